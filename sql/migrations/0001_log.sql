@@ -1,0 +1,103 @@
+-- The log: append only, one total order, the one source of truth.
+-- seq grows in commit order: a reader that saw seq N never sees a new one
+-- below N. kind 0 is an event. body is the envelope as published, with what
+-- was missing filled in; hash is the first 16 bytes of the SHA-256 over what
+-- was received, and h a 64-bit hash of (tenant, event_id): see event/ids.h.
+CREATE TABLE log (
+    seq         {{seq}},
+    kind        INTEGER NOT NULL,
+    tenant      {{bytes}} NOT NULL,
+    event_id    {{bytes}} NOT NULL,
+    h           BIGINT  NOT NULL,
+    hash        {{bytes}} NOT NULL,
+    type        TEXT    NOT NULL,
+    pkey        TEXT    NOT NULL,
+    rv          BIGINT,
+    received_at BIGINT  NOT NULL,
+    to_sub      BIGINT,
+    attrs       TEXT,
+    body        {{bytes}} NOT NULL
+    --postgres: , PRIMARY KEY (seq)
+)
+--postgres: PARTITION BY RANGE (seq)
+;
+
+-- Which entries have an id: found by h, then compared in the log itself.
+-- SQLite writes it late and sorted (event/ids.h); everything up to
+-- meta 'ids_upto' is in it. PostgreSQL writes it with the log.
+CREATE TABLE ids (
+    h   BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    PRIMARY KEY (h, seq)
+)
+--sqlite: WITHOUT ROWID
+--postgres: PARTITION BY RANGE (seq)
+;
+
+-- Time to seq: the first seq of a minute, so that no time index is needed.
+CREATE TABLE mark (
+    minute BIGINT NOT NULL PRIMARY KEY,
+    seq    BIGINT NOT NULL
+);
+
+-- Single values: ids_upto, retained_upto, what is made at first run.
+CREATE TABLE meta (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+);
+
+-- PostgreSQL keeps the log in pieces of 2^23 entries and the ids in pieces of
+-- 2^26: a whole piece is dropped at once, and few pieces are looked through
+-- for an id. hk_pieces makes those that the given seq will soon need.
+--postgres: CREATE SEQUENCE log_seq;
+--postgres: CREATE FUNCTION hk_pieces(upto BIGINT) RETURNS INTEGER LANGUAGE plpgsql AS $$
+--postgres: DECLARE made INTEGER := 0; p BIGINT; kind TEXT; bits INTEGER;
+--postgres: BEGIN
+--postgres:   FOR kind, bits IN SELECT * FROM (VALUES ('log', 23), ('ids', 26)) v LOOP
+--postgres:     FOR p IN (upto >> bits) .. (upto >> bits) + 1 LOOP
+--postgres:       IF to_regclass(format('%I', kind || '_' || p)) IS NULL THEN
+--postgres:         EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)',
+--postgres:           kind || '_' || p, kind, p << bits, (p + 1) << bits);
+--postgres:         made := made + 1;
+--postgres:       END IF;
+--postgres:     END LOOP;
+--postgres:   END LOOP;
+--postgres:   RETURN made;
+--postgres: END $$;
+--postgres: SELECT hk_pieces(1);
+
+-- The whole append in one message: the order lock, what is there already, the
+-- new entries. The lock gives seq in commit order over all nodes; it is held
+-- for this statement and its commit alone. Joins are pinned to the indexes: a
+-- plan made while the tables were empty must not scan them when they are not.
+--postgres: CREATE FUNCTION hk_append(kinds BIGINT[], tenants BYTEA[], event_ids BYTEA[], hs BIGINT[],
+--postgres:     hashes BYTEA[], types TEXT[], pkeys TEXT[], rvs BIGINT[], now_us BIGINT, attrss TEXT[], bodies BYTEA[])
+--postgres: RETURNS TABLE (ret_ord BIGINT, ret_seq BIGINT, ret_old_hash BYTEA) LANGUAGE plpgsql
+--postgres: SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+--postgres: BEGIN
+--postgres:   PERFORM pg_advisory_xact_lock(4857301);
+--postgres:   RETURN QUERY
+--postgres:   WITH found AS MATERIALIZED (
+--postgres:     SELECT i.h, l.seq, l.tenant, l.event_id, l.hash
+--postgres:       FROM ids i JOIN log l ON l.seq = i.seq WHERE i.h = ANY (hs)),
+--postgres:   given AS MATERIALIZED (
+--postgres:     SELECT * FROM unnest(kinds, tenants, event_ids, hs, hashes, types, pkeys, rvs, attrss, bodies)
+--postgres:       WITH ORDINALITY AS g (kind, tenant, event_id, h, hash, type, pkey, rv, attrs, body, ord)),
+--postgres:   old AS MATERIALIZED (
+--postgres:     SELECT g.ord, f.seq, f.hash FROM given g JOIN found f
+--postgres:       ON f.h = g.h AND f.tenant = g.tenant AND f.event_id = g.event_id),
+--postgres:   fresh AS MATERIALIZED (
+--postgres:     SELECT nextval('log_seq') AS seq, s.* FROM (
+--postgres:       SELECT g.* FROM given g WHERE NOT EXISTS (SELECT 1 FROM old o WHERE o.ord = g.ord)
+--postgres:       ORDER BY g.ord) s),
+--postgres:   put AS (
+--postgres:     INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, attrs, body)
+--postgres:     SELECT f.seq, f.kind::integer, f.tenant, f.event_id, f.h, f.hash, f.type, f.pkey, f.rv, now_us, f.attrs, f.body FROM fresh f),
+--postgres:   put_ids AS (
+--postgres:     INSERT INTO ids (h, seq) SELECT f.h, f.seq FROM fresh f),
+--postgres:   put_mark AS (
+--postgres:     INSERT INTO mark (minute, seq) SELECT now_us / 60000000, min(f.seq) FROM fresh f HAVING min(f.seq) IS NOT NULL
+--postgres:     ON CONFLICT (minute) DO NOTHING)
+--postgres:   SELECT f.ord, f.seq, NULL::bytea FROM fresh f
+--postgres:   UNION ALL SELECT o.ord, o.seq, o.hash FROM old o;
+--postgres: END $$;

@@ -1,0 +1,177 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAVE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#endif
+#endif
+#ifdef HAVE_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
+#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define POISON(p, n)   ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+#define BLOCK_BYTES ((size_t)4096)
+#define ALIGN       alignof(max_align_t)
+
+struct block {
+	struct block *next;
+	size_t cap, used;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+struct arena {
+	struct block *blocks; /* the newest first; the first one made last */
+	size_t used, limit;
+};
+
+static struct block *
+block_new(size_t cap)
+{
+	struct block *b = malloc(sizeof(*b) + cap);
+
+	if (!b)
+		return NULL;
+	b->next = NULL;
+	b->cap = cap;
+	b->used = 0;
+	POISON(b->bytes, cap);
+	return b;
+}
+
+static void
+block_free(struct block *b)
+{
+	UNPOISON(b->bytes, b->cap);
+	free(b);
+}
+
+struct arena *
+arena_new(size_t limit)
+{
+	struct arena *a = calloc(1, sizeof(*a));
+
+	if (a)
+		a->limit = limit;
+	return a;
+}
+
+void
+arena_free(struct arena *a)
+{
+	if (!a)
+		return;
+	while (a->blocks) {
+		struct block *next = a->blocks->next;
+
+		block_free(a->blocks);
+		a->blocks = next;
+	}
+	free(a);
+}
+
+void
+arena_reset(struct arena *a)
+{
+	a->used = 0;
+	while (a->blocks && a->blocks->next) {
+		struct block *next = a->blocks->next;
+
+		block_free(a->blocks);
+		a->blocks = next;
+	}
+	if (a->blocks) {
+		a->blocks->used = 0;
+		POISON(a->blocks->bytes, a->blocks->cap);
+	}
+}
+
+size_t
+arena_used(const struct arena *a)
+{
+	return a->used;
+}
+
+void *
+arena_alloc(struct arena *a, size_t n)
+{
+	struct block *b = a->blocks;
+	size_t want;
+	void *p;
+
+	if (n > a->limit - a->used)
+		return NULL;
+	want = (n + ALIGN - 1) / ALIGN * ALIGN;
+	if (want < n)
+		return NULL;
+	if (!b || want > b->cap - b->used) {
+		/* Each block doubles what we have, so that there are few. */
+		size_t cap = b ? 2 * b->cap : BLOCK_BYTES;
+
+		if (cap > 64 * BLOCK_BYTES)
+			cap = 64 * BLOCK_BYTES;
+		b = block_new(want > cap ? want : cap);
+		if (!b)
+			return NULL;
+		b->next = a->blocks;
+		a->blocks = b;
+	}
+	p = b->bytes + b->used;
+	b->used += want;
+	a->used += n;
+	UNPOISON(p, n);
+	return memset(p, 0, n);
+}
+
+void *
+arena_array(struct arena *a, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes))
+		return NULL;
+	return arena_alloc(a, bytes);
+}
+
+struct str
+arena_dup(struct arena *a, struct str s)
+{
+	char *p = s.n < SIZE_MAX ? arena_alloc(a, s.n + 1) : NULL;
+
+	if (p && s.n > 0)
+		memcpy(p, s.p, s.n);
+	return (struct str){.p = p, .n = p ? s.n : 0};
+}
+
+const char *
+arena_z(struct arena *a, struct str s)
+{
+	return arena_dup(a, s).p;
+}
+
+struct str
+arena_fmt(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *p;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	p = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
+	if (!p)
+		return (struct str){.p = NULL};
+	va_start(ap, fmt);
+	(void)vsnprintf(p, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return (struct str){.p = p, .n = (size_t)n};
+}

@@ -1,0 +1,15 @@
+/* banned.h - calls that have bitten everybody once; using one is an error. */
+#ifndef BASE_BANNED_H
+#define BASE_BANNED_H
+
+/* The system's own headers must come before the poison. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#pragma GCC poison strcpy strcat sprintf vsprintf gets strncpy strncat
+#pragma GCC poison strtok alloca atoi atol atoll atof
+#pragma GCC poison gmtime localtime ctime asctime mktemp tmpnam
+
+#endif

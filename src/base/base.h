@@ -1,0 +1,66 @@
+/*
+ * base.h - the few words every file may use without asking.
+ *
+ * A str is a borrowed run of bytes. An err says what failed, in words a user
+ * can act on, and where in their input. Both are plain values.
+ */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/banned.h"
+
+#define MUST_CHECK   __attribute__((warn_unused_result))
+#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define COUNT_OF(a)  (sizeof(a) / sizeof((a)[0]))
+
+/* Never owned, never assumed NUL-terminated. */
+struct str {
+	const char *p;
+	size_t n;
+};
+#define STR(lit)      ((struct str){.p = (lit), .n = sizeof(lit) - 1})
+#define STR_ARG(s)    (int)(s).n, (s).p /* for "%.*s" */
+#define STR_EMPTY     ((struct str){.p = "", .n = 0})
+
+/*
+ * Each code is something that a caller does differently; http/reply.c turns
+ * them into statuses.
+ */
+enum err_code {
+	OK = 0,
+	ERR_INVALID = -1,   /* understood, but a value is wrong */
+	ERR_SYNTAX = -2,    /* not even well formed */
+	ERR_LIMIT = -3,     /* a bound of ours was reached */
+	ERR_NOMEM = -4,     /* an arena or buffer could not grow */
+	ERR_STORE = -5,     /* the database said no; trying again is no use */
+	ERR_AWAY = -6,      /* the database is not there now; try again later */
+	ERR_FULL = -7,      /* the disk is full; try again later */
+	ERR_UNCERTAIN = -8, /* a commit was sent, its answer never came */
+	ERR_ABSENT = -9,    /* no such thing */
+	ERR_CONFLICT = -10, /* it is there already, and differs */
+	ERR_DENIED = -11,   /* known, but not allowed */
+	ERR_UNKNOWN = -12,  /* nobody we know: who are you? */
+	ERR_BUSY = -13,     /* too much at once; the caller should slow down */
+	ERR_IO = -14,       /* a system call failed */
+};
+
+/* Lives on the stack of whoever starts the work. No allocation, no globals. */
+struct err {
+	enum err_code code;
+	int retry_after_s; /* with AWAY, FULL, BUSY: when to come back */
+	char text[256];
+	char at[128]; /* JSON pointer to the culprit, or "" */
+};
+
+/* Records the failure and returns code, so that a failing line is one line. */
+int err_set(struct err *e, enum err_code code, const char *fmt, ...)
+    PRINTF(3, 4);
+/* The same, with the JSON pointer of the value that is wrong. */
+int err_at(struct err *e, enum err_code code, const char *at, const char *fmt,
+    ...) PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,182 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+
+#include "base/str.h"
+
+#define FIRST_BYTES ((size_t)256)
+
+void
+buf_done(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf){.limit = b->limit};
+}
+
+void
+buf_clear(struct buf *b)
+{
+	b->n = 0;
+	b->failed = false;
+}
+
+struct str
+buf_str(const struct buf *b)
+{
+	return b->p ? (struct str){.p = b->p, .n = b->n} : STR_EMPTY;
+}
+
+char *
+buf_room(struct buf *b, size_t n)
+{
+	size_t cap = b->cap ? b->cap : FIRST_BYTES;
+	char *p;
+
+	if (b->failed || n > b->limit || b->n > b->limit - n) {
+		b->failed = true;
+		return NULL;
+	}
+	if (b->n + n <= b->cap)
+		return b->p + b->n;
+	while (cap < b->n + n)
+		cap = cap > b->limit / 2 ? b->limit : cap * 2;
+	p = realloc(b->p, cap);
+	if (!p) {
+		b->failed = true;
+		return NULL;
+	}
+	b->p = p;
+	b->cap = cap;
+	return p + b->n;
+}
+
+void
+buf_add(struct buf *b, struct str s)
+{
+	char *p = s.n > 0 ? buf_room(b, s.n) : NULL;
+
+	if (!p)
+		return;
+	memcpy(p, s.p, s.n);
+	b->n += s.n;
+}
+
+void
+buf_addc(struct buf *b, char c)
+{
+	char *p = buf_room(b, 1);
+
+	if (!p)
+		return;
+	*p = c;
+	b->n++;
+}
+
+void
+buf_addz(struct buf *b, const char *z)
+{
+	buf_add(b, str_of(z));
+}
+
+void
+buf_int(struct buf *b, int64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+	do {
+		digits[--at] = (char)('0' + u % 10);
+		u /= 10;
+	} while (u > 0);
+	if (v < 0)
+		buf_addc(b, '-');
+	buf_add(b, (struct str){digits + at, sizeof(digits) - at});
+}
+
+void
+buf_fmt(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	char *p;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	p = n >= 0 ? buf_room(b, (size_t)n + 1) : NULL;
+	if (!p) {
+		b->failed = true;
+		return;
+	}
+	va_start(ap, fmt);
+	(void)vsnprintf(p, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	b->n += (size_t)n;
+}
+
+static const char HEX[] = "0123456789abcdef";
+
+void
+buf_hex(struct buf *b, struct str bytes)
+{
+	char *p = buf_room(b, 2 * bytes.n);
+
+	if (!p)
+		return;
+	for (size_t i = 0; i < bytes.n; i++) {
+		unsigned char c = (unsigned char)bytes.p[i];
+
+		*p++ = HEX[c >> 4];
+		*p++ = HEX[c & 15];
+	}
+	b->n += 2 * bytes.n;
+}
+
+/* What stands behind the backslash, 'u' for the long form, 0 for none. */
+static char
+escape(unsigned char c)
+{
+	switch (c) {
+	case '"':
+	case '\\':
+		return (char)c;
+	case '\n':
+		return 'n';
+	case '\r':
+		return 'r';
+	case '\t':
+		return 't';
+	case '\b':
+		return 'b';
+	case '\f':
+		return 'f';
+	default:
+		return c < 0x20 || c == 0x7f ? 'u' : 0;
+	}
+}
+
+void
+buf_json(struct buf *b, struct str s)
+{
+	size_t from = 0;
+
+	buf_addc(b, '"');
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		char esc = escape(c);
+
+		if (!esc)
+			continue;
+		buf_add(b, (struct str){s.p + from, i - from});
+		from = i + 1;
+		buf_addc(b, '\\');
+		buf_addc(b, esc);
+		if (esc == 'u') {
+			buf_addz(b, "00");
+			buf_hex(b, (struct str){(const char *)&c, 1});
+		}
+	}
+	buf_add(b, str_from(s, from));
+	buf_addc(b, '"');
+}

@@ -1,0 +1,213 @@
+#include "base/clock.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+
+static int64_t
+read_us(clockid_t id)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * US_PER_S + ts.tv_nsec / 1000;
+}
+
+int64_t
+clock_now_us(void)
+{
+	return read_us(CLOCK_REALTIME);
+}
+
+int64_t
+clock_mono_ms(void)
+{
+	return read_us(CLOCK_MONOTONIC) / US_PER_MS;
+}
+
+int64_t
+clock_mono_us(void)
+{
+	return read_us(CLOCK_MONOTONIC);
+}
+
+/* Days since 1970-01-01 of a proleptic Gregorian date. */
+static int64_t
+days_of(int64_t y, int64_t m, int64_t d)
+{
+	int64_t era, yoe, doy;
+
+	y -= m <= 2;
+	era = (y >= 0 ? y : y - 399) / 400;
+	yoe = y - era * 400;
+	doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+static void
+date_of(int64_t days, int *y, int *m, int *d)
+{
+	int64_t z = days + 719468;
+	int64_t era = (z >= 0 ? z : z - 146096) / 146097;
+	int64_t doe = z - era * 146097;
+	int64_t yoe =
+	    (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	int64_t mp = (5 * doy + 2) / 153;
+
+	*d = (int)(doy - (153 * mp + 2) / 5 + 1);
+	*m = (int)(mp < 10 ? mp + 3 : mp - 9);
+	*y = (int)(yoe + era * 400 + (*m <= 2));
+}
+
+static void
+digits(char *p, int n, int64_t v)
+{
+	while (n-- > 0) {
+		p[n] = (char)('0' + v % 10);
+		v /= 10;
+	}
+}
+
+void
+time_format(int64_t us, char ret[TIME_LEN + 1])
+{
+	int64_t day = us / US_PER_DAY, rest = us % US_PER_DAY;
+	int y, m, d;
+
+	if (rest < 0) {
+		rest += US_PER_DAY;
+		day--;
+	}
+	date_of(day, &y, &m, &d);
+	memcpy(ret, "0000-00-00T00:00:00.000Z", TIME_LEN + 1);
+	digits(ret, 4, y);
+	digits(ret + 5, 2, m);
+	digits(ret + 8, 2, d);
+	digits(ret + 11, 2, rest / (3600 * US_PER_S));
+	digits(ret + 14, 2, rest / (60 * US_PER_S) % 60);
+	digits(ret + 17, 2, rest / US_PER_S % 60);
+	digits(ret + 20, 3, rest / US_PER_MS % 1000);
+}
+
+void
+time_add(struct buf *b, int64_t us)
+{
+	char text[TIME_LEN + 1];
+
+	time_format(us, text);
+	buf_add(b, (struct str){text, TIME_LEN});
+}
+
+/* Takes n digits off *s; false when they are not there. */
+static bool
+number(struct str *s, size_t n, int64_t *ret)
+{
+	int64_t v = 0;
+
+	if (s->n < n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		unsigned d = (unsigned)(s->p[i] - '0');
+
+		if (d > 9)
+			return false;
+		v = v * 10 + d;
+	}
+	*s = str_from(*s, n);
+	*ret = v;
+	return true;
+}
+
+static bool
+literal(struct str *s, char a, char b)
+{
+	if (s->n == 0 || (s->p[0] != a && s->p[0] != b))
+		return false;
+	*s = str_from(*s, 1);
+	return true;
+}
+
+static bool
+take_date(struct str *s, int64_t *ret_days)
+{
+	static const int64_t LAST[] = {
+	    31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	int64_t y, m, d;
+	bool leap;
+
+	if (!number(s, 4, &y) || !literal(s, '-', '-') || !number(s, 2, &m) ||
+	    !literal(s, '-', '-') || !number(s, 2, &d))
+		return false;
+	leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+	if (m < 1 || m > 12 || d < 1 || d > LAST[m - 1] ||
+	    (m == 2 && d == 29 && !leap))
+		return false;
+	*ret_days = days_of(y, m, d);
+	return true;
+}
+
+bool
+date_parse(struct str s)
+{
+	int64_t days;
+
+	return take_date(&s, &days) && s.n == 0;
+}
+
+/* Fraction of a second in microseconds; absent is 0. */
+static bool
+take_fraction(struct str *s, int64_t *ret_us)
+{
+	int64_t scale = 100000, us = 0;
+	size_t n = 0;
+
+	*ret_us = 0;
+	if (!literal(s, '.', '.'))
+		return true;
+	for (; s->n > 0 && s->p[0] >= '0' && s->p[0] <= '9'; n++) {
+		us += (s->p[0] - '0') * scale;
+		scale /= 10;
+		*s = str_from(*s, 1);
+	}
+	*ret_us = us;
+	return n >= 1 && n <= 9;
+}
+
+static bool
+take_zone(struct str *s, int64_t *ret_us, bool *ret_utc)
+{
+	int64_t h, m;
+	bool minus;
+
+	*ret_utc = literal(s, 'Z', 'z');
+	*ret_us = 0;
+	if (*ret_utc)
+		return true;
+	minus = s->n > 0 && s->p[0] == '-';
+	if (!literal(s, '+', '-') || !number(s, 2, &h) ||
+	    !literal(s, ':', ':') || !number(s, 2, &m) || h > 23 || m > 59)
+		return false;
+	*ret_us = (h * 60 + m) * 60 * US_PER_S * (minus ? -1 : 1);
+	return true;
+}
+
+bool
+time_parse(struct str s, int64_t *ret_us, bool *ret_utc)
+{
+	int64_t days, h, m, sec, frac, zone;
+	bool utc;
+
+	if (!take_date(&s, &days) || !literal(&s, 'T', 't') ||
+	    !number(&s, 2, &h) || !literal(&s, ':', ':') ||
+	    !number(&s, 2, &m) || !literal(&s, ':', ':') ||
+	    !number(&s, 2, &sec) || !take_fraction(&s, &frac) ||
+	    !take_zone(&s, &zone, &utc) || s.n > 0)
+		return false;
+	if (h > 23 || m > 59 || sec > 60)
+		return false;
+	*ret_us = days * US_PER_DAY + ((h * 60 + m) * 60 + sec) * US_PER_S +
+	    frac - zone;
+	if (ret_utc)
+		*ret_utc = utc;
+	return true;
+}

@@ -1,0 +1,37 @@
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/base.h"
+
+static int
+set(struct err *e, enum err_code code, const char *at, const char *fmt,
+    va_list ap)
+{
+	e->code = code;
+	e->retry_after_s = 0;
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	(void)snprintf(e->at, sizeof(e->at), "%s", at);
+	return code;
+}
+
+int
+err_set(struct err *e, enum err_code code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)set(e, code, "", fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int
+err_at(struct err *e, enum err_code code, const char *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)set(e, code, at, fmt, ap);
+	va_end(ap);
+	return code;
+}

@@ -1,0 +1,215 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+#define HELD_MAX ((size_t)256 << 10)
+
+static struct {
+	enum log_level least;
+	enum log_form form;
+	int fd;
+} setup = {LOG_INFO, LOG_JSON, STDERR_FILENO};
+
+static _Thread_local struct {
+	bool on;
+	struct buf lines;
+} held;
+
+static const char *const LEVELS[] = {"debug", "info", "warn", "error"};
+
+void
+log_setup(enum log_level least, enum log_form form, int fd)
+{
+	setup.least = least;
+	setup.form = form;
+	setup.fd = fd;
+}
+
+bool
+log_on(enum log_level level)
+{
+	return level >= setup.least;
+}
+
+static void
+write_all(struct str s)
+{
+	while (s.n > 0) {
+		ssize_t n = write(setup.fd, s.p, s.n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return; /* nowhere to say that we can't say it */
+		s = str_from(s, (size_t)n);
+	}
+}
+
+static void
+put(struct log_line *l, struct str s)
+{
+	size_t room = sizeof(l->text) - l->n - 4; /* for ...}\n */
+
+	if (s.n > room)
+		s.n = room;
+	if (s.n > 0)
+		memcpy(l->text + l->n, s.p, s.n);
+	l->n += s.n;
+}
+
+/* As buf_json, cut at a character so that what is written stays JSON. */
+static void
+put_quoted(struct log_line *l, struct str v)
+{
+	struct buf b = BUF(3 * sizeof(l->text));
+	size_t room = sizeof(l->text) - l->n - 8;
+	size_t good = str_utf8_bad(v);
+	bool cut = good < v.n;
+
+	v.n = good;
+	for (;;) {
+		buf_clear(&b);
+		buf_json(&b, v);
+		if (!b.failed && b.n <= room)
+			break;
+		cut = true;
+		v.n = v.n > 64 ? v.n / 2 : 0;
+		v.n = str_utf8_bad(v);
+		if (v.n == 0 && room < 8)
+			break;
+	}
+	if (b.n <= room && !b.failed) {
+		put(l, (struct str){b.p, b.n - 1});
+		put(l, cut ? STR("~\"") : STR("\""));
+	}
+	buf_done(&b);
+}
+
+void
+log_begin(struct log_line *l, enum log_level level, const char *msg)
+{
+	char now[TIME_LEN + 1];
+
+	l->n = 0;
+	l->on = log_on(level);
+	if (!l->on)
+		return;
+	time_format(clock_now_us(), now);
+	if (setup.form == LOG_TEXT) {
+		int n = snprintf(l->text, sizeof(l->text), "%s %-5s %s", now,
+		    LEVELS[level], msg);
+
+		l->n = n > 0 ? (size_t)n : 0;
+		return;
+	}
+	put(l, STR("{\"time\":\""));
+	put(l, (struct str){now, TIME_LEN});
+	put(l, STR("\",\"level\":\""));
+	put(l, str_of(LEVELS[level]));
+	put(l, STR("\",\"msg\":"));
+	put_quoted(l, str_of(msg));
+}
+
+/* The key, when a value of `need` bytes can still stand behind it. */
+static bool
+key(struct log_line *l, const char *name, size_t need)
+{
+	if (!l->on || sizeof(l->text) - l->n < strlen(name) + need + 16)
+		return false;
+	if (setup.form == LOG_TEXT) {
+		put(l, STR(" "));
+		put(l, str_of(name));
+		put(l, STR("="));
+	} else {
+		put(l, STR(",\""));
+		put(l, str_of(name));
+		put(l, STR("\":"));
+	}
+	return true;
+}
+
+void
+log_str(struct log_line *l, const char *name, struct str v)
+{
+	if (key(l, name, 16))
+		put_quoted(l, v);
+}
+
+void
+log_int(struct log_line *l, const char *name, int64_t v)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%lld", (long long)v);
+
+	if (key(l, name, 24))
+		put(l, (struct str){text, (size_t)n});
+}
+
+void
+log_end(struct log_line *l)
+{
+	struct str s;
+
+	if (!l->on)
+		return;
+	put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
+	s = (struct str){l->text, l->n};
+	if (held.on) {
+		if (held.lines.n + s.n > HELD_MAX) {
+			write_all(buf_str(&held.lines));
+			buf_clear(&held.lines);
+		}
+		buf_add(&held.lines, s);
+	} else {
+		write_all(s);
+	}
+}
+
+void
+log_err(enum log_level level, const char *msg, const struct err *e)
+{
+	struct log_line l;
+
+	log_begin(&l, level, msg);
+	if (e && e->code != OK)
+		log_str(&l, "error", str_of(e->text));
+	log_end(&l);
+}
+
+void
+log_fmt(enum log_level level, const char *msg, const char *fmt, ...)
+{
+	struct log_line l;
+	char text[512];
+	va_list ap;
+
+	if (!log_on(level))
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_begin(&l, level, msg);
+	log_str(&l, "detail", str_of(text));
+	log_end(&l);
+}
+
+void
+log_hold(void)
+{
+	held.on = true;
+	held.lines.limit = HELD_MAX;
+}
+
+void
+log_release(void)
+{
+	held.on = false;
+	write_all(buf_str(&held.lines));
+	buf_clear(&held.lines);
+}

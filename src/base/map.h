@@ -1,0 +1,27 @@
+/*
+ * map.h - from a run of bytes or a 64-bit number to a pointer.
+ *
+ * Open addressing with a power of two of slots. Hash keys come from strangers,
+ * so the hash is keyed at random per process (see map.c). Keys are borrowed:
+ * they must live as long as their entry (usually inside the value).
+ * NULL is not a value. One thread at a time.
+ */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include "base/base.h"
+
+struct map;
+
+struct map *map_new(size_t most); /* never more entries than that */
+void map_free(struct map *m);     /* the values are the caller's */
+size_t map_count(const struct map *m);
+void *map_find(const struct map *m, struct str key); /* NULL when absent */
+/* Replaces; the old value comes back in *ret_old when not NULL. */
+int map_put(struct map *m, struct str key, void *value, void **ret_old,
+    struct err *e) MUST_CHECK;
+void *map_take(struct map *m, struct str key); /* removes and returns */
+/* Start with *at = 0; NULL at the end. No changes while walking. */
+void *map_each(const struct map *m, size_t *at);
+
+#endif

@@ -1,0 +1,181 @@
+#include "base/str.h"
+
+static unsigned char
+lower(char c)
+{
+	unsigned char u = (unsigned char)c;
+
+	return u >= 'A' && u <= 'Z' ? (unsigned char)(u + 32) : u;
+}
+
+struct str
+str_of(const char *z)
+{
+	return z ? (struct str){.p = z, .n = strlen(z)} : STR_EMPTY;
+}
+
+bool
+str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+bool
+str_eq_nocase(struct str a, struct str b)
+{
+	if (a.n != b.n)
+		return false;
+	for (size_t i = 0; i < a.n; i++)
+		if (lower(a.p[i]) != lower(b.p[i]))
+			return false;
+	return true;
+}
+
+int
+str_cmp(struct str a, struct str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int d = n ? memcmp(a.p, b.p, n) : 0;
+
+	if (d != 0)
+		return d;
+	return a.n < b.n ? -1 : a.n > b.n;
+}
+
+bool
+str_starts(struct str s, struct str prefix)
+{
+	return s.n >= prefix.n && str_eq((struct str){s.p, prefix.n}, prefix);
+}
+
+bool
+str_ends(struct str s, struct str suffix)
+{
+	return s.n >= suffix.n && str_eq(str_from(s, s.n - suffix.n), suffix);
+}
+
+bool
+str_has(struct str s, char c)
+{
+	return s.n > 0 && memchr(s.p, c, s.n) != NULL;
+}
+
+static bool
+blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str
+str_trim(struct str s)
+{
+	while (s.n > 0 && blank(s.p[0]))
+		s = str_from(s, 1);
+	while (s.n > 0 && blank(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+struct str
+str_cut(struct str *s, char sep)
+{
+	const char *at = s->n ? memchr(s->p, sep, s->n) : NULL;
+	struct str head = {.p = s->p, .n = at ? (size_t)(at - s->p) : s->n};
+	size_t skip = at ? head.n + 1 : head.n;
+
+	*s = str_from(*s, skip);
+	return head;
+}
+
+struct str
+str_from(struct str s, size_t at)
+{
+	if (at == 0)
+		return s;
+	if (at >= s.n)
+		return (struct str){.p = s.p ? s.p + s.n : NULL, .n = 0};
+	return (struct str){.p = s.p + at, .n = s.n - at};
+}
+
+bool
+str_int(struct str s, int64_t *ret)
+{
+	bool minus = s.n > 0 && s.p[0] == '-';
+	uint64_t limit = minus ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
+	uint64_t v = 0;
+
+	if (minus)
+		s = str_from(s, 1);
+	if (s.n == 0)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned d = (unsigned)(s.p[i] - '0');
+
+		if (d > 9 || v > (limit - d) / 10)
+			return false;
+		v = v * 10 + d;
+	}
+	*ret = minus ? (int64_t)(0 - v) : (int64_t)v;
+	return true;
+}
+
+uint64_t
+str_hash(struct str s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
+	h ^= h >> 32;
+	h *= 0x9e3779b97f4a7c15u;
+	return h ^ (h >> 29);
+}
+
+/* Length of the valid sequence at the start of s, 0 when there is none. */
+static size_t
+utf8_len(struct str s)
+{
+	unsigned char a = (unsigned char)s.p[0];
+	unsigned char lo = 0x80, hi = 0xbf;
+	size_t n;
+
+	if (a < 0x80)
+		return 1;
+	if (a < 0xc2 || a > 0xf4)
+		return 0;
+	n = a < 0xe0 ? 2 : a < 0xf0 ? 3 : 4;
+	if (a == 0xe0)
+		lo = 0xa0; /* overlong */
+	if (a == 0xed)
+		hi = 0x9f; /* surrogates */
+	if (a == 0xf0)
+		lo = 0x90;
+	if (a == 0xf4)
+		hi = 0x8f;
+	if (s.n < n)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		unsigned char b = (unsigned char)s.p[i];
+
+		if (b < lo || b > hi)
+			return 0;
+		lo = 0x80;
+		hi = 0xbf;
+	}
+	return n;
+}
+
+size_t
+str_utf8_bad(struct str s)
+{
+	size_t at = 0;
+
+	while (at < s.n) {
+		size_t n = utf8_len(str_from(s, at));
+
+		if (n == 0)
+			break;
+		at += n;
+	}
+	return at;
+}

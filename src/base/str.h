@@ -1,0 +1,28 @@
+/*
+ * str.h - looking at, comparing and reading borrowed bytes.
+ *
+ * All cope with empty runs. Numbers are read strictly: the whole run or
+ * nothing, no sign where none belongs, no overflow.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include "base/base.h"
+
+struct str str_of(const char *z); /* NULL gives the empty run */
+bool str_eq(struct str a, struct str b);
+bool str_eq_nocase(struct str a, struct str b); /* ASCII only */
+int str_cmp(struct str a, struct str b);
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+bool str_has(struct str s, char c);
+struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
+/* Takes the head off *s, up to `sep`, which is dropped. */
+struct str str_cut(struct str *s, char sep);
+struct str str_from(struct str s, size_t at); /* from byte `at` on */
+bool str_int(struct str s, int64_t *ret);
+uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
+/* Position of the first byte that is no valid UTF-8, or s.n when all is. */
+size_t str_utf8_bad(struct str s);
+
+#endif

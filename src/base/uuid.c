@@ -1,0 +1,158 @@
+#include "base/uuid.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/random.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#define POOL_BYTES ((size_t)512)
+
+static void
+system_random(void *ret, size_t n)
+{
+	unsigned char *p = ret;
+
+	while (n > 0) {
+		ssize_t got = getrandom(p, n, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		/* Without random bytes nothing here is safe to go on. */
+		assert(got > 0);
+		p += got;
+		n -= (size_t)got;
+	}
+}
+
+void
+rand_bytes(void *ret, size_t n)
+{
+	static _Thread_local unsigned char pool[POOL_BYTES];
+	static _Thread_local size_t left;
+
+	if (n > POOL_BYTES / 4) {
+		system_random(ret, n);
+		return;
+	}
+	if (left < n) {
+		system_random(pool, POOL_BYTES);
+		left = POOL_BYTES;
+	}
+	left -= n;
+	memcpy(ret, pool + left, n);
+	explicit_bzero(pool + left, n);
+}
+
+static void
+mark(struct uuid *u, unsigned version)
+{
+	u->b[6] = (unsigned char)((u->b[6] & 0x0f) | (version << 4));
+	u->b[8] = (unsigned char)((u->b[8] & 0x3f) | 0x80);
+}
+
+struct uuid
+uuid_v4(void)
+{
+	struct uuid u;
+
+	rand_bytes(u.b, sizeof(u.b));
+	mark(&u, 4);
+	return u;
+}
+
+struct uuid
+uuid_v7(int64_t now_us)
+{
+	uint64_t ms = (uint64_t)(now_us / US_PER_MS);
+	/* RFC 9562 6.2 method 3: the sub-millisecond part fills rand_a. */
+	uint64_t sub = (uint64_t)(now_us % US_PER_MS) * 4096 / 1000;
+	struct uuid u;
+
+	rand_bytes(u.b + 8, 8);
+	for (int i = 0; i < 6; i++)
+		u.b[i] = (unsigned char)(ms >> (40 - 8 * i));
+	u.b[6] = (unsigned char)(sub >> 8);
+	u.b[7] = (unsigned char)sub;
+	mark(&u, 7);
+	return u;
+}
+
+struct uuid
+uuid_from_digest(const unsigned char digest[16])
+{
+	struct uuid u;
+
+	memcpy(u.b, digest, sizeof(u.b));
+	mark(&u, 8);
+	return u;
+}
+
+void
+uuid_format(struct uuid u, char ret[UUID_LEN + 1])
+{
+	static const char HEX[] = "0123456789abcdef";
+	char *p = ret;
+
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*p++ = '-';
+		*p++ = HEX[u.b[i] >> 4];
+		*p++ = HEX[u.b[i] & 15];
+	}
+	*p = '\0';
+}
+
+void
+uuid_add(struct buf *b, struct uuid u)
+{
+	char text[UUID_LEN + 1];
+
+	uuid_format(u, text);
+	buf_add(b, (struct str){text, UUID_LEN});
+}
+
+static int
+nibble(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool
+uuid_parse(struct str s, struct uuid *ret)
+{
+	struct uuid u;
+	size_t at = 0;
+
+	if (s.n != UUID_LEN)
+		return false;
+	for (int i = 0; i < 16; i++) {
+		int hi, lo;
+
+		if ((i == 4 || i == 6 || i == 8 || i == 10) && s.p[at++] != '-')
+			return false;
+		hi = nibble(s.p[at++]);
+		lo = nibble(s.p[at++]);
+		if (hi < 0 || lo < 0)
+			return false;
+		u.b[i] = (unsigned char)(hi << 4 | lo);
+	}
+	*ret = u;
+	return true;
+}
+
+bool
+uuid_eq(struct uuid a, struct uuid b)
+{
+	return memcmp(a.b, b.b, sizeof(a.b)) == 0;
+}
+
+struct str
+uuid_str(const struct uuid *u)
+{
+	return (struct str){.p = (const char *)u->b, .n = sizeof(u->b)};
+}

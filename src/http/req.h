@@ -1,0 +1,136 @@
+/*
+ * req.h - one HTTP request, as the rooms above see it.
+ *
+ * A route names a handler and where it runs. The server (server.c) reads the
+ * request, finds the route, asks who is calling, and calls the handler:
+ *
+ *   ON_HTTP   on the http thread, at once, with db NULL. It must not block. It
+ *             may return REQ_WAIT after arranging that somebody calls
+ *             req_wake(); then r->then is called on the http thread.
+ *   ON_READ   on a read thread with a read connection.
+ *   ON_WRITE  on the commit thread inside a transaction, which is committed
+ *             before anything is answered; the handler may run twice, so it
+ *             begins by buf_clear(&r->out) (req_json_begin does).
+ *
+ * A handler answers by writing r->out and r->status and returning OK, or by
+ * returning an error, which becomes the one JSON error shape (reply.c).
+ *
+ * LIFE. The request and its arena live until the answer was sent or the client
+ * went away. While it waits the connection is suspended, so nothing frees it:
+ * exactly one req_wake() must follow each REQ_WAIT, also at shutdown.
+ */
+#ifndef HTTP_REQ_H
+#define HTTP_REQ_H
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/uuid.h"
+#include "loop/mailbox.h"
+#include "loop/pool.h"
+
+struct arena;
+struct db;
+struct req;
+
+enum method { GET, POST, PUT, PATCH, DELETE };
+
+/* Bits; a principal has some, a route wants one of them. ADMIN has all. */
+enum scope {
+	SCOPE_OPEN = 0, /* anybody */
+	SCOPE_PUBLISH = 1 << 0,
+	SCOPE_READ = 1 << 1,
+	SCOPE_MANAGE = 1 << 2,
+	SCOPE_ADMIN = 1 << 3,
+	SCOPE_SUBMIT = 1 << 4,
+	SCOPE_QUERY = 1 << 5,
+	SCOPE_ANY = 1 << 6,       /* anybody who is known */
+	SCOPE_LOCAL_READ = 1 << 7 /* loopback peers, or READ */
+};
+
+enum run_on { ON_HTTP, ON_READ, ON_WRITE };
+
+#define REQ_WAIT 1 /* what a handler returns besides OK and errors */
+
+typedef int (*handler_fn)(struct req *r, struct db *db, struct err *e);
+
+struct route {
+	enum method method;
+	const char *path; /* "/v1/events/{eventId}"; a {name} is one segment */
+	unsigned scope;
+	enum run_on on;
+	handler_fn run;
+	const char *body;    /* media types it takes, "" for none: 415 */
+	const char *summary; /* for OpenAPI and people */
+};
+
+enum principal_kind { WHO_NOBODY, WHO_USER, WHO_KEY, WHO_LOCAL };
+
+/* Who is calling. LOCAL is the unix socket: the data folder's owner. */
+struct principal {
+	enum principal_kind kind;
+	int64_t id;
+	unsigned scopes;
+	char name[64];
+	const struct uuid *tenants; /* limited to these; NULL: to none */
+	size_t n_tenants;
+};
+
+#define REQ_PARAMS_MAX  4
+#define REQ_HEADERS_MAX 8
+
+struct req {
+	const struct route *route;
+	struct arena *arena;
+	struct str path;
+	struct str params[REQ_PARAMS_MAX]; /* decoded, in the path's order */
+	struct str body;
+	char trace_id[UUID_LEN + 1]; /* X-Request-Id in and out */
+	struct principal who;
+	char peer[64]; /* address without port, or "unix" */
+	bool peer_loopback;
+
+	/* the answer */
+	int status;               /* 200 when the handler leaves it 0 */
+	struct buf out;           /* the body; limit set by the server */
+	const char *content_type; /* application/json when NULL */
+	struct {
+		const char *name, *value;
+	} headers[REQ_HEADERS_MAX];
+	size_t n_headers;
+
+	/* for whoever works on it while it waits */
+	int (*then)(struct req *r, struct err *e); /* OK, error or REQ_WAIT */
+	void *ctx;                                 /* the handler's */
+	struct pool_job job;                       /* ON_READ */
+	struct mail mail;                          /* ON_WRITE, tail */
+	int rc;                                    /* the handler's result */
+	struct err err;
+	void *conn; /* the server's */
+};
+
+/* Empty when absent. Valid as long as the request. */
+struct str req_header(const struct req *r, const char *name);
+bool req_query(const struct req *r, const char *name, struct str *ret);
+/* ERR_INVALID naming the parameter when it is no whole number in range. */
+int req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
+    int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
+/* ERR_INVALID for a query parameter that is not among `names` (NULL ends). */
+int req_query_only(const struct req *r, const char *const *names,
+    struct err *e) MUST_CHECK;
+void req_add_header(struct req *r, const char *name, const char *value);
+
+/* From any thread: the request goes on with r->then on its http thread. */
+void req_wake(struct req *r);
+
+/*
+ * Answers with a stream instead of r->out. `pull` runs on the http thread when
+ * the client can take more: it appends to *b and returns STREAM_MORE, or
+ * STREAM_WAIT (somebody will req_wake) or STREAM_END. `done` runs once, when
+ * the stream is over for whatever reason; nobody may req_wake after it.
+ */
+enum stream_next { STREAM_MORE, STREAM_WAIT, STREAM_END };
+void req_stream(struct req *r, const char *content_type,
+    enum stream_next (*pull)(struct req *r, struct buf *b),
+    void (*done)(struct req *r));
+
+#endif

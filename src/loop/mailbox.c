@@ -1,0 +1,125 @@
+#include "loop/mailbox.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/clock.h"
+
+struct mailbox {
+	pthread_mutex_t lock;
+	pthread_cond_t some;
+	struct mail *first, **last;
+	bool closed, asleep;
+};
+
+struct mailbox *
+mailbox_new(void)
+{
+	struct mailbox *box = calloc(1, sizeof(*box));
+	pthread_condattr_t attr;
+	int rc;
+
+	if (!box)
+		return NULL;
+	rc = pthread_mutex_init(&box->lock, NULL);
+	rc |= pthread_condattr_init(&attr);
+	rc |= pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	rc |= pthread_cond_init(&box->some, &attr);
+	assert(rc == 0);
+	(void)pthread_condattr_destroy(&attr);
+	box->last = &box->first;
+	return box;
+}
+
+void
+mailbox_free(struct mailbox *box)
+{
+	if (!box)
+		return;
+	assert(!box->first);
+	(void)pthread_cond_destroy(&box->some);
+	(void)pthread_mutex_destroy(&box->lock);
+	free(box);
+}
+
+static void
+enter(struct mailbox *box)
+{
+	int rc = pthread_mutex_lock(&box->lock);
+
+	assert(rc == 0);
+	(void)rc;
+}
+
+static void
+leave(struct mailbox *box)
+{
+	(void)pthread_mutex_unlock(&box->lock);
+}
+
+bool
+mailbox_post(struct mailbox *box, struct mail *m)
+{
+	bool wake, ok;
+
+	m->next = NULL;
+	enter(box);
+	ok = !box->closed;
+	if (ok) {
+		*box->last = m;
+		box->last = &m->next;
+	}
+	/* A taker at work looks again by itself: no system call for it. */
+	wake = ok && box->asleep;
+	box->asleep = box->asleep && !wake;
+	leave(box);
+	if (wake)
+		(void)pthread_cond_signal(&box->some);
+	return ok;
+}
+
+struct mail *
+mailbox_take(struct mailbox *box, int timeout_ms)
+{
+	int64_t until = clock_mono_us() + timeout_ms * US_PER_MS;
+	struct timespec ts = {.tv_sec = until / US_PER_S,
+	    .tv_nsec = until % US_PER_S * 1000};
+	struct mail *m;
+	int rc = 0;
+
+	enter(box);
+	while (!box->first && !box->closed && timeout_ms != 0 &&
+	    rc != ETIMEDOUT) {
+		box->asleep = true;
+		rc = timeout_ms < 0
+		    ? pthread_cond_wait(&box->some, &box->lock)
+		    : pthread_cond_timedwait(&box->some, &box->lock, &ts);
+	}
+	box->asleep = false;
+	m = box->first;
+	box->first = NULL;
+	box->last = &box->first;
+	leave(box);
+	return m;
+}
+
+bool
+mailbox_closed(struct mailbox *box)
+{
+	bool closed;
+
+	enter(box);
+	closed = box->closed;
+	leave(box);
+	return closed;
+}
+
+void
+mailbox_close(struct mailbox *box)
+{
+	enter(box);
+	box->closed = true;
+	leave(box);
+	(void)pthread_cond_broadcast(&box->some);
+}

@@ -1,0 +1,118 @@
+/*
+ * store.h - one SQL text over two engines, for callers.
+ *
+ * A store is where the data lives: a SQLite file in the data folder, or a
+ * PostgreSQL database. A db is one connection to it. Statements are named in
+ * sql/<room>.sql; tools/sqlgen.py makes one typed wrapper for each (gen/sql.h)
+ * and those are what rooms call. SQL is never built at run time.
+ *
+ * LIFE. The store is opened once and outlives all threads. A db belongs to one
+ * thread at a time. Rows belong to their db: one open rows per db and
+ * statement; rows_close() before the next call with the same statement and
+ * before commit. What rows_str() returns is valid until the next rows_next().
+ *
+ * WHO WRITES. Exactly one DB_WRITE db is used by the commit thread of a node
+ * (event/append.h); everything that changes data goes through it. All other
+ * dbs are DB_READ. The command line opens the store itself only when it gets
+ * its lock, and then is the one writer.
+ *
+ * PROMISES
+ *   1. Ids grow in commit order (see event/append.h for how).
+ *   2. A function given to db_tx() may run twice: it must have no effect but
+ *      on the db and on what it writes anew each time.
+ *   3. ERR_UNCERTAIN: a commit was sent and its answer never came. Everything
+ *      else that fails has changed nothing.
+ *   4. Busy and reconnect are ours: a call on a lost connection tries to open
+ *      it again (at once, then at most every 250 ms) and otherwise returns
+ *      ERR_AWAY quickly, never blocking for long.
+ *   5. ERR_FULL: the disk is full and nothing has changed. A failed fsync on
+ *      SQLite ends the process with a clear last line, since a second fsync
+ *      may lie.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "base/base.h"
+
+struct store;
+struct db;
+struct rows;
+
+enum store_engine { STORE_SQLITE, STORE_POSTGRES };
+enum db_use { DB_READ, DB_WRITE };
+
+struct store_opts {
+	const char *dir;          /* data folder: hikyaku.db lives there */
+	const char *url;          /* postgres://…, or NULL or "" for SQLite */
+	const char *sqlite_sync;  /* "full" (default when NULL) or "normal" */
+	const char *fault;        /* --fault name:nth, or NULL */
+};
+
+/* Opens, checks that it answers. Does not migrate. */
+int store_open(
+    const struct store_opts *o, struct store **ret, struct err *e) MUST_CHECK;
+void store_close(struct store *s); /* NULL is fine; all dbs are closed */
+enum store_engine store_engine(const struct store *s);
+const char *store_name(const struct store *s); /* for people, no password */
+
+/*
+ * Brings the schema to this version, one transaction a step, in order. Two
+ * processes that do so at once wait for each other. ERR_INVALID when the
+ * store is newer than the program. *ret_steps: how many were applied.
+ */
+int store_migrate(struct store *s, int *ret_steps, struct err *e) MUST_CHECK;
+int store_version(struct store *s, int *ret, struct err *e) MUST_CHECK;
+
+int db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
+    MUST_CHECK;
+void db_close(struct db *db);
+enum store_engine db_engine(const struct db *db);
+bool db_up(const struct db *db); /* as far as the last call could tell */
+/* Asks the database: 0 when it answers. */
+int db_ping(struct db *db, struct err *e) MUST_CHECK;
+
+/* begin, fn, commit; rolled back when fn fails, with fn's code. */
+int db_tx(struct db *db, int (*fn)(struct db *db, void *ctx, struct err *e),
+    void *ctx, struct err *e) MUST_CHECK;
+int db_begin(struct db *db, struct err *e) MUST_CHECK;
+int db_commit(struct db *db, struct err *e) MUST_CHECK;
+void db_rollback(struct db *db);
+
+/*
+ * SQLite's WAL, by the owner of the db; nothing on PostgreSQL. `restart` waits
+ * for readers and starts the file anew. Bytes of the WAL in *ret_wal_bytes.
+ */
+int db_checkpoint(struct db *db, bool restart, int64_t *ret_wal_bytes,
+    struct err *e) MUST_CHECK;
+
+/* What the generated wrappers are made of. */
+enum val_type {
+	VAL_NULL,
+	VAL_INT,
+	VAL_TEXT,
+	VAL_BYTES,
+	VAL_INTS,
+	VAL_TEXTS,
+	VAL_BYTESS,
+};
+struct val {
+	enum val_type type;
+	int64_t i;
+	struct str s;
+	const int64_t *iv;    /* VAL_INTS: PostgreSQL arrays only */
+	const struct str *sv; /* VAL_TEXTS, VAL_BYTESS; .p NULL is NULL */
+	size_t n;
+};
+
+/* q is one of enum stmt of gen/sql.h. Rows changed, or < 0. */
+int64_t db_exec(struct db *db, int q, const struct val *args, size_t n_args,
+    struct err *e) MUST_CHECK;
+int db_query(struct db *db, int q, const struct val *args, size_t n_args,
+    struct rows **ret, struct err *e) MUST_CHECK;
+int rows_next(struct rows *r, struct err *e) MUST_CHECK; /* 1, 0, or < 0 */
+int64_t rows_int(const struct rows *r, int col);         /* 0 when null */
+struct str rows_str(const struct rows *r, int col);      /* .p NULL: null */
+bool rows_null(const struct rows *r, int col);
+void rows_close(struct rows *r); /* NULL is fine */
+
+#endif
