@@ -3,6 +3,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
+# release, asan (with UBSan), tsan, or fuzz (clang)
 V       ?= release
 CC      ?= gcc
 ifeq ($(origin CC),default)
@@ -61,7 +62,8 @@ build/hikyaku: $(B)/hikyaku
 	@ln -sf $(V)/hikyaku $@
 
 $(B)/hikyaku: $(B)/main.o $(B)/libhikyaku.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@echo 'LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/libhikyaku.a: $(OBJ)
 	@rm -f $@
@@ -70,19 +72,22 @@ $(B)/libhikyaku.a: $(OBJ)
 # What is made before anything is compiled.
 $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 	@mkdir -p $(GEN)
-	$(PYTHON) tools/sqlgen.py $(GEN) $(SQL)
+	@$(PYTHON) tools/sqlgen.py $(GEN) $(SQL)
 
 $(B)/%.o: src/%.c | $(GEN)/sql.h
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@echo 'CC  $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@echo 'CC  $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/unit/%_test: $(B)/%_test.o $(B)/libhikyaku.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	@echo 'LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 -include $(shell find build -name '*.d' 2>/dev/null)
 

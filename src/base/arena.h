@@ -25,7 +25,7 @@ void arena_free(struct arena *a);      /* NULL is fine */
 void arena_reset(struct arena *a);
 size_t arena_used(const struct arena *a);
 
-void *arena_alloc(struct arena *a, size_t n);        /* zeroed, or NULL */
+void *arena_alloc(struct arena *a, size_t n);              /* zeroed, or NULL */
 void *arena_array(struct arena *a, size_t n, size_t size); /* no overflow */
 struct str arena_dup(struct arena *a, struct str s); /* .p NULL on failure */
 const char *arena_z(struct arena *a, struct str s);  /* NUL-terminated */

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strncpy strncat
-#pragma GCC poison strtok alloca atoi atol atoll atof
+#pragma GCC poison strtok atoi atol atoll atof
 #pragma GCC poison gmtime localtime ctime asctime mktemp tmpnam
 
 #endif

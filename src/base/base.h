@@ -22,9 +22,9 @@ struct str {
 	const char *p;
 	size_t n;
 };
-#define STR(lit)      ((struct str){.p = (lit), .n = sizeof(lit) - 1})
-#define STR_ARG(s)    (int)(s).n, (s).p /* for "%.*s" */
-#define STR_EMPTY     ((struct str){.p = "", .n = 0})
+#define STR(lit)   ((struct str){.p = (lit), .n = sizeof(lit) - 1})
+#define STR_ARG(s) (int)(s).n, (s).p /* for "%.*s" */
+#define STR_EMPTY  ((struct str){.p = "", .n = 0})
 
 /*
  * Each code is something that a caller does differently; http/reply.c turns

@@ -49,8 +49,7 @@ date_of(int64_t days, int *y, int *m, int *d)
 	int64_t z = days + 719468;
 	int64_t era = (z >= 0 ? z : z - 146096) / 146097;
 	int64_t doe = z - era * 146097;
-	int64_t yoe =
-	    (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
 	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
 	int64_t mp = (5 * doy + 2) / 153;
 
@@ -206,7 +205,7 @@ time_parse(struct str s, int64_t *ret_us, bool *ret_utc)
 	if (h > 23 || m > 59 || sec > 60)
 		return false;
 	*ret_us = days * US_PER_DAY + ((h * 60 + m) * 60 + sec) * US_PER_S +
-	    frac - zone;
+		  frac - zone;
 	if (ret_utc)
 		*ret_utc = utc;
 	return true;

@@ -3,9 +3,8 @@
 
 #include "base/base.h"
 
-static int
-set(struct err *e, enum err_code code, const char *at, const char *fmt,
-    va_list ap)
+static int PRINTF(4, 0) set(struct err *e, enum err_code code, const char *at,
+    const char *fmt, va_list ap)
 {
 	e->code = code;
 	e->retry_after_s = 0;

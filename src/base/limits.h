@@ -22,13 +22,13 @@
 #define IDEMPOTENCY_KEY_MAX 255
 
 /* Group commit: how many entries and bytes one transaction takes. */
-#define COMMIT_BATCH_MAX   1024
-#define COMMIT_BYTES_MAX   (8 * MIB)
+#define COMMIT_BATCH_MAX       1024
+#define COMMIT_BYTES_MAX       (8 * MIB)
 /* What may wait for the committer; past it the answer is 503. */
 #define COMMIT_QUEUE_MAX       16384
 #define COMMIT_QUEUE_BYTES_MAX (64 * MIB)
 /* A batch whose commit's answer was lost is run again for so long. */
-#define COMMIT_RETRY_MS 3000
+#define COMMIT_RETRY_MS        3000
 
 /* Newest ids kept in memory before they are written sorted (event/ids.h). */
 #define IDS_FRESH_MAX 131072
@@ -42,14 +42,14 @@
 #define WAIT_MAX_S   60 /* long poll */
 
 /* Retention: rows a step, so that the writer never stalls. */
-#define RETAIN_STEP 500
+#define RETAIN_STEP       500
 /* WAL size past which the writer itself restarts it. */
 #define WAL_RESTART_BYTES (64 * MIB)
 
 /* HTTP. */
-#define HTTP_ARENA_MAX    (24 * MIB) /* all that one request may make */
-#define HTTP_PATH_MAX     2048
-#define HTTP_STREAMS_MAX  256 /* live streams and long polls at once */
-#define READ_QUEUE_MAX    1024 /* requests waiting for a read thread */
+#define HTTP_ARENA_MAX   (24 * MIB) /* all that one request may make */
+#define HTTP_PATH_MAX    2048
+#define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
+#define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
 
 #endif

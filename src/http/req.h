@@ -115,8 +115,8 @@ bool req_query(const struct req *r, const char *name, struct str *ret);
 int req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
     int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
 /* ERR_INVALID for a query parameter that is not among `names` (NULL ends). */
-int req_query_only(const struct req *r, const char *const *names,
-    struct err *e) MUST_CHECK;
+int req_query_only(
+    const struct req *r, const char *const *names, struct err *e) MUST_CHECK;
 void req_add_header(struct req *r, const char *name, const char *value);
 
 /* From any thread: the request goes on with r->then on its http thread. */

@@ -28,8 +28,8 @@ struct server_hooks {
 	bool (*read)(void *arg, struct req *r);
 	bool (*write)(void *arg, struct req *r);
 	/* After each answer, on the http thread: for metrics and log. */
-	void (*answered)(void *arg, const struct req *r, int status,
-	    int64_t took_us);
+	void (*answered)(
+	    void *arg, const struct req *r, int status, int64_t took_us);
 	/* True once the program wants to end: streams and polls wrap up. */
 	bool (*stopping)(void *arg);
 };
@@ -48,8 +48,8 @@ struct server_opts {
 	struct server_hooks hooks;
 };
 
-int server_start(const struct server_opts *o, struct server **ret,
-    struct err *e) MUST_CHECK;
+int server_start(
+    const struct server_opts *o, struct server **ret, struct err *e) MUST_CHECK;
 int server_port(const struct server *s); /* the real one when 0 was asked */
 /* True when all was answered within timeout_ms. */
 bool server_drain(struct server *s, int timeout_ms);

@@ -83,18 +83,18 @@ struct mail *
 mailbox_take(struct mailbox *box, int timeout_ms)
 {
 	int64_t until = clock_mono_us() + timeout_ms * US_PER_MS;
-	struct timespec ts = {.tv_sec = until / US_PER_S,
-	    .tv_nsec = until % US_PER_S * 1000};
+	struct timespec ts = {
+	    .tv_sec = until / US_PER_S, .tv_nsec = until % US_PER_S * 1000};
 	struct mail *m;
 	int rc = 0;
 
 	enter(box);
-	while (!box->first && !box->closed && timeout_ms != 0 &&
-	    rc != ETIMEDOUT) {
+	while (
+	    !box->first && !box->closed && timeout_ms != 0 && rc != ETIMEDOUT) {
 		box->asleep = true;
 		rc = timeout_ms < 0
-		    ? pthread_cond_wait(&box->some, &box->lock)
-		    : pthread_cond_timedwait(&box->some, &box->lock, &ts);
+			 ? pthread_cond_wait(&box->some, &box->lock)
+			 : pthread_cond_timedwait(&box->some, &box->lock, &ts);
 	}
 	box->asleep = false;
 	m = box->first;

@@ -24,7 +24,7 @@ struct mail {
 
 struct mailbox;
 
-struct mailbox *mailbox_new(void);     /* NULL when there is no memory */
+struct mailbox *mailbox_new(void);      /* NULL when there is no memory */
 void mailbox_free(struct mailbox *box); /* empty by then; NULL is fine */
 bool mailbox_post(struct mailbox *box, struct mail *m) MUST_CHECK;
 /*

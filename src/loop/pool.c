@@ -65,8 +65,7 @@ pool_start(const struct pool_opts *o, struct pool **ret, struct err *e)
 	(void)pthread_mutex_init(&p->lock, NULL);
 	(void)pthread_cond_init(&p->some, NULL);
 	while (rc == OK && p->started < o->threads) {
-		rc = thread_start(
-		    o->name, run, p, &p->threads[p->started], e);
+		rc = thread_start(o->name, run, p, &p->threads[p->started], e);
 		p->started += rc == OK;
 	}
 	if (rc < 0) {

@@ -42,10 +42,10 @@ enum store_engine { STORE_SQLITE, STORE_POSTGRES };
 enum db_use { DB_READ, DB_WRITE };
 
 struct store_opts {
-	const char *dir;          /* data folder: hikyaku.db lives there */
-	const char *url;          /* postgres://…, or NULL or "" for SQLite */
-	const char *sqlite_sync;  /* "full" (default when NULL) or "normal" */
-	const char *fault;        /* --fault name:nth, or NULL */
+	const char *dir;         /* data folder: hikyaku.db lives there */
+	const char *url;         /* postgres://…, or NULL or "" for SQLite */
+	const char *sqlite_sync; /* "full" (default when NULL) or "normal" */
+	const char *fault;       /* --fault name:nth, or NULL */
 };
 
 /* Opens, checks that it answers. Does not migrate. */
@@ -63,8 +63,8 @@ const char *store_name(const struct store *s); /* for people, no password */
 int store_migrate(struct store *s, int *ret_steps, struct err *e) MUST_CHECK;
 int store_version(struct store *s, int *ret, struct err *e) MUST_CHECK;
 
-int db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
-    MUST_CHECK;
+int db_open(struct store *s, enum db_use use, struct db **ret,
+    struct err *e) MUST_CHECK;
 void db_close(struct db *db);
 enum store_engine db_engine(const struct db *db);
 bool db_up(const struct db *db); /* as far as the last call could tell */

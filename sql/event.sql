@@ -1,0 +1,102 @@
+-- name: log_insert
+-- args: seq int, kind int, tenant bytes, event_id bytes, h int, hash bytes, type text, pkey text, rv int?, received_at int, attrs text?, body bytes
+-- only: sqlite
+INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, attrs, body)
+VALUES (:seq, :kind, :tenant, :event_id, :h, :hash, :type, :pkey, :rv, :received_at, :attrs, :body);
+
+-- name: log_append
+-- args: kinds int[], tenants bytes[], event_ids bytes[], hs int[], hashes bytes[], types text[], pkeys text[], rvs text[], now int, attrss text[], bodies bytes[]
+-- rows: ord int, seq int, old_hash bytes?
+-- only: postgres
+-- A null among whole numbers can't be told in an int array: rvs come as text.
+SELECT ret_ord, ret_seq, ret_old_hash
+  FROM hk_append(:kinds, :tenants, :event_ids, :hs, :hashes, :types, :pkeys, :rvs::text[]::bigint[], :now, :attrss, :bodies);
+
+-- name: log_last
+-- rows: seq int
+-- The newest seq that a reader may see; 0 in an empty log.
+SELECT coalesce(max(seq), 0) FROM log;
+
+-- name: log_first
+-- rows: seq int?, received_at int?
+SELECT seq, received_at FROM log ORDER BY seq LIMIT 1;
+
+-- name: log_page
+-- args: after int, upto int, type text?, prefix text?, pkey text?, tenant bytes?, most int
+-- rows: seq int, kind int, tenant bytes, type text, received_at int, body bytes
+-- A page is bounded by `upto` as well as by `most`: what it may look at.
+SELECT seq, kind, tenant, type, received_at, body
+  FROM log
+ WHERE seq > :after AND seq <= :upto AND kind = 0
+   AND (:type IS NULL OR type = :type)
+   AND (:prefix IS NULL OR substr(type, 1, length(:prefix)) = :prefix)
+   AND (:pkey IS NULL OR pkey = :pkey)
+   AND (:tenant IS NULL OR tenant = :tenant)
+ ORDER BY seq
+ LIMIT :most;
+
+-- name: log_get
+-- args: seq int
+-- rows: seq int, tenant bytes, event_id bytes, hash bytes, received_at int, body bytes
+SELECT seq, tenant, event_id, hash, received_at, body FROM log WHERE seq = :seq;
+
+-- name: ids_find
+-- args: h int
+-- rows: seq int
+SELECT seq FROM ids WHERE h = :h;
+
+-- name: log_ids_above
+-- args: after int, most int
+-- rows: seq int, h int, tenant bytes, event_id bytes
+SELECT seq, h, tenant, event_id FROM log WHERE seq > :after ORDER BY seq LIMIT :most;
+
+-- name: ids_add
+-- args: h int, seq int
+-- only: sqlite
+INSERT OR IGNORE INTO ids (h, seq) VALUES (:h, :seq);
+
+-- name: meta_get
+-- args: name text
+-- rows: value text
+SELECT value FROM meta WHERE name = :name;
+
+-- name: meta_put
+-- args: name text, value text
+INSERT INTO meta (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: meta_make
+-- args: name text, value text
+-- Keeps what is there: whoever comes first decides.
+INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
+
+-- name: mark_put
+-- args: minute int, seq int
+INSERT INTO mark (minute, seq) VALUES (:minute, :seq) ON CONFLICT (minute) DO NOTHING;
+
+-- name: mark_first_from
+-- args: minute int
+-- rows: minute int, seq int
+-- The first seq at or after a minute.
+SELECT minute, seq FROM mark WHERE minute >= :minute ORDER BY minute LIMIT 1;
+
+-- name: retain_ids
+-- args: upto int, most int
+-- The ids of the oldest entries; the entries themselves go next.
+DELETE FROM ids WHERE (h, seq) IN
+ (SELECT h, seq FROM log WHERE seq <= :upto ORDER BY seq LIMIT :most);
+
+-- name: retain_log
+-- args: upto int, most int
+DELETE FROM log WHERE seq IN
+ (SELECT seq FROM log WHERE seq <= :upto ORDER BY seq LIMIT :most);
+
+-- name: retain_mark
+-- args: minute int
+DELETE FROM mark WHERE minute < :minute;
+
+-- name: pieces_make
+-- args: upto int
+-- rows: made int
+-- only: postgres
+SELECT hk_pieces(:upto);
