@@ -47,8 +47,8 @@ SELECT seq FROM ids WHERE h = :h;
 
 -- name: log_ids_above
 -- args: after int, most int
--- rows: seq int, h int, tenant bytes, event_id bytes
-SELECT seq, h, tenant, event_id FROM log WHERE seq > :after ORDER BY seq LIMIT :most;
+-- rows: seq int, h int
+SELECT seq, h FROM log WHERE seq > :after ORDER BY seq LIMIT :most;
 
 -- name: ids_add
 -- args: h int, seq int
@@ -81,22 +81,33 @@ INSERT INTO mark (minute, seq) VALUES (:minute, :seq) ON CONFLICT (minute) DO NO
 SELECT minute, seq FROM mark WHERE minute >= :minute ORDER BY minute LIMIT 1;
 
 -- name: retain_ids
--- args: upto int, most int
+-- args: upto int, cut int
 -- The ids of the oldest entries; the entries themselves go next.
 DELETE FROM ids WHERE (h, seq) IN
- (SELECT h, seq FROM log WHERE seq <= :upto ORDER BY seq LIMIT :most);
+ (SELECT h, seq FROM log WHERE seq <= :upto AND received_at < :cut);
 
 -- name: retain_log
--- args: upto int, most int
-DELETE FROM log WHERE seq IN
- (SELECT seq FROM log WHERE seq <= :upto ORDER BY seq LIMIT :most);
+-- args: upto int, cut int
+DELETE FROM log WHERE seq <= :upto AND received_at < :cut;
 
 -- name: retain_mark
--- args: minute int
-DELETE FROM mark WHERE minute < :minute;
+-- args: minute int, most int
+DELETE FROM mark WHERE minute IN
+ (SELECT minute FROM mark WHERE minute < :minute ORDER BY minute LIMIT :most);
 
 -- name: pieces_make
 -- args: upto int
 -- rows: made int
 -- only: postgres
 SELECT hk_pieces(:upto);
+
+-- name: pieces_detach
+-- args: cut int
+-- rows: n int
+-- only: postgres
+SELECT hk_detach(:cut);
+
+-- name: pieces_drop
+-- rows: n int
+-- only: postgres
+SELECT hk_drop();

@@ -2,7 +2,7 @@
 -- seq grows in commit order: a reader that saw seq N never sees a new one
 -- below N. kind 0 is an event. body is the envelope as published, with what
 -- was missing filled in; hash is the first 16 bytes of the SHA-256 over what
--- was received, and h a 64-bit hash of (tenant, event_id): see event/ids.h.
+-- was received, and h 64 bits of the SHA-256 of event_id: see event/ids.h.
 CREATE TABLE log (
     seq         {{seq}},
     kind        INTEGER NOT NULL,
@@ -100,4 +100,42 @@ CREATE TABLE meta (
 --postgres:     ON CONFLICT (minute) DO NOTHING)
 --postgres:   SELECT f.ord, f.seq, NULL::bytea FROM fresh f
 --postgres:   UNION ALL SELECT o.ord, o.seq, o.hash FROM old o;
+--postgres: END $$;
+
+-- Retention by pieces: those whose newest entry is older than the cut leave the
+-- table under a short lock (given up after 2 s: readers come first); the ids of
+-- a piece go when no entry of their range is left. hk_drop then drops what is
+-- detached, in a transaction of its own, so that nobody waits for the unlink.
+-- The piece that holds the newest entry always stays.
+--postgres: CREATE FUNCTION hk_detach(cut BIGINT) RETURNS INTEGER LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+--postgres: DECLARE n INTEGER := 0; piece TEXT; p BIGINT; newest BIGINT; first_seq BIGINT; top BIGINT;
+--postgres: BEGIN
+--postgres:   SELECT max(seq) INTO top FROM log;
+--postgres:   IF top IS NULL THEN RETURN 0; END IF;
+--postgres:   FOR piece, p IN SELECT c.relname, substr(c.relname, 5)::bigint FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+--postgres:       WHERE i.inhparent = 'log'::regclass ORDER BY 2 LOOP
+--postgres:     EXIT WHEN p >= top >> 23;
+--postgres:     EXECUTE format('SELECT received_at FROM %I ORDER BY seq DESC LIMIT 1', piece) INTO newest;
+--postgres:     EXIT WHEN newest >= cut;
+--postgres:     EXECUTE format('ALTER TABLE log DETACH PARTITION %I', piece);
+--postgres:     n := n + 1;
+--postgres:   END LOOP;
+--postgres:   SELECT min(seq) INTO first_seq FROM log;
+--postgres:   FOR piece, p IN SELECT c.relname, substr(c.relname, 5)::bigint FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+--postgres:       WHERE i.inhparent = 'ids'::regclass ORDER BY 2 LOOP
+--postgres:     EXIT WHEN (p + 1) << 26 > first_seq;
+--postgres:     EXECUTE format('ALTER TABLE ids DETACH PARTITION %I', piece);
+--postgres:     n := n + 1;
+--postgres:   END LOOP;
+--postgres:   RETURN n;
+--postgres: END $$;
+--postgres: CREATE FUNCTION hk_drop() RETURNS INTEGER LANGUAGE plpgsql AS $$
+--postgres: DECLARE n INTEGER := 0; piece TEXT;
+--postgres: BEGIN
+--postgres:   FOR piece IN SELECT c.relname FROM pg_class c WHERE c.relkind = 'r' AND c.relname ~ '^(log|ids)_[0-9]+$'
+--postgres:       AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'log'::regclass) AND NOT c.relispartition LOOP
+--postgres:     EXECUTE format('DROP TABLE %I', piece);
+--postgres:     n := n + 1;
+--postgres:   END LOOP;
+--postgres:   RETURN n;
 --postgres: END $$;

@@ -32,7 +32,9 @@
 
 /* Newest ids kept in memory before they are written sorted (event/ids.h). */
 #define IDS_FRESH_MAX 131072
-#define IDS_SLICE_MAX 2048
+#define IDS_SLICE_MAX 512
+/* Tenants that may use the same event id. */
+#define IDS_SAME_MAX  64
 
 /* Lists: rows a page shows and rows it may look at to fill it. */
 #define PAGE_DEFAULT 50

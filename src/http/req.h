@@ -99,10 +99,11 @@ struct req {
 	size_t n_headers;
 
 	/* for whoever works on it while it waits */
+	void *app;                                 /* server_hooks.arg */
+	handler_fn work;                           /* what runs elsewhere */
 	int (*then)(struct req *r, struct err *e); /* OK, error or REQ_WAIT */
 	void *ctx;                                 /* the handler's */
 	struct pool_job job;                       /* ON_READ */
-	struct mail mail;                          /* ON_WRITE, tail */
 	int rc;                                    /* the handler's result */
 	struct err err;
 	void *conn; /* the server's */

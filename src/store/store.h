@@ -39,7 +39,8 @@ struct db;
 struct rows;
 
 enum store_engine { STORE_SQLITE, STORE_POSTGRES };
-enum db_use { DB_READ, DB_WRITE };
+/* DB_JOBS: checkpoints on SQLite, DDL on PostgreSQL; no long statements bound. */
+enum db_use { DB_READ, DB_WRITE, DB_JOBS };
 
 struct store_opts {
 	const char *dir;         /* data folder: hikyaku.db lives there */
@@ -84,6 +85,9 @@ void db_rollback(struct db *db);
  */
 int db_checkpoint(struct db *db, bool restart, int64_t *ret_wal_bytes,
     struct err *e) MUST_CHECK;
+
+/* How far the WAL had grown at this db's last commit; 0 on PostgreSQL. */
+int64_t db_wal_bytes(const struct db *db);
 
 /* What the generated wrappers are made of. */
 enum val_type {

@@ -1,0 +1,231 @@
+#include "api/api.h"
+
+#include <assert.h>
+
+#include "account/auth.h"
+#include "account/limiter.h"
+#include "api/account.h"
+#include "api/events.h"
+#include "api/ops.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "event/append.h"
+#include "loop/pool.h"
+#include "store/store.h"
+
+const struct route API_ROUTES[] = {
+#define ROUTE(method, path, scope, on, run, body, summary)                     \
+	{method, path, scope, on, run, body, summary},
+#include "api/routes.tbl"
+#undef ROUTE
+};
+const size_t API_ROUTE_COUNT = COUNT_OF(API_ROUTES);
+
+struct reader {
+	struct store *store;
+	struct db *db;
+};
+
+void *
+api_reader_enter(void *store)
+{
+	struct reader *x = calloc(1, sizeof(*x));
+
+	if (x)
+		x->store = store;
+	return x;
+}
+
+void
+api_reader_leave(void *ctx)
+{
+	struct reader *x = ctx;
+
+	if (x)
+		db_close(x->db);
+	free(x);
+}
+
+int
+api_reader_db(void *ctx, struct db **ret, struct err *e)
+{
+	struct reader *x = ctx;
+	int rc = OK;
+
+	if (!x)
+		return err_set(e, ERR_NOMEM, "no memory for a connection");
+	if (!x->db)
+		rc = db_open(x->store, DB_READ, &x->db, e);
+	*ret = x->db;
+	return rc;
+}
+
+static void
+read_job(struct pool_job *job, void *ctx)
+{
+	struct req *r = MAIL_OF(job, struct req, job);
+	struct db *db = NULL;
+
+	r->rc = api_reader_db(ctx, &db, &r->err);
+	if (r->rc == OK)
+		r->rc = r->work(r, db, &r->err);
+	req_wake(r);
+}
+
+int
+api_said(struct req *r, struct err *e)
+{
+	*e = r->err;
+	return r->rc;
+}
+
+static int
+too_busy(struct err *e)
+{
+	(void)err_set(e, ERR_AWAY, "too many requests are waiting");
+	e->retry_after_s = 1;
+	return ERR_AWAY;
+}
+
+int
+api_read(struct req *r, handler_fn fn, struct err *e)
+{
+	struct api *api = r->app;
+
+	r->work = fn;
+	r->job.run = read_job;
+	if (!r->then)
+		r->then = api_said;
+	return pool_post(api->read, &r->job) ? REQ_WAIT : too_busy(e);
+}
+
+static int
+write_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct req *r = ctx;
+
+	return r->work(r, db, e);
+}
+
+static void
+write_done(struct append_job *job)
+{
+	struct req *r = job->ctx;
+
+	r->rc = job->err.code;
+	r->err = job->err;
+	req_wake(r);
+}
+
+int
+api_write(struct req *r, handler_fn fn, struct err *e)
+{
+	struct api *api = r->app;
+	struct append_job *job = arena_alloc(r->arena, sizeof(*job));
+
+	if (!job)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	r->work = fn;
+	if (!r->then)
+		r->then = api_said;
+	job->fn = write_fn;
+	job->ctx = r;
+	job->done = write_done;
+	return append_post(api->append, job, e) < 0 ? (int)e->code : REQ_WAIT;
+}
+
+static bool
+hook_read(void *arg, struct req *r)
+{
+	struct err e;
+
+	(void)arg;
+	return api_read(r, r->route->run, &e) == REQ_WAIT;
+}
+
+static bool
+hook_write(void *arg, struct req *r)
+{
+	struct err e;
+
+	(void)arg;
+	return api_write(r, r->route->run, &e) == REQ_WAIT;
+}
+
+static int
+hook_who(void *arg, struct req *r, struct err *e)
+{
+	struct api *api = arg;
+
+	int64_t rate;
+	int rc = auth_who(api->auth, r, e);
+
+	if (rc != OK || r->who.kind != WHO_KEY)
+		return rc;
+	rate = r->who.rate_per_second > 0 ? r->who.rate_per_second
+					  : api->conf->key_rate_limit;
+	r->who.rate_per_second = rate;
+	return limiter_take(
+	    api->limiter, r->who.id, rate, 1, clock_mono_us(), e);
+}
+
+static bool
+hook_stopping(void *arg)
+{
+	struct api *api = arg;
+
+	return atomic_load(&api->stopping);
+}
+
+static void
+hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
+{
+	static const enum metric BY_CLASS[] = {
+	    M_HTTP_2XX, M_HTTP_3XX, M_HTTP_4XX, M_HTTP_5XX};
+	enum log_level level = status >= 500 ? LOG_WARN : LOG_DEBUG;
+	struct log_line l;
+
+	(void)arg;
+	if (status >= 200 && status < 600)
+		metric_add(BY_CLASS[status / 100 - 2], 1);
+	metric_observe(M_HTTP_SECONDS, took_us);
+	if (!log_on(level))
+		return;
+	log_begin(&l, level, "request");
+	log_str(&l, "traceId", str_of(r->trace_id));
+	log_str(&l, "path", r->path);
+	log_int(&l, "status", status);
+	log_int(&l, "us", took_us);
+	log_str(&l, "who", str_of(r->who.name));
+	log_str(&l, "peer", str_of(r->peer));
+	log_end(&l);
+}
+
+struct server_hooks
+api_hooks(struct api *api)
+{
+	return (struct server_hooks){
+	    .arg = api,
+	    .who = hook_who,
+	    .read = hook_read,
+	    .write = hook_write,
+	    .answered = hook_answered,
+	    .stopping = hook_stopping,
+	};
+}
+
+bool
+api_tenant_ok(const struct req *r, struct uuid tenant)
+{
+	if (!r->who.tenants)
+		return true;
+	for (size_t i = 0; i < r->who.n_tenants; i++)
+		if (uuid_eq(r->who.tenants[i], tenant))
+			return true;
+	return false;
+}

@@ -1,0 +1,62 @@
+/*
+ * api.h - the whole of the program as a handler sees it.
+ *
+ * routes.tbl is the API on one screen; each resource has a file. struct api is
+ * built once by `hikyaku serve`, reaches a handler as r->app, and never
+ * changes while requests are served.
+ *
+ * A handler that runs on the http thread goes elsewhere by api_read() or
+ * api_write(): the request waits, `fn` runs there, and r->then (by default:
+ * answer what fn said) goes on with it.
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include <stdatomic.h>
+
+#include "http/server.h"
+
+struct append;
+struct auth;
+struct conf;
+struct limiter;
+struct masks;
+struct pool;
+struct store;
+struct tail;
+
+struct api {
+	const struct conf *conf;
+	struct store *store;
+	struct append *append;
+	struct tail *tail;
+	struct pool *read;
+	struct auth *auth;
+	struct limiter *limiter;
+	const struct masks *masks;
+	bool strict; /* event.schema.mode */
+	_Atomic bool stopping;
+	_Atomic int streams; /* and long polls */
+};
+
+extern const struct route API_ROUTES[];
+extern const size_t API_ROUTE_COUNT;
+
+struct server_hooks api_hooks(struct api *api);
+
+/* What the read pool's threads need: a connection each, opened when asked. */
+void *api_reader_enter(void *store);
+void api_reader_leave(void *ctx);
+/* The connection of a job that runs on the read pool. */
+int api_reader_db(void *ctx, struct db **ret, struct err *e) MUST_CHECK;
+
+/* REQ_WAIT, or ERR_AWAY when too much waits already. */
+int api_read(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+/* The default r->then: what the other thread said is the answer. */
+int api_said(struct req *r, struct err *e);
+
+/* True when the caller may see and touch this tenant. */
+bool api_tenant_ok(const struct req *r, struct uuid tenant);
+
+#endif

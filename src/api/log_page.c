@@ -1,0 +1,114 @@
+#include "api/log_page.h"
+
+#include "api/api.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sql.h"
+
+static int
+read_type(struct str type, struct log_filter *f, struct err *e)
+{
+	if (type.n == 0 || type.n > EVENT_TYPE_MAX)
+		return err_at(e, ERR_INVALID, "type",
+		    "type must be 1 to %d characters", EVENT_TYPE_MAX);
+	if (str_ends(type, STR(".*")))
+		f->prefix = (struct str){type.p, type.n - 1};
+	else
+		f->type = type;
+	return OK;
+}
+
+int
+log_filter_read(const struct req *r, struct log_filter *ret, struct err *e)
+{
+	struct str s;
+	int rc = OK;
+
+	if (req_query(r, "type", &s))
+		rc = read_type(s, ret, e);
+	if (rc == OK && req_query(r, "key", &s)) {
+		if (s.n == 0 || s.n > EVENT_KEY_MAX)
+			return err_at(e, ERR_INVALID, "key",
+			    "key must be 1 to %d bytes", EVENT_KEY_MAX);
+		ret->key = s;
+	}
+	if (rc == OK && req_query(r, "tenant", &s)) {
+		if (!uuid_parse(s, &ret->tenant_id))
+			return err_at(
+			    e, ERR_INVALID, "tenant", "tenant must be a uuid");
+		if (!api_tenant_ok(r, ret->tenant_id))
+			return err_at(e, ERR_DENIED, "tenant",
+			    "this key is limited to other tenants");
+		ret->tenant = uuid_str(&ret->tenant_id);
+	}
+	if (rc == OK && !ret->tenant.p && r->who.tenants &&
+	    r->who.n_tenants == 1)
+		ret->tenant = uuid_str(&r->who.tenants[0]);
+	return rc;
+}
+
+static bool
+visible(const struct req *r, const struct sql_log_page_row *row)
+{
+	struct uuid tenant;
+
+	if (!r->who.tenants)
+		return true;
+	if (row->tenant.n != sizeof(tenant.b))
+		return false;
+	memcpy(tenant.b, row->tenant.p, sizeof(tenant.b));
+	return api_tenant_ok(r, tenant);
+}
+
+static int
+last_seq(struct db *db, int64_t *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_log_last(db, &rows, e);
+
+	*ret = 0;
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		*ret = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+int
+log_page_read(struct req *r, struct db *db, const struct log_filter *f,
+    void (*show)(struct buf *b, struct str body, int64_t seq,
+	int64_t received_us, size_t nth),
+    struct buf *out, struct log_page *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int64_t last, upto;
+	bool cut = false;
+	int rc = last_seq(db, &last, e);
+
+	if (rc < 0)
+		return rc;
+	upto = last - f->after > PAGE_SCAN ? f->after + PAGE_SCAN : last;
+	*ret = (struct log_page){.next = f->after};
+	rc = sql_log_page(db, f->after, upto, f->type, f->prefix, f->key,
+	    f->tenant, f->limit, &rows, e);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		struct sql_log_page_row row;
+
+		sql_log_page_get(rows, &row);
+		ret->next = row.seq;
+		if (visible(r, &row))
+			show(out, row.body, row.seq, row.received_at,
+			    ret->shown++);
+		cut = out->n > PAGE_BYTES || (int64_t)ret->shown == f->limit;
+		if (cut)
+			break;
+	}
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	if (!cut && upto > ret->next)
+		ret->next = upto;
+	ret->at_end = ret->next >= last;
+	return OK;
+}

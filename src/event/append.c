@@ -1,0 +1,499 @@
+#include "event/append.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "event/append_priv.h"
+#include "event/retain.h"
+#include "loop/thread.h"
+#include "seal/digest.h"
+#include "store/store.h"
+
+#define SCRATCH_SLOTS ((size_t)4 * COMMIT_BATCH_MAX)
+#define DISK_LOOK_MS  250
+#define IDLE_MS       100 /* how often an idle thread looks after retention */
+#define AGAIN_MS      50  /* between tries of an uncertain commit */
+
+struct append {
+	struct append_opts o;
+	struct db *db;
+	const struct append_engine *engine;
+	void *self;
+	struct retain *retain;
+	struct mailbox *box;
+	struct thread *thread;
+	_Atomic int64_t last_seq;
+	_Atomic bool up;
+	_Atomic size_t waiting, waiting_bytes;
+
+	/* the commit thread's own */
+	struct mail *todo;            /* taken from the box, oldest first */
+	struct mail **todo_end;
+	bool in_step;                 /* resync has succeeded */
+	int64_t disk_looked_ms;
+	bool disk_low;
+	struct entry *unique[COMMIT_BATCH_MAX];
+	struct entry *scratch[SCRATCH_SLOTS]; /* ids of a batch, by h */
+};
+
+int64_t
+append_last_seq(const struct append *a)
+{
+	return atomic_load_explicit(&a->last_seq, memory_order_acquire);
+}
+
+bool
+append_store_up(const struct append *a)
+{
+	return atomic_load_explicit(&a->up, memory_order_relaxed);
+}
+
+static int64_t
+id_hash(const struct uuid *event_id)
+{
+	unsigned char digest[DIGEST_LEN];
+	int64_t h;
+
+	digest_sha256(uuid_str(event_id), digest);
+	memcpy(&h, digest, sizeof(h));
+	return h;
+}
+
+int
+append_post(struct append *a, struct append_job *job, struct err *e)
+{
+	size_t n, bytes;
+
+	job->bytes = 0;
+	job->err.code = OK;
+	for (size_t i = 0; i < job->n; i++) {
+		job->entries[i].h = id_hash(&job->entries[i].event_id);
+		job->bytes += job->entries[i].body.n;
+	}
+	assert(job->n <= COMMIT_BATCH_MAX &&
+	    (job->n > 0) + !!job->fn + !!job->find == 1);
+	n = atomic_fetch_add(&a->waiting, job->n + 1) + job->n;
+	bytes = atomic_fetch_add(&a->waiting_bytes, job->bytes) + job->bytes;
+	if (n <= COMMIT_QUEUE_MAX && bytes <= COMMIT_QUEUE_BYTES_MAX &&
+	    mailbox_post(a->box, &job->mail))
+		return OK;
+	(void)atomic_fetch_sub(&a->waiting, job->n + 1);
+	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
+	(void)err_set(e, ERR_AWAY, "too much is waiting to be written");
+	e->retry_after_s = 1;
+	return ERR_AWAY;
+}
+
+static void
+finish(struct append *a, struct append_job *job)
+{
+	(void)atomic_fetch_sub(&a->waiting, job->n + 1);
+	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
+	job->done(job);
+}
+
+/* One line an event, so that a correlation id is found in the log. */
+static void
+tell(const struct entry *en)
+{
+	struct log_line l;
+	char id[UUID_LEN + 1];
+
+	log_begin(&l, LOG_INFO,
+	    en->state == ENTRY_NEW        ? "event appended"
+		: en->state == ENTRY_SAME ? "event known"
+					  : "event id reused");
+	uuid_format(en->event_id, id);
+	log_str(&l, "eventId", (struct str){id, UUID_LEN});
+	uuid_format(en->correlation, id);
+	log_str(&l, "correlationId", (struct str){id, UUID_LEN});
+	log_str(&l, "type", en->type);
+	log_int(&l, "seq", en->seq);
+	log_end(&l);
+}
+
+/* Links the entries of a batch that have the same id to the first of them. */
+static size_t
+find_unique(struct append *a, struct append_job **jobs, size_t n_jobs)
+{
+	size_t n = 0;
+
+	memset(a->scratch, 0, sizeof(a->scratch));
+	for (size_t j = 0; j < n_jobs; j++)
+		for (size_t i = 0; i < jobs[j]->n; i++) {
+			struct entry *en = &jobs[j]->entries[i];
+			size_t at = (size_t)en->h % SCRATCH_SLOTS;
+
+			en->first = NULL;
+			while (a->scratch[at] && !en->first) {
+				struct entry *old = a->scratch[at];
+
+				if (uuid_eq(old->event_id, en->event_id) &&
+				    uuid_eq(old->tenant, en->tenant))
+					en->first = old;
+				at = (at + 1) % SCRATCH_SLOTS;
+			}
+			if (en->first)
+				continue;
+			a->scratch[at] = en;
+			a->unique[n++] = en;
+		}
+	return n;
+}
+
+static void
+settle_repeats(struct append_job **jobs, size_t n_jobs)
+{
+	for (size_t j = 0; j < n_jobs; j++)
+		for (size_t i = 0; i < jobs[j]->n; i++) {
+			struct entry *en = &jobs[j]->entries[i];
+
+			if (!en->first)
+				continue;
+			en->seq = en->first->seq;
+			en->state = en->first->state == ENTRY_DIFFERS ||
+				memcmp(en->first->hash, en->hash,
+				    ENTRY_HASH_LEN) != 0
+			    ? ENTRY_DIFFERS
+			    : ENTRY_SAME;
+		}
+}
+
+static bool
+disk_low(struct append *a)
+{
+	int64_t now = clock_mono_ms();
+	struct statvfs fs;
+
+	if (!a->o.dir || a->o.disk_free_min <= 0)
+		return false;
+	if (now - a->disk_looked_ms < DISK_LOOK_MS)
+		return a->disk_low;
+	a->disk_looked_ms = now;
+	if (statvfs(a->o.dir, &fs) == 0)
+		a->disk_low = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize <
+		    a->o.disk_free_min;
+	return a->disk_low;
+}
+
+static int
+step_in(struct append *a, struct err *e)
+{
+	int64_t last = 0;
+	int rc = OK;
+
+	if (!a->in_step)
+		rc = a->engine->resync(a->self, a->db, &last, e);
+	if (rc < 0 || a->in_step)
+		return rc;
+	a->in_step = true;
+	atomic_store_explicit(&a->last_seq, last, memory_order_release);
+	return OK;
+}
+
+/* Our own first try, whose answer was lost, is not a repeat of somebody's. */
+static void
+count_as_new(struct append_batch *b, int64_t newest_before)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->v[i]->state == ENTRY_SAME &&
+		    b->v[i]->seq > newest_before)
+			b->v[i]->state = ENTRY_NEW;
+}
+
+/* The batch in one transaction, run again while its fate is not known. */
+static int
+write_batch(struct append *a, struct append_batch *b, struct err *e)
+{
+	int64_t began = clock_mono_ms(), newest = append_last_seq(a);
+	bool again = false;
+	int rc;
+
+	for (;;) {
+		rc = step_in(a, e);
+		if (rc == OK)
+			rc = a->engine->write(a->self, a->db, b, e);
+		if (rc == OK && again)
+			count_as_new(b, newest);
+		if (rc == ERR_UNCERTAIN)
+			again = true;
+		if (rc == OK || !again ||
+		    (rc != ERR_UNCERTAIN && rc != ERR_AWAY) ||
+		    clock_mono_ms() - began > COMMIT_RETRY_MS)
+			break;
+		a->in_step = false;
+		(void)nanosleep(
+		    &(struct timespec){.tv_nsec = AGAIN_MS * 1000000L}, NULL);
+	}
+	if (rc < 0)
+		a->in_step = false;
+	return rc;
+}
+
+static int
+commit_entries(
+    struct append *a, struct append_job **jobs, size_t n_jobs, struct err *e)
+{
+	struct append_batch b = {.v = a->unique, .now_us = clock_now_us()};
+	int64_t began = clock_mono_us(), top = 0;
+	int rc;
+
+	if (disk_low(a)) {
+		(void)err_set(e, ERR_FULL, "the disk is nearly full");
+		e->retry_after_s = 5;
+		return ERR_FULL;
+	}
+	b.n = find_unique(a, jobs, n_jobs);
+	rc = write_batch(a, &b, e);
+	if (rc < 0)
+		return rc;
+	settle_repeats(jobs, n_jobs);
+	for (size_t i = 0; i < b.n; i++) {
+		bool fresh = b.v[i]->state == ENTRY_NEW;
+
+		metric_add(fresh ? M_EVENTS_APPENDED : M_EVENTS_KNOWN, 1);
+		if (fresh && b.v[i]->seq > top)
+			top = b.v[i]->seq;
+	}
+	metric_observe(M_COMMIT_SECONDS, clock_mono_us() - began);
+	metric_observe(M_COMMIT_EVENTS, (int64_t)b.n);
+	if (top > append_last_seq(a)) {
+		atomic_store_explicit(&a->last_seq, top, memory_order_release);
+		if (a->o.committed)
+			a->o.committed(a->o.arg, top);
+	}
+	return OK;
+}
+
+static void
+note_state(struct append *a, int rc, const struct err *e)
+{
+	bool up = rc != ERR_AWAY && rc != ERR_UNCERTAIN;
+	bool was = atomic_exchange_explicit(&a->up, up, memory_order_relaxed);
+
+	metric_set(M_STORE_UP, up);
+	if (was && !up)
+		log_err(LOG_ERROR, "store is away", e);
+	else if (!was && up)
+		log_err(LOG_INFO, "store is back", NULL);
+	else if (rc < 0 && rc != ERR_AWAY && rc != ERR_UNCERTAIN)
+		log_err(LOG_ERROR, "commit failed", e);
+}
+
+static void
+answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
+    const struct err *e)
+{
+	if (rc == OK && log_on(LOG_INFO)) {
+		log_hold();
+		for (size_t j = 0; j < n_jobs; j++)
+			for (size_t i = 0; i < jobs[j]->n; i++)
+				tell(&jobs[j]->entries[i]);
+		log_release();
+	}
+	for (size_t j = 0; j < n_jobs; j++) {
+		if (rc < 0)
+			jobs[j]->err = *e;
+		finish(a, jobs[j]);
+	}
+}
+
+static void
+run_entries(struct append *a, struct append_job **jobs, size_t n_jobs)
+{
+	struct err e = {0};
+	int rc = commit_entries(a, jobs, n_jobs, &e);
+
+	note_state(a, rc, &e);
+	if (rc != ERR_STORE || n_jobs == 1) {
+		answer(a, jobs, n_jobs, rc, &e);
+		return;
+	}
+	/* One of them is refused for ever: the others must not pay for it. */
+	for (size_t j = 0; j < n_jobs; j++)
+		run_entries(a, &jobs[j], 1);
+}
+
+static void
+run_fn(struct append *a, struct append_job *job)
+{
+	int rc = db_tx(a->db, job->fn, job->ctx, &job->err);
+
+	if (rc == OK)
+		job->err.code = OK;
+	note_state(a,
+	    rc == ERR_AWAY || rc == ERR_UNCERTAIN || rc == ERR_STORE ? rc : OK,
+	    &job->err);
+	finish(a, job);
+}
+
+static void
+run_find(struct append *a, struct append_job *job)
+{
+	struct append_find *f = job->find;
+	int rc = step_in(a, &job->err);
+
+	if (rc == OK)
+		rc = a->engine->find(a->self, a->db, id_hash(&f->event_id),
+		    f->seqs, &job->err);
+	f->n = rc < 0 ? 0 : rc;
+	note_state(a, rc < 0 ? rc : OK, &job->err);
+	finish(a, job);
+}
+
+static struct append_job *
+next_job(struct append *a)
+{
+	return a->todo ? MAIL_OF(a->todo, struct append_job, mail) : NULL;
+}
+
+static void
+drop_first(struct append *a)
+{
+	a->todo = a->todo->next;
+	if (!a->todo)
+		a->todo_end = &a->todo;
+}
+
+/* As many jobs with entries as one transaction takes, or one other job. */
+static void
+run_some(struct append *a)
+{
+	struct append_job *jobs[COMMIT_BATCH_MAX];
+	struct append_job *job = next_job(a);
+	size_t n_jobs = 0, n = 0, bytes = 0;
+
+	if (job->n == 0) {
+		drop_first(a);
+		if (job->fn)
+			run_fn(a, job);
+		else
+			run_find(a, job);
+		return;
+	}
+	for (; job && job->n > 0; job = next_job(a)) {
+		if (n_jobs > 0 &&
+		    (n + job->n > COMMIT_BATCH_MAX ||
+			bytes + job->bytes > COMMIT_BYTES_MAX))
+			break;
+		n += job->n;
+		bytes += job->bytes;
+		drop_first(a);
+		jobs[n_jobs++] = job;
+	}
+	run_entries(a, jobs, n_jobs);
+}
+
+/* Adds what is in the box; waits at most timeout_ms for it. */
+static void
+take(struct append *a, int timeout_ms)
+{
+	struct mail *m = mailbox_take(a->box, timeout_ms);
+
+	*a->todo_end = m;
+	while (*a->todo_end)
+		a->todo_end = &(*a->todo_end)->next;
+}
+
+static void
+look_after(struct append *a, bool idle)
+{
+	struct err e = {0};
+	int64_t wal = 0;
+
+	if (!a->in_step && step_in(a, &e) < 0) {
+		note_state(a, (int)e.code, &e);
+		return;
+	}
+	if (!append_store_up(a))
+		note_state(a, db_ping(a->db, &e), &e);
+	if (retain_step(a->retain, a->db, append_last_seq(a), clock_now_us(),
+		idle, &e) < 0)
+		note_state(a, (int)e.code, &e);
+	/* The jobs thread checkpoints; past the bound the writer itself starts
+	 * the file anew, or under steady load it would grow for ever. */
+	if (db_wal_bytes(a->db) > (int64_t)WAL_RESTART_BYTES &&
+	    db_checkpoint(a->db, true, &wal, &e) < 0)
+		log_err(LOG_WARN, "checkpoint failed", &e);
+}
+
+static void
+run(void *arg)
+{
+	struct append *a = arg;
+
+	a->todo_end = &a->todo;
+	for (;;) {
+		bool idle;
+
+		take(a, a->todo ? 0 : IDLE_MS);
+		idle = !a->todo;
+		if (idle && mailbox_closed(a->box)) {
+			take(a, 0);
+			if (!a->todo)
+				break;
+		}
+		if (a->todo)
+			run_some(a);
+		look_after(a, idle);
+	}
+}
+
+static void
+release(struct append *a)
+{
+	if (a->self)
+		a->engine->close(a->self);
+	retain_free(a->retain);
+	db_close(a->db);
+	mailbox_free(a->box);
+	free(a);
+}
+
+int
+append_start(const struct append_opts *o, struct append **ret, struct err *e)
+{
+	struct append *a = calloc(1, sizeof(*a));
+	int rc = OK;
+
+	if (!a)
+		return err_set(e, ERR_NOMEM, "no memory for the commit thread");
+	a->o = *o;
+	a->engine = store_engine(o->store) == STORE_POSTGRES ? &APPEND_POSTGRES
+							     : &APPEND_SQLITE;
+	atomic_store(&a->up, true);
+	a->box = mailbox_new();
+	a->retain = retain_new(o->keep_us);
+	if (!a->box || !a->retain)
+		rc = err_set(e, ERR_NOMEM, "no memory for the commit thread");
+	if (rc == OK)
+		rc = db_open(o->store, DB_WRITE, &a->db, e);
+	if (rc == OK)
+		rc = a->engine->open(&a->self, e);
+	if (rc == OK)
+		rc = step_in(a, e);
+	if (rc == OK)
+		rc = thread_start("commit", run, a, &a->thread, e);
+	if (rc < 0) {
+		release(a);
+		return rc;
+	}
+	metric_set(M_STORE_UP, 1);
+	*ret = a;
+	return OK;
+}
+
+void
+append_stop(struct append *a)
+{
+	if (!a)
+		return;
+	mailbox_close(a->box);
+	thread_join(a->thread);
+	release(a);
+}

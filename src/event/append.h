@@ -1,0 +1,103 @@
+/*
+ * append.h - the commit thread: everything that is written goes through here.
+ *
+ * WHY ONE THREAD. An fsync costs more than all the work around it, so many
+ * callers share one: whatever waits when the last commit has ended goes into
+ * the next. And one writer makes one total order, which readers, cursors and
+ * dedupe rest on.
+ *
+ *   append_post ──▶ mailbox ──▶ batch ──▶ begin, dedupe, insert, commit ──▶ done
+ *
+ * A job is entries for the log, or a function that changes something else (a
+ * key, an account), or a question after an id, which only this thread's memory
+ * can answer in full. The last two run between batches; each function is a
+ * transaction of its own.
+ *
+ * LIFE. A job belongs to the thread from append_post() until its done() is
+ * called, on the commit thread, exactly once, after the commit or failure.
+ *
+ * INVARIANTS
+ *   1. done() comes after the commit: nothing is answered before it is durable.
+ *   2. seq grows by commit order, without reuse; entries of one job keep their
+ *      order, and jobs of one poster too.
+ *   3. (tenant, event id) is in the log once. The same id with the same hash is
+ *      ENTRY_SAME with the first one's seq, with another hash ENTRY_DIFFERS.
+ *   4. A commit whose answer was lost is run again until it is known: our own
+ *      first try then counts as ENTRY_NEW.
+ *   5. What waits is bounded in entries and bytes; past it a post is refused.
+ */
+#ifndef EVENT_APPEND_H
+#define EVENT_APPEND_H
+
+#include "base/limits.h"
+#include "base/uuid.h"
+#include "loop/mailbox.h"
+
+struct append;
+struct db;
+struct store;
+
+enum entry_state { ENTRY_NEW, ENTRY_SAME, ENTRY_DIFFERS };
+
+#define ENTRY_HASH_LEN 16
+
+struct entry {
+	struct uuid tenant, event_id, correlation;
+	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received */
+	struct str type, key, body;
+	bool has_rv;
+	int64_t rv_us;
+	/* answers */
+	enum entry_state state;
+	int64_t seq;
+	/* the commit thread's own */
+	int64_t h;
+	struct entry *first; /* the same id, earlier in this batch */
+};
+
+struct append_find {
+	struct uuid event_id;
+	int64_t seqs[IDS_SAME_MAX];
+	int n;
+};
+
+struct append_job {
+	struct mail mail;
+	/* entries … */
+	struct entry *entries;
+	size_t n;
+	size_t bytes; /* of their bodies; set by append_post */
+	/* … or a function, which may run twice (store.h, promise 2) */
+	int (*fn)(struct db *db, void *ctx, struct err *e);
+	void *ctx;
+	/* … or a question: where may this event id be? */
+	struct append_find *find;
+	/* the answer: OK, or why not */
+	struct err err;
+	void (*done)(struct append_job *job);
+};
+
+struct append_opts {
+	struct store *store;
+	const char *dir;          /* whose free space is watched; NULL: none */
+	int64_t disk_free_min;    /* bytes; below it entries get ERR_FULL */
+	int64_t keep_us;          /* retention; 0: for ever */
+	/* On the commit thread, after each commit that added entries. */
+	void (*committed)(void *arg, int64_t last_seq);
+	void *arg;
+};
+
+int append_start(
+    const struct append_opts *o, struct append **ret, struct err *e) MUST_CHECK;
+/* Ends once all that was accepted is done. NULL is fine. */
+void append_stop(struct append *a);
+
+/* ERR_BUSY when too much waits or the thread ends; the job is the caller's. */
+int append_post(
+    struct append *a, struct append_job *job, struct err *e) MUST_CHECK;
+
+/* From any thread. */
+int64_t append_last_seq(const struct append *a);
+bool append_store_up(const struct append *a);
+
+#endif

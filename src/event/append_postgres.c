@@ -1,0 +1,173 @@
+#include <assert.h>
+
+#include "base/limits.h"
+#include "event/append_priv.h"
+#include "sql.h"
+
+/* Pieces are made well before they are needed: every so many entries. */
+#define PIECE_STEP_BITS 22
+
+struct self {
+	int64_t pieces_for; /* seq >> PIECE_STEP_BITS of the last making */
+	int64_t h[COMMIT_BATCH_MAX], kind[COMMIT_BATCH_MAX];
+	struct str tenant[COMMIT_BATCH_MAX], id[COMMIT_BATCH_MAX];
+	struct str hash[COMMIT_BATCH_MAX], type[COMMIT_BATCH_MAX];
+	struct str key[COMMIT_BATCH_MAX], rv[COMMIT_BATCH_MAX];
+	struct str attrs[COMMIT_BATCH_MAX], body[COMMIT_BATCH_MAX];
+	char rv_text[COMMIT_BATCH_MAX][24];
+};
+
+static int
+open_self(void **ret, struct err *e)
+{
+	struct self *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(e, ERR_NOMEM, "no memory for batches");
+	s->pieces_for = -1;
+	*ret = s;
+	return OK;
+}
+
+static void
+close_self(void *self)
+{
+	free(self);
+}
+
+static int
+make_pieces(struct self *s, struct db *db, int64_t seq, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc;
+
+	if (seq >> PIECE_STEP_BITS == s->pieces_for)
+		return OK;
+	rc = sql_pieces_make(db, seq, &rows, e);
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	s->pieces_for = seq >> PIECE_STEP_BITS;
+	return OK;
+}
+
+static int
+resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_log_last(db, &rows, e);
+	int64_t last = 0;
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		last = rows_int(rows, 0);
+	rows_close(rows);
+	if (rc >= 0)
+		rc = make_pieces(self, db, last, e);
+	if (rc < 0)
+		return rc;
+	*ret_last_seq = last;
+	return OK;
+}
+
+static void
+bind(struct self *s, size_t i, struct entry *en)
+{
+	int n;
+
+	s->kind[i] = 0;
+	s->h[i] = en->h;
+	s->tenant[i] = uuid_str(&en->tenant);
+	s->id[i] = uuid_str(&en->event_id);
+	s->hash[i] = (struct str){(const char *)en->hash, ENTRY_HASH_LEN};
+	s->type[i] = en->type;
+	s->key[i] = en->key;
+	s->attrs[i] = (struct str){0};
+	s->body[i] = en->body;
+	s->rv[i] = (struct str){0};
+	if (!en->has_rv)
+		return;
+	n = snprintf(s->rv_text[i], sizeof(s->rv_text[i]), "%lld",
+	    (long long)en->rv_us);
+	s->rv[i] = (struct str){s->rv_text[i], (size_t)n};
+}
+
+static int
+answer(struct append_batch *b, struct rows *rows, struct err *e)
+{
+	struct sql_log_append_row row;
+	struct entry *en;
+
+	sql_log_append_get(rows, &row);
+	if (row.ord < 1 || (size_t)row.ord > b->n)
+		return err_set(e, ERR_STORE, "the append answered for entry "
+					     "%lld of %zu",
+		    (long long)row.ord, b->n);
+	en = b->v[row.ord - 1];
+	en->seq = row.seq;
+	if (!row.old_hash.p)
+		en->state = ENTRY_NEW;
+	else if (row.old_hash.n == ENTRY_HASH_LEN &&
+	    memcmp(row.old_hash.p, en->hash, ENTRY_HASH_LEN) == 0)
+		en->state = ENTRY_SAME;
+	else
+		en->state = ENTRY_DIFFERS;
+	return OK;
+}
+
+static int
+write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
+{
+	struct self *s = self;
+	struct rows *rows = NULL;
+	size_t seen = 0;
+	int64_t top = 0;
+	int rc;
+
+	assert(b->n <= COMMIT_BATCH_MAX);
+	for (size_t i = 0; i < b->n; i++)
+		bind(s, i, b->v[i]);
+	rc = sql_log_append(db, s->kind, s->tenant, s->id, s->h, s->hash,
+	    s->type, s->key, s->rv, b->now_us, s->attrs, s->body, b->n, &rows,
+	    e);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		rc = answer(b, rows, e);
+		top = rows_int(rows, 1) > top ? rows_int(rows, 1) : top;
+		seen++;
+	}
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	if (seen != b->n)
+		return err_set(e, ERR_STORE, "the append answered for %zu of "
+					     "%zu entries",
+		    seen, b->n);
+	/* Committed: trouble with a piece for later must not undo that. */
+	(void)make_pieces(s, db, top, &(struct err){0});
+	return OK;
+}
+
+static int
+find(void *self, struct db *db, int64_t h, int64_t ret_seqs[IDS_SAME_MAX],
+    struct err *e)
+{
+	struct rows *rows = NULL;
+	int n = 0, rc = sql_ids_find(db, h, &rows, e);
+
+	(void)self;
+	while (rc >= 0 && n < IDS_SAME_MAX && (rc = rows_next(rows, e)) > 0)
+		ret_seqs[n++] = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : n;
+}
+
+const struct append_engine APPEND_POSTGRES = {
+    .open = open_self,
+    .close = close_self,
+    .resync = resync,
+    .write = write_batch,
+    .find = find,
+};

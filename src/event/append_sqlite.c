@@ -1,0 +1,193 @@
+#include <assert.h>
+
+#include "base/clock.h"
+#include "event/append_priv.h"
+#include "event/ids.h"
+#include "sql.h"
+
+#define US_PER_MIN    (60 * US_PER_S)
+
+struct self {
+	struct ids *ids;
+	int64_t last;   /* seq of the newest committed entry */
+	int64_t minute; /* that has its mark */
+};
+
+static int
+open_self(void **ret, struct err *e)
+{
+	struct self *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->ids = ids_new();
+	if (!s || !s->ids) {
+		free(s);
+		return err_set(e, ERR_NOMEM, "no memory for the id index");
+	}
+	*ret = s;
+	return OK;
+}
+
+static void
+close_self(void *self)
+{
+	struct self *s = self;
+
+	if (s)
+		ids_free(s->ids);
+	free(s);
+}
+
+static int
+resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
+{
+	struct self *s = self;
+	struct rows *rows = NULL;
+	int rc = sql_log_last(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		s->last = rows_int(rows, 0);
+	rows_close(rows);
+	if (rc >= 0)
+		rc = ids_load(s->ids, db, e);
+	if (rc < 0)
+		return rc;
+	s->minute = 0;
+	*ret_last_seq = s->last;
+	return OK;
+}
+
+/* Whether the entry at seq has this id: 1 and its hash told apart, 0, < 0. */
+static int
+compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
+{
+	struct rows *rows = NULL;
+	struct sql_log_get_row row;
+	int rc = sql_log_get(db, seq, &rows, e);
+	bool same = false;
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_log_get_get(rows, &row);
+		same = row.tenant.n == sizeof(en->tenant.b) &&
+		    row.event_id.n == sizeof(en->event_id.b) &&
+		    memcmp(row.tenant.p, en->tenant.b, row.tenant.n) == 0 &&
+		    memcmp(row.event_id.p, en->event_id.b, row.event_id.n) == 0;
+	}
+	if (same) {
+		en->seq = seq;
+		en->state = row.hash.n == ENTRY_HASH_LEN &&
+			memcmp(row.hash.p, en->hash, ENTRY_HASH_LEN) == 0
+		    ? ENTRY_SAME
+		    : ENTRY_DIFFERS;
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : same;
+}
+
+static int
+known(struct self *s, struct db *db, struct entry *en, struct err *e)
+{
+	int64_t seqs[IDS_SAME_MAX];
+	int n = ids_find(s->ids, db, en->h, seqs, e);
+
+	for (int i = 0; i < n; i++) {
+		int rc = compare(db, en, seqs[i], e);
+
+		if (rc != 0)
+			return rc;
+	}
+	return n < 0 ? n : 0;
+}
+
+static int
+insert(struct db *db, struct entry *en, int64_t seq, int64_t now_us,
+    struct err *e)
+{
+	struct str hash = {(const char *)en->hash, ENTRY_HASH_LEN};
+
+	if (sql_log_insert(db, seq, 0, uuid_str(&en->tenant),
+		uuid_str(&en->event_id), en->h, hash, en->type, en->key,
+		en->has_rv ? &en->rv_us : NULL, now_us, (struct str){0},
+		en->body, e) < 0)
+		return e->code;
+	en->seq = seq;
+	en->state = ENTRY_NEW;
+	return OK;
+}
+
+/* Inside the transaction. *ret_new: how many entries were put. */
+static int
+fill(struct self *s, struct db *db, struct append_batch *b, size_t *ret_new,
+    struct err *e)
+{
+	int64_t minute = b->now_us / US_PER_MIN;
+	int64_t seq = s->last;
+	int rc = ids_write(s->ids, db, 0, e);
+
+	*ret_new = 0;
+	for (size_t i = 0; rc == OK && i < b->n; i++) {
+		struct entry *en = b->v[i];
+
+		rc = known(s, db, en, e);
+		if (rc > 0) {
+			rc = OK;
+			continue;
+		}
+		if (rc == OK)
+			rc = insert(db, en, seq + 1, b->now_us, e);
+		if (rc == OK) {
+			ids_put(s->ids, en->h, ++seq);
+			++*ret_new;
+		}
+	}
+	if (rc == OK && *ret_new > 0 && minute != s->minute &&
+	    sql_mark_put(db, minute, s->last + 1, e) < 0)
+		rc = e->code;
+	return rc;
+}
+
+static int
+write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
+{
+	struct self *s = self;
+	size_t fresh = 0;
+	int rc = db_begin(db, e);
+
+	if (rc < 0)
+		return rc;
+	rc = fill(s, db, b, &fresh, e);
+	if (rc == OK)
+		rc = db_commit(db, e);
+	else
+		db_rollback(db);
+	if (rc < 0) {
+		ids_undo(s->ids, fresh);
+		return rc;
+	}
+	ids_written(s->ids);
+	s->last += (int64_t)fresh;
+	if (fresh > 0)
+		s->minute = b->now_us / US_PER_MIN;
+	return OK;
+}
+
+static int
+find(void *self, struct db *db, int64_t h, int64_t ret_seqs[IDS_SAME_MAX],
+    struct err *e)
+{
+	struct self *s = self;
+
+	return ids_find(s->ids, db, h, ret_seqs, e);
+}
+
+const struct append_engine APPEND_SQLITE = {
+    .open = open_self,
+    .close = close_self,
+    .resync = resync,
+    .write = write_batch,
+    .find = find,
+};

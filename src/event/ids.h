@@ -1,0 +1,57 @@
+/*
+ * ids.h - which entry of the log has an id: the index behind dedupe on SQLite.
+ *
+ * WHY NOT A UNIQUE INDEX. Ids are random, so each insert into an index over
+ * them touches another page: a commit of 64 events writes 64 index pages. The
+ * index is therefore derived and late: the newest ids live in memory, and are
+ * written sorted, a slice at a time, by later commits, so that one page write
+ * serves many ids. What memory held when the process died is read again from
+ * the log, which is the truth (everything above meta `ids_upto`).
+ *
+ * An id is kept as h, 64 bits of SHA-256 over the event id, with the seq of its
+ * entry. A find gives candidates; the caller compares with the log, since two
+ * tenants may use the same id.
+ *
+ *   put ──▶ fresh (hash table) ──full──▶ frozen (sorted) ──slices──▶ table ids
+ *
+ * LIFE. Owned by the commit thread. ids_write() comes first in a transaction,
+ * before its puts, so that a rollback can take those back; ids_written()
+ * follows when it was committed.
+ *
+ * INVARIANTS
+ *   1. Every id of the log is in fresh, in frozen, or in the table.
+ *   2. fresh never holds more than IDS_FRESH_MAX * 3 / 2: frozen is written at
+ *      twice the speed at which fresh grows.
+ *   3. `ids_upto` is advanced only by the commit that writes the last slice.
+ */
+#ifndef EVENT_IDS_H
+#define EVENT_IDS_H
+
+#include "base/base.h"
+#include "base/limits.h"
+
+struct db;
+struct ids;
+
+struct ids *ids_new(void); /* NULL when there is no memory */
+void ids_free(struct ids *x);
+
+/* Forgets what memory holds and reads it again from the log. */
+int ids_load(struct ids *x, struct db *db, struct err *e) MUST_CHECK;
+
+/* How many seqs have this h; ERR_LIMIT when over IDS_SAME_MAX. */
+int ids_find(struct ids *x, struct db *db, int64_t h,
+    int64_t ret_seqs[IDS_SAME_MAX], struct err *e) MUST_CHECK;
+
+void ids_put(struct ids *x, int64_t h, int64_t seq);
+/* Takes back the last n puts, after a rollback. */
+void ids_undo(struct ids *x, size_t n);
+
+/* Writes a slice when it is time; `done_upto` went with retention. */
+int ids_write(struct ids *x, struct db *db, int64_t done_upto,
+    struct err *e) MUST_CHECK;
+void ids_written(struct ids *x); /* that transaction was committed */
+
+size_t ids_in_memory(const struct ids *x);
+
+#endif

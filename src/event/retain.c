@@ -1,0 +1,99 @@
+#include "event/retain.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/metric.h"
+#include "sql.h"
+
+#define RETAIN_BUSY_MS 100  /* between steps while there is other work */
+#define RETAIN_REST_MS 1000 /* after a look that found nothing old */
+#define US_PER_MIN     (60 * US_PER_S)
+
+struct retain {
+	int64_t keep_us;
+	int64_t not_before_ms;
+};
+
+struct cut {
+	int64_t before_us, first, upto;
+};
+
+struct retain *
+retain_new(int64_t keep_us)
+{
+	struct retain *x = calloc(1, sizeof(*x));
+
+	if (x)
+		x->keep_us = keep_us;
+	return x;
+}
+
+void
+retain_free(struct retain *x)
+{
+	free(x);
+}
+
+static int
+delete_some(struct db *db, void *ctx, struct err *e)
+{
+	const struct cut *cut = ctx;
+	int64_t n;
+
+	if (sql_retain_ids(db, cut->upto, cut->before_us, e) < 0)
+		return e->code;
+	n = sql_retain_log(db, cut->upto, cut->before_us, e);
+	if (n < 0 ||
+	    sql_retain_mark(
+		db, cut->before_us / US_PER_MIN, RETAIN_STEP, e) < 0)
+		return e->code;
+	metric_add(M_EVENTS_EXPIRED, n);
+	return OK;
+}
+
+/* 1 when the oldest entry is past its time. */
+static int
+oldest(struct db *db, struct cut *cut, struct err *e)
+{
+	struct rows *rows = NULL;
+	struct sql_log_first_row row = {0};
+	int rc = sql_log_first(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_log_first_get(rows, &row);
+	rows_close(rows);
+	if (rc <= 0)
+		return rc;
+	metric_set(M_LOG_FIRST, row.seq);
+	cut->first = row.seq;
+	return row.received_at < cut->before_us;
+}
+
+int
+retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
+    bool idle, struct err *e)
+{
+	struct cut cut = {.before_us = now_us - x->keep_us};
+	int64_t now_ms = now_us / US_PER_MS;
+	int rc;
+
+	if (x->keep_us <= 0 || now_ms < x->not_before_ms)
+		return OK;
+	rc = oldest(db, &cut, e);
+	if (rc <= 0) {
+		x->not_before_ms = now_ms + RETAIN_REST_MS;
+		return rc;
+	}
+	cut.upto = cut.first + RETAIN_STEP - 1;
+	if (cut.upto >= last_seq)
+		cut.upto = last_seq - 1;
+	if (cut.upto < cut.first) {
+		x->not_before_ms = now_ms + RETAIN_REST_MS;
+		return OK;
+	}
+	rc = db_tx(db, delete_some, &cut, e);
+	x->not_before_ms = now_ms + (idle ? 0 : RETAIN_BUSY_MS);
+	return rc;
+}

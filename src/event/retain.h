@@ -1,0 +1,28 @@
+/*
+ * retain.h - the old end of the log goes, a few rows at a time.
+ *
+ * WHY STEPS. Deleting a day at once stalled the writer for seconds. A step
+ * takes at most RETAIN_STEP entries by their seq, so it costs a millisecond or
+ * two, and is taken when the commit thread is idle, or every RETAIN_BUSY_MS
+ * when it never is. PostgreSQL also drops whole pieces (ops/jobs.c); what is
+ * left for the steps is then little.
+ *
+ * INVARIANTS
+ *   1. Entries go in the order of seq; an id goes with its entry.
+ *   2. The newest entry always stays: its seq is where the next one counts on.
+ */
+#ifndef EVENT_RETAIN_H
+#define EVENT_RETAIN_H
+
+#include "base/base.h"
+
+struct db;
+struct retain;
+
+struct retain *retain_new(int64_t keep_us); /* 0: for ever */
+void retain_free(struct retain *x);
+/* On the commit thread. */
+int retain_step(struct retain *x, struct db *db, int64_t last_seq,
+    int64_t now_us, bool idle, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,198 @@
+#include "event/tail.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/metric.h"
+#include "loop/thread.h"
+#include "sql.h"
+
+#define TAIL_POLL_MS 50
+#define REST_MS      1000 /* an upper bound for a sleep without waiters */
+
+struct tail {
+	struct mailbox *box;
+	struct thread *thread;
+	struct db *db; /* PostgreSQL only: to see other nodes' commits */
+	_Atomic int64_t last_seq;
+	_Atomic bool hurry;
+	_Atomic int waiters;
+	_Atomic bool told; /* the news are in the box */
+	struct mail news;
+
+	struct tail_waiter *list; /* the thread's own */
+};
+
+int64_t
+tail_last_seq(const struct tail *t)
+{
+	return atomic_load_explicit(&t->last_seq, memory_order_acquire);
+}
+
+/* One message at most is under way, however many commits there are. */
+static void
+nudge(struct tail *t)
+{
+	if (!atomic_exchange(&t->told, true) && !mailbox_post(t->box, &t->news))
+		atomic_store(&t->told, false);
+}
+
+static void
+raise(struct tail *t, int64_t seq)
+{
+	int64_t was = tail_last_seq(t);
+
+	while (seq > was &&
+	    !atomic_compare_exchange_weak(&t->last_seq, &was, seq))
+		;
+}
+
+void
+tail_committed(struct tail *t, int64_t last_seq)
+{
+	raise(t, last_seq);
+	metric_set(M_LOG_LAST, last_seq);
+	if (atomic_load(&t->waiters) > 0)
+		nudge(t);
+}
+
+void
+tail_hurry(struct tail *t)
+{
+	atomic_store(&t->hurry, true);
+	nudge(t);
+}
+
+bool
+tail_wait(struct tail *t, struct tail_waiter *w)
+{
+	/* Counted before it is posted: a commit that comes in between either
+	 * sees the count, or is seen by the thread when it takes the waiter. */
+	(void)atomic_fetch_add(&t->waiters, 1);
+	if (mailbox_post(t->box, &w->mail))
+		return true;
+	(void)atomic_fetch_sub(&t->waiters, 1);
+	return false;
+}
+
+static void
+take_mail(struct tail *t, struct mail *m)
+{
+	while (m) {
+		struct mail *next = m->next;
+
+		if (m == &t->news) {
+			atomic_store(&t->told, false);
+		} else {
+			struct tail_waiter *w =
+			    MAIL_OF(m, struct tail_waiter, mail);
+
+			w->next = t->list;
+			t->list = w;
+		}
+		m = next;
+	}
+}
+
+/* Wakes those whose time has come; the earliest of the others' times. */
+static int64_t
+wake_due(struct tail *t, bool all)
+{
+	int64_t seq = tail_last_seq(t), now = clock_mono_ms();
+	int64_t earliest = now + REST_MS;
+	struct tail_waiter **at = &t->list;
+
+	while (*at) {
+		struct tail_waiter *w = *at;
+
+		if (!all && w->after >= seq && w->until_ms > now) {
+			if (w->until_ms < earliest)
+				earliest = w->until_ms;
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		(void)atomic_fetch_sub(&t->waiters, 1);
+		w->wake(w);
+	}
+	return earliest;
+}
+
+/* What another node has committed. Trouble is the commit thread's to tell. */
+static void
+look(struct tail *t)
+{
+	struct err e = {0};
+	struct rows *rows = NULL;
+	int rc = sql_log_last(t->db, &rows, &e);
+
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	if (rc > 0)
+		raise(t, rows_int(rows, 0));
+	rows_close(rows);
+}
+
+static void
+run(void *arg)
+{
+	struct tail *t = arg;
+	int64_t until = clock_mono_ms() + REST_MS;
+
+	for (;;) {
+		int64_t ms = until - clock_mono_ms();
+		bool ending;
+
+		if (t->db && t->list && ms > TAIL_POLL_MS)
+			ms = TAIL_POLL_MS;
+		take_mail(t, mailbox_take(t->box, ms > 0 ? (int)ms : 0));
+		if (t->db && t->list)
+			look(t);
+		ending = mailbox_closed(t->box);
+		if (ending)
+			take_mail(t, mailbox_take(t->box, 0));
+		until = wake_due(t, ending || atomic_load(&t->hurry));
+		if (ending)
+			return;
+	}
+}
+
+int
+tail_start(
+    struct store *s, int64_t last_seq, struct tail **ret, struct err *e)
+{
+	struct tail *t = calloc(1, sizeof(*t));
+	int rc = OK;
+
+	if (!t)
+		return err_set(e, ERR_NOMEM, "no memory for the tail");
+	atomic_store(&t->last_seq, last_seq);
+	metric_set(M_LOG_LAST, last_seq);
+	t->box = mailbox_new();
+	if (!t->box)
+		rc = err_set(e, ERR_NOMEM, "no memory for the tail");
+	if (rc == OK && store_engine(s) == STORE_POSTGRES)
+		rc = db_open(s, DB_READ, &t->db, e);
+	if (rc == OK)
+		rc = thread_start("tail", run, t, &t->thread, e);
+	if (rc < 0) {
+		db_close(t->db);
+		mailbox_free(t->box);
+		free(t);
+		return rc;
+	}
+	*ret = t;
+	return OK;
+}
+
+void
+tail_stop(struct tail *t)
+{
+	if (!t)
+		return;
+	mailbox_close(t->box);
+	thread_join(t->thread);
+	db_close(t->db);
+	mailbox_free(t->box);
+	free(t);
+}

@@ -1,0 +1,28 @@
+/*
+ * jobs.h - what must happen from time to time, on a thread of its own.
+ *
+ * SQLite: passive checkpoints, so that the commit thread seldom has to. It
+ * copies pages that nobody waits for; the fsync it does is not the writer's.
+ * PostgreSQL: pieces of the log whose every event is past its time are
+ * detached (a short lock) and dropped (none of the writer's).
+ *
+ * LIFE. One thread with a connection of its own, from start to stop.
+ */
+#ifndef OPS_JOBS_H
+#define OPS_JOBS_H
+
+#include "base/base.h"
+
+struct jobs;
+struct store;
+
+struct jobs_opts {
+	struct store *store;
+	int64_t keep_us; /* retention; 0: for ever */
+};
+
+int jobs_start(
+    const struct jobs_opts *o, struct jobs **ret, struct err *e) MUST_CHECK;
+void jobs_stop(struct jobs *j); /* NULL is fine */
+
+#endif
