@@ -103,11 +103,11 @@ CREATE TABLE meta (
 --postgres: END $$;
 
 -- Retention by pieces: those whose newest entry is older than the cut leave the
--- table under a short lock (given up after 2 s: readers come first); the ids of
+-- table under a short lock (given up after 500 ms: readers come first); the ids of
 -- a piece go when no entry of their range is left. hk_drop then drops what is
 -- detached, in a transaction of its own, so that nobody waits for the unlink.
 -- The piece that holds the newest entry always stays.
---postgres: CREATE FUNCTION hk_detach(cut BIGINT) RETURNS INTEGER LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+--postgres: CREATE FUNCTION hk_detach(cut BIGINT) RETURNS INTEGER LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 --postgres: DECLARE n INTEGER := 0; piece TEXT; p BIGINT; newest BIGINT; first_seq BIGINT; top BIGINT;
 --postgres: BEGIN
 --postgres:   SELECT max(seq) INTO top FROM log;

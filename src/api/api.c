@@ -9,7 +9,6 @@
 #include "api/ops.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/metric.h"
@@ -26,54 +25,30 @@ const struct route API_ROUTES[] = {
 };
 const size_t API_ROUTE_COUNT = COUNT_OF(API_ROUTES);
 
-struct reader {
-	struct store *store;
-	struct db *db;
-};
-
 void *
 api_reader_enter(void *store)
 {
-	struct reader *x = calloc(1, sizeof(*x));
+	struct db *db = NULL;
+	struct err e = {0};
 
-	if (x)
-		x->store = store;
-	return x;
+	if (db_open(store, DB_READ, &db, &e) < 0)
+		log_err(LOG_ERROR, "a read thread has no connection", &e);
+	return db;
 }
 
 void
-api_reader_leave(void *ctx)
+api_reader_leave(void *db)
 {
-	struct reader *x = ctx;
-
-	if (x)
-		db_close(x->db);
-	free(x);
-}
-
-int
-api_reader_db(void *ctx, struct db **ret, struct err *e)
-{
-	struct reader *x = ctx;
-	int rc = OK;
-
-	if (!x)
-		return err_set(e, ERR_NOMEM, "no memory for a connection");
-	if (!x->db)
-		rc = db_open(x->store, DB_READ, &x->db, e);
-	*ret = x->db;
-	return rc;
+	db_close(db);
 }
 
 static void
 read_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
-	struct db *db = NULL;
 
-	r->rc = api_reader_db(ctx, &db, &r->err);
-	if (r->rc == OK)
-		r->rc = r->work(r, db, &r->err);
+	r->rc = ctx ? r->work(r, ctx, &r->err)
+		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
 	req_wake(r);
 }
 
@@ -162,16 +137,12 @@ hook_who(void *arg, struct req *r, struct err *e)
 {
 	struct api *api = arg;
 
-	int64_t rate;
 	int rc = auth_who(api->auth, r, e);
 
 	if (rc != OK || r->who.kind != WHO_KEY)
 		return rc;
-	rate = r->who.rate_per_second > 0 ? r->who.rate_per_second
-					  : api->conf->key_rate_limit;
-	r->who.rate_per_second = rate;
-	return limiter_take(
-	    api->limiter, r->who.id, rate, 1, clock_mono_us(), e);
+	return limiter_take(api->limiter, r->who.id, r->who.rate_per_second, 1,
+	    clock_mono_us(), e);
 }
 
 static bool
@@ -220,12 +191,25 @@ api_hooks(struct api *api)
 }
 
 bool
-api_tenant_ok(const struct req *r, struct uuid tenant)
+api_tenant_ok(const struct principal *who, struct uuid tenant)
 {
-	if (!r->who.tenants)
+	if (!who->tenants)
 		return true;
-	for (size_t i = 0; i < r->who.n_tenants; i++)
-		if (uuid_eq(r->who.tenants[i], tenant))
+	for (size_t i = 0; i < who->n_tenants; i++)
+		if (uuid_eq(who->tenants[i], tenant))
 			return true;
 	return false;
+}
+
+int
+api_count_stream(struct api *api, struct err *e)
+{
+	if (atomic_fetch_add(&api->streams, 1) < HTTP_STREAMS_MAX)
+		return OK;
+	(void)atomic_fetch_sub(&api->streams, 1);
+	(void)err_set(e, ERR_BUSY,
+	    "%d live streams and long polls are open already",
+	    HTTP_STREAMS_MAX);
+	e->retry_after_s = 5;
+	return ERR_BUSY;
 }

@@ -44,11 +44,9 @@ extern const size_t API_ROUTE_COUNT;
 
 struct server_hooks api_hooks(struct api *api);
 
-/* What the read pool's threads need: a connection each, opened when asked. */
+/* The read pool's threads have a read connection each, as their context. */
 void *api_reader_enter(void *store);
-void api_reader_leave(void *ctx);
-/* The connection of a job that runs on the read pool. */
-int api_reader_db(void *ctx, struct db **ret, struct err *e) MUST_CHECK;
+void api_reader_leave(void *db);
 
 /* REQ_WAIT, or ERR_AWAY when too much waits already. */
 int api_read(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
@@ -57,6 +55,10 @@ int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_said(struct req *r, struct err *e);
 
 /* True when the caller may see and touch this tenant. */
-bool api_tenant_ok(const struct req *r, struct uuid tenant);
+bool api_tenant_ok(const struct principal *who, struct uuid tenant);
+
+/* Followers hold a connection each: ERR_BUSY past HTTP_STREAMS_MAX. Whoever
+ * was counted takes one off api->streams at the end. */
+int api_count_stream(struct api *api, struct err *e) MUST_CHECK;
 
 #endif

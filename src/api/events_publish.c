@@ -44,8 +44,8 @@ derived_id(const struct req *r, struct str idempotency, size_t index)
 	struct buf b = BUF(IDEMPOTENCY_KEY_MAX + 128);
 	unsigned char digest[DIGEST_LEN];
 
-	buf_fmt(&b, "%d %lld %zu ", (int)r->who.kind, (long long)r->who.id,
-	    index);
+	buf_fmt(
+	    &b, "%d %lld %zu ", (int)r->who.kind, (long long)r->who.id, index);
 	buf_add(&b, idempotency);
 	assert(!b.failed);
 	digest_sha256(buf_str(&b), digest);
@@ -104,7 +104,7 @@ read_item(struct publish *p, size_t i, struct str bytes,
 		  : envelope_parse(r->arena, bytes, &o, &ev, e);
 	if (rc < 0)
 		return rc;
-	if (!api_tenant_ok(r, ev.tenant))
+	if (!api_tenant_ok(&r->who, ev.tenant))
 		return err_at(e, ERR_DENIED, "/tenantId",
 		    "this key is limited to other tenants");
 	if (ev.warning.n > 0)
@@ -126,8 +126,8 @@ read_item(struct publish *p, size_t i, struct str bytes,
 }
 
 static void
-take_item(struct publish *p, size_t i, struct str bytes,
-    const struct json *node)
+take_item(
+    struct publish *p, size_t i, struct str bytes, const struct json *node)
 {
 	if (read_item(p, i, bytes, node, &p->items[i].err) < 0)
 		metric_add(M_EVENTS_REJECTED, 1);
@@ -139,13 +139,13 @@ room_for(struct publish *p, size_t n, struct err *e)
 	if (n == 0)
 		return err_set(e, ERR_INVALID, "there is no event in the body");
 	if (n > EVENT_BATCH_MAX)
-		return err_set(e, ERR_LIMIT, "%zu events in one request, at "
-					     "most %d are taken",
+		return err_set(e, ERR_LIMIT,
+		    "%zu events in one request, at "
+		    "most %d are taken",
 		    n, EVENT_BATCH_MAX);
 	p->n = n;
 	p->items = arena_array(p->r->arena, n, sizeof(*p->items));
-	p->job.entries =
-	    arena_array(p->r->arena, n, sizeof(*p->job.entries));
+	p->job.entries = arena_array(p->r->arena, n, sizeof(*p->job.entries));
 	if (!p->items || !p->job.entries)
 		return err_set(e, ERR_LIMIT, "the events need too much memory");
 	return OK;
@@ -231,14 +231,14 @@ add_result(struct buf *b, struct item *it)
 	if (en && en->state == ENTRY_DIFFERS)
 		(void)differs(en, &it->err);
 	if (it->err.code != OK) {
-		buf_fmt(b, "{\"status\":%d,", reply_status(&it->err));
+		buf_fmt(b, "{\"status\":%d,", http_error_status(&it->err));
 		if (en) {
 			buf_addz(b, "\"eventId\":\"");
 			uuid_add(b, en->event_id);
 			buf_addz(b, "\",");
 		}
 		buf_addz(b, "\"error\":");
-		reply_error_json(b, &it->err);
+		http_error_json(b, &it->err);
 		buf_addc(b, '}');
 		return;
 	}

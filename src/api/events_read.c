@@ -22,7 +22,6 @@ struct list {
 	struct tail_waiter waiter;
 	struct req *r;
 	bool waits; /* ?wait= was given: a follower, who always gets a cursor */
-	bool counted;
 	int64_t until_ms;
 };
 
@@ -45,7 +44,7 @@ list_page(struct req *r, struct db *db, struct err *e)
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"data\":[");
 	rc = log_page_read(
-	    r, db, &l->filter, show_item, &r->out, &l->page, e);
+	    db, &r->who, &l->filter, show_item, &r->out, &l->page, e);
 	if (rc < 0)
 		return rc;
 	buf_addz(&r->out, "],\"next\":");
@@ -70,13 +69,11 @@ list_woken(struct tail_waiter *w)
 }
 
 static void
-list_uncount(struct list *l)
+list_done(struct req *r)
 {
-	struct api *api = l->r->app;
+	struct api *api = r->app;
 
-	if (l->counted)
-		(void)atomic_fetch_sub(&api->streams, 1);
-	l->counted = false;
+	(void)atomic_fetch_sub(&api->streams, 1);
 }
 
 /* Back on the http thread with a page: answer it, or wait for more. */
@@ -86,7 +83,8 @@ list_then(struct req *r, struct err *e)
 	struct api *api = r->app;
 	struct list *l = r->ctx;
 	bool wait = r->rc == OK && l->page.shown == 0 && l->page.at_end &&
-	    clock_mono_ms() < l->until_ms && !atomic_load(&api->stopping);
+		    clock_mono_ms() < l->until_ms &&
+		    !atomic_load(&api->stopping);
 
 	if (wait) {
 		l->filter.after = l->page.next;
@@ -97,34 +95,14 @@ list_then(struct req *r, struct err *e)
 		if (tail_wait(api->tail, &l->waiter))
 			return REQ_WAIT;
 	}
-	list_uncount(l);
 	return api_said(r, e);
 }
 
 static int
 list_again(struct req *r, struct err *e)
 {
-	int rc;
-
 	r->then = list_then;
-	rc = api_read(r, list_page, e);
-	if (rc < 0)
-		list_uncount(r->ctx);
-	return rc;
-}
-
-/* Followers hold a connection each; past the bound new ones are refused. */
-static int
-count_stream(struct api *api, struct err *e)
-{
-	if (atomic_fetch_add(&api->streams, 1) < HTTP_STREAMS_MAX)
-		return OK;
-	(void)atomic_fetch_sub(&api->streams, 1);
-	(void)err_set(e, ERR_BUSY,
-	    "%d live streams and long polls are open already",
-	    HTTP_STREAMS_MAX);
-	e->retry_after_s = 5;
-	return ERR_BUSY;
+	return api_read(r, list_page, e);
 }
 
 int
@@ -146,13 +124,14 @@ events_list(struct req *r, struct db *db, struct err *e)
 	if (rc == OK && req_query(r, "after", &after))
 		rc = cursor_parse(after, &l->filter.after, e);
 	if (rc == OK)
-		rc = req_query_int(r, "limit", 1, PAGE_MAX, PAGE_DEFAULT,
-		    &l->filter.limit, e);
+		rc = req_query_int(
+		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &l->filter.limit, e);
 	if (rc == OK)
 		rc = req_query_int(r, "wait", 0, WAIT_MAX_S, -1, &wait_s, e);
 	if (rc == OK && wait_s > 0) {
-		rc = count_stream(r->app, e);
-		l->counted = rc == OK;
+		rc = api_count_stream(r->app, e);
+		if (rc == OK)
+			r->done = list_done;
 	}
 	if (rc < 0)
 		return rc;
@@ -194,8 +173,8 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 		memcpy(tenant.b, row.tenant.p, 16);
 		memcpy(id.b, row.event_id.p, 16);
 		ok = uuid_eq(id, g->find.event_id) &&
-		    (!g->has_tenant || uuid_eq(tenant, g->tenant)) &&
-		    api_tenant_ok(r, tenant);
+		     (!g->has_tenant || uuid_eq(tenant, g->tenant)) &&
+		     api_tenant_ok(&r->who, tenant);
 	}
 	if (ok)
 		envelope_show_deliveries(
@@ -267,167 +246,6 @@ events_get(struct req *r, struct db *db, struct err *e)
 	r->then = get_found;
 	rc = append_post(api->append, &g->job, e);
 	return rc < 0 ? rc : REQ_WAIT;
-}
-
-/* GET /v1/events/stream */
-
-#define HEARTBEAT_MS 15000
-
-struct stream {
-	struct log_filter filter;
-	struct log_page page;
-	struct tail_waiter waiter;
-	struct req *r;
-	struct buf ready; /* made by a read thread, not yet sent */
-	int64_t beat_ms;  /* when silence must be broken */
-	int trouble;      /* reads that failed in a row */
-	bool reading;
-};
-
-/* A line break inside JSON is a blank: each line is a data field. */
-static void
-show_message(struct buf *b, struct str body, int64_t seq, int64_t received_us,
-    size_t nth)
-{
-	struct buf text = BUF(HTTP_ARENA_MAX);
-	char cursor[CURSOR_LEN + 1];
-	struct str rest;
-
-	(void)nth;
-	envelope_show(&text, body, seq, received_us);
-	cursor_format(seq, cursor);
-	buf_addz(b, "id: ");
-	buf_addz(b, cursor);
-	buf_addc(b, '\n');
-	for (rest = buf_str(&text); rest.n > 0;) {
-		size_t n = 0;
-
-		while (n < rest.n && rest.p[n] != '\n' && rest.p[n] != '\r')
-			n++;
-		buf_addz(b, "data: ");
-		buf_add(b, (struct str){rest.p, n});
-		buf_addc(b, '\n');
-		if (n + 1 < rest.n && rest.p[n] == '\r' && rest.p[n + 1] == '\n')
-			n++;
-		rest = str_from(rest, n + 1);
-	}
-	buf_addc(b, '\n');
-	b->failed = b->failed || text.failed;
-	buf_done(&text);
-}
-
-static void
-stream_job(struct pool_job *job, void *ctx)
-{
-	struct req *r = MAIL_OF(job, struct req, job);
-	struct stream *s = r->ctx;
-	struct db *db = NULL;
-	int rc = api_reader_db(ctx, &db, &r->err);
-
-	if (rc == OK)
-		rc = log_page_read(r, db, &s->filter, show_message, &s->ready,
-		    &s->page, &r->err);
-	if (rc == OK)
-		s->filter.after = s->page.next;
-	else
-		buf_clear(&s->ready);
-	s->trouble = rc == OK ? 0 : s->trouble + 1;
-	req_wake(r);
-}
-
-static void
-stream_woken(struct tail_waiter *w)
-{
-	req_wake(MAIL_OF(w, struct stream, waiter)->r);
-}
-
-/* Until there is something newer, or silence has lasted too long. */
-static enum stream_next
-stream_sleep(struct stream *s, int64_t until_ms, bool for_news)
-{
-	struct api *api = s->r->app;
-
-	s->waiter = (struct tail_waiter){
-	    .after = for_news ? s->filter.after : INT64_MAX,
-	    .until_ms = until_ms,
-	    .wake = stream_woken};
-	return tail_wait(api->tail, &s->waiter) ? STREAM_WAIT : STREAM_END;
-}
-
-static enum stream_next
-stream_pull(struct req *r, struct buf *b)
-{
-	struct api *api = r->app;
-	struct stream *s = r->ctx;
-	int64_t now = clock_mono_ms();
-
-	if (atomic_load(&api->stopping) || s->ready.failed)
-		return STREAM_END;
-	if (s->ready.n > 0) {
-		buf_add(b, buf_str(&s->ready));
-		buf_clear(&s->ready);
-		s->beat_ms = now + HEARTBEAT_MS;
-		return STREAM_MORE;
-	}
-	if (now >= s->beat_ms) {
-		buf_addz(b, ":\n\n");
-		s->beat_ms = now + HEARTBEAT_MS;
-		return STREAM_MORE;
-	}
-	if (s->trouble > 0 && s->reading) {
-		s->reading = false;
-		return stream_sleep(s, now + 1000, false);
-	}
-	if (s->filter.after >= tail_last_seq(api->tail))
-		return stream_sleep(s, s->beat_ms, true);
-	s->reading = true;
-	r->job.run = stream_job;
-	if (pool_post(api->read, &r->job))
-		return STREAM_WAIT;
-	return stream_sleep(s, now + 100, false);
-}
-
-static void
-stream_done(struct req *r)
-{
-	struct api *api = r->app;
-	struct stream *s = r->ctx;
-
-	(void)atomic_fetch_sub(&api->streams, 1);
-	buf_done(&s->ready);
-}
-
-int
-events_stream(struct req *r, struct db *db, struct err *e)
-{
-	static const char *const NAMES[] = {
-	    "after", "type", "key", "tenant", NULL};
-	struct api *api = r->app;
-	struct stream *s = arena_alloc(r->arena, sizeof(*s));
-	struct str after = req_header(r, "Last-Event-ID");
-	int rc;
-
-	(void)db;
-	if (!s)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = req_query_only(r, NAMES, e);
-	if (rc == OK)
-		rc = log_filter_read(r, &s->filter, e);
-	s->filter.after = tail_last_seq(api->tail);
-	if (rc == OK && (after.n > 0 || req_query(r, "after", &after)))
-		rc = cursor_parse(after, &s->filter.after, e);
-	if (rc == OK)
-		rc = count_stream(api, e);
-	if (rc < 0)
-		return rc;
-	s->filter.limit = PAGE_DEFAULT;
-	s->ready = BUF(4 * PAGE_BYTES);
-	s->r = r;
-	s->beat_ms = clock_mono_ms() + HEARTBEAT_MS;
-	buf_addz(&s->ready, ":\n\n"); /* headers go out now, not later */
-	r->ctx = s;
-	req_stream(r, "text/event-stream", stream_pull, stream_done);
-	return OK;
 }
 
 /* GET /v1/event-types */

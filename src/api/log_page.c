@@ -36,7 +36,7 @@ log_filter_read(const struct req *r, struct log_filter *ret, struct err *e)
 		if (!uuid_parse(s, &ret->tenant_id))
 			return err_at(
 			    e, ERR_INVALID, "tenant", "tenant must be a uuid");
-		if (!api_tenant_ok(r, ret->tenant_id))
+		if (!api_tenant_ok(&r->who, ret->tenant_id))
 			return err_at(e, ERR_DENIED, "tenant",
 			    "this key is limited to other tenants");
 		ret->tenant = uuid_str(&ret->tenant_id);
@@ -48,16 +48,16 @@ log_filter_read(const struct req *r, struct log_filter *ret, struct err *e)
 }
 
 static bool
-visible(const struct req *r, const struct sql_log_page_row *row)
+visible(const struct principal *who, const struct sql_log_page_row *row)
 {
 	struct uuid tenant;
 
-	if (!r->who.tenants)
+	if (!who->tenants)
 		return true;
 	if (row->tenant.n != sizeof(tenant.b))
 		return false;
 	memcpy(tenant.b, row->tenant.p, sizeof(tenant.b));
-	return api_tenant_ok(r, tenant);
+	return api_tenant_ok(who, tenant);
 }
 
 static int
@@ -76,7 +76,8 @@ last_seq(struct db *db, int64_t *ret, struct err *e)
 }
 
 int
-log_page_read(struct req *r, struct db *db, const struct log_filter *f,
+log_page_read(struct db *db, const struct principal *who,
+    const struct log_filter *f,
     void (*show)(struct buf *b, struct str body, int64_t seq,
 	int64_t received_us, size_t nth),
     struct buf *out, struct log_page *ret, struct err *e)
@@ -97,7 +98,7 @@ log_page_read(struct req *r, struct db *db, const struct log_filter *f,
 
 		sql_log_page_get(rows, &row);
 		ret->next = row.seq;
-		if (visible(r, &row))
+		if (visible(who, &row))
 			show(out, row.body, row.seq, row.received_at,
 			    ret->shown++);
 		cut = out->n > PAGE_BYTES || (int64_t)ret->shown == f->limit;

@@ -13,6 +13,7 @@
 
 struct buf;
 struct db;
+struct principal;
 struct req;
 
 struct log_filter {
@@ -35,7 +36,8 @@ int log_filter_read(
     const struct req *r, struct log_filter *ret, struct err *e) MUST_CHECK;
 
 /* Writes each event's text by `show`, in the order of the log. */
-int log_page_read(struct req *r, struct db *db, const struct log_filter *f,
+int log_page_read(struct db *db, const struct principal *who,
+    const struct log_filter *f,
     void (*show)(struct buf *b, struct str body, int64_t seq,
 	int64_t received_us, size_t nth),
     struct buf *out, struct log_page *ret, struct err *e) MUST_CHECK;

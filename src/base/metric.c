@@ -153,13 +153,13 @@ process(struct buf *b)
 	    (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
 		(double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6);
 	head(b, "process_resident_memory_bytes", "Memory in use.", "gauge");
-	buf_fmt(b, "process_resident_memory_bytes %lld\n",
-	    (long long)resident());
+	buf_fmt(
+	    b, "process_resident_memory_bytes %lld\n", (long long)resident());
 	head(b, "process_open_fds", "Open files.", "gauge");
 	buf_fmt(b, "process_open_fds %d\n", open_fds());
 	head(b, "process_start_time_seconds", "When it started.", "gauge");
-	buf_fmt(b, "process_start_time_seconds %.3f\n",
-	    (double)started_us / 1e6);
+	buf_fmt(
+	    b, "process_start_time_seconds %.3f\n", (double)started_us / 1e6);
 	head(b, "hikyaku_build_info", "The running version.", "gauge");
 	buf_fmt(b, "hikyaku_build_info{version=\"%s\"} 1\n", HIKYAKU_VERSION);
 }

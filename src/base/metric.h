@@ -13,8 +13,8 @@
 struct buf;
 
 enum metric {
-#define COUNTER(id, name, help)          id,
-#define GAUGE(id, name, help)            id,
+#define COUNTER(id, name, help)               id,
+#define GAUGE(id, name, help)                 id,
 #define HISTOGRAM(id, name, help, scale, ...) id,
 #include "base/metrics.tbl"
 #undef COUNTER

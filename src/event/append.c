@@ -32,9 +32,9 @@ struct append {
 	_Atomic size_t waiting, waiting_bytes;
 
 	/* the commit thread's own */
-	struct mail *todo;            /* taken from the box, oldest first */
+	struct mail *todo; /* taken from the box, oldest first */
 	struct mail **todo_end;
-	bool in_step;                 /* resync has succeeded */
+	bool in_step; /* resync has succeeded */
 	int64_t disk_looked_ms;
 	bool disk_low;
 	struct entry *unique[COMMIT_BATCH_MAX];
@@ -76,7 +76,7 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 		job->bytes += job->entries[i].body.n;
 	}
 	assert(job->n <= COMMIT_BATCH_MAX &&
-	    (job->n > 0) + !!job->fn + !!job->find == 1);
+	       (job->n > 0) + !!job->fn + !!job->find == 1);
 	n = atomic_fetch_add(&a->waiting, job->n + 1) + job->n;
 	bytes = atomic_fetch_add(&a->waiting_bytes, job->bytes) + job->bytes;
 	if (n <= COMMIT_QUEUE_MAX && bytes <= COMMIT_QUEUE_BYTES_MAX &&
@@ -105,9 +105,9 @@ tell(const struct entry *en)
 	char id[UUID_LEN + 1];
 
 	log_begin(&l, LOG_INFO,
-	    en->state == ENTRY_NEW        ? "event appended"
-		: en->state == ENTRY_SAME ? "event known"
-					  : "event id reused");
+	    en->state == ENTRY_NEW    ? "event appended"
+	    : en->state == ENTRY_SAME ? "event known"
+				      : "event id reused");
 	uuid_format(en->event_id, id);
 	log_str(&l, "eventId", (struct str){id, UUID_LEN});
 	uuid_format(en->correlation, id);
@@ -157,10 +157,10 @@ settle_repeats(struct append_job **jobs, size_t n_jobs)
 				continue;
 			en->seq = en->first->seq;
 			en->state = en->first->state == ENTRY_DIFFERS ||
-				memcmp(en->first->hash, en->hash,
-				    ENTRY_HASH_LEN) != 0
-			    ? ENTRY_DIFFERS
-			    : ENTRY_SAME;
+					    memcmp(en->first->hash, en->hash,
+						ENTRY_HASH_LEN) != 0
+					? ENTRY_DIFFERS
+					: ENTRY_SAME;
 		}
 }
 
@@ -177,7 +177,7 @@ disk_low(struct append *a)
 	a->disk_looked_ms = now;
 	if (statvfs(a->o.dir, &fs) == 0)
 		a->disk_low = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize <
-		    a->o.disk_free_min;
+			      a->o.disk_free_min;
 	return a->disk_low;
 }
 
@@ -339,8 +339,8 @@ run_find(struct append *a, struct append_job *job)
 	int rc = step_in(a, &job->err);
 
 	if (rc == OK)
-		rc = a->engine->find(a->self, a->db, id_hash(&f->event_id),
-		    f->seqs, &job->err);
+		rc = a->engine->find(
+		    a->self, a->db, id_hash(&f->event_id), f->seqs, &job->err);
 	f->n = rc < 0 ? 0 : rc;
 	note_state(a, rc < 0 ? rc : OK, &job->err);
 	finish(a, job);
@@ -377,9 +377,8 @@ run_some(struct append *a)
 		return;
 	}
 	for (; job && job->n > 0; job = next_job(a)) {
-		if (n_jobs > 0 &&
-		    (n + job->n > COMMIT_BATCH_MAX ||
-			bytes + job->bytes > COMMIT_BYTES_MAX))
+		if (n_jobs > 0 && (n + job->n > COMMIT_BATCH_MAX ||
+				      bytes + job->bytes > COMMIT_BYTES_MAX))
 			break;
 		n += job->n;
 		bytes += job->bytes;

@@ -79,9 +79,9 @@ struct append_job {
 
 struct append_opts {
 	struct store *store;
-	const char *dir;          /* whose free space is watched; NULL: none */
-	int64_t disk_free_min;    /* bytes; below it entries get ERR_FULL */
-	int64_t keep_us;          /* retention; 0: for ever */
+	const char *dir;       /* whose free space is watched; NULL: none */
+	int64_t disk_free_min; /* bytes; below it entries get ERR_FULL */
+	int64_t keep_us;       /* retention; 0: for ever */
 	/* On the commit thread, after each commit that added entries. */
 	void (*committed)(void *arg, int64_t last_seq);
 	void *arg;

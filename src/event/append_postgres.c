@@ -90,8 +90,8 @@ bind(struct self *s, size_t i, struct entry *en)
 	s->rv[i] = (struct str){0};
 	if (!en->has_rv)
 		return;
-	n = snprintf(s->rv_text[i], sizeof(s->rv_text[i]), "%lld",
-	    (long long)en->rv_us);
+	n = snprintf(
+	    s->rv_text[i], sizeof(s->rv_text[i]), "%lld", (long long)en->rv_us);
 	s->rv[i] = (struct str){s->rv_text[i], (size_t)n};
 }
 
@@ -103,15 +103,16 @@ answer(struct append_batch *b, struct rows *rows, struct err *e)
 
 	sql_log_append_get(rows, &row);
 	if (row.ord < 1 || (size_t)row.ord > b->n)
-		return err_set(e, ERR_STORE, "the append answered for entry "
-					     "%lld of %zu",
+		return err_set(e, ERR_STORE,
+		    "the append answered for entry "
+		    "%lld of %zu",
 		    (long long)row.ord, b->n);
 	en = b->v[row.ord - 1];
 	en->seq = row.seq;
 	if (!row.old_hash.p)
 		en->state = ENTRY_NEW;
 	else if (row.old_hash.n == ENTRY_HASH_LEN &&
-	    memcmp(row.old_hash.p, en->hash, ENTRY_HASH_LEN) == 0)
+		 memcmp(row.old_hash.p, en->hash, ENTRY_HASH_LEN) == 0)
 		en->state = ENTRY_SAME;
 	else
 		en->state = ENTRY_DIFFERS;
@@ -142,8 +143,9 @@ write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (seen != b->n)
-		return err_set(e, ERR_STORE, "the append answered for %zu of "
-					     "%zu entries",
+		return err_set(e, ERR_STORE,
+		    "the append answered for %zu of "
+		    "%zu entries",
 		    seen, b->n);
 	/* Committed: trouble with a piece for later must not undo that. */
 	(void)make_pieces(s, db, top, &(struct err){0});

@@ -21,10 +21,10 @@ struct append_batch {
 struct append_engine {
 	int (*open)(void **ret, struct err *e);
 	void (*close)(void *self);
-	int (*resync)(void *self, struct db *db, int64_t *ret_last_seq,
-	    struct err *e);
-	int (*write)(void *self, struct db *db, struct append_batch *b,
-	    struct err *e);
+	int (*resync)(
+	    void *self, struct db *db, int64_t *ret_last_seq, struct err *e);
+	int (*write)(
+	    void *self, struct db *db, struct append_batch *b, struct err *e);
 	/* How many seqs may have the event id with this hash. */
 	int (*find)(void *self, struct db *db, int64_t h,
 	    int64_t ret_seqs[IDS_SAME_MAX], struct err *e);

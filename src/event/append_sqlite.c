@@ -5,7 +5,7 @@
 #include "event/ids.h"
 #include "sql.h"
 
-#define US_PER_MIN    (60 * US_PER_S)
+#define US_PER_MIN (60 * US_PER_S)
 
 struct self {
 	struct ids *ids;
@@ -72,17 +72,19 @@ compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
 		rc = rows_next(rows, e);
 	if (rc > 0) {
 		sql_log_get_get(rows, &row);
-		same = row.tenant.n == sizeof(en->tenant.b) &&
+		same =
+		    row.tenant.n == sizeof(en->tenant.b) &&
 		    row.event_id.n == sizeof(en->event_id.b) &&
 		    memcmp(row.tenant.p, en->tenant.b, row.tenant.n) == 0 &&
 		    memcmp(row.event_id.p, en->event_id.b, row.event_id.n) == 0;
 	}
 	if (same) {
 		en->seq = seq;
-		en->state = row.hash.n == ENTRY_HASH_LEN &&
-			memcmp(row.hash.p, en->hash, ENTRY_HASH_LEN) == 0
-		    ? ENTRY_SAME
-		    : ENTRY_DIFFERS;
+		en->state =
+		    row.hash.n == ENTRY_HASH_LEN &&
+			    memcmp(row.hash.p, en->hash, ENTRY_HASH_LEN) == 0
+			? ENTRY_SAME
+			: ENTRY_DIFFERS;
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : same;
@@ -104,8 +106,8 @@ known(struct self *s, struct db *db, struct entry *en, struct err *e)
 }
 
 static int
-insert(struct db *db, struct entry *en, int64_t seq, int64_t now_us,
-    struct err *e)
+insert(
+    struct db *db, struct entry *en, int64_t seq, int64_t now_us, struct err *e)
 {
 	struct str hash = {(const char *)en->hash, ENTRY_HASH_LEN};
 

@@ -111,10 +111,10 @@ put_upto(struct db *db, int64_t seq, struct err *e)
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%lld", (long long)seq);
 
-	return sql_meta_put(db, STR("ids_upto"), (struct str){text, (size_t)n},
-		   e) < 0
-	    ? (int)e->code
-	    : OK;
+	return sql_meta_put(
+		   db, STR("ids_upto"), (struct str){text, (size_t)n}, e) < 0
+		   ? (int)e->code
+		   : OK;
 }
 
 int

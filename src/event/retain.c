@@ -43,9 +43,8 @@ delete_some(struct db *db, void *ctx, struct err *e)
 	if (sql_retain_ids(db, cut->upto, cut->before_us, e) < 0)
 		return e->code;
 	n = sql_retain_log(db, cut->upto, cut->before_us, e);
-	if (n < 0 ||
-	    sql_retain_mark(
-		db, cut->before_us / US_PER_MIN, RETAIN_STEP, e) < 0)
+	if (n < 0 || sql_retain_mark(
+			 db, cut->before_us / US_PER_MIN, RETAIN_STEP, e) < 0)
 		return e->code;
 	metric_add(M_EVENTS_EXPIRED, n);
 	return OK;

@@ -42,8 +42,8 @@ raise(struct tail *t, int64_t seq)
 {
 	int64_t was = tail_last_seq(t);
 
-	while (seq > was &&
-	    !atomic_compare_exchange_weak(&t->last_seq, &was, seq))
+	while (
+	    seq > was && !atomic_compare_exchange_weak(&t->last_seq, &was, seq))
 		;
 }
 
@@ -158,16 +158,13 @@ run(void *arg)
 }
 
 int
-tail_start(
-    struct store *s, int64_t last_seq, struct tail **ret, struct err *e)
+tail_start(struct store *s, struct tail **ret, struct err *e)
 {
 	struct tail *t = calloc(1, sizeof(*t));
 	int rc = OK;
 
 	if (!t)
 		return err_set(e, ERR_NOMEM, "no memory for the tail");
-	atomic_store(&t->last_seq, last_seq);
-	metric_set(M_LOG_LAST, last_seq);
 	t->box = mailbox_new();
 	if (!t->box)
 		rc = err_set(e, ERR_NOMEM, "no memory for the tail");

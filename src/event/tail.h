@@ -29,9 +29,7 @@ struct tail_waiter {
 	struct tail_waiter *next;
 };
 
-/* last_seq: what the log has now. */
-int tail_start(struct store *s, int64_t last_seq, struct tail **ret,
-    struct err *e) MUST_CHECK;
+int tail_start(struct store *s, struct tail **ret, struct err *e) MUST_CHECK;
 /* Wakes everybody, then ends. */
 void tail_stop(struct tail *t);
 /* From now on everybody is woken at once: the program wants to end. */

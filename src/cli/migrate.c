@@ -1,0 +1,34 @@
+#include <unistd.h>
+
+#include "cli/verbs.h"
+#include "store/lock.h"
+#include "store/store.h"
+
+int
+verb_migrate(struct cli *c)
+{
+	struct store_opts o = {
+	    .dir = c->conf.data,
+	    .url = c->conf.database_url,
+	    .sqlite_sync = c->conf.sqlite_synchronous,
+	};
+	struct store *s = NULL;
+	struct err e = {0};
+	int lock_fd = -1, steps = 0, version = 0;
+	int rc = store_lock(c->conf.data, &lock_fd, &e);
+
+	if (rc == OK)
+		rc = store_open(&o, &s, &e);
+	if (rc == OK)
+		rc = store_migrate(s, &steps, &e);
+	if (rc == OK)
+		rc = store_version(s, &version, &e);
+	if (rc == OK)
+		(void)fprintf(c->out,
+		    "%s is at version %d (%d steps applied)\n", store_name(s),
+		    version, steps);
+	store_close(s);
+	if (lock_fd >= 0)
+		(void)close(lock_fd);
+	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+}

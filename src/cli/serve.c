@@ -1,0 +1,332 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include "account/accounts.h"
+#include "account/auth.h"
+#include "account/keys.h"
+#include "account/limiter.h"
+#include "api/api.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "cli/verbs.h"
+#include "event/append.h"
+#include "event/mask.h"
+#include "event/tail.h"
+#include "http/server.h"
+#include "loop/pool.h"
+#include "ops/jobs.h"
+#include "store/lock.h"
+#include "store/store.h"
+
+/*
+ * `hikyaku serve`: builds the parts in the order in which they need each
+ * other, waits for a signal, and takes them down the other way round, so that
+ * whatever was accepted is answered.
+ */
+
+struct serve {
+	struct cli *cli;
+	const struct conf *conf;
+	int lock_fd;
+	struct store *store;
+	struct append *append;
+	struct tail *tail;
+	struct jobs *jobs;
+	struct pool *read;
+	struct limiter *limiter;
+	struct auth *auth;
+	struct masks *masks;
+	struct api api;
+	struct server *server;
+};
+
+static int64_t
+keep_us(const struct conf *c)
+{
+	/* An id is known for as long as its event is kept: so the longer of
+	 * the two keeps both. */
+	int64_t ms = c->event_retention_ms > c->event_dedupe_ms
+			 ? c->event_retention_ms
+			 : c->event_dedupe_ms;
+
+	return ms * US_PER_MS;
+}
+
+static void
+on_commit(void *arg, int64_t last_seq)
+{
+	struct serve *s = arg;
+
+	tail_committed(s->tail, last_seq);
+}
+
+static int
+open_store(struct serve *s, struct err *e)
+{
+	struct store_opts o = {
+	    .dir = s->conf->data,
+	    .url = s->conf->database_url,
+	    .sqlite_sync = s->conf->sqlite_synchronous,
+	    .fault = args_text(&s->cli->args, "fault"),
+	};
+	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
+
+	if (rc == OK)
+		rc = store_open(&o, &s->store, e);
+	if (rc == OK)
+		rc = store_migrate(s->store, &steps, e);
+	if (rc == OK && steps > 0)
+		log_fmt(LOG_INFO, "store migrated", "%d steps", steps);
+	return rc;
+}
+
+/* The account for the first login; its password is shown this once. */
+static int
+first_run(struct serve *s, struct err *e)
+{
+	char made[PASSWORD_MADE_LEN + 1] = "";
+	struct db *db = NULL;
+	bool first = false;
+	int rc = db_open(s->store, DB_WRITE, &db, e);
+
+	if (rc == OK)
+		rc = accounts_first(db, str_of(s->conf->admin_password),
+		    clock_now_us(), made, &first, e);
+	db_close(db);
+	if (rc == OK && first && made[0]) {
+		(void)fprintf(s->cli->out,
+		    "\n  First run: log in as admin with the password  %s\n"
+		    "  It is not shown again.\n\n",
+		    made);
+		(void)fflush(s->cli->out);
+	}
+	return rc;
+}
+
+/* last_used_at, written by whoever writes: at most once a minute and key. */
+struct touch {
+	struct append_job job;
+	int64_t key_id, now_us;
+};
+
+static int
+touch_write(struct db *db, void *ctx, struct err *e)
+{
+	const struct touch *t = ctx;
+
+	return keys_touch(db, t->key_id, t->now_us, e);
+}
+
+static void
+touch_done(struct append_job *job)
+{
+	free(MAIL_OF(job, struct touch, job));
+}
+
+static void
+touch_key(void *arg, int64_t key_id, int64_t now_us)
+{
+	struct serve *s = arg;
+	struct touch *t = calloc(1, sizeof(*t));
+	struct err e;
+
+	if (!t)
+		return;
+	t->key_id = key_id;
+	t->now_us = now_us;
+	t->job.fn = touch_write;
+	t->job.ctx = t;
+	t->job.done = touch_done;
+	if (append_post(s->append, &t->job, &e) < 0)
+		free(t); /* the next use tells it again */
+}
+
+static int
+start_threads(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	struct append_opts append = {
+	    .store = s->store,
+	    .dir = c->data,
+	    .disk_free_min = c->disk_free_min,
+	    .keep_us = keep_us(c),
+	    .committed = on_commit,
+	    .arg = s,
+	};
+	struct jobs_opts jobs = {.store = s->store, .keep_us = keep_us(c)};
+	struct pool_opts read = {
+	    .name = "read",
+	    .threads = (int)c->read_threads,
+	    .queue_max = READ_QUEUE_MAX,
+	    .enter = api_reader_enter,
+	    .leave = api_reader_leave,
+	    .arg = s->store,
+	};
+	int rc = tail_start(s->store, &s->tail, e);
+
+	if (rc == OK)
+		rc = append_start(&append, &s->append, e);
+	if (rc == OK) {
+		tail_committed(s->tail, append_last_seq(s->append));
+		rc = jobs_start(&jobs, &s->jobs, e);
+	}
+	if (rc == OK)
+		rc = pool_start(&read, &s->read, e);
+	return rc;
+}
+
+static bool
+post_read(void *arg, struct pool_job *job)
+{
+	struct serve *s = arg;
+
+	return pool_post(s->read, job);
+}
+
+static int
+start_access(struct serve *s, struct err *e)
+{
+	struct auth_opts auth = {
+	    .arg = s,
+	    .post = post_read,
+	    .touch = touch_key,
+	    .key_rate = s->conf->key_rate_limit,
+	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
+		.lock_ms = s->conf->login_lock_ms},
+	};
+	int rc = masks_parse(str_of(s->conf->event_mask), &s->masks, e);
+
+	s->limiter = limiter_new();
+	if (rc == OK && !s->limiter)
+		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
+	return rc == OK ? auth_new(&auth, &s->auth, e) : rc;
+}
+
+static int
+start_server(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	struct arena *a = s->cli->arena;
+	const char *listen = c->server_listen;
+	struct server_opts o = {
+	    .threads = (int)c->http_threads,
+	    .body_max = (size_t)c->http_body_max,
+	    .idle_timeout_s = (int)(c->http_idle_timeout_ms / 1000),
+	    .request_timeout_s = (int)(c->http_request_timeout_ms / 1000),
+	    .connections_max = (int)c->http_connections_max,
+	    .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
+	    .tls_key = c->tls_key[0] ? c->tls_key : NULL,
+	    .routes = API_ROUTES,
+	    .n_routes = API_ROUTE_COUNT,
+	    .unix_path = arena_fmt(a, "%s/hikyaku.sock", c->data).p,
+	};
+
+	s->api.conf = c;
+	s->api.store = s->store;
+	s->api.append = s->append;
+	s->api.tail = s->tail;
+	s->api.read = s->read;
+	s->api.auth = s->auth;
+	s->api.limiter = s->limiter;
+	s->api.masks = s->masks;
+	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
+	o.hooks = api_hooks(&s->api);
+	if (!listen[0])
+		listen =
+		    arena_fmt(a, "127.0.0.1:%lld", (long long)c->server_port).p;
+	o.listen = listen;
+	return server_start(&o, &s->server, e);
+}
+
+/* The address with the real port, as a URL. */
+static void
+tell_address(const struct serve *s)
+{
+	const char *listen = s->conf->server_listen;
+	const char *colon = strrchr(listen, ':');
+	int host_len = colon ? (int)(colon - listen) : 0;
+	struct log_line l;
+	char url[320];
+
+	(void)snprintf(url, sizeof(url), "%s://%.*s:%d",
+	    s->conf->tls_cert[0] ? "https" : "http",
+	    host_len > 0 ? host_len : (int)sizeof("127.0.0.1") - 1,
+	    host_len > 0 ? listen : "127.0.0.1", server_port(s->server));
+	log_begin(&l, LOG_INFO, "listening");
+	log_str(&l, "url", str_of(url));
+	log_str(&l, "store", str_of(store_name(s->store)));
+	log_str(&l, "version", str_of(HIKYAKU_VERSION));
+	log_end(&l);
+}
+
+static void
+wait_for_signal(const sigset_t *set)
+{
+	int sig = 0;
+
+	while (sigwait(set, &sig) != 0 || sig == SIGHUP)
+		;
+	log_fmt(LOG_INFO, "stopping", "signal %d", sig);
+}
+
+static void
+take_down(struct serve *s)
+{
+	atomic_store(&s->api.stopping, true);
+	if (s->tail)
+		tail_hurry(s->tail);
+	if (s->server &&
+	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
+		log_err(LOG_WARN, "stopped before all was answered", NULL);
+	server_stop(s->server);
+	pool_stop(s->read);
+	auth_free(s->auth);
+	jobs_stop(s->jobs);
+	append_stop(s->append);
+	tail_stop(s->tail);
+	limiter_free(s->limiter);
+	masks_free(s->masks);
+	store_close(s->store);
+	if (s->lock_fd >= 0)
+		(void)close(s->lock_fd);
+}
+
+int
+verb_serve(struct cli *c)
+{
+	struct serve s = {.cli = c, .conf = &c->conf, .lock_fd = -1};
+	struct err e = {0};
+	sigset_t set;
+	int rc;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+
+	rc = open_store(&s, &e);
+	if (rc == OK)
+		rc = first_run(&s, &e);
+	if (rc == OK)
+		rc = start_threads(&s, &e);
+	if (rc == OK)
+		rc = start_access(&s, &e);
+	if (rc == OK)
+		rc = start_server(&s, &e);
+	if (rc == OK) {
+		tell_address(&s);
+		wait_for_signal(&set);
+	}
+	take_down(&s);
+	if (rc < 0)
+		return cli_fail(c, &e);
+	log_err(LOG_INFO, "stopped", NULL);
+	return EXIT_OK;
+}

@@ -1,0 +1,336 @@
+#include "event/append.h"
+
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "loop/thread.h"
+#include "store/temp_test.h"
+
+/* A job that a test waits for. */
+struct waited {
+	struct append_job job;
+	struct mailbox *box;
+	struct mail mail;
+};
+
+static void
+done(struct append_job *job)
+{
+	struct waited *w = MAIL_OF(job, struct waited, job);
+
+	assert_true(mailbox_post(w->box, &w->mail));
+}
+
+static int
+run_job(struct append *a, struct waited *w)
+{
+	struct err e = {0};
+
+	w->box = mailbox_new();
+	w->job.done = done;
+	assert_int_equal(append_post(a, &w->job, &e), OK);
+	assert_non_null(mailbox_take(w->box, 10000));
+	mailbox_free(w->box);
+	return w->job.err.code;
+}
+
+static struct entry
+entry(const char *key, unsigned char hash)
+{
+	struct entry en = {
+	    .event_id = uuid_v4(),
+	    .type = STR("order.paid"),
+	    .key = {key, strlen(key)},
+	    .body = STR("{\"payload\":{}}"),
+	};
+
+	memset(en.hash, hash, sizeof(en.hash));
+	return en;
+}
+
+static struct append *
+start(struct temp *t, int64_t keep_us)
+{
+	struct append_opts o = {.store = t->store, .keep_us = keep_us};
+	struct append *a = NULL;
+	struct err e = {0};
+
+	if (append_start(&o, &a, &e) < 0)
+		fail_msg("%s", e.text);
+	return a;
+}
+
+static void
+check_states(struct temp *t)
+{
+	struct append *a = start(t, 0);
+	struct entry first = entry("k", 1);
+	struct entry v[] = {first, first, entry("k", 1), first};
+	struct waited one = {.job = {.entries = &first, .n = 1}};
+	struct waited many = {.job = {.entries = v, .n = 4}};
+	int64_t seq;
+
+	v[0].event_id = uuid_v4(); /* new */
+	v[1].hash[0] = 9;          /* the same id, other bytes */
+	v[3].tenant.b[0] = 1;      /* another tenant's: new */
+	assert_int_equal(run_job(a, &one), OK);
+	assert_int_equal(first.state, ENTRY_NEW);
+	seq = first.seq;
+	assert_int_equal(append_last_seq(a), seq);
+	assert_int_equal(run_job(a, &one), OK);
+	assert_int_equal(first.state, ENTRY_SAME);
+	assert_int_equal(first.seq, seq);
+	assert_int_equal(run_job(a, &many), OK);
+	assert_int_equal(v[0].state, ENTRY_NEW);
+	assert_int_equal(v[1].state, ENTRY_DIFFERS);
+	assert_int_equal(v[1].seq, seq);
+	assert_int_equal(v[2].state, ENTRY_NEW);
+	assert_int_equal(v[3].state, ENTRY_NEW);
+	assert_true(v[0].seq > seq && v[2].seq > v[0].seq);
+	append_stop(a);
+
+	a = start(t, 0); /* known after a restart too */
+	assert_int_equal(run_job(a, &one), OK);
+	assert_int_equal(first.state, ENTRY_SAME);
+	assert_int_equal(first.seq, seq);
+	append_stop(a);
+}
+
+/* Within one batch: the first is new, its equals are the same. */
+static void
+check_repeats(struct temp *t)
+{
+	struct append *a = start(t, 0);
+	struct entry en = entry("k", 1);
+	struct entry v[] = {en, en, en};
+	struct waited w = {.job = {.entries = v, .n = 3}};
+
+	v[2].hash[3] = 7;
+	assert_int_equal(run_job(a, &w), OK);
+	assert_int_equal(v[0].state, ENTRY_NEW);
+	assert_int_equal(v[1].state, ENTRY_SAME);
+	assert_int_equal(v[1].seq, v[0].seq);
+	assert_int_equal(v[2].state, ENTRY_DIFFERS);
+	append_stop(a);
+}
+
+static void
+check_find(struct temp *t)
+{
+	struct append *a = start(t, 0);
+	struct entry en = entry("k", 1);
+	struct waited w = {.job = {.entries = &en, .n = 1}};
+	struct append_find f = {.event_id = en.event_id};
+	struct waited q = {.job = {.find = &f}};
+
+	assert_int_equal(run_job(a, &w), OK);
+	assert_int_equal(run_job(a, &q), OK);
+	assert_int_equal(f.n, 1);
+	assert_int_equal(f.seqs[0], en.seq);
+	f.event_id = uuid_v4();
+	assert_int_equal(run_job(a, &q), OK);
+	assert_int_equal(f.n, 0);
+	append_stop(a);
+}
+
+/* Posters on several threads, a few of them repeating themselves. */
+enum { POSTERS = 4, EACH = 200 };
+
+struct poster {
+	struct append *a;
+	struct entry v[EACH];
+	struct thread *thread;
+};
+
+static void
+post_all(void *arg)
+{
+	struct poster *p = arg;
+
+	for (int i = 0; i < EACH; i++) {
+		struct waited w = {.job = {.entries = &p->v[i], .n = 1}};
+
+		p->v[i] = i % 10 == 9 ? p->v[i - 1] : entry("k", 1);
+		(void)run_job(p->a, &w);
+	}
+}
+
+static void
+check_threads(struct temp *t)
+{
+	static struct poster posters[POSTERS];
+	struct append *a = start(t, 0);
+	int64_t before = append_last_seq(a);
+	struct err e = {0};
+
+	for (int i = 0; i < POSTERS; i++) {
+		posters[i].a = a;
+		assert_int_equal(thread_start("poster", post_all, &posters[i],
+				     &posters[i].thread, &e),
+		    OK);
+	}
+	for (int i = 0; i < POSTERS; i++)
+		thread_join(posters[i].thread);
+	for (int i = 0; i < POSTERS; i++)
+		for (int k = 0; k < EACH; k++) {
+			bool repeat = k % 10 == 9;
+
+			assert_int_equal(posters[i].v[k].state,
+			    repeat ? ENTRY_SAME : ENTRY_NEW);
+			if (k > 0 && !repeat) /* a poster's own order */
+				assert_true(posters[i].v[k].seq >
+					    posters[i].v[k - 1].seq);
+		}
+	assert_int_equal(
+	    append_last_seq(a) - before, POSTERS * (EACH - EACH / 10));
+	append_stop(a);
+}
+
+static int64_t
+count_log(struct store *s)
+{
+	struct rows *rows = NULL;
+	struct db *db = NULL;
+	struct err e = {0};
+	int64_t n = 0;
+
+	assert_int_equal(db_open(s, DB_READ, &db, &e), OK);
+	assert_int_equal(
+	    sql_log_page(db, 0, INT64_MAX, (struct str){0}, (struct str){0},
+		(struct str){0}, (struct str){0}, 1000000, &rows, &e),
+	    OK);
+	while (rows_next(rows, &e) > 0)
+		n++;
+	rows_close(rows);
+	db_close(db);
+	return n;
+}
+
+/* Old entries go while new ones come; the newest stays and seq counts on. */
+static void
+check_retention(struct temp *t)
+{
+	struct append *a = start(t, 1);
+	int64_t last = append_last_seq(a), until = clock_mono_ms() + 10000;
+	struct entry en;
+
+	for (int i = 0; i < 1200; i++) {
+		struct waited w = {.job = {.entries = &en, .n = 1}};
+
+		en = entry("k", 1);
+		assert_int_equal(run_job(a, &w), OK);
+		assert_true(en.seq > last);
+		last = en.seq;
+	}
+	while (count_log(t->store) > 1 && clock_mono_ms() < until)
+		(void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	assert_int_equal(count_log(t->store), 1);
+	append_stop(a);
+	a = start(t, 1);
+	assert_int_equal(append_last_seq(a), last);
+	append_stop(a);
+}
+
+static void
+each(void (*check)(struct temp *t))
+{
+	for (int postgres = 0; postgres <= 1; postgres++) {
+		struct temp *t = temp_open(postgres);
+
+		if (t)
+			check(t);
+		temp_close(t);
+	}
+}
+
+/* Where the commit fails, and what the caller must then hear. */
+static void
+test_faults(void **state)
+{
+	static const struct {
+		const char *fault;
+		int want;
+	} ROWS[] = {
+	    {"commit-before:2", ERR_AWAY}, {"full:2", ERR_FULL},
+	    {"commit-after:2", OK}, /* run again, found, counted as new */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		struct temp *t = temp_open(false);
+		struct entry one = entry("k", 1), two = entry("k", 1);
+		struct waited w1 = {.job = {.entries = &one, .n = 1}};
+		struct waited w2 = {.job = {.entries = &two, .n = 1}};
+		struct store_opts o = {.dir = t->dir, .fault = ROWS[i].fault};
+		struct err e = {0};
+		struct append *a;
+
+		store_close(t->store);
+		assert_int_equal(store_open(&o, &t->store, &e), OK);
+		a = start(t, 0);
+		assert_int_equal(run_job(a, &w1), OK);
+		assert_int_equal(run_job(a, &w2), ROWS[i].want);
+		if (ROWS[i].want != OK) /* and the next try is well again */
+			assert_int_equal(run_job(a, &w2), OK);
+		assert_int_equal(two.state, ENTRY_NEW);
+		append_stop(a);
+		assert_int_equal(count_log(t->store), 2);
+		temp_close(t);
+	}
+}
+
+static void
+test_states(void **state)
+{
+	(void)state;
+	each(check_states);
+}
+
+static void
+test_repeats(void **state)
+{
+	(void)state;
+	each(check_repeats);
+}
+
+static void
+test_find(void **state)
+{
+	(void)state;
+	each(check_find);
+}
+
+static void
+test_threads(void **state)
+{
+	(void)state;
+	each(check_threads);
+}
+
+static void
+test_retention(void **state)
+{
+	(void)state;
+	each(check_retention);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_states),
+	    cmocka_unit_test(test_repeats),
+	    cmocka_unit_test(test_find),
+	    cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_retention),
+	    cmocka_unit_test(test_faults),
+	};
+
+	log_setup(LOG_ERROR, LOG_TEXT, 2);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+#include "event/ids.h"
+
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "store/temp_test.h"
+
+/* A cheap stand-in for a SHA-256: any 64 bits that look random. */
+static int64_t
+h_of(int64_t seq)
+{
+	uint64_t x = (uint64_t)seq * 0x9e3779b97f4a7c15u;
+
+	x ^= x >> 29;
+	return (int64_t)(x * 0xbf58476d1ce4e5b9u);
+}
+
+static void
+insert(struct db *db, int64_t seq)
+{
+	static const struct str ID = {"0123456789abcdef", 16};
+	struct err e;
+
+	assert_true(
+	    sql_log_insert(db, seq, 0, ID, ID, h_of(seq), ID, STR("t"),
+		STR("k"), NULL, 1, (struct str){0}, STR("{}"), &e) >= 0);
+}
+
+static void
+expect(struct ids *x, struct db *db, int64_t seq, bool there)
+{
+	int64_t seqs[IDS_SAME_MAX];
+	struct err e = {0};
+	int n = ids_find(x, db, h_of(seq), seqs, &e);
+
+	assert_int_equal(n, there);
+	if (there)
+		assert_int_equal(seqs[0], seq);
+}
+
+/* Many times what memory holds, found wherever it is, also after a restart. */
+static void
+test_all_are_found(void **state)
+{
+	enum { BATCH = 700 };
+	const int64_t total = IDS_FRESH_MAX * 2 + 5000;
+	struct temp *t = temp_open(false);
+	struct ids *x = ids_new();
+	struct db *db = NULL;
+	struct err e = {0};
+	size_t most = 0;
+
+	(void)state;
+	assert_int_equal(db_open(t->store, DB_WRITE, &db, &e), OK);
+	for (int64_t seq = 0; seq < total;) {
+		assert_int_equal(db_begin(db, &e), OK);
+		assert_int_equal(ids_write(x, db, 0, &e), OK);
+		for (int i = 0; i < BATCH && seq < total; i++) {
+			insert(db, ++seq);
+			ids_put(x, h_of(seq), seq);
+		}
+		assert_int_equal(db_commit(db, &e), OK);
+		ids_written(x);
+		if (ids_in_memory(x) > most)
+			most = ids_in_memory(x);
+	}
+	assert_true(most < IDS_FRESH_MAX * 2); /* bounded, and by how much */
+	for (int64_t seq = 1; seq <= total; seq += 331)
+		expect(x, db, seq, true);
+	expect(x, db, total + 1, false);
+
+	ids_free(x);
+	x = ids_new();
+	assert_int_equal(ids_load(x, db, &e), OK);
+	assert_true(ids_in_memory(x) < (size_t)total); /* the rest is written */
+	for (int64_t seq = 1; seq <= total; seq += 317)
+		expect(x, db, seq, true);
+	expect(x, db, total + 1, false);
+	ids_free(x);
+	db_close(db);
+	temp_close(t);
+}
+
+static void
+test_undo(void **state)
+{
+	struct temp *t = temp_open(false);
+	struct ids *x = ids_new();
+	struct db *db = NULL;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(db_open(t->store, DB_WRITE, &db, &e), OK);
+	for (int64_t seq = 1; seq <= 100; seq++)
+		ids_put(x, h_of(seq), seq);
+	ids_undo(x, 40);
+	assert_int_equal(ids_in_memory(x), 60);
+	for (int64_t seq = 1; seq <= 100; seq++)
+		expect(x, db, seq, seq <= 60);
+	ids_free(x);
+	db_close(db);
+	temp_close(t);
+}
+
+/* Colliding hashes are told apart by the caller, up to a bound. */
+static void
+test_same_hash(void **state)
+{
+	struct temp *t = temp_open(false);
+	struct ids *x = ids_new();
+	struct db *db = NULL;
+	int64_t seqs[IDS_SAME_MAX];
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(db_open(t->store, DB_WRITE, &db, &e), OK);
+	for (int64_t seq = 1; seq <= IDS_SAME_MAX; seq++)
+		ids_put(x, 7, seq);
+	assert_int_equal(ids_find(x, db, 7, seqs, &e), IDS_SAME_MAX);
+	ids_put(x, 7, IDS_SAME_MAX + 1);
+	assert_int_equal(ids_find(x, db, 7, seqs, &e), ERR_LIMIT);
+	ids_free(x);
+	db_close(db);
+	temp_close(t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_all_are_found),
+	    cmocka_unit_test(test_undo),
+	    cmocka_unit_test(test_same_hash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
