@@ -1,7 +1,7 @@
-/* version.h - which program this is; the man page and metrics say the same. */
+/* version.h - what we are called in OpenAPI, --version and user agents. */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 
-#define VERSION "0.1.0"
+#define HIKYAKU_VERSION "0.1.0"
 
 #endif

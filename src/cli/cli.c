@@ -97,24 +97,20 @@ without_verb(const struct verbs *verbs, int argc, char *const *argv, FILE *out,
 		return EXIT_OK;
 	}
 	if (strcmp(first, "--version") == 0) {
-		(void)fprintf(out, "hikyaku %s\n", VERSION);
+		(void)fprintf(out, "hikyaku %s\n", HIKYAKU_VERSION);
 		return EXIT_OK;
-	}
-	if (first[0] == '\0') {
-		help_all(verbs, "", err);
-		return EXIT_USAGE;
 	}
 	if (is_group(verbs, first) && strcmp(second, "--help") == 0) {
 		help_all(verbs, first, out);
 		return EXIT_OK;
 	}
 	if (is_group(verbs, first) && second[0] == '\0') {
-		help_all(verbs, first, err);
-		return EXIT_USAGE;
+		(void)err_set(&e, ERR_INVALID, "%s needs a second word", first);
+		return usage(err, first, &e);
 	}
-	if (first[0] == '-')
-		(void)err_set(&e, ERR_INVALID,
-		    "a verb must come first, not %.64s", first);
+	if (first[0] == '\0' || first[0] == '-')
+		(void)err_set(&e, ERR_INVALID, "a verb must come first%s%.64s",
+		    first[0] ? ", not " : "", first);
 	else
 		(void)unknown(verbs, first, second, &e);
 	return usage(err, "", &e);
