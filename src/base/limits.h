@@ -54,4 +54,14 @@
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
 
+/* Settings: a file that somebody wrote by hand, and one value in it. */
+#define CONF_FILE_MAX ((size_t)256 << 10)
+#define CONF_TEXT_MAX 4096
+#define CONF_MEM_MAX  (4 * MIB) /* a conf's texts; each set keeps its own */
+/* Words that are compared for "did you mean": longer ones are no typo. */
+#define NEAR_WORD_MAX 64
+
+/* What one verb of the command line may make. */
+#define CLI_ARENA_MAX (64 * MIB)
+
 #endif
