@@ -56,7 +56,7 @@
 #define ACCOUNT_NAME_MAX  63
 #define KEY_NAME_MAX      63
 #define KEY_TENANTS_MAX   64 /* copied into each request of such a key */
-#define KEY_RATE_MAX      1000000
+#define KEY_RATE_MAX      10000000 /* a second: past what a node takes */
 #define PASSWORD_MIN      8    /* bytes; NIST 800-63B */
 #define PASSWORD_MAX      1024 /* a pass phrase, not a book to hash */
 /* Who calls: kept per http thread, asked again after this. */
