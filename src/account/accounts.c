@@ -85,9 +85,15 @@ int
 accounts_add(struct db *db, struct str name, struct str hash, enum role role,
     int64_t now_us, struct err *e)
 {
-	int64_t n =
-	    sql_account_add(db, name, hash, str_of(role_name(role)), now_us, e);
+	bool some = role == ROLE_ADMIN;
+	int64_t n = some ? OK : any(db, &some, e);
 
+	if (n < 0)
+		return (int)n;
+	if (!some)
+		return err_at(e, ERR_CONFLICT, "/role",
+		    "the first user must be an admin");
+	n = sql_account_add(db, name, hash, str_of(role_name(role)), now_us, e);
 	if (n < 0)
 		return (int)n;
 	if (n == 0)

@@ -10,7 +10,8 @@
  * makes them beforehand, elsewhere (seal/password.h).
  *
  * INVARIANTS
- *   1. There is always an admin: the last one can't be removed.
+ *   1. Where there are accounts there is an admin: the first must be one, and
+ *      the last one can't be removed.
  *   2. `password` is never shown, logged or answered.
  */
 #ifndef ACCOUNT_ACCOUNTS_H
@@ -45,7 +46,7 @@ int accounts_first(struct db *db, struct str given, int64_t now_us,
     char ret_made[PASSWORD_MADE_LEN + 1], bool *ret_first,
     struct err *e) MUST_CHECK;
 
-/* ERR_CONFLICT when the name is taken. */
+/* ERR_CONFLICT when the name is taken, or the first is no admin. */
 int accounts_add(struct db *db, struct str name, struct str hash,
     enum role role, int64_t now_us, struct err *e) MUST_CHECK;
 /* These three: ERR_ABSENT when there is none of that name. */
