@@ -1,5 +1,9 @@
+#include <unistd.h>
+
+#include "cli/verbs.h"
+
 int
-main(void)
+main(int argc, char **argv)
 {
-	return 0;
+	return cli_run(&VERBS, argc, argv, environ, stdout, stderr);
 }

@@ -24,6 +24,6 @@ int heap_add(struct heap *h, struct heap_node *node, struct err *e) MUST_CHECK;
 void heap_move(struct heap *h, struct heap_node *node, int64_t due);
 void heap_remove(struct heap *h, struct heap_node *node); /* absent is fine */
 struct heap_node *heap_first(const struct heap *h);       /* NULL: empty */
-void heap_done(struct heap *h);
+void heap_done(struct heap *h); /* the nodes may be gone by then */
 
 #endif

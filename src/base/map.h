@@ -1,8 +1,8 @@
 /*
- * map.h - from a run of bytes or a 64-bit number to a pointer.
+ * map.h - from a run of bytes to a pointer.
  *
- * Open addressing with a power of two of slots. Hash keys come from strangers,
- * so the hash is keyed at random per process (see map.c). Keys are borrowed:
+ * Open addressing with a power of two of slots. Keys may come from strangers,
+ * so the hash has a random secret per map (see map.c). Keys are borrowed:
  * they must live as long as their entry (usually inside the value).
  * NULL is not a value. One thread at a time.
  */

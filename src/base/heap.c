@@ -1,0 +1,105 @@
+#include "base/heap.h"
+
+#include <assert.h>
+
+#define FIRST_NODES ((size_t)16)
+
+/* Places are 1-based, so that the children of i are 2i and 2i + 1. */
+static void
+put(struct heap *h, size_t at, struct heap_node *node)
+{
+	h->v[at - 1] = node;
+	node->at = at;
+}
+
+static void
+up(struct heap *h, struct heap_node *node)
+{
+	size_t at = node->at;
+
+	for (; at > 1 && h->v[at / 2 - 1]->due > node->due; at /= 2)
+		put(h, at, h->v[at / 2 - 1]);
+	put(h, at, node);
+}
+
+static void
+down(struct heap *h, struct heap_node *node)
+{
+	size_t at = node->at;
+
+	for (size_t child; (child = 2 * at) <= h->n; at = child) {
+		if (child < h->n && h->v[child]->due < h->v[child - 1]->due)
+			child++;
+		if (h->v[child - 1]->due >= node->due)
+			break;
+		put(h, at, h->v[child - 1]);
+	}
+	put(h, at, node);
+}
+
+static bool
+grow(struct heap *h)
+{
+	size_t cap = h->cap ? 2 * h->cap : FIRST_NODES;
+	struct heap_node **v;
+
+	if (h->n < h->cap)
+		return true;
+	v = reallocarray(h->v, cap, sizeof(*v));
+	if (!v)
+		return false;
+	h->v = v;
+	h->cap = cap;
+	return true;
+}
+
+int
+heap_add(struct heap *h, struct heap_node *node, struct err *e)
+{
+	assert(node->at == 0);
+	if (!grow(h))
+		return err_set(e, ERR_NOMEM, "no memory for a timer");
+	put(h, ++h->n, node);
+	up(h, node);
+	return OK;
+}
+
+void
+heap_move(struct heap *h, struct heap_node *node, int64_t due)
+{
+	assert(node->at > 0 && h->v[node->at - 1] == node);
+	node->due = due;
+	up(h, node);
+	down(h, node);
+}
+
+void
+heap_remove(struct heap *h, struct heap_node *node)
+{
+	size_t at = node->at;
+	struct heap_node *last;
+
+	if (at == 0)
+		return;
+	assert(h->v[at - 1] == node);
+	node->at = 0;
+	last = h->v[--h->n];
+	if (last == node)
+		return;
+	put(h, at, last);
+	up(h, last);
+	down(h, last);
+}
+
+struct heap_node *
+heap_first(const struct heap *h)
+{
+	return h->n ? h->v[0] : NULL;
+}
+
+void
+heap_done(struct heap *h)
+{
+	free(h->v);
+	*h = (struct heap){.v = NULL};
+}

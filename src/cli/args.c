@@ -1,0 +1,151 @@
+#include "cli/args.h"
+
+#include <assert.h>
+
+#include "base/near.h"
+#include "base/str.h"
+
+const struct opt OPTS_COMMON[] = {
+    {"data", OPT_CONF, "DIR", .help = "the data folder", .key = "data"},
+    {"config", OPT_TEXT, "FILE", .help = "read settings from FILE"},
+    {"log", OPT_CONF, "FORM", .help = "log as json or text", .key = "log.form"},
+    {"print-config", OPT_FLAG, "", .help = "show every setting and end"},
+    {"help", OPT_FLAG, "", .help = "show this and end"},
+    {.name = NULL},
+};
+
+static const struct opt *
+find(const struct opt *opts, struct str name)
+{
+	for (; opts && opts->name; opts++)
+		if (str_eq(str_of(opts->name), name))
+			return opts;
+	return NULL;
+}
+
+static int
+unknown(const struct opt *own, struct str name, struct err *e)
+{
+	struct near n = near_to(name);
+	int shown = name.n < 64 ? (int)name.n : 64;
+
+	for (const struct opt *o = own; o && o->name; o++)
+		near_try(&n, o->name);
+	for (const struct opt *o = OPTS_COMMON; o->name; o++)
+		near_try(&n, o->name);
+	if (n.best)
+		return err_set(e, ERR_INVALID,
+		    "unknown option --%.*s; did you mean --%s?", shown, name.p,
+		    n.best);
+	return err_set(e, ERR_INVALID, "unknown option --%.*s", shown, name.p);
+}
+
+static int
+check(const struct opt *o, const char *value, struct err *e)
+{
+	int64_t v;
+
+	if (o->type == OPT_INT &&
+	    (!str_int(str_of(value), &v) || v < o->least || v > o->most))
+		return err_set(e, ERR_INVALID,
+		    "--%s must be a whole number from %lld to %lld, not %.40s",
+		    o->name, (long long)o->least, (long long)o->most, value);
+	return OK;
+}
+
+/* One option; *ret_used is how many words it took. */
+static int
+take(struct args *a, const struct opt *own, char *const *word, bool more,
+    int *ret_used, struct err *e)
+{
+	const char *value = strchr(word[0], '=');
+	struct str name = str_of(word[0] + 2);
+	const struct opt *o;
+	int used = 1, rc;
+
+	name = str_cut(&name, '=');
+	o = find(own, name);
+	if (!o)
+		o = find(OPTS_COMMON, name);
+	if (!o)
+		return unknown(own, name, e);
+	if (value && o->type == OPT_FLAG)
+		return err_set(e, ERR_INVALID, "--%s takes no value", o->name);
+	if (value) {
+		value++;
+	} else if (o->type == OPT_FLAG) {
+		value = "";
+	} else {
+		/* A value that looks like an option is a forgotten value. */
+		if (!more || str_starts(str_of(word[1]), STR("--")))
+			return err_set(e, ERR_INVALID,
+			    "--%s needs a value: --%s %s", o->name, o->name,
+			    o->value);
+		value = word[1];
+		used = 2;
+	}
+	rc = check(o, value, e);
+	if (rc < 0)
+		return rc;
+	a->given[a->n_given].opt = o;
+	a->given[a->n_given++].value = value;
+	*ret_used = used;
+	return OK;
+}
+
+int
+args_read(struct args *a, const struct opt *own, int argc, char *const *argv,
+    struct err *e)
+{
+	bool options = true;
+	int used;
+
+	*a = (struct args){.n_given = 0};
+	for (int i = 0; i < argc; i += used) {
+		used = 1;
+		if (a->n_given == ARGS_MAX || a->n_operands == ARGS_MAX)
+			return err_set(e, ERR_INVALID, "too many arguments");
+		if (options && strcmp(argv[i], "--") == 0) {
+			options = false;
+		} else if (options && str_starts(str_of(argv[i]), STR("--"))) {
+			int rc = take(a, own, argv + i, i + 1 < argc, &used, e);
+
+			if (rc < 0)
+				return rc;
+		} else if (options && argv[i][0] == '-' && argv[i][1]) {
+			return err_set(e, ERR_INVALID,
+			    "unknown option %.64s; options begin with --",
+			    argv[i]);
+		} else {
+			a->operands[a->n_operands++] = argv[i];
+		}
+	}
+	return OK;
+}
+
+const char *
+args_text(const struct args *a, const char *name)
+{
+	for (size_t i = a->n_given; i > 0; i--)
+		if (strcmp(a->given[i - 1].opt->name, name) == 0)
+			return a->given[i - 1].value;
+	return NULL;
+}
+
+bool
+args_flag(const struct args *a, const char *name)
+{
+	return args_text(a, name) != NULL;
+}
+
+int64_t
+args_int(const struct args *a, const char *name, int64_t absent)
+{
+	const char *text = args_text(a, name);
+	int64_t v = absent;
+	bool ok = !text || str_int(str_of(text), &v);
+
+	assert(ok); /* checked when it was read */
+	(void)ok;
+	return v;
+}

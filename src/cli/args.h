@@ -1,0 +1,53 @@
+/*
+ * args.h - a verb's options and operands, from the command line.
+ *
+ * Options are long: `--name VALUE` or `--name=VALUE`, flags without a value;
+ * `--` ends them and `-` alone is an operand. What a verb takes stands in a
+ * table, which help is made from too. A value that belongs to a setting
+ * (OPT_CONF) is checked and kept by base/conf. Given twice, the last counts.
+ *
+ * Values are borrowed from argv.
+ */
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include "base/base.h"
+
+enum opt_type {
+	OPT_FLAG,
+	OPT_TEXT,
+	OPT_INT,  /* least..most */
+	OPT_CONF, /* sets `key` */
+};
+
+struct opt {
+	const char *name; /* without the dashes; NULL ends a table */
+	enum opt_type type;
+	const char *value; /* what help calls it: "FILE" */
+	const char *help;
+	const char *key;
+	int64_t least, most;
+};
+
+extern const struct opt OPTS_COMMON[]; /* what every verb takes */
+
+#define ARGS_MAX 64
+
+struct args {
+	struct {
+		const struct opt *opt;
+		const char *value; /* "" for a flag */
+	} given[ARGS_MAX];
+	const char *operands[ARGS_MAX];
+	size_t n_given, n_operands;
+};
+
+/* `own` may be NULL. ERR_INVALID with the one line that the user gets. */
+int args_read(struct args *a, const struct opt *own, int argc,
+    char *const *argv, struct err *e) MUST_CHECK;
+
+const char *args_text(const struct args *a, const char *name); /* or NULL */
+bool args_flag(const struct args *a, const char *name);
+int64_t args_int(const struct args *a, const char *name, int64_t absent);
+
+#endif

@@ -1,0 +1,212 @@
+#include "cli/cli.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/near.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "cli/help.h"
+
+static int
+usage(FILE *err, const char *verb, const struct err *e)
+{
+	(void)fprintf(err, "hikyaku: %s (hikyaku %s%s--help)\n", e->text, verb,
+	    verb[0] ? " " : "");
+	return EXIT_USAGE;
+}
+
+int
+cli_fail(struct cli *c, const struct err *e)
+{
+	(void)fprintf(c->err, "hikyaku: %s\n", e->text);
+	return EXIT_FAILED;
+}
+
+/* How many words the name is when argv begins with it, else 0. */
+static int
+begins(const char *name, int argc, char *const *argv)
+{
+	struct str rest = str_of(name);
+	int words = 0;
+
+	for (; rest.n > 0; words++)
+		if (words == argc ||
+		    !str_eq(str_cut(&rest, ' '), str_of(argv[words])))
+			return 0;
+	return words;
+}
+
+static const struct verb *
+find(const struct verbs *verbs, int argc, char *const *argv, int *ret_words)
+{
+	for (size_t i = 0; i < verbs->n; i++) {
+		*ret_words = begins(verbs->v[i].name, argc, argv);
+		if (*ret_words > 0)
+			return &verbs->v[i];
+	}
+	return NULL;
+}
+
+static bool
+is_group(const struct verbs *verbs, const char *word)
+{
+	for (size_t i = 0; i < verbs->n; i++) {
+		struct str name = str_of(verbs->v[i].name);
+
+		if (str_eq(str_cut(&name, ' '), str_of(word)) && name.n > 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+unknown(const struct verbs *verbs, const char *first, const char *second,
+    struct err *e)
+{
+	char typed[NEAR_WORD_MAX];
+	struct near one = near_to(str_of(first)), two;
+
+	(void)snprintf(typed, sizeof(typed), "%s %s", first, second);
+	two = near_to(str_of(typed));
+	for (size_t i = 0; i < verbs->n; i++) {
+		near_try(&one, verbs->v[i].name);
+		near_try(&two, verbs->v[i].name);
+	}
+	if (!two.best)
+		two.best = one.best;
+	if (two.best)
+		return err_set(e, ERR_INVALID,
+		    "unknown verb %.64s; did you mean %s?",
+		    is_group(verbs, first) ? typed : first, two.best);
+	return err_set(e, ERR_INVALID, "unknown verb %.64s",
+	    is_group(verbs, first) ? typed : first);
+}
+
+/* No verb was found: --help, --version, a group of verbs, or a mistake. */
+static int
+without_verb(const struct verbs *verbs, int argc, char *const *argv, FILE *out,
+    FILE *err)
+{
+	const char *first = argc > 0 ? argv[0] : "";
+	const char *second = argc > 1 ? argv[1] : "";
+	struct err e;
+
+	if (strcmp(first, "--help") == 0) {
+		help_all(verbs, "", out);
+		return EXIT_OK;
+	}
+	if (strcmp(first, "--version") == 0) {
+		(void)fprintf(out, "hikyaku %s\n", HIKYAKU_VERSION);
+		return EXIT_OK;
+	}
+	if (is_group(verbs, first) && strcmp(second, "--help") == 0) {
+		help_all(verbs, first, out);
+		return EXIT_OK;
+	}
+	if (is_group(verbs, first) && second[0] == '\0') {
+		(void)err_set(&e, ERR_INVALID, "%s needs a second word", first);
+		return usage(err, first, &e);
+	}
+	if (first[0] == '\0' || first[0] == '-')
+		(void)err_set(&e, ERR_INVALID, "a verb must come first%s%.64s",
+		    first[0] ? ", not " : "", first);
+	else
+		(void)unknown(verbs, first, second, &e);
+	return usage(err, "", &e);
+}
+
+static int
+load(struct cli *c, char *const *environment, struct err *e)
+{
+	int rc =
+	    conf_load(&c->conf, args_text(&c->args, "config"), environment, e);
+
+	for (size_t i = 0; i < c->args.n_given && rc == OK; i++) {
+		const struct opt *o = c->args.given[i].opt;
+
+		if (o->type == OPT_CONF)
+			rc = conf_set(&c->conf, str_of(o->key),
+			    str_of(c->args.given[i].value), CONF_FLAG, e);
+	}
+	return rc;
+}
+
+static int
+check_operands(const struct verb *v, size_t n, struct err *e)
+{
+	if (n >= v->least && n <= v->most)
+		return OK;
+	if (v->most == 0)
+		return err_set(e, ERR_INVALID, "%s takes no operands", v->name);
+	return err_set(e, ERR_INVALID, "%s: expected %s", v->name, v->operands);
+}
+
+static int
+print_config(struct cli *c)
+{
+	struct buf b = BUF(MIB);
+
+	conf_print(&c->conf, &b);
+	(void)fwrite(b.p, 1, b.n, c->out);
+	buf_done(&b);
+	return EXIT_OK;
+}
+
+static int
+run(struct cli *c, char *const *environment)
+{
+	struct err e;
+	int status;
+
+	if (load(c, environment, &e) < 0) {
+		status = cli_fail(c, &e);
+		goto out;
+	}
+	if (args_flag(&c->args, "print-config")) {
+		status = print_config(c);
+		goto out;
+	}
+	c->arena = arena_new(CLI_ARENA_MAX);
+	if (!c->arena) {
+		(void)err_set(&e, ERR_NOMEM, "no memory");
+		status = cli_fail(c, &e);
+		goto out;
+	}
+	status = c->verb->run(c);
+out:
+	arena_free(c->arena);
+	conf_done(&c->conf);
+	return status;
+}
+
+int
+cli_run(const struct verbs *verbs, int argc, char *const *argv,
+    char *const *environment, FILE *out, FILE *err)
+{
+	struct cli c = {.out = out, .err = err};
+	struct err e;
+	int status, words = 0;
+
+	argc -= argc > 0;
+	argv++;
+	c.verb = find(verbs, argc, argv, &words);
+	if (!c.verb) {
+		status = without_verb(verbs, argc, argv, out, err);
+	} else if (args_read(&c.args, c.verb->own, argc - words, argv + words,
+		       &e) < 0) {
+		status = usage(err, c.verb->name, &e);
+	} else if (args_flag(&c.args, "help")) {
+		help_verb(c.verb, out);
+		status = EXIT_OK;
+	} else if (check_operands(c.verb, c.args.n_operands, &e) < 0) {
+		status = usage(err, c.verb->name, &e);
+	} else {
+		status = run(&c, environment);
+	}
+	if ((fflush(out) != 0 || ferror(out)) && status == EXIT_OK) {
+		(void)fprintf(err, "hikyaku: can't write the output\n");
+		status = EXIT_FAILED;
+	}
+	return status;
+}

@@ -1,0 +1,26 @@
+/*
+ * verbs.h - the verbs, one file each (event, key and user: one per group).
+ *
+ * All but serve talk to the running server over the unix socket in the data
+ * folder, and open the store themselves when none runs and its lock is free.
+ * Their names, options and help stand in verbs.c.
+ */
+#ifndef CLI_VERBS_H
+#define CLI_VERBS_H
+
+#include "cli/cli.h"
+
+extern const struct verbs VERBS;
+
+int verb_serve(struct cli *c);
+int verb_migrate(struct cli *c);
+int verb_event_publish(struct cli *c);
+int verb_event_tail(struct cli *c);
+int verb_key_create(struct cli *c);
+int verb_key_list(struct cli *c);
+int verb_key_revoke(struct cli *c);
+int verb_user_add(struct cli *c);
+int verb_user_passwd(struct cli *c);
+int verb_user_list(struct cli *c);
+
+#endif
