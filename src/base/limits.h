@@ -54,6 +54,25 @@
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
 
+/* Access. Names fit principal.name; a password is hashed, never shown. */
+#define ACCOUNT_NAME_MAX  63
+#define KEY_NAME_MAX      63
+#define KEY_TENANTS_MAX   64       /* copied into each request of such a key */
+#define KEY_RATE_MAX      10000000 /* a second: past what a node takes */
+#define PASSWORD_MIN      8        /* bytes; NIST 800-63B */
+#define PASSWORD_MAX      1024     /* a pass phrase, not a book to hash */
+/* Who calls: kept per http thread, asked again after this. */
+#define AUTH_CACHE_MAX    256
+#define AUTH_FRESH_S      5
+#define AUTH_VERIFIED_S   300 /* a checked password is trusted so long */
+#define AUTH_VERIFIED_MAX 1024
+/* One check takes 12 MiB and some 30 ms: one at a time, 2 s of queue. */
+#define AUTH_CHECKS_MAX   64
+#define AUTH_CHECKS_EACH  8    /* of these, by one network */
+#define KEY_TOUCH_S       60   /* "last used" is written at most so often */
+#define LOCKOUT_MAX       4096 /* (account, network) pairs remembered */
+#define LIMITER_MAX       4096 /* keys that are busy in the same second */
+
 /* Settings: a file that somebody wrote by hand, and one value in it. */
 #define CONF_FILE_MAX ((size_t)256 << 10)
 #define CONF_TEXT_MAX 4096

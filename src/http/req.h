@@ -73,6 +73,7 @@ struct principal {
 	char name[64];
 	const struct uuid *tenants; /* limited to these; NULL: to none */
 	size_t n_tenants;
+	int64_t rate_per_second; /* of a key: for account/limiter.h; 0: none */
 };
 
 #define REQ_PARAMS_MAX  4

@@ -1,0 +1,68 @@
+-- name: account_any
+-- rows: id int
+SELECT id FROM account LIMIT 1;
+
+-- name: account_add
+-- args: name text, password text, role text, now int
+-- No row changed: the name is taken.
+INSERT INTO account (name, password, role, created_at, changed_at)
+VALUES (:name, :password, :role, :now, :now) ON CONFLICT (name) DO NOTHING;
+
+-- name: account_find
+-- args: name text
+-- rows: id int, name text, password text, role text, created_at int, changed_at int
+SELECT id, name, password, role, created_at, changed_at FROM account WHERE name = :name;
+
+-- name: account_list
+-- args: after text, most int
+-- rows: id int, name text, role text, created_at int, changed_at int
+SELECT id, name, role, created_at, changed_at FROM account
+ WHERE name > :after ORDER BY name LIMIT :most;
+
+-- name: account_password
+-- args: name text, password text, now int
+UPDATE account SET password = :password, changed_at = :now WHERE name = :name;
+
+-- name: account_admins
+-- rows: name text
+-- Locked where others could remove one at the same time.
+SELECT name FROM account WHERE role = 'admin' ORDER BY name
+--postgres: FOR UPDATE
+;
+
+-- name: account_remove
+-- args: name text
+DELETE FROM account WHERE name = :name;
+
+-- name: key_add
+-- args: public_id bytes, name text, hash bytes, shown text, scopes text, tenants text?, rate int?, now int, created_by text, expires_at int?
+INSERT INTO api_key (public_id, name, hash, shown, scopes, tenants, rate_per_second, created_at, created_by, expires_at)
+VALUES (:public_id, :name, :hash, :shown, :scopes, :tenants, :rate, :now, :created_by, :expires_at);
+
+-- name: key_by_hash
+-- args: hash bytes
+-- rows: id int, public_id bytes, name text, shown text, scopes text, tenants text?, rate int?, created_at int, created_by text, last_used_at int?, expires_at int?, revoked_at int?
+SELECT id, public_id, name, shown, scopes, tenants, rate_per_second, created_at, created_by, last_used_at, expires_at, revoked_at
+  FROM api_key WHERE hash = :hash;
+
+-- name: key_get
+-- args: public_id bytes
+-- rows: id int, public_id bytes, name text, shown text, scopes text, tenants text?, rate int?, created_at int, created_by text, last_used_at int?, expires_at int?, revoked_at int?
+SELECT id, public_id, name, shown, scopes, tenants, rate_per_second, created_at, created_by, last_used_at, expires_at, revoked_at
+  FROM api_key WHERE public_id = :public_id;
+
+-- name: key_list
+-- args: after int, most int
+-- rows: id int, public_id bytes, name text, shown text, scopes text, tenants text?, rate int?, created_at int, created_by text, last_used_at int?, expires_at int?, revoked_at int?
+SELECT id, public_id, name, shown, scopes, tenants, rate_per_second, created_at, created_by, last_used_at, expires_at, revoked_at
+  FROM api_key WHERE id > :after ORDER BY id LIMIT :most;
+
+-- name: key_revoke
+-- args: public_id bytes, now int
+-- The first revocation is the one that is remembered.
+UPDATE api_key SET revoked_at = coalesce(revoked_at, :now) WHERE public_id = :public_id;
+
+-- name: key_touch
+-- args: id int, now int
+UPDATE api_key SET last_used_at = :now
+ WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :now);

@@ -1,0 +1,214 @@
+#include "account/accounts.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sql.h"
+
+static bool
+is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+int
+account_check_name(struct str name, const char *at, struct err *e)
+{
+	bool ok =
+	    name.n >= 1 && name.n <= ACCOUNT_NAME_MAX && is_alnum(name.p[0]);
+
+	for (size_t i = 0; ok && i < name.n; i++)
+		ok = is_alnum(name.p[i]) || str_has(STR("._@+-"), name.p[i]);
+	if (!ok)
+		return err_at(e, ERR_INVALID, at,
+		    "a name is 1 to %d of a-z 0-9 . _ @ + -, beginning with a letter or digit",
+		    ACCOUNT_NAME_MAX);
+	return OK;
+}
+
+static int
+absent(struct str name, struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "there is no user %.*s", STR_ARG(name));
+}
+
+static int
+any(struct db *db, bool *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_account_any(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	*ret = rc > 0;
+	return OK;
+}
+
+int
+accounts_first(struct db *db, struct str given, int64_t now_us,
+    char ret_made[PASSWORD_MADE_LEN + 1], bool *ret_first, struct err *e)
+{
+	char made[PASSWORD_MADE_LEN + 1] = "", hash[PASSWORD_HASH_SIZE];
+	bool some = false;
+	int rc = any(db, &some, e);
+
+	if (rc < 0)
+		return rc;
+	ret_made[0] = '\0';
+	*ret_first = false;
+	if (some)
+		return OK;
+	if (given.n == 0) {
+		password_make(made);
+		given = str_of(made);
+	}
+	rc = password_check(given, "", e);
+	if (rc == OK)
+		rc = password_hash(given, hash, e);
+	if (rc == OK)
+		rc = accounts_add(
+		    db, STR("admin"), str_of(hash), ROLE_ADMIN, now_us, e);
+	/* Another node was faster: its password is the one. */
+	if (rc == ERR_CONFLICT)
+		return OK;
+	if (rc < 0)
+		return rc;
+	memcpy(ret_made, made, sizeof(made));
+	*ret_first = true;
+	return OK;
+}
+
+int
+accounts_add(struct db *db, struct str name, struct str hash, enum role role,
+    int64_t now_us, struct err *e)
+{
+	bool some = role == ROLE_ADMIN;
+	int64_t n = some ? OK : any(db, &some, e);
+
+	if (n < 0)
+		return (int)n;
+	if (!some)
+		return err_at(e, ERR_CONFLICT, "/role",
+		    "the first user must be an admin");
+	n = sql_account_add(db, name, hash, str_of(role_name(role)), now_us, e);
+	if (n < 0)
+		return (int)n;
+	if (n == 0)
+		return err_at(e, ERR_CONFLICT, "/name",
+		    "there is a user %.*s already", STR_ARG(name));
+	return OK;
+}
+
+int
+accounts_find(struct db *db, struct str name, struct arena *a,
+    struct account *ret, struct err *e)
+{
+	struct sql_account_find_row row;
+	struct rows *rows = NULL;
+	int rc = sql_account_find(db, name, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc == 0)
+		rc = absent(name, e);
+	if (rc < 0)
+		goto out;
+	sql_account_find_get(rows, &row);
+	*ret = (struct account){
+	    .id = row.id,
+	    .name = arena_dup(a, row.name),
+	    .password = arena_dup(a, row.password),
+	    .role = role_of(row.role),
+	    .created_us = row.created_at,
+	    .changed_us = row.changed_at,
+	};
+	rc = OK;
+	if (!ret->name.p || !ret->password.p)
+		rc = err_set(e, ERR_NOMEM, "no room for an account");
+out:
+	rows_close(rows);
+	return rc;
+}
+
+int
+accounts_password(struct db *db, struct str name, struct str hash,
+    int64_t now_us, struct err *e)
+{
+	int64_t n = sql_account_password(db, name, hash, now_us, e);
+
+	return n < 0 ? (int)n : n == 0 ? absent(name, e) : OK;
+}
+
+/* How many admins there are, and whether `name` is one. */
+static int
+admins(struct db *db, struct str name, int *ret_n, bool *ret_one, struct err *e)
+{
+	struct sql_account_admins_row row;
+	struct rows *rows = NULL;
+	int rc = sql_account_admins(db, &rows, e);
+
+	*ret_n = 0;
+	*ret_one = false;
+	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
+		sql_account_admins_get(rows, &row);
+		*ret_n += 1;
+		*ret_one = *ret_one || str_eq(row.name, name);
+		rc = OK;
+	}
+	rows_close(rows);
+	return rc;
+}
+
+int
+accounts_remove(struct db *db, struct str name, struct err *e)
+{
+	bool is_admin = false;
+	int64_t changed;
+	int n = 0;
+	int rc = admins(db, name, &n, &is_admin, e);
+
+	if (rc < 0)
+		return rc;
+	if (is_admin && n == 1)
+		return err_set(e, ERR_CONFLICT,
+		    "%.*s is the last admin; add another first", STR_ARG(name));
+	changed = sql_account_remove(db, name, e);
+	return changed < 0 ? (int)changed : changed == 0 ? absent(name, e) : OK;
+}
+
+int
+accounts_list(struct db *db, struct str after, size_t most, struct arena *a,
+    struct account **ret, size_t *ret_n, struct err *e)
+{
+	struct account *list = arena_array(a, most, sizeof(*list));
+	struct sql_account_list_row row;
+	struct rows *rows = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!list)
+		return err_set(e, ERR_NOMEM, "no room for %zu accounts", most);
+	rc = sql_account_list(db, after, (int64_t)most, &rows, e);
+	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0) {
+		sql_account_list_get(rows, &row);
+		list[n] = (struct account){
+		    .id = row.id,
+		    .name = arena_dup(a, row.name),
+		    .role = role_of(row.role),
+		    .created_us = row.created_at,
+		    .changed_us = row.changed_at,
+		};
+		rc = list[n++].name.p ? OK
+				      : err_set(e, ERR_NOMEM,
+					    "no room for %zu accounts", most);
+	}
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	*ret = list;
+	*ret_n = n;
+	return OK;
+}

@@ -1,0 +1,379 @@
+#include "account/auth.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "account/accounts.h"
+#include "account/check.h"
+#include "account/keys.h"
+#include "account/seen.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "seal/base64.h"
+#include "seal/token.h"
+
+#define PAIR_MAX (ACCOUNT_NAME_MAX + 1 + PASSWORD_MAX) /* name:password */
+#define NETWORKS 256
+
+static _Atomic uint64_t generation = 1;
+
+struct auth {
+	struct auth_opts o;
+	struct check *check; /* the password thread's */
+	struct pool *passwords;
+	_Atomic int waiting[NETWORKS]; /* checks, by hash of the network */
+};
+
+/* One request that waits to be told who it is. Lives in its arena. */
+struct lookup {
+	struct pool_job job;
+	struct auth *auth;
+	struct req *req;
+	struct str pair; /* name:password; empty for a key */
+	struct str name, password;
+	struct str hash;      /* the account's; .p NULL: no such account */
+	_Atomic int *waiting; /* its network's count */
+	struct seen seen;     /* what is known, then what was found */
+};
+
+int
+auth_new(const struct auth_opts *o, struct auth **ret, struct err *e)
+{
+	struct pool_opts po = {
+	    .name = "password",
+	    .threads = 1,
+	    .queue_max = AUTH_CHECKS_MAX,
+	};
+	struct auth *a = calloc(1, sizeof(*a));
+	int rc;
+
+	if (!a)
+		return err_set(e, ERR_NOMEM, "no memory for access checks");
+	a->o = *o;
+	a->check = check_new(&o->lockout);
+	rc = a->check ? pool_start(&po, &a->passwords, e)
+		      : err_set(e, ERR_NOMEM, "no memory for access checks");
+	if (rc < 0) {
+		auth_free(a);
+		return rc;
+	}
+	/* What a thread has seen for another store counts for nothing here. */
+	auth_changed();
+	*ret = a;
+	return OK;
+}
+
+void
+auth_free(struct auth *a)
+{
+	if (!a)
+		return;
+	pool_stop(a->passwords);
+	check_free(a->check);
+	free(a);
+}
+
+void
+auth_changed(void)
+{
+	atomic_fetch_add(&generation, 1);
+}
+
+bool
+auth_post(struct auth *a, struct pool_job *job)
+{
+	return pool_post(a->passwords, job);
+}
+
+static int
+busy(struct err *e)
+{
+	(void)err_set(e, ERR_BUSY, "too many are being checked at once");
+	e->retry_after_s = 1;
+	return ERR_BUSY;
+}
+
+/* The last that is done with a lookup off the http thread. */
+static void
+finish(struct lookup *k, int rc)
+{
+	k->req->rc = rc;
+	req_wake(k->req);
+}
+
+static void
+found(struct lookup *k, int64_t now_us)
+{
+	k->seen.fresh_until_us = now_us + AUTH_FRESH_S * US_PER_S;
+}
+
+static void
+copy_name(struct principal *who, struct str name)
+{
+	size_t n = name.n < sizeof(who->name) ? name.n : sizeof(who->name) - 1;
+
+	memcpy(who->name, name.p, n);
+	who->name[n] = '\0';
+}
+
+/* On a read thread. */
+static int
+load_key(struct lookup *k, struct db *db, struct err *e)
+{
+	struct auth *a = k->auth;
+	int64_t now_us = clock_now_us();
+	struct key key;
+	int rc = keys_find(db, k->seen.mark, k->req->arena, &key, e);
+
+	if (rc == ERR_ABSENT)
+		return err_set(e, ERR_UNKNOWN, "nobody has this key");
+	if (rc < 0)
+		return rc;
+	if (key.revoked_us)
+		return err_set(e, ERR_UNKNOWN, "this key was revoked");
+	if (key.expires_us && key.expires_us <= now_us)
+		return err_set(e, ERR_UNKNOWN, "this key has expired");
+	k->seen.expires_us = key.expires_us;
+	k->seen.who = (struct principal){
+	    .kind = WHO_KEY,
+	    .id = key.id,
+	    .scopes = key.scopes,
+	    .tenants = key.tenants,
+	    .n_tenants = key.n_tenants,
+	    .rate_per_second =
+		key.rate_per_second ? key.rate_per_second : a->o.key_rate,
+	};
+	copy_name(&k->seen.who, key.name);
+	if (now_us - key.last_used_us >= KEY_TOUCH_S * US_PER_S)
+		a->o.touch(a->o.arg, key.id, now_us);
+	found(k, clock_mono_us());
+	return OK;
+}
+
+/* On the password thread. */
+static void
+check(struct pool_job *job, void *ctx)
+{
+	struct lookup *k = MAIL_OF(job, struct lookup, job);
+	int64_t now_us = clock_mono_us();
+	int rc;
+
+	(void)ctx;
+	rc = check_password(k->auth->check, k->name, k->password, k->hash,
+	    k->req->peer, now_us, &k->seen.verified_until_us, &k->req->err);
+	atomic_fetch_sub(k->waiting, 1);
+	found(k, now_us);
+	finish(k, rc);
+}
+
+static int
+queue_check(struct lookup *k, struct err *e)
+{
+	struct lockout_key network = lockout_network(k->req->peer);
+
+	k->waiting = &k->auth->waiting[network.b[0]];
+	k->job.run = check;
+	if (atomic_fetch_add(k->waiting, 1) < AUTH_CHECKS_EACH &&
+	    pool_post(k->auth->passwords, &k->job))
+		return REQ_WAIT;
+	atomic_fetch_sub(k->waiting, 1);
+	return busy(e);
+}
+
+/* On a read thread. REQ_WAIT: the password thread has it now. */
+static int
+load_account(struct lookup *k, struct db *db, struct err *e)
+{
+	unsigned char memo[DIGEST_SHORT_LEN] = {0};
+	int64_t now_us = clock_mono_us();
+	struct account account = {0};
+	int rc = accounts_find(db, k->name, k->req->arena, &account, e);
+
+	if (rc < 0 && rc != ERR_ABSENT)
+		return rc;
+	if (rc == OK)
+		digest_short(account.password, memo);
+	k->seen.who = (struct principal){
+	    .kind = WHO_USER,
+	    .id = account.id,
+	    .scopes = role_scopes(account.role),
+	};
+	copy_name(&k->seen.who, k->name);
+	k->hash = account.password;
+	if (rc == OK && k->seen.verified_until_us > now_us &&
+	    digest_eq(k->seen.memo, memo, sizeof(memo))) {
+		found(k, now_us);
+		return OK;
+	}
+	memcpy(k->seen.memo, memo, sizeof(memo));
+	return queue_check(k, e);
+}
+
+static void
+load(struct pool_job *job, void *ctx)
+{
+	struct lookup *k = MAIL_OF(job, struct lookup, job);
+	struct err *e = &k->req->err;
+	int rc;
+
+	if (!ctx)
+		rc = err_set(e, ERR_AWAY, "the store is not there");
+	else
+		rc = k->name.p ? load_account(k, ctx, e) : load_key(k, ctx, e);
+	if (rc != REQ_WAIT)
+		finish(k, rc);
+}
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no room to find out who calls");
+}
+
+/* Fresh enough to go by: nothing changed, and the key has not run out. */
+static bool
+is_fresh(const struct seen *s)
+{
+	return s->generation == atomic_load(&generation) &&
+	       s->fresh_until_us > clock_mono_us() &&
+	       (!s->expires_us || s->expires_us > clock_now_us());
+}
+
+static int
+use(struct req *r, const struct principal *who, struct err *e)
+{
+	struct uuid *tenants = NULL;
+
+	if (who->n_tenants) {
+		tenants =
+		    arena_array(r->arena, who->n_tenants, sizeof(*tenants));
+		if (!tenants)
+			return no_room(e);
+		memcpy(
+		    tenants, who->tenants, who->n_tenants * sizeof(*tenants));
+	}
+	r->who = *who;
+	r->who.tenants = tenants;
+	return OK;
+}
+
+/*
+ * The answer from the cache, or a lookup on its way. *k has the mark and, for
+ * an account, what was shown; it moves to the arena only when it must.
+ */
+static int
+place(struct auth *a, struct req *r, const struct lookup *shown, struct err *e)
+{
+	const struct seen *s = seen_find(shown->seen.mark);
+	uint64_t now_generation = atomic_load(&generation);
+	struct lookup *k;
+
+	if (s && is_fresh(s))
+		return use(r, &s->who, e);
+	k = arena_alloc(r->arena, sizeof(*k));
+	if (!k)
+		return no_room(e);
+	*k = *shown;
+	if (s) {
+		k->seen.verified_until_us = s->verified_until_us;
+		memcpy(k->seen.memo, s->memo, sizeof(s->memo));
+	}
+	if (shown->pair.n) {
+		struct str rest = arena_dup(r->arena, shown->pair);
+
+		if (!rest.p)
+			return no_room(e);
+		k->pair = rest;
+		k->name = str_cut(&rest, ':');
+		k->password = rest;
+	}
+	k->auth = a;
+	k->req = r;
+	k->seen.generation = now_generation;
+	k->job.run = load;
+	r->ctx = k;
+	if (a->o.post(a->o.arg, &k->job))
+		return REQ_WAIT;
+	r->ctx = NULL;
+	return busy(e);
+}
+
+/* Back on the http thread with what the others found. */
+static int
+placed(struct req *r, struct err *e)
+{
+	struct lookup *k = r->ctx;
+	int rc = r->rc;
+
+	r->ctx = NULL;
+	r->rc = OK;
+	if (k->pair.n)
+		digest_wipe((void *)(uintptr_t)k->pair.p, k->pair.n);
+	if (rc < 0) {
+		*e = r->err;
+		return rc;
+	}
+	seen_put(&k->seen);
+	r->who = k->seen.who; /* its tenants are the arena's already */
+	return OK;
+}
+
+static int
+bearer(struct auth *a, struct req *r, struct str token, struct err *e)
+{
+	struct lookup k = {0};
+
+	if (!token_formed(token))
+		return err_set(e, ERR_UNKNOWN,
+		    "the bearer token is no key of this server");
+	token_hash(token, k.seen.mark);
+	return place(a, r, &k, e);
+}
+
+static int
+basic(struct auth *a, struct req *r, struct str text, struct err *e)
+{
+	struct lookup k = {0};
+	char pair[PAIR_MAX];
+	size_t n = 0;
+	int rc;
+
+	if (!base64_read(text, pair, sizeof(pair), &n) ||
+	    !str_has((struct str){pair, n}, ':'))
+		return err_set(
+		    e, ERR_UNKNOWN, "Basic wants the base64 of name:password");
+	k.pair = (struct str){pair, n};
+	seen_mark(k.pair, k.seen.mark);
+	rc = place(a, r, &k, e);
+	digest_wipe(pair, sizeof(pair));
+	return rc;
+}
+
+int
+auth_who(void *arg, struct req *r, struct err *e)
+{
+	struct auth *a = arg;
+	struct str rest, scheme;
+
+	if (r->ctx)
+		return placed(r, e);
+	r->who = (struct principal){.kind = WHO_NOBODY};
+	if (strcmp(r->peer, "unix") == 0) {
+		r->who.kind = WHO_LOCAL;
+		r->who.scopes = SCOPES_ALL;
+		copy_name(&r->who, STR("local"));
+		return OK;
+	}
+	rest = str_trim(req_header(r, "Authorization"));
+	if (rest.n == 0)
+		return OK;
+	scheme = str_cut(&rest, ' ');
+	rest = str_trim(rest);
+	if (str_eq_nocase(scheme, STR("Bearer")))
+		return bearer(a, r, rest, e);
+	if (str_eq_nocase(scheme, STR("Basic")))
+		return basic(a, r, rest, e);
+	return err_set(e, ERR_UNKNOWN, "Authorization must be Bearer or Basic");
+}

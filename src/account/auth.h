@@ -1,0 +1,72 @@
+/*
+ * auth.h - who is calling: the server's `who` hook.
+ *
+ *   Authorization: Bearer hk_…       an API key
+ *   Authorization: Basic …           an account's name and password
+ *   the unix socket                  the owner of the data folder: all scopes
+ *   nothing                          nobody; the route says if that will do
+ *
+ * WHY A CACHE. The hook runs on an http thread, which must not wait for the
+ * store, let alone for argon2. So each http thread remembers whom it has seen,
+ * and a request it can't place is suspended while others look:
+ *
+ *   http thread ──miss──▶ read pool: the key's or account's row
+ *       ▲                     │ a password that is not verified yet
+ *       │                     ▼
+ *       └──req_wake()── password thread: lockout, argon2 (one at a time)
+ *
+ * What was found is fresh for AUTH_FRESH_S, or until auth_changed() on this
+ * node: then the row is read again. So a revoked key ends at once here and
+ * within 5 s on other nodes. A password that argon2 approved is trusted for
+ * AUTH_VERIFIED_S as long as the stored hash is still the same; what is kept
+ * of it is an HMAC under a key that lives as long as the process.
+ *
+ * FAIRNESS. argon2 runs on one thread, so that guessing costs 12 MiB and one
+ * core at most however many guess. AUTH_CHECKS_MAX requests may wait for it,
+ * AUTH_CHECKS_EACH of one network, so that one guesser can't fill the queue;
+ * the rest get ERR_BUSY. Those who are verified don't come there. A name that
+ * does not exist takes as long as a wrong password. Lock-out: see lockout.h.
+ *
+ * LIFE. auth_new() before the server starts. At the end: server_drain(), stop
+ * the read pool, auth_free(), then the commit thread. Per-thread caches end
+ * with their threads. The hook uses r->ctx until it says who it is.
+ *
+ * INVARIANTS
+ *   1. What the cache says was true in the store at most AUTH_FRESH_S ago, and
+ *      not before the last auth_changed().
+ *   2. who.tenants lies in the request's arena, never in the cache.
+ *   3. Each REQ_WAIT is followed by one req_wake().
+ */
+#ifndef ACCOUNT_AUTH_H
+#define ACCOUNT_AUTH_H
+
+#include "account/lockout.h"
+#include "base/base.h"
+#include "http/req.h"
+
+struct auth;
+
+struct auth_opts {
+	void *arg;
+	/* Runs the job with a read `struct db *` as context. False: full. */
+	bool (*post)(void *arg, struct pool_job *job);
+	/* Has keys_touch() run on the commit thread, some time. */
+	void (*touch)(void *arg, int64_t key_id, int64_t now_us);
+	int64_t key_rate; /* for keys without one of their own; 0: none */
+	struct lockout_opts lockout;
+};
+
+int auth_new(
+    const struct auth_opts *o, struct auth **ret, struct err *e) MUST_CHECK;
+void auth_free(struct auth *a); /* NULL is fine */
+
+/* The hook; arg is the struct auth. */
+int auth_who(void *arg, struct req *r, struct err *e);
+
+/* After the commit of whatever takes a right away. From any thread. */
+void auth_changed(void);
+
+/* Runs a job on the password thread: for those who hash. False: full. */
+bool auth_post(struct auth *a, struct pool_job *job) MUST_CHECK;
+
+#endif

@@ -1,0 +1,116 @@
+#include "account/check.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/uuid.h"
+#include "seal/digest.h"
+#include "seal/password.h"
+
+/* Name, password and stored hash, as one HMAC. */
+struct verified {
+	unsigned char mark[DIGEST_LEN];
+	int64_t until_us;
+};
+
+struct check {
+	struct lockout *lockout;
+	struct hmac *hmac;
+	struct verified verified[AUTH_VERIFIED_MAX];
+};
+
+struct check *
+check_new(const struct lockout_opts *o)
+{
+	struct check *c = calloc(1, sizeof(*c));
+	char key[32];
+
+	if (!c)
+		return NULL;
+	c->lockout = lockout_new(o);
+	if (!c->lockout) {
+		free(c);
+		return NULL;
+	}
+	rand_bytes(key, sizeof(key));
+	c->hmac = hmac_new((struct str){key, sizeof(key)});
+	digest_wipe(key, sizeof(key));
+	return c;
+}
+
+void
+check_free(struct check *c)
+{
+	if (!c)
+		return;
+	lockout_free(c->lockout);
+	hmac_free(c->hmac);
+	free(c);
+}
+
+/* Lengths go in too: no two triples make the same bytes. */
+static void
+mark(struct check *c, struct str name, struct str password, struct str hash,
+    unsigned char ret[DIGEST_LEN])
+{
+	size_t lengths[2] = {name.n, password.n};
+	struct str parts[] = {
+	    {(const char *)lengths, sizeof(lengths)}, name, password, hash};
+
+	hmac_sum(c->hmac, parts, COUNT_OF(parts), ret);
+}
+
+static struct verified *
+place(struct check *c, const unsigned char m[DIGEST_LEN])
+{
+	uint32_t h;
+
+	memcpy(&h, m, sizeof(h));
+	return &c->verified[h % AUTH_VERIFIED_MAX];
+}
+
+static int
+locked(int64_t wait_us, struct err *e)
+{
+	(void)err_set(e, ERR_BUSY,
+	    "too many wrong passwords for this name from your network");
+	e->retry_after_s = (int)((wait_us + US_PER_S - 1) / US_PER_S);
+	return ERR_BUSY;
+}
+
+int
+check_password(struct check *c, struct str name, struct str password,
+    struct str hash, const char *peer, int64_t now_us, int64_t *ret_until_us,
+    struct err *e)
+{
+	struct lockout_key pair = lockout_pair(name, peer);
+	int64_t wait_us = lockout_wait_us(c->lockout, &pair, now_us);
+	unsigned char m[DIGEST_LEN];
+	struct verified *v;
+	bool same = false;
+	int rc = OK;
+
+	mark(c, name, password, hash, m);
+	v = place(c, m);
+	if (hash.p && v->until_us > now_us &&
+	    digest_eq(v->mark, m, sizeof(m))) {
+		*ret_until_us = v->until_us;
+		return OK;
+	}
+	if (wait_us > 0)
+		return locked(wait_us, e);
+	if (hash.p)
+		rc = password_verify(hash, password, &same, e);
+	else
+		password_waste(password);
+	if (rc < 0)
+		return rc;
+	if (!same) {
+		lockout_failed(c->lockout, &pair, now_us);
+		return err_set(e, ERR_UNKNOWN, "wrong name or password");
+	}
+	lockout_passed(c->lockout, &pair);
+	memcpy(v->mark, m, sizeof(m));
+	v->until_us = now_us + AUTH_VERIFIED_S * US_PER_S;
+	*ret_until_us = v->until_us;
+	return OK;
+}

@@ -1,0 +1,30 @@
+/*
+ * check.h - is this the password? The password thread's own part of auth.h.
+ *
+ * Knows what was verified lately, who is locked out, and asks argon2 for the
+ * rest. What was verified is looked at before the lock: somebody who guesses
+ * from a shared address can't shut out those who are logged in there.
+ *
+ * LIFE. Owned by the one password thread; no locks. The time is a parameter.
+ */
+#ifndef ACCOUNT_CHECK_H
+#define ACCOUNT_CHECK_H
+
+#include "account/lockout.h"
+#include "base/base.h"
+
+struct check;
+
+struct check *check_new(const struct lockout_opts *o); /* NULL: no memory */
+void check_free(struct check *c);                      /* NULL is fine */
+
+/*
+ * `hash` is the account's, .p NULL when there is no such account. OK with the
+ * time until which the answer may be trusted; ERR_UNKNOWN when it is not the
+ * password, ERR_BUSY with retry_after_s when the pair is locked.
+ */
+int check_password(struct check *c, struct str name, struct str password,
+    struct str hash, const char *peer, int64_t now_us, int64_t *ret_until_us,
+    struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * keys.h - API keys: how programs call.
+ *
+ * A key is a token (seal/token.h) that was shown once. The store has its hash,
+ * a name for people, its scopes, and what limits it: tenants, a rate, an end.
+ * It is found by hash, told apart by its first characters, and revoked by id;
+ * a revoked key keeps its row.
+ *
+ * A key outlives the account that made it: removing a person who set up a
+ * service must not stop the service. `createdBy` tells which keys to revoke.
+ *
+ * INVARIANTS
+ *   1. The token is in no row, no log and no answer but the first.
+ *   2. n_tenants is 0 exactly when tenants is NULL: not limited.
+ */
+#ifndef ACCOUNT_KEYS_H
+#define ACCOUNT_KEYS_H
+
+#include "account/scopes.h"
+#include "base/base.h"
+#include "base/uuid.h"
+#include "seal/token.h"
+
+struct arena;
+struct buf;
+struct db;
+
+struct key {
+	int64_t id;
+	struct uuid public_id;
+	struct str name, shown, created_by;
+	unsigned scopes;
+	const struct uuid *tenants;
+	size_t n_tenants;
+	int64_t rate_per_second; /* 0: as key.rate.limit says */
+	int64_t created_us;
+	int64_t last_used_us, expires_us, revoked_us; /* 0: never */
+};
+
+/* What a user asks for: ERR_INVALID with the pointer of what is wrong. */
+int key_check(const struct key *k, int64_t now_us, struct err *e) MUST_CHECK;
+
+/*
+ * Takes name, scopes, tenants, rate, end and created_by from *k, fills in the
+ * rest but for the row's id. The token in *ret is the only copy there is.
+ */
+int keys_create(struct db *db, struct key *k, int64_t now_us, struct arena *a,
+    struct token *ret, struct err *e) MUST_CHECK;
+/* Both: ERR_ABSENT when there is none. */
+int keys_find(struct db *db, const unsigned char hash[DIGEST_LEN],
+    struct arena *a, struct key *ret, struct err *e) MUST_CHECK;
+int keys_get(struct db *db, struct uuid id, struct arena *a, struct key *ret,
+    struct err *e) MUST_CHECK;
+/* In the order they were made, from the first whose row id is above `after`. */
+int keys_list(struct db *db, int64_t after, size_t most, struct arena *a,
+    struct key **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+/* ERR_ABSENT when there is none; again is fine. */
+int keys_revoke(
+    struct db *db, struct uuid id, int64_t now_us, struct err *e) MUST_CHECK;
+int keys_touch(
+    struct db *db, int64_t id, int64_t now_us, struct err *e) MUST_CHECK;
+
+/* The key as the API shows it. `token` only when it was just made, or NULL. */
+void key_json(const struct key *k, const struct token *token, struct buf *b);
+
+#endif

@@ -1,0 +1,120 @@
+#include "account/limiter.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "base/limits.h"
+
+#define NS_PER_US   INT64_C(1000)
+#define NS_PER_MS   INT64_C(1000000)
+#define NS_PER_S    INT64_C(1000000000)
+/* Nobody goes further into debt: keeps every sum far from overflow. */
+#define DEBT_MAX_NS (3600 * NS_PER_S)
+
+_Static_assert((LIMITER_MAX & (LIMITER_MAX - 1)) == 0, "a power of two");
+
+struct slot {
+	_Atomic int64_t key_id;  /* 0: never used */
+	_Atomic int64_t full_at; /* ns: when the bucket will be full again */
+};
+
+struct limiter {
+	struct slot slots[LIMITER_MAX];
+};
+
+struct limiter *
+limiter_new(void)
+{
+	return calloc(1, sizeof(struct limiter));
+}
+
+void
+limiter_free(struct limiter *l)
+{
+	free(l);
+}
+
+/* Spreads ids that follow each other. */
+static size_t
+home(int64_t key_id)
+{
+	return (
+	    size_t)(((uint64_t)key_id * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
+/*
+ * The key's slot, or one it may have. All of a chain is looked at before one
+ * is taken over: the key may have its own further on. NULL: all are busy.
+ */
+static struct slot *
+slot_of(struct limiter *l, int64_t key_id, int64_t now_ns)
+{
+	for (;;) {
+		struct slot *idle = NULL;
+		int64_t idle_id = 0;
+
+		for (size_t i = 0; i < LIMITER_MAX; i++) {
+			struct slot *s =
+			    &l->slots[(home(key_id) + i) % LIMITER_MAX];
+			int64_t id = atomic_load(&s->key_id);
+
+			if (id == key_id)
+				return s;
+			if (!idle &&
+			    (id == 0 || atomic_load(&s->full_at) <= now_ns)) {
+				idle = s;
+				idle_id = id;
+			}
+			if (id == 0)
+				break;
+		}
+		if (!idle)
+			return NULL;
+		if (atomic_compare_exchange_strong(
+			&idle->key_id, &idle_id, key_id))
+			return idle;
+		/* Somebody was faster, perhaps with the same key: look anew. */
+	}
+}
+
+static int
+refuse(int64_t wait_ns, struct err *e)
+{
+	int64_t wait_ms = (wait_ns + NS_PER_MS - 1) / NS_PER_MS;
+
+	(void)err_set(e, ERR_BUSY,
+	    "the key's rate is used up; try again in %lld ms",
+	    (long long)wait_ms);
+	e->retry_after_s = (int)((wait_ms + 999) / 1000);
+	return ERR_BUSY;
+}
+
+int
+limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
+    int64_t cost, int64_t now_us, struct err *e)
+{
+	int64_t now_ns = now_us * NS_PER_US;
+	int64_t each_ns, spend_ns, full_at;
+	struct slot *s;
+
+	assert(key_id > 0 && cost >= 0);
+	if (rate_per_s <= 0 || cost == 0)
+		return OK;
+	each_ns = rate_per_s < NS_PER_S ? NS_PER_S / rate_per_s : 1;
+	spend_ns = cost < DEBT_MAX_NS / each_ns ? cost * each_ns : DEBT_MAX_NS;
+	s = slot_of(l, key_id, now_ns);
+	if (!s)
+		return refuse(NS_PER_S, e);
+	full_at = atomic_load(&s->full_at);
+	for (;;) {
+		int64_t from = full_at > now_ns ? full_at : now_ns;
+		int64_t fits = spend_ns < NS_PER_S ? spend_ns : NS_PER_S;
+		int64_t over = from - now_ns + fits - NS_PER_S;
+
+		if (over > 0)
+			return refuse(over, e);
+		if (atomic_compare_exchange_weak(
+			&s->full_at, &full_at, from + spend_ns))
+			return OK;
+	}
+}

@@ -1,0 +1,51 @@
+/*
+ * scopes.h - what may be done, as words and as bits, and who stays within what.
+ *
+ * A scope is a bit of http/req.h; users, the store and the API know its word:
+ *
+ *   publish  send events           admin   everything, users included
+ *   read     look at everything    submit  hand in tasks
+ *   manage   change subscriptions, query   ask for tasks
+ *            keys and settings
+ *
+ * An account has a role, which stands for scopes:
+ *
+ *   admin     all of them
+ *   operator  read, manage, publish
+ *   viewer    read
+ *
+ * WITHIN. Nobody gives what he has not got: a key that is made, or revoked,
+ * must lie within its maker's scopes and tenants. `admin` covers all scopes,
+ * but lifts no limit to tenants.
+ */
+#ifndef ACCOUNT_SCOPES_H
+#define ACCOUNT_SCOPES_H
+
+#include "base/base.h"
+#include "base/uuid.h"
+
+struct arena;
+struct buf;
+struct principal;
+
+#define SCOPES_ALL 0x3fU /* the six that can be given */
+
+unsigned scope_of(struct str word); /* 0 when it is none */
+/* The words of `scopes` one after the other; start with *at = 0. NULL ends. */
+const char *scope_next(unsigned scopes, size_t *at);
+/* Words with blanks between, as the store has them. */
+struct str scopes_text(struct arena *a, unsigned scopes); /* .p NULL: no room */
+unsigned scopes_of(struct str text); /* unknown words are no scopes */
+
+enum role { ROLE_NONE, ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
+
+enum role role_of(struct str word); /* ROLE_NONE when it is none */
+const char *role_name(enum role role);
+unsigned role_scopes(enum role role);
+
+bool scopes_within(unsigned scopes, unsigned of);
+/* NULL is no limit: nothing is within a limit but a limit. */
+bool tenants_within(
+    const struct uuid *tenants, size_t n, const struct principal *who);
+
+#endif

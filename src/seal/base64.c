@@ -1,0 +1,73 @@
+#include "seal/base64.h"
+
+#include "base/buf.h"
+
+static const char ALPHABET[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void
+base64_add(struct buf *b, struct str bytes)
+{
+	const unsigned char *p = (const unsigned char *)bytes.p;
+
+	for (size_t i = 0; i < bytes.n; i += 3) {
+		size_t left = bytes.n - i;
+		uint32_t v = (uint32_t)p[i] << 16;
+
+		if (left > 1)
+			v |= (uint32_t)p[i + 1] << 8;
+		if (left > 2)
+			v |= p[i + 2];
+		buf_addc(b, ALPHABET[v >> 18]);
+		buf_addc(b, ALPHABET[v >> 12 & 63]);
+		buf_addc(b, left > 1 ? ALPHABET[v >> 6 & 63] : '=');
+		buf_addc(b, left > 2 ? ALPHABET[v & 63] : '=');
+	}
+}
+
+/* 0..63, or 64 for a byte that is not in the alphabet. */
+static uint32_t
+value(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (uint32_t)(c - 'A');
+	if (c >= 'a' && c <= 'z')
+		return (uint32_t)(c - 'a') + 26;
+	if (c >= '0' && c <= '9')
+		return (uint32_t)(c - '0') + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : 64;
+}
+
+bool
+base64_read(struct str text, char *ret, size_t cap, size_t *ret_n)
+{
+	size_t pad = 0, n;
+
+	if (text.n % 4 != 0)
+		return false;
+	while (pad < 2 && pad < text.n && text.p[text.n - 1 - pad] == '=')
+		pad++;
+	n = text.n / 4 * 3 - pad;
+	if (n > cap)
+		return false;
+	for (size_t i = 0, out = 0; i < text.n; i += 4) {
+		uint32_t v = 0;
+
+		for (size_t k = 0; k < 4; k++) {
+			bool padded = i + k >= text.n - pad;
+			uint32_t six = padded ? 0 : value(text.p[i + k]);
+
+			if (six > 63)
+				return false;
+			v = v << 6 | six;
+		}
+		for (int shift = 16; shift >= 0; shift -= 8) {
+			if (out < n)
+				ret[out++] = (char)(v >> shift & 0xff);
+			else if (v >> shift & 0xff)
+				return false;
+		}
+	}
+	*ret_n = n;
+	return true;
+}

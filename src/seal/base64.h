@@ -1,0 +1,21 @@
+/*
+ * base64.h - RFC 4648, the standard alphabet with padding.
+ *
+ * Reading is strict: whole groups of four, padding only at the end, no blanks,
+ * no bits left over. So each run of bytes has one spelling, and a cache keyed
+ * by what was sent can't be made to hold the same thing many times.
+ */
+#ifndef SEAL_BASE64_H
+#define SEAL_BASE64_H
+
+#include "base/base.h"
+
+struct buf;
+
+#define BASE64_LEN(n) (((n) + 2) / 3 * 4)
+
+void base64_add(struct buf *b, struct str bytes);
+/* False when it is not base64 or over `cap` bytes; *ret_n bytes written. */
+bool base64_read(struct str text, char *ret, size_t cap, size_t *ret_n);
+
+#endif

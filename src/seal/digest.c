@@ -1,0 +1,128 @@
+#include "seal/digest.h"
+
+#include <assert.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t at_thread_end;
+static EVP_MD *sha256;
+static EVP_MAC *mac;
+static _Thread_local EVP_MD_CTX *mine;
+
+struct hmac {
+	EVP_MAC_CTX *ctx;
+};
+
+static void
+drop(void *ctx)
+{
+	EVP_MD_CTX_free(ctx);
+	mine = NULL;
+}
+
+static void
+fetch(void)
+{
+	int rc = pthread_key_create(&at_thread_end, drop);
+
+	assert(rc == 0);
+	(void)rc;
+	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+	mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+	assert(sha256 && mac);
+}
+
+/* This thread's context, made when it first asks. */
+static EVP_MD_CTX *
+context(void)
+{
+	if (!mine) {
+		(void)pthread_once(&once, fetch);
+		mine = EVP_MD_CTX_new();
+		assert(mine);
+		(void)pthread_setspecific(at_thread_end, mine);
+	}
+	return mine;
+}
+
+void
+digest_sha256(struct str s, unsigned char ret[DIGEST_LEN])
+{
+	EVP_MD_CTX *ctx = context();
+	int ok = EVP_DigestInit_ex2(ctx, sha256, NULL) &&
+		 EVP_DigestUpdate(ctx, s.p, s.n) &&
+		 EVP_DigestFinal_ex(ctx, ret, NULL);
+
+	assert(ok);
+	(void)ok;
+}
+
+void
+digest_short(struct str s, unsigned char ret[DIGEST_SHORT_LEN])
+{
+	unsigned char whole[DIGEST_LEN];
+
+	digest_sha256(s, whole);
+	memcpy(ret, whole, DIGEST_SHORT_LEN);
+}
+
+struct hmac *
+hmac_new(struct str key)
+{
+	char name[] = "SHA256";
+	OSSL_PARAM params[] = {
+	    OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
+	    OSSL_PARAM_construct_end(),
+	};
+	struct hmac *h = calloc(1, sizeof(*h));
+	int ok;
+
+	(void)pthread_once(&once, fetch);
+	assert(h && key.n > 0);
+	h->ctx = EVP_MAC_CTX_new(mac);
+	assert(h->ctx);
+	ok = EVP_MAC_init(h->ctx, (const unsigned char *)key.p, key.n, params);
+	assert(ok);
+	(void)ok;
+	return h;
+}
+
+void
+hmac_free(struct hmac *h)
+{
+	if (!h)
+		return;
+	EVP_MAC_CTX_free(h->ctx);
+	free(h);
+}
+
+void
+hmac_sum(struct hmac *h, const struct str *parts, size_t n,
+    unsigned char ret[DIGEST_LEN])
+{
+	size_t len = 0;
+	/* Without a key the context begins anew with the one it has. */
+	int ok = EVP_MAC_init(h->ctx, NULL, 0, NULL);
+
+	for (size_t i = 0; ok && i < n; i++)
+		ok = EVP_MAC_update(
+		    h->ctx, (const unsigned char *)parts[i].p, parts[i].n);
+	ok = ok && EVP_MAC_final(h->ctx, ret, &len, DIGEST_LEN);
+	assert(ok && len == DIGEST_LEN);
+	(void)ok;
+}
+
+bool
+digest_eq(const void *a, const void *b, size_t n)
+{
+	return CRYPTO_memcmp(a, b, n) == 0;
+}
+
+void
+digest_wipe(void *p, size_t n)
+{
+	OPENSSL_cleanse(p, n);
+}
