@@ -20,7 +20,7 @@ struct append;
 struct auth;
 struct conf;
 struct limiter;
-struct masks;
+struct mask;
 struct pool;
 struct store;
 struct tail;
@@ -33,7 +33,7 @@ struct api {
 	struct pool *read;
 	struct auth *auth;
 	struct limiter *limiter;
-	const struct masks *masks;
+	const struct mask *mask;
 	bool strict; /* event.schema.mode */
 	_Atomic bool stopping;
 	_Atomic int streams; /* and long polls */

@@ -12,7 +12,6 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append.h"
-#include "event/catalog.h"
 #include "event/envelope.h"
 #include "http/reply.h"
 #include "seal/digest.h"
@@ -80,8 +79,8 @@ warn(const struct req *r, const struct event *ev)
 
 /* Fills items[i] from an event's bytes, or says what is wrong with them. */
 static int
-read_item(struct publish *p, size_t i, struct str bytes,
-    const struct json *node, struct err *e)
+read_item(struct publish *p, size_t i, struct str bytes, struct json *node,
+    struct err *e)
 {
 	struct req *r = p->r;
 	const struct api *api = r->app;
@@ -89,8 +88,8 @@ read_item(struct publish *p, size_t i, struct str bytes,
 	struct envelope_opts o = {
 	    .now_us = clock_now_us(),
 	    .strict = api->strict,
-	    .masks = api->masks,
-	    .max_bytes = (size_t)api->conf->webhook_max_payload_size,
+	    .mask = api->mask,
+	    .body_max = (size_t)api->conf->webhook_max_payload_size,
 	};
 	struct event ev;
 	struct entry *en = &p->job.entries[p->job.n];
@@ -98,9 +97,9 @@ read_item(struct publish *p, size_t i, struct str bytes,
 
 	if (p->idempotency.n > 0) {
 		id = derived_id(r, p->idempotency, i);
-		o.fallback_id = &id;
+		o.event_id = &id;
 	}
-	rc = node ? envelope_from_json(r->arena, node, &o, &ev, e)
+	rc = node ? envelope_read(r->arena, node, &o, &ev, e)
 		  : envelope_parse(r->arena, bytes, &o, &ev, e);
 	if (rc < 0)
 		return rc;
@@ -126,8 +125,7 @@ read_item(struct publish *p, size_t i, struct str bytes,
 }
 
 static void
-take_item(
-    struct publish *p, size_t i, struct str bytes, const struct json *node)
+take_item(struct publish *p, size_t i, struct str bytes, struct json *node)
 {
 	if (read_item(p, i, bytes, node, &p->items[i].err) < 0)
 		metric_add(M_EVENTS_REJECTED, 1);
@@ -155,17 +153,15 @@ static int
 read_array(struct publish *p, struct err *e)
 {
 	struct json *array;
-	size_t n = 0, i = 0;
+	size_t i = 0;
 	int rc = json_parse(p->r->arena, p->r->body, &array, e);
 
 	if (rc < 0)
 		return rc;
-	for (const struct json *v = array->child; v; v = v->next)
-		n++;
-	rc = room_for(p, n, e);
+	rc = room_for(p, array->n, e);
 	if (rc < 0)
 		return rc;
-	for (const struct json *v = array->child; v; v = v->next)
+	for (struct json *v = array->child; v; v = v->next)
 		take_item(p, i++, v->raw, v);
 	return OK;
 }

@@ -177,8 +177,8 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 		     api_tenant_ok(&r->who, tenant);
 	}
 	if (ok)
-		envelope_show_deliveries(
-		    &r->out, row.body, row.seq, row.received_at);
+		envelope_show_all(
+		    &r->out, row.body, row.seq, row.received_at, STR("[]"));
 	rows_close(rows);
 	return rc < 0 ? rc : ok;
 }
@@ -256,7 +256,7 @@ event_types_list(struct req *r, struct db *db, struct err *e)
 	(void)db;
 	(void)e;
 	buf_addz(&r->out, "{\"data\":");
-	catalog_write(&r->out);
+	catalog_write_all(&r->out);
 	buf_addz(&r->out, ",\"next\":null}");
 	return OK;
 }
@@ -269,6 +269,6 @@ event_types_get(struct req *r, struct db *db, struct err *e)
 	(void)db;
 	if (!t)
 		return err_set(e, ERR_ABSENT, "no such event type");
-	catalog_write_one(t, &r->out);
+	catalog_write(t, &r->out);
 	return OK;
 }

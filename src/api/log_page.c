@@ -6,9 +6,9 @@
 #include "sql.h"
 
 static int
-read_type(struct str type, struct log_filter *f, struct err *e)
+set_type(struct str type, struct log_filter *f, struct err *e)
 {
-	if (type.n == 0 || type.n > EVENT_TYPE_MAX)
+	if (type.n > EVENT_TYPE_MAX)
 		return err_at(e, ERR_INVALID, "type",
 		    "type must be 1 to %d characters", EVENT_TYPE_MAX);
 	if (str_ends(type, STR(".*")))
@@ -19,32 +19,44 @@ read_type(struct str type, struct log_filter *f, struct err *e)
 }
 
 int
+log_filter_set(struct log_filter *f, const struct log_words *w, struct err *e)
+{
+	int rc = w->type.n > 0 ? set_type(w->type, f, e) : OK;
+
+	if (rc < 0)
+		return rc;
+	if (w->key.n > EVENT_KEY_MAX)
+		return err_at(e, ERR_INVALID, "key",
+		    "key must be 1 to %d bytes", EVENT_KEY_MAX);
+	if (w->key.n > 0)
+		f->key = w->key;
+	if (w->tenant.n == 0)
+		return OK;
+	if (!uuid_parse(w->tenant, &f->tenant_id))
+		return err_at(
+		    e, ERR_INVALID, "tenant", "tenant must be a uuid");
+	f->tenant = uuid_str(&f->tenant_id);
+	return OK;
+}
+
+int
 log_filter_read(const struct req *r, struct log_filter *ret, struct err *e)
 {
-	struct str s;
-	int rc = OK;
+	struct log_words w = {0};
+	int rc;
 
-	if (req_query(r, "type", &s))
-		rc = read_type(s, ret, e);
-	if (rc == OK && req_query(r, "key", &s)) {
-		if (s.n == 0 || s.n > EVENT_KEY_MAX)
-			return err_at(e, ERR_INVALID, "key",
-			    "key must be 1 to %d bytes", EVENT_KEY_MAX);
-		ret->key = s;
-	}
-	if (rc == OK && req_query(r, "tenant", &s)) {
-		if (!uuid_parse(s, &ret->tenant_id))
-			return err_at(
-			    e, ERR_INVALID, "tenant", "tenant must be a uuid");
-		if (!api_tenant_ok(&r->who, ret->tenant_id))
-			return err_at(e, ERR_DENIED, "tenant",
-			    "this key is limited to other tenants");
-		ret->tenant = uuid_str(&ret->tenant_id);
-	}
-	if (rc == OK && !ret->tenant.p && r->who.tenants &&
-	    r->who.n_tenants == 1)
+	(void)req_query(r, "type", &w.type);
+	(void)req_query(r, "key", &w.key);
+	(void)req_query(r, "tenant", &w.tenant);
+	rc = log_filter_set(ret, &w, e);
+	if (rc < 0)
+		return rc;
+	if (ret->tenant.p && !api_tenant_ok(&r->who, ret->tenant_id))
+		return err_at(e, ERR_DENIED, "tenant",
+		    "this key is limited to other tenants");
+	if (!ret->tenant.p && r->who.tenants && r->who.n_tenants == 1)
 		ret->tenant = uuid_str(&r->who.tenants[0]);
-	return rc;
+	return OK;
 }
 
 static bool

@@ -31,6 +31,14 @@ struct log_page {
 	bool at_end; /* nothing newer was in the log */
 };
 
+/* As a user gives them; empty: any. */
+struct log_words {
+	struct str type, key, tenant;
+};
+
+/* The filter borrows the words, and points into itself: it is not copied. */
+int log_filter_set(
+    struct log_filter *f, const struct log_words *w, struct err *e) MUST_CHECK;
 /* From ?type=&key=&tenant=; a tenant that is not the caller's is denied. */
 int log_filter_read(
     const struct req *r, struct log_filter *ret, struct err *e) MUST_CHECK;

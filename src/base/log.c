@@ -63,9 +63,20 @@ put(struct log_line *l, struct str s)
 	l->n += s.n;
 }
 
+/* Most values are ids and names, which need no escape. */
+static bool
+plain(struct str v)
+{
+	for (size_t i = 0; i < v.n; i++)
+		if (v.p[i] < 0x20 || v.p[i] > 0x7e || v.p[i] == '"' ||
+		    v.p[i] == '\\')
+			return false;
+	return true;
+}
+
 /* As buf_json, cut at a character so that what is written stays JSON. */
 static void
-put_quoted(struct log_line *l, struct str v)
+put_escaped(struct log_line *l, struct str v)
 {
 	struct buf b = BUF(3 * sizeof(l->text));
 	size_t room = sizeof(l->text) - l->n - 8;
@@ -89,6 +100,18 @@ put_quoted(struct log_line *l, struct str v)
 		put(l, cut ? STR("~\"") : STR("\""));
 	}
 	buf_done(&b);
+}
+
+static void
+put_quoted(struct log_line *l, struct str v)
+{
+	if (v.n + 8 > sizeof(l->text) - l->n || !plain(v)) {
+		put_escaped(l, v);
+		return;
+	}
+	put(l, STR("\""));
+	put(l, v);
+	put(l, STR("\""));
 }
 
 void

@@ -40,7 +40,7 @@ struct serve {
 	struct pool *read;
 	struct limiter *limiter;
 	struct auth *auth;
-	struct masks *masks;
+	struct mask *mask;
 	struct api api;
 	struct server *server;
 };
@@ -197,9 +197,12 @@ start_access(struct serve *s, struct err *e)
 	    .touch = touch_key,
 	    .key_rate = s->conf->key_rate_limit,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
-		.lock_ms = s->conf->login_lock_ms},
+		.window_us = s->conf->login_lock_ms * US_PER_MS,
+		.first_us = US_PER_S,
+		.lock_us = s->conf->login_lock_ms * US_PER_MS},
 	};
-	int rc = masks_parse(str_of(s->conf->event_mask), &s->masks, e);
+	int rc =
+	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &s->mask, e);
 
 	s->limiter = limiter_new();
 	if (rc == OK && !s->limiter)
@@ -233,7 +236,7 @@ start_server(struct serve *s, struct err *e)
 	s->api.read = s->read;
 	s->api.auth = s->auth;
 	s->api.limiter = s->limiter;
-	s->api.masks = s->masks;
+	s->api.mask = s->mask;
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
 	o.hooks = api_hooks(&s->api);
 	if (!listen[0])
@@ -290,7 +293,6 @@ take_down(struct serve *s)
 	append_stop(s->append);
 	tail_stop(s->tail);
 	limiter_free(s->limiter);
-	masks_free(s->masks);
 	store_close(s->store);
 	if (s->lock_fd >= 0)
 		(void)close(s->lock_fd);
