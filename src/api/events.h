@@ -4,11 +4,11 @@
 
 #include "http/req.h"
 
-int events_publish(struct req *r, struct db *db, struct err *e);
-int events_list(struct req *r, struct db *db, struct err *e);
-int events_get(struct req *r, struct db *db, struct err *e);
-int events_stream(struct req *r, struct db *db, struct err *e);
-int event_types_list(struct req *r, struct db *db, struct err *e);
-int event_types_get(struct req *r, struct db *db, struct err *e);
+int api_events_post(struct req *r, struct db *db, struct err *e);
+int api_events_list(struct req *r, struct db *db, struct err *e);
+int api_events_get(struct req *r, struct db *db, struct err *e);
+int api_events_stream(struct req *r, struct db *db, struct err *e);
+int api_types_list(struct req *r, struct db *db, struct err *e);
+int api_types_get(struct req *r, struct db *db, struct err *e);
 
 #endif

@@ -280,7 +280,7 @@ committed(struct append_job *job)
 }
 
 int
-events_publish(struct req *r, struct db *db, struct err *e)
+api_events_post(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct publish *p = arena_alloc(r->arena, sizeof(*p));

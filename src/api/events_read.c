@@ -106,7 +106,7 @@ list_again(struct req *r, struct err *e)
 }
 
 int
-events_list(struct req *r, struct db *db, struct err *e)
+api_events_list(struct req *r, struct db *db, struct err *e)
 {
 	static const char *const NAMES[] = {
 	    "after", "type", "key", "tenant", "limit", "wait", NULL};
@@ -218,7 +218,7 @@ get_done(struct append_job *job)
 }
 
 int
-events_get(struct req *r, struct db *db, struct err *e)
+api_events_get(struct req *r, struct db *db, struct err *e)
 {
 	static const char *const NAMES[] = {"tenant", NULL};
 	struct api *api = r->app;
@@ -251,7 +251,7 @@ events_get(struct req *r, struct db *db, struct err *e)
 /* GET /v1/event-types */
 
 int
-event_types_list(struct req *r, struct db *db, struct err *e)
+api_types_list(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
 	(void)e;
@@ -262,7 +262,7 @@ event_types_list(struct req *r, struct db *db, struct err *e)
 }
 
 int
-event_types_get(struct req *r, struct db *db, struct err *e)
+api_types_get(struct req *r, struct db *db, struct err *e)
 {
 	const struct event_type *t = catalog_find(r->params[0]);
 

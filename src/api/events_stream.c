@@ -251,7 +251,7 @@ begin(struct stream *s, struct req *r, struct err *e)
 }
 
 int
-events_stream(struct req *r, struct db *db, struct err *e)
+api_events_stream(struct req *r, struct db *db, struct err *e)
 {
 	struct stream *s = stream_new(r);
 	int rc;

@@ -6,7 +6,7 @@
 #include "http/openapi.h"
 
 int
-health_get(struct req *r, struct db *db, struct err *e)
+api_health(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
 	(void)e;
@@ -15,7 +15,7 @@ health_get(struct req *r, struct db *db, struct err *e)
 }
 
 int
-ready_get(struct req *r, struct db *db, struct err *e)
+api_ready(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 
@@ -29,7 +29,7 @@ ready_get(struct req *r, struct db *db, struct err *e)
 }
 
 int
-metrics_get(struct req *r, struct db *db, struct err *e)
+api_metrics(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 
@@ -42,7 +42,7 @@ metrics_get(struct req *r, struct db *db, struct err *e)
 }
 
 int
-openapi_get(struct req *r, struct db *db, struct err *e)
+api_openapi(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
 	(void)e;
@@ -51,7 +51,7 @@ openapi_get(struct req *r, struct db *db, struct err *e)
 }
 
 int
-ping_post(struct req *r, struct db *db, struct err *e)
+api_ping(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
 	(void)e;

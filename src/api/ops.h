@@ -4,10 +4,10 @@
 
 #include "http/req.h"
 
-int health_get(struct req *r, struct db *db, struct err *e);
-int ready_get(struct req *r, struct db *db, struct err *e);
-int metrics_get(struct req *r, struct db *db, struct err *e);
-int openapi_get(struct req *r, struct db *db, struct err *e);
-int ping_post(struct req *r, struct db *db, struct err *e);
+int api_health(struct req *r, struct db *db, struct err *e);
+int api_ready(struct req *r, struct db *db, struct err *e);
+int api_metrics(struct req *r, struct db *db, struct err *e);
+int api_openapi(struct req *r, struct db *db, struct err *e);
+int api_ping(struct req *r, struct db *db, struct err *e);
 
 #endif
