@@ -12,6 +12,7 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append.h"
+#include "event/catalog.h"
 #include "event/envelope.h"
 #include "http/reply.h"
 #include "seal/digest.h"
@@ -106,7 +107,8 @@ read_item(struct publish *p, size_t i, struct str bytes, struct json *node,
 	if (!api_tenant_ok(&r->who, ev.tenant))
 		return err_at(e, ERR_DENIED, "/tenantId",
 		    "this key is limited to other tenants");
-	if (ev.warning.n > 0)
+	/* Types of the users' own are no reason for a line each. */
+	if (ev.warning.n > 0 && catalog_find(ev.type))
 		warn(r, &ev);
 	*en = (struct entry){
 	    .tenant = ev.tenant,
