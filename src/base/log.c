@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-#define HELD_MAX ((size_t)256 << 10)
+#define HELD_MAX ((size_t)16 << 10)
 
 static struct {
 	enum log_level least;
@@ -16,9 +16,11 @@ static struct {
 	int fd;
 } setup = {LOG_INFO, LOG_JSON, STDERR_FILENO};
 
+/* Part of the thread, so that nobody has to free it. */
 static _Thread_local struct {
 	bool on;
-	struct buf lines;
+	size_t n;
+	char lines[HELD_MAX];
 } held;
 
 static const char *const LEVELS[] = {"debug", "info", "warn", "error"};
@@ -49,6 +51,13 @@ write_all(struct str s)
 			return; /* nowhere to say that we can't say it */
 		s = str_from(s, (size_t)n);
 	}
+}
+
+static void
+flush_held(void)
+{
+	write_all((struct str){held.lines, held.n});
+	held.n = 0;
 }
 
 static void
@@ -183,15 +192,14 @@ log_end(struct log_line *l)
 		return;
 	put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
 	s = (struct str){l->text, l->n};
-	if (held.on) {
-		if (held.lines.n + s.n > HELD_MAX) {
-			write_all(buf_str(&held.lines));
-			buf_clear(&held.lines);
-		}
-		buf_add(&held.lines, s);
-	} else {
+	if (!held.on) {
 		write_all(s);
+		return;
 	}
+	if (s.n > sizeof(held.lines) - held.n)
+		flush_held();
+	memcpy(held.lines + held.n, s.p, s.n);
+	held.n += s.n;
 }
 
 void
@@ -226,13 +234,11 @@ void
 log_hold(void)
 {
 	held.on = true;
-	held.lines.limit = HELD_MAX;
 }
 
 void
 log_release(void)
 {
 	held.on = false;
-	write_all(buf_str(&held.lines));
-	buf_clear(&held.lines);
+	flush_held();
 }
