@@ -1,13 +1,8 @@
 #include "event/append.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/test.h"
 #include "loop/thread.h"
 #include "store/temp_test.h"
 
@@ -256,7 +251,7 @@ test_faults(void **state)
 		const char *fault;
 		int want;
 	} ROWS[] = {
-	    {"commit-before:2", ERR_AWAY}, {"full:2", ERR_FULL},
+	    {"commit-before:2", ERR_STORE}, {"full:2", ERR_FULL},
 	    {"commit-after:2", OK}, /* run again, found, counted as new */
 	};
 

@@ -160,9 +160,13 @@ ids_written(struct ids *x)
 	x->n_frozen = x->at = x->at_next = 0;
 }
 
+/* An id may be in memory and written already: it counts once. */
 static int
 add(int64_t seq, int64_t *ret, int n, struct err *e)
 {
+	for (int i = 0; i < n; i++)
+		if (ret[i] == seq)
+			return n;
 	if (n >= IDS_SAME_MAX)
 		return err_at(e, ERR_LIMIT, "/eventId",
 		    "over %d tenants use this event id", IDS_SAME_MAX);

@@ -1,12 +1,7 @@
 #include "event/ids.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/limits.h"
+#include "base/test.h"
 #include "store/temp_test.h"
 
 /* A cheap stand-in for a SHA-256: any 64 bits that look random. */

@@ -1,13 +1,7 @@
 #include "event/tail.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "base/test.h"
 #include "store/temp_test.h"
 
 struct sleeper {
