@@ -34,7 +34,7 @@
 
 /* Newest ids kept in memory before they are written sorted (event/ids.h). */
 #define IDS_FRESH_MAX 131072
-#define IDS_SLICE_MAX 512
+#define IDS_SLICE_MIN 512 /* fewer would not share pages */
 /* Tenants that may use the same event id. */
 #define IDS_SAME_MAX  64
 

@@ -125,9 +125,9 @@ ids_write(struct ids *x, struct db *db, int64_t done_upto, struct err *e)
 	if (!x->frozen && x->n_fresh >= IDS_FRESH_MAX)
 		freeze(x);
 	x->at_next = x->at;
-	if (!x->frozen || x->credit < IDS_SLICE_MAX / 2)
+	if (!x->frozen || x->credit < IDS_SLICE_MIN / 2)
 		return OK;
-	end = x->at + IDS_SLICE_MAX;
+	end = x->at + 2 * x->credit; /* invariant 2 */
 	if (end > x->n_frozen)
 		end = x->n_frozen;
 	for (size_t i = x->at; i < end; i++) {
