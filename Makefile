@@ -150,7 +150,7 @@ soak: all ## the long forms of what `make test` does in short
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 bench: all ## the benchmarks
-	@$(PYTHON) tests/bench/run
+	@$(PYTHON) tests/bench/run.py
 
 fresh: ## tests ./dev on a bare Debian in a folder (as root)
 	@tests/fresh
