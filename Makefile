@@ -61,7 +61,7 @@ OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
-FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/fuzz/*.c tools/*.c))
+FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c))
 
 .PHONY: all build/hikyaku
 all: build/hikyaku ## builds build/hikyaku (V=release, asan, tsan)
@@ -107,7 +107,7 @@ $(B)/target/%: tests/fuzz/%.c $(B)/libhikyaku.a
 	@echo 'LD  $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -type f -name '*.d' 2>/dev/null)
 
 # Using it.
 .PHONY: run install help clean
@@ -153,7 +153,7 @@ bench: all ## the benchmarks
 	@$(PYTHON) tests/bench/run.py
 
 fresh: ## tests ./dev on a bare Debian in a folder (as root)
-	@tests/fresh
+	@tests/fresh --test
 
 # Fuzzing: T is a file of tests/fuzz; what it finds stays in its corpus.
 .PHONY: fuzz fuzz-all fuzz-replay
@@ -175,29 +175,28 @@ fuzz-replay: ## each target over what was ever found for it
 	@tools/fuzz-replay $(FUZZ:%=build/fuzz/target/%)
 
 # Reading and rules.
-.PHONY: lint lint-format lint-tidy lint-layers lint-sql lint-docs format docs tour
+.PHONY: lint lint-format lint-tidy lint-sql lint-docs format docs tour
 lint: ## format, clang-tidy, include order, SQL, docs in step
-	@tools/stages format='$(MAKE) lint-format' layers='$(MAKE) lint-layers' \
+	@tools/stages tools=tools/stages-test format='$(MAKE) lint-format' \
+	  rules='tools/layers --self-test' layers=tools/layers \
 	  docs='$(MAKE) lint-docs' sql='$(MAKE) lint-sql' tidy='$(MAKE) -j2 lint-tidy'
 
 lint-format:
 	@clang-format --dry-run -Werror $(FORM)
 
-lint-layers:
-	@tools/layers --self-test
-	@tools/layers
-
 # Every statement is prepared on both engines by the store's own tests.
 STORE := $(patsubst src/%.c,build/asan/unit/%,$(filter src/store/%,$(TESTS)))
 lint-sql:
+	@test -n '$(STORE)' || { echo 'no test prepares the statements'; exit 1; }
 	@$(MAKE) V=asan build/asan/libhikyaku.a $(STORE)
 	@tools/run-unit $(STORE)
 
 lint-docs: $(B)/tools/confdoc
 	@$(B)/tools/confdoc | diff -u docs/settings.md - || \
 	  { echo 'docs/settings.md is not in step: run make docs'; exit 1; }
+	@tools/man-check
 
-# One file per run: clang-tidy 14 carries state from one to the next.
+# One file per run, so that what did not change is not checked again.
 TIDY := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
 lint-tidy: $(TIDY)
 build/tidy/%.ok: src/%.c .clang-tidy | $(GEN)/sql.h
