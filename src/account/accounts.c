@@ -1,6 +1,8 @@
 #include "account/accounts.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
@@ -211,4 +213,16 @@ accounts_list(struct db *db, struct str after, size_t most, struct arena *a,
 	*ret = list;
 	*ret_n = n;
 	return OK;
+}
+
+void
+account_json(const struct account *u, struct buf *b)
+{
+	buf_addz(b, "{\"name\":");
+	buf_json(b, u->name);
+	buf_fmt(b, ",\"role\":\"%s\",\"createdAt\":\"", role_name(u->role));
+	time_add(b, u->created_us);
+	buf_addz(b, "\",\"passwordChangedAt\":\"");
+	time_add(b, u->changed_us);
+	buf_addz(b, "\"}");
 }

@@ -22,6 +22,7 @@
 #include "seal/password.h"
 
 struct arena;
+struct buf;
 struct db;
 
 struct account {
@@ -59,5 +60,8 @@ int accounts_remove(struct db *db, struct str name, struct err *e) MUST_CHECK;
 /* By name, from the first after `after`; at most `most` of them. */
 int accounts_list(struct db *db, struct str after, size_t most, struct arena *a,
     struct account **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+
+/* The account as the API shows it. */
+void account_json(const struct account *u, struct buf *b);
 
 #endif

@@ -103,10 +103,11 @@ finish(struct lookup *k, int rc)
 	req_wake(k->req);
 }
 
+/* Before the row is read: from now on it may become wrong. */
 static void
-found(struct lookup *k, int64_t now_us)
+begin_fresh(struct lookup *k)
 {
-	k->seen.fresh_until_us = now_us + AUTH_FRESH_S * US_PER_S;
+	k->seen.fresh_until_us = clock_mono_us() + AUTH_FRESH_S * US_PER_S;
 }
 
 static void
@@ -148,7 +149,6 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 	copy_name(&k->seen.who, key.name);
 	if (now_us - key.last_used_us >= KEY_TOUCH_S * US_PER_S)
 		a->o.touch(a->o.arg, key.id, now_us);
-	found(k, clock_mono_us());
 	return OK;
 }
 
@@ -157,14 +157,13 @@ static void
 check(struct pool_job *job, void *ctx)
 {
 	struct lookup *k = MAIL_OF(job, struct lookup, job);
-	int64_t now_us = clock_mono_us();
 	int rc;
 
 	(void)ctx;
 	rc = check_password(k->auth->check, k->name, k->password, k->hash,
-	    k->req->peer, now_us, &k->seen.verified_until_us, &k->req->err);
+	    k->req->peer, clock_mono_us(), &k->seen.verified_until_us,
+	    &k->req->err);
 	atomic_fetch_sub(k->waiting, 1);
-	found(k, now_us);
 	finish(k, rc);
 }
 
@@ -187,7 +186,6 @@ static int
 load_account(struct lookup *k, struct db *db, struct err *e)
 {
 	unsigned char memo[DIGEST_SHORT_LEN] = {0};
-	int64_t now_us = clock_mono_us();
 	struct account account = {0};
 	int rc = accounts_find(db, k->name, k->req->arena, &account, e);
 
@@ -202,11 +200,9 @@ load_account(struct lookup *k, struct db *db, struct err *e)
 	};
 	copy_name(&k->seen.who, k->name);
 	k->hash = account.password;
-	if (rc == OK && k->seen.verified_until_us > now_us &&
-	    digest_eq(k->seen.memo, memo, sizeof(memo))) {
-		found(k, now_us);
+	if (rc == OK && k->seen.verified_until_us > clock_mono_us() &&
+	    digest_eq(k->seen.memo, memo, sizeof(memo)))
 		return OK;
-	}
 	memcpy(k->seen.memo, memo, sizeof(memo));
 	return queue_check(k, e);
 }
@@ -218,6 +214,7 @@ load(struct pool_job *job, void *ctx)
 	struct err *e = &k->req->err;
 	int rc;
 
+	begin_fresh(k);
 	if (!ctx)
 		rc = err_set(e, ERR_AWAY, "the store is not there");
 	else
@@ -260,8 +257,8 @@ use(struct req *r, const struct principal *who, struct err *e)
 }
 
 /*
- * The answer from the cache, or a lookup on its way. *k has the mark and, for
- * an account, what was shown; it moves to the arena only when it must.
+ * The answer from the cache, or a lookup on its way. *shown has the mark and,
+ * for an account, name and password; a copy goes to the arena when it must.
  */
 static int
 place(struct auth *a, struct req *r, const struct lookup *shown, struct err *e)

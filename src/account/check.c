@@ -82,7 +82,7 @@ check_password(struct check *c, struct str name, struct str password,
     struct str hash, const char *peer, int64_t now_us, int64_t *ret_until_us,
     struct err *e)
 {
-	struct lockout_key pair = lockout_pair(name, peer);
+	struct lockout_key pair = lockout_pair(name, hash, peer);
 	int64_t wait_us = lockout_wait_us(c->lockout, &pair, now_us);
 	unsigned char m[DIGEST_LEN];
 	struct verified *v;

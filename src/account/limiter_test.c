@@ -1,16 +1,10 @@
 #include "account/limiter.h"
 
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/test.h"
 #include "loop/thread.h"
 
 static void

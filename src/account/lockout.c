@@ -72,19 +72,20 @@ network(const char *peer, unsigned char ret[64])
 struct lockout_key
 lockout_network(const char *peer)
 {
-	return lockout_pair(STR_EMPTY, peer);
+	return lockout_pair(STR_EMPTY, STR_EMPTY, peer);
 }
 
 struct lockout_key
-lockout_pair(struct str name, const char *peer)
+lockout_pair(struct str name, struct str hash, const char *peer)
 {
-	unsigned char bytes[64 + DIGEST_SHORT_LEN];
-	size_t n = network(peer, bytes + DIGEST_SHORT_LEN);
+	unsigned char bytes[2 * DIGEST_SHORT_LEN + 64];
+	size_t n = 2 * DIGEST_SHORT_LEN;
 	struct lockout_key k;
 
 	digest_short(name, bytes);
-	digest_short(
-	    (struct str){(const char *)bytes, DIGEST_SHORT_LEN + n}, k.b);
+	digest_short(hash, bytes + DIGEST_SHORT_LEN);
+	n += network(peer, bytes + n);
+	digest_short((struct str){(const char *)bytes, n}, k.b);
 	return k;
 }
 

@@ -48,8 +48,13 @@ struct lockout_key {
 struct lockout *lockout_new(const struct lockout_opts *o); /* NULL: no memory */
 void lockout_free(struct lockout *l);                      /* NULL is fine */
 
-/* `peer` is an address in text form; a mapped IPv4 counts as IPv4. */
-struct lockout_key lockout_pair(struct str name, const char *peer);
+/*
+ * `peer` is an address in text form; a mapped IPv4 counts as IPv4. `hash` is
+ * the stored password's, empty when there is no such account: with it in, a
+ * new password begins a new count, so that setting one lifts every lock.
+ */
+struct lockout_key lockout_pair(
+    struct str name, struct str hash, const char *peer);
 /* The network alone, for those who count by it. */
 struct lockout_key lockout_network(const char *peer);
 

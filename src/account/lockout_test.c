@@ -1,15 +1,9 @@
 #include "account/lockout.h"
 
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/test.h"
 
 static const struct lockout_opts OPTS = {
     .failures_max = 3,
@@ -60,7 +54,8 @@ test_rule(void **state)
 	    {1327, WAIT, 2},
 	};
 	struct lockout *l = lockout_new(&OPTS);
-	struct lockout_key k = lockout_pair(STR("admin"), "192.0.2.1");
+	struct lockout_key k =
+	    lockout_pair(STR("admin"), STR("$h"), "192.0.2.1");
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -97,14 +92,19 @@ test_pairs(void **state)
 	    {"admin", "c000:201::", false},
 	    {"admin", "somewhere", false},
 	};
-	struct lockout_key a = lockout_pair(STR("admin"), "192.0.2.1"), b;
+	struct lockout_key a = lockout_pair(
+			       STR("admin"), STR("$h"), "192.0.2.1"),
+			   b;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		b = lockout_pair(str_of(rows[i].name), rows[i].peer);
+		b = lockout_pair(str_of(rows[i].name), STR("$h"), rows[i].peer);
 		if ((memcmp(&a, &b, sizeof(a)) == 0) != rows[i].same)
 			fail_msg("row %zu", i);
 	}
+	/* a new password is a new count */
+	b = lockout_pair(STR("admin"), STR("$i"), "192.0.2.1");
+	assert_memory_not_equal(&a, &b, sizeof(a));
 	a = lockout_network("2001:db8:1:2::1");
 	b = lockout_network("2001:db8:1:2:ffff::9");
 	assert_memory_equal(&a, &b, sizeof(a));
@@ -117,8 +117,8 @@ static void
 test_bound(void **state)
 {
 	struct lockout *l = lockout_new(&OPTS);
-	struct lockout_key first = lockout_pair(STR("first"), "::1");
-	struct lockout_key held = lockout_pair(STR("held"), "::1");
+	struct lockout_key first = lockout_pair(STR("first"), STR("$h"), "::1");
+	struct lockout_key held = lockout_pair(STR("held"), STR("$h"), "::1");
 	char name[32];
 
 	(void)state;
@@ -130,7 +130,7 @@ test_bound(void **state)
 		struct lockout_key k;
 
 		(void)snprintf(name, sizeof(name), "n%d", i);
-		k = lockout_pair(str_of(name), "::1");
+		k = lockout_pair(str_of(name), STR("$h"), "::1");
 		lockout_failed(l, &k, US_PER_S);
 		if (i == LOCKOUT_MAX - 10) {
 			assert_true(lockout_wait_us(l, &first, US_PER_S) > 0);

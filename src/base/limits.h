@@ -84,5 +84,7 @@
 
 /* What one verb of the command line may make. */
 #define CLI_ARENA_MAX (64 * MIB)
+/* One answer of the server to a verb: a page of a list fits. */
+#define CLI_ANSWER_MAX (2 * PAGE_BYTES)
 
 #endif

@@ -1,5 +1,7 @@
 #include "cli/verbs.h"
 
+#include "base/limits.h"
+
 static const struct opt SERVE[] = {
     {"listen", OPT_CONF, "HOST:PORT", .help = "where to listen",
 	.key = "server.listen"},
@@ -20,16 +22,36 @@ static const struct opt TAIL[] = {
 };
 
 static const struct opt KEY_CREATE[] = {
+    {"name", OPT_TEXT, "NAME", .help = "the same as NAME without an option"},
     {"scopes", OPT_TEXT, "LIST",
-	.help = "of publish, read, manage, admin; publish when not given"},
+	.help =
+	    "of publish, read, manage, admin, submit, query; publish when not given"},
     {"tenants", OPT_TEXT, "LIST",
 	.help = "only these tenantIds; all when not given"},
+    {"rate", OPT_INT, "N",
+	.help = "requests and events a second; key.rate.limit when not given",
+	.least = 1, .most = KEY_RATE_MAX},
+    {"expires", OPT_TEXT, "SPAN",
+	.help = "it ends after 90d, or at 2030-01-31T12:00:00Z"},
+    {"json", OPT_FLAG, "", .help = "show all of it as JSON"},
+    {.name = NULL},
+};
+
+static const struct opt LIST[] = {
+    {"json", OPT_FLAG, "", .help = "one JSON object a line"},
     {.name = NULL},
 };
 
 static const struct opt USER_ADD[] = {
-    {"scopes", OPT_TEXT, "LIST",
-	.help = "of publish, read, manage, admin; read when not given"},
+    {"role", OPT_TEXT, "ROLE",
+	.help =
+	    "admin, operator (read, manage, publish) or viewer (read, when not given)"},
+    {"generate", OPT_FLAG, "", .help = "make up a password and print it"},
+    {.name = NULL},
+};
+
+static const struct opt USER_PASSWD[] = {
+    {"generate", OPT_FLAG, "", .help = "make up a password and print it"},
     {.name = NULL},
 };
 
@@ -72,11 +94,12 @@ static const struct verb TABLE[] = {
 	.run = verb_event_tail},
     {.name = "key create",
 	.operands = "NAME",
-	.least = 1,
+	.least = 0,
 	.most = 1,
 	.summary = "make an API key",
 	.text =
-	    "Makes an API key and prints it. It is shown this once: only its hash is kept.\n",
+	    "Makes an API key and prints it, alone, so that a script can take it. It is\n"
+	    "shown this once: only its hash is kept.\n",
 	.own = KEY_CREATE,
 	.run = verb_key_create},
     {.name = "key list",
@@ -84,6 +107,7 @@ static const struct verb TABLE[] = {
 	.summary = "list the API keys",
 	.text =
 	    "Shows id, name, scopes, when it was made and last used; never the key.\n",
+	.own = LIST,
 	.run = verb_key_list},
     {.name = "key revoke",
 	.operands = "ID",
@@ -109,12 +133,23 @@ static const struct verb TABLE[] = {
 	.summary = "change an account's password",
 	.text =
 	    "Takes the new password as `user add` does, and lifts a lock on the account.\n",
+	.own = USER_PASSWD,
 	.run = verb_user_passwd},
     {.name = "user list",
 	.operands = "",
 	.summary = "list the accounts",
-	.text = "Shows name, scopes, and when it was made.\n",
+	.text = "Shows name, role, and when it was made.\n",
+	.own = LIST,
 	.run = verb_user_list},
+    {.name = "user remove",
+	.operands = "NAME",
+	.least = 1,
+	.most = 1,
+	.summary = "remove an account",
+	.text =
+	    "The account can't log in any more. API keys that it made stay: `key list` shows\n"
+	    "them, `key revoke` ends them. The last admin can't be removed.\n",
+	.run = verb_user_remove},
 };
 
 const struct verbs VERBS = {.v = TABLE, .n = COUNT_OF(TABLE)};

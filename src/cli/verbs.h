@@ -22,5 +22,6 @@ int verb_key_revoke(struct cli *c);
 int verb_user_add(struct cli *c);
 int verb_user_passwd(struct cli *c);
 int verb_user_list(struct cli *c);
+int verb_user_remove(struct cli *c);
 
 #endif

@@ -1,14 +1,8 @@
 #include "seal/digest.h"
 
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/test.h"
 #include "loop/thread.h"
 #include "seal/base64.h"
 

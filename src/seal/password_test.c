@@ -1,14 +1,8 @@
 #include "seal/password.h"
 
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/test.h"
 #include "seal/token.h"
 
 static void

@@ -1,0 +1,411 @@
+/* Accounts and keys over a real store: SQLite in a temporary folder. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "account/accounts.h"
+#include "account/keys.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/test.h"
+#include "http/req.h"
+#include "store/store.h"
+
+#define NOW (INT64_C(1700000000) * US_PER_S)
+
+struct world {
+	char dir[64];
+	struct store *store;
+	struct db *db;
+	struct arena *arena;
+	struct err e;
+};
+
+static int
+begin(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct store_opts o = {0};
+	int steps;
+
+	assert_non_null(w);
+	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/account_test.XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	o.dir = w->dir;
+	assert_int_equal(store_open(&o, &w->store, &w->e), OK);
+	assert_int_equal(store_migrate(w->store, &steps, &w->e), OK);
+	assert_int_equal(db_open(w->store, DB_WRITE, &w->db, &w->e), OK);
+	w->arena = arena_new(4 * MIB);
+	assert_non_null(w->arena);
+	*state = w;
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	struct world *w = *state;
+	struct dirent *f;
+	DIR *d;
+
+	db_close(w->db);
+	store_close(w->store);
+	arena_free(w->arena);
+	d = opendir(w->dir);
+	assert_non_null(d);
+	while ((f = readdir(d)))
+		(void)unlinkat(dirfd(d), f->d_name, 0);
+	(void)closedir(d);
+	(void)rmdir(w->dir);
+	free(w);
+	return 0;
+}
+
+static void
+test_names(void **state)
+{
+	static const struct {
+		const char *name;
+		int want;
+	} rows[] = {
+	    {"admin", OK},
+	    {"a", OK},
+	    {"0", OK},
+	    {"alice.b_c+d@example.com", OK},
+	    {"a23456789012345678901234567890123456789012345678901234567890123",
+		OK},
+	    {"a234567890123456789012345678901234567890123456789012345678901234",
+		ERR_INVALID},
+	    {"", ERR_INVALID},
+	    {"Admin", ERR_INVALID},
+	    {".a", ERR_INVALID},
+	    {"a b", ERR_INVALID},
+	    {"a:b", ERR_INVALID},
+	    {"a/b", ERR_INVALID},
+	    {"jos\xc3\xa9", ERR_INVALID},
+	};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (account_check_name(str_of(rows[i].name), "/name", &e) !=
+		    rows[i].want)
+			fail_msg("%s", rows[i].name);
+}
+
+/* A random password the first time, never again. */
+static void
+test_first(void **state)
+{
+	struct world *w = *state;
+	char made[PASSWORD_MADE_LEN + 1], again[PASSWORD_MADE_LEN + 1];
+	struct account u;
+	bool first = false, same = false;
+
+	assert_int_equal(
+	    accounts_first(w->db, STR_EMPTY, NOW, made, &first, &w->e), OK);
+	assert_true(first);
+	assert_int_equal(strlen(made), PASSWORD_MADE_LEN);
+	assert_int_equal(
+	    accounts_first(w->db, STR_EMPTY, NOW, again, &first, &w->e), OK);
+	assert_false(first);
+	assert_string_equal(again, "");
+	assert_int_equal(
+	    accounts_find(w->db, STR("admin"), w->arena, &u, &w->e), OK);
+	assert_int_equal(u.role, ROLE_ADMIN);
+	assert_int_equal(
+	    password_verify(u.password, str_of(made), &same, &w->e), OK);
+	assert_true(same);
+}
+
+/* One that was set is taken, and not shown. */
+static void
+test_first_given(void **state)
+{
+	struct world *w = *state;
+	char made[PASSWORD_MADE_LEN + 1];
+	struct account u;
+	bool first = false, same = false;
+
+	assert_int_equal(
+	    accounts_first(w->db, STR("short"), NOW, made, &first, &w->e),
+	    ERR_INVALID);
+	assert_int_equal(accounts_first(w->db, STR("from the file"), NOW, made,
+			     &first, &w->e),
+	    OK);
+	assert_true(first);
+	assert_string_equal(made, "");
+	assert_int_equal(
+	    accounts_find(w->db, STR("admin"), w->arena, &u, &w->e), OK);
+	assert_int_equal(
+	    password_verify(u.password, STR("from the file"), &same, &w->e),
+	    OK);
+	assert_true(same);
+}
+
+static int
+remove_one(struct db *db, void *ctx, struct err *e)
+{
+	return accounts_remove(db, str_of(ctx), e);
+}
+
+static void
+test_users(void **state)
+{
+	enum { ADD, SET, REMOVE };
+	static const struct {
+		int what;
+		const char *name;
+		enum role role;
+		int want;
+	} rows[] = {
+	    {ADD, "bob", ROLE_VIEWER, ERR_CONFLICT}, /* not the first */
+	    {ADD, "ann", ROLE_ADMIN, OK},
+	    {ADD, "bob", ROLE_VIEWER, OK},
+	    {ADD, "bob", ROLE_ADMIN, ERR_CONFLICT},
+	    {SET, "bob", ROLE_NONE, OK},
+	    {SET, "eve", ROLE_NONE, ERR_ABSENT},
+	    {REMOVE, "eve", ROLE_NONE, ERR_ABSENT},
+	    {REMOVE, "ann", ROLE_NONE, ERR_CONFLICT}, /* the last admin */
+	    {ADD, "cat", ROLE_ADMIN, OK},
+	    {REMOVE, "ann", ROLE_NONE, OK},
+	    {REMOVE, "bob", ROLE_NONE, OK},
+	    {REMOVE, "cat", ROLE_NONE, ERR_CONFLICT},
+	};
+	struct world *w = *state;
+	struct account *list, u;
+	size_t n;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct str name = str_of(rows[i].name);
+		char z[16];
+		int rc;
+
+		(void)snprintf(z, sizeof(z), "%s", rows[i].name);
+		if (rows[i].what == ADD)
+			rc = accounts_add(
+			    w->db, name, STR("$1"), rows[i].role, NOW, &w->e);
+		else if (rows[i].what == SET)
+			rc = accounts_password(
+			    w->db, name, STR("$2"), NOW + 1, &w->e);
+		else
+			rc = db_tx(w->db, remove_one, z, &w->e);
+		if (rc != rows[i].want)
+			fail_msg("row %zu: %d %s", i, rc, w->e.text);
+		if (i != 5)
+			continue;
+		assert_int_equal(
+		    accounts_find(w->db, STR("bob"), w->arena, &u, &w->e), OK);
+		assert_str(u.password, "$2");
+		assert_int_equal(u.created_us, NOW);
+		assert_int_equal(u.changed_us, NOW + 1);
+		assert_int_equal(accounts_list(w->db, STR_EMPTY, 1, w->arena,
+				     &list, &n, &w->e),
+		    OK);
+		assert_int_equal(n, 1);
+		assert_str(list[0].name, "ann");
+		assert_int_equal(accounts_list(w->db, list[0].name, 9, w->arena,
+				     &list, &n, &w->e),
+		    OK);
+		assert_int_equal(n, 1);
+		assert_str(list[0].name, "bob");
+	}
+}
+
+static void
+test_key_check(void **state)
+{
+	static const struct uuid some[KEY_TENANTS_MAX + 1];
+	static const struct {
+		struct key k;
+		const char *at; /* NULL: good */
+	} rows[] = {
+	    {{.name = STR("ci"), .scopes = SCOPE_READ}, NULL},
+	    {{.name = STR("ci"),
+		 .scopes = SCOPES_ALL,
+		 .rate_per_second = 1,
+		 .expires_us = NOW + 1,
+		 .tenants = some,
+		 .n_tenants = 1},
+		NULL},
+	    {{.name = STR(""), .scopes = SCOPE_READ}, "/name"},
+	    {{.name = STR("a\nb"), .scopes = SCOPE_READ}, "/name"},
+	    {{.name = STR("\xff"), .scopes = SCOPE_READ}, "/name"},
+	    {{.name = STR("ci")}, "/scopes"},
+	    {{.name = STR("ci"), .scopes = SCOPE_ANY}, "/scopes"},
+	    {{.name = STR("ci"), .scopes = SCOPE_READ, .tenants = some},
+		"/tenants"},
+	    {{.name = STR("ci"),
+		 .scopes = SCOPE_READ,
+		 .tenants = some,
+		 .n_tenants = KEY_TENANTS_MAX + 1},
+		"/tenants"},
+	    {{.name = STR("ci"), .scopes = SCOPE_READ, .rate_per_second = -1},
+		"/ratePerSecond"},
+	    {{.name = STR("ci"),
+		 .scopes = SCOPE_READ,
+		 .rate_per_second = KEY_RATE_MAX + 1},
+		"/ratePerSecond"},
+	    {{.name = STR("ci"), .scopes = SCOPE_READ, .expires_us = NOW},
+		"/expiresAt"},
+	};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		int rc = key_check(&rows[i].k, NOW, &e);
+
+		if ((rc == OK) != !rows[i].at ||
+		    (rc < 0 && strcmp(e.at, rows[i].at) != 0))
+			fail_msg("row %zu: %d %s", i, rc, e.at);
+	}
+}
+
+static void
+test_keys(void **state)
+{
+	struct world *w = *state;
+	struct uuid tenants[2] = {uuid_v4(), uuid_v4()};
+	struct key k = {.name = STR("ci \"x\""),
+	    .scopes = SCOPE_READ | SCOPE_PUBLISH,
+	    .tenants = tenants,
+	    .n_tenants = 2,
+	    .rate_per_second = 9,
+	    .expires_us = NOW + US_PER_DAY,
+	    .created_by = STR("user:admin")};
+	struct key plain = {.name = STR("plain"),
+	    .scopes = SCOPE_ADMIN,
+	    .created_by = STR("local")};
+	struct key got, *list;
+	struct token one, two;
+	size_t n;
+
+	assert_int_equal(
+	    keys_create(w->db, &k, NOW, w->arena, &one, &w->e), OK);
+	assert_int_equal(
+	    keys_create(w->db, &plain, NOW + 1, w->arena, &two, &w->e), OK);
+	assert_int_equal(keys_find(w->db, one.hash, w->arena, &got, &w->e), OK);
+	assert_true(uuid_eq(got.public_id, k.public_id));
+	assert_str(got.name, "ci \"x\"");
+	assert_true(str_eq(got.shown, str_of(one.shown)));
+	assert_int_equal(got.scopes, SCOPE_READ | SCOPE_PUBLISH);
+	assert_int_equal(got.n_tenants, 2);
+	assert_memory_equal(got.tenants, tenants, sizeof(tenants));
+	assert_int_equal(got.rate_per_second, 9);
+	assert_int_equal(got.created_us, NOW);
+	assert_int_equal(got.expires_us, NOW + US_PER_DAY);
+	assert_int_equal(got.last_used_us, 0);
+	assert_int_equal(got.revoked_us, 0);
+
+	assert_int_equal(keys_touch(w->db, got.id, NOW + 7, &w->e), OK);
+	assert_int_equal(keys_touch(w->db, got.id, NOW + 5, &w->e), OK);
+	assert_int_equal(keys_revoke(w->db, got.public_id, NOW + 8, &w->e), OK);
+	assert_int_equal(keys_revoke(w->db, got.public_id, NOW + 9, &w->e), OK);
+	assert_int_equal(
+	    keys_get(w->db, k.public_id, w->arena, &got, &w->e), OK);
+	assert_int_equal(got.last_used_us, NOW + 7);
+	assert_int_equal(got.revoked_us, NOW + 8);
+
+	assert_int_equal(
+	    keys_list(w->db, got.id, 9, w->arena, &list, &n, &w->e), OK);
+	assert_int_equal(n, 1);
+	assert_str(list[0].name, "plain");
+	assert_null(list[0].tenants);
+	assert_int_equal(list[0].rate_per_second, 0);
+	assert_int_equal(
+	    keys_list(w->db, 0, 1, w->arena, &list, &n, &w->e), OK);
+	assert_int_equal(n, 1);
+	assert_int_equal(list[0].id, got.id);
+
+	one.hash[0] ^= 1;
+	assert_int_equal(
+	    keys_find(w->db, one.hash, w->arena, &got, &w->e), ERR_ABSENT);
+	assert_int_equal(
+	    keys_get(w->db, uuid_v4(), w->arena, &got, &w->e), ERR_ABSENT);
+	assert_int_equal(keys_revoke(w->db, uuid_v4(), NOW, &w->e), ERR_ABSENT);
+}
+
+static void
+test_json(void **state)
+{
+	struct uuid tenant = {{0x11}}, id = {{0x22}};
+	struct key k = {.public_id = id,
+	    .name = STR("a\"b"),
+	    .shown = STR("hk_abc"),
+	    .created_by = STR("local"),
+	    .scopes = SCOPE_READ | SCOPE_ADMIN,
+	    .tenants = &tenant,
+	    .n_tenants = 1,
+	    .rate_per_second = 5,
+	    .created_us = NOW,
+	    .expires_us = NOW};
+	struct account u = {.name = STR("ann"),
+	    .password = STR("$secret"),
+	    .role = ROLE_OPERATOR,
+	    .created_us = NOW,
+	    .changed_us = NOW};
+	struct buf b = BUF(KIB);
+
+	(void)state;
+	key_json(&k, NULL, &b);
+	assert_str(buf_str(&b),
+	    "{\"id\":\"22000000-0000-0000-0000-000000000000\","
+	    "\"name\":\"a\\\"b\",\"prefix\":\"hk_abc\","
+	    "\"scopes\":[\"read\",\"admin\"],"
+	    "\"tenants\":[\"11000000-0000-0000-0000-000000000000\"],"
+	    "\"ratePerSecond\":5,\"createdAt\":\"2023-11-14T22:13:20.000Z\","
+	    "\"createdBy\":\"local\",\"lastUsedAt\":null,"
+	    "\"expiresAt\":\"2023-11-14T22:13:20.000Z\",\"revokedAt\":null}");
+	buf_clear(&b);
+	account_json(&u, &b);
+	assert_str(buf_str(&b),
+	    "{\"name\":\"ann\",\"role\":\"operator\","
+	    "\"createdAt\":\"2023-11-14T22:13:20.000Z\","
+	    "\"passwordChangedAt\":\"2023-11-14T22:13:20.000Z\"}");
+	buf_done(&b);
+}
+
+static void
+test_within(void **state)
+{
+	struct uuid t[3] = {{{1}}, {{2}}, {{3}}};
+	struct principal two = {.tenants = t, .n_tenants = 2};
+	struct principal all = {0};
+
+	(void)state;
+	assert_true(tenants_within(t, 2, &two));
+	assert_true(tenants_within(t + 1, 1, &two));
+	assert_false(tenants_within(t, 3, &two));
+	assert_false(tenants_within(NULL, 0, &two));
+	assert_true(tenants_within(NULL, 0, &all));
+	assert_true(tenants_within(t, 3, &all));
+
+	assert_true(scopes_within(SCOPE_READ, SCOPE_READ | SCOPE_MANAGE));
+	assert_false(scopes_within(SCOPE_PUBLISH, SCOPE_READ | SCOPE_MANAGE));
+	assert_true(scopes_within(SCOPES_ALL, SCOPE_ADMIN));
+	assert_int_equal(role_scopes(ROLE_NONE), 0);
+	assert_int_equal(role_of(STR("")), ROLE_NONE);
+	assert_int_equal(role_of(STR("operator")), ROLE_OPERATOR);
+	assert_int_equal(
+	    scopes_of(STR("read bogus admin")), SCOPE_READ | SCOPE_ADMIN);
+}
+
+#define WITH_STORE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_names),
+	    WITH_STORE(test_first),
+	    WITH_STORE(test_first_given),
+	    WITH_STORE(test_users),
+	    cmocka_unit_test(test_key_check),
+	    WITH_STORE(test_keys),
+	    cmocka_unit_test(test_json),
+	    cmocka_unit_test(test_within),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/*
+ * account.h - keys, users and "who am I" over HTTP.
+ *
+ *   POST   /v1/keys                    MANAGE  ON_HTTP  api_keys_post
+ *   GET    /v1/keys                    MANAGE  ON_READ  api_keys_list
+ *   GET    /v1/keys/{id}               MANAGE  ON_READ  api_keys_get
+ *   DELETE /v1/keys/{id}               MANAGE  ON_HTTP  api_keys_delete
+ *   POST   /v1/users                   ADMIN   ON_HTTP  api_users_post
+ *   GET    /v1/users                   ADMIN   ON_READ  api_users_list
+ *   PUT    /v1/users/{name}/password   ANY     ON_HTTP  api_users_password
+ *   DELETE /v1/users/{name}            ADMIN   ON_HTTP  api_users_delete
+ *   GET    /v1/whoami                  ANY     ON_HTTP  api_whoami
+ *
+ * WHY CHANGES ARE ON_HTTP. A body is parsed and checked on the http thread, a
+ * password hashed on the password thread, and only the SQL runs on the commit
+ * thread. When it is committed, and before it is answered, auth_changed() ends
+ * what the caches know.
+ *
+ * WHO SEES WHAT. A key that is limited to tenants sees, makes and revokes only
+ * keys within these tenants, and no users at all. Nobody makes or revokes a
+ * key with scopes beyond his own. Everybody may set his own password; an admin
+ * those of all.
+ */
+#ifndef API_ACCOUNT_H
+#define API_ACCOUNT_H
+
+#include "http/req.h"
+
+struct auth;
+
+struct account_hooks {
+	struct auth *auth;
+	/*
+	 * Has fn run on the commit thread inside a transaction, then sets
+	 * r->rc and r->err and wakes r. False: too much is waiting.
+	 */
+	bool (*write)(struct req *r, handler_fn fn);
+};
+
+/* Once, before the server starts. */
+void api_account_use(const struct account_hooks *h);
+
+int api_keys_post(struct req *r, struct db *db, struct err *e);
+int api_keys_list(struct req *r, struct db *db, struct err *e);
+int api_keys_get(struct req *r, struct db *db, struct err *e);
+int api_keys_delete(struct req *r, struct db *db, struct err *e);
+
+int api_users_post(struct req *r, struct db *db, struct err *e);
+int api_users_list(struct req *r, struct db *db, struct err *e);
+int api_users_password(struct req *r, struct db *db, struct err *e);
+int api_users_delete(struct req *r, struct db *db, struct err *e);
+int api_whoami(struct req *r, struct db *db, struct err *e);
+
+/*
+ * For these handlers: fn on the commit thread, then auth_changed() and the
+ * answer. REQ_WAIT, or ERR_AWAY.
+ */
+int api_account_write(struct req *r, handler_fn fn, struct err *e);
+
+#endif

@@ -1,0 +1,328 @@
+#include "account/accounts.h"
+#include "account/auth.h"
+#include "api/account.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+static struct account_hooks hooks;
+
+void
+api_account_use(const struct account_hooks *h)
+{
+	hooks = *h;
+}
+
+static int
+too_much(struct err *e)
+{
+	(void)err_set(e, ERR_AWAY, "too much to do; try again");
+	e->retry_after_s = 1;
+	return ERR_AWAY;
+}
+
+/* Committed, or perhaps (ERR_UNCERTAIN): what caches know may be wrong now. */
+static void
+forget(struct req *r)
+{
+	(void)r;
+	auth_changed();
+}
+
+static int
+written(struct req *r, struct err *e)
+{
+	auth_changed();
+	if (r->rc < 0)
+		*e = r->err;
+	return r->rc;
+}
+
+int
+api_account_write(struct req *r, handler_fn fn, struct err *e)
+{
+	r->then = written;
+	r->done = forget; /* for the client that left: then is not called */
+	return hooks.write(r, fn) ? REQ_WAIT : too_much(e);
+}
+
+/* A user with a new password, on its way through three threads. */
+struct change {
+	struct pool_job job;
+	struct req *req;
+	struct str name, password;
+	enum role role;
+	char hash[PASSWORD_HASH_SIZE];
+	handler_fn write;
+};
+
+/* On the password thread. */
+static void
+hash(struct pool_job *job, void *ctx)
+{
+	struct change *c = MAIL_OF(job, struct change, job);
+	struct req *r = c->req;
+
+	(void)ctx;
+	r->rc = password_hash(c->password, c->hash, &r->err);
+	req_wake(r);
+}
+
+/* Back on the http thread. */
+static int
+hashed(struct req *r, struct err *e)
+{
+	struct change *c = r->ctx;
+
+	if (r->rc < 0) {
+		*e = r->err;
+		return r->rc;
+	}
+	return api_account_write(r, c->write, e);
+}
+
+static int
+start(struct req *r, struct change *c, struct err *e)
+{
+	int rc = password_check(c->password, "/password", e);
+
+	if (rc < 0)
+		return rc;
+	c->req = r;
+	c->job.run = hash;
+	r->ctx = c;
+	r->then = hashed;
+	return auth_post(hooks.auth, &c->job) ? REQ_WAIT : too_much(e);
+}
+
+/* Users belong to no tenant: who is limited to some has no business here. */
+static int
+check_whole(const struct req *r, struct err *e)
+{
+	if (r->who.tenants)
+		return err_set(e, ERR_DENIED,
+		    "a key that is limited to tenants can't see users");
+	return OK;
+}
+
+/* The body as an object that has no members but `names`. */
+static int
+body(struct req *r, const char *const *names, struct json **ret, struct err *e)
+{
+	struct json *j = NULL;
+	int rc = json_parse(r->arena, r->body, &j, e);
+
+	if (rc < 0)
+		return rc;
+	if (!json_is(j, JSON_OBJECT))
+		return err_at(e, ERR_INVALID, "", "expected a JSON object");
+	rc = json_known(j, "", names, e);
+	if (rc == OK)
+		*ret = j;
+	return rc;
+}
+
+static int
+text(const struct json *j, const char *name, const char *at, struct str *ret,
+    struct err *e)
+{
+	const struct json *v = json_get(j, name);
+
+	if (!json_is(v, JSON_STRING))
+		return json_wrong(e, at, "must be a string");
+	*ret = v->text;
+	return OK;
+}
+
+static int
+read_role(const struct json *j, enum role *ret, struct err *e)
+{
+	const struct json *v = json_get(j, "role");
+
+	*ret = v ? role_of(v->text) : ROLE_VIEWER;
+	if (*ret == ROLE_NONE)
+		return json_wrong(
+		    e, "/role", "must be admin, operator or viewer");
+	return OK;
+}
+
+/* On the commit thread. */
+static int
+add(struct req *r, struct db *db, struct err *e)
+{
+	struct change *c = r->ctx;
+	int64_t now_us = clock_now_us();
+	struct account u = {.name = c->name,
+	    .role = c->role,
+	    .created_us = now_us,
+	    .changed_us = now_us};
+	int rc = accounts_add(db, c->name, str_of(c->hash), c->role, now_us, e);
+
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	account_json(&u, &r->out);
+	r->status = 201;
+	return OK;
+}
+
+int
+api_users_post(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const names[] = {"name", "password", "role", NULL};
+	struct change *c = arena_alloc(r->arena, sizeof(*c));
+	struct json *j = NULL;
+	int rc = check_whole(r, e);
+
+	(void)db;
+	if (!c)
+		return err_set(e, ERR_NOMEM, "no room for a user");
+	if (rc == OK)
+		rc = body(r, names, &j, e);
+	if (rc == OK)
+		rc = text(j, "name", "/name", &c->name, e);
+	if (rc == OK)
+		rc = account_check_name(c->name, "/name", e);
+	if (rc == OK)
+		rc = text(j, "password", "/password", &c->password, e);
+	if (rc == OK)
+		rc = read_role(j, &c->role, e);
+	if (rc < 0)
+		return rc;
+	c->write = add;
+	return start(r, c, e);
+}
+
+/* On the commit thread. */
+static int
+set(struct req *r, struct db *db, struct err *e)
+{
+	struct change *c = r->ctx;
+	int rc =
+	    accounts_password(db, c->name, str_of(c->hash), clock_now_us(), e);
+
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	r->status = 204;
+	return OK;
+}
+
+int
+api_users_password(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const names[] = {"password", NULL};
+	struct change *c = arena_alloc(r->arena, sizeof(*c));
+	bool own = r->who.kind == WHO_USER &&
+		   str_eq(str_of(r->who.name), r->params[0]);
+	struct json *j = NULL;
+	int rc = check_whole(r, e);
+
+	(void)db;
+	if (!c)
+		return err_set(e, ERR_NOMEM, "no room for a user");
+	if (rc == OK && !own && !(r->who.scopes & SCOPE_ADMIN))
+		rc = err_set(e, ERR_DENIED,
+		    "only an admin sets the password of somebody else");
+	if (rc == OK)
+		rc = body(r, names, &j, e);
+	if (rc == OK)
+		rc = text(j, "password", "/password", &c->password, e);
+	if (rc < 0)
+		return rc;
+	c->name = r->params[0];
+	c->write = set;
+	return start(r, c, e);
+}
+
+/* On the commit thread. */
+static int
+take_away(struct req *r, struct db *db, struct err *e)
+{
+	int rc = accounts_remove(db, r->params[0], e);
+
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	r->status = 204;
+	return OK;
+}
+
+int
+api_users_delete(struct req *r, struct db *db, struct err *e)
+{
+	int rc = check_whole(r, e);
+
+	(void)db;
+	return rc < 0 ? rc : api_account_write(r, take_away, e);
+}
+
+int
+api_users_list(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const names[] = {"limit", "after", NULL};
+	struct str after = STR_EMPTY;
+	struct account *list = NULL;
+	int64_t limit = 0;
+	size_t n = 0, shown;
+	int rc = check_whole(r, e);
+
+	if (rc == OK)
+		rc = req_query_only(r, names, e);
+	if (rc == OK)
+		rc = req_query_int(
+		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &limit, e);
+	if (rc == OK && req_query(r, "after", &after))
+		rc = account_check_name(after, "", e);
+	if (rc == OK)
+		rc = accounts_list(
+		    db, after, (size_t)limit + 1, r->arena, &list, &n, e);
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	buf_addz(&r->out, "{\"data\":[");
+	shown = n > (size_t)limit ? (size_t)limit : n;
+	for (size_t i = 0; i < shown; i++) {
+		if (i)
+			buf_addc(&r->out, ',');
+		account_json(&list[i], &r->out);
+	}
+	buf_addz(&r->out, "],\"next\":");
+	if (n > shown)
+		buf_json(&r->out, list[shown - 1].name);
+	else
+		buf_addz(&r->out, "null");
+	buf_addc(&r->out, '}');
+	return OK;
+}
+
+int
+api_whoami(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const kinds[] = {[WHO_NOBODY] = "nobody",
+	    [WHO_USER] = "user",
+	    [WHO_KEY] = "key",
+	    [WHO_LOCAL] = "local"};
+	const struct principal *who = &r->who;
+	const char *word;
+	size_t at = 0, n = 0;
+
+	(void)db;
+	(void)e;
+	buf_clear(&r->out);
+	buf_fmt(&r->out, "{\"kind\":\"%s\",\"name\":", kinds[who->kind]);
+	buf_json(&r->out, str_of(who->name));
+	buf_addz(&r->out, ",\"scopes\":[");
+	while ((word = scope_next(who->scopes, &at)))
+		buf_fmt(&r->out, "%s\"%s\"", n++ ? "," : "", word);
+	buf_addz(&r->out, "],\"tenants\":");
+	for (size_t i = 0; i < who->n_tenants; i++) {
+		buf_addz(&r->out, i ? ",\"" : "[\"");
+		uuid_add(&r->out, who->tenants[i]);
+		buf_addc(&r->out, '"');
+	}
+	buf_addz(&r->out, who->n_tenants ? "]}" : "null}");
+	return OK;
+}

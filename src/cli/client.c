@@ -1,0 +1,241 @@
+#include "cli/client.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+struct client {
+	CURL *curl;
+	const char *content_type;
+	struct sockaddr_un at;
+};
+
+/* What a transfer's bytes go to. */
+struct sink {
+	CURL *curl;
+	struct buf *answer;
+	bool (*piece)(void *arg, struct str bytes); /* NULL: all to answer */
+	void *arg;
+	bool ended; /* piece() had enough */
+};
+
+static int
+away(const char *path, struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "no server answers at %s", path);
+}
+
+/* A socket file may be left from a server that was killed: knock. */
+static int
+knock(const struct sockaddr_un *at, struct err *e)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int rc =
+	    fd < 0 ? -1 : connect(fd, (const struct sockaddr *)at, sizeof(*at));
+	int error = errno;
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (rc == 0)
+		return OK;
+	if (error == ENOENT || error == ECONNREFUSED)
+		return away(at->sun_path, e);
+	return err_set(e, ERR_IO, "the server's socket %s can't be opened: %s",
+	    at->sun_path, strerror(error));
+}
+
+int
+client_open(const char *dir, struct client **ret, struct err *e)
+{
+	struct client *c = calloc(1, sizeof(*c));
+	int n, rc;
+
+	if (!c)
+		return err_set(e, ERR_NOMEM, "no memory");
+	c->at.sun_family = AF_UNIX;
+	c->content_type = "application/json";
+	n = snprintf(c->at.sun_path, sizeof(c->at.sun_path), "%s/%s", dir,
+	    CLIENT_SOCKET);
+	if (n < 0 || (size_t)n >= sizeof(c->at.sun_path))
+		/* A server could have no socket there either. */
+		rc = away(dir, e);
+	else
+		rc = knock(&c->at, e);
+	if (rc == OK && !(c->curl = curl_easy_init()))
+		rc = err_set(e, ERR_NOMEM, "libcurl can't be started");
+	if (rc < 0) {
+		client_close(c);
+		return rc;
+	}
+	*ret = c;
+	return OK;
+}
+
+void
+client_close(struct client *c)
+{
+	if (!c)
+		return;
+	curl_easy_cleanup(c->curl);
+	free(c);
+}
+
+void
+client_type(struct client *c, const char *content_type)
+{
+	c->content_type = content_type;
+}
+
+static size_t
+take(char *bytes, size_t size, size_t n, void *arg)
+{
+	struct sink *s = arg;
+	struct str got = {bytes, size * n};
+	long status = 0;
+
+	if (s->piece)
+		(void)curl_easy_getinfo(
+		    s->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 200) {
+		s->ended = !s->piece(s->arg, got);
+		return s->ended ? 0 : got.n;
+	}
+	buf_add(s->answer, got);
+	return s->answer->failed ? 0 : got.n;
+}
+
+/* curl's setters fail only for options it was built without. */
+#define SET(curl, option, value)                                               \
+	do {                                                                   \
+		CURLcode set_ = curl_easy_setopt(curl, option, value);         \
+		assert(set_ == CURLE_OK);                                      \
+		(void)set_;                                                    \
+	} while (0)
+
+static int
+prepare(struct client *c, const char *path, struct sink *s, struct err *e)
+{
+	char url[HTTP_PATH_MAX + 32];
+	int n = snprintf(url, sizeof(url), "http://localhost%s", path);
+
+	if (n < 0 || (size_t)n >= sizeof(url))
+		return err_set(e, ERR_LIMIT, "the request's path is too long");
+	curl_easy_reset(c->curl);
+	s->curl = c->curl;
+	SET(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->at.sun_path);
+	SET(c->curl, CURLOPT_URL, url);
+	SET(c->curl, CURLOPT_NOSIGNAL, 1L);
+	SET(c->curl, CURLOPT_NOPROXY, "*");
+	SET(c->curl, CURLOPT_WRITEFUNCTION, take);
+	SET(c->curl, CURLOPT_WRITEDATA, s);
+	return OK;
+}
+
+static int
+perform(struct client *c, struct sink *s, int *ret_status, struct err *e)
+{
+	CURLcode code = curl_easy_perform(c->curl);
+	long status = 0;
+
+	if (s->answer->failed)
+		return err_set(e, ERR_LIMIT, "the server's answer is too long");
+	if (code != CURLE_OK && !s->ended)
+		return err_set(e, ERR_IO, "the server did not answer: %s",
+		    curl_easy_strerror(code));
+	(void)curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+	*ret_status = (int)status;
+	return OK;
+}
+
+/* "Name: value" joined to the list; NULL when there is no memory. */
+static struct curl_slist *
+header(struct curl_slist *list, const char *name, const char *value)
+{
+	char line[512];
+	int n = snprintf(line, sizeof(line), "%s: %s", name, value);
+	struct curl_slist *more = n < 0 || (size_t)n >= sizeof(line)
+				      ? NULL
+				      : curl_slist_append(list, line);
+
+	if (!more)
+		curl_slist_free_all(list);
+	return more;
+}
+
+int
+client_call(struct client *c, const char *method, const char *path,
+    struct str body, struct buf *answer, int *ret_status, struct err *e)
+{
+	struct sink s = {.answer = answer};
+	struct curl_slist *headers =
+	    header(NULL, "Content-Type", body.n ? c->content_type : "");
+	int rc;
+
+	if (!headers)
+		return err_set(e, ERR_NOMEM, "no memory");
+	rc = prepare(c, path, &s, e);
+	if (rc < 0)
+		goto out;
+	SET(c->curl, CURLOPT_CUSTOMREQUEST, method);
+	SET(c->curl, CURLOPT_HTTPHEADER, headers);
+	/* POST and PUT have a body by definition, if an empty one. */
+	if (body.n || method[0] == 'P') {
+		SET(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+		SET(c->curl, CURLOPT_POSTFIELDS, body.n ? body.p : "");
+	}
+	rc = perform(c, &s, ret_status, e);
+out:
+	curl_slist_free_all(headers);
+	return rc;
+}
+
+int
+client_stream(struct client *c, const char *path, const char *last_id,
+    bool (*piece)(void *arg, struct str bytes), void *arg, struct buf *answer,
+    int *ret_status, struct err *e)
+{
+	struct sink s = {.answer = answer, .piece = piece, .arg = arg};
+	struct curl_slist *headers =
+	    header(NULL, "Accept", "text/event-stream");
+	int rc;
+
+	if (headers && last_id)
+		headers = header(headers, "Last-Event-ID", last_id);
+	if (!headers)
+		return err_set(e, ERR_NOMEM, "the stream's headers don't fit");
+	rc = prepare(c, path, &s, e);
+	if (rc < 0)
+		goto out;
+	SET(c->curl, CURLOPT_HTTPHEADER, headers);
+	rc = perform(c, &s, ret_status, e);
+out:
+	curl_slist_free_all(headers);
+	return rc;
+}
+
+int
+client_check(int status, struct str answer, struct arena *a, struct err *e)
+{
+	struct json *j = NULL;
+	const struct json *message;
+	enum err_code code = status == 404       ? ERR_ABSENT
+			     : status == 409     ? ERR_CONFLICT
+			     : status / 100 == 4 ? ERR_INVALID
+						 : ERR_IO;
+
+	if (status / 100 == 2)
+		return OK;
+	if (json_parse(a, answer, &j, e) == OK &&
+	    (message = json_at(j, STR("/error/message"))) &&
+	    json_is(message, JSON_STRING))
+		return err_set(e, code, "%.*s", STR_ARG(message->text));
+	return err_set(e, code, "the server answered %d", status);
+}

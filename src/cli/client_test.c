@@ -1,0 +1,294 @@
+/* The client against the real server, on a unix socket. */
+#include "cli/client.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/test.h"
+#include "http/server.h"
+
+static struct {
+	char dir[64], socket[128];
+	struct server *server;
+	struct client *client;
+	struct buf out;
+	struct err e;
+} w;
+
+static int
+echo(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	(void)e;
+	buf_add(&r->out, req_header(r, "Content-Type"));
+	buf_addc(&r->out, ' ');
+	buf_add(&r->out, r->body);
+	r->status = 201;
+	return OK;
+}
+
+static int
+refuse(struct req *r, struct db *db, struct err *e)
+{
+	(void)r;
+	(void)db;
+	return err_at(e, ERR_CONFLICT, "/name", "it is there already");
+}
+
+static enum stream_next
+pull(struct req *r, struct buf *b)
+{
+	int *left = r->ctx;
+
+	if ((*left)-- == 0)
+		return STREAM_END;
+	buf_addz(b, "piece\n");
+	return STREAM_MORE;
+}
+
+static void
+over(struct req *r)
+{
+	(void)r;
+}
+
+/* As many pieces as are left after Last-Event-ID, of four. */
+static int
+stream(struct req *r, struct db *db, struct err *e)
+{
+	int *left = arena_alloc(r->arena, sizeof(*left));
+	int64_t had = 0;
+
+	(void)db;
+	(void)e;
+	assert_non_null(left);
+	(void)str_int(req_header(r, "Last-Event-ID"), &had);
+	*left = 4 - (int)had;
+	r->ctx = left;
+	req_stream(r, "text/event-stream", pull, over);
+	return OK;
+}
+
+static const struct route ROUTES[] = {
+    {POST, "/echo", SCOPE_OPEN, ON_HTTP, echo,
+	"application/json, application/x-ndjson", ""},
+    {DELETE, "/refuse", SCOPE_OPEN, ON_HTTP, refuse, "", ""},
+    {GET, "/stream", SCOPE_OPEN, ON_HTTP, stream, "", ""},
+    {GET, "/refuse", SCOPE_OPEN, ON_HTTP, refuse, "", ""},
+};
+
+static void
+answered(void *arg, const struct req *r, int status, int64_t took_us)
+{
+	(void)arg;
+	(void)r;
+	(void)status;
+	(void)took_us;
+}
+
+static bool
+stopping(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* No route here wants these. */
+static int
+who(void *arg, struct req *r, struct err *e)
+{
+	(void)arg;
+	(void)r;
+	return err_set(e, ERR_UNKNOWN, "nobody is known here");
+}
+
+static bool
+refuse_work(void *arg, struct req *r)
+{
+	(void)arg;
+	(void)r;
+	return false;
+}
+
+static int
+begin(void **state)
+{
+	struct server_opts o = {
+	    .unix_path = w.socket,
+	    .threads = 1,
+	    .body_max = MIB,
+	    .idle_timeout_s = 30,
+	    .request_timeout_s = 30,
+	    .connections_max = 16,
+	    .routes = ROUTES,
+	    .n_routes = COUNT_OF(ROUTES),
+	    .hooks = {.who = who,
+		.read = refuse_work,
+		.write = refuse_work,
+		.answered = answered,
+		.stopping = stopping},
+	};
+
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	(void)snprintf(w.dir, sizeof(w.dir), "/tmp/client_test.XXXXXX");
+	assert_non_null(mkdtemp(w.dir));
+	(void)snprintf(
+	    w.socket, sizeof(w.socket), "%s/%s", w.dir, CLIENT_SOCKET);
+	w.out = BUF(KIB);
+	assert_int_equal(server_start(&o, &w.server, &w.e), OK);
+	assert_int_equal(client_open(w.dir, &w.client, &w.e), OK);
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	client_close(w.client);
+	assert_true(server_drain(w.server, 5000));
+	server_stop(w.server);
+	buf_done(&w.out);
+	(void)unlink(w.socket);
+	(void)rmdir(w.dir);
+	return 0;
+}
+
+static void
+test_call(void **state)
+{
+	int status = 0;
+
+	(void)state;
+	assert_int_equal(client_call(w.client, "POST", "/echo", STR("[1]"),
+			     &w.out, &status, &w.e),
+	    OK);
+	assert_int_equal(status, 201);
+	assert_str(buf_str(&w.out), "application/json [1]");
+	buf_clear(&w.out);
+	client_type(w.client, "application/x-ndjson");
+	assert_int_equal(client_call(w.client, "POST", "/echo", STR("{}\n{}"),
+			     &w.out, &status, &w.e),
+	    OK);
+	assert_str(buf_str(&w.out), "application/x-ndjson {}\n{}");
+}
+
+static void
+test_errors(void **state)
+{
+	struct arena *a = arena_new(64 * KIB);
+	int status = 0;
+
+	(void)state;
+	assert_non_null(a);
+	assert_int_equal(client_call(w.client, "DELETE", "/refuse", STR_EMPTY,
+			     &w.out, &status, &w.e),
+	    OK);
+	assert_int_equal(status, 409);
+	assert_int_equal(
+	    client_check(status, buf_str(&w.out), a, &w.e), ERR_CONFLICT);
+	assert_string_equal(w.e.text, "it is there already");
+	assert_int_equal(client_check(204, STR_EMPTY, a, &w.e), OK);
+	assert_int_equal(client_check(500, STR("<html>"), a, &w.e), ERR_IO);
+	assert_string_equal(w.e.text, "the server answered 500");
+
+	/* An answer beyond its buffer is refused, not cut. */
+	buf_done(&w.out);
+	w.out = BUF(10);
+	assert_int_equal(client_call(w.client, "GET", "/refuse", STR_EMPTY,
+			     &w.out, &status, &w.e),
+	    ERR_LIMIT);
+	arena_free(a);
+}
+
+struct got {
+	struct buf b;
+	size_t most;
+};
+
+static bool
+piece(void *arg, struct str bytes)
+{
+	struct got *g = arg;
+
+	buf_add(&g->b, bytes);
+	return g->b.n < g->most;
+}
+
+static void
+test_stream(void **state)
+{
+	struct got g = {.b = BUF(KIB), .most = KIB};
+	int status = 0;
+
+	(void)state;
+	assert_int_equal(client_stream(w.client, "/stream", NULL, piece, &g,
+			     &w.out, &status, &w.e),
+	    OK);
+	assert_int_equal(status, 200);
+	assert_str(buf_str(&g.b), "piece\npiece\npiece\npiece\n");
+	buf_clear(&g.b);
+	assert_int_equal(client_stream(w.client, "/stream", "3", piece, &g,
+			     &w.out, &status, &w.e),
+	    OK);
+	assert_str(buf_str(&g.b), "piece\n");
+
+	/* The taker has had enough. */
+	buf_clear(&g.b);
+	g.most = 1;
+	assert_int_equal(client_stream(w.client, "/stream", NULL, piece, &g,
+			     &w.out, &status, &w.e),
+	    OK);
+	assert_true(g.b.n > 0);
+
+	/* No stream, but an error: its body is the answer. */
+	buf_clear(&g.b);
+	assert_int_equal(client_stream(w.client, "/refuse", NULL, piece, &g,
+			     &w.out, &status, &w.e),
+	    OK);
+	assert_int_equal(status, 409);
+	assert_int_equal(g.b.n, 0);
+	assert_non_null(memmem(w.out.p, w.out.n, "already", 7));
+	buf_done(&g.b);
+}
+
+/* No socket, and one whose server was killed. */
+static void
+test_absent(void **state)
+{
+	char dir[] = "/tmp/client_test.XXXXXX";
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct client *c;
+	struct err e;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(client_open(dir, &c, &e), ERR_ABSENT);
+	(void)snprintf(
+	    at.sun_path, sizeof(at.sun_path), "%s/%s", dir, CLIENT_SOCKET);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	(void)close(fd);
+	assert_int_equal(client_open(dir, &c, &e), ERR_ABSENT);
+	(void)unlink(at.sun_path);
+	(void)rmdir(dir);
+}
+
+#define WITH_SERVER(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    WITH_SERVER(test_call),
+	    WITH_SERVER(test_errors),
+	    WITH_SERVER(test_stream),
+	    cmocka_unit_test(test_absent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,297 @@
+#include "account/keys.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/listing.h"
+#include "cli/verbs.h"
+#include "store/store.h"
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no memory");
+}
+
+static int
+read_scopes(struct str list, struct key *k, struct err *e)
+{
+	while (list.n > 0) {
+		struct str word = str_trim(str_cut(&list, ','));
+		unsigned bit = scope_of(word);
+
+		if (!bit)
+			return err_set(e, ERR_INVALID,
+			    "--scopes: %.*s is none of publish, read, manage, admin, submit, query",
+			    STR_ARG(word));
+		k->scopes |= bit;
+	}
+	return OK;
+}
+
+static int
+read_tenants(struct str list, struct arena *a, struct key *k, struct err *e)
+{
+	struct uuid *ids = arena_array(a, KEY_TENANTS_MAX, sizeof(*ids));
+
+	if (!ids)
+		return no_room(e);
+	while (list.n > 0) {
+		struct str id = str_trim(str_cut(&list, ','));
+
+		if (k->n_tenants == KEY_TENANTS_MAX)
+			return err_set(e, ERR_LIMIT,
+			    "--tenants takes at most %d", KEY_TENANTS_MAX);
+		if (!uuid_parse(id, &ids[k->n_tenants++]))
+			return err_set(e, ERR_INVALID,
+			    "--tenants: %.*s is no UUID", STR_ARG(id));
+	}
+	k->tenants = ids;
+	return OK;
+}
+
+/* A span from now, 90d, or a time. */
+static int
+read_expiry(struct cli *c, struct str text, int64_t now_us, int64_t *ret_us,
+    struct err *e)
+{
+	static const struct conf_key span = {
+	    .name = "--expires",
+	    .type = CONF_DURATION,
+	    .least = 1000,
+	    .most = INT64_C(3650) * 86400 * 1000,
+	    .of = "d",
+	};
+	int64_t ms = 0;
+	int rc;
+
+	if (time_parse(text, ret_us, NULL))
+		return OK;
+	rc = conf_value_read(&span, text, c->arena, &ms, e);
+	if (rc == OK)
+		*ret_us = now_us + ms * US_PER_MS;
+	return rc;
+}
+
+/* The key that the options ask for. */
+static int
+read_key(struct cli *c, int64_t now_us, struct key *k, struct err *e)
+{
+	const char *name = args_text(&c->args, "name");
+	const char *scopes = args_text(&c->args, "scopes");
+	const char *tenants = args_text(&c->args, "tenants");
+	const char *expires = args_text(&c->args, "expires");
+	int rc;
+
+	if (!name && c->args.n_operands > 0)
+		name = c->args.operands[0];
+	k->name = str_of(name);
+	k->created_by = STR("local");
+	k->rate_per_second = args_int(&c->args, "rate", 0);
+	rc = read_scopes(scopes ? str_of(scopes) : STR("publish"), k, e);
+	if (rc == OK && tenants)
+		rc = read_tenants(str_of(tenants), c->arena, k, e);
+	if (rc == OK && expires)
+		rc = read_expiry(c, str_of(expires), now_us, &k->expires_us, e);
+	return rc < 0 ? rc : key_check(k, now_us, e);
+}
+
+/* The request that asks the server for the key. */
+static void
+ask_json(const struct key *k, struct buf *b)
+{
+	const char *word;
+	size_t at = 0, n = 0;
+
+	buf_addz(b, "{\"name\":");
+	buf_json(b, k->name);
+	buf_addz(b, ",\"scopes\":[");
+	while ((word = scope_next(k->scopes, &at)))
+		buf_fmt(b, "%s\"%s\"", n++ ? "," : "", word);
+	buf_addc(b, ']');
+	for (size_t i = 0; i < k->n_tenants; i++) {
+		buf_addz(b, i ? ",\"" : ",\"tenants\":[\"");
+		uuid_add(b, k->tenants[i]);
+		buf_addz(b, i + 1 < k->n_tenants ? "\"" : "\"]");
+	}
+	if (k->rate_per_second)
+		buf_fmt(b, ",\"ratePerSecond\":%lld",
+		    (long long)k->rate_per_second);
+	if (k->expires_us) {
+		buf_addz(b, ",\"expiresAt\":\"");
+		time_add(b, k->expires_us);
+		buf_addc(b, '"');
+	}
+	buf_addc(b, '}');
+}
+
+static int
+create(struct cli *c, struct reach *x, struct key *k, int64_t now_us,
+    struct str *ret_answer, struct err *e)
+{
+	struct buf b = BUF(KIB * 16);
+	struct token token;
+	int rc;
+
+	if (x->client) {
+		ask_json(k, &b);
+		rc = b.failed ? no_room(e)
+			      : reach_ask(x, c, "POST", "/v1/keys", buf_str(&b),
+				    ret_answer, e);
+	} else {
+		rc = keys_create(x->db, k, now_us, c->arena, &token, e);
+		if (rc == OK) {
+			key_json(k, &token, &b);
+			*ret_answer = arena_dup(c->arena, buf_str(&b));
+			if (b.failed || !ret_answer->p)
+				rc = no_room(e);
+		}
+	}
+	buf_done(&b);
+	return rc;
+}
+
+int
+verb_key_create(struct cli *c)
+{
+	int64_t now_us = clock_now_us();
+	struct reach x = {.lock = -1};
+	struct key k = {0};
+	struct str answer = STR_EMPTY;
+	struct json *j = NULL;
+	struct err e;
+	int rc = read_key(c, now_us, &k, &e);
+
+	if (rc == OK)
+		rc = reach_open(c, &x, &e);
+	if (rc == OK)
+		rc = create(c, &x, &k, now_us, &answer, &e);
+	if (rc == OK)
+		rc = json_parse(c->arena, answer, &j, &e);
+	reach_close(&x);
+	if (rc < 0)
+		return cli_fail(c, &e);
+	if (args_flag(&c->args, "json")) {
+		(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
+		return EXIT_OK;
+	}
+	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(j, "key")));
+	(void)fprintf(c->err,
+	    "key %.*s has the id %.*s; the key itself is shown this once\n",
+	    STR_ARG(k.name), STR_ARG(listing_text(j, "id")));
+	return EXIT_OK;
+}
+
+static int
+all(struct db *db, struct arena *a, struct buf *b, struct err *e)
+{
+	struct key *list = NULL;
+	size_t n = 0;
+	int rc = keys_list(db, 0, PAGE_SCAN, a, &list, &n, e);
+
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		if (i)
+			buf_addc(b, ',');
+		key_json(&list[i], NULL, b);
+	}
+	return rc;
+}
+
+/* The words of an array with commas between. */
+static struct str
+joined(struct arena *a, const struct json *list)
+{
+	struct str text = STR_EMPTY;
+
+	if (!json_is(list, JSON_ARRAY))
+		return text;
+	for (const struct json *s = list->child; s && text.p; s = s->next)
+		text = arena_fmt(a, "%.*s%s%.*s", STR_ARG(text),
+		    text.n ? "," : "", STR_ARG(s->text));
+	return text;
+}
+
+static struct str
+or_dash(struct str s)
+{
+	return s.n ? s : STR("-");
+}
+
+static struct str
+state(const struct json *k)
+{
+	int64_t end_us = 0;
+
+	if (listing_text(k, "revokedAt").n)
+		return STR("revoked");
+	if (time_parse(listing_text(k, "expiresAt"), &end_us, NULL) &&
+	    end_us <= clock_now_us())
+		return STR("expired");
+	return STR("good");
+}
+
+static bool
+row(struct table *t, struct arena *a, const struct json *k)
+{
+	const struct json *rate = json_get(k, "ratePerSecond");
+
+	return table_add(t, listing_text(k, "id")) &&
+	       table_add(t, listing_text(k, "name")) &&
+	       table_add(t, listing_text(k, "prefix")) &&
+	       table_add(t, joined(a, json_get(k, "scopes"))) &&
+	       table_add(t, or_dash(joined(a, json_get(k, "tenants")))) &&
+	       table_add(
+		   t, json_is(rate, JSON_NUMBER) ? rate->raw : STR("-")) &&
+	       table_add(t, listing_text(k, "createdAt")) &&
+	       table_add(t, or_dash(listing_text(k, "lastUsedAt"))) &&
+	       table_add(t, or_dash(listing_text(k, "expiresAt"))) &&
+	       table_add(t, state(k));
+}
+
+int
+verb_key_list(struct cli *c)
+{
+	static const char *const heads[] = {"ID", "NAME", "KEY", "SCOPES",
+	    "TENANTS", "RATE", "CREATED", "LAST USED", "EXPIRES", "STATE"};
+	static const struct listing keys = {
+	    .path = "/v1/keys",
+	    .all = all,
+	    .heads = heads,
+	    .columns = COUNT_OF(heads),
+	    .row = row,
+	};
+
+	return listing_show(c, &keys);
+}
+
+int
+verb_key_revoke(struct cli *c)
+{
+	struct str id_text = str_of(c->args.operands[0]), answer, path;
+	struct reach x = {.lock = -1};
+	struct uuid id;
+	struct err e;
+	int rc = OK;
+
+	if (!uuid_parse(id_text, &id))
+		rc = err_set(&e, ERR_INVALID,
+		    "%.64s is no key's id; `hikyaku key list` shows them",
+		    c->args.operands[0]);
+	path = arena_fmt(c->arena, "/v1/keys/%.*s", STR_ARG(id_text));
+	if (rc == OK && !path.p)
+		rc = no_room(&e);
+	if (rc == OK)
+		rc = reach_open(c, &x, &e);
+	if (rc == OK)
+		rc = x.client
+			 ? reach_ask(&x, c, "DELETE", arena_z(c->arena, path),
+			       STR_EMPTY, &answer, &e)
+			 : keys_revoke(x.db, id, clock_now_us(), &e);
+	reach_close(&x);
+	if (rc < 0)
+		return cli_fail(c, &e);
+	(void)fprintf(c->err, "key %.*s is revoked\n", STR_ARG(id_text));
+	return EXIT_OK;
+}
