@@ -5,6 +5,7 @@
 #include "account/auth.h"
 #include "account/keys.h"
 #include "account/limiter.h"
+#include "api/account.h"
 #include "api/api.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -188,6 +189,14 @@ post_read(void *arg, struct pool_job *job)
 	return pool_post(s->read, job);
 }
 
+static bool
+write_request(struct req *r, handler_fn fn)
+{
+	struct err e;
+
+	return api_write(r, fn, &e) == REQ_WAIT;
+}
+
 static int
 start_access(struct serve *s, struct err *e)
 {
@@ -207,7 +216,11 @@ start_access(struct serve *s, struct err *e)
 	s->limiter = limiter_new();
 	if (rc == OK && !s->limiter)
 		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
-	return rc == OK ? auth_new(&auth, &s->auth, e) : rc;
+	if (rc == OK)
+		rc = auth_new(&auth, &s->auth, e);
+	api_account_use(
+	    &(struct account_hooks){.auth = s->auth, .write = write_request});
+	return rc;
 }
 
 static int
