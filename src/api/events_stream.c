@@ -28,6 +28,7 @@
 #define TROUBLE_MS       1000 /* before reading again after a failure */
 #define BUSY_MS          100  /* when all read threads are taken */
 #define STREAM_ARENA_MAX (64 * KIB)
+#define PIECE_BYTES      (HTTP_STREAM_MAX / 4)
 
 struct stream {
 	_Atomic int owners;
@@ -40,6 +41,7 @@ struct stream {
 	struct pool_job job;
 	struct tail_waiter waiter;
 	struct buf ready;
+	size_t sent;     /* of it */
 	int64_t beat_ms; /* when silence must be broken */
 	bool failed;     /* the last read did */
 };
@@ -153,6 +155,21 @@ fetch(struct stream *s, int64_t now)
 	return sleep_until(s, now + BUSY_MS, INT64_MAX);
 }
 
+static void
+send_some(struct stream *s, struct buf *b)
+{
+	struct str rest = str_from(buf_str(&s->ready), s->sent);
+
+	if (rest.n > PIECE_BYTES)
+		rest.n = PIECE_BYTES;
+	buf_add(b, rest);
+	s->sent += rest.n;
+	if (s->sent < s->ready.n)
+		return;
+	buf_clear(&s->ready);
+	s->sent = 0;
+}
+
 static enum stream_next
 pull(struct req *r, struct buf *b)
 {
@@ -164,8 +181,10 @@ pull(struct req *r, struct buf *b)
 	if (atomic_load(&s->api->stopping) || s->ready.failed)
 		return STREAM_END;
 	if (s->ready.n > 0 || now >= s->beat_ms) {
-		buf_add(b, s->ready.n > 0 ? buf_str(&s->ready) : STR(":\n\n"));
-		buf_clear(&s->ready);
+		if (s->ready.n > 0)
+			send_some(s, b);
+		else
+			buf_addz(b, ":\n\n");
 		s->beat_ms = now + HEARTBEAT_MS;
 		return STREAM_MORE;
 	}
