@@ -24,16 +24,17 @@
  */
 
 struct item {
-	struct entry *entry; /* NULL: refused, see err */
-	struct err err;
+	size_t at;       /* of its entry, when there is no err */
+	struct err *err; /* why it was refused */
 };
 
 struct publish {
-	struct append_job job;
+	struct append_job job; /* its entries: those that were not refused */
 	struct req *r;
 	bool many;
-	size_t n;
+	size_t n, room;
 	struct item *items;
+	struct arena *scratch;
 	struct str idempotency; /* the header; empty when there is none */
 };
 
@@ -78,10 +79,10 @@ warn(const struct req *r, const struct event *ev)
 	log_end(&l);
 }
 
-/* Fills items[i] from an event's bytes, or says what is wrong with them. */
+/* An event as an entry, or what is wrong with it. `a` ends before the entry. */
 static int
-read_item(struct publish *p, size_t i, struct str bytes, struct json *node,
-    struct err *e)
+read_event(struct publish *p, struct arena *a, struct str bytes,
+    struct json *node, struct entry *ret, struct err *e)
 {
 	struct req *r = p->r;
 	const struct api *api = r->app;
@@ -93,15 +94,14 @@ read_item(struct publish *p, size_t i, struct str bytes, struct json *node,
 	    .body_max = (size_t)api->conf->webhook_max_payload_size,
 	};
 	struct event ev;
-	struct entry *en = &p->job.entries[p->job.n];
 	int rc;
 
 	if (p->idempotency.n > 0) {
-		id = derived_id(r, p->idempotency, i);
+		id = derived_id(r, p->idempotency, p->n);
 		o.event_id = &id;
 	}
-	rc = node ? envelope_read(r->arena, node, &o, &ev, e)
-		  : envelope_parse(r->arena, bytes, &o, &ev, e);
+	rc = node ? envelope_read(a, node, &o, &ev, e)
+		  : envelope_parse(a, bytes, &o, &ev, e);
 	if (rc < 0)
 		return rc;
 	if (!api_tenant_ok(&r->who, ev.tenant))
@@ -110,7 +110,7 @@ read_item(struct publish *p, size_t i, struct str bytes, struct json *node,
 	/* Types of the users' own are no reason for a line each. */
 	if (ev.warning.n > 0 && catalog_find(ev.type))
 		warn(r, &ev);
-	*en = (struct entry){
+	*ret = (struct entry){
 	    .tenant = ev.tenant,
 	    .event_id = ev.event_id,
 	    .correlation = ev.correlation,
@@ -120,67 +120,111 @@ read_item(struct publish *p, size_t i, struct str bytes, struct json *node,
 	    .has_rv = ev.has_rv,
 	    .rv_us = ev.rv_us,
 	};
-	digest_short(bytes, en->hash);
-	p->items[i].entry = en;
-	p->job.n++;
+	digest_short(bytes, ret->hash);
 	return OK;
 }
 
-static void
-take_item(struct publish *p, size_t i, struct str bytes, struct json *node)
+/* What lies in the request's body lives long enough; the rest is copied. */
+static bool
+keep(const struct req *r, struct str *s)
 {
-	if (read_item(p, i, bytes, node, &p->items[i].err) < 0)
-		metric_add(M_EVENTS_REJECTED, 1);
+	if (s->p >= r->body.p && s->p < r->body.p + r->body.n)
+		return true;
+	*s = arena_dup(r->arena, *s);
+	return s->p != NULL;
 }
 
+/* Room for one item more. Each array is twice the last: few are left behind. */
 static int
-room_for(struct publish *p, size_t n, struct err *e)
+grow(struct publish *p, struct err *e)
 {
-	if (n == 0)
-		return err_set(e, ERR_INVALID, "there is no event in the body");
-	if (n > EVENT_BATCH_MAX)
+	struct arena *a = p->r->arena;
+	size_t room = p->room ? 2 * p->room : 1;
+	struct item *items;
+	struct entry *entries;
+
+	if (p->n >= EVENT_BATCH_MAX)
 		return err_set(e, ERR_LIMIT,
-		    "%zu events in one request, at "
-		    "most %d are taken",
-		    n, EVENT_BATCH_MAX);
-	p->n = n;
-	p->items = arena_array(p->r->arena, n, sizeof(*p->items));
-	p->job.entries = arena_array(p->r->arena, n, sizeof(*p->job.entries));
-	if (!p->items || !p->job.entries)
+		    "at most %d events are taken in one request",
+		    EVENT_BATCH_MAX);
+	if (p->n < p->room)
+		return OK;
+	items = arena_array(a, room, sizeof(*items));
+	entries = arena_array(a, room, sizeof(*entries));
+	if (!items || !entries)
 		return err_set(e, ERR_LIMIT, "the events need too much memory");
+	if (p->n > 0) {
+		memcpy(items, p->items, p->n * sizeof(*items));
+		memcpy(entries, p->job.entries, p->job.n * sizeof(*entries));
+	}
+	p->items = items;
+	p->job.entries = entries;
+	p->room = room;
+	return OK;
+}
+
+/* One of many: what is wrong with it is kept for its place in the answer. */
+static int
+take(struct publish *p, struct str bytes, struct json *node, struct err *e)
+{
+	struct req *r = p->r;
+	struct err wrong = {0};
+	struct entry *en;
+	int rc = grow(p, e);
+
+	if (rc < 0)
+		return rc;
+	en = &p->job.entries[p->job.n];
+	rc = read_event(p, p->scratch, bytes, node, en, &wrong);
+	if (rc == OK) {
+		p->items[p->n++].at = p->job.n++;
+		if (keep(r, &en->type) && keep(r, &en->key) &&
+		    keep(r, &en->body))
+			return OK;
+		return err_set(e, ERR_LIMIT, "the events need too much memory");
+	}
+	metric_add(M_EVENTS_REJECTED, 1);
+	p->items[p->n].err = arena_alloc(r->arena, sizeof(wrong));
+	if (!p->items[p->n].err)
+		return err_set(e, ERR_LIMIT, "the events need too much memory");
+	*p->items[p->n++].err = wrong;
 	return OK;
 }
 
 static int
-read_array(struct publish *p, struct err *e)
+take_element(void *ctx, struct json *element, struct err *e)
 {
-	struct json *array;
-	size_t i = 0;
-	int rc = json_parse(p->r->arena, p->r->body, &array, e);
-
-	if (rc < 0)
-		return rc;
-	rc = room_for(p, array->n, e);
-	if (rc < 0)
-		return rc;
-	for (struct json *v = array->child; v; v = v->next)
-		take_item(p, i++, v->raw, v);
-	return OK;
+	return take(ctx, element->raw, element, e);
 }
 
 static int
 read_lines(struct publish *p, struct err *e)
 {
 	struct str rest = p->r->body, line;
-	size_t n = 0, i = 0;
+	int rc = OK;
+
+	while (rc == OK && json_line(&rest, &line)) {
+		rc = take(p, line, NULL, e);
+		arena_reset(p->scratch);
+	}
+	return rc;
+}
+
+static int
+read_many(struct publish *p, bool lines, struct err *e)
+{
 	int rc;
 
-	while (json_line(&rest, &line))
-		n++;
-	rc = room_for(p, n, e);
-	rest = p->r->body;
-	while (rc == OK && json_line(&rest, &line))
-		take_item(p, i++, line, NULL);
+	p->many = true;
+	p->scratch = arena_new(HTTP_ARENA_MAX);
+	if (!p->scratch)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	rc = lines ? read_lines(p, e)
+		   : json_each(p->r->arena, p->scratch, p->r->body,
+			 take_element, p, e);
+	arena_free(p->scratch);
+	if (rc == OK && p->n == 0)
+		rc = err_set(e, ERR_INVALID, "there is no event in the body");
 	return rc;
 }
 
@@ -189,28 +233,37 @@ read_body(struct publish *p, struct err *e)
 {
 	struct str body = str_trim(p->r->body);
 	struct str type = req_header(p->r, "Content-Type");
+	bool lines = str_starts(type, STR("application/x-ndjson"));
 	int rc;
 
-	p->many = true;
-	if (str_starts(type, STR("application/x-ndjson")))
-		return read_lines(p, e);
-	if (body.n > 0 && body.p[0] == '[')
-		return read_array(p, e);
-	p->many = false;
-	rc = room_for(p, 1, e);
+	if (lines || str_starts(body, STR("[")))
+		return read_many(p, lines, e);
+	rc = grow(p, e);
 	if (rc == OK)
-		rc = read_item(p, 0, body, NULL, e);
+		rc = read_event(
+		    p, p->r->arena, body, NULL, &p->job.entries[0], e);
 	if (rc < 0)
 		metric_add(M_EVENTS_REJECTED, 1);
+	else
+		p->n = p->job.n = 1;
 	return rc;
 }
 
 static void
-add_known(struct buf *b, const struct entry *en)
+add_id(struct buf *b, const struct entry *en)
 {
-	buf_addz(b, "{\"eventId\":\"");
+	buf_addz(b, "\"eventId\":\"");
 	uuid_add(b, en->event_id);
 	buf_addz(b, "\",");
+}
+
+static void
+add_seq(struct buf *b, const struct entry *en)
+{
+	buf_addz(b, "\"seq\":");
+	buf_int(b, en->seq);
+	buf_addz(b, en->state == ENTRY_NEW ? ",\"duplicate\":false}"
+					   : ",\"duplicate\":true}");
 }
 
 static int
@@ -222,27 +275,29 @@ differs(const struct entry *en, struct err *e)
 }
 
 static void
-add_result(struct buf *b, struct item *it)
+add_result(struct buf *b, const struct publish *p, const struct item *it)
 {
-	const struct entry *en = it->entry;
+	const struct entry *en = it->err ? NULL : &p->job.entries[it->at];
+	const struct err *wrong = it->err;
+	struct err other;
 
-	if (en && en->state == ENTRY_DIFFERS)
-		(void)differs(en, &it->err);
-	if (it->err.code != OK) {
-		buf_fmt(b, "{\"status\":%d,", http_error_status(&it->err));
-		if (en) {
-			buf_addz(b, "\"eventId\":\"");
-			uuid_add(b, en->event_id);
-			buf_addz(b, "\",");
-		}
-		buf_addz(b, "\"error\":");
-		http_error_json(b, &it->err);
+	if (en && en->state == ENTRY_DIFFERS) {
+		(void)differs(en, &other);
+		wrong = &other;
+	}
+	buf_addc(b, '{');
+	if (en)
+		add_id(b, en);
+	if (wrong) {
+		buf_addz(b, "\"status\":");
+		buf_int(b, http_error_status(wrong));
+		buf_addz(b, ",\"error\":");
+		http_error_json(b, wrong);
 		buf_addc(b, '}');
 		return;
 	}
-	add_known(b, en);
-	buf_fmt(b, "\"status\":202,\"seq\":%lld,\"duplicate\":%s}",
-	    (long long)en->seq, en->state == ENTRY_NEW ? "false" : "true");
+	buf_addz(b, "\"status\":202,");
+	add_seq(b, en);
 }
 
 /* On the http thread again, when all is durable or has failed. */
@@ -261,7 +316,7 @@ published(struct req *r, struct err *e)
 		for (size_t i = 0; i < p->n; i++) {
 			if (i > 0)
 				buf_addc(&r->out, ',');
-			add_result(&r->out, &p->items[i]);
+			add_result(&r->out, p, &p->items[i]);
 		}
 		buf_addz(&r->out, "]}");
 		return OK;
@@ -269,9 +324,9 @@ published(struct req *r, struct err *e)
 	if (en->state == ENTRY_DIFFERS)
 		return differs(en, e);
 	r->status = 202;
-	add_known(&r->out, en);
-	buf_fmt(&r->out, "\"seq\":%lld,\"duplicate\":%s}", (long long)en->seq,
-	    en->state == ENTRY_NEW ? "false" : "true");
+	buf_addc(&r->out, '{');
+	add_id(&r->out, en);
+	add_seq(&r->out, en);
 	return OK;
 }
 

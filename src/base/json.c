@@ -14,6 +14,9 @@
 
 struct parser {
 	struct arena *arena;
+	struct arena *scratch; /* json_each: what an element is made of */
+	int (*each)(void *ctx, struct json *element, struct err *e);
+	void *ctx;
 	struct str text;
 	yajl_handle yajl;
 	size_t at;  /* end of the last token that became something */
@@ -58,13 +61,19 @@ refuse(struct parser *p, size_t at, const char *what)
 }
 
 static void *
-grab(struct parser *p, size_t n)
+grab_from(struct parser *p, struct arena *a, size_t n)
 {
-	void *ret = arena_alloc(p->arena, n);
+	void *ret = arena_alloc(a, n);
 
 	if (!ret)
 		longjmp(p->nomem, 1);
 	return ret;
+}
+
+static void *
+grab(struct parser *p, size_t n)
+{
+	return grab_from(p, p->each && p->depth > 0 ? p->scratch : p->arena, n);
 }
 
 /* yajl's memory: the size stands in front, since realloc must know it. */
@@ -80,7 +89,7 @@ yajl_take(void *ctx, size_t n)
 
 	if (n > SIZE_MAX - sizeof(*b))
 		longjmp(((struct parser *)ctx)->nomem, 1);
-	b = grab(ctx, sizeof(*b) + n);
+	b = grab_from(ctx, ((struct parser *)ctx)->arena, sizeof(*b) + n);
 	b->n = n;
 	return b + 1;
 }
@@ -292,16 +301,34 @@ check_many(struct parser *p, const struct json *obj)
 	return 1;
 }
 
+/* A value is whole. As an element of json_each() it goes to the caller now,
+ * and what it was made of is used again for the next. */
+static int
+whole(struct parser *p)
+{
+	struct json *array = p->open[0], *element;
+
+	if (!p->each || p->depth != 1)
+		return 1;
+	element = array->child;
+	array->child = NULL;
+	p->tail[1] = &array->child;
+	p->nodes = 1;
+	p->rc = p->each(p->ctx, element, p->e);
+	arena_reset(p->scratch);
+	return p->rc == OK;
+}
+
 static int
 on_null(void *ctx)
 {
-	return add(ctx, JSON_NULL) != NULL;
+	return add(ctx, JSON_NULL) && whole(ctx);
 }
 
 static int
 on_bool(void *ctx, int v)
 {
-	return add(ctx, v ? JSON_TRUE : JSON_FALSE) != NULL;
+	return add(ctx, v ? JSON_TRUE : JSON_FALSE) && whole(ctx);
 }
 
 static int
@@ -309,7 +336,7 @@ on_number(void *ctx, const char *s, size_t n)
 {
 	(void)s;
 	(void)n;
-	return add(ctx, JSON_NUMBER) != NULL;
+	return add(ctx, JSON_NUMBER) && whole(ctx);
 }
 
 static int
@@ -318,7 +345,9 @@ on_string(void *ctx, const unsigned char *s, size_t n)
 	struct json *j = add(ctx, JSON_STRING);
 
 	return j &&
-	       decoded(ctx, j->raw, (struct str){(const char *)s, n}, &j->text);
+	       decoded(
+		   ctx, j->raw, (struct str){(const char *)s, n}, &j->text) &&
+	       whole(ctx);
 }
 
 static int
@@ -368,9 +397,10 @@ on_end(void *ctx)
 	if (!token(p, &last))
 		return 0;
 	j->raw.n = (size_t)(last.p + last.n - j->raw.p);
-	if (j->type == JSON_ARRAY)
-		return 1;
-	return j->n <= FEW_KEYS ? check_few(p, j) : check_many(p, j);
+	if (j->type == JSON_OBJECT &&
+	    !(j->n <= FEW_KEYS ? check_few(p, j) : check_many(p, j)))
+		return 0;
+	return whole(p);
 }
 
 static const yajl_callbacks CALLBACKS = {
@@ -503,4 +533,25 @@ json_parse(struct arena *a, struct str text, struct json **ret, struct err *e)
 	assert(p.root && p.depth == 0);
 	*ret = p.root;
 	return OK;
+}
+
+int
+json_each(struct arena *a, struct arena *scratch, struct str text,
+    int (*each)(void *ctx, struct json *element, struct err *e), void *ctx,
+    struct err *e)
+{
+	struct parser p = {.arena = a,
+	    .scratch = scratch,
+	    .each = each,
+	    .ctx = ctx,
+	    .text = text,
+	    .key = STR_EMPTY,
+	    .e = e};
+
+	p.tail[0] = &p.root;
+	if (!str_starts(str_trim(text), STR("[")))
+		return err_set(e, ERR_INVALID, "an array was expected");
+	if (check_bytes(&p))
+		run(&p);
+	return p.rc;
 }

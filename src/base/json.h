@@ -59,6 +59,16 @@ struct json {
 int json_parse(struct arena *a, struct str text, struct json **ret,
     struct err *e) MUST_CHECK;
 
+/*
+ * The elements of an array, one by one, as soon as each is read, so that a long
+ * array costs no more memory than its largest element: `scratch` is reset
+ * after each. What `each` returns < 0 ends it. When the text is wrong further
+ * down, some elements have been handed over before that is known.
+ */
+int json_each(struct arena *a, struct arena *scratch, struct str text,
+    int (*each)(void *ctx, struct json *element, struct err *e), void *ctx,
+    struct err *e) MUST_CHECK;
+
 /* NULL when j is NULL, is no object, or has no such member. */
 struct json *json_get(const struct json *j, const char *name);
 /* The member or, by its index, the element; NULL when absent. */
