@@ -1,7 +1,9 @@
 # Hikyaku. `make help` lists the targets; CONTRIBUTING.md says how they are used.
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 .DELETE_ON_ERROR:
+# What a pattern rule made on the way is kept.
+.SECONDARY:
 
 # release, asan (with UBSan), tsan, or fuzz (clang)
 V       ?= release
@@ -11,6 +13,7 @@ CC      := gcc
 endif
 CLANG   ?= clang
 PYTHON  ?= python3
+PREFIX  ?= /usr/local
 B       := build/$(V)
 GEN     := build/gen
 
@@ -22,6 +25,9 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
 PKGS   := libmicrohttpd sqlite3 libpq yajl libargon2 libcrypto libcurl zlib
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LD := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+ifeq ($(PKG_LD),)
+$(warning libraries are missing; `./dev setup` installs them)
+endif
 
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I$(GEN) $(patsubst -I%,-isystem %,$(PKG_CF))
 CFLAGS   := -std=gnu17 -g -pthread $(WARN)
@@ -54,12 +60,15 @@ LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c
 OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
+FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
+FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c))
 
-.PHONY: all
-all: build/hikyaku
+.PHONY: all build/hikyaku
+all: build/hikyaku ## builds build/hikyaku (V=release, asan, tsan)
 
+# The link is set anew each time: V may be another than last time.
 build/hikyaku: $(B)/hikyaku
-	@ln -sf $(V)/hikyaku $@
+	@ln -sfn $(V)/hikyaku $@
 
 $(B)/hikyaku: $(B)/main.o $(B)/libhikyaku.a
 	@echo 'LD  $@'
@@ -74,12 +83,12 @@ $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/sqlgen.py $(GEN) $(SQL)
 
-$(B)/%.o: src/%.c | $(GEN)/sql.h
+$(B)/%.o: src/%.c Makefile | $(GEN)/sql.h
 	@mkdir -p $(@D)
 	@echo 'CC  $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/gen/%.o: $(GEN)/%.c
+$(B)/gen/%.o: $(GEN)/%.c Makefile
 	@mkdir -p $(@D)
 	@echo 'CC  $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -89,11 +98,119 @@ $(B)/unit/%_test: $(B)/%_test.o $(B)/libhikyaku.a
 	@echo 'LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
--include $(shell find build -name '*.d' 2>/dev/null)
+$(B)/tools/%: tools/%.c $(B)/libhikyaku.a
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-.PHONY: unit clean
-unit: $(UNIT) ## builds and runs the unit tests of V
-	@tools/run-unit $(UNIT)
+$(B)/target/%: tests/fuzz/%.c $(B)/libhikyaku.a
+	@mkdir -p $(@D)
+	@echo 'LD  $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+-include $(shell find build -type f -name '*.d' 2>/dev/null)
+
+# Using it.
+.PHONY: run install help clean
+PORT ?= 8080
+DATA ?= data
+run: all ## starts the server (PORT=8080 DATA=data)
+	@exec build/hikyaku serve --listen 127.0.0.1:$(PORT) --data $(DATA) --log text
+
+install: all ## installs to DESTDIR and PREFIX (/usr/local)
+	install -D -m 755 $(B)/hikyaku $(DESTDIR)$(PREFIX)/bin/hikyaku
+	install -D -m 644 docs/hikyaku.1 $(DESTDIR)$(PREFIX)/share/man/man1/hikyaku.1
+
+help: ## lists the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
 
 clean: ## removes what was built
 	rm -rf build
+
+# Tests. A stage that has a closing line "N passed, M failed" is counted by it.
+.PHONY: test unit check tsan soak bench fresh
+test: all ## everything; closes with "N passed, M failed"
+	@tools/stages check='$(MAKE) check' lint='$(MAKE) lint' \
+	  system='$(PYTHON) tests/run' \
+	  crash='$(PYTHON) tests/crash/run.py --rounds 10' \
+	  fuzz='$(MAKE) fuzz-replay'
+
+unit: $(UNIT) ## builds and runs the unit tests of V
+	@tools/run-unit $(UNIT)
+
+check: ## unit tests under ASan and UBSan, no servers
+	@$(MAKE) V=asan unit
+
+tsan: ## unit tests under TSan
+	@$(MAKE) V=tsan unit
+
+soak: all ## the long forms of what `make test` does in short
+	@$(MAKE) V=asan build/asan/hikyaku
+	@tools/stages tsan='$(MAKE) tsan' \
+	  crash='$(PYTHON) tests/crash/run.py --rounds 200' \
+	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
+
+bench: all ## the benchmarks
+	@$(PYTHON) tests/bench/run.py
+
+fresh: ## tests ./dev on a bare Debian in a folder (as root)
+	@tests/fresh --test
+
+# Fuzzing: T is a file of tests/fuzz; what it finds stays in its corpus.
+.PHONY: fuzz fuzz-all fuzz-replay
+SECS ?= 60
+fuzz: ## fuzzes T=name for SECS=60 seconds
+	@test -n '$(T)' || { echo 'T is one of: $(FUZZ)'; exit 2; }
+	@$(MAKE) V=fuzz build/fuzz/target/$(T)
+	@mkdir -p build/corpus/$(T)
+	build/fuzz/target/$(T) -max_total_time=$(SECS) -timeout=10 -rss_limit_mb=2048 \
+	  -print_final_stats=1 -artifact_prefix=tests/fuzz/corpus/$(T)/ \
+	  $(if $(wildcard tests/fuzz/$(T).dict),-dict=tests/fuzz/$(T).dict) \
+	  build/corpus/$(T) tests/fuzz/corpus/$(T)
+
+fuzz-all: ## fuzzes each target for SECS=60 seconds
+	@tools/stages $(foreach t,$(FUZZ),$(t)='$(MAKE) fuzz T=$(t) SECS=$(SECS)')
+
+fuzz-replay: ## each target over what was ever found for it
+	@$(MAKE) V=fuzz $(FUZZ:%=build/fuzz/target/%)
+	@tools/fuzz-replay $(FUZZ:%=build/fuzz/target/%)
+
+# Reading and rules.
+.PHONY: lint lint-format lint-tidy lint-sql lint-docs format docs tour
+lint: ## format, clang-tidy, include order, SQL, docs in step
+	@tools/stages tools=tools/stages-test format='$(MAKE) lint-format' \
+	  rules='tools/layers --self-test' layers=tools/layers \
+	  docs='$(MAKE) lint-docs' sql='$(MAKE) lint-sql' tidy='$(MAKE) -j2 lint-tidy'
+
+lint-format:
+	@clang-format --dry-run -Werror $(FORM)
+
+# Every statement is prepared on both engines by the store's own tests.
+STORE := $(patsubst src/%.c,build/asan/unit/%,$(filter src/store/%,$(TESTS)))
+lint-sql:
+	@test -n '$(STORE)' || { echo 'no test prepares the statements'; exit 1; }
+	@$(MAKE) V=asan build/asan/libhikyaku.a $(STORE)
+	@tools/run-unit $(STORE)
+
+lint-docs: $(B)/tools/confdoc
+	@$(B)/tools/confdoc | diff -u docs/settings.md - || \
+	  { echo 'docs/settings.md is not in step: run make docs'; exit 1; }
+	@tools/man-check
+
+# One file per run, so that what did not change is not checked again.
+TIDY := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
+lint-tidy: $(TIDY)
+build/tidy/%.ok: src/%.c .clang-tidy | $(GEN)/sql.h
+	@mkdir -p $(@D)
+	@echo 'TIDY $<'
+	@$(CLANG) $(CPPFLAGS) -std=gnu17 -MM -MP -MT $@ -MF $(@:.ok=.d) $<
+	@clang-tidy --quiet $< -- $(CPPFLAGS) -std=gnu17 2>/dev/null
+	@touch $@
+
+format: ## lays the code out by .clang-format
+	@clang-format -i $(FORM)
+
+docs: $(B)/tools/confdoc ## makes docs/settings.md from config.tbl
+	@$(B)/tools/confdoc >docs/settings.md
+
+tour: ## prints the essays of a room's headers (R=room)
+	@tools/tour $(R)

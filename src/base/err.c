@@ -3,6 +3,9 @@
 
 #include "base/base.h"
 
+#undef err_set
+#undef err_at
+
 static int PRINTF(4, 0) set(struct err *e, enum err_code code, const char *at,
     const char *fmt, va_list ap)
 {

@@ -180,30 +180,38 @@ out:
 	return status;
 }
 
+/* The options and operands, the answer to --help, then the verb. */
+static int
+with_verb(struct cli *c, int argc, char *const *argv, char *const *environment)
+{
+	struct err e;
+	int rc = args_read(&c->args, c->verb->own, argc, argv, &e);
+
+	if (rc == OK && args_flag(&c->args, "help")) {
+		help_verb(c->verb, c->out);
+		return EXIT_OK;
+	}
+	if (rc == OK)
+		rc = check_operands(c->verb, c->args.n_operands, &e);
+	if (rc < 0)
+		return usage(c->err, c->verb->name, &e);
+	return run(c, environment);
+}
+
 int
 cli_run(const struct verbs *verbs, int argc, char *const *argv,
     char *const *environment, FILE *out, FILE *err)
 {
 	struct cli c = {.out = out, .err = err};
-	struct err e;
 	int status, words = 0;
 
 	argc -= argc > 0;
 	argv++;
 	c.verb = find(verbs, argc, argv, &words);
-	if (!c.verb) {
+	if (c.verb)
+		status = with_verb(&c, argc - words, argv + words, environment);
+	else
 		status = without_verb(verbs, argc, argv, out, err);
-	} else if (args_read(&c.args, c.verb->own, argc - words, argv + words,
-		       &e) < 0) {
-		status = usage(err, c.verb->name, &e);
-	} else if (args_flag(&c.args, "help")) {
-		help_verb(c.verb, out);
-		status = EXIT_OK;
-	} else if (check_operands(c.verb, c.args.n_operands, &e) < 0) {
-		status = usage(err, c.verb->name, &e);
-	} else {
-		status = run(&c, environment);
-	}
 	if ((fflush(out) != 0 || ferror(out)) && status == EXIT_OK) {
 		(void)fprintf(err, "hikyaku: can't write the output\n");
 		status = EXIT_FAILED;
