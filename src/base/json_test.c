@@ -104,6 +104,7 @@ static const struct {
     {STR("[\"\\u12g4\"]"), "\\u wants four hexadecimal digits", 6, 1, 7},
     {STR("[\"\\ud800\"]"), "half of a surrogate pair", 2, 1, 3},
     {STR("[\"x\\udc00\"]"), "half of a surrogate pair", 3, 1, 4},
+    {STR("[\"\\udc00\\udc00\"]"), "half of a surrogate pair", 2, 1, 3},
     {STR("[\"\\ud800x\"]"), "half of a surrogate pair", 2, 1, 3},
     {STR("[\"\\ud800\\n\"]"), "half of a surrogate pair", 2, 1, 3},
     {STR("[\"\\uD83D\\uD83D\"]"), "half of a surrogate pair", 2, 1, 3},
@@ -367,6 +368,24 @@ many_keys_are_compared_too(void **state)
 	buf_done(&b);
 }
 
+/* Each with each would be five thousand million comparisons. */
+static void
+very_many_keys_take_linear_time(void **state)
+{
+	struct buf b = BUF(4 * MIB);
+	clock_t began;
+
+	(void)state;
+	for (int i = 0; i < 100000; i++)
+		buf_fmt(&b, "%s\"key %06d\":0", i ? "," : "{", i);
+	buf_addc(&b, '}');
+	began = clock();
+	assert_int_equal(parse(buf_str(&b))->n, 100000);
+	assert_true(clock() - began < 3 * CLOCKS_PER_SEC);
+	arena_reset(arena);
+	buf_done(&b);
+}
+
 /* Every limit from too little to enough: yajl must never see a NULL. */
 static void
 a_small_arena_is_an_error(void **state)
@@ -478,6 +497,7 @@ main(void)
 	    cmocka_unit_test(depth_has_a_bound),
 	    cmocka_unit_test(values_have_a_bound),
 	    cmocka_unit_test(many_keys_are_compared_too),
+	    cmocka_unit_test(very_many_keys_take_linear_time),
 	    cmocka_unit_test(a_small_arena_is_an_error),
 	    cmocka_unit_test(unknown_members_are_named),
 	    cmocka_unit_test(long_pointers_are_cut_between_characters),

@@ -20,6 +20,8 @@
 #define EVENT_SERVICE_MAX   128
 #define EVENT_BATCH_MAX     1000 /* events a request; spec/events.md */
 #define IDEMPOTENCY_KEY_MAX 255
+/* Each event is walked once for each mask that names its type. */
+#define MASK_RULES_MAX      256
 
 /* Group commit: how many entries and bytes one transaction takes. */
 #define COMMIT_BATCH_MAX       1024

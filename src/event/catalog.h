@@ -1,0 +1,53 @@
+/*
+ * catalog.h - the twenty event types, version 1.
+ *
+ * One constant table (catalog.c) says for each type what it means, who makes
+ * it, who is expected to listen and what its payload holds. The check at
+ * publish, the JSON Schema and `GET /v1/event-types` are made from it.
+ *
+ * The world is open: a type that is not here is an event like any other. What
+ * to do with one, and with a payload that does not fit, is the caller's choice
+ * (event.schema.mode, see envelope.h).
+ */
+#ifndef EVENT_CATALOG_H
+#define EVENT_CATALOG_H
+
+#include "base/base.h"
+
+#define CATALOG_VERSION 1 /* schemaVersion of every type here */
+
+struct buf;
+struct event;
+struct field;
+
+enum event_kind {
+	EVENT_DOMAIN,      /* made by the transaction that saved a record */
+	EVENT_INTEGRATION, /* settings and derived state of other services */
+};
+
+struct event_type {
+	const char *name;
+	enum event_kind kind;
+	bool optional;        /* a producer need not make it */
+	const char *producer; /* the service: core, approval, … */
+	const char *description;
+	const char *const *subscribers; /* NULL ends */
+	const struct field *fields;     /* of the payload; see schema.h */
+};
+
+const struct event_type *catalog_find(struct str name); /* NULL: not here */
+/* The one after t, the first for NULL; NULL at the end. */
+const struct event_type *catalog_each(const struct event_type *t);
+
+/* ERR_INVALID with the pointer: /schemaVersion, or below /payload. */
+int catalog_check(const struct event_type *t, const struct event *ev,
+    struct err *e) MUST_CHECK;
+
+/* The JSON Schema of the payload. */
+void catalog_schema(const struct event_type *t, struct buf *b);
+/* One type for the API: {"type","kind","producer",…,"schema":{…}}. */
+void catalog_write(const struct event_type *t, struct buf *b);
+/* All of them, as an array in the table's order. */
+void catalog_write_all(struct buf *b);
+
+#endif

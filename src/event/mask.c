@@ -1,0 +1,253 @@
+#include "event/mask.h"
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "event/envelope.h"
+
+static const struct str STARS = {"\"***\"", 5};
+static const struct str PAYLOAD = {"/payload/", 9};
+
+struct rule {
+	struct rule *next;
+	struct str type;   /* exact, or the beginning with its dot */
+	bool prefix;       /* "" with prefix: all types */
+	size_t n;          /* segments below /payload; at least one */
+	struct str *names; /* decoded; "*" is every one */
+};
+
+struct mask {
+	struct rule *rules;
+};
+
+static bool
+blank(char c)
+{
+	return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The next entry off *text; empty at the end. */
+static struct str
+next_entry(struct str *text)
+{
+	struct str entry;
+
+	while (text->n > 0 && blank(text->p[0]))
+		*text = str_from(*text, 1);
+	entry = *text;
+	while (text->n > 0 && !blank(text->p[0]))
+		*text = str_from(*text, 1);
+	entry.n -= text->n;
+	return entry;
+}
+
+static int
+wrong(struct err *e, struct str entry, const char *why)
+{
+	size_t n = entry.n < 100 ? entry.n : 100;
+
+	n = str_utf8_bad((struct str){entry.p, n});
+	return err_set(e, ERR_INVALID, "\"%.*s\": %s", (int)n, entry.p, why);
+}
+
+/* ~1 and ~0 undone in place; false for any other ~. */
+static bool
+unescape(char *p, size_t *n)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < *n; i++, out++) {
+		p[out] = p[i];
+		if (p[i] != '~')
+			continue;
+		i++;
+		if (i == *n || (p[i] != '0' && p[i] != '1'))
+			return false;
+		p[out] = p[i] == '0' ? '~' : '/';
+	}
+	*n = out;
+	return true;
+}
+
+static int
+read_type(struct rule *r, struct str entry, struct str type, struct err *e)
+{
+	r->type = type;
+	if (str_eq(type, STR("*"))) {
+		r->type = STR_EMPTY;
+		r->prefix = true;
+		return OK;
+	}
+	if (str_ends(type, STR(".*"))) {
+		r->type.n--; /* the dot stays */
+		r->prefix = true;
+		type.n -= 2;
+	}
+	if (envelope_type_wrong(type))
+		return wrong(e, entry, "the event type is not one");
+	return OK;
+}
+
+static int
+read_pointer(struct arena *a, struct rule *r, struct str entry,
+    struct str pointer, struct err *e)
+{
+	size_t n = 1;
+
+	if (!str_starts(pointer, PAYLOAD))
+		return wrong(e, entry, "the pointer must begin with /payload/");
+	pointer = str_from(pointer, PAYLOAD.n);
+	for (size_t i = 0; i < pointer.n; i++)
+		n += pointer.p[i] == '/';
+	if (n > JSON_DEPTH_MAX)
+		return wrong(e, entry, "the pointer is too deep");
+	r->names = arena_array(a, n, sizeof(*r->names));
+	if (!r->names)
+		return err_set(e, ERR_NOMEM, "too many masks");
+	for (; r->n < n; r->n++) {
+		struct str seg = str_cut(&pointer, '/');
+		size_t bytes = seg.n;
+		char *p = arena_alloc(a, bytes + 1);
+
+		if (!p)
+			return err_set(e, ERR_NOMEM, "too many masks");
+		if (bytes > 0)
+			memcpy(p, seg.p, bytes);
+		if (!unescape(p, &bytes))
+			return wrong(e, entry, "~ must be written as ~0");
+		r->names[r->n] = (struct str){p, bytes};
+	}
+	return OK;
+}
+
+static int
+read_rule(struct arena *a, struct str entry, struct rule *r, struct err *e)
+{
+	struct str rest, type;
+	int rc;
+
+	if (str_utf8_bad(entry) < entry.n)
+		return wrong(e, entry, "no valid UTF-8");
+	if (!str_has(entry, ':'))
+		return wrong(e, entry, "a mask is Type:/payload/pointer");
+	rest = arena_dup(a, entry);
+	if (!rest.p)
+		return err_set(e, ERR_NOMEM, "too many masks");
+	type = str_cut(&rest, ':');
+	rc = read_type(r, entry, type, e);
+	return rc < 0 ? rc : read_pointer(a, r, entry, rest, e);
+}
+
+int
+mask_parse(struct arena *a, struct str text, struct mask **ret, struct err *e)
+{
+	struct mask *m = arena_alloc(a, sizeof(*m));
+	struct rule **tail = m ? &m->rules : NULL;
+	struct str entry;
+	int count = 0;
+
+	if (!m)
+		return err_set(e, ERR_NOMEM, "too many masks");
+	while ((entry = next_entry(&text)).n > 0) {
+		struct rule *r = arena_alloc(a, sizeof(*r));
+		int rc;
+
+		if (!r)
+			return err_set(e, ERR_NOMEM, "too many masks");
+		if (++count > MASK_RULES_MAX)
+			return err_set(
+			    e, ERR_LIMIT, "more than %d masks", MASK_RULES_MAX);
+		rc = read_rule(a, entry, r, e);
+		if (rc < 0)
+			return rc;
+		*tail = r;
+		tail = &r->next;
+	}
+	*ret = m;
+	return OK;
+}
+
+static bool
+wants(const struct rule *r, struct str type)
+{
+	return r->prefix ? str_starts(type, r->type) : str_eq(type, r->type);
+}
+
+/* How many were marked anew. No deeper than JSON_DEPTH_MAX. */
+static size_t
+mark(struct json *j, const struct str *names, size_t n)
+{
+	size_t count = 0;
+	struct json *c;
+
+	if (j->marked)
+		return 0;
+	if (n == 0) {
+		j->marked = true;
+		return 1;
+	}
+	if (!str_eq(names[0], STR("*"))) {
+		c = json_step(j, names[0]);
+		return c ? mark(c, names + 1, n - 1) : 0;
+	}
+	for (c = j->child; c; c = c->next)
+		count += mark(c, names + 1, n - 1);
+	return count;
+}
+
+struct splice {
+	char *out;
+	const char *from; /* not copied yet */
+};
+
+static void
+copy_upto(struct splice *s, const char *end)
+{
+	size_t n = (size_t)(end - s->from);
+
+	memcpy(s->out, s->from, n);
+	s->out += n;
+	s->from = end;
+}
+
+/* In document order; what lies inside a marked value goes with it. */
+static void
+splice(struct splice *s, const struct json *j)
+{
+	if (!j->marked) {
+		for (const struct json *c = j->child; c; c = c->next)
+			splice(s, c);
+		return;
+	}
+	copy_upto(s, j->raw.p);
+	memcpy(s->out, STARS.p, STARS.n);
+	s->out += STARS.n;
+	s->from = j->raw.p + j->raw.n;
+}
+
+int
+mask_apply(struct arena *a, const struct mask *m, struct str type,
+    struct json *event, struct str *ret, struct err *e)
+{
+	struct json *payload = json_get(event, "payload");
+	struct splice s = {.from = event->raw.p};
+	size_t count = 0;
+	char *out;
+
+	for (const struct rule *r = m->rules; r && payload; r = r->next)
+		if (wants(r, type))
+			count += mark(payload, r->names, r->n);
+	if (count == 0) {
+		*ret = event->raw;
+		return OK;
+	}
+	out = arena_alloc(a, event->raw.n + count * STARS.n);
+	if (!out)
+		return err_set(e, ERR_NOMEM, "no room to mask the event");
+	s.out = out;
+	splice(&s, payload);
+	copy_upto(&s, event->raw.p + event->raw.n);
+	*ret = (struct str){out, (size_t)(s.out - out)};
+	return OK;
+}
