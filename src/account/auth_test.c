@@ -1,7 +1,11 @@
 /* Who calls, over the real server: see world.h. */
 #include "account/auth.h"
 
+/* The world is made of assertions: they come first. */
+/* clang-format off */
+#include "base/test.h"
 #include "account/world.h"
+/* clang-format on */
 
 static int
 hello(struct req *r, struct db *db, struct err *e)

@@ -1,7 +1,8 @@
 /*
  * world.h - for tests: the real server and `who` hook over SQLite in a
  * temporary folder, with the threads that the program brings, and how to ask
- * it. The account admin has the password "admin secret".
+ * it. The account admin has the password "admin secret". Include base/test.h
+ * before this.
  */
 #ifndef ACCOUNT_WORLD_H
 #define ACCOUNT_WORLD_H
@@ -18,7 +19,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/test.h"
 #include "http/server.h"
 #include "store/store.h"
 

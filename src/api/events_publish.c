@@ -275,25 +275,30 @@ differs(const struct entry *en, struct err *e)
 }
 
 static void
+add_wrong(struct buf *b, const struct err *wrong)
+{
+	buf_addz(b, "\"status\":");
+	buf_int(b, http_error_status(wrong));
+	buf_addz(b, ",\"error\":");
+	http_error_json(b, wrong);
+	buf_addc(b, '}');
+}
+
+static void
 add_result(struct buf *b, const struct publish *p, const struct item *it)
 {
-	const struct entry *en = it->err ? NULL : &p->job.entries[it->at];
-	const struct err *wrong = it->err;
+	const struct entry *en = &p->job.entries[it->at];
 	struct err other;
 
-	if (en && en->state == ENTRY_DIFFERS) {
-		(void)differs(en, &other);
-		wrong = &other;
-	}
 	buf_addc(b, '{');
-	if (en)
-		add_id(b, en);
-	if (wrong) {
-		buf_addz(b, "\"status\":");
-		buf_int(b, http_error_status(wrong));
-		buf_addz(b, ",\"error\":");
-		http_error_json(b, wrong);
-		buf_addc(b, '}');
+	if (it->err) {
+		add_wrong(b, it->err);
+		return;
+	}
+	add_id(b, en);
+	if (en->state == ENTRY_DIFFERS) {
+		(void)differs(en, &other);
+		add_wrong(b, &other);
 		return;
 	}
 	buf_addz(b, "\"status\":202,");
