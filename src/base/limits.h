@@ -52,4 +52,23 @@
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
 
+/* HTTP, of the server itself. */
+#define HTTP_SEGMENTS_MAX 16 /* of a path: twice the longest route */
+#define HTTP_QUERY_MAX    64 /* parameters; the longest list has ten */
+/* A connection's buffer: all headers must fit, a thousand must fit in RAM. */
+#define HTTP_CONN_MEMORY  (16 * KIB)
+/* Bodies in memory, of all requests together: past it the answer is 503. */
+#define BODY_TOTAL_MAX    (64 * MIB)
+/* Bodies up to here go straight to the arena: nearly all single events. */
+#define HTTP_BODY_SMALL   (16 * KIB)
+/* A refused body up to here is read and dropped, which saves the connection. */
+#define HTTP_SWALLOW_MAX  (64 * KIB)
+#define HTTP_OUT_MAX      (16 * MIB) /* an answer; a page has PAGE_BYTES */
+#define HTTP_OUT_KEEP     (16 * KIB) /* a connection keeps up to this */
+#define HTTP_GZIP_MIN     (1 * KIB)  /* below this gzip saves no packet */
+#define HTTP_STREAM_MAX   (1 * MIB)  /* what one pull may append */
+#define HTTP_LINGER_MAX   64         /* refused uploads whose end we await */
+#define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */
+#define TLS_FILE_MAX      (1 * MIB)  /* certificate chain or key */
+
 #endif

@@ -15,9 +15,15 @@
  * A handler answers by writing r->out and r->status and returning OK, or by
  * returning an error, which becomes the one JSON error shape (reply.c).
  *
+ * REQ_WAIT from a read or commit thread means: go on with r->then on the http
+ * thread, at once. There it may arrange a wake and return REQ_WAIT itself, so
+ * nobody can wake a request that a handler is still working on.
+ *
  * LIFE. The request and its arena live until the answer was sent or the client
  * went away. While it waits the connection is suspended, so nothing frees it:
- * exactly one req_wake() must follow each REQ_WAIT, also at shutdown.
+ * exactly one req_wake() must follow each REQ_WAIT, also at shutdown. A client
+ * that left meanwhile is noticed after the wake, and then r->then is not
+ * called; r->done, when set, is called once at the end of every request.
  */
 #ifndef HTTP_REQ_H
 #define HTTP_REQ_H
@@ -29,6 +35,7 @@
 #include "loop/pool.h"
 
 struct arena;
+struct conn;
 struct db;
 struct req;
 
@@ -77,14 +84,22 @@ struct principal {
 
 #define REQ_PARAMS_MAX  4
 #define REQ_HEADERS_MAX 8
+#define REQ_TRACE_MAX   64
+
+/* One parameter of the query, decoded. */
+struct req_pair {
+	struct str name, value;
+};
 
 struct req {
 	const struct route *route;
 	struct arena *arena;
 	struct str path;
 	struct str params[REQ_PARAMS_MAX]; /* decoded, in the path's order */
+	const struct req_pair *query;
+	size_t n_query;
 	struct str body;
-	char trace_id[UUID_LEN + 1]; /* X-Request-Id in and out */
+	char trace_id[REQ_TRACE_MAX + 1]; /* X-Request-Id in and out */
 	struct principal who;
 	char peer[64]; /* address without port, or "unix" */
 	bool peer_loopback;
@@ -100,12 +115,13 @@ struct req {
 
 	/* for whoever works on it while it waits */
 	int (*then)(struct req *r, struct err *e); /* OK, error or REQ_WAIT */
-	void *ctx;                                 /* the handler's */
-	struct pool_job job;                       /* ON_READ */
-	struct mail mail;                          /* ON_WRITE, tail */
-	int rc;                                    /* the handler's result */
+	void (*done)(struct req *r); /* once, on the http thread, at the end */
+	void *ctx;                   /* the handler's */
+	struct pool_job job;         /* ON_READ */
+	struct mail mail;            /* ON_WRITE, tail */
+	int rc;                      /* the handler's result */
 	struct err err;
-	void *conn; /* the server's */
+	struct conn *conn; /* the server's; NULL in tests without one */
 };
 
 /* Empty when absent. Valid as long as the request. */
@@ -114,19 +130,37 @@ bool req_query(const struct req *r, const char *name, struct str *ret);
 /* ERR_INVALID naming the parameter when it is no whole number in range. */
 int req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
     int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
-/* ERR_INVALID for a query parameter that is not among `names` (NULL ends). */
+/*
+ * ERR_INVALID for a query parameter that is not among `names` (NULL ends), or
+ * that is given twice.
+ */
 int req_query_only(
     const struct req *r, const char *const *names, struct err *e) MUST_CHECK;
+/* Both are borrowed and must live as long as the request (its arena does). */
 void req_add_header(struct req *r, const char *name, const char *value);
 
 /* From any thread: the request goes on with r->then on its http thread. */
 void req_wake(struct req *r);
 
 /*
+ * A handle that outlives its request, for whoever can't know in time that it
+ * is over (a tail that learns by mail that a reader left). waker_wake() may be
+ * called from any thread at any time, also after the end of the request or of
+ * the server: then it does nothing. Wakes before the next sleep count as one.
+ */
+struct waker;
+struct waker *req_waker(struct req *r); /* http thread; waker_free() it */
+void waker_wake(struct waker *w);
+void waker_free(struct waker *w); /* any thread; NULL is fine */
+
+/*
  * Answers with a stream instead of r->out. `pull` runs on the http thread when
- * the client can take more: it appends to *b and returns STREAM_MORE, or
- * STREAM_WAIT (somebody will req_wake) or STREAM_END. `done` runs once, when
- * the stream is over for whatever reason; nobody may req_wake after it.
+ * the client can take more: it appends to *b and returns STREAM_MORE (it must
+ * have appended), STREAM_WAIT (somebody will wake it) or STREAM_END. `done`
+ * becomes r->done: it runs once, when the stream is over for whatever reason,
+ * and nobody may req_wake() after it; a waker may be used at any time. A wake
+ * for no reason is possible (the client left, the server drains), and while
+ * the server drains STREAM_WAIT is taken for STREAM_END.
  */
 enum stream_next { STREAM_MORE, STREAM_WAIT, STREAM_END };
 void req_stream(struct req *r, const char *content_type,

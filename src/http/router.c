@@ -1,0 +1,229 @@
+#include "http/router.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "http/query.h"
+
+#define ROUTER_BYTES (1 * MIB)
+
+struct node {
+	struct node *sibling, *child; /* children spelled out */
+	struct node *param;           /* the child that takes anything */
+	struct str segment;
+	bool ends; /* some route ends here */
+	const struct route *methods[METHODS];
+};
+
+struct router {
+	struct arena *arena;
+	struct node root;
+};
+
+struct path {
+	struct str segments[HTTP_SEGMENTS_MAX];
+	size_t n;
+};
+
+static const char *const NAMES[METHODS] = {
+    [GET] = "GET",
+    [POST] = "POST",
+    [PUT] = "PUT",
+    [PATCH] = "PATCH",
+    [DELETE] = "DELETE",
+};
+
+int
+method_parse(struct str name)
+{
+	for (int m = 0; m < METHODS; m++)
+		if (str_eq(name, str_of(NAMES[m])))
+			return m;
+	return str_eq(name, STR("HEAD")) ? GET : -1;
+}
+
+const char *
+method_name(enum method m)
+{
+	return NAMES[m];
+}
+
+const char *
+scope_name(unsigned scope)
+{
+	switch (scope) {
+	case SCOPE_PUBLISH:
+		return "publish";
+	case SCOPE_READ:
+	case SCOPE_LOCAL_READ:
+		return "read";
+	case SCOPE_MANAGE:
+		return "manage";
+	case SCOPE_ADMIN:
+		return "admin";
+	case SCOPE_SUBMIT:
+		return "submit";
+	case SCOPE_QUERY:
+		return "query";
+	default:
+		return NULL;
+	}
+}
+
+static bool
+is_param(struct str segment)
+{
+	return segment.n > 2 && segment.p[0] == '{' &&
+	       segment.p[segment.n - 1] == '}';
+}
+
+/* The child of that segment, made if it was not there. NULL: no memory. */
+static struct node *
+child(struct arena *a, struct node *parent, struct str segment)
+{
+	struct node *n;
+
+	if (is_param(segment) && parent->param)
+		return parent->param;
+	for (n = parent->child; n; n = n->sibling)
+		if (str_eq(n->segment, segment))
+			return n;
+	n = arena_alloc(a, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->segment = segment;
+	if (is_param(segment)) {
+		parent->param = n;
+	} else {
+		n->sibling = parent->child;
+		parent->child = n;
+	}
+	return n;
+}
+
+static int
+add(struct router *rt, const struct route *route, struct err *e)
+{
+	struct str rest = str_of(route->path);
+	struct node *at = &rt->root;
+	size_t segments = 0, params = 0;
+
+	if (rest.n == 0 || rest.p[0] != '/')
+		return err_set(
+		    e, ERR_INVALID, "route %s: no path", route->path);
+	rest = str_from(rest, 1);
+	while (at && rest.n > 0) {
+		struct str segment = str_cut(&rest, '/');
+
+		params += is_param(segment);
+		if (++segments > HTTP_SEGMENTS_MAX || params > REQ_PARAMS_MAX)
+			return err_set(
+			    e, ERR_LIMIT, "route %s: too long", route->path);
+		at = child(rt->arena, at, segment);
+	}
+	if (!at)
+		return err_set(e, ERR_NOMEM, "too many routes");
+	if (at->methods[route->method])
+		return err_set(e, ERR_CONFLICT, "route %s %s: there twice",
+		    NAMES[route->method], route->path);
+	at->methods[route->method] = route;
+	at->ends = true;
+	return OK;
+}
+
+int
+router_new(
+    const struct route *routes, size_t n, struct router **ret, struct err *e)
+{
+	struct arena *arena = arena_new(ROUTER_BYTES);
+	struct router *rt = arena ? arena_alloc(arena, sizeof(*rt)) : NULL;
+	int rc = OK;
+
+	if (!rt) {
+		rc = err_set(e, ERR_NOMEM, "no room for the router");
+		goto out;
+	}
+	rt->arena = arena;
+	for (size_t i = 0; i < n && rc == OK; i++)
+		rc = add(rt, &routes[i], e);
+	if (rc < 0)
+		goto out;
+	*ret = rt;
+	arena = NULL;
+out:
+	arena_free(arena);
+	return rc;
+}
+
+void
+router_free(struct router *rt)
+{
+	if (rt)
+		arena_free(rt->arena);
+}
+
+static int
+split(struct str path, struct arena *a, struct path *ret, struct err *e)
+{
+	if (path.n == 0 || path.p[0] != '/')
+		return err_set(e, ERR_SYNTAX, "the path must begin with /");
+	path = str_from(path, 1);
+	for (bool more = path.n > 0; more;) {
+		size_t before = path.n;
+		struct str segment = str_cut(&path, '/');
+		int rc;
+
+		/* "a/" has an empty last segment, and is not "a". */
+		more = segment.n < before;
+		if (ret->n == HTTP_SEGMENTS_MAX)
+			return err_set(e, ERR_ABSENT, "there is no such path");
+		rc = percent_decode(
+		    a, segment, false, "the path", &ret->segments[ret->n], e);
+		if (rc < 0)
+			return rc;
+		ret->n++;
+	}
+	return OK;
+}
+
+/* No deeper than the tree, no wider than two ways at each node. */
+static const struct node *
+walk(const struct node *at, const struct path *path, size_t depth,
+    struct str *params, size_t n_params)
+{
+	struct str segment;
+	const struct node *n;
+
+	if (depth == path->n)
+		return at->ends ? at : NULL;
+	segment = path->segments[depth];
+	for (n = at->child; n; n = n->sibling)
+		if (str_eq(n->segment, segment))
+			break;
+	n = n ? walk(n, path, depth + 1, params, n_params) : NULL;
+	if (n || !at->param || segment.n == 0)
+		return n;
+	params[n_params] = segment;
+	return walk(at->param, path, depth + 1, params, n_params + 1);
+}
+
+int
+router_find(const struct router *rt, int method, struct str path,
+    struct arena *a, struct match *ret, struct err *e)
+{
+	struct path split_path = {.n = 0};
+	struct match m = {.route = NULL};
+	const struct node *n;
+	int rc = split(path, a, &split_path, e);
+
+	if (rc < 0)
+		return rc;
+	n = walk(&rt->root, &split_path, 0, m.params, 0);
+	if (!n)
+		return err_set(e, ERR_ABSENT, "there is no such path");
+	m.methods = n->methods;
+	if (method >= 0)
+		m.route = n->methods[method];
+	*ret = m;
+	return OK;
+}

@@ -1,0 +1,132 @@
+#include "http/router.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cmocka.h"
+
+#define ROUTE(m, p)                                                            \
+	{                                                                      \
+		.method = m, .path = p                                         \
+	}
+
+static const struct route ROUTES[] = {
+    ROUTE(GET, "/"),
+    ROUTE(GET, "/a"),
+    ROUTE(POST, "/a"),
+    ROUTE(GET, "/a/{x}"),
+    ROUTE(POST, "/a/exact"),
+    ROUTE(GET, "/a/exact/deep"),
+    ROUTE(GET, "/a/{x}/b/{y}/c/{z}/d/{w}"),
+    ROUTE(DELETE, "/a/{x}/only"),
+};
+
+static const struct row {
+	const char *method, *path;
+	int rc;
+	int route; /* its place above; -1: none for the method */
+	const char *params[REQ_PARAMS_MAX];
+} ROWS[] = {
+    {"GET", "/", OK, 0, {0}},
+    {"HEAD", "/", OK, 0, {0}},
+    {"GET", "/a", OK, 1, {0}},
+    {"POST", "/a", OK, 2, {0}},
+    {"PATCH", "/a", OK, -1, {0}},
+    {"OPTIONS", "/a", OK, -1, {0}},
+    {"get", "/a", OK, -1, {0}},
+    {"GET", "/a/x", OK, 3, {"x"}},
+    {"GET", "/a/{x}", OK, 3, {"{x}"}},
+    {"GET", "/a/x%2fy", OK, 3, {"x/y"}},
+    {"GET", "/a/a+b", OK, 3, {"a+b"}},
+    {"GET", "/%61/x", OK, 3, {"x"}},
+    {"POST", "/a/exact", OK, 4, {0}},
+    {"GET", "/a/exact", OK, -1, {0}},
+    {"GET", "/a/exact/deep", OK, 5, {0}},
+    {"DELETE", "/a/exact/only", OK, 7, {"exact"}},
+    {"GET", "/a/1/b/2/c/3/d/4", OK, 6, {"1", "2", "3", "4"}},
+    {"GET", "/a/1/b/2/c/3/d", ERR_ABSENT, 0, {0}},
+    {"GET", "/b", ERR_ABSENT, 0, {0}},
+    {"GET", "/a/", ERR_ABSENT, 0, {0}},
+    {"GET", "//", ERR_ABSENT, 0, {0}},
+    {"GET", "//a", ERR_ABSENT, 0, {0}},
+    {"GET", "/a//only", ERR_ABSENT, 0, {0}},
+    {"GET", "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17", ERR_ABSENT, 0, {0}},
+    {"GET", "", ERR_SYNTAX, 0, {0}},
+    {"GET", "a", ERR_SYNTAX, 0, {0}},
+    {"GET", "*", ERR_SYNTAX, 0, {0}},
+    {"GET", "/a/%", ERR_SYNTAX, 0, {0}},
+    {"GET", "/a/%2", ERR_SYNTAX, 0, {0}},
+    {"GET", "/a/%2g", ERR_SYNTAX, 0, {0}},
+    {"GET", "/a/%00", ERR_SYNTAX, 0, {0}},
+    {"GET", "/a/%c3%28", ERR_SYNTAX, 0, {0}},
+    {"GET", "/a/\xc3\xa9", OK, 3, {"\xc3\xa9"}},
+};
+
+static void
+test_find(void **state)
+{
+	struct arena *a = arena_new(MIB);
+	struct router *rt = NULL;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(router_new(ROUTES, COUNT_OF(ROUTES), &rt, &e), OK);
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		const struct row *row = &ROWS[i];
+		struct match m = {0};
+		int rc = router_find(rt, method_parse(str_of(row->method)),
+		    str_of(row->path), a, &m, &e);
+		const struct route *want =
+		    row->route >= 0 ? &ROUTES[row->route] : NULL;
+
+		if (rc != row->rc || (rc == OK && m.route != want))
+			fail_msg("%s %s: %d", row->method, row->path, rc);
+		for (size_t k = 0; rc == OK && k < REQ_PARAMS_MAX; k++)
+			if (!str_eq(m.params[k], str_of(row->params[k])))
+				fail_msg("%s: param %zu is %.*s", row->path, k,
+				    STR_ARG(m.params[k]));
+	}
+	router_free(rt);
+	arena_free(a);
+}
+
+static void
+test_bad_tables(void **state)
+{
+	static const struct {
+		struct route routes[2];
+		int rc;
+	} T[] = {
+	    {{ROUTE(GET, "/a"), ROUTE(GET, "/a")}, ERR_CONFLICT},
+	    {{ROUTE(GET, "/{a}"), ROUTE(GET, "/{b}")}, ERR_CONFLICT},
+	    {{ROUTE(GET, "/a"), ROUTE(GET, "b")}, ERR_INVALID},
+	    {{ROUTE(GET, "/a"), ROUTE(GET, "")}, ERR_INVALID},
+	    {{ROUTE(GET, "/a"), ROUTE(GET, "/{a}/{b}/{c}/{d}/{e}")}, ERR_LIMIT},
+	    {{ROUTE(GET, "/a"), ROUTE(POST, "/a")}, OK},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(T); i++) {
+		struct router *rt = NULL;
+		struct err e = {0};
+
+		assert_int_equal(router_new(T[i].routes, 2, &rt, &e), T[i].rc);
+		router_free(rt);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_find),
+	    cmocka_unit_test(test_bad_tables),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
