@@ -5,8 +5,22 @@
  * the route table; where a handler runs is arranged by the hooks, so that this
  * room knows neither store nor accounts.
  *
+ * WHO DOES WHAT. The door thread accepts and hands connections to the http
+ * threads of libmicrohttpd; it also looks at all of them a few times a second
+ * and cuts those whose request is not complete in time (door.h). Everything
+ * else of a connection happens on its one http thread (request.c).
+ *
  * LIFE. server_start() → requests → server_drain() (no new connections; what
  * was accepted is answered; waiting streams and long polls end) → server_stop().
+ * server_stop() waits for requests that sleep: whoever owes them a req_wake()
+ * must still be running, or have paid.
+ *
+ * INVARIANTS
+ *   1. A request that was handed to a handler is answered, unless its client
+ *      left first.
+ *   2. No more than BODY_TOTAL_MAX bytes of request bodies are held at once.
+ *   3. A request is complete within request_timeout_s of its first byte, or
+ *      its connection is closed, however fast the bytes drip.
  */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H

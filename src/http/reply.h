@@ -1,0 +1,22 @@
+/*
+ * reply.h - how an error looks to a client: one shape, one table.
+ *
+ *   {"error":{"code":"INVALID_FIELD","message":"…","pointer":"/url"},
+ *    "traceId":"…"}
+ *
+ * The pointer is left out when there is none. What went wrong inside us is
+ * logged with the trace id and shown as "internal error": a message of the
+ * database is no business of a stranger.
+ */
+#ifndef HTTP_REPLY_H
+#define HTTP_REPLY_H
+
+#include "base/base.h"
+
+struct buf;
+
+int http_error_status(const struct err *e); /* 422 for ERR_INVALID, … */
+/* {"code","message","pointer"}, for one item of many. */
+void http_error_json(struct buf *b, const struct err *e);
+
+#endif

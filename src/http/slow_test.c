@@ -1,0 +1,425 @@
+/* Slow, vanishing and endless clients; many at once; drain and stop. */
+#include "http/testing.h"
+
+static struct server *
+start(int request_timeout_s, int idle_timeout_s)
+{
+	struct server_opts o = test_opts();
+
+	o.request_timeout_s = request_timeout_s;
+	o.idle_timeout_s = idle_timeout_s;
+	return test_start(&o);
+}
+
+/* Sends a byte every 50 ms; how long until the server hangs up, at most 6 s. */
+static int64_t
+drip(int fd, const char *text)
+{
+	int64_t from = clock_mono_ms();
+
+	for (size_t i = 0; clock_mono_ms() - from < 6000; i++) {
+		if (!put(fd, (struct str){text + i % strlen(text), 1}) ||
+		    closes(fd, 50))
+			break;
+	}
+	return clock_mono_ms() - from;
+}
+
+static void
+test_drip(void **state)
+{
+	static const struct {
+		const char *first, *then;
+	} T[] = {
+	    {"", "G"},
+	    {"GET /hello HTTP/1.1\r\n", "X: 1234567\r\n"},
+	    {"GET /hello" H "\r\n", "G"}, /* the second request of a pair */
+	    {"POST /echo" H "Content-Type: text/plain\r\n"
+	     "Content-Length: 1000\r\n\r\n",
+		"x"},
+	    {"POST /echo" H "Content-Type: text/plain\r\n"
+	     "Transfer-Encoding: chunked\r\n\r\n",
+		"1\r\nx\r\n"},
+	    {"POST /private" H "Content-Length: 1000\r\n\r\n", "x"},
+	};
+	struct server *s = start(1, 5);
+	int port = server_port(s);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(T); i++) {
+		int fd = dial(port);
+		int64_t took;
+
+		(void)putz(fd, T[i].first);
+		took = drip(fd, T[i].then);
+		(void)close(fd);
+		if (took < 900 || took > 4500)
+			fail_msg(
+			    "row %zu: cut after %lld ms", i, (long long)took);
+	}
+	test_stop(s);
+}
+
+/* Who is idle, or lets a request lie, is cut by the idle time. */
+static void
+test_idle(void **state)
+{
+	static const char *const T[] = {"", "GET /hello" H "\r\n"};
+	struct server *s = start(5, 1);
+	int fds[COUNT_OF(T)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(T); i++) {
+		fds[i] = dial(server_port(s));
+		(void)putz(fds[i], T[i]);
+	}
+	for (size_t i = 0; i < COUNT_OF(T); i++) {
+		assert_true(closes(fds[i], 6000));
+		(void)close(fds[i]);
+	}
+	test_stop(s);
+}
+
+/* Requests that take longer than both times are not cut: they are ours. */
+static void
+test_busy_is_not_cut(void **state)
+{
+	struct server *s = start(1, 1);
+	int fd = dial(server_port(s));
+
+	(void)state;
+	atomic_store(&seen.streams, 0);
+	(void)putz(fd, "GET /forever" H "\r\n");
+	assert_true(comes_to(&seen.streams, 1));
+	assert_false(closes(fd, 2500));
+	(void)close(fd);
+	test_stop(s);
+}
+
+/* A reader that never reads is cut, and its stream ends. */
+static void
+test_slow_reader(void **state)
+{
+	struct server *s = start(5, 1);
+	int fd = dial(server_port(s));
+	int done = atomic_load(&seen.done);
+
+	(void)state;
+	(void)putz(fd, "GET /flood" H "\r\n");
+	assert_true(comes_to(&seen.done, done + 1));
+	(void)close(fd);
+	test_stop(s);
+}
+
+/* A client that leaves a stream that sleeps ends it, once. */
+static void
+test_client_gone(void **state)
+{
+	struct server *s = start(5, 5);
+	int done = atomic_load(&seen.done);
+
+	(void)state;
+	for (int i = 1; i <= 3; i++) {
+		int fd = dial(server_port(s));
+
+		atomic_store(&seen.streams, 0);
+		(void)putz(fd, "GET /forever" H "\r\n");
+		assert_true(comes_to(&seen.streams, 1));
+		(void)close(fd);
+		assert_true(comes_to(&seen.done, done + i));
+	}
+	nap_ms(100);
+	assert_int_equal(atomic_load(&seen.done), done + 3);
+	/* The last one's waker is still held: it does no harm. */
+	waker_wake(atomic_load(&held_waker));
+	test_stop(s);
+}
+
+/* ---- wakes from other threads, at every moment ---- */
+
+static atomic_bool waking;
+
+static void
+keep_waking(void *arg)
+{
+	(void)arg;
+	while (atomic_load(&waking)) {
+		struct waker *w = atomic_exchange(&held_waker, NULL);
+
+		if (!w)
+			continue;
+		for (int i = 0; i < 20; i++)
+			waker_wake(w);
+		waker_free(w);
+	}
+}
+
+static void
+test_wake_storm(void **state)
+{
+	struct server *s = start(5, 5);
+	struct thread *t = NULL;
+	struct err e = {0};
+	int done = atomic_load(&seen.done);
+
+	(void)state;
+	atomic_store(&waking, true);
+	assert_int_equal(thread_start("storm", keep_waking, NULL, &t, &e), OK);
+	for (int i = 0; i < 50; i++) {
+		int fd = dial(server_port(s));
+		struct answer a;
+
+		(void)putz(fd, "GET /stream" H "\r\n");
+		a = get(fd, NULL, false);
+		assert_int_equal(a.status, 200);
+		answer_done(&a);
+		(void)putz(fd, "GET /forever" H "\r\n");
+		nap_ms(i % 3);
+		(void)close(fd);
+	}
+	assert_true(comes_to(&seen.done, done + 100));
+	atomic_store(&waking, false);
+	thread_join(t);
+	assert_int_equal(atomic_load(&seen.done), done + 100);
+	test_stop(s);
+}
+
+/* ---- bounds ---- */
+
+static void
+test_body_budget(void **state)
+{
+	struct server_opts o = test_opts();
+	struct server *s;
+	struct answer a;
+	static char block[MIB];
+	int fds[2];
+
+	(void)state;
+	o.body_max = 40 * MIB;
+	s = test_start(&o);
+	/* Each grows to a buffer of 32 MiB: together all there is. */
+	for (int i = 0; i < 2; i++) {
+		fds[i] = dial(server_port(s));
+		(void)putz(fds[i], "POST /echo" H "Content-Type: text/plain\r\n"
+				   "Content-Length: 33554432\r\n\r\n");
+		for (int k = 0; k < 31; k++)
+			assert_true(
+			    put(fds[i], (struct str){block, sizeof(block)}));
+	}
+	nap_ms(300);
+	a = ask(server_port(s), "POST /echo" H "Content-Type: text/plain\r\n"
+				"Content-Length: 2\r\n\r\nxx");
+	assert_int_equal(a.status, 503);
+	assert_true(str_eq(header(&a, "retry-after"), STR("1")));
+	assert_false(a.close);
+	answer_done(&a);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	for (int i = 0; i < 100; i++) {
+		a = ask(server_port(s),
+		    "POST /echo" H "Content-Type: text/plain\r\n"
+		    "Content-Length: 2\r\n\r\nxx");
+		answer_done(&a);
+		if (a.status == 201)
+			break;
+		nap_ms(20);
+	}
+	assert_int_equal(a.status, 201);
+	test_stop(s);
+}
+
+/* Past the limit a connection waits outside until another one leaves. */
+static void
+test_connection_limit(void **state)
+{
+	struct server_opts o = test_opts();
+	struct server *s;
+	struct answer a;
+	int fds[10];
+
+	(void)state;
+	o.connections_max = 10;
+	s = test_start(&o);
+	for (int i = 0; i < 10; i++) {
+		fds[i] = dial(server_port(s));
+		(void)putz(fds[i], "GET /hello" H "\r\n");
+		a = get(fds[i], NULL, false);
+		assert_int_equal(a.status, 200);
+		answer_done(&a);
+	}
+	{
+		int fd = dial(server_port(s));
+
+		(void)putz(fd, "GET /hello" H "\r\n");
+		assert_false(closes(fd, 600));
+		(void)close(fds[0]);
+		(void)close(fd);
+	}
+	a = ask(server_port(s), "GET /hello" H "\r\n");
+	assert_int_equal(a.status, 200);
+	answer_done(&a);
+	for (int i = 1; i < 10; i++)
+		(void)close(fds[i]);
+	test_stop(s);
+}
+
+/* ---- drain ---- */
+
+#define CLIENTS 8
+
+struct client {
+	struct thread *t;
+	int port;
+	int got; /* answers 201 */
+};
+
+static void
+hammer(void *arg)
+{
+	struct client *c = arg;
+
+	for (;;) {
+		int fd = dial(c->port);
+		bool open = fd >= 0;
+
+		if (!open)
+			return; /* nobody listens any more */
+		while (open) {
+			struct answer a;
+
+			(void)putz(
+			    fd, "POST /write" H "Content-Length: 2\r\n\r\nok");
+			a = get(fd, NULL, false);
+			c->got += a.status == 201;
+			open = a.status == 201 && !a.close;
+			answer_done(&a);
+		}
+		(void)close(fd);
+	}
+}
+
+/* What was worked on was answered: neither more nor less. */
+static void
+test_drain_under_load(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 5; round++) {
+		struct server *s = start(5, 5);
+		struct client c[CLIENTS];
+		struct err e = {0};
+		int got = 0;
+
+		atomic_store(&seen.worked, 0);
+		for (int i = 0; i < CLIENTS; i++) {
+			c[i] = (struct client){.port = server_port(s)};
+			assert_int_equal(
+			    thread_start("client", hammer, &c[i], &c[i].t, &e),
+			    OK);
+		}
+		assert_true(comes_to(&seen.worked, 200));
+		assert_true(server_drain(s, 5000));
+		for (int i = 0; i < CLIENTS; i++) {
+			thread_join(c[i].t);
+			got += c[i].got;
+		}
+		assert_int_equal(got, atomic_load(&seen.worked));
+		test_stop(s);
+	}
+}
+
+static void
+test_drain_waits_and_streams(void **state)
+{
+	struct server *s = start(5, 60);
+	int port = server_port(s);
+	int idle = dial(port), stream = dial(port), slow = dial(port);
+	struct answer a;
+
+	(void)state;
+	atomic_store(&seen.streams, 0);
+	(void)putz(idle, "GET /hello" H "\r\n");
+	a = get(idle, NULL, false);
+	assert_false(a.close);
+	answer_done(&a);
+	(void)putz(stream, "GET /forever" H "\r\n");
+	assert_true(comes_to(&seen.streams, 1));
+	(void)putz(slow, "GET /read?slow" H "\r\n");
+	nap_ms(30);
+	assert_true(server_drain(s, 3000));
+	a = get(slow, NULL, false);
+	assert_int_equal(a.status, 200);
+	assert_true(a.close);
+	answer_done(&a);
+	/* The stream has its last chunk, not just an end. */
+	a = get(stream, NULL, false);
+	assert_int_equal(a.status, 200);
+	assert_true(str_eq(a.body, STR("begin\n")));
+	answer_done(&a);
+	assert_true(closes(idle, 1000));
+	assert_int_equal(dial(port), -1);
+	(void)close(idle);
+	(void)close(stream);
+	(void)close(slow);
+	test_stop(s);
+}
+
+/* A drain that can't end says so, and stop copes with what is left. */
+static void
+test_drain_times_out(void **state)
+{
+	struct server *s = start(60, 60);
+	int fd = dial(server_port(s)), stream = dial(server_port(s));
+
+	(void)state;
+	atomic_store(&seen.streams, 0);
+	(void)putz(stream, "GET /forever" H "\r\n");
+	assert_true(comes_to(&seen.streams, 1));
+	(void)putz(fd, "POST /echo" H "Content-Type: text/plain\r\n"
+		       "Content-Length: 10\r\n\r\nabc");
+	nap_ms(400);
+	assert_false(server_drain(s, 300));
+	test_stop(s);
+	assert_true(closes(fd, 1000));
+	(void)close(fd);
+	(void)close(stream);
+}
+
+static void
+test_stop_without_drain(void **state)
+{
+	struct server *s = start(60, 60);
+	int fd = dial(server_port(s)), slow = dial(server_port(s));
+
+	(void)state;
+	atomic_store(&seen.streams, 0);
+	(void)putz(fd, "GET /forever" H "\r\n");
+	assert_true(comes_to(&seen.streams, 1));
+	(void)putz(slow, "GET /read?slow" H "\r\n");
+	nap_ms(30);
+	test_stop(s);
+	(void)close(fd);
+	(void)close(slow);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_drip),
+	    cmocka_unit_test(test_idle),
+	    cmocka_unit_test(test_busy_is_not_cut),
+	    cmocka_unit_test(test_slow_reader),
+	    cmocka_unit_test(test_client_gone),
+	    cmocka_unit_test(test_wake_storm),
+	    cmocka_unit_test(test_body_budget),
+	    cmocka_unit_test(test_connection_limit),
+	    cmocka_unit_test(test_drain_under_load),
+	    cmocka_unit_test(test_drain_waits_and_streams),
+	    cmocka_unit_test(test_drain_times_out),
+	    cmocka_unit_test(test_stop_without_drain),
+	};
+
+	log_setup(LOG_WARN, LOG_TEXT, STDERR_FILENO);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
