@@ -198,7 +198,7 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 		return;
 	*ctx = NULL;
 	stream_end(c);
-	if (c->stage == AT_ANSWER && h->answered)
+	if (c->sent_status && h->answered)
 		h->answered(h->arg, &c->r, c->sent_status,
 		    clock_mono_us() - c->start_us);
 	if (c->r.done)

@@ -34,7 +34,7 @@ enum stage { AT_HEAD, AT_WHO, AT_BODY, AT_RUN, AT_WORK, AT_THEN, AT_ANSWER };
 struct router;
 
 struct server {
-	struct server_opts o; /* pointers are the caller's, not kept */
+	struct server_opts o; /* the routes outlive it, the words do not */
 	struct router *router;
 	struct door *door;
 	struct MHD_Daemon *plain, *tls; /* either may be NULL */
@@ -69,12 +69,11 @@ struct conn {
 	struct waker *waker;
 	enum stage stage;
 	struct intake in;
-	bool broken;    /* no memory: no further request */
-	bool counted;   /* in s->busy */
-	bool linger;    /* answered before the body was read */
-	bool bad_frame; /* where the body ends is anybody's guess */
-	bool paused;    /* see doze() in request.c */
-	bool to_sleep;
+	bool broken;           /* no memory: no further request */
+	bool counted;          /* in s->busy */
+	bool linger;           /* answered before the body was read */
+	bool bad_frame;        /* where the body ends is anybody's guess */
+	bool paused, to_sleep; /* see doze() in request.c */
 
 	/* An answer that is known before the handler runs; 0: none. It waits
 	 * for the end of the body, which is dropped. r.err says why. */
@@ -91,7 +90,7 @@ struct conn {
 	struct buf body_buf; /* a big body */
 	struct buf zip;
 
-	int sent_status;
+	int sent_status; /* 0: no answer yet */
 	int64_t start_us;
 	struct stream stream;
 	struct door_entry door; /* what the door thread sees */

@@ -153,10 +153,11 @@ queue(struct conn *c, int status, struct MHD_Response *m, bool ok)
 	if (!m)
 		return MHD_NO;
 	c->stage = AT_ANSWER;
-	c->sent_status = status;
 	if (ok)
 		rc = MHD_queue_response(c->mc, (unsigned)status, m);
 	MHD_destroy_response(m);
+	if (rc == MHD_YES)
+		c->sent_status = status;
 	/* A stream is not over yet: it sleeps and is woken. */
 	if (!c->stream.pull)
 		conn_uncount(c);

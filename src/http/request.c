@@ -241,10 +241,9 @@ settle(struct conn *c)
 	if (!c->early_status)
 		conn_early(c, http_error_status(&c->r.err), NULL);
 	c->stage = AT_BODY;
-	if (!c->bad_frame && c->body_known == 0 && !c->chunked)
-		return MHD_YES;
-	if (!c->bad_frame && !c->chunked && !c->in.expect &&
-	    c->body_known <= HTTP_SWALLOW_MAX)
+	if (!c->bad_frame && !c->chunked &&
+	    (c->body_known == 0 ||
+		(c->body_known <= HTTP_SWALLOW_MAX && !c->in.expect)))
 		return MHD_YES;
 	if (!door_phase(&c->door, READING, BUSY))
 		return MHD_NO;
@@ -257,14 +256,13 @@ at_who(struct conn *c)
 {
 	int rc;
 
-	if (!door_phase(&c->door, READING, BUSY) && !c->to_sleep)
+	/* Nobody is cut while the hook thinks. */
+	if (!door_phase(&c->door, READING, BUSY) &&
+	    atomic_load(&c->door.phase) == CUT)
 		return MHD_NO;
-	while ((rc = check_who(c)) == REQ_WAIT) {
-		c->to_sleep = true;
+	while ((rc = check_who(c)) == REQ_WAIT)
 		if (waker_sleep(c->waker))
 			return MHD_YES;
-	}
-	c->to_sleep = false;
 	(void)door_phase(&c->door, BUSY, READING);
 	if (rc == OK)
 		rc = check_body(c);

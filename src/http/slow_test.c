@@ -53,7 +53,7 @@ test_drip(void **state)
 		(void)putz(fd, T[i].first);
 		took = drip(fd, T[i].then);
 		(void)close(fd);
-		if (took < 900 || took > 2500)
+		if (took < 900 || took > 4500)
 			fail_msg(
 			    "row %zu: cut after %lld ms", i, (long long)took);
 	}
@@ -74,7 +74,7 @@ test_idle(void **state)
 		(void)putz(fds[i], T[i]);
 	}
 	for (size_t i = 0; i < COUNT_OF(T); i++) {
-		assert_true(closes(fds[i], 3000));
+		assert_true(closes(fds[i], 6000));
 		(void)close(fds[i]);
 	}
 	test_stop(s);
@@ -193,7 +193,7 @@ test_body_budget(void **state)
 	struct server *s;
 	struct answer a;
 	static char block[MIB];
-	int fds[2], fd;
+	int fds[2];
 
 	(void)state;
 	o.body_max = 40 * MIB;
@@ -226,8 +226,6 @@ test_body_budget(void **state)
 		nap_ms(20);
 	}
 	assert_int_equal(a.status, 201);
-	fd = dial(server_port(s));
-	(void)close(fd);
 	test_stop(s);
 }
 

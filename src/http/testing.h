@@ -30,7 +30,7 @@
 
 /* What the tests count. */
 struct seen {
-	atomic_int answered, worked, done, streams, held;
+	atomic_int answered, worked, done, streams;
 	atomic_int last_status;
 	atomic_bool stopping;
 };
