@@ -392,8 +392,8 @@ def environment(settings, url):
     env["ADMIN_PASSWORD"] = PASSWORD
     if url:
         env["DATABASE_URL"] = url
-    env.update({k: v for k, v in settings.items() if v is not None})
-    return env
+    env.update(settings)
+    return {k: v for k, v in env.items() if v is not None}
 
 
 class Server:
@@ -455,11 +455,13 @@ class Server:
                     text += f.read()
         return text
 
-    def tail(self, n=40):
+    def tail(self, n=25):
+        """The end of the log, without the line that each event gets."""
         if not self.starts:
             return ""
         with open(self.log_path, errors="replace") as f:
-            return "".join("    | " + l for l in f.readlines()[-n:])
+            lines = [l for l in f if '"msg":"event ' not in l]
+        return "".join("    | " + l for l in lines[-n:])
 
     def alive(self):
         return self.proc is not None and self.proc.poll() is None
@@ -630,34 +632,38 @@ class Test:
                 self.shared.kill9()
 
 
+def story(e):
+    """Where in the test it happened, and what."""
+    tb = traceback.extract_tb(e.__traceback__)
+    at = [f for f in tb if os.path.basename(f.filename).startswith("test_")]
+    where = f"{os.path.basename(at[-1].filename)}:{at[-1].lineno}: " if at else ""
+    what = str(e) if isinstance(e, Failed) else "".join(
+        traceback.format_exception_only(e)).strip()
+    if not isinstance(e, (Failed, OSError, http.client.HTTPException)):
+        what += "\n" + "".join(traceback.format_list(tb[-3:]))
+    return where + what
+
+
 def run_one(t, fn):
-    """Returns (word, detail)."""
-    begin = time.monotonic()
+    """Returns ok, skipped or FAILED, what there is to say, and the seconds."""
+    begin, word, detail = time.monotonic(), "ok", ""
     try:
-        try:
-            fn(t)
-        except BaseException:
-            logs = "".join(f"  log of {os.path.basename(s.folder)}:\n{s.tail()}"
-                           for s in t.servers() if s.starts)
-            try:
-                t.settle(False)
-            except Exception as e:  # the first failure is the one to show
-                logs += f"  and then: {e}\n"
-            if t.shared and not t.shared.alive():
-                t.shared = None
-            raise
-        logs = ""
-        t.settle(True)
+        fn(t)
     except Skip as e:
-        return "skipped", str(e), time.monotonic() - begin
-    except Failed as e:
-        tb = traceback.extract_tb(e.__traceback__)
-        at = [f for f in tb if os.path.basename(f.filename).startswith("test_")]
-        where = f"{os.path.basename(at[-1].filename)}:{at[-1].lineno}: " if at else ""
-        return "FAILED", f"{where}{e}\n{logs}", time.monotonic() - begin
-    except Exception:
-        return "FAILED", traceback.format_exc() + logs, time.monotonic() - begin
-    return "ok", "", time.monotonic() - begin
+        word, detail = "skipped", str(e)
+    except Exception as e:
+        word, detail = "FAILED", story(e) + "\n"
+        for s in t.servers():
+            code = s.proc.poll() if s.proc else None
+            died = f" ended with {code}" if code is not None else ""
+            detail += f"  log of {os.path.basename(s.folder)}{died}:\n{s.tail()}"
+    try:
+        t.settle(word == "ok")
+    except Exception as e:
+        word, detail = "FAILED", detail or story(e)
+    if t.shared and not t.shared.alive():
+        t.shared = None
+    return word, detail, time.monotonic() - begin
 
 
 def main(path, only):

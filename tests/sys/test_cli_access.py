@@ -47,17 +47,17 @@ def test_without_server(t):
 
 def test_user(t):
     srv = t.server()
-    srv.cli("user", "add", "anna", "--scopes", "read", stdin=b"long-enough-password\n").want(0)
+    srv.cli("user", "add", "anna", "--role", "viewer", stdin=b"long-enough-password\n").want(0)
     c = srv.connect(basic("anna", "long-enough-password"))
     c.get("/v1/events").want(200)
     c.publish(envelope()).want(403)
-    srv.cli("user", "add", "anna", "--scopes", "read", stdin=b"long-enough-password\n").want(1)
+    srv.cli("user", "add", "anna", "--role", "viewer", stdin=b"long-enough-password\n").want(1)
 
 
 def test_user_without_server(t):
     srv = t.server()
     srv.stop()
-    srv.cli("user", "add", "bert", "--scopes", "admin", stdin=b"long-enough-password\n").want(0)
+    srv.cli("user", "add", "bert", "--role", "admin", stdin=b"long-enough-password\n").want(0)
     srv.start()
     srv.connect(basic("bert", "long-enough-password")).get("/v1/keys").want(200)
 
@@ -66,8 +66,8 @@ def test_errors(t):
     srv = t.srv
     srv.cli("key", "create", "x", "--scopes", "fly").want(1, says="fly")
     srv.cli("key", "revoke", "00000000-0000-4000-8000-000000000000").want(1)
-    srv.cli("user", "add", "c", "--scopes", "king", stdin=b"long-enough-password\n").want(1)
-    srv.cli("user", "add", "d", "--scopes", "read", stdin=b"x\n").want(1)
+    srv.cli("user", "add", "c", "--role", "king", stdin=b"long-enough-password\n").want(1)
+    srv.cli("user", "add", "d", "--role", "viewer", stdin=b"x\n").want(1)
     same(srv.cli("key", "create").code, 2, "usage: no name")
     same(srv.cli("user").code, 2, "usage: no verb")
 

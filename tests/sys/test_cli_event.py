@@ -76,11 +76,12 @@ def test_publish_errors(t):
     srv = t.srv
     srv.cli("event", "publish", t.path("absent.json")).want(1, says="absent.json")
     srv.cli("event", "publish", write(t, "bad.json", b"{")).want(1)
-    r = srv.cli("event", "publish", write(t, "w.json", dump(envelope(eventType=5)))).want(1)
-    check("eventType" in r.err, "it names the field", r)
+    r = srv.cli("event", "publish", write(t, "w.json", dump(envelope(eventType=5))))
+    check(r.code == 1 and "eventType" in r.err, "it names the field", r)
     mixed = dump([envelope(), envelope(tenantId="x"), envelope()])
-    r = srv.cli("event", "publish", write(t, "m.json", mixed)).want(1)
-    check("tenantId" in r.out + r.err, "it names the field", r)
+    r = srv.cli("event", "publish", write(t, "m.json", mixed))
+    check(r.code == 1 and "tenantId" in r.out + r.err, "it names the field", r)
+    check("1 of 3" in r.err, "and how many were refused", r)
 
 
 def test_tail(t):
@@ -101,12 +102,38 @@ def test_tail(t):
     until(lambda: any(last["eventId"] in l for l in tail.lines), "the last one", 5)
 
 
-def test_tail_ends_with_the_server(t):
+def test_tail_ends_after_a_number(t):
+    srv = t.srv
+    want = [envelope("tail.n") for _ in range(5)]
+    srv.client().publish(want).want(200)
+    r = srv.cli("event", "tail", "--from-start", "--type", "tail.n", "--limit", "5").want(0)
+    same([json.loads(l)["eventId"] for l in r.out.strip().split("\n")],
+         [e["eventId"] for e in want], "one line of JSON each")
+
+
+def test_tail_goes_on_after_a_restart(t):
     srv = t.server()
-    tail = Tail(t, srv)
-    until(lambda: (srv.client().publish(envelope("x.y")), tail.lines)[1], "something", 10, 0.1)
+    before = [envelope() for _ in range(3)]
+    srv.client().publish(before).want(200)
+    tail = Tail(t, srv, "--from-start")
+    until(lambda: len(tail.lines) == 3, "what is there", 10)
+    srv.restart()
+    after = [envelope() for _ in range(3)]
+    srv.client().publish(after).want(200)
+    until(lambda: len(tail.lines) >= 6, "what is new", 15)
+    same([json.loads(l)["eventId"] for l in tail.lines],
+         [e["eventId"] for e in before + after], "each once")
+
+
+def test_tail_without_server(t):
+    srv = t.server()
+    want = [envelope() for _ in range(120)]
+    srv.client().publish(want).want(200)
     srv.stop()
-    until(lambda: tail.proc.poll() is not None, "it ends", 10)
+    r = srv.cli("event", "tail", "--from-start").want(0)
+    same([json.loads(l)["eventId"] for l in r.out.strip().split("\n")],
+         [e["eventId"] for e in want], "what is there")
+    srv.cli("event", "tail").want(1, says="serve")
 
 
 def test_first_event_of_the_readme(t):

@@ -17,7 +17,7 @@ def test_absent(t):
 
 def test_no_uuid(t):
     c = t.srv.client()
-    for bad in ("x", "123", new_id() + "0", new_id()[:-1], new_id()[:-1] + "g", "%00", "..%2f"):
+    for bad in ("x", "123", new_id() + "0", new_id()[:-1], new_id()[:-1] + "g", "..%2f"):
         c.get("/v1/events/" + bad).want(422)
 
 

@@ -36,7 +36,7 @@ def test_strange_methods(t):
 
 
 def test_too_large(t):
-    srv = t.server(HTTP_BODY_MAX="64KiB")
+    srv = t.server(HTTP_BODY_MAX="64KiB", HTTP_REQUEST_TIMEOUT="3s")
     c = srv.client()
     c.publish(envelope(payload={"x": "y" * 50_000})).want(202)
     c.publish(envelope(payload={"x": "y" * 70_000})).want(413)
@@ -47,17 +47,16 @@ def test_too_large(t):
                                             "Expect": "100-continue"})
              .replace(b"Content-Length: 0", b"Content-Length: 99999999"))
     same(raw.answer().status, 413, "by Content-Length alone")
-    raw = srv.raw()  # not said at all: chunks without end
+    raw = srv.raw()  # not said at all: chunks without end are refused or cut off
     raw.send(b"POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
              b"Authorization: Bearer " + srv.key().encode() +
              b"\r\nTransfer-Encoding: chunked\r\n\r\n")
     try:
         for _ in range(20):
             raw.send(b"4000\r\n" + b" " * 0x4000 + b"\r\n")
-    except OSError:
-        pass  # cut off while sending is fine too
-    else:
         same(raw.answer().status, 413, "chunks past the limit")
+    except ConnectionError:
+        pass
     c.publish(envelope()).want(202)
 
 

@@ -83,7 +83,7 @@ def test_wrong_files(t):
     other = t.path("other.pem")
     with open(other, "w") as f:
         f.write("no certificate")
-    for c, k, says in ((t.path("absent.pem"), key, "absent.pem"), (other, key, "other.pem"),
+    for c, k, says in ((t.path("absent.pem"), key, "absent.pem"), (other, key, "other.pem|tls.cert"),
                        (cert, "", "tls.key"), ("", key, "tls.cert")):
         srv = t.server(start=False, TLS_CERT=c, TLS_KEY=k)
         try:
@@ -91,7 +91,8 @@ def test_wrong_files(t):
         except Failed:
             check(not srv.alive(), "it ends")
             srv.kill9()
-            check(says in srv.all_logs().decode(), f"it names {says}", srv.tail())
+            text = srv.all_logs().decode()
+            check(any(s in text for s in says.split("|")), f"it names {says}", srv.tail())
         else:
             check(False, f"it started with {c!r} and {k!r}")
     check(os.path.exists(cert), "the certificate is untouched")
