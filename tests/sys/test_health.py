@@ -1,0 +1,59 @@
+"""/healthz, /readyz, /metrics."""
+import shutil
+import subprocess
+
+from hk import Skip, check, envelope, same
+
+
+def test_health(t):
+    c = t.srv.connect()
+    c.get("/healthz").want(200)
+    c.get("/readyz").want(200)
+
+
+def metrics(srv):
+    a = srv.connect().get("/metrics").want(200)
+    check(a.headers["Content-Type"].startswith("text/plain"), "Content-Type", a.headers.items())
+    return a.body.decode()
+
+
+def value(text, start):
+    """The sum of all samples whose line begins so."""
+    return sum(float(l.rsplit(" ", 1)[1]) for l in text.split("\n")
+               if l.startswith(start) and not l.startswith("#"))
+
+
+def test_metrics_for_loopback(t):
+    text = metrics(t.srv)
+    check("# HELP hikyaku_" in text and "# TYPE hikyaku_" in text, "Prometheus text", text[:500])
+    names = [l.split()[2] for l in text.split("\n") if l.startswith("# TYPE ")]
+    same(len(names), len(set(names)), "each metric is described once")
+
+
+def test_metrics_count(t):
+    srv = t.srv
+    c = srv.client()
+
+    def counts():
+        return {l.rsplit(" ", 1)[0]: float(l.rsplit(" ", 1)[1])
+                for l in metrics(srv).split("\n") if l and not l.startswith("#")}
+    before = counts()
+    c.publish([envelope() for _ in range(7)]).want(200)
+    after = counts()
+    grown = {k for k, v in after.items() if v - before.get(k, 0) == 7}
+    check(any("event" in k for k in grown), "a counter of events grew by 7", grown)
+
+
+def test_promtool(t):
+    exe = shutil.which("promtool")
+    if not exe:
+        raise Skip("promtool is not installed")
+    t.srv.client().publish(envelope()).want(202)
+    r = subprocess.run([exe, "check", "metrics"], input=metrics(t.srv).encode(),
+                       capture_output=True, timeout=60)
+    check(r.returncode == 0 and not r.stderr.strip(), "promtool check metrics",
+          r.stdout.decode(), r.stderr.decode())
+
+
+def test_metrics_elsewhere(t):
+    raise Skip("every client of these tests is on loopback, which /metrics answers")

@@ -1,0 +1,55 @@
+"""/openapi.json describes the routes that are there."""
+import re
+
+from hk import check, new_id, same
+
+
+def spec(t):
+    return t.srv.client().get("/openapi.json").want(200).json
+
+
+def test_shape(t):
+    j = spec(t)
+    check(j["openapi"].startswith("3.1"), "OpenAPI 3.1", j["openapi"])
+    check(j["info"]["title"] and j["info"]["version"], "info", j["info"])
+    for path, ops in j["paths"].items():
+        for method, op in ops.items():
+            check(op.get("summary"), f"{method} {path} has a summary", op)
+            check(op.get("responses"), f"{method} {path} has responses", op)
+            given = {p["name"] for p in op.get("parameters", ops.get("parameters", []))
+                     if p.get("in") == "path"}
+            same(given, set(re.findall(r"{(\w+)}", path)), f"path parameters of {method} {path}")
+
+
+def test_what_must_be_there(t):
+    paths = spec(t)["paths"]
+    for path, methods in (("/v1/events", {"get", "post"}), ("/v1/events/{eventId}", {"get"}),
+                          ("/v1/events/stream", {"get"}), ("/v1/event-types", {"get"}),
+                          ("/v1/keys", {"get", "post"}), ("/healthz", {"get"}),
+                          ("/readyz", {"get"}), ("/metrics", {"get"})):
+        check(path in paths and methods <= set(paths[path]), f"{path} {methods}", paths.get(path))
+
+
+def test_every_path_answers(t):
+    c = t.srv.client(timeout=10)
+    for path, ops in spec(t)["paths"].items():
+        real = re.sub(r"{\w+}", new_id(), path)
+        for method in ops:
+            if method == "parameters" or path.endswith("/stream"):
+                continue
+            a = c(method.upper(), real, b"{}" if method in ("post", "put", "patch") else None)
+            if a.status == 404:  # the thing is absent, not the route
+                check("{" in path and "route" not in a.json["error"]["message"].lower(),
+                      f"{method} {path}", a)
+            check(a.status != 405, f"{method} {path}", a)
+            check(a.status < 500, f"{method} {path}", a)
+
+
+def test_others_do_not(t):
+    """A method that is not described is 405."""
+    c = t.srv.client(timeout=10)
+    for path, ops in spec(t)["paths"].items():
+        real = re.sub(r"{\w+}", new_id(), path)
+        for method in {"get", "post", "put", "patch", "delete"} - set(ops):
+            body = b"{}" if method in ("post", "put", "patch") else None
+            same(c(method.upper(), real, body).status, 405, f"{method} {path}")
