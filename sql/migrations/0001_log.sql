@@ -48,16 +48,21 @@ CREATE TABLE meta (
 
 -- PostgreSQL keeps the log in pieces of 2^23 entries and the ids in pieces of
 -- 2^26: a whole piece is dropped at once, and few pieces are looked through
--- for an id. hk_pieces makes those that the given seq will soon need.
+-- for an id. hk_pieces makes those that the given seq will soon need. A piece
+-- is made first and attached then: CREATE … PARTITION OF would wait for every
+-- reader of the log, and hold up all that come after.
 --postgres: CREATE SEQUENCE log_seq;
 --postgres: CREATE FUNCTION hk_pieces(upto BIGINT) RETURNS INTEGER LANGUAGE plpgsql AS $$
---postgres: DECLARE made INTEGER := 0; p BIGINT; kind TEXT; bits INTEGER;
+--postgres: DECLARE made INTEGER := 0; p BIGINT; kind TEXT; bits INTEGER; piece TEXT;
 --postgres: BEGIN
+--postgres:   PERFORM pg_advisory_xact_lock(4857302);
 --postgres:   FOR kind, bits IN SELECT * FROM (VALUES ('log', 23), ('ids', 26)) v LOOP
 --postgres:     FOR p IN (upto >> bits) .. (upto >> bits) + 1 LOOP
---postgres:       IF to_regclass(format('%I', kind || '_' || p)) IS NULL THEN
---postgres:         EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)',
---postgres:           kind || '_' || p, kind, p << bits, (p + 1) << bits);
+--postgres:       piece := kind || '_' || p;
+--postgres:       IF to_regclass(quote_ident(piece)) IS NULL THEN
+--postgres:         EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS)', piece, kind);
+--postgres:         EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)',
+--postgres:           kind, piece, p << bits, (p + 1) << bits);
 --postgres:         made := made + 1;
 --postgres:       END IF;
 --postgres:     END LOOP;
@@ -68,8 +73,11 @@ CREATE TABLE meta (
 
 -- The whole append in one message: the order lock, what is there already, the
 -- new entries. The lock gives seq in commit order over all nodes; it is held
--- for this statement and its commit alone. Joins are pinned to the indexes: a
--- plan made while the tables were empty must not scan them when they are not.
+-- for this statement and its commit alone. An id comes once in a call: the
+-- caller has looked through its own batch. The way is pinned, from id to ids
+-- to log and by index (that is what OFFSET 0 and the settings are for): a plan
+-- that was made while the tables were empty is kept when they no longer are.
+-- A plain join was planned with the log first, and took seconds then.
 --postgres: CREATE FUNCTION hk_append(kinds BIGINT[], tenants BYTEA[], event_ids BYTEA[], hs BIGINT[],
 --postgres:     hashes BYTEA[], types TEXT[], pkeys TEXT[], rvs BIGINT[], now_us BIGINT, attrss TEXT[], bodies BYTEA[])
 --postgres: RETURNS TABLE (ret_ord BIGINT, ret_seq BIGINT, ret_old_hash BYTEA) LANGUAGE plpgsql
@@ -77,19 +85,19 @@ CREATE TABLE meta (
 --postgres: BEGIN
 --postgres:   PERFORM pg_advisory_xact_lock(4857301);
 --postgres:   RETURN QUERY
---postgres:   WITH found AS MATERIALIZED (
---postgres:     SELECT i.h, l.seq, l.tenant, l.event_id, l.hash
---postgres:       FROM ids i JOIN log l ON l.seq = i.seq WHERE i.h = ANY (hs)),
---postgres:   given AS MATERIALIZED (
---postgres:     SELECT * FROM unnest(kinds, tenants, event_ids, hs, hashes, types, pkeys, rvs, attrss, bodies)
---postgres:       WITH ORDINALITY AS g (kind, tenant, event_id, h, hash, type, pkey, rv, attrs, body, ord)),
---postgres:   old AS MATERIALIZED (
---postgres:     SELECT g.ord, f.seq, f.hash FROM given g JOIN found f
---postgres:       ON f.h = g.h AND f.tenant = g.tenant AND f.event_id = g.event_id),
+--postgres:   WITH given AS MATERIALIZED (
+--postgres:     SELECT g.*, o.seq AS old_seq, o.hash AS old_hash
+--postgres:       FROM unnest(kinds, tenants, event_ids, hs, hashes, types, pkeys, rvs, attrss, bodies)
+--postgres:         WITH ORDINALITY AS g (kind, tenant, event_id, h, hash, type, pkey, rv, attrs, body, ord)
+--postgres:       LEFT JOIN LATERAL (
+--postgres:         SELECT l.seq, l.hash
+--postgres:           FROM (SELECT i.seq FROM ids i WHERE i.h = g.h OFFSET 0) i
+--postgres:          CROSS JOIN LATERAL (SELECT l.seq, l.hash FROM log l
+--postgres:            WHERE l.seq = i.seq AND l.tenant = g.tenant AND l.event_id = g.event_id OFFSET 0) l
+--postgres:          LIMIT 1) o ON true),
 --postgres:   fresh AS MATERIALIZED (
 --postgres:     SELECT nextval('log_seq') AS seq, s.* FROM (
---postgres:       SELECT g.* FROM given g WHERE NOT EXISTS (SELECT 1 FROM old o WHERE o.ord = g.ord)
---postgres:       ORDER BY g.ord) s),
+--postgres:       SELECT * FROM given g WHERE g.old_seq IS NULL ORDER BY g.ord) s),
 --postgres:   put AS (
 --postgres:     INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, attrs, body)
 --postgres:     SELECT f.seq, f.kind::integer, f.tenant, f.event_id, f.h, f.hash, f.type, f.pkey, f.rv, now_us, f.attrs, f.body FROM fresh f),
@@ -99,7 +107,7 @@ CREATE TABLE meta (
 --postgres:     INSERT INTO mark (minute, seq) SELECT now_us / 60000000, min(f.seq) FROM fresh f HAVING min(f.seq) IS NOT NULL
 --postgres:     ON CONFLICT (minute) DO NOTHING)
 --postgres:   SELECT f.ord, f.seq, NULL::bytea FROM fresh f
---postgres:   UNION ALL SELECT o.ord, o.seq, o.hash FROM old o;
+--postgres:   UNION ALL SELECT g.ord, g.old_seq, g.old_hash FROM given g WHERE g.old_seq IS NOT NULL;
 --postgres: END $$;
 
 -- Retention by pieces: those whose newest entry is older than the cut leave the

@@ -38,6 +38,22 @@
 /* Tenants that may use the same event id. */
 #define IDS_SAME_MAX  64
 
+/* Store. */
+#define STORE_ARGS_MAX     32    /* of a statement; the widest table has half */
+#define STORE_TX_RUNS      3     /* a transaction that meets another's locks */
+#define STORE_BUSY_MS      5000  /* SQLite: for another process's write */
+#define STORE_RESTART_MS   1000  /* for readers, while the writer stands */
+#define STORE_WAIT_MS      10000 /* PostgreSQL: for an answer */
+#define STORE_CONNECT_MS   5000  /* until an attempt to connect is given up */
+#define STORE_RECONNECT_MS 250   /* between attempts, and for one in a call */
+#define STORE_MIGRATE_MS   3600000 /* an index over a large table */
+#define STORE_FULL_RETRY_S 5
+#define STORE_AWAY_RETRY_S 1
+/* Arrays of one call: a commit's bytes, its short columns, and room. */
+#define STORE_ARRAYS_MAX   (32 * MIB)
+/* What a connection keeps of that memory between calls. */
+#define STORE_ARRAYS_KEEP  (1 * MIB)
+
 /* Lists: rows a page shows and rows it may look at to fill it. */
 #define PAGE_DEFAULT 50
 #define PAGE_MAX     1000

@@ -10,6 +10,9 @@
  * thread at a time. Rows belong to their db: one open rows per db and
  * statement; rows_close() before the next call with the same statement and
  * before commit. What rows_str() returns is valid until the next rows_next().
+ * Text and bytes given to db_query() must live until rows_close(). A statement
+ * that changes data and answers rows needs a transaction (on SQLite its commit
+ * would be in rows_close(), which can't fail).
  *
  * WHO WRITES. Exactly one DB_WRITE db is used by the commit thread of a node
  * (event/append.h); everything that changes data goes through it. All other
@@ -28,6 +31,8 @@
  *   5. ERR_FULL: the disk is full and nothing has changed. A failed fsync on
  *      SQLite ends the process with a clear last line, since a second fsync
  *      may lie.
+ *   6. A call that fails inside a transaction dooms it: what follows is
+ *      refused with the same code, and db_commit() rolls back and says so.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H

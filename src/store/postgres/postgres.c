@@ -1,0 +1,526 @@
+/*
+ * postgres.c - the data in a PostgreSQL database.
+ *
+ * Arguments and results are binary; a result is read whole, so that rows of
+ * several statements may be open at once (lists have a LIMIT). Statements are
+ * prepared under their names at first use, and again on a new connection.
+ *
+ * LOST CONNECTIONS. Before a call is sent, a connection that was closed while
+ * idle is seen and opened again: nothing is uncertain then. When it is lost
+ * after that, it depends on what was on the way:
+ *
+ *   begin, or a read outside of a transaction    run again, once
+ *   a statement inside of a transaction          ERR_AWAY, doomed; db_tx()
+ *                                                runs all of it again
+ *   a commit, or a statement that is one         ERR_UNCERTAIN
+ *
+ * An error that the server reports and lives on after is certain, also at a
+ * commit. One by which it hangs up is not: it may come behind a commit that
+ * waited for a standby.
+ */
+#include <assert.h>
+#include <endian.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "sql.h"
+#include "store/postgres/pgconn.h"
+#include "store/postgres/pgparam.h"
+#include "store/store_driver.h"
+
+struct pg_rows {
+	struct rows base;
+	PGresult *res; /* NULL: not open */
+	int at;
+};
+
+struct pg_db {
+	struct db base;
+	struct pgconn conn;
+	struct pgparam param;
+	unsigned prepared[STMT_COUNT]; /* conn.times when it was */
+	struct pg_rows rows[STMT_COUNT];
+};
+
+/* What each state means to a caller; a class stands behind its members. */
+static const struct {
+	const char *state;
+	enum err_code code;
+	bool again;
+} STATES[] = {
+    {"23505", ERR_CONFLICT, false}, /* unique_violation */
+    {"25006", ERR_AWAY, false},     /* a standby, or about to be one */
+    {"25P03", ERR_AWAY, true},      /* we stood still in a transaction */
+    {"40001", ERR_BUSY, true},      /* serialization_failure */
+    {"40P01", ERR_BUSY, true},      /* deadlock_detected */
+    {"55P03", ERR_BUSY, true},      /* lock_not_available */
+    {"53100", ERR_FULL, false},     /* disk_full */
+    {"57014", ERR_AWAY, false},     /* statement_timeout */
+    {"57", ERR_AWAY, true},         /* shutdown, crash, starting up */
+    {"53", ERR_AWAY, false},        /* too many connections, no memory */
+    {"08", ERR_AWAY, true},         /* the connection */
+};
+
+static struct pg_db *
+of(struct db *db)
+{
+	return (struct pg_db *)db;
+}
+
+/* There was no answer; e says why, here it is told what that means. */
+static int
+lost(struct pg_db *d, bool commits, struct err *e)
+{
+	struct err why = *e;
+
+	d->base.up = false;
+	d->base.again = !commits;
+	return commits ? store_fail(e, ERR_UNCERTAIN,
+			     "a commit's answer was lost: %s", why.text)
+		       : ERR_AWAY;
+}
+
+static int
+refused(struct pg_db *d, const PGresult *res, const char *doing, bool commits,
+    struct err *e)
+{
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+	enum err_code code = ERR_STORE;
+
+	state = state ? state : "?????";
+	d->base.up = d->conn.open;
+	if (commits && !d->conn.open)
+		return store_fail(e, ERR_UNCERTAIN,
+		    "%s: a commit's answer was lost: %s (%s)", doing, text,
+		    state);
+	for (size_t i = 0; i < COUNT_OF(STATES); i++) {
+		if (!str_starts(str_of(state), str_of(STATES[i].state)))
+			continue;
+		code = STATES[i].code;
+		d->base.again = STATES[i].again;
+		break;
+	}
+	return store_fail(
+	    e, code, "%s: %s (%s)", doing, text ? text : "no reason", state);
+}
+
+/* Takes the answer to what was sent. *ret only when there is a good one. */
+static int
+take(struct pg_db *d, int sent, const char *doing, bool commits,
+    int64_t wait_ms, PGresult **ret, struct err *e)
+{
+	PGresult *res = pgconn_answer(&d->conn, sent, wait_ms, e);
+	int rc;
+
+	if (!res)
+		return lost(d, commits, e);
+	if (PQresultStatus(res) == PGRES_FATAL_ERROR) {
+		rc = refused(d, res, doing, commits, e);
+		PQclear(res);
+		return rc;
+	}
+	d->base.up = true;
+	*ret = res;
+	return OK;
+}
+
+/* SQL without arguments and without an answer that matters. */
+static int
+say(struct pg_db *d, const char *sql, const char *doing, bool commits,
+    int64_t wait_ms, struct err *e)
+{
+	PGresult *res;
+	int rc = take(
+	    d, PQsendQuery(d->conn.pg, sql), doing, commits, wait_ms, &res, e);
+
+	if (rc < 0)
+		return rc;
+	/* Of a transaction that had failed, the server says so this way. */
+	if (commits && strcmp(PQcmdStatus(res), "COMMIT") != 0)
+		rc = err_set(e, ERR_STORE, "%s: it was rolled back", doing);
+	PQclear(res);
+	return rc;
+}
+
+static int
+connected(struct pg_db *d, struct err *e)
+{
+	int rc = pgconn_ready(&d->conn, STORE_RECONNECT_MS, e);
+
+	d->base.up = rc == OK;
+	return rc;
+}
+
+/* For people: all but the password, and nothing that libpq would guess. */
+static void
+name_store(struct store *s, const PQconninfoOption *url)
+{
+	const char *user = "", *host = "", *port = "", *base = "";
+
+	for (; url->keyword; url++) {
+		const char *v = url->val ? url->val : "";
+
+		if (strcmp(url->keyword, "user") == 0)
+			user = v;
+		if (strcmp(url->keyword, "host") == 0)
+			host = v;
+		if (strcmp(url->keyword, "port") == 0)
+			port = v;
+		if (strcmp(url->keyword, "dbname") == 0)
+			base = v;
+	}
+	(void)snprintf(s->name, sizeof(s->name),
+	    "postgres %.100s%s%.100s%s%.10s/%.100s", user, *user ? "@" : "",
+	    host, *port ? ":" : "", port, base);
+}
+
+static int
+pg_open(struct store *s, const struct store_opts *o, struct err *e)
+{
+	PQconninfoOption *url = PQconninfoParse(o->url, NULL);
+
+	/* libpq's own words would show the url, and with it the password. */
+	if (!url)
+		return err_set(e, ERR_INVALID,
+		    "the database url is not postgres://user:password@host:port/name");
+	s->self = url;
+	name_store(s, url);
+	return OK;
+}
+
+static void
+pg_close(struct store *s)
+{
+	PQconninfoFree(s->self);
+}
+
+static void
+pg_db_close(struct db *db)
+{
+	pgconn_close(&of(db)->conn);
+	pgparam_done(&of(db)->param);
+	free(db);
+}
+
+static int
+pg_db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
+{
+	struct pg_db *d = calloc(1, sizeof(*d));
+	struct err ignored;
+	int rc;
+
+	if (!d)
+		return err_set(e, ERR_NOMEM, "no memory for a connection");
+	d->base = (struct db){.store = s, .use = use};
+	rc = pgconn_init(&d->conn, s->self, use, e);
+	if (rc < 0) {
+		pg_db_close(&d->base);
+		return rc;
+	}
+	rc = pgconn_ready(&d->conn, d->conn.connect_ms, &ignored);
+	d->base.up = rc == OK;
+	*ret = &d->base;
+	return OK;
+}
+
+/* A reader's transaction sees one moment, as SQLite's does. */
+static int
+pg_begin(struct db *db, struct err *e)
+{
+	const char *sql = db->use == DB_WRITE
+			      ? "BEGIN"
+			      : "BEGIN ISOLATION LEVEL REPEATABLE READ";
+	int rc;
+
+	for (int run = 0;; run++) {
+		rc = connected(of(db), e);
+		if (rc < 0)
+			return rc;
+		rc = say(of(db), sql, "BEGIN", false, STORE_WAIT_MS, e);
+		if (rc == OK || db->up || run > 0)
+			return rc;
+	}
+}
+
+static void
+pg_rollback(struct db *db)
+{
+	struct err e;
+
+	/* A lost connection has rolled back by itself. */
+	if (of(db)->conn.open &&
+	    say(of(db), "ROLLBACK", "ROLLBACK", false, STORE_WAIT_MS, &e) < 0)
+		pgconn_close(&of(db)->conn);
+}
+
+static int
+pg_begin_alone(struct db *db, struct err *e)
+{
+	int rc = pg_begin(db, e);
+
+	if (rc < 0)
+		return rc;
+	rc = say(of(db),
+	    "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(4857300)",
+	    "lock", false, STORE_MIGRATE_MS, e);
+	if (rc < 0)
+		pg_rollback(db);
+	return rc;
+}
+
+static int
+pg_commit(struct db *db, struct err *e)
+{
+	return say(of(db), "COMMIT", "COMMIT", true, STORE_WAIT_MS, e);
+}
+
+static int
+pg_checkpoint(
+    struct db *db, bool restart, int64_t *ret_wal_bytes, struct err *e)
+{
+	(void)db;
+	(void)restart;
+	(void)e;
+	*ret_wal_bytes = 0;
+	return OK;
+}
+
+static int
+pg_script(struct db *db, const char *sql, struct err *e)
+{
+	return say(of(db), sql, "migration", false, STORE_MIGRATE_MS, e);
+}
+
+static int
+prepare(struct pg_db *d, int q, struct err *e)
+{
+	const struct stmt_info *s = &STMTS[q];
+	Oid types[STORE_ARGS_MAX];
+	PGresult *res;
+	int rc;
+
+	assert(s->postgres);
+	if (d->prepared[q] == d->conn.times)
+		return OK;
+	for (int i = 0; i < s->n_args; i++)
+		types[i] = pgparam_type(s->args[i]);
+	rc = take(d,
+	    PQsendPrepare(d->conn.pg, s->name, s->postgres, s->n_args, types),
+	    s->name, false, STORE_WAIT_MS, &res, e);
+	if (rc < 0)
+		return rc;
+	PQclear(res);
+	d->prepared[q] = d->conn.times;
+	return OK;
+}
+
+/* Runs the prepared statement with what is in d->param. */
+static int
+run(struct pg_db *d, int q, PGresult **ret, struct err *e)
+{
+	const struct pgparam *p = &d->param;
+	bool commits = store_commits(&d->base, q);
+	int rc = prepare(d, q, e);
+
+	if (rc < 0)
+		return rc;
+	return take(d,
+	    PQsendQueryPrepared(d->conn.pg, STMTS[q].name, STMTS[q].n_args,
+		p->values, p->lengths, p->formats, 1),
+	    STMTS[q].name, commits, STORE_WAIT_MS, ret, e);
+}
+
+static int
+ask(struct pg_db *d, int q, const struct val *args, size_t n_args,
+    PGresult **ret, struct err *e)
+{
+	int rc = pgparam_set(&d->param, args, n_args, e);
+
+	for (int times = 0; rc == OK; times++) {
+		if (!d->base.in_tx)
+			rc = connected(d, e);
+		if (rc == OK)
+			rc = run(d, q, ret, e);
+		if (rc != ERR_AWAY || d->base.in_tx || times > 0)
+			break;
+		/* Nothing was changed: once more, if that was the connection. */
+		if (!d->base.up && d->conn.next_ms == 0)
+			rc = OK;
+	}
+	pgparam_sent(&d->param);
+	return rc;
+}
+
+static bool
+fits(Oid type, enum val_type as)
+{
+	switch (type) {
+	case 16: /* bool */
+	case 20: /* int8 */
+	case 21: /* int2 */
+	case 23: /* int4 */
+		return as == VAL_INT;
+	case 19:   /* name */
+	case 25:   /* text */
+	case 1043: /* varchar */
+		return as == VAL_TEXT;
+	case 17: /* bytea */
+		return as == VAL_BYTES;
+	default:
+		return false;
+	}
+}
+
+static int
+pg_check(struct db *db, int q, struct err *e)
+{
+	const struct stmt_info *s = &STMTS[q];
+	struct pg_db *d = of(db);
+	PGresult *res;
+	int rc = connected(d, e);
+
+	if (rc == OK)
+		rc = prepare(d, q, e);
+	if (rc == OK)
+		rc = take(d, PQsendDescribePrepared(d->conn.pg, s->name),
+		    s->name, false, STORE_WAIT_MS, &res, e);
+	if (rc < 0)
+		return rc;
+	if (PQnfields(res) != s->n_cols)
+		rc = err_set(e, ERR_INVALID, "%s: %d columns, but rows: has %d",
+		    s->name, PQnfields(res), s->n_cols);
+	for (int i = 0; rc == OK && i < s->n_cols; i++)
+		if (!fits(PQftype(res, i), s->cols[i]))
+			rc = err_set(e, ERR_INVALID,
+			    "%s: column %s has type %u, not that of rows:",
+			    s->name, PQfname(res, i), PQftype(res, i));
+	PQclear(res);
+	return rc;
+}
+
+static int64_t
+pg_exec(
+    struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
+{
+	PGresult *res;
+	int64_t n = 0;
+	int rc = ask(of(db), q, args, n_args, &res, e);
+
+	if (rc < 0)
+		return rc;
+	(void)str_int(str_of(PQcmdTuples(res)), &n);
+	PQclear(res);
+	return n;
+}
+
+static int
+pg_query(struct db *db, int q, const struct val *args, size_t n_args,
+    struct rows **ret, struct err *e)
+{
+	struct pg_rows *r = &of(db)->rows[q];
+	PGresult *res;
+	int rc;
+
+	assert(!r->res);
+	rc = ask(of(db), q, args, n_args, &res, e);
+	if (rc < 0)
+		return rc;
+	assert(PQnfields(res) == STMTS[q].n_cols);
+	r->res = res;
+	r->at = -1;
+	*ret = &r->base;
+	return OK;
+}
+
+static int
+pg_next(struct rows *rows, struct err *e)
+{
+	struct pg_rows *r = (struct pg_rows *)rows;
+
+	(void)e; /* all is here already */
+	if (r->at < PQntuples(r->res))
+		r->at++;
+	return r->at < PQntuples(r->res);
+}
+
+static const struct pg_rows *
+rows_of(const struct rows *r)
+{
+	return (const struct pg_rows *)r;
+}
+
+static bool
+pg_null(const struct rows *rows, int col)
+{
+	const struct pg_rows *r = rows_of(rows);
+
+	return PQgetisnull(r->res, r->at, col);
+}
+
+/* The length tells the type: int8, int4, int2, or a boolean. */
+static int64_t
+pg_int(const struct rows *rows, int col)
+{
+	const struct pg_rows *r = rows_of(rows);
+	const char *p = PQgetvalue(r->res, r->at, col);
+	int n = PQgetlength(r->res, r->at, col);
+	uint64_t v = 0;
+
+	if (pg_null(rows, col))
+		return 0;
+	assert(n == 1 || n == 2 || n == 4 || n == 8);
+	memcpy((char *)&v + sizeof(v) - (size_t)n, p, (size_t)n);
+	v = be64toh(v);
+	switch (n) {
+	case 2:
+		return (int16_t)v;
+	case 4:
+		return (int32_t)v;
+	default:
+		return (int64_t)v;
+	}
+}
+
+static struct str
+pg_str(const struct rows *rows, int col)
+{
+	const struct pg_rows *r = rows_of(rows);
+
+	if (pg_null(rows, col))
+		return (struct str){.p = NULL};
+	return (struct str){PQgetvalue(r->res, r->at, col),
+	    (size_t)PQgetlength(r->res, r->at, col)};
+}
+
+static void
+pg_rows_close(struct rows *rows)
+{
+	struct pg_rows *r = (struct pg_rows *)rows;
+
+	PQclear(r->res);
+	r->res = NULL;
+}
+
+const struct store_driver POSTGRES_DRIVER = {
+    .kind = STORE_POSTGRES,
+    .open = pg_open,
+    .close = pg_close,
+    .db_open = pg_db_open,
+    .db_close = pg_db_close,
+    .begin = pg_begin,
+    .begin_alone = pg_begin_alone,
+    .commit = pg_commit,
+    .rollback = pg_rollback,
+    .checkpoint = pg_checkpoint,
+    .script = pg_script,
+    .check = pg_check,
+    .exec = pg_exec,
+    .query = pg_query,
+    .next = pg_next,
+    .col_int = pg_int,
+    .col_str = pg_str,
+    .col_null = pg_null,
+    .rows_close = pg_rows_close,
+};

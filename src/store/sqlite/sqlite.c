@@ -1,0 +1,568 @@
+/*
+ * sqlite.c - the data in one file, <dir>/hikyaku.db.
+ *
+ * WAL, so that readers never wait for the writer. SQLite's own checkpoints are
+ * off: they would run inside a commit, at its worst moment; the owner of a db
+ * runs them through db_checkpoint().
+ *
+ * Statements are prepared at first use and kept. A call is bind, step, reset:
+ * no memory is allocated and nothing is copied, so what was bound must live
+ * until the rows are closed.
+ *
+ * ERRORS. SQLite takes back what a failed statement or commit did, except that
+ * nobody knows what the disk holds after a failed fsync: then the process ends
+ * and the next start reads what is really there. A write refused because the
+ * disk is full is no such thing: the frames before it have no commit mark.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "sql.h"
+#include "store/store_driver.h"
+
+#define PAGE_BYTES_DB 4096
+#define ROOM_BLOCKS   64 /* fewer free ones than that: the disk is full */
+#define FRAME_BYTES   (PAGE_BYTES_DB + 24) /* a page in the WAL */
+
+enum control { BEGIN_READ, BEGIN_WRITE, COMMIT, ROLLBACK, CONTROL_COUNT };
+static const char *const CONTROL[CONTROL_COUNT] = {
+    "BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"};
+
+/* When a call failed: only at a step is it sure that nothing was kept. */
+enum moment { AT_STEP, AT_COMMIT, AT_CHECKPOINT };
+
+struct file {
+	char path[PATH_MAX];
+	bool sync_full;
+};
+
+struct sqlite_rows {
+	struct rows base;
+	struct sqlite_db *db;
+	sqlite3_stmt *st; /* NULL: not prepared yet */
+	bool open;
+};
+
+struct sqlite_db {
+	struct db base;
+	sqlite3 *h;
+	sqlite3_stmt *control[CONTROL_COUNT];
+	struct sqlite_rows stmts[STMT_COUNT];
+};
+
+static_assert(WAL_RESTART_BYTES == 67108864, "as in OPTIONS");
+/* The writer keeps the inner pages of its tables in memory. */
+static const char *const OPTIONS[] = {
+    [DB_READ] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
+    [DB_WRITE] = "PRAGMA cache_size=-8192;"
+		 "PRAGMA journal_size_limit=67108864",
+};
+
+static struct sqlite_db *
+of(struct db *db)
+{
+	return (struct sqlite_db *)db;
+}
+
+static void
+configure(void)
+{
+	/* One thread to a connection, and nobody asks for memory figures. */
+	(void)sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	(void)sqlite3_initialize();
+}
+
+static bool
+is_sync(int rc)
+{
+	return rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC;
+}
+
+/* The system's word on the last failed write to one of the two files. */
+static int
+write_errno(sqlite3 *h, enum moment when)
+{
+	int op = when == AT_CHECKPOINT ? SQLITE_FCNTL_FILE_POINTER
+				       : SQLITE_FCNTL_JOURNAL_POINTER;
+	sqlite3_file *f = NULL;
+	int why = 0;
+
+	/* sqlite3_system_errno() is what the rollback has left of it. */
+	if (sqlite3_file_control(h, NULL, op, &f) == SQLITE_OK && f &&
+	    f->pMethods)
+		(void)f->pMethods->xFileControl(
+		    f, SQLITE_FCNTL_LAST_ERRNO, &why);
+	return why;
+}
+
+/*
+ * A quota and a limit on the size of a file are a full disk too, and memory
+ * shared by readers that can't grow is one when there is no room.
+ */
+static bool
+no_room(struct sqlite_db *d, int rc, enum moment when)
+{
+	const struct file *f = d->base.store->self;
+	struct statvfs fs;
+	int why;
+
+	if ((rc & 0xff) == SQLITE_FULL)
+		return true;
+	if ((rc & 0xff) != SQLITE_IOERR || is_sync(rc))
+		return false;
+	why = rc == SQLITE_IOERR_WRITE ? write_errno(d->h, when) : 0;
+	if (why == ENOSPC || why == EDQUOT || why == EFBIG)
+		return true;
+	return statvfs(f->path, &fs) == 0 && fs.f_bavail < ROOM_BLOCKS;
+}
+
+static _Noreturn void
+die(sqlite3 *h, const char *doing)
+{
+	log_release();
+	log_fmt(LOG_ERROR,
+	    "the disk failed under the database: stopping, so that the next start reads what is really there",
+	    "%s: %s (%d)", doing, sqlite3_errmsg(h),
+	    sqlite3_extended_errcode(h));
+	_exit(1);
+}
+
+static int
+fail_constraint(sqlite3 *h, int rc, const char *doing, struct err *e)
+{
+	bool there = rc == SQLITE_CONSTRAINT_UNIQUE ||
+		     rc == SQLITE_CONSTRAINT_PRIMARYKEY ||
+		     rc == SQLITE_CONSTRAINT_ROWID;
+
+	return err_set(e, there ? ERR_CONFLICT : ERR_STORE, "%s: %s", doing,
+	    sqlite3_errmsg(h));
+}
+
+static int
+fail(struct sqlite_db *d, int rc, const char *doing, enum moment when,
+    struct err *e)
+{
+	const struct file *f = d->base.store->self;
+	const char *text = sqlite3_errmsg(d->h);
+
+	if (no_room(d, rc, when))
+		return store_fail(
+		    e, ERR_FULL, "%s: the disk of %s is full", doing, f->path);
+	switch (rc & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		d->base.again = true;
+		return store_fail(e, ERR_BUSY, "%s: %s", doing, text);
+	case SQLITE_CONSTRAINT:
+		return fail_constraint(d->h, rc, doing, e);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return err_set(e, ERR_STORE,
+		    "%s is damaged, or no database of ours (%s): restore it from a backup",
+		    f->path, text);
+	case SQLITE_IOERR:
+		if (when != AT_STEP || is_sync(rc))
+			die(d->h, doing);
+		return err_set(e, ERR_STORE, "%s: %s (%d)", doing, text, rc);
+	case SQLITE_NOMEM:
+		return err_set(e, ERR_NOMEM, "%s: no memory", doing);
+	default:
+		return err_set(e, ERR_STORE, "%s: %s", doing, text);
+	}
+}
+
+static int
+sqlite_open(struct store *s, const struct store_opts *o, struct err *e)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct str sync = str_of(o->sqlite_sync ? o->sqlite_sync : "full");
+	struct file *f = calloc(1, sizeof(*f));
+	int n;
+
+	s->self = f;
+	if (!f)
+		return err_set(e, ERR_NOMEM, "no memory for the store");
+	(void)pthread_once(&once, configure);
+	f->sync_full = str_eq(sync, STR("full"));
+	if (!f->sync_full && !str_eq(sync, STR("normal")))
+		return err_set(
+		    e, ERR_INVALID, "SQLite's sync must be full or normal");
+	n = snprintf(f->path, sizeof(f->path), "%s/hikyaku.db", o->dir);
+	if (n < 0 || (size_t)n >= sizeof(f->path))
+		return err_set(e, ERR_INVALID, "data folder: path too long");
+	(void)snprintf(s->name, sizeof(s->name), "sqlite %.400s", f->path);
+	return OK;
+}
+
+static void
+sqlite_close(struct store *s)
+{
+	free(s->self);
+}
+
+/* WAL is not a given: some file systems of networks can't share memory. */
+static int
+use_wal(struct sqlite_db *d, struct err *e)
+{
+	sqlite3_stmt *st = NULL;
+	bool wal = false;
+	int rc =
+	    sqlite3_prepare_v2(d->h, "PRAGMA journal_mode=WAL", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		wal = str_eq(str_of((const char *)sqlite3_column_text(st, 0)),
+		    STR("wal"));
+	(void)sqlite3_finalize(st);
+	if (rc != SQLITE_ROW)
+		return fail(d, rc, "open", AT_STEP, e);
+	return wal ? OK
+		   : err_set(e, ERR_STORE,
+			 "the file system of the data folder can't do a write-ahead log");
+}
+
+static int
+set_up(struct sqlite_db *d, struct err *e)
+{
+	const struct file *f = d->base.store->self;
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+	int rc;
+
+	if (d->base.use == DB_WRITE)
+		flags |= SQLITE_OPEN_CREATE;
+	rc = sqlite3_open_v2(f->path, &d->h, flags, NULL);
+	if (!d->h)
+		return err_set(e, ERR_NOMEM, "no memory for a connection");
+	(void)sqlite3_extended_result_codes(d->h, 1);
+	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
+	if (rc != SQLITE_OK)
+		return err_set(
+		    e, ERR_STORE, "%s: %s", f->path, sqlite3_errmsg(d->h));
+	rc = use_wal(d, e);
+	if (rc < 0)
+		return rc;
+	rc = sqlite3_exec(d->h,
+	    f->sync_full ? "PRAGMA synchronous=FULL"
+			 : "PRAGMA synchronous=NORMAL",
+	    NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(d->h,
+		    "PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;"
+		    "PRAGMA mmap_size=0",
+		    NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(d->h, OPTIONS[d->base.use], NULL, NULL, NULL);
+	return rc == SQLITE_OK ? OK : fail(d, rc, "open", AT_STEP, e);
+}
+
+static void
+sqlite_db_close(struct db *db)
+{
+	struct sqlite_db *d = of(db);
+
+	for (size_t i = 0; i < COUNT_OF(d->stmts); i++)
+		(void)sqlite3_finalize(d->stmts[i].st);
+	for (size_t i = 0; i < COUNT_OF(d->control); i++)
+		(void)sqlite3_finalize(d->control[i]);
+	(void)sqlite3_close(d->h);
+	free(d);
+}
+
+static int
+sqlite_db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
+{
+	struct sqlite_db *d = calloc(1, sizeof(*d));
+	int rc;
+
+	if (!d)
+		return err_set(e, ERR_NOMEM, "no memory for a connection");
+	d->base = (struct db){.store = s, .use = use, .up = true};
+	rc = set_up(d, e);
+	if (rc < 0) {
+		sqlite_db_close(&d->base);
+		return rc;
+	}
+	*ret = &d->base;
+	return OK;
+}
+
+static int
+prepare(struct sqlite_db *d, const char *sql, const char *name,
+    sqlite3_stmt **ret, struct err *e)
+{
+	int rc;
+
+	if (*ret)
+		return OK;
+	rc = sqlite3_prepare_v3(
+	    d->h, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
+	return rc == SQLITE_OK ? OK : fail(d, rc, name, AT_STEP, e);
+}
+
+static int
+control(struct sqlite_db *d, enum control c, struct err *e)
+{
+	int rc = prepare(d, CONTROL[c], CONTROL[c], &d->control[c], e);
+
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_step(d->control[c]);
+	rc = sqlite3_reset(d->control[c]);
+	return rc == SQLITE_OK ? OK
+			       : fail(d, rc, CONTROL[c],
+				     c == COMMIT ? AT_COMMIT : AT_STEP, e);
+}
+
+static int
+sqlite_begin(struct db *db, struct err *e)
+{
+	return control(
+	    of(db), db->use == DB_WRITE ? BEGIN_WRITE : BEGIN_READ, e);
+}
+
+static int
+sqlite_begin_alone(struct db *db, struct err *e)
+{
+	int rc;
+
+	(void)sqlite3_busy_timeout(of(db)->h, STORE_MIGRATE_MS);
+	rc = control(of(db), BEGIN_WRITE, e);
+	(void)sqlite3_busy_timeout(of(db)->h, STORE_BUSY_MS);
+	return rc;
+}
+
+static void
+sqlite_rollback(struct db *db)
+{
+	struct err e;
+
+	/* A full disk has rolled back by itself. */
+	if (!sqlite3_get_autocommit(of(db)->h) &&
+	    control(of(db), ROLLBACK, &e) < 0)
+		log_err(LOG_ERROR, "rollback failed", &e);
+}
+
+static int
+sqlite_commit(struct db *db, struct err *e)
+{
+	int rc = control(of(db), COMMIT, e);
+
+	if (rc < 0)
+		sqlite_rollback(db);
+	return rc;
+}
+
+static int
+sqlite_checkpoint(
+    struct db *db, bool restart, int64_t *ret_wal_bytes, struct err *e)
+{
+	struct sqlite_db *d = of(db);
+	int frames = 0, copied = 0, rc;
+
+	if (restart)
+		(void)sqlite3_busy_timeout(d->h, STORE_RESTART_MS);
+	rc = sqlite3_wal_checkpoint_v2(d->h, NULL,
+	    restart ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
+	    &frames, &copied);
+	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
+	/* Busy: a reader was in the way, the next one will do more. */
+	if (rc != SQLITE_OK && rc != SQLITE_BUSY)
+		return fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
+	/* The next write begins at the front: what is there counts no more. */
+	if (rc == SQLITE_OK && restart)
+		frames = 0;
+	*ret_wal_bytes = frames > 0 ? (int64_t)frames * FRAME_BYTES : 0;
+	return OK;
+}
+
+static int
+sqlite_script(struct db *db, const char *sql, struct err *e)
+{
+	struct sqlite_db *d = of(db);
+	int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? OK : fail(d, rc, "migration", AT_STEP, e);
+}
+
+static int
+bind_one(sqlite3_stmt *st, int at, const struct val *v)
+{
+	switch (v->type) {
+	case VAL_NULL:
+		return sqlite3_bind_null(st, at);
+	case VAL_INT:
+		return sqlite3_bind_int64(st, at, v->i);
+	case VAL_TEXT:
+		return sqlite3_bind_text64(
+		    st, at, v->s.p, v->s.n, SQLITE_STATIC, SQLITE_UTF8);
+	case VAL_BYTES:
+		return sqlite3_bind_blob64(
+		    st, at, v->s.p, v->s.n, SQLITE_STATIC);
+	case VAL_INTS:
+	case VAL_TEXTS:
+	case VAL_BYTESS:
+		break;
+	}
+	assert(v->type < VAL_INTS); /* arrays are PostgreSQL's */
+	return SQLITE_MISUSE;
+}
+
+/* The statement, prepared and with its arguments. */
+static int
+ready(struct sqlite_db *d, int q, const struct val *args, size_t n_args,
+    struct sqlite_rows **ret, struct err *e)
+{
+	struct sqlite_rows *r = &d->stmts[q];
+	int rc;
+
+	assert(STMTS[q].sqlite && !r->open);
+	rc = prepare(d, STMTS[q].sqlite, STMTS[q].name, &r->st, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n_args; i++) {
+		rc = bind_one(r->st, (int)i + 1, &args[i]);
+		if (rc != SQLITE_OK)
+			return fail(d, rc, STMTS[q].name, AT_STEP, e);
+	}
+	r->db = d;
+	*ret = r;
+	return OK;
+}
+
+static int
+sqlite_check(struct db *db, int q, struct err *e)
+{
+	struct sqlite_db *d = of(db);
+	sqlite3_stmt **st = &d->stmts[q].st;
+	int rc = prepare(d, STMTS[q].sqlite, STMTS[q].name, st, e);
+
+	if (rc < 0)
+		return rc;
+	if (sqlite3_column_count(*st) != STMTS[q].n_cols)
+		return err_set(e, ERR_INVALID,
+		    "%s: %d columns, but rows: has %d", STMTS[q].name,
+		    sqlite3_column_count(*st), STMTS[q].n_cols);
+	return OK;
+}
+
+static int64_t
+sqlite_exec(
+    struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
+{
+	struct sqlite_db *d = of(db);
+	struct sqlite_rows *r;
+	int rc = ready(d, q, args, n_args, &r, e);
+
+	if (rc < 0)
+		return rc;
+	do
+		rc = sqlite3_step(r->st);
+	while (rc == SQLITE_ROW);
+	rc = sqlite3_reset(r->st);
+	if (rc != SQLITE_OK)
+		return fail(
+		    d, rc, STMTS[q].name, db->in_tx ? AT_STEP : AT_COMMIT, e);
+	return sqlite3_changes64(d->h);
+}
+
+static int
+sqlite_query(struct db *db, int q, const struct val *args, size_t n_args,
+    struct rows **ret, struct err *e)
+{
+	struct sqlite_rows *r;
+	int rc = ready(of(db), q, args, n_args, &r, e);
+
+	if (rc < 0)
+		return rc;
+	/* Its commit would be in rows_close(), which can't say that it failed. */
+	assert(db->in_tx || sqlite3_stmt_readonly(r->st));
+	r->open = true;
+	*ret = &r->base;
+	return OK;
+}
+
+static const struct sqlite_rows *
+rows_of(const struct rows *r)
+{
+	return (const struct sqlite_rows *)r;
+}
+
+static int
+sqlite_next(struct rows *rows, struct err *e)
+{
+	struct sqlite_rows *r = (struct sqlite_rows *)rows;
+	int rc = sqlite3_step(r->st);
+
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc == SQLITE_DONE)
+		return 0;
+	return fail(r->db, rc, STMTS[r - r->db->stmts].name, AT_STEP, e);
+}
+
+static int64_t
+sqlite_int(const struct rows *r, int col)
+{
+	return sqlite3_column_int64(rows_of(r)->st, col);
+}
+
+static bool
+sqlite_null(const struct rows *r, int col)
+{
+	return sqlite3_column_type(rows_of(r)->st, col) == SQLITE_NULL;
+}
+
+static struct str
+sqlite_str(const struct rows *r, int col)
+{
+	sqlite3_stmt *st = rows_of(r)->st;
+	const char *p;
+
+	if (sqlite_null(r, col))
+		return (struct str){.p = NULL};
+	p = sqlite3_column_blob(st, col);
+	/* An empty blob is given as NULL. */
+	return p ? (struct str){p, (size_t)sqlite3_column_bytes(st, col)}
+		 : STR_EMPTY;
+}
+
+static void
+sqlite_rows_close(struct rows *rows)
+{
+	struct sqlite_rows *r = (struct sqlite_rows *)rows;
+
+	(void)sqlite3_reset(r->st); /* its failure was told by rows_next() */
+	r->open = false;
+}
+
+const struct store_driver SQLITE_DRIVER = {
+    .kind = STORE_SQLITE,
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .db_open = sqlite_db_open,
+    .db_close = sqlite_db_close,
+    .begin = sqlite_begin,
+    .begin_alone = sqlite_begin_alone,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .checkpoint = sqlite_checkpoint,
+    .script = sqlite_script,
+    .check = sqlite_check,
+    .exec = sqlite_exec,
+    .query = sqlite_query,
+    .next = sqlite_next,
+    .col_int = sqlite_int,
+    .col_str = sqlite_str,
+    .col_null = sqlite_null,
+    .rows_close = sqlite_rows_close,
+};

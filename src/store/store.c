@@ -1,0 +1,349 @@
+#include "store/store.h"
+
+#include <assert.h>
+#include <stdarg.h>
+
+#include "base/limits.h"
+#include "base/str.h"
+#include "sql.h"
+#include "store/store_driver.h"
+
+int
+store_fail(struct err *e, enum err_code code, const char *fmt, ...)
+{
+	char text[sizeof(e->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)err_set(e, code, "%s", text);
+	if (code == ERR_FULL)
+		e->retry_after_s = STORE_FULL_RETRY_S;
+	if (code == ERR_AWAY || code == ERR_BUSY || code == ERR_UNCERTAIN)
+		e->retry_after_s = STORE_AWAY_RETRY_S;
+	return code;
+}
+
+static void
+check_driver(const struct store_driver *d)
+{
+	assert(d->open && d->close && d->db_open && d->db_close);
+	assert(d->begin && d->begin_alone && d->commit && d->rollback);
+	assert(d->checkpoint && d->script && d->check && d->exec && d->query);
+	assert(d->next && d->col_int && d->col_str && d->col_null);
+	assert(d->rows_close);
+}
+
+static int
+pick_engine(const char *url, const struct store_driver **ret, struct err *e)
+{
+	struct str s = str_of(url);
+
+	if (s.n == 0)
+		*ret = &SQLITE_DRIVER;
+	else if (str_starts(s, STR("postgres://")) ||
+		 str_starts(s, STR("postgresql://")))
+		*ret = &POSTGRES_DRIVER;
+	else
+		return err_set(e, ERR_INVALID,
+		    "the database url must begin with postgres://, or be empty for SQLite");
+	return OK;
+}
+
+/* Whether the database can be written to, before anybody relies on it. */
+static int
+check_answers(struct store *s, struct err *e)
+{
+	struct db *db;
+	int rc = store_connect(s, s->engine, DB_WRITE, &db, e);
+
+	if (rc < 0)
+		return rc;
+	rc = db_ping(db, e);
+	db_close(db);
+	return rc;
+}
+
+int
+store_open(const struct store_opts *o, struct store **ret, struct err *e)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return err_set(e, ERR_NOMEM, "no memory for the store");
+	rc = pick_engine(o->url, &s->engine, e);
+	if (rc < 0)
+		goto out;
+	check_driver(s->engine);
+	s->driver = s->engine;
+	rc = s->engine->open(s, o, e);
+	if (rc == OK && o->fault)
+		rc = store_fault_set(s, o->fault, e);
+	if (rc == OK)
+		rc = check_answers(s, e);
+	if (rc < 0)
+		goto out;
+	*ret = s;
+	s = NULL;
+out:
+	store_close(s);
+	return rc;
+}
+
+void
+store_close(struct store *s)
+{
+	if (!s)
+		return;
+	if (s->driver)
+		s->engine->close(s);
+	free(s);
+}
+
+enum store_engine
+store_engine(const struct store *s)
+{
+	return s->engine->kind;
+}
+
+const char *
+store_name(const struct store *s)
+{
+	return s->name;
+}
+
+int
+store_connect(struct store *s, const struct store_driver *driver,
+    enum db_use use, struct db **ret, struct err *e)
+{
+	struct db *db;
+	int rc = s->engine->db_open(s, use, &db, e);
+
+	if (rc < 0)
+		return rc;
+	db->driver = driver;
+	*ret = db;
+	return OK;
+}
+
+int
+db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
+{
+	return store_connect(s, s->driver, use, ret, e);
+}
+
+void
+db_close(struct db *db)
+{
+	if (!db)
+		return;
+	assert(db->open_rows == 0);
+	db_rollback(db);
+	db->driver->db_close(db);
+}
+
+enum store_engine
+db_engine(const struct db *db)
+{
+	return db->store->engine->kind;
+}
+
+bool
+db_up(const struct db *db)
+{
+	return db->up;
+}
+
+int
+db_ping(struct db *db, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_echo(db, NULL, STR_EMPTY, STR_EMPTY, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* A doomed transaction takes no more calls. */
+static int
+refuse_doomed(const struct db *db, struct err *e)
+{
+	if (!db->in_tx || db->doom == OK)
+		return OK;
+	return store_fail(
+	    e, db->doom, "an earlier step of the transaction has failed");
+}
+
+static int64_t
+doom(struct db *db, int64_t rc)
+{
+	if (rc < 0 && db->in_tx && db->doom == OK)
+		db->doom = (enum err_code)rc;
+	return rc;
+}
+
+static void
+ended(struct db *db)
+{
+	db->in_tx = false;
+	db->doom = OK;
+}
+
+int
+db_begin(struct db *db, struct err *e)
+{
+	int rc;
+
+	assert(!db->in_tx);
+	rc = db->driver->begin(db, e);
+	db->in_tx = rc == OK;
+	db->again = false; /* a begin has had all the patience there is */
+	return rc;
+}
+
+int
+db_commit(struct db *db, struct err *e)
+{
+	int rc;
+
+	assert(db->in_tx && db->open_rows == 0);
+	rc = refuse_doomed(db, e);
+	if (rc < 0)
+		db->driver->rollback(db);
+	else
+		rc = db->driver->commit(db, e);
+	ended(db);
+	return rc;
+}
+
+void
+db_rollback(struct db *db)
+{
+	if (db->in_tx)
+		db->driver->rollback(db);
+	ended(db);
+}
+
+static int
+run_once(struct db *db, int (*fn)(struct db *db, void *ctx, struct err *e),
+    void *ctx, struct err *e)
+{
+	int rc = db_begin(db, e);
+
+	if (rc < 0)
+		return rc;
+	rc = fn(db, ctx, e);
+	if (rc >= 0)
+		return db_commit(db, e);
+	db_rollback(db);
+	return rc;
+}
+
+int
+db_tx(struct db *db, int (*fn)(struct db *db, void *ctx, struct err *e),
+    void *ctx, struct err *e)
+{
+	for (int run = 1;; run++) {
+		int rc = run_once(db, fn, ctx, e);
+
+		if (rc == OK || !db->again || run == STORE_TX_RUNS)
+			return rc;
+	}
+}
+
+int
+db_checkpoint(
+    struct db *db, bool restart, int64_t *ret_wal_bytes, struct err *e)
+{
+	assert(!db->in_tx && db->open_rows == 0);
+	return db->driver->checkpoint(db, restart, ret_wal_bytes, e);
+}
+
+bool
+store_commits(const struct db *db, int q)
+{
+	const char *sql =
+	    db_engine(db) == STORE_SQLITE ? STMTS[q].sqlite : STMTS[q].postgres;
+
+	if (db->in_tx || db->use == DB_READ)
+		return false;
+	return !str_starts(str_of(sql), STR("SELECT")) || strstr(sql, "hk_");
+}
+
+static void
+check_args(int q, const struct val *args, size_t n_args)
+{
+	assert(q >= 0 && q < STMT_COUNT);
+	assert(n_args == (size_t)STMTS[q].n_args);
+	assert(n_args <= STORE_ARGS_MAX);
+	for (size_t i = 0; i < n_args; i++)
+		assert(args[i].type == VAL_NULL ||
+		       args[i].type == STMTS[q].args[i]);
+}
+
+int64_t
+db_exec(
+    struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
+{
+	int64_t n = refuse_doomed(db, e);
+
+	check_args(q, args, n_args);
+	if (n == OK)
+		n = db->driver->exec(db, q, args, n_args, e);
+	return doom(db, n);
+}
+
+int
+db_query(struct db *db, int q, const struct val *args, size_t n_args,
+    struct rows **ret, struct err *e)
+{
+	struct rows *r = NULL;
+	int rc = refuse_doomed(db, e);
+
+	check_args(q, args, n_args);
+	if (rc == OK)
+		rc = db->driver->query(db, q, args, n_args, &r, e);
+	if (rc < 0)
+		return (int)doom(db, rc);
+	r->db = db;
+	db->open_rows++;
+	*ret = r;
+	return OK;
+}
+
+int
+rows_next(struct rows *r, struct err *e)
+{
+	return (int)doom(r->db, r->db->driver->next(r, e));
+}
+
+int64_t
+rows_int(const struct rows *r, int col)
+{
+	return r->db->driver->col_int(r, col);
+}
+
+struct str
+rows_str(const struct rows *r, int col)
+{
+	return r->db->driver->col_str(r, col);
+}
+
+bool
+rows_null(const struct rows *r, int col)
+{
+	return r->db->driver->col_null(r, col);
+}
+
+void
+rows_close(struct rows *r)
+{
+	if (!r)
+		return;
+	r->db->open_rows--;
+	r->db->driver->rows_close(r);
+}
