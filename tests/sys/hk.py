@@ -381,6 +381,12 @@ class Cluster:
     def kill(self):
         self.tool("kill")
 
+    def pause(self):
+        self.tool("pause")
+
+    def cont(self):
+        self.tool("cont")
+
 
 # ---------------------------------------------------------------- the program
 
@@ -497,8 +503,10 @@ class Server:
         return self.start(*args)
 
     def sane(self):
-        bad = SANITIZER.search(self.all_logs().decode(errors="replace"))
-        check(not bad, f"a sanitizer spoke: {bad and bad[0]}\n{self.tail(80)}")
+        text = self.all_logs().decode(errors="replace")
+        bad = SANITIZER.search(text)
+        check(not bad, "a sanitizer spoke:\n" + "\n".join(
+            "    | " + l for l in text[bad.start() if bad else 0:].split("\n")[:25]))
 
     def hang_up(self):
         for c in self.clients:

@@ -1,7 +1,7 @@
 """Connections: keep-alive, pipelining, chunks, Expect, HTTP/1.0, many."""
 import json
 
-from hk import Raw, check, dump, envelope, request, same
+from hk import Raw, check, dump, envelope, request, same, until
 
 
 def head(srv, **more):
@@ -116,18 +116,17 @@ def test_more_than_allowed(t):
     srv = t.server(HTTP_CONNECTIONS_MAX="32")
     key = srv.key()
     srv.hang_up()
-    raws, good = [], 0
-    for _ in range(80):
+    good = bad = 0
+    while bad < 3:
+        check(good < 80, "there is no limit")
         try:
-            r = srv.raw(timeout=2)
-            raws.append(r)
+            r = srv.raw(timeout=1)
             r.send(request("GET", "/healthz", {}))
             good += r.answer().status == 200
         except OSError:
-            pass
+            bad += 1
     check(8 <= good <= 40, "about 32 are served", good)
     srv.hang_up()
-    from hk import until
 
     def again():
         try:

@@ -17,6 +17,12 @@ def cluster(t):
     return pg
 
 
+def compare(ledger, srv):
+    time.sleep(0.5)  # a connection is opened again at most every 250 ms
+    faults = checker.check_log(ledger, srv.client())
+    check(not faults, checker.show(faults))
+
+
 def away_and_back(t, leave):
     pg = cluster(t)
     srv = t.server(start=False, url=hk.pg_database(pg.url))
@@ -44,11 +50,9 @@ def away_and_back(t, leave):
     until(lambda: work.good() > good + 40, "it goes on", 20)
     work.stop()
     check(all(r and int(r) >= 1 for r in work.retry_after()), "each 503 has Retry-After")
-    faults = checker.check_log(ledger, srv.client())
-    check(not faults, checker.show(faults))
+    compare(ledger, srv)
     srv.restart()
-    faults = checker.check_log(ledger, srv.client())
-    check(not faults, checker.show(faults))
+    compare(ledger, srv)
 
 
 def test_killed(t):
@@ -58,6 +62,30 @@ def test_killed(t):
 
 def test_stopped(t):
     away_and_back(t, lambda pg: pg.stop())
+
+
+def test_paused(t):
+    """It is there and does not answer: nobody waits for ever, nothing is lost."""
+    pg = cluster(t)
+    srv = t.server(url=hk.pg_database(pg.url))
+    ledger = checker.Ledger()
+    work = load.Load(srv, ledger, seed=5).start()
+    until(lambda: work.good() > 40, "load", 20)
+    paused = [True]
+
+    def cont():
+        if paused:
+            pg.cont()
+            paused.clear()
+    t.later(cont)
+    pg.pause()
+    until(lambda: work.count(503) > 0, "503 instead of a wait without end", 30)
+    check(srv.connect().get("/healthz").status == 200, "/healthz")
+    cont()
+    good = work.good()
+    until(lambda: work.good() > good + 40, "it goes on", 30)
+    work.stop()
+    compare(ledger, srv)
 
 
 def test_connections_cut(t):
@@ -75,8 +103,7 @@ def test_connections_cut(t):
     good = work.good()
     until(lambda: work.good() > good + 20, "it goes on", 20)
     work.stop()
-    faults = checker.check_log(ledger, srv.client())
-    check(not faults, checker.show(faults))
+    compare(ledger, srv)
 
 
 def test_stream_and_poll_go_on(t):
