@@ -150,6 +150,12 @@ db_engine(const struct db *db)
 	return db->store->engine->kind;
 }
 
+int64_t
+db_wal_bytes(const struct db *db)
+{
+	return db->wal_bytes;
+}
+
 bool
 db_up(const struct db *db)
 {

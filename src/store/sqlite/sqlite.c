@@ -62,6 +62,7 @@ static_assert(WAL_RESTART_BYTES == 67108864, "as in OPTIONS");
 /* The writer keeps the inner pages of its tables in memory. */
 static const char *const OPTIONS[] = {
     [DB_READ] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
+    [DB_JOBS] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
     [DB_WRITE] = "PRAGMA cache_size=-8192;"
 		 "PRAGMA journal_size_limit=67108864",
 };
@@ -231,6 +232,18 @@ use_wal(struct sqlite_db *d, struct err *e)
 			 "the file system of the data folder can't do a write-ahead log");
 }
 
+/* After each commit: how many frames the WAL holds. */
+static int
+note_wal(void *ctx, sqlite3 *h, const char *name, int frames)
+{
+	struct sqlite_db *d = ctx;
+
+	(void)h;
+	(void)name;
+	d->base.wal_bytes = (int64_t)frames * FRAME_BYTES;
+	return SQLITE_OK;
+}
+
 static int
 set_up(struct sqlite_db *d, struct err *e)
 {
@@ -262,6 +275,8 @@ set_up(struct sqlite_db *d, struct err *e)
 		    NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(d->h, OPTIONS[d->base.use], NULL, NULL, NULL);
+	/* After the pragmas: autocheckpoint is a hook too. */
+	(void)sqlite3_wal_hook(d->h, note_wal, d);
 	return rc == SQLITE_OK ? OK : fail(d, rc, "open", AT_STEP, e);
 }
 
@@ -381,7 +396,8 @@ sqlite_checkpoint(
 	/* The next write begins at the front: what is there counts no more. */
 	if (rc == SQLITE_OK && restart)
 		frames = 0;
-	*ret_wal_bytes = frames > 0 ? (int64_t)frames * FRAME_BYTES : 0;
+	db->wal_bytes = frames > 0 ? (int64_t)frames * FRAME_BYTES : 0;
+	*ret_wal_bytes = db->wal_bytes;
 	return OK;
 }
 
