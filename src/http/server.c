@@ -136,6 +136,10 @@ start_daemon(struct server *s, const struct setup *set, struct MHD_Daemon **ret,
 	*ret = MHD_start_daemon(flags, 0, NULL, NULL, request_on, s,
 	    MHD_OPTION_EXTERNAL_LOGGER, listen_to, s, MHD_OPTION_ARRAY, o,
 	    MHD_OPTION_END);
+	if (!*ret && set->cert)
+		return err_set(e, ERR_INVALID,
+		    "tls.cert %s and tls.key %s can't be used: %s",
+		    s->o.tls_cert, s->o.tls_key, s->start_text);
 	if (!*ret)
 		return err_set(e, ERR_IO, "%s server: %s", set->what,
 		    s->start_text[0] ? s->start_text : "did not start");
