@@ -179,7 +179,7 @@ check(const struct server_opts *o, struct err *e)
 	assert(o->hooks.who && o->hooks.read && o->hooks.write);
 	if (!o->tls_cert != !o->tls_key)
 		return err_set(
-		    e, ERR_INVALID, "TLS needs both a certificate and a key");
+		    e, ERR_INVALID, "tls.cert and tls.key must both be set, or neither");
 	if (o->body_max > BODY_TOTAL_MAX)
 		return err_set(e, ERR_INVALID,
 		    "a body may have at most %zu bytes", BODY_TOTAL_MAX);
