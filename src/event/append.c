@@ -101,7 +101,7 @@ finish(struct append *a, struct append_job *job)
 static void
 tell(const struct entry *en)
 {
-	struct log_line l;
+	UNINIT struct log_line l;
 	char id[UUID_LEN + 1];
 
 	log_begin(&l, LOG_INFO,
@@ -364,7 +364,7 @@ drop_first(struct append *a)
 static void
 run_some(struct append *a)
 {
-	struct append_job *jobs[COMMIT_BATCH_MAX];
+	UNINIT struct append_job *jobs[COMMIT_BATCH_MAX];
 	struct append_job *job = next_job(a);
 	size_t n_jobs = 0, n = 0, bytes = 0;
 
