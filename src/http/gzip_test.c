@@ -1,16 +1,11 @@
 #include "http/gzip.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <zlib.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "base/str.h"
+#include "base/test.h"
 #include "base/uuid.h"
-#include "cmocka.h"
 
 static void
 test_accepted(void **state)

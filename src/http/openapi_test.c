@@ -1,15 +1,10 @@
 #include "http/openapi.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <yajl/yajl_tree.h>
 
 #include "base/limits.h"
-#include "base/str.h"
+#include "base/test.h"
 #include "base/version.h"
-#include "cmocka.h"
 
 static const struct route ROUTES[] = {
     {GET, "/v1/events/{eventId}", SCOPE_READ, ON_READ, NULL, "", "One event"},

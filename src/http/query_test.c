@@ -1,14 +1,8 @@
 #include "http/query.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/limits.h"
-#include "base/str.h"
-#include "cmocka.h"
+#include "base/test.h"
 
 /* Pairs are written back as "name=value;" */
 static const struct {

@@ -1,14 +1,8 @@
 #include "http/reply.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
 #include "base/limits.h"
-#include "base/str.h"
-#include "cmocka.h"
+#include "base/test.h"
 
 static const struct {
 	struct err e;

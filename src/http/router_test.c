@@ -1,14 +1,8 @@
 #include "http/router.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/limits.h"
-#include "base/str.h"
-#include "cmocka.h"
+#include "base/test.h"
 
 #define ROUTE(m, p)                                                            \
 	{                                                                      \

@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/test.h"
 #include "http/testing.h"
 
 static struct server *server;

@@ -1,4 +1,5 @@
 /* Slow, vanishing and endless clients; many at once; drain and stop. */
+#include "base/test.h"
 #include "http/testing.h"
 
 static struct server *

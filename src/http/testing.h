@@ -1,6 +1,7 @@
 /*
  * testing.h - a small server with routes of every kind, and a client made of
- * raw sockets that can be as rude as a stranger. For the tests of src/http.
+ * raw sockets that can be as rude as a stranger. For the tests of src/http:
+ * include base/test.h before this.
  */
 #ifndef HTTP_TESTING_H
 #define HTTP_TESTING_H
@@ -8,11 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,7 +18,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmocka.h"
 #include "http/req.h"
 #include "http/server.h"
 #include "loop/thread.h"

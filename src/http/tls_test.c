@@ -3,6 +3,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "base/test.h"
 #include "http/testing.h"
 
 static char dir[] = "/tmp/hikyaku-tls-XXXXXX";
