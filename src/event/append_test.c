@@ -4,7 +4,8 @@
 #include "base/log.h"
 #include "base/test.h"
 #include "loop/thread.h"
-#include "store/temp_test.h"
+#include "sql.h"
+#include "store/fixture.h"
 
 /* A job that a test waits for. */
 struct waited {
@@ -49,7 +50,7 @@ entry(const char *key, unsigned char hash)
 }
 
 static struct append *
-start(struct temp *t, int64_t keep_us)
+start(struct fixture *t, int64_t keep_us)
 {
 	struct append_opts o = {.store = t->store, .keep_us = keep_us};
 	struct append *a = NULL;
@@ -61,7 +62,7 @@ start(struct temp *t, int64_t keep_us)
 }
 
 static void
-check_states(struct temp *t)
+check_states(struct fixture *t)
 {
 	struct append *a = start(t, 0);
 	struct entry first = entry("k", 1);
@@ -98,7 +99,7 @@ check_states(struct temp *t)
 
 /* Within one batch: the first is new, its equals are the same. */
 static void
-check_repeats(struct temp *t)
+check_repeats(struct fixture *t)
 {
 	struct append *a = start(t, 0);
 	struct entry en = entry("k", 1);
@@ -115,7 +116,7 @@ check_repeats(struct temp *t)
 }
 
 static void
-check_find(struct temp *t)
+check_find(struct fixture *t)
 {
 	struct append *a = start(t, 0);
 	struct entry en = entry("k", 1);
@@ -156,7 +157,7 @@ post_all(void *arg)
 }
 
 static void
-check_threads(struct temp *t)
+check_threads(struct fixture *t)
 {
 	static struct poster posters[POSTERS];
 	struct append *a = start(t, 0);
@@ -208,7 +209,7 @@ count_log(struct store *s)
 
 /* Old entries go while new ones come; the newest stays and seq counts on. */
 static void
-check_retention(struct temp *t)
+check_retention(struct fixture *t)
 {
 	struct append *a = start(t, 1);
 	int64_t last = append_last_seq(a), until = clock_mono_ms() + 10000;
@@ -232,14 +233,19 @@ check_retention(struct temp *t)
 }
 
 static void
-each(void (*check)(struct temp *t))
+each(void (*check)(struct fixture *t))
 {
-	for (int postgres = 0; postgres <= 1; postgres++) {
-		struct temp *t = temp_open(postgres);
+	static const enum store_engine ENGINES[] = {
+	    STORE_SQLITE, STORE_POSTGRES};
 
-		if (t)
-			check(t);
-		temp_close(t);
+	for (size_t i = 0; i < COUNT_OF(ENGINES); i++) {
+		struct fixture t;
+
+		if (ENGINES[i] == STORE_POSTGRES && !fixture_postgres())
+			continue;
+		fixture_open(&t, ENGINES[i], NULL);
+		check(&t);
+		fixture_close(&t);
 	}
 }
 
@@ -257,25 +263,22 @@ test_faults(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-		struct temp *t = temp_open(false);
+		struct fixture t;
 		struct entry one = entry("k", 1), two = entry("k", 1);
 		struct waited w1 = {.job = {.entries = &one, .n = 1}};
 		struct waited w2 = {.job = {.entries = &two, .n = 1}};
-		struct store_opts o = {.dir = t->dir, .fault = ROWS[i].fault};
-		struct err e = {0};
 		struct append *a;
 
-		store_close(t->store);
-		assert_int_equal(store_open(&o, &t->store, &e), OK);
-		a = start(t, 0);
+		fixture_open(&t, STORE_SQLITE, ROWS[i].fault);
+		a = start(&t, 0);
 		assert_int_equal(run_job(a, &w1), OK);
 		assert_int_equal(run_job(a, &w2), ROWS[i].want);
 		if (ROWS[i].want != OK) /* and the next try is well again */
 			assert_int_equal(run_job(a, &w2), OK);
 		assert_int_equal(two.state, ENTRY_NEW);
 		append_stop(a);
-		assert_int_equal(count_log(t->store), 2);
-		temp_close(t);
+		assert_int_equal(count_log(t.store), 2);
+		fixture_close(&t);
 	}
 }
 

@@ -2,7 +2,8 @@
 
 #include "base/limits.h"
 #include "base/test.h"
-#include "store/temp_test.h"
+#include "sql.h"
+#include "store/fixture.h"
 
 /* A cheap stand-in for a SHA-256: any 64 bits that look random. */
 static int64_t
@@ -43,14 +44,15 @@ test_all_are_found(void **state)
 {
 	enum { BATCH = 700 };
 	const int64_t total = IDS_FRESH_MAX * 2 + 5000;
-	struct temp *t = temp_open(false);
+	struct fixture f;
 	struct ids *x = ids_new();
 	struct db *db = NULL;
 	struct err e = {0};
 	size_t most = 0;
 
 	(void)state;
-	assert_int_equal(db_open(t->store, DB_WRITE, &db, &e), OK);
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	for (int64_t seq = 0; seq < total;) {
 		assert_int_equal(db_begin(db, &e), OK);
 		assert_int_equal(ids_write(x, db, 0, &e), OK);
@@ -77,19 +79,20 @@ test_all_are_found(void **state)
 	expect(x, db, total + 1, false);
 	ids_free(x);
 	db_close(db);
-	temp_close(t);
+	fixture_close(&f);
 }
 
 static void
 test_undo(void **state)
 {
-	struct temp *t = temp_open(false);
+	struct fixture f;
 	struct ids *x = ids_new();
 	struct db *db = NULL;
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(db_open(t->store, DB_WRITE, &db, &e), OK);
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	for (int64_t seq = 1; seq <= 100; seq++)
 		ids_put(x, h_of(seq), seq);
 	ids_undo(x, 40);
@@ -98,21 +101,22 @@ test_undo(void **state)
 		expect(x, db, seq, seq <= 60);
 	ids_free(x);
 	db_close(db);
-	temp_close(t);
+	fixture_close(&f);
 }
 
 /* Colliding hashes are told apart by the caller, up to a bound. */
 static void
 test_same_hash(void **state)
 {
-	struct temp *t = temp_open(false);
+	struct fixture f;
 	struct ids *x = ids_new();
 	struct db *db = NULL;
 	int64_t seqs[IDS_SAME_MAX];
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(db_open(t->store, DB_WRITE, &db, &e), OK);
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	for (int64_t seq = 1; seq <= IDS_SAME_MAX; seq++)
 		ids_put(x, 7, seq);
 	assert_int_equal(ids_find(x, db, 7, seqs, &e), IDS_SAME_MAX);
@@ -120,7 +124,7 @@ test_same_hash(void **state)
 	assert_int_equal(ids_find(x, db, 7, seqs, &e), ERR_LIMIT);
 	ids_free(x);
 	db_close(db);
-	temp_close(t);
+	fixture_close(&f);
 }
 
 int

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/test.h"
-#include "store/temp_test.h"
+#include "store/fixture.h"
 
 struct sleeper {
 	struct tail_waiter waiter;
@@ -39,13 +39,14 @@ woken(struct sleeper *s, int within_ms)
 static void
 test_news(void **state)
 {
-	struct temp *store = temp_open(false);
+	struct fixture f;
 	struct sleeper near, far, late;
 	struct tail *t = NULL;
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(tail_start(store->store, &t, &e), OK);
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(tail_start(f.store, &t, &e), OK);
 	lie_down(&near, t, 5, 60000);
 	lie_down(&far, t, 9, 60000);
 	lie_down(&late, t, 100, 30); /* its time passes first */
@@ -63,19 +64,20 @@ test_news(void **state)
 	mailbox_free(far.box);
 	mailbox_free(late.box);
 	tail_stop(t);
-	temp_close(store);
+	fixture_close(&f);
 }
 
 static void
 test_end(void **state)
 {
-	struct temp *store = temp_open(false);
+	struct fixture f;
 	struct sleeper a, b;
 	struct tail *t = NULL;
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(tail_start(store->store, &t, &e), OK);
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(tail_start(f.store, &t, &e), OK);
 	lie_down(&a, t, 1, 60000);
 	tail_hurry(t);
 	assert_true(woken(&a, 5000));
@@ -84,7 +86,7 @@ test_end(void **state)
 	mailbox_free(a.box);
 	mailbox_free(b.box);
 	tail_stop(t);
-	temp_close(store);
+	fixture_close(&f);
 }
 
 int
