@@ -400,32 +400,33 @@ follow_server(struct follow *f, struct reach *reach, struct err *e)
 	struct cli *c = f->cli;
 	struct buf path = BUF(16 * KIB), answer = BUF(MIB);
 	char start[CURSOR_LEN + 1];
-	int rc, status;
+	int rc, status = 0;
 
 	buf_addz(&path, "/v1/events/stream");
 	add_query(&path, "after", begin_at(c, start));
 	for (size_t i = 0; i < COUNT_OF(FILTERS); i++)
 		add_query(&path, FILTERS[i], args_text(&c->args, FILTERS[i]));
 	buf_addc(&path, '\0');
-	if (path.failed)
-		return err_set(e, ERR_LIMIT, "the filters are too long");
-	do {
+	if (path.failed) {
+		rc = err_set(e, ERR_LIMIT, "the filters are too long");
+		goto out;
+	}
+	for (;;) {
 		buf_clear(&f->line);
 		buf_clear(&f->data);
-		buf_clear(&answer);
-		status = 0;
 		rc = client_stream(reach->client, path.p,
 		    f->last_id[0] ? f->last_id : NULL, take_piece, f, &answer,
 		    &status, e);
-		if (status != 0 && status != 200)
+		if (rc == OK && status != 200)
+			rc =
+			    client_check(status, buf_str(&answer), c->arena, e);
+		else if (rc == ERR_IO) /* it broke; there is more to come */
+			rc = OK;
+		if (rc < 0 || f->left == 0 || ferror(c->out))
 			break;
-		if (f->left != 0 && !ferror(c->out))
-			(void)sleep(AGAIN_S);
-	} while (f->left != 0 && !ferror(c->out));
-	if (status != 0 && status != 200)
-		rc = client_check(status, buf_str(&answer), c->arena, e);
-	else
-		rc = OK;
+		(void)sleep(AGAIN_S);
+	}
+out:
 	buf_done(&path);
 	buf_done(&answer);
 	return rc;
