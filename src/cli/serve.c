@@ -324,7 +324,8 @@ verb_serve(struct cli *c)
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigaction(
+	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 
 	rc = open_store(&s, &e);
 	if (rc == OK)
