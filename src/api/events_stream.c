@@ -72,6 +72,14 @@ leave(struct stream *s)
 	atomic_store(&s->away, true);
 }
 
+/* Nobody took the errand. The request is still an owner. */
+static void
+stay(struct stream *s)
+{
+	atomic_store(&s->away, false);
+	(void)atomic_fetch_sub(&s->owners, 1);
+}
+
 static void
 back(struct stream *s)
 {
@@ -146,8 +154,7 @@ sleep_until(struct stream *s, int64_t until_ms, int64_t after)
 	leave(s);
 	if (tail_wait(s->api->tail, &s->waiter))
 		return STREAM_WAIT;
-	atomic_store(&s->away, false);
-	drop(s);
+	stay(s);
 	return STREAM_END;
 }
 
@@ -158,8 +165,7 @@ fetch(struct stream *s, int64_t now)
 	s->job.run = read_some;
 	if (pool_post(s->api->read, &s->job))
 		return STREAM_WAIT;
-	atomic_store(&s->away, false);
-	drop(s);
+	stay(s);
 	return sleep_until(s, now + BUSY_MS, INT64_MAX);
 }
 

@@ -43,14 +43,17 @@ split(const char *address, char host[256], char port[8], struct err *e)
 static int
 port_of(int fd)
 {
-	struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
-	socklen_t n = sizeof(ss);
+	union {
+		struct sockaddr any;
+		struct sockaddr_in four;
+		struct sockaddr_in6 six;
+	} sa = {.six = {.sin6_family = AF_UNSPEC}};
+	socklen_t n = sizeof(sa);
 
-	if (getsockname(fd, (struct sockaddr *)&ss, &n) < 0)
+	if (getsockname(fd, &sa.any, &n) < 0)
 		return 0;
-	if (ss.ss_family == AF_INET6)
-		return ntohs(((struct sockaddr_in6 *)&ss)->sin6_port);
-	return ntohs(((struct sockaddr_in *)&ss)->sin_port);
+	return ntohs(
+	    sa.any.sa_family == AF_INET6 ? sa.six.sin6_port : sa.four.sin_port);
 }
 
 static void
@@ -152,10 +155,11 @@ listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
 	struct addrinfo *list = NULL;
 	char host[256], port[8];
 	int rc = split(address, host, port, e);
-	bool all = host[0] == '\0';
+	bool all;
 
 	if (rc < 0)
 		return rc;
+	all = host[0] == '\0';
 	rc = getaddrinfo(all ? NULL : host, port, &hints, &list);
 	if (rc != 0)
 		return err_set(

@@ -178,8 +178,8 @@ check(const struct server_opts *o, struct err *e)
 	assert(o->idle_timeout_s >= 1 && o->request_timeout_s >= 1);
 	assert(o->hooks.who && o->hooks.read && o->hooks.write);
 	if (!o->tls_cert != !o->tls_key)
-		return err_set(
-		    e, ERR_INVALID, "tls.cert and tls.key must both be set, or neither");
+		return err_set(e, ERR_INVALID,
+		    "tls.cert and tls.key must both be set, or neither");
 	if (o->body_max > BODY_TOTAL_MAX)
 		return err_set(e, ERR_INVALID,
 		    "a body may have at most %zu bytes", BODY_TOTAL_MAX);

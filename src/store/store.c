@@ -184,12 +184,11 @@ refuse_doomed(const struct db *db, struct err *e)
 	    e, db->doom, "an earlier step of the transaction has failed");
 }
 
-static int64_t
+static void
 doom(struct db *db, int64_t rc)
 {
 	if (rc < 0 && db->in_tx && db->doom == OK)
 		db->doom = (enum err_code)rc;
-	return rc;
 }
 
 static void
@@ -300,7 +299,8 @@ db_exec(
 	check_args(q, args, n_args);
 	if (n == OK)
 		n = db->driver->exec(db, q, args, n_args, e);
-	return doom(db, n);
+	doom(db, n);
+	return n;
 }
 
 int
@@ -313,8 +313,10 @@ db_query(struct db *db, int q, const struct val *args, size_t n_args,
 	check_args(q, args, n_args);
 	if (rc == OK)
 		rc = db->driver->query(db, q, args, n_args, &r, e);
+	doom(db, rc);
 	if (rc < 0)
-		return (int)doom(db, rc);
+		return rc;
+	assert(r);
 	r->db = db;
 	db->open_rows++;
 	*ret = r;
@@ -324,7 +326,10 @@ db_query(struct db *db, int q, const struct val *args, size_t n_args,
 int
 rows_next(struct rows *r, struct err *e)
 {
-	return (int)doom(r->db, r->db->driver->next(r, e));
+	int rc = r->db->driver->next(r, e);
+
+	doom(r->db, rc);
+	return rc;
 }
 
 int64_t

@@ -131,7 +131,7 @@ static int
 say(struct pg_db *d, const char *sql, const char *doing, bool commits,
     int64_t wait_ms, struct err *e)
 {
-	PGresult *res;
+	PGresult *res = NULL;
 	int rc = take(
 	    d, PQsendQuery(d->conn.pg, sql), doing, commits, wait_ms, &res, e);
 
@@ -298,7 +298,7 @@ prepare(struct pg_db *d, int q, struct err *e)
 {
 	const struct stmt_info *s = &STMTS[q];
 	Oid types[STORE_ARGS_MAX];
-	PGresult *res;
+	PGresult *res = NULL;
 	int rc;
 
 	assert(s->postgres);
@@ -378,7 +378,7 @@ pg_check(struct db *db, int q, struct err *e)
 {
 	const struct stmt_info *s = &STMTS[q];
 	struct pg_db *d = of(db);
-	PGresult *res;
+	PGresult *res = NULL;
 	int rc = connected(d, e);
 
 	if (rc == OK)
@@ -404,7 +404,7 @@ static int64_t
 pg_exec(
     struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
 {
-	PGresult *res;
+	PGresult *res = NULL;
 	int64_t n = 0;
 	int rc = ask(of(db), q, args, n_args, &res, e);
 
@@ -420,7 +420,7 @@ pg_query(struct db *db, int q, const struct val *args, size_t n_args,
     struct rows **ret, struct err *e)
 {
 	struct pg_rows *r = &of(db)->rows[q];
-	PGresult *res;
+	PGresult *res = NULL;
 	int rc;
 
 	assert(!r->res);

@@ -433,10 +433,10 @@ bind_one(sqlite3_stmt *st, int at, const struct val *v)
 	return SQLITE_MISUSE;
 }
 
-/* The statement, prepared and with its arguments. */
+/* Prepares the statement and gives it its arguments. */
 static int
 ready(struct sqlite_db *d, int q, const struct val *args, size_t n_args,
-    struct sqlite_rows **ret, struct err *e)
+    struct err *e)
 {
 	struct sqlite_rows *r = &d->stmts[q];
 	int rc;
@@ -451,7 +451,6 @@ ready(struct sqlite_db *d, int q, const struct val *args, size_t n_args,
 			return fail(d, rc, STMTS[q].name, AT_STEP, e);
 	}
 	r->db = d;
-	*ret = r;
 	return OK;
 }
 
@@ -476,8 +475,8 @@ sqlite_exec(
     struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
 {
 	struct sqlite_db *d = of(db);
-	struct sqlite_rows *r;
-	int rc = ready(d, q, args, n_args, &r, e);
+	struct sqlite_rows *r = &d->stmts[q];
+	int rc = ready(d, q, args, n_args, e);
 
 	if (rc < 0)
 		return rc;
@@ -495,8 +494,8 @@ static int
 sqlite_query(struct db *db, int q, const struct val *args, size_t n_args,
     struct rows **ret, struct err *e)
 {
-	struct sqlite_rows *r;
-	int rc = ready(of(db), q, args, n_args, &r, e);
+	struct sqlite_rows *r = &of(db)->stmts[q];
+	int rc = ready(of(db), q, args, n_args, e);
 
 	if (rc < 0)
 		return rc;
