@@ -1,13 +1,14 @@
 #include "event/tail.h"
 
+#include <semaphore.h>
+
 #include "base/clock.h"
 #include "base/test.h"
 #include "store/fixture.h"
 
 struct sleeper {
 	struct tail_waiter waiter;
-	struct mailbox *box;
-	struct mail mail;
+	sem_t up;
 };
 
 static void
@@ -15,25 +16,29 @@ wake(struct tail_waiter *w)
 {
 	struct sleeper *s = MAIL_OF(w, struct sleeper, waiter);
 
-	assert_true(mailbox_post(s->box, &s->mail));
+	assert_int_equal(sem_post(&s->up), 0);
 }
 
 static void
 lie_down(struct sleeper *s, struct tail *t, int64_t after, int64_t ms)
 {
 	*s = (struct sleeper){
-	    .box = mailbox_new(),
 	    .waiter = {.after = after,
 		.until_ms = clock_mono_ms() + ms,
 		.wake = wake},
 	};
+	assert_int_equal(sem_init(&s->up, 0, 0), 0);
 	assert_true(tail_wait(t, &s->waiter));
 }
 
 static bool
 woken(struct sleeper *s, int within_ms)
 {
-	return mailbox_take(s->box, within_ms) != NULL;
+	int64_t until = clock_now_us() + within_ms * US_PER_MS;
+	struct timespec ts = {
+	    .tv_sec = until / US_PER_S, .tv_nsec = until % US_PER_S * 1000};
+
+	return sem_timedwait(&s->up, &ts) == 0;
 }
 
 static void
@@ -57,12 +62,8 @@ test_news(void **state)
 	tail_committed(t, 10);
 	assert_true(woken(&far, 5000));
 	assert_int_equal(tail_last_seq(t), 10);
-	mailbox_free(near.box);
 	lie_down(&near, t, 3, 60000); /* what is there already */
 	assert_true(woken(&near, 5000));
-	mailbox_free(near.box);
-	mailbox_free(far.box);
-	mailbox_free(late.box);
 	tail_stop(t);
 	fixture_close(&f);
 }
@@ -83,8 +84,6 @@ test_end(void **state)
 	assert_true(woken(&a, 5000));
 	lie_down(&b, t, 1, 60000); /* also those who come later */
 	assert_true(woken(&b, 5000));
-	mailbox_free(a.box);
-	mailbox_free(b.box);
 	tail_stop(t);
 	fixture_close(&f);
 }

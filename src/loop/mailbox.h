@@ -4,7 +4,7 @@
  * A message is a struct with a `struct mail` inside it; posting allocates
  * nothing and can't fail. Many may post, one takes. The taker gets all that is
  * there at once, oldest first, so that a busy thread is woken once for many
- * messages. This file and the connection pool hold the only mutexes.
+ * messages. Mutexes are here, in the pools and in http/door.c alone.
  *
  * INVARIANTS
  *   1. A message is in one mailbox at most; between post and take it belongs
@@ -24,8 +24,9 @@ struct mail {
 
 struct mailbox;
 
-struct mailbox *mailbox_new(void);      /* NULL when there is no memory */
-void mailbox_free(struct mailbox *box); /* empty by then; NULL is fine */
+struct mailbox *mailbox_new(void); /* NULL when there is no memory */
+/* Empty by then, and nobody is still inside of a post; NULL is fine. */
+void mailbox_free(struct mailbox *box);
 bool mailbox_post(struct mailbox *box, struct mail *m) MUST_CHECK;
 /*
  * Waits until there is mail, the box is closed, or timeout_ms have passed
