@@ -25,7 +25,8 @@
 struct publish {
 	struct cli *cli;
 	struct reach reach;
-	struct append *append; /* when no server runs */
+	struct append *append; /* when no server runs, as is the next one */
+	struct mailbox *done;  /* what the commit thread is through with */
 	struct mask *mask;
 	size_t total, refused;
 };
@@ -131,7 +132,7 @@ send_batch(struct publish *p, struct buf *b, struct err *e)
 /* Without a server: the same checks and the same commit thread, here. */
 struct offline {
 	struct append_job job;
-	struct mailbox *box;
+	struct mailbox *to;
 	struct mail mail;
 };
 
@@ -139,7 +140,7 @@ static void
 offline_done(struct append_job *job)
 {
 	struct offline *o = MAIL_OF(job, struct offline, job);
-	bool ok = mailbox_post(o->box, &o->mail);
+	bool ok = mailbox_post(o->to, &o->mail);
 
 	assert(ok);
 	(void)ok;
@@ -173,13 +174,10 @@ write_one(struct publish *p, struct str raw, struct arena *a, struct err *e)
 	    .rv_us = ev.rv_us};
 	digest_short(raw, en.hash);
 	o.job.done = offline_done;
-	o.box = mailbox_new();
-	if (!o.box)
-		return err_set(e, ERR_NOMEM, "no memory for an event");
+	o.to = p->done;
 	rc = append_post(p->append, &o.job, e);
 	if (rc == OK)
-		(void)mailbox_take(o.box, -1);
-	mailbox_free(o.box);
+		(void)mailbox_take(p->done, -1);
 	if (rc == OK && o.job.err.code != OK) {
 		*e = o.job.err;
 		rc = e->code;
@@ -276,6 +274,9 @@ verb_event_publish(struct cli *c)
 
 		rc = mask_parse(
 		    c->arena, str_of(c->conf.event_mask), &p.mask, &e);
+		p.done = mailbox_new();
+		if (rc == OK && !p.done)
+			rc = err_set(&e, ERR_NOMEM, "no memory for a mailbox");
 		if (rc == OK)
 			rc = append_start(&o, &p.append, &e);
 	}
@@ -284,6 +285,7 @@ verb_event_publish(struct cli *c)
 	if (rc == OK)
 		rc = publish_all(&p, buf_str(&input), &e);
 	append_stop(p.append);
+	mailbox_free(p.done);
 	buf_done(&input);
 	reach_close(&p.reach);
 	if (rc == OK && p.total == 0)
