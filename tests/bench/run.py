@@ -202,6 +202,7 @@ class Bench:
         """A server whose log has the events; the folder is kept for next time."""
         kept = os.path.join(BUILD, "bench-5m" if self.o.events == 5_000_000
                             else f"bench-{self.o.events}")
+        os.makedirs(kept, exist_ok=True)
         srv = self.server(data=os.path.join(kept, "data"), EVENT_RETENTION_DAYS="3650d")
         begin, had = time.monotonic(), events_in(srv)
         missing = self.o.events - had
