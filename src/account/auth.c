@@ -81,6 +81,12 @@ auth_changed(void)
 	atomic_fetch_add(&generation, 1);
 }
 
+uint64_t
+auth_generation(void)
+{
+	return atomic_load(&generation);
+}
+
 bool
 auth_post(struct auth *a, struct pool_job *job)
 {

@@ -65,6 +65,8 @@ int auth_who(void *arg, struct req *r, struct err *e);
 
 /* After the commit of whatever takes a right away. From any thread. */
 void auth_changed(void);
+/* Grows with each auth_changed(): for those who last longer than a request. */
+uint64_t auth_generation(void);
 
 /* Runs a job on the password thread: for those who hash. False: full. */
 bool auth_post(struct auth *a, struct pool_job *job) MUST_CHECK;

@@ -139,7 +139,9 @@ hook_who(void *arg, struct req *r, struct err *e)
 
 	int rc = auth_who(api->auth, r, e);
 
-	if (rc != OK || r->who.kind != WHO_KEY)
+	/* Publishing is counted in events, once they are counted. */
+	if (rc != OK || r->who.kind != WHO_KEY ||
+	    r->route->run == api_events_post)
 		return rc;
 	return limiter_take(api->limiter, r->who.id, r->who.rate_per_second, 1,
 	    clock_mono_us(), e);

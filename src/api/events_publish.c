@@ -346,7 +346,6 @@ api_events_post(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct publish *p = arena_alloc(r->arena, sizeof(*p));
-	int64_t rate;
 	int rc;
 
 	(void)db;
@@ -361,11 +360,9 @@ api_events_post(struct req *r, struct db *db, struct err *e)
 		rc = read_body(p, e);
 	if (rc < 0)
 		return rc;
-	/* The request itself was counted when it was let in. */
-	rate = r->who.rate_per_second;
-	if (rate > 0 && p->n > 1)
-		rc = limiter_take(api->limiter, r->who.id, rate,
-		    (int64_t)p->n - 1, clock_mono_us(), e);
+	if (r->who.kind == WHO_KEY)
+		rc = limiter_take(api->limiter, r->who.id,
+		    r->who.rate_per_second, (int64_t)p->n, clock_mono_us(), e);
 	if (rc < 0)
 		return rc;
 	if (p->job.n == 0)

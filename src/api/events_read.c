@@ -122,7 +122,7 @@ api_events_list(struct req *r, struct db *db, struct err *e)
 	if (rc == OK)
 		rc = log_filter_read(r, &l->filter, e);
 	if (rc == OK && req_query(r, "after", &after))
-		rc = cursor_parse(after, &l->filter.after, e);
+		rc = log_cursor_read(after, "after", &l->filter.after, e);
 	if (rc == OK)
 		rc = req_query_int(
 		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &l->filter.limit, e);

@@ -1,5 +1,6 @@
 #include <assert.h>
 
+#include "account/auth.h"
 #include "api/api.h"
 #include "api/events.h"
 #include "api/log_page.h"
@@ -22,9 +23,14 @@
  * A client may leave at any moment, also while a read thread or the tail works
  * for it. So the stream is not the request's: it has two owners at most, the
  * request and the one errand under way, and goes with the last of them.
+ *
+ * A right that was taken away must end a stream too. So one ends when any key
+ * or account was changed on this node, and after LIFE_MS in any case; a client
+ * whose right still holds comes back with Last-Event-ID and misses nothing.
  */
 
 #define HEARTBEAT_MS     15000
+#define LIFE_MS          300000
 #define TROUBLE_MS       1000 /* before reading again after a failure */
 #define BUSY_MS          100  /* when all read threads are taken */
 #define STREAM_ARENA_MAX (64 * KIB)
@@ -41,9 +47,11 @@ struct stream {
 	struct pool_job job;
 	struct tail_waiter waiter;
 	struct buf ready;
-	size_t sent;     /* of it */
-	int64_t beat_ms; /* when silence must be broken */
-	bool failed;     /* the last read did */
+	size_t sent;         /* of it */
+	int64_t beat_ms;     /* when silence must be broken */
+	bool failed;         /* the last read did */
+	int64_t end_ms;      /* when the client must come again, with its key */
+	uint64_t generation; /* of what auth knew at the beginning */
 };
 
 static void
@@ -178,7 +186,8 @@ pull(struct req *r, struct buf *b)
 
 	if (atomic_load(&s->away))
 		return STREAM_WAIT;
-	if (atomic_load(&s->api->stopping) || s->ready.failed)
+	if (atomic_load(&s->api->stopping) || s->ready.failed ||
+	    auth_generation() != s->generation || now >= s->end_ms)
 		return STREAM_END;
 	if (s->ready.n > 0 || now >= s->beat_ms) {
 		if (s->ready.n > 0)
@@ -253,15 +262,18 @@ begin(struct stream *s, struct req *r, struct err *e)
 {
 	static const char *const NAMES[] = {
 	    "after", "type", "key", "tenant", NULL};
-	struct str after = req_header(r, "Last-Event-ID");
+	struct str last = req_header(r, "Last-Event-ID"), after;
 	int rc = req_query_only(r, NAMES, e);
 
 	if (rc == OK)
 		rc = log_filter_read(r, &s->filter, e);
 	s->filter.after = tail_last_seq(s->api->tail);
 	s->filter.limit = PAGE_DEFAULT;
-	if (rc == OK && (after.n > 0 || req_query(r, "after", &after)))
-		rc = cursor_parse(after, &s->filter.after, e);
+	if (rc == OK && last.n > 0)
+		rc =
+		    log_cursor_read(last, "Last-Event-ID", &s->filter.after, e);
+	else if (rc == OK && req_query(r, "after", &after))
+		rc = log_cursor_read(after, "after", &s->filter.after, e);
 	if (rc == OK && (!s->arena || !keep(s, &r->who)))
 		rc = err_set(e, ERR_NOMEM, "no memory for a stream");
 	if (rc == OK)
@@ -285,8 +297,11 @@ api_events_stream(struct req *r, struct db *db, struct err *e)
 	}
 	s->waker = req_waker(r);
 	s->beat_ms = clock_mono_ms() + HEARTBEAT_MS;
+	s->end_ms = clock_mono_ms() + LIFE_MS;
+	s->generation = auth_generation();
 	buf_addz(&s->ready, ":\n\n"); /* the headers go out now, not later */
 	r->ctx = s;
+	req_add_header(r, "Cache-Control", "no-store");
 	req_stream(r, "text/event-stream", pull, over);
 	return OK;
 }

@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "event/cursor.h"
 #include "sql.h"
 
 static int
@@ -59,6 +60,16 @@ log_filter_read(const struct req *r, struct log_filter *ret, struct err *e)
 	return OK;
 }
 
+int
+log_cursor_read(struct str text, const char *name, int64_t *ret, struct err *e)
+{
+	int rc = cursor_parse(text, ret, e);
+
+	if (rc < 0)
+		(void)snprintf(e->at, sizeof(e->at), "%s", name);
+	return rc;
+}
+
 static bool
 visible(const struct principal *who, const struct sql_log_page_row *row)
 {
@@ -95,6 +106,8 @@ log_page_read(struct db *db, const struct principal *who,
     struct buf *out, struct log_page *ret, struct err *e)
 {
 	struct rows *rows = NULL;
+	/* What only we can tell apart must not use up the statement's limit. */
+	int64_t most = who->tenants && !f->tenant.p ? PAGE_SCAN : f->limit;
 	int64_t last, upto;
 	bool cut = false;
 	int rc = last_seq(db, &last, e);
@@ -104,7 +117,7 @@ log_page_read(struct db *db, const struct principal *who,
 	upto = last - f->after > PAGE_SCAN ? f->after + PAGE_SCAN : last;
 	*ret = (struct log_page){.next = f->after};
 	rc = sql_log_page(db, f->after, upto, f->type, f->prefix, f->key,
-	    f->tenant, f->limit, &rows, e);
+	    f->tenant, most, &rows, e);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct sql_log_page_row row;
 

@@ -43,6 +43,10 @@ int log_filter_set(
 int log_filter_read(
     const struct req *r, struct log_filter *ret, struct err *e) MUST_CHECK;
 
+/* A cursor given as the header or parameter `name`. */
+int log_cursor_read(
+    struct str text, const char *name, int64_t *ret, struct err *e) MUST_CHECK;
+
 /* Writes each event's text by `show`, in the order of the log. */
 int log_page_read(struct db *db, const struct principal *who,
     const struct log_filter *f,

@@ -17,8 +17,8 @@ begins_with_defaults(void **state)
 	(void)state;
 	assert_int_equal(conf_load(&c, NULL, NO_ENV, &e), OK);
 	assert_int_equal(c.server_port, 8080);
-	assert_int_equal(c.event_retention_days, 30);
-	assert_int_equal(c.event_dedupe_days, 7);
+	assert_int_equal(c.event_retention_ms, INT64_C(30) * 86400000);
+	assert_int_equal(c.event_dedupe_ms, INT64_C(7) * 86400000);
 	assert_int_equal(c.webhook_max_payload_size, 1048576);
 	assert_int_equal(c.http_body_max, 8 * MIB);
 	assert_int_equal(c.http_idle_timeout_ms, 60000);

@@ -162,8 +162,14 @@ verb_key_create(struct cli *c)
 	struct str answer = STR_EMPTY;
 	struct json *j = NULL;
 	struct err e;
-	int rc = read_key(c, now_us, &k, &e);
+	int rc;
 
+	if (c->args.n_operands == 0 && !args_text(&c->args, "name")) {
+		(void)fprintf(c->err, "hikyaku: key create needs a name: "
+				      "see hikyaku key create --help\n");
+		return EXIT_USAGE;
+	}
+	rc = read_key(c, now_us, &k, &e);
 	if (rc == OK)
 		rc = reach_open(c, &x, &e);
 	if (rc == OK)

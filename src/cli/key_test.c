@@ -186,7 +186,7 @@ test_mistakes(void **state)
 	static const struct {
 		const char *line, *says;
 	} rows[] = {
-	    {"key|create", "name must be"},
+	    {"key|create|", "name must be"},
 	    {"key|create|x|--scopes|raed", "raed is none of"},
 	    {"key|create|x|--scopes|", "scopes must name"},
 	    {"key|create|x|--tenants|acme", "acme is no UUID"},
@@ -207,6 +207,8 @@ test_mistakes(void **state)
 		if (status != EXIT_FAILED || !strstr(w.err, rows[i].says))
 			fail_msg("row %zu: %d %s", i, status, w.err);
 	}
+	assert_int_equal(run("key|create"), EXIT_USAGE);
+	assert_non_null(strstr(w.err, "needs a name"));
 }
 
 #define WITH_DIR(f) cmocka_unit_test_setup_teardown(f, begin, end)

@@ -136,6 +136,10 @@ start_daemon(struct server *s, const struct setup *set, struct MHD_Daemon **ret,
 	*ret = MHD_start_daemon(flags, 0, NULL, NULL, request_on, s,
 	    MHD_OPTION_EXTERNAL_LOGGER, listen_to, s, MHD_OPTION_ARRAY, o,
 	    MHD_OPTION_END);
+	if (!*ret && set->cert)
+		return err_set(e, ERR_INVALID,
+		    "tls.cert %s and tls.key %s can't be used: %s",
+		    s->o.tls_cert, s->o.tls_key, s->start_text);
 	if (!*ret)
 		return err_set(e, ERR_IO, "%s server: %s", set->what,
 		    s->start_text[0] ? s->start_text : "did not start");
@@ -175,7 +179,7 @@ check(const struct server_opts *o, struct err *e)
 	assert(o->hooks.who && o->hooks.read && o->hooks.write);
 	if (!o->tls_cert != !o->tls_key)
 		return err_set(
-		    e, ERR_INVALID, "TLS needs both a certificate and a key");
+		    e, ERR_INVALID, "tls.cert and tls.key must both be set, or neither");
 	if (o->body_max > BODY_TOTAL_MAX)
 		return err_set(e, ERR_INVALID,
 		    "a body may have at most %zu bytes", BODY_TOTAL_MAX);

@@ -541,7 +541,8 @@ test_start_errors(void **state)
 	    {"127.0.0.1:0", "/nonexistent/s", NULL, NULL, "socket /nonexist"},
 	    {"127.0.0.1:0", NULL, "/nonexistent", NULL, "both"},
 	    {"127.0.0.1:0", NULL, "/nonexistent", "/x", "/nonexistent: "},
-	    {"127.0.0.1:0", NULL, "/etc/passwd", "/etc/passwd", "https server"},
+	    {"127.0.0.1:0", NULL, "/etc/passwd", "/etc/passwd",
+		"tls.cert /etc/passwd"},
 	};
 
 	(void)state;

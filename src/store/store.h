@@ -44,7 +44,7 @@ struct db;
 struct rows;
 
 enum store_engine { STORE_SQLITE, STORE_POSTGRES };
-/* DB_JOBS: checkpoints on SQLite, DDL on PostgreSQL; no long statements bound. */
+/* DB_JOBS: checkpoints on SQLite, dropping pieces on PostgreSQL. */
 enum db_use { DB_READ, DB_WRITE, DB_JOBS };
 
 struct store_opts {

@@ -95,7 +95,7 @@ struct db {
 	struct store *store;
 	const struct store_driver *driver;
 	enum db_use use;
-	int64_t wal_bytes; /* SQLite: at its last commit or checkpoint */
+	int64_t wal_bytes;  /* SQLite: at its last commit or checkpoint */
 	enum err_code doom; /* why the open transaction can't be committed */
 	int open_rows;
 	bool up, in_tx, again;

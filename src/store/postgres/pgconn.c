@@ -30,6 +30,7 @@ static const char *const OPTIONS[] = {
 		" -c default_transaction_read_only=on",
     [DB_WRITE] = "-c statement_timeout=8000"
 		 " -c idle_in_transaction_session_timeout=5000",
+    [DB_JOBS] = "-c statement_timeout=30000",
 };
 
 static void
