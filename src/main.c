@@ -1,9 +1,25 @@
+#include <malloc.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "cli/verbs.h"
+
+/*
+ * What is large goes back to the system when it is freed. Left alone, glibc
+ * takes the first large block that is freed (12 MiB of a password check) for a
+ * sign to keep such blocks, in a heap for each thread, for ever.
+ */
+static void
+tame_malloc(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, (int)(256 * KIB));
+	(void)mallopt(M_TRIM_THRESHOLD, (int)(512 * KIB));
+	(void)mallopt(M_ARENA_MAX, 2);
+}
 
 int
 main(int argc, char **argv)
 {
+	tame_malloc();
 	return cli_run(&VERBS, argc, argv, environ, stdout, stderr);
 }

@@ -12,7 +12,6 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append.h"
-#include "event/catalog.h"
 #include "event/envelope.h"
 #include "http/reply.h"
 #include "seal/digest.h"
@@ -107,8 +106,7 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
 	if (!api_tenant_ok(&r->who, ev.tenant))
 		return err_at(e, ERR_DENIED, "/tenantId",
 		    "this key is limited to other tenants");
-	/* Types of the users' own are no reason for a line each. */
-	if (ev.warning.n > 0 && catalog_find(ev.type))
+	if (ev.warning.n > 0)
 		warn(r, &ev);
 	*ret = (struct entry){
 	    .tenant = ev.tenant,

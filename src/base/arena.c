@@ -101,7 +101,7 @@ arena_used(const struct arena *a)
 }
 
 void *
-arena_alloc(struct arena *a, size_t n)
+arena_raw(struct arena *a, size_t n)
 {
 	struct block *b = a->blocks;
 	size_t want;
@@ -128,7 +128,15 @@ arena_alloc(struct arena *a, size_t n)
 	b->used += want;
 	a->used += n;
 	UNPOISON(p, n);
-	return memset(p, 0, n);
+	return p;
+}
+
+void *
+arena_alloc(struct arena *a, size_t n)
+{
+	void *p = arena_raw(a, n);
+
+	return p ? memset(p, 0, n) : NULL;
 }
 
 void *
@@ -144,10 +152,12 @@ arena_array(struct arena *a, size_t n, size_t size)
 struct str
 arena_dup(struct arena *a, struct str s)
 {
-	char *p = s.n < SIZE_MAX ? arena_alloc(a, s.n + 1) : NULL;
+	char *p = s.n < SIZE_MAX ? arena_raw(a, s.n + 1) : NULL;
 
 	if (p && s.n > 0)
 		memcpy(p, s.p, s.n);
+	if (p)
+		p[s.n] = '\0';
 	return (struct str){.p = p, .n = p ? s.n : 0};
 }
 

@@ -10,7 +10,7 @@
  *
  * INVARIANTS
  *   1. The sum of what was handed out never exceeds the limit.
- *   2. Memory comes zeroed and aligned for any type.
+ *   2. Memory comes zeroed, unless asked for raw, and aligned for any type.
  *   3. Under ASan, bytes not handed out are poisoned.
  */
 #ifndef BASE_ARENA_H
@@ -25,7 +25,8 @@ void arena_free(struct arena *a);      /* NULL is fine */
 void arena_reset(struct arena *a);
 size_t arena_used(const struct arena *a);
 
-void *arena_alloc(struct arena *a, size_t n);              /* zeroed, or NULL */
+void *arena_raw(struct arena *a, size_t n);   /* not zeroed, or NULL */
+void *arena_alloc(struct arena *a, size_t n); /* zeroed, or NULL */
 void *arena_array(struct arena *a, size_t n, size_t size); /* no overflow */
 struct str arena_dup(struct arena *a, struct str s); /* .p NULL on failure */
 const char *arena_z(struct arena *a, struct str s);  /* NUL-terminated */

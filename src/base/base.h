@@ -15,6 +15,8 @@
 
 #define MUST_CHECK   __attribute__((warn_unused_result))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
+/* Releases zero every local; not this one, which is large and written. */
+#define UNINIT       __attribute__((uninitialized))
 #define COUNT_OF(a)  (sizeof(a) / sizeof((a)[0]))
 
 /* Never owned, never assumed NUL-terminated. */

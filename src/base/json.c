@@ -63,7 +63,7 @@ refuse(struct parser *p, size_t at, const char *what)
 static void *
 grab_from(struct parser *p, struct arena *a, size_t n)
 {
-	void *ret = arena_alloc(a, n);
+	void *ret = arena_raw(a, n);
 
 	if (!ret)
 		longjmp(p->nomem, 1);
@@ -159,10 +159,8 @@ add(struct parser *p, enum json_type type)
 	}
 	p->nodes++;
 	j = grab(p, sizeof(*j));
-	j->type = type;
-	j->raw = raw;
-	j->text = STR_EMPTY;
-	j->key = p->key;
+	*j = (struct json){
+	    .type = type, .raw = raw, .text = STR_EMPTY, .key = p->key};
 	p->key = STR_EMPTY;
 	*p->tail[p->depth] = j;
 	p->tail[p->depth] = &j->next;
@@ -290,6 +288,7 @@ check_many(struct parser *p, const struct json *obj)
 	while (slots < 2 * (size_t)obj->n)
 		slots *= 2;
 	table = grab(p, slots * sizeof(struct json *));
+	memset(table, 0, slots * sizeof(struct json *));
 	for (const struct json *j = obj->child; j; j = j->next) {
 		size_t i = (size_t)hash(p, j->key) & (slots - 1);
 

@@ -38,7 +38,8 @@ struct append {
 	int64_t disk_looked_ms;
 	bool disk_low;
 	struct entry *unique[COMMIT_BATCH_MAX];
-	struct entry *scratch[SCRATCH_SLOTS]; /* ids of a batch, by h */
+	struct entry *scratch[SCRATCH_SLOTS]; /* ids of a batch, by h; … */
+	uint16_t used[COMMIT_BATCH_MAX];      /* … and where they are */
 };
 
 int64_t
@@ -101,7 +102,7 @@ finish(struct append *a, struct append_job *job)
 static void
 tell(const struct entry *en)
 {
-	struct log_line l;
+	UNINIT struct log_line l;
 	char id[UUID_LEN + 1];
 
 	log_begin(&l, LOG_INFO,
@@ -123,7 +124,6 @@ find_unique(struct append *a, struct append_job **jobs, size_t n_jobs)
 {
 	size_t n = 0;
 
-	memset(a->scratch, 0, sizeof(a->scratch));
 	for (size_t j = 0; j < n_jobs; j++)
 		for (size_t i = 0; i < jobs[j]->n; i++) {
 			struct entry *en = &jobs[j]->entries[i];
@@ -141,8 +141,11 @@ find_unique(struct append *a, struct append_job **jobs, size_t n_jobs)
 			if (en->first)
 				continue;
 			a->scratch[at] = en;
+			a->used[n] = (uint16_t)at;
 			a->unique[n++] = en;
 		}
+	for (size_t i = 0; i < n; i++)
+		a->scratch[a->used[i]] = NULL;
 	return n;
 }
 
@@ -364,7 +367,7 @@ drop_first(struct append *a)
 static void
 run_some(struct append *a)
 {
-	struct append_job *jobs[COMMIT_BATCH_MAX];
+	UNINIT struct append_job *jobs[COMMIT_BATCH_MAX];
 	struct append_job *job = next_job(a);
 	size_t n_jobs = 0, n = 0, bytes = 0;
 

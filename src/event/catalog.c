@@ -271,7 +271,8 @@ const struct event_type *
 catalog_find(struct str name)
 {
 	for (size_t i = 0; i < COUNT_OF(TYPES); i++)
-		if (str_eq(name, str_of(TYPES[i].name)))
+		if (name.n > 0 && name.p[0] == TYPES[i].name[0] &&
+		    str_eq(name, str_of(TYPES[i].name)))
 			return &TYPES[i];
 	return NULL;
 }

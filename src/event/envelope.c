@@ -17,44 +17,116 @@ struct made {
 };
 #define MADE_BYTES ((size_t)256) /* three names and their values */
 
-/* The value at a pointer, of that type; NULL and e set when it is not so. */
-static const struct json *
-need(
-    const struct json *tree, const char *at, enum json_type type, struct err *e)
+/* Every field, with the object it is a member of. */
+enum at {
+	EVENT_ID,
+	SCHEMA_VERSION,
+	EVENT_TYPE,
+	OCCURRED_AT,
+	TENANT_ID,
+	PRODUCER,
+	CORRELATION_ID,
+	SEQUENCE,
+	PAYLOAD,
+	SEQ,
+	RECEIVED_AT,
+	DELIVERIES,
+	SERVICE,
+	INSTANCE_ID,
+	PARTITION_KEY,
+	RECORD_VERSION,
+	AT_COUNT
+};
+#define FIELD(pointer, name)                                                   \
+	{                                                                      \
+		pointer,                                                       \
+		{                                                              \
+			name, sizeof(name) - 1                                 \
+		}                                                              \
+	}
+static const struct {
+	const char *at;
+	struct str name;
+} FIELDS[AT_COUNT] = {
+    [EVENT_ID] = FIELD("/eventId", "eventId"),
+    [SCHEMA_VERSION] = FIELD("/schemaVersion", "schemaVersion"),
+    [EVENT_TYPE] = FIELD("/eventType", "eventType"),
+    [OCCURRED_AT] = FIELD("/occurredAt", "occurredAt"),
+    [TENANT_ID] = FIELD("/tenantId", "tenantId"),
+    [PRODUCER] = FIELD("/producer", "producer"),
+    [CORRELATION_ID] = FIELD("/correlationId", "correlationId"),
+    [SEQUENCE] = FIELD("/sequence", "sequence"),
+    [PAYLOAD] = FIELD("/payload", "payload"),
+    [SEQ] = FIELD("/seq", "seq"),
+    [RECEIVED_AT] = FIELD("/receivedAt", "receivedAt"),
+    [DELIVERIES] = FIELD("/deliveries", "deliveries"),
+    [SERVICE] = FIELD("/producer/service", "service"),
+    [INSTANCE_ID] = FIELD("/producer/instanceId", "instanceId"),
+    [PARTITION_KEY] = FIELD("/sequence/partitionKey", "partitionKey"),
+    [RECORD_VERSION] = FIELD("/sequence/recordVersion", "recordVersion"),
+};
+
+struct found {
+	const struct json *v[AT_COUNT];
+};
+
+/* One walk over the members; each field would else be a search of its own. */
+static void
+find(const struct json *object, enum at from, enum at to, struct found *f)
 {
-	const struct json *j = json_at(tree, str_of(at));
+	const struct json *c =
+	    object && object->type == JSON_OBJECT ? object->child : NULL;
+
+	for (; c; c = c->next)
+		for (enum at i = from; i <= to; i++)
+			if (str_eq(c->key, FIELDS[i].name)) {
+				f->v[i] = c;
+				break;
+			}
+}
+
+static int
+wrong(struct err *e, enum at at, const char *why)
+{
+	return json_wrong(e, FIELDS[at].at, "%s", why);
+}
+
+/* A field of that type; NULL and e set when it is not so. */
+static const struct json *
+need(const struct found *f, enum at at, enum json_type type, struct err *e)
+{
+	const struct json *j = f->v[at];
 
 	if (j && j->type == type)
 		return j;
 	if (j)
-		(void)json_wrong(e, at, "must be %s, not %s",
+		(void)json_wrong(e, FIELDS[at].at, "must be %s, not %s",
 		    json_type_name(type), json_type_name(j->type));
 	else
-		(void)json_wrong(e, at, "is required");
+		(void)wrong(e, at, "is required");
 	return NULL;
 }
 
 static int
-read_uuid(
-    const struct json *tree, const char *at, struct uuid *ret, struct err *e)
+read_uuid(const struct found *f, enum at at, struct uuid *ret, struct err *e)
 {
-	const struct json *j = need(tree, at, JSON_STRING, e);
+	const struct json *j = need(f, at, JSON_STRING, e);
 
 	if (!j)
 		return e->code;
 	if (!uuid_parse(j->text, ret))
-		return json_wrong(
+		return wrong(
 		    e, at, "must be a UUID, 8-4-4-4-12 hexadecimal digits");
 	return OK;
 }
 
 /* Absent: made is set and *ret is untouched. */
 static int
-read_uuid_or(const struct json *tree, const char *at, bool *ret_made,
+read_uuid_or(const struct found *f, enum at at, bool *ret_made,
     struct uuid *ret, struct err *e)
 {
-	*ret_made = !json_at(tree, str_of(at));
-	return *ret_made ? OK : read_uuid(tree, at, ret, e);
+	*ret_made = !f->v[at];
+	return *ret_made ? OK : read_uuid(f, at, ret, e);
 }
 
 static bool
@@ -67,34 +139,33 @@ has_control(struct str s)
 }
 
 static int
-read_name(const struct json *tree, const char *at, size_t max, struct str *ret,
+read_name(const struct found *f, enum at at, size_t max, struct str *ret,
     struct err *e)
 {
-	const struct json *j = need(tree, at, JSON_STRING, e);
+	const struct json *j = need(f, at, JSON_STRING, e);
 
 	if (!j)
 		return e->code;
 	if (j->text.n < 1 || j->text.n > max)
-		return json_wrong(
-		    e, at, "must be 1 to %zu bytes, not %zu", max, j->text.n);
+		return json_wrong(e, FIELDS[at].at,
+		    "must be 1 to %zu bytes, not %zu", max, j->text.n);
 	if (has_control(j->text))
-		return json_wrong(e, at, "must not have control characters");
+		return wrong(e, at, "must not have control characters");
 	*ret = j->text;
 	return OK;
 }
 
 static int
-read_version(const struct json *tree, int64_t *ret, struct err *e)
+read_version(const struct found *f, int64_t *ret, struct err *e)
 {
-	static const char AT[] = "/schemaVersion";
-	const struct json *j = need(tree, AT, JSON_NUMBER, e);
+	const struct json *j = need(f, SCHEMA_VERSION, JSON_NUMBER, e);
 	int64_t v;
 
 	if (!j)
 		return e->code;
 	if (!json_int(j, &v) || v < 1 || v > INT32_MAX)
-		return json_wrong(
-		    e, AT, "must be a whole number from 1 to %d", INT32_MAX);
+		return json_wrong(e, FIELDS[SCHEMA_VERSION].at,
+		    "must be a whole number from 1 to %d", INT32_MAX);
 	*ret = v;
 	return OK;
 }
@@ -122,108 +193,101 @@ envelope_type_wrong(struct str type)
 }
 
 static int
-read_type(const struct json *tree, bool own, struct str *ret, struct err *e)
+read_type(const struct found *f, bool own, struct str *ret, struct err *e)
 {
-	static const char AT[] = "/eventType";
 	static const struct str OURS[] = {{"ops.", 4}, {"hikyaku.", 8}};
 	const char *why;
-	int rc = read_name(tree, AT, EVENT_TYPE_MAX, ret, e);
+	int rc = read_name(f, EVENT_TYPE, EVENT_TYPE_MAX, ret, e);
 
 	if (rc < 0)
 		return rc;
 	why = envelope_type_wrong(*ret);
 	if (why)
-		return json_wrong(e, AT, "%s", why);
+		return wrong(e, EVENT_TYPE, why);
 	for (size_t i = 0; i < COUNT_OF(OURS) && !own; i++)
 		if (str_starts(*ret, OURS[i]))
-			return json_wrong(e, AT,
+			return json_wrong(e, FIELDS[EVENT_TYPE].at,
 			    "must not begin with %.*s, which is the server's",
 			    STR_ARG(OURS[i]));
 	return OK;
 }
 
 static int
-read_occurred(const struct json *tree, int64_t now_us, bool *ret_made,
+read_occurred(const struct found *f, int64_t now_us, bool *ret_made,
     int64_t *ret, struct err *e)
 {
-	static const char AT[] = "/occurredAt";
 	const struct json *j;
 	bool utc = false;
 
 	*ret = now_us;
-	*ret_made = !json_at(tree, str_of(AT));
+	*ret_made = !f->v[OCCURRED_AT];
 	if (*ret_made)
 		return OK;
-	j = need(tree, AT, JSON_STRING, e);
+	j = need(f, OCCURRED_AT, JSON_STRING, e);
 	if (!j)
 		return e->code;
 	if (!time_parse(j->text, ret, &utc))
-		return json_wrong(e, AT,
+		return wrong(e, OCCURRED_AT,
 		    "must be a time as in RFC 3339, 2026-01-10T12:34:56.789Z");
 	if (!utc)
-		return json_wrong(e, AT, "must be in UTC and end in Z");
+		return wrong(e, OCCURRED_AT, "must be in UTC and end in Z");
 	return OK;
 }
 
 static int
-read_rv(const struct json *tree, struct event *ev, struct err *e)
+read_rv(const struct found *f, struct event *ev, struct err *e)
 {
-	static const char AT[] = "/sequence/recordVersion";
-	const struct json *j = json_at(tree, str_of(AT));
+	const struct json *j = f->v[RECORD_VERSION];
 
 	if (!j || j->type == JSON_NULL)
 		return OK;
 	if (j->type != JSON_STRING || !time_parse(j->text, &ev->rv_us, NULL))
-		return json_wrong(
-		    e, AT, "must be a time as in RFC 3339, or null");
+		return wrong(e, RECORD_VERSION,
+		    "must be a time as in RFC 3339, or null");
 	ev->has_rv = true;
 	return OK;
 }
 
 static int
-refuse_reserved(const struct json *tree, struct err *e)
+refuse_reserved(const struct found *f, struct err *e)
 {
-	static const char *const NAMES[] = {
-	    "/seq", "/receivedAt", "/deliveries"};
-
-	for (size_t i = 0; i < COUNT_OF(NAMES); i++)
-		if (json_at(tree, str_of(NAMES[i])))
-			return json_wrong(e, NAMES[i],
-			    "is set by the server and must not be given");
+	for (enum at i = SEQ; i <= DELIVERIES; i++)
+		if (f->v[i])
+			return wrong(
+			    e, i, "is set by the server and must not be given");
 	return OK;
 }
 
 static int
-read_producer(const struct json *tree, struct event *ev, struct err *e)
+read_producer(struct found *f, struct event *ev, struct err *e)
 {
 	int rc;
 
-	if (!need(tree, "/producer", JSON_OBJECT, e))
+	if (!need(f, PRODUCER, JSON_OBJECT, e))
 		return e->code;
-	rc = read_name(
-	    tree, "/producer/service", EVENT_SERVICE_MAX, &ev->service, e);
+	find(f->v[PRODUCER], SERVICE, INSTANCE_ID, f);
+	rc = read_name(f, SERVICE, EVENT_SERVICE_MAX, &ev->service, e);
 	if (rc < 0)
 		return rc;
-	return read_name(
-	    tree, "/producer/instanceId", EVENT_SERVICE_MAX, &ev->instance, e);
+	return read_name(f, INSTANCE_ID, EVENT_SERVICE_MAX, &ev->instance, e);
 }
 
 static int
-read_sequence(const struct json *tree, struct event *ev, struct err *e)
+read_sequence(struct found *f, struct event *ev, struct err *e)
 {
 	int rc;
 
-	if (!need(tree, "/sequence", JSON_OBJECT, e))
+	if (!need(f, SEQUENCE, JSON_OBJECT, e))
 		return e->code;
-	rc = read_name(
-	    tree, "/sequence/partitionKey", EVENT_KEY_MAX, &ev->key, e);
-	return rc < 0 ? rc : read_rv(tree, ev, e);
+	find(f->v[SEQUENCE], PARTITION_KEY, RECORD_VERSION, f);
+	rc = read_name(f, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e);
+	return rc < 0 ? rc : read_rv(f, ev, e);
 }
 
 static int
-read_payload(const struct json *tree, struct event *ev, struct err *e)
+read_payload(const struct found *f, struct event *ev, struct err *e)
 {
-	ev->payload = need(tree, "/payload", JSON_OBJECT, e);
+	ev->payload = need(f, PAYLOAD, JSON_OBJECT, e);
 	return ev->payload ? OK : e->code;
 }
 
@@ -231,28 +295,30 @@ static int
 read_fields(const struct json *tree, const struct envelope_opts *o,
     struct event *ev, struct made *made, struct err *e)
 {
+	struct found f = {0};
 	int rc;
 
-	rc = read_uuid_or(tree, "/eventId", &made->event_id, &ev->event_id, e);
+	find(tree, EVENT_ID, DELIVERIES, &f);
+	rc = read_uuid_or(&f, EVENT_ID, &made->event_id, &ev->event_id, e);
 	if (rc == OK)
-		rc = read_version(tree, &ev->schema_version, e);
+		rc = read_version(&f, &ev->schema_version, e);
 	if (rc == OK)
-		rc = read_type(tree, o->own, &ev->type, e);
+		rc = read_type(&f, o->own, &ev->type, e);
 	if (rc == OK)
 		rc = read_occurred(
-		    tree, o->now_us, &made->occurred, &ev->occurred_us, e);
+		    &f, o->now_us, &made->occurred, &ev->occurred_us, e);
 	if (rc == OK)
-		rc = read_uuid(tree, "/tenantId", &ev->tenant, e);
+		rc = read_uuid(&f, TENANT_ID, &ev->tenant, e);
 	if (rc == OK)
-		rc = read_producer(tree, ev, e);
+		rc = read_producer(&f, ev, e);
 	if (rc == OK)
-		rc = read_uuid_or(tree, "/correlationId", &made->correlation,
+		rc = read_uuid_or(&f, CORRELATION_ID, &made->correlation,
 		    &ev->correlation, e);
 	if (rc == OK)
-		rc = read_sequence(tree, ev, e);
+		rc = read_sequence(&f, ev, e);
 	if (rc == OK)
-		rc = read_payload(tree, ev, e);
-	return rc == OK ? refuse_reserved(tree, e) : rc;
+		rc = read_payload(&f, ev, e);
+	return rc == OK ? refuse_reserved(&f, e) : rc;
 }
 
 /* Against the catalog: refused in strict mode, else remembered. */
@@ -264,7 +330,8 @@ judge(struct arena *a, const struct envelope_opts *o, struct event *ev,
 	struct err why;
 	int rc;
 
-	if (!t && o->own)
+	/* The world is open: only strict mode minds a type it doesn't know. */
+	if (!t && (o->own || !o->strict))
 		return OK;
 	rc = t ? catalog_check(t, ev, &why)
 	       : json_wrong(&why, "/eventType", "is not in the catalog");
@@ -313,7 +380,7 @@ insert(struct arena *a, struct str bytes, struct str head)
 
 	if (head.n == 0)
 		return bytes;
-	p = arena_alloc(a, bytes.n + head.n);
+	p = arena_raw(a, bytes.n + head.n);
 	if (!p)
 		return (struct str){.p = NULL};
 	p[0] = '{';

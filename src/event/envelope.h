@@ -27,7 +27,8 @@
  * members are kept and not looked at.
  *
  * SCHEMA. In strict mode an unknown type or version, or a payload that does
- * not fit the catalog, is ERR_INVALID; in open mode it is `warning`.
+ * not fit the catalog, is ERR_INVALID. In open mode an unknown type is fine,
+ * and what does not fit a known one is `warning`.
  *
  * LIFE. An event borrows from the input and the arena: both must outlive it.
  * No globals, no clock: now is a parameter.

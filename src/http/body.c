@@ -44,7 +44,7 @@ body_begin(struct conn *c)
 	c->body_buf.limit = n > 0 ? n : c->s->o.body_max;
 	if (n == 0 || n > HTTP_BODY_SMALL)
 		return;
-	c->small = reserve(c, n) ? arena_alloc(c->r.arena, n) : NULL;
+	c->small = reserve(c, n) ? arena_raw(c->r.arena, n) : NULL;
 	if (!c->small)
 		no_room(c);
 }

@@ -8,7 +8,7 @@
 #include "loop/thread.h"
 #include "sql.h"
 
-#define CHECKPOINT_MS 500
+#define CHECKPOINT_MS 250
 #define PIECES_MS     60000
 
 struct jobs {
