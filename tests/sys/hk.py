@@ -402,6 +402,12 @@ def environment(settings, url):
     return {k: v for k, v in env.items() if v is not None}
 
 
+def sane(text):
+    bad = SANITIZER.search(text)
+    check(not bad, "a sanitizer spoke:\n" + "\n".join(
+        "    | " + l for l in text[bad.start() if bad else 0:].split("\n")[:30]))
+
+
 class Server:
     def __init__(self, folder, settings=None, args=(), url=None, start=True):
         self.folder, self.settings, self.args = folder, dict(settings or {}), tuple(args)
@@ -503,10 +509,7 @@ class Server:
         return self.start(*args)
 
     def sane(self):
-        text = self.all_logs().decode(errors="replace")
-        bad = SANITIZER.search(text)
-        check(not bad, "a sanitizer spoke:\n" + "\n".join(
-            "    | " + l for l in text[bad.start() if bad else 0:].split("\n")[:25]))
+        sane(self.all_logs().decode(errors="replace"))
 
     def hang_up(self):
         for c in self.clients:
@@ -562,7 +565,7 @@ class run:
             raise Failed(f"{' '.join(argv[1:])} did not end within {seconds} s") from None
         self.argv, self.code = argv[1:], r.returncode
         self.out, self.err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-        check(not SANITIZER.search(self.err), "a sanitizer spoke", self.err)
+        sane(self.err)
 
     def __repr__(self):
         return f"{' '.join(self.argv)} -> {self.code}\nout {self.out}\nerr {self.err}"

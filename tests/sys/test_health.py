@@ -1,6 +1,7 @@
 """/healthz, /readyz, /metrics."""
 import shutil
 import subprocess
+import time
 
 from hk import Skip, check, envelope, same
 
@@ -57,3 +58,13 @@ def test_promtool(t):
 
 def test_metrics_elsewhere(t):
     raise Skip("every client of these tests is on loopback, which /metrics answers")
+
+
+def test_nothing_to_complain_of(t):
+    """A healthy server at work logs no warning and no error."""
+    srv = t.server()
+    srv.client().publish([envelope() for _ in range(100)]).want(200)
+    time.sleep(1.5)  # what runs from time to time has run
+    srv.client().events()
+    srv.stop()
+    same([l for l in srv.log() if l.get("level") in ("warn", "error")], [], "complaints")
