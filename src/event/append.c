@@ -16,8 +16,9 @@
 
 #define SCRATCH_SLOTS ((size_t)4 * COMMIT_BATCH_MAX)
 #define DISK_LOOK_MS  250
-#define IDLE_MS       100 /* how often an idle thread looks after retention */
-#define AGAIN_MS      50  /* between tries of an uncertain commit */
+#define TELL_AGAIN_MS 10000 /* between lines about the same trouble */
+#define IDLE_MS       100   /* how often an idle thread looks after retention */
+#define AGAIN_MS      50    /* between tries of an uncertain commit */
 
 struct append {
 	struct append_opts o;
@@ -37,6 +38,8 @@ struct append {
 	bool in_step; /* resync has succeeded */
 	int64_t disk_looked_ms;
 	bool disk_low;
+	int told_rc; /* what the log was last told of */
+	int64_t tell_again_ms;
 	struct entry *unique[COMMIT_BATCH_MAX];
 	struct entry *scratch[SCRATCH_SLOTS]; /* ids of a batch, by h; … */
 	uint16_t used[COMMIT_BATCH_MAX];      /* … and where they are */
@@ -233,7 +236,8 @@ write_batch(struct append *a, struct append_batch *b, struct err *e)
 		(void)nanosleep(
 		    &(struct timespec){.tv_nsec = AGAIN_MS * 1000000L}, NULL);
 	}
-	if (rc < 0)
+	/* Whatever else failed has changed nothing (store.h, promise 3). */
+	if (rc == ERR_UNCERTAIN || rc == ERR_AWAY)
 		a->in_step = false;
 	return rc;
 }
@@ -273,19 +277,24 @@ commit_entries(
 	return OK;
 }
 
+/* Trouble is told when it begins, changes, lasts, and ends; not each time. */
 static void
 note_state(struct append *a, int rc, const struct err *e)
 {
 	bool up = rc != ERR_AWAY && rc != ERR_UNCERTAIN;
 	bool was = atomic_exchange_explicit(&a->up, up, memory_order_relaxed);
+	int64_t now = clock_mono_ms();
 
 	metric_set(M_STORE_UP, up);
-	if (was && !up)
-		log_err(LOG_ERROR, "store is away", e);
-	else if (!was && up)
+	if (!was && up)
 		log_err(LOG_INFO, "store is back", NULL);
-	else if (rc < 0 && rc != ERR_AWAY && rc != ERR_UNCERTAIN)
-		log_err(LOG_ERROR, "commit failed", e);
+	if (rc < 0 && (rc != a->told_rc || now >= a->tell_again_ms)) {
+		log_err(LOG_ERROR, up ? "commit failed" : "store is away", e);
+		a->tell_again_ms = now + TELL_AGAIN_MS;
+	} else if (rc == OK && a->told_rc < 0 && was) {
+		log_err(LOG_INFO, "commits succeed again", NULL);
+	}
+	a->told_rc = rc;
 }
 
 static void
