@@ -113,34 +113,35 @@ uuid_add(struct buf *b, struct uuid u)
 	buf_add(b, (struct str){text, UUID_LEN});
 }
 
-static int
-nibble(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+/* Of a hexadecimal digit: its value and 16; of anything else: 0. */
+/* clang-format off */
+static const unsigned char NIBBLE[256] = {
+    ['0'] = 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+    ['A'] = 26, 27, 28, 29, 30, 31,
+    ['a'] = 26, 27, 28, 29, 30, 31,
+};
+/* clang-format on */
 
 bool
 uuid_parse(struct str s, struct uuid *ret)
 {
+	static const unsigned char AT[16] = {
+	    0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+	const unsigned char *p = (const unsigned char *)s.p;
+	unsigned good = 16;
 	struct uuid u;
-	size_t at = 0;
 
-	if (s.n != UUID_LEN)
+	if (s.n != UUID_LEN || p[8] != '-' || p[13] != '-' || p[18] != '-' ||
+	    p[23] != '-')
 		return false;
 	for (int i = 0; i < 16; i++) {
-		int hi, lo;
+		unsigned hi = NIBBLE[p[AT[i]]], lo = NIBBLE[p[AT[i] + 1]];
 
-		if ((i == 4 || i == 6 || i == 8 || i == 10) && s.p[at++] != '-')
-			return false;
-		hi = nibble(s.p[at++]);
-		lo = nibble(s.p[at++]);
-		if (hi < 0 || lo < 0)
-			return false;
-		u.b[i] = (unsigned char)(hi << 4 | lo);
+		good &= hi & lo;
+		u.b[i] = (unsigned char)((hi & 15) << 4 | (lo & 15));
 	}
+	if (!good)
+		return false;
 	*ret = u;
 	return true;
 }
