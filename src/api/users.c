@@ -34,6 +34,7 @@ forget(struct req *r)
 static int
 written(struct req *r, struct err *e)
 {
+	r->done = NULL; /* once: whoever logs in after the answer is safe */
 	auth_changed();
 	if (r->rc < 0)
 		*e = r->err;
