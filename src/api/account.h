@@ -56,5 +56,7 @@ int api_whoami(struct req *r, struct db *db, struct err *e);
  * answer. REQ_WAIT, or ERR_AWAY.
  */
 int api_account_write(struct req *r, handler_fn fn, struct err *e);
+/* The same for what takes no right away: caches and streams go on. */
+int api_account_add(struct req *r, handler_fn fn, struct err *e);
 
 #endif

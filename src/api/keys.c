@@ -159,7 +159,7 @@ api_keys_post(struct req *r, struct db *db, struct err *e)
 	if (!k->created_by.p)
 		return err_set(e, ERR_NOMEM, "no room for a key");
 	r->ctx = k;
-	return api_account_write(r, create, e);
+	return api_account_add(r, create, e);
 }
 
 /* The key that the path names, if the caller may see it. */

@@ -49,6 +49,21 @@ api_account_write(struct req *r, handler_fn fn, struct err *e)
 	return hooks.write(r, fn) ? REQ_WAIT : too_much(e);
 }
 
+static int
+added(struct req *r, struct err *e)
+{
+	if (r->rc < 0)
+		*e = r->err;
+	return r->rc;
+}
+
+int
+api_account_add(struct req *r, handler_fn fn, struct err *e)
+{
+	r->then = added;
+	return hooks.write(r, fn) ? REQ_WAIT : too_much(e);
+}
+
 /* A user with a new password, on its way through three threads. */
 struct change {
 	struct pool_job job;
