@@ -26,11 +26,6 @@
 /* Group commit: how many entries and bytes one transaction takes. */
 #define COMMIT_BATCH_MAX       1024
 #define COMMIT_BYTES_MAX       (8 * MIB)
-/* When the last commit had so many callers, the next waits a little for them
- * to come back: a third of the fsyncs fewer, and 10 % less CPU an event, for a
- * delay that is short against the fsync and the queue. */
-#define COMMIT_GATHER_FROM     8
-#define COMMIT_GATHER_US       300
 /* What may wait for the committer; past it the answer is 503. */
 #define COMMIT_QUEUE_MAX       16384
 #define COMMIT_QUEUE_BYTES_MAX (64 * MIB)

@@ -35,8 +35,7 @@ struct append {
 	/* the commit thread's own */
 	struct mail *todo; /* taken from the box, oldest first */
 	struct mail **todo_end;
-	size_t together; /* callers of the last commit */
-	bool in_step;    /* resync has succeeded */
+	bool in_step; /* resync has succeeded */
 	int64_t disk_looked_ms;
 	bool disk_low;
 	int told_rc; /* what the log was last told of */
@@ -398,7 +397,6 @@ run_some(struct append *a)
 		drop_first(a);
 		jobs[n_jobs++] = job;
 	}
-	a->together = n_jobs;
 	run_entries(a, jobs, n_jobs);
 }
 
@@ -411,15 +409,6 @@ take(struct append *a, int timeout_ms)
 	*a->todo_end = m;
 	while (*a->todo_end)
 		a->todo_end = &(*a->todo_end)->next;
-}
-
-/* Waits a moment for those who were answered just now to come back. */
-static void
-gather(struct append *a)
-{
-	(void)nanosleep(
-	    &(struct timespec){.tv_nsec = COMMIT_GATHER_US * 1000L}, NULL);
-	take(a, 0);
 }
 
 static void
@@ -460,8 +449,6 @@ run(void *arg)
 			if (!a->todo)
 				break;
 		}
-		if (a->todo && a->together >= COMMIT_GATHER_FROM)
-			gather(a);
 		if (a->todo)
 			run_some(a);
 		look_after(a, idle);
