@@ -43,7 +43,7 @@ def test_environment_wins(t):
 
 def test_wrong_value(t):
     for name, value, says in (("EVENT_SCHEMA_MODE", "loose", ("event.schema.mode", "strict")),
-                              ("HTTP_THREADS", "0", ("http.threads", "1", "64")),
+                              ("HTTP_THREADS", "65", ("http.threads", "0", "64")),
                               ("HTTP_THREADS", "two", ("http.threads",)),
                               ("HTTP_BODY_MAX", "5XB", ("http.body.max",)),
                               ("HTTP_REQUEST_TIMEOUT", "1y", ("http.request.timeout",)),
