@@ -1,35 +1,35 @@
 /*
- * world.h - for tests: the real server and `who` hook over SQLite in a
- * temporary folder, with the threads that the program brings, and how to ask
- * it. The account admin has the password "admin secret". Include base/test.h
- * before this.
+ * world.h - for tests: the whole API over a store of its own, with the threads
+ * that the program brings, and how to ask it. The account admin has the
+ * password "admin secret". Include base/test.h before this.
  */
-#ifndef ACCOUNT_WORLD_H
-#define ACCOUNT_WORLD_H
+#ifndef API_WORLD_H
+#define API_WORLD_H
 
 #include <curl/curl.h>
-#include <dirent.h>
-#include <stdatomic.h>
-#include <unistd.h>
 
 #include "account/accounts.h"
 #include "account/auth.h"
-#include "account/keys.h"
+#include "account/limiter.h"
+#include "api/api.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "http/server.h"
-#include "store/store.h"
+#include "event/append.h"
+#include "event/mask.h"
+#include "event/tail.h"
+#include "loop/pool.h"
+#include "store/fixture.h"
 
 static struct world {
-	char dir[64], socket[128];
-	struct store *store;
-	struct pool *read, *write;
-	struct auth *auth;
+	struct fixture fixture;
+	char socket[128];
+	struct conf conf;
+	struct api api;
 	struct server *server;
 	struct arena *arena; /* the test's own */
-	_Atomic int touched;
 } w;
 
 struct answer {
@@ -38,158 +38,48 @@ struct answer {
 	struct json *j; /* NULL when the body is empty */
 };
 
-/* Read connections and one writer. */
-
-static void *
-enter(void *use)
-{
-	struct db *db = NULL;
-	struct err e;
-
-	if (db_open(w.store, *(enum db_use *)use, &db, &e) < 0)
-		fail_msg("%s", e.text);
-	return db;
-}
-
 static void
-leave(void *db)
-{
-	db_close(db);
-}
-
-static void
-run_read(struct pool_job *job, void *db)
-{
-	struct req *r = MAIL_OF(job, struct req, job);
-
-	r->rc = r->route->run(r, db, &r->err);
-	req_wake(r);
-}
-
-static bool
-hook_read(void *arg, struct req *r)
+committed(void *arg, int64_t last_seq)
 {
 	(void)arg;
-	r->job.run = run_read;
-	return pool_post(w.read, &r->job);
-}
-
-struct work {
-	struct pool_job job;
-	struct req *r;
-	handler_fn fn;
-};
-
-static int
-in_tx(struct db *db, void *ctx, struct err *e)
-{
-	struct work *k = ctx;
-
-	return k->fn(k->r, db, e);
+	tail_committed(w.api.tail, last_seq);
 }
 
 static void
-run_write(struct pool_job *job, void *db)
+start_threads(void)
 {
-	struct work *k = MAIL_OF(job, struct work, job);
-
-	k->r->rc = db_tx(db, in_tx, k, &k->r->err);
-	req_wake(k->r);
-}
-
-static bool
-post_write(struct req *r, handler_fn fn)
-{
-	struct work *k = arena_alloc(r->arena, sizeof(*k));
-
-	assert_non_null(k);
-	*k = (struct work){.job.run = run_write, .r = r, .fn = fn};
-	return pool_post(w.write, &k->job);
-}
-
-static bool
-hook_write(void *arg, struct req *r)
-{
-	(void)arg;
-	return post_write(r, r->route->run);
-}
-
-static void
-answered(void *arg, const struct req *r, int status, int64_t took_us)
-{
-	(void)arg;
-	(void)r;
-	(void)status;
-	(void)took_us;
-}
-
-static bool
-stopping(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
-static bool
-hook_post(void *arg, struct pool_job *job)
-{
-	(void)arg;
-	return pool_post(w.read, job);
-}
-
-struct touch {
-	struct pool_job job;
-	int64_t id, now_us;
-};
-
-static void
-run_touch(struct pool_job *job, void *db)
-{
-	struct touch *t = MAIL_OF(job, struct touch, job);
-	struct err e;
-
-	if (keys_touch(db, t->id, t->now_us, &e) < 0)
-		fail_msg("%s", e.text);
-	atomic_fetch_add(&w.touched, 1);
-	free(t);
-}
-
-static void
-hook_touch(void *arg, int64_t id, int64_t now_us)
-{
-	struct touch *t = calloc(1, sizeof(*t));
-
-	(void)arg;
-	assert_non_null(t);
-	*t = (struct touch){{.run = run_touch}, id, now_us};
-	assert_true(pool_post(w.write, &t->job));
-}
-
-static void
-start_pool(struct pool **ret, const char *name, int threads, enum db_use *use)
-{
-	struct pool_opts o = {.name = name,
-	    .threads = threads,
-	    .queue_max = 64,
-	    .enter = enter,
-	    .leave = leave,
-	    .arg = use};
-	struct err e;
-
-	assert_int_equal(pool_start(&o, ret, &e), OK);
-}
-
-static void
-start_server(const struct route *routes, size_t n_routes)
-{
-	struct auth_opts ao = {
-	    .post = hook_post,
-	    .touch = hook_touch,
+	struct append_opts ao = {.store = w.api.store, .committed = committed};
+	struct pool_opts po = {.name = "read",
+	    .threads = 2,
+	    .queue_max = READ_QUEUE_MAX,
+	    .enter = api_reader_enter,
+	    .leave = api_reader_leave,
+	    .arg = w.api.store};
+	struct auth_opts uo = {
+	    .arg = &w.api,
+	    .post = api_auth_post,
+	    .touch = api_auth_touch,
 	    .lockout = {.failures_max = 3,
 		.window_us = 60 * US_PER_S,
 		.first_us = 5 * US_PER_S,
 		.lock_us = 60 * US_PER_S},
 	};
+	struct mask *mask = NULL;
+	struct err e;
+
+	assert_int_equal(tail_start(w.api.store, &w.api.tail, &e), OK);
+	assert_int_equal(append_start(&ao, &w.api.append, &e), OK);
+	assert_int_equal(pool_start(&po, &w.api.read, &e), OK);
+	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
+	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
+	w.api.mask = mask;
+	w.api.limiter = limiter_new();
+	assert_non_null(w.api.limiter);
+}
+
+static void
+start_server(void)
+{
 	struct server_opts so = {
 	    .listen = "127.0.0.1:0",
 	    .unix_path = w.socket,
@@ -198,70 +88,63 @@ start_server(const struct route *routes, size_t n_routes)
 	    .idle_timeout_s = 30,
 	    .request_timeout_s = 30,
 	    .connections_max = 64,
-	    .routes = routes,
-	    .n_routes = n_routes,
-	    .hooks = {.who = auth_who,
-		.read = hook_read,
-		.write = hook_write,
-		.answered = answered,
-		.stopping = stopping},
+	    .routes = API_ROUTES,
+	    .n_routes = API_ROUTE_COUNT,
+	    .hooks = api_hooks(&w.api),
 	};
 	struct err e;
 
-	assert_int_equal(auth_new(&ao, &w.auth, &e), OK);
-	so.hooks.arg = w.auth;
 	assert_int_equal(server_start(&so, &w.server, &e), OK);
 }
 
-static void
-world_begin(const struct route *routes, size_t n_routes)
+static int
+world_begin(void **state)
 {
-	static enum db_use use_read = DB_READ, use_write = DB_WRITE;
 	char made[PASSWORD_MADE_LEN + 1];
-	struct store_opts o = {.dir = w.dir};
 	struct db *db;
 	struct err e;
 	bool first;
-	int steps;
 
+	(void)state;
 	memset(&w, 0, sizeof(w));
-	(void)snprintf(w.dir, sizeof(w.dir), "/tmp/world_test.XXXXXX");
-	assert_non_null(mkdtemp(w.dir));
-	(void)snprintf(w.socket, sizeof(w.socket), "%s/socket", w.dir);
+	fixture_open(&w.fixture, STORE_SQLITE, NULL);
+	(void)snprintf(
+	    w.socket, sizeof(w.socket), "%s/hikyaku.sock", w.fixture.dir);
 	w.arena = arena_new(16 * MIB);
 	assert_non_null(w.arena);
-	assert_int_equal(store_open(&o, &w.store, &e), OK);
-	assert_int_equal(store_migrate(w.store, &steps, &e), OK);
-	assert_int_equal(db_open(w.store, DB_WRITE, &db, &e), OK);
+	w.conf.webhook_max_payload_size = MIB;
+	w.api.conf = &w.conf;
+	w.api.store = w.fixture.store;
+	assert_int_equal(db_open(w.api.store, DB_WRITE, &db, &e), OK);
 	assert_int_equal(accounts_first(db, STR("admin secret"), clock_now_us(),
 			     made, &first, &e),
 	    OK);
 	db_close(db);
-	start_pool(&w.read, "read", 2, &use_read);
-	start_pool(&w.write, "commit", 1, &use_write);
-	start_server(routes, n_routes);
+	start_threads();
+	start_server();
+	return 0;
 }
 
-static void
-world_end(void)
+static int
+world_end(void **state)
 {
-	struct dirent *f;
-	DIR *d;
-
+	(void)state;
+	atomic_store(&w.api.stopping, true);
+	tail_hurry(w.api.tail);
 	assert_true(server_drain(w.server, 5000));
 	server_stop(w.server);
-	pool_stop(w.read);
-	auth_free(w.auth);
-	pool_stop(w.write);
-	store_close(w.store);
+	pool_stop(w.api.read);
+	auth_free(w.api.auth);
+	append_stop(w.api.append);
+	tail_stop(w.api.tail);
+	limiter_free(w.api.limiter);
 	arena_free(w.arena);
-	d = opendir(w.dir);
-	assert_non_null(d);
-	while ((f = readdir(d)))
-		(void)unlinkat(dirfd(d), f->d_name, 0);
-	(void)closedir(d);
-	(void)rmdir(w.dir);
+	fixture_close(&w.fixture);
+	return 0;
 }
+
+#define WITH_SERVER(f)                                                         \
+	cmocka_unit_test_setup_teardown(f, world_begin, world_end)
 
 /* Asking. */
 
