@@ -61,6 +61,7 @@ OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
+TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
 FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c))
 
 .PHONY: all build/hikyaku
@@ -107,7 +108,7 @@ $(B)/target/%: tests/fuzz/%.c $(B)/libhikyaku.a
 	@echo 'LD  $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
--include $(shell find build -type f -name '*.d' 2>/dev/null)
+-include $(wildcard $(OBJ:.o=.d) $(B)/main.d $(TESTS:src/%.c=$(B)/%.d) $(TIDY:.ok=.d))
 
 # Using it.
 .PHONY: run install help clean
@@ -127,15 +128,19 @@ clean: ## removes what was built
 	rm -rf build
 
 # Tests. A stage that has a closing line "N passed, M failed" is counted by it.
-.PHONY: test unit check tsan soak bench fresh
+JOBS ?= $(shell nproc)
+.PHONY: test unit unit-pg check tsan soak bench fresh
 test: all ## everything; closes with "N passed, M failed"
-	@tools/stages check='$(MAKE) check' lint='$(MAKE) lint' \
+	@tools/stages unit='$(MAKE) -j$(JOBS) V=asan unit-pg' lint='$(MAKE) lint' \
 	  system='$(PYTHON) tests/run' \
 	  crash='$(PYTHON) tests/crash/run.py --rounds 10' \
-	  fuzz='$(MAKE) fuzz-replay'
+	  fuzz='$(MAKE) -j$(JOBS) fuzz-replay'
 
 unit: $(UNIT) ## builds and runs the unit tests of V
 	@tools/run-unit $(UNIT)
+
+unit-pg: $(UNIT) ## the same, with a PostgreSQL of their own
+	@tools/with-pg tools/run-unit $(UNIT)
 
 check: ## unit tests under ASan and UBSan, no servers
 	@$(MAKE) V=asan unit
@@ -145,7 +150,7 @@ tsan: ## unit tests under TSan
 
 soak: all ## the long forms of what `make test` does in short
 	@$(MAKE) V=asan build/asan/hikyaku
-	@tools/stages tsan='$(MAKE) tsan' \
+	@tools/stages tsan='$(MAKE) V=tsan unit-pg' \
 	  crash='$(PYTHON) tests/crash/run.py --rounds 200' \
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
@@ -179,17 +184,16 @@ fuzz-replay: ## each target over what was ever found for it
 lint: ## format, clang-tidy, include order, SQL, docs in step
 	@tools/stages tools=tools/stages-test format='$(MAKE) lint-format' \
 	  rules='tools/layers --self-test' layers=tools/layers \
-	  docs='$(MAKE) lint-docs' sql='$(MAKE) lint-sql' tidy='$(MAKE) -j2 lint-tidy'
+	  docs='$(MAKE) lint-docs' sql='$(MAKE) lint-sql' tidy='$(MAKE) -j$(JOBS) lint-tidy'
 
 lint-format:
 	@clang-format --dry-run -Werror $(FORM)
 
-# Every statement is prepared on both engines by the store's own tests.
-STORE := $(patsubst src/%.c,build/asan/unit/%,$(filter src/store/%,$(TESTS)))
+# Prepares every statement on both engines and compares its columns with what
+# its `rows:` line says.
 lint-sql:
-	@test -n '$(STORE)' || { echo 'no test prepares the statements'; exit 1; }
-	@$(MAKE) V=asan build/asan/libhikyaku.a $(STORE)
-	@tools/run-unit $(STORE)
+	@$(MAKE) V=asan build/asan/unit/store/store_test
+	@tools/with-pg tools/run-unit build/asan/unit/store/store_test
 
 lint-docs: $(B)/tools/confdoc
 	@$(B)/tools/confdoc | diff -u docs/settings.md - || \
@@ -197,7 +201,6 @@ lint-docs: $(B)/tools/confdoc
 	@tools/man-check
 
 # One file per run, so that what did not change is not checked again.
-TIDY := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
 lint-tidy: $(TIDY)
 build/tidy/%.ok: src/%.c .clang-tidy | $(GEN)/sql.h
 	@mkdir -p $(@D)

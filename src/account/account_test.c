@@ -1,7 +1,4 @@
 /* Accounts and keys over a real store: SQLite in a temporary folder. */
-#include <dirent.h>
-#include <unistd.h>
-
 #include "account/accounts.h"
 #include "account/keys.h"
 #include "base/arena.h"
@@ -10,13 +7,12 @@
 #include "base/limits.h"
 #include "base/test.h"
 #include "http/req.h"
-#include "store/store.h"
+#include "store/fixture.h"
 
 #define NOW (INT64_C(1700000000) * US_PER_S)
 
 struct world {
-	char dir[64];
-	struct store *store;
+	struct fixture f;
 	struct db *db;
 	struct arena *arena;
 	struct err e;
@@ -26,16 +22,10 @@ static int
 begin(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	struct store_opts o = {0};
-	int steps;
 
 	assert_non_null(w);
-	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/account_test.XXXXXX");
-	assert_non_null(mkdtemp(w->dir));
-	o.dir = w->dir;
-	assert_int_equal(store_open(&o, &w->store, &w->e), OK);
-	assert_int_equal(store_migrate(w->store, &steps, &w->e), OK);
-	assert_int_equal(db_open(w->store, DB_WRITE, &w->db, &w->e), OK);
+	fixture_open(&w->f, STORE_SQLITE, NULL);
+	assert_int_equal(db_open(w->f.store, DB_WRITE, &w->db, &w->e), OK);
 	w->arena = arena_new(4 * MIB);
 	assert_non_null(w->arena);
 	*state = w;
@@ -46,18 +36,10 @@ static int
 end(void **state)
 {
 	struct world *w = *state;
-	struct dirent *f;
-	DIR *d;
 
 	db_close(w->db);
-	store_close(w->store);
 	arena_free(w->arena);
-	d = opendir(w->dir);
-	assert_non_null(d);
-	while ((f = readdir(d)))
-		(void)unlinkat(dirfd(d), f->d_name, 0);
-	(void)closedir(d);
-	(void)rmdir(w->dir);
+	fixture_close(&w->f);
 	free(w);
 	return 0;
 }

@@ -26,20 +26,6 @@
 
 #include "http/req.h"
 
-struct auth;
-
-struct account_hooks {
-	struct auth *auth;
-	/*
-	 * Has fn run on the commit thread inside a transaction, then sets
-	 * r->rc and r->err and wakes r. False: too much is waiting.
-	 */
-	bool (*write)(struct req *r, handler_fn fn);
-};
-
-/* Once, before the server starts. */
-void api_account_use(const struct account_hooks *h);
-
 int api_keys_post(struct req *r, struct db *db, struct err *e);
 int api_keys_list(struct req *r, struct db *db, struct err *e);
 int api_keys_get(struct req *r, struct db *db, struct err *e);
@@ -52,11 +38,9 @@ int api_users_delete(struct req *r, struct db *db, struct err *e);
 int api_whoami(struct req *r, struct db *db, struct err *e);
 
 /*
- * For these handlers: fn on the commit thread, then auth_changed() and the
- * answer. REQ_WAIT, or ERR_AWAY.
+ * For what takes a right away: api_write(), and auth_changed() before the
+ * answer.
  */
-int api_account_write(struct req *r, handler_fn fn, struct err *e);
-/* The same for what takes no right away: caches and streams go on. */
-int api_account_add(struct req *r, handler_fn fn, struct err *e);
+int api_account_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "account/auth.h"
+#include "account/keys.h"
 #include "account/limiter.h"
 #include "api/account.h"
 #include "api/events.h"
@@ -59,8 +60,8 @@ api_said(struct req *r, struct err *e)
 	return r->rc;
 }
 
-static int
-too_busy(struct err *e)
+int
+api_too_busy(struct err *e)
 {
 	(void)err_set(e, ERR_AWAY, "too many requests are waiting");
 	e->retry_after_s = 1;
@@ -76,7 +77,7 @@ api_read(struct req *r, handler_fn fn, struct err *e)
 	r->job.run = read_job;
 	if (!r->then)
 		r->then = api_said;
-	return pool_post(api->read, &r->job) ? REQ_WAIT : too_busy(e);
+	return pool_post(api->read, &r->job) ? REQ_WAIT : api_too_busy(e);
 }
 
 static int
@@ -177,6 +178,52 @@ hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
 	log_str(&l, "who", str_of(r->who.name));
 	log_str(&l, "peer", str_of(r->peer));
 	log_end(&l);
+}
+
+bool
+api_auth_post(void *arg, struct pool_job *job)
+{
+	struct api *api = arg;
+
+	return pool_post(api->read, job);
+}
+
+/* last_used_at, written by whoever writes: at most once a minute and key. */
+struct touch {
+	struct append_job job;
+	int64_t key_id, now_us;
+};
+
+static int
+touch_write(struct db *db, void *ctx, struct err *e)
+{
+	const struct touch *t = ctx;
+
+	return keys_touch(db, t->key_id, t->now_us, e);
+}
+
+static void
+touch_done(struct append_job *job)
+{
+	free(MAIL_OF(job, struct touch, job));
+}
+
+void
+api_auth_touch(void *arg, int64_t key_id, int64_t now_us)
+{
+	struct api *api = arg;
+	struct touch *t = calloc(1, sizeof(*t));
+	struct err e;
+
+	if (!t)
+		return;
+	t->key_id = key_id;
+	t->now_us = now_us;
+	t->job.fn = touch_write;
+	t->job.ctx = t;
+	t->job.done = touch_done;
+	if (append_post(api->append, &t->job, &e) < 0)
+		free(t); /* the next use tells it again */
 }
 
 struct server_hooks

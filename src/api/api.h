@@ -44,6 +44,10 @@ extern const size_t API_ROUTE_COUNT;
 
 struct server_hooks api_hooks(struct api *api);
 
+/* How auth.h reaches the store (struct auth_opts); `api` is a struct api. */
+bool api_auth_post(void *api, struct pool_job *job);
+void api_auth_touch(void *api, int64_t key_id, int64_t now_us);
+
 /* The read pool's threads have a read connection each, as their context. */
 void *api_reader_enter(void *store);
 void api_reader_leave(void *db);
@@ -51,6 +55,7 @@ void api_reader_leave(void *db);
 /* REQ_WAIT, or ERR_AWAY when too much waits already. */
 int api_read(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+int api_too_busy(struct err *e); /* says so, and when to come again */
 /* The default r->then: what the other thread said is the answer. */
 int api_said(struct req *r, struct err *e);
 

@@ -1,6 +1,7 @@
 #include "account/keys.h"
 
 #include "api/account.h"
+#include "api/api.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -159,7 +160,8 @@ api_keys_post(struct req *r, struct db *db, struct err *e)
 	if (!k->created_by.p)
 		return err_set(e, ERR_NOMEM, "no room for a key");
 	r->ctx = k;
-	return api_account_add(r, create, e);
+	/* It takes no right away: caches and streams go on. */
+	return api_write(r, create, e);
 }
 
 /* The key that the path names, if the caller may see it. */

@@ -1,27 +1,12 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "api/account.h"
+#include "api/api.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-
-static struct account_hooks hooks;
-
-void
-api_account_use(const struct account_hooks *h)
-{
-	hooks = *h;
-}
-
-static int
-too_much(struct err *e)
-{
-	(void)err_set(e, ERR_AWAY, "too much to do; try again");
-	e->retry_after_s = 1;
-	return ERR_AWAY;
-}
 
 /* Committed, or perhaps (ERR_UNCERTAIN): what caches know may be wrong now. */
 static void
@@ -36,9 +21,7 @@ written(struct req *r, struct err *e)
 {
 	r->done = NULL; /* once: whoever logs in after the answer is safe */
 	auth_changed();
-	if (r->rc < 0)
-		*e = r->err;
-	return r->rc;
+	return api_said(r, e);
 }
 
 int
@@ -46,22 +29,7 @@ api_account_write(struct req *r, handler_fn fn, struct err *e)
 {
 	r->then = written;
 	r->done = forget; /* for the client that left: then is not called */
-	return hooks.write(r, fn) ? REQ_WAIT : too_much(e);
-}
-
-static int
-added(struct req *r, struct err *e)
-{
-	if (r->rc < 0)
-		*e = r->err;
-	return r->rc;
-}
-
-int
-api_account_add(struct req *r, handler_fn fn, struct err *e)
-{
-	r->then = added;
-	return hooks.write(r, fn) ? REQ_WAIT : too_much(e);
+	return api_write(r, fn, e);
 }
 
 /* A user with a new password, on its way through three threads. */
@@ -92,16 +60,13 @@ hashed(struct req *r, struct err *e)
 {
 	struct change *c = r->ctx;
 
-	if (r->rc < 0) {
-		*e = r->err;
-		return r->rc;
-	}
-	return api_account_write(r, c->write, e);
+	return r->rc < 0 ? api_said(r, e) : api_account_write(r, c->write, e);
 }
 
 static int
 start(struct req *r, struct change *c, struct err *e)
 {
+	struct api *api = r->app;
 	int rc = password_check(c->password, "/password", e);
 
 	if (rc < 0)
@@ -110,7 +75,7 @@ start(struct req *r, struct change *c, struct err *e)
 	c->job.run = hash;
 	r->ctx = c;
 	r->then = hashed;
-	return auth_post(hooks.auth, &c->job) ? REQ_WAIT : too_much(e);
+	return auth_post(api->auth, &c->job) ? REQ_WAIT : api_too_busy(e);
 }
 
 /* Users belong to no tenant: who is limited to some has no business here. */

@@ -3,9 +3,7 @@
 
 #include "account/accounts.h"
 #include "account/auth.h"
-#include "account/keys.h"
 #include "account/limiter.h"
-#include "api/account.h"
 #include "api/api.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -34,15 +32,8 @@ struct serve {
 	struct cli *cli;
 	const struct conf *conf;
 	int lock_fd;
-	struct store *store;
-	struct append *append;
-	struct tail *tail;
 	struct jobs *jobs;
-	struct pool *read;
-	struct limiter *limiter;
-	struct auth *auth;
-	struct mask *mask;
-	struct api api;
+	struct api api; /* has the rest */
 	struct server *server;
 };
 
@@ -63,7 +54,7 @@ on_commit(void *arg, int64_t last_seq)
 {
 	struct serve *s = arg;
 
-	tail_committed(s->tail, last_seq);
+	tail_committed(s->api.tail, last_seq);
 }
 
 static int
@@ -78,9 +69,9 @@ open_store(struct serve *s, struct err *e)
 	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
 
 	if (rc == OK)
-		rc = store_open(&o, &s->store, e);
+		rc = store_open(&o, &s->api.store, e);
 	if (rc == OK)
-		rc = store_migrate(s->store, &steps, e);
+		rc = store_migrate(s->api.store, &steps, e);
 	if (rc == OK && steps > 0)
 		log_fmt(LOG_INFO, "store migrated", "%d steps", steps);
 	return rc;
@@ -93,7 +84,7 @@ first_run(struct serve *s, struct err *e)
 	char made[PASSWORD_MADE_LEN + 1] = "";
 	struct db *db = NULL;
 	bool first = false;
-	int rc = db_open(s->store, DB_WRITE, &db, e);
+	int rc = db_open(s->api.store, DB_WRITE, &db, e);
 
 	if (rc == OK)
 		rc = accounts_first(db, str_of(s->conf->admin_password),
@@ -109,117 +100,63 @@ first_run(struct serve *s, struct err *e)
 	return rc;
 }
 
-/* last_used_at, written by whoever writes: at most once a minute and key. */
-struct touch {
-	struct append_job job;
-	int64_t key_id, now_us;
-};
-
-static int
-touch_write(struct db *db, void *ctx, struct err *e)
-{
-	const struct touch *t = ctx;
-
-	return keys_touch(db, t->key_id, t->now_us, e);
-}
-
-static void
-touch_done(struct append_job *job)
-{
-	free(MAIL_OF(job, struct touch, job));
-}
-
-static void
-touch_key(void *arg, int64_t key_id, int64_t now_us)
-{
-	struct serve *s = arg;
-	struct touch *t = calloc(1, sizeof(*t));
-	struct err e;
-
-	if (!t)
-		return;
-	t->key_id = key_id;
-	t->now_us = now_us;
-	t->job.fn = touch_write;
-	t->job.ctx = t;
-	t->job.done = touch_done;
-	if (append_post(s->append, &t->job, &e) < 0)
-		free(t); /* the next use tells it again */
-}
-
 static int
 start_threads(struct serve *s, struct err *e)
 {
 	const struct conf *c = s->conf;
 	struct append_opts append = {
-	    .store = s->store,
+	    .store = s->api.store,
 	    .dir = c->data,
 	    .disk_free_min = c->disk_free_min,
 	    .keep_us = keep_us(c),
 	    .committed = on_commit,
 	    .arg = s,
 	};
-	struct jobs_opts jobs = {.store = s->store, .keep_us = keep_us(c)};
+	struct jobs_opts jobs = {.store = s->api.store, .keep_us = keep_us(c)};
 	struct pool_opts read = {
 	    .name = "read",
 	    .threads = (int)c->read_threads,
 	    .queue_max = READ_QUEUE_MAX,
 	    .enter = api_reader_enter,
 	    .leave = api_reader_leave,
-	    .arg = s->store,
+	    .arg = s->api.store,
 	};
-	int rc = tail_start(s->store, &s->tail, e);
+	int rc = tail_start(s->api.store, &s->api.tail, e);
 
 	if (rc == OK)
-		rc = append_start(&append, &s->append, e);
+		rc = append_start(&append, &s->api.append, e);
 	if (rc == OK) {
-		tail_committed(s->tail, append_last_seq(s->append));
+		tail_committed(s->api.tail, append_last_seq(s->api.append));
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
-		rc = pool_start(&read, &s->read, e);
+		rc = pool_start(&read, &s->api.read, e);
 	return rc;
-}
-
-static bool
-post_read(void *arg, struct pool_job *job)
-{
-	struct serve *s = arg;
-
-	return pool_post(s->read, job);
-}
-
-static bool
-write_request(struct req *r, handler_fn fn)
-{
-	struct err e;
-
-	return api_write(r, fn, &e) == REQ_WAIT;
 }
 
 static int
 start_access(struct serve *s, struct err *e)
 {
 	struct auth_opts auth = {
-	    .arg = s,
-	    .post = post_read,
-	    .touch = touch_key,
+	    .arg = &s->api,
+	    .post = api_auth_post,
+	    .touch = api_auth_touch,
 	    .key_rate = s->conf->key_rate_limit,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
 		.first_us = US_PER_S,
 		.lock_us = s->conf->login_lock_ms * US_PER_MS},
 	};
+	struct mask *mask = NULL;
 	int rc =
-	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &s->mask, e);
+	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e);
 
-	s->limiter = limiter_new();
-	if (rc == OK && !s->limiter)
+	s->api.mask = mask;
+	s->api.limiter = limiter_new();
+	if (rc == OK && !s->api.limiter)
 		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
 	if (rc == OK)
-		rc = auth_new(&auth, &s->auth, e);
-	api_account_use(
-	    &(struct account_hooks){.auth = s->auth, .write = write_request});
+		rc = auth_new(&auth, &s->api.auth, e);
 	return rc;
 }
 
@@ -257,13 +194,6 @@ start_server(struct serve *s, struct err *e)
 	};
 
 	s->api.conf = c;
-	s->api.store = s->store;
-	s->api.append = s->append;
-	s->api.tail = s->tail;
-	s->api.read = s->read;
-	s->api.auth = s->auth;
-	s->api.limiter = s->limiter;
-	s->api.mask = s->mask;
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
 	o.hooks = api_hooks(&s->api);
 	if (!listen[0])
@@ -289,7 +219,7 @@ tell_address(const struct serve *s)
 	    host_len > 0 ? listen : "127.0.0.1", server_port(s->server));
 	log_begin(&l, LOG_INFO, "listening");
 	log_str(&l, "url", str_of(url));
-	log_str(&l, "store", str_of(store_name(s->store)));
+	log_str(&l, "store", str_of(store_name(s->api.store)));
 	log_str(&l, "version", str_of(HIKYAKU_VERSION));
 	log_end(&l);
 }
@@ -308,19 +238,19 @@ static void
 take_down(struct serve *s)
 {
 	atomic_store(&s->api.stopping, true);
-	if (s->tail)
-		tail_hurry(s->tail);
+	if (s->api.tail)
+		tail_hurry(s->api.tail);
 	if (s->server &&
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
-	pool_stop(s->read);
-	auth_free(s->auth);
+	pool_stop(s->api.read);
+	auth_free(s->api.auth);
 	jobs_stop(s->jobs);
-	append_stop(s->append);
-	tail_stop(s->tail);
-	limiter_free(s->limiter);
-	store_close(s->store);
+	append_stop(s->api.append);
+	tail_stop(s->api.tail);
+	limiter_free(s->api.limiter);
+	store_close(s->api.store);
 	if (s->lock_fd >= 0)
 		(void)close(s->lock_fd);
 }

@@ -431,7 +431,7 @@ envelope_read(struct arena *a, struct json *tree, const struct envelope_opts *o,
 		    "the event has %zu bytes, at most %zu are allowed",
 		    tree->raw.n, o->body_max);
 	rc = read_fields(tree, o, &ev, &made, e);
-	if (rc < 0)
+	if (rc != OK)
 		return rc;
 	if (made.event_id)
 		ev.event_id = o->event_id ? *o->event_id : uuid_v7(o->now_us);

@@ -63,8 +63,7 @@ static_assert(WAL_RESTART_BYTES == 67108864, "as in OPTIONS");
 static const char *const OPTIONS[] = {
     [DB_READ] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
     [DB_JOBS] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
-    [DB_WRITE] = "PRAGMA cache_size=-4096;"
-		 "PRAGMA journal_size_limit=67108864",
+    [DB_WRITE] = "PRAGMA cache_size=-4096; PRAGMA journal_size_limit=67108864",
 };
 
 static struct sqlite_db *
