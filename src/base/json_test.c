@@ -468,6 +468,116 @@ lines_are_split(void **state)
 	assert_false(json_line(&rest, &line));
 }
 
+/* json_each(): what was handed over, each with a blank behind it. */
+struct heard {
+	struct buf all;
+	int refuse_at; /* the element, from 1, that `hear` says no to */
+	int n;
+};
+
+static int
+hear(void *ctx, struct json *element, struct err *err)
+{
+	struct heard *h = ctx;
+
+	assert_null(element->next);
+	buf_add(&h->all, element->raw);
+	buf_addc(&h->all, ' ');
+	if (++h->n == h->refuse_at)
+		return err_set(err, ERR_DENIED, "not this one");
+	return OK;
+}
+
+static const struct {
+	const char *text;
+	int refuse_at, rc;
+	const char *heard, *says;
+} EACH[] = {
+    {"[]", 0, OK, "", ""},
+    {" [ ] ", 0, OK, "", ""},
+    {"[1]", 0, OK, "1 ", ""},
+    {"[1, \"a\" ,null,true,false,-0.5e3]", 0, OK,
+	"1 \"a\" null true false -0.5e3 ", ""},
+    {"[{\"a\":[1,{\"b\":2}]},[],[[3]],{}]", 0, OK,
+	"{\"a\":[1,{\"b\":2}]} [] [[3]] {} ", ""},
+    {"[\"\\u0041\"]", 0, OK, "\"\\u0041\" ", ""},
+    /* a key may come again in the next element, not in the same */
+    {"[{\"a\":1},{\"a\":1}]", 0, OK, "{\"a\":1} {\"a\":1} ", ""},
+    {"[{},{\"a\":1,\"a\":1},{}]", 0, ERR_SYNTAX, "{} ", "duplicate key"},
+    {"[1,2,3]", 2, ERR_DENIED, "1 2 ", "not this one"},
+    {"[1,{\"a\":[2]},3]", 2, ERR_DENIED, "1 {\"a\":[2]} ", "not this one"},
+    {"[1,2", 0, ERR_SYNTAX, "1 2 ", "ends too early at byte 4"},
+    {"[1,2}", 0, ERR_SYNTAX, "1 2 ", "at byte 4"},
+    {"[1] 2", 0, ERR_SYNTAX, "1 ", "text after the end of the document"},
+    {"[1][2]", 0, ERR_SYNTAX, "1 ", "text after the end of the document"},
+    {"[\"\xff\"]", 0, ERR_SYNTAX, "", "no valid UTF-8 at byte 2"},
+    {"{\"a\":[1]}", 0, ERR_INVALID, "", "an array was expected"},
+    {"1", 0, ERR_INVALID, "", "an array was expected"},
+    {"", 0, ERR_INVALID, "", "an array was expected"},
+};
+
+static void
+elements_come_one_by_one(void **state)
+{
+	struct arena *scratch = arena_new(MIB);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(EACH); i++) {
+		struct heard h = {
+		    .all = BUF(KIB), .refuse_at = EACH[i].refuse_at};
+		int rc = json_each(
+		    arena, scratch, str_of(EACH[i].text), hear, &h, &e);
+
+		if (rc != EACH[i].rc ||
+		    !str_eq(buf_str(&h.all), str_of(EACH[i].heard)) ||
+		    (rc < 0 && !strstr(e.text, EACH[i].says)))
+			fail_msg("%s: %d %.*s: %s", EACH[i].text, rc,
+			    STR_ARG(buf_str(&h.all)), e.text);
+		buf_done(&h.all);
+	}
+	arena_free(scratch);
+}
+
+static int
+count(void *ctx, struct json *element, struct err *err)
+{
+	size_t *n = ctx;
+
+	(void)err;
+	assert_int_equal(json_get(element, "n")->raw.n, 1);
+	++*n;
+	return OK;
+}
+
+/* Neither memory nor the bound on values is that of the whole array. */
+static void
+a_long_array_needs_little(void **state)
+{
+	const size_t total = JSON_NODES_MAX;
+	struct arena *a = arena_new(64 * KIB), *scratch = arena_new(64 * KIB);
+	struct buf text = BUF(64 * MIB);
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < total; i++)
+		buf_addz(&text, i ? ",{\"n\":1}" : "[{\"n\":1}");
+	buf_addc(&text, ']');
+	if (json_each(a, scratch, buf_str(&text), count, &n, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(n, total);
+	/* An element too large for it is told, not swallowed. */
+	buf_clear(&text);
+	buf_addz(&text, "[[1");
+	for (size_t i = 0; i < 10000; i++)
+		buf_addz(&text, ",1");
+	buf_addz(&text, "]]");
+	assert_int_equal(
+	    json_each(a, scratch, buf_str(&text), count, &n, &e), ERR_NOMEM);
+	buf_done(&text);
+	arena_free(a);
+	arena_free(scratch);
+}
+
 static int
 setup(void **state)
 {
@@ -502,6 +612,8 @@ main(void)
 	    cmocka_unit_test(unknown_members_are_named),
 	    cmocka_unit_test(long_pointers_are_cut_between_characters),
 	    cmocka_unit_test(lines_are_split),
+	    cmocka_unit_test(elements_come_one_by_one),
+	    cmocka_unit_test(a_long_array_needs_little),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

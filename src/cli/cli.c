@@ -1,5 +1,7 @@
 #include "cli/cli.h"
 
+#include <unistd.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -21,6 +23,14 @@ cli_fail(struct cli *c, const struct err *e)
 {
 	(void)fprintf(c->err, "hikyaku: %s\n", e->text);
 	return EXIT_FAILED;
+}
+
+void
+cli_log(const struct cli *c, enum log_level least)
+{
+	bool text = str_eq(str_of(c->conf.log_form), STR("text"));
+
+	log_setup(least, text ? LOG_TEXT : LOG_JSON, STDERR_FILENO);
 }
 
 /* How many words the name is when argv begins with it, else 0. */
@@ -163,6 +173,7 @@ run(struct cli *c, char *const *environment)
 		status = cli_fail(c, &e);
 		goto out;
 	}
+	cli_log(c, LOG_WARN);
 	if (args_flag(&c->args, "print-config")) {
 		status = print_config(c);
 		goto out;

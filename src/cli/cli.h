@@ -17,6 +17,7 @@
 
 #include "base/base.h"
 #include "base/conf.h"
+#include "base/log.h"
 #include "cli/args.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -49,6 +50,9 @@ struct cli {
 /* The whole program, from argv to exit status. */
 int cli_run(const struct verbs *verbs, int argc, char *const *argv,
     char *const *environment, FILE *out, FILE *err);
+
+/* Logs in the form that is set. Verbs begin with LOG_WARN: they answer people. */
+void cli_log(const struct cli *c, enum log_level least);
 
 /* One line on err; EXIT_FAILED. */
 int cli_fail(struct cli *c, const struct err *e);

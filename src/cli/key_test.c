@@ -1,12 +1,10 @@
 /* key and user, as they work on a store that no server has. */
-#include <dirent.h>
-#include <unistd.h>
-
 #include "base/limits.h"
 #include "base/test.h"
 #include "base/uuid.h"
 #include "cli/verbs.h"
 #include "seal/token.h"
+#include "store/fixture.h"
 
 /* The real table names verbs of other rooms too: these are enough here. */
 static const struct opt OPTS[] = {
@@ -38,7 +36,7 @@ static const struct verb TABLE[] = {
 };
 
 static struct {
-	char dir[64];
+	struct fixture f;
 	char out[8192], err[1024];
 } w;
 
@@ -46,23 +44,17 @@ static int
 begin(void **state)
 {
 	(void)state;
-	(void)snprintf(w.dir, sizeof(w.dir), "/tmp/key_test.XXXXXX");
-	assert_non_null(mkdtemp(w.dir));
+	fixture_open(&w.f, STORE_SQLITE, NULL);
+	store_close(w.f.store);
+	w.f.store = NULL;
 	return 0;
 }
 
 static int
 end(void **state)
 {
-	DIR *d = opendir(w.dir);
-	struct dirent *f;
-
 	(void)state;
-	assert_non_null(d);
-	while ((f = readdir(d)))
-		(void)unlinkat(dirfd(d), f->d_name, 0);
-	(void)closedir(d);
-	(void)rmdir(w.dir);
+	fixture_close(&w.f);
 	return 0;
 }
 
@@ -79,7 +71,7 @@ run(const char *line)
 
 	assert_true(out && err);
 	(void)snprintf(
-	    words, sizeof(words), "hikyaku|%s|--data|%s", line, w.dir);
+	    words, sizeof(words), "hikyaku|%s|--data|%s", line, w.f.dir);
 	while (at)
 		argv[argc++] = strsep(&at, "|");
 	memset(w.out, 0, sizeof(w.out));

@@ -17,8 +17,14 @@ open_store(struct cli *c, struct reach *x, struct err *e)
 	    .sqlite_sync = c->conf.sqlite_synchronous,
 	};
 	int steps = 0;
-	int rc = store_lock(c->conf.data, &x->lock, e);
+	int rc = store_there(&o, e);
 
+	if (rc == ERR_ABSENT)
+		return err_set(e, ERR_ABSENT,
+		    "no data in %s: is --data right? hikyaku serve or migrate makes what is missing",
+		    c->conf.data);
+	if (rc == OK)
+		rc = store_lock(c->conf.data, &x->lock, e);
 	if (rc == ERR_BUSY)
 		return err_set(e, ERR_BUSY,
 		    "another hikyaku works on %s and can't be asked; wait for it to end or start",

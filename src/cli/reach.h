@@ -3,7 +3,8 @@
  *
  * When a server runs on the data folder it is asked over its socket
  * (client.h). When none does, the verb takes the folder's lock, so that none
- * starts meanwhile, and works on the store itself as its one writer.
+ * starts meanwhile, and works on the store itself as its one writer. It makes
+ * neither folder nor store: a mistyped --data must not look like an empty one.
  */
 #ifndef CLI_REACH_H
 #define CLI_REACH_H

@@ -57,6 +57,20 @@ on_commit(void *arg, int64_t last_seq)
 	tail_committed(s->api.tail, last_seq);
 }
 
+static enum log_level
+log_least(const struct conf *c)
+{
+	static const char *const LEVELS[] = {[LOG_DEBUG] = "debug",
+	    [LOG_INFO] = "info",
+	    [LOG_WARN] = "warn",
+	    [LOG_ERROR] = "error"};
+	enum log_level least = LOG_DEBUG;
+
+	while (least < LOG_ERROR && strcmp(LEVELS[least], c->log_level) != 0)
+		least++;
+	return least;
+}
+
 static int
 open_store(struct serve *s, struct err *e)
 {
@@ -271,6 +285,7 @@ verb_serve(struct cli *c)
 	(void)sigaction(
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 
+	cli_log(c, log_least(s.conf));
 	rc = open_store(&s, &e);
 	if (rc == OK)
 		rc = first_run(&s, &e);

@@ -1,7 +1,10 @@
 #include "store/store.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/str.h"
@@ -63,6 +66,23 @@ check_answers(struct store *s, struct err *e)
 	rc = db_ping(db, e);
 	db_close(db);
 	return rc;
+}
+
+int
+store_there(const struct store_opts *o, struct err *e)
+{
+	bool sqlite = str_of(o->url).n == 0;
+	char path[PATH_MAX];
+	int n = snprintf(
+	    path, sizeof(path), "%s%s", o->dir, sqlite ? "/" SQLITE_FILE : "");
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return err_set(e, ERR_INVALID, "data folder: path too long");
+	if (access(path, F_OK) == 0)
+		return OK;
+	if (errno == ENOENT)
+		return err_set(e, ERR_ABSENT, "there is no %s", path);
+	return err_set(e, ERR_IO, "%s: %m", path);
 }
 
 int

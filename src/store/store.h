@@ -54,6 +54,11 @@ struct store_opts {
 	const char *fault;       /* --fault name:nth, or NULL */
 };
 
+/*
+ * ERR_ABSENT when nobody made a store there yet: no database, for PostgreSQL
+ * no folder. store_open() would make one, also of a mistyped folder.
+ */
+int store_there(const struct store_opts *o, struct err *e) MUST_CHECK;
 /* Opens, checks that it answers. Does not migrate. */
 int store_open(
     const struct store_opts *o, struct store **ret, struct err *e) MUST_CHECK;

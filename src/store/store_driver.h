@@ -64,6 +64,8 @@ struct store_driver {
 	void (*rows_close)(struct rows *r);
 };
 
+#define SQLITE_FILE "hikyaku.db" /* in the data folder */
+
 extern const struct store_driver SQLITE_DRIVER;
 extern const struct store_driver POSTGRES_DRIVER;
 

@@ -511,10 +511,32 @@ refused_options(void **state)
 	}
 }
 
+/* Looking makes nothing. */
+static void
+there(void **state)
+{
+	const struct engine *on = *state;
+	struct fixture f;
+	struct store_opts o;
+	struct err e;
+
+	fixture_make(&f, on->kind);
+	o = fixture_opts(&f, NULL);
+	assert_int_equal(
+	    store_there(&o, &e), on->kind == STORE_SQLITE ? ERR_ABSENT : OK);
+	assert_int_equal(store_open(&o, &f.store, &e), OK);
+	assert_int_equal(store_there(&o, &e), OK);
+	o.dir = "/tmp/hk-nobody-made-this";
+	assert_int_equal(store_there(&o, &e), ERR_ABSENT);
+	assert_int_equal(access(o.dir, F_OK), -1);
+	fixture_close(&f);
+}
+
 static const struct {
 	const char *name;
 	CMUnitTestFunction run;
 } SUITE[] = {
+    {"there", there},
     {"round trip", round_trip},
     {"transactions", transactions},
     {"a reader can't write", reader_can_not_write},

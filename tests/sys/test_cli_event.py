@@ -1,5 +1,6 @@
 """hikyaku event publish, event tail: with a server and without."""
 import json
+import os
 import subprocess
 import threading
 
@@ -64,9 +65,13 @@ def test_publish_without_server(t):
 
 
 def test_publish_into_nothing(t):
-    """The first command of all makes the store."""
+    """A mistyped folder is not made; migrate makes one."""
     srv = t.server(start=False)
     ev = envelope()
+    for _ in range(2):
+        srv.cli("event", "publish", write(t, "f.json", dump(ev))).want(1, says=srv.data)
+        check(not os.path.exists(srv.data), "nothing is made")
+    srv.cli("migrate").want(0)
     srv.cli("event", "publish", write(t, "f.json", dump(ev))).want(0)
     srv.start()
     same([e["eventId"] for e in srv.client().events()], [ev["eventId"]], "in the log")

@@ -1,6 +1,8 @@
 """Settings: file, environment, --print-config; a wrong one stops the start."""
+import os
+
 import hk
-from hk import check, run, same
+from hk import check, run, same, until
 
 START = ("serve", "--listen", "127.0.0.1:0")
 
@@ -84,3 +86,26 @@ def test_units(t):
     check(shown(r, "http.body.max") in ("1MiB", "1048576"), "a size", r)
     check(shown(r, "http.idle.timeout") in ("1500ms", "1500"), "milliseconds", r)
     check(shown(r, "http.request.timeout") in ("5s", "5"), "a bare number in seconds", r)
+
+
+def lines(srv):
+    with open(srv.log_path, encoding="utf-8") as f:
+        return f.read().split("\n")[:-1]
+
+
+def test_log_level(t):
+    srv = t.server(LOG_LEVEL="debug")
+    srv.client().get("/healthz").want(200)
+    until(lambda: any(l.get("msg") == "request" for l in srv.log()), "debug tells requests")
+    srv = t.server(LOG_LEVEL="warn", start=False)
+    srv.spawn()
+    until(lambda: os.path.exists(os.path.join(srv.data, "hikyaku.sock")), "it is there")
+    srv.stop()
+    same(lines(srv), [], "what it has to say when all is well")
+
+
+def test_log_form(t):
+    srv = t.server(start=False)
+    srv.spawn("--log", "text")
+    line = until(lambda: next((l for l in lines(srv) if " listening " in l), None), "text")
+    check(" info  listening url=" in line and "{" not in line, "text for people", line)

@@ -41,7 +41,7 @@ def known(c, few, when):
 
 
 def test_all_are_known(t):
-    srv = t.server(LOG_LEVEL="warn")
+    srv = t.server()
     few = fill(srv.client(timeout=60 * SLOW))
     known(srv.client(), few, "at once")
     srv.kill9()

@@ -196,7 +196,7 @@ sqlite_open(struct store *s, const struct store_opts *o, struct err *e)
 	if (!f->sync_full && !str_eq(sync, STR("normal")))
 		return err_set(
 		    e, ERR_INVALID, "SQLite's sync must be full or normal");
-	n = snprintf(f->path, sizeof(f->path), "%s/hikyaku.db", o->dir);
+	n = snprintf(f->path, sizeof(f->path), "%s/" SQLITE_FILE, o->dir);
 	if (n < 0 || (size_t)n >= sizeof(f->path))
 		return err_set(e, ERR_INVALID, "data folder: path too long");
 	(void)snprintf(s->name, sizeof(s->name), "sqlite %.400s", f->path);

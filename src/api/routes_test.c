@@ -1,0 +1,94 @@
+/* routes.tbl: what it promises, and that OpenAPI tells all of it. */
+#include "api/api.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/test.h"
+#include "http/openapi.h"
+#include "http/router.h"
+
+static const char *const VERBS[] = {[GET] = "get",
+    [POST] = "post",
+    [PUT] = "put",
+    [PATCH] = "patch",
+    [DELETE] = "delete"};
+
+static void
+test_openapi(void **state)
+{
+	struct arena *a = arena_new(16 * MIB);
+	struct buf out = BUF(MIB);
+	struct json *doc = NULL;
+	const struct json *paths;
+	size_t operations = 0;
+	struct err e;
+
+	(void)state;
+	openapi_write(API_ROUTES, API_ROUTE_COUNT, &out);
+	if (json_parse(a, buf_str(&out), &doc, &e) < 0)
+		fail_msg("%s", e.text);
+	paths = json_get(doc, "paths");
+	for (size_t i = 0; i < API_ROUTE_COUNT; i++) {
+		const struct route *r = &API_ROUTES[i];
+		const struct json *op =
+		    json_get(json_get(paths, r->path), VERBS[r->method]);
+
+		if (!op)
+			fail_msg("no %s %s", VERBS[r->method], r->path);
+		assert_true(
+		    str_eq(json_get(op, "summary")->text, str_of(r->summary)));
+		assert_int_equal(
+		    json_get(op, "requestBody") != NULL, r->body[0] != '\0');
+	}
+	for (const struct json *p = paths->child; p; p = p->next)
+		for (size_t m = 0; m < COUNT_OF(VERBS); m++)
+			operations += json_get(p, VERBS[m]) != NULL;
+	assert_int_equal(operations, API_ROUTE_COUNT);
+	buf_done(&out);
+	arena_free(a);
+}
+
+/* Each is found by its own path; what is open to anybody is known. */
+static void
+test_routes(void **state)
+{
+	static const char *const OPEN[] = {
+	    "/healthz", "/readyz", "/openapi.json"};
+	struct arena *a = arena_new(MIB);
+	struct router *rt = NULL;
+	size_t open = 0;
+	struct err e;
+
+	(void)state;
+	if (router_new(API_ROUTES, API_ROUTE_COUNT, &rt, &e) < 0)
+		fail_msg("%s", e.text);
+	for (size_t i = 0; i < API_ROUTE_COUNT; i++) {
+		const struct route *r = &API_ROUTES[i];
+		struct match m;
+
+		assert_non_null(r->run);
+		assert_true(r->summary[0] != '\0');
+		assert_int_equal(
+		    router_find(rt, r->method, str_of(r->path), a, &m, &e), OK);
+		assert_ptr_equal(m.route, r);
+		for (size_t k = 0; k < COUNT_OF(OPEN); k++)
+			if (r->scope == SCOPE_OPEN)
+				open += strcmp(OPEN[k], r->path) == 0;
+			else
+				assert_string_not_equal(OPEN[k], r->path);
+	}
+	assert_int_equal(open, COUNT_OF(OPEN));
+	router_free(rt);
+	arena_free(a);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_openapi),
+	    cmocka_unit_test(test_routes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
