@@ -142,7 +142,6 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 		return err_set(e, ERR_UNKNOWN, "this key was revoked");
 	if (key.expires_us && key.expires_us <= now_us)
 		return err_set(e, ERR_UNKNOWN, "this key has expired");
-	k->seen.expires_us = key.expires_us;
 	k->seen.who = (struct principal){
 	    .kind = WHO_KEY,
 	    .id = key.id,
@@ -151,6 +150,7 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 	    .n_tenants = key.n_tenants,
 	    .rate_per_second =
 		key.rate_per_second ? key.rate_per_second : a->o.key_rate,
+	    .expires_us = key.expires_us,
 	};
 	copy_name(&k->seen.who, key.name);
 	if (now_us - key.last_used_us >= KEY_TOUCH_S * US_PER_S)
@@ -241,7 +241,7 @@ is_fresh(const struct seen *s)
 {
 	return s->generation == atomic_load(&generation) &&
 	       s->fresh_until_us > clock_mono_us() &&
-	       (!s->expires_us || s->expires_us > clock_now_us());
+	       (!s->who.expires_us || s->who.expires_us > clock_now_us());
 }
 
 static int

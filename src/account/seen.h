@@ -21,7 +21,6 @@ struct seen {
 	int64_t fresh_until_us;    /* mono */
 	int64_t verified_until_us; /* mono: `memo` holds so long; 0: none */
 	unsigned char memo[DIGEST_SHORT_LEN]; /* of the stored password hash */
-	int64_t expires_us;                   /* wall: a key's end; 0: none */
 	struct principal who;                 /* tenants are the entry's */
 };
 

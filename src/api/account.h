@@ -18,7 +18,8 @@
  *
  * WHO SEES WHAT. A key that is limited to tenants sees, makes and revokes only
  * keys within these tenants, and no users at all. Nobody makes or revokes a
- * key with scopes beyond his own. Everybody may set his own password; an admin
+ * key with scopes beyond his own; a key makes none that lasts longer or may
+ * send faster than itself. Everybody may set his own password; an admin
  * those of all.
  */
 #ifndef API_ACCOUNT_H

@@ -216,6 +216,47 @@ test_beyond(void **state)
 	    status(limited, "DELETE", "/v1/users/admin", NULL), 403);
 }
 
+/* Nor for longer, nor faster than one may oneself. */
+static void
+test_no_more_than_oneself(void **state)
+{
+	static const struct {
+		const char *more; /* of the key that is made */
+		const char *at;   /* NULL: it is made */
+	} rows[] = {
+	    {"", "/ratePerSecond"},
+	    {",\"ratePerSecond\":50", "/expiresAt"},
+	    {",\"ratePerSecond\":50,\"expiresAt\":\"2999-01-01T00:00:00Z\"",
+		NULL},
+	    {",\"ratePerSecond\":1,\"expiresAt\":\"2998-01-01T00:00:00Z\"",
+		NULL},
+	    {",\"ratePerSecond\":51,\"expiresAt\":\"2998-01-01T00:00:00Z\"",
+		"/ratePerSecond"},
+	    {",\"ratePerSecond\":50,\"expiresAt\":\"2999-01-01T00:00:01Z\"",
+		"/expiresAt"},
+	    {",\"expiresAt\":\"2998-01-01T00:00:00Z\"", "/ratePerSecond"},
+	};
+	const char *maker = make_key(ADMIN,
+	    "{\"name\":\"m\",\"scopes\":[\"admin\"],\"ratePerSecond\":50,"
+	    "\"expiresAt\":\"2999-01-01T00:00:00Z\"}",
+	    NULL);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char body[256];
+		struct answer a;
+
+		(void)snprintf(body, sizeof(body),
+		    "{\"name\":\"x\",\"scopes\":[\"read\"]%s}", rows[i].more);
+		a = ask(maker, "POST", "/v1/keys", body);
+		if (a.status != (rows[i].at ? 403 : 201) ||
+		    (rows[i].at &&
+			strcmp(text(a, "/error/pointer"), rows[i].at) != 0))
+			fail_msg("row %zu: %d %s", i, a.status,
+			    text(a, "/error/message"));
+	}
+}
+
 static void
 test_pages(void **state)
 {
@@ -304,6 +345,7 @@ main(void)
 	    WITH_SERVER(test_expiry),
 	    WITH_SERVER(test_bad_keys),
 	    WITH_SERVER(test_beyond),
+	    WITH_SERVER(test_no_more_than_oneself),
 	    WITH_SERVER(test_pages),
 	    WITH_SERVER(test_users),
 	};

@@ -25,8 +25,8 @@
  * request and the one errand under way, and goes with the last of them.
  *
  * A right that was taken away must end a stream too. So one ends when any key
- * or account was changed on this node, and after LIFE_MS in any case; a client
- * whose right still holds comes back with Last-Event-ID and misses nothing.
+ * or account was changed on this node, when its key expires, and after LIFE_MS
+ * in any case; a client whose right still holds comes back with Last-Event-ID and misses nothing.
  */
 
 #define HEARTBEAT_MS     15000
@@ -208,7 +208,9 @@ pull(struct req *r, struct buf *b)
 		return sleep_until(s, now + TROUBLE_MS, INT64_MAX);
 	}
 	if (s->filter.after >= tail_last_seq(s->api->tail))
-		return sleep_until(s, s->beat_ms, s->filter.after);
+		return sleep_until(s,
+		    s->beat_ms < s->end_ms ? s->beat_ms : s->end_ms,
+		    s->filter.after);
 	return fetch(s, now);
 }
 
@@ -287,6 +289,14 @@ begin(struct stream *s, struct req *r, struct err *e)
 	return rc;
 }
 
+static int64_t
+life_ms(const struct principal *who)
+{
+	int64_t left_ms = (who->expires_us - clock_now_us()) / US_PER_MS;
+
+	return who->expires_us && left_ms < LIFE_MS ? left_ms : LIFE_MS;
+}
+
 int
 api_events_stream(struct req *r, struct db *db, struct err *e)
 {
@@ -303,7 +313,7 @@ api_events_stream(struct req *r, struct db *db, struct err *e)
 	}
 	s->waker = req_waker(r);
 	s->beat_ms = clock_mono_ms() + HEARTBEAT_MS;
-	s->end_ms = clock_mono_ms() + LIFE_MS;
+	s->end_ms = clock_mono_ms() + life_ms(&r->who);
 	s->generation = auth_generation();
 	buf_addz(&s->ready, ":\n\n"); /* the headers go out now, not later */
 	r->ctx = s;

@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -101,15 +102,38 @@ read_key(struct req *r, struct key *k, struct err *e)
 	return rc;
 }
 
-static int
-may_give(const struct principal *who, const struct key *k, struct err *e)
+/* A limit that is 0 is none: nothing is within a limit but a limit. */
+static bool
+within(int64_t limit, int64_t of)
 {
+	return of == 0 || (limit > 0 && limit <= of);
+}
+
+/* What the maker has not got, or not for so long, it can't hand on. */
+static int
+may_give(const struct req *r, const struct key *k, struct err *e)
+{
+	const struct principal *who = &r->who;
+	const struct api *api = r->app;
+	int64_t rate =
+	    k->rate_per_second ? k->rate_per_second : api->conf->key_rate_limit;
+	char end[TIME_LEN + 1];
+
+	time_format(who->expires_us, end);
 	if (!scopes_within(k->scopes, who->scopes))
 		return err_at(e, ERR_DENIED, "/scopes",
 		    "nobody gives a key scopes that he has not got");
 	if (!tenants_within(k->tenants, k->n_tenants, who))
 		return err_at(e, ERR_DENIED, "/tenants",
 		    "you are limited to tenants: name some of them, no others");
+	if (!within(rate, who->rate_per_second))
+		return err_at(e, ERR_DENIED, "/ratePerSecond",
+		    "your own rate is %lld: name one that is not higher",
+		    (long long)who->rate_per_second);
+	if (!within(k->expires_us, who->expires_us))
+		return err_at(e, ERR_DENIED, "/expiresAt",
+		    "your own key ends at %s: name an end that is not later",
+		    end);
 	return OK;
 }
 
@@ -153,7 +177,7 @@ api_keys_post(struct req *r, struct db *db, struct err *e)
 	if (rc == OK)
 		rc = key_check(k, clock_now_us(), e);
 	if (rc == OK)
-		rc = may_give(&r->who, k, e);
+		rc = may_give(r, k, e);
 	if (rc < 0)
 		return rc;
 	k->created_by = maker(r);

@@ -81,6 +81,7 @@ struct principal {
 	const struct uuid *tenants; /* limited to these; NULL: to none */
 	size_t n_tenants;
 	int64_t rate_per_second; /* of a key: for account/limiter.h; 0: none */
+	int64_t expires_us;      /* of a key: its end, wall clock; 0: none */
 };
 
 #define REQ_PARAMS_MAX  4

@@ -158,3 +158,13 @@ def test_last_used(t):
     got = until(lambda: row(srv, k["id"]).get("lastUsedAt"), "lastUsedAt is shown", 15, 0.2)
     at = datetime.fromisoformat(got.replace("Z", "+00:00")).timestamp()
     check(abs(time.time() - at) < 120, "and it is now", got)
+
+
+def test_stream_ends_with_its_key(t):
+    srv = t.srv
+    end = datetime.now(timezone.utc) + timedelta(seconds=2)
+    key = srv.new_key("read", expiresAt=end.isoformat().replace("+00:00", "Z"))["key"]
+    s = srv.stream(key)
+    same(s.answer.status, 200, "it streams")
+    until(lambda: s.over, "the stream ends with its key", 5)
+    check(datetime.now(timezone.utc) >= end - timedelta(milliseconds=50), "and not before")
