@@ -16,8 +16,6 @@ enum {
 	HASH_BYTES = 32,
 };
 
-#define HEAD "$argon2id$v=19$m=12288,t=3,p=1$"
-
 static const char CLEAR[] =
     "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789";
 
@@ -78,12 +76,6 @@ password_waste(struct str password)
 	(void)argon2id_hash_raw(PASSES, MEMORY_KIB, LANES, password.p,
 	    password.n, salt, sizeof(salt), hash, sizeof(hash));
 	digest_wipe(hash, sizeof(hash));
-}
-
-bool
-password_stale(struct str hash)
-{
-	return !str_starts(hash, STR(HEAD));
 }
 
 void

@@ -8,7 +8,7 @@
  * some 20 to 40 ms of one core: callers run it on a thread of its own.
  *
  * The parameters stand inside the hash ("$argon2id$v=19$m=12288,t=3,p=1$…"),
- * so that they may be raised later: password_stale() finds the old ones.
+ * so that they may be raised later and old hashes still hold.
  */
 #ifndef SEAL_PASSWORD_H
 #define SEAL_PASSWORD_H
@@ -29,8 +29,6 @@ int password_verify(struct str hash, struct str password, bool *ret_same,
     struct err *e) MUST_CHECK;
 /* As long as a check takes, for a user who is not there. */
 void password_waste(struct str password);
-/* True when it was not made with the parameters of today. */
-bool password_stale(struct str hash);
 
 /*
  * 24 characters of an alphabet without look-alikes (no 0 O o 1 l I): 139 bits,
