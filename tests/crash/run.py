@@ -33,7 +33,7 @@ class Crash:
     def __init__(self, folder, store, seed):
         hk.STORE = store
         self.store, self.random = store, random.Random(f"{seed}.{store}")
-        self.srv = hk.Server(os.path.join(folder, store), {"LOG_LEVEL": "warn"}, start=False)
+        self.srv = hk.Server(os.path.join(folder, store), {}, start=False)
         self.ledger = checker.Ledger()
         self.reading, self.cursor = self.ledger.reading(), None
         self.srv.start()
