@@ -22,6 +22,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -209,21 +210,41 @@ sqlite_close(struct store *s)
 	free(s->self);
 }
 
-/* WAL is not a given: some file systems of networks can't share memory. */
+/* What journal mode the file is in now; a code of SQLite's. */
 static int
-use_wal(struct sqlite_db *d, struct err *e)
+ask_wal(struct sqlite_db *d, bool *ret_wal)
 {
 	sqlite3_stmt *st = NULL;
-	bool wal = false;
 	int rc =
 	    sqlite3_prepare_v2(d->h, "PRAGMA journal_mode=WAL", -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		wal = str_eq(str_of((const char *)sqlite3_column_text(st, 0)),
-		    STR("wal"));
+		*ret_wal =
+		    str_eq(str_of((const char *)sqlite3_column_text(st, 0)),
+			STR("wal"));
 	(void)sqlite3_finalize(st);
+	return rc;
+}
+
+/*
+ * WAL is not a given: some file systems of networks can't share memory. Two
+ * who turn a new file to it at once get in each other's way, and SQLite does
+ * not wait there by itself, for fear of a deadlock; so we do.
+ */
+static int
+use_wal(struct sqlite_db *d, struct err *e)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	int64_t until = clock_mono_ms() + STORE_BUSY_MS;
+	bool wal = false;
+	int rc = ask_wal(d, &wal);
+
+	while ((rc & 0xff) == SQLITE_BUSY && clock_mono_ms() < until) {
+		(void)nanosleep(&pause, NULL);
+		rc = ask_wal(d, &wal);
+	}
 	if (rc != SQLITE_ROW)
 		return fail(d, rc, "open", AT_STEP, e);
 	return wal ? OK
