@@ -65,11 +65,6 @@ SELECT value FROM meta WHERE name = :name;
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
--- name: meta_make
--- args: name text, value text
--- Keeps what is there: whoever comes first decides.
-INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
-
 -- name: mark_put
 -- args: minute int, seq int
 INSERT INTO mark (minute, seq) VALUES (:minute, :seq) ON CONFLICT (minute) DO NOTHING;

@@ -108,17 +108,7 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
 		    "this key is limited to other tenants");
 	if (ev.warning.n > 0)
 		warn(r, &ev);
-	*ret = (struct entry){
-	    .tenant = ev.tenant,
-	    .event_id = ev.event_id,
-	    .correlation = ev.correlation,
-	    .type = ev.type,
-	    .key = ev.key,
-	    .body = ev.body,
-	    .has_rv = ev.has_rv,
-	    .rv_us = ev.rv_us,
-	};
-	digest_short(bytes, ret->hash);
+	entry_fill(ret, &ev, bytes);
 	return OK;
 }
 

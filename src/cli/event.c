@@ -15,7 +15,6 @@
 #include "event/envelope.h"
 #include "event/mask.h"
 #include "http/req.h"
-#include "seal/digest.h"
 
 /* event publish */
 
@@ -164,15 +163,7 @@ write_one(struct publish *p, struct str raw, struct arena *a, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	en = (struct entry){.tenant = ev.tenant,
-	    .event_id = ev.event_id,
-	    .correlation = ev.correlation,
-	    .type = ev.type,
-	    .key = ev.key,
-	    .body = ev.body,
-	    .has_rv = ev.has_rv,
-	    .rv_us = ev.rv_us};
-	digest_short(raw, en.hash);
+	entry_fill(&en, &ev, raw);
 	o.job.done = offline_done;
 	o.to = p->done;
 	rc = append_post(p->append, &o.job, e);

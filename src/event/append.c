@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "event/append_priv.h"
+#include "event/envelope.h"
 #include "event/retain.h"
 #include "loop/thread.h"
 #include "seal/digest.h"
@@ -44,6 +45,22 @@ struct append {
 	struct entry *scratch[SCRATCH_SLOTS]; /* ids of a batch, by h; … */
 	uint16_t used[COMMIT_BATCH_MAX];      /* … and where they are */
 };
+
+void
+entry_fill(struct entry *ret, const struct event *ev, struct str received)
+{
+	*ret = (struct entry){
+	    .tenant = ev->tenant,
+	    .event_id = ev->event_id,
+	    .correlation = ev->correlation,
+	    .type = ev->type,
+	    .key = ev->key,
+	    .body = ev->body,
+	    .has_rv = ev->has_rv,
+	    .rv_us = ev->rv_us,
+	};
+	digest_short(received, ret->hash);
+}
 
 int64_t
 append_last_seq(const struct append *a)

@@ -55,6 +55,10 @@ struct entry {
 	struct entry *first; /* the same id, earlier in this batch */
 };
 
+struct event;
+/* From an event and the bytes it came as; it borrows what the event does. */
+void entry_fill(struct entry *ret, const struct event *ev, struct str received);
+
 struct append_find {
 	struct uuid event_id;
 	int64_t seqs[IDS_SAME_MAX];

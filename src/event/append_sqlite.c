@@ -128,7 +128,7 @@ fill(struct self *s, struct db *db, struct append_batch *b, size_t *ret_new,
 {
 	int64_t minute = b->now_us / US_PER_MIN;
 	int64_t seq = s->last;
-	int rc = ids_write(s->ids, db, 0, e);
+	int rc = ids_write(s->ids, db, e);
 
 	*ret_new = 0;
 	for (size_t i = 0; rc == OK && i < b->n; i++) {

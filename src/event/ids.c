@@ -117,33 +117,49 @@ put_upto(struct db *db, int64_t seq, struct err *e)
 		   : OK;
 }
 
-int
-ids_write(struct ids *x, struct db *db, int64_t done_upto, struct err *e)
+/* The oldest entry: what is below it went with retention. */
+static int
+first_seq(struct db *db, int64_t *ret, struct err *e)
 {
+	struct rows *rows = NULL;
+	int rc = sql_log_first(db, &rows, e);
+
+	*ret = 0;
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		*ret = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+int
+ids_write(struct ids *x, struct db *db, struct err *e)
+{
+	int64_t first;
 	size_t end;
+	int rc;
 
 	if (!x->frozen && x->n_fresh >= IDS_FRESH_MAX)
 		freeze(x);
 	x->at_next = x->at;
 	if (!x->frozen || x->credit < IDS_SLICE_MIN / 2)
 		return OK;
+	rc = first_seq(db, &first, e);
 	end = x->at + 2 * x->credit; /* invariant 2 */
 	if (end > x->n_frozen)
 		end = x->n_frozen;
-	for (size_t i = x->at; i < end; i++) {
+	for (size_t i = x->at; rc == OK && i < end; i++) {
 		const struct pair *p = &x->frozen[i];
 
-		if (p->seq > done_upto && sql_ids_add(db, p->h, p->seq, e) < 0)
-			return e->code;
+		if (p->seq >= first && sql_ids_add(db, p->h, p->seq, e) < 0)
+			rc = (int)e->code;
 	}
-	if (end == x->n_frozen) {
-		int rc = put_upto(db, x->frozen_upto, e);
-
-		if (rc < 0)
-			return rc;
-	}
-	x->at_next = end;
-	return OK;
+	if (rc == OK && end == x->n_frozen)
+		rc = put_upto(db, x->frozen_upto, e);
+	if (rc == OK)
+		x->at_next = end;
+	return rc;
 }
 
 void

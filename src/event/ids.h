@@ -47,9 +47,8 @@ void ids_put(struct ids *x, int64_t h, int64_t seq);
 /* Takes back the last n puts, after a rollback. */
 void ids_undo(struct ids *x, size_t n);
 
-/* Writes a slice when it is time; `done_upto` went with retention. */
-int ids_write(
-    struct ids *x, struct db *db, int64_t done_upto, struct err *e) MUST_CHECK;
+/* Writes a slice when it is time, without what retention took meanwhile. */
+int ids_write(struct ids *x, struct db *db, struct err *e) MUST_CHECK;
 void ids_written(struct ids *x); /* that transaction was committed */
 
 size_t ids_in_memory(const struct ids *x);

@@ -55,7 +55,7 @@ test_all_are_found(void **state)
 	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	for (int64_t seq = 0; seq < total;) {
 		assert_int_equal(db_begin(db, &e), OK);
-		assert_int_equal(ids_write(x, db, 0, &e), OK);
+		assert_int_equal(ids_write(x, db, &e), OK);
 		for (int i = 0; i < BATCH && seq < total; i++) {
 			insert(db, ++seq);
 			ids_put(x, h_of(seq), seq);
@@ -77,6 +77,42 @@ test_all_are_found(void **state)
 	for (int64_t seq = 1; seq <= total; seq += 317)
 		expect(x, db, seq, true);
 	expect(x, db, total + 1, false);
+	ids_free(x);
+	db_close(db);
+	fixture_close(&f);
+}
+
+/* What retention took while its id was in memory is not written later. */
+static void
+test_retained(void **state)
+{
+	const int64_t gone = IDS_FRESH_MAX / 2;
+	struct fixture f;
+	struct ids *x = ids_new();
+	struct db *db = NULL;
+	struct err e = {0};
+	int64_t seq = 0;
+
+	(void)state;
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	assert_int_equal(db_begin(db, &e), OK);
+	while (seq < IDS_FRESH_MAX) {
+		insert(db, ++seq);
+		ids_put(x, h_of(seq), seq);
+	}
+	assert_int_equal(sql_retain_log(db, gone, INT64_MAX, &e), gone);
+	assert_int_equal(db_commit(db, &e), OK);
+	for (int i = 0; i < 2; i++) { /* frozen, then written as a whole */
+		assert_int_equal(db_begin(db, &e), OK);
+		assert_int_equal(ids_write(x, db, &e), OK);
+		assert_int_equal(db_commit(db, &e), OK);
+		ids_written(x);
+	}
+	assert_int_equal(ids_in_memory(x), 0);
+	expect(x, db, gone, false);
+	expect(x, db, gone + 1, true);
+	expect(x, db, seq, true);
 	ids_free(x);
 	db_close(db);
 	fixture_close(&f);
@@ -132,6 +168,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_all_are_found),
+	    cmocka_unit_test(test_retained),
 	    cmocka_unit_test(test_undo),
 	    cmocka_unit_test(test_same_hash),
 	};

@@ -10,7 +10,7 @@
  *   ON_READ   on a read thread with a read connection.
  *   ON_WRITE  on the commit thread inside a transaction, which is committed
  *             before anything is answered; the handler may run twice, so it
- *             begins by buf_clear(&r->out) (req_json_begin does).
+ *             begins by buf_clear(&r->out).
  *
  * A handler answers by writing r->out and r->status and returning OK, or by
  * returning an error, which becomes the one JSON error shape (reply.c).

@@ -443,7 +443,11 @@ class Server:
                   f"the server ended at its start with {self.proc.returncode}\n{self.tail()}")
             return next((l for l in self.log() if l.get("msg") == "listening"
                          and str(l.get("url", "")).startswith("http")), None)
-        line = until(listening, "the log line `listening`", 30)
+        try:
+            line = until(listening, "the log line `listening`", 30)
+        except Failed:
+            self.kill9()
+            raise
         self.base = line["url"]
         self.port = urllib.parse.urlsplit(self.base).port
         return self
