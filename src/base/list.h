@@ -1,0 +1,84 @@
+/*
+ * list.h - a two-way list of nodes that live inside their owners.
+ *
+ * No allocation, O(1) add and remove. A node that is in no list has a NULL
+ * `next`; removing it again is fine. One thread.
+ */
+#ifndef BASE_LIST_H
+#define BASE_LIST_H
+
+#include "base/base.h"
+
+struct link {
+	struct link *prev, *next;
+};
+
+struct list {
+	struct link head;
+	size_t n;
+};
+
+static inline void
+list_init(struct list *l)
+{
+	l->head.prev = l->head.next = &l->head;
+	l->n = 0;
+}
+
+static inline bool
+link_on(const struct link *k)
+{
+	return k->next != NULL;
+}
+
+/* Behind `at`, which is in the list or its head. */
+static inline void
+list_add_after(struct list *l, struct link *at, struct link *k)
+{
+	k->prev = at;
+	k->next = at->next;
+	at->next->prev = k;
+	at->next = k;
+	l->n++;
+}
+
+static inline void
+list_add(struct list *l, struct link *k)
+{
+	list_add_after(l, l->head.prev, k);
+}
+
+static inline void
+list_remove(struct list *l, struct link *k)
+{
+	if (!k->next)
+		return;
+	k->prev->next = k->next;
+	k->next->prev = k->prev;
+	k->prev = k->next = NULL;
+	l->n--;
+}
+
+static inline struct link *
+list_first(const struct list *l)
+{
+	return l->n ? l->head.next : NULL;
+}
+
+static inline struct link *
+list_last(const struct list *l)
+{
+	return l->n ? l->head.prev : NULL;
+}
+
+static inline struct link *
+list_next(const struct list *l, struct link *k)
+{
+	return k->next == &l->head ? NULL : k->next;
+}
+
+/* The struct that the link is a member of. */
+#define LINK_OF(link, type, member)                                            \
+	((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+#endif

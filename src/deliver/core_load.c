@@ -1,0 +1,248 @@
+#include <assert.h>
+
+#include "deliver/core_priv.h"
+
+void
+core_load_cursor(struct core *c, int64_t cursor)
+{
+	c->cursor = c->upto = cursor;
+}
+
+void
+core_load_endpoint(struct core *c, const struct core_endpoint *o)
+{
+	struct endpoint *ep =
+	    map_find(c->endpoints, key_str(&o->endpoint, sizeof(o->endpoint)));
+
+	if (!ep)
+		return;
+	ep->open = o->open_until > 0;
+	ep->open_until = o->open_until;
+	ep->not_before = o->not_before;
+	ep->sick = ep->open;
+	ep->fails = ep->open ? BREAKER_FAILURES : 0;
+	ep->cap = ep->open ? 1 : CONCURRENCY_FIRST;
+}
+
+static struct item *
+row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
+{
+	struct core_entry en = {
+	    .seq = row->seq,
+	    .sub = row->sub,
+	    .okey = row->okey,
+	    .skey = row->skey,
+	};
+	struct item *it = item_new(c, s, (uint32_t)row->rep, &en, now);
+
+	it->tries = row->tries;
+	it->n = row->n;
+	it->crashes = row->crashes;
+	it->last_status = row->last_status;
+	it->last_reason = row->last_reason;
+	it->row = true;
+	s->rows++;
+	c->rows++;
+	if (it->lane)
+		it->lane->rows++;
+	return it;
+}
+
+static void
+start(struct core *c, struct item *it)
+{
+	if (it->lane)
+		lane_ready(c, it->lane);
+	else
+		item_ready(c, it);
+}
+
+void
+core_load_row(struct core *c, const struct core_row *row, int64_t now)
+{
+	struct sub *s = sub_find(c, row->sub);
+	struct item *it;
+
+	if (!s || item_find(c, row->sub, row->seq, (uint32_t)row->rep))
+		return;
+	it = row_item(c, s, row, now);
+	it->due = row->next_at;
+	if (row->state == ROW_HELD) {
+		it->state = IT_HELD;
+		return;
+	}
+	/* Of a lock only its end is known: the call may be under way still. */
+	if (row->state != ROW_PARKED && row->next_at > now) {
+		it->state = IT_RETRY;
+		timer_set(c, &it->timer, row->next_at);
+		return;
+	}
+	/* A call may have ended as the process did. */
+	if (it->skey && s->o.spacing_us > 0) {
+		timer_set(c, &it->timer, now + s->o.spacing_us);
+		return;
+	}
+	start(c, it);
+}
+
+void
+core_load_reader(struct core *c, const struct core_reader *o, int64_t now)
+{
+	struct sub *s = sub_find(c, o->sub);
+	struct lane *lane = NULL;
+	struct reader *rd;
+
+	(void)now;
+	if (!s)
+		return;
+	if (o->okey != 0)
+		lane = lane_get(c, s, o->okey, (uint32_t)o->rep);
+	rd = reader_new(c, s, lane, (uint32_t)o->rep);
+	rd->read_pos = rd->stored_pos = o->pos;
+	rd->until = rd->stored_until = o->until;
+	rd->stored = true;
+	reader_check(c, rd);
+}
+
+void
+core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep)
+{
+	struct spot *spot = core_alloc(sizeof(*spot));
+	void *old = NULL;
+	struct err e;
+
+	*spot = (struct spot){.seq = seq, .sub = sub, .rep = (uint32_t)rep};
+	if (map_put(c->settled, key_str(spot, sizeof(*spot)), spot, &old, &e) <
+	    0)
+		(void)core_alloc(SIZE_MAX / 2);
+	free(old);
+	if (seq > c->settled_upto)
+		c->settled_upto = seq;
+}
+
+void
+core_careful(struct core *c, int64_t upto)
+{
+	c->careful_upto = upto;
+}
+
+void
+core_requeue(struct core *c, const struct core_row *row, int64_t now)
+{
+	struct sub *s = sub_find(c, row->sub);
+	struct item *it;
+
+	if (!s || s->ended)
+		return;
+	it = item_find(c, row->sub, row->seq, (uint32_t)row->rep);
+	if (!it) {
+		it = row_item(c, s, row, now);
+		it->tries = 0;
+		it->crashes = 0;
+	} else if (it->state == IT_RETRY || it->state == IT_HELD ||
+		   it->state == IT_WAIT) {
+		it->tries = 0;
+		it->state = IT_WAIT;
+		timer_off(c, &it->timer);
+	} else {
+		return; /* it is under way */
+	}
+	it->due = now;
+	item_row(c, it);
+	if (c->first_result_at == 0)
+		c->first_result_at = now;
+	start(c, it);
+}
+
+void
+core_skip(struct core *c, uint32_t sub, int64_t seq, int rep, int64_t now)
+{
+	struct item *it = item_find(c, sub, seq, (uint32_t)rep);
+
+	if (!it || it->state != IT_HELD)
+		return;
+	if (c->first_result_at == 0)
+		c->first_result_at = now;
+	item_settle(c, it);
+}
+
+void
+core_replay(struct core *c, const struct core_reader *o, int64_t interval_us,
+    int64_t now)
+{
+	struct sub *s = sub_find(c, o->sub);
+	struct reader *rd;
+
+	(void)now;
+	if (!s || s->ended)
+		return;
+	assert(o->rep > 0 && o->until > 0);
+	rd = reader_new(c, s, NULL, (uint32_t)o->rep);
+	rd->read_pos = o->pos;
+	rd->until = o->until;
+	rd->interval_us = interval_us;
+	reader_check(c, rd);
+}
+
+static const char *
+why(const struct item *it, int64_t *ret_due)
+{
+	const struct sub *s = it->sub;
+
+	switch (it->state) {
+	case IT_FLIGHT:
+		return "it is being sent";
+	case IT_LOCK:
+		return "its lock is being written";
+	case IT_HELD:
+		return "it failed for good, and holds the later ones of its key";
+	case IT_RETRY:
+		*ret_due = it->due;
+		return "it waits for its next attempt";
+	case IT_WAIT:
+		break;
+	}
+	if (!s->o.enabled)
+		return "its subscription is disabled";
+	if (it->lane && list_first(&it->lane->items) != &it->in_lane)
+		return "an earlier one of its key is not delivered yet";
+	if (s->ep->open) {
+		*ret_due = s->ep->open_until;
+		return "the breaker of its endpoint is open";
+	}
+	if (s->ep->not_before > 0) {
+		*ret_due = s->ep->not_before;
+		return "its endpoint asked for a rest";
+	}
+	return "it waits for its turn";
+}
+
+bool
+core_look(const struct core *c, uint32_t sub, int64_t seq, int rep,
+    struct core_row *ret, bool *ret_in_flight, const char **ret_why,
+    int64_t *ret_due)
+{
+	const struct item *it = item_find(c, sub, seq, (uint32_t)rep);
+
+	if (!it)
+		return false;
+	*ret = (struct core_row){
+	    .sub = sub,
+	    .seq = seq,
+	    .rep = rep,
+	    .okey = it->okey,
+	    .skey = it->skey,
+	    .state = it->state == IT_RETRY  ? ROW_RETRY
+		     : it->state == IT_HELD ? ROW_HELD
+					    : ROW_PARKED,
+	    .tries = it->tries,
+	    .n = it->n,
+	    .next_at = it->due,
+	    .last_status = it->last_status,
+	    .last_reason = it->last_reason,
+	};
+	*ret_in_flight = it->state == IT_FLIGHT || it->state == IT_LOCK;
+	*ret_due = 0;
+	*ret_why = why(it, ret_due);
+	return true;
+}

@@ -1,0 +1,226 @@
+/*
+ * core_priv.h - the parts of the core, for its own files.
+ *
+ *   core.c        life, subscriptions, items and where they are listed
+ *   core_read.c   feeding, readers
+ *   core_send.c   who may send now, results, breaker
+ *   core_flush.c  rows, positions, the set of changes
+ *   core_load.c   recovery, and what people ask for
+ *
+ * WHERE AN ITEM IS. In its subscription's list; in its lane's queue by seq
+ * (order key); in one *origin* by seq as long as no row covers it: the live
+ * list, which holds the cursor back, or a reader's, which holds that reader's
+ * position back; in `ready` when it may be sent; in `dirty` when its row is to
+ * be written.
+ *
+ * A GAP. A reader that comes near dispatch is given an end (until) before its
+ * last page is read, and what dispatch feeds from then on is taken. Until the
+ * page has come those items wait behind the gap (read_pos, until]: that is how
+ * a reader meets a stream that never stands still.
+ */
+#ifndef DELIVER_CORE_PRIV_H
+#define DELIVER_CORE_PRIV_H
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "deliver/core.h"
+
+/* Planted by core_sim_test.c, which must find each of them. */
+#ifndef BUG
+#define BUG(n) false
+#endif
+#define CORE_BUGS 10
+
+/* A delivery's name; the map's key. */
+struct spot {
+	int64_t seq;
+	uint32_t sub, rep;
+};
+
+struct lane_key {
+	uint64_t okey;
+	uint32_t sub, rep;
+};
+
+enum timer_kind { TIMER_ITEM, TIMER_ENDPOINT, TIMER_SUB, TIMER_READER };
+
+struct timer {
+	struct heap_node node;
+	enum timer_kind kind;
+};
+
+enum item_state { IT_WAIT, IT_LOCK, IT_FLIGHT, IT_RETRY, IT_HELD };
+
+struct item {
+	struct spot spot;
+	struct link in_sub, in_lane, in_origin, in_ready, in_dirty;
+	struct sub *sub;
+	struct lane *lane;     /* NULL: order none */
+	struct reader *origin; /* NULL: live */
+	struct timer timer;
+	uint64_t okey, skey;
+	enum item_state state;
+	bool row;     /* the store has one, or will with the next flush */
+	bool probe;   /* in flight for an open breaker */
+	bool orphan;  /* in flight, and its subscription is gone */
+	bool breaker; /* as its subscription was when it was sent */
+	int tries, n, crashes, last_status, last_reason;
+	int64_t fed_at, due; /* due: RETRY when, LOCK until when */
+	struct endpoint *sent_to;
+	void *ev;
+};
+
+struct lane {
+	struct lane_key key;
+	struct sub *sub;
+	struct list items;
+	struct reader *rd;
+	size_t rows;
+	int flying;
+};
+
+struct reader {
+	struct sub *sub;
+	struct lane *lane; /* NULL: the whole subscription */
+	uint32_t rep;
+	struct list items; /* that hold its position back, by seq */
+	int64_t read_pos, until;
+	bool stored, reading, stale;
+	int64_t stored_pos, stored_until, stored_at;
+	struct link in_want, in_all, in_replays;
+	struct timer timer; /* replays: not before */
+	int64_t interval_us, next_read;
+};
+
+struct rate {
+	int64_t interval_us, next;
+};
+
+struct sub {
+	struct core_sub o;
+	struct endpoint *ep;
+	struct list items, ready;
+	struct list replays;
+	struct reader *rd;
+	size_t rows, lane_readers;
+	int in_flight;
+	struct rate rate;
+	struct timer timer;
+	struct link in_ep; /* it has items that are ready */
+	bool ended;
+};
+
+struct endpoint {
+	uint64_t id;
+	struct list ready; /* subs */
+	int in_flight, cap, cap_max, subs;
+	struct rate rate;
+	int64_t not_before, open_until;
+	bool open, probing, dirty, sick;
+	int fails;
+	uint64_t fail_key, seen_key;
+	bool fail_keys, seen_keys; /* more than one */
+	struct timer timer;
+	struct link in_run, in_sick;
+	struct link in_dirty;
+};
+
+/* The last call of a spacing key. */
+struct space {
+	uint64_t key;
+	int64_t not_before;
+	bool busy;
+	struct link in_spaces;
+};
+
+struct core {
+	struct core_opts o;
+	struct map *subs, *endpoints, *items, *lanes, *spaces, *settled;
+	struct list space_list; /* by when they end, about */
+	struct list live, dirty, dirty_eps, readers, want, run, sick, locked;
+	struct heap timers;
+	int64_t upto;              /* dispatch came so far */
+	int64_t cursor, cursor_at; /* stored, when */
+	int64_t settled_upto;
+	int64_t careful_upto;
+	int in_flight, sick_in_flight, reads;
+	size_t rows;
+	bool feeding;
+	bool recheck; /* something changed that any reader may wait for */
+
+	struct core_changes next, now; /* being filled; being written */
+	struct {
+		size_t attempts, dels, puts, deads, readers, endpoints;
+	} cap_next, cap_now;
+	bool flushing;
+	int64_t first_result_at; /* oldest in `next` */
+	int64_t first_now_at;    /* oldest in `now` */
+	/* LOCK items: whose row is to be written, is being written */
+	struct list locking, lock_now;
+};
+
+#define ITEM_OF(link, member) LINK_OF(link, struct item, member)
+
+static inline struct str
+key_str(const void *p, size_t n)
+{
+	return (struct str){(const char *)p, n};
+}
+
+/* core.c */
+void *core_alloc(size_t size);
+void *core_more(void *v, size_t *cap, size_t n, size_t size);
+struct sub *sub_find(const struct core *c, uint32_t id);
+struct item *item_find(
+    const struct core *c, uint32_t sub, int64_t seq, uint32_t rep);
+struct item *item_new(struct core *c, struct sub *s, uint32_t rep,
+    const struct core_entry *en, int64_t now);
+void item_free(struct core *c, struct item *it);
+void item_origin(struct core *c, struct item *it, struct reader *rd);
+void item_no_origin(struct core *c, struct item *it);
+void item_row(struct core *c, struct item *it);
+struct lane *lane_get(
+    struct core *c, struct sub *s, uint64_t okey, uint32_t rep);
+void lane_drop_idle(struct core *c, struct lane *lane);
+bool sub_room(const struct core *c, const struct sub *s);
+struct endpoint *endpoint_get(struct core *c, uint64_t id);
+void endpoint_drop_idle(struct core *c, struct endpoint *ep);
+void timer_set(struct core *c, struct timer *t, int64_t due);
+void timer_off(struct core *c, struct timer *t);
+
+/* core_read.c */
+bool lane_blocked(const struct lane *lane);
+struct reader *reader_new(
+    struct core *c, struct sub *s, struct lane *lane, uint32_t rep);
+void reader_free(struct core *c, struct reader *rd);
+int64_t sub_front(const struct core *c, const struct sub *s);
+bool reader_gap(const struct reader *rd, int64_t seq);
+bool reader_unread(const struct core *c, const struct reader *rd);
+void reader_check(struct core *c, struct reader *rd);
+void sub_check_readers(struct core *c, struct sub *s);
+void sub_to_reader(struct core *c, struct sub *s, int64_t read_pos);
+void lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos);
+
+/* core_send.c */
+void item_settle(struct core *c, struct item *it);
+void item_land(
+    struct core *c, struct item *it, const struct core_result *r, int64_t now);
+bool behind_gap(const struct item *it);
+void item_ready(struct core *c, struct item *it);
+void lane_ready(struct core *c, struct lane *lane);
+void sub_ready(struct core *c, struct sub *s);
+void endpoint_run(struct core *c, struct endpoint *ep);
+void endpoint_dirty(struct core *c, struct endpoint *ep);
+
+/* core_flush.c */
+void put_del(struct core *c, const struct item *it);
+void put_dead(struct core *c, const struct item *it, int reason, int64_t now);
+void put_attempt(struct core *c, const struct item *it,
+    const struct core_result *r, int64_t now);
+void put_reader(
+    struct core *c, const struct reader *rd, int64_t pos, bool gone);
+size_t unflushed(const struct core *c);
+
+#endif
