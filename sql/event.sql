@@ -1,16 +1,17 @@
 -- name: log_insert
--- args: seq int, kind int, tenant bytes, event_id bytes, h int, hash bytes, type text, pkey text, rv int?, received_at int, attrs text?, body bytes
+-- args: seq int, kind int, tenant bytes, event_id bytes, h int, hash bytes, type text, pkey text, rv int?, received_at int, to_sub int?, attrs text?, body bytes
 -- only: sqlite
-INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, attrs, body)
-VALUES (:seq, :kind, :tenant, :event_id, :h, :hash, :type, :pkey, :rv, :received_at, :attrs, :body);
+INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)
+VALUES (:seq, :kind, :tenant, :event_id, :h, :hash, :type, :pkey, :rv, :received_at, :to_sub, :attrs, :body);
 
 -- name: log_append
--- args: kinds int[], tenants bytes[], event_ids bytes[], hs int[], hashes bytes[], types text[], pkeys text[], rvs text[], now int, attrss text[], bodies bytes[]
+-- args: kinds int[], tenants bytes[], event_ids bytes[], hs int[], hashes bytes[], types text[], pkeys text[], rvs text[], now int, to_subs int[], attrss text[], bodies bytes[]
 -- rows: ord int, seq int, old_hash bytes?
 -- only: postgres
--- A null among whole numbers can't be told in an int array: rvs come as text.
+-- A null among whole numbers can't be told in an int array: rvs come as text,
+-- and a to_sub of 0 is none.
 SELECT ret_ord, ret_seq, ret_old_hash
-  FROM hk_append(:kinds, :tenants, :event_ids, :hs, :hashes, :types, :pkeys, :rvs::text[]::bigint[], :now, :attrss, :bodies);
+  FROM hk_append(:kinds, :tenants, :event_ids, :hs, :hashes, :types, :pkeys, :rvs::text[]::bigint[], :now, :to_subs, :attrss, :bodies);
 
 -- name: log_last
 -- rows: seq int

@@ -97,7 +97,7 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 		job->bytes += job->entries[i].body.n;
 	}
 	assert(job->n <= COMMIT_BATCH_MAX &&
-	       (job->n > 0) + !!job->fn + !!job->find == 1);
+	       (job->n > 0 || job->fn) + !!job->find == 1);
 	n = atomic_fetch_add(&a->waiting, job->n + 1) + job->n;
 	bytes = atomic_fetch_add(&a->waiting_bytes, job->bytes) + job->bytes;
 	if (n <= COMMIT_QUEUE_MAX && bytes <= COMMIT_QUEUE_BYTES_MAX &&
@@ -263,7 +263,13 @@ static int
 commit_entries(
     struct append *a, struct append_job **jobs, size_t n_jobs, struct err *e)
 {
-	struct append_batch b = {.v = a->unique, .now_us = clock_now_us()};
+	struct append_batch b = {
+	    .v = a->unique,
+	    .now_us = clock_now_us(),
+	    .fn = jobs[0]->fn,
+	    .after = jobs[0]->after,
+	    .ctx = jobs[0]->ctx,
+	};
 	int64_t began = clock_mono_us(), top = 0;
 	int rc;
 
@@ -322,7 +328,8 @@ answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
 		log_hold();
 		for (size_t j = 0; j < n_jobs; j++)
 			for (size_t i = 0; i < jobs[j]->n; i++)
-				tell(&jobs[j]->entries[i]);
+				if (jobs[j]->entries[i].kind == ENTRY_EVENT)
+					tell(&jobs[j]->entries[i]);
 		log_release();
 	}
 	for (size_t j = 0; j < n_jobs; j++) {
@@ -406,13 +413,17 @@ run_some(struct append *a)
 		return;
 	}
 	for (; job && job->n > 0; job = next_job(a)) {
-		if (n_jobs > 0 && (n + job->n > COMMIT_BATCH_MAX ||
+		bool alone = job->fn || job->after;
+
+		if (n_jobs > 0 && (alone || n + job->n > COMMIT_BATCH_MAX ||
 				      bytes + job->bytes > COMMIT_BYTES_MAX))
 			break;
 		n += job->n;
 		bytes += job->bytes;
 		drop_first(a);
 		jobs[n_jobs++] = job;
+		if (alone)
+			break;
 	}
 	run_entries(a, jobs, n_jobs);
 }

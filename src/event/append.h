@@ -9,9 +9,9 @@
  *   append_post ──▶ mailbox ──▶ batch ──▶ begin, dedupe, insert, commit ──▶ done
  *
  * A job is entries for the log, or a function that changes something else (a
- * key, an account), or a question after an id, which only this thread's memory
- * can answer in full. The last two run between batches; each function is a
- * transaction of its own.
+ * key, an account), or both in one transaction (a subscription and its place
+ * in the log), or a question after an id, which only this thread's memory can
+ * answer in full. All but the first run between batches, each by itself.
  *
  * LIFE. A job belongs to the thread from append_post() until its done() is
  * called, on the commit thread, exactly once, after the commit or failure.
@@ -38,6 +38,8 @@ struct db;
 struct store;
 
 enum entry_state { ENTRY_NEW, ENTRY_SAME, ENTRY_DIFFERS };
+/* An event, or the place where a subscription was made, changed or ended. */
+enum entry_kind { ENTRY_EVENT, ENTRY_CONFIG };
 
 #define ENTRY_HASH_LEN 16
 
@@ -45,6 +47,9 @@ struct entry {
 	struct uuid tenant, event_id, correlation;
 	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received */
 	struct str type, key, body;
+	enum entry_kind kind;
+	int64_t to_sub; /* for this subscription alone; 0: for whoever wants */
+	struct str attrs; /* JSON, what dispatch is to know; .p NULL: nothing */
 	bool has_rv;
 	int64_t rv_us;
 	/* answers */
@@ -71,8 +76,11 @@ struct append_job {
 	struct entry *entries;
 	size_t n;
 	size_t bytes; /* of their bodies; set by append_post */
-	/* … or a function, which may run twice (store.h, promise 2) */
+	/* … or a function, which may run twice (store.h, promise 2). With
+	 * entries it runs before them, and `after` behind them, when they have
+	 * their seq. */
 	int (*fn)(struct db *db, void *ctx, struct err *e);
+	int (*after)(struct db *db, void *ctx, struct err *e);
 	void *ctx;
 	/* … or a question: where may this event id be? */
 	struct append_find *find;

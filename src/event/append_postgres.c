@@ -10,6 +10,7 @@
 struct self {
 	int64_t pieces_for; /* seq >> PIECE_STEP_BITS of the last making */
 	int64_t h[COMMIT_BATCH_MAX], kind[COMMIT_BATCH_MAX];
+	int64_t to_sub[COMMIT_BATCH_MAX];
 	struct str tenant[COMMIT_BATCH_MAX], id[COMMIT_BATCH_MAX];
 	struct str hash[COMMIT_BATCH_MAX], type[COMMIT_BATCH_MAX];
 	struct str key[COMMIT_BATCH_MAX], rv[COMMIT_BATCH_MAX];
@@ -78,14 +79,15 @@ bind(struct self *s, size_t i, struct entry *en)
 {
 	int n;
 
-	s->kind[i] = 0;
+	s->kind[i] = en->kind;
+	s->to_sub[i] = en->to_sub;
 	s->h[i] = en->h;
 	s->tenant[i] = uuid_str(&en->tenant);
 	s->id[i] = uuid_str(&en->event_id);
 	s->hash[i] = (struct str){(const char *)en->hash, ENTRY_HASH_LEN};
 	s->type[i] = en->type;
 	s->key[i] = en->key;
-	s->attrs[i] = (struct str){0};
+	s->attrs[i] = en->attrs;
 	s->body[i] = en->body;
 	s->rv[i] = (struct str){0};
 	if (!en->has_rv)
@@ -119,34 +121,64 @@ answer(struct append_batch *b, struct rows *rows, struct err *e)
 	return OK;
 }
 
+/* One message, which is a transaction when there is none around it. */
 static int
-write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
+put(struct self *s, struct db *db, struct append_batch *b, int64_t *ret_top,
+    struct err *e)
 {
-	struct self *s = self;
 	struct rows *rows = NULL;
 	size_t seen = 0;
-	int64_t top = 0;
 	int rc;
 
 	assert(b->n <= COMMIT_BATCH_MAX);
 	for (size_t i = 0; i < b->n; i++)
 		bind(s, i, b->v[i]);
 	rc = sql_log_append(db, s->kind, s->tenant, s->id, s->h, s->hash,
-	    s->type, s->key, s->rv, b->now_us, s->attrs, s->body, b->n, &rows,
-	    e);
+	    s->type, s->key, s->rv, b->now_us, s->to_sub, s->attrs, s->body,
+	    b->n, &rows, e);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		rc = answer(b, rows, e);
-		top = rows_int(rows, 1) > top ? rows_int(rows, 1) : top;
+		if (rows_int(rows, 1) > *ret_top)
+			*ret_top = rows_int(rows, 1);
 		seen++;
 	}
 	rows_close(rows);
+	if (rc >= 0 && seen != b->n)
+		rc = err_set(e, ERR_STORE,
+		    "the append answered for %zu of %zu entries", seen, b->n);
+	return rc < 0 ? rc : OK;
+}
+
+static int
+put_with_others(struct self *s, struct db *db, struct append_batch *b,
+    int64_t *ret_top, struct err *e)
+{
+	int rc = db_begin(db, e);
+
 	if (rc < 0)
 		return rc;
-	if (seen != b->n)
-		return err_set(e, ERR_STORE,
-		    "the append answered for %zu of "
-		    "%zu entries",
-		    seen, b->n);
+	if (b->fn)
+		rc = b->fn(db, b->ctx, e);
+	if (rc == OK)
+		rc = put(s, db, b, ret_top, e);
+	if (rc == OK && b->after)
+		rc = b->after(db, b->ctx, e);
+	if (rc == OK)
+		return db_commit(db, e);
+	db_rollback(db);
+	return rc;
+}
+
+static int
+write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
+{
+	struct self *s = self;
+	int64_t top = 0;
+	int rc = b->fn || b->after ? put_with_others(s, db, b, &top, e)
+				   : put(s, db, b, &top, e);
+
+	if (rc < 0)
+		return rc;
 	/* Committed: trouble with a piece for later must not undo that. */
 	(void)make_pieces(s, db, top, &(struct err){0});
 	return OK;

@@ -16,6 +16,10 @@ struct append_batch {
 	struct entry **v;
 	size_t n;
 	int64_t now_us;
+	/* In the same transaction: before the entries, and behind them. */
+	int (*fn)(struct db *db, void *ctx, struct err *e);
+	int (*after)(struct db *db, void *ctx, struct err *e);
+	void *ctx;
 };
 
 struct append_engine {

@@ -111,10 +111,10 @@ insert(
 {
 	struct str hash = {(const char *)en->hash, ENTRY_HASH_LEN};
 
-	if (sql_log_insert(db, seq, 0, uuid_str(&en->tenant),
+	if (sql_log_insert(db, seq, en->kind, uuid_str(&en->tenant),
 		uuid_str(&en->event_id), en->h, hash, en->type, en->key,
-		en->has_rv ? &en->rv_us : NULL, now_us, (struct str){0},
-		en->body, e) < 0)
+		en->has_rv ? &en->rv_us : NULL, now_us,
+		en->to_sub ? &en->to_sub : NULL, en->attrs, en->body, e) < 0)
 		return e->code;
 	en->seq = seq;
 	en->state = ENTRY_NEW;
@@ -161,7 +161,12 @@ write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	rc = fill(s, db, b, &fresh, e);
+	if (b->fn)
+		rc = b->fn(db, b->ctx, e);
+	if (rc == OK)
+		rc = fill(s, db, b, &fresh, e);
+	if (rc == OK && b->after)
+		rc = b->after(db, b->ctx, e);
 	if (rc == OK)
 		rc = db_commit(db, e);
 	else

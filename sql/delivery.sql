@@ -1,0 +1,204 @@
+-- name: log_feed
+-- args: after int, upto int, most int
+-- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes
+SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
+  FROM log WHERE seq > :after AND seq <= :upto ORDER BY seq LIMIT :most;
+
+-- name: subs_page
+-- args: after int, most int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int
+-- Those that dispatch has to know, by id.
+SELECT id, uid, conf, enabled, from_seq FROM subscription
+ WHERE id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
+
+-- name: subs_one
+-- args: id int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int, until_seq int?
+SELECT id, uid, conf, enabled, from_seq, until_seq FROM subscription WHERE id = :id;
+
+-- name: presets_all
+-- rows: name text, conf text
+SELECT name, conf FROM preset ORDER BY name;
+
+-- name: node_start
+-- args: id text, name text, now int, lease_us int
+INSERT INTO node (id, name, started_at, lease_until, flush)
+VALUES (:id, :name, :now,
+--sqlite: :now
+--postgres: (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+        + :lease_us, 0);
+
+-- name: node_renew
+-- args: id text, now int, lease_us int
+-- The clock is the database's where nodes share one.
+UPDATE node SET lease_until =
+--sqlite: :now
+--postgres: CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END
+       + :lease_us
+ WHERE id = :id;
+
+-- name: node_end
+-- args: id text
+DELETE FROM node WHERE id = :id;
+
+-- name: node_sweep
+-- args: before int
+-- Of nodes that ended without saying so, long ago.
+DELETE FROM node WHERE lease_until < :before AND id NOT IN (SELECT owner FROM grp);
+
+-- name: grp_take
+-- args: node text, now int
+-- All groups, unless a node that lives has them.
+UPDATE grp SET unclean = CASE WHEN owner = '' THEN 0 ELSE unclean + 1 END,
+       owner = :node, epoch = epoch + 1
+ WHERE owner = '' OR NOT EXISTS (
+       SELECT 1 FROM node WHERE node.id = grp.owner AND node.lease_until >
+--sqlite: :now
+--postgres: CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END
+       );
+
+-- name: grp_leave
+-- args: node text, epoch int
+UPDATE grp SET owner = '', unclean = 0 WHERE owner = :node AND epoch = :epoch;
+
+-- name: grp_mine
+-- args: node text
+-- rows: n int, epoch int, cursor int, unclean int
+SELECT count(*), coalesce(max(epoch), 0), coalesce(min(cursor), 0), coalesce(max(unclean), 0)
+  FROM grp WHERE owner = :node;
+
+-- name: grp_fence
+-- args: node text, epoch int
+-- rows: g int
+-- Nobody takes the groups over while a flush is under way.
+SELECT g FROM grp WHERE g = 0 AND owner = :node AND epoch = :epoch
+--postgres: FOR SHARE
+;
+
+-- name: grp_cursor
+-- args: node text, epoch int, cursor int
+UPDATE grp SET cursor = :cursor, unclean = 0 WHERE owner = :node AND epoch = :epoch;
+
+-- name: node_flush
+-- args: id text, flush int
+-- Changes nothing when this set of changes was written before.
+UPDATE node SET flush = :flush WHERE id = :id AND flush < :flush;
+
+-- name: attempt_put
+-- args: seq int, sub int, rep int, n int, at int, us int, status int, verdict int, reason int, detail text?
+-- only: sqlite
+INSERT INTO attempt (seq, sub, rep, n, at, us, status, verdict, reason, detail)
+VALUES (:seq, :sub, :rep, :n, :at, :us, :status, :verdict, :reason, :detail) ON CONFLICT DO NOTHING;
+
+-- name: attempt_put_many
+-- args: seqs int[], subs int[], reps int[], ns int[], ats int[], uss int[], statuses int[], verdicts int[], reasons int[], details text[]
+-- only: postgres
+INSERT INTO attempt (seq, sub, rep, n, at, us, status, verdict, reason, detail)
+SELECT * FROM unnest(:seqs::bigint[], :subs::bigint[], :reps::bigint[], :ns::bigint[], :ats::bigint[], :uss::bigint[],
+                     :statuses::bigint[], :verdicts::bigint[], :reasons::bigint[], :details::text[]) ON CONFLICT DO NOTHING;
+
+-- name: row_put
+-- args: sub int, seq int, rep int, okey int, skey int, state int, tries int, n int, crashes int, next_at int, token text, last_status int, last_reason int
+-- only: sqlite
+INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason)
+VALUES (:sub, :seq, :rep, :okey, :skey, :state, :tries, :n, :crashes, :next_at, :token, :last_status, :last_reason)
+ON CONFLICT (sub, seq, rep) DO UPDATE SET state = excluded.state, tries = excluded.tries, n = excluded.n,
+  crashes = excluded.crashes, next_at = excluded.next_at, token = excluded.token,
+  last_status = excluded.last_status, last_reason = excluded.last_reason;
+
+-- name: row_put_many
+-- args: subs int[], seqs int[], reps int[], okeys int[], skeys int[], states int[], triess int[], ns int[], crashess int[], next_ats int[], token text, last_statuses int[], last_reasons int[]
+-- only: postgres
+INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason)
+SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, :token, last_status, last_reason
+  FROM unnest(:subs::bigint[], :seqs::bigint[], :reps::bigint[], :okeys::bigint[], :skeys::bigint[], :states::bigint[],
+              :triess::bigint[], :ns::bigint[], :crashess::bigint[], :next_ats::bigint[], :last_statuses::bigint[], :last_reasons::bigint[])
+       AS r (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status, last_reason)
+ON CONFLICT (sub, seq, rep) DO UPDATE SET state = excluded.state, tries = excluded.tries, n = excluded.n,
+  crashes = excluded.crashes, next_at = excluded.next_at, token = excluded.token,
+  last_status = excluded.last_status, last_reason = excluded.last_reason;
+
+-- name: row_del
+-- args: sub int, seq int, rep int
+-- only: sqlite
+DELETE FROM delivery WHERE sub = :sub AND seq = :seq AND rep = :rep;
+
+-- name: row_del_many
+-- args: subs int[], seqs int[], reps int[]
+-- only: postgres
+DELETE FROM delivery d USING unnest(:subs::bigint[], :seqs::bigint[], :reps::bigint[]) AS r (sub, seq, rep)
+ WHERE d.sub = r.sub AND d.seq = r.seq AND d.rep = r.rep;
+
+-- name: dead_put
+-- args: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int
+-- One that was put back and failed again is the same dead letter.
+INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues)
+VALUES (:sub, :seq, :rep, :seq_to, :okey, :skey, :reason, :status, :tries, :n, :at, 0, 0)
+ON CONFLICT (sub, seq, rep) DO UPDATE SET reason = excluded.reason, status = excluded.status, tries = excluded.tries,
+  n = excluded.n, at = excluded.at, state = 0, decided_at = NULL, decided_by = NULL, note = NULL;
+
+-- name: dead_decide
+-- args: sub int, seq int, rep int, state int, at int, who text, note text?
+-- 1: put back, 2: skipped.
+UPDATE dead SET state = :state, decided_at = :at, decided_by = :who, note = :note,
+       requeues = requeues + CASE WHEN :state = 1 THEN 1 ELSE 0 END
+ WHERE sub = :sub AND seq = :seq AND rep = :rep AND state = 0;
+
+-- name: reader_put
+-- args: sub int, okey int, rep int, pos int, until_seq int
+INSERT INTO reader (sub, okey, rep, pos, until_seq) VALUES (:sub, :okey, :rep, :pos, :until_seq)
+ON CONFLICT (sub, okey, rep) DO UPDATE SET pos = excluded.pos, until_seq = excluded.until_seq;
+
+-- name: reader_del
+-- args: sub int, okey int, rep int
+DELETE FROM reader WHERE sub = :sub AND okey = :okey AND rep = :rep;
+
+-- name: replay_end
+-- args: sub int, rep int, at int
+UPDATE replay SET state = 1, ended_at = :at WHERE sub = :sub AND rep = :rep AND state = 0;
+
+-- name: endpoint_put
+-- args: endpoint int, open_until int, not_before int
+INSERT INTO endpoint_state (endpoint, open_until, not_before) VALUES (:endpoint, :open_until, :not_before)
+ON CONFLICT (endpoint) DO UPDATE SET open_until = excluded.open_until, not_before = excluded.not_before;
+
+-- name: endpoint_del
+-- args: endpoint int
+DELETE FROM endpoint_state WHERE endpoint = :endpoint;
+
+-- name: stat_add
+-- args: sub int, minute int, ok int, fail int, dead int, us int, slow int
+INSERT INTO stat (sub, minute, ok, fail, dead, us, slow) VALUES (:sub, :minute, :ok, :fail, :dead, :us, :slow)
+ON CONFLICT (sub, minute) DO UPDATE SET ok = stat.ok + excluded.ok, fail = stat.fail + excluded.fail,
+  dead = stat.dead + excluded.dead, us = stat.us + excluded.us,
+  slow = CASE WHEN excluded.slow > stat.slow THEN excluded.slow ELSE stat.slow END;
+
+-- name: load_endpoints
+-- rows: endpoint int, open_until int, not_before int
+SELECT endpoint, open_until, not_before FROM endpoint_state;
+
+-- name: load_rows
+-- args: sub int, seq int, rep int, most int
+-- rows: sub int, seq int, rep int, okey int, skey int, state int, tries int, n int, crashes int, next_at int, last_status int, last_reason int
+-- In pages, by the key.
+SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status, last_reason
+  FROM delivery WHERE (sub, seq, rep) > (:sub, :seq, :rep) ORDER BY sub, seq, rep LIMIT :most;
+
+-- name: load_readers
+-- rows: sub int, okey int, rep int, pos int, until_seq int
+SELECT sub, okey, rep, pos, until_seq FROM reader ORDER BY sub, okey, rep;
+
+-- name: load_settled
+-- args: cursor int
+-- rows: sub int, seq int, rep int
+-- Above the cursor, settled already.
+SELECT sub, seq, rep FROM attempt WHERE seq > :cursor AND rep = 0 AND verdict = 0
+UNION SELECT sub, seq, rep FROM dead WHERE seq > :cursor AND rep = 0;
+
+-- name: load_settled_sub
+-- args: sub int, rep int, pos int, most int
+-- rows: seq int
+-- The same above a reader's position.
+SELECT seq FROM attempt WHERE sub = :sub AND seq > :pos AND rep = :rep AND verdict = 0
+UNION SELECT seq FROM dead WHERE sub = :sub AND seq > :pos AND rep = :rep
+ ORDER BY seq LIMIT :most;
