@@ -103,6 +103,10 @@ $(B)/tools/%: tools/%.c $(B)/libhikyaku.a
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(B)/bench/%: tests/bench/%.c $(B)/libhikyaku.a
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 $(B)/target/%: tests/fuzz/%.c $(B)/libhikyaku.a
 	@mkdir -p $(@D)
 	@echo 'LD  $@'

@@ -377,8 +377,7 @@ open_loop(struct client *c, struct err *e)
 	    .events = EPOLLIN, .data.u64 = (uint64_t)TAG_WAKE << 32};
 	struct resolve_opts ro = {.timeout_ms = c->o.dns_timeout_ms,
 	    .tag = TAG_RESOLVE,
-	    .lookup = c->o.lookup,
-	    .arg = c->o.lookup_arg};
+	    .servers = c->o.dns_servers};
 
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -3,11 +3,14 @@
  *
  * The server takes connections on loopback, a thread for each, and hands them
  * to a script: a function that reads requests and writes whatever it likes,
- * over TLS when the server has a certificate. For *_test.c of this room.
+ * over TLS when the server has a certificate. Names are answered by a name
+ * server of our own, so that nothing leaves the machine. For *_test.c of this
+ * room.
  */
 #ifndef HTTP_CLIENT_TESTING_H
 #define HTTP_CLIENT_TESTING_H
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -214,9 +217,116 @@ script_stop(struct script_server *s)
 	assert_int_equal(atomic_load(&s->live), 0);
 }
 
+/* ---- DNS ---- */
+
+/*
+ * A name server that says the same for every name: addresses with commas
+ * between them, "" for no such name, NULL for silence.
+ */
+static struct test_dns {
+	_Atomic(const char *) answer;
+	atomic_int asked; /* for IPv4 addresses; for IPv6 is asked as often */
+	atomic_bool stop;
+	char at[32];
+	int fd;
+	pthread_t thread;
+} dns;
+
+/* Appends the records of one type; returns how many. */
+MAYBE uint8_t
+dns_records(struct buf *b, uint8_t type)
+{
+	struct str rest = str_of(atomic_load(&dns.answer));
+	uint8_t n = 0;
+
+	while (rest.n > 0) {
+		struct str one = str_cut(&rest, ',');
+		unsigned char a[16];
+		char z[64];
+
+		(void)snprintf(z, sizeof(z), "%.*s", STR_ARG(one));
+		if (inet_pton(type == 1 ? AF_INET : AF_INET6, z, a) != 1)
+			continue;
+		buf_add(b, (struct str){"\xc0\x0c\0", 3});
+		buf_addc(b, (char)type);
+		buf_add(b, (struct str){"\0\1\0\0\0\0\0", 7});
+		buf_addc(b, type == 1 ? 4 : 16);
+		buf_add(b, (struct str){(char *)a, type == 1 ? 4 : 16});
+		n++;
+	}
+	return n;
+}
+
+MAYBE void
+dns_answer(struct str q, struct buf *b)
+{
+	size_t at = 12;
+
+	while (at < q.n && q.p[at])
+		at += 1 + (unsigned char)q.p[at];
+	assert_true(at + 5 <= q.n);
+	buf_clear(b);
+	buf_add(b, (struct str){q.p, at + 5});
+	memcpy(b->p + 2, "\x81\x80\0\1\0\0\0\0\0\0", 10);
+	b->p[7] = (char)dns_records(b, (uint8_t)q.p[at + 2]);
+	if (!atomic_load(&dns.answer)[0])
+		b->p[3] |= 3; /* no such name */
+	if (q.p[at + 2] == 1)
+		(void)atomic_fetch_add(&dns.asked, 1);
+}
+
+MAYBE void *
+dns_run(void *arg)
+{
+	struct buf b = BUF(4096);
+
+	(void)arg;
+	while (!atomic_load(&dns.stop)) {
+		struct pollfd pf = {.fd = dns.fd, .events = POLLIN};
+		struct sockaddr_in from;
+		socklen_t n_from = sizeof(from);
+		char q[512];
+		ssize_t n;
+
+		if (poll(&pf, 1, 20) != 1)
+			continue;
+		n = recvfrom(
+		    dns.fd, q, sizeof(q), 0, (struct sockaddr *)&from, &n_from);
+		if (n < 17 || !atomic_load(&dns.answer))
+			continue;
+		dns_answer((struct str){q, (size_t)n}, &b);
+		(void)sendto(
+		    dns.fd, b.p, b.n, 0, (struct sockaddr *)&from, n_from);
+	}
+	buf_done(&b);
+	return NULL;
+}
+
+MAYBE void
+dns_start(void)
+{
+	struct sockaddr_in sa = {
+	    .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(sa);
+
+	dns.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(dns.fd, (struct sockaddr *)&sa, n), 0);
+	assert_int_equal(getsockname(dns.fd, (struct sockaddr *)&sa, &n), 0);
+	(void)snprintf(
+	    dns.at, sizeof(dns.at), "127.0.0.1:%d", ntohs(sa.sin_port));
+	assert_int_equal(pthread_create(&dns.thread, NULL, dns_run, NULL), 0);
+}
+
+MAYBE void
+dns_stop(void)
+{
+	atomic_store(&dns.stop, true);
+	(void)pthread_join(dns.thread, NULL);
+	(void)close(dns.fd);
+}
+
 /* ---- the client ---- */
 
-/* Settings as "key=value" up to NULL; loopback is allowed unless they say. */
 MAYBE struct guard *
 test_guard(const char *private_ok, bool http_ok)
 {
@@ -236,15 +346,14 @@ test_guard(const char *private_ok, bool http_ok)
 }
 
 MAYBE struct client *
-test_client(const struct guard *g,
-    bool (*lookup)(void *arg, const char *host, struct resolved *ret))
+test_client(const struct guard *g)
 {
 	struct client_opts o = {.guard = g,
-	    .dns_timeout_ms = 2000,
+	    .dns_timeout_ms = 1000,
 	    .connections_max = 100,
 	    .connections_each = 50,
 	    .body_max = MIB,
-	    .lookup = lookup};
+	    .dns_servers = dns.at};
 	struct client *c = NULL;
 	struct err e;
 

@@ -205,16 +205,7 @@ look(struct resolve *r, struct name *n)
 	n->known = false;
 	n->asking = true;
 	r->looking++;
-	if (!r->o.lookup) {
-		ares_getaddrinfo(r->ares, n->host, NULL, &HINTS, answered, n);
-		return;
-	}
-	n->asking = false;
-	r->looking--;
-	n->r = (struct resolved){.fresh_ms = RESOLVE_FRESH_MS};
-	if (!r->o.lookup(r->o.arg, n->host, &n->r))
-		failed(n, "the host name can't be resolved");
-	settle(n);
+	ares_getaddrinfo(r->ares, n->host, NULL, &HINTS, answered, n);
 }
 
 void
@@ -317,7 +308,11 @@ resolve_new(const struct resolve_opts *o, struct resolve **ret, struct err *e)
 		status = ares_init_options(&r->ares, &ao,
 		    ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
 			ARES_OPT_SOCK_STATE_CB);
+	if (status == ARES_SUCCESS && o->servers)
+		status = ares_set_servers_ports_csv(r->ares, o->servers);
 	if (status != ARES_SUCCESS) {
+		if (r->ares)
+			ares_destroy(r->ares);
 		map_free(r->names);
 		free(r);
 		return err_set(e, ERR_IO, "c-ares can't be started: %s",

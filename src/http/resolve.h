@@ -32,9 +32,7 @@ struct resolve_opts {
 	int64_t timeout_ms;
 	int epoll_fd;
 	uint32_t tag;
-	/* For tests: answers instead of c-ares; false when there is none. */
-	bool (*lookup)(void *arg, const char *host, struct resolved *ret);
-	void *arg;
+	const char *servers; /* "127.0.0.1:53,…"; NULL: /etc/resolv.conf's */
 };
 
 struct resolve_ask {
