@@ -55,11 +55,11 @@ static void
 xfer_put(struct client *c, struct client_xfer *x)
 {
 	part(c, x);
+	xfer_clear(x);
 	if (c->n_idle >= CLIENT_IDLE_MAX) {
 		xfer_free(x);
 		return;
 	}
-	xfer_clear(x);
 	x->state = XFER_FREE;
 	x->next = c->idle;
 	c->idle = x;

@@ -42,6 +42,7 @@ struct client_xfer {
 	struct buf text;
 	struct curl_slist lines[CLIENT_HEADERS_MAX + 4];
 	size_t n_lines;
+	struct buf pem; /* certificate and key */
 	struct curl_slist pin;
 	char pin_text[PIN_MAX];
 

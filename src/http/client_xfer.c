@@ -383,19 +383,36 @@ set_base(struct client_xfer *x)
 }
 
 static void
-set_blob(struct client_xfer *x, CURLoption option, const char *pem)
+set_blob(struct client_xfer *x, CURLoption option, struct str pem)
 {
 	struct curl_blob blob = {
 	    /* Only read, though its type doesn't say so. */
-	    .data = (char *)(uintptr_t)pem,
-	    .len = pem ? strlen(pem) : 0,
+	    .data = (char *)(uintptr_t)pem.p,
+	    .len = pem.n,
 	    .flags = CURL_BLOB_NOCOPY,
 	};
 
-	if (!pem)
-		return;
 	SET(x, option, &blob);
 	x->special = true;
+}
+
+/*
+ * libcurl shares connections and sessions between sends with the same
+ * certificate, whatever their keys. A certificate is no secret: whoever names
+ * one without its key would travel on the connection of its owner. So the key
+ * goes behind the certificate, where it is compared and not read.
+ */
+static void
+set_certificate(struct client_xfer *x, const char *cert, const char *key)
+{
+	buf_addz(&x->pem, cert);
+	buf_addc(&x->pem, '\n');
+	buf_addz(&x->pem, key ? key : "");
+	/* Too long a one fails as one that can't be read. */
+	set_blob(x, CURLOPT_SSLCERT_BLOB,
+	    x->pem.failed ? STR("too long") : buf_str(&x->pem));
+	if (key)
+		set_blob(x, CURLOPT_SSLKEY_BLOB, str_of(key));
 }
 
 static void
@@ -430,9 +447,10 @@ set_special(struct client_xfer *x)
 {
 	const struct client_send *s = x->send;
 
-	set_blob(x, CURLOPT_SSLCERT_BLOB, s->tls_cert_pem);
-	set_blob(x, CURLOPT_SSLKEY_BLOB, s->tls_key_pem);
-	set_blob(x, CURLOPT_CAINFO_BLOB, s->tls_ca_pem);
+	if (s->tls_cert_pem)
+		set_certificate(x, s->tls_cert_pem, s->tls_key_pem);
+	if (s->tls_ca_pem)
+		set_blob(x, CURLOPT_CAINFO_BLOB, str_of(s->tls_ca_pem));
 	if (!s->proxy)
 		return;
 	SET(x, CURLOPT_PROXY, s->proxy);
@@ -480,6 +498,9 @@ xfer_clear(struct client_xfer *x)
 	if (x->special) {
 		curl_easy_reset(x->easy);
 		set_base(x);
+		if (x->pem.p)
+			explicit_bzero(x->pem.p, x->pem.cap);
+		buf_done(&x->pem);
 	}
 	if (x->body.cap > CLIENT_BODY_KEEP)
 		buf_done(&x->body);
@@ -508,6 +529,7 @@ xfer_new(struct client *c)
 		return NULL;
 	x->client = c;
 	x->text = BUF(CLIENT_TEXT_MAX);
+	x->pem = BUF(2 * TLS_FILE_MAX);
 	x->head = BUF(CLIENT_HEAD_KEEP);
 	xfer_clear(x);
 	set_base(x);
@@ -518,6 +540,7 @@ void
 xfer_free(struct client_xfer *x)
 {
 	curl_easy_cleanup(x->easy);
+	buf_done(&x->pem);
 	buf_done(&x->text);
 	buf_done(&x->head);
 	buf_done(&x->body);
