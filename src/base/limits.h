@@ -139,14 +139,14 @@
 /* A Retry-After past this says the same as this: a day. */
 #define CLIENT_RETRY_MAX_S 86400
 /* OAuth2: tokens known at once, and what one may be. */
-#define OAUTH_TOKENS_MAX     1024
-#define OAUTH_TOKEN_MAX      (8 * KIB)  /* it travels as a header */
-#define OAUTH_ANSWER_MAX     (64 * KIB) /* of a token endpoint */
-#define OAUTH_KEY_MAX        (8 * KIB)  /* URL, client, secret and scope */
-#define OAUTH_LIFE_S         300   /* of a token whose answer does not say */
-#define OAUTH_LIFE_MAX_S     86400 /* a token is asked for once a day at least */
-#define OAUTH_EARLY_MAX_MS   60000 /* a token is renewed so long before its end */
-#define OAUTH_FAILED_MS      1000  /* a failure is believed so long */
-#define CLIENT_IDLE_MAX    1024 /* handles kept for the next sends */
+#define OAUTH_TOKENS_MAX   1024
+#define OAUTH_TOKEN_MAX    (8 * KIB)  /* it travels as a header */
+#define OAUTH_ANSWER_MAX   (64 * KIB) /* of a token endpoint */
+#define OAUTH_KEY_MAX      (8 * KIB)  /* URL, client, secret and scope */
+#define OAUTH_LIFE_S       300        /* of a token whose answer does not say */
+#define OAUTH_LIFE_MAX_S   86400 /* a token is asked for once a day at least */
+#define OAUTH_EARLY_MAX_MS 60000 /* a token is renewed so long before its end */
+#define OAUTH_FAILED_MS    1000  /* a failure is believed so long */
+#define CLIENT_IDLE_MAX    1024  /* handles kept for the next sends */
 
 #endif

@@ -197,6 +197,8 @@ script_start(struct script_server *s)
 	    .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof(sa);
 
+	atomic_store(&s->stop, false);
+	atomic_store(&s->requests, 0);
 	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(s->fd, (struct sockaddr *)&sa, n), 0);
 	assert_int_equal(listen(s->fd, 128), 0);
@@ -309,6 +311,7 @@ dns_start(void)
 	    .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof(sa);
 
+	atomic_store(&dns.stop, false);
 	dns.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(dns.fd, (struct sockaddr *)&sa, n), 0);
 	assert_int_equal(getsockname(dns.fd, (struct sockaddr *)&sa, &n), 0);
