@@ -22,7 +22,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \
   -Wswitch-enum -Wnull-dereference -Wdouble-promotion
 
-PKGS   := libmicrohttpd sqlite3 libpq yajl libargon2 libcrypto libcurl zlib
+PKGS   := libmicrohttpd sqlite3 libpq yajl libargon2 libcrypto libcurl libcares zlib
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LD := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ifeq ($(PKG_LD),)
@@ -97,9 +97,13 @@ $(B)/gen/%.o: $(GEN)/%.c Makefile
 $(B)/unit/%_test: $(B)/%_test.o $(B)/libhikyaku.a
 	@mkdir -p $(@D)
 	@echo 'LD  $@'
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka -lssl
 
 $(B)/tools/%: tools/%.c $(B)/libhikyaku.a
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bench/%: tests/bench/%.c $(B)/libhikyaku.a
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

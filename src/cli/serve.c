@@ -16,6 +16,7 @@
 #include "event/append.h"
 #include "event/mask.h"
 #include "event/tail.h"
+#include "http/guard.h"
 #include "http/server.h"
 #include "loop/pool.h"
 #include "ops/jobs.h"
@@ -32,6 +33,7 @@ struct serve {
 	struct cli *cli;
 	const struct conf *conf;
 	int lock_fd;
+	struct guard *guard;
 	struct jobs *jobs;
 	struct api api; /* has the rest */
 	struct server *server;
@@ -265,6 +267,7 @@ take_down(struct serve *s)
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);
 	store_close(s->api.store);
+	guard_free(s->guard);
 	if (s->lock_fd >= 0)
 		(void)close(s->lock_fd);
 }
@@ -286,7 +289,9 @@ verb_serve(struct cli *c)
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 
 	cli_log(c, log_least(s.conf));
-	rc = open_store(&s, &e);
+	rc = guard_new(s.conf, &s.guard, &e);
+	if (rc == OK)
+		rc = open_store(&s, &e);
 	if (rc == OK)
 		rc = first_run(&s, &e);
 	if (rc == OK)

@@ -50,6 +50,16 @@ def test_wrong_value(t):
                               ("HTTP_BODY_MAX", "5XB", ("http.body.max",)),
                               ("HTTP_REQUEST_TIMEOUT", "1y", ("http.request.timeout",)),
                               ("SERVER_PORT", "70000", ("server.port", "65535")),
+                              ("WEBHOOK_URL_VALIDATION_ENABLED", "false",
+                               ("webhook.url.validation.enabled", "can't be false")),
+                              ("WEBHOOK_URL_DENY_PRIVATE_IP", "false",
+                               ("webhook.url.deny.private.ip", "webhook.url.allow.private")),
+                              ("WEBHOOK_ENCRYPTION_ENABLED", "false",
+                               ("webhook.encryption.enabled", "in the clear")),
+                              ("WEBHOOK_URL_ALLOW_PRIVATE", "10.0.0.1/8",
+                               ("webhook.url.allow.private", "10.0.0.1/8")),
+                              ("WEBHOOK_URL_DENYLIST", "a.example:80",
+                               ("webhook.url.denylist", "a.example:80")),
                               ("DATABASE_URL", "mysql://x", ("database.url", "postgres"))):
         r = cli(t, *START, **{name: value})
         same(r.code, 1, f"exit status with {name}={value}")

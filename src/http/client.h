@@ -1,0 +1,138 @@
+/*
+ * client.h - HTTP to others: many requests at once, from one thread.
+ *
+ * All that this program asks of other servers goes through here and so through
+ * the guard. A send walks:
+ *
+ *   client_start   the URL is parsed and judged (guard.h); headers are checked
+ *   resolve        the name becomes addresses, each of which is judged
+ *   pin            libcurl gets exactly these addresses, never the name alone
+ *   connect        the address of the socket is judged once more, as the last
+ *                  line of defence, whatever libcurl made of the URL
+ *   answer         status, some head, some body
+ *   done()
+ *
+ * Connections are kept and shared by all sends to the same host, port and
+ * scheme; over TLS HTTP/2 is used where it is offered. Redirects are answers,
+ * cookies are dropped, ~/.netrc and proxy variables are not read, nothing is
+ * decompressed. Certificates are always checked.
+ *
+ * A PROXY is the operator's: it may be anywhere, and its own address is not
+ * judged. Never take it from whoever names the URL. Through it we ask for the
+ * address that was judged, by CONNECT, for http too, so that the proxy does no
+ * second look-up; with proxy_resolves it is asked for the name, and then only
+ * the host lists and the addresses that stand in a URL are judged here.
+ *
+ * WHY EPOLL. libcurl's own poll walks all sockets at each turn; told to epoll,
+ * a turn costs what it has to do, however many receivers hang. Measured
+ * (tests/bench/client.c, 64 in flight, plain, kept connections): 20 us of CPU
+ * a request, 23 when the host is a name, of which our share is under 2.
+ *
+ * LIFE. A client belongs to one thread; client_wake() alone may be called by
+ * others. A send and all that it borrows belong to the client from
+ * client_start() until done(), which is called exactly once, from
+ * client_wait() or client_free(), never from client_start() or
+ * client_cancel(). Inside done() the same send may be started again, and
+ * others started or cancelled. The answer is gone when done() returns.
+ *
+ * INVARIANTS
+ *   1. No socket is connected to an address that the guard did not pass for
+ *      the same use and scheme, but for proxies.
+ *   2. A send ends within total_ms of its start.
+ *   3. Of an answer at most CLIENT_HEAD_MAX and body_max bytes are read, and
+ *      CLIENT_HEAD_KEEP and keep_max bytes kept.
+ */
+#ifndef HTTP_CLIENT_H
+#define HTTP_CLIENT_H
+
+#include "base/base.h"
+#include "http/guard.h"
+#include "http/req.h"
+
+struct client;
+struct client_answer;
+struct client_xfer;
+
+struct client_header {
+	struct str name, value;
+};
+
+struct client_send {
+	enum method method;
+	struct str url;
+	/* Not Host, Content-Length or another that frames the message. */
+	const struct client_header *headers;
+	size_t n_headers;
+	struct str body;
+	enum guard_use use;
+	int connect_ms, total_ms;
+	size_t keep_max;        /* bytes of the answer's body to keep */
+	const char *user_agent; /* NULL: none */
+	const char *proxy;      /* "http://host:port", NULL: none */
+	/* PEM texts. The authorities, when given, replace the system's. */
+	const char *tls_cert_pem, *tls_key_pem, *tls_ca_pem;
+	void (*done)(struct client_send *s, const struct client_answer *a);
+
+	/* the client's own */
+	struct client_xfer *xfer;
+	struct client_send *next;
+};
+
+enum client_result {
+	CLIENT_ANSWERED,  /* a whole answer, or one whose body was cut */
+	CLIENT_TIMEOUT,   /* to connect, or in all */
+	CLIENT_DNS,       /* the name has no address, or not in time */
+	CLIENT_CONNECT,   /* nobody takes the connection */
+	CLIENT_TLS,       /* handshake or certificate */
+	CLIENT_REFUSED,   /* by us: the guard, or what the send asks for */
+	CLIENT_BROKEN,    /* no HTTP, or closed early */
+	CLIENT_TOO_LARGE, /* the answer's head is past CLIENT_HEAD_MAX */
+	CLIENT_CANCELLED,
+};
+
+struct client_answer {
+	enum client_result result;
+	int status;      /* 0 when no status line came; may be set with any */
+	struct str head; /* status line and headers, the first of them */
+	struct str body; /* what was kept */
+	bool body_cut;   /* there was more */
+	int64_t retry_after_ms; /* -1: the answer has no Retry-After */
+	int64_t took_us;        /* since client_start() */
+	const char *error;      /* for people; "" when answered */
+};
+
+struct client_opts {
+	const struct guard *guard; /* outlives the client */
+	int64_t dns_timeout_ms;
+	long connections_max, connections_each; /* in all, and to one host */
+	size_t body_max; /* of an answer's body read; then it is cut off */
+	bool proxy_resolves;
+	const char *dns_servers; /* "127.0.0.1:53,…"; NULL: the system's */
+};
+
+int client_new(
+    const struct client_opts *o, struct client **ret, struct err *e) MUST_CHECK;
+/* What still runs ends as CLIENT_CANCELLED; nothing may be started by that. */
+void client_free(struct client *c); /* NULL is fine */
+
+void client_start(struct client *c, struct client_send *s);
+/* Only for a send that was started and is not done. */
+void client_cancel(struct client *c, struct client_send *s);
+/*
+ * Runs what there is to run for at most timeout_ms (-1: until something ends
+ * or client_wake()), calls the done()s, and returns how many.
+ */
+int client_wait(struct client *c, int timeout_ms);
+void client_wake(struct client *c);
+size_t client_running(const struct client *c); /* started and not done */
+
+/* "CLIENT_TIMEOUT" as people read it: "timeout". */
+const char *client_result_name(enum client_result r);
+
+/*
+ * The value of Retry-After: seconds, or an HTTP date, which is compared with
+ * now_us. -1 when it is neither. At most CLIENT_RETRY_MAX_S.
+ */
+int64_t client_retry_after_ms(struct str value, int64_t now_us);
+
+#endif

@@ -1,0 +1,451 @@
+#include "http/url.h"
+
+#include <arpa/inet.h>
+
+#include "base/str.h"
+
+#define LABEL_MAX 63 /* of DNS */
+
+/* ---- the host ---- */
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* %xx to bytes. What has no room is too long for a host anyway. */
+static int
+decode(struct str s, char *to, size_t room, size_t *ret_n, struct err *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		int c = (unsigned char)s.p[i];
+
+		if (c == '%') {
+			int hi = i + 2 < s.n ? hex_digit(s.p[i + 1]) : -1;
+			int lo = hi >= 0 ? hex_digit(s.p[i + 2]) : -1;
+
+			if (lo < 0)
+				return err_set(e, ERR_INVALID,
+				    "the host of the URL has a %% without two hex digits behind it");
+			c = hi * 16 + lo;
+			i += 2;
+		}
+		if (n == room)
+			return err_set(e, ERR_INVALID,
+			    "the host of the URL is over %d characters",
+			    URL_HOST_MAX);
+		to[n++] = (char)c;
+	}
+	*ret_n = n;
+	return OK;
+}
+
+/*
+ * The ASCII character that a code point of three bytes stands for in a host:
+ * the dots of ideographic scripts and the full-width forms. 0: none.
+ */
+static char
+narrow(const unsigned char *p)
+{
+	unsigned code = (unsigned)(p[0] & 0x0f) << 12 |
+			(unsigned)(p[1] & 0x3f) << 6 | (p[2] & 0x3fU);
+
+	if (code == 0x3002 || code == 0xff61)
+		return '.';
+	if (code >= 0xff01 && code <= 0xff5e)
+		return (char)(code - 0xff01 + 0x21);
+	return 0;
+}
+
+/* In place: full-width to ASCII, lower case, and nothing else is left. */
+static int
+fold(char *p, size_t *n, struct err *e)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		char c = p[i];
+
+		if ((unsigned char)c >= 0x80) {
+			c = 0;
+			if ((p[i] & 0xf0) == 0xe0 && *n - i > 2 &&
+			    (p[i + 1] & 0xc0) == 0x80 &&
+			    (p[i + 2] & 0xc0) == 0x80)
+				c = narrow((const unsigned char *)p + i);
+			if (!c)
+				return err_set(e, ERR_INVALID,
+				    "the host of the URL is not ASCII: write an international name in its xn-- form");
+			i += 2;
+		}
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c - 'A' + 'a');
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+		    c != '-' && c != '_' && c != '.')
+			return err_set(e, ERR_INVALID,
+			    "the host of the URL has a character that no host has");
+		p[to++] = c;
+	}
+	*n = to;
+	return OK;
+}
+
+static int
+check_labels(struct str host, struct err *e)
+{
+	if (host.n == 0)
+		return err_set(e, ERR_INVALID, "the URL has no host");
+	if (host.n > URL_HOST_MAX)
+		return err_set(e, ERR_INVALID,
+		    "the host of the URL is over %d characters", URL_HOST_MAX);
+	for (bool more = true; more;) {
+		struct str label;
+
+		more = str_has(host, '.');
+		label = str_cut(&host, '.');
+		if (label.n == 0)
+			return err_set(e, ERR_INVALID,
+			    "the host of the URL has an empty part between dots");
+		if (label.n > LABEL_MAX)
+			return err_set(e, ERR_INVALID,
+			    "the host of the URL has a part of over %d characters",
+			    LABEL_MAX);
+	}
+	return OK;
+}
+
+/* One part of an IPv4 address: decimal, 0octal or 0xhex. */
+static bool
+read_part(struct str s, uint64_t *ret)
+{
+	unsigned base = 10;
+	uint64_t v = 0;
+
+	if (s.n > 1 && s.p[0] == '0') {
+		bool hex = s.p[1] == 'x';
+
+		base = hex ? 16 : 8;
+		s = str_from(s, hex ? 2 : 1);
+	}
+	for (size_t i = 0; i < s.n; i++) {
+		int d = hex_digit(s.p[i]);
+
+		if (d < 0 || (unsigned)d >= base || v > UINT32_MAX)
+			return false;
+		v = v * base + (unsigned)d;
+	}
+	*ret = v;
+	return s.n > 0 || base == 16; /* "0x" is 0, as inet_aton() has it */
+}
+
+static bool
+looks_numeric(struct str label)
+{
+	size_t i = 0;
+
+	if (label.n > 1 && label.p[0] == '0' && label.p[1] == 'x') {
+		for (i = 2; i < label.n && hex_digit(label.p[i]) >= 0; i++)
+			continue;
+		return i == label.n;
+	}
+	while (i < label.n && label.p[i] >= '0' && label.p[i] <= '9')
+		i++;
+	return i == label.n;
+}
+
+static struct str
+last_label(struct str host)
+{
+	size_t at = host.n;
+
+	while (at > 0 && host.p[at - 1] != '.')
+		at--;
+	return str_from(host, at);
+}
+
+static bool
+read_v4(struct str host, struct in_addr *ret)
+{
+	uint64_t parts[4], v = 0;
+	size_t n = 0;
+
+	while (host.n > 0) {
+		if (n == 4 || !read_part(str_cut(&host, '.'), &parts[n]))
+			return false;
+		n++;
+	}
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (parts[i] > 255)
+			return false;
+		v |= parts[i] << (24 - 8 * i);
+	}
+	/* The last part fills what is left. */
+	if (n == 0 || parts[n - 1] >> (8 * (5 - n)) != 0)
+		return false;
+	ret->s_addr = htonl((uint32_t)(v | parts[n - 1]));
+	return true;
+}
+
+static void
+set_literal(struct url *u)
+{
+	u->literal = true;
+	addr_format(&u->addr.sa, u->host);
+	u->n_host = (uint16_t)strlen(u->host);
+}
+
+static int
+read_v6(struct str s, struct url *u, struct err *e)
+{
+	char z[INET6_ADDRSTRLEN];
+
+	if (s.n < sizeof(z)) {
+		memcpy(z, s.p, s.n);
+		z[s.n] = '\0';
+		if (inet_pton(AF_INET6, z, &u->addr.v6.sin6_addr) == 1) {
+			u->addr.sa.sa_family = AF_INET6;
+			set_literal(u);
+			return OK;
+		}
+	}
+	return err_set(e, ERR_INVALID,
+	    "the host of the URL is in brackets and no IPv6 address");
+}
+
+static int
+read_name(struct str text, struct url *u, struct err *e)
+{
+	/* A full-width character is three bytes of one. */
+	char room[3 * (URL_HOST_MAX + 1)];
+	struct str host;
+	size_t n = 0;
+	int rc = decode(text, room, sizeof(room), &n, e);
+
+	if (rc == OK)
+		rc = fold(room, &n, e);
+	if (rc < 0)
+		return rc;
+	if (n > 1 && room[n - 1] == '.')
+		n--;
+	host = (struct str){room, n};
+	rc = check_labels(host, e);
+	if (rc < 0)
+		return rc;
+	if (looks_numeric(last_label(host))) {
+		if (!read_v4(host, &u->addr.v4.sin_addr))
+			return err_set(e, ERR_INVALID,
+			    "the host of the URL ends in a number and is no IPv4 address");
+		u->addr.sa.sa_family = AF_INET;
+		set_literal(u);
+		return OK;
+	}
+	memcpy(u->host, host.p, host.n);
+	u->host[host.n] = '\0';
+	u->n_host = (uint16_t)host.n;
+	return OK;
+}
+
+static int
+read_host(struct str s, struct url *u, struct err *e)
+{
+	if (s.n > 0 && s.p[0] == '[') {
+		if (s.p[s.n - 1] != ']')
+			return err_set(e, ERR_INVALID,
+			    "the host of the URL lacks its closing bracket");
+		return read_v6((struct str){s.p + 1, s.n - 2}, u, e);
+	}
+	return read_name(s, u, e);
+}
+
+int
+url_host(struct str text, struct url *ret, struct err *e)
+{
+	struct url u = {.path = STR_EMPTY, .query = STR_EMPTY};
+	int rc = str_has(text, ':') && text.p[0] != '['
+		     ? read_v6(text, &u, e)
+		     : read_host(text, &u, e);
+
+	if (rc == OK)
+		*ret = u;
+	return rc;
+}
+
+/* ---- the whole ---- */
+
+/* What stands nowhere in a URL, since somebody would read it differently. */
+static int
+check_bytes(struct str s, struct err *e)
+{
+	size_t bad = str_utf8_bad(s);
+
+	if (s.n > URL_MAX)
+		return err_set(
+		    e, ERR_LIMIT, "the URL is over %d characters", URL_MAX);
+	if (bad < s.n)
+		return err_set(e, ERR_INVALID,
+		    "the URL is no valid UTF-8 at byte %zu", bad + 1);
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (c <= ' ' || c == 0x7f)
+			return err_set(e, ERR_INVALID,
+			    "the URL has a blank or control character at byte %zu",
+			    i + 1);
+		if (c == '\\')
+			return err_set(e, ERR_INVALID,
+			    "the URL has a backslash at byte %zu", i + 1);
+	}
+	return OK;
+}
+
+static int
+read_scheme(struct str *s, struct url *u, struct err *e)
+{
+	static const struct {
+		struct str name;
+		bool https;
+	} SCHEMES[] = {{STR("https://"), true}, {STR("http://"), false}};
+
+	for (size_t i = 0; i < COUNT_OF(SCHEMES); i++) {
+		struct str name = SCHEMES[i].name;
+
+		if (s->n >= name.n &&
+		    str_eq_nocase((struct str){s->p, name.n}, name)) {
+			u->https = SCHEMES[i].https;
+			*s = str_from(*s, name.n);
+			return OK;
+		}
+	}
+	return err_set(
+	    e, ERR_INVALID, "the URL must begin with https:// or http://");
+}
+
+/* The authority's ":port", taken off. */
+static int
+read_port(struct str *authority, struct url *u, struct err *e)
+{
+	struct str s = *authority;
+	size_t at = s.n;
+	int64_t port = u->https ? 443 : 80;
+
+	while (at > 0 && s.p[at - 1] >= '0' && s.p[at - 1] <= '9')
+		at--;
+	if (at > 0 && s.p[at - 1] == ':') {
+		struct str digits = str_from(s, at);
+
+		if (digits.n > 0 && (digits.n > 5 || !str_int(digits, &port) ||
+					port < 1 || port > 65535))
+			return err_set(e, ERR_INVALID,
+			    "the port of the URL must be from 1 to 65535");
+		authority->n = at - 1;
+	}
+	u->port = (uint16_t)port;
+	return OK;
+}
+
+static struct str
+until(struct str s, const char *ends)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (strchr(ends, s.p[i]))
+			return (struct str){s.p, i};
+	return s;
+}
+
+int
+url_parse(struct str text, struct url *ret, struct err *e)
+{
+	struct url u = {.path = STR("/"), .query = STR_EMPTY};
+	struct str rest = text, authority;
+	int rc = check_bytes(text, e);
+
+	if (rc == OK)
+		rc = read_scheme(&rest, &u, e);
+	if (rc < 0)
+		return rc;
+	authority = until(rest, "/?#");
+	rest = str_from(rest, authority.n);
+	if (str_has(authority, '@'))
+		return err_set(e, ERR_INVALID,
+		    "the URL must not have a user name or password before the host");
+	rc = read_port(&authority, &u, e);
+	if (rc == OK)
+		rc = read_host(authority, &u, e);
+	if (rc < 0)
+		return rc;
+	if (rest.n > 0 && rest.p[0] == '/')
+		u.path = until(rest, "?#");
+	rest = until(rest, "#");
+	for (size_t i = 0; i < rest.n && u.query.n == 0; i++)
+		if (rest.p[i] == '?')
+			u.query = str_from(rest, i);
+	if (u.literal && u.addr.sa.sa_family == AF_INET)
+		u.addr.v4.sin_port = htons(u.port);
+	else if (u.literal)
+		u.addr.v6.sin6_port = htons(u.port);
+	*ret = u;
+	return OK;
+}
+
+/* ---- writing ---- */
+
+static size_t
+put(char *to, size_t at, struct str s)
+{
+	static const char HEX[] = "0123456789ABCDEF";
+
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (c < 0x80) {
+			to[at++] = s.p[i];
+			continue;
+		}
+		to[at++] = '%';
+		to[at++] = HEX[c >> 4];
+		to[at++] = HEX[c & 15];
+	}
+	return at;
+}
+
+size_t
+url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
+{
+	bool v6 = u->literal && u->addr.sa.sa_family == AF_INET6;
+	int n = snprintf(ret, URL_TEXT_MAX, "%s://%s%s%s:%u",
+	    u->https ? "https" : "http", v6 ? "[" : "", u->host, v6 ? "]" : "",
+	    u->port);
+	size_t at = put(ret, (size_t)n, u->path);
+
+	ret[at] = '\0';
+	return at;
+}
+
+size_t
+url_format(const struct url *u, char ret[URL_TEXT_MAX])
+{
+	size_t at = put(ret, url_endpoint(u, ret), u->query);
+
+	ret[at] = '\0';
+	return at;
+}
+
+void
+addr_format(const struct sockaddr *sa, char ret[ADDR_TEXT_MAX])
+{
+	const union addr *a = (const union addr *)(const void *)sa;
+	const void *in = sa->sa_family == AF_INET
+			     ? (const void *)&a->v4.sin_addr
+			     : (const void *)&a->v6.sin6_addr;
+
+	if (!inet_ntop(sa->sa_family, in, ret, ADDR_TEXT_MAX))
+		ret[0] = '\0';
+}
