@@ -122,4 +122,15 @@
 #define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */
 #define TLS_FILE_MAX      (1 * MIB)  /* certificate chain or key */
 
+/* Who wants an event. A subscription stands in the table once for each of its
+ * types and tenants: 64 bytes each, so that many of both are refused. */
+#define MATCH_SUBS_MAX    1000000
+#define MATCH_TYPES_MAX   64
+#define MATCH_TENANTS_MAX KEY_TENANTS_MAX
+#define MATCH_CELLS_MAX   1024
+/* What one event may hit before doubles are dropped: 32 MB. */
+#define MATCH_HITS_MAX    (4 * MATCH_SUBS_MAX)
+#define MATCH_OBJECT_MAX  512 /* bytes of an object's id */
+#define MATCH_DEPTH_MAX   255 /* levels; the setting says 50 at most */
+
 #endif
