@@ -32,7 +32,7 @@ endif
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I$(GEN) $(patsubst -I%,-isystem %,$(PKG_CF))
 CFLAGS   := -std=gnu17 -g -pthread $(WARN)
 LDFLAGS  := -pthread
-LDLIBS   := $(PKG_LD)
+LDLIBS   := $(PKG_LD) -ljq
 
 ifeq ($(V),release)
 CFLAGS  += -O2 -fno-plt -fPIE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \

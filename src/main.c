@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "cli/verbs.h"
+#include "match/jq_child.h"
 
 /*
  * What is large goes back to the system when it is freed. Left alone, glibc
@@ -21,5 +22,7 @@ int
 main(int argc, char **argv)
 {
 	tame_malloc();
+	if (jq_child_asked(argc, argv))
+		return jq_child_run();
 	return cli_run(&VERBS, argc, argv, environ, stdout, stderr);
 }

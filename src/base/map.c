@@ -2,8 +2,8 @@
 
 #include <assert.h>
 
+#include "base/sip.h"
 #include "base/str.h"
-#include "base/uuid.h"
 
 #define FIRST_SLOTS ((size_t)16)
 
@@ -17,66 +17,8 @@ struct map {
 	struct slot *slots;
 	size_t n, cap; /* cap is 0 or a power of two */
 	size_t most;
-	uint64_t secret[2];
+	struct sip sip;
 };
-
-static uint64_t
-rotl(uint64_t x, int b)
-{
-	return x << b | x >> (64 - b);
-}
-
-static void
-sip_round(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[1] = rotl(v[1], 13) ^ v[0];
-	v[0] = rotl(v[0], 32);
-	v[2] += v[3];
-	v[3] = rotl(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = rotl(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = rotl(v[1], 17) ^ v[2];
-	v[2] = rotl(v[2], 32);
-}
-
-static void
-sip_word(uint64_t v[4], uint64_t m)
-{
-	v[3] ^= m;
-	sip_round(v);
-	v[0] ^= m;
-}
-
-/*
- * SipHash-1-3: whoever does not know the secret can't choose keys that meet in
- * one slot, and so can't make a table slow. The byte order of a word is the
- * machine's; the result never leaves the process.
- */
-static uint64_t
-hash(const struct map *m, struct str key)
-{
-	uint64_t v[4] = {
-	    m->secret[0] ^ 0x736f6d6570736575u,
-	    m->secret[1] ^ 0x646f72616e646f6du,
-	    m->secret[0] ^ 0x6c7967656e657261u,
-	    m->secret[1] ^ 0x7465646279746573u,
-	};
-	uint64_t last = (uint64_t)key.n << 56, word;
-
-	for (; key.n >= sizeof(word); key = str_from(key, sizeof(word))) {
-		memcpy(&word, key.p, sizeof(word));
-		sip_word(v, word);
-	}
-	for (size_t i = 0; i < key.n; i++)
-		last |= (uint64_t)(unsigned char)key.p[i] << 8 * i;
-	sip_word(v, last);
-	v[2] ^= 0xff;
-	for (int i = 0; i < 3; i++)
-		sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
 
 struct map *
 map_new(size_t most)
@@ -86,7 +28,7 @@ map_new(size_t most)
 	if (!m)
 		return NULL;
 	m->most = most;
-	rand_bytes(m->secret, sizeof(m->secret));
+	m->sip = sip_new();
 	return m;
 }
 
@@ -143,14 +85,14 @@ grow(struct map *m)
 void *
 map_find(const struct map *m, struct str key)
 {
-	return m->n ? look(m, key, hash(m, key))->value : NULL;
+	return m->n ? look(m, key, sip_hash(&m->sip, key))->value : NULL;
 }
 
 int
 map_put(
     struct map *m, struct str key, void *value, void **ret_old, struct err *e)
 {
-	uint64_t h = hash(m, key);
+	uint64_t h = sip_hash(&m->sip, key);
 	struct slot *s = m->cap ? look(m, key, h) : NULL;
 	void *old = s ? s->value : NULL;
 
@@ -174,7 +116,7 @@ map_put(
 void *
 map_take(struct map *m, struct str key)
 {
-	struct slot *s = m->n ? look(m, key, hash(m, key)) : NULL;
+	struct slot *s = m->n ? look(m, key, sip_hash(&m->sip, key)) : NULL;
 	size_t mask = m->cap - 1, hole;
 	void *value;
 

@@ -2,7 +2,7 @@
  * map.h - from a run of bytes to a pointer.
  *
  * Open addressing with a power of two of slots. Keys may come from strangers,
- * so the hash has a random secret per map (see map.c). Keys are borrowed:
+ * so the hash has a random secret per map (base/sip.h). Keys are borrowed:
  * they must live as long as their entry (usually inside the value).
  * NULL is not a value. One thread at a time.
  */

@@ -1,0 +1,83 @@
+/*
+ * jq.h - filters and templates written in jq.
+ *
+ * A program sees one event and says yes or no (a filter), or makes one JSON
+ * text of it (a template). The first output counts, as in `jq -n first(f)`;
+ * false, null and no output at all are no. An error is an error, which for a
+ * filter should be taken as no, and counted.
+ *
+ * WHERE THEY RUN. Plain comparisons (plain.h) run here, in C, and cost less
+ * than a microsecond. All others run in a child process (jq_child.h) that is
+ * started when first needed: strangers write them, and libjq can neither be
+ * interrupted nor trusted with memory. Programs go there when first used, and
+ * are compiled once in a child's life, which takes 15 ms: jq reads its own
+ * definitions each time.
+ *
+ * WHEN ONE MISBEHAVES. It takes the child with it. Another is started, and
+ * what has no answer yet is run again, one by one. Who then takes more than
+ * JQ_CPU_MS of CPU once, or ends the child in another way twice, is STOPPED,
+ * with the reason, and never run again. The others get their answers.
+ *
+ *   fine ──jq_filter, jq_render──▶ fine
+ *     └─────── overran, crashed ──▶ stopped (jq_stopped() says how)
+ *
+ * NUMBERS. jq 1.6 counts in doubles: whole numbers above 2^53 come out of a
+ * template rounded, and are compared rounded.
+ *
+ * LIFE. One thread's. Calls block: as a rule for some microseconds a program,
+ * at most JQ_CPU_MS for each and twice that and a restart for a bad one.
+ * When the child can't be run at all they fail with ERR_AWAY (retry_after_s).
+ */
+#ifndef MATCH_JQ_H
+#define MATCH_JQ_H
+
+#include "base/base.h"
+
+struct arena;
+struct jq;
+struct json;
+
+enum jq_verdict {
+	JQ_FALSE,
+	JQ_TRUE,
+	JQ_ERROR,   /* the program raised an error over this input */
+	JQ_STOPPED, /* it was stopped, now or before: disable who uses it */
+};
+
+struct jq_item {
+	int program;
+	struct str input;        /* JSON; equal ones in a row are sent once */
+	const struct json *tree; /* the same, parsed; NULL: parse if needed */
+};
+
+/* self_exe is "/proc/self/exe": this binary, which must hand over to
+ * jq_child_run() when jq_child_asked(). It must live as long. */
+int jq_new(const char *self_exe, struct jq **ret, struct err *e) MUST_CHECK;
+void jq_free(struct jq *j);
+
+/* Can this be saved? ERR_INVALID with the place of the fault. */
+int jq_check(struct jq *j, struct str program, struct err *e) MUST_CHECK;
+
+/* The id of a program; the same text has the same. Each call is undone by one
+ * jq_forget(). What jq_check() refuses fails when it is run. */
+int jq_program(
+    struct jq *j, struct str program, int *ret_id, struct err *e) MUST_CHECK;
+void jq_forget(struct jq *j, int id);
+/* Why it was stopped ("took more than 50 ms of CPU time"), or NULL. */
+const char *jq_stopped(const struct jq *j, int id);
+
+/* One verdict for each item. On failure ret is of no meaning. */
+int jq_filter(struct jq *j, const struct jq_item *items, size_t n,
+    enum jq_verdict *ret, struct err *e) MUST_CHECK;
+
+/*
+ * The JSON text that a template makes, up to JQ_OUTPUT_MAX. ERR_INVALID with
+ * the reason when it fails or has no output, ERR_LIMIT when it was stopped.
+ */
+int jq_render(struct jq *j, int program, struct str input, struct arena *a,
+    struct str *ret, struct err *e) MUST_CHECK;
+
+/* The child's process id; 0: there is none. For tests and for `doctor`. */
+int jq_child_pid(const struct jq *j);
+
+#endif

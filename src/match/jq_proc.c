@@ -1,0 +1,304 @@
+#include "match/jq_proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "match/jq_child.h"
+#include "match/jq_wire.h"
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x) /* of a limit */
+#define BURY_MS  1000     /* from the end of its socket to that of the child */
+
+/* Signals as new, no terminal of ours, and a program that can't be reached by
+ * what is typed there. */
+static int
+attributes(posix_spawnattr_t *a)
+{
+	sigset_t none, all;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	if (posix_spawnattr_setsigmask(a, &none) != 0 ||
+	    posix_spawnattr_setsigdefault(a, &all) != 0)
+		return -1;
+	return posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK |
+					       POSIX_SPAWN_SETSIGDEF |
+					       POSIX_SPAWN_SETSID);
+}
+
+static int
+actions(posix_spawn_file_actions_t *f, int fd)
+{
+	int rc = posix_spawn_file_actions_adddup2(f, fd, JQ_CHILD_FD);
+
+	for (int std = 0; std < JQ_CHILD_FD && rc == 0; std++)
+		rc = posix_spawn_file_actions_addopen(
+		    f, std, "/dev/null", O_RDWR, 0);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_addclosefrom_np(
+		    f, JQ_CHILD_FD + 1);
+	return rc;
+}
+
+/* 0 or an errno. */
+static int
+spawn(const char *exe, int fd, pid_t *ret)
+{
+	char name[] = "hikyaku", verb[] = JQ_CHILD_VERB;
+	char *argv[] = {name, verb, NULL}, *env[] = {NULL};
+	posix_spawn_file_actions_t f;
+	posix_spawnattr_t a;
+	int rc = posix_spawn_file_actions_init(&f);
+
+	if (rc != 0)
+		return rc;
+	rc = posix_spawnattr_init(&a);
+	if (rc == 0) {
+		rc = actions(&f, fd);
+		if (rc == 0)
+			rc = attributes(&a);
+		if (rc == 0)
+			rc = posix_spawn(ret, exe, &f, &a, argv, env);
+		(void)posix_spawnattr_destroy(&a);
+	}
+	(void)posix_spawn_file_actions_destroy(&f);
+	return rc;
+}
+
+static void
+one_more_death(struct jq_proc *p)
+{
+	int64_t wait = JQ_BACKOFF_MS;
+
+	p->deaths++;
+	if (p->deaths <= JQ_DEATHS_FREE)
+		return;
+	for (unsigned i = JQ_DEATHS_FREE + 1;
+	     i < p->deaths && wait < JQ_BACKOFF_MAX_MS; i++)
+		wait *= 2;
+	if (wait > JQ_BACKOFF_MAX_MS)
+		wait = JQ_BACKOFF_MAX_MS;
+	p->not_before_ms = clock_mono_ms() + wait;
+}
+
+static int
+away(struct jq_proc *p, struct err *e, const char *why)
+{
+	int64_t wait = p->not_before_ms - clock_mono_ms();
+
+	(void)err_set(e, ERR_AWAY, "jq programs can't be run now: %s", why);
+	e->retry_after_s = wait > 0 ? (int)(wait / 1000) + 1 : 1;
+	return ERR_AWAY;
+}
+
+static const char *
+how_it_ended(int status, bool *ret_certain)
+{
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	*ret_certain = code == JQ_EXIT_CPU;
+	if (code == JQ_EXIT_CPU)
+		return "took more than " TEXT(JQ_CPU_MS) " ms of CPU time";
+	if (code == JQ_EXIT_COMPILE)
+		return "took more than " TEXT(
+		    JQ_COMPILE_CPU_MS) " ms of CPU time to compile";
+	if (code == JQ_EXIT_MEMORY)
+		return "took more memory than a program may have";
+	if (sig == SIGSYS)
+		return "tried what a program may not do";
+	if (sig == SIGSEGV || sig == SIGBUS)
+		return "went too deep and crashed";
+	if (sig == SIGKILL)
+		return "was killed";
+	return "crashed";
+}
+
+/* Waits for the end of a child whose socket has ended. */
+static int
+bury(pid_t pid)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+	int status = 0;
+
+	for (int i = 0; i < BURY_MS; i++) {
+		if (waitpid(pid, &status, WNOHANG) != 0)
+			return status;
+		(void)nanosleep(&ms, NULL);
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, &status, 0);
+	return status;
+}
+
+static int
+died(struct jq_proc *p)
+{
+	int status;
+
+	(void)close(p->fd);
+	status = bury(p->pid);
+	p->pid = 0;
+	p->how = how_it_ended(status, &p->certain);
+	one_more_death(p);
+	return JQ_PROC_DIED;
+}
+
+void
+jq_proc_stop(struct jq_proc *p)
+{
+	if (p->pid == 0)
+		return;
+	(void)close(p->fd);
+	(void)kill(p->pid, SIGKILL);
+	(void)bury(p->pid);
+	p->pid = 0;
+}
+
+/* 1: go on; 0: it is over; an error when the time is up. */
+static int
+wait_for(struct jq_proc *p, short events, int64_t until_ms, struct err *e)
+{
+	struct pollfd f = {.fd = p->fd, .events = events};
+	int64_t left = until_ms - clock_mono_ms();
+	int n = left > 0 ? poll(&f, 1, (int)left) : 0;
+
+	if (n > 0 || (n < 0 && errno == EINTR))
+		return 1;
+	jq_proc_stop(p);
+	p->how = "there was no answer in time";
+	p->certain = false;
+	one_more_death(p);
+	return away(p, e, p->how);
+}
+
+static bool
+again(void)
+{
+	return errno == EAGAIN || errno == EINTR;
+}
+
+static int
+send_all(struct jq_proc *p, struct str s, int64_t until_ms, struct err *e)
+{
+	while (s.n > 0) {
+		ssize_t n = send(p->fd, s.p, s.n, MSG_NOSIGNAL);
+		int rc;
+
+		if (n >= 0) {
+			s = str_from(s, (size_t)n);
+			continue;
+		}
+		if (!again())
+			return died(p);
+		rc = wait_for(p, POLLOUT, until_ms, e);
+		if (rc < 0)
+			return rc;
+	}
+	return OK;
+}
+
+static int
+receive(struct jq_proc *p, char *to, size_t n, int64_t until_ms, struct err *e)
+{
+	while (n > 0) {
+		ssize_t got = recv(p->fd, to, n, 0);
+		int rc;
+
+		if (got > 0) {
+			to += got;
+			n -= (size_t)got;
+			continue;
+		}
+		if (got == 0 || !again())
+			return died(p);
+		rc = wait_for(p, POLLIN, until_ms, e);
+		if (rc < 0)
+			return rc;
+	}
+	return OK;
+}
+
+/* The byte that a child sends when it is caged and ready. */
+static int
+greeted(struct jq_proc *p, struct err *e)
+{
+	char hello;
+	int rc = receive(p, &hello, 1, clock_mono_ms() + JQ_WALL_MS, e);
+
+	return rc == JQ_PROC_DIED ? away(p, e, "their process does not start")
+				  : rc;
+}
+
+int
+jq_proc_start(struct jq_proc *p, struct err *e)
+{
+	int ends[2], rc;
+
+	if (p->pid > 0)
+		return OK;
+	if (clock_mono_ms() < p->not_before_ms)
+		return away(p, e, "the last start failed");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		return away(p, e, strerrordesc_np(errno));
+	rc = spawn(p->exe, ends[1], &p->pid);
+	(void)close(ends[1]);
+	if (rc != 0) {
+		(void)close(ends[0]);
+		p->pid = 0;
+		one_more_death(p);
+		return away(p, e, strerrordesc_np(rc));
+	}
+	p->fd = ends[0];
+	(void)fcntl(p->fd, F_SETFL, O_NONBLOCK);
+	p->life++;
+	return greeted(p, e);
+}
+
+int
+jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
+    struct err *e)
+{
+	int64_t until_ms = clock_mono_ms() + JQ_WALL_MS;
+	uint32_t bytes = (uint32_t)request.n;
+	char *to;
+	int rc = send_all(
+	    p, (struct str){(const char *)&bytes, sizeof(bytes)}, until_ms, e);
+
+	if (rc == OK)
+		rc = send_all(p, request, until_ms, e);
+	if (rc == OK)
+		rc = receive(p, (char *)&bytes, sizeof(bytes), until_ms, e);
+	if (rc != OK)
+		return rc;
+	buf_clear(ret_answer);
+	to = buf_room(ret_answer, bytes);
+	if (!to) {
+		jq_proc_stop(p);
+		return err_set(e, ERR_NOMEM, "no memory for jq's answer");
+	}
+	rc = receive(p, to, bytes, until_ms, e);
+	if (rc == OK) {
+		ret_answer->n += bytes;
+		p->deaths = 0;
+	}
+	return rc;
+}
+
+void
+jq_proc_blamed(struct jq_proc *p)
+{
+	p->deaths = 0;
+	p->not_before_ms = 0;
+}

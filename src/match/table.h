@@ -1,0 +1,99 @@
+/*
+ * table.h - who wants an event.
+ *
+ * A subscription wants types (exactly, or a family "feed.item.*") and tenants;
+ * none of either means all. The other kind belongs to an object of a
+ * repository and wants what happens to it, or so many levels below it.
+ *
+ * HOW. The trie of dotted names is laid out flat: a pattern's key (types.h) is
+ * looked up in a hash index, so that an event asks for itself, for each of its
+ * beginnings ("feed.item.", "feed.") and for all. Under a pattern, tenants are
+ * an index again. A find costs the parts of the type and its hits; what does
+ * not match is never seen, were it a hundred thousand of the same type.
+ *
+ *   type ─▶ name ("feed.item.") ─▶ cell of all tenants ─▶ subs, ascending
+ *                               └▶ cell of one tenant  ─▶ subs, ascending
+ *
+ * A sub that is dropped stays in its cells' lists as a hole until holes are the
+ * half, so that dropping one of a hundred thousand equals moves nothing.
+ *
+ * LIFE. Owned by one thread (dispatch), no locks. All that is given is copied.
+ *
+ * INVARIANTS
+ *   1. After a failed add the table answers as before.
+ *   2. A cell that nobody is in is gone, and so is a name without cells: the
+ *      memory is that of the subscriptions there are.
+ *   3. Never more than MATCH_SUBS_MAX subscriptions.
+ */
+#ifndef MATCH_TABLE_H
+#define MATCH_TABLE_H
+
+#include "base/base.h"
+
+struct match_table;
+struct uuid;
+
+struct match_want {
+	int64_t sub;             /* above 0 */
+	const struct str *types; /* patterns; n_types 0: all */
+	size_t n_types;
+	const struct uuid *tenants; /* n_tenants 0: all */
+	size_t n_tenants;
+};
+
+/* What an object of a repository has asked for. */
+struct match_watch {
+	int64_t sub;             /* above 0 */
+	struct str object;       /* its id, unique in all repositories */
+	const struct str *types; /* patterns; n_types 0: all */
+	size_t n_types;
+	bool include_children;
+	int max_depth; /* 0 and 1: children; N: N levels; the caller fills in
+			  the default and the most */
+};
+
+/* A zeroed struct is an empty list; n = 0 empties it and keeps the memory. */
+struct match_hits {
+	int64_t *subs;
+	size_t n, cap;
+};
+
+struct match_table *match_new(void); /* NULL when there is no memory */
+void match_free(struct match_table *t);
+size_t match_count(const struct match_table *t); /* of both kinds */
+
+/*
+ * ERR_INVALID with the place ("/types/3") for a bad pattern, ERR_LIMIT for too
+ * many types, tenants, or too many of both together.
+ */
+int match_want_check(const struct match_want *w, struct err *e) MUST_CHECK;
+
+/* Replace an earlier one of the same sub and kind. Errors as above, and
+ * ERR_LIMIT when the table is full. */
+int match_add(struct match_table *t, const struct match_want *w,
+    struct err *e) MUST_CHECK;
+int match_add_object(struct match_table *t, const struct match_watch *w,
+    struct err *e) MUST_CHECK;
+void match_drop(struct match_table *t, int64_t sub); /* absent is fine */
+
+/*
+ * Append who wants it, ascending, each once. An event without a tenant (NULL)
+ * is for those who want all tenants. On failure the list is as it was.
+ */
+int match_find(struct match_table *t, struct str type,
+    const struct uuid *tenant, struct match_hits *ret,
+    struct err *e) MUST_CHECK;
+/*
+ * path[0] is the object the event is about, path[1] its folder, and so on to
+ * the root, as of the change. For an event that is nobody's above (CHILD_*,
+ * which is raised on the folder itself) n is 1. An object that has several
+ * folders comes with one path for each: find for each, and see to it that what
+ * is hit twice is sent once.
+ */
+int match_find_objects(struct match_table *t, struct str type,
+    const struct str *path, size_t n, struct match_hits *ret,
+    struct err *e) MUST_CHECK;
+
+void match_hits_done(struct match_hits *h);
+
+#endif
