@@ -146,6 +146,8 @@
 #define AUDIT_HEADERS_MAX 64          /* names of headers that are listed */
 #define AUDIT_MANY_MAX    1024        /* rows of one call: a flush */
 #define AUDIT_WALK_MAX    1000        /* rows that a step of verify looks at */
-#define AUDIT_JOB_MS      1000        /* how often old rows are looked for */
+/* … and steps of RETAIN_STEP that one look begins. */
+#define AUDIT_JOB_STEPS   20
+#define AUDIT_JOB_MS      1000 /* how often old rows are looked for */
 
 #endif
