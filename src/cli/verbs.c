@@ -104,7 +104,8 @@ static const struct verb TABLE[] = {
 	.summary = "make an API key",
 	.text =
 	    "Makes an API key and prints it, alone, so that a script can take it. It is\n"
-	    "shown this once: only its hash is kept.\n",
+	    "shown this once: only its hash is kept. --json shows the secret that signs\n"
+	    "webhooks for it too, also this once.\n",
 	.own = KEY_CREATE,
 	.run = verb_key_create},
     {.name = "key list",
