@@ -35,9 +35,9 @@ SELECT name FROM account WHERE role = 'admin' ORDER BY name
 DELETE FROM account WHERE name = :name;
 
 -- name: key_add
--- args: public_id bytes, name text, hash bytes, shown text, scopes text, tenants text?, rate int?, now int, created_by text, expires_at int?
-INSERT INTO api_key (public_id, name, hash, shown, scopes, tenants, rate_per_second, created_at, created_by, expires_at)
-VALUES (:public_id, :name, :hash, :shown, :scopes, :tenants, :rate, :now, :created_by, :expires_at);
+-- args: public_id bytes, name text, hash bytes, shown text, scopes text, tenants text?, rate int?, now int, created_by text, expires_at int?, webhook_secret text?
+INSERT INTO api_key (public_id, name, hash, shown, scopes, tenants, rate_per_second, created_at, created_by, expires_at, webhook_secret)
+VALUES (:public_id, :name, :hash, :shown, :scopes, :tenants, :rate, :now, :created_by, :expires_at, :webhook_secret);
 
 -- name: key_by_hash
 -- args: hash bytes
@@ -66,3 +66,8 @@ UPDATE api_key SET revoked_at = coalesce(revoked_at, :now) WHERE public_id = :pu
 -- args: id int, now int
 UPDATE api_key SET last_used_at = :now
  WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :now);
+
+-- name: key_secret
+-- args: public_id bytes
+-- rows: webhook_secret text?
+SELECT webhook_secret FROM api_key WHERE public_id = :public_id;

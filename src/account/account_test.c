@@ -1,12 +1,15 @@
 /* Accounts and keys over a real store: SQLite in a temporary folder. */
 #include "account/accounts.h"
 #include "account/keys.h"
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/test.h"
 #include "http/req.h"
+#include "seal/keyring.h"
+#include "sql.h"
 #include "store/fixture.h"
 
 #define NOW (INT64_C(1700000000) * US_PER_S)
@@ -15,6 +18,7 @@ struct world {
 	struct fixture f;
 	struct db *db;
 	struct arena *arena;
+	struct keyring *ring;
 	struct err e;
 };
 
@@ -22,12 +26,15 @@ static int
 begin(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
+	struct keyring_opts o = {.source = "file", .file = "", .first = true};
 
 	assert_non_null(w);
 	fixture_open(&w->f, STORE_SQLITE, NULL);
 	assert_int_equal(db_open(w->f.store, DB_WRITE, &w->db, &w->e), OK);
 	w->arena = arena_new(4 * MIB);
 	assert_non_null(w->arena);
+	o.dir = w->f.dir;
+	assert_int_equal(keyring_open(&o, &w->ring, &w->e), OK);
 	*state = w;
 	return 0;
 }
@@ -38,6 +45,7 @@ end(void **state)
 	struct world *w = *state;
 
 	db_close(w->db);
+	keyring_close(w->ring);
 	arena_free(w->arena);
 	fixture_close(&w->f);
 	free(w);
@@ -129,7 +137,7 @@ test_first_given(void **state)
 static int
 remove_one(struct db *db, void *ctx, struct err *e)
 {
-	return accounts_remove(db, str_of(ctx), e);
+	return accounts_remove(db, str_of(ctx), STR("local"), NOW, e);
 }
 
 static void
@@ -166,11 +174,11 @@ test_users(void **state)
 
 		(void)snprintf(z, sizeof(z), "%s", rows[i].name);
 		if (rows[i].what == ADD)
-			rc = accounts_add(
-			    w->db, name, STR("$1"), rows[i].role, NOW, &w->e);
+			rc = accounts_add(w->db, name, STR("$1"), rows[i].role,
+			    STR("user:x"), NOW, &w->e);
 		else if (rows[i].what == SET)
-			rc = accounts_password(
-			    w->db, name, STR("$2"), NOW + 1, &w->e);
+			rc = accounts_password(w->db, name, STR("$2"),
+			    STR("user:x"), NOW + 1, &w->e);
 		else
 			rc = db_tx(w->db, remove_one, z, &w->e);
 		if (rc != rows[i].want)
@@ -260,17 +268,19 @@ test_keys(void **state)
 	    .scopes = SCOPE_ADMIN,
 	    .created_by = STR("local")};
 	struct key got, *list;
-	struct token one, two;
+	struct key_made one, two;
 	size_t n;
 
 	assert_int_equal(
-	    keys_create(w->db, &k, NOW, w->arena, &one, &w->e), OK);
+	    keys_create(w->db, w->ring, &k, NOW, w->arena, &one, &w->e), OK);
 	assert_int_equal(
-	    keys_create(w->db, &plain, NOW + 1, w->arena, &two, &w->e), OK);
-	assert_int_equal(keys_find(w->db, one.hash, w->arena, &got, &w->e), OK);
+	    keys_create(w->db, w->ring, &plain, NOW + 1, w->arena, &two, &w->e),
+	    OK);
+	assert_int_equal(
+	    keys_find(w->db, one.token.hash, w->arena, &got, &w->e), OK);
 	assert_true(uuid_eq(got.public_id, k.public_id));
 	assert_str(got.name, "ci \"x\"");
-	assert_true(str_eq(got.shown, str_of(one.shown)));
+	assert_true(str_eq(got.shown, str_of(one.token.shown)));
 	assert_int_equal(got.scopes, SCOPE_READ | SCOPE_PUBLISH);
 	assert_int_equal(got.n_tenants, 2);
 	assert_memory_equal(got.tenants, tenants, sizeof(tenants));
@@ -282,8 +292,12 @@ test_keys(void **state)
 
 	assert_int_equal(keys_touch(w->db, got.id, NOW + 7, &w->e), OK);
 	assert_int_equal(keys_touch(w->db, got.id, NOW + 5, &w->e), OK);
-	assert_int_equal(keys_revoke(w->db, got.public_id, NOW + 8, &w->e), OK);
-	assert_int_equal(keys_revoke(w->db, got.public_id, NOW + 9, &w->e), OK);
+	assert_int_equal(
+	    keys_revoke(w->db, got.public_id, STR("local"), NOW + 8, &w->e),
+	    OK);
+	assert_int_equal(
+	    keys_revoke(w->db, got.public_id, STR("local"), NOW + 9, &w->e),
+	    OK);
 	assert_int_equal(
 	    keys_get(w->db, k.public_id, w->arena, &got, &w->e), OK);
 	assert_int_equal(got.last_used_us, NOW + 7);
@@ -300,12 +314,114 @@ test_keys(void **state)
 	assert_int_equal(n, 1);
 	assert_int_equal(list[0].id, got.id);
 
-	one.hash[0] ^= 1;
+	one.token.hash[0] ^= 1;
 	assert_int_equal(
-	    keys_find(w->db, one.hash, w->arena, &got, &w->e), ERR_ABSENT);
+	    keys_find(w->db, one.token.hash, w->arena, &got, &w->e),
+	    ERR_ABSENT);
 	assert_int_equal(
 	    keys_get(w->db, uuid_v4(), w->arena, &got, &w->e), ERR_ABSENT);
-	assert_int_equal(keys_revoke(w->db, uuid_v4(), NOW, &w->e), ERR_ABSENT);
+	assert_int_equal(
+	    keys_revoke(w->db, uuid_v4(), STR("local"), NOW, &w->e),
+	    ERR_ABSENT);
+}
+
+/* Sealed in the store, bound to its key; older keys have the default. */
+static void
+test_secret(void **state)
+{
+	struct world *w = *state;
+	struct key k = {.name = STR("one"),
+	    .scopes = SCOPE_READ,
+	    .created_by = STR("local")};
+	struct key other = k;
+	struct key_made made, two;
+	struct rows *rows = NULL;
+	struct str got = STR_EMPTY, stored = STR_EMPTY;
+
+	assert_int_equal(
+	    keys_create(w->db, w->ring, &k, NOW, w->arena, &made, &w->e), OK);
+	assert_int_equal(
+	    keys_create(w->db, w->ring, &other, NOW, w->arena, &two, &w->e),
+	    OK);
+	assert_int_equal(strlen(made.secret), KEY_SECRET_LEN);
+	assert_memory_equal(made.secret, "whsec_", 6);
+	assert_string_not_equal(made.secret, two.secret);
+	assert_int_equal(keys_secret(w->db, w->ring, k.public_id, STR("d"),
+			     w->arena, &got, &w->e),
+	    OK);
+	assert_true(str_eq(got, str_of(made.secret)));
+
+	/* The other's, put in its place, is none. */
+	assert_int_equal(
+	    sql_key_secret(w->db, uuid_str(&other.public_id), &rows, &w->e),
+	    OK);
+	assert_int_equal(rows_next(rows, &w->e), 1);
+	stored = arena_dup(w->arena, rows_str(rows, 0));
+	rows_close(rows);
+	assert_null(strstr(arena_z(w->arena, stored), two.secret));
+	rows = NULL;
+	assert_int_equal(sql_seal_api_key_page(w->db, 0, 1, &rows, &w->e), OK);
+	assert_int_equal(rows_next(rows, &w->e), 1);
+	got = arena_dup(w->arena, rows_str(rows, 2));
+	rows_close(rows);
+	assert_int_equal(sql_seal_api_key_put(w->db, 1, got, stored, &w->e), 1);
+	assert_int_equal(keys_secret(w->db, w->ring, k.public_id, STR("d"),
+			     w->arena, &got, &w->e),
+	    ERR_INVALID);
+	assert_int_equal(keys_secret(w->db, w->ring, uuid_v4(), STR("d"),
+			     w->arena, &got, &w->e),
+	    ERR_ABSENT);
+}
+
+/* A key from before there were secrets. */
+static void
+test_secret_default(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = uuid_v4();
+	struct str got = STR_EMPTY;
+
+	assert_int_equal(
+	    sql_key_add(w->db, uuid_str(&id), STR("old"), STR("h"), STR("hk_"),
+		STR("read"), (struct str){NULL, 0}, NULL, NOW, STR("local"),
+		NULL, (struct str){NULL, 0}, &w->e),
+	    1);
+	assert_int_equal(keys_secret(w->db, w->ring, id, STR("the default"),
+			     w->arena, &got, &w->e),
+	    OK);
+	assert_str(got, "the default");
+}
+
+/* Whatever changes access is told, by whom. */
+static void
+test_audited(void **state)
+{
+	struct world *w = *state;
+	struct key k = {.name = STR("one"),
+	    .scopes = SCOPE_READ,
+	    .created_by = STR("user:ann")};
+	struct key_made made;
+	char name[] = "bob";
+	struct audit_walk x = {0};
+
+	assert_int_equal(accounts_add(w->db, STR("ann"), STR("$1"), ROLE_ADMIN,
+			     STR_EMPTY, NOW, &w->e),
+	    OK);
+	assert_int_equal(accounts_add(w->db, STR("bob"), STR("$1"), ROLE_VIEWER,
+			     STR("user:ann"), NOW, &w->e),
+	    OK);
+	assert_int_equal(accounts_password(w->db, STR("bob"), STR("$2"),
+			     STR("user:ann"), NOW, &w->e),
+	    OK);
+	assert_int_equal(db_tx(w->db, remove_one, name, &w->e), OK);
+	assert_int_equal(
+	    keys_create(w->db, w->ring, &k, NOW, w->arena, &made, &w->e), OK);
+	assert_int_equal(
+	    keys_revoke(w->db, k.public_id, STR("user:ann"), NOW, &w->e), OK);
+	while (!x.done && !x.broken)
+		assert_int_equal(audit_walk(w->db, &x, &w->e), OK);
+	assert_false(x.broken);
+	assert_int_equal(x.rows, 6);
 }
 
 static void
@@ -385,6 +501,9 @@ main(void)
 	    WITH_STORE(test_users),
 	    cmocka_unit_test(test_key_check),
 	    WITH_STORE(test_keys),
+	    WITH_STORE(test_secret),
+	    WITH_STORE(test_secret_default),
+	    WITH_STORE(test_audited),
 	    cmocka_unit_test(test_json),
 	    cmocka_unit_test(test_within),
 	};

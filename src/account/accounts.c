@@ -1,5 +1,6 @@
 #include "account/accounts.h"
 
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -49,11 +50,41 @@ any(struct db *db, bool *ret, struct err *e)
 	return OK;
 }
 
+static int
+audit(struct db *db, enum audit_category what, struct str name, struct str by,
+    int64_t now_us, struct err *e)
+{
+	struct audit_row row = {
+	    .category = what,
+	    .at_us = now_us,
+	    .actor = by,
+	    .target_type = STR("user"),
+	    .object_id = name,
+	};
+
+	return audit_put(db, &row, e);
+}
+
+struct first {
+	const char *hash;
+	int64_t now_us;
+};
+
+static int
+add_first(struct db *db, void *ctx, struct err *e)
+{
+	const struct first *f = ctx;
+
+	return accounts_add(db, STR("admin"), str_of(f->hash), ROLE_ADMIN,
+	    STR_EMPTY, f->now_us, e);
+}
+
 int
 accounts_first(struct db *db, struct str given, int64_t now_us,
     char ret_made[PASSWORD_MADE_LEN + 1], bool *ret_first, struct err *e)
 {
 	char made[PASSWORD_MADE_LEN + 1] = "", hash[PASSWORD_HASH_SIZE];
+	struct first f = {.hash = hash, .now_us = now_us};
 	bool some = false;
 	int rc = any(db, &some, e);
 
@@ -71,8 +102,7 @@ accounts_first(struct db *db, struct str given, int64_t now_us,
 	if (rc == OK)
 		rc = password_hash(given, hash, e);
 	if (rc == OK)
-		rc = accounts_add(
-		    db, STR("admin"), str_of(hash), ROLE_ADMIN, now_us, e);
+		rc = db_tx(db, add_first, &f, e);
 	/* Another node was faster: its password is the one. */
 	if (rc == ERR_CONFLICT)
 		return OK;
@@ -85,7 +115,7 @@ accounts_first(struct db *db, struct str given, int64_t now_us,
 
 int
 accounts_add(struct db *db, struct str name, struct str hash, enum role role,
-    int64_t now_us, struct err *e)
+    struct str by, int64_t now_us, struct err *e)
 {
 	bool some = role == ROLE_ADMIN;
 	int64_t n = some ? OK : any(db, &some, e);
@@ -101,7 +131,7 @@ accounts_add(struct db *db, struct str name, struct str hash, enum role role,
 	if (n == 0)
 		return err_at(e, ERR_CONFLICT, "/name",
 		    "there is a user %.*s already", STR_ARG(name));
-	return OK;
+	return audit(db, AUDIT_USER_CREATED, name, by, now_us, e);
 }
 
 int
@@ -137,11 +167,14 @@ out:
 
 int
 accounts_password(struct db *db, struct str name, struct str hash,
-    int64_t now_us, struct err *e)
+    struct str by, int64_t now_us, struct err *e)
 {
 	int64_t n = sql_account_password(db, name, hash, now_us, e);
 
-	return n < 0 ? (int)n : n == 0 ? absent(name, e) : OK;
+	return n < 0    ? (int)n
+	       : n == 0 ? absent(name, e)
+			: audit(db, AUDIT_USER_PASSWORD_CHANGED, name, by,
+			      now_us, e);
 }
 
 /* How many admins there are, and whether `name` is one. */
@@ -165,7 +198,8 @@ admins(struct db *db, struct str name, int *ret_n, bool *ret_one, struct err *e)
 }
 
 int
-accounts_remove(struct db *db, struct str name, struct err *e)
+accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
+    struct err *e)
 {
 	bool is_admin = false;
 	int64_t changed;
@@ -178,7 +212,10 @@ accounts_remove(struct db *db, struct str name, struct err *e)
 		return err_set(e, ERR_CONFLICT,
 		    "%.*s is the last admin; add another first", STR_ARG(name));
 	changed = sql_account_remove(db, name, e);
-	return changed < 0 ? (int)changed : changed == 0 ? absent(name, e) : OK;
+	return changed < 0 ? (int)changed
+	       : changed == 0
+		   ? absent(name, e)
+		   : audit(db, AUDIT_USER_REMOVED, name, by, now_us, e);
 }
 
 int

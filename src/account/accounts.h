@@ -47,16 +47,21 @@ int accounts_first(struct db *db, struct str given, int64_t now_us,
     char ret_made[PASSWORD_MADE_LEN + 1], bool *ret_first,
     struct err *e) MUST_CHECK;
 
+/*
+ * Adding, removing and a new password are audited, with who did so in `by`
+ * (audit.h, actor): inside a transaction.
+ */
 /* ERR_CONFLICT when the name is taken, or the first is no admin. */
 int accounts_add(struct db *db, struct str name, struct str hash,
-    enum role role, int64_t now_us, struct err *e) MUST_CHECK;
+    enum role role, struct str by, int64_t now_us, struct err *e) MUST_CHECK;
 /* These three: ERR_ABSENT when there is none of that name. */
 int accounts_find(struct db *db, struct str name, struct arena *a,
     struct account *ret, struct err *e) MUST_CHECK;
 int accounts_password(struct db *db, struct str name, struct str hash,
+    struct str by, int64_t now_us, struct err *e) MUST_CHECK;
+/* ERR_CONFLICT for the last admin. */
+int accounts_remove(struct db *db, struct str name, struct str by,
     int64_t now_us, struct err *e) MUST_CHECK;
-/* ERR_CONFLICT for the last admin. Inside a transaction. */
-int accounts_remove(struct db *db, struct str name, struct err *e) MUST_CHECK;
 /* By name, from the first after `after`; at most `most` of them. */
 int accounts_list(struct db *db, struct str after, size_t most, struct arena *a,
     struct account **ret, size_t *ret_n, struct err *e) MUST_CHECK;

@@ -1,11 +1,16 @@
 #include "account/keys.h"
 
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "seal/base64.h"
+#include "seal/keyring.h"
 #include "sql.h"
+
+#define SECRET_COLUMN "api_key.webhook_secret" /* ops/reseal.c knows it too */
 
 static int
 no_room(struct err *e)
@@ -125,32 +130,112 @@ read_one(
 	return rc;
 }
 
-int
-keys_create(struct db *db, struct key *k, int64_t now_us, struct arena *a,
-    struct token *ret, struct err *e)
+/* As Standard Webhooks writes them. */
+static void
+make_secret(char ret[KEY_SECRET_LEN + 1])
 {
-	struct str scopes = scopes_text(a, k->scopes);
+	char bytes[32];
+	struct buf b = BUF(KEY_SECRET_LEN);
+
+	rand_bytes(bytes, sizeof(bytes));
+	buf_addz(&b, "whsec_");
+	base64_add(&b, (struct str){bytes, sizeof(bytes)});
+	if (!b.failed)
+		memcpy(ret, b.p, b.n);
+	ret[b.n] = '\0';
+	if (b.p)
+		digest_wipe(b.p, b.cap);
+	digest_wipe(bytes, sizeof(bytes));
+	buf_done(&b);
+}
+
+static int
+seal_secret(struct keyring *ring, const struct key *k, const char *secret,
+    struct arena *a, struct str *ret, struct err *e)
+{
+	struct str where = keyring_where(a, SECRET_COLUMN, k->public_id);
+
+	if (!where.p || !secret[0])
+		return no_room(e);
+	return keyring_seal(ring, a, where, str_of(secret), ret, e);
+}
+
+static int
+audit(struct db *db, enum audit_category what, struct uuid id, struct str name,
+    struct str by, int64_t now_us, struct err *e)
+{
+	char text[UUID_LEN + 1];
+	struct audit_row row = {
+	    .category = what,
+	    .at_us = now_us,
+	    .actor = by,
+	    .target_type = STR("key"),
+	    .object_id = {text, UUID_LEN},
+	    .object_name = name,
+	};
+
+	uuid_format(id, text);
+	return audit_put(db, &row, e);
+}
+
+int
+keys_create(struct db *db, struct keyring *ring, struct key *k, int64_t now_us,
+    struct arena *a, struct key_made *ret, struct err *e)
+{
+	struct str scopes = scopes_text(a, k->scopes), sealed;
 	struct buf tenants = BUF(KEY_TENANTS_MAX * (UUID_LEN + 3) + 2);
 	int64_t rc;
 
-	token_make(ret);
+	token_make(&ret->token);
+	make_secret(ret->secret);
 	k->public_id = uuid_v7(now_us);
 	k->created_us = now_us;
-	k->shown = arena_dup(a, str_of(ret->shown));
+	k->shown = arena_dup(a, str_of(ret->token.shown));
 	if (k->tenants)
 		tenants_json(k, &tenants);
 	if (!scopes.p || !k->shown.p || tenants.failed) {
 		rc = no_room(e);
 		goto out;
 	}
+	rc = seal_secret(ring, k, ret->secret, a, &sealed, e);
+	if (rc < 0)
+		goto out;
 	rc = sql_key_add(db, uuid_str(&k->public_id), k->name,
-	    (struct str){(const char *)ret->hash, sizeof(ret->hash)}, k->shown,
-	    scopes, k->tenants ? buf_str(&tenants) : (struct str){NULL, 0},
+	    (struct str){
+		(const char *)ret->token.hash, sizeof(ret->token.hash)},
+	    k->shown, scopes,
+	    k->tenants ? buf_str(&tenants) : (struct str){NULL, 0},
 	    k->rate_per_second ? &k->rate_per_second : NULL, now_us,
-	    k->created_by, k->expires_us ? &k->expires_us : NULL, e);
+	    k->created_by, k->expires_us ? &k->expires_us : NULL, sealed, e);
+	if (rc >= 0)
+		rc = audit(db, AUDIT_KEY_CREATED, k->public_id, k->name,
+		    k->created_by, now_us, e);
 out:
 	buf_done(&tenants);
 	return rc < 0 ? (int)rc : OK;
+}
+
+int
+keys_secret(struct db *db, struct keyring *ring, struct uuid id,
+    struct str absent, struct arena *a, struct str *ret, struct err *e)
+{
+	struct str where = keyring_where(a, SECRET_COLUMN, id);
+	struct rows *rows = NULL;
+	int rc =
+	    where.p ? sql_key_secret(db, uuid_str(&id), &rows, e) : no_room(e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc == 0)
+		rc = err_set(e, ERR_ABSENT, "there is no such key");
+	else if (rc > 0 && rows_null(rows, 0)) {
+		*ret = absent;
+		rc = OK;
+	} else if (rc > 0) {
+		rc = keyring_unseal(ring, a, where, rows_str(rows, 0), ret, e);
+	}
+	rows_close(rows);
+	return rc;
 }
 
 int
@@ -197,13 +282,16 @@ keys_list(struct db *db, int64_t after, size_t most, struct arena *a,
 }
 
 int
-keys_revoke(struct db *db, struct uuid id, int64_t now_us, struct err *e)
+keys_revoke(
+    struct db *db, struct uuid id, struct str by, int64_t now_us, struct err *e)
 {
 	int64_t n = sql_key_revoke(db, uuid_str(&id), now_us, e);
 
 	if (n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such key");
-	return n < 0 ? (int)n : OK;
+	return n < 0
+		   ? (int)n
+		   : audit(db, AUDIT_KEY_REVOKED, id, STR_EMPTY, by, now_us, e);
 }
 
 int
@@ -228,7 +316,7 @@ time_member(struct buf *b, const char *name, int64_t us)
 }
 
 void
-key_json(const struct key *k, const struct token *token, struct buf *b)
+key_json(const struct key *k, const struct key_made *made, struct buf *b)
 {
 	const char *word;
 	size_t at = 0, n = 0;
@@ -237,8 +325,9 @@ key_json(const struct key *k, const struct token *token, struct buf *b)
 	uuid_add(b, k->public_id);
 	buf_addz(b, "\",\"name\":");
 	buf_json(b, k->name);
-	if (token)
-		buf_fmt(b, ",\"key\":\"%s\"", token->text);
+	if (made)
+		buf_fmt(b, ",\"key\":\"%s\",\"webhookSecret\":\"%s\"",
+		    made->token.text, made->secret);
 	buf_addz(b, ",\"prefix\":");
 	buf_json(b, k->shown);
 	buf_addz(b, ",\"scopes\":[");

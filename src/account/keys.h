@@ -24,6 +24,7 @@
 struct arena;
 struct buf;
 struct db;
+struct keyring;
 
 struct key {
 	int64_t id;
@@ -40,12 +41,30 @@ struct key {
 /* What a user asks for: ERR_INVALID with the pointer of what is wrong. */
 int key_check(const struct key *k, int64_t now_us, struct err *e) MUST_CHECK;
 
+#define KEY_SECRET_LEN 50 /* whsec_ and 32 bytes in base64 */
+
+/* What is shown once, when a key is made. */
+struct key_made {
+	struct token token;
+	/* Signs webhooks towards the key's owner; stored sealed. */
+	char secret[KEY_SECRET_LEN + 1];
+};
+
 /*
  * Takes name, scopes, tenants, rate, end and created_by from *k, fills in the
  * rest but for the row's id. The token in *ret is the only copy there is.
+ * Audited, so inside a transaction; revoking too.
  */
-int keys_create(struct db *db, struct key *k, int64_t now_us, struct arena *a,
-    struct token *ret, struct err *e) MUST_CHECK;
+int keys_create(struct db *db, struct keyring *ring, struct key *k,
+    int64_t now_us, struct arena *a, struct key_made *ret,
+    struct err *e) MUST_CHECK;
+/*
+ * The secret that signs for a key: its own or, for one that was made without,
+ * `absent` (webhook.default.secret; may be empty). ERR_ABSENT: no such key.
+ */
+int keys_secret(struct db *db, struct keyring *ring, struct uuid id,
+    struct str absent, struct arena *a, struct str *ret,
+    struct err *e) MUST_CHECK;
 /* Both: ERR_ABSENT when there is none. */
 int keys_find(struct db *db, const unsigned char hash[DIGEST_LEN],
     struct arena *a, struct key *ret, struct err *e) MUST_CHECK;
@@ -55,12 +74,12 @@ int keys_get(struct db *db, struct uuid id, struct arena *a, struct key *ret,
 int keys_list(struct db *db, int64_t after, size_t most, struct arena *a,
     struct key **ret, size_t *ret_n, struct err *e) MUST_CHECK;
 /* ERR_ABSENT when there is none; again is fine. */
-int keys_revoke(
-    struct db *db, struct uuid id, int64_t now_us, struct err *e) MUST_CHECK;
+int keys_revoke(struct db *db, struct uuid id, struct str by, int64_t now_us,
+    struct err *e) MUST_CHECK;
 int keys_touch(
     struct db *db, int64_t id, int64_t now_us, struct err *e) MUST_CHECK;
 
-/* The key as the API shows it. `token` only when it was just made, or NULL. */
-void key_json(const struct key *k, const struct token *token, struct buf *b);
+/* The key as the API shows it. `made` only when it was just made, or NULL. */
+void key_json(const struct key *k, const struct key_made *made, struct buf *b);
 
 #endif

@@ -6,8 +6,10 @@
 #include "account/keys.h"
 #include "account/limiter.h"
 #include "api/account.h"
+#include "api/audit.h"
 #include "api/events.h"
 #include "api/ops.h"
+#include "api/seal.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -237,6 +239,17 @@ api_hooks(struct api *api)
 	    .answered = hook_answered,
 	    .stopping = hook_stopping,
 	};
+}
+
+struct str
+api_actor(const struct req *r)
+{
+	const char *kind = r->who.kind == WHO_KEY    ? "key:"
+			   : r->who.kind == WHO_USER ? "user:"
+						     : "";
+	struct str who = arena_fmt(r->arena, "%s%s", kind, r->who.name);
+
+	return who.p ? who : str_of(r->who.name);
 }
 
 bool

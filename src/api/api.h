@@ -19,9 +19,11 @@
 struct append;
 struct auth;
 struct conf;
+struct keyring;
 struct limiter;
 struct mask;
 struct pool;
+struct resealer;
 struct store;
 struct tail;
 
@@ -34,7 +36,9 @@ struct api {
 	struct auth *auth;
 	struct limiter *limiter;
 	const struct mask *mask;
-	bool strict; /* event.schema.mode */
+	struct keyring *keyring;   /* seals secrets */
+	struct resealer *resealer; /* after a rotation */
+	bool strict;               /* event.schema.mode */
 	_Atomic bool stopping;
 	_Atomic int streams; /* and long polls */
 };
@@ -58,6 +62,9 @@ int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_too_busy(struct err *e); /* says so, and when to come again */
 /* The default r->then: what the other thread said is the answer. */
 int api_said(struct req *r, struct err *e);
+
+/* Who is calling, as rows tell it: "user:anna", "key:shop", "local". */
+struct str api_actor(const struct req *r);
 
 /* True when the caller may see and touch this tenant. */
 bool api_tenant_ok(const struct principal *who, struct uuid tenant);

@@ -137,29 +137,21 @@ may_give(const struct req *r, const struct key *k, struct err *e)
 	return OK;
 }
 
-static struct str
-maker(const struct req *r)
-{
-	const char *kind = r->who.kind == WHO_KEY    ? "key:"
-			   : r->who.kind == WHO_USER ? "user:"
-						     : "";
-
-	return arena_fmt(r->arena, "%s%s", kind, r->who.name);
-}
-
 /* On the commit thread. */
 static int
 create(struct req *r, struct db *db, struct err *e)
 {
+	const struct api *api = r->app;
 	struct key *k = r->ctx;
-	struct token token;
-	int rc = keys_create(db, k, clock_now_us(), r->arena, &token, e);
+	struct key_made made;
+	int rc = keys_create(
+	    db, api->keyring, k, clock_now_us(), r->arena, &made, e);
 
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	key_json(k, &token, &r->out);
-	digest_wipe(&token, sizeof(token));
+	key_json(k, &made, &r->out);
+	digest_wipe(&made, sizeof(made));
 	r->status = 201;
 	return OK;
 }
@@ -180,9 +172,7 @@ api_keys_post(struct req *r, struct db *db, struct err *e)
 		rc = may_give(r, k, e);
 	if (rc < 0)
 		return rc;
-	k->created_by = maker(r);
-	if (!k->created_by.p)
-		return err_set(e, ERR_NOMEM, "no room for a key");
+	k->created_by = api_actor(r);
 	r->ctx = k;
 	/* It takes no right away: caches and streams go on. */
 	return api_write(r, create, e);
@@ -227,7 +217,8 @@ revoke(struct req *r, struct db *db, struct err *e)
 		rc = err_set(e, ERR_DENIED,
 		    "nobody revokes a key with scopes that he has not got");
 	if (rc == OK)
-		rc = keys_revoke(db, k.public_id, clock_now_us(), e);
+		rc = keys_revoke(
+		    db, k.public_id, api_actor(r), clock_now_us(), e);
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);

@@ -139,7 +139,8 @@ add(struct req *r, struct db *db, struct err *e)
 	    .role = c->role,
 	    .created_us = now_us,
 	    .changed_us = now_us};
-	int rc = accounts_add(db, c->name, str_of(c->hash), c->role, now_us, e);
+	int rc = accounts_add(
+	    db, c->name, str_of(c->hash), c->role, api_actor(r), now_us, e);
 
 	if (rc < 0)
 		return rc;
@@ -181,8 +182,8 @@ static int
 set(struct req *r, struct db *db, struct err *e)
 {
 	struct change *c = r->ctx;
-	int rc =
-	    accounts_password(db, c->name, str_of(c->hash), clock_now_us(), e);
+	int rc = accounts_password(
+	    db, c->name, str_of(c->hash), api_actor(r), clock_now_us(), e);
 
 	if (rc < 0)
 		return rc;
@@ -222,7 +223,8 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 static int
 take_away(struct req *r, struct db *db, struct err *e)
 {
-	int rc = accounts_remove(db, r->params[0], e);
+	int rc =
+	    accounts_remove(db, r->params[0], api_actor(r), clock_now_us(), e);
 
 	if (rc < 0)
 		return rc;

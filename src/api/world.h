@@ -21,6 +21,9 @@
 #include "event/mask.h"
 #include "event/tail.h"
 #include "loop/pool.h"
+#include "ops/reseal.h"
+#include "ops/sealing.h"
+#include "seal/keyring.h"
 #include "store/fixture.h"
 
 static struct world {
@@ -69,6 +72,8 @@ start_threads(void)
 
 	assert_int_equal(tail_start(w.api.store, &w.api.tail, &e), OK);
 	assert_int_equal(append_start(&ao, &w.api.append, &e), OK);
+	w.api.resealer = resealer_new(w.api.append, w.api.keyring);
+	assert_non_null(w.api.resealer);
 	assert_int_equal(pool_start(&po, &w.api.read, &e), OK);
 	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
 	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
@@ -113,9 +118,15 @@ world_begin(void **state)
 	w.arena = arena_new(16 * MIB);
 	assert_non_null(w.arena);
 	w.conf.webhook_max_payload_size = MIB;
+	w.conf.data = w.fixture.dir;
+	w.conf.webhook_encryption_enabled = true;
+	w.conf.webhook_encryption_key_source = "file";
+	w.conf.webhook_encryption_key_file = "";
+	w.conf.webhook_encryption_key_env_name = "";
 	w.api.conf = &w.conf;
 	w.api.store = w.fixture.store;
 	assert_int_equal(db_open(w.api.store, DB_WRITE, &db, &e), OK);
+	assert_int_equal(sealing_open(db, &w.conf, &w.api.keyring, &e), OK);
 	assert_int_equal(accounts_first(db, STR("admin secret"), clock_now_us(),
 			     made, &first, &e),
 	    OK);
@@ -135,7 +146,10 @@ world_end(void **state)
 	server_stop(w.server);
 	pool_stop(w.api.read);
 	auth_free(w.api.auth);
+	resealer_end(w.api.resealer);
 	append_stop(w.api.append);
+	resealer_free(w.api.resealer);
+	keyring_close(w.api.keyring);
 	tail_stop(w.api.tail);
 	limiter_free(w.api.limiter);
 	arena_free(w.arena);

@@ -213,5 +213,32 @@
 #define JQ_DEATHS_FREE    3
 #define JQ_BACKOFF_MS     100
 #define JQ_BACKOFF_MAX_MS 10000
+/* Sealing. A ring has the active key and those of a few rotations. */
+#define SEAL_KEYS_MAX  16
+#define SEAL_ID_MAX    63
+#define SEAL_TEXT_MAX  1024        /* a passphrase, not a book */
+#define SEAL_TEXT_MIN  12          /* bytes of one: below, guessing is cheap */
+#define SEAL_FILE_MAX  (32 * KIB)  /* SEAL_KEYS_MAX lines, and comments */
+#define SEAL_PLAIN_MAX (256 * KIB) /* a subscription with its headers */
+/* Salts a key is remembered with: one a node that ever sealed. */
+#define SEAL_SALTS_MAX 64
+#define SEAL_ROUNDS    100000 /* of PBKDF2: seed 2.5.2 */
+/* KMS: a call at the start, which must not hold it up for ever. */
+#define KMS_CONNECT_MS 5000
+#define KMS_WAIT_MS    15000
+#define KMS_ANSWER_MAX (64 * KIB)
+/* Values that one step of a rotation seals anew: some 5 ms. */
+#define RESEAL_STEP    200
+
+/* Audit. One text of a row, its details, and all of it. */
+#define AUDIT_TEXT_MAX    2048 /* a URL fits */
+#define AUDIT_DETAILS_MAX (16 * KIB)
+#define AUDIT_ROW_MAX     (256 * KIB) /* every text escaped to six bytes each */
+#define AUDIT_HEADERS_MAX 64          /* names of headers that are listed */
+#define AUDIT_MANY_MAX    1024        /* rows of one call: a flush */
+#define AUDIT_WALK_MAX    1000        /* rows that a step of verify looks at */
+/* … and steps of RETAIN_STEP that one look begins. */
+#define AUDIT_JOB_STEPS   20
+#define AUDIT_JOB_MS      1000 /* how often old rows are looked for */
 
 #endif

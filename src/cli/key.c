@@ -127,12 +127,40 @@ ask_json(const struct key *k, struct buf *b)
 	buf_addc(b, '}');
 }
 
+/* What is done to the store itself, in one transaction. */
+struct change {
+	struct reach *x;
+	struct arena *arena;
+	struct key *key;
+	struct uuid id;
+	int64_t now_us;
+	struct key_made made;
+};
+
+static int
+create_one(struct db *db, void *ctx, struct err *e)
+{
+	struct change *ch = ctx;
+
+	return keys_create(
+	    db, ch->x->keyring, ch->key, ch->now_us, ch->arena, &ch->made, e);
+}
+
+static int
+revoke_one(struct db *db, void *ctx, struct err *e)
+{
+	const struct change *ch = ctx;
+
+	return keys_revoke(db, ch->id, STR("local"), ch->now_us, e);
+}
+
 static int
 create(struct cli *c, struct reach *x, struct key *k, int64_t now_us,
     struct str *ret_answer, struct err *e)
 {
 	struct buf b = BUF(KIB * 16);
-	struct token token;
+	struct change ch = {
+	    .x = x, .arena = c->arena, .key = k, .now_us = now_us};
 	int rc;
 
 	if (x->client) {
@@ -141,9 +169,11 @@ create(struct cli *c, struct reach *x, struct key *k, int64_t now_us,
 			      : reach_ask(x, c, "POST", "/v1/keys", buf_str(&b),
 				    ret_answer, e);
 	} else {
-		rc = keys_create(x->db, k, now_us, c->arena, &token, e);
+		rc = reach_keyring(x, c, e);
+		if (rc == OK)
+			rc = db_tx(x->db, create_one, &ch, e);
 		if (rc == OK) {
-			key_json(k, &token, &b);
+			key_json(k, &ch.made, &b);
 			*ret_answer = arena_dup(c->arena, buf_str(&b));
 			if (b.failed || !ret_answer->p)
 				rc = no_room(e);
@@ -277,11 +307,11 @@ verb_key_revoke(struct cli *c)
 {
 	struct str id_text = str_of(c->args.operands[0]), answer, path;
 	struct reach x = {.lock = -1};
-	struct uuid id;
+	struct change ch = {.now_us = clock_now_us()};
 	struct err e;
 	int rc = OK;
 
-	if (!uuid_parse(id_text, &id))
+	if (!uuid_parse(id_text, &ch.id))
 		rc = err_set(&e, ERR_INVALID,
 		    "%.64s is no key's id; `hikyaku key list` shows them",
 		    c->args.operands[0]);
@@ -294,7 +324,7 @@ verb_key_revoke(struct cli *c)
 		rc = x.client
 			 ? reach_ask(&x, c, "DELETE", arena_z(c->arena, path),
 			       STR_EMPTY, &answer, &e)
-			 : keys_revoke(x.db, id, clock_now_us(), &e);
+			 : db_tx(x.db, revoke_one, &ch, &e);
 	reach_close(&x);
 	if (rc < 0)
 		return cli_fail(c, &e);

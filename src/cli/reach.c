@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "ops/sealing.h"
+#include "seal/keyring.h"
 #include "store/lock.h"
 #include "store/store.h"
 
@@ -52,12 +54,20 @@ void
 reach_close(struct reach *x)
 {
 	client_close(x->client);
+	keyring_close(x->keyring);
 	if (x->db)
 		db_close(x->db);
 	store_close(x->store);
 	if (x->lock >= 0)
 		(void)close(x->lock);
 	*x = (struct reach){.lock = -1};
+}
+
+int
+reach_keyring(struct reach *x, struct cli *c, struct err *e)
+{
+	assert(x->db);
+	return sealing_open(x->db, &c->conf, &x->keyring, e);
 }
 
 int

@@ -14,6 +14,7 @@
 #include "cli/client.h"
 
 struct db;
+struct keyring;
 struct store;
 
 /* Exactly one of client and db is there. */
@@ -21,12 +22,15 @@ struct reach {
 	struct client *client;
 	struct db *db;
 	struct store *store;
-	int lock; /* fd, or -1 */
+	struct keyring *keyring; /* after reach_keyring() */
+	int lock;                /* fd, or -1 */
 };
 
 /* The store is brought to this version. reach_close() in any case. */
 int reach_open(struct cli *c, struct reach *ret, struct err *e) MUST_CHECK;
 void reach_close(struct reach *x);
+/* For a verb that works on the store itself: the keys that seal secrets. */
+int reach_keyring(struct reach *x, struct cli *c, struct err *e) MUST_CHECK;
 
 /*
  * Asks the server, and takes what is not 2xx for an error. The answer is in

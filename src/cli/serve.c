@@ -20,6 +20,9 @@
 #include "http/server.h"
 #include "loop/pool.h"
 #include "ops/jobs.h"
+#include "ops/reseal.h"
+#include "ops/sealing.h"
+#include "seal/keyring.h"
 #include "store/lock.h"
 #include "store/store.h"
 
@@ -35,6 +38,7 @@ struct serve {
 	int lock_fd;
 	struct guard *guard;
 	struct jobs *jobs;
+	bool stale;     /* a rotation did not come to its end */
 	struct api api; /* has the rest */
 	struct server *server;
 };
@@ -93,7 +97,7 @@ open_store(struct serve *s, struct err *e)
 	return rc;
 }
 
-/* The account for the first login; its password is shown this once. */
+/* The keys, and the account for the first login, whose password is shown once. */
 static int
 first_run(struct serve *s, struct err *e)
 {
@@ -102,6 +106,11 @@ first_run(struct serve *s, struct err *e)
 	bool first = false;
 	int rc = db_open(s->api.store, DB_WRITE, &db, e);
 
+	if (rc == OK)
+		rc = sealing_open(db, s->conf, &s->api.keyring, e);
+	if (rc == OK)
+		rc = sealing_stale(
+		    db, s->api.keyring, s->cli->arena, &s->stale, e);
 	if (rc == OK)
 		rc = accounts_first(db, str_of(s->conf->admin_password),
 		    clock_now_us(), made, &first, e);
@@ -128,7 +137,9 @@ start_threads(struct serve *s, struct err *e)
 	    .committed = on_commit,
 	    .arg = s,
 	};
-	struct jobs_opts jobs = {.store = s->api.store, .keep_us = keep_us(c)};
+	struct jobs_opts jobs = {.store = s->api.store,
+	    .keep_us = keep_us(c),
+	    .audit_keep_us = c->audit_retention_ms * US_PER_MS};
 	struct pool_opts read = {
 	    .name = "read",
 	    .threads = (int)c->read_threads,
@@ -143,10 +154,18 @@ start_threads(struct serve *s, struct err *e)
 		rc = append_start(&append, &s->api.append, e);
 	if (rc == OK) {
 		tail_committed(s->api.tail, append_last_seq(s->api.append));
+		jobs.append = s->api.append;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
 		rc = pool_start(&read, &s->api.read, e);
+	if (rc == OK) {
+		s->api.resealer = resealer_new(s->api.append, s->api.keyring);
+		if (!s->api.resealer)
+			rc = err_set(e, ERR_NOMEM, "no memory to start");
+	}
+	if (rc == OK && s->stale)
+		rc = resealer_start(s->api.resealer, e);
 	return rc;
 }
 
@@ -263,9 +282,12 @@ take_down(struct serve *s)
 	pool_stop(s->api.read);
 	auth_free(s->api.auth);
 	jobs_stop(s->jobs);
+	resealer_end(s->api.resealer);
 	append_stop(s->api.append);
+	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);
+	keyring_close(s->api.keyring);
 	store_close(s->api.store);
 	guard_free(s->guard);
 	if (s->lock_fd >= 0)

@@ -101,12 +101,37 @@ ask(struct cli *c, struct reach *x, const char *method, struct str path,
 	    x, c, method, arena_z(c->arena, path), buf_str(body), &answer, e);
 }
 
+/* What is done to the store itself, in one transaction. */
+struct change {
+	struct str name;
+	enum role role;
+	char hash[PASSWORD_HASH_SIZE];
+};
+
+static int
+add_one(struct db *db, void *ctx, struct err *e)
+{
+	const struct change *ch = ctx;
+
+	return accounts_add(db, ch->name, str_of(ch->hash), ch->role,
+	    STR("local"), clock_now_us(), e);
+}
+
+static int
+set_one(struct db *db, void *ctx, struct err *e)
+{
+	const struct change *ch = ctx;
+
+	return accounts_password(
+	    db, ch->name, str_of(ch->hash), STR("local"), clock_now_us(), e);
+}
+
 static int
 add(struct cli *c, struct str name, enum role role, struct str password,
     struct err *e)
 {
 	struct buf b = BUF(8 * KIB);
-	char hash[PASSWORD_HASH_SIZE];
+	struct change ch = {.name = name, .role = role};
 	struct reach x;
 	int rc = reach_open(c, &x, e);
 
@@ -121,10 +146,9 @@ add(struct cli *c, struct str name, enum role role, struct str password,
 		rc = ask(c, &x, "POST", STR("/v1/users"), &b, e);
 		goto out;
 	}
-	rc = password_hash(password, hash, e);
+	rc = password_hash(password, ch.hash, e);
 	if (rc == OK)
-		rc = accounts_add(
-		    x.db, name, str_of(hash), role, clock_now_us(), e);
+		rc = db_tx(x.db, add_one, &ch, e);
 out:
 	reach_close(&x);
 	buf_done(&b);
@@ -135,7 +159,7 @@ static int
 set(struct cli *c, struct str name, struct str password, struct err *e)
 {
 	struct buf b = BUF(8 * KIB);
-	char hash[PASSWORD_HASH_SIZE];
+	struct change ch = {.name = name};
 	struct reach x;
 	int rc = reach_open(c, &x, e);
 
@@ -151,10 +175,9 @@ set(struct cli *c, struct str name, struct str password, struct err *e)
 		    &b, e);
 		goto out;
 	}
-	rc = password_hash(password, hash, e);
+	rc = password_hash(password, ch.hash, e);
 	if (rc == OK)
-		rc = accounts_password(
-		    x.db, name, str_of(hash), clock_now_us(), e);
+		rc = db_tx(x.db, set_one, &ch, e);
 out:
 	reach_close(&x);
 	buf_done(&b);
@@ -215,7 +238,8 @@ verb_user_passwd(struct cli *c)
 static int
 remove_one(struct db *db, void *ctx, struct err *e)
 {
-	return accounts_remove(db, *(const struct str *)ctx, e);
+	return accounts_remove(
+	    db, *(const struct str *)ctx, STR("local"), clock_now_us(), e);
 }
 
 int

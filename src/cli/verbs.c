@@ -55,6 +55,11 @@ static const struct opt USER_PASSWD[] = {
     {.name = NULL},
 };
 
+static const struct opt STATUS[] = {
+    {"json", OPT_FLAG, "", .help = "show all of it as JSON"},
+    {.name = NULL},
+};
+
 static const struct verb TABLE[] = {
     {.name = "serve",
 	.operands = "",
@@ -99,7 +104,8 @@ static const struct verb TABLE[] = {
 	.summary = "make an API key",
 	.text =
 	    "Makes an API key and prints it, alone, so that a script can take it. It is\n"
-	    "shown this once: only its hash is kept.\n",
+	    "shown this once: only its hash is kept. --json shows the secret that signs\n"
+	    "webhooks for it too, also this once.\n",
 	.own = KEY_CREATE,
 	.run = verb_key_create},
     {.name = "key list",
@@ -150,6 +156,33 @@ static const struct verb TABLE[] = {
 	    "The account can't log in any more. API keys that it made stay: `key list` shows\n"
 	    "them, `key revoke` ends them. The last admin can't be removed.\n",
 	.run = verb_user_remove},
+    {.name = "seal status",
+	.operands = "",
+	.summary = "show the keys that seal secrets",
+	.text =
+	    "Shows the id of each key, how many secrets it has sealed, and which keys can\n"
+	    "go because they have sealed none; never a key itself.\n",
+	.own = STATUS,
+	.run = verb_seal_status},
+    {.name = "seal rotate",
+	.operands = "",
+	.summary = "replace the key that seals secrets",
+	.text =
+	    "Puts a new key into the key file and seals every secret anew with it, a few at\n"
+	    "a time, beside everything else. The old key stays in the file until you take it\n"
+	    "out; the last line says when it can go. Broken off, it goes on when it is run\n"
+	    "again, or when the server starts. With keys from the environment or a KMS the\n"
+	    "new key is set there, and the server does the rest at its next start; without\n"
+	    "a server, a KMS is asked for a new data key.\n",
+	.run = verb_seal_rotate},
+    {.name = "audit verify",
+	.operands = "",
+	.summary = "check that no audit row was edited",
+	.text =
+	    "Walks the audit from its oldest row to its newest and names the first row that\n"
+	    "was edited or is missing. Prints how many rows are good, and the newest hash:\n"
+	    "one that you keep elsewhere proves what was there by then.\n",
+	.run = verb_audit_verify},
 };
 
 const struct verbs VERBS = {.v = TABLE, .n = COUNT_OF(TABLE)};

@@ -1,5 +1,5 @@
 /*
- * verbs.h - the verbs, one file each (event, key and user: one per group).
+ * verbs.h - the verbs, one file each (event, key, user and seal: one per group).
  *
  * All but serve talk to the running server over the unix socket in the data
  * folder, and open the store themselves when none runs and its lock is free.
@@ -23,5 +23,8 @@ int verb_user_add(struct cli *c);
 int verb_user_passwd(struct cli *c);
 int verb_user_list(struct cli *c);
 int verb_user_remove(struct cli *c);
+int verb_seal_status(struct cli *c);
+int verb_seal_rotate(struct cli *c);
+int verb_audit_verify(struct cli *c);
 
 #endif

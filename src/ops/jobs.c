@@ -1,9 +1,11 @@
 #include "ops/jobs.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/metric.h"
+#include "event/append.h"
 #include "loop/mailbox.h"
 #include "loop/thread.h"
 #include "sql.h"
@@ -16,7 +18,7 @@ struct jobs {
 	struct db *db;
 	struct mailbox *box; /* closed to end the thread; never gets mail */
 	struct thread *thread;
-	int64_t pieces_at_ms;
+	int64_t pieces_at_ms, audit_at_ms;
 };
 
 static void
@@ -69,6 +71,64 @@ drop_pieces(struct jobs *j)
 		    (long long)dropped);
 }
 
+/* One step of it, on the commit thread; it outlives the jobs thread. */
+struct audit_step {
+	struct append_job job;
+	struct append *append;
+	int64_t cut_us, removed;
+	int left; /* of its steps; the next look goes on */
+};
+
+static int
+audit_step(struct db *db, void *ctx, struct err *e)
+{
+	struct audit_step *s = ctx;
+
+	return audit_retain(db, s->cut_us, &s->removed, e);
+}
+
+/* The next step is posted anew: what waits meanwhile comes first. */
+static void
+audit_stepped(struct append_job *job)
+{
+	struct audit_step *s = job->ctx;
+	struct err e = job->err;
+
+	if (e.code < 0)
+		log_err(LOG_WARN, "old audit rows stay", &e);
+	else if (s->removed > 0 && --s->left > 0 &&
+		 append_post(s->append, job, &e) == OK)
+		return;
+	free(s);
+}
+
+static void
+drop_audit(struct jobs *j)
+{
+	int64_t now_ms = clock_mono_ms();
+	int64_t cut_us = clock_now_us() - j->o.audit_keep_us;
+	struct audit_step *s = NULL;
+	struct err e = {0};
+	bool old = false;
+
+	if (!j->o.append || now_ms < j->audit_at_ms)
+		return;
+	j->audit_at_ms = now_ms + AUDIT_JOB_MS;
+	if (audit_old(j->db, cut_us, &old, &e) < 0 || !old)
+		return;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return;
+	s->append = j->o.append;
+	s->cut_us = cut_us;
+	s->left = AUDIT_JOB_STEPS;
+	s->job.fn = audit_step;
+	s->job.ctx = s;
+	s->job.done = audit_stepped;
+	if (append_post(s->append, &s->job, &e) < 0)
+		free(s); /* the next look finds them again */
+}
+
 static void
 run(void *arg)
 {
@@ -80,6 +140,7 @@ run(void *arg)
 			checkpoint(j);
 		else
 			drop_pieces(j);
+		drop_audit(j);
 	} while (!mailbox_closed(j->box));
 }
 

@@ -92,8 +92,8 @@ fixture_open(struct fixture *f, enum store_engine engine, const char *fault)
 static inline void
 fixture_close(struct fixture *f)
 {
-	static const char *const FILES[] = {
-	    "hikyaku.db", "hikyaku.db-wal", "hikyaku.db-shm", "lock"};
+	static const char *const FILES[] = {"hikyaku.db", "hikyaku.db-wal",
+	    "hikyaku.db-shm", "lock", "seal.key", "seal.salt"};
 	char text[160];
 
 	store_close(f->store);

@@ -22,6 +22,15 @@ def test_never_in_logs(t):
     srv.client(keys[0] + "x").get("/v1/events").want(401)
     srv.connect("Bearer " + PLANTED).get("/v1/events").want(401)
     srv.cli("key", "list", ADMIN_PASSWORD=PLANTED)
+    with open(srv.data + "/seal.key") as f:
+        keys += [f.readline().strip().split(":")[1]]
+    admin.post("/v1/seal/rotate").want(202)
+    with open(srv.data + "/seal.key") as f:
+        keys += [f.readline().strip().split(":")[1]]
+    shown = b"".join(admin.get(path).want(200).body for path in (
+        "/v1/keys", "/v1/audit", "/v1/audit/verify", "/v1/seal", "/v1/whoami"))
+    for secret in keys:
+        check(secret.encode() not in shown, "a secret in an answer", secret)
     srv.stop()
     text = srv.all_logs().decode(errors="replace")
     check(len(text) > 200, "there are logs", text)
@@ -34,18 +43,19 @@ def test_never_in_logs(t):
 
 
 def test_not_plain_on_the_disk(t):
-    """Keys and passwords are stored hashed."""
+    """Keys and passwords are stored hashed, secrets that sign are sealed."""
     import os
     srv = t.server(ADMIN_PASSWORD=PLANTED)
     admin = srv.connect(basic("admin", PLANTED))
-    key = admin.post("/v1/keys", {"name": "k", "scopes": ["read"]}).want(201).json["key"]
+    made = admin.post("/v1/keys", {"name": "k", "scopes": ["read"]}).want(201).json
+    key, word = made["key"], made["webhookSecret"]
     srv.client(key).get("/v1/events").want(200)
     srv.stop()
     for folder, _, names in os.walk(srv.data):
         for name in names:
             with open(os.path.join(folder, name), "rb") as f:
                 text = f.read()
-            for secret in (PLANTED, key):
+            for secret in (PLANTED, key, word, word.removeprefix("whsec_")):
                 check(secret.encode() not in text, f"a secret in {name}")
 
 

@@ -1,0 +1,215 @@
+#include "ops/reseal.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "ops/sealing.h"
+#include "seal/keyring.h"
+#include "sql.h"
+
+/* Every column that holds sealed values. */
+static const struct table {
+	const char *column; /* as in keyring_where() */
+	enum stmt page, put;
+} TABLES[] = {
+    {"api_key.webhook_secret", STMT_SEAL_API_KEY_PAGE, STMT_SEAL_API_KEY_PUT},
+};
+
+/* A limit, seldom reached: most values are short. */
+#define PAGE_MOST (RESEAL_STEP * 2 * SEAL_PLAIN_MAX)
+
+struct value {
+	int64_t id;
+	struct uuid uid;
+	struct str sealed;
+};
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no memory for sealed values");
+}
+
+/* The next values of a column, in *ret[RESEAL_STEP]. */
+static int
+page(struct db *db, const struct table *t, int64_t after, struct arena *a,
+    struct value *ret, size_t *ret_n, struct err *e)
+{
+	struct sql_seal_api_key_page_row row; /* all pages have these columns */
+	const struct val args[] = {
+	    {.type = VAL_INT, .i = after}, {.type = VAL_INT, .i = RESEAL_STEP}};
+	struct rows *rows = NULL;
+	size_t n = 0;
+	int rc = db_query(db, t->page, args, COUNT_OF(args), &rows, e);
+
+	while (rc == OK && n < RESEAL_STEP && (rc = rows_next(rows, e)) > 0) {
+		sql_seal_api_key_page_get(rows, &row);
+		ret[n] = (struct value){
+		    .id = row.id, .sealed = arena_dup(a, row.sealed)};
+		if (row.uid.n == sizeof(ret[n].uid.b))
+			memcpy(ret[n].uid.b, row.uid.p, row.uid.n);
+		rc = ret[n++].sealed.p ? OK : no_room(e);
+	}
+	rows_close(rows);
+	if (rc == OK)
+		*ret_n = n;
+	return rc;
+}
+
+static int
+put(struct db *db, const struct table *t, const struct value *v,
+    struct str sealed, struct err *e)
+{
+	const struct val args[] = {{.type = VAL_INT, .i = v->id},
+	    {.type = VAL_TEXT, .s = v->sealed},
+	    {.type = VAL_TEXT, .s = sealed}};
+	int64_t n = db_exec(db, t->put, args, COUNT_OF(args), e);
+
+	return n < 0 ? (int)n : OK;
+}
+
+/* A value with a fault is told and stays; the others must not wait for it. */
+static void
+tell_broken(const struct table *t, const struct value *v, const struct err *e)
+{
+	struct log_line l;
+
+	log_begin(&l, LOG_WARN, "a sealed value can't be read");
+	log_str(&l, "column", str_of(t->column));
+	log_int(&l, "row", v->id);
+	log_str(&l, "error", str_of(e->text));
+	log_end(&l);
+}
+
+static int
+move(struct db *db, struct keyring *k, const struct table *t,
+    const struct value *v, struct arena *a, struct reseal *s, struct err *e)
+{
+	struct str id, plain, sealed;
+	struct str where = keyring_where(a, t->column, v->uid);
+	int rc = where.p ? keyring_id_of(a, v->sealed, &id, e) : no_room(e);
+
+	if (rc == OK && str_eq(id, str_of(keyring_id(k, 0))))
+		return OK;
+	if (rc == OK)
+		rc = keyring_unseal(k, a, where, v->sealed, &plain, e);
+	if (rc == ERR_INVALID) {
+		tell_broken(t, v, e);
+		s->broken++;
+		return OK;
+	}
+	if (rc == OK)
+		rc = keyring_seal(k, a, where, plain, &sealed, e);
+	if (rc == OK)
+		rc = put(db, t, v, sealed, e);
+	if (rc == OK)
+		s->changed++;
+	return rc;
+}
+
+int
+reseal_step(struct db *db, struct keyring *k, struct reseal *s, struct err *e)
+{
+	struct arena *a = arena_new(PAGE_MOST), *each = arena_new(4 * MIB);
+	UNINIT struct value values[RESEAL_STEP];
+	struct reseal next = *s;
+	size_t n = 0;
+	int rc = a && each ? OK : no_room(e);
+
+	if (rc == OK && next.table == COUNT_OF(TABLES)) {
+		rc = sealing_fresh(db, k, a, e);
+		next.done = true;
+	} else if (rc == OK) {
+		const struct table *t = &TABLES[next.table];
+
+		rc = page(db, t, next.after, a, values, &n, e);
+		for (size_t i = 0; rc == OK && i < n; i++) {
+			arena_reset(each);
+			rc = move(db, k, t, &values[i], each, &next, e);
+			next.seen++;
+			next.after = values[i].id;
+		}
+		if (n < RESEAL_STEP) {
+			next.table++;
+			next.after = 0;
+		}
+	}
+	arena_free(a);
+	arena_free(each);
+	if (rc == OK)
+		*s = next;
+	return rc;
+}
+
+struct counts {
+	int64_t values[SEAL_KEYS_MAX], missing;
+};
+
+static void
+count(struct keyring *k, struct arena *a, struct str sealed, struct counts *c)
+{
+	struct str id;
+	struct err e;
+	const char *mine;
+
+	if (keyring_id_of(a, sealed, &id, &e) == OK)
+		for (size_t i = 0; (mine = keyring_id(k, i)); i++)
+			if (str_eq(str_of(mine), id)) {
+				c->values[i]++;
+				return;
+			}
+	c->missing++;
+}
+
+static int
+count_all(struct db *db, struct keyring *k, struct counts *c, struct err *e)
+{
+	struct arena *a = arena_new(PAGE_MOST), *each = arena_new(4 * MIB);
+	UNINIT struct value values[RESEAL_STEP];
+	int rc = a && each ? OK : no_room(e);
+
+	for (size_t t = 0; rc == OK && t < COUNT_OF(TABLES); t++) {
+		int64_t after = 0;
+		size_t n = RESEAL_STEP;
+
+		while (rc == OK && n == RESEAL_STEP) {
+			arena_reset(a);
+			rc = page(db, &TABLES[t], after, a, values, &n, e);
+			for (size_t i = 0; rc == OK && i < n; i++) {
+				arena_reset(each);
+				count(k, each, values[i].sealed, c);
+				after = values[i].id;
+			}
+		}
+	}
+	arena_free(a);
+	arena_free(each);
+	return rc;
+}
+
+int
+reseal_show(struct db *db, struct keyring *k, const struct reseal_state *s,
+    struct buf *b, struct err *e)
+{
+	struct counts c = {0};
+	const char *id;
+	int rc = count_all(db, k, &c, e);
+
+	if (rc < 0)
+		return rc;
+	buf_fmt(b, "{\"source\":\"%s\",\"active\":\"%s\",\"keys\":[",
+	    keyring_source(k), keyring_id(k, 0));
+	for (size_t i = 0; (id = keyring_id(k, i)); i++)
+		buf_fmt(b, "%s{\"id\":\"%s\",\"active\":%s,\"values\":%lld}",
+		    i ? "," : "", id, i ? "false" : "true",
+		    (long long)c.values[i]);
+	buf_fmt(b,
+	    "],\"missing\":%lld,\"running\":%s,\"failed\":%s,\"seen\":%lld,"
+	    "\"changed\":%lld,\"broken\":%lld}",
+	    (long long)c.missing, s->running ? "true" : "false",
+	    s->failed ? "true" : "false", (long long)s->seen,
+	    (long long)s->changed, (long long)s->broken);
+	return OK;
+}

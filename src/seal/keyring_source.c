@@ -1,0 +1,348 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "seal/base64.h"
+#include "seal/digest.h"
+#include "seal/keyring_priv.h"
+
+static bool
+id_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+/* Takes `id:` off the line; false when there is none. */
+static bool
+take_id(struct str *line, struct str *ret)
+{
+	size_t n = 0;
+
+	while (n < line->n && n <= SEAL_ID_MAX && id_char(line->p[n]))
+		n++;
+	if (n == 0 || n > SEAL_ID_MAX || n == line->n || line->p[n] != ':')
+		return false;
+	*ret = (struct str){line->p, n};
+	*line = str_trim(str_from(*line, n + 1));
+	return true;
+}
+
+static int
+put(struct key_list *l, struct seal_key *key, const char *what, struct err *e)
+{
+	const char *wrong = l->n == SEAL_KEYS_MAX ? "has too many keys" : NULL;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->keys[i]->id, key->id) == 0)
+			wrong = "has two keys with the same id";
+	if (wrong) {
+		char id[SEAL_ID_MAX + 1];
+
+		memcpy(id, key->id, sizeof(id));
+		digest_wipe(key, sizeof(*key));
+		free(key);
+		return err_set(e, ERR_INVALID, "%s %s (%s)", what, wrong, id);
+	}
+	l->keys[l->n++] = key;
+	return OK;
+}
+
+int
+key_list_raw(struct key_list *l, const char *id,
+    const unsigned char key[SEAL_KEY_LEN], struct err *e)
+{
+	struct seal_key *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return err_set(e, ERR_NOMEM, "no memory for the keys");
+	(void)snprintf(k->id, sizeof(k->id), "%s", id);
+	memcpy(k->key, key, SEAL_KEY_LEN);
+	return put(l, k, "the key store", e);
+}
+
+int
+key_list_add(struct key_list *l, struct str line, const char *default_id,
+    const char *what, struct err *e)
+{
+	struct seal_key *k;
+	struct str id = str_of(default_id);
+	char bytes[SEAL_KEY_LEN];
+	size_t n = 0;
+
+	(void)take_id(&line, &id);
+	if (line.n > SEAL_TEXT_MAX)
+		return err_set(e, ERR_INVALID,
+		    "the key %.*s in %s is too long: at most %d bytes",
+		    STR_ARG(id), what, SEAL_TEXT_MAX);
+	if (line.n < SEAL_TEXT_MIN)
+		return err_set(e, ERR_INVALID,
+		    "the key %.*s in %s is too short: 32 bytes in base64 (openssl rand -base64 32), or a passphrase of at least %d bytes",
+		    STR_ARG(id), what, SEAL_TEXT_MIN);
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return err_set(e, ERR_NOMEM, "no memory for the keys");
+	memcpy(k->id, id.p, id.n);
+	if (base64_read(line, bytes, sizeof(bytes), &n) && n == sizeof(bytes)) {
+		memcpy(k->key, bytes, sizeof(bytes));
+	} else {
+		k->phrase = true;
+		memcpy(k->text, line.p, line.n);
+		k->text_n = line.n;
+	}
+	digest_wipe(bytes, sizeof(bytes));
+	return put(l, k, what, e);
+}
+
+static void
+key_free(struct seal_key *k)
+{
+	struct derived *d = atomic_load(&k->derived), *next;
+
+	for (; d; d = next) {
+		next = d->next;
+		digest_wipe(d, sizeof(*d));
+		free(d);
+	}
+	digest_wipe(k, sizeof(*k));
+	free(k);
+}
+
+void
+key_list_done(struct key_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		key_free(l->keys[i]);
+	l->n = 0;
+}
+
+void
+source_new_id(const char *prefix, char ret[SEAL_ID_MAX + 1])
+{
+	char at[TIME_LEN + 1];
+	unsigned char r[2];
+
+	time_format(clock_now_us(), at);
+	rand_bytes(r, sizeof(r));
+	(void)snprintf(
+	    ret, SEAL_ID_MAX + 1, "%s-%.7s-%02x%02x", prefix, at, r[0], r[1]);
+}
+
+static int
+io(struct err *e, const char *what, const char *path)
+{
+	return err_set(e, errno == ENOENT ? ERR_ABSENT : ERR_IO, "%s %s: %s",
+	    path, what, strerror(errno));
+}
+
+/* All of a small file that nobody else may read. ERR_ABSENT without one. */
+static int
+read_secret(const char *path, struct buf *b, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = OK;
+	struct stat st;
+	ssize_t n = 1;
+	char *room;
+
+	if (fd < 0)
+		return io(e, "can't be opened", path);
+	if (fstat(fd, &st) < 0)
+		rc = io(e, "can't be read", path);
+	else if (!S_ISREG(st.st_mode))
+		rc = err_set(e, ERR_INVALID, "%s is no file", path);
+	else if (st.st_mode & 077)
+		rc = err_set(e, ERR_INVALID,
+		    "%s may be read by others (mode %03o): chmod 600 %s", path,
+		    (unsigned)st.st_mode & 0777, path);
+	while (rc == OK && n > 0) {
+		room = buf_room(b, 512);
+		if (!room) {
+			rc = err_set(
+			    e, ERR_LIMIT, "%s is too long for keys", path);
+			break;
+		}
+		n = read(fd, room, 512);
+		if (n < 0)
+			rc = io(e, "can't be read", path);
+		else
+			b->n += (size_t)n;
+	}
+	(void)close(fd);
+	return rc;
+}
+
+/* The new text, whole or not at all, also through a power cut. */
+static int
+write_secret(const char *path, struct str text, struct err *e)
+{
+	char *next = NULL, *dir = NULL, *slash;
+	int fd = -1, dir_fd = -1, rc = OK;
+
+	if (asprintf(&next, "%s.new", path) < 0)
+		return err_set(e, ERR_NOMEM, "no memory for the keys");
+	dir = strdup(path);
+	if (!dir) {
+		rc = err_set(e, ERR_NOMEM, "no memory for the keys");
+		goto out;
+	}
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = '\0';
+	(void)unlink(next);
+	fd = open(next, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	dir_fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || dir_fd < 0 ||
+	    write(fd, text.p, text.n) != (ssize_t)text.n || fsync(fd) < 0 ||
+	    rename(next, path) < 0 || fsync(dir_fd) < 0)
+		rc = io(e, "can't be written", path);
+out:
+	if (fd >= 0)
+		(void)close(fd);
+	if (dir_fd >= 0)
+		(void)close(dir_fd);
+	free(next);
+	free(dir);
+	return rc;
+}
+
+static void
+wipe(struct buf *b)
+{
+	if (b->p)
+		digest_wipe(b->p, b->cap);
+	buf_done(b);
+}
+
+int
+source_file_add(const char *path, const char *id,
+    const unsigned char key[SEAL_KEY_LEN], struct err *e)
+{
+	struct buf old = BUF(SEAL_FILE_MAX), b = BUF(SEAL_FILE_MAX + KIB);
+	int rc = read_secret(path, &old, e);
+
+	if (rc == ERR_ABSENT) {
+		rc = OK;
+		buf_addz(&old,
+		    "# hikyaku: the keys that seal secrets, `id:key`; the first seals, the others\n"
+		    "# unseal what they sealed. Without this file they are lost: keep a copy.\n");
+	}
+	if (rc == OK) {
+		(void)buf_room(&b, KIB); /* so that it does not move often */
+		buf_fmt(&b, "%s:", id);
+		base64_add(&b, (struct str){(const char *)key, SEAL_KEY_LEN});
+		buf_addc(&b, '\n');
+		buf_add(&b, buf_str(&old));
+		rc = b.failed ? err_set(e, ERR_LIMIT, "%s is too long", path)
+			      : write_secret(path, buf_str(&b), e);
+	}
+	wipe(&old);
+	wipe(&b);
+	return rc;
+}
+
+static int
+parse(const char *path, struct str text, struct key_list *l, struct err *e)
+{
+	int rc = OK;
+
+	while (rc == OK && text.n > 0) {
+		struct str line = str_trim(str_cut(&text, '\n'));
+
+		if (line.n > 0 && line.p[0] != '#')
+			rc = key_list_add(l, line, "file", path, e);
+	}
+	if (rc == OK && l->n == 0)
+		rc = err_set(e, ERR_INVALID,
+		    "%s has no key: a line `id:key` with 32 bytes in base64",
+		    path);
+	return rc;
+}
+
+int
+source_file(
+    const char *path, bool may_make, struct key_list *ret, struct err *e)
+{
+	struct buf b = BUF(SEAL_FILE_MAX);
+	unsigned char key[SEAL_KEY_LEN];
+	char id[SEAL_ID_MAX + 1];
+	int rc = read_secret(path, &b, e);
+
+	if (rc == ERR_ABSENT && may_make) {
+		rand_bytes(key, sizeof(key));
+		source_new_id("key", id);
+		rc = source_file_add(path, id, key, e);
+		digest_wipe(key, sizeof(key));
+		if (rc == OK)
+			rc = read_secret(path, &b, e);
+	} else if (rc == ERR_ABSENT) {
+		rc = err_set(e, ERR_ABSENT,
+		    "the key file %s is not there: put back the one that sealed this store's secrets (webhook.encryption.key.file)",
+		    path);
+	}
+	if (rc == OK)
+		rc = parse(path, buf_str(&b), ret, e);
+	wipe(&b);
+	return rc;
+}
+
+static bool
+has_id(struct str text)
+{
+	struct str id;
+
+	return take_id(&text, &id);
+}
+
+int
+source_env(const char *name, struct key_list *ret, struct err *e)
+{
+	const char *now = getenv(name), *old;
+	char old_name[256];
+	int rc;
+
+	(void)snprintf(old_name, sizeof(old_name), "%s_OLD", name);
+	old = getenv(old_name);
+	if (!now || !*now)
+		return err_set(e, ERR_ABSENT,
+		    "the key that seals secrets is to be in the variable %s, which is not set (webhook.encryption.key.env.name)",
+		    name);
+	if (old && *old && (!has_id(str_of(now)) || !has_id(str_of(old))))
+		return err_set(e, ERR_INVALID,
+		    "%s and %s both need an id, `id:key`; a key that was given without one has the id env",
+		    name, old_name);
+	rc = key_list_add(ret, str_trim(str_of(now)), "env", name, e);
+	if (rc == OK && old && *old)
+		rc = key_list_add(
+		    ret, str_trim(str_of(old)), "env", old_name, e);
+	return rc;
+}
+
+int
+source_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN], struct err *e)
+{
+	struct buf b = BUF(KIB);
+	char *path = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (asprintf(&path, "%s/seal.salt", dir) < 0)
+		return err_set(e, ERR_NOMEM, "no memory for the keys");
+	rc = read_secret(path, &b, e);
+	if (rc == ERR_ABSENT) {
+		rand_bytes(ret, SEAL_SALT_LEN);
+		base64_add(&b, (struct str){(char *)ret, SEAL_SALT_LEN});
+		rc = write_secret(path, buf_str(&b), e);
+	} else if (rc == OK && !(base64_read(str_trim(buf_str(&b)), (char *)ret,
+				     SEAL_SALT_LEN, &n) &&
+				   n == SEAL_SALT_LEN)) {
+		rc = err_set(e, ERR_INVALID,
+		    "%s is no salt; remove it, and another is made", path);
+	}
+	buf_done(&b);
+	free(path);
+	return rc;
+}

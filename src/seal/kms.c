@@ -1,0 +1,258 @@
+#include "seal/kms.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "seal/base64.h"
+#include "seal/digest.h"
+
+/* What a call needs; strings are the arena's or the environment's. */
+struct call {
+	const char *target; /* TrentService.… */
+	const char *url, *sign, *userpwd, *token;
+};
+
+static const char *
+env(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v ? v : "";
+}
+
+static const char *
+text(struct arena *a, struct str s)
+{
+	return s.p ? arena_z(a, s) : NULL;
+}
+
+static int
+prepare(
+    const struct kms_opts *o, struct arena *a, struct call *ret, struct err *e)
+{
+	const char *region = o->region[0]           ? o->region
+			     : env("AWS_REGION")[0] ? env("AWS_REGION")
+						    : env("AWS_DEFAULT_REGION");
+	const char *id = env("AWS_ACCESS_KEY_ID");
+	const char *secret = env("AWS_SECRET_ACCESS_KEY");
+
+	if (strcmp(o->provider, "aws") != 0)
+		return err_set(e, ERR_INVALID,
+		    "webhook.encryption.kms.provider must be aws");
+	if (!o->key_id[0])
+		return err_set(e, ERR_INVALID,
+		    "webhook.encryption.kms.key.id must name the key of the KMS");
+	for (const char *c = o->key_id; *c; c++)
+		if (*c <= ' ' || *c == 0x7f || *c == '"' || *c == '\\')
+			return err_set(e, ERR_INVALID,
+			    "webhook.encryption.kms.key.id must be an id, an ARN or an alias, without blanks");
+	if (!region[0])
+		return err_set(e, ERR_INVALID,
+		    "the KMS needs a region: webhook.encryption.kms.region or AWS_REGION");
+	if (!id[0] || !secret[0])
+		return err_set(e, ERR_INVALID,
+		    "the KMS needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment");
+	ret->url = o->url[0]
+		       ? o->url
+		       : text(a, arena_fmt(a, "https://kms.%s.amazonaws.com/",
+				     region));
+	ret->sign = text(a, arena_fmt(a, "aws:amz:%s:kms", region));
+	ret->userpwd = text(a, arena_fmt(a, "%s:%s", id, secret));
+	ret->token = env("AWS_SESSION_TOKEN");
+	return ret->url && ret->sign && ret->userpwd
+		   ? OK
+		   : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+}
+
+static size_t
+take(char *bytes, size_t size, size_t n, void *to)
+{
+	struct buf *b = to;
+
+	buf_add(b, (struct str){bytes, size * n});
+	return b->failed ? 0 : size * n;
+}
+
+static struct curl_slist *
+with(struct curl_slist *list, const char *name, const char *value)
+{
+	char line[4096];
+	int n = snprintf(line, sizeof(line), "%s: %s", name, value);
+	struct curl_slist *more = n < 0 || (size_t)n >= sizeof(line)
+				      ? NULL
+				      : curl_slist_append(list, line);
+
+	if (!more)
+		curl_slist_free_all(list);
+	return more;
+}
+
+#define SET(curl, option, value)                                               \
+	do {                                                                   \
+		CURLcode set_ = curl_easy_setopt(curl, option, value);         \
+		assert(set_ == CURLE_OK);                                      \
+		(void)set_;                                                    \
+	} while (0)
+
+/* What it said, when it is not 200: {"__type":…,"message":…}. */
+static int
+refused(long status, const struct json *j, struct err *e)
+{
+	const struct json *type = json_get(j, "__type");
+	const struct json *message = json_get(j, "message");
+
+	if (!message)
+		message = json_get(j, "Message");
+	return err_set(e, ERR_INVALID, "the KMS refused it with %ld %.*s %.*s",
+	    status,
+	    STR_ARG(json_is(type, JSON_STRING) ? type->text : STR_EMPTY),
+	    STR_ARG(json_is(message, JSON_STRING) ? message->text : STR_EMPTY));
+}
+
+static int
+perform(CURL *curl, const struct call *c, const struct curl_slist *headers,
+    struct str body, struct buf *answer, long *ret_status, struct err *e)
+{
+	CURLcode code;
+
+	SET(curl, CURLOPT_URL, c->url);
+	SET(curl, CURLOPT_NOSIGNAL, 1L);
+	SET(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)KMS_CONNECT_MS);
+	SET(curl, CURLOPT_TIMEOUT_MS, (long)KMS_WAIT_MS);
+	SET(curl, CURLOPT_AWS_SIGV4, c->sign);
+	SET(curl, CURLOPT_USERPWD, c->userpwd);
+	SET(curl, CURLOPT_HTTPHEADER, headers);
+	SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+	SET(curl, CURLOPT_POSTFIELDS, body.p);
+	SET(curl, CURLOPT_WRITEFUNCTION, take);
+	SET(curl, CURLOPT_WRITEDATA, answer);
+	code = curl_easy_perform(curl);
+	if (code != CURLE_OK)
+		return err_set(e, ERR_IO, "the KMS at %s did not answer: %s",
+		    c->url, curl_easy_strerror(code));
+	(void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, ret_status);
+	return OK;
+}
+
+static int
+ask(struct call *c, struct arena *a, struct str body, struct buf *answer,
+    struct json **ret, struct err *e)
+{
+	struct curl_slist *headers =
+	    with(NULL, "Content-Type", "application/x-amz-json-1.1");
+	CURL *curl = curl_easy_init();
+	struct json *j = NULL;
+	long status = 0;
+	struct err inner;
+	int rc;
+
+	if (headers)
+		headers = with(headers, "X-Amz-Target", c->target);
+	if (headers && c->token[0])
+		headers = with(headers, "X-Amz-Security-Token", c->token);
+	rc = curl && headers
+		 ? perform(curl, c, headers, body, answer, &status, e)
+		 : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+	if (rc == OK) {
+		if (json_parse(a, buf_str(answer), &j, &inner) < 0)
+			j = NULL;
+		if (status != 200)
+			rc = refused(status, j, e);
+		else if (!j)
+			rc = err_set(e, ERR_IO,
+			    "the KMS at %s answered something else than JSON",
+			    c->url);
+		else
+			*ret = j;
+	}
+	curl_slist_free_all(headers);
+	curl_easy_cleanup(curl);
+	return rc;
+}
+
+/* The plain key was in it. */
+static void
+wipe(struct buf *answer)
+{
+	if (answer->p)
+		digest_wipe(answer->p, answer->cap);
+	buf_done(answer);
+}
+
+static int
+plain_of(const struct json *j, unsigned char ret[KMS_KEY_LEN], struct err *e)
+{
+	const struct json *plain = json_get(j, "Plaintext");
+	size_t n = 0;
+
+	if (!json_is(plain, JSON_STRING) ||
+	    !base64_read(plain->text, (char *)ret, KMS_KEY_LEN, &n) ||
+	    n != KMS_KEY_LEN)
+		return err_set(
+		    e, ERR_IO, "the KMS answered without a key of 32 bytes");
+	return OK;
+}
+
+#define CONTEXT "\"EncryptionContext\":{\"app\":\"hikyaku\"}"
+
+int
+kms_generate(const struct kms_opts *o, struct arena *a,
+    unsigned char ret_key[KMS_KEY_LEN], struct str *ret_wrapped, struct err *e)
+{
+	struct call c = {.target = "TrentService.GenerateDataKey"};
+	struct buf answer = BUF(KMS_ANSWER_MAX);
+	const struct json *blob;
+	struct json *j = NULL;
+	struct str body, wrapped = STR_EMPTY;
+	int rc = prepare(o, a, &c, e);
+
+	if (rc < 0)
+		return rc;
+	body = arena_fmt(a,
+	    "{\"KeyId\":\"%s\",\"KeySpec\":\"AES_256\"," CONTEXT "}",
+	    o->key_id);
+	rc = body.p ? ask(&c, a, body, &answer, &j, e)
+		    : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+	if (rc == OK) {
+		blob = json_get(j, "CiphertextBlob");
+		if (json_is(blob, JSON_STRING) && blob->text.n > 0)
+			wrapped = arena_dup(a, blob->text);
+		if (!wrapped.n)
+			rc = err_set(e, ERR_IO,
+			    "the KMS answered without a wrapped key");
+	}
+	if (rc == OK)
+		rc = plain_of(j, ret_key, e);
+	if (rc == OK)
+		*ret_wrapped = wrapped;
+	wipe(&answer);
+	return rc;
+}
+
+int
+kms_decrypt(const struct kms_opts *o, struct arena *a, struct str wrapped,
+    unsigned char ret_key[KMS_KEY_LEN], struct err *e)
+{
+	struct call c = {.target = "TrentService.Decrypt"};
+	struct buf answer = BUF(KMS_ANSWER_MAX);
+	struct json *j = NULL;
+	struct str body;
+	int rc = prepare(o, a, &c, e);
+
+	if (rc < 0)
+		return rc;
+	body = arena_fmt(
+	    a, "{\"CiphertextBlob\":\"%.*s\"," CONTEXT "}", STR_ARG(wrapped));
+	rc = body.p ? ask(&c, a, body, &answer, &j, e)
+		    : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+	if (rc == OK)
+		rc = plain_of(j, ret_key, e);
+	wipe(&answer);
+	return rc;
+}
