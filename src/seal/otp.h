@@ -20,7 +20,7 @@
 
 #include "base/base.h"
 
-#define OTP_MAX 88 /* base64 of SHA-512, the longest code */
+#define OTP_MAX 128 /* hex of SHA-512, the longest code */
 
 enum otp_hash { OTP_SHA1, OTP_SHA256, OTP_SHA512 };
 enum otp_encoding { OTP_DECIMAL, OTP_HEX, OTP_BASE32, OTP_BASE64 };
