@@ -54,7 +54,6 @@ struct vars {
 int vars_compile(struct arena *a, struct str text, enum vars_place place,
     const char *at, struct vars *ret, struct err *e) MUST_CHECK;
 bool vars_has(const struct vars *v, enum var var);
-const char *vars_name(enum var var);
 bool vars_find(struct str name, enum var *ret);
 
 #endif
