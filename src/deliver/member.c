@@ -98,6 +98,19 @@ member_pointer_ok(struct str p)
 	return true;
 }
 
+bool
+member_token_ok(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i], low = (char)(c | 0x20);
+
+		if ((low < 'a' || low > 'z') && (c < '0' || c > '9') &&
+		    !str_has(STR("!#$%&'*+-.^_`|~"), c))
+			return false;
+	}
+	return s.n > 0;
+}
+
 static int
 read_pointer(const struct json *j, const char *at, struct arena *a,
     struct str *ret, struct err *e)
@@ -145,8 +158,8 @@ read_value(const struct json *j, const char *at, int64_t most, struct arena *a,
 	return rc;
 }
 
-static int
-read_choice(const struct json *j, const char *at, const char *const *words,
+int
+member_choice(const struct json *j, const char *at, const char *const *words,
     unsigned *ret, struct err *e)
 {
 	char all[160] = "";
@@ -237,9 +250,9 @@ read_one(const struct member_io *io, const struct member *m,
 	case MEMBER_INT:
 		return member_int(j, at, m->least, m->most, field, e);
 	case MEMBER_CHOICE:
-		return read_choice(j, at, m->words, field, e);
+		return member_choice(j, at, m->words, field, e);
 	case MEMBER_EITHER:
-		rc = read_choice(j, at, m->words, &i, e);
+		rc = member_choice(j, at, m->words, &i, e);
 		if (rc == OK)
 			*(bool *)field = i == 1;
 		return rc;

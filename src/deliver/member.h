@@ -81,6 +81,10 @@ int member_int(const struct json *j, const char *at, int64_t least,
 /* What of that type; NULL and e set when it is not. */
 int member_want(const struct json *j, enum json_type type, const char *at,
     struct err *e) MUST_CHECK;
+/* The index of the word. */
+int member_choice(const struct json *j, const char *at,
+    const char *const *words, unsigned *ret, struct err *e) MUST_CHECK;
+bool member_token_ok(struct str s); /* RFC 9110: a header's name */
 /* "" or /segments; ~ only as ~0 and ~1. */
 bool member_pointer_ok(struct str pointer);
 /* at + "/" + name, cut where there is no room. */

@@ -85,20 +85,6 @@ read_when(struct reader *r, const struct json *o, struct spot *s, enum var *ret)
 	return OK;
 }
 
-/* RFC 9110: a token. */
-static bool
-is_token(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i], low = (char)(c | 0x20);
-
-		if ((low < 'a' || low > 'z') && (c < '0' || c > '9') &&
-		    !str_has(STR("!#$%&'*+-.^_`|~"), c))
-			return false;
-	}
-	return s.n > 0;
-}
-
 static int
 check_header_name(
     struct reader *r, struct str name, struct spot *s, const char *member)
@@ -106,7 +92,7 @@ check_header_name(
 	static const char *const NEVER[] = {"host", "content-length",
 	    "transfer-encoding", "connection", "content-type", NULL};
 
-	if (!is_token(name))
+	if (!member_token_ok(name))
 		return json_wrong(
 		    r->e, in(s, member), "must be a header's name");
 	for (const char *const *n = NEVER; *n; n++)

@@ -5,8 +5,7 @@
  *   stored   as JSON, each secret value replaced by its sealed text
  *   shown    as JSON, each secret value replaced by SUB_MASK
  *   in use   as struct sub_conf, secrets plain, signers made
- * and one table of members, in subscription.c and sub_parts.c, reads and writes
- * all three. What is secret is secret by its place or its mark, never by a
+ * and the same tables of members (member.h) read and write all three. What is secret is secret by its place or its mark, never by a
  * guess at its name: `secret`, the passwords, tokens and keys of `auth`,
  * hub.sharedInternalKey, hub.eventApiKey, hub.otp.secret and its salt, the
  * header Authorization, and each header written {"value": …, "secret": true}.
@@ -88,7 +87,6 @@ struct sub_hub {
 	struct str user_path, organization_path;
 	bool organization_events;
 	struct str account_pointer; /* into the payload */
-	bool has_preflight_fail;    /* else the preset's */
 	enum preflight_fail preflight_fail;
 	bool has_otp; /* false: interim mode (W4) */
 	struct otp otp;
@@ -121,6 +119,8 @@ struct sub_conf {
 	const struct preset *preset;
 
 	struct str name, url;
+	struct vars url_vars; /* the URL; {tenant} is all it may have */
+	struct vars health_vars;
 	bool enabled;
 	struct str *types; /* n 0: all */
 	size_t n_types;
@@ -176,7 +176,7 @@ int sub_read(struct str json, const struct sub_conf *old,
 int sub_load(struct str stored, const struct presets *presets,
     const struct sub_seal *seal, struct sub_conf **ret,
     struct err *e) MUST_CHECK;
-void sub_free(struct sub_conf *s); /* wipes secrets; NULL is fine */
+void sub_free(struct sub_conf *s); /* NULL is fine */
 
 /* The stored form, in the arena. */
 int sub_store(const struct sub_conf *s, const struct sub_seal *seal,
