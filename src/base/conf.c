@@ -22,9 +22,23 @@ static const struct conf_key KEYS[] = {
 #undef CONF
 };
 
+/* Names that came from elsewhere, and the key that each stands for. */
+static const struct {
+	const char *alias, *key;
+} ALIASES[] = {
+#define CONF(...)
+#define CONF_ALIAS(alias, key) {alias, key},
+#include "base/config.tbl"
+#undef CONF_ALIAS
+#undef CONF
+};
+
 static const struct conf_key *
 key_find(struct str name)
 {
+	for (size_t i = 0; i < COUNT_OF(ALIASES); i++)
+		if (str_eq(str_of(ALIASES[i].alias), name))
+			name = str_of(ALIASES[i].key);
 	for (size_t i = 0; i < COUNT_OF(KEYS); i++)
 		if (str_eq(str_of(KEYS[i].name), name))
 			return &KEYS[i];
@@ -255,6 +269,18 @@ conf_env(struct conf *c, char *const *environment, struct err *e)
 		value = env_find(environment, name);
 		if (value &&
 		    set(c, &KEYS[i], str_of(value), CONF_ENV, 0, e) < 0)
+			return where(e, "environment variable %s", name);
+	}
+	for (size_t i = 0; i < COUNT_OF(ALIASES); i++) {
+		const struct conf_key *k = key_find(str_of(ALIASES[i].key));
+		char name[ENV_NAME_MAX];
+		const char *value;
+
+		/* One that differs in . and - alone was taken above. */
+		env_name(ALIASES[i].alias, name);
+		value = env_find(environment, name);
+		if (value && c->origin[k - KEYS].source != CONF_ENV &&
+		    set(c, k, str_of(value), CONF_ENV, 0, e) < 0)
 			return where(e, "environment variable %s", name);
 	}
 	return OK;

@@ -227,6 +227,32 @@ documents_each_key(void **state)
 	buf_done(&b);
 }
 
+/* Names of the specifications stand for ours, in the file and outside. */
+static void
+knows_other_names(void **state)
+{
+	static const char TEXT[] = "webhook.default.retry.count = 7\n"
+				   "webhooks-user-path = /u\n";
+	char base[] = "WEBHOOK_RETRY_BACKOFF_BASE=250";
+	char path[] = "WEBHOOKS_ORGANIZATION_PATH=/o";
+	char *const env[] = {base, path, NULL};
+	struct conf c;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(conf_init(&c, &e), OK);
+	assert_int_equal(conf_read(&c, "f", str_of(TEXT), &e), OK);
+	assert_int_equal(conf_env(&c, env, &e), OK);
+	assert_int_equal(c.webhook_retry_default_count, 7);
+	assert_string_equal(c.webhooks_user_path, "/u");
+	assert_int_equal(c.webhook_retry_backoff_base_ms, 250);
+	assert_string_equal(c.webhooks_organization_path, "/o");
+	assert_int_equal(
+	    conf_read(&c, "f", STR("webhook.retry.default.count = 1"), &e),
+	    ERR_INVALID);
+	conf_done(&c);
+}
+
 int
 main(void)
 {
@@ -238,6 +264,7 @@ main(void)
 	    cmocka_unit_test(refuses_to_start),
 	    cmocka_unit_test(prints_what_it_reads),
 	    cmocka_unit_test(documents_each_key),
+	    cmocka_unit_test(knows_other_names),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);
