@@ -266,6 +266,19 @@ jq_proc_start(struct jq_proc *p, struct err *e)
 	return greeted(p, e);
 }
 
+/* The worker is gone; its keeper has made another. */
+static int
+ended(struct jq_proc *p, int64_t until_ms, struct err *e)
+{
+	int32_t status;
+	int rc = receive(p, (char *)&status, sizeof(status), until_ms, e);
+
+	if (rc != OK)
+		return rc;
+	p->how = how_it_ended(status, &p->certain);
+	return JQ_PROC_DIED;
+}
+
 int
 jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
     struct err *e)
@@ -280,6 +293,8 @@ jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
 		rc = send_all(p, request, until_ms, e);
 	if (rc == OK)
 		rc = receive(p, (char *)&bytes, sizeof(bytes), until_ms, e);
+	if (rc == OK && bytes == JQ_ENDED)
+		return ended(p, until_ms, e);
 	if (rc != OK)
 		return rc;
 	buf_clear(ret_answer);
