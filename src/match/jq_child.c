@@ -156,9 +156,9 @@ in_a_program(int status)
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
-	return code == JQ_EXIT_CPU || code == JQ_EXIT_COMPILE ||
-	       code == JQ_EXIT_MEMORY || sig == SIGSEGV || sig == SIGBUS ||
-	       sig == SIGABRT || sig == SIGSYS;
+	return code == JQ_EXIT_MEMORY || sig == SIGPROF || sig == SIGVTALRM ||
+	       sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT ||
+	       sig == SIGSYS;
 }
 
 /* One worker's life. False: there must not be another. */

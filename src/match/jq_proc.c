@@ -108,10 +108,10 @@ how_it_ended(int status, bool *ret_certain)
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
-	*ret_certain = code == JQ_EXIT_CPU;
-	if (code == JQ_EXIT_CPU)
+	*ret_certain = sig == SIGPROF;
+	if (sig == SIGPROF)
 		return "took more than " TEXT(JQ_CPU_MS) " ms of CPU time";
-	if (code == JQ_EXIT_COMPILE)
+	if (sig == SIGVTALRM)
 		return "took more than " TEXT(
 		    JQ_COMPILE_CPU_MS) " ms of CPU time to compile";
 	if (code == JQ_EXIT_MEMORY)

@@ -1,7 +1,6 @@
 #include "match/jq_run.h"
 
 #include <jq.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -25,8 +24,6 @@ struct jq_run {
 	char fault[JQ_REASON_MAX]; /* the first that jq said while compiling */
 };
 
-static volatile sig_atomic_t status_late;
-
 /* Not by _exit(), where a sanitizer would look for leaks: the cage is shut. */
 _Noreturn void
 jq_run_leave(int status)
@@ -36,28 +33,23 @@ jq_run_leave(int status)
 }
 
 static void
-too_late(int sig)
-{
-	(void)sig;
-	jq_run_leave(status_late);
-}
-
-static void
 no_memory(void *ctx)
 {
 	(void)ctx;
 	jq_run_leave(JQ_EXIT_MEMORY);
 }
 
-/* Ends the process when so much CPU is used from now on; 0: no more. */
+/*
+ * Ends the process when so much CPU is used from now on; 0: no more. By the
+ * signal of that timer, which has no handler: SIGPROF or SIGVTALRM.
+ */
 static void
-cpu_limit(int ms, int status)
+cpu_limit(enum __itimer_which timer, int ms)
 {
 	struct itimerval t = {
 	    .it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
 
-	status_late = status;
-	(void)setitimer(ITIMER_PROF, &t, NULL);
+	(void)setitimer(timer, &t, NULL);
 }
 
 /* A part of z that ends between two characters. */
@@ -109,9 +101,9 @@ compile(struct jq_run *r, const char *text)
 	jq_set_error_cb(jq, note_fault, r);
 	/* Without it an import that got here would end us. */
 	jq_set_attr(jq, jv_string("JQ_LIBRARY_PATH"), jv_array());
-	cpu_limit(JQ_COMPILE_CPU_MS, JQ_EXIT_COMPILE);
+	cpu_limit(ITIMER_VIRTUAL, JQ_COMPILE_CPU_MS);
 	fine = jq_compile(jq, text);
-	cpu_limit(0, 0);
+	cpu_limit(ITIMER_VIRTUAL, 0);
 	if (!fine)
 		jq_teardown(&jq);
 	return jq;
@@ -219,7 +211,7 @@ run(struct jq_run *r, struct program *p, bool render)
 		answer(r, JQ_ERROR, STR("the input is no JSON"));
 		return;
 	}
-	cpu_limit(JQ_CPU_MS, JQ_EXIT_CPU);
+	cpu_limit(ITIMER_PROF, JQ_CPU_MS);
 	jq_start(p->jq, jv_copy(r->input), 0);
 	v = jq_next(p->jq);
 	if (!jv_is_valid(v)) {
@@ -235,7 +227,7 @@ run(struct jq_run *r, struct program *p, bool render)
 	}
 	/* Lets go of the input and of what was made of it. */
 	jq_start(p->jq, jv_null(), 0);
-	cpu_limit(0, 0);
+	cpu_limit(ITIMER_PROF, 0);
 }
 
 static void
@@ -314,14 +306,13 @@ warm(struct jq_run *r)
 struct jq_run *
 jq_run_new(void)
 {
-	struct sigaction late = {.sa_handler = too_late};
 	struct jq_run *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->input = jv_invalid();
 	r->answer = BUF(JQ_ANSWER_MAX);
-	if (sigaction(SIGPROF, &late, NULL) == 0 && warm(r))
+	if (warm(r))
 		return r;
 	free(r);
 	return NULL;

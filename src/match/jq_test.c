@@ -160,9 +160,11 @@ renders(void **state)
 	    {"empty", "!the template failed: there is no result"},
 	    {".s.t",
 		"!the template failed: Cannot index string with string \"t\""},
-	    {"\"x\" * 1048574", NULL},
-	    {"\"x\" * 1048575",
+#ifndef __SANITIZE_THREAD__ /* too slow for 50 ms */
+	    {"(\"x\" * 1022 | . * 1026) + \"xx\"", NULL},
+	    {"(\"x\" * 1022 | . * 1026) + \"xxx\"",
 		"!the template failed: the result is over 1 MiB"},
+#endif
 	};
 
 	(void)state;
@@ -191,16 +193,16 @@ stops(void **state)
 	static const struct {
 		const char *program, *why;
 	} ROWS[] = {
-	    {"def f: f; f", "50 ms of CPU"},
-	    {"[range(1e9)]", "50 ms of CPU"},
-	    {"last(range(1e9))", "50 ms of CPU"},
-	    {"def f: 1 + f; f", ""},
-	    {"\"x\" * 50 | . * 50 | . * 50 | . * 50 | . * 50", ""},
-	    {"reduce range(100000) as $i (0; [.])", ""},
-	    {"(\"a\" * 40) + \"b\" | test(\"^(a+)+$\")", ""},
-	    {"\"x\" * 1e9", "50 ms of CPU"},
-#ifndef __SANITIZE_ADDRESS__
-	    {"[] | .[100000000] = 1", "took more memory"},
+		{"def f: f; f", "50 ms of CPU"},
+		{"[range(1e9)]", "50 ms of CPU"},
+		{"last(range(1e9))", "50 ms of CPU"},
+		{"def f: 1 + f; f", ""},
+		{"\"x\" * 50 | . * 50 | . * 50 | . * 50 | . * 50", ""},
+		{"reduce range(100000) as $i (0; [.])", ""},
+		{"(\"a\" * 40) + \"b\" | test(\"^(a+)+$\")", ""},
+		{"\"x\" * 1e9", "50 ms of CPU"},
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		{"[] | .[100000000] = 1", "took more memory"},
 #endif
 	};
 	static const char *const GOOD[] = {".n + 0 == 5", ".n + 0 == 6"};

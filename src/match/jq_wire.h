@@ -46,11 +46,8 @@ struct jq_ans {
  * waitpid() gave for it follows. */
 #define JQ_ENDED UINT32_MAX
 
-/* How it ends when a program is to blame. */
-enum jq_exit {
-	JQ_EXIT_CPU = 81,
-	JQ_EXIT_COMPILE = 82,
-	JQ_EXIT_MEMORY = 83,
-};
+/* How it ends when memory is short. Too much CPU ends it by a signal: SIGPROF
+ * in a program, SIGVTALRM in compiling one. */
+#define JQ_EXIT_MEMORY 83
 
 #endif
