@@ -226,14 +226,16 @@ begin(struct jq *j, struct err *e)
 static int
 ask(struct jq *j, struct err *e)
 {
-	int rc =
-	    j->request.failed
-		? err_set(e, ERR_NOMEM, "no memory for a request to jq")
-		: jq_proc_ask(&j->proc, buf_str(&j->request), &j->answer, e);
+	int rc;
 
-	buf_clear(&j->request);
-	if (rc != OK)
+	if (j->request.failed) {
+		/* It would not know the programs that we think it has. */
 		jq_proc_stop(&j->proc);
+		rc = err_set(e, ERR_NOMEM, "no memory for a request to jq");
+	} else {
+		rc = jq_proc_ask(&j->proc, buf_str(&j->request), &j->answer, e);
+	}
+	buf_clear(&j->request);
 	return rc;
 }
 
@@ -296,10 +298,12 @@ attempt(
 
 	if (rc != OK)
 		return rc;
+	/* First of all, so that they are there also when one ends the child. */
+	for (size_t i = from; i < to; i++)
+		enter_child(j, get(j, c->items[c->at[i]].program));
 	for (size_t i = from; i < to; i++) {
 		const struct jq_item *it = &c->items[c->at[i]];
 
-		enter_child(j, get(j, it->program));
 		if (i == from || it->input.p != last.p || it->input.n != last.n)
 			put(j, JQ_OP_INPUT, 0, it->input);
 		last = it->input;

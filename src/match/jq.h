@@ -10,13 +10,14 @@
  * than a microsecond. All others run in a child process (jq_child.h) that is
  * started when first needed: strangers write them, and libjq can neither be
  * interrupted nor trusted with memory. Programs go there when first used, and
- * are compiled once in a child's life, which takes 15 ms: jq reads its own
- * definitions each time.
+ * are compiled once in its life, which takes 15 ms: jq reads its own definitions
+ * each time.
  *
- * WHEN ONE MISBEHAVES. It takes the child with it. Another is started, and
- * what has no answer yet is run again, one by one. Who then takes more than
- * JQ_CPU_MS of CPU once, or ends the child in another way twice, is STOPPED,
- * with the reason, and never run again. The others get their answers.
+ * WHEN ONE MISBEHAVES. It takes the process that runs it along. There is
+ * another at once, with all programs as they were, and the items are run
+ * again, one by one. Who then takes more than JQ_CPU_MS of CPU once, or ends
+ * the process in another way twice, is STOPPED, with the reason, and never run
+ * again. The others get their answers.
  *
  *   fine ──jq_filter, jq_render──▶ fine
  *     └─────── overran, crashed ──▶ stopped (jq_stopped() says how)

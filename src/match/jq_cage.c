@@ -44,48 +44,52 @@
 #define ANSWER(v) BPF_STMT((uint16_t)(BPF_RET | BPF_K), v)
 #define ALLOW(nr) EQUAL(nr, 0, 1), ANSWER(SECCOMP_RET_ALLOW)
 
-/*
- * Talking to the server; memory, but none that could be run as code; the CPU
- * timer; the time; and ways to end.
- */
+#define KILL ANSWER(SECCOMP_RET_KILL_PROCESS)
+
+/* Memory, but none that could be run as code. */
+#define MEMORY                                                                 \
+	ALLOW(SYS_brk), ALLOW(SYS_munmap), ALLOW(SYS_mremap),                  \
+	    ALLOW(SYS_madvise), EQUAL(SYS_mmap, 1, 0),                         \
+	    EQUAL(SYS_mprotect, 0, 4), LOAD(args[2]),                          \
+	    ANY_BIT(PROT_EXEC, 0, 1), KILL, ANSWER(SECCOMP_RET_ALLOW)
+/* Reading and writing, the CPU timer, the time, and ways to end. ASan looks
+ * at the signal stack on its way out. */
+#define COMMON                                                                 \
+	LOAD(arch), EQUAL(ARCH, 1, 0), KILL, LOAD(nr), ALLOW(SYS_read),        \
+	    ALLOW(SYS_write), ALLOW(SYS_setitimer), ALLOW(SYS_futex),          \
+	    ALLOW(SYS_rt_sigreturn), ALLOW(SYS_rt_sigprocmask),                \
+	    ALLOW(SYS_sigaltstack), ALLOW(SYS_restart_syscall),                \
+	    ALLOW(SYS_clock_gettime), ALLOW(SYS_gettimeofday),                 \
+	    ALLOW(SYS_exit), ALLOW(SYS_exit_group)
+
 static bool
-lock_calls(void)
+lock_calls(struct sock_filter *code, size_t n)
 {
-	struct sock_filter code[] = {
-	    LOAD(arch),
-	    EQUAL(ARCH, 1, 0),
-	    ANSWER(SECCOMP_RET_KILL_PROCESS),
-	    LOAD(nr),
-	    ALLOW(SYS_read),
-	    ALLOW(SYS_write),
-	    ALLOW(SYS_setitimer),
-	    ALLOW(SYS_brk),
-	    ALLOW(SYS_munmap),
-	    ALLOW(SYS_mremap),
-	    ALLOW(SYS_madvise),
-	    ALLOW(SYS_futex),
-	    ALLOW(SYS_rt_sigreturn),
-	    ALLOW(SYS_rt_sigprocmask),
-	    ALLOW(SYS_sigaltstack), /* ASan, on the way out */
-	    ALLOW(SYS_restart_syscall),
-	    ALLOW(SYS_clock_gettime),
-	    ALLOW(SYS_gettimeofday),
-	    ALLOW(SYS_exit),
-	    ALLOW(SYS_exit_group),
-	    EQUAL(SYS_mmap, 2, 0),
-	    EQUAL(SYS_mprotect, 1, 0),
-	    ANSWER(SECCOMP_RET_KILL_PROCESS),
-	    LOAD(args[2]), /* its low half: these machines are little-endian */
-	    ANY_BIT(PROT_EXEC, 0, 1),
-	    ANSWER(SECCOMP_RET_KILL_PROCESS),
-	    ANSWER(SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {
-	    .len = (unsigned short)COUNT_OF(code), .filter = code};
+	struct sock_fprog program = {.len = (unsigned short)n, .filter = code};
+
+	return !BOUND_CALLS ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool
+lock_worker(void)
+{
+	struct sock_filter code[] = {COMMON, MEMORY, KILL};
+
+	return lock_calls(code, COUNT_OF(code));
+}
+
+/* fork(), pipe(), and what a worker does before it locks itself in. */
+static bool
+lock_keeper(void)
+{
+	struct sock_filter code[] = {COMMON, ALLOW(SYS_clone),
+	    ALLOW(SYS_set_robust_list), ALLOW(SYS_wait4), ALLOW(SYS_pipe2),
+	    ALLOW(SYS_close), ALLOW(SYS_prctl), ALLOW(SYS_getpid),
+	    ALLOW(SYS_getppid), MEMORY, KILL};
 
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       (!BOUND_CALLS ||
-		   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	       lock_calls(code, COUNT_OF(code));
 }
 
 /* How much address space we have, before any program: libraries, mostly. */
@@ -119,13 +123,15 @@ limit(__rlimit_resource_t what, rlim_t most)
 }
 
 bool
-jq_cage(void)
+jq_cage(enum jq_cage cage)
 {
 	rlim_t now = 0;
 
+	if (cage == JQ_CAGE_WORKER)
+		return lock_worker();
 	if (BOUND_MEMORY &&
 	    (!address_space(&now) || !limit(RLIMIT_AS, now + JQ_MEMORY_MAX)))
 		return false;
 	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_STACK, JQ_STACK_MAX) &&
-	       limit(RLIMIT_FSIZE, 0) && lock_calls();
+	       limit(RLIMIT_FSIZE, 0) && lock_keeper();
 }

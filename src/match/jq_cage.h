@@ -10,6 +10,11 @@
 
 #include "base/base.h"
 
-bool jq_cage(void); /* false: the process must not go on */
+enum jq_cage {
+	JQ_CAGE_KEEPER, /* may also make a worker, and wait for its end */
+	JQ_CAGE_WORKER, /* a keeper that may no more */
+};
+
+bool jq_cage(enum jq_cage cage); /* false: the process must not go on */
 
 #endif

@@ -111,7 +111,7 @@ holds(void **state)
 		int status = -1;
 
 		if (pid == 0) {
-			if (jq_cage())
+			if (jq_cage(JQ_CAGE_KEEPER) && jq_cage(JQ_CAGE_WORKER))
 				ROWS[i].what();
 			(void)syscall(SYS_exit_group, 0);
 		}

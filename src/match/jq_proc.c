@@ -108,10 +108,10 @@ how_it_ended(int status, bool *ret_certain)
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
-	*ret_certain = code == JQ_EXIT_CPU;
-	if (code == JQ_EXIT_CPU)
+	*ret_certain = sig == SIGPROF;
+	if (sig == SIGPROF)
 		return "took more than " TEXT(JQ_CPU_MS) " ms of CPU time";
-	if (code == JQ_EXIT_COMPILE)
+	if (sig == SIGVTALRM)
 		return "took more than " TEXT(
 		    JQ_COMPILE_CPU_MS) " ms of CPU time to compile";
 	if (code == JQ_EXIT_MEMORY)
@@ -266,6 +266,19 @@ jq_proc_start(struct jq_proc *p, struct err *e)
 	return greeted(p, e);
 }
 
+/* The worker is gone; its keeper has made another. */
+static int
+ended(struct jq_proc *p, int64_t until_ms, struct err *e)
+{
+	int32_t status;
+	int rc = receive(p, (char *)&status, sizeof(status), until_ms, e);
+
+	if (rc != OK)
+		return rc;
+	p->how = how_it_ended(status, &p->certain);
+	return JQ_PROC_DIED;
+}
+
 int
 jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
     struct err *e)
@@ -280,6 +293,8 @@ jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
 		rc = send_all(p, request, until_ms, e);
 	if (rc == OK)
 		rc = receive(p, (char *)&bytes, sizeof(bytes), until_ms, e);
+	if (rc == OK && bytes == JQ_ENDED)
+		return ended(p, until_ms, e);
 	if (rc != OK)
 		return rc;
 	buf_clear(ret_answer);

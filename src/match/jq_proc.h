@@ -1,8 +1,9 @@
 /*
  * jq_proc.h - the jq child as its server sees it: started, asked, buried.
  *
- * One request, one answer, within a time. Whatever goes wrong ends the child;
- * the next request starts another. A child that dies and dies again, with no
+ * One request, one answer, within a time. When a program ends the worker its
+ * keeper says so and has another (jq_child.h); whatever else goes wrong ends
+ * both, and the next request starts anew. A child that dies and dies again, with no
  * program to blame, is started less and less often.
  *
  * LIFE. One thread. The process is started by the first request. It inherits a

@@ -42,11 +42,12 @@ struct jq_ans {
 #define JQ_ANSWER_MAX                                                          \
 	(JQ_OUTPUT_MAX + JQ_CHUNK_MAX * (JQ_REASON_MAX + sizeof(struct jq_ans)))
 
-/* How the child ends when a program is to blame. */
-enum jq_exit {
-	JQ_EXIT_CPU = 81,
-	JQ_EXIT_COMPILE = 82,
-	JQ_EXIT_MEMORY = 83,
-};
+/* In place of an answer's length: the worker has ended, and the status that
+ * waitpid() gave for it follows. */
+#define JQ_ENDED UINT32_MAX
+
+/* How it ends when memory is short. Too much CPU ends it by a signal: SIGPROF
+ * in a program, SIGVTALRM in compiling one. */
+#define JQ_EXIT_MEMORY 83
 
 #endif

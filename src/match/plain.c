@@ -1,7 +1,5 @@
 #include "match/plain.h"
 
-#include <math.h>
-
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -28,25 +26,6 @@ struct plain {
 	char *text; /* the program, which paths and strings lie in */
 	struct node nodes[];
 };
-
-/* NAN when there is no memory, which then is equal to nothing. */
-static double
-value(struct str digits)
-{
-	char small[64], *z = small;
-	double v;
-
-	if (digits.n >= sizeof(small))
-		z = malloc(digits.n + 1);
-	if (!z)
-		return NAN;
-	memcpy(z, digits.p, digits.n);
-	z[digits.n] = '\0';
-	v = strtod(z, NULL);
-	if (z != small)
-		free(z);
-	return v;
-}
 
 /* Reading. All functions return NULL for what is not of our kind. */
 struct reader {
@@ -191,10 +170,11 @@ digits(struct str s, size_t at)
 	return at;
 }
 
-/* As JSON writes them. */
+/* As JSON writes them, up to a length. */
 static struct node *
 number(struct reader *r)
 {
+	char z[64];
 	struct str s = r->rest;
 	size_t sign = peek(r) == '-', at = digits(s, sign), part;
 	struct node *n;
@@ -217,10 +197,14 @@ number(struct reader *r)
 	}
 	if (at < s.n && (begins_word(s.p[at]) || s.p[at] == '.'))
 		return NULL;
+	if (at >= sizeof(z))
+		return NULL;
+	memcpy(z, s.p, at);
+	z[at] = '\0';
 	n = node(r, CONSTANT);
 	if (n)
-		n->c = (struct constant){.type = JSON_NUMBER,
-		    .number = value((struct str){s.p, at})};
+		n->c = (struct constant){
+		    .type = JSON_NUMBER, .number = strtod(z, NULL)};
 	r->rest = str_from(s, at);
 	return n;
 }
@@ -438,7 +422,8 @@ order(const struct json *j, const struct constant *c)
 	if (type != c->type)
 		return type < c->type ? -1 : 1;
 	if (type == JSON_NUMBER) {
-		v = value(j->raw);
+		/* A member of an object: behind it is a comma or a brace. */
+		v = strtod(j->raw.p, NULL);
 		return (v > c->number) - (v < c->number);
 	}
 	return type == JSON_STRING ? str_cmp(j->text, c->text) : 0;
