@@ -114,17 +114,29 @@ struct page {
 	size_t n;
 };
 
+/* Rows are shown as they are; one that somebody broke must not break a page. */
 static int
 show_json(void *ctx, struct str row, struct err *e)
 {
 	struct page *p = ctx;
+	struct json *j = NULL;
+	int rc;
 
-	(void)e;
 	if (p->n > 0 && p->r->out.n + row.n > PAGE_BYTES)
 		return AUDIT_ENOUGH;
+	arena_reset(p->scratch);
+	rc = json_parse(p->scratch, row, &j, e);
+	if (rc == ERR_NOMEM)
+		return rc;
 	if (p->n++)
 		buf_addc(&p->r->out, ',');
-	buf_add(&p->r->out, row);
+	if (rc == OK) {
+		buf_add(&p->r->out, row);
+	} else {
+		buf_addz(&p->r->out, "{\"broken\":");
+		buf_json(&p->r->out, (struct str){row.p, str_utf8_bad(row)});
+		buf_addc(&p->r->out, '}');
+	}
 	return OK;
 }
 
@@ -183,19 +195,16 @@ show_csv(void *ctx, struct str row, struct err *e)
 
 static int
 list_csv(
-    struct req *r, struct db *db, const struct audit_query *q, struct err *e)
+    struct page *p, struct db *db, const struct audit_query *q, struct err *e)
 {
-	struct page p = {.r = r, .scratch = arena_new(4 * AUDIT_ROW_MAX)};
+	struct req *r = p->r;
 	struct audit_at next;
 	int rc;
 
-	if (!p.scratch)
-		return err_set(e, ERR_NOMEM, "no memory for a page");
 	for (size_t i = 0; i < COUNT_OF(COLUMNS); i++)
 		buf_fmt(&r->out, "%s%s", i ? "," : "", COLUMNS[i].name);
 	buf_addz(&r->out, "\r\n");
-	rc = audit_list(db, q, show_csv, &p, &next, e);
-	arena_free(p.scratch);
+	rc = audit_list(db, q, show_csv, p, &next, e);
 	if (rc < 0)
 		return rc;
 	r->content_type = "text/csv; charset=utf-8; header=present";
@@ -211,14 +220,14 @@ list_csv(
 
 static int
 list_json(
-    struct req *r, struct db *db, const struct audit_query *q, struct err *e)
+    struct page *p, struct db *db, const struct audit_query *q, struct err *e)
 {
-	struct page p = {.r = r};
+	struct req *r = p->r;
 	struct audit_at next;
 	int rc;
 
 	buf_addz(&r->out, "{\"data\":[");
-	rc = audit_list(db, q, show_json, &p, &next, e);
+	rc = audit_list(db, q, show_json, p, &next, e);
 	if (rc < 0)
 		return rc;
 	buf_addz(&r->out, "],\"next\":");
@@ -253,6 +262,7 @@ api_audit_list(struct req *r, struct db *db, struct err *e)
 {
 	struct audit_query q = {0};
 	enum audit_category one = AUDIT_COUNT;
+	struct page p = {.r = r};
 	bool csv = wants_csv(r);
 	int rc = check_whole(r, e);
 
@@ -260,9 +270,14 @@ api_audit_list(struct req *r, struct db *db, struct err *e)
 		rc = read_query(r, csv, &q, &one, e);
 	if (rc < 0)
 		return rc;
+	p.scratch = arena_new(4 * AUDIT_ROW_MAX);
+	if (!p.scratch)
+		return err_set(e, ERR_NOMEM, "no memory for a page");
 	buf_clear(&r->out);
 	req_add_header(r, "Vary", "Accept");
-	return csv ? list_csv(r, db, &q, e) : list_json(r, db, &q, e);
+	rc = csv ? list_csv(&p, db, &q, e) : list_json(&p, db, &q, e);
+	arena_free(p.scratch);
+	return rc;
 }
 
 static bool

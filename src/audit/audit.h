@@ -19,7 +19,9 @@
  * LIFE. Rows are written by the commit thread, inside the transaction of what
  * they tell of: both are there or neither. The head row is locked meanwhile
  * (PostgreSQL), so that two nodes can't fork the chain. Lists and verify run
- * on any connection.
+ * on any connection. It is the last thing a transaction does: one that locks
+ * the head first and other rows then could wait in a circle with another
+ * node's.
  *
  * WHAT IS NOT IN IT. Values of headers, secrets; the user part and the query
  * of a URL are masked. Texts are cut at AUDIT_TEXT_MAX, never refused: what

@@ -1,6 +1,7 @@
 /* The chain on both engines: rows as they are told, edits, retention, lists. */
 #include "audit/audit.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 
 #include "base/arena.h"
@@ -422,6 +423,58 @@ test_list(void **state)
 	}
 }
 
+struct writer {
+	struct world *w;
+	int failures;
+};
+
+static int
+put_three(struct db *db, void *ctx, struct err *e)
+{
+	struct audit_row rows[3] = {
+	    {.at_us = NOW}, {.at_us = NOW}, {.at_us = NOW}};
+
+	(void)ctx;
+	return audit_put_many(db, rows, COUNT_OF(rows), e);
+}
+
+static void *
+write_many(void *arg)
+{
+	struct writer *x = arg;
+	struct db *db = NULL;
+	struct err e;
+
+	if (db_open(x->w->f.store, DB_WRITE, &db, &e) < 0)
+		x->failures++;
+	for (int i = 0; db && i < 40; i++)
+		if (db_tx(db, put_three, NULL, &e) < 0)
+			x->failures++;
+	db_close(db);
+	return NULL;
+}
+
+/* Two nodes at once: one chain. */
+static void
+test_two_writers(void **state)
+{
+	struct world *w = *state;
+	struct writer x[2] = {{.w = w}, {.w = w}};
+	pthread_t t[2];
+	struct audit_walk walked;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+		    pthread_create(&t[i], NULL, write_many, &x[i]), 0);
+	for (int i = 0; i < 2; i++) {
+		(void)pthread_join(t[i], NULL);
+		assert_int_equal(x[i].failures, 0);
+	}
+	walked = walk(w);
+	assert_true(walked.done && !walked.broken);
+	assert_int_equal(walked.rows, 240);
+}
+
 static void
 test_names(void **state)
 {
@@ -441,7 +494,8 @@ main(void)
 {
 #define BOTH(T)                                                                \
 	T(test_row), T(test_large), T(test_chain), T(test_rolled_back),        \
-	    T(test_edits), T(test_retention), T(test_list), T(test_names)
+	    T(test_edits), T(test_retention), T(test_list),                    \
+	    T(test_two_writers), T(test_names)
 #define ON_SQLITE(f)   cmocka_unit_test_setup_teardown(f, begin_sqlite, end)
 #define ON_POSTGRES(f) cmocka_unit_test_setup_teardown(f, begin_postgres, end)
 	const struct CMUnitTest sqlite[] = {BOTH(ON_SQLITE)};

@@ -159,6 +159,8 @@ def test_broken_text_is_still_listed(t):
     edit(srv, "UPDATE audit SET row = 'no JSON, =1' WHERE n = 2")
     a = srv.admin().get("/v1/audit", {"Accept": "text/csv"}).want(200)
     check(b'"no JSON, =1"\r\n' in a.body, "shown as it is", a)
+    same([r for r in rows(srv.admin()) if "broken" in r], [{"broken": "no JSON, =1"}],
+         "and the page is still JSON")
 
 
 def test_long_chain(t):

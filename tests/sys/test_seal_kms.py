@@ -67,8 +67,6 @@ class Kms(http.server.BaseHTTPRequestHandler):
             return self.answer(200, b"<html>")
         if self.mode == "short":
             return self.answer(200, {"Plaintext": "AAAA", "CiphertextBlob": "AAAA"})
-        if self.mode == "slow":
-            threading.Event().wait(30)
         same(j["EncryptionContext"], {"app": "hikyaku"}, "context")
         if target == "TrentService.GenerateDataKey":
             same(j["KeySpec"], "AES_256", "spec")
