@@ -4,6 +4,17 @@
 SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
   FROM log WHERE seq > :after AND seq <= :upto ORDER BY seq LIMIT :most;
 
+-- name: log_feed_sub
+-- args: after int, upto int, sub int, rep int, most int
+-- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes
+-- The same for a reader, without what is settled already: after a crash its
+-- position may be behind what was written.
+SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
+  FROM log l WHERE seq > :after AND seq <= :upto AND kind = 0
+   AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = l.seq AND a.sub = :sub AND a.rep = :rep AND a.verdict = 0)
+   AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = :sub AND d.seq = l.seq AND d.rep = :rep)
+ ORDER BY seq LIMIT :most;
+
 -- name: subs_page
 -- args: after int, most int
 -- rows: id int, uid bytes, conf text, enabled int, from_seq int
@@ -194,11 +205,3 @@ SELECT sub, okey, rep, pos, until_seq FROM reader ORDER BY sub, okey, rep;
 -- Above the cursor, settled already.
 SELECT sub, seq, rep FROM attempt WHERE seq > :cursor AND rep = 0 AND verdict = 0
 UNION SELECT sub, seq, rep FROM dead WHERE seq > :cursor AND rep = 0;
-
--- name: load_settled_sub
--- args: sub int, rep int, pos int, most int
--- rows: seq int
--- The same above a reader's position.
-SELECT seq FROM attempt WHERE sub = :sub AND seq > :pos AND rep = :rep AND verdict = 0
-UNION SELECT seq FROM dead WHERE sub = :sub AND seq > :pos AND rep = :rep
- ORDER BY seq LIMIT :most;

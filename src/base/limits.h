@@ -147,6 +147,20 @@
 /* One page that a reader takes from the log. */
 #define READ_PAGE_MAX 256
 #define READS_MAX     4 /* pages under way at once */
+/* What dispatch takes from the log at once, and hands over at once. */
+#define FEED_PAGE   256
+#define FEED_BYTES  (2 * MIB)
+#define FEED_MAX    512
+#define FILTERS_MAX 64 /* programs run over one event in one call */
+/* Whole subscriptions kept in memory because they were sent to lately. */
+#define CONFS_MAX   4096
+#define ATTEMPTS_SPARE 256 /* kept for the next ones */
+#define ATTEMPT_MEM    (4 * MIB) /* all that one attempt may make */
+#define DETAIL_MAX     2048      /* of an attempt that failed */
+/* A node that delivers says so each second; see deliver/deliver.h. */
+#define LEASE_US      ((int64_t)15 * 1000 * 1000)
+#define LEASE_RENEW_US ((int64_t)1000 * 1000)
+#define LEASE_SEND_US  ((int64_t)3 * 1000 * 1000)
 /* Breaker: failures in a row that open it; spec/webhooks.md, 9.3. */
 #define BREAKER_FAILURES    5
 #define CONCURRENCY_FIRST   2 /* grows with success, falls with failure */

@@ -187,9 +187,10 @@ member_secret_read(const struct member_io *io, const struct json *j,
 
 	if (io->form == FORM_STORED) {
 		rc = member_want(j, JSON_STRING, at, e);
-		return rc < 0 ? rc
-			      : io->seal->unseal(
-				    io->seal->arg, io->arena, j->text, ret, e);
+		if (rc < 0 || !io->seal)
+			return rc;
+		return io->seal->unseal(
+		    io->seal->arg, io->arena, j->text, ret, e);
 	}
 	rc = read_text(j, at, 1, (int64_t)most, true, io->arena, &s, e);
 	if (rc < 0)

@@ -394,7 +394,7 @@ sub_load(struct str stored, const struct presets *presets,
 	rc = read_doc(&r, presets, stored, true);
 	if (rc == OK)
 		rc = url_compile(&r);
-	if (rc == OK)
+	if (rc == OK && seal)
 		rc = sub_secrets_arm(s, e);
 	if (rc < 0)
 		sub_free(s);

@@ -172,7 +172,10 @@ struct sub_seal {
 int sub_read(struct str json, const struct sub_conf *old,
     const struct sub_rules *rules, struct sub_conf **ret,
     struct err *e) MUST_CHECK;
-/* From the store. ERR_ABSENT when its preset is not among `presets`. */
+/*
+ * From the store. ERR_ABSENT when its preset is not among `presets`. Without
+ * `seal` its secrets stay closed: it can be looked at, not sent with.
+ */
 int sub_load(struct str stored, const struct presets *presets,
     const struct sub_seal *seal, struct sub_conf **ret,
     struct err *e) MUST_CHECK;

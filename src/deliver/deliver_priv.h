@@ -1,0 +1,211 @@
+/*
+ * deliver_priv.h - what the threads of the engine tell each other.
+ *
+ *   deliver.c    start and stop, the deliver thread's loop, its mail
+ *   owner.c      taking, holding and losing the groups
+ *   dispatch.c   the dispatch thread
+ *   fetch.c      the fetch thread: pages and single entries of the log
+ *   sending.c    one attempt, from the core's wish to its result
+ *   confs.c      whole subscriptions, kept while they are in use
+ *   ask.c        what people ask of the engine
+ *
+ * A note is a letter box's slip: each struct below begins with one. Who posts a
+ * note gives it away; feeds circulate between dispatch and deliver, so that
+ * dispatch can't run ahead of it by more than there are feeds.
+ */
+#ifndef DELIVER_DELIVER_PRIV_H
+#define DELIVER_DELIVER_PRIV_H
+
+#include <stdatomic.h>
+
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/uuid.h"
+#include "deliver/core.h"
+#include "deliver/deliver.h"
+#include "deliver/flush.h"
+#include "deliver/subscription.h"
+#include "event/append.h"
+#include "event/tail.h"
+#include "http/client.h"
+
+struct arena;
+struct db;
+struct jq;
+struct letter;
+struct map;
+struct oauth;
+struct presets;
+struct wish;
+
+enum note_kind {
+	/* to deliver */
+	NOTE_SUB,     /* made or changed */
+	NOTE_SUB_END, /* gone */
+	NOTE_LOADED,  /* all subscriptions were told */
+	NOTE_FEED,
+	NOTE_PAGE,    /* of a reader */
+	NOTE_LETTER,  /* for an attempt */
+	NOTE_JOB,     /* the commit thread did it */
+	NOTE_ASK,
+	/* to dispatch */
+	NOTE_BEGIN, /* tell all subscriptions */
+	NOTE_GO,    /* read the log from here on */
+	NOTE_HALT,  /* forget all */
+	NOTE_NEWS,  /* the log has grown, or time has passed */
+	NOTE_FREE,  /* a feed comes back */
+};
+
+struct note {
+	struct mail mail;
+	enum note_kind kind;
+};
+
+struct sub_note {
+	struct note note;
+	struct wish *wish; /* SUB; a reference */
+	uint32_t sub;      /* SUB_END */
+};
+
+/* A part of a page of the log, matched. */
+struct feed {
+	struct note note;
+	int64_t upto; /* all up to here has been fed with this */
+	size_t n;
+	struct {
+		struct letter *letter; /* references */
+		struct wish *wish;
+	} v[FEED_MAX];
+};
+
+struct page {
+	struct note note;
+	struct core_read read;
+	struct wish *wish;
+	int64_t upto; /* looked at; read.after when it failed */
+	size_t n;
+	struct letter *letters[READ_PAGE_MAX];
+};
+
+/* The log entry of an attempt whose letter is gone from memory. */
+struct one_letter {
+	struct note note;
+	int64_t seq;
+	bool failed; /* the store is away: ask again */
+	struct letter *letter; /* NULL: the log has it no more */
+	struct attempt *attempt;
+};
+
+struct go_note {
+	struct note note;
+	int64_t cursor;
+};
+
+/* A whole subscription, and who uses it: attempts, and the cache. */
+struct kept_conf {
+	int refs;
+	bool old; /* out of the cache */
+	uint32_t sub;
+	struct link in_order;
+	struct sub_conf *conf;
+	struct sub_policy policy;
+	int template; /* jq program; -1: none */
+};
+
+enum owner_state {
+	OWNER_NONE,    /* stands by */
+	OWNER_TAKING,  /* has asked the store */
+	OWNER_LOADING, /* dispatch tells the subscriptions */
+	OWNER_YES,
+	OWNER_LEAVING,
+};
+
+struct deliver {
+	struct deliver_opts o;
+	char node[UUID_LEN + 1];
+	char host[65];
+	struct presets *presets; /* the deliver thread's */
+	int64_t wall_us;         /* at mono_us: a clock that never jumps */
+	int64_t mono_us;
+
+	struct mailbox *box;
+	struct thread *thread;
+	struct dispatch *dispatch;
+	struct pool *fetch;
+	struct client *client;
+	struct oauth *oauth;
+	struct jq *jq;
+	struct db *db; /* reads of the deliver thread: subscriptions */
+	struct core *core;
+	struct map *wishes; /* by sub */
+	struct map *confs;
+	struct list conf_order; /* least used first */
+	_Atomic bool sleeping;
+	_Atomic bool stopping;
+	int64_t stop_by_us;
+
+	enum owner_state owner;
+	int64_t epoch, cursor, unclean;
+	int64_t renewed_us, try_us;
+	bool renewing;
+	struct {
+		struct note note;
+		struct append_job job;
+		struct flush flush;
+		int64_t epoch, cursor, unclean;
+		bool busy;
+	} flush_job, owner_job;
+	int64_t flush_again_us; /* after one that failed */
+	int told_rc;
+
+	struct list attempts; /* in flight */
+	struct list spare;
+	size_t n_spare;
+	struct list asked;      /* asks whose changes are in the next flush */
+	struct list asked_now;  /* … in the one under way */
+	struct flush_decision *decisions, *decisions_now;
+	size_t n_decisions, n_decisions_now, cap_decisions, cap_decisions_now;
+	bool hurry; /* somebody waits for a flush */
+};
+
+int64_t deliver_now(const struct deliver *d);
+void deliver_tell(struct deliver *d, struct note *n);
+struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
+
+/* owner.c */
+void owner_turn(struct deliver *d, int64_t now);
+void owner_job_done(struct deliver *d, int64_t now);
+void owner_lost(struct deliver *d);
+bool owner_may_send(const struct deliver *d, int64_t now);
+int owner_leave(struct db *db, struct deliver *d, struct err *e);
+
+/* dispatch.c */
+struct dispatch;
+int dispatch_start(
+    struct deliver *d, struct dispatch **ret, struct err *e) MUST_CHECK;
+void dispatch_stop(struct dispatch *x);
+void dispatch_tell(struct dispatch *x, struct note *n);
+
+/* fetch.c */
+int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;
+bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
+bool fetch_letter(struct deliver *d, struct attempt *at, int64_t seq);
+
+/* confs.c */
+struct kept_conf *conf_get(struct deliver *d, uint32_t sub, struct err *e);
+void conf_put(struct deliver *d, struct kept_conf *k);
+void conf_forget(struct deliver *d, uint32_t sub);
+void confs_done(struct deliver *d);
+
+/* sending.c */
+void sending_start(struct deliver *d, const struct core_send *s, int64_t now);
+void sending_letter(struct deliver *d, struct one_letter *one);
+void sending_test(struct deliver *d, struct deliver_ask *q);
+void sending_cancel_all(struct deliver *d);
+void sending_done(struct deliver *d);
+
+/* ask.c */
+void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
+void ask_flushed(struct deliver *d, int rc, const struct err *e);
+
+#endif

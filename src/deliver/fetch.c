@@ -1,0 +1,242 @@
+#include <assert.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "deliver/deliver_priv.h"
+#include "deliver/letter.h"
+#include "deliver/wish.h"
+#include "loop/pool.h"
+#include "match/jq.h"
+#include "sql.h"
+
+/*
+ * The fetch thread reads what the deliver thread must not wait for: pages of
+ * the log for readers, and single entries for retries. A page looks at no more
+ * than FETCH_SCAN entries, so that a reader which wants one event in a million
+ * holds nobody up.
+ */
+
+#define FETCH_SCAN  1024
+#define FETCH_BYTES (4 * MIB)
+
+struct fetcher {
+	struct deliver *d;
+	struct db *db;
+	struct jq *jq;
+};
+
+struct page_job {
+	struct pool_job job;
+	struct page page;
+};
+
+struct letter_job {
+	struct pool_job job;
+	struct deliver *d;
+	struct one_letter one;
+};
+
+static void *
+enter(void *arg)
+{
+	struct fetcher *f = calloc(1, sizeof(*f));
+	struct err e = {0};
+
+	if (!f)
+		return NULL;
+	f->d = arg;
+	if (jq_new("/proc/self/exe", &f->jq, &e) < 0 ||
+	    db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
+		log_err(LOG_ERROR, "the fetch thread can't read", &e);
+	return f;
+}
+
+static void
+leave(void *ctx)
+{
+	struct fetcher *f = ctx;
+
+	if (!f)
+		return;
+	db_close(f->db);
+	jq_free(f->jq);
+	free(f);
+}
+
+int
+fetch_start(struct deliver *d, struct err *e)
+{
+	struct pool_opts o = {
+	    .name = "fetch",
+	    .threads = 1,
+	    .queue_max = 4096,
+	    .enter = enter,
+	    .leave = leave,
+	    .arg = d,
+	};
+
+	return pool_start(&o, &d->fetch, e);
+}
+
+/* 1 when its reader should have it. */
+static int
+wanted(struct fetcher *f, const struct page *p, const struct letter *l,
+    int program, struct err *e)
+{
+	const struct wish *w = p->wish;
+	struct jq_item item = {.program = program, .input = l->body};
+	enum jq_verdict v = JQ_TRUE;
+
+	if (l->seq <= w->from_seq && p->read.rep == 0)
+		return 0;
+	if (l->to_sub > 0)
+		return l->to_sub == (int64_t)p->read.sub;
+	if (!wish_wants(w, l->type, &l->tenant))
+		return 0;
+	/* What its preset makes the key of, the deliver thread looks at. */
+	if (p->read.okey != 0 && w->order == WISH_ORDER_KEY &&
+	    letter_hash(l->key) != p->read.okey)
+		return 0;
+	if (program >= 0 && jq_filter(f->jq, &item, 1, &v, e) < 0)
+		return e->code;
+	return v == JQ_TRUE;
+}
+
+static int
+read_page(struct fetcher *f, struct page *p, struct err *e)
+{
+	struct sql_log_feed_sub_row row;
+	struct rows *rows = NULL;
+	size_t bytes = 0;
+	int program = -1, scanned = 0, rc = OK;
+	bool full = false;
+	int64_t top = p->read.after + FETCH_SCAN;
+
+	if (p->wish->filter.n > 0)
+		rc = jq_program(f->jq, p->wish->filter, &program, e);
+	if (top > p->read.upto)
+		top = p->read.upto;
+	if (rc == OK)
+		rc = sql_log_feed_sub(f->db, p->read.after, top, p->read.sub,
+		    p->read.rep, FETCH_SCAN, &rows, e);
+	while (rc >= 0 && !full && (rc = rows_next(rows, e)) > 0) {
+		struct letter *l;
+
+		sql_log_feed_sub_get(rows, &row);
+		l = letter_new((const struct sql_log_feed_row *)(void *)&row);
+		if (!l) {
+			rc = err_set(e, ERR_NOMEM, "no memory for events");
+			break;
+		}
+		scanned++;
+		rc = wanted(f, p, l, program, e);
+		if (rc > 0) {
+			bytes += letter_bytes(l);
+			p->letters[p->n++] = l;
+		} else {
+			letter_unref(l);
+		}
+		if (rc >= 0)
+			p->upto = row.seq;
+		full = p->n == (size_t)p->read.most || bytes >= FETCH_BYTES;
+	}
+	rows_close(rows);
+	if (program >= 0)
+		jq_forget(f->jq, program);
+	if (rc >= 0 && !full)
+		p->upto = top;
+	return rc < 0 ? rc : OK;
+}
+
+static void
+run_page(struct pool_job *job, void *ctx)
+{
+	struct page_job *j = (struct page_job *)job;
+	struct fetcher *f = ctx;
+	struct err e = {0};
+
+	if (f && f->db && read_page(f, &j->page, &e) < 0) {
+		for (size_t i = 0; i < j->page.n; i++)
+			letter_unref(j->page.letters[i]);
+		j->page.n = 0;
+		j->page.upto = j->page.read.after;
+	}
+	deliver_tell(f->d, &j->page.note);
+}
+
+bool
+fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
+{
+	struct page_job *j = calloc(1, sizeof(*j));
+
+	assert(r->most <= READ_PAGE_MAX);
+	if (!j)
+		return false;
+	j->job.run = run_page;
+	j->page.note.kind = NOTE_PAGE;
+	j->page.read = *r;
+	j->page.wish = wish_ref(w);
+	j->page.upto = r->after;
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	wish_unref(w);
+	free(j);
+	return false;
+}
+
+void
+fetch_page_free(struct page *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		letter_unref(p->letters[i]);
+	wish_unref(p->wish);
+	free(MAIL_OF(p, struct page_job, page));
+}
+
+static void
+run_letter(struct pool_job *job, void *ctx)
+{
+	struct letter_job *j = (struct letter_job *)job;
+	struct fetcher *f = ctx;
+	struct sql_log_feed_row row;
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int rc = !f || !f->db ? ERR_AWAY
+			      : sql_log_feed(f->db, j->one.seq - 1, j->one.seq,
+				    1, &rows, &e);
+
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	if (rc > 0) {
+		sql_log_feed_get(rows, &row);
+		j->one.letter = letter_new(&row);
+	}
+	rows_close(rows);
+	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
+	deliver_tell(j->d, &j->one.note);
+}
+
+bool
+fetch_letter(struct deliver *d, struct attempt *at, int64_t seq)
+{
+	struct letter_job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return false;
+	j->job.run = run_letter;
+	j->d = d;
+	j->one.note.kind = NOTE_LETTER;
+	j->one.seq = seq;
+	j->one.attempt = at;
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	free(j);
+	return false;
+}
+
+void
+fetch_letter_free(struct one_letter *one)
+{
+	letter_unref(one->letter);
+	free(MAIL_OF(one, struct letter_job, one));
+}

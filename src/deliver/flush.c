@@ -1,0 +1,302 @@
+#include "deliver/flush.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "deliver/core.h"
+#include "sql.h"
+#include "store/store.h"
+
+#define FLUSH_MEM (4 * MIB)
+
+static int64_t
+as_int(uint64_t hash)
+{
+	int64_t v;
+
+	memcpy(&v, &hash, sizeof(v));
+	return v;
+}
+
+static struct str
+detail_of(const struct core_attempt *a)
+{
+	const struct flush_detail *d = a->detail;
+
+	return d ? (struct str){d->text, d->n} : (struct str){.p = NULL};
+}
+
+/* Arrays of a call, in the order of their statement's columns. */
+struct columns {
+	struct arena *arena;
+	int64_t *v[16];
+	size_t n;
+};
+
+static int
+columns_new(struct columns *c, size_t columns, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < columns; i++) {
+		c->v[i] = arena_array(c->arena, n, sizeof(int64_t));
+		if (!c->v[i])
+			return err_set(e, ERR_NOMEM, "no memory for a flush");
+	}
+	c->n = n;
+	return OK;
+}
+
+static int
+attempts_many(struct db *db, struct arena *a, const struct core_changes *ch,
+    struct err *e)
+{
+	struct columns c = {.arena = a};
+	struct str *details =
+	    arena_array(a, ch->n_attempts, sizeof(*details));
+	int rc = columns_new(&c, 9, ch->n_attempts, e);
+
+	if (rc < 0 || !details)
+		return err_set(e, ERR_NOMEM, "no memory for a flush");
+	for (size_t i = 0; i < c.n; i++) {
+		const struct core_attempt *x = &ch->attempts[i];
+		const int64_t row[] = {x->seq, x->sub, x->rep, x->n, x->at,
+		    x->took_us, x->status, (int64_t)x->verdict, x->reason};
+
+		for (size_t k = 0; k < COUNT_OF(row); k++)
+			c.v[k][i] = row[k];
+		details[i] = detail_of(x);
+	}
+	return sql_attempt_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4],
+		   c.v[5], c.v[6], c.v[7], c.v[8], details, c.n, e) < 0
+		   ? (int)e->code
+		   : OK;
+}
+
+static int
+put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
+    struct err *e)
+{
+	if (ch->n_attempts > 0 && db_engine(db) == STORE_POSTGRES)
+		return attempts_many(db, a, ch, e);
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		const struct core_attempt *x = &ch->attempts[i];
+
+		if (sql_attempt_put(db, x->seq, x->sub, x->rep, x->n, x->at,
+			x->took_us, x->status, (int64_t)x->verdict, x->reason,
+			detail_of(x), e) < 0)
+			return e->code;
+	}
+	return OK;
+}
+
+static int
+dels_many(struct db *db, struct arena *a, const struct core_changes *ch,
+    struct err *e)
+{
+	struct columns c = {.arena = a};
+	int rc = columns_new(&c, 3, ch->n_dels, e);
+
+	for (size_t i = 0; rc == OK && i < c.n; i++) {
+		c.v[0][i] = ch->dels[i].sub;
+		c.v[1][i] = ch->dels[i].seq;
+		c.v[2][i] = ch->dels[i].rep;
+	}
+	if (rc == OK &&
+	    sql_row_del_many(db, c.v[0], c.v[1], c.v[2], c.n, e) < 0)
+		rc = e->code;
+	return rc;
+}
+
+static int
+puts_many(struct db *db, struct arena *a, const struct flush *f, struct err *e)
+{
+	const struct core_changes *ch = f->changes;
+	struct columns c = {.arena = a};
+	int rc = columns_new(&c, 12, ch->n_puts, e);
+
+	for (size_t i = 0; rc == OK && i < c.n; i++) {
+		const struct core_row *r = &ch->puts[i];
+		const int64_t row[] = {r->sub, r->seq, r->rep, as_int(r->okey),
+		    as_int(r->skey), (int64_t)r->state, r->tries, r->n,
+		    r->crashes, r->next_at, r->last_status, r->last_reason};
+
+		for (size_t k = 0; k < COUNT_OF(row); k++)
+			c.v[k][i] = row[k];
+	}
+	if (rc == OK &&
+	    sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4], c.v[5],
+		c.v[6], c.v[7], c.v[8], c.v[9], str_of(f->node), c.v[10],
+		c.v[11], c.n, e) < 0)
+		rc = e->code;
+	return rc;
+}
+
+/* What is gone first: a row may come back under the same key. */
+static int
+put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
+{
+	const struct core_changes *ch = f->changes;
+	bool many = db_engine(db) == STORE_POSTGRES;
+	int rc = OK;
+
+	if (many && ch->n_dels > 0)
+		rc = dels_many(db, a, ch, e);
+	for (size_t i = 0; !many && rc == OK && i < ch->n_dels; i++)
+		if (sql_row_del(db, ch->dels[i].sub, ch->dels[i].seq,
+			ch->dels[i].rep, e) < 0)
+			rc = e->code;
+	if (many && rc == OK && ch->n_puts > 0)
+		rc = puts_many(db, a, f, e);
+	for (size_t i = 0; !many && rc == OK && i < ch->n_puts; i++) {
+		const struct core_row *r = &ch->puts[i];
+
+		if (sql_row_put(db, r->sub, r->seq, r->rep, as_int(r->okey),
+			as_int(r->skey), (int64_t)r->state, r->tries, r->n,
+			r->crashes, r->next_at, str_of(f->node),
+			r->last_status, r->last_reason, e) < 0)
+			rc = e->code;
+	}
+	return rc;
+}
+
+static int
+put_deads(struct db *db, const struct flush *f, struct err *e)
+{
+	const struct core_changes *ch = f->changes;
+
+	for (size_t i = 0; i < ch->n_deads; i++) {
+		const struct core_dead *d = &ch->deads[i];
+
+		if (sql_dead_put(db, d->sub, d->seq, d->rep, d->seq,
+			as_int(d->okey), as_int(d->skey), d->reason, d->status,
+			d->tries, d->n, d->at, e) < 0)
+			return e->code;
+	}
+	for (size_t i = 0; i < f->n_decisions; i++) {
+		const struct flush_decision *d = &f->decisions[i];
+
+		if (sql_dead_decide(db, d->sub, d->seq, d->rep, d->state, d->at,
+			d->who, d->note, e) < 0)
+			return e->code;
+	}
+	return OK;
+}
+
+static int
+put_positions(struct db *db, const struct flush *f, struct err *e)
+{
+	const struct core_changes *ch = f->changes;
+	int64_t now = f->minute * 60 * 1000000;
+	int64_t n = 0;
+
+	for (size_t i = 0; n >= 0 && i < ch->n_readers; i++) {
+		const struct core_reader *r = &ch->readers[i];
+
+		if (!r->gone)
+			n = sql_reader_put(db, r->sub, as_int(r->okey), r->rep,
+			    r->pos, r->until, e);
+		else
+			n = sql_reader_del(
+			    db, r->sub, as_int(r->okey), r->rep, e);
+		if (n >= 0 && r->gone && r->rep > 0)
+			n = sql_replay_end(db, r->sub, r->rep, now, e);
+	}
+	for (size_t i = 0; n >= 0 && i < ch->n_endpoints; i++) {
+		const struct core_endpoint *ep = &ch->endpoints[i];
+
+		if (ep->open_until > 0 || ep->not_before > 0)
+			n = sql_endpoint_put(db, as_int(ep->endpoint),
+			    ep->open_until, ep->not_before, e);
+		else
+			n = sql_endpoint_del(db, as_int(ep->endpoint), e);
+	}
+	if (n >= 0 && ch->cursor >= 0)
+		n = sql_grp_cursor(
+		    db, str_of(f->node), f->epoch, ch->cursor, e);
+	return n < 0 ? (int)e->code : OK;
+}
+
+struct tally {
+	uint32_t sub;
+	int64_t ok, fail, dead, us, slow;
+};
+
+static struct tally *
+tally_of(struct tally *v, size_t *n, uint32_t sub)
+{
+	/* The newest is the likeliest; there are few in a flush. */
+	for (size_t i = *n; i > 0; i--)
+		if (v[i - 1].sub == sub)
+			return &v[i - 1];
+	v[*n] = (struct tally){.sub = sub};
+	return &v[(*n)++];
+}
+
+/* One row of counters for each subscription that is in the set. */
+static int
+put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
+{
+	const struct core_changes *ch = f->changes;
+	size_t n = 0, most = ch->n_attempts + ch->n_deads;
+	struct tally *v = arena_array(a, most + 1, sizeof(*v));
+
+	if (!v)
+		return err_set(e, ERR_NOMEM, "no memory for a flush");
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		const struct core_attempt *x = &ch->attempts[i];
+		struct tally *t = tally_of(v, &n, x->sub);
+
+		*(x->verdict == CORE_OK ? &t->ok : &t->fail) += 1;
+		t->us += x->took_us;
+		if (x->took_us > t->slow)
+			t->slow = x->took_us;
+	}
+	for (size_t i = 0; i < ch->n_deads; i++)
+		tally_of(v, &n, ch->deads[i].sub)->dead++;
+	for (size_t i = 0; i < n; i++)
+		if (sql_stat_add(db, v[i].sub, f->minute, v[i].ok, v[i].fail,
+			v[i].dead, v[i].us, v[i].slow, e) < 0)
+			return e->code;
+	return OK;
+}
+
+static int
+check_fence(struct db *db, const struct flush *f, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_grp_fence(db, str_of(f->node), f->epoch, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	rows_close(rows);
+	if (rc == 0)
+		return err_set(e, ERR_DENIED,
+		    "another node has taken over the deliveries");
+	return rc < 0 ? rc : OK;
+}
+
+int
+flush_write(struct db *db, const struct flush *f, struct err *e)
+{
+	struct arena *a = arena_new(FLUSH_MEM);
+	int64_t fresh = 0;
+	int rc = a ? check_fence(db, f, e)
+		   : err_set(e, ERR_NOMEM, "no memory for a flush");
+
+	if (rc == OK) {
+		fresh = sql_node_flush(db, str_of(f->node), f->number, e);
+		rc = fresh < 0 ? (int)e->code : OK;
+	}
+	if (rc == OK && fresh > 0) {
+		rc = put_attempts(db, a, f->changes, e);
+		if (rc == OK)
+			rc = put_rows(db, a, f, e);
+		if (rc == OK)
+			rc = put_deads(db, f, e);
+		if (rc == OK)
+			rc = put_positions(db, f, e);
+		if (rc == OK)
+			rc = put_stats(db, a, f, e);
+	}
+	arena_free(a);
+	return rc;
+}

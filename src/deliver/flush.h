@@ -1,0 +1,49 @@
+/*
+ * flush.h - a set of the core's changes into the store, in one transaction.
+ *
+ * On PostgreSQL attempts and rows go as arrays: a message for all of a kind
+ * instead of one for each. Every flush has a number; one whose commit's answer
+ * was lost finds its number there and writes nothing twice, not even counters.
+ *
+ * LIFE. Made by the deliver thread, which leaves the changes alone until they
+ * are written; flush_write() runs on the commit thread.
+ *
+ * INVARIANT 7 of ENGINE.md: a node that lost its groups writes nothing.
+ */
+#ifndef DELIVER_FLUSH_H
+#define DELIVER_FLUSH_H
+
+#include "base/base.h"
+
+struct core_changes;
+struct db;
+
+/* What a person decided about a dead letter; written with the rows it makes. */
+struct flush_decision {
+	uint32_t sub;
+	int rep;
+	int64_t seq, at;
+	int state; /* 1: put back, 2: skipped */
+	struct str who, note;
+};
+
+struct flush {
+	const char *node;
+	int64_t epoch, number;
+	int64_t minute; /* of the wall clock, for counters */
+	const struct core_changes *changes;
+	const struct flush_decision *decisions;
+	size_t n_decisions;
+};
+
+/* Text of an attempt's detail, as core_attempt.detail; NULL: none. */
+struct flush_detail {
+	size_t n;
+	char text[];
+};
+
+/* ERR_DENIED: the groups belong to another node. In a transaction. */
+int flush_write(
+    struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,83 @@
+#include "deliver/letter.h"
+
+#include "base/str.h"
+#include "seal/digest.h"
+#include "sql.h"
+
+static struct str
+put(char **at, struct str s)
+{
+	struct str copy = {*at, s.n};
+
+	if (!s.p)
+		return (struct str){.p = NULL};
+	memcpy(*at, s.p, s.n);
+	*at += s.n;
+	return copy;
+}
+
+static void
+put_uuid(struct uuid *ret, struct str bytes)
+{
+	if (bytes.n == sizeof(ret->b))
+		memcpy(ret->b, bytes.p, sizeof(ret->b));
+}
+
+struct letter *
+letter_new(const struct sql_log_feed_row *row)
+{
+	struct letter *l = malloc(sizeof(*l) + row->type.n + row->pkey.n +
+				  row->attrs.n + row->body.n);
+	char *at;
+
+	if (!l)
+		return NULL;
+	*l = (struct letter){
+	    .refs = 1,
+	    .seq = row->seq,
+	    .received_us = row->received_at,
+	    .to_sub = row->to_sub,
+	    .kind = (int)row->kind,
+	};
+	put_uuid(&l->tenant, row->tenant);
+	put_uuid(&l->event_id, row->event_id);
+	at = l->data;
+	l->type = put(&at, row->type);
+	l->key = put(&at, row->pkey);
+	l->attrs = put(&at, row->attrs);
+	l->body = put(&at, row->body);
+	return l;
+}
+
+struct letter *
+letter_ref(struct letter *l)
+{
+	(void)atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+	return l;
+}
+
+void
+letter_unref(void *letter)
+{
+	struct letter *l = letter;
+
+	if (l && atomic_fetch_sub(&l->refs, 1) == 1)
+		free(l);
+}
+
+size_t
+letter_bytes(const struct letter *l)
+{
+	return sizeof(*l) + l->type.n + l->key.n + l->attrs.n + l->body.n;
+}
+
+uint64_t
+letter_hash(struct str text)
+{
+	unsigned char digest[DIGEST_LEN];
+	uint64_t h;
+
+	digest_sha256(text, digest);
+	memcpy(&h, digest, sizeof(h));
+	return h ? h : 1;
+}

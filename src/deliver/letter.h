@@ -1,0 +1,37 @@
+/*
+ * letter.h - an entry of the log on its way to those who want it.
+ *
+ * One copy in memory, however many subscriptions want it; counted, since
+ * dispatch reads it, the deliver thread sends it, and whoever is last frees it.
+ * It never changes.
+ */
+#ifndef DELIVER_LETTER_H
+#define DELIVER_LETTER_H
+
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "base/uuid.h"
+
+struct sql_log_feed_row;
+
+struct letter {
+	_Atomic int refs;
+	int64_t seq, received_us;
+	int64_t to_sub; /* 0: for whoever wants it */
+	int kind;       /* enum entry_kind */
+	struct uuid tenant, event_id;
+	struct str type, key, attrs, body; /* attrs.p NULL: none */
+	char data[];
+};
+
+/* With one reference; NULL when there is no memory. */
+struct letter *letter_new(const struct sql_log_feed_row *row);
+struct letter *letter_ref(struct letter *l);
+void letter_unref(void *letter); /* NULL is fine */
+size_t letter_bytes(const struct letter *l);
+
+/* 64 bits of a text that stay the same for ever; never 0. */
+uint64_t letter_hash(struct str text);
+
+#endif

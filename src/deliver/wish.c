@@ -1,0 +1,140 @@
+#include "deliver/wish.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "deliver/letter.h"
+#include "deliver/subscription.h"
+#include "http/url.h"
+#include "match/types.h"
+
+static uint64_t
+endpoint_of(struct str text)
+{
+	char name[URL_TEXT_MAX];
+	struct url u;
+	struct err e;
+
+	/* {tenant} in a host: one endpoint for all of them. */
+	if (url_parse(text, &u, &e) < 0)
+		return letter_hash(text);
+	return letter_hash((struct str){name, url_endpoint(&u, name)});
+}
+
+static void
+fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
+    int64_t scale)
+{
+	struct sub_policy p;
+
+	sub_policy(s, scale, &p);
+	w->core = (struct core_sub){
+	    .id = (uint32_t)row->id,
+	    .endpoint = endpoint_of(s->url),
+	    .order = p.ordered ? CORE_ORDER_KEY : CORE_ORDER_NONE,
+	    .concurrency = (int)p.concurrency,
+	    .lock_us = p.lock_ms * US_PER_MS,
+	    .spacing_us = p.spacing_ms * US_PER_MS,
+	    .breaker = p.breaker_failures > 0,
+	    .block = s->block,
+	    .enabled = row->enabled,
+	};
+	if (p.rate_per_second > 0 && s->rate_per_second > 0)
+		w->core.rate_us = US_PER_S / p.rate_per_second;
+	else if (p.rate_per_second > 0)
+		w->core.url_rate_us = US_PER_S / p.rate_per_second;
+	w->spaced = p.spacing_ms > 0;
+	w->picky = s->preset->n_paths > 0;
+	if (p.ordered)
+		w->order = str_eq(s->preset->order_key.text, STR("{key}"))
+			       ? WISH_ORDER_KEY
+			       : WISH_ORDER_PRESET;
+}
+
+/* One block of memory: the struct, its arrays, the texts. */
+static struct wish *
+alloc(const struct sub_conf *s)
+{
+	size_t texts = s->filter.n;
+	struct wish *w;
+	struct str *types;
+	struct uuid *tenants;
+	char *at;
+
+	for (size_t i = 0; i < s->n_types; i++)
+		texts += s->types[i].n;
+	w = calloc(1, sizeof(*w) + s->n_types * sizeof(*types) +
+			  s->n_tenants * sizeof(*tenants) + texts);
+	if (!w)
+		return NULL;
+	types = (struct str *)(w + 1);
+	tenants = (struct uuid *)(types + s->n_types);
+	at = (char *)(tenants + s->n_tenants);
+	for (size_t i = 0; i < s->n_types; i++) {
+		struct str key = match_types_key(s->types[i]);
+
+		memcpy(at, key.p, key.n);
+		types[i] = (struct str){at, key.n};
+		at += key.n;
+	}
+	if (s->n_tenants > 0)
+		memcpy(tenants, s->tenants, s->n_tenants * sizeof(*tenants));
+	if (s->filter.n > 0)
+		memcpy(at, s->filter.p, s->filter.n);
+	w->filter = (struct str){at, s->filter.n};
+	w->types = types;
+	w->n_types = s->n_types;
+	w->tenants = tenants;
+	w->n_tenants = s->n_tenants;
+	w->refs = 1;
+	return w;
+}
+
+int
+wish_new(const struct wish_row *row, const struct presets *presets,
+    int64_t scale, struct wish **ret, struct err *e)
+{
+	struct sub_conf *s = NULL;
+	int rc = sub_load(row->conf, presets, NULL, &s, e);
+	struct wish *w;
+
+	if (rc < 0)
+		return rc;
+	w = alloc(s);
+	if (w) {
+		w->from_seq = row->from_seq;
+		if (row->uid.n == sizeof(w->uid.b))
+			memcpy(w->uid.b, row->uid.p, row->uid.n);
+		fill_core(w, row, s, scale);
+		*ret = w;
+	}
+	sub_free(s);
+	return w ? OK
+		 : err_set(e, ERR_NOMEM, "no memory for a subscription");
+}
+
+struct wish *
+wish_ref(struct wish *w)
+{
+	(void)atomic_fetch_add_explicit(&w->refs, 1, memory_order_relaxed);
+	return w;
+}
+
+void
+wish_unref(struct wish *w)
+{
+	if (w && atomic_fetch_sub(&w->refs, 1) == 1)
+		free(w);
+}
+
+bool
+wish_wants(const struct wish *w, struct str type, const struct uuid *tenant)
+{
+	bool ours = w->n_tenants == 0, fits = w->n_types == 0;
+
+	for (size_t i = 0; !ours && i < w->n_tenants; i++)
+		ours = uuid_eq(w->tenants[i], *tenant);
+	for (size_t i = 0; ours && !fits && i < w->n_types; i++)
+		fits = match_types_fit(w->types[i], type);
+	return ours && fits;
+}
