@@ -507,12 +507,12 @@ static int
 add_to_url(struct maker *m, enum var var, struct str s, struct buf *b)
 {
 	/* These were checked as parts of a URL when they were saved. */
-	if (var == VAR_DOMAIN || var == VAR_USER_PATH ||
-	    var == VAR_ORGANIZATION_PATH)
-		buf_add(b, s);
-	else if (!in_host(b))
+	bool checked = var == VAR_DOMAIN || var == VAR_USER_PATH ||
+		       var == VAR_ORGANIZATION_PATH;
+
+	if (!checked && !in_host(b))
 		percent(b, s);
-	else if (is_label(s))
+	else if (checked || is_label(s))
 		buf_add(b, s);
 	else
 		return maker_fail(m, REASON_RENDER,
