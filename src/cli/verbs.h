@@ -1,7 +1,7 @@
 /*
  * verbs.h - the verbs, one file each (event, key and user: one per group).
  *
- * All but serve talk to the running server over the unix socket in the data
+ * All but serve, listen and verify talk to the running server over the unix socket in the data
  * folder, and open the store themselves when none runs and its lock is free.
  * Their names, options and help stand in verbs.c.
  */
@@ -23,5 +23,7 @@ int verb_user_add(struct cli *c);
 int verb_user_passwd(struct cli *c);
 int verb_user_list(struct cli *c);
 int verb_user_remove(struct cli *c);
+int verb_listen(struct cli *c);
+int verb_verify(struct cli *c);
 
 #endif

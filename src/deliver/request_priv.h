@@ -33,7 +33,7 @@ bool maker_has(const struct sub_conf *s, enum var var); /* for `when` */
 /* The text, in the arena, as its place wants it; 0 when a header lacks one. */
 int maker_render(struct maker *m, const struct vars *v, enum vars_place place,
     struct str *ret);
-/* The parsed envelope, or its payload. */
-int maker_payload(struct maker *m, const struct json **ret);
+/* NULL and m->e set when the event has none. */
+const struct json *maker_payload(struct maker *m);
 
 #endif

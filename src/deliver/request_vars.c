@@ -47,16 +47,17 @@ tree_of(struct maker *m)
 	return OK;
 }
 
-int
-maker_payload(struct maker *m, const struct json **ret)
+const struct json *
+maker_payload(struct maker *m)
 {
-	int rc = tree_of(m);
+	const struct json *payload;
 
-	if (rc < 0)
-		return rc;
-	*ret = json_get(m->tree, "payload");
-	return *ret ? OK
-		    : maker_fail(m, REASON_RENDER, "the event has no payload");
+	if (tree_of(m) < 0)
+		return NULL;
+	payload = json_get(m->tree, "payload");
+	if (!payload)
+		(void)maker_fail(m, REASON_RENDER, "the event has no payload");
+	return payload;
 }
 
 /* A scalar as text. */
@@ -104,13 +105,12 @@ static int
 account(struct maker *m, struct str *ret)
 {
 	const struct json *payload;
-	int rc;
 
 	if (!m->s->hub.there)
 		return 0;
-	rc = maker_payload(m, &payload);
-	if (rc < 0)
-		return rc;
+	payload = maker_payload(m);
+	if (!payload)
+		return m->e->code;
 	return scalar(json_at(payload, m->s->hub.account_pointer), ret) ? 1 : 0;
 }
 
@@ -287,11 +287,12 @@ static int
 payload_members(struct maker *m, struct str *ret)
 {
 	struct buf b = BUF(REQUEST_BODY_MAX);
-	const struct json *payload;
-	int rc = maker_payload(m, &payload);
+	const struct json *payload = maker_payload(m);
+	int rc;
 
-	for (const struct json *j = rc == OK ? payload->child : NULL; j;
-	     j = j->next) {
+	if (!payload)
+		return m->e->code;
+	for (const struct json *j = payload->child; j; j = j->next) {
 		if (str_eq(j->key, STR("event")) ||
 		    str_eq(j->key, STR("webhookConfig")) ||
 		    str_eq(j->key, STR("truncated")))
@@ -307,9 +308,8 @@ payload_members(struct maker *m, struct str *ret)
 	}
 	if (m->truncate)
 		buf_addz(&b, ",\"truncated\":true");
-	if (rc == OK)
-		rc = b.failed ? maker_no_room(m)
-			      : made(m, arena_dup(m->a, buf_str(&b)), ret);
+	rc = b.failed ? maker_no_room(m)
+		      : made(m, arena_dup(m->a, buf_str(&b)), ret);
 	buf_done(&b);
 	return rc;
 }
@@ -349,7 +349,6 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 {
 	const struct request_event *ev = m->ev;
 	const struct json *payload;
-	int rc;
 
 	switch (var) {
 	case VAR_ID:
@@ -406,8 +405,8 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 	case VAR_ENVELOPE:
 		return text_of(ev->body, ret);
 	case VAR_PAYLOAD:
-		rc = maker_payload(m, &payload);
-		return rc < 0 ? rc : text_of(payload->raw, ret);
+		payload = maker_payload(m);
+		return payload ? text_of(payload->raw, ret) : m->e->code;
 	case VAR_PAYLOAD_MEMBERS:
 		return payload_members(m, ret);
 	case VAR_WEBHOOK_CONFIG:
