@@ -156,7 +156,8 @@
 #define CONFS_MAX   4096
 #define ATTEMPTS_SPARE 256 /* kept for the next ones */
 #define ATTEMPT_MEM    (4 * MIB) /* all that one attempt may make */
-#define DETAIL_MAX     2048      /* of an attempt that failed */
+#define DETAIL_MAX     6144      /* JSON of an attempt: heads and an error */
+#define DETAIL_BODY    1000      /* characters of an answer that are kept */
 /* A node that delivers says so each second; see deliver/deliver.h. */
 #define LEASE_US      ((int64_t)15 * 1000 * 1000)
 #define LEASE_RENEW_US ((int64_t)1000 * 1000)

@@ -1,5 +1,4 @@
 #include <assert.h>
-#include <errno.h>
 #include <unistd.h>
 
 #include "api/log_page.h"
@@ -8,6 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "cli/input.h"
 #include "cli/reach.h"
 #include "cli/verbs.h"
 #include "event/append.h"
@@ -29,32 +29,6 @@ struct publish {
 	struct mask *mask;
 	size_t total, refused;
 };
-
-static int
-read_input(const char *path, struct buf *b, struct err *e)
-{
-	bool standard = !path || str_eq(str_of(path), STR("-"));
-	FILE *f = standard ? stdin : fopen(path, "re");
-	size_t n;
-	int rc = OK;
-
-	if (!f)
-		return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-	do {
-		char *p = buf_room(b, 64 * KIB);
-
-		n = p ? fread(p, 1, 64 * KIB, f) : 0;
-		b->n += n;
-	} while (n > 0);
-	if (b->failed)
-		rc = err_set(
-		    e, ERR_LIMIT, "the input is over %zu MiB", INPUT_MAX / MIB);
-	else if (ferror(f))
-		rc = err_set(e, ERR_IO, "reading failed: %s", strerror(errno));
-	if (!standard)
-		(void)fclose(f);
-	return rc;
-}
 
 static void
 tell_error(
@@ -272,7 +246,7 @@ verb_event_publish(struct cli *c)
 			rc = append_start(&o, &p.append, &e);
 	}
 	if (rc == OK)
-		rc = read_input(path, &input, &e);
+		rc = input_read(path, &input, &e);
 	if (rc == OK)
 		rc = publish_all(&p, buf_str(&input), &e);
 	append_stop(p.append);

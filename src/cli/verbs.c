@@ -60,6 +60,34 @@ static const struct opt STATUS[] = {
     {.name = NULL},
 };
 
+static const struct opt LISTEN[] = {
+    {"scheme", OPT_TEXT, "NAME",
+	.help = "the preset it should come by; standard when not given"},
+    {"secret", OPT_TEXT, "TEXT",
+	.help =
+	    "verify with it; HIKYAKU_SECRET of the environment when not given"},
+    {"status", OPT_INT, "N",
+	.help = "answer with this status; 200 when not given", .least = 200,
+	.most = 599},
+    {"fail", OPT_INT, "N", .help = "answer the first N with 503", .least = 0,
+	.most = 1000000},
+    {.name = NULL},
+};
+
+static const struct opt VERIFY[] = {
+    {"scheme", OPT_TEXT, "NAME",
+	.help = "the preset it was sent by; standard when not given"},
+    {"secret", OPT_TEXT, "TEXT",
+	.help =
+	    "what it was signed with; HIKYAKU_SECRET of the environment when not given"},
+    {"at", OPT_TEXT, "TIME",
+	.help = "judge its time as of then; now when not given"},
+    {"tolerance", OPT_INT, "SECONDS",
+	.help = "how far its time may be off; 300 when not given", .least = 0,
+	.most = 3153600000},
+    {.name = NULL},
+};
+
 static const struct verb TABLE[] = {
     {.name = "serve",
 	.operands = "",
@@ -183,6 +211,28 @@ static const struct verb TABLE[] = {
 	    "was edited or is missing. Prints how many rows are good, and the newest hash:\n"
 	    "one that you keep elsewhere proves what was there by then.\n",
 	.run = verb_audit_verify},
+    {.name = "listen",
+	.operands = "[PORT]",
+	.most = 1,
+	.summary = "show the webhooks that come, and verify them",
+	.text =
+	    "Takes requests on 127.0.0.1, port 9000 or PORT (0: a free one), shows each with\n"
+	    "whether it is verified and why not, and answers 200 or what --status says. For\n"
+	    "trying things out: --fail makes the first ones fail, so that retries can be\n"
+	    "seen. With --scheme hub the secret is the one-time code's, and the health check\n"
+	    "is answered. SIGINT ends it.\n",
+	.own = LISTEN,
+	.run = verb_listen},
+    {.name = "verify",
+	.operands = "[FILE]",
+	.most = 1,
+	.summary = "verify a captured webhook",
+	.text =
+	    "FILE, or the standard input, holds a request as it came: perhaps a request\n"
+	    "line, headers, an empty line, the body byte for byte. Says whether it was\n"
+	    "signed with the secret, or why it can't have been; then it fails.\n",
+	.own = VERIFY,
+	.run = verb_verify},
 };
 
 const struct verbs VERBS = {.v = TABLE, .n = COUNT_OF(TABLE)};

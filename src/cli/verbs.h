@@ -1,7 +1,7 @@
 /*
  * verbs.h - the verbs, one file each (event, key, user and seal: one per group).
  *
- * All but serve talk to the running server over the unix socket in the data
+ * All but serve, listen and verify talk to the running server over the unix socket in the data
  * folder, and open the store themselves when none runs and its lock is free.
  * Their names, options and help stand in verbs.c.
  */
@@ -26,5 +26,7 @@ int verb_user_remove(struct cli *c);
 int verb_seal_status(struct cli *c);
 int verb_seal_rotate(struct cli *c);
 int verb_audit_verify(struct cli *c);
+int verb_listen(struct cli *c);
+int verb_verify(struct cli *c);
 
 #endif

@@ -150,6 +150,7 @@ struct core_result {
 	int64_t at, took_us;      /* when it began, how long it took */
 	int status;               /* HTTP status or 0 */
 	int reason;               /* deliver/verdict.h */
+	int dead_reason;          /* of the dead letter, when another */
 	void *detail;             /* the caller's, comes back in the changes */
 };
 

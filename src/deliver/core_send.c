@@ -485,7 +485,7 @@ item_settle(struct core *c, struct item *it)
 static void
 dead(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
-	put_dead(c, it, r->reason, now);
+	put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason, now);
 	if (!it->sub->o.block || !it->lane) {
 		item_settle(c, it);
 		return;

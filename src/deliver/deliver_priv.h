@@ -189,6 +189,8 @@ void dispatch_tell(struct dispatch *x, struct note *n);
 /* fetch.c */
 int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;
 bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
+void fetch_page_free(struct page *p);
+void fetch_letter_free(struct one_letter *one);
 bool fetch_letter(struct deliver *d, struct attempt *at, int64_t seq);
 
 /* confs.c */

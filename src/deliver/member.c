@@ -76,7 +76,7 @@ int
 member_int(const struct json *j, const char *at, int64_t least, int64_t most,
     int64_t *ret, struct err *e)
 {
-	int64_t v;
+	int64_t v = 0;
 
 	if (!json_int(j, &v) || v < least || v > most)
 		return json_wrong(e, at,
@@ -115,7 +115,7 @@ static int
 read_pointer(const struct json *j, const char *at, struct arena *a,
     struct str *ret, struct err *e)
 {
-	struct str s;
+	struct str s = STR_EMPTY;
 	int rc = read_text(j, at, 0, SUB_TEXT_MAX, false, a, &s, e);
 
 	if (rc < 0)
@@ -182,7 +182,7 @@ int
 member_secret_read(const struct member_io *io, const struct json *j,
     const char *at, size_t most, struct str *ret, struct err *e)
 {
-	struct str s;
+	struct str s = STR_EMPTY;
 	int rc;
 
 	if (io->form == FORM_STORED) {

@@ -94,10 +94,12 @@ struct preset {
 	struct str name, description;
 	struct str json; /* as it was given */
 	bool builtin;
+	bool uses_hub; /* a subscription needs the `hub` object */
+	bool truncate;
+	bool ordered; /* by order_key, unless a subscription says otherwise */
 
 	enum preset_body body;
 	struct vars text; /* PRESET_TEXT */
-	bool truncate;
 	int64_t body_max; /* bytes; past it `truncate`, then RENDER */
 	struct str content_type;
 	struct preset_header *headers;
@@ -117,13 +119,11 @@ struct preset {
 	int64_t rate_per_second;   /* 0: no limit */
 	unsigned breaker_failures; /* 0: no breaker */
 	int64_t breaker_open_ms;
-	bool ordered; /* by order_key, unless a subscription says otherwise */
 	struct vars order_key, spacing_key;
 	int64_t spacing_ms, lock_ms; /* 0: none */
 	struct preflight preflight;
 	struct vars log_call, log_error; /* empty: no such line */
 	struct str trace_pointer;
-	bool uses_hub; /* a subscription needs the `hub` object */
 };
 
 /*

@@ -491,7 +491,7 @@ read_preflight(struct reader *r, const struct json *doc)
 	if (rc == OK && (!equals || equals->type >= JSON_ARRAY))
 		rc = json_wrong(r->e, in(&s, "equals"),
 		    "must be a number, string, true, false or null");
-	if (rc < 0)
+	if (rc < 0 || !equals)
 		return rc;
 	f->on = true;
 	f->equals = arena_dup(r->io.arena, equals->raw);

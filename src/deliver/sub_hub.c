@@ -196,6 +196,23 @@ one_line(struct sub_reader *r, struct str s, const char *at)
 	return OK;
 }
 
+static bool
+url_char(char c)
+{
+	return c > ' ' && c < 0x7f && !str_has(STR("\"<>\\^`|"), c);
+}
+
+static int
+path_check(struct sub_reader *r, struct str path, const char *at)
+{
+	bool ok = path.n == 0 || path.p[0] == '/';
+
+	for (size_t i = 0; ok && i < path.n; i++)
+		ok = url_char(path.p[i]);
+	return ok ? OK
+		  : json_wrong(r->e, at, "must be a path that begins with /");
+}
+
 int
 sub_hub_check(struct sub_reader *r)
 {
@@ -234,6 +251,11 @@ sub_hub_check(struct sub_reader *r)
 		    "must be one DNS label: letters, digits and - only");
 	if (rc == OK && h->domain.n > 0 && !is_domain(h->domain))
 		rc = json_wrong(r->e, "/hub/domain", "must be a domain name");
+	if (rc == OK)
+		rc = path_check(r, h->user_path, "/hub/userPath");
+	if (rc == OK)
+		rc = path_check(
+		    r, h->organization_path, "/hub/organizationPath");
 	if (rc == OK && h->health_url.n > 0)
 		rc = sub_url_check(r, h->health_url, "/hub/healthUrl");
 	return rc;
@@ -266,8 +288,7 @@ sub_url_check(struct sub_reader *r, struct str url, const char *at)
 	struct str host;
 
 	for (size_t i = 0; i < url.n; i++)
-		if (url.p[i] <= ' ' || url.p[i] >= 0x7f ||
-		    str_has(STR("\"<>\\^`|"), url.p[i]))
+		if (!url_char(url.p[i]))
 			return json_wrong(r->e, at,
 			    "must be a URL: no blanks, controls or non-ASCII letters");
 	if (!host_of(url, &host))

@@ -102,8 +102,7 @@ sub_types_read(struct sub_reader *r, const struct json *j)
 		rc = open_list(
 		    r, j, "/types", SUB_TYPES_MAX, sizeof(*list), &room);
 	list = room;
-	for (const struct json *c = rc == OK ? j->child : NULL; c;
-	     c = c->next) {
+	for (const struct json *c = list ? j->child : NULL; c; c = c->next) {
 		struct str family;
 		const char *why = "must be a string";
 
@@ -139,8 +138,7 @@ sub_tenants_read(struct sub_reader *r, const struct json *j)
 		rc = open_list(
 		    r, j, "/tenants", SUB_TENANTS_MAX, sizeof(*list), &room);
 	list = room;
-	for (const struct json *c = rc == OK ? j->child : NULL; c;
-	     c = c->next) {
+	for (const struct json *c = list ? j->child : NULL; c; c = c->next) {
 		element_at(at, "/tenants", n);
 		if (c->type != JSON_STRING || !uuid_parse(c->text, &list[n]))
 			return json_wrong(r->e, at, "must be a UUID");

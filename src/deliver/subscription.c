@@ -113,7 +113,7 @@ preset_member(
 		return member_want(j, JSON_STRING, "/preset", r->e);
 	if (j || !p) {
 		struct str name =
-		    json_is(j, JSON_STRING) ? j->text : STR("standard");
+		    j && j->type == JSON_STRING ? j->text : STR("standard");
 		int shown = name.n < 64 ? (int)name.n : 64;
 
 		p = presets_find(presets, name);

@@ -572,43 +572,6 @@ test_rotate(void **state)
 	sub_free(s);
 }
 
-/* W14, time.scale: HTTP stays below half of the lock, however scaled. */
-static void
-test_W14_policy_scaled(void **state)
-{
-	static const struct {
-		int64_t scale, total_ms, lock_ms, spacing_ms;
-	} rows[] = {
-	    {1, 60000, 180000, 2000},
-	    {2, 44999, 90000, 1000},
-	    {100, 899, 1800, 20},
-	    {1000000, 1, 1, 1},
-	};
-	struct world *w = *state;
-	struct sub_conf *s = must(w, "{" HUB ",\"hub\":{" HUB_BODY "}}", NULL);
-
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct sub_policy y;
-
-		sub_policy(s, rows[i].scale, &y);
-		assert_int_equal(y.total_ms, rows[i].total_ms);
-		assert_int_equal(y.lock_ms, rows[i].lock_ms);
-		assert_int_equal(y.spacing_ms, rows[i].spacing_ms);
-		assert_true(y.connect_ms <= y.total_ms);
-		assert_true(y.ordered);
-	}
-	sub_free(s);
-	s = must(w, "{" BASE "}", NULL);
-	for (int64_t scale = 1; scale <= 1000; scale *= 10) {
-		struct sub_policy y;
-
-		sub_policy(s, scale, &y);
-		assert_int_equal(y.total_ms, 15000);
-		assert_int_equal(y.breaker_open_ms, 300000 / scale);
-	}
-	sub_free(s);
-}
-
 static int
 no_url(void *arg, struct str url, const char *at, struct err *e)
 {
@@ -696,7 +659,6 @@ main(void)
 	    cmocka_unit_test(test_hub),
 	    cmocka_unit_test(test_secrets_by_preset),
 	    cmocka_unit_test(test_rotate),
-	    cmocka_unit_test(test_W14_policy_scaled),
 	    cmocka_unit_test(test_rules_are_asked),
 	    cmocka_unit_test(test_managed),
 	    cmocka_unit_test(test_load_fails),

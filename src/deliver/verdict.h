@@ -30,7 +30,7 @@ enum verdict {
 };
 
 enum reason {
-#define REASON(name, number, text) REASON_##name = number,
+#define REASON(name, number, text) REASON_##name = (number),
 #include "deliver/reasons.tbl"
 #undef REASON
 };

@@ -1,0 +1,25 @@
+/*
+ * scheme.h - the preset and the secret that `verify` and `listen` are given.
+ *
+ * A secret on the command line can be read by whoever may list processes, so
+ * the environment's HIKYAKU_SECRET is taken when there is no --secret.
+ */
+#ifndef CLI_SCHEME_H
+#define CLI_SCHEME_H
+
+#include "cli/cli.h"
+
+struct preset;
+struct presets;
+
+struct scheme {
+	struct presets *presets;
+	const struct preset *preset;
+	struct str secret; /* empty: none was given */
+};
+
+/* *s is closed by scheme_close() also after a failure. */
+int scheme_open(struct cli *c, struct scheme *s, struct err *e) MUST_CHECK;
+void scheme_close(struct scheme *s);
+
+#endif
