@@ -205,3 +205,30 @@ SELECT sub, okey, rep, pos, until_seq FROM reader ORDER BY sub, okey, rep;
 -- Above the cursor, settled already.
 SELECT sub, seq, rep FROM attempt WHERE seq > :cursor AND rep = 0 AND verdict = 0
 UNION SELECT sub, seq, rep FROM dead WHERE seq > :cursor AND rep = 0;
+
+-- name: sub_insert
+-- args: uid bytes, name text, url text, preset text, conf text, enabled int, managed_by text?, owner int?, tenants text?, now int
+-- rows: id int
+INSERT INTO subscription (uid, name, url, preset, conf, enabled, why, version, from_seq, managed_by, owner, tenants, created_at, changed_at)
+VALUES (:uid, :name, :url, :preset, :conf, :enabled, '', 1, 0, :managed_by, :owner, :tenants, :now, :now)
+RETURNING id;
+
+-- name: sub_from
+-- args: id int, seq int
+UPDATE subscription SET from_seq = :seq WHERE id = :id;
+
+-- name: sub_update
+-- args: id int, name text, url text, preset text, conf text, enabled int, why text, tenants text?, now int, version int
+UPDATE subscription SET name = :name, url = :url, preset = :preset, conf = :conf, enabled = :enabled, why = :why,
+       tenants = :tenants, changed_at = :now, version = version + 1
+ WHERE id = :id AND version = :version AND until_seq IS NULL;
+
+-- name: sub_switch
+-- args: id int, enabled int, why text, now int
+UPDATE subscription SET enabled = :enabled, why = :why, changed_at = :now, version = version + 1
+ WHERE id = :id AND until_seq IS NULL;
+
+-- name: sub_until
+-- args: id int, seq int, now int
+UPDATE subscription SET until_seq = :seq, changed_at = :now, version = version + 1
+ WHERE id = :id AND until_seq IS NULL;

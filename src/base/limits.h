@@ -154,6 +154,7 @@
 #define FILTERS_MAX 64 /* programs run over one event in one call */
 /* Whole subscriptions kept in memory because they were sent to lately. */
 #define CONFS_MAX   4096
+#define CRASHES_MAX 3 /* of the process, with the same entry in flight */
 #define ATTEMPTS_SPARE 256 /* kept for the next ones */
 #define ATTEMPT_MEM    (4 * MIB) /* all that one attempt may make */
 #define DETAIL_MAX     6144      /* JSON of an attempt: heads and an error */
@@ -164,6 +165,7 @@
 #define LEASE_SEND_US  ((int64_t)3 * 1000 * 1000)
 /* Breaker: failures in a row that open it; spec/webhooks.md, 9.3. */
 #define BREAKER_FAILURES    5
+#define BREAKER_OPEN_MS     300000
 #define CONCURRENCY_FIRST   2 /* grows with success, falls with failure */
 #define CONCURRENCY_MAX     256
 #define SPACING_KEYS_MAX    65536 /* callers that were called just now */

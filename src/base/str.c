@@ -179,3 +179,12 @@ str_utf8_bad(struct str s)
 	}
 	return at;
 }
+
+void
+str_clean_utf8(char *p, size_t n)
+{
+	size_t at = 0;
+
+	while ((at += str_utf8_bad((struct str){p + at, n - at})) < n)
+		p[at] = '?';
+}

@@ -151,21 +151,36 @@ struct deliver {
 	struct {
 		struct note note;
 		struct append_job job;
-		struct flush flush;
+		struct flush flush; /* changes NULL: none to write */
+		bool real;          /* they are the core's */
+		bool busy;
+	} flush_job;
+	struct {
+		struct note note;
+		struct append_job job;
 		int64_t epoch, cursor, unclean;
 		bool busy;
-	} flush_job, owner_job;
+	} owner_job;
 	int64_t flush_again_us; /* after one that failed */
 	int told_rc;
 
 	struct list attempts; /* in flight */
 	struct list spare;
 	size_t n_spare;
-	struct list asked;      /* asks whose changes are in the next flush */
-	struct list asked_now;  /* … in the one under way */
+	/* Asks whose changes are in the next flush, and in the one under way. */
+	struct mail *asked, *asked_now;
 	struct flush_decision *decisions, *decisions_now;
 	size_t n_decisions, n_decisions_now, cap_decisions, cap_decisions_now;
 	bool hurry; /* somebody waits for a flush */
+
+	struct mailbox *ask_box;
+	struct go_note go;
+	struct arena *scratch;
+	int64_t flush_number;
+	size_t pages; /* under way in fetch */
+	int64_t read_again_us, load_again_us;
+	bool core_void; /* of groups that were lost: begin anew */
+	int stop_stage;
 };
 
 int64_t deliver_now(const struct deliver *d);
@@ -177,7 +192,7 @@ void owner_turn(struct deliver *d, int64_t now);
 void owner_job_done(struct deliver *d, int64_t now);
 void owner_lost(struct deliver *d);
 bool owner_may_send(const struct deliver *d, int64_t now);
-int owner_leave(struct db *db, struct deliver *d, struct err *e);
+void owner_leave(struct deliver *d);
 
 /* dispatch.c */
 struct dispatch;
@@ -202,9 +217,13 @@ void confs_done(struct deliver *d);
 /* sending.c */
 void sending_start(struct deliver *d, const struct core_send *s, int64_t now);
 void sending_letter(struct deliver *d, struct one_letter *one);
-void sending_test(struct deliver *d, struct deliver_ask *q);
-void sending_cancel_all(struct deliver *d);
+void sending_test(
+    struct deliver *d, struct deliver_ask *q, struct letter *l);
+void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);
+
+/* control.c: the receiver said that it is gone for good. */
+void control_gone(struct deliver *d, uint32_t sub);
 
 /* ask.c */
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);

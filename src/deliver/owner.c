@@ -75,9 +75,11 @@ renew(struct db *db, void *ctx, struct err *e)
 	return n < 0 ? (int)e->code : OK;
 }
 
-int
-owner_leave(struct db *db, struct deliver *d, struct err *e)
+static int
+leave(struct db *db, void *ctx, struct err *e)
 {
+	struct deliver *d = ctx;
+
 	if (sql_grp_leave(db, str_of(d->node), d->epoch, e) < 0 ||
 	    sql_node_end(db, str_of(d->node), e) < 0)
 		return e->code;
@@ -161,4 +163,12 @@ owner_lost(struct deliver *d)
 	log_err(LOG_WARN, "another node delivers now", NULL);
 	d->owner = OWNER_NONE;
 	dispatch_tell(d->dispatch, &HALT);
+}
+
+/* At a good end: the next start finds everything in order. */
+void
+owner_leave(struct deliver *d)
+{
+	d->owner = OWNER_LEAVING;
+	post(d, leave);
 }

@@ -47,6 +47,7 @@ struct attempt {
 };
 
 static void call(struct attempt *a);
+static void token_conf(const struct attempt *a, struct oauth_conf *ret);
 
 /* Life ---------------------------------------------------------------------- */
 
@@ -206,7 +207,7 @@ add_text(struct buf *b, struct arena *a, struct str s, size_t most)
 		return;
 	}
 	memcpy(copy, s.p, s.n);
-	str_make_utf8(copy, &s.n);
+	str_clean_utf8(copy, s.n);
 	buf_json(b, (struct str){copy, s.n});
 }
 
@@ -317,7 +318,7 @@ error_text(struct attempt *a, const struct client_answer *ans)
 	if (!copy)
 		return "";
 	memcpy(copy, body.p, body.n);
-	str_make_utf8(copy, &body.n);
+	str_clean_utf8(copy, body.n);
 	return arena_fmt(a->arena, "HTTP %d: %.*s", ans->status, (int)body.n,
 	    copy)
 	    .p;

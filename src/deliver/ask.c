@@ -1,0 +1,163 @@
+#include "base/str.h"
+#include "deliver/deliver_priv.h"
+#include "deliver/letter.h"
+#include "deliver/wish.h"
+#include "sql.h"
+
+/*
+ * What people ask of the engine. Whatever changes something is answered when
+ * the flush that holds it is committed.
+ */
+
+static void
+answer(struct deliver_ask *q, int rc, const char *text)
+{
+	q->err.code = OK;
+	if (rc < 0)
+		(void)err_set(&q->err, (enum err_code)rc, "%s", text);
+	q->done(q);
+}
+
+static void
+wait_for_flush(struct deliver *d, struct deliver_ask *q)
+{
+	q->mail.next = d->asked;
+	d->asked = &q->mail;
+	d->hurry = true;
+}
+
+static void
+decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
+{
+	if (d->n_decisions == d->cap_decisions) {
+		size_t cap = d->cap_decisions ? 2 * d->cap_decisions : 16;
+		struct flush_decision *v =
+		    reallocarray(d->decisions, cap, sizeof(*v));
+
+		if (!v) {
+			(void)fputs("hikyaku: no memory for decisions\n",
+			    stderr);
+			abort();
+		}
+		d->decisions = v;
+		d->cap_decisions = cap;
+	}
+	d->decisions[d->n_decisions++] = (struct flush_decision){
+	    .sub = q->sub,
+	    .rep = q->rep,
+	    .seq = q->seq,
+	    .at = now,
+	    .state = state,
+	    .who = q->who,
+	    .note = q->note,
+	};
+}
+
+static void
+look(struct deliver *d, struct deliver_ask *q)
+{
+	struct core_row row;
+	struct deliver_look *l = &q->look;
+
+	*l = (struct deliver_look){.why = ""};
+	l->known = core_look(d->core, q->sub, q->seq, q->rep, &row,
+	    &l->in_flight, &l->why, &l->due);
+	if (l->known) {
+		l->state = (int)row.state;
+		l->tries = row.tries;
+		l->n = row.n;
+		l->last_status = row.last_status;
+		l->last_reason = row.last_reason;
+		l->next_at = row.state == ROW_RETRY ? row.next_at : 0;
+	}
+	answer(q, OK, "");
+}
+
+static void
+test(struct deliver *d, struct deliver_ask *q)
+{
+	struct uuid id = uuid_v4();
+	struct sql_log_feed_row row = {
+	    .received_at = deliver_now(d),
+	    .tenant = {.p = "", .n = 0},
+	    .event_id = uuid_str(&id),
+	    .type = STR("TEST"),
+	    .pkey = STR("test"),
+	    .body = q->body,
+	};
+	struct letter *l = letter_new(&row);
+
+	if (!l)
+		answer(q, ERR_NOMEM, "no memory for a test");
+	else
+		sending_test(d, q, l);
+}
+
+void
+ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
+{
+	struct core_row row = {
+	    .sub = q->sub,
+	    .seq = q->seq,
+	    .rep = q->rep,
+	    .okey = q->okey,
+	    .skey = q->skey,
+	    .n = q->n,
+	};
+
+	if (d->owner != OWNER_YES) {
+		q->err.retry_after_s = 1;
+		answer(q, ERR_AWAY, "this server does not deliver now");
+		return;
+	}
+	switch (q->kind) {
+	case ASK_LOOK:
+		look(d, q);
+		return;
+	case ASK_TEST:
+		test(d, q);
+		return;
+	case ASK_REQUEUE:
+		if (!deliver_wish(d, q->sub)) {
+			answer(q, ERR_CONFLICT, "its subscription is gone");
+			return;
+		}
+		core_requeue(d->core, &row, now);
+		decide(d, q, 1, now);
+		break;
+	case ASK_SKIP:
+		core_skip(d->core, q->sub, q->seq, q->rep, now);
+		decide(d, q, 2, now);
+		break;
+	case ASK_REPLAY:
+		core_replay(d->core,
+		    &(struct core_reader){
+			.sub = q->sub,
+			.rep = q->rep,
+			.pos = q->pos,
+			.until = q->until,
+		    },
+		    q->interval_us, now);
+		break;
+	case ASK_NOW:
+		core_sub_skip(d->core, q->sub, now);
+		break;
+	}
+	wait_for_flush(d, q);
+}
+
+/* The flush under way has ended: well, or never to be. */
+void
+ask_flushed(struct deliver *d, int rc, const struct err *e)
+{
+	struct mail *m = d->asked_now;
+
+	d->asked_now = NULL;
+	d->n_decisions_now = 0;
+	while (m) {
+		struct deliver_ask *q = MAIL_OF(m, struct deliver_ask, mail);
+
+		m = m->next;
+		answer(q, rc, rc < 0 ? e->text : "");
+	}
+}

@@ -1,0 +1,716 @@
+#include "deliver/deliver.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "deliver/deliver_priv.h"
+#include "deliver/letter.h"
+#include "deliver/preset.h"
+#include "deliver/recover.h"
+#include "deliver/request.h"
+#include "deliver/wish.h"
+#include "http/oauth.h"
+#include "loop/pool.h"
+#include "loop/thread.h"
+#include "match/jq.h"
+#include "sql.h"
+
+#define FLUSH_AGAIN_US (100 * US_PER_MS)
+#define TURN_MAX_MS    500
+#define US_PER_MIN     (60 * US_PER_S)
+
+/* The wall clock as it was at the start, and on from there: it never jumps. */
+int64_t
+deliver_now(const struct deliver *d)
+{
+	return d->wall_us + (clock_mono_us() - d->mono_us);
+}
+
+void
+deliver_tell(struct deliver *d, struct note *n)
+{
+	if (!mailbox_post(d->box, &n->mail))
+		return; /* only after its thread has ended: see finish() */
+	if (atomic_load(&d->sleeping))
+		client_wake(d->client);
+}
+
+static struct str
+sub_key(const uint32_t *id)
+{
+	return (struct str){(const char *)id, sizeof(*id)};
+}
+
+struct wish *
+deliver_wish(const struct deliver *d, uint32_t sub)
+{
+	return map_find(d->wishes, sub_key(&sub));
+}
+
+/* Subscriptions --------------------------------------------------------------- */
+
+static void
+take_sub(struct deliver *d, struct sub_note *n, int64_t now)
+{
+	uint32_t id = n->wish ? n->wish->core.id : n->sub;
+	struct wish *old = map_take(d->wishes, sub_key(&id));
+	struct err e;
+
+	conf_forget(d, id);
+	if (n->wish) {
+		if (map_put(d->wishes, sub_key(&n->wish->core.id), n->wish,
+			NULL, &e) < 0) {
+			(void)fputs(
+			    "hikyaku: no memory for subscriptions\n", stderr);
+			abort();
+		}
+		core_sub(d->core, &n->wish->core, now);
+	} else {
+		core_sub_end(d->core, id);
+	}
+	wish_unref(old);
+	free(n);
+}
+
+static void
+forget_subs(struct deliver *d)
+{
+	size_t at = 0;
+	struct wish *w;
+
+	while ((w = map_each(d->wishes, &at)))
+		wish_unref(w);
+	map_free(d->wishes);
+	d->wishes = map_new(SIZE_MAX / 2);
+	confs_done(d);
+	list_init(&d->conf_order);
+	d->confs = map_new(SIZE_MAX / 2);
+	if (!d->wishes || !d->confs)
+		abort();
+}
+
+static int
+load_presets(struct deliver *d, struct err *e)
+{
+	struct sql_presets_all_row row;
+	const struct preset *p = NULL;
+	struct rows *rows = NULL;
+	int rc;
+
+	presets_free(d->presets);
+	d->presets = NULL;
+	rc = presets_load(d->o.conf, &d->presets, e);
+	if (rc == OK)
+		rc = sql_presets_all(d->db, &rows, e);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		sql_presets_all_get(rows, &row);
+		rc = preset_parse(row.name, row.conf, d->o.conf, &p, e);
+		if (rc == OK)
+			rc = presets_put(d->presets, p, e);
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* Feeding ----------------------------------------------------------------------- */
+
+/* Order and spacing keys of an entry; false when it is not wanted after all. */
+static bool
+keys_of(struct deliver *d, const struct wish *w, struct letter *l,
+    struct core_entry *en)
+{
+	struct request_event ev = {
+	    .event_id = l->event_id,
+	    .tenant = l->tenant,
+	    .type = l->type,
+	    .key = l->key,
+	    .seq = l->seq,
+	    .body = l->body,
+	};
+	struct kept_conf *k;
+	struct str text = STR_EMPTY;
+	bool wanted = true;
+	struct err e = {0};
+
+	if (w->order == WISH_ORDER_KEY)
+		en->okey = letter_hash(l->key);
+	if (w->order != WISH_ORDER_PRESET && !w->spaced && !w->picky)
+		return true;
+	k = conf_get(d, w->core.id, &e);
+	if (!k) {
+		/* It can't be sent either: that will tell of it. */
+		en->okey = w->order == WISH_ORDER_PRESET ? 1 : en->okey;
+		return true;
+	}
+	if (w->picky)
+		wanted = request_wanted(k->conf, l->type);
+	arena_reset(d->scratch);
+	if (wanted && w->order == WISH_ORDER_PRESET &&
+	    request_order_key(d->scratch, k->conf, &ev, &text, &e) == OK)
+		en->okey = letter_hash(text);
+	if (wanted && w->order == WISH_ORDER_PRESET && en->okey == 0)
+		en->okey = 1;
+	if (wanted && w->spaced &&
+	    request_spacing_key(d->scratch, k->conf, &ev, &text, &e) == OK &&
+	    text.n > 0)
+		en->skey = letter_hash(text);
+	conf_put(d, k);
+	return wanted;
+}
+
+static void
+take_feed(struct deliver *d, struct feed *f, int64_t now)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct letter *l = f->v[i].letter;
+		struct wish *w = f->v[i].wish;
+		struct core_entry en = {
+		    .seq = l->seq, .sub = w->core.id, .ev = l};
+
+		if (d->owner == OWNER_YES && keys_of(d, w, l, &en))
+			core_feed(d->core, &en, now);
+		else
+			letter_unref(l);
+		wish_unref(w);
+	}
+	if (d->owner == OWNER_YES)
+		core_upto(d->core, f->upto);
+	f->note.kind = NOTE_FREE;
+	dispatch_tell(d->dispatch, &f->note);
+}
+
+static void
+take_page(struct deliver *d, struct page *p, int64_t now)
+{
+	int64_t upto = p->upto;
+
+	for (size_t i = 0; d->owner == OWNER_YES && i < p->n; i++) {
+		struct letter *l = p->letters[i];
+		struct core_entry en = {
+		    .seq = l->seq, .sub = p->read.sub, .ev = l};
+
+		if (!keys_of(d, p->wish, l, &en) ||
+		    (p->read.okey != 0 && en.okey != p->read.okey))
+			continue;
+		if (!core_read_feed(d->core, p->read.reader, &en, now)) {
+			upto = l->seq - 1;
+			break;
+		}
+		p->letters[i] = NULL; /* the core has it */
+	}
+	if (d->owner == OWNER_YES)
+		core_read_done(d->core, p->read.reader, upto, now);
+	d->pages--;
+	if (upto == p->read.after)
+		d->read_again_us = now + FLUSH_AGAIN_US;
+	fetch_page_free(p);
+}
+
+/* Flushing ------------------------------------------------------------------------ */
+
+static int
+write_flush(struct db *db, void *ctx, struct err *e)
+{
+	struct deliver *d = ctx;
+
+	return flush_write(db, &d->flush_job.flush, e);
+}
+
+static void
+flush_job_done(struct append_job *job)
+{
+	struct deliver *d = job->ctx;
+
+	deliver_tell(d, &d->flush_job.note);
+}
+
+static void
+post_flush(struct deliver *d, int64_t now)
+{
+	struct err e;
+
+	d->flush_job.note.kind = NOTE_JOB;
+	d->flush_job.job = (struct append_job){
+	    .fn = write_flush, .ctx = d, .done = flush_job_done};
+	d->flush_job.busy =
+	    append_post(d->o.append, &d->flush_job.job, &e) == OK;
+	d->flush_again_us = now + FLUSH_AGAIN_US;
+}
+
+static void
+begin_flush(struct deliver *d, int64_t now)
+{
+	static const struct core_changes NONE = {.cursor = -1};
+	const struct core_changes *ch;
+	struct flush_decision *v = d->decisions_now;
+	size_t cap = d->cap_decisions_now;
+
+	if (d->flush_job.flush.changes) { /* one that failed */
+		if (!d->flush_job.busy && now >= d->flush_again_us)
+			post_flush(d, now);
+		return;
+	}
+	ch = core_flush(d->core, now, d->hurry);
+	if (!ch && !d->asked)
+		return;
+	d->flush_job.real = ch != NULL;
+	if (!ch) /* nothing to write, somebody waits all the same */
+		ch = &NONE;
+	d->hurry = false;
+	d->asked_now = d->asked;
+	d->asked = NULL;
+	d->decisions_now = d->decisions;
+	d->cap_decisions_now = d->cap_decisions;
+	d->n_decisions_now = d->n_decisions;
+	d->decisions = v;
+	d->cap_decisions = cap;
+	d->n_decisions = 0;
+	d->flush_job.flush = (struct flush){
+	    .node = d->node,
+	    .epoch = d->epoch,
+	    .number = ++d->flush_number,
+	    .minute = clock_now_us() / US_PER_MIN,
+	    .changes = ch,
+	    .decisions = d->decisions_now,
+	    .n_decisions = d->n_decisions_now,
+	};
+	post_flush(d, now);
+}
+
+static void
+flush_written(struct deliver *d, int64_t now)
+{
+	const struct core_changes *ch = d->flush_job.flush.changes;
+
+	for (size_t i = 0; i < ch->n_attempts; i++)
+		free(ch->attempts[i].detail);
+	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
+	if (ch->cursor >= 0)
+		metric_set(M_DELIVER_CURSOR, ch->cursor);
+	d->flush_job.flush.changes = NULL;
+	if (d->flush_job.real)
+		core_flushed(d->core, now);
+}
+
+static void
+lose(struct deliver *d, const struct err *e)
+{
+	const struct core_changes *ch = d->flush_job.flush.changes;
+
+	for (size_t i = 0; ch && i < ch->n_attempts; i++)
+		free(ch->attempts[i].detail);
+	d->flush_job.flush.changes = NULL;
+	owner_lost(d);
+	sending_cancel_all(d, true);
+	ask_flushed(d, ERR_AWAY, e);
+	d->asked_now = d->asked;
+	d->asked = NULL;
+	ask_flushed(d, ERR_AWAY, e);
+	d->n_decisions = 0;
+	d->core_void = true; /* once its pages have come back */
+}
+
+static void
+flush_ended(struct deliver *d, int64_t now)
+{
+	const struct err *e = &d->flush_job.job.err;
+	int rc = e->code;
+
+	d->flush_job.busy = false;
+	if (rc != d->told_rc && rc < 0)
+		log_err(LOG_WARN, "results can't be written now", e);
+	else if (rc == OK && d->told_rc < 0)
+		log_err(LOG_INFO, "results are written again", NULL);
+	d->told_rc = rc;
+	if (rc == ERR_DENIED) {
+		lose(d, e);
+		return;
+	}
+	if (rc < 0) {
+		d->flush_again_us = now + FLUSH_AGAIN_US;
+		return;
+	}
+	flush_written(d, now);
+	ask_flushed(d, OK, NULL);
+}
+
+/* Mail ------------------------------------------------------------------------------- */
+
+static void
+loaded(struct deliver *d, int64_t now)
+{
+	struct err e = {0};
+	int rc = load_presets(d, &e);
+
+	if (rc == OK)
+		rc = recover(d->core, d->db, d->cursor, now, &e);
+	if (rc < 0) {
+		/* Half of a recovery is none: take the groups once more. */
+		log_err(LOG_ERROR, "deliveries can't be read", &e);
+		owner_lost(d);
+		d->core_void = true;
+		return;
+	}
+	if (d->unclean >= 2)
+		core_careful(d->core, append_last_seq(d->o.append));
+	d->owner = OWNER_YES;
+	metric_set(M_DELIVER_OWNER, 1);
+	d->go.note.kind = NOTE_GO;
+	d->go.cursor = d->cursor;
+	dispatch_tell(d->dispatch, &d->go.note);
+}
+
+static void
+take_note(struct deliver *d, struct note *n, int64_t now)
+{
+	switch (n->kind) {
+	case NOTE_SUB:
+	case NOTE_SUB_END:
+		take_sub(d, (struct sub_note *)n, now);
+		break;
+	case NOTE_LOADED:
+		if (d->owner == OWNER_LOADING)
+			loaded(d, now);
+		break;
+	case NOTE_FEED:
+		take_feed(d, (struct feed *)n, now);
+		break;
+	case NOTE_PAGE:
+		take_page(d, (struct page *)n, now);
+		break;
+	case NOTE_LETTER:
+		sending_letter(d, (struct one_letter *)n);
+		fetch_letter_free((struct one_letter *)n);
+		break;
+	case NOTE_JOB:
+		if (n == &d->flush_job.note)
+			flush_ended(d, now);
+		else
+			owner_job_done(d, now);
+		break;
+	case NOTE_ASK:
+	case NOTE_BEGIN:
+	case NOTE_GO:
+	case NOTE_HALT:
+	case NOTE_NEWS:
+	case NOTE_FREE:
+		assert(!"a note for another");
+	}
+}
+
+static bool
+take_mail(struct deliver *d)
+{
+	struct mail *m = mailbox_take(d->box, 0);
+	struct mail *q = mailbox_take(d->ask_box, 0);
+	int64_t now = deliver_now(d);
+	bool some = m || q;
+
+	while (m) {
+		struct mail *next = m->next;
+
+		take_note(d, MAIL_OF(m, struct note, mail), now);
+		m = next;
+	}
+	while (q) {
+		struct mail *next = q->next;
+
+		ask_take(d, MAIL_OF(q, struct deliver_ask, mail), now);
+		q = next;
+	}
+	return some;
+}
+
+/* The loop ------------------------------------------------------------------------------ */
+
+static struct core *
+new_core(const struct deliver *d)
+{
+	struct core_opts o = {
+	    .slots = (int)d->o.conf->webhook_slots,
+	    .breaker_us = retry_scaled(BREAKER_OPEN_MS, d->o.conf->time_scale) *
+			  US_PER_MS,
+	    .free_ev = letter_unref,
+	};
+
+	return core_new(&o);
+}
+
+static void
+do_work(struct deliver *d, int64_t now)
+{
+	struct core_send s;
+	struct core_read r;
+	struct core_count n;
+
+	core_tick(d->core, now);
+	while (owner_may_send(d, now) && !atomic_load(&d->stopping) &&
+	       core_next_send(d->core, now, &s))
+		sending_start(d, &s, now);
+	while (!atomic_load(&d->stopping) && now >= d->read_again_us &&
+	       core_next_read(d->core, now, &r)) {
+		if (fetch_page(d, &r, deliver_wish(d, r.sub))) {
+			d->pages++;
+		} else {
+			core_read_done(d->core, r.reader, r.after, now);
+			d->read_again_us = now + FLUSH_AGAIN_US;
+		}
+	}
+	begin_flush(d, now);
+	core_counts(d->core, &n);
+	metric_set(M_DELIVER_ITEMS, (int64_t)n.items);
+	metric_set(M_DELIVER_ROWS, (int64_t)n.rows);
+	metric_set(M_DELIVER_READERS, (int64_t)n.readers);
+	metric_set(M_DELIVER_FLIGHT, (int64_t)n.in_flight);
+}
+
+/* What a lost core left behind has come back: begin anew. */
+static void
+renew_core(struct deliver *d)
+{
+	if (!d->core_void || d->pages > 0 || d->attempts.n > 0)
+		return;
+	core_free(d->core);
+	d->core = new_core(d);
+	forget_subs(d);
+	d->core_void = false;
+	metric_set(M_DELIVER_OWNER, 0);
+}
+
+static int
+sleep_ms(const struct deliver *d, int64_t now)
+{
+	int64_t due = now + TURN_MAX_MS * US_PER_MS;
+
+	if (d->owner == OWNER_YES) {
+		int64_t next = core_next_due(d->core, now);
+
+		due = next < due ? next : due;
+		if (d->flush_job.flush.changes && !d->flush_job.busy &&
+		    d->flush_again_us < due)
+			due = d->flush_again_us;
+		if (now < d->read_again_us && d->read_again_us < due)
+			due = d->read_again_us;
+	}
+	if (d->try_us < due)
+		due = d->try_us;
+	if (due <= now)
+		return d->flush_job.busy ? 1 : 0;
+	return (int)((due - now + US_PER_MS - 1) / US_PER_MS);
+}
+
+/*
+ * Stopping: what is under way may end, results and positions are written, the
+ * groups are given back. A store that does not answer is not waited for.
+ */
+static bool
+finished(struct deliver *d, int64_t now)
+{
+	bool late = now >= d->stop_by_us + US_PER_S;
+	struct core_count n;
+
+	if (d->attempts.n > 0 || d->pages > 0) {
+		if (now >= d->stop_by_us)
+			sending_cancel_all(d, false);
+		return false;
+	}
+	if (d->flush_job.busy || d->owner_job.busy)
+		return false;
+	if (d->owner != OWNER_YES || late)
+		return true;
+	core_counts(d->core, &n);
+	if (d->flush_job.flush.changes || n.unflushed > 0 ||
+	    d->stop_stage++ == 0) {
+		d->hurry = true;
+		return false;
+	}
+	owner_leave(d);
+	return !d->owner_job.busy;
+}
+
+static void
+run(void *arg)
+{
+	struct deliver *d = arg;
+
+	for (;;) {
+		int64_t now;
+
+		(void)take_mail(d);
+		now = deliver_now(d);
+		owner_turn(d, now);
+		if (d->owner == OWNER_YES)
+			do_work(d, now);
+		renew_core(d);
+		if (atomic_load(&d->stopping) && finished(d, now))
+			break;
+		atomic_store(&d->sleeping, true);
+		if (take_mail(d)) {
+			atomic_store(&d->sleeping, false);
+			continue;
+		}
+		(void)client_wait(d->client,
+		    atomic_load(&d->stopping) ? 10 : sleep_ms(d, now));
+		atomic_store(&d->sleeping, false);
+	}
+}
+
+/* Life ------------------------------------------------------------------------------------ */
+
+bool
+deliver_post(struct deliver *d, struct deliver_ask *q)
+{
+	if (!mailbox_post(d->ask_box, &q->mail))
+		return false;
+	if (atomic_load(&d->sleeping))
+		client_wake(d->client);
+	return true;
+}
+
+/* Notes that came when nobody took them any more. */
+static void
+drain(struct deliver *d)
+{
+	struct mail *m = d->box ? mailbox_take(d->box, 0) : NULL;
+
+	while (m) {
+		struct note *n = MAIL_OF(m, struct note, mail);
+
+		m = m->next;
+		if (n->kind == NOTE_SUB || n->kind == NOTE_SUB_END) {
+			wish_unref(((struct sub_note *)n)->wish);
+			free(n);
+		} else if (n->kind == NOTE_FEED) {
+			struct feed *f = (struct feed *)n;
+
+			for (size_t i = 0; i < f->n; i++) {
+				letter_unref(f->v[i].letter);
+				wish_unref(f->v[i].wish);
+			}
+			free(f);
+		} else if (n->kind == NOTE_PAGE) {
+			fetch_page_free((struct page *)n);
+		}
+	}
+	m = d->ask_box ? mailbox_take(d->ask_box, 0) : NULL;
+	while (m) {
+		struct deliver_ask *q = MAIL_OF(m, struct deliver_ask, mail);
+
+		m = m->next;
+		(void)err_set(&q->err, ERR_AWAY, "the server is stopping");
+		q->done(q);
+	}
+}
+
+static void
+release(struct deliver *d)
+{
+	const struct core_changes *ch = d->flush_job.flush.changes;
+
+	if (d->ask_box)
+		mailbox_close(d->ask_box);
+	dispatch_stop(d->dispatch);
+	pool_stop(d->fetch);
+	drain(d);
+	for (size_t i = 0; ch && i < ch->n_attempts; i++)
+		free(ch->attempts[i].detail);
+	client_free(d->client);
+	oauth_free(d->oauth);
+	core_free(d->core);
+	if (d->wishes)
+		forget_subs(d);
+	confs_done(d);
+	map_free(d->wishes);
+	sending_done(d);
+	jq_free(d->jq);
+	presets_free(d->presets);
+	db_close(d->db);
+	arena_free(d->scratch);
+	free(d->decisions);
+	free(d->decisions_now);
+	mailbox_free(d->box);
+	mailbox_free(d->ask_box);
+	free(d);
+}
+
+static int
+make_parts(struct deliver *d, struct err *e)
+{
+	struct client_opts c = {
+	    .guard = d->o.guard,
+	    .dns_timeout_ms = d->o.conf->webhook_url_dns_timeout_ms,
+	    .connections_max = d->o.conf->webhook_slots,
+	    .connections_each = CONCURRENCY_MAX,
+	    .body_max = CLIENT_BODY_MAX,
+	    .proxy_resolves = d->o.conf->webhook_proxy_resolves,
+	};
+	int rc;
+
+	d->box = mailbox_new();
+	d->ask_box = mailbox_new();
+	d->wishes = map_new(SIZE_MAX / 2);
+	d->confs = map_new(SIZE_MAX / 2);
+	d->scratch = arena_new(ATTEMPT_MEM);
+	d->core = new_core(d);
+	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->scratch)
+		return err_set(e, ERR_NOMEM, "no memory for deliveries");
+	rc = client_new(&c, &d->client, e);
+	if (rc == OK)
+		rc = oauth_new(d->client, &d->oauth, e);
+	if (rc == OK)
+		rc = jq_new("/proc/self/exe", &d->jq, e);
+	if (rc == OK)
+		rc = db_open(d->o.store, DB_READ, &d->db, e);
+	if (rc == OK)
+		rc = fetch_start(d, e);
+	if (rc == OK)
+		rc = dispatch_start(d, &d->dispatch, e);
+	return rc;
+}
+
+int
+deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
+{
+	struct deliver *d = calloc(1, sizeof(*d));
+	int rc;
+
+	if (!d)
+		return err_set(e, ERR_NOMEM, "no memory for deliveries");
+	d->o = *o;
+	d->wall_us = clock_now_us();
+	d->mono_us = clock_mono_us();
+	uuid_format(uuid_v4(), d->node);
+	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
+		d->host[0] = '\0';
+	list_init(&d->attempts);
+	list_init(&d->spare);
+	list_init(&d->conf_order);
+	rc = make_parts(d, e);
+	if (rc == OK)
+		rc = thread_start("deliver", run, d, &d->thread, e);
+	if (rc < 0) {
+		release(d);
+		return rc;
+	}
+	*ret = d;
+	return OK;
+}
+
+void
+deliver_stop(struct deliver *d, int drain_ms)
+{
+	if (!d)
+		return;
+	d->stop_by_us = deliver_now(d) + drain_ms * US_PER_MS;
+	atomic_store(&d->stopping, true);
+	client_wake(d->client);
+	thread_join(d->thread);
+	release(d);
+}
