@@ -58,6 +58,7 @@ struct client_xfer {
 	bool cut, too_large, refused, head_whole;
 	int64_t retry_after_ms;
 	enum client_result result;
+	struct err refusal; /* with `refused` */
 	char error[CURL_ERROR_SIZE];
 };
 
