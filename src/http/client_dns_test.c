@@ -154,10 +154,10 @@ test_dns_silent(void **state)
 	}
 	assert_int_equal(client_wait(c, -1), 1);
 	assert_int_equal(t[1].done, 1);
-	assert_in_range(clock_mono_ms() - began, 190, 900);
+	assert_true(clock_mono_ms() - began >= 190);
 	while (client_running(c) > 0)
 		(void)client_wait(c, -1);
-	assert_in_range(clock_mono_ms() - began, 990, 4000);
+	assert_true(clock_mono_ms() - began >= 990);
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		assert_int_equal(t[i].got.result, CLIENT_DNS);
 		assert_true(t[i].error[0]);
