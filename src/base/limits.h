@@ -176,6 +176,7 @@
 #define RESOLVE_CACHE_MAX  4096  /* names known at once, each about 2 KiB */
 #define RESOLVE_FRESH_MS   30000 /* an answer is believed so long at most */
 #define RESOLVE_LEAST_MS   1000  /* and so long at least; failures too */
+#define RESOLVE_CONF_MS    5000  /* between looks at resolv.conf */
 #define RESOLVE_ADDRS_MAX  64    /* of a name; all are judged, so none is cut */
 #define CLIENT_PINS_MAX    8     /* of these, how many a connect may try */
 #define CLIENT_HEADERS_MAX 128   /* of a request */

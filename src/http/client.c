@@ -223,7 +223,8 @@ on_timer(CURLM *multi, long timeout_ms, void *arg)
 	struct client *c = arg;
 
 	(void)multi;
-	c->curl_due_ms = timeout_ms < 0 ? -1 : clock_mono_ms() + timeout_ms;
+	c->curl_due_us =
+	    timeout_ms < 0 ? -1 : clock_mono_us() + timeout_ms * US_PER_MS;
 	return 0;
 }
 
@@ -258,6 +259,20 @@ on_event(struct client *c, const struct epoll_event *ev)
 	}
 }
 
+/*
+ * libcurl tells of a timer once: when it is woken too early, by a fraction of
+ * a millisecond, nothing is due yet and it says nothing again. So it is asked.
+ */
+static void
+run_timer(struct client *c)
+{
+	long left_ms = -1;
+
+	act(c, CURL_SOCKET_TIMEOUT, 0);
+	(void)curl_multi_timeout(c->multi, &left_ms);
+	(void)on_timer(c->multi, left_ms, c);
+}
+
 /* What libcurl is through with. */
 static void
 collect(struct client *c)
@@ -287,8 +302,9 @@ patience(struct client *c, int ms)
 
 	if (c->ended)
 		return 0;
-	if (c->curl_due_ms >= 0) {
-		int64_t curl = c->curl_due_ms - clock_mono_ms();
+	if (c->curl_due_us >= 0) {
+		int64_t left = c->curl_due_us - clock_mono_us();
+		int64_t curl = (left + US_PER_MS - 1) / US_PER_MS;
 
 		least = curl < 0 ? 0 : curl < least ? curl : least;
 	}
@@ -309,10 +325,8 @@ turn(struct client *c, int ms)
 		on_event(c, &ev[i]);
 		woken |= ev[i].data.u64 >> 32 == TAG_WAKE;
 	}
-	if (c->curl_due_ms >= 0 && c->curl_due_ms <= clock_mono_ms()) {
-		c->curl_due_ms = -1;
-		act(c, CURL_SOCKET_TIMEOUT, 0);
-	}
+	if (c->curl_due_us >= 0 && c->curl_due_us <= clock_mono_us())
+		run_timer(c);
 	resolve_tick(c->resolve);
 	collect(c);
 	return woken;
@@ -423,7 +437,7 @@ client_new(const struct client_opts *o, struct client **ret, struct err *e)
 	}
 	c->o = *o;
 	c->epoll_fd = c->wake_fd = -1;
-	c->curl_due_ms = -1;
+	c->curl_due_us = -1;
 	c->ended_end = &c->ended;
 	rc = open_loop(c, e);
 	if (rc == OK)

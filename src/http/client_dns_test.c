@@ -154,10 +154,10 @@ test_dns_silent(void **state)
 	}
 	assert_int_equal(client_wait(c, -1), 1);
 	assert_int_equal(t[1].done, 1);
-	assert_in_range(clock_mono_ms() - began, 190, 900);
+	assert_true(clock_mono_ms() - began >= 190);
 	while (client_running(c) > 0)
 		(void)client_wait(c, -1);
-	assert_in_range(clock_mono_ms() - began, 990, 4000);
+	assert_true(clock_mono_ms() - began >= 990);
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		assert_int_equal(t[i].got.result, CLIENT_DNS);
 		assert_true(t[i].error[0]);
@@ -167,6 +167,31 @@ test_dns_silent(void **state)
 	(void)client_wait(c, RESOLVE_LEAST_MS + 200);
 	trial_run(c, &t[0]);
 	assert_int_equal(t[0].got.result, CLIENT_ANSWERED);
+	client_free(c);
+}
+
+/* More names than are remembered: the oldest is asked for again. */
+static void
+test_many_names(void **state)
+{
+	struct client *c = test_client(guard);
+	struct trial t;
+
+	(void)state;
+	atomic_store(&dns.answer, "10.0.0.1");
+	atomic_store(&dns.asked, 0);
+	for (int i = 0; i < RESOLVE_CACHE_MAX + 10; i++) {
+		char url[64];
+
+		(void)snprintf(url, sizeof(url), "https://n%d.example/", i);
+		trial_init(&t, POST, url);
+		trial_run(c, &t);
+		assert_int_equal(t.got.result, CLIENT_REFUSED);
+	}
+	assert_int_equal(atomic_load(&dns.asked), RESOLVE_CACHE_MAX + 10);
+	trial_init(&t, POST, "https://n0.example/");
+	trial_run(c, &t);
+	assert_int_equal(atomic_load(&dns.asked), RESOLVE_CACHE_MAX + 11);
 	client_free(c);
 }
 
@@ -195,6 +220,7 @@ main(void)
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_rebinding),
 	    cmocka_unit_test(test_dns_silent),
+	    cmocka_unit_test(test_many_names),
 	    cmocka_unit_test(test_hosts_file),
 	};
 

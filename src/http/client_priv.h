@@ -58,6 +58,7 @@ struct client_xfer {
 	bool cut, too_large, refused, head_whole;
 	int64_t retry_after_ms;
 	enum client_result result;
+	struct err refusal; /* with `refused` */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -66,7 +67,7 @@ struct client {
 	CURLM *multi;
 	struct resolve *resolve;
 	int epoll_fd, wake_fd;
-	int64_t curl_due_ms; /* -1: no timer */
+	int64_t curl_due_us; /* -1: no timer */
 	struct client_xfer *active, *idle;
 	size_t n_running, n_idle;
 	struct client_send *ended, **ended_end;

@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -176,6 +177,8 @@ server_run(void *arg)
 			continue;
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+		(void)setsockopt(
+		    fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 		p = calloc(1, sizeof(*p));
 		assert_non_null(p);
 		p->fd = fd;

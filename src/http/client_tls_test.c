@@ -1,6 +1,9 @@
+#include <dirent.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "base/test.h"
 #include "http/client_testing.h"
@@ -259,7 +262,8 @@ test_tls(void **state)
 		struct trial t;
 
 		url_to(&t, "https", T[i].host, T[i].server);
-		t.send.connect_ms = 500;
+		if (T[i].result == CLIENT_TIMEOUT)
+			t.send.connect_ms = 500;
 		if (!T[i].trusted)
 			t.send.tls_ca_pem = NULL;
 		trial_run(c, &t);
@@ -414,6 +418,111 @@ test_proxy_guard(void **state)
 	client_free(d);
 }
 
+/* ---- HTTP/2 ---- */
+
+static int
+open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	(void)closedir(d);
+	return n;
+}
+
+static void
+write_file(const char *dir, const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	(void)fclose(f);
+}
+
+/* nghttpd on a port that was free a moment ago. */
+static pid_t
+start_nghttpd(const char *dir, struct script_server *at)
+{
+	char port[16], key[128], cert[128];
+	pid_t child;
+
+	*at = (struct script_server){.script = say};
+	script_start(at);
+	script_stop(at);
+	write_file(dir, "key", leaf.key_pem);
+	write_file(dir, "cert", leaf.cert_pem);
+	write_file(dir, "x", "over two");
+	(void)snprintf(port, sizeof(port), "%d", at->port);
+	(void)snprintf(key, sizeof(key), "%s/key", dir);
+	(void)snprintf(cert, sizeof(cert), "%s/cert", dir);
+	child = fork();
+	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)execlp("nghttpd", "nghttpd", "-a", "127.0.0.1", "-d", dir,
+		    port, key, cert, (char *)NULL);
+		_exit(127);
+	}
+	assert_true(child > 0);
+	return child;
+}
+
+static void
+test_http2(void **state)
+{
+	static struct trial t[20];
+	char dir[] = "/tmp/hikyaku-h2-XXXXXX", path[64];
+	struct client *c = test_client(guard);
+	struct script_server at;
+	pid_t child;
+	int before;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	child = start_nghttpd(dir, &at);
+	for (int i = 0; i < 100; i++) {
+		url_to(&t[0], "https", "127.0.0.1", &at);
+		trial_run(c, &t[0]);
+		if (t[0].got.result == CLIENT_ANSWERED)
+			break;
+		(void)poll(NULL, 0, 50);
+	}
+	if (t[0].got.status != 200)
+		fail_msg("nghttpd: %d %s", t[0].got.status, t[0].error);
+	client_free(c);
+	c = test_client(guard);
+	before = open_fds();
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		url_to(&t[i], "https", "127.0.0.1", &at);
+		client_start(c, &t[i].send);
+	}
+	while (client_running(c) > 0)
+		(void)client_wait(c, -1);
+	/* A burst, and it shared one connection. */
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		assert_int_equal(t[i].got.result, CLIENT_ANSWERED);
+		assert_int_equal(t[i].got.status, 200);
+		assert_has(t[i].head, "HTTP/2 200");
+		assert_string_equal(t[i].body, "over two");
+	}
+	assert_int_equal(open_fds(), before + 1);
+	client_free(c);
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, NULL, 0);
+	for (int i = 0; i < 3; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", dir,
+		    (const char *[]){"key", "cert", "x"}[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(dir);
+}
+
 /* What the environment says of proxies is not heard. */
 static void
 test_no_environment(void **state)
@@ -443,6 +552,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_tls),
 	    cmocka_unit_test(test_mutual),
+	    cmocka_unit_test(test_http2),
 	    cmocka_unit_test(test_proxy),
 	    cmocka_unit_test(test_proxy_guard),
 	    cmocka_unit_test(test_no_environment),

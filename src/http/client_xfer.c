@@ -90,13 +90,11 @@ static curl_socket_t
 open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	struct client_xfer *x = arg;
-	struct err e;
 
 	(void)purpose;
 	if (!x->send->proxy && guard_connect(x->client->o.guard, x->send->use,
-				   x->url.https, &a->addr, &e) < 0) {
+				   x->url.https, &a->addr, &x->refusal) < 0) {
 		x->refused = true;
-		(void)snprintf(x->error, sizeof(x->error), "%s", e.text);
 		return CURL_SOCKET_BAD;
 	}
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
@@ -153,6 +151,9 @@ xfer_ended(struct client_xfer *x, CURLcode code)
 		x->result = CLIENT_CONNECT;
 	if (x->result == CLIENT_ANSWERED)
 		x->error[0] = '\0';
+	else if (x->result == CLIENT_REFUSED)
+		(void)snprintf(
+		    x->error, sizeof(x->error), "%s", x->refusal.text);
 	else if (x->too_large)
 		(void)snprintf(x->error, sizeof(x->error),
 		    "the answer's head is over %zu bytes", CLIENT_HEAD_MAX);

@@ -192,6 +192,31 @@ test_names(void **state)
 	assert_string_equal(a.token, "t5");
 }
 
+/* More tokens than are remembered: what ends first is fetched again. */
+static void
+test_many(void **state)
+{
+	char scope[16];
+	struct asked a;
+
+	(void)state;
+	for (int i = 0; i < OAUTH_TOKENS_MAX + 5; i++) {
+		(void)snprintf(scope, sizeof(scope), "s%d", i);
+		conf.scope = str_of(scope);
+		get(&a, i);
+		run();
+		assert_int_equal(a.e.code, OK);
+	}
+	assert_int_equal(requests(), OAUTH_TOKENS_MAX + 5);
+	get(&a, OAUTH_TOKENS_MAX + 5);
+	assert_int_equal(a.done, 1);
+	conf.scope = STR("s0");
+	get(&a, OAUTH_TOKENS_MAX + 5);
+	assert_int_equal(a.done, 0);
+	run();
+	assert_int_equal(requests(), OAUTH_TOKENS_MAX + 6);
+}
+
 static void
 test_failures(void **state)
 {
@@ -273,6 +298,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 	};

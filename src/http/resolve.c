@@ -3,6 +3,7 @@
 #include <ares.h>
 #include <netdb.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/map.h"
@@ -25,6 +26,8 @@ struct name {
 struct resolve {
 	struct resolve_opts o;
 	ares_channel ares;
+	struct timespec conf_at; /* resolv.conf, as the channel read it */
+	int64_t conf_seen_ms;
 	struct map *names;
 	/* All that wait, the soonest due first. */
 	struct resolve_ask *first, *last;
@@ -134,9 +137,8 @@ answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 
 	(void)timeouts;
 	n->asking = false;
-	n->owner->looking--;
 	if (status == ARES_EDESTRUCTION || status == ARES_ECANCELLED)
-		return;
+		return; /* the resolver goes, and n with it */
 	if (status == ARES_SUCCESS && info) {
 		take(n, info);
 	} else {
@@ -149,6 +151,87 @@ answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 	}
 	ares_freeaddrinfo(info);
 	settle(n);
+	/* Last, so that the channel stays for as long as this is inside it. */
+	n->owner->looking--;
+}
+
+/* ---- the channel ---- */
+
+static void
+watch(void *arg, ares_socket_t fd, int readable, int writable)
+{
+	struct resolve *r = arg;
+	struct epoll_event ev = {
+	    .events = (readable ? EPOLLIN : 0U) | (writable ? EPOLLOUT : 0U),
+	    .data.u64 = (uint64_t)r->o.tag << 32 | (uint32_t)fd,
+	};
+
+	if (!ev.events)
+		(void)epoll_ctl(r->o.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	else if (epoll_ctl(r->o.epoll_fd, EPOLL_CTL_MOD, fd, &ev) < 0)
+		(void)epoll_ctl(r->o.epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* When resolv.conf was written; c-ares reads it once for each channel. */
+static struct timespec
+conf_time(void)
+{
+	struct stat st;
+
+	return stat("/etc/resolv.conf", &st) < 0 ? (struct timespec){0}
+						 : st.st_mtim;
+}
+
+static int
+open_channel(struct resolve *r, struct err *e)
+{
+	struct ares_options ao = {
+	    /* The second try waits twice as long as the first. */
+	    .timeout = (int)(r->o.timeout_ms / (TRIES + 1)) + 1,
+	    .tries = TRIES,
+	    .ndomains = 0,
+	    .sock_state_cb = watch,
+	    .sock_state_cb_data = r,
+	};
+	int status;
+
+	r->conf_at = conf_time();
+	r->conf_seen_ms = clock_mono_ms();
+	status = ares_init_options(&r->ares, &ao,
+	    ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
+		ARES_OPT_SOCK_STATE_CB);
+	if (status == ARES_SUCCESS && r->o.servers)
+		status = ares_set_servers_ports_csv(r->ares, r->o.servers);
+	if (status != ARES_SUCCESS)
+		return err_set(e, ERR_IO, "c-ares can't be started: %s",
+		    ares_strerror(status));
+	return OK;
+}
+
+/* A machine gets other name servers while we run. An answer that is on its way
+ * is waited for; without a new channel the old one stays. */
+static void
+renew_channel(struct resolve *r)
+{
+	int64_t now = clock_mono_ms();
+	ares_channel old = r->ares;
+	struct timespec at;
+	struct err e;
+
+	if (r->looking > 0 || now < r->conf_seen_ms + RESOLVE_CONF_MS)
+		return;
+	r->conf_seen_ms = now;
+	at = conf_time();
+	if (at.tv_sec == r->conf_at.tv_sec && at.tv_nsec == r->conf_at.tv_nsec)
+		return;
+	r->ares = NULL;
+	if (open_channel(r, &e) < 0) {
+		if (r->ares)
+			ares_destroy(r->ares);
+		r->ares = old;
+		return;
+	}
+	ares_destroy(old);
 }
 
 /* ---- names ---- */
@@ -202,6 +285,7 @@ look(struct resolve *r, struct name *n)
 	    .ai_socktype = SOCK_STREAM,
 	};
 
+	renew_channel(r);
 	n->known = false;
 	n->asking = true;
 	r->looking++;
@@ -230,21 +314,6 @@ resolve_ask(
 }
 
 /* ---- the loop ---- */
-
-static void
-watch(void *arg, ares_socket_t fd, int readable, int writable)
-{
-	struct resolve *r = arg;
-	struct epoll_event ev = {
-	    .events = (readable ? EPOLLIN : 0U) | (writable ? EPOLLOUT : 0U),
-	    .data.u64 = (uint64_t)r->o.tag << 32 | (uint32_t)fd,
-	};
-
-	if (!ev.events)
-		(void)epoll_ctl(r->o.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-	else if (epoll_ctl(r->o.epoll_fd, EPOLL_CTL_MOD, fd, &ev) < 0)
-		(void)epoll_ctl(r->o.epoll_fd, EPOLL_CTL_ADD, fd, &ev);
-}
 
 void
 resolve_event(struct resolve *r, int fd, bool readable, bool writable)
@@ -289,34 +358,21 @@ int
 resolve_new(const struct resolve_opts *o, struct resolve **ret, struct err *e)
 {
 	struct resolve *r = calloc(1, sizeof(*r));
-	struct ares_options ao = {
-	    /* The second try waits twice as long as the first. */
-	    .timeout = (int)(o->timeout_ms / (TRIES + 1)) + 1,
-	    .tries = TRIES,
-	    .ndomains = 0,
-	    .sock_state_cb = watch,
-	    .sock_state_cb_data = r,
-	};
-	int status;
+	int rc;
 
 	if (!r)
 		return err_set(e, ERR_NOMEM, "no memory for the resolver");
+	if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS) {
+		free(r);
+		return err_set(e, ERR_NOMEM, "c-ares can't be started");
+	}
 	r->o = *o;
 	r->names = map_new(RESOLVE_CACHE_MAX);
-	status = r->names ? ares_library_init(ARES_LIB_INIT_ALL) : ARES_ENOMEM;
-	if (status == ARES_SUCCESS)
-		status = ares_init_options(&r->ares, &ao,
-		    ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
-			ARES_OPT_SOCK_STATE_CB);
-	if (status == ARES_SUCCESS && o->servers)
-		status = ares_set_servers_ports_csv(r->ares, o->servers);
-	if (status != ARES_SUCCESS) {
-		if (r->ares)
-			ares_destroy(r->ares);
-		map_free(r->names);
-		free(r);
-		return err_set(e, ERR_IO, "c-ares can't be started: %s",
-		    ares_strerror(status));
+	rc = r->names ? open_channel(r, e)
+		      : err_set(e, ERR_NOMEM, "no memory for the resolver");
+	if (rc < 0) {
+		resolve_free(r);
+		return rc;
 	}
 	*ret = r;
 	return OK;
@@ -330,9 +386,10 @@ resolve_free(struct resolve *r)
 
 	if (!r)
 		return;
-	ares_destroy(r->ares);
+	if (r->ares)
+		ares_destroy(r->ares);
 	ares_library_cleanup();
-	while ((n = map_each(r->names, &at)))
+	while (r->names && (n = map_each(r->names, &at)))
 		free(n);
 	map_free(r->names);
 	free(r);
