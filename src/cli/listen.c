@@ -154,8 +154,11 @@ show_body(FILE *out, struct str body)
 
 		/* U+0080 to U+009F are controls too. */
 		if (i + 1 < good && c == 0xc2 &&
-		    (unsigned char)body.p[i + 1] < 0xa0)
-			good = i;
+		    (unsigned char)body.p[i + 1] < 0xa0) {
+			(void)fprintf(out, "\\x%02x\\x%02x", c,
+			    (unsigned char)body.p[++i]);
+			continue;
+		}
 		if (i == good && c >= 0x80)
 			plain = false;
 		if (plain)

@@ -234,7 +234,9 @@ static int
 auth(struct maker *m, struct request *r)
 {
 	const struct sub_auth *a = &m->s->auth;
-	struct str value = STR_EMPTY, token = a->token;
+	struct str value = STR_EMPTY;
+	struct str token =
+	    a->type == AUTH_OAUTH2 ? m->at->access_token : a->token;
 	int rc = OK;
 
 	switch (a->type) {
@@ -247,12 +249,10 @@ auth(struct maker *m, struct request *r)
 		rc = basic(m, &value);
 		break;
 	case AUTH_OAUTH2:
-		token = m->at->access_token;
+	case AUTH_BEARER:
 		if (token.n == 0)
 			return maker_fail(
 			    m, REASON_AUTH, "there is no access token");
-		/* fall through */
-	case AUTH_BEARER:
 		value = arena_fmt(m->a, "Bearer %.*s", STR_ARG(token));
 		rc = value.p ? OK : maker_no_room(m);
 		break;
