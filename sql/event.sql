@@ -66,6 +66,10 @@ SELECT value FROM meta WHERE name = :name;
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- name: meta_add
+-- args: name text, value text
+INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
+
 -- name: mark_put
 -- args: minute int, seq int
 INSERT INTO mark (minute, seq) VALUES (:minute, :seq) ON CONFLICT (minute) DO NOTHING;

@@ -14,11 +14,14 @@
 
 #include <stdatomic.h>
 
+#include "deliver/delivery_id.h"
 #include "http/server.h"
 
 struct append;
 struct auth;
 struct conf;
+struct deliver;
+struct guard;
 struct keyring;
 struct limiter;
 struct mask;
@@ -38,7 +41,10 @@ struct api {
 	const struct mask *mask;
 	struct keyring *keyring;   /* seals secrets */
 	struct resealer *resealer; /* after a rotation */
-	bool strict;               /* event.schema.mode */
+	struct deliver *deliver;   /* NULL: this server does not deliver */
+	const struct guard *guard;
+	struct delivery_id_key id_key;
+	bool strict; /* event.schema.mode */
 	_Atomic bool stopping;
 	_Atomic int streams; /* and long polls */
 };

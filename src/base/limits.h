@@ -182,6 +182,7 @@
 #define CLIENT_HEADERS_MAX 128   /* of a request */
 #define CLIENT_TEXT_MAX    (64 * KIB) /* its URL and headers */
 #define CLIENT_HEAD_KEEP   (2 * KIB)  /* of an answer's, shown to people */
+#define ANSWER_MAX       (1 * MIB) /* of a body that a receiver answers with */
 #define CLIENT_HEAD_MAX    (64 * KIB) /* of an answer's, read */
 #define CLIENT_BODY_KEEP   (64 * KIB) /* memory a handle keeps for the next */
 /* A Retry-After past this says the same as this: a day. */

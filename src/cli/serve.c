@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "cli/verbs.h"
+#include "deliver/deliver.h"
+#include "deliver/delivery_key.h"
 #include "event/append.h"
 #include "event/mask.h"
 #include "event/tail.h"
@@ -112,6 +114,8 @@ first_run(struct serve *s, struct err *e)
 		rc = sealing_stale(
 		    db, s->api.keyring, s->cli->arena, &s->stale, e);
 	if (rc == OK)
+		rc = delivery_key(db, &s->api.id_key, e);
+	if (rc == OK)
 		rc = accounts_first(db, str_of(s->conf->admin_password),
 		    clock_now_us(), made, &first, e);
 	db_close(db);
@@ -123,6 +127,22 @@ first_run(struct serve *s, struct err *e)
 		(void)fflush(s->cli->out);
 	}
 	return rc;
+}
+
+static int
+start_deliveries(struct serve *s, struct err *e)
+{
+	struct deliver_opts o = {
+	    .conf = s->conf,
+	    .store = s->api.store,
+	    .append = s->api.append,
+	    .tail = s->api.tail,
+	    .guard = s->guard,
+	    .keyring = s->api.keyring,
+	    .id_key = s->api.id_key,
+	};
+
+	return deliver_start(&o, &s->api.deliver, e);
 }
 
 static int
@@ -166,6 +186,8 @@ start_threads(struct serve *s, struct err *e)
 	}
 	if (rc == OK && s->stale)
 		rc = resealer_start(s->api.resealer, e);
+	if (rc == OK && c->webhook_enabled)
+		rc = start_deliveries(s, e);
 	return rc;
 }
 
@@ -229,6 +251,7 @@ start_server(struct serve *s, struct err *e)
 	};
 
 	s->api.conf = c;
+	s->api.guard = s->guard;
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
 	o.hooks = api_hooks(&s->api);
 	if (!listen[0])
@@ -279,6 +302,7 @@ take_down(struct serve *s)
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
+	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
 	pool_stop(s->api.read);
 	auth_free(s->api.auth);
 	jobs_stop(s->jobs);

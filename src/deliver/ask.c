@@ -35,8 +35,8 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 		    reallocarray(d->decisions, cap, sizeof(*v));
 
 		if (!v) {
-			(void)fputs("hikyaku: no memory for decisions\n",
-			    stderr);
+			(void)fputs(
+			    "hikyaku: no memory for decisions\n", stderr);
 			abort();
 		}
 		d->decisions = v;

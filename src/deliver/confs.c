@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/conf.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/str.h"

@@ -1,8 +1,9 @@
+#include "deliver/control.h"
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "deliver/control.h"
 #include "deliver/deliver_priv.h"
 #include "deliver/wish.h"
 #include "event/envelope.h"
@@ -92,8 +93,7 @@ before(struct db *db, void *ctx, struct err *e)
 		    c->version, e);
 		break;
 	case SUB_SWITCH:
-		n = sql_sub_switch(
-		    db, c->id, c->enabled, c->why, c->now_us, e);
+		n = sql_sub_switch(db, c->id, c->enabled, c->why, c->now_us, e);
 		break;
 	case SUB_FINISH:
 		break;
@@ -101,8 +101,8 @@ before(struct db *db, void *ctx, struct err *e)
 	if (rc < 0 || n < 0)
 		return e->code;
 	if (n == 0)
-		return err_set(e, ERR_CONFLICT,
-		    "the subscription was changed meanwhile");
+		return err_set(
+		    e, ERR_CONFLICT, "the subscription was changed meanwhile");
 	c->entries[0].to_sub = c->id;
 	return OK;
 }
@@ -116,8 +116,7 @@ after(struct db *db, void *ctx, struct err *e)
 	if (c->kind == SUB_MAKE)
 		n = sql_sub_from(db, c->id, c->entries[0].seq, e);
 	else if (c->kind == SUB_FINISH)
-		n = sql_sub_until(
-		    db, c->id, c->entries[0].seq, c->now_us, e);
+		n = sql_sub_until(db, c->id, c->entries[0].seq, c->now_us, e);
 	if (n < 0)
 		return e->code;
 	if (n == 0)

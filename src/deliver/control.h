@@ -35,7 +35,7 @@ struct sub_change {
 	int64_t id, version;
 	struct uuid uid;
 	struct str name, url, preset;
-	struct str conf;    /* stored form; made by fill() when secrets are new */
+	struct str conf; /* stored form; made by fill() when secrets are new */
 	struct str tenants; /* JSON array; .p NULL: all */
 	bool enabled;
 	struct str why;        /* it is disabled; empty: nobody said */

@@ -648,7 +648,7 @@ make_parts(struct deliver *d, struct err *e)
 	    .dns_timeout_ms = d->o.conf->webhook_url_dns_timeout_ms,
 	    .connections_max = d->o.conf->webhook_slots,
 	    .connections_each = CONCURRENCY_MAX,
-	    .body_max = CLIENT_BODY_MAX,
+	    .body_max = ANSWER_MAX,
 	    .proxy_resolves = d->o.conf->webhook_proxy_resolves,
 	};
 	int rc;

@@ -44,9 +44,9 @@ enum note_kind {
 	NOTE_SUB_END, /* gone */
 	NOTE_LOADED,  /* all subscriptions were told */
 	NOTE_FEED,
-	NOTE_PAGE,    /* of a reader */
-	NOTE_LETTER,  /* for an attempt */
-	NOTE_JOB,     /* the commit thread did it */
+	NOTE_PAGE,   /* of a reader */
+	NOTE_LETTER, /* for an attempt */
+	NOTE_JOB,    /* the commit thread did it */
 	NOTE_ASK,
 	/* to dispatch */
 	NOTE_BEGIN, /* tell all subscriptions */
@@ -91,7 +91,7 @@ struct page {
 struct one_letter {
 	struct note note;
 	int64_t seq;
-	bool failed; /* the store is away: ask again */
+	bool failed;           /* the store is away: ask again */
 	struct letter *letter; /* NULL: the log has it no more */
 	struct attempt *attempt;
 };
@@ -217,8 +217,7 @@ void confs_done(struct deliver *d);
 /* sending.c */
 void sending_start(struct deliver *d, const struct core_send *s, int64_t now);
 void sending_letter(struct deliver *d, struct one_letter *one);
-void sending_test(
-    struct deliver *d, struct deliver_ask *q, struct letter *l);
+void sending_test(struct deliver *d, struct deliver_ask *q, struct letter *l);
 void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);
 

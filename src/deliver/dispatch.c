@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/metric.h"
@@ -22,8 +23,8 @@
  * is behind, the core keeps a position for it and forgets what it is fed.
  */
 
-#define FEEDS    8
-#define AGAIN_MS 250 /* after a store that did not answer */
+#define FEEDS       8
+#define AGAIN_MS    250 /* after a store that did not answer */
 #define SUBS_A_PAGE 500
 
 struct known {
@@ -45,8 +46,8 @@ struct dispatch {
 	size_t n_free;
 	struct tail_waiter waiter;
 	struct note news;
-	_Atomic bool held; /* the tail has our waiter */
-	bool waiting;      /* for the news that it gives back */
+	_Atomic int held; /* 1: the tail has our waiter */
+	bool waiting;     /* for the news that it gives back */
 	bool going;
 	int64_t pos; /* read up to here */
 	int64_t again_ms;
@@ -121,8 +122,7 @@ learn(struct dispatch *x, struct wish *w, struct err *e)
 	if (rc == OK)
 		rc = match_add(x->table, &want, e);
 	if (rc == OK)
-		rc =
-		    map_put(x->subs, sub_key(&w->core.id), k, NULL, e);
+		rc = map_put(x->subs, sub_key(&w->core.id), k, NULL, e);
 	if (rc < 0) {
 		match_drop(x->table, w->core.id);
 		free(k);
@@ -138,8 +138,7 @@ take_row(struct dispatch *x, const struct wish_row *row, struct err *e)
 {
 	struct wish *w = NULL;
 	struct err why = {0};
-	int rc = wish_new(
-	    row, x->presets, x->d->o.conf->time_scale, &w, &why);
+	int rc = wish_new(row, x->presets, x->d->o.conf->time_scale, &w, &why);
 
 	if (rc == OK)
 		rc = learn(x, w, &why);
@@ -317,8 +316,8 @@ run_filters(struct dispatch *x, const struct letter *l, const bool *asked,
 		verdicts[i] = JQ_TRUE;
 		if (!asked[i] || !k)
 			continue;
-		items[n] = (struct jq_item){
-		    .program = k->program, .input = l->body};
+		items[n] =
+		    (struct jq_item){.program = k->program, .input = l->body};
 		at[n++] = i;
 		if (n < FILTERS_MAX && i + 1 < x->hits.n)
 			continue;
@@ -354,7 +353,8 @@ filter_hits(struct dispatch *x, const struct letter *l, struct err *e)
 	if (rc == OK && filters > 0) {
 		rc = run_filters(x, l, asked, verdicts, e);
 		for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
-			if (verdicts[i] == JQ_ERROR || verdicts[i] == JQ_STOPPED)
+			if (verdicts[i] == JQ_ERROR ||
+			    verdicts[i] == JQ_STOPPED)
 				metric_add(M_FILTER_ERRORS, 1);
 			if (verdicts[i] == JQ_TRUE)
 				x->hits.subs[n++] = x->hits.subs[i];
@@ -459,8 +459,10 @@ woken(struct tail_waiter *w)
 
 	/* Once this is false x may be gone: it is the last we do with it, but
 	 * for the post, which must come first. */
-	(void)mailbox_post(x->box, &x->news.mail);
-	atomic_store(&x->held, false);
+	bool posted = mailbox_post(x->box, &x->news.mail);
+
+	(void)posted;
+	(void)atomic_fetch_sub(&x->held, 1);
 }
 
 static void
@@ -537,10 +539,10 @@ wait(struct dispatch *x)
 	x->waiter.after = x->pos;
 	x->waiter.until_ms = clock_mono_ms() + 1000;
 	x->waiter.wake = woken;
-	atomic_store(&x->held, true);
+	(void)atomic_fetch_add(&x->held, 1);
 	x->waiting = tail_wait(x->d->o.tail, &x->waiter);
 	if (!x->waiting)
-		atomic_store(&x->held, false);
+		(void)atomic_fetch_sub(&x->held, 1);
 }
 
 static void
@@ -576,7 +578,7 @@ run(void *arg)
 			wait(x);
 	}
 	/* The tail gives our waiter back before we may go: within a second. */
-	while (atomic_load(&x->held))
+	while (atomic_load(&x->held) > 0)
 		(void)nanosleep(
 		    &(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
 	take_mail(x, 0);

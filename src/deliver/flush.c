@@ -50,8 +50,7 @@ attempts_many(struct db *db, struct arena *a, const struct core_changes *ch,
     struct err *e)
 {
 	struct columns c = {.arena = a};
-	struct str *details =
-	    arena_array(a, ch->n_attempts, sizeof(*details));
+	struct str *details = arena_array(a, ch->n_attempts, sizeof(*details));
 	int rc = columns_new(&c, 9, ch->n_attempts, e);
 
 	if (rc < 0 || !details)
@@ -122,10 +121,9 @@ puts_many(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		for (size_t k = 0; k < COUNT_OF(row); k++)
 			c.v[k][i] = row[k];
 	}
-	if (rc == OK &&
-	    sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4], c.v[5],
-		c.v[6], c.v[7], c.v[8], c.v[9], str_of(f->node), c.v[10],
-		c.v[11], c.n, e) < 0)
+	if (rc == OK && sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3],
+			    c.v[4], c.v[5], c.v[6], c.v[7], c.v[8], c.v[9],
+			    str_of(f->node), c.v[10], c.v[11], c.n, e) < 0)
 		rc = e->code;
 	return rc;
 }
@@ -151,8 +149,8 @@ put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 
 		if (sql_row_put(db, r->sub, r->seq, r->rep, as_int(r->okey),
 			as_int(r->skey), (int64_t)r->state, r->tries, r->n,
-			r->crashes, r->next_at, str_of(f->node),
-			r->last_status, r->last_reason, e) < 0)
+			r->crashes, r->next_at, str_of(f->node), r->last_status,
+			r->last_reason, e) < 0)
 			rc = e->code;
 	}
 	return rc;

@@ -43,7 +43,6 @@ struct flush_detail {
 };
 
 /* ERR_DENIED: the groups belong to another node. In a transaction. */
-int flush_write(
-    struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
+int flush_write(struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
 
 #endif

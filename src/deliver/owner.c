@@ -41,8 +41,8 @@ take_groups(struct db *db, void *ctx, struct err *e)
 	int rc;
 
 	if (n == 0)
-		n = sql_node_start(db, str_of(d->node), str_of(d->host), now,
-		    lease, e);
+		n = sql_node_start(
+		    db, str_of(d->node), str_of(d->host), now, lease, e);
 	/* The data folder is locked: whoever had them is gone. */
 	if (n >= 0 && !shared(d))
 		n = sql_grp_take(db, str_of(d->node), INT64_MAX - 1, e);
@@ -69,8 +69,8 @@ static int
 renew(struct db *db, void *ctx, struct err *e)
 {
 	struct deliver *d = ctx;
-	int64_t n = sql_node_renew(
-	    db, str_of(d->node), deliver_now(d), LEASE_US, e);
+	int64_t n =
+	    sql_node_renew(db, str_of(d->node), deliver_now(d), LEASE_US, e);
 
 	return n < 0 ? (int)e->code : OK;
 }
@@ -142,8 +142,7 @@ owner_job_done(struct deliver *d, int64_t now)
 void
 owner_turn(struct deliver *d, int64_t now)
 {
-	if (d->owner_job.busy || now < d->try_us ||
-	    atomic_load(&d->stopping))
+	if (d->owner_job.busy || now < d->try_us || atomic_load(&d->stopping))
 		return;
 	d->try_us = now + LEASE_RENEW_US;
 	if (d->owner == OWNER_NONE) {

@@ -24,12 +24,11 @@ load_endpoints(struct core *c, struct db *db, struct err *e)
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_load_endpoints_get(rows, &row);
-		core_load_endpoint(c,
-		    &(struct core_endpoint){
-			.endpoint = as_hash(row.endpoint),
-			.open_until = row.open_until,
-			.not_before = row.not_before,
-		    });
+		core_load_endpoint(c, &(struct core_endpoint){
+					  .endpoint = as_hash(row.endpoint),
+					  .open_until = row.open_until,
+					  .not_before = row.not_before,
+				      });
 	}
 	rows_close(rows);
 	return rc;
@@ -44,8 +43,7 @@ load_settled(struct core *c, struct db *db, int64_t cursor, struct err *e)
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_load_settled_get(rows, &row);
-		core_load_settled(
-		    c, (uint32_t)row.sub, row.seq, (int)row.rep);
+		core_load_settled(c, (uint32_t)row.sub, row.seq, (int)row.rep);
 	}
 	rows_close(rows);
 	return rc;
@@ -108,8 +106,8 @@ load_readers(struct core *c, struct db *db, int64_t now, struct err *e)
 }
 
 int
-recover(struct core *c, struct db *db, int64_t cursor, int64_t now,
-    struct err *e)
+recover(
+    struct core *c, struct db *db, int64_t cursor, int64_t now, struct err *e)
 {
 	struct core_row last = {.sub = 0, .seq = -1, .rep = -1};
 	int n = ROWS_A_PAGE, rc;

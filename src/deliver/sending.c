@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/metric.h"
@@ -140,8 +141,8 @@ tell(const struct attempt *a, const struct core_result *r, const char *error)
 	log_int(&l, "httpStatus", r->status);
 	log_int(&l, "responseTime", r->took_us / US_PER_MS);
 	if (r->reason)
-		log_str(&l, "reason",
-		    str_of(reason_name((enum reason)r->reason)));
+		log_str(
+		    &l, "reason", str_of(reason_name((enum reason)r->reason)));
 	if (error[0])
 		log_str(&l, "error", str_of(error));
 	log_end(&l);
@@ -272,8 +273,8 @@ too_late(const struct attempt *a, int64_t at_us)
 }
 
 static void
-schedule(struct attempt *a, const struct client_answer *ans,
-    struct core_result *r)
+schedule(
+    struct attempt *a, const struct client_answer *ans, struct core_result *r)
 {
 	const struct sub_policy *p = &a->conf->policy;
 	int64_t delay_ms = 0;
@@ -282,8 +283,8 @@ schedule(struct attempt *a, const struct client_answer *ans,
 	rand_bytes(&dice, sizeof(dice));
 	r->sick = true;
 	r->verdict = CORE_LATER;
-	if (retry_next(&p->retry, (unsigned)a->s.tries + 1,
-		ans->retry_after_ms, dice, p->scale, &delay_ms) == RETRY_STOP) {
+	if (retry_next(&p->retry, (unsigned)a->s.tries + 1, ans->retry_after_ms,
+		dice, p->scale, &delay_ms) == RETRY_STOP) {
 		r->verdict = CORE_SPENT;
 		r->dead_reason = REASON_EXHAUSTED;
 		delay_ms = HOLD_US / US_PER_MS;
@@ -319,8 +320,8 @@ error_text(struct attempt *a, const struct client_answer *ans)
 		return "";
 	memcpy(copy, body.p, body.n);
 	str_clean_utf8(copy, body.n);
-	return arena_fmt(a->arena, "HTTP %d: %.*s", ans->status, (int)body.n,
-	    copy)
+	return arena_fmt(
+	    a->arena, "HTTP %d: %.*s", ans->status, (int)body.n, copy)
 	    .p;
 }
 
@@ -331,8 +332,8 @@ log_hub_error(struct attempt *a, const struct outcome *o)
 	struct log_line l;
 	struct err e;
 
-	if (request_log_error(a->arena, a->conf->conf, &a->ev, &a->at, o,
-		&text, &trace, &e) < 0 ||
+	if (request_log_error(a->arena, a->conf->conf, &a->ev, &a->at, o, &text,
+		&trace, &e) < 0 ||
 	    text.n == 0)
 		return;
 	log_begin(&l, LOG_WARN, "error of a call");
@@ -350,8 +351,7 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
 	    .reason = j.reason,
 	};
-	const char *error =
-	    j.verdict == VERDICT_OK ? "" : error_text(a, ans);
+	const char *error = j.verdict == VERDICT_OK ? "" : error_text(a, ans);
 
 	switch (j.verdict) {
 	case VERDICT_OK:
@@ -362,12 +362,12 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 		break;
 	case VERDICT_HOLD:
 		r.verdict = CORE_HOLD;
-		r.delay_us = a->conf->policy.retry.delays_ms[0] > 0
-				 ? retry_scaled(
-				       a->conf->policy.retry.delays_ms[0],
-				       a->conf->policy.scale) *
-				       US_PER_MS
-				 : HOLD_US;
+		r.delay_us =
+		    a->conf->policy.retry.delays_ms[0] > 0
+			? retry_scaled(a->conf->policy.retry.delays_ms[0],
+			      a->conf->policy.scale) *
+			      US_PER_MS
+			: HOLD_US;
 		break;
 	case VERDICT_GONE:
 		r.verdict = CORE_DEAD;
@@ -475,8 +475,8 @@ call(struct attempt *a)
 {
 	enum reason reason = REASON_RENDER;
 	struct err e = {0};
-	int rc = request_make(a->arena, a->conf->conf, &a->ev, &a->at, &a->req,
-	    &reason, &e);
+	int rc = request_make(
+	    a->arena, a->conf->conf, &a->ev, &a->at, &a->req, &reason, &e);
 
 	if (rc < 0) {
 		make_failed(a, rc, reason, &e);
@@ -518,8 +518,8 @@ preflight(struct attempt *a)
 {
 	enum reason reason = REASON_RENDER;
 	struct err e = {0};
-	int rc = preflight_make(a->arena, a->conf->conf, &a->ev, &a->at,
-	    &a->req, &reason, &e);
+	int rc = preflight_make(
+	    a->arena, a->conf->conf, &a->ev, &a->at, &a->req, &reason, &e);
 
 	if (rc < 0)
 		make_failed(a, rc, reason, &e);
@@ -562,8 +562,8 @@ tokened(struct oauth_ask *q, struct str token, const struct err *e)
 
 		ans.error = e->text;
 		judged(a,
-		    (struct judgement){e->code == ERR_AWAY ? VERDICT_RETRY
-							   : VERDICT_DEAD,
+		    (struct judgement){
+			e->code == ERR_AWAY ? VERDICT_RETRY : VERDICT_DEAD,
 			REASON_AUTH},
 		    &ans);
 		return;
@@ -577,7 +577,7 @@ tokened(struct oauth_ask *q, struct str token, const struct err *e)
 static int
 render(struct attempt *a, struct err *e)
 {
-	if (a->conf->template < 0)
+	if (a->conf->template <0)
 		return OK;
 	return jq_render(a->d->jq, a->conf->template, a->ev.body, a->arena,
 	    &a->ev.rendered, e);
@@ -599,8 +599,8 @@ fill(struct attempt *a)
 	    .body = l->body,
 	};
 	a->at = (struct request_attempt){
-	    .delivery_id = delivery_id_make(&a->d->o.id_key, a->s.seq,
-		a->s.sub, (uint16_t)a->s.rep),
+	    .delivery_id = delivery_id_make(
+		&a->d->o.id_key, a->s.seq, a->s.sub, (uint16_t)a->s.rep),
 	    .number = (unsigned)a->s.n + 1,
 	    .now_us = clock_now_us(),
 	};

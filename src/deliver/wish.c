@@ -109,8 +109,7 @@ wish_new(const struct wish_row *row, const struct presets *presets,
 		*ret = w;
 	}
 	sub_free(s);
-	return w ? OK
-		 : err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return w ? OK : err_set(e, ERR_NOMEM, "no memory for a subscription");
 }
 
 struct wish *
