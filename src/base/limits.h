@@ -71,6 +71,7 @@
 #define HTTP_PATH_MAX    2048
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
+#define CHECK_QUEUE_MAX  64   /* … for the check thread, up to 45 ms each */
 
 /* Access. Names fit principal.name; a password is hashed, never shown. */
 #define ACCOUNT_NAME_MAX  63

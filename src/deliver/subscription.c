@@ -46,7 +46,10 @@ static const struct member TOP[] = {
     {.name = "managedBy", .kind = MEMBER_OWN},
     {.name = "publicKey", .kind = MEMBER_OWN},
     {.name = "createdAt", .kind = MEMBER_OWN},
-    {.name = "updatedAt", .kind = MEMBER_OWN},
+    {.name = "changedAt", .kind = MEMBER_OWN},
+    {.name = "version", .kind = MEMBER_OWN},
+    {.name = "disabledReason", .kind = MEMBER_OWN},
+    {.name = "delivery", .kind = MEMBER_OWN},
     {.name = NULL},
 };
 
@@ -153,7 +156,8 @@ refuse(struct sub_reader *r, const struct json *doc, bool change)
 {
 	static const char *const STORED[] = {"secrets", "managed", NULL};
 	static const char *const SHOWN[] = {
-	    "id", "managedBy", "publicKey", "createdAt", "updatedAt", NULL};
+	    "id", "managedBy", "publicKey", "createdAt", "changedAt",
+	    "version", "disabledReason", "delivery", NULL};
 	char at[JSON_POINTER_MAX + 1];
 
 	for (int k = 0; k < 2; k++)
@@ -447,7 +451,7 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 	assert(rc == OK);
 	(void)rc;
 	buf_addz(b, ",\"publicKey\":");
-	if (s->n_secrets > 0 &&
+	if (s->n_secrets > 0 && s->secrets[0].decode_signer &&
 	    secret_public(s->secrets[0].decode_signer, public))
 		buf_json(b, str_of(public));
 	else
