@@ -264,8 +264,8 @@
 #define PRESET_TEXT_MAX        (64 * KIB) /* one preset's JSON */
 #define PRESETS_MAX            256        /* kept by name, listed in one page */
 #define PRESET_ROWS_MAX        64 /* headers, signatures, verdicts, paths */
-#define PRESET_MEM_MAX         (2 * MIB)  /* one of them, parsed */
-#define VARS_TEXT_MAX          (8 * KIB)  /* a text with variables */
+#define PRESET_MEM_MAX         (2 * MIB) /* one of them, parsed */
+#define VARS_TEXT_MAX          (8 * KIB) /* a text with variables */
 #define VARS_PIECES_MAX        128
 #define SUB_NAME_MAX           200
 #define SUB_URL_MAX            2048 /* spec/webhooks.md */
