@@ -131,9 +131,8 @@ str_hash(struct str s)
 	return h ^ (h >> 29);
 }
 
-/* Length of the valid sequence at the start of s, 0 when there is none. */
-static size_t
-utf8_len(struct str s)
+size_t
+str_utf8_len(struct str s)
 {
 	unsigned char a = (unsigned char)s.p[0];
 	unsigned char lo = 0x80, hi = 0xbf;
@@ -171,7 +170,7 @@ str_utf8_bad(struct str s)
 	size_t at = 0;
 
 	while (at < s.n) {
-		size_t n = utf8_len(str_from(s, at));
+		size_t n = str_utf8_len(str_from(s, at));
 
 		if (n == 0)
 			break;

@@ -22,6 +22,8 @@ struct str str_cut(struct str *s, char sep);
 struct str str_from(struct str s, size_t at); /* from byte `at` on */
 bool str_int(struct str s, int64_t *ret);
 uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
+/* Length of the UTF-8 sequence that s, not empty, begins with; 0: none. */
+size_t str_utf8_len(struct str s);
 /* Position of the first byte that is no valid UTF-8, or s.n when all is. */
 size_t str_utf8_bad(struct str s);
 
