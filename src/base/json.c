@@ -308,17 +308,13 @@ unescape(struct parser *p, const char *s, char **out)
 	return s + 12;
 }
 
-/* Of a string: in the input when it was written without escapes, else a copy,
- * which is never longer. */
+/* A copy, which is never longer. */
 static bool
-decode(struct parser *p, struct str raw, bool escaped, struct str *ret)
+decode(struct parser *p, struct str raw, struct str *ret)
 {
 	const char *s = raw.p + 1, *end = raw.p + raw.n - 1;
 	char *copy, *out;
 
-	*ret = (struct str){s, raw.n - 2};
-	if (!escaped)
-		return true;
 	out = copy = grab(p, raw.n);
 	while (out && s && s < end) {
 		if (*s == '\\')
@@ -328,6 +324,14 @@ decode(struct parser *p, struct str raw, bool escaped, struct str *ret)
 	}
 	*ret = (struct str){copy, (size_t)(out - copy)};
 	return copy && s;
+}
+
+/* Of a string: in the input when it was written without escapes. */
+static inline bool
+text_of(struct parser *p, struct str raw, bool escaped, struct str *ret)
+{
+	*ret = (struct str){raw.p + 1, raw.n - 2};
+	return !escaped || decode(p, raw, ret);
 }
 
 /* ---- keys ---- */
@@ -475,7 +479,7 @@ string(struct parser *p)
 	bool escaped;
 	struct json *j = add(p, JSON_STRING, string_end(p, p->at, &escaped));
 
-	return j && decode(p, j->raw, escaped, &j->text) && whole(p);
+	return j && text_of(p, j->raw, escaped, &j->text) && whole(p);
 }
 
 static bool
@@ -523,7 +527,7 @@ key(struct parser *p)
 	if (*p->at != '"')
 		return misplaced(p, "a key in quotes was expected");
 	s = string_end(p, p->at, &escaped);
-	if (!s || !decode(p, (struct str){p->at, (size_t)(s - p->at)}, escaped,
+	if (!s || !text_of(p, (struct str){p->at, (size_t)(s - p->at)}, escaped,
 		      &p->key))
 		return false;
 	p->at = blank_end(p, s);

@@ -15,12 +15,6 @@ str_of(const char *z)
 }
 
 bool
-str_eq(struct str a, struct str b)
-{
-	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool
 str_eq_nocase(struct str a, struct str b)
 {
 	if (a.n != b.n)
@@ -85,16 +79,6 @@ str_cut(struct str *s, char sep)
 
 	*s = str_from(*s, skip);
 	return head;
-}
-
-struct str
-str_from(struct str s, size_t at)
-{
-	if (at == 0)
-		return s;
-	if (at >= s.n)
-		return (struct str){.p = s.p ? s.p + s.n : NULL, .n = 0};
-	return (struct str){.p = s.p + at, .n = s.n - at};
 }
 
 bool
