@@ -263,6 +263,9 @@ check_whole(struct sub_reader *r)
 	    s->retry.count > s->preset->retries_max)
 		rc = json_wrong(r->e, "/retry/count", "must be at most %u",
 		    s->preset->retries_max);
+	if (rc == OK && s->retry.list.retries > s->preset->retries_max)
+		rc = json_wrong(r->e, "/retry/delaysMs", "must hold at most %u",
+		    s->preset->retries_max);
 	return rc;
 }
 
@@ -490,6 +493,8 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 
 	if (s->retry.has_count)
 		y.retry.retries = s->retry.count;
+	/* A list of one's own changes the waits, not what Retry-After is. */
+	y.retry.heed = p->retry.heed;
 	/* W14: a call ends long before its lock does. */
 	if (y.lock_ms > 0)
 		y.total_ms = smaller(y.total_ms, (y.lock_ms - 1) / 2);
