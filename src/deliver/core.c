@@ -421,8 +421,7 @@ lane_get(struct core *c, struct sub *s, uint64_t okey, uint32_t rep)
 	if (lane)
 		return lane;
 	lane = core_alloc(sizeof(*lane));
-	lane->key =
-	    (struct lane_key){.okey = okey, .sub = s->o.id, .rep = rep};
+	lane->key = (struct lane_key){.okey = okey, .sub = s->o.id, .rep = rep};
 	lane->sub = s;
 	list_init(&lane->items);
 	must_put(c->lanes, key_str(&lane->key, sizeof(lane->key)), lane);
@@ -562,7 +561,8 @@ sub_forget_settled(struct core *c, struct sub *s)
 		struct settled *st = LINK_OF(k, struct settled, in_sub);
 
 		list_remove(&s->settled, k);
-		(void)map_take(c->settled, key_str(&st->spot, sizeof(st->spot)));
+		(void)map_take(
+		    c->settled, key_str(&st->spot, sizeof(st->spot)));
 		free(st);
 	}
 	list_remove(&c->settling, &s->in_settling);

@@ -200,7 +200,8 @@ put_reader(struct core *c, struct reader *rd, bool over)
 {
 	int64_t pos = reader_pos(rd);
 
-	if (!over || rd->stored)
+	/* A replay may have been stored by who asked for it. */
+	if (!over || rd->stored || rd->rep > 0)
 		PUT(c, readers,
 		    ((struct core_reader){
 			.sub = rd->sub->o.id,
@@ -351,8 +352,10 @@ core_flush(struct core *c, int64_t now, bool hurry)
 	}
 	put_readers(c, positions, cursor);
 	put_endpoints(c);
-	if (empty(&c->next))
+	if (empty(&c->next)) {
+		c->first_result_at = 0;
 		return NULL;
+	}
 	ch = c->now;
 	c->now = c->next;
 	c->next = ch;

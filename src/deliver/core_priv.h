@@ -39,7 +39,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 20
+#define CORE_BUGS 22
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -115,7 +115,7 @@ struct sub {
 	struct endpoint *ep;
 	struct list items, ready;
 	struct list readers, replays; /* replays are in both */
-	struct list starved; /* readers that found no room */
+	struct list starved;          /* readers that found no room */
 	struct reader *rd;
 	struct list settled; /* after a start: see core_load_settled() */
 	int64_t settled_upto;
@@ -169,7 +169,7 @@ struct core {
 	struct heap timers;
 	int64_t upto;              /* dispatch came so far */
 	int64_t cursor, cursor_at; /* stored, when */
-	int64_t settled_upto; /* newest of any; 0: dispatch is past them */
+	int64_t settled_upto;      /* newest of any; 0: dispatch is past them */
 	int64_t careful_upto;
 	int in_flight, sick_in_flight, reads;
 	size_t rows;

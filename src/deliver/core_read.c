@@ -2,9 +2,6 @@
 
 #include "deliver/core_priv.h"
 
-/* A page that ends so near to dispatch is the last: it gets an end (a gap). */
-#define NEAR_SEQS 1024
-
 /* Everything up to here was fed to it: by dispatch or by its reader. */
 int64_t
 sub_front(const struct core *c, const struct sub *s)
@@ -470,7 +467,7 @@ core_next_read(struct core *c, int64_t now, struct core_read *ret)
 			continue;
 		}
 		upto = limit(c, rd);
-		if (rd->until == 0 && upto - rd->read_pos <= NEAR_SEQS)
+		if (rd->until == 0 && upto - rd->read_pos <= READ_NEAR_SEQS)
 			rd->until = upto;
 		rd->next_read = now + rd->interval_us;
 		rd->reading = true;

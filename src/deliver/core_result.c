@@ -37,9 +37,9 @@ endpoint_failed(
 	if (ep->fails++ > 0 && ep->fail_key != key)
 		ep->fail_keys = true;
 	ep->fail_key = key;
-	if (it->probe || (it->breaker && !ep->open &&
-			     ep->fails >= BREAKER_FAILURES &&
-			     (ep->fail_keys || !ep->seen_keys)))
+	if (it->probe ||
+	    (it->breaker && !ep->open && ep->fails >= BREAKER_FAILURES &&
+		(ep->fail_keys || !ep->seen_keys)))
 		open_breaker(c, ep, now);
 }
 
@@ -188,7 +188,7 @@ static void
 dead(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
 	put_dead(c, it, r->reason, now);
-	if (!it->sub->o.block || !it->lane) {
+	if (!it->sub->o.block || !it->lane || BUG(22)) {
 		item_settle(c, it);
 		return;
 	}

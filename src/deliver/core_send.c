@@ -68,7 +68,7 @@ lane_ready(struct core *c, struct lane *lane)
 static bool
 rate_wait(struct core *c, struct rate *r, struct timer *t, int64_t now)
 {
-	if (r->interval_us == 0 || now >= r->next)
+	if (r->interval_us == 0 || now >= r->next || BUG(13))
 		return false;
 	timer_set(c, t, r->next);
 	return true;
@@ -99,8 +99,8 @@ spaced_out(struct core *c, struct item *it, int64_t now)
 	if (!sp || (!sp->busy && now >= sp->not_before))
 		return false;
 	/* While it is busy nobody knows until when: its end tells. */
-	timer_set(c, &it->timer,
-	    sp->busy ? now + s->o.spacing_us : sp->not_before);
+	timer_set(
+	    c, &it->timer, sp->busy ? now + s->o.spacing_us : sp->not_before);
 	return true;
 }
 
@@ -172,6 +172,8 @@ too_much_unflushed(const struct core *c, int64_t now)
 int
 sick_slots(const struct core *c)
 {
+	if (BUG(15))
+		return c->o.slots;
 	return c->o.slots > 1 ? c->o.slots / 2 : 1;
 }
 
@@ -179,7 +181,7 @@ sick_slots(const struct core *c)
 static bool
 endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 {
-	if (ep->open) {
+	if (ep->open && !BUG(21)) {
 		if (ep->probing)
 			return true;
 		if (now < ep->open_until) {
