@@ -312,6 +312,9 @@ lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos)
 	}
 	if (pos < 0)
 		pos = open ? rd->read_pos : fed_pos;
+	/* What is kept may be behind a gap of the whole subscription. */
+	if (pos > fed_pos)
+		pos = fed_pos;
 	if (rd->reading && pos < rd->read_pos)
 		rd->stale = true;
 	rd->read_pos = pos;
@@ -531,10 +534,6 @@ past_gap(struct core *c, struct reader *rd)
 {
 	struct sub *s = rd->sub;
 
-	if (rd->lane) {
-		lane_ready(c, rd->lane);
-		return;
-	}
 	for (struct link *k = list_first(&s->items); k;
 	     k = list_next(&s->items, k)) {
 		struct item *it = ITEM_OF(k, in_sub);
@@ -563,7 +562,9 @@ core_read_done(struct core *c, void *reader, int64_t upto, int64_t now)
 		rd->read_pos = upto;
 	rd->stale = false;
 	reader_moved(c, rd);
-	if (rd->until > 0 && rd->read_pos >= rd->until && rd->rep == 0)
+	if (rd->lane)
+		lane_ready(c, rd->lane); /* one it came past may be there */
+	else if (rd->until > 0 && rd->read_pos >= rd->until && rd->rep == 0)
 		past_gap(c, rd);
 	reader_check(c, rd);
 	/* Keys that follow this one have more to read now. */

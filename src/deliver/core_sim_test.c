@@ -222,7 +222,7 @@ dispatch(struct sim *s, int most)
 
 			if (!x->on || x->ended || !wants(s, s->feeding, seq))
 				continue;
-			if (!s->healing && roll(s) % 200 == 0)
+			if (!s->healing && roll(s) % 50 == 0)
 				return;
 			en = entry(s, s->feeding, seq);
 			core_feed(s->core, &en, s->now);
@@ -388,7 +388,7 @@ start_core(struct sim *s)
 	s->feeding = 1;
 	s->started_us = s->now;
 	s->careful_upto = 0;
-	if (s->crashes > 0 && chance(s, 30)) {
+	if (s->crashes > 0 && s->cursor + 30 < s->head && chance(s, 30)) {
 		s->careful_upto = s->cursor + 1 + below(s, 30);
 		core_careful(s->core, s->careful_upto);
 	}
@@ -521,8 +521,10 @@ skip_all(struct sim *s, uint32_t sub)
 			    (long long)seq);
 		o->skipped = true;
 	}
-	if (!chance(s, 20)) {
+	if (chance(s, 80)) {
 		flush_all(s);
+		if (chance(s, 50))
+			crash(s);
 		return;
 	}
 	for (int64_t seq = 1; seq <= s->dispatched; seq++)
@@ -662,7 +664,7 @@ step(struct sim *s)
 		weather(s);
 	} else if (x < 999) {
 		by_hand(s);
-	} else if (chance(s, 25)) {
+	} else if (chance(s, 50)) {
 		crash(s);
 	}
 }
