@@ -2,13 +2,19 @@
 
 #include "deliver/core_priv.h"
 
-/* Everything up to here was fed to it: by dispatch or by its reader. */
+/*
+ * Everything up to here was fed to it: by dispatch or by its reader. After a
+ * start dispatch may be behind the reader: what it feeds up to `until` is
+ * refused, so a key's reader has to cover that too.
+ */
 int64_t
 sub_front(const struct core *c, const struct sub *s)
 {
+	int64_t front = s->fed > c->upto ? s->fed : c->upto;
+
 	if (reader_gap(s->rd, INT64_MAX))
 		return s->rd->read_pos;
-	return s->fed > c->upto ? s->fed : c->upto;
+	return s->rd && s->rd->until > front ? s->rd->until : front;
 }
 
 /*
