@@ -27,6 +27,21 @@ limit(const struct core *c, const struct reader *rd)
 	return s->fed > c->upto && !BUG(10) ? s->fed : c->upto;
 }
 
+/*
+ * Whether it may be given an end. While its subscription has a gap, what a key
+ * left to its reader is both before and behind it: only then nothing is missed
+ * when the gap is closed.
+ */
+static bool
+may_end(const struct reader *rd)
+{
+	const struct reader *all = rd->sub->rd;
+
+	return rd->until == 0 &&
+	       (!rd->lane || !all || all->until == 0 ||
+		   all->read_pos >= all->until || BUG(23));
+}
+
 bool
 reader_unread(const struct core *c, const struct reader *rd)
 {
@@ -212,7 +227,7 @@ wants_page(const struct core *c, const struct reader *rd)
 void
 reader_check(struct core *c, struct reader *rd)
 {
-	if (rd->until == 0 && rd->sub->o.enabled && !rd->reading &&
+	if (may_end(rd) && rd->sub->o.enabled && !rd->reading &&
 	    !reader_unread(c, rd)) {
 		rd->until = rd->read_pos;
 		reader_moved(c, rd);
@@ -470,7 +485,7 @@ core_next_read(struct core *c, int64_t now, struct core_read *ret)
 			continue;
 		}
 		upto = limit(c, rd);
-		if (rd->until == 0 && upto - rd->read_pos <= READ_NEAR_SEQS)
+		if (may_end(rd) && upto - rd->read_pos <= READ_NEAR_SEQS)
 			rd->until = upto;
 		rd->next_read = now + rd->interval_us;
 		rd->reading = true;

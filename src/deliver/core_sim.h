@@ -395,7 +395,7 @@ check_store(struct sim *s)
 	check_rows(s);
 	check_memory(s);
 	for (int64_t seq = s->cursor + 1; seq <= s->dispatched; seq++)
-		if (s->fed_at[seq] < s->now - DELIVER_WINDOW_US - 6 * SEC &&
+		if (s->fed_at[seq] < s->now - DELIVER_WINDOW_US - 4 * SEC &&
 		    s->fed_at[seq] > s->started_us)
 			broke(s, "4: the cursor waits at %lld",
 			    (long long)s->cursor);

@@ -380,8 +380,9 @@ start_core(struct sim *s)
 		for (int rep = 0; rep < REPS; rep++)
 			for (int64_t seq = 1; seq <= s->head; seq++)
 				forget(s, sub, seq, rep);
-	for (size_t i = 0; i < s->n_rows; i++)
-		core_load_row(s->core, &s->rows[i], s->now);
+	for (size_t i = 0, off = roll(s) % (s->n_rows + 1); i < s->n_rows; i++)
+		core_load_row(
+		    s->core, &s->rows[(i + off) % s->n_rows], s->now);
 	for (size_t i = 0; i < s->n_readers; i++)
 		core_load_reader(s->core, &s->readers[i], s->now);
 	s->dispatched = s->cursor;
@@ -517,7 +518,7 @@ skip_all(struct sim *s, uint32_t sub)
 		if (!fresh[seq])
 			continue;
 		if (o->n > 0)
-			broke(s, "2: %u/%lld was tried and is skipped", sub,
+			broke(s, "tries: %u/%lld was tried and is skipped", sub,
 			    (long long)seq);
 		o->skipped = true;
 	}
@@ -602,7 +603,7 @@ by_hand(struct sim *s)
 		requeue(s, sub);
 	else if (what < 80)
 		replay(s, sub);
-	else if (what < 95)
+	else if (what < 90)
 		skip_held(s, sub);
 	else if (what < 99 && s->feeding == 1)
 		skip_all(s, sub);
@@ -641,7 +642,7 @@ step(struct sim *s)
 	uint64_t x = roll(s) % 1000;
 
 	if (x < 200 && s->head < EVENTS_MAX) {
-		int64_t n = chance(s, 5) ? 300 : 3;
+		int64_t n = chance(s, 1) ? 100 : 1;
 
 		s->head = s->head + n > EVENTS_MAX ? EVENTS_MAX : s->head + n;
 	} else if (x < 400) {
@@ -847,6 +848,7 @@ static const char *const FOUND_BY[CORE_BUGS + 1] = {
     [20] = "3:",
     [21] = "breaker:",
     [22] = "held:",
+    [23] = "2:",
 };
 
 /* Two of them are met only where bounds are small, or slots few. */
