@@ -97,7 +97,7 @@ core_load_reader(struct core *c, const struct core_reader *o, int64_t now)
 	rd->until = rd->stored_until = o->until;
 	rd->stored = true;
 	/* What was skipped must not come again: see core_sub_skip(). */
-	rd->hold = rd->rep == 0 && !lane ? o->until : 0;
+	rd->hold = rd->rep == 0 && !lane ? o->pos : 0;
 	reader_moved(c, rd);
 	reader_later(c, rd);
 }

@@ -37,9 +37,8 @@ may_end(const struct reader *rd)
 {
 	const struct reader *all = rd->sub->rd;
 
-	return rd->until == 0 &&
-	       (!rd->lane || !all || all->until == 0 ||
-		   all->read_pos >= all->until || BUG(23));
+	return rd->until == 0 && (!rd->lane || !all || all->until == 0 ||
+				     all->read_pos >= all->until || BUG(23));
 }
 
 bool

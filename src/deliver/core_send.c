@@ -50,8 +50,7 @@ lane_ready(struct core *c, struct lane *lane)
 
 	if (!k)
 		return;
-	if (lane->flying > 0 &&
-	    (!BUG(3) || !(k = list_next(&lane->items, k))))
+	if (lane->flying > 0 && (!BUG(3) || !(k = list_next(&lane->items, k))))
 		return;
 	first = ITEM_OF(k, in_lane);
 	/* One that was requeued may have come in front of one that is ready. */

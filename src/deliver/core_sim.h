@@ -410,6 +410,8 @@ check_order(struct sim *s, const struct core_send *x)
 	struct sim_sub *sub = &s->subs[x->sub];
 	int64_t *low = &sub->low[x->rep][x->okey];
 	int64_t from = x->rep ? sub->replay_from[x->rep] : 0;
+	/* It was under way already when an older one was requeued. */
+	bool locked = sub->o.lock_us > 0 || x->seq <= s->careful_upto;
 
 	for (int i = 0; i < s->n_flights; i++) {
 		const struct flight *f = &s->flights[i];
@@ -430,10 +432,11 @@ check_order(struct sim *s, const struct core_send *x)
 			    (long long)x->seq, (long long)seq);
 	from = from > sub->ordered_from ? from : sub->ordered_from;
 	*low = *low > from ? *low : from;
-	while (
-	    *low + 1 < x->seq && (!wants(s, x->sub, *low + 1) ||
-				     key_of(s, x->sub, *low + 1) != x->okey ||
-				     settled(s, x->sub, *low + 1, x->rep)))
+	while (*low + 1 < x->seq &&
+	       (!wants(s, x->sub, *low + 1) ||
+		   key_of(s, x->sub, *low + 1) != x->okey ||
+		   settled(s, x->sub, *low + 1, x->rep) ||
+		   (locked && one(s, x->sub, *low + 1, x->rep)->asked > 0)))
 		++*low;
 	if (*low + 1 < x->seq)
 		broke(s, "3: %u/%lld (rep %d) before %lld", x->sub,

@@ -51,7 +51,7 @@ take_sends(struct sim *s, int most)
 		    .item = x.item,
 		    .sub = x.sub,
 		    .okey = x.okey,
-		    .endpoint = s->subs[x.sub].o.endpoint,
+		    .endpoint = x.item->sent_to->id,
 		    .seq = x.seq,
 		    .rep = x.rep,
 		    .tries = x.tries,
@@ -381,8 +381,7 @@ start_core(struct sim *s)
 			for (int64_t seq = 1; seq <= s->head; seq++)
 				forget(s, sub, seq, rep);
 	for (size_t i = 0, off = roll(s) % (s->n_rows + 1); i < s->n_rows; i++)
-		core_load_row(
-		    s->core, &s->rows[(i + off) % s->n_rows], s->now);
+		core_load_row(s->core, &s->rows[(i + off) % s->n_rows], s->now);
 	for (size_t i = 0; i < s->n_readers; i++)
 		core_load_reader(s->core, &s->readers[i], s->now);
 	s->dispatched = s->cursor;
