@@ -116,7 +116,7 @@ core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep)
 	st->spot = spot;
 	if (map_put(c->settled, key_str(&st->spot, sizeof(st->spot)), st, NULL,
 		&e) < 0)
-		(void)core_alloc(SIZE_MAX / 2);
+		core_no_memory();
 	list_add(&s->settled, &st->in_sub);
 	if (!link_on(&s->in_settling))
 		list_add(&c->settling, &s->in_settling);

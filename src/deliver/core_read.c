@@ -6,9 +6,12 @@
 int64_t
 sub_front(const struct core *c, const struct sub *s)
 {
+	int64_t live = s->fed > c->upto ? s->fed : c->upto;
+
 	if (reader_gap(s->rd, INT64_MAX))
 		return s->rd->read_pos;
-	return s->fed > c->upto ? s->fed : c->upto;
+	/* After a start dispatch begins before what was read. */
+	return s->rd && s->rd->read_pos > live ? s->rd->read_pos : live;
 }
 
 /*

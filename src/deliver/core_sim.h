@@ -5,7 +5,8 @@
  * The model knows what a receiver got and what was committed, and nothing of
  * the core's insides but where a bound on memory is checked. Each message
  * begins with the number of the invariant in ENGINE.md that is broken, or with
- * the name of the promise (lock, rate, breaker ...).
+ * the name of the promise (lock, rate, breaker ...). For core_sim_test.c only,
+ * which brings base/test.h.
  */
 #ifndef DELIVER_CORE_SIM_H
 #define DELIVER_CORE_SIM_H
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/test.h"
 #include "deliver/core_priv.h"
 
 #define EVENTS_MAX 4000
