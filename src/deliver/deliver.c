@@ -416,6 +416,8 @@ take_mail(struct deliver *d)
 		ask_take(d, MAIL_OF(q, struct deliver_ask, mail), now);
 		q = next;
 	}
+	if (d->later)
+		ask_again(d, now);
 	return some;
 }
 

@@ -167,6 +167,7 @@ struct deliver {
 	struct list attempts; /* in flight */
 	struct list spare;
 	size_t n_spare;
+	struct mail *later; /* asks that wait for dispatch */
 	/* Asks whose changes are in the next flush, and in the one under way. */
 	struct mail *asked, *asked_now;
 	struct flush_decision *decisions, *decisions_now;
@@ -226,6 +227,7 @@ void control_gone(struct deliver *d, uint32_t sub);
 
 /* ask.c */
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
+void ask_again(struct deliver *d, int64_t now);
 void ask_flushed(struct deliver *d, int rc, const struct err *e);
 
 #endif
