@@ -93,6 +93,9 @@ sub_op_find(struct sub_op *op, struct checker *k, const struct presets *presets,
 		rc = err_set(e, ERR_CONFLICT,
 		    "this subscription is managed by the %.*s and is changed there",
 		    STR_ARG(op->seen.conf->managed.by));
+	if (rc == OK && op->seen.closed)
+		rc = err_set(e, ERR_CONFLICT,
+		    "its secrets can't be opened with the keys that are there");
 	return rc;
 }
 
@@ -226,6 +229,8 @@ sub_op_commit(struct req *r, struct err *e)
 
 	if (r->rc < 0)
 		return api_said(r, e);
+	if (op->same)
+		return answer(r, e);
 	op->change.job.done = committed;
 	r->then = answer;
 	return control_post(api->append, &op->change, e) < 0 ? (int)e->code

@@ -65,6 +65,7 @@ struct sub_seen {
 	struct uuid uid;
 	struct sub_conf *conf; /* whose holds it: sub_seen_done() */
 	bool enabled, managed;
+	bool closed; /* its secrets can't be read: the key is gone */
 	struct str why;
 	int64_t created_us, changed_us;
 	bool behind; /* a reader stands at pos */
@@ -84,10 +85,10 @@ struct sub_op {
 	struct sub_seen seen; /* as it is; then as it will be */
 	struct sub_change change;
 	struct deliver_ask ask;
-	bool skip;    /* enable: from now */
-	bool once;    /* the answer shows the secret */
-	int status;   /* of the answer */
-	int64_t told; /* rotate: overlapSeconds; test: when it began */
+	bool skip;  /* enable: from now */
+	bool same;  /* it is as it should be: nothing to write */
+	bool once;  /* the answer shows the secret */
+	int status; /* of the answer */
 };
 /* Begins one: REQ_WAIT, and `check` runs on the check thread. */
 int sub_op_begin(struct req *r,
