@@ -23,7 +23,8 @@
  *   http ──check──▶ check ──wake──▶ http ──control_post──▶ commit ──wake──▶ http
  *
  * WHO SEES WHAT. A key that is limited to tenants sees and makes only
- * subscriptions whose tenants are within its own, and no presets of its own.
+ * subscriptions whose tenants are within its own; presets, which are for all,
+ * it only sees.
  * What another part of the program manages is read here and changed there.
  */
 #ifndef API_SUBS_H
@@ -49,6 +50,11 @@ int api_subs_disable(struct req *r, struct db *db, struct err *e);
 int api_subs_rotate(struct req *r, struct db *db, struct err *e);
 int api_subs_test(struct req *r, struct db *db, struct err *e);
 int api_subs_stats(struct req *r, struct db *db, struct err *e);
+
+int api_presets_list(struct req *r, struct db *db, struct err *e);
+int api_presets_get(struct req *r, struct db *db, struct err *e);
+int api_presets_put(struct req *r, struct db *db, struct err *e);
+int api_presets_delete(struct req *r, struct db *db, struct err *e);
 
 /* The check thread's context; enter() takes the struct api. */
 struct checker {

@@ -42,6 +42,7 @@ enum note_kind {
 	/* to deliver */
 	NOTE_SUB,     /* made or changed */
 	NOTE_SUB_END, /* gone */
+	NOTE_PRESETS, /* a preset was changed: here are all */
 	NOTE_LOADED,  /* all subscriptions were told */
 	NOTE_FEED,
 	NOTE_PAGE,   /* of a reader */
@@ -65,6 +66,11 @@ struct sub_note {
 	struct note note;
 	struct wish *wish; /* SUB; a reference */
 	uint32_t sub;      /* SUB_END */
+};
+
+struct presets_note {
+	struct note note;
+	struct presets *presets;
 };
 
 /* A part of a page of the log, matched. */
