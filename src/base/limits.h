@@ -280,6 +280,7 @@
 #define STATS_MINUTES_MAX      1440          /* a day by the minute … */
 #define STATS_HOURS_MAX        (31 * 24)     /* … and a month by the hour */
 #define SUB_DROP_STEP          500 /* rows of an ended one, a transaction */
+#define ENDED_JOB_MS           1000 /* between looks for ended ones */
 #define SUB_NAME_MAX           200
 #define SUB_URL_MAX            2048 /* spec/webhooks.md */
 #define SUB_TYPES_MAX          256
