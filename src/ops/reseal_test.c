@@ -298,10 +298,12 @@ insert_sub(struct db *db, void *ctx, struct err *e)
 		rc = sql_sub_insert(db, uuid_str(&id), STR("n"), STR("u"),
 		    STR("standard"), text, 1, (struct str){NULL, 0}, NULL,
 		    (struct str){NULL, 0}, 1, &rows, e);
+	if (rc == OK)
+		rc = rows_next(rows, e);
 	rows_close(rows);
 	sub_free(s);
 	presets_free(presets);
-	return rc;
+	return rc < 0 ? rc : OK;
 }
 
 static void
