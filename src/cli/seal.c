@@ -40,7 +40,7 @@ look(struct cli *c, struct reach *x, const struct reseal_state *s,
 	if (x->client) {
 		rc = reach_ask(x, c, "GET", "/v1/seal", STR_EMPTY, &text, e);
 	} else {
-		rc = reseal_show(x->db, x->keyring, s, &b, e);
+		rc = reseal_show(x->db, x->keyring, &c->conf, s, &b, e);
 		if (rc == OK)
 			text = b.failed ? (struct str){NULL, 0}
 					: arena_dup(c->arena, buf_str(&b));
@@ -202,6 +202,7 @@ rotate_there(
 
 struct rotation {
 	struct reach *x;
+	const struct conf *conf;
 	struct arena *arena;
 	struct reseal at, next;
 	bool made;
@@ -222,14 +223,14 @@ step(struct db *db, void *ctx, struct err *e)
 	struct rotation *r = ctx;
 
 	r->next = r->at;
-	return reseal_step(db, r->x->keyring, &r->next, e);
+	return reseal_step(db, r->x->keyring, r->conf, &r->next, e);
 }
 
 static int
 rotate_here(
     struct cli *c, struct reach *x, struct json **ret_state, struct err *e)
 {
-	struct rotation r = {.x = x, .arena = c->arena};
+	struct rotation r = {.x = x, .conf = &c->conf, .arena = c->arena};
 	struct reseal_state none = {0};
 	struct str text;
 	int rc = reach_keyring(x, c, e);

@@ -192,7 +192,8 @@ start_threads(struct serve *s, struct err *e)
 	if (rc == OK)
 		rc = pool_start(&check, &s->api.check, e);
 	if (rc == OK) {
-		s->api.resealer = resealer_new(s->api.append, s->api.keyring);
+		s->api.resealer =
+		    resealer_new(s->api.append, s->api.keyring, s->conf);
 		if (!s->api.resealer)
 			rc = err_set(e, ERR_NOMEM, "no memory to start");
 	}

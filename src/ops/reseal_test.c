@@ -153,7 +153,7 @@ step_fn(struct db *db, void *ctx, struct err *e)
 	struct world *w = ctx;
 
 	w->next = w->at;
-	return reseal_step(db, w->k, &w->next, e);
+	return reseal_step(db, w->k, &w->conf, &w->next, e);
 }
 
 static void
@@ -206,7 +206,8 @@ test_rotate(void **state)
 	}
 	assert_int_equal(w->at.seen, N);
 	assert_int_equal(w->at.changed, N);
-	assert_int_equal(reseal_show(w->db, w->k, &none, &b, &w->e), OK);
+	assert_int_equal(
+	    reseal_show(w->db, w->k, &w->conf, &none, &b, &w->e), OK);
 	buf_addc(&b, '\0');
 	assert_non_null(
 	    strstr(b.p, "\"active\":true,\"values\":250,\"log\":null}"));
@@ -305,7 +306,7 @@ test_resealer(void **state)
 	fill(w, 30);
 	assert_int_equal(db_tx(w->db, rotate_fn, w, &w->e), OK);
 	assert_int_equal(append_start(&ao, &append, &w->e), OK);
-	x = resealer_new(append, w->k);
+	x = resealer_new(append, w->k, &w->conf);
 	assert_non_null(x);
 	assert_int_equal(resealer_start(x, &w->e), OK);
 	assert_int_equal(resealer_start(x, &w->e), OK);
