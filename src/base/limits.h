@@ -257,6 +257,8 @@
 #define KMS_CONNECT_MS 5000
 #define KMS_WAIT_MS    15000
 #define KMS_ANSWER_MAX (64 * KIB)
+/* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
+#define EVENT_STORED_MAX (16 * MIB)
 /* Values that one step of a rotation seals anew: some 5 ms. */
 #define RESEAL_STEP    200
 

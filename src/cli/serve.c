@@ -155,6 +155,7 @@ start_threads(struct serve *s, struct err *e)
 	    .dir = c->data,
 	    .disk_free_min = c->disk_free_min,
 	    .keep_us = keep_us(c),
+	    .seal = c->event_seal_payload ? s->api.keyring : NULL,
 	    .committed = on_commit,
 	    .arg = s,
 	};

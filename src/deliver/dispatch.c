@@ -397,12 +397,16 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		uint32_t id = (uint32_t)l->to_sub;
 		struct known *k = map_find(x->subs, sub_key(&id));
 
+		letter_open(l, x->d->o.keyring);
 		if (k && !feed_add(x, f, l, k->wish))
 			rc = ERR_BUSY;
 		return rc;
 	}
 	rc = match_find(x->table, l->type, &l->tenant, &x->hits, e);
 	if (rc == OK && x->hits.n > 0)
+		letter_open(l, x->d->o.keyring);
+	/* One that is shut waits for its key, and for the filters then. */
+	if (rc == OK && x->hits.n > 0 && !l->shut)
 		rc = filter_hits(x, l, e);
 	for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
 		uint32_t id = (uint32_t)x->hits.subs[i];

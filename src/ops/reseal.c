@@ -2,11 +2,13 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "deliver/preset.h"
 #include "deliver/preset_store.h"
+#include "event/sealed.h"
 #include "ops/reseal_sub.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
@@ -227,22 +229,85 @@ count_all(
 	return rc;
 }
 
+/* The keys that the log needs, by their place in the ring, or as JSON. */
+struct log_keys {
+	struct keyring *k;
+	struct sealed_key keys[SEAL_KEYS_MAX]; /* first_seq 0: not needed */
+	struct buf missing;
+};
+
+static void
+add_needed(struct buf *b, const struct sealed_key *key)
+{
+	char first[TIME_LEN + 1], last[TIME_LEN + 1];
+	int64_t now = clock_now_us();
+
+	time_format(key->first_us, first);
+	time_format(key->last_us < now ? key->last_us : now, last);
+	buf_fmt(b, "{\"firstSeq\":%lld,\"firstAt\":\"%s\",\"lastAt\":\"%s\"}",
+	    (long long)key->first_seq, first, last);
+}
+
+static int
+take_log_key(void *arg, const struct sealed_key *key, struct err *e)
+{
+	struct log_keys *l = arg;
+	const char *mine;
+
+	(void)e;
+	for (size_t i = 0; (mine = keyring_id(l->k, i)); i++)
+		if (str_eq(str_of(mine), key->id)) {
+			l->keys[i] = *key;
+			return OK;
+		}
+	if (l->missing.n > 0)
+		buf_addc(&l->missing, ',');
+	buf_addz(&l->missing, "{\"id\":");
+	buf_json(&l->missing, key->id);
+	buf_addz(&l->missing, ",\"log\":");
+	add_needed(&l->missing, key);
+	buf_addc(&l->missing, '}');
+	return OK;
+}
+
+static void
+add_keys(struct buf *b, const struct counts *c, const struct log_keys *l)
+{
+	const char *id;
+
+	for (size_t i = 0; (id = keyring_id(l->k, i)); i++) {
+		buf_fmt(b,
+		    "%s{\"id\":\"%s\",\"active\":%s,\"values\":%lld,\"log\":",
+		    i ? "," : "", id, i ? "false" : "true",
+		    (long long)c->values[i]);
+		if (l->keys[i].first_seq > 0)
+			add_needed(b, &l->keys[i]);
+		else
+			buf_addz(b, "null");
+		buf_addc(b, '}');
+	}
+}
+
 int
 reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
     const struct reseal_state *s, struct buf *b, struct err *e)
 {
+	struct log_keys l = {.k = k, .missing = BUF(64 * KIB)};
 	struct counts c = {.ring = k};
-	const char *id;
 	int rc = count_all(db, conf, &c, e);
 
-	if (rc < 0)
+	if (rc == OK)
+		rc = sealed_keys(db, take_log_key, &l, e);
+	if (rc < 0) {
+		buf_done(&l.missing);
 		return rc;
+	}
 	buf_fmt(b, "{\"source\":\"%s\",\"active\":\"%s\",\"keys\":[",
 	    keyring_source(k), keyring_id(k, 0));
-	for (size_t i = 0; (id = keyring_id(k, i)); i++)
-		buf_fmt(b, "%s{\"id\":\"%s\",\"active\":%s,\"values\":%lld}",
-		    i ? "," : "", id, i ? "false" : "true",
-		    (long long)c.values[i]);
+	add_keys(b, &c, &l);
+	buf_addz(b, "],\"logMissing\":[");
+	buf_add(b, buf_str(&l.missing));
+	buf_done(&l.missing);
 	buf_fmt(b,
 	    "],\"missing\":%lld,\"running\":%s,\"failed\":%s,\"seen\":%lld,"
 	    "\"changed\":%lld,\"broken\":%lld}",

@@ -53,9 +53,12 @@ struct reseal_state {
 	int64_t seen, changed, broken;
 };
 /*
- * {"source","active","keys":[{"id","active","values"}],"missing":N,"running",
- * "failed","seen","changed","broken"}: how many values each key has sealed,
- * and how many a key that is not there. Walks all values, in pages.
+ * {"source","active","keys":[{"id","active","values","log"}],"logMissing":
+ * [{"id","log"}],"missing":N,"running","failed","seen","changed","broken"}: how
+ * many values each key has sealed, and how many a key that is not there. Walks
+ * all values, in pages. "log" is null, or {"firstSeq","firstAt","lastAt"} of
+ * the events that the key has sealed: they are not sealed anew, so the key has
+ * to stay until retention has taken them (event/sealed.h).
  */
 int reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
     const struct reseal_state *s, struct buf *b, struct err *e) MUST_CHECK;

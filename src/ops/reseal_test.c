@@ -211,8 +211,10 @@ test_rotate(void **state)
 	assert_int_equal(
 	    reseal_show(w->db, w->k, &w->conf, &none, &b, &w->e), OK);
 	buf_addc(&b, '\0');
-	assert_non_null(strstr(b.p, "\"active\":true,\"values\":250}"));
-	assert_non_null(strstr(b.p, "\"active\":false,\"values\":0}"));
+	assert_non_null(
+	    strstr(b.p, "\"active\":true,\"values\":250,\"log\":null}"));
+	assert_non_null(
+	    strstr(b.p, "\"active\":false,\"values\":0,\"log\":null}"));
 	assert_non_null(strstr(b.p, "\"missing\":0"));
 	buf_done(&b);
 }
