@@ -216,7 +216,8 @@ env_number(const char *name, int64_t absent)
 	return v ? strtoll(v, NULL, 10) : absent;
 }
 
-#define RUN_STEPS 20000
+#define RUN_STEPS   20000
+#define PLANT_STEPS 12000
 
 static void
 invariants_hold(void **state)
@@ -281,7 +282,7 @@ planted_bugs_are_found(void **state)
 		const char *want = FOUND_BY[planted], *broken = NULL;
 
 		for (uint64_t seed = 1; !broken && seed <= 20; seed++)
-			broken = simulate(seed, RUN_STEPS, &s);
+			broken = simulate(seed, PLANT_STEPS, &s);
 		if (!broken)
 			fail_msg("bug %d was not found", planted);
 		print_message("bug %d: %s\n", planted, broken);
