@@ -77,7 +77,6 @@
 #define HTTP_PATH_MAX    2048
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
-#define CHECK_QUEUE_MAX  64   /* … for the check thread, up to 45 ms each */
 
 /* Access. Names fit principal.name; a password is hashed, never shown. */
 #define ACCOUNT_NAME_MAX  63
@@ -280,13 +279,6 @@
 #define PRESET_MEM_MAX         (2 * MIB) /* one of them, parsed */
 #define VARS_TEXT_MAX          (8 * KIB) /* a text with variables */
 #define VARS_PIECES_MAX        128
-#define ASK_WAIT_US            (5 * 1000000) /* for dispatch to come so far */
-#define TEST_SEND_MS           30000 /* a test send; somebody waits for it */
-#define PRESET_USERS_CHECK     1000 /* asked before a preset is changed */
-#define STATS_MINUTES_MAX      1440          /* a day by the minute … */
-#define STATS_HOURS_MAX        (31 * 24)     /* … and a month by the hour */
-#define SUB_DROP_STEP          500 /* rows of an ended one, a transaction */
-#define ENDED_JOB_MS           1000 /* between looks for ended ones */
 #define SUB_NAME_MAX           200
 #define SUB_URL_MAX            2048 /* spec/webhooks.md */
 #define SUB_TYPES_MAX          256
@@ -335,5 +327,15 @@
 #define CONCURRENCY_FIRST 2 /* grows with success, falls with failure */
 #define CONCURRENCY_MAX   256
 #define SPACING_KEYS_MAX  65536 /* callers that were called just now */
+
+/* Subscriptions over HTTP (api/subs.h). */
+#define CHECK_QUEUE_MAX    64      /* wait for the check thread, 45 ms each */
+#define PRESET_USERS_CHECK 1000    /* asked before a preset is changed */
+#define STATS_MINUTES_MAX  1440    /* a day by the minute; */
+#define STATS_HOURS_MAX    744     /* a month by the hour */
+#define ASK_WAIT_US        5000000 /* for dispatch to read so far */
+#define TEST_SEND_MS       30000   /* a test send; somebody waits for it */
+#define SUB_DROP_STEP      500     /* rows of an ended one, a transaction */
+#define ENDED_JOB_MS       1000    /* between looks for ended ones */
 
 #endif
