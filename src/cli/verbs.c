@@ -209,10 +209,10 @@ static const struct verb TABLE[] = {
 	    "Puts a new key into the key file and seals every secret anew with it, a few at\n"
 	    "a time, beside everything else. The old key stays in the file until you take it\n"
 	    "out; the last line says when it can go: events of the log are not sealed anew,\n"
-	    "so one that sealed some stays until retention has taken them. Broken off, it goes on when it is run\n"
-	    "again, or when the server starts. With keys from the environment or a KMS the\n"
-	    "new key is set there, and the server does the rest at its next start; without\n"
-	    "a server, a KMS is asked for a new data key.\n",
+	    "so one that sealed some stays until retention has taken them. Broken off, it\n"
+	    "goes on when it is run again, or when the server starts. With keys from the\n"
+	    "environment or a KMS the new key is set there, and the server does the rest at\n"
+	    "its next start; without a server, a KMS is asked for a new data key.\n",
 	.run = verb_seal_rotate},
     {.name = "audit verify",
 	.operands = "",
