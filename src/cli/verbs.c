@@ -89,9 +89,8 @@ static const struct opt VERIFY[] = {
 };
 
 static const struct opt DEMO[] = {
-    {"seconds", OPT_INT, "N",
-	.help = "publish for so long; 5 when not given", .least = 1,
-	.most = 600},
+    {"seconds", OPT_INT, "N", .help = "publish for so long; 5 when not given",
+	.least = 1, .most = 600},
     {"force", OPT_FLAG, "", .help = "also on a store that has events"},
     {.name = NULL},
 };
