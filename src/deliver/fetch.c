@@ -27,6 +27,7 @@ struct fetcher {
 
 struct page_job {
 	struct pool_job job;
+	struct deliver *d;
 	struct page page;
 };
 
@@ -167,7 +168,7 @@ run_page(struct pool_job *job, void *ctx)
 		j->page.n = 0;
 		j->page.upto = j->page.read.after;
 	}
-	deliver_tell(f->d, &j->page.note);
+	deliver_tell(j->d, &j->page.note);
 }
 
 bool
@@ -179,6 +180,7 @@ fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
 	if (!j)
 		return false;
 	j->job.run = run_page;
+	j->d = d;
 	j->page.note.kind = NOTE_PAGE;
 	j->page.read = *r;
 	j->page.wish = wish_ref(w);
@@ -237,7 +239,7 @@ run_letter(struct pool_job *job, void *ctx)
 		j->one.letter = letter_new(&row);
 	}
 	rows_close(rows);
-	if (j->one.letter) {
+	if (f && j->one.letter) {
 		letter_open(j->one.letter, j->d->o.keyring);
 		if (j->one.wish && j->one.letter->was_sealed &&
 		    !j->one.letter->shut)
