@@ -10,12 +10,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/str.h"
-
-/* The times of the last `most` of something. */
-struct ring {
-	int64_t *v;
-	size_t n, cap, at; /* at: the oldest */
-};
+#include "deliver/ring.h"
 
 struct folder {
 	struct link by_use; /* least used first */
@@ -84,45 +79,6 @@ must(void *p)
 	return p;
 }
 
-/* Rings -------------------------------------------------------------------- */
-
-/* Are there `most` of them within `span` before now? */
-static bool
-ring_full(const struct ring *r, size_t most, int64_t now, int64_t span)
-{
-	return r->n == most && now - r->v[r->at] < span;
-}
-
-static void
-ring_grow(struct ring *r, size_t most)
-{
-	size_t cap = r->cap ? 2 * r->cap : 8;
-	int64_t *v;
-
-	if (cap > most)
-		cap = most;
-	v = must(calloc(cap, sizeof(*v)));
-	for (size_t i = 0; i < r->n; i++)
-		v[i] = r->v[(r->at + i) % r->cap];
-	free(r->v);
-	r->v = v;
-	r->cap = cap;
-	r->at = 0;
-}
-
-static void
-ring_add(struct ring *r, size_t most, int64_t now)
-{
-	if (r->n == r->cap && r->cap < most)
-		ring_grow(r, most);
-	if (r->n < r->cap) {
-		r->v[(r->at + r->n++) % r->cap] = now;
-		return;
-	}
-	r->v[r->at] = now;
-	r->at = (r->at + 1) % r->cap;
-}
-
 /* Folders ------------------------------------------------------------------ */
 
 static void
@@ -130,8 +86,8 @@ folder_free(struct folder *f)
 {
 	if (!f)
 		return;
-	free(f->came.v);
-	free(f->sent.v);
+	ring_done(&f->came);
+	ring_done(&f->sent);
 	free(f);
 }
 
@@ -388,22 +344,20 @@ child_limit_next(struct child_limit *l, int64_t now, struct child_out *ret)
 int64_t
 child_limit_due(const struct child_limit *l, int64_t now)
 {
-	int64_t due = INT64_MAX, floor = now;
+	int64_t due = INT64_MAX;
+	int64_t floor =
+	    ring_free_at(&l->sent, l->o.per_second, now, l->o.second_us);
 	struct link *k;
 
-	if (ring_full(&l->sent, l->o.per_second, now, l->o.second_us))
-		floor = l->sent.v[l->sent.at] + l->o.second_us;
 	for (k = list_first(&l->by_use); k; k = list_next(&l->by_use, k)) {
 		const struct folder *f = LINK_OF(k, struct folder, by_use);
 		int64_t at = INT64_MAX;
 
 		if (f->open)
 			at = f->until_us;
-		else if (f->waiting > 0 && ring_full(&f->sent, l->o.per_minute,
-					       now, l->o.minute_us))
-			at = f->sent.v[f->sent.at] + l->o.minute_us;
 		else if (f->waiting > 0)
-			at = floor;
+			at = ring_free_at(
+			    &f->sent, l->o.per_minute, now, l->o.minute_us);
 		if (!f->open && at < floor)
 			at = floor;
 		due = at < due ? at : due;
@@ -451,7 +405,7 @@ child_limit_free(struct child_limit *l)
 	folder_free(l->gone);
 	child_limit_drops_done(l);
 	map_free(l->folders);
-	free(l->sent.v);
+	ring_done(&l->sent);
 	free(l);
 }
 
