@@ -316,7 +316,7 @@
 #define BATCH_GROUPS_MAX   64  /* folders of a window: entries of a commit */
 #define BATCH_COUNTS_MAX   256 /* folders and types that a summary counts */
 #define BATCH_FACE_MAX     (1 * KIB)  /* JSON of a folder or repository */
-#define BATCH_JOB_MEM      (16 * MIB) /* all that one commit may make */
+#define BATCH_JOB_MEM      (96 * MIB) /* all that one commit may make */
 #define BATCH_MEM_MAX      (64 * MIB) /* open windows: the rest is in the log */
 #define BATCH_KINDS_MAX    8 /* changes of mode that a subscription remembers */
 #define BATCH_SUMMARY_MS   60000 /* seed 10.2.1: one minute */

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/metric.h"
 #include "base/str.h"
+#include "deliver/batch.h"
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/preset.h"
@@ -27,6 +28,7 @@
 #define FEEDS       8
 #define AGAIN_MS    250 /* after a store that did not answer */
 #define SUBS_A_PAGE 500
+#define SETTLE_MS   100
 
 struct known {
 	struct wish *wish;
@@ -43,6 +45,10 @@ struct dispatch {
 	struct match_table *table;
 	struct map *subs; /* id to struct known */
 	struct match_hits hits;
+	struct batcher *batch;
+	/* How subscriptions were gathered before, by sub and place. */
+	struct sql_batch_kinds_row *kinds;
+	size_t n_kinds, cap_kinds;
 	struct feed *free[FEEDS];
 	size_t n_free;
 	struct tail_waiter waiter;
@@ -50,6 +56,8 @@ struct dispatch {
 	_Atomic int held; /* 1: the tail has our waiter */
 	bool waiting;     /* for the news that it gives back */
 	bool going;
+	bool go_again; /* the batcher could not read what is stored */
+	int64_t go_epoch;
 	int64_t pos; /* read up to here */
 	int64_t again_ms;
 	bool told;
@@ -83,6 +91,7 @@ forget_all(struct dispatch *x)
 
 	while (at = 0, (k = map_each(x->subs, &at)))
 		forget(x, k->wish->core.id);
+	batcher_halt(x->batch);
 }
 
 static void
@@ -133,18 +142,79 @@ learn(struct dispatch *x, struct wish *w, struct err *e)
 	return OK;
 }
 
+/* Of one subscription, or of all: 0. */
+static int
+load_kinds(struct dispatch *x, int64_t sub, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_batch_kinds(x->db, sub, &rows, e);
+
+	x->n_kinds = 0;
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		if (x->n_kinds == x->cap_kinds) {
+			size_t cap = x->cap_kinds ? 2 * x->cap_kinds : 64;
+			void *v = realloc(x->kinds, cap * sizeof(*x->kinds));
+
+			if (!v) {
+				rc = err_set(
+				    e, ERR_NOMEM, "no memory for batches");
+				break;
+			}
+			x->kinds = v;
+			x->cap_kinds = cap;
+		}
+		sql_batch_kinds_get(rows, &x->kinds[x->n_kinds++]);
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* How it was gathered before; the newest of them. */
+static size_t
+kinds_of(
+    const struct dispatch *x, int64_t sub, struct wish_was was[BATCH_KINDS_MAX])
+{
+	size_t low = 0, high = x->n_kinds, n = 0;
+
+	while (low < high) { /* the first behind them */
+		size_t mid = low + (high - low) / 2;
+
+		if (x->kinds[mid].sub <= sub)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	while (low > 0 && n < BATCH_KINDS_MAX && x->kinds[low - 1].sub == sub)
+		low--, n++;
+	for (size_t i = 0; i < n; i++)
+		was[i] = (struct wish_was){
+		    .until_seq = x->kinds[low + i].until_seq,
+		    .kind = (enum wish_kind)x->kinds[low + i].kind,
+		};
+	return n;
+}
+
 /* One that can't be used is told of and left out; the others go on. */
 static int
-take_row(struct dispatch *x, const struct wish_row *row, struct err *e)
+take_row(struct dispatch *x, const struct wish_row *given, struct err *e)
 {
+	struct wish_was was[BATCH_KINDS_MAX];
+	struct wish_row row_now = *given, *row = &row_now;
 	struct wish *w = NULL;
 	struct err why = {0};
-	int rc = wish_new(row, x->presets, x->d->o.conf->time_scale, &w, &why);
+	int rc;
 
+	row->was = was;
+	row->n_was = kinds_of(x, row->id, was);
+	rc = wish_new(row, x->presets, x->d->o.conf->time_scale, &w, &why);
 	if (rc == OK)
 		rc = learn(x, w, &why);
-	if (rc == OK)
+	if (rc == OK) {
+		const struct known *k = map_find(x->subs, sub_key(&w->core.id));
+
+		batcher_sub(x->batch, w, k->program);
 		tell_sub(x, w, 0);
+	}
 	wish_unref(w);
 	if (rc == ERR_NOMEM) {
 		*e = why;
@@ -153,6 +223,7 @@ take_row(struct dispatch *x, const struct wish_row *row, struct err *e)
 	if (rc < 0) {
 		log_err(LOG_ERROR, "a subscription can't be used", &why);
 		forget(x, (uint32_t)row->id);
+		batcher_forget(x->batch, (uint32_t)row->id);
 		tell_sub(x, NULL, (uint32_t)row->id);
 	}
 	return OK;
@@ -206,6 +277,8 @@ load_all(struct dispatch *x, struct err *e)
 	int n = SUBS_A_PAGE, rc = load_presets(x, e);
 
 	forget_all(x);
+	if (rc == OK)
+		rc = load_kinds(x, 0, e);
 	while (rc >= 0 && n == SUBS_A_PAGE)
 		rc = load_page(x, &after, &n, e);
 	if (rc >= 0)
@@ -224,7 +297,9 @@ apply(struct dispatch *x, const struct letter *l, struct err *e)
 
 	if (str_eq(l->type, STR("preset")))
 		return load_presets(x, e);
-	rc = sql_subs_one(x->db, l->to_sub, &rows, e);
+	rc = load_kinds(x, l->to_sub, e);
+	if (rc == OK)
+		rc = sql_subs_one(x->db, l->to_sub, &rows, e);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0) {
@@ -244,6 +319,7 @@ apply(struct dispatch *x, const struct letter *l, struct err *e)
 	rows_close(rows);
 	if (rc >= 0 && !there) {
 		forget(x, (uint32_t)l->to_sub);
+		batcher_forget(x->batch, (uint32_t)l->to_sub);
 		tell_sub(x, NULL, (uint32_t)l->to_sub);
 	}
 	return rc < 0 ? rc : OK;
@@ -251,16 +327,41 @@ apply(struct dispatch *x, const struct letter *l, struct err *e)
 
 /* Feeds -------------------------------------------------------------------- */
 
+static void take_mail(struct dispatch *x, int timeout_ms);
+
 static void
+feed_drop(struct dispatch *x, struct feed *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		letter_unref(f->v[i].letter);
+		wish_unref(f->v[i].wish);
+	}
+	x->free[x->n_free++] = f;
+}
+
+/*
+ * Whoever gets it may let the cursor pass `upto`: what was gathered up to there
+ * is known to the store first. False when we are to stop.
+ */
+static bool
 feed_send(struct dispatch *x, struct feed **f, int64_t upto)
 {
+	while (!batcher_settled(x->batch) && x->going &&
+	       !mailbox_closed(x->box)) {
+		batcher_push(x->batch);
+		take_mail(x, SETTLE_MS);
+	}
+	if (!x->going || !batcher_settled(x->batch)) {
+		feed_drop(x, *f);
+		*f = NULL;
+		return false;
+	}
 	(*f)->upto = upto;
 	(*f)->note.kind = NOTE_FEED;
 	deliver_tell(x->d, &(*f)->note);
 	*f = NULL;
+	return true;
 }
-
-static void take_mail(struct dispatch *x, int timeout_ms);
 
 /* Waits for one that comes back; NULL when we are to stop. */
 static struct feed *
@@ -280,8 +381,8 @@ feed_get(struct dispatch *x)
 static bool
 feed_add(struct dispatch *x, struct feed **f, struct letter *l, struct wish *w)
 {
-	if (*f && (*f)->n == FEED_MAX)
-		feed_send(x, f, l->seq - 1);
+	if (*f && (*f)->n == FEED_MAX && !feed_send(x, f, l->seq - 1))
+		return false;
 	if (!*f && !(*f = feed_get(x)))
 		return false;
 	(*f)->v[(*f)->n].letter = letter_ref(l);
@@ -379,8 +480,11 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		uint32_t id = (uint32_t)x->hits.subs[i];
 		struct known *k = map_find(x->subs, sub_key(&id));
 
-		if (k && l->seq > k->wish->from_seq &&
-		    !feed_add(x, f, l, k->wish))
+		if (!k || l->seq <= k->wish->from_seq)
+			continue;
+		if (wish_gathers(k->wish, l->type, l->seq))
+			batcher_take(x->batch, id, l);
+		else if (!feed_add(x, f, l, k->wish))
 			rc = ERR_BUSY;
 	}
 	return rc;
@@ -391,8 +495,8 @@ static int
 apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
     int64_t done, struct err *e)
 {
-	if (*f)
-		feed_send(x, f, done);
+	if (*f && !feed_send(x, f, done))
+		return ERR_BUSY;
 	return apply(x, l, e);
 }
 
@@ -426,15 +530,18 @@ read_page(struct dispatch *x, struct err *e)
 			done = page[i]->seq;
 		letter_unref(page[i]);
 	}
-	if (rc == ERR_BUSY) /* told to stop in the middle */
-		return 0;
-	if (done > x->pos) {
+	if (rc != ERR_BUSY && done > x->pos) {
 		if (!f)
 			f = feed_get(x);
-		if (f)
-			feed_send(x, &f, done);
+		if (!f || !feed_send(x, &f, done))
+			return 0;
 		x->pos = done;
 		metric_set(M_DISPATCH_SEQ, done);
+	}
+	if (rc == ERR_BUSY) { /* told to stop in the middle */
+		if (f)
+			feed_drop(x, f);
+		return 0;
 	}
 	return rc < 0 ? rc : n == FEED_PAGE || bytes >= FEED_BYTES;
 }
@@ -473,6 +580,19 @@ begin(struct dispatch *x)
 }
 
 static void
+go(struct dispatch *x, const struct go_note *n)
+{
+	struct err e = {0};
+
+	x->pos = n->cursor;
+	x->go_epoch = n->epoch;
+	x->going = true;
+	x->go_again = batcher_go(x->batch, n->cursor, n->epoch, &e) < 0;
+	if (x->go_again)
+		log_err(LOG_ERROR, "batches can't be read", &e);
+}
+
+static void
 take_note(struct dispatch *x, struct note *n)
 {
 	switch (n->kind) {
@@ -481,8 +601,7 @@ take_note(struct dispatch *x, struct note *n)
 		begin(x);
 		break;
 	case NOTE_GO:
-		x->pos = ((struct go_note *)n)->cursor;
-		x->going = true;
+		go(x, (struct go_note *)n);
 		break;
 	case NOTE_HALT:
 		x->going = false;
@@ -491,6 +610,9 @@ take_note(struct dispatch *x, struct note *n)
 		break;
 	case NOTE_NEWS:
 		x->waiting = false;
+		break;
+	case NOTE_BATCH:
+		batcher_note(x->batch, n);
 		break;
 	case NOTE_FREE:
 		assert(x->n_free < FEEDS);
@@ -536,6 +658,24 @@ wait(struct dispatch *x)
 		(void)atomic_fetch_sub(&x->held, 1);
 }
 
+/* The next page. How long to wait for the one after it. */
+static int
+read_on(struct dispatch *x)
+{
+	struct err e = {0};
+	int rc = read_page(x, &e);
+
+	if (rc < 0 && !x->told) {
+		log_err(LOG_WARN, "dispatch waits for the store", &e);
+		x->told = true;
+	} else if (rc >= 0) {
+		x->told = false;
+	}
+	if (rc == 0)
+		wait(x);
+	return rc > 0 ? 0 : rc < 0 ? AGAIN_MS : -1;
+}
+
 static void
 run(void *arg)
 {
@@ -544,7 +684,7 @@ run(void *arg)
 
 	while (!mailbox_closed(x->box)) {
 		struct err e = {0};
-		int rc;
+		int batch_ms;
 
 		take_mail(x, timeout);
 		timeout = -1;
@@ -552,36 +692,36 @@ run(void *arg)
 			begin(x);
 		if (x->again_ms > 0)
 			timeout = AGAIN_MS;
-		if (!x->going || x->waiting)
+		if (!x->going)
 			continue;
-		rc = read_page(x, &e);
-		if (rc < 0 && !x->told) {
-			log_err(LOG_WARN, "dispatch waits for the store", &e);
-			x->told = true;
-		} else if (rc >= 0) {
-			x->told = false;
+		if (x->go_again) {
+			x->go_again =
+			    batcher_go(x->batch, x->pos, x->go_epoch, &e) < 0;
+			timeout = x->go_again ? AGAIN_MS : 0;
+			continue;
 		}
-		if (rc > 0)
-			timeout = 0;
-		else if (rc < 0)
-			timeout = AGAIN_MS;
-		else
-			wait(x);
+		timeout = x->waiting ? -1 : read_on(x);
+		batch_ms = batcher_turn(x->batch, x->pos);
+		if (timeout < 0 || (batch_ms >= 0 && batch_ms < timeout))
+			timeout = batch_ms;
 	}
 	/* The tail gives our waiter back before we may go: within a second. */
 	while (atomic_load(&x->held) > 0)
 		(void)nanosleep(
 		    &(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
+	batcher_wait(x->batch);
 	take_mail(x, 0);
 }
 
 static void
 release(struct dispatch *x)
 {
-	if (x->subs)
+	if (x->subs && x->batch)
 		forget_all(x);
 	for (size_t i = 0; i < x->n_free; i++)
 		free(x->free[i]);
+	batcher_free(x->batch);
+	free(x->kinds);
 	map_free(x->subs);
 	match_free(x->table);
 	match_hits_done(&x->hits);
@@ -616,6 +756,9 @@ dispatch_start(struct deliver *d, struct dispatch **ret, struct err *e)
 		rc = jq_new("/proc/self/exe", &x->jq, e);
 	if (rc == OK)
 		rc = db_open(d->o.store, DB_READ, &x->db, e);
+	if (rc == OK &&
+	    !(x->batch = batcher_new(d, x->box, x->db, x->jq)))
+		rc = err_set(e, ERR_NOMEM, "no memory for batches");
 	if (rc == OK)
 		rc = thread_start("dispatch", run, x, &x->thread, e);
 	if (rc < 0) {

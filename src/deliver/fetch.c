@@ -91,7 +91,8 @@ wanted(struct fetcher *f, const struct page *p, const struct letter *l,
 		return 0;
 	if (l->to_sub > 0)
 		return l->to_sub == (int64_t)p->read.sub;
-	if (!wish_wants(w, l->type, &l->tenant))
+	if (wish_gathers(w, l->type, l->seq) ||
+	    !wish_wants(w, l->type, &l->tenant))
 		return 0;
 	/* What its preset makes the key of, the deliver thread looks at. */
 	if (p->read.okey != 0 && w->order == WISH_ORDER_KEY &&
