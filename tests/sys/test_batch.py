@@ -8,7 +8,7 @@ from receiver import SETTINGS, Receiver
 
 
 def server(t, scale=10, **more):
-    return t.server({**SETTINGS, "TIME_SCALE": str(scale), **more})
+    return t.server(**SETTINGS, TIME_SCALE=str(scale), **more)
 
 
 def subscribe(c, r, path, **more):
@@ -25,7 +25,7 @@ def child(kind, n, folder="folder-uuid"):
 
 def publish(c, events):
     for at in range(0, len(events), 500):
-        c.publish_ndjson(events[at:at + 500]).want(202)
+        c.publish_ndjson(events[at:at + 500]).want(200)
 
 
 def members(requests):
@@ -110,7 +110,7 @@ def test_summary(t):
 
 def dropped(srv):
     rows = srv.admin().get("/v1/audit", category="WEBHOOK_DELIVERY_DROPPED", limit=500).want(200)
-    items = rows.json.get("items") or rows.json.get("auditLogs") or []
+    items = rows.json["data"]
     return sum(row["details"].get("count", 1) for row in items), items
 
 
@@ -118,8 +118,8 @@ def test_breaker(t):
     """A folder of 1,000 files is deleted: some singles, the rest in one summary."""
     r, srv = Receiver(t), server(t, scale=60)
     c = srv.client()
-    subscribe(c, r, "/i", preset="repository", rateLimitPerSecond=None)
-    c.publish_ndjson([child("deleted", n) for n in range(1000)]).want(202)
+    subscribe(c, r, "/i", preset="repository")
+    c.publish_ndjson([child("deleted", n) for n in range(1000)]).want(200)
     def ended():
         return any(q.json["event"]["type"] == "CHILD_SUMMARY" for q in r.at("/i"))
     until(ended, "the summary", 30)
