@@ -545,7 +545,8 @@ take(struct gather *g, const struct letter *l)
 	};
 	struct err e;
 
-	if (g->reload)
+	/* One that no key opens waits for its key, and all behind it too. */
+	if (g->reload || l->shut)
 		return false;
 	arena_reset(g->b->scratch);
 	/* One that can't be read is of no folder. */
@@ -602,17 +603,19 @@ batcher_take(struct batcher *b, uint32_t sub, struct letter *l)
 
 /* 1 when the subscription wants it gathered. */
 static int
-wanted(const struct gather *g, const struct letter *l, struct err *e)
+wanted(const struct gather *g, struct letter *l, struct err *e)
 {
 	const struct wish *w = g->wish;
-	struct jq_item item = {.program = g->program, .input = l->body};
+	struct jq_item item = {.program = g->program};
 	enum jq_verdict v = JQ_TRUE;
 
 	if (l->kind != ENTRY_EVENT || l->to_sub > 0 || l->seq <= w->from_seq ||
 	    !wish_gathers(w, l->type, l->seq) ||
 	    !wish_wants(w, l->type, &l->tenant))
 		return 0;
-	if (g->program >= 0 && jq_filter(g->b->jq, &item, 1, &v, e) < 0)
+	letter_open(l, g->b->d->o.keyring);
+	item.input = l->body;
+	if (g->program >= 0 && !l->shut && jq_filter(g->b->jq, &item, 1, &v, e) < 0)
 		return e->code;
 	if (v == JQ_ERROR || v == JQ_STOPPED)
 		metric_add(M_FILTER_ERRORS, 1);

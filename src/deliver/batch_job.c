@@ -308,15 +308,31 @@ lost_single(struct batch_job *j, int64_t seq, int64_t now, const char *why)
 		(long long)seq, why));
 }
 
+static int
+copy_single(
+    struct batch_job *j, const struct letter *l, int64_t now, struct err *e)
+{
+	struct json *tree = NULL;
+	const struct json *payload = NULL;
+	struct err why;
+
+	if (l->shut)
+		return err_set(e, ERR_AWAY, "no key opens an event");
+	if (json_parse(j->arena, l->body, &tree, &why) == OK)
+		payload = json_get(tree, "payload");
+	if (!payload ||
+	    !add_entry(j, l->type, l->tenant, l->key, payload->raw, now))
+		lost_single(j, l->seq, now, "too large");
+	return OK;
+}
+
 /* The event as it was, for this subscription alone. */
 static int
 add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 {
 	struct sql_log_feed_row row;
+	struct letter *l = NULL;
 	struct rows *rows = NULL;
-	struct json *tree = NULL;
-	const struct json *payload = NULL;
-	struct uuid tenant = {{0}};
 	int rc = sql_log_feed(j->b->db, seq - 1, seq, 1, &rows, e);
 
 	if (rc == OK)
@@ -324,16 +340,13 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 	if (rc == 0)
 		lost_single(j, seq, now, "not in the log any more");
 	if (rc > 0) {
-		struct err why;
-
 		sql_log_feed_get(rows, &row);
-		if (row.tenant.n == sizeof(tenant.b))
-			memcpy(tenant.b, row.tenant.p, sizeof(tenant.b));
-		if (json_parse(j->arena, row.body, &tree, &why) == OK)
-			payload = json_get(tree, "payload");
-		if (!payload || !add_entry(j, row.type, tenant, row.pkey,
-				    payload->raw, now))
-			lost_single(j, seq, now, "too large");
+		l = letter_new(&row);
+		if (!l)
+			no_memory();
+		letter_open(l, j->b->d->o.keyring);
+		rc = copy_single(j, l, now, e);
+		letter_unref(l);
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
