@@ -1,12 +1,10 @@
 #include "deliver/batch.h"
 
-#include <assert.h>
 #include <time.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/metric.h"
 #include "base/str.h"
@@ -16,9 +14,7 @@
 #include "match/jq.h"
 #include "sql.h"
 
-#define RETRY_US       (250 * US_PER_MS)
-#define SCRATCH_MEM    (64 * MIB)
-#define PAGES_A_TURN   4 /* of those behind */
+#define PAGES_A_TURN 4 /* of those behind */
 
 static struct str
 sub_key(const uint32_t *id)
@@ -26,14 +22,14 @@ sub_key(const uint32_t *id)
 	return (struct str){(const char *)id, sizeof(*id)};
 }
 
-static struct gather *
-find(const struct batcher *b, uint32_t sub)
+struct gather *
+batch_find(const struct batcher *b, uint32_t sub)
 {
 	return map_find(b->gathers, sub_key(&sub));
 }
 
-static void
-no_memory(void)
+void
+batch_no_memory(void)
 {
 	(void)fputs("hikyaku: no memory for batches\n", stderr);
 	abort();
@@ -49,8 +45,7 @@ batch_minute_us(const struct batcher *b)
 size_t
 batch_per_minute(const struct batcher *b)
 {
-	return (size_t)
-	    b->d->o.conf->webhook_child_event_rate_limit_per_minute;
+	return (size_t)b->d->o.conf->webhook_child_event_rate_limit_per_minute;
 }
 
 /* When -------------------------------------------------------------------- */
@@ -67,7 +62,7 @@ be_due(struct gather *g, int64_t at)
 	} else {
 		g->due.due = at;
 		if (heap_add(&g->b->due, &g->due, &e) < 0)
-			no_memory();
+			batch_no_memory();
 	}
 }
 
@@ -84,8 +79,8 @@ window_due(const struct gather *g, int64_t now)
 	if (g->wish->kind != WISH_CHILD || g->wish->window_us == 0 ||
 	    !batch_window_child(g->open))
 		return at;
-	free_at = ring_free_at(&g->closed, batch_per_minute(g->b), now,
-	    batch_minute_us(g->b));
+	free_at = ring_free_at(
+	    &g->closed, batch_per_minute(g->b), now, batch_minute_us(g->b));
 	return free_at > now && at < free_at ? free_at : at;
 }
 
@@ -109,8 +104,8 @@ may_leave(const struct gather *g)
 				 child_limit_drops(g->limit).n == 0));
 }
 
-static void
-set_due(struct gather *g, int64_t now)
+void
+batch_set_due(struct gather *g, int64_t now)
 {
 	int64_t at = INT64_MAX, other;
 
@@ -126,16 +121,16 @@ set_due(struct gather *g, int64_t now)
 
 /* Life of a gather --------------------------------------------------------- */
 
-static void
-fall_behind(struct gather *g)
+void
+batch_fall_behind(struct gather *g)
 {
 	g->live = false;
 	if (!link_on(&g->in_list))
 		list_add(&g->b->behind, &g->in_list);
 }
 
-static void
-drop_window(struct gather *g)
+void
+batch_drop_window(struct gather *g)
 {
 	if (!g->open)
 		return;
@@ -145,8 +140,8 @@ drop_window(struct gather *g)
 	g->forced = false;
 }
 
-static void
-limiter_new(struct gather *g)
+void
+batch_limiter(struct gather *g)
 {
 	const struct conf *c = g->b->d->o.conf;
 	int64_t minute = batch_minute_us(g->b);
@@ -165,8 +160,8 @@ limiter_new(struct gather *g)
 	g->limit = child_limit_new(&o);
 }
 
-static void
-gather_free(struct gather *g)
+void
+batch_gather_free(struct gather *g)
 {
 	batch_window_free(g->open);
 	child_limit_free(g->limit);
@@ -179,7 +174,7 @@ gather_free(struct gather *g)
 void
 batcher_sub(struct batcher *b, struct wish *w, int program)
 {
-	struct gather *g = find(b, w->core.id);
+	struct gather *g = batch_find(b, w->core.id);
 	const struct wish *old = g ? g->wish : NULL;
 	struct err e;
 
@@ -188,27 +183,27 @@ batcher_sub(struct batcher *b, struct wish *w, int program)
 	if (!g) {
 		g = calloc(1, sizeof(*g));
 		if (!g)
-			no_memory();
+			batch_no_memory();
 		g->b = b;
 		g->sub = w->core.id;
 		g->again = -1;
 		g->live = true;
 		if (map_put(b->gathers, sub_key(&g->sub), g, NULL, &e) < 0)
-			no_memory();
+			batch_no_memory();
 	} else if (old->kind != w->kind || old->window_us != w->window_us ||
 		   old->batch.mode != w->batch.mode ||
 		   old->batch.max_size != w->batch.max_size) {
 		/* Once more, under the new terms. */
 		if (g->open) {
-			drop_window(g);
+			batch_drop_window(g);
 			g->seen = g->handled;
-			fall_behind(g);
+			batch_fall_behind(g);
 		}
 	}
 	g->program = program;
 	g->wish = wish_ref(w);
 	wish_unref((struct wish *)(uintptr_t)old);
-	set_due(g, deliver_now(b->d));
+	batch_set_due(g, deliver_now(b->d));
 }
 
 static void
@@ -216,13 +211,13 @@ forget(struct batcher *b, struct gather *g)
 {
 	be_due(g, INT64_MAX);
 	list_remove(&b->behind, &g->in_list);
-	drop_window(g);
+	batch_drop_window(g);
 	if (g->stored == STORED_LEAVING && g->again >= 0)
 		b->unsettled--;
 	if (g->busy)
 		list_add(&b->gone, &g->in_list);
 	else
-		gather_free(g);
+		batch_gather_free(g);
 }
 
 void
@@ -250,234 +245,7 @@ batcher_halt(struct batcher *b)
 		b->engage.n = 0;
 }
 
-/* What is stored ------------------------------------------------------------ */
-
-static int
-restore(struct gather *g, const struct sql_batch_all_row *row, int64_t cursor,
-    struct err *e)
-{
-	struct arena *a;
-	int rc = OK;
-
-	g->step = row->step;
-	g->seen = g->handled = g->last = row->pos;
-	g->dirty = false;
-	drop_window(g);
-	if (row->idle) {
-		g->stored = STORED_IDLE;
-		return OK;
-	}
-	g->stored = STORED_ENGAGED;
-	if (row->state.n > 0) {
-		child_limit_free(g->limit);
-		limiter_new(g);
-		a = arena_new(SCRATCH_MEM);
-		rc = a ? child_limit_load(g->limit, a, row->state, e)
-		       : err_set(e, ERR_NOMEM, "no memory for batches");
-		arena_free(a);
-	}
-	if (row->pos < cursor)
-		fall_behind(g);
-	set_due(g, deliver_now(g->b->d));
-	return rc;
-}
-
-int
-batcher_go(struct batcher *b, int64_t cursor, int64_t epoch, struct err *e)
-{
-	struct sql_batch_all_row row;
-	struct rows *rows = NULL;
-	int rc = sql_batch_all(b->db, &rows, e);
-
-	b->epoch = epoch;
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		struct gather *g;
-
-		sql_batch_all_get(rows, &row);
-		g = find(b, (uint32_t)row.sub);
-		if (g)
-			rc = restore(g, &row, cursor, e);
-	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
-/* As after a start: what the limiter said is void. */
-static void
-reload(struct gather *g, int64_t now)
-{
-	struct rows *rows = NULL;
-	struct err e = {0};
-	int rc = sql_batch_one(g->b->db, g->sub, &rows, &e);
-
-	if (rc == OK)
-		rc = rows_next(rows, &e);
-	if (rc > 0) {
-		struct sql_batch_all_row row;
-
-		sql_batch_one_get(
-		    rows, (struct sql_batch_one_row *)(void *)&row);
-		child_limit_free(g->limit);
-		g->limit = NULL;
-		rc = restore(g, &row, INT64_MAX, &e);
-	}
-	rows_close(rows);
-	g->reload = rc < 0;
-	g->retry_us = now + RETRY_US;
-}
-
-/* Engaging ------------------------------------------------------------------ */
-
-static void
-engage_add(struct batcher *b, uint32_t sub, int64_t pos)
-{
-	if (b->engage.n_next == b->engage.cap_next) {
-		size_t cap = b->engage.cap_next ? 2 * b->engage.cap_next : 16;
-		struct engage *v =
-		    realloc(b->engage.next, cap * sizeof(*b->engage.next));
-
-		if (!v)
-			no_memory();
-		b->engage.next = v;
-		b->engage.cap_next = cap;
-	}
-	b->engage.next[b->engage.n_next++] =
-	    (struct engage){.sub = sub, .pos = pos};
-}
-
-static void
-engage(struct gather *g, int64_t seq)
-{
-	switch (g->stored) {
-	case STORED_IDLE:
-		g->stored = STORED_ENGAGING;
-		g->handled = seq - 1;
-		engage_add(g->b, g->sub, seq - 1);
-		break;
-	case STORED_LEAVING:
-		if (g->again >= 0)
-			break;
-		g->again = seq - 1;
-		g->b->unsettled++;
-		break;
-	case STORED_ENGAGING:
-	case STORED_ENGAGED:
-		break;
-	}
-}
-
-bool
-batcher_settled(const struct batcher *b)
-{
-	return b->engage.n == 0 && b->engage.n_next == 0 && b->unsettled == 0;
-}
-
-void
-batcher_push(struct batcher *b)
-{
-	struct engage *v = b->engage.v;
-	size_t cap = b->engage.cap;
-
-	if (b->engage.busy)
-		return;
-	if (b->engage.n > 0) { /* one that failed */
-		if (deliver_now(b->d) >= b->engage.retry_us)
-			batch_engage_post(b);
-		return;
-	}
-	if (b->engage.n_next == 0)
-		return;
-	b->engage.v = b->engage.next;
-	b->engage.n = b->engage.n_next;
-	b->engage.cap = b->engage.cap_next;
-	b->engage.next = v;
-	b->engage.cap_next = cap;
-	b->engage.n_next = 0;
-	b->engage.epoch = b->epoch;
-	batch_engage_post(b);
-}
-
-static void
-tell(struct batcher *b, const struct err *e)
-{
-	if (e->code < 0 && !b->told)
-		log_err(LOG_WARN, "batches can't be written now", e);
-	else if (e->code == OK && b->told)
-		log_err(LOG_INFO, "batches are written again", NULL);
-	b->told = e->code < 0;
-}
-
-static void
-engage_ended(struct batcher *b)
-{
-	int64_t now = deliver_now(b->d);
-
-	b->engage.busy = false;
-	if (b->engage.stale) {
-		b->engage.stale = false;
-		b->engage.n = 0;
-		return;
-	}
-	tell(b, &b->engage.job.err);
-	if (b->engage.job.err.code < 0) {
-		b->engage.retry_us = now + RETRY_US;
-		return;
-	}
-	for (size_t i = 0; i < b->engage.n; i++) {
-		struct gather *g = find(b, b->engage.v[i].sub);
-
-		if (!g || g->stored != STORED_ENGAGING)
-			continue;
-		g->stored = STORED_ENGAGED;
-		set_due(g, now);
-	}
-	b->engage.n = 0;
-}
-
-/* Jobs ----------------------------------------------------------------------- */
-
-static void
-job_ended(struct batcher *b, struct batch_job *j)
-{
-	struct gather *g = j->g;
-	int64_t now = deliver_now(b->d);
-
-	g->busy = false;
-	if (find(b, g->sub) != g) {
-		list_remove(&b->gone, &g->in_list);
-		gather_free(g);
-		return;
-	}
-	tell(b, &j->job.err);
-	/* It is not known what the store has: nothing goes on without it. */
-	if (j->job.err.code < 0) {
-		g->retry_us = now + RETRY_US;
-		set_due(g, now);
-		return;
-	}
-	metric_add(M_BATCHES, (int64_t)j->n_entries);
-	metric_add(M_CHILD_DROPPED, j->dropped);
-	batch_job_free(j);
-	g->job = NULL;
-	if (g->stored == STORED_LEAVING) {
-		g->stored = STORED_IDLE;
-		if (g->again >= 0) {
-			b->unsettled--;
-			engage(g, g->again + 1);
-			g->again = -1;
-		}
-	}
-	set_due(g, now);
-}
-
-void
-batcher_note(struct batcher *b, struct note *n)
-{
-	if (n == &b->engage.note)
-		engage_ended(b);
-	else
-		job_ended(b, (struct batch_job *)n);
-}
+/* Steps -------------------------------------------------------------------- */
 
 /* One thing that is due. */
 static void
@@ -486,7 +254,7 @@ step(struct gather *g, int64_t now)
 	struct err e = {0};
 
 	if (g->reload) {
-		reload(g, now);
+		batch_reload(g, now);
 	} else if (g->job && !g->busy) {
 		batch_job_post(g, now);
 	} else if (!g->job && g->stored == STORED_ENGAGED) {
@@ -503,7 +271,7 @@ step(struct gather *g, int64_t now)
 			batch_job_post(g, now);
 		}
 	}
-	set_due(g, now);
+	batch_set_due(g, now);
 }
 
 /* Taking ---------------------------------------------------------------------- */
@@ -525,7 +293,7 @@ take_window(struct gather *g, const struct batch_event *ev)
 	if (!g->open)
 		g->open = batch_window_new(&o);
 	if (!g->open)
-		no_memory();
+		batch_no_memory();
 	before = batch_window_bytes(g->open);
 	ok = batch_window_take(g->open, ev);
 	g->b->bytes += batch_window_bytes(g->open) - before;
@@ -558,7 +326,7 @@ take(struct gather *g, const struct letter *l)
 		if (g->forced)
 			return false;
 		if (!g->limit)
-			limiter_new(g);
+			batch_limiter(g);
 		child_limit_take(
 		    g->limit, &ev.folder, ev.child, ev.seq, ev.at_us);
 		g->dirty = true;
@@ -566,7 +334,7 @@ take(struct gather *g, const struct letter *l)
 	} else if (!take_window(g, &ev)) {
 		return false;
 	}
-	engage(g, l->seq);
+	batch_engage(g, l->seq);
 	g->seen = l->seq;
 	return true;
 }
@@ -587,18 +355,18 @@ take_or_make_room(struct gather *g, const struct letter *l)
 void
 batcher_take(struct batcher *b, uint32_t sub, struct letter *l)
 {
-	struct gather *g = find(b, sub);
+	struct gather *g = batch_find(b, sub);
 	int64_t now = deliver_now(b->d);
 
 	if (!g || !g->live || l->seq <= g->seen)
 		return;
 	if (take_or_make_room(g, l)) {
 		if (!g->due.at || g->due.due > now)
-			set_due(g, now);
+			batch_set_due(g, now);
 		return;
 	}
 	g->seen = l->seq - 1;
-	fall_behind(g);
+	batch_fall_behind(g);
 }
 
 /* 1 when the subscription wants it gathered. */
@@ -615,7 +383,8 @@ wanted(const struct gather *g, struct letter *l, struct err *e)
 		return 0;
 	letter_open(l, g->b->d->o.keyring);
 	item.input = l->body;
-	if (g->program >= 0 && !l->shut && jq_filter(g->b->jq, &item, 1, &v, e) < 0)
+	if (g->program >= 0 && !l->shut &&
+	    jq_filter(g->b->jq, &item, 1, &v, e) < 0)
 		return e->code;
 	if (v == JQ_ERROR || v == JQ_STOPPED)
 		metric_add(M_FILTER_ERRORS, 1);
@@ -639,7 +408,7 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 		sql_log_feed_get(rows, &row);
 		l = letter_new(&row);
 		if (!l)
-			no_memory();
+			batch_no_memory();
 		n++;
 		bytes += letter_bytes(l);
 		rc = wanted(g, l, e);
@@ -677,9 +446,9 @@ turn_behind(struct batcher *b, int64_t upto, int64_t now)
 			list_add(&b->behind, &g->in_list);
 		}
 		if (rc < 0)
-			tell(b, &e);
+			batch_tell(b, &e);
 		more = more || (rc > 0 && !g->live);
-		set_due(g, now);
+		batch_set_due(g, now);
 		k = list_first(&b->behind);
 	}
 	return more;
@@ -706,11 +475,12 @@ batcher_turn(struct batcher *b, int64_t upto)
 		return 0;
 	first = heap_first(&b->due);
 	if (!first)
-		return b->behind.n || b->engage.n ? (int)(RETRY_US / US_PER_MS)
-						  : -1;
+		return b->behind.n || b->engage.n
+			   ? (int)(BATCH_RETRY_US / US_PER_MS)
+			   : -1;
 	wait = (first->due - now + US_PER_MS - 1) / US_PER_MS;
-	if (b->behind.n > 0 && wait > RETRY_US / US_PER_MS)
-		wait = RETRY_US / US_PER_MS;
+	if (b->behind.n > 0 && wait > BATCH_RETRY_US / US_PER_MS)
+		wait = BATCH_RETRY_US / US_PER_MS;
 	return wait < 0 ? 0 : wait > 1000 ? 1000 : (int)wait;
 }
 
@@ -731,7 +501,7 @@ batcher_new(
 	list_init(&b->behind);
 	list_init(&b->gone);
 	b->gathers = map_new(SIZE_MAX / 2);
-	b->scratch = arena_new(SCRATCH_MEM);
+	b->scratch = arena_new(BATCH_SCRATCH);
 	if (b->gathers && b->scratch)
 		return b;
 	batcher_free(b);
@@ -756,10 +526,10 @@ batcher_free(struct batcher *b)
 	if (!b)
 		return;
 	while (b->gathers && (g = map_each(b->gathers, &at)))
-		gather_free(g);
+		batch_gather_free(g);
 	while ((k = list_first(&b->gone))) {
 		list_remove(&b->gone, k);
-		gather_free(LINK_OF(k, struct gather, in_list));
+		batch_gather_free(LINK_OF(k, struct gather, in_list));
 	}
 	heap_done(&b->due);
 	map_free(b->gathers);

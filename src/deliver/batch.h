@@ -71,8 +71,8 @@ void batcher_sub(struct batcher *b, struct wish *w, int program);
 void batcher_forget(struct batcher *b, uint32_t sub);
 void batcher_halt(struct batcher *b); /* all of them */
 /* Dispatch begins behind the cursor: reads what is stored. */
-int batcher_go(struct batcher *b, int64_t cursor, int64_t epoch,
-    struct err *e) MUST_CHECK;
+int batcher_go(
+    struct batcher *b, int64_t cursor, int64_t epoch, struct err *e) MUST_CHECK;
 
 /* An event that this subscription wants and wish_gathers(). */
 void batcher_take(struct batcher *b, uint32_t sub, struct letter *l);

@@ -13,16 +13,8 @@
 #include "seal/digest.h"
 #include "sql.h"
 
-#define RETRY_US   (250 * US_PER_MS)
 #define US_PER_MIN (60 * US_PER_S)
 #define JOB_BYTES  (4 * MIB) /* of singles: then the next job */
-
-static void
-no_memory(void)
-{
-	(void)fputs("hikyaku: no memory for a batch\n", stderr);
-	abort();
-}
 
 /* Commit thread ------------------------------------------------------------- */
 
@@ -93,8 +85,8 @@ engage(struct db *db, void *ctx, struct err *e)
 	int rc = fence(db, b->d, b->engage.epoch, e);
 
 	for (size_t i = 0; rc == OK && i < b->engage.n; i++)
-		if (sql_batch_engage(db, b->engage.v[i].sub,
-			b->engage.v[i].pos, e) < 0)
+		if (sql_batch_engage(
+			db, b->engage.v[i].sub, b->engage.v[i].pos, e) < 0)
 			rc = e->code;
 	return rc;
 }
@@ -117,13 +109,13 @@ batch_engage_post(struct batcher *b)
 	struct err e;
 
 	b->engage.note.kind = NOTE_BATCH;
-	b->engage.job = (struct append_job){
-	    .fn = engage, .ctx = b, .done = engage_done};
+	b->engage.job =
+	    (struct append_job){.fn = engage, .ctx = b, .done = engage_done};
 	(void)atomic_fetch_add(&b->in_flight, 1);
 	b->engage.busy = append_post(b->d->o.append, &b->engage.job, &e) == OK;
 	if (!b->engage.busy) {
 		(void)atomic_fetch_sub(&b->in_flight, 1);
-		b->engage.retry_us = deliver_now(b->d) + RETRY_US;
+		b->engage.retry_us = deliver_now(b->d) + BATCH_RETRY_US;
 	}
 }
 
@@ -143,7 +135,7 @@ job_new(struct gather *g, int64_t now)
 
 	assert(!g->job);
 	if (!j || !(j->arena = arena_new(BATCH_JOB_MEM)))
-		no_memory();
+		batch_no_memory();
 	j->note.kind = NOTE_BATCH;
 	j->b = g->b;
 	j->g = g;
@@ -174,7 +166,7 @@ batch_job_post(struct gather *g, int64_t now)
 	g->busy = append_post(g->b->d->o.append, &j->job, &e) == OK;
 	if (!g->busy) {
 		(void)atomic_fetch_sub(&g->b->in_flight, 1);
-		g->retry_us = now + RETRY_US;
+		g->retry_us = now + BATCH_RETRY_US;
 	}
 }
 
@@ -229,7 +221,7 @@ uid_text(struct batch_job *j)
 	char *text = arena_raw(j->arena, UUID_LEN + 1);
 
 	if (!text)
-		no_memory();
+		batch_no_memory();
 	uuid_format(j->g->wish->uid, text);
 	return (struct str){text, UUID_LEN};
 }
@@ -241,7 +233,7 @@ audit_drop(struct batch_job *j, int64_t n, int64_t now, struct str details)
 
 	assert(j->n_audits <= BATCH_AUDITS);
 	if (!details.p)
-		no_memory();
+		batch_no_memory();
 	j->dropped += n;
 	*row = (struct audit_row){
 	    .category = AUDIT_WEBHOOK_DELIVERY_DROPPED,
@@ -268,7 +260,7 @@ batch_job_window(struct gather *g, int64_t now)
 		batch_window_make(w, i, &m, &b);
 		if (b.failed || !add_entry(j, str_of(m.type), m.tenant, m.key,
 				    buf_str(&b), now))
-			no_memory();
+			batch_no_memory();
 		buf_done(&b);
 	}
 	j->pos = g->handled = batch_window_last(w);
@@ -343,7 +335,7 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 		sql_log_feed_get(rows, &row);
 		l = letter_new(&row);
 		if (!l)
-			no_memory();
+			batch_no_memory();
 		letter_open(l, j->b->d->o.keyring);
 		rc = copy_single(j, l, now, e);
 		letter_unref(l);
@@ -356,13 +348,13 @@ static void
 add_summary(struct batch_job *j, const struct child_out *out, int64_t now)
 {
 	struct buf b = BUF(BATCH_BYTES_MAX);
-	struct str key = out->folder.id.n > 0 ? out->folder.id
-					      : STR("cmis.child_summary");
+	struct str key =
+	    out->folder.id.n > 0 ? out->folder.id : STR("cmis.child_summary");
 
 	batch_summary_payload(out, &b);
 	if (b.failed || !add_entry(j, STR("cmis.child_summary"),
 			    out->folder.tenant, key, buf_str(&b), now))
-		no_memory();
+		batch_no_memory();
 	buf_done(&b);
 }
 
@@ -420,7 +412,7 @@ batch_job_limit(struct gather *g, int64_t now, struct err *e)
 		child_limit_save(g->limit, &b);
 	j->state = arena_dup(j->arena, buf_str(&b));
 	if (b.failed || !j->state.p)
-		no_memory();
+		batch_no_memory();
 	buf_done(&b);
 	if (g->last > g->handled)
 		g->handled = g->last;

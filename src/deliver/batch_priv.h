@@ -1,5 +1,6 @@
 /*
- * batch_priv.h - batch.c decides when, batch_job.c makes and writes.
+ * batch_priv.h - batch.c decides when, batch_job.c makes and writes,
+ * batch_store.c knows what is stored.
  */
 #ifndef DELIVER_BATCH_PRIV_H
 #define DELIVER_BATCH_PRIV_H
@@ -17,9 +18,13 @@
 #include "deliver/ring.h"
 #include "deliver/wish.h"
 
-#define BATCH_ENTRIES (BATCH_GROUPS_MAX > CHILD_SENDS_MAX ? BATCH_GROUPS_MAX : CHILD_SENDS_MAX)
+#define BATCH_RETRY_US ((int64_t)250 * 1000) /* after a store that failed */
+#define BATCH_SCRATCH  (64 * MIB)
+#define BATCH_ENTRIES                                                          \
+	(BATCH_GROUPS_MAX > CHILD_SENDS_MAX ? BATCH_GROUPS_MAX                 \
+					    : CHILD_SENDS_MAX)
 /* Each drop one by one, one for the rest, and singles that are gone. */
-#define BATCH_AUDITS  (CHILD_DROPS_MAX + 1 + CHILD_SENDS_MAX)
+#define BATCH_AUDITS (CHILD_DROPS_MAX + 1 + CHILD_SENDS_MAX)
 
 enum stored { STORED_IDLE, STORED_ENGAGING, STORED_ENGAGED, STORED_LEAVING };
 
@@ -48,11 +53,11 @@ struct gather {
 	struct wish *wish;
 	int program; /* jq; -1: none */
 	enum stored stored;
-	bool live;       /* else it is behind: it reads the log after `seen` */
-	bool forced;     /* its window must end: what follows is the limiter's */
-	bool reload;     /* what is stored counts, not what is here */
-	bool dirty;      /* the limiter has taken what no job has written */
-	int64_t seen;    /* looked at, up to here */
+	bool live;    /* else it is behind: it reads the log after `seen` */
+	bool forced;  /* its window must end: what follows is the limiter's */
+	bool reload;  /* what is stored counts, not what is here */
+	bool dirty;   /* the limiter has taken what no job has written */
+	int64_t seen; /* looked at, up to here */
 	int64_t handled; /* in jobs, up to here; the row's pos */
 	int64_t last;    /* that the limiter took */
 	int64_t again;   /* LEAVING: to be engaged from here; -1: need not */
@@ -96,8 +101,23 @@ struct batcher {
 	} engage;
 };
 
+/* batch.c */
+void batch_no_memory(void);
+struct gather *batch_find(const struct batcher *b, uint32_t sub);
+void batch_gather_free(struct gather *g);
+void batch_set_due(struct gather *g, int64_t now);
+void batch_fall_behind(struct gather *g);
+void batch_drop_window(struct gather *g);
+void batch_limiter(struct gather *g);
 int64_t batch_minute_us(const struct batcher *b);
 size_t batch_per_minute(const struct batcher *b);
+
+/* batch_store.c */
+/* As after a start: what the limiter said is void. */
+void batch_reload(struct gather *g, int64_t now);
+/* It has taken this one. */
+void batch_engage(struct gather *g, int64_t seq);
+void batch_tell(struct batcher *b, const struct err *e);
 
 /* batch_job.c: makes one and hands it over. */
 void batch_job_window(struct gather *g, int64_t now);

@@ -291,8 +291,7 @@ add_member(
 }
 
 static bool
-add_count(
-    struct batch_window *w, struct group *g, const struct batch_event *ev)
+add_count(struct batch_window *w, struct group *g, const struct batch_event *ev)
 {
 	size_t at = (size_t)(g - w->groups), i = 0;
 	struct str type =
@@ -453,15 +452,15 @@ batch_window_make(const struct batch_window *w, size_t i,
 
 	assert(i < w->n_groups);
 	*ret = (struct batch_made){
-	    .type = g->child ? w->o.summary ? "cmis.child_summary"
-					    : "cmis.child_batch"
+	    .type = g->child       ? w->o.summary ? "cmis.child_summary"
+						  : "cmis.child_batch"
 		    : w->o.summary ? KEY_SUMMARY
 				   : KEY_BATCH,
 	    .tenant = g->face.tenant,
 	    .events = (int64_t)g->n,
 	};
-	ret->key = g->child && g->face.id.n > 0 ? g->face.id
-						: str_of(ret->type);
+	ret->key =
+	    g->child && g->face.id.n > 0 ? g->face.id : str_of(ret->type);
 	buf_addc(b, '{');
 	if (g->child)
 		add_face(&g->face, b);

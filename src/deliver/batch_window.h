@@ -41,8 +41,8 @@ struct batch_event {
 	struct uuid tenant, event_id;
 	struct str body; /* the envelope */
 	/* of a CHILD_* event */
-	enum child_type child;         /* CHILD_TYPES: it is none */
-	struct child_folder folder;    /* with its tenant */
+	enum child_type child;          /* CHILD_TYPES: it is none */
+	struct child_folder folder;     /* with its tenant */
 	struct str object, object_name; /* empty: unknown */
 };
 

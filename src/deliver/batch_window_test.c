@@ -156,7 +156,8 @@ test_plain(void **state)
 	    .seq = 7,
 	    .at_us = T0,
 	    .type = STR("order.paid"),
-	    .body = STR("{\"eventType\":\"order.paid\",\"payload\":{\"n\":0.10}}"),
+	    .body =
+		STR("{\"eventType\":\"order.paid\",\"payload\":{\"n\":0.10}}"),
 	};
 	struct batch_made m;
 	struct err e;

@@ -132,9 +132,9 @@ static struct folder *
 folder_new(struct child_limit *l, const struct child_folder *face)
 {
 	size_t tenant = sizeof(face->tenant.b);
-	struct folder *f = must(calloc(1, sizeof(*f) + tenant + face->id.n +
-					      face->parent.n +
-					      face->repository.n));
+	struct folder *f =
+	    must(calloc(1, sizeof(*f) + tenant + face->id.n + face->parent.n +
+			       face->repository.n));
 	char *at = f->data;
 	struct err e;
 
@@ -455,8 +455,8 @@ child_limit_save(const struct child_limit *l, struct buf *b)
 
 		if (k != list_first(&l->queue))
 			buf_addc(b, ',');
-		buf_fmt(b, "[%u,%d,%lld,%lld]", w->folder->number,
-		    (int)w->type, (long long)w->seq, (long long)w->at_us);
+		buf_fmt(b, "[%u,%d,%lld,%lld]", w->folder->number, (int)w->type,
+		    (long long)w->seq, (long long)w->at_us);
 	}
 	buf_addz(b, "]}");
 }
@@ -531,8 +531,8 @@ child_limit_load(
 	for (struct json *j = queue->child; j; j = j->next) {
 		int64_t row[4];
 
-		if (!numbers(j, row, 4) || row[0] < 0 ||
-		    row[0] >= (int64_t)n || row[1] < 0 || row[1] >= CHILD_TYPES)
+		if (!numbers(j, row, 4) || row[0] < 0 || row[0] >= (int64_t)n ||
+		    row[1] < 0 || row[1] >= CHILD_TYPES)
 			return bad_state(e);
 		v[row[0]]->used_us = row[3];
 		enqueue(l, v[row[0]], (enum child_type)row[1], row[2], row[3]);

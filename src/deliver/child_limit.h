@@ -73,8 +73,8 @@ void child_limit_take(struct child_limit *l, const struct child_folder *f,
 enum child_out_kind { CHILD_OUT_EVENT, CHILD_OUT_SUMMARY };
 struct child_out {
 	enum child_out_kind kind;
-	int64_t seq;                /* EVENT */
-	struct child_folder folder; /* borrowed until the next call */
+	int64_t seq;                 /* EVENT */
+	struct child_folder folder;  /* borrowed until the next call */
 	int64_t counts[CHILD_TYPES]; /* SUMMARY, of [since_us, until_us) */
 	int64_t since_us, until_us;
 };
@@ -94,7 +94,7 @@ struct child_drop {
 struct child_drops {
 	const struct child_drop *v;
 	size_t n;
-	int64_t more;                 /* beyond them … */
+	int64_t more;                  /* beyond them … */
 	int64_t more_first, more_last; /* … and their seqs */
 };
 struct child_drops child_limit_drops(const struct child_limit *l);

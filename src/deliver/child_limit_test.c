@@ -132,8 +132,7 @@ test_scenarios(void **state)
 		assert_non_null(s);
 		for (int64_t ms = 0; ms < 20 * 60 * 1000; ms++) {
 			now = T0 + ms * MS;
-			while (taken < n &&
-			       taken * rows[i].span_ms <= ms * n) {
+			while (taken < n && taken * rows[i].span_ms <= ms * n) {
 				take(l, (int)(taken % rows[i].folders),
 				    CHILD_CREATED, taken + 1, now);
 				taken++;

@@ -86,7 +86,7 @@ kind_of(struct str preset, struct str conf, enum wish_kind *ret, struct err *e)
 		   : err_set(e, ERR_NOMEM, "no memory for a subscription");
 
 	j = rc == OK ? json_at(doc, STR("/batch/mode")) : NULL;
-	if (json_is(j, JSON_STRING) && !str_eq(j->text, STR("immediate")))
+	if (j && j->type == JSON_STRING && !str_eq(j->text, STR("immediate")))
 		mode = BATCH_BATCHED;
 	if (rc == OK)
 		*ret = wish_kind_of(preset, mode);
@@ -171,8 +171,8 @@ after(struct db *db, void *ctx, struct err *e)
 		return e->code;
 	if (n > 0 && c->kind == SUB_CHANGE && c->was_kind >= 0 &&
 	    (sql_batch_kind_old(db, c->id, e) < 0 ||
-		sql_batch_kind_put(db, c->id, c->entries[0].seq, c->was_kind,
-		    e) < 0))
+		sql_batch_kind_put(
+		    db, c->id, c->entries[0].seq, c->was_kind, e) < 0))
 		return e->code;
 	if (n < 0)
 		return e->code;

@@ -76,12 +76,10 @@ static void
 fill_batch(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
     int64_t scale)
 {
-	size_t skip = row->n_was > BATCH_KINDS_MAX
-			  ? row->n_was - BATCH_KINDS_MAX
-			  : 0;
-	int64_t ms = s->batch.mode == BATCH_SUMMARY
-			 ? BATCH_SUMMARY_MS
-			 : s->batch.window_s * 1000;
+	size_t skip =
+	    row->n_was > BATCH_KINDS_MAX ? row->n_was - BATCH_KINDS_MAX : 0;
+	int64_t ms = s->batch.mode == BATCH_SUMMARY ? BATCH_SUMMARY_MS
+						    : s->batch.window_s * 1000;
 
 	/* Set to immediate: what was gathered before goes at once. */
 	if (s->batch.mode == BATCH_IMMEDIATE)
