@@ -394,14 +394,18 @@ child_limit_new(const struct child_limit_opts *o)
 void
 child_limit_free(struct child_limit *l)
 {
-	struct link *k;
+	struct link *k, *next;
 
 	if (!l)
 		return;
-	while ((k = list_first(&l->queue)))
-		wait_free(l, LINK_OF(k, struct wait, in_queue));
-	while ((k = list_first(&l->by_use)))
-		folder_drop(l, LINK_OF(k, struct folder, by_use));
+	for (k = list_first(&l->queue); k; k = next) {
+		next = list_next(&l->queue, k);
+		free(LINK_OF(k, struct wait, in_queue));
+	}
+	for (k = list_first(&l->by_use); k; k = next) {
+		next = list_next(&l->by_use, k);
+		folder_free(LINK_OF(k, struct folder, by_use));
+	}
 	folder_free(l->gone);
 	child_limit_drops_done(l);
 	map_free(l->folders);
