@@ -362,6 +362,7 @@ loaded(struct deliver *d, int64_t now)
 	metric_set(M_DELIVER_OWNER, 1);
 	d->go.note.kind = NOTE_GO;
 	d->go.cursor = d->cursor;
+	d->go.epoch = d->epoch;
 	dispatch_tell(d->dispatch, &d->go.note);
 }
 
@@ -402,6 +403,7 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_HALT:
 	case NOTE_NEWS:
 	case NOTE_FREE:
+	case NOTE_BATCH:
 		assert(!"a note for another");
 	}
 }

@@ -96,7 +96,8 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 		letter_open(l, f->d->o.keyring);
 		return 1;
 	}
-	if (!wish_wants(w, l->type, &l->tenant))
+	if (wish_gathers(w, l->type, l->seq) ||
+	    !wish_wants(w, l->type, &l->tenant))
 		return 0;
 	/* What its preset makes the key of, the deliver thread looks at. */
 	if (p->read.okey != 0 && w->key == WISH_KEY_EVENT &&
