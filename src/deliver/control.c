@@ -264,7 +264,8 @@ struct gone {
 static void
 gone_done(struct append_job *job)
 {
-	struct gone *g = job->ctx;
+	const struct sub_change *c = job->ctx;
+	struct gone *g = c->arg;
 
 	if (job->err.code < 0)
 		log_err(LOG_ERROR, "a subscription could not be disabled",
@@ -295,6 +296,7 @@ control_gone(struct deliver *d, uint32_t sub)
 	c->why = STR(WHY);
 	c->now_us = deliver_now(d);
 	c->job.done = gone_done;
+	c->arg = g; /* gone_done() frees it */
 	buf_addz(&b, "{\"subscriptionId\":\"");
 	uuid_add(&b, w->uid);
 	buf_fmt(&b, "\",\"reason\":\"%s\"}", WHY);

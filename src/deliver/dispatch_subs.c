@@ -70,26 +70,28 @@ learn(struct dispatch *x, struct wish *w, struct err *e)
 	    .tenants = w->tenants,
 	    .n_tenants = w->n_tenants,
 	};
-	int rc = k ? OK : err_set(e, ERR_NOMEM, "no memory for subscriptions");
+	int rc = OK;
 
 	forget(x, w->core.id);
-	if (rc == OK) {
-		k->program = -1;
-		k->wish = w;
-		if (w->filter.n > 0)
-			rc = jq_program(x->jq, w->filter, &k->program, e);
-	}
+	if (!k)
+		return err_set(e, ERR_NOMEM, "no memory for subscriptions");
+	k->program = -1;
+	k->wish = w;
+	if (w->filter.n > 0)
+		rc = jq_program(x->jq, w->filter, &k->program, e);
 	if (rc == OK)
 		rc = match_add(x->table, &want, e);
 	if (rc == OK)
 		rc = map_put(x->subs, dispatch_key(&w->core.id), k, NULL, e);
-	if (rc < 0) {
-		match_drop(x->table, w->core.id);
-		free(k);
-		return rc;
+	if (rc == OK) {
+		(void)wish_ref(w);
+		return OK;
 	}
-	(void)wish_ref(w);
-	return OK;
+	match_drop(x->table, w->core.id);
+	if (k->program >= 0)
+		jq_forget(x->jq, k->program);
+	free(k);
+	return rc;
 }
 
 /* Of one subscription, or of all: 0. */
