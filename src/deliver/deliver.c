@@ -14,6 +14,7 @@
 #include "deliver/letter.h"
 #include "deliver/preset.h"
 #include "deliver/recover.h"
+#include "deliver/replay.h"
 #include "deliver/request.h"
 #include "deliver/wish.h"
 #include "http/oauth.h"
@@ -64,6 +65,8 @@ take_sub(struct deliver *d, struct sub_note *n, int64_t now)
 	struct err e;
 
 	conf_forget(d, id);
+	if (!n->wish)
+		replays_forget(d, id);
 	if (n->wish) {
 		if (map_put(d->wishes, sub_key(&n->wish->core.id), n->wish,
 			NULL, &e) < 0) {
@@ -89,6 +92,7 @@ forget_subs(struct deliver *d)
 		wish_unref(w);
 	map_free(d->wishes);
 	d->wishes = map_new(SIZE_MAX / 2);
+	replays_forget(d, 0);
 	confs_done(d);
 	list_init(&d->conf_order);
 	d->confs = map_new(SIZE_MAX / 2);
@@ -121,9 +125,8 @@ load_presets(struct deliver *d, struct err *e)
 
 /* Feeding ----------------------------------------------------------------------- */
 
-/* Order and spacing keys of an entry; false when it is not wanted after all. */
-static bool
-keys_of(struct deliver *d, const struct wish *w, struct letter *l,
+bool
+deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
     struct core_entry *en)
 {
 	struct request_event ev = {
@@ -174,7 +177,7 @@ take_feed(struct deliver *d, struct feed *f, int64_t now)
 		struct core_entry en = {
 		    .seq = l->seq, .sub = w->core.id, .ev = l};
 
-		if (d->owner == OWNER_YES && keys_of(d, w, l, &en))
+		if (d->owner == OWNER_YES && deliver_keys(d, w, l, &en))
 			core_feed(d->core, &en, now);
 		else
 			letter_unref(l);
@@ -196,7 +199,7 @@ take_page(struct deliver *d, struct page *p, int64_t now)
 		struct core_entry en = {
 		    .seq = l->seq, .sub = p->read.sub, .ev = l};
 
-		if (!keys_of(d, p->wish, l, &en) ||
+		if (!deliver_keys(d, p->wish, l, &en) ||
 		    (p->read.okey != 0 && en.okey != p->read.okey))
 			continue;
 		if (!core_read_feed(d->core, p->read.reader, &en, now)) {
@@ -205,8 +208,11 @@ take_page(struct deliver *d, struct page *p, int64_t now)
 		}
 		p->letters[i] = NULL; /* the core has it */
 	}
-	if (d->owner == OWNER_YES)
+	if (d->owner == OWNER_YES) {
+		if (p->lost_to > 0)
+			lost_add(d, p, now);
 		core_read_done(d->core, p->read.reader, upto, now);
+	}
 	d->pages--;
 	if (upto == p->read.after)
 		d->read_again_us = now + FLUSH_AGAIN_US;
@@ -258,7 +264,7 @@ begin_flush(struct deliver *d, int64_t now)
 		return;
 	}
 	ch = core_flush(d->core, now, d->hurry);
-	if (!ch && !d->asked)
+	if (!ch && !d->asked && d->n_ranges == 0)
 		return;
 	d->flush_job.real = ch != NULL;
 	if (!ch) /* nothing to write, somebody waits all the same */
@@ -272,6 +278,7 @@ begin_flush(struct deliver *d, int64_t now)
 	d->decisions = v;
 	d->cap_decisions = cap;
 	d->n_decisions = 0;
+	lost_take(d);
 	d->flush_job.flush = (struct flush){
 	    .node = d->node,
 	    .epoch = d->epoch,
@@ -280,6 +287,8 @@ begin_flush(struct deliver *d, int64_t now)
 	    .changes = ch,
 	    .decisions = d->decisions_now,
 	    .n_decisions = d->n_decisions_now,
+	    .ranges = d->ranges_now,
+	    .n_ranges = d->n_ranges_now,
 	};
 	post_flush(d, now);
 }
@@ -291,6 +300,8 @@ flush_written(struct deliver *d, int64_t now)
 
 	for (size_t i = 0; i < ch->n_attempts; i++)
 		free(ch->attempts[i].detail);
+	for (size_t i = 0; i < ch->n_readers; i++)
+		replays_written(d, &ch->readers[i]);
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);
@@ -314,6 +325,7 @@ lose(struct deliver *d, const struct err *e)
 	d->asked = NULL;
 	ask_flushed(d, ERR_AWAY, e);
 	d->n_decisions = 0;
+	d->n_ranges = 0;
 	d->core_void = true; /* once its pages have come back */
 }
 
@@ -343,6 +355,20 @@ flush_ended(struct deliver *d, int64_t now)
 
 /* Mail ------------------------------------------------------------------------------- */
 
+static int
+load_replay(void *arg, const struct sql_load_readers_row *row, struct err *e)
+{
+	struct core_reader rd = {
+	    .sub = (uint32_t)row->sub,
+	    .rep = (int)row->rep,
+	    .pos = row->pos,
+	    .until = row->until_seq,
+	};
+
+	return replays_begin(arg, &rd, row->rate, row->stopped != 0, row->types,
+	    deliver_now(arg), e);
+}
+
 static void
 loaded(struct deliver *d, int64_t now)
 {
@@ -350,7 +376,8 @@ loaded(struct deliver *d, int64_t now)
 	int rc = load_presets(d, &e);
 
 	if (rc == OK)
-		rc = recover(d->core, d->db, d->cursor, now, &e);
+		rc = recover(
+		    d->core, d->db, d->cursor, now, load_replay, d, &e);
 	if (rc < 0) {
 		/* Half of a recovery is none: take the groups once more. */
 		log_err(LOG_ERROR, "deliveries can't be read", &e);
@@ -443,6 +470,19 @@ new_core(const struct deliver *d)
 	return core_new(&o);
 }
 
+/* False: not now. A replay is read once its reader is written. */
+static bool
+read_for(struct deliver *d, const struct core_read *r)
+{
+	const struct replay *p = replays_find(d, r->sub, r->rep);
+
+	if (p && !p->stored) {
+		d->hurry = true;
+		return false;
+	}
+	return fetch_page(d, r, deliver_wish(d, r->sub));
+}
+
 static void
 do_work(struct deliver *d, int64_t now)
 {
@@ -456,7 +496,7 @@ do_work(struct deliver *d, int64_t now)
 		sending_start(d, &s, now);
 	while (!atomic_load(&d->stopping) && now >= d->read_again_us &&
 	       core_next_read(d->core, now, &r)) {
-		if (fetch_page(d, &r, deliver_wish(d, r.sub))) {
+		if (read_for(d, &r)) {
 			d->pages++;
 		} else {
 			core_read_done(d->core, r.reader, r.after, now);
@@ -635,6 +675,9 @@ release(struct deliver *d)
 	arena_free(d->scratch);
 	free(d->decisions);
 	free(d->decisions_now);
+	free(d->ranges);
+	free(d->ranges_now);
+	map_free(d->replays);
 	mailbox_free(d->box);
 	mailbox_free(d->ask_box);
 	free(d);
@@ -657,9 +700,11 @@ make_parts(struct deliver *d, struct err *e)
 	d->ask_box = mailbox_new();
 	d->wishes = map_new(SIZE_MAX / 2);
 	d->confs = map_new(SIZE_MAX / 2);
+	d->replays = map_new(SIZE_MAX / 2);
 	d->scratch = arena_new(ATTEMPT_MEM);
 	d->core = new_core(d);
-	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->scratch)
+	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->replays ||
+	    !d->scratch)
 		return err_set(e, ERR_NOMEM, "no memory for deliveries");
 	rc = client_new(&c, &d->client, e);
 	if (rc == OK)

@@ -30,6 +30,7 @@ struct conf;
 struct deliver;
 struct guard;
 struct keyring;
+struct letter;
 struct store;
 struct tail;
 
@@ -58,6 +59,7 @@ enum deliver_ask_kind {
 	ASK_LOOK,    /* what is known of it: look is filled in */
 	ASK_TEST,    /* send `body` to `sub` now, outside of the log */
 	ASK_REPLAY,  /* a replay was stored: begin it */
+	ASK_STOP,    /* a replay was stopped: read no more */
 	ASK_NOW,     /* forget what `sub` has not been sent: skip to now */
 };
 
@@ -85,9 +87,13 @@ struct deliver_ask {
 	/* REQUEUE: what its row would have, from the dead letter or attempts */
 	uint64_t okey, skey;
 	int n;
+	/* … or the event itself, when nobody knows its keys; the asker's */
+	struct letter *letter;
 	struct str who, note; /* REQUEUE, SKIP: for the record */
-	struct str body;      /* TEST: the envelope; REPLAY: unused */
-	int64_t pos, until, interval_us; /* REPLAY */
+	struct str body;      /* TEST: the envelope */
+	/* REPLAY: entries in (pos, until]; types as stored, .p NULL: all */
+	int64_t pos, until, rate;
+	struct str types;
 	struct deliver_look look;
 	struct deliver_test test;
 	struct err err; /* the answer: OK, or why not */

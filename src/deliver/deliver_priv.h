@@ -8,6 +8,8 @@
  *   sending.c    one attempt, from the core's wish to its result
  *   confs.c      whole subscriptions, kept while they are in use
  *   ask.c        what people ask of the engine
+ *   replay.c     replays under way
+ *   lost.c       readers whose place in the log is gone
  *
  * A note is a letter box's slip: each struct below begins with one. Who posts a
  * note gives it away; feeds circulate between dispatch and deliver, so that
@@ -36,6 +38,7 @@ struct letter;
 struct map;
 struct oauth;
 struct presets;
+struct replay;
 struct wish;
 
 enum note_kind {
@@ -82,7 +85,9 @@ struct page {
 	struct note note;
 	struct core_read read;
 	struct wish *wish;
+	struct replay *replay; /* NULL: none; a reference */
 	int64_t upto; /* looked at; read.after when it failed */
+	int64_t lost_to; /* the log begins behind it; 0: nothing is lost */
 	size_t n;
 	struct letter *letters[READ_PAGE_MAX];
 };
@@ -90,6 +95,8 @@ struct page {
 /* The log entry of an attempt whose letter is gone from memory. */
 struct one_letter {
 	struct note note;
+	uint32_t sub;
+	int rep;
 	int64_t seq;
 	bool failed;           /* the store is away: ask again */
 	struct letter *letter; /* NULL: the log has it no more */
@@ -139,6 +146,7 @@ struct deliver {
 	struct core *core;
 	struct map *wishes; /* by sub */
 	struct map *confs;
+	struct map *replays; /* struct replay, by their key */
 	struct list conf_order; /* least used first */
 	_Atomic bool sleeping;
 	_Atomic bool stopping;
@@ -171,6 +179,9 @@ struct deliver {
 	struct mail *asked, *asked_now;
 	struct flush_decision *decisions, *decisions_now;
 	size_t n_decisions, n_decisions_now, cap_decisions, cap_decisions_now;
+	/* Stretches of the log that went unread; the same two. */
+	struct flush_range *ranges, *ranges_now;
+	size_t n_ranges, n_ranges_now, cap_ranges, cap_ranges_now;
 	bool hurry; /* somebody waits for a flush */
 
 	struct mailbox *ask_box;
@@ -186,6 +197,9 @@ struct deliver {
 int64_t deliver_now(const struct deliver *d);
 void deliver_tell(struct deliver *d, struct note *n);
 struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
+/* Order and spacing keys of an entry; false: it is not wanted after all. */
+bool deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
+    struct core_entry *en);
 
 /* owner.c */
 void owner_turn(struct deliver *d, int64_t now);
@@ -206,7 +220,8 @@ int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;
 bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
 void fetch_page_free(struct page *p);
 void fetch_letter_free(struct one_letter *one);
-bool fetch_letter(struct deliver *d, struct attempt *at, int64_t seq);
+bool fetch_letter(
+    struct deliver *d, struct attempt *at, const struct core_send *s);
 
 /* confs.c */
 struct kept_conf *conf_get(struct deliver *d, uint32_t sub, struct err *e);
@@ -223,6 +238,18 @@ void sending_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
 void control_gone(struct deliver *d, uint32_t sub);
+
+/* replay.c */
+struct replay *replays_find(const struct deliver *d, uint32_t sub, int rep);
+/* Stored already; again is nothing. */
+int replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
+    bool stopped, struct str types, int64_t now, struct err *e) MUST_CHECK;
+void replays_written(struct deliver *d, const struct core_reader *rd);
+void replays_forget(struct deliver *d, uint32_t sub); /* 0: all */
+
+/* lost.c */
+void lost_add(struct deliver *d, const struct page *p, int64_t now);
+void lost_take(struct deliver *d);
 
 /* ask.c */
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
