@@ -80,6 +80,15 @@ SELECT id, uid, name, enabled, why, from_seq, until_seq, tenants, conf FROM subs
 SELECT okey, pos, until_seq FROM reader
  WHERE sub = :sub AND rep = :rep AND pos < :seq AND (until_seq = 0 OR until_seq >= :seq) ORDER BY okey LIMIT 1000;
 
+-- name: readers_before
+-- args: seq int, okey int, sub int, most int
+-- rows: sub int
+-- Whose reader has this entry before it: all keys', or this key's. sub 0: any.
+SELECT sub FROM reader
+ WHERE rep = 0 AND okey IN (0, :okey) AND pos < :seq AND (until_seq = 0 OR until_seq >= :seq)
+   AND (sub = :sub OR :sub = 0)
+ ORDER BY sub, okey LIMIT :most;
+
 -- name: cursor_low
 -- rows: cursor int, owned int
 SELECT coalesce(min(cursor), 0), coalesce(sum(CASE WHEN owner = '' THEN 0 ELSE 1 END), 0) FROM grp;

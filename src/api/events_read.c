@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "api/api.h"
+#include "api/deliveries.h"
 #include "api/events.h"
 #include "api/log_page.h"
 #include "base/arena.h"
@@ -176,9 +177,14 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 		     (!g->has_tenant || uuid_eq(tenant, g->tenant)) &&
 		     api_tenant_ok(&r->who, tenant);
 	}
-	if (ok)
+	if (ok) {
+		struct buf b = BUF(PAGE_BYTES);
+
+		rc = seen_of_event(r, db, seq, &b, e);
 		envelope_show_all(
-		    &r->out, row.body, row.seq, row.received_at, STR("[]"));
+		    &r->out, row.body, row.seq, row.received_at, buf_str(&b));
+		buf_done(&b);
+	}
 	rows_close(rows);
 	return rc < 0 ? rc : ok;
 }

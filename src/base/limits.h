@@ -321,6 +321,7 @@
 #define BULK_TIMES_MAX     3 /* by filter, of each; by hand: as one likes */
 #define NOTE_MAX           1000 /* why somebody decided so */
 #define ATTEMPTS_SHOWN     100  /* of a delivery; six kilobytes each */
+#define SEEN_WAITING_MAX   200  /* who is behind, of one event */
 #define SUBS_SEEN_MAX      1024 /* of a page: as many as it shows */
 /* What goes by its age (ops/tidy.h). */
 #define TIDY_MS            1000  /* between looks */
