@@ -240,23 +240,3 @@ DELETE FROM replay WHERE id IN (
      AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sub = p.sub AND a.rep = p.rep AND a.rep > 0)
      AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = p.sub AND d.rep = p.rep AND d.rep > 0)
      AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.sub = p.sub AND d.rep = p.rep) ORDER BY id LIMIT :most);
-
--- name: tidy_ended
--- args: after int
--- rows: id int, uid bytes
--- A subscription that is gone, and has something left.
-SELECT id, uid FROM subscription s WHERE until_seq IS NOT NULL AND id > :after
-   AND (EXISTS (SELECT 1 FROM delivery d WHERE d.sub = s.id) OR EXISTS (SELECT 1 FROM reader r WHERE r.sub = s.id))
- ORDER BY id LIMIT 1;
-
--- name: tidy_ended_rows
--- args: sub int, most int
-DELETE FROM delivery WHERE sub = :sub AND (seq, rep) IN (SELECT seq, rep FROM delivery WHERE sub = :sub ORDER BY seq, rep LIMIT :most);
-
--- name: tidy_ended_readers
--- args: sub int
-DELETE FROM reader WHERE sub = :sub;
-
--- name: tidy_ended_replays
--- args: sub int, now int
-UPDATE replay SET state = 2, ended_at = :now WHERE sub = :sub AND state = 0;

@@ -174,13 +174,17 @@ show_dead(struct req *r, struct db *db, const struct seen *s, size_t *shown,
     struct err *e)
 {
 	struct sub_brief sub;
+	struct seen whole;
 	int rc = sub_brief_get(r, db, s->spot.sub, &sub, e);
 
 	if (rc <= 0 || !sub.visible)
 		return rc;
+	rc = seen_get(r, db, s->spot, &whole, e);
+	if (rc < 0)
+		return rc;
 	if ((*shown)++)
 		buf_addc(&r->out, ',');
-	rc = seen_show(r, db, s, &sub, NULL, &r->out, e);
+	rc = seen_show(r, db, &whole, &sub, NULL, &r->out, e);
 	buf_addc(&r->out, '}');
 	return rc;
 }
@@ -308,6 +312,7 @@ struct decision {
 	struct append_job job;
 	struct entry entry;
 	struct uuid event_id;
+	struct str details; /* of its audit row */
 	struct req *r;
 };
 
@@ -353,6 +358,21 @@ check_open(const struct seen *s, bool requeue, struct err *e)
 		return err_set(e, ERR_CONFLICT,
 		    "this is a stretch of the log that is gone: it can be skipped alone");
 	return OK;
+}
+
+static int
+edit_details(struct req *r, struct decision *d, struct err *e)
+{
+	struct buf b = BUF(AUDIT_DETAILS_MAX);
+
+	buf_addz(&b, "\"edited\":true,\"newEventId\":\"");
+	uuid_add(&b, d->event_id);
+	buf_addz(&b, "\",\"reason\":");
+	buf_json(&b, d->ask.note.p ? d->ask.note : STR_EMPTY);
+	d->details = arena_dup(r->arena, buf_str(&b));
+	buf_done(&b);
+	return d->details.p ? OK
+			    : err_set(e, ERR_NOMEM, "no memory for a request");
 }
 
 /*
@@ -406,7 +426,7 @@ edit(struct req *r, struct decision *d, struct str old, struct err *e)
 		return rc;
 	entry_fill(&d->entry, &ev, text);
 	d->entry.to_sub = d->spot.sub;
-	return OK;
+	return edit_details(r, d, e);
 }
 
 static int
@@ -449,8 +469,7 @@ edit_after(struct db *db, void *ctx, struct err *e)
 	    .at_us = clock_now_us(),
 	    .actor = d->ask.who,
 	    .target_type = STR("delivery"),
-	    .error = d->ask.note,
-	    .details = STR("\"edited\":true"),
+	    .details = d->details,
 	};
 	int64_t n = sql_dead_decide(db, d->spot.sub, d->spot.seq, d->spot.rep,
 	    1, row.at_us, d->ask.who, d->ask.note, e);

@@ -221,12 +221,14 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 {
 	struct walk w = {.r = r, .db = db, .p = p};
 	struct seen x;
+	bool closed;
 	int rc = 1;
 
 	w.batch = (size_t)p->limit + 1;
 	for (int i = 0; i < STREAMS; i++)
 		w.s[i].last = p->before;
 	close_streams(&w);
+	closed = w.s[OF_ATTEMPTS].end;
 	p->last = p->before;
 	while (rc > 0) {
 		const struct sub_brief *sub = NULL;
@@ -248,6 +250,8 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 		rc = 1;
 		if (!sub || !sub->visible)
 			continue;
+		if (closed && seen_get(r, db, x.spot, &x, e) < 0)
+			return e->code;
 		if (p->shown++)
 			buf_addc(b, ',');
 		if (seen_show(r, db, &x, sub, NULL, b, e) < 0)

@@ -325,6 +325,7 @@
 #define SUBS_SEEN_MAX      1024 /* of a page: as many as it shows */
 /* What goes by its age (ops/tidy.h). */
 #define TIDY_MS            1000  /* between looks */
+#define TIDY_REST_MAX_MS   3600000 /* after a pass that found all in order */
 #define TIDY_STEPS         20    /* of RETAIN_STEP rows, that one look begins */
 #define STAT_MINUTES       2880  /* two days by the minute, then by the hour */
 

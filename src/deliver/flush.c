@@ -2,6 +2,7 @@
 
 #include "audit/audit.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "deliver/core.h"
@@ -203,7 +204,10 @@ static int
 put_audit(
     struct db *db, const struct flush *f, const bool *decided, struct err *e)
 {
-	for (size_t i = 0; i < f->n_decisions; i++) {
+	struct buf why = BUF(AUDIT_DETAILS_MAX);
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < f->n_decisions; i++) {
 		const struct flush_decision *d = &f->decisions[i];
 		struct audit_row row = {
 		    .category = d->state == 1 ? AUDIT_DEAD_REQUEUED
@@ -213,13 +217,20 @@ put_audit(
 		    .target_type = STR("delivery"),
 		    .webhook_id = str_of(d->webhook_id),
 		    .delivery_id = str_of(d->delivery_id),
-		    .error = d->note,
 		};
 
-		if (decided[i] && audit_put(db, &row, e) < 0)
-			return e->code;
+		if (!decided[i])
+			continue;
+		buf_clear(&why);
+		if (d->note.n > 0) {
+			buf_addz(&why, "\"reason\":");
+			buf_json(&why, d->note);
+			row.details = buf_str(&why);
+		}
+		rc = audit_put(db, &row, e);
 	}
-	return OK;
+	buf_done(&why);
+	return rc;
 }
 
 static int

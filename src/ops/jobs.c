@@ -8,6 +8,7 @@
 #include "event/append.h"
 #include "loop/mailbox.h"
 #include "loop/thread.h"
+#include "ops/tidy.h"
 #include "sql.h"
 
 #define CHECKPOINT_MS 250
@@ -141,6 +142,8 @@ run(void *arg)
 		else
 			drop_pieces(j);
 		drop_audit(j);
+		if (j->o.tidy)
+			tidy_look(j->o.tidy);
 	} while (!mailbox_closed(j->box));
 }
 
