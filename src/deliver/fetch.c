@@ -21,6 +21,7 @@
 
 #define FETCH_SCAN  1024
 #define FETCH_BYTES (4 * MIB)
+#define DEAD_KEPT   3 /* a dead letter's state: sql 0007 */
 
 struct fetcher {
 	struct deliver *d;
@@ -257,7 +258,10 @@ old_letter(struct str body, int64_t seq)
 	return l;
 }
 
-/* A dead letter that was put back, after the log had lost the event. */
+/*
+ * A dead letter that was put back, after the log had lost the event. That it
+ * was put back may not be committed yet; what was merely kept is none.
+ */
 static int
 read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 {
@@ -270,7 +274,7 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 		rc = rows_next(rows, e);
 	if (rc > 0) {
 		sql_dead_body_get(rows, &row);
-		if (row.state == 1 && row.body.n > 0)
+		if (row.state != DEAD_KEPT && row.body.n > 0)
 			one->letter = old_letter(row.body, one->seq);
 	}
 	rows_close(rows);

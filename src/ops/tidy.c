@@ -63,8 +63,8 @@ edge(struct db *db, int64_t cut_us, int64_t *ret, struct err *e)
 		rc = sql_grp_edge(db, &rows, e);
 	if (rc == OK)
 		rc = rows_next(rows, e);
-	if (rc > 0 && !rows_null(rows, 0) && rows_int(rows, 0) < *ret)
-		*ret = rows_int(rows, 0);
+	if (rc > 0 && !rows_null(rows, 0) && rows_int(rows, 0) + 1 < *ret)
+		*ret = rows_int(rows, 0) + 1;
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
