@@ -66,9 +66,10 @@ bulk_filter(struct bulk *b, struct db *db, struct err *e)
 	d->at = d->to;
 	x = json_get(f, "reason");
 	if (rc == OK && x)
-		rc = json_is(x, JSON_STRING)
-			 ? deads_reason(x->text, "/filter/reason", &d->reason, e)
-			 : json_wrong(e, "/filter/reason", "must be a string");
+		rc =
+		    json_is(x, JSON_STRING)
+			? deads_reason(x->text, "/filter/reason", &d->reason, e)
+			: json_wrong(e, "/filter/reason", "must be a string");
 	x = json_get(f, "type");
 	if (rc == OK && x) {
 		if (!json_is(x, JSON_STRING))
@@ -259,8 +260,7 @@ bulk_known(struct req *r, struct err *e)
 int
 api_deads_bulk(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {
-	    "filter", "dryRun", "reason", NULL};
+	static const char *const NAMES[] = {"filter", "dryRun", "reason", NULL};
 	struct bulk *b = arena_alloc(r->arena, sizeof(*b));
 	const struct json *dry;
 	struct json *j = NULL;

@@ -94,8 +94,7 @@ deads_next(struct db *db, struct deads *d, size_t most, struct seen *v,
 		struct sql_dead_page_row row;
 		struct rows *rows = NULL;
 		size_t got = 0;
-		int rc =
-		    deads_query(db, d, (int64_t)most + 1, &rows, e);
+		int rc = deads_query(db, d, (int64_t)most + 1, &rows, e);
 
 		while (rc >= 0 && n < most && (rc = rows_next(rows, e)) > 0) {
 			sql_dead_page_get(rows, &row); /* the same columns */
@@ -446,8 +445,8 @@ decide_read(struct req *r, struct db *db, struct err *e)
 		return err_set(e, ERR_CONFLICT, "its subscription is gone");
 	memcpy(&d->ask.okey, &s.dead.okey, sizeof(d->ask.okey));
 	memcpy(&d->ask.skey, &s.dead.skey, sizeof(d->ask.skey));
-	d->ask.n = s.attempt.there && s.attempt.n > s.dead.n ? s.attempt.n
-							     : s.dead.n;
+	d->ask.n =
+	    s.attempt.there && s.attempt.n > s.dead.n ? s.attempt.n : s.dead.n;
 	if (requeue)
 		rc = event_of(r, db, d->spot, &old, e);
 	if (rc == OK && requeue && !old.p)

@@ -132,7 +132,8 @@ find_event(struct list *l, struct db *db, int64_t *ret_seq, struct err *e)
 			if (row.event_id.n == sizeof(id.b))
 				memcpy(id.b, row.event_id.p, sizeof(id.b));
 			if (row.tenant.n == sizeof(tenant.b))
-				memcpy(tenant.b, row.tenant.p, sizeof(tenant.b));
+				memcpy(
+				    tenant.b, row.tenant.p, sizeof(tenant.b));
 			*ret_seq = l->find.seqs[i];
 		}
 		rows_close(rows);
@@ -216,10 +217,8 @@ list_read(struct req *r, struct db *db, struct err *e)
 	buf_addz(&r->out, "{\"data\":[");
 	rc = seen_page(r, db, p, &r->out, e);
 	if (rc == OK && l->by_event && p->lo > 0 && !p->more &&
-	    (p->statuses & 1U << STATUS_PENDING) &&
-	    !req_query(r, "after", &s))
-		rc = seen_waiting(
-		    r, db, p->lo, p->sub, &p->shown, &r->out, e);
+	    (p->statuses & 1U << STATUS_PENDING) && !req_query(r, "after", &s))
+		rc = seen_waiting(r, db, p->lo, p->sub, &p->shown, &r->out, e);
 	buf_addz(&r->out, "],\"next\":");
 	if (p->more) {
 		buf_addc(&r->out, '"');
@@ -306,8 +305,7 @@ read_letter(struct retry *t, struct db *db, struct err *e)
 {
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
-	int rc =
-	    sql_log_feed(db, t->spot.seq - 1, t->spot.seq, 1, &rows, e);
+	int rc = sql_log_feed(db, t->spot.seq - 1, t->spot.seq, 1, &rows, e);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

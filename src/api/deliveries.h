@@ -107,8 +107,7 @@ struct sql_look_attempts_row;
 struct sql_look_deads_row;
 struct sql_look_rows_row;
 /* One part of it, as a row tells; texts are the row's. */
-void seen_take_attempt(
-    struct seen *s, const struct sql_look_attempts_row *row);
+void seen_take_attempt(struct seen *s, const struct sql_look_attempts_row *row);
 void seen_take_row(struct seen *s, const struct sql_look_rows_row *row);
 void seen_take_dead(struct seen *s, const struct sql_look_deads_row *row);
 bool seen_any(const struct seen *s);

@@ -63,10 +63,10 @@ query(struct walk *w, int which, struct rows **ret, struct err *e)
 				    at.rep, most, ret, e)
 			      : sql_look_rows(w->db, p->lo, at.seq, at.sub,
 				    at.rep, most, ret, e);
-	return p->sub ? sql_look_deads_sub(w->db, p->lo, at.seq, p->sub, at.rep,
-			    most, ret, e)
-		      : sql_look_deads(w->db, p->lo, at.seq, at.sub, at.rep,
-			    most, ret, e);
+	return p->sub ? sql_look_deads_sub(
+			    w->db, p->lo, at.seq, p->sub, at.rep, most, ret, e)
+		      : sql_look_deads(
+			    w->db, p->lo, at.seq, at.sub, at.rep, most, ret, e);
 }
 
 static struct str
@@ -173,8 +173,7 @@ next(struct walk *w, struct seen *ret, struct err *e)
 
 /* Known in this page already, or read now; NULL when there is none. */
 static int
-brief(
-    struct walk *w, uint32_t id, const struct sub_brief **ret, struct err *e)
+brief(struct walk *w, uint32_t id, const struct sub_brief **ret, struct err *e)
 {
 	struct sub_brief *b;
 	int rc;
@@ -186,8 +185,8 @@ brief(
 			return OK;
 		}
 	if (!w->subs.v)
-		w->subs.v = arena_array(
-		    w->r->arena, SUBS_SEEN_MAX, sizeof(*w->subs.v));
+		w->subs.v =
+		    arena_array(w->r->arena, SUBS_SEEN_MAX, sizeof(*w->subs.v));
 	if (!w->subs.v)
 		return err_set(e, ERR_NOMEM, "no memory for a page");
 	if (w->subs.n == SUBS_SEEN_MAX)
@@ -241,8 +240,7 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 		if (p->more)
 			break;
 		p->last = x.spot;
-		if (!seen_any(&x) ||
-		    !(p->statuses & 1U << seen_status(&x)))
+		if (!seen_any(&x) || !(p->statuses & 1U << seen_status(&x)))
 			continue;
 		rc = brief(&w, x.spot.sub, &sub, e);
 		if (rc < 0)
@@ -326,8 +324,8 @@ seen_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
 	rows_close(rows);
 	for (size_t i = 0; rc >= 0 && i < n; i++)
 		if (i == 0 || subs[i] != subs[i - 1])
-			rc = show_waiting(
-			    r, db, seq, subs[i], &ev, shown, b, e);
+			rc =
+			    show_waiting(r, db, seq, subs[i], &ev, shown, b, e);
 	return rc < 0 ? rc : OK;
 }
 

@@ -252,8 +252,8 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 {
 	struct seen s = {.spot = spot};
 	struct rows *rows = NULL;
-	int rc = sql_look_attempts_sub(db, spot.seq, spot.seq, spot.sub,
-	    spot.rep + 1, 0, 1, &rows, e);
+	int rc = sql_look_attempts_sub(
+	    db, spot.seq, spot.seq, spot.sub, spot.rep + 1, 0, 1, &rows, e);
 
 	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct sql_look_attempts_row row;
@@ -265,8 +265,8 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 	rows_close(rows);
 	rows = NULL;
 	if (rc >= 0)
-		rc = sql_look_rows_sub(
-		    db, spot.seq, spot.seq, spot.sub, spot.rep + 1, 1, &rows, e);
+		rc = sql_look_rows_sub(db, spot.seq, spot.seq, spot.sub,
+		    spot.rep + 1, 1, &rows, e);
 	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct sql_look_rows_row row;
 
@@ -277,8 +277,8 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 	rows_close(rows);
 	rows = NULL;
 	if (rc >= 0)
-		rc = sql_look_deads_sub(
-		    db, spot.seq, spot.seq, spot.sub, spot.rep + 1, 1, &rows, e);
+		rc = sql_look_deads_sub(db, spot.seq, spot.seq, spot.sub,
+		    spot.rep + 1, 1, &rows, e);
 	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct sql_look_deads_row row;
 
@@ -395,9 +395,8 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 {
 	enum delivery_status status = status_now(s, look);
 	struct spot first = s->spot;
-	int64_t next = s->row.there && s->row.state == ROW_RETRY
-			   ? s->row.next_at
-			   : 0;
+	int64_t next =
+	    s->row.there && s->row.state == ROW_RETRY ? s->row.next_at : 0;
 	int rc, n = count_of(s);
 
 	if (look && look->known) {
@@ -423,8 +422,8 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 		buf_addz(b, ",\"lastStatusCode\":null");
 	buf_addz(b, ",\"lastError\":");
 	if (s->attempt.there && s->attempt.reason != REASON_NONE)
-		buf_json(b,
-		    str_of(reason_text((enum reason)s->attempt.reason)));
+		buf_json(
+		    b, str_of(reason_text((enum reason)s->attempt.reason)));
 	else
 		buf_addz(b, "null");
 	if (s->spot.rep > 0) {

@@ -149,8 +149,7 @@ guess(struct why *w, struct arena *a, struct db *db, struct jq **jq,
 	else if (w->spot.rep == 0 && w->spot.seq <= w->sub.from_seq)
 		w->reason = "the event is older than the subscription";
 	else if (w->to_sub == 0)
-		w->reason =
-		    sub_refuses(a, &w->sub, w->type, w->tenant);
+		w->reason = sub_refuses(a, &w->sub, w->type, w->tenant);
 	if (!w->reason && w->to_sub == 0)
 		w->reason = filtered(w, a, jq);
 	if (!w->reason && w->sub.until_seq > 0)
@@ -173,7 +172,8 @@ guess(struct why *w, struct arena *a, struct db *db, struct jq **jq,
 		return OK;
 	}
 	w->unknown = true;
-	w->reason = "it is settled, and what is known of it has gone by its age; or its preset does not send such events";
+	w->reason =
+	    "it is settled, and what is known of it has gone by its age; or its preset does not send such events";
 	return rc < 0 ? rc : OK;
 }
 
@@ -275,9 +275,8 @@ show_why(struct req *r)
 		w->status = w->ask.look.in_flight ? STATUS_PROCESSING
 			    : w->ask.look.state == ROW_RETRY
 				? STATUS_RETRY_PENDING
-			    : w->ask.look.state == ROW_HELD
-				? STATUS_DEAD_LETTER
-				: STATUS_PENDING;
+			    : w->ask.look.state == ROW_HELD ? STATUS_DEAD_LETTER
+							    : STATUS_PENDING;
 		if (w->due == 0 && w->status == STATUS_RETRY_PENDING)
 			w->due = w->ask.look.next_at;
 	}
@@ -309,7 +308,8 @@ check_job(struct pool_job *job, void *ctx)
 	struct why *w = r->ctx;
 
 	if (!k || !k->db)
-		r->rc = err_set(&r->err, ERR_AWAY, "no connection to the store");
+		r->rc =
+		    err_set(&r->err, ERR_AWAY, "no connection to the store");
 	else
 		r->rc = read_one(r, k->db, &k->jq, &r->err);
 	if (r->rc == OK && w->wants_reason)

@@ -213,9 +213,8 @@ post_read(struct req *r, struct db *db, struct err *e)
 {
 	struct post *p = r->ctx;
 	int64_t first = 0, end = 0;
-	int rc =
-	    sub_brief_find(r, db, json_get(p->j, "subscription")->text,
-		"/subscription", &p->op.sub, e);
+	int rc = sub_brief_find(r, db, json_get(p->j, "subscription")->text,
+	    "/subscription", &p->op.sub, e);
 
 	if (rc == OK && p->op.sub.until_seq > 0)
 		rc = err_at(e, ERR_CONFLICT, "/subscription",

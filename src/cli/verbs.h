@@ -26,6 +26,10 @@ int verb_user_remove(struct cli *c);
 int verb_seal_status(struct cli *c);
 int verb_seal_rotate(struct cli *c);
 int verb_audit_verify(struct cli *c);
+int verb_replay(struct cli *c);
+int verb_dead_list(struct cli *c);
+int verb_dead_requeue(struct cli *c);
+int verb_dead_skip(struct cli *c);
 int verb_listen(struct cli *c);
 int verb_verify(struct cli *c);
 

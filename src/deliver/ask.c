@@ -58,8 +58,8 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 	};
 	if (w)
 		uuid_format(w->uid, v->webhook_id);
-	uuid_format(delivery_id_make(
-			&d->o.id_key, q->seq, q->sub, (uint16_t)q->rep),
+	uuid_format(
+	    delivery_id_make(&d->o.id_key, q->seq, q->sub, (uint16_t)q->rep),
 	    v->delivery_id);
 }
 
@@ -138,7 +138,8 @@ replay(struct deliver *d, struct deliver_ask *q, int64_t now)
 	};
 
 	if (!deliver_wish(d, q->sub))
-		return err_set(&q->err, ERR_CONFLICT, "its subscription is gone");
+		return err_set(
+		    &q->err, ERR_CONFLICT, "its subscription is gone");
 	return replays_begin(d, &rd, q->rate, false, q->types, now, &q->err);
 }
 
@@ -154,7 +155,6 @@ stop(const struct deliver *d, const struct deliver_ask *q)
 void
 ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
-
 	if (d->owner != OWNER_YES) {
 		q->err.retry_after_s = 1;
 		answer(q, ERR_AWAY, "this server does not deliver now");

@@ -2,6 +2,7 @@
  * deliver_priv.h - what the threads of the engine tell each other.
  *
  *   deliver.c    start and stop, the deliver thread's loop, its mail
+ *   feeding.c    entries into the core
  *   owner.c      taking, holding and losing the groups
  *   dispatch.c   the dispatch thread
  *   fetch.c      the fetch thread: pages and single entries of the log
@@ -20,6 +21,7 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/uuid.h"
@@ -40,6 +42,8 @@ struct oauth;
 struct presets;
 struct replay;
 struct wish;
+
+#define FLUSH_AGAIN_US (100 * US_PER_MS) /* after the store or log failed */
 
 enum note_kind {
 	/* to deliver */
@@ -86,7 +90,7 @@ struct page {
 	struct core_read read;
 	struct wish *wish;
 	struct replay *replay; /* NULL: none; a reference */
-	int64_t upto; /* looked at; read.after when it failed */
+	int64_t upto;          /* looked at; read.after when it failed */
 	int64_t lost_to; /* the log begins behind it; 0: nothing is lost */
 	size_t n;
 	struct letter *letters[READ_PAGE_MAX];
@@ -146,7 +150,7 @@ struct deliver {
 	struct core *core;
 	struct map *wishes; /* by sub */
 	struct map *confs;
-	struct map *replays; /* struct replay, by their key */
+	struct map *replays;    /* struct replay, by their key */
 	struct list conf_order; /* least used first */
 	_Atomic bool sleeping;
 	_Atomic bool stopping;
@@ -197,9 +201,6 @@ struct deliver {
 int64_t deliver_now(const struct deliver *d);
 void deliver_tell(struct deliver *d, struct note *n);
 struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
-/* Order and spacing keys of an entry; false: it is not wanted after all. */
-bool deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
-    struct core_entry *en);
 
 /* owner.c */
 void owner_turn(struct deliver *d, int64_t now);
@@ -214,6 +215,13 @@ int dispatch_start(
     struct deliver *d, struct dispatch **ret, struct err *e) MUST_CHECK;
 void dispatch_stop(struct dispatch *x);
 void dispatch_tell(struct dispatch *x, struct note *n);
+
+/* feeding.c */
+void feeding_feed(struct deliver *d, struct feed *f, int64_t now);
+void feeding_page(struct deliver *d, struct page *p, int64_t now);
+/* Order and spacing keys of an entry; false: it is not wanted after all. */
+bool deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
+    struct core_entry *en);
 
 /* fetch.c */
 int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;

@@ -122,8 +122,8 @@ find_edge(struct fetcher *f, struct page *p, struct err *e)
 		sql_log_first_get(rows, &row);
 	rows_close(rows);
 	if (rc > 0 && row.seq > p->read.after + 1) {
-		p->lost_to = row.seq - 1 < p->read.upto ? row.seq - 1
-							: p->read.upto;
+		p->lost_to =
+		    row.seq - 1 < p->read.upto ? row.seq - 1 : p->read.upto;
 		p->upto = p->lost_to;
 	}
 	return rc < 0 ? rc : OK;
@@ -267,8 +267,7 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 {
 	struct sql_dead_body_row row;
 	struct rows *rows = NULL;
-	int rc =
-	    sql_dead_body(f->db, one->sub, one->seq, one->rep, &rows, e);
+	int rc = sql_dead_body(f->db, one->sub, one->seq, one->rep, &rows, e);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -307,8 +306,7 @@ run_letter(struct pool_job *job, void *ctx)
 }
 
 bool
-fetch_letter(
-    struct deliver *d, struct attempt *at, const struct core_send *s)
+fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s)
 {
 	struct letter_job *j = calloc(1, sizeof(*j));
 

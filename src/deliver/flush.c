@@ -333,7 +333,7 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 	bool *decided = a ? arena_array(a, f->n_decisions + 1, 1) : NULL;
 	int64_t fresh = 0;
 	int rc = decided ? check_fence(db, f, e)
-		   : err_set(e, ERR_NOMEM, "no memory for a flush");
+			 : err_set(e, ERR_NOMEM, "no memory for a flush");
 
 	if (rc == OK) {
 		fresh = sql_node_flush(db, str_of(f->node), f->number, e);

@@ -52,7 +52,8 @@ tell(struct deliver *d, struct uuid uid, const struct flush_range *g)
 
 	buf_addz(&b, "{\"subscriptionId\":\"");
 	uuid_add(&b, uid);
-	buf_fmt(&b, "\",\"seqFrom\":%lld,\"seqTo\":%lld,\"reason\":\"EXPIRED\"}",
+	buf_fmt(&b,
+	    "\",\"seqFrom\":%lld,\"seqTo\":%lld,\"reason\":\"EXPIRED\"}",
 	    (long long)g->seq, (long long)g->seq_to);
 	if (t)
 		t->arena = arena_new(64 * KIB);

@@ -92,8 +92,7 @@ int
 retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
     bool idle, struct err *e)
 {
-	struct cut cut = {
-	    .before_us = now_us - x->keep_us, .now_us = now_us};
+	struct cut cut = {.before_us = now_us - x->keep_us, .now_us = now_us};
 	int64_t now_ms = now_us / US_PER_MS;
 	int rc;
 

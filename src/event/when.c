@@ -7,8 +7,8 @@
 
 /* The entry at or behind seq: 1 and what it is, 0 at the end of the log. */
 static int
-entry_from(struct db *db, int64_t seq, struct sql_seq_from_row *ret,
-    struct err *e)
+entry_from(
+    struct db *db, int64_t seq, struct sql_seq_from_row *ret, struct err *e)
 {
 	struct rows *rows = NULL;
 	int rc = sql_seq_from(db, seq, &rows, e);
