@@ -1,5 +1,7 @@
 -- Looking at deliveries. A page goes down by (seq, sub, rep), an attempt's n
--- last; `before` is exclusive, lo is the oldest seq that counts.
+-- last; the place given is exclusive, lo is the oldest seq that counts. Of one
+-- subscription the whole key is compared, also where sub alone would do: with
+-- `sub = …` PostgreSQL would walk the primary key, past everybody else's.
 
 -- name: look_attempts
 -- args: lo int, seq int, sub int, rep int, n int, most int
@@ -12,8 +14,8 @@ SELECT seq, sub, rep, n, at, us, status, verdict, reason FROM attempt
 -- args: lo int, seq int, sub int, rep int, n int, most int
 -- rows: seq int, sub int, rep int, n int, at int, us int, status int, verdict int, reason int
 SELECT seq, sub, rep, n, at, us, status, verdict, reason FROM attempt
- WHERE sub = :sub AND seq >= :lo AND (seq, rep, n) < (:seq, :rep, :n)
- ORDER BY seq DESC, rep DESC, n DESC LIMIT :most;
+ WHERE (sub, seq, rep, n) >= (:sub, :lo, 0, 0) AND (sub, seq, rep, n) < (:sub, :seq, :rep, :n)
+ ORDER BY sub DESC, seq DESC, rep DESC, n DESC LIMIT :most;
 
 -- name: look_rows
 -- args: lo int, seq int, sub int, rep int, most int
@@ -26,8 +28,8 @@ SELECT seq, sub, rep, okey, skey, state, tries, n, next_at, last_status, last_re
 -- args: lo int, seq int, sub int, rep int, most int
 -- rows: seq int, sub int, rep int, okey int, skey int, state int, tries int, n int, next_at int, last_status int, last_reason int
 SELECT seq, sub, rep, okey, skey, state, tries, n, next_at, last_status, last_reason FROM delivery
- WHERE sub = :sub AND seq >= :lo AND (seq, rep) < (:seq, :rep)
- ORDER BY seq DESC, rep DESC LIMIT :most;
+ WHERE (sub, seq, rep) >= (:sub, :lo, 0) AND (sub, seq, rep) < (:sub, :seq, :rep)
+ ORDER BY sub DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: look_deads
 -- args: lo int, seq int, sub int, rep int, most int
@@ -44,8 +46,8 @@ SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, r
 SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, decided_at, decided_by, note,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END
   FROM dead
- WHERE sub = :sub AND seq >= :lo AND (seq, rep) < (:seq, :rep)
- ORDER BY seq DESC, rep DESC LIMIT :most;
+ WHERE (sub, seq, rep) >= (:sub, :lo, 0) AND (sub, seq, rep) < (:sub, :seq, :rep)
+ ORDER BY sub DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: attempts_of
 -- args: seq int, sub int, rep int, after int, most int
@@ -116,8 +118,8 @@ SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, r
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END
   FROM dead
- WHERE state = 0 AND sub = :sub AND at >= :lo AND (at, seq, rep) < (:at, :seq, :rep)
- ORDER BY at DESC, seq DESC, rep DESC LIMIT :most;
+ WHERE state = 0 AND (sub, at, seq, rep) >= (:sub, :lo, 0, 0) AND (sub, at, seq, rep) < (:sub, :at, :seq, :rep)
+ ORDER BY sub DESC, at DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_body
 -- args: sub int, seq int, rep int

@@ -26,6 +26,7 @@ struct tidy {
 	struct append_job job;
 	int left; /* steps of this look */
 	bool more;
+	int64_t now_us; /* 0: the clock's */
 	/* where the pass is; what a step that failed left is done again */
 	enum phase phase;
 	struct key at;
@@ -150,9 +151,8 @@ fold(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 	return 1;
 }
 
-int
-tidy_step(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
-    struct err *e)
+static int
+one_step(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
 	int64_t cut_us = now_us - t->keep_us, n = 0;
 	int rc = 0;
@@ -185,8 +185,15 @@ tidy_step(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
 		t->next = (struct key){0};
 	}
 	if (rc >= 0)
-		*ret_more = t->next_phase < PHASES;
+		t->more = t->next_phase < PHASES;
 	return rc < 0 ? rc : OK;
+}
+
+static void
+move_on(struct tidy *t)
+{
+	t->phase = t->more ? t->next_phase : ATTEMPTS;
+	t->at = t->more ? t->next : (struct key){0};
 }
 
 static int
@@ -194,7 +201,23 @@ step(struct db *db, void *ctx, struct err *e)
 {
 	struct tidy *t = ctx;
 
-	return tidy_step(t, db, clock_now_us(), &t->more, e);
+	return one_step(t, db, t->now_us ? t->now_us : clock_now_us(), e);
+}
+
+int
+tidy_run(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
+    struct err *e)
+{
+	int rc;
+
+	t->now_us = now_us;
+	rc = db_tx(db, step, t, e);
+	t->now_us = 0;
+	if (rc == OK) {
+		move_on(t);
+		*ret_more = t->more;
+	}
+	return rc;
 }
 
 static void
@@ -207,8 +230,6 @@ rest(struct tidy *t)
 	if (ms > TIDY_REST_MAX_MS)
 		ms = TIDY_REST_MAX_MS;
 	t->not_before_ms = clock_mono_ms() + ms;
-	t->phase = ATTEMPTS;
-	t->at = (struct key){0};
 }
 
 /* On the commit thread; `busy` hands the rest back to the jobs thread. */
@@ -221,8 +242,7 @@ stepped(struct append_job *job)
 	if (e.code < 0) {
 		log_err(LOG_WARN, "old deliveries stay", &e);
 	} else {
-		t->phase = t->next_phase;
-		t->at = t->next;
+		move_on(t);
 		if (!t->more)
 			rest(t);
 		else if (--t->left > 0 && append_post(t->append, job, &e) == OK)

@@ -31,8 +31,8 @@ void tidy_free(struct tidy *t); /* NULL is fine */
 /* Begins some steps when it is time. */
 void tidy_look(struct tidy *t);
 
-/* One step; inside a transaction. *ret_more: the pass goes on. */
-int tidy_step(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
+/* One step by itself, as the commit thread does it; *ret_more: not the last. */
+int tidy_run(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
     struct err *e) MUST_CHECK;
 
 #endif
