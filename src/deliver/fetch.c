@@ -31,6 +31,7 @@ struct fetcher {
 
 struct page_job {
 	struct pool_job job;
+	struct deliver *d;
 	struct page page;
 };
 
@@ -198,7 +199,7 @@ run_page(struct pool_job *job, void *ctx)
 		j->page.upto = j->page.read.after;
 		j->page.lost_to = 0;
 	}
-	deliver_tell(f->d, &j->page.note);
+	deliver_tell(j->d, &j->page.note);
 }
 
 bool
@@ -210,6 +211,7 @@ fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
 	if (!j)
 		return false;
 	j->job.run = run_page;
+	j->d = d;
 	j->page.note.kind = NOTE_PAGE;
 	j->page.read = *r;
 	j->page.wish = wish_ref(w);

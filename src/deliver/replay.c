@@ -116,8 +116,9 @@ replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
 	if (map_find(d->replays, key_of(&k)) || !deliver_wish(d, rd->sub))
 		return OK;
 	rc = replay_new(k, rate, types, &p, e);
-	if (rc == OK)
-		rc = map_put(d->replays, key_of(&p->key), p, NULL, e);
+	if (rc < 0 || !p)
+		return rc;
+	rc = map_put(d->replays, key_of(&p->key), p, NULL, e);
 	if (rc < 0) {
 		replay_unref(p);
 		return rc;
