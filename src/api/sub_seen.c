@@ -86,6 +86,7 @@ open_conf(const struct api *api, struct arena *a, struct str conf,
 		rc = sub_load(conf, presets, &by, &s->conf, e);
 	if (rc == ERR_INVALID) {
 		log_err(LOG_WARN, "a subscription's secrets can't be read", e);
+		s->closed = true;
 		rc = sub_load(conf, presets, NULL, &s->conf, e);
 	}
 	return rc;
@@ -115,6 +116,8 @@ take(struct req *r, struct db *db, const struct presets *presets,
 		     : err_set(e, ERR_NOMEM, "no memory for a subscription");
 	if (rc < 0)
 		return rc;
+	if (!s.conf)
+		return err_set(e, ERR_NOMEM, "no memory for a subscription");
 	s.conf->enabled = s.enabled; /* it may have been switched since */
 	rc = endpoint(db, &s, e);
 	if (rc < 0)
@@ -127,8 +130,9 @@ take(struct req *r, struct db *db, const struct presets *presets,
 static bool
 may_see(const struct req *r, const struct sub_seen *s)
 {
-	return tenants_within(s->conf->n_tenants ? s->conf->tenants : NULL,
-	    s->conf->n_tenants, &r->who);
+	return s->conf &&
+	       tenants_within(s->conf->n_tenants ? s->conf->tenants : NULL,
+		   s->conf->n_tenants, &r->who);
 }
 
 int

@@ -77,7 +77,6 @@
 #define HTTP_PATH_MAX    2048
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
-#define CHECK_QUEUE_MAX  64   /* … for the check thread, up to 45 ms each */
 
 /* Access. Names fit principal.name; a password is hashed, never shown. */
 #define ACCOUNT_NAME_MAX  63
@@ -129,10 +128,15 @@
 #define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */
 #define TLS_FILE_MAX      (1 * MIB)  /* certificate chain or key */
 
-/* Delivery (deliver/core.h): what is held in memory, the rest is in the log. */
+/*
+ * Delivery (deliver/core.h): what is held in memory, the rest is in the log.
+ * The simulator brings smaller ones, so that each bound is met all the time.
+ */
+#ifndef CORE_LIMITS_SMALL
 #define CORE_ITEMS_MAX      32768 /* some 8 MiB of them */
-#define SUB_ITEMS_MAX       1024 /* of one subscription, before it gets a reader */
-#define SUB_ITEMS_LEAST     4    /* … of each, also when the core is full */
+/* Of one subscription, before it gets a reader; each may become a row. */
+#define SUB_ITEMS_MAX       1000
+#define SUB_ITEMS_LEAST     4   /* … of each, also when the core is full */
 #define SUB_PARK_MAX        64  /* more that wait untried: no rows, a reader */
 #define LANE_ITEMS_MAX      100 /* of one key, before it gets a reader */
 #define LANE_ITEMS_KEEP     16  /* what such a key keeps of them */
@@ -140,36 +144,35 @@
 #define LANE_ROWS_MAX       100
 #define SUB_ROWS_MAX        1000
 #define SUB_LANES_MAX       512 /* keys of a subscription with a reader each */
-#define SUB_REPLAYS_MAX     16
-/* An item older than this gets a row or a reader, so that the cursor moves. */
-#define DELIVER_WINDOW_US   ((int64_t)2 * 1000 * 1000)
 #define DELIVER_WINDOW_SEQS 8192
+/* A page that ends so near to dispatch is a reader's last. */
+#define READ_NEAR_SEQS      1024
+#define READ_PAGE_MAX       256 /* that a reader takes from the log at once */
 /* A flush takes so many results or waits so long for more. */
 #define FLUSH_RESULTS       256
-#define FLUSH_US            ((int64_t)50 * 1000)
 /* Repeats after a crash: what is in flight, and so many results. */
-#define UNFLUSHED_MAX       1024
-#define UNFLUSHED_US        ((int64_t)1000 * 1000)
-#define CURSOR_US           ((int64_t)1000 * 1000) /* between writes of positions */
+#define UNFLUSHED_MAX 1024
+#define UNFLUSHED_US  ((int64_t)1000 * 1000)
+#define CURSOR_US     ((int64_t)1000 * 1000) /* between writes of positions */
 /* One page that a reader takes from the log. */
-#define READ_PAGE_MAX       256
-#define READS_MAX           4 /* pages under way at once */
+#define READ_PAGE_MAX 256
+#define READS_MAX     4 /* pages under way at once */
 /* What dispatch takes from the log at once, and hands over at once. */
-#define FEED_PAGE           256
-#define FEED_BYTES          (2 * MIB)
-#define FEED_MAX            512
-#define FILTERS_MAX         64 /* programs run over one event in one call */
+#define FEED_PAGE   256
+#define FEED_BYTES  (2 * MIB)
+#define FEED_MAX    512
+#define FILTERS_MAX 64 /* programs run over one event in one call */
 /* Whole subscriptions kept in memory because they were sent to lately. */
-#define CONFS_MAX           4096
-#define CRASHES_MAX         3 /* of the process, with the same entry in flight */
-#define ATTEMPTS_SPARE      256       /* kept for the next ones */
-#define ATTEMPT_MEM         (4 * MIB) /* all that one attempt may make */
-#define DETAIL_MAX          6144 /* JSON of an attempt: heads and an error */
-#define DETAIL_BODY         1000 /* characters of an answer that are kept */
+#define CONFS_MAX   4096
+#define CRASHES_MAX 3 /* of the process, with the same entry in flight */
+#define ATTEMPTS_SPARE 256 /* kept for the next ones */
+#define ATTEMPT_MEM    (4 * MIB) /* all that one attempt may make */
+#define DETAIL_MAX     6144      /* JSON of an attempt: heads and an error */
+#define DETAIL_BODY    1000      /* characters of an answer that are kept */
 /* A node that delivers says so each second; see deliver/deliver.h. */
-#define LEASE_US            ((int64_t)15 * 1000 * 1000)
-#define LEASE_RENEW_US      ((int64_t)1000 * 1000)
-#define LEASE_SEND_US       ((int64_t)3 * 1000 * 1000)
+#define LEASE_US      ((int64_t)15 * 1000 * 1000)
+#define LEASE_RENEW_US ((int64_t)1000 * 1000)
+#define LEASE_SEND_US  ((int64_t)3 * 1000 * 1000)
 /* Breaker: failures in a row that open it; spec/webhooks.md, 9.3. */
 #define BREAKER_FAILURES    5
 #define BREAKER_OPEN_MS     300000
@@ -177,43 +180,43 @@
 #define CONCURRENCY_MAX     256
 #define SPACING_KEYS_MAX    65536 /* callers that were called just now */
 /* Outgoing HTTP: what we ask of others and take from them. */
-#define URL_MAX             2048  /* spec/webhooks.md */
-#define URL_HOST_MAX        253   /* of DNS */
-#define GUARD_RULES_MAX     256   /* hosts in a list, networks: each is tried */
-#define RESOLVE_CACHE_MAX   4096  /* names known at once, each about 2 KiB */
-#define RESOLVE_FRESH_MS    30000 /* an answer is believed so long at most */
-#define RESOLVE_LEAST_MS    1000  /* and so long at least; failures too */
-#define RESOLVE_CONF_MS     5000  /* between looks at resolv.conf */
-#define RESOLVE_ADDRS_MAX   64  /* of a name; all are judged, so none is cut */
-#define CLIENT_PINS_MAX     8   /* of these, how many a connect may try */
-#define CLIENT_HEADERS_MAX  128 /* of a request */
-#define CLIENT_TEXT_MAX     (64 * KIB) /* its URL and headers */
-#define CLIENT_HEAD_KEEP    (2 * KIB)  /* of an answer's, shown to people */
-#define ANSWER_MAX          (1 * MIB) /* of a body that a receiver answers with */
-#define CLIENT_HEAD_MAX     (64 * KIB) /* of an answer's, read */
-#define CLIENT_BODY_KEEP    (64 * KIB) /* memory a handle keeps for the next */
+#define URL_MAX            2048  /* spec/webhooks.md */
+#define URL_HOST_MAX       253   /* of DNS */
+#define GUARD_RULES_MAX    256   /* hosts in a list, networks: each is tried */
+#define RESOLVE_CACHE_MAX  4096  /* names known at once, each about 2 KiB */
+#define RESOLVE_FRESH_MS   30000 /* an answer is believed so long at most */
+#define RESOLVE_LEAST_MS   1000  /* and so long at least; failures too */
+#define RESOLVE_CONF_MS    5000  /* between looks at resolv.conf */
+#define RESOLVE_ADDRS_MAX  64    /* of a name; all are judged, so none is cut */
+#define CLIENT_PINS_MAX    8     /* of these, how many a connect may try */
+#define CLIENT_HEADERS_MAX 128   /* of a request */
+#define CLIENT_TEXT_MAX    (64 * KIB) /* its URL and headers */
+#define CLIENT_HEAD_KEEP   (2 * KIB)  /* of an answer's, shown to people */
+#define ANSWER_MAX       (1 * MIB) /* of a body that a receiver answers with */
+#define CLIENT_HEAD_MAX    (64 * KIB) /* of an answer's, read */
+#define CLIENT_BODY_KEEP   (64 * KIB) /* memory a handle keeps for the next */
 /* A Retry-After past this says the same as this: a day. */
-#define CLIENT_RETRY_MAX_S  86400
+#define CLIENT_RETRY_MAX_S 86400
 /* OAuth2: tokens known at once, and what one may be. */
-#define OAUTH_TOKENS_MAX    1024
-#define OAUTH_TOKEN_MAX     (8 * KIB)  /* it travels as a header */
-#define OAUTH_ANSWER_MAX    (64 * KIB) /* of a token endpoint */
-#define OAUTH_KEY_MAX       (8 * KIB)  /* URL, client, secret and scope */
-#define OAUTH_LIFE_S        300   /* of a token whose answer does not say */
-#define OAUTH_LIFE_MAX_S    86400 /* a token is asked for once a day at least */
-#define OAUTH_EARLY_MAX_MS  60000 /* a token is renewed so long before its end */
-#define OAUTH_FAILED_MS     1000  /* a failure is believed so long */
-#define CLIENT_IDLE_MAX     1024  /* handles kept for the next sends */
+#define OAUTH_TOKENS_MAX   1024
+#define OAUTH_TOKEN_MAX    (8 * KIB)  /* it travels as a header */
+#define OAUTH_ANSWER_MAX   (64 * KIB) /* of a token endpoint */
+#define OAUTH_KEY_MAX      (8 * KIB)  /* URL, client, secret and scope */
+#define OAUTH_LIFE_S       300        /* of a token whose answer does not say */
+#define OAUTH_LIFE_MAX_S   86400 /* a token is asked for once a day at least */
+#define OAUTH_EARLY_MAX_MS 60000 /* a token is renewed so long before its end */
+#define OAUTH_FAILED_MS    1000  /* a failure is believed so long */
+#define CLIENT_IDLE_MAX    1024  /* handles kept for the next sends */
 /* Who wants an event. A subscription stands in the table once for each of its
  * types and tenants: 64 bytes each, so that many of both are refused. */
-#define MATCH_SUBS_MAX      1000000
-#define MATCH_TYPES_MAX     64
-#define MATCH_TENANTS_MAX   KEY_TENANTS_MAX
-#define MATCH_CELLS_MAX     1024
+#define MATCH_SUBS_MAX    1000000
+#define MATCH_TYPES_MAX   64
+#define MATCH_TENANTS_MAX KEY_TENANTS_MAX
+#define MATCH_CELLS_MAX   1024
 /* What one event may hit before doubles are dropped: 32 MB. */
-#define MATCH_HITS_MAX      (4 * MATCH_SUBS_MAX)
-#define MATCH_OBJECT_MAX    512 /* bytes of an object's id */
-#define MATCH_DEPTH_MAX     255 /* levels; the setting says 50 at most */
+#define MATCH_HITS_MAX    (4 * MATCH_SUBS_MAX)
+#define MATCH_OBJECT_MAX  512 /* bytes of an object's id */
+#define MATCH_DEPTH_MAX   255 /* levels; the setting says 50 at most */
 
 /* jq: filters and templates, run in a child process (match/jq.h). */
 #define JQ_PROGRAM_MAX  (16 * KIB) /* text; more is no filter but a program */
@@ -240,32 +243,34 @@
 #define JQ_BACKOFF_MS     100
 #define JQ_BACKOFF_MAX_MS 10000
 /* Sealing. A ring has the active key and those of a few rotations. */
-#define SEAL_KEYS_MAX     16
-#define SEAL_ID_MAX       63
-#define SEAL_TEXT_MAX     1024 /* a passphrase, not a book */
-#define SEAL_TEXT_MIN     12   /* bytes of one: below, guessing is cheap */
-#define SEAL_FILE_MAX     (32 * KIB)  /* SEAL_KEYS_MAX lines, and comments */
-#define SEAL_PLAIN_MAX    (256 * KIB) /* a subscription with its headers */
+#define SEAL_KEYS_MAX  16
+#define SEAL_ID_MAX    63
+#define SEAL_TEXT_MAX  1024        /* a passphrase, not a book */
+#define SEAL_TEXT_MIN  12          /* bytes of one: below, guessing is cheap */
+#define SEAL_FILE_MAX  (32 * KIB)  /* SEAL_KEYS_MAX lines, and comments */
+#define SEAL_PLAIN_MAX (256 * KIB) /* a subscription with its headers */
 /* Salts a key is remembered with: one a node that ever sealed. */
-#define SEAL_SALTS_MAX    64
-#define SEAL_ROUNDS       100000 /* of PBKDF2: seed 2.5.2 */
+#define SEAL_SALTS_MAX 64
+#define SEAL_ROUNDS    100000 /* of PBKDF2: seed 2.5.2 */
 /* KMS: a call at the start, which must not hold it up for ever. */
-#define KMS_CONNECT_MS    5000
-#define KMS_WAIT_MS       15000
-#define KMS_ANSWER_MAX    (64 * KIB)
+#define KMS_CONNECT_MS 5000
+#define KMS_WAIT_MS    15000
+#define KMS_ANSWER_MAX (64 * KIB)
+/* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
+#define EVENT_STORED_MAX (16 * MIB)
 /* Values that one step of a rotation seals anew: some 5 ms. */
-#define RESEAL_STEP       200
+#define RESEAL_STEP    200
 
 /* Audit. One text of a row, its details, and all of it. */
-#define AUDIT_TEXT_MAX         2048 /* a URL fits */
-#define AUDIT_DETAILS_MAX      (16 * KIB)
-#define AUDIT_ROW_MAX          (256 * KIB) /* every text escaped to six bytes each */
-#define AUDIT_HEADERS_MAX      64   /* names of headers that are listed */
-#define AUDIT_MANY_MAX         1024 /* rows of one call: a flush */
-#define AUDIT_WALK_MAX         1000 /* rows that a step of verify looks at */
+#define AUDIT_TEXT_MAX    2048 /* a URL fits */
+#define AUDIT_DETAILS_MAX (16 * KIB)
+#define AUDIT_ROW_MAX     (256 * KIB) /* every text escaped to six bytes each */
+#define AUDIT_HEADERS_MAX 64          /* names of headers that are listed */
+#define AUDIT_MANY_MAX    1024        /* rows of one call: a flush */
+#define AUDIT_WALK_MAX    1000        /* rows that a step of verify looks at */
 /* … and steps of RETAIN_STEP that one look begins. */
-#define AUDIT_JOB_STEPS        20
-#define AUDIT_JOB_MS           1000 /* how often old rows are looked for */
+#define AUDIT_JOB_STEPS   20
+#define AUDIT_JOB_MS      1000 /* how often old rows are looked for */
 /* Presets and subscriptions: what one person writes and one screen shows. */
 #define PRESET_NAME_MAX        63
 #define PRESET_TEXT_MAX        (64 * KIB) /* one preset's JSON */
@@ -308,6 +313,30 @@
 #define REQUEST_BODY_MAX       (16 * MIB)
 /* Receivers allow for clocks that differ so much; Standard Webhooks. */
 #define RECEIVE_TOLERANCE_S    300
+#define UNFLUSHED_MAX       1024
+#endif
+#define SUB_REPLAYS_MAX   16
+/* An item older than this gets a row or a reader, so that the cursor moves. */
+#define DELIVER_WINDOW_US ((int64_t)2 * 1000 * 1000)
+#define FLUSH_US          ((int64_t)50 * 1000)
+#define UNFLUSHED_US      ((int64_t)1000 * 1000)
+#define CURSOR_US         ((int64_t)1000 * 1000) /* between writes of positions */
+#define READS_MAX         4                      /* pages under way at once */
+/* Breaker: failures in a row that open it; spec/webhooks.md, 9.3. */
+#define BREAKER_FAILURES  5
+#define CONCURRENCY_FIRST 2 /* grows with success, falls with failure */
+#define CONCURRENCY_MAX   256
+#define SPACING_KEYS_MAX  65536 /* callers that were called just now */
+
+/* Subscriptions over HTTP (api/subs.h). */
+#define CHECK_QUEUE_MAX    64      /* wait for the check thread, 45 ms each */
+#define PRESET_USERS_CHECK 1000    /* asked before a preset is changed */
+#define STATS_MINUTES_MAX  1440    /* a day by the minute; */
+#define STATS_HOURS_MAX    744     /* a month by the hour */
+#define ASK_WAIT_US        5000000 /* for dispatch to read so far */
+#define TEST_SEND_MS       30000   /* a test send; somebody waits for it */
+#define SUB_DROP_STEP      500     /* rows of an ended one, a transaction */
+#define ENDED_JOB_MS       1000    /* between looks for ended ones */
 
 /* Looking at deliveries, dead letters and replays. */
 #define REPLAY_TYPES_MEM   (64 * KIB) /* the patterns of one, parsed */

@@ -112,6 +112,15 @@ load_presets(struct deliver *d, struct err *e)
 	return rc;
 }
 
+/* Before the subscriptions that use it are told, so none sees the old one. */
+static void
+take_presets(struct deliver *d, struct presets_note *n)
+{
+	presets_free(d->presets);
+	d->presets = n->presets;
+	free(n);
+}
+
 /* Flushing ------------------------------------------------------------------------ */
 
 static int
@@ -177,6 +186,7 @@ begin_flush(struct deliver *d, int64_t now)
 	    .epoch = d->epoch,
 	    .number = ++d->flush_number,
 	    .minute = clock_now_us() / US_PER_MIN,
+	    .progress = !d->progressed && ch->n_attempts > 0,
 	    .changes = ch,
 	    .decisions = d->decisions_now,
 	    .n_decisions = d->n_decisions_now,
@@ -198,6 +208,7 @@ flush_written(struct deliver *d, int64_t now)
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);
+	d->progressed = d->progressed || d->flush_job.flush.progress;
 	d->flush_job.flush.changes = NULL;
 	if (d->flush_job.real)
 		core_flushed(d->core, now);
@@ -295,6 +306,9 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_SUB_END:
 		take_sub(d, (struct sub_note *)n, now);
 		break;
+	case NOTE_PRESETS:
+		take_presets(d, (struct presets_note *)n);
+		break;
 	case NOTE_LOADED:
 		if (d->owner == OWNER_LOADING)
 			loaded(d, now);
@@ -345,6 +359,8 @@ take_mail(struct deliver *d)
 		ask_take(d, MAIL_OF(q, struct deliver_ask, mail), now);
 		q = next;
 	}
+	if (d->later)
+		ask_again(d, now);
 	return some;
 }
 
@@ -530,6 +546,9 @@ drain(struct deliver *d)
 			free(f);
 		} else if (n->kind == NOTE_PAGE) {
 			fetch_page_free((struct page *)n);
+		} else if (n->kind == NOTE_PRESETS) {
+			presets_free(((struct presets_note *)n)->presets);
+			free(n);
 		}
 	}
 	m = d->ask_box ? mailbox_take(d->ask_box, 0) : NULL;
@@ -624,13 +643,14 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 	d->o = *o;
 	d->wall_us = clock_now_us();
 	d->mono_us = clock_mono_us();
-	uuid_format(uuid_v4(), d->node);
 	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
 		d->host[0] = '\0';
 	list_init(&d->attempts);
 	list_init(&d->spare);
 	list_init(&d->conf_order);
 	rc = make_parts(d, e);
+	if (rc == OK)
+		rc = owner_name(o->conf->data, d->node, e);
 	if (rc == OK)
 		rc = thread_start("deliver", run, d, &d->thread, e);
 	if (rc < 0) {

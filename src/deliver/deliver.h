@@ -91,12 +91,14 @@ struct deliver_ask {
 	struct letter *letter;
 	struct str who, note; /* REQUEUE, SKIP: for the record */
 	struct str body;      /* TEST: the envelope */
+	int64_t behind;       /* first let dispatch read the log up to here */
 	/* REPLAY: entries in (pos, until]; types as stored, .p NULL: all */
 	int64_t pos, until, rate;
 	struct str types;
 	struct deliver_look look;
 	struct deliver_test test;
-	struct err err; /* the answer: OK, or why not */
+	struct err err;     /* the answer: OK, or why not */
+	int64_t give_up_us; /* the engine's own */
 	void (*done)(struct deliver_ask *q);
 	void *arg;
 };

@@ -49,6 +49,7 @@ enum note_kind {
 	/* to deliver */
 	NOTE_SUB,     /* made or changed */
 	NOTE_SUB_END, /* gone */
+	NOTE_PRESETS, /* a preset was changed: here are all */
 	NOTE_LOADED,  /* all subscriptions were told */
 	NOTE_FEED,
 	NOTE_PAGE,   /* of a reader */
@@ -72,6 +73,11 @@ struct sub_note {
 	struct note note;
 	struct wish *wish; /* SUB; a reference */
 	uint32_t sub;      /* SUB_END */
+};
+
+struct presets_note {
+	struct note note;
+	struct presets *presets;
 };
 
 /* A part of a page of the log, matched. */
@@ -103,6 +109,8 @@ struct one_letter {
 	int rep;
 	int64_t seq;
 	bool failed;           /* the store is away: ask again */
+	bool left_out;         /* by the filter, now that it could be asked */
+	struct wish *wish;     /* whose filter that is; NULL: not asked */
 	struct letter *letter; /* NULL: the log has it no more */
 	struct attempt *attempt;
 };
@@ -179,6 +187,7 @@ struct deliver {
 	struct list attempts; /* in flight */
 	struct list spare;
 	size_t n_spare;
+	struct mail *later; /* asks that wait for dispatch */
 	/* Asks whose changes are in the next flush, and in the one under way. */
 	struct mail *asked, *asked_now;
 	struct flush_decision *decisions, *decisions_now;
@@ -194,7 +203,8 @@ struct deliver {
 	int64_t flush_number;
 	size_t pages; /* under way in fetch */
 	int64_t read_again_us, load_again_us;
-	bool core_void; /* of groups that were lost: begin anew */
+	bool progressed; /* results were written since the start */
+	bool core_void;  /* of groups that were lost: begin anew */
 	int stop_stage;
 };
 
@@ -203,6 +213,7 @@ void deliver_tell(struct deliver *d, struct note *n);
 struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
 
 /* owner.c */
+int owner_name(const char *folder, char ret[UUID_LEN + 1], struct err *e);
 void owner_turn(struct deliver *d, int64_t now);
 void owner_job_done(struct deliver *d, int64_t now);
 void owner_lost(struct deliver *d);
@@ -228,8 +239,9 @@ int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;
 bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
 void fetch_page_free(struct page *p);
 void fetch_letter_free(struct one_letter *one);
-bool fetch_letter(
-    struct deliver *d, struct attempt *at, const struct core_send *s);
+/* With `w` its filter is asked about an entry that was sealed; or NULL. */
+bool fetch_letter(struct deliver *d, struct attempt *at,
+    const struct core_send *s, struct wish *w);
 
 /* confs.c */
 struct kept_conf *conf_get(struct deliver *d, uint32_t sub, struct err *e);
@@ -261,6 +273,7 @@ void lost_take(struct deliver *d);
 
 /* ask.c */
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
+void ask_again(struct deliver *d, int64_t now);
 void ask_flushed(struct deliver *d, int rc, const struct err *e);
 
 #endif

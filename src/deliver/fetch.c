@@ -85,26 +85,32 @@ fetch_start(struct deliver *d, struct err *e)
 
 /* 1 when its reader should have it. */
 static int
-wanted(struct fetcher *f, const struct page *p, const struct letter *l,
-    int program, struct err *e)
+wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
+    struct err *e)
 {
 	const struct wish *w = p->wish;
-	struct jq_item item = {.program = program, .input = l->body};
+	struct jq_item item = {.program = program};
 	enum jq_verdict v = JQ_TRUE;
 
 	if (l->seq <= w->from_seq && p->read.rep == 0)
 		return 0;
 	if (p->replay && !replay_wants(p->replay, l->type))
 		return 0;
-	if (l->to_sub > 0)
-		return l->to_sub == (int64_t)p->read.sub;
+	if (l->to_sub > 0 && l->to_sub != (int64_t)p->read.sub)
+		return 0;
+	if (l->to_sub > 0) {
+		letter_open(l, f->d->o.keyring);
+		return 1;
+	}
 	if (!wish_wants(w, l->type, &l->tenant))
 		return 0;
 	/* What its preset makes the key of, the deliver thread looks at. */
-	if (p->read.okey != 0 && w->order == WISH_ORDER_KEY &&
+	if (p->read.okey != 0 && w->key == WISH_KEY_EVENT &&
 	    letter_hash(l->key) != p->read.okey)
 		return 0;
-	if (program >= 0 && jq_filter(f->jq, &item, 1, &v, e) < 0)
+	letter_open(l, f->d->o.keyring);
+	item.input = l->body;
+	if (program >= 0 && !l->shut && jq_filter(f->jq, &item, 1, &v, e) < 0)
 		return e->code;
 	return v == JQ_TRUE;
 }
@@ -282,6 +288,25 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
+/*
+ * An entry that was shut went by its subscription's filter, which had nothing
+ * to look at. So whenever a sealed one comes from the log it is asked again.
+ */
+static int
+ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
+{
+	struct jq_item item = {.input = one->letter->body};
+	enum jq_verdict v = JQ_TRUE;
+	int rc = jq_program(f->jq, one->wish->filter, &item.program, e);
+
+	if (rc < 0)
+		return rc;
+	rc = jq_filter(f->jq, &item, 1, &v, e);
+	jq_forget(f->jq, item.program);
+	one->left_out = rc == OK && v != JQ_TRUE;
+	return rc;
+}
+
 static void
 run_letter(struct pool_job *job, void *ctx)
 {
@@ -301,6 +326,12 @@ run_letter(struct pool_job *job, void *ctx)
 		j->one.letter = letter_new(&row);
 	}
 	rows_close(rows);
+	if (f && j->one.letter) {
+		letter_open(j->one.letter, j->d->o.keyring);
+		if (j->one.wish && j->one.letter->was_sealed &&
+		    !j->one.letter->shut)
+			rc = ask_filter(f, &j->one, &e) < 0 ? e.code : rc;
+	}
 	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
 	if (rc == 0)
 		j->one.failed = read_kept(f, &j->one, &e) < 0;
@@ -308,7 +339,8 @@ run_letter(struct pool_job *job, void *ctx)
 }
 
 bool
-fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s)
+fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
+    struct wish *w)
 {
 	struct letter_job *j = calloc(1, sizeof(*j));
 
@@ -321,8 +353,11 @@ fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s)
 	j->one.rep = s->rep;
 	j->one.seq = s->seq;
 	j->one.attempt = at;
+	if (w && w->filter.n > 0)
+		j->one.wish = wish_ref(w);
 	if (pool_post(d->fetch, &j->job))
 		return true;
+	wish_unref(j->one.wish);
 	free(j);
 	return false;
 }
@@ -331,5 +366,6 @@ void
 fetch_letter_free(struct one_letter *one)
 {
 	letter_unref(one->letter);
+	wish_unref(one->wish);
 	free(MAIL_OF(one, struct letter_job, one));
 }

@@ -45,10 +45,9 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 		w->core.url_rate_us = US_PER_S / p.rate_per_second;
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
-	if (p.ordered)
-		w->order = str_eq(s->preset->order_key.text, STR("{key}"))
-			       ? WISH_ORDER_KEY
-			       : WISH_ORDER_PRESET;
+	w->key = str_eq(s->preset->order_key.text, STR("{key}"))
+		     ? WISH_KEY_EVENT
+		     : WISH_KEY_PRESET;
 }
 
 /* One block of memory: the struct, its arrays, the texts. */
@@ -71,11 +70,9 @@ alloc(const struct sub_conf *s)
 	tenants = (struct uuid *)(types + s->n_types);
 	at = (char *)(tenants + s->n_tenants);
 	for (size_t i = 0; i < s->n_types; i++) {
-		struct str key = match_types_key(s->types[i]);
-
-		memcpy(at, key.p, key.n);
-		types[i] = (struct str){at, key.n};
-		at += key.n;
+		memcpy(at, s->types[i].p, s->types[i].n);
+		types[i] = (struct str){at, s->types[i].n};
+		at += s->types[i].n;
 	}
 	if (s->n_tenants > 0)
 		memcpy(tenants, s->tenants, s->n_tenants * sizeof(*tenants));
@@ -134,6 +131,6 @@ wish_wants(const struct wish *w, struct str type, const struct uuid *tenant)
 	for (size_t i = 0; !ours && i < w->n_tenants; i++)
 		ours = uuid_eq(w->tenants[i], *tenant);
 	for (size_t i = 0; ours && !fits && i < w->n_types; i++)
-		fits = match_types_fit(w->types[i], type);
+		fits = match_types_fit(match_types_key(w->types[i]), type);
 	return ours && fits;
 }

@@ -20,10 +20,13 @@
 struct presets;
 struct sub_conf;
 
-enum wish_order {
-	WISH_ORDER_NONE,
-	WISH_ORDER_KEY,    /* by the event's own key */
-	WISH_ORDER_PRESET, /* by what its preset says: request.h knows */
+/*
+ * What an entry's order key is made of. It is made whether deliveries are in
+ * order or not: what waits in order keeps its key when that is changed.
+ */
+enum wish_key {
+	WISH_KEY_EVENT,  /* the event's own key */
+	WISH_KEY_PRESET, /* what its preset says: request.h knows */
 };
 
 struct wish {
@@ -31,10 +34,10 @@ struct wish {
 	struct uuid uid;
 	int64_t from_seq; /* it wants what stands behind it */
 	struct core_sub core;
-	enum wish_order order;
+	enum wish_key key;
 	bool spaced;             /* request_spacing_key() has to be asked */
 	bool picky;              /* request_wanted() has to be asked */
-	const struct str *types; /* keys of match/types.h; n 0: all */
+	const struct str *types; /* patterns; n 0: all */
 	size_t n_types;
 	const struct uuid *tenants; /* n 0: all */
 	size_t n_tenants;
