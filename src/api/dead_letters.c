@@ -11,6 +11,7 @@
 #include "deliver/verdict.h"
 #include "event/append.h"
 #include "event/envelope.h"
+#include "event/sealed.h"
 #include "sql.h"
 
 static int
@@ -257,7 +258,9 @@ event_of(struct req *r, struct db *db, struct spot spot, struct str *ret,
 		struct sql_log_get_row row;
 
 		sql_log_get_get(rows, &row);
-		*ret = arena_dup(r->arena, row.body);
+		if (body_open(r, row.tenant, row.event_id, row.body, ret, e) <
+		    0)
+			rc = e->code;
 	}
 	rows_close(rows);
 	if (rc != 0)
@@ -266,7 +269,8 @@ event_of(struct req *r, struct db *db, struct spot spot, struct str *ret,
 	rc = sql_dead_body(db, spot.sub, spot.seq, spot.rep, &rows, e);
 	if (rc == OK)
 		rc = rows_next(rows, e);
-	if (rc > 0 && !rows_null(rows, 0))
+	/* A sealed one opens by what the log said of it alone: it is gone. */
+	if (rc > 0 && !rows_null(rows, 0) && !sealed_is(rows_str(rows, 0)))
 		*ret = arena_dup(r->arena, rows_str(rows, 0));
 	rows_close(rows);
 	return rc < 0 ? rc : OK;

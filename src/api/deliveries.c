@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "deliver/letter.h"
 #include "event/append.h"
+#include "event/sealed.h"
 #include "event/when.h"
 #include "sql.h"
 
@@ -36,6 +37,25 @@ api_ask(struct req *r, struct deliver_ask *q, struct err *e)
 	(void)err_set(e, ERR_AWAY, "this server does not deliver now");
 	e->retry_after_s = 1;
 	return ERR_AWAY;
+}
+
+int
+body_open(struct req *r, struct str tenant, struct str event_id,
+    struct str body, struct str *ret, struct err *e)
+{
+	const struct api *api = r->app;
+	struct str copy = arena_dup(r->arena, body);
+	char *to;
+
+	if (!copy.p)
+		return err_set(e, ERR_NOMEM, "no memory for an event");
+	*ret = copy;
+	if (!sealed_is(body))
+		return OK;
+	to = arena_raw(r->arena, body.n);
+	return to ? sealed_open(
+			api->keyring, tenant, event_id, body, to, ret, e)
+		  : err_set(e, ERR_NOMEM, "no memory for an event");
 }
 
 int

@@ -170,6 +170,10 @@ int deads_next(struct db *db, struct deads *d, size_t most, struct seen *v,
 int deads_reason(
     struct str text, const char *at, int *ret, struct err *e) MUST_CHECK;
 
+/* A stored body, opened when it was sealed, in the arena. */
+int body_open(struct req *r, struct str tenant, struct str event_id,
+    struct str body, struct str *ret, struct err *e) MUST_CHECK;
+
 /* Asks the engine: REQ_WAIT, then r->then with its answer as r->rc, r->err. */
 int api_ask(struct req *r, struct deliver_ask *q, struct err *e) MUST_CHECK;
 

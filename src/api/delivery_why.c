@@ -55,10 +55,12 @@ read_event(struct req *r, struct db *db, struct why *w, struct err *e)
 		w->to_sub = row.to_sub_null ? 0 : row.to_sub;
 		w->type = arena_dup(r->arena, row.type);
 		w->key = arena_dup(r->arena, row.pkey);
-		w->body = arena_dup(r->arena, row.body);
+		if (body_open(
+			r, row.tenant, row.event_id, row.body, &w->body, e) < 0)
+			rc = e->code;
 		if (row.tenant.n == sizeof(w->tenant.b))
 			memcpy(w->tenant.b, row.tenant.p, row.tenant.n);
-		if (!w->type.p || !w->body.p || !w->key.p)
+		if (rc > 0 && (!w->type.p || !w->key.p))
 			rc = err_set(e, ERR_NOMEM, "no memory for an event");
 	}
 	rows_close(rows);
