@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/conf.h"
 #include "base/log.h"
@@ -48,6 +50,7 @@ conf_put(struct deliver *d, struct kept_conf *k)
 static void
 drop(struct deliver *d, struct kept_conf *k)
 {
+	assert(link_on(&k->in_order));
 	(void)map_take(d->confs, key_of(&k->sub));
 	list_remove(&d->conf_order, &k->in_order);
 	conf_put(d, k);
