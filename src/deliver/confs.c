@@ -1,5 +1,3 @@
-#include <assert.h>
-
 #include "base/arena.h"
 #include "base/conf.h"
 #include "base/log.h"
@@ -50,7 +48,6 @@ conf_put(struct deliver *d, struct kept_conf *k)
 static void
 drop(struct deliver *d, struct kept_conf *k)
 {
-	assert(link_on(&k->in_order));
 	(void)map_take(d->confs, key_of(&k->sub));
 	list_remove(&d->conf_order, &k->in_order);
 	conf_put(d, k);
@@ -68,10 +65,12 @@ conf_forget(struct deliver *d, uint32_t sub)
 void
 confs_done(struct deliver *d)
 {
-	struct link *l;
+	struct link *l, *next;
 
-	while (d->confs && (l = list_first(&d->conf_order)))
+	for (l = d->confs ? list_first(&d->conf_order) : NULL; l; l = next) {
+		next = list_next(&d->conf_order, l);
 		drop(d, LINK_OF(l, struct kept_conf, in_order));
+	}
 	map_free(d->confs);
 	d->confs = NULL;
 }
