@@ -280,7 +280,9 @@ begin_flush(struct deliver *d, int64_t now)
 	    .changes = ch,
 	    .decisions = d->decisions_now,
 	    .n_decisions = d->n_decisions_now,
+	    .settled = d->o.settled,
 	};
+	settled_find(d);
 	post_flush(d, now);
 }
 
@@ -635,6 +637,7 @@ release(struct deliver *d)
 	arena_free(d->scratch);
 	free(d->decisions);
 	free(d->decisions_now);
+	free(d->settlements);
 	mailbox_free(d->box);
 	mailbox_free(d->ask_box);
 	free(d);

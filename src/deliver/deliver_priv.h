@@ -8,6 +8,7 @@
  *   sending.c    one attempt, from the core's wish to its result
  *   confs.c      whole subscriptions, kept while they are in use
  *   ask.c        what people ask of the engine
+ *   settled.c    what became of deliveries that others keep account of
  *
  * A note is a letter box's slip: each struct below begins with one. Who posts a
  * note gives it away; feeds circulate between dispatch and deliver, so that
@@ -172,6 +173,8 @@ struct deliver {
 	struct flush_decision *decisions, *decisions_now;
 	size_t n_decisions, n_decisions_now, cap_decisions, cap_decisions_now;
 	bool hurry; /* somebody waits for a flush */
+	struct flush_settled *settlements; /* of the flush under way */
+	size_t cap_settlements;
 
 	struct mailbox *ask_box;
 	struct go_note go;
@@ -222,10 +225,13 @@ void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
-void control_gone(struct deliver *d, uint32_t sub);
+void control_gone(struct deliver *d, uint32_t sub, bool tell);
 
 /* ask.c */
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
 void ask_flushed(struct deliver *d, int rc, const struct err *e);
+
+/* settled.c: fills in the flush that is about to be posted. */
+void settled_find(struct deliver *d);
 
 #endif

@@ -119,7 +119,7 @@ learn(struct dispatch *x, struct wish *w, struct err *e)
 		if (w->filter.n > 0)
 			rc = jq_program(x->jq, w->filter, &k->program, e);
 	}
-	if (rc == OK)
+	if (rc == OK && !w->directed)
 		rc = match_add(x->table, &want, e);
 	if (rc == OK)
 		rc = map_put(x->subs, sub_key(&w->core.id), k, NULL, e);
@@ -367,6 +367,23 @@ filter_hits(struct dispatch *x, const struct letter *l, struct err *e)
 	return rc;
 }
 
+/* Those that the entry names: nobody else's wishes count for them. */
+static int
+match_named(struct dispatch *x, struct letter *l, struct feed **f)
+{
+	size_t at = 0;
+	uint32_t id;
+
+	while (letter_named(l, &at, &id)) {
+		const struct known *k = map_find(x->subs, sub_key(&id));
+
+		if (k && k->wish->directed && l->seq > k->wish->from_seq &&
+		    !feed_add(x, f, l, k->wish))
+			return ERR_BUSY;
+	}
+	return OK;
+}
+
 static int
 match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 {
@@ -392,7 +409,7 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		    !feed_add(x, f, l, k->wish))
 			rc = ERR_BUSY;
 	}
-	return rc;
+	return rc == OK ? match_named(x, l, f) : rc;
 }
 
 /* What stands before it goes out first: the order is the log's. */

@@ -27,6 +27,19 @@ struct flush_decision {
 	struct str who, note;
 };
 
+/*
+ * What became of deliveries whose subscription another part keeps
+ * (wish.directed), for that part to write down in the same transaction.
+ */
+enum settled { SETTLED_AGAIN, SETTLED_OK, SETTLED_DEAD };
+struct flush_settled {
+	uint32_t sub;
+	int64_t seq;
+	enum settled how;
+};
+typedef int (*flush_settled_fn)(struct db *db, const struct flush_settled *v,
+    size_t n, struct err *e);
+
 struct flush {
 	const char *node;
 	int64_t epoch, number;
@@ -34,11 +47,18 @@ struct flush {
 	const struct core_changes *changes;
 	const struct flush_decision *decisions;
 	size_t n_decisions;
+	flush_settled_fn settled; /* NULL: nobody asks */
+	const struct flush_settled *settlements;
+	size_t n_settlements;
 };
 
-/* Text of an attempt's detail, as core_attempt.detail; NULL: none. */
+/*
+ * What core_attempt.detail points at; NULL: none. `own`: the event is one of
+ * ours (ops.*), which counts for nothing, so that no alert feeds itself.
+ */
 struct flush_detail {
-	size_t n;
+	bool own;
+	size_t n; /* 0: nothing to keep */
 	char text[];
 };
 
