@@ -22,9 +22,11 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \
   -Wswitch-enum -Wnull-dereference -Wdouble-promotion
 
-PKGS   := libmicrohttpd sqlite3 libpq yajl libargon2 libcrypto libcurl libcares zlib
+PKGS   := libmicrohttpd sqlite3 libpq libargon2 libcrypto libcurl libcares zlib
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LD := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+# What only tests are linked with.
+TEST_LD := $(shell pkg-config --libs cmocka yajl 2>/dev/null)
 ifeq ($(PKG_LD),)
 $(warning libraries are missing; `./dev setup` installs them)
 endif
@@ -97,7 +99,7 @@ $(B)/gen/%.o: $(GEN)/%.c Makefile
 $(B)/unit/%_test: $(B)/%_test.o $(B)/libhikyaku.a
 	@mkdir -p $(@D)
 	@echo 'LD  $@'
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka -lssl
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(TEST_LD) -lssl
 
 $(B)/tools/%: tools/%.c $(B)/libhikyaku.a
 	@mkdir -p $(@D)
@@ -110,7 +112,7 @@ $(B)/bench/%: tests/bench/%.c $(B)/libhikyaku.a
 $(B)/target/%: tests/fuzz/%.c $(B)/libhikyaku.a
 	@mkdir -p $(@D)
 	@echo 'LD  $@'
-	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(TEST_LD)
 
 -include $(wildcard $(OBJ:.o=.d) $(B)/main.d $(TESTS:src/%.c=$(B)/%.d) $(TIDY:.ok=.d))
 

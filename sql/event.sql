@@ -44,7 +44,20 @@ SELECT seq, tenant, event_id, hash, received_at, body FROM log WHERE seq = :seq;
 -- name: ids_find
 -- args: h int
 -- rows: seq int
+-- only: postgres
 SELECT seq FROM ids WHERE h = :h;
+
+-- name: ids_find_in
+-- args: piece int, h int
+-- rows: seq int
+-- only: sqlite
+SELECT seq FROM ids WHERE piece = :piece AND h = :h;
+
+-- name: ids_from
+-- args: piece int, h int, most int
+-- rows: piece int, h int
+-- only: sqlite
+SELECT piece, h FROM ids WHERE (piece, h) >= (:piece, :h) ORDER BY piece, h LIMIT :most;
 
 -- name: log_ids_above
 -- args: after int, most int
@@ -52,9 +65,9 @@ SELECT seq FROM ids WHERE h = :h;
 SELECT seq, h FROM log WHERE seq > :after ORDER BY seq LIMIT :most;
 
 -- name: ids_add
--- args: h int, seq int
+-- args: piece int, h int, seq int
 -- only: sqlite
-INSERT OR IGNORE INTO ids (h, seq) VALUES (:h, :seq);
+INSERT OR IGNORE INTO ids (piece, h, seq) VALUES (:piece, :h, :seq);
 
 -- name: meta_get
 -- args: name text
@@ -83,8 +96,10 @@ SELECT minute, seq FROM mark WHERE minute >= :minute ORDER BY minute LIMIT 1;
 -- name: retain_ids
 -- args: upto int, cut int
 -- The ids of the oldest entries; the entries themselves go next.
-DELETE FROM ids WHERE (h, seq) IN
- (SELECT h, seq FROM log WHERE seq <= :upto AND received_at < :cut);
+--sqlite: DELETE FROM ids WHERE (piece, h, seq) IN
+--sqlite:  (SELECT seq >> 21, h, seq FROM log WHERE seq <= :upto AND received_at < :cut);
+--postgres: DELETE FROM ids WHERE (h, seq) IN
+--postgres:  (SELECT h, seq FROM log WHERE seq <= :upto AND received_at < :cut);
 
 -- name: retain_log
 -- args: upto int, cut int

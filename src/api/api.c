@@ -10,6 +10,7 @@
 #include "api/events.h"
 #include "api/ops.h"
 #include "api/seal.h"
+#include "api/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"

@@ -36,6 +36,7 @@ struct api {
 	struct append *append;
 	struct tail *tail;
 	struct pool *read;
+	struct pool *check; /* one thread: subs.h */
 	struct auth *auth;
 	struct limiter *limiter;
 	const struct mask *mask;

@@ -22,6 +22,8 @@
  * item: what is wrong with one does not touch the others.
  */
 
+#define EVENT_BYTES_LEAST 512
+
 struct item {
 	size_t at;       /* of its entry, when there is no err */
 	struct err *err; /* why it was refused */
@@ -122,12 +124,21 @@ keep(const struct req *r, struct str *s)
 	return s->p != NULL;
 }
 
+/* How many there will be, at a guess: few events are shorter than that. */
+static size_t
+guess(const struct publish *p)
+{
+	size_t n = p->many ? p->r->body.n / EVENT_BYTES_LEAST + 1 : 1;
+
+	return n < EVENT_BATCH_MAX ? n : EVENT_BATCH_MAX;
+}
+
 /* Room for one item more. Each array is twice the last: few are left behind. */
 static int
 grow(struct publish *p, struct err *e)
 {
 	struct arena *a = p->r->arena;
-	size_t room = p->room ? 2 * p->room : 1;
+	size_t room = p->room ? 2 * p->room : guess(p);
 	struct item *items;
 	struct entry *entries;
 

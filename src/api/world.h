@@ -12,6 +12,7 @@
 #include "account/auth.h"
 #include "account/limiter.h"
 #include "api/api.h"
+#include "api/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -58,6 +59,12 @@ start_threads(void)
 	    .enter = api_reader_enter,
 	    .leave = api_reader_leave,
 	    .arg = w.api.store};
+	struct pool_opts co = {.name = "check",
+	    .threads = 1,
+	    .queue_max = CHECK_QUEUE_MAX,
+	    .enter = api_checker_enter,
+	    .leave = api_checker_leave,
+	    .arg = &w.api};
 	struct auth_opts uo = {
 	    .arg = &w.api,
 	    .post = api_auth_post,
@@ -75,6 +82,7 @@ start_threads(void)
 	w.api.resealer = resealer_new(w.api.append, w.api.keyring);
 	assert_non_null(w.api.resealer);
 	assert_int_equal(pool_start(&po, &w.api.read, &e), OK);
+	assert_int_equal(pool_start(&co, &w.api.check, &e), OK);
 	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
 	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
 	w.api.mask = mask;
@@ -144,6 +152,7 @@ world_end(void **state)
 	tail_hurry(w.api.tail);
 	assert_true(server_drain(w.server, 5000));
 	server_stop(w.server);
+	pool_stop(w.api.check);
 	pool_stop(w.api.read);
 	auth_free(w.api.auth);
 	resealer_end(w.api.resealer);

@@ -1,8 +1,6 @@
 #include "base/json.h"
 
 #include <assert.h>
-#include <setjmp.h>
-#include <yajl/yajl_parse.h>
 
 #include "base/arena.h"
 #include "base/limits.h"
@@ -11,163 +9,244 @@
 
 /* Objects up to this many members are compared each with each. */
 #define FEW_KEYS ((size_t)16)
+/* Nodes are taken from the arena by the handful. */
+#define HANDFUL  ((size_t)8)
 
 struct parser {
 	struct arena *arena;
 	struct arena *scratch; /* json_each: what an element is made of */
 	int (*each)(void *ctx, struct json *element, struct err *e);
 	void *ctx;
-	struct str text;
-	yajl_handle yajl;
-	size_t at;  /* end of the last token that became something */
-	bool ended; /* yajl has all of the text; a number may be left */
-	size_t depth, nodes;
-	struct json *open[JSON_DEPTH_MAX];
-	struct json **tail[JSON_DEPTH_MAX + 1]; /* where the next one goes */
-	struct str key;
+	const char *begin, *at, *end; /* the text, and how far it is read */
 	struct json *root;
+	struct json *open;  /* innermost not closed; its next: the one around */
+	struct json **tail; /* where the next value goes */
+	struct json *spare;
+	size_t n_spare, depth, nodes;
+	struct str key; /* of the value that comes now */
 	bool keyed;
 	uint64_t secret[2];
-	jmp_buf nomem;
 	struct err *e;
 	int rc;
 };
 
-/* What a failed parse says; the culprit is counted from 0, lines from 1. */
-static int
-refuse_code(struct parser *p, enum err_code code, size_t at, const char *what)
+/* All that fails leaves here, as NULL: no place to go on from. */
+static const char *
+refuse_code(
+    struct parser *p, enum err_code code, const char *at, const char *what)
 {
 	size_t line = 1, column = 1;
 
-	for (size_t i = 0; i < at; i++) {
-		unsigned char c = (unsigned char)p->text.p[i];
-
-		if (c == '\n') {
+	/* The culprit is counted from 0, lines from 1. */
+	for (const char *s = p->begin; s < at; s++)
+		if (*s == '\n') {
 			line++;
 			column = 1;
-		} else if ((c & 0xc0) != 0x80) {
+		} else if (((unsigned char)*s & 0xc0) != 0x80) {
 			column++;
 		}
-	}
 	p->rc = err_set(p->e, code, "%s at byte %zu (line %zu, column %zu)",
-	    what, at, line, column);
-	return 0; /* yajl: stop */
+	    what, (size_t)(at - p->begin), line, column);
+	return NULL;
 }
 
-static int
-refuse(struct parser *p, size_t at, const char *what)
+/* What is wrong with the text as a whole is better news than any detail. */
+static const char *
+refuse(struct parser *p, const char *at, const char *what)
 {
+	struct str text = {p->begin, (size_t)(p->end - p->begin)};
+	size_t bad = str_utf8_bad(text);
+
+	if (str_trim(text).n == 0)
+		return refuse_code(
+		    p, ERR_SYNTAX, p->end, "the document is empty");
+	if (str_starts(text, STR("\xef\xbb\xbf")))
+		return refuse_code(p, ERR_SYNTAX, p->begin,
+		    "a byte order mark is not allowed");
+	if (bad < text.n)
+		return refuse_code(
+		    p, ERR_SYNTAX, p->begin + bad, "no valid UTF-8");
 	return refuse_code(p, ERR_SYNTAX, at, what);
 }
 
-static void *
-grab_from(struct parser *p, struct arena *a, size_t n)
+static const char *
+early(struct parser *p)
 {
-	void *ret = arena_raw(a, n);
-
-	if (!ret)
-		longjmp(p->nomem, 1);
-	return ret;
+	return refuse(p, p->end, "the document ends too early");
 }
 
 static void *
 grab(struct parser *p, size_t n)
 {
-	return grab_from(p, p->each && p->depth > 0 ? p->scratch : p->arena, n);
-}
+	void *ret =
+	    arena_raw(p->each && p->depth > 0 ? p->scratch : p->arena, n);
 
-/* yajl's memory: the size stands in front, since realloc must know it. */
-union block {
-	size_t n;
-	max_align_t align;
-};
-
-static void *
-yajl_take(void *ctx, size_t n)
-{
-	union block *b;
-
-	if (n > SIZE_MAX - sizeof(*b))
-		longjmp(((struct parser *)ctx)->nomem, 1);
-	b = grab_from(ctx, ((struct parser *)ctx)->arena, sizeof(*b) + n);
-	b->n = n;
-	return b + 1;
-}
-
-static void *
-yajl_retake(void *ctx, void *old, size_t n)
-{
-	size_t had = old ? ((union block *)old - 1)->n : 0;
-	void *ret;
-
-	if (old && n <= had)
-		return old;
-	ret = yajl_take(ctx, n);
-	if (old)
-		memcpy(ret, old, had);
+	if (!ret)
+		p->rc = err_set(
+		    p->e, ERR_NOMEM, "the document needs too much memory");
 	return ret;
 }
 
-static void
-yajl_drop(void *ctx, void *p)
+/* ---- tokens: each gives the place behind it, or NULL ---- */
+
+static const char *
+blank_end(const struct parser *p, const char *s)
 {
-	(void)ctx;
-	(void)p;
+	while (
+	    s < p->end && (*s == ' ' || *s == '\n' || *s == '\r' || *s == '\t'))
+		s++;
+	return s;
 }
 
-/* Past blanks, and what stands between two values. */
-static size_t
-skip(struct str s, size_t at, size_t end)
+#define EACH(byte) (0x0101010101010101u * (byte))
+
+/*
+ * Past what needs no second look, eight bytes at a time. A byte's high bit is
+ * set in `stop` when it is a quote, a backslash, below 0x20 or over 0x7f; by
+ * the borrow also in bytes behind such a one, but we take the first.
+ */
+static const char *
+plain_end(const char *s, const char *end)
 {
-	while (at < end &&
-	       (s.p[at] == ' ' || s.p[at] == ',' || s.p[at] == ':' ||
-		   s.p[at] == '\n' || s.p[at] == '\r' || s.p[at] == '\t'))
-		at++;
-	return at;
+	for (; end - s >= 8; s += 8) {
+		uint64_t w, stop;
+
+		memcpy(&w, s, sizeof(w));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		w = __builtin_bswap64(w);
+#endif
+		stop = ((w - EACH(0x20)) | ((w ^ EACH('"')) - EACH(1)) |
+			   ((w ^ EACH('\\')) - EACH(1)) | w) &
+		       EACH(0x80);
+		if (stop)
+			return s + __builtin_ctzll(stop) / 8;
+	}
+	while (s < end && *s != '"' && *s != '\\' &&
+	       (unsigned char)*s >= 0x20 && (unsigned char)*s < 0x80)
+		s++;
+	return s;
 }
 
-/* The token that yajl has just read. */
+static const char *
+escape_end(struct parser *p, const char *s)
+{
+	if (++s == p->end)
+		return early(p);
+	if (*s != 'u')
+		return *s && strchr("\"\\/bfnrt", *s)
+			   ? s + 1
+			   : refuse(p, s, "unknown escape");
+	for (int i = 0; i < 4; i++) {
+		if (++s == p->end)
+			return early(p);
+		if ((*s < '0' || *s > '9') &&
+		    ((*s | 0x20) < 'a' || (*s | 0x20) > 'f'))
+			return refuse(
+			    p, s, "\\u wants four hexadecimal digits");
+	}
+	return s + 1;
+}
+
+static const char *
+string_end(struct parser *p, const char *s, bool *ret_escaped)
+{
+	*ret_escaped = false;
+	for (s++;;) {
+		size_t n;
+
+		s = plain_end(s, p->end);
+		if (s == p->end)
+			return early(p);
+		if (*s == '"')
+			return s + 1;
+		if (*s == '\\') {
+			*ret_escaped = true;
+			s = escape_end(p, s);
+			if (!s)
+				return NULL;
+			continue;
+		}
+		n = str_utf8_len((struct str){s, (size_t)(p->end - s)});
+		if ((unsigned char)*s < 0x20 || n == 0)
+			return refuse(p, s, "control character in a string");
+		s += n;
+	}
+}
+
 static bool
-token(struct parser *p, struct str *ret)
+is_digit(char c)
 {
-	size_t end = p->ended ? p->text.n : yajl_get_bytes_consumed(p->yajl);
-	size_t from = skip(p->text, p->at, end);
-
-	assert(from < end && end <= p->text.n);
-	/* yajl takes these two for blanks; JSON does not. */
-	if (p->text.p[from] == '\f' || p->text.p[from] == '\v') {
-		(void)refuse(p, from, "unexpected character");
-		return false;
-	}
-	*ret = (struct str){p->text.p + from, end - from};
-	p->at = end;
-	return true;
+	return c >= '0' && c <= '9';
 }
 
-static struct json *
-add(struct parser *p, enum json_type type)
+static const char *
+digits_end(struct parser *p, const char *s, const char *why)
 {
-	struct str raw;
-	struct json *j;
-
-	if (!token(p, &raw))
-		return NULL;
-	if (p->nodes == JSON_NODES_MAX) {
-		(void)refuse_code(p, ERR_LIMIT, (size_t)(raw.p - p->text.p),
-		    "too many values");
-		return NULL;
-	}
-	p->nodes++;
-	j = grab(p, sizeof(*j));
-	*j = (struct json){
-	    .type = type, .raw = raw, .text = STR_EMPTY, .key = p->key};
-	p->key = STR_EMPTY;
-	*p->tail[p->depth] = j;
-	p->tail[p->depth] = &j->next;
-	if (p->depth > 0)
-		p->open[p->depth - 1]->n++;
-	return j;
+	if (s == p->end)
+		return early(p);
+	if (!is_digit(*s))
+		return refuse(p, s, why);
+	while (s < p->end && is_digit(*s))
+		s++;
+	return s;
 }
+
+static const char *
+number_end(struct parser *p, const char *s)
+{
+	if (*s == '-')
+		s++;
+	if (s < p->end && *s == '0')
+		s++; /* and no digit behind it */
+	else
+		s = digits_end(p, s, "a digit must follow the minus sign");
+	if (s && s < p->end && *s == '.')
+		s = digits_end(
+		    p, s + 1, "a digit must follow the decimal point");
+	if (s && s < p->end && (*s == 'e' || *s == 'E')) {
+		s++;
+		if (s < p->end && (*s == '+' || *s == '-'))
+			s++;
+		s = digits_end(p, s, "a digit must follow the exponent");
+	}
+	return s;
+}
+
+static const char *
+word_end(struct parser *p, const char *s)
+{
+	const char *word = *s == 't' ? "true" : *s == 'f' ? "false" : "null";
+
+	for (; *word; word++, s++) {
+		if (s == p->end)
+			return early(p);
+		if (*s != *word)
+			return refuse(p, s, "unknown word");
+	}
+	return s;
+}
+
+/* A token where it may not stand; what is wrong inside it is told first. */
+static bool
+misplaced(struct parser *p, const char *what)
+{
+	const char *s = p->at;
+	bool escaped;
+
+	if (*s == '"')
+		s = string_end(p, s, &escaped);
+	else if (*s == '-' || is_digit(*s))
+		s = number_end(p, s);
+	else if (*s == 't' || *s == 'f' || *s == 'n')
+		s = word_end(p, s);
+	else if (!*s || !strchr("{}[],:", *s))
+		what = "unexpected character";
+	if (s)
+		(void)refuse(p, p->at, what);
+	return false;
+}
+
+/* ---- text ---- */
 
 static unsigned
 hex4(const char *s)
@@ -182,51 +261,80 @@ hex4(const char *s)
 	return v;
 }
 
-/* Half a pair alone has no UTF-8 and yajl would write "?". */
-static bool
-surrogates_paired(struct parser *p, struct str raw)
+static char *
+put_utf8(char *out, unsigned c)
 {
-	for (size_t i = 0; i < raw.n; i++) {
-		size_t from = i;
-		unsigned hi;
-
-		if (raw.p[i] != '\\' || raw.p[++i] != 'u')
-			continue;
-		hi = hex4(raw.p + i + 1);
-		i += 4;
-		if (hi < 0xd800 || hi > 0xdfff)
-			continue;
-		/* The closing quote ends any string before it is too short. */
-		if (hi < 0xdc00 && raw.p[i + 1] == '\\' &&
-		    raw.p[i + 2] == 'u' &&
-		    (hex4(raw.p + i + 3) & 0xfc00) == 0xdc00) {
-			i += 6;
-			continue;
+	if (c < 0x80) {
+		*out++ = (char)c;
+		return out;
+	}
+	if (c < 0x800) {
+		*out++ = (char)(0xc0 | c >> 6);
+	} else {
+		if (c < 0x10000) {
+			*out++ = (char)(0xe0 | c >> 12);
+		} else {
+			*out++ = (char)(0xf0 | c >> 18);
+			*out++ = (char)(0x80 | (c >> 12 & 0x3f));
 		}
-		(void)refuse(p, (size_t)(raw.p - p->text.p) + from,
-		    "half of a surrogate pair");
-		return false;
+		*out++ = (char)(0x80 | (c >> 6 & 0x3f));
 	}
-	return true;
+	*out++ = (char)(0x80 | (c & 0x3f));
+	return out;
 }
 
-/* In the input when it was written without escapes, else copied. */
-static bool
-decoded(struct parser *p, struct str raw, struct str s, struct str *ret)
+/* The escape at s, which is a whole one; the place behind it, or NULL. */
+static const char *
+unescape(struct parser *p, const char *s, char **out)
 {
-	char *copy;
+	static const char FROM[] = "bfnrt", TO[] = "\b\f\n\r\t";
+	const char *found = strchr(FROM, s[1]);
+	unsigned c, low;
 
-	if (raw.n == s.n + 2) {
-		*ret = (struct str){raw.p + 1, s.n};
-		return true;
+	if (s[1] != 'u') {
+		*(*out)++ = found ? TO[found - FROM] : s[1];
+		return s + 2;
 	}
-	if (!surrogates_paired(p, raw))
-		return false;
-	copy = grab(p, s.n + 1);
-	memcpy(copy, s.p, s.n);
-	*ret = (struct str){copy, s.n};
-	return true;
+	c = hex4(s + 2);
+	if (c < 0xd800 || c > 0xdfff) {
+		*out = put_utf8(*out, c);
+		return s + 6;
+	}
+	/* The closing quote ends any string before it is too short. */
+	low = s[6] == '\\' && s[7] == 'u' ? hex4(s + 8) : 0;
+	if (c >= 0xdc00 || low < 0xdc00 || low > 0xdfff)
+		return refuse(p, s, "half of a surrogate pair");
+	*out = put_utf8(*out, 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff));
+	return s + 12;
 }
+
+/* A copy, which is never longer. */
+static bool
+decode(struct parser *p, struct str raw, struct str *ret)
+{
+	const char *s = raw.p + 1, *end = raw.p + raw.n - 1;
+	char *copy, *out;
+
+	out = copy = grab(p, raw.n);
+	while (out && s && s < end) {
+		if (*s == '\\')
+			s = unescape(p, s, &out);
+		else
+			*out++ = *s++;
+	}
+	*ret = (struct str){copy, (size_t)(out - copy)};
+	return copy && s;
+}
+
+/* Of a string: in the input when it was written without escapes. */
+static inline bool
+text_of(struct parser *p, struct str raw, bool escaped, struct str *ret)
+{
+	*ret = (struct str){raw.p + 1, raw.n - 2};
+	return !escaped || decode(p, raw, ret);
+}
+
+/* ---- keys ---- */
 
 static uint64_t
 mix(uint64_t a, uint64_t b)
@@ -256,30 +364,31 @@ hash(struct parser *p, struct str s)
 	return mix(h ^ w, p->secret[1] | 1);
 }
 
-static int
+static bool
 refuse_twice(struct parser *p, const struct json *obj, const struct json *dup)
 {
 	/* The key begins after the value before; dup is never the first. */
 	const struct json *prev = obj->child;
-	size_t at;
+	const char *at;
 
 	while (prev->next != dup)
 		prev = prev->next;
-	at = (size_t)(prev->raw.p - p->text.p) + prev->raw.n;
-	return refuse(p, skip(p->text, at, p->text.n), "duplicate key");
+	at = blank_end(p, prev->raw.p + prev->raw.n);
+	(void)refuse(p, blank_end(p, at + 1), "duplicate key");
+	return false;
 }
 
-static int
+static bool
 check_few(struct parser *p, const struct json *obj)
 {
 	for (const struct json *j = obj->child; j; j = j->next)
 		for (const struct json *k = obj->child; k != j; k = k->next)
 			if (str_eq(j->key, k->key))
 				return refuse_twice(p, obj, j);
-	return 1;
+	return true;
 }
 
-static int
+static bool
 check_many(struct parser *p, const struct json *obj)
 {
 	size_t slots = 4 * FEW_KEYS;
@@ -288,6 +397,8 @@ check_many(struct parser *p, const struct json *obj)
 	while (slots < 2 * (size_t)obj->n)
 		slots *= 2;
 	table = grab(p, slots * sizeof(struct json *));
+	if (!table)
+		return false;
 	memset(table, 0, slots * sizeof(struct json *));
 	for (const struct json *j = obj->child; j; j = j->next) {
 		size_t i = (size_t)hash(p, j->key) & (slots - 1);
@@ -297,241 +408,220 @@ check_many(struct parser *p, const struct json *obj)
 				return refuse_twice(p, obj, j);
 		table[i] = j;
 	}
-	return 1;
+	return true;
+}
+
+/* ---- values ---- */
+
+/* A value that ends at `end`, which is NULL when it is none. */
+static struct json *
+add(struct parser *p, enum json_type type, const char *end)
+{
+	struct json *j;
+
+	if (!end)
+		return NULL;
+	if (p->nodes == JSON_NODES_MAX) {
+		(void)refuse_code(p, ERR_LIMIT, p->at, "too many values");
+		return NULL;
+	}
+	if (p->n_spare == 0) {
+		/* The root is no part of json_each's elements. */
+		p->n_spare = p->open ? HANDFUL : 1;
+		p->spare = grab(p, p->n_spare * sizeof(*p->spare));
+		if (!p->spare)
+			return NULL;
+	}
+	p->n_spare--;
+	p->nodes++;
+	j = p->spare++;
+	*j = (struct json){.type = type,
+	    .raw = {p->at, (size_t)(end - p->at)},
+	    .text = STR_EMPTY,
+	    .key = p->key};
+	p->key = STR_EMPTY;
+	*p->tail = j;
+	p->tail = &j->next;
+	if (p->open)
+		p->open->n++;
+	p->at = end;
+	return j;
 }
 
 /* A value is whole. As an element of json_each() it goes to the caller now,
  * and what it was made of is used again for the next. */
-static int
+static bool
 whole(struct parser *p)
 {
-	struct json *array = p->open[0], *element;
+	struct json *element;
 
 	if (!p->each || p->depth != 1)
-		return 1;
-	element = array->child;
-	array->child = NULL;
-	p->tail[1] = &array->child;
+		return true;
+	element = p->root->child;
+	p->root->child = NULL;
+	p->tail = &p->root->child;
 	p->nodes = 1;
 	p->rc = p->each(p->ctx, element, p->e);
 	arena_reset(p->scratch);
+	p->n_spare = 0;
 	return p->rc == OK;
 }
 
-static int
-on_null(void *ctx)
+static bool
+scalar(struct parser *p, enum json_type type, const char *end)
 {
-	return add(ctx, JSON_NULL) && whole(ctx);
+	return add(p, type, end) && whole(p);
 }
 
-static int
-on_bool(void *ctx, int v)
+static bool
+string(struct parser *p)
 {
-	return add(ctx, v ? JSON_TRUE : JSON_FALSE) && whole(ctx);
+	bool escaped;
+	struct json *j = add(p, JSON_STRING, string_end(p, p->at, &escaped));
+
+	return j && text_of(p, j->raw, escaped, &j->text) && whole(p);
 }
 
-static int
-on_number(void *ctx, const char *s, size_t n)
-{
-	(void)s;
-	(void)n;
-	return add(ctx, JSON_NUMBER) && whole(ctx);
-}
-
-static int
-on_string(void *ctx, const unsigned char *s, size_t n)
-{
-	struct json *j = add(ctx, JSON_STRING);
-
-	return j &&
-	       decoded(
-		   ctx, j->raw, (struct str){(const char *)s, n}, &j->text) &&
-	       whole(ctx);
-}
-
-static int
-on_key(void *ctx, const unsigned char *s, size_t n)
-{
-	struct parser *p = ctx;
-	struct str raw;
-
-	return token(p, &raw) &&
-	       decoded(p, raw, (struct str){(const char *)s, n}, &p->key);
-}
-
-static int
+static bool
 begin(struct parser *p, enum json_type type)
 {
-	struct json *j = add(p, type);
+	struct json *j = add(p, type, p->at + 1);
 
 	if (!j)
-		return 0;
-	if (p->depth == JSON_DEPTH_MAX)
-		return refuse(
-		    p, (size_t)(j->raw.p - p->text.p), "nested too deeply");
-	p->open[p->depth++] = j;
-	p->tail[p->depth] = &j->child;
-	return 1;
+		return false;
+	if (p->depth == JSON_DEPTH_MAX) {
+		(void)refuse(p, j->raw.p, "nested too deeply");
+		return false;
+	}
+	p->depth++;
+	j->next = p->open;
+	p->open = j;
+	p->tail = &j->child;
+	return true;
 }
 
-static int
-on_map(void *ctx)
+static bool
+finish(struct parser *p)
 {
-	return begin(ctx, JSON_OBJECT);
-}
+	struct json *j = p->open;
 
-static int
-on_array(void *ctx)
-{
-	return begin(ctx, JSON_ARRAY);
-}
-
-static int
-on_end(void *ctx)
-{
-	struct parser *p = ctx;
-	struct json *j = p->open[--p->depth];
-	struct str last;
-
-	if (!token(p, &last))
-		return 0;
-	j->raw.n = (size_t)(last.p + last.n - j->raw.p);
+	p->at++;
+	p->depth--;
+	p->open = j->next;
+	p->tail = &j->next;
+	j->next = NULL;
+	j->raw.n = (size_t)(p->at - j->raw.p);
 	if (j->type == JSON_OBJECT &&
 	    !(j->n <= FEW_KEYS ? check_few(p, j) : check_many(p, j)))
-		return 0;
+		return false;
 	return whole(p);
 }
 
-static const yajl_callbacks CALLBACKS = {
-    .yajl_null = on_null,
-    .yajl_boolean = on_bool,
-    .yajl_number = on_number,
-    .yajl_string = on_string,
-    .yajl_start_map = on_map,
-    .yajl_map_key = on_key,
-    .yajl_end_map = on_end,
-    .yajl_start_array = on_array,
-    .yajl_end_array = on_end,
-};
-
-/*
- * yajl's words into ours. The place it stops at is behind a character or token
- * that may not stand there, but on one that is wrong inside a token.
- */
-static const struct {
-	const char *yajl, *ours;
-	enum { ON, BEHIND_CHAR, BEHIND_TOKEN } stop;
-} WORDS[] = {
-    {"invalid char in json", "unexpected character", BEHIND_CHAR},
-    {"comment", "unexpected character", ON},
-    {"invalid string in json", "unknown word", ON},
-    {"before a character which it may not", "unknown escape", ON},
-    {"invalid character inside string", "control character in a string", ON},
-    {"non-hex", "\\u wants four hexadecimal digits", ON},
-    {"after the minus", "a digit must follow the minus sign", ON},
-    {"after the decimal", "a digit must follow the decimal point", ON},
-    {"after the exponent", "a digit must follow the exponent", ON},
-    {"trailing garbage", "text after the end of the document", BEHIND_TOKEN},
-    {"invalid object key", "a key in quotes was expected", BEHIND_TOKEN},
-    {"by a colon", "a colon was expected after the key", BEHIND_TOKEN},
-    {"inside map", "a comma or } was expected", BEHIND_TOKEN},
-    {"array element", "a comma or ] was expected", BEHIND_TOKEN},
-    {"unallowed token", "unexpected character", BEHIND_TOKEN},
-};
-
-static int
-refuse_syntax(struct parser *p)
+/* The key, and the colon behind it. */
+static bool
+key(struct parser *p)
 {
-	size_t at = yajl_get_bytes_consumed(p->yajl);
-	const char *why = (const char *)yajl_get_error(p->yajl, 0, NULL, 0);
+	const char *s;
+	bool escaped;
 
-	for (size_t i = 0; i < COUNT_OF(WORDS); i++) {
-		if (!strstr(why, WORDS[i].yajl))
-			continue;
-		if (WORDS[i].stop != ON && at > 0)
-			at--;
-		if (WORDS[i].stop == BEHIND_TOKEN)
-			at = skip(p->text, p->at, at);
-		return refuse(p, at, WORDS[i].ours);
+	if (*p->at != '"')
+		return misplaced(p, "a key in quotes was expected");
+	s = string_end(p, p->at, &escaped);
+	if (!s || !text_of(p, (struct str){p->at, (size_t)(s - p->at)}, escaped,
+		      &p->key))
+		return false;
+	p->at = blank_end(p, s);
+	if (p->at == p->end)
+		return early(p);
+	if (*p->at != ':')
+		return misplaced(p, "a colon was expected after the key");
+	p->at = blank_end(p, p->at + 1);
+	return p->at < p->end || early(p);
+}
+
+static bool
+value(struct parser *p)
+{
+	switch (*p->at) {
+	case '"':
+		return string(p);
+	case '{':
+		return begin(p, JSON_OBJECT);
+	case '[':
+		return begin(p, JSON_ARRAY);
+	case 't':
+		return scalar(p, JSON_TRUE, word_end(p, p->at));
+	case 'f':
+		return scalar(p, JSON_FALSE, word_end(p, p->at));
+	case 'n':
+		return scalar(p, JSON_NULL, word_end(p, p->at));
+	default:
+		if (*p->at == '-' || is_digit(*p->at))
+			return scalar(p, JSON_NUMBER, number_end(p, p->at));
+		return misplaced(p, "unexpected character");
 	}
-	return refuse(p, at, "no valid JSON");
 }
 
-/* Most text is ASCII: eight bytes at a time until it is not. */
-static size_t
-utf8_bad(struct str s)
-{
-	size_t at = 0;
-	uint64_t w;
-
-	for (; s.n - at >= sizeof(w); at += sizeof(w)) {
-		memcpy(&w, s.p + at, sizeof(w));
-		if (w & 0x8080808080808080u)
-			break;
-	}
-	return at + str_utf8_bad(str_from(s, at));
-}
-
-static int
-check_bytes(struct parser *p)
-{
-	size_t bad;
-
-	if (str_trim(p->text).n == 0)
-		return refuse(p, p->text.n, "the document is empty");
-	if (str_starts(p->text, STR("\xef\xbb\xbf")))
-		return refuse(p, 0, "a byte order mark is not allowed");
-	bad = utf8_bad(p->text);
-	if (bad < p->text.n)
-		return refuse(p, bad, "no valid UTF-8");
-	return 1;
-}
-
-/* Everything that may leave by longjmp happens below this frame. */
-static void
+/* No recursion: what is open is linked through the tree itself. */
+static bool
 run(struct parser *p)
 {
-	yajl_alloc_funcs memory = {yajl_take, yajl_retake, yajl_drop, p};
-	yajl_status st;
-	size_t end;
+	enum { NEXT, FIRST, BEHIND } where = NEXT; /* of a container's values */
 
-	if (setjmp(p->nomem) != 0) {
-		p->rc = err_set(
-		    p->e, ERR_NOMEM, "the document needs too much memory");
-		return;
+	for (;;) {
+		struct json *in = p->open;
+		bool object = in && in->type == JSON_OBJECT;
+
+		p->at = blank_end(p, p->at);
+		if (where == BEHIND && !in)
+			break;
+		if (p->at == p->end)
+			return early(p);
+		if (where != NEXT && *p->at == (object ? '}' : ']')) {
+			if (!finish(p))
+				return false;
+			where = BEHIND;
+		} else if (where != BEHIND) {
+			if ((object && !key(p)) || !value(p))
+				return false;
+			where = p->open == in ? BEHIND : FIRST;
+		} else {
+			if (*p->at != ',')
+				return misplaced(
+				    p, object ? "a comma or } was expected"
+					      : "a comma or ] was expected");
+			p->at++;
+			where = NEXT;
+		}
 	}
-	p->yajl = yajl_alloc(&CALLBACKS, &memory, p);
-	/* check_bytes has looked, and more closely. */
-	yajl_config(p->yajl, yajl_dont_validate_strings, 1);
-	st = yajl_parse(p->yajl, (const unsigned char *)p->text.p, p->text.n);
-	if (st == yajl_status_error)
-		(void)refuse_syntax(p);
-	if (st != yajl_status_ok)
-		return;
-	p->ended = true;
-	st = yajl_complete_parse(p->yajl);
-	if (st == yajl_status_client_canceled)
-		return;
-	end = skip(p->text, p->at, p->text.n);
-	if (!p->root || p->depth > 0)
-		(void)refuse(p, p->text.n, "the document ends too early");
-	else if (end < p->text.n)
-		(void)refuse(p, end, "text after the end of the document");
+	return p->at == p->end ||
+	       refuse(p, p->at, "text after the end of the document");
+}
+
+static int
+parse(struct parser *p, struct str text)
+{
+	bool ok;
+
+	p->begin = p->at = text.p;
+	p->end = text.p + text.n;
+	p->key = STR_EMPTY;
+	p->tail = &p->root;
+	ok = run(p);
+	assert(ok == (p->rc == OK));
+	(void)ok;
+	return p->rc;
 }
 
 int
 json_parse(struct arena *a, struct str text, struct json **ret, struct err *e)
 {
-	struct parser p = {.arena = a, .text = text, .key = STR_EMPTY, .e = e};
+	struct parser p = {.arena = a, .e = e};
+	int rc = parse(&p, text);
 
-	p.tail[0] = &p.root;
-	if (check_bytes(&p))
-		run(&p);
-	if (p.rc < 0)
-		return p.rc;
-	assert(p.root && p.depth == 0);
-	*ret = p.root;
-	return OK;
+	if (rc == OK)
+		*ret = p.root;
+	return rc;
 }
 
 int
@@ -539,18 +629,10 @@ json_each(struct arena *a, struct arena *scratch, struct str text,
     int (*each)(void *ctx, struct json *element, struct err *e), void *ctx,
     struct err *e)
 {
-	struct parser p = {.arena = a,
-	    .scratch = scratch,
-	    .each = each,
-	    .ctx = ctx,
-	    .text = text,
-	    .key = STR_EMPTY,
-	    .e = e};
+	struct parser p = {
+	    .arena = a, .scratch = scratch, .each = each, .ctx = ctx, .e = e};
 
-	p.tail[0] = &p.root;
 	if (!str_starts(str_trim(text), STR("[")))
 		return err_set(e, ERR_INVALID, "an array was expected");
-	if (check_bytes(&p))
-		run(&p);
-	return p.rc;
+	return parse(&p, text);
 }

@@ -62,6 +62,15 @@ static const struct {
     {STR("[1}"), "a comma or ] was expected", 2, 1, 3},
     {STR("{\"a\":1 \"b\":2}"), "a comma or } was expected", 7, 1, 8},
     {STR("{\"a\":1]"), "a comma or } was expected", 6, 1, 7},
+    {STR("{\"a\":1 {tr,"), "a comma or } was expected", 7, 1, 8},
+    {STR("{\"a\" tru"), "the document ends too early", 8, 1, 9},
+    {STR("{\"a\" \"\\x\"}"), "unknown escape", 7, 1, 8},
+    {STR("[1 @"), "unexpected character", 3, 1, 4},
+    {STR("{0"), "a key in quotes was expected", 1, 1, 2},
+    {STR("1\n\n/"), "text after the end of the document", 3, 3, 1},
+    {STR("[\"1234567\x01\"]"), "control character in a string", 9, 1, 10},
+    {STR("[\"123456\x01\x80"), "no valid UTF-8", 9, 1, 10},
+    {STR("@ \xff"), "no valid UTF-8", 2, 1, 3},
     {STR("{\"a\" 1}"), "a colon was expected after the key", 5, 1, 6},
     {STR("{\"a\",1}"), "a colon was expected after the key", 4, 1, 5},
     {STR("{1:2}"), "a key in quotes was expected", 1, 1, 2},
@@ -386,7 +395,7 @@ very_many_keys_take_linear_time(void **state)
 	buf_done(&b);
 }
 
-/* Every limit from too little to enough: yajl must never see a NULL. */
+/* Every limit from too little to enough. */
 static void
 a_small_arena_is_an_error(void **state)
 {

@@ -33,10 +33,16 @@
 #define COMMIT_RETRY_MS        3000
 
 /* Newest ids kept in memory before they are written sorted (event/ids.h). */
-#define IDS_FRESH_MAX 131072
-#define IDS_SLICE_MIN 512 /* fewer would not share pages */
+#define IDS_FRESH_MAX      131072
+#define IDS_SLICE_MIN      512 /* fewer would not share pages */
+/* The filter before the written ones: 5 million fit well into the largest, one
+ * in twenty is then looked for in vain; past that it is more. */
+#define IDS_BLOOM_MIN      (256 * KIB)
+#define IDS_BLOOM_MAX      (4 * MIB)
+#define IDS_BLOOM_STEP     2048 /* ids read into it by a commit: half a ms */
+#define IDS_BLOOM_START_MS 1000 /* and at the start: some 5 million */
 /* Tenants that may use the same event id. */
-#define IDS_SAME_MAX  64
+#define IDS_SAME_MAX       64
 
 /* Store. */
 #define STORE_ARGS_MAX     32    /* of a statement; the widest table has half */
@@ -71,6 +77,7 @@
 #define HTTP_PATH_MAX    2048
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
+#define CHECK_QUEUE_MAX  64   /* … for the check thread, up to 45 ms each */
 
 /* Access. Names fit principal.name; a password is hashed, never shown. */
 #define ACCOUNT_NAME_MAX  63
@@ -290,8 +297,8 @@
 #define PRESET_TEXT_MAX        (64 * KIB) /* one preset's JSON */
 #define PRESETS_MAX            256        /* kept by name, listed in one page */
 #define PRESET_ROWS_MAX        64 /* headers, signatures, verdicts, paths */
-#define PRESET_MEM_MAX         (2 * MIB)  /* one of them, parsed */
-#define VARS_TEXT_MAX          (8 * KIB)  /* a text with variables */
+#define PRESET_MEM_MAX         (2 * MIB) /* one of them, parsed */
+#define VARS_TEXT_MAX          (8 * KIB) /* a text with variables */
 #define VARS_PIECES_MAX        128
 #define SUB_NAME_MAX           200
 #define SUB_URL_MAX            2048 /* spec/webhooks.md */

@@ -72,15 +72,32 @@ put(struct log_line *l, struct str s)
 	l->n += s.n;
 }
 
-/* Most values are ids and names, which need no escape. */
+#define EACH(byte) (0x0101010101010101u * (byte))
+
+/* Most values are ids and names, which need no escape: no byte of eight is
+ * below 0x20, a quote, a backslash or over 0x7e. */
+static bool
+plain8(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return !(((w - EACH(0x20)) | ((w ^ EACH('"')) - EACH(1)) |
+		     ((w ^ EACH('\\')) - EACH(1)) | (w + EACH(1)) | w) &
+		 EACH(0x80));
+}
+
 static bool
 plain(struct str v)
 {
-	for (size_t i = 0; i < v.n; i++)
-		if (v.p[i] < 0x20 || v.p[i] > 0x7e || v.p[i] == '"' ||
-		    v.p[i] == '\\')
+	char rest[8] = "        ";
+
+	for (; v.n >= sizeof(rest); v = str_from(v, sizeof(rest)))
+		if (!plain8(v.p))
 			return false;
-	return true;
+	if (v.n > 0)
+		memcpy(rest, v.p, v.n);
+	return plain8(rest);
 }
 
 /* As buf_json, cut at a character so that what is written stays JSON. */
@@ -123,16 +140,32 @@ put_quoted(struct log_line *l, struct str v)
 	put(l, STR("\""));
 }
 
+/* A commit has a thousand lines, and all within few milliseconds. */
+static const char *
+now_text(void)
+{
+	static _Thread_local struct {
+		int64_t ms;
+		char text[TIME_LEN + 1];
+	} last;
+	int64_t ms = clock_now_us() / US_PER_MS;
+
+	if (ms != last.ms)
+		time_format(ms * US_PER_MS, last.text);
+	last.ms = ms;
+	return last.text;
+}
+
 void
 log_begin(struct log_line *l, enum log_level level, const char *msg)
 {
-	char now[TIME_LEN + 1];
+	const char *now;
 
 	l->n = 0;
 	l->on = log_on(level);
 	if (!l->on)
 		return;
-	time_format(clock_now_us(), now);
+	now = now_text();
 	if (setup.form == LOG_TEXT) {
 		int n = snprintf(l->text, sizeof(l->text), "%s %-5s %s", now,
 		    LEVELS[level], msg);
@@ -176,11 +209,18 @@ log_str(struct log_line *l, const char *name, struct str v)
 void
 log_int(struct log_line *l, const char *name, int64_t v)
 {
-	char text[24];
-	int n = snprintf(text, sizeof(text), "%lld", (long long)v);
+	char text[20];
+	size_t at = sizeof(text);
+	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 
-	if (key(l, name, 24))
-		put(l, (struct str){text, (size_t)n});
+	if (!key(l, name, 24))
+		return;
+	for (; u > 9; u /= 10)
+		text[--at] = (char)('0' + u % 10);
+	text[--at] = (char)('0' + u);
+	if (v < 0)
+		text[--at] = '-';
+	put(l, (struct str){text + at, sizeof(text) - at});
 }
 
 void

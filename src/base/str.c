@@ -15,12 +15,6 @@ str_of(const char *z)
 }
 
 bool
-str_eq(struct str a, struct str b)
-{
-	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool
 str_eq_nocase(struct str a, struct str b)
 {
 	if (a.n != b.n)
@@ -87,16 +81,6 @@ str_cut(struct str *s, char sep)
 	return head;
 }
 
-struct str
-str_from(struct str s, size_t at)
-{
-	if (at == 0)
-		return s;
-	if (at >= s.n)
-		return (struct str){.p = s.p ? s.p + s.n : NULL, .n = 0};
-	return (struct str){.p = s.p + at, .n = s.n - at};
-}
-
 bool
 str_int(struct str s, int64_t *ret)
 {
@@ -131,9 +115,8 @@ str_hash(struct str s)
 	return h ^ (h >> 29);
 }
 
-/* Length of the valid sequence at the start of s, 0 when there is none. */
-static size_t
-utf8_len(struct str s)
+size_t
+str_utf8_len(struct str s)
 {
 	unsigned char a = (unsigned char)s.p[0];
 	unsigned char lo = 0x80, hi = 0xbf;
@@ -171,7 +154,7 @@ str_utf8_bad(struct str s)
 	size_t at = 0;
 
 	while (at < s.n) {
-		size_t n = utf8_len(str_from(s, at));
+		size_t n = str_utf8_len(str_from(s, at));
 
 		if (n == 0)
 			break;

@@ -10,7 +10,25 @@
 #include "base/base.h"
 
 struct str str_of(const char *z); /* NULL gives the empty run */
-bool str_eq(struct str a, struct str b);
+
+/* These two are here for speed: whoever reads a text calls them at each step. */
+static inline bool
+str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+/* From byte `at` on. */
+static inline struct str
+str_from(struct str s, size_t at)
+{
+	if (at == 0)
+		return s;
+	if (at >= s.n)
+		return (struct str){.p = s.p ? s.p + s.n : NULL, .n = 0};
+	return (struct str){.p = s.p + at, .n = s.n - at};
+}
+
 bool str_eq_nocase(struct str a, struct str b); /* ASCII only */
 int str_cmp(struct str a, struct str b);
 bool str_starts(struct str s, struct str prefix);
@@ -19,9 +37,10 @@ bool str_has(struct str s, char c);
 struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);
-struct str str_from(struct str s, size_t at); /* from byte `at` on */
 bool str_int(struct str s, int64_t *ret);
 uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
+/* Length of the UTF-8 sequence that s, not empty, begins with; 0: none. */
+size_t str_utf8_len(struct str s);
 /* Position of the first byte that is no valid UTF-8, or s.n when all is. */
 size_t str_utf8_bad(struct str s);
 /* Its first n characters, in 4 n bytes at most whatever these are. */

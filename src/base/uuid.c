@@ -89,19 +89,21 @@ uuid_from_digest(const unsigned char digest[16])
 	return u;
 }
 
+/* Where each byte is in the text. */
+static const unsigned char AT[16] = {
+    0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+
 void
 uuid_format(struct uuid u, char ret[UUID_LEN + 1])
 {
 	static const char HEX[] = "0123456789abcdef";
-	char *p = ret;
 
 	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*p++ = '-';
-		*p++ = HEX[u.b[i] >> 4];
-		*p++ = HEX[u.b[i] & 15];
+		ret[AT[i]] = HEX[u.b[i] >> 4];
+		ret[AT[i] + 1] = HEX[u.b[i] & 15];
 	}
-	*p = '\0';
+	ret[8] = ret[13] = ret[18] = ret[23] = '-';
+	ret[UUID_LEN] = '\0';
 }
 
 void
@@ -125,8 +127,6 @@ static const unsigned char NIBBLE[256] = {
 bool
 uuid_parse(struct str s, struct uuid *ret)
 {
-	static const unsigned char AT[16] = {
-	    0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 	const unsigned char *p = (const unsigned char *)s.p;
 	unsigned good = 16;
 	struct uuid u;

@@ -5,6 +5,7 @@
 #include "account/auth.h"
 #include "account/limiter.h"
 #include "api/api.h"
+#include "api/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -168,6 +169,14 @@ start_threads(struct serve *s, struct err *e)
 	    .leave = api_reader_leave,
 	    .arg = s->api.store,
 	};
+	struct pool_opts check = {
+	    .name = "check",
+	    .threads = 1,
+	    .queue_max = CHECK_QUEUE_MAX,
+	    .enter = api_checker_enter,
+	    .leave = api_checker_leave,
+	    .arg = &s->api,
+	};
 	int rc = tail_start(s->api.store, &s->api.tail, e);
 
 	if (rc == OK)
@@ -179,6 +188,8 @@ start_threads(struct serve *s, struct err *e)
 	}
 	if (rc == OK)
 		rc = pool_start(&read, &s->api.read, e);
+	if (rc == OK)
+		rc = pool_start(&check, &s->api.check, e);
 	if (rc == OK) {
 		s->api.resealer = resealer_new(s->api.append, s->api.keyring);
 		if (!s->api.resealer)
@@ -250,8 +261,6 @@ start_server(struct serve *s, struct err *e)
 	    .unix_path = arena_fmt(a, "%s/hikyaku.sock", c->data).p,
 	};
 
-	s->api.conf = c;
-	s->api.guard = s->guard;
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
 	o.hooks = api_hooks(&s->api);
 	if (!listen[0])
@@ -303,6 +312,7 @@ take_down(struct serve *s)
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
+	pool_stop(s->api.check);
 	pool_stop(s->api.read);
 	auth_free(s->api.auth);
 	jobs_stop(s->jobs);
@@ -321,7 +331,10 @@ take_down(struct serve *s)
 int
 verb_serve(struct cli *c)
 {
-	struct serve s = {.cli = c, .conf = &c->conf, .lock_fd = -1};
+	struct serve s = {.cli = c,
+	    .conf = &c->conf,
+	    .lock_fd = -1,
+	    .api = {.conf = &c->conf}};
 	struct err e = {0};
 	sigset_t set;
 	int rc;
@@ -336,6 +349,7 @@ verb_serve(struct cli *c)
 
 	cli_log(c, log_least(s.conf));
 	rc = guard_new(s.conf, &s.guard, &e);
+	s.api.guard = s.guard;
 	if (rc == OK)
 		rc = open_store(&s, &e);
 	if (rc == OK)

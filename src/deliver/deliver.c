@@ -13,6 +13,7 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/preset.h"
+#include "deliver/preset_store.h"
 #include "deliver/recover.h"
 #include "deliver/request.h"
 #include "deliver/wish.h"
@@ -99,24 +100,14 @@ forget_subs(struct deliver *d)
 static int
 load_presets(struct deliver *d, struct err *e)
 {
-	struct sql_presets_all_row row;
-	const struct preset *p = NULL;
-	struct rows *rows = NULL;
-	int rc;
+	struct presets *fresh = NULL;
+	int rc = presets_open(d->db, d->o.conf, &fresh, e);
 
-	presets_free(d->presets);
-	d->presets = NULL;
-	rc = presets_load(d->o.conf, &d->presets, e);
-	if (rc == OK)
-		rc = sql_presets_all(d->db, &rows, e);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_presets_all_get(rows, &row);
-		rc = preset_parse(row.name, row.conf, d->o.conf, &p, e);
-		if (rc == OK)
-			rc = presets_put(d->presets, p, e);
+	if (rc == OK) {
+		presets_free(d->presets);
+		d->presets = fresh;
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 /* Feeding ----------------------------------------------------------------------- */

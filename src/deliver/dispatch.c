@@ -10,6 +10,7 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/preset.h"
+#include "deliver/preset_store.h"
 #include "deliver/wish.h"
 #include "loop/thread.h"
 #include "match/jq.h"
@@ -160,24 +161,14 @@ take_row(struct dispatch *x, const struct wish_row *row, struct err *e)
 static int
 load_presets(struct dispatch *x, struct err *e)
 {
-	struct sql_presets_all_row row;
-	const struct preset *p = NULL;
-	struct rows *rows = NULL;
-	int rc;
+	struct presets *fresh = NULL;
+	int rc = presets_open(x->db, x->d->o.conf, &fresh, e);
 
-	presets_free(x->presets);
-	x->presets = NULL;
-	rc = presets_load(x->d->o.conf, &x->presets, e);
-	if (rc == OK)
-		rc = sql_presets_all(x->db, &rows, e);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_presets_all_get(rows, &row);
-		rc = preset_parse(row.name, row.conf, x->d->o.conf, &p, e);
-		if (rc == OK)
-			rc = presets_put(x->presets, p, e);
+	if (rc == OK) {
+		presets_free(x->presets);
+		x->presets = fresh;
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 static int

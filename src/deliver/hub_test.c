@@ -340,12 +340,11 @@ test_W14_policy_scaled(void **state)
 	    {100, 899, 1800, 20},
 	    {1000000, 1, 1, 1},
 	};
+	struct sub_policy y;
 	struct world *w = *state;
 	struct sub_conf *s = hub(w, "");
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct sub_policy y;
-
 		sub_policy(s, rows[i].scale, &y);
 		assert_int_equal(y.total_ms, rows[i].total_ms);
 		assert_int_equal(y.lock_ms, rows[i].lock_ms);
@@ -354,10 +353,14 @@ test_W14_policy_scaled(void **state)
 		assert_true(y.ordered);
 	}
 	sub_free(s);
+	/* With waits of one's own the preset still says what counts. */
+	s = sub(
+	    w, "{" BASE ",\"preset\":\"task\",\"retry\":{\"delaysMs\":[5]}}");
+	sub_policy(s, 1, &y);
+	assert_false(y.retry.heed);
+	sub_free(s);
 	s = sub(w, "{" BASE "}");
 	for (int64_t scale = 1; scale <= 1000; scale *= 10) {
-		struct sub_policy y;
-
 		sub_policy(s, scale, &y);
 		assert_int_equal(y.total_ms, 15000);
 		assert_int_equal(y.breaker_open_ms, 300000 / scale);

@@ -7,7 +7,7 @@
 #include "deliver/subscription.h"
 
 void
-member_at(char ret[128], const char *at, const char *name)
+member_at(char ret[JSON_POINTER_MAX + 1], const char *at, const char *name)
 {
 	if (ret != at)
 		(void)snprintf(ret, JSON_POINTER_MAX + 1, "%s", at);

@@ -88,6 +88,7 @@ bool member_token_ok(struct str s); /* RFC 9110: a header's name */
 /* "" or /segments; ~ only as ~0 and ~1. */
 bool member_pointer_ok(struct str pointer);
 /* at + "/" + name, cut where there is no room. */
-void member_at(char ret[128], const char *at, const char *name);
+void member_at(
+    char ret[JSON_POINTER_MAX + 1], const char *at, const char *name);
 
 #endif

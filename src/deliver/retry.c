@@ -2,9 +2,7 @@
 
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/json.h"
-#include "base/str.h"
 
 static int
 wrong(struct err *e, const char *at, const char *name, const char *why)
@@ -109,41 +107,4 @@ retry_scaled(int64_t ms, int64_t scale)
 {
 	assert(scale >= 1);
 	return ms > 0 ? (ms + scale - 1) / scale : 0;
-}
-
-/* "Sun, 06 Nov 1994 08:49:37 GMT", the one form that is still sent. */
-static bool
-http_date(struct str s, int64_t *ret_us)
-{
-	static const char MONTHS[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	char iso[TIME_LEN + 1];
-	const char *p = s.p;
-	int month = 0;
-
-	if (s.n != 29 || p[3] != ',' || p[4] != ' ' || p[7] != ' ' ||
-	    p[11] != ' ' || p[16] != ' ' || memcmp(p + 25, " GMT", 4) != 0)
-		return false;
-	while (month < 12 && memcmp(MONTHS + 3 * month, p + 8, 3) != 0)
-		month++;
-	if (month == 12)
-		return false;
-	(void)snprintf(iso, sizeof(iso), "%.4s-%02d-%.2sT%.8sZ", p + 12,
-	    month + 1, p + 5, p + 17);
-	return time_parse(str_of(iso), ret_us, NULL);
-}
-
-int64_t
-retry_after(struct str value, int64_t now_us)
-{
-	int64_t n, at;
-
-	value = str_trim(value);
-	if (value.n > 0 && value.p[0] >= '0' && value.p[0] <= '9' &&
-	    str_int(value, &n))
-		return n < RETRY_DELAY_MAX_MS / 1000 ? n * 1000
-						     : RETRY_DELAY_MAX_MS;
-	if (!http_date(value, &at))
-		return -1;
-	n = at > now_us ? (at - now_us + US_PER_MS - 1) / US_PER_MS : 0;
-	return n < RETRY_DELAY_MAX_MS ? n : RETRY_DELAY_MAX_MS;
 }

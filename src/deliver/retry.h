@@ -64,10 +64,4 @@ enum retry_answer retry_next(const struct retry_schedule *s, unsigned tries,
 /* Divided by time.scale, rounded up: what is to be waited is never 0. */
 int64_t retry_scaled(int64_t ms, int64_t scale);
 
-/*
- * The value of a Retry-After header, seconds or an HTTP date, as ms from
- * now; -1 when it is neither. A date that has passed is 0.
- */
-int64_t retry_after(struct str value, int64_t now_us);
-
 #endif

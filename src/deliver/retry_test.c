@@ -1,6 +1,5 @@
 #include "deliver/retry.h"
 
-#include "base/clock.h"
 #include "base/conf.h"
 #include "base/test.h"
 #include "deliver/preset.h"
@@ -147,37 +146,6 @@ test_retry_after(void **state)
 	}
 }
 
-static void
-test_retry_after_text(void **state)
-{
-	/* Sun, 06 Nov 1994 08:49:37 GMT */
-	const int64_t at = INT64_C(784111777) * US_PER_S;
-	static const struct {
-		const char *text;
-		int64_t want;
-	} rows[] = {
-	    {"120", 120 * S},
-	    {" 0 ", 0},
-	    {"99999999999", RETRY_DELAY_MAX_MS},
-	    {"-1", -1},
-	    {"1.5", -1},
-	    {"", -1},
-	    {"soon", -1},
-	    {"Sun, 06 Nov 1994 08:49:37 GMT", 10 * S},
-	    {"Sun, 06 Nov 1994 08:49:27 GMT", 0},
-	    {"Sat, 05 Nov 1994 08:49:37 GMT", 0},
-	    {"Sun, 06 Nov 1994 08:49:37 CET", -1},
-	    {"Sun, 66 Nov 1994 08:49:37 GMT", -1},
-	    {"Sun, 06 Foo 1994 08:49:37 GMT", -1},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		assert_int_equal(
-		    retry_after(str_of(rows[i].text), at - 10 * US_PER_S),
-		    rows[i].want);
-}
-
 /* time.scale divides waits, jitter and Retry-After; none becomes 0. */
 static void
 test_scale(void **state)
@@ -229,7 +197,6 @@ main(void)
 	    cmocka_unit_test(test_w7_jitter),
 	    cmocka_unit_test(test_doubling_stops_at_most),
 	    cmocka_unit_test(test_retry_after),
-	    cmocka_unit_test(test_retry_after_text),
 	    cmocka_unit_test(test_scale),
 	    cmocka_unit_test(test_check),
 	};

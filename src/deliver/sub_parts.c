@@ -81,7 +81,7 @@ open_list(struct sub_reader *r, const struct json *j, const char *at,
 }
 
 static void
-element_at(char ret[128], const char *at, size_t i)
+element_at(char ret[JSON_POINTER_MAX + 1], const char *at, size_t i)
 {
 	char index[24];
 

@@ -46,7 +46,10 @@ static const struct member TOP[] = {
     {.name = "managedBy", .kind = MEMBER_OWN},
     {.name = "publicKey", .kind = MEMBER_OWN},
     {.name = "createdAt", .kind = MEMBER_OWN},
-    {.name = "updatedAt", .kind = MEMBER_OWN},
+    {.name = "changedAt", .kind = MEMBER_OWN},
+    {.name = "version", .kind = MEMBER_OWN},
+    {.name = "disabledReason", .kind = MEMBER_OWN},
+    {.name = "delivery", .kind = MEMBER_OWN},
     {.name = NULL},
 };
 
@@ -153,7 +156,8 @@ refuse(struct sub_reader *r, const struct json *doc, bool change)
 {
 	static const char *const STORED[] = {"secrets", "managed", NULL};
 	static const char *const SHOWN[] = {
-	    "id", "managedBy", "publicKey", "createdAt", "updatedAt", NULL};
+	    "id", "managedBy", "publicKey", "createdAt", "changedAt",
+	    "version", "disabledReason", "delivery", NULL};
 	char at[JSON_POINTER_MAX + 1];
 
 	for (int k = 0; k < 2; k++)
@@ -258,6 +262,9 @@ check_whole(struct sub_reader *r)
 	if (rc == OK && s->retry.has_count &&
 	    s->retry.count > s->preset->retries_max)
 		rc = json_wrong(r->e, "/retry/count", "must be at most %u",
+		    s->preset->retries_max);
+	if (rc == OK && s->retry.list.retries > s->preset->retries_max)
+		rc = json_wrong(r->e, "/retry/delaysMs", "must hold at most %u",
 		    s->preset->retries_max);
 	return rc;
 }
@@ -447,7 +454,7 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 	assert(rc == OK);
 	(void)rc;
 	buf_addz(b, ",\"publicKey\":");
-	if (s->n_secrets > 0 &&
+	if (s->n_secrets > 0 && s->secrets[0].decode_signer &&
 	    secret_public(s->secrets[0].decode_signer, public))
 		buf_json(b, str_of(public));
 	else
@@ -486,6 +493,8 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 
 	if (s->retry.has_count)
 		y.retry.retries = s->retry.count;
+	/* A list of one's own changes the waits, not what Retry-After is. */
+	y.retry.heed = p->retry.heed;
 	/* W14: a call ends long before its lock does. */
 	if (y.lock_ms > 0)
 		y.total_ms = smaller(y.total_ms, (y.lock_ms - 1) / 2);

@@ -369,6 +369,9 @@ test_refused(void **state)
 		"not a known field"},
 	    {"{" BASE ",\"preset\":\"repository\",\"retry\":{\"count\":11}}",
 		"/retry/count", "from 0 to 10"},
+	    {"{" BASE ",\"preset\":\"repository\",\"retry\":{\"delaysMs\":"
+	     "[1,2,3,4,5,6,7,8,9,10,11]}}",
+		"/retry/delaysMs", "at most 10"},
 	    {"{" BASE ",\"timeoutMs\":300001}", "/timeoutMs", "300000"},
 	    {"{" BASE ",\"concurrency\":0}", "/concurrency", "from 1"},
 	    {"{" BASE ",\"ratePerSecond\":0}", "/ratePerSecond", "from 1"},

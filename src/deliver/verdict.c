@@ -92,17 +92,6 @@ verdict_name(enum verdict v)
 	return VERDICTS[v];
 }
 
-bool
-verdict_find(struct str name, enum verdict *ret)
-{
-	for (size_t i = 0; i < COUNT_OF(VERDICTS); i++)
-		if (str_eq(name, str_of(VERDICTS[i]))) {
-			*ret = (enum verdict)i;
-			return true;
-		}
-	return false;
-}
-
 const char *
 reason_name(enum reason r)
 {
@@ -130,12 +119,6 @@ reason_find(struct str name, enum reason *ret)
 			return true;
 		}
 	return false;
-}
-
-const char *
-net_name(enum net n)
-{
-	return NETS[n].name;
 }
 
 bool

@@ -78,11 +78,9 @@ struct judgement verdict_of(struct arena *a, const struct verdict_row *rows,
 bool verdict_standard_error(struct arena *a, struct str body);
 
 const char *verdict_name(enum verdict v);
-bool verdict_find(struct str name, enum verdict *ret);
 const char *reason_name(enum reason r); /* "HTTP_STATUS" */
 const char *reason_text(enum reason r);
 bool reason_find(struct str name, enum reason *ret);
-const char *net_name(enum net n); /* "timeout"; "answer" */
-bool net_find(struct str name, enum net *ret);
+bool net_find(struct str name, enum net *ret); /* "timeout" */
 
 #endif

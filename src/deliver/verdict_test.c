@@ -235,7 +235,6 @@ test_names(void **state)
 	    {REASON_AUTH, 17, "AUTH"},
 	    {REASON_SKIPPED, 18, "SKIPPED"},
 	};
-	enum verdict v;
 	enum reason r;
 	enum net n;
 
@@ -249,15 +248,11 @@ test_names(void **state)
 	}
 	assert_false(reason_find(STR("timeout"), &r));
 	assert_string_equal(reason_name((enum reason)99), "UNKNOWN");
-	for (int i = 0; i <= VERDICT_HOLD; i++) {
-		assert_true(
-		    verdict_find(str_of(verdict_name((enum verdict)i)), &v));
-		assert_int_equal(v, i);
-	}
-	for (int i = 0; i <= NET_TOO_LARGE; i++) {
-		assert_true(net_find(str_of(net_name((enum net)i)), &n));
-		assert_int_equal(n, i);
-	}
+	assert_string_equal(verdict_name(VERDICT_OK), "success");
+	assert_string_equal(verdict_name(VERDICT_HOLD), "hold");
+	assert_true(net_find(STR("tooLarge"), &n));
+	assert_int_equal(n, NET_TOO_LARGE);
+	assert_false(net_find(STR("TIMEOUT"), &n));
 }
 
 int

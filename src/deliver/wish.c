@@ -8,8 +8,8 @@
 #include "http/url.h"
 #include "match/types.h"
 
-static uint64_t
-endpoint_of(struct str text)
+uint64_t
+wish_endpoint(struct str text)
 {
 	char name[URL_TEXT_MAX];
 	struct url u;
@@ -30,7 +30,7 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	sub_policy(s, scale, &p);
 	w->core = (struct core_sub){
 	    .id = (uint32_t)row->id,
-	    .endpoint = endpoint_of(s->url),
+	    .endpoint = wish_endpoint(s->url),
 	    .order = p.ordered ? CORE_ORDER_KEY : CORE_ORDER_NONE,
 	    .concurrency = (int)p.concurrency,
 	    .lock_us = p.lock_ms * US_PER_MS,

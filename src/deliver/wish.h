@@ -55,6 +55,9 @@ int wish_new(const struct wish_row *row, const struct presets *presets,
 struct wish *wish_ref(struct wish *w);
 void wish_unref(struct wish *w); /* NULL is fine */
 
+/* By what the core knows the receiver at this URL: the key of its state. */
+uint64_t wish_endpoint(struct str url);
+
 /* By type and tenant; the filter is somebody else's. */
 bool wish_wants(
     const struct wish *w, struct str type, const struct uuid *tenant);

@@ -3,12 +3,16 @@
 #include <assert.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "event/bloom.h"
 #include "sql.h"
 
 #define SLOTS ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
 #define PAGE  4096
+#define PIECE 21 /* bits of seq within a piece; as in sql/ */
+#define FEW   32 /* that are sorted by insertion */
 
 _Static_assert((SLOTS & (SLOTS - 1)) == 0, "SLOTS must be a power of two");
 
@@ -18,12 +22,21 @@ struct pair {
 
 struct ids {
 	struct pair fresh[SLOTS];
-	uint32_t order[SLOTS]; /* slots in the order they were filled */
+	uint32_t last[COMMIT_BATCH_MAX]; /* a ring of the slots filled last */
 	size_t n_fresh;
 	struct pair *frozen; /* sorted by h; NULL when there is none */
 	size_t n_frozen, at, at_next;
 	int64_t frozen_upto; /* every id up to this seq is in it or before it */
 	size_t credit;       /* puts since the last slice */
+	int64_t first;       /* seq of the log's oldest entry, or less */
+	int64_t newest;      /* seq that was put, perhaps undone since */
+
+	/* All of frozen and the table are in it once `ready`; NULL: not begun,
+	 * or no memory. */
+	struct bloom *bloom;
+	bool ready;
+	int64_t scan_piece, scan_h; /* the table was read up to here */
+	size_t review_at; /* count from which another may serve better */
 };
 
 struct ids *
@@ -35,8 +48,10 @@ ids_new(void)
 void
 ids_free(struct ids *x)
 {
-	if (x)
+	if (x) {
+		bloom_free(x->bloom);
 		free(x->frozen);
+	}
 	free(x);
 }
 
@@ -56,7 +71,8 @@ ids_put(struct ids *x, int64_t h, int64_t seq)
 	while (x->fresh[at].seq)
 		at = (at + 1) & (SLOTS - 1);
 	x->fresh[at] = (struct pair){.h = h, .seq = seq};
-	x->order[x->n_fresh++] = (uint32_t)at;
+	x->last[x->n_fresh++ % COMMIT_BATCH_MAX] = (uint32_t)at;
+	x->newest = seq;
 	x->credit++;
 }
 
@@ -64,21 +80,67 @@ ids_put(struct ids *x, int64_t h, int64_t seq)
 void
 ids_undo(struct ids *x, size_t n)
 {
-	assert(n <= x->n_fresh);
+	assert(n <= x->n_fresh && n <= COMMIT_BATCH_MAX);
 	x->credit -= n < x->credit ? n : x->credit;
 	while (n-- > 0)
-		x->fresh[x->order[--x->n_fresh]] = (struct pair){0};
+		x->fresh[x->last[--x->n_fresh % COMMIT_BATCH_MAX]] =
+		    (struct pair){0};
 	x->at_next = x->at;
 }
 
-static int
-by_h(const void *a, const void *b)
+static bool
+before(const struct pair *x, const struct pair *y)
 {
-	const struct pair *x = a, *y = b;
+	return x->h != y->h ? x->h < y->h : x->seq < y->seq;
+}
 
-	if (x->h != y->h)
-		return x->h < y->h ? -1 : 1;
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+/* The byte of h at `shift`, such that their order is that of h. */
+static size_t
+byte_of(const struct pair *p, int shift)
+{
+	return (((uint64_t)p->h ^ UINT64_C(1) << 63) >> shift) & 0xff;
+}
+
+static void
+sort_few(struct pair *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && before(&v[k], &v[k - 1]); k--) {
+			struct pair p = v[k];
+
+			v[k] = v[k - 1];
+			v[k - 1] = p;
+		}
+}
+
+/* By radix and in place: qsort() would take as much memory again. */
+static void
+sort(struct pair *v, size_t n, int shift)
+{
+	UNINIT size_t at[256], end[256];
+	size_t sum = 0;
+
+	memset(end, 0, sizeof(end));
+	for (size_t i = 0; i < n; i++)
+		end[byte_of(&v[i], shift)]++;
+	for (size_t b = 0; b < 256; b++) {
+		at[b] = sum;
+		sum += end[b];
+		end[b] = sum;
+	}
+	for (size_t b = 0; b < 256; b++)
+		while (at[b] < end[b]) {
+			struct pair p = v[at[b]];
+			size_t to = byte_of(&p, shift);
+
+			v[at[b]] = v[at[to]];
+			v[at[to]++] = p;
+		}
+	for (size_t b = 0, from = 0; b < 256; from = end[b++])
+		if (end[b] - from <= FEW || shift == 0)
+			sort_few(v + from, end[b] - from);
+		else
+			sort(v + from, end[b] - from, shift - 8);
 }
 
 /* Turns fresh into frozen. Failing for want of memory only delays it. */
@@ -86,21 +148,25 @@ static void
 freeze(struct ids *x)
 {
 	struct pair *v = calloc(x->n_fresh, sizeof(*v));
+	size_t n = 0;
 
 	if (!v)
 		return;
-	x->frozen_upto = 0;
-	for (size_t i = 0; i < x->n_fresh; i++) {
-		struct pair *p = &x->fresh[x->order[i]];
-
-		v[i] = *p;
-		if (p->seq > x->frozen_upto)
-			x->frozen_upto = p->seq;
-		*p = (struct pair){0};
+	x->frozen_upto = 0; /* newest may have been undone */
+	for (size_t i = 0; i < SLOTS; i++) {
+		if (!x->fresh[i].seq)
+			continue;
+		v[n++] = x->fresh[i];
+		if (x->fresh[i].seq > x->frozen_upto)
+			x->frozen_upto = x->fresh[i].seq;
+		if (x->bloom)
+			bloom_add(x->bloom, x->fresh[i].h);
 	}
-	qsort(v, x->n_fresh, sizeof(*v), by_h);
+	assert(n == x->n_fresh);
+	memset(x->fresh, 0, sizeof(x->fresh));
+	sort(v, n, 56);
 	x->frozen = v;
-	x->n_frozen = x->n_fresh;
+	x->n_frozen = n;
 	x->n_fresh = 0;
 	x->at = x->at_next = 0;
 }
@@ -119,40 +185,110 @@ put_upto(struct db *db, int64_t seq, struct err *e)
 
 /* The oldest entry: what is below it went with retention. */
 static int
-first_seq(struct db *db, int64_t *ret, struct err *e)
+first_seq(struct ids *x, struct db *db, struct err *e)
 {
 	struct rows *rows = NULL;
 	int rc = sql_log_first(db, &rows, e);
 
-	*ret = 0;
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)
-		*ret = rows_int(rows, 0);
+		x->first = rows_int(rows, 0);
 	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* The filter that so many ids want: with 6.7 bits each, while it may grow. */
+static size_t
+bloom_size(size_t live)
+{
+	size_t bytes = IDS_BLOOM_MIN;
+
+	while (bytes < IDS_BLOOM_MAX && live > bytes * 6 / 5)
+		bytes *= 4;
+	return bytes;
+}
+
+/* Begins a filter anew when there is none, or a better one is to be had. */
+static int
+review(struct ids *x, struct db *db, struct err *e)
+{
+	size_t count = x->bloom ? bloom_count(x->bloom) : 0, live;
+	int rc;
+
+	if (x->bloom && (!x->ready || count < x->review_at))
+		return OK;
+	rc = first_seq(x, db, e);
+	if (rc < 0)
+		return rc;
+	live = x->newest > x->first ? (size_t)(x->newest - x->first) : 0;
+	if (x->bloom && bloom_size(live) <= bloom_bytes(x->bloom) &&
+	    live > count / 4 * 3) {
+		x->review_at = count + count / 4;
+		return OK;
+	}
+	bloom_free(x->bloom);
+	x->bloom = bloom_new(bloom_size(live));
+	x->ready = false;
+	x->scan_piece = 0;
+	x->scan_h = INT64_MIN;
+	if (!x->bloom)
+		return OK;
+	x->review_at = bloom_bytes(x->bloom) * 6 / 5;
+	if (x->review_at < 2 * live)
+		x->review_at = 2 * live;
+	for (size_t i = 0; i < x->n_frozen; i++)
+		bloom_add(x->bloom, x->frozen[i].h);
+	return OK;
+}
+
+/* Some more of the table into the filter. Before anything is deleted in this
+ * transaction: what a rollback brings back must have been seen. */
+static int
+learn(struct ids *x, struct db *db, struct err *e)
+{
+	struct rows *rows = NULL;
+	size_t n = 0;
+	int rc = review(x, db, e);
+
+	if (rc < 0 || !x->bloom || x->ready)
+		return rc;
+	rc = sql_ids_from(
+	    db, x->scan_piece, x->scan_h, IDS_BLOOM_STEP, &rows, e);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		x->scan_piece = rows_int(rows, 0);
+		x->scan_h = rows_int(rows, 1);
+		bloom_add(x->bloom, x->scan_h);
+		n++;
+	}
+	rows_close(rows);
+	/* The last one is read again: more may have the same h. */
+	x->ready = rc == 0 && n < IDS_BLOOM_STEP;
 	return rc < 0 ? rc : OK;
 }
 
 int
 ids_write(struct ids *x, struct db *db, struct err *e)
 {
-	int64_t first;
 	size_t end;
-	int rc;
+	int rc = learn(x, db, e);
 
+	if (rc < 0)
+		return rc;
 	if (!x->frozen && x->n_fresh >= IDS_FRESH_MAX)
 		freeze(x);
 	x->at_next = x->at;
 	if (!x->frozen || x->credit < IDS_SLICE_MIN / 2)
 		return OK;
-	rc = first_seq(db, &first, e);
+	rc = first_seq(x, db, e);
 	end = x->at + 2 * x->credit; /* invariant 2 */
 	if (end > x->n_frozen)
 		end = x->n_frozen;
 	for (size_t i = x->at; rc == OK && i < end; i++) {
 		const struct pair *p = &x->frozen[i];
 
-		if (p->seq >= first && sql_ids_add(db, p->h, p->seq, e) < 0)
+		if (p->seq >= x->first &&
+		    sql_ids_add(db, p->seq >> PIECE, p->h, p->seq, e) < 0)
 			rc = (int)e->code;
 	}
 	if (rc == OK && end == x->n_frozen)
@@ -208,26 +344,37 @@ find_frozen(struct ids *x, int64_t h, int64_t *ret, int n, struct err *e)
 	return n;
 }
 
+static int
+find_written(
+    struct db *db, int64_t piece, int64_t h, int64_t *ret, int n, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_ids_find_in(db, piece, h, &rows, e);
+
+	while (rc >= 0 && n >= 0 && (rc = rows_next(rows, e)) > 0)
+		n = add(rows_int(rows, 0), ret, n, e);
+	rows_close(rows);
+	return rc < 0 ? rc : n;
+}
+
 int
 ids_find(struct ids *x, struct db *db, int64_t h,
     int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
 {
-	struct rows *rows = NULL;
-	int n = 0, rc;
+	int n = 0;
 
 	for (size_t at = slot_of(h); x->fresh[at].seq && n >= 0;
 	     at = (at + 1) & (SLOTS - 1))
 		if (x->fresh[at].h == h)
 			n = add(x->fresh[at].seq, ret_seqs, n, e);
+	if (n >= 0 && x->ready && !bloom_has(x->bloom, h))
+		return n;
 	if (n >= 0)
 		n = find_frozen(x, h, ret_seqs, n, e);
-	if (n < 0)
-		return n;
-	rc = sql_ids_find(db, h, &rows, e);
-	while (rc >= 0 && n >= 0 && (rc = rows_next(rows, e)) > 0)
-		n = add(rows_int(rows, 0), ret_seqs, n, e);
-	rows_close(rows);
-	return rc < 0 ? rc : n;
+	for (int64_t p = x->newest >> PIECE; n >= 0 && p >= x->first >> PIECE;
+	     p--)
+		n = find_written(db, p, h, ret_seqs, n, e);
+	return n;
 }
 
 static int
@@ -248,12 +395,14 @@ read_upto(struct db *db, int64_t *ret, struct err *e)
 int
 ids_load(struct ids *x, struct db *db, struct err *e)
 {
-	int64_t after;
+	int64_t until_ms = clock_mono_ms() + IDS_BLOOM_START_MS, after;
 	int rc = read_upto(db, &after, e);
 	int64_t seen;
 
+	bloom_free(x->bloom);
 	free(x->frozen);
 	memset(x, 0, sizeof(*x));
+	x->newest = after;
 	do {
 		struct rows *rows = NULL;
 
@@ -269,6 +418,10 @@ ids_load(struct ids *x, struct db *db, struct err *e)
 		}
 		rows_close(rows);
 	} while (rc >= 0 && seen == PAGE);
+	/* A commit that has to look in vain is slow: better to begin late. */
+	do
+		rc = rc < 0 ? rc : learn(x, db, e);
+	while (rc >= 0 && x->bloom && !x->ready && clock_mono_ms() < until_ms);
 	return rc < 0 ? rc : OK;
 }
 

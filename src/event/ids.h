@@ -14,6 +14,18 @@
  *
  *   put ──▶ fresh (hash table) ──full──▶ frozen (sorted) ──slices──▶ table ids
  *
+ * The table is kept in pieces by seq: a slice goes into the newest, whose few
+ * pages take many ids each however long the log is. An id is looked for in
+ * every piece, which would be dear for many were it not for the filter.
+ *
+ * Nearly every id is new, and to look for it in a table that does not fit in
+ * the cache is a read of a page. A filter (bloom.h) of all that is in frozen
+ * and the table says of most that they are in neither. It is read from the
+ * table by ids_load(), for a second at most, and further by each ids_write();
+ * until that is done each id is looked for. With the log its size grows up to IDS_BLOOM_MAX;
+ * ids that retention took stay in it until they are a quarter, then it is made
+ * anew.
+ *
  * LIFE. Owned by the commit thread. ids_write() comes first in a transaction,
  * before its puts, so that a rollback can take those back; ids_written()
  * follows when it was committed.
@@ -23,6 +35,8 @@
  *   2. fresh never holds more than IDS_FRESH_MAX * 3 / 2: frozen is written at
  *      twice the speed at which fresh grows.
  *   3. `ids_upto` is advanced only by the commit that writes the last slice.
+ *   4. A filter that is in use has every id of frozen and of the table: an id
+ *      comes into it before it comes into either.
  */
 #ifndef EVENT_IDS_H
 #define EVENT_IDS_H

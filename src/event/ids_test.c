@@ -1,6 +1,7 @@
 #include "event/ids.h"
 
 #include "base/limits.h"
+#include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture.h"
@@ -38,12 +39,23 @@ expect(struct ids *x, struct db *db, int64_t seq, bool there)
 		assert_int_equal(seqs[0], seq);
 }
 
+static void
+all_there(struct ids *x, struct db *db, int64_t from, int64_t last)
+{
+	for (int64_t seq = from + 1; seq <= last; seq += 331)
+		expect(x, db, seq, true);
+	for (int64_t seq = last + 1; seq <= last + 500; seq++)
+		expect(x, db, seq, false);
+}
+
 /* Many times what memory holds, found wherever it is, also after a restart. */
 static void
 test_all_are_found(void **state)
 {
 	enum { BATCH = 700 };
-	const int64_t total = IDS_FRESH_MAX * 2 + 5000;
+	/* The table begins one piece and ends another. */
+	const int64_t from = (INT64_C(1) << 21) - IDS_FRESH_MAX / 2;
+	const int64_t last = from + IDS_FRESH_MAX * 2 + 5000;
 	struct fixture f;
 	struct ids *x = ids_new();
 	struct db *db = NULL;
@@ -53,10 +65,10 @@ test_all_are_found(void **state)
 	(void)state;
 	fixture_open(&f, STORE_SQLITE, NULL);
 	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
-	for (int64_t seq = 0; seq < total;) {
+	for (int64_t seq = from; seq < last;) {
 		assert_int_equal(db_begin(db, &e), OK);
 		assert_int_equal(ids_write(x, db, &e), OK);
-		for (int i = 0; i < BATCH && seq < total; i++) {
+		for (int i = 0; i < BATCH && seq < last; i++) {
 			insert(db, ++seq);
 			ids_put(x, h_of(seq), seq);
 		}
@@ -66,17 +78,18 @@ test_all_are_found(void **state)
 			most = ids_in_memory(x);
 	}
 	assert_true(most < IDS_FRESH_MAX * 2); /* bounded, and by how much */
-	for (int64_t seq = 1; seq <= total; seq += 331)
-		expect(x, db, seq, true);
-	expect(x, db, total + 1, false);
+	all_there(x, db, from, last);
 
 	ids_free(x);
 	x = ids_new();
 	assert_int_equal(ids_load(x, db, &e), OK);
-	assert_true(ids_in_memory(x) < (size_t)total); /* the rest is written */
-	for (int64_t seq = 1; seq <= total; seq += 317)
-		expect(x, db, seq, true);
-	expect(x, db, total + 1, false);
+	/* the rest is written */
+	assert_true(ids_in_memory(x) < (size_t)(last - from));
+	all_there(x, db, from, last);
+	/* Again, with a filter that was read from the table. */
+	for (int64_t n = 0; n <= (last - from) / IDS_BLOOM_STEP + 1; n++)
+		assert_int_equal(ids_write(x, db, &e), OK);
+	all_there(x, db, from, last);
 	ids_free(x);
 	db_close(db);
 	fixture_close(&f);
@@ -121,6 +134,8 @@ test_retained(void **state)
 static void
 test_undo(void **state)
 {
+	struct rows *rows = NULL;
+	char upto[16];
 	struct fixture f;
 	struct ids *x = ids_new();
 	struct db *db = NULL;
@@ -135,6 +150,19 @@ test_undo(void **state)
 	assert_int_equal(ids_in_memory(x), 60);
 	for (int64_t seq = 1; seq <= 100; seq++)
 		expect(x, db, seq, seq <= 60);
+	/* What was undone is not taken for written. */
+	for (int64_t seq = 61; seq <= IDS_FRESH_MAX + 9; seq++)
+		ids_put(x, h_of(seq), seq);
+	ids_undo(x, 9);
+	assert_int_equal(db_begin(db, &e), OK);
+	insert(db, 1);
+	assert_int_equal(ids_write(x, db, &e), OK);
+	assert_int_equal(db_commit(db, &e), OK);
+	assert_int_equal(sql_meta_get(db, STR("ids_upto"), &rows, &e), OK);
+	assert_int_equal(rows_next(rows, &e), 1);
+	(void)snprintf(upto, sizeof(upto), "%d", IDS_FRESH_MAX);
+	assert_true(str_eq(rows_str(rows, 0), str_of(upto)));
+	rows_close(rows);
 	ids_free(x);
 	db_close(db);
 	fixture_close(&f);

@@ -28,7 +28,7 @@ begin(void **state)
 		assert_true(sql_log_insert(db, n, 0, ID, ID, n, ID, STR("t"),
 				STR("k"), NULL, AT(n), (struct str){.p = NULL},
 				STR("{}"), &e) >= 0);
-		assert_true(sql_ids_add(db, n, n, &e) >= 0);
+		assert_true(sql_ids_add(db, 0, n, n, &e) >= 0);
 	}
 	assert_int_equal(db_commit(db, &e), OK);
 	return 0;
@@ -62,7 +62,7 @@ id_known(int64_t n)
 	struct rows *rows = NULL;
 	int rc;
 
-	assert_int_equal(sql_ids_find(db, n, &rows, &e), OK);
+	assert_int_equal(sql_ids_find_in(db, 0, n, &rows, &e), OK);
 	rc = rows_next(rows, &e);
 	rows_close(rows);
 	return rc > 0;

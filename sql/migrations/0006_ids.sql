@@ -1,0 +1,13 @@
+-- SQLite keeps the ids in pieces of 2^21 entries, as PostgreSQL does in larger
+-- ones: a slice of ids is sorted into the newest piece alone, which is small
+-- enough that one page takes many of them. piece is seq >> 21: see event/ids.h.
+--sqlite: CREATE TABLE ids_pieces (
+--sqlite:     piece INTEGER NOT NULL,
+--sqlite:     h     BIGINT  NOT NULL,
+--sqlite:     seq   BIGINT  NOT NULL,
+--sqlite:     PRIMARY KEY (piece, h, seq)
+--sqlite: ) WITHOUT ROWID;
+--sqlite: INSERT INTO ids_pieces (piece, h, seq) SELECT seq >> 21, h, seq FROM ids ORDER BY 1, 2, 3;
+--sqlite: DROP TABLE ids;
+--sqlite: ALTER TABLE ids_pieces RENAME TO ids;
+--postgres: SELECT 1;

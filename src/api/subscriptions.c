@@ -1,0 +1,168 @@
+/* subs.h: making and changing subscriptions. */
+#include "account/scopes.h"
+#include "api/api.h"
+#include "api/subs.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "deliver/preset_store.h"
+#include "deliver/subscription.h"
+#include "http/guard.h"
+#include "match/jq.h"
+
+/* The same failure, at the member it is about. */
+static int
+put_at(struct err *e, const char *at)
+{
+	struct err was = *e;
+
+	return err_at(e, was.code == ERR_DENIED ? ERR_INVALID : was.code, at,
+	    "%s", was.text);
+}
+
+static int
+check_url(void *arg, struct str url, const char *at, struct err *e)
+{
+	const struct checker *k = arg;
+
+	if (guard_url(k->api->guard, GUARD_WEBHOOK, url, e) == OK)
+		return OK;
+	return put_at(e, at);
+}
+
+static int
+check_program(void *arg, struct str program, const char *at, struct err *e)
+{
+	struct checker *k = arg;
+	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
+
+	if (rc == OK)
+		rc = jq_check(k->jq, program, e);
+	return rc == ERR_INVALID ? put_at(e, at) : rc;
+}
+
+/* A key that is limited to tenants subscribes to these, or to some of them. */
+static int
+limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
+{
+	const struct principal *who = &r->who;
+
+	if (!who->tenants)
+		return OK;
+	if (s->n_tenants == 0) {
+		s->tenants =
+		    arena_array(s->arena, who->n_tenants, sizeof(*s->tenants));
+		if (!s->tenants)
+			return err_set(e, ERR_NOMEM, "no room for tenants");
+		memcpy(s->tenants, who->tenants,
+		    who->n_tenants * sizeof(*s->tenants));
+		s->n_tenants = who->n_tenants;
+	}
+	if (!tenants_within(s->tenants, s->n_tenants, who))
+		return err_at(e, ERR_DENIED, "/tenants",
+		    "you are limited to tenants: name some of them, no others");
+	return OK;
+}
+
+static int
+read_conf(struct sub_op *op, struct checker *k, const struct presets *presets,
+    const struct sub_conf *old, struct sub_conf **ret, struct err *e)
+{
+	struct sub_rules rules = {
+	    .presets = presets,
+	    .conf = k->api->conf,
+	    .now_us = clock_now_us(),
+	    .url_check = check_url,
+	    .program_check = check_program,
+	    .arg = k,
+	};
+	struct sub_conf *s = NULL;
+	int rc = sub_read(op->r->body, old, &rules, &s, e);
+
+	if (rc == OK)
+		rc = limit_tenants(op->r, s, e);
+	if (rc < 0)
+		sub_free(s);
+	else
+		*ret = s;
+	return rc;
+}
+
+static int
+check_post(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct presets *presets = NULL;
+	int rc = presets_open(k->db, k->api->conf, &presets, e);
+
+	if (rc == OK)
+		rc = read_conf(op, k, presets, NULL, &op->seen.conf, e);
+	presets_free(presets);
+	if (rc < 0)
+		return rc;
+	op->seen.uid = uuid_v4();
+	op->seen.enabled = op->seen.conf->enabled;
+	op->once = true;
+	op->status = 201;
+	return sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED, e);
+}
+
+int
+api_subs_post(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return sub_op_begin(r, check_post, sub_op_commit, e);
+}
+
+/* A version that was named must be the one that is changed. */
+static int
+check_version(const struct sub_op *op, struct err *e)
+{
+	struct json *doc = NULL;
+	const struct json *j;
+	int64_t version = 0;
+	int rc = json_parse(op->r->arena, op->r->body, &doc, e);
+
+	j = rc == OK ? json_get(doc, "version") : NULL;
+	if (!j)
+		return rc;
+	if (!json_int(j, &version))
+		return json_wrong(e, "/version", "must be a whole number");
+	if (version != op->seen.version)
+		return err_at(e, ERR_CONFLICT, "/version",
+		    "the subscription was changed meanwhile: it has version %lld",
+		    (long long)op->seen.version);
+	return OK;
+}
+
+static int
+check_patch(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct presets *presets = NULL;
+	struct sub_conf *fresh = NULL;
+	int rc = presets_open(k->db, k->api->conf, &presets, e);
+
+	if (rc == OK)
+		rc = sub_op_find(op, k, presets, e);
+	if (rc == OK)
+		rc = check_version(op, e);
+	if (rc == OK)
+		rc = read_conf(op, k, presets, op->seen.conf, &fresh, e);
+	presets_free(presets);
+	if (rc < 0)
+		return rc;
+	sub_seen_done(&op->seen);
+	op->seen.conf = fresh;
+	if (fresh->enabled != op->seen.enabled)
+		op->seen.why = STR_EMPTY;
+	op->seen.enabled = fresh->enabled;
+	return sub_op_fill(op, SUB_CHANGE, AUDIT_SUBSCRIPTION_CHANGED, e);
+}
+
+int
+api_subs_patch(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return sub_op_begin(r, check_patch, sub_op_commit, e);
+}
