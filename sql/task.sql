@@ -97,9 +97,9 @@ UPDATE task_event SET base = :base WHERE seq = :seq AND sub = :sub;
 
 -- name: task_event_list
 -- args: task int, most int
--- rows: seq int, sub int, event int, at int, base int, row_state int?, row_n int?, dead_state int?, dead_at int?, n int?, tried_at int?, us int?, status int?, verdict int?, detail text?
+-- rows: seq int, sub int, event int, at int, base int, row_state int?, row_n int?, dead_state int?, dead_at int?, dead_reason int?, n int?, tried_at int?, us int?, status int?, verdict int?, detail text?
 -- Newest first, with the last attempt of each.
-SELECT e.seq, e.sub, e.event, e.at, e.base, r.state, r.n, d.state, d.at, a.n, a.at, a.us, a.status, a.verdict, a.detail
+SELECT e.seq, e.sub, e.event, e.at, e.base, r.state, r.n, d.state, d.at, d.reason, a.n, a.at, a.us, a.status, a.verdict, a.detail
   FROM task_event e
   LEFT JOIN delivery r ON r.sub = e.sub AND r.seq = e.seq AND r.rep = 0
   LEFT JOIN dead d ON d.sub = e.sub AND d.seq = e.seq AND d.rep = 0

@@ -97,8 +97,8 @@ sub_op_find(struct sub_op *op, struct checker *k, const struct presets *presets,
 }
 
 /* On the commit thread: of whichever key is the active one by then. */
-static int
-seal_conf(struct db *db, struct sub_change *c, struct err *e)
+int
+sub_op_seal(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	struct sub_sealer sealer;
@@ -183,7 +183,7 @@ sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
 	    .arg = op,
 	};
 	if (kind == SUB_MAKE || kind == SUB_CHANGE)
-		c->fill = seal_conf;
+		c->fill = sub_op_seal;
 	rc = tenants_text(op->r->arena, s->conf, &c->tenants, e);
 	if (rc == OK)
 		rc = fill_audit(op, category, e);
@@ -219,15 +219,20 @@ answer(struct req *r, struct err *e)
 }
 
 int
-sub_op_commit(struct req *r, struct err *e)
+sub_op_post(struct sub_op *op, struct err *e)
 {
-	struct api *api = r->app;
-	struct sub_op *op = r->ctx;
+	struct api *api = op->r->app;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	op->change.job.done = committed;
-	r->then = answer;
 	return control_post(api->append, &op->change, e) < 0 ? (int)e->code
 							     : REQ_WAIT;
+}
+
+int
+sub_op_commit(struct req *r, struct err *e)
+{
+	if (r->rc < 0)
+		return api_said(r, e);
+	r->then = answer;
+	return sub_op_post(r->ctx, e);
 }

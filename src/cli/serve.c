@@ -28,6 +28,7 @@
 #include "seal/keyring.h"
 #include "store/lock.h"
 #include "store/store.h"
+#include "task/history.h"
 
 /*
  * `hikyaku serve`: builds the parts in the order in which they need each
@@ -141,6 +142,7 @@ start_deliveries(struct serve *s, struct err *e)
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
 	    .id_key = s->api.id_key,
+	    .settled = history_settled,
 	};
 
 	return deliver_start(&o, &s->api.deliver, e);

@@ -400,7 +400,8 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 		r.verdict = CORE_DEAD;
 		break;
 	}
-	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0)
+	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
+	    str_eq(a->conf->conf->managed.by, STR("task")))
 		r.detail = detail(a, ans, error);
 	end(a, &r, error);
 }
