@@ -159,8 +159,15 @@ notice_look(struct notice *d, const struct deliver_look *look)
 		d->status = NOTICE_SENDING;
 		d->attempts = look->n - d->base + 1;
 	} else if (look->state == ROW_RETRY && look->tries > 0) {
+		bool newer = look->n - d->base > d->attempts;
+
 		d->status = NOTICE_RETRYING;
 		d->attempts = look->n - d->base;
+		if (newer) { /* not written down yet */
+			d->http_status = look->last_status;
+			d->error = str_of(
+			    reason_text((enum reason)look->last_reason));
+		}
 	}
 }
 
