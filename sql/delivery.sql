@@ -37,7 +37,9 @@ INSERT INTO node (id, name, started_at, lease_until, flush)
 VALUES (:id, :name, :now,
 --sqlite: :now
 --postgres: (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
-        + :lease_us, 0);
+        + :lease_us, 0)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, started_at = excluded.started_at,
+       lease_until = excluded.lease_until, flush = 0;
 
 -- name: node_renew
 -- args: id text, now int, lease_us int
@@ -59,10 +61,11 @@ DELETE FROM node WHERE lease_until < :before AND id NOT IN (SELECT owner FROM gr
 
 -- name: grp_take
 -- args: node text, now int
--- All groups, unless a node that lives has them.
+-- All groups, unless a node that lives has them. What this node had in an
+-- earlier life is its own: its folder's lock says that this life is over.
 UPDATE grp SET unclean = CASE WHEN owner = '' THEN 0 ELSE unclean + 1 END,
        owner = :node, epoch = epoch + 1
- WHERE owner = '' OR NOT EXISTS (
+ WHERE owner = '' OR owner = :node OR NOT EXISTS (
        SELECT 1 FROM node WHERE node.id = grp.owner AND node.lease_until >
 --sqlite: :now
 --postgres: CASE WHEN :now::bigint > 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint END
@@ -88,7 +91,11 @@ SELECT g FROM grp WHERE g = 0 AND owner = :node AND epoch = :epoch
 
 -- name: grp_cursor
 -- args: node text, epoch int, cursor int
-UPDATE grp SET cursor = :cursor, unclean = 0 WHERE owner = :node AND epoch = :epoch;
+UPDATE grp SET cursor = :cursor WHERE owner = :node AND epoch = :epoch;
+
+-- name: grp_progress
+-- args: node text, epoch int
+UPDATE grp SET unclean = 0 WHERE owner = :node AND epoch = :epoch;
 
 -- name: node_flush
 -- args: id text, flush int

@@ -37,7 +37,7 @@ CREATE TABLE preset (
 -- of endpoints belongs to one node; epoch is its fence. Up to cursor all is
 -- settled, or has a row or a reader. flush numbers the sets of changes that the
 -- node wrote, so that one whose commit's answer was lost is not written twice.
--- unclean counts starts after a crash without progress of the cursor.
+-- unclean counts starts after a crash since the last written result.
 CREATE TABLE node (
     id          TEXT   NOT NULL PRIMARY KEY,
     name        TEXT   NOT NULL,

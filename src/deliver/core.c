@@ -50,8 +50,9 @@ core_new(const struct core_opts *o)
 {
 	struct core *c = core_alloc(sizeof(*c));
 	struct list *lists[] = {&c->space_list, &c->live, &c->dirty,
-	    &c->dirty_eps, &c->readers, &c->want, &c->run, &c->sick, &c->locked,
-	    &c->locking, &c->lock_now};
+	    &c->dirty_eps, &c->run, &c->sick, &c->locked, &c->settling,
+	    &c->readers, &c->closing, &c->want, &c->check, &c->starving,
+	    &c->moved, &c->urgent, &c->lagging, &c->locking, &c->lock_now};
 
 	c->o = *o;
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
@@ -91,24 +92,30 @@ free_changes(struct core_changes *ch)
 	free(ch->endpoints);
 }
 
+static void
+free_readers(struct list *l)
+{
+	struct link *k;
+
+	while ((k = list_first(l))) {
+		list_remove(l, k);
+		free(LINK_OF(k, struct reader, in_all));
+	}
+}
+
 void
 core_free(struct core *c)
 {
 	size_t at = 0;
 	struct item *it;
-	struct link *k;
 
 	if (!c)
 		return;
 	while ((it = map_each(c->items, &at)))
 		if (it->ev)
 			c->o.free_ev(it->ev);
-	while ((k = list_first(&c->readers))) {
-		struct reader *rd = LINK_OF(k, struct reader, in_all);
-
-		list_remove(&c->readers, k);
-		free(rd);
-	}
+	free_readers(&c->readers);
+	free_readers(&c->closing);
 	free_all(c->items);
 	free_all(c->lanes);
 	free_all(c->subs);
@@ -161,6 +168,7 @@ endpoint_get(struct core *c, uint64_t id)
 	ep->cap = CONCURRENCY_FIRST;
 	ep->timer.kind = TIMER_ENDPOINT;
 	list_init(&ep->ready);
+	list_init(&ep->members);
 	must_put(c->endpoints, key_str(&ep->id, sizeof(ep->id)), ep);
 	return ep;
 }
@@ -169,13 +177,33 @@ endpoint_get(struct core *c, uint64_t id)
 void
 endpoint_drop_idle(struct core *c, struct endpoint *ep)
 {
-	if (ep->subs > 0 || ep->in_flight > 0 || ep->dirty)
+	if (ep->members.n > 0 || ep->in_flight > 0 || ep->dirty)
 		return;
 	timer_off(c, &ep->timer);
 	list_remove(&c->run, &ep->in_run);
 	list_remove(&c->sick, &ep->in_sick);
 	(void)map_take(c->endpoints, key_str(&ep->id, sizeof(ep->id)));
 	free(ep);
+}
+
+/* The widest and the slowest of those who share it. */
+static void
+endpoint_terms(struct endpoint *ep)
+{
+	ep->cap_max = 1;
+	ep->rate.interval_us = 0;
+	for (struct link *k = list_first(&ep->members); k;
+	     k = list_next(&ep->members, k)) {
+		const struct core_sub *o =
+		    &LINK_OF(k, struct sub, in_members)->o;
+
+		if (o->concurrency > ep->cap_max)
+			ep->cap_max = o->concurrency;
+		if (o->url_rate_us > ep->rate.interval_us)
+			ep->rate.interval_us = o->url_rate_us;
+	}
+	if (ep->cap > ep->cap_max)
+		ep->cap = ep->cap_max;
 }
 
 static void
@@ -186,25 +214,50 @@ leave_endpoint(struct core *c, struct sub *s)
 	if (!ep)
 		return;
 	list_remove(&ep->ready, &s->in_ep);
-	ep->subs--;
+	list_remove(&ep->members, &s->in_members);
 	s->ep = NULL;
+	if (s->o.concurrency >= ep->cap_max || s->o.url_rate_us > 0)
+		endpoint_terms(ep);
 	endpoint_drop_idle(c, ep);
 }
 
 static void
-join_endpoint(struct core *c, struct sub *s)
+join_endpoint(struct core *c, struct sub *s, const struct core_sub *o)
 {
-	struct endpoint *ep = endpoint_get(c, s->o.endpoint);
+	struct endpoint *ep = endpoint_get(c, o->endpoint);
 
 	if (s->ep != ep) {
 		leave_endpoint(c, s);
 		s->ep = ep;
-		ep->subs++;
+		list_add(&ep->members, &s->in_members);
+	} else if (o->concurrency < s->o.concurrency ||
+		   o->url_rate_us < s->o.url_rate_us) {
+		s->o = *o;
+		endpoint_terms(ep);
 	}
-	if (s->o.concurrency > ep->cap_max)
-		ep->cap_max = s->o.concurrency;
-	if (s->o.url_rate_us > 0)
-		ep->rate.interval_us = s->o.url_rate_us;
+	if (o->concurrency > ep->cap_max)
+		ep->cap_max = o->concurrency;
+	if (o->url_rate_us > ep->rate.interval_us)
+		ep->rate.interval_us = o->url_rate_us;
+}
+
+static struct sub *
+sub_new(struct core *c, const struct core_sub *o, int64_t now)
+{
+	struct sub *s = core_alloc(sizeof(*s));
+
+	s->o = *o;
+	s->timer.kind = TIMER_SUB;
+	list_init(&s->items);
+	list_init(&s->ready);
+	list_init(&s->readers);
+	list_init(&s->replays);
+	list_init(&s->starved);
+	list_init(&s->settled);
+	if (!c->started)
+		s->spaced_from = now;
+	must_put(c->subs, key_str(&s->o.id, sizeof(s->o.id)), s);
+	return s;
 }
 
 void
@@ -213,21 +266,21 @@ core_sub(struct core *c, const struct core_sub *o, int64_t now)
 	struct sub *s = sub_find(c, o->id);
 
 	assert(o->concurrency > 0);
-	(void)now;
-	if (!s) {
-		s = core_alloc(sizeof(*s));
-		s->o.id = o->id;
-		s->timer.kind = TIMER_SUB;
-		list_init(&s->items);
-		list_init(&s->ready);
-		list_init(&s->replays);
-		must_put(c->subs, key_str(&s->o.id, sizeof(s->o.id)), s);
+	if (!s)
+		s = sub_new(c, o, now);
+	if (s->ended)
+		return;
+	join_endpoint(c, s, o);
+	/* A wait for the old rate would be one without reason. */
+	if (o->rate_us != s->rate.interval_us) {
+		s->rate = (struct rate){.interval_us = o->rate_us};
+		timer_off(c, &s->timer);
 	}
 	s->o = *o;
-	s->rate.interval_us = o->rate_us;
-	join_endpoint(c, s);
 	sub_ready(c, s);
-	c->recheck = true;
+	for (struct link *k = list_first(&s->readers); k;
+	     k = list_next(&s->readers, k))
+		reader_later(c, LINK_OF(k, struct reader, in_sub));
 }
 
 /* Frees what waits; what is in flight goes on without a subscription. */
@@ -246,31 +299,20 @@ drop_items(struct core *c, struct sub *s)
 		}
 		it->orphan = true;
 		list_remove(&c->dirty, &it->in_dirty);
-	}
-}
-
-static void
-drop_readers(struct core *c, struct sub *s)
-{
-	struct link *k, *next;
-
-	for (k = list_first(&c->readers); k; k = next) {
-		struct reader *rd = LINK_OF(k, struct reader, in_all);
-
-		next = list_next(&c->readers, k);
-		if (rd->sub == s)
-			reader_free(c, rd);
+		if (link_on(&it->in_origin))
+			item_no_origin(c, it);
 	}
 }
 
 static void
 sub_free_idle(struct core *c, struct sub *s)
 {
-	if (!s->ended || s->items.n > 0 || s->rd || s->replays.n > 0 ||
-	    s->lane_readers > 0)
+	if (!s->ended || s->items.n > 0)
 		return;
+	assert(s->readers.n == 0);
 	timer_off(c, &s->timer);
 	leave_endpoint(c, s);
+	sub_forget_settled(c, s);
 	(void)map_take(c->subs, key_str(&s->o.id, sizeof(s->o.id)));
 	free(s);
 }
@@ -279,45 +321,67 @@ void
 core_sub_end(struct core *c, uint32_t id)
 {
 	struct sub *s = sub_find(c, id);
+	struct link *k;
 
-	if (!s)
+	if (!s || s->ended)
 		return;
-	s->ended = true;
 	drop_items(c, s);
-	drop_readers(c, s);
+	while ((k = list_first(&s->readers)))
+		reader_free(c, LINK_OF(k, struct reader, in_sub));
+	s->ended = true;
 	sub_free_idle(c, s);
 }
 
+/*
+ * What was never tried goes, and readers with it. One reader stays in the store
+ * that says so, until the cursor has come past all that was skipped; what is in
+ * flight needs a row then.
+ */
 void
 core_sub_skip(struct core *c, uint32_t id, int64_t now)
 {
 	struct sub *s = sub_find(c, id);
 	struct link *k, *next;
+	int64_t upto;
 
-	(void)now;
-	if (!s)
+	if (!s || s->ended)
 		return;
+	upto = s->fed > c->upto ? s->fed : c->upto;
 	for (k = list_first(&s->items); k; k = next) {
 		struct item *it = ITEM_OF(k, in_sub);
+		bool waits = it->state == IT_WAIT || it->state == IT_RETRY;
 
 		next = list_next(&s->items, k);
-		if (it->state != IT_WAIT || it->spot.rep > 0 || it->tries > 0)
+		if (it->spot.rep > 0)
 			continue;
+		if (!waits || it->n > 0) {
+			if (!it->row)
+				item_row(c, it);
+			continue;
+		}
 		if (it->row)
 			put_del(c, it);
 		item_free(c, it);
 	}
-	for (k = list_first(&c->readers); k; k = next) {
-		struct reader *rd = LINK_OF(k, struct reader, in_all);
+	if (!s->rd)
+		(void)reader_new(c, s, NULL, 0);
+	for (k = list_first(&s->readers); k; k = next) {
+		struct reader *rd = LINK_OF(k, struct reader, in_sub);
 
-		next = list_next(&c->readers, k);
-		if (rd->sub != s || rd->rep > 0)
+		next = list_next(&s->readers, k);
+		if (rd->rep > 0)
 			continue;
-		/* A page under way finds its reader closed, nothing to feed. */
-		rd->until = rd->read_pos = c->upto;
-		reader_check(c, rd);
+		/* A page under way finds nothing that it may feed. */
+		rd->until = rd->read_pos = upto;
+		rd->hold = BUG(18) || rd->lane ? 0 : upto;
+		reader_moved(c, rd);
+		if (rd->lane)
+			lane_ready(c, rd->lane);
 	}
+	if (c->first_result_at == 0)
+		c->first_result_at = now;
 	sub_ready(c, s);
+	sub_check_readers(c, s);
 }
 
 /* Items ------------------------------------------------------------------- */
@@ -335,22 +399,33 @@ sub_room(const struct core *c, const struct sub *s)
 {
 	return s->items.n < SUB_ITEMS_MAX &&
 	       (map_count(c->items) < CORE_ITEMS_MAX ||
-		   s->items.n < SUB_ITEMS_LEAST);
+		   s->items.n < SUB_ITEMS_LEAST || BUG(16));
+}
+
+struct lane *
+lane_find(
+    const struct core *c, const struct sub *s, uint64_t okey, uint32_t rep)
+{
+	struct lane_key key = {.okey = okey, .sub = s->o.id, .rep = rep};
+
+	return okey && s->lanes > 0
+		   ? map_find(c->lanes, key_str(&key, sizeof(key)))
+		   : NULL;
 }
 
 struct lane *
 lane_get(struct core *c, struct sub *s, uint64_t okey, uint32_t rep)
 {
-	struct lane_key key = {.okey = okey, .sub = s->o.id, .rep = rep};
-	struct lane *lane = map_find(c->lanes, key_str(&key, sizeof(key)));
+	struct lane *lane = lane_find(c, s, okey, rep);
 
 	if (lane)
 		return lane;
 	lane = core_alloc(sizeof(*lane));
-	lane->key = key;
+	lane->key = (struct lane_key){.okey = okey, .sub = s->o.id, .rep = rep};
 	lane->sub = s;
 	list_init(&lane->items);
 	must_put(c->lanes, key_str(&lane->key, sizeof(lane->key)), lane);
+	s->lanes++;
 	return lane;
 }
 
@@ -360,6 +435,7 @@ lane_drop_idle(struct core *c, struct lane *lane)
 	if (lane->items.n > 0 || lane->rd)
 		return;
 	(void)map_take(c->lanes, key_str(&lane->key, sizeof(lane->key)));
+	lane->sub->lanes--;
 	free(lane);
 }
 
@@ -384,13 +460,21 @@ item_origin(struct core *c, struct item *it, struct reader *rd)
 	it->origin = rd;
 	add_sorted(rd ? &rd->items : &c->live, &it->in_origin,
 	    offsetof(struct item, in_origin));
+	if (rd)
+		reader_moved(c, rd);
 }
 
 void
 item_no_origin(struct core *c, struct item *it)
 {
-	list_remove(it->origin ? &it->origin->items : &c->live, &it->in_origin);
+	struct reader *rd = it->origin;
+
+	if (!link_on(&it->in_origin))
+		return;
+	list_remove(rd ? &rd->items : &c->live, &it->in_origin);
 	it->origin = NULL;
+	if (rd)
+		reader_moved(c, rd);
 }
 
 struct item *
@@ -408,8 +492,11 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 	it->timer.kind = TIMER_ITEM;
 	must_put(c->items, key_str(&it->spot, sizeof(it->spot)), it);
 	list_add(&s->items, &it->in_sub);
-	if (s->o.order == CORE_ORDER_KEY) {
-		it->lane = lane_get(c, s, en->okey, rep);
+	/* What a lane holds ends in it, whatever the order is by now. */
+	it->lane = s->o.order == CORE_ORDER_KEY && en->okey
+		       ? lane_get(c, s, en->okey, rep)
+		       : lane_find(c, s, en->okey, rep);
+	if (it->lane) {
 		add_sorted(&it->lane->items, &it->in_lane,
 		    offsetof(struct item, in_lane));
 	}
@@ -458,7 +545,28 @@ item_free(struct core *c, struct item *it)
 	if (it->ev)
 		c->o.free_ev(it->ev);
 	free(it);
+	if (s->starved.n > 0 && s->items.n < SUB_ITEMS_MAX / 8 * 7 &&
+	    sub_room(c, s))
+		sub_feed_starved(c, s);
 	sub_free_idle(c, s);
+}
+
+/* Dispatch and all of its readers are past these. */
+void
+sub_forget_settled(struct core *c, struct sub *s)
+{
+	struct link *k;
+
+	while ((k = list_first(&s->settled))) {
+		struct settled *st = LINK_OF(k, struct settled, in_sub);
+
+		list_remove(&s->settled, k);
+		(void)map_take(
+		    c->settled, key_str(&st->spot, sizeof(st->spot)));
+		free(st);
+	}
+	list_remove(&c->settling, &s->in_settling);
+	s->settled_upto = 0;
 }
 
 void

@@ -89,7 +89,7 @@ void core_sub_skip(struct core *c, uint32_t sub, int64_t now);
 struct core_entry {
 	int64_t seq;
 	uint32_t sub;
-	uint64_t okey; /* hash of the order key; 0 for order none */
+	uint64_t okey; /* hash of the order key, whatever the order; 0: none */
 	uint64_t skey; /* hash of the spacing key; 0: none */
 	void *ev;      /* moves to the core, also when the entry is refused */
 };

@@ -159,25 +159,25 @@ age(struct core *c, int64_t now)
 		if (!cover(c, it))
 			break;
 	}
-	/* A replay's items are its own; those of other readers may move. */
-	for (struct link *r = list_first(&c->readers); r;
-	     r = list_next(&c->readers, r)) {
-		struct reader *rd = LINK_OF(r, struct reader, in_all);
+	/* Positions that are held back: by a slow one, or by a retry. */
+	for (struct link *r = list_first(&c->lagging), *next; r; r = next) {
+		struct reader *rd = LINK_OF(r, struct reader, in_lagging);
+		bool left = false;
 
-		while ((k = list_first(&rd->items))) {
-			struct item *it = ITEM_OF(k, in_origin);
-
-			if (rd->read_pos - it->spot.seq <=
-				DELIVER_WINDOW_SEQS ||
-			    !cover(c, it))
-				break;
-		}
+		next = list_next(&c->lagging, r);
+		while (!left && (k = list_first(&rd->items)) &&
+		       rd->read_pos - ITEM_OF(k, in_origin)->spot.seq >
+			   DELIVER_WINDOW_SEQS)
+			left = !cover(c, ITEM_OF(k, in_origin));
+		if (!left)
+			list_remove(&c->lagging, r);
+		reader_later(c, rd);
 	}
 }
 
 /* The set ------------------------------------------------------------------ */
 
-static int64_t
+int64_t
 reader_pos(const struct reader *rd)
 {
 	struct link *k = list_first(&rd->items);
@@ -187,31 +187,21 @@ reader_pos(const struct reader *rd)
 }
 
 static bool
-reader_over(const struct core *c, const struct reader *rd)
+reader_over(const struct core *c, const struct reader *rd, int64_t cursor)
 {
 	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
-	       !rd->reading && (rd->rep > 0 || rd->until <= c->upto);
+	       !rd->reading &&
+	       (rd->rep > 0 || (rd->until <= c->upto && rd->hold <= cursor));
 }
 
+/* Writes it and forgets it when it is over. */
 static void
-put_readers(struct core *c, int64_t now, bool positions)
+put_reader(struct core *c, struct reader *rd, bool over)
 {
-	struct link *k, *next;
+	int64_t pos = reader_pos(rd);
 
-	for (k = list_first(&c->readers); k; k = next) {
-		struct reader *rd = LINK_OF(k, struct reader, in_all);
-		bool over = reader_over(c, rd);
-		int64_t pos = reader_pos(rd);
-
-		next = list_next(&c->readers, k);
-		if (over && !rd->stored) {
-			reader_free(c, rd);
-			continue;
-		}
-		if (!over && rd->stored && pos >= rd->stored_pos &&
-		    rd->until == rd->stored_until &&
-		    (pos == rd->stored_pos || !positions))
-			continue;
+	/* A replay may have been stored by who asked for it. */
+	if (!over || rd->stored || rd->rep > 0)
 		PUT(c, readers,
 		    ((struct core_reader){
 			.sub = rd->sub->o.id,
@@ -221,12 +211,40 @@ put_readers(struct core *c, int64_t now, bool positions)
 			.until = rd->until,
 			.gone = over,
 		    }));
-		rd->stored = true;
-		rd->stored_pos = pos;
-		rd->stored_until = rd->until;
-		rd->stored_at = now;
-		if (over)
-			reader_free(c, rd);
+	rd->stored = true;
+	rd->stored_pos = pos;
+	rd->stored_until = rd->until;
+	if (over)
+		reader_free(c, rd);
+}
+
+static void
+put_readers(struct core *c, bool positions, int64_t cursor)
+{
+	struct link *k, *next;
+	size_t n = c->urgent.n; /* some come back */
+
+	for (k = list_first(&c->urgent); n-- > 0; k = next) {
+		struct reader *rd = LINK_OF(k, struct reader, in_urgent);
+		int64_t pos = reader_pos(rd);
+
+		next = list_next(&c->urgent, k);
+		if (reader_over(c, rd, cursor)) {
+			put_reader(c, rd, true);
+			continue;
+		}
+		if (!rd->stored || rd->until != rd->stored_until ||
+		    pos < rd->stored_pos)
+			put_reader(c, rd, false);
+		list_remove(&c->urgent, k);
+		reader_moved(c, rd); /* to where it belongs now */
+	}
+	while (positions && (k = list_first(&c->moved))) {
+		struct reader *rd = LINK_OF(k, struct reader, in_moved);
+
+		list_remove(&c->moved, k);
+		if (reader_pos(rd) != rd->stored_pos)
+			put_reader(c, rd, false);
 	}
 }
 
@@ -288,17 +306,15 @@ positions_due(const struct core *c, int64_t now)
 static bool
 moved(const struct core *c)
 {
-	if (cursor_now(c) > c->cursor)
-		return true;
-	for (struct link *k = list_first(&c->readers); k;
-	     k = list_next(&c->readers, k)) {
-		struct reader *rd = LINK_OF(k, struct reader, in_all);
+	return cursor_now(c) > c->cursor || c->urgent.n > 0 || c->moved.n > 0;
+}
 
-		if (!rd->stored || reader_pos(rd) != rd->stored_pos ||
-		    rd->until != rd->stored_until || reader_over(c, rd))
-			return true;
-	}
-	return false;
+static bool
+empty(const struct core_changes *ch)
+{
+	return ch->cursor < 0 && ch->n_attempts == 0 && ch->n_dels == 0 &&
+	       ch->n_puts == 0 && ch->n_deads == 0 && ch->n_readers == 0 &&
+	       ch->n_endpoints == 0;
 }
 
 static bool
@@ -319,6 +335,7 @@ core_flush(struct core *c, int64_t now, bool hurry)
 {
 	struct core_changes ch;
 	size_t caps[sizeof(c->cap_now) / sizeof(size_t)];
+	int64_t cursor = c->cursor;
 	bool positions;
 
 	if (c->flushing)
@@ -328,13 +345,16 @@ core_flush(struct core *c, int64_t now, bool hurry)
 		return NULL;
 	positions = hurry || positions_due(c, now);
 	put_rows(c);
-	put_readers(c, now, positions);
+	if (positions) {
+		c->cursor_at = now;
+		if (cursor_now(c) > cursor)
+			c->next.cursor = cursor = cursor_now(c);
+	}
+	put_readers(c, positions, cursor);
 	put_endpoints(c);
-	if (positions && cursor_now(c) > c->cursor) {
-		c->next.cursor = cursor_now(c);
-		c->cursor_at = now;
-	} else if (positions) {
-		c->cursor_at = now;
+	if (empty(&c->next)) {
+		c->first_result_at = 0;
+		return NULL;
 	}
 	ch = c->now;
 	c->now = c->next;

@@ -67,21 +67,16 @@ core_load_row(struct core *c, const struct core_row *row, int64_t now)
 		return;
 	it = row_item(c, s, row, now);
 	it->due = row->next_at;
+	/* Of a lock only its end is known: the call may be under way still. */
 	if (row->state == ROW_HELD) {
 		it->state = IT_HELD;
-		return;
-	}
-	/* Of a lock only its end is known: the call may be under way still. */
-	if (row->state != ROW_PARKED && row->next_at > now) {
+	} else if (row->state != ROW_PARKED && row->next_at > now) {
 		it->state = IT_RETRY;
 		timer_set(c, &it->timer, row->next_at);
-		return;
 	}
-	/* A call may have ended as the process did. */
-	if (it->skey && s->o.spacing_us > 0) {
-		timer_set(c, &it->timer, now + s->o.spacing_us);
+	if (BUG(20) && it->state != IT_WAIT)
 		return;
-	}
+	/* Rows come in any order: this one may be before one that is ready. */
 	start(c, it);
 }
 
@@ -101,21 +96,32 @@ core_load_reader(struct core *c, const struct core_reader *o, int64_t now)
 	rd->read_pos = rd->stored_pos = o->pos;
 	rd->until = rd->stored_until = o->until;
 	rd->stored = true;
-	reader_check(c, rd);
+	/* What was skipped must not come again: see core_sub_skip(). */
+	rd->hold = rd->rep == 0 && !lane ? o->until : 0;
+	reader_moved(c, rd);
+	reader_later(c, rd);
 }
 
 void
 core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep)
 {
-	struct spot *spot = core_alloc(sizeof(*spot));
-	void *old = NULL;
+	struct spot spot = {.seq = seq, .sub = sub, .rep = (uint32_t)rep};
+	struct sub *s = sub_find(c, sub);
+	struct settled *st;
 	struct err e;
 
-	*spot = (struct spot){.seq = seq, .sub = sub, .rep = (uint32_t)rep};
-	if (map_put(c->settled, key_str(spot, sizeof(*spot)), spot, &old, &e) <
-	    0)
+	if (!s || map_find(c->settled, key_str(&spot, sizeof(spot))))
+		return;
+	st = core_alloc(sizeof(*st));
+	st->spot = spot;
+	if (map_put(c->settled, key_str(&st->spot, sizeof(st->spot)), st, NULL,
+		&e) < 0)
 		(void)core_alloc(SIZE_MAX / 2);
-	free(old);
+	list_add(&s->settled, &st->in_sub);
+	if (!link_on(&s->in_settling))
+		list_add(&c->settling, &s->in_settling);
+	if (seq > s->settled_upto)
+		s->settled_upto = seq;
 	if (seq > c->settled_upto)
 		c->settled_upto = seq;
 }
@@ -141,7 +147,7 @@ core_requeue(struct core *c, const struct core_row *row, int64_t now)
 		it->crashes = 0;
 	} else if (it->state == IT_RETRY || it->state == IT_HELD ||
 		   it->state == IT_WAIT) {
-		it->tries = 0;
+		it->tries = it->crashes = 0;
 		it->state = IT_WAIT;
 		timer_off(c, &it->timer);
 	} else {
@@ -158,12 +164,15 @@ void
 core_skip(struct core *c, uint32_t sub, int64_t seq, int rep, int64_t now)
 {
 	struct item *it = item_find(c, sub, seq, (uint32_t)rep);
+	struct sub *s;
 
 	if (!it || it->state != IT_HELD)
 		return;
+	s = it->sub;
 	if (c->first_result_at == 0)
 		c->first_result_at = now;
 	item_settle(c, it);
+	sub_check_readers(c, s);
 }
 
 void
@@ -181,7 +190,8 @@ core_replay(struct core *c, const struct core_reader *o, int64_t interval_us,
 	rd->read_pos = o->pos;
 	rd->until = o->until;
 	rd->interval_us = interval_us;
-	reader_check(c, rd);
+	reader_moved(c, rd);
+	reader_later(c, rd);
 }
 
 static const char *

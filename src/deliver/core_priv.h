@@ -3,7 +3,8 @@
  *
  *   core.c        life, subscriptions, items and where they are listed
  *   core_read.c   feeding, readers
- *   core_send.c   who may send now, results, breaker
+ *   core_send.c   who may send now
+ *   core_result.c results, breaker, timers
  *   core_flush.c  rows, positions, the set of changes
  *   core_load.c   recovery, and what people ask for
  *
@@ -16,7 +17,14 @@
  * A GAP. A reader that comes near dispatch is given an end (until) before its
  * last page is read, and what dispatch feeds from then on is taken. Until the
  * page has come those items wait behind the gap (read_pos, until]: that is how
- * a reader meets a stream that never stands still.
+ * a reader meets a stream that never stands still. When there is no room for
+ * the page, what is behind the gap goes, and the reader is open again.
+ *
+ * WHAT A TURN COSTS. A hundred thousand subscriptions may each have a reader
+ * that stands still, so nothing walks all readers: who has something to do is
+ * in a list. `check`: something changed that it may wait for; `want`: a page;
+ * `starving`: room; `moved`: its position went on; `urgent`: the
+ * next flush must write it; `lagging`: it is held back for too long.
  */
 #ifndef DELIVER_CORE_PRIV_H
 #define DELIVER_CORE_PRIV_H
@@ -31,7 +39,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 10
+#define CORE_BUGS 22
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -66,6 +74,7 @@ struct item {
 	bool probe;   /* in flight for an open breaker */
 	bool orphan;  /* in flight, and its subscription is gone */
 	bool breaker; /* as its subscription was when it was sent */
+	bool counted; /* careful: its row says one crash more than there was */
 	int tries, n, crashes, last_status, last_reason;
 	int64_t fed_at, due; /* due: RETRY when, LOCK until when */
 	struct endpoint *sent_to;
@@ -88,8 +97,11 @@ struct reader {
 	struct list items; /* that hold its position back, by seq */
 	int64_t read_pos, until;
 	bool stored, reading, stale;
-	int64_t stored_pos, stored_until, stored_at;
-	struct link in_want, in_all, in_replays;
+	bool stuck; /* its next entry found no room in its lane */
+	int64_t stored_pos, stored_until;
+	int64_t hold; /* it stays stored until the cursor is there */
+	struct link in_want, in_check, in_starved, in_all, in_sub, in_replays;
+	struct link in_moved, in_urgent, in_lagging;
 	struct timer timer; /* replays: not before */
 	int64_t interval_us, next_read;
 };
@@ -102,20 +114,26 @@ struct sub {
 	struct core_sub o;
 	struct endpoint *ep;
 	struct list items, ready;
-	struct list replays;
+	struct list readers, replays; /* replays are in both */
+	struct list starved;          /* readers that found no room */
 	struct reader *rd;
-	size_t rows, lane_readers;
+	struct list settled; /* after a start: see core_load_settled() */
+	int64_t settled_upto;
+	int64_t fed; /* newest that dispatch fed */
+	size_t rows, lanes, lane_readers;
 	int in_flight;
+	int64_t spaced_from; /* calls may have ended just before a start */
 	struct rate rate;
 	struct timer timer;
 	struct link in_ep; /* it has items that are ready */
+	struct link in_members, in_settling, in_starving;
 	bool ended;
 };
 
 struct endpoint {
 	uint64_t id;
-	struct list ready; /* subs */
-	int in_flight, cap, cap_max, subs;
+	struct list ready, members; /* subs */
+	int in_flight, cap, cap_max;
 	struct rate rate;
 	int64_t not_before, open_until;
 	bool open, probing, dirty, sick;
@@ -125,6 +143,12 @@ struct endpoint {
 	struct timer timer;
 	struct link in_run, in_sick;
 	struct link in_dirty;
+};
+
+/* One that is delivered already, though it will be fed again. */
+struct settled {
+	struct spot spot;
+	struct link in_sub;
 };
 
 /* The last call of a spacing key. */
@@ -138,17 +162,18 @@ struct space {
 struct core {
 	struct core_opts o;
 	struct map *subs, *endpoints, *items, *lanes, *spaces, *settled;
-	struct list space_list; /* by when they end, about */
-	struct list live, dirty, dirty_eps, readers, want, run, sick, locked;
+	struct list space_list; /* idle ones, by when they end, about */
+	struct list live, dirty, dirty_eps, run, sick, locked, settling;
+	struct list readers, closing, want, check, starving;
+	struct list moved, urgent, lagging;
 	struct heap timers;
 	int64_t upto;              /* dispatch came so far */
 	int64_t cursor, cursor_at; /* stored, when */
-	int64_t settled_upto;
+	int64_t settled_upto;      /* newest of any; 0: dispatch is past them */
 	int64_t careful_upto;
 	int in_flight, sick_in_flight, reads;
 	size_t rows;
-	bool feeding;
-	bool recheck; /* something changed that any reader may wait for */
+	bool started;
 
 	struct core_changes next, now; /* being filled; being written */
 	struct {
@@ -181,6 +206,8 @@ void item_free(struct core *c, struct item *it);
 void item_origin(struct core *c, struct item *it, struct reader *rd);
 void item_no_origin(struct core *c, struct item *it);
 void item_row(struct core *c, struct item *it);
+struct lane *lane_find(
+    const struct core *c, const struct sub *s, uint64_t okey, uint32_t rep);
 struct lane *lane_get(
     struct core *c, struct sub *s, uint64_t okey, uint32_t rep);
 void lane_drop_idle(struct core *c, struct lane *lane);
@@ -189,6 +216,7 @@ struct endpoint *endpoint_get(struct core *c, uint64_t id);
 void endpoint_drop_idle(struct core *c, struct endpoint *ep);
 void timer_set(struct core *c, struct timer *t, int64_t due);
 void timer_off(struct core *c, struct timer *t);
+void sub_forget_settled(struct core *c, struct sub *s);
 
 /* core_read.c */
 bool lane_blocked(const struct lane *lane);
@@ -199,28 +227,33 @@ int64_t sub_front(const struct core *c, const struct sub *s);
 bool reader_gap(const struct reader *rd, int64_t seq);
 bool reader_unread(const struct core *c, const struct reader *rd);
 void reader_check(struct core *c, struct reader *rd);
+void reader_later(struct core *c, struct reader *rd);
+void sub_feed_starved(struct core *c, struct sub *s);
+void reader_moved(struct core *c, struct reader *rd);
 void sub_check_readers(struct core *c, struct sub *s);
 void sub_to_reader(struct core *c, struct sub *s, int64_t read_pos);
 void lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos);
 
 /* core_send.c */
-void item_settle(struct core *c, struct item *it);
-void item_land(
-    struct core *c, struct item *it, const struct core_result *r, int64_t now);
 bool behind_gap(const struct item *it);
+int sick_slots(const struct core *c);
 void item_ready(struct core *c, struct item *it);
 void lane_ready(struct core *c, struct lane *lane);
 void sub_ready(struct core *c, struct sub *s);
 void endpoint_run(struct core *c, struct endpoint *ep);
-void endpoint_dirty(struct core *c, struct endpoint *ep);
+void space_end(struct core *c, const struct item *it, int64_t now);
+
+/* core_result.c */
+void item_settle(struct core *c, struct item *it);
+void item_land(
+    struct core *c, struct item *it, const struct core_result *r, int64_t now);
 
 /* core_flush.c */
 void put_del(struct core *c, const struct item *it);
 void put_dead(struct core *c, const struct item *it, int reason, int64_t now);
 void put_attempt(struct core *c, const struct item *it,
     const struct core_result *r, int64_t now);
-void put_reader(
-    struct core *c, const struct reader *rd, int64_t pos, bool gone);
+int64_t reader_pos(const struct reader *rd);
 size_t unflushed(const struct core *c);
 
 #endif

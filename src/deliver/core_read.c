@@ -2,23 +2,35 @@
 
 #include "deliver/core_priv.h"
 
-/* A page that ends so near to dispatch is the last: it gets an end (a gap). */
-#define NEAR_SEQS 1024
-
-/* Everything up to here was fed to it: by dispatch or by its reader. */
+/*
+ * Everything up to here was fed to it: by dispatch or by its reader. After a
+ * start dispatch may be behind the reader: what it feeds up to `until` is
+ * refused, so a key's reader has to cover that too.
+ */
 int64_t
 sub_front(const struct core *c, const struct sub *s)
 {
-	return reader_gap(s->rd, INT64_MAX) ? s->rd->read_pos : c->upto;
+	int64_t front = s->fed > c->upto ? s->fed : c->upto;
+
+	if (reader_gap(s->rd, INT64_MAX))
+		return s->rd->read_pos;
+	return s->rd && s->rd->until > front ? s->rd->until : front;
 }
 
-/* How far it may read now. A key follows what feeds its subscription. */
+/*
+ * How far it may read now. A key follows what feeds its subscription. What was
+ * left to a reader before dispatch said that it is past the entry, counts.
+ */
 static int64_t
 limit(const struct core *c, const struct reader *rd)
 {
+	const struct sub *s = rd->sub;
+
 	if (rd->until > 0)
 		return rd->until;
-	return rd->lane ? sub_front(c, rd->sub) : c->upto;
+	if (rd->lane)
+		return sub_front(c, s);
+	return s->fed > c->upto && !BUG(10) ? s->fed : c->upto;
 }
 
 bool
@@ -47,6 +59,8 @@ reader_new(struct core *c, struct sub *s, struct lane *lane, uint32_t rep)
 	rd->read_pos = -1;
 	list_init(&rd->items);
 	list_add(&c->readers, &rd->in_all);
+	list_add(&s->readers, &rd->in_sub);
+	reader_moved(c, rd);
 	if (rep > 0) {
 		list_add(&s->replays, &rd->in_replays);
 	} else if (lane) {
@@ -71,19 +85,67 @@ reader_free(struct core *c, struct reader *rd)
 		item_no_origin(c, ITEM_OF(k, in_origin));
 	timer_off(c, &rd->timer);
 	list_remove(&c->want, &rd->in_want);
+	list_remove(&c->check, &rd->in_check);
+	list_remove(&s->starved, &rd->in_starved);
+	if (s->starved.n == 0)
+		list_remove(&c->starving, &s->in_starving);
+	list_remove(&c->moved, &rd->in_moved);
+	list_remove(&c->urgent, &rd->in_urgent);
+	list_remove(&c->lagging, &rd->in_lagging);
 	list_remove(&c->readers, &rd->in_all);
+	list_remove(&s->readers, &rd->in_sub);
 	list_remove(&s->replays, &rd->in_replays);
 	if (rd->lane && rd->lane->rd == rd) {
 		rd->lane->rd = NULL;
 		s->lane_readers--;
 		lane_drop_idle(c, rd->lane);
+		if (s->rd)
+			reader_later(c, s->rd); /* for one of so many keys */
 	}
 	if (s->rd == rd)
 		s->rd = NULL;
+	if (s->readers.n == 0 && s->settled_upto <= c->upto)
+		sub_forget_settled(c, s);
 	rd->sub = NULL;
 	rd->lane = NULL;
-	if (!rd->reading) /* else core_read_done() frees it */
+	if (rd->reading)
+		list_add(&c->closing, &rd->in_all); /* core_read_done() frees */
+	else
 		free(rd);
+}
+
+static bool
+read_to_end(const struct reader *rd)
+{
+	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
+	       !rd->reading;
+}
+
+/* Its position, its end or what holds it back changed. */
+void
+reader_moved(struct core *c, struct reader *rd)
+{
+	int64_t pos = reader_pos(rd);
+
+	if (!rd->stored || rd->until != rd->stored_until ||
+	    pos < rd->stored_pos || read_to_end(rd)) {
+		if (!link_on(&rd->in_urgent))
+			list_add(&c->urgent, &rd->in_urgent);
+	} else if (pos != rd->stored_pos && !link_on(&rd->in_moved)) {
+		list_add(&c->moved, &rd->in_moved);
+	}
+	if (rd->read_pos - pos > DELIVER_WINDOW_SEQS &&
+	    !link_on(&rd->in_lagging))
+		list_add(&c->lagging, &rd->in_lagging);
+}
+
+/* What it waits for may be there: core_next_read() looks. */
+void
+reader_later(struct core *c, struct reader *rd)
+{
+	rd->stuck = false;
+	if (!link_on(&rd->in_check))
+		list_add(&c->check, &rd->in_check);
 }
 
 bool
@@ -98,25 +160,46 @@ lane_blocked(const struct lane *lane)
 	return it->state == IT_RETRY || it->state == IT_HELD;
 }
 
-/* What waits behind a gap must not keep the gap open. */
+/* What waits behind a gap must not keep the gap open: it goes. */
 static bool
-page_room(const struct core *c, const struct reader *rd)
+page_room(struct core *c, struct reader *rd)
 {
-	const struct sub *s = rd->sub;
-	bool gap = rd->until > 0 && rd->rep == 0;
+	struct sub *s = rd->sub;
 
-	return sub_room(c, s) ||
-	       (gap && s->items.n < SUB_ITEMS_MAX + READ_PAGE_MAX);
+	if (sub_room(c, s))
+		return true;
+	if (s->rd && s->rd->until > 0 && s->rd->read_pos < s->rd->until)
+		sub_to_reader(c, s, s->rd->read_pos);
+	if (sub_room(c, s))
+		return true;
+	if (!link_on(&rd->in_starved))
+		list_add(&s->starved, &rd->in_starved);
+	if (!link_on(&s->in_starving))
+		list_add(&c->starving, &s->in_starving);
+	return false;
 }
 
-/* Whether there is room, and anybody who could use what is read. */
+void
+sub_feed_starved(struct core *c, struct sub *s)
+{
+	struct link *k;
+
+	while ((k = list_first(&s->starved))) {
+		list_remove(&s->starved, k);
+		reader_later(c, LINK_OF(k, struct reader, in_starved));
+	}
+	list_remove(&c->starving, &s->in_starving);
+}
+
+/* Whether anybody could use what is read. */
 static bool
 wants_page(const struct core *c, const struct reader *rd)
 {
 	const struct sub *s = rd->sub;
 	struct link *head = list_first(&rd->items);
 
-	if (!s->o.enabled || s->ended || rd->reading || !reader_unread(c, rd))
+	if (!s->o.enabled || s->ended || rd->reading || rd->stuck ||
+	    !reader_unread(c, rd))
 		return false;
 	if (s->ep->open && s->items.n > 0)
 		return false;
@@ -128,21 +211,18 @@ wants_page(const struct core *c, const struct reader *rd)
 	if (head && rd->read_pos - ITEM_OF(head, in_origin)->spot.seq >
 			2 * DELIVER_WINDOW_SEQS)
 		return false;
-	return page_room(c, rd) && s->ready.n < READ_PAGE_MAX / 2;
+	return s->ready.n < READ_PAGE_MAX / 2;
 }
 
 /* What became possible: another page, meeting dispatch. */
 void
 reader_check(struct core *c, struct reader *rd)
 {
-	/* In the middle of an entry nobody knows where dispatch is. */
-	if (c->feeding && !BUG(10)) {
-		c->recheck = true;
-		return;
-	}
 	if (rd->until == 0 && rd->sub->o.enabled && !rd->reading &&
-	    !reader_unread(c, rd))
+	    !reader_unread(c, rd)) {
 		rd->until = rd->read_pos;
+		reader_moved(c, rd);
+	}
 	if (link_on(&rd->in_want) || rd->timer.node.at || !wants_page(c, rd))
 		return;
 	list_add(&c->want, &rd->in_want);
@@ -151,11 +231,17 @@ reader_check(struct core *c, struct reader *rd)
 void
 sub_check_readers(struct core *c, struct sub *s)
 {
-	if (s->rd)
+	if (s->rd) {
+		s->rd->stuck = false;
 		reader_check(c, s->rd);
+	}
 	for (struct link *k = list_first(&s->replays); k;
-	     k = list_next(&s->replays, k))
-		reader_check(c, LINK_OF(k, struct reader, in_replays));
+	     k = list_next(&s->replays, k)) {
+		struct reader *rd = LINK_OF(k, struct reader, in_replays);
+
+		rd->stuck = false;
+		reader_check(c, rd);
+	}
 }
 
 /* What dispatch fed behind a gap was never sent: it is read again later. */
@@ -195,7 +281,8 @@ sub_to_reader(struct core *c, struct sub *s, int64_t read_pos)
 		if (link_on(&it->in_origin) && !it->origin)
 			item_origin(c, it, rd);
 	}
-	reader_check(c, rd);
+	reader_moved(c, rd);
+	reader_later(c, rd);
 }
 
 /*
@@ -231,11 +318,15 @@ lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos)
 	}
 	if (pos < 0)
 		pos = open ? rd->read_pos : fed_pos;
+	/* What is kept may be behind a gap of the whole subscription. */
+	if (pos > fed_pos)
+		pos = fed_pos;
 	if (rd->reading && pos < rd->read_pos)
 		rd->stale = true;
 	rd->read_pos = pos;
 	rd->until = 0;
-	reader_check(c, rd);
+	reader_moved(c, rd);
+	reader_later(c, rd);
 }
 
 /* Feeding ----------------------------------------------------------------- */
@@ -254,15 +345,14 @@ static bool
 refuse(struct core *c, struct sub *s, const struct core_entry *en,
     const struct reader *from, uint32_t rep)
 {
-	struct lane_key key = {.okey = en->okey, .sub = s->o.id, .rep = rep};
 	const struct lane *lane;
 
 	if (item_find(c, en->sub, en->seq, rep) ||
 	    is_settled(c, en->sub, en->seq, rep))
 		return true;
-	if (s->o.order != CORE_ORDER_KEY || rep > 0 || (from && from->lane))
+	if (rep > 0 || (from && from->lane) || s->lane_readers == 0)
 		return false;
-	lane = map_find(c->lanes, key_str(&key, sizeof(key)));
+	lane = lane_find(c, s, en->okey, rep);
 	if (!lane || !lane->rd)
 		return false;
 	return en->seq > lane->rd->read_pos &&
@@ -286,13 +376,9 @@ take(struct core *c, struct sub *s, const struct core_entry *en,
 static struct lane *
 full_lane(struct core *c, struct sub *s, uint64_t okey, uint32_t rep)
 {
-	struct lane_key key = {.okey = okey, .sub = s->o.id, .rep = rep};
-	struct lane *lane;
+	struct lane *lane = lane_find(c, s, okey, rep);
 	size_t most = LANE_ITEMS_MAX;
 
-	if (s->o.order != CORE_ORDER_KEY)
-		return NULL;
-	lane = map_find(c->lanes, key_str(&key, sizeof(key)));
 	if (!lane)
 		return NULL;
 	if (lane_blocked(lane))
@@ -306,10 +392,13 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 	struct sub *s = sub_find(c, en->sub);
 	struct lane *lane;
 
-	assert(en->seq > c->upto || c->upto == 0 || en->seq > c->cursor);
-	c->feeding = true;
-	if (!s || s->ended || refuse(c, s, en, NULL, 0) ||
-	    (s->rd && (s->rd->until == 0 || en->seq <= s->rd->until)))
+	assert(en->seq > c->upto);
+	c->started = true;
+	if (!s || s->ended)
+		goto away;
+	s->fed = en->seq;
+	if ((s->rd && (s->rd->until == 0 || en->seq <= s->rd->until)) ||
+	    refuse(c, s, en, NULL, 0))
 		goto away;
 	if (!s->o.enabled || !sub_room(c, s)) {
 		sub_to_reader(c, s, en->seq - 1);
@@ -325,10 +414,8 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 		goto away;
 	}
 	take(c, s, en, NULL, now);
-	c->feeding = false;
 	return;
 away:
-	c->feeding = false;
 	if (en->ev)
 		c->o.free_ev(en->ev);
 }
@@ -338,17 +425,36 @@ core_upto(struct core *c, int64_t seq)
 {
 	assert(seq >= c->upto);
 	c->upto = seq;
-	if (map_count(c->settled) > 0 && seq > c->settled_upto &&
-	    c->readers.n == 0) {
-		size_t at = 0;
-		void *p;
+	c->started = true;
+	if (c->settled_upto == 0 || seq < c->settled_upto)
+		return;
+	/* Those who have readers forget with their last. */
+	c->settled_upto = 0;
+	for (struct link *k = list_first(&c->settling), *next; k; k = next) {
+		struct sub *s = LINK_OF(k, struct sub, in_settling);
 
-		while ((p = map_each(c->settled, &at)))
-			free(p);
-		map_free(c->settled);
-		c->settled = map_new(SIZE_MAX / 2);
-		if (!c->settled)
-			(void)core_alloc(SIZE_MAX / 2);
+		next = list_next(&c->settling, k);
+		if (s->readers.n == 0)
+			sub_forget_settled(c, s);
+	}
+}
+
+static void
+check_waiting(struct core *c)
+{
+	struct link *k, *next;
+
+	if (map_count(c->items) < CORE_ITEMS_MAX / 8 * 7)
+		for (k = list_first(&c->starving); k; k = next) {
+			struct sub *s = LINK_OF(k, struct sub, in_starving);
+
+			next = list_next(&c->starving, k);
+			if (s->items.n < SUB_ITEMS_MAX / 8 * 7)
+				sub_feed_starved(c, s);
+		}
+	while ((k = list_first(&c->check))) {
+		list_remove(&c->check, k);
+		reader_check(c, LINK_OF(k, struct reader, in_check));
 	}
 }
 
@@ -357,28 +463,24 @@ core_next_read(struct core *c, int64_t now, struct core_read *ret)
 {
 	struct link *k;
 
-	if (c->recheck) {
-		c->recheck = false;
-		for (k = list_first(&c->readers); k;
-		     k = list_next(&c->readers, k))
-			reader_check(c, LINK_OF(k, struct reader, in_all));
-	}
+	check_waiting(c);
 	while (c->reads < READS_MAX && (k = list_first(&c->want))) {
 		struct reader *rd = LINK_OF(k, struct reader, in_want);
 		int64_t upto;
 
 		list_remove(&c->want, k);
-		if (!wants_page(c, rd))
+		if (!wants_page(c, rd) || !page_room(c, rd))
 			continue;
 		if (now < rd->next_read) {
 			timer_set(c, &rd->timer, rd->next_read);
 			continue;
 		}
 		upto = limit(c, rd);
-		if (rd->until == 0 && upto - rd->read_pos <= NEAR_SEQS)
+		if (rd->until == 0 && upto - rd->read_pos <= READ_NEAR_SEQS)
 			rd->until = upto;
 		rd->next_read = now + rd->interval_us;
 		rd->reading = true;
+		reader_moved(c, rd);
 		c->reads++;
 		*ret = (struct core_read){
 		    .reader = rd,
@@ -407,6 +509,7 @@ core_read_feed(
 		goto away;
 	if (refuse(c, s, en, rd, rd->rep)) {
 		rd->read_pos = en->seq;
+		reader_moved(c, rd);
 		goto away;
 	}
 	if (!page_room(c, rd))
@@ -414,8 +517,10 @@ core_read_feed(
 	lane = rd->lane ? NULL : full_lane(c, s, en->okey, rd->rep);
 	if (lane) {
 		if (rd->rep > 0 ||
-		    (!lane->rd && s->lane_readers >= SUB_LANES_MAX))
+		    (!lane->rd && s->lane_readers >= SUB_LANES_MAX)) {
+			rd->stuck = true;
 			return false;
+		}
 		rd->read_pos = en->seq;
 		lane_to_reader(c, lane, en->seq - 1);
 		goto away;
@@ -435,10 +540,6 @@ past_gap(struct core *c, struct reader *rd)
 {
 	struct sub *s = rd->sub;
 
-	if (rd->lane) {
-		lane_ready(c, rd->lane);
-		return;
-	}
 	for (struct link *k = list_first(&s->items); k;
 	     k = list_next(&s->items, k)) {
 		struct item *it = ITEM_OF(k, in_sub);
@@ -459,23 +560,22 @@ core_read_done(struct core *c, void *reader, int64_t upto, int64_t now)
 	c->reads--;
 	rd->reading = false;
 	if (!rd->sub) {
+		list_remove(&c->closing, &rd->in_all);
 		free(rd);
 		return;
 	}
 	if (upto > rd->read_pos && !rd->stale)
 		rd->read_pos = upto;
 	rd->stale = false;
-	if (rd->until > 0 && rd->read_pos >= rd->until && rd->rep == 0)
+	reader_moved(c, rd);
+	if (rd->lane)
+		lane_ready(c, rd->lane); /* one it came past may be there */
+	else if (rd->until > 0 && rd->read_pos >= rd->until && rd->rep == 0)
 		past_gap(c, rd);
 	reader_check(c, rd);
 	/* Keys that follow this one have more to read now. */
 	if (!rd->lane && rd->sub->lane_readers > 0)
-		for (struct link *k = list_first(&c->readers); k;
-		     k = list_next(&c->readers, k)) {
-			struct reader *other =
-			    LINK_OF(k, struct reader, in_all);
-
-			if (other->sub == rd->sub)
-				reader_check(c, other);
-		}
+		for (struct link *k = list_first(&rd->sub->readers); k;
+		     k = list_next(&rd->sub->readers, k))
+			reader_check(c, LINK_OF(k, struct reader, in_sub));
 }

@@ -50,9 +50,9 @@ lane_ready(struct core *c, struct lane *lane)
 
 	if (!k)
 		return;
-	first = ITEM_OF(k, in_lane);
-	if (lane->flying > 0 && !BUG(3))
+	if (lane->flying > 0 && (!BUG(3) || !(k = list_next(&lane->items, k))))
 		return;
+	first = ITEM_OF(k, in_lane);
 	/* One that was requeued may have come in front of one that is ready. */
 	for (k = list_next(&lane->items, k); k;
 	     k = list_next(&lane->items, k)) {
@@ -68,7 +68,7 @@ lane_ready(struct core *c, struct lane *lane)
 static bool
 rate_wait(struct core *c, struct rate *r, struct timer *t, int64_t now)
 {
-	if (r->interval_us == 0 || now >= r->next)
+	if (r->interval_us == 0 || now >= r->next || BUG(13))
 		return false;
 	timer_set(c, t, r->next);
 	return true;
@@ -86,16 +86,21 @@ rate_used(struct rate *r, int64_t now)
 static bool
 spaced_out(struct core *c, struct item *it, int64_t now)
 {
+	const struct sub *s = it->sub;
 	struct space *sp;
 
-	if (!it->skey)
+	if (!it->skey || s->o.spacing_us == 0 || BUG(12))
 		return false;
+	if (now - s->spaced_from < s->o.spacing_us) {
+		timer_set(c, &it->timer, s->spaced_from + s->o.spacing_us);
+		return true;
+	}
 	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
 	if (!sp || (!sp->busy && now >= sp->not_before))
 		return false;
 	/* While it is busy nobody knows until when: its end tells. */
-	timer_set(c, &it->timer,
-	    sp->busy ? now + it->sub->o.spacing_us : sp->not_before);
+	timer_set(
+	    c, &it->timer, sp->busy ? now + s->o.spacing_us : sp->not_before);
 	return true;
 }
 
@@ -108,7 +113,7 @@ space_sweep(struct core *c, int64_t now)
 	while ((k = list_first(&c->space_list))) {
 		struct space *sp = LINK_OF(k, struct space, in_spaces);
 
-		if (sp->busy || sp->not_before > now)
+		if (sp->not_before > now)
 			break;
 		list_remove(&c->space_list, k);
 		(void)map_take(c->spaces, key_str(&sp->key, sizeof(sp->key)));
@@ -134,12 +139,12 @@ space_begin(struct core *c, const struct item *it, int64_t now)
 			free(sp); /* SPACING_KEYS_MAX of them at once */
 			return;
 		}
-		list_add(&c->space_list, &sp->in_spaces);
 	}
 	sp->busy = true;
+	list_remove(&c->space_list, &sp->in_spaces);
 }
 
-static void
+void
 space_end(struct core *c, const struct item *it, int64_t now)
 {
 	struct space *sp;
@@ -147,11 +152,10 @@ space_end(struct core *c, const struct item *it, int64_t now)
 	if (!it->skey)
 		return;
 	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
-	if (!sp)
+	if (!sp || !sp->busy)
 		return;
 	sp->busy = false;
 	sp->not_before = now + it->sub->o.spacing_us;
-	list_remove(&c->space_list, &sp->in_spaces);
 	list_add(&c->space_list, &sp->in_spaces);
 }
 
@@ -162,14 +166,22 @@ too_much_unflushed(const struct core *c, int64_t now)
 							: c->first_result_at;
 
 	return (unflushed(c) >= UNFLUSHED_MAX && !BUG(7)) ||
-	       (oldest > 0 && now - oldest >= UNFLUSHED_US);
+	       (oldest > 0 && now - oldest >= UNFLUSHED_US && !BUG(14));
+}
+
+int
+sick_slots(const struct core *c)
+{
+	if (BUG(15))
+		return c->o.slots;
+	return c->o.slots > 1 ? c->o.slots / 2 : 1;
 }
 
 /* What holds the endpoint as a whole. A timer or an event runs it again. */
 static bool
 endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 {
-	if (ep->open) {
+	if (ep->open && !BUG(21)) {
 		if (ep->probing)
 			return true;
 		if (now < ep->open_until) {
@@ -177,14 +189,14 @@ endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 			return true;
 		}
 	}
-	if (now < ep->not_before) {
+	if (now < ep->not_before && !BUG(19)) {
 		timer_set(c, &ep->timer, ep->not_before);
 		return true;
 	}
 	if (ep->in_flight >= (ep->open ? 1 : ep->cap))
 		return true;
 	/* The sick share half of the slots at most. */
-	if (ep->sick && c->sick_in_flight >= c->o.slots / 2) {
+	if (ep->sick && c->sick_in_flight >= sick_slots(c)) {
 		list_add(&c->sick, &ep->in_sick);
 		return true;
 	}
@@ -240,7 +252,7 @@ needs_lock(const struct core *c, const struct item *it)
 	       it->spot.seq <= c->careful_upto;
 }
 
-/* True: *ret_it flies now. False: the endpoint can do nothing more. */
+/* True: *ret_it flies now. False: nothing does, or its lock comes first. */
 static bool
 endpoint_next(
     struct core *c, struct endpoint *ep, int64_t now, struct item **ret_it)
@@ -264,12 +276,14 @@ endpoint_next(
 		}
 		it->state = IT_LOCK;
 		it->due = now + s->o.lock_us;
-		if (it->spot.seq <= c->careful_upto)
+		if (it->spot.seq <= c->careful_upto) {
 			it->crashes++;
+			it->counted = true;
+		}
 		item_row(c, it);
 		list_add(&c->locking, &it->in_ready);
-		if (endpoint_held(c, ep, now))
-			return false;
+		endpoint_run(c, ep);
+		return false;
 	}
 	return false;
 }
@@ -285,7 +299,7 @@ tell_send(struct item *it, struct core_send *ret)
 	    .okey = it->okey,
 	    .tries = it->tries,
 	    .n = it->n,
-	    .crashes = it->crashes,
+	    .crashes = it->crashes - it->counted,
 	    .probe = it->probe,
 	    .ev = it->ev,
 	};
@@ -294,13 +308,21 @@ tell_send(struct item *it, struct core_send *ret)
 bool
 core_next_send(struct core *c, int64_t now, struct core_send *ret)
 {
+	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
 	struct link *k;
 	struct item *it;
 
+	if (too_much_unflushed(c, now))
+		return false;
 	/* Their rows are stored and their slots taken: they go first. */
-	if ((k = list_first(&c->locked))) {
+	while ((k = list_first(&c->locked))) {
 		it = ITEM_OF(k, in_ready);
 		list_remove(&c->locked, k);
+		if (it->orphan) {
+			item_land(c, it, &NOTHING, now);
+			item_free(c, it);
+			continue;
+		}
 		it->state = IT_FLIGHT;
 		tell_send(it, ret);
 		return true;
@@ -308,8 +330,8 @@ core_next_send(struct core *c, int64_t now, struct core_send *ret)
 	while ((k = list_first(&c->run))) {
 		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);
 
-		if (too_much_unflushed(c, now) || c->in_flight >= c->o.slots ||
-		    (c->careful_upto > 0 && c->in_flight > 0))
+		if (c->in_flight >= c->o.slots ||
+		    (c->careful_upto > 0 && c->in_flight > 0 && !BUG(17)))
 			return false;
 		list_remove(&c->run, k);
 		if (endpoint_held(c, ep, now) ||
@@ -320,264 +342,4 @@ core_next_send(struct core *c, int64_t now, struct core_send *ret)
 		return true;
 	}
 	return false;
-}
-
-/* Results ------------------------------------------------------------------ */
-
-void
-endpoint_dirty(struct core *c, struct endpoint *ep)
-{
-	ep->dirty = true;
-	if (!link_on(&ep->in_dirty))
-		list_add(&c->dirty_eps, &ep->in_dirty);
-}
-
-static void
-note_key(struct endpoint *ep, uint64_t key)
-{
-	if (ep->seen_key && ep->seen_key != key)
-		ep->seen_keys = true;
-	ep->seen_key = key;
-}
-
-static void
-open_breaker(struct core *c, struct endpoint *ep, int64_t now)
-{
-	ep->open = true;
-	ep->open_until = now + c->o.breaker_us;
-	endpoint_dirty(c, ep);
-}
-
-static void
-endpoint_failed(
-    struct core *c, struct endpoint *ep, const struct item *it, int64_t now)
-{
-	uint64_t key = it->lane ? it->okey : (uint64_t)it->spot.seq;
-
-	ep->cap = ep->cap > 1 ? ep->cap / 2 : 1;
-	if (!it->breaker)
-		return;
-	note_key(ep, key);
-	if (ep->fails++ > 0 && ep->fail_key != key)
-		ep->fail_keys = true;
-	ep->fail_key = key;
-	if (it->probe || (!ep->open && ep->fails >= BREAKER_FAILURES &&
-			     (ep->fail_keys || !ep->seen_keys)))
-		open_breaker(c, ep, now);
-}
-
-static void
-endpoint_fine(struct core *c, struct endpoint *ep, const struct item *it)
-{
-	note_key(ep, it->lane ? it->okey : (uint64_t)it->spot.seq);
-	ep->fails = 0;
-	ep->fail_keys = false;
-	if (ep->cap < ep->cap_max)
-		ep->cap++;
-	if (ep->open || ep->not_before) {
-		ep->open = false;
-		ep->open_until = ep->not_before = 0;
-		timer_off(c, &ep->timer);
-		endpoint_dirty(c, ep);
-		c->recheck = true; /* who had nothing to read for */
-	}
-}
-
-/* Back on the ground: its slot is free, and others may use it. */
-void
-item_land(
-    struct core *c, struct item *it, const struct core_result *r, int64_t now)
-{
-	struct endpoint *ep = it->sent_to;
-	struct link *k;
-
-	ep->in_flight--;
-	it->sub->in_flight--;
-	c->in_flight--;
-	if (it->lane)
-		it->lane->flying--;
-	if (ep->sick)
-		c->sick_in_flight--;
-	if (it->probe)
-		ep->probing = false;
-	space_end(c, it, now);
-	if (r->verdict == CORE_OK)
-		endpoint_fine(c, ep, it);
-	else if (r->sick)
-		endpoint_failed(c, ep, it, now);
-	if (r->endpoint_wait_us > 0 &&
-	    now + r->endpoint_wait_us > ep->not_before) {
-		ep->not_before = now + r->endpoint_wait_us;
-		endpoint_dirty(c, ep);
-	}
-	/* What is in flight to it is counted as what the endpoint is now. */
-	if (ep->sick != (ep->fails > 0)) {
-		ep->sick = ep->fails > 0;
-		c->sick_in_flight += ep->sick ? ep->in_flight : -ep->in_flight;
-	}
-	while (
-	    c->sick_in_flight < c->o.slots / 2 && (k = list_first(&c->sick))) {
-		list_remove(&c->sick, k);
-		endpoint_run(c, LINK_OF(k, struct endpoint, in_sick));
-	}
-	it->probe = false;
-	it->sent_to = NULL;
-	endpoint_run(c, ep);
-	endpoint_drop_idle(c, ep);
-}
-
-/* It waits in a row until its time has come. */
-static void
-later(struct core *c, struct item *it, int64_t due)
-{
-	it->state = IT_RETRY;
-	it->due = due;
-	timer_set(c, &it->timer, due);
-	item_row(c, it);
-	if (it->ev) {
-		c->o.free_ev(it->ev);
-		it->ev = NULL;
-	}
-	if (it->lane && it->spot.rep == 0 && it->lane->items.n > 1 &&
-	    it->sub->items.n > SUB_ITEMS_MAX / 2 &&
-	    (it->lane->rd || it->sub->lane_readers < SUB_LANES_MAX))
-		lane_to_reader(c, it->lane, sub_front(c, it->sub));
-}
-
-/* After a start: dispatch or a reader has not come past it yet, but will. */
-static bool
-ahead(const struct core *c, const struct item *it)
-{
-	struct sub *s = it->sub;
-
-	if (it->spot.rep == 0)
-		return it->spot.seq > sub_front(c, s) ||
-		       (it->lane && reader_gap(it->lane->rd, it->spot.seq));
-	for (struct link *k = list_first(&s->replays); k;
-	     k = list_next(&s->replays, k)) {
-		const struct reader *rd = LINK_OF(k, struct reader, in_replays);
-
-		if (rd->rep == it->spot.rep)
-			return it->spot.seq > rd->read_pos;
-	}
-	return false;
-}
-
-void
-item_settle(struct core *c, struct item *it)
-{
-	struct lane *lane = it->lane;
-	bool more = lane && lane->items.n > 1;
-	struct reader *rd = lane ? lane->rd : NULL;
-
-	if (it->row)
-		put_del(c, it);
-	if (ahead(c, it))
-		core_load_settled(
-		    c, it->spot.sub, it->spot.seq, (int)it->spot.rep);
-	item_free(c, it); /* and an idle lane */
-	if (more)
-		lane_ready(c, lane);
-	if (rd)
-		reader_check(c, rd);
-}
-
-static void
-dead(struct core *c, struct item *it, const struct core_result *r, int64_t now)
-{
-	put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason, now);
-	if (!it->sub->o.block || !it->lane) {
-		item_settle(c, it);
-		return;
-	}
-	it->state = IT_HELD;
-	item_row(c, it);
-	if (it->ev) {
-		c->o.free_ev(it->ev);
-		it->ev = NULL;
-	}
-}
-
-void
-core_result(
-    struct core *c, struct item *it, const struct core_result *r, int64_t now)
-{
-	struct sub *s = it->sub;
-	bool probe = it->probe, orphan = it->orphan;
-	bool tried = r->verdict != CORE_HOLD && r->verdict != CORE_NEVER;
-
-	assert(it->state == IT_FLIGHT);
-	item_land(c, it, r, now);
-	if (tried) {
-		it->n++;
-		it->last_status = r->status;
-		it->last_reason = r->reason;
-		put_attempt(c, it, r, now);
-	}
-	if (orphan) {
-		item_free(c, it);
-		return;
-	}
-	if (tried && !probe)
-		it->tries++;
-	switch (r->verdict) {
-	case CORE_OK:
-		item_settle(c, it);
-		break;
-	case CORE_SPENT:
-	case CORE_LATER:
-		if (probe || r->verdict == CORE_LATER)
-			later(c, it, now + r->delay_us);
-		else
-			dead(c, it, r, now);
-		break;
-	case CORE_HOLD:
-		later(c, it, now + r->delay_us);
-		break;
-	case CORE_DEAD:
-	case CORE_NEVER:
-		dead(c, it, r, now);
-		break;
-	}
-	sub_ready(c, s);
-	sub_check_readers(c, s);
-}
-
-/* Timers ------------------------------------------------------------------- */
-
-static void
-item_due(struct core *c, struct item *it)
-{
-	if (it->state == IT_RETRY)
-		it->state = IT_WAIT;
-	if (it->lane)
-		lane_ready(c, it->lane);
-	else
-		item_ready(c, it);
-}
-
-void
-core_tick(struct core *c, int64_t now)
-{
-	struct heap_node *node;
-
-	while ((node = heap_first(&c->timers)) && node->due <= now) {
-		struct timer *t = LINK_OF(node, struct timer, node);
-
-		heap_remove(&c->timers, node);
-		switch (t->kind) {
-		case TIMER_ITEM:
-			item_due(c, LINK_OF(t, struct item, timer));
-			break;
-		case TIMER_ENDPOINT:
-			endpoint_run(c, LINK_OF(t, struct endpoint, timer));
-			break;
-		case TIMER_SUB:
-			sub_ready(c, LINK_OF(t, struct sub, timer));
-			break;
-		case TIMER_READER:
-			reader_check(c, LINK_OF(t, struct reader, timer));
-			break;
-		}
-	}
 }

@@ -268,6 +268,7 @@ begin_flush(struct deliver *d, int64_t now)
 	    .epoch = d->epoch,
 	    .number = ++d->flush_number,
 	    .minute = clock_now_us() / US_PER_MIN,
+	    .progress = !d->progressed && ch->n_attempts > 0,
 	    .changes = ch,
 	    .decisions = d->decisions_now,
 	    .n_decisions = d->n_decisions_now,
@@ -287,6 +288,7 @@ flush_written(struct deliver *d, int64_t now)
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);
+	d->progressed = d->progressed || d->flush_job.flush.progress;
 	d->flush_job.flush.changes = NULL;
 	if (d->flush_job.real)
 		core_flushed(d->core, now);
@@ -680,13 +682,14 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 	d->o = *o;
 	d->wall_us = clock_now_us();
 	d->mono_us = clock_mono_us();
-	uuid_format(uuid_v4(), d->node);
 	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
 		d->host[0] = '\0';
 	list_init(&d->attempts);
 	list_init(&d->spare);
 	list_init(&d->conf_order);
 	rc = make_parts(d, e);
+	if (rc == OK)
+		rc = owner_name(o->conf->data, d->node, e);
 	if (rc == OK)
 		rc = thread_start("deliver", run, d, &d->thread, e);
 	if (rc < 0) {

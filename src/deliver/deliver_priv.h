@@ -182,7 +182,8 @@ struct deliver {
 	int64_t flush_number;
 	size_t pages; /* under way in fetch */
 	int64_t read_again_us, load_again_us;
-	bool core_void; /* of groups that were lost: begin anew */
+	bool progressed; /* results were written since the start */
+	bool core_void;  /* of groups that were lost: begin anew */
 	int stop_stage;
 };
 
@@ -191,6 +192,7 @@ void deliver_tell(struct deliver *d, struct note *n);
 struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
 
 /* owner.c */
+int owner_name(const char *folder, char ret[UUID_LEN + 1], struct err *e);
 void owner_turn(struct deliver *d, int64_t now);
 void owner_job_done(struct deliver *d, int64_t now);
 void owner_lost(struct deliver *d);

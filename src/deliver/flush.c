@@ -209,6 +209,8 @@ put_positions(struct db *db, const struct flush *f, struct err *e)
 		else
 			n = sql_endpoint_del(db, as_int(ep->endpoint), e);
 	}
+	if (n >= 0 && f->progress)
+		n = sql_grp_progress(db, str_of(f->node), f->epoch, e);
 	if (n >= 0 && ch->cursor >= 0)
 		n = sql_grp_cursor(
 		    db, str_of(f->node), f->epoch, ch->cursor, e);

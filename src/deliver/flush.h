@@ -44,6 +44,7 @@ struct flush {
 	const char *node;
 	int64_t epoch, number;
 	int64_t minute; /* of the wall clock, for counters */
+	bool progress;  /* the first results of this start */
 	const struct core_changes *changes;
 	const struct flush_decision *decisions;
 	size_t n_decisions;

@@ -1,3 +1,8 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
 #include "base/log.h"
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
@@ -11,8 +16,10 @@
  *    └────────────────┴──── a second later ─┘                 │ stopping
  *    └────────────────────────────────────────────────────────┘
  *
- * On SQLite the data folder's lock has decided already: the lease is written
- * once and never runs out.
+ * A node's name lies in its data folder, whose lock one process holds: what a
+ * node of the same name owned is free at once when it starts again, without
+ * waiting for its lease to end. On SQLite the lock has decided everything
+ * already: the lease is written once and never runs out.
  */
 
 static bool
@@ -28,6 +35,29 @@ owner_may_send(const struct deliver *d, int64_t now)
 	       (!shared(d) || now - d->renewed_us < LEASE_SEND_US);
 }
 
+int
+owner_name(const char *folder, char ret[UUID_LEN + 1], struct err *e)
+{
+	char path[PATH_MAX];
+	struct uuid id;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/node.id", folder);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+	n = read(fd, ret, UUID_LEN);
+	if (n != UUID_LEN || !uuid_parse((struct str){ret, UUID_LEN}, &id)) {
+		uuid_format(uuid_v4(), ret);
+		n = pwrite(fd, ret, UUID_LEN, 0);
+	}
+	ret[UUID_LEN] = '\0';
+	(void)close(fd);
+	return n == UUID_LEN ? OK
+			     : err_set(e, ERR_IO, "%s can't be written", path);
+}
+
 /* Commit thread ------------------------------------------------------------ */
 
 static int
@@ -37,12 +67,10 @@ take_groups(struct db *db, void *ctx, struct err *e)
 	int64_t now = deliver_now(d), lease = LEASE_US;
 	struct sql_grp_mine_row row;
 	struct rows *rows = NULL;
-	int64_t n = sql_node_renew(db, str_of(d->node), now, lease, e);
+	int64_t n =
+	    sql_node_start(db, str_of(d->node), str_of(d->host), now, lease, e);
 	int rc;
 
-	if (n == 0)
-		n = sql_node_start(
-		    db, str_of(d->node), str_of(d->host), now, lease, e);
 	/* The data folder is locked: whoever had them is gone. */
 	if (n >= 0 && !shared(d))
 		n = sql_grp_take(db, str_of(d->node), INT64_MAX - 1, e);

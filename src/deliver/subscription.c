@@ -155,9 +155,9 @@ static int
 refuse(struct sub_reader *r, const struct json *doc, bool change)
 {
 	static const char *const STORED[] = {"secrets", "managed", NULL};
-	static const char *const SHOWN[] = {
-	    "id", "managedBy", "publicKey", "createdAt", "changedAt",
-	    "version", "disabledReason", "delivery", NULL};
+	static const char *const SHOWN[] = {"id", "managedBy", "publicKey",
+	    "createdAt", "changedAt", "version", "disabledReason", "delivery",
+	    NULL};
 	char at[JSON_POINTER_MAX + 1];
 
 	for (int k = 0; k < 2; k++)

@@ -45,8 +45,8 @@ class Crash:
         os.makedirs(os.path.join(folder, store))
         self.quick = arrivals.Quick(os.path.join(folder, store))
         self.srv = hk.Server(os.path.join(folder, store, "srv"), {
-            "webhook.url.allow.private": "127.0.0.0/8", "time.scale": "200",
-            "webhook.slots": str(SLOTS)}, start=False)
+            "WEBHOOK_URL_ALLOW_PRIVATE": "127.0.0.0/8", "TIME_SCALE": "200",
+            "WEBHOOK_SLOTS": str(SLOTS)}, start=False)
         self.srv.start()
         self.ledger = checker.Ledger()
         for path, more in PATHS.items():

@@ -79,16 +79,19 @@ roll(unsigned n)
 	return (unsigned)(rng % n);
 }
 
-/* The text behind `name` up to `end`, or "-". */
+/* The text behind `name`, blanks and a quote, up to `end`, or "-". */
 static void
 find(const char *in, const char *name, char end, char *ret, size_t room)
 {
 	const char *p = strcasestr(in, name);
 	size_t n = 0;
 
-	if (p)
-		for (p += strlen(name); *p && *p != end && n + 1 < room; p++)
+	if (p) {
+		p += strlen(name);
+		p += strspn(p, " \"");
+		for (; *p && *p != end && n + 1 < room; p++)
 			ret[n++] = *p == ' ' ? '_' : *p;
+	}
 	if (n == 0)
 		ret[n++] = '-';
 	ret[n] = '\0';
@@ -161,8 +164,8 @@ take_post(struct conn *c, const char *path, const char *head, const char *body)
 	int delay = 0;
 
 	find(head, "\nwebhook-id: ", '\r', id, sizeof(id));
-	find(body, "\"eventId\":\"", '"', event, sizeof(event));
-	find(body, "\"partitionKey\":\"", '"', key, sizeof(key));
+	find(body, "\"eventId\":", '"', event, sizeof(event));
+	find(body, "\"partitionKey\":", '"', key, sizeof(key));
 	c->status = judge(path, key, &delay);
 	posts++;
 	fine += c->status < 300;
