@@ -31,3 +31,63 @@ SELECT open_until, not_before FROM endpoint_state WHERE endpoint = :endpoint;
 -- rows: minute int, ok int, fail int, dead int, us int, slow int
 SELECT minute, ok, fail, dead, us, slow FROM stat
  WHERE sub = :sub AND minute >= :since AND minute < :upto ORDER BY minute LIMIT :most;
+
+-- name: preset_put
+-- args: name text, conf text, now int
+INSERT INTO preset (name, conf, changed_at) VALUES (:name, :conf, :now)
+ON CONFLICT (name) DO UPDATE SET conf = excluded.conf, changed_at = excluded.changed_at;
+
+-- name: preset_del
+-- args: name text
+DELETE FROM preset WHERE name = :name;
+
+-- name: preset_there
+-- args: name text
+-- rows: there int
+SELECT 1 FROM preset WHERE name = :name;
+
+-- name: preset_user
+-- args: name text
+-- rows: name text
+-- One subscription that uses it.
+SELECT name FROM subscription WHERE preset = :name AND until_seq IS NULL LIMIT 1;
+
+-- name: subs_of_preset
+-- args: preset text, after int, most int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int
+-- As subs_page.
+SELECT id, uid, conf, enabled, from_seq FROM subscription
+ WHERE preset = :preset AND id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
+
+-- name: ended_next
+-- rows: id int, uid bytes, name text
+-- One that has ended and whose rows are still there. Once the cursor is past
+-- its end the engine writes no more of them.
+SELECT id, uid, name FROM subscription
+ WHERE until_seq IS NOT NULL AND dropped = 0 AND until_seq <= (SELECT min(cursor) FROM grp)
+ ORDER BY until_seq LIMIT 1;
+
+-- name: ended_delivery
+-- args: sub int, most int
+DELETE FROM delivery WHERE (sub, seq, rep) IN (
+       SELECT sub, seq, rep FROM delivery WHERE sub = :sub LIMIT :most);
+
+-- name: ended_reader
+-- args: sub int, most int
+DELETE FROM reader WHERE (sub, okey, rep) IN (
+       SELECT sub, okey, rep FROM reader WHERE sub = :sub LIMIT :most);
+
+-- name: ended_dead
+-- args: sub int, most int
+-- What somebody decided on stays, as attempts do: until their time.
+DELETE FROM dead WHERE (sub, seq, rep) IN (
+       SELECT sub, seq, rep FROM dead WHERE sub = :sub AND state = 0 LIMIT :most);
+
+-- name: ended_stat
+-- args: sub int, most int
+DELETE FROM stat WHERE (sub, minute) IN (
+       SELECT sub, minute FROM stat WHERE sub = :sub LIMIT :most);
+
+-- name: ended_done
+-- args: sub int
+UPDATE subscription SET dropped = 1 WHERE id = :sub AND until_seq IS NOT NULL;

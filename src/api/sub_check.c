@@ -12,7 +12,7 @@
 #include "deliver/subscription.h"
 #include "event/append.h"
 #include "match/jq.h"
-#include "store/store.h"
+#include "sql.h"
 
 void *
 api_checker_enter(void *arg)
@@ -93,7 +93,26 @@ sub_op_find(struct sub_op *op, struct checker *k, const struct presets *presets,
 		rc = err_set(e, ERR_CONFLICT,
 		    "this subscription is managed by the %.*s and is changed there",
 		    STR_ARG(op->seen.conf->managed.by));
+	if (rc == OK && op->seen.closed)
+		rc = err_set(e, ERR_CONFLICT,
+		    "its secrets can't be opened with the keys that are there");
 	return rc;
+}
+
+/* It may have gone since the check. */
+static int
+preset_there(struct db *db, struct str name, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_preset_there(db, name, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	rows_close(rows);
+	if (rc == 0)
+		return err_at(e, ERR_INVALID, "/preset",
+		    "preset %.*s is not known", STR_ARG(name));
+	return rc < 0 ? rc : OK;
 }
 
 /* On the commit thread: of whichever key is the active one by then. */
@@ -105,7 +124,8 @@ sub_op_seal(struct db *db, struct sub_change *c, struct err *e)
 	struct sub_seal by;
 	int rc = sub_sealer(op->r->app, op->r->arena, c->uid, &sealer, &by, e);
 
-	(void)db;
+	if (rc == OK && !op->seen.conf->preset->builtin)
+		rc = preset_there(db, op->seen.conf->preset->name, e);
 	if (rc == OK)
 		rc = sub_store(op->seen.conf, &by, op->r->arena, &c->conf, e);
 	return rc;
@@ -231,8 +251,12 @@ sub_op_post(struct sub_op *op, struct err *e)
 int
 sub_op_commit(struct req *r, struct err *e)
 {
+	struct sub_op *op = r->ctx;
+
 	if (r->rc < 0)
 		return api_said(r, e);
+	if (op->same)
+		return answer(r, e);
 	r->then = answer;
-	return sub_op_post(r->ctx, e);
+	return sub_op_post(op, e);
 }

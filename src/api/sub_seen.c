@@ -86,6 +86,7 @@ open_conf(const struct api *api, struct arena *a, struct str conf,
 		rc = sub_load(conf, presets, &by, &s->conf, e);
 	if (rc == ERR_INVALID) {
 		log_err(LOG_WARN, "a subscription's secrets can't be read", e);
+		s->closed = true;
 		rc = sub_load(conf, presets, NULL, &s->conf, e);
 	}
 	return rc;

@@ -23,7 +23,8 @@
  *   http ──check──▶ check ──wake──▶ http ──control_post──▶ commit ──wake──▶ http
  *
  * WHO SEES WHAT. A key that is limited to tenants sees and makes only
- * subscriptions whose tenants are within its own, and no presets of its own.
+ * subscriptions whose tenants are within its own; presets, which are for all,
+ * it only sees.
  * What another part of the program manages is read here and changed there.
  */
 #ifndef API_SUBS_H
@@ -50,6 +51,11 @@ int api_subs_rotate(struct req *r, struct db *db, struct err *e);
 int api_subs_test(struct req *r, struct db *db, struct err *e);
 int api_subs_stats(struct req *r, struct db *db, struct err *e);
 
+int api_presets_list(struct req *r, struct db *db, struct err *e);
+int api_presets_get(struct req *r, struct db *db, struct err *e);
+int api_presets_put(struct req *r, struct db *db, struct err *e);
+int api_presets_delete(struct req *r, struct db *db, struct err *e);
+
 /* The check thread's context; enter() takes the struct api. */
 struct checker {
 	const struct api *api;
@@ -65,6 +71,7 @@ struct sub_seen {
 	struct uuid uid;
 	struct sub_conf *conf; /* whose holds it: sub_seen_done() */
 	bool enabled, managed;
+	bool closed; /* its secrets can't be read: the key is gone */
 	struct str why;
 	int64_t created_us, changed_us;
 	bool behind; /* a reader stands at pos */
@@ -84,11 +91,11 @@ struct sub_op {
 	struct sub_seen seen; /* as it is; then as it will be */
 	struct sub_change change;
 	struct deliver_ask ask;
-	bool skip;    /* enable: from now */
-	bool once;    /* the answer shows the secret */
-	int status;   /* of the answer */
-	int64_t told; /* rotate: overlapSeconds; test: when it began */
-	void *more;   /* of whoever began it */
+	bool skip;  /* enable: from now */
+	bool same;  /* it is as it should be: nothing to write */
+	bool once;  /* the answer shows the secret */
+	int status; /* of the answer */
+	void *more; /* of whoever began it */
 };
 /* Begins one: REQ_WAIT, and `check` runs on the check thread. */
 int sub_op_begin(struct req *r,

@@ -304,6 +304,12 @@
 #define PRESET_MEM_MAX         (2 * MIB) /* one of them, parsed */
 #define VARS_TEXT_MAX          (8 * KIB) /* a text with variables */
 #define VARS_PIECES_MAX        128
+#define ASK_WAIT_US            (5 * 1000000) /* for dispatch to come so far */
+#define TEST_SEND_MS           30000 /* a test send; somebody waits for it */
+#define PRESET_USERS_CHECK     1000 /* asked before a preset is changed */
+#define STATS_MINUTES_MAX      1440          /* a day by the minute … */
+#define STATS_HOURS_MAX        (31 * 24)     /* … and a month by the hour */
+#define SUB_DROP_STEP          500 /* rows of an ended one, a transaction */
 #define SUB_NAME_MAX           200
 #define SUB_URL_MAX            2048 /* spec/webhooks.md */
 #define SUB_TYPES_MAX          256

@@ -1,3 +1,4 @@
+#include "base/limits.h"
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
@@ -12,9 +13,12 @@
 static void
 answer(struct deliver_ask *q, int rc, const char *text)
 {
+	int retry_after_s = q->err.retry_after_s;
+
 	q->err.code = OK;
 	if (rc < 0)
 		(void)err_set(&q->err, (enum err_code)rc, "%s", text);
+	q->err.retry_after_s = retry_after_s;
 	q->done(q);
 }
 
@@ -93,6 +97,30 @@ test(struct deliver *d, struct deliver_ask *q)
 		sending_test(d, q, l);
 }
 
+/*
+ * What was committed before somebody asks must count: a test goes where the
+ * last change says, and "now" is not before what was published.
+ */
+static bool
+too_early(struct deliver *d, struct deliver_ask *q, int64_t now)
+{
+	struct core_count n;
+
+	core_counts(d->core, &n);
+	if (n.upto >= q->behind)
+		return false;
+	if (q->give_up_us == 0)
+		q->give_up_us = now + ASK_WAIT_US;
+	if (now < q->give_up_us) {
+		q->mail.next = d->later;
+		d->later = &q->mail;
+	} else {
+		q->err.retry_after_s = 1;
+		answer(q, ERR_AWAY, "the log is still being read");
+	}
+	return true;
+}
+
 void
 ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
@@ -110,6 +138,8 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		answer(q, ERR_AWAY, "this server does not deliver now");
 		return;
 	}
+	if (too_early(d, q, now))
+		return;
 	switch (q->kind) {
 	case ASK_LOOK:
 		look(d, q);
@@ -144,6 +174,23 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		break;
 	}
 	wait_for_flush(d, q);
+}
+
+/* Those that waited for dispatch; some may have to go on. */
+void
+ask_again(struct deliver *d, int64_t now)
+{
+	struct mail *m = d->later;
+
+	d->later = NULL;
+	while (m) {
+		struct deliver_ask *q = MAIL_OF(m, struct deliver_ask, mail);
+
+		m = m->next;
+		if (atomic_load(&d->stopping))
+			q->give_up_us = now;
+		ask_take(d, q, now);
+	}
 }
 
 /* The flush under way has ended: well, or never to be. */

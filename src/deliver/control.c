@@ -136,6 +136,67 @@ control_post(struct append *append, struct sub_change *c, struct err *e)
 	return append_post(append, &c->job, e);
 }
 
+/* Presets ------------------------------------------------------------------- */
+
+static int
+in_use(struct db *db, struct str name, struct err *e)
+{
+	struct sql_preset_user_row row;
+	struct rows *rows = NULL;
+	int rc = sql_preset_user(db, name, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_preset_user_get(rows, &row);
+		rc = err_set(e, ERR_CONFLICT, "the subscription %.*s uses it",
+		    row.name.n < 64 ? (int)row.name.n : 64, row.name.p);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+static int
+preset_before(struct db *db, void *ctx, struct err *e)
+{
+	struct preset_change *c = ctx;
+	int64_t n;
+	int rc;
+
+	if (c->conf.p) {
+		n = sql_preset_put(db, c->name, c->conf, c->now_us, e);
+		return n < 0 ? (int)e->code : OK;
+	}
+	rc = in_use(db, c->name, e);
+	if (rc < 0)
+		return rc;
+	n = sql_preset_del(db, c->name, e);
+	if (n < 0)
+		return e->code;
+	return n > 0 ? OK : err_set(e, ERR_ABSENT, "there is no such preset");
+}
+
+static int
+preset_after(struct db *db, void *ctx, struct err *e)
+{
+	struct preset_change *c = ctx;
+
+	return audit_put(db, &c->audit, e);
+}
+
+int
+control_preset(struct append *append, struct preset_change *c, struct err *e)
+{
+	config_entry(&c->entry, "preset");
+	c->entry.key = c->name;
+	c->job.entries = &c->entry;
+	c->job.n = 1;
+	c->job.fn = preset_before;
+	c->job.after = preset_after;
+	c->job.ctx = c;
+	return append_post(append, &c->job, e);
+}
+
 /* The deliver thread's own ----------------------------------------------------- */
 
 struct gone {

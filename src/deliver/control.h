@@ -1,6 +1,6 @@
 /*
- * control.h - making, changing and ending subscriptions, with their place in
- * the log.
+ * control.h - making, changing and ending subscriptions and presets, with
+ * their place in the log.
  *
  * Each change is one transaction: the row, an entry of the log by which
  * dispatch learns of it in order, perhaps an event that tells others, and the
@@ -51,6 +51,19 @@ struct sub_change {
 /* ERR_AWAY when too much waits. Its own errors: ERR_CONFLICT, ERR_ABSENT. */
 int control_post(
     struct append *append, struct sub_change *c, struct err *e) MUST_CHECK;
+
+/* A preset is stored, or with conf.p NULL removed. As above. */
+struct preset_change {
+	struct append_job job;
+	struct entry entry;
+	struct str name, conf;
+	int64_t now_us;
+	struct audit_row audit;
+};
+
+/* ERR_CONFLICT while a subscription uses what is to be removed; ERR_ABSENT. */
+int control_preset(
+    struct append *append, struct preset_change *c, struct err *e) MUST_CHECK;
 
 /* An event of our own, as an entry; the payload is JSON text. */
 int control_event(struct arena *a, const char *type, struct uuid tenant,

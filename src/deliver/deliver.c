@@ -110,6 +110,15 @@ load_presets(struct deliver *d, struct err *e)
 	return rc;
 }
 
+/* Before the subscriptions that use it are told, so none sees the old one. */
+static void
+take_presets(struct deliver *d, struct presets_note *n)
+{
+	presets_free(d->presets);
+	d->presets = n->presets;
+	free(n);
+}
+
 /* Feeding ----------------------------------------------------------------------- */
 
 /* Order and spacing keys of an entry; false when it is not wanted after all. */
@@ -370,6 +379,9 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_SUB_END:
 		take_sub(d, (struct sub_note *)n, now);
 		break;
+	case NOTE_PRESETS:
+		take_presets(d, (struct presets_note *)n);
+		break;
 	case NOTE_LOADED:
 		if (d->owner == OWNER_LOADING)
 			loaded(d, now);
@@ -420,6 +432,8 @@ take_mail(struct deliver *d)
 		ask_take(d, MAIL_OF(q, struct deliver_ask, mail), now);
 		q = next;
 	}
+	if (d->later)
+		ask_again(d, now);
 	return some;
 }
 
@@ -592,6 +606,9 @@ drain(struct deliver *d)
 			free(f);
 		} else if (n->kind == NOTE_PAGE) {
 			fetch_page_free((struct page *)n);
+		} else if (n->kind == NOTE_PRESETS) {
+			presets_free(((struct presets_note *)n)->presets);
+			free(n);
 		}
 	}
 	m = d->ask_box ? mailbox_take(d->ask_box, 0) : NULL;

@@ -89,10 +89,12 @@ struct deliver_ask {
 	int n;
 	struct str who, note; /* REQUEUE, SKIP: for the record */
 	struct str body;      /* TEST: the envelope; REPLAY: unused */
+	int64_t behind;       /* first let dispatch read the log up to here */
 	int64_t pos, until, interval_us; /* REPLAY */
 	struct deliver_look look;
 	struct deliver_test test;
-	struct err err; /* the answer: OK, or why not */
+	struct err err;     /* the answer: OK, or why not */
+	int64_t give_up_us; /* the engine's own */
 	void (*done)(struct deliver_ask *q);
 	void *arg;
 };

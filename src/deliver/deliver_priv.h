@@ -43,6 +43,7 @@ enum note_kind {
 	/* to deliver */
 	NOTE_SUB,     /* made or changed */
 	NOTE_SUB_END, /* gone */
+	NOTE_PRESETS, /* a preset was changed: here are all */
 	NOTE_LOADED,  /* all subscriptions were told */
 	NOTE_FEED,
 	NOTE_PAGE,   /* of a reader */
@@ -66,6 +67,11 @@ struct sub_note {
 	struct note note;
 	struct wish *wish; /* SUB; a reference */
 	uint32_t sub;      /* SUB_END */
+};
+
+struct presets_note {
+	struct note note;
+	struct presets *presets;
 };
 
 /* A part of a page of the log, matched. */
@@ -168,6 +174,7 @@ struct deliver {
 	struct list attempts; /* in flight */
 	struct list spare;
 	size_t n_spare;
+	struct mail *later; /* asks that wait for dispatch */
 	/* Asks whose changes are in the next flush, and in the one under way. */
 	struct mail *asked, *asked_now;
 	struct flush_decision *decisions, *decisions_now;
@@ -231,6 +238,7 @@ void control_gone(struct deliver *d, uint32_t sub, bool tell);
 
 /* ask.c */
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
+void ask_again(struct deliver *d, int64_t now);
 void ask_flushed(struct deliver *d, int rc, const struct err *e);
 
 /* settled.c: fills in the flush that is about to be posted. */

@@ -171,12 +171,17 @@ load_presets(struct dispatch *x, struct err *e)
 	return rc;
 }
 
+/* Of all, or of those with that preset: the columns are the same. */
 static int
-load_page(struct dispatch *x, int64_t *after, int *ret_n, struct err *e)
+load_page(struct dispatch *x, struct str preset, int64_t *after, int *ret_n,
+    struct err *e)
 {
 	struct sql_subs_page_row row;
 	struct rows *rows = NULL;
-	int rc = sql_subs_page(x->db, *after, SUBS_A_PAGE, &rows, e);
+	int rc = preset.n > 0
+		     ? sql_subs_of_preset(
+			   x->db, preset, *after, SUBS_A_PAGE, &rows, e)
+		     : sql_subs_page(x->db, *after, SUBS_A_PAGE, &rows, e);
 
 	*ret_n = 0;
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
@@ -207,9 +212,33 @@ load_all(struct dispatch *x, struct err *e)
 
 	forget_all(x);
 	while (rc >= 0 && n == SUBS_A_PAGE)
-		rc = load_page(x, &after, &n, e);
+		rc = load_page(x, STR_EMPTY, &after, &n, e);
 	if (rc >= 0)
 		deliver_tell(x->d, &LOADED);
+	return rc < 0 ? rc : OK;
+}
+
+/* A preset was changed, and with it all subscriptions that use it. */
+static int
+apply_preset(struct dispatch *x, struct str name, struct err *e)
+{
+	struct presets_note *note = calloc(1, sizeof(*note));
+	int64_t after = 0;
+	int n = SUBS_A_PAGE, rc;
+
+	if (!note)
+		return err_set(e, ERR_NOMEM, "no memory for presets");
+	note->note.kind = NOTE_PRESETS;
+	rc = load_presets(x, e);
+	if (rc == OK)
+		rc = presets_open(x->db, x->d->o.conf, &note->presets, e);
+	if (rc < 0) {
+		free(note);
+		return rc;
+	}
+	deliver_tell(x->d, &note->note);
+	while (rc >= 0 && n == SUBS_A_PAGE)
+		rc = load_page(x, name, &after, &n, e);
 	return rc < 0 ? rc : OK;
 }
 
@@ -223,7 +252,7 @@ apply(struct dispatch *x, const struct letter *l, struct err *e)
 	int rc;
 
 	if (str_eq(l->type, STR("preset")))
-		return load_presets(x, e);
+		return apply_preset(x, l->key, e);
 	rc = sql_subs_one(x->db, l->to_sub, &rows, e);
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -515,6 +544,7 @@ take_note(struct dispatch *x, struct note *n)
 		break;
 	case NOTE_SUB:
 	case NOTE_SUB_END:
+	case NOTE_PRESETS:
 	case NOTE_LOADED:
 	case NOTE_FEED:
 	case NOTE_PAGE:

@@ -408,6 +408,15 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 
 /* Calls ---------------------------------------------------------------------- */
 
+/* Somebody waits for a test, and a server that stops waits for him. */
+static int
+total_ms(const struct attempt *a)
+{
+	int ms = (int)a->conf->policy.total_ms;
+
+	return a->test && ms > TEST_SEND_MS ? TEST_SEND_MS : ms;
+}
+
 static void
 answered(struct client_send *send, const struct client_answer *ans)
 {
@@ -469,7 +478,7 @@ start_send(struct attempt *a, enum method method,
 	    .body = a->req.body,
 	    .use = GUARD_WEBHOOK,
 	    .connect_ms = (int)a->conf->policy.connect_ms,
-	    .total_ms = (int)a->conf->policy.total_ms,
+	    .total_ms = total_ms(a),
 	    .keep_max =
 		looks_at_body(c->preset) ? VERDICT_BODY_MAX + 1 : 4 * KIB,
 	    .proxy = a->d->o.conf->webhook_proxy[0]
@@ -565,7 +574,7 @@ token_conf(const struct attempt *a, struct oauth_conf *ret)
 	    .client_secret = auth->client_secret,
 	    .scope = auth->scope,
 	    .connect_ms = (int)a->conf->policy.connect_ms,
-	    .total_ms = (int)a->conf->policy.total_ms,
+	    .total_ms = total_ms(a),
 	    .proxy = a->d->o.conf->webhook_proxy[0]
 			 ? a->d->o.conf->webhook_proxy
 			 : NULL,

@@ -72,11 +72,9 @@ alloc(const struct sub_conf *s)
 	tenants = (struct uuid *)(types + s->n_types);
 	at = (char *)(tenants + s->n_tenants);
 	for (size_t i = 0; i < s->n_types; i++) {
-		struct str key = match_types_key(s->types[i]);
-
-		memcpy(at, key.p, key.n);
-		types[i] = (struct str){at, key.n};
-		at += key.n;
+		memcpy(at, s->types[i].p, s->types[i].n);
+		types[i] = (struct str){at, s->types[i].n};
+		at += s->types[i].n;
 	}
 	if (s->n_tenants > 0)
 		memcpy(tenants, s->tenants, s->n_tenants * sizeof(*tenants));
@@ -137,6 +135,6 @@ wish_wants(const struct wish *w, struct str type, const struct uuid *tenant)
 	for (size_t i = 0; !ours && i < w->n_tenants; i++)
 		ours = uuid_eq(w->tenants[i], *tenant);
 	for (size_t i = 0; ours && !fits && i < w->n_types; i++)
-		fits = match_types_fit(w->types[i], type);
+		fits = match_types_fit(match_types_key(w->types[i]), type);
 	return ours && fits;
 }
