@@ -87,11 +87,14 @@ CREATE TABLE stat_reason (
     PRIMARY KEY (minute, reason)
 );
 
--- Alerts that were told (ops/alerts.h). sub 0: of all deliveries together.
+-- Alerts that were told (ops/alerts.h). sub 0: of all deliveries together. Of
+-- dead letters: how many of which minute were told.
 CREATE TABLE alert (
-    rule       INTEGER NOT NULL,
     sub        BIGINT  NOT NULL,
+    rule       INTEGER NOT NULL,
     firing     INTEGER NOT NULL,
     changed_at BIGINT  NOT NULL,
-    PRIMARY KEY (rule, sub)
+    minute     BIGINT  NOT NULL,
+    n          BIGINT  NOT NULL,
+    PRIMARY KEY (sub, rule)
 );

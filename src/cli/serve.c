@@ -22,6 +22,7 @@
 #include "http/guard.h"
 #include "http/server.h"
 #include "loop/pool.h"
+#include "ops/alerts.h"
 #include "ops/jobs.h"
 #include "ops/reseal.h"
 #include "ops/sealing.h"
@@ -186,6 +187,10 @@ start_threads(struct serve *s, struct err *e)
 	if (rc == OK) {
 		tail_committed(s->api.tail, append_last_seq(s->api.append));
 		jobs.append = s->api.append;
+		if (c->webhook_enabled)
+			s->api.alerts =
+			    alerts_new(s->api.append, c->time_scale);
+		jobs.alerts = s->api.alerts;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
@@ -320,6 +325,7 @@ take_down(struct serve *s)
 	jobs_stop(s->jobs);
 	resealer_end(s->api.resealer);
 	append_stop(s->api.append);
+	alerts_free(s->api.alerts);
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);

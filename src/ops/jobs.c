@@ -8,17 +8,20 @@
 #include "event/append.h"
 #include "loop/mailbox.h"
 #include "loop/thread.h"
+#include "ops/alerts.h"
 #include "sql.h"
+#include "task/task.h"
 
 #define CHECKPOINT_MS 250
 #define PIECES_MS     60000
+#define RESULTS_MS    60000
 
 struct jobs {
 	struct jobs_opts o;
 	struct db *db;
 	struct mailbox *box; /* closed to end the thread; never gets mail */
 	struct thread *thread;
-	int64_t pieces_at_ms, audit_at_ms;
+	int64_t pieces_at_ms, audit_at_ms, results_at_ms;
 };
 
 static void
@@ -129,6 +132,41 @@ drop_audit(struct jobs *j)
 		free(s); /* the next look finds them again */
 }
 
+static int
+results_step(struct db *db, void *ctx, struct err *e)
+{
+	(void)ctx;
+	return task_expire(db, clock_now_us(), RETAIN_STEP, e);
+}
+
+static void
+results_stepped(struct append_job *job)
+{
+	if (job->err.code < 0)
+		log_err(LOG_WARN, "old results of tasks stay", &job->err);
+	free(job);
+}
+
+/* RETAIN_STEP a minute: more than are likely to come to their end in one. */
+static void
+drop_results(struct jobs *j)
+{
+	int64_t now_ms = clock_mono_ms();
+	struct append_job *job;
+	struct err e = {0};
+
+	if (!j->o.append || now_ms < j->results_at_ms)
+		return;
+	j->results_at_ms = now_ms + RESULTS_MS;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return;
+	job->fn = results_step;
+	job->done = results_stepped;
+	if (append_post(j->o.append, job, &e) < 0)
+		free(job); /* there is a next time */
+}
+
 static void
 run(void *arg)
 {
@@ -141,6 +179,9 @@ run(void *arg)
 		else
 			drop_pieces(j);
 		drop_audit(j);
+		drop_results(j);
+		if (j->o.alerts)
+			alerts_turn(j->o.alerts, j->db);
 	} while (!mailbox_closed(j->box));
 }
 

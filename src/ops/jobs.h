@@ -5,7 +5,8 @@
  * copies pages that nobody waits for; the fsync it does is not the writer's.
  * PostgreSQL: pieces of the log whose every event is past its time are
  * detached (a short lock) and dropped (none of the writer's).
- * Both: looks for audit rows past their time, and has them removed.
+ * Both: looks for audit rows and results of tasks past their time, and has them
+ * removed; looks whether there is something to tell (alerts.h).
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
@@ -15,6 +16,7 @@
 
 #include "base/base.h"
 
+struct alerts;
 struct append;
 struct jobs;
 struct store;
@@ -25,6 +27,7 @@ struct jobs_opts {
 	/* Audit rows go in steps of the commit thread; NULL: they stay. */
 	struct append *append;
 	int64_t audit_keep_us;
+	struct alerts *alerts; /* NULL: nobody looks */
 };
 
 int jobs_start(

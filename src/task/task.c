@@ -398,6 +398,12 @@ task_apply(struct db *db, struct task *t, const struct task_change *ch,
 	return OK;
 }
 
+int
+task_expire(struct db *db, int64_t now_us, int64_t most, struct err *e)
+{
+	return sql_task_expire(db, now_us, most, e) < 0 ? (int)e->code : OK;
+}
+
 /* Showing it --------------------------------------------------------------------- */
 
 static void
