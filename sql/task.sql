@@ -97,9 +97,9 @@ UPDATE task_event SET base = :base WHERE seq = :seq AND sub = :sub;
 
 -- name: task_event_list
 -- args: task int, most int
--- rows: seq int, sub int, event int, at int, base int, row_state int?, row_n int?, dead_state int?, dead_at int?, dead_reason int?, n int?, tried_at int?, us int?, status int?, verdict int?, detail text?
+-- rows: seq int, sub int, event int, at int, state int, base int, row_state int?, row_n int?, dead_state int?, dead_at int?, dead_reason int?, n int?, tried_at int?, us int?, status int?, verdict int?, detail text?
 -- Newest first, with the last attempt of each.
-SELECT e.seq, e.sub, e.event, e.at, e.base, r.state, r.n, d.state, d.at, d.reason, a.n, a.at, a.us, a.status, a.verdict, a.detail
+SELECT e.seq, e.sub, e.event, e.at, e.state, e.base, r.state, r.n, d.state, d.at, d.reason, a.n, a.at, a.us, a.status, a.verdict, a.detail
   FROM task_event e
   LEFT JOIN delivery r ON r.sub = e.sub AND r.seq = e.seq AND r.rep = 0
   LEFT JOIN dead d ON d.sub = e.sub AND d.seq = e.seq AND d.rep = 0
@@ -123,6 +123,16 @@ UPDATE task_count SET
 -- name: task_event_state
 -- args: seq int, sub int, state int
 UPDATE task_event SET state = :state WHERE seq = :seq AND sub = :sub;
+
+-- name: task_count_end
+-- args: owner int, sub int
+-- A subscription ends: what was under way to it is given up.
+UPDATE task_count SET failed = failed + (SELECT count(*) FROM task_event e WHERE e.sub = :sub AND e.state = 0)
+ WHERE owner = :owner;
+
+-- name: task_event_end
+-- args: sub int
+UPDATE task_event SET state = 2 WHERE sub = :sub AND state = 0;
 
 -- name: task_count_get
 -- args: owner int

@@ -62,6 +62,7 @@ CREATE TABLE task_event (
     PRIMARY KEY (seq, sub)
 );
 CREATE INDEX task_event_task ON task_event (task, seq);
+CREATE INDEX task_event_open ON task_event (sub) WHERE state = 0;
 
 -- How many deliveries a key has, by what became of them, so that nobody counts.
 CREATE TABLE task_count (

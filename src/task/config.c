@@ -332,8 +332,11 @@ config_set(
 int
 config_del(struct db *db, const struct config *c, struct err *e)
 {
-	return sql_task_config_del(db, uuid_str(&c->uid), e) < 0 ? (int)e->code
-								 : OK;
+	if (sql_task_count_end(db, c->owner, c->sub, e) < 0 ||
+	    sql_task_event_end(db, c->sub, e) < 0 ||
+	    sql_task_config_del(db, uuid_str(&c->uid), e) < 0)
+		return e->code;
+	return OK;
 }
 
 /* Showing it ----------------------------------------------------------------------- */

@@ -75,21 +75,19 @@ error_of(struct arena *a, struct str detail)
 		   : (struct str){.p = NULL};
 }
 
-/* With a row it goes on; else the dead letter or the last attempt decides. */
+/* What is settled was written down as such; the rest is in the engine's rows,
+ * or in its memory. */
 static enum notice_status
 status_of(const struct sql_task_event_list_row *r)
 {
-	if (!r->row_state_null) {
-		if (r->row_state == ROW_SENDING)
-			return NOTICE_SENDING;
-		return r->row_state == ROW_RETRY && r->row_n > r->base
-			   ? NOTICE_RETRYING
-			   : NOTICE_PENDING;
-	}
-	if (!r->dead_state_null && r->dead_state != 1)
-		return NOTICE_FAILED;
-	return !r->n_null && r->verdict == CORE_OK ? NOTICE_DELIVERED
-						   : NOTICE_PENDING;
+	if (r->state != 0)
+		return r->state == 1 ? NOTICE_DELIVERED : NOTICE_FAILED;
+	if (!r->row_state_null && r->row_state == ROW_SENDING)
+		return NOTICE_SENDING;
+	return !r->row_state_null && r->row_state == ROW_RETRY &&
+		       r->row_n > r->base
+		   ? NOTICE_RETRYING
+		   : NOTICE_PENDING;
 }
 
 static int
@@ -122,7 +120,10 @@ take(const struct sql_task_event_list_row *r, struct arena *a,
 	}
 	d->error = error_of(a, detail);
 	if (d->status == NOTICE_FAILED && !d->error.p)
-		d->error = str_of(reason_text((enum reason)r->dead_reason));
+		d->error =
+		    r->dead_state_null
+			? STR("its configuration was removed")
+			: str_of(reason_text((enum reason)r->dead_reason));
 	return OK;
 }
 
