@@ -158,10 +158,10 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 	if (rc == OK)
 		rc = open_sub(op, k, was, &old, e);
 	if (rc == OK) {
-		was->timeout_ms = old->timeout_ms ? old->timeout_ms
-						  : old->preset->total_ms;
-		rc = config_read(
-		    r->arena, r->body, was, STR_EMPTY, c, &json, e);
+		was->timeout_ms =
+		    old->timeout_ms ? old->timeout_ms : old->preset->total_ms;
+		rc =
+		    config_read(r->arena, r->body, was, STR_EMPTY, c, &json, e);
 	}
 	if (rc == OK)
 		rc = tasks_sub_read(op, k, json, old, "/url", e);

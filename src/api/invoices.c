@@ -40,8 +40,8 @@ fill_submit(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	const struct submit *s = op->more;
-	int rc = callback_add(
-	    db, s->task.owner, s->task.callback_url, c->uid, e);
+	int rc =
+	    callback_add(db, s->task.owner, s->task.callback_url, c->uid, e);
 
 	if (rc == OK)
 		rc = sub_op_seal(db, c, e);
@@ -190,8 +190,8 @@ api_invoices_result(struct req *r, struct db *db, struct err *e)
 		return tasks_refuse(r, 404, "RESULT_NOT_AVAILABLE",
 		    "the task has no result yet");
 	if (rc == OK && clock_now_us() >= t.expires_us)
-		return tasks_refuse(r, 410, "RESULT_EXPIRED",
-		    "the result is no longer kept");
+		return tasks_refuse(
+		    r, 410, "RESULT_EXPIRED", "the result is no longer kept");
 	if (rc == OK)
 		rc = task_result(db, &t, r->arena, &result, e);
 	if (rc < 0)
@@ -243,8 +243,8 @@ report_fn(struct db *db, void *ctx, struct err *e)
 		return rc;
 	rc = targets_find(db, &p->task, p->subs, &p->n_subs, e);
 	if (rc == OK)
-		rc = notice_entry(a, &p->task, p->subs, p->n_subs, p->now_us,
-		    &p->entry, e);
+		rc = notice_entry(
+		    a, &p->task, p->subs, p->n_subs, p->now_us, &p->entry, e);
 	return rc;
 }
 
@@ -253,8 +253,8 @@ report_after(struct db *db, void *ctx, struct err *e)
 {
 	struct report *p = ctx;
 
-	return history_add(db, &p->task, p->entry.seq, p->subs, p->n_subs,
-	    p->now_us, e);
+	return history_add(
+	    db, &p->task, p->entry.seq, p->subs, p->n_subs, p->now_us, e);
 }
 
 static void
@@ -296,8 +296,8 @@ api_invoices_status(struct req *r, struct db *db, struct err *e)
 	p->r = r;
 	p->now_us = clock_now_us();
 	p->entry.event_id = uuid_v7(p->now_us);
-	p->job = (struct append_job){
-	    .fn = report_fn, .ctx = p, .done = report_done};
+	p->job =
+	    (struct append_job){.fn = report_fn, .ctx = p, .done = report_done};
 	if (task_event_name(p->change.status)) {
 		p->job.entries = &p->entry;
 		p->job.n = 1;

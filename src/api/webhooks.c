@@ -100,8 +100,7 @@ list_look(struct req *r, struct err *e)
 		struct look *l = &op->looks[n];
 		struct notice *d = &op->list[i];
 
-		if (d->status == NOTICE_DELIVERED ||
-		    d->status == NOTICE_FAILED)
+		if (d->status == NOTICE_DELIVERED || d->status == NOTICE_FAILED)
 			continue;
 		*l = (struct look){.ask = {.kind = ASK_LOOK,
 				       .sub = d->sub,
@@ -131,8 +130,8 @@ api_webhooks_list(struct req *r, struct db *db, struct err *e)
 		    : err_set(e, ERR_NOMEM, "no memory for a list");
 
 	if (rc == OK && (!req_query(r, "taskId", &text) || text.n == 0))
-		return tasks_refuse(r, 400, "MISSING_TASK_ID",
-		    "taskId parameter is required");
+		return tasks_refuse(
+		    r, 400, "MISSING_TASK_ID", "taskId parameter is required");
 	if (rc == OK)
 		rc = uuid_parse(text, &id) ? task_get(db, id, r->arena, &t, e)
 					   : ERR_ABSENT;
@@ -172,8 +171,7 @@ retry_answer(struct req *r, struct err *e)
 	tasks_data(r);
 	buf_addz(&r->out, "{\"deliveryId\":\"");
 	uuid_add(&r->out, op->id);
-	buf_addz(&r->out,
-	    "\",\"message\":\"Retry initiated successfully\"}");
+	buf_addz(&r->out, "\",\"message\":\"Retry initiated successfully\"}");
 	return tasks_data_end(r);
 }
 
@@ -190,8 +188,7 @@ write_base(struct req *r, struct db *db, struct err *e)
 	    .target_type = STR("delivery"),
 	    .attempts = op->again.n,
 	};
-	int rc = history_anew(
-	    db, op->ask.seq, op->ask.sub, op->again.n, e);
+	int rc = history_anew(db, op->ask.seq, op->ask.sub, op->again.n, e);
 
 	uuid_format(op->id, id);
 	row.delivery_id = str_of(id);
@@ -228,8 +225,7 @@ retry_ask(struct req *r, struct err *e)
 		return api_said(r, e);
 	r->then = retry_write;
 	if (!api->deliver || !deliver_post(api->deliver, &op->ask))
-		return err_set(
-		    e, ERR_AWAY, "this server does not deliver now");
+		return err_set(e, ERR_AWAY, "this server does not deliver now");
 	return REQ_WAIT;
 }
 

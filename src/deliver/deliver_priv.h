@@ -179,7 +179,7 @@ struct deliver {
 	struct mail *asked, *asked_now;
 	struct flush_decision *decisions, *decisions_now;
 	size_t n_decisions, n_decisions_now, cap_decisions, cap_decisions_now;
-	bool hurry; /* somebody waits for a flush */
+	bool hurry;                        /* somebody waits for a flush */
 	struct flush_settled *settlements; /* of the flush under way */
 	size_t cap_settlements;
 

@@ -362,8 +362,8 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 		if (rc == OK)
 			rc = put_stats(db, a, f, e);
 		if (rc == OK && f->n_settlements > 0)
-			rc = f->settled(
-			    db, f->settlements, f->n_settlements, e);
+			rc =
+			    f->settled(db, f->settlements, f->n_settlements, e);
 	}
 	arena_free(a);
 	return rc;

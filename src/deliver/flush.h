@@ -37,8 +37,8 @@ struct flush_settled {
 	int64_t seq;
 	enum settled how;
 };
-typedef int (*flush_settled_fn)(struct db *db, const struct flush_settled *v,
-    size_t n, struct err *e);
+typedef int (*flush_settled_fn)(
+    struct db *db, const struct flush_settled *v, size_t n, struct err *e);
 
 struct flush {
 	const char *node;

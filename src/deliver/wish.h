@@ -32,8 +32,8 @@ struct wish {
 	int64_t from_seq; /* it wants what stands behind it */
 	struct core_sub core;
 	enum wish_order order;
-	bool spaced;             /* request_spacing_key() has to be asked */
-	bool picky;              /* request_wanted() has to be asked */
+	bool spaced;   /* request_spacing_key() has to be asked */
+	bool picky;    /* request_wanted() has to be asked */
 	bool directed; /* gets what names it (letter.h), and nothing else */
 	const struct str *types; /* patterns; n 0: all */
 	size_t n_types;

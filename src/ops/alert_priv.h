@@ -35,7 +35,7 @@ struct alerts {
 	struct append *append;
 	int64_t scale;
 	int64_t next_ms, totals_ms;
-	int64_t after; /* subscriptions: where the next look goes on */
+	int64_t after;     /* subscriptions: where the next look goes on */
 	_Atomic bool busy; /* the commit thread tells */
 	/* For alerts_write(): thousandths. */
 	_Atomic bool looked;

@@ -97,6 +97,5 @@ alert_fires(enum alert_rule r, const struct alert_sums *s)
 
 	if (!alert_value(r, s, &v))
 		return false;
-	return RULES[r].below ? v < RULES[r].threshold
-			      : v > RULES[r].threshold;
+	return RULES[r].below ? v < RULES[r].threshold : v > RULES[r].threshold;
 }

@@ -90,9 +90,8 @@ remember(struct db *db, void *ctx, struct err *e)
 			return err_set(
 			    e, ERR_CONFLICT, "another node has told it");
 	}
-	return sql_alert_sweep(db, t->now_us - US_PER_DAY, e) < 0
-		   ? (int)e->code
-		   : OK;
+	return sql_alert_sweep(db, t->now_us - US_PER_DAY, e) < 0 ? (int)e->code
+								  : OK;
 }
 
 static void
@@ -109,8 +108,8 @@ log_one(const struct alert_news *x)
 		log_int(&l, "count", x->count);
 	} else {
 		log_str(&l, "rule", str_of(r->name));
-		log_str(&l, "state",
-		    x->firing ? STR("firing") : STR("resolved"));
+		log_str(
+		    &l, "state", x->firing ? STR("firing") : STR("resolved"));
 		log_str(&l, "severity", str_of(r->severity));
 		(void)snprintf(text, sizeof(text), "%.3f", x->value);
 		log_str(&l, "value", str_of(text));
@@ -140,8 +139,7 @@ told(struct append_job *job)
 
 /* The subscription by name. One that has ended meanwhile is left out. */
 static bool
-name_it(
-    struct db *db, struct arena *a, struct alert_news *x, struct err *e)
+name_it(struct db *db, struct arena *a, struct alert_news *x, struct err *e)
 {
 	struct rows *rows = NULL;
 	bool there = x->sub == 0;

@@ -63,8 +63,8 @@ load_told(struct look *k, struct err *e)
 	if (!k->told)
 		return err_set(e, ERR_NOMEM, "no memory for alerts");
 	rc = sql_alert_known(k->db, since, KNOWN_MAX, &rows, e);
-	while (rc >= 0 && k->n_told < KNOWN_MAX &&
-	       (rc = rows_next(rows, e)) > 0) {
+	while (
+	    rc >= 0 && k->n_told < KNOWN_MAX && (rc = rows_next(rows, e)) > 0) {
 		sql_alert_known_get(rows, &row);
 		k->told[k->n_told++] = (struct told){row.sub, (int)row.rule,
 		    row.firing != 0, row.changed_at, row.minute, row.n};
@@ -88,15 +88,15 @@ find_told(const struct look *k, int64_t sub, enum alert_rule rule)
 {
 	struct told key = {.sub = sub, .rule = (int)rule};
 
-	return k->n_told ? bsearch(&key, k->told, k->n_told, sizeof(key), by_key)
-			 : NULL;
+	return k->n_told
+		   ? bsearch(&key, k->told, k->n_told, sizeof(key), by_key)
+		   : NULL;
 }
 
 static void
 add_news(struct look *k, const struct alert_news *x, const struct told *t)
 {
-	bool soon =
-	    t && t->changed_us > k->now_us - alert_minute_us(k->a);
+	bool soon = t && t->changed_us > k->now_us - alert_minute_us(k->a);
 
 	/* What has no room, or comes too soon, the next look finds again. */
 	if (!soon && k->n_news < ALERT_NEWS_MAX)
@@ -104,8 +104,8 @@ add_news(struct look *k, const struct alert_news *x, const struct told *t)
 }
 
 static void
-judge(struct look *k, int64_t sub, enum alert_rule r,
-    const struct alert_sums *s)
+judge(
+    struct look *k, int64_t sub, enum alert_rule r, const struct alert_sums *s)
 {
 	const struct told *t = find_told(k, sub, r);
 	struct alert_news x = {

@@ -62,8 +62,7 @@ struct alert_sums {
 	int64_t waiting;
 };
 /* A rule's number, and whether it may be held against it yet. */
-bool alert_value(
-    enum alert_rule r, const struct alert_sums *s, double *ret);
+bool alert_value(enum alert_rule r, const struct alert_sums *s, double *ret);
 bool alert_fires(enum alert_rule r, const struct alert_sums *s);
 
 struct alerts;

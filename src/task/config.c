@@ -69,8 +69,7 @@ read_number(const struct json *doc, const char *name, int64_t least,
 	if (!j)
 		return OK;
 	json_point(at, str_of(name));
-	if (j->type != JSON_NULL &&
-	    (!json_int(j, &v) || v < least || v > most))
+	if (j->type != JSON_NULL && (!json_int(j, &v) || v < least || v > most))
 		return json_wrong(e, at,
 		    "must be a whole number from %lld to %lld",
 		    (long long)least, (long long)most);
@@ -127,8 +126,7 @@ read_all(const struct json *doc, bool fresh, struct config *c,
 	if (rc == OK)
 		rc = read_bool(doc, "isActive", true, &c->active, e);
 	if (rc == OK)
-		rc =
-		    read_bool(doc, "retryEnabled", true, &c->retry_enabled, e);
+		rc = read_bool(doc, "retryEnabled", true, &c->retry_enabled, e);
 	if (rc == OK)
 		rc = read_number(doc, "timeout", 1, SUB_TIMEOUT_MAX_MS, 30000,
 		    &c->timeout_ms, e);
@@ -136,8 +134,8 @@ read_all(const struct json *doc, bool fresh, struct config *c,
 		rc = read_number(doc, "maxRetries", 0, RETRY_DELAYS_MAX, 3,
 		    &c->max_retries, e);
 	if (rc == OK)
-		rc = read_about(json_get(doc, "description"), &c->description,
-		    e);
+		rc = read_about(
+		    json_get(doc, "description"), &c->description, e);
 	if (rc == OK)
 		rc = read_secret(json_get(doc, "secret"), secret, e);
 	return rc;
@@ -205,8 +203,8 @@ config_read(struct arena *a, struct str body, const struct config *old,
 	int rc = json_parse(a, body, &doc, e);
 
 	if (rc == OK && !json_is(doc, JSON_OBJECT))
-		rc = err_at(e, ERR_INVALID, "",
-		    "a configuration is a JSON object");
+		rc = err_at(
+		    e, ERR_INVALID, "", "a configuration is a JSON object");
 	if (rc == OK)
 		rc = json_known(doc, "", NAMES, e);
 	if (rc == OK)
@@ -222,8 +220,8 @@ config_read(struct arena *a, struct str body, const struct config *old,
 /* The store ---------------------------------------------------------------------- */
 
 static bool
-take(const struct sql_task_config_list_row *row, int64_t owner,
-    struct arena *a, struct config *c)
+take(const struct sql_task_config_list_row *row, int64_t owner, struct arena *a,
+    struct config *c)
 {
 	*c = (struct config){
 	    .sub = row->sub,
@@ -305,23 +303,20 @@ taken(int64_t n, struct err *e)
 }
 
 int
-config_add(
-    struct db *db, const struct config *c, int64_t now_us, struct err *e)
+config_add(struct db *db, const struct config *c, int64_t now_us, struct err *e)
 {
 	int rc = check_count(db, c->owner, e);
 
 	if (rc < 0)
 		return rc;
-	return taken(
-	    sql_task_config_add(db, uuid_str(&c->uid), c->owner, c->url,
-		c->events, c->retry_enabled, c->max_retries, c->description,
-		now_us, e),
+	return taken(sql_task_config_add(db, uuid_str(&c->uid), c->owner,
+			 c->url, c->events, c->retry_enabled, c->max_retries,
+			 c->description, now_us, e),
 	    e);
 }
 
 int
-config_set(
-    struct db *db, const struct config *c, int64_t now_us, struct err *e)
+config_set(struct db *db, const struct config *c, int64_t now_us, struct err *e)
 {
 	return taken(
 	    sql_task_config_set(db, uuid_str(&c->uid), c->url, c->events,
@@ -358,8 +353,8 @@ add_headers(const struct sub_conf *s, struct buf *b)
 }
 
 void
-config_show(const struct config *c, const struct sub_conf *s, bool once,
-    struct buf *b)
+config_show(
+    const struct config *c, const struct sub_conf *s, bool once, struct buf *b)
 {
 	buf_addz(b, "{\"id\":\"");
 	uuid_add(b, c->uid);
@@ -368,8 +363,8 @@ config_show(const struct config *c, const struct sub_conf *s, bool once,
 	buf_addz(b, ",\"events\":");
 	add_events(c->events, b);
 	buf_addz(b, ",\"secret\":");
-	buf_json(b, once && s->n_secrets > 0 ? s->secrets[0].text
-					     : STR(SUB_MASK));
+	buf_json(
+	    b, once && s->n_secrets > 0 ? s->secrets[0].text : STR(SUB_MASK));
 	buf_fmt(b,
 	    ",\"isActive\":%s,\"timeout\":%lld,\"retryEnabled\":%s,\"maxRetries\":%lld",
 	    c->active ? "true" : "false",

@@ -38,16 +38,16 @@ history_add(struct db *db, const struct task *t, int64_t seq,
 }
 
 int
-history_settled(struct db *db, const struct flush_settled *v, size_t n,
-    struct err *e)
+history_settled(
+    struct db *db, const struct flush_settled *v, size_t n, struct err *e)
 {
 	static const int64_t STATES[] = {
 	    [SETTLED_AGAIN] = 0, [SETTLED_OK] = 1, [SETTLED_DEAD] = 2};
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t state = STATES[v[i].how];
-		int64_t moved = sql_task_count_move(
-		    db, v[i].seq, v[i].sub, state, e);
+		int64_t moved =
+		    sql_task_count_move(db, v[i].seq, v[i].sub, state, e);
 
 		if (moved > 0)
 			moved = sql_task_event_state(
@@ -91,8 +91,8 @@ status_of(const struct sql_task_event_list_row *r)
 }
 
 static int
-take(const struct sql_task_event_list_row *r, struct arena *a,
-    struct notice *d, struct err *e)
+take(const struct sql_task_event_list_row *r, struct arena *a, struct notice *d,
+    struct err *e)
 {
 	bool tried = !r->n_null && r->n > r->base;
 	struct str detail = {.p = NULL};
@@ -138,8 +138,8 @@ history_list(struct db *db, const struct task *t, struct arena *a,
 	int rc = v ? sql_task_event_list(db, t->id, TASK_HISTORY_MAX, &rows, e)
 		   : err_set(e, ERR_NOMEM, "no memory for a list");
 
-	while (rc >= 0 && n < TASK_HISTORY_MAX &&
-	       (rc = rows_next(rows, e)) > 0) {
+	while (
+	    rc >= 0 && n < TASK_HISTORY_MAX && (rc = rows_next(rows, e)) > 0) {
 		sql_task_event_list_get(rows, &row);
 		rc = take(&row, a, &v[n++], e);
 	}
@@ -166,8 +166,8 @@ notice_look(struct notice *d, const struct deliver_look *look)
 		d->attempts = look->n - d->base;
 		if (newer) { /* not written down yet */
 			d->http_status = look->last_status;
-			d->error = str_of(
-			    reason_text((enum reason)look->last_reason));
+			d->error =
+			    str_of(reason_text((enum reason)look->last_reason));
 		}
 	}
 }
@@ -206,8 +206,7 @@ history_find(struct db *db, int64_t seq, uint32_t sub, int64_t owner,
 }
 
 int
-history_anew(
-    struct db *db, int64_t seq, uint32_t sub, int base, struct err *e)
+history_anew(struct db *db, int64_t seq, uint32_t sub, int base, struct err *e)
 {
 	return sql_task_event_base(db, seq, sub, base, e) < 0 ? (int)e->code
 							      : OK;
@@ -226,8 +225,8 @@ history_count(
 		rc = rows_next(rows, e);
 	if (rc > 0) {
 		sql_task_count_get_get(rows, &row);
-		c = (struct history_count){row.total, row.delivered,
-		    row.failed, row.total - row.delivered - row.failed};
+		c = (struct history_count){row.total, row.delivered, row.failed,
+		    row.total - row.delivered - row.failed};
 	}
 	rows_close(rows);
 	if (rc < 0)

@@ -36,7 +36,7 @@ struct notice {
 	uint32_t sub;
 	enum task_status event;
 	enum notice_status status;
-	int attempts, base, http_status; /* http_status 0: none */
+	int attempts, base, http_status;  /* http_status 0: none */
 	int64_t created_us, completed_us; /* 0: not yet */
 	struct str error;                 /* .p NULL: none */
 };
@@ -45,8 +45,8 @@ struct notice {
 int history_add(struct db *db, const struct task *t, int64_t seq,
     const int64_t *subs, size_t n, int64_t now_us, struct err *e) MUST_CHECK;
 /* For deliver_opts.settled. */
-int history_settled(struct db *db, const struct flush_settled *v, size_t n,
-    struct err *e);
+int history_settled(
+    struct db *db, const struct flush_settled *v, size_t n, struct err *e);
 
 /* Newest first, TASK_HISTORY_MAX at most. What is under way in memory alone is
  * PENDING here; notice_look() knows better. */

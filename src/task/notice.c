@@ -33,14 +33,12 @@ static void
 add_error(const struct task *t, struct buf *b)
 {
 	buf_addz(b, ",\"error\":{\"code\":");
-	buf_json(
-	    b, t->error_code.p ? t->error_code : STR("PROCESSING_FAILED"));
+	buf_json(b, t->error_code.p ? t->error_code : STR("PROCESSING_FAILED"));
 	buf_addz(b, ",\"message\":");
 	buf_json(b, t->error_message.p
 			? t->error_message
 			: STR("An error occurred during processing"));
-	buf_fmt(
-	    b, ",\"retryable\":%s}", t->error_retryable ? "true" : "false");
+	buf_fmt(b, ",\"retryable\":%s}", t->error_retryable ? "true" : "false");
 }
 
 static void
@@ -80,19 +78,21 @@ notice_body(const struct task *t, int64_t now_us, struct buf *b)
 }
 
 static void
-add_envelope(const struct task *t, struct uuid event_id, int64_t now_us,
-    struct buf *b)
+add_envelope(
+    const struct task *t, struct uuid event_id, int64_t now_us, struct buf *b)
 {
 	buf_addz(b, "{\"eventId\":\"");
 	uuid_add(b, event_id);
-	buf_fmt(b, "\",\"schemaVersion\":1,\"eventType\":\"%s\",\"occurredAt\":\"",
+	buf_fmt(b,
+	    "\",\"schemaVersion\":1,\"eventType\":\"%s\",\"occurredAt\":\"",
 	    task_event_name(t->status));
 	time_add(b, now_us);
 	/* Tasks are the system's: the tenant that stands for it. */
 	buf_addz(b, "\",\"tenantId\":\"");
 	uuid_add(b, (struct uuid){{0}});
-	buf_addz(b, "\",\"producer\":{\"service\":\"task\",\"instanceId\":\"1\"},"
-		    "\"correlationId\":\"");
+	buf_addz(b,
+	    "\",\"producer\":{\"service\":\"task\",\"instanceId\":\"1\"},"
+	    "\"correlationId\":\"");
 	uuid_add(b, t->uid); /* one for all of a task's events */
 	buf_addz(b, "\",\"sequence\":{\"partitionKey\":\"");
 	uuid_add(b, t->uid);

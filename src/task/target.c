@@ -7,8 +7,8 @@
 #include "sql.h"
 
 int
-callback_find(struct db *db, int64_t owner, struct str url, int64_t *ret,
-    struct err *e)
+callback_find(
+    struct db *db, int64_t owner, struct str url, int64_t *ret, struct err *e)
 {
 	struct rows *rows = NULL;
 	int rc = sql_task_callback_find(db, owner, url, &rows, e);
@@ -62,8 +62,7 @@ configured(struct db *db, const struct task *t, int64_t *ret, size_t *ret_n,
 	int rc = sql_task_config_subs(db, t->owner,
 	    (int64_t)1 << (int)t->status, TASK_CONFIGS_MAX, &rows, e);
 
-	while (rc >= 0 && n < TASK_CONFIGS_MAX &&
-	       (rc = rows_next(rows, e)) > 0)
+	while (rc >= 0 && n < TASK_CONFIGS_MAX && (rc = rows_next(rows, e)) > 0)
 		ret[n++] = rows_int(rows, 0);
 	rows_close(rows);
 	*ret_n = n;

@@ -67,7 +67,7 @@ int config_set(struct db *db, const struct config *c, int64_t now_us,
 /* What is under way to it counts as failed. */
 int config_del(struct db *db, const struct config *c, struct err *e) MUST_CHECK;
 /* As the API shows it; `once`: with the secret, as a 201 has it. */
-void config_show(const struct config *c, const struct sub_conf *s, bool once,
-    struct buf *b);
+void config_show(
+    const struct config *c, const struct sub_conf *s, bool once, struct buf *b);
 
 #endif

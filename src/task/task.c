@@ -84,8 +84,8 @@ read_text(const struct json *doc, const char *name, size_t most,
 	json_point(at, str_of(name));
 	if (!json_is(j, JSON_STRING) || j->text.n == 0 ||
 	    str_chars(j->text, most).n < j->text.n)
-		return json_wrong(e, at,
-		    "must be a string of 1 to %zu characters", most);
+		return json_wrong(
+		    e, at, "must be a string of 1 to %zu characters", most);
 	/* PostgreSQL's texts can't hold it. */
 	if (memchr(j->text.p, 0, j->text.n))
 		return json_wrong(e, at, "must not have a NUL character");

@@ -92,8 +92,8 @@ int task_apply(struct db *db, struct task *t, const struct task_change *ch,
     int64_t now_us, struct err *e) MUST_CHECK;
 
 /* Results whose time has passed, up to `most`, go. In a transaction. */
-int task_expire(struct db *db, int64_t now_us, int64_t most,
-    struct err *e) MUST_CHECK;
+int task_expire(
+    struct db *db, int64_t now_us, int64_t most, struct err *e) MUST_CHECK;
 
 /* {"taskId","status","progress","currentStep",…} */
 void task_show(const struct task *t, int64_t now_us, struct buf *b);

@@ -1,14 +1,13 @@
 /* task.h, notice.h, target.h, history.h: seed 004's words, on both engines. */
 #include "task/task.h"
 
-#include "base/test.h"
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/test.h"
 #include "deliver/deliver.h"
 #include "event/append.h"
 #include "sql.h"
@@ -92,9 +91,11 @@ static void
 test_bodies(void **state)
 {
 #define HEAD(word)                                                             \
-	"{\"event\":\"invoice." word "\",\"taskId\":\"" TASK                    \
-	"\",\"status\":\"" word "\",\"timestamp\":\"2023-11-14T22:13:20.123Z\"" \
-	",\"data\":{\"taskId\":\"" TASK "\",\"status\":\"" word "\",\"progress\":"
+	"{\"event\":\"invoice." word "\",\"taskId\":\"" TASK                   \
+	"\",\"status\":\"" word                                                \
+	"\",\"timestamp\":\"2023-11-14T22:13:20.123Z\""                        \
+	",\"data\":{\"taskId\":\"" TASK "\",\"status\":\"" word                \
+	"\",\"progress\":"
 #define URL "\"resultUrl\":\"/api/v1/invoices/" TASK "/result\"}}}"
 	struct task bare = task(TASK_PROCESSING), done = task(TASK_COMPLETED),
 		    full = done, failed = task(TASK_FAILED), said = failed,
@@ -104,7 +105,8 @@ test_bodies(void **state)
 		const char *want;
 	} rows[] = {
 	    {&bare, HEAD("processing") "50}}"},
-	    {&done, HEAD("completed") "100,\"result\":{\"confidenceScore\":0," URL},
+	    {&done,
+		HEAD("completed") "100,\"result\":{\"confidenceScore\":0," URL},
 	    {&full,
 		HEAD("completed") "100,\"result\":{\"confidenceScore\":0.920,"
 				  "\"forwarderId\":\"f-1\",\"forwarderName\":"
@@ -113,16 +115,18 @@ test_bodies(void **state)
 		HEAD("failed") "100,\"error\":{\"code\":\"PROCESSING_FAILED\","
 			       "\"message\":\"An error occurred during "
 			       "processing\",\"retryable\":false}}}"},
-	    {&said, HEAD("failed") "100,\"error\":{\"code\":\"OCR\",\"message\":"
-				   "\"no\",\"retryable\":true}}}"},
+	    {&said,
+		HEAD("failed") "100,\"error\":{\"code\":\"OCR\",\"message\":"
+			       "\"no\",\"retryable\":true}}}"},
 	    {&review,
 		HEAD("review_required") "80,\"reviewInfo\":{\"reason\":\"Low "
 					"confidence score requires manual "
 					"review\",\"escalatedAt\":\"2023-11-"
 					"14T22:13:20.123Z\"}}}"},
-	    {&why, HEAD("review_required") "80,\"reviewInfo\":{\"reason\":\"odd\","
-					   "\"escalatedAt\":\"2023-11-14T22:13:"
-					   "20.123Z\"}}}"},
+	    {&why,
+		HEAD("review_required") "80,\"reviewInfo\":{\"reason\":\"odd\","
+					"\"escalatedAt\":\"2023-11-14T22:13:"
+					"20.123Z\"}}}"},
 	};
 
 	(void)state;
@@ -137,8 +141,7 @@ test_bodies(void **state)
 		struct buf b = BUF(4 * KIB);
 
 		notice_body(rows[i].t, NOW, &b);
-		assert_string_equal(
-		    arena_z(arena, buf_str(&b)), rows[i].want);
+		assert_string_equal(arena_z(arena, buf_str(&b)), rows[i].want);
 		buf_done(&b);
 	}
 #undef HEAD
@@ -267,12 +270,11 @@ test_configs(void **state)
 			fail_msg("%s: %s %s", rows[i].json, e.at, e.text);
 		assert_string_equal(e.at, rows[i].at);
 	}
-	assert_int_equal(
-	    config_read(arena, str_of(rows[0].json), NULL, STR("s"), &c, &sub,
-		&e),
+	assert_int_equal(config_read(arena, str_of(rows[0].json), NULL,
+			     STR("s"), &c, &sub, &e),
 	    OK);
-	assert_true(str_ends(
-	    sub, STR("\"retry\":{\"count\":3},\"secret\":\"s\"}")));
+	assert_true(
+	    str_ends(sub, STR("\"retry\":{\"count\":3},\"secret\":\"s\"}")));
 	/* A change leaves alone what it does not name. */
 	assert_int_equal(config_read(arena, STR("{\"retryEnabled\":false}"), &c,
 			     STR("s"), &d, &sub, &e),
@@ -384,8 +386,8 @@ store(enum store_engine engine)
 	assert_int_equal(list[0].sub, 12);
 	assert_int_equal(list[0].status, NOTICE_PENDING);
 	assert_int_equal(list[1].status, NOTICE_DELIVERED);
-	notice_look(&list[0], &(struct deliver_look){.known = true,
-				  .in_flight = true});
+	notice_look(
+	    &list[0], &(struct deliver_look){.known = true, .in_flight = true});
 	assert_int_equal(list[0].status, NOTICE_SENDING);
 	assert_int_equal(list[0].attempts, 1);
 	for (int k = 0; k < 2; k++) {

@@ -87,7 +87,7 @@ def test_go(t):
         raise Skip("no go here")
     binary = t.path("receive-go")
     subprocess.run(["go", "build", "-o", binary, f"{ROOT}/samples/go/receive.go"], check=True,
-                   env={**os.environ, "GO111MODULE": "off", "GOCACHE": t.path("gocache")})
+                   env={**os.environ, "GO111MODULE": "off", "GOCACHE": os.path.join(ROOT, "build", "gocache")})
     judge(t, listening, [binary])
 
 
