@@ -183,7 +183,7 @@ int
 api_invoices_result(struct req *r, struct db *db, struct err *e)
 {
 	struct task t;
-	struct str result;
+	struct str result = {.p = NULL};
 	int rc = get_mine(r, db, &t, e);
 
 	if (rc == OK && t.status != TASK_COMPLETED)

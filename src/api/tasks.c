@@ -113,7 +113,7 @@ tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
 	if (rc < 0 && str_eq(str_of(e->at), STR("/url")))
 		(void)snprintf(e->at, sizeof(e->at), "%s", at_url);
 	presets_free(presets);
-	if (rc < 0)
+	if (rc < 0 || !fresh)
 		return rc;
 	sub_seen_done(&op->seen);
 	op->seen.conf = fresh;

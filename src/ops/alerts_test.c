@@ -10,34 +10,34 @@ test_rules(void **state)
 {
 	static const struct {
 		const char *what;
-		enum alert_rule rule;
 		struct alert_sums s;
+		enum alert_rule rule;
 		bool fires;
 	} rows[] = {
-	    {"nothing", ALERT_SUCCESS_99, {.ok = 0}, false},
-	    {"too few", ALERT_SUCCESS_99, {.ok = 8, .dead = 1}, false},
-	    {"99 of 100", ALERT_SUCCESS_99, {.ok = 99, .dead = 1}, false},
-	    {"98 of 100", ALERT_SUCCESS_99, {.ok = 98, .dead = 2}, true},
-	    {"95 of 100", ALERT_SUCCESS_95, {.ok = 95, .dead = 5}, false},
-	    {"94 of 100", ALERT_SUCCESS_95, {.ok = 94, .dead = 6}, true},
-	    {"all fast", ALERT_LATENCY, {.ok = 100, .hist = {100}}, false},
-	    {"5 of 100 slow", ALERT_LATENCY,
+	    {"nothing", {.ok = 0}, ALERT_SUCCESS_99, false},
+	    {"too few", {.ok = 8, .dead = 1}, ALERT_SUCCESS_99, false},
+	    {"99 of 100", {.ok = 99, .dead = 1}, ALERT_SUCCESS_99, false},
+	    {"98 of 100", {.ok = 98, .dead = 2}, ALERT_SUCCESS_99, true},
+	    {"95 of 100", {.ok = 95, .dead = 5}, ALERT_SUCCESS_95, false},
+	    {"94 of 100", {.ok = 94, .dead = 6}, ALERT_SUCCESS_95, true},
+	    {"all fast", {.ok = 100, .hist = {100}}, ALERT_LATENCY, false},
+	    {"5 of 100 slow",
 		{.ok = 100, .hist = {90, 0, 0, 0, 5, 5}, .slow_us = 7000000},
-		false},
-	    {"6 of 100 slow", ALERT_LATENCY,
+		ALERT_LATENCY, false},
+	    {"6 of 100 slow",
 		{.ok = 100, .hist = {90, 0, 0, 0, 4, 6}, .slow_us = 7000000},
-		true},
-	    {"past the last", ALERT_LATENCY,
-		{.ok = 10, .hist = {0}, .slow_us = 60000000}, true},
-	    {"1.5 retries", ALERT_RETRIES, {.ok = 20, .fail = 30}, false},
-	    {"over 1.5", ALERT_RETRIES, {.ok = 20, .fail = 31}, true},
-	    {"10 an hour", ALERT_FAILURES, {.dead_hour = 10}, false},
-	    {"11 an hour", ALERT_FAILURES, {.dead_hour = 11}, true},
-	    {"two in a row", ALERT_IN_A_ROW, {.fail = 2}, false},
-	    {"three", ALERT_IN_A_ROW, {.fail = 3, .in_a_row = true}, true},
-	    {"1000 wait", ALERT_WAITING, {.waiting = 1000}, false},
-	    {"1001 wait", ALERT_WAITING, {.waiting = 1001}, true},
-	    {"no state", ALERT_DEAD, {.dead = 9, .dead_hour = 9}, false},
+		ALERT_LATENCY, true},
+	    {"past the last", {.ok = 10, .hist = {0}, .slow_us = 60000000},
+		ALERT_LATENCY, true},
+	    {"1.5 retries", {.ok = 20, .fail = 30}, ALERT_RETRIES, false},
+	    {"over 1.5", {.ok = 20, .fail = 31}, ALERT_RETRIES, true},
+	    {"10 an hour", {.dead_hour = 10}, ALERT_FAILURES, false},
+	    {"11 an hour", {.dead_hour = 11}, ALERT_FAILURES, true},
+	    {"two in a row", {.fail = 2}, ALERT_IN_A_ROW, false},
+	    {"three", {.fail = 3, .in_a_row = true}, ALERT_IN_A_ROW, true},
+	    {"1000 wait", {.waiting = 1000}, ALERT_WAITING, false},
+	    {"1001 wait", {.waiting = 1001}, ALERT_WAITING, true},
+	    {"no state", {.dead = 9, .dead_hour = 9}, ALERT_DEAD, false},
 	};
 
 	(void)state;

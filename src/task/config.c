@@ -26,7 +26,7 @@ read_events(const struct json *j, unsigned *ret, struct err *e)
 	unsigned bits = 0;
 	int i = 0;
 
-	if (!json_is(j, JSON_ARRAY) || !j->child)
+	if (!j || !json_is(j, JSON_ARRAY) || !j->child)
 		return json_wrong(e, "/events", WHAT);
 	for (const struct json *x = j->child; x; x = x->next, i++) {
 		char at[JSON_POINTER_MAX + 1] = "/events", place[24];
@@ -117,7 +117,8 @@ read_all(const struct json *doc, bool fresh, struct config *c,
 	const struct json *events = json_get(doc, "events");
 	int rc = OK;
 
-	if ((url || fresh) && (!json_is(url, JSON_STRING) || url->text.n == 0))
+	if ((url || fresh) &&
+	    (!url || !json_is(url, JSON_STRING) || url->text.n == 0))
 		return json_wrong(e, "/url", "must be a URL");
 	if (url)
 		c->url = url->text;
