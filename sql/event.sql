@@ -24,9 +24,9 @@ SELECT seq, received_at FROM log ORDER BY seq LIMIT 1;
 
 -- name: log_page
 -- args: after int, upto int, type text?, prefix text?, pkey text?, tenant bytes?, most int
--- rows: seq int, kind int, tenant bytes, type text, received_at int, body bytes
+-- rows: seq int, kind int, tenant bytes, event_id bytes, type text, received_at int, body bytes
 -- A page is bounded by `upto` as well as by `most`: what it may look at.
-SELECT seq, kind, tenant, type, received_at, body
+SELECT seq, kind, tenant, event_id, type, received_at, body
   FROM log
  WHERE seq > :after AND seq <= :upto AND kind = 0
    AND (:type IS NULL OR type = :type)
@@ -104,6 +104,23 @@ SELECT minute, seq FROM mark WHERE minute >= :minute ORDER BY minute LIMIT 1;
 -- name: retain_log
 -- args: upto int, cut int
 DELETE FROM log WHERE seq <= :upto AND received_at < :cut;
+
+-- name: log_key_put
+-- args: kid text, hour int, seq int
+INSERT INTO log_key (kid, hour, seq) VALUES (:kid, :hour, :seq) ON CONFLICT (kid, hour) DO NOTHING;
+
+-- name: log_keys
+-- args: hour int, seq int
+-- rows: kid text, first_seq int, first_hour int, last_hour int
+-- Of a log that begins with this seq in this hour. Either tells that a note
+-- still counts: a clock may have been set back.
+SELECT kid, min(seq), min(hour), max(hour) FROM log_key
+ WHERE hour >= :hour OR seq >= :seq
+ GROUP BY kid ORDER BY 3, 1;
+
+-- name: retain_log_key
+-- args: hour int, seq int
+DELETE FROM log_key WHERE hour < :hour AND seq < :seq;
 
 -- name: retain_mark
 -- args: minute int, most int

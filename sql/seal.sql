@@ -17,3 +17,13 @@ UPDATE api_key SET webhook_secret = :sealed WHERE id = :id AND webhook_secret = 
 -- First and only when nobody else did; then only over what it was.
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value = :was;
+
+-- name: seal_sub_page
+-- args: after int, most int
+-- rows: id int, uid bytes, sealed text
+-- Nobody opens one that has ended; its text goes with its rows.
+SELECT id, uid, conf FROM subscription WHERE id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
+
+-- name: seal_sub_put
+-- args: id int, was text, sealed text
+UPDATE subscription SET conf = :sealed WHERE id = :id AND conf = :was;

@@ -90,4 +90,5 @@ DELETE FROM stat WHERE (sub, minute) IN (
 
 -- name: ended_done
 -- args: sub int
-UPDATE subscription SET dropped = 1 WHERE id = :sub AND until_seq IS NOT NULL;
+-- With it go its secrets; name and URL stay for the history.
+UPDATE subscription SET dropped = 1, conf = '{}' WHERE id = :sub AND until_seq IS NOT NULL;

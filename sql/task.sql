@@ -17,12 +17,12 @@ SELECT id, owner, callback_url, status, confidence, forwarder_id, forwarder_name
 SELECT result FROM task WHERE id = :id;
 
 -- name: task_change
--- args: id int, was int, status int, confidence text?, forwarder_id text?, forwarder_name text?, result text?, error_code text?, error_message text?, error_retryable int, reason text?, now int, completed_at int?, expires_at int?
--- Nothing is changed when its status is another by now.
+-- args: id int, was int, was_at int, status int, confidence text?, forwarder_id text?, forwarder_name text?, result text?, error_code text?, error_message text?, error_retryable int, reason text?, now int, completed_at int?, expires_at int?
+-- Nothing is changed when somebody else changed it meanwhile.
 UPDATE task SET status = :status, confidence = :confidence, forwarder_id = :forwarder_id, forwarder_name = :forwarder_name,
        result = :result, error_code = :error_code, error_message = :error_message, error_retryable = :error_retryable,
        reason = :reason, changed_at = :now, completed_at = :completed_at, expires_at = :expires_at
- WHERE id = :id AND status = :was;
+ WHERE id = :id AND status = :was AND changed_at = :was_at;
 
 -- name: task_expire
 -- args: now int, most int

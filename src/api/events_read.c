@@ -11,6 +11,7 @@
 #include "event/catalog.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
+#include "event/sealed.h"
 #include "event/tail.h"
 #include "sql.h"
 
@@ -37,14 +38,15 @@ show_item(struct buf *b, struct str body, int64_t seq, int64_t received_us,
 static int
 list_page(struct req *r, struct db *db, struct err *e)
 {
+	struct api *api = r->app;
 	struct list *l = r->ctx;
 	char cursor[CURSOR_LEN + 1];
 	int rc;
 
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"data\":[");
-	rc = log_page_read(
-	    db, &r->who, &l->filter, show_item, &r->out, &l->page, e);
+	rc = log_page_read(db, api->keyring, &r->who, &l->filter, show_item,
+	    &r->out, &l->page, e);
 	if (rc < 0)
 		return rc;
 	buf_addz(&r->out, "],\"next\":");
@@ -152,6 +154,26 @@ struct get {
 	bool has_tenant;
 };
 
+static int
+get_show(struct req *r, const struct sql_log_get_row *row, struct err *e)
+{
+	struct api *api = r->app;
+	struct str body = row->body;
+	char *to;
+	int rc = OK;
+
+	if (sealed_is(row->body)) {
+		to = arena_raw(r->arena, row->body.n);
+		rc = to ? sealed_open(api->keyring, row->tenant, row->event_id,
+			      row->body, to, &body, e)
+			: err_set(e, ERR_NOMEM, "no memory for an event");
+	}
+	if (rc == OK)
+		envelope_show_all(
+		    &r->out, body, row->seq, row->received_at, STR("[]"));
+	return rc;
+}
+
 /* 1 when this row is the one and the caller may see it. */
 static int
 get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
@@ -177,8 +199,7 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 		     api_tenant_ok(&r->who, tenant);
 	}
 	if (ok)
-		envelope_show_all(
-		    &r->out, row.body, row.seq, row.received_at, STR("[]"));
+		rc = get_show(r, &row, e);
 	rows_close(rows);
 	return rc < 0 ? rc : ok;
 }

@@ -130,8 +130,8 @@ read_some(struct pool_job *job, void *db)
 	int rc = ERR_AWAY;
 
 	if (db)
-		rc = log_page_read(
-		    db, &s->who, &s->filter, show, &s->ready, &page, &e);
+		rc = log_page_read(db, s->api->keyring, &s->who, &s->filter,
+		    show, &s->ready, &page, &e);
 	s->failed = rc < 0;
 	if (rc == OK)
 		s->filter.after = page.next;

@@ -201,14 +201,21 @@ api_invoices_result(struct req *r, struct db *db, struct err *e)
 	return tasks_data_end(r);
 }
 
-/* Reporting: the row and the event in one transaction ------------------------------ */
+/* Reporting -------------------------------------------------------------------
+ *
+ *   http ─▶ read: the task as it is, what it becomes, who is told, the event ─▶
+ *   commit: row and event in one transaction, if all that is still so; else
+ *   once more ─▶ http
+ */
 
 struct report {
 	struct req *r;
 	struct uuid uid;
 	struct task_change change;
-	struct task task; /* as it then is */
-	bool same;        /* it has this status already */
+	struct task was, is;
+	bool same;  /* it has this status already */
+	bool raced; /* something was not as it was read */
+	int runs;
 	int64_t subs[TASK_CONFIGS_MAX];
 	size_t n_subs;
 	int64_t now_us;
@@ -225,26 +232,50 @@ may_report(const struct req *r, const struct task *t)
 	return owns(r, t) || (manages && !r->who.tenants);
 }
 
+/* On a read thread. */
+static int
+report_read(struct req *r, struct db *db, struct err *e)
+{
+	struct report *p = r->ctx;
+	int rc = task_get(db, p->uid, r->arena, &p->was, e);
+
+	p->now_us = clock_now_us();
+	if (rc == OK && !may_report(r, &p->was))
+		rc = err_set(e, ERR_ABSENT, "there is no such task");
+	p->same = rc == OK && p->was.status == p->change.status;
+	if (p->same) {
+		p->is = p->was;
+		return OK;
+	}
+	if (rc == OK)
+		rc = task_next(&p->was, &p->change, p->now_us, &p->is, e);
+	if (rc < 0 || !task_event_name(p->is.status))
+		return rc;
+	rc = targets_find(db, &p->is, p->subs, &p->n_subs, e);
+	if (rc == OK)
+		rc = notice_entry(r->arena, &p->is, p->subs, p->n_subs,
+		    p->now_us, &p->entry, e);
+	return rc;
+}
+
+/* On the commit thread, as is the next. */
 static int
 report_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct report *p = ctx;
-	struct arena *a = p->r->arena;
-	int rc = task_get(db, p->uid, a, &p->task, e);
+	int64_t subs[TASK_CONFIGS_MAX];
+	size_t n = 0;
+	int rc = OK;
 
-	if (rc == OK && !may_report(p->r, &p->task))
-		rc = err_set(e, ERR_ABSENT, "there is no such task");
-	p->same = rc == OK && p->task.status == p->change.status;
-	if (p->same) /* nothing is to be written, nor to be sent */
-		return err_set(e, ERR_CONFLICT, "it has this status already");
+	p->raced = false;
+	if (p->job.n > 0)
+		rc = targets_find(db, &p->is, subs, &n, e);
+	if (rc == OK &&
+	    (n != p->n_subs || memcmp(subs, p->subs, n * sizeof(*subs)) != 0))
+		rc = err_set(e, ERR_CONFLICT, "others are told by now");
 	if (rc == OK)
-		rc = task_apply(db, &p->task, &p->change, p->now_us, e);
-	if (rc < 0 || p->job.n == 0)
-		return rc;
-	rc = targets_find(db, &p->task, p->subs, &p->n_subs, e);
-	if (rc == OK)
-		rc = notice_entry(
-		    a, &p->task, p->subs, p->n_subs, p->now_us, &p->entry, e);
+		rc = task_put(db, &p->was, &p->is, p->change.result, e);
+	p->raced = rc == ERR_CONFLICT;
 	return rc;
 }
 
@@ -254,7 +285,7 @@ report_after(struct db *db, void *ctx, struct err *e)
 	struct report *p = ctx;
 
 	return history_add(
-	    db, &p->task, p->entry.seq, p->subs, p->n_subs, p->now_us, e);
+	    db, &p->is, p->entry.seq, p->subs, p->n_subs, p->now_us, e);
 }
 
 static void
@@ -262,27 +293,53 @@ report_done(struct append_job *job)
 {
 	struct report *p = job->ctx;
 
-	p->r->rc = p->same ? OK : (int)job->err.code;
+	p->r->rc = job->err.code;
 	p->r->err = job->err;
 	req_wake(p->r);
 }
 
+static int report_post(struct req *r, struct err *e);
+
 static int
 report_answer(struct req *r, struct err *e)
 {
-	const struct report *p = r->ctx;
+	struct report *p = r->ctx;
 
+	if (r->rc == ERR_CONFLICT && p->raced && ++p->runs < TASK_REPORT_RUNS) {
+		r->then = report_post;
+		return api_read(r, report_read, e);
+	}
 	if (r->rc < 0)
 		return api_said(r, e);
 	tasks_data(r);
-	task_show(&p->task, p->now_us, &r->out);
+	task_show(&p->is, p->now_us, &r->out);
 	return tasks_data_end(r);
+}
+
+static int
+report_post(struct req *r, struct err *e)
+{
+	struct api *api = r->app;
+	struct report *p = r->ctx;
+	int rc;
+
+	if (r->rc < 0 || p->same)
+		return report_answer(r, e);
+	p->job =
+	    (struct append_job){.fn = report_fn, .ctx = p, .done = report_done};
+	if (task_event_name(p->is.status)) {
+		p->job.entries = &p->entry;
+		p->job.n = 1;
+		p->job.after = report_after;
+	}
+	r->then = report_answer;
+	rc = append_post(api->append, &p->job, e);
+	return rc < 0 ? rc : REQ_WAIT;
 }
 
 int
 api_invoices_status(struct req *r, struct db *db, struct err *e)
 {
-	struct api *api = r->app;
 	struct report *p = arena_alloc(r->arena, sizeof(*p));
 	int rc = p ? OK : err_set(e, ERR_NOMEM, "no memory for a request");
 
@@ -294,17 +351,7 @@ api_invoices_status(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	p->r = r;
-	p->now_us = clock_now_us();
-	p->entry.event_id = uuid_v7(p->now_us);
-	p->job =
-	    (struct append_job){.fn = report_fn, .ctx = p, .done = report_done};
-	if (task_event_name(p->change.status)) {
-		p->job.entries = &p->entry;
-		p->job.n = 1;
-		p->job.after = report_after;
-	}
 	r->ctx = p;
-	r->then = report_answer;
-	rc = append_post(api->append, &p->job, e);
-	return rc < 0 ? rc : REQ_WAIT;
+	r->then = report_post;
+	return api_read(r, report_read, e);
 }

@@ -4,6 +4,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "event/cursor.h"
+#include "event/sealed.h"
+#include "http/reply.h"
 #include "sql.h"
 
 static int
@@ -98,14 +100,63 @@ last_seq(struct db *db, int64_t *ret, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
+static void
+add_uuid(struct buf *b, struct str bytes)
+{
+	struct uuid u = {{0}};
+
+	if (bytes.n == sizeof(u.b))
+		memcpy(u.b, bytes.p, bytes.n);
+	uuid_add(b, u);
+}
+
+/* What can be told of an event that can't be opened. */
+static struct str
+shut(struct buf *b, const struct sql_log_page_row *row, const struct err *why)
+{
+	buf_clear(b);
+	buf_addz(b, "{\"eventId\":\"");
+	add_uuid(b, row->event_id);
+	buf_addz(b, "\",\"eventType\":");
+	buf_json(b, row->type);
+	buf_addz(b, ",\"tenantId\":\"");
+	add_uuid(b, row->tenant);
+	buf_addz(b, "\",\"error\":");
+	http_error_json(b, why);
+	buf_addc(b, '}');
+	return buf_str(b);
+}
+
+/* The body, in `b` when it was sealed. */
+static int
+body_of(struct keyring *k, const struct sql_log_page_row *row, struct buf *b,
+    struct str *ret, struct err *e)
+{
+	int rc;
+
+	*ret = row->body;
+	if (!sealed_is(row->body))
+		return OK;
+	buf_clear(b);
+	buf_add(b, row->body); /* makes the room */
+	if (b->failed)
+		return err_set(e, ERR_NOMEM, "no memory for an event");
+	rc = sealed_open(
+	    k, row->tenant, row->event_id, buf_str(b), b->p, ret, e);
+	if (rc == ERR_SEALED)
+		*ret = shut(b, row, e);
+	return rc == ERR_SEALED ? OK : rc;
+}
+
 int
-log_page_read(struct db *db, const struct principal *who,
+log_page_read(struct db *db, struct keyring *k, const struct principal *who,
     const struct log_filter *f,
     void (*show)(struct buf *b, struct str body, int64_t seq,
 	int64_t received_us, size_t nth),
     struct buf *out, struct log_page *ret, struct err *e)
 {
 	struct rows *rows = NULL;
+	struct buf plain = BUF(EVENT_STORED_MAX);
 	/* What only we can tell apart must not use up the statement's limit. */
 	int64_t most = who->tenants && !f->tenant.p ? PAGE_SCAN : f->limit;
 	int64_t last, upto;
@@ -120,17 +171,22 @@ log_page_read(struct db *db, const struct principal *who,
 	    f->tenant, most, &rows, e);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct sql_log_page_row row;
+		struct str body = STR_EMPTY;
+		bool mine;
 
 		sql_log_page_get(rows, &row);
+		mine = visible(who, &row);
+		if (mine && (rc = body_of(k, &row, &plain, &body, e)) < 0)
+			break;
 		ret->next = row.seq;
-		if (visible(who, &row))
-			show(out, row.body, row.seq, row.received_at,
-			    ret->shown++);
+		if (mine)
+			show(out, body, row.seq, row.received_at, ret->shown++);
 		cut = out->n > PAGE_BYTES || (int64_t)ret->shown == f->limit;
 		if (cut)
 			break;
 	}
 	rows_close(rows);
+	buf_done(&plain);
 	if (rc < 0)
 		return rc;
 	if (!cut && upto > ret->next)

@@ -13,6 +13,7 @@
 
 struct buf;
 struct db;
+struct keyring;
 struct principal;
 struct req;
 
@@ -47,8 +48,12 @@ int log_filter_read(
 int log_cursor_read(
     struct str text, const char *name, int64_t *ret, struct err *e) MUST_CHECK;
 
-/* Writes each event's text by `show`, in the order of the log. */
-int log_page_read(struct db *db, const struct principal *who,
+/*
+ * Writes each event's text by `show`, in the order of the log. One that is
+ * sealed and can't be opened stands there with its ids, type and an `error`
+ * instead of all else: those behind it must not wait for a key.
+ */
+int log_page_read(struct db *db, struct keyring *k, const struct principal *who,
     const struct log_filter *f,
     void (*show)(struct buf *b, struct str body, int64_t seq,
 	int64_t received_us, size_t nth),

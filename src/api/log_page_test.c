@@ -8,6 +8,7 @@
 #include "event/append.h"
 #include "event/cursor.h"
 #include "http/req.h"
+#include "seal/keyring.h"
 #include "store/fixture.h"
 
 #define T(n) "00000000-0000-4000-8000-00000000000" #n
@@ -138,7 +139,8 @@ check_rows(struct db *db)
 		who.tenants = who.n_tenants ? may : NULL;
 		assert_int_equal(log_filter_set(&f, &ROWS[i].words, &e), OK);
 		assert_int_equal(
-		    log_page_read(db, &who, &f, show, &out, &page, &e), OK);
+		    log_page_read(db, NULL, &who, &f, show, &out, &page, &e),
+		    OK);
 		if (!str_eq(buf_str(&out), str_of(ROWS[i].shown)) ||
 		    page.next != ROWS[i].next ||
 		    page.at_end != (page.next >= (int64_t)COUNT_OF(LOG)))
@@ -222,25 +224,79 @@ test_bounds(void **state)
 
 	assert_int_equal(db_open(fix.store, DB_READ, &db, &e), OK);
 	assert_int_equal(
-	    log_page_read(db, &all, &f, show_body, &out, &page, &e), OK);
+	    log_page_read(db, NULL, &all, &f, show_body, &out, &page, &e), OK);
 	assert_int_equal(page.shown, 0);
 	assert_int_equal(page.next, PAGE_SCAN);
 	assert_false(page.at_end);
 	f.after = page.next;
 	assert_int_equal(
-	    log_page_read(db, &all, &f, show_body, &out, &page, &e), OK);
+	    log_page_read(db, NULL, &all, &f, show_body, &out, &page, &e), OK);
 	assert_int_equal(page.next, SMALL + 100);
 	assert_true(page.at_end);
 
 	f = (struct log_filter){.limit = PAGE_MAX, .after = SMALL};
 	assert_int_equal(
-	    log_page_read(db, &all, &f, show_body, &out, &page, &e), OK);
+	    log_page_read(db, NULL, &all, &f, show_body, &out, &page, &e), OK);
 	assert_int_equal(page.shown, PAGE_BYTES / BIG + 1);
 	assert_int_equal(page.next, SMALL + (int64_t)page.shown);
 	assert_false(page.at_end);
 	buf_done(&out);
 	db_close(db);
 	fixture_close(&fix);
+}
+
+/* One that no key opens is told of; the others are shown. */
+static void
+test_shut(void **state)
+{
+	struct keyring_opts ko = {.source = "env",
+	    .dir = "/nonexistent",
+	    .file = "",
+	    .env_name = "HK_L_KEY",
+	    .kms = {"aws", "", "", ""}};
+	struct log_filter f = {.limit = PAGE_MAX};
+	struct principal all = {.kind = WHO_LOCAL};
+	struct buf out = BUF(64 * KIB);
+	struct append_opts o = {0};
+	struct keyring *k[2] = {NULL, NULL};
+	struct log_page page;
+	struct fixture fix;
+	struct append *a;
+	struct entry v;
+	struct db *db;
+	struct err e;
+
+	(void)state;
+	fixture_open(&fix, STORE_SQLITE, NULL);
+	o.store = fix.store;
+	for (int i = 0; i < 2; i++) {
+		(void)setenv("HK_L_KEY",
+		    i ? "b:AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM="
+		      : "a:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
+		    1);
+		assert_int_equal(keyring_open(&ko, &k[i], &e), OK);
+		o.seal = k[i];
+		v = (struct entry){.event_id = uuid_v4(),
+		    .type = STR("order.paid"),
+		    .key = STR("k"),
+		    .body = i ? STR("{\"mine\":1}") : STR("{\"theirs\":1}")};
+		assert_int_equal(append_start(&o, &a, &e), OK);
+		append(a, &v, 1);
+		append_stop(a);
+	}
+	assert_int_equal(db_open(fix.store, DB_READ, &db, &e), OK);
+	assert_int_equal(
+	    log_page_read(db, k[1], &all, &f, show_body, &out, &page, &e), OK);
+	assert_int_equal(page.shown, 2);
+	assert_null(memmem(out.p, out.n, "theirs", 6));
+	assert_non_null(memmem(out.p, out.n, "\"code\":\"SEALED\"", 15));
+	assert_non_null(memmem(out.p, out.n, "the key a,", 10));
+	assert_non_null(memmem(out.p, out.n, "{\"mine\":1}", 10));
+	buf_done(&out);
+	db_close(db);
+	fixture_close(&fix);
+	keyring_close(k[0]);
+	keyring_close(k[1]);
 }
 
 static void
@@ -293,6 +349,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_filters),
 	    cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_shut),
 	    cmocka_unit_test(test_words),
 	    cmocka_unit_test(test_cursor),
 	};

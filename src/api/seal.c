@@ -26,7 +26,7 @@ api_seal_get(struct req *r, struct db *db, struct err *e)
 		return rc;
 	buf_clear(&r->out);
 	resealer_state(api->resealer, &state);
-	return reseal_show(db, api->keyring, &state, &r->out, e);
+	return reseal_show(db, api->keyring, api->conf, &state, &r->out, e);
 }
 
 static int

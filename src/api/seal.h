@@ -7,7 +7,8 @@
  * A rotation makes a new active key, tells the audit, and has every value
  * sealed anew in the background (ops/reseal.h). While values of an older key
  * are left it goes on with those, and makes none. With env and kms the new key
- * comes with a restart: a server asks no KMS while it serves.
+ * comes with a restart: a server asks no KMS while it serves. Events of the log
+ * stay with the key that sealed them (event/sealed.h); GET tells which it needs.
  */
 #ifndef API_SEAL_H
 #define API_SEAL_H

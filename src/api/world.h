@@ -79,7 +79,7 @@ start_threads(void)
 
 	assert_int_equal(tail_start(w.api.store, &w.api.tail, &e), OK);
 	assert_int_equal(append_start(&ao, &w.api.append, &e), OK);
-	w.api.resealer = resealer_new(w.api.append, w.api.keyring);
+	w.api.resealer = resealer_new(w.api.append, w.api.keyring, &w.conf);
 	assert_non_null(w.api.resealer);
 	assert_int_equal(pool_start(&po, &w.api.read, &e), OK);
 	assert_int_equal(pool_start(&co, &w.api.check, &e), OK);

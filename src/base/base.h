@@ -48,6 +48,7 @@ enum err_code {
 	ERR_UNKNOWN = -12,  /* nobody we know: who are you? */
 	ERR_BUSY = -13,     /* too much at once; the caller should slow down */
 	ERR_IO = -14,       /* a system call failed */
+	ERR_SEALED = -15,   /* at rest, and no key of ours opens it */
 };
 
 /* Lives on the stack of whoever starts the work. No allocation, no globals. */

@@ -10,10 +10,11 @@
 
 #include "base/base.h"
 
-#define US_PER_MS  INT64_C(1000)
-#define US_PER_S   INT64_C(1000000)
-#define US_PER_DAY (INT64_C(86400) * US_PER_S)
-#define TIME_LEN   24 /* 2026-01-10T12:34:56.789Z */
+#define US_PER_MS   INT64_C(1000)
+#define US_PER_S    INT64_C(1000000)
+#define US_PER_HOUR (INT64_C(3600) * US_PER_S)
+#define US_PER_DAY  (INT64_C(86400) * US_PER_S)
+#define TIME_LEN    24 /* 2026-01-10T12:34:56.789Z */
 
 struct buf;
 

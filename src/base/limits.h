@@ -77,7 +77,6 @@
 #define HTTP_PATH_MAX    2048
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
-#define CHECK_QUEUE_MAX  64   /* … for the check thread, up to 45 ms each */
 
 /* Access. Names fit principal.name; a password is hashed, never shown. */
 #define ACCOUNT_NAME_MAX  63
@@ -262,6 +261,8 @@
 #define KMS_CONNECT_MS 5000
 #define KMS_WAIT_MS    15000
 #define KMS_ANSWER_MAX (64 * KIB)
+/* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
+#define EVENT_STORED_MAX (16 * MIB)
 /* Values that one step of a rotation seals anew: some 5 ms. */
 #define RESEAL_STEP    200
 
@@ -288,6 +289,7 @@
 #define TASK_ABOUT_MAX    500
 #define TASK_HISTORY_MAX  500 /* deliveries that a list shows */
 #define TASK_SUBMIT_RUNS  3   /* when others make the same callback first */
+#define TASK_REPORT_RUNS  8   /* when others report on the same task */
 /* Alerts (ops/alerts.h). */
 #define ALERT_MS        5000 /* between two looks */
 #define ALERT_WINDOW_M  15   /* minutes that rates are taken over */
@@ -304,12 +306,6 @@
 #define PRESET_MEM_MAX         (2 * MIB) /* one of them, parsed */
 #define VARS_TEXT_MAX          (8 * KIB) /* a text with variables */
 #define VARS_PIECES_MAX        128
-#define ASK_WAIT_US            (5 * 1000000) /* for dispatch to come so far */
-#define TEST_SEND_MS           30000 /* a test send; somebody waits for it */
-#define PRESET_USERS_CHECK     1000 /* asked before a preset is changed */
-#define STATS_MINUTES_MAX      1440          /* a day by the minute … */
-#define STATS_HOURS_MAX        (31 * 24)     /* … and a month by the hour */
-#define SUB_DROP_STEP          500 /* rows of an ended one, a transaction */
 #define SUB_NAME_MAX           200
 #define SUB_URL_MAX            2048 /* spec/webhooks.md */
 #define SUB_TYPES_MAX          256
@@ -358,5 +354,15 @@
 #define CONCURRENCY_FIRST 2 /* grows with success, falls with failure */
 #define CONCURRENCY_MAX   256
 #define SPACING_KEYS_MAX  65536 /* callers that were called just now */
+
+/* Subscriptions over HTTP (api/subs.h). */
+#define CHECK_QUEUE_MAX    64      /* wait for the check thread, 45 ms each */
+#define PRESET_USERS_CHECK 1000    /* asked before a preset is changed */
+#define STATS_MINUTES_MAX  1440    /* a day by the minute; */
+#define STATS_HOURS_MAX    744     /* a month by the hour */
+#define ASK_WAIT_US        5000000 /* for dispatch to read so far */
+#define TEST_SEND_MS       30000   /* a test send; somebody waits for it */
+#define SUB_DROP_STEP      500     /* rows of an ended one, a transaction */
+#define ENDED_JOB_MS       1000    /* between looks for ended ones */
 
 #endif

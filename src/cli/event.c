@@ -239,6 +239,10 @@ verb_event_publish(struct cli *c)
 
 		rc = mask_parse(
 		    c->arena, str_of(c->conf.event_mask), &p.mask, &e);
+		if (rc == OK && c->conf.event_seal_payload) {
+			rc = reach_keyring(&p.reach, c, &e);
+			o.seal = p.reach.keyring;
+		}
 		p.done = mailbox_new();
 		if (rc == OK && !p.done)
 			rc = err_set(&e, ERR_NOMEM, "no memory for a mailbox");
@@ -410,7 +414,7 @@ show_event(struct buf *b, struct str body, int64_t seq, int64_t received_us,
 
 /* Without a server nothing is added: shows what is there and ends. */
 static int
-show_store(struct follow *f, struct db *db, struct err *e)
+show_store(struct follow *f, struct reach *x, struct err *e)
 {
 	struct cli *c = f->cli;
 	struct log_words words = {
@@ -431,15 +435,17 @@ show_store(struct follow *f, struct db *db, struct err *e)
 		    "no server runs on %s: start one with hikyaku serve, or "
 		    "read what is there with --from-start",
 		    c->conf.data);
-	rc = cursor_parse(str_of(from), &filter.after, e);
+	rc = reach_keyring(x, c, e);
+	if (rc == OK)
+		rc = cursor_parse(str_of(from), &filter.after, e);
 	if (rc == OK)
 		rc = log_filter_set(&filter, &words, e);
 	while (rc == OK && !page.at_end && f->left != 0) {
 		struct str rest;
 
 		buf_clear(&out);
-		rc = log_page_read(
-		    db, &all, &filter, show_event, &out, &page, e);
+		rc = log_page_read(x->db, x->keyring, &all, &filter, show_event,
+		    &out, &page, e);
 		filter.after = page.next;
 		rest = buf_str(&out);
 		while (rc == OK && rest.n > 0 &&
@@ -465,7 +471,7 @@ verb_event_tail(struct cli *c)
 
 	if (rc == OK)
 		rc = reach.client ? follow_server(&f, &reach, &e)
-				  : show_store(&f, reach.db, &e);
+				  : show_store(&f, &reach, &e);
 	buf_done(&f.line);
 	buf_done(&f.data);
 	reach_close(&reach);

@@ -40,7 +40,7 @@ look(struct cli *c, struct reach *x, const struct reseal_state *s,
 	if (x->client) {
 		rc = reach_ask(x, c, "GET", "/v1/seal", STR_EMPTY, &text, e);
 	} else {
-		rc = reseal_show(x->db, x->keyring, s, &b, e);
+		rc = reseal_show(x->db, x->keyring, &c->conf, s, &b, e);
 		if (rc == OK)
 			text = b.failed ? (struct str){NULL, 0}
 					: arena_dup(c->arena, buf_str(&b));
@@ -55,6 +55,19 @@ look(struct cli *c, struct reach *x, const struct reseal_state *s,
 	return rc;
 }
 
+/* The log keeps what it has: a key of it stays until retention is through. */
+static void
+tell_log(struct cli *c, struct str id, const struct json *log, const char *what)
+{
+	struct str first = listing_text(log, "firstAt");
+	struct str last = listing_text(log, "lastAt");
+
+	(void)fprintf(c->err,
+	    "the key %.*s %s: it sealed events from seq %lld on, %.*s to %.*s, which are not sealed anew; it can go when event.retention.days has taken them\n",
+	    STR_ARG(id), what, (long long)number(log, "firstSeq"),
+	    STR_ARG(first), STR_ARG(last));
+}
+
 /* What a person should do now, if anything. */
 static void
 advise(struct cli *c, const struct json *state)
@@ -64,6 +77,7 @@ advise(struct cli *c, const struct json *state)
 
 	for (; k; k = k->next) {
 		struct str id = listing_text(k, "id");
+		const struct json *log = json_get(k, "log");
 
 		if (json_is(json_get(k, "active"), JSON_TRUE))
 			continue;
@@ -71,11 +85,17 @@ advise(struct cli *c, const struct json *state)
 			(void)fprintf(c->err,
 			    "the key %.*s is still needed: hikyaku seal rotate moves its values on\n",
 			    STR_ARG(id));
+		else if (json_is(log, JSON_OBJECT))
+			tell_log(c, id, log, "is needed by the log");
 		else
 			(void)fprintf(c->err,
 			    "the key %.*s can go, unless a backup needs it\n",
 			    STR_ARG(id));
 	}
+	keys = json_get(state, "logMissing");
+	for (k = keys ? keys->child : NULL; k; k = k->next)
+		tell_log(c, listing_text(k, "id"), json_get(k, "log"),
+		    "is not there, but the log needs it");
 	if (number(state, "missing") > 0)
 		(void)fprintf(c->err,
 		    "%lld values were sealed with a key that is not there, or are broken\n",
@@ -85,7 +105,7 @@ advise(struct cli *c, const struct json *state)
 static int
 show(struct cli *c, const struct json *state, struct err *e)
 {
-	static const char *const heads[] = {"KEY", "USE", "VALUES"};
+	static const char *const heads[] = {"KEY", "USE", "VALUES", "EVENTS"};
 	const struct json *keys = json_get(state, "keys");
 	struct table *t = table_new(c->arena, heads, COUNT_OF(heads));
 	bool ok = t != NULL;
@@ -96,7 +116,11 @@ show(struct cli *c, const struct json *state, struct err *e)
 		     table_add(t, json_is(json_get(k, "active"), JSON_TRUE)
 				      ? STR("seals")
 				      : STR("unseals")) &&
-		     table_add(t, json_get(k, "values")->raw);
+		     table_add(t, json_get(k, "values")->raw) &&
+		     table_add(
+			 t, json_is(json_get(k, "log"), JSON_OBJECT)
+				? listing_text(json_get(k, "log"), "firstAt")
+				: STR("-"));
 	if (!ok)
 		return no_room(e);
 	table_print(t, c->out);
@@ -178,6 +202,7 @@ rotate_there(
 
 struct rotation {
 	struct reach *x;
+	const struct conf *conf;
 	struct arena *arena;
 	struct reseal at, next;
 	bool made;
@@ -198,14 +223,14 @@ step(struct db *db, void *ctx, struct err *e)
 	struct rotation *r = ctx;
 
 	r->next = r->at;
-	return reseal_step(db, r->x->keyring, &r->next, e);
+	return reseal_step(db, r->x->keyring, r->conf, &r->next, e);
 }
 
 static int
 rotate_here(
     struct cli *c, struct reach *x, struct json **ret_state, struct err *e)
 {
-	struct rotation r = {.x = x, .arena = c->arena};
+	struct rotation r = {.x = x, .conf = &c->conf, .arena = c->arena};
 	struct reseal_state none = {0};
 	struct str text;
 	int rc = reach_keyring(x, c, e);

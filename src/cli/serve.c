@@ -158,6 +158,7 @@ start_threads(struct serve *s, struct err *e)
 	    .dir = c->data,
 	    .disk_free_min = c->disk_free_min,
 	    .keep_us = keep_us(c),
+	    .seal = c->event_seal_payload ? s->api.keyring : NULL,
 	    .committed = on_commit,
 	    .arg = s,
 	};
@@ -198,7 +199,8 @@ start_threads(struct serve *s, struct err *e)
 	if (rc == OK)
 		rc = pool_start(&check, &s->api.check, e);
 	if (rc == OK) {
-		s->api.resealer = resealer_new(s->api.append, s->api.keyring);
+		s->api.resealer =
+		    resealer_new(s->api.append, s->api.keyring, s->conf);
 		if (!s->api.resealer)
 			rc = err_set(e, ERR_NOMEM, "no memory to start");
 	}

@@ -88,6 +88,13 @@ static const struct opt VERIFY[] = {
     {.name = NULL},
 };
 
+static const struct opt DEMO[] = {
+    {"seconds", OPT_INT, "N", .help = "publish for so long; 5 when not given",
+	.least = 1, .most = 600},
+    {"force", OPT_FLAG, "", .help = "also on a store that has events"},
+    {.name = NULL},
+};
+
 static const struct verb TABLE[] = {
     {.name = "serve",
 	.operands = "",
@@ -189,7 +196,9 @@ static const struct verb TABLE[] = {
 	.summary = "show the keys that seal secrets",
 	.text =
 	    "Shows the id of each key, how many secrets it has sealed, and which keys can\n"
-	    "go because they have sealed none; never a key itself.\n",
+	    "go because they have sealed none; never a key itself. With event.seal.payload\n"
+	    "also from when on each has sealed events: those keep their key until retention\n"
+	    "has taken them.\n",
 	.own = STATUS,
 	.run = verb_seal_status},
     {.name = "seal rotate",
@@ -198,10 +207,11 @@ static const struct verb TABLE[] = {
 	.text =
 	    "Puts a new key into the key file and seals every secret anew with it, a few at\n"
 	    "a time, beside everything else. The old key stays in the file until you take it\n"
-	    "out; the last line says when it can go. Broken off, it goes on when it is run\n"
-	    "again, or when the server starts. With keys from the environment or a KMS the\n"
-	    "new key is set there, and the server does the rest at its next start; without\n"
-	    "a server, a KMS is asked for a new data key.\n",
+	    "out; the last line says when it can go: events of the log are not sealed anew,\n"
+	    "so one that sealed some stays until retention has taken them. Broken off, it\n"
+	    "goes on when it is run again, or when the server starts. With keys from the\n"
+	    "environment or a KMS the new key is set there, and the server does the rest at\n"
+	    "its next start; without a server, a KMS is asked for a new data key.\n",
 	.run = verb_seal_rotate},
     {.name = "audit verify",
 	.operands = "",
@@ -211,6 +221,19 @@ static const struct verb TABLE[] = {
 	    "was edited or is missing. Prints how many rows are good, and the newest hash:\n"
 	    "one that you keep elsewhere proves what was there by then.\n",
 	.run = verb_audit_verify},
+    {.name = "demo",
+	.operands = "",
+	.summary = "show what it does, with events and a receiver",
+	.text =
+	    "Makes an API key and two subscriptions on the server that runs on the data\n"
+	    "folder, publishes events each second, and takes the deliveries itself: each is\n"
+	    "told with whether its signature holds. One endpoint is down at first, so that\n"
+	    "retries are seen. In the end the subscriptions are switched off; the events and\n"
+	    "the key stay. The server must be started with webhook.url.allow.private =\n"
+	    "127.0.0.0/8, as ./dev run does. A store that has events is left alone unless\n"
+	    "--force is given.\n",
+	.own = DEMO,
+	.run = verb_demo},
     {.name = "listen",
 	.operands = "[PORT]",
 	.most = 1,

@@ -2,7 +2,8 @@
  * verbs.h - the verbs, one file each (event, key, user and seal: one per group).
  *
  * All but serve, listen and verify talk to the running server over the unix socket in the data
- * folder, and open the store themselves when none runs and its lock is free.
+ * folder, and open the store themselves when none runs and its lock is free;
+ * demo needs one that runs.
  * Their names, options and help stand in verbs.c.
  */
 #ifndef CLI_VERBS_H
@@ -28,5 +29,6 @@ int verb_seal_rotate(struct cli *c);
 int verb_audit_verify(struct cli *c);
 int verb_listen(struct cli *c);
 int verb_verify(struct cli *c);
+int verb_demo(struct cli *c);
 
 #endif

@@ -7,15 +7,20 @@
 
 /* Every structure here has a bound, and together they are small: a machine
  * without this memory can't go on, and a new start loses nothing. */
+noreturn void
+core_no_memory(void)
+{
+	(void)fputs("hikyaku: no memory for deliveries\n", stderr);
+	abort();
+}
+
 void *
 core_alloc(size_t size)
 {
 	void *p = calloc(1, size);
 
-	if (!p) {
-		(void)fputs("hikyaku: no memory for deliveries\n", stderr);
-		abort();
-	}
+	if (!p)
+		core_no_memory();
 	return p;
 }
 
@@ -28,10 +33,8 @@ core_more(void *v, size_t *cap, size_t n, size_t size)
 	if (n < *cap)
 		return v;
 	p = reallocarray(v, more, size);
-	if (!p) {
-		(void)fputs("hikyaku: no memory for results\n", stderr);
-		abort();
-	}
+	if (!p)
+		core_no_memory();
 	*cap = more;
 	return p;
 }
@@ -42,7 +45,7 @@ must_put(struct map *m, struct str key, void *value)
 	struct err e;
 
 	if (map_put(m, key, value, NULL, &e) < 0)
-		(void)core_alloc(SIZE_MAX / 2); /* says so and ends */
+		core_no_memory();
 }
 
 struct core *
@@ -65,7 +68,7 @@ core_new(const struct core_opts *o)
 	c->settled = map_new(SIZE_MAX / 2);
 	if (!c->subs || !c->endpoints || !c->items || !c->lanes || !c->spaces ||
 	    !c->settled)
-		(void)core_alloc(SIZE_MAX / 2);
+		core_no_memory();
 	c->next.cursor = c->now.cursor = -1;
 	return c;
 }
@@ -95,10 +98,10 @@ free_changes(struct core_changes *ch)
 static void
 free_readers(struct list *l)
 {
-	struct link *k;
+	struct link *k, *next;
 
-	while ((k = list_first(l))) {
-		list_remove(l, k);
+	for (k = list_first(l); k; k = next) {
+		next = list_next(l, k);
 		free(LINK_OF(k, struct reader, in_all));
 	}
 }
@@ -139,7 +142,7 @@ timer_set(struct core *c, struct timer *t, int64_t due)
 	}
 	t->node.due = due;
 	if (heap_add(&c->timers, &t->node, &e) < 0)
-		(void)core_alloc(SIZE_MAX / 2);
+		core_no_memory();
 }
 
 void
@@ -372,8 +375,10 @@ core_sub_skip(struct core *c, uint32_t id, int64_t now)
 		if (rd->rep > 0)
 			continue;
 		/* A page under way finds nothing that it may feed. */
-		rd->until = rd->read_pos = upto;
-		rd->hold = BUG(18) || rd->lane ? 0 : upto;
+		if (rd->read_pos < upto)
+			rd->read_pos = upto;
+		rd->until = rd->read_pos;
+		rd->hold = BUG(18) || rd->lane ? 0 : rd->until;
 		reader_moved(c, rd);
 		if (rd->lane)
 			lane_ready(c, rd->lane);
@@ -555,16 +560,17 @@ item_free(struct core *c, struct item *it)
 void
 sub_forget_settled(struct core *c, struct sub *s)
 {
-	struct link *k;
+	struct link *k, *next;
 
-	while ((k = list_first(&s->settled))) {
+	for (k = list_first(&s->settled); k; k = next) {
 		struct settled *st = LINK_OF(k, struct settled, in_sub);
 
-		list_remove(&s->settled, k);
+		next = list_next(&s->settled, k);
 		(void)map_take(
 		    c->settled, key_str(&st->spot, sizeof(st->spot)));
 		free(st);
 	}
+	list_init(&s->settled);
 	list_remove(&c->settling, &s->in_settling);
 	s->settled_upto = 0;
 }

@@ -412,7 +412,8 @@ core_next_due(const struct core *c, int64_t now)
 		due = d;
 	if (c->first_result_at && (d = c->first_result_at + FLUSH_US) < due)
 		due = d;
-	if (c->locking.n > 0 || c->locked.n > 0)
+	if (c->locking.n > 0 || c->locked.n > 0 ||
+	    c->next.n_attempts >= FLUSH_RESULTS)
 		due = now;
 	if ((d = c->cursor_at + CURSOR_US) < due && moved(c))
 		due = d > now ? d : now;

@@ -97,7 +97,7 @@ core_load_reader(struct core *c, const struct core_reader *o, int64_t now)
 	rd->until = rd->stored_until = o->until;
 	rd->stored = true;
 	/* What was skipped must not come again: see core_sub_skip(). */
-	rd->hold = rd->rep == 0 && !lane ? o->until : 0;
+	rd->hold = rd->rep == 0 && !lane ? o->pos : 0;
 	reader_moved(c, rd);
 	reader_later(c, rd);
 }
@@ -116,7 +116,7 @@ core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep)
 	st->spot = spot;
 	if (map_put(c->settled, key_str(&st->spot, sizeof(st->spot)), st, NULL,
 		&e) < 0)
-		(void)core_alloc(SIZE_MAX / 2);
+		core_no_memory();
 	list_add(&s->settled, &st->in_sub);
 	if (!link_on(&s->in_settling))
 		list_add(&c->settling, &s->in_settling);

@@ -29,6 +29,8 @@
 #ifndef DELIVER_CORE_PRIV_H
 #define DELIVER_CORE_PRIV_H
 
+#include <stdnoreturn.h>
+
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/list.h"
@@ -39,7 +41,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 22
+#define CORE_BUGS 23
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -195,6 +197,7 @@ key_str(const void *p, size_t n)
 }
 
 /* core.c */
+noreturn void core_no_memory(void);
 void *core_alloc(size_t size);
 void *core_more(void *v, size_t *cap, size_t n, size_t size);
 struct sub *sub_find(const struct core *c, uint32_t id);

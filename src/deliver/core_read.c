@@ -2,19 +2,16 @@
 
 #include "deliver/core_priv.h"
 
-/*
- * Everything up to here was fed to it: by dispatch or by its reader. After a
- * start dispatch may be behind the reader: what it feeds up to `until` is
- * refused, so a key's reader has to cover that too.
- */
+/* Everything up to here was fed to it: by dispatch or by its reader. */
 int64_t
 sub_front(const struct core *c, const struct sub *s)
 {
-	int64_t front = s->fed > c->upto ? s->fed : c->upto;
+	int64_t live = s->fed > c->upto ? s->fed : c->upto;
 
 	if (reader_gap(s->rd, INT64_MAX))
 		return s->rd->read_pos;
-	return s->rd && s->rd->until > front ? s->rd->until : front;
+	/* After a start dispatch begins before what was read. */
+	return s->rd && s->rd->read_pos > live ? s->rd->read_pos : live;
 }
 
 /*
@@ -31,6 +28,20 @@ limit(const struct core *c, const struct reader *rd)
 	if (rd->lane)
 		return sub_front(c, s);
 	return s->fed > c->upto && !BUG(10) ? s->fed : c->upto;
+}
+
+/*
+ * Whether it may be given an end. While its subscription has a gap, what a key
+ * left to its reader is both before and behind it: only then nothing is missed
+ * when the gap is closed.
+ */
+static bool
+may_end(const struct reader *rd)
+{
+	const struct reader *all = rd->sub->rd;
+
+	return rd->until == 0 && (!rd->lane || !all || all->until == 0 ||
+				     all->read_pos >= all->until || BUG(23));
 }
 
 bool
@@ -218,7 +229,7 @@ wants_page(const struct core *c, const struct reader *rd)
 void
 reader_check(struct core *c, struct reader *rd)
 {
-	if (rd->until == 0 && rd->sub->o.enabled && !rd->reading &&
+	if (may_end(rd) && rd->sub->o.enabled && !rd->reading &&
 	    !reader_unread(c, rd)) {
 		rd->until = rd->read_pos;
 		reader_moved(c, rd);
@@ -476,7 +487,7 @@ core_next_read(struct core *c, int64_t now, struct core_read *ret)
 			continue;
 		}
 		upto = limit(c, rd);
-		if (rd->until == 0 && upto - rd->read_pos <= READ_NEAR_SEQS)
+		if (may_end(rd) && upto - rd->read_pos <= READ_NEAR_SEQS)
 			rd->until = upto;
 		rd->next_read = now + rd->interval_us;
 		rd->reading = true;

@@ -32,7 +32,9 @@ endpoint_failed(
 {
 	uint64_t key = it->lane ? it->okey : (uint64_t)it->spot.seq;
 
-	ep->cap = ep->cap > 1 ? ep->cap / 2 : 1;
+	/* One failure may be the event's; several in a row are its own. */
+	if (ep->cap > 1)
+		ep->cap = ep->fails > 0 ? ep->cap / 2 : ep->cap - 1;
 	note_key(ep, key);
 	if (ep->fails++ > 0 && ep->fail_key != key)
 		ep->fail_keys = true;

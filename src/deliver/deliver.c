@@ -152,12 +152,12 @@ keys_of(struct deliver *d, const struct wish *w, struct letter *l,
 	if (w->picky)
 		wanted = request_wanted(k->conf, l->type);
 	arena_reset(d->scratch);
-	if (wanted && w->order == WISH_ORDER_PRESET &&
+	if (wanted && !l->shut && w->order == WISH_ORDER_PRESET &&
 	    request_order_key(d->scratch, k->conf, &ev, &text, &e) == OK)
 		en->okey = letter_hash(text);
 	if (wanted && w->order == WISH_ORDER_PRESET && en->okey == 0)
 		en->okey = 1;
-	if (wanted && w->spaced &&
+	if (wanted && !l->shut && w->spaced &&
 	    request_spacing_key(d->scratch, k->conf, &ev, &text, &e) == OK &&
 	    text.n > 0)
 		en->skey = letter_hash(text);

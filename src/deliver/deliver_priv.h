@@ -99,6 +99,8 @@ struct one_letter {
 	struct note note;
 	int64_t seq;
 	bool failed;           /* the store is away: ask again */
+	bool left_out;         /* by the filter, now that it could be asked */
+	struct wish *wish;     /* whose filter that is; NULL: not asked */
 	struct letter *letter; /* NULL: the log has it no more */
 	struct attempt *attempt;
 };
@@ -218,7 +220,9 @@ int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;
 bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
 void fetch_page_free(struct page *p);
 void fetch_letter_free(struct one_letter *one);
-bool fetch_letter(struct deliver *d, struct attempt *at, int64_t seq);
+/* With `w` its filter is asked about an entry that was sealed; or NULL. */
+bool fetch_letter(
+    struct deliver *d, struct attempt *at, int64_t seq, struct wish *w);
 
 /* confs.c */
 struct kept_conf *conf_get(struct deliver *d, uint32_t sub, struct err *e);

@@ -397,8 +397,10 @@ match_named(struct dispatch *x, struct letter *l, struct feed **f)
 	while (letter_named(l, &at, &id)) {
 		const struct known *k = map_find(x->subs, sub_key(&id));
 
-		if (k && k->wish->directed && l->seq > k->wish->from_seq &&
-		    !feed_add(x, f, l, k->wish))
+		if (!k || !k->wish->directed || l->seq <= k->wish->from_seq)
+			continue;
+		letter_open(l, x->d->o.keyring);
+		if (!feed_add(x, f, l, k->wish))
 			return ERR_BUSY;
 	}
 	return OK;
@@ -414,12 +416,16 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		uint32_t id = (uint32_t)l->to_sub;
 		struct known *k = map_find(x->subs, sub_key(&id));
 
+		letter_open(l, x->d->o.keyring);
 		if (k && !feed_add(x, f, l, k->wish))
 			rc = ERR_BUSY;
 		return rc;
 	}
 	rc = match_find(x->table, l->type, &l->tenant, &x->hits, e);
 	if (rc == OK && x->hits.n > 0)
+		letter_open(l, x->d->o.keyring);
+	/* One that is shut waits for its key, and for the filters then. */
+	if (rc == OK && x->hits.n > 0 && !l->shut)
 		rc = filter_hits(x, l, e);
 	for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
 		uint32_t id = (uint32_t)x->hits.subs[i];

@@ -27,6 +27,7 @@ struct fetcher {
 
 struct page_job {
 	struct pool_job job;
+	struct deliver *d;
 	struct page page;
 };
 
@@ -92,17 +93,21 @@ named(const struct letter *l, uint32_t sub)
 
 /* 1 when its reader should have it. */
 static int
-wanted(struct fetcher *f, const struct page *p, const struct letter *l,
-    int program, struct err *e)
+wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
+    struct err *e)
 {
 	const struct wish *w = p->wish;
-	struct jq_item item = {.program = program, .input = l->body};
+	struct jq_item item = {.program = program};
 	enum jq_verdict v = JQ_TRUE;
 
 	if (l->seq <= w->from_seq && p->read.rep == 0)
 		return 0;
-	if (l->to_sub > 0)
-		return l->to_sub == (int64_t)p->read.sub;
+	if (l->to_sub > 0 && l->to_sub != (int64_t)p->read.sub)
+		return 0;
+	if (l->to_sub > 0) {
+		letter_open(l, f->d->o.keyring);
+		return 1;
+	}
 	if (!(w->directed ? named(l, p->read.sub)
 			  : wish_wants(w, l->type, &l->tenant)))
 		return 0;
@@ -110,7 +115,9 @@ wanted(struct fetcher *f, const struct page *p, const struct letter *l,
 	if (p->read.okey != 0 && w->order == WISH_ORDER_KEY &&
 	    letter_hash(l->key) != p->read.okey)
 		return 0;
-	if (program >= 0 && jq_filter(f->jq, &item, 1, &v, e) < 0)
+	letter_open(l, f->d->o.keyring);
+	item.input = l->body;
+	if (program >= 0 && !l->shut && jq_filter(f->jq, &item, 1, &v, e) < 0)
 		return e->code;
 	return v == JQ_TRUE;
 }
@@ -174,7 +181,7 @@ run_page(struct pool_job *job, void *ctx)
 		j->page.n = 0;
 		j->page.upto = j->page.read.after;
 	}
-	deliver_tell(f->d, &j->page.note);
+	deliver_tell(j->d, &j->page.note);
 }
 
 bool
@@ -186,6 +193,7 @@ fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
 	if (!j)
 		return false;
 	j->job.run = run_page;
+	j->d = d;
 	j->page.note.kind = NOTE_PAGE;
 	j->page.read = *r;
 	j->page.wish = wish_ref(w);
@@ -204,6 +212,25 @@ fetch_page_free(struct page *p)
 		letter_unref(p->letters[i]);
 	wish_unref(p->wish);
 	free(MAIL_OF(p, struct page_job, page));
+}
+
+/*
+ * An entry that was shut went by its subscription's filter, which had nothing
+ * to look at. So whenever a sealed one comes from the log it is asked again.
+ */
+static int
+ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
+{
+	struct jq_item item = {.input = one->letter->body};
+	enum jq_verdict v = JQ_TRUE;
+	int rc = jq_program(f->jq, one->wish->filter, &item.program, e);
+
+	if (rc < 0)
+		return rc;
+	rc = jq_filter(f->jq, &item, 1, &v, e);
+	jq_forget(f->jq, item.program);
+	one->left_out = rc == OK && v != JQ_TRUE;
+	return rc;
 }
 
 static void
@@ -225,12 +252,18 @@ run_letter(struct pool_job *job, void *ctx)
 		j->one.letter = letter_new(&row);
 	}
 	rows_close(rows);
+	if (f && j->one.letter) {
+		letter_open(j->one.letter, j->d->o.keyring);
+		if (j->one.wish && j->one.letter->was_sealed &&
+		    !j->one.letter->shut)
+			rc = ask_filter(f, &j->one, &e) < 0 ? e.code : rc;
+	}
 	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
 	deliver_tell(j->d, &j->one.note);
 }
 
 bool
-fetch_letter(struct deliver *d, struct attempt *at, int64_t seq)
+fetch_letter(struct deliver *d, struct attempt *at, int64_t seq, struct wish *w)
 {
 	struct letter_job *j = calloc(1, sizeof(*j));
 
@@ -241,8 +274,11 @@ fetch_letter(struct deliver *d, struct attempt *at, int64_t seq)
 	j->one.note.kind = NOTE_LETTER;
 	j->one.seq = seq;
 	j->one.attempt = at;
+	if (w && w->filter.n > 0)
+		j->one.wish = wish_ref(w);
 	if (pool_post(d->fetch, &j->job))
 		return true;
+	wish_unref(j->one.wish);
 	free(j);
 	return false;
 }
@@ -251,5 +287,6 @@ void
 fetch_letter_free(struct one_letter *one)
 {
 	letter_unref(one->letter);
+	wish_unref(one->wish);
 	free(MAIL_OF(one, struct letter_job, one));
 }

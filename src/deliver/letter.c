@@ -1,6 +1,8 @@
 #include "deliver/letter.h"
 
+#include "base/log.h"
 #include "base/str.h"
+#include "event/sealed.h"
 #include "seal/digest.h"
 #include "sql.h"
 
@@ -47,6 +49,33 @@ letter_new(const struct sql_log_feed_row *row)
 	l->attrs = put(&at, row->attrs);
 	l->body = put(&at, row->body);
 	return l;
+}
+
+static void
+tell_shut(const struct letter *l, const struct err *e)
+{
+	struct log_line line;
+
+	log_begin(&line, LOG_ERROR, "an event can't be opened");
+	log_int(&line, "seq", l->seq);
+	log_str(&line, "error", str_of(e->text));
+	log_end(&line);
+}
+
+void
+letter_open(struct letter *l, struct keyring *k)
+{
+	struct err e = {0};
+
+	if (!sealed_is(l->body))
+		return;
+	l->was_sealed = true;
+	if (sealed_open(k, uuid_str(&l->tenant), uuid_str(&l->event_id),
+		l->body, l->data + (l->body.p - l->data), &l->body, &e) == OK)
+		return;
+	tell_shut(l, &e);
+	l->shut = true;
+	l->body = STR_EMPTY;
 }
 
 struct letter *

@@ -3,7 +3,8 @@
  *
  * One copy in memory, however many subscriptions want it; counted, since
  * dispatch reads it, the deliver thread sends it, and whoever is last frees it.
- * It never changes.
+ * Once it is shared it never changes: whoever read it from the log opens it
+ * before (letter_open), when anybody wants it at all.
  */
 #ifndef DELIVER_LETTER_H
 #define DELIVER_LETTER_H
@@ -13,13 +14,16 @@
 #include "base/base.h"
 #include "base/uuid.h"
 
+struct keyring;
 struct sql_log_feed_row;
 
 struct letter {
 	_Atomic int refs;
 	int64_t seq, received_us;
-	int64_t to_sub; /* 0: for whoever wants it */
-	int kind;       /* enum entry_kind */
+	int64_t to_sub;  /* 0: for whoever wants it */
+	int kind;        /* enum entry_kind */
+	bool was_sealed; /* in the log */
+	bool shut;       /* no key opens it: body is empty */
 	struct uuid tenant, event_id;
 	struct str type, key, attrs, body; /* attrs.p NULL: none */
 	char data[];
@@ -27,6 +31,8 @@ struct letter {
 
 /* With one reference; NULL when there is no memory. */
 struct letter *letter_new(const struct sql_log_feed_row *row);
+/* Opens a sealed body, in place; when it can't, the letter is shut. */
+void letter_open(struct letter *l, struct keyring *k);
 struct letter *letter_ref(struct letter *l);
 void letter_unref(void *letter); /* NULL is fine */
 size_t letter_bytes(const struct letter *l);

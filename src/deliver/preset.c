@@ -183,9 +183,8 @@ apply_conf(struct preset *p, const struct conf *c)
 		unsigned n = (unsigned)c->webhook_max_retries;
 		struct retry_schedule *r = &p->retry;
 
-		/* More than the list has, here or in a subscription: its
-		 * last, again and again. */
-		for (unsigned i = r->retries; i < RETRY_DELAYS_MAX; i++)
+		/* More than the list has: its last, again and again. */
+		for (unsigned i = r->retries; i < n; i++)
 			r->delays_ms[i] = r->delays_ms[r->retries - 1];
 		r->retries = n;
 		p->total_ms = c->webhook_timeout_ms;

@@ -26,6 +26,7 @@
  */
 
 #define HOLD_US (1 * US_PER_S) /* for what is ours to get in order */
+#define SHUT_MS 60000          /* a key comes with a restart, if at all */
 #define SAMPLE  128            /* one success in so many keeps its heads */
 
 struct attempt {
@@ -655,6 +656,12 @@ begin(struct attempt *a)
 		end_early(a, CORE_HOLD, REASON_RENDER, 10 * HOLD_US, e.text);
 		return;
 	}
+	if (a->letter->shut) {
+		end_early(a, CORE_HOLD, REASON_SEALED,
+		    retry_scaled(SHUT_MS, d->o.conf->time_scale) * US_PER_MS,
+		    "the event is sealed, and no key of this server opens it");
+		return;
+	}
 	if (a->s.crashes > CRASHES_MAX) {
 		end_early(a, CORE_NEVER, REASON_WORKER_CRASH, 0,
 		    "the server ended each time it sent this");
@@ -702,7 +709,8 @@ sending_start(struct deliver *d, const struct core_send *s, int64_t now)
 	if (s->ev) {
 		a->letter = letter_ref(s->ev);
 		begin(a);
-	} else if (!fetch_letter(d, a, s->seq)) {
+	} else if (!fetch_letter(d, a, s->seq,
+		       s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
 		a->began_us = now;
 		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");
@@ -717,7 +725,13 @@ sending_letter(struct deliver *d, struct one_letter *one)
 	a->letter = one->letter;
 	one->letter = NULL;
 	a->began_us = deliver_now(d);
-	if (a->letter && !a->void_) {
+	if (one->left_out && !one->failed && !a->void_) {
+		fill(a);
+		end_early(a, CORE_NEVER, REASON_FILTER, 0,
+		    "the filter leaves it out, now that it could be opened");
+		return;
+	}
+	if (a->letter && !one->failed && !a->void_) {
 		begin(a);
 		return;
 	}

@@ -631,6 +631,31 @@ test_managed(void **state)
 	sub_free(s);
 }
 
+/* Without its secrets, for whoever only looks at it. */
+static void
+test_load_closed(void **state)
+{
+	static const char *const ROWS[] = {
+	    ALL,
+	    "{" HUB ",\"hub\":{" HUB_BODY ",\"sharedInternalKey\":\"k\","
+	    "\"otp\":{\"secret\":\"s\","
+	    "\"salt\":\"t\",\"saltMode\":\"key-before\"}}}",
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		struct sub_conf *s = must(w, ROWS[i], NULL), *t = NULL;
+		struct err e = {0};
+
+		if (sub_load(stored(w, s), w->presets, NULL, &t, &e) < 0)
+			fail_msg("%zu: %s", i, e.text);
+		assert_true(str_eq(t->url, s->url));
+		assert_non_null(strstr(shown(w, t, false), "\"publicKey\""));
+		sub_free(t);
+		sub_free(s);
+	}
+}
+
 /* A seal that was tampered with, or a preset that is gone. */
 static void
 test_load_fails(void **state)
@@ -655,6 +680,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_defaults),
 	    cmocka_unit_test(test_stored),
+	    cmocka_unit_test(test_load_closed),
 	    cmocka_unit_test(test_shown_and_sent_back),
 	    cmocka_unit_test(test_patch),
 	    cmocka_unit_test(test_refused),

@@ -234,6 +234,7 @@ test_names(void **state)
 	    {REASON_SCHEMA, 16, "SCHEMA"},
 	    {REASON_AUTH, 17, "AUTH"},
 	    {REASON_SKIPPED, 18, "SKIPPED"},
+	    {REASON_SEALED, 19, "SEALED"},
 	};
 	enum reason r;
 	enum net n;

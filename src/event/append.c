@@ -8,12 +8,15 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/metric.h"
+#include "base/str.h"
 #include "event/append_priv.h"
 #include "event/envelope.h"
 #include "event/retain.h"
+#include "event/sealed.h"
 #include "loop/thread.h"
 #include "seal/digest.h"
-#include "store/store.h"
+#include "seal/keyring.h"
+#include "sql.h"
 
 #define SCRATCH_SLOTS ((size_t)4 * COMMIT_BATCH_MAX)
 #define DISK_LOOK_MS  250
@@ -36,7 +39,9 @@ struct append {
 	/* the commit thread's own */
 	struct mail *todo; /* taken from the box, oldest first */
 	struct mail **todo_end;
-	bool in_step; /* resync has succeeded */
+	bool in_step;                /* resync has succeeded */
+	char noted[SEAL_ID_MAX + 1]; /* the key in log_key … */
+	int64_t noted_hour;          /* … and when */
 	int64_t disk_looked_ms;
 	bool disk_low;
 	int told_rc; /* what the log was last told of */
@@ -85,26 +90,67 @@ id_hash(const struct uuid *event_id)
 	return h;
 }
 
+/* All bodies of a job, one behind the other, in one piece of memory. */
+static int
+seal_bodies(struct append *a, struct append_job *job, struct err *e)
+{
+	size_t at = 0, room = job->bytes + job->n * SEAL_BYTES_MORE;
+	int rc = OK;
+
+	job->sealed = malloc(room);
+	if (!job->sealed)
+		return err_set(e, ERR_NOMEM, "no memory to seal events");
+	for (size_t i = 0; rc == OK && i < job->n; i++) {
+		struct entry *en = &job->entries[i];
+
+		if (en->kind != ENTRY_EVENT)
+			continue;
+		rc = sealed_make(
+		    a->o.seal, en, job->sealed + at, &en->stored, e);
+		at += rc == OK ? en->stored.n : 0;
+	}
+	assert(at <= room);
+	return rc;
+}
+
+static void
+drop_sealed(struct append_job *job)
+{
+	free(job->sealed);
+	job->sealed = NULL;
+}
+
 int
 append_post(struct append *a, struct append_job *job, struct err *e)
 {
 	size_t n, bytes;
+	int rc = OK;
 
 	job->bytes = 0;
+	job->sealed = NULL;
 	job->err.code = OK;
 	for (size_t i = 0; i < job->n; i++) {
-		job->entries[i].h = id_hash(&job->entries[i].event_id);
-		job->bytes += job->entries[i].body.n;
+		struct entry *en = &job->entries[i];
+
+		en->h = id_hash(&en->event_id);
+		en->stored = en->body;
+		job->bytes += en->body.n;
 	}
 	assert(job->n <= COMMIT_BATCH_MAX &&
 	       (job->n > 0 || job->fn) + !!job->find == 1);
 	n = atomic_fetch_add(&a->waiting, job->n + 1) + job->n;
 	bytes = atomic_fetch_add(&a->waiting_bytes, job->bytes) + job->bytes;
-	if (n <= COMMIT_QUEUE_MAX && bytes <= COMMIT_QUEUE_BYTES_MAX &&
-	    mailbox_post(a->box, &job->mail))
-		return OK;
+	if (n <= COMMIT_QUEUE_MAX && bytes <= COMMIT_QUEUE_BYTES_MAX) {
+		if (a->o.seal && job->n > 0)
+			rc = seal_bodies(a, job, e);
+		if (rc == OK && mailbox_post(a->box, &job->mail))
+			return OK;
+	}
+	drop_sealed(job);
 	(void)atomic_fetch_sub(&a->waiting, job->n + 1);
 	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
+	if (rc < 0)
+		return rc;
 	(void)err_set(e, ERR_AWAY, "too much is waiting to be written");
 	e->retry_after_s = 1;
 	return ERR_AWAY;
@@ -115,6 +161,7 @@ finish(struct append *a, struct append_job *job)
 {
 	(void)atomic_fetch_sub(&a->waiting, job->n + 1);
 	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
+	drop_sealed(job);
 	job->done(job);
 }
 
@@ -229,6 +276,46 @@ count_as_new(struct append_batch *b, int64_t newest_before)
 			b->v[i]->state = ENTRY_NEW;
 }
 
+struct note {
+	struct str kid;
+	int64_t hour, seq;
+};
+
+static int
+put_note(struct db *db, void *ctx, struct err *e)
+{
+	const struct note *n = ctx;
+
+	return sql_log_key_put(db, n->kid, n->hour, n->seq, e) < 0 ? e->code
+								   : OK;
+}
+
+/* In a transaction of its own, before: a note too many does no harm. */
+static int
+note_keys(struct append *a, const struct append_batch *b, struct err *e)
+{
+	struct note n = {
+	    .hour = b->now_us / US_PER_HOUR, .seq = append_last_seq(a) + 1};
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < b->n; i++) {
+		const struct entry *en = b->v[i];
+
+		if (en->stored.p == en->body.p)
+			continue;
+		n.kid = keyring_bytes_id(en->stored);
+		if (n.hour == a->noted_hour && str_eq(n.kid, str_of(a->noted)))
+			continue;
+		rc = db_tx(a->db, put_note, &n, e);
+		if (rc < 0)
+			break;
+		a->noted_hour = n.hour;
+		(void)snprintf(
+		    a->noted, sizeof(a->noted), "%.*s", STR_ARG(n.kid));
+	}
+	return rc;
+}
+
 /* The batch in one transaction, run again while its fate is not known. */
 static int
 write_batch(struct append *a, struct append_batch *b, struct err *e)
@@ -239,6 +326,8 @@ write_batch(struct append *a, struct append_batch *b, struct err *e)
 
 	for (;;) {
 		rc = step_in(a, e);
+		if (rc == OK && a->o.seal)
+			rc = note_keys(a, b, e);
 		if (rc == OK)
 			rc = a->engine->write(a->self, a->db, b, e);
 		if (rc == OK && again)

@@ -24,7 +24,9 @@
  *      ENTRY_SAME with the first one's seq, with another hash ENTRY_DIFFERS.
  *   4. A commit whose answer was lost is run again until it is known: our own
  *      first try then counts as ENTRY_NEW.
- *   5. What waits is bounded in entries and bytes; past it a post is refused.
+ *   5. Sealing (sealed.h) is the poster's time, in append_post(), and a key is
+ *      noted in log_key before the first entry that was sealed with it.
+ *   6. What waits is bounded in entries and bytes; past it a post is refused.
  */
 #ifndef EVENT_APPEND_H
 #define EVENT_APPEND_H
@@ -35,6 +37,7 @@
 
 struct append;
 struct db;
+struct keyring;
 struct store;
 
 enum entry_state { ENTRY_NEW, ENTRY_SAME, ENTRY_DIFFERS };
@@ -46,10 +49,11 @@ enum entry_kind { ENTRY_EVENT, ENTRY_CONFIG };
 struct entry {
 	struct uuid tenant, event_id, correlation;
 	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received */
-	struct str type, key, body;
-	enum entry_kind kind;
+	struct str type, key;
+	struct str body; /* plain */
 	int64_t to_sub; /* for this subscription alone; 0: for whoever wants */
 	struct str attrs; /* JSON, what dispatch is to know; .p NULL: nothing */
+	enum entry_kind kind;
 	bool has_rv;
 	int64_t rv_us;
 	/* answers */
@@ -58,6 +62,7 @@ struct entry {
 	/* the commit thread's own */
 	int64_t h;
 	struct entry *first; /* the same id, earlier in this batch */
+	struct str stored;   /* body as it is written: itself, or sealed */
 };
 
 struct event;
@@ -76,6 +81,7 @@ struct append_job {
 	struct entry *entries;
 	size_t n;
 	size_t bytes; /* of their bodies; set by append_post */
+	char *sealed; /* bodies; the thread's own */
 	/* … or a function, which may run twice (store.h, promise 2). With
 	 * entries it runs before them, and `after` behind them, when they have
 	 * their seq. */
@@ -94,6 +100,7 @@ struct append_opts {
 	const char *dir;       /* whose free space is watched; NULL: none */
 	int64_t disk_free_min; /* bytes; below it entries get ERR_FULL */
 	int64_t keep_us;       /* retention; 0: for ever */
+	struct keyring *seal;  /* bodies of events, with it; NULL: not */
 	/* On the commit thread, after each commit that added entries. */
 	void (*committed)(void *arg, int64_t last_seq);
 	void *arg;

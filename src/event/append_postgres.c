@@ -88,7 +88,7 @@ bind(struct self *s, size_t i, struct entry *en)
 	s->type[i] = en->type;
 	s->key[i] = en->key;
 	s->attrs[i] = en->attrs;
-	s->body[i] = en->body;
+	s->body[i] = en->stored;
 	s->rv[i] = (struct str){0};
 	if (!en->has_rv)
 		return;

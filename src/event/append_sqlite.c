@@ -114,7 +114,7 @@ insert(
 	if (sql_log_insert(db, seq, en->kind, uuid_str(&en->tenant),
 		uuid_str(&en->event_id), en->h, hash, en->type, en->key,
 		en->has_rv ? &en->rv_us : NULL, now_us,
-		en->to_sub ? &en->to_sub : NULL, en->attrs, en->body, e) < 0)
+		en->to_sub ? &en->to_sub : NULL, en->attrs, en->stored, e) < 0)
 		return e->code;
 	en->seq = seq;
 	en->state = ENTRY_NEW;

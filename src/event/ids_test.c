@@ -24,7 +24,7 @@ insert(struct db *db, int64_t seq)
 
 	assert_true(
 	    sql_log_insert(db, seq, 0, ID, ID, h_of(seq), ID, STR("t"),
-		STR("k"), NULL, 1, (struct str){0}, STR("{}"), &e) >= 0);
+		STR("k"), NULL, 1, NULL, (struct str){0}, STR("{}"), &e) >= 0);
 }
 
 static void

@@ -15,7 +15,7 @@ struct retain {
 };
 
 struct cut {
-	int64_t before_us, first, upto;
+	int64_t before_us, first, first_us, upto;
 };
 
 struct retain *
@@ -43,8 +43,11 @@ delete_some(struct db *db, void *ctx, struct err *e)
 	if (sql_retain_ids(db, cut->upto, cut->before_us, e) < 0)
 		return e->code;
 	n = sql_retain_log(db, cut->upto, cut->before_us, e);
-	if (n < 0 || sql_retain_mark(
-			 db, cut->before_us / US_PER_MIN, RETAIN_STEP, e) < 0)
+	if (n < 0 ||
+	    sql_retain_mark(db, cut->before_us / US_PER_MIN, RETAIN_STEP, e) <
+		0 ||
+	    sql_retain_log_key(db, cut->first_us / US_PER_HOUR, cut->first, e) <
+		0)
 		return e->code;
 	metric_add(M_EVENTS_EXPIRED, n);
 	return OK;
@@ -67,6 +70,7 @@ oldest(struct db *db, struct cut *cut, struct err *e)
 		return rc;
 	metric_set(M_LOG_FIRST, row.seq);
 	cut->first = row.seq;
+	cut->first_us = row.received_at;
 	return row.received_at < cut->before_us;
 }
 

@@ -26,8 +26,8 @@ begin(void **state)
 	assert_int_equal(db_begin(db, &e), OK);
 	for (int64_t n = 1; n <= ENTRIES; n++) {
 		assert_true(sql_log_insert(db, n, 0, ID, ID, n, ID, STR("t"),
-				STR("k"), NULL, AT(n), (struct str){.p = NULL},
-				STR("{}"), &e) >= 0);
+				STR("k"), NULL, AT(n), NULL,
+				(struct str){.p = NULL}, STR("{}"), &e) >= 0);
 		assert_true(sql_ids_add(db, 0, n, n, &e) >= 0);
 	}
 	assert_int_equal(db_commit(db, &e), OK);

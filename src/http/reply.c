@@ -30,6 +30,7 @@ static const struct meaning {
     {ERR_AWAY, 503, "UNAVAILABLE", true, false},
     {ERR_FULL, 503, "UNAVAILABLE", true, false},
     {ERR_UNCERTAIN, 503, "UNAVAILABLE", true, false},
+    {ERR_SEALED, 500, "SEALED", false, false},
     {ERR_STORE, 500, "INTERNAL", false, true},
     {ERR_NOMEM, 500, "INTERNAL", false, true},
     {ERR_IO, 500, "INTERNAL", false, true},

@@ -9,6 +9,7 @@
 #include "loop/mailbox.h"
 #include "loop/thread.h"
 #include "ops/alerts.h"
+#include "ops/ended.h"
 #include "sql.h"
 #include "task/task.h"
 
@@ -21,7 +22,7 @@ struct jobs {
 	struct db *db;
 	struct mailbox *box; /* closed to end the thread; never gets mail */
 	struct thread *thread;
-	int64_t pieces_at_ms, audit_at_ms, results_at_ms;
+	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms;
 };
 
 static void
@@ -74,10 +75,11 @@ drop_pieces(struct jobs *j)
 		    (long long)dropped);
 }
 
-/* One step of it, on the commit thread; it outlives the jobs thread. */
-struct audit_step {
+/* Work in steps on the commit thread; it outlives the jobs thread. */
+struct chore {
 	struct append_job job;
 	struct append *append;
+	const char *failed; /* what is told when a step fails */
 	int64_t cut_us, removed;
 	int left; /* of its steps; the next look goes on */
 };
@@ -85,20 +87,28 @@ struct audit_step {
 static int
 audit_step(struct db *db, void *ctx, struct err *e)
 {
-	struct audit_step *s = ctx;
+	struct chore *s = ctx;
 
 	return audit_retain(db, s->cut_us, &s->removed, e);
 }
 
+static int
+ended_one(struct db *db, void *ctx, struct err *e)
+{
+	struct chore *s = ctx;
+
+	return ended_step(db, clock_now_us(), &s->removed, e);
+}
+
 /* The next step is posted anew: what waits meanwhile comes first. */
 static void
-audit_stepped(struct append_job *job)
+stepped(struct append_job *job)
 {
-	struct audit_step *s = job->ctx;
+	struct chore *s = job->ctx;
 	struct err e = job->err;
 
 	if (e.code < 0)
-		log_err(LOG_WARN, "old audit rows stay", &e);
+		log_err(LOG_WARN, s->failed, &e);
 	else if (s->removed > 0 && --s->left > 0 &&
 		 append_post(s->append, job, &e) == OK)
 		return;
@@ -106,11 +116,30 @@ audit_stepped(struct append_job *job)
 }
 
 static void
+post_chore(struct jobs *j, int (*step)(struct db *, void *, struct err *),
+    const char *failed, int64_t cut_us)
+{
+	struct chore *s = calloc(1, sizeof(*s));
+	struct err e;
+
+	if (!s)
+		return;
+	s->append = j->o.append;
+	s->failed = failed;
+	s->cut_us = cut_us;
+	s->left = AUDIT_JOB_STEPS;
+	s->job.fn = step;
+	s->job.ctx = s;
+	s->job.done = stepped;
+	if (append_post(s->append, &s->job, &e) < 0)
+		free(s); /* the next look finds them again */
+}
+
+static void
 drop_audit(struct jobs *j)
 {
 	int64_t now_ms = clock_mono_ms();
 	int64_t cut_us = clock_now_us() - j->o.audit_keep_us;
-	struct audit_step *s = NULL;
 	struct err e = {0};
 	bool old = false;
 
@@ -119,52 +148,41 @@ drop_audit(struct jobs *j)
 	j->audit_at_ms = now_ms + AUDIT_JOB_MS;
 	if (audit_old(j->db, cut_us, &old, &e) < 0 || !old)
 		return;
-	s = calloc(1, sizeof(*s));
-	if (!s)
+	post_chore(j, audit_step, "old audit rows stay", cut_us);
+}
+
+static void
+drop_ended(struct jobs *j)
+{
+	int64_t now_ms = clock_mono_ms();
+	struct err e = {0};
+	bool any = false;
+
+	if (!j->o.append || now_ms < j->ended_at_ms)
 		return;
-	s->append = j->o.append;
-	s->cut_us = cut_us;
-	s->left = AUDIT_JOB_STEPS;
-	s->job.fn = audit_step;
-	s->job.ctx = s;
-	s->job.done = audit_stepped;
-	if (append_post(s->append, &s->job, &e) < 0)
-		free(s); /* the next look finds them again */
+	j->ended_at_ms = now_ms + ENDED_JOB_MS;
+	if (ended_any(j->db, &any, &e) == OK && any)
+		post_chore(j, ended_one, "rows of ended subscriptions stay", 0);
 }
 
 static int
 results_step(struct db *db, void *ctx, struct err *e)
 {
-	(void)ctx;
-	return task_expire(db, clock_now_us(), RETAIN_STEP, e);
+	struct chore *s = ctx;
+
+	return task_expire(db, s->cut_us, &s->removed, e);
 }
 
-static void
-results_stepped(struct append_job *job)
-{
-	if (job->err.code < 0)
-		log_err(LOG_WARN, "old results of tasks stay", &job->err);
-	free(job);
-}
-
-/* RETAIN_STEP a minute: more than are likely to come to their end in one. */
 static void
 drop_results(struct jobs *j)
 {
 	int64_t now_ms = clock_mono_ms();
-	struct append_job *job;
-	struct err e = {0};
 
 	if (!j->o.append || now_ms < j->results_at_ms)
 		return;
 	j->results_at_ms = now_ms + RESULTS_MS;
-	job = calloc(1, sizeof(*job));
-	if (!job)
-		return;
-	job->fn = results_step;
-	job->done = results_stepped;
-	if (append_post(j->o.append, job, &e) < 0)
-		free(job); /* there is a next time */
+	post_chore(
+	    j, results_step, "old results of tasks stay", clock_now_us());
 }
 
 static void
@@ -179,6 +197,7 @@ run(void *arg)
 		else
 			drop_pieces(j);
 		drop_audit(j);
+		drop_ended(j);
 		drop_results(j);
 		if (j->o.alerts)
 			alerts_turn(j->o.alerts, j->db);

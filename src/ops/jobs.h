@@ -5,8 +5,9 @@
  * copies pages that nobody waits for; the fsync it does is not the writer's.
  * PostgreSQL: pieces of the log whose every event is past its time are
  * detached (a short lock) and dropped (none of the writer's).
- * Both: looks for audit rows and results of tasks past their time, and has them
- * removed; looks whether there is something to tell (alerts.h).
+ * Both: looks for audit rows and results of tasks past their time, and for what
+ * ended subscriptions left behind (ended.h), and has them removed; looks whether
+ * there is something to tell (alerts.h).
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
@@ -24,7 +25,7 @@ struct store;
 struct jobs_opts {
 	struct store *store;
 	int64_t keep_us; /* retention; 0: for ever */
-	/* Audit rows go in steps of the commit thread; NULL: they stay. */
+	/* Rows go in steps of the commit thread; NULL: they stay. */
 	struct append *append;
 	int64_t audit_keep_us;
 	struct alerts *alerts; /* NULL: nobody looks */

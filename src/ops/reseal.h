@@ -10,6 +10,10 @@
  * sealed on the commit thread, inside the transaction that writes them: so
  * none of an old key can come in behind the walk.
  *
+ * A subscription has several sealed values within one text; which they are is
+ * known to deliver/subscription.h alone, so it is loaded and stored again, all
+ * of them at once.
+ *
  * WHEN IT IS BROKEN OFF, by a crash or a stop, nothing is lost: each value is
  * readable by the old or by the new key. A server takes it up again by itself,
  * and so does `hikyaku seal rotate`.
@@ -26,6 +30,7 @@
 struct append;
 struct arena;
 struct buf;
+struct conf;
 struct db;
 struct keyring;
 
@@ -38,9 +43,9 @@ struct reseal {
 	bool done;
 };
 
-/* Up to RESEAL_STEP values, and *s moves on. Inside a transaction. */
-int reseal_step(struct db *db, struct keyring *k, struct reseal *s,
-    struct err *e) MUST_CHECK;
+/* Up to RESEAL_STEP rows, and *s moves on. Inside a transaction. */
+int reseal_step(struct db *db, struct keyring *k, const struct conf *conf,
+    struct reseal *s, struct err *e) MUST_CHECK;
 
 /* Of the run that goes on, or of the last one. */
 struct reseal_state {
@@ -48,15 +53,19 @@ struct reseal_state {
 	int64_t seen, changed, broken;
 };
 /*
- * {"source","active","keys":[{"id","active","values"}],"missing":N,"running",
- * "failed","seen","changed","broken"}: how many values each key has sealed,
- * and how many a key that is not there. Walks all values, in pages.
+ * {"source","active","keys":[{"id","active","values","log"}],"logMissing":
+ * [{"id","log"}],"missing":N,"running","failed","seen","changed","broken"}: how
+ * many values each key has sealed, and how many a key that is not there. Walks
+ * all values, in pages. "log" is null, or {"firstSeq","firstAt","lastAt"} of
+ * the events that the key has sealed: they are not sealed anew, so the key has
+ * to stay until retention has taken them (event/sealed.h).
  */
-int reseal_show(struct db *db, struct keyring *k, const struct reseal_state *s,
-    struct buf *b, struct err *e) MUST_CHECK;
+int reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
+    const struct reseal_state *s, struct buf *b, struct err *e) MUST_CHECK;
 
 struct resealer;
-struct resealer *resealer_new(struct append *append, struct keyring *k);
+struct resealer *resealer_new(
+    struct append *append, struct keyring *k, const struct conf *conf);
 /* From any thread; one that runs goes on. */
 int resealer_start(struct resealer *x, struct err *e) MUST_CHECK;
 /* From any thread. */

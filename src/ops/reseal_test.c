@@ -9,6 +9,8 @@
 #include "base/conf.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "deliver/preset_store.h"
+#include "deliver/subscription.h"
 #include "event/append.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
@@ -153,7 +155,7 @@ step_fn(struct db *db, void *ctx, struct err *e)
 	struct world *w = ctx;
 
 	w->next = w->at;
-	return reseal_step(db, w->k, &w->next, e);
+	return reseal_step(db, w->k, &w->conf, &w->next, e);
 }
 
 static void
@@ -187,15 +189,15 @@ test_rotate(void **state)
 	assert_int_equal(reopen(w), OK);
 	fill(w, N);
 	assert_false(stale(w));
-	for (int broken_off = 0; broken_off < 4; broken_off++) {
+	for (int broken_off = 0; broken_off < 5; broken_off++) {
 		assert_int_equal(db_tx(w->db, rotate_fn, w, &w->e), OK);
 		assert_true(w->made);
 		w->at = (struct reseal){0};
 		steps(w, broken_off);
 		assert_int_equal(reopen(w), OK);
 		(void)readable(w, N);
-		assert_int_equal(stale(w), broken_off < 3);
-		if (broken_off == 3)
+		assert_int_equal(stale(w), broken_off < 4);
+		if (broken_off == 4)
 			break;
 		assert_int_equal(db_tx(w->db, rotate_fn, w, &w->e), OK);
 		assert_false(w->made);
@@ -206,10 +208,13 @@ test_rotate(void **state)
 	}
 	assert_int_equal(w->at.seen, N);
 	assert_int_equal(w->at.changed, N);
-	assert_int_equal(reseal_show(w->db, w->k, &none, &b, &w->e), OK);
+	assert_int_equal(
+	    reseal_show(w->db, w->k, &w->conf, &none, &b, &w->e), OK);
 	buf_addc(&b, '\0');
-	assert_non_null(strstr(b.p, "\"active\":true,\"values\":250}"));
-	assert_non_null(strstr(b.p, "\"active\":false,\"values\":0}"));
+	assert_non_null(
+	    strstr(b.p, "\"active\":true,\"values\":250,\"log\":null}"));
+	assert_non_null(
+	    strstr(b.p, "\"active\":false,\"values\":0,\"log\":null}"));
 	assert_non_null(strstr(b.p, "\"missing\":0"));
 	buf_done(&b);
 }
@@ -240,6 +245,95 @@ test_broken_value(void **state)
 	assert_true(w->at.done);
 	assert_int_equal(w->at.broken, 1);
 	assert_int_equal(w->at.changed, 2);
+}
+
+/* A subscription's secrets lie within its text, among others. */
+
+struct ring {
+	struct keyring *ring;
+	struct str where;
+};
+
+static int
+ring_seal(void *arg, struct arena *a, struct str plain, struct str *ret,
+    struct err *e)
+{
+	const struct ring *r = arg;
+
+	return keyring_seal(r->ring, a, r->where, plain, ret, e);
+}
+
+static int
+ring_unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
+    struct err *e)
+{
+	const struct ring *r = arg;
+
+	return keyring_unseal(r->ring, a, r->where, sealed, ret, e);
+}
+
+static int
+insert_sub(struct db *db, void *ctx, struct err *e)
+{
+	static const char TEXT[] =
+	    "{\"name\":\"{\\\"v\\\":1,\\\"kid\\\":\\\"x\\\"}\","
+	    "\"url\":\"https://h.example/\","
+	    "\"headers\":{\"X-K\":{\"value\":\"a\",\"secret\":true}},"
+	    "\"auth\":{\"type\":\"bearer\",\"token\":\"b\"}}";
+	struct world *w = ctx;
+	struct uuid id = id_of(7);
+	struct ring r = {w->k, keyring_where(w->a, "subscription.conf", id)};
+	struct sub_seal by = {ring_seal, ring_unseal, &r};
+	struct sub_rules rules = {.conf = &w->conf};
+	struct presets *presets = NULL;
+	struct rows *rows = NULL;
+	struct sub_conf *s = NULL;
+	struct str text;
+	int rc = presets_open(db, &w->conf, &presets, e);
+
+	rules.presets = presets;
+	if (rc == OK)
+		rc = sub_read(STR(TEXT), NULL, &rules, &s, e);
+	if (rc == OK)
+		rc = sub_store(s, &by, w->a, &text, e);
+	if (rc == OK)
+		rc = sql_sub_insert(db, uuid_str(&id), STR("n"), STR("u"),
+		    STR("standard"), text, 1, (struct str){NULL, 0}, NULL,
+		    (struct str){NULL, 0}, 1, &rows, e);
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	rows_close(rows);
+	sub_free(s);
+	presets_free(presets);
+	return rc < 0 ? rc : OK;
+}
+
+static void
+test_subscription(void **state)
+{
+	struct world *w = *state;
+	struct buf b = BUF(4 * KIB);
+	struct reseal_state none = {0};
+
+	assert_int_equal(reopen(w), OK);
+	if (db_tx(w->db, insert_sub, w, &w->e) < 0)
+		fail_msg("%s", w->e.text);
+	assert_int_equal(db_tx(w->db, rotate_fn, w, &w->e), OK);
+	for (int again = 0; again < 2; again++) {
+		w->at = (struct reseal){0};
+		steps(w, 10);
+		assert_int_equal(w->at.broken, 0);
+		assert_int_equal(w->at.seen, 1);
+		assert_int_equal(w->at.changed, again ? 0 : 1);
+	}
+	/* secret, header and token; the name only looks like one. */
+	assert_int_equal(
+	    reseal_show(w->db, w->k, &w->conf, &none, &b, &w->e), OK);
+	buf_addc(&b, '\0');
+	assert_non_null(strstr(b.p, "\"active\":true,\"values\":3}"));
+	assert_non_null(strstr(b.p, "\"active\":false,\"values\":0}"));
+	assert_non_null(strstr(b.p, "\"missing\":0"));
+	buf_done(&b);
 }
 
 /* What is wrong is told at the start, and nothing is made over it. */
@@ -303,7 +397,7 @@ test_resealer(void **state)
 	fill(w, 30);
 	assert_int_equal(db_tx(w->db, rotate_fn, w, &w->e), OK);
 	assert_int_equal(append_start(&ao, &append, &w->e), OK);
-	x = resealer_new(append, w->k);
+	x = resealer_new(append, w->k, &w->conf);
 	assert_non_null(x);
 	assert_int_equal(resealer_start(x, &w->e), OK);
 	assert_int_equal(resealer_start(x, &w->e), OK);
@@ -325,7 +419,7 @@ main(void)
 {
 #define ALL(T)                                                                 \
 	T(test_rotate), T(test_broken_value), T(test_wrong_keys), T(test_env), \
-	    T(test_resealer)
+	    T(test_subscription), T(test_resealer)
 #define ON_SQLITE(f)   cmocka_unit_test_setup_teardown(f, begin_sqlite, end)
 #define ON_POSTGRES(f) cmocka_unit_test_setup_teardown(f, begin_postgres, end)
 	const struct CMUnitTest sqlite[] = {ALL(ON_SQLITE)};

@@ -7,6 +7,7 @@
 struct resealer {
 	struct append *append;
 	struct keyring *keyring;
+	const struct conf *conf;
 	struct append_job job;
 	struct reseal at, next; /* the commit thread's, while it runs */
 	_Atomic bool running, failed, ending;
@@ -14,13 +15,14 @@ struct resealer {
 };
 
 struct resealer *
-resealer_new(struct append *append, struct keyring *k)
+resealer_new(struct append *append, struct keyring *k, const struct conf *conf)
 {
 	struct resealer *x = calloc(1, sizeof(*x));
 
 	if (x) {
 		x->append = append;
 		x->keyring = k;
+		x->conf = conf;
 	}
 	return x;
 }
@@ -31,7 +33,7 @@ step(struct db *db, void *ctx, struct err *e)
 	struct resealer *x = ctx;
 
 	x->next = x->at; /* it may run twice */
-	return reseal_step(db, x->keyring, &x->next, e);
+	return reseal_step(db, x->keyring, x->conf, &x->next, e);
 }
 
 static void

@@ -13,17 +13,8 @@
 #include "seal/keyring_priv.h"
 #include "seal/kms.h"
 
-#define IV_LEN  12
-#define TAG_LEN 16
-
-struct keyring {
-	const char *source;
-	char *path; /* of the key file */
-	char *wrapped;
-	struct kms_opts kms;
-	unsigned char salt[SEAL_SALT_LEN]; /* for what is sealed from now on */
-	_Atomic(struct ring *) now;
-};
+#define IV_LEN  SEAL_IV_LEN
+#define TAG_LEN SEAL_TAG_LEN
 
 /* A sealed value, taken apart. */
 struct parts {
@@ -86,9 +77,8 @@ remember(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN],
 		;
 }
 
-/* The 32 bytes to work with. */
-static int
-key_bytes(struct seal_key *key, const unsigned char *salt,
+int
+seal_key_bytes(struct seal_key *key, const unsigned char *salt,
     unsigned char ret[SEAL_KEY_LEN], struct err *e)
 {
 	const unsigned char *was;
@@ -151,7 +141,7 @@ int
 keyring_seal(struct keyring *k, struct arena *a, struct str where,
     struct str plain, struct str *ret, struct err *e)
 {
-	struct seal_key *key = newest(k)->keys[0];
+	struct seal_key *key = keyring_active(k);
 	unsigned char bytes[SEAL_KEY_LEN], iv[IV_LEN], tag[TAG_LEN];
 	struct buf b = BUF(BASE64_LEN(SEAL_PLAIN_MAX) + KIB);
 	char *text;
@@ -164,7 +154,7 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 	text = arena_raw(a, plain.n + 1);
 	if (!text)
 		return no_room(e);
-	rc = key_bytes(key, k->salt, bytes, e);
+	rc = seal_key_bytes(key, k->salt, bytes, e);
 	if (rc < 0)
 		return rc;
 	rand_bytes(iv, sizeof(iv));
@@ -235,8 +225,14 @@ take_apart(struct arena *a, struct str sealed, struct parts *ret, struct err *e)
 	return OK;
 }
 
-static struct seal_key *
-find(struct keyring *k, struct str id)
+struct seal_key *
+keyring_active(struct keyring *k)
+{
+	return newest(k)->keys[0];
+}
+
+struct seal_key *
+keyring_find(struct keyring *k, struct str id)
 {
 	struct ring *r = newest(k);
 
@@ -258,7 +254,7 @@ keyring_unseal(struct keyring *k, struct arena *a, struct str where,
 
 	if (rc < 0)
 		return rc;
-	key = find(k, p.id);
+	key = keyring_find(k, p.id);
 	if (!key)
 		return err_set(e, ERR_INVALID,
 		    "the key %.*s, which sealed a value, is not among the keys (%s)",
@@ -270,7 +266,7 @@ keyring_unseal(struct keyring *k, struct arena *a, struct str where,
 	plain = arena_raw(a, p.text_n + 1);
 	if (!plain)
 		return no_room(e);
-	rc = key_bytes(key, p.salt, bytes, e);
+	rc = seal_key_bytes(key, p.salt, bytes, e);
 	if (rc < 0)
 		return rc;
 	if (!crypt(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
@@ -461,7 +457,7 @@ keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 		rc = source_salt(o->dir, k->salt, e);
 	/* Now, and not while somebody waits. */
 	if (rc == OK)
-		rc = key_bytes(l.keys[0], k->salt, bytes, e);
+		rc = seal_key_bytes(l.keys[0], k->salt, bytes, e);
 	digest_wipe(bytes, sizeof(bytes));
 	if (rc == OK)
 		rc = publish(k, &l, e);

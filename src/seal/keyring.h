@@ -40,6 +40,7 @@
 #define SEAL_KEYRING_H
 
 #include "base/base.h"
+#include "base/limits.h"
 #include "base/uuid.h"
 
 struct arena;
@@ -75,6 +76,29 @@ int keyring_seal(struct keyring *k, struct arena *a, struct str where,
 /* ERR_INVALID when it was changed or moved, or its key is not in the ring. */
 int keyring_unseal(struct keyring *k, struct arena *a, struct str where,
     struct str sealed, struct str *ret, struct err *e) MUST_CHECK;
+
+/*
+ * What is long and many, such as events: bytes instead of text.
+ *
+ *   01  n | 80 when salted  id (n)  [salt (16)]  nonce (24)  tag (16)  text
+ *
+ * The first byte tells it from any JSON text. A random iv of 12 bytes is good
+ * for 2^32 values of a key, and a busy log has more: so this is XAES-256-GCM
+ * (C2SP), whose nonce has 24 bytes. The first 12 make a key of this one value.
+ */
+#define SEAL_BYTES_MORE (2 + SEAL_ID_MAX + 16 + 24 + 16) /* that it adds */
+bool keyring_is_bytes(struct str s);
+/* Which key sealed them; what keyring_seal_bytes() made, and no other. */
+struct str keyring_bytes_id(struct str sealed);
+/* To `to`, which has room for plain.n + SEAL_BYTES_MORE. */
+int keyring_seal_bytes(struct keyring *k, struct str where, struct str plain,
+    char *to, struct str *ret, struct err *e) MUST_CHECK;
+/*
+ * To `to`, which has room for sealed.n and may be sealed.p itself. ERR_INVALID
+ * as keyring_unseal(): what lies there then is nothing.
+ */
+int keyring_unseal_bytes(struct keyring *k, struct str where, struct str sealed,
+    char *to, struct str *ret, struct err *e) MUST_CHECK;
 
 /* "column:UUID" for `where`; .p NULL when the arena is at its limit. */
 struct str keyring_where(struct arena *a, const char *column, struct uuid row);

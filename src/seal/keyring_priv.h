@@ -1,5 +1,5 @@
 /*
- * keyring_priv.h - what keyring.c and keyring_source.c share.
+ * keyring_priv.h - what keyring.c, keyring_bytes.c and keyring_source.c share.
  *
  * A ring is an immutable list of keys; the keyring points to the newest, and
  * older ones stay until it is closed, for threads that still look at them. The
@@ -17,6 +17,8 @@
 
 #define SEAL_KEY_LEN  32
 #define SEAL_SALT_LEN 16
+#define SEAL_IV_LEN   12
+#define SEAL_TAG_LEN  16
 
 struct derived {
 	struct derived *next;
@@ -39,6 +41,22 @@ struct ring {
 	size_t n;
 	struct seal_key *keys[SEAL_KEYS_MAX]; /* the first is active */
 };
+
+struct keyring {
+	const char *source;
+	char *path; /* of the key file */
+	char *wrapped;
+	struct kms_opts kms;
+	unsigned char salt[SEAL_SALT_LEN]; /* for what is sealed from now on */
+	_Atomic(struct ring *) now;
+};
+
+struct seal_key *keyring_active(struct keyring *k);
+/* NULL when none has this id. */
+struct seal_key *keyring_find(struct keyring *k, struct str id);
+/* The 32 bytes to work with. */
+int seal_key_bytes(struct seal_key *key, const unsigned char *salt,
+    unsigned char ret[SEAL_KEY_LEN], struct err *e) MUST_CHECK;
 
 /* The keys of a source, as they are read. */
 struct key_list {

@@ -121,24 +121,19 @@ notice_entry(struct arena *a, const struct task *t, const int64_t *subs,
     size_t n_subs, int64_t now_us, struct entry *en, struct err *e)
 {
 	struct envelope_opts o = {.now_us = now_us, .own = true};
-	struct uuid id = en->event_id;
 	struct buf b = BUF(64 * KIB);
 	struct event ev;
 	struct str text;
 	int rc = OK;
 
-	add_envelope(t, id, now_us, &b);
+	add_envelope(t, uuid_v7(now_us), now_us, &b);
 	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	if (!text.p)
 		return err_set(e, ERR_NOMEM, "no memory for an event");
 	rc = envelope_parse(a, text, &o, &ev, e);
 	if (rc == OK) {
-		int64_t h = en->h;
-
 		entry_fill(en, &ev, text);
-		en->h = h;
-		en->first = NULL;
 		if (n_subs > 0)
 			en->attrs = attrs(a, subs, n_subs);
 		if (n_subs > 0 && !en->attrs.p)

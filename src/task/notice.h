@@ -25,10 +25,7 @@ struct entry;
 struct task;
 
 void notice_body(const struct task *t, int64_t now_us, struct buf *b);
-/*
- * Fills the entry but for its event_id, which is set: its place in the commit
- * was chosen by it. `subs` are those that it names.
- */
+/* `subs` are those that it names. What it borrows is the arena's. */
 int notice_entry(struct arena *a, const struct task *t, const int64_t *subs,
     size_t n_subs, int64_t now_us, struct entry *en, struct err *e) MUST_CHECK;
 

@@ -360,18 +360,18 @@ replace(struct str *was, struct str said)
 }
 
 int
-task_apply(struct db *db, struct task *t, const struct task_change *ch,
-    int64_t now_us, struct err *e)
+task_next(const struct task *t, const struct task_change *ch, int64_t now_us,
+    struct task *ret, struct err *e)
 {
 	struct task n = *t;
-	int64_t changed;
 
 	if (task_ended(t->status))
 		return err_at(e, ERR_CONFLICT, "/status",
 		    "the task is %s, and nothing leads out of that",
 		    STATUSES[t->status].name);
 	n.status = ch->status;
-	n.changed_us = now_us;
+	/* Later than before, however the clock went: task_put() tells by it. */
+	n.changed_us = now_us > t->changed_us ? now_us : t->changed_us + 1;
 	n.has_result = ch->result.p != NULL;
 	n.error_retryable = ch->error_retryable;
 	replace(&n.confidence, ch->confidence);
@@ -384,24 +384,37 @@ task_apply(struct db *db, struct task *t, const struct task_change *ch,
 		n.completed_us = now_us;
 	if (n.status == TASK_COMPLETED)
 		n.expires_us = now_us + TASK_RESULT_DAYS * US_PER_DAY;
-	changed = sql_task_change(db, t->id, t->status, n.status, n.confidence,
-	    n.forwarder_id, n.forwarder_name, ch->result, n.error_code,
-	    n.error_message, n.error_retryable, n.reason, now_us,
-	    n.completed_us ? &n.completed_us : NULL,
-	    n.expires_us ? &n.expires_us : NULL, e);
-	if (changed < 0)
-		return e->code;
-	if (changed == 0)
-		return err_set(
-		    e, ERR_CONFLICT, "the task was changed meanwhile");
-	*t = n;
+	*ret = n;
 	return OK;
 }
 
 int
-task_expire(struct db *db, int64_t now_us, int64_t most, struct err *e)
+task_put(struct db *db, const struct task *was, const struct task *is,
+    struct str result, struct err *e)
 {
-	return sql_task_expire(db, now_us, most, e) < 0 ? (int)e->code : OK;
+	int64_t changed = sql_task_change(db, is->id, was->status,
+	    was->changed_us, is->status, is->confidence, is->forwarder_id,
+	    is->forwarder_name, result, is->error_code, is->error_message,
+	    is->error_retryable, is->reason, is->changed_us,
+	    is->completed_us ? &is->completed_us : NULL,
+	    is->expires_us ? &is->expires_us : NULL, e);
+
+	if (changed < 0)
+		return e->code;
+	return changed > 0
+		   ? OK
+		   : err_set(e, ERR_CONFLICT, "the task was changed meanwhile");
+}
+
+int
+task_expire(struct db *db, int64_t now_us, int64_t *ret_removed, struct err *e)
+{
+	int64_t n = sql_task_expire(db, now_us, RETAIN_STEP, e);
+
+	if (n < 0)
+		return e->code;
+	*ret_removed = n;
+	return OK;
 }
 
 /* Showing it --------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
  * body, target.h for who gets it, history.h for what became of it.
  *
  * LIFE. A task is a value; its texts are the arena's, .p NULL where there is
- * none. Reading runs on any thread, task_add() and task_apply() inside a write
+ * none. Reading runs on any thread, task_add() and task_put() inside a write
  * transaction.
  *
  * INVARIANTS
@@ -85,15 +85,19 @@ struct task_change {
 int task_read_change(struct arena *a, struct str body, struct task_change *ret,
     struct err *e) MUST_CHECK;
 /*
- * *t becomes what it then is. ERR_CONFLICT out of an end. The same status again
- * is the caller's to find out first: it changes nothing.
+ * What the task then is, so that its event can be made before anything is
+ * written. ERR_CONFLICT out of an end. The same status again is the caller's to
+ * find out first: it changes nothing.
  */
-int task_apply(struct db *db, struct task *t, const struct task_change *ch,
-    int64_t now_us, struct err *e) MUST_CHECK;
+int task_next(const struct task *t, const struct task_change *ch,
+    int64_t now_us, struct task *ret, struct err *e) MUST_CHECK;
+/* ERR_CONFLICT when it is no longer as `was`: look again. */
+int task_put(struct db *db, const struct task *was, const struct task *is,
+    struct str result, struct err *e) MUST_CHECK;
 
-/* Results whose time has passed, up to `most`, go. In a transaction. */
-int task_expire(
-    struct db *db, int64_t now_us, int64_t most, struct err *e) MUST_CHECK;
+/* Up to RETAIN_STEP results whose time has passed go. In a transaction. */
+int task_expire(struct db *db, int64_t now_us, int64_t *ret_removed,
+    struct err *e) MUST_CHECK;
 
 /* {"taskId","status","progress","currentStep",…} */
 void task_show(const struct task *t, int64_t now_us, struct buf *b);

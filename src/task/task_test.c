@@ -291,23 +291,39 @@ struct ctx {
 	int64_t id;
 };
 
+static void
+step(struct db *db, struct task *t, const struct task_change *ch, int64_t now)
+{
+	struct task is;
+	struct err e;
+
+	assert_int_equal(task_next(t, ch, now, &is, &e), OK);
+	assert_int_equal(task_put(db, t, &is, ch->result, &e), OK);
+	*t = is;
+}
+
 static int
 walk(struct db *db, void *arg, struct err *e)
 {
 	static const int64_t SUBS[] = {11, 12};
 	struct ctx *x = arg;
 	struct task_change ch = {.status = TASK_PROCESSING};
+	struct task was;
 
 	assert_int_equal(task_add(db, &x->t, NOW, e), OK);
 	assert_int_equal(task_get(db, x->t.uid, arena, &x->t, e), OK);
 	assert_int_equal(x->t.status, TASK_QUEUED);
-	assert_int_equal(task_apply(db, &x->t, &ch, NOW + 1, e), OK);
+	step(db, &x->t, &ch, NOW + 1);
 	assert_int_equal(history_add(db, &x->t, 5, SUBS, 2, NOW, e), OK);
 	ch.status = TASK_COMPLETED;
 	ch.result = STR("{\"a\":1}");
-	assert_int_equal(task_apply(db, &x->t, &ch, NOW + 2, e), OK);
+	step(db, &x->t, &ch, NOW + 2);
 	ch.status = TASK_FAILED;
-	assert_int_equal(task_apply(db, &x->t, &ch, NOW + 3, e), ERR_CONFLICT);
+	assert_int_equal(task_next(&x->t, &ch, NOW + 3, &was, e), ERR_CONFLICT);
+	/* Somebody else was faster. */
+	was = x->t;
+	was.changed_us--;
+	assert_int_equal(task_put(db, &was, &x->t, STR_EMPTY, e), ERR_CONFLICT);
 	return OK;
 }
 
@@ -351,8 +367,9 @@ static int
 expire(struct db *db, void *arg, struct err *e)
 {
 	const int64_t *now = arg;
+	int64_t removed = 0;
 
-	return task_expire(db, *now, 100, e);
+	return task_expire(db, *now, &removed, e);
 }
 
 static void

@@ -6,8 +6,9 @@
  *
  * Posts 1 KB bodies to a libmicrohttpd in a child process, on loopback, over
  * kept connections, and says the time and this side's CPU time per request.
- * The host may be `localhost`, which must be resolved. `hanging` receivers
- * beside these take a request and never answer.
+ * The host may be `localhost`, which must be resolved, or a URL of a receiver
+ * that runs already (then once, and the figures come as JSON). `hanging`
+ * receivers beside these take a request and never answer.
  *
  * With some hundreds in flight libmicrohttpd 0.9.75 now and then sleeps with
  * all its connections readable: stay below 128.
@@ -129,6 +130,20 @@ cpu_us(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
+static bool as_json;
+
+static void
+tell(long requests, long in_flight, double us, double cpu)
+{
+	if (as_json)
+		(void)printf("{\"rate\":%.0f,\"cpu_us\":%.2f,\"errors\":%ld}\n",
+		    1e6 / us, cpu, failures);
+	else
+		(void)printf(
+		    "%ld requests, %ld in flight: %.1f us each, %.1f us of CPU, %ld failed\n",
+		    requests, in_flight, us, cpu, failures);
+}
+
 static void
 load(long requests, long in_flight, const char *url)
 {
@@ -164,11 +179,9 @@ load(long requests, long in_flight, const char *url)
 	}
 	while (running > 0)
 		(void)client_wait(client, -1);
-	(void)printf(
-	    "%ld requests, %ld in flight: %.1f us each, %.1f us of CPU, %ld failed\n",
-	    requests, in_flight,
+	tell(requests, in_flight,
 	    (double)(clock_mono_us() - began) / (double)requests,
-	    (cpu_us() - cpu) / (double)requests, failures);
+	    (cpu_us() - cpu) / (double)requests);
 	free(s);
 }
 
@@ -189,13 +202,15 @@ main(int argc, char **argv)
 	uint16_t port = 0;
 	char url[128];
 	int fds[2];
-	pid_t child;
+	pid_t child = 0;
 
-	if (pipe(fds) < 0 || (child = fork()) < 0)
+	as_json = argc > 3 && strncmp(argv[3], "http://", 7) == 0;
+	if (!as_json && (pipe(fds) < 0 || (child = fork()) < 0))
 		return 1;
-	if (child == 0)
+	if (!as_json && child == 0)
 		server(fds[1]);
-	if (read(fds[0], &port, sizeof(port)) != (ssize_t)sizeof(port))
+	if (!as_json &&
+	    read(fds[0], &port, sizeof(port)) != (ssize_t)sizeof(port))
 		return 1;
 	if (conf_init(&conf, &e) < 0 ||
 	    conf_set(&conf, STR("webhook.url.allow.private"),
@@ -205,16 +220,21 @@ main(int argc, char **argv)
 	o.guard = guard;
 	if (client_new(&o, &client, &e) < 0)
 		return 1;
-	(void)snprintf(url, sizeof(url), "http://%s:%u/hook?x=1",
-	    argc > 3 ? argv[3] : "127.0.0.1", port);
+	if (as_json)
+		(void)snprintf(url, sizeof(url), "%s", argv[3]);
+	else
+		(void)snprintf(url, sizeof(url), "http://%s:%u/hook?x=1",
+		    argc > 3 ? argv[3] : "127.0.0.1", port);
 	hangs = hang(hanging);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < (as_json ? 1 : 3); i++)
 		load(requests, in_flight, url);
 	client_free(client);
 	free(hangs);
 	guard_free(guard);
 	conf_done(&conf);
-	(void)kill(child, SIGKILL);
-	(void)waitpid(child, NULL, 0);
+	if (child > 0) {
+		(void)kill(child, SIGKILL);
+		(void)waitpid(child, NULL, 0);
+	}
 	return failures > 0;
 }

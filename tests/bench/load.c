@@ -2,7 +2,7 @@
  * load - a load generator for POST /v1/events, small enough to be believed.
  *
  *   load --port P [--connections N] [--seconds S | --count REQUESTS]
- *        [--batch N] [--bytes N] [--path P] [--auth HEADER] [--empty]
+ *        [--batch N] [--bytes N] [--path P] [--type T] [--auth HEADER] [--empty]
  *        [--pid PID] [--postmaster PID]
  *
  * One thread, one epoll, N keep-alive connections, one request under way on
@@ -44,7 +44,7 @@ struct opts {
 	long count;
 	size_t bytes;
 	bool empty;
-	const char *path, *auth;
+	const char *path, *auth, *type;
 	int pid, postmaster;
 };
 
@@ -128,7 +128,7 @@ put_uuid(char *at)
 
 static const char EVENT[] =
     "{\"eventId\":\"00000000-0000-4000-8000-000000000000\",\"schemaVersion\":1,"
-    "\"eventType\":\"RecordUpdated\",\"occurredAt\":\"2026-01-10T12:34:56.789Z\","
+    "\"eventType\":\"%s\",\"occurredAt\":\"2026-01-10T12:34:56.789Z\","
     "\"tenantId\":\"5f0c1c3e-5a0e-4c62-9c2a-0d6b8a4f7e11\","
     "\"producer\":{\"service\":\"bench\",\"instanceId\":\"load-1\"},"
     "\"correlationId\":\"7d3e2b1a-1111-4222-8333-944455566677\","
@@ -145,7 +145,8 @@ static const char EVENT[] =
 static void
 make_request(struct conn *c, const struct opts *o, int nth)
 {
-	size_t room = sizeof(EVENT) + 64 + o->bytes, body_n = 0;
+	size_t room = sizeof(EVENT) + 64 + strlen(o->type) + o->bytes;
+	size_t body_n = 0;
 	char *body = need(malloc((size_t)o->batch * room + 16));
 	char *fill = need(malloc(o->bytes + 1));
 	int head_n;
@@ -161,7 +162,7 @@ make_request(struct conn *c, const struct opts *o, int nth)
 		if (i > 0)
 			body[body_n++] = ',';
 		c->ids[i] = body_n + sizeof("{\"eventId\":\"") - 1;
-		body_n += (size_t)snprintf(body + body_n, room, EVENT,
+		body_n += (size_t)snprintf(body + body_n, room, EVENT, o->type,
 		    nth * 7919 + i, pad ? ",\"note\":\"" : "", (int)pad, fill,
 		    pad ? "\"" : "");
 	}
@@ -473,6 +474,8 @@ read_opts(struct opts *o, int argc, char **argv)
 			o->bytes = (size_t)atol(v);
 		else if (strcmp(k, "--path") == 0)
 			o->path = v;
+		else if (strcmp(k, "--type") == 0)
+			o->type = v;
 		else if (strcmp(k, "--auth") == 0)
 			o->auth = v;
 		else if (strcmp(k, "--pid") == 0)
@@ -499,6 +502,7 @@ main(int argc, char **argv)
 	    .batch = 1,
 	    .seconds = 3,
 	    .path = "/v1/events",
+	    .type = "RecordUpdated",
 	    .auth = "none"};
 	static struct totals t;
 	struct conn *conns;

@@ -48,6 +48,8 @@ class Request:
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 120
+    disable_nagle_algorithm = True  # head and body are two writes
+    wbufsize = -1
 
     def handle_one(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -1,6 +1,8 @@
 """From an event to its receiver: signed, retried, held, resumed, stopped."""
+import sqlite3
 import time
 
+import hk
 import receiver
 from hk import check, envelope, same, until
 from receiver import Receiver, verify
@@ -220,3 +222,78 @@ def test_stats(t):
         c.get(path, **bad).want(422)
     same(c.get(path, **{"from": "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z"}
                ).want(200).json["data"], [], "another time")
+
+
+def rows(srv, table, where="1 = 1"):
+    """How many, from the store itself."""
+    sql = f"SELECT count(*) FROM {table} WHERE {where}"
+    if srv.url:
+        return int(hk.psql(srv.url, sql))
+    db = sqlite3.connect(srv.data + "/hikyaku.db", timeout=10)
+    try:
+        return db.execute(sql).fetchone()[0]
+    finally:
+        db.close()
+
+
+def test_what_a_deleted_one_leaves(t):
+    """Its waiting deliveries, dead letters and counters go, in steps, and the audit tells."""
+    srv, r = t.server(), Receiver(t)
+    c = srv.client()
+    late = {"delaysMs": [100000] * 9, "jitterMs": 0}
+    r.answer("/x", 500)
+    r.answer("/y", 400)
+    bad = subscribe(c, r.url("/x"), retry=late, order="key")
+    dead = subscribe(c, r.url("/y"))
+    kept = subscribe(c, r.url("/x?kept"), retry=late)
+    for _ in range(3):
+        c.publish_ndjson([envelope() for _ in range(300)]).want(200)
+    until(lambda: rows(srv, "dead") >= 900, "dead letters", 30)
+    until(lambda: rows(srv, "delivery") > 0, "rows that wait")
+    for s in (bad, dead):
+        c.delete("/v1/subscriptions/" + s["id"]).want(204)
+    until(lambda: rows(srv, "subscription", "dropped = 1") == 2, "all is dropped", 20)
+    gone = "sub IN (SELECT id FROM subscription WHERE until_seq IS NOT NULL)"
+    for table in ("delivery", "reader", "dead", "stat"):
+        same(rows(srv, table, gone), 0, f"{table} of the ended ones")
+    check(rows(srv, "delivery") + rows(srv, "reader") > 0, "the other one's stay")
+    told = c.get("/v1/audit", category="WEBHOOK_DELIVERY_DROPPED").want(200).json["data"]
+    check(len(told) >= 3, "a row for each step", told)
+    check(any(dead["id"] in str(x) for x in told) and any(bad["id"] in str(x) for x in told),
+          "of both", told)
+    c.get("/v1/subscriptions/" + kept["id"]).want(200)
+    srv.restart()
+
+
+def test_sealed_anew(t):
+    """After a rotation of the keys deliveries verify, and the old key can go."""
+    srv, r = t.server(), Receiver(t)
+    c = srv.client()
+    s = subscribe(c, r.url("/z"), auth={"type": "bearer", "token": "the-token"},
+                  headers={"X-Key": {"value": "the-header", "secret": True}})
+    plain = subscribe(c, r.url("/plain"))
+
+    def good(n):
+        c = srv.client()
+        c.publish(envelope()).want(202)
+        got, = r.wait_for(n, "/z")[n - 1:]
+        check(verify(got, s["secret"]), "signed", got)
+        same((got.headers["Authorization"], got.headers["X-Key"]),
+             ("Bearer the-token", "the-header"), "its secrets")
+        check(verify(r.wait_for(n, "/plain")[n - 1], plain["secret"]), "the other")
+    good(1)
+    before = c.get("/v1/seal").want(200).json
+    check(sum(k["values"] for k in before["keys"]) >= 5, "they are counted", before)
+    c.post("/v1/seal/rotate").want(202)
+    state = until(lambda: next((x for x in [c.get("/v1/seal").want(200).json]
+                                if not x["running"]), None), "it is done")
+    same([k["values"] for k in state["keys"][1:]], [0], "none of the old key")
+    same((state["broken"], state["missing"]), (0, 0), "all were read")
+    good(2)
+    srv.stop()
+    with open(srv.data + "/seal.key") as f:
+        lines = f.readlines()
+    with open(srv.data + "/seal.key", "w") as f:
+        f.write(lines[0])
+    srv.start()
+    good(3)

@@ -1,0 +1,102 @@
+#include "ops/ended.h"
+
+#include "audit/audit.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "base/uuid.h"
+#include "sql.h"
+
+struct ended {
+	int64_t id;
+	struct uuid uid;
+	char name[SUB_NAME_MAX];
+	size_t n_name;
+};
+
+/* 1: there is one. */
+static int
+next(struct db *db, struct ended *ret, struct err *e)
+{
+	struct sql_ended_next_row row;
+	struct rows *rows = NULL;
+	int rc = sql_ended_next(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_ended_next_get(rows, &row);
+		ret->id = row.id;
+		if (row.uid.n == sizeof(ret->uid.b))
+			memcpy(ret->uid.b, row.uid.p, row.uid.n);
+		ret->n_name =
+		    row.name.n < SUB_NAME_MAX ? row.name.n : SUB_NAME_MAX;
+		memcpy(ret->name, row.name.p, ret->n_name);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+int
+ended_any(struct db *db, bool *ret, struct err *e)
+{
+	struct ended s;
+	int rc = next(db, &s, e);
+
+	if (rc < 0)
+		return rc;
+	*ret = rc > 0;
+	return OK;
+}
+
+static int
+tell(struct db *db, const struct ended *s, int64_t now_us, const int64_t n[3],
+    struct err *e)
+{
+	char id[UUID_LEN + 1];
+	struct buf b = BUF(1 * KIB);
+	struct audit_row row = {
+	    .category = AUDIT_WEBHOOK_DELIVERY_DROPPED,
+	    .at_us = now_us,
+	    .target_type = STR("subscription"),
+	    .object_name = {s->name, s->n_name},
+	    .error = STR("the subscription was deleted"),
+	};
+	int rc;
+
+	uuid_format(s->uid, id);
+	row.object_id = row.webhook_id = str_of(id);
+	buf_fmt(&b, "\"deliveries\":%lld,\"readers\":%lld,\"deadLetters\":%lld",
+	    (long long)n[0], (long long)n[1], (long long)n[2]);
+	row.details = buf_str(&b);
+	rc = b.failed ? err_set(e, ERR_NOMEM, "no memory for an audit row")
+		      : audit_put(db, &row, e);
+	buf_done(&b);
+	return rc;
+}
+
+int
+ended_step(struct db *db, int64_t now_us, int64_t *ret_did, struct err *e)
+{
+	static int64_t (*const DROP[])(
+	    struct db *, int64_t, int64_t, struct err *) = {sql_ended_delivery,
+	    sql_ended_reader, sql_ended_dead, sql_ended_stat};
+	int64_t n[COUNT_OF(DROP)] = {0}, room = SUB_DROP_STEP;
+	struct ended s = {.id = 0};
+	int rc = next(db, &s, e);
+
+	if (rc <= 0) {
+		*ret_did = 0;
+		return rc;
+	}
+	for (size_t i = 0; room > 0 && i < COUNT_OF(DROP); i++) {
+		n[i] = DROP[i](db, s.id, room, e);
+		if (n[i] < 0)
+			return e->code;
+		room -= n[i];
+	}
+	if (room > 0 && sql_ended_done(db, s.id, e) < 0)
+		return e->code;
+	*ret_did = 1;
+	return n[0] + n[1] + n[2] > 0 ? tell(db, &s, now_us, n, e) : OK;
+}

@@ -1,0 +1,223 @@
+#include <assert.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+
+#include "base/str.h"
+#include "seal/digest.h"
+#include "seal/keyring_priv.h"
+
+#define MARK      '\x01'
+#define SALTED    0x80
+#define NONCE_LEN 24
+#define HALF      12 /* of the nonce: for the key, for the iv */
+#define BLOCK     16
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static EVP_CIPHER *gcm, *ecb;
+
+/* Where the parts of a value lie. */
+struct form {
+	struct str id;
+	const unsigned char *salt; /* NULL: none */
+	const unsigned char *nonce, *tag;
+	size_t text; /* where it begins */
+};
+
+static void
+fetch(void)
+{
+	gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
+	ecb = EVP_CIPHER_fetch(NULL, "AES-256-ECB", NULL);
+	assert(gcm && ecb);
+}
+
+/* The value's own key: CMAC of two blocks with the nonce's first half. */
+static bool
+derive(EVP_CIPHER_CTX *ctx, const unsigned char key[SEAL_KEY_LEN],
+    const unsigned char *nonce, unsigned char ret[SEAL_KEY_LEN])
+{
+	unsigned char k1[BLOCK] = {0}, m[SEAL_KEY_LEN] = {0};
+	unsigned carry = 0;
+	int n;
+	bool ok = EVP_EncryptInit_ex2(ctx, ecb, key, NULL, NULL) &&
+		  EVP_CIPHER_CTX_set_padding(ctx, 0) &&
+		  EVP_EncryptUpdate(ctx, k1, &n, k1, BLOCK);
+
+	for (int i = BLOCK - 1; i >= 0; i--) {
+		unsigned twice = ((unsigned)k1[i] << 1) | carry;
+
+		carry = twice >> 8;
+		k1[i] = (unsigned char)twice;
+	}
+	k1[BLOCK - 1] = (unsigned char)(k1[BLOCK - 1] ^ (carry ? 0x87 : 0));
+	m[1] = 1;
+	m[BLOCK + 1] = 2;
+	m[2] = m[BLOCK + 2] = 'X';
+	memcpy(m + 4, nonce, HALF);
+	memcpy(m + BLOCK + 4, nonce, HALF);
+	for (int i = 0; i < 2 * BLOCK; i++)
+		m[i] = (unsigned char)(m[i] ^ k1[i % BLOCK]);
+	ok = ok && EVP_EncryptUpdate(ctx, ret, &n, m, sizeof(m));
+	digest_wipe(k1, sizeof(k1));
+	return ok;
+}
+
+/* Either way. False when the tag is wrong, or there is no memory. */
+static bool
+crypt(bool seal, const unsigned char key[SEAL_KEY_LEN],
+    const unsigned char *nonce, struct str where, struct str in,
+    unsigned char *to, unsigned char tag[SEAL_TAG_LEN])
+{
+	const unsigned char *from = (const unsigned char *)in.p;
+	unsigned char own[SEAL_KEY_LEN];
+	EVP_CIPHER_CTX *ctx;
+	int n = 0, rest = 0;
+	bool ok;
+
+	(void)pthread_once(&once, fetch);
+	ctx = EVP_CIPHER_CTX_new();
+	ok = ctx && derive(ctx, key, nonce, own) &&
+	     EVP_CipherInit_ex2(ctx, gcm, own, nonce + HALF, seal, NULL) &&
+	     EVP_CipherUpdate(
+		 ctx, NULL, &n, (const unsigned char *)where.p, (int)where.n) &&
+	     EVP_CipherUpdate(ctx, to, &n, from, (int)in.n);
+	if (ok && !seal)
+		ok = EVP_CIPHER_CTX_ctrl(
+			 ctx, EVP_CTRL_GCM_SET_TAG, SEAL_TAG_LEN, tag) > 0;
+	ok = ok && EVP_CipherFinal_ex(ctx, to + n, &rest) > 0;
+	if (ok && seal)
+		ok = EVP_CIPHER_CTX_ctrl(
+			 ctx, EVP_CTRL_GCM_GET_TAG, SEAL_TAG_LEN, tag) > 0;
+	EVP_CIPHER_CTX_free(ctx);
+	digest_wipe(own, sizeof(own));
+	return ok;
+}
+
+bool
+keyring_is_bytes(struct str s)
+{
+	return s.n > 0 && s.p[0] == MARK;
+}
+
+int
+keyring_seal_bytes(struct keyring *k, struct str where, struct str plain,
+    char *to, struct str *ret, struct err *e)
+{
+	struct seal_key *key = keyring_active(k);
+	unsigned char bytes[SEAL_KEY_LEN];
+	unsigned char *at = (unsigned char *)to, *nonce, *tag;
+	size_t id_n = strlen(key->id);
+	int rc = seal_key_bytes(key, k->salt, bytes, e);
+
+	assert(id_n <= SEAL_ID_MAX && plain.n < INT_MAX);
+	if (rc < 0)
+		return rc;
+	*at++ = MARK;
+	*at++ = (unsigned char)(id_n | (key->phrase ? SALTED : 0));
+	memcpy(at, key->id, id_n);
+	at += id_n;
+	if (key->phrase) {
+		memcpy(at, k->salt, SEAL_SALT_LEN);
+		at += SEAL_SALT_LEN;
+	}
+	nonce = at;
+	rand_bytes(nonce, NONCE_LEN);
+	tag = nonce + NONCE_LEN;
+	at = tag + SEAL_TAG_LEN;
+	if (!crypt(true, bytes, nonce, where, plain, at, tag))
+		rc = err_set(e, ERR_NOMEM, "no memory to seal");
+	digest_wipe(bytes, sizeof(bytes));
+	if (rc == OK)
+		*ret = (struct str){to, (size_t)((char *)at - to) + plain.n};
+	return rc;
+}
+
+struct str
+keyring_bytes_id(struct str sealed)
+{
+	return (struct str){
+	    sealed.p + 2, (unsigned char)sealed.p[1] & (SALTED - 1)};
+}
+
+static int
+take_apart(struct str s, struct form *ret, struct err *e)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+	size_t id_n, at = 2;
+	bool salted;
+
+	if (s.n < 2 || !keyring_is_bytes(s))
+		return err_set(
+		    e, ERR_INVALID, "sealed bytes have not the form of such");
+	id_n = p[1] & (SALTED - 1);
+	salted = p[1] & SALTED;
+	if (id_n == 0 || id_n > SEAL_ID_MAX ||
+	    s.n < at + id_n + (salted ? SEAL_SALT_LEN : 0) + NONCE_LEN +
+		      SEAL_TAG_LEN)
+		return err_set(
+		    e, ERR_INVALID, "sealed bytes have not the form of such");
+	*ret = (struct form){.id = {s.p + at, id_n}};
+	at += id_n;
+	if (salted) {
+		ret->salt = p + at;
+		at += SEAL_SALT_LEN;
+	}
+	ret->nonce = p + at;
+	ret->tag = ret->nonce + NONCE_LEN;
+	ret->text = at + NONCE_LEN + SEAL_TAG_LEN;
+	return OK;
+}
+
+/* The key of a value; an id that is not printable is not told. */
+static int
+find_key(struct keyring *k, const struct form *f, struct seal_key **ret,
+    struct err *e)
+{
+	struct str id = f->id;
+
+	*ret = keyring_find(k, id);
+	if (!*ret) {
+		for (size_t i = 0; i < id.n; i++)
+			if (id.p[i] <= 0x20 || id.p[i] > 0x7e)
+				id = STR("?");
+		return err_set(e, ERR_INVALID,
+		    "the key %.*s, which sealed this, is not among the keys (%s)",
+		    STR_ARG(id), keyring_source(k));
+	}
+	if ((*ret)->phrase != (f->salt != NULL))
+		return err_set(e, ERR_INVALID,
+		    "the key %s is another than the one that sealed this",
+		    (*ret)->id);
+	return OK;
+}
+
+int
+keyring_unseal_bytes(struct keyring *k, struct str where, struct str sealed,
+    char *to, struct str *ret, struct err *e)
+{
+	unsigned char bytes[SEAL_KEY_LEN], tag[SEAL_TAG_LEN];
+	struct seal_key *key = NULL;
+	struct str text;
+	struct form f = {.salt = NULL};
+	int rc = take_apart(sealed, &f, e);
+
+	if (rc == OK)
+		rc = find_key(k, &f, &key, e);
+	if (rc == OK)
+		rc = seal_key_bytes(key, f.salt, bytes, e);
+	if (rc < 0)
+		return rc;
+	text = str_from(sealed, f.text);
+	memcpy(tag, f.tag, sizeof(tag));
+	if (!crypt(false, bytes, f.nonce, where, text,
+		(unsigned char *)to + f.text, tag)) {
+		digest_wipe(to + f.text, text.n);
+		rc = err_set(e, ERR_INVALID,
+		    "it was changed, or the key %s is another than the one that sealed it",
+		    key->id);
+	}
+	digest_wipe(bytes, sizeof(bytes));
+	if (rc == OK)
+		*ret = (struct str){to + f.text, text.n};
+	return rc;
+}
