@@ -338,3 +338,56 @@ def test_after_a_crash(t):
     until(lambda: o.history(task) and o.history(task)[0]["status"] == "delivered", "delivered", 30)
     same(o.stats()["delivered"], 1, "counted once")
     verify(r.at("/crash")[-1], o.secret)
+
+
+def test_reports_at_once(t):
+    """Many report on one task at the same time: one event for each change that was."""
+    import threading
+    r, o = receiver.Receiver(t), Owner(t.srv)
+    task, seen = o.submit(callbackUrl=r.url("/race")), []
+    clients = [t.srv.client(o.made["key"]) for _ in range(6)]
+
+    def report(c, status):
+        seen.append(c("PATCH", f"/api/v1/invoices/{task}/status", {"status": status}).status)
+    for status in ("PROCESSING", "COMPLETED"):
+        threads = [threading.Thread(target=report, args=(c, status)) for c in clients]
+        [x.start() for x in threads]
+        [x.join() for x in threads]
+    same(seen, [200] * 12, "each is answered")
+    r.wait_for(2, "/race")
+    time.sleep(0.3)
+    same(sorted(g.json["event"] for g in r.at("/race")),
+         ["invoice.completed", "invoice.processing"], "each event once")
+
+
+def test_first_use_at_once(t):
+    """Many submit with the same new URL at the same time: one subscription."""
+    import threading
+    r, o = receiver.Receiver(t), Owner(t.srv)
+    clients, tasks = [t.srv.client(o.made["key"]) for _ in range(6)], []
+
+    def submit(c):
+        tasks.append(c.post("/api/v1/invoices", {"callbackUrl": r.url("/first")}).want(202)
+                     .json["data"]["taskId"])
+    threads = [threading.Thread(target=submit, args=(c,)) for c in clients]
+    [x.start() for x in threads]
+    [x.join() for x in threads]
+    same(len(tasks), 6, "all are there")
+    subs = [s for s in t.srv.client().get("/v1/subscriptions", limit=1000).json["data"]
+            if s["url"] == r.url("/first")]
+    same(len(subs), 1, "one subscription")
+    for task in tasks:
+        o.report(task, "PROCESSING").want(200)
+    r.wait_for(6, "/first")
+
+
+def test_sealed_log(t):
+    """With sealed bodies a task's events are sealed too, and told as ever."""
+    srv, r = t.server(**SETTINGS, EVENT_SEAL_PAYLOAD="true"), receiver.Receiver(t)
+    o = Owner(srv)
+    r.answer("/sealed", 500, times=1)
+    task = o.submit(callbackUrl=r.url("/sealed"))
+    o.report(task, "FAILED", errorMessage="planted-words").want(200)
+    verify(r.wait_for(2, "/sealed")[1], o.secret)
+    evs = [e for e in srv.client().events() if e["payload"].get("taskId") == task]
+    same(evs[0]["payload"]["data"]["error"]["message"], "planted-words", "it can be read")
