@@ -126,11 +126,17 @@ wish_unref(struct wish *w)
 }
 
 bool
+wish_asked(const struct wish *w, struct str type)
+{
+	return w->n_types > 0 || !str_starts(type, STR("ops."));
+}
+
+bool
 wish_wants(const struct wish *w, struct str type, const struct uuid *tenant)
 {
 	bool ours = w->n_tenants == 0, fits = w->n_types == 0;
 
-	if (w->directed)
+	if (w->directed || !wish_asked(w, type))
 		return false;
 	for (size_t i = 0; !ours && i < w->n_tenants; i++)
 		ours = uuid_eq(w->tenants[i], *tenant);

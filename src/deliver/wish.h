@@ -58,6 +58,11 @@ void wish_unref(struct wish *w); /* NULL is fine */
 /* By what the core knows the receiver at this URL: the key of its state. */
 uint64_t wish_endpoint(struct str url);
 
+/*
+ * What the program tells of itself (ops.*) goes to those who name it: whoever
+ * wants all events wants those of the publishers.
+ */
+bool wish_asked(const struct wish *w, struct str type);
 /* By type and tenant; the filter is somebody else's. */
 bool wish_wants(
     const struct wish *w, struct str type, const struct uuid *tenant);

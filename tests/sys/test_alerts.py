@@ -20,6 +20,7 @@ def test_fires_is_delivered_and_resolves(t):
     srv, r = t.server(**SETTINGS), receiver.Receiver(t)
     c, o = srv.client(), Owner(srv)
     c.post("/v1/subscriptions", {"name": "ops", "url": r.url("/ops"), "types": ["ops.*"]}).want(201)
+    c.post("/v1/subscriptions", {"name": "all", "url": r.url("/all")}).want(201)
     r.answer("/bad", 500)
     o.report(o.submit(callbackUrl=r.url("/bad")), "PROCESSING").want(200)
     a = until(lambda: [x for x in alerts(r) if x["rule"] == "webhook_failures_in_a_row"],
@@ -43,6 +44,8 @@ def test_fires_is_delivered_and_resolves(t):
     srv.restart()
     time.sleep(1.5)
     same(len(r.at("/ops")), 3, "not again after a restart")
+    same({g.json["eventType"] for g in r.at("/all")}, {"invoice.processing"},
+         "who wants all events has to name ours")
 
 
 def test_counts_and_rates(t):
