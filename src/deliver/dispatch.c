@@ -432,8 +432,7 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		struct known *k = map_find(x->subs, sub_key(&id));
 
 		if (k && l->seq > k->wish->from_seq &&
-		    wish_asked(k->wish, l->type) &&
-		    !feed_add(x, f, l, k->wish))
+		    wish_asked(k->wish, l->type) && !feed_add(x, f, l, k->wish))
 			rc = ERR_BUSY;
 	}
 	return rc == OK ? match_named(x, l, f) : rc;
