@@ -44,6 +44,10 @@ SELECT CAST(coalesce(sum(CASE WHEN minute >= :since THEN ok ELSE 0 END), 0) AS B
 -- rows: reason int, n int
 SELECT reason, CAST(sum(n) AS BIGINT) FROM stat_reason WHERE minute >= :since GROUP BY reason;
 
+-- name: stat_reason_drop
+-- args: before int
+DELETE FROM stat_reason WHERE minute < :before;
+
 -- name: alert_dead_since
 -- args: sub int, minute int
 -- rows: n int

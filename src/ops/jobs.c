@@ -170,6 +170,11 @@ results_step(struct db *db, void *ctx, struct err *e)
 {
 	struct chore *s = ctx;
 
+	int64_t minute = s->cut_us / (60 * US_PER_S);
+
+	/* Nobody looks at reasons that are older than an hour. */
+	if (sql_stat_reason_drop(db, minute - 2 * ALERT_HOUR_M, e) < 0)
+		return e->code;
 	return task_expire(db, s->cut_us, &s->removed, e);
 }
 
