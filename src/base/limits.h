@@ -364,5 +364,24 @@
 #define TEST_SEND_MS       30000   /* a test send; somebody waits for it */
 #define SUB_DROP_STEP      500     /* rows of an ended one, a transaction */
 #define ENDED_JOB_MS       1000    /* between looks for ended ones */
+/* Batches (deliver/batch.h) and the limits of CHILD_* events. */
+#define BATCH_BYTES_MAX    (512 * KIB) /* members of one: half of an event */
+#define BATCH_MEMBER_MAX   (64 * KIB)  /* a longer one is named, not shown */
+#define BATCH_NODES_MAX    (JSON_NODES_MAX / 2) /* values; it is parsed again */
+#define BATCH_GROUPS_MAX   64  /* folders of a window: entries of a commit */
+#define BATCH_COUNTS_MAX   256 /* folders and types that a summary counts */
+#define BATCH_FACE_MAX     (1 * KIB)  /* JSON of a folder or repository */
+#define BATCH_JOB_MEM      (96 * MIB) /* all that one commit may make */
+#define BATCH_MEM_MAX      (64 * MIB) /* open windows: the rest is in the log */
+#define BATCH_KINDS_MAX    8 /* changes of mode that a subscription remembers */
+#define BATCH_SUMMARY_MS   60000 /* seed 10.2.1: one minute */
+#define CHILD_SENDS_MAX    50    /* singles of one commit */
+#define CHILD_STATE_MAX    (8 * MIB) /* queue and breakers, as they are kept */
+#define CHILD_QUEUE_MAX    1000 /* seed 10.2.2 */
+#define CHILD_MINUTE_MS    60000
+#define CHILD_OPEN_MS      300000 /* seed 10.2.3 */
+#define CHILD_FOLDERS_MAX  4096   /* remembered at once */
+#define CHILD_OPEN_MAX     64     /* breakers open at once */
+#define CHILD_DROPS_MAX    100    /* audited one by one, in one commit */
 
 #endif

@@ -139,24 +139,20 @@ keys_of(struct deliver *d, const struct wish *w, struct letter *l,
 	bool wanted = true;
 	struct err e = {0};
 
-	if (w->order == WISH_ORDER_KEY)
-		en->okey = letter_hash(l->key);
-	if (w->order != WISH_ORDER_PRESET && !w->spaced && !w->picky)
+	if (l->key_hash == 0)
+		l->key_hash = letter_hash(l->key);
+	en->okey = l->key_hash;
+	if (w->key == WISH_KEY_EVENT && !w->spaced && !w->picky)
 		return true;
 	k = conf_get(d, w->core.id, &e);
-	if (!k) {
-		/* It can't be sent either: that will tell of it. */
-		en->okey = w->order == WISH_ORDER_PRESET ? 1 : en->okey;
-		return true;
-	}
+	if (!k)
+		return true; /* it can't be sent either: that will tell of it */
 	if (w->picky)
 		wanted = request_wanted(k->conf, l->type);
 	arena_reset(d->scratch);
-	if (wanted && !l->shut && w->order == WISH_ORDER_PRESET &&
+	if (wanted && !l->shut && w->key == WISH_KEY_PRESET &&
 	    request_order_key(d->scratch, k->conf, &ev, &text, &e) == OK)
 		en->okey = letter_hash(text);
-	if (wanted && w->order == WISH_ORDER_PRESET && en->okey == 0)
-		en->okey = 1;
 	if (wanted && !l->shut && w->spaced &&
 	    request_spacing_key(d->scratch, k->conf, &ev, &text, &e) == OK &&
 	    text.n > 0)
@@ -368,6 +364,7 @@ loaded(struct deliver *d, int64_t now)
 	metric_set(M_DELIVER_OWNER, 1);
 	d->go.note.kind = NOTE_GO;
 	d->go.cursor = d->cursor;
+	d->go.epoch = d->epoch;
 	dispatch_tell(d->dispatch, &d->go.note);
 }
 
@@ -408,6 +405,7 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_HALT:
 	case NOTE_NEWS:
 	case NOTE_FREE:
+	case NOTE_BATCH:
 		assert(!"a note for another");
 	}
 }

@@ -4,6 +4,7 @@
  *   deliver.c    start and stop, the deliver thread's loop, its mail
  *   owner.c      taking, holding and losing the groups
  *   dispatch.c   the dispatch thread
+ *   batch.c      gathers events for batches, on the dispatch thread
  *   fetch.c      the fetch thread: pages and single entries of the log
  *   sending.c    one attempt, from the core's wish to its result
  *   confs.c      whole subscriptions, kept while they are in use
@@ -56,6 +57,7 @@ enum note_kind {
 	NOTE_HALT,  /* forget all */
 	NOTE_NEWS,  /* the log has grown, or time has passed */
 	NOTE_FREE,  /* a feed comes back */
+	NOTE_BATCH, /* a job of the batcher is done */
 };
 
 struct note {
@@ -107,7 +109,7 @@ struct one_letter {
 
 struct go_note {
 	struct note note;
-	int64_t cursor;
+	int64_t cursor, epoch;
 };
 
 /* A whole subscription, and who uses it: attempts, and the cache. */

@@ -108,11 +108,12 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 		letter_open(l, f->d->o.keyring);
 		return 1;
 	}
-	if (!(w->directed ? named(l, p->read.sub)
+	if (wish_gathers(w, l->type, l->seq) ||
+	    !(w->directed ? named(l, p->read.sub)
 			  : wish_wants(w, l->type, &l->tenant)))
 		return 0;
 	/* What its preset makes the key of, the deliver thread looks at. */
-	if (p->read.okey != 0 && w->order == WISH_ORDER_KEY &&
+	if (p->read.okey != 0 && w->key == WISH_KEY_EVENT &&
 	    letter_hash(l->key) != p->read.okey)
 		return 0;
 	letter_open(l, f->d->o.keyring);
