@@ -137,6 +137,8 @@ tell(const struct attempt *a, const struct core_result *r, const char *error)
 	uuid_format(a->ev.event_id, id);
 	log_str(&l, "eventId", (struct str){id, UUID_LEN});
 	log_str(&l, "event", a->ev.type);
+	if (a->conf && str_eq(a->conf->conf->managed.by, STR("task")))
+		log_str(&l, "taskId", a->ev.key);
 	log_str(&l, "targetUrl", a->conf ? a->conf->conf->url : STR_EMPTY);
 	log_str(&l, "status", str_of(WORDS[r->verdict]));
 	log_int(&l, "httpStatus", r->status);
@@ -147,6 +149,25 @@ tell(const struct attempt *a, const struct core_result *r, const char *error)
 	if (error[0])
 		log_str(&l, "error", str_of(error));
 	log_end(&l);
+}
+
+/* Of events of our own nothing more is told: flush.h. */
+static bool
+ours(const struct attempt *a)
+{
+	return str_starts(a->ev.type, STR("ops."));
+}
+
+static void
+mark_own(struct core_result *r)
+{
+	struct flush_detail *d = r->detail;
+
+	if (!d)
+		d = calloc(1, sizeof(*d));
+	if (d)
+		d->own = true;
+	r->detail = d;
 }
 
 static void
@@ -175,6 +196,8 @@ end(struct attempt *a, struct core_result *r, const char *error)
 	if (a->void_) {
 		free(r->detail);
 	} else {
+		if (ours(a))
+			mark_own(r);
 		if (r->verdict != CORE_HOLD && r->verdict != CORE_NEVER) {
 			metric_add(ok ? M_ATTEMPTS_OK : M_ATTEMPTS_FAILED, 1);
 			metric_observe(M_ATTEMPT_SECONDS, r->took_us);
@@ -201,8 +224,7 @@ add_text(struct buf *b, struct arena *a, struct str s, size_t most)
 {
 	char *copy;
 
-	if (s.n > most)
-		s.n = most;
+	s = str_chars(s, most);
 	copy = arena_raw(a, s.n + 1);
 	if (!copy) {
 		buf_addz(b, "\"\"");
@@ -221,7 +243,7 @@ detail(struct attempt *a, const struct client_answer *ans, const char *error)
 
 	request_head(&a->req, &head);
 	buf_addz(&b, "{\"error\":");
-	add_text(&b, a->arena, str_of(error), 500);
+	add_text(&b, a->arena, str_of(error), DETAIL_ERROR);
 	buf_addz(&b, ",\"requestHeaders\":");
 	add_text(&b, a->arena, buf_str(&head), REQUEST_HEAD_MAX);
 	buf_addz(&b, ",\"responseHead\":");
@@ -232,6 +254,7 @@ detail(struct attempt *a, const struct client_answer *ans, const char *error)
 	if (!b.failed) {
 		d = malloc(sizeof(*d) + b.n);
 		if (d) {
+			d->own = false;
 			d->n = b.n;
 			memcpy(d->text, b.p, b.n);
 		}
@@ -314,8 +337,7 @@ error_text(struct attempt *a, const struct client_answer *ans)
 
 	if (ans->result != CLIENT_ANSWERED)
 		return ans->error;
-	if (body.n > 500)
-		body.n = 500;
+	body = str_chars(body, ERROR_BODY);
 	copy = arena_raw(a->arena, body.n + 1);
 	if (!copy)
 		return "";
@@ -373,13 +395,14 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 	case VERDICT_GONE:
 		r.verdict = CORE_DEAD;
 		if (!a->test)
-			control_gone(a->d, a->s.sub);
+			control_gone(a->d, a->s.sub, !ours(a));
 		break;
 	case VERDICT_DEAD:
 		r.verdict = CORE_DEAD;
 		break;
 	}
-	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0)
+	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
+	    str_eq(a->conf->conf->managed.by, STR("task")))
 		r.detail = detail(a, ans, error);
 	end(a, &r, error);
 }
