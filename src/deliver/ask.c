@@ -33,10 +33,13 @@ wait_for_flush(struct deliver *d, struct deliver_ask *q)
 static void
 decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 {
+	const struct wish *w = deliver_wish(d, q->sub);
+	struct flush_decision *v;
+
 	if (d->n_decisions == d->cap_decisions) {
 		size_t cap = d->cap_decisions ? 2 * d->cap_decisions : 16;
-		struct flush_decision *v =
-		    reallocarray(d->decisions, cap, sizeof(*v));
+
+		v = reallocarray(d->decisions, cap, sizeof(*v));
 
 		if (!v) {
 			(void)fputs(
@@ -46,7 +49,8 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 		d->decisions = v;
 		d->cap_decisions = cap;
 	}
-	d->decisions[d->n_decisions++] = (struct flush_decision){
+	v = &d->decisions[d->n_decisions++];
+	*v = (struct flush_decision){
 	    .sub = q->sub,
 	    .rep = q->rep,
 	    .seq = q->seq,
@@ -55,6 +59,11 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 	    .who = q->who,
 	    .note = q->note,
 	};
+	if (w)
+		uuid_format(w->uid, v->webhook_id);
+	uuid_format(delivery_id_make(
+			&d->o.id_key, q->seq, q->sub, (uint16_t)q->rep),
+	    v->delivery_id);
 }
 
 static void
@@ -207,4 +216,14 @@ ask_flushed(struct deliver *d, int rc, const struct err *e)
 		m = m->next;
 		answer(q, rc, rc < 0 ? e->text : "");
 	}
+}
+
+/* The thread has ended; the store was away to the last. */
+void
+ask_drop(struct deliver *d, const struct err *e)
+{
+	ask_flushed(d, ERR_AWAY, e);
+	d->asked_now = d->asked;
+	d->asked = NULL;
+	ask_flushed(d, ERR_AWAY, e);
 }

@@ -14,6 +14,7 @@
 #define DELIVER_FLUSH_H
 
 #include "base/base.h"
+#include "base/uuid.h"
 
 struct core_changes;
 struct db;
@@ -25,6 +26,8 @@ struct flush_decision {
 	int64_t seq, at;
 	int state; /* 1: put back, 2: skipped */
 	struct str who, note;
+	/* for the audit */
+	char webhook_id[UUID_LEN + 1], delivery_id[UUID_LEN + 1];
 };
 
 struct flush {
