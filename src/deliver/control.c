@@ -209,11 +209,30 @@ gone_done(struct append_job *job)
 {
 	struct gone *g = job->ctx;
 
-	if (job->err.code < 0)
+	if (job->err.code < 0 && job->err.code != ERR_CONFLICT)
 		log_err(LOG_ERROR, "a subscription could not be disabled",
 		    &job->err);
 	arena_free(g->arena);
 	free(g);
+}
+
+/* Several may have been under way: one of them disables and tells of it. */
+static int
+still_enabled(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct sql_subs_one_row row = {.enabled = 0};
+	struct rows *rows = NULL;
+	int rc = sql_subs_one(db, c->id, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_subs_one_get(rows, &row);
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	return row.enabled ? OK
+			   : err_set(e, ERR_CONFLICT, "it is disabled already");
 }
 
 void
@@ -237,6 +256,7 @@ control_gone(struct deliver *d, uint32_t sub)
 	c->id = sub;
 	c->why = STR(WHY);
 	c->now_us = deliver_now(d);
+	c->fill = still_enabled;
 	c->job.done = gone_done;
 	buf_addz(&b, "{\"subscriptionId\":\"");
 	uuid_add(&b, w->uid);
@@ -258,6 +278,8 @@ control_gone(struct deliver *d, uint32_t sub)
 		    .at_us = c->now_us,
 		    .target_type = STR("subscription"),
 		    .webhook_id = str_of(id),
+		    .has_result = true,
+		    .status = 410,
 		    .error = STR(WHY),
 		};
 		rc = control_post(d->o.append, c, &e);

@@ -317,7 +317,7 @@ make_check(struct ill *x, struct request *ret)
 	    .tenant = l->tenant,
 	    .type = l->type,
 	    .key = l->key,
-	    .occurred_us = l->received_us,
+	    .received_us = l->received_us,
 	    .seq = l->seq,
 	    .body = l->body,
 	};

@@ -385,7 +385,9 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 		r.verdict = CORE_DEAD;
 		break;
 	}
-	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0)
+	/* What is held leaves no attempt that could have it. */
+	if (r.verdict != CORE_HOLD &&
+	    (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0))
 		r.detail = detail(a, ans, error);
 	end(a, &r, error);
 }
@@ -478,6 +480,8 @@ start_send(struct attempt *a, enum method method,
 		return;
 	}
 	a->send.method = method;
+	/* What is locked must not be called twice in one attempt. */
+	a->send.fresh = method == POST && a->conf->policy.lock_ms > 0;
 	a->send.total_ms = total_ms(a);
 	a->send.done = done;
 	a->sending = true;
@@ -617,7 +621,7 @@ fill(struct attempt *a)
 	    .tenant = l->tenant,
 	    .type = l->type,
 	    .key = l->key,
-	    .occurred_us = l->received_us,
+	    .received_us = l->received_us,
 	    .seq = l->seq,
 	    .body = l->body,
 	};
