@@ -176,8 +176,8 @@ log_begin_long(struct log_line *l, enum log_level level, const char *msg,
 		return;
 	now = now_text();
 	if (setup.form == LOG_TEXT) {
-		int n = snprintf(l->to, l->cap, "%s %-5s %s", now,
-		    LEVELS[level], msg);
+		int n = snprintf(
+		    l->to, l->cap, "%s %-5s %s", now, LEVELS[level], msg);
 
 		l->n = n > 0 ? (size_t)n : 0;
 		return;

@@ -153,7 +153,8 @@ long_line(void **state)
 		line = logged();
 		assert_true(strlen(line) > sizeof(big));
 		assert_non_null(strstr(line, "x\",\"i\":7}\n"));
-		assert_true(!hold || strstr(line, "before") < strstr(line, "xx"));
+		assert_true(
+		    !hold || strstr(line, "before") < strstr(line, "xx"));
 	}
 	log_begin_long(&l, LOG_INFO, "m", mem, 400);
 	log_str(&l, "v", (struct str){big, sizeof(big)});

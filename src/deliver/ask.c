@@ -61,8 +61,8 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 	};
 	if (w)
 		uuid_format(w->uid, v->webhook_id);
-	uuid_format(delivery_id_make(
-			&d->o.id_key, q->seq, q->sub, (uint16_t)q->rep),
+	uuid_format(
+	    delivery_id_make(&d->o.id_key, q->seq, q->sub, (uint16_t)q->rep),
 	    v->delivery_id);
 }
 

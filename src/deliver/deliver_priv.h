@@ -212,9 +212,9 @@ struct deliver {
 	size_t n_decisions, n_decisions_now, cap_decisions, cap_decisions_now;
 	bool hurry; /* somebody waits for a flush */
 	struct {
-		struct map *ill;  /* by sub */
-		struct heap due;  /* those at rest */
-		size_t busy;      /* those that are looked after */
+		struct map *ill; /* by sub */
+		struct heap due; /* those at rest */
+		size_t busy;     /* those that are looked after */
 		int64_t turn;
 	} revive;
 
@@ -273,9 +273,8 @@ void sending_test(struct deliver *d, struct deliver_ask *q, struct letter *l);
 void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);
 /* The parts of a send that all sends to a subscription have in common. */
-bool sending_fill(struct deliver *d, struct arena *a,
-    const struct kept_conf *k, const struct request *r,
-    struct client_send *ret);
+bool sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
+    const struct request *r, struct client_send *ret);
 void sending_outcome(const struct client_answer *ans, struct outcome *ret);
 
 /* revive.c */

@@ -358,8 +358,7 @@ read_deads(struct fetcher *f, struct deads *p, struct err *e)
 	rc = sql_dead_revive(f->db, p->sub, REASON_PREFLIGHT, REVIVE_TIMES,
 	    p->until, p->after.at, p->after.seq, p->after.rep, REVIVE_PAGE,
 	    &rows, e);
-	while (rc >= 0 && bytes < FETCH_BYTES &&
-	       (rc = rows_next(rows, e)) > 0)
+	while (rc >= 0 && bytes < FETCH_BYTES && (rc = rows_next(rows, e)) > 0)
 		rc = add_dead(f, p, rows, &bytes, e);
 	rows_close(rows);
 	p->more = bytes >= FETCH_BYTES || p->n == REVIVE_PAGE;

@@ -301,9 +301,9 @@ test_occurred(void **state)
 			s = sub(&w, json);
 			w.ev.body = str_of(rows[i].body);
 			r = make(&w, s);
-			assert_true(strstr(head(&w, &r), rows[i].want) ||
-				    strstr(arena_z(w.arena, r.body),
-					rows[i].want));
+			assert_true(
+			    strstr(head(&w, &r), rows[i].want) ||
+			    strstr(arena_z(w.arena, r.body), rows[i].want));
 			sub_free(s);
 		}
 }

@@ -81,8 +81,9 @@ int
 revive_start(struct deliver *d, struct err *e)
 {
 	d->revive.ill = map_new(SIZE_MAX / 2);
-	return d->revive.ill ? OK
-			     : err_set(e, ERR_NOMEM, "no memory for deliveries");
+	return d->revive.ill
+		   ? OK
+		   : err_set(e, ERR_NOMEM, "no memory for deliveries");
 }
 
 /* The page is done with, whatever became of it. */

@@ -462,8 +462,8 @@ sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
 	    .total_ms = (int)k->policy.total_ms,
 	    .keep_max =
 		looks_at_body(c->preset) ? VERDICT_BODY_MAX + 1 : 4 * KIB,
-	    .proxy = d->o.conf->webhook_proxy[0] ? d->o.conf->webhook_proxy
-						 : NULL,
+	    .proxy =
+		d->o.conf->webhook_proxy[0] ? d->o.conf->webhook_proxy : NULL,
 	    .tls_cert_pem = mtls ? arena_z(a, c->auth.certificate) : NULL,
 	    .tls_key_pem = mtls ? arena_z(a, c->auth.key) : NULL,
 	};

@@ -303,6 +303,41 @@ def test_W6_put_back_by_tenant(t):
     until(lambda: [x[2] for x in dead(srv, sub)] == ["0", "0", "0", "1"], "the others wait")
 
 
+def test_W6_put_back_in_pages(t):
+    """More than a page (REVIVE_PAGE, 256), none twice."""
+    srv, r = t.server(), Receiver(t)
+    c = srv.client()
+    health(r, (503, {}, b""))
+    sub = subscribe(c, r)
+    c.publish_ndjson([user(f"acc-{i}", n=i) for i in range(300)]).want(200)
+    until(lambda: len(dead(srv, sub)) == 300, "dead letters", 30)
+    health(r)
+    got = r.wait_for(300, "/hub/user-events", 40)
+    same(sorted(g.json["n"] for g in got), list(range(300)), "each once")
+    until(lambda: set(dead(srv, sub, "state, requeues")) == {("1", "1")}, "all are decided")
+    r.quiet(1.5, "/hub/user-events")
+
+
+def test_W6_left_in_the_middle(t):
+    """A subscription that ends, and a server that stops, while the check is asked."""
+    srv, r = t.server(), Receiver(t)
+    c = srv.client()
+    health(r, (503, {}, b""))
+    gone, kept = subscribe(c, r), subscribe(c, r)
+    c.publish(user("acc-middle")).want(202)
+    until(lambda: dead(srv, gone) and dead(srv, kept), "dead letters")
+    asked = r.count("/health")
+    r.answer("/health", 503, delay=0.7)
+    r.wait_for(asked + 2, "/health")
+    c.delete("/v1/subscriptions/" + gone["id"]).want(204)
+    began = time.monotonic()
+    srv.restart()
+    check(time.monotonic() - began < 3, "it does not wait for it", time.monotonic() - began)
+    health(r)
+    r.wait_for(1, "/hub/user-events", 15)
+    r.quiet(1, "/hub/user-events")
+
+
 # ---------------------------------------------------------------- retries
 
 def test_W7_W8_five_retries(t):
