@@ -175,7 +175,7 @@ SELECT d.at, d.rep, d.okey, d.skey, d.n, l.seq, l.kind, l.tenant, l.event_id, l.
 -- args: sub int, most int
 -- rows: n int
 -- How many wait; of many only that they are many.
-SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub LIMIT :most) some;
+SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub LIMIT :most) waiting;
 
 -- name: reader_put
 -- args: sub int, okey int, rep int, pos int, until_seq int

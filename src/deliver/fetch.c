@@ -373,6 +373,8 @@ run_deads(struct pool_job *job, void *ctx)
 	struct err e = {0};
 
 	j->deads.failed = !ready(f) || read_deads(f, &j->deads, &e) < 0;
+	if (e.code < 0)
+		log_err(LOG_WARN, "dead letters can't be read now", &e);
 	deliver_tell(j->d, &j->deads.note);
 }
 

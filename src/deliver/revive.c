@@ -262,7 +262,7 @@ revive_deads(struct deliver *d, struct deads *p, int64_t now)
 	x->page = p;
 	x->at = x->put_back = 0;
 	if (p->failed || p->crowded) {
-		rest(x, now + US_PER_S);
+		rest(x, now + (p->failed ? round_us(d) : US_PER_S));
 		return;
 	}
 	if (p->n == 0 && x->after.at == 0 && x->noted_us < x->began_us) {
