@@ -526,6 +526,20 @@ sleep_ms(const struct deliver *d, int64_t now)
 }
 
 /*
+ * Nothing is sent any more, and all that waited to be locked is in the store:
+ * what the core has in flight are locks without a call. They come first.
+ */
+static void
+unlock(struct deliver *d, size_t n, int64_t now)
+{
+	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
+	struct core_send s;
+
+	while (n-- > 0 && core_next_send(d->core, now, &s))
+		core_result(d->core, s.item, &NOTHING, now);
+}
+
+/*
  * Stopping: what is under way may end, results and positions are written, the
  * groups are given back. A store that does not answer is not waited for.
  */
@@ -547,6 +561,11 @@ finished(struct deliver *d, int64_t now)
 	core_counts(d->core, &n);
 	if (d->flush_job.flush.changes || n.unflushed > 0 ||
 	    d->stop_stage++ == 0) {
+		d->hurry = true;
+		return false;
+	}
+	if (n.in_flight > 0) {
+		unlock(d, n.in_flight, now);
 		d->hurry = true;
 		return false;
 	}

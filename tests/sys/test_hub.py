@@ -444,6 +444,19 @@ def test_W12_W13_lock(t):
     same(row[1], "1", "one try")
 
 
+def test_W13_released_by_a_stop(t):
+    """No lock outlives a server that ends in good order."""
+    for _ in range(3):
+        srv, r = t.server(), Receiver(t)
+        c = srv.client()
+        health(r)
+        sub = subscribe(c, r)
+        c.publish_ndjson([user(f"acc-{i}") for i in range(200)]).want(200)
+        r.wait_for(5, "/hub/user-events")
+        srv.stop()
+        same([w for w in waiting(srv, sub) if w[0] == SENDING], [], "locks that are left")
+
+
 def test_W8_W12_W14_killed_in_a_call(t):
     """The lock outlives its holder; the lost call is no try."""
     srv, r = t.server(TIME_SCALE="60"), Receiver(t)
