@@ -169,6 +169,21 @@ UPDATE dead SET state = :state, decided_at = :at, decided_by = :who, note = :not
        requeues = requeues + CASE WHEN :state = 1 THEN 1 ELSE 0 END
  WHERE sub = :sub AND seq = :seq AND rep = :rep AND state = 0;
 
+-- name: dead_revive
+-- args: sub int, reason int, times int, until int, at int, seq int, rep int, most int
+-- rows: at int, rep int, okey int, skey int, n int, seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes
+-- Those that a rule may put back, with their events, in the order they died.
+SELECT d.at, d.rep, d.okey, d.skey, d.n, l.seq, l.kind, l.tenant, l.event_id, l.type, l.pkey, l.received_at, l.to_sub, l.attrs, l.body
+  FROM dead d JOIN log l ON l.seq = d.seq
+ WHERE d.sub = :sub AND d.state = 0 AND d.reason = :reason AND d.requeues < :times AND d.at <= :until
+   AND (d.at, d.seq, d.rep) > (:at, :seq, :rep) ORDER BY d.at, d.seq, d.rep LIMIT :most;
+
+-- name: rows_some
+-- args: sub int, most int
+-- rows: n int
+-- How many wait; of many only that they are many.
+SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub LIMIT :most) waiting;
+
 -- name: reader_put
 -- args: sub int, okey int, rep int, pos int, until_seq int
 INSERT INTO reader (sub, okey, rep, pos, until_seq) VALUES (:sub, :okey, :rep, :pos, :until_seq)

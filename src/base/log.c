@@ -63,12 +63,12 @@ flush_held(void)
 static void
 put(struct log_line *l, struct str s)
 {
-	size_t room = sizeof(l->text) - l->n - 4; /* for ...}\n */
+	size_t room = l->cap - l->n - 4; /* for ...}\n */
 
 	if (s.n > room)
 		s.n = room;
 	if (s.n > 0)
-		memcpy(l->text + l->n, s.p, s.n);
+		memcpy(l->to + l->n, s.p, s.n);
 	l->n += s.n;
 }
 
@@ -104,8 +104,8 @@ plain(struct str v)
 static void
 put_escaped(struct log_line *l, struct str v)
 {
-	struct buf b = BUF(3 * sizeof(l->text));
-	size_t room = sizeof(l->text) - l->n - 8;
+	struct buf b = BUF(3 * l->cap);
+	size_t room = l->cap - l->n - 8;
 	size_t good = str_utf8_bad(v);
 	bool cut = good < v.n;
 
@@ -131,7 +131,7 @@ put_escaped(struct log_line *l, struct str v)
 static void
 put_quoted(struct log_line *l, struct str v)
 {
-	if (v.n + 8 > sizeof(l->text) - l->n || !plain(v)) {
+	if (v.n + 8 > l->cap - l->n || !plain(v)) {
 		put_escaped(l, v);
 		return;
 	}
@@ -159,16 +159,25 @@ now_text(void)
 void
 log_begin(struct log_line *l, enum log_level level, const char *msg)
 {
+	log_begin_long(l, level, msg, l->text, sizeof(l->text));
+}
+
+void
+log_begin_long(struct log_line *l, enum log_level level, const char *msg,
+    char *mem, size_t cap)
+{
 	const char *now;
 
+	l->to = mem;
+	l->cap = cap;
 	l->n = 0;
 	l->on = log_on(level);
 	if (!l->on)
 		return;
 	now = now_text();
 	if (setup.form == LOG_TEXT) {
-		int n = snprintf(l->text, sizeof(l->text), "%s %-5s %s", now,
-		    LEVELS[level], msg);
+		int n = snprintf(
+		    l->to, l->cap, "%s %-5s %s", now, LEVELS[level], msg);
 
 		l->n = n > 0 ? (size_t)n : 0;
 		return;
@@ -185,7 +194,7 @@ log_begin(struct log_line *l, enum log_level level, const char *msg)
 static bool
 key(struct log_line *l, const char *name, size_t need)
 {
-	if (!l->on || sizeof(l->text) - l->n < strlen(name) + need + 16)
+	if (!l->on || l->cap - l->n < strlen(name) + need + 16)
 		return false;
 	if (setup.form == LOG_TEXT) {
 		put(l, STR(" "));
@@ -231,13 +240,13 @@ log_end(struct log_line *l)
 	if (!l->on)
 		return;
 	put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
-	s = (struct str){l->text, l->n};
-	if (!held.on) {
+	s = (struct str){l->to, l->n};
+	if (held.on && s.n > sizeof(held.lines) - held.n)
+		flush_held();
+	if (!held.on || s.n > sizeof(held.lines)) {
 		write_all(s);
 		return;
 	}
-	if (s.n > sizeof(held.lines) - held.n)
-		flush_held();
 	memcpy(held.lines + held.n, s.p, s.n);
 	held.n += s.n;
 }

@@ -23,13 +23,17 @@ void log_setup(enum log_level least, enum log_form form, int fd);
 bool log_on(enum log_level level);
 
 struct log_line {
-	size_t n;
+	char *to;
+	size_t n, cap; /* longer values are cut, visibly */
 	bool on;
-	char text[2048]; /* longer values are cut, visibly */
+	char text[2048];
 };
 
 /* msg is a constant phrase: "event appended", not a sentence with values. */
 void log_begin(struct log_line *l, enum log_level level, const char *msg);
+/* The same for a line longer than most, in memory of the caller's. */
+void log_begin_long(struct log_line *l, enum log_level level, const char *msg,
+    char *mem, size_t cap);
 void log_str(struct log_line *l, const char *key, struct str v);
 void log_int(struct log_line *l, const char *key, int64_t v);
 void log_end(struct log_line *l);

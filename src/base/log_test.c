@@ -128,6 +128,40 @@ cuts_visibly(void **state)
 	}
 }
 
+/* In memory of the caller's it has room, held back or not. */
+static void
+long_line(void **state)
+{
+	static char big[20000], mem[24000];
+	struct log_line l;
+
+	(void)state;
+	log_setup(LOG_INFO, LOG_JSON, fd);
+	memset(big, 'x', sizeof(big));
+	for (int hold = 0; hold < 2; hold++) {
+		const char *line;
+
+		if (hold) {
+			log_hold();
+			log_err(LOG_INFO, "before", NULL);
+		}
+		log_begin_long(&l, LOG_INFO, "m", mem, sizeof(mem));
+		log_str(&l, "v", (struct str){big, sizeof(big)});
+		log_int(&l, "i", 7);
+		log_end(&l);
+		log_release();
+		line = logged();
+		assert_true(strlen(line) > sizeof(big));
+		assert_non_null(strstr(line, "x\",\"i\":7}\n"));
+		assert_true(
+		    !hold || strstr(line, "before") < strstr(line, "xx"));
+	}
+	log_begin_long(&l, LOG_INFO, "m", mem, 400);
+	log_str(&l, "v", (struct str){big, sizeof(big)});
+	log_end(&l);
+	assert_non_null(strstr(logged(), "x~\"}\n"));
+}
+
 static void
 stays_utf8(void **state)
 {
@@ -192,6 +226,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(writes_text, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(obeys_the_level, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(cuts_visibly, open_fd, close_fd),
+	    cmocka_unit_test_setup_teardown(long_line, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(stays_utf8, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(
 		holds_and_releases, open_fd, close_fd),

@@ -255,3 +255,13 @@ ask_flushed(struct deliver *d, int rc, const struct err *e)
 		answer(q, rc, rc < 0 ? e->text : "");
 	}
 }
+
+/* The thread has ended; the store was away to the last. */
+void
+ask_drop(struct deliver *d, const struct err *e)
+{
+	ask_flushed(d, ERR_AWAY, e);
+	d->asked_now = d->asked;
+	d->asked = NULL;
+	ask_flushed(d, ERR_AWAY, e);
+}

@@ -267,11 +267,30 @@ gone_done(struct append_job *job)
 	const struct sub_change *c = job->ctx;
 	struct gone *g = c->arg;
 
-	if (job->err.code < 0)
+	if (job->err.code < 0 && job->err.code != ERR_CONFLICT)
 		log_err(LOG_ERROR, "a subscription could not be disabled",
 		    &job->err);
 	arena_free(g->arena);
 	free(g);
+}
+
+/* Several may have been under way: one of them disables and tells of it. */
+static int
+still_enabled(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct sql_subs_one_row row = {.enabled = 0};
+	struct rows *rows = NULL;
+	int rc = sql_subs_one(db, c->id, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_subs_one_get(rows, &row);
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	return row.enabled ? OK
+			   : err_set(e, ERR_CONFLICT, "it is disabled already");
 }
 
 void
@@ -295,6 +314,7 @@ control_gone(struct deliver *d, uint32_t sub, bool tell)
 	c->id = sub;
 	c->why = STR(WHY);
 	c->now_us = deliver_now(d);
+	c->fill = still_enabled;
 	c->job.done = gone_done;
 	c->arg = g; /* gone_done() frees it */
 	buf_addz(&b, "{\"subscriptionId\":\"");
@@ -317,6 +337,8 @@ control_gone(struct deliver *d, uint32_t sub, bool tell)
 		    .at_us = c->now_us,
 		    .target_type = STR("subscription"),
 		    .webhook_id = str_of(id),
+		    .has_result = true,
+		    .status = 410,
 		    .error = STR(WHY),
 		};
 		rc = control_post(d->o.append, c, &e);

@@ -74,7 +74,10 @@ take_sub(struct deliver *d, struct sub_note *n, int64_t now)
 			abort();
 		}
 		core_sub(d->core, &n->wish->core, now);
+		if (n->wish->checked)
+			revive_note(d, id, now);
 	} else {
+		revive_forget(d, id);
 		core_sub_end(d->core, id);
 	}
 	wish_unref(old);
@@ -207,6 +210,9 @@ flush_written(struct deliver *d, int64_t now)
 		free(ch->attempts[i].detail);
 	for (size_t i = 0; i < ch->n_readers; i++)
 		replays_written(d, &ch->readers[i]);
+	for (size_t i = 0; i < ch->n_deads; i++)
+		if (ch->deads[i].reason == REASON_PREFLIGHT)
+			revive_note(d, ch->deads[i].sub, now);
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);
@@ -226,10 +232,8 @@ lose(struct deliver *d, const struct err *e)
 	d->flush_job.flush.changes = NULL;
 	owner_lost(d);
 	sending_cancel_all(d, true);
-	ask_flushed(d, ERR_AWAY, e);
-	d->asked_now = d->asked;
-	d->asked = NULL;
-	ask_flushed(d, ERR_AWAY, e);
+	revive_forget_all(d);
+	ask_drop(d, e);
 	d->n_decisions = 0;
 	d->n_ranges = 0;
 	d->core_void = true; /* once its pages have come back */
@@ -326,6 +330,9 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 		sending_letter(d, (struct one_letter *)n);
 		fetch_letter_free((struct one_letter *)n);
 		break;
+	case NOTE_DEADS:
+		revive_deads(d, (struct deads *)n, now);
+		break;
 	case NOTE_JOB:
 		if (n == &d->flush_job.note)
 			flush_ended(d, now);
@@ -416,6 +423,8 @@ do_work(struct deliver *d, int64_t now)
 			d->read_again_us = now + FLUSH_AGAIN_US;
 		}
 	}
+	if (!atomic_load(&d->stopping))
+		revive_turn(d, now);
 	begin_flush(d, now);
 	core_counts(d->core, &n);
 	metric_set(M_DELIVER_ITEMS, (int64_t)n.items);
@@ -432,6 +441,7 @@ renew_core(struct deliver *d)
 		return;
 	core_free(d->core);
 	d->core = new_core(d);
+	revive_forget_all(d);
 	forget_subs(d);
 	d->core_void = false;
 	metric_set(M_DELIVER_OWNER, 0);
@@ -451,12 +461,28 @@ sleep_ms(const struct deliver *d, int64_t now)
 			due = d->flush_again_us;
 		if (now < d->read_again_us && d->read_again_us < due)
 			due = d->read_again_us;
+		next = revive_due(d);
+		due = next < due ? next : due;
 	}
 	if (d->try_us < due)
 		due = d->try_us;
 	if (due <= now)
 		return d->flush_job.busy ? 1 : 0;
 	return (int)((due - now + US_PER_MS - 1) / US_PER_MS);
+}
+
+/*
+ * Nothing is sent any more, and all that waited to be locked is in the store:
+ * what the core has in flight are locks without a call. They come first.
+ */
+static void
+unlock(struct deliver *d, size_t n, int64_t now)
+{
+	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
+	struct core_send s;
+
+	while (n-- > 0 && core_next_send(d->core, now, &s))
+		core_result(d->core, s.item, &NOTHING, now);
 }
 
 /*
@@ -481,6 +507,11 @@ finished(struct deliver *d, int64_t now)
 	core_counts(d->core, &n);
 	if (d->flush_job.flush.changes || n.unflushed > 0 ||
 	    d->stop_stage++ == 0) {
+		d->hurry = true;
+		return false;
+	}
+	if (n.in_flight > 0) {
+		unlock(d, n.in_flight, now);
 		d->hurry = true;
 		return false;
 	}
@@ -550,6 +581,8 @@ drain(struct deliver *d)
 			free(f);
 		} else if (n->kind == NOTE_PAGE) {
 			fetch_page_free((struct page *)n);
+		} else if (n->kind == NOTE_DEADS) {
+			fetch_deads_free((struct deads *)n);
 		} else if (n->kind == NOTE_PRESETS) {
 			presets_free(((struct presets_note *)n)->presets);
 			free(n);
@@ -569,14 +602,18 @@ static void
 release(struct deliver *d)
 {
 	const struct core_changes *ch = d->flush_job.flush.changes;
+	struct err e = {0};
 
 	if (d->ask_box)
 		mailbox_close(d->ask_box);
 	dispatch_stop(d->dispatch);
 	pool_stop(d->fetch);
 	drain(d);
+	(void)err_set(&e, ERR_AWAY, "the server is stopping");
+	ask_drop(d, &e);
 	for (size_t i = 0; ch && i < ch->n_attempts; i++)
 		free(ch->attempts[i].detail);
+	revive_done(d);
 	client_free(d->client);
 	oauth_free(d->oauth);
 	core_free(d->core);
@@ -623,7 +660,9 @@ make_parts(struct deliver *d, struct err *e)
 	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->replays ||
 	    !d->scratch)
 		return err_set(e, ERR_NOMEM, "no memory for deliveries");
-	rc = client_new(&c, &d->client, e);
+	rc = revive_start(d, e);
+	if (rc == OK)
+		rc = client_new(&c, &d->client, e);
 	if (rc == OK)
 		rc = oauth_new(d->client, &d->oauth, e);
 	if (rc == OK)

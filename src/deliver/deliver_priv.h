@@ -13,6 +13,7 @@
  *   replay.c     replays under way
  *   lost.c       readers whose place in the log is gone
  *   settled.c    what became of deliveries that others keep account of
+ *   revive.c     dead letters of a health check, put back when it is good
  *
  * A note is a letter box's slip: each struct below begins with one. Who posts a
  * note gives it away; feeds circulate between dispatch and deliver, so that
@@ -24,6 +25,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/uuid.h"
@@ -41,8 +43,10 @@ struct jq;
 struct letter;
 struct map;
 struct oauth;
+struct outcome;
 struct presets;
 struct replay;
+struct request;
 struct wish;
 
 #define FLUSH_AGAIN_US (100 * US_PER_MS) /* after the store or log failed */
@@ -56,6 +60,7 @@ enum note_kind {
 	NOTE_FEED,
 	NOTE_PAGE,   /* of a reader */
 	NOTE_LETTER, /* for an attempt */
+	NOTE_DEADS,  /* a page of dead letters */
 	NOTE_JOB,    /* the commit thread did it */
 	NOTE_ASK,
 	/* to dispatch */
@@ -116,6 +121,31 @@ struct one_letter {
 	struct wish *wish;     /* whose filter that is; NULL: not asked */
 	struct letter *letter; /* NULL: the log has it no more */
 	struct attempt *attempt;
+};
+
+/* A place among the dead letters of a subscription: by when they died. */
+struct dead_at {
+	int64_t at, seq;
+	int rep;
+};
+
+/* Dead letters of a health check that failed, and their events. */
+struct deads {
+	struct note note;
+	uint32_t sub;
+	int64_t turn;  /* of revive.c: who asked for it */
+	bool failed;   /* the store is away */
+	bool crowded;  /* too much of it waits to be sent */
+	bool more;     /* there may be */
+	int64_t until; /* those that died by then */
+	struct dead_at after;
+	size_t n;
+	struct {
+		struct dead_at at;
+		uint64_t okey, skey;
+		int n;
+		struct letter *letter;
+	} v[REVIVE_PAGE];
 };
 
 struct go_note {
@@ -198,9 +228,15 @@ struct deliver {
 	/* Stretches of the log that went unread; the same two. */
 	struct flush_range *ranges, *ranges_now;
 	size_t n_ranges, n_ranges_now, cap_ranges, cap_ranges_now;
-	bool hurry; /* somebody waits for a flush */
+	bool hurry;                        /* somebody waits for a flush */
 	struct flush_settled *settlements; /* of the flush under way */
 	size_t cap_settlements;
+	struct {
+		struct map *ill; /* by sub */
+		struct heap due; /* those at rest */
+		size_t busy;     /* those that are looked after */
+		int64_t turn;
+	} revive;
 
 	struct mailbox *ask_box;
 	struct go_note go;
@@ -248,6 +284,9 @@ void fetch_letter_free(struct one_letter *one);
 bool fetch_letter(struct deliver *d, struct attempt *at,
     const struct core_send *s, struct wish *w);
 
+bool fetch_deads(struct deliver *d, const struct deads *want);
+void fetch_deads_free(struct deads *p);
+
 /* confs.c */
 struct kept_conf *conf_get(struct deliver *d, uint32_t sub, struct err *e);
 void conf_put(struct deliver *d, struct kept_conf *k);
@@ -260,6 +299,21 @@ void sending_letter(struct deliver *d, struct one_letter *one);
 void sending_test(struct deliver *d, struct deliver_ask *q, struct letter *l);
 void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);
+/* The parts of a send that all sends to a subscription have in common. */
+bool sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
+    const struct request *r, struct client_send *ret);
+void sending_outcome(const struct client_answer *ans, struct outcome *ret);
+
+/* revive.c */
+int revive_start(struct deliver *d, struct err *e) MUST_CHECK;
+/* It has, or may have, dead letters of a health check. */
+void revive_note(struct deliver *d, uint32_t sub, int64_t now);
+void revive_turn(struct deliver *d, int64_t now);
+int64_t revive_due(const struct deliver *d); /* INT64_MAX: never */
+void revive_deads(struct deliver *d, struct deads *p, int64_t now);
+void revive_forget(struct deliver *d, uint32_t sub);
+void revive_forget_all(struct deliver *d);
+void revive_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
 void control_gone(struct deliver *d, uint32_t sub, bool tell);
@@ -280,6 +334,7 @@ void lost_take(struct deliver *d);
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
 void ask_again(struct deliver *d, int64_t now);
 void ask_flushed(struct deliver *d, int rc, const struct err *e);
+void ask_drop(struct deliver *d, const struct err *e);
 
 /* settled.c: fills in the flush that is about to be posted. */
 void settled_find(struct deliver *d);

@@ -347,6 +347,7 @@ take_note(struct dispatch *x, struct note *n)
 	case NOTE_FEED:
 	case NOTE_PAGE:
 	case NOTE_LETTER:
+	case NOTE_DEADS:
 	case NOTE_JOB:
 	case NOTE_ASK:
 		assert(!"a note for the deliver thread");

@@ -6,6 +6,7 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/replay.h"
+#include "deliver/verdict.h"
 #include "deliver/wish.h"
 #include "event/envelope.h"
 #include "loop/pool.h"
@@ -41,6 +42,12 @@ struct letter_job {
 	struct one_letter one;
 };
 
+struct deads_job {
+	struct pool_job job;
+	struct deliver *d;
+	struct deads deads;
+};
+
 static void *
 enter(void *arg)
 {
@@ -50,10 +57,21 @@ enter(void *arg)
 	if (!f)
 		return NULL;
 	f->d = arg;
-	if (jq_new("/proc/self/exe", &f->jq, &e) < 0 ||
-	    db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
-		log_err(LOG_ERROR, "the fetch thread can't read", &e);
+	if (jq_new("/proc/self/exe", &f->jq, &e) < 0)
+		log_err(LOG_ERROR, "the fetch thread has no filters", &e);
 	return f;
+}
+
+/* Opened when it is needed: at a start the store may be away for a moment. */
+static bool
+ready(struct fetcher *f)
+{
+	struct err e = {0};
+
+	if (f && f->jq && !f->db &&
+	    db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
+		log_err(LOG_WARN, "the log can't be read now", &e);
+	return f && f->db;
 }
 
 static void
@@ -212,7 +230,7 @@ run_page(struct pool_job *job, void *ctx)
 	struct fetcher *f = ctx;
 	struct err e = {0};
 
-	if (f && f->db && read_page(f, &j->page, &e) < 0) {
+	if (ready(f) && read_page(f, &j->page, &e) < 0) {
 		for (size_t i = 0; i < j->page.n; i++)
 			letter_unref(j->page.letters[i]);
 		j->page.n = 0;
@@ -329,9 +347,9 @@ run_letter(struct pool_job *job, void *ctx)
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
 	struct err e = {0};
-	int rc = !f || !f->db ? ERR_AWAY
-			      : sql_log_feed(f->db, j->one.seq - 1, j->one.seq,
-				    1, &rows, &e);
+	int rc = !ready(f) ? ERR_AWAY
+			   : sql_log_feed(f->db, j->one.seq - 1, j->one.seq, 1,
+				 &rows, &e);
 
 	if (rc == OK)
 		rc = rows_next(rows, &e);
@@ -382,4 +400,111 @@ fetch_letter_free(struct one_letter *one)
 	letter_unref(one->letter);
 	wish_unref(one->wish);
 	free(MAIL_OF(one, struct letter_job, one));
+}
+
+/* 1: no more of it should wait to be sent. */
+static int
+crowded(struct fetcher *f, uint32_t sub, struct err *e)
+{
+	struct sql_rows_some_row row = {0};
+	struct rows *rows = NULL;
+	int rc = sql_rows_some(f->db, sub, REVIVE_PAGE, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_rows_some_get(rows, &row);
+	rows_close(rows);
+	return rc < 0 ? rc : row.n >= REVIVE_PAGE;
+}
+
+static int
+add_dead(struct fetcher *f, struct deads *p, struct rows *rows, size_t *bytes,
+    struct err *e)
+{
+	struct sql_dead_revive_row row;
+	struct letter *l;
+
+	sql_dead_revive_get(rows, &row);
+	l = letter_new(&(struct sql_log_feed_row){
+	    .seq = row.seq,
+	    .kind = row.kind,
+	    .tenant = row.tenant,
+	    .event_id = row.event_id,
+	    .type = row.type,
+	    .pkey = row.pkey,
+	    .received_at = row.received_at,
+	    .to_sub = row.to_sub,
+	    .to_sub_null = row.to_sub_null,
+	    .attrs = row.attrs,
+	    .body = row.body,
+	});
+	if (!l)
+		return err_set(e, ERR_NOMEM, "no memory for events");
+	letter_open(l, f->d->o.keyring);
+	*bytes += letter_bytes(l);
+	p->v[p->n].at = (struct dead_at){row.at, row.seq, (int)row.rep};
+	memcpy(&p->v[p->n].okey, &row.okey, sizeof(row.okey));
+	memcpy(&p->v[p->n].skey, &row.skey, sizeof(row.skey));
+	p->v[p->n].n = (int)row.n;
+	p->v[p->n++].letter = l;
+	return OK;
+}
+
+static int
+read_deads(struct fetcher *f, struct deads *p, struct err *e)
+{
+	struct rows *rows = NULL;
+	size_t bytes = 0;
+	int rc = crowded(f, p->sub, e);
+
+	p->crowded = rc > 0;
+	if (rc != OK)
+		return rc;
+	rc = sql_dead_revive(f->db, p->sub, REASON_PREFLIGHT, REVIVE_TIMES,
+	    p->until, p->after.at, p->after.seq, p->after.rep, REVIVE_PAGE,
+	    &rows, e);
+	while (rc >= 0 && bytes < FETCH_BYTES && (rc = rows_next(rows, e)) > 0)
+		rc = add_dead(f, p, rows, &bytes, e);
+	rows_close(rows);
+	p->more = bytes >= FETCH_BYTES || p->n == REVIVE_PAGE;
+	return rc;
+}
+
+static void
+run_deads(struct pool_job *job, void *ctx)
+{
+	struct deads_job *j = (struct deads_job *)job;
+	struct fetcher *f = ctx;
+	struct err e = {0};
+
+	j->deads.failed = !ready(f) || read_deads(f, &j->deads, &e) < 0;
+	if (e.code < 0)
+		log_err(LOG_WARN, "dead letters can't be read now", &e);
+	deliver_tell(j->d, &j->deads.note);
+}
+
+bool
+fetch_deads(struct deliver *d, const struct deads *want)
+{
+	struct deads_job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return false;
+	j->job.run = run_deads;
+	j->d = d;
+	j->deads = *want;
+	j->deads.note.kind = NOTE_DEADS;
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	free(j);
+	return false;
+}
+
+void
+fetch_deads_free(struct deads *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		letter_unref(p->v[i].letter);
+	free(MAIL_OF(p, struct deads_job, deads));
 }

@@ -33,7 +33,7 @@ struct buf;
 struct request_event {
 	struct uuid event_id, tenant;
 	struct str type, key;
-	int64_t occurred_us;
+	int64_t received_us; /* its time, when it names none */
 	int64_t seq;
 	struct str body;     /* the envelope as it is stored */
 	struct str rendered; /* what the jq template made; .p NULL: none */

@@ -275,6 +275,39 @@ test_truncated(void **state)
 	sub_free(s);
 }
 
+/* The time is the event's own; of one that has none, when it came. */
+static void
+test_occurred(void **state)
+{
+	static const struct {
+		const char *body, *want;
+	} rows[] = {
+	    {"{\"occurredAt\":\"2021-02-03T04:05:06.789Z\",\"payload\":{}}",
+		"2021-02-03T04:05:06.789Z"},
+	    {"{\"payload\":{}}", "2023-11-14T22:13:19.000Z"},
+	};
+	static const char *const PRESETS[] = {
+	    "repository", "cloudevents", "cloudevents-binary"};
+	struct world w = *(struct world *)*state;
+	char json[256];
+
+	for (size_t p = 0; p < COUNT_OF(PRESETS); p++)
+		for (size_t i = 0; i < COUNT_OF(rows); i++) {
+			struct sub_conf *s;
+			struct request r;
+
+			(void)snprintf(json, sizeof(json),
+			    "{" BASE ",\"preset\":\"%s\"}", PRESETS[p]);
+			s = sub(&w, json);
+			w.ev.body = str_of(rows[i].body);
+			r = make(&w, s);
+			assert_true(
+			    strstr(head(&w, &r), rows[i].want) ||
+			    strstr(arena_z(w.arena, r.body), rows[i].want));
+			sub_free(s);
+		}
+}
+
 int
 main(void)
 {
@@ -285,6 +318,7 @@ main(void)
 	    cmocka_unit_test(test_auth),
 	    cmocka_unit_test(test_template_and_own_headers),
 	    cmocka_unit_test(test_truncated),
+	    cmocka_unit_test(test_occurred),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -141,6 +141,15 @@ of_time(struct maker *m, int64_t us, struct str *ret)
 	return made(m, arena_dup(m->a, str_of(text)), ret);
 }
 
+/* As the event has it. */
+static int
+occurred_at(struct maker *m, struct str *ret)
+{
+	int rc = pointed(m, "/occurredAt", ret);
+
+	return rc != 0 ? rc : of_time(m, m->ev->received_us, ret);
+}
+
 static int
 of_int(struct maker *m, int64_t v, struct str *ret)
 {
@@ -369,7 +378,7 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 	case VAR_KEY:
 		return text_of(ev->key, ret);
 	case VAR_OCCURRED_AT:
-		return of_time(m, ev->occurred_us, ret);
+		return occurred_at(m, ret);
 	case VAR_CORRELATION_ID:
 		return pointed(m, "/correlationId", ret);
 	case VAR_SOURCE:

@@ -264,8 +264,8 @@ detail(struct attempt *a, const struct client_answer *ans, const char *error)
 	return d;
 }
 
-static void
-outcome_of(const struct client_answer *ans, struct outcome *ret)
+void
+sending_outcome(const struct client_answer *ans, struct outcome *ret)
 {
 	static const enum net NETS[] = {
 	    [CLIENT_ANSWERED] = NET_ANSWER,
@@ -352,14 +352,20 @@ static void
 log_hub_error(struct attempt *a, const struct outcome *o)
 {
 	struct str text = STR_EMPTY, trace = STR_EMPTY;
-	struct log_line l;
+	UNINIT struct log_line l;
+	size_t n;
+	char *mem;
 	struct err e;
 
 	if (request_log_error(a->arena, a->conf->conf, &a->ev, &a->at, o, &text,
 		&trace, &e) < 0 ||
 	    text.n == 0)
 		return;
-	log_begin(&l, LOG_WARN, "error of a call");
+	n = 2 * (text.n + trace.n) + sizeof(l.text); /* escaped once more */
+	mem = arena_raw(a->arena, n);
+	if (!mem)
+		return;
+	log_begin_long(&l, LOG_WARN, "error of a call", mem, n);
 	log_str(&l, "mt", text);
 	if (trace.n > 0)
 		log_str(&l, "traceId", trace);
@@ -401,8 +407,10 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 		r.verdict = CORE_DEAD;
 		break;
 	}
-	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
-	    str_eq(a->conf->conf->managed.by, STR("task")))
+	/* What is held leaves no attempt that could have it. */
+	if (r.verdict != CORE_HOLD &&
+	    (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
+		str_eq(a->conf->conf->managed.by, STR("task"))))
 		r.detail = detail(a, ans, error);
 	end(a, &r, error);
 }
@@ -432,7 +440,7 @@ answered(struct client_send *send, const struct client_answer *ans)
 		    "the server is stopping");
 		return;
 	}
-	outcome_of(ans, &o);
+	sending_outcome(ans, &o);
 	if (o.net != NET_ANSWER || o.status != 200)
 		log_hub_error(a, &o);
 	if (o.status == 401 && a->at.access_token.n > 0) {
@@ -454,42 +462,51 @@ looks_at_body(const struct preset *p)
 	return false;
 }
 
+bool
+sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
+    const struct request *r, struct client_send *ret)
+{
+	const struct sub_conf *c = k->conf;
+	struct client_header *h = arena_array(a, r->n + 1, sizeof(*h));
+	bool mtls = c->auth.type == AUTH_MTLS;
+
+	if (!h)
+		return false;
+	for (size_t i = 0; i < r->n; i++)
+		h[i] = (struct client_header){
+		    r->headers[i].name, r->headers[i].value};
+	*ret = (struct client_send){
+	    .url = r->url,
+	    .headers = h,
+	    .n_headers = r->n,
+	    .body = r->body,
+	    .use = GUARD_WEBHOOK,
+	    .connect_ms = (int)k->policy.connect_ms,
+	    .total_ms = (int)k->policy.total_ms,
+	    .keep_max =
+		looks_at_body(c->preset) ? VERDICT_BODY_MAX + 1 : 4 * KIB,
+	    .proxy =
+		d->o.conf->webhook_proxy[0] ? d->o.conf->webhook_proxy : NULL,
+	    .tls_cert_pem = mtls ? arena_z(a, c->auth.certificate) : NULL,
+	    .tls_key_pem = mtls ? arena_z(a, c->auth.key) : NULL,
+	};
+	return true;
+}
+
 static void
 start_send(struct attempt *a, enum method method,
     void (*done)(struct client_send *, const struct client_answer *))
 {
-	const struct sub_conf *c = a->conf->conf;
-	struct client_header *h =
-	    arena_array(a->arena, a->req.n + 1, sizeof(*h));
-	bool mtls = c->auth.type == AUTH_MTLS;
-
-	if (!h) {
+	if (!sending_fill(a->d, a->arena, a->conf, &a->req, &a->send)) {
 		end_early(a, CORE_NEVER, REASON_RENDER, 0,
 		    "no memory for its headers");
 		return;
 	}
-	for (size_t i = 0; i < a->req.n; i++)
-		h[i] = (struct client_header){
-		    a->req.headers[i].name, a->req.headers[i].value};
-	a->send = (struct client_send){
-	    .method = method,
-	    .url = a->req.url,
-	    .headers = h,
-	    .n_headers = a->req.n,
-	    .body = a->req.body,
-	    .use = GUARD_WEBHOOK,
-	    .connect_ms = (int)a->conf->policy.connect_ms,
-	    .total_ms = total_ms(a),
-	    .keep_max =
-		looks_at_body(c->preset) ? VERDICT_BODY_MAX + 1 : 4 * KIB,
-	    .proxy = a->d->o.conf->webhook_proxy[0]
-			 ? a->d->o.conf->webhook_proxy
-			 : NULL,
-	    .tls_cert_pem =
-		mtls ? arena_z(a->arena, c->auth.certificate) : NULL,
-	    .tls_key_pem = mtls ? arena_z(a->arena, c->auth.key) : NULL,
-	    .done = done,
-	};
+	a->send.method = method;
+	/* What is locked must not be called twice in one attempt. */
+	a->send.fresh = method == POST && a->conf->policy.lock_ms > 0;
+	a->send.total_ms = total_ms(a);
+	a->send.done = done;
 	a->sending = true;
 	client_start(a->d->client, &a->send);
 }
@@ -538,7 +555,7 @@ preflown(struct client_send *send, const struct client_answer *ans)
 		    "the server is stopping");
 		return;
 	}
-	outcome_of(ans, &o);
+	sending_outcome(ans, &o);
 	j = preflight_judge(a->arena, a->conf->conf, &o);
 	if (j.verdict == VERDICT_OK)
 		call(a);
@@ -627,7 +644,7 @@ fill(struct attempt *a)
 	    .tenant = l->tenant,
 	    .type = l->type,
 	    .key = l->key,
-	    .occurred_us = l->received_us,
+	    .received_us = l->received_us,
 	    .seq = l->seq,
 	    .body = l->body,
 	};
@@ -709,8 +726,8 @@ sending_start(struct deliver *d, const struct core_send *s, int64_t now)
 	if (s->ev) {
 		a->letter = letter_ref(s->ev);
 		begin(a);
-	} else if (!fetch_letter(d, a, s,
-		       s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
+	} else if (!fetch_letter(
+		       d, a, s, s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
 		a->began_us = now;
 		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");

@@ -68,7 +68,7 @@ setup(void **state)
 	    .tenant = uuid(TENANT),
 	    .type = STR("cmis.updated"),
 	    .key = STR("ké 1"),
-	    .occurred_us = NOW - 1123456,
+	    .received_us = NOW - 1123456,
 	    .seq = 42,
 	    .body = STR(ENVELOPE)};
 	w.at = (struct request_attempt){.delivery_id = uuid(ID),

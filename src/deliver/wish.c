@@ -47,6 +47,7 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 		w->core.url_rate_us = US_PER_S / p.rate_per_second;
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
+	w->checked = s->preset->preflight.on;
 	w->directed = str_eq(s->managed.by, STR("task"));
 	w->key = str_eq(s->preset->order_key.text, STR("{key}"))
 		     ? WISH_KEY_EVENT

@@ -52,6 +52,7 @@ struct wish {
 	bool spaced;   /* request_spacing_key() has to be asked */
 	bool picky;    /* request_wanted() has to be asked */
 	bool directed; /* gets what names it (letter.h), and nothing else */
+	bool checked;  /* there is a health check before each call */
 	const struct str *types; /* patterns; n 0: all */
 	size_t n_types;
 	const struct uuid *tenants; /* n 0: all */

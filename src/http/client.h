@@ -67,7 +67,10 @@ struct client_send {
 	struct str body;
 	enum guard_use use;
 	int connect_ms, total_ms;
-	size_t keep_max;        /* bytes of the answer's body to keep */
+	size_t keep_max; /* bytes of the answer's body to keep */
+	/* Over a connection of its own. When a kept one turns out to be closed
+	 * libcurl sends again by itself, at once and up to five times. */
+	bool fresh;
 	const char *user_agent; /* NULL: none */
 	const char *proxy;      /* "http://host:port", NULL: none */
 	/* PEM texts. The authorities, when given, replace the system's. */

@@ -483,6 +483,11 @@ xfer_arm(struct client_xfer *x, long left_ms)
 	} else if (pinned) {
 		SET(x, CURLOPT_RESOLVE, &x->pin);
 	}
+	if (s->fresh) {
+		SET(x, CURLOPT_FRESH_CONNECT, 1L);
+		SET(x, CURLOPT_FORBID_REUSE, 1L);
+		x->special = true;
+	}
 	if (x->connect_ms != s->connect_ms) {
 		x->connect_ms = s->connect_ms;
 		SET(x, CURLOPT_CONNECTTIMEOUT_MS, (long)s->connect_ms);

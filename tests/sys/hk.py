@@ -19,6 +19,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -519,6 +520,17 @@ class Server:
         for c in self.clients:
             c.close()
         self.clients = []
+
+    def rows(self, sql):
+        """What the store holds, as tuples of texts; None for NULL."""
+        if self.url:
+            out = psql(self.url, sql)
+            return [tuple(v or None for v in l.split("|")) for l in out.split("\n") if l]
+        db = sqlite3.connect(os.path.join(self.data, "hikyaku.db"), timeout=10)
+        try:
+            return [tuple(None if v is None else str(v) for v in r) for r in db.execute(sql)]
+        finally:
+            db.close()
 
     # who is calling
     def connect(self, auth=None, **kw):
