@@ -456,6 +456,8 @@ set_special(struct client_xfer *x)
 		return;
 	SET(x, CURLOPT_PROXY, s->proxy);
 	SET(x, CURLOPT_NOPROXY, "");
+	/* For http too: what the proxy says itself is no receiver's answer. */
+	SET(x, CURLOPT_HTTPPROXYTUNNEL, 1L);
 	x->special = true;
 }
 
