@@ -167,6 +167,7 @@ struct deliver {
 		struct note note;
 		struct append_job job;
 		int64_t epoch, cursor, unclean;
+		int64_t posted_us;
 		bool busy;
 	} owner_job;
 	int64_t flush_again_us; /* after one that failed */
@@ -195,6 +196,8 @@ struct deliver {
 
 int64_t deliver_now(const struct deliver *d);
 void deliver_tell(struct deliver *d, struct note *n);
+/* Another node has the groups. Not while a flush is under way. */
+void deliver_lose(struct deliver *d, const struct err *e);
 struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
 
 /* owner.c */

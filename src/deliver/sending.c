@@ -440,6 +440,12 @@ start_send(struct attempt *a, enum method method,
 	    arena_array(a->arena, a->req.n + 1, sizeof(*h));
 	bool mtls = c->auth.type == AUTH_MTLS;
 
+	/* Its letter or token took a while: are the groups still ours? */
+	if (!a->test && !owner_may_send(a->d, deliver_now(a->d))) {
+		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+		    "it is not sure that this node delivers");
+		return;
+	}
 	if (!h) {
 		end_early(a, CORE_NEVER, REASON_RENDER, 0,
 		    "no memory for its headers");
