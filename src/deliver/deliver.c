@@ -664,6 +664,8 @@ make_parts(struct deliver *d, struct err *e)
 	    .dns_servers = d->o.conf->webhook_url_dns_servers[0]
 			       ? d->o.conf->webhook_url_dns_servers
 			       : NULL,
+	    .ca_file =
+		d->o.conf->webhook_tls_ca[0] ? d->o.conf->webhook_tls_ca : NULL,
 	};
 	int rc;
 
