@@ -170,6 +170,7 @@
 #define ATTEMPT_MEM    (4 * MIB) /* all that one attempt may make */
 #define DETAIL_MAX     6144      /* JSON of an attempt: heads and an error */
 #define DETAIL_BODY    1000      /* characters of an answer that are kept */
+#define HIDE_LEAST     4         /* of a secret that is hidden in answers */
 /* A node that delivers says so each second; see deliver/deliver.h. */
 #define LEASE_US      ((int64_t)15 * 1000 * 1000)
 #define LEASE_RENEW_US ((int64_t)1000 * 1000)

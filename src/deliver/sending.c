@@ -8,6 +8,7 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
+#include "deliver/hide.h"
 #include "deliver/letter.h"
 #include "deliver/request.h"
 #include "deliver/wish.h"
@@ -203,7 +204,7 @@ add_text(struct buf *b, struct arena *a, struct str s, size_t most)
 
 	if (s.n > most)
 		s.n = most;
-	copy = arena_raw(a, s.n + 1);
+	copy = s.n > 0 ? arena_raw(a, s.n) : NULL;
 	if (!copy) {
 		buf_addz(b, "\"\"");
 		return;
@@ -314,6 +315,8 @@ error_text(struct attempt *a, const struct client_answer *ans)
 
 	if (ans->result != CLIENT_ANSWERED)
 		return ans->error;
+	if (body.n == 0)
+		return arena_fmt(a->arena, "HTTP %d", ans->status).p;
 	if (body.n > 500)
 		body.n = 500;
 	copy = arena_raw(a->arena, body.n + 1);
@@ -345,14 +348,26 @@ log_hub_error(struct attempt *a, const struct outcome *o)
 }
 
 static void
-judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
+judged(
+    struct attempt *a, struct judgement j, const struct client_answer *answer)
 {
+	struct client_answer clean = *answer;
+	const struct client_answer *ans = &clean;
 	struct core_result r = {
 	    .took_us = ans->took_us,
 	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
 	    .reason = j.reason,
 	};
-	const char *error = j.verdict == VERDICT_OK ? "" : error_text(a, ans);
+	const char *error = "";
+
+	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0) {
+		struct str password = a->conf->conf->auth.password;
+
+		clean.head = hide(a->arena, &a->req, password, clean.head);
+		clean.body = hide(a->arena, &a->req, password, clean.body);
+	}
+	if (j.verdict != VERDICT_OK)
+		error = error_text(a, ans);
 
 	switch (j.verdict) {
 	case VERDICT_OK:
@@ -410,15 +425,24 @@ answered(struct client_send *send, const struct client_answer *ans)
 		return;
 	}
 	outcome_of(ans, &o);
-	if (o.net != NET_ANSWER || o.status != 200)
-		log_hub_error(a, &o);
+	if (o.net != NET_ANSWER || o.status != 200) {
+		struct outcome told = o;
+
+		told.body = hide(
+		    a->arena, &a->req, a->conf->conf->auth.password, o.body);
+		log_hub_error(a, &told);
+	}
+	j = verdict_of(a->arena, p->verdicts, p->n_verdicts, &o);
 	if (o.status == 401 && a->at.access_token.n > 0) {
 		struct oauth_conf oc;
 
 		token_conf(a, &oc);
 		oauth_refused(a->d->oauth, &oc, a->at.access_token);
+		/* The next try has another token: this was not the last word.
+		 */
+		if (j.verdict == VERDICT_DEAD)
+			j.verdict = VERDICT_RETRY;
 	}
-	j = verdict_of(a->arena, p->verdicts, p->n_verdicts, &o);
 	judged(a, j, ans);
 }
 

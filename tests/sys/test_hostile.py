@@ -467,10 +467,13 @@ def test_oauth2(t):
     check(b"grant_type=client_credentials" in tokens[0] and b"scope=a+b" in tokens[0]
           or b"scope=a%20b" in tokens[0], "what was asked", tokens)
     revoked.append(True)
-    try_out(c, s)
+    ev = envelope()
+    c.publish(ev).want(202)
+    r.wait_for(1, "/o", when=lambda q: q.json["eventId"] == ev["eventId"]
+               and q.headers["Authorization"] == "Bearer t2")
+    same(len(tokens), 2, "fetched again, and the delivery was not given up")
     a = try_out(c, s)
-    check(a["success"], "a new one after it was refused", a)
-    same(len(tokens), 2, "fetched again")
+    check(a["success"], "in use", a)
     bad = subscribe(c, r.url("/o"), auth={**auth, "clientSecret": "wrong"}, enabled=False)
     a = try_out(c, bad)
     check(not a["success"] and "401" in a["error"] and "token" in a["error"], "refused", a)
