@@ -198,7 +198,7 @@ keyring_unseal_bytes(struct keyring *k, struct str where, struct str sealed,
 	unsigned char bytes[SEAL_KEY_LEN], tag[SEAL_TAG_LEN];
 	struct seal_key *key = NULL;
 	struct str text;
-	struct form f;
+	struct form f = {.salt = NULL};
 	int rc = take_apart(sealed, &f, e);
 
 	if (rc == OK)
