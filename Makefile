@@ -120,8 +120,9 @@ $(B)/target/%: tests/fuzz/%.c $(B)/libhikyaku.a
 .PHONY: run install help clean
 PORT ?= 8080
 DATA ?= data
-run: all ## starts the server (PORT=8080 DATA=data)
-	@exec build/hikyaku serve --listen 127.0.0.1:$(PORT) --data $(DATA) --log text
+run: all ## starts the server (PORT=8080 DATA=data), ready for hikyaku demo
+	@echo "to see it work, in another terminal: build/hikyaku demo --data $(DATA)"
+	@WEBHOOK_URL_ALLOW_PRIVATE=$${WEBHOOK_URL_ALLOW_PRIVATE-127.0.0.0/8} exec build/hikyaku serve --listen 127.0.0.1:$(PORT) --data $(DATA) --log text
 
 install: all ## installs to DESTDIR and PREFIX (/usr/local)
 	install -D -m 755 $(B)/hikyaku $(DESTDIR)$(PREFIX)/bin/hikyaku
@@ -140,6 +141,8 @@ test: all ## everything; closes with "N passed, M failed"
 	@tools/stages unit='$(MAKE) -j$(JOBS) V=asan unit-pg' lint='$(MAKE) lint' \
 	  system='$(PYTHON) tests/run' \
 	  crash='$(PYTHON) tests/crash/run.py --rounds 10' \
+	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 8' \
+	  order='$(PYTHON) tests/crash/order.py --scale 100' \
 	  fuzz='$(MAKE) -j$(JOBS) fuzz-replay'
 
 unit: $(UNIT) ## builds and runs the unit tests of V
@@ -158,6 +161,8 @@ soak: all ## the long forms of what `make test` does in short
 	@$(MAKE) V=asan build/asan/hikyaku
 	@tools/stages sim='$(MAKE) V=release sim' tsan='$(MAKE) V=tsan unit-pg' \
 	  crash='$(PYTHON) tests/crash/run.py --rounds 200' \
+	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 100' \
+	  order='$(PYTHON) tests/crash/order.py' \
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.
@@ -165,7 +170,8 @@ sim: $(B)/unit/deliver/core_sim_test $(B)/unit/deliver/core_sim_small_test ## a 
 	@SIM_STEPS=1000000 tools/run-unit $^
 
 bench: all ## the benchmarks
-	@$(PYTHON) tests/bench/run.py
+	@tools/stages publish='$(PYTHON) tests/bench/run.py' \
+	  deliver='$(PYTHON) tests/bench/deliver.py'
 
 fresh: ## tests ./dev on a bare Debian in a folder (as root)
 	@tests/fresh --test

@@ -155,6 +155,13 @@ VALUES (:sub, :seq, :rep, :seq_to, :okey, :skey, :reason, :status, :tries, :n, :
 ON CONFLICT (sub, seq, rep) DO UPDATE SET reason = excluded.reason, status = excluded.status, tries = excluded.tries,
   n = excluded.n, at = excluded.at, state = 0, decided_at = NULL, decided_by = NULL, note = NULL;
 
+-- name: dead_range
+-- args: sub int, seq int, seq_to int, okey int, reason int, at int
+-- A stretch of the log that went unread.
+INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues)
+VALUES (:sub, :seq, 0, :seq_to, :okey, 0, :reason, 0, 0, 0, :at, 0, 0)
+ON CONFLICT (sub, seq, rep) DO UPDATE SET seq_to = excluded.seq_to, reason = excluded.reason, at = excluded.at, state = 0;
+
 -- name: dead_decide
 -- args: sub int, seq int, rep int, state int, at int, who text, note text?
 -- 1: put back, 2: skipped.
@@ -203,8 +210,9 @@ SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status
   FROM delivery WHERE (sub, seq, rep) > (:sub, :seq, :rep) ORDER BY sub, seq, rep LIMIT :most;
 
 -- name: load_readers
--- rows: sub int, okey int, rep int, pos int, until_seq int
-SELECT sub, okey, rep, pos, until_seq FROM reader ORDER BY sub, okey, rep;
+-- rows: sub int, okey int, rep int, pos int, until_seq int, rate int, stopped int, types text?
+SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, coalesce(p.rate, 0), CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types
+  FROM reader r LEFT JOIN replay p ON p.sub = r.sub AND p.rep = r.rep AND r.rep > 0 ORDER BY r.sub, r.okey, r.rep;
 
 -- name: load_settled
 -- args: cursor int

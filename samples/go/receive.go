@@ -1,11 +1,15 @@
 // A receiver that verifies: go run receive.go SCHEME SECRET PORT (0: a free one).
-// SCHEME is standard, repository or task. Answers 204, or 401 with the reason.
+// SCHEME is standard, repository, task or hub. Answers 204, or 401 with the reason.
+// SECRET of standard is whsec_ (HMAC), or whpk_: the public key of ed25519.
 package main
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -47,9 +51,13 @@ func fresh(ms string, unit time.Duration) bool {
 
 // Standard Webhooks: several signatures may stand there while a secret is rotated.
 func standard(h http.Header, body []byte, secret string) error {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	text, public := strings.CutPrefix(secret, "whpk_")
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 	if err != nil {
 		return err
+	}
+	if public && len(key) != ed25519.PublicKeySize {
+		return errors.New("a public key has 32 bytes")
 	}
 	at := h.Get("webhook-timestamp")
 	if !fresh(at, time.Second) {
@@ -58,7 +66,13 @@ func standard(h http.Header, body []byte, secret string) error {
 	signed := []byte(h.Get("webhook-id") + "." + at + ".")
 	want := "v1," + base64.StdEncoding.EncodeToString(mac(key, signed, body))
 	for _, s := range strings.Split(h.Get("webhook-signature"), " ") {
-		if same(s, want) {
+		if public {
+			text, ok := strings.CutPrefix(s, "v1a,")
+			signature, err := base64.StdEncoding.DecodeString(text)
+			if ok && err == nil && ed25519.Verify(key, append(signed, body...), signature) {
+				return nil
+			}
+		} else if same(s, want) {
 			return nil
 		}
 	}
@@ -85,8 +99,23 @@ func task(h http.Header, body []byte, secret string) error {
 	return nil
 }
 
+// A one-time code (RFC 6238: SHA-1, 30 s, 8 digits). It proves who called, not what was said.
+func hub(h http.Header, body []byte, secret string) error {
+	now := time.Now().Unix() / 30
+	for step := now - 1; step <= now+1; step++ {
+		m := hmac.New(sha1.New, []byte(secret))
+		m.Write(binary.BigEndian.AppendUint64(nil, uint64(step)))
+		sum := m.Sum(nil)
+		n := binary.BigEndian.Uint32(sum[sum[19]&15:]) & 0x7fffffff
+		if same(h.Get("Authorization"), fmt.Sprintf("%08d", n%100000000)) {
+			return nil
+		}
+	}
+	return errors.New("wrong or old code")
+}
+
 var schemes = map[string]func(http.Header, []byte, string) error{
-	"standard": standard, "repository": repository, "task": task,
+	"standard": standard, "repository": repository, "task": task, "hub": hub,
 }
 
 func main() {

@@ -1,7 +1,8 @@
 // A receiver that verifies: node receive.js SCHEME SECRET PORT (0: a free one).
-// SCHEME is standard, repository or task. Answers 204, or 401 with the reason.
+// SCHEME is standard, repository, task or hub. Answers 204, or 401 with the reason.
+// SECRET of standard is whsec_ (HMAC), or whpk_: the public key of ed25519.
 'use strict';
-const { createHmac, timingSafeEqual } = require('node:crypto');
+const { createHmac, createPublicKey, timingSafeEqual, verify: holds } = require('node:crypto');
 const { createServer } = require('node:http');
 
 const TOLERANCE_MS = 300 * 1000;
@@ -19,12 +20,25 @@ const same = (a, b) => {
 
 const fresh = (ms) => Math.abs(Date.now() - ms) <= TOLERANCE_MS;
 
+// whpk_ holds the 32 bytes of the key; Node wants them behind the usual DER head.
+const publicKey = (secret) => createPublicKey({
+  key: Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from(secret.slice(5), 'base64')]),
+  format: 'der',
+  type: 'spki',
+});
+
 const SCHEMES = {
   // Standard Webhooks: several signatures may stand there while a secret is rotated.
   standard(headers, body, secret) {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
     const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': list } = headers;
     if (!id || !list || !fresh(Number(at) * 1000)) return 'a header is missing, or too old';
+    if (secret.startsWith('whpk_')) {
+      const signed = Buffer.concat([Buffer.from(`${id}.${at}.`), body]);
+      const good = list.split(' ').some((s) => s.startsWith('v1a,') &&
+        holds(null, signed, publicKey(secret), Buffer.from(s.slice(4), 'base64')));
+      return good ? null : 'wrong signature';
+    }
     const want = 'v1,' + mac(key, `${id}.${at}.`, body).digest('base64');
     return list.split(' ').some((s) => same(s, want)) ? null : 'wrong signature';
   },
@@ -37,6 +51,19 @@ const SCHEMES = {
     if (!at || !fresh(Number(at))) return 'a header is missing, or too old';
     return same(headers['x-signature'] || '', mac(secret, `${at}.`, body).digest('hex'))
       ? null : 'wrong signature';
+  },
+  // A one-time code (RFC 6238: SHA-1, 30 s, 8 digits). It proves who called, not what was said.
+  hub(headers, body, secret) {
+    const now = Math.floor(Date.now() / 30000);
+    const code = (step) => {
+      const counter = Buffer.alloc(8);
+      counter.writeBigUInt64BE(BigInt(step));
+      const sum = createHmac('sha1', secret).update(counter).digest();
+      const n = (sum.readUInt32BE(sum[19] & 15) & 0x7fffffff) % 1e8;
+      return String(n).padStart(8, '0');
+    };
+    return [now - 1, now, now + 1].some((step) => same(headers.authorization || '', code(step)))
+      ? null : 'wrong or old code';
   },
 };
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A receiver that verifies: receive.py SCHEME SECRET PORT (0: a free one).
 
-SCHEME is standard, repository or task. Answers 204, or 401 with the reason.
+SCHEME is standard, repository, task or hub. Answers 204, or 401 with the reason.
+An ed25519 key (whpk_) can't be used here: Python's standard library has no
+ed25519. Take a package that has it, or the sample in another language.
 """
 import base64
 import hashlib
@@ -44,7 +46,18 @@ def task(headers, body, secret):
     return None if hmac.compare_digest(want, headers["X-Signature"]) else "wrong signature"
 
 
-SCHEMES = {"standard": standard, "repository": repository, "task": task}
+def hub(headers, body, secret):
+    """A one-time code (RFC 6238: SHA-1, 30 s, 8 digits). It proves who called, not what was said."""
+    codes = []
+    for step in range(int(time.time()) // 30 - 1, int(time.time()) // 30 + 2):
+        sum = hmac.new(secret.encode(), step.to_bytes(8, "big"), hashlib.sha1).digest()
+        at = sum[-1] & 15
+        codes.append("%08d" % ((int.from_bytes(sum[at:at + 4], "big") & 0x7fffffff) % 10**8))
+    good = [hmac.compare_digest(code, headers["Authorization"]) for code in codes]
+    return None if any(good) else "wrong or old code"
+
+
+SCHEMES = {"standard": standard, "repository": repository, "task": task, "hub": hub}
 
 
 def verify(scheme, headers, body, secret):
@@ -73,4 +86,6 @@ def main(scheme, secret, port):
 
 
 if __name__ == "__main__":
+    if sys.argv[2].startswith("whpk_"):
+        sys.exit("Python's standard library has no ed25519: see the top of this file")
     main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

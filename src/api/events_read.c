@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "api/api.h"
+#include "api/deliveries.h"
 #include "api/events.h"
 #include "api/log_page.h"
 #include "base/arena.h"
@@ -155,8 +156,10 @@ struct get {
 };
 
 static int
-get_show(struct req *r, const struct sql_log_get_row *row, struct err *e)
+get_show(struct req *r, struct db *db, const struct sql_log_get_row *row,
+    struct err *e)
 {
+	struct buf b = BUF(PAGE_BYTES);
 	struct api *api = r->app;
 	struct str body = row->body;
 	char *to;
@@ -169,8 +172,11 @@ get_show(struct req *r, const struct sql_log_get_row *row, struct err *e)
 			: err_set(e, ERR_NOMEM, "no memory for an event");
 	}
 	if (rc == OK)
+		rc = seen_of_event(r, db, row->seq, &b, e);
+	if (rc == OK)
 		envelope_show_all(
-		    &r->out, body, row->seq, row->received_at, STR("[]"));
+		    &r->out, body, row->seq, row->received_at, buf_str(&b));
+	buf_done(&b);
 	return rc;
 }
 
@@ -199,7 +205,7 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 		     api_tenant_ok(&r->who, tenant);
 	}
 	if (ok)
-		rc = get_show(r, &row, e);
+		rc = get_show(r, db, &row, e);
 	rows_close(rows);
 	return rc < 0 ? rc : ok;
 }

@@ -116,6 +116,8 @@ take(struct req *r, struct db *db, const struct presets *presets,
 		     : err_set(e, ERR_NOMEM, "no memory for a subscription");
 	if (rc < 0)
 		return rc;
+	if (!s.conf)
+		return err_set(e, ERR_NOMEM, "no memory for a subscription");
 	s.conf->enabled = s.enabled; /* it may have been switched since */
 	rc = endpoint(db, &s, e);
 	if (rc < 0)
@@ -128,8 +130,9 @@ take(struct req *r, struct db *db, const struct presets *presets,
 static bool
 may_see(const struct req *r, const struct sub_seen *s)
 {
-	return tenants_within(s->conf->n_tenants ? s->conf->tenants : NULL,
-	    s->conf->n_tenants, &r->who);
+	return s->conf &&
+	       tenants_within(s->conf->n_tenants ? s->conf->tenants : NULL,
+		   s->conf->n_tenants, &r->who);
 }
 
 int

@@ -88,7 +88,7 @@ read_span(const struct req *r, struct span *s, struct err *e)
 		    r, "to", clock_now_us() / US_PER_MIN + 1, &s->to, e);
 	if (rc == OK)
 		rc = read_time(r, "from", s->to - 60, &s->from, e);
-	if (rc < 0)
+	if (rc != OK)
 		return rc;
 	s->step = s->to - s->from > 180 ? 60 : 1;
 	if (req_query(r, "step", &step)) {
@@ -154,7 +154,7 @@ api_subs_stats(struct req *r, struct db *db, struct err *e)
 	struct presets *presets = NULL;
 	struct sub_seen s = {.id = 0};
 	struct sums total = {0};
-	struct span span;
+	struct span span = {.step = 1};
 	int rc = read_span(r, &span, e);
 
 	if (rc == OK)

@@ -150,7 +150,7 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 	if (rc == OK)
 		rc = read_conf(op, k, presets, op->seen.conf, &fresh, e);
 	presets_free(presets);
-	if (rc < 0)
+	if (rc != OK || !fresh)
 		return rc;
 	sub_seen_done(&op->seen);
 	op->seen.conf = fresh;

@@ -77,7 +77,6 @@
 #define HTTP_PATH_MAX    2048
 #define HTTP_STREAMS_MAX 256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
-#define CHECK_QUEUE_MAX  64   /* … for the check thread, up to 45 ms each */
 
 /* Access. Names fit principal.name; a password is hashed, never shown. */
 #define ACCOUNT_NAME_MAX  63
@@ -152,17 +151,17 @@
 /* A flush takes so many results or waits so long for more. */
 #define FLUSH_RESULTS       256
 /* Repeats after a crash: what is in flight, and so many results. */
-#define UNFLUSHED_MAX 1024
-#define UNFLUSHED_US  ((int64_t)1000 * 1000)
-#define CURSOR_US     ((int64_t)1000 * 1000) /* between writes of positions */
+#define UNFLUSHED_MAX       1024
+#define UNFLUSHED_US        ((int64_t)1000 * 1000)
+#define CURSOR_US           ((int64_t)1000 * 1000) /* between writes of positions */
 /* One page that a reader takes from the log. */
-#define READ_PAGE_MAX 256
-#define READS_MAX     4 /* pages under way at once */
+#define READ_PAGE_MAX       256
+#define READS_MAX           4 /* pages under way at once */
 /* What dispatch takes from the log at once, and hands over at once. */
-#define FEED_PAGE   256
-#define FEED_BYTES  (2 * MIB)
-#define FEED_MAX    512
-#define FILTERS_MAX 64 /* programs run over one event in one call */
+#define FEED_PAGE           256
+#define FEED_BYTES          (2 * MIB)
+#define FEED_MAX            512
+#define FILTERS_MAX         64 /* programs run over one event in one call */
 /* Whole subscriptions kept in memory because they were sent to lately. */
 #define CONFS_MAX   4096
 #define CRASHES_MAX 3 /* of the process, with the same entry in flight */
@@ -171,10 +170,16 @@
 #define DETAIL_MAX     6144      /* JSON of an attempt: heads and an error */
 #define DETAIL_BODY    1000      /* characters of an answer that are kept */
 #define HIDE_LEAST     4         /* of a secret that is hidden in answers */
+#define CONFS_MAX           4096
+#define CRASHES_MAX         3 /* of the process, with the same entry in flight */
+#define ATTEMPTS_SPARE      256       /* kept for the next ones */
+#define ATTEMPT_MEM         (4 * MIB) /* all that one attempt may make */
+#define DETAIL_MAX          6144 /* JSON of an attempt: heads and an error */
+#define DETAIL_BODY         1000 /* characters of an answer that are kept */
 /* A node that delivers says so each second; see deliver/deliver.h. */
-#define LEASE_US      ((int64_t)15 * 1000 * 1000)
-#define LEASE_RENEW_US ((int64_t)1000 * 1000)
-#define LEASE_SEND_US  ((int64_t)3 * 1000 * 1000)
+#define LEASE_US            ((int64_t)15 * 1000 * 1000)
+#define LEASE_RENEW_US      ((int64_t)1000 * 1000)
+#define LEASE_SEND_US       ((int64_t)3 * 1000 * 1000)
 /* Breaker: failures in a row that open it; spec/webhooks.md, 9.3. */
 #define BREAKER_FAILURES    5
 #define BREAKER_OPEN_MS     300000
@@ -182,43 +187,43 @@
 #define CONCURRENCY_MAX     256
 #define SPACING_KEYS_MAX    65536 /* callers that were called just now */
 /* Outgoing HTTP: what we ask of others and take from them. */
-#define URL_MAX            2048  /* spec/webhooks.md */
-#define URL_HOST_MAX       253   /* of DNS */
-#define GUARD_RULES_MAX    256   /* hosts in a list, networks: each is tried */
-#define RESOLVE_CACHE_MAX  4096  /* names known at once, each about 2 KiB */
-#define RESOLVE_FRESH_MS   30000 /* an answer is believed so long at most */
-#define RESOLVE_LEAST_MS   1000  /* and so long at least; failures too */
-#define RESOLVE_CONF_MS    5000  /* between looks at resolv.conf */
-#define RESOLVE_ADDRS_MAX  64    /* of a name; all are judged, so none is cut */
-#define CLIENT_PINS_MAX    8     /* of these, how many a connect may try */
-#define CLIENT_HEADERS_MAX 128   /* of a request */
-#define CLIENT_TEXT_MAX    (64 * KIB) /* its URL and headers */
-#define CLIENT_HEAD_KEEP   (2 * KIB)  /* of an answer's, shown to people */
-#define ANSWER_MAX       (1 * MIB) /* of a body that a receiver answers with */
-#define CLIENT_HEAD_MAX    (64 * KIB) /* of an answer's, read */
-#define CLIENT_BODY_KEEP   (64 * KIB) /* memory a handle keeps for the next */
+#define URL_MAX             2048  /* spec/webhooks.md */
+#define URL_HOST_MAX        253   /* of DNS */
+#define GUARD_RULES_MAX     256   /* hosts in a list, networks: each is tried */
+#define RESOLVE_CACHE_MAX   4096  /* names known at once, each about 2 KiB */
+#define RESOLVE_FRESH_MS    30000 /* an answer is believed so long at most */
+#define RESOLVE_LEAST_MS    1000  /* and so long at least; failures too */
+#define RESOLVE_CONF_MS     5000  /* between looks at resolv.conf */
+#define RESOLVE_ADDRS_MAX   64  /* of a name; all are judged, so none is cut */
+#define CLIENT_PINS_MAX     8   /* of these, how many a connect may try */
+#define CLIENT_HEADERS_MAX  128 /* of a request */
+#define CLIENT_TEXT_MAX     (64 * KIB) /* its URL and headers */
+#define CLIENT_HEAD_KEEP    (2 * KIB)  /* of an answer's, shown to people */
+#define ANSWER_MAX          (1 * MIB) /* of a body that a receiver answers with */
+#define CLIENT_HEAD_MAX     (64 * KIB) /* of an answer's, read */
+#define CLIENT_BODY_KEEP    (64 * KIB) /* memory a handle keeps for the next */
 /* A Retry-After past this says the same as this: a day. */
-#define CLIENT_RETRY_MAX_S 86400
+#define CLIENT_RETRY_MAX_S  86400
 /* OAuth2: tokens known at once, and what one may be. */
-#define OAUTH_TOKENS_MAX   1024
-#define OAUTH_TOKEN_MAX    (8 * KIB)  /* it travels as a header */
-#define OAUTH_ANSWER_MAX   (64 * KIB) /* of a token endpoint */
-#define OAUTH_KEY_MAX      (8 * KIB)  /* URL, client, secret and scope */
-#define OAUTH_LIFE_S       300        /* of a token whose answer does not say */
-#define OAUTH_LIFE_MAX_S   86400 /* a token is asked for once a day at least */
-#define OAUTH_EARLY_MAX_MS 60000 /* a token is renewed so long before its end */
-#define OAUTH_FAILED_MS    1000  /* a failure is believed so long */
-#define CLIENT_IDLE_MAX    1024  /* handles kept for the next sends */
+#define OAUTH_TOKENS_MAX    1024
+#define OAUTH_TOKEN_MAX     (8 * KIB)  /* it travels as a header */
+#define OAUTH_ANSWER_MAX    (64 * KIB) /* of a token endpoint */
+#define OAUTH_KEY_MAX       (8 * KIB)  /* URL, client, secret and scope */
+#define OAUTH_LIFE_S        300   /* of a token whose answer does not say */
+#define OAUTH_LIFE_MAX_S    86400 /* a token is asked for once a day at least */
+#define OAUTH_EARLY_MAX_MS  60000 /* a token is renewed so long before its end */
+#define OAUTH_FAILED_MS     1000  /* a failure is believed so long */
+#define CLIENT_IDLE_MAX     1024  /* handles kept for the next sends */
 /* Who wants an event. A subscription stands in the table once for each of its
  * types and tenants: 64 bytes each, so that many of both are refused. */
-#define MATCH_SUBS_MAX    1000000
-#define MATCH_TYPES_MAX   64
-#define MATCH_TENANTS_MAX KEY_TENANTS_MAX
-#define MATCH_CELLS_MAX   1024
+#define MATCH_SUBS_MAX      1000000
+#define MATCH_TYPES_MAX     64
+#define MATCH_TENANTS_MAX   KEY_TENANTS_MAX
+#define MATCH_CELLS_MAX     1024
 /* What one event may hit before doubles are dropped: 32 MB. */
-#define MATCH_HITS_MAX    (4 * MATCH_SUBS_MAX)
-#define MATCH_OBJECT_MAX  512 /* bytes of an object's id */
-#define MATCH_DEPTH_MAX   255 /* levels; the setting says 50 at most */
+#define MATCH_HITS_MAX      (4 * MATCH_SUBS_MAX)
+#define MATCH_OBJECT_MAX    512 /* bytes of an object's id */
+#define MATCH_DEPTH_MAX     255 /* levels; the setting says 50 at most */
 
 /* jq: filters and templates, run in a child process (match/jq.h). */
 #define JQ_PROGRAM_MAX  (16 * KIB) /* text; more is no filter but a program */
@@ -245,34 +250,34 @@
 #define JQ_BACKOFF_MS     100
 #define JQ_BACKOFF_MAX_MS 10000
 /* Sealing. A ring has the active key and those of a few rotations. */
-#define SEAL_KEYS_MAX  16
-#define SEAL_ID_MAX    63
-#define SEAL_TEXT_MAX  1024        /* a passphrase, not a book */
-#define SEAL_TEXT_MIN  12          /* bytes of one: below, guessing is cheap */
-#define SEAL_FILE_MAX  (32 * KIB)  /* SEAL_KEYS_MAX lines, and comments */
-#define SEAL_PLAIN_MAX (256 * KIB) /* a subscription with its headers */
+#define SEAL_KEYS_MAX     16
+#define SEAL_ID_MAX       63
+#define SEAL_TEXT_MAX     1024 /* a passphrase, not a book */
+#define SEAL_TEXT_MIN     12   /* bytes of one: below, guessing is cheap */
+#define SEAL_FILE_MAX     (32 * KIB)  /* SEAL_KEYS_MAX lines, and comments */
+#define SEAL_PLAIN_MAX    (256 * KIB) /* a subscription with its headers */
 /* Salts a key is remembered with: one a node that ever sealed. */
-#define SEAL_SALTS_MAX 64
-#define SEAL_ROUNDS    100000 /* of PBKDF2: seed 2.5.2 */
+#define SEAL_SALTS_MAX    64
+#define SEAL_ROUNDS       100000 /* of PBKDF2: seed 2.5.2 */
 /* KMS: a call at the start, which must not hold it up for ever. */
-#define KMS_CONNECT_MS 5000
-#define KMS_WAIT_MS    15000
-#define KMS_ANSWER_MAX (64 * KIB)
+#define KMS_CONNECT_MS    5000
+#define KMS_WAIT_MS       15000
+#define KMS_ANSWER_MAX    (64 * KIB)
 /* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
-#define EVENT_STORED_MAX (16 * MIB)
+#define EVENT_STORED_MAX  (16 * MIB)
 /* Values that one step of a rotation seals anew: some 5 ms. */
-#define RESEAL_STEP    200
+#define RESEAL_STEP       200
 
 /* Audit. One text of a row, its details, and all of it. */
-#define AUDIT_TEXT_MAX    2048 /* a URL fits */
-#define AUDIT_DETAILS_MAX (16 * KIB)
-#define AUDIT_ROW_MAX     (256 * KIB) /* every text escaped to six bytes each */
-#define AUDIT_HEADERS_MAX 64          /* names of headers that are listed */
-#define AUDIT_MANY_MAX    1024        /* rows of one call: a flush */
-#define AUDIT_WALK_MAX    1000        /* rows that a step of verify looks at */
+#define AUDIT_TEXT_MAX         2048 /* a URL fits */
+#define AUDIT_DETAILS_MAX      (16 * KIB)
+#define AUDIT_ROW_MAX          (256 * KIB) /* every text escaped to six bytes each */
+#define AUDIT_HEADERS_MAX      64   /* names of headers that are listed */
+#define AUDIT_MANY_MAX         1024 /* rows of one call: a flush */
+#define AUDIT_WALK_MAX         1000 /* rows that a step of verify looks at */
 /* … and steps of RETAIN_STEP that one look begins. */
-#define AUDIT_JOB_STEPS   20
-#define AUDIT_JOB_MS      1000 /* how often old rows are looked for */
+#define AUDIT_JOB_STEPS        20
+#define AUDIT_JOB_MS           1000 /* how often old rows are looked for */
 /* Presets and subscriptions: what one person writes and one screen shows. */
 #define PRESET_NAME_MAX        63
 #define PRESET_TEXT_MAX        (64 * KIB) /* one preset's JSON */
@@ -281,13 +286,6 @@
 #define PRESET_MEM_MAX         (2 * MIB) /* one of them, parsed */
 #define VARS_TEXT_MAX          (8 * KIB) /* a text with variables */
 #define VARS_PIECES_MAX        128
-#define ASK_WAIT_US            (5 * 1000000) /* for dispatch to come so far */
-#define TEST_SEND_MS           30000 /* a test send; somebody waits for it */
-#define PRESET_USERS_CHECK     1000 /* asked before a preset is changed */
-#define STATS_MINUTES_MAX      1440          /* a day by the minute … */
-#define STATS_HOURS_MAX        (31 * 24)     /* … and a month by the hour */
-#define SUB_DROP_STEP          500 /* rows of an ended one, a transaction */
-#define ENDED_JOB_MS           1000 /* between looks for ended ones */
 #define SUB_NAME_MAX           200
 #define SUB_URL_MAX            2048 /* spec/webhooks.md */
 #define SUB_TYPES_MAX          256
@@ -322,7 +320,7 @@
 #define REQUEST_BODY_MAX       (16 * MIB)
 /* Receivers allow for clocks that differ so much; Standard Webhooks. */
 #define RECEIVE_TOLERANCE_S    300
-#define UNFLUSHED_MAX       1024
+#define UNFLUSHED_MAX          1024
 #endif
 #define SUB_REPLAYS_MAX   16
 /* An item older than this gets a row or a reader, so that the cursor moves. */
@@ -336,5 +334,55 @@
 #define CONCURRENCY_FIRST 2 /* grows with success, falls with failure */
 #define CONCURRENCY_MAX   256
 #define SPACING_KEYS_MAX  65536 /* callers that were called just now */
+
+/* Subscriptions over HTTP (api/subs.h). */
+#define CHECK_QUEUE_MAX    64      /* wait for the check thread, 45 ms each */
+#define PRESET_USERS_CHECK 1000    /* asked before a preset is changed */
+#define STATS_MINUTES_MAX  1440    /* a day by the minute; */
+#define STATS_HOURS_MAX    744     /* a month by the hour */
+#define ASK_WAIT_US        5000000 /* for dispatch to read so far */
+#define TEST_SEND_MS       30000   /* a test send; somebody waits for it */
+#define SUB_DROP_STEP      500     /* rows of an ended one, a transaction */
+#define ENDED_JOB_MS       1000    /* between looks for ended ones */
+/* Batches (deliver/batch.h) and the limits of CHILD_* events. */
+#define BATCH_BYTES_MAX    (512 * KIB) /* members of one: half of an event */
+#define BATCH_MEMBER_MAX   (64 * KIB)  /* a longer one is named, not shown */
+#define BATCH_NODES_MAX    (JSON_NODES_MAX / 2) /* values; it is parsed again */
+#define BATCH_GROUPS_MAX   64  /* folders of a window: entries of a commit */
+#define BATCH_COUNTS_MAX   256 /* folders and types that a summary counts */
+#define BATCH_FACE_MAX     (1 * KIB)  /* JSON of a folder or repository */
+#define BATCH_JOB_MEM      (96 * MIB) /* all that one commit may make */
+#define BATCH_MEM_MAX      (64 * MIB) /* open windows: the rest is in the log */
+#define BATCH_KINDS_MAX    8 /* changes of mode that a subscription remembers */
+#define BATCH_SUMMARY_MS   60000     /* seed 10.2.1: one minute */
+#define CHILD_SENDS_MAX    50        /* singles of one commit */
+#define CHILD_STATE_MAX    (8 * MIB) /* queue and breakers, as they are kept */
+#define CHILD_QUEUE_MAX    1000      /* seed 10.2.2 */
+#define CHILD_MINUTE_MS    60000
+#define CHILD_OPEN_MS      300000 /* seed 10.2.3 */
+#define CHILD_FOLDERS_MAX  4096   /* remembered at once */
+#define CHILD_OPEN_MAX     64     /* breakers open at once */
+#define CHILD_DROPS_MAX    100    /* audited one by one, in one commit */
+
+/* Looking at deliveries, dead letters and replays. */
+#define REPLAY_TYPES_MEM   (64 * KIB) /* the patterns of one, parsed */
+#define REPLAY_TYPES_MAX   64         /* as many as a person writes */
+#define REPLAY_PAGES_PER_S 10         /* a limited one reads so often at most */
+#define REPLAY_RATE_MAX    100000     /* a second; more is no limit */
+#define REP_MAX            65535      /* of a deliveryId: 16 bits */
+/* Dead letters that one call puts back; rows that then may wait for one. */
+#define BULK_MAX           200
+#define BULK_ROWS_MAX      500
+#define BULK_TIMES_MAX     3    /* by filter, of each; by hand: as one likes */
+#define NOTE_MAX           1000 /* why somebody decided so */
+#define ATTEMPTS_SHOWN     100  /* of a delivery; six kilobytes each */
+#define SEEN_WAITING_MAX   200  /* who is behind, of one event */
+#define SUBS_SEEN_MAX      1024 /* of a page: as many as it shows */
+#define CLI_LOOK_MEM       (64 * KIB) /* one answer about a replay */
+/* What goes by its age (ops/tidy.h). */
+#define TIDY_MS            1000    /* between looks */
+#define TIDY_REST_MAX_MS   3600000 /* after a pass that found all in order */
+#define TIDY_STEPS         20   /* of RETAIN_STEP rows, that one look begins */
+#define STAT_MINUTES       2880 /* two days by the minute, then by the hour */
 
 #endif

@@ -1,15 +1,11 @@
-#include <arpa/inet.h>
-#include <errno.h>
-#include <microhttpd.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "cli/receiver.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
 #include "deliver/receive.h"
@@ -26,51 +22,11 @@
 struct listener {
 	struct cli *cli;
 	struct scheme scheme;
-	struct MHD_Daemon *daemon;
+	struct receiver *receiver;
 	int64_t status, fails; /* the answer; how many fail before it */
 	struct map *seen;
 	struct arena *ids;
 };
-
-/* A request while its body arrives. */
-struct incoming {
-	struct buf body;
-	struct arena *arena;
-};
-
-struct gather {
-	struct received_header *list;
-	size_t n;
-};
-
-static enum MHD_Result
-each_header(
-    void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	struct gather *g = arg;
-
-	(void)kind;
-	if (g->n < REQUEST_HEADERS_MAX)
-		g->list[g->n++] =
-		    (struct received_header){str_of(name), str_of(value)};
-	return MHD_YES;
-}
-
-static enum MHD_Result
-answer(struct MHD_Connection *conn, unsigned status, struct str body)
-{
-	struct MHD_Response *r = MHD_create_response_from_buffer(
-	    body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_MUST_COPY);
-	enum MHD_Result rc = MHD_NO;
-
-	if (r) {
-		(void)MHD_add_response_header(
-		    r, "Content-Type", "application/json");
-		rc = MHD_queue_response(conn, status, r);
-		MHD_destroy_response(r);
-	}
-	return rc;
-}
 
 /* The scheme hub proves itself by a one-time code with the usual settings. */
 static const char *
@@ -192,100 +148,38 @@ show(struct listener *l, const char *method, const char *url,
 	(void)fflush(out);
 }
 
-static enum MHD_Result
-complete(struct listener *l, struct MHD_Connection *conn, struct incoming *in,
-    const char *url, const char *method)
+static unsigned
+take(void *arg, const char *method, const char *url, const struct received *r,
+    struct arena *a)
 {
-	struct gather g = {.list = arena_array(in->arena, REQUEST_HEADERS_MAX,
-			       sizeof(struct received_header))};
-	struct received r = {.line = STR_EMPTY, .body = buf_str(&in->body)};
+	struct listener *l = arg;
 	unsigned status = (unsigned)l->status;
 
-	/* A hub says that it is well before it is called. */
-	if (str_eq(str_of(method), STR("GET")) &&
-	    str_ends(str_of(url), STR("/g/api/pca119")))
-		return answer(conn, MHD_HTTP_OK, STR("{\"Status\":2}"));
-	if (!g.list || in->body.failed)
-		return answer(conn, MHD_HTTP_CONTENT_TOO_LARGE,
-		    STR("{\"error\":\"too large\"}"));
-	(void)MHD_get_connection_values(conn, MHD_HEADER_KIND, each_header, &g);
-	r.headers = g.list;
-	r.n = g.n;
 	if (l->fails > 0) {
 		l->fails--;
-		status = MHD_HTTP_SERVICE_UNAVAILABLE;
+		status = 503;
 	}
-	show(l, method, url, &r, status, in->arena);
-	return answer(conn, status, STR("{}"));
-}
-
-static enum MHD_Result
-handle(void *arg, struct MHD_Connection *conn, const char *url,
-    const char *method, const char *version, const char *data,
-    size_t *data_size, void **ctx)
-{
-	struct incoming *in = *ctx;
-
-	(void)version;
-	if (!in) {
-		in = calloc(1, sizeof(*in));
-		if (!in)
-			return MHD_NO;
-		in->body = BUF(REQUEST_BODY_MAX);
-		in->arena = arena_new(MIB);
-		*ctx = in;
-		return in->arena ? MHD_YES : MHD_NO;
-	}
-	if (*data_size > 0) {
-		buf_add(&in->body, (struct str){data, *data_size});
-		*data_size = 0;
-		return MHD_YES;
-	}
-	return complete(arg, conn, in, url, method);
-}
-
-static void
-completed(void *arg, struct MHD_Connection *conn, void **ctx,
-    enum MHD_RequestTerminationCode why)
-{
-	struct incoming *in = *ctx;
-
-	(void)arg;
-	(void)conn;
-	(void)why;
-	if (!in)
-		return;
-	buf_done(&in->body);
-	arena_free(in->arena);
-	free(in);
-	*ctx = NULL;
+	show(l, method, url, r, status, a);
+	return status;
 }
 
 static int
 start(struct listener *l, struct err *e)
 {
 	const char *operand = l->cli->args.operands[0];
-	struct sockaddr_in at = {
-	    .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	const union MHD_DaemonInfo *info;
-	int64_t port = 9000;
+	struct receiver_opts o = {.port = 9000, .take = take, .arg = l};
+	int rc;
 
-	if (operand &&
-	    (!str_int(str_of(operand), &port) || port < 0 || port > 65535))
+	if (operand && (!str_int(str_of(operand), &o.port) || o.port < 0 ||
+			   o.port > 65535))
 		return err_set(e, ERR_INVALID,
 		    "PORT must be a whole number from 0 to 65535, not %.64s",
 		    operand);
-	at.sin_port = htons((uint16_t)port);
-	l->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL,
-	    NULL, handle, l, MHD_OPTION_SOCK_ADDR, &at,
-	    MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
-	    MHD_OPTION_CONNECTION_TIMEOUT, 60U, MHD_OPTION_END);
-	if (!l->daemon)
-		return err_set(e, ERR_IO, "can't listen on 127.0.0.1:%lld: %s",
-		    (long long)port, strerror(errno));
-	info = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	rc = receiver_start(&o, &l->receiver, e);
+	if (rc < 0)
+		return rc;
 	(void)fprintf(l->cli->err, "listening on http://127.0.0.1:%u\n",
-	    info ? info->port : (unsigned)port);
+	    receiver_port(l->receiver));
 	(void)fflush(l->cli->err);
 	return OK;
 }
@@ -313,8 +207,7 @@ verb_listen(struct cli *c)
 		rc = start(&l, &e);
 	if (rc == OK)
 		(void)sigwait(&stop, &got);
-	if (l.daemon)
-		MHD_stop_daemon(l.daemon);
+	receiver_stop(l.receiver);
 	scheme_close(&l.scheme);
 	map_free(l.seen);
 	arena_free(l.ids);

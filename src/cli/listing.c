@@ -23,8 +23,9 @@ static int
 ask_page(struct cli *c, struct reach *x, const char *path, struct str after,
     struct str *ret, struct err *e)
 {
-	struct str whole = arena_fmt(c->arena, "%s?limit=%d%s%.*s", path,
-	    PAGE_MAX, after.n ? "&after=" : "", STR_ARG(after));
+	struct str whole = arena_fmt(c->arena, "%s%slimit=%d%s%.*s", path,
+	    strchr(path, '?') ? "&" : "?", PAGE_MAX, after.n ? "&after=" : "",
+	    STR_ARG(after));
 
 	if (!whole.p)
 		return no_room(e);

@@ -25,6 +25,7 @@
 #include "ops/jobs.h"
 #include "ops/reseal.h"
 #include "ops/sealing.h"
+#include "ops/tidy.h"
 #include "seal/keyring.h"
 #include "store/lock.h"
 #include "store/store.h"
@@ -41,6 +42,7 @@ struct serve {
 	int lock_fd;
 	struct guard *guard;
 	struct jobs *jobs;
+	struct tidy *tidy;
 	bool stale;     /* a rotation did not come to its end */
 	struct api api; /* has the rest */
 	struct server *server;
@@ -185,6 +187,8 @@ start_threads(struct serve *s, struct err *e)
 	if (rc == OK) {
 		tail_committed(s->api.tail, append_last_seq(s->api.append));
 		jobs.append = s->api.append;
+		s->tidy = jobs.tidy = tidy_new(s->api.append,
+		    c->webhook_delivery_log_retention_ms * US_PER_MS);
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
@@ -320,6 +324,7 @@ take_down(struct serve *s)
 	jobs_stop(s->jobs);
 	resealer_end(s->api.resealer);
 	append_stop(s->api.append);
+	tidy_free(s->tidy);
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);

@@ -88,6 +88,48 @@ static const struct opt VERIFY[] = {
     {.name = NULL},
 };
 
+static const struct opt REPLAY[] = {
+    {"subscription", OPT_TEXT, "ID", .help = "who gets it"},
+    {"since", OPT_TEXT, "TIME",
+	.help = "what was received from then on: 2030-01-31T12:00:00Z"},
+    {"until", OPT_TEXT, "TIME", .help = "and before then; now when not given"},
+    {"types", OPT_TEXT, "LIST",
+	.help = "only these eventTypes; NAME.* takes a family"},
+    {"rate", OPT_INT, "N", .help = "a second; no limit when not given",
+	.least = 1, .most = REPLAY_RATE_MAX},
+    {"detach", OPT_FLAG, "", .help = "do not wait for its end"},
+    {.name = NULL},
+};
+
+static const struct opt DEAD_LIST[] = {
+    {"subscription", OPT_TEXT, "ID", .help = "only this one's"},
+    {"reason", OPT_TEXT, "NAME",
+	.help = "only those: HTTP_STATUS, EXHAUSTED, EXPIRED …"},
+    {"json", OPT_FLAG, "", .help = "one JSON object a line"},
+    {.name = NULL},
+};
+
+static const struct opt DEAD_REQUEUE[] = {
+    {"subscription", OPT_TEXT, "ID", .help = "all of this one"},
+    {"reason", OPT_TEXT, "NAME", .help = "all with this reason"},
+    {"all", OPT_FLAG, "", .help = "all there are"},
+    {"dry-run", OPT_FLAG, "", .help = "say how many, and change nothing"},
+    {"note", OPT_TEXT, "TEXT", .help = "why, for the audit"},
+    {.name = NULL},
+};
+
+static const struct opt DEAD_SKIP[] = {
+    {"note", OPT_TEXT, "TEXT", .help = "why, for the audit"},
+    {.name = NULL},
+};
+
+static const struct opt DEMO[] = {
+    {"seconds", OPT_INT, "N", .help = "publish for so long; 5 when not given",
+	.least = 1, .most = 600},
+    {"force", OPT_FLAG, "", .help = "also on a store that has events"},
+    {.name = NULL},
+};
+
 static const struct verb TABLE[] = {
     {.name = "serve",
 	.operands = "",
@@ -189,7 +231,9 @@ static const struct verb TABLE[] = {
 	.summary = "show the keys that seal secrets",
 	.text =
 	    "Shows the id of each key, how many secrets it has sealed, and which keys can\n"
-	    "go because they have sealed none; never a key itself.\n",
+	    "go because they have sealed none; never a key itself. With event.seal.payload\n"
+	    "also from when on each has sealed events: those keep their key until retention\n"
+	    "has taken them.\n",
 	.own = STATUS,
 	.run = verb_seal_status},
     {.name = "seal rotate",
@@ -198,10 +242,11 @@ static const struct verb TABLE[] = {
 	.text =
 	    "Puts a new key into the key file and seals every secret anew with it, a few at\n"
 	    "a time, beside everything else. The old key stays in the file until you take it\n"
-	    "out; the last line says when it can go. Broken off, it goes on when it is run\n"
-	    "again, or when the server starts. With keys from the environment or a KMS the\n"
-	    "new key is set there, and the server does the rest at its next start; without\n"
-	    "a server, a KMS is asked for a new data key.\n",
+	    "out; the last line says when it can go: events of the log are not sealed anew,\n"
+	    "so one that sealed some stays until retention has taken them. Broken off, it\n"
+	    "goes on when it is run again, or when the server starts. With keys from the\n"
+	    "environment or a KMS the new key is set there, and the server does the rest at\n"
+	    "its next start; without a server, a KMS is asked for a new data key.\n",
 	.run = verb_seal_rotate},
     {.name = "audit verify",
 	.operands = "",
@@ -211,6 +256,55 @@ static const struct verb TABLE[] = {
 	    "was edited or is missing. Prints how many rows are good, and the newest hash:\n"
 	    "one that you keep elsewhere proves what was there by then.\n",
 	.run = verb_audit_verify},
+    {.name = "replay",
+	.operands = "",
+	.summary = "deliver a stretch of the log once more",
+	.text =
+	    "Sends a subscription what was received in a time once more, in order, under new\n"
+	    "deliveryIds, beside its other deliveries. Shows how far it is and waits for the\n"
+	    "end. Interrupted, or with --detach, the server goes on with it.\n",
+	.own = REPLAY,
+	.run = verb_replay},
+    {.name = "dead list",
+	.operands = "",
+	.summary = "list the dead letters",
+	.text =
+	    "Shows what could not be delivered and waits for a decision, newest first.\n",
+	.own = DEAD_LIST,
+	.run = verb_dead_list},
+    {.name = "dead requeue",
+	.operands = "[ID]...",
+	.most = ARGS_MAX,
+	.summary = "send dead letters again",
+	.text =
+	    "Sends them again under their own ids, with all tries before them: those named,\n"
+	    "or all that a filter finds. By a filter each is sent again three times at most.\n"
+	    "--dry-run counts first.\n",
+	.own = DEAD_REQUEUE,
+	.run = verb_dead_requeue},
+    {.name = "dead skip",
+	.operands = "ID...",
+	.least = 1,
+	.most = ARGS_MAX,
+	.summary = "give dead letters up",
+	.text =
+	    "They no longer wait; what stands behind one of a subscription with onDead block\n"
+	    "goes on. This can't be undone.\n",
+	.own = DEAD_SKIP,
+	.run = verb_dead_skip},
+    {.name = "demo",
+	.operands = "",
+	.summary = "show what it does, with events and a receiver",
+	.text =
+	    "Makes an API key and two subscriptions on the server that runs on the data\n"
+	    "folder, publishes events each second, and takes the deliveries itself: each is\n"
+	    "told with whether its signature holds. One endpoint is down at first, so that\n"
+	    "retries are seen. In the end the subscriptions are switched off; the events and\n"
+	    "the key stay. The server must be started with webhook.url.allow.private =\n"
+	    "127.0.0.0/8, as ./dev run does. A store that has events is left alone unless\n"
+	    "--force is given.\n",
+	.own = DEMO,
+	.run = verb_demo},
     {.name = "listen",
 	.operands = "[PORT]",
 	.most = 1,

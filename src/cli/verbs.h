@@ -2,7 +2,8 @@
  * verbs.h - the verbs, one file each (event, key, user and seal: one per group).
  *
  * All but serve, listen and verify talk to the running server over the unix socket in the data
- * folder, and open the store themselves when none runs and its lock is free.
+ * folder, and open the store themselves when none runs and its lock is free;
+ * demo needs one that runs.
  * Their names, options and help stand in verbs.c.
  */
 #ifndef CLI_VERBS_H
@@ -26,7 +27,12 @@ int verb_user_remove(struct cli *c);
 int verb_seal_status(struct cli *c);
 int verb_seal_rotate(struct cli *c);
 int verb_audit_verify(struct cli *c);
+int verb_replay(struct cli *c);
+int verb_dead_list(struct cli *c);
+int verb_dead_requeue(struct cli *c);
+int verb_dead_skip(struct cli *c);
 int verb_listen(struct cli *c);
 int verb_verify(struct cli *c);
+int verb_demo(struct cli *c);
 
 #endif

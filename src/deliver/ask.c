@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
+#include "deliver/replay.h"
 #include "deliver/wish.h"
 #include "sql.h"
 
@@ -33,10 +34,13 @@ wait_for_flush(struct deliver *d, struct deliver_ask *q)
 static void
 decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 {
+	const struct wish *w = deliver_wish(d, q->sub);
+	struct flush_decision *v;
+
 	if (d->n_decisions == d->cap_decisions) {
 		size_t cap = d->cap_decisions ? 2 * d->cap_decisions : 16;
-		struct flush_decision *v =
-		    reallocarray(d->decisions, cap, sizeof(*v));
+
+		v = reallocarray(d->decisions, cap, sizeof(*v));
 
 		if (!v) {
 			(void)fputs(
@@ -46,7 +50,8 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 		d->decisions = v;
 		d->cap_decisions = cap;
 	}
-	d->decisions[d->n_decisions++] = (struct flush_decision){
+	v = &d->decisions[d->n_decisions++];
+	*v = (struct flush_decision){
 	    .sub = q->sub,
 	    .rep = q->rep,
 	    .seq = q->seq,
@@ -55,6 +60,11 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 	    .who = q->who,
 	    .note = q->note,
 	};
+	if (w)
+		uuid_format(w->uid, v->webhook_id);
+	uuid_format(
+	    delivery_id_make(&d->o.id_key, q->seq, q->sub, (uint16_t)q->rep),
+	    v->delivery_id);
 }
 
 static void
@@ -97,6 +107,55 @@ test(struct deliver *d, struct deliver_ask *q)
 		sending_test(d, q, l);
 }
 
+static int
+requeue(struct deliver *d, const struct deliver_ask *q, int64_t now)
+{
+	const struct wish *w = deliver_wish(d, q->sub);
+	struct core_entry en = {.okey = q->okey, .skey = q->skey};
+
+	if (!w)
+		return ERR_CONFLICT;
+	if (q->letter)
+		(void)deliver_keys(d, w, q->letter, &en);
+	core_requeue(d->core,
+	    &(struct core_row){
+		.sub = q->sub,
+		.seq = q->seq,
+		.rep = q->rep,
+		.okey = en.okey,
+		.skey = en.skey,
+		.n = q->n,
+	    },
+	    now);
+	decide(d, q, 1, now);
+	return OK;
+}
+
+static int
+replay(struct deliver *d, struct deliver_ask *q, int64_t now)
+{
+	struct core_reader rd = {
+	    .sub = q->sub,
+	    .rep = q->rep,
+	    .pos = q->pos,
+	    .until = q->until,
+	};
+
+	if (!deliver_wish(d, q->sub))
+		return err_set(
+		    &q->err, ERR_CONFLICT, "its subscription is gone");
+	return replays_begin(d, &rd, q->rate, false, q->types, now, &q->err);
+}
+
+static void
+stop(const struct deliver *d, const struct deliver_ask *q)
+{
+	struct replay *p = replays_find(d, q->sub, q->rep);
+
+	if (p)
+		p->stopped = true;
+}
+
 /*
  * What was committed before somebody asks must count: a test goes where the
  * last change says, and "now" is not before what was published.
@@ -124,15 +183,6 @@ too_early(struct deliver *d, struct deliver_ask *q, int64_t now)
 void
 ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
-	struct core_row row = {
-	    .sub = q->sub,
-	    .seq = q->seq,
-	    .rep = q->rep,
-	    .okey = q->okey,
-	    .skey = q->skey,
-	    .n = q->n,
-	};
-
 	if (d->owner != OWNER_YES) {
 		q->err.retry_after_s = 1;
 		answer(q, ERR_AWAY, "this server does not deliver now");
@@ -148,26 +198,23 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		test(d, q);
 		return;
 	case ASK_REQUEUE:
-		if (!deliver_wish(d, q->sub)) {
+		if (requeue(d, q, now) < 0) {
 			answer(q, ERR_CONFLICT, "its subscription is gone");
 			return;
 		}
-		core_requeue(d->core, &row, now);
-		decide(d, q, 1, now);
 		break;
 	case ASK_SKIP:
 		core_skip(d->core, q->sub, q->seq, q->rep, now);
 		decide(d, q, 2, now);
 		break;
 	case ASK_REPLAY:
-		core_replay(d->core,
-		    &(struct core_reader){
-			.sub = q->sub,
-			.rep = q->rep,
-			.pos = q->pos,
-			.until = q->until,
-		    },
-		    q->interval_us, now);
+		if (replay(d, q, now) < 0) {
+			q->done(q);
+			return;
+		}
+		break;
+	case ASK_STOP:
+		stop(d, q);
 		break;
 	case ASK_NOW:
 		core_sub_skip(d->core, q->sub, now);

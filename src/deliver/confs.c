@@ -65,10 +65,12 @@ conf_forget(struct deliver *d, uint32_t sub)
 void
 confs_done(struct deliver *d)
 {
-	struct link *l;
+	struct link *l, *next;
 
-	while (d->confs && (l = list_first(&d->conf_order)))
+	for (l = d->confs ? list_first(&d->conf_order) : NULL; l; l = next) {
+		next = list_next(&d->conf_order, l);
 		drop(d, LINK_OF(l, struct kept_conf, in_order));
+	}
 	map_free(d->confs);
 	d->confs = NULL;
 }

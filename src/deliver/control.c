@@ -2,6 +2,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
@@ -72,6 +74,50 @@ make(struct db *db, struct sub_change *c, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
+/* What of its events is gathered, by its stored form. */
+static int
+kind_of(struct str preset, struct str conf, enum wish_kind *ret, struct err *e)
+{
+	struct arena *a = arena_new(8 * SUB_MEM_MAX);
+	enum sub_batch_mode mode = BATCH_IMMEDIATE;
+	struct json *doc = NULL;
+	const struct json *j;
+	int rc = a ? json_parse(a, conf, &doc, e)
+		   : err_set(e, ERR_NOMEM, "no memory for a subscription");
+
+	j = rc == OK ? json_at(doc, STR("/batch/mode")) : NULL;
+	if (j && j->type == JSON_STRING && !str_eq(j->text, STR("immediate")))
+		mode = BATCH_BATCHED;
+	if (rc == OK)
+		*ret = wish_kind_of(preset, mode);
+	arena_free(a);
+	return rc;
+}
+
+/* The order of the log decides which of its events are gathered how. */
+static int
+look_before(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct sql_batch_sub_row row;
+	enum wish_kind now = WISH_PLAIN, was = WISH_PLAIN;
+	struct rows *rows = NULL;
+	int rc = sql_batch_sub(db, c->id, &rows, e);
+
+	c->was_kind = -1;
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_batch_sub_get(rows, &row);
+		rc = kind_of(row.preset, row.conf, &was, e);
+		if (rc == OK)
+			rc = kind_of(c->preset, c->conf, &now, e);
+		if (rc == OK && now != was)
+			c->was_kind = was;
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
 static int
 before(struct db *db, void *ctx, struct err *e)
 {
@@ -81,6 +127,8 @@ before(struct db *db, void *ctx, struct err *e)
 
 	if (c->fill)
 		rc = c->fill(db, c, e);
+	if (rc == OK && c->kind == SUB_CHANGE)
+		rc = look_before(db, c, e);
 	if (rc < 0)
 		return rc;
 	switch (c->kind) {
@@ -117,6 +165,15 @@ after(struct db *db, void *ctx, struct err *e)
 		n = sql_sub_from(db, c->id, c->entries[0].seq, e);
 	else if (c->kind == SUB_FINISH)
 		n = sql_sub_until(db, c->id, c->entries[0].seq, c->now_us, e);
+	if (n > 0 && c->kind == SUB_FINISH &&
+	    (sql_batch_end(db, c->id, e) < 0 ||
+		sql_batch_kind_end(db, c->id, e) < 0))
+		return e->code;
+	if (n > 0 && c->kind == SUB_CHANGE && c->was_kind >= 0 &&
+	    (sql_batch_kind_old(db, c->id, e) < 0 ||
+		sql_batch_kind_put(
+		    db, c->id, c->entries[0].seq, c->was_kind, e) < 0))
+		return e->code;
 	if (n < 0)
 		return e->code;
 	if (n == 0)
@@ -207,7 +264,8 @@ struct gone {
 static void
 gone_done(struct append_job *job)
 {
-	struct gone *g = job->ctx;
+	const struct sub_change *c = job->ctx;
+	struct gone *g = c->arg;
 
 	if (job->err.code < 0)
 		log_err(LOG_ERROR, "a subscription could not be disabled",
@@ -238,6 +296,7 @@ control_gone(struct deliver *d, uint32_t sub)
 	c->why = STR(WHY);
 	c->now_us = deliver_now(d);
 	c->job.done = gone_done;
+	c->arg = g; /* gone_done() frees it */
 	buf_addz(&b, "{\"subscriptionId\":\"");
 	uuid_add(&b, w->uid);
 	buf_fmt(&b, "\",\"reason\":\"%s\"}", WHY);

@@ -42,6 +42,7 @@ struct sub_change {
 	struct str managed_by; /* .p NULL: nobody */
 	int64_t owner;         /* an API key; 0: none */
 	int64_t now_us;
+	int was_kind; /* control's own: enum wish_kind before it; -1: the same */
 	struct audit_row audit; /* at_us 0: none */
 	/* First of all, inside the transaction: secrets are sealed there. */
 	int (*fill)(struct db *db, struct sub_change *c, struct err *e);

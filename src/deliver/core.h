@@ -65,7 +65,9 @@ enum { CORE_ORDER_NONE, CORE_ORDER_KEY };
 
 struct core_sub {
 	uint32_t id;
-	uint64_t endpoint; /* those with the same number share its limits */
+	/* Those with the same number share its limits and its breaker, so
+	 * those without one had better have a number of their own. */
+	uint64_t endpoint;
 	int order;
 	int concurrency;     /* > 0 */
 	int64_t rate_us;     /* between two sends; 0: no limit */
@@ -79,9 +81,15 @@ struct core_sub {
 
 /* Makes or changes it. What is in flight ends under its old terms. */
 void core_sub(struct core *c, const struct core_sub *s, int64_t now);
-/* It is gone, and all that waits for it. Its rows are the caller's to delete. */
+/*
+ * It is gone, and all that waits for it. Its rows and readers are the caller's
+ * to delete; changes that are under way may still name it. No id comes twice.
+ */
 void core_sub_end(struct core *c, uint32_t sub);
-/* Forgets its readers and whatever was never tried, up to now. */
+/*
+ * Forgets its readers and whatever was never tried, up to now. It survives a
+ * crash from the next set of changes on that is stored.
+ */
 void core_sub_skip(struct core *c, uint32_t sub, int64_t now);
 
 /* Feeding ----------------------------------------------------------------- */
@@ -96,7 +104,7 @@ struct core_entry {
 
 /* From dispatch, in order of seq. */
 void core_feed(struct core *c, const struct core_entry *en, int64_t now);
-/* Dispatch has matched everything up to seq. */
+/* Dispatch has matched everything up to seq, and fed all of it. */
 void core_upto(struct core *c, int64_t seq);
 
 struct core_read {
@@ -110,7 +118,8 @@ struct core_read {
 
 /* A page that a reader needs now; one at a time for each reader. */
 bool core_next_read(struct core *c, int64_t now, struct core_read *ret);
-/* An entry of that page, in order. False: no more room, end it before this. */
+/* An entry of that page, in order. False: no more room, end it before this,
+ * and the entry's ev stays the caller's. */
 bool core_read_feed(
     struct core *c, void *reader, const struct core_entry *en, int64_t now);
 /* Everything up to `upto` was looked at. */
@@ -126,7 +135,7 @@ struct core_send {
 	uint64_t okey;
 	int tries;   /* that counted, before this one */
 	int n;       /* attempts made, before this one */
-	int crashes; /* of the process, with it in flight */
+	int crashes; /* of the process in careful mode, with it in flight */
 	bool probe;  /* of an open breaker: failing costs no try */
 	void *ev;    /* NULL: has to be read from the log */
 };

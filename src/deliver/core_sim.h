@@ -32,10 +32,11 @@
 enum { REASON_NO, REASON_SPENT, REASON_CRASH };
 
 struct one {
-	bool ok;      /* the receiver said yes */
-	bool dead;    /* given up, as the core said */
-	bool skipped; /* by a person */
-	bool held;    /* and stops its lane */
+	bool ok;       /* the receiver said yes */
+	bool known_ok; /* and the core heard it */
+	bool dead;     /* given up, as the core said */
+	bool skipped;  /* by a person */
+	bool held;     /* and stops its lane */
 	bool stored_ok, stored_dead;
 	int oks, asked; /* asked: times a person wanted it again */
 	int credit;     /* crashes that lost a send or a result of it */

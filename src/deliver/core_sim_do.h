@@ -150,8 +150,10 @@ answer(struct sim *s, int i)
 		if (s->first_next == 0)
 			s->first_next = s->now;
 	}
-	if (r.verdict == CORE_OK)
+	if (r.verdict == CORE_OK) {
 		arrived(s, f.sub, f.seq, f.rep);
+		o->known_ok = true;
+	}
 	if (r.verdict == CORE_DEAD || r.verdict == CORE_NEVER ||
 	    (r.verdict == CORE_SPENT && !f.probe)) {
 		o->dead = true;
@@ -306,6 +308,7 @@ forget(struct sim *s, uint32_t sub, int64_t seq, int rep)
 	struct one *x = one(s, sub, seq, rep);
 	const struct core_row *row = x->row ? &s->rows[x->row - 1] : NULL;
 
+	x->known_ok = false;
 	x->held = row && row->state == ROW_HELD;
 	x->dead = row ? x->held : x->stored_dead;
 	x->tries = row ? row->tries : 0;
@@ -395,10 +398,10 @@ crash(struct sim *s)
 			for (int rep = 0; rep < REPS; rep++) {
 				struct one *o = one(s, sub, seq, rep);
 
-				if (!o->ok || o->stored_ok)
-					continue;
-				o->credit++;
-				credits += !s->subs[sub].ended;
+				if (o->known_ok && !o->stored_ok) {
+					o->credit++;
+					credits++;
+				}
 			}
 	if (credits > SIM_SLOTS + UNFLUSHED_MAX)
 		broke(s, "6: a crash may repeat %d", credits);
@@ -491,7 +494,7 @@ skip_all(struct sim *s, uint32_t sub)
 		/* One may have arrived as the process died: nobody knows. */
 		fresh[seq] =
 		    wants(s, sub, seq) && !o->dead && !o->skipped &&
-		    !o->stored_ok && (!o->ok || o->n == 0) &&
+		    !o->stored_ok && !o->known_ok &&
 		    !core_look(s->core, sub, seq, 0, &row, &flies, &why, &due);
 		if (!fresh[seq])
 			continue;

@@ -15,7 +15,7 @@
 #include "deliver/preset.h"
 #include "deliver/preset_store.h"
 #include "deliver/recover.h"
-#include "deliver/request.h"
+#include "deliver/replay.h"
 #include "deliver/wish.h"
 #include "http/oauth.h"
 #include "loop/pool.h"
@@ -23,9 +23,8 @@
 #include "match/jq.h"
 #include "sql.h"
 
-#define FLUSH_AGAIN_US (100 * US_PER_MS)
-#define TURN_MAX_MS    500
-#define US_PER_MIN     (60 * US_PER_S)
+#define TURN_MAX_MS 500
+#define US_PER_MIN  (60 * US_PER_S)
 
 /* The wall clock as it was at the start, and on from there: it never jumps. */
 int64_t
@@ -65,6 +64,8 @@ take_sub(struct deliver *d, struct sub_note *n, int64_t now)
 	struct err e;
 
 	conf_forget(d, id);
+	if (!n->wish)
+		replays_forget(d, id);
 	if (n->wish) {
 		if (map_put(d->wishes, sub_key(&n->wish->core.id), n->wish,
 			NULL, &e) < 0) {
@@ -90,6 +91,7 @@ forget_subs(struct deliver *d)
 		wish_unref(w);
 	map_free(d->wishes);
 	d->wishes = map_new(SIZE_MAX / 2);
+	replays_forget(d, 0);
 	confs_done(d);
 	list_init(&d->conf_order);
 	d->confs = map_new(SIZE_MAX / 2);
@@ -117,100 +119,6 @@ take_presets(struct deliver *d, struct presets_note *n)
 	presets_free(d->presets);
 	d->presets = n->presets;
 	free(n);
-}
-
-/* Feeding ----------------------------------------------------------------------- */
-
-/* Order and spacing keys of an entry; false when it is not wanted after all. */
-static bool
-keys_of(struct deliver *d, const struct wish *w, struct letter *l,
-    struct core_entry *en)
-{
-	struct request_event ev = {
-	    .event_id = l->event_id,
-	    .tenant = l->tenant,
-	    .type = l->type,
-	    .key = l->key,
-	    .seq = l->seq,
-	    .body = l->body,
-	};
-	struct kept_conf *k;
-	struct str text = STR_EMPTY;
-	bool wanted = true;
-	struct err e = {0};
-
-	if (w->order == WISH_ORDER_KEY)
-		en->okey = letter_hash(l->key);
-	if (w->order != WISH_ORDER_PRESET && !w->spaced && !w->picky)
-		return true;
-	k = conf_get(d, w->core.id, &e);
-	if (!k) {
-		/* It can't be sent either: that will tell of it. */
-		en->okey = w->order == WISH_ORDER_PRESET ? 1 : en->okey;
-		return true;
-	}
-	if (w->picky)
-		wanted = request_wanted(k->conf, l->type);
-	arena_reset(d->scratch);
-	if (wanted && !l->shut && w->order == WISH_ORDER_PRESET &&
-	    request_order_key(d->scratch, k->conf, &ev, &text, &e) == OK)
-		en->okey = letter_hash(text);
-	if (wanted && w->order == WISH_ORDER_PRESET && en->okey == 0)
-		en->okey = 1;
-	if (wanted && !l->shut && w->spaced &&
-	    request_spacing_key(d->scratch, k->conf, &ev, &text, &e) == OK &&
-	    text.n > 0)
-		en->skey = letter_hash(text);
-	conf_put(d, k);
-	return wanted;
-}
-
-static void
-take_feed(struct deliver *d, struct feed *f, int64_t now)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		struct letter *l = f->v[i].letter;
-		struct wish *w = f->v[i].wish;
-		struct core_entry en = {
-		    .seq = l->seq, .sub = w->core.id, .ev = l};
-
-		if (d->owner == OWNER_YES && keys_of(d, w, l, &en))
-			core_feed(d->core, &en, now);
-		else
-			letter_unref(l);
-		wish_unref(w);
-	}
-	if (d->owner == OWNER_YES)
-		core_upto(d->core, f->upto);
-	f->note.kind = NOTE_FREE;
-	dispatch_tell(d->dispatch, &f->note);
-}
-
-static void
-take_page(struct deliver *d, struct page *p, int64_t now)
-{
-	int64_t upto = p->upto;
-
-	for (size_t i = 0; d->owner == OWNER_YES && i < p->n; i++) {
-		struct letter *l = p->letters[i];
-		struct core_entry en = {
-		    .seq = l->seq, .sub = p->read.sub, .ev = l};
-
-		if (!keys_of(d, p->wish, l, &en) ||
-		    (p->read.okey != 0 && en.okey != p->read.okey))
-			continue;
-		if (!core_read_feed(d->core, p->read.reader, &en, now)) {
-			upto = l->seq - 1;
-			break;
-		}
-		p->letters[i] = NULL; /* the core has it */
-	}
-	if (d->owner == OWNER_YES)
-		core_read_done(d->core, p->read.reader, upto, now);
-	d->pages--;
-	if (upto == p->read.after)
-		d->read_again_us = now + FLUSH_AGAIN_US;
-	fetch_page_free(p);
 }
 
 /* Flushing ------------------------------------------------------------------------ */
@@ -258,7 +166,7 @@ begin_flush(struct deliver *d, int64_t now)
 		return;
 	}
 	ch = core_flush(d->core, now, d->hurry);
-	if (!ch && !d->asked)
+	if (!ch && !d->asked && d->n_ranges == 0)
 		return;
 	d->flush_job.real = ch != NULL;
 	if (!ch) /* nothing to write, somebody waits all the same */
@@ -272,6 +180,7 @@ begin_flush(struct deliver *d, int64_t now)
 	d->decisions = v;
 	d->cap_decisions = cap;
 	d->n_decisions = 0;
+	lost_take(d);
 	d->flush_job.flush = (struct flush){
 	    .node = d->node,
 	    .epoch = d->epoch,
@@ -281,6 +190,8 @@ begin_flush(struct deliver *d, int64_t now)
 	    .changes = ch,
 	    .decisions = d->decisions_now,
 	    .n_decisions = d->n_decisions_now,
+	    .ranges = d->ranges_now,
+	    .n_ranges = d->n_ranges_now,
 	};
 	post_flush(d, now);
 }
@@ -292,6 +203,8 @@ flush_written(struct deliver *d, int64_t now)
 
 	for (size_t i = 0; i < ch->n_attempts; i++)
 		free(ch->attempts[i].detail);
+	for (size_t i = 0; i < ch->n_readers; i++)
+		replays_written(d, &ch->readers[i]);
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);
@@ -316,6 +229,7 @@ deliver_lose(struct deliver *d, const struct err *e)
 	d->asked = NULL;
 	ask_flushed(d, ERR_AWAY, e);
 	d->n_decisions = 0;
+	d->n_ranges = 0;
 	d->core_void = true; /* once its pages have come back */
 }
 
@@ -345,6 +259,20 @@ flush_ended(struct deliver *d, int64_t now)
 
 /* Mail ------------------------------------------------------------------------------- */
 
+static int
+load_replay(void *arg, const struct sql_load_readers_row *row, struct err *e)
+{
+	struct core_reader rd = {
+	    .sub = (uint32_t)row->sub,
+	    .rep = (int)row->rep,
+	    .pos = row->pos,
+	    .until = row->until_seq,
+	};
+
+	return replays_begin(arg, &rd, row->rate, row->stopped != 0, row->types,
+	    deliver_now(arg), e);
+}
+
 static void
 loaded(struct deliver *d, int64_t now)
 {
@@ -352,7 +280,8 @@ loaded(struct deliver *d, int64_t now)
 	int rc = load_presets(d, &e);
 
 	if (rc == OK)
-		rc = recover(d->core, d->db, d->cursor, now, &e);
+		rc =
+		    recover(d->core, d->db, d->cursor, now, load_replay, d, &e);
 	if (rc < 0) {
 		/* Half of a recovery is none: take the groups once more. */
 		log_err(LOG_ERROR, "deliveries can't be read", &e);
@@ -366,6 +295,7 @@ loaded(struct deliver *d, int64_t now)
 	metric_set(M_DELIVER_OWNER, 1);
 	d->go.note.kind = NOTE_GO;
 	d->go.cursor = d->cursor;
+	d->go.epoch = d->epoch;
 	dispatch_tell(d->dispatch, &d->go.note);
 }
 
@@ -385,10 +315,10 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 			loaded(d, now);
 		break;
 	case NOTE_FEED:
-		take_feed(d, (struct feed *)n, now);
+		feeding_feed(d, (struct feed *)n, now);
 		break;
 	case NOTE_PAGE:
-		take_page(d, (struct page *)n, now);
+		feeding_page(d, (struct page *)n, now);
 		break;
 	case NOTE_LETTER:
 		sending_letter(d, (struct one_letter *)n);
@@ -406,6 +336,7 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_HALT:
 	case NOTE_NEWS:
 	case NOTE_FREE:
+	case NOTE_BATCH:
 		assert(!"a note for another");
 	}
 }
@@ -450,6 +381,19 @@ new_core(const struct deliver *d)
 	return core_new(&o);
 }
 
+/* False: not now. A replay is read once its reader is written. */
+static bool
+read_for(struct deliver *d, const struct core_read *r)
+{
+	const struct replay *p = replays_find(d, r->sub, r->rep);
+
+	if (p && !p->stored) {
+		d->hurry = true;
+		return false;
+	}
+	return fetch_page(d, r, deliver_wish(d, r->sub));
+}
+
 static void
 do_work(struct deliver *d, int64_t now)
 {
@@ -464,7 +408,7 @@ do_work(struct deliver *d, int64_t now)
 		sending_start(d, &s, now);
 	while (!atomic_load(&d->stopping) && now >= d->read_again_us &&
 	       core_next_read(d->core, now, &r)) {
-		if (fetch_page(d, &r, deliver_wish(d, r.sub))) {
+		if (read_for(d, &r)) {
 			d->pages++;
 		} else {
 			core_read_done(d->core, r.reader, r.after, now);
@@ -646,6 +590,9 @@ release(struct deliver *d)
 	arena_free(d->scratch);
 	free(d->decisions);
 	free(d->decisions_now);
+	free(d->ranges);
+	free(d->ranges_now);
+	map_free(d->replays);
 	mailbox_free(d->box);
 	mailbox_free(d->ask_box);
 	free(d);
@@ -673,9 +620,11 @@ make_parts(struct deliver *d, struct err *e)
 	d->ask_box = mailbox_new();
 	d->wishes = map_new(SIZE_MAX / 2);
 	d->confs = map_new(SIZE_MAX / 2);
+	d->replays = map_new(SIZE_MAX / 2);
 	d->scratch = arena_new(ATTEMPT_MEM);
 	d->core = new_core(d);
-	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->scratch)
+	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->replays ||
+	    !d->scratch)
 		return err_set(e, ERR_NOMEM, "no memory for deliveries");
 	rc = client_new(&c, &d->client, e);
 	if (rc == OK)

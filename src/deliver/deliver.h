@@ -30,6 +30,7 @@ struct conf;
 struct deliver;
 struct guard;
 struct keyring;
+struct letter;
 struct store;
 struct tail;
 
@@ -58,6 +59,7 @@ enum deliver_ask_kind {
 	ASK_LOOK,    /* what is known of it: look is filled in */
 	ASK_TEST,    /* send `body` to `sub` now, outside of the log */
 	ASK_REPLAY,  /* a replay was stored: begin it */
+	ASK_STOP,    /* a replay was stopped: read no more */
 	ASK_NOW,     /* forget what `sub` has not been sent: skip to now */
 };
 
@@ -85,10 +87,14 @@ struct deliver_ask {
 	/* REQUEUE: what its row would have, from the dead letter or attempts */
 	uint64_t okey, skey;
 	int n;
+	/* … or the event itself, when nobody knows its keys; the asker's */
+	struct letter *letter;
 	struct str who, note; /* REQUEUE, SKIP: for the record */
-	struct str body;      /* TEST: the envelope; REPLAY: unused */
+	struct str body;      /* TEST: the envelope */
 	int64_t behind;       /* first let dispatch read the log up to here */
-	int64_t pos, until, interval_us; /* REPLAY */
+	/* REPLAY: entries in (pos, until]; types as stored, .p NULL: all */
+	int64_t pos, until, rate;
+	struct str types;
 	struct deliver_look look;
 	struct deliver_test test;
 	struct err err;     /* the answer: OK, or why not */

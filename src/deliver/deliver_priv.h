@@ -2,12 +2,16 @@
  * deliver_priv.h - what the threads of the engine tell each other.
  *
  *   deliver.c    start and stop, the deliver thread's loop, its mail
+ *   feeding.c    entries into the core
  *   owner.c      taking, holding and losing the groups
  *   dispatch.c   the dispatch thread
+ *   batch.c      gathers events for batches, on the dispatch thread
  *   fetch.c      the fetch thread: pages and single entries of the log
  *   sending.c    one attempt, from the core's wish to its result
  *   confs.c      whole subscriptions, kept while they are in use
  *   ask.c        what people ask of the engine
+ *   replay.c     replays under way
+ *   lost.c       readers whose place in the log is gone
  *
  * A note is a letter box's slip: each struct below begins with one. Who posts a
  * note gives it away; feeds circulate between dispatch and deliver, so that
@@ -18,6 +22,7 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/uuid.h"
@@ -36,7 +41,10 @@ struct letter;
 struct map;
 struct oauth;
 struct presets;
+struct replay;
 struct wish;
+
+#define FLUSH_AGAIN_US (100 * US_PER_MS) /* after the store or log failed */
 
 enum note_kind {
 	/* to deliver */
@@ -55,6 +63,7 @@ enum note_kind {
 	NOTE_HALT,  /* forget all */
 	NOTE_NEWS,  /* the log has grown, or time has passed */
 	NOTE_FREE,  /* a feed comes back */
+	NOTE_BATCH, /* a job of the batcher is done */
 };
 
 struct note {
@@ -88,7 +97,9 @@ struct page {
 	struct note note;
 	struct core_read read;
 	struct wish *wish;
-	int64_t upto; /* looked at; read.after when it failed */
+	struct replay *replay; /* NULL: none; a reference */
+	int64_t upto;          /* looked at; read.after when it failed */
+	int64_t lost_to; /* the log begins behind it; 0: nothing is lost */
 	size_t n;
 	struct letter *letters[READ_PAGE_MAX];
 };
@@ -96,6 +107,8 @@ struct page {
 /* The log entry of an attempt whose letter is gone from memory. */
 struct one_letter {
 	struct note note;
+	uint32_t sub;
+	int rep;
 	int64_t seq;
 	bool failed;           /* the store is away: ask again */
 	bool left_out;         /* by the filter, now that it could be asked */
@@ -106,7 +119,7 @@ struct one_letter {
 
 struct go_note {
 	struct note note;
-	int64_t cursor;
+	int64_t cursor, epoch;
 };
 
 /* A whole subscription, and who uses it: attempts, and the cache. */
@@ -147,6 +160,7 @@ struct deliver {
 	struct core *core;
 	struct map *wishes; /* by sub */
 	struct map *confs;
+	struct map *replays;    /* struct replay, by their key */
 	struct list conf_order; /* least used first */
 	_Atomic bool sleeping;
 	_Atomic bool stopping;
@@ -181,6 +195,9 @@ struct deliver {
 	struct mail *asked, *asked_now;
 	struct flush_decision *decisions, *decisions_now;
 	size_t n_decisions, n_decisions_now, cap_decisions, cap_decisions_now;
+	/* Stretches of the log that went unread; the same two. */
+	struct flush_range *ranges, *ranges_now;
+	size_t n_ranges, n_ranges_now, cap_ranges, cap_ranges_now;
 	bool hurry; /* somebody waits for a flush */
 
 	struct mailbox *ask_box;
@@ -215,14 +232,21 @@ int dispatch_start(
 void dispatch_stop(struct dispatch *x);
 void dispatch_tell(struct dispatch *x, struct note *n);
 
+/* feeding.c */
+void feeding_feed(struct deliver *d, struct feed *f, int64_t now);
+void feeding_page(struct deliver *d, struct page *p, int64_t now);
+/* Order and spacing keys of an entry; false: it is not wanted after all. */
+bool deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
+    struct core_entry *en);
+
 /* fetch.c */
 int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;
 bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
 void fetch_page_free(struct page *p);
 void fetch_letter_free(struct one_letter *one);
 /* With `w` its filter is asked about an entry that was sealed; or NULL. */
-bool fetch_letter(
-    struct deliver *d, struct attempt *at, int64_t seq, struct wish *w);
+bool fetch_letter(struct deliver *d, struct attempt *at,
+    const struct core_send *s, struct wish *w);
 
 /* confs.c */
 struct kept_conf *conf_get(struct deliver *d, uint32_t sub, struct err *e);
@@ -239,6 +263,18 @@ void sending_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
 void control_gone(struct deliver *d, uint32_t sub);
+
+/* replay.c */
+struct replay *replays_find(const struct deliver *d, uint32_t sub, int rep);
+/* Stored already; again is nothing. */
+int replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
+    bool stopped, struct str types, int64_t now, struct err *e) MUST_CHECK;
+void replays_written(struct deliver *d, const struct core_reader *rd);
+void replays_forget(struct deliver *d, uint32_t sub); /* 0: all */
+
+/* lost.c */
+void lost_add(struct deliver *d, const struct page *p, int64_t now);
+void lost_take(struct deliver *d);
 
 /* ask.c */
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);

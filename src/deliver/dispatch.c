@@ -1,20 +1,16 @@
 #include <assert.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/metric.h"
 #include "base/str.h"
-#include "deliver/deliver_priv.h"
+#include "deliver/batch.h"
+#include "deliver/dispatch_priv.h"
 #include "deliver/letter.h"
 #include "deliver/preset.h"
-#include "deliver/preset_store.h"
-#include "deliver/wish.h"
 #include "loop/thread.h"
 #include "match/jq.h"
-#include "match/table.h"
 #include "sql.h"
 
 /*
@@ -24,272 +20,46 @@
  * is behind, the core keeps a position for it and forgets what it is fed.
  */
 
-#define FEEDS       8
-#define AGAIN_MS    250 /* after a store that did not answer */
-#define SUBS_A_PAGE 500
-
-struct known {
-	struct wish *wish;
-	int program; /* jq; -1: none */
-};
-
-struct dispatch {
-	struct deliver *d;
-	struct mailbox *box;
-	struct thread *thread;
-	struct db *db;
-	struct jq *jq;
-	struct presets *presets;
-	struct match_table *table;
-	struct map *subs; /* id to struct known */
-	struct match_hits hits;
-	struct feed *free[FEEDS];
-	size_t n_free;
-	struct tail_waiter waiter;
-	struct note news;
-	_Atomic int held; /* 1: the tail has our waiter */
-	bool waiting;     /* for the news that it gives back */
-	bool going;
-	int64_t pos; /* read up to here */
-	int64_t again_ms;
-	bool told;
-};
-
-static struct str
-sub_key(const uint32_t *id)
-{
-	return (struct str){(const char *)id, sizeof(*id)};
-}
-
-static void
-forget(struct dispatch *x, uint32_t id)
-{
-	struct known *k = map_take(x->subs, sub_key(&id));
-
-	if (!k)
-		return;
-	match_drop(x->table, id);
-	if (k->program >= 0)
-		jq_forget(x->jq, k->program);
-	wish_unref(k->wish);
-	free(k);
-}
-
-static void
-forget_all(struct dispatch *x)
-{
-	size_t at;
-	struct known *k;
-
-	while (at = 0, (k = map_each(x->subs, &at)))
-		forget(x, k->wish->core.id);
-}
-
-static void
-tell_sub(struct dispatch *x, struct wish *w, uint32_t ended)
-{
-	struct sub_note *n = calloc(1, sizeof(*n));
-
-	if (!n) {
-		(void)fputs("hikyaku: no memory for subscriptions\n", stderr);
-		abort();
-	}
-	n->note.kind = w ? NOTE_SUB : NOTE_SUB_END;
-	n->wish = w ? wish_ref(w) : NULL;
-	n->sub = ended;
-	deliver_tell(x->d, &n->note);
-}
-
-static int
-learn(struct dispatch *x, struct wish *w, struct err *e)
-{
-	struct known *k = calloc(1, sizeof(*k));
-	struct match_want want = {
-	    .sub = w->core.id,
-	    .types = w->types,
-	    .n_types = w->n_types,
-	    .tenants = w->tenants,
-	    .n_tenants = w->n_tenants,
-	};
-	int rc = k ? OK : err_set(e, ERR_NOMEM, "no memory for subscriptions");
-
-	forget(x, w->core.id);
-	if (rc == OK) {
-		k->program = -1;
-		k->wish = w;
-		if (w->filter.n > 0)
-			rc = jq_program(x->jq, w->filter, &k->program, e);
-	}
-	if (rc == OK)
-		rc = match_add(x->table, &want, e);
-	if (rc == OK)
-		rc = map_put(x->subs, sub_key(&w->core.id), k, NULL, e);
-	if (rc < 0) {
-		match_drop(x->table, w->core.id);
-		free(k);
-		return rc;
-	}
-	(void)wish_ref(w);
-	return OK;
-}
-
-/* One that can't be used is told of and left out; the others go on. */
-static int
-take_row(struct dispatch *x, const struct wish_row *row, struct err *e)
-{
-	struct wish *w = NULL;
-	struct err why = {0};
-	int rc = wish_new(row, x->presets, x->d->o.conf->time_scale, &w, &why);
-
-	if (rc == OK)
-		rc = learn(x, w, &why);
-	if (rc == OK)
-		tell_sub(x, w, 0);
-	wish_unref(w);
-	if (rc == ERR_NOMEM) {
-		*e = why;
-		return rc;
-	}
-	if (rc < 0) {
-		log_err(LOG_ERROR, "a subscription can't be used", &why);
-		forget(x, (uint32_t)row->id);
-		tell_sub(x, NULL, (uint32_t)row->id);
-	}
-	return OK;
-}
-
-static int
-load_presets(struct dispatch *x, struct err *e)
-{
-	struct presets *fresh = NULL;
-	int rc = presets_open(x->db, x->d->o.conf, &fresh, e);
-
-	if (rc == OK) {
-		presets_free(x->presets);
-		x->presets = fresh;
-	}
-	return rc;
-}
-
-/* Of all, or of those with that preset: the columns are the same. */
-static int
-load_page(struct dispatch *x, struct str preset, int64_t *after, int *ret_n,
-    struct err *e)
-{
-	struct sql_subs_page_row row;
-	struct rows *rows = NULL;
-	int rc = preset.n > 0
-		     ? sql_subs_of_preset(
-			   x->db, preset, *after, SUBS_A_PAGE, &rows, e)
-		     : sql_subs_page(x->db, *after, SUBS_A_PAGE, &rows, e);
-
-	*ret_n = 0;
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_subs_page_get(rows, &row);
-		rc = take_row(x,
-		    &(struct wish_row){
-			.id = row.id,
-			.uid = row.uid,
-			.conf = row.conf,
-			.enabled = row.enabled != 0,
-			.from_seq = row.from_seq,
-		    },
-		    e);
-		*after = row.id;
-		++*ret_n;
-	}
-	rows_close(rows);
-	return rc;
-}
-
-static struct note LOADED = {.kind = NOTE_LOADED};
-
-static int
-load_all(struct dispatch *x, struct err *e)
-{
-	int64_t after = 0;
-	int n = SUBS_A_PAGE, rc = load_presets(x, e);
-
-	forget_all(x);
-	while (rc >= 0 && n == SUBS_A_PAGE)
-		rc = load_page(x, STR_EMPTY, &after, &n, e);
-	if (rc >= 0)
-		deliver_tell(x->d, &LOADED);
-	return rc < 0 ? rc : OK;
-}
-
-/* A preset was changed, and with it all subscriptions that use it. */
-static int
-apply_preset(struct dispatch *x, struct str name, struct err *e)
-{
-	struct presets_note *note = calloc(1, sizeof(*note));
-	int64_t after = 0;
-	int n = SUBS_A_PAGE, rc;
-
-	if (!note)
-		return err_set(e, ERR_NOMEM, "no memory for presets");
-	note->note.kind = NOTE_PRESETS;
-	rc = load_presets(x, e);
-	if (rc == OK)
-		rc = presets_open(x->db, x->d->o.conf, &note->presets, e);
-	if (rc < 0) {
-		free(note);
-		return rc;
-	}
-	deliver_tell(x->d, &note->note);
-	while (rc >= 0 && n == SUBS_A_PAGE)
-		rc = load_page(x, name, &after, &n, e);
-	return rc < 0 ? rc : OK;
-}
-
-/* A subscription was made, changed or ended at this place of the log. */
-static int
-apply(struct dispatch *x, const struct letter *l, struct err *e)
-{
-	struct sql_subs_one_row row;
-	struct rows *rows = NULL;
-	bool there = false;
-	int rc;
-
-	if (str_eq(l->type, STR("preset")))
-		return apply_preset(x, l->key, e);
-	rc = sql_subs_one(x->db, l->to_sub, &rows, e);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_subs_one_get(rows, &row);
-		there = row.until_seq_null;
-		rc = !there ? OK
-			    : take_row(x,
-				  &(struct wish_row){
-				      .id = row.id,
-				      .uid = row.uid,
-				      .conf = row.conf,
-				      .enabled = row.enabled != 0,
-				      .from_seq = row.from_seq,
-				  },
-				  e);
-	}
-	rows_close(rows);
-	if (rc >= 0 && !there) {
-		forget(x, (uint32_t)l->to_sub);
-		tell_sub(x, NULL, (uint32_t)l->to_sub);
-	}
-	return rc < 0 ? rc : OK;
-}
+#define AGAIN_MS  250 /* after a store that did not answer */
+#define SETTLE_MS 100
 
 /* Feeds -------------------------------------------------------------------- */
 
+static void take_mail(struct dispatch *x, int timeout_ms);
+
 static void
+feed_drop(struct dispatch *x, struct feed *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		letter_unref(f->v[i].letter);
+		wish_unref(f->v[i].wish);
+	}
+	x->free[x->n_free++] = f;
+}
+
+/*
+ * Whoever gets it may let the cursor pass `upto`: what was gathered up to there
+ * is known to the store first. False when we are to stop.
+ */
+static bool
 feed_send(struct dispatch *x, struct feed **f, int64_t upto)
 {
+	while (
+	    !batcher_settled(x->batch) && x->going && !mailbox_closed(x->box)) {
+		batcher_push(x->batch);
+		take_mail(x, SETTLE_MS);
+	}
+	if (!x->going || !batcher_settled(x->batch)) {
+		feed_drop(x, *f);
+		*f = NULL;
+		return false;
+	}
 	(*f)->upto = upto;
 	(*f)->note.kind = NOTE_FEED;
 	deliver_tell(x->d, &(*f)->note);
 	*f = NULL;
+	return true;
 }
-
-static void take_mail(struct dispatch *x, int timeout_ms);
 
 /* Waits for one that comes back; NULL when we are to stop. */
 static struct feed *
@@ -309,8 +79,8 @@ feed_get(struct dispatch *x)
 static bool
 feed_add(struct dispatch *x, struct feed **f, struct letter *l, struct wish *w)
 {
-	if (*f && (*f)->n == FEED_MAX)
-		feed_send(x, f, l->seq - 1);
+	if (*f && (*f)->n == FEED_MAX && !feed_send(x, f, l->seq - 1))
+		return false;
 	if (!*f && !(*f = feed_get(x)))
 		return false;
 	(*f)->v[(*f)->n].letter = letter_ref(l);
@@ -331,7 +101,7 @@ run_filters(struct dispatch *x, const struct letter *l, const bool *asked,
 
 	for (; rc == OK && i < x->hits.n; i++) {
 		uint32_t id = (uint32_t)x->hits.subs[i];
-		const struct known *k = map_find(x->subs, sub_key(&id));
+		const struct known *k = map_find(x->subs, dispatch_key(&id));
 
 		verdicts[i] = JQ_TRUE;
 		if (!asked[i] || !k)
@@ -365,7 +135,7 @@ filter_hits(struct dispatch *x, const struct letter *l, struct err *e)
 		rc = err_set(e, ERR_NOMEM, "no memory for filters");
 	for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
 		uint32_t id = (uint32_t)x->hits.subs[i];
-		const struct known *k = map_find(x->subs, sub_key(&id));
+		const struct known *k = map_find(x->subs, dispatch_key(&id));
 
 		asked[i] = k && k->program >= 0;
 		filters += asked[i];
@@ -395,7 +165,7 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 	x->hits.n = 0;
 	if (l->to_sub > 0) {
 		uint32_t id = (uint32_t)l->to_sub;
-		struct known *k = map_find(x->subs, sub_key(&id));
+		struct known *k = map_find(x->subs, dispatch_key(&id));
 
 		letter_open(l, x->d->o.keyring);
 		if (k && !feed_add(x, f, l, k->wish))
@@ -410,10 +180,13 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		rc = filter_hits(x, l, e);
 	for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
 		uint32_t id = (uint32_t)x->hits.subs[i];
-		struct known *k = map_find(x->subs, sub_key(&id));
+		struct known *k = map_find(x->subs, dispatch_key(&id));
 
-		if (k && l->seq > k->wish->from_seq &&
-		    !feed_add(x, f, l, k->wish))
+		if (!k || l->seq <= k->wish->from_seq)
+			continue;
+		if (wish_gathers(k->wish, l->type, l->seq))
+			batcher_take(x->batch, id, l);
+		else if (!feed_add(x, f, l, k->wish))
 			rc = ERR_BUSY;
 	}
 	return rc;
@@ -424,9 +197,9 @@ static int
 apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
     int64_t done, struct err *e)
 {
-	if (*f)
-		feed_send(x, f, done);
-	return apply(x, l, e);
+	if (*f && !feed_send(x, f, done))
+		return ERR_BUSY;
+	return dispatch_apply(x, l, e);
 }
 
 /* A page of the log. 1: there may be more; 0: this was the end. */
@@ -459,15 +232,18 @@ read_page(struct dispatch *x, struct err *e)
 			done = page[i]->seq;
 		letter_unref(page[i]);
 	}
-	if (rc == ERR_BUSY) /* told to stop in the middle */
-		return 0;
-	if (done > x->pos) {
+	if (rc != ERR_BUSY && done > x->pos) {
 		if (!f)
 			f = feed_get(x);
-		if (f)
-			feed_send(x, &f, done);
+		if (!f || !feed_send(x, &f, done))
+			return 0;
 		x->pos = done;
 		metric_set(M_DISPATCH_SEQ, done);
+	}
+	if (rc == ERR_BUSY) { /* told to stop in the middle */
+		if (f)
+			feed_drop(x, f);
+		return 0;
 	}
 	return rc < 0 ? rc : n == FEED_PAGE || bytes >= FEED_BYTES;
 }
@@ -494,7 +270,7 @@ begin(struct dispatch *x)
 {
 	struct err e = {0};
 
-	if (load_all(x, &e) < 0) {
+	if (dispatch_load(x, &e) < 0) {
 		if (!x->told)
 			log_err(LOG_ERROR, "subscriptions can't be read", &e);
 		x->told = true;
@@ -506,6 +282,19 @@ begin(struct dispatch *x)
 }
 
 static void
+go(struct dispatch *x, const struct go_note *n)
+{
+	struct err e = {0};
+
+	x->pos = n->cursor;
+	x->go_epoch = n->epoch;
+	x->going = true;
+	x->go_again = batcher_go(x->batch, n->cursor, n->epoch, &e) < 0;
+	if (x->go_again)
+		log_err(LOG_ERROR, "batches can't be read", &e);
+}
+
+static void
 take_note(struct dispatch *x, struct note *n)
 {
 	switch (n->kind) {
@@ -514,16 +303,18 @@ take_note(struct dispatch *x, struct note *n)
 		begin(x);
 		break;
 	case NOTE_GO:
-		x->pos = ((struct go_note *)n)->cursor;
-		x->going = true;
+		go(x, (struct go_note *)n);
 		break;
 	case NOTE_HALT:
 		x->going = false;
 		x->again_ms = 0;
-		forget_all(x);
+		dispatch_forget_all(x);
 		break;
 	case NOTE_NEWS:
 		x->waiting = false;
+		break;
+	case NOTE_BATCH:
+		batcher_note(x->batch, n);
 		break;
 	case NOTE_FREE:
 		assert(x->n_free < FEEDS);
@@ -570,6 +361,24 @@ wait(struct dispatch *x)
 		(void)atomic_fetch_sub(&x->held, 1);
 }
 
+/* The next page. How long to wait for the one after it. */
+static int
+read_on(struct dispatch *x)
+{
+	struct err e = {0};
+	int rc = read_page(x, &e);
+
+	if (rc < 0 && !x->told) {
+		log_err(LOG_WARN, "dispatch waits for the store", &e);
+		x->told = true;
+	} else if (rc >= 0) {
+		x->told = false;
+	}
+	if (rc == 0)
+		wait(x);
+	return rc > 0 ? 0 : rc < 0 ? AGAIN_MS : -1;
+}
+
 static void
 run(void *arg)
 {
@@ -578,7 +387,7 @@ run(void *arg)
 
 	while (!mailbox_closed(x->box)) {
 		struct err e = {0};
-		int rc;
+		int batch_ms;
 
 		take_mail(x, timeout);
 		timeout = -1;
@@ -586,36 +395,36 @@ run(void *arg)
 			begin(x);
 		if (x->again_ms > 0)
 			timeout = AGAIN_MS;
-		if (!x->going || x->waiting)
+		if (!x->going)
 			continue;
-		rc = read_page(x, &e);
-		if (rc < 0 && !x->told) {
-			log_err(LOG_WARN, "dispatch waits for the store", &e);
-			x->told = true;
-		} else if (rc >= 0) {
-			x->told = false;
+		if (x->go_again) {
+			x->go_again =
+			    batcher_go(x->batch, x->pos, x->go_epoch, &e) < 0;
+			timeout = x->go_again ? AGAIN_MS : 0;
+			continue;
 		}
-		if (rc > 0)
-			timeout = 0;
-		else if (rc < 0)
-			timeout = AGAIN_MS;
-		else
-			wait(x);
+		timeout = x->waiting ? -1 : read_on(x);
+		batch_ms = batcher_turn(x->batch, x->pos);
+		if (timeout < 0 || (batch_ms >= 0 && batch_ms < timeout))
+			timeout = batch_ms;
 	}
 	/* The tail gives our waiter back before we may go: within a second. */
 	while (atomic_load(&x->held) > 0)
 		(void)nanosleep(
 		    &(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
+	batcher_wait(x->batch);
 	take_mail(x, 0);
 }
 
 static void
 release(struct dispatch *x)
 {
-	if (x->subs)
-		forget_all(x);
+	if (x->subs && x->batch)
+		dispatch_forget_all(x);
 	for (size_t i = 0; i < x->n_free; i++)
 		free(x->free[i]);
+	batcher_free(x->batch);
+	free(x->kinds);
 	map_free(x->subs);
 	match_free(x->table);
 	match_hits_done(&x->hits);
@@ -650,6 +459,8 @@ dispatch_start(struct deliver *d, struct dispatch **ret, struct err *e)
 		rc = jq_new("/proc/self/exe", &x->jq, e);
 	if (rc == OK)
 		rc = db_open(d->o.store, DB_READ, &x->db, e);
+	if (rc == OK && !(x->batch = batcher_new(d, x->box, x->db, x->jq)))
+		rc = err_set(e, ERR_NOMEM, "no memory for batches");
 	if (rc == OK)
 		rc = thread_start("dispatch", run, x, &x->thread, e);
 	if (rc < 0) {

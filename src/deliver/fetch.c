@@ -1,10 +1,13 @@
 #include <assert.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
+#include "deliver/replay.h"
 #include "deliver/wish.h"
+#include "event/envelope.h"
 #include "loop/pool.h"
 #include "match/jq.h"
 #include "sql.h"
@@ -18,6 +21,7 @@
 
 #define FETCH_SCAN  1024
 #define FETCH_BYTES (4 * MIB)
+#define DEAD_KEPT   3 /* a dead letter's state: sql 0007 */
 
 struct fetcher {
 	struct deliver *d;
@@ -27,6 +31,7 @@ struct fetcher {
 
 struct page_job {
 	struct pool_job job;
+	struct deliver *d;
 	struct page page;
 };
 
@@ -89,16 +94,19 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 
 	if (l->seq <= w->from_seq && p->read.rep == 0)
 		return 0;
+	if (p->replay && !replay_wants(p->replay, l->type))
+		return 0;
 	if (l->to_sub > 0 && l->to_sub != (int64_t)p->read.sub)
 		return 0;
 	if (l->to_sub > 0) {
 		letter_open(l, f->d->o.keyring);
 		return 1;
 	}
-	if (!wish_wants(w, l->type, &l->tenant))
+	if (wish_gathers(w, l->type, l->seq) ||
+	    !wish_wants(w, l->type, &l->tenant))
 		return 0;
 	/* What its preset makes the key of, the deliver thread looks at. */
-	if (p->read.okey != 0 && w->order == WISH_ORDER_KEY &&
+	if (p->read.okey != 0 && w->key == WISH_KEY_EVENT &&
 	    letter_hash(l->key) != p->read.okey)
 		return 0;
 	letter_open(l, f->d->o.keyring);
@@ -106,6 +114,27 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 	if (program >= 0 && !l->shut && jq_filter(f->jq, &item, 1, &v, e) < 0)
 		return e->code;
 	return v == JQ_TRUE;
+}
+
+/* Where the log begins; what a reader has not read before it is lost. */
+static int
+find_edge(struct fetcher *f, struct page *p, struct err *e)
+{
+	struct sql_log_first_row row = {0};
+	struct rows *rows = NULL;
+	int rc = sql_log_first(f->db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_log_first_get(rows, &row);
+	rows_close(rows);
+	if (rc > 0 && row.seq > p->read.after + 1) {
+		p->lost_to =
+		    row.seq - 1 < p->read.upto ? row.seq - 1 : p->read.upto;
+		p->upto = p->lost_to;
+	}
+	return rc < 0 ? rc : OK;
 }
 
 static int
@@ -116,14 +145,23 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 	size_t bytes = 0;
 	int program = -1, scanned = 0, rc = OK;
 	bool full = false;
-	int64_t top = p->read.after + FETCH_SCAN;
+	size_t most = (size_t)p->read.most;
+	int64_t top;
 
-	if (p->wish->filter.n > 0)
+	if (p->replay && p->replay->stopped) {
+		p->upto = p->read.upto;
+		return OK;
+	}
+	if (p->replay && (size_t)replay_chunk(p->replay->rate) < most)
+		most = (size_t)replay_chunk(p->replay->rate);
+	rc = find_edge(f, p, e);
+	top = p->upto + FETCH_SCAN;
+	if (rc == OK && p->wish->filter.n > 0)
 		rc = jq_program(f->jq, p->wish->filter, &program, e);
 	if (top > p->read.upto)
 		top = p->read.upto;
 	if (rc == OK)
-		rc = sql_log_feed_sub(f->db, p->read.after, top, p->read.sub,
+		rc = sql_log_feed_sub(f->db, p->upto, top, p->read.sub,
 		    p->read.rep, FETCH_SCAN, &rows, e);
 	while (rc >= 0 && !full && (rc = rows_next(rows, e)) > 0) {
 		struct letter *l;
@@ -144,7 +182,7 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 		}
 		if (rc >= 0)
 			p->upto = row.seq;
-		full = p->n == (size_t)p->read.most || bytes >= FETCH_BYTES;
+		full = p->n == most || bytes >= FETCH_BYTES;
 	}
 	rows_close(rows);
 	if (program >= 0)
@@ -166,8 +204,9 @@ run_page(struct pool_job *job, void *ctx)
 			letter_unref(j->page.letters[i]);
 		j->page.n = 0;
 		j->page.upto = j->page.read.after;
+		j->page.lost_to = 0;
 	}
-	deliver_tell(f->d, &j->page.note);
+	deliver_tell(j->d, &j->page.note);
 }
 
 bool
@@ -179,13 +218,16 @@ fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
 	if (!j)
 		return false;
 	j->job.run = run_page;
+	j->d = d;
 	j->page.note.kind = NOTE_PAGE;
 	j->page.read = *r;
 	j->page.wish = wish_ref(w);
+	j->page.replay = replay_ref(replays_find(d, r->sub, r->rep));
 	j->page.upto = r->after;
 	if (pool_post(d->fetch, &j->job))
 		return true;
 	wish_unref(w);
+	replay_unref(j->page.replay);
 	free(j);
 	return false;
 }
@@ -196,7 +238,55 @@ fetch_page_free(struct page *p)
 	for (size_t i = 0; i < p->n; i++)
 		letter_unref(p->letters[i]);
 	wish_unref(p->wish);
+	replay_unref(p->replay);
 	free(MAIL_OF(p, struct page_job, page));
+}
+
+/* A stored body as the entry that it was. */
+static struct letter *
+old_letter(struct str body, int64_t seq)
+{
+	struct envelope_opts o = {.own = true};
+	struct arena *a = arena_new(FETCH_BYTES + 8 * body.n);
+	struct letter *l = NULL;
+	struct event ev;
+	struct err e = {0};
+
+	if (a && envelope_parse(a, body, &o, &ev, &e) == OK)
+		l = letter_new(&(struct sql_log_feed_row){
+		    .seq = seq,
+		    .tenant = uuid_str(&ev.tenant),
+		    .event_id = uuid_str(&ev.event_id),
+		    .type = ev.type,
+		    .pkey = ev.key,
+		    .received_at = ev.occurred_us,
+		    .to_sub_null = true,
+		    .body = body,
+		});
+	arena_free(a);
+	return l;
+}
+
+/*
+ * A dead letter that was put back, after the log had lost the event. That it
+ * was put back may not be committed yet; what was merely kept is none.
+ */
+static int
+read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
+{
+	struct sql_dead_body_row row;
+	struct rows *rows = NULL;
+	int rc = sql_dead_body(f->db, one->sub, one->seq, one->rep, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_dead_body_get(rows, &row);
+		if (row.state != DEAD_KEPT && row.body.n > 0)
+			one->letter = old_letter(row.body, one->seq);
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
 }
 
 /*
@@ -237,18 +327,21 @@ run_letter(struct pool_job *job, void *ctx)
 		j->one.letter = letter_new(&row);
 	}
 	rows_close(rows);
-	if (j->one.letter) {
+	if (f && j->one.letter) {
 		letter_open(j->one.letter, j->d->o.keyring);
 		if (j->one.wish && j->one.letter->was_sealed &&
 		    !j->one.letter->shut)
 			rc = ask_filter(f, &j->one, &e) < 0 ? e.code : rc;
 	}
 	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
+	if (rc == 0)
+		j->one.failed = read_kept(f, &j->one, &e) < 0;
 	deliver_tell(j->d, &j->one.note);
 }
 
 bool
-fetch_letter(struct deliver *d, struct attempt *at, int64_t seq, struct wish *w)
+fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
+    struct wish *w)
 {
 	struct letter_job *j = calloc(1, sizeof(*j));
 
@@ -257,7 +350,9 @@ fetch_letter(struct deliver *d, struct attempt *at, int64_t seq, struct wish *w)
 	j->job.run = run_letter;
 	j->d = d;
 	j->one.note.kind = NOTE_LETTER;
-	j->one.seq = seq;
+	j->one.sub = s->sub;
+	j->one.rep = s->rep;
+	j->one.seq = s->seq;
 	j->one.attempt = at;
 	if (w && w->filter.n > 0)
 		j->one.wish = wish_ref(w);

@@ -1,9 +1,12 @@
 #include "deliver/flush.h"
 
+#include "audit/audit.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "deliver/core.h"
+#include "deliver/verdict.h"
 #include "sql.h"
 #include "store/store.h"
 
@@ -169,14 +172,65 @@ put_deads(struct db *db, const struct flush *f, struct err *e)
 			d->tries, d->n, d->at, e) < 0)
 			return e->code;
 	}
-	for (size_t i = 0; i < f->n_decisions; i++) {
-		const struct flush_decision *d = &f->decisions[i];
+	for (size_t i = 0; i < f->n_ranges; i++) {
+		const struct flush_range *g = &f->ranges[i];
 
-		if (sql_dead_decide(db, d->sub, d->seq, d->rep, d->state, d->at,
-			d->who, d->note, e) < 0)
+		if (sql_dead_range(db, g->sub, g->seq, g->seq_to,
+			as_int(g->okey), REASON_EXPIRED, g->at, e) < 0)
 			return e->code;
 	}
 	return OK;
+}
+
+/* decided[i]: it was a dead letter that waited for a decision. */
+static int
+put_decisions(
+    struct db *db, const struct flush *f, bool *decided, struct err *e)
+{
+	for (size_t i = 0; i < f->n_decisions; i++) {
+		const struct flush_decision *d = &f->decisions[i];
+		int64_t n = sql_dead_decide(db, d->sub, d->seq, d->rep,
+		    d->state, d->at, d->who, d->note, e);
+
+		if (n < 0)
+			return e->code;
+		decided[i] = n > 0;
+	}
+	return OK;
+}
+
+/* Last of all: the audit's head is locked from here on. */
+static int
+put_audit(
+    struct db *db, const struct flush *f, const bool *decided, struct err *e)
+{
+	struct buf why = BUF(AUDIT_DETAILS_MAX);
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < f->n_decisions; i++) {
+		const struct flush_decision *d = &f->decisions[i];
+		struct audit_row row = {
+		    .category = d->state == 1 ? AUDIT_DEAD_REQUEUED
+					      : AUDIT_DEAD_SKIPPED,
+		    .at_us = d->at,
+		    .actor = d->who,
+		    .target_type = STR("delivery"),
+		    .webhook_id = str_of(d->webhook_id),
+		    .delivery_id = str_of(d->delivery_id),
+		};
+
+		if (!decided[i])
+			continue;
+		buf_clear(&why);
+		if (d->note.n > 0) {
+			buf_addz(&why, "\"reason\":");
+			buf_json(&why, d->note);
+			row.details = buf_str(&why);
+		}
+		rc = audit_put(db, &row, e);
+	}
+	buf_done(&why);
+	return rc;
 }
 
 static int
@@ -278,9 +332,10 @@ int
 flush_write(struct db *db, const struct flush *f, struct err *e)
 {
 	struct arena *a = arena_new(FLUSH_MEM);
+	bool *decided = a ? arena_array(a, f->n_decisions + 1, 1) : NULL;
 	int64_t fresh = 0;
-	int rc = a ? flush_fence(db, f->node, f->epoch, e)
-		   : err_set(e, ERR_NOMEM, "no memory for a flush");
+	int rc = decided ? flush_fence(db, f->node, f->epoch, e)
+			 : err_set(e, ERR_NOMEM, "no memory for a flush");
 
 	if (rc == OK) {
 		fresh = sql_node_flush(db, str_of(f->node), f->number, e);
@@ -293,9 +348,13 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 		if (rc == OK)
 			rc = put_deads(db, f, e);
 		if (rc == OK)
+			rc = put_decisions(db, f, decided, e);
+		if (rc == OK)
 			rc = put_positions(db, f, e);
 		if (rc == OK)
 			rc = put_stats(db, a, f, e);
+		if (rc == OK)
+			rc = put_audit(db, f, decided, e);
 	}
 	arena_free(a);
 	return rc;

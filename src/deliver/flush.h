@@ -14,6 +14,7 @@
 #define DELIVER_FLUSH_H
 
 #include "base/base.h"
+#include "base/uuid.h"
 
 struct core_changes;
 struct db;
@@ -25,6 +26,15 @@ struct flush_decision {
 	int64_t seq, at;
 	int state; /* 1: put back, 2: skipped */
 	struct str who, note;
+	/* for the audit */
+	char webhook_id[UUID_LEN + 1], delivery_id[UUID_LEN + 1];
+};
+
+/* A stretch of the log that went before a reader came to it. */
+struct flush_range {
+	uint32_t sub;
+	uint64_t okey;
+	int64_t seq, seq_to, at;
 };
 
 struct flush {
@@ -35,6 +45,8 @@ struct flush {
 	const struct core_changes *changes;
 	const struct flush_decision *decisions;
 	size_t n_decisions;
+	const struct flush_range *ranges;
+	size_t n_ranges;
 };
 
 /* Text of an attempt's detail, as core_attempt.detail; NULL: none. */

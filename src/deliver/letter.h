@@ -20,8 +20,10 @@ struct sql_log_feed_row;
 struct letter {
 	_Atomic int refs;
 	int64_t seq, received_us;
-	int64_t to_sub;  /* 0: for whoever wants it */
-	int kind;        /* enum entry_kind */
+	int64_t to_sub; /* 0: for whoever wants it */
+	int kind;       /* enum entry_kind */
+	uint64_t
+	    key_hash; /* letter_hash(key), by the deliver thread; 0: not yet */
 	bool was_sealed; /* in the log */
 	bool shut;       /* no key opens it: body is empty */
 	struct uuid tenant, event_id;

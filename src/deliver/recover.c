@@ -83,7 +83,10 @@ load_page(struct core *c, struct db *db, struct core_row *last, int64_t now,
 }
 
 static int
-load_readers(struct core *c, struct db *db, int64_t now, struct err *e)
+load_readers(struct core *c, struct db *db, int64_t now,
+    int (*replay)(
+	void *arg, const struct sql_load_readers_row *row, struct err *e),
+    void *arg, struct err *e)
 {
 	struct sql_load_readers_row row;
 	struct rows *rows = NULL;
@@ -91,6 +94,10 @@ load_readers(struct core *c, struct db *db, int64_t now, struct err *e)
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_load_readers_get(rows, &row);
+		if (row.rep > 0) {
+			rc = replay(arg, &row, e);
+			continue;
+		}
 		core_load_reader(c,
 		    &(struct core_reader){
 			.sub = (uint32_t)row.sub,
@@ -106,8 +113,10 @@ load_readers(struct core *c, struct db *db, int64_t now, struct err *e)
 }
 
 int
-recover(
-    struct core *c, struct db *db, int64_t cursor, int64_t now, struct err *e)
+recover(struct core *c, struct db *db, int64_t cursor, int64_t now,
+    int (*replay)(
+	void *arg, const struct sql_load_readers_row *row, struct err *e),
+    void *arg, struct err *e)
 {
 	struct core_row last = {.sub = 0, .seq = -1, .rep = -1};
 	int n = ROWS_A_PAGE, rc;
@@ -119,6 +128,6 @@ recover(
 	while (rc >= 0 && n == ROWS_A_PAGE)
 		rc = load_page(c, db, &last, now, &n, e);
 	if (rc >= 0)
-		rc = load_readers(c, db, now, e);
+		rc = load_readers(c, db, now, replay, arg, e);
 	return rc < 0 ? rc : OK;
 }

@@ -16,7 +16,12 @@
 struct core;
 struct db;
 
+struct sql_load_readers_row;
+
+/* `replay` begins a reader with a rep; a row's texts are the store's. */
 int recover(struct core *c, struct db *db, int64_t cursor, int64_t now,
-    struct err *e) MUST_CHECK;
+    int (*replay)(
+	void *arg, const struct sql_load_readers_row *row, struct err *e),
+    void *arg, struct err *e) MUST_CHECK;
 
 #endif

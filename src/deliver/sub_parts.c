@@ -1,6 +1,7 @@
 /* subscription.h: lists, headers, auth, retry and batch. */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "deliver/sub_priv.h"
@@ -443,10 +444,22 @@ sub_retry_read(struct sub_reader *r, const struct json *j)
 	return rc;
 }
 
+struct sub_batch
+sub_batch_initial(const struct sub_reader *r)
+{
+	const struct conf *c = r->rules ? r->rules->conf : NULL;
+
+	return (struct sub_batch){
+	    .mode = BATCH_IMMEDIATE,
+	    .window_s = c ? c->webhook_child_event_batch_window_s : 5,
+	    .max_size = c ? c->webhook_child_event_batch_max_size : 100,
+	};
+}
+
 int
 sub_batch_read(struct sub_reader *r, const struct json *j)
 {
-	static const struct sub_batch INITIAL = {BATCH_IMMEDIATE, 5, 100};
+	const struct sub_batch INITIAL = sub_batch_initial(r);
 
 	if (j->type == JSON_NULL) {
 		r->s->batch = INITIAL;

@@ -22,6 +22,8 @@ int sub_tenants_read(struct sub_reader *r, const struct json *j);
 int sub_headers_read(struct sub_reader *r, const struct json *j);
 int sub_auth_read(struct sub_reader *r, const struct json *j);
 int sub_retry_read(struct sub_reader *r, const struct json *j);
+/* What a subscription has that says nothing: the settings. */
+struct sub_batch sub_batch_initial(const struct sub_reader *r);
 int sub_batch_read(struct sub_reader *r, const struct json *j);
 int sub_hub_read(struct sub_reader *r, const struct json *j);
 int sub_managed_read(struct sub_reader *r, const struct json *j);

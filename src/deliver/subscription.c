@@ -191,6 +191,8 @@ read_doc(struct sub_reader *r, const struct presets *presets, struct str text,
 		if (j)
 			rc = OWN[i].read(r, j);
 	}
+	if (rc == OK && r->rules && !change && !json_get(doc, "batch"))
+		r->s->batch = sub_batch_initial(r);
 	/* What the preset has no use for goes with the preset that had. */
 	if (rc == OK && !r->s->preset->uses_hub)
 		r->s->hub = (struct sub_hub){.there = false};
@@ -263,6 +265,10 @@ check_whole(struct sub_reader *r)
 	    s->retry.count > s->preset->retries_max)
 		rc = json_wrong(r->e, "/retry/count", "must be at most %u",
 		    s->preset->retries_max);
+	if (rc == OK && s->batch.mode != BATCH_IMMEDIATE &&
+	    s->preset->n_paths > 0)
+		rc = json_wrong(r->e, "/batch/mode",
+		    "must be immediate: the preset sends each type to a path of its own");
 	if (rc == OK && s->retry.list.retries > s->preset->retries_max)
 		rc = json_wrong(r->e, "/retry/delaysMs", "must hold at most %u",
 		    s->preset->retries_max);

@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "deliver/child_limit.h"
 #include "deliver/letter.h"
+#include "deliver/retry.h"
 #include "deliver/subscription.h"
 #include "http/url.h"
 #include "match/types.h"
@@ -45,10 +47,47 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 		w->core.url_rate_us = US_PER_S / p.rate_per_second;
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
-	if (p.ordered)
-		w->order = str_eq(s->preset->order_key.text, STR("{key}"))
-			       ? WISH_ORDER_KEY
-			       : WISH_ORDER_PRESET;
+	w->key = str_eq(s->preset->order_key.text, STR("{key}"))
+		     ? WISH_KEY_EVENT
+		     : WISH_KEY_PRESET;
+}
+
+enum wish_kind
+wish_kind_of(struct str preset, enum sub_batch_mode mode)
+{
+	if (str_eq(preset, STR("repository")))
+		return WISH_CHILD;
+	return mode == BATCH_IMMEDIATE ? WISH_PLAIN : WISH_ALL;
+}
+
+bool
+wish_gathers(const struct wish *w, struct str type, int64_t seq)
+{
+	enum wish_kind kind = w->kind;
+
+	for (size_t i = w->n_was; i > 0 && seq <= w->was[i - 1].until_seq; i--)
+		kind = w->was[i - 1].kind;
+	return kind == WISH_ALL ||
+	       (kind == WISH_CHILD && child_type_of(type) != CHILD_TYPES);
+}
+
+static void
+fill_batch(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
+    int64_t scale)
+{
+	size_t skip =
+	    row->n_was > BATCH_KINDS_MAX ? row->n_was - BATCH_KINDS_MAX : 0;
+	int64_t ms = s->batch.mode == BATCH_SUMMARY ? BATCH_SUMMARY_MS
+						    : s->batch.window_s * 1000;
+
+	/* Set to immediate: what was gathered before goes at once. */
+	if (s->batch.mode == BATCH_IMMEDIATE)
+		ms = 0;
+	w->batch = s->batch;
+	w->window_us = retry_scaled(ms, scale) * US_PER_MS;
+	w->kind = wish_kind_of(s->preset->name, s->batch.mode);
+	for (size_t i = skip; i < row->n_was; i++)
+		w->was[w->n_was++] = row->was[i];
 }
 
 /* One block of memory: the struct, its arrays, the texts. */
@@ -104,6 +143,7 @@ wish_new(const struct wish_row *row, const struct presets *presets,
 		if (row->uid.n == sizeof(w->uid.b))
 			memcpy(w->uid.b, row->uid.p, row->uid.n);
 		fill_core(w, row, s, scale);
+		fill_batch(w, row, s, scale);
 		*ret = w;
 	}
 	sub_free(s);

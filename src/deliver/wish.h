@@ -14,16 +14,33 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
+#include "base/limits.h"
 #include "base/uuid.h"
 #include "deliver/core.h"
+#include "deliver/subscription.h"
 
 struct presets;
-struct sub_conf;
 
-enum wish_order {
-	WISH_ORDER_NONE,
-	WISH_ORDER_KEY,    /* by the event's own key */
-	WISH_ORDER_PRESET, /* by what its preset says: request.h knows */
+/*
+ * What an entry's order key is made of. It is made whether deliveries are in
+ * order or not: what waits in order keeps its key when that is changed.
+ */
+enum wish_key {
+	WISH_KEY_EVENT,  /* the event's own key */
+	WISH_KEY_PRESET, /* what its preset says: request.h knows */
+};
+
+/* What of a subscription's events is gathered (deliver/batch.h), not fed. */
+enum wish_kind {
+	WISH_PLAIN, /* nothing */
+	WISH_CHILD, /* CHILD_* events */
+	WISH_ALL,
+};
+
+/* Up to until_seq it was another. */
+struct wish_was {
+	int64_t until_seq;
+	enum wish_kind kind;
 };
 
 struct wish {
@@ -31,7 +48,7 @@ struct wish {
 	struct uuid uid;
 	int64_t from_seq; /* it wants what stands behind it */
 	struct core_sub core;
-	enum wish_order order;
+	enum wish_key key;
 	bool spaced;             /* request_spacing_key() has to be asked */
 	bool picky;              /* request_wanted() has to be asked */
 	const struct str *types; /* patterns; n 0: all */
@@ -39,6 +56,11 @@ struct wish {
 	const struct uuid *tenants; /* n 0: all */
 	size_t n_tenants;
 	struct str filter; /* jq; empty: none */
+	enum wish_kind kind;
+	struct wish_was was[BATCH_KINDS_MAX]; /* oldest first */
+	size_t n_was;
+	struct sub_batch batch;
+	int64_t window_us; /* scaled */
 };
 
 struct wish_row {
@@ -46,6 +68,8 @@ struct wish_row {
 	struct str uid, conf; /* 16 bytes; deliver/subscription.h, stored */
 	bool enabled;
 	int64_t from_seq;
+	const struct wish_was *was; /* oldest first */
+	size_t n_was;
 };
 
 /* ERR_INVALID or ERR_ABSENT when the stored text can't be used. */
@@ -56,6 +80,14 @@ void wish_unref(struct wish *w); /* NULL is fine */
 
 /* By what the core knows the receiver at this URL: the key of its state. */
 uint64_t wish_endpoint(struct str url);
+
+/*
+ * The preset `repository` gathers CHILD_* events always, for their limits, and
+ * no others; elsewhere the mode decides for all.
+ */
+enum wish_kind wish_kind_of(struct str preset, enum sub_batch_mode mode);
+/* Whether an event at this place of the log is gathered: it is never fed. */
+bool wish_gathers(const struct wish *w, struct str type, int64_t seq);
 
 /* By type and tenant; the filter is somebody else's. */
 bool wish_wants(

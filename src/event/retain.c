@@ -15,7 +15,7 @@ struct retain {
 };
 
 struct cut {
-	int64_t before_us, first, first_us, upto;
+	int64_t before_us, now_us, first, first_us, upto;
 };
 
 struct retain *
@@ -40,6 +40,9 @@ delete_some(struct db *db, void *ctx, struct err *e)
 	const struct cut *cut = ctx;
 	int64_t n;
 
+	if (sql_keep_rows(db, cut->first, cut->upto, cut->now_us, e) < 0 ||
+	    sql_keep_deads(db, cut->first, cut->upto, e) < 0)
+		return e->code;
 	if (sql_retain_ids(db, cut->upto, cut->before_us, e) < 0)
 		return e->code;
 	n = sql_retain_log(db, cut->upto, cut->before_us, e);
@@ -74,11 +77,26 @@ oldest(struct db *db, struct cut *cut, struct err *e)
 	return row.received_at < cut->before_us;
 }
 
+/* Where deliveries are, when somebody delivers: dispatch never waits long. */
+static int
+edge(struct db *db, struct cut *cut, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_grp_edge(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0 && !rows_null(rows, 0) && cut->upto > rows_int(rows, 0))
+		cut->upto = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
 int
 retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
     bool idle, struct err *e)
 {
-	struct cut cut = {.before_us = now_us - x->keep_us};
+	struct cut cut = {.before_us = now_us - x->keep_us, .now_us = now_us};
 	int64_t now_ms = now_us / US_PER_MS;
 	int rc;
 
@@ -92,6 +110,9 @@ retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
 	cut.upto = cut.first + RETAIN_STEP - 1;
 	if (cut.upto >= last_seq)
 		cut.upto = last_seq - 1;
+	rc = edge(db, &cut, e);
+	if (rc < 0)
+		return rc;
 	if (cut.upto < cut.first) {
 		x->not_before_ms = now_ms + RETAIN_REST_MS;
 		return OK;

@@ -7,9 +7,14 @@
  * when it never is. PostgreSQL also drops whole pieces (ops/jobs.c); what is
  * left for the steps is then little.
  *
+ * DELIVERIES. What has a row, or is a dead letter that waits, keeps its body in
+ * `dead`, in the same transaction. A reader is not looked at: it jumps when it
+ * is read (deliver/lost.c).
+ *
  * INVARIANTS
  *   1. Entries go in the order of seq; an id goes with its entry.
  *   2. The newest entry always stays: its seq is where the next one counts on.
+ *   3. Nothing goes that whoever delivers has not come to.
  */
 #ifndef EVENT_RETAIN_H
 #define EVENT_RETAIN_H

@@ -9,6 +9,7 @@
 #include "loop/mailbox.h"
 #include "loop/thread.h"
 #include "ops/ended.h"
+#include "ops/tidy.h"
 #include "sql.h"
 
 #define CHECKPOINT_MS 250
@@ -175,6 +176,8 @@ run(void *arg)
 			drop_pieces(j);
 		drop_audit(j);
 		drop_ended(j);
+		if (j->o.tidy)
+			tidy_look(j->o.tidy);
 	} while (!mailbox_closed(j->box));
 }
 

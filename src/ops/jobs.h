@@ -5,8 +5,8 @@
  * copies pages that nobody waits for; the fsync it does is not the writer's.
  * PostgreSQL: pieces of the log whose every event is past its time are
  * detached (a short lock) and dropped (none of the writer's).
- * Both: looks for audit rows past their time, and for what ended subscriptions
- * left behind (ended.h), and has them removed.
+ * Both: looks for audit rows and deliveries past their time, and for what ended
+ * subscriptions left behind (ended.h), and has them removed.
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
@@ -19,6 +19,7 @@
 struct append;
 struct jobs;
 struct store;
+struct tidy;
 
 struct jobs_opts {
 	struct store *store;
@@ -26,6 +27,7 @@ struct jobs_opts {
 	/* Rows go in steps of the commit thread; NULL: they stay. */
 	struct append *append;
 	int64_t audit_keep_us;
+	struct tidy *tidy; /* ops/tidy.h; NULL: none */
 };
 
 int jobs_start(

@@ -96,7 +96,7 @@ static int
 seal_again(struct keyring *k, struct arena *a, struct str where,
     struct str sealed, struct str *ret, struct err *e)
 {
-	struct str id, plain;
+	struct str id = STR_EMPTY, plain = STR_EMPTY;
 	int rc = keyring_id_of(a, sealed, &id, e);
 
 	*ret = (struct str){.p = NULL};

@@ -330,8 +330,8 @@ test_subscription(void **state)
 	assert_int_equal(
 	    reseal_show(w->db, w->k, &w->conf, &none, &b, &w->e), OK);
 	buf_addc(&b, '\0');
-	assert_non_null(strstr(b.p, "\"active\":true,\"values\":3}"));
-	assert_non_null(strstr(b.p, "\"active\":false,\"values\":0}"));
+	assert_non_null(strstr(b.p, "\"active\":true,\"values\":3,"));
+	assert_non_null(strstr(b.p, "\"active\":false,\"values\":0,"));
 	assert_non_null(strstr(b.p, "\"missing\":0"));
 	buf_done(&b);
 }

@@ -4,7 +4,8 @@ from hk import check, run, same
 
 VERBS = (("serve",), ("migrate",), ("event",), ("event", "publish"), ("event", "tail"),
          ("key",), ("key", "create"), ("key", "list"), ("key", "revoke"), ("user",),
-         ("user", "add"), ("user", "list"), ("user", "passwd"), ("listen",), ("verify",))
+         ("user", "add"), ("user", "list"), ("user", "passwd"), ("demo",),
+         ("listen",), ("verify",))
 
 
 def cli(*args):

@@ -36,27 +36,65 @@ def task(now):
     return {"X-Timestamp": at, "X-Signature": sha(b"plain", at.encode() + b"." + BODY).hexdigest()}
 
 
-SCHEMES = (("standard", STANDARD, standard), ("repository", "plain", repository), ("task", "plain", task))
+def hub(now):
+    sum = hmac.new(b"plain", int(now // 30).to_bytes(8, "big"), hashlib.sha1).digest()
+    at = sum[-1] & 15
+    return {"Authorization": "%08d" % ((int.from_bytes(sum[at:at + 4], "big") & 0x7fffffff) % 10**8)}
 
 
-def cases(make, timed):
+class Ed25519:
+    """A key pair; the openssl program signs with it."""
+
+    def __init__(self, t):
+        self.path = t.path("ed25519.pem")
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", self.path], check=True)
+        der = subprocess.run(["openssl", "pkey", "-in", self.path, "-pubout", "-outform", "DER"],
+                             check=True, capture_output=True).stdout
+        self.public = "whpk_" + base64.b64encode(der[-32:]).decode()
+        self.t = t
+
+    def __call__(self, now):
+        at = str(int(now))
+        message = self.t.path("signed")
+        with open(message, "wb") as f:
+            f.write(f"msg_1.{at}.".encode() + BODY)
+        sig = subprocess.run(["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", self.path, "-in", message],
+                             check=True, capture_output=True).stdout
+        other = base64.b64encode(bytes(64)).decode()
+        return {"webhook-id": "msg_1", "webhook-timestamp": at,
+                "webhook-signature": f"v1,AAAA v1a,{other} v1a,{base64.b64encode(sig).decode()}"}
+
+
+PLAIN = (("standard", STANDARD, standard), ("repository", "plain", repository),
+         ("task", "plain", task), ("hub", "plain", hub))
+UNTIMED = ("repository",)
+BODILESS = ("hub",)  # what a code does not cover
+
+
+def schemes(t, ed25519=True):
+    pair = Ed25519(t) if ed25519 else None
+    return PLAIN + ((("standard", pair.public, pair),) if pair else ())
+
+
+def cases(scheme, make):
     """headers, body, whether it is good"""
     now = time.time()
     yield make(now), BODY, True
-    yield make(now), BODY + b" ", False
+    if scheme not in BODILESS:
+        yield make(now), BODY + b" ", False
     yield {}, BODY, False
-    if timed:
+    if scheme not in UNTIMED:
         yield make(now - 400), BODY, False
         yield make(now + 400), BODY, False
 
 
-def serve(t, *command):
+def serve(t, *command, ed25519=True):
     """Each scheme through a sample that is a server."""
-    for scheme, secret, make in SCHEMES:
+    for scheme, secret, make in schemes(t, ed25519):
         p = subprocess.Popen([*command, scheme, secret, "0"], stdout=subprocess.PIPE, text=True)
         try:
             port = int(re.search(r"(\d+)", p.stdout.readline())[1])
-            for headers, body, good in cases(make, scheme != "repository"):
+            for headers, body, good in cases(scheme, make):
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
                 c.request("POST", "/", body, headers)
                 same(c.getresponse().status, 204 if good else 401, f"{scheme} {headers}")
@@ -67,7 +105,10 @@ def serve(t, *command):
 
 
 def test_python(t):
-    serve(t, "python3", f"{ROOT}/samples/python/receive.py")
+    sample = f"{ROOT}/samples/python/receive.py"
+    serve(t, "python3", sample, ed25519=False)
+    r = subprocess.run(["python3", sample, "standard", "whpk_AAAA", "0"], capture_output=True, text=True)
+    check(r.returncode == 1 and "no ed25519" in r.stderr, "it says what it can't", r)
 
 
 def test_node(t):
@@ -82,7 +123,7 @@ def test_go(t):
     binary = t.path("receive-go")
     subprocess.run(["go", "build", "-o", binary, f"{ROOT}/samples/go/receive.go"], check=True,
                    env={**os.environ, "GOFLAGS": "-mod=mod", "GO111MODULE": "off",
-                        "GOCACHE": t.path("gocache")})
+                        "GOCACHE": f"{ROOT}/build/gocache"})
     serve(t, binary)
 
 
@@ -90,8 +131,8 @@ def test_c(t):
     binary = t.path("receive-c")
     subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-o", binary,
                     f"{ROOT}/samples/c/receive.c", "-lcrypto"], check=True)
-    for scheme, secret, make in SCHEMES:
-        for headers, body, good in cases(make, scheme != "repository"):
+    for scheme, secret, make in schemes(t):
+        for headers, body, good in cases(scheme, make):
             env = {"HTTP_" + k.upper().replace("-", "_"): v for k, v in headers.items()}
             r = subprocess.run([binary, scheme, secret], input=body, env=env, capture_output=True)
             same(r.returncode, 0 if good else 1, f"{scheme} {headers}")

@@ -95,7 +95,7 @@ def test_wrong_keys_stop_the_start(t):
     os.rename(path + ".away", path)
     refused(srv, NAME, "not set", WEBHOOK_ENCRYPTION_KEY_SOURCE="env")
     refused(srv, "wrong key", WEBHOOK_ENCRYPTION_KEY_SOURCE="env", **{NAME: RAW})
-    refused(srv, "always sealed", WEBHOOK_ENCRYPTION_ENABLED="false")
+    refused(srv, "never stored in the clear", WEBHOOK_ENCRYPTION_ENABLED="false")
     refused(srv, "is not there", WEBHOOK_ENCRYPTION_KEY_FILE=t.path("none"))
     srv.start()
 

@@ -346,7 +346,7 @@ states(void **state)
 #define BATCH 1024
 
 struct batch {
-	int64_t kinds[BATCH], hs[BATCH];
+	int64_t to_subs[BATCH], kinds[BATCH], hs[BATCH];
 	struct str tenants[BATCH], ids[BATCH], hashes[BATCH], types[BATCH],
 	    pkeys[BATCH], rvs[BATCH], attrss[BATCH], bodies[BATCH];
 	uint64_t id[BATCH];
@@ -367,6 +367,7 @@ append(struct db *db, struct batch *b, uint64_t from, size_t n)
 
 		b->id[i] = from + i;
 		b->kinds[i] = 0;
+		b->to_subs[i] = 0;
 		b->hs[i] = (int64_t)((from + i) / 2 * 0x9e3779b97f4a7c15u);
 		b->tenants[i] = STR_EMPTY;
 		b->ids[i] = b->hashes[i] = id;
@@ -377,8 +378,8 @@ append(struct db *db, struct batch *b, uint64_t from, size_t n)
 		b->bodies[i] = STR("{\"a\":\"\0 body\"}");
 	}
 	if (sql_log_append(db, b->kinds, b->tenants, b->ids, b->hs, b->hashes,
-		b->types, b->pkeys, b->rvs, 60000000, b->attrss, b->bodies, n,
-		&r, &e) < 0)
+		b->types, b->pkeys, b->rvs, 60000000, b->to_subs, b->attrss,
+		b->bodies, n, &r, &e) < 0)
 		fail_msg("%s", e.text);
 	while (rows_next(r, &e) == 1) {
 		struct sql_log_append_row row;

@@ -35,7 +35,7 @@ insert(struct db *db, int64_t seq, struct err *e)
 	struct str b = {body, sizeof(body)};
 
 	return sql_log_insert(db, seq, 0, STR_EMPTY, STR("id"), seq, STR("h"),
-	    STR("t"), STR("k"), NULL, 0, STR_EMPTY, b, e);
+	    STR("t"), STR("k"), NULL, 0, NULL, STR_EMPTY, b, e);
 }
 
 static int

@@ -1,0 +1,58 @@
+/*
+ * dispatch_priv.h - the dispatch thread: dispatch.c reads and matches,
+ * dispatch_subs.c knows who there is.
+ */
+#ifndef DELIVER_DISPATCH_PRIV_H
+#define DELIVER_DISPATCH_PRIV_H
+
+#include "deliver/deliver_priv.h"
+#include "deliver/wish.h"
+#include "match/table.h"
+
+#define FEEDS 8 /* that circulate */
+
+struct batcher;
+struct sql_batch_kinds_row;
+
+struct known {
+	struct wish *wish;
+	int program; /* jq; -1: none */
+};
+
+struct dispatch {
+	struct deliver *d;
+	struct mailbox *box;
+	struct thread *thread;
+	struct db *db;
+	struct jq *jq;
+	struct presets *presets;
+	struct match_table *table;
+	struct map *subs; /* id to struct known */
+	struct match_hits hits;
+	struct batcher *batch;
+	/* How subscriptions were gathered before, by sub and place. */
+	struct sql_batch_kinds_row *kinds;
+	size_t n_kinds, cap_kinds;
+	struct feed *free[FEEDS];
+	size_t n_free;
+	struct tail_waiter waiter;
+	struct note news;
+	_Atomic int held; /* 1: the tail has our waiter */
+	bool waiting;     /* for the news that it gives back */
+	bool going;
+	bool go_again; /* the batcher could not read what is stored */
+	int64_t go_epoch;
+	int64_t pos; /* read up to here */
+	int64_t again_ms;
+	bool told;
+};
+
+struct str dispatch_key(const uint32_t *sub); /* of subs */
+void dispatch_forget_all(struct dispatch *x);
+/* Tells the deliver thread of all, and that these were all. */
+int dispatch_load(struct dispatch *x, struct err *e) MUST_CHECK;
+/* A subscription or preset was made, changed or ended at this place. */
+int dispatch_apply(
+    struct dispatch *x, const struct letter *l, struct err *e) MUST_CHECK;
+
+#endif

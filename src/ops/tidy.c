@@ -1,0 +1,267 @@
+#include "ops/tidy.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "event/append.h"
+#include "event/when.h"
+#include "sql.h"
+
+#define US_PER_MIN (60 * US_PER_S)
+#define REST_PARTS 100
+
+enum phase { ATTEMPTS, DEADS, STAT_FOLD, STAT_OLD, REPLAYS, PHASES };
+
+struct key {
+	int64_t a, b, c, d;
+};
+
+struct tidy {
+	struct append *append;
+	int64_t keep_us;
+	int64_t not_before_ms;
+	_Atomic bool busy;
+	struct append_job job;
+	int left; /* steps of this look */
+	bool more;
+	int64_t now_us; /* 0: the clock's */
+	/* where the pass is; what a step that failed left is done again */
+	enum phase phase;
+	struct key at;
+	/* what a step will have come to, once it is committed */
+	enum phase next_phase;
+	struct key next;
+};
+
+struct tidy *
+tidy_new(struct append *append, int64_t keep_us)
+{
+	struct tidy *t = calloc(1, sizeof(*t));
+
+	if (t) {
+		t->append = append;
+		t->keep_us = keep_us;
+	}
+	return t;
+}
+
+void
+tidy_free(struct tidy *t)
+{
+	free(t);
+}
+
+/* Where attempts may be old: below what is young, and what is delivered. */
+static int
+edge(struct db *db, int64_t cut_us, int64_t *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = when_seq(db, cut_us, ret, e);
+
+	if (rc == OK)
+		rc = sql_grp_edge(db, &rows, e);
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0 && !rows_null(rows, 0) && rows_int(rows, 0) + 1 < *ret)
+		*ret = rows_int(rows, 0) + 1;
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* 1: *to is where this step ends; 0: the pass over this table ends with it. */
+static int
+end_of(int rc, struct rows *rows, int columns, struct key *to, struct err *e)
+{
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		*to = (struct key){rows_int(rows, 0), rows_int(rows, 1),
+		    rows_int(rows, 2), columns > 3 ? rows_int(rows, 3) : 0};
+	rows_close(rows);
+	return rc;
+}
+
+static int
+attempts(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
+{
+	struct key k = t->at, to = {0};
+	struct rows *rows = NULL;
+	int64_t top = 0;
+	int rc = edge(db, cut_us, &top, e);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_tidy_attempts_end(
+	    db, k.a, k.b, k.c, k.d, top, RETAIN_STEP - 1, &rows, e);
+	rc = end_of(rc, rows, 4, &to, e);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		to = (struct key){.a = top};
+	t->next = to;
+	return sql_tidy_attempts(db, k.a, k.b, k.c, k.d, to.a, to.b, to.c, to.d,
+		   cut_us, e) < 0
+		   ? (int)e->code
+		   : rc;
+}
+
+static int
+deads(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
+{
+	struct key k = t->at, to = {0};
+	struct rows *rows = NULL;
+	int rc =
+	    sql_tidy_deads_end(db, k.a, k.b, k.c, RETAIN_STEP - 1, &rows, e);
+
+	rc = end_of(rc, rows, 3, &to, e);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		to = (struct key){.a = INT64_MAX};
+	t->next = to;
+	return sql_tidy_deads(db, k.a, k.b, k.c, to.a, to.b, to.c, cut_us, e) <
+		       0
+		   ? (int)e->code
+		   : rc;
+}
+
+static int
+fold(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
+{
+	int64_t upto = now_us / US_PER_MIN - STAT_MINUTES, minute = 0;
+	struct rows *rows = NULL;
+	bool there = false;
+	int rc = sql_tidy_stat_next(db, t->at.a, upto - upto % 60, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0 && !rows_null(rows, 0)) {
+		there = true;
+		minute = rows_int(rows, 0);
+	}
+	rows_close(rows);
+	if (rc < 0 || !there)
+		return rc < 0 ? rc : 0;
+	t->next = (struct key){.a = minute};
+	if (sql_tidy_stat_fold(db, minute, RETAIN_STEP, e) < 0 ||
+	    sql_tidy_stat_drop(db, minute, RETAIN_STEP, e) < 0)
+		return e->code;
+	return 1;
+}
+
+static int
+one_step(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
+{
+	int64_t cut_us = now_us - t->keep_us, n = 0;
+	int rc = 0;
+
+	t->next = t->at;
+	t->next_phase = t->phase;
+	switch (t->phase) {
+	case ATTEMPTS:
+		rc = attempts(t, db, cut_us, e);
+		break;
+	case DEADS:
+		rc = deads(t, db, cut_us, e);
+		break;
+	case STAT_FOLD:
+		rc = fold(t, db, now_us, e);
+		break;
+	case STAT_OLD:
+		n = sql_tidy_stat_old(db, cut_us / US_PER_MIN, RETAIN_STEP, e);
+		rc = n < 0 ? (int)e->code : n == RETAIN_STEP;
+		break;
+	case REPLAYS:
+		n = sql_tidy_replays(db, cut_us, RETAIN_STEP, e);
+		rc = n < 0 ? (int)e->code : n == RETAIN_STEP;
+		break;
+	case PHASES:
+		break;
+	}
+	if (rc == 0) {
+		t->next_phase = t->phase + 1;
+		t->next = (struct key){0};
+	}
+	if (rc >= 0)
+		t->more = t->next_phase < PHASES;
+	return rc < 0 ? rc : OK;
+}
+
+static void
+move_on(struct tidy *t)
+{
+	t->phase = t->more ? t->next_phase : ATTEMPTS;
+	t->at = t->more ? t->next : (struct key){0};
+}
+
+static int
+step(struct db *db, void *ctx, struct err *e)
+{
+	struct tidy *t = ctx;
+
+	return one_step(t, db, t->now_us ? t->now_us : clock_now_us(), e);
+}
+
+int
+tidy_run(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
+    struct err *e)
+{
+	int rc;
+
+	t->now_us = now_us;
+	rc = db_tx(db, step, t, e);
+	t->now_us = 0;
+	if (rc == OK) {
+		move_on(t);
+		*ret_more = t->more;
+	}
+	return rc;
+}
+
+static void
+rest(struct tidy *t)
+{
+	int64_t ms = t->keep_us / US_PER_MS / REST_PARTS;
+
+	if (ms < TIDY_MS)
+		ms = TIDY_MS;
+	if (ms > TIDY_REST_MAX_MS)
+		ms = TIDY_REST_MAX_MS;
+	t->not_before_ms = clock_mono_ms() + ms;
+}
+
+/* On the commit thread; `busy` hands the rest back to the jobs thread. */
+static void
+stepped(struct append_job *job)
+{
+	struct tidy *t = job->ctx;
+	struct err e = job->err;
+
+	if (e.code < 0) {
+		log_err(LOG_WARN, "old deliveries stay", &e);
+	} else {
+		move_on(t);
+		if (!t->more)
+			rest(t);
+		else if (--t->left > 0 && append_post(t->append, job, &e) == OK)
+			return;
+	}
+	atomic_store(&t->busy, false);
+}
+
+void
+tidy_look(struct tidy *t)
+{
+	struct err e;
+
+	if (atomic_load(&t->busy) || clock_mono_ms() < t->not_before_ms)
+		return;
+	t->not_before_ms = clock_mono_ms() + TIDY_MS;
+	t->left = TIDY_STEPS;
+	t->job = (struct append_job){.fn = step, .ctx = t, .done = stepped};
+	atomic_store(&t->busy, true);
+	if (append_post(t->append, &t->job, &e) < 0)
+		atomic_store(&t->busy, false);
+}

@@ -1,0 +1,253 @@
+#include "ops/tidy.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "base/test.h"
+#include "sql.h"
+#include "store/fixture.h"
+
+#define MINUTE  (60 * US_PER_S)
+#define NOW     (INT64_C(28400000) * MINUTE)
+#define DAY     (24 * 60 * MINUTE)
+#define KEEP    (30 * DAY)
+#define ENTRIES 1300
+
+static const struct str NONE = {.p = NULL};
+static struct fixture f;
+static struct db *db;
+static struct err e;
+
+/* Entry n is as old as ENTRIES - n hours. */
+static int64_t
+came(int64_t n)
+{
+	return NOW - (ENTRIES - n) * 60 * MINUTE;
+}
+
+static int
+begin(void **state)
+{
+	static const struct str ID = {"0123456789abcdef", 16};
+	enum store_engine on = *(enum store_engine *)*state;
+
+	fixture_open(&f, on, NULL);
+	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	assert_int_equal(db_begin(db, &e), OK);
+	for (int64_t n = 1; n <= ENTRIES; n++) {
+		assert_true(
+		    sql_log_insert(db, n, 0, ID, ID, n, ID, STR("t"), STR("k"),
+			NULL, came(n), NULL, NONE, STR("{}"), &e) >= 0);
+		assert_true(sql_mark_put(db, came(n) / MINUTE, n, &e) >= 0);
+		assert_true(sql_attempt_put(db, n, 1, 0, 1, came(n), 5, 200, 0,
+				0, NONE, &e) >= 0);
+	}
+	/* An old one that was sent again today. */
+	assert_true(
+	    sql_attempt_put(db, 5, 1, 0, 2, NOW, 5, 200, 0, 0, NONE, &e) >= 0);
+	assert_int_equal(db_commit(db, &e), OK);
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	db_close(db);
+	fixture_close(&f);
+	return 0;
+}
+
+/* A whole pass; how many steps it took. */
+static int
+pass(void)
+{
+	struct tidy *t = tidy_new(NULL, KEEP);
+	bool more = true;
+	int n = 0;
+
+	assert_non_null(t);
+	while (more) {
+		assert_int_equal(tidy_run(t, db, NOW, &more, &e), OK);
+		assert_true(n++ < 100);
+	}
+	tidy_free(t);
+	return n;
+}
+
+static int64_t
+count(int64_t lo, int64_t hi)
+{
+	struct rows *rows = NULL;
+	int64_t n = 0;
+
+	assert_int_equal(
+	    sql_look_attempts(db, lo, hi, 0, 0, 0, 10000, &rows, &e), OK);
+	while (rows_next(rows, &e) > 0)
+		n++;
+	rows_close(rows);
+	return n;
+}
+
+static void
+test_attempts(void **state)
+{
+	int64_t young = ENTRIES - 30 * 24;
+
+	(void)state;
+	assert_int_equal(count(1, ENTRIES + 1), ENTRIES + 1);
+	assert_true(pass() >= 2 + 4);
+	assert_int_equal(count(young, ENTRIES + 1), ENTRIES + 1 - young);
+	assert_int_equal(count(1, young), 1); /* today's */
+	assert_int_equal(count(5, 6), 1);
+}
+
+static void
+dead(int64_t seq, int state, int64_t decided)
+{
+	assert_true(sql_dead_put(db, 1, seq, 0, seq, 0, 0, 9, 503, 3, 3,
+			NOW - 2 * KEEP, &e) >= 0);
+	if (state > 0)
+		assert_int_equal(sql_dead_decide(db, 1, seq, 0, state, decided,
+				     STR("me"), NONE, &e),
+		    1);
+}
+
+static void
+test_deads(void **state)
+{
+	struct rows *rows = NULL;
+	int64_t left[8];
+	size_t n = 0;
+
+	(void)state;
+	dead(1, 0, 0);              /* waits: for ever */
+	dead(2, 2, NOW - 2 * KEEP); /* skipped long ago */
+	dead(3, 1, NOW - KEEP / 2); /* requeued lately */
+	dead(4, 1, NOW - 2 * KEEP);
+	(void)pass();
+	assert_int_equal(
+	    sql_look_deads_sub(db, 0, 100, 1, 0, 100, &rows, &e), OK);
+	while (rows_next(rows, &e) > 0)
+		left[n++] = rows_int(rows, 0);
+	rows_close(rows);
+	assert_int_equal(n, 2);
+	assert_int_equal(left[0], 3);
+	assert_int_equal(left[1], 1);
+}
+
+/* The body of a row that the log loses is kept, until the row is gone. */
+static void
+test_kept(void **state)
+{
+	struct rows *rows = NULL;
+
+	(void)state;
+	assert_true(sql_row_put(db, 1, 7, 0, 0, 0, 1, 1, 1, 0, NOW, STR("n"),
+			503, 1, &e) >= 0);
+	assert_int_equal(sql_keep_rows(db, 1, 10, NOW, &e), 1);
+	(void)pass();
+	assert_int_equal(sql_dead_body(db, 1, 7, 0, &rows, &e), OK);
+	assert_int_equal(rows_next(rows, &e), 1);
+	assert_true(str_eq(rows_str(rows, 0), STR("{}")));
+	assert_int_equal(rows_int(rows, 1), 3);
+	rows_close(rows);
+	assert_int_equal(sql_row_del(db, 1, 7, 0, &e), 1);
+	(void)pass();
+	rows = NULL;
+	assert_int_equal(sql_dead_body(db, 1, 7, 0, &rows, &e), OK);
+	assert_int_equal(rows_next(rows, &e), 0);
+	rows_close(rows);
+}
+
+static void
+stat(int64_t sub, int64_t minute)
+{
+	assert_true(
+	    sql_stat_add(db, sub, minute, 2, 1, 0, 100, minute % 60, &e) >= 0);
+}
+
+/* Minutes for two days, then hours, then nothing. */
+static void
+test_stats(void **state)
+{
+	int64_t now = NOW / MINUTE, hour = now - 3 * 1440;
+	struct rows *rows = NULL;
+	struct sql_stat_seen_row row;
+	int n = 0;
+
+	(void)state;
+	hour -= hour % 60;
+	for (int64_t m = 0; m < 60; m++)
+		stat(1, hour + m);
+	stat(1, now - 10);
+	stat(1, now - 40 * 1440);
+	(void)pass();
+	assert_int_equal(
+	    sql_stat_seen(db, 1, 0, INT64_MAX, 100, &rows, &e), OK);
+	while (rows_next(rows, &e) > 0) {
+		sql_stat_seen_get(rows, &row);
+		if (n++ == 0) {
+			assert_int_equal(row.minute, hour);
+			assert_int_equal(row.ok, 120);
+			assert_int_equal(row.fail, 60);
+			assert_int_equal(row.slow, 59);
+		}
+	}
+	rows_close(rows);
+	assert_int_equal(n, 2);
+}
+
+/* A number is free again when nothing of the replay is left. */
+static void
+test_replays(void **state)
+{
+	static const struct str UID = {"0123456789abcdef", 16};
+	struct sql_replay_rep_row row;
+	struct rows *rows = NULL;
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		rows = NULL;
+		assert_int_equal(sql_replay_rep(db, 1, &rows, &e), OK);
+		assert_int_equal(rows_next(rows, &e), 1);
+		sql_replay_rep_get(rows, &row);
+		rows_close(rows);
+		assert_int_equal(row.rep, round == 1 ? 2 : 1);
+		if (round == 0) {
+			assert_int_equal(sql_replay_add(db, UID, 1, 1, 0, 10,
+					     NONE, 0, NOW, STR("me"), &e),
+			    1);
+			assert_int_equal(
+			    sql_replay_stop(db, UID, NOW - 2 * KEEP, &e), 1);
+			assert_true(sql_attempt_put(db, ENTRIES, 1, 1, 1, NOW,
+					5, 200, 0, 0, NONE, &e) >= 0);
+			(void)pass();
+		}
+		if (round == 1) {
+			assert_true(sql_tidy_attempts(db, 0, 0, 0, 0, ENTRIES,
+					99, 0, 0, NOW + 1, &e) >= 0);
+			(void)pass();
+		}
+	}
+}
+
+int
+main(void)
+{
+	static enum store_engine on = STORE_SQLITE;
+#define T(fn)                                                                  \
+	{                                                                      \
+		.name = #fn, .test_func = fn, .setup_func = begin,             \
+		.teardown_func = end, .initial_state = &on                     \
+	}
+	const struct CMUnitTest tests[] = {
+	    T(test_attempts),
+	    T(test_deads),
+	    T(test_kept),
+	    T(test_stats),
+	    T(test_replays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

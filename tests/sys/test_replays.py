@@ -1,0 +1,166 @@
+"""Replays: a stretch of the log once more, beside everything else."""
+import time
+
+import receiver
+from hk import check, envelope, new_id, now, same, until
+from receiver import Receiver
+
+SETTINGS = {**receiver.SETTINGS, "TIME_SCALE": "100"}
+
+
+def subscribe(c, url, **more):
+    return c.post("/v1/subscriptions", {"name": "s", "url": url, **more}).want(201).json
+
+
+def replay(c, s, since, **more):
+    return c.post("/v1/replays", {"subscription": s["id"], "since": since, **more}).want(202).json
+
+
+def state(c, p):
+    return c.get("/v1/replays/" + p["id"]).want(200).json
+
+
+def ended(c, p, seconds=20):
+    return until(lambda: (lambda x: x if x["state"] != "running" else None)(state(c, p)),
+                 "the replay ends", seconds)
+
+
+def fill(c, n, **kw):
+    events = [envelope(**kw) for _ in range(n)]
+    c.publish(events).want(200)
+    return [e["eventId"] for e in events]
+
+
+def test_all_once_more(t):
+    c, r = t.srv.client(), Receiver(t)
+    begin = now()
+    s = subscribe(c, r.url("/a"), order="key", types=["RecordUpdated"])
+    key = "Account:1:" + new_id()
+    ids = fill(c, 30, key=key)
+    fill(c, 5, type="Other", key=key)
+    first = r.wait_for(30, "/a")
+    p = replay(c, s, begin)
+    check(p["total"] >= 35, "places in the log", p)
+    got = r.wait_for(60, "/a")[30:]
+    same([q.json["eventId"] for q in got], ids, "the same, in the order of the key")
+    check(not {q.id for q in got} & {q.id for q in first}, "with ids of their own")
+    last = ended(c, p)
+    same((last["state"], last["done"]), ("done", last["total"]), "the end")
+    check(last["endedAt"], "when", last)
+    check(any(x["id"] == p["id"] for x in c.get("/v1/replays").want(200).json["data"]), "listed")
+    r.quiet(0.3, "/a")
+    d = c.get("/v1/deliveries/" + got[0].id).want(200).json
+    same((d["status"], d["replayOf"]), ("SUCCESS", first[0].id), "of which it is another")
+    check(c.get("/v1/audit", category="REPLAY_STARTED").want(200).json["data"], "audited")
+
+
+def test_older_than_the_subscription(t):
+    c, r = t.srv.client(), Receiver(t)
+    begin = now()
+    ids = fill(c, 5, type="Early")
+    s = subscribe(c, r.url("/o"))
+    replay(c, s, begin, types=["Early"])
+    got = r.wait_for(5, "/o")
+    same(sorted(q.json["eventId"] for q in got), sorted(ids), "those before it was made")
+
+
+def test_part_by_time_and_type(t):
+    c, r = t.srv.client(), Receiver(t)
+    s = subscribe(c, r.url("/t"))
+    fill(c, 3, type="A")
+    time.sleep(0.05)
+    since = now()
+    time.sleep(0.05)
+    want = fill(c, 4, type="A")
+    fill(c, 4, type="B")
+    other = fill(c, 2, type="fam.x")
+    time.sleep(0.05)
+    upto = now()
+    time.sleep(0.05)
+    fill(c, 3, type="A")
+    r.wait_for(16, "/t")
+    p = replay(c, s, since, until=upto, types=["A", "fam.*"])
+    got = r.wait_for(22, "/t")[16:]
+    same({q.json["eventId"] for q in got}, set(want + other), "of that time and these types")
+    ended(c, p)
+    r.quiet(0.2, "/t")
+
+
+def test_rate(t):
+    c, r = t.srv.client(), Receiver(t)
+    begin = now()
+    s = subscribe(c, r.url("/r"))
+    fill(c, 30)
+    r.wait_for(30, "/r")
+    p = replay(c, s, begin, ratePerSecond=20)
+    got = r.wait_for(60, "/r", 30)[30:]
+    took = got[-1].at - got[0].at
+    check(1.0 < took < 6, "30 at 20 a second", took)
+    same(ended(c, p)["ratePerSecond"], 20, "as asked")
+
+
+def test_across_a_restart(t):
+    """Its place, rate and types survive."""
+    srv = t.server()
+    c, r = srv.client(), Receiver(t)
+    begin = now()
+    s = subscribe(c, r.url("/x"), types=["A", "B"])
+    ids = fill(c, 40, type="A")
+    fill(c, 10, type="B")
+    r.wait_for(50, "/x")
+    p = replay(c, s, begin, ratePerSecond=20, types=["A"])
+    r.wait_for(60, "/x")
+    srv.kill9()
+    before = r.count("/x")
+    srv.start()
+    c = srv.client()
+    at = time.monotonic()
+    same(state(c, p)["state"], "running", "it goes on")
+    last = ended(c, p, 40)
+    took = time.monotonic() - at
+    got = r.at("/x")[50:]
+    same({q.json["eventId"] for q in got}, set(ids), "all of type A, none of B")
+    check(len(got) <= 40 + 12, "few come twice", len(got))
+    check(took > (90 - before) / 20 * 0.5, "at its rate", took)
+    same(last["done"], last["total"], "the end")
+
+
+def test_stop(t):
+    srv = t.server()
+    c, r = srv.client(), Receiver(t)
+    begin = now()
+    s = subscribe(c, r.url("/s"))
+    fill(c, 50)
+    r.wait_for(50, "/s")
+    p = replay(c, s, begin, ratePerSecond=5)
+    r.wait_for(52, "/s")
+    c.delete("/v1/replays/" + p["id"]).want(204)
+    same(state(c, p)["state"], "stopped", "its state")
+    time.sleep(1)
+    n = r.count("/s")
+    check(n < 75, "it stopped", n)
+    r.quiet(1.0, "/s")
+    c.delete("/v1/replays/" + p["id"]).want(409)
+    srv.restart()
+    c = srv.client()
+    r.quiet(0.7, "/s")
+    same(state(c, p)["state"], "stopped", "also after a restart")
+    # and the subscription itself goes on
+    c.publish(envelope()).want(202)
+    r.wait_for(n + 1, "/s")
+
+
+def test_bad_input(t):
+    c, r = t.srv.client(), Receiver(t)
+    s = subscribe(c, r.url("/b"))
+    good = {"subscription": s["id"], "since": "2020-01-01T00:00:00Z"}
+    for bad, at in (({"since": "x"}, "/since"), ({"since": None}, "/since"),
+                    ({"until": "2019-01-01T00:00:00Z"}, "/until"), ({"types": []}, "/types"),
+                    ({"types": ["a b"]}, "/types"), ({"ratePerSecond": 0}, "/ratePerSecond"),
+                    ({"exclusive": True}, "/exclusive"), ({"subscription": "x"}, "/subscription"),
+                    ({"odd": 1}, None)):
+        c.post("/v1/replays", {**good, **bad}).want(422, "INVALID_FIELD", at)
+    c.post("/v1/replays", {**good, "subscription": new_id()}).want(404)
+    c.post("/v1/replays", {**good, "since": "2199-01-01T00:00:00Z"}).want(422, pointer="/since")
+    c.get("/v1/replays/" + new_id()).want(404)
+    c.delete("/v1/replays/" + new_id()).want(404)
