@@ -8,9 +8,9 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
-#include "deliver/hide.h"
 #include "deliver/letter.h"
 #include "deliver/request.h"
+#include "deliver/told.h"
 #include "deliver/wish.h"
 #include "http/oauth.h"
 #include "match/jq.h"
@@ -102,15 +102,16 @@ attempt_free(struct attempt *a)
 void
 sending_done(struct deliver *d)
 {
-	struct link *k;
+	struct link *k, *next;
 
-	while ((k = list_first(&d->spare))) {
+	for (k = list_first(&d->spare); k; k = next) {
 		struct attempt *a = LINK_OF(k, struct attempt, in_list);
 
-		list_remove(&d->spare, k);
+		next = list_next(&d->spare, k);
 		arena_free(a->arena);
 		free(a);
 	}
+	list_init(&d->spare);
 }
 
 /* The end ------------------------------------------------------------------- */
@@ -196,75 +197,6 @@ end_early(struct attempt *a, enum core_verdict v, enum reason reason,
 	end(a, &r, error);
 }
 
-/* Texts that strangers sent, as UTF-8 that JSON can hold. */
-static void
-add_text(struct buf *b, struct arena *a, struct str s, size_t most)
-{
-	char *copy;
-
-	if (s.n > most)
-		s.n = most;
-	copy = s.n > 0 ? arena_raw(a, s.n) : NULL;
-	if (!copy) {
-		buf_addz(b, "\"\"");
-		return;
-	}
-	memcpy(copy, s.p, s.n);
-	str_clean_utf8(copy, s.n);
-	buf_json(b, (struct str){copy, s.n});
-}
-
-static struct flush_detail *
-detail(struct attempt *a, const struct client_answer *ans, const char *error)
-{
-	struct buf b = BUF(DETAIL_MAX), head = BUF(REQUEST_HEAD_MAX);
-	struct flush_detail *d = NULL;
-
-	request_head(&a->req, &head);
-	buf_addz(&b, "{\"error\":");
-	add_text(&b, a->arena, str_of(error), 500);
-	buf_addz(&b, ",\"requestHeaders\":");
-	add_text(&b, a->arena, buf_str(&head), REQUEST_HEAD_MAX);
-	buf_addz(&b, ",\"responseHead\":");
-	add_text(&b, a->arena, ans->head, 1024);
-	buf_addz(&b, ",\"responseBody\":");
-	add_text(&b, a->arena, ans->body, DETAIL_BODY);
-	buf_addc(&b, '}');
-	if (!b.failed) {
-		d = malloc(sizeof(*d) + b.n);
-		if (d) {
-			d->n = b.n;
-			memcpy(d->text, b.p, b.n);
-		}
-	}
-	buf_done(&head);
-	buf_done(&b);
-	return d;
-}
-
-static void
-outcome_of(const struct client_answer *ans, struct outcome *ret)
-{
-	static const enum net NETS[] = {
-	    [CLIENT_ANSWERED] = NET_ANSWER,
-	    [CLIENT_TIMEOUT] = NET_TIMEOUT,
-	    [CLIENT_DNS] = NET_DNS,
-	    [CLIENT_CONNECT] = NET_NETWORK,
-	    [CLIENT_TLS] = NET_TLS,
-	    [CLIENT_REFUSED] = NET_REFUSED,
-	    [CLIENT_BROKEN] = NET_NETWORK,
-	    [CLIENT_TOO_LARGE] = NET_TOO_LARGE,
-	    [CLIENT_CANCELLED] = NET_NETWORK,
-	};
-
-	*ret = (struct outcome){
-	    .net = NETS[ans->result],
-	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
-	    .body = ans->body,
-	    .cut = ans->body_cut,
-	};
-}
-
 /* When the next try would come too late, this was the last. */
 static bool
 too_late(const struct attempt *a, int64_t at_us)
@@ -306,29 +238,6 @@ schedule(
 	}
 }
 
-/* What people read: "HTTP 503: the first 500 characters", or what failed. */
-static const char *
-error_text(struct attempt *a, const struct client_answer *ans)
-{
-	struct str body = ans->body;
-	char *copy;
-
-	if (ans->result != CLIENT_ANSWERED)
-		return ans->error;
-	if (body.n == 0)
-		return arena_fmt(a->arena, "HTTP %d", ans->status).p;
-	if (body.n > 500)
-		body.n = 500;
-	copy = arena_raw(a->arena, body.n + 1);
-	if (!copy)
-		return "";
-	memcpy(copy, body.p, body.n);
-	str_clean_utf8(copy, body.n);
-	return arena_fmt(
-	    a->arena, "HTTP %d: %.*s", ans->status, (int)body.n, copy)
-	    .p;
-}
-
 static void
 log_hub_error(struct attempt *a, const struct outcome *o)
 {
@@ -363,11 +272,13 @@ judged(
 	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0) {
 		struct str password = a->conf->conf->auth.password;
 
-		clean.head = hide(a->arena, &a->req, password, clean.head);
-		clean.body = hide(a->arena, &a->req, password, clean.body);
+		clean.head =
+		    told_hidden(a->arena, &a->req, password, clean.head);
+		clean.body =
+		    told_hidden(a->arena, &a->req, password, clean.body);
 	}
 	if (j.verdict != VERDICT_OK)
-		error = error_text(a, ans);
+		error = told_error(a->arena, ans);
 
 	switch (j.verdict) {
 	case VERDICT_OK:
@@ -395,7 +306,7 @@ judged(
 		break;
 	}
 	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0)
-		r.detail = detail(a, ans, error);
+		r.detail = told_detail(a->arena, &a->req, ans, error);
 	end(a, &r, error);
 }
 
@@ -424,11 +335,11 @@ answered(struct client_send *send, const struct client_answer *ans)
 		    "the server is stopping");
 		return;
 	}
-	outcome_of(ans, &o);
+	told_outcome(ans, &o);
 	if (o.net != NET_ANSWER || o.status != 200) {
 		struct outcome told = o;
 
-		told.body = hide(
+		told.body = told_hidden(
 		    a->arena, &a->req, a->conf->conf->auth.password, o.body);
 		log_hub_error(a, &told);
 	}
@@ -438,21 +349,11 @@ answered(struct client_send *send, const struct client_answer *ans)
 
 		token_conf(a, &oc);
 		oauth_refused(a->d->oauth, &oc, a->at.access_token);
-		/* The next try has another token: this was not the last word.
-		 */
+		/* The next try has another token. */
 		if (j.verdict == VERDICT_DEAD)
 			j.verdict = VERDICT_RETRY;
 	}
 	judged(a, j, ans);
-}
-
-static bool
-looks_at_body(const struct preset *p)
-{
-	for (size_t i = 0; i < p->n_verdicts; i++)
-		if (p->verdicts[i].body != BODY_ANY)
-			return true;
-	return false;
 }
 
 static void
@@ -487,8 +388,7 @@ start_send(struct attempt *a, enum method method,
 	    .use = GUARD_WEBHOOK,
 	    .connect_ms = (int)a->conf->policy.connect_ms,
 	    .total_ms = total_ms(a),
-	    .keep_max =
-		looks_at_body(c->preset) ? VERDICT_BODY_MAX + 1 : 4 * KIB,
+	    .keep_max = told_keep(c->preset),
 	    .proxy = a->d->o.conf->webhook_proxy[0]
 			 ? a->d->o.conf->webhook_proxy
 			 : NULL,
@@ -545,7 +445,7 @@ preflown(struct client_send *send, const struct client_answer *ans)
 		    "the server is stopping");
 		return;
 	}
-	outcome_of(ans, &o);
+	told_outcome(ans, &o);
 	j = preflight_judge(a->arena, a->conf->conf, &o);
 	if (j.verdict == VERDICT_OK)
 		call(a);
@@ -716,8 +616,8 @@ sending_start(struct deliver *d, const struct core_send *s, int64_t now)
 	if (s->ev) {
 		a->letter = letter_ref(s->ev);
 		begin(a);
-	} else if (!fetch_letter(d, a, s,
-		       s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
+	} else if (!fetch_letter(
+		       d, a, s, s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
 		a->began_us = now;
 		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");

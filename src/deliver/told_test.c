@@ -1,4 +1,4 @@
-#include "deliver/hide.h"
+#include "deliver/told.h"
 
 #include "base/arena.h"
 #include "base/limits.h"
@@ -34,7 +34,7 @@ test_rows(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str got =
-		    hide(a, &r, STR("open sesame"), str_of(ROWS[i].in));
+		    told_hidden(a, &r, STR("open sesame"), str_of(ROWS[i].in));
 
 		if (!str_eq(got, str_of(ROWS[i].out)))
 			fail_msg("%s: %.*s", ROWS[i].in, STR_ARG(got));
@@ -55,7 +55,8 @@ test_no_memory(void **state)
 	memset(text, 'x', sizeof(text));
 	memcpy(text + 100, "k-9876", 6);
 	assert_int_equal(
-	    hide(a, &r, STR_EMPTY, (struct str){text, sizeof(text)}).n, 0);
+	    told_hidden(a, &r, STR_EMPTY, (struct str){text, sizeof(text)}).n,
+	    0);
 	arena_free(a);
 }
 
