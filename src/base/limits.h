@@ -163,19 +163,13 @@
 #define FEED_MAX            512
 #define FILTERS_MAX         64 /* programs run over one event in one call */
 /* Whole subscriptions kept in memory because they were sent to lately. */
-#define CONFS_MAX   4096
-#define CRASHES_MAX 3 /* of the process, with the same entry in flight */
-#define ATTEMPTS_SPARE 256 /* kept for the next ones */
-#define ATTEMPT_MEM    (4 * MIB) /* all that one attempt may make */
-#define DETAIL_MAX     6144      /* JSON of an attempt: heads and an error */
-#define DETAIL_BODY    1000      /* characters of an answer that are kept */
-#define HIDE_LEAST     4         /* of a secret that is hidden in answers */
 #define CONFS_MAX           4096
 #define CRASHES_MAX         3 /* of the process, with the same entry in flight */
 #define ATTEMPTS_SPARE      256       /* kept for the next ones */
 #define ATTEMPT_MEM         (4 * MIB) /* all that one attempt may make */
 #define DETAIL_MAX          6144 /* JSON of an attempt: heads and an error */
 #define DETAIL_BODY         1000 /* characters of an answer that are kept */
+#define HIDE_LEAST          4    /* of a secret that is hidden in answers */
 /* A node that delivers says so each second; see deliver/deliver.h. */
 #define LEASE_US            ((int64_t)15 * 1000 * 1000)
 #define LEASE_RENEW_US      ((int64_t)1000 * 1000)

@@ -31,8 +31,8 @@ def enter():
     if libc.unshare(CLONE_NEWNET | (CLONE_NEWUSER if uid else 0)) != 0:
         return "no network namespace: " + os.strerror(ctypes.get_errno())
     if uid:
-        for name, text in (("setgroups", "deny"), ("gid_map", f"{gid} {gid} 1"),
-                           ("uid_map", f"{uid} {uid} 1")):
+        for name, text in (("setgroups", "deny"), ("gid_map", f"0 {gid} 1"),
+                           ("uid_map", f"0 {uid} 1")):
             with open(f"/proc/self/{name}", "w") as f:
                 f.write(text)
     for words in ("link set lo up", "route add local 0.0.0.0/0 dev lo",
