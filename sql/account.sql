@@ -71,3 +71,8 @@ UPDATE api_key SET last_used_at = :now
 -- args: public_id bytes
 -- rows: webhook_secret text?
 SELECT webhook_secret FROM api_key WHERE public_id = :public_id;
+
+-- name: key_public
+-- args: id int
+-- rows: public_id bytes
+SELECT public_id FROM api_key WHERE id = :id;

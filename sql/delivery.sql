@@ -192,11 +192,19 @@ ON CONFLICT (endpoint) DO UPDATE SET open_until = excluded.open_until, not_befor
 DELETE FROM endpoint_state WHERE endpoint = :endpoint;
 
 -- name: stat_add
--- args: sub int, minute int, ok int, fail int, dead int, us int, slow int
-INSERT INTO stat (sub, minute, ok, fail, dead, us, slow) VALUES (:sub, :minute, :ok, :fail, :dead, :us, :slow)
+-- args: sub int, minute int, ok int, fail int, dead int, us int, slow int, h0 int, h1 int, h2 int, h3 int, h4 int, h5 int, h6 int
+INSERT INTO stat (sub, minute, ok, fail, dead, us, slow, h0, h1, h2, h3, h4, h5, h6)
+VALUES (:sub, :minute, :ok, :fail, :dead, :us, :slow, :h0, :h1, :h2, :h3, :h4, :h5, :h6)
 ON CONFLICT (sub, minute) DO UPDATE SET ok = stat.ok + excluded.ok, fail = stat.fail + excluded.fail,
   dead = stat.dead + excluded.dead, us = stat.us + excluded.us,
-  slow = CASE WHEN excluded.slow > stat.slow THEN excluded.slow ELSE stat.slow END;
+  slow = CASE WHEN excluded.slow > stat.slow THEN excluded.slow ELSE stat.slow END,
+  h0 = stat.h0 + excluded.h0, h1 = stat.h1 + excluded.h1, h2 = stat.h2 + excluded.h2, h3 = stat.h3 + excluded.h3,
+  h4 = stat.h4 + excluded.h4, h5 = stat.h5 + excluded.h5, h6 = stat.h6 + excluded.h6;
+
+-- name: stat_reason_add
+-- args: minute int, reason int, n int
+INSERT INTO stat_reason (minute, reason, n) VALUES (:minute, :reason, :n)
+ON CONFLICT (minute, reason) DO UPDATE SET n = stat_reason.n + excluded.n;
 
 -- name: load_endpoints
 -- rows: endpoint int, open_until int, not_before int

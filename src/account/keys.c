@@ -348,3 +348,23 @@ key_json(const struct key *k, const struct key_made *made, struct buf *b)
 	time_member(b, "revokedAt", k->revoked_us);
 	buf_addc(b, '}');
 }
+
+int
+keys_public(struct db *db, int64_t id, struct uuid *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_key_public(db, id, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc == 0)
+		rc = err_set(e, ERR_ABSENT, "there is no such key");
+	if (rc > 0) {
+		struct str bytes = rows_str(rows, 0);
+
+		if (bytes.n == sizeof(ret->b))
+			memcpy(ret->b, bytes.p, bytes.n);
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}

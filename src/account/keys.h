@@ -65,6 +65,9 @@ int keys_create(struct db *db, struct keyring *ring, struct key *k,
 int keys_secret(struct db *db, struct keyring *ring, struct uuid id,
     struct str absent, struct arena *a, struct str *ret,
     struct err *e) MUST_CHECK;
+/* The id that is shown, of a row's; ERR_ABSENT when there is none. */
+int keys_public(
+    struct db *db, int64_t id, struct uuid *ret, struct err *e) MUST_CHECK;
 /* Both: ERR_ABSENT when there is none. */
 int keys_find(struct db *db, const unsigned char hash[DIGEST_LEN],
     struct arena *a, struct key *ret, struct err *e) MUST_CHECK;

@@ -12,6 +12,7 @@
 #include "api/ops.h"
 #include "api/seal.h"
 #include "api/subs.h"
+#include "api/tasks.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"

@@ -17,6 +17,7 @@
 #include "deliver/delivery_id.h"
 #include "http/server.h"
 
+struct alerts;
 struct append;
 struct auth;
 struct conf;
@@ -42,6 +43,7 @@ struct api {
 	const struct mask *mask;
 	struct keyring *keyring;   /* seals secrets */
 	struct resealer *resealer; /* after a rotation */
+	struct alerts *alerts;     /* NULL: nobody looks */
 	struct deliver *deliver;   /* NULL: this server does not deliver */
 	const struct guard *guard;
 	struct delivery_id_key id_key;

@@ -4,6 +4,7 @@
 #include "base/metric.h"
 #include "event/append.h"
 #include "http/openapi.h"
+#include "ops/alerts.h"
 
 int
 api_health(struct req *r, struct db *db, struct err *e)
@@ -37,6 +38,8 @@ api_metrics(struct req *r, struct db *db, struct err *e)
 	(void)e;
 	metric_set(M_STREAMS, atomic_load(&api->streams));
 	metric_write(&r->out);
+	if (api->alerts)
+		alerts_write(api->alerts, &r->out);
 	r->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	return OK;
 }

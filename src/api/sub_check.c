@@ -116,8 +116,8 @@ preset_there(struct db *db, struct str name, struct err *e)
 }
 
 /* On the commit thread: of whichever key is the active one by then. */
-static int
-seal_conf(struct db *db, struct sub_change *c, struct err *e)
+int
+sub_op_seal(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	struct sub_sealer sealer;
@@ -203,7 +203,7 @@ sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
 	    .arg = op,
 	};
 	if (kind == SUB_MAKE || kind == SUB_CHANGE)
-		c->fill = seal_conf;
+		c->fill = sub_op_seal;
 	rc = tenants_text(op->r->arena, s->conf, &c->tenants, e);
 	if (rc == OK)
 		rc = fill_audit(op, category, e);
@@ -239,17 +239,24 @@ answer(struct req *r, struct err *e)
 }
 
 int
+sub_op_post(struct sub_op *op, struct err *e)
+{
+	struct api *api = op->r->app;
+
+	op->change.job.done = committed;
+	return control_post(api->append, &op->change, e) < 0 ? (int)e->code
+							     : REQ_WAIT;
+}
+
+int
 sub_op_commit(struct req *r, struct err *e)
 {
-	struct api *api = r->app;
 	struct sub_op *op = r->ctx;
 
 	if (r->rc < 0)
 		return api_said(r, e);
 	if (op->same)
 		return answer(r, e);
-	op->change.job.done = committed;
 	r->then = answer;
-	return control_post(api->append, &op->change, e) < 0 ? (int)e->code
-							     : REQ_WAIT;
+	return sub_op_post(op, e);
 }

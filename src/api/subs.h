@@ -95,6 +95,7 @@ struct sub_op {
 	bool same;  /* it is as it should be: nothing to write */
 	bool once;  /* the answer shows the secret */
 	int status; /* of the answer */
+	void *more; /* of whoever began it */
 };
 /* Begins one: REQ_WAIT, and `check` runs on the check thread. */
 int sub_op_begin(struct req *r,
@@ -106,7 +107,11 @@ int sub_op_find(struct sub_op *op, struct checker *k,
 /* check: the change, its row and its audit, from `seen`. */
 int sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
     enum audit_category category, struct err *e) MUST_CHECK;
-/* As r->then, after the check: the change goes to the commit thread. */
+/* A sub_change's fill(): its secrets are sealed into its conf. */
+int sub_op_seal(struct db *db, struct sub_change *c, struct err *e) MUST_CHECK;
+/* The change goes to the commit thread, and then on with r->then: REQ_WAIT. */
+int sub_op_post(struct sub_op *op, struct err *e) MUST_CHECK;
+/* As r->then, after the check: posted, and answered with the subscription. */
 int sub_op_commit(struct req *r, struct err *e);
 
 /* sub_seal for the subscription `uid`; *arg lives as long as it. */

@@ -167,9 +167,14 @@
 #define CRASHES_MAX         3 /* of the process, with the same entry in flight */
 #define ATTEMPTS_SPARE      256       /* kept for the next ones */
 #define ATTEMPT_MEM         (4 * MIB) /* all that one attempt may make */
-#define DETAIL_MAX          6144 /* JSON of an attempt: heads and an error */
 #define DETAIL_BODY         1000 /* characters of an answer that are kept */
 #define HIDE_LEAST          4    /* of a secret that is hidden in answers */
+#define REASONS_MAX         32   /* numbers in deliver/reasons.tbl are below */
+/* Bounds of what attempts took, in ms, as stat.h0 to h6 count them. */
+#define STAT_BOUNDS         100, 500, 1000, 2500, 5000, 10000, 30000
+#define DETAIL_MAX          (48 * KIB) /* JSON of an attempt, all of it escaped */
+#define DETAIL_ERROR        1000       /* … of what went wrong */
+#define ERROR_BODY          500        /* … of an answer in that */
 /* A node that delivers says so each second; see deliver/deliver.h. */
 #define LEASE_US            ((int64_t)15 * 1000 * 1000)
 #define LEASE_RENEW_US      ((int64_t)1000 * 1000)
@@ -272,6 +277,30 @@
 /* … and steps of RETAIN_STEP that one look begins. */
 #define AUDIT_JOB_STEPS        20
 #define AUDIT_JOB_MS           1000 /* how often old rows are looked for */
+#define AUDIT_JOB_STEPS        20
+#define AUDIT_JOB_MS           1000 /* how often old rows are looked for */
+/* Tasks (task/task.h): texts in characters, as seed 004 bounds its columns. */
+#define TASK_RESULT_MAX        (1 * MIB)  /* what extraction found, as JSON */
+#define TASK_DOCUMENT_MAX      (64 * KIB) /* what was said of the document */
+#define TASK_CODE_MAX          100
+#define TASK_NAME_MAX          200
+#define TASK_TEXT_MAX          1000
+#define TASK_NUMBER_MAX        32 /* digits of a score */
+#define TASK_RESULT_DAYS       30 /* a result can be fetched so long */
+#define TASK_CONFIGS_MAX       32 /* of a key; each gets each event it wants */
+#define TASK_SECRET_MAX        128
+#define TASK_ABOUT_MAX         500
+#define TASK_HISTORY_MAX       500 /* deliveries that a list shows */
+#define TASK_SUBMIT_RUNS       3 /* when others make the same callback first */
+#define TASK_REPORT_RUNS       8 /* when others report on the same task */
+/* Alerts (ops/alerts.h). */
+#define ALERT_MS               5000 /* between two looks */
+#define ALERT_WINDOW_M         15   /* minutes that rates are taken over */
+#define ALERT_HOUR_M           60
+#define ALERT_SUBS_MAX         1000 /* subscriptions looked at in one look */
+#define ALERT_NEWS_MAX         64 /* alerts told by one look; the rest by the next */
+#define ALERT_LEAST            10 /* finished deliveries: fewer make no rate */
+#define ALERT_LATEST           32 /* newest attempts, to find three in a row */
 /* Presets and subscriptions: what one person writes and one screen shows. */
 #define PRESET_NAME_MAX        63
 #define PRESET_TEXT_MAX        (64 * KIB) /* one preset's JSON */

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/version.h"
 
-#define BOUNDS_MAX 13
+#define BOUNDS_MAX 15
 
 enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
 

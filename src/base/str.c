@@ -163,6 +163,18 @@ str_utf8_bad(struct str s)
 	return at;
 }
 
+struct str
+str_chars(struct str s, size_t n)
+{
+	size_t i = 0, most = 4 * n < s.n ? 4 * n : s.n, chars = 0;
+
+	for (; i < most; i++)
+		/* A byte that goes on with a character is none by itself. */
+		if (((unsigned char)s.p[i] & 0xc0) != 0x80 && chars++ == n)
+			break;
+	return (struct str){s.p, i};
+}
+
 void
 str_clean_utf8(char *p, size_t n)
 {

@@ -43,6 +43,8 @@ uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
 size_t str_utf8_len(struct str s);
 /* Position of the first byte that is no valid UTF-8, or s.n when all is. */
 size_t str_utf8_bad(struct str s);
+/* Its first n characters, in 4 n bytes at most whatever these are. */
+struct str str_chars(struct str s, size_t n);
 /* Bytes that are no valid UTF-8 become question marks. */
 void str_clean_utf8(char *p, size_t n);
 

@@ -163,6 +163,30 @@ hashes_differ(void **state)
 	assert_true(str_hash(STR("ab")) != str_hash(STR("ba")));
 }
 
+static void
+counts_characters(void **state)
+{
+	static const struct {
+		const char *z;
+		size_t n, bytes;
+	} rows[] = {
+	    {"", 3, 0},
+	    {"abc", 0, 0},
+	    {"abc", 2, 2},
+	    {"abc", 3, 3},
+	    {"abc", 9, 3},
+	    {"é不x", 1, 2},
+	    {"é不x", 2, 5},
+	    {"é不x", 3, 6},
+	    {"\x80\x80\x80\x80\x80\x80\x80\x80\x80", 2, 8},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		assert_int_equal(
+		    str_chars(str_of(rows[i].z), rows[i].n).n, rows[i].bytes);
+}
+
 int
 main(void)
 {
@@ -172,6 +196,7 @@ main(void)
 	    cmocka_unit_test(trims_and_cuts),
 	    cmocka_unit_test(reads_whole_numbers),
 	    cmocka_unit_test(finds_bad_utf8),
+	    cmocka_unit_test(counts_characters),
 	    cmocka_unit_test(hashes_differ),
 	};
 

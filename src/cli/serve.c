@@ -22,6 +22,7 @@
 #include "http/guard.h"
 #include "http/server.h"
 #include "loop/pool.h"
+#include "ops/alerts.h"
 #include "ops/jobs.h"
 #include "ops/reseal.h"
 #include "ops/sealing.h"
@@ -29,6 +30,7 @@
 #include "seal/keyring.h"
 #include "store/lock.h"
 #include "store/store.h"
+#include "task/history.h"
 
 /*
  * `hikyaku serve`: builds the parts in the order in which they need each
@@ -143,6 +145,7 @@ start_deliveries(struct serve *s, struct err *e)
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
 	    .id_key = s->api.id_key,
+	    .settled = history_settled,
 	};
 
 	return deliver_start(&o, &s->api.deliver, e);
@@ -189,6 +192,10 @@ start_threads(struct serve *s, struct err *e)
 		jobs.append = s->api.append;
 		s->tidy = jobs.tidy = tidy_new(s->api.append,
 		    c->webhook_delivery_log_retention_ms * US_PER_MS);
+		if (c->webhook_enabled)
+			s->api.alerts =
+			    alerts_new(s->api.append, c->time_scale);
+		jobs.alerts = s->api.alerts;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
@@ -325,6 +332,7 @@ take_down(struct serve *s)
 	resealer_end(s->api.resealer);
 	append_stop(s->api.append);
 	tidy_free(s->tidy);
+	alerts_free(s->api.alerts);
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);

@@ -275,7 +275,7 @@ gone_done(struct append_job *job)
 }
 
 void
-control_gone(struct deliver *d, uint32_t sub)
+control_gone(struct deliver *d, uint32_t sub, bool tell)
 {
 	static const char WHY[] = "the receiver answered 410 Gone";
 	const struct wish *w = deliver_wish(d, sub);
@@ -306,7 +306,7 @@ control_gone(struct deliver *d, uint32_t sub)
 		rc = control_event(g->arena, "ops.endpoint.disabled",
 		    (struct uuid){{0}}, STR("subscription"), buf_str(&b),
 		    c->now_us, &c->entries[1], &e);
-	c->has_event = rc == OK;
+	c->has_event = rc == OK && tell;
 	if (rc == OK) {
 		char *id = arena_raw(g->arena, UUID_LEN + 1);
 

@@ -192,7 +192,9 @@ begin_flush(struct deliver *d, int64_t now)
 	    .n_decisions = d->n_decisions_now,
 	    .ranges = d->ranges_now,
 	    .n_ranges = d->n_ranges_now,
+	    .settled = d->o.settled,
 	};
+	settled_find(d);
 	post_flush(d, now);
 }
 
@@ -593,6 +595,7 @@ release(struct deliver *d)
 	free(d->ranges);
 	free(d->ranges_now);
 	map_free(d->replays);
+	free(d->settlements);
 	mailbox_free(d->box);
 	mailbox_free(d->ask_box);
 	free(d);

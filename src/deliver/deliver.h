@@ -23,6 +23,7 @@
 
 #include "base/base.h"
 #include "deliver/delivery_id.h"
+#include "deliver/flush.h"
 #include "loop/mailbox.h"
 
 struct append;
@@ -42,6 +43,7 @@ struct deliver_opts {
 	const struct guard *guard;
 	struct keyring *keyring;
 	struct delivery_id_key id_key;
+	flush_settled_fn settled; /* of directed subscriptions; may be NULL */
 };
 
 int deliver_start(const struct deliver_opts *o, struct deliver **ret,

@@ -12,6 +12,7 @@
  *   ask.c        what people ask of the engine
  *   replay.c     replays under way
  *   lost.c       readers whose place in the log is gone
+ *   settled.c    what became of deliveries that others keep account of
  *
  * A note is a letter box's slip: each struct below begins with one. Who posts a
  * note gives it away; feeds circulate between dispatch and deliver, so that
@@ -199,6 +200,8 @@ struct deliver {
 	struct flush_range *ranges, *ranges_now;
 	size_t n_ranges, n_ranges_now, cap_ranges, cap_ranges_now;
 	bool hurry; /* somebody waits for a flush */
+	struct flush_settled *settlements; /* of the flush under way */
+	size_t cap_settlements;
 
 	struct mailbox *ask_box;
 	struct go_note go;
@@ -262,7 +265,7 @@ void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
-void control_gone(struct deliver *d, uint32_t sub);
+void control_gone(struct deliver *d, uint32_t sub, bool tell);
 
 /* replay.c */
 struct replay *replays_find(const struct deliver *d, uint32_t sub, int rep);
@@ -280,5 +283,8 @@ void lost_take(struct deliver *d);
 void ask_take(struct deliver *d, struct deliver_ask *q, int64_t now);
 void ask_again(struct deliver *d, int64_t now);
 void ask_flushed(struct deliver *d, int rc, const struct err *e);
+
+/* settled.c: fills in the flush that is about to be posted. */
+void settled_find(struct deliver *d);
 
 #endif

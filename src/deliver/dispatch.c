@@ -157,6 +157,25 @@ filter_hits(struct dispatch *x, const struct letter *l, struct err *e)
 	return rc;
 }
 
+/* Those that the entry names: nobody else's wishes count for them. */
+static int
+match_named(struct dispatch *x, struct letter *l, struct feed **f)
+{
+	size_t at = 0;
+	uint32_t id;
+
+	while (letter_named(l, &at, &id)) {
+		const struct known *k = map_find(x->subs, dispatch_key(&id));
+
+		if (!k || !k->wish->directed || l->seq <= k->wish->from_seq)
+			continue;
+		letter_open(l, x->d->o.keyring);
+		if (!feed_add(x, f, l, k->wish))
+			return ERR_BUSY;
+	}
+	return OK;
+}
+
 static int
 match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 {
@@ -182,14 +201,15 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		uint32_t id = (uint32_t)x->hits.subs[i];
 		struct known *k = map_find(x->subs, dispatch_key(&id));
 
-		if (!k || l->seq <= k->wish->from_seq)
+		if (!k || l->seq <= k->wish->from_seq ||
+		    !wish_asked(k->wish, l->type))
 			continue;
 		if (wish_gathers(k->wish, l->type, l->seq))
 			batcher_take(x->batch, id, l);
 		else if (!feed_add(x, f, l, k->wish))
 			rc = ERR_BUSY;
 	}
-	return rc;
+	return rc == OK ? match_named(x, l, f) : rc;
 }
 
 /* What stands before it goes out first: the order is the log's. */

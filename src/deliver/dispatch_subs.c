@@ -79,7 +79,7 @@ learn(struct dispatch *x, struct wish *w, struct err *e)
 	k->wish = w;
 	if (w->filter.n > 0)
 		rc = jq_program(x->jq, w->filter, &k->program, e);
-	if (rc == OK)
+	if (rc == OK && !w->directed)
 		rc = match_add(x->table, &want, e);
 	if (rc == OK)
 		rc = map_put(x->subs, dispatch_key(&w->core.id), k, NULL, e);

@@ -83,6 +83,18 @@ fetch_start(struct deliver *d, struct err *e)
 	return pool_start(&o, &d->fetch, e);
 }
 
+static bool
+named(const struct letter *l, uint32_t sub)
+{
+	size_t at = 0;
+	uint32_t id;
+
+	while (letter_named(l, &at, &id))
+		if (id == sub)
+			return true;
+	return false;
+}
+
 /* 1 when its reader should have it. */
 static int
 wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
@@ -103,7 +115,8 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 		return 1;
 	}
 	if (wish_gathers(w, l->type, l->seq) ||
-	    !wish_wants(w, l->type, &l->tenant))
+	    !(w->directed ? named(l, p->read.sub)
+			  : wish_wants(w, l->type, &l->tenant)))
 		return 0;
 	/* What its preset makes the key of, the deliver thread looks at. */
 	if (p->read.okey != 0 && w->key == WISH_KEY_EVENT &&

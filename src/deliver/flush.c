@@ -3,6 +3,7 @@
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "deliver/core.h"
@@ -26,7 +27,8 @@ detail_of(const struct core_attempt *a)
 {
 	const struct flush_detail *d = a->detail;
 
-	return d ? (struct str){d->text, d->n} : (struct str){.p = NULL};
+	return d && d->n > 0 ? (struct str){d->text, d->n}
+			     : (struct str){.p = NULL};
 }
 
 /* Arrays of a call, in the order of their statement's columns. */
@@ -269,9 +271,13 @@ put_positions(struct db *db, const struct flush *f, struct err *e)
 	return n < 0 ? (int)e->code : OK;
 }
 
+#define HIST (COUNT_OF(STAT_BOUNDS_MS))
+static const int64_t STAT_BOUNDS_MS[] = {STAT_BOUNDS};
+
 struct tally {
 	uint32_t sub;
 	int64_t ok, fail, dead, us, slow;
+	int64_t hist[COUNT_OF(STAT_BOUNDS_MS)];
 };
 
 static struct tally *
@@ -285,6 +291,61 @@ tally_of(struct tally *v, size_t *n, uint32_t sub)
 	return &v[(*n)++];
 }
 
+static void
+count(struct tally *t, const struct core_attempt *x)
+{
+	*(x->verdict == CORE_OK ? &t->ok : &t->fail) += 1;
+	t->us += x->took_us;
+	if (x->took_us > t->slow)
+		t->slow = x->took_us;
+	for (size_t i = 0; i < HIST; i++)
+		if (x->took_us <= STAT_BOUNDS_MS[i] * US_PER_MS) {
+			t->hist[i]++;
+			break;
+		}
+}
+
+static bool
+own(const struct core_attempt *x)
+{
+	const struct flush_detail *d = x->detail;
+
+	return d && d->own;
+}
+
+/* An event of ours came to nothing: its last attempt is in the same set. */
+static bool
+own_dead(const struct core_changes *ch, const struct core_dead *d)
+{
+	for (size_t i = ch->n_attempts; i > 0; i--) {
+		const struct core_attempt *x = &ch->attempts[i - 1];
+
+		if (x->seq == d->seq && x->sub == d->sub && x->rep == d->rep)
+			return own(x);
+	}
+	return false;
+}
+
+static int
+put_reasons(struct db *db, const struct flush *f, struct err *e)
+{
+	const struct core_changes *ch = f->changes;
+	int64_t n[REASONS_MAX] = {0};
+
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		const struct core_attempt *x = &ch->attempts[i];
+
+		if (x->verdict != CORE_OK && !own(x) && x->reason >= 0 &&
+		    x->reason < REASONS_MAX)
+			n[x->reason]++;
+	}
+	for (int r = 0; r < REASONS_MAX; r++)
+		if (n[r] > 0 &&
+		    sql_stat_reason_add(db, f->minute, r, n[r], e) < 0)
+			return e->code;
+	return OK;
+}
+
 /* One row of counters for each subscription that is in the set. */
 static int
 put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
@@ -292,25 +353,29 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	const struct core_changes *ch = f->changes;
 	size_t n = 0, most = ch->n_attempts + ch->n_deads;
 	struct tally *v = arena_array(a, most + 1, sizeof(*v));
+	bool failed = false;
 
 	if (!v)
 		return err_set(e, ERR_NOMEM, "no memory for a flush");
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
-		struct tally *t = tally_of(v, &n, x->sub);
 
-		*(x->verdict == CORE_OK ? &t->ok : &t->fail) += 1;
-		t->us += x->took_us;
-		if (x->took_us > t->slow)
-			t->slow = x->took_us;
+		failed = failed || x->verdict != CORE_OK;
+		if (!own(x))
+			count(tally_of(v, &n, x->sub), x);
 	}
 	for (size_t i = 0; i < ch->n_deads; i++)
-		tally_of(v, &n, ch->deads[i].sub)->dead++;
-	for (size_t i = 0; i < n; i++)
+		if (!own_dead(ch, &ch->deads[i]))
+			tally_of(v, &n, ch->deads[i].sub)->dead++;
+	for (size_t i = 0; i < n; i++) {
+		const int64_t *h = v[i].hist;
+
 		if (sql_stat_add(db, v[i].sub, f->minute, v[i].ok, v[i].fail,
-			v[i].dead, v[i].us, v[i].slow, e) < 0)
+			v[i].dead, v[i].us, v[i].slow, h[0], h[1], h[2], h[3],
+			h[4], h[5], h[6], e) < 0)
 			return e->code;
-	return OK;
+	}
+	return failed ? put_reasons(db, f, e) : OK;
 }
 
 int
@@ -353,6 +418,9 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 			rc = put_positions(db, f, e);
 		if (rc == OK)
 			rc = put_stats(db, a, f, e);
+		if (rc == OK && f->n_settlements > 0)
+			rc =
+			    f->settled(db, f->settlements, f->n_settlements, e);
 		if (rc == OK)
 			rc = put_audit(db, f, decided, e);
 	}

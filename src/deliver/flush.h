@@ -37,6 +37,19 @@ struct flush_range {
 	int64_t seq, seq_to, at;
 };
 
+/*
+ * What became of deliveries whose subscription another part keeps
+ * (wish.directed), for that part to write down in the same transaction.
+ */
+enum settled { SETTLED_AGAIN, SETTLED_OK, SETTLED_DEAD };
+struct flush_settled {
+	uint32_t sub;
+	int64_t seq;
+	enum settled how;
+};
+typedef int (*flush_settled_fn)(
+    struct db *db, const struct flush_settled *v, size_t n, struct err *e);
+
 struct flush {
 	const char *node;
 	int64_t epoch, number;
@@ -47,11 +60,18 @@ struct flush {
 	size_t n_decisions;
 	const struct flush_range *ranges;
 	size_t n_ranges;
+	flush_settled_fn settled; /* NULL: nobody asks */
+	const struct flush_settled *settlements;
+	size_t n_settlements;
 };
 
-/* Text of an attempt's detail, as core_attempt.detail; NULL: none. */
+/*
+ * What core_attempt.detail points at; NULL: none. `own`: the event is one of
+ * ours (ops.*), which counts for nothing, so that no alert feeds itself.
+ */
 struct flush_detail {
-	size_t n;
+	bool own;
+	size_t n; /* 0: nothing to keep */
 	char text[];
 };
 

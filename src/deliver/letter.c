@@ -100,6 +100,27 @@ letter_bytes(const struct letter *l)
 	return sizeof(*l) + l->type.n + l->key.n + l->attrs.n + l->body.n;
 }
 
+bool
+letter_named(const struct letter *l, size_t *at, uint32_t *ret)
+{
+	static const char HEAD[] = "{\"subs\":[";
+	struct str s = l->attrs;
+	uint64_t id = 0;
+	size_t i = *at ? *at : sizeof(HEAD) - 1;
+
+	if (!str_starts(s, STR(HEAD)))
+		return false;
+	while (i < s.n && s.p[i] == ',')
+		i++;
+	if (i >= s.n || s.p[i] < '0' || s.p[i] > '9')
+		return false;
+	for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+		id = id * 10 + (uint64_t)(s.p[i] - '0');
+	*at = i;
+	*ret = (uint32_t)id;
+	return true;
+}
+
 uint64_t
 letter_hash(struct str text)
 {

@@ -39,6 +39,12 @@ struct letter *letter_ref(struct letter *l);
 void letter_unref(void *letter); /* NULL is fine */
 size_t letter_bytes(const struct letter *l);
 
+/*
+ * Subscriptions that an entry names in its attrs, {"subs":[7,9]}, get it beside
+ * those that want it. The next one; start with *at = 0; false at the end.
+ */
+bool letter_named(const struct letter *l, size_t *at, uint32_t *ret);
+
 /* 64 bits of a text that stay the same for ever; never 0. */
 uint64_t letter_hash(struct str text);
 

@@ -139,6 +139,8 @@ tell(const struct attempt *a, const struct core_result *r, const char *error)
 	uuid_format(a->ev.event_id, id);
 	log_str(&l, "eventId", (struct str){id, UUID_LEN});
 	log_str(&l, "event", a->ev.type);
+	if (a->conf && str_eq(a->conf->conf->managed.by, STR("task")))
+		log_str(&l, "taskId", a->ev.key);
 	log_str(&l, "targetUrl", a->conf ? a->conf->conf->url : STR_EMPTY);
 	log_str(&l, "status", str_of(WORDS[r->verdict]));
 	log_int(&l, "httpStatus", r->status);
@@ -149,6 +151,25 @@ tell(const struct attempt *a, const struct core_result *r, const char *error)
 	if (error[0])
 		log_str(&l, "error", str_of(error));
 	log_end(&l);
+}
+
+/* Of events of our own nothing more is told: flush.h. */
+static bool
+ours(const struct attempt *a)
+{
+	return str_starts(a->ev.type, STR("ops."));
+}
+
+static void
+mark_own(struct core_result *r)
+{
+	struct flush_detail *d = r->detail;
+
+	if (!d)
+		d = calloc(1, sizeof(*d));
+	if (d)
+		d->own = true;
+	r->detail = d;
 }
 
 static void
@@ -177,6 +198,8 @@ end(struct attempt *a, struct core_result *r, const char *error)
 	if (a->void_) {
 		free(r->detail);
 	} else {
+		if (ours(a))
+			mark_own(r);
 		if (r->verdict != CORE_HOLD && r->verdict != CORE_NEVER) {
 			metric_add(ok ? M_ATTEMPTS_OK : M_ATTEMPTS_FAILED, 1);
 			metric_observe(M_ATTEMPT_SECONDS, r->took_us);
@@ -267,9 +290,11 @@ judged(
 	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
 	    .reason = j.reason,
 	};
+	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
+		    str_eq(a->conf->conf->managed.by, STR("task"));
 	const char *error = "";
 
-	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0) {
+	if (kept) {
 		struct str password = a->conf->conf->auth.password;
 
 		clean.head =
@@ -299,13 +324,13 @@ judged(
 	case VERDICT_GONE:
 		r.verdict = CORE_DEAD;
 		if (!a->test)
-			control_gone(a->d, a->s.sub);
+			control_gone(a->d, a->s.sub, !ours(a));
 		break;
 	case VERDICT_DEAD:
 		r.verdict = CORE_DEAD;
 		break;
 	}
-	if (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0)
+	if (kept)
 		r.detail = told_detail(a->arena, &a->req, ans, error);
 	end(a, &r, error);
 }

@@ -499,6 +499,10 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 
 	if (s->retry.has_count)
 		y.retry.retries = s->retry.count;
+	/* More than the preset's list has: its last, again and again. */
+	for (unsigned i = 1; s->retry.has_count && i < y.retry.retries; i++)
+		if (y.retry.kind == RETRY_LIST && y.retry.delays_ms[i] == 0)
+			y.retry.delays_ms[i] = y.retry.delays_ms[i - 1];
 	/* A list of one's own changes the waits, not what Retry-After is. */
 	y.retry.heed = p->retry.heed;
 	/* W14: a call ends long before its lock does. */

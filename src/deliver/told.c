@@ -55,8 +55,7 @@ add_text(struct buf *b, struct arena *a, struct str s, size_t most)
 {
 	char *copy;
 
-	if (s.n > most)
-		s.n = most;
+	s = str_chars(s, most);
 	copy = s.n > 0 ? arena_raw(a, s.n) : NULL;
 	if (!copy) {
 		buf_addz(b, "\"\"");
@@ -76,7 +75,7 @@ told_detail(struct arena *a, const struct request *r,
 
 	request_head(r, &head);
 	buf_addz(&b, "{\"error\":");
-	add_text(&b, a, str_of(error), 500);
+	add_text(&b, a, str_of(error), DETAIL_ERROR);
 	buf_addz(&b, ",\"requestHeaders\":");
 	add_text(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
 	buf_addz(&b, ",\"responseHead\":");
@@ -87,6 +86,7 @@ told_detail(struct arena *a, const struct request *r,
 	if (!b.failed) {
 		d = malloc(sizeof(*d) + b.n);
 		if (d) {
+			d->own = false;
 			d->n = b.n;
 			memcpy(d->text, b.p, b.n);
 		}
@@ -128,8 +128,7 @@ told_error(struct arena *a, const struct client_answer *ans)
 
 	if (ans->result != CLIENT_ANSWERED)
 		return ans->error;
-	if (body.n > 500)
-		body.n = 500;
+	body = str_chars(body, ERROR_BODY);
 	if (body.n > 0)
 		copy = arena_raw(a, body.n);
 	if (copy) {

@@ -47,6 +47,7 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 		w->core.url_rate_us = US_PER_S / p.rate_per_second;
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
+	w->directed = str_eq(s->managed.by, STR("task"));
 	w->key = str_eq(s->preset->order_key.text, STR("{key}"))
 		     ? WISH_KEY_EVENT
 		     : WISH_KEY_PRESET;
@@ -165,10 +166,18 @@ wish_unref(struct wish *w)
 }
 
 bool
+wish_asked(const struct wish *w, struct str type)
+{
+	return w->n_types > 0 || !str_starts(type, STR("ops."));
+}
+
+bool
 wish_wants(const struct wish *w, struct str type, const struct uuid *tenant)
 {
 	bool ours = w->n_tenants == 0, fits = w->n_types == 0;
 
+	if (w->directed || !wish_asked(w, type))
+		return false;
 	for (size_t i = 0; !ours && i < w->n_tenants; i++)
 		ours = uuid_eq(w->tenants[i], *tenant);
 	for (size_t i = 0; ours && !fits && i < w->n_types; i++)

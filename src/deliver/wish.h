@@ -49,8 +49,9 @@ struct wish {
 	int64_t from_seq; /* it wants what stands behind it */
 	struct core_sub core;
 	enum wish_key key;
-	bool spaced;             /* request_spacing_key() has to be asked */
-	bool picky;              /* request_wanted() has to be asked */
+	bool spaced;   /* request_spacing_key() has to be asked */
+	bool picky;    /* request_wanted() has to be asked */
+	bool directed; /* gets what names it (letter.h), and nothing else */
 	const struct str *types; /* patterns; n 0: all */
 	size_t n_types;
 	const struct uuid *tenants; /* n 0: all */
@@ -89,6 +90,11 @@ enum wish_kind wish_kind_of(struct str preset, enum sub_batch_mode mode);
 /* Whether an event at this place of the log is gathered: it is never fed. */
 bool wish_gathers(const struct wish *w, struct str type, int64_t seq);
 
+/*
+ * What the program tells of itself (ops.*) goes to those who name it: whoever
+ * wants all events wants those of the publishers.
+ */
+bool wish_asked(const struct wish *w, struct str type);
 /* By type and tenant; the filter is somebody else's. */
 bool wish_wants(
     const struct wish *w, struct str type, const struct uuid *tenant);

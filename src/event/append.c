@@ -434,7 +434,10 @@ run_entries(struct append *a, struct append_job **jobs, size_t n_jobs)
 	struct err e = {0};
 	int rc = commit_entries(a, jobs, n_jobs, &e);
 
-	note_state(a, rc, &e);
+	/* What a function of the caller's refuses is no trouble of ours. */
+	note_state(a,
+	    jobs[0]->fn && (rc == ERR_CONFLICT || rc == ERR_ABSENT) ? OK : rc,
+	    &e);
 	if (rc != ERR_STORE || n_jobs == 1) {
 		answer(a, jobs, n_jobs, rc, &e);
 		return;

@@ -8,7 +8,8 @@
 #include "http/conn.h"
 #include "http/gzip.h"
 
-#define JSON "application/json"
+#define JSON   "application/json"
+#define HIDDEN "internal error"
 
 /* What each error means to a client; see reply.h. */
 static const struct meaning {
@@ -61,12 +62,13 @@ add_text(struct buf *b, const char *text)
 }
 
 static void
-add_error(struct buf *b, const char *name, const struct err *e)
+add_error(
+    struct buf *b, const char *name, const char *hidden, const struct err *e)
 {
 	buf_addz(b, "{\"code\":\"");
 	buf_addz(b, name);
 	buf_addz(b, "\",\"message\":");
-	add_text(b, meaning_of(e)->hidden ? "internal error" : e->text);
+	add_text(b, meaning_of(e)->hidden ? hidden : e->text);
 	if (e->at[0] != '\0') {
 		buf_addz(b, ",\"pointer\":");
 		add_text(b, e->at);
@@ -77,7 +79,7 @@ add_error(struct buf *b, const char *name, const struct err *e)
 void
 http_error_json(struct buf *b, const struct err *e)
 {
-	add_error(b, meaning_of(e)->name, e);
+	add_error(b, meaning_of(e)->name, HIDDEN, e);
 }
 
 static void
@@ -238,7 +240,12 @@ send_error(struct conn *c, int status, const char *name)
 	r->content_type = JSON;
 	if (status != MHD_HTTP_NO_CONTENT) {
 		buf_addz(&r->out, "{\"error\":");
-		add_error(&r->out, name ? name : m->name, &r->err);
+		if (!name && m->hidden && str_starts(r->path, STR("/api/v1/")))
+			add_error(&r->out, "INTERNAL_ERROR",
+			    "An unexpected error occurred", &r->err);
+		else
+			add_error(
+			    &r->out, name ? name : m->name, HIDDEN, &r->err);
 		buf_addz(&r->out, ",\"traceId\":");
 		buf_json(&r->out, str_of(r->trace_id));
 		buf_addc(&r->out, '}');

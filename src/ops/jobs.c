@@ -8,19 +8,22 @@
 #include "event/append.h"
 #include "loop/mailbox.h"
 #include "loop/thread.h"
+#include "ops/alerts.h"
 #include "ops/ended.h"
 #include "ops/tidy.h"
 #include "sql.h"
+#include "task/task.h"
 
 #define CHECKPOINT_MS 250
 #define PIECES_MS     60000
+#define RESULTS_MS    60000
 
 struct jobs {
 	struct jobs_opts o;
 	struct db *db;
 	struct mailbox *box; /* closed to end the thread; never gets mail */
 	struct thread *thread;
-	int64_t pieces_at_ms, audit_at_ms, ended_at_ms;
+	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms;
 };
 
 static void
@@ -163,6 +166,31 @@ drop_ended(struct jobs *j)
 		post_chore(j, ended_one, "rows of ended subscriptions stay", 0);
 }
 
+static int
+results_step(struct db *db, void *ctx, struct err *e)
+{
+	struct chore *s = ctx;
+
+	int64_t minute = s->cut_us / (60 * US_PER_S);
+
+	/* Nobody looks at reasons that are older than an hour. */
+	if (sql_stat_reason_drop(db, minute - 2 * ALERT_HOUR_M, e) < 0)
+		return e->code;
+	return task_expire(db, s->cut_us, &s->removed, e);
+}
+
+static void
+drop_results(struct jobs *j)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	if (!j->o.append || now_ms < j->results_at_ms)
+		return;
+	j->results_at_ms = now_ms + RESULTS_MS;
+	post_chore(
+	    j, results_step, "old results of tasks stay", clock_now_us());
+}
+
 static void
 run(void *arg)
 {
@@ -178,6 +206,9 @@ run(void *arg)
 		drop_ended(j);
 		if (j->o.tidy)
 			tidy_look(j->o.tidy);
+		drop_results(j);
+		if (j->o.alerts)
+			alerts_turn(j->o.alerts, j->db);
 	} while (!mailbox_closed(j->box));
 }
 

@@ -5,8 +5,9 @@
  * copies pages that nobody waits for; the fsync it does is not the writer's.
  * PostgreSQL: pieces of the log whose every event is past its time are
  * detached (a short lock) and dropped (none of the writer's).
- * Both: looks for audit rows and deliveries past their time, and for what ended
- * subscriptions left behind (ended.h), and has them removed.
+ * Both: looks for audit rows, deliveries and results of tasks past their time,
+ * and for what ended subscriptions left behind (ended.h), and has them removed;
+ * looks whether there is something to tell (alerts.h).
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
@@ -16,6 +17,7 @@
 
 #include "base/base.h"
 
+struct alerts;
 struct append;
 struct jobs;
 struct store;
@@ -28,6 +30,7 @@ struct jobs_opts {
 	struct append *append;
 	int64_t audit_keep_us;
 	struct tidy *tidy; /* ops/tidy.h; NULL: none */
+	struct alerts *alerts; /* NULL: nobody looks */
 };
 
 int jobs_start(

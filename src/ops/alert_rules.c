@@ -1,0 +1,101 @@
+/* alerts.h: the rules, as pure functions of the sums. */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "ops/alert_priv.h"
+
+const struct rule RULES[ALERT_RULES] = {
+    [ALERT_SUCCESS_99] = {"webhook_delivery_success_rate", "warning", 99, true,
+	"less than 99 % of deliveries succeed"},
+    [ALERT_SUCCESS_95] = {"webhook_delivery_success_rate", "critical", 95, true,
+	"less than 95 % of deliveries succeed"},
+    [ALERT_LATENCY] = {"webhook_delivery_latency_p95", "warning", 5, false,
+	"one attempt in twenty takes more than 5 s"},
+    [ALERT_RETRIES] = {"webhook_retry_count_avg", "warning", 1.5, false,
+	"a delivery needs more than 1.5 retries on average"},
+    [ALERT_FAILURES] = {"webhook_failure_count", "critical", 10, false,
+	"more than 10 deliveries were given up within an hour"},
+    [ALERT_IN_A_ROW] = {"webhook_failures_in_a_row", "warning", 2, false,
+	"the newest three attempts failed"},
+    [ALERT_WAITING] = {"webhook_waiting", "critical", 1000, false,
+	"more than 1000 deliveries wait"},
+    [ALERT_DEAD] = {"webhook_dead_letters", "warning", 0, false,
+	"deliveries were given up"},
+};
+
+static double
+success_rate(const struct alert_sums *s)
+{
+	return 100.0 * (double)s->ok / (double)(s->ok + s->dead);
+}
+
+/* Seconds below which 95 % of the attempts stayed: by their bucket's end, past
+ * the last by the slowest. */
+static double
+p95(const struct alert_sums *s)
+{
+	static const int64_t BOUNDS_MS[ALERT_HIST] = {STAT_BOUNDS};
+	int64_t n = s->ok + s->fail, below = 0;
+	double slowest = (double)s->slow_us / 1e6;
+
+	for (size_t i = 0; i < ALERT_HIST; i++) {
+		below += s->hist[i];
+		if (below * 100 >= n * 95) {
+			double end = (double)BOUNDS_MS[i] / 1e3;
+
+			return slowest < end ? slowest : end;
+		}
+	}
+	return slowest;
+}
+
+/* What failed and was tried again, by what came to an end. */
+static double
+retries(const struct alert_sums *s)
+{
+	double v = (double)(s->ok + s->fail) / (double)(s->ok + s->dead) - 1;
+
+	return v > 0 ? v : 0;
+}
+
+bool
+alert_value(enum alert_rule r, const struct alert_sums *s, double *ret)
+{
+	bool rated = s->ok + s->dead >= ALERT_LEAST;
+
+	switch (r) {
+	case ALERT_SUCCESS_99:
+	case ALERT_SUCCESS_95:
+		*ret = s->ok + s->dead > 0 ? success_rate(s) : 100;
+		return rated;
+	case ALERT_LATENCY:
+		*ret = s->ok + s->fail > 0 ? p95(s) : 0;
+		return s->ok + s->fail >= ALERT_LEAST;
+	case ALERT_RETRIES:
+		*ret = s->ok + s->dead > 0 ? retries(s) : 0;
+		return rated;
+	case ALERT_FAILURES:
+		*ret = (double)s->dead_hour;
+		return true;
+	case ALERT_IN_A_ROW:
+		*ret = s->in_a_row ? 3 : 0;
+		return true;
+	case ALERT_WAITING:
+		*ret = (double)s->waiting;
+		return true;
+	case ALERT_DEAD:
+	case ALERT_RULES:
+		break;
+	}
+	*ret = 0;
+	return false;
+}
+
+bool
+alert_fires(enum alert_rule r, const struct alert_sums *s)
+{
+	double v;
+
+	if (!alert_value(r, s, &v))
+		return false;
+	return RULES[r].below ? v < RULES[r].threshold : v > RULES[r].threshold;
+}

@@ -1,0 +1,210 @@
+/* alerts.h: what is to be told becomes events, and rows that remember it. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "deliver/control.h"
+#include "ops/alert_priv.h"
+#include "sql.h"
+
+struct telling {
+	struct append_job job;
+	struct alerts *alerts;
+	struct arena *arena;
+	struct alert_news *v;
+	size_t n;
+	int64_t now_us;
+	struct entry entries[ALERT_NEWS_MAX];
+};
+
+int64_t
+alert_minute_us(const struct alerts *a)
+{
+	return 60 * US_PER_S / (a->scale > 0 ? a->scale : 1);
+}
+
+static void
+add_subscription(const struct alert_news *x, struct buf *b)
+{
+	buf_addz(b, ",\"subscriptionId\":");
+	if (x->sub == 0) {
+		buf_addz(b, "null");
+		return;
+	}
+	buf_addc(b, '"');
+	uuid_add(b, x->uid);
+	buf_addz(b, "\",\"subscriptionName\":");
+	buf_json(b, x->name);
+}
+
+static int
+alert_entry(struct telling *t, size_t i, struct err *e)
+{
+	const struct alert_news *x = &t->v[i];
+	const struct rule *r = &RULES[x->rule];
+	bool dead = x->rule == ALERT_DEAD;
+	char id[UUID_LEN + 1] = "hikyaku";
+	struct buf b = BUF(8 * KIB);
+	struct str key;
+	int rc;
+
+	if (dead)
+		buf_fmt(&b, "{\"count\":%lld", (long long)x->count);
+	else
+		buf_fmt(&b,
+		    "{\"rule\":\"%s\",\"severity\":\"%s\",\"state\":\"%s\","
+		    "\"value\":%.3f,\"threshold\":%g,\"message\":\"%s\"",
+		    r->name, r->severity, x->firing ? "firing" : "resolved",
+		    x->value, r->threshold, r->text);
+	add_subscription(x, &b);
+	buf_addc(&b, '}');
+	if (x->sub > 0)
+		uuid_format(x->uid, id);
+	key = arena_dup(t->arena, str_of(id));
+	rc = b.failed || !key.p
+		 ? err_set(e, ERR_NOMEM, "no memory for an alert")
+		 : control_event(t->arena,
+		       dead ? "ops.delivery.dead" : "ops.alert",
+		       (struct uuid){{0}}, key, buf_str(&b), t->now_us,
+		       &t->entries[i], e);
+	buf_done(&b);
+	return rc;
+}
+
+/* On the commit thread, with the events. */
+static int
+remember(struct db *db, void *ctx, struct err *e)
+{
+	const struct telling *t = ctx;
+	int64_t before = t->now_us - alert_minute_us(t->alerts);
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct alert_news *x = &t->v[i];
+		int64_t n = sql_alert_put(db, x->sub, x->rule, x->firing,
+		    t->now_us, before, x->minute, x->n, e);
+
+		if (n < 0)
+			return e->code;
+		if (n == 0)
+			return err_set(
+			    e, ERR_CONFLICT, "another node has told it");
+	}
+	return sql_alert_sweep(db, t->now_us - US_PER_DAY, e) < 0 ? (int)e->code
+								  : OK;
+}
+
+static void
+log_one(const struct alert_news *x)
+{
+	const struct rule *r = &RULES[x->rule];
+	bool dead = x->rule == ALERT_DEAD;
+	struct log_line l;
+	char text[64];
+
+	log_begin(&l, x->firing || dead ? LOG_WARN : LOG_INFO,
+	    dead ? "dead letters" : "alert");
+	if (dead) {
+		log_int(&l, "count", x->count);
+	} else {
+		log_str(&l, "rule", str_of(r->name));
+		log_str(
+		    &l, "state", x->firing ? STR("firing") : STR("resolved"));
+		log_str(&l, "severity", str_of(r->severity));
+		(void)snprintf(text, sizeof(text), "%.3f", x->value);
+		log_str(&l, "value", str_of(text));
+		log_str(&l, "text", str_of(r->text));
+	}
+	if (x->sub > 0) {
+		uuid_format(x->uid, text);
+		log_str(&l, "subscriptionId", str_of(text));
+	}
+	log_end(&l);
+}
+
+static void
+told(struct append_job *job)
+{
+	struct telling *t = job->ctx;
+	struct alerts *a = t->alerts;
+
+	for (size_t i = 0; job->err.code == OK && i < t->n; i++)
+		log_one(&t->v[i]);
+	if (job->err.code < 0 && job->err.code != ERR_CONFLICT)
+		log_err(LOG_WARN, "alerts can't be told now", &job->err);
+	arena_free(t->arena);
+	free(t);
+	atomic_store(&a->busy, false);
+}
+
+/* The subscription by name. One that has ended meanwhile is left out. */
+static bool
+name_it(struct db *db, struct arena *a, struct alert_news *x, struct err *e)
+{
+	struct rows *rows = NULL;
+	bool there = x->sub == 0;
+	int rc = OK;
+
+	if (x->sub > 0)
+		rc = sql_alert_sub(db, x->sub, &rows, e);
+	if (x->sub > 0 && rc == OK && rows_next(rows, e) > 0) {
+		struct str uid = rows_str(rows, 0);
+
+		if (uid.n == sizeof(x->uid.b))
+			memcpy(x->uid.b, uid.p, uid.n);
+		x->name = arena_dup(a, rows_str(rows, 1));
+		there = x->name.p != NULL;
+	}
+	rows_close(rows);
+	return there;
+}
+
+static int
+fill(struct telling *t, struct db *db, struct alert_news *v, size_t n,
+    struct err *e)
+{
+	int rc = OK;
+
+	t->v = arena_array(t->arena, n, sizeof(*t->v));
+	if (!t->v)
+		return err_set(e, ERR_NOMEM, "no memory for alerts");
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		if (!name_it(db, t->arena, &v[i], e))
+			continue;
+		t->v[t->n] = v[i];
+		rc = alert_entry(t, t->n++, e);
+	}
+	return rc;
+}
+
+void
+alert_tell(struct alerts *a, struct db *db, struct alert_news *v, size_t n)
+{
+	struct telling *t = calloc(1, sizeof(*t));
+	struct err e = {0};
+	int rc = OK;
+
+	if (!t)
+		return; /* the next look finds it again */
+	t->alerts = a;
+	t->now_us = clock_now_us();
+	t->arena = arena_new(4 * MIB);
+	rc = t->arena ? fill(t, db, v, n, &e)
+		      : err_set(&e, ERR_NOMEM, "no memory for alerts");
+	t->job = (struct append_job){.entries = t->entries,
+	    .n = t->n,
+	    .fn = remember,
+	    .ctx = t,
+	    .done = told};
+	if (rc == OK && t->n > 0) {
+		atomic_store(&a->busy, true);
+		rc = append_post(a->append, &t->job, &e);
+		if (rc == OK)
+			return;
+		atomic_store(&a->busy, false);
+	}
+	if (rc < 0)
+		log_err(LOG_WARN, "alerts can't be told now", &e);
+	arena_free(t->arena);
+	free(t);
+}

@@ -1,0 +1,404 @@
+#include "ops/alerts.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "deliver/verdict.h"
+#include "event/append.h"
+#include "ops/alert_priv.h"
+#include "sql.h"
+
+#define KNOWN_MAX  5000
+#define TOTALS_MS  15000
+#define US_PER_MIN (60 * US_PER_S)
+
+/* What the store says was told, by sub and rule. */
+struct told {
+	int64_t sub;
+	int rule;
+	bool firing;
+	int64_t changed_us, minute, n;
+};
+
+/* One look. */
+struct look {
+	struct alerts *a;
+	struct db *db;
+	int64_t now_us, since, hour, minute; /* minutes, but for the first */
+	struct told *told;
+	size_t n_told;
+	struct alert_news news[ALERT_NEWS_MAX];
+	size_t n_news;
+};
+
+struct alerts *
+alerts_new(struct append *append, int64_t time_scale)
+{
+	struct alerts *a = calloc(1, sizeof(*a));
+
+	if (a) {
+		a->append = append;
+		a->scale = time_scale;
+	}
+	return a;
+}
+
+void
+alerts_free(struct alerts *a)
+{
+	free(a);
+}
+
+static int
+load_told(struct look *k, struct err *e)
+{
+	struct sql_alert_known_row row;
+	struct rows *rows = NULL;
+	int64_t since = k->now_us - (ALERT_WINDOW_M + 5) * US_PER_MIN;
+	int rc;
+
+	k->told = calloc(KNOWN_MAX, sizeof(*k->told));
+	if (!k->told)
+		return err_set(e, ERR_NOMEM, "no memory for alerts");
+	rc = sql_alert_known(k->db, since, KNOWN_MAX, &rows, e);
+	while (
+	    rc >= 0 && k->n_told < KNOWN_MAX && (rc = rows_next(rows, e)) > 0) {
+		sql_alert_known_get(rows, &row);
+		k->told[k->n_told++] = (struct told){row.sub, (int)row.rule,
+		    row.firing != 0, row.changed_at, row.minute, row.n};
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static int
+by_key(const void *x, const void *y)
+{
+	const struct told *a = x, *b = y;
+
+	if (a->sub != b->sub)
+		return a->sub < b->sub ? -1 : 1;
+	return (a->rule > b->rule) - (a->rule < b->rule);
+}
+
+static const struct told *
+find_told(const struct look *k, int64_t sub, enum alert_rule rule)
+{
+	struct told key = {.sub = sub, .rule = (int)rule};
+
+	return k->n_told
+		   ? bsearch(&key, k->told, k->n_told, sizeof(key), by_key)
+		   : NULL;
+}
+
+static void
+add_news(struct look *k, const struct alert_news *x, const struct told *t)
+{
+	bool soon = t && t->changed_us > k->now_us - alert_minute_us(k->a);
+
+	/* What has no room, or comes too soon, the next look finds again. */
+	if (!soon && k->n_news < ALERT_NEWS_MAX)
+		k->news[k->n_news++] = *x;
+}
+
+static void
+judge(
+    struct look *k, int64_t sub, enum alert_rule r, const struct alert_sums *s)
+{
+	const struct told *t = find_told(k, sub, r);
+	struct alert_news x = {
+	    .sub = sub, .rule = r, .firing = alert_fires(r, s)};
+
+	if (x.firing == (t && t->firing))
+		return;
+	(void)alert_value(r, s, &x.value);
+	add_news(k, &x, t);
+}
+
+static int
+one_number(int rc, struct rows *rows, int64_t *ret, struct err *e)
+{
+	*ret = 0;
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		*ret = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* Dead letters that were not told yet. */
+static int
+judge_dead(
+    struct look *k, int64_t sub, const struct alert_sums *s, struct err *e)
+{
+	const struct told *t = find_told(k, sub, ALERT_DEAD);
+	struct alert_news x = {.sub = sub, .rule = ALERT_DEAD};
+	struct rows *rows = NULL;
+	int64_t since = t && t->minute > k->since ? t->minute : k->since;
+	int rc;
+
+	if (s->dead == 0)
+		return OK;
+	rc = sql_alert_dead_since(k->db, sub, since, &rows, e);
+	rc = one_number(rc, rows, &x.count, e);
+	if (rc == OK && t && t->minute == since)
+		x.count -= t->n;
+	rows = NULL;
+	if (rc == OK)
+		rc = sql_alert_dead_since(k->db, sub, k->minute, &rows, e);
+	if (rc == OK)
+		rc = one_number(rc, rows, &x.n, e);
+	x.minute = k->minute;
+	if (rc == OK && x.count > 0)
+		add_news(k, &x, t);
+	return rc;
+}
+
+/* The three newest of its attempts failed. */
+static int
+in_a_row(struct look *k, int64_t sub, bool *ret, struct err *e)
+{
+	struct {
+		int64_t at, verdict;
+	} newest[3] = {{0}};
+	struct sql_alert_latest_row row;
+	struct rows *rows = NULL;
+	int n = 0;
+	int rc = sql_alert_latest(k->db, sub, ALERT_LATEST, &rows, e);
+
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		size_t i = 0;
+
+		sql_alert_latest_get(rows, &row);
+		while (i < 3 && newest[i].at >= row.at)
+			i++;
+		for (size_t j = 2; i < 3 && j > i; j--)
+			newest[j] = newest[j - 1];
+		if (i < 3) {
+			newest[i].at = row.at;
+			newest[i].verdict = row.verdict;
+		}
+		n++;
+	}
+	rows_close(rows);
+	*ret = n >= 3 && newest[0].verdict && newest[1].verdict &&
+	       newest[2].verdict;
+	return rc < 0 ? rc : OK;
+}
+
+static void
+take_sums(const struct sql_alert_sums_row *r, struct alert_sums *s)
+{
+	*s = (struct alert_sums){
+	    .ok = r->ok,
+	    .fail = r->fail,
+	    .dead = r->dead,
+	    .slow_us = r->slow,
+	    .hist = {r->h0, r->h1, r->h2, r->h3, r->h4, r->h5, r->h6},
+	    .dead_hour = r->dead_hour,
+	};
+}
+
+static int
+look_at(struct look *k, int64_t sub, struct err *e)
+{
+	static const enum alert_rule EACH[] = {ALERT_SUCCESS_99,
+	    ALERT_SUCCESS_95, ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES,
+	    ALERT_IN_A_ROW};
+	struct sql_alert_sums_row row;
+	struct alert_sums s = {0};
+	struct rows *rows = NULL;
+	int rc = sql_alert_sums(k->db, sub, k->since, k->hour, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_alert_sums_get(rows, &row);
+		take_sums(&row, &s);
+	}
+	rows_close(rows);
+	if (rc >= 0 && s.fail > 0)
+		rc = in_a_row(k, sub, &s.in_a_row, e);
+	for (size_t i = 0; rc >= 0 && i < COUNT_OF(EACH); i++)
+		judge(k, sub, EACH[i], &s);
+	return rc < 0 ? rc : judge_dead(k, sub, &s, e);
+}
+
+/* Those that are busy, a page a look. */
+static int
+look_at_busy(struct look *k, struct err *e)
+{
+	int64_t *subs = calloc(ALERT_SUBS_MAX, sizeof(*subs));
+	struct rows *rows = NULL;
+	size_t n = 0;
+	int rc = subs ? sql_alert_subs(k->db, k->a->after, k->since,
+			    ALERT_SUBS_MAX, &rows, e)
+		      : err_set(e, ERR_NOMEM, "no memory for alerts");
+
+	while (rc >= 0 && n < ALERT_SUBS_MAX && (rc = rows_next(rows, e)) > 0)
+		subs[n++] = rows_int(rows, 0);
+	rows_close(rows);
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		rc = look_at(k, subs[i], e);
+	if (rc >= 0)
+		k->a->after = n == ALERT_SUBS_MAX ? subs[n - 1] : 0;
+	free(subs);
+	return rc < 0 ? rc : OK;
+}
+
+static bool
+busy_since(struct look *k, int64_t sub, struct err *e)
+{
+	struct rows *rows = NULL;
+	int64_t next = 0;
+	int rc = sql_alert_subs(k->db, sub - 1, k->since, 1, &rows, e);
+
+	return one_number(rc, rows, &next, e) == OK && next == sub;
+}
+
+/* Those that fall silent while something is said of them: it ends. */
+static int
+look_at_firing(struct look *k, struct err *e)
+{
+	int64_t last = 0;
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < k->n_told; i++) {
+		int64_t sub = k->told[i].sub;
+
+		if (!k->told[i].firing || sub == 0 || sub == last)
+			continue;
+		last = sub;
+		if (!busy_since(k, sub, e))
+			rc = look_at(k, sub, e);
+	}
+	return rc;
+}
+
+/* Over all of them: gauges, and what waits. */
+static int
+look_at_all(struct look *k, struct err *e)
+{
+	static const enum alert_rule GAUGES[] = {ALERT_SUCCESS_99,
+	    ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES, ALERT_WAITING};
+	struct alerts *a = k->a;
+	struct sql_alert_totals_row row;
+	struct sql_alert_sums_row same; /* the same columns */
+	struct alert_sums s = {0};
+	struct rows *rows = NULL;
+	int64_t behind = 0, reasons[REASONS_MAX] = {0};
+	int rc = sql_alert_totals(k->db, k->since, k->hour, &rows, e);
+
+	_Static_assert(sizeof(row) == sizeof(same), "one shape");
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_alert_totals_get(rows, &row);
+		memcpy(&same, &row, sizeof(same));
+		take_sums(&same, &s);
+	}
+	rows_close(rows);
+	rows = NULL;
+	if (rc >= 0)
+		rc = sql_alert_behind(
+		    k->db, append_last_seq(a->append), &rows, e);
+	if (rc >= 0)
+		rc = one_number(rc, rows, &behind, e);
+	rows = NULL;
+	if (rc >= 0)
+		rc = sql_alert_reasons(k->db, k->hour, &rows, e);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
+		if (rows_int(rows, 0) >= 0 && rows_int(rows, 0) < REASONS_MAX)
+			reasons[rows_int(rows, 0)] = rows_int(rows, 1);
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	s.waiting = metric_value(M_DELIVER_ROWS) + behind;
+	judge(k, 0, ALERT_WAITING, &s);
+	for (size_t i = 0; i < COUNT_OF(GAUGES); i++) {
+		double v;
+
+		(void)alert_value(GAUGES[i], &s, &v);
+		atomic_store(&a->gauges[GAUGES[i]], (int64_t)(v * 1000));
+	}
+	for (int r = 0; r < REASONS_MAX; r++)
+		atomic_store(&a->reasons[r], reasons[r]);
+	atomic_store(&a->looked, true);
+	return OK;
+}
+
+void
+alerts_turn(struct alerts *a, struct db *db)
+{
+	int64_t now_ms = clock_mono_ms();
+	struct look k = {.a = a, .db = db, .now_us = clock_now_us()};
+	struct err e = {0};
+	int rc;
+
+	/* One node delivers at a time; it is the one that looks. */
+	if (now_ms < a->next_ms || atomic_load(&a->busy) ||
+	    metric_value(M_DELIVER_OWNER) != 1)
+		return;
+	a->next_ms = now_ms + ALERT_MS / (a->scale > 10 ? 10 : a->scale);
+	k.minute = k.now_us / US_PER_MIN;
+	k.since = k.minute - ALERT_WINDOW_M;
+	k.hour = k.minute - ALERT_HOUR_M;
+	rc = load_told(&k, &e);
+	if (rc == OK)
+		rc = look_at_busy(&k, &e);
+	if (rc == OK)
+		rc = look_at_firing(&k, &e);
+	if (rc == OK && now_ms >= a->totals_ms) {
+		a->totals_ms =
+		    now_ms + TOTALS_MS / (a->scale > 10 ? 10 : a->scale);
+		rc = look_at_all(&k, &e);
+	}
+	if (rc < 0 && rc != ERR_AWAY)
+		log_err(LOG_WARN, "alerts can't be looked for", &e);
+	if (rc == OK && k.n_news > 0)
+		alert_tell(a, db, k.news, k.n_news);
+	free(k.told);
+}
+
+void
+alerts_write(struct alerts *a, struct buf *b)
+{
+	static const struct {
+		enum alert_rule rule;
+		const char *help;
+	} GAUGES[] = {
+	    {ALERT_SUCCESS_99,
+		"Percent of finished deliveries that succeeded, last 15 min."},
+	    {ALERT_LATENCY,
+		"Seconds that 95 % of attempts stayed below, last 15 min."},
+	    {ALERT_RETRIES, "Retries a finished delivery, last 15 min."},
+	    {ALERT_FAILURES, "Deliveries that were given up, last hour."},
+	    {ALERT_WAITING, "Deliveries that wait for a try."},
+	};
+
+	static const enum reason REASONS[] = {
+#define REASON(name, number, text) REASON_##name,
+#include "deliver/reasons.tbl"
+#undef REASON
+	};
+
+	if (!atomic_load(&a->looked))
+		return;
+	for (size_t i = 0; i < COUNT_OF(GAUGES); i++) {
+		const char *name = RULES[GAUGES[i].rule].name;
+		double v =
+		    (double)atomic_load(&a->gauges[GAUGES[i].rule]) / 1e3;
+
+		buf_fmt(b, "# HELP %s %s\n# TYPE %s gauge\n%s %g\n", name,
+		    GAUGES[i].help, name, name, v);
+	}
+	buf_addz(b, "# HELP webhook_failures Attempts that failed, by reason, "
+		    "last hour.\n# TYPE webhook_failures gauge\n");
+	for (size_t i = 0; i < COUNT_OF(REASONS); i++)
+		buf_fmt(b, "webhook_failures{reason=\"%s\"} %lld\n",
+		    reason_name(REASONS[i]),
+		    (long long)atomic_load(&a->reasons[REASONS[i]]));
+}

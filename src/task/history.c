@@ -1,0 +1,255 @@
+#include "task/history.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "deliver/core.h"
+#include "deliver/deliver.h"
+#include "deliver/verdict.h"
+#include "sql.h"
+
+const char *
+notice_status_word(enum notice_status s)
+{
+	static const char *const WORDS[] = {
+	    [NOTICE_PENDING] = "pending",
+	    [NOTICE_SENDING] = "sending",
+	    [NOTICE_RETRYING] = "retrying",
+	    [NOTICE_DELIVERED] = "delivered",
+	    [NOTICE_FAILED] = "failed",
+	};
+
+	return WORDS[s];
+}
+
+int
+history_add(struct db *db, const struct task *t, int64_t seq,
+    const int64_t *subs, size_t n, int64_t now_us, struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sql_task_event_add(db, seq, subs[i], t->id, t->owner,
+			t->status, now_us, e) < 0)
+			return e->code;
+	if (n > 0 && sql_task_count_new(db, t->owner, (int64_t)n, e) < 0)
+		return e->code;
+	return OK;
+}
+
+int
+history_settled(
+    struct db *db, const struct flush_settled *v, size_t n, struct err *e)
+{
+	static const int64_t STATES[] = {
+	    [SETTLED_AGAIN] = 0, [SETTLED_OK] = 1, [SETTLED_DEAD] = 2};
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t state = STATES[v[i].how];
+		int64_t moved =
+		    sql_task_count_move(db, v[i].seq, v[i].sub, state, e);
+
+		if (moved > 0)
+			moved = sql_task_event_state(
+			    db, v[i].seq, v[i].sub, state, e);
+		if (moved < 0)
+			return e->code;
+	}
+	return OK;
+}
+
+/* Lists -------------------------------------------------------------------------- */
+
+static struct str
+error_of(struct arena *a, struct str detail)
+{
+	struct json *doc = NULL;
+	const struct json *j;
+	struct err e;
+
+	if (!detail.p || json_parse(a, detail, &doc, &e) < 0)
+		return (struct str){.p = NULL};
+	j = json_get(doc, "error");
+	return json_is(j, JSON_STRING) && j->text.n > 0
+		   ? str_chars(j->text, TASK_TEXT_MAX)
+		   : (struct str){.p = NULL};
+}
+
+/* What is settled was written down as such; the rest is in the engine's rows,
+ * or in its memory. */
+static enum notice_status
+status_of(const struct sql_task_event_list_row *r)
+{
+	if (r->state != 0)
+		return r->state == 1 ? NOTICE_DELIVERED : NOTICE_FAILED;
+	if (!r->row_state_null && r->row_state == ROW_SENDING)
+		return NOTICE_SENDING;
+	return !r->row_state_null && r->row_state == ROW_RETRY &&
+		       r->row_n > r->base
+		   ? NOTICE_RETRYING
+		   : NOTICE_PENDING;
+}
+
+static int
+take(const struct sql_task_event_list_row *r, struct arena *a, struct notice *d,
+    struct err *e)
+{
+	bool tried = !r->n_null && r->n > r->base;
+	struct str detail = {.p = NULL};
+
+	*d = (struct notice){
+	    .seq = r->seq,
+	    .sub = (uint32_t)r->sub,
+	    .event = r->event > 0 && r->event < TASK_STATUSES
+			 ? (enum task_status)r->event
+			 : TASK_PROCESSING,
+	    .status = status_of(r),
+	    .base = (int)r->base,
+	    .attempts = tried ? (int)(r->n - r->base) : 0,
+	    .http_status = tried ? (int)r->status : 0,
+	    .created_us = r->at,
+	};
+	if (d->status == NOTICE_DELIVERED)
+		d->completed_us = r->tried_at + r->us;
+	if (d->status == NOTICE_FAILED)
+		d->completed_us = r->dead_at;
+	if (tried && r->verdict != CORE_OK && r->detail.p) {
+		detail = arena_dup(a, r->detail);
+		if (!detail.p)
+			return err_set(e, ERR_NOMEM, "no memory for a list");
+	}
+	d->error = error_of(a, detail);
+	if (d->status == NOTICE_FAILED && !d->error.p)
+		d->error =
+		    r->dead_state_null
+			? STR("its configuration was removed")
+			: str_of(reason_text((enum reason)r->dead_reason));
+	return OK;
+}
+
+int
+history_list(struct db *db, const struct task *t, struct arena *a,
+    struct notice **ret, size_t *ret_n, struct err *e)
+{
+	struct notice *v = arena_array(a, TASK_HISTORY_MAX, sizeof(*v));
+	struct sql_task_event_list_row row;
+	struct rows *rows = NULL;
+	size_t n = 0;
+	int rc = v ? sql_task_event_list(db, t->id, TASK_HISTORY_MAX, &rows, e)
+		   : err_set(e, ERR_NOMEM, "no memory for a list");
+
+	while (
+	    rc >= 0 && n < TASK_HISTORY_MAX && (rc = rows_next(rows, e)) > 0) {
+		sql_task_event_list_get(rows, &row);
+		rc = take(&row, a, &v[n++], e);
+	}
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	*ret = v;
+	*ret_n = n;
+	return OK;
+}
+
+void
+notice_look(struct notice *d, const struct deliver_look *look)
+{
+	if (!look->known)
+		return;
+	if (look->in_flight) {
+		d->status = NOTICE_SENDING;
+		d->attempts = look->n - d->base + 1;
+	} else if (look->state == ROW_RETRY && look->tries > 0) {
+		bool newer = look->n - d->base > d->attempts;
+
+		d->status = NOTICE_RETRYING;
+		d->attempts = look->n - d->base;
+		if (newer) { /* not written down yet */
+			d->http_status = look->last_status;
+			d->error =
+			    str_of(reason_text((enum reason)look->last_reason));
+		}
+	}
+}
+
+/* By hand --------------------------------------------------------------------------- */
+
+static uint64_t
+as_hash(int64_t v)
+{
+	uint64_t h;
+
+	memcpy(&h, &v, sizeof(h));
+	return h;
+}
+
+int
+history_find(struct db *db, int64_t seq, uint32_t sub, int64_t owner,
+    struct notice_again *ret, struct err *e)
+{
+	struct sql_task_event_find_row row;
+	struct rows *rows = NULL;
+	int rc = sql_task_event_find(db, seq, sub, owner, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_task_event_find_get(rows, &row);
+		*ret = (struct notice_again){.n = (int)row.n,
+		    .okey = as_hash(row.okey),
+		    .skey = as_hash(row.skey)};
+	} else if (rc == 0) {
+		rc = err_set(e, ERR_ABSENT, "there is no such delivery");
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+int
+history_anew(struct db *db, int64_t seq, uint32_t sub, int base, struct err *e)
+{
+	return sql_task_event_base(db, seq, sub, base, e) < 0 ? (int)e->code
+							      : OK;
+}
+
+int
+history_count(
+    struct db *db, int64_t owner, struct history_count *ret, struct err *e)
+{
+	struct sql_task_count_get_row row;
+	struct history_count c = {0};
+	struct rows *rows = NULL;
+	int rc = sql_task_count_get(db, owner, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_task_count_get_get(rows, &row);
+		c = (struct history_count){row.total, row.delivered, row.failed,
+		    row.total - row.delivered - row.failed};
+	}
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	*ret = c;
+	return OK;
+}
+
+void
+history_count_show(const struct history_count *c, struct buf *b)
+{
+	int64_t done = c->delivered + c->failed;
+	/* Percent in hundredths, rounded half up; whole ones without zeros. */
+	int64_t rate =
+	    done > 0 ? (c->delivered * 20000 + done) / (2 * done) : 0;
+
+	buf_fmt(b,
+	    "{\"total\":%lld,\"delivered\":%lld,\"failed\":%lld,\"pending\":%lld,"
+	    "\"successRate\":%lld",
+	    (long long)c->total, (long long)c->delivered, (long long)c->failed,
+	    (long long)c->pending, (long long)(rate / 100));
+	if (rate % 100 > 0)
+		buf_fmt(b, rate % 10 ? ".%02lld" : ".%01lld",
+		    (long long)(rate % 10 ? rate % 100 : rate % 100 / 10));
+	buf_addc(b, '}');
+}
