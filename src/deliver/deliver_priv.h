@@ -199,7 +199,7 @@ struct deliver {
 	/* Stretches of the log that went unread; the same two. */
 	struct flush_range *ranges, *ranges_now;
 	size_t n_ranges, n_ranges_now, cap_ranges, cap_ranges_now;
-	bool hurry; /* somebody waits for a flush */
+	bool hurry;                        /* somebody waits for a flush */
 	struct flush_settled *settlements; /* of the flush under way */
 	size_t cap_settlements;
 
