@@ -168,6 +168,7 @@
 #define ATTEMPTS_SPARE      256       /* kept for the next ones */
 #define ATTEMPT_MEM         (4 * MIB) /* all that one attempt may make */
 #define DETAIL_BODY         1000 /* characters of an answer that are kept */
+#define HIDE_LEAST          4    /* of a secret that is hidden in answers */
 #define REASONS_MAX         32   /* numbers in deliver/reasons.tbl are below */
 /* Bounds of what attempts took, in ms, as stat.h0 to h6 count them. */
 #define STAT_BOUNDS         100, 500, 1000, 2500, 5000, 10000, 30000

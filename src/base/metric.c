@@ -31,6 +31,17 @@ static const struct {
 #undef HISTOGRAM
 };
 
+/* One more would leave no room for the 0 at the end. */
+#define COUNTER(...)
+#define GAUGE(...)
+#define HISTOGRAM(id, name, help, scale, ...)                                  \
+	_Static_assert(COUNT_OF(((int64_t[]){__VA_ARGS__})) <= BOUNDS_MAX,     \
+	    name " has too many bounds");
+#include "base/metrics.tbl"
+#undef COUNTER
+#undef GAUGE
+#undef HISTOGRAM
+
 static struct {
 	_Atomic int64_t value; /* of a histogram: how many observations */
 	_Atomic int64_t sum;

@@ -222,8 +222,8 @@ flush_written(struct deliver *d, int64_t now)
 		core_flushed(d->core, now);
 }
 
-static void
-lose(struct deliver *d, const struct err *e)
+void
+deliver_lose(struct deliver *d, const struct err *e)
 {
 	const struct core_changes *ch = d->flush_job.flush.changes;
 
@@ -252,7 +252,7 @@ flush_ended(struct deliver *d, int64_t now)
 		log_err(LOG_INFO, "results are written again", NULL);
 	d->told_rc = rc;
 	if (rc == ERR_DENIED) {
-		lose(d, e);
+		deliver_lose(d, e);
 		return;
 	}
 	if (rc < 0) {
@@ -411,8 +411,9 @@ do_work(struct deliver *d, int64_t now)
 	struct core_count n;
 
 	core_tick(d->core, now);
-	while (owner_may_send(d, now) && !atomic_load(&d->stopping) &&
-	       core_next_send(d->core, now, &s))
+	/* The clock is read for each: the process may have stood still. */
+	while (owner_may_send(d, deliver_now(d)) &&
+	       !atomic_load(&d->stopping) && core_next_send(d->core, now, &s))
 		sending_start(d, &s, now);
 	while (!atomic_load(&d->stopping) && now >= d->read_again_us &&
 	       core_next_read(d->core, now, &r)) {
@@ -647,6 +648,11 @@ make_parts(struct deliver *d, struct err *e)
 	    .connections_each = CONCURRENCY_MAX,
 	    .body_max = ANSWER_MAX,
 	    .proxy_resolves = d->o.conf->webhook_proxy_resolves,
+	    .dns_servers = d->o.conf->webhook_url_dns_servers[0]
+			       ? d->o.conf->webhook_url_dns_servers
+			       : NULL,
+	    .ca_file =
+		d->o.conf->webhook_tls_ca[0] ? d->o.conf->webhook_tls_ca : NULL,
 	};
 	int rc;
 

@@ -212,6 +212,7 @@ struct deliver {
 		struct note note;
 		struct append_job job;
 		int64_t epoch, cursor, unclean;
+		int64_t posted_us;
 		bool busy;
 	} owner_job;
 	int64_t flush_again_us; /* after one that failed */
@@ -251,6 +252,8 @@ struct deliver {
 
 int64_t deliver_now(const struct deliver *d);
 void deliver_tell(struct deliver *d, struct note *n);
+/* Another node has the groups. Not while a flush is under way. */
+void deliver_lose(struct deliver *d, const struct err *e);
 struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
 
 /* owner.c */
@@ -302,7 +305,6 @@ void sending_done(struct deliver *d);
 /* The parts of a send that all sends to a subscription have in common. */
 bool sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
     const struct request *r, struct client_send *ret);
-void sending_outcome(const struct client_answer *ans, struct outcome *ret);
 
 /* revive.c */
 int revive_start(struct deliver *d, struct err *e) MUST_CHECK;

@@ -378,11 +378,11 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	return failed ? put_reasons(db, f, e) : OK;
 }
 
-static int
-check_fence(struct db *db, const struct flush *f, struct err *e)
+int
+flush_fence(struct db *db, const char *node, int64_t epoch, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_grp_fence(db, str_of(f->node), f->epoch, &rows, e);
+	int rc = sql_grp_fence(db, str_of(node), epoch, &rows, e);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -399,7 +399,7 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 	struct arena *a = arena_new(FLUSH_MEM);
 	bool *decided = a ? arena_array(a, f->n_decisions + 1, 1) : NULL;
 	int64_t fresh = 0;
-	int rc = decided ? check_fence(db, f, e)
+	int rc = decided ? flush_fence(db, f->node, f->epoch, e)
 			 : err_set(e, ERR_NOMEM, "no memory for a flush");
 
 	if (rc == OK) {

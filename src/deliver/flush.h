@@ -75,7 +75,9 @@ struct flush_detail {
 	char text[];
 };
 
-/* ERR_DENIED: the groups belong to another node. In a transaction. */
+/* Both: ERR_DENIED when the groups belong to another node. In a transaction. */
+int flush_fence(
+    struct db *db, const char *node, int64_t epoch, struct err *e) MUST_CHECK;
 int flush_write(struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
 
 #endif

@@ -100,7 +100,9 @@ renew(struct db *db, void *ctx, struct err *e)
 	int64_t n =
 	    sql_node_renew(db, str_of(d->node), deliver_now(d), LEASE_US, e);
 
-	return n < 0 ? (int)e->code : OK;
+	/* The lease is one thing, what it is for another: while this process
+	 * stood still, somebody else may have taken the groups. */
+	return n < 0 ? (int)e->code : flush_fence(db, d->node, d->epoch, e);
 }
 
 static int
@@ -132,12 +134,19 @@ post(struct deliver *d, int (*fn)(struct db *, void *, struct err *))
 	d->owner_job.note.kind = NOTE_JOB;
 	d->owner_job.job =
 	    (struct append_job){.fn = fn, .ctx = d, .done = job_done};
+	d->owner_job.posted_us = deliver_now(d);
 	if (append_post(d->o.append, &d->owner_job.job, &e) == OK)
 		d->owner_job.busy = true;
 }
 
 static struct note BEGIN = {.kind = NOTE_BEGIN};
 static struct note HALT = {.kind = NOTE_HALT};
+
+static bool
+has_groups(const struct deliver *d)
+{
+	return d->owner == OWNER_LOADING || d->owner == OWNER_YES;
+}
 
 void
 owner_job_done(struct deliver *d, int64_t now)
@@ -146,12 +155,20 @@ owner_job_done(struct deliver *d, int64_t now)
 
 	d->owner_job.busy = false;
 	d->try_us = now + LEASE_RENEW_US;
+	if (d->owner_job.job.err.code == ERR_DENIED && has_groups(d)) {
+		/* No send starts; with a flush under way, it will tell. */
+		d->renewed_us = now - LEASE_SEND_US;
+		if (!d->flush_job.busy)
+			deliver_lose(d, &d->owner_job.job.err);
+		return;
+	}
 	if (d->owner_job.job.err.code != OK) {
 		if (taken)
 			d->owner = OWNER_NONE;
 		return;
 	}
-	d->renewed_us = now;
+	/* Since then it holds, however long the answer took to get here. */
+	d->renewed_us = d->owner_job.posted_us;
 	if (!taken)
 		return;
 	if (d->owner_job.epoch == 0) {
@@ -171,6 +188,8 @@ void
 owner_turn(struct deliver *d, int64_t now)
 {
 	if (d->owner_job.busy || now < d->try_us || atomic_load(&d->stopping))
+		return;
+	if (d->core_void) /* what was lost is not yet cleared away */
 		return;
 	d->try_us = now + LEASE_RENEW_US;
 	if (d->owner == OWNER_NONE) {

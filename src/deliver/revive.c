@@ -8,6 +8,7 @@
 #include "deliver/letter.h"
 #include "deliver/request.h"
 #include "deliver/retry.h"
+#include "deliver/told.h"
 #include "deliver/verdict.h"
 #include "deliver/wish.h"
 
@@ -346,7 +347,7 @@ checked(struct client_send *send, const struct client_answer *ans)
 		free(x);
 		return;
 	}
-	sending_outcome(ans, &o);
+	told_outcome(ans, &o);
 	j = preflight_judge(x->arena, x->conf->conf, &o);
 	x->known[x->n_known++].good = j.verdict == VERDICT_OK;
 	walk(x, deliver_now(x->d));

@@ -10,6 +10,7 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/request.h"
+#include "deliver/told.h"
 #include "deliver/wish.h"
 #include "http/oauth.h"
 #include "match/jq.h"
@@ -101,15 +102,16 @@ attempt_free(struct attempt *a)
 void
 sending_done(struct deliver *d)
 {
-	struct link *k;
+	struct link *k, *next;
 
-	while ((k = list_first(&d->spare))) {
+	for (k = list_first(&d->spare); k; k = next) {
 		struct attempt *a = LINK_OF(k, struct attempt, in_list);
 
-		list_remove(&d->spare, k);
+		next = list_next(&d->spare, k);
 		arena_free(a->arena);
 		free(a);
 	}
+	list_init(&d->spare);
 }
 
 /* The end ------------------------------------------------------------------- */
@@ -218,75 +220,6 @@ end_early(struct attempt *a, enum core_verdict v, enum reason reason,
 	end(a, &r, error);
 }
 
-/* Texts that strangers sent, as UTF-8 that JSON can hold. */
-static void
-add_text(struct buf *b, struct arena *a, struct str s, size_t most)
-{
-	char *copy;
-
-	s = str_chars(s, most);
-	copy = arena_raw(a, s.n + 1);
-	if (!copy) {
-		buf_addz(b, "\"\"");
-		return;
-	}
-	memcpy(copy, s.p, s.n);
-	str_clean_utf8(copy, s.n);
-	buf_json(b, (struct str){copy, s.n});
-}
-
-static struct flush_detail *
-detail(struct attempt *a, const struct client_answer *ans, const char *error)
-{
-	struct buf b = BUF(DETAIL_MAX), head = BUF(REQUEST_HEAD_MAX);
-	struct flush_detail *d = NULL;
-
-	request_head(&a->req, &head);
-	buf_addz(&b, "{\"error\":");
-	add_text(&b, a->arena, str_of(error), DETAIL_ERROR);
-	buf_addz(&b, ",\"requestHeaders\":");
-	add_text(&b, a->arena, buf_str(&head), REQUEST_HEAD_MAX);
-	buf_addz(&b, ",\"responseHead\":");
-	add_text(&b, a->arena, ans->head, 1024);
-	buf_addz(&b, ",\"responseBody\":");
-	add_text(&b, a->arena, ans->body, DETAIL_BODY);
-	buf_addc(&b, '}');
-	if (!b.failed) {
-		d = malloc(sizeof(*d) + b.n);
-		if (d) {
-			d->own = false;
-			d->n = b.n;
-			memcpy(d->text, b.p, b.n);
-		}
-	}
-	buf_done(&head);
-	buf_done(&b);
-	return d;
-}
-
-void
-sending_outcome(const struct client_answer *ans, struct outcome *ret)
-{
-	static const enum net NETS[] = {
-	    [CLIENT_ANSWERED] = NET_ANSWER,
-	    [CLIENT_TIMEOUT] = NET_TIMEOUT,
-	    [CLIENT_DNS] = NET_DNS,
-	    [CLIENT_CONNECT] = NET_NETWORK,
-	    [CLIENT_TLS] = NET_TLS,
-	    [CLIENT_REFUSED] = NET_REFUSED,
-	    [CLIENT_BROKEN] = NET_NETWORK,
-	    [CLIENT_TOO_LARGE] = NET_TOO_LARGE,
-	    [CLIENT_CANCELLED] = NET_NETWORK,
-	};
-
-	*ret = (struct outcome){
-	    .net = NETS[ans->result],
-	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
-	    .body = ans->body,
-	    .cut = ans->body_cut,
-	};
-}
-
 /* When the next try would come too late, this was the last. */
 static bool
 too_late(const struct attempt *a, int64_t at_us)
@@ -328,26 +261,6 @@ schedule(
 	}
 }
 
-/* What people read: "HTTP 503: the first 500 characters", or what failed. */
-static const char *
-error_text(struct attempt *a, const struct client_answer *ans)
-{
-	struct str body = ans->body;
-	char *copy;
-
-	if (ans->result != CLIENT_ANSWERED)
-		return ans->error;
-	body = str_chars(body, ERROR_BODY);
-	copy = arena_raw(a->arena, body.n + 1);
-	if (!copy)
-		return "";
-	memcpy(copy, body.p, body.n);
-	str_clean_utf8(copy, body.n);
-	return arena_fmt(
-	    a->arena, "HTTP %d: %.*s", ans->status, (int)body.n, copy)
-	    .p;
-}
-
 static void
 log_hub_error(struct attempt *a, const struct outcome *o)
 {
@@ -373,14 +286,31 @@ log_hub_error(struct attempt *a, const struct outcome *o)
 }
 
 static void
-judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
+judged(
+    struct attempt *a, struct judgement j, const struct client_answer *answer)
 {
+	struct client_answer clean = *answer;
+	const struct client_answer *ans = &clean;
 	struct core_result r = {
 	    .took_us = ans->took_us,
 	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
 	    .reason = j.reason,
 	};
-	const char *error = j.verdict == VERDICT_OK ? "" : error_text(a, ans);
+	/* What is held leaves no attempt that could have it. */
+	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
+		    str_eq(a->conf->conf->managed.by, STR("task"));
+	const char *error = "";
+
+	if (kept) {
+		struct str password = a->conf->conf->auth.password;
+
+		clean.head =
+		    told_hidden(a->arena, &a->req, password, clean.head);
+		clean.body =
+		    told_hidden(a->arena, &a->req, password, clean.body);
+	}
+	if (j.verdict != VERDICT_OK)
+		error = told_error(a->arena, ans);
 
 	switch (j.verdict) {
 	case VERDICT_OK:
@@ -407,11 +337,8 @@ judged(struct attempt *a, struct judgement j, const struct client_answer *ans)
 		r.verdict = CORE_DEAD;
 		break;
 	}
-	/* What is held leaves no attempt that could have it. */
-	if (r.verdict != CORE_HOLD &&
-	    (j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
-		str_eq(a->conf->conf->managed.by, STR("task"))))
-		r.detail = detail(a, ans, error);
+	if (kept && r.verdict != CORE_HOLD)
+		r.detail = told_detail(a->arena, &a->req, ans, error);
 	end(a, &r, error);
 }
 
@@ -440,26 +367,25 @@ answered(struct client_send *send, const struct client_answer *ans)
 		    "the server is stopping");
 		return;
 	}
-	sending_outcome(ans, &o);
-	if (o.net != NET_ANSWER || o.status != 200)
-		log_hub_error(a, &o);
+	told_outcome(ans, &o);
+	if (o.net != NET_ANSWER || o.status != 200) {
+		struct outcome told = o;
+
+		told.body = told_hidden(
+		    a->arena, &a->req, a->conf->conf->auth.password, o.body);
+		log_hub_error(a, &told);
+	}
+	j = verdict_of(a->arena, p->verdicts, p->n_verdicts, &o);
 	if (o.status == 401 && a->at.access_token.n > 0) {
 		struct oauth_conf oc;
 
 		token_conf(a, &oc);
 		oauth_refused(a->d->oauth, &oc, a->at.access_token);
+		/* The next try has another token. */
+		if (j.verdict == VERDICT_DEAD)
+			j.verdict = VERDICT_RETRY;
 	}
-	j = verdict_of(a->arena, p->verdicts, p->n_verdicts, &o);
 	judged(a, j, ans);
-}
-
-static bool
-looks_at_body(const struct preset *p)
-{
-	for (size_t i = 0; i < p->n_verdicts; i++)
-		if (p->verdicts[i].body != BODY_ANY)
-			return true;
-	return false;
 }
 
 bool
@@ -483,8 +409,7 @@ sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
 	    .use = GUARD_WEBHOOK,
 	    .connect_ms = (int)k->policy.connect_ms,
 	    .total_ms = (int)k->policy.total_ms,
-	    .keep_max =
-		looks_at_body(c->preset) ? VERDICT_BODY_MAX + 1 : 4 * KIB,
+	    .keep_max = told_keep(c->preset),
 	    .proxy =
 		d->o.conf->webhook_proxy[0] ? d->o.conf->webhook_proxy : NULL,
 	    .tls_cert_pem = mtls ? arena_z(a, c->auth.certificate) : NULL,
@@ -497,6 +422,12 @@ static void
 start_send(struct attempt *a, enum method method,
     void (*done)(struct client_send *, const struct client_answer *))
 {
+	/* Its letter or token took a while: are the groups still ours? */
+	if (!a->test && !owner_may_send(a->d, deliver_now(a->d))) {
+		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+		    "it is not sure that this node delivers");
+		return;
+	}
 	if (!sending_fill(a->d, a->arena, a->conf, &a->req, &a->send)) {
 		end_early(a, CORE_NEVER, REASON_RENDER, 0,
 		    "no memory for its headers");
@@ -555,7 +486,7 @@ preflown(struct client_send *send, const struct client_answer *ans)
 		    "the server is stopping");
 		return;
 	}
-	sending_outcome(ans, &o);
+	told_outcome(ans, &o);
 	j = preflight_judge(a->arena, a->conf->conf, &o);
 	if (j.verdict == VERDICT_OK)
 		call(a);

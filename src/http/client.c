@@ -408,6 +408,9 @@ open_multi(struct client *c, struct err *e)
 {
 	long each = c->o.connections_each, all = c->o.connections_max;
 
+	if (c->o.ca_file && access(c->o.ca_file, R_OK) < 0)
+		return err_set(e, ERR_INVALID, "webhook.tls.ca: %s: %s",
+		    c->o.ca_file, strerror(errno));
 	c->multi = curl_multi_init();
 	if (!c->multi ||
 	    curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket) ||

@@ -112,6 +112,7 @@ struct client_opts {
 	size_t body_max; /* of an answer's body read; then it is cut off */
 	bool proxy_resolves;
 	const char *dns_servers; /* "127.0.0.1:53,…"; NULL: the system's */
+	const char *ca_file;     /* PEM; NULL: the system's. Outlives it */
 };
 
 int client_new(

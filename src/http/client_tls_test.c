@@ -366,6 +366,13 @@ test_proxy(void **state)
 	assert_has(t.body, "\r\nHost: hook.example:");
 	(void)snprintf(want, sizeof(want), "CONNECT 127.0.0.1:%d ", plain.port);
 	assert_has(proxy.seen, want);
+	/* and to an address, which needs no pin */
+	proxy.seen[0] = '\0';
+	url_to(&t, "http", "127.0.0.1", &plain);
+	t.send.proxy = at;
+	trial_run(c, &t);
+	assert_int_equal(t.got.status, 200);
+	assert_has(proxy.seen, want);
 	/* The next send of that handle goes without it. */
 	proxy.seen[0] = '\0';
 	url_to(&t, "http", "127.0.0.1", &plain);

@@ -142,7 +142,14 @@ void
 xfer_ended(struct client_xfer *x, CURLcode code)
 {
 	long connect_status = 0;
+	curl_off_t answered_us = 0;
 
+	/* libcurl's own limit of one line it tells as a lack of memory. */
+	if (code == CURLE_OUT_OF_MEMORY && !x->head_whole &&
+	    curl_easy_getinfo(x->easy, CURLINFO_STARTTRANSFER_TIME_T,
+		&answered_us) == CURLE_OK &&
+	    answered_us > 0)
+		x->too_large = true;
 	x->result = result_of(x, code);
 	if (x->result == CLIENT_BROKEN && x->send->proxy &&
 	    curl_easy_getinfo(x->easy, CURLINFO_HTTP_CONNECTCODE,
@@ -374,6 +381,8 @@ set_base(struct client_xfer *x)
 	/* With a folder beside the file of authorities libcurl does not keep
 	 * what it read: milliseconds for every handshake. */
 	SET(x, CURLOPT_CAPATH, NULL);
+	if (x->client->o.ca_file)
+		SET(x, CURLOPT_CAINFO, x->client->o.ca_file);
 	SET(x, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	x->https = false;
 	x->method = GET;
@@ -456,6 +465,8 @@ set_special(struct client_xfer *x)
 		return;
 	SET(x, CURLOPT_PROXY, s->proxy);
 	SET(x, CURLOPT_NOPROXY, "");
+	/* For http too: what the proxy says itself is no receiver's answer. */
+	SET(x, CURLOPT_HTTPPROXYTUNNEL, 1L);
 	x->special = true;
 }
 

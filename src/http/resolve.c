@@ -200,11 +200,15 @@ open_channel(struct resolve *r, struct err *e)
 	status = ares_init_options(&r->ares, &ao,
 	    ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
 		ARES_OPT_SOCK_STATE_CB);
-	if (status == ARES_SUCCESS && r->o.servers)
-		status = ares_set_servers_ports_csv(r->ares, r->o.servers);
 	if (status != ARES_SUCCESS)
 		return err_set(e, ERR_IO, "c-ares can't be started: %s",
 		    ares_strerror(status));
+	if (r->o.servers)
+		status = ares_set_servers_ports_csv(r->ares, r->o.servers);
+	if (status != ARES_SUCCESS)
+		return err_set(e, ERR_INVALID,
+		    "webhook.url.dns.servers: %s is no list of addresses such as 192.0.2.53 or [2001:db8::53]:53: %s",
+		    r->o.servers, ares_strerror(status));
 	return OK;
 }
 

@@ -1,4 +1,6 @@
 """Secrets are never in the logs, whatever happens with them."""
+import base64
+import json
 import re
 
 from hk import basic, check, envelope
@@ -147,3 +149,161 @@ def test_subscriptions(t):
             stored = hk.psql(srv.url, f"SELECT * FROM {table}")
             for word in words:
                 check(word not in stored, f"a secret in {table}", word)
+
+
+class Secrets:
+    """Each word that was planted, and the place it was planted in."""
+
+    def __init__(self):
+        self.words = {}
+
+    def plant(self, place):
+        word = self.words[place] = planted(place.replace(" ", "-"))
+        return word
+
+    def add(self, place, word):
+        self.words[place] = word
+
+    def spellings(self):
+        """As it is, in base64, and as hex: what a careless encoder would leave."""
+        for place, word in self.words.items():
+            raw = word.encode()
+            forms = {raw, base64.b64encode(raw), raw.hex().encode()}
+            if word.startswith(("whsec_", "whsk_")):
+                forms.add(word.split("_", 1)[1].encode())
+            for form in forms:
+                yield place, form
+
+    def absent(self, where, data):
+        for place, form in self.spellings():
+            at = data.find(form)
+            check(at < 0, f"the secret of {place} in {where}", data[max(0, at - 200):at + 80])
+
+
+def echo(request):
+    """A receiver that answers with all that it was sent."""
+    text = "".join(f"{k}: {v}\n" for k, v in request.headers.items()).encode()
+    return 500, {"X-Echo": request.headers.get("Authorization", "none")}, text
+
+
+def whole_store(srv):
+    """All that the database holds."""
+    import shutil
+    import subprocess
+    import hk
+    if not srv.url:
+        return b""
+    exe = shutil.which("pg_dump") or "/usr/lib/postgresql/15/bin/pg_dump"
+    out = subprocess.run([exe, "-d", srv.url], capture_output=True, timeout=60)
+    check(out.returncode == 0, "pg_dump", out.stderr)
+    tables = hk.psql(srv.url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'").split()
+    check(len(tables) > 5, "tables", tables)
+    return out.stdout + b"".join(hk.psql(srv.url, f"SELECT t::text FROM {n} t").encode()
+                                 for n in tables)
+
+
+def test_every_place(t):
+    """Secrets in every place, receivers that tell all they hear, keys from a KMS: none is found
+    in logs, answers, audit rows, errors, files or the database."""
+    import os
+
+    import receiver
+    import test_seal_kms
+    from pki import Pki
+    kind, kms = test_seal_kms.kms(t)
+    s, p = Secrets(), Pki(t.folder)
+    srv = t.server(LOG_LEVEL="debug", TIME_SCALE="1000", ADMIN_PASSWORD=s.plant("admin"),
+                   WEBHOOK_DEFAULT_SECRET=s.plant("default"), **kms, **receiver.SETTINGS)
+    s.add("aws", test_seal_kms.SECRET)
+    s.add("aws token", test_seal_kms.TOKEN + "-")  # four letters alone are found anywhere
+    admin, r = srv.connect(basic("admin", s.words["admin"])), receiver.Receiver(t)
+    made = admin.post("/v1/keys", {"name": "k", "scopes": ["publish", "read", "manage", "admin"]})
+    s.add("api key", made.want(201).json["key"])
+    s.add("task secret", made.json["webhookSecret"])
+    c = srv.client(made.json["key"])
+    admin.post("/v1/users", {"name": "ann", "password": s.plant("user"), "role": "operator"})
+    ours = p.make("ours", "DNS:ours")
+    with open(ours[0]) as cert, open(ours[1]) as key:
+        mtls = {"type": "mtls", "certificate": cert.read(), "key": key.read()}
+    s.add("mtls key", mtls["key"].split("\n")[1])
+    r.answer("/hub/u", echo)
+    r.answer("/hub/g/api/pca119", 200, body=b'{"Status":2}')
+    r.answer("/token", 200, {"Content-Type": "application/json"}, json.dumps({
+        "access_token": s.plant("access token"), "token_type": "Bearer", "expires_in": 60}).encode())
+    r.answer("/no-token", lambda q: (401, {}, b'{"error":"invalid_client","error_description":"%s"}'
+                                     % q.headers["Authorization"].encode()))
+    oauth = {"type": "oauth2", "clientId": "c", "clientSecret": s.plant("client secret")}
+    auths = [{"type": "bearer", "token": s.plant("bearer")},
+             {"type": "basic", "username": "u", "password": s.plant("basic")},
+             {"type": "apikey", "header": "X-Api-Key", "value": s.plant("apikey")},
+             {**oauth, "tokenUrl": r.url("/token")}, {**oauth, "tokenUrl": r.url("/no-token")}, mtls]
+    preset = {"body": "payload", "verdicts": [{"status": "200-299", "verdict": "success"},
+                                              {"status": "500-599", "verdict": "retry"}],
+              "headers": [{"name": "X-Preset", "value": "{secret:eventApiKey}", "secret": True}]}
+    shown = c("PUT", "/v1/presets/mine", preset).want(201).body
+    hub = {"tenant": "t1", "domain": "hub.example", "healthUrl": r.url("/hub/g/api/pca119"),
+           "sharedInternalKey": s.plant("hub shared"), "eventApiKey": s.plant("hub event"),
+           "organizationId": "o", "servicePartition": "p", "sender": "s", "userPath": "/u",
+           "organizationPath": "/o", "accountPointer": "/user/accountId",
+           "otp": {"secret": s.plant("otp"), "salt": s.plant("salt"), "saltMode": "key-before"}}
+    retry = {"delaysMs": [1000], "jitterMs": 0}
+    hidden = {"X-Hidden": {"value": s.plant("header"), "secret": True}}
+    bodies = [{"auth": a, "retry": retry, "headers": hidden} for a in auths]
+    bodies += [
+        {"retry": retry, "headers": {"Authorization": s.plant("plain header")}},
+        {"secret": "whsk_" + base64.b64encode(b"k" * 31 + b"!").decode()},
+        {"preset": "repository", "secret": s.plant("repository")},
+        {"url": r.url("/hub"), "preset": "hub", "types": ["user.*"], "hub": hub},
+        {"preset": "mine", "hub": hub},
+    ]
+    s.add("ed25519", bodies[len(auths) + 1]["secret"])
+    ids = []
+    for i, body in enumerate(bodies):
+        r.answer(f"/echo{i}", echo)
+        a = c.post("/v1/subscriptions", {"name": f"s{i}", "url": r.url(f"/echo{i}"), **body})
+        told = a.want(201).body
+        word = a.json["secret"]
+        if word and word != "********":  # shown this once
+            s.add(f"secret {i}", word)
+            told = told.replace(word.encode(), b"")
+        shown += told
+        ids.append(a.json["id"])
+    for _ in range(3):
+        c.publish(envelope()).want(202)
+    c.publish(envelope("user.changed", payload={"user": {"accountId": "1"}})).want(202)
+    for i, body in enumerate(bodies):
+        if body.get("auth", {}).get("tokenUrl") != r.url("/no-token"):
+            r.wait_for(1, "/hub/u" if "url" in body else f"/echo{i}", 20)
+    heard = "".join(f"{q.headers}" for q in r.requests)
+    for place in ("bearer", "apikey", "header", "access token", "plain header", "hub event"):
+        check(s.words[place] in heard, f"{place} was sent", heard[:500])
+    for sid in ids:
+        path = "/v1/subscriptions/" + sid
+        got = c.get(path).want(200)
+        shown += got.body + c("PATCH", path, got.json).want(200).body
+        shown += c.post(path + "/test").want(200).body + c.get(path + "/stats").want(200).body
+        a = c.post(path + "/rotate-secret")
+        if a.status == 200:
+            s.add("rotated " + sid, a.json["secret"])
+            shown += a.body.replace(a.json["secret"].encode(), b"")
+        for bad in ({"auth": {"type": "bearer", "token": s.words["bearer"] + "\n"}},
+                    {"headers": {"X": {"value": s.words["header"] + "\n", "secret": True}}},
+                    {"secret": s.words["default"] + "\u0000"},
+                    {"auth": {"type": s.words["basic"]}}):
+            shown += c("PATCH", path, bad).want(422).body.replace(
+                s.words["basic"].encode(), b"")  # that stands where a type does
+    for q in ("/v1/subscriptions?limit=1000", "/v1/audit?limit=1000", "/v1/keys", "/v1/users",
+              "/v1/presets", "/v1/presets/mine", "/v1/seal", "/v1/whoami", "/metrics", "/v1/events"):
+        shown += c.get(q).want(200).body
+    shown += srv.cli("config", "print").out.encode()
+    c.delete("/v1/subscriptions/" + ids[0]).want(204)
+    s.absent("an answer", shown)
+    srv.stop()
+    for blob, (_, key) in kind.keys.items():
+        s.add("data key " + blob[:4], base64.b64encode(key).decode())
+    s.absent("the log", srv.all_logs())
+    for folder, _, names in os.walk(srv.data):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as f:
+                s.absent(name, f.read())
+    s.absent("the database", whole_store(srv))

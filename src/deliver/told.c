@@ -1,0 +1,152 @@
+#include "deliver/told.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "deliver/flush.h"
+#include "deliver/preset.h"
+#include "deliver/request.h"
+#include "deliver/subscription.h"
+#include "deliver/verdict.h"
+#include "http/client.h"
+
+static struct str
+without(struct arena *a, struct str s, struct str secret)
+{
+	struct buf b = BUF(ANSWER_MAX);
+	struct str out = STR_EMPTY;
+	const char *at;
+
+	if (secret.n < HIDE_LEAST || s.n == 0 ||
+	    !memmem(s.p, s.n, secret.p, secret.n))
+		return s;
+	while ((at = memmem(s.p, s.n, secret.p, secret.n))) {
+		buf_add(&b, (struct str){s.p, (size_t)(at - s.p)});
+		buf_addz(&b, SUB_MASK);
+		s = str_from(s, (size_t)(at - s.p) + secret.n);
+	}
+	buf_add(&b, s);
+	if (!b.failed)
+		out = arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	return out.p ? out : STR_EMPTY;
+}
+
+struct str
+told_hidden(
+    struct arena *a, const struct request *r, struct str password, struct str s)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct str word = r->headers[i].value;
+
+		if (!r->headers[i].secret)
+			continue;
+		s = without(a, s, word);
+		(void)str_cut(&word, ' ');
+		s = without(a, s, word);
+	}
+	return without(a, s, password);
+}
+
+/* Texts that strangers sent, as UTF-8 that JSON can hold. */
+static void
+add_text(struct buf *b, struct arena *a, struct str s, size_t most)
+{
+	char *copy;
+
+	s = str_chars(s, most);
+	copy = s.n > 0 ? arena_raw(a, s.n) : NULL;
+	if (!copy) {
+		buf_addz(b, "\"\"");
+		return;
+	}
+	memcpy(copy, s.p, s.n);
+	str_clean_utf8(copy, s.n);
+	buf_json(b, (struct str){copy, s.n});
+}
+
+struct flush_detail *
+told_detail(struct arena *a, const struct request *r,
+    const struct client_answer *ans, const char *error)
+{
+	struct buf b = BUF(DETAIL_MAX), head = BUF(REQUEST_HEAD_MAX);
+	struct flush_detail *d = NULL;
+
+	request_head(r, &head);
+	buf_addz(&b, "{\"error\":");
+	add_text(&b, a, str_of(error), DETAIL_ERROR);
+	buf_addz(&b, ",\"requestHeaders\":");
+	add_text(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
+	buf_addz(&b, ",\"responseHead\":");
+	add_text(&b, a, ans->head, 1024);
+	buf_addz(&b, ",\"responseBody\":");
+	add_text(&b, a, ans->body, DETAIL_BODY);
+	buf_addc(&b, '}');
+	if (!b.failed) {
+		d = malloc(sizeof(*d) + b.n);
+		if (d) {
+			d->own = false;
+			d->n = b.n;
+			memcpy(d->text, b.p, b.n);
+		}
+	}
+	buf_done(&head);
+	buf_done(&b);
+	return d;
+}
+
+void
+told_outcome(const struct client_answer *ans, struct outcome *ret)
+{
+	static const enum net NETS[] = {
+	    [CLIENT_ANSWERED] = NET_ANSWER,
+	    [CLIENT_TIMEOUT] = NET_TIMEOUT,
+	    [CLIENT_DNS] = NET_DNS,
+	    [CLIENT_CONNECT] = NET_NETWORK,
+	    [CLIENT_TLS] = NET_TLS,
+	    [CLIENT_REFUSED] = NET_REFUSED,
+	    [CLIENT_BROKEN] = NET_NETWORK,
+	    [CLIENT_TOO_LARGE] = NET_TOO_LARGE,
+	    [CLIENT_CANCELLED] = NET_NETWORK,
+	};
+
+	*ret = (struct outcome){
+	    .net = NETS[ans->result],
+	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
+	    .body = ans->body,
+	    .cut = ans->body_cut,
+	};
+}
+
+/* What people read: "HTTP 503: the first 500 characters", or what failed. */
+const char *
+told_error(struct arena *a, const struct client_answer *ans)
+{
+	struct str body = ans->body, text;
+	char *copy = NULL;
+
+	if (ans->result != CLIENT_ANSWERED)
+		return ans->error;
+	body = str_chars(body, ERROR_BODY);
+	if (body.n > 0)
+		copy = arena_raw(a, body.n);
+	if (copy) {
+		memcpy(copy, body.p, body.n);
+		str_clean_utf8(copy, body.n);
+		text = arena_fmt(
+		    a, "HTTP %d: %.*s", ans->status, (int)body.n, copy);
+	} else {
+		text = arena_fmt(a, "HTTP %d", ans->status);
+	}
+	return text.p ? text.p : "";
+}
+
+size_t
+told_keep(const struct preset *p)
+{
+	for (size_t i = 0; i < p->n_verdicts; i++)
+		if (p->verdicts[i].body != BODY_ANY)
+			return VERDICT_BODY_MAX + 1;
+	return 4 * KIB;
+}

@@ -1,0 +1,43 @@
+/*
+ * told.h - what is told of an answer: to the verdict, to people, to the store.
+ *
+ * WHY HIDE. Receivers that answer with what they were sent are common: test
+ * servers, proxies with a page for errors, frameworks in debug mode. Answers
+ * go to the log, to whoever asks for a test, and into the store, where the
+ * secrets of the request must not be. What is secret is known by its mark, so
+ * that nothing is guessed.
+ */
+#ifndef DELIVER_TOLD_H
+#define DELIVER_TOLD_H
+
+#include "base/base.h"
+
+struct arena;
+struct client_answer;
+struct flush_detail;
+struct outcome;
+struct preset;
+struct request;
+
+/*
+ * `s` with SUB_MASK for each value of a secret header, with and without the
+ * word in front ("Bearer "), and for `password`. Secrets of fewer than
+ * HIDE_LEAST bytes stay: they would take letters out of words. Empty when
+ * there is no memory.
+ */
+struct str told_hidden(struct arena *a, const struct request *r,
+    struct str password, struct str s);
+
+/* Bytes of an answer's body that are wanted: verdicts may look into it. */
+size_t told_keep(const struct preset *p);
+void told_outcome(const struct client_answer *ans, struct outcome *ret);
+
+/* The others take an answer from which the secrets are gone. */
+
+/* "HTTP 503: the first 500 characters", or what failed. The arena's. */
+const char *told_error(struct arena *a, const struct client_answer *ans);
+/* JSON with the heads; malloc()ed, NULL when there is no memory. */
+struct flush_detail *told_detail(struct arena *a, const struct request *r,
+    const struct client_answer *ans, const char *error);
+
+#endif

@@ -1,0 +1,72 @@
+#include "deliver/told.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "base/test.h"
+#include "deliver/request.h"
+
+static const struct {
+	const char *in, *out;
+} ROWS[] = {
+    {"", ""},
+    {"nothing of it", "nothing of it"},
+    {"got Bearer tok-1234!", "got ********!"},
+    {"tok-1234", "********"},
+    {"tok-1234tok-1234 tok-123", "**************** tok-123"},
+    {"X-Plain: seen", "X-Plain: seen"},
+    {"key=k-9876, pass=open sesame", "key=********, pass=********"},
+    {"a short one: abc", "a short one: abc"},
+};
+
+static void
+test_rows(void **state)
+{
+	struct request_header headers[] = {
+	    {STR("Authorization"), STR("Bearer tok-1234"), true},
+	    {STR("X-Plain"), STR("seen"), false},
+	    {STR("X-Key"), STR("k-9876"), true},
+	    {STR("X-Short"), STR("abc"), true},
+	};
+	struct request r = {.headers = headers, .n = COUNT_OF(headers)};
+	struct arena *a = arena_new(MIB);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		struct str got =
+		    told_hidden(a, &r, STR("open sesame"), str_of(ROWS[i].in));
+
+		if (!str_eq(got, str_of(ROWS[i].out)))
+			fail_msg("%s: %.*s", ROWS[i].in, STR_ARG(got));
+	}
+	arena_free(a);
+}
+
+/* Rather nothing than a secret. */
+static void
+test_no_memory(void **state)
+{
+	struct request_header h = {STR("X-Key"), STR("k-9876"), true};
+	struct request r = {.headers = &h, .n = 1};
+	struct arena *a = arena_new(64 * KIB);
+	static char text[128 * KIB];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	memcpy(text + 100, "k-9876", 6);
+	assert_int_equal(
+	    told_hidden(a, &r, STR_EMPTY, (struct str){text, sizeof(text)}).n,
+	    0);
+	arena_free(a);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_rows),
+	    cmocka_unit_test(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
