@@ -189,11 +189,11 @@
  * Dead letters of a health check, put back when it is good again: each so often
  * at most, so many at once, while no more than that wait; a check a minute.
  */
-#define REVIVE_TIMES 3
-#define REVIVE_PAGE  256
-#define REVIVE_MS    60000
-#define REVIVE_URLS  16 /* health checks of one subscription in that time */
-#define REVIVE_BUSY  16 /* subscriptions looked after at once */
+#define REVIVE_TIMES        3
+#define REVIVE_PAGE         256
+#define REVIVE_MS           60000
+#define REVIVE_URLS         16 /* health checks of one subscription in that time */
+#define REVIVE_BUSY         16 /* subscriptions looked after at once */
 /* Outgoing HTTP: what we ask of others and take from them. */
 #define URL_MAX             2048  /* spec/webhooks.md */
 #define URL_HOST_MAX        253   /* of DNS */

@@ -4,6 +4,8 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
+#include "deliver/request.h"
+#include "deliver/told.h"
 #include "match/jq.h"
 #include "seal/keyring.h"
 #include "sql.h"
@@ -152,4 +154,34 @@ conf_get(struct deliver *d, uint32_t sub, struct err *e)
 		k->refs++;
 	}
 	return k;
+}
+
+bool
+conf_send(struct deliver *d, struct arena *a, const struct kept_conf *k,
+    const struct request *r, struct client_send *ret)
+{
+	const struct sub_conf *c = k->conf;
+	struct client_header *h = arena_array(a, r->n + 1, sizeof(*h));
+	bool mtls = c->auth.type == AUTH_MTLS;
+
+	if (!h)
+		return false;
+	for (size_t i = 0; i < r->n; i++)
+		h[i] = (struct client_header){
+		    r->headers[i].name, r->headers[i].value};
+	*ret = (struct client_send){
+	    .url = r->url,
+	    .headers = h,
+	    .n_headers = r->n,
+	    .body = r->body,
+	    .use = GUARD_WEBHOOK,
+	    .connect_ms = (int)k->policy.connect_ms,
+	    .total_ms = (int)k->policy.total_ms,
+	    .keep_max = told_keep(c->preset),
+	    .proxy =
+		d->o.conf->webhook_proxy[0] ? d->o.conf->webhook_proxy : NULL,
+	    .tls_cert_pem = mtls ? arena_z(a, c->auth.certificate) : NULL,
+	    .tls_key_pem = mtls ? arena_z(a, c->auth.key) : NULL,
+	};
+	return true;
 }

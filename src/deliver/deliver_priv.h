@@ -7,6 +7,7 @@
  *   dispatch.c   the dispatch thread
  *   batch.c      gathers events for batches, on the dispatch thread
  *   fetch.c      the fetch thread: pages and single entries of the log
+ *   flushing.c   changes of the core on their way into the store
  *   sending.c    one attempt, from the core's wish to its result
  *   confs.c      whole subscriptions, kept while they are in use
  *   ask.c        what people ask of the engine
@@ -256,6 +257,10 @@ void deliver_tell(struct deliver *d, struct note *n);
 void deliver_lose(struct deliver *d, const struct err *e);
 struct wish *deliver_wish(const struct deliver *d, uint32_t sub);
 
+/* flushing.c */
+void flushing_begin(struct deliver *d, int64_t now);
+void flushing_ended(struct deliver *d, int64_t now);
+
 /* owner.c */
 int owner_name(const char *folder, char ret[UUID_LEN + 1], struct err *e);
 void owner_turn(struct deliver *d, int64_t now);
@@ -295,6 +300,9 @@ struct kept_conf *conf_get(struct deliver *d, uint32_t sub, struct err *e);
 void conf_put(struct deliver *d, struct kept_conf *k);
 void conf_forget(struct deliver *d, uint32_t sub);
 void confs_done(struct deliver *d);
+/* The parts of a send that all sends to a subscription have in common. */
+bool conf_send(struct deliver *d, struct arena *a, const struct kept_conf *k,
+    const struct request *r, struct client_send *ret);
 
 /* sending.c */
 void sending_start(struct deliver *d, const struct core_send *s, int64_t now);
@@ -302,9 +310,6 @@ void sending_letter(struct deliver *d, struct one_letter *one);
 void sending_test(struct deliver *d, struct deliver_ask *q, struct letter *l);
 void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);
-/* The parts of a send that all sends to a subscription have in common. */
-bool sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
-    const struct request *r, struct client_send *ret);
 
 /* revive.c */
 int revive_start(struct deliver *d, struct err *e) MUST_CHECK;

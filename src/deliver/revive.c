@@ -371,7 +371,7 @@ check(struct ill *x)
 		if (x->known[i].url == url)
 			return x->known[i].good ? CHECK_GOOD : CHECK_BAD;
 	if (x->n_known == REVIVE_URLS ||
-	    !sending_fill(x->d, x->arena, x->conf, &r, &x->send))
+	    !conf_send(x->d, x->arena, x->conf, &r, &x->send))
 		return CHECK_ENOUGH;
 	x->known[x->n_known].url = url;
 	x->send.method = GET;

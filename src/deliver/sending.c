@@ -119,40 +119,19 @@ sending_done(struct deliver *d)
 static void
 tell(const struct attempt *a, const struct core_result *r, const char *error)
 {
-	static const char *const WORDS[] = {
-	    [CORE_OK] = "delivered",
-	    [CORE_LATER] = "will be tried again",
-	    [CORE_DEAD] = "given up",
-	    [CORE_SPENT] = "given up, no try is left",
-	    [CORE_HOLD] = "held",
-	    [CORE_NEVER] = "given up before it was tried",
-	};
-	enum log_level level = r->verdict == CORE_OK ? LOG_INFO : LOG_WARN;
-	UNINIT struct log_line l;
-	char id[UUID_LEN + 1];
+	const struct sub_conf *c = a->conf ? a->conf->conf : NULL;
 
-	if (!log_on(level))
-		return;
-	log_begin(&l, level, "attempt");
-	uuid_format(a->at.delivery_id, id);
-	log_str(&l, "deliveryId", (struct str){id, UUID_LEN});
-	uuid_format(a->ev.event_id, id);
-	log_str(&l, "eventId", (struct str){id, UUID_LEN});
-	log_str(&l, "event", a->ev.type);
-	if (a->conf && str_eq(a->conf->conf->managed.by, STR("task")))
-		log_str(&l, "taskId", a->ev.key);
-	log_str(&l, "targetUrl", a->conf ? a->conf->conf->url : STR_EMPTY);
-	log_str(&l, "status", str_of(WORDS[r->verdict]));
-	log_int(&l, "httpStatus", r->status);
-	log_int(&l, "responseTime", r->took_us / US_PER_MS);
-	if (r->reason)
-		log_str(
-		    &l, "reason", str_of(reason_name((enum reason)r->reason)));
-	if (error[0])
-		log_str(&l, "error", str_of(error));
-	log_end(&l);
+	told_log(&(struct told_line){
+	    .delivery_id = a->at.delivery_id,
+	    .event_id = a->ev.event_id,
+	    .type = a->ev.type,
+	    .task =
+		c && str_eq(c->managed.by, STR("task")) ? a->ev.key : STR_EMPTY,
+	    .url = c ? c->url : STR_EMPTY,
+	    .result = r,
+	    .error = error,
+	});
 }
-
 /* Of events of our own nothing more is told: flush.h. */
 static bool
 ours(const struct attempt *a)
@@ -388,36 +367,6 @@ answered(struct client_send *send, const struct client_answer *ans)
 	judged(a, j, ans);
 }
 
-bool
-sending_fill(struct deliver *d, struct arena *a, const struct kept_conf *k,
-    const struct request *r, struct client_send *ret)
-{
-	const struct sub_conf *c = k->conf;
-	struct client_header *h = arena_array(a, r->n + 1, sizeof(*h));
-	bool mtls = c->auth.type == AUTH_MTLS;
-
-	if (!h)
-		return false;
-	for (size_t i = 0; i < r->n; i++)
-		h[i] = (struct client_header){
-		    r->headers[i].name, r->headers[i].value};
-	*ret = (struct client_send){
-	    .url = r->url,
-	    .headers = h,
-	    .n_headers = r->n,
-	    .body = r->body,
-	    .use = GUARD_WEBHOOK,
-	    .connect_ms = (int)k->policy.connect_ms,
-	    .total_ms = (int)k->policy.total_ms,
-	    .keep_max = told_keep(c->preset),
-	    .proxy =
-		d->o.conf->webhook_proxy[0] ? d->o.conf->webhook_proxy : NULL,
-	    .tls_cert_pem = mtls ? arena_z(a, c->auth.certificate) : NULL,
-	    .tls_key_pem = mtls ? arena_z(a, c->auth.key) : NULL,
-	};
-	return true;
-}
-
 static void
 start_send(struct attempt *a, enum method method,
     void (*done)(struct client_send *, const struct client_answer *))
@@ -428,7 +377,7 @@ start_send(struct attempt *a, enum method method,
 		    "it is not sure that this node delivers");
 		return;
 	}
-	if (!sending_fill(a->d, a->arena, a->conf, &a->req, &a->send)) {
+	if (!conf_send(a->d, a->arena, a->conf, &a->req, &a->send)) {
 		end_early(a, CORE_NEVER, REASON_RENDER, 0,
 		    "no memory for its headers");
 		return;

@@ -2,8 +2,11 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/str.h"
+#include "deliver/core.h"
 #include "deliver/flush.h"
 #include "deliver/preset.h"
 #include "deliver/request.h"
@@ -149,4 +152,42 @@ told_keep(const struct preset *p)
 		if (p->verdicts[i].body != BODY_ANY)
 			return VERDICT_BODY_MAX + 1;
 	return 4 * KIB;
+}
+
+void
+told_log(const struct told_line *t)
+{
+	static const char *const WORDS[] = {
+	    [CORE_OK] = "delivered",
+	    [CORE_LATER] = "will be tried again",
+	    [CORE_DEAD] = "given up",
+	    [CORE_SPENT] = "given up, no try is left",
+	    [CORE_HOLD] = "held",
+	    [CORE_NEVER] = "given up before it was tried",
+	};
+	const struct core_result *r = t->result;
+	enum log_level level = r->verdict == CORE_OK ? LOG_INFO : LOG_WARN;
+	UNINIT struct log_line l;
+	char id[UUID_LEN + 1];
+
+	if (!log_on(level))
+		return;
+	log_begin(&l, level, "attempt");
+	uuid_format(t->delivery_id, id);
+	log_str(&l, "deliveryId", (struct str){id, UUID_LEN});
+	uuid_format(t->event_id, id);
+	log_str(&l, "eventId", (struct str){id, UUID_LEN});
+	log_str(&l, "event", t->type);
+	if (t->task.n > 0)
+		log_str(&l, "taskId", t->task);
+	log_str(&l, "targetUrl", t->url);
+	log_str(&l, "status", str_of(WORDS[r->verdict]));
+	log_int(&l, "httpStatus", r->status);
+	log_int(&l, "responseTime", r->took_us / US_PER_MS);
+	if (r->reason)
+		log_str(
+		    &l, "reason", str_of(reason_name((enum reason)r->reason)));
+	if (t->error[0])
+		log_str(&l, "error", str_of(t->error));
+	log_end(&l);
 }

@@ -11,9 +11,11 @@
 #define DELIVER_TOLD_H
 
 #include "base/base.h"
+#include "base/uuid.h"
 
 struct arena;
 struct client_answer;
+struct core_result;
 struct flush_detail;
 struct outcome;
 struct preset;
@@ -39,5 +41,14 @@ const char *told_error(struct arena *a, const struct client_answer *ans);
 /* JSON with the heads; malloc()ed, NULL when there is no memory. */
 struct flush_detail *told_detail(struct arena *a, const struct request *r,
     const struct client_answer *ans, const char *error);
+
+/* One line an attempt, as seed 004 asks for it. */
+struct told_line {
+	struct uuid delivery_id, event_id;
+	struct str type, task, url; /* empty: none */
+	const struct core_result *result;
+	const char *error; /* "": none */
+};
+void told_log(const struct told_line *t);
 
 #endif

@@ -51,7 +51,7 @@ struct entry {
 	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received */
 	struct str type, key;
 	struct str body; /* plain */
-	int64_t to_sub; /* for this subscription alone; 0: for whoever wants */
+	int64_t to_sub;  /* for this subscription alone; 0: for whoever wants */
 	struct str attrs; /* JSON, what dispatch is to know; .p NULL: nothing */
 	enum entry_kind kind;
 	bool has_rv;

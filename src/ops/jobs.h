@@ -29,7 +29,7 @@ struct jobs_opts {
 	/* Rows go in steps of the commit thread; NULL: they stay. */
 	struct append *append;
 	int64_t audit_keep_us;
-	struct tidy *tidy; /* ops/tidy.h; NULL: none */
+	struct tidy *tidy;     /* ops/tidy.h; NULL: none */
 	struct alerts *alerts; /* NULL: nobody looks */
 };
 
