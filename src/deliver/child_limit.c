@@ -258,7 +258,7 @@ enqueue(struct child_limit *l, struct folder *f, enum child_type type,
 	w->at_us = at;
 	f->waiting++;
 	list_add(&l->queue, &w->in_queue);
-	while (l->queue.n > l->o.queue_max) {
+	if (l->queue.n > l->o.queue_max) {
 		w = LINK_OF(list_first(&l->queue), struct wait, in_queue);
 		note_drop(l, w->folder, w->type, w->seq, CHILD_DROP_QUEUE);
 		wait_free(l, w);
