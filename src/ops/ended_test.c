@@ -79,7 +79,8 @@ fill(struct db *db, void *ctx, struct err *e)
 	for (int i = 0; n >= 0 && i < 2 * SUB_DROP_STEP; i++)
 		n = sql_dead_put(db, w->id, i, 0, i, 0, 0, 1, 500, 1, 1, 1, e);
 	for (int i = 0; n >= 0 && i < 10; i++)
-		n = sql_stat_add(db, w->id, i, 1, 0, 0, 1, 1, e);
+		n = sql_stat_add(
+		    db, w->id, i, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, e);
 	if (n >= 0)
 		n = sql_reader_put(db, w->id, 0, 0, 5, 0, e);
 	/* One that was decided on, and another subscription's. */

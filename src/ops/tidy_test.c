@@ -163,8 +163,8 @@ test_kept(void **state)
 static void
 stat(int64_t sub, int64_t minute)
 {
-	assert_true(
-	    sql_stat_add(db, sub, minute, 2, 1, 0, 100, minute % 60, &e) >= 0);
+	assert_true(sql_stat_add(db, sub, minute, 2, 1, 0, 100, minute % 60, 3,
+			0, 0, 0, 0, 0, 0, &e) >= 0);
 }
 
 /* Minutes for two days, then hours, then nothing. */
