@@ -218,11 +218,13 @@ SELECT min(minute) FROM stat WHERE minute >= :from_minute AND minute < :to_minut
 
 -- name: tidy_stat_fold
 -- args: minute int, most int
-INSERT INTO stat (sub, minute, ok, fail, dead, us, slow)
-SELECT sub, minute - minute % 60, ok, fail, dead, us, slow FROM (
+INSERT INTO stat (sub, minute, ok, fail, dead, us, slow, dropped, h0, h1, h2, h3, h4, h5, h6)
+SELECT sub, minute - minute % 60, ok, fail, dead, us, slow, dropped, h0, h1, h2, h3, h4, h5, h6 FROM (
   SELECT * FROM stat WHERE minute = :minute ORDER BY sub LIMIT :most) x WHERE true
 ON CONFLICT (sub, minute) DO UPDATE SET ok = stat.ok + excluded.ok, fail = stat.fail + excluded.fail,
-  dead = stat.dead + excluded.dead, us = stat.us + excluded.us,
+  dead = stat.dead + excluded.dead, us = stat.us + excluded.us, dropped = stat.dropped + excluded.dropped,
+  h0 = stat.h0 + excluded.h0, h1 = stat.h1 + excluded.h1, h2 = stat.h2 + excluded.h2, h3 = stat.h3 + excluded.h3,
+  h4 = stat.h4 + excluded.h4, h5 = stat.h5 + excluded.h5, h6 = stat.h6 + excluded.h6,
   slow = CASE WHEN excluded.slow > stat.slow THEN excluded.slow ELSE stat.slow END;
 
 -- name: tidy_stat_drop
