@@ -112,7 +112,7 @@ look_before(struct db *db, struct sub_change *c, struct err *e)
 		if (rc == OK)
 			rc = kind_of(c->preset, c->conf, &now, e);
 		if (rc == OK && now != was)
-			c->was_kind = was;
+			c->was_kind = (int)was;
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;

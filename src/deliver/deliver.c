@@ -207,7 +207,7 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_NEWS:
 	case NOTE_FREE:
 	case NOTE_BATCH:
-		assert(!"a note for another");
+		abort(); /* a note for another */
 	}
 }
 

@@ -194,7 +194,7 @@ end_early(struct attempt *a, enum core_verdict v, enum reason reason,
     int64_t delay_us, const char *error)
 {
 	struct core_result r = {
-	    .verdict = v, .reason = reason, .delay_us = delay_us};
+	    .verdict = v, .reason = (int)reason, .delay_us = delay_us};
 
 	end(a, &r, error);
 }
@@ -273,7 +273,7 @@ judged(
 	struct core_result r = {
 	    .took_us = ans->took_us,
 	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
-	    .reason = j.reason,
+	    .reason = (int)j.reason,
 	};
 	/* What is held leaves no attempt that could have it. */
 	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||

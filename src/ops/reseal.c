@@ -50,7 +50,7 @@ page(struct db *db, const struct table *t, int64_t after, struct arena *a,
 	    {.type = VAL_INT, .i = after}, {.type = VAL_INT, .i = RESEAL_STEP}};
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = db_query(db, t->page, args, COUNT_OF(args), &rows, e);
+	int rc = db_query(db, (int)t->page, args, COUNT_OF(args), &rows, e);
 
 	while (rc == OK && n < RESEAL_STEP && (rc = rows_next(rows, e)) > 0) {
 		sql_seal_api_key_page_get(rows, &row);
@@ -73,7 +73,7 @@ put(struct db *db, const struct table *t, const struct value *v,
 	const struct val args[] = {{.type = VAL_INT, .i = v->id},
 	    {.type = VAL_TEXT, .s = v->sealed},
 	    {.type = VAL_TEXT, .s = sealed}};
-	int64_t n = db_exec(db, t->put, args, COUNT_OF(args), e);
+	int64_t n = db_exec(db, (int)t->put, args, COUNT_OF(args), e);
 
 	return n < 0 ? (int)n : OK;
 }
