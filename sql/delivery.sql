@@ -8,11 +8,14 @@ SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
 -- args: after int, upto int, sub int, rep int, most int
 -- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes
 -- The same for a reader, without what is settled already: after a crash its
--- position may be behind what was written.
+-- position may be behind what was written. The ranges are said twice, so that
+-- no plan of PostgreSQL's looks at more attempts than the page has.
 SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
   FROM log l WHERE seq > :after AND seq <= :upto AND kind = 0
-   AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = l.seq AND a.sub = :sub AND a.rep = :rep AND a.verdict = 0)
-   AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = :sub AND d.seq = l.seq AND d.rep = :rep)
+   AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = l.seq AND a.sub = :sub AND a.rep = :rep AND a.verdict = 0
+                      AND a.seq > :after AND a.seq <= :upto)
+   AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = :sub AND d.seq = l.seq AND d.rep = :rep
+                      AND d.seq > :after AND d.seq <= :upto)
  ORDER BY seq LIMIT :most;
 
 -- name: subs_page
