@@ -63,7 +63,8 @@ static inline struct link *
 list_first(const struct list *l)
 {
 	/* The analyzer can't see that a node which was freed was removed. */
-	return l->n ? l->head.next : NULL; /* NOLINT */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	return l->n ? l->head.next : NULL;
 }
 
 static inline struct link *

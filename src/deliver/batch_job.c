@@ -9,6 +9,7 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "deliver/batch_priv.h"
+#include "deliver/flush.h"
 #include "deliver/letter.h"
 #include "seal/digest.h"
 #include "sql.h"
@@ -19,24 +20,10 @@
 /* Commit thread ------------------------------------------------------------- */
 
 static int
-fence(struct db *db, const struct deliver *d, int64_t epoch, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_grp_fence(db, str_of(d->node), epoch, &rows, e);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	rows_close(rows);
-	if (rc == 0)
-		rc = err_set(e, ERR_DENIED, "another node delivers now");
-	return rc < 0 ? rc : OK;
-}
-
-static int
 step(struct db *db, void *ctx, struct err *e)
 {
 	struct batch_job *j = ctx;
-	int64_t n = fence(db, j->b->d, j->epoch, e);
+	int64_t n = flush_fence(db, j->b->d->node, j->epoch, e);
 
 	if (n == OK)
 		n = sql_batch_step(
@@ -82,7 +69,7 @@ static int
 engage(struct db *db, void *ctx, struct err *e)
 {
 	struct batcher *b = ctx;
-	int rc = fence(db, b->d, b->engage.epoch, e);
+	int rc = flush_fence(db, b->d->node, b->engage.epoch, e);
 
 	for (size_t i = 0; rc == OK && i < b->engage.n; i++)
 		if (sql_batch_engage(

@@ -154,7 +154,7 @@ def test_bad_input(t):
 
 
 def test_why_not(t):
-    """Each reason for which a subscription does not get, or not yet get, an event."""
+    """Who does not want an event has no delivery of it; who is disabled has one that waits."""
     srv = t.server()
     c, r = srv.client(), Receiver(t)
     before = envelope()
@@ -181,7 +181,7 @@ def test_why_not(t):
          {(subs["all"]["id"], "SUCCESS"), (subs["off"]["id"], "PENDING")}, "with the event")
 
 
-def test_order_and_breaker(t):
+def test_behind_its_key(t):
     srv = t.server()
     c, r = srv.client(), Receiver(t)
     r.answer("/o", lambda q: 503)
