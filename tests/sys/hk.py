@@ -438,7 +438,9 @@ class Server:
     def start(self, *args):
         """Starts and waits for the line that names the port."""
         self.spawn(*args)
+        return self.listens()
 
+    def listens(self):
         def listening():
             check(self.proc.poll() is None,
                   f"the server ended at its start with {self.proc.returncode}\n{self.tail()}")
