@@ -25,6 +25,7 @@
 #define LINGER_MS      2000
 #define GRACE_MS       500 /* for the first request of who came while we drain */
 #define ACCEPT_AT_ONCE 64
+#define ROOM_PART      16 /* this part of the connections is kept free */
 
 struct door {
 	struct server *s;
@@ -262,6 +263,37 @@ lingers(int fd, int64_t until_ms, int64_t now_ms)
 	return now_ms < until_ms;
 }
 
+static bool
+crowded(const struct door *d)
+{
+	size_t most = (size_t)d->s->o.connections_max;
+
+	return d->n >= most - most / ROOM_PART;
+}
+
+/*
+ * Those who say nothing must not keep others out: the half that has been idle
+ * the longest goes, and not more of it than makes room.
+ */
+static void
+make_room(struct door *d, int64_t now_ms)
+{
+	size_t most = (size_t)d->s->o.connections_max / ROOM_PART + 1, n = 0;
+	int64_t oldest_ms = now_ms, upto_ms;
+
+	for (struct door_entry *en = d->first; en; en = en->next)
+		if (idle(en, atomic_load(&en->phase), now_ms) &&
+		    en->since_ms < oldest_ms)
+			oldest_ms = en->since_ms;
+	upto_ms = oldest_ms + (now_ms - oldest_ms) / 2;
+	for (struct door_entry *en = d->first; en && n < most; en = en->next)
+		if (idle(en, atomic_load(&en->phase), now_ms) &&
+		    en->since_ms <= upto_ms) {
+			cut(en, IDLE);
+			n++;
+		}
+}
+
 static void
 sweep(struct door *d, bool all_linger_ends)
 {
@@ -270,6 +302,8 @@ sweep(struct door *d, bool all_linger_ends)
 	enter(d);
 	for (struct door_entry *en = d->first; en; en = en->next)
 		look_at(d, en, now_ms);
+	if (crowded(d))
+		make_room(d, now_ms);
 	for (size_t i = 0; i < d->n_linger;) {
 		if (!all_linger_ends &&
 		    lingers(d->linger[i].fd, d->linger[i].until_ms, now_ms)) {
@@ -386,7 +420,7 @@ in_a_hurry(struct door *d)
 	bool yes;
 
 	enter(d);
-	yes = d->n_linger > 0;
+	yes = d->n_linger > 0 || crowded(d);
 	leave(d);
 	return yes || atomic_load(&d->s->draining);
 }

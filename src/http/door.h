@@ -19,6 +19,9 @@
  *            handler ever runs for a client that is being cut, and no client
  *            is cut whose handler runs.
  *
+ * When nearly all connections are taken, those that are IDLE the longest are
+ * cut: who says nothing keeps nobody out.
+ *
  * A socket is only closed after its entry left the list, which takes the lock
  * that the sweep holds: a number that is used again is never shut down by
  * mistake. This is one of the few mutexes; it is taken when a connection or a

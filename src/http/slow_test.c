@@ -237,30 +237,55 @@ test_connection_limit(void **state)
 	struct server_opts o = test_opts();
 	struct server *s;
 	struct answer a;
-	int fds[10];
+	int fds[10], fd;
 
 	(void)state;
 	o.connections_max = 10;
 	s = test_start(&o);
 	for (int i = 0; i < 10; i++) {
 		fds[i] = dial(server_port(s));
+		(void)putz(fds[i], "GET /hello" H);
+	}
+	fd = dial(server_port(s));
+	(void)putz(fd, "GET /hello" H "\r\n");
+	assert_false(closes(fd, 600));
+	(void)close(fds[0]);
+	a = get(fd, NULL, false);
+	assert_int_equal(a.status, 200);
+	answer_done(&a);
+	(void)close(fd);
+	for (int i = 1; i < 10; i++) {
+		(void)putz(fds[i], "\r\n");
+		a = get(fds[i], NULL, false);
+		assert_int_equal(a.status, 200);
+		answer_done(&a);
+		(void)close(fds[i]);
+	}
+	test_stop(s);
+}
+
+/* Unless one says nothing: those that are idle make room. */
+static void
+test_idle_make_room(void **state)
+{
+	struct server_opts o = test_opts();
+	struct server *s;
+	struct answer a;
+	int fds[30];
+
+	(void)state;
+	o.connections_max = 10;
+	o.idle_timeout_s = 60;
+	s = test_start(&o);
+	for (size_t i = 0; i < COUNT_OF(fds); i++) {
+		fds[i] = dial(server_port(s));
 		(void)putz(fds[i], "GET /hello" H "\r\n");
 		a = get(fds[i], NULL, false);
 		assert_int_equal(a.status, 200);
 		answer_done(&a);
 	}
-	{
-		int fd = dial(server_port(s));
-
-		(void)putz(fd, "GET /hello" H "\r\n");
-		assert_false(closes(fd, 600));
-		(void)close(fds[0]);
-		(void)close(fd);
-	}
-	a = ask(server_port(s), "GET /hello" H "\r\n");
-	assert_int_equal(a.status, 200);
-	answer_done(&a);
-	for (int i = 1; i < 10; i++)
+	assert_true(closes(fds[0], 1000));
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		(void)close(fds[i]);
 	test_stop(s);
 }
@@ -415,6 +440,7 @@ main(void)
 	    cmocka_unit_test(test_wake_storm),
 	    cmocka_unit_test(test_body_budget),
 	    cmocka_unit_test(test_connection_limit),
+	    cmocka_unit_test(test_idle_make_room),
 	    cmocka_unit_test(test_drain_under_load),
 	    cmocka_unit_test(test_drain_waits_and_streams),
 	    cmocka_unit_test(test_drain_times_out),
