@@ -119,7 +119,7 @@ struct core_entry {
 	uint64_t skey; /* hash of the spacing key; 0: none */
 	struct core_rec rec;
 	int64_t rv;
-	void *ev;      /* moves to the core, also when the entry is refused */
+	void *ev; /* moves to the core, also when the entry is refused */
 };
 
 /* From dispatch, in order of seq. */

@@ -39,11 +39,11 @@ struct one {
 	bool held;     /* and stops its lane */
 	bool stored_ok, stored_dead;
 	bool dropped, stored_drop; /* as the core said; committed */
-	int oks, asked; /* asked: times a person wanted it again */
-	int credit;     /* crashes that lost a send or a result of it */
-	int tries, n;   /* that the core should know of */
-	int crashes;    /* the same */
-	size_t row;     /* where it is in `rows`, from 1 */
+	int oks, asked;            /* asked: times a person wanted it again */
+	int credit;   /* crashes that lost a send or a result of it */
+	int tries, n; /* that the core should know of */
+	int crashes;  /* the same */
+	size_t row;   /* where it is in `rows`, from 1 */
 	int64_t locked_until;
 };
 
@@ -251,8 +251,8 @@ outdone(struct sim *s, uint32_t sub, int64_t seq, bool at_end)
 		    key_of(s, sub, x) != key_of(s, sub, seq) ||
 		    !is_newer(s, sub, x, seq))
 			continue;
-		if (!at_end || (settled(s, sub, x, 0) &&
-				   !one(s, sub, x, 0)->dropped))
+		if (!at_end ||
+		    (settled(s, sub, x, 0) && !one(s, sub, x, 0)->dropped))
 			return true;
 	}
 	return false;
@@ -412,7 +412,8 @@ check_covered(struct sim *s)
 			const struct one *o = one(s, sub, seq, 0);
 
 			if (!o->stored_ok && !o->stored_dead && !o->skipped &&
-			    !o->stored_drop && o->row == 0 && wants(s, sub, seq) &&
+			    !o->stored_drop && o->row == 0 &&
+			    wants(s, sub, seq) &&
 			    !reader_covers(s, sub, seq, key_of(s, sub, seq)))
 				broke(s, "2: %u/%lld is covered by nothing",
 				    sub, (long long)seq);
@@ -498,8 +499,7 @@ check_order(struct sim *s, const struct core_send *x)
 		const struct flight *f = &s->flights[i];
 
 		if (sub->o.alone && f->sub == x->sub && f->okey == x->okey &&
-		    f->rep == 0 && x->rep == 0 && !x->asked &&
-		    !f->item->asked)
+		    f->rep == 0 && x->rep == 0 && !x->asked && !f->item->asked)
 			broke(s, "alone: two of a record at once");
 	}
 	for (int i = 0; i < s->n_flights; i++) {

@@ -519,8 +519,7 @@ skip_all(struct sim *s, uint32_t sub)
 		/* One may have arrived as the process died: nobody knows. */
 		fresh[seq] =
 		    wants(s, sub, seq) && !o->dead && !o->skipped &&
-		    !o->dropped &&
-		    !o->stored_ok && !o->known_ok &&
+		    !o->dropped && !o->stored_ok && !o->known_ok &&
 		    !core_look(s->core, sub, seq, 0, &row, &flies, &why, &due);
 		if (!fresh[seq])
 			continue;

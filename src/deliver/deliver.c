@@ -531,7 +531,7 @@ make_parts(struct deliver *d, struct err *e)
 	d->wishes = map_new(SIZE_MAX / 2);
 	d->confs = map_new(SIZE_MAX / 2);
 	d->replays = map_new(SIZE_MAX / 2);
-	d->scratch = arena_new(ATTEMPT_MEM);
+	d->scratch = arena_new(HTTP_ARENA_MAX); /* what was published fits */
 	d->core = new_core(d);
 	d->stale = stale_new();
 	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->replays ||

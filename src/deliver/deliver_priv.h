@@ -60,11 +60,11 @@ enum note_kind {
 	NOTE_PRESETS, /* a preset was changed: here are all */
 	NOTE_LOADED,  /* all subscriptions were told */
 	NOTE_FEED,
-	NOTE_PAGE,   /* of a reader */
-	NOTE_LETTER, /* for an attempt */
+	NOTE_PAGE,    /* of a reader */
+	NOTE_LETTER,  /* for an attempt */
 	NOTE_VERSION, /* the same */
-	NOTE_DEADS,  /* a page of dead letters */
-	NOTE_JOB,    /* the commit thread did it */
+	NOTE_DEADS,   /* a page of dead letters */
+	NOTE_JOB,     /* the commit thread did it */
 	NOTE_ASK,
 	/* to dispatch */
 	NOTE_BEGIN, /* tell all subscriptions */

@@ -127,10 +127,10 @@ puts_many(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		for (size_t k = 0; k < COUNT_OF(row); k++)
 			c.v[k][i] = row[k];
 	}
-	if (rc == OK && sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3],
-			    c.v[4], c.v[5], c.v[6], c.v[7], c.v[8], c.v[9],
-			    str_of(f->node), c.v[10], c.v[11], c.v[12], c.v[13],
-			    c.v[14], c.v[15], c.n, e) < 0)
+	if (rc == OK &&
+	    sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4], c.v[5],
+		c.v[6], c.v[7], c.v[8], c.v[9], str_of(f->node), c.v[10],
+		c.v[11], c.v[12], c.v[13], c.v[14], c.v[15], c.n, e) < 0)
 		rc = e->code;
 	return rc;
 }
@@ -190,8 +190,8 @@ versions_many(struct db *db, struct arena *a, const struct core_changes *ch,
 		c.v[3][k] = x->rv;
 		c.v[4][k++] = x->seq;
 	}
-	if (rc == OK && sql_record_version_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3],
-			    c.v[4], c.n, e) < 0)
+	if (rc == OK && sql_record_version_put_many(db, c.v[0], c.v[1], c.v[2],
+			    c.v[3], c.v[4], c.n, e) < 0)
 		rc = e->code;
 	return rc;
 }
@@ -209,8 +209,9 @@ put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
 		if (!versioned(x))
 			continue;
 		n++;
-		if (!many && sql_record_version_put(db, x->sub, as_int(x->rec.a),
-				 as_int(x->rec.b), x->rv, x->seq, e) < 0)
+		if (!many &&
+		    sql_record_version_put(db, x->sub, as_int(x->rec.a),
+			as_int(x->rec.b), x->rv, x->seq, e) < 0)
 			return e->code;
 	}
 	return many && n > 0 ? versions_many(db, a, ch, n, e) : OK;
@@ -435,8 +436,8 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		const int64_t *h = v[i].hist;
 
-		if (v[i].dropped > 0 && sql_stat_drop(db, v[i].sub, f->minute,
-					    v[i].dropped, e) < 0)
+		if (v[i].dropped > 0 &&
+		    sql_stat_drop(db, v[i].sub, f->minute, v[i].dropped, e) < 0)
 			return e->code;
 		if (v[i].ok + v[i].fail + v[i].dead > 0 &&
 		    sql_stat_add(db, v[i].sub, f->minute, v[i].ok, v[i].fail,

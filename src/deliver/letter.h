@@ -28,8 +28,8 @@ struct letter {
 	    key_hash; /* letter_hash(key), by the deliver thread; 0: not yet */
 	struct core_rec rec; /* letter_record(), by the deliver thread */
 	int64_t rv;          /* CORE_NO_RV: none */
-	bool was_sealed; /* in the log */
-	bool shut;       /* no key opens it: body is empty */
+	bool was_sealed;     /* in the log */
+	bool shut;           /* no key opens it: body is empty */
 	struct uuid tenant, event_id;
 	struct str type, key, attrs, body; /* attrs.p NULL: none */
 	char data[];

@@ -321,8 +321,7 @@ answered(struct client_send *send, const struct client_answer *ans)
 
 		told.body = told_hidden(
 		    a->arena, &a->req, a->conf->conf->auth.password, o.body);
-		told_hub_error(
-		    a->arena, a->conf->conf, &a->ev, &a->at, &told);
+		told_hub_error(a->arena, a->conf->conf, &a->ev, &a->at, &told);
 	}
 	j = verdict_of(a->arena, p->verdicts, p->n_verdicts, &o);
 	if (o.status == 401 && a->at.access_token.n > 0) {
@@ -520,8 +519,8 @@ fresh(struct attempt *a)
 	a->rec = letter_record(a->letter, d->scratch);
 	switch (stale_look(d->stale, &a->s, a->letter, &a->rec)) {
 	case STALE_DROP:
-		end_early(a, CORE_DROP, REASON_STALE, 0,
-		    reason_text(REASON_STALE));
+		end_early(
+		    a, CORE_DROP, REASON_STALE, 0, reason_text(REASON_STALE));
 		return false;
 	case STALE_ASK:
 		if (!fetch_version(d, a, a->s.sub, &a->rec))

@@ -177,8 +177,8 @@ stale_written(struct stale *t, const struct core_attempt *a)
 	struct version *v;
 
 	if (a->verdict == CORE_DROP)
-		metric_add(a->reason == REASON_STALE ? M_STALE_DROPPED
-						     : M_COALESCED,
+		metric_add(
+		    a->reason == REASON_STALE ? M_STALE_DROPPED : M_COALESCED,
 		    1);
 	if (a->verdict != CORE_OK || (a->rec.a == 0 && a->rec.b == 0))
 		return;

@@ -43,7 +43,7 @@
 struct letter;
 struct stale;
 
-struct stale *stale_new(void); /* NULL: no memory */
+struct stale *stale_new(void);    /* NULL: no memory */
 void stale_free(struct stale *t); /* NULL is fine */
 void stale_forget_all(struct stale *t);
 
@@ -52,8 +52,8 @@ enum stale_look { STALE_SEND, STALE_DROP, STALE_ASK };
 enum stale_look stale_look(struct stale *t, const struct core_send *s,
     const struct letter *l, const struct core_rec *rec);
 /* What the store has; CORE_NO_RV: nothing. */
-void stale_learn(struct stale *t, uint32_t sub, const struct core_rec *rec,
-    int64_t rv);
+void stale_learn(
+    struct stale *t, uint32_t sub, const struct core_rec *rec, int64_t rv);
 /* With success, before r goes to the core. It stays in memory until
  * stale_written() has its attempt. */
 void stale_handed(struct stale *t, const struct core_send *s,

@@ -76,8 +76,8 @@ by_key(struct str key, const struct uuid *tenant, struct record *ret)
 	struct str rest = str_from(key, at < key.n ? at + 1 : key.n);
 	struct uuid u;
 
-	*ret = (struct record){
-	    .object = STR_EMPTY, .id = key, .part = STR_EMPTY};
+	*ret =
+	    (struct record){.object = STR_EMPTY, .id = key, .part = STR_EMPTY};
 	if (rest.n <= UUID_LEN + 1 || rest.p[UUID_LEN] != ':' ||
 	    !uuid_parse((struct str){rest.p, UUID_LEN}, &u) ||
 	    !uuid_eq(u, *tenant))
