@@ -291,10 +291,11 @@ static void
 row_drop(struct sim *s, uint32_t sub, int64_t seq, int rep)
 {
 	struct one *o = one(s, sub, seq, rep);
-	struct core_row *last = &s->rows[s->n_rows - 1];
+	const struct core_row *last;
 
 	if (o->row == 0)
 		return;
+	last = &s->rows[s->n_rows - 1];
 	s->rows[o->row - 1] = *last;
 	one(s, last->sub, last->seq, last->rep)->row = o->row;
 	s->n_rows--;
