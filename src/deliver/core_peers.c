@@ -111,8 +111,6 @@ drop(struct core *c, struct item *it, int64_t now)
 	    .rv = CORE_NO_RV};
 
 	it->n++;
-	if (it->lane && it->spot.seq > it->lane->dropped)
-		it->lane->dropped = it->spot.seq;
 	if (!BUG(26))
 		put_attempt(c, it, &r, now);
 	item_settle(c, it);

@@ -100,7 +100,7 @@ struct lane {
 	struct reader *rd;
 	size_t rows;
 	int flying;
-	int64_t dropped; /* newest that was coalesced: never read again */
+	int64_t past; /* newest that was settled: it is not read again */
 };
 
 /* The items of one subscription and record. */

@@ -318,7 +318,7 @@ lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos)
 
 		next = list_next(&lane->items, k);
 		if (it->row || it->state != IT_WAIT ||
-		    it->spot.seq <= lane->dropped ||
+		    it->spot.seq <= lane->past ||
 		    (gap ? it->spot.seq <= pos : i < keep)) {
 			if (link_on(&it->in_origin))
 				item_origin(c, it, rd);

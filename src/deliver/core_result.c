@@ -187,6 +187,10 @@ item_settle(struct core *c, struct item *it)
 
 	if (it->row)
 		put_del(c, it);
+	/* One may be settled before an older one: coalesced, or a row of when
+	 * there was no order. */
+	if (lane && it->spot.seq > lane->past)
+		lane->past = it->spot.seq;
 	if (ahead(c, it))
 		core_load_settled(
 		    c, it->spot.sub, it->spot.seq, (int)it->spot.rep);
