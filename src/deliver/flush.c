@@ -482,10 +482,11 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 			rc = put_versions(db, a, f->changes, e);
 		if (rc == OK)
 			rc = put_rows(db, a, f, e);
-		if (rc == OK)
-			rc = put_deads(db, f, e);
+		/* What was put back may have failed again by now. */
 		if (rc == OK)
 			rc = put_decisions(db, f, decided, e);
+		if (rc == OK)
+			rc = put_deads(db, f, e);
 		if (rc == OK)
 			rc = put_positions(db, f, e);
 		if (rc == OK)
