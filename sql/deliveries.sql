@@ -211,6 +211,18 @@ DELETE FROM dead
    AND ((state IN (1, 2) AND decided_at < :cut)
      OR (state = 3 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.sub = dead.sub AND d.seq = dead.seq AND d.rep = dead.rep)));
 
+-- name: tidy_versions_end
+-- args: seq int, edge int, skip int
+-- rows: seq int
+SELECT seq FROM version WHERE seq > :seq AND seq < :edge ORDER BY seq LIMIT 1 OFFSET :skip;
+
+-- name: tidy_versions
+-- args: seq int, to_seq int
+-- The log has lost them: only a row can have something older, which it kept.
+DELETE FROM version
+ WHERE seq > :seq AND seq <= :to_seq
+   AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.sub = version.sub AND d.seq < version.seq);
+
 -- name: tidy_stat_next
 -- args: from_minute int, to_minute int
 -- rows: minute int?

@@ -1,18 +1,18 @@
 -- name: log_feed
 -- args: after int, upto int, most int
--- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes
-SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
+-- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes, rv int?
+SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body, rv
   FROM log WHERE seq > :after AND seq <= :upto ORDER BY seq LIMIT :most;
 
 -- name: log_feed_sub
 -- args: after int, upto int, sub int, rep int, most int
--- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes
+-- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes, rv int?
 -- The same for a reader, without what is settled already: after a crash its
 -- position may be behind what was written. The ranges are said twice, so that
 -- no plan of PostgreSQL's looks at more attempts than the page has.
-SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
+SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body, rv
   FROM log l WHERE seq > :after AND seq <= :upto AND kind = 0
-   AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = l.seq AND a.sub = :sub AND a.rep = :rep AND a.verdict = 0
+   AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = l.seq AND a.sub = :sub AND a.rep = :rep AND a.verdict IN (0, 6)
                       AND a.seq > :after AND a.seq <= :upto)
    AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.sub = :sub AND d.seq = l.seq AND d.rep = :rep
                       AND d.seq > :after AND d.seq <= :upto)
@@ -119,25 +119,26 @@ SELECT * FROM unnest(:seqs::bigint[], :subs::bigint[], :reps::bigint[], :ns::big
                      :statuses::bigint[], :verdicts::bigint[], :reasons::bigint[], :details::text[]) ON CONFLICT DO NOTHING;
 
 -- name: row_put
--- args: sub int, seq int, rep int, okey int, skey int, state int, tries int, n int, crashes int, next_at int, token text, last_status int, last_reason int
+-- args: sub int, seq int, rep int, okey int, skey int, state int, tries int, n int, crashes int, next_at int, token text, last_status int, last_reason int, rec_a int, rec_b int, rv int, asked int
 -- only: sqlite
-INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason)
-VALUES (:sub, :seq, :rep, :okey, :skey, :state, :tries, :n, :crashes, :next_at, :token, :last_status, :last_reason)
+INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason, rec_a, rec_b, rv, asked)
+VALUES (:sub, :seq, :rep, :okey, :skey, :state, :tries, :n, :crashes, :next_at, :token, :last_status, :last_reason, :rec_a, :rec_b, :rv, :asked)
 ON CONFLICT (sub, seq, rep) DO UPDATE SET state = excluded.state, tries = excluded.tries, n = excluded.n,
   crashes = excluded.crashes, next_at = excluded.next_at, token = excluded.token,
-  last_status = excluded.last_status, last_reason = excluded.last_reason;
+  last_status = excluded.last_status, last_reason = excluded.last_reason, asked = excluded.asked;
 
 -- name: row_put_many
--- args: subs int[], seqs int[], reps int[], okeys int[], skeys int[], states int[], triess int[], ns int[], crashess int[], next_ats int[], token text, last_statuses int[], last_reasons int[]
+-- args: subs int[], seqs int[], reps int[], okeys int[], skeys int[], states int[], triess int[], ns int[], crashess int[], next_ats int[], token text, last_statuses int[], last_reasons int[], rec_as int[], rec_bs int[], rvs int[], askeds int[]
 -- only: postgres
-INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason)
-SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, :token, last_status, last_reason
+INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason, rec_a, rec_b, rv, asked)
+SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, :token, last_status, last_reason, rec_a, rec_b, rv, asked
   FROM unnest(:subs::bigint[], :seqs::bigint[], :reps::bigint[], :okeys::bigint[], :skeys::bigint[], :states::bigint[],
-              :triess::bigint[], :ns::bigint[], :crashess::bigint[], :next_ats::bigint[], :last_statuses::bigint[], :last_reasons::bigint[])
-       AS r (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status, last_reason)
+              :triess::bigint[], :ns::bigint[], :crashess::bigint[], :next_ats::bigint[], :last_statuses::bigint[], :last_reasons::bigint[],
+              :rec_as::bigint[], :rec_bs::bigint[], :rvs::bigint[], :askeds::bigint[])
+       AS r (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status, last_reason, rec_a, rec_b, rv, asked)
 ON CONFLICT (sub, seq, rep) DO UPDATE SET state = excluded.state, tries = excluded.tries, n = excluded.n,
   crashes = excluded.crashes, next_at = excluded.next_at, token = excluded.token,
-  last_status = excluded.last_status, last_reason = excluded.last_reason;
+  last_status = excluded.last_status, last_reason = excluded.last_reason, asked = excluded.asked;
 
 -- name: row_del
 -- args: sub int, seq int, rep int
@@ -174,9 +175,9 @@ UPDATE dead SET state = :state, decided_at = :at, decided_by = :who, note = :not
 
 -- name: dead_revive
 -- args: sub int, reason int, times int, until int, at int, seq int, rep int, most int
--- rows: at int, rep int, okey int, skey int, n int, seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes
+-- rows: at int, rep int, okey int, skey int, n int, seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes, rv int?
 -- Those that a rule may put back, with their events, in the order they died.
-SELECT d.at, d.rep, d.okey, d.skey, d.n, l.seq, l.kind, l.tenant, l.event_id, l.type, l.pkey, l.received_at, l.to_sub, l.attrs, l.body
+SELECT d.at, d.rep, d.okey, d.skey, d.n, l.seq, l.kind, l.tenant, l.event_id, l.type, l.pkey, l.received_at, l.to_sub, l.attrs, l.body, l.rv
   FROM dead d JOIN log l ON l.seq = d.seq
  WHERE d.sub = :sub AND d.state = 0 AND d.reason = :reason AND d.requeues < :times AND d.at <= :until
    AND (d.at, d.seq, d.rep) > (:at, :seq, :rep) ORDER BY d.at, d.seq, d.rep LIMIT :most;
@@ -186,6 +187,28 @@ SELECT d.at, d.rep, d.okey, d.skey, d.n, l.seq, l.kind, l.tenant, l.event_id, l.
 -- rows: n int
 -- How many wait; of many only that they are many.
 SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub LIMIT :most) waiting;
+
+-- name: record_version_put
+-- args: sub int, rec_a int, rec_b int, rv int, seq int
+-- only: sqlite
+-- It never goes back; with the same version the later place counts.
+INSERT INTO version (sub, rec_a, rec_b, rv, seq) VALUES (:sub, :rec_a, :rec_b, :rv, :seq)
+ON CONFLICT (sub, rec_a, rec_b) DO UPDATE SET rv = excluded.rv, seq = excluded.seq WHERE excluded.rv >= version.rv;
+
+-- name: record_version_put_many
+-- args: subs int[], rec_as int[], rec_bs int[], rvs int[], seqs int[]
+-- only: postgres
+-- A record may be there twice: the newest of it.
+INSERT INTO version (sub, rec_a, rec_b, rv, seq)
+SELECT DISTINCT ON (sub, rec_a, rec_b) sub, rec_a, rec_b, rv, seq
+  FROM unnest(:subs::bigint[], :rec_as::bigint[], :rec_bs::bigint[], :rvs::bigint[], :seqs::bigint[]) AS v (sub, rec_a, rec_b, rv, seq)
+ ORDER BY sub, rec_a, rec_b, rv DESC, seq DESC
+ON CONFLICT (sub, rec_a, rec_b) DO UPDATE SET rv = excluded.rv, seq = excluded.seq WHERE excluded.rv >= version.rv;
+
+-- name: record_version_get
+-- args: sub int, rec_a int, rec_b int
+-- rows: rv int
+SELECT rv FROM version WHERE sub = :sub AND rec_a = :rec_a AND rec_b = :rec_b;
 
 -- name: reader_put
 -- args: sub int, okey int, rep int, pos int, until_seq int
@@ -230,9 +253,9 @@ SELECT endpoint, open_until, not_before FROM endpoint_state;
 
 -- name: load_rows
 -- args: sub int, seq int, rep int, most int
--- rows: sub int, seq int, rep int, okey int, skey int, state int, tries int, n int, crashes int, next_at int, last_status int, last_reason int
+-- rows: sub int, seq int, rep int, okey int, skey int, state int, tries int, n int, crashes int, next_at int, last_status int, last_reason int, rec_a int, rec_b int, rv int, asked int
 -- In pages, by the key.
-SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status, last_reason
+SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status, last_reason, rec_a, rec_b, rv, asked
   FROM delivery WHERE (sub, seq, rep) > (:sub, :seq, :rep) ORDER BY sub, seq, rep LIMIT :most;
 
 -- name: load_readers
@@ -244,7 +267,7 @@ SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, coalesce(p.rate, 0), CASE WHEN 
 -- args: cursor int
 -- rows: sub int, seq int, rep int
 -- Above the cursor, settled already.
-SELECT sub, seq, rep FROM attempt WHERE seq > :cursor AND rep = 0 AND verdict = 0
+SELECT sub, seq, rep FROM attempt WHERE seq > :cursor AND rep = 0 AND verdict IN (0, 6)
 UNION SELECT sub, seq, rep FROM dead WHERE seq > :cursor AND rep = 0;
 
 -- name: sub_insert

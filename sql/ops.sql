@@ -56,9 +56,9 @@ SELECT CAST(coalesce(sum(dead), 0) AS BIGINT) FROM stat WHERE sub = :sub AND min
 -- name: alert_latest
 -- args: sub int, most int
 -- rows: at int, verdict int
--- The newest attempts, but for those of events of our own.
+-- The newest attempts, but for drops and those of events of our own.
 SELECT a.at, a.verdict FROM attempt a JOIN log l ON l.seq = a.seq
- WHERE a.sub = :sub AND l.type NOT LIKE 'ops.%' ORDER BY a.seq DESC, a.n DESC LIMIT :most;
+ WHERE a.sub = :sub AND a.verdict <> 6 AND l.type NOT LIKE 'ops.%' ORDER BY a.seq DESC, a.n DESC LIMIT :most;
 
 -- name: alert_behind
 -- args: last int

@@ -28,8 +28,8 @@ SELECT open_until, not_before FROM endpoint_state WHERE endpoint = :endpoint;
 
 -- name: stat_seen
 -- args: sub int, since int, upto int, most int
--- rows: minute int, ok int, fail int, dead int, us int, slow int
-SELECT minute, ok, fail, dead, us, slow FROM stat
+-- rows: minute int, ok int, fail int, dead int, us int, slow int, dropped int
+SELECT minute, ok, fail, dead, us, slow, dropped FROM stat
  WHERE sub = :sub AND minute >= :since AND minute < :upto ORDER BY minute LIMIT :most;
 
 -- name: preset_put
@@ -87,6 +87,11 @@ DELETE FROM dead WHERE (sub, seq, rep) IN (
 -- args: sub int, most int
 DELETE FROM stat WHERE (sub, minute) IN (
        SELECT sub, minute FROM stat WHERE sub = :sub LIMIT :most);
+
+-- name: ended_version
+-- args: sub int, most int
+DELETE FROM version WHERE (sub, rec_a, rec_b) IN (
+       SELECT sub, rec_a, rec_b FROM version WHERE sub = :sub LIMIT :most);
 
 -- name: ended_done
 -- args: sub int

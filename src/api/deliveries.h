@@ -79,6 +79,7 @@ enum delivery_status {
 	STATUS_RETRY_PENDING,
 	STATUS_SUCCESS,
 	STATUS_DEAD_LETTER,
+	STATUS_DROPPED, /* dropStale or coalesce: nothing was sent */
 	STATUS_COUNT,
 };
 const char *delivery_status_name(enum delivery_status s);

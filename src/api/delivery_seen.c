@@ -165,6 +165,7 @@ delivery_status_name(enum delivery_status s)
 	    [STATUS_RETRY_PENDING] = "RETRY_PENDING",
 	    [STATUS_SUCCESS] = "SUCCESS",
 	    [STATUS_DEAD_LETTER] = "DEAD_LETTER",
+	    [STATUS_DROPPED] = "DROPPED",
 	};
 
 	return NAMES[s];
@@ -174,6 +175,12 @@ bool
 seen_any(const struct seen *s)
 {
 	return s->attempt.there || s->row.there || s->dead.there;
+}
+
+static bool
+dropped(const struct seen *s)
+{
+	return s->attempt.there && s->attempt.verdict == CORE_DROP;
 }
 
 enum delivery_status
@@ -192,6 +199,8 @@ seen_status(const struct seen *s)
 		return STATUS_DEAD_LETTER;
 	if (s->attempt.there && s->attempt.verdict == CORE_OK)
 		return STATUS_SUCCESS;
+	if (dropped(s))
+		return STATUS_DROPPED;
 	return STATUS_PENDING;
 }
 
@@ -340,7 +349,7 @@ show_event(struct db *db, int64_t seq, struct buf *b, struct err *e)
 static int
 count_of(const struct seen *s)
 {
-	int n = s->attempt.there ? s->attempt.n : 0;
+	int n = s->attempt.there ? s->attempt.n - dropped(s) : 0;
 
 	if (s->row.there && s->row.n > n)
 		n = s->row.n;
@@ -415,7 +424,10 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 	    (long long)s->spot.seq, delivery_status_name(status), n);
 	seen_time(
 	    b, "nextAttemptAt", status == STATUS_RETRY_PENDING ? next : 0);
-	seen_time(b, "lastAttemptAt", s->attempt.there ? s->attempt.at : 0);
+	seen_time(b, "lastAttemptAt",
+	    s->attempt.there && !dropped(s) ? s->attempt.at : 0);
+	if (dropped(s))
+		seen_time(b, "droppedAt", s->attempt.at);
 	if (s->attempt.there && s->attempt.status > 0)
 		buf_fmt(b, ",\"lastStatusCode\":%d", s->attempt.status);
 	else
@@ -499,6 +511,8 @@ seen_attempts(struct db *db, struct spot spot, struct buf *b, struct err *e)
 		struct sql_attempts_of_row row;
 
 		sql_attempts_of_get(rows, &row);
+		if (row.verdict == CORE_DROP)
+			continue; /* there was no call */
 		if (n++)
 			buf_addc(b, ',');
 		show_attempt(a, &row, b);

@@ -226,6 +226,10 @@ tell(struct why *w, struct arena *a, struct db *db, struct jq **jq,
 		w->reason = "it was delivered";
 		return OK;
 	}
+	if (w->status == STATUS_DROPPED) {
+		w->reason = reason_text((enum reason)s->attempt.reason);
+		return OK;
+	}
 	if (seen_any(s)) {
 		w->reason = "it waits for its turn";
 		return OK;

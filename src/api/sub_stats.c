@@ -11,7 +11,7 @@
 #define US_PER_MIN (60 * US_PER_S)
 
 struct sums {
-	int64_t ok, fail, dead, us, slow;
+	int64_t ok, fail, dead, dropped, us, slow;
 };
 
 struct span {
@@ -25,6 +25,7 @@ add(struct sums *s, const struct sql_stat_seen_row *row)
 	s->ok += row->ok;
 	s->fail += row->fail;
 	s->dead += row->dead;
+	s->dropped += row->dropped;
 	s->us += row->us;
 	s->slow = row->slow > s->slow ? row->slow : s->slow;
 }
@@ -36,8 +37,9 @@ show(const struct sums *s, struct buf *b)
 
 	buf_fmt(b,
 	    "\"success\":%lld,\"failure\":%lld,\"deadLetter\":%lld,"
-	    "\"successRate\":",
-	    (long long)s->ok, (long long)s->fail, (long long)s->dead);
+	    "\"dropped\":%lld,\"successRate\":",
+	    (long long)s->ok, (long long)s->fail, (long long)s->dead,
+	    (long long)s->dropped);
 	if (n == 0) {
 		buf_addz(b, "null,\"averageMs\":null,\"slowestMs\":null");
 		return;

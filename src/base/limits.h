@@ -162,6 +162,8 @@
 #define FEED_BYTES          (2 * MIB)
 #define FEED_MAX            512
 #define FILTERS_MAX         64 /* programs run over one event in one call */
+/* Records whose last version is kept in memory: some 8 MiB of them. */
+#define VERSIONS_MAX        65536
 /* Whole subscriptions kept in memory because they were sent to lately. */
 #define CONFS_MAX           4096
 #define CRASHES_MAX         3 /* of the process, with the same entry in flight */

@@ -117,6 +117,10 @@ requeue(struct deliver *d, const struct deliver_ask *q, int64_t now)
 		return ERR_CONFLICT;
 	if (q->letter)
 		(void)deliver_keys(d, w, q->letter, &en);
+	if (q->rule) {
+		en.okey = q->okey;
+		en.skey = q->skey;
+	}
 	core_requeue(d->core,
 	    &(struct core_row){
 		.sub = q->sub,
@@ -125,6 +129,9 @@ requeue(struct deliver *d, const struct deliver_ask *q, int64_t now)
 		.okey = en.okey,
 		.skey = en.skey,
 		.n = q->n,
+		.rec = en.rec,
+		.rv = en.rv,
+		.asked = !q->rule,
 	    },
 	    now);
 	decide(d, q, 1, now);

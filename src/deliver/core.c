@@ -66,8 +66,9 @@ core_new(const struct core_opts *o)
 	c->lanes = map_new(SIZE_MAX / 2);
 	c->spaces = map_new(SPACING_KEYS_MAX);
 	c->settled = map_new(SIZE_MAX / 2);
+	c->peers = map_new(SIZE_MAX / 2);
 	if (!c->subs || !c->endpoints || !c->items || !c->lanes || !c->spaces ||
-	    !c->settled)
+	    !c->settled || !c->peers)
 		core_no_memory();
 	c->next.cursor = c->now.cursor = -1;
 	return c;
@@ -125,6 +126,7 @@ core_free(struct core *c)
 	free_all(c->endpoints);
 	free_all(c->spaces);
 	free_all(c->settled);
+	free_all(c->peers);
 	heap_done(&c->timers);
 	free_changes(&c->next);
 	free_changes(&c->now);
@@ -492,6 +494,8 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 	it->sub = s;
 	it->okey = en->okey;
 	it->skey = en->skey;
+	it->rec = en->rec;
+	it->rv = en->rv;
 	it->ev = en->ev;
 	it->fed_at = now;
 	it->timer.kind = TIMER_ITEM;
@@ -505,6 +509,7 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 		add_sorted(&it->lane->items, &it->in_lane,
 		    offsetof(struct item, in_lane));
 	}
+	peers_join(c, it);
 	return it;
 }
 
@@ -542,6 +547,7 @@ item_free(struct core *c, struct item *it)
 	list_remove(&c->dirty, &it->in_dirty);
 	list_remove(&s->ready, &it->in_ready);
 	list_remove(&s->items, &it->in_sub);
+	peers_leave(c, it);
 	if (lane) {
 		list_remove(&lane->items, &it->in_lane);
 		lane_drop_idle(c, lane);
@@ -584,6 +590,7 @@ core_counts(const struct core *c, struct core_count *ret)
 	    .readers = c->readers.n,
 	    .in_flight = (size_t)c->in_flight,
 	    .unflushed = unflushed(c),
+	    .drops = drops(c),
 	    .lanes = map_count(c->lanes),
 	    .cursor = c->cursor,
 	    .upto = c->upto,

@@ -26,21 +26,30 @@
  * settled DELIVER_WINDOW_US or DELIVER_WINDOW_SEQS after it was fed gets a row
  * or its subscription a reader, so the cursor never waits for anybody.
  *
+ * RECORDS. An entry may be about a record, at a version of it. With `alone` at
+ * most one of a record is under way, so that who sends it can tell from what was
+ * handed over whether it is stale (CORE_DROP). With `coalesce` only the newest
+ * of those that wait in memory is sent: an older one is settled as a drop when
+ * a newer one is fed, or when either comes to its turn. What a reader has not
+ * read yet is not waiting. Replays, and what a person asked for, take no part.
+ *
  * LIFE. One thread owns a core. Endpoints and subscriptions are made by
  * core_sub(). An item's `ev` is the caller's, given back through free_ev().
  * Memory: CORE_ITEMS_MAX items; more waits in the log. When the machine has no
  * memory for these bounds the process ends: a start recovers everything.
  *
  * INVARIANTS (numbers of ENGINE.md; the simulator checks them)
- *   2. Up to the stored cursor every wanted entry has a success attempt, a row,
- *      a reader or a dead letter, in one and the same set of changes.
+ *   2. Up to the stored cursor every wanted entry has a success attempt, a
+ *      drop, a row, a reader or a dead letter, in one and the same set of
+ *      changes. What is dropped by `coalesce` has a newer one of its record.
  *   3. At most one in flight per lane; first arrivals of a key are in order.
  *      The rows of a lane are the oldest of what is unsettled in it.
  *   4. The cursor follows dispatch within the window, whatever endpoints do.
  *   5. LANE_ROWS_MAX and SUB_ROWS_MAX rows, beyond them a reader. What was
  *      tried always has a row: its tries must survive.
  *   6. No send starts while UNFLUSHED_MAX results are unflushed or the oldest
- *      is UNFLUSHED_US old.
+ *      is UNFLUSHED_US old. Drops are none: nothing was sent. Yet they have
+ *      the same bound, since they take memory.
  */
 #ifndef DELIVER_CORE_H
 #define DELIVER_CORE_H
@@ -53,6 +62,7 @@ struct item;
 struct core_opts {
 	int slots;          /* in flight at once, all together */
 	int64_t breaker_us; /* how long an open breaker holds */
+	int coalesced;      /* reason of what was dropped for a newer one */
 	void (*free_ev)(void *ev);
 };
 
@@ -77,6 +87,8 @@ struct core_sub {
 	bool breaker;
 	bool block;   /* a dead letter stops its lane until somebody decides */
 	bool enabled; /* false: a reader that stands still */
+	bool alone;   /* one of a record at a time */
+	bool coalesce;
 };
 
 /* Makes or changes it. What is in flight ends under its old terms. */
@@ -94,12 +106,20 @@ void core_sub_skip(struct core *c, uint32_t sub, int64_t now);
 
 /* Feeding ----------------------------------------------------------------- */
 
+/* 128 bits of a hash that tells one record from all others; zero: none. */
+struct core_rec {
+	uint64_t a, b;
+};
+#define CORE_NO_RV INT64_MIN /* it has no version: the log's order counts */
+
 struct core_entry {
 	int64_t seq;
 	uint32_t sub;
 	uint64_t okey; /* hash of the order key, whatever the order; 0: none */
 	uint64_t skey; /* hash of the spacing key; 0: none */
-	void *ev;      /* moves to the core, also when the entry is refused */
+	struct core_rec rec;
+	int64_t rv;
+	void *ev; /* moves to the core, also when the entry is refused */
 };
 
 /* From dispatch, in order of seq. */
@@ -137,6 +157,7 @@ struct core_send {
 	int n;       /* attempts made, before this one */
 	int crashes; /* of the process in careful mode, with it in flight */
 	bool probe;  /* of an open breaker: failing costs no try */
+	bool asked;  /* by a person */
 	void *ev;    /* NULL: has to be read from the log */
 };
 
@@ -149,6 +170,7 @@ enum core_verdict {
 	CORE_SPENT, /* failed, and there is no try left */
 	CORE_HOLD,  /* nothing was tried: again after delay_us */
 	CORE_NEVER, /* nothing was tried and nothing will be: a dead letter */
+	CORE_DROP,  /* nothing was tried, and nobody misses it */
 };
 
 struct core_result {
@@ -160,6 +182,8 @@ struct core_result {
 	int status;               /* HTTP status or 0 */
 	int reason;               /* deliver/verdict.h */
 	int dead_reason;          /* of the dead letter, when another */
+	struct core_rec rec;      /* CORE_OK: at this version it was handed */
+	int64_t rv;               /* over; rec zero: nobody asks */
 	void *detail;             /* the caller's, comes back in the changes */
 };
 
@@ -182,6 +206,8 @@ struct core_attempt {
 	uint32_t sub;
 	int rep, n, status, reason;
 	enum core_verdict verdict;
+	struct core_rec rec;
+	int64_t rv;
 	void *detail;
 };
 
@@ -194,6 +220,9 @@ struct core_row {
 	int tries, n, crashes;
 	int64_t next_at; /* RETRY: when; SENDING: until when it is locked */
 	int last_status, last_reason;
+	struct core_rec rec;
+	int64_t rv;
+	bool asked; /* by a person */
 };
 
 struct core_dead {
@@ -265,7 +294,7 @@ void core_replay(struct core *c, const struct core_reader *rd,
 /* Looking at it ------------------------------------------------------------ */
 
 struct core_count {
-	size_t items, rows, readers, in_flight, unflushed, lanes;
+	size_t items, rows, readers, in_flight, unflushed, lanes, drops;
 	int64_t cursor, upto;
 };
 void core_counts(const struct core *c, struct core_count *ret);

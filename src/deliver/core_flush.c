@@ -5,7 +5,14 @@
 size_t
 unflushed(const struct core *c)
 {
-	return c->next.n_attempts + (c->flushing ? c->now.n_attempts : 0);
+	return c->next.n_attempts + (c->flushing ? c->now.n_attempts : 0) -
+	       drops(c);
+}
+
+size_t
+drops(const struct core *c)
+{
+	return c->drops_next + (c->flushing ? c->drops_now : 0);
 }
 
 static void
@@ -47,6 +54,9 @@ row_of(const struct item *it)
 	    .next_at = it->due,
 	    .last_status = it->last_status,
 	    .last_reason = it->last_reason,
+	    .rec = it->rec,
+	    .rv = it->rv,
+	    .asked = it->asked,
 	};
 }
 
@@ -80,6 +90,7 @@ put_attempt(struct core *c, const struct item *it, const struct core_result *r,
     int64_t now)
 {
 	touched(c, now);
+	c->drops_next += r->verdict == CORE_DROP;
 	PUT(c, attempts,
 	    ((struct core_attempt){
 		.seq = it->spot.seq,
@@ -91,6 +102,8 @@ put_attempt(struct core *c, const struct item *it, const struct core_result *r,
 		.status = r->status,
 		.reason = r->reason,
 		.verdict = r->verdict,
+		.rec = r->rec,
+		.rv = r->rv,
 		.detail = r->detail,
 	    }));
 }
@@ -363,6 +376,8 @@ core_flush(struct core *c, int64_t now, bool hurry)
 	memcpy(caps, &c->cap_now, sizeof(caps));
 	c->cap_now = c->cap_next;
 	memcpy(&c->cap_next, caps, sizeof(caps));
+	c->drops_now = c->drops_next;
+	c->drops_next = 0;
 	c->first_now_at = c->first_result_at;
 	c->first_result_at = 0;
 	c->flushing = true;

@@ -32,6 +32,8 @@ row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
 	    .sub = row->sub,
 	    .okey = row->okey,
 	    .skey = row->skey,
+	    .rec = row->asked ? (struct core_rec){0, 0} : row->rec,
+	    .rv = row->rv,
 	};
 	struct item *it = item_new(c, s, (uint32_t)row->rep, &en, now);
 
@@ -40,6 +42,7 @@ row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
 	it->crashes = row->crashes;
 	it->last_status = row->last_status;
 	it->last_reason = row->last_reason;
+	it->asked = row->asked;
 	it->row = true;
 	s->rows++;
 	c->rows++;
@@ -153,6 +156,10 @@ core_requeue(struct core *c, const struct core_row *row, int64_t now)
 	} else {
 		return; /* it is under way */
 	}
+	if (row->asked) {
+		it->asked = true;
+		peers_leave(c, it);
+	}
 	it->due = now;
 	item_row(c, it);
 	if (c->first_result_at == 0)
@@ -214,6 +221,8 @@ why(const struct item *it, int64_t *ret_due)
 	}
 	if (!s->o.enabled)
 		return "its subscription is disabled";
+	if (peers_busy(it))
+		return "another one of its record is being sent";
 	if (it->lane && list_first(&it->lane->items) != &it->in_lane)
 		return "an earlier one of its key is not delivered yet";
 	if (s->ep->open) {

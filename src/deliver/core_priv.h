@@ -4,6 +4,7 @@
  *   core.c        life, subscriptions, items and where they are listed
  *   core_read.c   feeding, readers
  *   core_send.c   who may send now
+ *   core_peers.c  those of one record
  *   core_result.c results, breaker, timers
  *   core_flush.c  rows, positions, the set of changes
  *   core_load.c   recovery, and what people ask for
@@ -41,7 +42,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 23
+#define CORE_BUGS 26
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -52,6 +53,11 @@ struct spot {
 struct lane_key {
 	uint64_t okey;
 	uint32_t sub, rep;
+};
+
+struct peers_key {
+	struct core_rec rec;
+	uint32_t sub, none;
 };
 
 enum timer_kind { TIMER_ITEM, TIMER_ENDPOINT, TIMER_SUB, TIMER_READER };
@@ -65,17 +71,21 @@ enum item_state { IT_WAIT, IT_LOCK, IT_FLIGHT, IT_RETRY, IT_HELD };
 
 struct item {
 	struct spot spot;
-	struct link in_sub, in_lane, in_origin, in_ready, in_dirty;
+	struct link in_sub, in_lane, in_origin, in_ready, in_dirty, in_peers;
 	struct sub *sub;
 	struct lane *lane;     /* NULL: order none */
+	struct peers *peers;   /* NULL: it has no record, or is exempt */
 	struct reader *origin; /* NULL: live */
 	struct timer timer;
 	uint64_t okey, skey;
+	struct core_rec rec;
+	int64_t rv;
 	enum item_state state;
 	bool row;     /* the store has one, or will with the next flush */
 	bool probe;   /* in flight for an open breaker */
 	bool orphan;  /* in flight, and its subscription is gone */
 	bool breaker; /* as its subscription was when it was sent */
+	bool asked;   /* by a person */
 	bool counted; /* careful: its row says one crash more than there was */
 	int tries, n, crashes, last_status, last_reason;
 	int64_t fed_at, due; /* due: RETRY when, LOCK until when */
@@ -89,6 +99,14 @@ struct lane {
 	struct list items;
 	struct reader *rd;
 	size_t rows;
+	int flying;
+	int64_t past; /* newest that was settled: it is not read again */
+};
+
+/* The items of one subscription and record. */
+struct peers {
+	struct peers_key key;
+	struct list items;
 	int flying;
 };
 
@@ -164,6 +182,7 @@ struct space {
 struct core {
 	struct core_opts o;
 	struct map *subs, *endpoints, *items, *lanes, *spaces, *settled;
+	struct map *peers;
 	struct list space_list; /* idle ones, by when they end, about */
 	struct list live, dirty, dirty_eps, run, sick, locked, settling;
 	struct list readers, closing, want, check, starving;
@@ -181,6 +200,7 @@ struct core {
 	struct {
 		size_t attempts, dels, puts, deads, readers, endpoints;
 	} cap_next, cap_now;
+	size_t drops_next, drops_now; /* of their attempts */
 	bool flushing;
 	int64_t first_result_at; /* oldest in `next` */
 	int64_t first_now_at;    /* oldest in `now` */
@@ -245,6 +265,16 @@ void lane_ready(struct core *c, struct lane *lane);
 void sub_ready(struct core *c, struct sub *s);
 void endpoint_run(struct core *c, struct endpoint *ep);
 void space_end(struct core *c, const struct item *it, int64_t now);
+void send_unused(struct core *c, struct item *it);
+
+/* core_peers.c */
+void peers_join(struct core *c, struct item *it);
+void peers_leave(struct core *c, struct item *it);
+bool peers_busy(const struct item *it);
+void peers_fly(struct item *it);
+void peers_ready(struct core *c, struct peers *p);
+bool peers_fed(struct core *c, struct item *it, int64_t now);
+bool peers_turn(struct core *c, struct item *it, int64_t now);
 
 /* core_result.c */
 void item_settle(struct core *c, struct item *it);
@@ -258,5 +288,6 @@ void put_attempt(struct core *c, const struct item *it,
     const struct core_result *r, int64_t now);
 int64_t reader_pos(const struct reader *rd);
 size_t unflushed(const struct core *c);
+size_t drops(const struct core *c);
 
 #endif

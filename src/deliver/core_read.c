@@ -318,6 +318,7 @@ lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos)
 
 		next = list_next(&lane->items, k);
 		if (it->row || it->state != IT_WAIT ||
+		    it->spot.seq <= lane->past ||
 		    (gap ? it->spot.seq <= pos : i < keep)) {
 			if (link_on(&it->in_origin))
 				item_origin(c, it, rd);
@@ -377,6 +378,8 @@ take(struct core *c, struct sub *s, const struct core_entry *en,
 	struct item *it = item_new(c, s, from ? from->rep : 0, en, now);
 
 	item_origin(c, it, from);
+	if (peers_fed(c, it, now))
+		return;
 	if (it->lane)
 		lane_ready(c, it->lane);
 	else

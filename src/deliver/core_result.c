@@ -94,19 +94,30 @@ count_sick(struct core *c, struct endpoint *ep)
 	}
 }
 
+static bool
+was_tried(const struct core_result *r)
+{
+	return r->verdict != CORE_HOLD && r->verdict != CORE_NEVER &&
+	       r->verdict != CORE_DROP;
+}
+
 /* Back on the ground: its slot is free, and others may use it. */
 void
 item_land(
     struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
 	struct endpoint *ep = it->sent_to;
-	bool tried = r->verdict != CORE_HOLD && r->verdict != CORE_NEVER;
+	bool tried = was_tried(r);
 
+	if (r->verdict == CORE_DROP)
+		send_unused(c, it);
 	ep->in_flight--;
 	it->sub->in_flight--;
 	c->in_flight--;
 	if (it->lane)
 		it->lane->flying--;
+	if (it->peers)
+		it->peers->flying--;
 	if (ep->sick)
 		c->sick_in_flight--;
 	if (it->probe)
@@ -176,6 +187,10 @@ item_settle(struct core *c, struct item *it)
 
 	if (it->row)
 		put_del(c, it);
+	/* One may be settled before an older one: coalesced, or a row of when
+	 * there was no order. */
+	if (lane && it->spot.seq > lane->past)
+		lane->past = it->spot.seq;
 	if (ahead(c, it))
 		core_load_settled(
 		    c, it->spot.sub, it->spot.seq, (int)it->spot.rep);
@@ -208,8 +223,9 @@ core_result(
 {
 	struct sub *s = it->sub;
 	struct lane *waits;
+	struct peers *peers;
 	bool probe = it->probe, orphan = it->orphan;
-	bool tried = r->verdict != CORE_HOLD && r->verdict != CORE_NEVER;
+	bool tried = was_tried(r);
 
 	assert(it->state == IT_FLIGHT);
 	item_land(c, it, r, now);
@@ -218,16 +234,21 @@ core_result(
 		it->last_status = r->status;
 		it->last_reason = r->reason;
 		put_attempt(c, it, r, now);
+	} else if (r->verdict == CORE_DROP) {
+		it->n++;
+		put_attempt(c, it, r, now);
 	}
 	if (orphan) {
 		item_free(c, it);
 		return;
 	}
 	waits = it->lane && it->lane->items.n > 1 ? it->lane : NULL;
+	peers = it->peers && it->peers->items.n > 1 ? it->peers : NULL;
 	if (tried && (!probe || BUG(11)))
 		it->tries++;
 	switch (r->verdict) {
 	case CORE_OK:
+	case CORE_DROP:
 		item_settle(c, it);
 		break;
 	case CORE_SPENT:
@@ -247,6 +268,8 @@ core_result(
 	}
 	if (waits)
 		lane_ready(c, waits); /* for one that was requeued before it */
+	if (peers)
+		peers_ready(c, peers);
 	sub_ready(c, s);
 	sub_check_readers(c, s);
 }

@@ -35,7 +35,7 @@ void
 item_ready(struct core *c, struct item *it)
 {
 	if (it->state != IT_WAIT || link_on(&it->in_ready) ||
-	    it->timer.node.at || behind_gap(it))
+	    it->timer.node.at || behind_gap(it) || peers_busy(it))
 		return;
 	list_add(&it->sub->ready, &it->in_ready);
 	sub_ready(c, it->sub);
@@ -144,6 +144,27 @@ space_begin(struct core *c, const struct item *it, int64_t now)
 	list_remove(&c->space_list, &sp->in_spaces);
 }
 
+/* Not called after all: nobody has to wait for it. */
+void
+send_unused(struct core *c, struct item *it)
+{
+	struct sub *s = it->sub;
+	struct endpoint *ep = it->sent_to;
+	struct space *sp;
+
+	s->rate.next -= s->rate.interval_us;
+	ep->rate.next -= ep->rate.interval_us;
+	timer_off(c, &s->timer);
+	timer_off(c, &ep->timer);
+	sp = it->skey
+		 ? map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)))
+		 : NULL;
+	if (sp && sp->busy) {
+		sp->busy = false;
+		list_add(&c->space_list, &sp->in_spaces);
+	}
+}
+
 void
 space_end(struct core *c, const struct item *it, int64_t now)
 {
@@ -166,6 +187,7 @@ too_much_unflushed(const struct core *c, int64_t now)
 							: c->first_result_at;
 
 	return (unflushed(c) >= UNFLUSHED_MAX && !BUG(7)) ||
+	       drops(c) >= UNFLUSHED_MAX ||
 	       (oldest > 0 && now - oldest >= UNFLUSHED_US && !BUG(14));
 }
 
@@ -223,6 +245,7 @@ fly(struct core *c, struct item *it, int64_t now)
 	}
 	rate_used(&ep->rate, now);
 	rate_used(&it->sub->rate, now);
+	peers_fly(it);
 	space_begin(c, it, now);
 }
 
@@ -239,7 +262,7 @@ pick(struct core *c, struct sub *s, int64_t now)
 		struct item *it = ITEM_OF(k, in_ready);
 
 		list_remove(&s->ready, k);
-		if (!spaced_out(c, it, now))
+		if (!peers_turn(c, it, now) && !spaced_out(c, it, now))
 			return it;
 	}
 	return NULL;
@@ -301,6 +324,7 @@ tell_send(struct item *it, struct core_send *ret)
 	    .n = it->n,
 	    .crashes = it->crashes - it->counted,
 	    .probe = it->probe,
+	    .asked = it->asked,
 	    .ev = it->ev,
 	};
 }

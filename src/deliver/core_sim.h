@@ -38,11 +38,12 @@ struct one {
 	bool skipped;  /* by a person */
 	bool held;     /* and stops its lane */
 	bool stored_ok, stored_dead;
-	int oks, asked; /* asked: times a person wanted it again */
-	int credit;     /* crashes that lost a send or a result of it */
-	int tries, n;   /* that the core should know of */
-	int crashes;    /* the same */
-	size_t row;     /* where it is in `rows`, from 1 */
+	bool dropped, stored_drop; /* as the core said; committed */
+	int oks, asked;            /* asked: times a person wanted it again */
+	int credit;   /* crashes that lost a send or a result of it */
+	int tries, n; /* that the core should know of */
+	int crashes;  /* the same */
+	size_t row;   /* where it is in `rows`, from 1 */
 	int64_t locked_until;
 };
 
@@ -69,6 +70,8 @@ struct sim_sub {
 	int64_t call_end[KEYS_MAX + 1];
 	int64_t low[REPS][KEYS_MAX + 1]; /* nothing to settle up to here */
 	int held[REPS][KEYS_MAX + 1];
+	/* newest version that was handed over, and that is stored */
+	int64_t version[KEYS_MAX + 1], stored_version[KEYS_MAX + 1];
 };
 
 struct sim_ep {
@@ -107,6 +110,7 @@ struct sim {
 	size_t n_readers;
 	struct core_endpoint ep_rows[SUBS + 1];
 
+	size_t drops_seen; /* attempts of the core's next set looked through */
 	int64_t first_next, first_now; /* oldest results that are not stored */
 	int64_t careful_upto;
 	int64_t crashes, sends;
@@ -204,7 +208,74 @@ settled(struct sim *s, uint32_t sub, int64_t seq, int rep)
 {
 	const struct one *o = one(s, sub, seq, rep);
 
-	return o->ok || o->dead || o->skipped;
+	return o->ok || o->dead || o->skipped || o->dropped;
+}
+
+/* Records ------------------------------------------------------------------- */
+
+/* A subscription's keys are its records; every third entry comes late. */
+static int64_t
+rv_of(const struct sim *s, uint32_t sub, int64_t seq)
+{
+	(void)s;
+	if (sub == 8 || sub == 10)
+		return CORE_NO_RV;
+	return mix(11, (uint64_t)seq) % 3 == 0 ? seq - 15 : seq;
+}
+
+static struct core_rec
+rec_of(const struct sim *s, uint32_t sub, int64_t seq)
+{
+	const struct core_sub *o = &s->subs[sub].o;
+
+	return (struct core_rec){
+	    o->alone || o->coalesce ? key_of(s, sub, seq) : 0, 0};
+}
+
+static bool
+is_newer(const struct sim *s, uint32_t sub, int64_t x, int64_t y)
+{
+	if (rv_of(s, sub, x) == CORE_NO_RV)
+		return x > y;
+	return rv_of(s, sub, x) > rv_of(s, sub, y);
+}
+
+/* One of the same record, later in the log or of a later version. */
+static bool
+outdone(struct sim *s, uint32_t sub, int64_t seq, bool at_end)
+{
+	int64_t first = seq > 40 ? seq - 40 : 1;
+
+	for (int64_t x = first; x <= s->head; x++) {
+		if (x == seq || !wants(s, sub, x) ||
+		    key_of(s, sub, x) != key_of(s, sub, seq) ||
+		    !is_newer(s, sub, x, seq))
+			continue;
+		if (!at_end ||
+		    (settled(s, sub, x, 0) && !one(s, sub, x, 0)->dropped))
+			return true;
+	}
+	return false;
+}
+
+/* What the core has dropped since this was asked last. */
+static void
+note_drops(struct sim *s)
+{
+	const struct core_changes *ch = &s->core->next;
+
+	for (; s->drops_seen < ch->n_attempts; s->drops_seen++) {
+		const struct core_attempt *a = &ch->attempts[s->drops_seen];
+		struct one *o = one(s, a->sub, a->seq, a->rep);
+
+		if (a->verdict != CORE_DROP || o->dropped)
+			continue;
+		o->dropped = true;
+		if (!s->subs[a->sub].o.coalesce || a->rep > 0 || o->asked > 0 ||
+		    !outdone(s, a->sub, a->seq, false))
+			broke(s, "coalesce: %u/%lld has no newer one", a->sub,
+			    (long long)a->seq);
+	}
 }
 
 /* Something of it is to be settled again. */
@@ -220,10 +291,11 @@ static void
 row_drop(struct sim *s, uint32_t sub, int64_t seq, int rep)
 {
 	struct one *o = one(s, sub, seq, rep);
-	struct core_row *last = &s->rows[s->n_rows - 1];
+	const struct core_row *last;
 
 	if (o->row == 0)
 		return;
+	last = &s->rows[s->n_rows - 1];
 	s->rows[o->row - 1] = *last;
 	one(s, last->sub, last->seq, last->rep)->row = o->row;
 	s->n_rows--;
@@ -288,6 +360,11 @@ commit(struct sim *s)
 
 		if (a->verdict == CORE_OK)
 			one(s, a->sub, a->seq, a->rep)->stored_ok = true;
+		if (a->verdict == CORE_DROP)
+			one(s, a->sub, a->seq, a->rep)->stored_drop = true;
+		if (a->rec.a > 0 &&
+		    a->rv > s->subs[a->sub].stored_version[a->rec.a])
+			s->subs[a->sub].stored_version[a->rec.a] = a->rv;
 	}
 	for (size_t i = 0; i < ch->n_deads; i++)
 		commit_dead(s, &ch->deads[i]);
@@ -336,7 +413,8 @@ check_covered(struct sim *s)
 			const struct one *o = one(s, sub, seq, 0);
 
 			if (!o->stored_ok && !o->stored_dead && !o->skipped &&
-			    o->row == 0 && wants(s, sub, seq) &&
+			    !o->stored_drop && o->row == 0 &&
+			    wants(s, sub, seq) &&
 			    !reader_covers(s, sub, seq, key_of(s, sub, seq)))
 				broke(s, "2: %u/%lld is covered by nothing",
 				    sub, (long long)seq);
@@ -414,6 +492,17 @@ check_order(struct sim *s, const struct core_send *x)
 	/* It was under way already when an older one was requeued. */
 	bool locked = sub->o.lock_us > 0 || x->seq <= s->careful_upto;
 
+	note_drops(s);
+	if (one(s, x->sub, x->seq, x->rep)->dropped)
+		broke(s, "coalesce: %u/%lld was dropped and is sent", x->sub,
+		    (long long)x->seq);
+	for (int i = 0; i < s->n_flights; i++) {
+		const struct flight *f = &s->flights[i];
+
+		if (sub->o.alone && f->sub == x->sub && f->okey == x->okey &&
+		    f->rep == 0 && x->rep == 0 && !x->asked && !f->item->asked)
+			broke(s, "alone: two of a record at once");
+	}
 	for (int i = 0; i < s->n_flights; i++) {
 		const struct flight *f = &s->flights[i];
 		bool lane = x->okey && f->okey == x->okey &&

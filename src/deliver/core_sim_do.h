@@ -65,6 +65,16 @@ outcome(struct sim *s, const struct flight *f)
 	const struct sim_ep *ep = &s->eps[f->endpoint];
 	struct core_result r = {.at = f->at, .took_us = s->now - f->at};
 
+	r.rv = CORE_NO_RV;
+	if (s->subs[f->sub].o.alone && f->rep == 0) {
+		r.rec = rec_of(s, f->sub, f->seq);
+		r.rv = rv_of(s, f->sub, f->seq);
+	}
+	if (f->rep == 0 && r.rec.a > 0 && !f->item->asked &&
+	    r.rv < s->subs[f->sub].version[r.rec.a]) {
+		r.verdict = CORE_DROP;
+		return r;
+	}
 	if (f->crashes >= 3) {
 		r.verdict = CORE_NEVER;
 		r.reason = REASON_CRASH;
@@ -98,7 +108,8 @@ note_endpoint(
 
 	if (r->endpoint_wait_us > 0)
 		ep->rest_until = s->now + r->endpoint_wait_us;
-	if (r->verdict == CORE_HOLD || r->verdict == CORE_NEVER)
+	if (r->verdict == CORE_HOLD || r->verdict == CORE_NEVER ||
+	    r->verdict == CORE_DROP)
 		return;
 	if (!r->sick) {
 		ep->fails = ep->sick = 0;
@@ -140,7 +151,8 @@ answer(struct sim *s, int i)
 	struct sim_sub *x = &s->subs[f.sub];
 	struct one *o = one(s, f.sub, f.seq, f.rep);
 	struct core_result r = outcome(s, &f);
-	bool tried = r.verdict != CORE_HOLD && r.verdict != CORE_NEVER;
+	bool tried = r.verdict != CORE_HOLD && r.verdict != CORE_NEVER &&
+		     r.verdict != CORE_DROP;
 
 	s->flights[i] = s->flights[--s->n_flights];
 	x->call_end[f.okey] = s->now;
@@ -153,7 +165,11 @@ answer(struct sim *s, int i)
 	if (r.verdict == CORE_OK) {
 		arrived(s, f.sub, f.seq, f.rep);
 		o->known_ok = true;
+		if (r.rec.a > 0 && r.rv > x->version[r.rec.a])
+			x->version[r.rec.a] = r.rv;
 	}
+	if (r.verdict == CORE_DROP)
+		o->dropped = true; /* stale */
 	if (r.verdict == CORE_DEAD || r.verdict == CORE_NEVER ||
 	    (r.verdict == CORE_SPENT && !f.probe)) {
 		o->dead = true;
@@ -186,6 +202,8 @@ entry(struct sim *s, uint32_t sub, int64_t seq)
 	    .sub = sub,
 	    .okey = key_of(s, sub, seq),
 	    .skey = skey_of(s, sub, seq),
+	    .rec = rec_of(s, sub, seq),
+	    .rv = rv_of(s, sub, seq),
 	    .ev = malloc(8)};
 }
 
@@ -263,7 +281,10 @@ ask_page(struct sim *s)
 static void
 begin_flush(struct sim *s, bool hurry)
 {
+	note_drops(s);
 	s->flushing = core_flush(s->core, s->now, hurry);
+	if (s->flushing)
+		s->drops_seen = 0;
 	s->committed = false;
 	if (!s->flushing)
 		return;
@@ -309,6 +330,7 @@ forget(struct sim *s, uint32_t sub, int64_t seq, int rep)
 	const struct core_row *row = x->row ? &s->rows[x->row - 1] : NULL;
 
 	x->known_ok = false;
+	x->dropped = x->stored_drop;
 	x->held = row && row->state == ROW_HELD;
 	x->dead = row ? x->held : x->stored_dead;
 	x->tries = row ? row->tries : 0;
@@ -317,7 +339,7 @@ forget(struct sim *s, uint32_t sub, int64_t seq, int rep)
 	x->locked_until = row && row->state == ROW_SENDING ? row->next_at : 0;
 	if (x->held)
 		s->subs[sub].held[rep][key_of(s, sub, seq)]++;
-	if (x->stored_ok || x->stored_dead)
+	if (x->stored_ok || x->stored_dead || x->stored_drop)
 		core_load_settled(s->core, sub, seq, rep);
 }
 
@@ -344,11 +366,13 @@ start_core(struct sim *s)
 	    .slots = SIM_SLOTS, .breaker_us = BREAKER_US, .free_ev = no_ev};
 
 	s->core = core_new(&o);
+	s->drops_seen = 0;
 	for (uint32_t i = 1; i <= SUBS; i++) {
 		struct sim_sub *x = &s->subs[i];
 
 		memset(x->held, 0, sizeof(x->held));
 		memset(x->sent, 0, sizeof(x->sent));
+		memcpy(x->version, x->stored_version, sizeof(x->version));
 		memset(x->replay_every, 0, sizeof(x->replay_every));
 		memset(x->replay_next, 0, sizeof(x->replay_next));
 		unsettled(s, i);
@@ -420,7 +444,7 @@ crash(struct sim *s)
 static void
 requeue(struct sim *s, uint32_t sub)
 {
-	struct core_row row = {.sub = sub, .n = ASKED_N};
+	struct core_row row = {.sub = sub, .n = ASKED_N, .asked = true};
 	struct one *o = NULL;
 
 	for (int i = 0; i < 50 && (!o || !o->stored_dead || !o->dead); i++) {
@@ -488,13 +512,14 @@ skip_all(struct sim *s, uint32_t sub)
 	int64_t due;
 
 	core_sub_skip(s->core, sub, s->now);
+	note_drops(s);
 	for (int64_t seq = 1; seq <= s->dispatched; seq++) {
 		struct one *o = one(s, sub, seq, 0);
 
 		/* One may have arrived as the process died: nobody knows. */
 		fresh[seq] =
 		    wants(s, sub, seq) && !o->dead && !o->skipped &&
-		    !o->stored_ok && !o->known_ok &&
+		    !o->dropped && !o->stored_ok && !o->known_ok &&
 		    !core_look(s->core, sub, seq, 0, &row, &flies, &why, &due);
 		if (!fresh[seq])
 			continue;

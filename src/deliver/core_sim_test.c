@@ -23,6 +23,7 @@ static int planted; /* which bug is live; 0: none */
 #include "deliver/core.c"        /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_flush.c"  /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_load.c"   /* NOLINT(bugprone-suspicious-include) */
+#include "deliver/core_peers.c"  /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_read.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_result.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_send.c"   /* NOLINT(bugprone-suspicious-include) */
@@ -88,6 +89,18 @@ step(struct sim *s)
 }
 
 static void
+check_one(struct sim *s, uint32_t sub, int64_t seq, int rep)
+{
+	if (!wants(s, sub, seq))
+		return;
+	if (!settled(s, sub, seq, rep))
+		broke(s, "2: %u/%lld/%d was lost", sub, (long long)seq, rep);
+	if (one(s, sub, seq, rep)->dropped && !outdone(s, sub, seq, true))
+		broke(s, "coalesce: of %u/%lld nothing newer went", sub,
+		    (long long)seq);
+}
+
+static void
 check_all_arrived(struct sim *s)
 {
 	for (uint32_t sub = 1; sub <= SUBS; sub++)
@@ -97,10 +110,7 @@ check_all_arrived(struct sim *s)
 			int64_t upto = rep ? x->replay_until[rep] : s->head;
 
 			while (x->on && !x->ended && ++seq <= upto)
-				if (wants(s, sub, seq) &&
-				    !settled(s, sub, seq, rep))
-					broke(s, "2: %u/%lld/%d was lost", sub,
-					    (long long)seq, rep);
+				check_one(s, sub, seq, rep);
 		}
 	if (s->n_rows > 0 || s->n_readers > 0)
 		broke(s, "5: %zu rows and %zu readers are left", s->n_rows,
@@ -181,6 +191,8 @@ make_subs(struct sim *s)
 		    .breaker = i != 4,
 		    .block = i == 3,
 		    .enabled = true,
+		    .alone = i == 5 || i == 9,
+		    .coalesce = i >= 8,
 		};
 	}
 }
@@ -249,15 +261,15 @@ static const struct {
 	uint64_t seed;
 } FOUND[CORE_BUGS + 1] = {
     [1] = {"2:", 1},
-    [2] = {"2:", 1},
+    [2] = {"2:", 2},
     [3] = {"3:", 1},
-    [4] = {"3:", 2},
-    [5] = {"4:", 7},
+    [4] = {"3:", 1},
+    [5] = {"4:", 4},
     [6] = {"5:", 1},
     [7] = {"6:", 1},
     [8] = {"6:", 1},
     [9] = {"lock:", 1},
-    [10] = {"2:", 1},
+    [10] = {"2:", 3},
     [11] = {"tries:", 2},
     [12] = {"spacing:", 1},
     [13] = {"rate:", 1},
@@ -265,12 +277,15 @@ static const struct {
     [15] = {"sick:", 1},
     [16] = {"5:", 1},
     [17] = {"careful:", 1},
-    [18] = {"2:", 4},
+    [18] = {"2:", 3},
     [19] = {"rest:", 1},
-    [20] = {"3:", 3},
+    [20] = {"3:", 24},
     [21] = {"breaker:", 1},
-    [22] = {"held:", 3},
-    [23] = {"2:", 4},
+    [22] = {"held:", 1},
+    [23] = {"2:", 15},
+    [24] = {"alone:", 1},
+    [25] = {"coalesce:", 1},
+    [26] = {"2:", 1},
 };
 
 static void

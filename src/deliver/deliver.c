@@ -16,6 +16,8 @@
 #include "deliver/preset_store.h"
 #include "deliver/recover.h"
 #include "deliver/replay.h"
+#include "deliver/stale.h"
+#include "deliver/verdict.h"
 #include "deliver/wish.h"
 #include "http/oauth.h"
 #include "loop/pool.h"
@@ -191,6 +193,10 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 		sending_letter(d, (struct one_letter *)n);
 		fetch_letter_free((struct one_letter *)n);
 		break;
+	case NOTE_VERSION:
+		sending_version(d, (struct one_version *)n);
+		fetch_version_free((struct one_version *)n);
+		break;
 	case NOTE_DEADS:
 		revive_deads(d, (struct deads *)n, now);
 		break;
@@ -245,6 +251,7 @@ new_core(const struct deliver *d)
 	    .slots = (int)d->o.conf->webhook_slots,
 	    .breaker_us = retry_scaled(BREAKER_OPEN_MS, d->o.conf->time_scale) *
 			  US_PER_MS,
+	    .coalesced = REASON_COALESCED,
 	    .free_ev = letter_unref,
 	};
 
@@ -304,6 +311,7 @@ renew_core(struct deliver *d)
 	core_free(d->core);
 	d->core = new_core(d);
 	revive_forget_all(d);
+	stale_forget_all(d->stale);
 	forget_subs(d);
 	d->core_void = false;
 	metric_set(M_DELIVER_OWNER, 0);
@@ -367,7 +375,7 @@ finished(struct deliver *d, int64_t now)
 	if (d->owner != OWNER_YES || late)
 		return true;
 	core_counts(d->core, &n);
-	if (d->flush_job.flush.changes || n.unflushed > 0 ||
+	if (d->flush_job.flush.changes || n.unflushed > 0 || n.drops > 0 ||
 	    d->stop_stage++ == 0) {
 		d->hurry = true;
 		return false;
@@ -493,6 +501,7 @@ release(struct deliver *d)
 	free(d->ranges);
 	free(d->ranges_now);
 	map_free(d->replays);
+	stale_free(d->stale);
 	free(d->settlements);
 	mailbox_free(d->box);
 	mailbox_free(d->ask_box);
@@ -522,10 +531,11 @@ make_parts(struct deliver *d, struct err *e)
 	d->wishes = map_new(SIZE_MAX / 2);
 	d->confs = map_new(SIZE_MAX / 2);
 	d->replays = map_new(SIZE_MAX / 2);
-	d->scratch = arena_new(ATTEMPT_MEM);
+	d->scratch = arena_new(HTTP_ARENA_MAX); /* what was published fits */
 	d->core = new_core(d);
+	d->stale = stale_new();
 	if (!d->box || !d->ask_box || !d->wishes || !d->confs || !d->replays ||
-	    !d->scratch)
+	    !d->scratch || !d->stale)
 		return err_set(e, ERR_NOMEM, "no memory for deliveries");
 	rc = revive_start(d, e);
 	if (rc == OK)

@@ -91,6 +91,7 @@ struct deliver_ask {
 	int n;
 	/* … or the event itself, when nobody knows its keys; the asker's */
 	struct letter *letter;
+	bool rule;            /* REQUEUE: no person asks, so it may be stale */
 	struct str who, note; /* REQUEUE, SKIP: for the record */
 	struct str body;      /* TEST: the envelope */
 	int64_t behind;       /* first let dispatch read the log up to here */

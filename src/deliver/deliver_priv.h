@@ -13,6 +13,7 @@
  *   ask.c        what people ask of the engine
  *   replay.c     replays under way
  *   lost.c       readers whose place in the log is gone
+ *   stale.c      the last version of each record that was handed over
  *   settled.c    what became of deliveries that others keep account of
  *   revive.c     dead letters of a health check, put back when it is good
  *
@@ -59,10 +60,11 @@ enum note_kind {
 	NOTE_PRESETS, /* a preset was changed: here are all */
 	NOTE_LOADED,  /* all subscriptions were told */
 	NOTE_FEED,
-	NOTE_PAGE,   /* of a reader */
-	NOTE_LETTER, /* for an attempt */
-	NOTE_DEADS,  /* a page of dead letters */
-	NOTE_JOB,    /* the commit thread did it */
+	NOTE_PAGE,    /* of a reader */
+	NOTE_LETTER,  /* for an attempt */
+	NOTE_VERSION, /* the same */
+	NOTE_DEADS,   /* a page of dead letters */
+	NOTE_JOB,     /* the commit thread did it */
 	NOTE_ASK,
 	/* to dispatch */
 	NOTE_BEGIN, /* tell all subscriptions */
@@ -121,6 +123,16 @@ struct one_letter {
 	bool left_out;         /* by the filter, now that it could be asked */
 	struct wish *wish;     /* whose filter that is; NULL: not asked */
 	struct letter *letter; /* NULL: the log has it no more */
+	struct attempt *attempt;
+};
+
+/* The last version of a record, for an attempt that may be stale. */
+struct one_version {
+	struct note note;
+	uint32_t sub;
+	struct core_rec rec;
+	int64_t rv;  /* CORE_NO_RV: none was handed over */
+	bool failed; /* the store is away */
 	struct attempt *attempt;
 };
 
@@ -194,6 +206,7 @@ struct deliver {
 	struct map *confs;
 	struct map *replays;    /* struct replay, by their key */
 	struct list conf_order; /* least used first */
+	struct stale *stale;
 	_Atomic bool sleeping;
 	_Atomic bool stopping;
 	int64_t stop_by_us;
@@ -292,6 +305,11 @@ void fetch_letter_free(struct one_letter *one);
 bool fetch_letter(struct deliver *d, struct attempt *at,
     const struct core_send *s, struct wish *w);
 
+/* NOTE_VERSION comes back. False: not now. */
+bool fetch_version(struct deliver *d, struct attempt *at, uint32_t sub,
+    const struct core_rec *rec);
+void fetch_version_free(struct one_version *one);
+
 bool fetch_deads(struct deliver *d, const struct deads *want);
 void fetch_deads_free(struct deads *p);
 
@@ -307,6 +325,7 @@ bool conf_send(struct deliver *d, struct arena *a, const struct kept_conf *k,
 /* sending.c */
 void sending_start(struct deliver *d, const struct core_send *s, int64_t now);
 void sending_letter(struct deliver *d, struct one_letter *one);
+void sending_version(struct deliver *d, struct one_version *one);
 void sending_test(struct deliver *d, struct deliver_ask *q, struct letter *l);
 void sending_cancel_all(struct deliver *d, bool lost);
 void sending_done(struct deliver *d);

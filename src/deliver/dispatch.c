@@ -347,6 +347,7 @@ take_note(struct dispatch *x, struct note *n)
 	case NOTE_FEED:
 	case NOTE_PAGE:
 	case NOTE_LETTER:
+	case NOTE_VERSION:
 	case NOTE_DEADS:
 	case NOTE_JOB:
 	case NOTE_ASK:

@@ -27,6 +27,9 @@ deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
 	if (l->key_hash == 0)
 		l->key_hash = letter_hash(l->key);
 	en->okey = l->key_hash;
+	en->rv = l->rv;
+	if (w->core.alone || w->core.coalesce)
+		en->rec = letter_record(l, d->scratch);
 	if (w->key == WISH_KEY_EVENT && !w->spaced && !w->picky)
 		return true;
 	k = conf_get(d, w->core.id, &e);

@@ -42,6 +42,12 @@ struct letter_job {
 	struct one_letter one;
 };
 
+struct version_job {
+	struct pool_job job;
+	struct deliver *d;
+	struct one_version one;
+};
+
 struct deads_job {
 	struct pool_job job;
 	struct deliver *d;
@@ -292,6 +298,8 @@ old_letter(struct str body, int64_t seq)
 		    .pkey = ev.key,
 		    .received_at = ev.occurred_us,
 		    .to_sub_null = true,
+		    .rv_null = !ev.has_rv,
+		    .rv = ev.rv_us,
 		    .body = body,
 		});
 	arena_free(a);
@@ -337,6 +345,62 @@ ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
 	jq_forget(f->jq, item.program);
 	one->left_out = rc == OK && v != JQ_TRUE;
 	return rc;
+}
+
+static void
+run_version(struct pool_job *job, void *ctx)
+{
+	struct version_job *j = (struct version_job *)job;
+	struct one_version *v = &j->one;
+	struct sql_record_version_get_row row = {0};
+	struct fetcher *f = ctx;
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int64_t rec[2];
+	int rc = ERR_AWAY;
+
+	memcpy(rec, &v->rec, sizeof(rec));
+	if (ready(f))
+		rc = sql_record_version_get(
+		    f->db, v->sub, rec[0], rec[1], &rows, &e);
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	if (rc > 0) {
+		sql_record_version_get_get(rows, &row);
+		v->rv = row.rv;
+	}
+	rows_close(rows);
+	v->failed = rc < 0;
+	deliver_tell(j->d, &v->note);
+}
+
+bool
+fetch_version(struct deliver *d, struct attempt *at, uint32_t sub,
+    const struct core_rec *rec)
+{
+	struct version_job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return false;
+	j->job.run = run_version;
+	j->d = d;
+	j->one = (struct one_version){
+	    .note.kind = NOTE_VERSION,
+	    .sub = sub,
+	    .rec = *rec,
+	    .rv = CORE_NO_RV,
+	    .attempt = at,
+	};
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	free(j);
+	return false;
+}
+
+void
+fetch_version_free(struct one_version *one)
+{
+	free(MAIL_OF(one, struct version_job, one));
 }
 
 static void
@@ -438,6 +502,8 @@ add_dead(struct fetcher *f, struct deads *p, struct rows *rows, size_t *bytes,
 	    .to_sub_null = row.to_sub_null,
 	    .attrs = row.attrs,
 	    .body = row.body,
+	    .rv = row.rv,
+	    .rv_null = row.rv_null,
 	});
 	if (!l)
 		return err_set(e, ERR_NOMEM, "no memory for events");

@@ -115,20 +115,22 @@ puts_many(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	struct columns c = {.arena = a};
-	int rc = columns_new(&c, 12, ch->n_puts, e);
+	int rc = columns_new(&c, 16, ch->n_puts, e);
 
 	for (size_t i = 0; rc == OK && i < c.n; i++) {
 		const struct core_row *r = &ch->puts[i];
 		const int64_t row[] = {r->sub, r->seq, r->rep, as_int(r->okey),
 		    as_int(r->skey), (int64_t)r->state, r->tries, r->n,
-		    r->crashes, r->next_at, r->last_status, r->last_reason};
+		    r->crashes, r->next_at, r->last_status, r->last_reason,
+		    as_int(r->rec.a), as_int(r->rec.b), r->rv, r->asked};
 
 		for (size_t k = 0; k < COUNT_OF(row); k++)
 			c.v[k][i] = row[k];
 	}
-	if (rc == OK && sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3],
-			    c.v[4], c.v[5], c.v[6], c.v[7], c.v[8], c.v[9],
-			    str_of(f->node), c.v[10], c.v[11], c.n, e) < 0)
+	if (rc == OK &&
+	    sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4], c.v[5],
+		c.v[6], c.v[7], c.v[8], c.v[9], str_of(f->node), c.v[10],
+		c.v[11], c.v[12], c.v[13], c.v[14], c.v[15], c.n, e) < 0)
 		rc = e->code;
 	return rc;
 }
@@ -155,10 +157,64 @@ put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		if (sql_row_put(db, r->sub, r->seq, r->rep, as_int(r->okey),
 			as_int(r->skey), (int64_t)r->state, r->tries, r->n,
 			r->crashes, r->next_at, str_of(f->node), r->last_status,
-			r->last_reason, e) < 0)
+			r->last_reason, as_int(r->rec.a), as_int(r->rec.b),
+			r->rv, r->asked, e) < 0)
 			rc = e->code;
 	}
 	return rc;
+}
+
+/* Handed over, and somebody wants to know at which version: deliver/stale.h. */
+static bool
+versioned(const struct core_attempt *x)
+{
+	return x->verdict == CORE_OK && (x->rec.a != 0 || x->rec.b != 0);
+}
+
+static int
+versions_many(struct db *db, struct arena *a, const struct core_changes *ch,
+    size_t n, struct err *e)
+{
+	struct columns c = {.arena = a};
+	int rc = columns_new(&c, 5, n, e);
+	size_t k = 0;
+
+	for (size_t i = 0; rc == OK && i < ch->n_attempts; i++) {
+		const struct core_attempt *x = &ch->attempts[i];
+
+		if (!versioned(x))
+			continue;
+		c.v[0][k] = x->sub;
+		c.v[1][k] = as_int(x->rec.a);
+		c.v[2][k] = as_int(x->rec.b);
+		c.v[3][k] = x->rv;
+		c.v[4][k++] = x->seq;
+	}
+	if (rc == OK && sql_record_version_put_many(db, c.v[0], c.v[1], c.v[2],
+			    c.v[3], c.v[4], c.n, e) < 0)
+		rc = e->code;
+	return rc;
+}
+
+static int
+put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
+    struct err *e)
+{
+	bool many = db_engine(db) == STORE_POSTGRES;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		const struct core_attempt *x = &ch->attempts[i];
+
+		if (!versioned(x))
+			continue;
+		n++;
+		if (!many &&
+		    sql_record_version_put(db, x->sub, as_int(x->rec.a),
+			as_int(x->rec.b), x->rv, x->seq, e) < 0)
+			return e->code;
+	}
+	return many && n > 0 ? versions_many(db, a, ch, n, e) : OK;
 }
 
 static int
@@ -276,7 +332,7 @@ static const int64_t STAT_BOUNDS_MS[] = {STAT_BOUNDS};
 
 struct tally {
 	uint32_t sub;
-	int64_t ok, fail, dead, us, slow;
+	int64_t ok, fail, dead, dropped, us, slow;
 	int64_t hist[COUNT_OF(STAT_BOUNDS_MS)];
 };
 
@@ -294,6 +350,10 @@ tally_of(struct tally *v, size_t *n, uint32_t sub)
 static void
 count(struct tally *t, const struct core_attempt *x)
 {
+	if (x->verdict == CORE_DROP) { /* there was no call */
+		t->dropped++;
+		return;
+	}
 	*(x->verdict == CORE_OK ? &t->ok : &t->fail) += 1;
 	t->us += x->took_us;
 	if (x->took_us > t->slow)
@@ -326,6 +386,12 @@ own_dead(const struct core_changes *ch, const struct core_dead *d)
 	return false;
 }
 
+static bool
+failed(const struct core_attempt *x)
+{
+	return x->verdict != CORE_OK && x->verdict != CORE_DROP;
+}
+
 static int
 put_reasons(struct db *db, const struct flush *f, struct err *e)
 {
@@ -335,7 +401,7 @@ put_reasons(struct db *db, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		if (x->verdict != CORE_OK && !own(x) && x->reason >= 0 &&
+		if (failed(x) && !own(x) && x->reason >= 0 &&
 		    x->reason < REASONS_MAX)
 			n[x->reason]++;
 	}
@@ -353,14 +419,14 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	const struct core_changes *ch = f->changes;
 	size_t n = 0, most = ch->n_attempts + ch->n_deads;
 	struct tally *v = arena_array(a, most + 1, sizeof(*v));
-	bool failed = false;
+	bool some = false;
 
 	if (!v)
 		return err_set(e, ERR_NOMEM, "no memory for a flush");
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		failed = failed || x->verdict != CORE_OK;
+		some = some || failed(x);
 		if (!own(x))
 			count(tally_of(v, &n, x->sub), x);
 	}
@@ -370,12 +436,16 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		const int64_t *h = v[i].hist;
 
-		if (sql_stat_add(db, v[i].sub, f->minute, v[i].ok, v[i].fail,
+		if (v[i].dropped > 0 &&
+		    sql_stat_drop(db, v[i].sub, f->minute, v[i].dropped, e) < 0)
+			return e->code;
+		if (v[i].ok + v[i].fail + v[i].dead > 0 &&
+		    sql_stat_add(db, v[i].sub, f->minute, v[i].ok, v[i].fail,
 			v[i].dead, v[i].us, v[i].slow, h[0], h[1], h[2], h[3],
 			h[4], h[5], h[6], e) < 0)
 			return e->code;
 	}
-	return failed ? put_reasons(db, f, e) : OK;
+	return some ? put_reasons(db, f, e) : OK;
 }
 
 int
@@ -409,11 +479,14 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 	if (rc == OK && fresh > 0) {
 		rc = put_attempts(db, a, f->changes, e);
 		if (rc == OK)
-			rc = put_rows(db, a, f, e);
+			rc = put_versions(db, a, f->changes, e);
 		if (rc == OK)
-			rc = put_deads(db, f, e);
+			rc = put_rows(db, a, f, e);
+		/* What was put back may have failed again by now. */
 		if (rc == OK)
 			rc = put_decisions(db, f, decided, e);
+		if (rc == OK)
+			rc = put_deads(db, f, e);
 		if (rc == OK)
 			rc = put_positions(db, f, e);
 		if (rc == OK)

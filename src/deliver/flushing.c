@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
 #include "deliver/replay.h"
+#include "deliver/stale.h"
 #include "deliver/verdict.h"
 #include "deliver/wish.h"
 
@@ -96,8 +97,10 @@ flush_written(struct deliver *d, int64_t now)
 {
 	const struct core_changes *ch = d->flush_job.flush.changes;
 
-	for (size_t i = 0; i < ch->n_attempts; i++)
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		stale_written(d->stale, &ch->attempts[i]);
 		free(ch->attempts[i].detail);
+	}
 	for (size_t i = 0; i < ch->n_readers; i++)
 		replays_written(d, &ch->readers[i]);
 	for (size_t i = 0; i < ch->n_deads; i++)

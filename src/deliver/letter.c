@@ -1,7 +1,12 @@
 #include "deliver/letter.h"
 
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "event/record.h"
 #include "event/sealed.h"
 #include "seal/digest.h"
 #include "sql.h"
@@ -40,6 +45,7 @@ letter_new(const struct sql_log_feed_row *row)
 	    .received_us = row->received_at,
 	    .to_sub = row->to_sub,
 	    .kind = (int)row->kind,
+	    .rv = row->rv_null ? CORE_NO_RV : row->rv,
 	};
 	put_uuid(&l->tenant, row->tenant);
 	put_uuid(&l->event_id, row->event_id);
@@ -76,6 +82,29 @@ letter_open(struct letter *l, struct keyring *k)
 	tell_shut(l, &e);
 	l->shut = true;
 	l->body = STR_EMPTY;
+}
+
+struct core_rec
+letter_record(struct letter *l, struct arena *scratch)
+{
+	static const struct core_rec NONE = {0, 0};
+	unsigned char id[RECORD_ID_LEN];
+	struct json *body = NULL;
+	struct record r;
+	struct err e;
+
+	static_assert(sizeof(id) == sizeof(l->rec), "all of it");
+	if (l->rec.a != 0 || l->rec.b != 0 || l->shut || l->to_sub > 0)
+		return l->rec;
+	arena_reset(scratch);
+	if (json_parse(scratch, l->body, &body, &e) < 0 ||
+	    record_of(scratch, l->type, &l->tenant, l->key,
+		json_get(body, "payload"), &r, &e) < 0 ||
+	    record_id(scratch, &l->tenant, &r,
+		l->rv == CORE_NO_RV ? l->type : STR_EMPTY, id, &e) < 0)
+		return NONE;
+	memcpy(&l->rec, id, sizeof(l->rec));
+	return l->rec;
 }
 
 struct letter *

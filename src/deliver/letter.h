@@ -13,7 +13,9 @@
 
 #include "base/base.h"
 #include "base/uuid.h"
+#include "deliver/core.h"
 
+struct arena;
 struct keyring;
 struct sql_log_feed_row;
 
@@ -24,8 +26,10 @@ struct letter {
 	int kind;       /* enum entry_kind */
 	uint64_t
 	    key_hash; /* letter_hash(key), by the deliver thread; 0: not yet */
-	bool was_sealed; /* in the log */
-	bool shut;       /* no key opens it: body is empty */
+	struct core_rec rec; /* letter_record(), by the deliver thread */
+	int64_t rv;          /* CORE_NO_RV: none */
+	bool was_sealed;     /* in the log */
+	bool shut;           /* no key opens it: body is empty */
 	struct uuid tenant, event_id;
 	struct str type, key, attrs, body; /* attrs.p NULL: none */
 	char data[];
@@ -38,6 +42,15 @@ void letter_open(struct letter *l, struct keyring *k);
 struct letter *letter_ref(struct letter *l);
 void letter_unref(void *letter); /* NULL is fine */
 size_t letter_bytes(const struct letter *l);
+
+/*
+ * What record it is about; zero when that can't be told: it is shut, there is
+ * no memory, or it is for one subscription alone, as a batch or an edited dead
+ * letter is, and so stands for nothing but itself. Without a version events of
+ * another type are of another record: they tell other things. The arena is for
+ * looking into the body, and is reset.
+ */
+struct core_rec letter_record(struct letter *l, struct arena *scratch);
 
 /*
  * Subscriptions that an entry names in its attrs, {"subs":[7,9]}, get it beside

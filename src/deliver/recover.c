@@ -74,6 +74,9 @@ load_page(struct core *c, struct db *db, struct core_row *last, int64_t now,
 		    .next_at = row.next_at,
 		    .last_status = (int)row.last_status,
 		    .last_reason = (int)row.last_reason,
+		    .rec = {as_hash(row.rec_a), as_hash(row.rec_b)},
+		    .rv = row.rv,
+		    .asked = row.asked != 0,
 		};
 		core_load_row(c, last, now);
 		++*ret_n;

@@ -301,6 +301,8 @@ put_back(struct ill *x, int64_t now)
 	    .okey = x->page->v[x->at].okey,
 	    .skey = x->page->v[x->at].skey,
 	    .n = x->page->v[x->at].n,
+	    .rule = true,
+	    .letter = x->page->v[x->at].letter,
 	    .who = STR("rule"),
 	    .note = STR("its health check is good again"),
 	    .done = asked,

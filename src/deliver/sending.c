@@ -10,6 +10,7 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/request.h"
+#include "deliver/stale.h"
 #include "deliver/told.h"
 #include "deliver/wish.h"
 #include "http/oauth.h"
@@ -39,6 +40,7 @@ struct attempt {
 	struct arena *arena;
 	struct kept_conf *conf;
 	struct letter *letter;
+	struct core_rec rec; /* with dropStale */
 	struct request_event ev;
 	struct request_attempt at;
 	struct request req;
@@ -140,18 +142,6 @@ ours(const struct attempt *a)
 }
 
 static void
-mark_own(struct core_result *r)
-{
-	struct flush_detail *d = r->detail;
-
-	if (!d)
-		d = calloc(1, sizeof(*d));
-	if (d)
-		d->own = true;
-	r->detail = d;
-}
-
-static void
 end(struct attempt *a, struct core_result *r, const char *error)
 {
 	struct deliver *d = a->d;
@@ -178,8 +168,11 @@ end(struct attempt *a, struct core_result *r, const char *error)
 		free(r->detail);
 	} else {
 		if (ours(a))
-			mark_own(r);
-		if (r->verdict != CORE_HOLD && r->verdict != CORE_NEVER) {
+			told_own(r);
+		if (ok)
+			stale_handed(d->stale, &a->s, a->letter, &a->rec, r);
+		if (r->verdict != CORE_HOLD && r->verdict != CORE_NEVER &&
+		    r->verdict != CORE_DROP) {
 			metric_add(ok ? M_ATTEMPTS_OK : M_ATTEMPTS_FAILED, 1);
 			metric_observe(M_ATTEMPT_SECONDS, r->took_us);
 		}
@@ -238,30 +231,6 @@ schedule(
 			ms = p->retry.most_ms;
 		r->endpoint_wait_us = retry_scaled(ms, p->scale) * US_PER_MS;
 	}
-}
-
-static void
-log_hub_error(struct attempt *a, const struct outcome *o)
-{
-	struct str text = STR_EMPTY, trace = STR_EMPTY;
-	UNINIT struct log_line l;
-	size_t n;
-	char *mem;
-	struct err e;
-
-	if (request_log_error(a->arena, a->conf->conf, &a->ev, &a->at, o, &text,
-		&trace, &e) < 0 ||
-	    text.n == 0)
-		return;
-	n = 2 * (text.n + trace.n) + sizeof(l.text); /* escaped once more */
-	mem = arena_raw(a->arena, n);
-	if (!mem)
-		return;
-	log_begin_long(&l, LOG_WARN, "error of a call", mem, n);
-	log_str(&l, "mt", text);
-	if (trace.n > 0)
-		log_str(&l, "traceId", trace);
-	log_end(&l);
 }
 
 static void
@@ -352,7 +321,7 @@ answered(struct client_send *send, const struct client_answer *ans)
 
 		told.body = told_hidden(
 		    a->arena, &a->req, a->conf->conf->auth.password, o.body);
-		log_hub_error(a, &told);
+		told_hub_error(a->arena, a->conf->conf, &a->ev, &a->at, &told);
 	}
 	j = verdict_of(a->arena, p->verdicts, p->n_verdicts, &o);
 	if (o.status == 401 && a->at.access_token.n > 0) {
@@ -538,6 +507,32 @@ fill(struct attempt *a)
 		a->at.subscription_id = w->uid;
 }
 
+/* False: it is stale, or the store has to be asked first. */
+static bool
+fresh(struct attempt *a)
+{
+	struct deliver *d = a->d;
+	const struct wish *w = deliver_wish(d, a->s.sub);
+
+	if (a->test || !w || !w->core.alone)
+		return true;
+	a->rec = letter_record(a->letter, d->scratch);
+	switch (stale_look(d->stale, &a->s, a->letter, &a->rec)) {
+	case STALE_DROP:
+		end_early(
+		    a, CORE_DROP, REASON_STALE, 0, reason_text(REASON_STALE));
+		return false;
+	case STALE_ASK:
+		if (!fetch_version(d, a, a->s.sub, &a->rec))
+			end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+			    "too much is read from the store");
+		return false;
+	case STALE_SEND:
+		break;
+	}
+	return true;
+}
+
 static void
 begin(struct attempt *a)
 {
@@ -547,6 +542,8 @@ begin(struct attempt *a)
 
 	a->began_us = deliver_now(d);
 	fill(a);
+	if (!fresh(a))
+		return;
 	a->conf = conf_get(d, a->s.sub, &e);
 	if (!a->conf) {
 		log_err(LOG_ERROR, "a subscription can't be opened", &e);
@@ -638,6 +635,20 @@ sending_letter(struct deliver *d, struct one_letter *one)
 	else
 		end_early(a, CORE_NEVER, REASON_EXPIRED, 0,
 		    "the log no longer holds the event");
+}
+
+void
+sending_version(struct deliver *d, struct one_version *one)
+{
+	struct attempt *a = one->attempt;
+
+	if (one->failed || a->void_) {
+		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+		    "the version of its record can't be read now");
+		return;
+	}
+	stale_learn(d->stale, one->sub, &one->rec, one->rv);
+	begin(a);
 }
 
 /* The same way as any delivery, for an event that is in no log. */

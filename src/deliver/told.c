@@ -164,9 +164,12 @@ told_log(const struct told_line *t)
 	    [CORE_SPENT] = "given up, no try is left",
 	    [CORE_HOLD] = "held",
 	    [CORE_NEVER] = "given up before it was tried",
+	    [CORE_DROP] = "dropped",
 	};
 	const struct core_result *r = t->result;
-	enum log_level level = r->verdict == CORE_OK ? LOG_INFO : LOG_WARN;
+	enum log_level level = r->verdict == CORE_OK || r->verdict == CORE_DROP
+				   ? LOG_INFO
+				   : LOG_WARN;
 	UNINIT struct log_line l;
 	char id[UUID_LEN + 1];
 
@@ -189,5 +192,42 @@ told_log(const struct told_line *t)
 		    &l, "reason", str_of(reason_name((enum reason)r->reason)));
 	if (t->error[0])
 		log_str(&l, "error", str_of(t->error));
+	log_end(&l);
+}
+
+void
+told_own(struct core_result *r)
+{
+	struct flush_detail *d = r->detail;
+
+	if (!d)
+		d = calloc(1, sizeof(*d));
+	if (d)
+		d->own = true;
+	r->detail = d;
+}
+
+void
+told_hub_error(struct arena *a, const struct sub_conf *c,
+    const struct request_event *ev, const struct request_attempt *at,
+    const struct outcome *o)
+{
+	struct str text = STR_EMPTY, trace = STR_EMPTY;
+	UNINIT struct log_line l;
+	size_t n;
+	char *mem;
+	struct err e;
+
+	if (request_log_error(a, c, ev, at, o, &text, &trace, &e) < 0 ||
+	    text.n == 0)
+		return;
+	n = 2 * (text.n + trace.n) + sizeof(l.text); /* escaped once more */
+	mem = arena_raw(a, n);
+	if (!mem)
+		return;
+	log_begin_long(&l, LOG_WARN, "error of a call", mem, n);
+	log_str(&l, "mt", text);
+	if (trace.n > 0)
+		log_str(&l, "traceId", trace);
 	log_end(&l);
 }

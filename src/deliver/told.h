@@ -20,6 +20,9 @@ struct flush_detail;
 struct outcome;
 struct preset;
 struct request;
+struct request_attempt;
+struct request_event;
+struct sub_conf;
 
 /*
  * `s` with SUB_MASK for each value of a secret header, with and without the
@@ -50,5 +53,12 @@ struct told_line {
 	const char *error; /* "": none */
 };
 void told_log(const struct told_line *t);
+
+/* It was an event of our own: flush.h. */
+void told_own(struct core_result *r);
+/* A failed call in the words of its preset, when that has some. */
+void told_hub_error(struct arena *a, const struct sub_conf *c,
+    const struct request_event *ev, const struct request_attempt *at,
+    const struct outcome *o);
 
 #endif

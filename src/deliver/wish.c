@@ -40,6 +40,8 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	    .breaker = p.breaker_failures > 0,
 	    .block = s->block,
 	    .enabled = row->enabled,
+	    .alone = s->drop_stale,
+	    .coalesce = s->coalesce,
 	};
 	if (p.rate_per_second > 0 && s->rate_per_second > 0)
 		w->core.rate_us = US_PER_S / p.rate_per_second;

@@ -78,9 +78,9 @@ tell(struct db *db, const struct ended *s, int64_t now_us, const int64_t n[3],
 int
 ended_step(struct db *db, int64_t now_us, int64_t *ret_did, struct err *e)
 {
-	static int64_t (*const DROP[])(
-	    struct db *, int64_t, int64_t, struct err *) = {sql_ended_delivery,
-	    sql_ended_reader, sql_ended_dead, sql_ended_stat};
+	static int64_t (*const DROP[])(struct db *, int64_t, int64_t,
+	    struct err *) = {sql_ended_delivery, sql_ended_reader,
+	    sql_ended_dead, sql_ended_stat, sql_ended_version};
 	int64_t n[COUNT_OF(DROP)] = {0}, room = SUB_DROP_STEP;
 	struct ended s = {.id = 0};
 	int rc = next(db, &s, e);

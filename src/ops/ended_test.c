@@ -83,6 +83,8 @@ fill(struct db *db, void *ctx, struct err *e)
 		    db, w->id, i, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, e);
 	if (n >= 0)
 		n = sql_reader_put(db, w->id, 0, 0, 5, 0, e);
+	if (n >= 0 && db_engine(db) == STORE_SQLITE)
+		n = sql_record_version_put(db, w->id, 1, 2, 3, 4, e);
 	/* One that was decided on, and another subscription's. */
 	if (n >= 0)
 		n = sql_dead_decide(
@@ -136,6 +138,7 @@ test_steps(void **state)
 	assert_int_equal(sql_ended_dead(w->db, w->id, 10, &w->e), 0);
 	assert_int_equal(sql_ended_stat(w->db, w->id, 10, &w->e), 0);
 	assert_int_equal(sql_ended_reader(w->db, w->id, 10, &w->e), 0);
+	assert_int_equal(sql_ended_version(w->db, w->id, 10, &w->e), 0);
 	assert_int_equal(sql_ended_reader(w->db, w->id + 1, 10, &w->e), 1);
 	/* No secret is left, and what was decided is. */
 	assert_int_equal(sql_subs_one(w->db, w->id, &rows, &w->e), OK);

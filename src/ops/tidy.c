@@ -12,7 +12,7 @@
 #define US_PER_MIN (60 * US_PER_S)
 #define REST_PARTS 100
 
-enum phase { ATTEMPTS, DEADS, STAT_FOLD, STAT_OLD, REPLAYS, PHASES };
+enum phase { ATTEMPTS, DEADS, VERSIONS, STAT_FOLD, STAT_OLD, REPLAYS, PHASES };
 
 struct key {
 	int64_t a, b, c, d;
@@ -127,6 +127,33 @@ deads(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
 		   : rc;
 }
 
+/* Of what the log has lost nothing older can come, but from a row. */
+static int
+versions(struct tidy *t, struct db *db, struct err *e)
+{
+	struct rows *rows = NULL;
+	int64_t first = 0, to = 0;
+	int rc = sql_log_first(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		first = rows_int(rows, 0);
+	rows_close(rows);
+	rows = NULL;
+	if (rc >= 0)
+		rc = sql_tidy_versions_end(
+		    db, t->at.a, first, RETAIN_STEP - 1, &rows, e);
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	to = rc > 0 ? rows_int(rows, 0) : first - 1;
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	t->next = (struct key){.a = to};
+	return sql_tidy_versions(db, t->at.a, to, e) < 0 ? (int)e->code : rc;
+}
+
 static int
 fold(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
@@ -165,6 +192,9 @@ one_step(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 		break;
 	case DEADS:
 		rc = deads(t, db, cut_us, e);
+		break;
+	case VERSIONS:
+		rc = versions(t, db, e);
 		break;
 	case STAT_FOLD:
 		rc = fold(t, db, now_us, e);

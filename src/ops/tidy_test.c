@@ -144,7 +144,7 @@ test_kept(void **state)
 
 	(void)state;
 	assert_true(sql_row_put(db, 1, 7, 0, 0, 0, 1, 1, 1, 0, NOW, STR("n"),
-			503, 1, &e) >= 0);
+			503, 1, 0, 0, 0, 0, &e) >= 0);
 	assert_int_equal(sql_keep_rows(db, 1, 10, NOW, &e), 1);
 	(void)pass();
 	assert_int_equal(sql_dead_body(db, 1, 7, 0, &rows, &e), OK);
@@ -158,6 +158,52 @@ test_kept(void **state)
 	assert_int_equal(sql_dead_body(db, 1, 7, 0, &rows, &e), OK);
 	assert_int_equal(rows_next(rows, &e), 0);
 	rows_close(rows);
+}
+
+/* The newest handed over of a record, as the log had it at this place. */
+static void
+version(int64_t sub, int64_t rec, int64_t seq)
+{
+	assert_true(sql_record_version_put(db, sub, rec, 0, 1, seq, &e) >= 0);
+}
+
+static bool
+version_there(int64_t sub, int64_t rec)
+{
+	struct rows *rows = NULL;
+	bool there;
+
+	assert_int_equal(
+	    sql_record_version_get(db, sub, rec, 0, &rows, &e), OK);
+	there = rows_next(rows, &e) > 0;
+	rows_close(rows);
+	return there;
+}
+
+static void
+test_versions(void **state)
+{
+	(void)state;
+	assert_true(sql_retain_log(db, 1199, NOW, &e) == 1199);
+	assert_true(sql_row_put(db, 9, 20, 0, 0, 0, 1, 1, 1, 0, NOW, STR("n"),
+			503, 1, 0, 0, 0, 0, &e) >= 0);
+	version(8, 1, 30); /* the log has lost it */
+	version(8, 2, 1200);
+	version(9, 1, 30); /* and so here, but a row is older */
+	version(9, 2, 10);
+	for (int64_t i = 1; i <= 2 * RETAIN_STEP + 10; i++)
+		version(10, i, i);
+	version(10, 5, 1201); /* it was handed over once more */
+	(void)pass();
+	assert_false(version_there(8, 1));
+	assert_true(version_there(8, 2));
+	assert_true(version_there(9, 1));
+	assert_false(version_there(9, 2));
+	for (int64_t i = 1; i <= 2 * RETAIN_STEP + 10; i++)
+		assert_true(version_there(10, i) == (i == 5));
+	assert_int_equal(sql_row_del(db, 9, 20, 0, &e), 1);
+	(void)pass();
+	assert_false(version_there(9, 1));
 }
 
 static void
@@ -245,6 +291,7 @@ main(void)
 	    T(test_attempts),
 	    T(test_deads),
 	    T(test_kept),
+	    T(test_versions),
 	    T(test_stats),
 	    T(test_replays),
 	};
