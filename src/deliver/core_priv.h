@@ -8,6 +8,7 @@
  *   core_result.c results, breaker, timers
  *   core_flush.c  rows, positions, the set of changes
  *   core_load.c   recovery, and what people ask for
+ *   core_pull.c   sends on demand, leases
  *
  * WHERE AN ITEM IS. In its subscription's list; in its lane's queue by seq
  * (order key); in one *origin* by seq as long as no row covers it: the live
@@ -42,7 +43,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 26
+#define CORE_BUGS 31
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -72,6 +73,7 @@ enum item_state { IT_WAIT, IT_LOCK, IT_FLIGHT, IT_RETRY, IT_HELD };
 struct item {
 	struct spot spot;
 	struct link in_sub, in_lane, in_origin, in_ready, in_dirty, in_peers;
+	struct link in_expired;
 	struct sub *sub;
 	struct lane *lane;     /* NULL: order none */
 	struct peers *peers;   /* NULL: it has no record, or is exempt */
@@ -87,8 +89,11 @@ struct item {
 	bool breaker; /* as its subscription was when it was sent */
 	bool asked;   /* by a person */
 	bool counted; /* careful: its row says one crash more than there was */
+	bool handed;  /* pull: a worker has it */
+	bool mark;    /* pull: see core_handed() */
 	int tries, n, crashes, last_status, last_reason;
-	int64_t fed_at, due; /* due: RETRY when, LOCK until when */
+	int64_t fed_at, due; /* due: RETRY when, LOCK and leases until when */
+	int64_t flew_at;     /* pull */
 	struct endpoint *sent_to;
 	void *ev;
 };
@@ -142,11 +147,13 @@ struct sub {
 	int64_t fed; /* newest that dispatch fed */
 	size_t rows, lanes, lane_readers;
 	int in_flight;
-	int64_t spaced_from; /* calls may have ended just before a start */
+	int demand, starting; /* pull: may start, are not handed over yet */
+	int64_t flown;        /* pull: newest that was ever sent or settled */
+	int64_t spaced_from;  /* calls may have ended just before a start */
 	struct rate rate;
 	struct timer timer;
 	struct link in_ep; /* it has items that are ready */
-	struct link in_members, in_settling, in_starving;
+	struct link in_members, in_settling, in_starving, in_pulls;
 	bool ended;
 };
 
@@ -157,6 +164,7 @@ struct endpoint {
 	struct rate rate;
 	int64_t not_before, open_until;
 	bool open, probing, dirty, sick;
+	bool pull; /* of those who pull; not shared with others */
 	int fails;
 	uint64_t fail_key, seen_key;
 	bool fail_keys, seen_keys; /* more than one */
@@ -185,6 +193,7 @@ struct core {
 	struct map *peers;
 	struct list space_list; /* idle ones, by when they end, about */
 	struct list live, dirty, dirty_eps, run, sick, locked, settling;
+	struct list pull_run, expired, pulls;
 	struct list readers, closing, want, check, starving;
 	struct list moved, urgent, lagging;
 	struct heap timers;
@@ -193,6 +202,7 @@ struct core {
 	int64_t settled_upto;      /* newest of any; 0: dispatch is past them */
 	int64_t careful_upto;
 	int in_flight, sick_in_flight, reads;
+	int leases, starting; /* pull */
 	size_t rows;
 	bool started;
 
@@ -260,6 +270,7 @@ void lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos);
 /* core_send.c */
 bool behind_gap(const struct item *it);
 int sick_slots(const struct core *c);
+void tell_send(struct item *it, struct core_send *ret);
 void item_ready(struct core *c, struct item *it);
 void lane_ready(struct core *c, struct lane *lane);
 void sub_ready(struct core *c, struct sub *s);
@@ -275,6 +286,12 @@ void peers_fly(struct item *it);
 void peers_ready(struct core *c, struct peers *p);
 bool peers_fed(struct core *c, struct item *it, int64_t now);
 bool peers_turn(struct core *c, struct item *it, int64_t now);
+
+/* core_pull.c */
+void pull_fly(struct core *c, struct item *it, int64_t now);
+void pull_land(struct core *c, struct item *it);
+void pull_load(struct core *c, struct item *it, int64_t until);
+void pull_rest(struct core *c, struct sub *s);
 
 /* core_result.c */
 void item_settle(struct core *c, struct item *it);

@@ -109,6 +109,10 @@ item_land(
 	struct endpoint *ep = it->sent_to;
 	bool tried = was_tried(r);
 
+	if (it->sub->o.pull) {
+		pull_land(c, it);
+		return;
+	}
 	if (r->verdict == CORE_DROP)
 		send_unused(c, it);
 	ep->in_flight--;
@@ -187,6 +191,8 @@ item_settle(struct core *c, struct item *it)
 
 	if (it->row)
 		put_del(c, it);
+	if (it->spot.rep == 0 && it->spot.seq > it->sub->flown)
+		it->sub->flown = it->spot.seq; /* or was dropped */
 	/* One may be settled before an older one: coalesced, or a row of when
 	 * there was no order. */
 	if (lane && it->spot.seq > lane->past)
@@ -279,6 +285,10 @@ core_result(
 static void
 item_due(struct core *c, struct item *it)
 {
+	if (it->state == IT_FLIGHT) { /* a lease */
+		list_add(&c->expired, &it->in_expired);
+		return;
+	}
 	if (it->state == IT_RETRY)
 		it->state = IT_WAIT;
 	if (it->lane)

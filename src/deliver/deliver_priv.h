@@ -16,6 +16,7 @@
  *   stale.c      the last version of each record that was handed over
  *   settled.c    what became of deliveries that others keep account of
  *   revive.c     dead letters of a health check, put back when it is good
+ *   pull.c       workers that fetch events, and what they answer
  *
  * A note is a letter box's slip: each struct below begins with one. Who posts a
  * note gives it away; feeds circulate between dispatch and deliver, so that
@@ -49,6 +50,7 @@ struct outcome;
 struct presets;
 struct replay;
 struct request;
+struct waiter;
 struct wish;
 
 #define FLUSH_AGAIN_US (100 * US_PER_MS) /* after the store or log failed */
@@ -119,11 +121,13 @@ struct one_letter {
 	uint32_t sub;
 	int rep;
 	int64_t seq;
-	bool failed;           /* the store is away: ask again */
-	bool left_out;         /* by the filter, now that it could be asked */
-	struct wish *wish;     /* whose filter that is; NULL: not asked */
-	struct letter *letter; /* NULL: the log has it no more */
-	struct attempt *attempt;
+	bool failed;             /* the store is away: ask again */
+	bool left_out;           /* by the filter, now that it could be asked */
+	struct wish *wish;       /* whose filter that is; NULL: not asked */
+	struct letter *letter;   /* NULL: the log has it no more */
+	struct attempt *attempt; /* NULL: for a worker */
+	struct waiter *waiter;   /* … pull.c */
+	int n;                   /* and which attempt it will be */
 };
 
 /* The last version of a record, for an attempt that may be stale. */
@@ -253,6 +257,13 @@ struct deliver {
 		int64_t turn;
 	} revive;
 
+	struct {
+		struct map *all;    /* struct pull, by sub */
+		size_t letters;     /* that are being read for workers */
+		int64_t due;        /* when pull_turn() has something to do */
+		_Atomic bool hurry; /* nobody is to wait any more */
+	} pull;
+
 	struct mailbox *ask_box;
 	struct go_note go;
 	struct arena *scratch;
@@ -302,7 +313,7 @@ bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
 void fetch_page_free(struct page *p);
 void fetch_letter_free(struct one_letter *one);
 /* With `w` its filter is asked about an entry that was sealed; or NULL. */
-bool fetch_letter(struct deliver *d, struct attempt *at,
+bool fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
     const struct core_send *s, struct wish *w);
 
 /* NOTE_VERSION comes back. False: not now. */
@@ -340,6 +351,20 @@ void revive_deads(struct deliver *d, struct deads *p, int64_t now);
 void revive_forget(struct deliver *d, uint32_t sub);
 void revive_forget_all(struct deliver *d);
 void revive_done(struct deliver *d);
+
+/* pull.c */
+int pull_start(struct deliver *d, struct err *e) MUST_CHECK;
+void pull_fetch(struct deliver *d, struct deliver_ask *q, int64_t now);
+void pull_send(struct deliver *d, const struct core_send *s, int64_t now);
+void pull_letter(struct deliver *d, struct one_letter *one, int64_t now);
+void pull_expired(struct deliver *d, const struct core_send *s, int64_t now);
+void pull_answers(struct deliver *d, struct deliver_ask *q, int64_t now);
+void pull_numbers(struct deliver *d, struct deliver_ask *q);
+/* Whoever can be answered is; true: more may be sent now. */
+bool pull_turn(struct deliver *d, int64_t now);
+/* The groups are lost, or the engine ends: nobody waits any more. */
+void pull_drop(struct deliver *d, const struct err *e);
+void pull_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
 void control_gone(struct deliver *d, uint32_t sub, bool tell);
