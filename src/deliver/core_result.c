@@ -169,9 +169,13 @@ ahead(const struct core *c, const struct item *it)
 {
 	struct sub *s = it->sub;
 
-	if (it->spot.rep == 0)
+	if (it->spot.rep == 0) {
+		/* Its key may have a reader of when there was an order. */
+		const struct lane *lane = lane_find(c, s, it->okey, 0);
+
 		return it->spot.seq > sub_front(c, s) ||
-		       (it->lane && reader_gap(it->lane->rd, it->spot.seq));
+		       (lane && reader_gap(lane->rd, it->spot.seq));
+	}
 	for (struct link *k = list_first(&s->replays); k;
 	     k = list_next(&s->replays, k)) {
 		const struct reader *rd = LINK_OF(k, struct reader, in_replays);
