@@ -579,7 +579,7 @@ check_endpoint(struct sim *s, const struct core_send *x)
 	sub->sent[0] = sub->sent[1];
 	sub->sent[1] = s->now;
 	/* With a lock it has its slot, and is counted, since that was asked. */
-	if (sub->o.lock_us > 0 || x->seq <= s->careful_upto)
+	if (sub->o.lock_us > 0 || x->seq <= s->careful_upto || x->item->counted)
 		return;
 	if (ep->open && (!x->probe || s->now < ep->open_until))
 		broke(s, "breaker: %u/%lld was sent while it is open", x->sub,
