@@ -137,7 +137,7 @@ cover(struct core *c, struct item *it)
 	if (s->o.pull && (!lane || !prev) && !behind_gap(it) && !BUG(30)) {
 		if (it->origin)
 			return false;
-		sub_to_reader(c, s, c->upto);
+		sub_to_reader(c, s, sub_front(c, s));
 		if (s->demand <= 0)
 			pull_rest(c, s);
 		return true;
@@ -160,7 +160,7 @@ cover(struct core *c, struct item *it)
 	}
 	if (alone)
 		return false;
-	sub_to_reader(c, s, c->upto);
+	sub_to_reader(c, s, sub_front(c, s));
 	return true;
 row:
 	item_row(c, it);
