@@ -85,8 +85,11 @@ free_all(struct map *m)
 }
 
 static void
-free_changes(struct core_changes *ch)
+free_changes(const struct core *c, struct core_changes *ch)
 {
+	for (size_t i = 0; i < ch->n_attempts; i++)
+		if (ch->attempts[i].detail)
+			c->o.free_detail(ch->attempts[i].detail);
 	free(ch->attempts);
 	free(ch->dels);
 	free(ch->puts);
@@ -126,8 +129,8 @@ core_free(struct core *c)
 	free_all(c->spaces);
 	free_all(c->settled);
 	heap_done(&c->timers);
-	free_changes(&c->next);
-	free_changes(&c->now);
+	free_changes(c, &c->next);
+	free_changes(c, &c->now);
 	free(c);
 }
 

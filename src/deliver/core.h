@@ -51,9 +51,9 @@ struct core;
 struct item;
 
 struct core_opts {
-	int slots;          /* in flight at once, all together */
-	int64_t breaker_us; /* how long an open breaker holds */
+	int slots; /* in flight at once, all together */
 	void (*free_ev)(void *ev);
+	void (*free_detail)(void *detail); /* of results that were not stored */
 };
 
 struct core *core_new(const struct core_opts *o);
@@ -74,7 +74,15 @@ struct core_sub {
 	int64_t url_rate_us; /* the same for the whole endpoint */
 	int64_t lock_us;     /* > 0: a row SENDING is stored before each send */
 	int64_t spacing_us; /* from the end of a call to the next of its skey */
-	bool breaker;
+	/*
+	 * After so many failures in a row of its endpoint, the last of them
+	 * its own, it opens the endpoint's breaker for so long; 0: it never
+	 * does. Those who share an endpoint each have their own terms: who
+	 * gives up first opens it, and only for as long as its own terms say,
+	 * so that nobody is held for longer than one that saw it fail wants.
+	 */
+	int breaker_fails;
+	int64_t breaker_us;
 	bool block;   /* a dead letter stops its lane until somebody decides */
 	bool enabled; /* false: a reader that stands still */
 };
@@ -156,6 +164,7 @@ struct core_result {
 	int64_t delay_us;
 	int64_t endpoint_wait_us; /* Retry-After: the endpoint wants a rest */
 	bool sick;                /* the endpoint's fault: its breaker counts */
+	bool unasked;             /* it failed before the endpoint was asked */
 	int64_t at, took_us;      /* when it began, how long it took */
 	int status;               /* HTTP status or 0 */
 	int reason;               /* deliver/verdict.h */

@@ -20,7 +20,7 @@ core_load_endpoint(struct core *c, const struct core_endpoint *o)
 	ep->open_until = o->open_until;
 	ep->not_before = o->not_before;
 	ep->sick = ep->open;
-	ep->fails = ep->open ? BREAKER_FAILURES : 0;
+	ep->fails = ep->open ? 1 : 0;
 	ep->cap = ep->open ? 1 : CONCURRENCY_FIRST;
 }
 

@@ -41,7 +41,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 23
+#define CORE_BUGS 25
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -75,9 +75,10 @@ struct item {
 	bool row;     /* the store has one, or will with the next flush */
 	bool probe;   /* in flight for an open breaker */
 	bool orphan;  /* in flight, and its subscription is gone */
-	bool breaker; /* as its subscription was when it was sent */
 	bool counted; /* careful: its row says one crash more than there was */
 	int tries, n, crashes, last_status, last_reason;
+	int breaker_fails; /* as its subscription was when it was sent */
+	int64_t breaker_us;
 	int64_t fed_at, due; /* due: RETRY when, LOCK until when */
 	struct endpoint *sent_to;
 	void *ev;

@@ -209,7 +209,8 @@ fly(struct core *c, struct item *it, int64_t now)
 	struct endpoint *ep = it->sub->ep;
 
 	it->sent_to = ep;
-	it->breaker = it->sub->o.breaker;
+	it->breaker_fails = it->sub->o.breaker_fails;
+	it->breaker_us = it->sub->o.breaker_us;
 	ep->in_flight++;
 	it->sub->in_flight++;
 	c->in_flight++;

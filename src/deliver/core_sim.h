@@ -22,7 +22,6 @@
 #define REPS       3
 #define KEYS_MAX   200
 #define SEC        ((int64_t)1000 * 1000)
-#define BREAKER_US (20 * SEC)
 #define LOCK_US    (20 * SEC)
 #define ASKED_N    1000 /* attempts that what was requeued had */
 #ifndef SIM_SLOTS
@@ -53,6 +52,9 @@ struct flight {
 	int64_t seq;
 	int rep, tries, crashes;
 	bool probe;
+	uint64_t key; /* that a failure is counted for */
+	int breaker_fails;
+	int64_t breaker_us;
 	int64_t at, ends;
 };
 
@@ -75,9 +77,9 @@ struct sim_ep {
 	int fail_pct, hang_pct;
 	bool down;
 	/* what the model knows of its breaker */
-	bool open, fail_keys;
-	int fails, sick;
-	uint64_t fail_key;
+	bool open, fail_keys, seen_keys;
+	int fails;
+	uint64_t fail_key, seen_key;
 	int64_t open_until, rest_until;
 };
 
@@ -404,6 +406,16 @@ check_store(struct sim *s)
 
 /* Checks of a send ----------------------------------------------------------- */
 
+/* It had its slot, and a row that says so, before it is sent now. */
+static bool
+locked(struct sim *s, const struct core_send *x)
+{
+	const struct one *o = one(s, x->sub, x->seq, x->rep);
+
+	return s->subs[x->sub].o.lock_us > 0 || x->seq <= s->careful_upto ||
+	       (o->row > 0 && s->rows[o->row - 1].state == ROW_SENDING);
+}
+
 /* Invariant 3. */
 static void
 check_order(struct sim *s, const struct core_send *x)
@@ -412,7 +424,7 @@ check_order(struct sim *s, const struct core_send *x)
 	int64_t *low = &sub->low[x->rep][x->okey];
 	int64_t from = x->rep ? sub->replay_from[x->rep] : 0;
 	/* It was under way already when an older one was requeued. */
-	bool locked = sub->o.lock_us > 0 || x->seq <= s->careful_upto;
+	bool early = locked(s, x);
 
 	for (int i = 0; i < s->n_flights; i++) {
 		const struct flight *f = &s->flights[i];
@@ -437,7 +449,7 @@ check_order(struct sim *s, const struct core_send *x)
 	       (!wants(s, x->sub, *low + 1) ||
 		   key_of(s, x->sub, *low + 1) != x->okey ||
 		   settled(s, x->sub, *low + 1, x->rep) ||
-		   (locked && one(s, x->sub, *low + 1, x->rep)->asked > 0)))
+		   (early && one(s, x->sub, *low + 1, x->rep)->asked > 0)))
 		++*low;
 	if (*low + 1 < x->seq)
 		broke(s, "3: %u/%lld (rep %d) before %lld", x->sub,
@@ -455,19 +467,22 @@ check_endpoint(struct sim *s, const struct core_send *x)
 	for (int i = 0; i < s->n_flights; i++) {
 		const struct flight *f = &s->flights[i];
 
-		sick += s->eps[f->endpoint].sick > 0;
+		sick += s->eps[f->endpoint].fails > 0;
 		if (ep->open && f->endpoint == sub->o.endpoint && f->probe)
 			broke(s, "breaker: two probes");
 	}
 	sub->sent[0] = sub->sent[1];
 	sub->sent[1] = s->now;
 	/* With a lock it has its slot, and is counted, since that was asked. */
-	if (sub->o.lock_us > 0 || x->seq <= s->careful_upto)
+	if (locked(s, x))
 		return;
 	if (ep->open && (!x->probe || s->now < ep->open_until))
 		broke(s, "breaker: %u/%lld was sent while it is open", x->sub,
 		    (long long)x->seq);
-	if (ep->sick > 0 && sick >= SIM_SLOTS / 2)
+	if (x->probe && !ep->open)
+		broke(s, "breaker: %u/%lld probes one that is closed", x->sub,
+		    (long long)x->seq);
+	if (ep->fails > 0 && sick >= SIM_SLOTS / 2)
 		broke(s, "sick: they have %d slots", sick + 1);
 	if (s->now < ep->rest_until)
 		broke(s, "rest: endpoint %llu was not given its rest",

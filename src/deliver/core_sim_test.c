@@ -178,7 +178,8 @@ make_subs(struct sim *s)
 		    .lock_us = i == 4 ? LOCK_US : 0,
 		    .spacing_us = i == 4 ? 2 * SEC : 0,
 		    .rate_us = i == 6 ? 20000 : 0,
-		    .breaker = i != 4,
+		    .breaker_fails = i == 4 ? 0 : 1 + below(s, 6),
+		    .breaker_us = (5 + below(s, 20)) * SEC,
 		    .block = i == 3,
 		    .enabled = true,
 		};
@@ -271,6 +272,8 @@ static const struct {
     [21] = {"breaker:", 1},
     [22] = {"held:", 3},
     [23] = {"2:", 4},
+    [24] = {"breaker:", 1},
+    [25] = {"sick:", 1},
 };
 
 static void

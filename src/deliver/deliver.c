@@ -243,9 +243,8 @@ new_core(const struct deliver *d)
 {
 	struct core_opts o = {
 	    .slots = (int)d->o.conf->webhook_slots,
-	    .breaker_us = retry_scaled(BREAKER_OPEN_MS, d->o.conf->time_scale) *
-			  US_PER_MS,
 	    .free_ev = letter_unref,
+	    .free_detail = free,
 	};
 
 	return core_new(&o);

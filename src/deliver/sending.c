@@ -46,6 +46,7 @@ struct attempt {
 	bool sending; /* the client has it */
 	struct oauth_ask token;
 	bool asking;
+	bool called; /* the subscription's own URL, not one before it */
 	int64_t began_us;
 };
 
@@ -274,6 +275,7 @@ judged(
 	    .took_us = ans->took_us,
 	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
 	    .reason = (int)j.reason,
+	    .unasked = !a->called,
 	};
 	/* What is held leaves no attempt that could have it. */
 	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
@@ -419,6 +421,7 @@ call(struct attempt *a)
 		log_str(&l, "mt", a->req.log_call);
 		log_end(&l);
 	}
+	a->called = true;
 	start_send(a, POST, answered);
 }
 
