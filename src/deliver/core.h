@@ -218,6 +218,7 @@ struct core_reader {
 	uint64_t okey; /* 0: the whole subscription */
 	int rep;
 	int64_t pos, until; /* until 0: it goes on with the log */
+	bool exclusive;     /* a replay that the subscription waits for */
 	bool gone;
 };
 
@@ -267,7 +268,12 @@ void core_careful(struct core *c, int64_t upto);
 void core_requeue(struct core *c, const struct core_row *row, int64_t now);
 /* A held dead letter is given up: its lane goes on. */
 void core_skip(struct core *c, uint32_t sub, int64_t seq, int rep, int64_t now);
-/* A replay: reader rep of (pos, until]; at most one read in interval_us. */
+/*
+ * A replay: reader rep of (pos, until]; at most one read in interval_us. It is
+ * stored already. While an exclusive one has anything left that is not settled,
+ * the subscription starts nothing of its own: all that is newer comes after it.
+ * There is one such at a time; a second is as any other.
+ */
 void core_replay(struct core *c, const struct core_reader *rd,
     int64_t interval_us, int64_t now);
 
@@ -278,6 +284,8 @@ struct core_count {
 	int64_t cursor, upto;
 };
 void core_counts(const struct core *c, struct core_count *ret);
+/* All of the log up to here was fed to it; above it, nothing was sent. */
+int64_t core_front(const struct core *c, uint32_t sub);
 /* What the core knows of a delivery. False: it holds none. */
 bool core_look(const struct core *c, uint32_t sub, int64_t seq, int rep,
     struct core_row *ret, bool *ret_in_flight, const char **ret_why,

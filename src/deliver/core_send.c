@@ -35,7 +35,8 @@ void
 item_ready(struct core *c, struct item *it)
 {
 	if (it->state != IT_WAIT || link_on(&it->in_ready) ||
-	    it->timer.node.at || behind_gap(it))
+	    it->timer.node.at || behind_gap(it) ||
+	    (it->spot.rep == 0 && it->sub->excl))
 		return;
 	list_add(&it->sub->ready, &it->in_ready);
 	sub_ready(c, it->sub);

@@ -67,7 +67,10 @@ struct sim_sub {
 	int max_tries;
 	int64_t replay_from[REPS], replay_until[REPS];
 	int64_t replay_every[REPS], replay_next[REPS];
-	int64_t sent[2]; /* the last two, for its rate */
+	int excl;         /* the replay that it waits for */
+	int64_t excl_low; /* which is settled up to here */
+	bool waited;      /* for one, ever */
+	int64_t sent[2];  /* the last two, for its rate */
 	int64_t call_end[KEYS_MAX + 1];
 	int64_t low[REPS][KEYS_MAX + 1]; /* nothing to settle up to here */
 	int held[REPS][KEYS_MAX + 1];
@@ -377,14 +380,17 @@ check_memory(struct sim *s)
 		asked += s->rows[i].n >= ASKED_N;
 	core_counts(s->core, &n);
 	/* Each subscription may have its few when the core is full. */
-	if (n.items > CORE_ITEMS_MAX + SUBS * SUB_ITEMS_LEAST + asked + 1)
+	if (n.items > CORE_ITEMS_MAX + SUBS * 2 * SUB_ITEMS_LEAST + asked + 1)
 		broke(s, "5: %zu items", n.items);
 	if (n.in_flight > SIM_SLOTS)
 		broke(s, "slots: %zu are taken", n.in_flight);
 	for (uint32_t i = 1; i <= SUBS; i++) {
 		const struct sub *x = sub_find(s->core, i);
 
-		if (x && x->items.n > SUB_ITEMS_MAX + asked + 1)
+		/* What waited for an exclusive replay comes on top. */
+		if (x &&
+		    x->items.n > (s->subs[i].waited ? 2U : 1U) * SUB_ITEMS_MAX +
+				     asked + 1)
 			broke(s, "5: %zu items of %u", x->items.n, i);
 		if (x && x->lane_readers > SUB_LANES_MAX)
 			broke(s, "5: %zu readers of %u", x->lane_readers, i);
@@ -454,6 +460,27 @@ check_order(struct sim *s, const struct core_send *x)
 	if (*low + 1 < x->seq)
 		broke(s, "3: %u/%lld (rep %d) before %lld", x->sub,
 		    (long long)x->seq, x->rep, (long long)*low + 1);
+}
+
+/* While an exclusive replay runs nothing of its own may start. */
+static void
+check_exclusive(struct sim *s, const struct core_send *x)
+{
+	struct sim_sub *sub = &s->subs[x->sub];
+	int64_t *low = &sub->excl_low;
+
+	if (sub->excl == 0 || x->rep > 0 || locked(s, x))
+		return;
+	while (*low < sub->replay_until[sub->excl] &&
+	       (!wants(s, x->sub, *low + 1) ||
+		   (settled(s, x->sub, *low + 1, sub->excl) &&
+		       !one(s, x->sub, *low + 1, sub->excl)->held)))
+		++*low;
+	if (*low < sub->replay_until[sub->excl])
+		broke(s, "exclusive: %u/%lld is before %lld of replay %d",
+		    x->sub, (long long)x->seq, (long long)*low + 1, sub->excl);
+	else
+		sub->excl = 0;
 }
 
 static void
@@ -552,6 +579,7 @@ check_send(struct sim *s, const struct core_send *x)
 		broke(s, "2: %u/%lld was skipped and is sent", x->sub,
 		    (long long)x->seq);
 	check_order(s, x);
+	check_exclusive(s, x);
 	check_endpoint(s, x);
 	check_spacing(s, x);
 	check_rowed(s, x);

@@ -492,6 +492,13 @@ replay(struct sim *s, uint32_t sub)
 	x->replay_from[rep] = rd.pos;
 	x->replay_until[rep] = rd.until;
 	x->replay_every[rep] = chance(s, 50) ? SEC : 0;
+	/* The core alone knows whether another one is over. */
+	if (chance(s, 50) && !sub_find(s->core, sub)->excl) {
+		rd.exclusive = true;
+		x->excl = rep;
+		x->waited = true;
+		x->excl_low = rd.pos;
+	}
 	core_replay(s->core, &rd, x->replay_every[rep], s->now);
 	/* It is answered when it is stored. */
 	reader_put(s, &rd);

@@ -134,6 +134,7 @@ load_replay(void *arg, const struct sql_load_readers_row *row, struct err *e)
 	    .rep = (int)row->rep,
 	    .pos = row->pos,
 	    .until = row->until_seq,
+	    .exclusive = row->exclusive != 0,
 	};
 
 	return replays_begin(arg, &rd, row->rate, row->stopped != 0, row->types,
@@ -250,19 +251,6 @@ new_core(const struct deliver *d)
 	return core_new(&o);
 }
 
-/* False: not now. A replay is read once its reader is written. */
-static bool
-read_for(struct deliver *d, const struct core_read *r)
-{
-	const struct replay *p = replays_find(d, r->sub, r->rep);
-
-	if (p && !p->stored) {
-		d->hurry = true;
-		return false;
-	}
-	return fetch_page(d, r, deliver_wish(d, r->sub));
-}
-
 static void
 do_work(struct deliver *d, int64_t now)
 {
@@ -277,7 +265,7 @@ do_work(struct deliver *d, int64_t now)
 		sending_start(d, &s, now);
 	while (!atomic_load(&d->stopping) && now >= d->read_again_us &&
 	       core_next_read(d->core, now, &r)) {
-		if (read_for(d, &r)) {
+		if (fetch_page(d, &r, deliver_wish(d, r.sub))) {
 			d->pages++;
 		} else {
 			core_read_done(d->core, r.reader, r.after, now);
