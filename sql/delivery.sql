@@ -62,6 +62,14 @@ DELETE FROM node WHERE id = :id;
 -- Of nodes that ended without saying so, long ago.
 DELETE FROM node WHERE lease_until < :before AND id NOT IN (SELECT owner FROM grp);
 
+-- name: grp_lock
+-- rows: one int
+-- Those who would take the groups go one after the other: who waits for a row
+-- of grp would judge its new owner by nodes as they were before.
+SELECT 1
+--postgres: FROM pg_advisory_xact_lock(4857303)
+;
+
 -- name: grp_take
 -- args: node text, now int
 -- All groups, unless a node that lives has them. What this node had in an

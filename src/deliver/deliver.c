@@ -30,7 +30,7 @@
 int64_t
 deliver_now(const struct deliver *d)
 {
-	return d->wall_us + (clock_mono_us() - d->mono_us);
+	return d->wall_us + (clock_boot_us() - d->boot_us);
 }
 
 void
@@ -540,7 +540,7 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 		return err_set(e, ERR_NOMEM, "no memory for deliveries");
 	d->o = *o;
 	d->wall_us = clock_now_us();
-	d->mono_us = clock_mono_us();
+	d->boot_us = clock_boot_us();
 	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
 		d->host[0] = '\0';
 	list_init(&d->attempts);

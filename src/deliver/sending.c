@@ -534,6 +534,9 @@ fill(struct attempt *a)
 	a->at = (struct request_attempt){
 	    .delivery_id = delivery_id_make(
 		&a->d->o.id_key, a->s.seq, a->s.sub, (uint16_t)a->s.rep),
+	    .original_id =
+		delivery_id_make(&a->d->o.id_key, a->s.seq, a->s.sub, 0),
+	    .repeats = a->s.rep > 0,
 	    .number = (unsigned)a->s.n + 1,
 	    .now_us = clock_now_us(),
 	};
