@@ -109,7 +109,7 @@ SELECT seq, received_at FROM log WHERE seq >= :seq ORDER BY seq LIMIT 1;
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END
   FROM dead
- WHERE state = 0 AND at >= :lo AND (at, sub, seq, rep) < (:at, :sub, :seq, :rep)
+ WHERE state = 0 AND seq > 0 AND at >= :lo AND (at, sub, seq, rep) < (:at, :sub, :seq, :rep)
  ORDER BY at DESC, sub DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_page_sub
@@ -118,8 +118,8 @@ SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, r
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END
   FROM dead
- WHERE state = 0 AND (sub, at, seq, rep) >= (:sub, :lo, 0, 0) AND (sub, at, seq, rep) < (:sub, :at, :seq, :rep)
- ORDER BY sub DESC, at DESC, seq DESC, rep DESC LIMIT :most;
+ WHERE state = 0 AND sub = :sub AND at >= :lo AND (at, seq, rep) < (:at, :seq, :rep)
+ ORDER BY at DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_body
 -- args: sub int, seq int, rep int
