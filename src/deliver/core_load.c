@@ -236,6 +236,14 @@ why(const struct item *it, int64_t *ret_due)
 		*ret_due = s->ep->not_before;
 		return "its endpoint asked for a rest";
 	}
+	if (s->timer.node.at) {
+		*ret_due = s->timer.node.due;
+		return "its subscription's rate allows no more now";
+	}
+	if (s->ep->rate.interval_us > 0 && s->ep->timer.node.at) {
+		*ret_due = s->ep->timer.node.due;
+		return "its endpoint's rate allows no more now";
+	}
 	return "it waits for its turn";
 }
 

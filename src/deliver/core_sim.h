@@ -22,7 +22,7 @@
 #define REPS       3
 #define KEYS_MAX   200
 #define SEC        ((int64_t)1000 * 1000)
-#define LOCK_US    (20 * SEC)
+#define LOCK_US    (2 * SEC)
 #define ASKED_N    1000 /* attempts that what was requeued had */
 #ifndef SIM_SLOTS
 #define SIM_SLOTS 64
@@ -498,11 +498,11 @@ check_endpoint(struct sim *s, const struct core_send *x)
 		if (ep->open && f->endpoint == sub->o.endpoint && f->probe)
 			broke(s, "breaker: two probes");
 	}
-	sub->sent[0] = sub->sent[1];
-	sub->sent[1] = s->now;
 	/* With a lock it has its slot, and is counted, since that was asked. */
 	if (locked(s, x))
 		return;
+	sub->sent[0] = sub->sent[1];
+	sub->sent[1] = s->now;
 	if (ep->open && (!x->probe || s->now < ep->open_until))
 		broke(s, "breaker: %u/%lld was sent while it is open", x->sub,
 		    (long long)x->seq);
@@ -547,6 +547,10 @@ check_rowed(struct sim *s, const struct core_send *x)
 	if ((sub->o.lock_us > 0 && (!row || row->state != ROW_SENDING)) ||
 	    s->now < o->locked_until)
 		broke(s, "lock: %u/%lld was sent without", x->sub,
+		    (long long)x->seq);
+	if (row && sub->o.lock_us > 0 &&
+	    row->next_at - s->now < sub->o.lock_us / 2)
+		broke(s, "lock: %u/%lld has too little of it left", x->sub,
 		    (long long)x->seq);
 	o->locked_until = 0;
 	if (careful && (!row || row->crashes != x->crashes + 1))

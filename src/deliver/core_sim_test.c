@@ -268,7 +268,7 @@ static const struct {
     [17] = {"careful:", 1},
     [18] = {"2:", 4},
     [19] = {"rest:", 1},
-    [20] = {"3:", 3},
+    [20] = {"3:", 26},
     [21] = {"breaker:", 1},
     [22] = {"held:", 3},
     [23] = {"2:", 4},
@@ -276,6 +276,7 @@ static const struct {
     [25] = {"breaker:", 1},
     [26] = {"exclusive:", 1},
     [27] = {"exclusive:", 1},
+    [28] = {"lock:", 1},
 };
 
 static void

@@ -179,6 +179,21 @@ a_lock_is_stored_before_the_send(void **state)
 	assert_int_equal(ch->n_dels, 1);
 	core_free(c);
 
+	/* The store took its time: too little of the lock is left for a call. */
+	c = make(8);
+	core_sub(c, &s, T0);
+	feed(c, 1, 1, 0, T0);
+	send_none(c, T0);
+	(void)flush(c, T0);
+	core_flushed(c, T0 + 100 * SEC);
+	send_none(c, T0 + 100 * SEC);
+	ch = flush(c, T0 + 100 * SEC);
+	assert_int_equal(ch->puts[0].state, ROW_SENDING);
+	assert_int_equal(ch->puts[0].next_at, T0 + 280 * SEC);
+	core_flushed(c, T0 + 190 * SEC); /* half of it is enough */
+	assert_int_equal(send_one(c, T0 + 190 * SEC).seq, 1);
+	core_free(c);
+
 	/* After a start the call may be under way still. */
 	c = make(8);
 	core_sub(c, &s, T0);
