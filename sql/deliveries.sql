@@ -109,7 +109,7 @@ SELECT seq, received_at FROM log WHERE seq >= :seq ORDER BY seq LIMIT 1;
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END
   FROM dead
- WHERE state = 0 AND at >= :lo AND (at, sub, seq, rep) < (:at, :sub, :seq, :rep)
+ WHERE state = 0 AND seq > 0 AND at >= :lo AND (at, sub, seq, rep) < (:at, :sub, :seq, :rep)
  ORDER BY at DESC, sub DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_page_sub
@@ -118,8 +118,8 @@ SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, r
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END
   FROM dead
- WHERE state = 0 AND (sub, at, seq, rep) >= (:sub, :lo, 0, 0) AND (sub, at, seq, rep) < (:sub, :at, :seq, :rep)
- ORDER BY sub DESC, at DESC, seq DESC, rep DESC LIMIT :most;
+ WHERE state = 0 AND sub = :sub AND at >= :lo AND (at, seq, rep) < (:at, :seq, :rep)
+ ORDER BY at DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_body
 -- args: sub int, seq int, rep int
@@ -135,28 +135,30 @@ SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub LIMIT :most) x;
 
 -- name: replay_rep
 -- args: sub int
--- rows: rep int?, running int
+-- rows: rep int?, running int, exclusive int
 -- The lowest number that nothing is left of.
 SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM replay WHERE sub = :sub AND rep = 1) THEN 1
        ELSE (SELECT min(r.rep) + 1 FROM replay r WHERE r.sub = :sub AND r.rep < 65535
               AND NOT EXISTS (SELECT 1 FROM replay x WHERE x.sub = r.sub AND x.rep = r.rep + 1)) END,
-       (SELECT count(*) FROM reader WHERE sub = :sub AND rep > 0);
+       (SELECT count(*) FROM reader WHERE sub = :sub AND rep > 0),
+       (SELECT count(*) FROM reader r JOIN replay p ON p.sub = r.sub AND p.rep = r.rep
+         WHERE r.sub = :sub AND r.rep > 0 AND p.exclusive = 1);
 
 -- name: replay_add
--- args: uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, now int, who text
-INSERT INTO replay (uid, sub, rep, from_seq, until_seq, types, rate, state, created_at, created_by)
-VALUES (:uid, :sub, :rep, :from_seq, :until_seq, :types, :rate, 0, :now, :who);
+-- args: uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, exclusive int, now int, who text
+INSERT INTO replay (uid, sub, rep, from_seq, until_seq, types, rate, exclusive, state, created_at, created_by)
+VALUES (:uid, :sub, :rep, :from_seq, :until_seq, :types, :rate, :exclusive, 0, :now, :who);
 
 -- name: replay_get
 -- args: uid bytes
--- rows: id int, uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, state int, created_at int, created_by text, ended_at int?, pos int?
-SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos
+-- rows: id int, uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, state int, created_at int, created_by text, ended_at int?, pos int?, exclusive int
+SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos, p.exclusive
   FROM replay p LEFT JOIN reader r ON r.sub = p.sub AND r.okey = 0 AND r.rep = p.rep WHERE p.uid = :uid;
 
 -- name: replay_page
 -- args: before int, most int
--- rows: id int, uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, state int, created_at int, created_by text, ended_at int?, pos int?
-SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos
+-- rows: id int, uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, state int, created_at int, created_by text, ended_at int?, pos int?, exclusive int
+SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos, p.exclusive
   FROM replay p LEFT JOIN reader r ON r.sub = p.sub AND r.okey = 0 AND r.rep = p.rep
  WHERE p.id < :before ORDER BY p.id DESC LIMIT :most;
 

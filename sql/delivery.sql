@@ -62,6 +62,14 @@ DELETE FROM node WHERE id = :id;
 -- Of nodes that ended without saying so, long ago.
 DELETE FROM node WHERE lease_until < :before AND id NOT IN (SELECT owner FROM grp);
 
+-- name: grp_lock
+-- rows: one int
+-- Those who would take the groups go one after the other: who waits for a row
+-- of grp would judge its new owner by nodes as they were before.
+SELECT 1
+--postgres: FROM pg_advisory_xact_lock(4857303)
+;
+
 -- name: grp_take
 -- args: node text, now int
 -- All groups, unless a node that lives has them. What this node had in an
@@ -259,8 +267,8 @@ SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status
   FROM delivery WHERE (sub, seq, rep) > (:sub, :seq, :rep) ORDER BY sub, seq, rep LIMIT :most;
 
 -- name: load_readers
--- rows: sub int, okey int, rep int, pos int, until_seq int, rate int, stopped int, types text?
-SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, coalesce(p.rate, 0), CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types
+-- rows: sub int, okey int, rep int, pos int, until_seq int, rate int, stopped int, types text?, exclusive int
+SELECT r.sub, r.okey, r.rep, r.pos, r.until_seq, coalesce(p.rate, 0), CASE WHEN p.state = 2 THEN 1 ELSE 0 END, p.types, coalesce(p.exclusive, 0)
   FROM reader r LEFT JOIN replay p ON p.sub = r.sub AND p.rep = r.rep AND r.rep > 0 ORDER BY r.sub, r.okey, r.rep;
 
 -- name: load_settled

@@ -26,9 +26,11 @@ SELECT seq, received_at FROM log ORDER BY seq LIMIT 1;
 -- args: after int, upto int, type text?, prefix text?, pkey text?, tenant bytes?, most int
 -- rows: seq int, kind int, tenant bytes, event_id bytes, type text, received_at int, body bytes
 -- A page is bounded by `upto` as well as by `most`: what it may look at.
+-- What is for one subscription alone (a batch, an edited requeue) is a matter
+-- of the deliveries: nobody published it.
 SELECT seq, kind, tenant, event_id, type, received_at, body
   FROM log
- WHERE seq > :after AND seq <= :upto AND kind = 0
+ WHERE seq > :after AND seq <= :upto AND kind = 0 AND to_sub IS NULL
    AND (:type IS NULL OR type = :type)
    AND (:prefix IS NULL OR substr(type, 1, length(:prefix)) = :prefix)
    AND (:pkey IS NULL OR pkey = :pkey)

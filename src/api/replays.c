@@ -43,7 +43,7 @@ stored(struct req *r, struct err *e)
 }
 
 static int
-choose_rep(struct db *db, int64_t sub, int *ret, struct err *e)
+choose_rep(struct db *db, int64_t sub, bool exclusive, int *ret, struct err *e)
 {
 	struct sql_replay_rep_row row;
 	struct rows *rows = NULL;
@@ -60,6 +60,9 @@ choose_rep(struct db *db, int64_t sub, int *ret, struct err *e)
 		return err_set(e, ERR_CONFLICT,
 		    "%d replays of this subscription run already: wait for one, or stop it",
 		    SUB_REPLAYS_MAX);
+	if (exclusive && row.exclusive > 0)
+		return err_set(e, ERR_CONFLICT,
+		    "an exclusive replay of this subscription runs already: wait for it, or stop it");
 	if (row.rep_null || row.rep > REP_MAX)
 		return err_set(e, ERR_CONFLICT,
 		    "this subscription has had too many replays: their attempts must go first");
@@ -81,17 +84,19 @@ store(struct req *r, struct db *db, struct err *e)
 	    .target_type = STR("subscription"),
 	    .object_name = op->sub.name,
 	};
-	int rc = choose_rep(db, op->sub.id, &op->ask.rep, e);
+	int rc = choose_rep(db, op->sub.id, op->ask.exclusive, &op->ask.rep, e);
 
 	if (rc < 0)
 		return rc;
 	uuid_format(op->sub.uid, uid);
 	row.webhook_id = str_of(uid);
-	row.details = arena_fmt(r->arena, "\"seqAfter\":%lld,\"seqUpto\":%lld",
-	    (long long)op->ask.pos, (long long)op->ask.until);
+	row.details = arena_fmt(r->arena,
+	    "\"seqAfter\":%lld,\"seqUpto\":%lld,\"exclusive\":%s",
+	    (long long)op->ask.pos, (long long)op->ask.until,
+	    op->ask.exclusive ? "true" : "false");
 	if (sql_replay_add(db, uuid_str(&op->uid), op->sub.id, op->ask.rep,
-		op->ask.pos, op->ask.until, op->types, op->rate, row.at_us, who,
-		e) < 0 ||
+		op->ask.pos, op->ask.until, op->types, op->rate,
+		op->ask.exclusive, row.at_us, who, e) < 0 ||
 	    sql_reader_put(db, op->sub.id, 0, op->ask.rep, op->ask.pos,
 		op->ask.until, e) < 0)
 		return e->code;
@@ -106,6 +111,12 @@ awake(struct req *r, struct err *e)
 
 	if (r->rc < 0)
 		return api_said(r, e);
+	/* What it has not come to yet it will deliver by itself, after this. */
+	if (op->ask.exclusive && op->ask.until > op->ask.look.front)
+		op->ask.until = op->ask.look.front;
+	if (op->ask.until <= op->ask.pos)
+		return err_at(e, ERR_CONFLICT, "/exclusive",
+		    "the subscription has not come to these events yet: it delivers them by itself, in order");
 	op->uid = uuid_v4();
 	r->then = stored;
 	return api_write(r, store, e);
@@ -202,9 +213,7 @@ read_body(struct req *r, struct post *p, struct err *e)
 	exclusive = json_get(p->j, "exclusive");
 	if (rc == OK && exclusive && !json_is_bool(exclusive))
 		rc = json_wrong(e, "/exclusive", "must be true or false");
-	if (rc == OK && json_is(exclusive, JSON_TRUE))
-		rc = json_wrong(e, "/exclusive",
-		    "is not possible: a replay runs beside the subscription's own deliveries, in order within itself");
+	p->op.ask.exclusive = json_is(exclusive, JSON_TRUE);
 	return rc == OK ? read_types(p, e) : rc;
 }
 
@@ -216,6 +225,9 @@ post_read(struct req *r, struct db *db, struct err *e)
 	int rc = sub_brief_find(r, db, json_get(p->j, "subscription")->text,
 	    "/subscription", &p->op.sub, e);
 
+	if (rc == OK && p->op.ask.exclusive && !p->op.sub.enabled)
+		rc = err_at(e, ERR_CONFLICT, "/exclusive",
+		    "the subscription is disabled: it would wait for a replay that does not go on");
 	if (rc == OK && p->op.sub.until_seq > 0)
 		rc = err_at(e, ERR_CONFLICT, "/subscription",
 		    "the subscription is gone");
@@ -314,6 +326,7 @@ show(struct req *r, const struct sql_replay_get_row *row,
 		buf_fmt(b, ",\"ratePerSecond\":%lld", (long long)row->rate);
 	else
 		buf_addz(b, ",\"ratePerSecond\":null");
+	buf_fmt(b, ",\"exclusive\":%s", row->exclusive ? "true" : "false");
 	seen_time(b, "createdAt", row->created_at);
 	buf_addz(b, ",\"createdBy\":");
 	buf_json(b, row->created_by);

@@ -25,6 +25,12 @@ clock_mono_ms(void)
 }
 
 int64_t
+clock_boot_us(void)
+{
+	return read_us(CLOCK_BOOTTIME);
+}
+
+int64_t
 clock_mono_us(void)
 {
 	return read_us(CLOCK_MONOTONIC);

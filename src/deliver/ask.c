@@ -73,7 +73,8 @@ look(struct deliver *d, struct deliver_ask *q)
 	struct core_row row;
 	struct deliver_look *l = &q->look;
 
-	*l = (struct deliver_look){.why = ""};
+	*l = (struct deliver_look){
+	    .why = "", .front = core_front(d->core, q->sub)};
 	l->known = core_look(d->core, q->sub, q->seq, q->rep, &row,
 	    &l->in_flight, &l->why, &l->due);
 	if (l->known) {
@@ -146,6 +147,7 @@ replay(struct deliver *d, struct deliver_ask *q, int64_t now)
 	    .rep = q->rep,
 	    .pos = q->pos,
 	    .until = q->until,
+	    .exclusive = q->exclusive,
 	};
 
 	if (!deliver_wish(d, q->sub))

@@ -87,8 +87,11 @@ free_all(struct map *m)
 }
 
 static void
-free_changes(struct core_changes *ch)
+free_changes(const struct core *c, struct core_changes *ch)
 {
+	for (size_t i = 0; i < ch->n_attempts; i++)
+		if (ch->attempts[i].detail)
+			c->o.free_detail(ch->attempts[i].detail);
 	free(ch->attempts);
 	free(ch->dels);
 	free(ch->puts);
@@ -129,8 +132,8 @@ core_free(struct core *c)
 	free_all(c->settled);
 	free_all(c->peers);
 	heap_done(&c->timers);
-	free_changes(&c->next);
-	free_changes(&c->now);
+	free_changes(c, &c->next);
+	free_changes(c, &c->now);
 	free(c);
 }
 
@@ -409,12 +412,19 @@ item_find(const struct core *c, uint32_t sub, int64_t seq, uint32_t rep)
 	return map_find(c->items, key_str(&spot, sizeof(spot)));
 }
 
+/* What waits for an exclusive replay must not take the replay's room. */
+size_t
+sub_used(const struct sub *s)
+{
+	return s->items.n - (s->excl ? s->own : 0);
+}
+
 bool
 sub_room(const struct core *c, const struct sub *s)
 {
-	return s->items.n < SUB_ITEMS_MAX &&
+	return sub_used(s) < SUB_ITEMS_MAX &&
 	       (map_count(c->items) < CORE_ITEMS_MAX ||
-		   s->items.n < SUB_ITEMS_LEAST || BUG(16));
+		   sub_used(s) < SUB_ITEMS_LEAST || BUG(16));
 }
 
 struct lane *
@@ -509,6 +519,8 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 	it->timer.kind = TIMER_ITEM;
 	must_put(c->items, key_str(&it->spot, sizeof(it->spot)), it);
 	list_add(&s->items, &it->in_sub);
+	s->own += rep == 0;
+	s->excl_items += s->excl && s->excl->rep == rep;
 	/* What a lane holds ends in it, whatever the order is by now. */
 	it->lane = s->o.order == CORE_ORDER_KEY && en->okey
 		       ? lane_get(c, s, en->okey, rep)
@@ -557,6 +569,9 @@ item_free(struct core *c, struct item *it)
 	list_remove(&s->ready, &it->in_ready);
 	list_remove(&s->items, &it->in_sub);
 	peers_leave(c, it);
+	s->own -= it->spot.rep == 0;
+	if (s->excl && s->excl->rep == it->spot.rep && --s->excl_items == 0)
+		reader_moved(c, s->excl);
 	if (lane) {
 		list_remove(&lane->items, &it->in_lane);
 		lane_drop_idle(c, lane);
@@ -565,7 +580,7 @@ item_free(struct core *c, struct item *it)
 	if (it->ev)
 		c->o.free_ev(it->ev);
 	free(it);
-	if (s->starved.n > 0 && s->items.n < SUB_ITEMS_MAX / 8 * 7 &&
+	if (s->starved.n > 0 && sub_used(s) < SUB_ITEMS_MAX / 8 * 7 &&
 	    sub_room(c, s))
 		sub_feed_starved(c, s);
 	sub_free_idle(c, s);

@@ -60,10 +60,10 @@ struct core;
 struct item;
 
 struct core_opts {
-	int slots;          /* in flight at once, all together */
-	int64_t breaker_us; /* how long an open breaker holds */
-	int coalesced;      /* reason of what was dropped for a newer one */
+	int slots;     /* in flight at once, all together */
+	int coalesced; /* reason of what was dropped for a newer one */
 	void (*free_ev)(void *ev);
+	void (*free_detail)(void *detail); /* of results that were not stored */
 };
 
 struct core *core_new(const struct core_opts *o);
@@ -84,7 +84,15 @@ struct core_sub {
 	int64_t url_rate_us; /* the same for the whole endpoint */
 	int64_t lock_us;     /* > 0: a row SENDING is stored before each send */
 	int64_t spacing_us; /* from the end of a call to the next of its skey */
-	bool breaker;
+	/*
+	 * After so many failures in a row of its endpoint, the last of them
+	 * its own, it opens the endpoint's breaker for so long; 0: it never
+	 * does. Those who share an endpoint each have their own terms: who
+	 * gives up first opens it, and only for as long as its own terms say,
+	 * so that nobody is held for longer than one that saw it fail wants.
+	 */
+	int breaker_fails;
+	int64_t breaker_us;
 	bool block;   /* a dead letter stops its lane until somebody decides */
 	bool enabled; /* false: a reader that stands still */
 	bool alone;   /* one of a record at a time */
@@ -182,6 +190,7 @@ struct core_result {
 	int64_t delay_us;
 	int64_t endpoint_wait_us; /* Retry-After: the endpoint wants a rest */
 	bool sick;                /* the endpoint's fault: its breaker counts */
+	bool unasked;             /* it failed before the endpoint was asked */
 	int64_t at, took_us;      /* when it began, how long it took */
 	int status;               /* HTTP status or 0 */
 	int reason;               /* deliver/verdict.h */
@@ -292,6 +301,7 @@ struct core_reader {
 	uint64_t okey; /* 0: the whole subscription */
 	int rep;
 	int64_t pos, until; /* until 0: it goes on with the log */
+	bool exclusive;     /* a replay that the subscription waits for */
 	bool gone;
 };
 
@@ -341,7 +351,12 @@ void core_careful(struct core *c, int64_t upto);
 void core_requeue(struct core *c, const struct core_row *row, int64_t now);
 /* A held dead letter is given up: its lane goes on. */
 void core_skip(struct core *c, uint32_t sub, int64_t seq, int rep, int64_t now);
-/* A replay: reader rep of (pos, until]; at most one read in interval_us. */
+/*
+ * A replay: reader rep of (pos, until]; at most one read in interval_us. It is
+ * stored already. While an exclusive one has anything left that is not settled,
+ * the subscription starts nothing of its own: all that is newer comes after it.
+ * There is one such at a time; a second is as any other.
+ */
 void core_replay(struct core *c, const struct core_reader *rd,
     int64_t interval_us, int64_t now);
 
@@ -353,6 +368,8 @@ struct core_count {
 	int64_t cursor, upto;
 };
 void core_counts(const struct core *c, struct core_count *ret);
+/* All of the log up to here was fed to it; above it, nothing was sent. */
+int64_t core_front(const struct core *c, uint32_t sub);
 /* What the core knows of a delivery. False: it holds none. */
 bool core_look(const struct core *c, uint32_t sub, int64_t seq, int rep,
     struct core_row *ret, bool *ret_in_flight, const char **ret_why,

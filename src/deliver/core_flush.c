@@ -215,6 +215,7 @@ reader_over(const struct core *c, const struct reader *rd, int64_t cursor)
 {
 	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
 	       !rd->reading &&
+	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(35)) &&
 	       (rd->rep > 0 || (rd->until <= c->upto && rd->hold <= cursor));
 }
 
@@ -224,8 +225,7 @@ put_reader(struct core *c, struct reader *rd, bool over)
 {
 	int64_t pos = reader_pos(rd);
 
-	/* A replay may have been stored by who asked for it. */
-	if (!over || rd->stored || rd->rep > 0)
+	if (!over || rd->stored)
 		PUT(c, readers,
 		    ((struct core_reader){
 			.sub = rd->sub->o.id,
@@ -233,6 +233,7 @@ put_reader(struct core *c, struct reader *rd, bool over)
 			.rep = (int)rd->rep,
 			.pos = pos,
 			.until = rd->until,
+			.exclusive = rd->exclusive,
 			.gone = over,
 		    }));
 	rd->stored = true;

@@ -20,7 +20,7 @@ core_load_endpoint(struct core *c, const struct core_endpoint *o)
 	ep->open_until = o->open_until;
 	ep->not_before = o->not_before;
 	ep->sick = ep->open;
-	ep->fails = ep->open ? BREAKER_FAILURES : 0;
+	ep->fails = ep->open ? 1 : 0;
 	ep->cap = ep->open ? 1 : CONCURRENCY_FIRST;
 }
 
@@ -99,10 +99,17 @@ core_load_reader(struct core *c, const struct core_reader *o, int64_t now)
 		return;
 	if (o->okey != 0)
 		lane = lane_get(c, s, o->okey, (uint32_t)o->rep);
-	rd = reader_new(c, s, lane, (uint32_t)o->rep);
+	/* One that waits for a replay may have got a reader already. */
+	rd = o->rep == 0 && !lane && s->rd
+		 ? s->rd
+		 : reader_new(c, s, lane, (uint32_t)o->rep);
 	rd->read_pos = rd->stored_pos = o->pos;
 	rd->until = rd->stored_until = o->until;
 	rd->stored = true;
+	if (o->exclusive)
+		sub_waits_for(c, s, rd);
+	if (s->excl && s->rd == rd) /* dispatch leaves all to it */
+		sub_to_reader(c, s, rd->read_pos);
 	/* What was skipped must not come again: see core_sub_skip(). */
 	rd->hold = rd->rep == 0 && !lane ? o->pos : 0;
 	reader_moved(c, rd);
@@ -198,9 +205,12 @@ core_replay(struct core *c, const struct core_reader *o, int64_t interval_us,
 		return;
 	assert(o->rep > 0 && o->until > 0);
 	rd = reader_new(c, s, NULL, (uint32_t)o->rep);
-	rd->read_pos = o->pos;
-	rd->until = o->until;
+	rd->read_pos = rd->stored_pos = o->pos;
+	rd->until = rd->stored_until = o->until;
+	rd->stored = true;
 	rd->interval_us = interval_us;
+	if (o->exclusive)
+		sub_waits_for(c, s, rd);
 	reader_moved(c, rd);
 	reader_later(c, rd);
 }
@@ -228,6 +238,8 @@ why(const struct item *it, int64_t *ret_due)
 	}
 	if (!s->o.enabled)
 		return "its subscription is disabled";
+	if (s->excl && it->spot.rep == 0)
+		return "an exclusive replay of its subscription goes first";
 	if (peers_busy(it))
 		return "another one of its record is being sent";
 	if (it->lane && list_first(&it->lane->items) != &it->in_lane)
@@ -242,7 +254,23 @@ why(const struct item *it, int64_t *ret_due)
 		*ret_due = s->ep->not_before;
 		return "its endpoint asked for a rest";
 	}
+	if (s->timer.node.at) {
+		*ret_due = s->timer.node.due;
+		return "its subscription's rate allows no more now";
+	}
+	if (s->ep->rate.interval_us > 0 && s->ep->timer.node.at) {
+		*ret_due = s->ep->timer.node.due;
+		return "its endpoint's rate allows no more now";
+	}
 	return "it waits for its turn";
+}
+
+int64_t
+core_front(const struct core *c, uint32_t sub)
+{
+	const struct sub *s = sub_find(c, sub);
+
+	return s ? sub_front(c, s) : c->upto;
 }
 
 bool

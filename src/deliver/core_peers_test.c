@@ -17,7 +17,7 @@ static struct core *
 make(const struct core_sub *o)
 {
 	struct core_opts opts = {.slots = 64,
-	    .breaker_us = 300 * SEC,
+	    .free_detail = free,
 	    .coalesced = REASON,
 	    .free_ev = no_ev};
 	struct core *c = core_new(&opts);

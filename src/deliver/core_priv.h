@@ -43,7 +43,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 31
+#define CORE_BUGS 36
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -86,12 +86,13 @@ struct item {
 	bool row;     /* the store has one, or will with the next flush */
 	bool probe;   /* in flight for an open breaker */
 	bool orphan;  /* in flight, and its subscription is gone */
-	bool breaker; /* as its subscription was when it was sent */
 	bool asked;   /* by a person */
 	bool counted; /* careful: its row says one crash more than there was */
 	bool handed;  /* pull: a worker has it */
 	bool mark;    /* pull: see core_handed() */
 	int tries, n, crashes, last_status, last_reason;
+	int breaker_fails; /* as its subscription was when it was sent */
+	int64_t breaker_us;
 	int64_t fed_at, due; /* due: RETRY when, LOCK and leases until when */
 	int64_t flew_at;     /* pull */
 	struct endpoint *sent_to;
@@ -121,7 +122,7 @@ struct reader {
 	uint32_t rep;
 	struct list items; /* that hold its position back, by seq */
 	int64_t read_pos, until;
-	bool stored, reading, stale;
+	bool stored, reading, stale, exclusive;
 	bool stuck; /* its next entry found no room in its lane */
 	int64_t stored_pos, stored_until;
 	int64_t hold; /* it stays stored until the cursor is there */
@@ -142,6 +143,9 @@ struct sub {
 	struct list readers, replays; /* replays are in both */
 	struct list starved;          /* readers that found no room */
 	struct reader *rd;
+	struct reader *excl; /* the replay that it waits for */
+	size_t excl_items;   /* of that replay */
+	size_t own;          /* items of no replay */
 	struct list settled; /* after a start: see core_load_settled() */
 	int64_t settled_upto;
 	int64_t fed; /* newest that dispatch fed */
@@ -244,6 +248,7 @@ struct lane *lane_find(
 struct lane *lane_get(
     struct core *c, struct sub *s, uint64_t okey, uint32_t rep);
 void lane_drop_idle(struct core *c, struct lane *lane);
+size_t sub_used(const struct sub *s);
 bool sub_room(const struct core *c, const struct sub *s);
 struct endpoint *endpoint_get(struct core *c, uint64_t id);
 void endpoint_drop_idle(struct core *c, struct endpoint *ep);
@@ -256,6 +261,7 @@ bool lane_blocked(const struct lane *lane);
 struct reader *reader_new(
     struct core *c, struct sub *s, struct lane *lane, uint32_t rep);
 void reader_free(struct core *c, struct reader *rd);
+void sub_waits_for(struct core *c, struct sub *s, struct reader *rd);
 int64_t sub_front(const struct core *c, const struct sub *s);
 bool reader_gap(const struct reader *rd, int64_t seq);
 bool reader_unread(const struct core *c, const struct reader *rd);

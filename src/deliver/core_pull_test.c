@@ -31,7 +31,8 @@ static struct core *
 make(void)
 {
 	/* One slot, which leases have no use for. */
-	struct core_opts o = {.slots = 1, .breaker_us = SEC, .free_ev = no_ev};
+	struct core_opts o = {
+	    .slots = 1, .free_ev = no_ev, .free_detail = free};
 	struct core *c = core_new(&o);
 
 	core_sub(c, &PULL, T0);

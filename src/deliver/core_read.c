@@ -85,6 +85,51 @@ reader_new(struct core *c, struct sub *s, struct lane *lane, uint32_t rep)
 	return rd;
 }
 
+static void
+item_go(struct core *c, struct item *it)
+{
+	if (it->lane)
+		lane_ready(c, it->lane);
+	else
+		item_ready(c, it);
+}
+
+/* What it waited for is over. */
+static void
+sub_go_on(struct core *c, struct sub *s)
+{
+	for (struct link *k = list_first(&s->items); k;
+	     k = list_next(&s->items, k))
+		item_go(c, ITEM_OF(k, in_sub));
+	for (struct link *k = list_first(&s->readers); k;
+	     k = list_next(&s->readers, k))
+		reader_later(c, LINK_OF(k, struct reader, in_sub));
+}
+
+/*
+ * Nothing of its own starts before that replay is over. What it has stays
+ * where it is, and dispatch leaves all else to its reader.
+ */
+void
+sub_waits_for(struct core *c, struct sub *s, struct reader *rd)
+{
+	if (s->excl || BUG(34))
+		return;
+	rd->exclusive = true;
+	s->excl = rd;
+	s->excl_items = 0;
+	for (struct link *k = list_first(&s->items); k;
+	     k = list_next(&s->items, k)) {
+		struct item *it = ITEM_OF(k, in_sub);
+
+		s->excl_items += it->spot.rep == rd->rep;
+		/* One with a lock is under way, and in another list. */
+		if (it->spot.rep == 0 && it->state == IT_WAIT)
+			list_remove(&s->ready, &it->in_ready);
+	}
+	sub_to_reader(c, s, sub_front(c, s));
+}
+
 /* Its row in the store is the caller's matter. */
 void
 reader_free(struct core *c, struct reader *rd)
@@ -115,6 +160,10 @@ reader_free(struct core *c, struct reader *rd)
 	}
 	if (s->rd == rd)
 		s->rd = NULL;
+	if (s->excl == rd) {
+		s->excl = NULL;
+		sub_go_on(c, s);
+	}
 	if (s->readers.n == 0 && s->settled_upto <= c->upto)
 		sub_forget_settled(c, s);
 	rd->sub = NULL;
@@ -129,7 +178,8 @@ static bool
 read_to_end(const struct reader *rd)
 {
 	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
-	       !rd->reading;
+	       !rd->reading &&
+	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(35));
 }
 
 /* Its position, its end or what holds it back changed. */
@@ -210,9 +260,10 @@ wants_page(const struct core *c, const struct reader *rd)
 	struct link *head = list_first(&rd->items);
 
 	if (!s->o.enabled || s->ended || rd->reading || rd->stuck ||
-	    !reader_unread(c, rd) || (s->o.pull && s->demand <= 0))
+	    !reader_unread(c, rd) || (s->o.pull && s->demand <= 0) ||
+	    (s->excl && rd->rep == 0))
 		return false;
-	if (s->ep->open && s->items.n > 0)
+	if (s->ep->open && sub_used(s) > 0)
 		return false;
 	if (rd->lane)
 		return !lane_blocked(rd->lane) &&
@@ -229,8 +280,8 @@ wants_page(const struct core *c, const struct reader *rd)
 void
 reader_check(struct core *c, struct reader *rd)
 {
-	if (may_end(rd) && rd->sub->o.enabled && !rd->reading &&
-	    !reader_unread(c, rd)) {
+	if (may_end(rd) && rd->sub->o.enabled && !rd->sub->excl &&
+	    !rd->reading && !reader_unread(c, rd)) {
 		rd->until = rd->read_pos;
 		reader_moved(c, rd);
 	}
@@ -378,12 +429,8 @@ take(struct core *c, struct sub *s, const struct core_entry *en,
 	struct item *it = item_new(c, s, from ? from->rep : 0, en, now);
 
 	item_origin(c, it, from);
-	if (peers_fed(c, it, now))
-		return;
-	if (it->lane)
-		lane_ready(c, it->lane);
-	else
-		item_ready(c, it);
+	if (!peers_fed(c, it, now))
+		item_go(c, it);
 }
 
 /* A key that stands still gets little room, and least when others need it. */
@@ -414,7 +461,7 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 	if ((s->rd && (s->rd->until == 0 || en->seq <= s->rd->until)) ||
 	    refuse(c, s, en, NULL, 0))
 		goto away;
-	if (!s->o.enabled || !sub_room(c, s)) {
+	if (!s->o.enabled || s->excl || !sub_room(c, s)) {
 		sub_to_reader(c, s, en->seq - 1);
 		goto away;
 	}
@@ -463,7 +510,7 @@ check_waiting(struct core *c)
 			struct sub *s = LINK_OF(k, struct sub, in_starving);
 
 			next = list_next(&c->starving, k);
-			if (s->items.n < SUB_ITEMS_MAX / 8 * 7)
+			if (sub_used(s) < SUB_ITEMS_MAX / 8 * 7)
 				sub_feed_starved(c, s);
 		}
 	while ((k = list_first(&c->check))) {
@@ -555,14 +602,8 @@ past_gap(struct core *c, struct reader *rd)
 	struct sub *s = rd->sub;
 
 	for (struct link *k = list_first(&s->items); k;
-	     k = list_next(&s->items, k)) {
-		struct item *it = ITEM_OF(k, in_sub);
-
-		if (it->lane)
-			lane_ready(c, it->lane);
-		else
-			item_ready(c, it);
-	}
+	     k = list_next(&s->items, k))
+		item_go(c, ITEM_OF(k, in_sub));
 }
 
 void

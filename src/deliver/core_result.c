@@ -19,11 +19,47 @@ note_key(struct endpoint *ep, uint64_t key)
 }
 
 static void
-open_breaker(struct core *c, struct endpoint *ep, int64_t now)
+open_breaker(struct core *c, struct endpoint *ep, int64_t us, int64_t now)
 {
 	ep->open = true;
-	ep->open_until = now + c->o.breaker_us;
+	ep->open_until = now + us;
 	endpoint_dirty(c, ep);
+}
+
+static void
+close_breaker(struct core *c, struct endpoint *ep)
+{
+	ep->open = false;
+	ep->open_until = 0;
+	timer_off(c, &ep->timer);
+	endpoint_dirty(c, ep);
+	for (struct link *k = list_first(&ep->members); k;
+	     k = list_next(&ep->members, k)) {
+		struct sub *s = LINK_OF(k, struct sub, in_members);
+
+		for (struct link *r = list_first(&s->readers); r;
+		     r = list_next(&s->readers, r))
+			reader_later(c, LINK_OF(r, struct reader, in_sub));
+	}
+}
+
+/* A failed probe of one without terms: the shortest of those who have any. */
+static int64_t
+probe_again_us(const struct endpoint *ep, const struct item *it)
+{
+	int64_t us = 0;
+
+	if (it->breaker_fails > 0)
+		return it->breaker_us;
+	for (struct link *k = list_first(&ep->members); k;
+	     k = list_next(&ep->members, k)) {
+		const struct core_sub *o =
+		    &LINK_OF(k, struct sub, in_members)->o;
+
+		if (o->breaker_fails > 0 && (us == 0 || o->breaker_us < us))
+			us = o->breaker_us;
+	}
+	return us;
 }
 
 static void
@@ -31,6 +67,7 @@ endpoint_failed(
     struct core *c, struct endpoint *ep, const struct item *it, int64_t now)
 {
 	uint64_t key = it->lane ? it->okey : (uint64_t)it->spot.seq;
+	int64_t again_us;
 
 	/* One failure may be the event's; several in a row are its own. */
 	if (ep->cap > 1)
@@ -39,10 +76,14 @@ endpoint_failed(
 	if (ep->fails++ > 0 && ep->fail_key != key)
 		ep->fail_keys = true;
 	ep->fail_key = key;
-	if (it->probe ||
-	    (it->breaker && !ep->open && ep->fails >= BREAKER_FAILURES &&
-		(ep->fail_keys || !ep->seen_keys)))
-		open_breaker(c, ep, now);
+	if (it->probe && (again_us = probe_again_us(ep, it)) > 0)
+		open_breaker(c, ep, again_us, now);
+	else if (it->probe) /* nobody wants it any more */
+		close_breaker(c, ep);
+	else if (it->breaker_fails > 0 && !ep->open &&
+		 (ep->fails >= it->breaker_fails || BUG(32)) &&
+		 (ep->fail_keys || !ep->seen_keys || it->breaker_fails == 1))
+		open_breaker(c, ep, it->breaker_us, now);
 }
 
 /* It answered, be it with a refusal: whoever waited for that may go on. */
@@ -59,20 +100,8 @@ endpoint_fine(struct core *c, struct endpoint *ep, const struct item *it,
 		ep->not_before = 0;
 		endpoint_dirty(c, ep);
 	}
-	if (!ep->open)
-		return;
-	ep->open = false;
-	ep->open_until = 0;
-	timer_off(c, &ep->timer);
-	endpoint_dirty(c, ep);
-	for (struct link *k = list_first(&ep->members); k;
-	     k = list_next(&ep->members, k)) {
-		struct sub *s = LINK_OF(k, struct sub, in_members);
-
-		for (struct link *r = list_first(&s->readers); r;
-		     r = list_next(&s->readers, r))
-			reader_later(c, LINK_OF(r, struct reader, in_sub));
-	}
+	if (ep->open)
+		close_breaker(c, ep);
 }
 
 /* What is in flight to it is counted as what the endpoint is now. */
@@ -129,7 +158,7 @@ item_land(
 	space_end(c, it, now);
 	if (r->sick)
 		endpoint_failed(c, ep, it, now);
-	else if (tried)
+	else if (tried && (!r->unasked || BUG(33)))
 		endpoint_fine(c, ep, it, r->verdict == CORE_OK, now);
 	if (r->endpoint_wait_us > 0 &&
 	    now + r->endpoint_wait_us > ep->not_before) {

@@ -37,7 +37,8 @@ void
 item_ready(struct core *c, struct item *it)
 {
 	if (it->state != IT_WAIT || link_on(&it->in_ready) ||
-	    it->timer.node.at || behind_gap(it) || peers_busy(it))
+	    it->timer.node.at || behind_gap(it) || peers_busy(it) ||
+	    (it->spot.rep == 0 && it->sub->excl))
 		return;
 	list_add(&it->sub->ready, &it->in_ready);
 	sub_ready(c, it->sub);
@@ -237,7 +238,8 @@ fly(struct core *c, struct item *it, int64_t now)
 		pull_fly(c, it, now);
 		return;
 	}
-	it->breaker = it->sub->o.breaker;
+	it->breaker_fails = it->sub->o.breaker_fails;
+	it->breaker_us = it->sub->o.breaker_us;
 	ep->in_flight++;
 	it->sub->in_flight++;
 	c->in_flight++;
@@ -282,6 +284,25 @@ needs_lock(const struct core *c, const struct item *it)
 	       it->spot.seq <= c->careful_upto;
 }
 
+/* Its row is written with the next flush, and then it goes. */
+static void
+lock(struct core *c, struct item *it, int64_t now)
+{
+	it->state = IT_LOCK;
+	it->due = now + it->sub->o.lock_us;
+	item_row(c, it);
+	list_add(&c->locking, &it->in_ready);
+}
+
+/* The store took so long that the call might outlast it. */
+static bool
+lock_is_old(const struct item *it, int64_t now)
+{
+	int64_t us = it->sub->o.lock_us;
+
+	return us > 0 && it->due - now < us / 2 && !BUG(36);
+}
+
 /* True: *ret_it flies now. False: nothing does, or its lock comes first. */
 static bool
 endpoint_next(
@@ -304,14 +325,11 @@ endpoint_next(
 			*ret_it = it;
 			return true;
 		}
-		it->state = IT_LOCK;
-		it->due = now + s->o.lock_us;
 		if (it->spot.seq <= c->careful_upto && !s->o.pull) {
 			it->crashes++;
 			it->counted = true;
 		}
-		item_row(c, it);
-		list_add(&c->locking, &it->in_ready);
+		lock(c, it, now);
 		endpoint_run(c, ep);
 		return false;
 	}
@@ -356,6 +374,10 @@ core_next_send(struct core *c, int64_t now, struct core_send *ret)
 		if (it->orphan) {
 			item_land(c, it, &NOTHING, now);
 			item_free(c, it);
+			continue;
+		}
+		if (lock_is_old(it, now)) {
+			lock(c, it, now);
 			continue;
 		}
 		it->state = IT_FLIGHT;

@@ -22,8 +22,7 @@
 #define REPS       3
 #define KEYS_MAX   200
 #define SEC        ((int64_t)1000 * 1000)
-#define BREAKER_US (20 * SEC)
-#define LOCK_US    (20 * SEC)
+#define LOCK_US    (2 * SEC)
 #define ASKED_N    1000 /* attempts that what was requeued had */
 #ifndef SIM_SLOTS
 #define SIM_SLOTS 64
@@ -55,6 +54,9 @@ struct flight {
 	int64_t seq;
 	int rep, tries, crashes;
 	bool probe;
+	uint64_t key; /* that a failure is counted for */
+	int breaker_fails;
+	int64_t breaker_us;
 	int64_t at, ends;
 };
 
@@ -78,7 +80,10 @@ struct sim_sub {
 	int max_tries;
 	int64_t replay_from[REPS], replay_until[REPS];
 	int64_t replay_every[REPS], replay_next[REPS];
-	int64_t sent[2]; /* the last two, for its rate */
+	int excl;         /* the replay that it waits for */
+	int64_t excl_low; /* which is settled up to here */
+	bool waited;      /* for one, ever */
+	int64_t sent[2];  /* the last two, for its rate */
 	int64_t call_end[KEYS_MAX + 1];
 	int64_t low[REPS][KEYS_MAX + 1]; /* nothing to settle up to here */
 	int held[REPS][KEYS_MAX + 1];
@@ -90,9 +95,9 @@ struct sim_ep {
 	int fail_pct, hang_pct;
 	bool down;
 	/* what the model knows of its breaker */
-	bool open, fail_keys;
-	int fails, sick;
-	uint64_t fail_key;
+	bool open, fail_keys, seen_keys;
+	int fails;
+	uint64_t fail_key, seen_key;
 	int64_t open_until, rest_until;
 };
 
@@ -472,14 +477,17 @@ check_memory(struct sim *s)
 		asked += s->rows[i].n >= ASKED_N;
 	core_counts(s->core, &n);
 	/* Each subscription may have its few when the core is full. */
-	if (n.items > CORE_ITEMS_MAX + SUBS * SUB_ITEMS_LEAST + asked + 1)
+	if (n.items > CORE_ITEMS_MAX + SUBS * 2 * SUB_ITEMS_LEAST + asked + 1)
 		broke(s, "5: %zu items", n.items);
 	if (n.in_flight > SIM_SLOTS)
 		broke(s, "slots: %zu are taken", n.in_flight);
 	for (uint32_t i = 1; i <= SUBS; i++) {
 		const struct sub *x = sub_find(s->core, i);
 
-		if (x && x->items.n > SUB_ITEMS_MAX + asked + 1)
+		/* What waited for an exclusive replay comes on top. */
+		if (x &&
+		    x->items.n > (s->subs[i].waited ? 2U : 1U) * SUB_ITEMS_MAX +
+				     asked + 1)
 			broke(s, "5: %zu items of %u", x->items.n, i);
 		if (x && x->lane_readers > SUB_LANES_MAX)
 			broke(s, "5: %zu readers of %u", x->lane_readers, i);
@@ -501,6 +509,16 @@ check_store(struct sim *s)
 
 /* Checks of a send ----------------------------------------------------------- */
 
+/* It had its slot, and a row that says so, before it is sent now. */
+static bool
+locked(struct sim *s, const struct core_send *x)
+{
+	const struct one *o = one(s, x->sub, x->seq, x->rep);
+
+	return s->subs[x->sub].o.lock_us > 0 || x->seq <= s->careful_upto ||
+	       (o->row > 0 && s->rows[o->row - 1].state == ROW_SENDING);
+}
+
 /* Invariant 3. */
 static void
 check_order(struct sim *s, const struct core_send *x)
@@ -509,7 +527,7 @@ check_order(struct sim *s, const struct core_send *x)
 	int64_t *low = &sub->low[x->rep][x->okey];
 	int64_t from = x->rep ? sub->replay_from[x->rep] : 0;
 	/* It was under way already when an older one was requeued. */
-	bool locked = sub->o.lock_us > 0 || x->seq <= s->careful_upto;
+	bool early = locked(s, x);
 
 	note_drops(s);
 	if (one(s, x->sub, x->seq, x->rep)->dropped)
@@ -554,11 +572,32 @@ check_order(struct sim *s, const struct core_send *x)
 	       (!wants(s, x->sub, *low + 1) ||
 		   key_of(s, x->sub, *low + 1) != x->okey ||
 		   settled(s, x->sub, *low + 1, x->rep) ||
-		   (locked && one(s, x->sub, *low + 1, x->rep)->asked > 0)))
+		   (early && one(s, x->sub, *low + 1, x->rep)->asked > 0)))
 		++*low;
 	if (*low + 1 < x->seq)
 		broke(s, "3: %u/%lld (rep %d) before %lld", x->sub,
 		    (long long)x->seq, x->rep, (long long)*low + 1);
+}
+
+/* While an exclusive replay runs nothing of its own may start. */
+static void
+check_exclusive(struct sim *s, const struct core_send *x)
+{
+	struct sim_sub *sub = &s->subs[x->sub];
+	int64_t *low = &sub->excl_low;
+
+	if (sub->excl == 0 || x->rep > 0 || locked(s, x))
+		return;
+	while (*low < sub->replay_until[sub->excl] &&
+	       (!wants(s, x->sub, *low + 1) ||
+		   (settled(s, x->sub, *low + 1, sub->excl) &&
+		       !one(s, x->sub, *low + 1, sub->excl)->held)))
+		++*low;
+	if (*low < sub->replay_until[sub->excl])
+		broke(s, "exclusive: %u/%lld is before %lld of replay %d",
+		    x->sub, (long long)x->seq, (long long)*low + 1, sub->excl);
+	else
+		sub->excl = 0;
 }
 
 static void
@@ -572,19 +611,22 @@ check_endpoint(struct sim *s, const struct core_send *x)
 	for (int i = 0; i < s->n_flights; i++) {
 		const struct flight *f = &s->flights[i];
 
-		sick += s->eps[f->endpoint].sick > 0;
+		sick += s->eps[f->endpoint].fails > 0;
 		if (ep->open && f->endpoint == sub->o.endpoint && f->probe)
 			broke(s, "breaker: two probes");
 	}
+	/* With a lock it has its slot, and is counted, since that was asked. */
+	if (locked(s, x))
+		return;
 	sub->sent[0] = sub->sent[1];
 	sub->sent[1] = s->now;
-	/* With a lock it has its slot, and is counted, since that was asked. */
-	if (sub->o.lock_us > 0 || x->seq <= s->careful_upto || x->item->counted)
-		return;
 	if (ep->open && (!x->probe || s->now < ep->open_until))
 		broke(s, "breaker: %u/%lld was sent while it is open", x->sub,
 		    (long long)x->seq);
-	if (ep->sick > 0 && sick >= SIM_SLOTS / 2)
+	if (x->probe && !ep->open)
+		broke(s, "breaker: %u/%lld probes one that is closed", x->sub,
+		    (long long)x->seq);
+	if (ep->fails > 0 && sick >= SIM_SLOTS / 2)
 		broke(s, "sick: they have %d slots", sick + 1);
 	if (s->now < ep->rest_until)
 		broke(s, "rest: endpoint %llu was not given its rest",
@@ -623,6 +665,10 @@ check_rowed(struct sim *s, const struct core_send *x)
 	    s->now < o->locked_until)
 		broke(s, "lock: %u/%lld was sent without", x->sub,
 		    (long long)x->seq);
+	if (row && sub->o.lock_us > 0 &&
+	    row->next_at - s->now < sub->o.lock_us / 2)
+		broke(s, "lock: %u/%lld has too little of it left", x->sub,
+		    (long long)x->seq);
 	o->locked_until = 0;
 	if (careful && !x->pull && (!row || row->crashes != x->crashes + 1))
 		broke(s, "careful: %u/%lld has no row", x->sub,
@@ -654,6 +700,7 @@ check_send(struct sim *s, const struct core_send *x)
 		broke(s, "2: %u/%lld was skipped and is sent", x->sub,
 		    (long long)x->seq);
 	check_order(s, x);
+	check_exclusive(s, x);
 	if (!x->pull)
 		check_endpoint(s, x);
 	else if (s->subs[x->sub].allowed-- <= 0)

@@ -44,6 +44,9 @@ take_sends(struct sim *s, int most)
 		    .tries = x.tries,
 		    .crashes = x.crashes,
 		    .probe = x.probe,
+		    .key = x.item->lane ? x.okey : (uint64_t)x.seq,
+		    .breaker_fails = x.item->breaker_fails,
+		    .breaker_us = x.item->breaker_us,
 		    .at = s->now,
 		    .ends = s->now + below(s, 50000) +
 			    (chance(s, ep->hang_pct) ? 15 * SEC : 0),
@@ -91,6 +94,7 @@ outcome(struct sim *s, const struct flight *f)
 		r.verdict = CORE_OK;
 	} else if (chance(s, 5) && !ep->down) {
 		r.verdict = CORE_DEAD;
+		r.unasked = chance(s, 50);
 	} else if (f->tries + 1 >= s->subs[f->sub].max_tries) {
 		r.verdict = CORE_SPENT;
 		r.reason = REASON_SPENT;
@@ -106,49 +110,75 @@ outcome(struct sim *s, const struct flight *f)
 	return r;
 }
 
+/* Of those who share it and have terms, the shortest; 0: nobody has. */
+static int64_t
+shortest_us(const struct sim *s, uint64_t endpoint)
+{
+	int64_t us = 0;
+
+	for (uint32_t i = 1; i <= SUBS; i++) {
+		const struct sim_sub *x = &s->subs[i];
+
+		if (x->on && !x->ended && x->o.endpoint == endpoint &&
+		    x->o.breaker_fails > 0 && (us == 0 || x->o.breaker_us < us))
+			us = x->o.breaker_us;
+	}
+	return us;
+}
+
 /* What the model expects of the endpoint from now on. */
 static void
 note_endpoint(
     struct sim *s, const struct flight *f, const struct core_result *r)
 {
 	struct sim_ep *ep = &s->eps[f->endpoint];
-	uint64_t key = f->okey ? f->okey : (uint64_t)f->seq;
+	int64_t us = f->breaker_us;
 
 	if (r->endpoint_wait_us > 0)
 		ep->rest_until = s->now + r->endpoint_wait_us;
 	if (r->verdict == CORE_HOLD || r->verdict == CORE_NEVER ||
-	    r->verdict == CORE_DROP)
+	    r->verdict == CORE_DROP || r->unasked)
 		return;
+	if (ep->seen_key && ep->seen_key != f->key)
+		ep->seen_keys = true;
+	ep->seen_key = f->key;
 	if (!r->sick) {
-		ep->fails = ep->sick = 0;
+		ep->fails = 0;
 		ep->open = ep->fail_keys = false;
 		return;
 	}
-	ep->sick++;
-	if (!s->subs[f->sub].o.breaker)
-		return;
-	if (ep->fails++ > 0 && ep->fail_key != key)
+	if (ep->fails++ > 0 && ep->fail_key != f->key)
 		ep->fail_keys = true;
-	ep->fail_key = key;
-	if (f->probe ||
-	    (!ep->open && ep->fails >= BREAKER_FAILURES && ep->fail_keys)) {
+	ep->fail_key = f->key;
+	if (f->probe) {
+		if (f->breaker_fails == 0)
+			us = shortest_us(s, f->endpoint);
+		ep->open = us > 0;
+		ep->open_until = s->now + us;
+	} else if (!ep->open && f->breaker_fails > 0 &&
+		   ep->fails >= f->breaker_fails &&
+		   (ep->fail_keys || !ep->seen_keys || f->breaker_fails == 1)) {
 		ep->open = true;
-		ep->open_until = s->now + BREAKER_US;
+		ep->open_until = s->now + us;
 	}
 }
 
-/* The core forgets an endpoint that nobody names. */
+/* The core forgets an endpoint that nobody names, once nothing is under way. */
 static void
 forget_endpoint(struct sim *s, uint64_t id)
 {
 	struct sim_ep *ep = &s->eps[id];
 
+	if (map_find(s->core->endpoints, key_str(&id, sizeof(id))))
+		return;
 	for (uint32_t i = 1; i <= SUBS; i++)
 		if (s->subs[i].on && !s->subs[i].ended &&
 		    s->subs[i].o.endpoint == id)
-			return;
-	ep->open = ep->fail_keys = false;
-	ep->fails = ep->sick = 0;
+			broke(s, "breaker: endpoint %llu is forgotten",
+			    (unsigned long long)id);
+	ep->open = ep->fail_keys = ep->seen_keys = false;
+	ep->fails = 0;
+	ep->seen_key = 0;
 	ep->rest_until = 0;
 }
 
@@ -165,6 +195,7 @@ answer(struct sim *s, int i)
 	s->flights[i] = s->flights[--s->n_flights];
 	x->call_end[f.okey] = s->now;
 	if (tried) {
+		r.detail = malloc(8);
 		o->n++;
 		o->tries += !f.probe;
 		if (s->first_next == 0)
@@ -294,6 +325,8 @@ begin_flush(struct sim *s, bool hurry)
 	if (s->flushing)
 		s->drops_seen = 0;
 	s->committed = false;
+	for (uint64_t i = 1; i <= SUBS; i++)
+		forget_endpoint(s, i);
 	if (!s->flushing)
 		return;
 	s->first_now = s->first_next;
@@ -303,6 +336,8 @@ begin_flush(struct sim *s, bool hurry)
 static void
 end_flush(struct sim *s)
 {
+	for (size_t i = 0; i < s->flushing->n_attempts; i++)
+		free(s->flushing->attempts[i].detail);
 	core_flushed(s->core, s->now);
 	s->flushing = NULL;
 	s->first_now = 0;
@@ -360,8 +395,9 @@ load_endpoint(struct sim *s, uint64_t id)
 	ep->open = row->open_until > 0;
 	ep->open_until = row->open_until;
 	ep->rest_until = row->not_before;
-	ep->fail_keys = false;
-	ep->fails = ep->sick = 0;
+	ep->fail_keys = ep->seen_keys = false;
+	ep->fails = ep->open;
+	ep->fail_key = ep->seen_key = 0;
 	forget_endpoint(s, id);
 	if (row->endpoint)
 		core_load_endpoint(s->core, row);
@@ -371,7 +407,7 @@ static void
 start_core(struct sim *s)
 {
 	struct core_opts o = {
-	    .slots = SIM_SLOTS, .breaker_us = BREAKER_US, .free_ev = no_ev};
+	    .slots = SIM_SLOTS, .free_ev = no_ev, .free_detail = free};
 
 	s->core = core_new(&o);
 	s->drops_seen = 0;
@@ -489,6 +525,13 @@ replay(struct sim *s, uint32_t sub)
 	x->replay_from[rep] = rd.pos;
 	x->replay_until[rep] = rd.until;
 	x->replay_every[rep] = chance(s, 50) ? SEC : 0;
+	/* The core alone knows whether another one is over. */
+	if (chance(s, 50) && !sub_find(s->core, sub)->excl) {
+		rd.exclusive = true;
+		x->excl = rep;
+		x->waited = true;
+		x->excl_low = rd.pos;
+	}
 	core_replay(s->core, &rd, x->replay_every[rep], s->now);
 	/* It is answered when it is stored. */
 	reader_put(s, &rd);
@@ -577,7 +620,7 @@ change(struct sim *s, uint32_t sub)
 		x->o.concurrency = 1 + below(s, 20);
 		break;
 	case 2:
-		if (x->o.breaker)
+		if (x->o.breaker_fails > 0)
 			x->o.endpoint = (uint64_t)(1 + below(s, SUBS - 2));
 		break;
 	case 3:

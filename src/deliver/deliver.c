@@ -32,7 +32,7 @@
 int64_t
 deliver_now(const struct deliver *d)
 {
-	return d->wall_us + (clock_mono_us() - d->mono_us);
+	return d->wall_us + (clock_boot_us() - d->boot_us);
 }
 
 void
@@ -142,6 +142,7 @@ load_replay(void *arg, const struct sql_load_readers_row *row, struct err *e)
 	    .rep = (int)row->rep,
 	    .pos = row->pos,
 	    .until = row->until_seq,
+	    .exclusive = row->exclusive != 0,
 	};
 
 	return replays_begin(arg, &rd, row->rate, row->stopped != 0, row->types,
@@ -258,26 +259,12 @@ new_core(const struct deliver *d)
 {
 	struct core_opts o = {
 	    .slots = (int)d->o.conf->webhook_slots,
-	    .breaker_us = retry_scaled(BREAKER_OPEN_MS, d->o.conf->time_scale) *
-			  US_PER_MS,
 	    .coalesced = REASON_COALESCED,
 	    .free_ev = letter_unref,
+	    .free_detail = free,
 	};
 
 	return core_new(&o);
-}
-
-/* False: not now. A replay is read once its reader is written. */
-static bool
-read_for(struct deliver *d, const struct core_read *r)
-{
-	const struct replay *p = replays_find(d, r->sub, r->rep);
-
-	if (p && !p->stored) {
-		d->hurry = true;
-		return false;
-	}
-	return fetch_page(d, r, deliver_wish(d, r->sub));
 }
 
 static void
@@ -301,7 +288,7 @@ again:
 	}
 	while (!atomic_load(&d->stopping) && now >= d->read_again_us &&
 	       core_next_read(d->core, now, &r)) {
-		if (read_for(d, &r)) {
+		if (fetch_page(d, &r, deliver_wish(d, r.sub))) {
 			d->pages++;
 		} else {
 			core_read_done(d->core, r.reader, r.after, now);
@@ -598,7 +585,7 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 		return err_set(e, ERR_NOMEM, "no memory for deliveries");
 	d->o = *o;
 	d->wall_us = clock_now_us();
-	d->mono_us = clock_mono_us();
+	d->boot_us = clock_boot_us();
 	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
 		d->host[0] = '\0';
 	list_init(&d->attempts);

@@ -74,6 +74,7 @@ struct deliver_look {
 	int tries, n, last_status, last_reason;
 	int64_t next_at, due; /* 0: none */
 	const char *why;      /* a constant text */
+	int64_t front;        /* of its subscription: see core_front() */
 };
 
 struct deliver_test {
@@ -142,6 +143,7 @@ struct deliver_ask {
 	int64_t behind;       /* first let dispatch read the log up to here */
 	/* REPLAY: entries in (pos, until]; types as stored, .p NULL: all */
 	int64_t pos, until, rate;
+	bool exclusive;
 	struct str types;
 	struct deliver_fetch fetch;
 	struct deliver_answers answers;

@@ -194,8 +194,10 @@ struct deliver {
 	char node[UUID_LEN + 1];
 	char host[65];
 	struct presets *presets; /* the deliver thread's */
-	int64_t wall_us;         /* at mono_us: a clock that never jumps */
-	int64_t mono_us;
+	/* A clock that never jumps, and goes on while the machine sleeps: a
+	 * lease ends meanwhile. */
+	int64_t wall_us; /* at boot_us */
+	int64_t boot_us;
 
 	struct mailbox *box;
 	struct thread *thread;

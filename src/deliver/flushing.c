@@ -118,10 +118,6 @@ flush_written(struct deliver *d, int64_t now)
 void
 deliver_lose(struct deliver *d, const struct err *e)
 {
-	const struct core_changes *ch = d->flush_job.flush.changes;
-
-	for (size_t i = 0; ch && i < ch->n_attempts; i++)
-		free(ch->attempts[i].detail);
 	d->flush_job.flush.changes = NULL;
 	owner_lost(d);
 	sending_cancel_all(d, true);

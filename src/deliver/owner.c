@@ -61,15 +61,30 @@ owner_name(const char *folder, char ret[UUID_LEN + 1], struct err *e)
 /* Commit thread ------------------------------------------------------------ */
 
 static int
+one_at_a_time(struct db *db, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_grp_lock(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static int
 take_groups(struct db *db, void *ctx, struct err *e)
 {
 	struct deliver *d = ctx;
 	int64_t now = deliver_now(d), lease = LEASE_US;
 	struct sql_grp_mine_row row;
 	struct rows *rows = NULL;
-	int64_t n =
-	    sql_node_start(db, str_of(d->node), str_of(d->host), now, lease, e);
-	int rc;
+	int rc = one_at_a_time(db, e);
+	int64_t n = rc;
+
+	if (rc == OK)
+		n = sql_node_start(
+		    db, str_of(d->node), str_of(d->host), now, lease, e);
 
 	/* The data folder is locked: whoever had them is gone. */
 	if (n >= 0 && !shared(d))

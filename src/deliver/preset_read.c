@@ -414,7 +414,8 @@ read_breaker(struct reader *r, const struct json *doc)
 	struct numbers {
 		int64_t failures, open_ms;
 	};
-	static const struct numbers INITIAL = {5, 300000};
+	static const struct numbers INITIAL = {
+	    BREAKER_FAILURES, BREAKER_OPEN_MS};
 	static const struct member TABLE[] = {
 	    {"failures", MEMBER_INT, offsetof(struct numbers, failures), 1,
 		1000, NULL},

@@ -131,15 +131,12 @@ replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
 void
 replays_written(struct deliver *d, const struct core_reader *rd)
 {
-	struct replay *p = replays_find(d, rd->sub, rd->rep);
+	struct replay *p = rd->gone ? replays_find(d, rd->sub, rd->rep) : NULL;
 
 	if (!p)
 		return;
-	p->stored = true;
-	if (rd->gone) {
-		(void)map_take(d->replays, key_of(&p->key));
-		replay_unref(p);
-	}
+	(void)map_take(d->replays, key_of(&p->key));
+	replay_unref(p);
 }
 
 void

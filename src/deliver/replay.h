@@ -13,9 +13,11 @@
  * empty and reaches to its end: the reader is then over, and goes as any. What
  * was read before is still sent.
  *
- * STORED. Its rows are written before the engine hears of it; the core, which
- * can't know, writes the reader once more. Until that is done nothing is read:
- * a reader that was over before would never be removed from the store.
+ * STORED. Its rows are written before the engine hears of it.
+ *
+ * EXCLUSIVE. One that its subscription waits for. The subscription's own reader
+ * is not moved back for it: what it would read again has attempts of its own,
+ * by which a restart takes it for settled, and ids that receivers know.
  *
  * LIFE. Counted: the deliver thread keeps them, a page under way has one.
  */
@@ -34,7 +36,6 @@ struct replay {
 	_Atomic int refs;
 	_Atomic bool stopped;
 	struct replay_key key;
-	bool stored;  /* the deliver thread's own */
 	int64_t rate; /* entries a second; 0: no limit */
 	size_t n_types;
 	struct str types[]; /* keys of match/types.h; none: all */

@@ -478,8 +478,8 @@ static bool
 harmless(struct str name)
 {
 	static const char *const NAMES[] = {"accept", "content-type",
-	    "user-agent", "webhook-id", "webhook-timestamp",
-	    "x-nemakiware-event", "x-nemakiware-delivery",
+	    "user-agent", "webhook-id", "webhook-original-id",
+	    "webhook-timestamp", "x-nemakiware-event", "x-nemakiware-delivery",
 	    "x-nemakiware-timestamp", "x-webhook-event", "x-webhook-id",
 	    "x-timestamp", "x-pca-tenant", "x-pca-event-type",
 	    "x-pca-event-sender", "ce-specversion", "ce-id", "ce-source",

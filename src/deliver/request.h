@@ -41,6 +41,8 @@ struct request_event {
 
 struct request_attempt {
 	struct uuid delivery_id, subscription_id;
+	struct uuid original_id; /* repeats: of the first one */
+	bool repeats;
 	unsigned number; /* 1 for the first try */
 	int64_t now_us;
 	struct str access_token; /* AUTH_OAUTH2: from the token endpoint */

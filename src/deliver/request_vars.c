@@ -363,6 +363,8 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 	case VAR_ID:
 	case VAR_DELIVERY_ID:
 		return of_uuid(m, m->at->delivery_id, ret);
+	case VAR_ORIGINAL_ID:
+		return m->at->repeats ? of_uuid(m, m->at->original_id, ret) : 0;
 	case VAR_EVENT_ID:
 		return of_uuid(m, ev->event_id, ret);
 	case VAR_TYPE:

@@ -48,6 +48,7 @@ struct attempt {
 	bool sending; /* the client has it */
 	struct oauth_ask token;
 	bool asking;
+	bool called; /* the subscription's own URL, not one before it */
 	int64_t began_us;
 };
 
@@ -243,6 +244,7 @@ judged(
 	    .took_us = ans->took_us,
 	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
 	    .reason = (int)j.reason,
+	    .unasked = !a->called,
 	};
 	/* What is held leaves no attempt that could have it. */
 	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
@@ -388,6 +390,7 @@ call(struct attempt *a)
 		log_str(&l, "mt", a->req.log_call);
 		log_end(&l);
 	}
+	a->called = true;
 	start_send(a, POST, answered);
 }
 
@@ -500,6 +503,9 @@ fill(struct attempt *a)
 	a->at = (struct request_attempt){
 	    .delivery_id = delivery_id_make(
 		&a->d->o.id_key, a->s.seq, a->s.sub, (uint16_t)a->s.rep),
+	    .original_id =
+		delivery_id_make(&a->d->o.id_key, a->s.seq, a->s.sub, 0),
+	    .repeats = a->s.rep > 0,
 	    .number = (unsigned)a->s.n + 1,
 	    .now_us = clock_now_us(),
 	};

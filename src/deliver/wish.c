@@ -37,7 +37,8 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	    .concurrency = (int)p.concurrency,
 	    .lock_us = p.lock_ms * US_PER_MS,
 	    .spacing_us = p.spacing_ms * US_PER_MS,
-	    .breaker = p.breaker_failures > 0,
+	    .breaker_fails = (int)p.breaker_failures,
+	    .breaker_us = p.breaker_open_ms * US_PER_MS,
 	    .block = s->block,
 	    .enabled = row->enabled,
 	    .alone = s->drop_stale,
@@ -50,7 +51,7 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	if (s->managed.ack_wait_s > 0) {
 		w->core.pull = true;
 		w->core.lock_us = s->managed.ack_wait_s * US_PER_S;
-		w->core.breaker = false;
+		w->core.breaker_fails = 0;
 	}
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;

@@ -60,6 +60,7 @@ tell(struct db *db, const struct ended *s, int64_t now_us, const int64_t n[3],
 	    .at_us = now_us,
 	    .target_type = STR("subscription"),
 	    .object_name = {s->name, s->n_name},
+	    .has_result = true,
 	    .error = STR("the subscription was deleted"),
 	};
 	int rc;

@@ -32,7 +32,7 @@ static const struct {
     {STMT_DEAD_PAGE, "dead letters", "USING INDEX dead_open", "dead_open",
 	"1, 40000, 3, 40000, 0, 51"},
     {STMT_DEAD_PAGE_SUB, "dead letters of one", "USING INDEX dead_sub_open",
-	NULL, "1, 40000, 3, 40000, 0, 51"},
+	"dead_sub_open", "1, 40000, 3, 40000, 0, 51"},
     {STMT_ATTEMPTS_OF, "one delivery", "AND rep=? AND n>?", "attempt_pkey",
 	"40000, 3, 0, 0, 100"},
     {STMT_TIDY_ATTEMPTS_END, "old attempts", "USING PRIMARY KEY",

@@ -277,3 +277,25 @@ def test_hub_refuses(t):
         "hub": {"tenant": "a", "domain": "hub.example", "sharedInternalKey": "aaaaaaaa",
                 "eventApiKey": "bbbbbbbb", "organizationId": "1", "servicePartition": "p",
                 "sender": "s"}}).want(422, pointer="/batch/mode")
+
+
+def test_copies_are_not_listed(t):
+    """What a batch is made of for one subscription is no event of the log."""
+    r, srv = Receiver(t), server(t)
+    c = srv.client()
+    subscribe(c, r, "/copy", types=["order.*"], batch={"mode": "batched", "windowSeconds": 1})
+    live = srv.stream()
+    ids = [envelope("order.paid", payload={"n": n}) for n in range(5)]
+    publish(c, ids)
+    r.wait_for(1, "/copy")
+    last = envelope("order.last", payload={})
+    c.publish(last).want(202)
+    want = [e["eventId"] for e in ids + [last]]
+    r.wait_for(2, "/copy")
+    same([e["eventId"] for e in c.events()], want, "the list")
+    until(lambda: len(live.ids()) >= len(want), "the stream")
+    time.sleep(0.3)
+    same(live.ids(), want, "the stream")
+    for q in r.at("/copy"):
+        d = c.get("/v1/deliveries/" + q.id).want(200).json
+        same(d["status"], "SUCCESS", "its delivery is shown all the same")

@@ -106,6 +106,8 @@ def test_retry_under_a_new_id(t):
     same(got[1].id, a["id"], "the new id")
     check(got[0].id != got[1].id, "is another")
     same(got[0].body, got[1].body, "the same event")
+    same([q.headers["webhook-original-id"] for q in got], [None, got[0].id],
+         "the receiver is told which one it repeats")
     d = until(lambda: next((d for d in listed(c, subscription=s["id"]) if d["id"] == a["id"]),
                            None), "it is listed")
     same(d["replayOf"], got[0].id, "it names the old one")
@@ -220,3 +222,20 @@ def test_tenants(t):
         mine.post(f"/v1/deliveries/{d['id']}/retry").want(202 if status == 200 else 404)
     reader = srv.client(srv.new_key("read")["key"])
     reader.post(f"/v1/deliveries/{all_[0]['id']}/retry").want(403)
+
+
+def test_dropped_with_its_subscription(t):
+    """What a deleted subscription still had is in the audit, and why it went."""
+    srv, r = t.server(), Receiver(t)
+    c = srv.client()
+    s = subscribe(c, r.url("/z"))
+    r.answer("/z", 500)
+    c.publish(envelope()).want(202)
+    r.wait_for(1, "/z")
+    until(lambda: listed(c, subscription=s["id"], status="RETRY_PENDING"), "it waits")
+    c.delete("/v1/subscriptions/" + s["id"]).want(204)
+    rows = until(lambda: [x for x in srv.admin().get(
+        "/v1/audit", category="WEBHOOK_DELIVERY_DROPPED").want(200).json["data"]
+        if s["id"] in str(x)], "it is audited", 30)
+    same((rows[0]["result"]["success"], rows[0]["result"]["error"]),
+         (False, "the subscription was deleted"), "why")

@@ -108,3 +108,68 @@ def test_who(t):
     put(srv.client(manage["key"]), n, MINE).want(201)
     rows = srv.admin().get("/v1/audit", category="PRESET_CHANGED", limit=5).want(200).json["data"]
     check(any(n in str(row) and manage["name"] in str(row) for row in rows), "audited", rows)
+
+
+def failing(t, c, path, preset, times=1, **more):
+    """A receiver that fails and a subscription by a preset of its own."""
+    r, n = Receiver(t), name()
+    put(c, n, {**MINE, **preset}).want(201)
+    r.answer(path, 500)
+    sub = c.post("/v1/subscriptions", {"name": n, "url": r.url(path), "preset": n,
+                                       **more}).want(201).json
+    for _ in range(times):
+        c.publish(envelope()).want(202)
+    return r, sub
+
+
+def test_breaker_terms(t):
+    """A preset's own failures and openMs; those without one never stop."""
+    c = t.srv.client()
+    verdicts = MINE["verdicts"] + [{"status": "500-599", "verdict": "retry"}]
+    retry = {"delaysMs": [3000] * 60}  # 30 ms each at this scale
+    slow, _ = failing(t, c, "/two", {"verdicts": verdicts, "retry": retry, "concurrency": 1,
+                                     "breaker": {"failures": 2, "openMs": 3600 * 1000}}, 6)
+    short, _ = failing(t, c, "/short", {"verdicts": verdicts, "retry": retry, "concurrency": 1,
+                                        "breaker": {"failures": 3, "openMs": 100 * 1000}}, 6)
+    none, _ = failing(t, c, "/none", {"verdicts": verdicts, "retry": retry, "concurrency": 1,
+                                      "breaker": None}, 6)
+    none.wait_for(12, "/none")
+    # The breaker of one opens after 3 and lets a probe through each second.
+    got = short.wait_for(5, "/short")
+    check(got[3].at - got[2].at >= 0.9, "it is open for openMs",
+          [round(g.at - got[0].at, 2) for g in got])
+    check(got[4].at - got[3].at >= 0.9, "and again after a probe",
+          [round(g.at - got[0].at, 2) for g in got])
+    same(len(slow.at("/two")), 2, "calls before a breaker of 2 failures opened for long")
+    short.answer_as_usual("/short")
+    short.wait_for(5 + 6, "/short")
+
+
+def test_preflight_closes_no_breaker(t):
+    """A health check that fails for good says nothing of the URL itself."""
+    c, h = t.srv.client(), Receiver(t)
+    h.answer("/health", 200, {"Content-Type": "application/json"}, b'{"status":"UP"}')
+    r, _ = failing(t, c, "/flown", {
+        "verdicts": MINE["verdicts"] + [{"status": "500-599", "verdict": "retry"}],
+        "retry": {"delaysMs": [100] * 60}, "concurrency": 1,
+        "preflight": {"url": h.url("/health"), "pointer": "/status", "equals": "UP",
+                      "fail": "dead_letter"},
+        "breaker": {"failures": 2, "openMs": 200 * 1000}}, 8)
+    r.wait_for(2, "/flown")
+    h.answer("/health", 503)
+    n = len(h.at("/health"))
+    # Open: one health check at a time, each a dead letter, and no call.
+    h.wait_for(n + 3, "/health")
+    same(len(r.at("/flown")), 2, "calls while the check fails")
+    h.answer_as_usual("/health")
+    h.answer("/health", 200, {"Content-Type": "application/json"}, b'{"status":"UP"}')
+    # Were it closed now, two would fail before it opens: the first is a probe.
+    for _ in range(4):
+        c.publish(envelope()).want(202)
+    r.wait_for(3, "/flown")
+    got = r.at("/flown")
+    check(got[2].at - got[1].at >= 1.8, "it was open all the time", got)
+    r.wait_for(4, "/flown")
+    got = r.at("/flown")
+    check(got[3].at - got[2].at >= 1.8, "the probe failed: open again",
+          [round(g.at - got[0].at, 2) for g in got])

@@ -157,10 +157,95 @@ def test_bad_input(t):
     for bad, at in (({"since": "x"}, "/since"), ({"since": None}, "/since"),
                     ({"until": "2019-01-01T00:00:00Z"}, "/until"), ({"types": []}, "/types"),
                     ({"types": ["a b"]}, "/types"), ({"ratePerSecond": 0}, "/ratePerSecond"),
-                    ({"exclusive": True}, "/exclusive"), ({"subscription": "x"}, "/subscription"),
+                    ({"exclusive": 1}, "/exclusive"), ({"subscription": "x"}, "/subscription"),
                     ({"odd": 1}, None)):
         c.post("/v1/replays", {**good, **bad}).want(422, "INVALID_FIELD", at)
     c.post("/v1/replays", {**good, "subscription": new_id()}).want(404)
     c.post("/v1/replays", {**good, "since": "2199-01-01T00:00:00Z"}).want(422, pointer="/since")
     c.get("/v1/replays/" + new_id()).want(404)
     c.delete("/v1/replays/" + new_id()).want(404)
+
+
+def test_exclusive(t):
+    """What is newer waits until all of it has arrived, also across a crash."""
+    srv, r = t.server(), Receiver(t)
+    c = srv.client()
+    begin = now()
+    s = subscribe(c, r.url("/e"), order="key")
+    key = "Account:1:" + new_id()
+    ids = fill(c, 20, key=key)
+    r.wait_for(20, "/e")
+    p = replay(c, s, begin, ratePerSecond=10, exclusive=True)
+    check(state(c, p)["exclusive"], "as asked", state(c, p))
+    newer = fill(c, 5, key=key) + fill(c, 5)
+    c.post("/v1/replays", {"subscription": s["id"], "since": begin, "exclusive": True}).want(
+        409, says="runs already")
+    r.wait_for(25, "/e")
+    srv.kill9()
+    srv.start()
+    c = srv.client()
+    last = ended(c, p, 40)
+    same((last["state"], last["done"]), ("done", last["total"]), "the end")
+    until(lambda: {q.json["eventId"] for q in r.at("/e")} >= set(newer), "the newer come", 30)
+    got, seen = [], set()
+    for q in r.at("/e")[20:]:
+        if q.json["eventId"] not in seen:
+            got.append(q.json["eventId"])
+        seen.add(q.json["eventId"])
+    same(got[:20], ids, "the replay, in order, before all that is newer")
+    same(set(got[20:]), set(newer), "then what came meanwhile")
+    same([x for x in got[20:] if x in newer[:5]], newer[:5], "which is in order too")
+    fill(c, 1, key=key)
+    r.wait_for(len(r.at("/e")) + 1, "/e")
+
+
+def test_exclusive_fails(t):
+    """One of it that fails holds what is newer; nothing else does."""
+    c, r = t.srv.client(), Receiver(t)
+    begin = now()
+    s = subscribe(c, r.url("/f"))
+    other = subscribe(c, r.url("/g"))
+    ids = fill(c, 3)
+    r.wait_for(3, "/f")
+    r.answer("/f", 500, times=2)
+    p = replay(c, s, begin, types=["RecordUpdated"], exclusive=True)
+    newer = fill(c, 3)
+    r.wait_for(6, "/g")
+    r.wait_for(3 + 3 + 2 + 3, "/f", 20)
+    got = [q.json["eventId"] for q in r.at("/f")[3:]]
+    same(set(got[:5]), set(ids), "all of it first, each again until it is there")
+    same(set(got[5:]), set(newer), "then the newer")
+    same(ended(c, p)["state"], "done", "the end")
+    same(other["enabled"], True, "the other one")
+
+
+def test_exclusive_without_sense(t):
+    c, r = t.srv.client(), Receiver(t)
+    s = subscribe(c, r.url("/n"), ratePerSecond=1)
+    off = subscribe(c, r.url("/m"), enabled=False)
+    for _ in range(3):
+        fill(c, 1000)
+    time.sleep(0.05)
+    late = now()
+    time.sleep(0.05)
+    fill(c, 10)
+    ask = {"since": late, "exclusive": True}
+    c.post("/v1/replays", {**ask, "subscription": s["id"]}).want(
+        409, pointer="/exclusive", says="has not come to")
+    c.post("/v1/replays", {**ask, "subscription": off["id"]}).want(
+        409, pointer="/exclusive", says="disabled")
+    for x in (s, off):
+        c.delete("/v1/subscriptions/" + x["id"]).want(204)
+
+
+def test_stopped_exclusive(t):
+    c, r = t.srv.client(), Receiver(t)
+    begin = now()
+    s = subscribe(c, r.url("/h"))
+    fill(c, 30)
+    r.wait_for(30, "/h")
+    p = replay(c, s, begin, ratePerSecond=2, exclusive=True)
+    newer = fill(c, 3)
+    r.wait_for(31, "/h")
+    c.delete("/v1/replays/" + p["id"]).want(204)
+    until(lambda: {q.json["eventId"] for q in r.at("/h")} >= set(newer), "the newer come")

@@ -202,3 +202,27 @@ def test_paused_within_the_lease(t):
     p.r.quiet(0.5, "/p")
     same(sorted(arrived(p.r, "/p")), sorted(want), "each once")
     check(p.owns(a) and not p.owns(b), "as before")
+
+
+def test_first_start_together(t):
+    """Two that start at once: the groups are taken once, not one from the other."""
+    if hk.STORE != "postgres":
+        raise Skip("two nodes share a PostgreSQL")
+    with open(t.path("seal.key"), "w", opener=private) as f:
+        f.write("k1:" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU=\n")
+    for _ in range(4):
+        url = hk.pg_database(hk.PG_URL)
+        nodes = [t.server(url=url, start=False, WEBHOOK_ENCRYPTION_KEY_FILE=t.path("seal.key"))
+                 for _ in range(2)]
+        threads = [threading.Thread(target=n.start) for n in nodes]
+        for x in threads:
+            x.start()
+        for x in threads:
+            x.join(60 * hk.SLOW)
+        check(all(n.alive() for n in nodes), "both have started")
+        until(lambda: hk.psql(url, "SELECT count(*) FROM grp WHERE owner <> ''") != "0",
+              "one delivers")
+        time.sleep(1.5)
+        same(hk.psql(url, "SELECT max(epoch) FROM grp"), "1", "times the groups were taken")
+        for n in nodes:
+            n.stop()
