@@ -121,7 +121,7 @@ cover(struct core *c, struct item *it)
 	if (it->spot.rep > 0 || it->state != IT_WAIT || it->tries > 0)
 		goto row;
 	/* It waits for nothing but a worker: no row for each of these. */
-	if (s->o.pull && (!lane || !prev) && !behind_gap(it) && !BUG(27)) {
+	if (s->o.pull && (!lane || !prev) && !behind_gap(it)) {
 		if (it->origin)
 			return false;
 		sub_to_reader(c, s, c->upto);
