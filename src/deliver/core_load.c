@@ -40,6 +40,9 @@ row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
 	it->crashes = row->crashes;
 	it->last_status = row->last_status;
 	it->last_reason = row->last_reason;
+	/* It may be settled without being sent in this life: see pull_rest(). */
+	if (row->rep == 0 && row->seq > s->flown)
+		s->flown = row->seq;
 	it->row = true;
 	s->rows++;
 	c->rows++;
