@@ -134,7 +134,7 @@ cover(struct core *c, struct item *it)
 	if (it->spot.rep > 0 || it->state != IT_WAIT || it->tries > 0)
 		goto row;
 	/* It waits for nothing but a worker: no row for each of these. */
-	if (s->o.pull && (!lane || !prev) && !behind_gap(it) && !BUG(30)) {
+	if (s->o.pull && (!lane || !prev) && !behind_gap(it)) {
 		if (it->origin)
 			return false;
 		sub_to_reader(c, s, sub_front(c, s));
@@ -215,7 +215,7 @@ reader_over(const struct core *c, const struct reader *rd, int64_t cursor)
 {
 	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
 	       !rd->reading &&
-	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(35)) &&
+	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33)) &&
 	       (rd->rep > 0 || (rd->until <= c->upto && rd->hold <= cursor));
 }
 

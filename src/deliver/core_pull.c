@@ -66,7 +66,7 @@ pull_load(struct core *c, struct item *it, int64_t until)
 	it->flew_at = until - s->o.lock_us;
 	s->ep->in_flight++;
 	s->in_flight++;
-	if (it->lane && !BUG(28)) {
+	if (it->lane) {
 		it->lane->flying++;
 		/* A later one may have been loaded before it. */
 		for (struct link *k = list_first(&it->lane->items); k;
@@ -116,7 +116,7 @@ pull_rest(struct core *c, struct sub *s)
 
 		next = list_next(&s->items, k);
 		if (it->row || it->state != IT_WAIT || it->n > 0 ||
-		    it->origin != rd || (it->spot.seq <= s->flown && !BUG(31)))
+		    it->origin != rd || it->spot.seq <= s->flown)
 			continue;
 		if (it->spot.seq <= pos)
 			pos = it->spot.seq - 1;

@@ -113,7 +113,7 @@ sub_go_on(struct core *c, struct sub *s)
 void
 sub_waits_for(struct core *c, struct sub *s, struct reader *rd)
 {
-	if (s->excl || BUG(34))
+	if (s->excl || BUG(32))
 		return;
 	rd->exclusive = true;
 	s->excl = rd;
@@ -179,7 +179,7 @@ read_to_end(const struct reader *rd)
 {
 	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
 	       !rd->reading &&
-	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(35));
+	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33));
 }
 
 /* Its position, its end or what holds it back changed. */
@@ -466,6 +466,12 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 		goto away;
 	}
 	lane = full_lane(c, s, en->okey, 0);
+	if (lane && s->o.pull && s->demand <= 0) {
+		/* Its key is not slow: nobody fetches. */
+		sub_to_reader(c, s, en->seq - 1);
+		pull_rest(c, s);
+		goto away;
+	}
 	if (lane && s->lane_readers >= SUB_LANES_MAX && !lane->rd) {
 		sub_to_reader(c, s, en->seq - 1);
 		goto away;

@@ -81,7 +81,7 @@ endpoint_failed(
 	else if (it->probe) /* nobody wants it any more */
 		close_breaker(c, ep);
 	else if (it->breaker_fails > 0 && !ep->open &&
-		 (ep->fails >= it->breaker_fails || BUG(32)) &&
+		 (ep->fails >= it->breaker_fails || BUG(30)) &&
 		 (ep->fail_keys || !ep->seen_keys || it->breaker_fails == 1))
 		open_breaker(c, ep, it->breaker_us, now);
 }
@@ -158,7 +158,7 @@ item_land(
 	space_end(c, it, now);
 	if (r->sick)
 		endpoint_failed(c, ep, it, now);
-	else if (tried && (!r->unasked || BUG(33)))
+	else if (tried && (!r->unasked || BUG(31)))
 		endpoint_fine(c, ep, it, r->verdict == CORE_OK, now);
 	if (r->endpoint_wait_us > 0 &&
 	    now + r->endpoint_wait_us > ep->not_before) {

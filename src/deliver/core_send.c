@@ -300,7 +300,7 @@ lock_is_old(const struct item *it, int64_t now)
 {
 	int64_t us = it->sub->o.lock_us;
 
-	return us > 0 && it->due - now < us / 2 && !BUG(36);
+	return us > 0 && it->due - now < us / 2 && !BUG(34);
 }
 
 /* True: *ret_it flies now. False: nothing does, or its lock comes first. */

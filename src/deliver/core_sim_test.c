@@ -296,15 +296,13 @@ static const struct {
     [25] = {"coalesce:", 1},
     [26] = {"2:", 1},
     [27] = {"demand:", 1},
-    [28] = {"3:", 1},
+    [28] = {"lease:", 1},
     [29] = {"lease:", 1},
-    [30] = {"5:", 1},
-    [31] = {"6:", 1},
-    [32] = {"breaker:", 1},
-    [33] = {"breaker:", 1},
-    [34] = {"exclusive:", 1},
-    [35] = {"exclusive:", 1},
-    [36] = {"lock:", 1},
+    [30] = {"breaker:", 1},
+    [31] = {"breaker:", 1},
+    [32] = {"exclusive:", 1},
+    [33] = {"exclusive:", 1},
+    [34] = {"lock:", 1},
 };
 
 static void
