@@ -37,7 +37,7 @@
 #define IDS_SLICE_MIN      512 /* fewer would not share pages */
 /* The filter before the written ones: 5 million fit well into the largest, one
  * in twenty is then looked for in vain; past that it is more. */
-#define IDS_BLOOM_MIN      (256 * KIB)
+#define IDS_BLOOM_MIN      (1 * MIB)
 #define IDS_BLOOM_MAX      (4 * MIB)
 #define IDS_BLOOM_STEP     2048 /* ids read into it by a commit: half a ms */
 #define IDS_BLOOM_START_MS 1000 /* and at the start: some 5 million */

@@ -6,6 +6,7 @@
 #include "sql.h"
 
 #define US_PER_MIN (60 * US_PER_S)
+#define AHEAD      4 /* entries whose ids memory is asked for */
 
 struct self {
 	struct ids *ids;
@@ -134,6 +135,8 @@ fill(struct self *s, struct db *db, struct append_batch *b, size_t *ret_new,
 	for (size_t i = 0; rc == OK && i < b->n; i++) {
 		struct entry *en = b->v[i];
 
+		if (i + AHEAD < b->n)
+			ids_hint(s->ids, b->v[i + AHEAD]->h);
 		rc = known(s, db, en, e);
 		if (rc > 0) {
 			rc = OK;
