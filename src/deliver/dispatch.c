@@ -22,6 +22,7 @@
 
 #define AGAIN_MS  250 /* after a store that did not answer */
 #define SETTLE_MS 100
+#define LEAP_MS   20 /* between looks, while there is nobody to deliver to */
 
 /* Feeds -------------------------------------------------------------------- */
 
@@ -222,6 +223,32 @@ apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
 	return dispatch_apply(x, l, e);
 }
 
+/* Up to here it is handed over. False when we are to stop. */
+static bool
+moved(struct dispatch *x, struct feed **f, int64_t done)
+{
+	if (!*f)
+		*f = feed_get(x);
+	if (!*f || !feed_send(x, f, done))
+		return false;
+	x->pos = done;
+	metric_set(M_DISPATCH_SEQ, done);
+	return true;
+}
+
+/* Past what nobody wants, without a look: there is no subscription, and there
+ * are only events. False: it is to be read. */
+static bool
+leap(struct dispatch *x)
+{
+	int64_t to = map_count(x->subs) > 0
+			 ? 0
+			 : append_events_only(x->d->o.append, x->pos);
+	struct feed *f = NULL;
+
+	return to > x->pos && moved(x, &f, to);
+}
+
 /* A page of the log. 1: there may be more; 0: this was the end. */
 static int
 read_page(struct dispatch *x, struct err *e)
@@ -252,14 +279,8 @@ read_page(struct dispatch *x, struct err *e)
 			done = page[i]->seq;
 		letter_unref(page[i]);
 	}
-	if (rc != ERR_BUSY && done > x->pos) {
-		if (!f)
-			f = feed_get(x);
-		if (!f || !feed_send(x, &f, done))
-			return 0;
-		x->pos = done;
-		metric_set(M_DISPATCH_SEQ, done);
-	}
+	if (rc != ERR_BUSY && done > x->pos && !moved(x, &f, done))
+		return 0;
 	if (rc == ERR_BUSY) { /* told to stop in the middle */
 		if (f)
 			feed_drop(x, f);
@@ -386,9 +407,17 @@ wait(struct dispatch *x)
 static int
 read_on(struct dispatch *x)
 {
+	int64_t now_ms = clock_mono_ms();
 	struct err e = {0};
-	int rc = read_page(x, &e);
+	int rc;
 
+	if (now_ms < x->rest_ms)
+		return (int)(x->rest_ms - now_ms);
+	if (leap(x)) {
+		x->rest_ms = now_ms + LEAP_MS;
+		return LEAP_MS;
+	}
+	rc = read_page(x, &e);
 	if (rc < 0 && !x->told) {
 		log_err(LOG_WARN, "dispatch waits for the store", &e);
 		x->told = true;

@@ -35,6 +35,7 @@ struct append {
 	_Atomic int64_t last_seq;
 	_Atomic bool up;
 	_Atomic size_t waiting, waiting_bytes;
+	_Atomic int64_t config_seq; /* no entry above it but events */
 
 	/* the commit thread's own */
 	struct mail *todo; /* taken from the box, oldest first */
@@ -77,6 +78,18 @@ bool
 append_store_up(const struct append *a)
 {
 	return atomic_load_explicit(&a->up, memory_order_relaxed);
+int64_t
+append_events_only(const struct append *a, int64_t after)
+{
+	int64_t last = append_last_seq(a);
+
+	/* On PostgreSQL others write too. */
+	if (a->engine != &APPEND_SQLITE ||
+	    atomic_load_explicit(&a->config_seq, memory_order_relaxed) > after)
+		return 0;
+	return last;
+}
+
 }
 
 static int64_t
@@ -266,6 +279,7 @@ step_in(struct append *a, struct err *e)
 	return OK;
 }
 
+	atomic_store_explicit(&a->config_seq, last, memory_order_relaxed);
 /* Our own first try, whose answer was lost, is not a repeat of somebody's. */
 static void
 count_as_new(struct append_batch *b, int64_t newest_before)
@@ -382,6 +396,9 @@ commit_entries(
 	metric_observe(M_COMMIT_SECONDS, clock_mono_us() - began);
 	metric_observe(M_COMMIT_EVENTS, (int64_t)b.n);
 	if (top > append_last_seq(a)) {
+		if (b.v[i]->kind != ENTRY_EVENT)
+			atomic_store_explicit(
+			    &a->config_seq, top, memory_order_relaxed);
 		atomic_store_explicit(&a->last_seq, top, memory_order_release);
 		if (a->o.committed)
 			a->o.committed(a->o.arg, top);

@@ -117,6 +117,11 @@ int append_post(
 
 /* From any thread. */
 int64_t append_last_seq(const struct append *a);
+/*
+ * The newest seq, when all entries after this one are known to be events; else
+ * 0. For whom events say nothing, and who need not read them then.
+ */
+int64_t append_events_only(const struct append *a, int64_t after);
 bool append_store_up(const struct append *a);
 
 #endif
