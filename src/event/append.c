@@ -23,6 +23,8 @@
 #define TELL_AGAIN_MS 10000 /* between lines about the same trouble */
 #define IDLE_MS       100   /* how often an idle thread looks after retention */
 #define AGAIN_MS      50    /* between tries of an uncertain commit */
+#define GATHER_JOBS   4     /* a commit of fewer is not waited for */
+#define GATHER_US     1000  /* at most */
 
 struct append {
 	struct append_opts o;
@@ -33,13 +35,15 @@ struct append {
 	struct mailbox *box;
 	struct thread *thread;
 	_Atomic int64_t last_seq;
+	_Atomic int64_t config_seq; /* no entry above it but events */
 	_Atomic bool up;
 	_Atomic size_t waiting, waiting_bytes;
-	_Atomic int64_t config_seq; /* no entry above it but events */
 
 	/* the commit thread's own */
 	struct mail *todo; /* taken from the box, oldest first */
 	struct mail **todo_end;
+	size_t last_jobs, last_n;    /* of the last commit of entries … */
+	int64_t last_us;             /* … and how long it took */
 	bool in_step;                /* resync has succeeded */
 	char noted[SEAL_ID_MAX + 1]; /* the key in log_key … */
 	int64_t noted_hour;          /* … and when */
@@ -74,10 +78,6 @@ append_last_seq(const struct append *a)
 	return atomic_load_explicit(&a->last_seq, memory_order_acquire);
 }
 
-bool
-append_store_up(const struct append *a)
-{
-	return atomic_load_explicit(&a->up, memory_order_relaxed);
 int64_t
 append_events_only(const struct append *a, int64_t after)
 {
@@ -90,6 +90,10 @@ append_events_only(const struct append *a, int64_t after)
 	return last;
 }
 
+bool
+append_store_up(const struct append *a)
+{
+	return atomic_load_explicit(&a->up, memory_order_relaxed);
 }
 
 static int64_t
@@ -275,11 +279,11 @@ step_in(struct append *a, struct err *e)
 	if (rc < 0 || a->in_step)
 		return rc;
 	a->in_step = true;
+	atomic_store_explicit(&a->config_seq, last, memory_order_relaxed);
 	atomic_store_explicit(&a->last_seq, last, memory_order_release);
 	return OK;
 }
 
-	atomic_store_explicit(&a->config_seq, last, memory_order_relaxed);
 /* Our own first try, whose answer was lost, is not a repeat of somebody's. */
 static void
 count_as_new(struct append_batch *b, int64_t newest_before)
@@ -392,13 +396,13 @@ commit_entries(
 		metric_add(fresh ? M_EVENTS_APPENDED : M_EVENTS_KNOWN, 1);
 		if (fresh && b.v[i]->seq > top)
 			top = b.v[i]->seq;
+		if (b.v[i]->kind != ENTRY_EVENT)
+			atomic_store_explicit(
+			    &a->config_seq, top, memory_order_relaxed);
 	}
 	metric_observe(M_COMMIT_SECONDS, clock_mono_us() - began);
 	metric_observe(M_COMMIT_EVENTS, (int64_t)b.n);
 	if (top > append_last_seq(a)) {
-		if (b.v[i]->kind != ENTRY_EVENT)
-			atomic_store_explicit(
-			    &a->config_seq, top, memory_order_relaxed);
 		atomic_store_explicit(&a->last_seq, top, memory_order_release);
 		if (a->o.committed)
 			a->o.committed(a->o.arg, top);
@@ -512,6 +516,7 @@ run_some(struct append *a)
 	UNINIT struct append_job *jobs[COMMIT_BATCH_MAX];
 	struct append_job *job = next_job(a);
 	size_t n_jobs = 0, n = 0, bytes = 0;
+	int64_t began = clock_mono_us();
 
 	if (job->n == 0) {
 		drop_first(a);
@@ -535,17 +540,54 @@ run_some(struct append *a)
 			break;
 	}
 	run_entries(a, jobs, n_jobs);
+	a->last_jobs = n_jobs;
+	a->last_n = n;
+	a->last_us = clock_mono_us() - began;
+}
+
+static void
+add(struct append *a, struct mail *m)
+{
+	*a->todo_end = m;
+	while (*a->todo_end)
+		a->todo_end = &(*a->todo_end)->next;
 }
 
 /* Adds what is in the box; waits at most timeout_ms for it. */
 static void
 take(struct append *a, int timeout_ms)
 {
-	struct mail *m = mailbox_take(a->box, timeout_ms);
+	add(a, mailbox_take(a->box, timeout_ms));
+}
 
-	*a->todo_end = m;
-	while (*a->todo_end)
-		a->todo_end = &(*a->todo_end)->next;
+/*
+ * Callers who were just answered are about to come again, and those who are
+ * here would have a commit, with its sync, to themselves: when there were many,
+ * half of all are waited for, but not for long. One caller never waits.
+ */
+static void
+gather(struct append *a)
+{
+	int64_t us = a->last_us / 2;
+	size_t have = 0, want, most;
+
+	if (a->last_jobs < GATHER_JOBS)
+		return;
+	most = COMMIT_BATCH_MAX * a->last_jobs / a->last_n;
+	for (struct mail *m = a->todo; m && have < most; m = m->next) {
+		const struct append_job *job =
+		    MAIL_OF(m, struct append_job, mail);
+
+		if (job->n == 0 || job->fn || job->after)
+			return;
+		have++;
+	}
+	want = (a->last_jobs + have) / 2;
+	if (want > most)
+		want = most;
+	if (have > 0 && have < want)
+		add(a, mailbox_take_some(a->box, want - have,
+			   us < GATHER_US ? us : GATHER_US));
 }
 
 static void
@@ -586,6 +628,7 @@ run(void *arg)
 			if (!a->todo)
 				break;
 		}
+		gather(a);
 		if (a->todo)
 			run_some(a);
 		look_after(a, idle);
