@@ -71,6 +71,8 @@
 #define RETAIN_STEP       500
 /* WAL size past which the writer itself restarts it. */
 #define WAL_RESTART_BYTES (64 * MIB)
+/* Writes to it that become one call: twice as much is hardly faster. */
+#define WAL_JOIN_BYTES    (128 * KIB)
 
 /* HTTP. */
 #define HTTP_ARENA_MAX   (24 * MIB) /* all that one request may make */

@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/sqlite/joined.h"
 #include "store/store_driver.h"
 
 #define PAGE_BYTES_DB 4096
@@ -67,6 +68,8 @@ static const char *const OPTIONS[] = {
     [DB_WRITE] = "PRAGMA cache_size=-4096; PRAGMA journal_size_limit=67108864",
 };
 
+static const char *joined; /* the name of a VFS, or NULL */
+
 static struct sqlite_db *
 of(struct db *db)
 {
@@ -80,6 +83,7 @@ configure(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	(void)sqlite3_initialize();
+	joined = joined_vfs();
 }
 
 static bool
@@ -273,7 +277,8 @@ set_up(struct sqlite_db *d, struct err *e)
 
 	if (d->base.use == DB_WRITE)
 		flags |= SQLITE_OPEN_CREATE;
-	rc = sqlite3_open_v2(f->path, &d->h, flags, NULL);
+	rc = sqlite3_open_v2(f->path, &d->h, flags,
+	    d->base.use == DB_WRITE && f->sync_full ? joined : NULL);
 	if (!d->h)
 		return err_set(e, ERR_NOMEM, "no memory for a connection");
 	(void)sqlite3_extended_result_codes(d->h, 1);
