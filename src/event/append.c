@@ -187,16 +187,13 @@ static void
 tell(const struct entry *en)
 {
 	UNINIT struct log_line l;
-	char id[UUID_LEN + 1];
 
 	log_begin(&l, LOG_INFO,
 	    en->state == ENTRY_NEW    ? "event appended"
 	    : en->state == ENTRY_SAME ? "event known"
 				      : "event id reused");
-	uuid_format(en->event_id, id);
-	log_str(&l, "eventId", (struct str){id, UUID_LEN});
-	uuid_format(en->correlation, id);
-	log_str(&l, "correlationId", (struct str){id, UUID_LEN});
+	log_uuid(&l, "eventId", en->event_id);
+	log_uuid(&l, "correlationId", en->correlation);
 	log_str(&l, "type", en->type);
 	log_int(&l, "seq", en->seq);
 	log_end(&l);
