@@ -10,7 +10,6 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append_priv.h"
-#include "event/envelope.h"
 #include "event/retain.h"
 #include "event/sealed.h"
 #include "loop/thread.h"
@@ -55,22 +54,6 @@ struct append {
 	struct entry *scratch[SCRATCH_SLOTS]; /* ids of a batch, by h; … */
 	uint16_t used[COMMIT_BATCH_MAX];      /* … and where they are */
 };
-
-void
-entry_fill(struct entry *ret, const struct event *ev, struct str received)
-{
-	*ret = (struct entry){
-	    .tenant = ev->tenant,
-	    .event_id = ev->event_id,
-	    .correlation = ev->correlation,
-	    .type = ev->type,
-	    .key = ev->key,
-	    .body = ev->body,
-	    .has_rv = ev->has_rv,
-	    .rv_us = ev->rv_us,
-	};
-	digest_short(received, ret->hash);
-}
 
 int64_t
 append_last_seq(const struct append *a)
@@ -152,6 +135,8 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 		en->h = id_hash(&en->event_id);
 		en->stored = en->body;
 		job->bytes += en->body.n;
+		if (a->o.seal || a->engine != &APPEND_SQLITE)
+			entry_hash(en);
 	}
 	assert(job->n <= COMMIT_BATCH_MAX &&
 	       (job->n > 0 || job->fn) + !!job->find == 1);
@@ -239,6 +224,8 @@ settle_repeats(struct append_job **jobs, size_t n_jobs)
 
 			if (!en->first)
 				continue;
+			entry_hash(en->first);
+			entry_hash(en);
 			en->seq = en->first->seq;
 			en->state = en->first->state == ENTRY_DIFFERS ||
 					    memcmp(en->first->hash, en->hash,

@@ -48,7 +48,8 @@ enum entry_kind { ENTRY_EVENT, ENTRY_CONFIG };
 
 struct entry {
 	struct uuid tenant, event_id, correlation;
-	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received */
+	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received; … */
+	bool unhashed; /* … not made yet: body is what was received */
 	struct str type, key;
 	struct str body; /* plain */
 	int64_t to_sub;  /* for this subscription alone; 0: for whoever wants */
@@ -68,6 +69,8 @@ struct entry {
 struct event;
 /* From an event and the bytes it came as; it borrows what the event does. */
 void entry_fill(struct entry *ret, const struct event *ev, struct str received);
+/* Makes the hash if it is not there: only repeats and some stores ask for it. */
+void entry_hash(struct entry *en);
 
 struct append_find {
 	struct uuid event_id;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "event/append_priv.h"
 #include "event/ids.h"
+#include "seal/digest.h"
 #include "sql.h"
 
 #define US_PER_MIN (60 * US_PER_S)
@@ -60,6 +61,22 @@ resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
 	return OK;
 }
 
+/* A stored body that is what was received has no hash beside it. */
+static bool
+same_content(const struct sql_log_get_row *row, struct entry *en)
+{
+	unsigned char made[ENTRY_HASH_LEN];
+	struct str hash = row->hash;
+
+	if (hash.n == 0) {
+		digest_short(row->body, made);
+		hash = (struct str){(const char *)made, sizeof(made)};
+	}
+	entry_hash(en);
+	return hash.n == ENTRY_HASH_LEN &&
+	       memcmp(hash.p, en->hash, ENTRY_HASH_LEN) == 0;
+}
+
 /* Whether the entry at seq has this id: 1 and its hash told apart, 0, < 0. */
 static int
 compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
@@ -81,11 +98,7 @@ compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
 	}
 	if (same) {
 		en->seq = seq;
-		en->state =
-		    row.hash.n == ENTRY_HASH_LEN &&
-			    memcmp(row.hash.p, en->hash, ENTRY_HASH_LEN) == 0
-			? ENTRY_SAME
-			: ENTRY_DIFFERS;
+		en->state = same_content(&row, en) ? ENTRY_SAME : ENTRY_DIFFERS;
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : same;
@@ -110,7 +123,9 @@ static int
 insert(
     struct db *db, struct entry *en, int64_t seq, int64_t now_us, struct err *e)
 {
-	struct str hash = {(const char *)en->hash, ENTRY_HASH_LEN};
+	struct str hash =
+	    en->unhashed ? STR_EMPTY
+			 : (struct str){(const char *)en->hash, ENTRY_HASH_LEN};
 
 	if (sql_log_insert(db, seq, en->kind, uuid_str(&en->tenant),
 		uuid_str(&en->event_id), en->h, hash, en->type, en->key,
