@@ -1,6 +1,7 @@
 -- name: log_insert
 -- args: seq int, kind int, tenant bytes, event_id bytes, h int, hash bytes, type text, pkey text, rv int?, received_at int, to_sub int?, attrs text?, body bytes
 -- only: sqlite
+-- times: 8
 INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)
 VALUES (:seq, :kind, :tenant, :event_id, :h, :hash, :type, :pkey, :rv, :received_at, :to_sub, :attrs, :body);
 
@@ -67,6 +68,7 @@ SELECT seq, h FROM log WHERE seq > :after ORDER BY seq LIMIT :most;
 -- name: ids_add
 -- args: piece int, h int, seq int
 -- only: sqlite
+-- times: 8
 INSERT OR IGNORE INTO ids (piece, h, seq) VALUES (:piece, :h, :seq);
 
 -- name: meta_get

@@ -45,7 +45,7 @@
 #define IDS_SAME_MAX       64
 
 /* Store. */
-#define STORE_ARGS_MAX     32    /* of a statement; the widest table has half */
+#define STORE_ARGS_MAX     128   /* of a statement: eight rows of the log */
 #define STORE_TX_RUNS      3     /* a transaction that meets another's locks */
 #define STORE_BUSY_MS      5000  /* SQLite: for another process's write */
 #define STORE_RESTART_MS   1000  /* for readers, while the writer stands */

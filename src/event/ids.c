@@ -9,10 +9,11 @@
 #include "event/bloom.h"
 #include "sql.h"
 
-#define SLOTS ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
-#define PAGE  4096
-#define PIECE 21 /* bits of seq within a piece; as in sql/ */
-#define FEW   32 /* that are sorted by insertion */
+#define SLOTS    ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
+#define PAGE     4096
+#define PIECE    21 /* bits of seq within a piece; as in sql/ */
+#define FEW      32 /* that are sorted by insertion */
+#define TOGETHER 8  /* that are written at once; as in sql/event.sql */
 
 /* A slot is 0, or where its pair is in fresh, from 1 on, under some bits of h:
  * a look for what is not there seldom leaves the slots. */
@@ -313,6 +314,30 @@ learn(struct ids *x, struct db *db, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
+static int
+write_slice(struct ids *x, struct db *db, size_t end, struct err *e)
+{
+	UNINIT struct sql_ids_add_args v[TOGETHER];
+	size_t n = 0;
+	int64_t rc = OK;
+
+	for (size_t i = x->at; rc >= 0 && i < end; i++) {
+		const struct pair *p = &x->frozen[i];
+
+		if (p->seq < x->first)
+			continue;
+		v[n++] = (struct sql_ids_add_args){
+		    .piece = p->seq >> PIECE, .h = p->h, .seq = p->seq};
+		if (n < TOGETHER)
+			continue;
+		rc = sql_ids_add_8(db, v, e);
+		n = 0;
+	}
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		rc = sql_ids_add(db, v[i].piece, v[i].h, v[i].seq, e);
+	return rc < 0 ? (int)e->code : OK;
+}
+
 int
 ids_write(struct ids *x, struct db *db, struct err *e)
 {
@@ -330,13 +355,8 @@ ids_write(struct ids *x, struct db *db, struct err *e)
 	end = x->at + 2 * x->credit; /* invariant 2 */
 	if (end > x->n_frozen)
 		end = x->n_frozen;
-	for (size_t i = x->at; rc == OK && i < end; i++) {
-		const struct pair *p = &x->frozen[i];
-
-		if (p->seq >= x->first &&
-		    sql_ids_add(db, p->seq >> PIECE, p->h, p->seq, e) < 0)
-			rc = (int)e->code;
-	}
+	if (rc == OK)
+		rc = write_slice(x, db, end, e);
 	if (rc == OK && end == x->n_frozen)
 		rc = put_upto(db, x->frozen_upto, e);
 	if (rc == OK)
