@@ -37,6 +37,12 @@ SELECT seq, kind, tenant, event_id, type, received_at, body
  ORDER BY seq
  LIMIT :most;
 
+-- name: log_other
+-- args: after int, upto int
+-- rows: seq int
+-- The first entry of these that is no event.
+SELECT seq FROM log WHERE seq > :after AND seq <= :upto AND kind <> 0 ORDER BY seq LIMIT 1;
+
 -- name: log_get
 -- args: seq int
 -- rows: seq int, tenant bytes, event_id bytes, hash bytes, received_at int, body bytes

@@ -22,7 +22,8 @@
 
 #define AGAIN_MS  250 /* after a store that did not answer */
 #define SETTLE_MS 100
-#define LEAP_MS   20 /* between looks, while there is nobody to deliver to */
+#define LEAP_MS   20   /* between looks, while there is nobody to deliver to */
+#define LEAP_MAX  8192 /* entries that the store is asked of at once */
 
 /* Feeds -------------------------------------------------------------------- */
 
@@ -236,14 +237,35 @@ moved(struct dispatch *x, struct feed **f, int64_t done)
 	return true;
 }
 
-/* Past what nobody wants, without a look: there is no subscription, and there
- * are only events. False: it is to be read. */
+/* Up to where there are only events; 0: not known. On PostgreSQL, where other
+ * nodes write, the store is asked, which costs less than to read them. */
+static int64_t
+events_upto(struct dispatch *x)
+{
+	int64_t to = tail_last_seq(x->d->o.tail);
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int rc;
+
+	if (db_engine(x->db) == STORE_SQLITE)
+		return append_events_only(x->d->o.append, x->pos);
+	if (to > x->pos + LEAP_MAX)
+		to = x->pos + LEAP_MAX;
+	if (to <= x->pos)
+		return 0;
+	rc = sql_log_other(x->db, x->pos, to, &rows, &e);
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	rows_close(rows);
+	return rc == 0 ? to : 0;
+}
+
+/* Past what nobody wants, without reading it: there is no subscription, and
+ * there are only events. False: it is to be read. */
 static bool
 leap(struct dispatch *x)
 {
-	int64_t to = map_count(x->subs) > 0
-			 ? 0
-			 : append_events_only(x->d->o.append, x->pos);
+	int64_t to = map_count(x->subs) > 0 ? 0 : events_upto(x);
 	struct feed *f = NULL;
 
 	return to > x->pos && moved(x, &f, to);
