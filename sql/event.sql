@@ -1,6 +1,7 @@
 -- name: log_insert
 -- args: seq int, kind int, tenant bytes, event_id bytes, h int, hash bytes, type text, pkey text, rv int?, received_at int, to_sub int?, attrs text?, body bytes
 -- only: sqlite
+-- times: 8
 INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)
 VALUES (:seq, :kind, :tenant, :event_id, :h, :hash, :type, :pkey, :rv, :received_at, :to_sub, :attrs, :body);
 
@@ -38,6 +39,12 @@ SELECT seq, kind, tenant, event_id, type, received_at, body
  ORDER BY seq
  LIMIT :most;
 
+-- name: log_other
+-- args: after int, upto int
+-- rows: seq int
+-- The first entry of these that is no event.
+SELECT seq FROM log WHERE seq > :after AND seq <= :upto AND kind <> 0 ORDER BY seq LIMIT 1;
+
 -- name: log_get
 -- args: seq int
 -- rows: seq int, tenant bytes, event_id bytes, hash bytes, received_at int, body bytes
@@ -69,6 +76,7 @@ SELECT seq, h FROM log WHERE seq > :after ORDER BY seq LIMIT :most;
 -- name: ids_add
 -- args: piece int, h int, seq int
 -- only: sqlite
+-- times: 8
 INSERT OR IGNORE INTO ids (piece, h, seq) VALUES (:piece, :h, :seq);
 
 -- name: meta_get

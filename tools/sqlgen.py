@@ -7,6 +7,7 @@ sql/<room>.sql holds statements:
     -- args: seq int, type text?        (int, text, bytes; ? may be null;
     -- rows: seq int, body bytes         int[] text[] bytes[] PostgreSQL only)
     -- only: postgres                    (left out on the other engine)
+    -- times: 8                          (an INSERT: also one of so many rows)
     -- Any further comment.
     SELECT ... :seq ...;
 
@@ -95,6 +96,47 @@ def statement(path, chunk):
             "rows": fields(where, meta(rest, "rows"), False)}
 
 
+def repeated(s, times):
+    """The statement with its last (…) repeated, for so many rows at once."""
+    n, text = len(s["args"]), {}
+    for engine, body in s["text"].items():
+        m = body and re.fullmatch(r"(?s)(.* VALUES|.*\nVALUES)\s*(\([^()]*\));?", body)
+        if body and not m:
+            fail(s["name"], "times: is for INSERT … VALUES (…)")
+        rows = body and ",\n".join(
+            re.sub(r"([?$])(\d+)", lambda x, i=i: f"{x[1]}{int(x[2]) + i * n}", m[2])
+            for i in range(times))
+        text[engine] = body and f"{m[1]}\n{rows};"
+    return {"name": f"{s['name']}_{times}", "args": s["args"] * times, "text": text,
+            "rows": [], "each": s, "times": times}
+
+
+def wrapper_each(s):
+    """sql_<name>_<times>() takes an array of struct sql_<name>_args."""
+    one, n = s["each"]["name"], len(s["each"]["args"])
+    out = [f"struct sql_{one}_args {{"]
+    for name, kind, null in s["each"]["args"]:
+        c = f"const int64_t *{name}" if kind == "int" and null else C_ARG[kind].format(name)
+        out.append(f"\t{c};")
+    out += ["};", "static inline int64_t",
+            f"sql_{s['name']}(struct db *db, const struct sql_{one}_args *each, struct err *e)", "{",
+            f"\tUNINIT struct val args[{n * s['times']}];", "",
+            f"\tfor (size_t i = 0; i < {s['times']}; i++) {{",
+            f"\t\tconst struct sql_{one}_args *a = &each[i];",
+            f"\t\tstruct val *to = &args[i * {n}];", ""]
+    for i, (name, kind, null) in enumerate(s["each"]["args"]):
+        v = f"a->{name}"
+        if kind == "int" and null:
+            val = f"{{.type = {v} ? VAL_INT : VAL_NULL, .i = {v} ? *{v} : 0}}"
+        elif kind == "int":
+            val = f"{{.type = VAL_INT, .i = {v}}}"
+        else:
+            val = f"{{.type = {v}.p ? {VAL[kind]} : VAL_NULL, .s = {v}}}"
+        out.append(f"\t\tto[{i}] = (struct val){val};")
+    out += ["\t}", f"\treturn db_exec(db, STMT_{s['name'].upper()}, args, {n * s['times']}, e);", "}"]
+    return "\n".join(out)
+
+
 def quote(text):
     if text is None:
         return "NULL"
@@ -163,7 +205,11 @@ def main(outdir, paths):
                 fail(path, f"expected number {len(steps) + 1:04}")
             steps.append((os.path.basename(path), {e: strip(render(e, text)) for e in ENGINES}))
         else:
-            stmts += [statement(path, c) for c in re.split(r"(?m)^-- name: ", text)[1:]]
+            for c in re.split(r"(?m)^-- name: ", text)[1:]:
+                stmts.append(statement(path, c))
+                times = meta(c, "times")
+                if times:
+                    stmts.append(repeated(stmts[-1], int(times)))
     names = [s["name"] for s in stmts]
     for n in names:
         if names.count(n) > 1:
@@ -181,7 +227,7 @@ def main(outdir, paths):
                 "extern const struct stmt_info STMTS[];\n"
                 "extern const struct step_info STEPS[];\nextern const int STEP_COUNT;\n\n")
         for s in stmts:
-            f.write(wrapper(s) + "\n\n")
+            f.write((wrapper_each(s) if "each" in s else wrapper(s)) + "\n\n")
         f.write("#endif\n")
     with open(os.path.join(outdir, "sql.c"), "w", encoding="utf-8") as f:
         f.write('/* made by tools/sqlgen.py from sql/: do not edit */\n#include "sql.h"\n\n')

@@ -37,7 +37,7 @@
 #define IDS_SLICE_MIN      512 /* fewer would not share pages */
 /* The filter before the written ones: 5 million fit well into the largest, one
  * in twenty is then looked for in vain; past that it is more. */
-#define IDS_BLOOM_MIN      (256 * KIB)
+#define IDS_BLOOM_MIN      (1 * MIB)
 #define IDS_BLOOM_MAX      (4 * MIB)
 #define IDS_BLOOM_STEP     2048 /* ids read into it by a commit: half a ms */
 #define IDS_BLOOM_START_MS 1000 /* and at the start: some 5 million */
@@ -45,7 +45,7 @@
 #define IDS_SAME_MAX       64
 
 /* Store. */
-#define STORE_ARGS_MAX     32    /* of a statement; the widest table has half */
+#define STORE_ARGS_MAX     128   /* of a statement: eight rows of the log */
 #define STORE_TX_RUNS      3     /* a transaction that meets another's locks */
 #define STORE_BUSY_MS      5000  /* SQLite: for another process's write */
 #define STORE_RESTART_MS   1000  /* for readers, while the writer stands */
@@ -71,6 +71,8 @@
 #define RETAIN_STEP       500
 /* WAL size past which the writer itself restarts it. */
 #define WAL_RESTART_BYTES (64 * MIB)
+/* Writes to it that become one call: twice as much is hardly faster. */
+#define WAL_JOIN_BYTES    (128 * KIB)
 
 /* HTTP. */
 #define HTTP_ARENA_MAX   (24 * MIB) /* all that one request may make */

@@ -216,6 +216,19 @@ log_str(struct log_line *l, const char *name, struct str v)
 }
 
 void
+log_uuid(struct log_line *l, const char *name, struct uuid v)
+{
+	char text[UUID_LEN + 3];
+
+	if (!key(l, name, sizeof(text)))
+		return;
+	text[0] = '"';
+	uuid_format(v, text + 1);
+	text[UUID_LEN + 1] = '"';
+	put(l, (struct str){text, UUID_LEN + 2});
+}
+
+void
 log_int(struct log_line *l, const char *name, int64_t v)
 {
 	char text[20];

@@ -14,6 +14,7 @@
 #define BASE_LOG_H
 
 #include "base/base.h"
+#include "base/uuid.h"
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 enum log_form { LOG_JSON, LOG_TEXT };
@@ -35,6 +36,7 @@ void log_begin(struct log_line *l, enum log_level level, const char *msg);
 void log_begin_long(struct log_line *l, enum log_level level, const char *msg,
     char *mem, size_t cap);
 void log_str(struct log_line *l, const char *key, struct str v);
+void log_uuid(struct log_line *l, const char *key, struct uuid v);
 void log_int(struct log_line *l, const char *key, int64_t v);
 void log_end(struct log_line *l);
 

@@ -22,6 +22,8 @@
 
 #define AGAIN_MS  250 /* after a store that did not answer */
 #define SETTLE_MS 100
+#define LEAP_MS   20   /* between looks, while there is nobody to deliver to */
+#define LEAP_MAX  8192 /* entries that the store is asked of at once */
 
 /* Feeds -------------------------------------------------------------------- */
 
@@ -222,6 +224,53 @@ apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
 	return dispatch_apply(x, l, e);
 }
 
+/* Up to here it is handed over. False when we are to stop. */
+static bool
+moved(struct dispatch *x, struct feed **f, int64_t done)
+{
+	if (!*f)
+		*f = feed_get(x);
+	if (!*f || !feed_send(x, f, done))
+		return false;
+	x->pos = done;
+	metric_set(M_DISPATCH_SEQ, done);
+	return true;
+}
+
+/* Up to where there are only events; 0: not known. On PostgreSQL, where other
+ * nodes write, the store is asked, which costs less than to read them. */
+static int64_t
+events_upto(struct dispatch *x)
+{
+	int64_t to = tail_last_seq(x->d->o.tail);
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int rc;
+
+	if (db_engine(x->db) == STORE_SQLITE)
+		return append_events_only(x->d->o.append, x->pos);
+	if (to > x->pos + LEAP_MAX)
+		to = x->pos + LEAP_MAX;
+	if (to <= x->pos)
+		return 0;
+	rc = sql_log_other(x->db, x->pos, to, &rows, &e);
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	rows_close(rows);
+	return rc == 0 ? to : 0;
+}
+
+/* Past what nobody wants, without reading it: there is no subscription, and
+ * there are only events. False: it is to be read. */
+static bool
+leap(struct dispatch *x)
+{
+	int64_t to = map_count(x->subs) > 0 ? 0 : events_upto(x);
+	struct feed *f = NULL;
+
+	return to > x->pos && moved(x, &f, to);
+}
+
 /* A page of the log. 1: there may be more; 0: this was the end. */
 static int
 read_page(struct dispatch *x, struct err *e)
@@ -252,14 +301,8 @@ read_page(struct dispatch *x, struct err *e)
 			done = page[i]->seq;
 		letter_unref(page[i]);
 	}
-	if (rc != ERR_BUSY && done > x->pos) {
-		if (!f)
-			f = feed_get(x);
-		if (!f || !feed_send(x, &f, done))
-			return 0;
-		x->pos = done;
-		metric_set(M_DISPATCH_SEQ, done);
-	}
+	if (rc != ERR_BUSY && done > x->pos && !moved(x, &f, done))
+		return 0;
 	if (rc == ERR_BUSY) { /* told to stop in the middle */
 		if (f)
 			feed_drop(x, f);
@@ -387,9 +430,17 @@ wait(struct dispatch *x)
 static int
 read_on(struct dispatch *x)
 {
+	int64_t now_ms = clock_mono_ms();
 	struct err e = {0};
-	int rc = read_page(x, &e);
+	int rc;
 
+	if (now_ms < x->rest_ms)
+		return (int)(x->rest_ms - now_ms);
+	if (leap(x)) {
+		x->rest_ms = now_ms + LEAP_MS;
+		return LEAP_MS;
+	}
+	rc = read_page(x, &e);
 	if (rc < 0 && !x->told) {
 		log_err(LOG_WARN, "dispatch waits for the store", &e);
 		x->told = true;

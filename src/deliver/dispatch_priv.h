@@ -44,6 +44,7 @@ struct dispatch {
 	int64_t go_epoch;
 	int64_t pos; /* read up to here */
 	int64_t again_ms;
+	int64_t rest_ms; /* no look at the log before */
 	bool told;
 };
 

@@ -10,7 +10,6 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append_priv.h"
-#include "event/envelope.h"
 #include "event/retain.h"
 #include "event/sealed.h"
 #include "loop/thread.h"
@@ -23,6 +22,8 @@
 #define TELL_AGAIN_MS 10000 /* between lines about the same trouble */
 #define IDLE_MS       100   /* how often an idle thread looks after retention */
 #define AGAIN_MS      50    /* between tries of an uncertain commit */
+#define GATHER_JOBS   4     /* a commit of fewer is not waited for */
+#define GATHER_US     1000  /* at most */
 
 struct append {
 	struct append_opts o;
@@ -33,12 +34,15 @@ struct append {
 	struct mailbox *box;
 	struct thread *thread;
 	_Atomic int64_t last_seq;
+	_Atomic int64_t config_seq; /* no entry above it but events */
 	_Atomic bool up;
 	_Atomic size_t waiting, waiting_bytes;
 
 	/* the commit thread's own */
 	struct mail *todo; /* taken from the box, oldest first */
 	struct mail **todo_end;
+	size_t last_jobs, last_n;    /* of the last commit of entries … */
+	int64_t last_us;             /* … and how long it took */
 	bool in_step;                /* resync has succeeded */
 	char noted[SEAL_ID_MAX + 1]; /* the key in log_key … */
 	int64_t noted_hour;          /* … and when */
@@ -51,26 +55,22 @@ struct append {
 	uint16_t used[COMMIT_BATCH_MAX];      /* … and where they are */
 };
 
-void
-entry_fill(struct entry *ret, const struct event *ev, struct str received)
-{
-	*ret = (struct entry){
-	    .tenant = ev->tenant,
-	    .event_id = ev->event_id,
-	    .correlation = ev->correlation,
-	    .type = ev->type,
-	    .key = ev->key,
-	    .body = ev->body,
-	    .has_rv = ev->has_rv,
-	    .rv_us = ev->rv_us,
-	};
-	digest_short(received, ret->hash);
-}
-
 int64_t
 append_last_seq(const struct append *a)
 {
 	return atomic_load_explicit(&a->last_seq, memory_order_acquire);
+}
+
+int64_t
+append_events_only(const struct append *a, int64_t after)
+{
+	int64_t last = append_last_seq(a);
+
+	/* On PostgreSQL others write too. */
+	if (a->engine != &APPEND_SQLITE ||
+	    atomic_load_explicit(&a->config_seq, memory_order_relaxed) > after)
+		return 0;
+	return last;
 }
 
 bool
@@ -135,6 +135,8 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 		en->h = id_hash(&en->event_id);
 		en->stored = en->body;
 		job->bytes += en->body.n;
+		if (a->o.seal || a->engine != &APPEND_SQLITE)
+			entry_hash(en);
 	}
 	assert(job->n <= COMMIT_BATCH_MAX &&
 	       (job->n > 0 || job->fn) + !!job->find == 1);
@@ -170,16 +172,13 @@ static void
 tell(const struct entry *en)
 {
 	UNINIT struct log_line l;
-	char id[UUID_LEN + 1];
 
 	log_begin(&l, LOG_INFO,
 	    en->state == ENTRY_NEW    ? "event appended"
 	    : en->state == ENTRY_SAME ? "event known"
 				      : "event id reused");
-	uuid_format(en->event_id, id);
-	log_str(&l, "eventId", (struct str){id, UUID_LEN});
-	uuid_format(en->correlation, id);
-	log_str(&l, "correlationId", (struct str){id, UUID_LEN});
+	log_uuid(&l, "eventId", en->event_id);
+	log_uuid(&l, "correlationId", en->correlation);
 	log_str(&l, "type", en->type);
 	log_int(&l, "seq", en->seq);
 	log_end(&l);
@@ -225,6 +224,8 @@ settle_repeats(struct append_job **jobs, size_t n_jobs)
 
 			if (!en->first)
 				continue;
+			entry_hash(en->first);
+			entry_hash(en);
 			en->seq = en->first->seq;
 			en->state = en->first->state == ENTRY_DIFFERS ||
 					    memcmp(en->first->hash, en->hash,
@@ -262,6 +263,7 @@ step_in(struct append *a, struct err *e)
 	if (rc < 0 || a->in_step)
 		return rc;
 	a->in_step = true;
+	atomic_store_explicit(&a->config_seq, last, memory_order_relaxed);
 	atomic_store_explicit(&a->last_seq, last, memory_order_release);
 	return OK;
 }
@@ -378,6 +380,9 @@ commit_entries(
 		metric_add(fresh ? M_EVENTS_APPENDED : M_EVENTS_KNOWN, 1);
 		if (fresh && b.v[i]->seq > top)
 			top = b.v[i]->seq;
+		if (b.v[i]->kind != ENTRY_EVENT)
+			atomic_store_explicit(
+			    &a->config_seq, top, memory_order_relaxed);
 	}
 	metric_observe(M_COMMIT_SECONDS, clock_mono_us() - began);
 	metric_observe(M_COMMIT_EVENTS, (int64_t)b.n);
@@ -495,6 +500,7 @@ run_some(struct append *a)
 	UNINIT struct append_job *jobs[COMMIT_BATCH_MAX];
 	struct append_job *job = next_job(a);
 	size_t n_jobs = 0, n = 0, bytes = 0;
+	int64_t began = clock_mono_us();
 
 	if (job->n == 0) {
 		drop_first(a);
@@ -518,17 +524,54 @@ run_some(struct append *a)
 			break;
 	}
 	run_entries(a, jobs, n_jobs);
+	a->last_jobs = n_jobs;
+	a->last_n = n;
+	a->last_us = clock_mono_us() - began;
+}
+
+static void
+add(struct append *a, struct mail *m)
+{
+	*a->todo_end = m;
+	while (*a->todo_end)
+		a->todo_end = &(*a->todo_end)->next;
 }
 
 /* Adds what is in the box; waits at most timeout_ms for it. */
 static void
 take(struct append *a, int timeout_ms)
 {
-	struct mail *m = mailbox_take(a->box, timeout_ms);
+	add(a, mailbox_take(a->box, timeout_ms));
+}
 
-	*a->todo_end = m;
-	while (*a->todo_end)
-		a->todo_end = &(*a->todo_end)->next;
+/*
+ * Callers who were just answered are about to come again, and those who are
+ * here would have a commit, with its sync, to themselves: when there were many,
+ * half of all are waited for, but not for long. One caller never waits.
+ */
+static void
+gather(struct append *a)
+{
+	int64_t us = a->last_us / 2;
+	size_t have = 0, want, most;
+
+	if (a->last_jobs < GATHER_JOBS)
+		return;
+	most = COMMIT_BATCH_MAX * a->last_jobs / a->last_n;
+	for (struct mail *m = a->todo; m && have < most; m = m->next) {
+		const struct append_job *job =
+		    MAIL_OF(m, struct append_job, mail);
+
+		if (job->n == 0 || job->fn || job->after)
+			return;
+		have++;
+	}
+	want = (a->last_jobs + have) / 2;
+	if (want > most)
+		want = most;
+	if (have > 0 && have < want)
+		add(a, mailbox_take_some(a->box, want - have,
+			   us < GATHER_US ? us : GATHER_US));
 }
 
 static void
@@ -569,6 +612,7 @@ run(void *arg)
 			if (!a->todo)
 				break;
 		}
+		gather(a);
 		if (a->todo)
 			run_some(a);
 		look_after(a, idle);

@@ -48,7 +48,8 @@ enum entry_kind { ENTRY_EVENT, ENTRY_CONFIG };
 
 struct entry {
 	struct uuid tenant, event_id, correlation;
-	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received */
+	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received; … */
+	bool unhashed; /* … not made yet: body is what was received */
 	struct str type, key;
 	struct str body; /* plain */
 	int64_t to_sub;  /* for this subscription alone; 0: for whoever wants */
@@ -68,6 +69,8 @@ struct entry {
 struct event;
 /* From an event and the bytes it came as; it borrows what the event does. */
 void entry_fill(struct entry *ret, const struct event *ev, struct str received);
+/* Makes the hash if it is not there: only repeats and some stores ask for it. */
+void entry_hash(struct entry *en);
 
 struct append_find {
 	struct uuid event_id;
@@ -117,6 +120,11 @@ int append_post(
 
 /* From any thread. */
 int64_t append_last_seq(const struct append *a);
+/*
+ * The newest seq, when all entries after this one are known to be events; else
+ * 0. For whom events say nothing, and who need not read them then.
+ */
+int64_t append_events_only(const struct append *a, int64_t after);
 bool append_store_up(const struct append *a);
 
 #endif

@@ -3,9 +3,12 @@
 #include "base/clock.h"
 #include "event/append_priv.h"
 #include "event/ids.h"
+#include "seal/digest.h"
 #include "sql.h"
 
 #define US_PER_MIN (60 * US_PER_S)
+#define AHEAD      4 /* entries whose ids memory is asked for */
+#define TOGETHER   8 /* as in sql/event.sql */
 
 struct self {
 	struct ids *ids;
@@ -59,6 +62,22 @@ resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
 	return OK;
 }
 
+/* A stored body that is what was received has no hash beside it. */
+static bool
+same_content(const struct sql_log_get_row *row, struct entry *en)
+{
+	unsigned char made[ENTRY_HASH_LEN];
+	struct str hash = row->hash;
+
+	if (hash.n == 0) {
+		digest_short(row->body, made);
+		hash = (struct str){(const char *)made, sizeof(made)};
+	}
+	entry_hash(en);
+	return hash.n == ENTRY_HASH_LEN &&
+	       memcmp(hash.p, en->hash, ENTRY_HASH_LEN) == 0;
+}
+
 /* Whether the entry at seq has this id: 1 and its hash told apart, 0, < 0. */
 static int
 compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
@@ -80,11 +99,7 @@ compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
 	}
 	if (same) {
 		en->seq = seq;
-		en->state =
-		    row.hash.n == ENTRY_HASH_LEN &&
-			    memcmp(row.hash.p, en->hash, ENTRY_HASH_LEN) == 0
-			? ENTRY_SAME
-			: ENTRY_DIFFERS;
+		en->state = same_content(&row, en) ? ENTRY_SAME : ENTRY_DIFFERS;
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : same;
@@ -105,20 +120,60 @@ known(struct self *s, struct db *db, struct entry *en, struct err *e)
 	return n < 0 ? n : 0;
 }
 
-static int
-insert(
-    struct db *db, struct entry *en, int64_t seq, int64_t now_us, struct err *e)
-{
-	struct str hash = {(const char *)en->hash, ENTRY_HASH_LEN};
+/* New entries that are inserted together: one statement costs less than many. */
+struct group {
+	struct entry *v[TOGETHER];
+	size_t n;
+};
 
-	if (sql_log_insert(db, seq, en->kind, uuid_str(&en->tenant),
-		uuid_str(&en->event_id), en->h, hash, en->type, en->key,
-		en->has_rv ? &en->rv_us : NULL, now_us,
-		en->to_sub ? &en->to_sub : NULL, en->attrs, en->stored, e) < 0)
-		return e->code;
-	en->seq = seq;
-	en->state = ENTRY_NEW;
-	return OK;
+static struct sql_log_insert_args
+row_of(const struct entry *en, int64_t now_us)
+{
+	struct str hash =
+	    en->unhashed ? STR_EMPTY
+			 : (struct str){(const char *)en->hash, ENTRY_HASH_LEN};
+
+	return (struct sql_log_insert_args){
+	    .seq = en->seq,
+	    .kind = en->kind,
+	    .tenant = uuid_str(&en->tenant),
+	    .event_id = uuid_str(&en->event_id),
+	    .h = en->h,
+	    .hash = hash,
+	    .type = en->type,
+	    .pkey = en->key,
+	    .rv = en->has_rv ? &en->rv_us : NULL,
+	    .received_at = now_us,
+	    .to_sub = en->to_sub ? &en->to_sub : NULL,
+	    .attrs = en->attrs,
+	    .body = en->stored,
+	};
+}
+
+static int
+insert_one(struct db *db, const struct sql_log_insert_args *r, struct err *e)
+{
+	return sql_log_insert(db, r->seq, r->kind, r->tenant, r->event_id, r->h,
+		   r->hash, r->type, r->pkey, r->rv, r->received_at, r->to_sub,
+		   r->attrs, r->body, e) < 0
+		   ? (int)e->code
+		   : OK;
+}
+
+static int
+insert(struct db *db, struct group *g, int64_t now_us, struct err *e)
+{
+	UNINIT struct sql_log_insert_args rows[TOGETHER];
+	int rc = OK;
+
+	for (size_t i = 0; i < g->n; i++)
+		rows[i] = row_of(g->v[i], now_us);
+	if (g->n == TOGETHER)
+		rc = sql_log_insert_8(db, rows, e) < 0 ? (int)e->code : OK;
+	for (size_t i = 0; g->n < TOGETHER && rc == OK && i < g->n; i++)
+		rc = insert_one(db, &rows[i], e);
+	g->n = 0;
+	return rc;
 }
 
 /* Inside the transaction. *ret_new: how many entries were put. */
@@ -128,24 +183,32 @@ fill(struct self *s, struct db *db, struct append_batch *b, size_t *ret_new,
 {
 	int64_t minute = b->now_us / US_PER_MIN;
 	int64_t seq = s->last;
+	struct group g = {.n = 0};
 	int rc = ids_write(s->ids, db, e);
 
 	*ret_new = 0;
 	for (size_t i = 0; rc == OK && i < b->n; i++) {
 		struct entry *en = b->v[i];
 
+		if (i + AHEAD < b->n)
+			ids_hint(s->ids, b->v[i + AHEAD]->h);
 		rc = known(s, db, en, e);
 		if (rc > 0) {
 			rc = OK;
 			continue;
 		}
-		if (rc == OK)
-			rc = insert(db, en, seq + 1, b->now_us, e);
-		if (rc == OK) {
-			ids_put(s->ids, en->h, ++seq);
-			++*ret_new;
-		}
+		if (rc < 0)
+			break;
+		en->seq = ++seq;
+		en->state = ENTRY_NEW;
+		ids_put(s->ids, en->h, seq);
+		++*ret_new;
+		g.v[g.n++] = en;
+		if (g.n == TOGETHER)
+			rc = insert(db, &g, b->now_us, e);
 	}
+	if (rc == OK)
+		rc = insert(db, &g, b->now_us, e);
 	if (rc == OK && *ret_new > 0 && minute != s->minute &&
 	    sql_mark_put(db, minute, s->last + 1, e) < 0)
 		rc = e->code;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/test.h"
 #include "loop/thread.h"
+#include "seal/digest.h"
 #include "sql.h"
 #include "store/fixture.h"
 
@@ -113,6 +114,48 @@ check_repeats(struct fixture *t)
 	assert_int_equal(v[1].state, ENTRY_SAME);
 	assert_int_equal(v[1].seq, v[0].seq);
 	assert_int_equal(v[2].state, ENTRY_DIFFERS);
+	append_stop(a);
+}
+
+/* Bodies that are what was received are told apart without a hash of theirs,
+ * also from one that has it. */
+static void
+check_unhashed(struct fixture *t)
+{
+	struct append *a = start(t, 0);
+	struct entry en = entry("k", 0);
+	struct entry v[] = {en, en, en};
+	struct entry again, other = en, hashed = en;
+	struct waited w = {.job = {.entries = v, .n = 3}};
+	struct waited one = {.job = {.entries = &again, .n = 1}};
+
+	for (int i = 0; i < 3; i++)
+		v[i].unhashed = true;
+	other.unhashed = true;
+	other.body = v[2].body = STR("{\"payload\":{ }}");
+	digest_short(en.body, hashed.hash);
+	again = v[0];
+	assert_int_equal(run_job(a, &one), OK); /* alone: stays unhashed */
+	assert_int_equal(again.state, ENTRY_NEW);
+	assert_int_equal(run_job(a, &w), OK);
+	assert_int_equal(v[0].state, ENTRY_SAME);
+	assert_int_equal(v[1].state, ENTRY_SAME);
+	assert_int_equal(v[2].state, ENTRY_DIFFERS);
+	again = other;
+	assert_int_equal(run_job(a, &one), OK);
+	assert_int_equal(again.state, ENTRY_DIFFERS);
+	again = hashed;
+	assert_int_equal(run_job(a, &one), OK);
+	assert_int_equal(again.state, ENTRY_SAME);
+	again = hashed;
+	again.event_id = uuid_v4();
+	other = again;
+	assert_int_equal(run_job(a, &one), OK);
+	assert_int_equal(again.state, ENTRY_NEW);
+	again = other; /* the hash is there, and now it is not */
+	again.unhashed = true;
+	assert_int_equal(run_job(a, &one), OK);
+	assert_int_equal(again.state, ENTRY_SAME);
 	append_stop(a);
 }
 
@@ -298,6 +341,13 @@ test_repeats(void **state)
 }
 
 static void
+test_unhashed(void **state)
+{
+	(void)state;
+	each(check_unhashed);
+}
+
+static void
 test_find(void **state)
 {
 	(void)state;
@@ -324,6 +374,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_states),
 	    cmocka_unit_test(test_repeats),
+	    cmocka_unit_test(test_unhashed),
 	    cmocka_unit_test(test_find),
 	    cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_retention),

@@ -57,6 +57,12 @@ bloom_add(struct bloom *b, int64_t h)
 	b->count++;
 }
 
+void
+bloom_hint(const struct bloom *b, int64_t h)
+{
+	__builtin_prefetch(block_of(b, (uint64_t)h));
+}
+
 bool
 bloom_has(const struct bloom *b, int64_t h)
 {

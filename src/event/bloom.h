@@ -22,6 +22,7 @@ struct bloom *bloom_new(size_t bytes);
 void bloom_free(struct bloom *b);
 
 void bloom_add(struct bloom *b, int64_t h);
+void bloom_hint(const struct bloom *b, int64_t h); /* a bloom_has() follows */
 bool bloom_has(const struct bloom *b, int64_t h);
 
 size_t bloom_bytes(const struct bloom *b);

@@ -9,20 +9,28 @@
 #include "event/bloom.h"
 #include "sql.h"
 
-#define SLOTS ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
-#define PAGE  4096
-#define PIECE 21 /* bits of seq within a piece; as in sql/ */
-#define FEW   32 /* that are sorted by insertion */
+#define SLOTS    ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
+#define PAGE     4096
+#define PIECE    21 /* bits of seq within a piece; as in sql/ */
+#define FEW      32 /* that are sorted by insertion */
+#define TOGETHER 8  /* that are written at once; as in sql/event.sql */
+
+/* A slot is 0, or where its pair is in fresh, from 1 on, under some bits of h:
+ * a look for what is not there seldom leaves the slots. */
+#define AT_BITS    18
+#define AT_MASK    ((UINT32_C(1) << AT_BITS) - 1)
+#define FRESH_MOST (SLOTS - SLOTS / 4)
 
 _Static_assert((SLOTS & (SLOTS - 1)) == 0, "SLOTS must be a power of two");
+_Static_assert(FRESH_MOST <= AT_MASK, "a slot must be able to tell each");
 
 struct pair {
-	int64_t h, seq; /* seq 0: an empty slot */
+	int64_t h, seq;
 };
 
 struct ids {
-	struct pair fresh[SLOTS];
-	uint32_t last[COMMIT_BATCH_MAX]; /* a ring of the slots filled last */
+	uint32_t slots[SLOTS];
+	struct pair *fresh; /* FRESH_MOST of them, in the order of their puts */
 	size_t n_fresh;
 	struct pair *frozen; /* sorted by h; NULL when there is none */
 	size_t n_frozen, at, at_next;
@@ -31,26 +39,47 @@ struct ids {
 	int64_t first;       /* seq of the log's oldest entry, or less */
 	int64_t newest;      /* seq that was put, perhaps undone since */
 
-	/* All of frozen and the table are in it once `ready`; NULL: not begun,
-	 * or no memory. */
-	struct bloom *bloom;
-	bool ready;
+	/* All of frozen and the table are in bloom; NULL: there is none yet.
+	 * The next one is being filled, and will be in its place. */
+	struct bloom *bloom, *next;
 	int64_t scan_piece, scan_h; /* the table was read up to here */
 	size_t review_at; /* count from which another may serve better */
 };
 
+static struct pair *
+fresh_new(void)
+{
+	return calloc(FRESH_MOST, sizeof(struct pair));
+}
+
 struct ids *
 ids_new(void)
 {
-	return calloc(1, sizeof(struct ids));
+	struct ids *x = calloc(1, sizeof(*x));
+
+	if (x)
+		x->fresh = fresh_new();
+	if (x && !x->fresh) {
+		free(x);
+		return NULL;
+	}
+	return x;
+}
+
+static void
+drop_derived(struct ids *x)
+{
+	bloom_free(x->bloom);
+	bloom_free(x->next);
+	free(x->frozen);
 }
 
 void
 ids_free(struct ids *x)
 {
 	if (x) {
-		bloom_free(x->bloom);
-		free(x->frozen);
+		drop_derived(x);
+		free(x->fresh);
 	}
 	free(x);
 }
@@ -62,16 +91,30 @@ slot_of(int64_t h)
 	return (size_t)h & (SLOTS - 1);
 }
 
+static uint32_t
+tag_of(int64_t h)
+{
+	return (uint32_t)((uint64_t)h >> (32 + AT_BITS)) << AT_BITS;
+}
+
+void
+ids_hint(const struct ids *x, int64_t h)
+{
+	__builtin_prefetch(&x->slots[slot_of(h)]);
+	if (x->bloom)
+		bloom_hint(x->bloom, h);
+}
+
 void
 ids_put(struct ids *x, int64_t h, int64_t seq)
 {
 	size_t at = slot_of(h);
 
-	assert(x->n_fresh < SLOTS - SLOTS / 4 && seq > 0); /* invariant 2 */
-	while (x->fresh[at].seq)
+	assert(x->n_fresh < FRESH_MOST && seq > 0); /* invariant 2 */
+	while (x->slots[at])
 		at = (at + 1) & (SLOTS - 1);
-	x->fresh[at] = (struct pair){.h = h, .seq = seq};
-	x->last[x->n_fresh++ % COMMIT_BATCH_MAX] = (uint32_t)at;
+	x->fresh[x->n_fresh++] = (struct pair){.h = h, .seq = seq};
+	x->slots[at] = tag_of(h) | (uint32_t)x->n_fresh;
 	x->newest = seq;
 	x->credit++;
 }
@@ -82,9 +125,13 @@ ids_undo(struct ids *x, size_t n)
 {
 	assert(n <= x->n_fresh && n <= COMMIT_BATCH_MAX);
 	x->credit -= n < x->credit ? n : x->credit;
-	while (n-- > 0)
-		x->fresh[x->last[--x->n_fresh % COMMIT_BATCH_MAX]] =
-		    (struct pair){0};
+	for (; n > 0; n--, x->n_fresh--) {
+		size_t at = slot_of(x->fresh[x->n_fresh - 1].h);
+
+		while ((x->slots[at] & AT_MASK) != x->n_fresh)
+			at = (at + 1) & (SLOTS - 1);
+		x->slots[at] = 0;
+	}
 	x->at_next = x->at;
 }
 
@@ -147,26 +194,24 @@ sort(struct pair *v, size_t n, int shift)
 static void
 freeze(struct ids *x)
 {
-	struct pair *v = calloc(x->n_fresh, sizeof(*v));
-	size_t n = 0;
+	struct pair *v = x->fresh, *fresh = fresh_new();
 
-	if (!v)
+	if (!fresh)
 		return;
 	x->frozen_upto = 0; /* newest may have been undone */
-	for (size_t i = 0; i < SLOTS; i++) {
-		if (!x->fresh[i].seq)
-			continue;
-		v[n++] = x->fresh[i];
-		if (x->fresh[i].seq > x->frozen_upto)
-			x->frozen_upto = x->fresh[i].seq;
+	for (size_t i = 0; i < x->n_fresh; i++) {
+		if (v[i].seq > x->frozen_upto)
+			x->frozen_upto = v[i].seq;
 		if (x->bloom)
-			bloom_add(x->bloom, x->fresh[i].h);
+			bloom_add(x->bloom, v[i].h);
+		if (x->next)
+			bloom_add(x->next, v[i].h);
 	}
-	assert(n == x->n_fresh);
-	memset(x->fresh, 0, sizeof(x->fresh));
-	sort(v, n, 56);
+	memset(x->slots, 0, sizeof(x->slots));
+	sort(v, x->n_fresh, 56);
 	x->frozen = v;
-	x->n_frozen = n;
+	x->n_frozen = x->n_fresh;
+	x->fresh = fresh;
 	x->n_fresh = 0;
 	x->at = x->at_next = 0;
 }
@@ -216,7 +261,7 @@ review(struct ids *x, struct db *db, struct err *e)
 	size_t count = x->bloom ? bloom_count(x->bloom) : 0, live;
 	int rc;
 
-	if (x->bloom && (!x->ready || count < x->review_at))
+	if (x->next || (x->bloom && count < x->review_at))
 		return OK;
 	rc = first_seq(x, db, e);
 	if (rc < 0)
@@ -227,18 +272,16 @@ review(struct ids *x, struct db *db, struct err *e)
 		x->review_at = count + count / 4;
 		return OK;
 	}
-	bloom_free(x->bloom);
-	x->bloom = bloom_new(bloom_size(live));
-	x->ready = false;
+	x->next = bloom_new(bloom_size(live));
 	x->scan_piece = 0;
 	x->scan_h = INT64_MIN;
-	if (!x->bloom)
+	if (!x->next)
 		return OK;
-	x->review_at = bloom_bytes(x->bloom) * 6 / 5;
+	x->review_at = bloom_bytes(x->next) * 6 / 5;
 	if (x->review_at < 2 * live)
 		x->review_at = 2 * live;
 	for (size_t i = 0; i < x->n_frozen; i++)
-		bloom_add(x->bloom, x->frozen[i].h);
+		bloom_add(x->next, x->frozen[i].h);
 	return OK;
 }
 
@@ -251,20 +294,48 @@ learn(struct ids *x, struct db *db, struct err *e)
 	size_t n = 0;
 	int rc = review(x, db, e);
 
-	if (rc < 0 || !x->bloom || x->ready)
+	if (rc < 0 || !x->next)
 		return rc;
 	rc = sql_ids_from(
 	    db, x->scan_piece, x->scan_h, IDS_BLOOM_STEP, &rows, e);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		x->scan_piece = rows_int(rows, 0);
 		x->scan_h = rows_int(rows, 1);
-		bloom_add(x->bloom, x->scan_h);
+		bloom_add(x->next, x->scan_h);
 		n++;
 	}
 	rows_close(rows);
 	/* The last one is read again: more may have the same h. */
-	x->ready = rc == 0 && n < IDS_BLOOM_STEP;
+	if (rc == 0 && n < IDS_BLOOM_STEP) {
+		bloom_free(x->bloom);
+		x->bloom = x->next;
+		x->next = NULL;
+	}
 	return rc < 0 ? rc : OK;
+}
+
+static int
+write_slice(struct ids *x, struct db *db, size_t end, struct err *e)
+{
+	UNINIT struct sql_ids_add_args v[TOGETHER];
+	size_t n = 0;
+	int64_t rc = OK;
+
+	for (size_t i = x->at; rc >= 0 && i < end; i++) {
+		const struct pair *p = &x->frozen[i];
+
+		if (p->seq < x->first)
+			continue;
+		v[n++] = (struct sql_ids_add_args){
+		    .piece = p->seq >> PIECE, .h = p->h, .seq = p->seq};
+		if (n < TOGETHER)
+			continue;
+		rc = sql_ids_add_8(db, v, e);
+		n = 0;
+	}
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		rc = sql_ids_add(db, v[i].piece, v[i].h, v[i].seq, e);
+	return rc < 0 ? (int)e->code : OK;
 }
 
 int
@@ -284,13 +355,8 @@ ids_write(struct ids *x, struct db *db, struct err *e)
 	end = x->at + 2 * x->credit; /* invariant 2 */
 	if (end > x->n_frozen)
 		end = x->n_frozen;
-	for (size_t i = x->at; rc == OK && i < end; i++) {
-		const struct pair *p = &x->frozen[i];
-
-		if (p->seq >= x->first &&
-		    sql_ids_add(db, p->seq >> PIECE, p->h, p->seq, e) < 0)
-			rc = (int)e->code;
-	}
+	if (rc == OK)
+		rc = write_slice(x, db, end, e);
 	if (rc == OK && end == x->n_frozen)
 		rc = put_upto(db, x->frozen_upto, e);
 	if (rc == OK)
@@ -363,11 +429,14 @@ ids_find(struct ids *x, struct db *db, int64_t h,
 {
 	int n = 0;
 
-	for (size_t at = slot_of(h); x->fresh[at].seq && n >= 0;
-	     at = (at + 1) & (SLOTS - 1))
-		if (x->fresh[at].h == h)
-			n = add(x->fresh[at].seq, ret_seqs, n, e);
-	if (n >= 0 && x->ready && !bloom_has(x->bloom, h))
+	for (size_t at = slot_of(h); x->slots[at] && n >= 0;
+	     at = (at + 1) & (SLOTS - 1)) {
+		const struct pair *p = &x->fresh[(x->slots[at] & AT_MASK) - 1];
+
+		if ((x->slots[at] & ~AT_MASK) == tag_of(h) && p->h == h)
+			n = add(p->seq, ret_seqs, n, e);
+	}
+	if (n >= 0 && x->bloom && !bloom_has(x->bloom, h))
 		return n;
 	if (n >= 0)
 		n = find_frozen(x, h, ret_seqs, n, e);
@@ -399,10 +468,8 @@ ids_load(struct ids *x, struct db *db, struct err *e)
 	int rc = read_upto(db, &after, e);
 	int64_t seen;
 
-	bloom_free(x->bloom);
-	free(x->frozen);
-	memset(x, 0, sizeof(*x));
-	x->newest = after;
+	drop_derived(x);
+	*x = (struct ids){.fresh = x->fresh, .newest = after};
 	do {
 		struct rows *rows = NULL;
 
@@ -421,7 +488,7 @@ ids_load(struct ids *x, struct db *db, struct err *e)
 	/* A commit that has to look in vain is slow: better to begin late. */
 	do
 		rc = rc < 0 ? rc : learn(x, db, e);
-	while (rc >= 0 && x->bloom && !x->ready && clock_mono_ms() < until_ms);
+	while (rc >= 0 && x->next && clock_mono_ms() < until_ms);
 	return rc < 0 ? rc : OK;
 }
 

@@ -22,9 +22,9 @@
  * the cache is a read of a page. A filter (bloom.h) of all that is in frozen
  * and the table says of most that they are in neither. It is read from the
  * table by ids_load(), for a second at most, and further by each ids_write();
- * until that is done each id is looked for. With the log its size grows up to IDS_BLOOM_MAX;
- * ids that retention took stay in it until they are a quarter, then it is made
- * anew.
+ * until that is done each id is looked for. With the log its size grows up to
+ * IDS_BLOOM_MAX; ids that retention took stay in it until they are a quarter,
+ * then it is made anew. The old one serves until the new one is whole.
  *
  * LIFE. Owned by the commit thread. ids_write() comes first in a transaction,
  * before its puts, so that a rollback can take those back; ids_written()
@@ -56,6 +56,9 @@ int ids_load(struct ids *x, struct db *db, struct err *e) MUST_CHECK;
 /* How many seqs have this h; ERR_LIMIT when over IDS_SAME_MAX. */
 int ids_find(struct ids *x, struct db *db, int64_t h,
     int64_t ret_seqs[IDS_SAME_MAX], struct err *e) MUST_CHECK;
+
+/* This h will be looked for soon. */
+void ids_hint(const struct ids *x, int64_t h);
 
 void ids_put(struct ids *x, int64_t h, int64_t seq);
 /* Takes back the last n puts, after a rollback. */

@@ -95,6 +95,39 @@ test_all_are_found(void **state)
 	fixture_close(&f);
 }
 
+/* While a larger filter is filled the smaller one serves: none is missed. */
+static void
+test_filter_grows(void **state)
+{
+	enum { BATCH = COMMIT_BATCH_MAX };
+	const int64_t last = IDS_BLOOM_MIN * 6 / 5 + 3 * IDS_FRESH_MAX;
+	struct fixture f;
+	struct ids *x = ids_new();
+	struct db *db = NULL;
+	struct err e = {0};
+
+	(void)state;
+	fixture_open(&f, STORE_SQLITE, NULL);
+	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	assert_int_equal(db_begin(db, &e), OK);
+	insert(db, 1);
+	for (int64_t seq = 0, look = 1; seq < last;) {
+		assert_int_equal(ids_write(x, db, &e), OK);
+		for (int i = 0; i < BATCH; i++, seq++)
+			ids_put(x, h_of(seq + 1), seq + 1);
+		ids_written(x);
+		look = (look * 31 + 7) % seq + 1;
+		expect(x, db, look, true);
+		expect(x, db, seq + look, false);
+	}
+	for (int64_t seq = 1; seq <= last; seq += 331)
+		expect(x, db, seq, true);
+	assert_int_equal(db_commit(db, &e), OK);
+	ids_free(x);
+	db_close(db);
+	fixture_close(&f);
+}
+
 /* What retention took while its id was in memory is not written later. */
 static void
 test_retained(void **state)
@@ -196,6 +229,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_all_are_found),
+	    cmocka_unit_test(test_filter_grows),
 	    cmocka_unit_test(test_retained),
 	    cmocka_unit_test(test_undo),
 	    cmocka_unit_test(test_same_hash),

@@ -5,6 +5,8 @@
 #include "base/str.h"
 #include "http/conn.h"
 
+#define GROWTH 8
+
 static bool
 reserve(struct conn *c, size_t n)
 {
@@ -68,6 +70,16 @@ body_add(struct conn *c, struct str bytes)
 		conn_early(c, MHD_HTTP_CONTENT_TOO_LARGE, NULL);
 		body_release(c);
 		return;
+	}
+	/* Room for eight times what came, if it is to be as much: a body that
+	 * came whole was copied once, not again and again. */
+	if (c->body_known > 0 && b->n + bytes.n > b->cap) {
+		size_t want = GROWTH * (b->n + bytes.n);
+
+		if (want > c->body_known)
+			want = c->body_known;
+		if (want > b->n)
+			(void)buf_room(b, want - b->n);
 	}
 	buf_add(b, bytes);
 	if (b->failed ||

@@ -111,11 +111,14 @@ enum val_type {
 };
 struct val {
 	enum val_type type;
-	int64_t i;
-	struct str s;
-	const int64_t *iv;    /* VAL_INTS: PostgreSQL arrays only */
-	const struct str *sv; /* VAL_TEXTS, VAL_BYTESS; .p NULL is NULL */
-	size_t n;
+	union {
+		int64_t i;
+		struct str s;
+		const int64_t *iv; /* VAL_INTS: PostgreSQL arrays only */
+		const struct str
+		    *sv; /* VAL_TEXTS, VAL_BYTESS; .p NULL is NULL */
+	};
+	size_t n; /* of an array */
 };
 
 /* q is one of enum stmt of gen/sql.h. Rows changed, or < 0. */

@@ -27,11 +27,15 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/sqlite/joined.h"
 #include "store/store_driver.h"
 
-#define PAGE_BYTES_DB 4096
-#define ROOM_BLOCKS   64 /* fewer free ones than that: the disk is full */
-#define FRAME_BYTES   (PAGE_BYTES_DB + 24) /* a page in the WAL */
+#define ROOM_BLOCKS 64 /* fewer free ones than that: the disk is full */
+#define FRAME_HEAD  24 /* bytes before each page in the WAL */
+/* Of a new file; one that is there keeps its own. A page takes some eight
+ * events, and half as many pages as by default go through WAL and checkpoint;
+ * larger ones cost more where one row of one is changed. */
+#define PAGE_PRAGMA "PRAGMA page_size=8192"
 
 enum control { BEGIN_READ, BEGIN_WRITE, COMMIT, ROLLBACK, CONTROL_COUNT };
 static const char *const CONTROL[CONTROL_COUNT] = {
@@ -55,6 +59,7 @@ struct sqlite_rows {
 struct sqlite_db {
 	struct db base;
 	sqlite3 *h;
+	int frame_bytes; /* of a page in the WAL */
 	sqlite3_stmt *control[CONTROL_COUNT];
 	struct sqlite_rows stmts[STMT_COUNT];
 };
@@ -66,6 +71,8 @@ static const char *const OPTIONS[] = {
     [DB_JOBS] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
     [DB_WRITE] = "PRAGMA cache_size=-4096; PRAGMA journal_size_limit=67108864",
 };
+
+static const char *joined; /* the name of a VFS, or NULL */
 
 static struct sqlite_db *
 of(struct db *db)
@@ -80,6 +87,7 @@ configure(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	(void)sqlite3_initialize();
+	joined = joined_vfs();
 }
 
 static bool
@@ -210,6 +218,20 @@ sqlite_close(struct store *s)
 	free(s->self);
 }
 
+static int
+ask_page(struct sqlite_db *d)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(d->h, "PRAGMA page_size", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		d->frame_bytes = sqlite3_column_int(st, 0) + FRAME_HEAD;
+	(void)sqlite3_finalize(st);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
 /* What journal mode the file is in now; a code of SQLite's. */
 static int
 ask_wal(struct sqlite_db *d, bool *ret_wal)
@@ -260,7 +282,7 @@ note_wal(void *ctx, sqlite3 *h, const char *name, int frames)
 
 	(void)h;
 	(void)name;
-	d->base.wal_bytes = (int64_t)frames * FRAME_BYTES;
+	d->base.wal_bytes = (int64_t)frames * d->frame_bytes;
 	return SQLITE_OK;
 }
 
@@ -273,7 +295,8 @@ set_up(struct sqlite_db *d, struct err *e)
 
 	if (d->base.use == DB_WRITE)
 		flags |= SQLITE_OPEN_CREATE;
-	rc = sqlite3_open_v2(f->path, &d->h, flags, NULL);
+	rc = sqlite3_open_v2(f->path, &d->h, flags,
+	    d->base.use == DB_WRITE && f->sync_full ? joined : NULL);
 	if (!d->h)
 		return err_set(e, ERR_NOMEM, "no memory for a connection");
 	(void)sqlite3_extended_result_codes(d->h, 1);
@@ -281,6 +304,7 @@ set_up(struct sqlite_db *d, struct err *e)
 	if (rc != SQLITE_OK)
 		return err_set(
 		    e, ERR_STORE, "%s: %s", f->path, sqlite3_errmsg(d->h));
+	(void)sqlite3_exec(d->h, PAGE_PRAGMA, NULL, NULL, NULL);
 	rc = use_wal(d, e);
 	if (rc < 0)
 		return rc;
@@ -295,6 +319,8 @@ set_up(struct sqlite_db *d, struct err *e)
 		    NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(d->h, OPTIONS[d->base.use], NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = ask_page(d);
 	/* After the pragmas: autocheckpoint is a hook too. */
 	(void)sqlite3_wal_hook(d->h, note_wal, d);
 	return rc == SQLITE_OK ? OK : fail(d, rc, "open", AT_STEP, e);
@@ -416,7 +442,7 @@ sqlite_checkpoint(
 	/* The next write begins at the front: what is there counts no more. */
 	if (rc == SQLITE_OK && restart)
 		frames = 0;
-	db->wal_bytes = frames > 0 ? (int64_t)frames * FRAME_BYTES : 0;
+	db->wal_bytes = frames > 0 ? (int64_t)frames * d->frame_bytes : 0;
 	*ret_wal_bytes = db->wal_bytes;
 	return OK;
 }

@@ -70,6 +70,25 @@ wal_file_bytes(const struct fixture *f)
 	return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
+/* SQLite's own word on the whole file. */
+static void
+assert_sound(const struct fixture *f)
+{
+	char path[96];
+	sqlite3 *h = NULL;
+	sqlite3_stmt *st = NULL;
+
+	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", f->dir);
+	assert_int_equal(sqlite3_open(path, &h), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_prepare_v2(h, "PRAGMA integrity_check", -1, &st, NULL),
+	    SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	assert_string_equal((const char *)sqlite3_column_text(st, 0), "ok");
+	(void)sqlite3_finalize(st);
+	(void)sqlite3_close(h);
+}
+
 static void
 checkpoints(void **state)
 {
@@ -110,6 +129,47 @@ checkpoints(void **state)
 	assert_int_equal(rows_next(rows, &e), 1);
 	assert_int_equal(rows_str(rows, 5).n, sizeof(body));
 	rows_close(rows);
+	db_close(r);
+	db_close(w);
+	fixture_close(&f);
+}
+
+/* What outgrows the cache is in the WAL before its commit, and changes there. */
+static void
+outgrows(void **state)
+{
+	enum { ROWS = 200, TWICE = 2 };
+	struct fixture f;
+	struct db *w, *r;
+	struct rows *rows;
+	struct err e;
+
+	(void)state;
+	open_all(&f, &w, &e);
+	assert_int_equal(db_open(f.store, DB_READ, &r, &e), OK);
+	for (int turn = 1; turn <= TWICE; turn++) {
+		assert_int_equal(db_begin(w, &e), OK);
+		for (int64_t i = 1; i <= ROWS; i++) {
+			assert_int_equal(insert(w, i, &e), 1);
+			if (i % 50 == 0)
+				assert_int_equal(
+				    sql_retain_log(w, i - 25, 1, &e) > 0, true);
+		}
+		assert_int_equal(last(r), 0);
+		if (turn < TWICE)
+			db_rollback(w);
+		else
+			assert_int_equal(db_commit(w, &e), OK);
+	}
+	assert_int_equal(last(r), ROWS);
+	for (int64_t i = ROWS - 24; i <= ROWS; i++) {
+		assert_int_equal(sql_log_get(r, i, &rows, &e), OK);
+		assert_int_equal(rows_next(rows, &e), 1);
+		assert_int_equal(rows_str(rows, 5).n, sizeof(body));
+		assert_memory_equal(rows_str(rows, 5).p, body, sizeof(body));
+		rows_close(rows);
+	}
+	assert_sound(&f);
 	db_close(r);
 	db_close(w);
 	fixture_close(&f);
@@ -332,6 +392,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(checkpoints),
+	    cmocka_unit_test(outgrows),
 	    cmocka_unit_test(full),
 	    cmocka_unit_test(full_disk),
 	    cmocka_unit_test(failed_disk),
