@@ -417,4 +417,11 @@
 #define TIDY_STEPS         20   /* of RETAIN_STEP rows, that one look begins */
 #define STAT_MINUTES       2880 /* two days by the minute, then by the hour */
 
+/* What a source handed over that is no event (source/refused.h). The copy is
+ * for a person to look at and mend; larger ones are kept by their owner. */
+#define REFUSED_COPY_MAX (256 * KIB)
+#define REFUSED_REF_MAX  256
+/* One opened: body, tree, copy. */
+#define REFUSED_MEM      (4 * MIB)
+
 #endif
