@@ -339,6 +339,18 @@
 #define SUB_TIMEOUT_MAX_MS     300000
 #define SUB_BATCH_WINDOW_MAX_S 3600
 #define SUB_BATCH_MAX          1000
+/* Incoming webhooks (source/hook.h). */
+#define HOOKS_MAX              1000 /* kept in memory by the thread they run on */
+#define HOOK_NAME_MAX          63
+#define HOOK_MEM_MAX           (256 * KIB) /* one, parsed */
+#define HOOK_NETS_MAX          64          /* as many as a provider names */
+#define HOOK_SECRET_MIN        8           /* less is guessed */
+#define HOOK_SECRET_MAX        1024
+#define HOOK_TOLERANCE_MAX_S   3600
+#define HOOK_EVENTS_MAX        100  /* that a template makes of one request */
+#define HOOK_QUEUE_MAX         256  /* requests waiting for their thread */
+#define HOOK_FRESH_MS          5000 /* until another node's change is seen */
+#define HOOK_SCRATCH_MAX       (64 * MIB) /* a body, its tree and events */
 /* Retries: a month of waiting, at most 64 tries. */
 #define RETRY_DELAYS_MAX       64
 #define RETRY_DELAY_MAX_MS     (INT64_C(30) * 24 * 3600 * 1000)
@@ -352,6 +364,7 @@
 #define REQUEST_BODY_MAX       (16 * MIB)
 /* Receivers allow for clocks that differ so much; Standard Webhooks. */
 #define RECEIVE_TOLERANCE_S    300
+#define RECEIVE_SIGNATURES_MAX 8 /* of one kind in a header; one a secret */
 #define UNFLUSHED_MAX          1024
 #endif
 #define SUB_REPLAYS_MAX   16
