@@ -78,6 +78,8 @@ take(struct keyring *k, const struct hook_rules *rules,
 	arena_free(a);
 	if (rc < 0)
 		return rc;
+	if (!h)
+		return no_room(e);
 	h->id = row->id;
 	h->uid = uid;
 	h->version = row->version;
