@@ -495,9 +495,9 @@ by_template(struct maker *m, struct jq *jq, struct hook_made *ret)
 		ret->items[0].wrong = why;
 		return OK;
 	}
-	if (rc < 0) {
+	if (rc < 0 || !made) {
 		*m->e = why;
-		return rc;
+		return rc < 0 ? rc : no_room(m->e);
 	}
 	if (made->type == JSON_NULL) {
 		ret->n = 0;
