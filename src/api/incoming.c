@@ -175,8 +175,13 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 		return err_set(e, ERR_UNKNOWN, "not verified");
 	}
 	*ret = h;
-	return limiter_take(k->api->limiter, LIMIT_BASE + h->id, h->rate_per_s,
-	    1, clock_mono_us(), e);
+	rc = limiter_take(k->api->limiter, LIMIT_BASE + h->id, h->rate_per_s, 1,
+	    clock_mono_us(), e);
+	if (rc == ERR_BUSY)
+		(void)snprintf(e->text, sizeof(e->text),
+		    "this source takes %lld requests a second",
+		    (long long)h->rate_per_s);
+	return rc;
 }
 
 static int

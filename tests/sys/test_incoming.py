@@ -439,6 +439,38 @@ def test_who(t):
     srv.connect().get("/v1/sources").want(401)
 
 
+def test_kill9_loses_nothing(t):
+    """What was answered is there, and a retry of it is the same event."""
+    srv, n = t.server(), name()
+    put(srv.client(), n, scheme="github", secret=SECRET, defaults={"tenantId": TENANT})
+    body, sent = b'{"a":1}', []
+    c = srv.connect()
+    for i in range(40):
+        head = github(body, delivery=f"d-{i}")
+        sent.append((head, c.post("/in/" + n, body, head).want(202).json["eventId"]))
+    srv.kill9()
+    srv.start()
+    c = srv.client()
+    for head, id in sent:
+        a = c.post("/in/" + n, body, head).want(202).json
+        same((a["eventId"], a["duplicate"]), (id, True), "it is there")
+    same(len({e["eventId"] for e in c.events()}), 40, "once each")
+
+
+def test_two_nodes(t):
+    """Another node sees a change within seconds."""
+    if hk.STORE != "postgres":
+        raise Skip("SQLite is one node's")
+    a, n = t.server(), name()
+    b = t.server(url=a.url, folder=a.folder + "-b", WEBHOOK_ENCRYPTION_KEY_FILE=os.path.join(a.data, "seal.key"))
+    ca, cb = a.client(), b.connect()
+    put(ca, n, scheme="github", secret=SECRET)
+    until(lambda: cb.post("/in/" + n, b"{}", github(b"{}")).status == 202, "made", 20)
+    ca.post(f"/v1/sources/{n}/disable").want(200)
+    until(lambda: cb.post("/in/" + n, b"{}", github(b"{}")).status == 404, "disabled", 20)
+    ca.delete("/v1/sources/" + n).want(204)
+
+
 def test_third_party_signs(t):
     """npm standardwebhooks and svix sign, we verify."""
     npm = os.path.join(hk.ROOT, "tests", "npm")
