@@ -439,6 +439,25 @@ def test_who(t):
     srv.connect().get("/v1/sources").want(401)
 
 
+def test_cli(t):
+    srv, n = t.srv, name()
+    conf = json.dumps({"scheme": "github", "defaults": {"tenantId": TENANT}, "description": "pushes"}).encode()
+    out = srv.cli("source", "put", n, stdin=conf).want(0).out.split("\n")
+    same(out[0], "/in/" + n, "its path")
+    srv.connect().post("/in/" + n, b"{}", github(b"{}", secret=out[1])).want(202)
+    with open(t.path("conf"), "wb") as f:
+        f.write(conf)
+    same(srv.cli("source", "put", n, t.path("conf")).want(0).out, "/in/" + n + "\n", "shown once")
+    listed = srv.cli("source", "list").want(0).out
+    check(n in listed and "github" in listed and out[1] not in listed, "listed", listed)
+    same([json.loads(l)["name"] for l in srv.cli("source", "list", "--json").want(0).out.splitlines()
+          if n in l], [n], "as JSON")
+    srv.cli("source", "put", n, stdin=b'{"scheme":"nope"}').want(1, "scheme")
+    srv.cli("source", "put", "Bad/Name", stdin=conf).want(1, "name")
+    srv.cli("source", "remove", n).want(0)
+    srv.cli("source", "remove", n).want(1, "no such source")
+
+
 def test_kill9_loses_nothing(t):
     """What was answered is there, and a retry of it is the same event."""
     srv, n = t.server(), name()
