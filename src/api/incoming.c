@@ -27,6 +27,9 @@ struct hooker {
 	const struct api *api;
 	struct db *db;
 	struct hooks *hooks;
+	int64_t told_ms; /* unverified hooks of that second: */
+	int told;        /* in the log, */
+	int64_t untold;  /* and since then not */
 };
 
 /* What became of one event of a request. */
@@ -131,18 +134,32 @@ gather(struct incoming *in, struct err *e)
 
 /* On the hooks thread ------------------------------------------------------------ */
 
+/* Some a second: a stranger must not fill the disk with our log. */
 static void
-tell_unverified(const struct req *r, const struct hook *h, const char *why)
+tell_unverified(struct hooker *k, const struct req *r, const struct hook *h,
+    const char *why)
 {
+	int64_t now_ms = clock_mono_ms();
 	struct log_line l;
 
 	metric_add(M_HOOKS_UNVERIFIED, 1);
+	if (now_ms - k->told_ms >= 1000) {
+		k->told_ms = now_ms;
+		k->told = 0;
+	}
+	if (k->told++ >= HOOK_LINES_PER_S) {
+		k->untold++;
+		return;
+	}
 	log_begin(&l, LOG_INFO, "hook not verified");
 	log_str(&l, "traceId", str_of(r->trace_id));
 	log_str(&l, "source", h->name);
 	log_str(&l, "peer", str_of(r->peer));
 	log_str(&l, "reason", str_of(why));
+	if (k->untold > 0)
+		log_int(&l, "untold", k->untold);
 	log_end(&l);
+	k->untold = 0;
 }
 
 /* The source, when the request is its provider's. */
@@ -164,14 +181,15 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 		return err_set(
 		    e, ERR_SEALED, "the source's secrets can't be opened");
 	if (!hook_peer_ok(h, in->q.peer)) {
-		tell_unverified(r, h, "its address is in none of the networks");
+		tell_unverified(
+		    k, r, h, "its address is in none of the networks");
 		return err_set(e, ERR_UNKNOWN, "not verified");
 	}
 	rc = hook_verify(h, &in->q, &v, e);
 	if (rc < 0)
 		return rc;
 	if (v != RECEIVE_OK) {
-		tell_unverified(r, h, receive_text(v));
+		tell_unverified(k, r, h, receive_text(v));
 		return err_set(e, ERR_UNKNOWN, "not verified");
 	}
 	*ret = h;

@@ -350,6 +350,7 @@
 #define HOOK_EVENTS_MAX        100  /* that a template makes of one request */
 #define HOOK_QUEUE_MAX         256  /* requests waiting for their thread */
 #define HOOK_FRESH_MS          5000 /* until another node's change is seen */
+#define HOOK_LINES_PER_S       20   /* in the log, of those not verified */
 #define HOOK_SCRATCH_MAX       (64 * MIB) /* a body, its tree and events */
 /* Retries: a month of waiting, at most 64 tries. */
 #define RETRY_DELAYS_MAX       64
