@@ -12,6 +12,7 @@
 #include "api/events.h"
 #include "api/ops.h"
 #include "api/seal.h"
+#include "api/sources.h"
 #include "api/subs.h"
 #include "api/tasks.h"
 #include "base/arena.h"

@@ -38,6 +38,7 @@ struct api {
 	struct tail *tail;
 	struct pool *read;
 	struct pool *check; /* one thread: subs.h */
+	struct pool *hooks; /* one thread: sources.h */
 	struct auth *auth;
 	struct limiter *limiter;
 	const struct mask *mask;

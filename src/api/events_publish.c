@@ -12,6 +12,7 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append.h"
+#include "event/cloudevent.h"
 #include "event/envelope.h"
 #include "http/reply.h"
 #include "seal/digest.h"
@@ -19,10 +20,15 @@
 /*
  * POST /v1/events. The http thread parses and checks, the commit thread makes
  * it durable, and only then is anything answered. A batch is answered item by
- * item: what is wrong with one does not touch the others.
+ * item: what is wrong with one does not touch the others. CloudEvents become
+ * envelopes first (cloudevent.h) and are then events as all others.
  */
 
 #define EVENT_BYTES_LEAST 512
+#define CE_TYPE           "application/cloudevents+json"
+#define CE_BATCH_TYPE     "application/cloudevents-batch+json"
+
+enum form { NATIVE, CE_STRUCTURED, CE_BINARY };
 
 struct item {
 	size_t at;       /* of its entry, when there is no err */
@@ -32,6 +38,7 @@ struct item {
 struct publish {
 	struct append_job job; /* its entries: those that were not refused */
 	struct req *r;
+	enum form form;
 	bool many;
 	size_t n, room;
 	struct item *items;
@@ -80,6 +87,83 @@ warn(const struct req *r, const struct event *ev)
 	log_end(&l);
 }
 
+struct ce_headers {
+	struct cloudevent_header *list;
+	size_t n;
+};
+
+static bool
+count_header(void *arg, struct str name, struct str value)
+{
+	struct ce_headers *h = arg;
+
+	(void)value;
+	h->n += cloudevent_is_header(name);
+	return true;
+}
+
+static bool
+list_header(void *arg, struct str name, struct str value)
+{
+	struct ce_headers *h = arg;
+
+	if (cloudevent_is_header(name))
+		h->list[h->n++] = (struct cloudevent_header){name, value};
+	return true;
+}
+
+/* The tenant of a key that has one and no other. */
+static const struct uuid *
+only_tenant(const struct req *r)
+{
+	return r->who.n_tenants == 1 ? r->who.tenants : NULL;
+}
+
+/* The envelope that a CloudEvent makes. */
+static int
+read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
+    struct json *node, struct str *ret, struct err *e)
+{
+	const struct uuid *tenant = only_tenant(p->r);
+	struct ce_headers h = {.n = 0};
+	int rc;
+
+	if (p->form == CE_BINARY) {
+		req_each_header(p->r, count_header, &h);
+		h.list = arena_array(a, h.n + 1, sizeof(*h.list));
+		if (!h.list)
+			return err_set(e, ERR_NOMEM, "no memory for a request");
+		h.n = 0;
+		req_each_header(p->r, list_header, &h);
+		return cloudevent_binary(a, h.list, h.n, bytes, tenant, ret, e);
+	}
+	if (!node) {
+		rc = json_parse(a, bytes, &node, e);
+		if (rc < 0)
+			return rc;
+	}
+	return cloudevent_structured(a, node, tenant, ret, e);
+}
+
+static int
+parse_event(struct publish *p, struct arena *a, struct str *bytes,
+    struct json *node, const struct envelope_opts *o, struct event *ret,
+    struct err *e)
+{
+	int rc;
+
+	if (p->form == NATIVE)
+		return node ? envelope_read(a, node, o, ret, e)
+			    : envelope_parse(a, *bytes, o, ret, e);
+	rc = read_cloudevent(p, a, *bytes, node, bytes, e);
+	if (rc < 0)
+		return rc;
+	rc = envelope_parse(a, *bytes, o, ret, e);
+	if (rc < 0)
+		cloudevent_blame(e, p->form == CE_BINARY);
+	return rc;
+}
+
 /* An event as an entry, or what is wrong with it. `a` ends before the entry. */
 static int
 read_event(struct publish *p, struct arena *a, struct str bytes,
@@ -101,13 +185,16 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
 		id = derived_id(r, p->idempotency, p->n);
 		o.event_id = &id;
 	}
-	rc = node ? envelope_read(a, node, &o, &ev, e)
-		  : envelope_parse(a, bytes, &o, &ev, e);
+	rc = parse_event(p, a, &bytes, node, &o, &ev, e);
 	if (rc < 0)
 		return rc;
-	if (!api_tenant_ok(&r->who, ev.tenant))
-		return err_at(e, ERR_DENIED, "/tenantId",
+	if (!api_tenant_ok(&r->who, ev.tenant)) {
+		rc = err_at(e, ERR_DENIED, "/tenantId",
 		    "this key is limited to other tenants");
+		if (p->form != NATIVE)
+			cloudevent_blame(e, p->form == CE_BINARY);
+		return rc;
+	}
 	if (ev.warning.n > 0)
 		warn(r, &ev);
 	entry_fill(ret, &ev, bytes);
@@ -222,9 +309,24 @@ read_many(struct publish *p, bool lines, struct err *e)
 		   : json_each(p->r->arena, p->scratch, p->r->body,
 			 take_element, p, e);
 	arena_free(p->scratch);
-	if (rc == OK && p->n == 0)
+	/* A batch of CloudEvents may be empty: their specification says so. */
+	if (rc == OK && p->n == 0 && p->form == NATIVE)
 		rc = err_set(e, ERR_INVALID, "there is no event in the body");
 	return rc;
+}
+
+static bool
+is_type(struct str type, struct str wanted)
+{
+	return str_eq_nocase(str_trim(str_cut(&type, ';')), wanted);
+}
+
+/* Headers of a CloudEvent, though not all it needs, are meant for one. */
+static bool
+has_ce_headers(const struct req *r)
+{
+	return req_header(r, "ce-specversion").n > 0 ||
+	       req_header(r, "ce-id").n > 0 || req_header(r, "ce-type").n > 0;
 }
 
 static int
@@ -232,10 +334,15 @@ read_body(struct publish *p, struct err *e)
 {
 	struct str body = str_trim(p->r->body);
 	struct str type = req_header(p->r, "Content-Type");
-	bool lines = str_starts(type, STR("application/x-ndjson"));
+	bool lines = is_type(type, STR("application/x-ndjson"));
+	bool batch = is_type(type, STR(CE_BATCH_TYPE));
 	int rc;
 
-	if (lines || str_starts(body, STR("[")))
+	if (batch || is_type(type, STR(CE_TYPE)))
+		p->form = CE_STRUCTURED;
+	else if (!lines && has_ce_headers(p->r))
+		p->form = CE_BINARY;
+	if (lines || batch || (p->form == NATIVE && str_starts(body, STR("["))))
 		return read_many(p, lines, e);
 	rc = grow(p, e);
 	if (rc == OK)

@@ -12,6 +12,7 @@
 #include "account/auth.h"
 #include "account/limiter.h"
 #include "api/api.h"
+#include "api/sources.h"
 #include "api/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -65,6 +66,12 @@ start_threads(void)
 	    .enter = api_checker_enter,
 	    .leave = api_checker_leave,
 	    .arg = &w.api};
+	struct pool_opts ho = {.name = "hooks",
+	    .threads = 1,
+	    .queue_max = HOOK_QUEUE_MAX,
+	    .enter = api_hooks_enter,
+	    .leave = api_hooks_leave,
+	    .arg = &w.api};
 	struct auth_opts uo = {
 	    .arg = &w.api,
 	    .post = api_auth_post,
@@ -83,6 +90,7 @@ start_threads(void)
 	assert_non_null(w.api.resealer);
 	assert_int_equal(pool_start(&po, &w.api.read, &e), OK);
 	assert_int_equal(pool_start(&co, &w.api.check, &e), OK);
+	assert_int_equal(pool_start(&ho, &w.api.hooks, &e), OK);
 	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
 	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
 	w.api.mask = mask;
@@ -152,6 +160,7 @@ world_end(void **state)
 	tail_hurry(w.api.tail);
 	assert_true(server_drain(w.server, 5000));
 	server_stop(w.server);
+	pool_stop(w.api.hooks);
 	pool_stop(w.api.check);
 	pool_stop(w.api.read);
 	auth_free(w.api.auth);

@@ -343,6 +343,19 @@
 #define SUB_TIMEOUT_MAX_MS     300000
 #define SUB_BATCH_WINDOW_MAX_S 3600
 #define SUB_BATCH_MAX          1000
+/* Incoming webhooks (source/hook.h). */
+#define HOOKS_MAX              1000 /* kept in memory by the thread they run on */
+#define HOOK_NAME_MAX          63
+#define HOOK_MEM_MAX           (256 * KIB) /* one, parsed */
+#define HOOK_NETS_MAX          64          /* as many as a provider names */
+#define HOOK_SECRET_MIN        8           /* less is guessed */
+#define HOOK_SECRET_MAX        1024
+#define HOOK_TOLERANCE_MAX_S   3600
+#define HOOK_EVENTS_MAX        100  /* that a template makes of one request */
+#define HOOK_QUEUE_MAX         256  /* requests waiting for their thread */
+#define HOOK_FRESH_MS          5000 /* until another node's change is seen */
+#define HOOK_LINES_PER_S       20   /* in the log, of those not verified */
+#define HOOK_SCRATCH_MAX       (64 * MIB) /* a body, its tree and events */
 /* Retries: a month of waiting, at most 64 tries. */
 #define RETRY_DELAYS_MAX       64
 #define RETRY_DELAY_MAX_MS     (INT64_C(30) * 24 * 3600 * 1000)
@@ -356,6 +369,7 @@
 #define REQUEST_BODY_MAX       (16 * MIB)
 /* Receivers allow for clocks that differ so much; Standard Webhooks. */
 #define RECEIVE_TOLERANCE_S    300
+#define RECEIVE_SIGNATURES_MAX 8 /* of one kind in a header; one a secret */
 #define UNFLUSHED_MAX          1024
 #endif
 #define SUB_REPLAYS_MAX   16
@@ -433,5 +447,12 @@
 #define TIDY_REST_MAX_MS     3600000 /* after a pass that found all in order */
 #define TIDY_STEPS           20 /* of RETAIN_STEP rows, that one look begins */
 #define STAT_MINUTES         2880 /* two days by the minute, then by the hour */
+
+/* What a source handed over that is no event (source/refused.h). The copy is
+ * for a person to look at and mend; larger ones are kept by their owner. */
+#define REFUSED_COPY_MAX (256 * KIB)
+#define REFUSED_REF_MAX  256
+/* One opened: body, tree, copy. */
+#define REFUSED_MEM      (4 * MIB)
 
 #endif

@@ -5,6 +5,7 @@
 #include "account/auth.h"
 #include "account/limiter.h"
 #include "api/api.h"
+#include "api/sources.h"
 #include "api/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -183,6 +184,14 @@ start_threads(struct serve *s, struct err *e)
 	    .leave = api_checker_leave,
 	    .arg = &s->api,
 	};
+	struct pool_opts hooks = {
+	    .name = "hooks",
+	    .threads = 1,
+	    .queue_max = HOOK_QUEUE_MAX,
+	    .enter = api_hooks_enter,
+	    .leave = api_hooks_leave,
+	    .arg = &s->api,
+	};
 	int rc = tail_start(s->api.store, &s->api.tail, e);
 
 	if (rc == OK)
@@ -202,6 +211,8 @@ start_threads(struct serve *s, struct err *e)
 		rc = pool_start(&read, &s->api.read, e);
 	if (rc == OK)
 		rc = pool_start(&check, &s->api.check, e);
+	if (rc == OK)
+		rc = pool_start(&hooks, &s->api.hooks, e);
 	if (rc == OK) {
 		s->api.resealer =
 		    resealer_new(s->api.append, s->api.keyring, s->conf);
@@ -326,6 +337,7 @@ take_down(struct serve *s)
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
+	pool_stop(s->api.hooks);
 	pool_stop(s->api.check);
 	pool_stop(s->api.read);
 	auth_free(s->api.auth);

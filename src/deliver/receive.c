@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "seal/base64.h"
+#include "seal/digest.h"
 
 struct keys {
 	struct signer *text[SUB_SECRETS_MAX], *decoded[SUB_SECRETS_MAX];
@@ -164,30 +165,54 @@ decode(struct str text, enum preset_encoding encoding, char ret[SIGN_MAX],
 	return true;
 }
 
-/* Any of the header's signatures by any of the keys. */
+/* The header's signatures of this row's form: the first few. */
+static size_t
+signatures_of(const struct preset_signature *g, struct str value,
+    char bytes[RECEIVE_SIGNATURES_MAX][SIGN_MAX],
+    size_t lengths[RECEIVE_SIGNATURES_MAX])
+{
+	size_t n = 0;
+
+	while (value.n > 0 && n < RECEIVE_SIGNATURES_MAX) {
+		struct str token = str_cut(&value, ' ');
+
+		if (str_starts(token, g->prefix) &&
+		    decode(str_from(token, g->prefix.n), g->encoding, bytes[n],
+			&lengths[n]))
+			n++;
+	}
+	return n;
+}
+
+/*
+ * Any of the header's signatures by any of the keys. An HMAC is made once a
+ * key, however many signatures a stranger sends over a long body.
+ */
 static bool
 row_fits(const struct preset_signature *g, const struct keys *k,
     const struct str *parts, struct str value)
 {
+	UNINIT char bytes[RECEIVE_SIGNATURES_MAX][SIGN_MAX];
+	size_t lengths[RECEIVE_SIGNATURES_MAX] = {0};
+	size_t n = signatures_of(g, value, bytes, lengths);
 	bool fits = false;
 
-	while (value.n > 0) {
-		struct str token = str_cut(&value, ' ');
-		char bytes[SIGN_MAX];
-		size_t n;
+	for (size_t i = 0; i < k->n; i++) {
+		struct signer *s = g->decoded ? k->decoded[i] : k->text[i];
+		unsigned char mac[SIGN_MAX];
+		struct err e;
 
-		if (!str_starts(token, g->prefix) ||
-		    !decode(
-			str_from(token, g->prefix.n), g->encoding, bytes, &n))
+		if (signer_algorithm(s) != g->algorithm)
 			continue;
-		for (size_t i = 0; i < k->n; i++) {
-			struct signer *s =
-			    g->decoded ? k->decoded[i] : k->text[i];
-
-			if (signer_algorithm(s) == g->algorithm)
-				fits |= signer_verify(s, parts, g->content.n,
-				    (struct str){bytes, n});
-		}
+		if (g->algorithm == SIGN_HMAC_SHA256 &&
+		    signer_sign(s, parts, g->content.n, mac, &e) != DIGEST_LEN)
+			continue;
+		for (size_t j = 0; j < n; j++)
+			fits |= g->algorithm == SIGN_HMAC_SHA256
+				    ? lengths[j] == DIGEST_LEN &&
+					  digest_eq(mac, bytes[j], DIGEST_LEN)
+				    : signer_verify(s, parts, g->content.n,
+					  (struct str){bytes[j], lengths[j]});
 	}
 	return fits;
 }

@@ -26,12 +26,14 @@ test_presets(void **state)
 		"webhook-id: " ID "\n"
 		"webhook-timestamp: 1700000000\n"
 		"webhook-signature*: "
-		"v1,ZAsCLP/0AkfHmAPdA8RNPr4kwx7+JPRqfuaAWLXbZlQ=\n",
+		"v1,SQxTGmfKRbVwu03gNoQ+W8g1nh2ysPG0tMFa7UswWC8=\n",
 		"{\"specversion\":\"1.0\",\"id\":\"" EVENT
 		"\",\"source\":\"/core%20app\",\"type\":\"cmis.updated\","
 		"\"subject\":\"ké 1\",\"time\":\"2023-11-14T22:13:19.000Z\","
 		"\"datacontenttype\":\"application/json\",\"tenantid\":\"" TENANT
-		"\",\"correlationid\":\"" CORR "\",\"data\":" PAYLOAD "}"},
+		"\",\"correlationid\":\"" CORR
+		"\",\"schemaversion\":null,\"instanceid\":\"i\","
+		"\"recordversion\":null,\"data\":" PAYLOAD "}"},
 	    {"{" BASE ",\"preset\":\"cloudevents-binary\",\"secret\":\"" SECRET
 	     "\"}",
 		"POST https://h.example/x\n"
@@ -39,12 +41,13 @@ test_presets(void **state)
 		"User-Agent: Hikyaku\n"
 		"ce-specversion: 1.0\n"
 		"ce-id: " EVENT "\n"
-		"ce-source: /core%20app\n"
+		"ce-source: /core%2520app\n"
 		"ce-type: cmis.updated\n"
 		"ce-subject: k%C3%A9%201\n"
 		"ce-time: 2023-11-14T22:13:19.000Z\n"
 		"ce-tenantid: " TENANT "\n"
 		"ce-correlationid: " CORR "\n"
+		"ce-instanceid: i\n"
 		"webhook-id: " ID "\n"
 		"webhook-timestamp: 1700000000\n"
 		"webhook-signature*: "

@@ -383,6 +383,12 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 		return occurred_at(m, ret);
 	case VAR_CORRELATION_ID:
 		return pointed(m, "/correlationId", ret);
+	case VAR_SCHEMA_VERSION:
+		return pointed(m, "/schemaVersion", ret);
+	case VAR_INSTANCE_ID:
+		return pointed(m, "/producer/instanceId", ret);
+	case VAR_RECORD_VERSION:
+		return pointed(m, "/sequence/recordVersion", ret);
 	case VAR_SOURCE:
 		return source(m, ret);
 	case VAR_SEQ:
@@ -456,8 +462,8 @@ is_raw_json(enum var v)
 {
 	return v == VAR_ENVELOPE || v == VAR_PAYLOAD ||
 	       v == VAR_PAYLOAD_MEMBERS || v == VAR_WEBHOOK_CONFIG ||
-	       v == VAR_SEQ || v == VAR_ATTEMPT || v == VAR_TIMESTAMP ||
-	       v == VAR_TIMESTAMP_MS;
+	       v == VAR_SEQ || v == VAR_SCHEMA_VERSION || v == VAR_ATTEMPT ||
+	       v == VAR_TIMESTAMP || v == VAR_TIMESTAMP_MS;
 }
 
 /* For a line of the log: whatever the bytes, it stays one line. */

@@ -129,6 +129,9 @@ struct req {
 
 /* Empty when absent. Valid as long as the request. */
 struct str req_header(const struct req *r, const char *name);
+/* Each header, as it came, values trimmed; `each` returns false to end. */
+void req_each_header(const struct req *r,
+    bool (*each)(void *arg, struct str name, struct str value), void *arg);
 bool req_query(const struct req *r, const char *name, struct str *ret);
 /* ERR_INVALID naming the parameter when it is no whole number in range. */
 int req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,

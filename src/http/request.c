@@ -412,3 +412,31 @@ req_header(const struct req *r, const char *name)
 		return STR_EMPTY;
 	return str_trim((struct str){value ? value : "", n});
 }
+
+struct header_walk {
+	bool (*each)(void *arg, struct str name, struct str value);
+	void *arg;
+};
+
+static enum MHD_Result
+walk_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
+    const char *value, size_t value_n)
+{
+	struct header_walk *w = cls;
+	struct str v = str_trim((struct str){value ? value : "", value_n});
+
+	(void)kind;
+	return w->each(w->arg, (struct str){name, name_n}, v) ? MHD_YES
+							      : MHD_NO;
+}
+
+void
+req_each_header(const struct req *r,
+    bool (*each)(void *arg, struct str name, struct str value), void *arg)
+{
+	struct header_walk w = {each, arg};
+
+	if (r->conn)
+		(void)MHD_get_connection_values_n(
+		    r->conn->mc, MHD_HEADER_KIND, walk_header, &w);
+}

@@ -22,6 +22,7 @@ static const struct table {
 } TABLES[] = {
     {"api_key.webhook_secret", STMT_SEAL_API_KEY_PAGE, STMT_SEAL_API_KEY_PUT,
 	false},
+    {"hook_source.secrets", STMT_SEAL_HOOK_PAGE, STMT_SEAL_HOOK_PUT, false},
     {"subscription.conf", STMT_SEAL_SUB_PAGE, STMT_SEAL_SUB_PUT, true},
 };
 

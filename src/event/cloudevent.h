@@ -1,0 +1,64 @@
+/*
+ * cloudevent.h - a CloudEvent 1.0 as one of our envelopes.
+ *
+ * What others publish in the words of CloudEvents becomes the text of an
+ * envelope, which then goes the way of all events (envelope.h). It is the
+ * inverse of the presets `cloudevents` and `cloudevents-binary`: what one
+ * Hikyaku sends with them is the same event when another takes it.
+ *
+ *   specversion      must be 1.0
+ *   id               eventId when it is a UUID; else a UUID made of source and
+ *                    id, so that a repeat is the same event
+ *   source           producer.service; "/core", one segment and no more, is
+ *                    core, with %XX undone: so our presets write it
+ *   type             eventType
+ *   time             occurredAt; another offset than Z becomes UTC, in ms
+ *   subject          sequence.partitionKey, unless `partitionkey` is there;
+ *                    without either the event is alone with its key: its id
+ *   tenantid         tenantId; absent: that of the options
+ *   correlationid    correlationId when it is a UUID, else one made of it
+ *   recordversion, schemaversion (1), instanceid ("cloudevents")
+ *   data             payload, byte for byte: an object; absent or null: {}
+ *   datacontenttype  must be JSON
+ *   data_base64      is refused: a payload is an object
+ *
+ * What has no place in an envelope is kept in its member `cloudEvent`: the id
+ * and source, when the id is none of ours; a correlationid that is no UUID; the
+ * subject beside a partitionkey; dataschema and all other extensions.
+ *
+ * BINARY MODE. Attributes are headers ce-*, whose values are unquoted and
+ * percent-decoded once (HTTP binding, 3.1.3.2); the body is data.
+ *
+ * ERRORS name the attribute: "/type" in a document, "ce-type" as a header.
+ * cloudevent_blame() makes that of what envelope_parse() says of the result.
+ *
+ * Pure functions; the result is the arena's. Equal input gives equal bytes:
+ * the duplicate rule compares them.
+ */
+#ifndef EVENT_CLOUDEVENT_H
+#define EVENT_CLOUDEVENT_H
+
+#include "base/base.h"
+#include "base/uuid.h"
+
+struct arena;
+struct json;
+
+struct cloudevent_header {
+	struct str name, value;
+};
+
+/* `tenant` is for an event that names none; NULL: it must. */
+int cloudevent_structured(struct arena *a, const struct json *tree,
+    const struct uuid *tenant, struct str *ret, struct err *e) MUST_CHECK;
+int cloudevent_binary(struct arena *a, const struct cloudevent_header *headers,
+    size_t n, struct str body, const struct uuid *tenant, struct str *ret,
+    struct err *e) MUST_CHECK;
+
+/* From the envelope's field to the attribute that it was made of. */
+void cloudevent_blame(struct err *e, bool binary);
+
+/* Is it a header of the binary mode? */
+bool cloudevent_is_header(struct str name);
+
+#endif

@@ -1,0 +1,542 @@
+/* hook.h: what a request means. */
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "event/cloudevent.h"
+#include "http/query.h"
+#include "match/jq.h"
+#include "seal/digest.h"
+#include "source/hook.h"
+
+#define INSTANCE "in" /* of the producer: the route that took it */
+
+struct maker {
+	const struct hook *h;
+	const struct hook_request *q;
+	struct arena *a;
+	struct str json;         /* the body as JSON; .p NULL: it is none */
+	const struct json *tree; /* of it */
+	struct str ref;
+	struct err *e;
+};
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no memory for a request");
+}
+
+/* Variables ------------------------------------------------------------------- */
+
+static bool
+scalar(const struct json *j, struct str *ret)
+{
+	if (!j || j->type == JSON_NULL || j->type >= JSON_ARRAY)
+		return false;
+	*ret = j->type == JSON_STRING ? j->text : j->raw;
+	return true;
+}
+
+static bool
+variable(const struct maker *m, struct str name, struct str *ret)
+{
+	const struct received *in = &m->q->in;
+
+	if (name.p[0] == '/')
+		return m->tree && scalar(json_at(m->tree, name), ret);
+	for (size_t i = 0; i < in->n; i++)
+		if (str_eq_nocase(in->headers[i].name, name)) {
+			*ret = in->headers[i].value;
+			return ret->n > 0 && str_utf8_bad(*ret) == ret->n;
+		}
+	return false;
+}
+
+/* Empty when a variable has no value, or there is no text. */
+static struct str
+expand(const struct maker *m, struct str text)
+{
+	struct buf b = BUF(SUB_TEXT_MAX);
+	struct str ret = STR_EMPTY;
+	bool there = text.n > 0;
+
+	while (there && text.n > 0) {
+		bool more = str_has(text, '{');
+		struct str value = STR_EMPTY;
+
+		buf_add(&b, str_cut(&text, '{'));
+		if (more)
+			there = variable(m, str_cut(&text, '}'), &value);
+		buf_add(&b, value);
+	}
+	if (there && !b.failed)
+		ret = arena_dup(m->a, buf_str(&b));
+	buf_done(&b);
+	return ret.p ? ret : STR_EMPTY;
+}
+
+/* What names a request ---------------------------------------------------------- */
+
+static struct str
+first_of(const struct maker *m, const char *const *names)
+{
+	struct str value = STR_EMPTY;
+
+	for (; value.n == 0 && *names; names++)
+		value = receive_header(&m->q->in, *names);
+	return str_utf8_bad(value) == value.n ? value : STR_EMPTY;
+}
+
+static struct str
+bytes_ref(const struct maker *m, struct str time)
+{
+	struct hmac *k = hmac_new(time);
+	unsigned char digest[DIGEST_LEN];
+	struct buf b = BUF(2 * DIGEST_LEN);
+	struct str ret;
+
+	hmac_sum(k, &m->q->in.body, 1, digest);
+	hmac_free(k);
+	buf_hex(&b, (struct str){(const char *)digest, DIGEST_SHORT_LEN});
+	ret = arena_dup(m->a, buf_str(&b));
+	buf_done(&b);
+	return ret;
+}
+
+static int
+name_it(struct maker *m)
+{
+	static const char *const IDS[] = {"webhook-id", "svix-id",
+	    "X-NemakiWare-Delivery", "X-Webhook-Id", "Idempotency-Key", NULL};
+	static const char *const TIMES[] = {
+	    "webhook-timestamp", "X-Timestamp", NULL};
+	char fresh[UUID_LEN + 1];
+	struct str time;
+
+	m->ref = expand(m, m->h->delivery_id);
+	if (m->ref.n == 0)
+		m->ref = first_of(m, IDS);
+	if (m->ref.n > EVENT_KEY_MAX)
+		m->ref = bytes_ref(m, m->ref);
+	if (m->ref.n > 0)
+		return OK;
+	time = first_of(m, TIMES);
+	if (time.n > 0) {
+		m->ref = bytes_ref(m, time);
+	} else {
+		uuid_format(uuid_v7(m->q->now_us), fresh);
+		m->ref = arena_dup(m->a, str_of(fresh));
+	}
+	return m->ref.p ? OK : no_room(m->e);
+}
+
+static void
+add_event_id(const struct maker *m, size_t index, struct buf *b)
+{
+	struct buf text = BUF(HOOK_NAME_MAX + EVENT_KEY_MAX + 64);
+	unsigned char digest[DIGEST_LEN];
+
+	buf_fmt(&text, "hook\n%.*s\n%zu\n", STR_ARG(m->h->name), index);
+	buf_add(&text, m->ref);
+	assert(!text.failed);
+	digest_sha256(buf_str(&text), digest);
+	buf_done(&text);
+	buf_addz(b, "\"eventId\":\"");
+	uuid_add(b, uuid_from_digest(digest));
+	buf_addz(b, "\",");
+}
+
+/* The body -------------------------------------------------------------------- */
+
+static bool
+is_form(const struct maker *m)
+{
+	struct str type = receive_header(&m->q->in, "Content-Type");
+
+	type = str_trim(str_cut(&type, ';'));
+	return str_eq_nocase(type, STR("application/x-www-form-urlencoded"));
+}
+
+static void
+add_pairs(struct buf *b, const struct req_pair *v, size_t n)
+{
+	bool first = true;
+
+	buf_addc(b, '{');
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && !str_eq(v[k].name, v[i].name))
+			k++;
+		if (k < i)
+			continue; /* the first of a name counts */
+		if (!first)
+			buf_addc(b, ',');
+		buf_json(b, v[i].name);
+		buf_addc(b, ':');
+		buf_json(b, v[i].value);
+		first = false;
+	}
+	buf_addc(b, '}');
+}
+
+/* A form's fields; of GitHub's, its one field `payload`. */
+static int
+read_form(struct maker *m, struct err *wrong)
+{
+	const struct req_pair *v = NULL;
+	struct buf b = BUF(HOOK_SCRATCH_MAX / 4);
+	size_t n = 0;
+	int rc = query_parse(m->a, m->q->in.body, &v, &n, wrong);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n && m->h->scheme == HOOK_GITHUB; i++)
+		if (str_eq(v[i].name, STR("payload"))) {
+			m->json = v[i].value;
+			return OK;
+		}
+	add_pairs(&b, v, n);
+	m->json = arena_dup(m->a, buf_str(&b));
+	rc = b.failed || !m->json.p ? no_room(wrong) : OK;
+	buf_done(&b);
+	return rc;
+}
+
+/* *wrong says why there is no tree: no JSON, or too much of it. */
+static int
+read_body(struct maker *m, struct err *wrong)
+{
+	struct json *tree = NULL;
+	int rc = OK;
+
+	m->json = str_trim(m->q->in.body);
+	if (m->json.n == 0)
+		m->json = STR("null");
+	else if (is_form(m))
+		rc = read_form(m, wrong);
+	if (rc == OK)
+		rc = json_parse(m->a, m->json, &tree, wrong);
+	if (rc < 0)
+		m->json = (struct str){.p = NULL};
+	m->tree = tree;
+	return rc;
+}
+
+/* Envelopes --------------------------------------------------------------------- */
+
+static void
+add_sequence(const struct maker *m, struct buf *b)
+{
+	struct str key = expand(m, m->h->partition_key);
+
+	buf_addz(b, "\"sequence\":{\"partitionKey\":");
+	buf_json(b, key.n > 0 ? key : m->h->name);
+	buf_addz(b, "},");
+}
+
+static void
+add_producer(const struct maker *m, struct buf *b)
+{
+	buf_addz(b, "\"producer\":{\"service\":");
+	buf_json(b, m->h->name);
+	buf_addz(b, ",\"instanceId\":\"" INSTANCE "\"},");
+}
+
+/* What `given` (NULL: nothing) lacks and the source knows, each with a comma. */
+static void
+add_missing(const struct maker *m, const struct json *given, size_t index,
+    struct buf *b)
+{
+	const struct hook *h = m->h;
+	struct str type;
+
+	if (!json_get(given, "eventId"))
+		add_event_id(m, index, b);
+	if (!json_get(given, "schemaVersion"))
+		buf_fmt(
+		    b, "\"schemaVersion\":%lld,", (long long)h->schema_version);
+	if (!json_get(given, "eventType")) {
+		type = expand(m, h->event_type);
+		if (type.n > 0) {
+			buf_addz(b, "\"eventType\":");
+			buf_json(b, type);
+			buf_addc(b, ',');
+		}
+	}
+	if (!json_get(given, "tenantId") && h->has_tenant) {
+		buf_addz(b, "\"tenantId\":\"");
+		uuid_add(b, h->tenant);
+		buf_addz(b, "\",");
+	}
+	if (!json_get(given, "producer"))
+		add_producer(m, b);
+	if (!json_get(given, "sequence"))
+		add_sequence(m, b);
+}
+
+static int
+put_text(struct maker *m, struct buf *b, struct hook_item *ret)
+{
+	int rc = OK;
+
+	ret->text = arena_dup(m->a, buf_str(b));
+	if (b->failed || !ret->text.p)
+		rc = no_room(m->e);
+	buf_done(b);
+	return rc;
+}
+
+/* An object that a template made: an envelope, perhaps with gaps. */
+static int
+complete(
+    struct maker *m, const struct json *j, size_t index, struct hook_item *ret)
+{
+	struct buf b = BUF(j->raw.n + 16 * KIB);
+
+	ret->text = j->raw;
+	if (j->type != JSON_OBJECT) {
+		(void)err_set(&ret->wrong, ERR_INVALID,
+		    "the template must make an object, not %s",
+		    json_type_name(j->type));
+		return OK;
+	}
+	buf_addc(&b, '{');
+	add_missing(m, j, index, &b);
+	if (!j->child && b.n > 1)
+		b.n--; /* its comma: nothing follows */
+	buf_add(&b, str_from(j->raw, 1));
+	return put_text(m, &b, ret);
+}
+
+/* Without a template: the body is the payload, byte for byte. */
+static int
+plain(struct maker *m, const struct err *unread, struct hook_item *ret)
+{
+	struct buf b;
+
+	ret->text = m->q->in.body;
+	if (!m->tree) {
+		ret->wrong = *unread;
+		return OK;
+	}
+	if (m->tree->type != JSON_OBJECT) {
+		(void)err_at(&ret->wrong, ERR_INVALID, "/payload",
+		    "payload must be an object, not %s",
+		    json_type_name(m->tree->type));
+		return OK;
+	}
+	b = BUF(m->tree->raw.n + 16 * KIB);
+	buf_addc(&b, '{');
+	add_missing(m, NULL, 0, &b);
+	buf_addz(&b, "\"payload\":");
+	buf_add(&b, m->tree->raw);
+	buf_addc(&b, '}');
+	return put_text(m, &b, ret);
+}
+
+static int
+cloudevent(struct maker *m, const struct err *unread, struct hook_item *ret)
+{
+	const struct uuid *tenant = m->h->has_tenant ? &m->h->tenant : NULL;
+	const struct received *in = &m->q->in;
+	struct cloudevent_header *list =
+	    arena_array(m->a, in->n + 1, sizeof(*list));
+	struct str type = receive_header(in, "Content-Type");
+	int rc;
+
+	if (!list)
+		return no_room(m->e);
+	ret->text = in->body;
+	type = str_trim(str_cut(&type, ';'));
+	if (str_eq_nocase(type, STR("application/cloudevents+json"))) {
+		if (!m->tree) {
+			ret->wrong = *unread;
+			return OK;
+		}
+		rc = cloudevent_structured(
+		    m->a, m->tree, tenant, &ret->text, &ret->wrong);
+	} else {
+		for (size_t i = 0; i < in->n; i++)
+			list[i] = (struct cloudevent_header){
+			    in->headers[i].name, in->headers[i].value};
+		rc = cloudevent_binary(m->a, list, in->n, in->body, tenant,
+		    &ret->text, &ret->wrong);
+	}
+	return rc == ERR_NOMEM ? no_room(m->e) : OK;
+}
+
+/* The template -------------------------------------------------------------------- */
+
+/* Names that hold what proves the caller; no program needs to see them. */
+static bool
+is_secret(const struct hook *h, struct str name)
+{
+	return str_eq_nocase(name, STR("authorization")) ||
+	       str_eq_nocase(name, STR("proxy-authorization")) ||
+	       str_eq_nocase(name, STR("cookie")) ||
+	       (h->header.n > 0 && str_eq_nocase(name, h->header));
+}
+
+static void
+add_header(struct buf *b, struct str name, struct str value, struct arena *a)
+{
+	struct str copy = arena_dup(a, value), low = arena_dup(a, name);
+	char *p = (char *)(uintptr_t)low.p;
+
+	if (!copy.p || !low.p)
+		return;
+	for (size_t i = 0; i < low.n; i++)
+		if (p[i] >= 'A' && p[i] <= 'Z')
+			p[i] = (char)(p[i] - 'A' + 'a');
+	str_clean_utf8(p, low.n);
+	str_clean_utf8((char *)(uintptr_t)copy.p, copy.n);
+	buf_json(b, low);
+	buf_addc(b, ':');
+	buf_json(b, copy);
+}
+
+static void
+add_headers(const struct maker *m, struct buf *b)
+{
+	const struct received *in = &m->q->in;
+	bool first = true;
+
+	buf_addz(b, "{\"headers\":{");
+	for (size_t i = 0; i < in->n; i++) {
+		size_t k = 0;
+
+		while (k < i &&
+		       !str_eq_nocase(in->headers[k].name, in->headers[i].name))
+			k++;
+		if (k < i || is_secret(m->h, in->headers[i].name))
+			continue;
+		if (!first)
+			buf_addc(b, ',');
+		add_header(b, in->headers[i].name, in->headers[i].value, m->a);
+		first = false;
+	}
+	buf_addz(b, "},\"query\":");
+	add_pairs(b, m->q->query, m->q->n_query);
+	buf_addz(b, ",\"body\":");
+}
+
+static int
+input_of(struct maker *m, struct str *ret)
+{
+	struct buf b = BUF(HOOK_SCRATCH_MAX / 4);
+	struct str body = m->q->in.body, text;
+
+	add_headers(m, &b);
+	if (m->json.p) {
+		buf_add(&b, m->json);
+	} else {
+		text = arena_dup(m->a, body);
+		if (!text.p) {
+			buf_done(&b);
+			return no_room(m->e);
+		}
+		str_clean_utf8((char *)(uintptr_t)text.p, text.n);
+		buf_json(&b, text);
+	}
+	buf_addc(&b, '}');
+	*ret = arena_dup(m->a, buf_str(&b));
+	if (b.failed || !ret->p) {
+		buf_done(&b);
+		return no_room(m->e);
+	}
+	buf_done(&b);
+	return OK;
+}
+
+static int
+make_many(struct maker *m, const struct json *made, struct hook_made *ret)
+{
+	int rc = OK;
+
+	ret->many = true;
+	ret->n = 0;
+	if (made->n > HOOK_EVENTS_MAX) {
+		ret->n = 1;
+		(void)err_set(&ret->items[0].wrong, ERR_LIMIT,
+		    "the template made %u events, at most %d are taken",
+		    made->n, HOOK_EVENTS_MAX);
+		return OK;
+	}
+	if (made->n == 0)
+		ret->why = "the template made no event";
+	for (const struct json *j = made->child; rc == OK && j; j = j->next) {
+		rc = complete(m, j, ret->n, &ret->items[ret->n]);
+		ret->n++;
+	}
+	return rc;
+}
+
+static int
+by_template(struct maker *m, struct jq *jq, struct hook_made *ret)
+{
+	struct err why = {0};
+	struct json *made = NULL;
+	struct str input, text = STR_EMPTY;
+	int rc = input_of(m, &input);
+
+	if (rc < 0)
+		return rc;
+	ret->items[0].text = m->q->in.body;
+	ret->n = 1;
+	rc = jq_render(jq, m->h->program, input, m->a, &text, &why);
+	if (rc == OK)
+		rc = json_parse(m->a, text, &made, &why);
+	if (rc == ERR_INVALID || rc == ERR_LIMIT || rc == ERR_SYNTAX) {
+		ret->items[0].wrong = why;
+		return OK;
+	}
+	if (rc < 0 || !made) {
+		*m->e = why;
+		return rc < 0 ? rc : no_room(m->e);
+	}
+	if (made->type == JSON_NULL) {
+		ret->n = 0;
+		ret->why = "the template made nothing";
+		return OK;
+	}
+	return made->type == JSON_ARRAY ? make_many(m, made, ret)
+					: complete(m, made, 0, &ret->items[0]);
+}
+
+int
+hook_events(const struct hook *h, const struct hook_request *q, struct jq *jq,
+    struct arena *a, struct hook_made *ret, struct err *e)
+{
+	struct maker m = {.h = h, .q = q, .a = a, .e = e};
+	struct err unread = {0};
+	int rc;
+
+	*ret = (struct hook_made){
+	    .items = arena_array(a, HOOK_EVENTS_MAX, sizeof(*ret->items))};
+	if (!ret->items)
+		return no_room(e);
+	if (read_body(&m, &unread) == ERR_NOMEM)
+		return no_room(e);
+	rc = name_it(&m);
+	ret->ref = m.ref;
+	if (rc < 0)
+		return rc;
+	/* GitHub's first call, which tells of no change. */
+	if (h->scheme == HOOK_GITHUB &&
+	    str_eq(receive_header(&q->in, "X-GitHub-Event"), STR("ping"))) {
+		ret->why = "a ping";
+		return OK;
+	}
+	if (h->template.n > 0)
+		return by_template(&m, jq, ret);
+	ret->n = 1;
+	if (h->scheme == HOOK_PRESET &&
+	    str_starts(h->scheme_name, STR("cloudevents")))
+		return cloudevent(&m, &unread, &ret->items[0]);
+	return plain(&m, &unread, &ret->items[0]);
+}

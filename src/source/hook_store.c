@@ -1,0 +1,364 @@
+#include "source/hook_store.h"
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "deliver/preset.h"
+#include "match/jq.h"
+#include "seal/digest.h"
+#include "seal/keyring.h"
+#include "sql.h"
+
+#define COLUMN "hook_source.secrets"
+
+static _Atomic uint64_t changes = 1;
+
+void
+hooks_changed(void)
+{
+	(void)atomic_fetch_add(&changes, 1);
+}
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no memory for a source");
+}
+
+/* Rows ------------------------------------------------------------------------- */
+
+/* .p NULL: there are none, or no key of ours opens them. */
+static int
+open_secrets(struct keyring *k, struct arena *a,
+    const struct sql_hook_get_row *row, struct uuid uid, struct str *ret,
+    bool *ret_closed, struct err *e)
+{
+	struct str where;
+	int rc;
+
+	*ret = (struct str){.p = NULL};
+	if (!row->secrets.p)
+		return OK;
+	where = keyring_where(a, COLUMN, uid);
+	if (!where.p)
+		return no_room(e);
+	rc = keyring_unseal(k, a, where, row->secrets, ret, e);
+	if (rc != ERR_INVALID)
+		return rc;
+	log_err(LOG_WARN, "a source's secrets can't be read", e);
+	*ret = (struct str){.p = NULL};
+	*ret_closed = true;
+	return OK;
+}
+
+static int
+take(struct keyring *k, const struct hook_rules *rules,
+    const struct sql_hook_get_row *row, struct hook **ret, struct err *e)
+{
+	struct arena *a = arena_new(2 * HOOK_MEM_MAX);
+	struct uuid uid = {{0}};
+	struct str secrets = {.p = NULL};
+	struct hook *h = NULL;
+	bool closed = false;
+	int rc = a ? OK : no_room(e);
+
+	if (row->uid.n == sizeof(uid.b))
+		memcpy(uid.b, row->uid.p, row->uid.n);
+	if (rc == OK)
+		rc = open_secrets(k, a, row, uid, &secrets, &closed, e);
+	if (rc == OK)
+		rc = hook_load(row->name, row->conf, secrets, rules, &h, e);
+	if (secrets.p)
+		digest_wipe((char *)(uintptr_t)secrets.p, secrets.n);
+	arena_free(a);
+	if (rc < 0)
+		return rc;
+	if (!h)
+		return no_room(e);
+	h->id = row->id;
+	h->uid = uid;
+	h->version = row->version;
+	h->created_us = row->created_at;
+	h->changed_us = row->changed_at;
+	h->closed = closed;
+	*ret = h;
+	return OK;
+}
+
+int
+hook_find(struct db *db, struct keyring *k, const struct hook_rules *rules,
+    struct str name, struct hook **ret, struct err *e)
+{
+	struct sql_hook_get_row row;
+	struct rows *rows = NULL;
+	int rc = sql_hook_get(db, name, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_hook_get_get(rows, &row);
+		rc = take(k, rules, &row, ret, e);
+	} else if (rc == 0) {
+		rc = err_set(e, ERR_ABSENT, "there is no such source");
+	}
+	rows_close(rows);
+	return rc;
+}
+
+int
+hook_walk(struct db *db, struct keyring *k, const struct hook_rules *rules,
+    struct str after, size_t most,
+    int (*each)(void *ctx, struct hook *h, struct err *e), void *ctx,
+    struct err *e)
+{
+	struct sql_hook_get_row row; /* both have these columns */
+	struct rows *rows = NULL;
+	int rc = sql_hook_page(db, after, (int64_t)most, &rows, e);
+
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		struct hook *h = NULL;
+
+		sql_hook_get_get(rows, &row);
+		rc = take(k, rules, &row, &h, e);
+		if (rc == OK) {
+			rc = each(ctx, h, e);
+		} else if (rc != ERR_NOMEM) {
+			/* One that can't be read must not stop the others. */
+			log_err(LOG_ERROR, "a source can't be used", e);
+			rc = OK;
+		}
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static int
+has_room(struct db *db, struct err *e)
+{
+	struct sql_hook_stamp_row row;
+	struct rows *rows = NULL;
+	int rc = sql_hook_stamp(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_hook_stamp_get(rows, &row);
+		rc = row.n < HOOKS_MAX
+			 ? OK
+			 : err_set(e, ERR_LIMIT, "there are %d sources already",
+			       HOOKS_MAX);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+static int
+seal_secrets(struct keyring *k, struct arena *a, const struct hook *h,
+    struct str *ret, struct err *e)
+{
+	struct buf b = BUF(SEAL_PLAIN_MAX);
+	struct str where = keyring_where(a, COLUMN, h->uid);
+	int rc = OK;
+
+	*ret = (struct str){.p = NULL};
+	if (h->n_secrets == 0)
+		return OK;
+	hook_secrets(h, &b);
+	rc = where.p && !b.failed
+		 ? keyring_seal(k, a, where, buf_str(&b), ret, e)
+		 : no_room(e);
+	digest_wipe(b.p, b.n);
+	buf_done(&b);
+	return rc;
+}
+
+int
+hook_put(struct db *db, struct keyring *k, struct arena *a, struct hook *h,
+    int64_t was, struct err *e)
+{
+	struct buf conf = BUF(HOOK_MEM_MAX);
+	struct str secrets;
+	int64_t n = 0;
+	int rc = was == 0 ? has_room(db, e) : OK;
+
+	if (rc == OK)
+		rc = seal_secrets(k, a, h, &secrets, e);
+	hook_conf(h, &conf);
+	if (rc == OK && conf.failed)
+		rc = no_room(e);
+	if (rc == OK)
+		n = was == 0 ? sql_hook_add(db, uuid_str(&h->uid), h->name,
+				   buf_str(&conf), secrets, h->changed_us, e)
+			     : sql_hook_change(db, h->name, was, buf_str(&conf),
+				   secrets, h->changed_us, e);
+	buf_done(&conf);
+	if (rc < 0 || n < 0)
+		return rc < 0 ? rc : (int)n;
+	if (n == 0)
+		return err_set(e, ERR_CONFLICT,
+		    "somebody else changed this source meanwhile");
+	h->version = was + 1;
+	return OK;
+}
+
+int
+hook_remove(struct db *db, struct str name, struct err *e)
+{
+	int64_t n = sql_hook_del(db, name, e);
+
+	if (n == 0)
+		return err_set(e, ERR_ABSENT, "there is no such source");
+	return n < 0 ? (int)n : OK;
+}
+
+/* In memory --------------------------------------------------------------------- */
+
+struct hooks {
+	struct keyring *keyring;
+	struct presets *presets;
+	struct jq *jq;
+	struct map *by_name; /* NULL: never read */
+	struct sql_hook_stamp_row stamp;
+	uint64_t seen; /* changes that are in it */
+	int64_t looked_ms;
+};
+
+int
+hooks_new(const struct conf *conf, struct keyring *k, struct hooks **ret,
+    struct err *e)
+{
+	struct hooks *hs = calloc(1, sizeof(*hs));
+	int rc = hs ? presets_load(conf, &hs->presets, e) : no_room(e);
+
+	if (rc == OK)
+		rc = jq_new("/proc/self/exe", &hs->jq, e);
+	if (rc < 0) {
+		hooks_free(hs);
+		return rc;
+	}
+	hs->keyring = k;
+	*ret = hs;
+	return OK;
+}
+
+static void
+drop(struct hooks *hs, struct map *by_name)
+{
+	struct hook *h;
+	size_t at = 0;
+
+	while (by_name && (h = map_each(by_name, &at))) {
+		if (h->program >= 0)
+			jq_forget(hs->jq, h->program);
+		hook_free(h);
+	}
+	map_free(by_name);
+}
+
+void
+hooks_free(struct hooks *hs)
+{
+	if (!hs)
+		return;
+	drop(hs, hs->by_name);
+	jq_free(hs->jq);
+	presets_free(hs->presets);
+	free(hs);
+}
+
+struct jq *
+hooks_jq(struct hooks *hs)
+{
+	return hs->jq;
+}
+
+struct filling {
+	struct hooks *hs;
+	struct map *to;
+};
+
+static int
+keep(void *ctx, struct hook *h, struct err *e)
+{
+	struct filling *f = ctx;
+	int rc = h->template.n > 0
+		     ? jq_program(f->hs->jq, h->template, &h->program, e)
+		     : OK;
+
+	if (rc == OK)
+		rc = map_put(f->to, h->name, h, NULL, e);
+	if (rc < 0) {
+		if (h->program >= 0)
+			jq_forget(f->hs->jq, h->program);
+		hook_free(h);
+	}
+	return rc;
+}
+
+static int
+read_all(struct hooks *hs, struct db *db, struct err *e)
+{
+	const struct hook_rules rules = {.presets = hs->presets};
+	struct filling f = {.hs = hs, .to = map_new(HOOKS_MAX)};
+	int rc = f.to ? hook_walk(db, hs->keyring, &rules, STR_EMPTY, HOOKS_MAX,
+			    keep, &f, e)
+		      : no_room(e);
+
+	if (rc < 0) {
+		drop(hs, f.to);
+		return rc;
+	}
+	drop(hs, hs->by_name); /* what both have stays compiled */
+	hs->by_name = f.to;
+	return OK;
+}
+
+static int
+read_stamp(struct db *db, struct sql_hook_stamp_row *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_hook_stamp(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_hook_stamp_get(rows, ret);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+int
+hooks_refresh(struct hooks *hs, struct db *db, struct err *e)
+{
+	struct sql_hook_stamp_row stamp = {0};
+	uint64_t now = atomic_load(&changes);
+	int64_t now_ms = clock_mono_ms();
+	int rc;
+
+	if (hs->by_name && hs->seen == now &&
+	    now_ms - hs->looked_ms < HOOK_FRESH_MS)
+		return OK;
+	rc = read_stamp(db, &stamp, e);
+	if (rc == OK &&
+	    (!hs->by_name || hs->seen != now || stamp.n != hs->stamp.n ||
+		stamp.versions != hs->stamp.versions ||
+		stamp.newest != hs->stamp.newest))
+		rc = read_all(hs, db, e);
+	if (rc < 0)
+		return rc;
+	hs->stamp = stamp;
+	hs->seen = now;
+	hs->looked_ms = now_ms;
+	return OK;
+}
+
+const struct hook *
+hooks_find(const struct hooks *hs, struct str name)
+{
+	return map_find(hs->by_name, name);
+}

@@ -1,0 +1,51 @@
+/*
+ * hook_store.h - sources of incoming hooks, in the store and in memory.
+ *
+ * IN MEMORY. The thread that takes hooks keeps all of them (HOOKS_MAX), with
+ * their secrets open and their templates known to its jq: so a stranger who
+ * asks for names that don't exist costs no look into the store, and learns
+ * nothing from the time it takes. A change is seen at once on the node it was
+ * made on (hooks_changed()), on others within HOOK_FRESH_MS.
+ *
+ * LIFE. A struct hooks is one thread's; hooks_changed() may be called by any.
+ */
+#ifndef SOURCE_HOOK_STORE_H
+#define SOURCE_HOOK_STORE_H
+
+#include "source/hook.h"
+
+struct conf;
+struct db;
+struct keyring;
+
+/* ERR_ABSENT; one whose secrets can't be opened is `closed`. */
+int hook_find(struct db *db, struct keyring *k, const struct hook_rules *rules,
+    struct str name, struct hook **ret, struct err *e) MUST_CHECK;
+/* Each after this name, by name; `each` returns < 0 to end. It owns none. */
+int hook_walk(struct db *db, struct keyring *k, const struct hook_rules *rules,
+    struct str after, size_t most,
+    int (*each)(void *ctx, struct hook *h, struct err *e), void *ctx,
+    struct err *e) MUST_CHECK;
+
+/*
+ * Inside a write transaction. `was` is the version it had, 0: it is new.
+ * ERR_CONFLICT when somebody was faster, ERR_LIMIT past HOOKS_MAX.
+ */
+int hook_put(struct db *db, struct keyring *k, struct arena *a, struct hook *h,
+    int64_t was, struct err *e) MUST_CHECK;
+int hook_remove(struct db *db, struct str name, struct err *e) MUST_CHECK;
+
+struct hooks;
+
+int hooks_new(const struct conf *conf, struct keyring *k, struct hooks **ret,
+    struct err *e) MUST_CHECK;
+void hooks_free(struct hooks *hs); /* NULL is fine */
+struct jq *hooks_jq(struct hooks *hs);
+/* Looks for changes when it is time. */
+int hooks_refresh(struct hooks *hs, struct db *db, struct err *e) MUST_CHECK;
+const struct hook *hooks_find(const struct hooks *hs, struct str name);
+
+/* After the commit of a change. */
+void hooks_changed(void);
+
+#endif
