@@ -7,8 +7,8 @@
  *   record    the newest state of each record, or that it was deleted
  *   history   each version in the order it was applied: never backwards
  */
-#ifndef COUNTER_H
-#define COUNTER_H
+#ifndef EXAMPLE_COUNTER_H
+#define EXAMPLE_COUNTER_H
 
 #include <hikyaku.h>
 
