@@ -79,6 +79,12 @@ $(B)/unit/lib/%_test: $(B)/lib/%_test.o $(LIB_OBJ) $(B)/libserver.a
 	@echo 'LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(TEST_LD)
 
+LIB_FUZZ := $(patsubst tests/fuzz/%.c,$(B)/target/%,$(wildcard tests/fuzz/lib_*.c))
+$(LIB_FUZZ): $(B)/target/%: tests/fuzz/%.c $(LIB_OBJ) $(B)/libserver.a
+	@mkdir -p $(@D)
+	@echo 'LD  $@'
+	@$(CC) $(LIB_CPP) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # As a user would: by the installed header and library alone.
 $(B)/example/publish: lib/example/publish.c $(B)/libhikyaku.so.0
 	@mkdir -p $(@D)
