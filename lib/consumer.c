@@ -349,7 +349,7 @@ fetch(struct hk_consumer *c, struct hk_error *e)
 	if (c->text.failed)
 		return lib_nomem(e);
 	if (json_parse(c->page, buf_str(&c->text), &j, &why) < 0)
-		return lib_from(&why, e);
+		return hk_fail(e, HK_PROTOCOL, "the page: %.200s", why.text);
 	data = json_get(j, "data");
 	if (!json_is(data, JSON_ARRAY))
 		return hk_fail(e, HK_PROTOCOL, "there is no data in the page");

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 
+import test_tls
 from hk import ROOT, SLOW, Skip, check, envelope, new_id, now, same, until
 
 SETTINGS = {"TIME_SCALE": "1000"}
@@ -111,6 +112,19 @@ def test_publish(t):
     same(publish(t.srv, [envelope(type=kind)], key="hk_nobody", code=1),
          "0 published, 0 of them known before, 1 failed\n", "no such key")
     same(len(c.events(type=kind)), 1202, "in the log")
+
+
+def test_tls_and_socket(t):
+    """Over TLS it wants to know the certificate; over the socket it needs no key."""
+    srv = test_tls.serve(t)
+    base, said = srv.base.replace("127.0.0.1", "localhost"), "1 published, 0 of them known before, 0 failed\n"
+    cmd = [os.path.join(EXAMPLES, "publish"), base]
+    event = lambda: json.dumps(envelope())  # noqa: E731
+    same(run(*cmd, stdin=event(), env={"HIKYAKU_KEY": srv.key(), "HIKYAKU_CA": srv.tls}), said, "TLS")
+    run("timeout", "3", *cmd, stdin=event(), env={"HIKYAKU_KEY": srv.key()}, code=124)
+    same(len(srv.client().events()), 1, "nobody else's certificate is trusted")
+    same(run(cmd[0], "http://localhost", stdin=event(),
+             env={"HIKYAKU_SOCKET": os.path.join(srv.data, "hikyaku.sock")}), said, "the socket")
 
 
 def test_publish_while_it_is_away(t):
