@@ -15,22 +15,6 @@
 #define PAGE(list) "200 {\"data\":[" list "]}"
 #define FINE       "200 {\"results\":[]}"
 
-static struct hk_client *
-client(const struct fake *f, int (*stop)(void *ctx), void *ctx)
-{
-	struct hk_client_opts o = {.tries = 3,
-	    .backoff_ms = 2,
-	    .backoff_max_ms = 8,
-	    .stop = stop,
-	    .ctx = ctx};
-	struct hk_client *c = NULL;
-	struct hk_error e;
-
-	if (hk_client_new(f->url, "hk_key", &o, &c, &e) != HK_OK)
-		fail_msg("%s", e.text);
-	return c;
-}
-
 static void
 test_consumer(void **state)
 {
@@ -51,7 +35,7 @@ test_consumer(void **state)
 
 	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
-	cl = client(&f, NULL, NULL);
+	cl = fake_client(&f, 3, NULL, NULL);
 	assert_int_equal(hk_consumer_open(cl, "a/b", NULL, &c, &e), HK_INVALID);
 	assert_int_equal(hk_consumer_open(cl, "..", NULL, &c, &e), HK_INVALID);
 	assert_int_equal(hk_consumer_open(cl, "mine", &o, &c, &e), HK_OK);
@@ -115,7 +99,7 @@ test_ack_batches(void **state)
 
 	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
-	cl = client(&f, NULL, NULL);
+	cl = fake_client(&f, 3, NULL, NULL);
 	assert_int_equal(hk_consumer_open(cl, "m", &o, &c, &e), HK_OK);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(hk_consumer_next(c, &ev, &e), HK_OK);
@@ -245,7 +229,7 @@ test_consume(void **state)
 		}
 		/* What is no event is passed by, and counted. */
 		fake_start(&f, answers, COUNT_OF(answers));
-		cl = client(&f, NULL, NULL);
+		cl = fake_client(&f, 3, NULL, NULL);
 		assert_int_equal(hk_consumer_open(cl, "m", NULL, &c, &e), 0);
 		if (hk_consume(c, &b.db, handle, &b, 0, &e) != HK_OK)
 			fail_msg("row %zu: %s", i, e.text);
@@ -290,7 +274,7 @@ test_consume_stops(void **state)
 
 	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
-	cl = client(&f, stop_later, &asked);
+	cl = fake_client(&f, 3, stop_later, &asked);
 	assert_int_equal(hk_consumer_open(cl, "m", NULL, &c, &e), HK_OK);
 	assert_int_equal(hk_consume(c, &b.db, handle, &b, -1, &e), HK_STOPPED);
 	hk_consumer_close(c);

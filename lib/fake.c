@@ -175,3 +175,20 @@ fake_done(struct fake *f)
 	for (size_t i = 0; i < FAKE_ASKED_MAX; i++)
 		free(f->asked[i].body);
 }
+
+struct hk_client *
+fake_client(
+    const struct fake *f, unsigned tries, int (*stop)(void *ctx), void *ctx)
+{
+	struct hk_client_opts o = {.tries = tries,
+	    .backoff_ms = 2,
+	    .backoff_max_ms = 8,
+	    .stop = stop,
+	    .ctx = ctx};
+	struct hk_client *c = NULL;
+	int rc = hk_client_new(f->url, "hk_key", &o, &c, NULL);
+
+	assert(rc == HK_OK);
+	(void)rc;
+	return c;
+}

@@ -9,6 +9,7 @@
 #define FAKE_H
 
 #include "base/base.h"
+#include "hikyaku.h"
 
 #define FAKE_ASKED_MAX 64
 
@@ -33,5 +34,8 @@ struct fake {
 void fake_start(struct fake *f, const char *const *answers, size_t n);
 void fake_stop(struct fake *f); /* then read what was asked */
 void fake_done(struct fake *f);
+/* One of this server's, with short waits. stop may be NULL. */
+struct hk_client *fake_client(
+    const struct fake *f, unsigned tries, int (*stop)(void *ctx), void *ctx);
 
 #endif

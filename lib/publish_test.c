@@ -13,19 +13,6 @@
 #define ONE   "202 {\"eventId\":\"" ID "\",\"seq\":7,\"duplicate\":false}"
 #define BUSY  "503 {\"error\":{\"code\":\"UNAVAILABLE\",\"message\":\"later\"}}"
 
-static struct hk_client *
-client(const struct fake *f, unsigned tries)
-{
-	struct hk_client_opts o = {
-	    .tries = tries, .backoff_ms = 2, .backoff_max_ms = 8};
-	struct hk_client *c = NULL;
-	struct hk_error e;
-
-	if (hk_client_new(f->url, "hk_key", &o, &c, &e) != HK_OK)
-		fail_msg("%s", e.text);
-	return c;
-}
-
 /* Sent until it is answered, with the same bytes each time. */
 static void
 test_publish(void **state)
@@ -62,7 +49,7 @@ test_publish(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		fake_start(&f, rows[i].answers, 1);
-		c = client(&f, 3);
+		c = fake_client(&f, 3, NULL, NULL);
 		assert_int_equal(
 		    hk_publish(c, EVENT, strlen(EVENT), &r, &e), rows[i].code);
 		assert_int_equal(r.tries, rows[i].tries);
@@ -80,7 +67,7 @@ test_publish(void **state)
 		fake_done(&f);
 	}
 	fake_start(&f, again, COUNT_OF(again));
-	c = client(&f, 10);
+	c = fake_client(&f, 10, NULL, NULL);
 	assert_int_equal(hk_publish(c, EVENT, strlen(EVENT), &r, &e), HK_OK);
 	hk_client_free(c);
 	fake_stop(&f);
@@ -262,7 +249,7 @@ test_batches(void **state)
 
 	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
-	c = client(&f, 5);
+	c = fake_client(&f, 5, NULL, NULL);
 	assert_int_equal(hk_publisher_new(c, &o, &p, &e), HK_OK);
 	assert_int_equal(hk_publisher_due_ms(p), -1);
 	for (size_t i = 0; i < 4; i++)
@@ -304,7 +291,7 @@ test_halving(void **state)
 
 	(void)state;
 	fake_start(&f, answers, COUNT_OF(answers));
-	c = client(&f, 5);
+	c = fake_client(&f, 5, NULL, NULL);
 	assert_int_equal(hk_publisher_new(c, &o, &p, &e), HK_OK);
 	for (size_t i = 0; i < 4; i++)
 		add(p, i);
@@ -344,7 +331,7 @@ test_batch_failures(void **state)
 		    .linger_ms = 100000, .done = done, .ctx = &t};
 
 		fake_start(&f, rows[i].answers, 1);
-		c = client(&f, 2);
+		c = fake_client(&f, 2, NULL, NULL);
 		assert_int_equal(hk_publisher_new(c, &o, &p, &e), HK_OK);
 		add(p, 0);
 		/* It lingers: nothing is due. */

@@ -50,10 +50,11 @@ CREATE TABLE IF NOT EXISTS processed_effects (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS processed_effects_at ON processed_effects (processed_at);
 
--- What the last event of this transaction is to get.
+-- What the last event of this transaction is to get, and its version.
 CREATE TABLE IF NOT EXISTS hikyaku_verdict (
-	one     INTEGER PRIMARY KEY CHECK (one = 1),
-	verdict TEXT NOT NULL CHECK (verdict IN ('apply', 'seen', 'stale'))
+	one        INTEGER PRIMARY KEY CHECK (one = 1),
+	version_us INTEGER,
+	verdict    TEXT CHECK (verdict IN ('apply', 'seen', 'stale'))
 );
 
 -- Taken down and made anew, so that a newer file brings its newer rule.
@@ -68,66 +69,49 @@ WHERE 0;
 -- all of them apply. At the version of a tombstone nothing applies but the
 -- delete itself. An event without a version is never stale. What is stale
 -- counts as processed.
---
--- The steps: 'seen' unless the id is new; then 'stale' unless the record's row
--- ends up at this version by this event.
 CREATE TRIGGER hikyaku_apply_insert INSTEAD OF INSERT ON hikyaku_apply
 BEGIN
+	-- The version as an instant: whole seconds, then up to six digits.
+	INSERT OR REPLACE INTO hikyaku_verdict (one, version_us)
+	SELECT 1, CASE WHEN typeof(NEW.record_version) IN ('integer', 'null')
+		THEN NEW.record_version
+		ELSE strftime('%s', substr(NEW.record_version, 1, 19) ||
+		         CASE WHEN NEW.record_version LIKE '%Z' THEN 'Z'
+		              ELSE substr(NEW.record_version, -6) END) * 1000000
+		   + CASE WHEN substr(NEW.record_version, 20, 1) = '.'
+		          THEN CAST(round(CAST('0.' || substr(NEW.record_version, 21, 6)
+		                               AS REAL) * 1000000) AS INTEGER)
+		          ELSE 0 END
+		END;
 	SELECT RAISE(ABORT, 'record_version is no time as in RFC 3339')
-	WHERE typeof(NEW.record_version) NOT IN ('null', 'integer')
-	  AND strftime('%s', substr(NEW.record_version, 1, 19) ||
-	      CASE WHEN NEW.record_version LIKE '%Z' THEN 'Z'
-	           ELSE substr(NEW.record_version, -6) END) IS NULL;
+	FROM hikyaku_verdict
+	WHERE NEW.record_version IS NOT NULL AND version_us IS NULL;
 
-	INSERT INTO hikyaku_verdict (one, verdict)
-	SELECT 1, CASE
+	UPDATE hikyaku_verdict SET verdict = CASE
 		WHEN EXISTS (SELECT 1 FROM processed_events
 		             WHERE tenant_id = NEW.tenant_id AND event_id = NEW.event_id)
 		THEN 'seen'
-		WHEN NEW.record_version IS NOT NULL AND EXISTS (
+		WHEN EXISTS (
 			SELECT 1 FROM last_applied_version AS l
 			WHERE l.tenant_id = NEW.tenant_id
 			  AND l.object_name = NEW.object_name
 			  AND l.record_id = NEW.record_id
-			  AND (l.version_us > v.us OR
-			       (l.version_us = v.us AND l.deleted = 1
-			        AND coalesce(NEW.deleted, 0) = 0)))
+			  AND (l.version_us > hikyaku_verdict.version_us OR
+			       (l.version_us = hikyaku_verdict.version_us
+			        AND l.deleted = 1 AND coalesce(NEW.deleted, 0) = 0)))
 		THEN 'stale'
-		ELSE 'apply' END
-	FROM (SELECT CASE WHEN typeof(NEW.record_version) = 'integer'
-		THEN NEW.record_version
-		-- Whole seconds, then up to six digits behind the point.
-		ELSE CAST(strftime('%s', substr(NEW.record_version, 1, 19) ||
-		          CASE WHEN NEW.record_version LIKE '%Z' THEN 'Z'
-		               ELSE substr(NEW.record_version, -6) END) AS INTEGER) * 1000000
-		   + CASE WHEN substr(NEW.record_version, 20, 1) = '.'
-		          THEN CAST(round(CAST('0.' || substr(NEW.record_version, 21, 6)
-		                               AS REAL) * 1000000) AS INTEGER)
-		          ELSE 0 END
-		END AS us) AS v
-	WHERE true
-	ON CONFLICT (one) DO UPDATE SET verdict = excluded.verdict;
+		ELSE 'apply' END;
 
 	INSERT INTO processed_events (tenant_id, event_id)
 	SELECT NEW.tenant_id, NEW.event_id
-	WHERE (SELECT verdict FROM hikyaku_verdict) <> 'seen';
+	FROM hikyaku_verdict WHERE verdict <> 'seen';
 
 	INSERT INTO last_applied_version
 	    (tenant_id, object_name, record_id, version_us, deleted)
-	SELECT NEW.tenant_id, NEW.object_name, NEW.record_id,
-	       CASE WHEN typeof(NEW.record_version) = 'integer'
-		THEN NEW.record_version
-		ELSE CAST(strftime('%s', substr(NEW.record_version, 1, 19) ||
-		          CASE WHEN NEW.record_version LIKE '%Z' THEN 'Z'
-		               ELSE substr(NEW.record_version, -6) END) AS INTEGER) * 1000000
-		   + CASE WHEN substr(NEW.record_version, 20, 1) = '.'
-		          THEN CAST(round(CAST('0.' || substr(NEW.record_version, 21, 6)
-		                               AS REAL) * 1000000) AS INTEGER)
-		          ELSE 0 END
-	       END,
+	SELECT NEW.tenant_id, NEW.object_name, NEW.record_id, version_us,
 	       coalesce(NEW.deleted, 0) <> 0
-	WHERE NEW.record_version IS NOT NULL
-	  AND (SELECT verdict FROM hikyaku_verdict) = 'apply'
+	FROM hikyaku_verdict
+	WHERE verdict = 'apply' AND version_us IS NOT NULL
 	ON CONFLICT (tenant_id, object_name, record_id) DO UPDATE
 	SET version_us = excluded.version_us, deleted = excluded.deleted;
 END;
