@@ -5,8 +5,10 @@
 
 #include "counter.h"
 
+/* One transaction; of two that begin at once, the second waits. */
 static const char TABLES[] =
     "SET client_min_messages = warning;"
+    "SELECT pg_advisory_xact_lock(hashtext('counter'));"
     "CREATE TABLE IF NOT EXISTS counted ("
     " event_id uuid PRIMARY KEY, times integer NOT NULL);"
     "CREATE TABLE IF NOT EXISTS record ("
