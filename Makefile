@@ -131,7 +131,7 @@ install: all install-lib ## installs to DESTDIR and PREFIX (/usr/local)
 	install -D -m 644 docs/hikyaku.1 $(DESTDIR)$(PREFIX)/share/man/man1/hikyaku.1
 
 help: ## lists the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile lib/lib.mk | expand -t 14
 
 clean: ## removes what was built
 	rm -rf build

@@ -139,6 +139,7 @@ hk_publisher_free(struct hk_publisher *p)
 
 	if (!p)
 		return;
+	p->o.queue_max = 0; /* done() may not add any more */
 	(void)hk_fail(&e, HK_STOPPED, "the publisher was ended");
 	while (p->head)
 		fail(p, &e);

@@ -354,6 +354,8 @@ lib_call(struct hk_client *c, const struct lib_call *k, unsigned *ret_tries,
 		if (ret_tries)
 			*ret_tries = n;
 		rc = lib_call_once(c, k, e);
+		if (rc == HK_OK)
+			memset(e, 0, sizeof(*e)); /* of earlier tries */
 		if (!lib_transient(rc) || n >= c->o.tries ||
 		    (int64_t)e->retry_after_s * 1000 > c->o.wait_max_ms)
 			return rc;

@@ -26,7 +26,9 @@ apply_begun(struct hk_db *db, const struct hk_event *ev, hk_handler handler,
 	}
 	if (rc == HK_OK)
 		rc = db->commit(db, e);
-	if (rc != HK_OK)
+	if (rc == HK_OK)
+		memset(e, 0, sizeof(*e));
+	else
 		db->rollback(db);
 	e->code = rc;
 	return rc;

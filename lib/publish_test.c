@@ -73,6 +73,8 @@ test_publish(void **state)
 	fake_stop(&f);
 	assert_int_equal(r.tries, 5);
 	assert_int_equal(r.seq, 7);
+	assert_int_equal(e.code, HK_OK);
+	assert_string_equal(e.text, "");
 	for (size_t i = 1; i < 5; i++)
 		assert_string_equal(f.asked[i].body, f.asked[0].body);
 	assert_non_null(strstr(f.asked[0].body, r.event_id));
@@ -214,6 +216,41 @@ done(void *ctx, const struct hk_result *r)
 	t->seq[t->n++] = r->seq;
 	assert_int_equal(strlen(r->event_id), HK_ID_LEN);
 	assert_true(r->code == HK_OK ? !r->error : r->error->code == r->code);
+}
+
+/* One that never gives up, until there is nobody to add to. */
+static void
+add_again(void *ctx, const struct hk_result *r)
+{
+	struct hk_publisher **p = ctx;
+	struct hk_error e;
+
+	assert_int_equal(r->code, HK_STOPPED);
+	assert_int_equal(
+	    hk_publisher_add(*p, EVENT, strlen(EVENT), NULL, NULL, &e),
+	    HK_FULL);
+}
+
+static void
+test_free_ends(void **state)
+{
+	static const char *const none[] = {""};
+	struct hk_publisher *p = NULL;
+	struct hk_publisher_opts o = {.done = add_again, .ctx = &p};
+	struct hk_client *c;
+	struct hk_error e;
+	struct fake f;
+
+	(void)state;
+	fake_start(&f, none, 1);
+	c = fake_client(&f, 1, NULL, NULL);
+	assert_int_equal(hk_publisher_new(c, &o, &p, &e), HK_OK);
+	assert_int_equal(
+	    hk_publisher_add(p, EVENT, strlen(EVENT), NULL, NULL, &e), HK_OK);
+	hk_publisher_free(p);
+	hk_client_free(c);
+	fake_stop(&f);
+	fake_done(&f);
 }
 
 static const long TAGS[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -412,6 +449,7 @@ main(void)
 	    cmocka_unit_test(test_fork),
 	    cmocka_unit_test(test_draft),
 	    cmocka_unit_test(test_batches),
+	    cmocka_unit_test(test_free_ends),
 	    cmocka_unit_test(test_halving),
 	    cmocka_unit_test(test_batch_failures),
 	    cmocka_unit_test(test_stop),
