@@ -97,7 +97,7 @@ translate(struct req *r, const struct json *doc, struct sub_managed *m,
 	    "order", "onDead", "dropStale", "coalesce", "deadlineSeconds",
 	    "retry", "enabled", NULL};
 	struct buf b = BUF(SUB_STORED_MAX);
-	int64_t flight, attempts;
+	int64_t flight = 0, attempts = 0;
 	int rc = read_int(doc, "ackWaitSeconds", "/ackWaitSeconds", 1,
 	    CONSUMER_WAIT_MAX_S, CONSUMER_WAIT_S, &m->ack_wait_s, e);
 

@@ -221,25 +221,32 @@ a_lease_that_was_stored(void **state)
 
 /* What nobody fetches is one reader, and nothing in memory. */
 static void
-a_backlog_is_a_reader(void **state)
+backlog(uint64_t keys)
 {
 	struct core *c = make();
 	int64_t now = T0 + DELIVER_WINDOW_US;
 	const struct core_changes *ch;
 	struct core_count n;
 
-	(void)state;
-	for (int64_t i = 1; i <= 200; i++)
-		feed(c, i, 1 + (uint64_t)i % 5);
+	for (int64_t i = 1; i <= 500; i++)
+		feed(c, i, 1 + (uint64_t)i % keys);
 	ch = core_flush(c, now, true);
 	assert_non_null(ch);
 	assert_int_equal(ch->n_puts, 0);
 	assert_int_equal(ch->n_readers, 1);
 	assert_true(ch->readers[0].pos == 0 && ch->readers[0].okey == 0);
-	assert_int_equal(ch->cursor, 200);
+	assert_int_equal(ch->cursor, 500);
 	core_counts(c, &n);
 	assert_true(n.items == 0 && n.readers == 1);
 	core_free(c);
+}
+
+static void
+a_backlog_is_a_reader(void **state)
+{
+	(void)state;
+	backlog(50);
+	backlog(1); /* more than a lane may hold */
 }
 
 static void

@@ -416,6 +416,12 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 		goto away;
 	}
 	lane = full_lane(c, s, en->okey, 0);
+	if (lane && s->o.pull && s->demand <= 0) {
+		/* Its key is not slow: nobody fetches. */
+		sub_to_reader(c, s, en->seq - 1);
+		pull_rest(c, s);
+		goto away;
+	}
 	if (lane && s->lane_readers >= SUB_LANES_MAX && !lane->rd) {
 		sub_to_reader(c, s, en->seq - 1);
 		goto away;

@@ -478,6 +478,8 @@ check_endpoint(struct sim *s, const struct core_send *x)
 	struct sim_sub *sub = &s->subs[x->sub];
 	const struct sim_ep *ep = &s->eps[sub->o.endpoint];
 	int64_t before = sub->sent[0];
+	size_t row = one(s, x->sub, x->seq, x->rep)->row;
+	bool locked = row && s->rows[row - 1].state == ROW_SENDING;
 	int sick = 0;
 
 	for (int i = 0; i < s->n_flights; i++) {
@@ -487,11 +489,11 @@ check_endpoint(struct sim *s, const struct core_send *x)
 		if (ep->open && f->endpoint == sub->o.endpoint && f->probe)
 			broke(s, "breaker: two probes");
 	}
+	/* With a lock it has its slot, and is counted, since that was asked. */
+	if (sub->o.lock_us > 0 || x->seq <= s->careful_upto || locked)
+		return;
 	sub->sent[0] = sub->sent[1];
 	sub->sent[1] = s->now;
-	/* With a lock it has its slot, and is counted, since that was asked. */
-	if (sub->o.lock_us > 0 || x->seq <= s->careful_upto)
-		return;
 	if (ep->open && (!x->probe || s->now < ep->open_until))
 		broke(s, "breaker: %u/%lld was sent while it is open", x->sub,
 		    (long long)x->seq);

@@ -135,7 +135,7 @@ pull_fetch(struct deliver *d, struct deliver_ask *q, int64_t now)
 	int64_t wait_us = q->fetch.wait_us;
 
 	q->fetch.n = 0;
-	if (!x) {
+	if (!p || !x) {
 		if (there)
 			(void)err_set(&q->err, ERR_NOMEM, "no memory to wait");
 		else
@@ -248,8 +248,10 @@ pull_letter(struct deliver *d, struct one_letter *one, int64_t now)
 	d->pull.letters--;
 	x->pending--;
 	if (x->lost) {
+		struct err e = x->q->err;
+
 		if (x->pending == 0)
-			answer(NULL, x, &x->q->err);
+			answer(NULL, x, &e);
 		return;
 	}
 	if (d->owner != OWNER_YES ||

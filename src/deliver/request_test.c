@@ -97,7 +97,7 @@ test_presets(void **state)
 	};
 	struct world *w = *state;
 	struct sub_managed m = {
-	    STR("repository"), STR("obj"), STR("/Sites"), STR("webhook-1")};
+	    STR("repository"), STR("obj"), STR("/Sites"), STR("webhook-1"), 0};
 
 	w->rules.managed = &m;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -308,6 +308,38 @@ test_occurred(void **state)
 		}
 }
 
+/* A pull consumer: no URL that is called, no secret, a lease. */
+static void
+test_consumer(void **state)
+{
+	struct world *w = *state;
+	struct sub_managed m = {STR("consumer"), STR(""), STR(""), STR(""), 30};
+	struct sub_rules rules = w->rules;
+	struct sub_conf *s = NULL, *t = NULL;
+	struct str stored = STR_EMPTY;
+	struct arena *a = arena_new(MIB);
+	struct err e;
+
+	rules.managed = &m;
+	assert_int_equal(
+	    sub_read(STR("{\"name\":\"c\",\"url\":\"consumer:c\"}"), NULL,
+		&rules, &s, &e),
+	    OK);
+	assert_int_equal(s->n_secrets, 0);
+	assert_int_equal(sub_store(s, NULL, a, &stored, &e), OK);
+	assert_int_equal(sub_load(stored, rules.presets, NULL, &t, &e), OK);
+	assert_int_equal(t->managed.ack_wait_s, 30);
+	assert_true(str_eq(t->managed.by, STR("consumer")));
+	sub_free(t);
+	sub_free(s);
+	arena_free(a);
+	rules.managed = NULL;
+	assert_int_equal(
+	    sub_read(STR("{\"name\":\"c\",\"url\":\"consumer:c\"}"), NULL,
+		&rules, &s, &e),
+	    ERR_INVALID);
+}
+
 int
 main(void)
 {
@@ -319,6 +351,7 @@ main(void)
 	    cmocka_unit_test(test_template_and_own_headers),
 	    cmocka_unit_test(test_truncated),
 	    cmocka_unit_test(test_occurred),
+	    cmocka_unit_test(test_consumer),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

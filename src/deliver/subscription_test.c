@@ -614,7 +614,7 @@ test_managed(void **state)
 {
 	struct world *w = *state;
 	struct sub_managed m = {
-	    STR("repository"), STR("obj"), STR("/a"), STR("webhook-1")};
+	    STR("repository"), STR("obj"), STR("/a"), STR("webhook-1"), 0};
 	struct sub_rules rules = w->rules;
 	struct sub_conf *s = NULL, *t = NULL;
 	struct err e;

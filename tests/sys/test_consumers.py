@@ -607,3 +607,18 @@ def test_cli(t):
     run("ack", name).want(2)
     run("delete", name).want(0)
     run("show", name).want(1)
+
+
+def test_made_by_many_at_once(t):
+    name = "many-" + new_id()[:8]
+    clients = [t.srv.client() for _ in range(8)]
+    out = []
+    threads = [threading.Thread(target=lambda c=c: out.append(c("PUT", "/v1/consumers/" + name, {}).status))
+               for c in clients]
+    for th in threads:
+        th.start()
+    for th in threads:
+        th.join()
+    check(out.count(201) == 1 and set(out) <= {200, 201, 409}, "one made it", out)
+    listed = [x["name"] for x in clients[0].get("/v1/consumers", limit=1000).want(200).json["data"]]
+    same(listed.count(name), 1, "one is there")
