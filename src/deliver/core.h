@@ -97,7 +97,7 @@ struct core_sub {
 	bool enabled; /* false: a reader that stands still */
 	bool alone;   /* one of a record at a time */
 	bool coalesce;
-	bool pull;    /* its sends are taken on demand: see "Pulling" */
+	bool pull; /* its sends are taken on demand: see "Pulling" */
 };
 
 /* Makes or changes it. What is in flight ends under its old terms. */
@@ -170,7 +170,9 @@ struct core_send {
 	void *ev;    /* NULL: has to be read from the log */
 	bool pull;   /* as its subscription is; then also: */
 	bool mark;   /* see core_handed() */
-	int64_t at, until; /* the lease */
+	int64_t at, until;   /* the lease */
+	struct core_rec rec; /* of its entry; zero: none */
+	int64_t rv;
 };
 
 bool core_next_send(struct core *c, int64_t now, struct core_send *ret);

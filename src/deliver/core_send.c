@@ -355,6 +355,8 @@ tell_send(struct item *it, struct core_send *ret)
 	    .mark = it->mark,
 	    .at = it->flew_at,
 	    .until = it->due,
+	    .rec = it->rec,
+	    .rv = it->rv,
 	};
 }
 

@@ -204,7 +204,10 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 		fetch_letter_free((struct one_letter *)n);
 		break;
 	case NOTE_VERSION:
-		sending_version(d, (struct one_version *)n);
+		if (((struct one_version *)n)->attempt)
+			sending_version(d, (struct one_version *)n);
+		else
+			pull_version(d, (const struct one_version *)n);
 		fetch_version_free((struct one_version *)n);
 		break;
 	case NOTE_DEADS:

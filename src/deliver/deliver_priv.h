@@ -358,6 +358,7 @@ void revive_done(struct deliver *d);
 int pull_start(struct deliver *d, struct err *e) MUST_CHECK;
 void pull_fetch(struct deliver *d, struct deliver_ask *q, int64_t now);
 void pull_send(struct deliver *d, const struct core_send *s, int64_t now);
+void pull_version(struct deliver *d, const struct one_version *one);
 void pull_letter(struct deliver *d, struct one_letter *one, int64_t now);
 void pull_expired(struct deliver *d, const struct core_send *s, int64_t now);
 void pull_answers(struct deliver *d, struct deliver_ask *q, int64_t now);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
+#include "deliver/stale.h"
 #include "deliver/verdict.h"
 #include "deliver/wish.h"
 
@@ -21,8 +22,9 @@
  * the core's is kept from one call to the next.
  */
 
-#define HOLD_US (1 * US_PER_S) /* for what is ours to get in order */
-#define SHUT_MS 60000          /* a key comes with a restart, if at all */
+#define HOLD_US (1 * US_PER_S)   /* for what is ours to get in order */
+#define ASK_US  (20 * US_PER_MS) /* about what a look into the store takes */
+#define SHUT_MS 60000            /* a key comes with a restart, if at all */
 
 struct pull {
 	uint32_t sub;
@@ -175,6 +177,35 @@ too_late(struct deliver *d, const struct core_send *s, const struct letter *l,
 	return deadline_s > 0 && now > l->received_us + deadline_s * US_PER_S;
 }
 
+/*
+ * False: it is stale, or the store has to be asked first. The answer of the
+ * store is in memory when its turn comes again.
+ */
+static bool
+fresh(
+    struct deliver *d, const struct core_send *s, struct letter *l, int64_t now)
+{
+	const struct wish *w = deliver_wish(d, s->sub);
+	struct core_rec rec;
+
+	if (!w || !w->core.alone)
+		return true;
+	rec = letter_record(l, d->scratch);
+	switch (stale_look(d->stale, s, &rec, l->rv)) {
+	case STALE_DROP:
+		give_back(d, s->item, CORE_DROP, REASON_STALE, 0, now);
+		return false;
+	case STALE_ASK:
+		give_back(d, s->item, CORE_HOLD, REASON_NONE,
+		    fetch_version(d, NULL, s->sub, &rec) ? ASK_US : HOLD_US,
+		    now);
+		return false;
+	case STALE_SEND:
+		break;
+	}
+	return true;
+}
+
 /* It is there: to the worker with it, when there is room. */
 static void
 hand_over(struct deliver *d, struct waiter *x, const struct core_send *s,
@@ -192,6 +223,8 @@ hand_over(struct deliver *d, struct waiter *x, const struct core_send *s,
 		give_back(d, s->item, CORE_NEVER, REASON_DEADLINE, 0, now);
 		return;
 	}
+	if (!fresh(d, s, l, now))
+		return;
 	if (f->n > 0 && x->bytes + l->body.n > PAGE_BYTES)
 		x->full = true;
 	if (x->full || f->n >= f->max) {
@@ -266,6 +299,13 @@ pull_letter(struct deliver *d, struct one_letter *one, int64_t now)
 		give_back(d, s.item, CORE_NEVER, REASON_EXPIRED, 0, now);
 	else
 		hand_over(d, x, &s, one->letter, now);
+}
+
+void
+pull_version(struct deliver *d, const struct one_version *one)
+{
+	if (!one->failed && d->owner == OWNER_YES)
+		stale_learn(d->stale, one->sub, &one->rec, one->rv);
 }
 
 /* Whoever waited long enough, or has what there is. */
@@ -448,6 +488,7 @@ pull_expired(struct deliver *d, const struct core_send *s, int64_t now)
 static void
 ack(struct deliver *d, const struct core_send *s, bool late, int64_t now)
 {
+	const struct wish *w = deliver_wish(d, s->sub);
 	struct core_result r = {
 	    .verdict = CORE_OK,
 	    .at = s->at,
@@ -456,6 +497,8 @@ ack(struct deliver *d, const struct core_send *s, bool late, int64_t now)
 	};
 
 	metric_add(M_ATTEMPTS_OK, 1);
+	if (w && w->core.alone)
+		stale_handed(d->stale, s->sub, &s->rec, s->rv, &r);
 	if (late)
 		core_late(d->core, s->item, &r, now);
 	else

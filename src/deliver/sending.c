@@ -171,7 +171,8 @@ end(struct attempt *a, struct core_result *r, const char *error)
 		if (ours(a))
 			told_own(r);
 		if (ok)
-			stale_handed(d->stale, &a->s, a->letter, &a->rec, r);
+			stale_handed(
+			    d->stale, a->s.sub, &a->rec, a->letter->rv, r);
 		if (r->verdict != CORE_HOLD && r->verdict != CORE_NEVER &&
 		    r->verdict != CORE_DROP) {
 			metric_add(ok ? M_ATTEMPTS_OK : M_ATTEMPTS_FAILED, 1);
@@ -523,7 +524,7 @@ fresh(struct attempt *a)
 	if (a->test || !w || !w->core.alone)
 		return true;
 	a->rec = letter_record(a->letter, d->scratch);
-	switch (stale_look(d->stale, &a->s, a->letter, &a->rec)) {
+	switch (stale_look(d->stale, &a->s, &a->rec, a->letter->rv)) {
 	case STALE_DROP:
 		end_early(
 		    a, CORE_DROP, REASON_STALE, 0, reason_text(REASON_STALE));

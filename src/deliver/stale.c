@@ -127,18 +127,18 @@ get(struct stale *t, uint32_t sub, const struct core_rec *rec)
 }
 
 enum stale_look
-stale_look(struct stale *t, const struct core_send *s, const struct letter *l,
-    const struct core_rec *rec)
+stale_look(struct stale *t, const struct core_send *s,
+    const struct core_rec *rec, int64_t rv)
 {
 	const struct version *v;
 
-	if (s->rep > 0 || s->asked || l->rv == CORE_NO_RV ||
+	if (s->rep > 0 || s->asked || rv == CORE_NO_RV ||
 	    (rec->a == 0 && rec->b == 0))
 		return STALE_SEND;
 	v = find(t, s->sub, rec);
 	if (!v || !v->known)
 		return STALE_ASK;
-	return l->rv < v->rv ? STALE_DROP : STALE_SEND;
+	return rv < v->rv ? STALE_DROP : STALE_SEND;
 }
 
 /* Somebody's replay may have been quicker than the store. */
@@ -155,19 +155,19 @@ stale_learn(
 
 /* One that was not checked may not be known: the store may have a newer one. */
 void
-stale_handed(struct stale *t, const struct core_send *s, const struct letter *l,
-    const struct core_rec *rec, struct core_result *r)
+stale_handed(struct stale *t, uint32_t sub, const struct core_rec *rec,
+    int64_t rv, struct core_result *r)
 {
 	struct version *v;
 
-	if (l->rv == CORE_NO_RV || (rec->a == 0 && rec->b == 0))
+	if (rv == CORE_NO_RV || (rec->a == 0 && rec->b == 0))
 		return;
-	v = get(t, s->sub, rec);
+	v = get(t, sub, rec);
 	v->pins++;
-	if (l->rv > v->rv)
-		v->rv = l->rv;
+	if (rv > v->rv)
+		v->rv = rv;
 	r->rec = *rec;
-	r->rv = l->rv;
+	r->rv = rv;
 }
 
 void

@@ -40,7 +40,6 @@
 #include "base/base.h"
 #include "deliver/core.h"
 
-struct letter;
 struct stale;
 
 struct stale *stale_new(void);    /* NULL: no memory */
@@ -48,16 +47,16 @@ void stale_free(struct stale *t); /* NULL is fine */
 void stale_forget_all(struct stale *t);
 
 enum stale_look { STALE_SEND, STALE_DROP, STALE_ASK };
-/* rec is of the letter: letter_record(). */
+/* rec and rv are of its letter: letter_record(). */
 enum stale_look stale_look(struct stale *t, const struct core_send *s,
-    const struct letter *l, const struct core_rec *rec);
+    const struct core_rec *rec, int64_t rv);
 /* What the store has; CORE_NO_RV: nothing. */
 void stale_learn(
     struct stale *t, uint32_t sub, const struct core_rec *rec, int64_t rv);
 /* With success, before r goes to the core. It stays in memory until
  * stale_written() has its attempt. */
-void stale_handed(struct stale *t, const struct core_send *s,
-    const struct letter *l, const struct core_rec *rec, struct core_result *r);
+void stale_handed(struct stale *t, uint32_t sub, const struct core_rec *rec,
+    int64_t rv, struct core_result *r);
 void stale_written(struct stale *t, const struct core_attempt *a);
 
 #endif

@@ -386,6 +386,37 @@ def test_filters_and_types(t):
     same(fetch(c, name, wait=1), [], "no others")
 
 
+def test_drop_stale_and_coalesce(t):
+    """Both are the engine's, however an event is handed over."""
+    c, record = t.srv.client(), new_id()
+
+    def change(ms):
+        return envelope("crm.changed", sequence={"partitionKey": f"Account:{TENANT}:{record}",
+                                  "recordVersion": f"2026-01-10T12:00:00.{ms:03}Z"})
+    stale = make(c, dropStale=True)
+    c.publish(change(20)).want(202)
+    same(ack(c, stale, fetch_all(c, stale, 1)), ["acked"], "the newer one")
+    older, same_one = change(10), change(20)
+    c.publish([older, same_one]).want(200)
+    got = fetch_all(c, stale, 1)
+    same(ids(got), [same_one["eventId"]], "what is not older")
+    ack(c, stale, got)
+    t.srv.kill9()
+    t.srv.start()
+    c = t.srv.client()
+    c.publish([change(11), newest := change(30)]).want(200)
+    same(ids(fetch_all(c, stale, 1)), [newest["eventId"]], "the versions outlive a crash")
+
+    newest_only = make(c, coalesce=True)
+    events = [change(100 + n) for n in range(20)]
+    c.publish(events).want(200)
+    time.sleep(0.3)
+    got = fetch_all(c, newest_only, 1)
+    same(ids(got), [events[-1]["eventId"]], "the newest of those that waited")
+    same(ack(c, newest_only, got), ["acked"], "ack")
+    same(fetch(c, newest_only), [], "the others are settled")
+
+
 def test_tenants(t):
     other = new_id()
     key = t.srv.new_key("read", "manage", "publish", tenants=[TENANT])
