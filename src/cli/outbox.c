@@ -1,7 +1,8 @@
+#include "source/outbox.h"
+
 #include "base/str.h"
 #include "cli/verbs.h"
 #include "source/outbox_check.h"
-#include "source/outbox_driver.h"
 
 /* An outbox table: how it is made, and whether one is fit. */
 

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "source/outbox_driver.h"
+#include "source/outbox.h"
 #include "source/pgwire.h"
 
 static const struct column {

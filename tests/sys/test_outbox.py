@@ -449,16 +449,16 @@ def test_check_postgres(t):
             ("ALTER TABLE outbox_events ALTER schema_version DROP DEFAULT,"
              " ALTER schema_version TYPE text", "column schema_version is text"),
             ("ALTER TABLE outbox_events DROP COLUMN xid", "no column xid")):
-        box = Pg(t, "xid")
+        box.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        box.make()
         box.sql(sql)
         out = check_box(t, box, 1)
         check(says in out, f"{sql}: it says {says}", out)
         # what it says mends it
         for line in out.split("\n"):
-            if line.startswith("  ") and "ADD COLUMN" not in line:
+            if line.startswith("  "):
                 box.sql(line.strip().replace("TYPE integer;", "TYPE integer USING 1;"))
-        if "DROP COLUMN" not in sql:
-            check_box(t, box, 0)
+        check_box(t, box, 0)
     box = Pg(t, "polling")
     box.sql("ALTER TABLE outbox_events DROP COLUMN xid")
     check_box(t, box, 0)
