@@ -63,10 +63,25 @@ def cluster(t):
     return _cluster[0]
 
 
-class Pg:
-    def __init__(self, t, mode, table=True, own=False):
-        self.mode, self.url = mode, hk.pg_database(
+_databases = {}
+
+
+def database(t, own):
+    """One for a file: to make one costs a busy disk seconds, a schema nothing."""
+    if own not in _databases:
+        _databases[own] = hk.pg_database(
             hk.PG_URL if hk.PG_URL and not own else cluster(t).url)
+    return _databases[own]
+
+
+class Pg:
+    """An outbox in a schema of its own. own: on a cluster that may be stopped."""
+
+    def __init__(self, t, mode, table=True, own=False):
+        self.mode, self.schema = mode, "s" + new_id()[:8]
+        base = database(t, own)
+        self.url = base + ("&" if "?" in base else "?") + f"options=-csearch_path%3D{self.schema}"
+        self.sql(f"CREATE SCHEMA {self.schema}")
         if table:
             self.make()
 

@@ -37,7 +37,7 @@ def test_check_postgres(t):
             ("ALTER TABLE outbox_events ALTER schema_version DROP DEFAULT,"
              " ALTER schema_version TYPE text", "column schema_version is text"),
             ("ALTER TABLE outbox_events DROP COLUMN xid", "no column xid")):
-        box.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        box.sql(f"DROP SCHEMA {box.schema} CASCADE; CREATE SCHEMA {box.schema}")
         box.make()
         box.sql(sql)
         out = check_box(t, box, 1)
@@ -54,8 +54,9 @@ def test_check_postgres(t):
     box.sql("ALTER TABLE outbox_events ALTER payload TYPE jsonb")
     check("note: payload is jsonb" in check_box(t, box, 0), "advice is no fault")
     role = "r_" + new_id()[:8].replace("-", "")
-    box.sql(f"CREATE ROLE {role} LOGIN; GRANT SELECT ON outbox_events TO {role}")
-    box.url += ("&" if "?" in box.url else "?") + f"options=-crole%3D{role}"
+    box.sql(f"CREATE ROLE {role}; GRANT USAGE ON SCHEMA {box.schema} TO {role};"
+            f" GRANT SELECT ON outbox_events TO {role}")
+    box.url += f"%20-crole%3D{role}"
     check("may not set published_at" in check_box(t, box, 1), "privileges")
 
 
