@@ -429,9 +429,10 @@
 #define OUTBOX_FETCH_ROWS  1000             /* read at once */
 #define OUTBOX_CHUNK_ROWS  COMMIT_BATCH_MAX /* one append */
 #define OUTBOX_CHUNK_BYTES (4 * MIB)
-#define OUTBOX_CHUNK_MEM   (48 * MIB) /* such a chunk with refused rows */
-#define OUTBOX_SCRATCH_MEM (24 * MIB) /* one row's tree, as for a request */
-#define OUTBOX_BUSY_MS     5000       /* SQLite: for the application's write */
+#define OUTBOX_CHUNK_MEM   (64 * MIB) /* such a chunk, and one row more */
+/* One row: its tree, and those of its parts, of JSON_NODES_MAX each. */
+#define OUTBOX_SCRATCH_MEM (128 * MIB)
+#define OUTBOX_BUSY_MS     5000 /* SQLite: for the application's write */
 #define OUTBOX_CONNECT_MS  10000
 #define OUTBOX_LOCK_MS     5000   /* for rows that somebody holds locked */
 #define OUTBOX_ANSWER_MS   60000  /* for anything from PostgreSQL */

@@ -141,7 +141,7 @@ take(void *ctx, const struct outbox_row *row, struct err *e)
 	if (rc < 0)
 		return rc;
 	c->ids[c->n] = row->id;
-	c->bytes += c->entries[c->n].body.n;
+	c->bytes = arena_used(c->arena);
 	c->has_refused = c->has_refused || refused;
 	c->n++;
 	return c->n == OUTBOX_CHUNK_ROWS || c->bytes >= OUTBOX_CHUNK_BYTES;

@@ -101,10 +101,21 @@ no_memory(struct err *e)
 }
 
 static int
-refuse(struct arena *keep, const struct outbox_row *row, struct str copy,
-    const struct row_opts *o, const struct err *why, struct entry *ret,
-    struct err *e)
+keep_entry(struct arena *keep, struct str text, struct entry *en, struct err *e)
 {
+	return keep_it(keep, text, &en->type) &&
+		       keep_it(keep, text, &en->key) &&
+		       keep_it(keep, text, &en->body)
+		   ? OK
+		   : no_memory(e);
+}
+
+static int
+refuse(struct arena *keep, struct arena *scratch, const struct outbox_row *row,
+    struct str copy, const struct row_opts *o, const struct err *why,
+    struct entry *ret, struct err *e)
+{
+	int rc;
 	struct uuid correlation;
 	char ref[24];
 	struct refused x = {
@@ -119,7 +130,24 @@ refuse(struct arena *keep, const struct outbox_row *row, struct str copy,
 	if (row->v[COL_CORRELATION].p &&
 	    uuid_parse(row->v[COL_CORRELATION], &correlation))
 		x.correlation = &correlation;
-	return refused_entry(keep, &x, o->mask, o->now_us, ret, e);
+	arena_reset(scratch);
+	rc = refused_entry(scratch, &x, o->mask, o->now_us, ret, e);
+	return rc == OK ? keep_entry(keep, copy, ret, e) : rc;
+}
+
+/* The row as far as it goes: what it is, if not what it says. */
+static int
+too_long(struct arena *keep, struct buf *b, const struct outbox_row *row,
+    struct str *ret_text, struct err *e)
+{
+	buf_clear(b);
+	add_text(b, "{\"eventId\":", str_chars(row->v[COL_EVENT_ID], 64));
+	buf_addc(b, '}');
+	*ret_text = arena_dup(keep, buf_str(b));
+	return b->failed || !ret_text->p
+		   ? no_memory(e)
+		   : err_at(e, ERR_LIMIT, "",
+			 "the row is larger than an event may be");
 }
 
 /* What is wrong with the row, or OK and the event; *ret_text is the bytes. */
@@ -139,16 +167,19 @@ read_row(struct arena *keep, struct arena *scratch, struct buf *b,
 
 	buf_clear(b);
 	add_envelope(b, row, false, false);
+	if (b->failed)
+		return too_long(keep, b, row, ret_text, e);
 	*ret_text = arena_dup(keep, buf_str(b));
-	if (b->failed || !ret_text->p)
+	if (!ret_text->p)
 		return no_memory(e);
 	if (row->v[COL_TOO_LARGE].p)
 		return err_at(e, ERR_LIMIT, "/payload",
 		    "the payload has %.*s bytes; webhook.max.payload.size allows %zu",
 		    STR_ARG(row->v[COL_TOO_LARGE]), o->body_max);
 	rc = envelope_parse(scratch, *ret_text, &eo, ret, e);
+	/* scratch holds any event there is: this one will never fit. */
 	if (rc == ERR_NOMEM)
-		return rc;
+		return err_at(e, ERR_LIMIT, "", "it takes too much memory");
 	whole = rc == OK &&
 		str_eq(ret->payload->raw, str_trim(row->v[COL_PAYLOAD])) &&
 		str_eq(json_get(ret->tree, "producer")->raw,
@@ -163,8 +194,10 @@ read_row(struct arena *keep, struct arena *scratch, struct buf *b,
 	buf_clear(b);
 	add_envelope(b, row, !is_json(scratch, row->v[COL_PAYLOAD]),
 	    !is_json(scratch, row->v[COL_PRODUCER]));
+	if (b->failed)
+		return too_long(keep, b, row, ret_text, e);
 	*ret_text = arena_dup(keep, buf_str(b));
-	return b->failed || !ret_text->p ? no_memory(e) : rc;
+	return ret_text->p ? rc : no_memory(e);
 }
 
 int
@@ -184,13 +217,10 @@ row_entry(struct arena *keep, struct arena *scratch, struct buf *b,
 	}
 	if (rc < 0) {
 		*ret_refused = true;
-		return refuse(keep, row, text, o, &why, ret, e);
+		return refuse(keep, scratch, row, text, o, &why, ret, e);
 	}
 	entry_fill(ret, &ev, text);
-	if (!keep_it(keep, text, &ret->type) ||
-	    !keep_it(keep, text, &ret->key) || !keep_it(keep, text, &ret->body))
-		return no_memory(e);
-	return OK;
+	return keep_entry(keep, text, ret, e);
 }
 
 int

@@ -169,6 +169,11 @@ test_too_large(void **state)
 	row.v[COL_PAYLOAD] = (struct str){big, 2000};
 	(void)make(&row, 1, &refused);
 	assert_true(refused);
+	/* One that is larger than what it is written to. */
+	text.limit = 1500;
+	(void)make(&row, 1, &refused);
+	assert_true(refused);
+	text.limit = MIB;
 	free(big);
 }
 
