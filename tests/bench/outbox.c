@@ -1,9 +1,9 @@
 /*
  * outbox - the least that a relay can do, as the ceiling of bench/outbox.py.
  *
- *   outbox URL FOLDER ROWS
+ *   outbox URL FOLDER ROWS BATCH
  *
- * On the same libraries and the same tables: reads 1,000 rows FOR UPDATE, puts
+ * On the same libraries and the same tables: reads BATCH rows FOR UPDATE, puts
  * them into the log's table of a SQLite store in one transaction, sets their
  * published_at, commits; until ROWS are done. Nothing is checked, looked up,
  * counted or told. Says {"rate": …, "cpu_us": …}.
@@ -103,8 +103,8 @@ mark(PGconn *pg, const PGresult *res, struct buf *b)
 int
 main(int argc, char **argv)
 {
-	struct buf b = BUF(4 * MIB);
-	int64_t rows = argc == 4 ? strtoll(argv[3], NULL, 10) : 0, n = 0;
+	struct buf b = BUF(16 * MIB);
+	int64_t rows = argc == 5 ? strtoll(argv[3], NULL, 10) : 0, n = 0;
 	struct store_opts o = {.dir = argv[2]};
 	struct store *store = NULL;
 	struct db *db = NULL;
@@ -115,7 +115,7 @@ main(int argc, char **argv)
 	PGconn *pg;
 
 	if (rows < 1)
-		die("usage", "outbox URL FOLDER ROWS");
+		die("usage", "outbox URL FOLDER ROWS BATCH");
 	pg = PQconnectdb(argv[1]);
 	if (PQstatus(pg) != CONNECTION_OK)
 		die("connect", PQerrorMessage(pg));
@@ -132,9 +132,9 @@ main(int argc, char **argv)
 		    "SELECT id, event_id, tenant_id, event_type,"
 		    " schema_version, partition_key, correlation_id, producer,"
 		    " payload, occurred_at FROM outbox_events"
-		    " WHERE published_at IS NULL ORDER BY id LIMIT 1000"
+		    " WHERE published_at IS NULL ORDER BY id LIMIT $1"
 		    " FOR UPDATE",
-		    NULL);
+		    argv[4]);
 		append(db, res, &seq, &b);
 		mark(pg, res, &b);
 		PQclear(run(pg, "COMMIT", NULL));

@@ -31,6 +31,7 @@ import hk        # noqa: E402
 import run       # noqa: E402
 
 FIGURES = ("polling", "xid")
+BATCH = 10_000  # rows of a transaction, on both sides: the default of outbox.batch
 FILL = """INSERT INTO outbox_events (tenant_id, event_type, partition_key, record_version,
   correlation_id, producer, payload)
 SELECT '11111111-1111-4111-8111-111111111111', 'RecordUpdated',
@@ -74,7 +75,8 @@ class Bench(run.Bench):
         os.makedirs(folder)
         # the connection's own process ends with it, and its time is then its parent's
         before = self.pg_time()
-        r = subprocess.run([self.bare_exe, url, folder, str(self.o.events)], check=True,
+        r = subprocess.run([self.bare_exe, url, folder, str(self.o.events), str(BATCH)],
+                           check=True,
                            capture_output=True, text=True, timeout=600)
         got = json.loads(r.stdout)
         pg = (self.pg_time() - before) * 1e6 / self.o.events
@@ -94,7 +96,8 @@ class Bench(run.Bench):
                   flush=True)
 
     def relayer(self, url, mode):
-        srv = self.server("sqlite", OUTBOX_URL=url, OUTBOX_MODE=mode, OUTBOX_POLL="100ms")
+        srv = self.server("sqlite", OUTBOX_URL=url, OUTBOX_MODE=mode, OUTBOX_POLL="100ms",
+                          OUTBOX_BATCH=str(BATCH))
         hk.until(lambda: arrivals.metrics(srv)["hikyaku_relay_up"] == 1, "it relays", 30)
         return srv
 
