@@ -88,6 +88,8 @@ def test_what_is_no_event(t):
         same(metric(srv, "hikyaku_source_refused_total"), float(len(bad)), "counted")
         audit = c.get("/v1/audit", category="SOURCE_REFUSED", limit=100).want(200).json["data"]
         same(len(audit), len(bad), "audited")
+        a = c.post("/v1/dead-letters/requeue", {"filter": {}}).want(200).json
+        same((a["matched"], a["requeued"], a["ofSources"]), (0, 0, len(bad)), "not by a filter")
         # deciding
         at = f"/v1/dead-letters/{d['id']}"
         c.post(at + "/requeue", {}).want(422, pointer="/eventType", says="still is no event")
