@@ -103,15 +103,13 @@ connect_it(struct pgwire *w, struct err *e)
 static int
 set_up(struct pgwire *w, struct err *e)
 {
-	static const char *const SETTINGS[] = {
-	    "SET lock_timeout = "
-	    "5000",
-	    "SET statement_timeout = "
-	    "30000",
-	    "SET idle_in_transaction_session_timeout = "
-	    "60000",
-	    "SET client_min_messages = "
-	    "warning",
+	static const struct {
+		const char *name;
+		int ms;
+	} SETTINGS[] = {
+	    {"lock_timeout", OUTBOX_LOCK_MS},
+	    {"statement_timeout", OUTBOX_ANSWER_MS / 2},
+	    {"idle_in_transaction_session_timeout", OUTBOX_ANSWER_MS},
 	};
 	int rc = OK;
 
@@ -119,8 +117,11 @@ set_up(struct pgwire *w, struct err *e)
 		return pgwire_fail(w, NULL, e);
 	for (size_t i = 0; rc == OK && i < COUNT_OF(SETTINGS); i++) {
 		PGresult *res = NULL;
+		char sql[96];
 
-		rc = pgwire_ask(w, SETTINGS[i], NULL, &res, e);
+		(void)snprintf(sql, sizeof(sql), "SET %s = %d",
+		    SETTINGS[i].name, SETTINGS[i].ms);
+		rc = pgwire_ask(w, sql, NULL, &res, e);
 		PQclear(res);
 	}
 	return rc;
