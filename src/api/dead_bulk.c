@@ -4,7 +4,8 @@
  * Up to BULK_MAX of those that fit, unless they were put back so often, their
  * event is gone, or BULK_ROWS_MAX of their subscription wait already. What is
  * left is put back by calling again: nothing is kept of a call but its work.
- * What sources handed over (sub 0) is decided on one by one.
+ * What sources handed over (sub 0) is counted, and decided on one by one: it
+ * has to be mended first.
  */
 #include <stdatomic.h>
 
@@ -27,7 +28,7 @@ struct bulk {
 	size_t n_asks;
 	_Atomic int left;
 	_Atomic int failed;
-	int64_t matched, tired, gone, waiting;
+	int64_t matched, tired, gone, waiting, of_sources;
 	bool more;
 	struct {
 		uint32_t sub;
@@ -128,8 +129,13 @@ static int
 bulk_one(struct bulk *b, struct db *db, const struct seen *s, struct err *e)
 {
 	struct sub_brief sub;
-	int rc = sub_brief_get(b->r, db, s->spot.sub, &sub, e);
+	int rc;
 
+	if (s->spot.sub == 0) {
+		b->of_sources += b->r->who.tenants ? 0 : 1;
+		return 0;
+	}
+	rc = sub_brief_get(b->r, db, s->spot.sub, &sub, e);
 	if (rc <= 0 || !sub.visible)
 		return rc < 0 ? rc : 0;
 	b->matched++;
@@ -212,10 +218,11 @@ bulk_show(struct req *r, struct err *e)
 	buf_fmt(&r->out,
 	    "{\"dryRun\":%s,\"matched\":%lld,\"requeued\":%lld,"
 	    "\"failed\":%d,\"requeuedTooOften\":%lld,\"gone\":%lld,"
-	    "\"mustWait\":%lld,\"more\":%s}",
+	    "\"mustWait\":%lld,\"ofSources\":%lld,\"more\":%s}",
 	    b->dry ? "true" : "false", (long long)b->matched, (long long)done,
 	    atomic_load(&b->failed), (long long)b->tired, (long long)b->gone,
-	    (long long)b->waiting, b->more ? "true" : "false");
+	    (long long)b->waiting, (long long)b->of_sources,
+	    b->more ? "true" : "false");
 	return OK;
 }
 

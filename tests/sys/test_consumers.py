@@ -388,7 +388,8 @@ def test_filters_and_types(t):
 
 def test_drop_stale_and_coalesce(t):
     """Both are the engine's, however an event is handed over."""
-    c, record = t.srv.client(), new_id()
+    srv, record = t.server(), new_id()
+    c = srv.client()
 
     def change(ms):
         return envelope("crm.changed", sequence={"partitionKey": f"Account:{TENANT}:{record}",
@@ -401,9 +402,9 @@ def test_drop_stale_and_coalesce(t):
     got = fetch_all(c, stale, 1)
     same(ids(got), [same_one["eventId"]], "what is not older")
     ack(c, stale, got)
-    t.srv.kill9()
-    t.srv.start()
-    c = t.srv.client()
+    srv.kill9()
+    srv.start()
+    c = srv.client()
     c.publish([change(11), newest := change(30)]).want(200)
     same(ids(fetch_all(c, stale, 1)), [newest["eventId"]], "the versions outlive a crash")
 
