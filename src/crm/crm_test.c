@@ -1,0 +1,770 @@
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "base/test.h"
+#include "crm/check.h"
+#include "crm/story.h"
+#include "crm_sql.h"
+#include "event/catalog.h"
+
+/*
+ * The company with all its services in one thread, and the log between them an
+ * array: what is in the outboxes is handed over in whatever order a test wants.
+ */
+struct world {
+	char dir[64];
+	struct story story;
+	struct taker takers[CRM_SERVICES];
+	struct arena *arena, *words;
+	int64_t after[4]; /* rows of each outbox that were gathered */
+	struct str events[8192];
+	size_t n;
+	int results[4]; /* by enum crm_result */
+};
+
+#define MUST(call)                                                             \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s", #call, e.text);                     \
+	} while (0)
+
+static int
+fetch(void *arg, struct str object, struct str id, struct arena *a,
+    struct crm_record *ret, struct err *e)
+{
+	struct world *w = arg;
+
+	return core_read(w->story.core.db, object, id, a, ret, e);
+}
+
+static void
+make(struct world **ret)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct err e;
+	char path[128];
+
+	assert_non_null(w);
+	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/hk-crm-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	w->arena = arena_new(4 * MIB);
+	w->words = arena_new(64 * MIB);
+	MUST(story_open(&w->story, w->dir, &e));
+	for (int i = 0; i < CRM_SERVICES; i++) {
+		struct taker *t = &w->takers[i];
+
+		*t = (struct taker){.service = CRM_ALL[i],
+		    .arena = w->arena,
+		    .tenant = w->story.tenant,
+		    .fetch = {fetch, w}};
+		(void)snprintf(
+		    path, sizeof(path), "%s/%s", w->dir, t->service->file);
+		MUST(lite_open(path, t->service->schemas, t->service->n_schemas,
+		    &t->db, &e));
+	}
+	*ret = w;
+}
+
+static void
+drop(struct world *w)
+{
+	static const char *const FILES[] = {"core", "sharing", "search",
+	    "reporting", "automation", "approval", "metadata"};
+	static const char *const ENDS[] = {"", "-wal", "-shm"};
+	char path[128];
+
+	for (int i = 0; i < CRM_SERVICES; i++)
+		lite_close(w->takers[i].db);
+	story_close(&w->story);
+	for (size_t i = 0; i < COUNT_OF(FILES); i++)
+		for (size_t k = 0; k < COUNT_OF(ENDS); k++) {
+			(void)snprintf(path, sizeof(path), "%s/%s.db%s", w->dir,
+			    FILES[i], ENDS[k]);
+			(void)unlink(path);
+		}
+	(void)rmdir(w->dir);
+	arena_free(w->arena);
+	arena_free(w->words);
+	free(w);
+}
+
+static struct taker *
+taker(struct world *w, const struct crm_service *s)
+{
+	for (int i = 0; i < CRM_SERVICES; i++)
+		if (w->takers[i].service == s)
+			return &w->takers[i];
+	fail();
+	return NULL;
+}
+
+static int
+take_number(void *arg, int n, char **values, char **names)
+{
+	(void)n;
+	(void)names;
+	*(int64_t *)arg = strtoll(values[0] ? values[0] : "-1", NULL, 10);
+	return 0;
+}
+
+/* What a query of the test's own says, as a number. */
+static int64_t
+number(struct world *w, const struct crm_service *s, const char *sql)
+{
+	char path[128];
+	sqlite3 *h = NULL;
+	int64_t n = -1;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", w->dir, s->file);
+	assert_int_equal(sqlite3_open(path, &h), SQLITE_OK);
+	if (sqlite3_exec(h, sql, take_number, &n, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(h));
+	(void)sqlite3_close(h);
+	return n;
+}
+
+static void
+add_event(struct world *w, struct str text)
+{
+	assert_true(w->n < COUNT_OF(w->events));
+	w->events[w->n++] = arena_dup(w->words, text);
+}
+
+/* The outboxes' new rows become events; how many. */
+static size_t
+gather(struct world *w)
+{
+	struct lite *const all[] = {w->story.core.db, w->story.metadata,
+	    w->story.sharing, w->story.approval};
+	size_t before = w->n;
+	struct err e;
+
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
+		struct crm_outbox_all_row r;
+		struct lite_rows *rows = NULL;
+		int rc = crm_outbox_all(all[i], w->after[i], 10000, &rows, &e);
+
+		while (rc >= 0 && (rc = lite_next(rows, &e)) == 1) {
+			crm_outbox_all_get(rows, &r);
+			w->after[i] = r.id;
+			add_event(w,
+			    arena_fmt(w->words,
+				"{\"eventId\":\"%.*s\",\"schemaVersion\":1,\"eventType\":\"%.*s\",\"tenantId\":\"%.*s\",\"occurredAt\":\"%.*s\",\"payload\":%.*s}",
+				STR_ARG(r.event_id), STR_ARG(r.event_type),
+				STR_ARG(r.tenant_id), STR_ARG(r.occurred_at),
+				STR_ARG(r.payload)));
+		}
+		assert_int_equal(rc, 0);
+		lite_done(rows);
+	}
+	return w->n - before;
+}
+
+static int
+give(struct world *w, struct taker *t, struct str text,
+    enum crm_result *ret_result, struct err *e)
+{
+	struct crm_event ev;
+	struct json *j = NULL;
+	int rc = json_parse(w->arena, text, &j, e);
+
+	if (rc == OK)
+		rc = crm_event_read(j, w->arena, &ev, e);
+	if (rc == OK && !crm_wants(t->service, ev.type)) {
+		*ret_result = CRM_FOREIGN;
+		return OK;
+	}
+	if (rc == OK)
+		rc = crm_take(t, &ev, ret_result, e);
+	if (rc == OK)
+		w->results[*ret_result]++;
+	arena_reset(w->arena);
+	return rc;
+}
+
+/* One event, as text, to one service. */
+static enum crm_result
+one(struct world *w, const struct crm_service *s, struct str text)
+{
+	enum crm_result result = CRM_FOREIGN;
+	struct err e;
+
+	MUST(give(w, taker(w, s), text, &result, &e));
+	return result;
+}
+
+static void
+deliver(struct world *w, size_t from, size_t n)
+{
+	enum crm_result result;
+	struct err e;
+
+	for (size_t i = from; i < from + n; i++)
+		for (int k = 0; k < CRM_SERVICES; k++)
+			MUST(give(w, &w->takers[k], w->events[i], &result, &e));
+}
+
+static void
+differs(void *arg, const struct crm_service *s, const char *what, int64_t n)
+{
+	(void)arg;
+	print_message(
+	    "%s: %s differ in %lld rows\n", s->name, what, (long long)n);
+}
+
+static int64_t
+differences(struct world *w)
+{
+	int64_t n = 0, all = 0;
+	struct err e;
+
+	for (int i = 0; i < CRM_SERVICES; i++) {
+		MUST(crm_check(w->dir, CRM_ALL[i], differs, NULL, &n, &e));
+		all += n;
+	}
+	return all;
+}
+
+static uint32_t
+next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+/* Any order, some of them two or three times, and what comes of it likewise. */
+static void
+deliver_shuffled(struct world *w, uint32_t *seed)
+{
+	size_t n;
+
+	while ((n = gather(w)) > 0) {
+		size_t from = w->n - n, all = n;
+
+		for (size_t i = 0; i < n; i++)
+			for (uint32_t k = next_random(seed) % 3; k > 0; k--) {
+				add_event(w, w->events[from + i]);
+				all++;
+			}
+		for (size_t i = all - 1; i > 0; i--) {
+			size_t k = next_random(seed) % (i + 1);
+			struct str s = w->events[from + i];
+
+			w->events[from + i] = w->events[from + k];
+			w->events[from + k] = s;
+		}
+		deliver(w, from, all);
+		w->n = from; /* they need not be kept */
+	}
+}
+
+/* ---- tests ---- */
+
+/* Every statement can be prepared, where it belongs, and has its shape. */
+static void
+test_statements(void **state)
+{
+	static const struct crm_service *const HOME[CRM_SCHEMA_COUNT] = {
+	    [CRM_SCHEMA_APPROVAL] = &CRM_APPROVAL,
+	    [CRM_SCHEMA_AUTOMATION] = &CRM_AUTOMATION,
+	    [CRM_SCHEMA_CORE] = &CRM_CORE,
+	    [CRM_SCHEMA_INBOX] = &CRM_SEARCH,
+	    [CRM_SCHEMA_OUTBOX] = &CRM_CORE,
+	    [CRM_SCHEMA_REPORTING] = &CRM_REPORTING,
+	    [CRM_SCHEMA_SEARCH] = &CRM_SEARCH,
+	    [CRM_SCHEMA_SHARING] = &CRM_SHARING,
+	};
+	struct world *w;
+	struct err e;
+
+	(void)state;
+	make(&w);
+	for (int q = 0; q < CRM_STMT_COUNT; q++)
+		if (HOME[CRM_STMTS[q].schema])
+			MUST(lite_check(
+			    taker(w, HOME[CRM_STMTS[q].schema])->db, q, &e));
+	/* The rest are those of the check, which runs them all. */
+	assert_int_equal(differences(w), 0);
+	drop(w);
+}
+
+/* Rules and the catalog's subscribers are the same. */
+static void
+test_subscribers(void **state)
+{
+	(void)state;
+	for (int i = 0; i < CRM_SERVICES; i++)
+		for (const struct event_type *t = catalog_each(NULL); t;
+		     t = catalog_each(t)) {
+			bool rule = false;
+
+			for (const struct crm_rule *r = CRM_ALL[i]->rules;
+			     r->type; r++)
+				rule = rule || strcmp(r->type, t->name) == 0;
+			if (rule != crm_wants(CRM_ALL[i], t))
+				fail_msg(
+				    "%s and %s", CRM_ALL[i]->name, t->name);
+		}
+}
+
+/* All twenty types come about, and each fits its schema. */
+static void
+test_all_types(void **state)
+{
+	struct world *w;
+	struct err e;
+	uint32_t seed = 7;
+	int64_t n;
+	size_t missing = 0;
+	static const char *const DBS[] = {"core", "sharing", "approval"};
+	char sql[512];
+
+	(void)state;
+	make(&w);
+	MUST(story_settings(&w->story, &e));
+	for (int64_t i = 0; i < 40; i++)
+		MUST(story_step(&w->story, i, &e));
+	deliver_shuffled(w, &seed);
+	MUST(story_decide(&w->story, &n, &e));
+	assert_true(n > 0);
+	deliver_shuffled(w, &seed);
+	for (const struct event_type *t = catalog_each(NULL); t;
+	     t = catalog_each(t)) {
+		int64_t found = 0;
+
+		for (size_t i = 0; i < COUNT_OF(DBS); i++) {
+			(void)snprintf(sql, sizeof(sql),
+			    "ATTACH '%s/metadata.db' AS m; ATTACH '%s/%s.db' AS x; SELECT (SELECT count(*) FROM m.outbox_events WHERE event_type='%s') + (SELECT count(*) FROM x.outbox_events WHERE event_type='%s')",
+			    w->dir, w->dir, DBS[i], t->name, t->name);
+			found += number(w, &CRM_SEARCH, sql);
+		}
+		if (found == 0)
+			print_message("no %s\n", t->name);
+		missing += found == 0;
+	}
+	assert_int_equal(missing, 0);
+	drop(w);
+}
+
+/* In order, then in any order with repeats: the same in the end. */
+static void
+test_converges(void **state)
+{
+	struct world *w;
+	struct err e;
+	int64_t n;
+
+	(void)state;
+	for (uint32_t seed = 0; seed < 6; seed++) {
+		uint32_t dice = seed;
+
+		make(&w);
+		MUST(story_settings(&w->story, &e));
+		for (int64_t i = 0; i < 60; i++) {
+			MUST(story_step(&w->story, i, &e));
+			/* Some are taken early, when there is less of Core. */
+			if (i % 13 == 5)
+				deliver_shuffled(w, &dice);
+		}
+		deliver_shuffled(w, &dice);
+		MUST(story_decide(&w->story, &n, &e));
+		deliver_shuffled(w, &dice);
+		if (differences(w) > 0)
+			fail_msg("seed %u", seed);
+		assert_true(w->results[CRM_REPEATED] > 100);
+		assert_true(w->results[CRM_STALE] > 0);
+		drop(w);
+	}
+}
+
+/* The check can fail: one row less, or one too many, is found. */
+static void
+test_check_finds(void **state)
+{
+	static const struct {
+		const struct crm_service *s;
+		const char *sql;
+	} FAULTS[] = {
+	    {&CRM_SEARCH,
+		"DELETE FROM documents WHERE record_id IN (SELECT record_id FROM documents LIMIT 1)"},
+	    {&CRM_SEARCH, "UPDATE labels SET label='PENDING'"},
+	    {&CRM_SHARING, "UPDATE shares SET active=0 WHERE cause='team'"},
+	    {&CRM_REPORTING,
+		"UPDATE opportunities SET amount=amount+1 WHERE deleted=0"},
+	    {&CRM_AUTOMATION,
+		"DELETE FROM notifications WHERE action_key='notify.converted'"},
+	    {&CRM_APPROVAL, "DELETE FROM approvers"},
+	    {&CRM_CORE, "UPDATE locks SET released=0"},
+	};
+	struct world *w;
+	struct err e;
+	uint32_t seed = 3;
+	int64_t n;
+	char sql[512];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(FAULTS); i++) {
+		make(&w);
+		MUST(story_settings(&w->story, &e));
+		for (int64_t k = 0; k < 40; k++)
+			MUST(story_step(&w->story, k, &e));
+		deliver_shuffled(w, &seed);
+		MUST(story_decide(&w->story, &n, &e));
+		deliver_shuffled(w, &seed);
+		assert_int_equal(differences(w), 0);
+		(void)snprintf(sql, sizeof(sql), "%s; SELECT 1", FAULTS[i].sql);
+		assert_int_equal(number(w, FAULTS[i].s, sql), 1);
+		if (differences(w) == 0)
+			fail_msg("not found: %s", FAULTS[i].sql);
+		drop(w);
+	}
+}
+
+/* One record ---------------------------------------------------------------- */
+
+#define REC   "aaaaaaaa-0000-4000-8000-000000000001"
+#define OTHER "bbbbbbbb-0000-4000-8000-000000000001"
+#define U1    "cccccccc-0000-4000-8000-000000000001"
+#define U2    "cccccccc-0000-4000-8000-000000000002"
+
+static struct str
+event(struct world *w, int id, const char *type, const char *payload)
+{
+	return arena_fmt(w->words,
+	    "{\"eventId\":\"eeeeeeee-0000-4000-8000-%012d\",\"schemaVersion\":1,\"eventType\":\"%s\",\"tenantId\":\"%.*s\",\"occurredAt\":\"2026-01-10T12:00:00.000Z\",\"payload\":%s}",
+	    id, type, STR_ARG(w->story.tenant), payload);
+}
+
+static struct str
+owner_changed(struct world *w, int id, const char *to, const char *version)
+{
+	return event(w, id, "OwnerChanged",
+	    arena_fmt(w->words,
+		"{\"objectName\":\"Account\",\"recordId\":\"" REC
+		"\",\"oldOwnerId\":\"" U1
+		"\",\"newOwnerId\":\"%s\",\"recordVersion\":\"%s\"}",
+		to, version)
+		.p);
+}
+
+static struct str
+deleted(struct world *w, int id, const char *version)
+{
+	return event(w, id, "RecordDeleted",
+	    arena_fmt(w->words,
+		"{\"objectName\":\"Account\",\"recordId\":\"" REC
+		"\",\"deleted\":true,\"recordVersion\":\"%s\"}",
+		version)
+		.p);
+}
+
+/* Strictly older is stale, the same is not; versions are instants. */
+static void
+test_stale(void **state)
+{
+	static const struct {
+		const char *version;
+		enum crm_result want;
+	} ROWS[] = {
+	    {"2026-01-10T12:00:00.500Z", CRM_APPLIED},
+	    {"2026-01-10T12:00:00.499Z", CRM_STALE},
+	    {"2026-01-10T12:00:00.5Z", CRM_APPLIED},
+	    {"2026-01-10T21:00:00.500+09:00", CRM_APPLIED},
+	    {"2026-01-10T21:00:00.499+09:00", CRM_STALE},
+	    {"2026-01-10T12:00:00.500001Z", CRM_APPLIED},
+	    {"2026-01-10T12:00:00.500Z", CRM_STALE},
+	    {"2026-01-10T11:59:59Z", CRM_STALE},
+	    {"2027-01-01T00:00:00Z", CRM_APPLIED},
+	};
+	struct world *w;
+
+	(void)state;
+	make(&w);
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
+		if (one(w, &CRM_SHARING,
+			owner_changed(w, (int)i, i % 2 ? U1 : U2,
+			    ROWS[i].version)) != ROWS[i].want)
+			fail_msg("row %zu: %s", i, ROWS[i].version);
+	drop(w);
+}
+
+/* The same event again changes nothing, whatever it is the second time. */
+static void
+test_repeated(void **state)
+{
+	struct world *w;
+
+	(void)state;
+	make(&w);
+	for (int i = 0; i < 3; i++) {
+		one(w, &CRM_AUTOMATION,
+		    owner_changed(w, 1, U2, "2026-01-10T12:00:00Z"));
+		one(w, &CRM_SHARING,
+		    owner_changed(w, 1, U2, "2026-01-10T12:00:00Z"));
+	}
+	assert_int_equal(w->results[CRM_APPLIED], 2);
+	assert_int_equal(w->results[CRM_REPEATED], 4);
+	assert_int_equal(
+	    number(w, &CRM_AUTOMATION, "SELECT count(*) FROM notifications"),
+	    2);
+	assert_int_equal(
+	    number(w, &CRM_SHARING, "SELECT count(*) FROM shares"), 1);
+	/* Told under another id, of the same version: not made twice. */
+	assert_int_equal(one(w, &CRM_SHARING,
+			     owner_changed(w, 2, U2, "2026-01-10T12:00:00Z")),
+	    CRM_APPLIED);
+	assert_int_equal(
+	    number(w, &CRM_SHARING, "SELECT count(*) FROM outbox_events"), 1);
+	drop(w);
+}
+
+/* A deleted record does not come back. */
+static void
+test_deleted(void **state)
+{
+	struct world *w;
+
+	(void)state;
+	make(&w);
+	one(w, &CRM_SHARING, owner_changed(w, 1, U2, "2026-01-10T12:00:00Z"));
+	assert_int_equal(
+	    one(w, &CRM_SHARING, deleted(w, 2, "2026-01-10T12:00:02Z")),
+	    CRM_APPLIED);
+	assert_int_equal(number(w, &CRM_SHARING,
+			     "SELECT count(*) FROM shares WHERE active=1"),
+	    0);
+	assert_int_equal(number(w, &CRM_SHARING,
+			     "SELECT count(*) FROM shares WHERE active=0"),
+	    1);
+	assert_int_equal(one(w, &CRM_SHARING,
+			     owner_changed(w, 3, U1, "2026-01-10T12:00:01Z")),
+	    CRM_STALE);
+	assert_int_equal(one(w, &CRM_SHARING,
+			     owner_changed(w, 4, U1, "2026-01-10T12:00:02Z")),
+	    CRM_STALE);
+	/* The deletion first, its record after: nothing comes of it. */
+	assert_int_equal(
+	    one(w, &CRM_REPORTING,
+		event(w, 5, "RecordDeleted",
+		    "{\"objectName\":\"Opportunity\",\"recordId\":\"" OTHER
+		    "\",\"deleted\":true,\"recordVersion\":\"2026-01-10T12:00:02Z\"}")),
+	    CRM_APPLIED);
+	assert_int_equal(
+	    one(w, &CRM_REPORTING,
+		event(w, 6, "RecordCreated",
+		    "{\"objectName\":\"Opportunity\",\"recordId\":\"" OTHER
+		    "\",\"ownerId\":\"" U1
+		    "\",\"fields\":{},\"changedFields\":[],\"recordVersion\":\"2026-01-10T12:00:00Z\"}")),
+	    CRM_STALE);
+	assert_int_equal(
+	    number(w, &CRM_REPORTING,
+		"SELECT count(*) FROM opportunities WHERE deleted=0"),
+	    0);
+	drop(w);
+}
+
+/* What is wrong is refused with its place, and changes nothing. */
+static void
+test_wrong(void **state)
+{
+	static const struct {
+		const char *type, *payload, *at;
+	} ROWS[] = {
+	    {"OwnerChanged", "{}", "/payload/objectName"},
+	    {"RecordDeleted",
+		"{\"objectName\":\"Account\",\"recordId\":\"" REC
+		"\",\"deleted\":true,\"recordVersion\":\"yesterday\"}",
+		"/payload/recordVersion"},
+	    {"MetadataChanged", "{\"changeType\":\"FieldAdded\"}",
+		"/payload/objectName"},
+	};
+	enum crm_result result;
+	struct world *w;
+	struct err e;
+
+	(void)state;
+	make(&w);
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		e = (struct err){0};
+		assert_int_equal(
+		    give(w, taker(w, &CRM_SHARING),
+			event(w, (int)i, ROWS[i].type, ROWS[i].payload),
+			&result, &e),
+		    ERR_INVALID);
+		assert_string_equal(e.at, ROWS[i].at);
+	}
+	assert_int_equal(
+	    number(w, &CRM_SHARING, "SELECT count(*) FROM processed_events"),
+	    0);
+	drop(w);
+}
+
+static int
+away(void *arg, struct str object, struct str id, struct arena *a,
+    struct crm_record *ret, struct err *e)
+{
+	(void)arg;
+	(void)object;
+	(void)id;
+	(void)a;
+	(void)ret;
+	return err_set(e, ERR_AWAY, "Core does not answer");
+}
+
+/* Core away: nothing is remembered, so that another try does it all. */
+static void
+test_core_away(void **state)
+{
+	enum crm_result result;
+	struct world *w;
+	struct taker *t;
+	struct str text;
+	struct err e;
+	core_id id;
+
+	(void)state;
+	make(&w);
+	MUST(core_create(&w->story.core, "Contact", STR(U1),
+	    STR("{\"Name\":\"N\",\"Email\":\"n@example.com\"}"), id, &e));
+	assert_int_equal(gather(w), 1);
+	text = w->events[0];
+	t = taker(w, &CRM_SEARCH);
+	t->fetch = (struct crm_fetch){away, NULL};
+	assert_int_equal(give(w, t, text, &result, &e), ERR_AWAY);
+	t->fetch = (struct crm_fetch){fetch, w};
+	assert_int_equal(one(w, &CRM_SEARCH, text), CRM_APPLIED);
+	assert_int_equal(
+	    number(w, &CRM_SEARCH,
+		"SELECT count(*) FROM documents WHERE text='N n@example.com'"),
+	    1);
+	drop(w);
+}
+
+/* Core ---------------------------------------------------------------------- */
+
+/* The events of a save: their types, one version, nothing confidential. */
+static void
+test_saves(void **state)
+{
+	struct world *w;
+	struct err e;
+	core_id id;
+
+	(void)state;
+	make(&w);
+	MUST(core_create(&w->story.core, "Opportunity", STR(U1),
+	    STR("{\"Name\":\"D\",\"StageName\":\"A\",\"Amount\":77123,\"AccountId\":\"" REC
+		"\",\"CloseDate\":\"2026-12-31\"}"),
+	    id, &e));
+	MUST(core_update(&w->story.core, "Opportunity", str_of(id),
+	    STR("{\"StageName\":\"Closed Won\",\"Amount\":88123}"), STR(U2),
+	    &e));
+	assert_int_equal(gather(w), 4);
+	for (size_t i = 0; i < w->n; i++)
+		assert_null(memmem(w->events[i].p, w->events[i].n, "8123", 4));
+	assert_int_equal(
+	    number(w, &CRM_CORE,
+		"SELECT count(DISTINCT record_version)*10+count(DISTINCT correlation_id) FROM outbox_events WHERE id > 1"),
+	    11);
+	/* What fails leaves neither record nor event. */
+	assert_int_equal(core_update(&w->story.core, "Opportunity", STR(OTHER),
+			     STR("{}"), STR_EMPTY, &e),
+	    ERR_ABSENT);
+	assert_int_equal(core_update(&w->story.core, "Opportunity", str_of(id),
+			     STR("{"), STR_EMPTY, &e),
+	    ERR_SYNTAX);
+	assert_int_equal(gather(w), 0);
+	MUST(core_delete(&w->story.core, "Opportunity", str_of(id), &e));
+	assert_int_equal(
+	    core_delete(&w->story.core, "Opportunity", str_of(id), &e),
+	    ERR_ABSENT);
+	assert_int_equal(gather(w), 1);
+	drop(w);
+}
+
+/* Submitted: locked. Decided: free again, and the record says so. */
+static void
+test_locks(void **state)
+{
+	struct world *w;
+	struct err e;
+	uint32_t seed = 1;
+	int64_t n;
+	core_id id;
+
+	(void)state;
+	make(&w);
+	MUST(story_settings(&w->story, &e));
+	MUST(core_create(&w->story.core, "Quote", STR(U1),
+	    STR("{\"Name\":\"Q\",\"DiscountPercent\":30}"), id, &e));
+	deliver_shuffled(w, &seed);
+	assert_int_equal(core_update(&w->story.core, "Quote", str_of(id),
+			     STR("{\"DiscountPercent\":50}"), STR_EMPTY, &e),
+	    ERR_CONFLICT);
+	assert_non_null(strstr(e.text, "DiscountPercent is locked"));
+	MUST(core_update(&w->story.core, "Quote", str_of(id),
+	    STR("{\"Name\":\"Q2\"}"), STR_EMPTY, &e));
+	deliver_shuffled(w, &seed);
+	assert_int_equal(
+	    number(w, &CRM_SEARCH,
+		"SELECT count(*) FROM labels WHERE label='PENDING'"),
+	    1);
+	MUST(story_decide(&w->story, &n, &e));
+	assert_int_equal(n, 1);
+	deliver_shuffled(w, &seed);
+	assert_int_equal(
+	    number(w, &CRM_SEARCH,
+		"SELECT count(*) FROM labels WHERE label='APPROVED'"),
+	    1);
+	MUST(core_update(&w->story.core, "Quote", str_of(id),
+	    STR("{\"DiscountPercent\":10}"), STR_EMPTY, &e));
+	/* The decision before the submission: no lock stays. */
+	assert_int_equal(
+	    one(w, &CRM_CORE,
+		event(w, 1, "ApprovalDecided",
+		    "{\"approvalInstanceId\":\"" REC
+		    "\",\"target\":{\"objectName\":\"Quote\",\"recordId\":\"" OTHER
+		    "\"},\"decision\":\"APPROVED\",\"decidedBy\":\"" U1
+		    "\",\"decidedAt\":\"2026-01-10T15:00:00Z\",\"finalStageIndex\":1}")),
+	    CRM_APPLIED);
+	assert_int_equal(
+	    one(w, &CRM_CORE,
+		event(w, 2, "ApprovalSubmitted",
+		    "{\"approvalInstanceId\":\"" REC
+		    "\",\"target\":{\"objectName\":\"Quote\",\"recordId\":\"" OTHER
+		    "\"},\"submittedBy\":\"" U1
+		    "\",\"submittedAt\":\"2026-01-10T14:00:00Z\",\"lockedFields\":[\"X\"],\"currentStageIndex\":0}")),
+	    CRM_APPLIED);
+	assert_int_equal(
+	    number(w, &CRM_CORE, "SELECT count(*) FROM locks WHERE released=0"),
+	    0);
+	drop(w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_statements),
+	    cmocka_unit_test(test_subscribers),
+	    cmocka_unit_test(test_all_types),
+	    cmocka_unit_test(test_converges),
+	    cmocka_unit_test(test_check_finds),
+	    cmocka_unit_test(test_stale),
+	    cmocka_unit_test(test_repeated),
+	    cmocka_unit_test(test_deleted),
+	    cmocka_unit_test(test_wrong),
+	    cmocka_unit_test(test_core_away),
+	    cmocka_unit_test(test_saves),
+	    cmocka_unit_test(test_locks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
