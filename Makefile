@@ -66,21 +66,21 @@ CRM   := $(sort $(wildcard sql/crm/*.sql))
 MADE  := $(GEN)/sql.h $(GEN)/crm_sql.h
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
-TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
-FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c))
+TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC))) $(LIB_TIDY)
+FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c lib/*.[ch] lib/example/*.c))
 
 .PHONY: all build/hikyaku
-all: build/hikyaku ## builds build/hikyaku (V=release, asan, tsan)
+all: build/hikyaku lib ## builds build/hikyaku and libhikyaku (V=release, asan, tsan)
 
 # The link is set anew each time: V may be another than last time.
 build/hikyaku: $(B)/hikyaku
 	@ln -sfn $(V)/hikyaku $@
 
-$(B)/hikyaku: $(B)/main.o $(B)/libhikyaku.a
+$(B)/hikyaku: $(B)/main.o $(B)/libserver.a
 	@echo 'LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/libhikyaku.a: $(OBJ)
+$(B)/libserver.a: $(OBJ)
 	@rm -f $@
 	@ar rcs $@ $^
 
@@ -103,23 +103,25 @@ $(B)/gen/%.o: $(GEN)/%.c Makefile
 	@echo 'CC  $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/unit/%_test: $(B)/%_test.o $(B)/libhikyaku.a
+$(B)/unit/%_test: $(B)/%_test.o $(B)/libserver.a
 	@mkdir -p $(@D)
 	@echo 'LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(TEST_LD) -lssl
 
-$(B)/tools/%: tools/%.c $(B)/libhikyaku.a
+$(B)/tools/%: tools/%.c $(B)/libserver.a
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/bench/%: tests/bench/%.c $(B)/libhikyaku.a
+$(B)/bench/%: tests/bench/%.c $(B)/libserver.a
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/target/%: tests/fuzz/%.c $(B)/libhikyaku.a
+$(B)/target/%: tests/fuzz/%.c $(B)/libserver.a
 	@mkdir -p $(@D)
 	@echo 'LD  $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(TEST_LD)
+
+include lib/lib.mk
 
 -include $(wildcard $(OBJ:.o=.d) $(B)/main.d $(TESTS:src/%.c=$(B)/%.d) $(TIDY:.ok=.d))
 
@@ -131,7 +133,7 @@ run: all ## starts the server (PORT=8080 DATA=data), ready for hikyaku demo
 	@echo "to see it work, in another terminal: build/hikyaku demo --data $(DATA)"
 	@WEBHOOK_URL_ALLOW_PRIVATE=$${WEBHOOK_URL_ALLOW_PRIVATE-127.0.0.0/8} exec build/hikyaku serve --listen 127.0.0.1:$(PORT) --data $(DATA) --log text
 
-install: all ## installs to DESTDIR and PREFIX (/usr/local)
+install: all install-lib ## installs to DESTDIR and PREFIX (/usr/local)
 	install -D -m 755 $(B)/hikyaku $(DESTDIR)$(PREFIX)/bin/hikyaku
 	install -D -m 644 docs/hikyaku.1 $(DESTDIR)$(PREFIX)/share/man/man1/hikyaku.1
 
@@ -152,11 +154,11 @@ test: all ## everything; closes with "N passed, M failed"
 	  order='$(PYTHON) tests/crash/order.py --scale 100' \
 	  fuzz='$(MAKE) -j$(JOBS) fuzz-replay'
 
-unit: $(UNIT) ## builds and runs the unit tests of V
-	@tools/run-unit $(UNIT)
+unit: $(UNIT) $(LIB_UNIT) ## builds and runs the unit tests of V
+	@tools/run-unit $(UNIT) $(LIB_UNIT)
 
-unit-pg: $(UNIT) ## the same, with a PostgreSQL of their own
-	@tools/with-pg tools/run-unit $(UNIT)
+unit-pg: $(UNIT) $(LIB_UNIT) ## the same, with a PostgreSQL of their own
+	@tools/with-pg tools/run-unit $(UNIT) $(LIB_UNIT)
 
 check: ## unit tests under ASan and UBSan, no servers
 	@$(MAKE) V=asan unit

@@ -26,12 +26,19 @@ system_random(void *ret, size_t n)
 	}
 }
 
+static _Thread_local unsigned char pool[POOL_BYTES];
+static _Thread_local size_t left;
+
+void
+rand_forget(void)
+{
+	explicit_bzero(pool, left);
+	left = 0;
+}
+
 void
 rand_bytes(void *ret, size_t n)
 {
-	static _Thread_local unsigned char pool[POOL_BYTES];
-	static _Thread_local size_t left;
-
 	if (n > POOL_BYTES / 4) {
 		system_random(ret, n);
 		return;

@@ -19,6 +19,8 @@ struct uuid {
 struct buf;
 
 void rand_bytes(void *ret, size_t n);
+/* Drops this thread's pool: after fork() both would hand out the same. */
+void rand_forget(void);
 
 struct uuid uuid_v4(void);
 struct uuid uuid_v7(int64_t now_us); /* time-ordered within a millisecond */

@@ -240,8 +240,12 @@ keys_open(const struct preset *p, const struct str *secrets, size_t n,
 	enum secret_form form = p->secret == PRESET_SECRET_STANDARD
 				    ? SECRET_STANDARD
 				    : SECRET_EITHER;
+	bool decodes = false;
 	int rc = OK;
 
+	/* A scheme whose keys are text may have one that looks like ours. */
+	for (size_t i = 0; i < p->n_signatures; i++)
+		decodes |= p->signatures[i].decoded;
 	if (n < 1 || n > SUB_SECRETS_MAX)
 		return err_at(e, ERR_INVALID, "/secret",
 		    "1 to %d secrets can be tried", SUB_SECRETS_MAX);
@@ -249,7 +253,7 @@ keys_open(const struct preset *p, const struct str *secrets, size_t n,
 		k->n++;
 		rc = signer_new(
 		    secrets[i], SECRET_TEXT, "/secret", &k->text[i], e);
-		if (rc == OK)
+		if (rc == OK && decodes)
 			rc = signer_new(
 			    secrets[i], form, "/secret", &k->decoded[i], e);
 	}
