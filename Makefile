@@ -62,7 +62,7 @@ LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c
 OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o \
   $(B)/gen/crm_sql.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
-CRM   := $(sort $(wildcard sql/crm/*.sql))
+CRM   := $(sort $(wildcard sql/crm/*.sql)) lib/sql/sqlite.sql
 MADE  := $(GEN)/sql.h $(GEN)/crm_sql.h
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))

@@ -1,12 +1,5 @@
--- What every consumer has: which events it knows, how new it knows each record
--- to be, and the settings that others told it of.
-CREATE TABLE IF NOT EXISTS processed_events(
-    tenant_id TEXT NOT NULL, event_id TEXT NOT NULL, at_us INTEGER NOT NULL,
-    PRIMARY KEY (tenant_id, event_id)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS record_versions(
-    tenant_id TEXT NOT NULL, object_name TEXT NOT NULL, record_id TEXT NOT NULL,
-    version_us INTEGER NOT NULL, deleted INTEGER NOT NULL,
-    PRIMARY KEY (tenant_id, object_name, record_id)) WITHOUT ROWID;
+-- What every consumer has besides the tables of lib/sql/sqlite.sql, which know
+-- the events that were processed and how new each record is.
 CREATE TABLE IF NOT EXISTS counters(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
 -- A setting of the whole: a role, a member of a group, a rule, a process. The
 -- newest effectiveAt counts, in whatever order they come.
@@ -15,22 +8,14 @@ CREATE TABLE IF NOT EXISTS settings(
     active INTEGER NOT NULL, at_us INTEGER NOT NULL,
     PRIMARY KEY (kind, id)) WITHOUT ROWID;
 
--- name: processed_put
--- args: tenant text, event text, now int
--- 0 rows: known already.
-INSERT OR IGNORE INTO processed_events(tenant_id, event_id, at_us) VALUES (:tenant, :event, :now);
+-- name: apply
+-- args: tenant text, event text, object text, record text, version int?, deleted int
+-- lib/sql/sqlite.sql: seen, stale or apply; the next statement tells.
+INSERT INTO hikyaku_apply VALUES (:tenant, :event, :object, :record, :version, :deleted);
 
--- name: version_get
--- args: tenant text, object text, record text
--- rows: version_us int, deleted int
-SELECT version_us, deleted FROM record_versions
- WHERE tenant_id = :tenant AND object_name = :object AND record_id = :record;
-
--- name: version_put
--- args: tenant text, object text, record text, version int, deleted int
-INSERT INTO record_versions VALUES (:tenant, :object, :record, :version, :deleted)
-ON CONFLICT DO UPDATE SET version_us = max(version_us, excluded.version_us),
-                          deleted = max(deleted, excluded.deleted);
+-- name: verdict
+-- rows: verdict text
+SELECT verdict FROM hikyaku_verdict;
 
 -- name: count_add
 -- args: name text

@@ -22,8 +22,8 @@ SELECT stage, count(*) AS n, sum(amount) AS amount FROM opportunities WHERE dele
 INSERT INTO opportunities VALUES (:record, :owner, :stage, :amount, :closed, :won, :version, 0)
 ON CONFLICT DO UPDATE SET owner_id = excluded.owner_id, stage = excluded.stage,
     amount = excluded.amount, closed = excluded.closed, won = excluded.won,
-    version_us = excluded.version_us
- WHERE excluded.version_us >= version_us AND deleted = 0;
+    version_us = excluded.version_us, deleted = 0
+ WHERE excluded.version_us >= version_us + deleted;
 
 -- name: opportunity_stage
 -- args: record text, stage text, closed int, won int, version int

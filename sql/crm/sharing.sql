@@ -43,8 +43,8 @@ SELECT r.object_name, r.record_id, s.kind,
 -- name: known_put
 -- args: object text, record text, owner text, version int
 INSERT INTO known_records VALUES (:object, :record, :owner, :version, 1)
-ON CONFLICT DO UPDATE SET owner_id = excluded.owner_id, version_us = excluded.version_us
- WHERE excluded.version_us >= version_us AND active = 1;
+ON CONFLICT DO UPDATE SET owner_id = excluded.owner_id, version_us = excluded.version_us, active = 1
+ WHERE excluded.version_us >= version_us + (active = 0);
 
 -- name: known_drop
 -- args: object text, record text, version int

@@ -146,8 +146,8 @@ static const struct crm_rule RULES[] = {
 const struct crm_service CRM_AUTOMATION = {
     .name = "Automation",
     .file = "automation.db",
-    .schemas = {CRM_SCHEMA_INBOX, CRM_SCHEMA_AUTOMATION},
-    .n_schemas = 2,
+    .schemas = {CRM_SCHEMA_SQLITE, CRM_SCHEMA_INBOX, CRM_SCHEMA_AUTOMATION},
+    .n_schemas = 3,
     .rules = RULES,
     .size = size,
 };

@@ -108,8 +108,9 @@ static const struct crm_rule RULES[] = {
 const struct crm_service CRM_CORE = {
     .name = "Core",
     .file = "core.db",
-    .schemas = {CRM_SCHEMA_INBOX, CRM_SCHEMA_OUTBOX, CRM_SCHEMA_CORE},
-    .n_schemas = 3,
+    .schemas = {CRM_SCHEMA_SQLITE, CRM_SCHEMA_INBOX, CRM_SCHEMA_OUTBOX,
+	CRM_SCHEMA_CORE},
+    .n_schemas = 4,
     .rules = RULES,
     .size = size,
 };

@@ -9,9 +9,11 @@
  *   1. processed_events(tenant, event): known? Then nothing more is done.
  *   2. recordVersion strictly older than the newest applied for that record?
  *      Then it is ignored, but remembered as processed. Versions compare as
- *      instants. A deleted record stays deleted: nothing brings it back.
+ *      instants. A deletion is a tombstone: nothing of its time or before
+ *      brings the record back.
  *   3. the function of its type changes the projection.
  *
+ * The first two are lib/sql/sqlite.sql, which is made for anybody's consumers.
  * So an event may come twice, late, or in any order, and a consumer that is
  * killed at any point does it again or knows that it was done.
  *
@@ -85,15 +87,15 @@ struct taker {
 	struct crm_fetch fetch;
 };
 
-typedef int (*crm_apply)(
+typedef int (*crm_apply_fn)(
     struct taker *t, const struct crm_event *ev, struct err *e);
 
 struct crm_rule {
 	const char *type;
-	crm_apply apply;
+	crm_apply_fn apply;
 };
 
-enum { CRM_SCHEMAS_MAX = 3 };
+enum { CRM_SCHEMAS_MAX = 4 };
 struct crm_service {
 	const char *name; /* as the catalog's subscribers: "Search" */
 	const char *file; /* "search.db" */

@@ -62,8 +62,13 @@ lite_open(const char *path, const int *schemas, size_t n, struct lite **ret,
 		rc = script(d,
 		    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", path,
 		    e);
+	/* In one piece: another may be opening the same file. */
+	if (rc == OK)
+		rc = lite_begin(d, e);
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = script(d, CRM_SCHEMAS[schemas[i]], path, e);
+	if (rc == OK)
+		rc = lite_commit(d, e);
 	if (rc < 0) {
 		lite_close(d);
 		return rc;

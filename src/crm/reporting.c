@@ -186,8 +186,8 @@ static const struct crm_rule RULES[] = {
 const struct crm_service CRM_REPORTING = {
     .name = "Reporting",
     .file = "reporting.db",
-    .schemas = {CRM_SCHEMA_INBOX, CRM_SCHEMA_REPORTING},
-    .n_schemas = 2,
+    .schemas = {CRM_SCHEMA_SQLITE, CRM_SCHEMA_INBOX, CRM_SCHEMA_REPORTING},
+    .n_schemas = 3,
     .rules = RULES,
     .size = size,
 };

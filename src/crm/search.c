@@ -135,8 +135,8 @@ static const struct crm_rule RULES[] = {
 const struct crm_service CRM_SEARCH = {
     .name = "Search",
     .file = "search.db",
-    .schemas = {CRM_SCHEMA_INBOX, CRM_SCHEMA_SEARCH},
-    .n_schemas = 2,
+    .schemas = {CRM_SCHEMA_SQLITE, CRM_SCHEMA_INBOX, CRM_SCHEMA_SEARCH},
+    .n_schemas = 3,
     .rules = RULES,
     .size = size,
 };

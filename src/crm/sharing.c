@@ -218,8 +218,9 @@ static const struct crm_rule RULES[] = {
 const struct crm_service CRM_SHARING = {
     .name = "Sharing",
     .file = "sharing.db",
-    .schemas = {CRM_SCHEMA_INBOX, CRM_SCHEMA_OUTBOX, CRM_SCHEMA_SHARING},
-    .n_schemas = 3,
+    .schemas = {CRM_SCHEMA_SQLITE, CRM_SCHEMA_INBOX, CRM_SCHEMA_OUTBOX,
+	CRM_SCHEMA_SHARING},
+    .n_schemas = 4,
     .rules = RULES,
     .size = size,
 };

@@ -1,5 +1,4 @@
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "crm/crm.h"
@@ -101,29 +100,30 @@ rule_of(const struct crm_service *s, const struct crm_event *ev)
 	return NULL;
 }
 
-/* Strictly older than what is known, or of a record that is deleted. */
+/* Known, older than what is known, or to be applied; it is remembered. */
 static int
-stale(struct taker *t, const struct crm_event *ev, bool *ret, struct err *e)
+judge(struct taker *t, const struct crm_event *ev, enum crm_result *ret,
+    struct err *e)
 {
 	struct lite_rows *rows = NULL;
-	struct crm_version_get_row row = {0};
+	struct str verdict;
 	int rc;
 
-	*ret = false;
-	if (!ev->versioned)
-		return OK;
-	rc = crm_version_get(
-	    t->db, ev->tenant, ev->object, ev->record, &rows, e);
+	if (crm_apply(t->db, ev->tenant, ev->id, ev->object, ev->record,
+		ev->versioned ? &ev->version_us : NULL,
+		crm_is(ev, "RecordDeleted"), e) < 0)
+		return e->code;
+	rc = crm_verdict(t->db, &rows, e);
 	if (rc == OK)
 		rc = lite_next(rows, e);
 	if (rc == 1) {
-		crm_version_get_get(rows, &row);
-		*ret = ev->version_us < row.version_us ||
-		       (row.deleted && !crm_is(ev, "RecordDeleted"));
-		rc = OK;
+		verdict = lite_str(rows, 0);
+		*ret = str_eq(verdict, STR("seen"))    ? CRM_REPEATED
+		       : str_eq(verdict, STR("stale")) ? CRM_STALE
+						       : CRM_APPLIED;
 	}
 	lite_done(rows);
-	return rc;
+	return rc < 0 ? rc : OK;
 }
 
 static int
@@ -131,28 +131,14 @@ apply(struct taker *t, const struct crm_event *ev, enum crm_result *ret,
     struct err *e)
 {
 	const struct crm_rule *rule = rule_of(t->service, ev);
-	bool old = false;
-	int64_t rc =
-	    crm_processed_put(t->db, ev->tenant, ev->id, clock_now_us(), e);
+	int rc;
 
-	if (rc <= 0) {
-		*ret = CRM_REPEATED;
-		return (int)rc;
-	}
 	if (!rule || !str_eq(ev->tenant, t->tenant)) {
 		*ret = CRM_FOREIGN;
 		return OK;
 	}
-	rc = stale(t, ev, &old, e);
-	if (rc < 0 || old) {
-		*ret = CRM_STALE;
-		return (int)rc;
-	}
-	*ret = CRM_APPLIED;
-	if (ev->versioned)
-		rc = crm_version_put(t->db, ev->tenant, ev->object, ev->record,
-		    ev->version_us, crm_is(ev, "RecordDeleted"), e);
-	return rc < 0 ? (int)rc : rule->apply(t, ev, e);
+	rc = judge(t, ev, ret, e);
+	return rc < 0 || *ret != CRM_APPLIED ? rc : rule->apply(t, ev, e);
 }
 
 int
