@@ -242,3 +242,16 @@ b AS (
     SELECT kind, name, generation FROM main.caches)
 SELECT (SELECT count(*) FROM (SELECT * FROM a EXCEPT SELECT * FROM b))
      + (SELECT count(*) FROM (SELECT * FROM b EXCEPT SELECT * FROM a));
+
+-- name: check_missing
+-- args: types text
+-- rows: n int
+-- Events of these types, each between blanks, that wait in an outbox, in the log
+-- or with the server: for a consumer that has not processed them.
+SELECT count(*) FROM (SELECT tenant_id, event_id, event_type FROM core.outbox_events
+                      UNION ALL SELECT tenant_id, event_id, event_type FROM metadata.outbox_events
+                      UNION ALL SELECT tenant_id, event_id, event_type FROM sharing.outbox_events
+                      UNION ALL SELECT tenant_id, event_id, event_type FROM approval.outbox_events) o
+ WHERE instr(:types, ' ' || o.event_type || ' ') > 0
+   AND NOT EXISTS (SELECT 1 FROM main.processed_events p
+                    WHERE p.tenant_id = o.tenant_id AND p.event_id = o.event_id);

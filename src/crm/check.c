@@ -103,6 +103,24 @@ run(struct checking *c, struct err *e)
 	return rc;
 }
 
+/* The service's database, with those of the producers beside it. */
+static int
+open_all(const char *dir, const struct crm_service *s, struct lite **ret,
+    struct err *e)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, s->file);
+	rc = lite_open(path, s->schemas, s->n_schemas, ret, e);
+	for (size_t i = 0; rc == OK && i < COUNT_OF(BESIDE); i++) {
+		(void)snprintf(
+		    path, sizeof(path), "%s/%s", dir, BESIDE[i].file);
+		rc = lite_attach(*ret, path, str_of(BESIDE[i].name), e);
+	}
+	return rc;
+}
+
 int
 crm_check(const char *dir, const struct crm_service *s,
     void (*tell)(
@@ -110,20 +128,29 @@ crm_check(const char *dir, const struct crm_service *s,
     void *arg, int64_t *ret_n, struct err *e)
 {
 	struct checking c = {.service = s, .tell = tell, .arg = arg};
-	char path[PATH_MAX];
-	int rc;
+	int rc = open_all(dir, s, &c.db, e);
 
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, s->file);
-	rc = lite_open(path, s->schemas, s->n_schemas, &c.db, e);
-	for (size_t i = 0; rc == OK && i < COUNT_OF(BESIDE); i++) {
-		(void)snprintf(
-		    path, sizeof(path), "%s/%s", dir, BESIDE[i].file);
-		rc = lite_attach(c.db, path, str_of(BESIDE[i].name), e);
-	}
 	if (rc == OK)
 		rc = run(&c, e);
 	lite_close(c.db);
 	if (rc == OK)
 		*ret_n = c.n;
 	return rc;
+}
+
+int
+crm_missing(const char *dir, const struct crm_service *s, struct str types,
+    int64_t *ret, struct err *e)
+{
+	struct lite *db = NULL;
+	struct lite_rows *rows = NULL;
+	int rc = open_all(dir, s, &db, e);
+
+	if (rc == OK)
+		rc = crm_check_missing(db, types, &rows, e);
+	if (rc == OK && (rc = lite_next(rows, e)) == 1)
+		*ret = lite_int(rows, 0);
+	lite_done(rows);
+	lite_close(db);
+	return rc < 0 ? rc : OK;
 }

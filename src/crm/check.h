@@ -20,4 +20,11 @@ int crm_check(const char *dir, const struct crm_service *s,
 	void *arg, const struct crm_service *s, const char *what, int64_t n),
     void *arg, int64_t *ret_n, struct err *e) MUST_CHECK;
 
+/*
+ * How many events of these types (between blanks) are in the outboxes and not
+ * processed by the service.
+ */
+int crm_missing(const char *dir, const struct crm_service *s, struct str types,
+    int64_t *ret, struct err *e) MUST_CHECK;
+
 #endif
