@@ -66,11 +66,11 @@ CRM   := $(sort $(wildcard sql/crm/*.sql)) lib/sql/sqlite.sql
 MADE  := $(GEN)/sql.h $(GEN)/crm_sql.h
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
-TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC))) $(LIB_TIDY)
+TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
 FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c lib/*.[ch] lib/example/*.c))
 
 .PHONY: all build/hikyaku
-all: build/hikyaku lib ## builds build/hikyaku and libhikyaku (V=release, asan, tsan)
+all: build/hikyaku $(if $(filter release,$(V)),lib) ## builds build/hikyaku and libhikyaku (V=release, asan, tsan)
 
 # The link is set anew each time: V may be another than last time.
 build/hikyaku: $(B)/hikyaku

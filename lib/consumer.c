@@ -12,6 +12,7 @@
 #define NAME_MAX_BYTES 63
 #define PATH_ROOM      160
 #define REASON_MAX     200
+#define CURSORS_MAX    1000 /* the server's, of a request */
 
 enum { ACK, NACK, DEAD };
 
@@ -92,12 +93,16 @@ hk_consumer_open(struct hk_client *client, const char *name,
 		c->o = *opts;
 	if (c->o.max == 0)
 		c->o.max = 100;
+	if (c->o.max > CURSORS_MAX)
+		c->o.max = CURSORS_MAX;
 	if (c->o.wait_s == 0)
 		c->o.wait_s = 20;
 	if (c->o.wait_s > WAIT_MAX_S)
 		c->o.wait_s = WAIT_MAX_S;
 	if (c->o.ack_max == 0)
 		c->o.ack_max = 100;
+	if (c->o.ack_max > CURSORS_MAX)
+		c->o.ack_max = CURSORS_MAX;
 	lib_text(c->name, sizeof(c->name), str_of(name));
 	c->client = client;
 	c->text = BUF(LIB_ANSWER_MAX);
@@ -171,14 +176,10 @@ count_expired(const struct hk_consumer *c)
 	if (a && json_parse(a, lib_answer(c->client), &j, &why) == OK) {
 		const struct json *list = json_get(j, "results");
 
-		if (!list)
-			list = json_get(j, "data");
 		for (j = json_is(list, JSON_ARRAY) ? list->child : NULL; j;
 		     j = j->next) {
 			const struct json *state = json_get(j, "status");
 
-			if (!state)
-				state = json_get(j, "state");
 			n += json_is(state, JSON_STRING) &&
 			     str_eq(state->text, STR("expired"));
 		}
@@ -287,6 +288,33 @@ hk_consumer_dead(struct hk_consumer *c, const struct hk_event *ev,
 {
 	LIB_ERROR(e);
 	return note(c, ev, DEAD, -1, reason, e);
+}
+
+int
+hk_consumer_extend(struct hk_consumer *c, const struct hk_event *ev,
+    unsigned seconds, struct hk_error *e)
+{
+	struct buf b = BUF(64 * KIB);
+	char path[PATH_ROOM];
+	struct lib_call k = {.method = "POST", .path = path};
+	int rc;
+	LIB_ERROR(e);
+
+	path_of(c, path, "/extend");
+	buf_addz(&b, "{\"cursors\":[");
+	buf_json(&b, str_of(ev->cursor));
+	buf_addc(&b, ']');
+	if (seconds > 0)
+		buf_fmt(&b, ",\"seconds\":%u", seconds);
+	buf_addc(&b, '}');
+	k.body = buf_str(&b);
+	rc = b.failed ? lib_nomem(e) : lib_call(c->client, &k, NULL, e);
+	buf_done(&b);
+	if (rc == HK_OK && count_expired(c) > 0) {
+		c->counts.expired++;
+		rc = hk_fail(e, HK_ABSENT, "the lease is over");
+	}
+	return rc;
 }
 
 /* The next page. What was noted goes first: a lease is running. */

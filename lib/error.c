@@ -4,6 +4,10 @@
 #include "base/str.h"
 #include "hk_priv.h"
 
+#undef hk_fail
+#undef lib_nomem
+#undef lib_from
+
 const char *
 hk_version(void)
 {

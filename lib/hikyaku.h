@@ -394,6 +394,12 @@ HK_API int hk_consumer_nack(struct hk_consumer *c, const struct hk_event *ev,
 /* Never again: a dead letter, with the reason for whoever looks at it. */
 HK_API int hk_consumer_dead(struct hk_consumer *c, const struct hk_event *ev,
     const char *reason, struct hk_error *e) HK_CHECK;
+/*
+ * It takes longer: its lease begins anew, for so many seconds (0: as the
+ * consumer's definition says). HK_ABSENT: too late, it will come again.
+ */
+HK_API int hk_consumer_extend(struct hk_consumer *c, const struct hk_event *ev,
+    unsigned seconds, struct hk_error *e) HK_CHECK;
 HK_API int hk_consumer_flush(
     struct hk_consumer *c, struct hk_error *e) HK_CHECK;
 HK_API void hk_consumer_count(

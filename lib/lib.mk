@@ -25,6 +25,9 @@ PIC      := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden -ffunction-s
 PIC_LD   := $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--no-undefined -Wl,--gc-sections \
   -Wl,--version-script=lib/hikyaku.map
 LIB_CPP  := $(CPPFLAGS) -Ilib
+LIB_INC  := -D_GNU_SOURCE -Ilib $(patsubst -I%,-isystem %,$(PKG_CF))
+LIB_TIDY := $(patsubst lib/%.c,build/tidy/lib/%.ok,$(LIB_SRC) lib/sqlite.c lib/pq.c)
+TIDY     += $(LIB_TIDY)
 
 .PHONY: lib install-lib
 lib: $(LIB_MADE) $(LIB_DEMO) ## builds libhikyaku and its examples
@@ -62,7 +65,7 @@ $(B)/libhikyaku-%.so.0: $(B)/pic/lib/%.o $(B)/libhikyaku.so.0
 # is not disturbed by ours.
 $(B)/libhikyaku.a: $(LIB_PIC)
 	@echo 'AR  $@'
-	@ld -r --gc-sections --gc-keep-exported -o $(B)/pic/hikyaku.o $(LIB_PIC) 2>/dev/null || ld -r -o $(B)/pic/hikyaku.o $(LIB_PIC)
+	@ld -r --gc-sections --gc-keep-exported -o $(B)/pic/hikyaku.o $(LIB_PIC)
 	@objcopy --localize-hidden $(B)/pic/hikyaku.o
 	@rm -f $@
 	@ar rcs $@ $(B)/pic/hikyaku.o
@@ -79,17 +82,19 @@ $(B)/unit/lib/%_test: $(B)/lib/%_test.o $(LIB_OBJ) $(B)/libserver.a
 # As a user would: by the installed header and library alone.
 $(B)/example/publish: lib/example/publish.c $(B)/libhikyaku.so.0
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -D_GNU_SOURCE -Ilib $(LDFLAGS) -o $@ $< -L$(B) -lhikyaku -Wl,-rpath,'$$ORIGIN/..'
+	@$(CC) $(CFLAGS) $(LIB_INC) $(LDFLAGS) -o $@ $< -L$(B) -lhikyaku -Wl,-rpath,'$$ORIGIN/..'
 
-$(B)/example/consume-sqlite: lib/example/consume.c $(B)/libhikyaku-sqlite.so.0
+$(B)/example/consume-%: lib/example/consume.c lib/example/counter_%.c lib/example/counter.h $(B)/libhikyaku-%.so.0
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -D_GNU_SOURCE -DUSE_SQLITE -Ilib $(LDFLAGS) -o $@ $< \
-	  -L$(B) -lhikyaku-sqlite -lhikyaku $(SQLITE_LD) -Wl,-rpath,'$$ORIGIN/..'
+	@$(CC) $(CFLAGS) $(LIB_INC) $(LDFLAGS) -o $@ lib/example/consume.c lib/example/counter_$*.c \
+	  -L$(B) -lhikyaku-$* -lhikyaku $(if $(filter pq,$*),$(PQ_LD),$(SQLITE_LD)) -Wl,-rpath,'$$ORIGIN/..'
 
-$(B)/example/consume-pq: lib/example/consume.c $(B)/libhikyaku-pq.so.0
+build/tidy/lib/%.ok: lib/%.c .clang-tidy | $(GEN)/sql.h $(GEN)/lib_sql.h
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -D_GNU_SOURCE -Ilib $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libpq)) \
-	  $(LDFLAGS) -o $@ $< -L$(B) -lhikyaku-pq -lhikyaku $(PQ_LD) -Wl,-rpath,'$$ORIGIN/..'
+	@echo 'TIDY $<'
+	@$(CLANG) $(LIB_CPP) -std=gnu17 -MM -MP -MT $@ -MF $(@:.ok=.d) $<
+	@clang-tidy --quiet $< -- $(LIB_CPP) -std=gnu17 2>/dev/null
+	@touch $@
 
 LIBDIR ?= $(PREFIX)/lib
 install-lib: $(LIB_MADE) ## installs libhikyaku, its headers, SQL and man page

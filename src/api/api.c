@@ -7,6 +7,7 @@
 #include "account/limiter.h"
 #include "api/account.h"
 #include "api/audit.h"
+#include "api/consumers.h"
 #include "api/deliveries.h"
 #include "api/events.h"
 #include "api/ops.h"

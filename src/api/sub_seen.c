@@ -127,8 +127,8 @@ take(struct req *r, struct db *db, const struct presets *presets,
 	return rc;
 }
 
-static bool
-may_see(const struct req *r, const struct sub_seen *s)
+bool
+sub_seen_may(const struct req *r, const struct sub_seen *s)
 {
 	return s->conf &&
 	       tenants_within(s->conf->n_tenants ? s->conf->tenants : NULL,
@@ -157,7 +157,7 @@ sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
 		}
 		rows_close(rows);
 	}
-	if (rc > 0 && !may_see(r, &s)) {
+	if (rc > 0 && !sub_seen_may(r, &s)) {
 		sub_seen_done(&s);
 		rc = 0;
 	}
@@ -167,6 +167,48 @@ sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
 		return rc;
 	*ret = s;
 	return OK;
+}
+
+int
+sub_seen_consumer(struct req *r, struct db *db, const struct presets *presets,
+    struct str name, struct sub_seen *ret, struct err *e)
+{
+	struct sql_sub_seen_row row;
+	struct rows *rows = NULL;
+	int rc = sql_consumer_seen(db, name, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_sub_seen_get(rows, &row); /* the same columns */
+		rc = take(r, db, presets, &row, ret, e);
+		rc = rc == OK ? 1 : rc;
+	}
+	rows_close(rows);
+	return rc;
+}
+
+int
+sub_seen_consumers(struct req *r, struct db *db, const struct presets *presets,
+    struct str after, int64_t most,
+    int (*each)(void *arg, const struct sub_seen *s, struct err *e), void *arg,
+    struct err *e)
+{
+	struct sql_sub_seen_row row;
+	struct rows *rows = NULL;
+	int rc = sql_consumers_seen(db, after, most, &rows, e);
+
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		struct sub_seen s = {.id = 0};
+
+		sql_sub_seen_get(rows, &row);
+		rc = take(r, db, presets, &row, &s, e);
+		if (rc == OK)
+			rc = each(arg, &s, e);
+		sub_seen_done(&s);
+	}
+	rows_close(rows);
+	return rc;
 }
 
 static void
@@ -302,8 +344,8 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
 	}
 	if (rc < 0)
 		return rc;
-	if (may_see(r, &s) && (l->q.n == 0 || has(s.conf->name, l->q) ||
-				  has(s.conf->url, l->q))) {
+	if (sub_seen_may(r, &s) && (l->q.n == 0 || has(s.conf->name, l->q) ||
+				       has(s.conf->url, l->q))) {
 		if (l->shown++)
 			buf_addc(&r->out, ',');
 		sub_seen_show(r->app, &s, false, &r->out);

@@ -39,6 +39,7 @@ struct api;
 struct jq;
 struct presets;
 struct sub_conf;
+struct sub_managed;
 
 int api_subs_post(struct req *r, struct db *db, struct err *e);
 int api_subs_list(struct req *r, struct db *db, struct err *e);
@@ -80,6 +81,17 @@ struct sub_seen {
 /* The one that the path names; ERR_ABSENT also when it may not be seen. */
 int sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
     struct sub_seen *ret, struct err *e) MUST_CHECK;
+/* A pull consumer, by its name. 1, 0 when there is none, < 0; also those that
+ * the caller may not see. */
+int sub_seen_consumer(struct req *r, struct db *db,
+    const struct presets *presets, struct str name, struct sub_seen *ret,
+    struct err *e) MUST_CHECK;
+/* Each of them behind `after`, by name, as long as it returns OK. */
+int sub_seen_consumers(struct req *r, struct db *db,
+    const struct presets *presets, struct str after, int64_t most,
+    int (*each)(void *arg, const struct sub_seen *s, struct err *e), void *arg,
+    struct err *e) MUST_CHECK;
+bool sub_seen_may(const struct req *r, const struct sub_seen *s);
 void sub_seen_done(struct sub_seen *s);
 void sub_seen_show(
     const struct api *api, const struct sub_seen *s, bool once, struct buf *b);
@@ -101,6 +113,11 @@ struct sub_op {
 int sub_op_begin(struct req *r,
     int (*check)(struct sub_op *op, struct checker *k, struct err *e),
     int (*then)(struct req *r, struct err *e), struct err *e) MUST_CHECK;
+/* check: a subscription as it was written, within the caller's tenants. */
+int sub_op_read(struct sub_op *op, struct checker *k,
+    const struct presets *presets, struct str json, const struct sub_conf *old,
+    const struct sub_managed *managed, struct sub_conf **ret,
+    struct err *e) MUST_CHECK;
 /* check: fills `seen` and refuses what is not to be changed here. */
 int sub_op_find(struct sub_op *op, struct checker *k,
     const struct presets *presets, struct err *e) MUST_CHECK;

@@ -66,9 +66,10 @@ limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
 	return OK;
 }
 
-static int
-read_conf(struct sub_op *op, struct checker *k, const struct presets *presets,
-    const struct sub_conf *old, struct sub_conf **ret, struct err *e)
+int
+sub_op_read(struct sub_op *op, struct checker *k, const struct presets *presets,
+    struct str json, const struct sub_conf *old,
+    const struct sub_managed *managed, struct sub_conf **ret, struct err *e)
 {
 	struct sub_rules rules = {
 	    .presets = presets,
@@ -77,9 +78,10 @@ read_conf(struct sub_op *op, struct checker *k, const struct presets *presets,
 	    .url_check = check_url,
 	    .program_check = check_program,
 	    .arg = k,
+	    .managed = managed,
 	};
 	struct sub_conf *s = NULL;
-	int rc = sub_read(op->r->body, old, &rules, &s, e);
+	int rc = sub_read(json, old, &rules, &s, e);
 
 	if (rc == OK)
 		rc = limit_tenants(op->r, s, e);
@@ -97,7 +99,8 @@ check_post(struct sub_op *op, struct checker *k, struct err *e)
 	int rc = presets_open(k->db, k->api->conf, &presets, e);
 
 	if (rc == OK)
-		rc = read_conf(op, k, presets, NULL, &op->seen.conf, e);
+		rc = sub_op_read(
+		    op, k, presets, op->r->body, NULL, NULL, &op->seen.conf, e);
 	presets_free(presets);
 	if (rc < 0)
 		return rc;
@@ -148,7 +151,8 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 	if (rc == OK)
 		rc = check_version(op, e);
 	if (rc == OK)
-		rc = read_conf(op, k, presets, op->seen.conf, &fresh, e);
+		rc = sub_op_read(op, k, presets, op->r->body, op->seen.conf,
+		    NULL, &fresh, e);
 	presets_free(presets);
 	if (rc != OK || !fresh)
 		return rc;

@@ -396,25 +396,38 @@
 #define CHILD_OPEN_MAX     64     /* breakers open at once */
 #define CHILD_DROPS_MAX    100    /* audited one by one, in one commit */
 
+/* Pull consumers (deliver/pull.c, api/consumers.h). */
+#define CONSUMER_NAME_MAX    100
+#define CONSUMER_WAIT_S      60    /* of a lease, when nobody says */
+#define CONSUMER_WAIT_MAX_S  43200 /* half a day: longer work extends it */
+#define CONSUMER_FLIGHT      500   /* leases at once, when nobody says */
+/* … and at most: below SUB_ITEMS_MAX, so that others can be read meanwhile. */
+#define CONSUMER_FLIGHT_MAX  800
+#define CONSUMER_FETCH       100 /* events of one GET, when nobody says */
+#define CONSUMER_FETCH_MAX   1000
+#define CONSUMER_CURSORS_MAX 1000 /* answered by one call */
+#define CONSUMER_SOON_US     (5 * (int64_t)1000 * 1000) /* "now" takes at most */
+/* Without a worker for so long, what waits for one leaves memory. */
+#define CONSUMER_REST_US     (10 * (int64_t)1000 * 1000)
 /* Looking at deliveries, dead letters and replays. */
-#define REPLAY_TYPES_MEM   (64 * KIB) /* the patterns of one, parsed */
-#define REPLAY_TYPES_MAX   64         /* as many as a person writes */
-#define REPLAY_PAGES_PER_S 10         /* a limited one reads so often at most */
-#define REPLAY_RATE_MAX    100000     /* a second; more is no limit */
-#define REP_MAX            65535      /* of a deliveryId: 16 bits */
+#define REPLAY_TYPES_MEM     (64 * KIB) /* the patterns of one, parsed */
+#define REPLAY_TYPES_MAX     64         /* as many as a person writes */
+#define REPLAY_PAGES_PER_S   10     /* a limited one reads so often at most */
+#define REPLAY_RATE_MAX      100000 /* a second; more is no limit */
+#define REP_MAX              65535  /* of a deliveryId: 16 bits */
 /* Dead letters that one call puts back; rows that then may wait for one. */
-#define BULK_MAX           200
-#define BULK_ROWS_MAX      500
-#define BULK_TIMES_MAX     3    /* by filter, of each; by hand: as one likes */
-#define NOTE_MAX           1000 /* why somebody decided so */
-#define ATTEMPTS_SHOWN     100  /* of a delivery; six kilobytes each */
-#define SEEN_WAITING_MAX   200  /* who is behind, of one event */
-#define SUBS_SEEN_MAX      1024 /* of a page: as many as it shows */
-#define CLI_LOOK_MEM       (64 * KIB) /* one answer about a replay */
+#define BULK_MAX             200
+#define BULK_ROWS_MAX        500
+#define BULK_TIMES_MAX       3 /* by filter, of each; by hand: as one likes */
+#define NOTE_MAX             1000       /* why somebody decided so */
+#define ATTEMPTS_SHOWN       100        /* of a delivery; six kilobytes each */
+#define SEEN_WAITING_MAX     200        /* who is behind, of one event */
+#define SUBS_SEEN_MAX        1024       /* of a page: as many as it shows */
+#define CLI_LOOK_MEM         (64 * KIB) /* one answer about a replay */
 /* What goes by its age (ops/tidy.h). */
-#define TIDY_MS            1000    /* between looks */
-#define TIDY_REST_MAX_MS   3600000 /* after a pass that found all in order */
-#define TIDY_STEPS         20   /* of RETAIN_STEP rows, that one look begins */
-#define STAT_MINUTES       2880 /* two days by the minute, then by the hour */
+#define TIDY_MS              1000    /* between looks */
+#define TIDY_REST_MAX_MS     3600000 /* after a pass that found all in order */
+#define TIDY_STEPS           20 /* of RETAIN_STEP rows, that one look begins */
+#define STAT_MINUTES         2880 /* two days by the minute, then by the hour */
 
 #endif

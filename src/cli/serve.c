@@ -320,6 +320,7 @@ take_down(struct serve *s)
 	atomic_store(&s->api.stopping, true);
 	if (s->api.tail)
 		tail_hurry(s->api.tail);
+	deliver_hurry(s->api.deliver);
 	if (s->server &&
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);

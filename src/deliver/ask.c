@@ -168,6 +168,11 @@ too_early(struct deliver *d, struct deliver_ask *q, int64_t now)
 	core_counts(d->core, &n);
 	if (n.upto >= q->behind)
 		return false;
+	/* A worker that waits anyway needs not wait for that first. */
+	if (q->kind == ASK_FETCH &&
+	    (q->give_up_us > 0 && now >= q->give_up_us) &&
+	    deliver_wish(d, q->sub))
+		return false;
 	if (q->give_up_us == 0)
 		q->give_up_us = now + ASK_WAIT_US;
 	if (now < q->give_up_us) {
@@ -180,9 +185,23 @@ too_early(struct deliver *d, struct deliver_ask *q, int64_t now)
 	return true;
 }
 
+/* A start takes a moment: workers come back before it is over. */
+static bool
+soon(struct deliver *d, struct deliver_ask *q, int64_t now)
+{
+	if ((q->kind != ASK_FETCH && q->kind != ASK_ANSWER) ||
+	    now - d->wall_us >= ASK_WAIT_US || atomic_load(&d->stopping))
+		return false;
+	q->mail.next = d->later;
+	d->later = &q->mail;
+	return true;
+}
+
 void
 ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
+	if (d->owner != OWNER_YES && soon(d, q, now))
+		return;
 	if (d->owner != OWNER_YES) {
 		q->err.retry_after_s = 1;
 		answer(q, ERR_AWAY, "this server does not deliver now");
@@ -218,6 +237,15 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		break;
 	case ASK_NOW:
 		core_sub_skip(d->core, q->sub, now);
+		break;
+	case ASK_FETCH:
+		pull_fetch(d, q, now);
+		return;
+	case ASK_PULLED:
+		pull_numbers(d, q);
+		return;
+	case ASK_ANSWER:
+		pull_answers(d, q, now);
 		break;
 	}
 	wait_for_flush(d, q);

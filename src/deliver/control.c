@@ -161,9 +161,16 @@ after(struct db *db, void *ctx, struct err *e)
 	struct sub_change *c = ctx;
 	int64_t n = 1;
 
-	if (c->kind == SUB_MAKE)
-		n = sql_sub_from(db, c->id, c->entries[0].seq, e);
-	else if (c->kind == SUB_FINISH)
+	if (c->kind == SUB_MAKE) {
+		int64_t from = c->entries[0].seq;
+
+		if (c->reads && c->from_seq >= 0 && c->from_seq < from)
+			from = c->from_seq;
+		n = sql_sub_from(db, c->id, from, e);
+		if (n > 0 && c->reads)
+			n = sql_reader_put(db, c->id, 0, 0, from, 0, e);
+	}
+	if (c->kind == SUB_FINISH)
 		n = sql_sub_until(db, c->id, c->entries[0].seq, c->now_us, e);
 	if (n > 0 && c->kind == SUB_FINISH &&
 	    (sql_batch_end(db, c->id, e) < 0 ||

@@ -41,6 +41,8 @@ struct sub_change {
 	struct str why;        /* it is disabled; empty: nobody said */
 	struct str managed_by; /* .p NULL: nobody */
 	int64_t owner;         /* an API key; 0: none */
+	bool reads;            /* MAKE: it begins with a reader, at from_seq */
+	int64_t from_seq;      /* … or from now on, which is what -1 says */
 	int64_t now_us;
 	int was_kind; /* control's own: enum wish_kind before it; -1: the same */
 	struct audit_row audit; /* at_us 0: none */

@@ -55,7 +55,8 @@ core_new(const struct core_opts *o)
 	struct list *lists[] = {&c->space_list, &c->live, &c->dirty,
 	    &c->dirty_eps, &c->run, &c->sick, &c->locked, &c->settling,
 	    &c->readers, &c->closing, &c->want, &c->check, &c->starving,
-	    &c->moved, &c->urgent, &c->lagging, &c->locking, &c->lock_now};
+	    &c->moved, &c->urgent, &c->lagging, &c->locking, &c->lock_now,
+	    &c->pull_run, &c->expired};
 
 	c->o = *o;
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
@@ -183,7 +184,7 @@ endpoint_drop_idle(struct core *c, struct endpoint *ep)
 	if (ep->members.n > 0 || ep->in_flight > 0 || ep->dirty)
 		return;
 	timer_off(c, &ep->timer);
-	list_remove(&c->run, &ep->in_run);
+	list_remove(ep->pull ? &c->pull_run : &c->run, &ep->in_run);
 	list_remove(&c->sick, &ep->in_sick);
 	(void)map_take(c->endpoints, key_str(&ep->id, sizeof(ep->id)));
 	free(ep);
@@ -232,6 +233,7 @@ join_endpoint(struct core *c, struct sub *s, const struct core_sub *o)
 	if (s->ep != ep) {
 		leave_endpoint(c, s);
 		s->ep = ep;
+		ep->pull = o->pull;
 		list_add(&ep->members, &s->in_members);
 	} else if (o->concurrency < s->o.concurrency ||
 		   o->url_rate_us < s->o.url_rate_us) {
@@ -296,10 +298,13 @@ drop_items(struct core *c, struct sub *s)
 		struct item *it = ITEM_OF(k, in_sub);
 
 		next = list_next(&s->items, k);
-		if (it->state != IT_FLIGHT && it->state != IT_LOCK) {
-			item_free(c, it);
-			continue;
-		}
+		if (s->o.pull && it->state == IT_FLIGHT)
+			pull_land(c, it);
+		else if (it->state == IT_FLIGHT || it->state == IT_LOCK)
+			goto flies;
+		item_free(c, it);
+		continue;
+flies:
 		it->orphan = true;
 		list_remove(&c->dirty, &it->in_dirty);
 		if (link_on(&it->in_origin))
@@ -540,6 +545,7 @@ item_free(struct core *c, struct item *it)
 		item_no_origin(c, it);
 	timer_off(c, &it->timer);
 	list_remove(&c->dirty, &it->in_dirty);
+	list_remove(&c->expired, &it->in_expired);
 	list_remove(&s->ready, &it->in_ready);
 	list_remove(&s->items, &it->in_sub);
 	if (lane) {
@@ -583,6 +589,8 @@ core_counts(const struct core *c, struct core_count *ret)
 	    .rows = c->rows,
 	    .readers = c->readers.n,
 	    .in_flight = (size_t)c->in_flight,
+	    .leases = (size_t)c->leases,
+	    .starting = (size_t)c->starting,
 	    .unflushed = unflushed(c),
 	    .lanes = map_count(c->lanes),
 	    .cursor = c->cursor,

@@ -77,6 +77,7 @@ struct core_sub {
 	bool breaker;
 	bool block;   /* a dead letter stops its lane until somebody decides */
 	bool enabled; /* false: a reader that stands still */
+	bool pull;    /* its sends are taken on demand: see "Pulling" */
 };
 
 /* Makes or changes it. What is in flight ends under its old terms. */
@@ -138,6 +139,9 @@ struct core_send {
 	int crashes; /* of the process in careful mode, with it in flight */
 	bool probe;  /* of an open breaker: failing costs no try */
 	void *ev;    /* NULL: has to be read from the log */
+	bool pull;   /* as its subscription is; then also: */
+	bool mark;   /* see core_handed() */
+	int64_t at, until; /* the lease */
 };
 
 bool core_next_send(struct core *c, int64_t now, struct core_send *ret);
@@ -165,6 +169,54 @@ struct core_result {
 
 void core_result(
     struct core *c, struct item *it, const struct core_result *r, int64_t now);
+
+/* Pulling ------------------------------------------------------------------ */
+
+/*
+ * A subscription with `pull` sends nothing by itself: core_allow() says how
+ * many may start. Each is a lease of lock_us, its row SENDING stored first, so
+ * that it outlives a crash; a lease takes no slot and knows no breaker, only
+ * `concurrency` bounds them. What comes out of core_next_send() is handed to a
+ * worker (core_handed), whose answer is found by core_lease() and told by
+ * core_result(); or the lease ends, and core_next_expired() asks what comes of
+ * it. A lease is named by its delivery and n, the attempts made before it: any
+ * item of it may go at any call, so nobody keeps its handle.
+ *
+ *   core_next_send ─▶ FLIGHT ── core_lease, core_result ──▶ settled, RETRY …
+ *                      │  ▲ core_extend
+ *                      └──┴─ core_tick ─▶ core_next_expired ─▶ core_result
+ */
+
+/* So many more may start now. */
+void core_allow(struct core *c, uint32_t sub, int n);
+/* Nobody is there: what was never tried is left to a reader. */
+void core_rest(struct core *c, uint32_t sub);
+/* The worker has it. `mark` comes back with the lease; a crash forgets it. */
+void core_handed(struct core *c, struct item *it, bool mark);
+/* Its lease has ended: core_result() has to follow, at once. */
+bool core_next_expired(struct core *c, struct core_send *ret);
+
+enum core_lease {
+	CORE_LEASE_NONE, /* the core has no such delivery: settled, or gone */
+	CORE_LEASE_MINE, /* in force: core_result() or core_extend() */
+	CORE_LEASE_LATE, /* over, and nobody has it since: core_late() */
+	CORE_LEASE_LOST, /* over: another one has it or had it */
+	CORE_LEASE_DEAD, /* a dead letter that holds its key */
+};
+enum core_lease core_lease(const struct core *c, uint32_t sub, int64_t seq,
+    int rep, int n, struct core_send *ret);
+/* A success that came after the lease. */
+void core_late(
+    struct core *c, struct item *it, const struct core_result *r, int64_t now);
+void core_extend(struct core *c, struct item *it, int64_t until, int64_t now);
+
+struct core_pulled {
+	size_t leases;   /* with workers */
+	size_t starting; /* on their way to one */
+	bool idle;       /* nothing can start, and nothing is read for it */
+};
+/* False: there is no such subscription. */
+bool core_pulled(const struct core *c, uint32_t sub, struct core_pulled *ret);
 
 /* Time -------------------------------------------------------------------- */
 
@@ -266,6 +318,7 @@ void core_replay(struct core *c, const struct core_reader *rd,
 
 struct core_count {
 	size_t items, rows, readers, in_flight, unflushed, lanes;
+	size_t leases, starting; /* of all that pull */
 	int64_t cursor, upto;
 };
 void core_counts(const struct core *c, struct core_count *ret);

@@ -40,7 +40,9 @@ row_of(const struct item *it)
 	    .okey = it->okey,
 	    .skey = it->skey,
 	    .seq = it->spot.seq,
-	    .state = STATES[it->state],
+	    .state = it->state == IT_FLIGHT && it->sub->o.pull
+			 ? ROW_SENDING
+			 : STATES[it->state],
 	    .tries = it->tries,
 	    .n = it->n,
 	    .crashes = it->crashes,
@@ -118,6 +120,15 @@ cover(struct core *c, struct item *it)
 	}
 	if (it->spot.rep > 0 || it->state != IT_WAIT || it->tries > 0)
 		goto row;
+	/* It waits for nothing but a worker: no row for each of these. */
+	if (s->o.pull && (!lane || !prev) && !behind_gap(it)) {
+		if (it->origin)
+			return false;
+		sub_to_reader(c, s, c->upto);
+		if (s->demand <= 0)
+			pull_rest(c, s);
+		return true;
+	}
 	if (BUG(6))
 		goto row;
 	if (lane && !behind_gap(it) && (!prev || ITEM_OF(prev, in_lane)->row) &&

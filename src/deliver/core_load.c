@@ -67,6 +67,10 @@ core_load_row(struct core *c, const struct core_row *row, int64_t now)
 		return;
 	it = row_item(c, s, row, now);
 	it->due = row->next_at;
+	if (s->o.pull && row->state == ROW_SENDING) {
+		pull_load(c, it, row->next_at);
+		return;
+	}
 	/* Of a lock only its end is known: the call may be under way still. */
 	if (row->state == ROW_HELD) {
 		it->state = IT_HELD;
@@ -201,7 +205,10 @@ why(const struct item *it, int64_t *ret_due)
 
 	switch (it->state) {
 	case IT_FLIGHT:
-		return "it is being sent";
+		if (!s->o.pull)
+			return "it is being sent";
+		*ret_due = it->due;
+		return "a worker has it, until its lease ends";
 	case IT_LOCK:
 		return "its lock is being written";
 	case IT_HELD:
@@ -216,6 +223,8 @@ why(const struct item *it, int64_t *ret_due)
 		return "its subscription is disabled";
 	if (it->lane && list_first(&it->lane->items) != &it->in_lane)
 		return "an earlier one of its key is not delivered yet";
+	if (s->o.pull)
+		return "it waits for a worker to fetch it";
 	if (s->ep->open) {
 		*ret_due = s->ep->open_until;
 		return "the breaker of its endpoint is open";

@@ -7,6 +7,7 @@
  *   core_result.c results, breaker, timers
  *   core_flush.c  rows, positions, the set of changes
  *   core_load.c   recovery, and what people ask for
+ *   core_pull.c   sends on demand, leases
  *
  * WHERE AN ITEM IS. In its subscription's list; in its lane's queue by seq
  * (order key); in one *origin* by seq as long as no row covers it: the live
@@ -41,7 +42,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 23
+#define CORE_BUGS 26
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -65,7 +66,7 @@ enum item_state { IT_WAIT, IT_LOCK, IT_FLIGHT, IT_RETRY, IT_HELD };
 
 struct item {
 	struct spot spot;
-	struct link in_sub, in_lane, in_origin, in_ready, in_dirty;
+	struct link in_sub, in_lane, in_origin, in_ready, in_dirty, in_expired;
 	struct sub *sub;
 	struct lane *lane;     /* NULL: order none */
 	struct reader *origin; /* NULL: live */
@@ -77,8 +78,11 @@ struct item {
 	bool orphan;  /* in flight, and its subscription is gone */
 	bool breaker; /* as its subscription was when it was sent */
 	bool counted; /* careful: its row says one crash more than there was */
+	bool handed;  /* pull: a worker has it */
+	bool mark;    /* pull: see core_handed() */
 	int tries, n, crashes, last_status, last_reason;
-	int64_t fed_at, due; /* due: RETRY when, LOCK until when */
+	int64_t fed_at, due; /* due: RETRY when, LOCK and leases until when */
+	int64_t flew_at;     /* pull */
 	struct endpoint *sent_to;
 	void *ev;
 };
@@ -124,7 +128,9 @@ struct sub {
 	int64_t fed; /* newest that dispatch fed */
 	size_t rows, lanes, lane_readers;
 	int in_flight;
-	int64_t spaced_from; /* calls may have ended just before a start */
+	int demand, starting; /* pull: may start, are not handed over yet */
+	int64_t flown;        /* pull: newest that was ever sent */
+	int64_t spaced_from;  /* calls may have ended just before a start */
 	struct rate rate;
 	struct timer timer;
 	struct link in_ep; /* it has items that are ready */
@@ -139,6 +145,7 @@ struct endpoint {
 	struct rate rate;
 	int64_t not_before, open_until;
 	bool open, probing, dirty, sick;
+	bool pull; /* of those who pull; not shared with others */
 	int fails;
 	uint64_t fail_key, seen_key;
 	bool fail_keys, seen_keys; /* more than one */
@@ -166,6 +173,7 @@ struct core {
 	struct map *subs, *endpoints, *items, *lanes, *spaces, *settled;
 	struct list space_list; /* idle ones, by when they end, about */
 	struct list live, dirty, dirty_eps, run, sick, locked, settling;
+	struct list pull_run, expired;
 	struct list readers, closing, want, check, starving;
 	struct list moved, urgent, lagging;
 	struct heap timers;
@@ -174,6 +182,7 @@ struct core {
 	int64_t settled_upto;      /* newest of any; 0: dispatch is past them */
 	int64_t careful_upto;
 	int in_flight, sick_in_flight, reads;
+	int leases, starting; /* pull */
 	size_t rows;
 	bool started;
 
@@ -240,11 +249,18 @@ void lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos);
 /* core_send.c */
 bool behind_gap(const struct item *it);
 int sick_slots(const struct core *c);
+void tell_send(struct item *it, struct core_send *ret);
 void item_ready(struct core *c, struct item *it);
 void lane_ready(struct core *c, struct lane *lane);
 void sub_ready(struct core *c, struct sub *s);
 void endpoint_run(struct core *c, struct endpoint *ep);
 void space_end(struct core *c, const struct item *it, int64_t now);
+
+/* core_pull.c */
+void pull_fly(struct core *c, struct item *it, int64_t now);
+void pull_land(struct core *c, struct item *it);
+void pull_load(struct core *c, struct item *it, int64_t until);
+void pull_rest(struct core *c, struct sub *s);
 
 /* core_result.c */
 void item_settle(struct core *c, struct item *it);

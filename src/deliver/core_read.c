@@ -210,7 +210,7 @@ wants_page(const struct core *c, const struct reader *rd)
 	struct link *head = list_first(&rd->items);
 
 	if (!s->o.enabled || s->ended || rd->reading || rd->stuck ||
-	    !reader_unread(c, rd))
+	    !reader_unread(c, rd) || (s->o.pull && s->demand <= 0))
 		return false;
 	if (s->ep->open && s->items.n > 0)
 		return false;

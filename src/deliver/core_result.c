@@ -102,6 +102,10 @@ item_land(
 	struct endpoint *ep = it->sent_to;
 	bool tried = r->verdict != CORE_HOLD && r->verdict != CORE_NEVER;
 
+	if (it->sub->o.pull) {
+		pull_land(c, it);
+		return;
+	}
 	ep->in_flight--;
 	it->sub->in_flight--;
 	c->in_flight--;
@@ -256,6 +260,10 @@ core_result(
 static void
 item_due(struct core *c, struct item *it)
 {
+	if (it->state == IT_FLIGHT) { /* a lease */
+		list_add(&c->expired, &it->in_expired);
+		return;
+	}
 	if (it->state == IT_RETRY)
 		it->state = IT_WAIT;
 	if (it->lane)

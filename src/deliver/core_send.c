@@ -8,13 +8,15 @@ void
 endpoint_run(struct core *c, struct endpoint *ep)
 {
 	if (ep->ready.n > 0 && !link_on(&ep->in_run) && !link_on(&ep->in_sick))
-		list_add(&c->run, &ep->in_run);
+		list_add(ep->pull ? &c->pull_run : &c->run, &ep->in_run);
 }
 
 void
 sub_ready(struct core *c, struct sub *s)
 {
 	if (s->ready.n == 0 || !s->o.enabled || s->ended || s->timer.node.at)
+		return;
+	if (s->o.pull && s->demand <= 0)
 		return;
 	if (!link_on(&s->in_ep) && s->in_flight < s->o.concurrency)
 		list_add(&s->ep->ready, &s->in_ep);
@@ -209,6 +211,10 @@ fly(struct core *c, struct item *it, int64_t now)
 	struct endpoint *ep = it->sub->ep;
 
 	it->sent_to = ep;
+	if (it->sub->o.pull) {
+		pull_fly(c, it, now);
+		return;
+	}
 	it->breaker = it->sub->o.breaker;
 	ep->in_flight++;
 	it->sub->in_flight++;
@@ -233,6 +239,7 @@ pick(struct core *c, struct sub *s, int64_t now)
 	struct link *k;
 
 	if (!s->o.enabled || s->ended || s->in_flight >= s->o.concurrency ||
+	    (s->o.pull && s->demand <= 0 && !BUG(24)) ||
 	    rate_wait(c, &s->rate, &s->timer, now))
 		return NULL;
 	while ((k = list_first(&s->ready))) {
@@ -276,7 +283,7 @@ endpoint_next(
 		}
 		it->state = IT_LOCK;
 		it->due = now + s->o.lock_us;
-		if (it->spot.seq <= c->careful_upto) {
+		if (it->spot.seq <= c->careful_upto && !s->o.pull) {
 			it->crashes++;
 			it->counted = true;
 		}
@@ -288,7 +295,7 @@ endpoint_next(
 	return false;
 }
 
-static void
+void
 tell_send(struct item *it, struct core_send *ret)
 {
 	*ret = (struct core_send){
@@ -302,6 +309,10 @@ tell_send(struct item *it, struct core_send *ret)
 	    .crashes = it->crashes - it->counted,
 	    .probe = it->probe,
 	    .ev = it->ev,
+	    .pull = it->sub->o.pull,
+	    .mark = it->mark,
+	    .at = it->flew_at,
+	    .until = it->due,
 	};
 }
 
@@ -326,6 +337,16 @@ core_next_send(struct core *c, int64_t now, struct core_send *ret)
 		it->state = IT_FLIGHT;
 		tell_send(it, ret);
 		return true;
+	}
+	while ((k = list_first(&c->pull_run))) {
+		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);
+
+		list_remove(&c->pull_run, k);
+		if (endpoint_next(c, ep, now, &it)) {
+			endpoint_run(c, ep);
+			tell_send(it, ret);
+			return true;
+		}
 	}
 	while ((k = list_first(&c->run))) {
 		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);

@@ -23,6 +23,7 @@ static int planted; /* which bug is live; 0: none */
 #include "deliver/core.c"        /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_flush.c"  /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_load.c"   /* NOLINT(bugprone-suspicious-include) */
+#include "deliver/core_pull.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_read.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_result.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_send.c"   /* NOLINT(bugprone-suspicious-include) */

@@ -74,6 +74,12 @@ take_sub(struct deliver *d, struct sub_note *n, int64_t now)
 			abort();
 		}
 		core_sub(d->core, &n->wish->core, now);
+		/* A new consumer begins with a reader, which is stored. */
+		if (n->wish->core.pull && !old && d->owner == OWNER_YES)
+			core_load_reader(d->core,
+			    &(struct core_reader){
+				.sub = id, .pos = n->wish->from_seq},
+			    now);
 		if (n->wish->checked)
 			revive_note(d, id, now);
 	} else {
@@ -188,7 +194,10 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 		feeding_page(d, (struct page *)n, now);
 		break;
 	case NOTE_LETTER:
-		sending_letter(d, (struct one_letter *)n);
+		if (((struct one_letter *)n)->attempt)
+			sending_letter(d, (struct one_letter *)n);
+		else
+			pull_letter(d, (struct one_letter *)n, now);
 		fetch_letter_free((struct one_letter *)n);
 		break;
 	case NOTE_DEADS:
@@ -272,10 +281,17 @@ do_work(struct deliver *d, int64_t now)
 	struct core_count n;
 
 	core_tick(d->core, now);
+	while (!atomic_load(&d->stopping) && core_next_expired(d->core, &s))
+		pull_expired(d, &s, now);
+again:
 	/* The clock is read for each: the process may have stood still. */
 	while (owner_may_send(d, deliver_now(d)) &&
-	       !atomic_load(&d->stopping) && core_next_send(d->core, now, &s))
-		sending_start(d, &s, now);
+	       !atomic_load(&d->stopping) && core_next_send(d->core, now, &s)) {
+		if (s.pull)
+			pull_send(d, &s, now);
+		else
+			sending_start(d, &s, now);
+	}
 	while (!atomic_load(&d->stopping) && now >= d->read_again_us &&
 	       core_next_read(d->core, now, &r)) {
 		if (read_for(d, &r)) {
@@ -285,6 +301,8 @@ do_work(struct deliver *d, int64_t now)
 			d->read_again_us = now + FLUSH_AGAIN_US;
 		}
 	}
+	if (pull_turn(d, now))
+		goto again;
 	if (!atomic_load(&d->stopping))
 		revive_turn(d, now);
 	flushing_begin(d, now);
@@ -293,13 +311,15 @@ do_work(struct deliver *d, int64_t now)
 	metric_set(M_DELIVER_ROWS, (int64_t)n.rows);
 	metric_set(M_DELIVER_READERS, (int64_t)n.readers);
 	metric_set(M_DELIVER_FLIGHT, (int64_t)n.in_flight);
+	metric_set(M_DELIVER_LEASES, (int64_t)n.leases);
 }
 
 /* What a lost core left behind has come back: begin anew. */
 static void
 renew_core(struct deliver *d)
 {
-	if (!d->core_void || d->pages > 0 || d->attempts.n > 0)
+	if (!d->core_void || d->pages > 0 || d->attempts.n > 0 ||
+	    d->pull.letters > 0)
 		return;
 	core_free(d->core);
 	d->core = new_core(d);
@@ -325,6 +345,7 @@ sleep_ms(const struct deliver *d, int64_t now)
 			due = d->read_again_us;
 		next = revive_due(d);
 		due = next < due ? next : due;
+		due = d->pull.due < due ? d->pull.due : due;
 	}
 	if (d->try_us < due)
 		due = d->try_us;
@@ -357,7 +378,7 @@ finished(struct deliver *d, int64_t now)
 	bool late = now >= d->stop_by_us + US_PER_S;
 	struct core_count n;
 
-	if (d->attempts.n > 0 || d->pages > 0) {
+	if (d->attempts.n > 0 || d->pages > 0 || d->pull.letters > 0) {
 		if (now >= d->stop_by_us)
 			sending_cancel_all(d, false);
 		return false;
@@ -372,8 +393,8 @@ finished(struct deliver *d, int64_t now)
 		d->hurry = true;
 		return false;
 	}
-	if (n.in_flight > 0) {
-		unlock(d, n.in_flight, now);
+	if (n.in_flight + n.starting > 0) {
+		unlock(d, n.in_flight + n.starting, now);
 		d->hurry = true;
 		return false;
 	}
@@ -418,6 +439,15 @@ deliver_post(struct deliver *d, struct deliver_ask *q)
 	if (atomic_load(&d->sleeping))
 		client_wake(d->client);
 	return true;
+}
+
+void
+deliver_hurry(struct deliver *d)
+{
+	if (!d)
+		return;
+	atomic_store(&d->pull.hurry, true);
+	client_wake(d->client);
 }
 
 /* Notes that came when nobody took them any more. */
@@ -473,6 +503,8 @@ release(struct deliver *d)
 	drain(d);
 	(void)err_set(&e, ERR_AWAY, "the server is stopping");
 	ask_drop(d, &e);
+	pull_drop(d, &e);
+	pull_done(d);
 	for (size_t i = 0; ch && i < ch->n_attempts; i++)
 		free(ch->attempts[i].detail);
 	revive_done(d);
@@ -528,6 +560,8 @@ make_parts(struct deliver *d, struct err *e)
 	    !d->scratch)
 		return err_set(e, ERR_NOMEM, "no memory for deliveries");
 	rc = revive_start(d, e);
+	if (rc == OK)
+		rc = pull_start(d, e);
 	if (rc == OK)
 		rc = client_new(&c, &d->client, e);
 	if (rc == OK)

@@ -63,6 +63,9 @@ enum deliver_ask_kind {
 	ASK_REPLAY,  /* a replay was stored: begin it */
 	ASK_STOP,    /* a replay was stopped: read no more */
 	ASK_NOW,     /* forget what `sub` has not been sent: skip to now */
+	ASK_FETCH,   /* a worker wants events of the consumer `sub`: `fetch` */
+	ASK_ANSWER,  /* what it made of them: `answers` */
+	ASK_PULLED,  /* how many of its events are with workers: `pulled` */
 };
 
 struct deliver_look {
@@ -78,6 +81,48 @@ struct deliver_test {
 	int status;
 	int64_t took_us;
 	char error[256];
+};
+
+/* One event for a worker: deliver/pull.c. */
+struct deliver_got {
+	struct letter *letter; /* a reference, the asker's */
+	int64_t seq, until_us; /* the lease ends */
+	int rep, n;            /* n: attempts before this one */
+};
+
+struct deliver_fetch {
+	size_t max;
+	int64_t wait_us;       /* 0: what is there now */
+	struct deliver_got *v; /* the asker's, room for max */
+	size_t n;
+};
+
+enum answer_kind { ANSWER_ACK, ANSWER_NACK, ANSWER_EXTEND };
+enum answer_how {
+	ANSWERED,         /* as it was asked for */
+	ANSWER_RETRY,     /* nack: again at at_us */
+	ANSWER_DEAD,      /* it is a dead letter */
+	ANSWER_EXPIRED,   /* another worker has it, or had it */
+	ANSWER_UNKNOWN,   /* settled before, or never there: the store knows */
+	ANSWER_NO_CURSOR, /* the engine never says this */
+};
+struct deliver_answer {
+	int64_t seq;
+	int rep, n;
+	enum answer_how how;
+	int64_t at_us; /* the next try, or the lease's end; 0: none */
+};
+struct deliver_answers {
+	enum answer_kind kind;
+	struct deliver_answer *v;
+	size_t n;
+	int64_t delay_us; /* nack, extend; -1: as the consumer has it */
+	bool dead;        /* nack: never again */
+	struct str note;  /* nack: why; .p NULL: nobody said */
+};
+
+struct deliver_pulled {
+	size_t leases, waiters;
 };
 
 struct deliver_ask {
@@ -97,6 +142,9 @@ struct deliver_ask {
 	/* REPLAY: entries in (pos, until]; types as stored, .p NULL: all */
 	int64_t pos, until, rate;
 	struct str types;
+	struct deliver_fetch fetch;
+	struct deliver_answers answers;
+	struct deliver_pulled pulled;
 	struct deliver_look look;
 	struct deliver_test test;
 	struct err err;     /* the answer: OK, or why not */
@@ -107,5 +155,7 @@ struct deliver_ask {
 
 /* False: the engine has ended; the question stays with the asker. */
 bool deliver_post(struct deliver *d, struct deliver_ask *q) MUST_CHECK;
+/* The server is stopping: nobody waits for events any more. NULL is fine. */
+void deliver_hurry(struct deliver *d);
 
 #endif

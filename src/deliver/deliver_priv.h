@@ -15,6 +15,7 @@
  *   lost.c       readers whose place in the log is gone
  *   settled.c    what became of deliveries that others keep account of
  *   revive.c     dead letters of a health check, put back when it is good
+ *   pull.c       workers that fetch events, and what they answer
  *
  * A note is a letter box's slip: each struct below begins with one. Who posts a
  * note gives it away; feeds circulate between dispatch and deliver, so that
@@ -48,6 +49,7 @@ struct outcome;
 struct presets;
 struct replay;
 struct request;
+struct waiter;
 struct wish;
 
 #define FLUSH_AGAIN_US (100 * US_PER_MS) /* after the store or log failed */
@@ -117,11 +119,13 @@ struct one_letter {
 	uint32_t sub;
 	int rep;
 	int64_t seq;
-	bool failed;           /* the store is away: ask again */
-	bool left_out;         /* by the filter, now that it could be asked */
-	struct wish *wish;     /* whose filter that is; NULL: not asked */
-	struct letter *letter; /* NULL: the log has it no more */
-	struct attempt *attempt;
+	bool failed;             /* the store is away: ask again */
+	bool left_out;           /* by the filter, now that it could be asked */
+	struct wish *wish;       /* whose filter that is; NULL: not asked */
+	struct letter *letter;   /* NULL: the log has it no more */
+	struct attempt *attempt; /* NULL: for a worker */
+	struct waiter *waiter;   /* … pull.c */
+	int n;                   /* and which attempt it will be */
 };
 
 /* A place among the dead letters of a subscription: by when they died. */
@@ -240,6 +244,13 @@ struct deliver {
 		int64_t turn;
 	} revive;
 
+	struct {
+		struct map *all;    /* struct pull, by sub */
+		size_t letters;     /* that are being read for workers */
+		int64_t due;        /* when pull_turn() has something to do */
+		_Atomic bool hurry; /* nobody is to wait any more */
+	} pull;
+
 	struct mailbox *ask_box;
 	struct go_note go;
 	struct arena *scratch;
@@ -289,7 +300,7 @@ bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
 void fetch_page_free(struct page *p);
 void fetch_letter_free(struct one_letter *one);
 /* With `w` its filter is asked about an entry that was sealed; or NULL. */
-bool fetch_letter(struct deliver *d, struct attempt *at,
+bool fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
     const struct core_send *s, struct wish *w);
 
 bool fetch_deads(struct deliver *d, const struct deads *want);
@@ -321,6 +332,20 @@ void revive_deads(struct deliver *d, struct deads *p, int64_t now);
 void revive_forget(struct deliver *d, uint32_t sub);
 void revive_forget_all(struct deliver *d);
 void revive_done(struct deliver *d);
+
+/* pull.c */
+int pull_start(struct deliver *d, struct err *e) MUST_CHECK;
+void pull_fetch(struct deliver *d, struct deliver_ask *q, int64_t now);
+void pull_send(struct deliver *d, const struct core_send *s, int64_t now);
+void pull_letter(struct deliver *d, struct one_letter *one, int64_t now);
+void pull_expired(struct deliver *d, const struct core_send *s, int64_t now);
+void pull_answers(struct deliver *d, struct deliver_ask *q, int64_t now);
+void pull_numbers(struct deliver *d, struct deliver_ask *q);
+/* Whoever can be answered is; true: more may be sent now. */
+bool pull_turn(struct deliver *d, int64_t now);
+/* The groups are lost, or the engine ends: nobody waits any more. */
+void pull_drop(struct deliver *d, const struct err *e);
+void pull_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
 void control_gone(struct deliver *d, uint32_t sub, bool tell);

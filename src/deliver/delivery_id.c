@@ -1,6 +1,8 @@
 #include "deliver/delivery_id.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { ROUNDS = 8, HALF_BITS = 61, CHECK_BITS = 26 };
 #define HALF_MASK  ((UINT64_C(1) << HALF_BITS) - 1)
@@ -160,5 +162,64 @@ delivery_id_open(const struct delivery_id_key *key, struct uuid id,
 	*ret_seq = seq;
 	*ret_sub = sub;
 	*ret_rep = rep;
+	return true;
+}
+
+static uint32_t
+cursor_check(const struct delivery_id_key *key, struct uuid id, uint32_t n)
+{
+	return (uint32_t)sip(
+	    key, sip(key, load(id.b), load(id.b + 8)), UINT64_C(3) << 62 | n);
+}
+
+void
+delivery_cursor_make(const struct delivery_id_key *key,
+    const struct delivery_cursor *c, char ret[DELIVERY_CURSOR_LEN + 1])
+{
+	struct uuid id = delivery_id_make(key, c->seq, c->sub, c->rep);
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(id.b); i++, at += 2)
+		(void)snprintf(ret + at, 3, "%02x", id.b[i]);
+	(void)snprintf(
+	    ret + at, 17, "%08x%08x", c->n, cursor_check(key, id, c->n));
+}
+
+/* Lower case alone: a cursor has one form. */
+static bool
+from_hex(const char *p, size_t n, unsigned char *ret)
+{
+	static const char DIGITS[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < 2 * n; i++) {
+		const char *at = p[i] ? strchr(DIGITS, p[i]) : NULL;
+
+		if (!at)
+			return false;
+		ret[i / 2] = (unsigned char)((unsigned)ret[i / 2] << 4 |
+					     (unsigned)(at - DIGITS));
+	}
+	return true;
+}
+
+bool
+delivery_cursor_open(const struct delivery_id_key *key, struct str text,
+    struct delivery_cursor *ret)
+{
+	unsigned char b[DELIVERY_CURSOR_LEN / 2] = {0};
+	struct delivery_cursor c = {0};
+	uint32_t words[2] = {0, 0};
+	struct uuid id;
+
+	if (text.n != DELIVERY_CURSOR_LEN || !from_hex(text.p, sizeof(b), b))
+		return false;
+	memcpy(id.b, b, sizeof(id.b));
+	for (size_t i = 0; i < 8; i++)
+		words[i / 4] = words[i / 4] << 8 | b[16 + i];
+	if (words[1] != cursor_check(key, id, words[0]) ||
+	    !delivery_id_open(key, id, &c.seq, &c.sub, &c.rep))
+		return false;
+	c.n = words[0];
+	*ret = c;
 	return true;
 }

@@ -37,4 +37,21 @@ struct uuid delivery_id_make(
 bool delivery_id_open(const struct delivery_id_key *key, struct uuid id,
     int64_t *ret_seq, uint32_t *ret_sub, uint16_t *ret_rep);
 
+/*
+ * The cursor of a pull consumer's event: its delivery, and the attempts that
+ * were made before the one the cursor stands for. 32 more check bits.
+ */
+#define DELIVERY_CURSOR_LEN 48
+struct delivery_cursor {
+	int64_t seq;
+	uint32_t sub;
+	uint16_t rep;
+	uint32_t n;
+};
+void delivery_cursor_make(const struct delivery_id_key *key,
+    const struct delivery_cursor *c, char ret[DELIVERY_CURSOR_LEN + 1]);
+/* False when it is none of ours. */
+bool delivery_cursor_open(const struct delivery_id_key *key, struct str text,
+    struct delivery_cursor *ret);
+
 #endif

@@ -371,8 +371,8 @@ run_letter(struct pool_job *job, void *ctx)
 }
 
 bool
-fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
-    struct wish *w)
+fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
+    const struct core_send *s, struct wish *w)
 {
 	struct letter_job *j = calloc(1, sizeof(*j));
 
@@ -385,6 +385,8 @@ fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
 	j->one.rep = s->rep;
 	j->one.seq = s->seq;
 	j->one.attempt = at;
+	j->one.waiter = waiter;
+	j->one.n = s->n;
 	if (w && w->filter.n > 0)
 		j->one.wish = wish_ref(w);
 	if (pool_post(d->fetch, &j->job))

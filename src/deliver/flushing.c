@@ -124,6 +124,7 @@ deliver_lose(struct deliver *d, const struct err *e)
 	sending_cancel_all(d, true);
 	revive_forget_all(d);
 	ask_drop(d, e);
+	pull_drop(d, e);
 	d->n_decisions = 0;
 	d->n_ranges = 0;
 	d->core_void = true; /* once its pages have come back */

@@ -606,8 +606,8 @@ sending_start(struct deliver *d, const struct core_send *s, int64_t now)
 	if (s->ev) {
 		a->letter = letter_ref(s->ev);
 		begin(a);
-	} else if (!fetch_letter(
-		       d, a, s, s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
+	} else if (!fetch_letter(d, a, NULL, s,
+		       s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
 		a->began_us = now;
 		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");

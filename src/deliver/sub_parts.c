@@ -57,6 +57,8 @@ static const struct member MANAGED[] = {
 	SUB_TEXT_MAX, NULL},
     {"webhookId", MEMBER_TEXT, offsetof(struct sub_managed, webhook_id), 0,
 	SUB_TEXT_MAX, NULL},
+    {"ackWaitSeconds", MEMBER_INT, offsetof(struct sub_managed, ack_wait_s), 1,
+	CONSUMER_WAIT_MAX_S, NULL},
     {.name = NULL}};
 
 static int

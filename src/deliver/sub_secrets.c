@@ -113,8 +113,9 @@ make_text(struct sub_conf *s, enum sign_algorithm algorithm, struct str *ret,
 int
 sub_secrets_arm(struct sub_conf *s, struct err *e)
 {
-	bool wanted = s->preset->secret == PRESET_SECRET_STANDARD ||
-		      s->preset->secret == PRESET_SECRET_TEXT;
+	bool wanted = (s->preset->secret == PRESET_SECRET_STANDARD ||
+			  s->preset->secret == PRESET_SECRET_TEXT) &&
+		      s->managed.ack_wait_s == 0; /* nothing is signed */
 	int rc = OK;
 
 	if (s->n_secrets == 0 && wanted) {

@@ -252,7 +252,9 @@ check_whole(struct sub_reader *r)
 	}
 	if (s->url.n == 0)
 		return json_wrong(r->e, "/url", "is required");
-	rc = sub_url_check(r, s->url, "/url");
+	/* A consumer's is a name alone. */
+	if (s->managed.ack_wait_s == 0)
+		rc = sub_url_check(r, s->url, "/url");
 	if (rc == OK)
 		rc = sub_auth_check(r);
 	if (rc == OK)
@@ -352,6 +354,7 @@ managed_copy(struct sub_conf *s, const struct sub_managed *m, struct err *e)
 	    .object_id = arena_dup(s->arena, m->object_id),
 	    .object_path = arena_dup(s->arena, m->object_path),
 	    .webhook_id = arena_dup(s->arena, m->webhook_id),
+	    .ack_wait_s = m->ack_wait_s,
 	};
 	return s->managed.by.p && s->managed.object_id.p &&
 		       s->managed.object_path.p && s->managed.webhook_id.p

@@ -103,8 +103,10 @@ struct sub_batch {
 
 /* What a subscription that another part keeps belongs to. */
 struct sub_managed {
-	struct str by; /* "repository", "task"; empty: nobody but its owner */
+	struct str
+	    by; /* "repository", "task", "consumer"; empty: nobody but its owner */
 	struct str object_id, object_path, webhook_id;
+	int64_t ack_wait_s; /* > 0: a pull consumer, whose leases are so long */
 };
 
 struct sub_retry {

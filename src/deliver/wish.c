@@ -45,6 +45,11 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 		w->core.rate_us = US_PER_S / p.rate_per_second;
 	else if (p.rate_per_second > 0)
 		w->core.url_rate_us = US_PER_S / p.rate_per_second;
+	if (s->managed.ack_wait_s > 0) {
+		w->core.pull = true;
+		w->core.lock_us = s->managed.ack_wait_s * US_PER_S;
+		w->core.breaker = false;
+	}
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
 	w->checked = s->preset->preflight.on;

@@ -455,9 +455,9 @@ envelope_parse(struct arena *a, struct str bytes, const struct envelope_opts *o,
 	return rc < 0 ? rc : envelope_read(a, tree, o, ret, e);
 }
 
-/* All but the closing brace. */
-static void
-show(struct buf *b, struct str body, int64_t seq, int64_t received_us)
+void
+envelope_show_open(
+    struct buf *b, struct str body, int64_t seq, int64_t received_us)
 {
 	assert(body.n > 2 && body.p[0] == '{' && body.p[body.n - 1] == '}');
 	body.n--;
@@ -472,7 +472,7 @@ show(struct buf *b, struct str body, int64_t seq, int64_t received_us)
 void
 envelope_show(struct buf *b, struct str body, int64_t seq, int64_t received_us)
 {
-	show(b, body, seq, received_us);
+	envelope_show_open(b, body, seq, received_us);
 	buf_addc(b, '}');
 }
 
@@ -480,7 +480,7 @@ void
 envelope_show_all(struct buf *b, struct str body, int64_t seq,
     int64_t received_us, struct str deliveries)
 {
-	show(b, body, seq, received_us);
+	envelope_show_open(b, body, seq, received_us);
 	buf_addz(b, ",\"deliveries\":");
 	buf_add(b, deliveries);
 	buf_addc(b, '}');

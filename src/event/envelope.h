@@ -82,6 +82,9 @@ int envelope_read(struct arena *a, struct json *tree,
 /* What is wrong with a type's name, or NULL. Knows nothing of prefixes. */
 const char *envelope_type_wrong(struct str type);
 
+/* The same up to its closing brace, for who adds members of his own. */
+void envelope_show_open(
+    struct buf *b, struct str body, int64_t seq, int64_t received_us);
 /* A stored body as the API shows it: with seq and receivedAt at its end. */
 void envelope_show(
     struct buf *b, struct str body, int64_t seq, int64_t received_us);

@@ -1,0 +1,1 @@
+-- Nothing: this number is another change's, which takes this file's place.
