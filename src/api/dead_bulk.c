@@ -4,6 +4,7 @@
  * Up to BULK_MAX of those that fit, unless they were put back so often, their
  * event is gone, or BULK_ROWS_MAX of their subscription wait already. What is
  * left is put back by calling again: nothing is kept of a call but its work.
+ * What sources handed over (sub 0) is decided on one by one.
  */
 #include <stdatomic.h>
 

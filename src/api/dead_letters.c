@@ -173,18 +173,22 @@ static int
 show_dead(struct req *r, struct db *db, const struct seen *s, size_t *shown,
     struct err *e)
 {
+	bool of_source = s->spot.sub == 0;
 	struct sub_brief sub;
 	struct seen whole;
-	int rc = sub_brief_get(r, db, s->spot.sub, &sub, e);
+	int rc = 1;
 
-	if (rc <= 0 || !sub.visible)
-		return rc;
+	if (!of_source)
+		rc = sub_brief_get(r, db, s->spot.sub, &sub, e);
+	if (rc <= 0 || (of_source ? r->who.tenants != NULL : !sub.visible))
+		return rc < 0 ? rc : OK;
 	rc = seen_get(r, db, s->spot, &whole, e);
 	if (rc < 0)
 		return rc;
 	if ((*shown)++)
 		buf_addc(&r->out, ',');
-	rc = seen_show(r, db, &whole, &sub, NULL, &r->out, e);
+	rc =
+	    seen_show(r, db, &whole, of_source ? NULL : &sub, NULL, &r->out, e);
 	buf_addc(&r->out, '}');
 	return rc;
 }
@@ -232,8 +236,10 @@ static int
 get(struct req *r, struct db *db, struct spot spot, struct seen *s,
     struct sub_brief *sub, struct err *e)
 {
-	int rc = sub_brief_get(r, db, spot.sub, sub, e);
+	int rc;
 
+	*sub = (struct sub_brief){.visible = !r->who.tenants};
+	rc = spot.sub == 0 ? 1 : sub_brief_get(r, db, spot.sub, sub, e);
 	if (rc > 0)
 		rc = sub->visible ? seen_get(r, db, spot, s, e) : absent(e);
 	else if (rc == 0)
@@ -243,9 +249,8 @@ get(struct req *r, struct db *db, struct spot spot, struct seen *s,
 	return rc;
 }
 
-/* Its event: from the log, or what was kept of it. .p NULL: it is gone. */
-static int
-event_of(struct req *r, struct db *db, struct spot spot, struct str *ret,
+int
+dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
     struct err *e)
 {
 	struct rows *rows = NULL;
@@ -288,11 +293,12 @@ api_deads_get(struct req *r, struct db *db, struct err *e)
 	if (rc == OK)
 		rc = get(r, db, spot, &s, &sub, e);
 	if (rc == OK)
-		rc = event_of(r, db, spot, &event, e);
+		rc = dead_event(r, db, spot, &event, e);
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	rc = seen_show(r, db, &s, &sub, NULL, &r->out, e);
+	rc =
+	    seen_show(r, db, &s, spot.sub == 0 ? NULL : &sub, NULL, &r->out, e);
 	if (rc == OK)
 		rc = seen_attempts(db, spot, &r->out, e);
 	buf_addz(&r->out, ",\"event\":");
@@ -351,8 +357,8 @@ decided(struct req *r, struct err *e)
 	return OK;
 }
 
-static int
-check_open(const struct seen *s, bool requeue, struct err *e)
+int
+dead_open(const struct seen *s, bool requeue, struct err *e)
 {
 	if (s->dead.state != 0)
 		return err_set(e, ERR_CONFLICT, "it was %s already",
@@ -442,7 +448,7 @@ decide_read(struct req *r, struct db *db, struct err *e)
 	int rc = get(r, db, d->spot, &s, &d->sub, e);
 
 	if (rc == OK)
-		rc = check_open(&s, requeue, e);
+		rc = dead_open(&s, requeue, e);
 	if (rc < 0)
 		return rc;
 	if (requeue && d->sub.until_seq > 0)
@@ -452,7 +458,7 @@ decide_read(struct req *r, struct db *db, struct err *e)
 	d->ask.n =
 	    s.attempt.there && s.attempt.n > s.dead.n ? s.attempt.n : s.dead.n;
 	if (requeue)
-		rc = event_of(r, db, d->spot, &old, e);
+		rc = dead_event(r, db, d->spot, &old, e);
 	if (rc == OK && requeue && !old.p)
 		rc = err_set(e, ERR_CONFLICT,
 		    "its event is gone: it can be skipped alone");
@@ -538,7 +544,7 @@ decide_known(struct req *r, struct err *e)
 static int
 decide(struct req *r, enum deliver_ask_kind kind, struct err *e)
 {
-	static const char *const NAMES[] = {"reason", "payload", NULL};
+	static const char *const NAMES[] = {"reason", "payload", "event", NULL};
 	static const char *const SKIP_NAMES[] = {"reason", NULL};
 	struct decision *d = arena_alloc(r->arena, sizeof(*d));
 	struct json *j = NULL;
@@ -552,6 +558,12 @@ decide(struct req *r, enum deliver_ask_kind kind, struct err *e)
 		    &d->ask.note, &j, e);
 	if (rc < 0)
 		return rc;
+	if (d->spot.sub == 0)
+		return dead_refused_decide(
+		    r, d->spot, kind == ASK_REQUEUE, d->ask.note, j, e);
+	if (j && json_get(j, "event"))
+		return json_wrong(e, "/event",
+		    "is for what a source handed over; payload is what can be changed here");
 	d->payload = j ? json_get(j, "payload") : NULL;
 	if (d->payload && !json_is(d->payload, JSON_OBJECT))
 		return json_wrong(e, "/payload", "must be an object");

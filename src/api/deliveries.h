@@ -7,7 +7,7 @@
  *   POST   /v1/deliveries/{id}/retry         MANAGE  202; ?newId=true
  *   GET    /v1/dead-letters                  READ    subscription, reason, from, to, limit, after
  *   GET    /v1/dead-letters/{id}             READ    with its attempts and event
- *   POST   /v1/dead-letters/{id}/requeue     MANAGE  {"reason","payload"}
+ *   POST   /v1/dead-letters/{id}/requeue     MANAGE  {"reason","payload","event"}
  *   POST   /v1/dead-letters/{id}/skip        MANAGE  {"reason"}
  *   POST   /v1/dead-letters/requeue          MANAGE  {"filter","dryRun","reason"}
  *   POST   /v1/replays                       MANAGE  202
@@ -21,8 +21,12 @@
  * What is in flight only the engine knows: one delivery is asked for there
  * first, a list is not.
  *
+ * A dead letter of subscription 0 is none of a delivery: it is what a source
+ * handed over that is no event (source/refused.h, dead_refused.c).
+ *
  * WHO SEES WHAT. A key that is limited to tenants sees the deliveries of
- * subscriptions whose tenants are within its own, as in subs.h.
+ * subscriptions whose tenants are within its own, as in subs.h; what sources
+ * handed over it does not see.
  */
 #ifndef API_DELIVERIES_H
 #define API_DELIVERIES_H
@@ -116,7 +120,7 @@ int seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
     struct err *e) MUST_CHECK;
 /*
  * {"id","eventId",…} without the closing brace. `look`: what the engine knows,
- * or NULL.
+ * or NULL. `sub` NULL: it is a source's.
  */
 int seen_show(struct req *r, struct db *db, const struct seen *s,
     const struct sub_brief *sub, const struct deliver_look *look, struct buf *b,
@@ -169,6 +173,15 @@ int deads_next(struct db *db, struct deads *d, size_t most, struct seen *v,
     size_t *ret_n, struct err *e) MUST_CHECK;
 int deads_reason(
     struct str text, const char *at, int *ret, struct err *e) MUST_CHECK;
+
+/* Its event: from the log, or what was kept of it. .p NULL: it is gone. */
+int dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
+    struct err *e) MUST_CHECK;
+/* ERR_CONFLICT when it was decided on, or can't be put back. */
+int dead_open(const struct seen *s, bool requeue, struct err *e) MUST_CHECK;
+/* What a source handed over: the request is answered from here on. */
+int dead_refused_decide(struct req *r, struct spot spot, bool requeue,
+    struct str note, const struct json *doc, struct err *e) MUST_CHECK;
 
 /* A stored body, opened when it was sealed, in the arena. */
 int body_open(struct req *r, struct str tenant, struct str event_id,

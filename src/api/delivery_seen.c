@@ -309,9 +309,13 @@ seen_time(struct buf *b, const char *name, int64_t us)
 	buf_addc(b, '"');
 }
 
-/* eventId, eventType and when it was received; null when the log lost it. */
+/*
+ * eventId, eventType and when it was received; null when the log lost it. What
+ * a source handed over has the source's name as its key.
+ */
 static int
-show_event(struct db *db, int64_t seq, struct buf *b, struct err *e)
+show_event(
+    struct db *db, int64_t seq, bool of_source, struct buf *b, struct err *e)
 {
 	struct sql_event_head_row row;
 	struct rows *rows = NULL;
@@ -329,6 +333,10 @@ show_event(struct db *db, int64_t seq, struct buf *b, struct err *e)
 		buf_addz(b, "\",\"eventType\":");
 		buf_json(b, row.type);
 		seen_time(b, "receivedAt", row.received_at);
+		if (of_source) {
+			buf_addz(b, ",\"source\":");
+			buf_json(b, row.pkey);
+		}
 	} else {
 		buf_addz(b, ",\"eventId\":null,\"eventType\":null,"
 			    "\"receivedAt\":null");
@@ -406,12 +414,17 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 	buf_addz(b, "{\"id\":\"");
 	uuid_add(b, spot_id(r->app, s->spot));
 	buf_addc(b, '"');
-	rc = show_event(db, s->spot.seq, b, e);
+	rc = show_event(db, s->spot.seq, !sub, b, e);
 	if (rc < 0)
 		return rc;
-	buf_addz(b, ",\"subscriptionId\":\"");
-	uuid_add(b, sub->uid);
-	buf_fmt(b, "\",\"seq\":%lld,\"status\":\"%s\",\"attemptCount\":%d",
+	if (sub) {
+		buf_addz(b, ",\"subscriptionId\":\"");
+		uuid_add(b, sub->uid);
+		buf_addc(b, '"');
+	} else {
+		buf_addz(b, ",\"subscriptionId\":null");
+	}
+	buf_fmt(b, ",\"seq\":%lld,\"status\":\"%s\",\"attemptCount\":%d",
 	    (long long)s->spot.seq, delivery_status_name(status), n);
 	seen_time(
 	    b, "nextAttemptAt", status == STATUS_RETRY_PENDING ? next : 0);

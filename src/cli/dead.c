@@ -68,10 +68,11 @@ row(struct table *t, struct arena *a, const struct json *d)
 {
 	const struct json *dead = json_get(d, "deadLetter");
 	struct str type = listing_text(d, "eventType");
+	struct str sub = listing_text(d, "subscriptionId");
 
 	(void)a;
 	return table_add(t, listing_text(d, "id")) &&
-	       table_add(t, listing_text(d, "subscriptionId")) &&
+	       table_add(t, sub.n ? sub : listing_text(d, "source")) &&
 	       table_add(t, type.n ? type : STR("-")) &&
 	       table_add(t, listing_text(dead, "reason")) &&
 	       table_add(t, raw(d, "lastStatusCode")) &&

@@ -28,6 +28,7 @@
 #include "ops/sealing.h"
 #include "ops/tidy.h"
 #include "seal/keyring.h"
+#include "source/relay.h"
 #include "store/lock.h"
 #include "store/store.h"
 #include "task/history.h"
@@ -45,6 +46,7 @@ struct serve {
 	struct guard *guard;
 	struct jobs *jobs;
 	struct tidy *tidy;
+	struct relay *relay;
 	bool stale;     /* a rotation did not come to its end */
 	struct api api; /* has the rest */
 	struct server *server;
@@ -134,6 +136,53 @@ first_run(struct serve *s, struct err *e)
 	return rc;
 }
 
+/* server.roles: no word but ours, and none at all means every one. */
+static int
+check_roles(const struct conf *c, struct err *e)
+{
+	static const char *const ROLES[] = {"api", "deliver", "fetch", "relay"};
+	struct str rest = str_of(c->server_roles);
+
+	while (rest.n > 0) {
+		struct str word = str_cut(&rest, ',');
+		bool known = false;
+
+		for (size_t i = 0; i < COUNT_OF(ROLES); i++)
+			known = known || str_eq(word, str_of(ROLES[i]));
+		if (!known)
+			return err_set(e, ERR_INVALID,
+			    "server.roles must be of api, deliver, fetch and relay, not \"%.*s\"",
+			    word.n < 40 ? (int)word.n : 40, word.p);
+	}
+	return OK;
+}
+
+static bool
+has_role(const struct conf *c, const char *role)
+{
+	struct str rest = str_of(c->server_roles);
+	bool has = rest.n == 0;
+
+	while (rest.n > 0)
+		has = str_eq(str_cut(&rest, ','), str_of(role)) || has;
+	return has;
+}
+
+static int
+start_relay(struct serve *s, struct err *e)
+{
+	struct relay_opts o = {
+	    .conf = s->conf,
+	    .append = s->api.append,
+	    .mask = s->api.mask,
+	    .strict = s->api.strict,
+	};
+
+	if (!s->conf->outbox_url[0] || !has_role(s->conf, "relay"))
+		return OK;
+	return relay_start(&o, &s->relay, e);
+}
+
 static int
 start_deliveries(struct serve *s, struct err *e)
 {
@@ -210,7 +259,7 @@ start_threads(struct serve *s, struct err *e)
 	}
 	if (rc == OK && s->stale)
 		rc = resealer_start(s->api.resealer, e);
-	if (rc == OK && c->webhook_enabled)
+	if (rc == OK && c->webhook_enabled && has_role(c, "deliver"))
 		rc = start_deliveries(s, e);
 	return rc;
 }
@@ -325,6 +374,7 @@ take_down(struct serve *s)
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
+	relay_stop(s->relay);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
 	pool_stop(s->api.check);
 	pool_stop(s->api.read);
@@ -364,7 +414,9 @@ verb_serve(struct cli *c)
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 
 	cli_log(c, log_least(s.conf));
-	rc = guard_new(s.conf, &s.guard, &e);
+	rc = check_roles(s.conf, &e);
+	if (rc == OK)
+		rc = guard_new(s.conf, &s.guard, &e);
 	s.api.guard = s.guard;
 	if (rc == OK)
 		rc = open_store(&s, &e);
@@ -376,6 +428,8 @@ verb_serve(struct cli *c)
 		rc = start_access(&s, &e);
 	if (rc == OK)
 		rc = start_server(&s, &e);
+	if (rc == OK)
+		rc = start_relay(&s, &e);
 	if (rc == OK) {
 		tell_address(&s);
 		wait_for_signal(&set);

@@ -5,6 +5,8 @@
 static const struct opt SERVE[] = {
     {"listen", OPT_CONF, "HOST:PORT", .help = "where to listen",
 	.key = "server.listen"},
+    {"roles", OPT_CONF, "LIST", .help = "of api, deliver, fetch, relay",
+	.key = "server.roles"},
     {"fault", OPT_TEXT, "NAME:NTH", .help = "for tests: fail at this point"},
     {.name = NULL},
 };

@@ -1,0 +1,638 @@
+/*
+ * outbox_driver.h: an outbox in a PostgreSQL database.
+ *
+ * POLLING. A round is one transaction: a cursor over `published_at IS NULL` in
+ * the order of id, FOR UPDATE, read in pieces; the marks of a chunk are sent
+ * while the next is read; one commit. All pieces are of the cursor's snapshot,
+ * so reading on is no `id > last`: two rows of a key, written under the
+ * record's lock, have ids in the order of their commits, and a snapshot that
+ * shows the second shows the first. Plain FOR UPDATE, as SKIP LOCKED would
+ * pass a locked row by.
+ *
+ * XID. The column `xid` holds the writing transaction's pg_current_xact_id().
+ * A round reads what is visible in its snapshot T and was not in the one
+ * before, P:
+ *
+ *   xid >= pg_snapshot_xmin(P) AND NOT pg_visible_in_snapshot(xid, P)
+ *
+ * in a repeatable read transaction, whose own visibility is T's.
+ *   Nothing is lost: each transaction is invisible in some snapshot and
+ *   visible in the next, so its rows are in exactly one window.
+ *   Key order holds: if A and B write one key, A first under the record's
+ *   lock, B can only end after A has: B visible implies A visible. So A is in
+ *   B's window, with a lower id, or in one before.
+ * Windows by xmin alone (`xid < xmin`) would not do: A may have got its xid
+ * late and B early, before it waited for the lock; while something holds xmin
+ * between the two, B's row is below it and A's is not, and B goes out first.
+ *
+ * WHERE IT STANDS is published_at, and nothing else. P lives in memory: a new
+ * connection begins with rounds of polling until nothing is left, and takes the
+ * snapshot of the last of them as P. So a crash, a failover, a restored or an
+ * upgraded database, whose transaction ids may begin anew, need no detection:
+ * nobody compares ids of two databases. What was appended and not yet marked
+ * is read again and known by its event id. Every OUTBOX_SWEEP_MS a round of
+ * polling looks for what no window can see: rows with a null or odd xid.
+ *
+ * Marks are sent on a second connection, in large pieces, behind the append;
+ * the advisory lock is held by the one that reads and ends with it.
+ */
+#include <assert.h>
+#include <endian.h>
+#include <poll.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/uuid.h"
+#include "source/outbox_driver.h"
+#include "source/pgwire.h"
+
+/* What was sent. */
+enum { SENT_PLAIN, SENT_SNAP, SENT_FETCH, SENT_MARK };
+
+/* pg_type.h: these never change. */
+enum {
+	OID_INT8 = 20,
+	OID_INT2 = 21,
+	OID_INT4 = 23,
+	OID_TEXT = 25,
+	OID_JSON = 114,
+	OID_BPCHAR = 1042,
+	OID_VARCHAR = 1043,
+	OID_TIMESTAMP = 1114,
+	OID_TIMESTAMPTZ = 1184,
+	OID_UUID = 2950,
+	OID_JSONB = 3802,
+};
+#define AHEAD_MARKS 8 /* statements on their way, at most, for a mark to join */
+#define PG_EPOCH_US (INT64_C(946684800) * US_PER_S) /* 2000-01-01 */
+
+struct self {
+	struct outbox_opts o;
+	struct pgwire w, marker;
+	/* the round */
+	bool window;           /* by snapshot; else polling */
+	bool ended, read_some; /* no more rows */
+	int64_t left, asked, got;
+	struct buf sql;
+	/* xid */
+	struct buf snap, prev; /* of this round, of the one before */
+	bool has_prev;
+	int64_t sweep_ms;
+	int64_t *marks;
+	size_t n_marks;
+	int64_t marks_ms; /* when the oldest came */
+	/* a row's values as text */
+	char text[OUTBOX_COLS][48];
+};
+
+static const char COLUMNS[] =
+    "id, event_id, tenant_id, event_type, schema_version, partition_key,"
+    " record_version, correlation_id, producer,";
+
+static void
+close_self(void *self)
+{
+	struct self *s = self;
+
+	if (!s)
+		return;
+	pgwire_close(&s->w);
+	pgwire_close(&s->marker);
+	buf_done(&s->sql);
+	buf_done(&s->snap);
+	buf_done(&s->prev);
+	free(s->marks);
+	free(s);
+}
+
+static int
+no_memory(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no memory for the outbox");
+}
+
+static int
+open_self(const struct outbox_opts *o, void **ret, struct err *e)
+{
+	struct self *s = calloc(1, sizeof(*s));
+	PGresult *res = NULL;
+	int rc = OK;
+
+	if (!s)
+		return no_memory(e);
+	s->o = *o;
+	s->sql = BUF(OUTBOX_SNAP_MAX + 4 * KIB);
+	s->snap = BUF(OUTBOX_SNAP_MAX);
+	s->prev = BUF(OUTBOX_SNAP_MAX);
+	s->marks =
+	    calloc(OUTBOX_MARKS_MAX + OUTBOX_CHUNK_ROWS, sizeof(*s->marks));
+	if (!s->marks)
+		rc = no_memory(e);
+	if (rc == OK)
+		rc = pgwire_open(&s->w, o->url, o->stop, e);
+	if (rc == OK && o->xid)
+		rc = pgwire_open(&s->marker, o->url, o->stop, e);
+	if (rc == OK)
+		rc = pgwire_ask(&s->w, "LISTEN hikyaku_outbox", NULL, &res, e);
+	PQclear(res);
+	if (rc < 0) {
+		close_self(s);
+		return rc;
+	}
+	*ret = s;
+	return OK;
+}
+
+static int
+lock(void *self, struct err *e)
+{
+	struct self *s = self;
+	PGresult *res = NULL;
+	int rc;
+
+	buf_clear(&s->sql);
+	/* The first half is "hiky". */
+	buf_fmt(&s->sql,
+	    "SELECT pg_try_advisory_lock((1751739257::bigint << 32) |"
+	    " '%s'::regclass::oid::bigint)",
+	    s->o.table);
+	buf_addc(&s->sql, '\0');
+	if (s->sql.failed)
+		return no_memory(e);
+	rc = pgwire_ask(&s->w, s->sql.p, NULL, &res, e);
+	if (rc == OK)
+		rc = res && PQntuples(res) == 1 &&
+		     PQgetvalue(res, 0, 0)[0] == 't';
+	PQclear(res);
+	return rc;
+}
+
+/* Rounds --------------------------------------------------------------------- */
+
+static int
+send_buf(struct self *s, int kind, struct err *e)
+{
+	buf_addc(&s->sql, '\0');
+	if (s->sql.failed)
+		return no_memory(e);
+	return pgwire_send(&s->w, kind, s->sql.p, e);
+}
+
+static int
+send_cursor(struct self *s, struct err *e)
+{
+	struct buf *b = &s->sql;
+	long long max = (long long)s->o.body_max;
+
+	buf_clear(b);
+	buf_fmt(b,
+	    "DECLARE hikyaku NO SCROLL CURSOR FOR SELECT %s"
+	    " CASE WHEN octet_length(payload::text) <= %lld THEN payload END,"
+	    " occurred_at, created_at,"
+	    " CASE WHEN octet_length(payload::text) > %lld"
+	    " THEN octet_length(payload::text) END FROM %s WHERE ",
+	    COLUMNS, max, max, s->o.table);
+	if (s->window) {
+		buf_addz(b, "xid >= pg_snapshot_xmin('");
+		buf_add(b, buf_str(&s->prev));
+		buf_addz(b, "'::pg_snapshot) AND NOT"
+			    " pg_visible_in_snapshot(xid, '");
+		buf_add(b, buf_str(&s->prev));
+		buf_addz(b, "'::pg_snapshot) ORDER BY id");
+	} else {
+		buf_fmt(b,
+		    "published_at IS NULL ORDER BY id LIMIT %lld FOR UPDATE",
+		    (long long)s->o.batch);
+	}
+	return send_buf(s, SENT_PLAIN, e);
+}
+
+static int
+send_fetch(struct self *s, struct err *e)
+{
+	char sql[64];
+	int rc;
+
+	s->asked = OUTBOX_FETCH_ROWS;
+	s->got = 0;
+	(void)snprintf(sql, sizeof(sql), "FETCH FORWARD %lld FROM hikyaku",
+	    (long long)s->asked);
+	rc = pgwire_send_with(&s->w, SENT_FETCH, sql, NULL, true, e);
+	return rc == OK ? pgwire_flush(&s->w, e) : rc;
+}
+
+static int marks_flush(struct self *s, bool all, struct err *e);
+
+static int
+begin(void *self, struct err *e)
+{
+	struct self *s = self;
+	int64_t now = clock_mono_ms();
+	int rc = OK;
+
+	s->window = s->o.xid && s->has_prev && now < s->sweep_ms;
+	/* What waits for its mark would be read again. */
+	if (s->o.xid && !s->window)
+		rc = marks_flush(s, true, e);
+	if (rc < 0)
+		return rc;
+	s->ended = s->read_some = false;
+	s->left = s->o.batch;
+	rc = pgwire_send(&s->w, SENT_PLAIN,
+	    s->window ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+		      : "BEGIN ISOLATION LEVEL READ COMMITTED",
+	    e);
+	/* When polling, of a moment before the cursor's own: what lies between
+	 * the two is in the next window once more, and known. */
+	if (rc == OK && s->o.xid)
+		rc = pgwire_send(
+		    &s->w, SENT_SNAP, "SELECT pg_current_snapshot()::text", e);
+	if (rc == OK)
+		rc = send_cursor(s, e);
+	return rc == OK ? send_fetch(s, e) : rc;
+}
+
+/* digits, colons and commas: it goes into a statement again */
+static int
+take_snap(struct self *s, const PGresult *res, struct err *e)
+{
+	const char *text = PQntuples(res) == 1 ? PQgetvalue(res, 0, 0) : "";
+
+	buf_clear(&s->snap);
+	buf_addz(&s->snap, text);
+	if (!*text || strspn(text, "0123456789:,") != strlen(text) ||
+	    s->snap.failed)
+		return err_set(e, ERR_AWAY, "that is no snapshot");
+	return OK;
+}
+
+static int64_t
+be64(const char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return (int64_t)be64toh(v);
+}
+
+static int64_t
+int_of(const char *p, int n)
+{
+	uint32_t w;
+	uint16_t h;
+
+	if (n == 8)
+		return be64(p);
+	if (n == 4) {
+		memcpy(&w, p, sizeof(w));
+		return (int32_t)be32toh(w);
+	}
+	memcpy(&h, p, sizeof(h));
+	return (int16_t)be16toh(h);
+}
+
+/* Microseconds where it has them: two saves of one millisecond differ. */
+static void
+format_time(int64_t us, char ret[48])
+{
+	char ms[TIME_LEN + 1];
+
+	time_format(us, ms);
+	if (us % US_PER_MS == 0)
+		(void)snprintf(ret, 48, "%s", ms);
+	else
+		(void)snprintf(ret, 48, "%.*s%03dZ", TIME_LEN - 1, ms,
+		    (int)(((us % US_PER_MS) + US_PER_MS) % US_PER_MS));
+}
+
+static int
+read_value(struct self *s, const PGresult *res, int col, struct str *ret,
+    struct err *e)
+{
+	const char *p = PQgetvalue(res, 0, col);
+	int n = PQgetlength(res, 0, col);
+	char *text = s->text[col];
+	struct uuid id;
+
+	*ret = (struct str){.p = NULL};
+	if (PQgetisnull(res, 0, col))
+		return OK;
+	switch (PQftype(res, col)) {
+	case OID_TEXT:
+	case OID_VARCHAR:
+	case OID_BPCHAR:
+	case OID_JSON:
+		*ret = (struct str){p, (size_t)n};
+		return OK;
+	case OID_JSONB: /* a version before the text */
+		*ret = (struct str){p + 1, (size_t)n - 1};
+		return OK;
+	case OID_UUID:
+		memcpy(id.b, p, sizeof(id.b));
+		uuid_format(id, text);
+		break;
+	case OID_INT2:
+	case OID_INT4:
+	case OID_INT8:
+		(void)snprintf(
+		    text, sizeof(s->text[0]), "%lld", (long long)int_of(p, n));
+		break;
+	case OID_TIMESTAMP:
+	case OID_TIMESTAMPTZ:
+		format_time(be64(p) + PG_EPOCH_US, text);
+		if (col != COL_RV) /* envelope: milliseconds */
+			time_format(be64(p) + PG_EPOCH_US, text);
+		break;
+	default:
+		return err_set(e, ERR_AWAY,
+		    "column %s of the outbox has a type that the relay does not read: see hikyaku outbox check",
+		    PQfname(res, col));
+	}
+	*ret = str_of(text);
+	return OK;
+}
+
+static int
+read_row(
+    struct self *s, const PGresult *res, struct outbox_row *row, struct err *e)
+{
+	int rc = OK;
+
+	if (PQnfields(res) != OUTBOX_COLS || PQgetisnull(res, 0, COL_ID))
+		return err_set(e, ERR_AWAY, "that is no row of an outbox");
+	for (int i = 0; rc == OK && i < OUTBOX_COLS; i++)
+		rc = read_value(s, res, i, &row->v[i], e);
+	if (rc == OK && !str_int(row->v[COL_ID], &row->id))
+		rc = err_set(e, ERR_AWAY, "the outbox's id is no number");
+	return rc;
+}
+
+/* The fetch is over: the next one is sent at once, to be ready in time. */
+static int
+fetched(struct self *s, struct err *e)
+{
+	s->left -= s->got;
+	if (s->got == s->asked && (s->window || s->left > 0))
+		return send_fetch(s, e);
+	s->ended = true;
+	return OK;
+}
+
+static int
+next(void *self, const struct outbox_sink *sink, struct err *e)
+{
+	struct self *s = self;
+	struct outbox_row row;
+	int64_t n = 0;
+
+	while (!s->ended) {
+		int kind = pgwire_kind(&s->w);
+		PGresult *res = NULL;
+		int rc = pgwire_get(&s->w, kind == SENT_FETCH, &res, e);
+		bool is_row =
+		    rc > 0 && PQresultStatus(res) == PGRES_SINGLE_TUPLE;
+
+		if (rc > 0 && kind == SENT_SNAP)
+			rc = take_snap(s, res, e);
+		else if (is_row)
+			rc = read_row(s, res, &row, e);
+		if (rc >= 0 && is_row) {
+			n++;
+			s->got++;
+			s->read_some = true;
+			rc = sink->take(sink->ctx, &row, e);
+		}
+		PQclear(res);
+		if (rc < 0)
+			return rc;
+		if (is_row && rc > 0)
+			return 1;
+		if (!res && kind == SENT_FETCH) {
+			rc = fetched(s, e);
+			if (rc < 0 || n > 0)
+				return rc < 0 ? rc : 1;
+		}
+	}
+	return n > 0;
+}
+
+static void
+add_ids(struct buf *b, const int64_t *ids, size_t n)
+{
+	buf_addc(b, '{');
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			buf_addc(b, ',');
+		buf_int(b, ids[i]);
+	}
+	buf_addz(b, "}");
+	buf_addc(b, '\0');
+}
+
+static int
+send_marks(struct self *s, struct pgwire *w, const int64_t *ids, size_t n,
+    struct err *e)
+{
+	struct buf list = BUF(32 * (OUTBOX_MARK_ROWS + OUTBOX_CHUNK_ROWS));
+	int rc;
+
+	add_ids(&list, ids, n);
+	buf_clear(&s->sql);
+	buf_fmt(&s->sql,
+	    "UPDATE %s SET published_at = clock_timestamp()"
+	    " WHERE id = ANY ($1::bigint[]) AND published_at IS NULL",
+	    s->o.table);
+	buf_addc(&s->sql, '\0');
+	rc = s->sql.failed || list.failed
+		 ? no_memory(e)
+		 : pgwire_send_with(w, SENT_MARK, s->sql.p, list.p, false, e);
+	buf_done(&list);
+	return rc;
+}
+
+/* Of the first n, or all there are, and they are off the list. */
+static int
+send_some(struct self *s, struct pgwire *w, struct err *e)
+{
+	size_t n =
+	    s->n_marks < OUTBOX_MARK_ROWS ? s->n_marks : OUTBOX_MARK_ROWS;
+	int rc = send_marks(s, w, s->marks, n, e);
+
+	s->n_marks -= n;
+	s->marks_ms = clock_mono_ms();
+	memmove(s->marks, s->marks + n, s->n_marks * sizeof(*s->marks));
+	return rc;
+}
+
+/* Marks of xid mode: one piece on its way at a time. */
+static int
+marks_flush(struct self *s, bool all, struct err *e)
+{
+	struct pgwire *m = &s->marker;
+	int rc = OK;
+
+	for (;;) {
+		bool due = s->n_marks > 0 &&
+			   (all || s->n_marks >= OUTBOX_MARK_ROWS ||
+			       clock_mono_ms() - s->marks_ms >= OUTBOX_MARK_MS);
+		bool must = all || s->n_marks >= OUTBOX_MARKS_MAX;
+		PGresult *res = NULL;
+
+		while (rc >= 0 && m->n > 0) {
+			rc = must ? 1 : pgwire_ready(m, e);
+			if (rc <= 0)
+				return rc;
+			rc = pgwire_get(m, false, &res, e);
+			if (rc > 0)
+				PQclear(res);
+		}
+		if (rc < 0 || !due)
+			return rc < 0 ? rc : OK;
+		rc = send_some(s, m, e);
+		if (rc == OK)
+			rc = pgwire_sync(m, e);
+		if (rc == OK)
+			rc = pgwire_flush(m, e);
+	}
+}
+
+static int
+mark(void *self, const int64_t *ids, size_t n, struct err *e)
+{
+	struct self *s = self;
+	int rc = OK;
+
+	if (s->n_marks == 0)
+		s->marks_ms = clock_mono_ms();
+	assert(s->n_marks + n <= OUTBOX_MARKS_MAX + OUTBOX_CHUNK_ROWS);
+	memcpy(s->marks + s->n_marks, ids, n * sizeof(*ids));
+	s->n_marks += n;
+	if (s->window)
+		return marks_flush(s, false, e);
+	/* Behind a fetch of which many chunks are made they gather. */
+	if (s->w.n < AHEAD_MARKS)
+		rc = send_some(s, &s->w, e);
+	return rc == OK ? pgwire_flush(&s->w, e) : rc;
+}
+
+static int
+end(void *self, bool *ret_more, struct err *e)
+{
+	struct self *s = self;
+	PGresult *res = NULL;
+	int rc = OK;
+
+	while (rc == OK && !s->window && s->n_marks > 0)
+		rc = send_some(s, &s->w, e);
+	if (rc == OK)
+		rc = pgwire_send(&s->w, SENT_PLAIN, "COMMIT", e);
+	if (rc == OK)
+		rc = pgwire_sync(&s->w, e);
+	if (rc == OK)
+		rc = pgwire_flush(&s->w, e);
+	while (rc >= 0 && s->w.n > 0) {
+		rc = pgwire_get(&s->w, false, &res, e);
+		if (rc > 0) {
+			/* A transaction that had failed answers so. */
+			if (strcmp(PQcmdStatus(res), "ROLLBACK") == 0)
+				rc = err_set(e, ERR_AWAY,
+				    "PostgreSQL rolled the marks back");
+			PQclear(res);
+		}
+	}
+	if (rc < 0)
+		return rc;
+	*ret_more = s->window ? s->read_some : s->left <= 0;
+	if (s->o.xid && (s->window || s->left > 0)) {
+		struct buf old = s->prev;
+
+		s->prev = s->snap;
+		s->snap = old;
+		s->has_prev = true;
+		if (!s->window)
+			s->sweep_ms = clock_mono_ms() + OUTBOX_SWEEP_MS;
+	}
+	return OK;
+}
+
+static int
+heard(struct self *s)
+{
+	PGnotify *n;
+	int any = 0;
+
+	while ((n = PQnotifies(s->w.pg))) {
+		PQfreemem(n);
+		any = 1;
+	}
+	return any;
+}
+
+static int
+wait_more(void *self, int fd, int64_t ms, struct err *e)
+{
+	struct self *s = self;
+	int64_t until = clock_mono_ms() + ms;
+	int rc = OK;
+
+	while (rc == OK && !heard(s)) {
+		int64_t left = until - clock_mono_ms();
+		struct pollfd p[] = {
+		    {.fd = fd, .events = POLLIN},
+		    {.fd = PQsocket(s->w.pg), .events = POLLIN},
+		};
+
+		if (s->o.xid)
+			rc = marks_flush(s, false, e);
+		if (rc < 0 || left <= 0)
+			break;
+		if (s->o.xid && s->n_marks + s->marker.n > 0 &&
+		    left > OUTBOX_MARK_MS / 2)
+			left = OUTBOX_MARK_MS / 2;
+		(void)poll(p, 2, (int)left);
+		if (p[0].revents)
+			break;
+		if (p[1].revents && !PQconsumeInput(s->w.pg))
+			rc = pgwire_fail(&s->w, NULL, e);
+	}
+	return rc;
+}
+
+static int
+lag(void *self, int64_t *ret_rows, int64_t *ret_s, struct err *e)
+{
+	struct self *s = self;
+	PGresult *res = NULL;
+	int rc;
+
+	buf_clear(&s->sql);
+	buf_fmt(&s->sql,
+	    "SELECT count(*), coalesce(extract(epoch FROM now() -"
+	    " min(created_at)), 0)::bigint FROM (SELECT created_at FROM %s"
+	    " WHERE published_at IS NULL ORDER BY id LIMIT %d) x",
+	    s->o.table, OUTBOX_LAG_MAX);
+	buf_addc(&s->sql, '\0');
+	if (s->sql.failed)
+		return no_memory(e);
+	rc = pgwire_ask(&s->w, s->sql.p, NULL, &res, e);
+	if (rc == OK && res && PQntuples(res) == 1) {
+		(void)str_int(str_of(PQgetvalue(res, 0, 0)), ret_rows);
+		(void)str_int(str_of(PQgetvalue(res, 0, 1)), ret_s);
+	}
+	PQclear(res);
+	return rc;
+}
+
+const struct outbox_driver OUTBOX_POSTGRES = {
+    .open = open_self,
+    .close = close_self,
+    .lock = lock,
+    .begin = begin,
+    .next = next,
+    .mark = mark,
+    .end = end,
+    .wait = wait_more,
+    .lag = lag,
+};

@@ -1,0 +1,341 @@
+#include "source/refused.h"
+
+#include "audit/audit.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "deliver/verdict.h"
+#include "event/envelope.h"
+#include "event/mask.h"
+#include "seal/base64.h"
+#include "seal/digest.h"
+#include "sql.h"
+
+/* Twice the copy when each byte is escaped, and what stands around it. */
+#define BODY_MAX    (2 * REFUSED_COPY_MAX + 16 * KIB)
+#define REASON_SHOW 512
+
+static struct uuid
+id_of(const struct refused *x)
+{
+	struct buf b = BUF(EVENT_KEY_MAX + REFUSED_REF_MAX + 128);
+	unsigned char digest[DIGEST_LEN];
+	struct uuid id;
+
+	digest_sha256(x->copy, digest);
+	buf_fmt(&b, "%s %zu ", REFUSED_TYPE, x->source.n);
+	buf_add(&b, x->source);
+	buf_addc(&b, ' ');
+	buf_add(&b, x->ref);
+	buf_addc(&b, ' ');
+	buf_add(&b, (struct str){(const char *)digest, sizeof(digest)});
+	digest_sha256(buf_str(&b), digest);
+	buf_done(&b);
+	id = uuid_from_digest(digest);
+	return id;
+}
+
+/* Readable as it stands: UTF-8 without control characters but blanks. */
+static bool
+is_text(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') ||
+		    c == 0x7f)
+			return false;
+	}
+	return str_utf8_bad(s) == s.n;
+}
+
+static struct str
+masked(struct arena *a, const struct mask *mask, struct str copy)
+{
+	struct json *j = NULL;
+	const struct json *type;
+	struct str out;
+	struct err e;
+
+	if (!mask || json_parse(a, copy, &j, &e) < 0 || j->type != JSON_OBJECT)
+		return copy;
+	type = json_get(j, "eventType");
+	if (mask_apply(a, mask, type ? type->text : STR_EMPTY, j, &out, &e) < 0)
+		return STR_EMPTY; /* better none than one with what it hides */
+	return out;
+}
+
+static void
+add_copy(struct buf *b, struct str copy, size_t came)
+{
+	bool cut = copy.n > REFUSED_COPY_MAX;
+	bool text;
+
+	if (cut)
+		copy.n = REFUSED_COPY_MAX;
+	/* A cut may fall inside a character. */
+	for (int i = 0; cut && i < 3 && str_utf8_bad(copy) < copy.n &&
+			str_utf8_bad(copy) + 4 > copy.n;
+	     i++)
+		copy.n--;
+	text = is_text(copy);
+	buf_fmt(b, ",\"encoding\":\"%s\",\"bytes\":%zu,\"truncated\":%s,",
+	    text ? "text" : "base64", came, cut ? "true" : "false");
+	buf_addz(b, "\"copy\":");
+	if (text) {
+		buf_json(b, copy);
+	} else {
+		buf_addc(b, '"');
+		base64_add(b, copy);
+		buf_addc(b, '"');
+	}
+}
+
+static void
+add_text(struct buf *b, const char *name, struct str s)
+{
+	buf_fmt(b, "\"%s\":", name);
+	buf_json(b, str_utf8_bad(s) == s.n ? s : STR("?"));
+}
+
+int
+refused_entry(struct arena *a, const struct refused *x, const struct mask *mask,
+    int64_t now_us, struct entry *ret, struct err *e)
+{
+	struct envelope_opts o = {.now_us = now_us, .own = true};
+	struct refused y = *x;
+	struct buf b = BUF(BODY_MAX);
+	struct event ev;
+	struct str text;
+	int rc;
+
+	if (y.ref.n > REFUSED_REF_MAX)
+		y.ref.n = REFUSED_REF_MAX;
+	y.reason = str_chars(y.reason, REASON_SHOW);
+	buf_addz(&b, "{\"eventId\":\"");
+	uuid_add(&b, id_of(&y));
+	buf_addz(&b, "\",\"eventType\":\"" REFUSED_TYPE
+		     "\",\"schemaVersion\":1,\"tenantId\":"
+		     "\"00000000-0000-0000-0000-000000000000\",\"producer\":{"
+		     "\"service\":\"hikyaku\",\"instanceId\":\"1\"},");
+	if (y.correlation) {
+		buf_addz(&b, "\"correlationId\":\"");
+		uuid_add(&b, *y.correlation);
+		buf_addz(&b, "\",");
+	}
+	buf_addz(&b, "\"sequence\":{");
+	add_text(&b, "partitionKey", y.source);
+	buf_addz(&b, "},\"payload\":{");
+	add_text(&b, "source", y.source);
+	buf_addc(&b, ',');
+	add_text(&b, "ref", y.ref);
+	buf_addc(&b, ',');
+	add_text(&b, "reason", y.reason);
+	buf_addc(&b, ',');
+	add_text(&b, "pointer", y.pointer);
+	add_copy(&b, masked(a, mask, y.copy), y.copy.n);
+	buf_addz(&b, "}}");
+	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	if (!text.p)
+		return err_set(e, ERR_NOMEM, "no memory for a refused event");
+	rc = envelope_parse(a, text, &o, &ev, e);
+	if (rc == OK)
+		entry_fill(ret, &ev, text);
+	return rc;
+}
+
+bool
+refused_is(const struct entry *en)
+{
+	return str_eq(en->type, STR(REFUSED_TYPE));
+}
+
+static int
+audit_one(struct db *db, struct arena *a, const struct entry *en,
+    int64_t now_us, struct err *e)
+{
+	char id[UUID_LEN + 1];
+	struct refused x;
+	struct audit_row row = {
+	    .category = AUDIT_SOURCE_REFUSED,
+	    .at_us = now_us,
+	    .target_type = STR("source"),
+	    .event_type = en->type,
+	    .has_result = true,
+	};
+	int rc = refused_open(a, en->body, &x, e);
+
+	if (rc < 0)
+		return rc;
+	uuid_format(en->event_id, id);
+	row.object_id = x.ref;
+	row.object_name = x.source;
+	row.error = x.reason;
+	row.payload_bytes = (int64_t)x.copy.n;
+	row.details = arena_fmt(
+	    a, "\"eventId\":\"%s\",\"seq\":%lld", id, (long long)en->seq);
+	if (!row.details.p)
+		return err_set(e, ERR_NOMEM, "no memory for a refused event");
+	return audit_put(db, &row, e);
+}
+
+/* A known one has its dead letter, or somebody has decided on it. */
+static bool
+is_new(const struct entry *en)
+{
+	return refused_is(en) && en->state == ENTRY_NEW;
+}
+
+int
+refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
+    struct err *e)
+{
+	struct arena *a = NULL;
+	int rc = OK;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_new(&v[i]) &&
+		    sql_dead_put(db, 0, v[i].seq, 0, v[i].seq, 0, 0,
+			REASON_SCHEMA, 0, 0, 0, now_us, e) < 0)
+			return e->code;
+	/* Behind all else (audit.h, LIFE). */
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		if (!is_new(&v[i]))
+			continue;
+		if (!a)
+			a = arena_new(REFUSED_MEM);
+		if (!a)
+			return err_set(
+			    e, ERR_NOMEM, "no memory for a refused event");
+		rc = audit_one(db, a, &v[i], now_us, e);
+		arena_reset(a);
+	}
+	arena_free(a);
+	return rc;
+}
+
+static void
+tell(struct arena *a, const struct entry *en)
+{
+	struct log_line l;
+	struct refused x;
+	struct err e;
+	char id[UUID_LEN + 1];
+
+	if (refused_open(a, en->body, &x, &e) < 0)
+		return;
+	log_begin(&l, LOG_WARN, "source refused");
+	log_str(&l, "source", x.source);
+	log_str(&l, "ref", x.ref);
+	log_str(&l, "pointer", x.pointer);
+	log_str(&l, "reason", x.reason);
+	uuid_format(en->correlation, id);
+	log_str(&l, "correlationId", str_of(id));
+	log_int(&l, "seq", en->seq);
+	log_end(&l);
+}
+
+size_t
+refused_told(const struct entry *v, size_t n)
+{
+	struct arena *a = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_new(&v[i]))
+			continue;
+		count++;
+		if (!a)
+			a = arena_new(REFUSED_MEM);
+		if (a)
+			tell(a, &v[i]);
+		if (a)
+			arena_reset(a);
+	}
+	arena_free(a);
+	metric_add(M_SOURCE_REFUSED, (int64_t)count);
+	return count;
+}
+
+/* By itself ------------------------------------------------------------------ */
+
+static int
+store_it(struct db *db, void *ctx, struct err *e)
+{
+	const struct refused_post *x = ctx;
+
+	return refused_store(db, &x->entry, 1, x->now_us, e);
+}
+
+static void
+stored(struct append_job *job)
+{
+	struct refused_post *x = job->ctx;
+
+	if (job->err.code == OK)
+		(void)refused_told(&x->entry, 1);
+	x->done(x);
+}
+
+int
+refused_post(struct append *append, struct refused_post *x, struct err *e)
+{
+	x->job = (struct append_job){
+	    .entries = &x->entry,
+	    .n = 1,
+	    .after = store_it,
+	    .ctx = x,
+	    .done = stored,
+	};
+	return append_post(append, &x->job, e);
+}
+
+/* Back ------------------------------------------------------------------------ */
+
+static struct str
+text_of(const struct json *payload, const char *name)
+{
+	const struct json *j = json_get(payload, name);
+
+	return j ? j->text : STR_EMPTY;
+}
+
+int
+refused_open(
+    struct arena *a, struct str body, struct refused *ret, struct err *e)
+{
+	const struct json *payload;
+	struct refused x = {0};
+	struct json *j = NULL;
+	int rc = json_parse(a, body, &j, e);
+
+	if (rc < 0)
+		return rc;
+	payload = json_get(j, "payload");
+	if (!json_is(json_get(payload, "copy"), JSON_STRING))
+		return err_set(e, ERR_STORE, "it has no copy");
+	x.source = text_of(payload, "source");
+	x.ref = text_of(payload, "ref");
+	x.pointer = text_of(payload, "pointer");
+	x.reason = text_of(payload, "reason");
+	x.copy = text_of(payload, "copy");
+	x.truncated = json_is(json_get(payload, "truncated"), JSON_TRUE);
+	if (str_eq(text_of(payload, "encoding"), STR("base64"))) {
+		char *raw = arena_raw(a, x.copy.n + 1);
+		size_t n = 0;
+
+		if (!raw)
+			return err_set(
+			    e, ERR_NOMEM, "no memory for a refused event");
+		if (!base64_read(x.copy, raw, x.copy.n, &n))
+			return err_set(e, ERR_STORE, "its copy is damaged");
+		x.copy = (struct str){raw, n};
+	}
+	*ret = x;
+	return OK;
+}

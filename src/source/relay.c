@@ -1,0 +1,565 @@
+#include "source/relay.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "event/append.h"
+#include "loop/thread.h"
+#include "source/refused.h"
+#include "source/row.h"
+
+#define SOURCE_NAME   "outbox"
+#define BACKOFF_FIRST 250
+#define POST_TRIES    100 /* of 50 ms, while too much waits to be written */
+
+struct chunk {
+	struct append_job job;
+	struct relay *r;
+	struct arena *arena;
+	struct entry entries[OUTBOX_CHUNK_ROWS];
+	int64_t ids[OUTBOX_CHUNK_ROWS];
+	size_t n, bytes;
+	bool has_refused;
+	int64_t now_us;
+	_Atomic bool over;
+};
+
+struct relay {
+	struct relay_opts o;
+	struct outbox_opts outbox;
+	const struct outbox_driver *driver;
+	int64_t poll_ms;
+	struct thread *thread;
+	int fd; /* an eventfd: a job is done, or it is time to stop */
+	bool stop;
+
+	/* the thread's own */
+	void *self;
+	struct chunk *chunks[2];
+	struct arena *scratch;
+	struct buf text;
+	char told[256]; /* trouble that the log knows of */
+	bool standby, up;
+	int64_t backoff_ms, lag_ms;
+	uint64_t jitter;
+};
+
+static bool
+stopping(const struct relay *r)
+{
+	return __atomic_load_n(&r->stop, __ATOMIC_RELAXED);
+}
+
+/* Waiting ----------------------------------------------------------------------- */
+
+static void
+wake(struct relay *r)
+{
+	uint64_t one = 1;
+
+	(void)!write(r->fd, &one, sizeof(one));
+}
+
+static void
+unwake(struct relay *r)
+{
+	uint64_t n;
+
+	(void)!read(r->fd, &n, sizeof(n));
+}
+
+static void
+rest(struct relay *r, int64_t ms)
+{
+	int64_t until = clock_mono_ms() + ms, left;
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+
+	while (!stopping(r) && (left = until - clock_mono_ms()) > 0)
+		if (poll(&p, 1, (int)left) > 0 && !stopping(r))
+			unwake(r);
+}
+
+/* Chunks ------------------------------------------------------------------------- */
+
+static struct chunk *
+chunk_new(struct relay *r)
+{
+	struct chunk *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->r = r;
+	c->arena = arena_new(OUTBOX_CHUNK_MEM);
+	if (!c->arena) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+static void
+chunk_free(struct chunk *c)
+{
+	if (c)
+		arena_free(c->arena);
+	free(c);
+}
+
+static struct row_opts
+row_opts(const struct relay *r, const struct chunk *c)
+{
+	return (struct row_opts){
+	    .source = STR(SOURCE_NAME),
+	    .strict = r->o.strict,
+	    .mask = r->o.mask,
+	    .body_max = (size_t)r->outbox.body_max,
+	    .now_us = c->now_us,
+	};
+}
+
+static int
+take(void *ctx, const struct outbox_row *row, struct err *e)
+{
+	struct chunk *c = ctx;
+	struct relay *r = c->r;
+	struct row_opts o = row_opts(r, c);
+	bool refused = false;
+	int rc;
+
+	arena_reset(r->scratch);
+	rc = row_entry(c->arena, r->scratch, &r->text, row, &o,
+	    &c->entries[c->n], &refused, e);
+	if (rc < 0)
+		return rc;
+	c->ids[c->n] = row->id;
+	c->bytes += c->entries[c->n].body.n;
+	c->has_refused = c->has_refused || refused;
+	c->n++;
+	return c->n == OUTBOX_CHUNK_ROWS || c->bytes >= OUTBOX_CHUNK_BYTES;
+}
+
+static int
+chunk_fill(struct relay *r, struct chunk *c, struct err *e)
+{
+	struct outbox_sink sink = {.take = take, .ctx = c};
+
+	arena_reset(c->arena);
+	c->n = c->bytes = 0;
+	c->has_refused = false;
+	c->now_us = clock_now_us();
+	return r->driver->next(r->self, &sink, e);
+}
+
+/* Appending ------------------------------------------------------------------------ */
+
+static int
+store_refused(struct db *db, void *ctx, struct err *e)
+{
+	const struct chunk *c = ctx;
+
+	return refused_store(db, c->job.entries, c->job.n, c->now_us, e);
+}
+
+/* On the commit thread. */
+static void
+appended(struct append_job *job)
+{
+	struct chunk *c = MAIL_OF(job, struct chunk, job);
+	struct relay *r = c->r;
+
+	atomic_store_explicit(&c->over, true, memory_order_release);
+	wake(r);
+}
+
+static int
+post(struct relay *r, struct chunk *c, size_t at, size_t n, bool refused,
+    struct err *e)
+{
+	int rc = ERR_AWAY;
+
+	c->job = (struct append_job){
+	    .entries = &c->entries[at],
+	    .n = n,
+	    .after = refused ? store_refused : NULL,
+	    .ctx = c,
+	    .done = appended,
+	};
+	atomic_store(&c->over, false);
+	for (int i = 0; i < POST_TRIES && rc == ERR_AWAY; i++) {
+		rc = append_post(r->o.append, &c->job, e);
+		if (stopping(r))
+			break;
+		if (rc == ERR_AWAY)
+			rest(r, 50);
+	}
+	return rc;
+}
+
+/* The append always answers, also when we are to stop. */
+static int
+wait_appended(struct relay *r, struct chunk *c, struct err *e)
+{
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+
+	while (!atomic_load_explicit(&c->over, memory_order_acquire)) {
+		(void)poll(&p, 1, 1000);
+		if (p.revents)
+			unwake(r);
+	}
+	if (c->job.err.code == OK)
+		return OK;
+	*e = c->job.err;
+	return e->code;
+}
+
+static int
+append_now(struct relay *r, struct chunk *c, size_t at, size_t n, bool refused,
+    struct err *e)
+{
+	int rc = post(r, c, at, n, refused, e);
+
+	return rc == OK ? wait_appended(r, c, e) : rc;
+}
+
+/* In its place in the chunk, and appended. */
+static int
+refuse_one(struct relay *r, struct chunk *c, size_t i, const char *pointer,
+    const char *reason, struct err *e)
+{
+	struct row_opts o = row_opts(r, c);
+	struct entry en;
+	int rc = row_refuse(
+	    c->arena, c->ids[i], &o, &c->entries[i], pointer, reason, &en, e);
+
+	if (rc < 0)
+		return rc;
+	c->entries[i] = en;
+	c->has_refused = true;
+	return append_now(r, c, i, 1, true, e);
+}
+
+/* One of them is refused by our database for ever: one by one, in order. */
+static int
+append_singly(struct relay *r, struct chunk *c, struct err *e)
+{
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < c->n; i++) {
+		struct err why = {0};
+
+		rc = append_now(r, c, i, 1, refused_is(&c->entries[i]), &why);
+		if (rc == ERR_STORE && !refused_is(&c->entries[i]))
+			rc = refuse_one(r, c, i, "", why.text, e);
+		else if (rc < 0)
+			*e = why;
+	}
+	return rc;
+}
+
+/* The ids that are in the log with other content. */
+static int
+settle_differing(struct relay *r, struct chunk *c, struct err *e)
+{
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < c->n; i++) {
+		char why[96];
+
+		if (c->entries[i].state != ENTRY_DIFFERS ||
+		    refused_is(&c->entries[i]))
+			continue;
+		(void)snprintf(why, sizeof(why),
+		    "this event id is in the log with other content (seq %lld)",
+		    (long long)c->entries[i].seq);
+		rc = refuse_one(r, c, i, "/eventId", why, e);
+	}
+	return rc;
+}
+
+static void
+tell_one(const struct chunk *c, size_t i)
+{
+	const struct entry *en = &c->entries[i];
+	UNINIT struct log_line l;
+	char id[UUID_LEN + 1];
+
+	log_begin(&l, LOG_INFO,
+	    en->state == ENTRY_NEW ? "event relayed" : "event relayed before");
+	uuid_format(en->event_id, id);
+	log_str(&l, "eventId", (struct str){id, UUID_LEN});
+	uuid_format(en->correlation, id);
+	log_str(&l, "correlationId", (struct str){id, UUID_LEN});
+	log_int(&l, "outboxId", c->ids[i]);
+	log_int(&l, "seq", en->seq);
+	log_end(&l);
+}
+
+static void
+tell(const struct chunk *c)
+{
+	int64_t fresh = 0, known = 0;
+	bool lines = log_on(LOG_INFO);
+
+	if (lines)
+		log_hold();
+	for (size_t i = 0; i < c->n; i++) {
+		if (refused_is(&c->entries[i]))
+			continue;
+		if (c->entries[i].state == ENTRY_NEW)
+			fresh++;
+		else
+			known++;
+		if (lines)
+			tell_one(c, i);
+	}
+	if (lines)
+		log_release();
+	if (c->has_refused)
+		(void)refused_told(c->entries, c->n);
+	metric_add(M_RELAY_EVENTS, fresh);
+	metric_add(M_RELAY_KNOWN, known);
+}
+
+static int
+settle(struct relay *r, struct chunk *c, struct err *e)
+{
+	int rc = wait_appended(r, c, e);
+
+	if (rc == ERR_STORE)
+		rc = append_singly(r, c, e);
+	if (rc == OK)
+		rc = settle_differing(r, c, e);
+	if (rc == OK)
+		tell(c);
+	return rc;
+}
+
+/* Rounds ----------------------------------------------------------------------------- */
+
+/* *ret_more: there is more to read at once. */
+static int
+round_of(struct relay *r, bool *ret_more, struct err *e)
+{
+	struct chunk *now = r->chunks[0], *after = r->chunks[1], *spare;
+	int rc = r->driver->begin(r->self, e), more;
+
+	if (rc == OK)
+		rc = chunk_fill(r, now, e);
+	while (rc > 0) {
+		struct err trouble = {0};
+
+		rc = post(r, now, 0, now->n, now->has_refused, e);
+		if (rc < 0)
+			return rc;
+		more = chunk_fill(r, after, &trouble);
+		rc = settle(r, now, e);
+		if (rc == OK)
+			rc = r->driver->mark(r->self, now->ids, now->n, e);
+		if (rc < 0)
+			return rc;
+		if (more < 0) {
+			*e = trouble;
+			return more;
+		}
+		rc = more;
+		spare = now;
+		now = after;
+		after = spare;
+	}
+	return rc < 0 ? rc : r->driver->end(r->self, ret_more, e);
+}
+
+static void
+look_at_lag(struct relay *r)
+{
+	int64_t rows = 0, seconds = 0;
+	struct err e;
+
+	if (clock_mono_ms() < r->lag_ms)
+		return;
+	r->lag_ms = clock_mono_ms() + OUTBOX_LAG_MS;
+	if (r->driver->lag(r->self, &rows, &seconds, &e) < 0)
+		return; /* the next round finds out why */
+	metric_set(M_RELAY_LAG_ROWS, rows);
+	metric_set(M_RELAY_LAG_SECONDS, seconds > 0 ? seconds : 0);
+}
+
+/* Trouble is told when it begins, changes and ends. */
+static void
+trouble(struct relay *r, const struct err *e)
+{
+	metric_add(M_RELAY_ERRORS, 1);
+	metric_set(M_RELAY_UP, 0);
+	if (strcmp(r->told, e->text) != 0)
+		log_err(LOG_WARN, "outbox can't be relayed now", e);
+	(void)snprintf(r->told, sizeof(r->told), "%s", e->text);
+	r->up = false;
+}
+
+static void
+is_well(struct relay *r)
+{
+	if (!r->up)
+		log_fmt(LOG_INFO,
+		    r->told[0] ? "outbox is relayed again"
+			       : "outbox is relayed",
+		    "%s, %s", r->outbox.table,
+		    r->driver == &OUTBOX_SQLITE ? "sqlite"
+		    : r->outbox.xid             ? "xid"
+						: "polling");
+	r->told[0] = '\0';
+	r->up = true;
+	r->backoff_ms = 0;
+	metric_set(M_RELAY_UP, 1);
+}
+
+static int
+have_lock(struct relay *r, struct err *e)
+{
+	int rc = r->driver->lock(r->self, e);
+
+	if (rc == 0 && !r->standby)
+		log_fmt(LOG_INFO, "relay stands by",
+		    "another one has the outbox %s", r->outbox.table);
+	if (rc >= 0)
+		r->standby = rc == 0;
+	if (rc == 0)
+		metric_set(M_RELAY_UP, 0);
+	return rc;
+}
+
+/* As long as the connection is good. */
+static int
+relay_on(struct relay *r, struct err *e)
+{
+	int rc = have_lock(r, e);
+
+	while (rc == 0 && !stopping(r)) {
+		r->told[0] = '\0';
+		rest(r, r->poll_ms > 1000 ? r->poll_ms : 1000);
+		rc = stopping(r) ? 0 : have_lock(r, e);
+	}
+	while (rc > 0 && !stopping(r)) {
+		bool more = false;
+
+		rc = round_of(r, &more, e);
+		if (rc < 0)
+			break;
+		is_well(r);
+		look_at_lag(r);
+		rc = more ? OK : r->driver->wait(r->self, r->fd, r->poll_ms, e);
+		if (rc == OK)
+			rc = 1;
+	}
+	return rc < 0 ? rc : OK;
+}
+
+static int64_t
+backoff(struct relay *r)
+{
+	int64_t ms = r->backoff_ms ? 2 * r->backoff_ms : BACKOFF_FIRST;
+
+	if (ms > OUTBOX_BACKOFF_MS)
+		ms = OUTBOX_BACKOFF_MS;
+	r->backoff_ms = ms;
+	rand_bytes(&r->jitter, sizeof(r->jitter));
+	return ms - (int64_t)(r->jitter % (uint64_t)(ms / 4 + 1));
+}
+
+static void
+run(void *arg)
+{
+	struct relay *r = arg;
+
+	while (!stopping(r)) {
+		struct err e = {0};
+		int rc = r->driver->open(&r->outbox, &r->self, &e);
+
+		if (rc == OK) {
+			rc = relay_on(r, &e);
+			r->driver->close(r->self);
+			r->self = NULL;
+		}
+		if (rc < 0 && !stopping(r)) {
+			trouble(r, &e);
+			rest(r, backoff(r));
+		}
+	}
+	metric_set(M_RELAY_UP, 0);
+}
+
+/* Life ---------------------------------------------------------------------------------- */
+
+static void
+release(struct relay *r)
+{
+	chunk_free(r->chunks[0]);
+	chunk_free(r->chunks[1]);
+	arena_free(r->scratch);
+	buf_done(&r->text);
+	if (r->fd >= 0)
+		(void)close(r->fd);
+	free(r);
+}
+
+int
+relay_start(const struct relay_opts *o, struct relay **ret, struct err *e)
+{
+	const struct conf *c = o->conf;
+	struct relay *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return err_set(e, ERR_NOMEM, "no memory for the relay");
+	r->o = *o;
+	r->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	r->poll_ms = c->outbox_poll_ms;
+	r->text = BUF(2 * (size_t)c->webhook_max_payload_size + 64 * KIB);
+	r->outbox = (struct outbox_opts){
+	    .url = c->outbox_url,
+	    .xid = strcmp(c->outbox_mode, "xid") == 0,
+	    .batch = c->outbox_batch,
+	    .body_max = c->webhook_max_payload_size,
+	    .stop = &r->stop,
+	};
+	r->driver =
+	    outbox_file(c->outbox_url) ? &OUTBOX_SQLITE : &OUTBOX_POSTGRES;
+	rc = outbox_table(c->outbox_table, r->outbox.table, e);
+	if (rc == OK && r->driver == &OUTBOX_SQLITE && r->outbox.xid)
+		rc = err_set(e, ERR_INVALID,
+		    "outbox.mode = xid is for PostgreSQL; a SQLite outbox is read by polling");
+	r->chunks[0] = chunk_new(r);
+	r->chunks[1] = chunk_new(r);
+	r->scratch = arena_new(OUTBOX_SCRATCH_MEM);
+	if (rc == OK &&
+	    (r->fd < 0 || !r->chunks[0] || !r->chunks[1] || !r->scratch))
+		rc = err_set(e, ERR_NOMEM, "no memory for the relay");
+	if (rc == OK)
+		rc = thread_start("relay", run, r, &r->thread, e);
+	if (rc < 0) {
+		release(r);
+		return rc;
+	}
+	*ret = r;
+	return OK;
+}
+
+void
+relay_stop(struct relay *r)
+{
+	if (!r)
+		return;
+	__atomic_store_n(&r->stop, true, __ATOMIC_RELAXED);
+	wake(r);
+	thread_join(r->thread);
+	release(r);
+}
