@@ -56,6 +56,13 @@ SELECT record_id, owner_id FROM records r
                                 WHERE object_name = :object AND deleted = 0
                                   AND coalesce(json_extract(fields, '$.IsConverted'), 0) = 0));
 
+-- name: record_two
+-- rows: record_id text
+-- A live opportunity and a deleted one.
+SELECT * FROM (SELECT record_id FROM records WHERE object_name = 'Opportunity' AND deleted = 0 LIMIT 1)
+UNION ALL
+SELECT * FROM (SELECT record_id FROM records WHERE object_name = 'Opportunity' AND deleted = 1 LIMIT 1);
+
 -- name: record_count
 -- rows: live int, deleted int
 SELECT coalesce(sum(deleted = 0), 0), coalesce(sum(deleted), 0) FROM records;

@@ -1,6 +1,6 @@
 -- The outbox of a service: a row is written in the transaction of what it tells
--- of, and published_at is set when the log has it. The relay of the server reads
--- the same table (docs/outbox.md).
+-- of, and published_at is set when the log has it. The server's relay reads the
+-- same table (outbox/sqlite.sql).
 CREATE TABLE IF NOT EXISTS outbox_events(
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     event_id TEXT NOT NULL UNIQUE,

@@ -4,10 +4,12 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "crm/approval.h"
 #include "crm/check.h"
+#include "crm/outbox.h"
 #include "crm/settings.h"
 #include "crm_sql.h"
 
@@ -338,6 +340,68 @@ story_step(struct story *s, int64_t n, struct err *e)
 
 	if (rc == OK && n % 7 == 6)
 		rc = delete_some(s, LIVES[kind].object, n, e);
+	arena_reset(s->arena);
+	return rc;
+}
+
+/* Old news ------------------------------------------------------------------ */
+
+static const struct {
+	const char *type, *more;
+} LATE[] = {
+    {"RecordUpdated",
+	"\"ownerId\":\"" PARENT "\",\"changedFields\":[\"StageName\"]"},
+    {"OwnerChanged",
+	"\"oldOwnerId\":\"" PARENT "\",\"newOwnerId\":\"" PARENT "\""},
+    {"RecordCreated",
+	"\"ownerId\":\"" PARENT "\",\"fields\":{},\"changedFields\":[]"},
+};
+
+static int
+late(struct story *s, struct str id, int64_t *n, struct err *e)
+{
+	struct outbox o = outbox_begin(s->core.db, "core-platform", s->tenant);
+	struct outbox_event ev = {.version_us = o.now_us - US_PER_HOUR,
+	    .key = arena_fmt(s->arena, "Opportunity:%.*s:%.*s",
+		STR_ARG(s->tenant), STR_ARG(id))};
+	char at[TIME_LEN + 1];
+	int rc = OK;
+
+	time_format(ev.version_us, at);
+	for (size_t i = 0; rc == OK && i < COUNT_OF(LATE); i++) {
+		ev.type = LATE[i].type;
+		ev.payload = arena_fmt(s->arena,
+		    "{\"objectName\":\"Opportunity\",\"recordId\":\"%.*s\",%s,\"recordVersion\":\"%s\"}",
+		    STR_ARG(id), LATE[i].more, at);
+		rc = ev.key.p && ev.payload.p
+			 ? outbox_put(&o, &ev, e)
+			 : err_set(e, ERR_NOMEM, "no memory");
+		++*n;
+	}
+	return rc;
+}
+
+int
+story_late(struct story *s, int64_t *ret_n, struct err *e)
+{
+	struct lite_rows *rows = NULL;
+	struct str ids[2];
+	size_t n = 0;
+	int rc = lite_begin(s->core.db, e);
+
+	if (rc < 0)
+		return rc;
+	*ret_n = 0;
+	rc = crm_record_two(s->core.db, &rows, e);
+	while (rc >= 0 && n < COUNT_OF(ids) && (rc = lite_next(rows, e)) == 1)
+		ids[n++] = arena_dup(s->arena, lite_str(rows, 0));
+	lite_done(rows);
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		rc = late(s, ids[i], ret_n, e);
+	if (rc >= 0)
+		rc = lite_commit(s->core.db, e);
+	else
+		lite_rollback(s->core.db);
 	arena_reset(s->arena);
 	return rc;
 }

@@ -32,6 +32,11 @@ void story_close(struct story *s);
 int story_settings(struct story *s, struct err *e) MUST_CHECK;
 /* The life of the nth record. */
 int story_step(struct story *s, int64_t n, struct err *e) MUST_CHECK;
+/*
+ * Old news: a slow part of Core writes events of versions long past once more,
+ * under new ids, also of a record that is deleted. Nobody may believe them.
+ */
+int story_late(struct story *s, int64_t *ret_n, struct err *e) MUST_CHECK;
 /* Whoever may decides all that waits; *ret_n says how many. */
 int story_decide(struct story *s, int64_t *ret_n, struct err *e) MUST_CHECK;
 /* How many events the four outboxes have had, and how many wait. */
