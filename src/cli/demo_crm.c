@@ -255,7 +255,7 @@ add_row(struct demo_crm *d, struct table *t, const struct crm_service *s,
     struct err *e)
 {
 	static const enum crm_result COUNTED[] = {
-	    CRM_APPLIED, CRM_REPEATED, CRM_STALE};
+	    CRM_APPLIED, CRM_REPEATED, CRM_STALE, CRM_WRONG};
 	struct arena *a = d->cli->arena;
 	char path[PATH_MAX + 32];
 	struct lite *db = NULL;
@@ -288,8 +288,8 @@ add_row(struct demo_crm *d, struct table *t, const struct crm_service *s,
 static int
 show(struct demo_crm *d, struct err *e)
 {
-	static const char *const HEADS[] = {
-	    "CONSUMER", "APPLIED", "REPEATED", "STALE", "HOLDS", "CONSISTENT"};
+	static const char *const HEADS[] = {"CONSUMER", "APPLIED", "REPEATED",
+	    "STALE", "WRONG", "HOLDS", "CONSISTENT"};
 	struct table *t = table_new(d->cli->arena, HEADS, COUNT_OF(HEADS));
 	int rc = t ? OK : err_set(e, ERR_NOMEM, "no memory");
 

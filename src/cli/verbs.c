@@ -133,7 +133,7 @@ static const struct opt DEMO[] = {
 	.help = "the other demo: a CRM and its six consumers"},
     {"records", OPT_INT, "N",
 	.help = "with --crm: so many lives of records; 50 when not given",
-	.least = 0, .most = 100000},
+	.least = 0, .most = 10000},
     {"once", OPT_FLAG, "",
 	.help = "with --crm: remove its consumers and databases in the end"},
     {"check", OPT_FLAG, "",

@@ -121,6 +121,20 @@ add_names(struct buf *b, const struct json *fields)
 	buf_addz(b, "],");
 }
 
+/* NULL unless it is a JSON object. */
+static struct json *
+parse_object(struct arena *a, struct str text, struct err *e)
+{
+	struct json *j = NULL;
+
+	if (json_parse(a, text, &j, e) < 0)
+		return NULL;
+	if (j && j->type == JSON_OBJECT)
+		return j;
+	(void)err_set(e, ERR_INVALID, "fields must be a JSON object");
+	return NULL;
+}
+
 /* Creating ------------------------------------------------------------------ */
 
 static int
@@ -150,12 +164,11 @@ static int
 create(struct core *c, const struct outbox *o, const char *object,
     struct str owner, struct str fields, core_id ret_id, struct err *e)
 {
-	struct json *j = NULL;
+	struct json *j = parse_object(c->arena, fields, e);
 	struct save s;
-	int rc = json_parse(c->arena, fields, &j, e);
 
-	if (rc < 0)
-		return rc;
+	if (!j)
+		return e->code;
 	uuid_format(uuid_v4(), ret_id);
 	save_begin(&s, c, o, str_of(object), str_of(ret_id), owner, 0);
 	if (crm_record_add(
@@ -352,12 +365,13 @@ core_save(struct core *c, const char *object, struct str id, struct str changes,
 {
 	struct crm_record was;
 	struct outbox o = begin(c);
-	struct json *j = NULL;
+	struct json *j = parse_object(c->arena, changes, e);
 	struct save s;
-	int rc = read_live(c, str_of(object), id, &was, e);
+	int rc;
 
-	if (rc == OK)
-		rc = json_parse(c->arena, changes, &j, e);
+	if (!j)
+		return e->code;
+	rc = read_live(c, str_of(object), id, &was, e);
 	if (rc == OK)
 		rc = check_locks(c, str_of(object), id, changes, e);
 	if (rc < 0)
@@ -446,12 +460,15 @@ convert(struct core *c, struct str lead, struct str by, struct err *e)
 	struct outbox o = begin(c);
 	struct arena *a = c->arena;
 	struct crm_record was;
-	struct json *j = NULL;
+	struct json *j = parse_object(c->arena, CHANGE, e);
 	struct save s;
 	struct str name, email;
 	core_id made[3];
-	int rc = read_live(c, STR("Lead"), lead, &was, e);
+	int rc;
 
+	if (!j)
+		return e->code;
+	rc = read_live(c, STR("Lead"), lead, &was, e);
 	if (rc < 0)
 		return rc;
 	name = raw_of(&was, "Name");
@@ -470,8 +487,6 @@ convert(struct core *c, struct str lead, struct str by, struct err *e)
 			"{\"Name\":%.*s,\"StageName\":\"Qualification\",\"Amount\":1000,\"CloseDate\":\"2026-12-31\",\"AccountId\":\"%s\"}",
 			STR_ARG(name), made[0]),
 		    made[2], e);
-	if (rc == OK)
-		rc = json_parse(a, CHANGE, &j, e);
 	if (rc < 0)
 		return rc;
 	save_begin(&s, c, &o, STR("Lead"), lead, was.owner, was.version_us);

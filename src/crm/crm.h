@@ -61,6 +61,13 @@ bool crm_is(const struct crm_event *ev, const char *type);
 /* changeType says that something ended: MemberRemoved, RoleDeleted … */
 bool crm_ends(const struct crm_event *ev);
 
+/* What a statement that changes rows answered, as a result. */
+static inline int
+crm_done(int64_t changed, const struct err *e)
+{
+	return changed < 0 ? e->code : OK;
+}
+
 /* A record as Core has it now. */
 struct crm_record {
 	bool there; /* false: deleted, or never was */
@@ -120,6 +127,7 @@ enum crm_result {
 	CRM_REPEATED, /* processed before */
 	CRM_STALE,    /* older than what is known */
 	CRM_FOREIGN,  /* of another tenant, or not of its types */
+	CRM_WRONG,    /* given up: it does not fit its schema */
 };
 extern const char *const CRM_RESULTS[];
 

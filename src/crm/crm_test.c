@@ -386,6 +386,58 @@ test_core_away(void **state)
 	drop(w);
 }
 
+/* Of another tenant, or of a type that is another's: nothing is done. */
+static void
+test_foreign(void **state)
+{
+	enum crm_result result = CRM_APPLIED;
+	struct world *w;
+	struct str text;
+	struct err e;
+
+	(void)state;
+	make(&w);
+	text = owner_changed(w, 1, U2, "2026-01-10T12:00:00Z");
+	taker(w, &CRM_SHARING)->tenant = STR(OTHER);
+	MUST(give(w, taker(w, &CRM_SHARING), text, &result, &e));
+	assert_int_equal(result, CRM_FOREIGN);
+	assert_int_equal(
+	    number(w, &CRM_SHARING, "SELECT count(*) FROM shares"), 0);
+	taker(w, &CRM_SHARING)->tenant = w->story.tenant;
+	assert_int_equal(one(w, &CRM_SHARING, text), CRM_APPLIED);
+	drop(w);
+}
+
+/* The rights of a role are a reason to work its shares out anew, once. */
+static void
+test_permission(void **state)
+{
+	static const struct {
+		const char *type;
+		int64_t told;
+	} ROWS[] = {{"User", 0}, {"Role", 1}, {"Group", 2}};
+	struct world *w;
+
+	(void)state;
+	make(&w);
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		struct str text = event(w, (int)i, "PermissionChanged",
+		    arena_fmt(w->words,
+			"{\"changeType\":\"PermissionSetUpdated\",\"subject\":{\"type\":\"%s\",\"id\":\"" REC
+			"\"},\"effectiveAt\":\"2026-01-10T12:00:0%zuZ\"}",
+			ROWS[i].type, i)
+			.p);
+
+		assert_int_equal(one(w, &CRM_SHARING, text), CRM_APPLIED);
+		assert_int_equal(one(w, &CRM_SHARING, text), CRM_REPEATED);
+		assert_int_equal(
+		    number(w, &CRM_SHARING,
+			"SELECT count(*) FROM outbox_events WHERE event_type='SharingRebuildCompleted'"),
+		    ROWS[i].told);
+	}
+	drop(w);
+}
+
 /* Core ---------------------------------------------------------------------- */
 
 /* The events of a save: their types, one version, nothing confidential. */
@@ -419,6 +471,9 @@ test_saves(void **state)
 	assert_int_equal(core_update(&w->story.core, "Opportunity", str_of(id),
 			     STR("{"), STR_EMPTY, &e),
 	    ERR_SYNTAX);
+	assert_int_equal(core_update(&w->story.core, "Opportunity", str_of(id),
+			     STR("[]"), STR_EMPTY, &e),
+	    ERR_INVALID);
 	assert_int_equal(gather(w), 0);
 	MUST(core_delete(&w->story.core, "Opportunity", str_of(id), &e));
 	assert_int_equal(
@@ -501,6 +556,8 @@ main(void)
 	    cmocka_unit_test(test_deleted),
 	    cmocka_unit_test(test_wrong),
 	    cmocka_unit_test(test_core_away),
+	    cmocka_unit_test(test_foreign),
+	    cmocka_unit_test(test_permission),
 	    cmocka_unit_test(test_saves),
 	    cmocka_unit_test(test_locks),
 	};

@@ -10,12 +10,6 @@
  * of Core. What is deleted counts no more.
  */
 
-static int
-done(int64_t changed, const struct err *e)
-{
-	return changed < 0 ? e->code : OK;
-}
-
 static bool
 is_deal(const struct crm_event *ev)
 {
@@ -40,7 +34,7 @@ deal(struct taker *t, const struct crm_event *ev, struct err *e)
 	stage = crm_field(&r, "StageName");
 	won = str_eq(stage, STR("Closed Won"));
 	lost = str_eq(stage, STR("Closed Lost"));
-	return done(
+	return crm_done(
 	    crm_opportunity_put(t->db, ev->record, r.owner, stage,
 		crm_field_int(&r, "Amount"), won || lost, won, r.version_us, e),
 	    e);
@@ -67,7 +61,7 @@ stage(struct taker *t, const struct crm_event *ev, struct err *e)
 
 	if (rc < 0 || !there)
 		return rc < 0 ? rc : deal(t, ev, e);
-	return done(
+	return crm_done(
 	    crm_opportunity_stage(t->db, ev->record,
 		crm_text(ev, "/newStageName"), crm_true(ev, "/newIsClosed"),
 		crm_true(ev, "/newIsWon"), ev->version_us, e),
@@ -82,8 +76,8 @@ owner(struct taker *t, const struct crm_event *ev, struct err *e)
 
 	if (rc < 0 || !there)
 		return rc < 0 ? rc : deal(t, ev, e);
-	return done(crm_opportunity_owner(t->db, ev->record,
-			crm_text(ev, "/newOwnerId"), ev->version_us, e),
+	return crm_done(crm_opportunity_owner(t->db, ev->record,
+			    crm_text(ev, "/newOwnerId"), ev->version_us, e),
 	    e);
 }
 
@@ -91,11 +85,11 @@ static int
 deleted(struct taker *t, const struct crm_event *ev, struct err *e)
 {
 	if (is_deal(ev))
-		return done(
+		return crm_done(
 		    crm_opportunity_drop(t->db, ev->record, ev->version_us, e),
 		    e);
 	if (str_eq(ev->object, STR("Lead")))
-		return done(crm_conversion_drop(t->db, ev->record, e), e);
+		return crm_done(crm_conversion_drop(t->db, ev->record, e), e);
 	return OK;
 }
 
@@ -107,23 +101,23 @@ converted(struct taker *t, const struct crm_event *ev, struct err *e)
 
 	if (!time_parse(crm_text(ev, "/convertedAt"), &at, NULL))
 		at = ev->at_us;
-	return done(crm_conversion_put(t->db, ev->record,
-			deal_id.n ? deal_id : (struct str){0}, at, e),
+	return crm_done(crm_conversion_put(t->db, ev->record,
+			    deal_id.n ? deal_id : (struct str){0}, at, e),
 	    e);
 }
 
 static int
 submitted(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	return done(crm_approval_open(t->db,
-			crm_text(ev, "/approvalInstanceId"), ev->object, e),
+	return crm_done(crm_approval_open(t->db,
+			    crm_text(ev, "/approvalInstanceId"), ev->object, e),
 	    e);
 }
 
 static int
 decided(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	return done(
+	return crm_done(
 	    crm_approval_close(t->db, crm_text(ev, "/approvalInstanceId"),
 		ev->object, crm_text(ev, "/decision"), e),
 	    e);
@@ -135,15 +129,15 @@ snapshot(struct taker *t, const struct crm_event *ev, struct err *e)
 	const char *version =
 	    crm_is(ev, "SharingUpdated") ? "/shareModelVersion" : "/newVersion";
 
-	return done(crm_snapshot_put(t->db, crm_text(ev, "/objectName"),
-			crm_int(ev, version), e),
+	return crm_done(crm_snapshot_put(t->db, crm_text(ev, "/objectName"),
+			    crm_int(ev, version), e),
 	    e);
 }
 
 static int
 campaign(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	return done(
+	return crm_done(
 	    crm_figure_put(t->db, crm_text(ev, "/campaignId"),
 		crm_text(ev, "/memberId"), crm_text(ev, "/memberStatus"),
 		crm_true(ev, "/hasResponded"), crm_ends(ev), e),

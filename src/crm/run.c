@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "crm/check.h"
 #include "crm/reads.h"
@@ -34,7 +35,7 @@ struct worker {
 	char name[32];
 	char why[400]; /* of the last that is dead */
 	int64_t taken;
-	_Atomic int64_t fetched, n_dead, retried, fetches;
+	bool failing; /* it was told of */
 };
 
 struct run {
@@ -97,28 +98,40 @@ forgets(struct worker *w, const struct json *ev)
 	       json_int(json_get(ev, "attempt"), &attempt) && attempt == 1;
 }
 
+/* Once, until it goes well again. */
+static void
+complain(struct worker *w, const struct err *e)
+{
+	if (!w->failing)
+		log_fmt(LOG_WARN, "a consumer of the demo tries again",
+		    "%s: %s", w->name, e->text);
+	w->failing = true;
+}
+
 static void
 take(struct worker *w, const struct json *j)
 {
 	enum crm_result result = CRM_APPLIED;
 	struct crm_event ev;
-	struct err e = {0};
+	struct err e = {0}, e2 = {0};
 	int rc = crm_event_read(j, w->taker.arena, &ev, &e);
 	/* What no try can cure. */
 	bool wrong = rc == ERR_INVALID || rc == ERR_ABSENT;
 
 	if (rc == OK)
 		rc = crm_take(&w->taker, &ev, &result, &e);
-	(void)atomic_fetch_add(&w->fetched, 1);
 	if (rc == OK) {
+		w->failing = false;
 		add_cursor(forgets(w, j) ? &w->nacks : &w->acks, j);
 	} else if (wrong) {
-		(void)atomic_fetch_add(&w->n_dead, 1);
+		if (crm_count_add(
+			w->taker.db, str_of(CRM_RESULTS[CRM_WRONG]), &e2) < 0)
+			complain(w, &e2);
 		(void)snprintf(w->why, sizeof(w->why), "%s%s%s", e.at,
 		    e.at[0] ? ": " : "", e.text);
 		add_cursor(&w->dead, j);
 	} else {
-		(void)atomic_fetch_add(&w->retried, 1);
+		complain(w, &e);
 		add_cursor(&w->nacks, j);
 	}
 	arena_reset(w->taker.arena);
@@ -174,7 +187,6 @@ turn(struct worker *w, struct err *e)
 		rc = json_parse(w->page, text, &j, e);
 	if (rc < 0)
 		return rc;
-	(void)atomic_fetch_add(&w->fetches, 1);
 	buf_clear(&w->acks);
 	buf_clear(&w->nacks);
 	buf_clear(&w->dead);
@@ -195,8 +207,10 @@ work(void *arg)
 
 	while (!atomic_load(&w->run->stop)) {
 		/* The server may be away for a while: it is asked again. */
-		if (turn(w, &e) < 0)
+		if (turn(w, &e) < 0) {
+			complain(w, &e);
 			pause_ms(PAUSE_MS);
+		}
 		arena_reset(w->page);
 	}
 }
@@ -242,6 +256,8 @@ publish(void *arg)
 		if (all == 0)
 			pause_ms(PAUSE_MS);
 	}
+	if (rc < 0)
+		log_fmt(LOG_WARN, "the demo publishes nothing", "%s", e.text);
 	for (size_t i = 0; i < COUNT_OF(OUTBOXES); i++)
 		lite_close(db[i]);
 	if (server.ask)
@@ -406,21 +422,6 @@ int
 run_port(const struct run *r)
 {
 	return reads_port(r->reads);
-}
-
-struct run_seen
-run_seen(const struct run *r, const struct crm_service *s)
-{
-	struct run_seen seen = {0};
-
-	for (int i = 0; i < CRM_SERVICES; i++)
-		if (r->workers[i].taker.service == s)
-			seen = (struct run_seen){
-			    .fetched = atomic_load(&r->workers[i].fetched),
-			    .dead = atomic_load(&r->workers[i].n_dead),
-			    .retried = atomic_load(&r->workers[i].retried),
-			    .fetches = atomic_load(&r->workers[i].fetches)};
-	return seen;
 }
 
 int

@@ -14,8 +14,8 @@
  * `forget` shows what a crash between the two would do: of so many events one
  * is applied and not acknowledged, so that it comes again.
  *
- * LIFE. Threads share nothing but the numbers below; each has its own database
- * connection, its own to the server, its own to Core.
+ * LIFE. Threads share nothing; each has its own database connection, its own to
+ * the server, its own to Core.
  */
 #ifndef CRM_RUN_H
 #define CRM_RUN_H
@@ -50,11 +50,6 @@ int run_forget(const struct run_opts *o, struct err *e) MUST_CHECK;
 
 /* Where Core is asked. */
 int run_port(const struct run *r);
-
-struct run_seen {
-	int64_t fetched, dead, retried, fetches; /* since the start */
-};
-struct run_seen run_seen(const struct run *r, const struct crm_service *s);
 
 /* Events in the outboxes that the service gets and has not processed yet. */
 int run_missing(const char *dir, const struct crm_service *s, int64_t *ret,

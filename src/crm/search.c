@@ -8,12 +8,6 @@
  * Core for. Leads that were converted are hidden, deleted records are gone.
  */
 
-static int
-done(int64_t changed, const struct err *e)
-{
-	return changed < 0 ? e->code : OK;
-}
-
 /* The decision is a field of the record; until then the event's label counts. */
 static int
 put_label(struct taker *t, const struct crm_event *ev,
@@ -21,10 +15,11 @@ put_label(struct taker *t, const struct crm_event *ev,
 {
 	struct str status = crm_field(r, "ApprovalStatus");
 
-	return status.n == 0 ? OK
-			     : done(crm_label_put(t->db, ev->object, ev->record,
-					status, r->version_us, e),
-				   e);
+	return status.n == 0
+		   ? OK
+		   : crm_done(crm_label_put(t->db, ev->object, ev->record,
+				  status, r->version_us, e),
+			 e);
 }
 
 static int
@@ -55,38 +50,38 @@ drop(struct taker *t, const struct crm_event *ev, struct err *e)
 {
 	if (crm_doc_drop(t->db, ev->object, ev->record, e) < 0)
 		return e->code;
-	return done(crm_label_drop(t->db, ev->object, ev->record, e), e);
+	return crm_done(crm_label_drop(t->db, ev->object, ev->record, e), e);
 }
 
 static int
 move(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	return done(crm_doc_stage(t->db, ev->record,
-			crm_text(ev, "/newStageName"), ev->version_us, e),
+	return crm_done(crm_doc_stage(t->db, ev->record,
+			    crm_text(ev, "/newStageName"), ev->version_us, e),
 	    e);
 }
 
 static int
 label(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	return done(crm_label_put(t->db, ev->object, ev->record, STR("PENDING"),
-			ev->at_us, e),
+	return crm_done(crm_label_put(t->db, ev->object, ev->record,
+			    STR("PENDING"), ev->at_us, e),
 	    e);
 }
 
 static int
 see_record(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	return done(crm_visibility_put(t->db, ev->object, ev->record,
-			crm_int(ev, "/shareModelVersion"), e),
+	return crm_done(crm_visibility_put(t->db, ev->object, ev->record,
+			    crm_int(ev, "/shareModelVersion"), e),
 	    e);
 }
 
 static int
 see_object(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	return done(crm_visibility_put(t->db, crm_text(ev, "/objectName"),
-			STR_EMPTY, crm_int(ev, "/newVersion"), e),
+	return crm_done(crm_visibility_put(t->db, crm_text(ev, "/objectName"),
+			    STR_EMPTY, crm_int(ev, "/newVersion"), e),
 	    e);
 }
 
@@ -96,10 +91,10 @@ member(struct taker *t, const struct crm_event *ev, struct err *e)
 	struct str campaign = crm_text(ev, "/campaignId");
 	struct str who = crm_text(ev, "/memberId");
 
-	return done(crm_ends(ev)
-			? crm_found_member_drop(t->db, campaign, who, e)
-			: crm_found_member_put(t->db, campaign, who,
-			      crm_text(ev, "/memberStatus"), e),
+	return crm_done(crm_ends(ev)
+			    ? crm_found_member_drop(t->db, campaign, who, e)
+			    : crm_found_member_put(t->db, campaign, who,
+				  crm_text(ev, "/memberStatus"), e),
 	    e);
 }
 

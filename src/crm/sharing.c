@@ -17,12 +17,6 @@
  */
 
 static int
-done(int64_t changed, const struct err *e)
-{
-	return changed < 0 ? e->code : OK;
-}
-
-static int
 model(struct taker *t, struct str object, int64_t *ret, struct err *e)
 {
 	struct lite_rows *rows = NULL;
@@ -65,7 +59,7 @@ share_record(struct taker *t, const struct crm_event *ev, const char *cause,
 	    crm_generation_put(t->db, ev->object, ev->record, key, version, e);
 
 	if (fresh <= 0)
-		return done(fresh, e);
+		return crm_done(fresh, e);
 	if (crm_shares_drop_record(t->db, ev->object, ev->record, c, e) < 0 ||
 	    crm_shares_make_record(
 		t->db, ev->object, ev->record, c, version, e) < 0)
@@ -105,7 +99,7 @@ deleted(struct taker *t, const struct crm_event *ev, struct err *e)
 	if (crm_known_drop(t->db, ev->object, ev->record, ev->version_us, e) <
 	    0)
 		return e->code;
-	return done(crm_shares_off(t->db, ev->object, ev->record, e), e);
+	return crm_done(crm_shares_off(t->db, ev->object, ev->record, e), e);
 }
 
 static int
@@ -154,6 +148,22 @@ tell_rebuild(struct taker *t, struct str object, struct err *e)
 	return rc < 0 ? rc : outbox_put(&o, &out, e);
 }
 
+/* The shares that settings of this kind give to an object, all of them. */
+static int
+share_object(struct taker *t, const struct crm_event *ev, struct str object,
+    struct str kind, struct str id, struct err *e)
+{
+	int64_t fresh =
+	    crm_generation_put(t->db, object, id, kind, ev->at_us, e);
+
+	if (fresh <= 0)
+		return crm_done(fresh, e);
+	if (crm_shares_drop_cause(t->db, object, kind, e) < 0 ||
+	    crm_shares_make_cause(t->db, object, kind, ev->at_us, e) < 0)
+		return e->code;
+	return tell_rebuild(t, object, e);
+}
+
 /* Which object a setting of this kind opens; sql/crm/sharing.sql says the same. */
 static struct str
 object_of(const struct crm_event *ev, struct str kind)
@@ -168,20 +178,29 @@ object_of(const struct crm_event *ev, struct str kind)
 static int
 rebuild(struct taker *t, const struct crm_event *ev, struct err *e)
 {
-	struct str kind, id, object;
-	int64_t fresh;
+	struct str kind, id;
 	int rc = crm_setting(t, ev, &kind, &id, e);
 
 	if (rc < 0 || kind.n == 0)
 		return rc;
-	object = object_of(ev, kind);
-	fresh = crm_generation_put(t->db, object, id, kind, ev->at_us, e);
-	if (fresh <= 0)
-		return done(fresh, e);
-	if (crm_shares_drop_cause(t->db, object, kind, e) < 0 ||
-	    crm_shares_make_cause(t->db, object, kind, ev->at_us, e) < 0)
-		return e->code;
-	return tell_rebuild(t, object, e);
+	return share_object(t, ev, object_of(ev, kind), kind, id, e);
+}
+
+/* The rights of a user open no record; those of a role or a group may. */
+static int
+permitted(struct taker *t, const struct crm_event *ev, struct err *e)
+{
+	struct str kind, id, type = crm_text(ev, "/subject/type");
+	int rc = crm_setting(t, ev, &kind, &id, e);
+
+	if (rc < 0 || kind.n == 0)
+		return rc;
+	if (str_eq(type, STR("Role")))
+		return share_object(t, ev, STR("Account"), STR("role"), id, e);
+	if (str_eq(type, STR("Group")))
+		return share_object(
+		    t, ev, STR("Opportunity"), STR("group"), id, e);
+	return OK;
 }
 
 static int
@@ -209,8 +228,7 @@ static const struct crm_rule RULES[] = {
     {"RoleHierarchyChanged", rebuild},
     {"TerritoryAssignmentChanged", rebuild},
     {"SharingConfigChanged", rebuild},
-    /* Rights of a user open no record; the words are kept. */
-    {"PermissionChanged", crm_setting_apply},
+    {"PermissionChanged", permitted},
     {"MetadataChanged", crm_setting_apply},
     {NULL, NULL},
 };

@@ -169,7 +169,6 @@ story_settings(struct story *s, struct err *e)
 		    s->tenant, s->arena, CHANGES[i].type,
 		    str_of(CHANGES[i].payload), e);
 		arena_reset(s->arena);
-		s->saves++;
 	}
 	return rc;
 }
@@ -182,7 +181,6 @@ create(struct story *s, const char *object, int64_t n, struct str fields,
 {
 	if (!fields.p)
 		return err_set(e, ERR_NOMEM, "no memory");
-	s->saves++;
 	return core_create(&s->core, object, user(n), fields, ret, e);
 }
 
@@ -192,7 +190,6 @@ update(struct story *s, const char *object, const char *id, struct str changes,
 {
 	if (!changes.p)
 		return err_set(e, ERR_NOMEM, "no memory");
-	s->saves++;
 	return core_update(&s->core, object, str_of(id), changes, owner, e);
 }
 
@@ -209,8 +206,8 @@ account(struct story *s, int64_t n, struct err *e)
 	    id, e);
 
 	/* Two of three teams keep their member. */
-	for (size_t i = 0; rc == OK && i <= (size_t)n % 3; i++) {
-		s->saves++;
+	for (size_t i = 0;
+	     rc == OK && i < COUNT_OF(TEAM) && (int64_t)i <= n % 3; i++) {
 		rc = core_team(
 		    &s->core, "Account", str_of(id), user(n + 1), TEAM[i], e);
 	}
@@ -231,7 +228,6 @@ lead(struct story *s, int64_t n, struct err *e)
 		(long long)n, (long long)n),
 	    id, e);
 
-	s->saves += 1 + n % 3;
 	if (rc == OK)
 		rc = core_campaign(&s->core, campaign, str_of(id), CORE_ADD, e);
 	if (rc == OK && n % 3 == 1)
@@ -316,7 +312,6 @@ delete_some(struct story *s, const char *object, int64_t n, struct err *e)
 	lite_done(rows);
 	if (rc < 0 || !id[0])
 		return rc;
-	s->saves++;
 	return core_delete(&s->core, object, str_of(id), e);
 }
 
@@ -419,7 +414,6 @@ story_decide(struct story *s, int64_t *ret_n, struct err *e)
 		arena_reset(s->arena);
 		*ret_n += rc == OK && some;
 	}
-	s->saves += *ret_n;
 	return rc;
 }
 

@@ -21,7 +21,6 @@ struct story {
 	struct str tenant;
 	struct arena *arena; /* for one step */
 	core_id campaign;
-	int64_t saves; /* so far */
 };
 
 /* Opens or makes the databases in `dir`; the tenant is kept in Core's. */

@@ -13,6 +13,7 @@ const char *const CRM_RESULTS[] = {
     [CRM_REPEATED] = "repeated",
     [CRM_STALE] = "stale",
     [CRM_FOREIGN] = "foreign",
+    [CRM_WRONG] = "wrong",
 };
 
 /* Settings ------------------------------------------------------------------ */

@@ -37,13 +37,17 @@ class Company:
         return hk.run(self.argv(*args), env=self.env(), cwd=self.srv.folder, seconds=seconds)
 
     def begin(self, *args):
-        """The demo as a process that goes on; what it says is in .out"""
+        """The demo as a process that goes on; .text() is what it says."""
         out = self.t.path("demo-" + new_id()[:8])
         with open(out, "wb") as f:
             p = subprocess.Popen(self.argv(*args), stdout=f, stderr=f, env=self.env(),
                                  cwd=self.srv.folder)
         self.t.later(lambda: p.poll() is None and p.kill())
-        p.said = lambda word: word in open(out, errors="replace").read()
+        def text():
+            with open(out, errors="replace") as f:
+                return f.read()
+
+        p.text, p.said = text, lambda word: word in text()
         return p
 
     def sql(self, name, text, *args):
@@ -318,8 +322,7 @@ def test_core_is_asked_with_its_key(t):
     co = Company(t)
     p = co.begin("--records", "10", "--seconds", "300")
     until(lambda: p.said("stay on"), "it stays on", 60)
-    out = open(next(t.path(n) for n in os.listdir(t.folder) if n.startswith("demo-"))).read()
-    base = re.search(r"http://127\.0\.0\.1:\d+", out)[0]
+    base = re.search(r"http://127\.0\.0\.1:\d+", p.text())[0]
     record = co.one("core", "SELECT record_id FROM records WHERE deleted = 0 AND object_name = 'Contact'")
 
     def get(path, **head):
