@@ -23,6 +23,19 @@
 #define PAUSE_MS     50 /* between looks at outboxes, and after a failure */
 #define PUBLISH_MAX  200
 
+/*
+ * What the server is told of an event. Without delayMs it waits as its own
+ * schedule says, longer each time; ten failures make a dead letter.
+ */
+enum outcome { DONE, FORGOT, FAILED, OUTCOMES };
+static const struct {
+	const char *verb, *more;
+} OUTCOME[OUTCOMES] = {
+    [DONE] = {"ack", ""},
+    [FORGOT] = {"nack", ",\"delayMs\":100"},
+    [FAILED] = {"nack", ""},
+};
+
 /* A consumer while it runs. */
 struct worker {
 	struct run *run;
@@ -30,10 +43,9 @@ struct worker {
 	struct asker *asker;
 	struct crm_server server;
 	struct thread *thread;
-	struct arena *page;           /* for one fetch */
-	struct buf acks, nacks, dead; /* cursors, as JSON strings */
+	struct arena *page;        /* for one fetch */
+	struct buf told[OUTCOMES]; /* cursors, as JSON strings */
 	char name[32];
-	char why[400]; /* of the last that is dead */
 	int64_t taken;
 	bool failing; /* it was told of */
 };
@@ -108,64 +120,78 @@ complain(struct worker *w, const struct err *e)
 	w->failing = true;
 }
 
-static void
-take(struct worker *w, const struct json *j)
-{
-	enum crm_result result = CRM_APPLIED;
-	struct crm_event ev;
-	struct err e = {0}, e2 = {0};
-	int rc = crm_event_read(j, w->taker.arena, &ev, &e);
-	/* What no try can cure. */
-	bool wrong = rc == ERR_INVALID || rc == ERR_ABSENT;
-
-	if (rc == OK)
-		rc = crm_take(&w->taker, &ev, &result, &e);
-	if (rc == OK) {
-		w->failing = false;
-		add_cursor(forgets(w, j) ? &w->nacks : &w->acks, j);
-	} else if (wrong) {
-		if (crm_count_add(
-			w->taker.db, str_of(CRM_RESULTS[CRM_WRONG]), &e2) < 0)
-			complain(w, &e2);
-		(void)snprintf(w->why, sizeof(w->why), "%s%s%s", e.at,
-		    e.at[0] ? ": " : "", e.text);
-		add_cursor(&w->dead, j);
-	} else {
-		complain(w, &e);
-		add_cursor(&w->nacks, j);
-	}
-	arena_reset(w->taker.arena);
-}
-
-/* What was done with them; what can't be told is told when they come again. */
+/*
+ * What was done with them. If it can't be told, they come again when their
+ * leases end, and are known by then.
+ */
 static int
-answer(struct worker *w, const char *verb, const struct buf *cursors,
-    const char *why, struct err *e)
+tell(struct worker *w, const char *verb, struct str cursors, struct str more,
+    struct err *e)
 {
 	char path[64];
 	struct buf b = BUF(MIB);
 	struct str text;
 	int rc;
 
-	if (cursors->n == 0)
-		return OK;
 	(void)snprintf(
 	    path, sizeof(path), "/v1/consumers/%s/%s", w->name, verb);
 	buf_addz(&b, "{\"cursors\":[");
-	buf_add(&b, buf_str(cursors));
+	buf_add(&b, cursors);
 	buf_addc(&b, ']');
-	if (why) {
-		buf_addz(&b, ",\"dead\":true,\"reason\":");
-		buf_json(&b, str_of(why));
-	} else if (verb[0] == 'n') {
-		buf_addz(&b, ",\"delayMs\":100");
-	}
+	buf_add(&b, more);
 	buf_addc(&b, '}');
-	rc = b.failed || cursors->failed
-		 ? err_set(e, ERR_LIMIT, "too many cursors")
-		 : w->server.ask(w->server.arg, "POST", path, buf_str(&b),
-		       w->page, &text, e);
+	rc = b.failed ? err_set(e, ERR_LIMIT, "too many cursors")
+		      : w->server.ask(w->server.arg, "POST", path, buf_str(&b),
+			    w->page, &text, e);
 	buf_done(&b);
+	return rc;
+}
+
+/* It is wrong for good: a dead letter, with the reason. */
+static int
+give_up(struct worker *w, const struct json *ev, const struct err *why,
+    struct err *e)
+{
+	const struct json *cursor = json_get(ev, "cursor");
+	struct buf b = BUF(4 * KIB);
+	struct str reason = arena_fmt(
+	    w->page, "%s%s%s", why->at, why->at[0] ? ": " : "", why->text);
+	int rc;
+
+	buf_addz(&b, ",\"dead\":true,\"reason\":");
+	buf_json(&b, reason.p ? reason : STR("wrong"));
+	rc = crm_done(
+	    crm_count_add(w->taker.db, str_of(CRM_RESULTS[CRM_WRONG]), e), e);
+	if (rc == OK && cursor)
+		rc = tell(w, "nack", cursor->raw, buf_str(&b), e);
+	buf_done(&b);
+	return rc;
+}
+
+static int
+take(struct worker *w, const struct json *j, struct err *e)
+{
+	enum crm_result result = CRM_APPLIED;
+	struct crm_event ev;
+	struct err why = {0};
+	int rc = crm_event_read(j, w->taker.arena, &ev, &why);
+
+	if (rc == ERR_INVALID || rc == ERR_ABSENT) {
+		rc = give_up(w, j, &why, e);
+	} else {
+		if (rc == OK)
+			rc = crm_take(&w->taker, &ev, &result, &why);
+		if (rc < 0)
+			complain(w, &why);
+		else
+			w->failing = false;
+		add_cursor(&w->told[rc < 0          ? FAILED
+				    : forgets(w, j) ? FORGOT
+						    : DONE],
+		    j);
+		rc = OK;
+	}
+	arena_reset(w->taker.arena);
 	return rc;
 }
 
@@ -187,16 +213,16 @@ turn(struct worker *w, struct err *e)
 		rc = json_parse(w->page, text, &j, e);
 	if (rc < 0)
 		return rc;
-	buf_clear(&w->acks);
-	buf_clear(&w->nacks);
-	buf_clear(&w->dead);
+	for (int i = 0; i < OUTCOMES; i++)
+		buf_clear(&w->told[i]);
 	ev = json_get(j, "data");
-	for (ev = ev ? ev->child : NULL; ev; ev = ev->next)
-		take(w, ev);
-	rc = answer(w, "ack", &w->acks, NULL, e);
-	if (rc == OK)
-		rc = answer(w, "nack", &w->nacks, NULL, e);
-	return rc < 0 ? rc : answer(w, "nack", &w->dead, w->why, e);
+	for (ev = ev ? ev->child : NULL; rc == OK && ev; ev = ev->next)
+		rc = take(w, ev, e);
+	for (int i = 0; rc == OK && i < OUTCOMES; i++)
+		if (w->told[i].n > 0)
+			rc = tell(w, OUTCOME[i].verb, buf_str(&w->told[i]),
+			    str_of(OUTCOME[i].more), e);
+	return rc;
 }
 
 static void
@@ -314,9 +340,8 @@ open_worker(
 
 	w->run = r;
 	run_name(s, w->name);
-	w->acks = BUF(256 * KIB);
-	w->nacks = BUF(256 * KIB);
-	w->dead = BUF(256 * KIB);
+	for (int i = 0; i < OUTCOMES; i++)
+		w->told[i] = BUF(256 * KIB);
 	w->page = arena_new(16 * MIB);
 	w->taker = (struct taker){
 	    .service = s, .arena = arena_new(4 * MIB), .tenant = r->o.tenant};
@@ -346,9 +371,8 @@ close_worker(struct run *r, struct worker *w)
 	lite_close(w->taker.db);
 	arena_free(w->taker.arena);
 	arena_free(w->page);
-	buf_done(&w->acks);
-	buf_done(&w->nacks);
-	buf_done(&w->dead);
+	for (int i = 0; i < OUTCOMES; i++)
+		buf_done(&w->told[i]);
 }
 
 int
