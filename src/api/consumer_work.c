@@ -20,6 +20,7 @@ struct work {
 	bool counted;             /* among the long polls */
 	const struct json *names; /* of the cursors, as they were given */
 	bool looked;
+	bool away; /* the engine is, and who has it was looked up */
 };
 
 /* The consumer of the path, when the caller may see it ---------------------- */
@@ -80,6 +81,41 @@ begin(struct req *r, int (*then)(struct req *r, struct err *e), struct err *e)
 	return w;
 }
 
+/* This node does not deliver: which one does? */
+static int
+find_node(struct req *r, struct db *db, struct err *e)
+{
+	struct sql_deliver_node_row row;
+	struct rows *rows = NULL;
+	int rc = sql_deliver_node(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_deliver_node_get(rows, &row);
+		(void)err_set(e, ERR_AWAY,
+		    "this server does not deliver now, but node %.64s does: ask there",
+		    arena_z(r->arena, row.name));
+	} else if (rc == 0) {
+		(void)err_set(e, ERR_AWAY, "no server delivers now: try again");
+	}
+	rows_close(rows);
+	e->retry_after_s = 1;
+	return e->code;
+}
+
+/* What the engine said when it failed. */
+static int
+failed(struct req *r, struct err *e)
+{
+	struct work *w = r->ctx;
+
+	if (r->rc != ERR_AWAY || w->away)
+		return api_said(r, e);
+	w->away = true;
+	return api_read(r, find_node, e);
+}
+
 /* GET …/events ---------------------------------------------------------------- */
 
 static void
@@ -110,7 +146,7 @@ fetched(struct req *r, struct err *e)
 	const struct deliver_fetch *f = &w->ask.fetch;
 
 	if (r->rc < 0)
-		return api_said(r, e);
+		return failed(r, e);
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"data\":[");
 	for (size_t i = 0; i < f->n; i++) {
@@ -240,7 +276,7 @@ answered(struct req *r, struct err *e)
 	bool unknown = false;
 
 	if (r->rc < 0)
-		return api_said(r, e);
+		return failed(r, e);
 	for (size_t i = 0; i < a->n; i++)
 		unknown = unknown || a->v[i].how == ANSWER_UNKNOWN;
 	if (unknown && !w->looked) {

@@ -44,6 +44,36 @@ static const struct opt LIST[] = {
     {.name = NULL},
 };
 
+static const struct opt CONSUMER_PUT[] = {
+    {"types", OPT_TEXT, "LIST",
+	.help = "only these eventTypes; NAME.* takes a family"},
+    {"filter", OPT_TEXT, "JQ", .help = "only events that it holds for"},
+    {"order", OPT_TEXT, "WORD", .help = "key (when not given) or none"},
+    {"from", OPT_TEXT, "WHEN",
+	.help = "a new one begins at start, or at a time; now when not given"},
+    {"ack-wait", OPT_INT, "SECONDS", .help = "how long a worker may take; 60",
+	.least = 1, .most = CONSUMER_WAIT_MAX_S},
+    {.name = NULL},
+};
+
+static const struct opt CONSUMER_NEXT[] = {
+    {"max", OPT_INT, "N", .help = "so many at most; 1 when not given",
+	.least = 1, .most = CONSUMER_FETCH_MAX},
+    {"wait", OPT_INT, "SECONDS", .help = "wait for one so long", .least = 0,
+	.most = WAIT_MAX_S},
+    {"ack", OPT_FLAG, "", .help = "they are done once they are printed"},
+    {.name = NULL},
+};
+
+static const struct opt CONSUMER_NACK[] = {
+    {"delay", OPT_INT, "MS",
+	.help = "again after so long; by its schedule when not given",
+	.least = 0, .most = RETRY_DELAY_MAX_MS},
+    {"dead", OPT_FLAG, "", .help = "never again: a dead letter"},
+    {"note", OPT_TEXT, "TEXT", .help = "why"},
+    {.name = NULL},
+};
+
 static const struct opt USER_ADD[] = {
     {"role", OPT_TEXT, "ROLE",
 	.help =
@@ -276,6 +306,65 @@ static const struct verb TABLE[] = {
 	    "end. Interrupted, or with --detach, the server goes on with it.\n",
 	.own = REPLAY,
 	.run = verb_replay},
+    {.name = "consumer list",
+	.operands = "",
+	.summary = "list the pull consumers",
+	.text =
+	    "Shows each consumer, how many entries of the log it is behind and since when.\n",
+	.own = LIST,
+	.run = verb_consumer_list},
+    {.name = "consumer show",
+	.operands = "NAME",
+	.least = 1,
+	.most = 1,
+	.summary = "show one pull consumer",
+	.text =
+	    "Shows its settings, its lag, and what its workers have, as JSON.\n",
+	.run = verb_consumer_show},
+    {.name = "consumer put",
+	.operands = "NAME",
+	.least = 1,
+	.most = 1,
+	.summary = "make or change a pull consumer",
+	.text =
+	    "What is not given gets its default, also when the consumer is there already;\n"
+	    "where one begins is said when it is made.\n",
+	.own = CONSUMER_PUT,
+	.run = verb_consumer_put},
+    {.name = "consumer next",
+	.operands = "NAME",
+	.least = 1,
+	.most = 1,
+	.summary = "fetch events, as a worker does",
+	.text =
+	    "Prints events, one JSON object a line. Each has a cursor, for ack or nack; one\n"
+	    "that is not answered in time goes to the next worker.\n",
+	.own = CONSUMER_NEXT,
+	.run = verb_consumer_next},
+    {.name = "consumer ack",
+	.operands = "NAME CURSOR...",
+	.least = 2,
+	.most = ARGS_MAX,
+	.summary = "these events are done",
+	.text =
+	    "Fails, and tells which, when another worker has one of them by now.\n",
+	.run = verb_consumer_ack},
+    {.name = "consumer nack",
+	.operands = "NAME CURSOR...",
+	.least = 2,
+	.most = ARGS_MAX,
+	.summary = "these events failed",
+	.text =
+	    "They come again later; after the last try each is a dead letter.\n",
+	.own = CONSUMER_NACK,
+	.run = verb_consumer_nack},
+    {.name = "consumer delete",
+	.operands = "NAME",
+	.least = 1,
+	.most = 1,
+	.summary = "end a pull consumer",
+	.text = "What waits for it is dropped; events stay in the log.\n",
+	.run = verb_consumer_delete},
     {.name = "dead list",
 	.operands = "",
 	.summary = "list the dead letters",

@@ -56,7 +56,7 @@ core_new(const struct core_opts *o)
 	    &c->dirty_eps, &c->run, &c->sick, &c->locked, &c->settling,
 	    &c->readers, &c->closing, &c->want, &c->check, &c->starving,
 	    &c->moved, &c->urgent, &c->lagging, &c->locking, &c->lock_now,
-	    &c->pull_run, &c->expired};
+	    &c->pull_run, &c->expired, &c->pulls};
 
 	c->o = *o;
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
@@ -261,6 +261,8 @@ sub_new(struct core *c, const struct core_sub *o, int64_t now)
 	list_init(&s->settled);
 	if (!c->started)
 		s->spaced_from = now;
+	if (o->pull)
+		list_add(&c->pulls, &s->in_pulls);
 	must_put(c->subs, key_str(&s->o.id, sizeof(s->o.id)), s);
 	return s;
 }
@@ -321,6 +323,7 @@ sub_free_idle(struct core *c, struct sub *s)
 	timer_off(c, &s->timer);
 	leave_endpoint(c, s);
 	sub_forget_settled(c, s);
+	list_remove(&c->pulls, &s->in_pulls);
 	(void)map_take(c->subs, key_str(&s->o.id, sizeof(s->o.id)));
 	free(s);
 }

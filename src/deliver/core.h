@@ -217,6 +217,8 @@ struct core_pulled {
 };
 /* False: there is no such subscription. */
 bool core_pulled(const struct core *c, uint32_t sub, struct core_pulled *ret);
+/* Entries that the hindmost of them has not looked at. */
+int64_t core_lag(const struct core *c);
 
 /* Time -------------------------------------------------------------------- */
 

@@ -134,7 +134,7 @@ struct sub {
 	struct rate rate;
 	struct timer timer;
 	struct link in_ep; /* it has items that are ready */
-	struct link in_members, in_settling, in_starving;
+	struct link in_members, in_settling, in_starving, in_pulls;
 	bool ended;
 };
 
@@ -173,7 +173,7 @@ struct core {
 	struct map *subs, *endpoints, *items, *lanes, *spaces, *settled;
 	struct list space_list; /* idle ones, by when they end, about */
 	struct list live, dirty, dirty_eps, run, sick, locked, settling;
-	struct list pull_run, expired;
+	struct list pull_run, expired, pulls;
 	struct list readers, closing, want, check, starving;
 	struct list moved, urgent, lagging;
 	struct heap timers;

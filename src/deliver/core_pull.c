@@ -63,7 +63,7 @@ pull_load(struct core *c, struct item *it, int64_t until)
 	it->flew_at = until - s->o.lock_us;
 	s->ep->in_flight++;
 	s->in_flight++;
-	if (it->lane && !BUG(25)) {
+	if (it->lane) {
 		it->lane->flying++;
 		/* A later one may have been loaded before it. */
 		for (struct link *k = list_first(&it->lane->items); k;
@@ -241,4 +241,19 @@ core_pulled(const struct core *c, uint32_t id, struct core_pulled *ret)
 			    !link_on(&rd->in_check);
 	}
 	return true;
+}
+
+int64_t
+core_lag(const struct core *c)
+{
+	int64_t most = 0;
+
+	for (struct link *k = list_first(&c->pulls); k;
+	     k = list_next(&c->pulls, k)) {
+		const struct sub *s = LINK_OF(k, struct sub, in_pulls);
+		int64_t lag = s->rd ? c->upto - reader_pos(s->rd) : 0;
+
+		most = lag > most ? lag : most;
+	}
+	return most;
 }

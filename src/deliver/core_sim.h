@@ -18,7 +18,7 @@
 #include "deliver/core_priv.h"
 
 #define EVENTS_MAX 4000
-#define SUBS       10
+#define SUBS       12 /* the last two pull */
 #define REPS       3
 #define KEYS_MAX   200
 #define SEC        ((int64_t)1000 * 1000)
@@ -37,6 +37,7 @@ struct one {
 	bool dead;     /* given up, as the core said */
 	bool skipped;  /* by a person */
 	bool held;     /* and stops its lane */
+	bool offered;  /* pull: to a worker */
 	bool stored_ok, stored_dead;
 	int oks, asked; /* asked: times a person wanted it again */
 	int credit;     /* crashes that lost a send or a result of it */
@@ -56,8 +57,19 @@ struct flight {
 	int64_t at, ends;
 };
 
+/* What a worker has in its hand, also after its lease. */
+struct slip {
+	uint32_t sub;
+	uint64_t okey;
+	int64_t seq, until;
+	int rep, n;
+	bool over; /* the core said that it is */
+};
+#define SLIPS_MAX 64
+
 struct sim_sub {
 	struct core_sub o;
+	int64_t allowed; /* pull: sends that may come */
 	int64_t from, ordered_from;
 	bool on, ended;
 	int share; /* wants one of so many events */
@@ -93,6 +105,9 @@ struct sim {
 	struct one (*all)[EVENTS_MAX + 1][REPS]; /* [sub][seq][rep] */
 	struct flight flights[SIM_SLOTS + 1];
 	int n_flights;
+	struct slip slips[SLIPS_MAX];
+	int n_slips;
+	int64_t acks;
 	struct core *core;
 	const struct core_changes *flushing;
 	bool committed;
@@ -357,6 +372,10 @@ check_rows(struct sim *s)
 
 		if (r->n >= ASKED_N)
 			continue;
+		if (r->state == ROW_PARKED && r->rep == 0 && r->n == 0 &&
+		    r->sub == SUBS && !one(s, r->sub, r->seq, r->rep)->offered)
+			broke(s, "5: %u/%lld waits for a worker in a row",
+			    r->sub, (long long)r->seq);
 		if (++subs[r->sub] > SUB_ROWS_MAX)
 			broke(s, "5: %d rows of %u", subs[r->sub], r->sub);
 		if (r->rep == 0 && s->subs[r->sub].ordered_from == 0 &&
@@ -423,6 +442,15 @@ check_order(struct sim *s, const struct core_send *x)
 		if (f->sub == x->sub && f->rep == x->rep &&
 		    (f->seq == x->seq || lane))
 			broke(s, "3: two in flight in a lane");
+	}
+	for (int i = 0; i < s->n_slips; i++) {
+		const struct slip *p = &s->slips[i];
+
+		if (!p->over && p->sub == x->sub && p->rep == x->rep &&
+		    (p->seq == x->seq ||
+			(sub->o.order == CORE_ORDER_KEY && p->okey == x->okey)))
+			broke(s, "3: two workers have %u/%lld and its key",
+			    x->sub, (long long)x->seq);
 	}
 	if (sub->o.order != CORE_ORDER_KEY || x->seq <= sub->ordered_from)
 		return;
@@ -507,10 +535,10 @@ check_rowed(struct sim *s, const struct core_send *x)
 		broke(s, "lock: %u/%lld was sent without", x->sub,
 		    (long long)x->seq);
 	o->locked_until = 0;
-	if (careful && (!row || row->crashes != x->crashes + 1))
+	if (careful && !x->pull && (!row || row->crashes != x->crashes + 1))
 		broke(s, "careful: %u/%lld has no row", x->sub,
 		    (long long)x->seq);
-	if (s->careful_upto > 0 && s->n_flights > 0)
+	if (s->careful_upto > 0 && s->n_flights > 0 && !x->pull)
 		broke(s, "careful: two at once");
 	if (x->crashes != o->crashes)
 		broke(s, "careful: %d crashes of %u/%lld, not %d", x->crashes,
@@ -537,7 +565,11 @@ check_send(struct sim *s, const struct core_send *x)
 		broke(s, "2: %u/%lld was skipped and is sent", x->sub,
 		    (long long)x->seq);
 	check_order(s, x);
-	check_endpoint(s, x);
+	if (!x->pull)
+		check_endpoint(s, x);
+	else if (s->subs[x->sub].allowed-- <= 0)
+		broke(s, "demand: nobody wanted %u/%lld", x->sub,
+		    (long long)x->seq);
 	check_spacing(s, x);
 	check_rowed(s, x);
 }

@@ -13,6 +13,10 @@ no_ev(void *ev)
 	free(ev);
 }
 
+/* core_sim_pull.h */
+static void hand_out(struct sim *s, const struct core_send *x);
+static void pull_forget(struct sim *s);
+
 /* Sends --------------------------------------------------------------------- */
 
 static void
@@ -26,6 +30,10 @@ take_sends(struct sim *s, int most)
 
 		check_send(s, &x);
 		s->sends++;
+		if (x.pull) {
+			hand_out(s, &x);
+			continue;
+		}
 		*f = (struct flight){
 		    .item = x.item,
 		    .sub = x.sub,
@@ -411,6 +419,7 @@ crash(struct sim *s)
 	s->n_pages = 0;
 	s->first_next = s->first_now = 0;
 	s->crashes++;
+	pull_forget(s);
 	start_core(s);
 }
 
@@ -544,7 +553,7 @@ change(struct sim *s, uint32_t sub)
 		break;
 	case 2:
 		if (x->o.breaker)
-			x->o.endpoint = (uint64_t)(1 + below(s, SUBS));
+			x->o.endpoint = (uint64_t)(1 + below(s, SUBS - 2));
 		break;
 	case 3:
 		if (sub != 2 && sub != 5)
@@ -588,7 +597,7 @@ by_hand(struct sim *s)
 		skip_held(s, sub);
 	else if (what < 99 && s->feeding == 1)
 		skip_all(s, sub);
-	else if (sub > 7)
+	else if (sub > 7 && sub != SUBS - 1)
 		end_sub(s, sub);
 }
 

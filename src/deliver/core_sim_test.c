@@ -27,7 +27,7 @@ static int planted; /* which bug is live; 0: none */
 #include "deliver/core_read.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_result.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core_send.c"   /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core_sim_do.h"
+#include "deliver/core_sim_pull.h"
 
 /* One run --------------------------------------------------------------------- */
 
@@ -69,7 +69,9 @@ step(struct sim *s)
 		take_sends(s, 1 + below(s, 16));
 	} else if (x < 760) {
 		take_answers(s);
-	} else if (x < 840) {
+	} else if (x < 790) {
+		pull_step(s);
+	} else if (x < 850) {
 		if (s->n_pages > 0 && chance(s, 60))
 			read_page(s);
 		else
@@ -77,6 +79,7 @@ step(struct sim *s)
 	} else if (x < 940) {
 		s->now += below(s, 100000);
 		core_tick(s->core, s->now);
+		take_expired(s);
 	} else if (x < 988) {
 		flush_step(s);
 	} else if (x < 992) {
@@ -139,6 +142,7 @@ heal(struct sim *s)
 		dispatch(s, 400);
 		take_sends(s, SIM_SLOTS);
 		take_answers(s);
+		pull_heal(s);
 		while (s->n_pages > 0)
 			read_page(s);
 		ask_page(s);
@@ -164,9 +168,10 @@ make_subs(struct sim *s)
 {
 	for (uint32_t i = 1; i <= SUBS; i++) {
 		struct sim_sub *x = &s->subs[i];
-		bool key = i <= 4 || i == 9;
+		bool key = i <= 4 || i == 9 || i == SUBS - 1;
+		bool pull = i > SUBS - 2;
 
-		x->on = i < 9;
+		x->on = i < 9 || pull;
 		x->share = i == 4 ? 40 : 1 + below(s, 3);
 		x->keys = i == 2 ? KEYS_MAX : i == 6 || i == 7 ? 0 : 5;
 		x->max_tries = 3 + below(s, 4);
@@ -176,10 +181,11 @@ make_subs(struct sim *s)
 		    .endpoint = i == 7 ? 1 : i,
 		    .order = key ? CORE_ORDER_KEY : CORE_ORDER_NONE,
 		    .concurrency = 1 + below(s, 20),
-		    .lock_us = i == 4 ? LOCK_US : 0,
+		    .lock_us = i == 4 || pull ? LOCK_US : 0,
 		    .spacing_us = i == 4 ? 2 * SEC : 0,
 		    .rate_us = i == 6 ? 20000 : 0,
-		    .breaker = i != 4,
+		    .breaker = i != 4 && !pull,
+		    .pull = pull,
 		    .block = i == 3,
 		    .enabled = true,
 		};
@@ -226,7 +232,7 @@ invariants_hold(void **state)
 	static struct sim s;
 	int64_t left = env_number("SIM_STEPS", 2 * (int64_t)RUN_STEPS);
 	uint64_t seed = (uint64_t)env_number("SIM_SEED", 1);
-	int64_t sends = 0, crashes = 0;
+	int64_t sends = 0, crashes = 0, acks = 0;
 
 	(void)state;
 	planted = 0;
@@ -237,10 +243,11 @@ invariants_hold(void **state)
 			fail_msg("%s", broken);
 		sends += s.sends;
 		crashes += s.crashes;
+		acks += s.acks;
 	}
-	print_message(
-	    "%lld sends, %lld crashes\n", (long long)sends, (long long)crashes);
-	assert_true(sends > 1000 && crashes > 1);
+	print_message("%lld sends, %lld acks, %lld crashes\n", (long long)sends,
+	    (long long)acks, (long long)crashes);
+	assert_true(sends > 1000 && crashes > 1 && acks > 100);
 }
 
 #ifdef CORE_LIMITS_SMALL /* most are met only where bounds are */
@@ -250,11 +257,11 @@ static const struct {
 	uint64_t seed;
 } FOUND[CORE_BUGS + 1] = {
     [1] = {"2:", 1},
-    [2] = {"2:", 1},
+    [2] = {"2:", 2},
     [3] = {"3:", 1},
-    [4] = {"3:", 2},
-    [5] = {"4:", 7},
-    [6] = {"5:", 1},
+    [4] = {"3:", 1},
+    [5] = {"4:", 6},
+    [6] = {"5:", 2},
     [7] = {"6:", 1},
     [8] = {"6:", 1},
     [9] = {"lock:", 1},
@@ -265,13 +272,16 @@ static const struct {
     [14] = {"6:", 1},
     [15] = {"sick:", 1},
     [16] = {"5:", 1},
-    [17] = {"careful:", 1},
-    [18] = {"2:", 4},
+    [17] = {"careful:", 3},
+    [18] = {"2:", 3},
     [19] = {"rest:", 1},
-    [20] = {"3:", 3},
+    [20] = {"3:", 119},
     [21] = {"breaker:", 1},
-    [22] = {"held:", 3},
-    [23] = {"2:", 4},
+    [22] = {"held:", 1},
+    [23] = {"2:", 1},
+    [24] = {"demand:", 2},
+    [25] = {"lease:", 1},
+    [26] = {"lease:", 12},
 };
 
 static void

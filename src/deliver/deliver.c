@@ -312,6 +312,7 @@ again:
 	metric_set(M_DELIVER_READERS, (int64_t)n.readers);
 	metric_set(M_DELIVER_FLIGHT, (int64_t)n.in_flight);
 	metric_set(M_DELIVER_LEASES, (int64_t)n.leases);
+	metric_set(M_CONSUMER_LAG, core_lag(d->core));
 }
 
 /* What a lost core left behind has come back: begin anew. */

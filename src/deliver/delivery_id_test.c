@@ -122,6 +122,39 @@ test_looks_random(void **state)
 	assert_in_range(changed, N * 61 - 4700, N * 61 + 4700);
 }
 
+static void
+test_cursors(void **state)
+{
+	const struct delivery_cursor rows[] = {
+	    {1, 1, 0, 0},
+	    {DELIVERY_SEQ_MAX, UINT32_MAX, UINT16_MAX, UINT32_MAX},
+	    {77, 3, 2, 9},
+	};
+	struct delivery_cursor c = {.seq = -1};
+	char text[DELIVERY_CURSOR_LEN + 1], other[DELIVERY_CURSOR_LEN + 1];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		delivery_cursor_make(&KEY, &rows[i], text);
+		assert_int_equal(strlen(text), DELIVERY_CURSOR_LEN);
+		assert_true(delivery_cursor_open(&KEY, str_of(text), &c));
+		assert_memory_equal(&c.seq, &rows[i].seq, sizeof(c.seq));
+		assert_int_equal(c.sub, rows[i].sub);
+		assert_int_equal(c.rep, rows[i].rep);
+		assert_int_equal(c.n, rows[i].n);
+	}
+	/* Each digit counts, and a cursor has one form. */
+	for (size_t i = 0; i < DELIVERY_CURSOR_LEN; i++) {
+		memcpy(other, text, sizeof(other));
+		other[i] = text[i] == '0' ? '1' : '0';
+		assert_false(delivery_cursor_open(&KEY, str_of(other), &c));
+		other[i] = 'A';
+		assert_false(delivery_cursor_open(&KEY, str_of(other), &c));
+	}
+	assert_false(delivery_cursor_open(&KEY, STR(""), &c));
+	assert_false(delivery_cursor_open(&KEY, STR("0"), &c));
+}
+
 int
 main(void)
 {
@@ -130,6 +163,7 @@ main(void)
 	    cmocka_unit_test(test_never_changes),
 	    cmocka_unit_test(test_not_ours),
 	    cmocka_unit_test(test_looks_random),
+	    cmocka_unit_test(test_cursors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 """Pull consumers: events under a lease, to workers that share them."""
+import json
 import threading
 import time
 
@@ -559,3 +560,50 @@ def test_bad_input(t):
                {"cursors": [got[0]["cursor"], "x", "0" * 48, got[0]["cursor"][:-1] + "g"]}).want(200).json["results"]
     same([x["status"] for x in r], ["invalid"] * 4, "of another consumer, or made up")
     same(ack(c, other, got), ["acked"], "where it belongs")
+
+
+def test_two_nodes(t):
+    """The node that delivers serves them; the other one names it. Leases survive its end."""
+    import test_two_nodes
+    p = test_two_nodes.Pair(t)
+    c, other = p.nodes[0].client(), p.nodes[1].client()
+    name = make(c, ackWaitSeconds=60)
+    fill(other, 2, key="Account:1:" + new_id())
+    got = fetch_all(c, name, 1)
+    time.sleep(5)  # a node that has just started waits a little before it says so
+    r = other.get(f"/v1/consumers/{name}/events", wait=1).want(503)
+    check(r.headers.get("Retry-After") and b"node " in r.body, "who does", r)
+    same(show(other, name)["inFlight"], None, "it does not know")
+    p.nodes[0].kill9()
+    until(lambda: other.get(f"/v1/consumers/{name}/events").status == 200, "the other takes over", 40)
+    same(fetch(other, name, wait=1), [], "its worker still has it")
+    same(ack(other, name, got), ["acked"], "an answer to the other node")
+    fetch_all(other, name, 1)
+
+
+def test_cli(t):
+    c = t.srv.client()
+    name = "cli-" + new_id()[:8]
+    want = fill(c, 4, type=name.replace("-", "."), key="Account:1:" + new_id())
+    run = lambda *a: t.srv.cli("consumer", *a)
+    lines = lambda r: [json.loads(x) for x in r.want(0).out.splitlines()]
+    made = lines(run("put", name, "--types", name.replace("-", "."), "--from", "start", "--ack-wait", "30"))[0]
+    same((made["name"], made["ackWaitSeconds"]), (name, 30), "made")
+    got = lines(run("next", name, "--wait", "10"))
+    same(ids(got), want[:1], "the first")
+    run("list").want(0, says=name)
+    same(lines(run("show", name))[0]["inFlight"], 1, "shown")
+    run("ack", name, got[0]["cursor"]).want(0)
+    got = lines(run("next", name, "--wait", "10"))
+    run("nack", name, got[0]["cursor"], "--delay", "0", "--note", "not now").want(0)
+    run("ack", name, "made-up").want(1, says="invalid")
+    same(ids(lines(run("next", name, "--wait", "10", "--ack"))), want[1:2], "again, and done")
+    got = lines(run("next", name, "--wait", "10"))
+    same(ids(got), want[2:3], "the next")
+    run("nack", name, got[0]["cursor"], "--dead").want(0)
+    same(lines(run("show", name))[0]["dead"], 1, "a dead letter")
+    run("next", "no such").want(1, says="no consumer's name")
+    run("show", "none").want(1, says="no such consumer")
+    run("ack", name).want(2)
+    run("delete", name).want(0)
+    run("show", name).want(1)
