@@ -152,6 +152,7 @@ test: all ## everything; closes with "N passed, M failed"
 	  crash='$(PYTHON) tests/crash/run.py --rounds 10' \
 	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 8' \
 	  order='$(PYTHON) tests/crash/order.py --scale 100' \
+	  consumer='$(PYTHON) tests/crash/consumer.py --rounds 8' \
 	  fuzz='$(MAKE) -j$(JOBS) fuzz-replay'
 
 unit: $(UNIT) $(LIB_UNIT) ## builds and runs the unit tests of V
@@ -172,6 +173,7 @@ soak: all ## the long forms of what `make test` does in short
 	  crash='$(PYTHON) tests/crash/run.py --rounds 200' \
 	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 100' \
 	  order='$(PYTHON) tests/crash/order.py' \
+	  consumer='$(PYTHON) tests/crash/consumer.py --rounds 100' \
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.

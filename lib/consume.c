@@ -145,6 +145,12 @@ hk_consume(struct hk_consumer *c, struct hk_db *db, hk_handler handler,
 			break;
 		rc = hk_consumer_next(c, &ev, e);
 		asked |= !ready;
+		/* No event at all: its lease ends, and at last it is dead. */
+		if (rc == HK_INVALID) {
+			lib_consumer_counts(c)->failed++;
+			rc = HK_OK;
+			continue;
+		}
 		if (rc == HK_OK)
 			rc = consume_one(c, db, handler, ctx, ev, e);
 		else if (rc == HK_EMPTY)

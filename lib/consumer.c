@@ -9,8 +9,8 @@
  * to whoever got it; one that isn't acknowledged in time comes again.
  */
 
-#define NAME_MAX_BYTES 63
-#define PATH_ROOM      160
+#define NAME_MAX_BYTES 100
+#define PATH_ROOM      256
 #define REASON_MAX     200
 #define CURSORS_MAX    1000 /* the server's, of a request */
 
@@ -38,19 +38,23 @@ struct hk_consumer {
 	struct hk_consumer_counts counts;
 };
 
+/* It stands in a path, where "." and ".." mean something else. */
 static bool
 name_ok(const char *name)
 {
 	size_t n = name ? strlen(name) : 0;
 
-	if (n < 1 || n > NAME_MAX_BYTES)
+	if (n < 1 || n > NAME_MAX_BYTES || strcmp(name, ".") == 0 ||
+	    strcmp(name, "..") == 0)
 		return false;
-	for (; *name; name++)
-		if (!((*name >= 'a' && *name <= 'z') ||
-			(*name >= 'A' && *name <= 'Z') ||
-			(*name >= '0' && *name <= '9') || *name == '-' ||
-			*name == '_' || (*name == '.' && name[1])))
+	for (; *name; name++) {
+		char low = (char)(*name | 0x20);
+
+		if (!(low >= 'a' && low <= 'z') &&
+		    !(*name >= '0' && *name <= '9') && *name != '-' &&
+		    *name != '_' && *name != '.')
 			return false;
+	}
 	return true;
 }
 
@@ -345,7 +349,7 @@ fetch(struct hk_consumer *c, struct hk_error *e)
 	if (c->text.failed)
 		return lib_nomem(e);
 	if (json_parse(c->page, buf_str(&c->text), &j, &why) < 0)
-		return lib_from(&why, e);
+		return hk_fail(e, HK_PROTOCOL, "the page: %.200s", why.text);
 	data = json_get(j, "data");
 	if (!json_is(data, JSON_ARRAY))
 		return hk_fail(e, HK_PROTOCOL, "there is no data in the page");

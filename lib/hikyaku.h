@@ -379,7 +379,10 @@ HK_API int hk_consumer_open(struct hk_client *c, const char *name,
     struct hk_error *e) HK_CHECK;
 /* What was acknowledged and not yet sent is sent, with one try. */
 HK_API void hk_consumer_close(struct hk_consumer *c); /* NULL is fine */
-/* The next event. HK_EMPTY: none came within wait_s; ask again. */
+/*
+ * The next event. HK_EMPTY: none came within wait_s; ask again. HK_INVALID: one
+ * came that is no event; it is passed by, and its lease ends.
+ */
 HK_API int hk_consumer_next(struct hk_consumer *c, const struct hk_event **ret,
     struct hk_error *e) HK_CHECK;
 /*

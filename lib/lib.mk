@@ -20,7 +20,7 @@ LIB_UNIT := $(patsubst lib/%.c,$(B)/unit/lib/%,$(LIB_TESTS))
 # For others: position independent, and nothing is seen but hk_*.
 LIB_PIC  := $(patsubst lib/%.c,$(B)/pic/lib/%.o,$(LIB_SRC)) $(LIB_USES:%=$(B)/pic/%.o)
 LIB_MADE := $(foreach l,libhikyaku libhikyaku-sqlite libhikyaku-pq,$(B)/$(l).so.0 $(B)/$(l).a)
-LIB_DEMO := $(B)/example/publish $(B)/example/consume-sqlite $(B)/example/consume-pq
+LIB_DEMO := $(B)/example/publish $(B)/example/receive $(B)/example/consume-sqlite $(B)/example/consume-pq
 PIC      := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 PIC_LD   := $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--no-undefined -Wl,--gc-sections \
   -Wl,--version-script=lib/hikyaku.map
@@ -79,8 +79,14 @@ $(B)/unit/lib/%_test: $(B)/lib/%_test.o $(LIB_OBJ) $(B)/libserver.a
 	@echo 'LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(TEST_LD)
 
+LIB_FUZZ := $(patsubst tests/fuzz/%.c,$(B)/target/%,$(wildcard tests/fuzz/lib_*.c))
+$(LIB_FUZZ): $(B)/target/%: tests/fuzz/%.c $(LIB_OBJ) $(B)/libserver.a
+	@mkdir -p $(@D)
+	@echo 'LD  $@'
+	@$(CC) $(LIB_CPP) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # As a user would: by the installed header and library alone.
-$(B)/example/publish: lib/example/publish.c $(B)/libhikyaku.so.0
+$(B)/example/publish $(B)/example/receive: $(B)/example/%: lib/example/%.c $(B)/libhikyaku.so.0
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(LIB_INC) $(LDFLAGS) -o $@ $< -L$(B) -lhikyaku -Wl,-rpath,'$$ORIGIN/..'
 

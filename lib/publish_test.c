@@ -1,3 +1,6 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -138,6 +141,35 @@ test_prepare(void **state)
 	hk_memory_free(text);
 	assert_string_not_equal(id, other);
 	assert_int_equal(id[14], '7');
+}
+
+/* A child of fork() does not make its parent's ids. */
+static void
+test_fork(void **state)
+{
+	char mine[HK_ID_LEN + 1], theirs[HK_ID_LEN + 1], *text;
+	int fd[2], status = 0;
+	size_t n;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(hk_event_prepare("{}", 2, &text, &n, mine, NULL), 0);
+	hk_memory_free(text);
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (hk_event_prepare("{}", 2, &text, &n, mine, NULL) != HK_OK)
+		_exit(1);
+	hk_memory_free(text);
+	if (pid == 0)
+		_exit(write(fd[1], mine, sizeof(mine)) != sizeof(mine));
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(fd[0], theirs, sizeof(theirs)), sizeof(theirs));
+	/* The time may differ; what is by chance must. */
+	assert_string_not_equal(mine + 20, theirs + 20);
+	(void)close(fd[0]);
+	(void)close(fd[1]);
 }
 
 static void
@@ -390,6 +422,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_publish),
 	    cmocka_unit_test(test_prepare),
+	    cmocka_unit_test(test_fork),
 	    cmocka_unit_test(test_draft),
 	    cmocka_unit_test(test_batches),
 	    cmocka_unit_test(test_halving),

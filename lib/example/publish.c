@@ -2,7 +2,8 @@
  * publish URL [FILE] - publishes events, one JSON object a line, in batches,
  * and says what became of each that failed.
  *
- * The key stands in HIKYAKU_KEY.
+ * The key stands in HIKYAKU_KEY; a file of certificates to trust, or the socket
+ * of a server on this machine, in HIKYAKU_CA and HIKYAKU_SOCKET.
  */
 #include <hikyaku.h>
 #include <stdio.h>
@@ -59,6 +60,8 @@ add_lines(struct hk_publisher *p, FILE *in, struct hk_error *e)
 int
 main(int argc, char **argv)
 {
+	struct hk_client_opts how = {.ca_file = getenv("HIKYAKU_CA"),
+	    .unix_socket = getenv("HIKYAKU_SOCKET")};
 	struct hk_publisher_opts opts = {.done = done};
 	struct hk_client *client = NULL;
 	struct hk_publisher *p = NULL;
@@ -74,7 +77,7 @@ main(int argc, char **argv)
 		perror(argv[2]);
 		return 1;
 	}
-	rc = hk_client_new(argv[1], getenv("HIKYAKU_KEY"), NULL, &client, &e);
+	rc = hk_client_new(argv[1], getenv("HIKYAKU_KEY"), &how, &client, &e);
 	if (rc == HK_OK)
 		rc = hk_publisher_new(client, &opts, &p, &e);
 	if (rc == HK_OK)

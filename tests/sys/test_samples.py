@@ -67,7 +67,7 @@ class Ed25519:
 
 PLAIN = (("standard", STANDARD, standard), ("repository", "plain", repository),
          ("task", "plain", task), ("hub", "plain", hub))
-UNTIMED = ("repository",)
+UNTIMED = ("repository", "github")
 BODILESS = ("hub",)  # what a code does not cover
 
 
@@ -131,9 +131,30 @@ def test_c(t):
     binary = t.path("receive-c")
     subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-o", binary,
                     f"{ROOT}/samples/c/receive.c", "-lcrypto"], check=True)
-    for scheme, secret, make in schemes(t):
+    call(binary, schemes(t))
+
+
+def call(binary, which):
+    """Each scheme through a program that runs once a request."""
+    for scheme, secret, make in which:
         for headers, body, good in cases(scheme, make):
             env = {"HTTP_" + k.upper().replace("-", "_"): v for k, v in headers.items()}
             r = subprocess.run([binary, scheme, secret], input=body, env=env, capture_output=True)
             same(r.returncode, 0 if good else 1, f"{scheme} {headers}")
             check(r.stdout.startswith(b"Status: 204" if good else b"Status: 401"), "answer", r)
+
+
+def github(now):
+    return {"X-Hub-Signature-256": "sha256=" + sha(b"plain", BODY).hexdigest()}
+
+
+def stripe(now):
+    at = str(int(now))
+    good = sha(b"whsec_x", at.encode() + b"." + BODY).hexdigest()
+    return {"Stripe-Signature": f"t={at},v1={'0' * 64},v1={good},v0=1"}
+
+
+def test_libhikyaku(t):
+    call(f"{ROOT}/build/release/example/receive", schemes(t) + (
+        ("cloudevents", STANDARD, standard), ("github", "plain", github),
+        ("stripe", "whsec_x", stripe)))

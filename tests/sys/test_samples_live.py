@@ -97,3 +97,7 @@ def test_c(t):
                     f"{ROOT}/samples/c/receive.c", "-lcrypto"], check=True)
     check(os.access(binary, os.X_OK), "built", binary)
     judge(t, called, [binary])
+
+
+def test_libhikyaku(t):
+    judge(t, called, [os.path.join(ROOT, "build", "release", "example", "receive")])
