@@ -58,8 +58,8 @@ endif
 
 SRC   := $(sort $(shell find src -name '*.c'))
 TESTS := $(filter %_test.c,$(SRC))
-LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c
-OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o \
+LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c
+OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o \
   $(B)/gen/crm_sql.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 CRM   := $(sort $(wildcard sql/crm/*.sql)) lib/sql/sqlite.sql
@@ -92,6 +92,10 @@ $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 $(GEN)/crm_sql.h $(GEN)/crm_sql.c &: tools/sqlgen.py $(CRM)
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/sqlgen.py --lite crm $(GEN) $(CRM)
+
+$(GEN)/outbox.c: tools/textgen.py outbox/postgres.sql outbox/sqlite.sql
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/textgen.py $@ OUTBOX_SCHEMA_POSTGRES=outbox/postgres.sql OUTBOX_SCHEMA_SQLITE=outbox/sqlite.sql
 
 $(B)/%.o: src/%.c Makefile | $(MADE)
 	@mkdir -p $(@D)
@@ -135,6 +139,8 @@ run: all ## starts the server (PORT=8080 DATA=data), ready for hikyaku demo
 
 install: all install-lib ## installs to DESTDIR and PREFIX (/usr/local)
 	install -D -m 755 $(B)/hikyaku $(DESTDIR)$(PREFIX)/bin/hikyaku
+	install -D -m 644 outbox/postgres.sql $(DESTDIR)$(PREFIX)/share/hikyaku/outbox/postgres.sql
+	install -D -m 644 outbox/sqlite.sql $(DESTDIR)$(PREFIX)/share/hikyaku/outbox/sqlite.sql
 	install -D -m 644 docs/hikyaku.1 $(DESTDIR)$(PREFIX)/share/man/man1/hikyaku.1
 
 help: ## lists the targets
@@ -153,6 +159,7 @@ test: all ## everything; closes with "N passed, M failed"
 	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 8' \
 	  order='$(PYTHON) tests/crash/order.py --scale 100' \
 	  consumer='$(PYTHON) tests/crash/consumer.py --rounds 8' \
+	  outbox='$(PYTHON) tests/crash/outbox.py --rounds 5' \
 	  fuzz='$(MAKE) -j$(JOBS) fuzz-replay'
 
 unit: $(UNIT) $(LIB_UNIT) ## builds and runs the unit tests of V
@@ -174,6 +181,7 @@ soak: all ## the long forms of what `make test` does in short
 	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 100' \
 	  order='$(PYTHON) tests/crash/order.py' \
 	  consumer='$(PYTHON) tests/crash/consumer.py --rounds 100' \
+	  outbox='$(PYTHON) tests/crash/outbox.py --rounds 50 --store both' \
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.
@@ -182,7 +190,8 @@ sim: $(B)/unit/deliver/core_sim_test $(B)/unit/deliver/core_sim_small_test ## a 
 
 bench: all ## the benchmarks
 	@tools/stages publish='$(PYTHON) tests/bench/run.py' \
-	  deliver='$(PYTHON) tests/bench/deliver.py'
+	  deliver='$(PYTHON) tests/bench/deliver.py' \
+	  outbox='$(PYTHON) tests/bench/outbox.py'
 
 fresh: ## tests ./dev on a bare Debian in a folder (as root)
 	@tests/fresh --test

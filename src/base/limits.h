@@ -438,16 +438,16 @@
 #define REFUSED_MEM      (4 * MIB)
 
 /* The outbox relay (source/relay.h). */
-#define OUTBOX_TABLE_MAX   140  /* two names of 63, quoted */
-#define OUTBOX_FETCH_ROWS  1000 /* read at once */
+#define OUTBOX_TABLE_MAX   140              /* two names of 63, quoted */
+#define OUTBOX_FETCH_ROWS  1000             /* read at once */
 #define OUTBOX_CHUNK_ROWS  COMMIT_BATCH_MAX /* one append */
 #define OUTBOX_CHUNK_BYTES (4 * MIB)
 #define OUTBOX_CHUNK_MEM   (48 * MIB) /* such a chunk with refused rows */
 #define OUTBOX_SCRATCH_MEM (24 * MIB) /* one row's tree, as for a request */
-#define OUTBOX_BUSY_MS     5000  /* SQLite: for the application's write */
+#define OUTBOX_BUSY_MS     5000       /* SQLite: for the application's write */
 #define OUTBOX_CONNECT_MS  10000
-#define OUTBOX_LOCK_MS     5000  /* for rows that somebody holds locked */
-#define OUTBOX_ANSWER_MS   60000 /* for anything from PostgreSQL */
+#define OUTBOX_LOCK_MS     5000   /* for rows that somebody holds locked */
+#define OUTBOX_ANSWER_MS   60000  /* for anything from PostgreSQL */
 #define OUTBOX_LAG_MAX     100000 /* rows that are counted */
 #define OUTBOX_LAG_MS      5000
 #define OUTBOX_BACKOFF_MS  30000 /* longest pause after failures */
@@ -457,6 +457,6 @@
 #define OUTBOX_MARK_MS     500
 #define OUTBOX_MARKS_MAX   50000
 #define OUTBOX_SWEEP_MS    30000
-#define OUTBOX_SNAP_MAX    MIB   /* a snapshot as text */
+#define OUTBOX_SNAP_MAX    MIB /* a snapshot as text */
 
 #endif

@@ -155,6 +155,20 @@ static const struct opt DEAD_SKIP[] = {
     {.name = NULL},
 };
 
+static const struct opt OUTBOX_SCHEMA[] = {
+    {"postgres", OPT_FLAG, "", .help = "for PostgreSQL; also when not given"},
+    {"sqlite", OPT_FLAG, "", .help = "for SQLite"},
+    {.name = NULL},
+};
+
+static const struct opt OUTBOX_CHECK[] = {
+    {"url", OPT_CONF, "URL", .help = "the database; outbox.url when not given",
+	.key = "outbox.url"},
+    {"mode", OPT_CONF, "MODE", .help = "polling or xid", .key = "outbox.mode"},
+    {"table", OPT_CONF, "NAME", .help = "the table", .key = "outbox.table"},
+    {.name = NULL},
+};
+
 static const struct opt DEMO[] = {
     {"seconds", OPT_INT, "N", .help = "publish for so long; 5 when not given",
 	.least = 1, .most = 600},
@@ -392,6 +406,24 @@ static const struct verb TABLE[] = {
 	    "goes on. This can't be undone.\n",
 	.own = DEAD_SKIP,
 	.run = verb_dead_skip},
+    {.name = "outbox check",
+	.operands = "",
+	.summary = "see whether a table is fit to be an outbox",
+	.text =
+	    "Looks at the table that the relay would read: its columns and their types,\n"
+	    "indexes, the sequence behind its id, and what this user may do with it. Says\n"
+	    "what is wrong and the statement that mends it; fails when anything is. Nothing\n"
+	    "is changed.\n",
+	.own = OUTBOX_CHECK,
+	.run = verb_outbox_check},
+    {.name = "outbox schema",
+	.operands = "",
+	.summary = "print the SQL that makes an outbox",
+	.text =
+	    "Prints the table with its indexes, an optional trigger that wakes the relay, and\n"
+	    "a sample of writing a record and its event in one transaction.\n",
+	.own = OUTBOX_SCHEMA,
+	.run = verb_outbox_schema},
     {.name = "demo",
 	.operands = "",
 	.summary = "show what it does, with events and a receiver",

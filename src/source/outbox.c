@@ -1,6 +1,6 @@
-#include "base/buf.h"
+#include "source/outbox.h"
+
 #include "base/str.h"
-#include "source/outbox_driver.h"
 
 #define NAME_MAX_LEN 63 /* PostgreSQL would cut a longer one */
 

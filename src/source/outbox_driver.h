@@ -24,8 +24,7 @@
 #ifndef SOURCE_OUTBOX_DRIVER_H
 #define SOURCE_OUTBOX_DRIVER_H
 
-#include "base/base.h"
-#include "base/limits.h"
+#include "source/outbox.h"
 
 enum outbox_col {
 	COL_ID,
@@ -56,15 +55,6 @@ struct outbox_sink {
 	void *ctx;
 };
 
-struct outbox_opts {
-	const char *url;
-	char table[OUTBOX_TABLE_MAX]; /* quoted: outbox_table() */
-	bool xid;
-	int64_t batch;    /* rows of a round */
-	int64_t body_max; /* bytes of a payload */
-	const bool *stop; /* read with __atomic: ends every wait */
-};
-
 struct outbox_driver {
 	int (*open)(const struct outbox_opts *o, void **ret, struct err *e);
 	void (*close)(void *self);
@@ -87,14 +77,5 @@ struct outbox_driver {
 
 extern const struct outbox_driver OUTBOX_POSTGRES;
 extern const struct outbox_driver OUTBOX_SQLITE;
-
-/*
- * `name` or `schema.name`, each of letters, digits and _, not a digit first,
- * quoted into ret. ERR_INVALID says what is allowed.
- */
-int outbox_table(
-    const char *name, char ret[OUTBOX_TABLE_MAX], struct err *e) MUST_CHECK;
-/* The file that a url sqlite://PATH names; NULL when it is another url. */
-const char *outbox_file(const char *url);
 
 #endif

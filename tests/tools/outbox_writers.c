@@ -145,8 +145,8 @@ main(int argc, char **argv)
 	char c;
 
 	if (n < 1 || n > WRITERS_MAX) {
-		(void)fputs("usage: outbox_writers URL WRITERS KEYS SEED\n",
-		    stderr);
+		(void)fputs(
+		    "usage: outbox_writers URL WRITERS KEYS SEED\n", stderr);
 		return 2;
 	}
 	url = argv[1];
