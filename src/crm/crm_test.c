@@ -234,6 +234,63 @@ test_stale(void **state)
 	drop(w);
 }
 
+/*
+ * Rows go forward by themselves too, whatever was let through: older is not
+ * written, the same may be, and what is deleted comes back by newer news only.
+ */
+static void
+test_rows_go_forward(void **state)
+{
+	static const struct {
+		int64_t version;
+		int64_t changed;
+	} ROWS[] = {{5, 1}, {4, 0}, {5, 1}, {6, 1}, {5, 0}};
+	const struct str r = STR(REC), o = STR("Opportunity"), u = STR(U1);
+	struct lite *search, *sharing, *reporting, *automation;
+	struct world *w;
+	struct err e;
+
+	(void)state;
+	make(&w);
+	search = taker(w, &CRM_SEARCH)->db;
+	sharing = taker(w, &CRM_SHARING)->db;
+	reporting = taker(w, &CRM_REPORTING)->db;
+	automation = taker(w, &CRM_AUTOMATION)->db;
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		int64_t v = ROWS[i].version, n = ROWS[i].changed;
+
+		assert_int_equal(
+		    crm_doc_put(search, o, r, v, u, u, u, 0, &e), n);
+		assert_int_equal(crm_label_put(search, o, r, u, v, &e), n);
+		assert_int_equal(crm_known_put(sharing, o, r, u, v, &e), n);
+		assert_int_equal(
+		    crm_opportunity_put(reporting, r, u, u, 1, 0, 0, v, &e), n);
+		assert_int_equal(
+		    crm_setting_put(search, o, r, o, u, 1, v, &e), n);
+	}
+	assert_int_equal(crm_doc_stage(search, r, u, 5, &e), 0);
+	assert_int_equal(
+	    crm_opportunity_stage(reporting, r, u, 0, 0, 5, &e), 0);
+	assert_int_equal(crm_opportunity_owner(reporting, r, u, 5, &e), 0);
+	MUST(crm_known_drop(sharing, o, r, 9, &e));
+	MUST(crm_opportunity_drop(reporting, r, 9, &e));
+	for (int64_t v = 8; v <= 10; v++) {
+		assert_int_equal(
+		    crm_known_put(sharing, o, r, u, v, &e), v == 10);
+		assert_int_equal(
+		    crm_opportunity_put(reporting, r, u, u, 1, 0, 0, v, &e),
+		    v == 10);
+	}
+	assert_int_equal(crm_notify(automation, r, o, u, u, &e), 1);
+	assert_int_equal(crm_notify(automation, r, o, u, u, &e), 0);
+	assert_int_equal(crm_notify(automation, r, u, u, u, &e), 1);
+	assert_int_equal(crm_generation_put(sharing, o, r, o, 1, &e), 1);
+	assert_int_equal(crm_generation_put(sharing, o, r, o, 1, &e), 0);
+	assert_int_equal(crm_generation_put(sharing, o, r, o, 2, &e), 1);
+	assert_int_equal(crm_generation_put(sharing, o, r, u, 1, &e), 1);
+	drop(w);
+}
+
 /* The same event again changes nothing, whatever it is the second time. */
 static void
 test_repeated(void **state)
@@ -552,6 +609,7 @@ main(void)
 	    cmocka_unit_test(test_converges),
 	    cmocka_unit_test(test_check_finds),
 	    cmocka_unit_test(test_stale),
+	    cmocka_unit_test(test_rows_go_forward),
 	    cmocka_unit_test(test_repeated),
 	    cmocka_unit_test(test_deleted),
 	    cmocka_unit_test(test_wrong),
