@@ -26,7 +26,8 @@
 
 #define RECORDS  50
 #define FORGET   10 /* of so many events one is not acknowledged at first */
-#define STUCK_S  30 /* nothing was taken for so long: something is wrong */
+/* Nothing was taken for so long, which is beyond a few back-offs. */
+#define STUCK_S  90
 #define LOOK_MS  100
 #define PROGRESS 100
 

@@ -33,7 +33,7 @@ class Company:
     def env(self):
         return hk.environment(self.srv.settings, self.srv.url)
 
-    def demo(self, *args, seconds=120):
+    def demo(self, *args, seconds=300):
         return hk.run(self.argv(*args), env=self.env(), cwd=self.srv.folder, seconds=seconds)
 
     def begin(self, *args):
@@ -127,7 +127,7 @@ def test_8_1_saved_is_recorded_and_delivered(t):
     co.srv.kill9()
     time.sleep(0.3)
     co.srv.start()
-    same(p.wait(120 * SLOW), 0, "it outlives a server that was killed")
+    same(p.wait(300 * SLOW), 0, "it outlives a server that was killed")
     consistent(co.demo("--check"))
 
     events = co.outbox()
