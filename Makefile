@@ -59,8 +59,11 @@ endif
 SRC   := $(sort $(shell find src -name '*.c'))
 TESTS := $(filter %_test.c,$(SRC))
 LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c
-OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o
+OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o \
+  $(B)/gen/crm_sql.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
+CRM   := $(sort $(wildcard sql/crm/*.sql)) lib/sql/sqlite.sql
+MADE  := $(GEN)/sql.h $(GEN)/crm_sql.h
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
 TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
@@ -86,11 +89,15 @@ $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/sqlgen.py $(GEN) $(SQL)
 
+$(GEN)/crm_sql.h $(GEN)/crm_sql.c &: tools/sqlgen.py $(CRM)
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/sqlgen.py --lite crm $(GEN) $(CRM)
+
 $(GEN)/outbox.c: tools/textgen.py outbox/postgres.sql outbox/sqlite.sql
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/textgen.py $@ OUTBOX_SCHEMA_POSTGRES=outbox/postgres.sql OUTBOX_SCHEMA_SQLITE=outbox/sqlite.sql
 
-$(B)/%.o: src/%.c Makefile | $(GEN)/sql.h
+$(B)/%.o: src/%.c Makefile | $(MADE)
 	@mkdir -p $(@D)
 	@echo 'CC  $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -231,7 +238,7 @@ lint-docs: $(B)/tools/confdoc
 
 # One file per run, so that what did not change is not checked again.
 lint-tidy: $(TIDY)
-build/tidy/%.ok: src/%.c .clang-tidy | $(GEN)/sql.h
+build/tidy/%.ok: src/%.c .clang-tidy | $(MADE)
 	@mkdir -p $(@D)
 	@echo 'TIDY $<'
 	@$(CLANG) $(CPPFLAGS) -std=gnu17 -MM -MP -MT $@ -MF $(@:.ok=.d) $<

@@ -1,0 +1,1 @@
+-- Metadata has settings and an outbox (inbox.sql, outbox.sql), and nothing more.
