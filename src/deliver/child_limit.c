@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "deliver/child_limit.h"
 
 #include <stdio.h>
@@ -259,7 +261,10 @@ enqueue(struct child_limit *l, struct folder *f, enum child_type type,
 	f->waiting++;
 	list_add(&l->queue, &w->in_queue);
 	if (l->queue.n > l->o.queue_max) {
-		w = LINK_OF(list_first(&l->queue), struct wait, in_queue);
+		struct link *oldest = list_first(&l->queue);
+
+		assert(oldest);
+		w = LINK_OF(oldest, struct wait, in_queue);
 		note_drop(l, w->folder, w->type, w->seq, CHILD_DROP_QUEUE);
 		wait_free(l, w);
 	}
