@@ -1,7 +1,6 @@
-#include <assert.h>
-
 #include "deliver/child_limit.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
