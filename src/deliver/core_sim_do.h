@@ -5,7 +5,7 @@
 #ifndef DELIVER_CORE_SIM_DO_H
 #define DELIVER_CORE_SIM_DO_H
 
-#include "deliver/core_sim.h"
+#include "deliver/core_sim_send.h"
 
 static void
 no_ev(void *ev)

@@ -466,10 +466,13 @@ ids_load(struct ids *x, struct db *db, struct err *e)
 {
 	int64_t until_ms = clock_mono_ms() + IDS_BLOOM_START_MS, after;
 	int rc = read_upto(db, &after, e);
+	struct pair *fresh = x->fresh;
 	int64_t seen;
 
 	drop_derived(x);
-	*x = (struct ids){.fresh = x->fresh, .newest = after};
+	memset(x, 0, sizeof(*x));
+	x->fresh = fresh;
+	x->newest = after;
 	do {
 		struct rows *rows = NULL;
 
