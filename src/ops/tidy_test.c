@@ -262,7 +262,7 @@ test_replays(void **state)
 		assert_int_equal(row.rep, round == 1 ? 2 : 1);
 		if (round == 0) {
 			assert_int_equal(sql_replay_add(db, UID, 1, 1, 0, 10,
-					     NONE, 0, NOW, STR("me"), &e),
+					     NONE, 0, 0, NOW, STR("me"), &e),
 			    1);
 			assert_int_equal(
 			    sql_replay_stop(db, UID, NOW - 2 * KEEP, &e), 1);
