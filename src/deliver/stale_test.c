@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "base/test.h"
-#include "deliver/letter.h"
 
 static const struct core_rec REC = {1, 2}, OTHER = {1, 3}, NONE = {0, 0};
 
@@ -11,20 +10,17 @@ static enum stale_look
 look(struct stale *t, const struct core_rec *rec, int64_t rv)
 {
 	struct core_send s = {.sub = 7};
-	struct letter l = {.rv = rv};
 
-	return stale_look(t, &s, &l, rec);
+	return stale_look(t, &s, rec, rv);
 }
 
 static void
 hand(struct stale *t, const struct core_rec *rec, int64_t rv,
     struct core_attempt *ret)
 {
-	struct core_send s = {.sub = 7};
-	struct letter l = {.rv = rv};
 	struct core_result r = {.verdict = CORE_OK};
 
-	stale_handed(t, &s, &l, rec, &r);
+	stale_handed(t, 7, rec, rv, &r);
 	*ret = (struct core_attempt){
 	    .sub = 7, .verdict = CORE_OK, .rec = r.rec, .rv = r.rv};
 }
@@ -61,14 +57,13 @@ who_is_not_asked(void **state)
 	struct core_send replay = {.sub = 7, .rep = 1};
 	struct core_send asked = {.sub = 7, .asked = true};
 	struct core_send other = {.sub = 8};
-	struct letter l = {.rv = 1};
 
 	(void)state;
 	stale_learn(t, 7, &REC, 9);
 	assert_int_equal(look(t, &REC, 1), STALE_DROP);
-	assert_int_equal(stale_look(t, &replay, &l, &REC), STALE_SEND);
-	assert_int_equal(stale_look(t, &asked, &l, &REC), STALE_SEND);
-	assert_int_equal(stale_look(t, &other, &l, &REC), STALE_ASK);
+	assert_int_equal(stale_look(t, &replay, &REC, 1), STALE_SEND);
+	assert_int_equal(stale_look(t, &asked, &REC, 1), STALE_SEND);
+	assert_int_equal(stale_look(t, &other, &REC, 1), STALE_ASK);
 	assert_int_equal(look(t, &OTHER, 1), STALE_ASK);
 	assert_int_equal(look(t, &NONE, 1), STALE_SEND);
 	stale_free(t);
