@@ -312,7 +312,7 @@ planted_bugs_are_found(void **state)
 
 	(void)state;
 	if (getenv("SIM_STEPS"))
-		return; /* the long form is for what holds */
+		skip(); /* the long form is for what holds */
 	for (planted = 1; planted <= CORE_BUGS; planted++) {
 		const char *want = FOUND[planted].by, *broken = NULL;
 		uint64_t first = FOUND[planted].seed;
