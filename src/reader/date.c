@@ -86,6 +86,10 @@ plain(struct str s, char to[4 * FEED_DATE_MAX])
 				      ? (char)(as.p[i] | 0x20)
 				      : as.p[i];
 		s = str_from(s, take);
+		/* 2004년 1월: the sign joins what it stands between. */
+		while (take > 1 && as.n == 1 && as.p[0] != ' ' && s.n > 0 &&
+		       s.p[0] == ' ')
+			s = str_from(s, 1);
 	}
 	return n;
 }
@@ -386,8 +390,9 @@ take_word(struct date *d, struct str *s)
 		}
 	for (size_t i = 0; d->month < 0 && i < COUNT_OF(MONTHS); i++)
 		if (str_starts(w, MONTHS[i].text)) {
-			/* Italian Tuesdays and French ones begin like March. */
-			if (str_starts(w, STR("mart")) && d->day < 0)
+			/* "mar," and "martes 5" are Tuesday, not March. */
+			if (d->day < 0 && ((s->n > 0 && s->p[0] == ',') ||
+					      str_starts(w, STR("mart"))))
 				return;
 			d->month = MONTHS[i].value;
 			return;
@@ -425,7 +430,7 @@ finish(struct date *d, int64_t *ret)
 	if (d->year < 1 || d->year > 9999)
 		return false;
 	d->month = d->month < 0 ? 1 : d->month;
-	d->day = d->day < 0 ? 1 : d->day;
+	d->day = d->day < 0 && !d->ordinal ? 1 : d->day;
 	d->hour = d->hour < 0 ? 0 : d->hour;
 	d->minute = d->minute < 0 ? 0 : d->minute;
 	d->second = d->second < 0 ? 0 : d->second;

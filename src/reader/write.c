@@ -54,6 +54,37 @@ date(struct buf *b, const char *key, int64_t us)
 }
 
 static void
+categories(struct buf *b, const struct feed_text *c)
+{
+	name(b, "categories");
+	buf_addc(b, '[');
+	for (; c; c = c->next) {
+		buf_json(b, c->text);
+		if (c->next)
+			buf_addc(b, ',');
+	}
+	buf_addc(b, ']');
+}
+
+static void
+enclosures(struct buf *b, const struct feed_enclosure *c)
+{
+	name(b, "enclosures");
+	buf_addc(b, '[');
+	for (; c; c = c->next) {
+		buf_addc(b, '{');
+		text(b, "url", c->url);
+		text(b, "type", c->type);
+		if (c->length >= 0) {
+			name(b, "length");
+			buf_int(b, c->length);
+		}
+		buf_addz(b, c->next ? "}," : "}");
+	}
+	buf_addc(b, ']');
+}
+
+static void
 item(struct buf *b, const struct feed_item *it)
 {
 	buf_addc(b, '{');
@@ -65,27 +96,11 @@ item(struct buf *b, const struct feed_item *it)
 	text(b, "author", it->author);
 	date(b, "published", it->published_us);
 	date(b, "updated", it->updated_us);
-	name(b, "categories");
-	buf_addc(b, '[');
-	for (const struct feed_text *c = it->categories; c; c = c->next) {
-		buf_json(b, c->text);
-		if (c->next)
-			buf_addc(b, ',');
-	}
-	buf_addc(b, ']');
-	name(b, "enclosures");
-	buf_addc(b, '[');
-	for (const struct feed_enclosure *c = it->enclosures; c; c = c->next) {
-		buf_addc(b, '{');
-		text(b, "url", c->url);
-		text(b, "type", c->type);
-		if (c->length >= 0) {
-			name(b, "length");
-			buf_int(b, c->length);
-		}
-		buf_addz(b, c->next ? "}," : "}");
-	}
-	buf_addz(b, "]}");
+	if (it->categories)
+		categories(b, it->categories);
+	if (it->enclosures)
+		enclosures(b, it->enclosures);
+	buf_addc(b, '}');
 }
 
 void
