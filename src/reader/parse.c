@@ -63,7 +63,10 @@ read_prolog(struct str s)
 		s = blanks(s);
 		p.from = s;
 		if (str_starts(s, STR("<?"))) {
-			s = behind(s, STR("?>"));
+			/* A declaration may lack its second question mark. */
+			s = behind(s, starts_nocase(s, STR("<?xml"))
+					  ? STR(">")
+					  : STR("?>"));
 		} else if (str_starts(s, STR("<!--"))) {
 			s = behind(s, STR("-->"));
 		} else if (starts_nocase(s, STR("<!doctype"))) {

@@ -306,8 +306,13 @@ on_start(void *ctx, const xmlChar *name, const xmlChar *prefix,
 		}
 		drop_capture(r);
 	}
-	if (!r->rooted)
+	if (!r->rooted) {
 		begin_root(r, chars(name), chars(uri), &attrs);
+		/* Once it is stopped the attributes are gone. */
+		if (r->refused)
+			return;
+		family = family_of(r, uri, prefix);
+	}
 	where = r->depth > 1 ? f[-1].where : NOWHERE;
 	f->where = NOWHERE;
 	e = element_find(family, chars(name), where);
@@ -375,8 +380,9 @@ on_error(void *ctx, xmlErrorPtr error)
 	if (!r->strict || r->refused || error->level < XML_ERR_ERROR ||
 	    error->domain == XML_FROM_NAMESPACE)
 		return;
+	/* Without recovery it calls nothing any more. To stop it here would free
+	 * the text that it is in the middle of. */
 	r->broken = true;
-	xmlStopParser(r->ctxt);
 }
 
 static void

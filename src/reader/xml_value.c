@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "reader/entity.h"
 #include "reader/link.h"
 #include "reader/parse_priv.h"
 #include "reader/slots.h"
@@ -182,6 +183,38 @@ value_end(struct value *v, size_t level, const char *name, const char *prefix,
 
 /* ---- keeping ---- */
 
+/*
+ * XML allows U+0080 to U+009F, and nobody means them: it is windows-1252 that
+ * was written as numbers (&#146;) or taken for latin.
+ */
+static void
+mend_c1(struct buf *b)
+{
+	struct buf to = BUF(b->limit);
+	struct str s = buf_str(b);
+	const char *at;
+	size_t from = 0, i = 0;
+
+	while (i + 1 < s.n && (at = memchr(s.p + i, 0xc2, s.n - 1 - i))) {
+		unsigned char c = (unsigned char)at[1];
+		char room[ENTITY_UTF8_MAX];
+		size_t n;
+
+		i = (size_t)(at - s.p) + 2;
+		if (c >= 0xa0)
+			continue;
+		n = entity_utf8(ENTITY_CP1252[c - 0x80], room);
+		buf_add(&to, (struct str){s.p + from, i - 2 - from});
+		buf_add(&to, (struct str){room, n});
+		from = i;
+	}
+	if (from == 0)
+		return;
+	buf_add(&to, str_from(s, from));
+	buf_done(b);
+	*b = to;
+}
+
 static bool
 is_html(struct str type)
 {
@@ -260,8 +293,10 @@ void
 value_keep(struct value *v, struct making *m, struct slots *s,
     struct feed_item *it, struct str base)
 {
-	struct str text = buf_str(&v->text);
+	struct str text;
 
+	mend_c1(&v->text);
+	text = buf_str(&v->text);
 	switch ((int)v->e->kind) {
 	case KIND_DATE:
 		slots_date(s, v->e->field, v->e->rank, text);

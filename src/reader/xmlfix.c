@@ -440,7 +440,8 @@ other_markup(struct fix *f)
 		return true;
 	}
 	if (f->s.p[1] == '?') {
-		if (!skip_to(f, 2, STR("?>"), &f->no_pi_end))
+		if (str_starts(f->s, STR("<?xml ")) ||
+		    !skip_to(f, 2, STR("?>"), &f->no_pi_end))
 			(void)str_cut(&f->s, '>');
 		return true;
 	}
