@@ -101,7 +101,7 @@ from_declaration(struct str s)
 
 	if (s.n > 1024)
 		s.n = 1024;
-	at = memmem(s.p, s.n, "<?xml", 5);
+	at = s.p ? memmem(s.p, s.n, "<?xml", 5) : NULL;
 	if (!at)
 		return STR_EMPTY;
 	s = str_from(s, (size_t)(at - s.p));
@@ -296,10 +296,10 @@ likeness(size_t kind, const struct tally *t)
 		return 0;
 	switch (kind) {
 	case 'j': /* Japanese has kana everywhere, in no other reading */
-		good = t->kana * 4 + t->han;
+		good = t->kana > 0 ? t->kana * 4 + t->han : 0;
 		break;
 	case 'k':
-		good = t->hangul;
+		good = t->hangul > 4 * t->han ? t->hangul : 0;
 		break;
 	case 'r': /* Russian is mostly small letters */
 		good = t->lower > t->upper ? t->lower + t->upper : 0;
@@ -318,21 +318,29 @@ static const struct {
 } GUESSES[] = {{"EUC-JP", 'j'}, {"CP932", 'j'}, {"CP949", 'k'}, {"CP1251", 'r'},
     {"KOI8-R", 'r'}, {"GB18030", 'c'}, {"BIG5-HKSCS", 'c'}};
 
-/* Bytes over 127 mostly stand alone in Western texts, in others never. */
+/*
+ * Bytes over 127 mostly stand alone in Western texts, and few of them are
+ * below 160 other than quotes and dashes. Shift_JIS is full of those.
+ */
 static bool
 western(struct str s)
 {
-	size_t alone = 0, runs = 0;
+	size_t alone = 0, runs = 0, odd = 0, all = 0;
 
 	for (size_t i = 0; i < s.n; i++) {
 		size_t from = i;
 
-		while (i < s.n && (unsigned char)s.p[i] >= 0x80)
-			i++;
+		for (; i < s.n && (unsigned char)s.p[i] >= 0x80; i++) {
+			unsigned char c = (unsigned char)s.p[i];
+
+			all++;
+			odd += c > 0x80 && c < 0xa0 && c != 0x85 &&
+			       !(c >= 0x91 && c <= 0x97);
+		}
 		alone += i - from == 1;
 		runs += i - from > 1;
 	}
-	return alone >= runs;
+	return alone >= runs && odd * 4 <= all;
 }
 
 /* NULL: UTF-8 with other bytes in it, or windows-1252. */
@@ -340,7 +348,7 @@ static const char *
 guess(struct str s)
 {
 	const char *best = NULL;
-	size_t most = 60;
+	size_t most = 70;
 	struct buf b = BUF(8 * SNIFF_BYTES);
 
 	/* From where it begins to be other than ASCII. */

@@ -297,11 +297,11 @@ take_zone(struct date *d, struct str *s)
 static bool
 take_alone(struct date *d, struct number n)
 {
-	if (n.digits == 4 && d->year < 0) {
-		set_year(d, n);
-	} else if (n.digits <= 2 && d->day < 0 && n.value <= 31) {
+	bool day = n.digits <= 2 && d->day < 0 && n.value <= 31;
+
+	if (day) {
 		d->day = n.value;
-	} else if (n.digits <= 3 && d->year < 0) {
+	} else if (n.digits <= 4 && d->year < 0) {
 		set_year(d, n);
 	} else if (n.digits == 6 && d->hour < 0 && d->day >= 0) {
 		d->hour = n.value / 10000; /* 20240131T120000 */
@@ -389,7 +389,8 @@ take_word(struct date *d, struct str *s)
 			return;
 		}
 	for (size_t i = 0; d->month < 0 && i < COUNT_OF(MONTHS); i++)
-		if (str_starts(w, MONTHS[i].text)) {
+		if (w.p[0] == MONTHS[i].text.p[0] &&
+		    str_starts(w, MONTHS[i].text)) {
 			/* "mar," and "martes 5" are Tuesday, not March. */
 			if (d->day < 0 && ((s->n > 0 && s->p[0] == ',') ||
 					      str_starts(w, STR("mart"))))

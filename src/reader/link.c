@@ -69,8 +69,9 @@ tidy(struct arena *a, struct str s)
 		unsigned char c = (unsigned char)s.p[i];
 
 		if (c == ' ') {
-			memcpy(p + n, "%20", 3);
-			n += 3;
+			p[n++] = '%';
+			p[n++] = '2';
+			p[n++] = '0';
 		} else if (c > ' ' && c != 0x7f) {
 			p[n++] = (char)c;
 		}

@@ -74,6 +74,7 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 			    !str_eq(v->mode, STR("base64"));
 	}
 	v->escape = v->escape || e->kind == KIND_MARKUP;
+	v->markup = v->markup && (e->field != FIELD_TITLE || v->escape);
 	if (e->kind == KIND_URL)
 		v->href = arena_dup(a, attrs_get(attrs, "href"));
 	if (e->kind == KIND_GUID)
@@ -84,20 +85,14 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 static void
 add_escaped(struct buf *b, struct str s, bool quote)
 {
+	static const char *const AS[256] = {
+	    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
 	size_t from = 0;
 
 	for (size_t i = 0; i < s.n; i++) {
-		const char *as = NULL;
+		const char *as = AS[(unsigned char)s.p[i]];
 
-		if (s.p[i] == '&')
-			as = "&amp;";
-		else if (s.p[i] == '<')
-			as = "&lt;";
-		else if (s.p[i] == '>')
-			as = "&gt;";
-		else if (s.p[i] == '"' && quote)
-			as = "&quot;";
-		if (!as)
+		if (!as || (s.p[i] == '"' && !quote))
 			continue;
 		buf_add(b, (struct str){s.p + from, i - from});
 		buf_addz(b, as);
@@ -124,7 +119,8 @@ is_void(const char *name)
 	    "wbr", "area", "col", "embed", "param", "track"};
 
 	for (size_t i = 0; i < COUNT_OF(VOIDS); i++)
-		if (strcasecmp(name, VOIDS[i]) == 0)
+		if ((name[0] | 0x20) == VOIDS[i][0] &&
+		    strcasecmp(name, VOIDS[i]) == 0)
 			return true;
 	return false;
 }
@@ -254,7 +250,7 @@ static void
 keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 {
 	const struct element *e = v->e;
-	struct str text = STR_EMPTY;
+	struct str text;
 
 	if (e->kind == KIND_CONSTRUCT && e->field == FIELD_CONTENT &&
 	    v->href.n > 0)

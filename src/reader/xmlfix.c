@@ -18,6 +18,7 @@ struct fix {
 	struct str attrs[FEED_ATTRS_MAX];
 	/* Ends that were looked for in vain: don't look again. */
 	bool no_comment_end, no_cdata_end, no_pi_end, no_doctype_end;
+	const char *cdata_end; /* the next ]]> */
 };
 
 static bool
@@ -83,40 +84,39 @@ find(struct str s, struct str what)
 	return memmem(s.p, s.n, what.p, what.n);
 }
 
-/* A run of text without < and &, less what no XML may hold. */
-static void
-add_run(struct fix *f, struct str run)
-{
-	size_t from = 0;
+/* What can't go through as it is: markup, what no XML may hold, and 0xef,
+ * with which U+FFFE and U+FFFF begin. */
+static const bool STOPS[256] = {
+    [0 ... 8] = true,
+    [11] = true,
+    [12] = true,
+    [14 ... 31] = true,
+    ['"'] = true,
+    ['&'] = true,
+    ['<'] = true,
+    ['>'] = true,
+    [0xef] = true,
+};
 
-	for (size_t i = 0; i < run.n; i++) {
-		unsigned char c = (unsigned char)run.p[i];
-		size_t n = 1;
-
-		if (c == 0xef && run.n - i > 2 && run.p[i + 1] == '\xbf' &&
-		    (unsigned char)run.p[i + 2] >= 0xbe)
-			n = 3; /* U+FFFE and U+FFFF */
-		else if (c >= 0x20 || c == '\t' || c == '\n' || c == '\r')
-			continue;
-		buf_add(f->to, (struct str){run.p + from, i - from});
-		i += n - 1;
-		from = i + 1;
-	}
-	buf_add(f->to, str_from(run, from));
-}
-
-/* The character as XML has it. */
+/* The character as XML has it; nothing when XML doesn't. */
 static void
 add_escaped(struct fix *f, struct str c)
 {
-	if (c.n == 1 && c.p[0] == '&')
-		buf_addz(f->to, "&amp;");
-	else if (c.n == 1 && c.p[0] == '<')
-		buf_addz(f->to, "&lt;");
-	else if (c.n == 1 && c.p[0] == '>')
-		buf_addz(f->to, "&gt;");
-	else if (c.n == 1 && c.p[0] == '"')
-		buf_addz(f->to, "&quot;");
+	const char *as = NULL;
+
+	if (c.p[0] == '&')
+		as = "&amp;";
+	else if (c.p[0] == '<')
+		as = "&lt;";
+	else if (c.p[0] == '>')
+		as = "&gt;";
+	else if (c.p[0] == '"')
+		as = "&quot;";
+	else if (c.n == 1 && c.p[0] >= 0 && c.p[0] < ' ' &&
+		 STOPS[(unsigned char)c.p[0]])
+		as = "";
+	if (as)
+		buf_addz(f->to, as);
 	else
 		buf_add(f->to, c);
 }
@@ -126,19 +126,22 @@ static void
 add_text(struct fix *f, struct str s, bool refs)
 {
 	while (s.n > 0) {
-		size_t n = 0, took, len = 0;
+		size_t n = 0, took = 0, len = 0;
 		char room[ENTITY_UTF8_MAX];
 
-		while (n < s.n && s.p[n] != '&' && s.p[n] != '<' &&
-		       s.p[n] != '"' && s.p[n] != '>')
+		while (n < s.n && !STOPS[(unsigned char)s.p[n]])
 			n++;
-		add_run(f, (struct str){s.p, n});
+		buf_add(f->to, (struct str){s.p, n});
 		s = str_from(s, n);
 		if (s.n == 0)
 			break;
-		took = refs && s.p[0] == '&' ? entity_read(s, room, &len) : 0;
+		if (refs && s.p[0] == '&')
+			took = entity_read(s, room, &len);
 		if (took > 0)
 			add_escaped(f, (struct str){room, len});
+		else if (s.n > 2 && s.p[0] == '\xef' && s.p[1] == '\xbf' &&
+			 (unsigned char)s.p[2] >= 0xbe)
+			took = 3;
 		else
 			add_escaped(f, (struct str){s.p, 1});
 		s = str_from(s, took > 0 ? took : 1);
@@ -400,34 +403,56 @@ doctype(struct fix *f)
 		(void)str_cut(&f->s, '>');
 }
 
+/* The end tag of what is open now, up to `end`; NULL when there is none. */
+static const char *
+own_end(const struct fix *f, struct str s)
+{
+	struct str name = f->depth > 0 ? f->open[f->depth - 1].name : STR_EMPTY;
+
+	while (name.n > 0) {
+		const char *at = find(s, STR("</"));
+
+		if (!at)
+			break;
+		s = str_from(s, (size_t)(at - s.p) + 2);
+		if (str_starts(s, name))
+			return at;
+	}
+	return NULL;
+}
+
+/*
+ * One that never ends goes to the end tag of its element; so does one whose
+ * end is that of another, which begins behind that tag.
+ */
 static void
 cdata(struct fix *f)
 {
-	struct str all = str_from(f->s, 9);
-	bool whole = skip_to(f, 9, STR("]]>"), &f->no_cdata_end);
-	size_t n = all.n;
+	struct str s = str_from(f->s, 9), within = s;
+	const char *next, *end = NULL;
 
-	if (whole) {
-		n = (size_t)(f->s.p - all.p) - 3;
+	if (!f->cdata_end || f->cdata_end < s.p) {
+		f->cdata_end = f->no_cdata_end ? NULL : find(s, STR("]]>"));
+		f->no_cdata_end = !f->cdata_end;
+	}
+	if (f->cdata_end)
+		within.n = (size_t)(f->cdata_end - s.p);
+	next = find(within, STR("<![CDATA["));
+	if (next && f->cdata_end)
+		within.n = (size_t)(next - s.p);
+	if (next || !f->cdata_end)
+		end = own_end(f, within);
+	if (end) {
+		f->s = str_from(s, (size_t)(end - s.p));
+	} else if (f->cdata_end) {
+		end = f->cdata_end;
+		f->s = str_from(s, (size_t)(end - s.p) + 3);
 	} else {
-		/* Up to the end tag of what it stands in, if there is one. */
-		const char *at = NULL;
-
-		for (struct str r = all; f->depth > 0 && !at;) {
-			const char *lt = find(r, STR("</"));
-			struct str name = f->open[f->depth - 1].name;
-
-			if (!lt)
-				break;
-			r = str_from(r, (size_t)(lt - r.p) + 2);
-			if (str_starts(r, name))
-				at = lt;
-		}
-		n = at ? (size_t)(at - all.p) : all.n;
-		f->s = str_from(all, n);
+		end = s.p + s.n;
+		f->s = STR_EMPTY;
 	}
 	if (f->depth > 0)
-		add_text(f, (struct str){all.p, n}, false);
+		add_text(f, (struct str){s.p, (size_t)(end - s.p)}, false);
 }
 
 static bool

@@ -29,6 +29,8 @@ static const struct {
     {"<a><!-- x</a>", "<a>&lt;!-- x</a>"},
     {"<a><![CDATA[<p>&]]></a>", "<a>&lt;p&gt;&amp;</a>"},
     {"<a><b><![CDATA[<p>x</b></a>", "<a><b>&lt;p&gt;x</b></a>"},
+    {"<a><b><![CDATA[x<![CDATA[y</b>z</a>", "<a><b>x&lt;![CDATA[y</b>z</a>"},
+    {"<a><b><![CDATA[x</b><c><![CDATA[y]]></c></a>", "<a><b>x</b><c>y</c></a>"},
     {"<?xml version='1.0'?><a/>", "<a></a>"},
     {"<!DOCTYPE a [<!ENTITY b \">\">]><a>x</a>", "<a>x</a>"},
     {"<a b=c d='e\"f' g>x</a>", "<a b=\"c\" d=\"e&quot;f\" g=\"g\">x</a>"},
