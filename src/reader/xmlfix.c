@@ -298,7 +298,10 @@ write_attributes(struct fix *f, struct str s, const char *end)
 		}
 		if (!attribute(&s, &name, &value))
 			return;
-		if (n == FEED_ATTRS_MAX || among(name, f->attrs, n))
+		while (name.p[name.n - 1] == ':')
+			name.n--;
+		if (n == FEED_ATTRS_MAX || among(name, f->attrs, n) ||
+		    str_has(local(name), ':'))
 			continue;
 		f->attrs[n++] = name;
 		buf_addc(f->to, ' ');

@@ -35,6 +35,7 @@ static const struct {
     {"<!DOCTYPE a [<!ENTITY b \">\">]><a>x</a>", "<a>x</a>"},
     {"<a b=c d='e\"f' g>x</a>", "<a b=\"c\" d=\"e&quot;f\" g=\"g\">x</a>"},
     {"<a b=\"1\" b=\"2\"/>", "<a b=\"1\"></a>"},
+    {"<a b:=\"1\" b=\"2\" c:d:e=\"3\"/>", "<a b=\"1\"></a>"},
     {"<a b=\"x?y&z\"/>", "<a b=\"x?y&amp;z\"></a>"},
     {"<a><b c=\"d>x</b></a>", "<a><b c=\"d\">x</b></a>"},
     {"<a>x<br>y<img src=z></a>", "<a>x<br/>y<img src=\"z\"/></a>"},
