@@ -189,7 +189,8 @@ sim: $(B)/unit/deliver/core_sim_test $(B)/unit/deliver/core_sim_small_test ## a 
 	@SIM_STEPS=1000000 tools/run-unit $^
 
 bench: all ## the benchmarks
-	@tools/stages publish='$(PYTHON) tests/bench/run.py' \
+	@$(MAKE) $(B)/bench/feed
+	@tools/stages feed='$(B)/bench/feed' publish='$(PYTHON) tests/bench/run.py' \
 	  deliver='$(PYTHON) tests/bench/deliver.py' \
 	  outbox='$(PYTHON) tests/bench/outbox.py'
 

@@ -173,11 +173,46 @@ utf8_bad(struct str s, bool *ret_plain)
 	return at;
 }
 
+/* A character that the end of the text cuts in two. */
+static bool
+cut(struct str s)
+{
+	unsigned char c = (unsigned char)s.p[0];
+
+	if (c < 0xc2 || c > 0xf4 || s.n > 3 ||
+	    s.n >= (c < 0xe0      ? 2u
+		       : c < 0xf0 ? 3u
+				  : 4u))
+		return false;
+	for (size_t i = 1; i < s.n; i++)
+		if (((unsigned char)s.p[i] & 0xc0) != 0x80)
+			return false;
+	return true;
+}
+
+/* Is there more in it that is UTF-8 than bytes that are not? */
+static bool
+mostly_utf8(struct str s)
+{
+	size_t good = 0, bad = 0;
+
+	for (size_t at = 0; at < s.n;) {
+		size_t n = str_utf8_len(str_from(s, at));
+
+		if (n == 0 && cut(str_from(s, at)))
+			break;
+		good += n > 1;
+		bad += n == 0;
+		at += n > 0 ? n : 1;
+	}
+	return good > bad;
+}
+
 /* UTF-8 whose other bytes are taken as windows-1252. */
 static void
 mend_utf8(struct str s, struct buf *to)
 {
-	bool plain;
+	bool plain, utf8 = mostly_utf8(s);
 
 	while (s.n > 0) {
 		size_t good = utf8_bad(s, &plain);
@@ -186,7 +221,7 @@ mend_utf8(struct str s, struct buf *to)
 
 		buf_add(to, (struct str){s.p, good});
 		s = str_from(s, good);
-		if (s.n == 0)
+		if (s.n == 0 || (utf8 && cut(s)))
 			break;
 		c = (unsigned char)s.p[0];
 		buf_add(
@@ -437,10 +472,7 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 	if (!start && as_said(said, 2, bytes, to))
 		goto out;
 	buf_clear(to);
-	guessed =
-	    start || strcmp(said[0], UTF8) == 0 || strcmp(said[1], UTF8) == 0
-		? NULL
-		: guess(bytes);
+	guessed = start || mostly_utf8(bytes) ? NULL : guess(bytes);
 	if (guessed)
 		(void)convert(guessed, bytes, to);
 	else

@@ -41,7 +41,8 @@ static const struct {
 struct date {
 	int year, month, day, hour, minute, second, zone;
 	int64_t frac_us;
-	bool pm, am, zoned, ordinal, year_short;
+	bool pm, am, zoned, ordinal;
+	bool weak; /* the month may have been a weekday */
 };
 
 static bool
@@ -179,7 +180,6 @@ static void
 set_year(struct date *d, struct number y)
 {
 	d->year = y.value;
-	d->year_short = y.digits <= 2;
 	if (y.digits <= 2)
 		d->year += y.value < 70 ? 2000 : 1900;
 	else if (y.digits == 3)
@@ -388,14 +388,19 @@ take_word(struct date *d, struct str *s)
 			d->zoned = d->zoned || ZONES[i].value != 0;
 			return;
 		}
-	for (size_t i = 0; d->month < 0 && i < COUNT_OF(MONTHS); i++)
+	for (size_t i = 0; (d->month < 0 || d->weak) && i < COUNT_OF(MONTHS);
+	     i++)
 		if (w.p[0] == MONTHS[i].text.p[0] &&
 		    str_starts(w, MONTHS[i].text)) {
-			/* "mar," and "martes 5" are Tuesday, not March. */
-			if (d->day < 0 && ((s->n > 0 && s->p[0] == ',') ||
-					      str_starts(w, STR("mart"))))
+			bool tuesday = d->day < 0 && MONTHS[i].value == 3;
+
+			/* "mar," and "martes 5" are Tuesday; "mar 5" is what
+			 * no other word is. */
+			if (tuesday && ((s->n > 0 && s->p[0] == ',') ||
+					   str_starts(w, STR("mart"))))
 				return;
 			d->month = MONTHS[i].value;
+			d->weak = tuesday;
 			return;
 		}
 }

@@ -109,6 +109,10 @@ decodes(void **state)
 	    {STR("\0<\0a"), STR(""), "<a"},
 	    {STR("<\0\0\0a\0\0\0"), STR(""), "<a"},
 	    {STR("<a>\xe9</a>"), STR(""), "<a>é</a>"},
+	    {STR("<a>\xe6\x97\xa5\xe6\x97\xa5\xe6\x9c"), STR(""), "<a>日日"},
+	    {STR("<?xml encoding=\"utf-8\"?>"
+		 "\xa5\xd5\xa5\xa3\xa1\xbc\xa5\xc9\xa4\xce"),
+		STR(""), "<?xml encoding=\"utf-8\"?>フィードの"},
 	    {STR("<a>\xe9 \xc3\xa9</a>"), STR(""), "<a>é é</a>"},
 	    {STR("<a>\x93x\x94</a>"), STR("text/xml; charset=iso-8859-1"),
 		"<a>“x”</a>"},
