@@ -1,5 +1,6 @@
 #include "reader/charset.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <iconv.h>
 
@@ -99,9 +100,10 @@ from_declaration(struct str s)
 {
 	const char *at, *end;
 
+	assert(s.p);
 	if (s.n > 1024)
 		s.n = 1024;
-	at = s.p ? memmem(s.p, s.n, "<?xml", 5) : NULL;
+	at = memmem(s.p, s.n, "<?xml", 5);
 	if (!at)
 		return STR_EMPTY;
 	s = str_from(s, (size_t)(at - s.p));
@@ -456,6 +458,7 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 	bool plain, other = false;
 	size_t good;
 
+	assert(bytes.p);
 	if (start && strcmp(start, UTF8) != 0) {
 		(void)convert(start, bytes, to);
 		goto out;

@@ -82,6 +82,32 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 		    str_trim(attrs_get(attrs, "ispermalink")), STR("false"));
 }
 
+#define EACH(byte) (0x0101010101010101u * (byte))
+
+/* A high bit is set when a byte of w is c; perhaps in ones behind it too. */
+static uint64_t
+has(uint64_t w, unsigned char c)
+{
+	w ^= EACH(c);
+	return (w - EACH(1)) & ~w & EACH(0x80);
+}
+
+/* Eights of bytes that need no reference. */
+static size_t
+plain(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	for (; n - i >= 8; i += 8) {
+		uint64_t w;
+
+		memcpy(&w, p + i, sizeof(w));
+		if (has(w, '&') | has(w, '<') | has(w, '>') | has(w, '"'))
+			break;
+	}
+	return i;
+}
+
 static void
 add_escaped(struct buf *b, struct str s, bool quote)
 {
@@ -89,7 +115,7 @@ add_escaped(struct buf *b, struct str s, bool quote)
 	    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
 	size_t from = 0;
 
-	for (size_t i = 0; i < s.n; i++) {
+	for (size_t i = plain(s.p, s.n); i < s.n; i++) {
 		const char *as = AS[(unsigned char)s.p[i]];
 
 		if (!as || (s.p[i] == '"' && !quote))
@@ -97,6 +123,7 @@ add_escaped(struct buf *b, struct str s, bool quote)
 		buf_add(b, (struct str){s.p + from, i - from});
 		buf_addz(b, as);
 		from = i + 1;
+		i += plain(s.p + from, s.n - from);
 	}
 	buf_add(b, str_from(s, from));
 }

@@ -121,6 +121,19 @@ add_escaped(struct fix *f, struct str c)
 		buf_add(f->to, c);
 }
 
+/* One of XML's own references, as most are: its length. */
+static size_t
+own_reference(struct str s)
+{
+	static const struct str OWN[] = {
+	    STR("&lt;"), STR("&gt;"), STR("&amp;"), STR("&quot;")};
+
+	for (size_t i = 0; i < COUNT_OF(OWN); i++)
+		if (str_starts(s, OWN[i]))
+			return OWN[i].n;
+	return 0;
+}
+
 /* Text or an attribute's value; `refs`: references are read. */
 static void
 add_text(struct fix *f, struct str s, bool refs)
@@ -135,8 +148,14 @@ add_text(struct fix *f, struct str s, bool refs)
 		s = str_from(s, n);
 		if (s.n == 0)
 			break;
-		if (refs && s.p[0] == '&')
+		if (refs && s.p[0] == '&') {
+			n = own_reference(s);
+			buf_add(f->to, (struct str){s.p, n});
+			s = str_from(s, n);
+			if (n > 0)
+				continue;
 			took = entity_read(s, room, &len);
+		}
 		if (took > 0)
 			add_escaped(f, (struct str){room, len});
 		else if (s.n > 2 && s.p[0] == '\xef' && s.p[1] == '\xbf' &&
