@@ -323,7 +323,10 @@ take_digits(struct date *d, struct str *s)
 	run.n = n.digits;
 	if (n.digits >= 8)
 		return take_packed(d, run);
-	if (next_digit(*s, ':'))
+	/* 10.30, as Italians write it, when the date is complete */
+	if (next_digit(*s, ':') ||
+	    (next_digit(*s, '.') && n.digits <= 2 && d->hour < 0 &&
+		d->year >= 0 && d->month >= 0))
 		return take_time(d, n, s);
 	/* 時 without minutes, and "12:" */
 	if (s->n > 0 && s->p[0] == ':' && d->day >= 0 && d->hour < 0) {
