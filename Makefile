@@ -22,7 +22,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \
   -Wswitch-enum -Wnull-dereference -Wdouble-promotion
 
-PKGS   := libmicrohttpd sqlite3 libpq libargon2 libcrypto libcurl libcares zlib
+PKGS   := libmicrohttpd sqlite3 libpq libargon2 libcrypto libcurl libcares zlib libxml-2.0
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LD := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 # What only tests are linked with.
@@ -189,7 +189,8 @@ sim: $(B)/unit/deliver/core_sim_test $(B)/unit/deliver/core_sim_small_test ## a 
 	@SIM_STEPS=1000000 tools/run-unit $^
 
 bench: all ## the benchmarks
-	@tools/stages publish='$(PYTHON) tests/bench/run.py' \
+	@$(MAKE) $(B)/bench/feed
+	@tools/stages feed='$(B)/bench/feed' publish='$(PYTHON) tests/bench/run.py' \
 	  deliver='$(PYTHON) tests/bench/deliver.py' \
 	  outbox='$(PYTHON) tests/bench/outbox.py'
 

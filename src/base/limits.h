@@ -478,4 +478,17 @@
 #define OUTBOX_SWEEP_MS    30000
 #define OUTBOX_SNAP_MAX    MIB /* a snapshot as text */
 
+/* Feeds that are read. The fetcher stops at 5 MiB; a file may be larger. */
+#define FEED_BYTES_MAX      (16 * MIB)
+#define FEED_TEXT_MAX       (64 * MIB) /* in UTF-8, and made well-formed */
+#define FEED_ARENA_MAX      (192 * MIB)
+#define FEED_ITEMS_MAX      10000 /* more is an archive, not news */
+#define FEED_DEPTH_MAX      200   /* libxml2 ends at 256 */
+#define FEED_ATTRS_MAX      32    /* of an element that is mended */
+#define FEED_CATEGORIES_MAX 64    /* of an item; each is compared with all */
+#define FEED_ENCLOSURES_MAX 64
+#define FEED_LINK_MAX       8192
+#define FEED_AUTHOR_MAX     1024
+#define FEED_DATE_MAX       128 /* no date is longer */
+
 #endif

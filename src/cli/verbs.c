@@ -44,6 +44,14 @@ static const struct opt LIST[] = {
     {.name = NULL},
 };
 
+static const struct opt FEED_PARSE[] = {
+    {"json", OPT_FLAG, "", .help = "all of it as JSON"},
+    {"url", OPT_TEXT, "URL", .help = "where it came from, for relative links"},
+    {"content-type", OPT_TEXT, "TYPE",
+	.help = "the header it came with, for its charset"},
+    {.name = NULL},
+};
+
 static const struct opt CONSUMER_PUT[] = {
     {"types", OPT_TEXT, "LIST",
 	.help = "only these eventTypes; NAME.* takes a family"},
@@ -448,6 +456,19 @@ static const struct verb TABLE[] = {
 	    "a sample of writing a record and its event in one transaction.\n",
 	.own = OUTBOX_SCHEMA,
 	.run = verb_outbox_schema},
+    {.name = "feed parse",
+	.operands = "FILE...",
+	.least = 1,
+	.most = ARGS_MAX,
+	.summary = "show what a feed says, in any format",
+	.text =
+	    "Reads a feed from FILE (- is the standard input): RSS 0.90 to 2.0, Atom 0.3 and\n"
+	    "1.0 or JSON Feed, also when it is broken, and shows what is in it; with --json\n"
+	    "all of it, in the same form for every format, one line for each FILE. Links\n"
+	    "are resolved; the HTML is the feed's own, not made safe. Nothing is fetched.\n"
+	    "Fails when there is no feed in it, and says what is there instead.\n",
+	.own = FEED_PARSE,
+	.run = verb_feed_parse},
     {.name = "demo",
 	.operands = "",
 	.summary = "show what it does, with events and a receiver",

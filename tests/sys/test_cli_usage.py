@@ -5,7 +5,7 @@ from hk import check, run, same
 VERBS = (("serve",), ("migrate",), ("event",), ("event", "publish"), ("event", "tail"),
          ("key",), ("key", "create"), ("key", "list"), ("key", "revoke"), ("user",),
          ("user", "add"), ("user", "list"), ("user", "passwd"), ("demo",),
-         ("listen",), ("verify",))
+         ("listen",), ("verify",), ("feed",), ("feed", "parse"))
 
 
 def cli(*args):

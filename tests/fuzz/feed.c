@@ -1,0 +1,103 @@
+/*
+ * A feed from anybody: refused in words, or read. What is read is UTF-8, is
+ * bounded, and its JSON is valid for our own strict parser. What xmlfix makes
+ * of it stays as it is when it is mended again.
+ *
+ * The first byte chooses what the bytes are said to be.
+ */
+#include "reader/feed.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "reader/xmlfix.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct str TYPES[] = {STR(""), STR("text/xml"),
+    STR("text/xml; charset=utf-8"), STR("text/xml; charset=iso-8859-1"),
+    STR("application/xml; charset=Shift_JIS"), STR("text/xml; charset=gb2312"),
+    STR("text/xml; charset=\"euc-kr"), STR("text/xml; charset=iso-2022-jp")};
+
+static void
+check_text(struct str s)
+{
+	assert(s.n == 0 || (str_utf8_bad(s) == s.n && !memchr(s.p, 0, s.n)));
+}
+
+static void
+check_json(const struct feed *f)
+{
+	struct arena *a = arena_new(FEED_ARENA_MAX);
+	struct buf b = BUF(8 * FEED_TEXT_MAX);
+	struct json *j = NULL;
+	struct err e = {0};
+
+	feed_write(f, &b);
+	assert(!b.failed && json_parse(a, buf_str(&b), &j, &e) == OK);
+	assert(json_get(j, "items")->n == f->n_items);
+	buf_done(&b);
+	arena_free(a);
+}
+
+static void
+check_feed(const struct feed *f)
+{
+	size_t n = 0;
+
+	check_text(f->title);
+	check_text(f->link);
+	check_text(f->self);
+	for (const struct feed_item *it = f->items; it; it = it->next, n++) {
+		const struct str all[] = {it->id, it->title, it->link,
+		    it->content, it->summary, it->author, it->base};
+
+		for (size_t i = 0; i < COUNT_OF(all); i++)
+			check_text(all[i]);
+		assert(it->link.n < 11 ||
+		       strncasecmp(it->link.p, "javascript:", 11) != 0);
+	}
+	assert(n == f->n_items && n <= FEED_ITEMS_MAX);
+	check_json(f);
+}
+
+static void
+check_fix(struct str s)
+{
+	struct buf once = BUF(FEED_TEXT_MAX), twice = BUF(FEED_TEXT_MAX);
+
+	xmlfix(s, &once);
+	xmlfix(buf_str(&once), &twice);
+	assert(once.failed || str_eq(buf_str(&once), buf_str(&twice)));
+	assert(once.failed || once.n == 0 || !memchr(once.p, 1, once.n));
+	buf_done(&once);
+	buf_done(&twice);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena *a = arena_new(FEED_ARENA_MAX);
+	struct feed_from from = {.url = STR("http://example.com/a/feed?x#y")};
+	struct feed *f = NULL;
+	struct err e = {0};
+	struct str s = {(const char *)data, size};
+
+	if (size > 0) {
+		from.content_type = TYPES[data[0] % COUNT_OF(TYPES)];
+		if (data[0] & 0x80)
+			from.url = STR_EMPTY;
+		s = str_from(s, 1);
+	}
+	if (feed_parse(a, s, &from, &f, &e) == OK)
+		check_feed(f);
+	else
+		assert(e.text[0]);
+	check_fix(s);
+	arena_free(a);
+	return 0;
+}
