@@ -371,24 +371,6 @@
 #define RECEIVE_TOLERANCE_S    300
 #define RECEIVE_SIGNATURES_MAX 8 /* of one kind in a header; one a secret */
 #define UNFLUSHED_MAX          1024
-/* HTML from strangers (reader/html.h). Deeper than anybody nests; browsers
- * stop at 512. Each tag may look through all of the stack. */
-#define HTML_DEPTH_MAX  200
-#define HTML_ATTRS_MAX  64 /* of one tag; each is compared with those before */
-#define HTML_FORMAT_MAX 32 /* opened again in each paragraph that follows */
-/* Cleaning (reader/sanitize.h): what a feed may be; its tree; the result, in
- * which each link may have grown by the base that it is relative to. */
-#define SANITIZE_IN_MAX    (5 * MIB)
-#define SANITIZE_MEM       (96 * MIB)
-#define SANITIZE_OUT_MAX   (32 * MIB)
-#define SANITIZE_DEPTH_MAX 100 /* below HTML_DEPTH_MAX: read again, all is there */
-#define SANITIZE_TITLE_MAX 1024 /* of a title or alt text, in bytes */
-/* Looking for feeds in a page (reader/discover.h). */
-#define DISCOVER_IN_MAX    (5 * MIB)
-#define DISCOVER_FEEDS_MAX 32
-#define DISCOVER_ICONS_MAX 16
-#define DISCOVER_TITLE_MAX 256
-
 #endif
 #define SUB_REPLAYS_MAX   16
 /* An item older than this gets a row or a reader, so that the cursor moves. */
@@ -498,15 +480,17 @@
 
 /* HTML from strangers (reader/html.h). Deeper than anybody nests; browsers
  * stop at 512. Each tag may look through all of the stack. */
-#define HTML_DEPTH_MAX  200
-#define HTML_ATTRS_MAX  64 /* of one tag; each is compared with those before */
-#define HTML_FORMAT_MAX 32 /* opened again in each paragraph that follows */
+#define HTML_DEPTH_MAX     200
+#define HTML_ATTRS_MAX     64 /* of one tag; each is compared with those before */
+#define HTML_FORMAT_MAX    32 /* opened again in each paragraph that follows */
 /* Cleaning (reader/sanitize.h): what a feed may be; its tree; the result, in
  * which each link may have grown by the base that it is relative to. */
+#define HREF_MAX           8192 /* of one URL, as browsers and servers go */
 #define SANITIZE_IN_MAX    (5 * MIB)
 #define SANITIZE_MEM       (96 * MIB)
 #define SANITIZE_OUT_MAX   (32 * MIB)
-#define SANITIZE_DEPTH_MAX 100 /* below HTML_DEPTH_MAX: read again, all is there */
+/* Below HTML_DEPTH_MAX: read again, all is there. */
+#define SANITIZE_DEPTH_MAX 100
 #define SANITIZE_TITLE_MAX 1024 /* of a title or alt text, in bytes */
 /* Looking for feeds in a page (reader/discover.h). */
 #define DISCOVER_IN_MAX    (5 * MIB)

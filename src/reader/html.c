@@ -182,10 +182,11 @@ tree_has_room(const struct parser *p)
 static void
 push(struct parser *p, struct html_node *n)
 {
-	bool part = n->ns == NS_HTML && (n->tag == T_TABLE ||
-		n->tag == T_TBODY || n->tag == T_THEAD || n->tag == T_TFOOT ||
-		n->tag == T_TR || n->tag == T_TD || n->tag == T_TH ||
-		n->tag == T_CAPTION || n->tag == T_COLGROUP ||
+	bool part =
+	    n->ns == NS_HTML &&
+	    (n->tag == T_TABLE || n->tag == T_TBODY || n->tag == T_THEAD ||
+		n->tag == T_TFOOT || n->tag == T_TR || n->tag == T_TD ||
+		n->tag == T_TH || n->tag == T_CAPTION || n->tag == T_COLGROUP ||
 		n->tag == T_TEMPLATE);
 
 	if (!part && !tree_has_room(p))
@@ -394,7 +395,7 @@ set_mode(struct parser *p)
 		const struct html_node *n = p->open[i - 1];
 
 		p->mode = is(n, T_TD) || is(n, T_TH) ? in_cell
-			  : is(n, T_TR)		     ? in_row
+			  : is(n, T_TR)              ? in_row
 			  : is(n, T_TBODY) || is(n, T_THEAD) || is(n, T_TFOOT)
 			      ? in_table_body
 			  : is(n, T_CAPTION)  ? in_caption
@@ -417,15 +418,15 @@ set_mode(struct parser *p)
 static void
 take(struct parser *p, struct token *t)
 {
-	if (p->skip_lf && t->kind == TOK_TEXT && t->text.n > 0 &&
-	    t->text.p[0] == '\n')
+	if (p->skip_lf && !p->lex.between && t->kind == TOK_TEXT &&
+	    t->text.n > 0 && t->text.p[0] == '\n')
 		t->text = str_from(t->text, 1);
 	p->skip_lf = false;
 	if (t->kind == TOK_TEXT && t->text.n == 0)
 		return;
 	for (int i = 0; i < AGAIN_MAX && !p->lex.full; i++) {
-		bool again = foreign_takes(p, t) ? in_foreign(p, t)
-						 : p->mode(p, t);
+		bool again =
+		    foreign_takes(p, t) ? in_foreign(p, t) : p->mode(p, t);
 
 		if (!again)
 			return;
@@ -440,8 +441,8 @@ html_parse(struct arena *a, struct str input, struct html *ret, struct err *e)
 
 	memset(&p, 0, sizeof(p));
 	if (!lexer_init(&p.lex, a, input) || !(p.root = node(&p)))
-		return err_set(
-		    e, ERR_NOMEM, "no memory to read %zu bytes of HTML", input.n);
+		return err_set(e, ERR_NOMEM,
+		    "no memory to read %zu bytes of HTML", input.n);
 	p.root->tag = T_HTML;
 	p.root->text = STR("html");
 	p.open[p.n_open++] = p.root;

@@ -37,8 +37,8 @@ start_item(struct parser *p, struct token *t)
 {
 	for (size_t i = p->n_open; i > 1; i--) {
 		const struct html_node *n = p->open[i - 1];
-		bool ends = t->tag == T_LI ? is(n, T_LI)
-					   : is(n, T_DD) || is(n, T_DT);
+		bool ends =
+		    t->tag == T_LI ? is(n, T_LI) : is(n, T_DD) || is(n, T_DT);
 
 		if (ends) {
 			stack_pop_to(p, n);
@@ -153,9 +153,8 @@ start_other(struct parser *p, struct token *t)
 	if (t->tag == T_RB || t->tag == T_RTC || t->tag == T_RP ||
 	    t->tag == T_RT) {
 		if (in_scope(p, T_RUBY, SCOPE_PLAIN))
-			implied_ends(p, t->tag == T_RP || t->tag == T_RT
-					    ? T_RTC
-					    : T_OTHER);
+			implied_ends(p,
+			    t->tag == T_RP || t->tag == T_RT ? T_RTC : T_OTHER);
 	} else {
 		if ((t->tag == T_OPTION || t->tag == T_OPTGROUP) &&
 		    is(current(p), T_OPTION))

@@ -33,15 +33,15 @@ foreign_takes(const struct parser *p, const struct token *t)
 	if (n->ns == NS_HTML)
 		return false;
 	if (math_text_point(n) &&
-	    (t->kind == TOK_TEXT || (t->kind == TOK_START &&
-					t->tag != T_MGLYPH &&
-					t->tag != T_MALIGNMARK)))
+	    (t->kind == TOK_TEXT ||
+		(t->kind == TOK_START && t->tag != T_MGLYPH &&
+		    t->tag != T_MALIGNMARK)))
 		return false;
 	if (n->ns == NS_MATH && n->tag == T_ANNOTATION_XML &&
 	    t->kind == TOK_START && t->tag == T_SVG)
 		return false;
-	return !(html_point(n) &&
-		 (t->kind == TOK_START || t->kind == TOK_TEXT));
+	return !(
+	    html_point(n) && (t->kind == TOK_START || t->kind == TOK_TEXT));
 }
 
 static bool
@@ -88,11 +88,9 @@ in_foreign(struct parser *p, struct token *t)
 		return false;
 	}
 	if (breaks_out(t)) {
-		do
-			stack_pop(p);
 		while (current(p)->ns != NS_HTML &&
-		       !math_text_point(current(p)) &&
-		       !html_point(current(p)));
+		       !math_text_point(current(p)) && !html_point(current(p)))
+			stack_pop(p);
 		return p->mode(p, t);
 	}
 	if (t->kind == TOK_END)

@@ -18,12 +18,12 @@
 /* What html_tags.tbl says of an element. */
 enum {
 	F_SPECIAL = 1,
-	F_FORMAT = 2,   /* is opened again where it was cut off */
-	F_SCOPE = 4,    /* nobody looks past it */
-	F_IMPLIED = 8,  /* its end tag may be left out */
-	F_VOID = 16,    /* has none */
-	F_RAW = 32,     /* holds text without references */
-	F_RCDATA = 64,  /* holds text with references */
+	F_FORMAT = 2,     /* is opened again where it was cut off */
+	F_SCOPE = 4,      /* nobody looks past it */
+	F_IMPLIED = 8,    /* its end tag may be left out */
+	F_VOID = 16,      /* has none */
+	F_RAW = 32,       /* holds text without references */
+	F_RCDATA = 64,    /* holds text with references */
 	F_BREAKOUT = 128, /* ends SVG and MathML */
 	F_BLOCK = 256,    /* closes <p>, and that is all there is to it */
 };
@@ -46,6 +46,7 @@ struct lexer {
 	size_t at;
 	bool full;    /* the arena */
 	bool foreign; /* CDATA is text */
+	bool between; /* a comment stood before the token */
 };
 
 /* Valid UTF-8 with LF alone. False: no room. */

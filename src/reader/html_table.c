@@ -179,10 +179,10 @@ in_table(struct parser *p, struct token *t)
 bool
 in_caption(struct parser *p, struct token *t)
 {
-	bool ends = t->kind == TOK_START
-			? outer(t->tag, true) && t->tag != T_BODY &&
-			      t->tag != T_HTML
-			: t->kind == TOK_END && t->tag == T_TABLE;
+	bool ends =
+	    t->kind == TOK_START
+		? outer(t->tag, true) && t->tag != T_BODY && t->tag != T_HTML
+		: t->kind == TOK_END && t->tag == T_TABLE;
 
 	if (t->kind == TOK_END && t->tag == T_CAPTION)
 		ends = true;
@@ -216,15 +216,13 @@ in_colgroup(struct parser *p, struct token *t)
 	} else if (t->kind == TOK_START && t->tag == T_COL) {
 		tree_put(p, t);
 		return false;
-	} else if (t->kind == TOK_START && t->tag == T_HTML) {
+	} else if (t->tag == (t->kind == TOK_START ? T_HTML : T_COL)) {
 		return false;
 	} else if (t->tag == T_TEMPLATE) {
 		if (t->kind == TOK_START)
 			in_head(p, t);
 		else
 			end_template(p);
-		return false;
-	} else if (t->kind == TOK_END && t->tag == T_COL) {
 		return false;
 	}
 	if (!is(current(p), T_COLGROUP))

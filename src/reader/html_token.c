@@ -3,6 +3,9 @@
 #include "base/str.h"
 #include "reader/html_priv.h"
 
+/* U+FFFD. */
+static const char UNKNOWN[3] = {'\xef', '\xbf', '\xbd'};
+
 static bool
 letter(char c)
 {
@@ -74,7 +77,7 @@ lexer_init(struct lexer *l, struct arena *a, struct str in)
 				 : str_utf8_len(str_from(in, i));
 
 		if (len == 0) {
-			memcpy(p + n, "\xef\xbf\xbd", 3);
+			memcpy(p + n, UNKNOWN, sizeof(UNKNOWN));
 			n += 3;
 			i++;
 		} else if (in.p[i] == '\r') {
@@ -94,13 +97,29 @@ lexer_init(struct lexer *l, struct arena *a, struct str in)
 enum nul { NUL_DROP, NUL_REPLACE };
 enum { REFS = 1, ATTR = 2, LOWER = 4 };
 
-/* A copy of s, decoded as `how` says. */
+/* Is s, a part of our copy, what it would be decoded to? */
+static bool
+plain(struct str s, int how)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (c == 0 || (c == '&' && (how & REFS)) ||
+		    (c >= 'A' && c <= 'Z' && (how & LOWER)))
+			return false;
+	}
+	return true;
+}
+
+/* s, decoded as `how` says. */
 static struct str
 decoded(struct lexer *l, struct str s, int how, enum nul nul)
 {
 	size_t extra = 0, n = 0;
 	char *p;
 
+	if (plain(s, how))
+		return s;
 	for (size_t i = 0; i < s.n; i++)
 		extra += s.p[i] == 0 ? 2 : 0;
 	/* No reference is shorter than what it stands for, but for two of six
@@ -116,15 +135,15 @@ decoded(struct lexer *l, struct str s, int how, enum nul nul)
 		size_t len = 0, took = 0;
 
 		if (s.p[i] == '&' && (how & REFS))
-			took = html_ref(
-			    str_from(s, i), how & ATTR, p + n, &len);
+			took =
+			    html_ref(str_from(s, i), how & ATTR, p + n, &len);
 		if (took > 0) {
 			n += len;
 			i += took;
 			continue;
 		}
 		if (s.p[i] == 0 && nul == NUL_REPLACE) {
-			memcpy(p + n, "\xef\xbf\xbd", 3);
+			memcpy(p + n, UNKNOWN, sizeof(UNKNOWN));
 			n += 3;
 		} else if (s.p[i] != 0) {
 			p[n++] = how & LOWER ? lower(s.p[i]) : s.p[i];
@@ -141,8 +160,7 @@ text(struct lexer *l, struct token *t)
 	size_t from = l->at;
 
 	while (l->at < l->in.n) {
-		const char *lt = memchr(
-		    l->in.p + l->at, '<', l->in.n - l->at);
+		const char *lt = memchr(l->in.p + l->at, '<', l->in.n - l->at);
 		char c;
 
 		l->at = lt ? (size_t)(lt - l->in.p) : l->in.n;
@@ -157,8 +175,8 @@ text(struct lexer *l, struct token *t)
 	if (l->at == from)
 		return false;
 	begin(t, TOK_TEXT);
-	t->text = decoded(l, (struct str){l->in.p + from, l->at - from}, REFS,
-	    NUL_DROP);
+	t->text = decoded(
+	    l, (struct str){l->in.p + from, l->at - from}, REFS, NUL_DROP);
 	return true;
 }
 
@@ -167,8 +185,7 @@ static void
 skip_past(struct lexer *l, const char *z)
 {
 	size_t n = strlen(z);
-	const char *found =
-	    memmem(l->in.p + l->at, l->in.n - l->at, z, n);
+	const char *found = memmem(l->in.p + l->at, l->in.n - l->at, z, n);
 
 	l->at = found ? (size_t)(found - l->in.p) + n : l->in.n;
 }
@@ -200,6 +217,7 @@ skip_markup(struct lexer *l, struct token *t)
 {
 	size_t from;
 
+	l->between = true;
 	if (peek(l, 1) == '!' && peek(l, 2) == '-' && peek(l, 3) == '-') {
 		l->at += 4;
 		skip_comment(l);
@@ -283,7 +301,6 @@ attrs(struct lexer *l, struct token *t)
 				break;
 		}
 		name = (struct str){l->in.p + from, l->at - from};
-		from = l->at;
 		while (blank(peek(l, 0)))
 			l->at++;
 		if (peek(l, 0) == '=') {
@@ -311,8 +328,8 @@ tag(struct lexer *l, struct token *t)
 		if (blank(c) || c == '/' || c == '>')
 			break;
 	}
-	t->text = decoded(l, (struct str){l->in.p + from, l->at - from},
-	    LOWER, NUL_REPLACE);
+	t->text = decoded(
+	    l, (struct str){l->in.p + from, l->at - from}, LOWER, NUL_REPLACE);
 	t->tag = html_tag_find(t->text);
 	return attrs(l, t);
 }
@@ -320,6 +337,7 @@ tag(struct lexer *l, struct token *t)
 void
 lexer_next(struct lexer *l, struct token *t)
 {
+	l->between = false;
 	while (l->at < l->in.n && !l->full) {
 		if (text(l, t))
 			return;
@@ -421,8 +439,7 @@ lexer_raw(struct lexer *l, enum html_tag which)
 	struct token t;
 
 	l->at = end;
-	s = decoded(
-	    l, s, HTML_FLAGS[which] & F_RCDATA ? REFS : 0, NUL_REPLACE);
+	s = decoded(l, s, HTML_FLAGS[which] & F_RCDATA ? REFS : 0, NUL_REPLACE);
 	if (end < l->in.n && !tag(l, &t))
 		l->at = l->in.n;
 	return s;
