@@ -169,6 +169,20 @@ static const struct opt OUTBOX_CHECK[] = {
     {.name = NULL},
 };
 
+static const struct opt FEED_SANITIZE[] = {
+    {"base", OPT_TEXT, "URL", .help = "what relative links are relative to"},
+    {"tags", OPT_CONF, "LIST", .help = "basic or article",
+	.key = "reader.sanitize.tags"},
+    {.name = NULL},
+};
+
+static const struct opt FEED_DISCOVER[] = {
+    {"content-type", OPT_TEXT, "TYPE",
+	.help = "the page's Content-Type, for its charset"},
+    {"json", OPT_FLAG, "", .help = "one JSON object a line"},
+    {.name = NULL},
+};
+
 static const struct opt DEMO[] = {
     {"seconds", OPT_INT, "N", .help = "publish for so long; 5 when not given",
 	.least = 1, .most = 600},
@@ -448,6 +462,26 @@ static const struct verb TABLE[] = {
 	    "a sample of writing a record and its event in one transaction.\n",
 	.own = OUTBOX_SCHEMA,
 	.run = verb_outbox_schema},
+    {.name = "feed sanitize",
+	.operands = "[FILE]",
+	.most = 1,
+	.summary = "clean the HTML of an article",
+	.text =
+	    "Prints what the reader would show of the HTML in FILE, or in the standard input:\n"
+	    "elements and attributes of a short list, read as a browser reads them and\n"
+	    "written anew. Relative links are left out unless --base says where they lead.\n",
+	.own = FEED_SANITIZE,
+	.run = verb_feed_sanitize},
+    {.name = "feed discover",
+	.operands = "URL [FILE]",
+	.least = 1,
+	.most = 2,
+	.summary = "find the feeds that a page names",
+	.text =
+	    "Reads the page of URL from FILE or the standard input, and prints its feeds, the\n"
+	    "best first, and its icons. Nothing is fetched. Fails when it names no feed.\n",
+	.own = FEED_DISCOVER,
+	.run = verb_feed_discover},
     {.name = "demo",
 	.operands = "",
 	.summary = "show what it does, with events and a receiver",

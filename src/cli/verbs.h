@@ -1,7 +1,7 @@
 /*
  * verbs.h - the verbs, one file each (event, key, user and seal: one per group).
  *
- * All but serve, listen, verify and outbox talk to the running server over the unix socket in the data
+ * All but serve, listen, verify, outbox and feed talk to the running server over the unix socket in the data
  * folder, and open the store themselves when none runs and its lock is free;
  * demo needs one that runs.
  * Their names, options and help stand in verbs.c.
@@ -45,6 +45,8 @@ int verb_listen(struct cli *c);
 int verb_verify(struct cli *c);
 int verb_outbox_check(struct cli *c);
 int verb_outbox_schema(struct cli *c);
+int verb_feed_sanitize(struct cli *c);
+int verb_feed_discover(struct cli *c);
 int verb_demo(struct cli *c);
 
 #endif
