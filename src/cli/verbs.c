@@ -177,6 +177,20 @@ static const struct opt OUTBOX_CHECK[] = {
     {.name = NULL},
 };
 
+static const struct opt FEED_SANITIZE[] = {
+    {"base", OPT_TEXT, "URL", .help = "what relative links are relative to"},
+    {"tags", OPT_CONF, "LIST", .help = "basic or article",
+	.key = "reader.sanitize.tags"},
+    {.name = NULL},
+};
+
+static const struct opt FEED_DISCOVER[] = {
+    {"content-type", OPT_TEXT, "TYPE",
+	.help = "the page's Content-Type, for its charset"},
+    {"json", OPT_FLAG, "", .help = "one JSON object a line"},
+    {.name = NULL},
+};
+
 static const struct opt DEMO[] = {
     {"seconds", OPT_INT, "N", .help = "publish for so long; 5 when not given",
 	.least = 1, .most = 600},
@@ -469,6 +483,26 @@ static const struct verb TABLE[] = {
 	    "Fails when there is no feed in it, and says what is there instead.\n",
 	.own = FEED_PARSE,
 	.run = verb_feed_parse},
+    {.name = "feed sanitize",
+	.operands = "[FILE]",
+	.most = 1,
+	.summary = "clean the HTML of an article",
+	.text =
+	    "Prints what the reader would show of the HTML in FILE, or in the standard input:\n"
+	    "elements and attributes of a short list, read as a browser reads them and\n"
+	    "written anew. Relative links are left out unless --base says where they lead.\n",
+	.own = FEED_SANITIZE,
+	.run = verb_feed_sanitize},
+    {.name = "feed discover",
+	.operands = "URL [FILE]",
+	.least = 1,
+	.most = 2,
+	.summary = "find the feeds that a page names",
+	.text =
+	    "Reads the page of URL from FILE or the standard input, and prints its feeds, the\n"
+	    "best first, and its icons. Nothing is fetched. Fails when it names no feed.\n",
+	.own = FEED_DISCOVER,
+	.run = verb_feed_discover},
     {.name = "demo",
 	.operands = "",
 	.summary = "show what it does, with events and a receiver",

@@ -46,6 +46,8 @@ int verb_verify(struct cli *c);
 int verb_outbox_check(struct cli *c);
 int verb_outbox_schema(struct cli *c);
 int verb_feed_parse(struct cli *c);
+int verb_feed_sanitize(struct cli *c);
+int verb_feed_discover(struct cli *c);
 int verb_demo(struct cli *c);
 
 #endif

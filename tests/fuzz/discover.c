@@ -1,0 +1,59 @@
+/*
+ * A page from anybody: what is found is an absolute http or https URL, named
+ * once, within its bounds; looking again finds the same. The first byte chooses
+ * the Content-Type.
+ */
+#include "reader/discover.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "reader/href.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+check(struct arena *a, struct str url)
+{
+	struct str again =
+	    href_resolve(a, STR_EMPTY, url, HREF_HTTP | HREF_HTTPS);
+
+	assert(url.n <= HREF_MAX && str_utf8_bad(url) == url.n);
+	assert(str_starts(url, STR("http://")) ||
+	       str_starts(url, STR("https://")));
+	assert(href_host(url).n > 0 && str_eq(url, again));
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const TYPES[] = {"", "text/html; charset=shift_jis",
+	    "text/html; charset=utf-16le", "text/html; charset=iso-2022-jp",
+	    "charset=windows-1252"};
+	struct str s = {(const char *)data, size};
+	const char *type = size > 0 ? TYPES[data[0] % COUNT_OF(TYPES)] : "";
+	struct arena *a = arena_new(16 * MIB);
+	struct discover d, e;
+	struct err err = {0};
+
+	if (discover(a, str_from(s, 1), STR("https://h.example/a/b"),
+		str_of(type), &d, &err) < 0 ||
+	    discover(a, str_from(s, 1), STR("https://h.example/a/b"),
+		str_of(type), &e, &err) < 0)
+		abort();
+	assert(d.n_feeds <= DISCOVER_FEEDS_MAX && d.n_feeds == e.n_feeds);
+	assert(d.n_icons <= DISCOVER_ICONS_MAX + 1 && d.n_icons == e.n_icons);
+	assert(!d.is_feed || d.n_feeds + d.n_icons == 0);
+	for (size_t i = 0; i < d.n_feeds; i++) {
+		check(a, d.feeds[i].url);
+		assert(str_eq(d.feeds[i].url, e.feeds[i].url));
+		assert(str_utf8_bad(d.feeds[i].title) == d.feeds[i].title.n);
+		for (size_t k = 0; k < i; k++)
+			assert(!str_eq(d.feeds[i].url, d.feeds[k].url));
+	}
+	for (size_t i = 0; i < d.n_icons; i++)
+		check(a, d.icons[i].url);
+	arena_free(a);
+	return 0;
+}

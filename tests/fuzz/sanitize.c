@@ -1,0 +1,57 @@
+/*
+ * HTML from anybody, cleaned: only what may be written is written, a parser
+ * finds only elements of the list in it, and cleaning it again, with or
+ * without the base, changes nothing. The first byte chooses list and base.
+ */
+#include "reader/sanitize.h"
+
+#include <assert.h>
+
+#include "base/buf.h"
+#include "reader/sanitize_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+clean(struct str s, struct str base, enum sanitize_tags tags, struct buf *b)
+{
+	struct err e = {0};
+	bool cut = true;
+
+	if (sanitize(s, base, tags, b, &cut, &e) < 0)
+		abort();
+	assert(!cut);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const BASES[] = {
+	    "", "https://a.example/b/c?d#e", "http://x.example"};
+	struct str s = {(const char *)data, size}, base = STR_EMPTY;
+	struct buf once = BUF(SANITIZE_OUT_MAX), twice = BUF(SANITIZE_OUT_MAX);
+	enum sanitize_tags tags = SANITIZE_BASIC;
+
+	if (size > 0) {
+		tags = data[0] & 1 ? SANITIZE_ARTICLE : SANITIZE_BASIC;
+		base = str_of(BASES[(data[0] >> 1) % COUNT_OF(BASES)]);
+		s = str_from(s, 1);
+	}
+	clean(s, base, tags, &once);
+	assert(check_bytes(buf_str(&once), tags) == once.n);
+	assert(check_tree(buf_str(&once), tags));
+	clean(buf_str(&once), base, tags, &twice);
+	assert(str_eq(buf_str(&once), buf_str(&twice)));
+	buf_clear(&twice);
+	clean(buf_str(&once), STR_EMPTY, tags, &twice);
+	assert(str_eq(buf_str(&once), buf_str(&twice)));
+	/* The short list is part of the long one. */
+	buf_clear(&twice);
+	if (tags == SANITIZE_BASIC) {
+		clean(buf_str(&once), base, SANITIZE_ARTICLE, &twice);
+		assert(str_eq(buf_str(&once), buf_str(&twice)));
+	}
+	buf_done(&once);
+	buf_done(&twice);
+	return 0;
+}
