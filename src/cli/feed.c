@@ -1,4 +1,4 @@
-#include "reader/feed.h"
+#include "feed/feed.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -4,8 +4,8 @@
 #include "base/str.h"
 #include "cli/input.h"
 #include "cli/verbs.h"
-#include "reader/discover.h"
-#include "reader/sanitize.h"
+#include "feed/discover.h"
+#include "feed/sanitize.h"
 
 /*
  * `hikyaku feed sanitize` and `hikyaku feed discover`: what the reader makes of

@@ -6,7 +6,7 @@
  * second with libxml2 that calls nothing, then with feed_parse(). A line each:
  * MB/s of both and their ratio. With an argument: that file instead.
  */
-#include "reader/feed.h"
+#include "feed/feed.h"
 
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>

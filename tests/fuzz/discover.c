@@ -3,13 +3,13 @@
  * once, within its bounds; looking again finds the same. The first byte chooses
  * the Content-Type.
  */
-#include "reader/discover.h"
+#include "feed/discover.h"
 
 #include <assert.h>
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "reader/href.h"
+#include "feed/href.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
  *
  * The first byte chooses what the bytes are said to be.
  */
-#include "reader/feed.h"
+#include "feed/feed.h"
 
 #include <assert.h>
 
@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "reader/xmlfix.h"
+#include "feed/xmlfix.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

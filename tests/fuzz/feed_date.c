@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "reader/date.h"
+#include "feed/date.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "reader/feed.h"
-#include "reader/jsonfix.h"
+#include "feed/feed.h"
+#include "feed/jsonfix.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,12 +3,12 @@
  * finds only elements of the list in it, and cleaning it again, with or
  * without the base, changes nothing. The first byte chooses list and base.
  */
-#include "reader/sanitize.h"
+#include "feed/sanitize.h"
 
 #include <assert.h>
 
 #include "base/buf.h"
-#include "reader/sanitize_check.h"
+#include "feed/sanitize_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

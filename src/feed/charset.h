@@ -1,0 +1,26 @@
+/*
+ * charset.h - bytes of unknown kind to UTF-8.
+ *
+ * Asked in this order: a byte order mark; the pattern of zero bytes; the HTTP
+ * header; the XML declaration; the bytes themselves. The first answer under
+ * which all bytes make sense is taken; when none is, the first one, with U+FFFD
+ * for what makes none. Two things that everybody lies about: what says to be
+ * ISO-8859-1 or ASCII is windows-1252, or UTF-8 when all of it is; and single
+ * bytes of windows-1252 in UTF-8 are read as such.
+ */
+#ifndef FEED_CHARSET_H
+#define FEED_CHARSET_H
+
+#include "base/base.h"
+
+struct buf;
+
+/*
+ * The text is `*ret`: `bytes` itself where it was UTF-8 already, else in `to`.
+ * The BOM is gone; a declaration, if any, still stands and no longer holds.
+ * ERR_LIMIT when `to` is too small.
+ */
+int charset_decode(struct str bytes, struct str content_type, struct buf *to,
+    struct str *ret, struct err *e) MUST_CHECK;
+
+#endif

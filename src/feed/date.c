@@ -1,0 +1,499 @@
+#include "feed/date.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+struct word {
+	struct str text;
+	int value;
+};
+
+static const struct word MONTHS[] = {
+#define MONTH(name, n) {STR(name), n},
+#define ZONE(name, minutes)
+#define GLYPH(sign, as)
+#include "feed/date_words.tbl"
+#undef MONTH
+#undef ZONE
+};
+
+static const struct word ZONES[] = {
+#define MONTH(name, n)
+#define ZONE(name, minutes) {STR(name), minutes},
+#include "feed/date_words.tbl"
+#undef ZONE
+#undef GLYPH
+};
+
+static const struct {
+	struct str sign, as;
+} GLYPHS[] = {
+#define ZONE(name, minutes)
+#define GLYPH(sign, as) {STR(sign), STR(as)},
+#include "feed/date_words.tbl"
+#undef MONTH
+#undef ZONE
+#undef GLYPH
+};
+
+/* -1: not seen yet */
+struct date {
+	int year, month, day, hour, minute, second, zone;
+	int64_t frac_us;
+	bool pm, am, zoned, ordinal;
+	bool weak; /* the month may have been a weekday */
+};
+
+static bool
+digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool
+letter(char c)
+{
+	char low = (char)(c | 0x20);
+
+	return (low >= 'a' && low <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* Signs of other scripts to ASCII, ASCII to lower case; the new length. */
+static size_t
+plain(struct str s, char to[4 * FEED_DATE_MAX])
+{
+	size_t n = 0;
+
+	while (s.n > 0) {
+		struct str as = {s.p, 1};
+		size_t take = 1;
+
+		if (str_starts(s, STR("\xef\xbc")) && s.n > 2 &&
+		    (unsigned char)s.p[2] - 0x90U < 10) {
+			to[n++] = (char)('0' + ((unsigned char)s.p[2] - 0x90));
+			s = str_from(s, 3);
+			continue;
+		}
+		for (size_t i = 0;
+		     (unsigned char)s.p[0] >= 0x80 && i < COUNT_OF(GLYPHS); i++)
+			if (str_starts(s, GLYPHS[i].sign)) {
+				as = GLYPHS[i].as;
+				take = GLYPHS[i].sign.n;
+				break;
+			}
+		for (size_t i = 0; i < as.n; i++)
+			to[n++] = as.p[i] >= 'A' && as.p[i] <= 'Z'
+				      ? (char)(as.p[i] | 0x20)
+				      : as.p[i];
+		s = str_from(s, take);
+		/* 2004년 1월: the sign joins what it stands between. */
+		while (take > 1 && as.n == 1 && as.p[0] != ' ' && s.n > 0 &&
+		       s.p[0] == ' ')
+			s = str_from(s, 1);
+	}
+	return n;
+}
+
+static bool
+leap(int y)
+{
+	return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+}
+
+static int
+days_of(int year, int month)
+{
+	static const int DAYS[] = {
+	    31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+	return DAYS[month - 1] + (month == 2 && leap(year));
+}
+
+/* Days since 1970-01-01; the year begins in March, so that leap days end it. */
+static int64_t
+days_since(int y, int m, int d)
+{
+	int64_t era, yoe, doy;
+
+	y -= m <= 2;
+	era = y / 400;
+	yoe = y - era * 400;
+	doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+/* ---- reading ---- */
+
+struct number {
+	int value;
+	size_t digits;
+};
+
+static struct number
+take_number(struct str *s)
+{
+	struct number r = {0};
+
+	while (s->n > 0 && digit(s->p[0])) {
+		if (r.value < 100000000)
+			r.value = r.value * 10 + (s->p[0] - '0');
+		r.digits++;
+		*s = str_from(*s, 1);
+	}
+	return r;
+}
+
+static bool
+next_digit(struct str s, char sep)
+{
+	return s.n > 1 && s.p[0] == sep && digit(s.p[1]);
+}
+
+/* h has been read, a colon follows. */
+static bool
+take_time(struct date *d, struct number h, struct str *s)
+{
+	int64_t unit = 100000;
+
+	if (d->hour >= 0 || h.digits > 2)
+		return false;
+	d->hour = h.value;
+	d->minute = 0;
+	d->second = 0;
+	*s = str_from(*s, 1);
+	d->minute = take_number(s).value;
+	if (next_digit(*s, ':')) {
+		*s = str_from(*s, 1);
+		d->second = take_number(s).value;
+	}
+	if (next_digit(*s, '.') || next_digit(*s, ','))
+		for (*s = str_from(*s, 1); s->n > 0 && digit(s->p[0]);
+		     *s = str_from(*s, 1), unit /= 10)
+			d->frac_us += unit * (s->p[0] - '0');
+	while (s->n > 0 && s->p[0] == ':')
+		*s = str_from(*s, 1);
+	return true;
+}
+
+static void
+set_year(struct date *d, struct number y)
+{
+	d->year = y.value;
+	if (y.digits <= 2)
+		d->year += y.value < 70 ? 2000 : 1900;
+	else if (y.digits == 3)
+		d->year += 1900; /* 124, as struct tm has it */
+}
+
+/* "-01-31", "-W05-3" or "-031" behind a year. */
+static bool
+take_iso(struct date *d, struct number y, struct str *s)
+{
+	char sep = s->p[0];
+	struct number m;
+
+	set_year(d, y);
+	*s = str_from(*s, 1);
+	m = take_number(s);
+	if (m.digits == 3) {
+		d->ordinal = true;
+		d->month = 1;
+		d->day = m.value;
+		return true;
+	}
+	d->month = m.value;
+	if (next_digit(*s, sep)) {
+		*s = str_from(*s, 1);
+		d->day = take_number(s).value;
+	}
+	/* 2024年1月 leaves its sign behind. */
+	if (s->n > 0 && s->p[0] == sep)
+		*s = str_from(*s, 1);
+	return true;
+}
+
+/* a has been read, a separator and a digit follow. */
+static bool
+take_numeric(struct date *d, struct number a, struct str *s)
+{
+	char sep = s->p[0];
+	struct number b, c;
+
+	if (d->month >= 0 || d->year >= 0)
+		return false;
+	if (a.digits >= 3)
+		return take_iso(d, a, s);
+	*s = str_from(*s, 1);
+	b = take_number(s);
+	if (!next_digit(*s, sep))
+		return false;
+	*s = str_from(*s, 1);
+	c = take_number(s);
+	if (c.digits <= 2 && sep == '-' && a.value > 31) { /* 99-12-31 */
+		set_year(d, a);
+		d->month = b.value;
+		d->day = c.value;
+		return true;
+	}
+	set_year(d, c);
+	d->day = sep == '/' && a.value <= 12 ? b.value : a.value;
+	d->month = sep == '/' && a.value <= 12 ? a.value : b.value;
+	if (d->month > 12 && d->day <= 12) {
+		int t = d->month;
+
+		d->month = d->day;
+		d->day = t;
+	}
+	return true;
+}
+
+/* 20240131, 20240131T120000, 20240131120000 */
+static bool
+take_packed(struct date *d, struct str run)
+{
+	int part[6] = {0};
+	size_t n = 0;
+
+	if (d->year >= 0 || (run.n != 8 && run.n != 12 && run.n != 14))
+		return false;
+	for (size_t at = 0; at < run.n; n++)
+		for (size_t i = 0; i < (n == 0 ? 4 : 2); i++, at++)
+			part[n] = part[n] * 10 + (run.p[at] - '0');
+	d->year = part[0];
+	d->month = part[1];
+	d->day = part[2];
+	if (n > 3) {
+		d->hour = part[3];
+		d->minute = part[4];
+		d->second = part[5];
+	}
+	return true;
+}
+
+static void
+take_zone(struct date *d, struct str *s)
+{
+	int sign = s->p[0] == '-' ? -1 : 1, hours, minutes = 0;
+	struct number n;
+
+	*s = str_from(*s, 1);
+	n = take_number(s);
+	hours = n.value;
+	if (n.digits > 2) {
+		hours = n.value / 100;
+		minutes = n.value % 100;
+	} else if (next_digit(*s, ':')) {
+		*s = str_from(*s, 1);
+		minutes = take_number(s).value;
+	}
+	/* Nobody lives further away: this is no zone. */
+	if (hours > 15 || minutes > 59)
+		return;
+	d->zone = sign * (hours * 60 + minutes);
+	d->zoned = true;
+}
+
+static bool
+take_alone(struct date *d, struct number n)
+{
+	bool day = n.digits <= 2 && d->day < 0 && n.value <= 31;
+
+	if (day) {
+		d->day = n.value;
+	} else if (n.digits <= 4 && d->year < 0) {
+		set_year(d, n);
+	} else if (n.digits == 6 && d->hour < 0 && d->day >= 0) {
+		d->hour = n.value / 10000; /* 20240131T120000 */
+		d->minute = n.value / 100 % 100;
+		d->second = n.value % 100;
+	} else if (n.digits == 4 && d->hour < 0 && d->day >= 0) {
+		d->hour = n.value / 100;
+		d->minute = n.value % 100;
+	}
+	return true;
+}
+
+static bool
+take_digits(struct date *d, struct str *s)
+{
+	struct str run = *s;
+	struct number n = take_number(s);
+
+	run.n = n.digits;
+	if (n.digits >= 8)
+		return take_packed(d, run);
+	/* 10.30, as Italians write it, when the date is complete */
+	if (next_digit(*s, ':') ||
+	    (next_digit(*s, '.') && n.digits <= 2 && d->hour < 0 &&
+		d->year >= 0 && d->month >= 0))
+		return take_time(d, n, s);
+	/* 時 without minutes, and "12:" */
+	if (s->n > 0 && s->p[0] == ':' && d->day >= 0 && d->hour < 0) {
+		d->hour = n.value;
+		*s = str_from(*s, 1);
+		return true;
+	}
+	if (n.digits <= 4 && d->month < 0 &&
+	    (next_digit(*s, '-') || next_digit(*s, '/') || next_digit(*s, '.')))
+		return take_numeric(d, n, s);
+	return take_alone(d, n);
+}
+
+static void
+week_date(struct date *d, struct str *s)
+{
+	int64_t first, monday;
+	int week, day = 1;
+
+	*s = str_from(*s, 1);
+	week = take_number(s).value;
+	if (next_digit(*s, '-')) {
+		*s = str_from(*s, 1);
+		day = take_number(s).value;
+	}
+	if (d->year < 1 || week < 1 || week > 53 || day < 1 || day > 7)
+		return;
+	/* The week of January 4th is the first; 1970-01-01 was a Thursday. */
+	first = days_since(d->year, 1, 4);
+	monday = first - ((first + 3) % 7 + 7) % 7;
+	d->ordinal = true;
+	d->month = 1;
+	d->day =
+	    (int)(monday - days_since(d->year, 1, 1)) + (week - 1) * 7 + day;
+}
+
+static void
+take_word(struct date *d, struct str *s)
+{
+	struct str w = {s->p, 0};
+
+	while (s->n > 0 && letter(s->p[0])) {
+		w.n++;
+		*s = str_from(*s, 1);
+	}
+	if (str_eq(w, STR("am")) || str_eq(w, STR("pm"))) {
+		d->am = w.p[0] == 'a';
+		d->pm = w.p[0] == 'p';
+		return;
+	}
+	if (str_eq(w, STR("w")) && d->year >= 0 && d->month < 0 && s->n > 0 &&
+	    digit(s->p[0])) {
+		*s = (struct str){s->p - 1, s->n + 1};
+		week_date(d, s);
+		return;
+	}
+	for (size_t i = 0; d->hour >= 0 && i < COUNT_OF(ZONES); i++)
+		if (str_eq(w, ZONES[i].text)) {
+			/* "GMT+9" is 9, and "+0900 (JST)" is not twice. */
+			if (!d->zoned)
+				d->zone = ZONES[i].value;
+			d->zoned = d->zoned || ZONES[i].value != 0;
+			return;
+		}
+	for (size_t i = 0; (d->month < 0 || d->weak) && i < COUNT_OF(MONTHS);
+	     i++)
+		if (w.p[0] == MONTHS[i].text.p[0] &&
+		    str_starts(w, MONTHS[i].text)) {
+			bool tuesday = d->day < 0 && MONTHS[i].value == 3;
+
+			/* "mar," and "martes 5" are Tuesday; "mar 5" is what
+			 * no other word is. */
+			if (tuesday && ((s->n > 0 && s->p[0] == ',') ||
+					   str_starts(w, STR("mart"))))
+				return;
+			d->month = MONTHS[i].value;
+			d->weak = tuesday;
+			return;
+		}
+}
+
+/* Seconds, milli- or microseconds since 1970, and nothing else. */
+static bool
+epoch(struct str s, int64_t *ret)
+{
+	int64_t v;
+	struct str whole = s;
+
+	if (str_has(s, '.'))
+		whole = str_cut(&s, '.');
+	if (whole.n < 9 || whole.n > 16 || !str_int(whole, &v) || v < 0)
+		return false;
+	if (whole.n <= 11)
+		v *= US_PER_S;
+	else if (whole.n == 13)
+		v *= US_PER_MS;
+	else if (whole.n != 16)
+		return false;
+	*ret = v;
+	return true;
+}
+
+static bool
+finish(struct date *d, int64_t *ret)
+{
+	int64_t us;
+
+	if (d->month < 0 && d->day >= 0)
+		return false; /* a day of no month */
+	if (d->year < 1 || d->year > 9999)
+		return false;
+	d->month = d->month < 0 ? 1 : d->month;
+	d->day = d->day < 0 && !d->ordinal ? 1 : d->day;
+	d->hour = d->hour < 0 ? 0 : d->hour;
+	d->minute = d->minute < 0 ? 0 : d->minute;
+	d->second = d->second < 0 ? 0 : d->second;
+	if (d->pm && d->hour < 12)
+		d->hour += 12;
+	if (d->am && d->hour == 12)
+		d->hour = 0;
+	if (d->month < 1 || d->month > 12 || d->hour > 24 || d->minute > 59 ||
+	    d->second > 60)
+		return false;
+	if (d->ordinal ? d->day > 371
+		       : d->day < 1 || d->day > days_of(d->year, d->month))
+		return false;
+	us = days_since(d->year, d->month, d->day) * US_PER_DAY +
+	     ((int64_t)d->hour * 3600 + d->minute * 60 + d->second) * US_PER_S +
+	     d->frac_us - (int64_t)d->zone * 60 * US_PER_S;
+	if (us < -INT64_C(62135596800) * US_PER_S ||
+	    us >= INT64_C(253402300800) * US_PER_S)
+		return false;
+	*ret = us;
+	return true;
+}
+
+bool
+feed_date(struct str text, int64_t *ret_us)
+{
+	struct date d = {.year = -1,
+	    .month = -1,
+	    .day = -1,
+	    .hour = -1,
+	    .minute = -1,
+	    .second = -1};
+	char room[4 * FEED_DATE_MAX];
+	struct str s = str_trim(text);
+
+	if (s.n == 0 || s.n > FEED_DATE_MAX)
+		return false;
+	if (epoch(s, ret_us))
+		return true;
+	s = (struct str){room, plain(s, room)};
+	while (s.n > 0) {
+		bool sign = (s.p[0] == '+' || s.p[0] == '-') && s.n > 1 &&
+			    digit(s.p[1]);
+
+		if (digit(s.p[0])) {
+			if (!take_digits(&d, &s))
+				return false;
+		} else if (sign && d.hour >= 0 && !d.zoned) {
+			take_zone(&d, &s);
+		} else if (letter(s.p[0])) {
+			take_word(&d, &s);
+		} else {
+			s = str_from(s, 1);
+		}
+	}
+	return finish(&d, ret_us);
+}

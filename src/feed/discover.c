@@ -1,0 +1,396 @@
+#include "feed/discover.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "feed/href.h"
+#include "feed/html.h"
+#include "feed/page_text.h"
+
+/* The largest page: its text, converted, and as much of its tree as fits. */
+#define PAGE_MEM  (64 * MIB)
+#define PIXELS    32 /* what an icon is shown at, twice */
+#define SNIFF_MAX 4096
+#define WEB       (HREF_HTTP | HREF_HTTPS)
+
+const char *const DISCOVER_PATHS[] = {"/feed", "/feed/", "/rss", "/rss.xml",
+    "/atom.xml", "/feed.xml", "/index.xml", "/feed.json",
+    "/feeds/posts/default", "/?feed=rss2", "/index.rdf", NULL};
+
+const char *
+discover_kind_name(enum discover_kind k)
+{
+	static const char *const NAMES[] = {
+	    [DISCOVER_ATOM] = "atom",
+	    [DISCOVER_RSS] = "rss",
+	    [DISCOVER_JSON] = "json",
+	    [DISCOVER_XML] = "xml",
+	};
+
+	return NAMES[k];
+}
+
+/* ---- is it a feed? ---- */
+
+static bool
+contains(struct str s, const char *z, bool nocase)
+{
+	size_t n = strlen(z);
+
+	for (size_t i = 0; i + n <= s.n; i++) {
+		struct str at = {s.p + i, n};
+
+		if (nocase ? str_eq_nocase(at, str_of(z))
+			   : str_eq(at, str_of(z)))
+			return true;
+	}
+	return false;
+}
+
+static struct str
+past(struct str s, const char *z)
+{
+	const char *found = s.n > 0 ? memmem(s.p, s.n, z, strlen(z)) : NULL;
+
+	if (!found)
+		return STR_EMPTY;
+	return str_from(s, (size_t)(found - s.p) + strlen(z));
+}
+
+bool
+discover_is_feed(struct str s)
+{
+	size_t n = 1;
+	struct str name, prefix;
+
+	if (str_starts(s, STR("\xef\xbb\xbf")))
+		s = str_from(s, 3);
+	for (s = str_trim(s);
+	     str_starts(s, STR("<?")) || str_starts(s, STR("<!"));
+	     s = str_trim(s))
+		s = str_starts(s, STR("<!--")) ? past(str_from(s, 4), "-->")
+					       : past(s, ">");
+	if (s.n > 0 && s.p[0] == '{') {
+		s.n = s.n < SNIFF_MAX ? s.n : SNIFF_MAX;
+		return contains(s, "jsonfeed.org/version/", false) ||
+		       contains(s, "jsonfeed.org\\/version\\/", false);
+	}
+	if (s.n == 0 || s.p[0] != '<')
+		return false;
+	while (n < s.n && s.p[n] && !strchr(" \t\r\n/>", s.p[n]))
+		n++;
+	name = (struct str){s.p + 1, n - 1};
+	prefix = name;
+	if (str_has(name, ':'))
+		(void)str_cut(&prefix, ':');
+	return str_eq(prefix, STR("rss")) || str_eq(prefix, STR("feed")) ||
+	       str_eq(prefix, STR("RDF"));
+}
+
+/* ---- links ---- */
+
+struct search {
+	struct arena *keep, *scratch;
+	struct arena *links; /* what one of them needs */
+	struct str url, base;
+	struct discover *ret;
+};
+
+/* Is `word` one of the blank-separated words of s? */
+static bool
+has_word(struct str s, const char *word)
+{
+	while (s.n > 0) {
+		size_t n = 0;
+
+		while (n < s.n && s.p[n] && !strchr(" \t\n\f\r", s.p[n]))
+			n++;
+		if (str_eq_nocase((struct str){s.p, n}, str_of(word)))
+			return true;
+		s = str_from(s, n + 1);
+	}
+	return false;
+}
+
+/* False: nothing that a feed could be. */
+static bool
+kind_of(const struct html_node *n, enum discover_kind *ret)
+{
+	static const struct {
+		const char *type;
+		enum discover_kind kind;
+		bool sure;
+	} TYPES[] = {
+	    {"application/atom+xml", DISCOVER_ATOM, true},
+	    {"application/rss+xml", DISCOVER_RSS, true},
+	    {"application/rdf+xml", DISCOVER_RSS, true},
+	    {"application/feed+json", DISCOVER_JSON, true},
+	    {"application/json", DISCOVER_JSON, false},
+	    {"application/xml", DISCOVER_XML, false},
+	    {"text/xml", DISCOVER_XML, false},
+	};
+	struct str type = html_attr(n, "type"), href = html_attr(n, "href");
+	struct str title = html_attr(n, "title");
+	bool called =
+	    contains(title, "rss", true) || contains(title, "atom", true) ||
+	    contains(title, "feed", true) || contains(href, "rss", true) ||
+	    contains(href, "atom", true) || contains(href, "feed", true);
+
+	type = str_trim(str_cut(&type, ';'));
+	for (size_t i = 0; i < COUNT_OF(TYPES); i++) {
+		if (!str_eq_nocase(type, str_of(TYPES[i].type)))
+			continue;
+		*ret = TYPES[i].kind;
+		return TYPES[i].sure || called;
+	}
+	*ret = DISCOVER_XML;
+	return type.n == 0 && has_word(html_attr(n, "rel"), "feed");
+}
+
+/* White space is one blank; cut at a character. */
+static struct str
+tidy_title(struct arena *a, struct str s)
+{
+	char *p;
+	size_t n = 0;
+
+	s = str_trim(str_chars(str_trim(s), DISCOVER_TITLE_MAX));
+	p = arena_raw(a, s.n + 1);
+	for (size_t i = 0; p && i < s.n; i++) {
+		bool blank = (unsigned char)s.p[i] <= ' ';
+
+		if (!blank || (n > 0 && p[n - 1] != ' '))
+			p[n++] = blank ? ' ' : s.p[i];
+	}
+	return p ? (struct str){p, n} : STR_EMPTY;
+}
+
+/* For the time being: what is kept is copied. */
+static struct str
+link_of(struct search *s, const struct html_node *n)
+{
+	struct str href = html_attr(n, "href");
+
+	arena_reset(s->links);
+	return href.n > 0 ? href_resolve(s->links, s->base, href, WEB)
+			  : (struct str){NULL, 0};
+}
+
+static void
+take_feed(struct search *s, const struct html_node *n)
+{
+	struct discover *d = s->ret;
+	struct discover_feed f = {0};
+
+	if (d->n_feeds == DISCOVER_FEEDS_MAX || !kind_of(n, &f.kind) ||
+	    has_word(html_attr(n, "rel"), "stylesheet"))
+		return;
+	f.url = link_of(s, n);
+	if (!f.url.p)
+		return;
+	for (size_t i = 0; i < d->n_feeds; i++)
+		if (str_eq(d->feeds[i].url, f.url))
+			return;
+	f.url = arena_dup(s->keep, f.url);
+	if (!f.url.p)
+		return;
+	f.title = tidy_title(s->keep, html_attr(n, "title"));
+	f.same_host = str_eq(href_host(f.url), href_host(s->url));
+	d->feeds[d->n_feeds++] = f;
+}
+
+/* "16x16 32x32": that which fits best. "any" is none: it is SVG's. */
+static int
+best_size(struct str sizes)
+{
+	int best = 0;
+
+	while (sizes.n > 0) {
+		struct str one = str_cut(&sizes, ' ');
+		int64_t v = 0;
+
+		for (size_t i = 0; i < one.n; i++)
+			if ((one.p[i] | 0x20) == 'x') {
+				one.n = i;
+				break;
+			}
+		if (one.n > 5 || !str_int(one, &v) || v < 1)
+			continue;
+		if (best == 0 ||
+		    (best < PIXELS ? v > best : v >= PIXELS && v < best))
+			best = (int)v;
+	}
+	return best;
+}
+
+static void
+add_icon(struct search *s, struct discover_icon icon)
+{
+	struct discover *d = s->ret;
+
+	for (size_t i = 0; i < d->n_icons; i++)
+		if (str_eq(d->icons[i].url, icon.url))
+			return;
+	icon.url = arena_dup(s->keep, icon.url);
+	if (icon.url.p)
+		d->icons[d->n_icons++] = icon;
+}
+
+static void
+take_icon(struct search *s, const struct html_node *n)
+{
+	struct str type = html_attr(n, "type");
+	struct discover_icon i = {0};
+
+	if (s->ret->n_icons == DISCOVER_ICONS_MAX)
+		return;
+	i.url = link_of(s, n);
+	if (!i.url.p)
+		return;
+	i.touch = !has_word(html_attr(n, "rel"), "icon");
+	i.pixels = best_size(html_attr(n, "sizes"));
+	i.svg = str_eq_nocase(str_trim(type), STR("image/svg+xml")) ||
+		str_ends(i.url, STR(".svg"));
+	add_icon(s, i);
+}
+
+/* Content that is not the page's own. */
+static bool
+closed(const struct html_node *n)
+{
+	return n->ns != NS_HTML || n->tag == T_TEMPLATE || n->tag == T_OBJECT;
+}
+
+static void
+find_base(struct search *s, const struct html_node *root)
+{
+	for (const struct html_node *n = html_next(root, root, false); n;
+	     n = html_next(root, n, closed(n))) {
+		struct str href = html_attr(n, "href"), found;
+
+		if (n->is_text || n->ns != NS_HTML || n->tag != T_BASE ||
+		    !href.p)
+			continue;
+		found = href_resolve(s->keep, s->url, href, WEB);
+		if (found.p)
+			s->base = found;
+		return;
+	}
+}
+
+static void
+find_links(struct search *s, const struct html_node *root)
+{
+	for (const struct html_node *n = html_next(root, root, false); n;
+	     n = html_next(root, n, closed(n))) {
+		struct str rel;
+
+		if (n->is_text || n->ns != NS_HTML || n->tag != T_LINK)
+			continue;
+		rel = html_attr(n, "rel");
+		if (has_word(rel, "alternate") || has_word(rel, "feed"))
+			take_feed(s, n);
+		else if (has_word(rel, "icon") ||
+			 has_word(rel, "apple-touch-icon") ||
+			 has_word(rel, "apple-touch-icon-precomposed"))
+			take_icon(s, n);
+	}
+}
+
+/* ---- order ---- */
+
+static int
+feed_rank(const struct discover_feed *f)
+{
+	int kind = f->kind == DISCOVER_ATOM  ? 0
+		   : f->kind == DISCOVER_RSS ? 1
+					     : 2;
+
+	return (f->same_host ? 0 : 10) + kind;
+}
+
+/* Smaller than wanted is worse than larger; not said is between. */
+static int
+icon_rank(const struct discover_icon *i)
+{
+	int off = i->pixels == 0        ? 500
+		  : i->pixels >= PIXELS ? i->pixels - PIXELS
+					: 600 + PIXELS - i->pixels;
+
+	off = off < 1000 ? off : 1000;
+	return off + (i->touch ? 2000 : 0) + (i->svg ? 4000 : 0);
+}
+
+/* Few, and what is equal keeps its order. */
+static void
+sort(struct discover *d)
+{
+	for (size_t i = 1; i < d->n_feeds; i++) {
+		struct discover_feed f = d->feeds[i];
+		size_t at = i;
+
+		for (; at > 0 && feed_rank(&d->feeds[at - 1]) > feed_rank(&f);
+		     at--)
+			d->feeds[at] = d->feeds[at - 1];
+		d->feeds[at] = f;
+	}
+	for (size_t i = 1; i < d->n_icons; i++) {
+		struct discover_icon x = d->icons[i];
+		size_t at = i;
+
+		for (; at > 0 && icon_rank(&d->icons[at - 1]) > icon_rank(&x);
+		     at--)
+			d->icons[at] = d->icons[at - 1];
+		d->icons[at] = x;
+	}
+}
+
+static int
+look(struct search *s, struct str page, struct str content_type, struct err *e)
+{
+	struct str text = page_text(s->scratch, page, content_type);
+	struct discover_icon last = {0};
+	struct html h;
+
+	if (discover_is_feed(text)) {
+		s->ret->is_feed = true;
+		return OK;
+	}
+	if (html_parse(s->scratch, text, &h, e) < 0)
+		return e->code;
+	find_base(s, h.root);
+	find_links(s, h.root);
+	sort(s->ret);
+	arena_reset(s->links); /* the other one may be full */
+	last.url = href_resolve(s->links, s->url, STR("/favicon.ico"), WEB);
+	if (last.url.p)
+		add_icon(s, last);
+	return OK;
+}
+
+int
+discover(struct arena *a, struct str page, struct str url,
+    struct str content_type, struct discover *ret, struct err *e)
+{
+	struct search s = {.keep = a, .ret = ret};
+	int rc;
+
+	*ret = (struct discover){0};
+	s.url = href_resolve(a, STR_EMPTY, url, WEB);
+	s.base = s.url;
+	if (!s.url.p)
+		return err_set(e, ERR_INVALID,
+		    "the page's URL must be one of http or https");
+	if (page.n > DISCOVER_IN_MAX)
+		return err_set(e, ERR_LIMIT,
+		    "a page of %zu bytes is over %zu, which is all that is looked through",
+		    page.n, DISCOVER_IN_MAX);
+	s.scratch = arena_new(PAGE_MEM);
+	s.links = arena_new(8 * HREF_MAX);
+	if (s.scratch && s.links)
+		rc = look(&s, page, content_type, e);
+	else
+		rc = err_set(e, ERR_NOMEM, "no memory to read the page");
+	arena_free(s.links);
+	arena_free(s.scratch);
+	return rc;
+}

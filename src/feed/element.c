@@ -1,0 +1,95 @@
+#include "feed/element.h"
+
+#include "base/str.h"
+
+#define URI_MAX  80
+#define NAME_LEN 16 /* longer than any in the table */
+
+static const struct element ELEMENTS[] = {
+#define ELEMENT(family, name, where, kind, field, rank)                        \
+	{FAMILY_##family, name, IN_##where, KIND_##kind, FIELD_##field, rank},
+#define SPACE(uri, family)
+#define PREFIX(prefix, family)
+#include "feed/elements.tbl"
+#undef ELEMENT
+#undef SPACE
+};
+
+static const struct space {
+	struct str name;
+	enum element_family family;
+} SPACES[] = {
+#define ELEMENT(family, name, where, kind, field, rank)
+#define SPACE(uri, family) {STR(uri), FAMILY_##family},
+#include "feed/elements.tbl"
+#undef SPACE
+#undef PREFIX
+};
+
+static const struct space PREFIXES[] = {
+#define SPACE(uri, family)
+#define PREFIX(prefix, family) {STR(prefix), FAMILY_##family},
+#include "feed/elements.tbl"
+};
+
+static enum element_family
+look(struct str name, const struct space *in, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq_nocase(name, in[i].name))
+			return in[i].family;
+	return FAMILY_OTHER;
+}
+
+enum element_family
+element_family(const char *uri, const char *prefix)
+{
+	struct str s = str_trim(str_of(uri));
+	enum element_family found = FAMILY_OTHER;
+
+	for (size_t i = 0; i + 2 < s.n && i < 8; i++)
+		if (s.p[i] == '/' && s.p[i + 1] == '/') {
+			s = str_from(s, i + 2);
+			break;
+		}
+	while (s.n > 0 && strchr("/#?", s.p[s.n - 1]))
+		s.n--;
+	if (s.n > 0 && s.n <= URI_MAX)
+		found = look(s, SPACES, COUNT_OF(SPACES));
+	if (found == FAMILY_OTHER && prefix)
+		found = look(str_of(prefix), PREFIXES, COUNT_OF(PREFIXES));
+	/* Some give RSS a namespace of their own making. */
+	if (found == FAMILY_OTHER && !prefix)
+		found = FAMILY_RSS;
+	return found;
+}
+
+const struct element *
+element_find(
+    enum element_family family, const char *name, enum element_where where)
+{
+	char low[NAME_LEN];
+	size_t n = 0, lo = 0, hi = COUNT_OF(ELEMENTS);
+
+	for (; name[n] && n < NAME_LEN; n++)
+		low[n] = name[n] >= 'A' && name[n] <= 'Z'
+			     ? (char)(name[n] | 0x20)
+			     : name[n];
+	if (n == NAME_LEN)
+		return NULL;
+	low[n] = '\0';
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (strcmp(ELEMENTS[mid].name, low) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < COUNT_OF(ELEMENTS) && strcmp(ELEMENTS[lo].name, low) == 0;
+	     lo++)
+		if (ELEMENTS[lo].family == family &&
+		    (ELEMENTS[lo].where & where) != 0)
+			return &ELEMENTS[lo];
+	return NULL;
+}

@@ -1,0 +1,18 @@
+/*
+ * jsonfix.h - JSON with the faults of handmade feeds, made valid.
+ *
+ * Control characters and line ends in strings are escaped, halves of surrogate
+ * pairs become U+FFFD, unknown escapes lose their backslash; a comma too many
+ * and comments go; what is cut off is closed, and a member without its value
+ * goes with it. All else stays, and is for the parser to refuse.
+ */
+#ifndef FEED_JSONFIX_H
+#define FEED_JSONFIX_H
+
+#include "base/base.h"
+
+struct buf;
+
+void jsonfix(struct str json, struct buf *to);
+
+#endif

@@ -1,0 +1,113 @@
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "feed/link.h"
+#include "feed/parse_priv.h"
+#include "feed/text.h"
+
+void
+making_init(struct making *m, struct arena *a, struct str url)
+{
+	*m = (struct making){.arena = a, .url = str_trim(url)};
+	m->feed = arena_alloc(a, sizeof(*m->feed));
+	if (!m->feed)
+		return;
+	m->feed->updated_us = FEED_NO_DATE;
+	m->tail = &m->feed->items;
+}
+
+struct feed_item *
+making_item(struct making *m)
+{
+	struct feed_item *it;
+
+	if (m->feed->n_items == FEED_ITEMS_MAX) {
+		m->feed->cut = true;
+		return NULL;
+	}
+	it = arena_alloc(m->arena, sizeof(*it));
+	if (it)
+		it->published_us = it->updated_us = FEED_NO_DATE;
+	return it;
+}
+
+void
+making_add(struct making *m, struct feed_item *it)
+{
+	if (it->id.n + it->title.n + it->link.n + it->content.n +
+		    it->summary.n ==
+		0 &&
+	    !it->enclosures)
+		return;
+	*m->tail = it;
+	m->tail = &it->next;
+	m->feed->n_items++;
+}
+
+void
+making_category(struct making *m, struct feed_item *it, struct str text)
+{
+	struct feed_text **at = &it->categories;
+	size_t n = 0;
+
+	text = text_title(m->arena, text);
+	if (text.n == 0)
+		return;
+	for (; *at; at = &(*at)->next, n++)
+		if (str_eq((*at)->text, text) || n + 1 == FEED_CATEGORIES_MAX)
+			return;
+	*at = arena_alloc(m->arena, sizeof(**at));
+	if (*at)
+		(*at)->text = arena_dup(m->arena, text);
+}
+
+void
+making_enclosure(struct making *m, struct feed_item *it, struct str url,
+    struct str type, struct str length)
+{
+	struct feed_enclosure **at = &it->enclosures;
+	size_t n = 0;
+	int64_t bytes;
+
+	if (url.n == 0)
+		return;
+	for (; *at; at = &(*at)->next, n++)
+		if (str_eq((*at)->url, url) || n + 1 == FEED_ENCLOSURES_MAX)
+			return;
+	*at = arena_alloc(m->arena, sizeof(**at));
+	if (!*at)
+		return;
+	(*at)->url = url;
+	(*at)->type = arena_dup(m->arena, str_trim(type));
+	(*at)->length = -1;
+	if (str_int(str_trim(length), &bytes) && bytes >= 0)
+		(*at)->length = bytes;
+}
+
+static void
+mend(struct making *m, struct str base, struct str *link)
+{
+	if (link->n > 0 && !link_absolute(*link))
+		*link = link_resolve(m->arena, base, *link);
+}
+
+void
+making_done(struct making *m)
+{
+	struct feed *f = m->feed;
+	struct str base = m->url;
+
+	/* Nobody said where it is from: it may say so itself. */
+	if (!link_absolute(base))
+		base = link_absolute(f->self) ? f->self : f->link;
+	mend(m, base, &f->link);
+	for (struct feed_item *it = f->items; it; it = it->next) {
+		mend(m, base, &it->link);
+		if (it->base.n == 0)
+			it->base = base;
+		if (it->author.n == 0)
+			it->author = m->author;
+		for (struct feed_enclosure *c = it->enclosures; c; c = c->next)
+			mend(m, base, &c->url);
+	}
+}

@@ -1,0 +1,198 @@
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "feed/charset.h"
+#include "feed/feed.h"
+#include "feed/parse_priv.h"
+#include "feed/xmlfix.h"
+
+/* What is before the root element. */
+struct prolog {
+	struct str root; /* its name without prefix; empty: there is none */
+	struct str from; /* the text from the root on */
+	bool html;       /* by its DOCTYPE */
+};
+
+static struct str
+blanks(struct str s)
+{
+	/* A NUL or a mark in the middle of what was put together is one too. */
+	for (;;) {
+		if (s.n > 0 && ((unsigned char)s.p[0] <= ' '))
+			s = str_from(s, 1);
+		else if (str_starts(s, STR("\xef\xbb\xbf")))
+			s = str_from(s, 3);
+		else
+			return s;
+	}
+}
+
+static struct str
+behind(struct str s, struct str end)
+{
+	const char *at = memmem(s.p, s.n, end.p, end.n);
+
+	return at ? str_from(s, (size_t)(at - s.p) + end.n) : str_from(s, s.n);
+}
+
+static bool
+starts_nocase(struct str s, struct str with)
+{
+	return s.n >= with.n && str_eq_nocase((struct str){s.p, with.n}, with);
+}
+
+static struct str
+root_name(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && !strchr(" \t\r\n/><", s.p[n]) && s.p[n])
+		n++;
+	s.n = n;
+	if (str_has(s, ':'))
+		(void)str_cut(&s, ':');
+	return s;
+}
+
+static struct prolog
+read_prolog(struct str s)
+{
+	struct prolog p = {.root = STR_EMPTY};
+
+	for (;;) {
+		s = blanks(s);
+		p.from = s;
+		if (str_starts(s, STR("<?"))) {
+			/* A declaration may lack its second question mark. */
+			s = behind(s, starts_nocase(s, STR("<?xml"))
+					  ? STR(">")
+					  : STR("?>"));
+		} else if (str_starts(s, STR("<!--"))) {
+			s = behind(s, STR("-->"));
+		} else if (starts_nocase(s, STR("<!doctype"))) {
+			size_t n = xmlfix_doctype(s);
+
+			p.html = p.html || starts_nocase(blanks(str_from(s, 9)),
+					       STR("html"));
+			s = n > 0 ? str_from(s, n) : behind(s, STR(">"));
+		} else {
+			break;
+		}
+	}
+	if (s.n > 1 && s.p[0] == '<')
+		p.root = root_name(str_from(s, 1));
+	return p;
+}
+
+static bool
+among(struct str name, const struct str *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq_nocase(name, list[i]))
+			return true;
+	return false;
+}
+
+static const struct str ROOTS[] = {
+    STR("rss"), STR("feed"), STR("rdf"), STR("channel"), STR("entry")};
+static const struct str PAGES[] = {STR("html"), STR("head"), STR("body")};
+
+/* A feed behind junk: from its root on, or empty. */
+static struct str
+dig(struct str s)
+{
+	for (;;) {
+		const char *lt = s.n > 0 ? memchr(s.p, '<', s.n) : NULL;
+
+		if (!lt)
+			return STR_EMPTY;
+		s = str_from(s, (size_t)(lt - s.p) + 1);
+		/* An entry alone would be any <entry> of anything. */
+		if (among(root_name(s), ROOTS, COUNT_OF(ROOTS) - 1))
+			return (struct str){s.p - 1, s.n + 1};
+	}
+}
+
+static int
+no_feed(const struct prolog *p, struct err *e)
+{
+	if (p->html || among(p->root, PAGES, COUNT_OF(PAGES)))
+		return err_set(
+		    e, ERR_INVALID, "this is an HTML page, not a feed");
+	if (p->root.n > 0)
+		return err_set(e, ERR_INVALID,
+		    "this is not a feed: its root element is <%.*s>",
+		    (int)(p->root.n < 40 ? str_chars(p->root, 40).n : 40),
+		    p->root.p);
+	return err_set(
+	    e, ERR_INVALID, "this is not a feed: it is neither XML nor JSON");
+}
+
+/* Mends it and reads it again, into a new feed. */
+static int
+repaired(struct making *m, struct str xml, struct err *e)
+{
+	struct buf b = BUF(FEED_TEXT_MAX);
+	int rc;
+
+	making_init(m, m->arena, m->url);
+	xmlfix(xml, &b);
+	if (b.failed)
+		rc = err_set(e, ERR_LIMIT, "the feed is too large");
+	else if (!m->feed)
+		rc = err_set(e, ERR_NOMEM, "the feed needs too much memory");
+	else
+		rc = parse_xml(m, buf_str(&b), false, e);
+	if (rc == OK)
+		m->feed->repaired = true;
+	buf_done(&b);
+	return rc;
+}
+
+static int
+dispatch(struct making *m, struct str text, struct err *e)
+{
+	struct prolog p;
+	struct str from;
+	int rc;
+
+	text = blanks(text);
+	if (text.n == 0)
+		return err_set(e, ERR_INVALID, "there is nothing in it");
+	if (text.p[0] == '{' || text.p[0] == '[')
+		return parse_json(m, text, e);
+	p = read_prolog(text);
+	if (!p.html && among(p.root, ROOTS, COUNT_OF(ROOTS))) {
+		rc = parse_xml(m, p.from, true, e);
+		return rc == ERR_SYNTAX ? repaired(m, p.from, e) : rc;
+	}
+	from = p.html || among(p.root, PAGES, COUNT_OF(PAGES)) ? STR_EMPTY
+							       : dig(p.from);
+	return from.n > 0 ? repaired(m, from, e) : no_feed(&p, e);
+}
+
+int
+feed_parse(struct arena *a, struct str bytes, const struct feed_from *from,
+    struct feed **ret, struct err *e)
+{
+	struct buf b = BUF(FEED_TEXT_MAX);
+	struct str text = STR_EMPTY;
+	struct making m;
+	int rc;
+
+	if (bytes.n > FEED_BYTES_MAX)
+		return err_set(e, ERR_LIMIT, "the feed is over %zu MiB",
+		    FEED_BYTES_MAX / MIB);
+	if (bytes.n == 0)
+		return err_set(e, ERR_INVALID, "there is nothing in it");
+	making_init(&m, a, from->url);
+	if (!m.feed)
+		return err_set(e, ERR_NOMEM, "the feed needs too much memory");
+	rc = charset_decode(bytes, from->content_type, &b, &text, e);
+	if (rc == OK)
+		rc = dispatch(&m, text, e);
+	buf_done(&b);
+	if (rc == OK)
+		*ret = m.feed;
+	return rc;
+}

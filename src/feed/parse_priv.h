@@ -1,0 +1,38 @@
+/*
+ * parse_priv.h - what the readers of XML and of JSON share.
+ */
+#ifndef FEED_PARSE_PRIV_H
+#define FEED_PARSE_PRIV_H
+
+#include "feed/feed.h"
+
+/* A feed in the making. */
+struct making {
+	struct arena *arena;
+	struct str url; /* where it came from, or empty */
+	struct feed *feed;
+	struct feed_item **tail; /* where the next item goes */
+	struct str author;       /* of what has none of its own */
+};
+
+void making_init(struct making *m, struct arena *a, struct str url);
+/* NULL when there are enough items, or no memory. */
+struct feed_item *making_item(struct making *m);
+/* Hangs it in, unless there is nothing in it. */
+void making_add(struct making *m, struct feed_item *it);
+/* Both trim, and take no second one of the same. */
+void making_category(struct making *m, struct feed_item *it, struct str text);
+void making_enclosure(struct making *m, struct feed_item *it, struct str url,
+    struct str type, struct str length);
+/* Resolves what could not be before all was read. */
+void making_done(struct making *m);
+
+/*
+ * ERR_INVALID when it holds no feed. With `strict`, ERR_SYNTAX at the first
+ * fault, when the whole is to be mended and read again.
+ */
+int parse_xml(
+    struct making *m, struct str xml, bool strict, struct err *e) MUST_CHECK;
+int parse_json(struct making *m, struct str json, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * xml_value.h - what one element of a feed says, in its text or attributes.
+ */
+#ifndef FEED_XML_VALUE_H
+#define FEED_XML_VALUE_H
+
+#include "base/buf.h"
+#include "feed/element.h"
+
+struct arena;
+struct feed_item;
+struct making;
+struct slots;
+
+/* As libxml2 hands them over: name, prefix, URI, begin, end. */
+struct attrs {
+	const unsigned char **list;
+	int n;
+};
+
+/* By its name without prefix; empty when it is not there. */
+struct str attrs_get(const struct attrs *a, const char *name);
+/* xml:base on top of the one around. */
+struct str attrs_base(
+    const struct attrs *a, struct arena *arena, struct str outer);
+
+/* An element that is being captured. */
+struct value {
+	const struct element *e;
+	struct buf text;
+	bool markup; /* elements in it are kept */
+	bool escape; /* its text is markup too: < is &lt; */
+	bool first;  /* nothing in it yet */
+	bool div;    /* XHTML in the div that Atom wants around it */
+	struct str type, mode, href; /* the arena's */
+	bool not_link;               /* isPermaLink="false" */
+};
+
+void value_begin(struct value *v, struct arena *a, const struct element *e,
+    const struct attrs *attrs);
+void value_text(struct value *v, struct str text);
+/* Elements in it, `level` of them open with this one. */
+void value_start(struct value *v, size_t level, const char *name,
+    const char *prefix, enum element_family family, const struct attrs *attrs);
+void value_end(struct value *v, size_t level, const char *name,
+    const char *prefix, enum element_family family);
+/* It is complete. `it` is NULL outside of items. */
+void value_keep(struct value *v, struct making *m, struct slots *s,
+    struct feed_item *it, struct str base);
+/* For kinds that say it in attributes alone. */
+void value_attrs(const struct element *e, struct making *m, struct slots *s,
+    struct feed_item *it, struct str base, const struct attrs *attrs);
+
+#endif
