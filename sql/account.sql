@@ -10,8 +10,31 @@ VALUES (:name, :password, :role, :now, :now) ON CONFLICT (name) DO NOTHING;
 
 -- name: account_find
 -- args: name text
--- rows: id int, name text, password text, role text, created_at int, changed_at int
-SELECT id, name, password, role, created_at, changed_at FROM account WHERE name = :name;
+-- rows: id int, name text, password text, role text, created_at int, changed_at int, user_id int?, user_uid bytes?
+SELECT a.id, a.name, a.password, a.role, a.created_at, a.changed_at, u.id, u.uid
+  FROM account a
+  LEFT JOIN identities i ON i.provider = 'local' AND i.provider_user_id = a.name
+  LEFT JOIN users u ON u.id = i.user_id
+ WHERE a.name = :name;
+
+-- name: user_add
+-- args: uid bytes, email text, name text, now int
+-- rows: id int
+INSERT INTO users (uid, email, name, created_at, updated_at)
+VALUES (:uid, :email, :name, :now, :now) RETURNING id;
+
+-- name: identity_add
+-- args: user_id int, provider text, provider_user_id text, now int
+-- No row changed: somebody has it.
+INSERT INTO identities (user_id, provider, provider_user_id, created_at)
+VALUES (:user_id, :provider, :provider_user_id, :now)
+ON CONFLICT (provider, provider_user_id) DO NOTHING;
+
+-- name: user_remove_identity
+-- args: provider text, provider_user_id text
+-- The person, with all that is theirs.
+DELETE FROM users WHERE id IN (SELECT user_id FROM identities
+ WHERE provider = :provider AND provider_user_id = :provider_user_id);
 
 -- name: account_list
 -- args: after text, most int

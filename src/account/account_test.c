@@ -140,6 +140,19 @@ remove_one(struct db *db, void *ctx, struct err *e)
 	return accounts_remove(db, str_of(ctx), STR("local"), NOW, e);
 }
 
+struct adding {
+	struct str name, by;
+	enum role role;
+};
+
+static int
+add_one(struct db *db, void *ctx, struct err *e)
+{
+	const struct adding *a = ctx;
+
+	return accounts_add(db, a->name, STR("$1"), a->role, a->by, NOW, e);
+}
+
 static void
 test_users(void **state)
 {
@@ -174,8 +187,9 @@ test_users(void **state)
 
 		(void)snprintf(z, sizeof(z), "%s", rows[i].name);
 		if (rows[i].what == ADD)
-			rc = accounts_add(w->db, name, STR("$1"), rows[i].role,
-			    STR("user:x"), NOW, &w->e);
+			rc = db_tx(w->db, add_one,
+			    &(struct adding){name, STR("user:x"), rows[i].role},
+			    &w->e);
 		else if (rows[i].what == SET)
 			rc = accounts_password(w->db, name, STR("$2"),
 			    STR("user:x"), NOW + 1, &w->e);
@@ -187,6 +201,7 @@ test_users(void **state)
 			continue;
 		assert_int_equal(
 		    accounts_find(w->db, STR("bob"), w->arena, &u, &w->e), OK);
+		assert_true(u.user > 0); /* an account is a person */
 		assert_str(u.password, "$2");
 		assert_int_equal(u.created_us, NOW);
 		assert_int_equal(u.changed_us, NOW + 1);
@@ -404,11 +419,14 @@ test_audited(void **state)
 	char name[] = "bob";
 	struct audit_walk x = {0};
 
-	assert_int_equal(accounts_add(w->db, STR("ann"), STR("$1"), ROLE_ADMIN,
-			     STR_EMPTY, NOW, &w->e),
+	assert_int_equal(
+	    db_tx(w->db, add_one,
+		&(struct adding){STR("ann"), STR_EMPTY, ROLE_ADMIN}, &w->e),
 	    OK);
-	assert_int_equal(accounts_add(w->db, STR("bob"), STR("$1"), ROLE_VIEWER,
-			     STR("user:ann"), NOW, &w->e),
+	assert_int_equal(
+	    db_tx(w->db, add_one,
+		&(struct adding){STR("bob"), STR("user:ann"), ROLE_VIEWER},
+		&w->e),
 	    OK);
 	assert_int_equal(accounts_password(w->db, STR("bob"), STR("$2"),
 			     STR("user:ann"), NOW, &w->e),

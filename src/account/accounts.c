@@ -1,5 +1,6 @@
 #include "account/accounts.h"
 
+#include "account/users.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -119,6 +120,7 @@ accounts_add(struct db *db, struct str name, struct str hash, enum role role,
 {
 	bool some = role == ROLE_ADMIN;
 	int64_t n = some ? OK : any(db, &some, e);
+	int rc;
 
 	if (n < 0)
 		return (int)n;
@@ -131,6 +133,12 @@ accounts_add(struct db *db, struct str name, struct str hash, enum role role,
 	if (n == 0)
 		return err_at(e, ERR_CONFLICT, "/name",
 		    "there is a user %.*s already", STR_ARG(name));
+	rc = users_add(db,
+	    &(struct user_new){
+		.provider = STR(USER_LOCAL), .subject = name, .name = name},
+	    now_us, NULL, e);
+	if (rc < 0)
+		return rc;
 	return audit(db, AUDIT_USER_CREATED, name, by, now_us, e);
 }
 
@@ -151,12 +159,15 @@ accounts_find(struct db *db, struct str name, struct arena *a,
 	sql_account_find_get(rows, &row);
 	*ret = (struct account){
 	    .id = row.id,
+	    .user = row.user_id,
 	    .name = arena_dup(a, row.name),
 	    .password = arena_dup(a, row.password),
 	    .role = role_of(row.role),
 	    .created_us = row.created_at,
 	    .changed_us = row.changed_at,
 	};
+	if (row.user_uid.n == sizeof(ret->user_uid.b))
+		memcpy(ret->user_uid.b, row.user_uid.p, row.user_uid.n);
 	rc = OK;
 	if (!ret->name.p || !ret->password.p)
 		rc = err_set(e, ERR_NOMEM, "no room for an account");
@@ -212,6 +223,13 @@ accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
 		return err_set(e, ERR_CONFLICT,
 		    "%.*s is the last admin; add another first", STR_ARG(name));
 	changed = sql_account_remove(db, name, e);
+	if (changed > 0) {
+		int64_t gone =
+		    sql_user_remove_identity(db, STR(USER_LOCAL), name, e);
+
+		if (gone < 0)
+			return (int)gone;
+	}
 	return changed < 0 ? (int)changed
 	       : changed == 0
 		   ? absent(name, e)

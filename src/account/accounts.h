@@ -13,12 +13,14 @@
  *   1. Where there are accounts there is an admin: the first must be one, and
  *      the last one can't be removed.
  *   2. `password` is never shown, logged or answered.
+ *   3. An account is a person (users.h), from its making to its end.
  */
 #ifndef ACCOUNT_ACCOUNTS_H
 #define ACCOUNT_ACCOUNTS_H
 
 #include "account/scopes.h"
 #include "base/base.h"
+#include "base/uuid.h"
 #include "seal/password.h"
 
 struct arena;
@@ -27,6 +29,8 @@ struct db;
 
 struct account {
 	int64_t id;
+	int64_t user; /* the person (users.h); in lists 0 */
+	struct uuid user_uid;
 	struct str name;
 	struct str password; /* the hash; empty in lists */
 	enum role role;

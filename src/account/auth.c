@@ -202,6 +202,8 @@ load_account(struct lookup *k, struct db *db, struct err *e)
 	k->seen.who = (struct principal){
 	    .kind = WHO_USER,
 	    .id = account.id,
+	    .user = account.user,
+	    .user_uid = account.user_uid,
 	    .scopes = role_scopes(account.role),
 	};
 	copy_name(&k->seen.who, k->name);

@@ -50,8 +50,9 @@ enum scope {
 	SCOPE_ADMIN = 1 << 3,
 	SCOPE_SUBMIT = 1 << 4,
 	SCOPE_QUERY = 1 << 5,
-	SCOPE_ANY = 1 << 6,       /* anybody who is known */
-	SCOPE_LOCAL_READ = 1 << 7 /* loopback peers, or READ */
+	SCOPE_ANY = 1 << 6,        /* anybody who is known */
+	SCOPE_LOCAL_READ = 1 << 7, /* loopback peers, or READ */
+	SCOPE_USER = 1 << 8 /* a person (who.user): no key, no admin's right */
 };
 
 enum run_on { ON_HTTP, ON_READ, ON_WRITE };
@@ -76,6 +77,8 @@ enum principal_kind { WHO_NOBODY, WHO_USER, WHO_KEY, WHO_LOCAL };
 struct principal {
 	enum principal_kind kind;
 	int64_t id;
+	int64_t user; /* the person (account/users.h); 0: a program */
+	struct uuid user_uid;
 	unsigned scopes;
 	char name[64];
 	const struct uuid *tenants; /* limited to these; NULL: to none */

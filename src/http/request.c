@@ -187,6 +187,8 @@ check_who(struct conn *c)
 	if (wants & SCOPE_LOCAL_READ)
 		wants |= SCOPE_READ;
 	has = r->who.scopes | SCOPE_ANY;
+	if (wants & SCOPE_USER)
+		return r->who.user ? OK : deny(c);
 	return (has & wants) || (has & SCOPE_ADMIN) ? OK : deny(c);
 }
 

@@ -65,6 +65,8 @@ scope_name(unsigned scope)
 		return "submit";
 	case SCOPE_QUERY:
 		return "query";
+	case SCOPE_USER:
+		return "user";
 	default:
 		return NULL;
 	}

@@ -42,7 +42,7 @@ int router_find(const struct router *rt, int method, struct str path,
 /* -1 for a method no route can have. HEAD is GET. */
 int method_parse(struct str name);
 const char *method_name(enum method m);
-#define SCOPES_END (1u << 8)
+#define SCOPES_END (1u << 9)
 /* Of one bit, as in "publish"; NULL for those that are no name to be had. */
 const char *scope_name(unsigned scope);
 

@@ -1,0 +1,59 @@
+/*
+ * items.h - what a fetched feed changes in the store.
+ *
+ * A plan is made on a reading thread: what the store has of the feed is read
+ * in a few statements, each item is found by the three steps of identity (its
+ * id, its link, the hash of title, date and summary), what is new or changed
+ * is made clean to show, and its events are made. Then the commit thread
+ * writes plan and events in one transaction, if nobody changed the feed's
+ * items since they were read; else a new plan is made.
+ *
+ *   fetcher: items_plan ──▶ commit: items_write (fn), entries, one commit
+ *
+ * INVARIANTS
+ *   1. An article is in a feed once, whatever step finds it.
+ *   2. Each new or changed article is one event, written with it.
+ *   3. The statements of a plan don't grow with the number of items, nor do
+ *      the round trips to PostgreSQL.
+ *   4. What was removed and is still in the feed does not come back.
+ */
+#ifndef READER_ITEMS_H
+#define READER_ITEMS_H
+
+#include "base/base.h"
+#include "feed/sanitize.h"
+
+struct arena;
+struct db;
+struct entry;
+struct feed;
+struct item_change;
+
+struct items_from {
+	int64_t feed; /* feed.id */
+	struct str feed_uid, feed_url;
+	const struct feed *parsed;
+	enum sanitize_tags tags;
+	int64_t now_us;
+};
+
+struct items_plan {
+	int64_t feed, version; /* as they were read */
+	size_t inserted, updated, same;
+	struct entry *entries; /* events, for the append_job */
+	size_t n_entries;
+	struct item_change *changes; /* items.c's own */
+	size_t n_changes;
+};
+
+/* All of it is the arena's and lives until the job is done. */
+int items_plan(struct db *db, struct arena *a, const struct items_from *from,
+    struct items_plan *ret, struct err *e) MUST_CHECK;
+/*
+ * On the commit thread, inside its transaction; may run twice. ERR_CONFLICT:
+ * the feed's version moved, make a new plan.
+ */
+int items_write(
+    struct db *db, const struct items_plan *p, struct err *e) MUST_CHECK;
+
+#endif
