@@ -57,6 +57,8 @@ struct err {
 	int retry_after_s; /* with AWAY, FULL, BUSY: when to come back */
 	char text[256];
 	char at[128]; /* JSON pointer to the culprit, or "" */
+	const char
+	    *word; /* a name of its own, for programs; NULL: the code's */
 };
 
 /* Records the failure and returns code, so that a failing line is one line. */
@@ -65,6 +67,8 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 /* The same, with the JSON pointer of the value that is wrong. */
 int err_at(struct err *e, enum err_code code, const char *at, const char *fmt,
     ...) PRINTF(4, 5);
+/* Behind one of the two: what programs are to know it by. Returns its code. */
+int err_word(struct err *e, const char *word);
 /* clang-tidy can't look into err.c: for it, a failure is seen to be one. */
 #ifdef __clang_analyzer__
 #define err_set(e, code, ...) ((err_set)(e, code, __VA_ARGS__), (int)(code))

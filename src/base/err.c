@@ -11,6 +11,7 @@ static int PRINTF(4, 0) set(struct err *e, enum err_code code, const char *at,
 {
 	e->code = code;
 	e->retry_after_s = 0;
+	e->word = NULL;
 	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	(void)snprintf(e->at, sizeof(e->at), "%s", at);
 	return code;
@@ -36,4 +37,11 @@ err_at(struct err *e, enum err_code code, const char *at, const char *fmt, ...)
 	(void)set(e, code, at, fmt, ap);
 	va_end(ap);
 	return code;
+}
+
+int
+err_word(struct err *e, const char *word)
+{
+	e->word = word;
+	return e->code;
 }

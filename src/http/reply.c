@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "http/conn.h"
 #include "http/gzip.h"
+#include "http/person.h"
 
 #define JSON   "application/json"
 #define HIDDEN "internal error"
@@ -66,7 +67,7 @@ add_error(
     struct buf *b, const char *name, const char *hidden, const struct err *e)
 {
 	buf_addz(b, "{\"code\":\"");
-	buf_addz(b, name);
+	buf_addz(b, e->word ? e->word : name);
 	buf_addz(b, "\",\"message\":");
 	add_text(b, meaning_of(e)->hidden ? hidden : e->text);
 	if (e->at[0] != '\0') {
@@ -202,8 +203,11 @@ send_body(struct conn *c, int status)
 	if (m && zipped)
 		ok = ok && add(m, "Content-Encoding", "gzip");
 	if (m && status == MHD_HTTP_UNAUTHORIZED) {
-		ok = ok && add(m, "WWW-Authenticate",
-			       "Basic realm=\"hikyaku\", charset=\"UTF-8\"");
+		/* For a person's routes a browser would open a dialogue. */
+		if (!person_path(r->path))
+			ok = ok && add(m, "WWW-Authenticate",
+				       "Basic realm=\"hikyaku\", "
+				       "charset=\"UTF-8\"");
 		ok = ok &&
 		     add(m, "WWW-Authenticate", "Bearer realm=\"hikyaku\"");
 	}
@@ -238,7 +242,10 @@ send_error(struct conn *c, int status, const char *name)
 
 	buf_clear(&r->out);
 	r->content_type = JSON;
-	if (status != MHD_HTTP_NO_CONTENT) {
+	if (person_path(r->path)) {
+		status = person_error(
+		    &r->out, status, name ? name : m->name, m->hidden, &r->err);
+	} else if (status != MHD_HTTP_NO_CONTENT) {
 		buf_addz(&r->out, "{\"error\":");
 		if (!name && m->hidden && str_starts(r->path, STR("/api/v1/")))
 			add_error(&r->out, "INTERNAL_ERROR",

@@ -7,7 +7,8 @@
  * The pointer is left out when there is none. What went wrong inside us is
  * logged with the trace id and shown as "internal error": a message of the
  * database is no business of a stranger. Under /api/v1 that error has the words
- * of seed 004.
+ * of seed 004. Routes that people's browsers call have a shape of their own:
+ * person.h.
  */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
