@@ -56,9 +56,8 @@ struct err {
 	enum err_code code;
 	int retry_after_s; /* with AWAY, FULL, BUSY: when to come back */
 	char text[256];
-	char at[128]; /* JSON pointer to the culprit, or "" */
-	const char
-	    *word; /* a name of its own, for programs; NULL: the code's */
+	char at[128];     /* JSON pointer to the culprit, or "" */
+	const char *word; /* for programs; NULL: the name of its code */
 };
 
 /* Records the failure and returns code, so that a failing line is one line. */
