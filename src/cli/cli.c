@@ -26,11 +26,11 @@ cli_fail(struct cli *c, const struct err *e)
 }
 
 void
-cli_log(const struct cli *c, enum log_level least)
+cli_log(const struct cli *c, enum log_level least, int fd)
 {
 	bool text = str_eq(str_of(c->conf.log_form), STR("text"));
 
-	log_setup(least, text ? LOG_TEXT : LOG_JSON, STDERR_FILENO);
+	log_setup(least, text ? LOG_TEXT : LOG_JSON, fd);
 }
 
 /* How many words the name is when argv begins with it, else 0. */
@@ -173,7 +173,7 @@ run(struct cli *c, char *const *environment)
 		status = cli_fail(c, &e);
 		goto out;
 	}
-	cli_log(c, LOG_WARN);
+	cli_log(c, LOG_WARN, STDERR_FILENO);
 	if (args_flag(&c->args, "print-config")) {
 		status = print_config(c);
 		goto out;

@@ -51,8 +51,9 @@ struct cli {
 int cli_run(const struct verbs *verbs, int argc, char *const *argv,
     char *const *environment, FILE *out, FILE *err);
 
-/* Logs in the form that is set. Verbs begin with LOG_WARN: they answer people. */
-void cli_log(const struct cli *c, enum log_level least);
+/* Logs in the form that is set. Verbs begin with LOG_WARN, to the standard
+ * error: they answer people. */
+void cli_log(const struct cli *c, enum log_level least, int fd);
 
 /* One line on err; EXIT_FAILED. */
 int cli_fail(struct cli *c, const struct err *e);

@@ -12,6 +12,7 @@
 #include "base/conf.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/log_folder.h"
 #include "base/str.h"
 #include "base/version.h"
 #include "cli/verbs.h"
@@ -45,6 +46,7 @@ struct serve {
 	const struct conf *conf;
 	int lock_fd;
 	struct guard *guard;
+	struct log_folder *logs; /* NULL: to the standard error */
 	struct jobs *jobs;
 	struct tidy *tidy;
 	struct relay *relay;
@@ -254,6 +256,7 @@ start_threads(struct serve *s, struct err *e)
 			s->api.alerts =
 			    alerts_new(s->api.append, c->time_scale);
 		jobs.alerts = s->api.alerts;
+		jobs.logs = s->logs;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
@@ -362,6 +365,12 @@ tell_address(const struct serve *s)
 	log_str(&l, "store", str_of(store_name(s->api.store)));
 	log_str(&l, "version", str_of(HIKYAKU_VERSION));
 	log_end(&l);
+	if (s->logs) {
+		(void)fprintf(s->cli->err,
+		    "listening on %s; the log is in %s\n", url,
+		    s->conf->log_folder);
+		(void)fflush(s->cli->err);
+	}
 }
 
 static void
@@ -406,6 +415,20 @@ take_down(struct serve *s)
 		(void)close(s->lock_fd);
 }
 
+static int
+start_log(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	int fd = STDERR_FILENO, rc = OK;
+
+	if (c->log_folder[0])
+		rc = log_folder_open(c->log_folder,
+		    c->log_retention_ms * US_PER_MS, clock_now_us(), &s->logs,
+		    &fd, e);
+	cli_log(s->cli, log_least(c), fd);
+	return rc;
+}
+
 int
 verb_serve(struct cli *c)
 {
@@ -425,8 +448,9 @@ verb_serve(struct cli *c)
 	(void)sigaction(
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 
-	cli_log(c, log_least(s.conf));
-	rc = check_roles(s.conf, &e);
+	rc = start_log(&s, &e);
+	if (rc == OK)
+		rc = check_roles(s.conf, &e);
 	if (rc == OK)
 		rc = guard_new(s.conf, &s.guard, &e);
 	s.api.guard = s.guard;
@@ -447,8 +471,9 @@ verb_serve(struct cli *c)
 		wait_for_signal(&set);
 	}
 	take_down(&s);
-	if (rc < 0)
-		return cli_fail(c, &e);
-	log_err(LOG_INFO, "stopped", NULL);
-	return EXIT_OK;
+	if (rc == OK)
+		log_err(LOG_INFO, "stopped", NULL);
+	cli_log(c, LOG_WARN, STDERR_FILENO);
+	log_folder_close(s.logs);
+	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
 }

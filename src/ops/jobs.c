@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/log_folder.h"
 #include "base/metric.h"
 #include "event/append.h"
 #include "loop/mailbox.h"
@@ -17,13 +18,16 @@
 #define CHECKPOINT_MS 250
 #define PIECES_MS     60000
 #define RESULTS_MS    60000
+#define LOGS_MS       1000 /* a new day; also when the last try failed */
 
 struct jobs {
 	struct jobs_opts o;
 	struct db *db;
 	struct mailbox *box; /* closed to end the thread; never gets mail */
 	struct thread *thread;
-	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms;
+	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms,
+	    logs_at_ms;
+	bool logs_failed; /* told once */
 };
 
 static void
@@ -192,6 +196,23 @@ drop_results(struct jobs *j)
 }
 
 static void
+turn_logs(struct jobs *j)
+{
+	int64_t now_ms = clock_mono_ms();
+	struct err e = {0};
+
+	if (!j->o.logs || now_ms < j->logs_at_ms)
+		return;
+	j->logs_at_ms = now_ms + LOGS_MS;
+	if (log_folder_turn(j->o.logs, clock_now_us(), &e) == OK)
+		j->logs_failed = false;
+	else if (!j->logs_failed) {
+		j->logs_failed = true;
+		log_err(LOG_ERROR, "the log's folder is in trouble", &e);
+	}
+}
+
+static void
 run(void *arg)
 {
 	struct jobs *j = arg;
@@ -209,6 +230,7 @@ run(void *arg)
 		drop_results(j);
 		if (j->o.alerts)
 			alerts_turn(j->o.alerts, j->db);
+		turn_logs(j);
 	} while (!mailbox_closed(j->box));
 }
 

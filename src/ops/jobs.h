@@ -7,7 +7,8 @@
  * detached (a short lock) and dropped (none of the writer's).
  * Both: looks for audit rows, deliveries and results of tasks past their time,
  * and for what ended subscriptions left behind (ended.h), and has them removed;
- * looks whether there is something to tell (alerts.h).
+ * looks whether there is something to tell (alerts.h), and begins the log's
+ * next file.
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
@@ -20,6 +21,7 @@
 struct alerts;
 struct append;
 struct jobs;
+struct log_folder;
 struct store;
 struct tidy;
 
@@ -29,8 +31,9 @@ struct jobs_opts {
 	/* Rows go in steps of the commit thread; NULL: they stay. */
 	struct append *append;
 	int64_t audit_keep_us;
-	struct tidy *tidy;     /* ops/tidy.h; NULL: none */
-	struct alerts *alerts; /* NULL: nobody looks */
+	struct tidy *tidy;       /* ops/tidy.h; NULL: none */
+	struct alerts *alerts;   /* NULL: nobody looks */
+	struct log_folder *logs; /* base/log_folder.h; NULL: none */
 };
 
 int jobs_start(
