@@ -1,4 +1,6 @@
 """Help, exit codes, one-line errors, migrate."""
+import os
+
 import hk
 from hk import check, run, same
 
@@ -56,10 +58,15 @@ def test_listen_nonsense(t):
         check(bad in r.err, "it names what is wrong", r)
 
 
-def test_migrate_twice(t):
+def test_16_3_migrations_are_counted(t):
+    """Every step of sql/migrations was made once, in order; a second time there is none."""
     srv = t.server(start=False)
     srv.cli("migrate").want(0)
+    made = srv.rows("SELECT version FROM schema_version ORDER BY version")
+    files = [f for f in os.listdir(os.path.join(hk.ROOT, "sql", "migrations")) if f.endswith(".sql")]
+    same([int(r[0]) for r in made], list(range(1, len(files) + 1)), "steps that were made")
     srv.cli("migrate").want(0)
+    same(srv.rows("SELECT version FROM schema_version ORDER BY version"), made, "no more")
     srv.start()
     srv.client().publish(hk.envelope()).want(202)
 

@@ -32,7 +32,7 @@ def clean(html, *args, **settings):
 
 def payloads():
     """Those of the unit test: C strings with octal escapes."""
-    with open(os.path.join(hk.ROOT, "src", "reader", "payloads.tbl"), encoding="ascii") as f:
+    with open(os.path.join(hk.ROOT, "src", "feed", "payloads.tbl"), encoding="ascii") as f:
         for text in re.findall(r'^P\("(.*)"\)$', f.read(), re.M):
             octets = re.sub(r"\\([0-7]{3}|.)",
                             lambda m: chr(int(m[1], 8)) if len(m[1]) == 3 else m[1], text)
@@ -55,6 +55,42 @@ def test_sanitize(t):
     cli("feed", "sanitize", "/no/such/file").want(1, "/no/such/file")
     cli("feed", "sanitize", "--tags", "all").want(1, "article")
     cli("feed", "sanitize", stdin=b"x" * (5 * 1024 * 1024 + 1)).want(1)
+
+
+def test_11_1_only_the_tags_of_the_list(t):
+    for tag in ("p", "ul", "ol", "blockquote", "pre", "code", "strong", "em"):
+        inner = "<li>x</li>" if tag in ("ul", "ol") else "x"
+        same(clean(f"<{tag} class=y id=z>{inner}</{tag}>"), f"<{tag}>{inner}</{tag}>", tag)
+    same(clean("a<br>b"), "a<br>b", "br")
+    for tag in ("h1", "table", "div", "span", "form", "font", "marquee", "video", "section", "b", "x-y"):
+        got = clean(f"<{tag}>x</{tag}>")
+        check("<" not in got, f"{tag} is not of the list", got)
+
+
+def test_11_2_scripts_styles_and_handlers_go(t):
+    for html in ("<script>alert(1)</script>", "<SCRIPT SRC=//h.example/x.js></SCRIPT>",
+                 "<iframe src=https://h.example></iframe>", "<style>p{}</style>",
+                 "<svg onload=alert(1)>",
+                 "<p onclick=alert(1) onmouseover='x()'>t</p>", "<img src=https://h.example/a onerror=alert(1)>",
+                 "<a href=https://h.example/ onfocus=alert(1) autofocus style='x:y'>t</a>"):
+        got = clean(html).lower()
+        for word in ("script", "iframe", "style", "alert", "onclick", "onerror", "onfocus", "onmouseover"):
+            check(word not in got, f"{word} is gone", html, got)
+
+
+def test_11_3_pictures_by_https_alone(t):
+    same(clean("<img src=https://h.example/a.png alt=b>"), '<img src="https://h.example/a.png" alt="b">', "https")
+    for src in ("http://h.example/a.png", "//h.example/a.png", "/a.png", "data:image/png;base64,AA==",
+                "javascript:alert(1)", "ftp://h.example/a", "&#104;ttp://h.example/a", ""):
+        same(clean(f"x<img src='{src}'>y"), "xy", src)
+
+
+def test_11_4_links_open_elsewhere_and_tell_nothing(t):
+    same(clean("<a href=https://h.example/ target=_self rel=opener>x</a>"),
+         '<a href="https://h.example/" target="_blank" rel="noopener noreferrer">x</a>', "target and rel")
+    for href in ("javascript:alert(1)", "java&#10;script:alert(1)", "vbscript:x", "data:text/html,x",
+                 " &#1;javascript:alert(1)"):
+        same(clean(f"<a href='{href}'>x</a>"), "x", href)
 
 
 def test_sanitize_is_what_another_parser_reads(t):
