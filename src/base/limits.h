@@ -509,5 +509,9 @@
 #define DISCOVER_FEEDS_MAX  32
 #define DISCOVER_ICONS_MAX  16
 #define DISCOVER_TITLE_MAX  256
+/* Lists of subscriptions (feed/opml.h): a hundred times what one may have. */
+#define OPML_BYTES_MAX      (4 * MIB)
+#define OPML_FEEDS_MAX      10000
+#define OPML_TEXT_MAX       200 /* of a name, in characters */
 
 #endif
