@@ -282,6 +282,7 @@ start_access(struct serve *s, struct err *e)
 	    .arg = &s->api,
 	    .post = api_auth_post,
 	    .touch = api_auth_touch,
+	    .touch_app = api_auth_touch_app,
 	    .key_rate = s->conf->key_rate_limit,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
