@@ -516,5 +516,9 @@
 /* Apps that read for a person (account/tokens.h, api/apps.h). */
 #define APP_TOKENS_MAX      50   /* app passwords of one person */
 #define FORM_PAIRS_MAX      4096 /* of a form: a thousand ids and more */
+#define SYNC_IDS_MAX        10000 /* ids of one page, or changed by one call */
+#define SYNC_PAGE_MAX       1000  /* whole articles of one page */
+#define SYNC_PAGE_BYTES     (10 * MIB) /* of these, in the request's arena */
+#define SYNC_SEARCH_MAX     200
 
 #endif
