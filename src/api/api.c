@@ -7,6 +7,7 @@
 #include "account/limiter.h"
 #include "account/tokens.h"
 #include "api/account.h"
+#include "api/apps.h"
 #include "api/audit.h"
 #include "api/consumers.h"
 #include "api/deliveries.h"

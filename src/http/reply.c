@@ -242,7 +242,11 @@ send_error(struct conn *c, int status, const char *name)
 
 	buf_clear(&r->out);
 	r->content_type = JSON;
-	if (person_path(r->path)) {
+	if (str_starts(r->path, STR("/miniflux/"))) {
+		buf_addz(&r->out, "{\"error_message\":");
+		add_text(&r->out, !name && m->hidden ? HIDDEN : r->err.text);
+		buf_addc(&r->out, '}');
+	} else if (person_path(r->path)) {
 		status = person_error(
 		    &r->out, status, name ? name : m->name, m->hidden, &r->err);
 	} else if (status != MHD_HTTP_NO_CONTENT) {
