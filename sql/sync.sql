@@ -152,7 +152,7 @@ SELECT f.id, f.uid, s.uid, f.feed_url, f.site_url, coalesce(s.title, f.title), C
        (SELECT max(i.published_at) FROM feed_item i WHERE i.feed_id = f.id), s.created_at
   FROM feed_subscription s JOIN feed f ON f.id = s.feed_id
   LEFT JOIN feed_category c ON c.id = s.category_id AND c.user_id = s.user_id
- WHERE s.user_id = :user ORDER BY c.title, f.id;
+ WHERE s.user_id = :user ORDER BY CASE WHEN c.title IS NULL THEN 0 ELSE 1 END, c.title, f.id;
 
 -- name: sync_categories
 -- args: user int, most int
