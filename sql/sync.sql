@@ -4,9 +4,9 @@
 
 -- name: sync_ids_up
 -- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
--- rows: id int, published_at int
+-- rows: id int, created_at int
 -- SQLite joins in the order written: along the key, no sorting.
-SELECT i.id, i.published_at
+SELECT i.id, i.created_at
   FROM feed_item i CROSS JOIN feed_subscription s
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
  WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
@@ -23,8 +23,8 @@ SELECT i.id, i.published_at
 
 -- name: sync_ids_down
 -- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
--- rows: id int, published_at int
-SELECT i.id, i.published_at
+-- rows: id int, created_at int
+SELECT i.id, i.created_at
   FROM feed_item i CROSS JOIN feed_subscription s
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
  WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
@@ -41,8 +41,8 @@ SELECT i.id, i.published_at
 
 -- name: sync_dates_up
 -- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
--- rows: id int, published_at int
-SELECT i.id, i.published_at
+-- rows: id int, created_at int
+SELECT i.id, i.created_at
   FROM feed_subscription s CROSS JOIN feed_item i
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
  WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
@@ -59,8 +59,8 @@ SELECT i.id, i.published_at
 
 -- name: sync_dates_down
 -- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
--- rows: id int, published_at int
-SELECT i.id, i.published_at
+-- rows: id int, created_at int
+SELECT i.id, i.created_at
   FROM feed_subscription s CROSS JOIN feed_item i
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
  WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)

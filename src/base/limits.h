@@ -540,6 +540,7 @@
 #define FORM_PAIRS_MAX      4096 /* of a form: a thousand ids and more */
 #define SYNC_IDS_MAX        10000 /* ids of one page, or changed by one call */
 #define SYNC_PAGE_MAX       1000  /* whole articles of one page */
+#define SYNC_IDS_ALL        200000 /* ids of an answer that must have all */
 #define SYNC_PAGE_BYTES     (10 * MIB) /* of these, in the request's arena */
 #define SYNC_SEARCH_MAX     200
 

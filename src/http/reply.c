@@ -243,7 +243,7 @@ send_error(struct conn *c, int status, const char *name)
 	buf_clear(&r->out);
 	r->content_type = JSON;
 	if (str_starts(r->path, STR("/miniflux/"))) {
-		if (status == MHD_HTTP_UNPROCESSABLE_ENTITY)
+		if (status == MHD_HTTP_UNPROCESSABLE_CONTENT)
 			status = MHD_HTTP_BAD_REQUEST; /* as Miniflux says it */
 		buf_addz(&r->out, "{\"error_message\":");
 		add_text(&r->out, !name && m->hidden ? HIDDEN : r->err.text);

@@ -213,7 +213,7 @@ sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
 		    q.like, (int64_t)most, (int64_t)f->skip, &rows, e);
 	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0) {
 		list[n].id = rows_int(rows, 0);
-		list[n++].published_us = rows_int(rows, 1);
+		list[n++].created_us = rows_int(rows, 1);
 		rc = OK;
 	}
 	rows_close(rows);

@@ -62,7 +62,7 @@ struct sync_filter {
 #define SYNC_ALL ((struct sync_filter){.read = -1, .starred = -1})
 
 struct sync_id {
-	int64_t id, published_us;
+	int64_t id, created_us;
 };
 
 struct sync_item {
