@@ -226,6 +226,10 @@
 #define OAUTH_EARLY_MAX_MS  60000 /* a token is renewed so long before its end */
 #define OAUTH_FAILED_MS     1000  /* a failure is believed so long */
 #define CLIENT_IDLE_MAX     1024  /* handles kept for the next sends */
+/* Redirects that are followed for a reader (seed 002), and how long one hop
+ * may take to connect. */
+#define FOLLOW_HOPS_MAX     5
+#define FOLLOW_CONNECT_MS   5000
 /* Who wants an event. A subscription stands in the table once for each of its
  * types and tenants: 64 bytes each, so that many of both are refused. */
 #define MATCH_SUBS_MAX      1000000
