@@ -494,6 +494,28 @@
 #define FEED_LINK_MAX       8192
 #define FEED_AUTHOR_MAX     1024
 #define FEED_DATE_MAX       128 /* no date is longer */
+/* Fetching (reader/verdict.h): an interval, a back-off and what a server asks
+ * for lie within these (seed 002); bodies in a row that are no feed. */
+#define FETCH_LEAST_MIN     30
+#define FETCH_MOST_MIN      720
+#define FETCH_PARSE_ERRORS_MAX 10
+/* A fetcher's feeds are taken over when it was not heard of for so long. What
+ * it has claimed and not begun; answers that are read and written at once, as
+ * each may need FEED_ARENA_MAX; results that one transaction writes. */
+#define FETCH_LEASE_MS      300000
+#define FETCH_QUEUE_MAX     256
+#define FETCH_STORING_MAX   2
+#define FETCH_BATCH_MAX     256
+#define FETCH_CONFLICTS_MAX 5 /* plans made anew before it waits for a turn */
+/* Adding a feed: how many at once, and how many wait (then 503); how long one
+ * may take in all and for its icon; what is tried of what a page names. */
+#define REGISTER_MAX        8
+#define REGISTER_QUEUE_MAX  64
+#define REGISTER_MS         25000
+#define REGISTER_ICON_MS    5000
+#define REGISTER_FEEDS_MAX  4
+#define REGISTER_ICONS_MAX  3
+#define FAVICON_MAX         (256 * KIB)
 /* HTML from strangers (feed/html.h). Deeper than anybody nests; browsers
  * stop at 512. Each tag may look through all of the stack. */
 #define HTML_DEPTH_MAX      200
