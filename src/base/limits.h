@@ -530,6 +530,20 @@
 /* Below HTML_DEPTH_MAX: read again, all is there. */
 #define SANITIZE_DEPTH_MAX  100
 #define SANITIZE_TITLE_MAX  1024 /* of a title or alt text, in bytes */
+/* Articles in the store (reader/items.h): changes of one plan, which are
+ * events of one commit; and bytes of it, with room below STORE_ARRAYS_MAX. */
+#define ITEMS_PLAN_MAX      1000
+#define ITEMS_PLAN_BYTES    (6 * MIB)
+/* Of one article; what is longer is shown by its summary and link alone. */
+#define ITEM_CONTENT_MAX    (4 * MIB)
+/* Columns of seed 002, in characters. Longer ids are kept as their hash: cut,
+ * two of them could be one. In bytes, for PostgreSQL's index. */
+#define ITEM_GUID_MAX       2000
+#define ITEM_TITLE_MAX      1000
+#define ITEM_AUTHOR_MAX     500
+#define ITEM_EVENT_TEXT     1000 /* characters of an article in its event */
+#define FEED_TITLE_MAX      500
+#define FEED_TOMBSTONES_MAX 50000 /* of a feed that are looked at */
 /* Looking for feeds in a page (feed/discover.h). */
 #define DISCOVER_IN_MAX     (5 * MIB)
 #define DISCOVER_FEEDS_MAX  32
