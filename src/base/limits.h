@@ -543,6 +543,14 @@
 #define ITEM_AUTHOR_MAX     500
 #define ITEM_EVENT_TEXT     1000 /* characters of an article in its event */
 #define FEED_TITLE_MAX      500
+/* A person's: seed 002, 2.8 and 8.5. Minutes, in steps of the least. */
+#define READER_FEEDS_MAX      100
+#define FETCH_INTERVAL_MIN    30
+#define FETCH_INTERVAL_MAX    720
+#define READER_CATEGORIES_MAX 200
+#define READER_CATEGORY_NAME  200 /* characters */
+#define READER_PAGE           50  /* articles: seed 002, 4.3 */
+#define READER_FETCHES        50  /* of a feed's history */
 #define FEED_TOMBSTONES_MAX 50000 /* of a feed that are looked at */
 /* Looking for feeds in a page (feed/discover.h). */
 #define DISCOVER_IN_MAX     (5 * MIB)

@@ -57,7 +57,7 @@ struct items_plan {
 	int64_t now_us;
 	size_t inserted, updated, same; /* of this part */
 	size_t done;
-	bool more; /* write this, then make a plan from `done` on */
+	bool more;             /* write this, then make a plan from `done` on */
 	struct entry *entries; /* events, for the append_job */
 	size_t n_entries;
 	struct item_change *changes; /* items.c's own, as is all below */
