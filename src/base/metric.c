@@ -23,8 +23,8 @@ static const struct {
 	double scale;
 	int64_t bounds[BOUNDS_MAX + 1]; /* ended by 0 */
 } TABLE[] = {
-#define COUNTER(id, name, help) {KIND_COUNTER, name, help, 1, {0}},
-#define GAUGE(id, name, help)   {KIND_GAUGE, name, help, 1, {0}},
+#define COUNTER(id, name, help)  {KIND_COUNTER, name, help, 1, {0}},
+#define GAUGE(id, name, help)    {KIND_GAUGE, name, help, 1, {0}},
 #define STATUSES(id, name, help) {KIND_STATUSES, name, help, 1, {0}},
 #define HISTOGRAM(id, name, help, scale, ...)                                  \
 	{KIND_HISTOGRAM, name, help, scale, {__VA_ARGS__}},
@@ -206,8 +206,8 @@ process(struct buf *b)
 void
 metric_write(struct buf *b)
 {
-	static const char *const TYPES[] = {"counter", "gauge", "histogram",
-	    "counter"};
+	static const char *const TYPES[] = {
+	    "counter", "gauge", "histogram", "counter"};
 
 	for (size_t m = 0; m < COUNT_OF(TABLE); m++) {
 		head(b, TABLE[m].name, TABLE[m].help, TYPES[TABLE[m].kind]);

@@ -193,9 +193,9 @@ launch_waiting(struct follows *fs)
 static bool
 is_redirect(const struct follow *f, int status)
 {
-	return f->method == GET && (status == 301 || status == 302 ||
-				       status == 303 || status == 307 ||
-				       status == 308);
+	return f->method == GET &&
+	       (status == 301 || status == 302 || status == 303 ||
+		   status == 307 || status == 308);
 }
 
 /* From f->at to where the answer sends us. False: f->error says why not. */
@@ -344,6 +344,9 @@ follows_close(struct follows *fs)
 	struct link *k;
 
 	fs->closed = true;
+	for (k = list_first(&fs->running); k; k = list_next(&fs->running, k))
+		client_cancel(
+		    fs->client, &LINK_OF(k, struct follow, link)->send);
 	while ((k = list_first(&fs->waiting))) {
 		struct follow *f = LINK_OF(k, struct follow, link);
 		struct follow_answer r = {.result = FOLLOW_FAILED,

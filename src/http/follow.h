@@ -46,9 +46,9 @@ struct follow_answer {
 	enum client_result why;
 	int status;
 	struct str head, body;
-	struct str url;     /* where it ended, as url_show() writes it */
-	int hops;           /* redirects that were followed */
-	bool permanent;     /* all of them were (301, 308), and there was one */
+	struct str url; /* where it ended, as url_show() writes it */
+	int hops;       /* redirects that were followed */
+	bool permanent; /* all of them were (301, 308), and there was one */
 	int64_t retry_after_ms; /* -1: none */
 	int64_t took_us, wire_bytes;
 	const char *error; /* for people; "" when answered */
@@ -79,7 +79,8 @@ struct follow {
 };
 
 struct follows *follows_new(struct client *c); /* NULL: no memory */
-/* Those that wait are done as cancelled, and so are all that come later. */
+/* All are cancelled: those that wait at once, the others by client_wait().
+ * Nothing may be started behind it. */
 void follows_close(struct follows *fs);
 void follows_free(struct follows *fs); /* behind client_free(); NULL is fine */
 

@@ -424,15 +424,15 @@ put_origin(const struct url *u, bool port, char ret[URL_TEXT_MAX])
 	    u->https ? "https" : "http", v6 ? "[" : "", u->host, v6 ? "]" : "");
 
 	if (port)
-		n += snprintf(ret + n, URL_TEXT_MAX - (size_t)n, ":%u", u->port);
+		n +=
+		    snprintf(ret + n, URL_TEXT_MAX - (size_t)n, ":%u", u->port);
 	return (size_t)n;
 }
 
 size_t
 url_show(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at =
-	    put_origin(u, u->port != (u->https ? 443 : 80), ret);
+	size_t at = put_origin(u, u->port != (u->https ? 443 : 80), ret);
 
 	at = put(ret, put(ret, at, u->path), u->query);
 	ret[at] = '\0';

@@ -12,8 +12,7 @@
 static int64_t
 lease_us(const struct fetcher *f)
 {
-	int64_t least =
-	    (f->o.conf->fetch_timeout_ms + 5000) * US_PER_MS;
+	int64_t least = (f->o.conf->fetch_timeout_ms + 5000) * US_PER_MS;
 	int64_t us = fetcher_scaled_us(f, FETCH_LEASE_MS);
 
 	return us > least ? us : least;
@@ -42,8 +41,7 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
 	x->body_hash = keep(x->arena, row->body_hash);
 	x->before = (struct fetch_before){.errors = row->errors,
 	    .parse_errors = row->parse_errors,
-	    .interval_min = row->interval_min,
-	    .pushed = row->pushed > 0};
+	    .interval_min = row->interval_min};
 	x->lease_us = c->until_us;
 	list_add(&c->got, &x->link);
 	c->n++;
@@ -72,8 +70,8 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 	int rc;
 
 	drop_got(c); /* it may run twice */
-	rc = sql_fetch_claim(db, c->now_us, c->until_us, uuid_str(&f->node),
-	    c->want, &rows, e);
+	rc = sql_fetch_claim(
+	    db, c->now_us, c->until_us, uuid_str(&f->node), c->want, &rows, e);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_fetch_claim_get(rows, &row);
 		rc = take_row(c, &row, e);
@@ -140,8 +138,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 static void
 add_header(struct fetch *x, struct str name, struct str value)
 {
-	x->headers[x->follow.n_headers++] =
-	    (struct client_header){name, value};
+	x->headers[x->follow.n_headers++] = (struct client_header){name, value};
 }
 
 static void
@@ -204,7 +201,8 @@ static int
 tidy_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	int64_t before = clock_now_us() - f->o.conf->fetch_history_ms * US_PER_MS;
+	int64_t before =
+	    clock_now_us() - f->o.conf->fetch_history_ms * US_PER_MS;
 	int64_t n = sql_fetch_forget(db, before, FETCH_FORGET_STEP, e);
 
 	return n < 0 ? (int)n : OK;
@@ -240,8 +238,7 @@ due_run(struct fetcher *f)
 	if (!f->o.schedule)
 		return;
 	if (now >= f->tick_us) {
-		f->tick_us =
-		    now + f->o.conf->fetch_interval_ms * US_PER_MS;
+		f->tick_us = now + f->o.conf->fetch_interval_ms * US_PER_MS;
 		f->more = true;
 		tidy(f);
 	}
@@ -283,21 +280,6 @@ release_fn(struct db *db, void *ctx, struct err *e)
 	return n < 0 ? (int)n : OK;
 }
 
-int
-due_init(struct fetcher *f, struct err *e)
-{
-	list_init(&f->queue);
-	list_init(&f->claim.got);
-	if (!f->o.schedule)
-		return OK;
-	/* What this node had when it was killed: its name is that of its
-	 * folder, which nobody else has. */
-	f->tidy.job = (struct append_job){.fn = release_fn, .ctx = f};
-	f->tidy.note.take = tidied;
-	f->tidy_busy = true;
-	return fetcher_post(f, &f->tidy, e);
-}
-
 void
 due_done(struct fetcher *f)
 {
@@ -310,8 +292,10 @@ due_done(struct fetcher *f)
 	}
 }
 
+/* At the start these are what this node had when it was killed: its name is
+ * that of its folder, which nobody else has. */
 void
-due_freed(struct fetcher *f)
+due_release(struct fetcher *f)
 {
 	struct err e;
 

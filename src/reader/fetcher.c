@@ -31,8 +31,6 @@ job_done(struct append_job *job)
 
 	assert(posted); /* it is closed when no job is out any more */
 	(void)posted;
-	/* From here on the thread may end, but for client_wake(): it is told
-	 * to by whoever waits for the commit thread first. */
 	client_wake(f->client);
 }
 
@@ -77,7 +75,7 @@ fetch_new(struct fetcher *f)
 	if (!x)
 		return NULL;
 	x->f = f;
-	x->arena = arena_new(FEED_ARENA_MAX);
+	x->arena = arena_new(FETCH_ARENA_MAX);
 	x->seen.retry_after_ms = x->seen.max_age_s = -1;
 	if (x->arena)
 		return x;
@@ -88,6 +86,7 @@ fetch_new(struct fetcher *f)
 void
 fetch_free(struct fetch *x)
 {
+	arena_free(x->heavy);
 	arena_free(x->arena);
 	free(x);
 }
@@ -125,7 +124,7 @@ outcome_of(const struct follow_answer *a)
 	case FOLLOW_ANSWERED:
 		break;
 	}
-	return a->status == 304	  ? FETCH_NOT_MODIFIED
+	return a->status == 304   ? FETCH_NOT_MODIFIED
 	       : a->status == 200 ? FETCH_UPDATED
 				  : FETCH_HTTP_ERROR;
 }
@@ -158,7 +157,9 @@ fetch_look(struct fetch *x, const struct follow_answer *a)
 	    keep(x, follow_header(a->head, "content-type"), URL_MAX);
 	if (x->seen.outcome == FETCH_NOT_MODIFIED)
 		return;
-	x->body = arena_dup(x->arena, a->body);
+	x->heavy = arena_new(FEED_ARENA_MAX);
+	if (x->heavy)
+		x->body = arena_dup(x->heavy, a->body);
 	if (!x->body.p) {
 		x->seen.outcome = FETCH_TOO_LARGE;
 		(void)snprintf(
@@ -180,6 +181,7 @@ run(void *arg)
 {
 	struct fetcher *f = arg;
 
+	due_release(f);
 	while (!atomic_load(&f->stopping)) {
 		int wait;
 
@@ -198,15 +200,13 @@ run(void *arg)
 	/* What is under way is given up: the feeds are anybody's again. */
 	register_drop(f);
 	follows_close(f->follows);
-	while (client_running(f->client) > 0 || f->n_jobs > 0) {
+	while (f->n_jobs > 0 || client_running(f->client) > 0) {
+		(void)client_wait(f->client, 100);
 		(void)take_mail(f, 0);
-		register_drop(f);
-		store_run(f);
-		if (client_running(f->client) == 0 && f->n_jobs > 0)
-			(void)take_mail(f, 100);
-		else
-			(void)client_wait(f->client, 10);
 	}
+	due_release(f);
+	while (f->n_jobs > 0)
+		(void)take_mail(f, 100);
 }
 
 /* ---- life ---- */
@@ -234,8 +234,7 @@ make_parts(struct fetcher *f, struct err *e)
 	struct client_opts o = {
 	    .guard = f->o.guard,
 	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
-	    .connections_max =
-		(long)c->fetch_max_concurrent + REGISTER_MAX + 2,
+	    .connections_max = (long)c->fetch_max_concurrent + REGISTER_MAX + 2,
 	    .connections_each = 2,
 	    .body_max = (size_t)c->fetch_max_size,
 	    .dns_servers = c->webhook_url_dns_servers[0]
@@ -258,11 +257,11 @@ make_parts(struct fetcher *f, struct err *e)
 	return rc;
 }
 
-static void
-release(struct fetcher *f)
+void
+fetcher_free(struct fetcher *f)
 {
-	if (f->follows)
-		follows_close(f->follows);
+	if (!f)
+		return;
 	client_free(f->client);
 	follows_free(f->follows);
 	due_done(f);
@@ -292,11 +291,9 @@ fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 	list_init(&f->regs_waiting);
 	rc = make_parts(f, e);
 	if (rc == OK)
-		rc = due_init(f, e);
-	if (rc == OK)
 		rc = thread_start("reader", run, f, &f->thread, e);
 	if (rc < 0) {
-		release(f);
+		fetcher_free(f);
 		return rc;
 	}
 	*ret = f;
@@ -320,7 +317,6 @@ fetcher_stop(struct fetcher *f)
 	atomic_store(&f->stopping, true);
 	client_wake(f->client);
 	thread_join(f->thread);
-	release(f);
 }
 
 void

@@ -58,7 +58,9 @@ int fetcher_start(const struct fetcher_opts *o, struct fetcher **ret,
     struct err *e) MUST_CHECK;
 /* From now on nothing is added: who waits for it is told so. NULL is fine. */
 void fetcher_hurry(struct fetcher *f);
-void fetcher_stop(struct fetcher *f); /* NULL is fine */
+/* Ends the thread; then fetcher_free() behind append_stop(). NULL is fine. */
+void fetcher_stop(struct fetcher *f);
+void fetcher_free(struct fetcher *f);
 
 /* Something became due: look now. Any thread; NULL is fine. */
 void fetcher_poke(struct fetcher *f);
@@ -83,14 +85,13 @@ struct registration {
 	/* the fetcher's own */
 	struct fetch_note note;
 	struct link link;
-	void *work;
 };
 
 /*
  * ERR_AWAY when too many wait. What done() is told: ERR_INVALID at /url, or one
  * of the words of http/person.tbl.
  */
-int fetcher_register(struct fetcher *f, struct registration *r,
-    struct err *e) MUST_CHECK;
+int fetcher_register(
+    struct fetcher *f, struct registration *r, struct err *e) MUST_CHECK;
 
 #endif

@@ -38,8 +38,9 @@ struct fetch_job {
 /* One feed that is fetched. */
 struct fetch {
 	struct fetcher *f;
-	struct link link; /* of the queue, the answers, or those written */
-	struct arena *arena;
+	struct link link;    /* of the queue, the answers, or those written */
+	struct arena *arena; /* small things, for as long as it lives */
+	struct arena *heavy; /* body, feed and plan, until they are written */
 	int64_t id;
 	struct uuid uid;
 	struct str url, etag, last_modified, body_hash;
@@ -62,6 +63,7 @@ struct fetch {
 	struct feed *parsed;
 	struct items_plan plan;
 	size_t inserted, updated;
+	size_t part; /* of the feed, that the next plan begins with */
 	int conflicts;
 	struct fetch_job j;
 	struct reg *reg; /* that it is part of, or NULL */
@@ -100,9 +102,9 @@ struct fetcher {
 	struct list queue, answers, pending;
 	size_t n_running, n_storing;
 	struct batch batch;
-	int64_t tick_us;   /* when to look again */
-	bool more;         /* there may be more that is due */
-	int64_t retry_us;  /* a post was refused: not before */
+	int64_t tick_us;  /* when to look again */
+	bool more;        /* there may be more that is due */
+	int64_t retry_us; /* a post was refused: not before */
 	struct fetch_job tidy;
 	bool tidy_busy;
 
@@ -129,11 +131,10 @@ void fetch_free(struct fetch *x);
 void fetch_look(struct fetch *x, const struct follow_answer *a);
 
 /* due.c */
-int due_init(struct fetcher *f, struct err *e) MUST_CHECK;
 void due_done(struct fetcher *f);
 void due_run(struct fetcher *f); /* a turn: ticks, claims, starts */
 int due_patience_ms(const struct fetcher *f);
-void due_freed(struct fetcher *f); /* a claim of ours ends unused */
+void due_release(struct fetcher *f); /* all claims of this node */
 
 /* fetch_store.c */
 void store_answer(struct fetch *x); /* takes it: it will be read and written */
@@ -147,7 +148,8 @@ void register_stored(struct reg *g, const struct err *why); /* why NULL: all */
 void register_drop(struct fetcher *f); /* all of them are told to come again */
 
 /* hatebu.c */
-int hatebu_new(struct fetcher *f, struct hatebu **ret, struct err *e) MUST_CHECK;
+int hatebu_new(
+    struct fetcher *f, struct hatebu **ret, struct err *e) MUST_CHECK;
 void hatebu_run(struct hatebu *h);
 int hatebu_patience_ms(const struct hatebu *h);
 void hatebu_free(struct hatebu *h); /* NULL is fine */

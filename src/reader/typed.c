@@ -32,7 +32,7 @@ static void
 put_delta(struct buf *b, uint32_t q, uint32_t bias)
 {
 	for (uint32_t k = BASE;; k += BASE) {
-		uint32_t t = k <= bias	    ? TMIN
+		uint32_t t = k <= bias          ? TMIN
 			     : k >= bias + TMAX ? TMAX
 						: k - bias;
 
@@ -115,7 +115,7 @@ put_label(struct buf *b, const uint32_t *cp, uint32_t n)
 static void
 put_host(struct buf *b, struct str host)
 {
-	uint32_t cp[LABEL_MAX], n = 0;
+	uint32_t cp[LABEL_MAX] = {0}, n = 0;
 
 	while (host.n > 0) {
 		uint32_t c = code_point(&host);

@@ -1,8 +1,8 @@
-#include "base/test.h"
+#include "reader/typed.h"
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "reader/typed.h"
+#include "base/test.h"
 
 static const struct {
 	const char *typed, *first, *second; /* first NULL: refused */

@@ -100,9 +100,8 @@ set_next(struct fetch_verdict *v, int64_t minutes, int64_t now_us,
 static void
 say_message(const struct fetch_seen *s, struct fetch_verdict *v)
 {
-	const struct status *st = s->outcome == FETCH_HTTP_ERROR
-				      ? find_status(s->status)
-				      : NULL;
+	const struct status *st =
+	    s->outcome == FETCH_HTTP_ERROR ? find_status(s->status) : NULL;
 	int n = s->error.n < 300 ? (int)s->error.n : 300;
 
 	if (st)
@@ -133,8 +132,8 @@ judge_good(const struct fetch_seen *s, const struct fetch_before *b,
 	int64_t age = s->max_age_s < 0 ? 0 : (s->max_age_s + 59) / 60;
 
 	v->good = true;
-	(void)snprintf(v->why, sizeof(v->why),
-	    "every %lld min, as subscribed", (long long)min);
+	(void)snprintf(v->why, sizeof(v->why), "every %lld min, as subscribed",
+	    (long long)min);
 	if (b->pushed && min < FETCH_MOST_MIN) {
 		min = FETCH_MOST_MIN;
 		(void)snprintf(v->why, sizeof(v->why),
@@ -154,12 +153,10 @@ judge_bad(const struct fetch_seen *s, const struct fetch_before *b,
     struct fetch_verdict *v, int64_t *ret_min)
 {
 	bool parse = s->outcome == FETCH_UNREADABLE;
-	const struct status *st = s->outcome == FETCH_HTTP_ERROR
-				      ? find_status(s->status)
-				      : NULL;
-	int64_t asked = s->retry_after_ms < 0
-			    ? 0
-			    : (s->retry_after_ms + 59999) / 60000;
+	const struct status *st =
+	    s->outcome == FETCH_HTTP_ERROR ? find_status(s->status) : NULL;
+	int64_t asked =
+	    s->retry_after_ms < 0 ? 0 : (s->retry_after_ms + 59999) / 60000;
 	int64_t min;
 
 	say_message(s, v);
@@ -167,8 +164,8 @@ judge_bad(const struct fetch_seen *s, const struct fetch_before *b,
 	v->parse_errors = parse ? b->parse_errors + 1 : 0;
 	v->stop = st && st->stop;
 	if (v->stop) {
-		(void)snprintf(v->why, sizeof(v->why),
-		    "stopped: %.300s", v->message);
+		(void)snprintf(
+		    v->why, sizeof(v->why), "stopped: %.300s", v->message);
 		return;
 	}
 	if (v->parse_errors >= FETCH_PARSE_ERRORS_MAX) {

@@ -56,7 +56,7 @@ struct fetch_before {
 struct fetch_verdict {
 	bool good, stop;
 	int64_t errors, parse_errors;
-	int64_t next_us; /* not when stopped */
+	int64_t next_us;               /* not when stopped */
 	char why[FETCH_WORDS_MAX];     /* it is fetched then */
 	char message[FETCH_WORDS_MAX]; /* what is wrong; "" when good */
 };

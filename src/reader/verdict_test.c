@@ -1,8 +1,8 @@
-#include "base/test.h"
+#include "reader/verdict.h"
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "reader/verdict.h"
+#include "base/test.h"
 
 #define NOW INT64_C(1800000000000000)
 #define MIN (60 * US_PER_S)
@@ -25,9 +25,11 @@ static const struct row {
     {FETCH_UPDATED, 200, -1, -1, 0, 0, 1, false, false, 0, 0, 30, ""},
     {FETCH_UPDATED, 200, -1, -1, 0, 0, 9999, false, false, 0, 0, 720, ""},
     /* max-age makes it later, never earlier, never past 12 h */
-    {FETCH_UPDATED, 200, -1, 7200, 0, 0, 60, false, false, 0, 0, 120, "max-age"},
+    {FETCH_UPDATED, 200, -1, 7200, 0, 0, 60, false, false, 0, 0, 120,
+	"max-age"},
     {FETCH_UPDATED, 200, -1, 60, 0, 0, 60, false, false, 0, 0, 60, "every"},
-    {FETCH_NOT_MODIFIED, 304, -1, 999999, 0, 0, 60, false, false, 0, 0, 720, ""},
+    {FETCH_NOT_MODIFIED, 304, -1, 999999, 0, 0, 60, false, false, 0, 0, 720,
+	""},
     {FETCH_UPDATED, 200, -1, 3601, 0, 0, 60, false, false, 0, 0, 61, "max-age"},
     {FETCH_PUSHED, 200, -1, -1, 0, 0, 30, true, false, 0, 0, 720, "hub"},
     /* 9.1, 9.2: stopped at once */
@@ -36,9 +38,11 @@ static const struct row {
     {FETCH_HTTP_ERROR, 401, -1, -1, 4, 0, 60, false, true, 5, 0, 0, "401"},
     {FETCH_HTTP_ERROR, 403, 60, -1, 0, 0, 60, false, true, 1, 0, 0, "403"},
     /* 9.3: the tenth body in a row that is no feed */
-    {FETCH_UNREADABLE, 200, -1, -1, 0, 0, 60, false, false, 1, 1, 30, "1 times"},
+    {FETCH_UNREADABLE, 200, -1, -1, 0, 0, 60, false, false, 1, 1, 30,
+	"1 times"},
     {FETCH_UNREADABLE, 200, -1, -1, 8, 8, 60, false, false, 9, 9, 720, ""},
-    {FETCH_UNREADABLE, 200, -1, -1, 9, 9, 60, false, true, 10, 10, 0, "10 times"},
+    {FETCH_UNREADABLE, 200, -1, -1, 9, 9, 60, false, true, 10, 10, 0,
+	"10 times"},
     /* something else in between breaks the row */
     {FETCH_TIMEOUT, 0, -1, -1, 9, 9, 60, false, false, 10, 0, 720, ""},
     /* 9.4: 30 min, doubled, to 12 h */
@@ -49,7 +53,8 @@ static const struct row {
     {FETCH_HTTP_ERROR, 429, -1, -1, 4, 0, 60, false, false, 5, 0, 480, ""},
     {FETCH_HTTP_ERROR, 500, -1, -1, 5, 0, 60, false, false, 6, 0, 720, ""},
     {FETCH_HTTP_ERROR, 500, -1, -1, 6, 0, 60, false, false, 7, 0, 720, ""},
-    {FETCH_HTTP_ERROR, 500, -1, -1, 4000, 0, 60, false, false, 4001, 0, 720, ""},
+    {FETCH_HTTP_ERROR, 500, -1, -1, 4000, 0, 60, false, false, 4001, 0, 720,
+	""},
     {FETCH_HTTP_ERROR, 418, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
     {FETCH_UNREACHABLE, 0, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
     {FETCH_TOO_LARGE, 200, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
