@@ -11,6 +11,7 @@
 #include "api/deliveries.h"
 #include "api/events.h"
 #include "api/ops.h"
+#include "api/reader.h"
 #include "api/seal.h"
 #include "api/sources.h"
 #include "api/subs.h"
