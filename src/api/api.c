@@ -10,6 +10,7 @@
 #include "api/consumers.h"
 #include "api/deliveries.h"
 #include "api/events.h"
+#include "api/feed_register.h"
 #include "api/ops.h"
 #include "api/reader.h"
 #include "api/seal.h"
