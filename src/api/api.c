@@ -12,6 +12,7 @@
 #include "api/events.h"
 #include "api/feed_register.h"
 #include "api/ops.h"
+#include "api/reader.h"
 #include "api/seal.h"
 #include "api/sources.h"
 #include "api/subs.h"
