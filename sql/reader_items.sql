@@ -108,6 +108,18 @@ UPDATE feed_item i SET published_at = u.published_at, is_date_estimated = u.esti
           enclosures, summary, content)
  WHERE i.id = u.id;
 
+-- name: item_terms_put
+-- args: uid bytes, terms text
+-- only: sqlite
+INSERT OR REPLACE INTO item_terms (rowid, terms) SELECT id, :terms FROM feed_item WHERE uid = :uid;
+
+-- name: item_terms_put_many
+-- args: uids bytes[], terms text[]
+-- only: postgres
+INSERT INTO item_terms (item_id, terms)
+SELECT i.id, u.terms::tsvector FROM unnest(:uids::bytea[], :terms::text[]) AS u (uid, terms) JOIN feed_item i ON i.uid = u.uid
+ON CONFLICT (item_id) DO UPDATE SET terms = excluded.terms;
+
 -- name: item_tomb_del
 -- args: feed int, identity bytes
 -- only: sqlite

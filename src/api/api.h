@@ -22,6 +22,7 @@ struct append;
 struct auth;
 struct conf;
 struct deliver;
+struct fetcher;
 struct guard;
 struct keyring;
 struct limiter;
@@ -46,6 +47,7 @@ struct api {
 	struct resealer *resealer; /* after a rotation */
 	struct alerts *alerts;     /* NULL: nobody looks */
 	struct deliver *deliver;   /* NULL: this server does not deliver */
+	struct fetcher *fetcher;   /* adds feeds; NULL in some tests */
 	const struct guard *guard;
 	struct delivery_id_key id_key;
 	bool strict; /* event.schema.mode */

@@ -534,7 +534,7 @@ plan_one(struct planning *p, struct item_cand *c, struct err *e)
 	}
 	if (p->scratch.failed)
 		return err_set(e, ERR_LIMIT, "an article is too large");
-	rc = item_make(p->a, p->from, c, ch, e);
+	rc = item_make(p->a, db_engine(p->db), p->from, c, ch, e);
 	if (rc == OK)
 		memcpy(ch->state_hash, state, DIGEST_LEN);
 	if (rc == OK)
@@ -542,7 +542,7 @@ plan_one(struct planning *p, struct item_cand *c, struct err *e)
 		    &to->entries[to->n_changes], e);
 	if (rc < 0)
 		return rc;
-	p->bytes += ch->summary.n + ch->content.n + ch->link.n +
+	p->bytes += ch->summary.n + ch->content.n + ch->link.n + ch->terms.n +
 		    to->entries[to->n_changes].body.n;
 	to->n_entries = ++to->n_changes;
 	if (ch->id == 0)

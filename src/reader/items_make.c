@@ -9,6 +9,7 @@
 #include "feed/text.h"
 #include "reader/items_priv.h"
 #include "reader/same.h"
+#include "reader/terms.h"
 
 /* The year 1: before it time has no four digits. */
 #define DATE_MIN_US INT64_C(-62135596800000000)
@@ -147,7 +148,7 @@ clean(struct arena *a, struct str html, struct str base,
 }
 
 static int
-keep_json(struct arena *a, struct buf *b, struct str *ret, struct err *e)
+keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
 {
 	*ret = b->failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(b));
 	buf_done(b);
@@ -167,7 +168,7 @@ make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
 	}
 	buf_addc(&b, ']');
 	if (it->categories)
-		rc = keep_json(a, &b, &ch->categories, e);
+		rc = keep(a, &b, &ch->categories, e);
 	buf_clear(&b);
 	for (const struct feed_enclosure *x = it->enclosures; x; x = x->next) {
 		buf_addz(&b, x == it->enclosures ? "[{\"url\":" : ",{\"url\":");
@@ -180,7 +181,7 @@ make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
 	}
 	buf_addc(&b, ']');
 	if (rc == OK && it->enclosures)
-		rc = keep_json(a, &b, &ch->enclosures, e);
+		rc = keep(a, &b, &ch->enclosures, e);
 	buf_done(&b);
 	return rc;
 }
@@ -191,9 +192,24 @@ or_null(struct str s)
 	return s.n > 0 ? s : (struct str){.p = NULL};
 }
 
+static int
+make_terms(struct arena *a, enum store_engine engine, struct item_change *ch,
+    struct err *e)
+{
+	struct buf b = BUF(2 * TERMS_BYTES_MAX);
+	struct terms t = {.engine = engine, .out = &b};
+
+	terms_add(&t, ch->title);
+	terms_add(&t, ch->author);
+	terms_add_html(&t, ch->content);
+	terms_add_html(&t, ch->summary);
+	return keep(a, &b, &ch->terms, e);
+}
+
 int
-item_make(struct arena *a, const struct items_from *from,
-    const struct item_cand *c, struct item_change *ret, struct err *e)
+item_make(struct arena *a, enum store_engine engine,
+    const struct items_from *from, const struct item_cand *c,
+    struct item_change *ret, struct err *e)
 {
 	const struct feed_item *it = c->it;
 	struct item_change ch = {
@@ -220,6 +236,8 @@ item_make(struct arena *a, const struct items_from *from,
 		    clean(a, it->content, it->base, from->tags, &ch.content, e);
 	if (rc == OK)
 		rc = make_lists(a, it, &ch, e);
+	if (rc == OK)
+		rc = make_terms(a, engine, &ch, e);
 	if (rc == OK)
 		*ret = ch;
 	return rc;

@@ -8,6 +8,7 @@
 #include "event/append.h"
 #include "reader/items.h"
 #include "seal/digest.h"
+#include "store/store.h"
 
 struct feed_item;
 struct item_known;
@@ -48,6 +49,7 @@ struct item_change {
 	struct str guid, link, title, author;
 	struct str categories, enclosures; /* JSON arrays */
 	struct str summary, content;       /* clean */
+	struct str terms;                  /* for the search: terms.h */
 };
 
 /* What PostgreSQL is given, by column: new ones, then changed ones. */
@@ -56,7 +58,7 @@ struct item_columns {
 	int64_t *ids, *published, *estimated;
 	struct str *uids, *content_hashes, *state_hashes, *link_hashes, *sames;
 	struct str *guids, *links, *titles, *authors, *categories, *enclosures;
-	struct str *summaries, *contents;
+	struct str *summaries, *contents, *terms;
 };
 
 /* Pure ---------------------------------------------------------------------- */
@@ -78,9 +80,9 @@ int64_t item_date(int64_t date, const struct item_known *known, int64_t now_us,
     bool *ret_estimated);
 
 /* What c becomes, clean. */
-int item_make(struct arena *a, const struct items_from *from,
-    const struct item_cand *c, struct item_change *ret,
-    struct err *e) MUST_CHECK;
+int item_make(struct arena *a, enum store_engine engine,
+    const struct items_from *from, const struct item_cand *c,
+    struct item_change *ret, struct err *e) MUST_CHECK;
 int item_event(struct arena *a, const struct items_from *from,
     struct str feed_title, const struct item_change *ch, struct entry *ret,
     struct err *e) MUST_CHECK;

@@ -26,7 +26,7 @@ columns_new(struct arena *a, struct item_columns *c, size_t n)
 	struct str **strs[] = {&c->uids, &c->content_hashes, &c->state_hashes,
 	    &c->link_hashes, &c->sames, &c->guids, &c->links, &c->titles,
 	    &c->authors, &c->categories, &c->enclosures, &c->summaries,
-	    &c->contents};
+	    &c->contents, &c->terms};
 	bool ok = true;
 
 	for (size_t i = 0; i < COUNT_OF(ints); i++) {
@@ -59,6 +59,7 @@ put_column(struct item_columns *c, size_t i, const struct item_change *ch)
 	c->enclosures[i] = ch->enclosures;
 	c->summaries[i] = ch->summary;
 	c->contents[i] = ch->content;
+	c->terms[i] = ch->terms;
 }
 
 int
@@ -102,6 +103,9 @@ write_many(struct db *db, const struct items_plan *p, struct err *e)
 		c->enclosures + o, c->summaries + o, c->contents + o, c->n_old,
 		e) < 0)
 		return e->code;
+	if (p->n_changes > 0 &&
+	    sql_item_terms_put_many(db, c->uids, c->terms, p->n_changes, e) < 0)
+		return e->code;
 	if (p->n_gone > 0 &&
 	    sql_item_tomb_del_many(db, p->feed, p->gone, p->n_gone, e) < 0)
 		return e->code;
@@ -131,6 +135,8 @@ write_one(struct db *db, const struct items_plan *p,
 		    p->now_us, content_hash, state_hash, link_hash, same_as,
 		    ch->guid, ch->link, ch->title, ch->author, ch->categories,
 		    ch->enclosures, ch->summary, ch->content, e);
+	if (n >= 0)
+		n = sql_item_terms_put(db, uuid_str(&ch->uid), ch->terms, e);
 	return n < 0 ? (int)e->code : OK;
 }
 

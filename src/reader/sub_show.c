@@ -1,4 +1,5 @@
 /* subs.h: what a person sees of feeds, as JSON. */
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -158,6 +159,31 @@ feeds_show(struct db *db, int64_t user, struct uuid feed_uid, struct buf *b,
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
+}
+
+int
+feeds_icon(struct db *db, int64_t user, struct uuid feed_uid, struct arena *a,
+    struct str *ret_mime, struct buf *b, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_feed_icon(db, user, uuid_str(&feed_uid), &rows, e);
+	struct str mime = {.p = NULL}, data = {.p = NULL};
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		mime = rows_str(rows, 0);
+		data = rows_str(rows, 1);
+	}
+	if (rc >= 0 && (!mime.p || !data.p))
+		rc = err_set(e, ERR_ABSENT, "this feed has no picture");
+	if (rc >= 0) {
+		*ret_mime = arena_dup(a, mime);
+		buf_add(b, data);
+		rc = ret_mime->p ? OK : err_set(e, ERR_NOMEM, "no memory");
+	}
+	rows_close(rows);
+	return rc;
 }
 
 static void

@@ -253,6 +253,22 @@ no_category(struct err *e)
 	return err_set(e, ERR_ABSENT, "there is no such category of yours");
 }
 
+int
+category_find(
+    struct db *db, int64_t user, struct uuid uid, int64_t *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int64_t id = 0;
+	int rc = sql_category_list(db, user, uuid_str(&uid), &rows, e);
+
+	rc = one_int(rc, rows, 0, 0, &id, e);
+	if (rc == OK && id == 0)
+		return no_category(e);
+	if (rc == OK)
+		*ret = id;
+	return rc;
+}
+
 static int
 named(struct db *db, int64_t user, struct str title, struct uuid *ret,
     bool *ret_there, struct err *e)

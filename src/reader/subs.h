@@ -20,6 +20,7 @@
 #include "base/base.h"
 #include "base/uuid.h"
 
+struct arena;
 struct buf;
 struct db;
 
@@ -85,6 +86,10 @@ int subscription_show(struct db *db, int64_t user, struct uuid user_uid,
 /* A feed that the person has. ERR_ABSENT. */
 int feeds_show(struct db *db, int64_t user, struct uuid feed_uid, struct buf *b,
     struct err *e) MUST_CHECK;
+/* Appends its picture; the media type is the arena's. ERR_ABSENT: none. */
+int feeds_icon(struct db *db, int64_t user, struct uuid feed_uid,
+    struct arena *a, struct str *ret_mime, struct buf *b,
+    struct err *e) MUST_CHECK;
 /* {"fetches":[…],"next_cursor","has_more"}: newest first, below `before`. */
 int feeds_fetches(struct db *db, int64_t user, struct uuid feed_uid,
     int64_t before, struct buf *b, struct err *e) MUST_CHECK;
@@ -94,12 +99,15 @@ int feeds_fetches(struct db *db, int64_t user, struct uuid feed_uid,
 /* One, or all. ERR_ABSENT. */
 int category_show(struct db *db, int64_t user, const struct uuid *uid,
     struct buf *b, struct err *e) MUST_CHECK;
-/* ERR_CONFLICT when the person has one of that name; *ret_uid is then its.
- * ERR_LIMIT past READER_CATEGORIES_MAX. */
+/* ERR_CONFLICT when the person has one of that name; *ret_uid is then its;
+ * Also past READER_CATEGORIES_MAX. */
 int category_add(struct db *db, int64_t user, struct str title, int64_t now_us,
     struct uuid *ret_uid, struct err *e) MUST_CHECK;
 int category_rename(struct db *db, int64_t user, struct uuid uid,
     struct str title, int64_t now_us, struct err *e) MUST_CHECK;
+/* Its row. ERR_ABSENT. */
+int category_find(struct db *db, int64_t user, struct uuid uid, int64_t *ret,
+    struct err *e) MUST_CHECK;
 /* Its feeds stay, without a category. ERR_ABSENT. */
 int category_del(
     struct db *db, int64_t user, struct uuid uid, struct err *e) MUST_CHECK;
