@@ -139,7 +139,7 @@ gr_token(struct req *r, char ret[41])
 }
 
 int
-gr_post(struct req *r, handler_fn write, struct err *e)
+gr_form(struct req *r, struct form **ret, struct err *e)
 {
 	struct form *f = arena_alloc(r->arena, sizeof(*f));
 	char want[41];
@@ -159,6 +159,18 @@ gr_post(struct req *r, handler_fn write, struct err *e)
 		req_add_header(r, "X-Reader-Google-Bad-Token", "true");
 		return err_set(e, ERR_UNKNOWN, "T is not the token that was given");
 	}
+	*ret = f;
+	return OK;
+}
+
+int
+gr_post(struct req *r, handler_fn write, struct err *e)
+{
+	struct form *f = NULL;
+	int rc = gr_form(r, &f, e);
+
+	if (rc < 0)
+		return rc;
 	r->ctx = f;
 	return api_write(r, write, e);
 }

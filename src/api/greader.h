@@ -50,7 +50,9 @@ const struct sync_feed *gr_feed(const struct gr_world *w, struct str rest);
 const struct sync_category *gr_category(
     const struct gr_world *w, struct str name);
 
-/* A POST's parameters, once its T is seen to be right. In r->ctx. */
+/* A POST's parameters, once its T is seen to be right. On the http thread. */
+int gr_form(struct req *r, struct form **ret, struct err *e) MUST_CHECK;
+/* The same, then `write` on the commit thread with them in r->ctx. */
 int gr_post(struct req *r, handler_fn write, struct err *e) MUST_CHECK;
 void gr_token(struct req *r, char ret[41]);
 int gr_ok(struct req *r); /* answers OK, as text */

@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "api/app_feeds.h"
 #include "api/apps.h"
 #include "api/greader.h"
 #include "base/arena.h"
@@ -104,31 +105,32 @@ sub_edit(struct req *r, struct db *db, struct err *e)
 int
 api_gr_sub_edit(struct req *r, struct db *db, struct err *e)
 {
+	struct form *f = NULL;
+	int rc = gr_form(r, &f, e);
+
 	(void)db;
-	return gr_post(r, sub_edit, e);
+	if (rc < 0)
+		return rc;
+	r->ctx = f;
+	return app_write_due(r, sub_edit, e);
 }
 
+/* On the commit thread: the feed is there. */
 static int
-quickadd(struct req *r, struct db *db, struct err *e)
+added(struct req *r, struct db *db, struct err *e)
 {
-	const struct form *f = r->ctx;
-	const struct api *api = r->app;
-	struct str url = str_trim(form_get(f, "quickadd"));
-	int64_t feed = 0;
-	int rc;
+	const struct app_feed *a = r->ctx;
+	struct sync_feed f;
+	int rc = sync_feed(db, r->who.user, a->reg.feed, r->arena, &f, e);
 
-	if (str_starts(url, STR("feed/")))
-		url = str_from(url, 5);
-	rc = import_one(db, r->who.user, api->guard, url, STR_EMPTY, 0,
-	    clock_now_us(), r->arena, &feed, e);
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"numResults\":1,\"query\":");
-	buf_json(&r->out, url);
+	buf_json(&r->out, a->reg.url);
 	buf_fmt(&r->out, ",\"streamId\":\"feed/%lld\",\"streamName\":",
-	    (long long)feed);
-	buf_json(&r->out, url);
+	    (long long)f.id);
+	buf_json(&r->out, f.title);
 	buf_addc(&r->out, '}');
 	return OK;
 }
@@ -136,8 +138,23 @@ quickadd(struct req *r, struct db *db, struct err *e)
 int
 api_gr_quickadd(struct req *r, struct db *db, struct err *e)
 {
+	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
+	struct form *f = NULL;
+	struct str url;
+	int rc = a ? gr_form(r, &f, e)
+		   : err_set(e, ERR_NOMEM, "no room for a feed");
+
 	(void)db;
-	return gr_post(r, quickadd, e);
+	if (rc < 0)
+		return rc;
+	url = str_trim(form_get(f, "quickadd"));
+	if (str_starts(url, STR("feed/")))
+		url = str_from(url, 5);
+	if (url.n == 0)
+		return err_set(e, ERR_INVALID, "quickadd is needed");
+	a->reg.url = url;
+	a->finish = added;
+	return app_feed_add(r, a, e);
 }
 
 /* The label that s names, or t by its name alone. */

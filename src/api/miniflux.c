@@ -1,12 +1,12 @@
 #include "api/miniflux.h"
 
 #include "api/api.h"
+#include "api/app_feeds.h"
 #include "api/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "reader/import.h"
 #include "reader/subs.h"
 #include "seal/base64.h"
 
@@ -188,28 +188,39 @@ api_mf_feed_delete(struct req *r, struct db *db, struct err *e)
 	return rc < 0 ? rc : mf_nothing(r);
 }
 
+/* On the commit thread. */
 static int
-refresh(struct req *r, struct db *db, int64_t feed, struct err *e)
+refresh_all(struct req *r, struct db *db, struct err *e)
 {
-	int rc =
-	    sync_fetch_soon(db, r->who.user, feed, clock_now_us(), e);
+	int rc = sync_fetch_soon(db, r->who.user, 0, clock_now_us(), e);
 
+	return rc < 0 ? rc : mf_nothing(r);
+}
+
+static int
+refresh_one(struct req *r, struct db *db, struct err *e)
+{
+	struct sync_feed f;
+	int rc = find_feed(r, db, &f, e);
+
+	if (rc == OK)
+		rc = sync_fetch_soon(
+		    db, r->who.user, f.id, clock_now_us(), e);
 	return rc < 0 ? rc : mf_nothing(r);
 }
 
 int
 api_mf_feeds_refresh(struct req *r, struct db *db, struct err *e)
 {
-	return refresh(r, db, 0, e);
+	(void)db;
+	return app_write_due(r, refresh_all, e);
 }
 
 int
 api_mf_feed_refresh(struct req *r, struct db *db, struct err *e)
 {
-	struct sync_feed f;
-	int rc = find_feed(r, db, &f, e);
-
-	return rc < 0 ? rc : refresh(r, db, f.id, e);
+	(void)db;
+	return app_write_due(r, refresh_one, e);
 }
 
 struct feed_change {
@@ -217,24 +228,6 @@ struct feed_change {
 	bool set_title;
 	int64_t category; /* 0: not given */
 };
-
-/* On the commit thread. */
-static int
-add_feed(struct req *r, struct db *db, struct err *e)
-{
-	const struct feed_change *c = r->ctx;
-	const struct api *api = r->app;
-	int64_t feed = 0;
-	int rc = import_one(db, r->who.user, api->guard, c->url, STR_EMPTY,
-	    c->category, clock_now_us(), r->arena, &feed, e);
-
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
-	buf_fmt(&r->out, "{\"feed_id\":%lld}", (long long)feed);
-	r->status = 201;
-	return OK;
-}
 
 static int
 read_change(struct req *r, struct feed_change **ret, struct err *e)
@@ -263,21 +256,6 @@ read_change(struct req *r, struct feed_change **ret, struct err *e)
 	return OK;
 }
 
-int
-api_mf_feed_post(struct req *r, struct db *db, struct err *e)
-{
-	struct feed_change *c = NULL;
-	int rc = read_change(r, &c, e);
-
-	(void)db;
-	if (rc == OK && c->url.n == 0)
-		rc = err_set(e, ERR_SYNTAX, "feed_url is needed");
-	if (rc < 0)
-		return rc;
-	r->ctx = c;
-	return api_write(r, add_feed, e);
-}
-
 static int
 category_uid(struct req *r, struct db *db, int64_t id, struct uuid *ret,
     struct err *e)
@@ -295,6 +273,60 @@ category_uid(struct req *r, struct db *db, int64_t id, struct uuid *ret,
 		      : err_set(e, ERR_ABSENT, "there is no such category");
 }
 
+/* Its category, or none. */
+static int
+place(struct req *r, struct db *db, int64_t category,
+    struct subscription_patch *p, struct err *e)
+{
+	p->set_category = category != 0;
+	if (!category || category == SYNC_NO_CATEGORY)
+		return OK;
+	p->has_category = true;
+	return category_uid(r, db, category, &p->category, e);
+}
+
+/* On the commit thread: the feed is there. */
+static int
+added(struct req *r, struct db *db, struct err *e)
+{
+	const struct app_feed *a = r->ctx;
+	struct subscription_patch p = {0};
+	struct sync_feed f;
+	int rc = sync_feed(db, r->who.user, a->reg.feed, r->arena, &f, e);
+
+	if (rc == OK)
+		rc = place(r, db, a->category, &p, e);
+	if (rc == OK && p.set_category)
+		rc = subscription_patch(
+		    db, r->who.user, f.sub, &p, clock_now_us(), e);
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	buf_fmt(&r->out, "{\"feed_id\":%lld}", (long long)f.id);
+	r->status = 201;
+	return OK;
+}
+
+int
+api_mf_feed_post(struct req *r, struct db *db, struct err *e)
+{
+	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
+	struct feed_change *c = NULL;
+	int rc = read_change(r, &c, e);
+
+	(void)db;
+	if (rc == OK && c->url.n == 0)
+		rc = err_set(e, ERR_SYNTAX, "feed_url is needed");
+	if (rc == OK && !a)
+		rc = err_set(e, ERR_NOMEM, "no room for a feed");
+	if (rc < 0)
+		return rc;
+	a->reg.url = c->url;
+	a->category = c->category;
+	a->finish = added;
+	return app_feed_add(r, a, e);
+}
+
 /* On the commit thread. */
 static int
 edit_feed(struct req *r, struct db *db, struct err *e)
@@ -303,15 +335,12 @@ edit_feed(struct req *r, struct db *db, struct err *e)
 	struct subscription_patch p = {
 	    .set_title = c->set_title,
 	    .title = c->title,
-	    .set_category = c->category != 0,
 	};
 	struct sync_feed f;
 	int rc = find_feed(r, db, &f, e);
 
-	if (rc == OK && c->category && c->category != SYNC_NO_CATEGORY) {
-		p.has_category = true;
-		rc = category_uid(r, db, c->category, &p.category, e);
-	}
+	if (rc == OK)
+		rc = place(r, db, c->category, &p, e);
 	if (rc == OK && (p.set_title || p.set_category))
 		rc = subscription_patch(
 		    db, r->who.user, f.sub, &p, clock_now_us(), e);

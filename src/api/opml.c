@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "api/app_feeds.h"
 #include "api/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -68,8 +69,7 @@ parsed(struct req *r, struct err *e)
 {
 	if (r->rc < 0)
 		return api_said(r, e);
-	r->then = NULL;
-	return api_write(r, take_in, e);
+	return app_write_due(r, take_in, e);
 }
 
 /* On a read thread. */
