@@ -82,7 +82,10 @@ CREATE INDEX feed_due ON feed (next_fetch_at)
 -- fetched_at, and is_date_estimated is set. content_hash: SHA-256 over title,
 -- date and summary, the third step of identity. state_hash covers all that is
 -- shown: the same means that nothing changed. categories and enclosures are
--- JSON arrays. What is long stands last, so that lists don't read it.
+-- JSON arrays. What is long stands last, so that lists don't read it. A link
+-- may be longer than PostgreSQL takes into an index: link_hash is that of the
+-- link, same_as that of what the link means (reader/same.h), by which one
+-- article is known in several feeds.
 CREATE TABLE feed_item (
     id                {{id}},
     uid               {{bytes}} NOT NULL UNIQUE,
@@ -96,6 +99,8 @@ CREATE TABLE feed_item (
     updated_at        BIGINT  NOT NULL,
     content_hash      {{bytes}} NOT NULL,
     state_hash        {{bytes}} NOT NULL,
+    link_hash         {{bytes}},
+    same_as           {{bytes}},
     guid_or_id        TEXT,
     link              TEXT,
     title             TEXT    NOT NULL,
@@ -107,7 +112,8 @@ CREATE TABLE feed_item (
 );
 CREATE UNIQUE INDEX feed_item_guid ON feed_item (feed_id, guid_or_id)
  WHERE guid_or_id IS NOT NULL;
-CREATE INDEX feed_item_link ON feed_item (feed_id, link) WHERE link IS NOT NULL;
+CREATE INDEX feed_item_link ON feed_item (feed_id, link_hash) WHERE link_hash IS NOT NULL;
+CREATE INDEX feed_item_same ON feed_item (same_as) WHERE same_as IS NOT NULL;
 CREATE INDEX feed_item_hash ON feed_item (feed_id, content_hash);
 CREATE INDEX feed_item_published ON feed_item (feed_id, published_at DESC, id DESC);
 CREATE INDEX feed_item_created ON feed_item (created_at);

@@ -7,7 +7,9 @@
 #include "account/check.h"
 #include "account/keys.h"
 #include "account/seen.h"
+#include "account/tokens.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -33,6 +35,8 @@ struct lookup {
 	struct req *req;
 	struct str pair; /* name:password; empty for a key */
 	struct str name, password;
+	bool app, fever;      /* an app password, or Fever's key made of it */
+	unsigned char app_hash[DIGEST_LEN];
 	struct str hash;      /* the account's; .p NULL: no such account */
 	_Atomic int *waiting; /* its network's count */
 	struct seen seen;     /* what is known, then what was found */
@@ -215,6 +219,37 @@ load_account(struct lookup *k, struct db *db, struct err *e)
 	return queue_check(k, e);
 }
 
+/*
+ * On a read thread. What is no app password may be an account's; a token
+ * without a name is no one's, which costs as much as a wrong password.
+ */
+static int
+load_app(struct lookup *k, struct db *db, struct err *e)
+{
+	struct auth *a = k->auth;
+	int64_t now_us = clock_now_us();
+	struct app_token t;
+	int rc = tokens_find(db, k->app_hash, k->fever, k->req->arena, &t, e);
+
+	if (rc == OK && k->name.p && !str_eq_nocase(k->name, t.login))
+		rc = ERR_ABSENT;
+	if (rc == ERR_ABSENT && k->name.p)
+		return load_account(k, db, e);
+	if (rc == ERR_ABSENT) {
+		k->name = STR("an app");
+		return queue_check(k, e);
+	}
+	if (rc < 0)
+		return rc;
+	k->seen.who = (struct principal){
+	    .kind = WHO_USER, .user = t.user, .user_uid = t.user_uid};
+	copy_name(&k->seen.who, t.login);
+	if (now_us - t.last_used_us >= KEY_TOUCH_S * US_PER_S &&
+	    a->o.touch_app)
+		a->o.touch_app(a->o.arg, t.id, now_us);
+	return OK;
+}
+
 static void
 load(struct pool_job *job, void *ctx)
 {
@@ -225,6 +260,8 @@ load(struct pool_job *job, void *ctx)
 	begin_fresh(k);
 	if (!ctx)
 		rc = err_set(e, ERR_AWAY, "the store is not there");
+	else if (k->app)
+		rc = load_app(k, ctx, e);
 	else
 		rc = k->name.p ? load_account(k, ctx, e) : load_key(k, ctx, e);
 	if (rc != REQ_WAIT)
@@ -337,6 +374,30 @@ bearer(struct auth *a, struct req *r, struct str token, struct err *e)
 	return place(a, r, &k, e);
 }
 
+/* The protocols of apps; an app password is good for nothing else. */
+static bool
+app_path(struct str path)
+{
+	return str_starts(path, STR("/miniflux/")) ||
+	       str_starts(path, STR("/reader/")) ||
+	       str_starts(path, STR("/api/greader.php/"));
+}
+
+/* When the password has the form of an app's it is looked for as such. The
+ * mark is another one: what was seen there holds for no other path. */
+static void
+as_app(struct lookup *k)
+{
+	struct str password = k->pair;
+
+	(void)str_cut(&password, ':');
+	k->app = token_app_formed(password);
+	if (!k->app)
+		return;
+	k->seen.mark[0] ^= 0xff;
+	digest_sha256(password, k->app_hash);
+}
+
 static int
 basic(struct auth *a, struct req *r, struct str text, struct err *e)
 {
@@ -351,9 +412,61 @@ basic(struct auth *a, struct req *r, struct str text, struct err *e)
 		    e, ERR_UNKNOWN, "Basic wants the base64 of name:password");
 	k.pair = (struct str){pair, n};
 	seen_mark(k.pair, k.seen.mark);
+	if (app_path(r->path))
+		as_app(&k);
 	rc = place(a, r, &k, e);
 	digest_wipe(pair, sizeof(pair));
 	return rc;
+}
+
+/* A token without a name. */
+static int
+token(struct auth *a, struct req *r, struct str text, bool fever, struct err *e)
+{
+	struct lookup k = {.app = true, .fever = fever};
+
+	if (fever ? text.n != FEVER_KEY_LEN : !token_app_formed(text))
+		return err_set(e, ERR_UNKNOWN, "this is no app password");
+	seen_mark(text, k.seen.mark);
+	digest_sha256(text, k.app_hash);
+	return place(a, r, &k, e);
+}
+
+int
+auth_login(struct auth *a, struct req *r, struct str login, struct str password,
+    struct err *e)
+{
+	struct lookup k = {.app = true};
+	struct buf pair = BUF(PAIR_MAX);
+	int rc;
+
+	buf_add(&pair, login);
+	buf_addc(&pair, ':');
+	buf_add(&pair, password);
+	if (pair.failed || str_has(login, ':') || !token_app_formed(password)) {
+		rc = err_set(e, ERR_UNKNOWN, "this is no app password");
+	} else {
+		k.pair = buf_str(&pair);
+		seen_mark(k.pair, k.seen.mark);
+		as_app(&k);
+		rc = place(a, r, &k, e);
+	}
+	if (pair.p)
+		digest_wipe(pair.p, pair.n);
+	buf_done(&pair);
+	return rc;
+}
+
+int
+auth_fever(struct auth *a, struct req *r, struct str key, struct err *e)
+{
+	return token(a, r, key, true, e);
+}
+
+int
+auth_placed(struct req *r, struct err *e)
+{
+	return placed(r, e);
 }
 
 int
@@ -371,6 +484,11 @@ auth_who(void *arg, struct req *r, struct err *e)
 		copy_name(&r->who, STR("local"));
 		return OK;
 	}
+	if (app_path(r->path)) {
+		rest = req_header(r, "X-Auth-Token");
+		if (rest.n > 0)
+			return token(a, r, rest, false, e);
+	}
 	rest = str_trim(req_header(r, "Authorization"));
 	if (rest.n == 0)
 		return OK;
@@ -380,5 +498,9 @@ auth_who(void *arg, struct req *r, struct err *e)
 		return bearer(a, r, rest, e);
 	if (str_eq_nocase(scheme, STR("Basic")))
 		return basic(a, r, rest, e);
+	if (str_eq_nocase(scheme, STR("GoogleLogin")) && app_path(r->path)) {
+		(void)str_cut(&rest, '=');
+		return token(a, r, str_trim(rest), false, e);
+	}
 	return err_set(e, ERR_UNKNOWN, "Authorization must be Bearer or Basic");
 }

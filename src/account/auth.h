@@ -3,6 +3,7 @@
  *
  *   Authorization: Bearer hk_…       an API key
  *   Authorization: Basic …           an account's name and password
+ *   X-Auth-Token, GoogleLogin        an app password, on the paths of apps
  *   the unix socket                  the owner of the data folder: all scopes
  *   nothing                          nobody; the route says if that will do
  *
@@ -52,6 +53,7 @@ struct auth_opts {
 	bool (*post)(void *arg, struct pool_job *job);
 	/* Has keys_touch() run on the commit thread, some time. */
 	void (*touch)(void *arg, int64_t key_id, int64_t now_us);
+	void (*touch_app)(void *arg, int64_t token_id, int64_t now_us);
 	int64_t key_rate; /* for keys without one of their own; 0: none */
 	struct lockout_opts lockout;
 };
@@ -62,6 +64,17 @@ void auth_free(struct auth *a); /* NULL is fine */
 
 /* The hook; arg is the struct auth. */
 int auth_who(void *arg, struct req *r, struct err *e);
+
+/*
+ * For protocols that log in within the body, from the handler of an open
+ * route: OK with r->who set, or REQ_WAIT, and then auth_placed() in r->then.
+ * Takes app passwords alone. They use r->ctx meanwhile.
+ */
+int auth_login(struct auth *a, struct req *r, struct str login,
+    struct str password, struct err *e) MUST_CHECK;
+int auth_fever(
+    struct auth *a, struct req *r, struct str key, struct err *e) MUST_CHECK;
+int auth_placed(struct req *r, struct err *e) MUST_CHECK;
 
 /* After the commit of whatever takes a right away. From any thread. */
 void auth_changed(void);

@@ -5,12 +5,16 @@
 #include "account/auth.h"
 #include "account/keys.h"
 #include "account/limiter.h"
+#include "account/tokens.h"
 #include "api/account.h"
+#include "api/apps.h"
 #include "api/audit.h"
 #include "api/consumers.h"
 #include "api/deliveries.h"
 #include "api/events.h"
+#include "api/feed_register.h"
 #include "api/ops.h"
+#include "api/reader.h"
 #include "api/seal.h"
 #include "api/sources.h"
 #include "api/subs.h"
@@ -198,7 +202,8 @@ api_auth_post(void *arg, struct pool_job *job)
 /* last_used_at, written by whoever writes: at most once a minute and key. */
 struct touch {
 	struct append_job job;
-	int64_t key_id, now_us;
+	int64_t id, now_us;
+	bool app; /* an app password; else a key */
 };
 
 static int
@@ -206,7 +211,8 @@ touch_write(struct db *db, void *ctx, struct err *e)
 {
 	const struct touch *t = ctx;
 
-	return keys_touch(db, t->key_id, t->now_us, e);
+	return t->app ? tokens_touch(db, t->id, t->now_us, e)
+		      : keys_touch(db, t->id, t->now_us, e);
 }
 
 static void
@@ -215,22 +221,34 @@ touch_done(struct append_job *job)
 	free(MAIL_OF(job, struct touch, job));
 }
 
-void
-api_auth_touch(void *arg, int64_t key_id, int64_t now_us)
+static void
+touch(struct api *api, int64_t id, bool app, int64_t now_us)
 {
-	struct api *api = arg;
 	struct touch *t = calloc(1, sizeof(*t));
 	struct err e;
 
 	if (!t)
 		return;
-	t->key_id = key_id;
+	t->id = id;
+	t->app = app;
 	t->now_us = now_us;
 	t->job.fn = touch_write;
 	t->job.ctx = t;
 	t->job.done = touch_done;
 	if (append_post(api->append, &t->job, &e) < 0)
 		free(t); /* the next use tells it again */
+}
+
+void
+api_auth_touch(void *arg, int64_t key_id, int64_t now_us)
+{
+	touch(arg, key_id, false, now_us);
+}
+
+void
+api_auth_touch_app(void *arg, int64_t token_id, int64_t now_us)
+{
+	touch(arg, token_id, true, now_us);
 }
 
 struct server_hooks

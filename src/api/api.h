@@ -22,6 +22,7 @@ struct append;
 struct auth;
 struct conf;
 struct deliver;
+struct fetcher;
 struct guard;
 struct keyring;
 struct limiter;
@@ -46,6 +47,7 @@ struct api {
 	struct resealer *resealer; /* after a rotation */
 	struct alerts *alerts;     /* NULL: nobody looks */
 	struct deliver *deliver;   /* NULL: this server does not deliver */
+	struct fetcher *fetcher;   /* adds feeds; NULL in some tests */
 	const struct guard *guard;
 	struct delivery_id_key id_key;
 	bool strict; /* event.schema.mode */
@@ -61,6 +63,7 @@ struct server_hooks api_hooks(struct api *api);
 /* How auth.h reaches the store (struct auth_opts); `api` is a struct api. */
 bool api_auth_post(void *api, struct pool_job *job);
 void api_auth_touch(void *api, int64_t key_id, int64_t now_us);
+void api_auth_touch_app(void *api, int64_t token_id, int64_t now_us);
 
 /* The read pool's threads have a read connection each, as their context. */
 void *api_reader_enter(void *store);

@@ -76,6 +76,7 @@ start_threads(void)
 	    .arg = &w.api,
 	    .post = api_auth_post,
 	    .touch = api_auth_touch,
+	    .touch_app = api_auth_touch_app,
 	    .lockout = {.failures_max = 3,
 		.window_us = 60 * US_PER_S,
 		.first_us = 5 * US_PER_S,

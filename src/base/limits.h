@@ -226,6 +226,10 @@
 #define OAUTH_EARLY_MAX_MS  60000 /* a token is renewed so long before its end */
 #define OAUTH_FAILED_MS     1000  /* a failure is believed so long */
 #define CLIENT_IDLE_MAX     1024  /* handles kept for the next sends */
+/* Redirects that are followed for a reader (seed 002), and how long one hop
+ * may take to connect. */
+#define FOLLOW_HOPS_MAX     5
+#define FOLLOW_CONNECT_MS   5000
 /* Who wants an event. A subscription stands in the table once for each of its
  * types and tenants: 64 bytes each, so that many of both are refused. */
 #define MATCH_SUBS_MAX      1000000
@@ -479,35 +483,112 @@
 #define OUTBOX_SNAP_MAX    MIB /* a snapshot as text */
 
 /* Feeds that are read. The fetcher stops at 5 MiB; a file may be larger. */
-#define FEED_BYTES_MAX      (16 * MIB)
-#define FEED_TEXT_MAX       (64 * MIB) /* in UTF-8, and made well-formed */
-#define FEED_ARENA_MAX      (192 * MIB)
-#define FEED_ITEMS_MAX      10000 /* more is an archive, not news */
-#define FEED_DEPTH_MAX      200   /* libxml2 ends at 256 */
-#define FEED_ATTRS_MAX      32    /* of an element that is mended */
-#define FEED_CATEGORIES_MAX 64    /* of an item; each is compared with all */
-#define FEED_ENCLOSURES_MAX 64
-#define FEED_LINK_MAX       8192
-#define FEED_AUTHOR_MAX     1024
-#define FEED_DATE_MAX       128 /* no date is longer */
+#define FEED_BYTES_MAX         (16 * MIB)
+#define FEED_TEXT_MAX          (64 * MIB) /* in UTF-8, and made well-formed */
+#define FEED_ARENA_MAX         (192 * MIB)
+#define FEED_ITEMS_MAX         10000 /* more is an archive, not news */
+#define FEED_DEPTH_MAX         200   /* libxml2 ends at 256 */
+#define FEED_ATTRS_MAX         32    /* of an element that is mended */
+#define FEED_CATEGORIES_MAX    64    /* of an item; each is compared with all */
+#define FEED_ENCLOSURES_MAX    64
+#define FEED_LINK_MAX          8192
+#define FEED_AUTHOR_MAX        1024
+#define FEED_DATE_MAX          128 /* no date is longer */
+/* Fetching (reader/verdict.h): an interval, a back-off and what a server asks
+ * for lie within these (seed 002); bodies in a row that are no feed. */
+#define FETCH_LEAST_MIN        30
+#define FETCH_MOST_MIN         720
+#define FETCH_PARSE_ERRORS_MAX 10
+/* A fetcher's feeds are taken over when it was not heard of for so long. What
+ * it has claimed and not begun; answers that are read and written at once, as
+ * each may need FEED_ARENA_MAX; results that one transaction writes. */
+#define FETCH_LEASE_MS         300000
+#define FETCH_QUEUE_MAX        256
+#define FETCH_ARENA_MAX        (64 * KIB) /* what is known of one, but its body */
+#define FETCH_VALIDATOR_MAX    512 /* bytes of an ETag or a date that are kept */
+#define FETCH_STORING_MAX      2
+#define FETCH_BATCH_MAX        256
+#define FETCH_CONFLICTS_MAX    5 /* plans made anew before it waits for a turn */
+/* Adding a feed: how many at once, and how many wait (then 503); how long one
+ * may take in all and for its icon; what is tried of what a page names. */
+#define REGISTER_MAX           8
+#define REGISTER_QUEUE_MAX     64
+#define REGISTER_MS            25000
+#define REGISTER_ICON_MS       5000
+#define REGISTER_FEEDS_MAX     4
+#define REGISTER_ICONS_MAX     3
+#define FAVICON_MAX            (256 * KIB)
 /* HTML from strangers (feed/html.h). Deeper than anybody nests; browsers
  * stop at 512. Each tag may look through all of the stack. */
-#define HTML_DEPTH_MAX      200
-#define HTML_ATTRS_MAX      64 /* of one tag; each is compared with those before */
-#define HTML_FORMAT_MAX     32 /* opened again in each paragraph that follows */
+#define HTML_DEPTH_MAX         200
+#define HTML_ATTRS_MAX         64 /* of one tag; each is compared with those before */
+#define HTML_FORMAT_MAX        32 /* opened again in each paragraph that follows */
 /* Cleaning (feed/sanitize.h): what a feed may be; its tree; the result, in
  * which each link may have grown by the base that it is relative to. */
-#define HREF_MAX            8192 /* of one URL, as browsers and servers go */
-#define SANITIZE_IN_MAX     (5 * MIB)
-#define SANITIZE_MEM        (96 * MIB)
-#define SANITIZE_OUT_MAX    (32 * MIB)
+#define HREF_MAX               8192 /* of one URL, as browsers and servers go */
+#define SANITIZE_IN_MAX        (5 * MIB)
+#define SANITIZE_MEM           (96 * MIB)
+#define SANITIZE_OUT_MAX       (32 * MIB)
 /* Below HTML_DEPTH_MAX: read again, all is there. */
-#define SANITIZE_DEPTH_MAX  100
-#define SANITIZE_TITLE_MAX  1024 /* of a title or alt text, in bytes */
+#define SANITIZE_DEPTH_MAX     100
+#define SANITIZE_TITLE_MAX     1024 /* of a title or alt text, in bytes */
+/* Articles in the store (reader/items.h): changes of one plan, which are
+ * events of one commit; and bytes of it, with room below STORE_ARRAYS_MAX. */
+#define ITEMS_PLAN_MAX         1000
+#define ITEMS_PLAN_BYTES       (6 * MIB)
+/* Of one article; what is longer is shown by its summary and link alone. */
+#define ITEM_CONTENT_MAX       (4 * MIB)
+/* Columns of seed 002, in characters. Longer ids are kept as their hash: cut,
+ * two of them could be one. In bytes, for PostgreSQL's index. */
+#define ITEM_GUID_MAX          2000
+#define ITEM_TITLE_MAX         1000
+#define ITEM_AUTHOR_MAX        500
+#define ITEM_EVENT_TEXT        1000 /* characters of an article in its event */
+#define FEED_TITLE_MAX         500
+/* A person's: seed 002, 2.8 and 8.5. Minutes, in steps of the least. */
+#define READER_FEEDS_MAX      100
+#define FETCH_INTERVAL_MIN    30
+#define FETCH_INTERVAL_MAX    720
+#define READER_CATEGORIES_MAX 200
+#define READER_CATEGORY_NAME  200 /* characters */
+#define READER_PAGE           50  /* articles: seed 002, 4.3 */
+#define READER_FETCHES        50  /* of a feed's history */
+#define READ_STEP             2000 /* articles marked read, a transaction */
+/* Search (reader/terms.h): PostgreSQL counts places to 16,383. */
+#define TERMS_MAX           16000
+#define TERM_BYTES          64 /* of a word: longer ones are no words */
+#define TERMS_QUERY_MAX     32
+#define TERMS_BYTES_MAX     (512 * KIB) /* a tsvector ends at a MiB */
+#define READER_SEARCH_MAX   500       /* bytes that are typed */
+#define FEED_TOMBSTONES_MAX 50000 /* of a feed that are looked at */
+#define READER_FEEDS_MAX       100
+#define FETCH_INTERVAL_MIN     30
+#define FETCH_INTERVAL_MAX     720
+#define READER_CATEGORIES_MAX  200
+#define READER_CATEGORY_NAME   200   /* characters */
+#define READER_PAGE            50    /* articles: seed 002, 4.3 */
+#define READER_FETCHES         50    /* of a feed's history */
+#define FEED_TOMBSTONES_MAX    50000 /* of a feed that are looked at */
 /* Looking for feeds in a page (feed/discover.h). */
 #define DISCOVER_IN_MAX     (5 * MIB)
 #define DISCOVER_FEEDS_MAX  32
 #define DISCOVER_ICONS_MAX  16
 #define DISCOVER_TITLE_MAX  256
+/* Lists of subscriptions (feed/opml.h): a hundred times what one may have. */
+#define OPML_BYTES_MAX      (4 * MIB)
+#define OPML_FEEDS_MAX      10000
+#define OPML_TEXT_MAX       200 /* of a name, in characters */
+/* Apps that read for a person (account/tokens.h, api/apps.h). */
+#define APP_TOKENS_MAX      50   /* app passwords of one person */
+#define FORM_PAIRS_MAX      4096 /* of a form: a thousand ids and more */
+#define SYNC_IDS_MAX        10000 /* ids of one page, or changed by one call */
+#define SYNC_PAGE_MAX       1000  /* whole articles of one page */
+#define SYNC_IDS_ALL        200000 /* ids of an answer that must have all */
+#define SYNC_PAGE_BYTES     (10 * MIB) /* of these, in the request's arena */
+#define SYNC_SEARCH_MAX     200
+#define DISCOVER_IN_MAX        (5 * MIB)
+#define DISCOVER_FEEDS_MAX     32
+#define DISCOVER_ICONS_MAX     16
+#define DISCOVER_TITLE_MAX     256
 
 #endif

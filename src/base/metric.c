@@ -12,8 +12,10 @@
 #include "base/version.h"
 
 #define BOUNDS_MAX 15
+#define STATUS_MIN 100
+#define STATUS_MAX 599
 
-enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
+enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM, KIND_STATUSES };
 
 static const struct {
 	enum kind kind;
@@ -21,25 +23,29 @@ static const struct {
 	double scale;
 	int64_t bounds[BOUNDS_MAX + 1]; /* ended by 0 */
 } TABLE[] = {
-#define COUNTER(id, name, help) {KIND_COUNTER, name, help, 1, {0}},
-#define GAUGE(id, name, help)   {KIND_GAUGE, name, help, 1, {0}},
+#define COUNTER(id, name, help)  {KIND_COUNTER, name, help, 1, {0}},
+#define GAUGE(id, name, help)    {KIND_GAUGE, name, help, 1, {0}},
+#define STATUSES(id, name, help) {KIND_STATUSES, name, help, 1, {0}},
 #define HISTOGRAM(id, name, help, scale, ...)                                  \
 	{KIND_HISTOGRAM, name, help, scale, {__VA_ARGS__}},
 #include "base/metrics.tbl"
 #undef COUNTER
 #undef GAUGE
+#undef STATUSES
 #undef HISTOGRAM
 };
 
 /* One more would leave no room for the 0 at the end. */
 #define COUNTER(...)
 #define GAUGE(...)
+#define STATUSES(...)
 #define HISTOGRAM(id, name, help, scale, ...)                                  \
 	_Static_assert(COUNT_OF(((int64_t[]){__VA_ARGS__})) <= BOUNDS_MAX,     \
 	    name " has too many bounds");
 #include "base/metrics.tbl"
 #undef COUNTER
 #undef GAUGE
+#undef STATUSES
 #undef HISTOGRAM
 
 static struct {
@@ -47,6 +53,9 @@ static struct {
 	_Atomic int64_t sum;
 	_Atomic int64_t buckets[BOUNDS_MAX];
 } values[METRIC_COUNT];
+
+/* There is one metric of this kind. */
+static _Atomic int64_t statuses[STATUS_MAX - STATUS_MIN + 1];
 
 static void
 add(_Atomic int64_t *v, int64_t n)
@@ -84,6 +93,15 @@ metric_observe(enum metric m, int64_t v)
 	add(&values[m].value, 1);
 }
 
+void
+metric_status(enum metric m, int status)
+{
+	if (status < STATUS_MIN || status > STATUS_MAX)
+		return;
+	add(&values[m].value, 1);
+	add(&statuses[status - STATUS_MIN], 1);
+}
+
 int64_t
 metric_value(enum metric m)
 {
@@ -113,6 +131,16 @@ histogram(struct buf *b, size_t m)
 	    name, (long long)count, name,
 	    (double)get(&values[m].sum) / TABLE[m].scale, name,
 	    (long long)count);
+}
+
+static void
+by_status(struct buf *b, size_t m)
+{
+	for (int i = 0; i <= STATUS_MAX - STATUS_MIN; i++)
+		if (get(&statuses[i]) > 0)
+			buf_fmt(b, "%s{status_code=\"%d\"} %lld\n",
+			    TABLE[m].name, STATUS_MIN + i,
+			    (long long)get(&statuses[i]));
 }
 
 /* Resident bytes: the second number of /proc/self/statm, in pages. */
@@ -178,12 +206,15 @@ process(struct buf *b)
 void
 metric_write(struct buf *b)
 {
-	static const char *const TYPES[] = {"counter", "gauge", "histogram"};
+	static const char *const TYPES[] = {
+	    "counter", "gauge", "histogram", "counter"};
 
 	for (size_t m = 0; m < COUNT_OF(TABLE); m++) {
 		head(b, TABLE[m].name, TABLE[m].help, TYPES[TABLE[m].kind]);
 		if (TABLE[m].kind == KIND_HISTOGRAM)
 			histogram(b, m);
+		else if (TABLE[m].kind == KIND_STATUSES)
+			by_status(b, m);
 		else
 			buf_fmt(b, "%s %lld\n", TABLE[m].name,
 			    (long long)get(&values[m].value));

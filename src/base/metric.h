@@ -15,16 +15,19 @@ struct buf;
 enum metric {
 #define COUNTER(id, name, help)               id,
 #define GAUGE(id, name, help)                 id,
+#define STATUSES(id, name, help)              id,
 #define HISTOGRAM(id, name, help, scale, ...) id,
 #include "base/metrics.tbl"
 #undef COUNTER
 #undef GAUGE
+#undef STATUSES
 #undef HISTOGRAM
 	METRIC_COUNT
 };
 
 void metric_add(enum metric m, int64_t n);
 void metric_set(enum metric m, int64_t v);
+void metric_status(enum metric m, int status); /* 100 to 599; of STATUSES */
 void metric_observe(enum metric m, int64_t v);
 int64_t metric_value(enum metric m); /* counter, gauge, or observations */
 

@@ -29,6 +29,7 @@
 #include "ops/reseal.h"
 #include "ops/sealing.h"
 #include "ops/tidy.h"
+#include "reader/fetcher.h"
 #include "seal/keyring.h"
 #include "source/relay.h"
 #include "store/lock.h"
@@ -204,6 +205,21 @@ start_deliveries(struct serve *s, struct err *e)
 }
 
 static int
+start_fetcher(struct serve *s, struct err *e)
+{
+	struct fetcher_opts o = {
+	    .conf = s->conf,
+	    .store = s->api.store,
+	    .append = s->api.append,
+	    .guard = s->guard,
+	    .keyring = s->api.keyring,
+	    .schedule = has_role(s->conf, "fetch"),
+	};
+
+	return fetcher_start(&o, &s->api.fetcher, e);
+}
+
+static int
 start_threads(struct serve *s, struct err *e)
 {
 	const struct conf *c = s->conf;
@@ -275,6 +291,8 @@ start_threads(struct serve *s, struct err *e)
 		rc = resealer_start(s->api.resealer, e);
 	if (rc == OK && c->webhook_enabled && has_role(c, "deliver"))
 		rc = start_deliveries(s, e);
+	if (rc == OK)
+		rc = start_fetcher(s, e);
 	return rc;
 }
 
@@ -285,6 +303,7 @@ start_access(struct serve *s, struct err *e)
 	    .arg = &s->api,
 	    .post = api_auth_post,
 	    .touch = api_auth_touch,
+	    .touch_app = api_auth_touch_app,
 	    .key_rate = s->conf->key_rate_limit,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
@@ -390,11 +409,13 @@ take_down(struct serve *s)
 	if (s->api.tail)
 		tail_hurry(s->api.tail);
 	deliver_hurry(s->api.deliver);
+	fetcher_hurry(s->api.fetcher);
 	if (s->server &&
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
 	relay_stop(s->relay);
+	fetcher_stop(s->api.fetcher);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
 	pool_stop(s->api.hooks);
 	pool_stop(s->api.check);
@@ -403,6 +424,7 @@ take_down(struct serve *s)
 	jobs_stop(s->jobs);
 	resealer_end(s->api.resealer);
 	append_stop(s->api.append);
+	fetcher_free(s->api.fetcher);
 	tidy_free(s->tidy);
 	alerts_free(s->api.alerts);
 	resealer_free(s->api.resealer);

@@ -31,6 +31,8 @@ static const struct about TABLE[] = {
     {"ApprovalConfigChanged", "/objectName", "#config", "/processId"},
     {"SharingRebuildCompleted", "/objectName", "#rebuild", "/rebuildJobId"},
     {"CampaignMemberChanged", "Campaign", "/campaignId", "/memberId"},
+    {"feed.item.created", "FeedItem", "/item/id", ""},
+    {"feed.item.updated", "FeedItem", "/item/id", ""},
 };
 
 static const struct about *

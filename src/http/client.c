@@ -162,6 +162,7 @@ client_start(struct client *c, struct client_send *s)
 	}
 	x->send = s;
 	x->body.limit = s->keep_max;
+	x->head_keep = s->head_max ? s->head_max : CLIENT_HEAD_KEEP;
 	x->started_us = clock_mono_us();
 	if (xfer_prepare(x, &e) < 0) {
 		end_as(x, CLIENT_REFUSED, e.text);

@@ -13,9 +13,12 @@
  *   done()
  *
  * Connections are kept and shared by all sends to the same host, port and
- * scheme; over TLS HTTP/2 is used where it is offered. Redirects are answers,
- * cookies are dropped, ~/.netrc and proxy variables are not read, nothing is
- * decompressed. Certificates are always checked.
+ * scheme; over TLS HTTP/2 is used where it is offered. Redirects are answers
+ * (follow.h follows them), cookies are dropped, ~/.netrc and proxy variables
+ * are not read. Certificates are always checked. Nothing is decompressed, but
+ * for sends with `decode`: those offer gzip and br, libcurl hands over what it
+ * unpacked piece by piece, and keep_max and body_max count that. An answer
+ * that unpacks to more is cut there, however small it came.
  *
  * A PROXY is the operator's: it may be anywhere, and its own address is not
  * judged. Never take it from whoever names the URL. Through it we ask for the
@@ -41,7 +44,8 @@
  *      the same use and scheme, but for proxies.
  *   2. A send ends within total_ms of its start.
  *   3. Of an answer at most CLIENT_HEAD_MAX and body_max bytes are read, and
- *      CLIENT_HEAD_KEEP and keep_max bytes kept.
+ *      head_max and keep_max bytes kept. With `decode` a body counts as it is
+ *      unpacked, in pieces of 16 KiB.
  */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
@@ -68,6 +72,8 @@ struct client_send {
 	enum guard_use use;
 	int connect_ms, total_ms;
 	size_t keep_max; /* bytes of the answer's body to keep */
+	size_t head_max; /* of its head to keep; 0: CLIENT_HEAD_KEEP */
+	bool decode;     /* take gzip and br; the answer's body is unpacked */
 	/* Over a connection of its own. When a kept one turns out to be closed
 	 * libcurl sends again by itself, at once and up to five times. */
 	bool fresh;
@@ -102,6 +108,7 @@ struct client_answer {
 	bool body_cut;   /* there was more */
 	int64_t retry_after_ms; /* -1: the answer has no Retry-After */
 	int64_t took_us;        /* since client_start() */
+	int64_t wire_bytes;     /* of the body, as it came */
 	const char *error;      /* for people; "" when answered */
 };
 

@@ -54,7 +54,7 @@ struct client_xfer {
 
 	/* the answer */
 	struct buf head, body;
-	size_t head_bytes, body_bytes;
+	size_t head_bytes, body_bytes, head_keep;
 	bool cut, too_large, refused, head_whole;
 	int64_t retry_after_ms;
 	enum client_result result;

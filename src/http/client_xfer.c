@@ -63,8 +63,8 @@ take_head(char *p, size_t size, size_t n, void *arg)
 	if (str_eq_nocase(str_cut(&value, ':'), STR("retry-after")))
 		x->retry_after_ms =
 		    client_retry_after_ms(value, clock_now_us());
-	if (line.n > CLIENT_HEAD_KEEP - x->head.n)
-		line.n = CLIENT_HEAD_KEEP - x->head.n;
+	if (line.n > x->head_keep - x->head.n)
+		line.n = x->head_keep - x->head.n;
 	buf_add(&x->head, line);
 	return size * n;
 }
@@ -175,11 +175,15 @@ xfer_ended(struct client_xfer *x, CURLcode code)
 void
 xfer_answer(struct client_xfer *x, struct client_answer *ret)
 {
+	curl_off_t wire = 0;
 	long status = 0;
 
 	if (x->head.n > 0)
 		(void)curl_easy_getinfo(
 		    x->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (x->body_bytes > 0)
+		(void)curl_easy_getinfo(
+		    x->easy, CURLINFO_SIZE_DOWNLOAD_T, &wire);
 	*ret = (struct client_answer){
 	    .result = x->result,
 	    .status = (int)status,
@@ -188,6 +192,7 @@ xfer_answer(struct client_xfer *x, struct client_answer *ret)
 	    .body_cut = x->cut,
 	    .retry_after_ms = x->retry_after_ms,
 	    .took_us = clock_mono_us() - x->started_us,
+	    .wire_bytes = (int64_t)wire,
 	    .error = x->error,
 	};
 }
@@ -461,6 +466,11 @@ set_special(struct client_xfer *x)
 		set_certificate(x, s->tls_cert_pem, s->tls_key_pem);
 	if (s->tls_ca_pem)
 		set_blob(x, CURLOPT_CAINFO_BLOB, str_of(s->tls_ca_pem));
+	if (s->decode) {
+		SET(x, CURLOPT_HTTP_CONTENT_DECODING, 1L);
+		SET(x, CURLOPT_ACCEPT_ENCODING, "gzip, br");
+		x->special = true;
+	}
 	if (!s->proxy)
 		return;
 	SET(x, CURLOPT_PROXY, s->proxy);
@@ -547,7 +557,7 @@ xfer_new(struct client *c)
 	x->client = c;
 	x->text = BUF(CLIENT_TEXT_MAX);
 	x->pem = BUF(2 * TLS_FILE_MAX);
-	x->head = BUF(CLIENT_HEAD_KEEP);
+	x->head = BUF(CLIENT_HEAD_MAX);
 	xfer_clear(x);
 	set_base(x);
 	return x;

@@ -73,19 +73,19 @@ count_parts(struct str s)
 }
 
 int
-query_parse(struct arena *a, struct str s, const struct req_pair **ret,
-    size_t *ret_n, struct err *e)
+pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
+    struct req_pair **ret, size_t *ret_n, struct err *e)
 {
 	size_t n = count_parts(s), at = 0;
 	struct req_pair *v;
 	int rc;
 
-	if (n > HTTP_QUERY_MAX)
-		return err_set(e, ERR_LIMIT, "the query has over %d parameters",
-		    HTTP_QUERY_MAX);
+	if (n > most)
+		return err_set(
+		    e, ERR_LIMIT, "%s has over %zu parameters", what, most);
 	v = arena_array(a, n, sizeof(*v));
 	if (!v)
-		return err_set(e, ERR_NOMEM, "no room for the query");
+		return err_set(e, ERR_NOMEM, "no room for %s", what);
 	while (s.n > 0) {
 		struct str value = str_cut(&s, '&'), name;
 
@@ -93,10 +93,10 @@ query_parse(struct arena *a, struct str s, const struct req_pair **ret,
 			continue;
 		name = str_cut(&value, '=');
 		rc = percent_decode(
-		    a, name, true, "a query parameter's name", &v[at].name, e);
+		    a, name, true, "a parameter's name", &v[at].name, e);
 		if (rc == OK)
 			rc = percent_decode(a, value, true,
-			    "a query parameter's value", &v[at].value, e);
+			    "a parameter's value", &v[at].value, e);
 		if (rc < 0)
 			return rc;
 		at++;
@@ -104,6 +104,18 @@ query_parse(struct arena *a, struct str s, const struct req_pair **ret,
 	*ret = v;
 	*ret_n = at;
 	return OK;
+}
+
+int
+query_parse(struct arena *a, struct str s, const struct req_pair **ret,
+    size_t *ret_n, struct err *e)
+{
+	struct req_pair *v = NULL;
+	int rc = pairs_parse(a, s, HTTP_QUERY_MAX, "the query", &v, ret_n, e);
+
+	if (rc == OK)
+		*ret = v;
+	return rc;
 }
 
 bool

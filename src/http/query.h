@@ -24,4 +24,8 @@ int percent_decode(struct arena *a, struct str s, bool plus, const char *what,
 int query_parse(struct arena *a, struct str s, const struct req_pair **ret,
     size_t *ret_n, struct err *e) MUST_CHECK;
 
+/* The same with a bound and a name for it of one's own: for forms. */
+int pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
+    struct req_pair **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+
 #endif

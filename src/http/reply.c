@@ -242,7 +242,13 @@ send_error(struct conn *c, int status, const char *name)
 
 	buf_clear(&r->out);
 	r->content_type = JSON;
-	if (person_path(r->path)) {
+	if (str_starts(r->path, STR("/miniflux/"))) {
+		if (status == MHD_HTTP_UNPROCESSABLE_CONTENT)
+			status = MHD_HTTP_BAD_REQUEST; /* as Miniflux says it */
+		buf_addz(&r->out, "{\"error_message\":");
+		add_text(&r->out, !name && m->hidden ? HIDDEN : r->err.text);
+		buf_addc(&r->out, '}');
+	} else if (person_path(r->path)) {
 		status = person_error(
 		    &r->out, status, name ? name : m->name, m->hidden, &r->err);
 	} else if (status != MHD_HTTP_NO_CONTENT) {

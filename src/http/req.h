@@ -63,7 +63,8 @@ typedef int (*handler_fn)(struct req *r, struct db *db, struct err *e);
 
 struct route {
 	enum method method;
-	const char *path; /* "/v1/events/{eventId}"; a {name} is one segment */
+	const char *path; /* "/v1/events/{eventId}"; a {name} is one segment,
+			     a {name...} at the end all that follow */
 	unsigned scope;
 	enum run_on on;
 	handler_fn run;

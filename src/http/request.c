@@ -117,6 +117,15 @@ allow(struct conn *c, const struct match *m)
 	return z ? z : "OPTIONS";
 }
 
+/* Where apps look for protocols that have a place of their own here. */
+static struct str
+alias(struct str path)
+{
+	if (str_starts(path, STR("/api/greader.php/")))
+		return str_from(path, STR("/api/greader.php").n);
+	return str_eq(path, STR("/fever/")) ? STR("/fever") : path;
+}
+
 static int
 take_route(struct conn *c, struct str method)
 {
@@ -129,8 +138,8 @@ take_route(struct conn *c, struct str method)
 		return err_set(&r->err, ERR_LIMIT, "the path is over %d bytes",
 		    HTTP_PATH_MAX);
 	}
-	rc = router_find(
-	    c->s->router, method_parse(method), r->path, r->arena, &m, &r->err);
+	rc = router_find(c->s->router, method_parse(method), alias(r->path),
+	    r->arena, &m, &r->err);
 	if (rc < 0)
 		return rc;
 	if (m.route) {

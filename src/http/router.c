@@ -1,6 +1,7 @@
 #include "http/router.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "http/query.h"
@@ -10,6 +11,7 @@
 struct node {
 	struct node *sibling, *child; /* children spelled out */
 	struct node *param;           /* the child that takes anything */
+	struct node *rest;            /* … and all behind it */
 	struct str segment;
 	bool ends; /* some route ends here */
 	const struct route *methods[METHODS];
@@ -23,6 +25,7 @@ struct router {
 struct path {
 	struct str segments[HTTP_SEGMENTS_MAX];
 	size_t n;
+	size_t rest_from, rest_param; /* of a {name...}; rest_from 0: none */
 };
 
 static const char *const NAMES[METHODS] = {
@@ -79,14 +82,25 @@ is_param(struct str segment)
 	       segment.p[segment.n - 1] == '}';
 }
 
+/* {name...}: one segment or more. */
+static bool
+is_rest(struct str segment)
+{
+	return is_param(segment) && str_ends(segment, STR("...}"));
+}
+
 /* The child of that segment, made if it was not there. NULL: no memory. */
 static struct node *
 child(struct arena *a, struct node *parent, struct str segment)
 {
 	struct node *n;
 
-	if (is_param(segment) && parent->param)
-		return parent->param;
+	struct node **any = is_rest(segment)    ? &parent->rest
+			    : is_param(segment) ? &parent->param
+						: NULL;
+
+	if (any && *any)
+		return *any;
 	for (n = parent->child; n; n = n->sibling)
 		if (str_eq(n->segment, segment))
 			return n;
@@ -94,8 +108,8 @@ child(struct arena *a, struct node *parent, struct str segment)
 	if (!n)
 		return NULL;
 	n->segment = segment;
-	if (is_param(segment)) {
-		parent->param = n;
+	if (any) {
+		*any = n;
 	} else {
 		n->sibling = parent->child;
 		parent->child = n;
@@ -118,6 +132,9 @@ add(struct router *rt, const struct route *route, struct err *e)
 		struct str segment = str_cut(&rest, '/');
 
 		params += is_param(segment);
+		if (is_rest(segment) && rest.n > 0)
+			return err_set(e, ERR_INVALID,
+			    "route %s: {name...} must end it", route->path);
 		if (++segments > HTTP_SEGMENTS_MAX || params > REQ_PARAMS_MAX)
 			return err_set(
 			    e, ERR_LIMIT, "route %s: too long", route->path);
@@ -188,9 +205,9 @@ split(struct str path, struct arena *a, struct path *ret, struct err *e)
 	return OK;
 }
 
-/* No deeper than the tree, no wider than two ways at each node. */
+/* No deeper than the tree, no wider than three ways at each node. */
 static const struct node *
-walk(const struct node *at, const struct path *path, size_t depth,
+walk(const struct node *at, struct path *path, size_t depth,
     struct str *params, size_t n_params)
 {
 	struct str segment;
@@ -203,10 +220,33 @@ walk(const struct node *at, const struct path *path, size_t depth,
 		if (str_eq(n->segment, segment))
 			break;
 	n = n ? walk(n, path, depth + 1, params, n_params) : NULL;
-	if (n || !at->param || segment.n == 0)
+	if (n || segment.n == 0)
 		return n;
-	params[n_params] = segment;
-	return walk(at->param, path, depth + 1, params, n_params + 1);
+	if (at->param) {
+		params[n_params] = segment;
+		n = walk(at->param, path, depth + 1, params, n_params + 1);
+	}
+	if (n || !at->rest || depth == 0)
+		return n;
+	path->rest_from = depth;
+	path->rest_param = n_params;
+	return at->rest;
+}
+
+/* The segments from there on, as one param. */
+static int
+join(const struct path *path, struct arena *a, struct str *ret, struct err *e)
+{
+	struct buf b = BUF(HTTP_PATH_MAX);
+
+	for (size_t i = path->rest_from; i < path->n; i++) {
+		if (i > path->rest_from)
+			buf_addc(&b, '/');
+		buf_add(&b, path->segments[i]);
+	}
+	*ret = b.failed ? (struct str){NULL, 0} : arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	return ret->p ? OK : err_set(e, ERR_NOMEM, "no room for the path");
 }
 
 int
@@ -226,6 +266,9 @@ router_find(const struct router *rt, int method, struct str path,
 	m.methods = n->methods;
 	if (method >= 0)
 		m.route = n->methods[method];
-	*ret = m;
-	return OK;
+	if (split_path.rest_from)
+		rc = join(&split_path, a, &m.params[split_path.rest_param], e);
+	if (rc == OK)
+		*ret = m;
+	return rc;
 }

@@ -3,7 +3,8 @@
  *
  * The table of routes is made into a tree of path segments once. A segment
  * that is spelled out wins over a {param}; when its branch leads nowhere the
- * param's is tried. Segments are split before they are percent-decoded, so an
+ * param's is tried; {name...}, at the end of a route, is tried last and takes
+ * all segments that are left, as one. Segments are split before they are percent-decoded, so an
  * encoded slash is part of a param and never a separator.
  *
  * LIFE. Built at start, then only read, by all http threads. It points into

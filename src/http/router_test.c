@@ -18,6 +18,8 @@ static const struct route ROUTES[] = {
     ROUTE(GET, "/a/exact/deep"),
     ROUTE(GET, "/a/{x}/b/{y}/c/{z}/d/{w}"),
     ROUTE(DELETE, "/a/{x}/only"),
+    ROUTE(GET, "/r/{rest...}"),
+    ROUTE(GET, "/r/one"),
 };
 
 static const struct row {
@@ -50,6 +52,12 @@ static const struct row {
     {"GET", "//a", ERR_ABSENT, 0, {0}},
     {"GET", "/a//only", ERR_ABSENT, 0, {0}},
     {"GET", "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17", ERR_ABSENT, 0, {0}},
+    {"GET", "/r/x", OK, 8, {"x"}},
+    {"GET", "/r/x/y%2fz/a%20b", OK, 8, {"x/y/z/a b"}},
+    {"GET", "/r/one", OK, 9, {0}},
+    {"GET", "/r/one/two", OK, 8, {"one/two"}},
+    {"GET", "/r/", ERR_ABSENT, 0, {0}},
+    {"GET", "/r", ERR_ABSENT, 0, {0}},
     {"GET", "", ERR_SYNTAX, 0, {0}},
     {"GET", "a", ERR_SYNTAX, 0, {0}},
     {"GET", "*", ERR_SYNTAX, 0, {0}},
@@ -101,6 +109,7 @@ test_bad_tables(void **state)
 	    {{ROUTE(GET, "/a"), ROUTE(GET, "b")}, ERR_INVALID},
 	    {{ROUTE(GET, "/a"), ROUTE(GET, "")}, ERR_INVALID},
 	    {{ROUTE(GET, "/a"), ROUTE(GET, "/{a}/{b}/{c}/{d}/{e}")}, ERR_LIMIT},
+	    {{ROUTE(GET, "/a"), ROUTE(GET, "/{a...}/b")}, ERR_INVALID},
 	    {{ROUTE(GET, "/a"), ROUTE(POST, "/a")}, OK},
 	};
 

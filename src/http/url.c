@@ -416,14 +416,33 @@ put(char *to, size_t at, struct str s)
 	return at;
 }
 
+static size_t
+put_origin(const struct url *u, bool port, char ret[URL_TEXT_MAX])
+{
+	bool v6 = u->literal && u->addr.sa.sa_family == AF_INET6;
+	int n = snprintf(ret, URL_TEXT_MAX, "%s://%s%s%s",
+	    u->https ? "https" : "http", v6 ? "[" : "", u->host, v6 ? "]" : "");
+
+	if (port)
+		n +=
+		    snprintf(ret + n, URL_TEXT_MAX - (size_t)n, ":%u", u->port);
+	return (size_t)n;
+}
+
+size_t
+url_show(const struct url *u, char ret[URL_TEXT_MAX])
+{
+	size_t at = put_origin(u, u->port != (u->https ? 443 : 80), ret);
+
+	at = put(ret, put(ret, at, u->path), u->query);
+	ret[at] = '\0';
+	return at;
+}
+
 size_t
 url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	bool v6 = u->literal && u->addr.sa.sa_family == AF_INET6;
-	int n = snprintf(ret, URL_TEXT_MAX, "%s://%s%s%s:%u",
-	    u->https ? "https" : "http", v6 ? "[" : "", u->host, v6 ? "]" : "",
-	    u->port);
-	size_t at = put(ret, (size_t)n, u->path);
+	size_t at = put(ret, put_origin(u, true, ret), u->path);
 
 	ret[at] = '\0';
 	return at;

@@ -9,6 +9,19 @@
  * items since they were read; else a new plan is made.
  *
  *   fetcher: items_plan ──▶ commit: items_write (fn), entries, one commit
+ *               ▲                            │
+ *               └── plan.more: done = plan.done ──┘
+ *
+ * WHY PARTS. A commit takes COMMIT_BATCH_MAX events, and whoever waits behind
+ * it must not wait for 10,000 articles. A plan ends after ITEMS_PLAN_MAX
+ * changes, says so by `more`, and the next one goes on behind it. Most feeds
+ * are one plan.
+ *
+ * IDENTITY. Of two articles of a document that are one, the one with the newer
+ * date is taken, else the first. A link that several ids of one document have,
+ * or several articles of the store, names none of them: else a feed whose
+ * articles all link to one page would have one article. For the same reason a
+ * hash counts only when there was a text and a date to make it of.
  *
  * INVARIANTS
  *   1. An article is in a feed once, whatever step finds it.
@@ -28,6 +41,7 @@ struct db;
 struct entry;
 struct feed;
 struct item_change;
+struct item_columns;
 
 struct items_from {
 	int64_t feed; /* feed.id */
@@ -35,15 +49,22 @@ struct items_from {
 	const struct feed *parsed;
 	enum sanitize_tags tags;
 	int64_t now_us;
+	size_t done; /* 0, or what the plan before said */
 };
 
 struct items_plan {
 	int64_t feed, version; /* as they were read */
-	size_t inserted, updated, same;
+	int64_t now_us;
+	size_t inserted, updated, same; /* of this part */
+	size_t done;
+	bool more;             /* write this, then make a plan from `done` on */
 	struct entry *entries; /* events, for the append_job */
 	size_t n_entries;
-	struct item_change *changes; /* items.c's own */
+	struct item_change *changes; /* items.c's own, as is all below */
 	size_t n_changes;
+	struct str *gone; /* identities of tombstones that nobody shows */
+	size_t n_gone;
+	const struct item_columns *columns; /* for PostgreSQL */
 };
 
 /* All of it is the arena's and lives until the job is done. */
@@ -51,7 +72,8 @@ int items_plan(struct db *db, struct arena *a, const struct items_from *from,
     struct items_plan *ret, struct err *e) MUST_CHECK;
 /*
  * On the commit thread, inside its transaction; may run twice. ERR_CONFLICT:
- * the feed's version moved, make a new plan.
+ * the feed's version moved, make a new plan. A plan that changes nothing
+ * (n_changes and n_gone 0) need not be written.
  */
 int items_write(
     struct db *db, const struct items_plan *p, struct err *e) MUST_CHECK;

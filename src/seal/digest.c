@@ -69,6 +69,12 @@ digest_short(struct str s, unsigned char ret[DIGEST_SHORT_LEN])
 	memcpy(ret, whole, DIGEST_SHORT_LEN);
 }
 
+bool
+digest_md5(struct str s, unsigned char ret[DIGEST_MD5_LEN])
+{
+	return EVP_Q_digest(NULL, "MD5", NULL, s.p, s.n, ret, NULL) == 1;
+}
+
 struct hmac *
 hmac_new(struct str key)
 {

@@ -1,0 +1,49 @@
+-- Fetching feeds: reader/fetcher.h.
+
+-- name: fetch_claim
+-- args: now int, until int, by bytes, most int
+-- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?
+-- Those that are due, for whoever asks first: a feed is somebody's until its
+-- lease ends.
+UPDATE feed SET claimed_by = :by, claimed_until = :until
+ WHERE id IN (SELECT id FROM feed WHERE fetch_status = 'active' AND subscribers > 0
+                 AND next_fetch_at <= :now AND claimed_until < :now
+               ORDER BY next_fetch_at LIMIT :most
+--postgres:               FOR UPDATE SKIP LOCKED
+             )
+RETURNING id, uid, feed_url, title, site_url, etag, last_modified, body_hash, consecutive_errors, parse_errors,
+ (SELECT MIN(s.fetch_interval_minutes) FROM feed_subscription s WHERE s.feed_id = feed.id);
+
+-- name: fetch_release
+-- args: by bytes
+-- What a node of this name had when it ended.
+UPDATE feed SET claimed_by = NULL, claimed_until = 0 WHERE claimed_by = :by;
+
+-- name: fetch_done
+-- args: id int, title text?, site_url text?, etag text?, last_modified text?, body_hash bytes?, status text, errors int, parse_errors int, message text?, next int, now int
+-- The validators are those of the last good answer; NULL: it had none.
+UPDATE feed SET title = COALESCE(:title, title), site_url = COALESCE(:site_url, site_url), etag = :etag,
+       last_modified = :last_modified, body_hash = :body_hash, fetch_status = :status, consecutive_errors = :errors,
+       parse_errors = :parse_errors, error_message = :message, next_fetch_at = :next, last_fetch_at = :now,
+       claimed_by = NULL, claimed_until = 0, updated_at = :now
+ WHERE id = :id;
+
+-- name: fetch_move
+-- args: id int, url text
+-- A feed that moved for good. Not when another feed has that address.
+UPDATE feed SET feed_url = :url WHERE id = :id AND NOT EXISTS (SELECT 1 FROM feed WHERE feed_url = :url);
+
+-- name: fetch_add
+-- args: feed int, at int, took int, outcome text, status int, bytes int, inserted int, updated int, error text?, next int?, why text
+INSERT INTO feed_fetch (feed_id, at, took_us, outcome, http_status, bytes, inserted, updated, error, next_at, why_next)
+VALUES (:feed, :at, :took, :outcome, :status, :bytes, :inserted, :updated, :error, :next, :why);
+
+-- name: fetch_forget
+-- args: before int, most int
+-- Of the oldest, those past their time; ids grow with it.
+DELETE FROM feed_fetch WHERE id IN
+ (SELECT id FROM (SELECT id, at FROM feed_fetch ORDER BY id LIMIT :most) AS oldest WHERE at < :before);
+
+-- name: fetch_any
+-- rows: n int
+SELECT COUNT(*) FROM (SELECT 1 FROM feed LIMIT 1) AS one;

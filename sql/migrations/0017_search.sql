@@ -1,0 +1,9 @@
+-- What articles are found by: words as reader/terms.c makes them, the same on
+-- both engines. SQLite's table is a full-text index whose rowid is the
+-- article's id; its tokenizer has nothing to do but to cut at blanks.
+--sqlite: CREATE VIRTUAL TABLE item_terms USING fts5 (terms, tokenize = 'ascii', columnsize = 0);
+--postgres: CREATE TABLE item_terms (
+--postgres:     item_id BIGINT NOT NULL PRIMARY KEY REFERENCES feed_item (id) ON DELETE CASCADE,
+--postgres:     terms tsvector NOT NULL
+--postgres: );
+--postgres: CREATE INDEX item_terms_terms ON item_terms USING gin (terms);

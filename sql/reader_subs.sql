@@ -1,0 +1,146 @@
+-- Feeds, and who reads them (reader/subs.h). Whatever is a person's own has
+-- user_id in its statement.
+
+-- name: feed_by_url
+-- args: url text
+-- rows: id int, uid bytes
+SELECT id, uid FROM feed WHERE feed_url = :url;
+
+-- name: feed_add
+-- args: uid bytes, url text, site_url text?, title text, etag text?, last_modified text?, body_hash bytes?, next_fetch_at int, last_fetch_at int?, favicon_mime text?, favicon_data bytes?, now int
+INSERT INTO feed (uid, feed_url, site_url, title, etag, last_modified, body_hash, fetch_status, consecutive_errors, parse_errors,
+       next_fetch_at, last_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at, favicon_mime, favicon_data)
+VALUES (:uid, :url, :site_url, :title, :etag, :last_modified, :body_hash, 'active', 0, 0,
+       :next_fetch_at, :last_fetch_at, 0, 0, 0, 1, :now, :now, :favicon_mime, :favicon_data)
+ON CONFLICT (feed_url) DO NOTHING;
+
+-- name: fsub_count
+-- args: user int
+-- rows: n int
+SELECT count(*) FROM feed_subscription WHERE user_id = :user;
+
+-- name: fsub_add
+-- args: uid bytes, user int, feed int, interval int, now int
+INSERT INTO feed_subscription (uid, user_id, feed_id, fetch_interval_minutes, created_at, updated_at)
+VALUES (:uid, :user, :feed, :interval, :now, :now) ON CONFLICT (user_id, feed_id) DO NOTHING;
+
+-- name: fsub_has
+-- args: user int, feed int
+-- rows: n int
+SELECT count(*) FROM feed_subscription WHERE user_id = :user AND feed_id = :feed;
+
+-- name: feed_subscribers
+-- args: feed int
+-- Counted anew: two that subscribe at once on PostgreSQL lock the row.
+UPDATE feed SET subscribers = (SELECT count(*) FROM feed_subscription s WHERE s.feed_id = feed.id) WHERE id = :feed;
+
+-- name: fsub_del
+-- args: user int, feed int
+DELETE FROM feed_subscription WHERE user_id = :user AND feed_id = :feed;
+
+-- name: fsub_states_del
+-- args: user int, feed int
+DELETE FROM item_state WHERE user_id = :user AND feed_id = :feed;
+
+-- name: fsub_move
+-- args: user int, feed int, to_feed int, now int
+UPDATE feed_subscription SET feed_id = :to_feed, updated_at = :now WHERE user_id = :user AND feed_id = :feed;
+
+-- name: fsub_find
+-- args: user int, uid bytes
+-- rows: id int, feed int, interval int
+SELECT id, feed_id, fetch_interval_minutes FROM feed_subscription WHERE user_id = :user AND uid = :uid;
+
+-- name: fsub_feed
+-- args: user int, uid bytes
+-- rows: sub int, feed int
+-- A feed that the person has.
+SELECT s.id, f.id FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
+
+-- name: fsub_interval
+-- args: user int, uid bytes, interval int, now int
+UPDATE feed_subscription SET fetch_interval_minutes = :interval, updated_at = :now WHERE user_id = :user AND uid = :uid;
+
+-- name: feed_sooner
+-- args: feed int, interval int
+-- Somebody wants it more often than anybody did: not later than that. What
+-- backs off goes on to do so.
+UPDATE feed SET next_fetch_at = last_fetch_at + :interval * 60000000
+ WHERE id = :feed AND fetch_status = 'active' AND consecutive_errors = 0 AND last_fetch_at IS NOT NULL
+   AND next_fetch_at > last_fetch_at + :interval * 60000000;
+
+-- name: feed_resume
+-- args: feed int, now int
+UPDATE feed SET fetch_status = 'active', consecutive_errors = 0, parse_errors = 0, error_message = NULL,
+       next_fetch_at = :now, updated_at = :now
+ WHERE id = :feed AND fetch_status = 'stopped';
+
+-- name: fsub_patch
+-- args: user int, uid bytes, set_title int, title text?, set_category int, category int?, now int
+UPDATE feed_subscription SET title = CASE WHEN :set_title = 1 THEN :title ELSE title END,
+       category_id = CASE WHEN :set_category = 1 THEN :category ELSE category_id END, updated_at = :now
+ WHERE user_id = :user AND uid = :uid;
+
+-- name: fsub_list
+-- args: user int, uid bytes?
+-- rows: uid bytes, feed_uid bytes, title text, url text, icon int, interval int, status text, errors int, error text?, unread int, category bytes?, created_at int
+-- All of a person, or one. What is unread is what the feed has without what was
+-- read: both are counted from an index alone.
+SELECT s.uid, f.uid, coalesce(s.title, f.title), f.feed_url, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END,
+       s.fetch_interval_minutes, f.fetch_status, f.consecutive_errors, f.error_message,
+       f.items - (SELECT count(*) FROM item_state t WHERE t.user_id = :user AND t.feed_id = f.id AND t.is_read = 1),
+       c.uid, s.created_at
+  FROM feed_subscription s JOIN feed f ON f.id = s.feed_id LEFT JOIN feed_category c ON c.id = s.category_id
+ WHERE s.user_id = :user AND (:uid IS NULL OR s.uid = :uid) ORDER BY s.id;
+
+-- name: feed_show
+-- args: user int, uid bytes
+-- rows: uid bytes, feed_url text, site_url text?, title text, etag text?, last_modified text?, status text, errors int, error text?, next_fetch_at int, last_fetch_at int?, created_at int, updated_at int, icon int
+-- For one who has it.
+SELECT f.uid, f.feed_url, f.site_url, f.title, f.etag, f.last_modified, f.fetch_status, f.consecutive_errors, f.error_message,
+       f.next_fetch_at, f.last_fetch_at, f.created_at, f.updated_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END
+  FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
+
+-- name: feed_icon
+-- args: user int, uid bytes
+-- rows: mime text?, data bytes?
+SELECT f.favicon_mime, f.favicon_data
+  FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
+
+-- name: feed_fetches
+-- args: user int, feed int, before int, most int
+-- rows: id int, at int, took_us int, outcome text, http_status int, bytes int, inserted int, updated int, error text?, next_at int?, why_next text
+SELECT x.id, x.at, x.took_us, x.outcome, x.http_status, x.bytes, x.inserted, x.updated, x.error, x.next_at, x.why_next
+  FROM feed_fetch x
+ WHERE x.feed_id = :feed AND x.id < :before
+   AND EXISTS (SELECT 1 FROM feed_subscription s WHERE s.user_id = :user AND s.feed_id = :feed)
+ ORDER BY x.id DESC LIMIT :most;
+
+-- name: category_list
+-- args: user int, uid bytes?
+-- rows: id int, uid bytes, title text, created_at int, updated_at int
+SELECT id, uid, title, created_at, updated_at FROM feed_category
+ WHERE user_id = :user AND (:uid IS NULL OR uid = :uid) ORDER BY title, id;
+
+-- name: category_count
+-- args: user int
+-- rows: n int
+SELECT count(*) FROM feed_category WHERE user_id = :user;
+
+-- name: category_add
+-- args: uid bytes, user int, title text, now int
+INSERT INTO feed_category (uid, user_id, title, created_at, updated_at) VALUES (:uid, :user, :title, :now, :now)
+ON CONFLICT (user_id, title) DO NOTHING;
+
+-- name: category_named
+-- args: user int, title text
+-- rows: uid bytes
+SELECT uid FROM feed_category WHERE user_id = :user AND title = :title;
+
+-- name: category_rename
+-- args: user int, uid bytes, title text, now int
+UPDATE feed_category SET title = :title, updated_at = :now WHERE user_id = :user AND uid = :uid;
+
+-- name: category_del
+-- args: user int, uid bytes
+DELETE FROM feed_category WHERE user_id = :user AND uid = :uid;

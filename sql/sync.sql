@@ -1,0 +1,179 @@
+-- What the protocols of apps read and change (reader/sync.h). Each statement
+-- has the person in it. 2147483647 is the category of what has none; 0 and ''
+-- ask for all. Many ids come as a JSON array.
+
+-- name: sync_ids_up
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- rows: id int, created_at int
+-- SQLite joins in the order written: along the key, no sorting.
+SELECT i.id, i.created_at
+  FROM feed_item i CROSS JOIN feed_subscription s
+  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
+ WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
+   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
+   AND i.id > :after_id AND i.id < :before_id
+   AND i.published_at >= :since AND i.published_at < :until
+   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
+   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
+   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
+        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+   AND s.feed_id = i.feed_id
+ ORDER BY i.id LIMIT :most OFFSET :skip;
+
+-- name: sync_ids_down
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- rows: id int, created_at int
+SELECT i.id, i.created_at
+  FROM feed_item i CROSS JOIN feed_subscription s
+  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
+ WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
+   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
+   AND i.id > :after_id AND i.id < :before_id
+   AND i.published_at >= :since AND i.published_at < :until
+   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
+   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
+   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
+        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+   AND s.feed_id = i.feed_id
+ ORDER BY i.id DESC LIMIT :most OFFSET :skip;
+
+-- name: sync_dates_up
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- rows: id int, created_at int
+SELECT i.id, i.created_at
+  FROM feed_subscription s CROSS JOIN feed_item i
+  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
+ WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
+   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
+   AND i.id > :after_id AND i.id < :before_id
+   AND i.published_at >= :since AND i.published_at < :until
+   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
+   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
+   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
+        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+   AND s.feed_id = i.feed_id
+ ORDER BY i.published_at, i.id LIMIT :most OFFSET :skip;
+
+-- name: sync_dates_down
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- rows: id int, created_at int
+SELECT i.id, i.created_at
+  FROM feed_subscription s CROSS JOIN feed_item i
+  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
+ WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
+   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
+   AND i.id > :after_id AND i.id < :before_id
+   AND i.published_at >= :since AND i.published_at < :until
+   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
+   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
+   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
+        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+   AND s.feed_id = i.feed_id
+ ORDER BY i.published_at DESC, i.id DESC LIMIT :most OFFSET :skip;
+
+-- name: sync_count
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text
+-- rows: n int
+SELECT count(*)
+  FROM feed_subscription s CROSS JOIN feed_item i
+  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
+ WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
+   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
+   AND i.id > :after_id AND i.id < :before_id
+   AND i.published_at >= :since AND i.published_at < :until
+   AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
+   AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
+   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
+        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+   AND s.feed_id = i.feed_id;
+
+-- name: sync_items
+-- args: user int, ids text
+-- rows: id int, uid bytes, feed_id int, published_at int, created_at int, updated_at int, is_read int, is_starred int, changed_at int, link text?, title text, author text?, categories text?, enclosures text?, summary text?, content text?
+SELECT i.id, i.uid, i.feed_id, i.published_at, i.created_at, i.updated_at, coalesce(t.is_read, 0), coalesce(t.is_starred, 0),
+       coalesce(t.updated_at, i.created_at), i.link, i.title, i.author, i.categories, i.enclosures, i.summary, i.content
+  FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
+  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
+--sqlite: WHERE i.id IN (SELECT value FROM json_each(:ids));
+--postgres: WHERE i.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint);
+
+-- name: sync_read
+-- args: user int, ids text, is_read int, now int
+INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
+SELECT s.user_id, i.id, i.feed_id, :is_read, 0, :now
+  FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
+--sqlite: WHERE i.id IN (SELECT value FROM json_each(:ids))
+--postgres: WHERE i.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint)
+ON CONFLICT (user_id, item_id) DO UPDATE SET is_read = excluded.is_read, updated_at = excluded.updated_at
+ WHERE item_state.is_read <> excluded.is_read;
+
+-- name: sync_star
+-- args: user int, ids text, is_starred int, now int
+INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
+SELECT s.user_id, i.id, i.feed_id, 0, :is_starred, :now
+  FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
+--sqlite: WHERE i.id IN (SELECT value FROM json_each(:ids))
+--postgres: WHERE i.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint)
+ON CONFLICT (user_id, item_id) DO UPDATE SET is_starred = excluded.is_starred, updated_at = excluded.updated_at
+ WHERE item_state.is_starred <> excluded.is_starred;
+
+-- name: sync_star_turn
+-- args: user int, item int, now int
+INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
+SELECT s.user_id, i.id, i.feed_id, 0, 1, :now
+  FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
+ WHERE i.id = :item
+ON CONFLICT (user_id, item_id) DO UPDATE SET is_starred = 1 - item_state.is_starred, updated_at = excluded.updated_at;
+
+-- name: sync_read_all
+-- args: user int, feed int, category int, before int, now int
+-- What came before that time and is not read yet.
+INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
+SELECT s.user_id, i.id, i.feed_id, 1, 0, :now
+  FROM feed_subscription s JOIN feed_item i ON i.feed_id = s.feed_id
+  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
+ WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
+   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
+   AND i.created_at <= :before AND coalesce(t.is_read, 0) = 0
+ON CONFLICT (user_id, item_id) DO UPDATE SET is_read = 1, updated_at = excluded.updated_at;
+
+-- name: sync_feeds
+-- args: user int
+-- rows: id int, uid bytes, sub_uid bytes, url text, site text?, title text, own_title int, category_id int?, category_uid bytes?, category text?, minutes int, status text, errors int, error text?, last_fetch_at int?, next_fetch_at int, icon int, items int, read int, newest int?, created_at int
+SELECT f.id, f.uid, s.uid, f.feed_url, f.site_url, coalesce(s.title, f.title), CASE WHEN s.title IS NULL THEN 0 ELSE 1 END,
+       c.id, c.uid, c.title, s.fetch_interval_minutes, f.fetch_status, f.consecutive_errors, f.error_message,
+       f.last_fetch_at, f.next_fetch_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END, f.items,
+       (SELECT count(*) FROM item_state t WHERE t.user_id = s.user_id AND t.feed_id = f.id AND t.is_read = 1),
+       (SELECT max(i.published_at) FROM feed_item i WHERE i.feed_id = f.id), s.created_at
+  FROM feed_subscription s JOIN feed f ON f.id = s.feed_id
+  LEFT JOIN feed_category c ON c.id = s.category_id AND c.user_id = s.user_id
+ WHERE s.user_id = :user ORDER BY CASE WHEN c.title IS NULL THEN 0 ELSE 1 END, c.title, f.id;
+
+-- name: sync_categories
+-- args: user int, most int
+-- rows: id int, uid bytes, title text
+SELECT id, uid, title FROM feed_category WHERE user_id = :user ORDER BY title, id LIMIT :most;
+
+-- name: sync_icon
+-- args: user int, feed int
+-- rows: mime text?, data bytes?
+SELECT f.favicon_mime, f.favicon_data FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user
+ WHERE f.id = :feed;
+
+-- name: sync_due
+-- args: user int, feed int, now int
+-- Fetched soon, if it was not just now. 0: all of the person's.
+UPDATE feed SET next_fetch_at = :now
+ WHERE id IN (SELECT s.feed_id FROM feed_subscription s WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed))
+   AND fetch_status = 'active' AND next_fetch_at > :now AND (last_fetch_at IS NULL OR last_fetch_at < :now - 60000000);
+
+-- name: sync_newest
+-- args: user int
+-- rows: id int?
+-- The newest article that the person can see.
+SELECT max(i.id) FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user;

@@ -1,0 +1,441 @@
+#include "feed/opml.h"
+
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "feed/charset.h"
+#include "feed/text.h"
+#include "feed/xml_value.h"
+#include "feed/xmlfix.h"
+
+#define FRAMES_MAX 260 /* libxml2 ends at 256 */
+#define BETWEEN    " / "
+
+/*
+ * libxml2 calls start, text and end. A frame is an element that is open: what
+ * category holds within it.
+ */
+struct reading {
+	struct arena *arena;
+	struct opml *opml;
+	struct opml_feed **tail;
+	xmlParserCtxtPtr ctxt;
+	struct str categories[FRAMES_MAX];
+	size_t depth;
+	size_t title_depth; /* of the <title> in the head; 0: not in it */
+	struct buf title;
+	bool strict, broken, full;
+};
+
+static struct str
+plain(struct reading *r, struct str s)
+{
+	struct str copy = arena_dup(r->arena, str_trim(s));
+
+	if (!copy.p) {
+		r->full = true;
+		return STR_EMPTY;
+	}
+	copy = text_squeeze(r->arena, copy);
+	return str_trim(str_chars(copy, OPML_TEXT_MAX));
+}
+
+/* A URL: nothing of it is a blank at the ends or a control character. */
+static struct str
+link(struct reading *r, struct str s)
+{
+	char *p = arena_raw(r->arena, s.n + 1);
+	size_t n = 0;
+
+	if (!p) {
+		r->full = true;
+		return STR_EMPTY;
+	}
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] >= ' ')
+			p[n++] = s.p[i];
+	return str_trim((struct str){p, n});
+}
+
+/* Whoever writes one of the two means it as the name. */
+static struct str
+name_of(struct reading *r, const struct attrs *attrs)
+{
+	struct str s = str_trim(attrs_get(attrs, "title"));
+
+	return plain(r, s.n > 0 ? s : attrs_get(attrs, "text"));
+}
+
+/* feed://host/ is http, feed:https://host/ is https. */
+static struct str
+url_of(struct reading *r, const struct attrs *attrs)
+{
+	struct str s = link(r, attrs_get(attrs, "xmlUrl")), http;
+
+	if (s.n == 0 && str_eq_nocase(attrs_get(attrs, "type"), STR("rss")))
+		s = link(r, attrs_get(attrs, "url"));
+	if (s.n <= 5 || !str_eq_nocase((struct str){s.p, 5}, STR("feed:")))
+		return s;
+	s = str_trim(str_from(s, 5));
+	if (!str_starts(s, STR("//")))
+		return s;
+	http = arena_fmt(r->arena, "http:%.*s", STR_ARG(s));
+	r->full = r->full || !http.p;
+	return http.p ? http : STR_EMPTY;
+}
+
+/* "/News/Local,/Other" says "News / Local". */
+static struct str
+own_category(struct reading *r, const struct attrs *attrs)
+{
+	struct str list = attrs_get(attrs, "category");
+	struct str path = str_cut(&list, ',');
+	struct buf b = BUF(4 * OPML_TEXT_MAX + sizeof(BETWEEN));
+	struct str s;
+
+	while (path.n > 0) {
+		struct str one = str_trim(str_cut(&path, '/'));
+
+		if (one.n == 0)
+			continue;
+		if (b.n > 0)
+			buf_addz(&b, BETWEEN);
+		buf_add(&b, one);
+	}
+	s = b.failed ? STR_EMPTY : plain(r, buf_str(&b));
+	buf_done(&b);
+	return s;
+}
+
+static void
+add_feed(struct reading *r, const struct attrs *attrs, struct str url)
+{
+	struct opml_feed *f;
+
+	if (r->opml->n_feeds == OPML_FEEDS_MAX) {
+		r->opml->cut = true;
+		return;
+	}
+	f = arena_alloc(r->arena, sizeof(*f));
+	if (!f) {
+		r->full = true;
+		return;
+	}
+	f->title = name_of(r, attrs);
+	f->url = url;
+	f->site = link(r, attrs_get(attrs, "htmlUrl"));
+	f->category = r->categories[r->depth];
+	if (f->category.n == 0)
+		f->category = own_category(r, attrs);
+	*r->tail = f;
+	r->tail = &f->next;
+	r->opml->n_feeds++;
+}
+
+/* What holds within a folder: its name behind those around it. */
+static struct str
+within(struct reading *r, struct str outer, struct str name)
+{
+	struct str s;
+
+	if (outer.n == 0 || name.n == 0)
+		return name.n > 0 ? name : outer;
+	s = arena_fmt(
+	    r->arena, "%.*s" BETWEEN "%.*s", STR_ARG(outer), STR_ARG(name));
+	r->full = r->full || !s.p;
+	return s.p ? str_trim(str_chars(s, OPML_TEXT_MAX)) : outer;
+}
+
+static bool
+is(const xmlChar *name, const char *wanted)
+{
+	return strcasecmp((const char *)name, wanted) == 0;
+}
+
+static void
+on_start(void *ctx, const xmlChar *name, const xmlChar *prefix,
+    const xmlChar *uri, int n_spaces, const xmlChar **spaces, int n_attrs,
+    int n_default, const xmlChar **list)
+{
+	struct reading *r = ctx;
+	struct attrs attrs = {list, n_attrs};
+	struct str url, outer;
+
+	(void)prefix, (void)uri, (void)n_spaces, (void)spaces, (void)n_default;
+	if (r->depth + 1 == FRAMES_MAX) {
+		xmlStopParser(r->ctxt);
+		return;
+	}
+	outer = r->categories[r->depth++];
+	r->categories[r->depth] = outer;
+	if (is(name, "title") && r->title_depth == 0 && r->title.n == 0)
+		r->title_depth = r->depth;
+	if (!is(name, "outline"))
+		return;
+	url = url_of(r, &attrs);
+	if (url.n > 0)
+		add_feed(r, &attrs, url);
+	else
+		r->categories[r->depth] = within(r, outer, name_of(r, &attrs));
+}
+
+static void
+on_text(void *ctx, const xmlChar *text, int n)
+{
+	struct reading *r = ctx;
+
+	if (r->title_depth > 0)
+		buf_add(
+		    &r->title, (struct str){(const char *)text, (size_t)n});
+}
+
+static void
+on_end(
+    void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+{
+	struct reading *r = ctx;
+
+	(void)name, (void)prefix, (void)uri;
+	if (r->depth == 0)
+		return;
+	if (r->title_depth == r->depth)
+		r->title_depth = 0;
+	r->depth--;
+}
+
+static void
+on_error(void *ctx, xmlErrorPtr error)
+{
+	struct reading *r = ctx;
+
+	if (r->strict && error->level >= XML_ERR_ERROR &&
+	    error->domain != XML_FROM_NAMESPACE)
+		r->broken = true;
+}
+
+static xmlParserCtxtPtr
+context(struct reading *r, struct str xml)
+{
+	xmlParserCtxtPtr c = xmlCreateMemoryParserCtxt(xml.p, (int)xml.n);
+
+	if (!c)
+		return NULL;
+	/* NOENT is for the five that XML has; of others there can be none. */
+	(void)xmlCtxtUseOptions(c, XML_PARSE_NOENT | XML_PARSE_NONET |
+				       XML_PARSE_IGNORE_ENC |
+				       (r->strict ? 0 : XML_PARSE_RECOVER));
+	memset(c->sax, 0, sizeof(*c->sax));
+	c->sax->initialized = XML_SAX2_MAGIC;
+	c->sax->startElementNs = on_start;
+	c->sax->endElementNs = on_end;
+	c->sax->characters = on_text;
+	c->sax->cdataBlock = on_text;
+	c->sax->serror = on_error;
+	c->userData = r;
+	return c;
+}
+
+/* ERR_SYNTAX with `strict` at the first fault. */
+static int
+read_xml(struct arena *a, struct str xml, bool strict, struct opml **ret,
+    struct err *e)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	struct opml *o = arena_alloc(a, sizeof(*o));
+	int rc = OK;
+
+	if (r && o) {
+		r->arena = a;
+		r->opml = o;
+		r->tail = &o->feeds;
+		r->strict = strict;
+		r->categories[0] = STR_EMPTY;
+		r->title = BUF(4 * OPML_TEXT_MAX);
+		r->ctxt = context(r, xml);
+	}
+	if (!r || !o || !r->ctxt) {
+		rc = err_set(e, ERR_NOMEM, "no memory for the OPML file");
+		goto out;
+	}
+	(void)xmlParseDocument(r->ctxt);
+	xmlFreeParserCtxt(r->ctxt);
+	o->title = plain(r, buf_str(&r->title));
+	if (r->broken)
+		rc = err_set(e, ERR_SYNTAX, "it is not well-formed");
+	else if (r->full)
+		rc = err_set(e, ERR_NOMEM, "the OPML file needs too much memory");
+	else
+		*ret = o;
+out:
+	if (r)
+		buf_done(&r->title);
+	free(r);
+	return rc;
+}
+
+/* From the first such tag on; empty when there is none. */
+static struct str
+from_tag(struct str s, struct str name)
+{
+	while (s.n > name.n) {
+		const char *lt = memchr(s.p, '<', s.n - name.n);
+
+		if (!lt)
+			break;
+		s = str_from(s, (size_t)(lt - s.p));
+		if (s.n > name.n &&
+		    str_eq_nocase((struct str){s.p + 1, name.n}, name))
+			return s;
+		s = str_from(s, 1);
+	}
+	return STR_EMPTY;
+}
+
+static int
+read_text(struct arena *a, struct str text, struct opml **ret, struct err *e)
+{
+	struct str xml = from_tag(text, STR("opml"));
+	struct buf b = BUF(FEED_TEXT_MAX);
+	int rc;
+
+	if (xml.n == 0)
+		xml = from_tag(text, STR("outline"));
+	if (xml.n == 0)
+		return err_set(e, ERR_INVALID,
+		    "this is no OPML file: it has no <opml> element");
+	rc = read_xml(a, xml, true, ret, e);
+	if (rc != ERR_SYNTAX)
+		return rc;
+	xmlfix(xml, &b);
+	rc = b.failed ? err_set(e, ERR_LIMIT, "the OPML file is too large")
+		      : read_xml(a, buf_str(&b), false, ret, e);
+	if (rc == OK)
+		(*ret)->repaired = true;
+	buf_done(&b);
+	return rc;
+}
+
+int
+opml_parse(struct arena *a, struct str bytes, struct str content_type,
+    struct opml **ret, struct err *e)
+{
+	struct buf b = BUF(FEED_TEXT_MAX);
+	struct str text = STR_EMPTY;
+	int rc;
+
+	if (bytes.n > OPML_BYTES_MAX)
+		return err_set(e, ERR_LIMIT, "the OPML file is over %zu MiB",
+		    OPML_BYTES_MAX / MIB);
+	if (bytes.n == 0)
+		return err_set(e, ERR_INVALID, "there is nothing in it");
+	rc = charset_decode(bytes, content_type, &b, &text, e);
+	if (rc == OK)
+		rc = read_text(a, text, ret, e);
+	buf_done(&b);
+	return rc;
+}
+
+/* ---- writing ---- */
+
+static void
+add_escaped(struct buf *b, struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (c == '&')
+			buf_addz(b, "&amp;");
+		else if (c == '<')
+			buf_addz(b, "&lt;");
+		else if (c == '>')
+			buf_addz(b, "&gt;");
+		else if (c == '"')
+			buf_addz(b, "&quot;");
+		else if (c == '\n' || c == '\r' || c == '\t')
+			buf_addc(b, ' ');
+		else if ((unsigned char)c >= ' ')
+			buf_addc(b, c);
+	}
+}
+
+static void
+add_attr(struct buf *b, const char *name, struct str value)
+{
+	buf_fmt(b, " %s=\"", name);
+	add_escaped(b, value);
+	buf_addc(b, '"');
+}
+
+static void
+add_outline(struct buf *b, const struct opml_feed *f)
+{
+	struct str title = f->title.n > 0 ? f->title : f->url;
+
+	buf_addz(b, f->category.n > 0 ? "\t\t\t<outline" : "\t\t<outline");
+	add_attr(b, "type", STR("rss"));
+	add_attr(b, "text", title);
+	add_attr(b, "title", title);
+	add_attr(b, "xmlUrl", f->url);
+	if (f->site.n > 0)
+		add_attr(b, "htmlUrl", f->site);
+	buf_addz(b, "/>\n");
+}
+
+/* RFC 822, as OPML has it. */
+static void
+add_date(struct buf *b, int64_t us)
+{
+	static const char *const days[] = {
+	    "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+	static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May",
+	    "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	time_t s = (time_t)(us / US_PER_S);
+	struct tm t;
+
+	if (!gmtime_r(&s, &t))
+		return;
+	buf_fmt(b, "%s, %02d %s %d %02d:%02d:%02d GMT", days[t.tm_wday],
+	    t.tm_mday, months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min,
+	    t.tm_sec);
+}
+
+static void
+end_folder(struct buf *b, struct str category)
+{
+	if (category.n > 0)
+		buf_addz(b, "\t\t</outline>\n");
+}
+
+void
+opml_write(const struct opml *o, int64_t now_us, struct buf *to)
+{
+	struct str folder = STR_EMPTY;
+
+	buf_addz(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		     "<opml version=\"2.0\">\n\t<head>\n\t\t<title>");
+	add_escaped(to, o->title);
+	buf_addz(to, "</title>\n\t\t<dateCreated>");
+	add_date(to, now_us);
+	buf_addz(to, "</dateCreated>\n\t</head>\n\t<body>\n");
+	for (const struct opml_feed *f = o->feeds; f; f = f->next) {
+		if (!str_eq(f->category, folder)) {
+			end_folder(to, folder);
+			folder = f->category;
+			if (folder.n > 0) {
+				buf_addz(to, "\t\t<outline");
+				add_attr(to, "text", folder);
+				add_attr(to, "title", folder);
+				buf_addz(to, ">\n");
+			}
+		}
+		add_outline(to, f);
+	}
+	end_folder(to, folder);
+	buf_addz(to, "\t</body>\n</opml>\n");
+}

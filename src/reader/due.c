@@ -1,0 +1,307 @@
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "reader/fetcher_priv.h"
+#include "sql.h"
+
+/* A lease outlives any one fetch, however time is scaled in tests. */
+static int64_t
+lease_us(const struct fetcher *f)
+{
+	int64_t least = (f->o.conf->fetch_timeout_ms + 5000) * US_PER_MS;
+	int64_t us = fetcher_scaled_us(f, FETCH_LEASE_MS);
+
+	return us > least ? us : least;
+}
+
+/* ---- the claim: on the commit thread ---- */
+
+static struct str
+keep(struct arena *a, struct str s)
+{
+	return s.p ? arena_dup(a, s) : s;
+}
+
+static int
+take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
+{
+	struct fetch *x = fetch_new(MAIL_OF(c, struct fetcher, claim));
+
+	if (!x)
+		return err_set(e, ERR_NOMEM, "no memory to fetch a feed");
+	x->id = row->id;
+	memcpy(x->uid.b, row->uid.p, sizeof(x->uid.b));
+	x->url = keep(x->arena, row->feed_url);
+	x->etag = keep(x->arena, row->etag);
+	x->last_modified = keep(x->arena, row->last_modified);
+	x->body_hash = keep(x->arena, row->body_hash);
+	x->before = (struct fetch_before){.errors = row->errors,
+	    .parse_errors = row->parse_errors,
+	    .interval_min = row->interval_min};
+	x->lease_us = c->until_us;
+	list_add(&c->got, &x->link);
+	c->n++;
+	return x->url.p ? OK : err_set(e, ERR_NOMEM, "no memory for a feed");
+}
+
+static void
+drop_got(struct claim *c)
+{
+	struct link *k;
+
+	while ((k = list_first(&c->got))) {
+		list_remove(&c->got, k);
+		fetch_free(LINK_OF(k, struct fetch, link));
+	}
+	c->n = 0;
+}
+
+static int
+claim_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct fetcher *f = ctx;
+	struct claim *c = &f->claim;
+	struct sql_fetch_claim_row row;
+	struct rows *rows = NULL;
+	int rc;
+
+	drop_got(c); /* it may run twice */
+	rc = sql_fetch_claim(
+	    db, c->now_us, c->until_us, uuid_str(&f->node), c->want, &rows, e);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		sql_fetch_claim_get(rows, &row);
+		rc = take_row(c, &row, e);
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* ---- the thread ---- */
+
+static void
+claimed(struct fetcher *f, struct fetch_note *n)
+{
+	struct claim *c = MAIL_OF(n, struct claim, j.note);
+	struct link *k;
+
+	c->busy = false;
+	if (c->j.job.err.code != OK) {
+		drop_got(c);
+		log_err(LOG_WARN, "feeds can't be claimed", &c->j.job.err);
+		f->retry_us = clock_mono_us() + US_PER_S;
+		return;
+	}
+	f->more = c->n == c->want;
+	while ((k = list_first(&c->got))) {
+		list_remove(&c->got, k);
+		list_add(&f->queue, k);
+	}
+	c->n = 0;
+}
+
+static void
+claim(struct fetcher *f, int want)
+{
+	struct claim *c = &f->claim;
+	struct err e;
+
+	c->now_us = clock_now_us();
+	c->until_us = c->now_us + lease_us(f);
+	c->want = want;
+	c->j.note.take = claimed;
+	c->j.job = (struct append_job){.fn = claim_fn, .ctx = f};
+	c->busy = fetcher_post(f, &c->j, &e) == OK;
+	if (!c->busy)
+		f->retry_us = clock_mono_us() + US_PER_S / 10;
+}
+
+static void
+answered(struct follow *fo, const struct follow_answer *a)
+{
+	struct fetch *x = MAIL_OF(fo, struct fetch, follow);
+	struct fetcher *f = x->f;
+
+	f->n_running--;
+	metric_set(M_FETCH_RUNNING, (int64_t)f->n_running);
+	if (a->result == FOLLOW_FAILED && a->why == CLIENT_CANCELLED) {
+		fetch_free(x);
+		return;
+	}
+	fetch_look(x, a);
+	store_answer(x);
+}
+
+static void
+add_header(struct fetch *x, struct str name, struct str value)
+{
+	x->headers[x->follow.n_headers++] = (struct client_header){name, value};
+}
+
+static void
+start(struct fetch *x)
+{
+	struct fetcher *f = x->f;
+
+	x->follow = (struct follow){.method = GET,
+	    .url = x->url,
+	    .headers = x->headers,
+	    .body_max = (size_t)f->o.conf->fetch_max_size,
+	    .total_ms = (int)f->o.conf->fetch_timeout_ms,
+	    .user_agent = FETCHER_AGENT,
+	    .done = answered};
+	add_header(x, STR("Accept"), STR(FETCH_ACCEPT));
+	if (x->etag.p && x->etag.n > 0)
+		add_header(x, STR("If-None-Match"), x->etag);
+	if (x->last_modified.p && x->last_modified.n > 0)
+		add_header(x, STR("If-Modified-Since"), x->last_modified);
+	x->at_us = clock_now_us();
+	f->n_running++;
+	metric_set(M_FETCH_RUNNING, (int64_t)f->n_running);
+	follow_start(f->follows, &x->follow);
+}
+
+static bool
+room(const struct fetcher *f)
+{
+	return f->n_running + f->answers.n + f->n_storing <
+		   (size_t)f->o.conf->fetch_max_concurrent &&
+	       f->pending.n < FETCH_BATCH_MAX;
+}
+
+/* Starts what may start; false when there is room and nothing may. */
+static bool
+start_some(struct fetcher *f)
+{
+	/* Half a lease is left for the fetch itself. */
+	int64_t late = clock_now_us() + lease_us(f) / 2;
+	struct link *k = list_first(&f->queue), *next;
+
+	for (; k && room(f); k = next) {
+		struct fetch *x = LINK_OF(k, struct fetch, link);
+
+		next = list_next(&f->queue, k);
+		if (x->lease_us < late) {
+			/* Its host was busy for too long: anybody's again. */
+			list_remove(&f->queue, k);
+			fetch_free(x);
+			f->more = true;
+		} else if (follow_free_host(f->follows, x->url)) {
+			list_remove(&f->queue, k);
+			start(x);
+		}
+	}
+	return !room(f);
+}
+
+static int
+tidy_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct fetcher *f = ctx;
+	int64_t before =
+	    clock_now_us() - f->o.conf->fetch_history_ms * US_PER_MS;
+	int64_t n = sql_fetch_forget(db, before, FETCH_FORGET_STEP, e);
+
+	return n < 0 ? (int)n : OK;
+}
+
+static void
+tidied(struct fetcher *f, struct fetch_note *n)
+{
+	(void)n;
+	f->tidy_busy = false;
+}
+
+/* What came of fetches long ago goes, some with each tick. */
+static void
+tidy(struct fetcher *f)
+{
+	struct err e;
+
+	if (f->tidy_busy)
+		return;
+	f->tidy.job = (struct append_job){.fn = tidy_fn, .ctx = f};
+	f->tidy.note.take = tidied;
+	f->tidy_busy = fetcher_post(f, &f->tidy, &e) == OK;
+}
+
+void
+due_run(struct fetcher *f)
+{
+	int64_t now = clock_mono_us();
+	int most = 2 * (int)f->o.conf->fetch_max_concurrent;
+	bool idle;
+
+	if (!f->o.schedule)
+		return;
+	if (now >= f->tick_us) {
+		f->tick_us = now + f->o.conf->fetch_interval_ms * US_PER_MS;
+		f->more = true;
+		tidy(f);
+	}
+	if (atomic_exchange(&f->poked, false))
+		f->more = true;
+	idle = !start_some(f);
+	if (!f->more || f->claim.busy || now < f->retry_us ||
+	    f->queue.n >= FETCH_QUEUE_MAX)
+		return;
+	/* With room, and all that waits waiting for its host, look further. */
+	if (f->queue.n < (size_t)most / 2 || idle)
+		claim(f, (size_t)most > FETCH_QUEUE_MAX - f->queue.n
+			     ? (int)(FETCH_QUEUE_MAX - f->queue.n)
+			     : most);
+}
+
+int
+due_patience_ms(const struct fetcher *f)
+{
+	int64_t left = (f->tick_us - clock_mono_us()) / US_PER_MS;
+
+	if (!f->o.schedule)
+		return 60000;
+	if (f->queue.n > 0 && left > 1000)
+		left = 1000; /* leases run out */
+	if (f->more && !f->claim.busy && left > 100)
+		left = 100;
+	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
+}
+
+/* ---- life ---- */
+
+static int
+release_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct fetcher *f = ctx;
+	int64_t n = sql_fetch_release(db, uuid_str(&f->node), e);
+
+	return n < 0 ? (int)n : OK;
+}
+
+void
+due_done(struct fetcher *f)
+{
+	struct link *k;
+
+	drop_got(&f->claim);
+	while ((k = list_first(&f->queue))) {
+		list_remove(&f->queue, k);
+		fetch_free(LINK_OF(k, struct fetch, link));
+	}
+}
+
+/* At the start these are what this node had when it was killed: its name is
+ * that of its folder, which nobody else has. */
+void
+due_release(struct fetcher *f)
+{
+	struct err e;
+
+	if (!f->o.schedule || f->tidy_busy)
+		return;
+	f->tidy.job = (struct append_job){.fn = release_fn, .ctx = f};
+	f->tidy.note.take = tidied;
+	f->tidy_busy = fetcher_post(f, &f->tidy, &e) == OK;
+}

@@ -1,0 +1,364 @@
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "feed/feed.h"
+#include "reader/fetcher_priv.h"
+#include "sql.h"
+
+/*
+ * From an answer to rows.
+ *
+ *   answers ──read──▶ nothing new, or an error ──▶ pending ──▶ batch, one job
+ *                └──▶ articles ──plan──▶ a job of its own ──more──▶ plan …
+ *
+ * A plan that conflicts (somebody else changed the feed's articles) is made
+ * anew. What can't be written is forgotten: the lease ends, the feed is due.
+ */
+
+/* ---- on the commit thread ---- */
+
+static struct str
+or_null(const char *z)
+{
+	return z[0] ? str_of(z) : (struct str){.p = NULL};
+}
+
+static int
+write_result(struct db *db, struct fetch *x, struct err *e)
+{
+	const struct fetch_verdict *v = &x->verdict;
+	int64_t next = v->stop ? x->at_us : v->next_us, n = 1;
+	bool fresh = x->seen.outcome == FETCH_UPDATED ||
+		     x->seen.outcome == FETCH_SAME ||
+		     x->seen.outcome == FETCH_PUSHED;
+	/* A 304 may leave out what has not changed. */
+	struct str etag = fresh || x->new_etag.p ? x->new_etag : x->etag;
+	struct str modified =
+	    fresh || x->new_modified.p ? x->new_modified : x->last_modified;
+	struct str hash =
+	    fresh ? (struct str){(char *)x->hash, DIGEST_LEN} : x->body_hash;
+
+	if (x->moved && v->good)
+		n = sql_fetch_move(db, x->id, x->final_url, e);
+	if (n >= 0)
+		n = sql_fetch_done(db, x->id, x->title, x->site_url, etag,
+		    modified, hash, v->stop ? STR("stopped") : STR("active"),
+		    v->errors, v->parse_errors, or_null(v->message), next,
+		    x->at_us, e);
+	if (n > 0) /* else it was removed meanwhile */
+		n = sql_fetch_add(db, x->id, x->at_us, x->took_us,
+		    str_of(fetch_outcome_word(x->seen.outcome)), x->seen.status,
+		    x->bytes, (int64_t)x->inserted, (int64_t)x->updated,
+		    or_null(v->message), v->stop ? NULL : &next, str_of(v->why),
+		    e);
+	return n < 0 ? (int)n : OK;
+}
+
+static int
+batch_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct fetcher *f = ctx;
+	struct link *k = list_first(&f->batch.list);
+	int rc = OK;
+
+	for (; k && rc == OK; k = list_next(&f->batch.list, k))
+		rc = write_result(db, LINK_OF(k, struct fetch, link), e);
+	return rc;
+}
+
+static int
+plan_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct fetch *x = ctx;
+	int rc = items_write(db, &x->plan, e);
+
+	if (rc == OK && !x->plan.more)
+		rc = write_result(db, x, e);
+	return rc;
+}
+
+/* ---- telling of it ---- */
+
+static void
+tell(const struct fetch *x)
+{
+	bool good = x->verdict.good;
+	struct log_line l;
+
+	metric_add(good ? M_FETCH_SUCCESS : M_FETCH_FAIL, 1);
+	if (x->seen.outcome == FETCH_UNREADABLE)
+		metric_add(M_PARSE_FAIL, 1);
+	log_begin(&l, good ? LOG_INFO : LOG_WARN,
+	    good ? "feed fetched" : "feed fetch failed");
+	log_uuid(&l, "feed_id", x->uid);
+	log_str(&l, "url", x->url);
+	log_int(&l, "http_status", x->seen.status);
+	log_int(&l, "duration_ms", x->took_us / US_PER_MS);
+	log_str(&l, "outcome", str_of(fetch_outcome_word(x->seen.outcome)));
+	if (good) {
+		log_int(&l, "inserted", (int64_t)x->inserted);
+		log_int(&l, "updated", (int64_t)x->updated);
+	} else {
+		log_str(&l, "error_kind",
+		    str_of(x->verdict.stop
+			       ? "stopped"
+			       : fetch_outcome_word(x->seen.outcome)));
+		log_str(&l, "error", str_of(x->verdict.message));
+	}
+	log_end(&l);
+}
+
+/* It is written, or can't be. */
+static void
+finish(struct fetch *x, const struct err *why)
+{
+	if (why)
+		log_err(LOG_WARN, "a fetch can't be stored", why);
+	else if (!x->reg || x->seen.outcome != FETCH_UPDATED)
+		tell(x);
+	if (x->reg)
+		register_stored(x->reg, why);
+	fetch_free(x);
+}
+
+/* ---- results without articles: many in one job ---- */
+
+static void
+batched(struct fetcher *f, struct fetch_note *n)
+{
+	struct batch *b = MAIL_OF(n, struct batch, j.note);
+	const struct err *why = b->j.job.err.code == OK ? NULL : &b->j.job.err;
+	bool again = why && b->list.n > 1;
+	struct link *k;
+
+	b->busy = false;
+	b->single = again; /* so that one does not spoil the others */
+	while ((k = list_first(&b->list))) {
+		struct fetch *x = LINK_OF(k, struct fetch, link);
+
+		list_remove(&b->list, k);
+		if (why && !again && x->moved) {
+			x->moved = false; /* somebody took the address */
+			list_add(&f->pending, k);
+		} else if (again) {
+			list_add(&f->pending, k);
+		} else {
+			finish(x, why);
+		}
+	}
+}
+
+static void
+write_pending(struct fetcher *f)
+{
+	struct batch *b = &f->batch;
+	struct err e;
+	struct link *k;
+
+	if (b->busy || f->pending.n == 0)
+		return;
+	while ((k = list_first(&f->pending)) &&
+	       b->list.n < (b->single ? 1 : FETCH_BATCH_MAX)) {
+		list_remove(&f->pending, k);
+		list_add(&b->list, k);
+	}
+	b->j.note.take = batched;
+	b->j.job = (struct append_job){.fn = batch_fn, .ctx = f};
+	b->busy = fetcher_post(f, &b->j, &e) == OK;
+	while (!b->busy && (k = list_last(&b->list))) {
+		list_remove(&b->list, k);
+		list_add_after(&f->pending, &f->pending.head, k);
+	}
+}
+
+static void
+judge(struct fetch *x)
+{
+	unsigned jitter;
+
+	rand_bytes(&jitter, sizeof(jitter));
+	verdict_fetch(&x->seen, &x->before, clock_now_us(),
+	    x->f->o.conf->time_scale, jitter & 0xffff, &x->verdict);
+}
+
+/* It will be written with others; what was large goes at once. */
+static void
+settle(struct fetch *x)
+{
+	arena_free(x->heavy);
+	x->heavy = NULL;
+	x->parsed = NULL;
+	judge(x);
+	list_add(&x->f->pending, &x->link);
+}
+
+/* ---- articles ---- */
+
+static int make_plan(struct fetch *x, struct err *e);
+
+static void
+planned(struct fetcher *f, struct fetch_note *n)
+{
+	struct fetch *x = MAIL_OF(n, struct fetch, j.note);
+	struct err e = x->j.job.err;
+	bool more = x->plan.more;
+
+	f->n_storing--;
+	if (e.code == ERR_CONFLICT && ++x->conflicts < FETCH_CONFLICTS_MAX) {
+		if (make_plan(x, &e) == OK)
+			return;
+	} else if (e.code == OK) {
+		x->inserted += x->plan.inserted;
+		x->updated += x->plan.updated;
+		metric_add(M_ITEMS_UPSERTED,
+		    (int64_t)(x->plan.inserted + x->plan.updated));
+		x->part = x->plan.done;
+		if (!more) {
+			finish(x, NULL);
+			return;
+		}
+		if (make_plan(x, &e) == OK)
+			return;
+	}
+	finish(x, &e);
+}
+
+static int
+post_plan(struct fetch *x, struct err *e)
+{
+	int rc;
+
+	x->j.note.take = planned;
+	x->j.job = (struct append_job){.fn = plan_fn,
+	    .ctx = x,
+	    .entries = x->plan.entries,
+	    .n = x->plan.n_entries};
+	rc = fetcher_post(x->f, &x->j, e);
+	if (rc == OK)
+		x->f->n_storing++;
+	return rc;
+}
+
+/* The next part of x->parsed, to the commit thread. */
+static int
+make_plan(struct fetch *x, struct err *e)
+{
+	struct fetcher *f = x->f;
+	char uid[UUID_LEN + 1];
+	struct items_from from = {.feed = x->id,
+	    .feed_url = x->url,
+	    .parsed = x->parsed,
+	    .tags = strcmp(f->o.conf->reader_sanitize_tags, "article") == 0
+			? SANITIZE_ARTICLE
+			: SANITIZE_BASIC,
+	    .now_us = x->at_us,
+	    .done = x->part};
+	int rc;
+
+	uuid_format(x->uid, uid);
+	from.feed_uid = arena_dup(x->heavy, str_of(uid));
+	x->plan = (struct items_plan){.feed = 0};
+	rc = items_plan(f->db, x->heavy, &from, &x->plan, e);
+	if (rc < 0)
+		return rc;
+	if (x->plan.n_changes == 0 && x->plan.n_gone == 0 && !x->plan.more) {
+		settle(x);
+		return OK;
+	}
+	return post_plan(x, e);
+}
+
+static void
+take_meta(struct fetch *x)
+{
+	const struct feed *p = x->parsed;
+
+	if (p->title.n > 0)
+		x->title =
+		    arena_dup(x->arena, str_chars(p->title, FEED_TITLE_MAX));
+	if (p->link.n > 0 && p->link.n <= URL_MAX)
+		x->site_url = arena_dup(x->arena, p->link);
+}
+
+void
+store_parsed(struct fetch *x)
+{
+	struct err e = {0};
+
+	take_meta(x);
+	judge(x);
+	if (make_plan(x, &e) < 0)
+		finish(x, &e);
+}
+
+static void
+read_answer(struct fetch *x)
+{
+	struct feed_from from = {.url = x->final_url.p ? x->final_url : x->url,
+	    .content_type = x->content_type.p ? x->content_type : STR_EMPTY};
+	struct err e;
+
+	if (x->seen.outcome != FETCH_UPDATED) {
+		settle(x);
+		return;
+	}
+	digest_sha256(x->body, x->hash);
+	if (x->body_hash.n == DIGEST_LEN &&
+	    memcmp(x->body_hash.p, x->hash, DIGEST_LEN) == 0) {
+		x->seen.outcome = FETCH_SAME;
+		settle(x);
+		return;
+	}
+	if (feed_parse(x->heavy, x->body, &from, &x->parsed, &e) < 0) {
+		x->seen.outcome =
+		    e.code == ERR_INVALID ? FETCH_UNREADABLE : FETCH_TOO_LARGE;
+		(void)snprintf(x->error, sizeof(x->error), "%s", e.text);
+		x->seen.error = str_of(x->error);
+		settle(x);
+		return;
+	}
+	store_parsed(x);
+}
+
+/* ---- turns ---- */
+
+void
+store_answer(struct fetch *x)
+{
+	list_add(&x->f->answers, &x->link);
+}
+
+void
+store_run(struct fetcher *f)
+{
+	struct link *k;
+
+	while (
+	    f->n_storing < FETCH_STORING_MAX && (k = list_first(&f->answers))) {
+		list_remove(&f->answers, k);
+		read_answer(LINK_OF(k, struct fetch, link));
+	}
+	write_pending(f);
+}
+
+static void
+drop(struct list *l)
+{
+	struct link *k;
+
+	while ((k = list_first(l))) {
+		list_remove(l, k);
+		fetch_free(LINK_OF(k, struct fetch, link));
+	}
+}
+
+void
+store_drop(struct fetcher *f)
+{
+	drop(&f->answers);
+	drop(&f->pending);
+	drop(&f->batch.list);
+}

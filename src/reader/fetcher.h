@@ -1,0 +1,97 @@
+/*
+ * fetcher.h - the thread that fetches feeds, and adds new ones.
+ *
+ * WHAT. One thread with an HTTP client of its own. With the role `fetch` it
+ * takes feeds that are due, fetches them, up to fetch.max.concurrent at once,
+ * and has the commit thread write what came of it. On every server it adds the
+ * feeds that people name: looks at the address, finds the feed, its icon and
+ * its articles, and writes all of it before anybody is answered.
+ *
+ *   due_*     ──claim, by the commit thread──▶ queue ──host free──▶ follow_start
+ *                                                                      │
+ *   feed row, articles, events ◀──commit thread── plan ◀── parse ◀── answer
+ *
+ * WHO FETCHES WHAT. A claim is a lease in the feed's row (claimed_by,
+ * claimed_until), taken in one statement that skips what others are taking:
+ * any number of servers may share a PostgreSQL. What a killed one had is taken
+ * over when its leases end; a node that starts again frees its own at once.
+ *
+ * MEMORY. An answer is at most fetch.max.size; those that wait to be read
+ * count as being fetched. FETCH_STORING_MAX of them are read and written at
+ * once, each in an arena of FEED_ARENA_MAX.
+ *
+ * LIFE. Threads talk to it by fetcher_register() and fetcher_poke(). A
+ * registration belongs to it from fetcher_register() until done().
+ *
+ * INVARIANTS
+ *   1. Whatever is written goes through the commit thread; events and articles
+ *      in one transaction.
+ *   2. Every fetch that had an outcome is a row in feed_fetch, with when the
+ *      next one is and why.
+ *   3. Never two requests at once to one host (http/follow.h).
+ */
+#ifndef READER_FETCHER_H
+#define READER_FETCHER_H
+
+#include "base/base.h"
+#include "base/list.h"
+#include "base/uuid.h"
+#include "loop/mailbox.h"
+
+struct append;
+struct conf;
+struct fetcher;
+struct guard;
+struct keyring;
+struct store;
+
+struct fetcher_opts {
+	const struct conf *conf;
+	struct store *store;
+	struct append *append;
+	const struct guard *guard;
+	struct keyring *keyring;
+	bool schedule; /* the role `fetch`; else it only adds feeds */
+};
+
+int fetcher_start(const struct fetcher_opts *o, struct fetcher **ret,
+    struct err *e) MUST_CHECK;
+/* From now on nothing is added: who waits for it is told so. NULL is fine. */
+void fetcher_hurry(struct fetcher *f);
+/* Ends the thread; then fetcher_free() behind append_stop(). NULL is fine. */
+void fetcher_stop(struct fetcher *f);
+void fetcher_free(struct fetcher *f);
+
+/* Something became due: look now. Any thread; NULL is fine. */
+void fetcher_poke(struct fetcher *f);
+
+/* What the thread is to do, posted to it. */
+struct fetch_note {
+	struct mail mail;
+	bool job; /* of the commit thread's, done */
+	void (*take)(struct fetcher *f, struct fetch_note *n);
+};
+
+struct registration {
+	int64_t user;
+	struct str url;  /* as it was typed */
+	int64_t instead; /* of this feed, which the person has; 0: of none */
+	/* The answer: err.code OK, and which feed it is. */
+	struct err err;
+	int64_t feed;
+	struct uuid feed_uid;
+	void (*done)(struct registration *r); /* on a thread of ours */
+
+	/* the fetcher's own */
+	struct fetch_note note;
+	struct link link;
+};
+
+/*
+ * ERR_AWAY when too many wait. What done() is told: ERR_INVALID at /url, or one
+ * of the words of http/person.tbl.
+ */
+int fetcher_register(
+    struct fetcher *f, struct registration *r, struct err *e) MUST_CHECK;
+
+#endif

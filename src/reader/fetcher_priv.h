@@ -1,0 +1,157 @@
+/*
+ * fetcher_priv.h - the parts of the fetcher's thread.
+ *
+ *   fetcher.c      the loop; one fetch from its request to its answer
+ *   due.c          which feeds are due, and whose they are
+ *   fetch_store.c  what an answer means, and writing it
+ *   register.c     adding a feed that a person names
+ *   hatebu.c       counts of bookmarks
+ *
+ * All of it is the one thread's, but for what a job's fn and done() touch
+ * while the commit thread has it.
+ */
+#ifndef READER_FETCHER_PRIV_H
+#define READER_FETCHER_PRIV_H
+
+#include <stdatomic.h>
+
+#include "event/append.h"
+#include "http/follow.h"
+#include "reader/fetcher.h"
+#include "reader/items.h"
+#include "reader/verdict.h"
+#include "seal/digest.h"
+#include "store/store.h"
+
+struct arena;
+struct hatebu;
+struct reg;
+struct thread;
+
+/* What the commit thread is to do; note.take gets it back. */
+struct fetch_job {
+	struct append_job job;
+	struct fetch_note note;
+	struct fetcher *f;
+};
+
+/* One feed that is fetched. */
+struct fetch {
+	struct fetcher *f;
+	struct link link;    /* of the queue, the answers, or those written */
+	struct arena *arena; /* small things, for as long as it lives */
+	struct arena *heavy; /* body, feed and plan, until they are written */
+	int64_t id;
+	struct uuid uid;
+	struct str url, etag, last_modified, body_hash;
+	struct fetch_before before;
+	int64_t lease_us;
+	struct follow follow;
+	struct client_header headers[3];
+
+	/* what came */
+	int64_t at_us, took_us, bytes;
+	struct fetch_seen seen;
+	struct fetch_verdict verdict;
+	struct str body, content_type, final_url;
+	struct str new_etag, new_modified, title, site_url;
+	bool moved; /* for good: final_url is where it is now */
+	unsigned char hash[DIGEST_LEN];
+	char error[FETCH_WORDS_MAX];
+
+	/* writing it */
+	struct feed *parsed;
+	struct items_plan plan;
+	size_t inserted, updated;
+	size_t part; /* of the feed, that the next plan begins with */
+	int conflicts;
+	struct fetch_job j;
+	struct reg *reg; /* that it is part of, or NULL */
+};
+
+/* The claim that is under way, or its last. */
+struct claim {
+	struct fetch_job j;
+	struct list got; /* struct fetch, made by the commit thread */
+	int want, n;
+	int64_t now_us, until_us;
+	bool busy;
+};
+
+/* Results that need no plan are written many at once. */
+struct batch {
+	struct fetch_job j;
+	struct list list; /* struct fetch */
+	bool busy, single;
+};
+
+struct fetcher {
+	struct fetcher_opts o;
+	struct client *client;
+	struct follows *follows;
+	struct mailbox *box;
+	struct db *db;
+	struct thread *thread;
+	struct uuid node;
+	_Atomic bool stopping, hurry, poked;
+	_Atomic int n_regs; /* registered and not done */
+	size_t n_jobs;      /* with the commit thread */
+
+	/* fetches */
+	struct claim claim;
+	struct list queue, answers, pending;
+	size_t n_running, n_storing;
+	struct batch batch;
+	int64_t tick_us;  /* when to look again */
+	bool more;        /* there may be more that is due */
+	int64_t retry_us; /* a post was refused: not before */
+	struct fetch_job tidy;
+	bool tidy_busy;
+
+	/* registrations */
+	struct list regs_waiting, regs;
+
+	struct hatebu *hatebu;
+};
+
+#define FETCHER_AGENT "Hikyaku/" HIKYAKU_VERSION " (feed reader)"
+#define FETCH_ACCEPT                                                           \
+	"application/atom+xml, application/rss+xml, application/feed+json, "   \
+	"application/xml;q=0.9, text/xml;q=0.9, text/html;q=0.8, */*;q=0.5"
+#define FETCH_FORGET_STEP 1000 /* rows of feed_fetch that one tick looks at */
+
+/* fetcher.c */
+/* j->job and j->note.take are set; its done() is ours. */
+int fetcher_post(
+    struct fetcher *f, struct fetch_job *j, struct err *e) MUST_CHECK;
+int64_t fetcher_scaled_us(const struct fetcher *f, int64_t ms);
+struct fetch *fetch_new(struct fetcher *f);
+void fetch_free(struct fetch *x);
+/* What the answer says, but for its body. */
+void fetch_look(struct fetch *x, const struct follow_answer *a);
+
+/* due.c */
+void due_done(struct fetcher *f);
+void due_run(struct fetcher *f); /* a turn: ticks, claims, starts */
+int due_patience_ms(const struct fetcher *f);
+void due_release(struct fetcher *f); /* all claims of this node */
+
+/* fetch_store.c */
+void store_answer(struct fetch *x); /* takes it: it will be read and written */
+void store_parsed(struct fetch *x); /* of a registration: x->parsed is there */
+void store_run(struct fetcher *f);
+void store_drop(struct fetcher *f); /* what was not written, at the end */
+
+/* register.c */
+void register_run(struct fetcher *f);
+void register_stored(struct reg *g, const struct err *why); /* why NULL: all */
+void register_drop(struct fetcher *f); /* all of them are told to come again */
+
+/* hatebu.c */
+int hatebu_new(
+    struct fetcher *f, struct hatebu **ret, struct err *e) MUST_CHECK;
+void hatebu_run(struct hatebu *h);
+int hatebu_patience_ms(const struct hatebu *h);
+void hatebu_free(struct hatebu *h); /* NULL is fine */
+
+#endif

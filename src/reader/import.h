@@ -1,0 +1,54 @@
+/*
+ * import.h - a list of subscriptions in, and out again (feed/opml.h).
+ *
+ * Nobody waits for feeds to be fetched: each becomes a row that is due now, and
+ * the fetcher takes it from there. So a whole list is one transaction. What
+ * can't be taken is told with its reason; the rest is taken all the same.
+ *
+ * The name in the list is the subscriber's own: it is what they called it
+ * elsewhere. A folder becomes a category of that name.
+ */
+#ifndef READER_IMPORT_H
+#define READER_IMPORT_H
+
+#include "base/base.h"
+
+struct arena;
+struct buf;
+struct db;
+struct guard;
+struct opml;
+
+enum import_outcome { IMPORT_ADDED, IMPORT_KNOWN, IMPORT_REFUSED };
+
+struct import_line {
+	enum import_outcome outcome;
+	struct str url, title;
+	const char *word;  /* of what was refused: URL_REFUSED, … */
+	struct str reason; /* for people */
+};
+
+struct import_result {
+	struct import_line *lines;
+	size_t n, added, known, refused;
+	bool cut; /* the list was longer than we take */
+};
+
+/* On the commit thread, inside a transaction. */
+int import_opml(struct db *db, int64_t user, const struct guard *g,
+    const struct opml *list, int64_t now_us, struct arena *a,
+    struct import_result *ret, struct err *e) MUST_CHECK;
+/* {"added","known","refused":[{"url","title","code","message"}],"cut"} */
+void import_json(const struct import_result *r, struct buf *b);
+
+/* One feed, in the same way; ERR_CONFLICT with a word, ERR_DENIED or
+ * ERR_INVALID with URL_REFUSED. category 0: none. title empty: the feed's. */
+int import_one(struct db *db, int64_t user, const struct guard *g,
+    struct str url, struct str title, int64_t category, int64_t now_us,
+    struct arena *a, int64_t *ret_feed, struct err *e) MUST_CHECK;
+
+/* The person's subscriptions as OPML 2.0. */
+int export_opml(struct db *db, int64_t user, int64_t now_us, struct arena *a,
+    struct buf *to, struct err *e) MUST_CHECK;
+
+#endif

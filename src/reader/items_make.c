@@ -1,0 +1,328 @@
+/* items_priv.h: what an article is known by, and what becomes of it. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "event/envelope.h"
+#include "feed/feed.h"
+#include "feed/text.h"
+#include "reader/items_priv.h"
+#include "reader/same.h"
+#include "reader/terms.h"
+
+/* The year 1: before it time has no four digits. */
+#define DATE_MIN_US INT64_C(-62135596800000000)
+/* Hashes are of parts with a byte between them that no text has. */
+#define SEPARATOR   '\0'
+
+int
+item_guid(struct arena *a, struct str id, struct str *ret, struct err *e)
+{
+	unsigned char digest[DIGEST_LEN];
+	struct buf b = BUF(128);
+
+	*ret = (struct str){.p = NULL};
+	if (id.n == 0)
+		return OK;
+	if (id.n <= ITEM_GUID_MAX) {
+		*ret = id;
+		return OK;
+	}
+	digest_sha256(id, digest);
+	buf_addz(&b, "sha256:");
+	buf_hex(&b, (struct str){(const char *)digest, DIGEST_LEN});
+	*ret = arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for an article");
+}
+
+static void
+part(struct buf *b, struct str s)
+{
+	buf_add(b, s);
+	buf_addc(b, SEPARATOR);
+}
+
+static void
+part_date(struct buf *b, int64_t date)
+{
+	if (date != FEED_NO_DATE)
+		buf_int(b, date);
+	buf_addc(b, SEPARATOR);
+}
+
+void
+item_content_hash(struct item_cand *c, struct buf *b)
+{
+	if (c->hashed)
+		return;
+	buf_clear(b);
+	part(b, c->it->title);
+	part_date(b, c->date);
+	part(b, c->it->summary);
+	digest_sha256(buf_str(b), c->content_hash);
+	c->hashed = true;
+}
+
+void
+item_state_hash(const struct item_cand *c, enum sanitize_tags tags,
+    struct buf *b, unsigned char ret[DIGEST_LEN])
+{
+	const struct feed_item *it = c->it;
+
+	buf_clear(b);
+	buf_int(b, (int64_t)tags);
+	part(b, c->guid);
+	part(b, c->link);
+	part(b, it->title);
+	part_date(b, c->date);
+	part(b, it->author);
+	part(b, it->base);
+	for (const struct feed_text *t = it->categories; t; t = t->next)
+		part(b, t->text);
+	buf_addc(b, SEPARATOR);
+	for (const struct feed_enclosure *x = it->enclosures; x; x = x->next) {
+		part(b, x->url);
+		part(b, x->type);
+		part_date(b, x->length);
+	}
+	buf_addc(b, SEPARATOR);
+	part(b, it->summary);
+	part(b, it->content);
+	digest_sha256(buf_str(b), ret);
+}
+
+void
+item_identity(struct str guid, struct str link,
+    const unsigned char content_hash[DIGEST_LEN], unsigned char ret[DIGEST_LEN])
+{
+	struct buf b = BUF(FEED_LINK_MAX + ITEM_GUID_MAX);
+
+	if (guid.p) {
+		part(&b, STR("guid"));
+		buf_add(&b, guid);
+	} else if (link.p) {
+		part(&b, STR("link"));
+		buf_add(&b, link);
+	} else {
+		part(&b, STR("hash"));
+		buf_add(
+		    &b, (struct str){(const char *)content_hash, DIGEST_LEN});
+	}
+	digest_sha256(buf_str(&b), ret);
+	buf_done(&b);
+}
+
+int64_t
+item_date(int64_t date, const struct item_known *known, int64_t now_us,
+    bool *ret_estimated)
+{
+	*ret_estimated = false;
+	if (date != FEED_NO_DATE && date >= DATE_MIN_US &&
+	    date <= now_us + US_PER_DAY)
+		return date;
+	/* What was first believed stays: articles must not wander. */
+	*ret_estimated = !known || known->estimated;
+	return known ? known->published_us : now_us;
+}
+
+/* Clean, in the arena; .p NULL: nothing is left, or it would be too much. */
+static int
+clean(struct arena *a, struct str html, struct str base,
+    enum sanitize_tags tags, struct str *ret, struct err *e)
+{
+	struct buf b = BUF(ITEM_CONTENT_MAX);
+	int rc = OK;
+
+	*ret = (struct str){.p = NULL};
+	if (html.n > 0)
+		rc = sanitize(html, base, tags, &b, NULL, e);
+	if (rc == OK && b.n > 0) {
+		*ret = arena_dup(a, buf_str(&b));
+		if (!ret->p)
+			rc = err_set(e, ERR_NOMEM, "no memory for an article");
+	}
+	buf_done(&b);
+	return rc == ERR_LIMIT ? OK : rc;
+}
+
+static int
+keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
+{
+	*ret = b->failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(b));
+	buf_done(b);
+	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for an article");
+}
+
+static int
+make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
+    struct err *e)
+{
+	struct buf b = BUF(8 * MIB);
+	int rc = OK;
+
+	for (const struct feed_text *t = it->categories; t; t = t->next) {
+		buf_addc(&b, t == it->categories ? '[' : ',');
+		buf_json(&b, t->text);
+	}
+	buf_addc(&b, ']');
+	if (it->categories)
+		rc = keep(a, &b, &ch->categories, e);
+	buf_clear(&b);
+	for (const struct feed_enclosure *x = it->enclosures; x; x = x->next) {
+		buf_addz(&b, x == it->enclosures ? "[{\"url\":" : ",{\"url\":");
+		buf_json(&b, x->url);
+		buf_addz(&b, ",\"type\":");
+		buf_json(&b, x->type);
+		if (x->length >= 0)
+			buf_fmt(&b, ",\"length\":%lld", (long long)x->length);
+		buf_addc(&b, '}');
+	}
+	buf_addc(&b, ']');
+	if (rc == OK && it->enclosures)
+		rc = keep(a, &b, &ch->enclosures, e);
+	buf_done(&b);
+	return rc;
+}
+
+static struct str
+or_null(struct str s)
+{
+	return s.n > 0 ? s : (struct str){.p = NULL};
+}
+
+static int
+make_terms(struct arena *a, enum store_engine engine, struct item_change *ch,
+    struct err *e)
+{
+	struct buf b = BUF(2 * TERMS_BYTES_MAX);
+	struct terms t = {.engine = engine, .out = &b};
+
+	terms_add(&t, ch->title);
+	terms_add(&t, ch->author);
+	terms_add_html(&t, ch->content);
+	terms_add_html(&t, ch->summary);
+	return keep(a, &b, &ch->terms, e);
+}
+
+int
+item_make(struct arena *a, enum store_engine engine,
+    const struct items_from *from, const struct item_cand *c,
+    struct item_change *ret, struct err *e)
+{
+	const struct feed_item *it = c->it;
+	struct item_change ch = {
+	    .id = c->known ? c->known->id : 0,
+	    .uid = c->known ? c->known->uid : uuid_v7(from->now_us),
+	    .guid = c->guid,
+	    .link = c->link,
+	    .title = str_chars(it->title, ITEM_TITLE_MAX),
+	    .author = or_null(str_chars(it->author, ITEM_AUTHOR_MAX)),
+	};
+	int rc;
+
+	if (!ch.title.p)
+		ch.title = STR_EMPTY;
+	ch.published_us =
+	    item_date(c->date, c->known, from->now_us, &ch.estimated);
+	memcpy(ch.content_hash, c->content_hash, DIGEST_LEN);
+	memcpy(ch.link_hash, c->link_hash, DIGEST_SHORT_LEN);
+	if (c->link.p && !same_hash(c->link, ch.same_as))
+		memcpy(ch.same_as, c->link_hash, DIGEST_SHORT_LEN);
+	rc = clean(a, it->summary, it->base, from->tags, &ch.summary, e);
+	if (rc == OK)
+		rc =
+		    clean(a, it->content, it->base, from->tags, &ch.content, e);
+	if (rc == OK)
+		rc = make_lists(a, it, &ch, e);
+	if (rc == OK)
+		rc = make_terms(a, engine, &ch, e);
+	if (rc == OK)
+		*ret = ch;
+	return rc;
+}
+
+/* The event ------------------------------------------------------------------- */
+
+static void
+add_text(struct buf *b, const char *name, struct str s)
+{
+	buf_fmt(b, ",\"%s\":", name);
+	if (s.p)
+		buf_json(b, s);
+	else
+		buf_addz(b, "null");
+}
+
+/* The beginning of what there is to read, without markup. */
+static struct str
+text_of(struct arena *a, const struct item_change *ch)
+{
+	struct str html = ch->summary.p ? ch->summary : ch->content;
+
+	/* Far more than is shown, and no more work than that. */
+	html = str_chars(html, (size_t)20 * ITEM_EVENT_TEXT);
+	return str_chars(
+	    text_squeeze(a, text_of_html(a, html)), ITEM_EVENT_TEXT);
+}
+
+static void
+add_payload(struct arena *a, const struct items_from *from, struct str title,
+    const struct item_change *ch, struct buf *b)
+{
+	buf_addz(b, "{\"feed\":{\"id\":");
+	buf_json(b, from->feed_uid);
+	add_text(b, "url", from->feed_url);
+	add_text(b, "title", str_chars(title, FEED_TITLE_MAX));
+	buf_addz(b, "},\"item\":{\"id\":\"");
+	uuid_add(b, ch->uid);
+	buf_addc(b, '"');
+	add_text(b, "guid", ch->guid);
+	add_text(b, "title", ch->title);
+	add_text(b, "link", ch->link);
+	add_text(b, "author", ch->author);
+	buf_addz(b, ",\"published_at\":\"");
+	time_add(b, ch->published_us);
+	buf_fmt(
+	    b, "\",\"is_date_estimated\":%s", ch->estimated ? "true" : "false");
+	add_text(b, "summary", text_of(a, ch));
+	buf_addz(b, ",\"categories\":");
+	buf_add(b, ch->categories.p ? ch->categories : STR("[]"));
+	buf_addz(b, ",\"enclosures\":");
+	buf_add(b, ch->enclosures.p ? ch->enclosures : STR("[]"));
+	buf_addz(b, "}}");
+}
+
+int
+item_event(struct arena *a, const struct items_from *from,
+    struct str feed_title, const struct item_change *ch, struct entry *ret,
+    struct err *e)
+{
+	struct envelope_opts o = {.now_us = from->now_us, .own = true};
+	struct buf b = BUF(2 * MIB);
+	struct event ev;
+	struct str text;
+	int rc;
+
+	buf_fmt(&b,
+	    "{\"eventType\":\"feed.item.%s\",\"schemaVersion\":1,\"tenantId\":"
+	    "\"00000000-0000-0000-0000-000000000000\",\"producer\":{"
+	    "\"service\":\"hikyaku\",\"instanceId\":\"1\"},\"sequence\":{"
+	    "\"partitionKey\":",
+	    ch->id == 0 ? "created" : "updated");
+	buf_json(&b, from->feed_uid);
+	buf_addz(&b, ",\"recordVersion\":\"");
+	time_add(&b, from->now_us);
+	buf_addz(&b, "\"},\"payload\":");
+	add_payload(a, from, feed_title, ch, &b);
+	buf_addc(&b, '}');
+	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	if (!text.p)
+		return err_set(e, ERR_NOMEM, "no memory for an event");
+	rc = envelope_parse(a, text, &o, &ev, e);
+	if (rc == OK)
+		entry_fill(ret, &ev, text);
+	return rc;
+}

@@ -1,0 +1,92 @@
+/*
+ * items_priv.h - between the steps of a plan: finding, making, writing.
+ */
+#ifndef READER_ITEMS_PRIV_H
+#define READER_ITEMS_PRIV_H
+
+#include "base/uuid.h"
+#include "event/append.h"
+#include "reader/items.h"
+#include "seal/digest.h"
+#include "store/store.h"
+
+struct feed_item;
+struct item_known;
+
+/* An article of the document, and what it is known by. */
+struct item_cand {
+	const struct feed_item *it;
+	size_t pos;            /* in the document */
+	struct str guid, link; /* .p NULL: none */
+	int64_t date;          /* as the feed says, or FEED_NO_DATE */
+	unsigned char link_hash[DIGEST_SHORT_LEN];
+	unsigned char content_hash[DIGEST_LEN];
+	bool hashed; /* content_hash is made */
+	bool dup;    /* another of the document has taken it in */
+	struct item_known *known;
+};
+
+/* One that the store has. */
+struct item_known {
+	int64_t id;
+	struct uuid uid;
+	struct str guid; /* .p NULL: none */
+	bool has_link;
+	unsigned char link_hash[DIGEST_SHORT_LEN];
+	unsigned char content_hash[DIGEST_LEN], state_hash[DIGEST_LEN];
+	int64_t published_us;
+	bool estimated;
+	bool taken; /* by one of the document */
+};
+
+struct item_change {
+	int64_t id; /* 0: new */
+	struct uuid uid;
+	int64_t published_us;
+	bool estimated;
+	unsigned char content_hash[DIGEST_LEN], state_hash[DIGEST_LEN];
+	unsigned char link_hash[DIGEST_SHORT_LEN], same_as[DIGEST_SHORT_LEN];
+	struct str guid, link, title, author;
+	struct str categories, enclosures; /* JSON arrays */
+	struct str summary, content;       /* clean */
+	struct str terms;                  /* for the search: terms.h */
+};
+
+/* What PostgreSQL is given, by column: new ones, then changed ones. */
+struct item_columns {
+	size_t n_new, n_old;
+	int64_t *ids, *published, *estimated;
+	struct str *uids, *content_hashes, *state_hashes, *link_hashes, *sames;
+	struct str *guids, *links, *titles, *authors, *categories, *enclosures;
+	struct str *summaries, *contents, *terms;
+};
+
+/* Pure ---------------------------------------------------------------------- */
+
+/* An id as it is kept: itself, or its hash when it is long. .p NULL: none. */
+int item_guid(
+    struct arena *a, struct str id, struct str *ret, struct err *e) MUST_CHECK;
+/* The third step; `b` is scratch. */
+void item_content_hash(struct item_cand *c, struct buf *b);
+/* All that is shown, and by which list it is cleaned. */
+void item_state_hash(const struct item_cand *c, enum sanitize_tags tags,
+    struct buf *b, unsigned char ret[DIGEST_LEN]);
+/* By what a removed one is known: its id, else its link, else its hash. */
+void item_identity(struct str guid, struct str link,
+    const unsigned char content_hash[DIGEST_LEN],
+    unsigned char ret[DIGEST_LEN]);
+/* The date that is shown. */
+int64_t item_date(int64_t date, const struct item_known *known, int64_t now_us,
+    bool *ret_estimated);
+
+/* What c becomes, clean. */
+int item_make(struct arena *a, enum store_engine engine,
+    const struct items_from *from, const struct item_cand *c,
+    struct item_change *ret, struct err *e) MUST_CHECK;
+int item_event(struct arena *a, const struct items_from *from,
+    struct str feed_title, const struct item_change *ch, struct entry *ret,
+    struct err *e) MUST_CHECK;
+int item_columns(
+    struct arena *a, struct items_plan *p, struct err *e) MUST_CHECK;
+
+#endif

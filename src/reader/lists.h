@@ -1,0 +1,65 @@
+/*
+ * lists.h - articles as one person sees them, and what they do with them.
+ *
+ * A page has READER_PAGE articles, newest first, and says where the next one
+ * begins. What comes in meanwhile moves nothing: the place is a date and an id,
+ * not a number of rows. Searches go by id, newest arrival first.
+ *
+ * `as_of` beside a page says what the store had then. "Mark all read" takes it
+ * back, so that what came in since stays unread.
+ *
+ * INVARIANTS
+ *   1. No article is shown or marked but of a feed that the person has.
+ *   2. A state is a row when it was ever set; no row is unread, no star.
+ */
+#ifndef READER_LISTS_H
+#define READER_LISTS_H
+
+#include "base/base.h"
+#include "base/uuid.h"
+#include "reader/item_cursor.h"
+
+struct buf;
+struct db;
+
+enum list_filter { LIST_ALL, LIST_UNREAD, LIST_STARRED };
+bool list_filter_find(struct str word, enum list_filter *ret);
+
+struct list_query {
+	int64_t user;
+	int64_t feed;     /* a row that the person has; 0: all */
+	int64_t category; /* one of theirs; 0: all */
+	enum list_filter filter;
+	bool unique;       /* what several feeds have, once */
+	struct str search; /* for the engine: terms.h; .p NULL: none */
+	bool has_place;
+	struct item_place place;
+};
+
+/* {"items":[…],"next_cursor","has_more","as_of"} */
+int list_show(struct db *db, const struct list_query *q, struct buf *b,
+    struct err *e) MUST_CHECK;
+/* One with all that there is to read. ERR_ABSENT. */
+int item_show(struct db *db, int64_t user, struct uuid uid, struct buf *b,
+    struct err *e) MUST_CHECK;
+
+struct state_change {
+	bool set_read, set_starred, is_read, is_starred;
+};
+/* In a transaction; {"user_id","item_id",…} as it then is. ERR_ABSENT. */
+int state_change(struct db *db, int64_t user, struct uuid user_uid,
+    struct uuid uid, const struct state_change *c, int64_t now_us,
+    struct buf *b, struct err *e) MUST_CHECK;
+
+struct read_query {
+	int64_t user;
+	int64_t feed;     /* 0: all of … */
+	int64_t category; /* … this one; 0: all */
+	int64_t upto;     /* id of an article; INT64_MAX: all that there is */
+	int64_t now_us;
+};
+/* A step of READ_STEP rows, in a transaction. *ret_more: not the last. */
+int read_step(struct db *db, const struct read_query *q, int64_t *ret_marked,
+    bool *ret_more, struct err *e) MUST_CHECK;
+
+#endif

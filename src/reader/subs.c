@@ -1,0 +1,361 @@
+#include "reader/subs.h"
+
+#include "base/limits.h"
+#include "base/str.h"
+#include "sql.h"
+
+#define INTERVAL_NEW 60 /* minutes: seed 002 */
+
+static int
+changed(int64_t n, struct err *e)
+{
+	return n < 0 ? (int)e->code : OK;
+}
+
+static int
+absent(struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "there is no such subscription of yours");
+}
+
+static void
+take_uid(struct str s, struct uuid *ret)
+{
+	if (ret && s.n == sizeof(ret->b))
+		memcpy(ret->b, s.p, s.n);
+}
+
+/* The first column of the first row; `none` when there is no row. */
+static int
+one_int(int rc, struct rows *rows, int column, int64_t none, int64_t *ret,
+    struct err *e)
+{
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc >= 0)
+		*ret = rc > 0 ? rows_int(rows, column) : none;
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* Feeds ------------------------------------------------------------------------ */
+
+int
+feeds_find_by_url(struct db *db, struct str url, int64_t *ret_id,
+    struct uuid *ret_uid, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_feed_by_url(db, url, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc >= 0)
+		*ret_id = rc > 0 ? rows_int(rows, 0) : 0;
+	if (rc > 0)
+		take_uid(rows_str(rows, 1), ret_uid);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+int
+feeds_add(struct db *db, const struct feed_new *f, int64_t now_us,
+    int64_t *ret_id, struct uuid *ret_uid, struct err *e)
+{
+	struct uuid uid = uuid_v7(now_us);
+	struct str title = str_chars(f->title, FEED_TITLE_MAX);
+	int rc = changed(sql_feed_add(db, uuid_str(&uid), f->url, f->site_url,
+			     title.p ? title : STR_EMPTY, f->etag,
+			     f->last_modified, f->body_hash, f->next_fetch_us,
+			     f->last_fetch_us ? &f->last_fetch_us : NULL,
+			     f->favicon_mime, f->favicon_data, now_us, e),
+	    e);
+
+	return rc < 0 ? rc : feeds_find_by_url(db, f->url, ret_id, ret_uid, e);
+}
+
+/* Subscriptions ------------------------------------------------------------------ */
+
+static int
+already(struct err *e)
+{
+	(void)err_set(e, ERR_CONFLICT, "you have this feed already");
+	return err_word(e, "ALREADY_SUBSCRIBED");
+}
+
+int
+subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
+    struct uuid *ret_uid, struct err *e)
+{
+	struct uuid uid = uuid_v7(now_us);
+	struct rows *rows = NULL;
+	int64_t n = 0;
+	int rc;
+
+	n = sql_fsub_add(
+	    db, uuid_str(&uid), user, feed, INTERVAL_NEW, now_us, e);
+	if (n == 0)
+		return already(e);
+	rc = changed(n, e);
+	/* Counted behind it: of two at once on PostgreSQL each sees its own. */
+	if (rc == OK)
+		rc = sql_fsub_count(db, user, &rows, e);
+	rc = one_int(rc, rows, 0, 0, &n, e);
+	if (rc == OK && n > READER_FEEDS_MAX) {
+		(void)err_set(e, ERR_CONFLICT,
+		    "you have %d feeds, which is as many as one can have",
+		    READER_FEEDS_MAX);
+		return err_word(e, "SUBSCRIPTION_LIMIT");
+	}
+	if (rc == OK)
+		rc = changed(sql_feed_subscribers(db, feed, e), e);
+	if (rc == OK && ret_uid)
+		*ret_uid = uid;
+	return rc;
+}
+
+int
+subscription_drop(struct db *db, int64_t user, int64_t feed, struct err *e)
+{
+	int64_t n = sql_fsub_del(db, user, feed, e);
+	int rc = changed(n, e);
+
+	if (n == 0)
+		return absent(e);
+	if (rc == OK)
+		rc = changed(sql_fsub_states_del(db, user, feed, e), e);
+	return rc == OK ? changed(sql_feed_subscribers(db, feed, e), e) : rc;
+}
+
+int
+subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
+    int64_t now_us, struct err *e)
+{
+	struct rows *rows = NULL;
+	int64_t n = 0;
+	int rc;
+
+	if (from == to)
+		return OK;
+	rc = sql_fsub_has(db, user, to, &rows, e);
+	rc = one_int(rc, rows, 0, 0, &n, e);
+	if (rc == OK && n > 0)
+		return already(e);
+	if (rc == OK) {
+		n = sql_fsub_move(db, user, from, to, now_us, e);
+		rc = n == 0 ? absent(e) : changed(n, e);
+	}
+	if (rc == OK)
+		rc = changed(sql_fsub_states_del(db, user, from, e), e);
+	if (rc == OK)
+		rc = changed(sql_feed_subscribers(db, from, e), e);
+	return rc == OK ? changed(sql_feed_subscribers(db, to, e), e) : rc;
+}
+
+int
+subscription_find(struct db *db, int64_t user, struct uuid uid,
+    int64_t *ret_feed, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_fsub_find(db, user, uuid_str(&uid), &rows, e);
+	int64_t feed = 0;
+
+	rc = one_int(rc, rows, 1, 0, &feed, e);
+	if (rc == OK && feed == 0)
+		return absent(e);
+	if (rc == OK)
+		*ret_feed = feed;
+	return rc;
+}
+
+int
+subscription_feed(struct db *db, int64_t user, struct uuid feed_uid,
+    int64_t *ret_feed, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_fsub_feed(db, user, uuid_str(&feed_uid), &rows, e);
+	int64_t feed = 0;
+
+	rc = one_int(rc, rows, 1, 0, &feed, e);
+	if (rc == OK && feed == 0)
+		return err_set(e, ERR_ABSENT, "there is no such feed of yours");
+	if (rc == OK)
+		*ret_feed = feed;
+	return rc;
+}
+
+int
+subscription_interval(struct db *db, int64_t user, struct uuid uid,
+    int64_t minutes, int64_t now_us, struct err *e)
+{
+	int64_t feed = 0;
+	int rc;
+
+	if (minutes < FETCH_INTERVAL_MIN || minutes > FETCH_INTERVAL_MAX ||
+	    minutes % FETCH_INTERVAL_MIN != 0)
+		return err_at(e, ERR_INVALID, "/fetch_interval_minutes",
+		    "fetch_interval_minutes must be %d to %d, in steps of %d",
+		    FETCH_INTERVAL_MIN, FETCH_INTERVAL_MAX, FETCH_INTERVAL_MIN);
+	rc = subscription_find(db, user, uid, &feed, e);
+	if (rc == OK)
+		rc = changed(sql_fsub_interval(
+				 db, user, uuid_str(&uid), minutes, now_us, e),
+		    e);
+	return rc == OK ? changed(sql_feed_sooner(db, feed, minutes, e), e)
+			: rc;
+}
+
+int
+subscription_resume(
+    struct db *db, int64_t user, struct uuid uid, int64_t now_us, struct err *e)
+{
+	int64_t feed = 0, n = 0;
+	int rc = subscription_find(db, user, uid, &feed, e);
+
+	if (rc == OK) {
+		n = sql_feed_resume(db, feed, now_us, e);
+		rc = changed(n, e);
+	}
+	if (rc == OK && n == 0) {
+		(void)err_set(e, ERR_CONFLICT, "this feed is not stopped");
+		return err_word(e, "NOT_STOPPED");
+	}
+	return rc;
+}
+
+int
+subscription_patch(struct db *db, int64_t user, struct uuid uid,
+    const struct subscription_patch *p, int64_t now_us, struct err *e)
+{
+	struct rows *rows = NULL;
+	int64_t category = 0, n;
+	int rc = OK;
+
+	if (p->set_category && p->has_category) {
+		rc = sql_category_list(
+		    db, user, uuid_str(&p->category), &rows, e);
+		rc = one_int(rc, rows, 0, 0, &category, e);
+		if (rc == OK && category == 0)
+			return err_at(e, ERR_INVALID, "/category_id",
+			    "category_id must be one of your categories");
+	}
+	if (rc < 0)
+		return rc;
+	n = sql_fsub_patch(db, user, uuid_str(&uid), p->set_title, p->title,
+	    p->set_category, category ? &category : NULL, now_us, e);
+	return n == 0 ? absent(e) : changed(n, e);
+}
+
+/* Categories ------------------------------------------------------------------------ */
+
+static int
+no_category(struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "there is no such category of yours");
+}
+
+int
+category_find(
+    struct db *db, int64_t user, struct uuid uid, int64_t *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int64_t id = 0;
+	int rc = sql_category_list(db, user, uuid_str(&uid), &rows, e);
+
+	rc = one_int(rc, rows, 0, 0, &id, e);
+	if (rc == OK && id == 0)
+		return no_category(e);
+	if (rc == OK)
+		*ret = id;
+	return rc;
+}
+
+static int
+named(struct db *db, int64_t user, struct str title, struct uuid *ret,
+    bool *ret_there, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_category_named(db, user, title, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		take_uid(rows_str(rows, 0), ret);
+	*ret_there = rc > 0;
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static int
+check_title(struct str title, struct err *e)
+{
+	if (title.n == 0 || str_chars(title, READER_CATEGORY_NAME).n < title.n)
+		return err_at(e, ERR_INVALID, "/title",
+		    "title must have 1 to %d characters", READER_CATEGORY_NAME);
+	return OK;
+}
+
+static int
+taken(struct err *e)
+{
+	return err_at(e, ERR_CONFLICT, "/title",
+	    "you have a category of this title already");
+}
+
+int
+category_add(struct db *db, int64_t user, struct str title, int64_t now_us,
+    struct uuid *ret_uid, struct err *e)
+{
+	struct uuid uid = uuid_v7(now_us);
+	struct rows *rows = NULL;
+	int64_t n = 0;
+	int rc = check_title(title, e);
+	bool there = false;
+
+	if (rc == OK)
+		rc = named(db, user, title, ret_uid, &there, e);
+	if (rc == OK && there)
+		return taken(e);
+	if (rc == OK) {
+		rc = sql_category_count(db, user, &rows, e);
+		rc = one_int(rc, rows, 0, 0, &n, e);
+	}
+	if (rc == OK && n >= READER_CATEGORIES_MAX)
+		return err_set(e, ERR_CONFLICT,
+		    "you have %d categories, which is as many as one can have",
+		    READER_CATEGORIES_MAX);
+	if (rc == OK) {
+		n = sql_category_add(
+		    db, uuid_str(&uid), user, title, now_us, e);
+		rc = n == 0 ? taken(e) : changed(n, e);
+	}
+	if (rc == OK)
+		*ret_uid = uid;
+	return rc;
+}
+
+int
+category_rename(struct db *db, int64_t user, struct uuid uid, struct str title,
+    int64_t now_us, struct err *e)
+{
+	struct uuid other = uid;
+	bool there = false;
+	int64_t n;
+	int rc = check_title(title, e);
+
+	if (rc == OK)
+		rc = named(db, user, title, &other, &there, e);
+	if (rc == OK && there && !uuid_eq(other, uid))
+		return taken(e);
+	if (rc < 0)
+		return rc;
+	n = sql_category_rename(db, user, uuid_str(&uid), title, now_us, e);
+	return n == 0 ? no_category(e) : changed(n, e);
+}
+
+int
+category_del(struct db *db, int64_t user, struct uuid uid, struct err *e)
+{
+	int64_t n = sql_category_del(db, user, uuid_str(&uid), e);
+
+	return n == 0 ? no_category(e) : changed(n, e);
+}

@@ -1,0 +1,124 @@
+/*
+ * sync.h - what apps that sync ask for, whatever protocol they speak.
+ *
+ * Miniflux, Google Reader and Fever differ in words, pages and the spelling of
+ * an id; what they ask is the same: the feeds with their counters, ids of
+ * articles by a filter, articles by their ids, and a change of state for many
+ * at once. That is here; api/miniflux.c, api/greader.c and api/fever.c are
+ * spelling. Ids are those of the tables: apps want numbers.
+ *
+ * LIFE. What reads runs on any thread with a read connection, what changes on
+ * the commit thread inside a transaction. Results are the arena's.
+ *
+ * INVARIANTS
+ *   1. Every statement has the person in it: nobody sees or changes what
+ *      belongs to a feed that they don't have.
+ *   2. A change of many articles is one statement.
+ *   3. A page has at most SYNC_IDS_MAX ids, a call takes at most as many.
+ */
+#ifndef READER_SYNC_H
+#define READER_SYNC_H
+
+#include "base/base.h"
+#include "base/uuid.h"
+
+struct arena;
+struct db;
+
+/* The category of feeds that have none: an app wants one for each. */
+#define SYNC_NO_CATEGORY 2147483647
+
+struct sync_feed {
+	int64_t id;
+	struct uuid uid, sub, category_uid;
+	struct str url, site, title;
+	int64_t category; /* SYNC_NO_CATEGORY: none, and category_title empty */
+	struct str category_title;
+	bool own_title, stopped, icon;
+	int64_t minutes, errors, unread, items;
+	struct str error;
+	int64_t last_fetch_us, next_fetch_us, newest_us, created_us; /* 0: no */
+};
+
+struct sync_category {
+	int64_t id;
+	struct uuid uid;
+	struct str title;
+};
+
+enum sync_order { SYNC_ID_UP, SYNC_ID_DOWN, SYNC_DATE_UP, SYNC_DATE_DOWN };
+
+/* 0 asks for all, but for read and starred, where -1 does. */
+struct sync_filter {
+	int64_t feed, category;
+	int64_t after_id, before_id;             /* beyond these */
+	int64_t since_us, until_us;              /* published; until: before */
+	int64_t crawled_since_us, crawled_until_us; /* when we got it */
+	int read, starred;
+	struct str search; /* in the title or the text, any case */
+	enum sync_order order;
+	size_t most, skip; /* most <= SYNC_IDS_MAX */
+};
+#define SYNC_ALL ((struct sync_filter){.read = -1, .starred = -1})
+
+struct sync_id {
+	int64_t id, created_us;
+};
+
+struct sync_item {
+	int64_t id, feed;
+	struct uuid uid;
+	int64_t published_us, created_us, updated_us, changed_us;
+	bool read, starred;
+	struct str link, title, author; /* empty: none */
+	struct str categories;          /* a JSON array, or empty */
+	struct str enclosures;          /* the same, of {url, type, length} */
+	struct str html;                /* content, or the summary: clean */
+};
+
+int sync_feeds(struct db *db, int64_t user, struct arena *a,
+    struct sync_feed **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+/* By its id: ERR_ABSENT when the person has no such feed. */
+int sync_feed(struct db *db, int64_t user, int64_t feed, struct arena *a,
+    struct sync_feed *ret, struct err *e) MUST_CHECK;
+int sync_categories(struct db *db, int64_t user, struct arena *a,
+    struct sync_category **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+
+int sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
+    struct arena *a, struct sync_id **ret, size_t *ret_n,
+    struct err *e) MUST_CHECK;
+/* How many there are, whatever most and skip say. */
+int sync_count(struct db *db, int64_t user, const struct sync_filter *f,
+    struct arena *a, int64_t *ret, struct err *e) MUST_CHECK;
+/* In the order of the ids; those that the person can't see are left out. */
+int sync_items(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
+    struct arena *a, struct sync_item **ret, size_t *ret_n,
+    struct err *e) MUST_CHECK;
+/* sync_ids() and sync_items(). */
+int sync_page(struct db *db, int64_t user, const struct sync_filter *f,
+    struct arena *a, struct sync_item **ret, size_t *ret_n,
+    struct err *e) MUST_CHECK;
+int sync_newest(
+    struct db *db, int64_t user, int64_t *ret_id, struct err *e) MUST_CHECK;
+/* Mime and data are empty when it has none; ERR_ABSENT without such a feed. */
+int sync_icon(struct db *db, int64_t user, int64_t feed, struct arena *a,
+    struct str *ret_mime, struct str *ret_data, struct err *e) MUST_CHECK;
+
+/* Changing: on the commit thread. What is not the person's stays as it is. */
+int sync_set_read(struct db *db, int64_t user, const struct sync_id *ids,
+    size_t n, bool read, struct arena *a, int64_t now_us,
+    struct err *e) MUST_CHECK;
+int sync_set_starred(struct db *db, int64_t user, const struct sync_id *ids,
+    size_t n, bool starred, struct arena *a, int64_t now_us,
+    struct err *e) MUST_CHECK;
+/* ERR_ABSENT */
+int sync_turn_star(struct db *db, int64_t user, int64_t item, int64_t now_us,
+    struct err *e) MUST_CHECK;
+/* What came up to before_us; feed and category 0: all. */
+int sync_read_all(struct db *db, int64_t user, int64_t feed, int64_t category,
+    int64_t before_us, int64_t now_us, struct err *e) MUST_CHECK;
+/* To be fetched now, unless it was within a minute; feed 0: all. */
+int sync_fetch_soon(struct db *db, int64_t user, int64_t feed, int64_t now_us,
+    struct err *e) MUST_CHECK;
+
+#endif

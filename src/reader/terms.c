@@ -1,0 +1,488 @@
+#include "reader/terms.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+enum class {
+	GAP,    /* between words */
+	LETTER, /* of a word */
+	PAIR,   /* of a script without blanks */
+	NOTHING /* as if it were not there */
+};
+
+static const struct range {
+	uint32_t from, to;
+	enum class class;
+} RANGES[] = {
+    /* Below U+0080 see class_of(). What is in no line is a letter. */
+    {0x80, 0xa9, GAP},
+    {0xab, 0xac, GAP},
+    {0xad, 0xad, NOTHING}, /* soft hyphen */
+    {0xae, 0xb4, GAP},
+    {0xb6, 0xb9, GAP},
+    {0xbb, 0xbf, GAP},
+    {0xd7, 0xd7, GAP},
+    {0xf7, 0xf7, GAP},
+    {0x37e, 0x37e, GAP},
+    {0x55a, 0x55f, GAP},
+    {0x589, 0x58a, GAP},
+    {0x5be, 0x5be, GAP},
+    {0x60c, 0x60d, GAP},
+    {0x61b, 0x61f, GAP},
+    {0x66a, 0x66d, GAP},
+    {0x6d4, 0x6d4, GAP},
+    {0x964, 0x965, GAP},
+    {0xe00, 0xeff, PAIR},   /* Thai, Lao */
+    {0x1000, 0x109f, PAIR}, /* Myanmar */
+    {0x1100, 0x11ff, PAIR}, /* Hangul */
+    {0x1680, 0x1680, GAP},
+    {0x1780, 0x17ff, PAIR}, /* Khmer */
+    {0x180e, 0x180e, GAP},
+    {0x2000, 0x200a, GAP},
+    {0x200b, 0x200f, NOTHING}, /* no width, direction */
+    {0x2010, 0x2029, GAP},
+    {0x202a, 0x202e, NOTHING},
+    {0x202f, 0x205f, GAP},
+    {0x2060, 0x206f, NOTHING},
+    {0x2070, 0x20cf, GAP},
+    {0x2190, 0x2bff, GAP}, /* arrows, signs, boxes, emoji */
+    {0x2e00, 0x2e7f, GAP},
+    {0x2e80, 0x2fdf, PAIR}, /* radicals */
+    {0x3000, 0x3004, GAP},
+    {0x3005, 0x3007, PAIR},
+    {0x3008, 0x3020, GAP},
+    {0x3021, 0x3029, PAIR},
+    {0x3030, 0x3030, GAP},
+    {0x303d, 0x303f, GAP},
+    {0x3040, 0x309f, PAIR}, /* Hiragana */
+    {0x30a0, 0x30a0, GAP},
+    {0x30a1, 0x30fa, PAIR}, /* Katakana */
+    {0x30fb, 0x30fb, GAP},
+    {0x30fc, 0x31ff, PAIR},
+    {0x3200, 0x33ff, GAP},
+    {0x3400, 0x4dbf, PAIR}, /* Han */
+    {0x4dc0, 0x4dff, GAP},
+    {0x4e00, 0x9fff, PAIR},
+    {0xac00, 0xd7ff, PAIR}, /* Hangul */
+    {0xe000, 0xf8ff, GAP},
+    {0xf900, 0xfaff, PAIR},
+    {0xfe00, 0xfe0f, NOTHING}, /* variation selectors */
+    {0xfe10, 0xfe6f, GAP},
+    {0xfeff, 0xfeff, NOTHING},
+    {0xff00, 0xff0f, GAP},
+    {0xff1a, 0xff20, GAP},
+    {0xff3b, 0xff40, GAP},
+    {0xff5b, 0xff65, GAP},
+    {0xff66, 0xffdc, PAIR}, /* half-width Katakana, Hangul */
+    {0xffe0, 0xffff, GAP},
+    {0x1f000, 0x1faff, GAP}, /* emoji */
+    {0x20000, 0x3ffff, PAIR},
+    {0xe0000, 0x10ffff, NOTHING},
+};
+
+static enum class class_of(uint32_t c) {
+	size_t lo = 0, hi = COUNT_OF(RANGES);
+
+	if (c < 0x80) return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')
+	    ? LETTER
+	    : GAP;
+	while (lo < hi){size_t mid = (lo + hi) / 2;
+
+			if (c > RANGES[mid].to) lo = mid + 1; else hi = mid;}
+return lo < COUNT_OF(RANGES) && c >= RANGES[lo].from ? RANGES[lo].class
+						     : LETTER;
+}
+
+/* Full-width forms, then lower case: of Latin, Greek, Cyrillic, Armenian. */
+static uint32_t
+fold(uint32_t c)
+{
+	if ((c >= 0xff10 && c <= 0xff19) || (c >= 0xff21 && c <= 0xff3a) ||
+	    (c >= 0xff41 && c <= 0xff5a))
+		c -= 0xfee0;
+	if (c >= 'A' && c <= 'Z')
+		return c + 32;
+	if (c < 0xc0)
+		return c;
+	if (c <= 0xde)
+		return c == 0xd7 ? c : c + 32;
+	if (c == 0x130)
+		return 'i';
+	if (c == 0x178)
+		return 0xff;
+	if ((c >= 0x100 && c <= 0x137) || (c >= 0x14a && c <= 0x177) ||
+	    (c >= 0x1de && c <= 0x1ef) || (c >= 0x1f8 && c <= 0x21f) ||
+	    (c >= 0x222 && c <= 0x233) || (c >= 0x3d8 && c <= 0x3ef) ||
+	    (c >= 0x460 && c <= 0x481) || (c >= 0x48a && c <= 0x4bf) ||
+	    (c >= 0x4d0 && c <= 0x52f) || (c >= 0x1e00 && c <= 0x1e95) ||
+	    (c >= 0x1ea0 && c <= 0x1eff))
+		return c | 1;
+	if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e) ||
+	    (c >= 0x1cd && c <= 0x1dc) || (c >= 0x4c1 && c <= 0x4ce))
+		return c + (c & 1);
+	if (c >= 0x391 && c <= 0x3ab)
+		return c + 32;
+	if (c == 0x3c2)
+		return 0x3c3; /* final sigma */
+	if (c == 0x386)
+		return 0x3ac;
+	if (c >= 0x388 && c <= 0x38a)
+		return c + 37;
+	if (c == 0x38c)
+		return 0x3cc;
+	if (c == 0x38e || c == 0x38f)
+		return c + 63;
+	if (c >= 0x410 && c <= 0x42f)
+		return c + 32;
+	if (c >= 0x400 && c <= 0x40f)
+		return c + 80;
+	if (c >= 0x531 && c <= 0x556)
+		return c + 48;
+	return c;
+}
+
+static uint32_t
+decode(struct str s, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+
+	switch (len) {
+	case 1:
+		return p[0];
+	case 2:
+		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+	case 3:
+		return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 |
+		       (p[2] & 0x3fu);
+	default:
+		return (p[0] & 7u) << 18 | (p[1] & 0x3fu) << 12 |
+		       (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
+	}
+}
+
+static size_t
+encode(uint32_t c, char ret[4])
+{
+	if (c < 0x80) {
+		ret[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		ret[0] = (char)(0xc0 | c >> 6);
+		ret[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		ret[0] = (char)(0xe0 | c >> 12);
+		ret[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		ret[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	ret[0] = (char)(0xf0 | c >> 18);
+	ret[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	ret[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	ret[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+/* Cutting: words come out one by one ------------------------------------------- */
+
+struct word {
+	char p[TERM_BYTES + 4];
+	size_t n;
+	bool sign; /* the last of a run of pairs, by itself */
+};
+
+struct cutter {
+	struct word word; /* the one that grows */
+	char last[4];     /* of pairs: the sign before */
+	size_t last_n;
+	void (*each)(void *arg, const struct word *w);
+	void *arg;
+};
+
+static void
+flush(struct cutter *c)
+{
+	if (c->word.n > 0)
+		c->each(c->arg, &c->word);
+	c->word.n = 0;
+	if (c->last_n > 0) {
+		struct word w = {.n = c->last_n, .sign = true};
+
+		memcpy(w.p, c->last, c->last_n);
+		c->last_n = 0;
+		c->each(c->arg, &w);
+	}
+}
+
+static void
+pair(struct cutter *c, const char *p, size_t n)
+{
+	if (c->word.n > 0)
+		flush(c);
+	if (c->last_n > 0) {
+		struct word w = {.n = c->last_n + n};
+
+		memcpy(w.p, c->last, c->last_n);
+		memcpy(w.p + c->last_n, p, n);
+		c->each(c->arg, &w);
+	}
+	memcpy(c->last, p, n);
+	c->last_n = n;
+}
+
+static void
+letter(struct cutter *c, const char *p, size_t n)
+{
+	if (c->last_n > 0)
+		flush(c);
+	/* The rest of a long one is left out, in texts and queries alike. */
+	if (c->word.n + n > TERM_BYTES)
+		return;
+	memcpy(c->word.p + c->word.n, p, n);
+	c->word.n += n;
+}
+
+static void
+feed(struct cutter *c, struct str text)
+{
+	while (text.n > 0) {
+		size_t len = str_utf8_len(text), n;
+		uint32_t ch = len ? fold(decode(text, len)) : ' ';
+		char p[4];
+
+		text = str_from(text, len ? len : 1);
+		switch (class_of(ch)) {
+		case GAP:
+			flush(c);
+			break;
+		case LETTER:
+			n = encode(ch, p);
+			letter(c, p, n);
+			break;
+		case PAIR:
+			n = encode(ch, p);
+			pair(c, p, n);
+			break;
+		case NOTHING:
+			break;
+		}
+	}
+}
+
+/* Texts ------------------------------------------------------------------------- */
+
+static void
+put_term(void *arg, const struct word *w)
+{
+	struct terms *t = arg;
+
+	if (t->n >= TERMS_MAX || t->out->n > TERMS_BYTES_MAX)
+		return;
+	t->n++;
+	if (t->out->n > 0)
+		buf_addc(t->out, ' ');
+	if (t->engine == STORE_POSTGRES)
+		buf_fmt(t->out, "'%.*s':%zu", (int)w->n, w->p, t->n);
+	else
+		buf_add(t->out, (struct str){w->p, w->n});
+}
+
+/* No phrase goes from one text to the next: a word that nobody types. */
+static void
+put_gap(struct terms *t)
+{
+	static const struct word GAP_WORD = {.p = "0gap0", .n = 5};
+
+	if (t->n > 0)
+		put_term(t, &GAP_WORD);
+}
+
+void
+terms_add(struct terms *t, struct str text)
+{
+	struct cutter c = {.each = put_term, .arg = t};
+
+	if (text.n == 0)
+		return;
+	put_gap(t);
+	feed(&c, text);
+	flush(&c);
+}
+
+/* Elements within a word do not end it. */
+static bool
+within_words(struct str tag)
+{
+	static const char *const NAMES[] = {
+	    "a", "em", "strong", "b", "i", "code", "sup", "sub", "del"};
+
+	if (str_starts(tag, STR("/")))
+		tag = str_from(tag, 1);
+	tag = str_cut(&tag, ' ');
+	for (size_t i = 0; i < COUNT_OF(NAMES); i++)
+		if (str_eq(tag, str_of(NAMES[i])))
+			return true;
+	return false;
+}
+
+/* To the end of the tag; a > stands in attributes as it is. */
+static size_t
+tag_end(struct str s)
+{
+	bool quoted = false;
+	size_t i = 0;
+
+	for (; i < s.n && (quoted || s.p[i] != '>'); i++)
+		if (s.p[i] == '"')
+			quoted = !quoted;
+	return i;
+}
+
+void
+terms_add_html(struct terms *t, struct str html)
+{
+	struct cutter c = {.each = put_term, .arg = t};
+
+	if (html.n == 0)
+		return;
+	put_gap(t);
+	while (html.n > 0) {
+		size_t i = 0;
+
+		while (i < html.n && html.p[i] != '<' && html.p[i] != '&')
+			i++;
+		feed(&c, (struct str){html.p, i});
+		html = str_from(html, i);
+		if (html.n == 0)
+			break;
+		if (html.p[0] == '<') {
+			i = tag_end(html);
+			if (!within_words(str_from((struct str){html.p, i}, 1)))
+				flush(&c);
+			html = str_from(html, i + 1);
+			continue;
+		}
+		/* &amp; &lt; &gt; and the like: none is part of a word. */
+		flush(&c);
+		for (i = 1; i < html.n && i < 8 && html.p[i] != ';'; i++)
+			;
+		html =
+		    str_from(html, i < html.n && html.p[i] == ';' ? i + 1 : 1);
+	}
+	flush(&c);
+}
+
+/* Queries ------------------------------------------------------------------------ */
+
+struct asking {
+	enum store_engine engine;
+	struct buf *out;
+	size_t n;         /* words of all */
+	size_t n_phrase;  /* of this phrase */
+	struct word held; /* not written yet: it may be the last */
+	bool holds;
+};
+
+static void
+write_held(struct asking *q, bool prefix)
+{
+	bool pg = q->engine == STORE_POSTGRES;
+	struct str w = {q->held.p, q->held.n};
+
+	if (q->n_phrase == 0)
+		buf_addz(q->out, q->n == 0 ? "" : pg ? " & " : " AND ");
+	else
+		buf_addz(q->out, pg ? " <-> " : " ");
+	if (q->n_phrase == 0)
+		buf_addc(q->out, pg ? '(' : '"');
+	if (pg)
+		buf_fmt(q->out, "'%.*s'%s", STR_ARG(w), prefix ? ":*" : "");
+	else
+		buf_add(q->out, w);
+	q->n_phrase++;
+	q->n++;
+	q->holds = false;
+}
+
+static void
+ask_word(void *arg, const struct word *w)
+{
+	struct asking *q = arg;
+
+	if (q->n > TERMS_QUERY_MAX)
+		return;
+	if (q->holds)
+		write_held(q, false);
+	q->held = *w;
+	q->holds = true;
+}
+
+/* A run of pairs goes on in the text perhaps: then its last sign has company. */
+static void
+end_phrase(struct asking *q, bool star)
+{
+	bool prefix = star;
+
+	if (q->holds && q->held.sign) {
+		if (q->n_phrase > 0)
+			q->holds = false;
+		prefix = true;
+	}
+	if (q->holds)
+		write_held(q, prefix);
+	else
+		prefix = false;
+	if (q->n_phrase > 0) {
+		buf_addc(q->out, q->engine == STORE_POSTGRES ? ')' : '"');
+		if (prefix && q->engine != STORE_POSTGRES)
+			buf_addc(q->out, '*');
+	}
+	q->n_phrase = 0;
+}
+
+static bool
+blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+int
+terms_query(
+    enum store_engine engine, struct str query, struct buf *out, struct err *e)
+{
+	struct asking q = {.engine = engine, .out = out};
+	size_t at = 0;
+
+	while (at < query.n) {
+		struct cutter c = {.each = ask_word, .arg = &q};
+		bool quoted = query.p[at] == '"', star;
+		size_t from = quoted ? ++at : at;
+
+		while (at < query.n && query.p[at] != '"' &&
+		       (quoted || !blank(query.p[at])))
+			at++;
+		star = at > from && query.p[at - 1] == '*';
+		feed(&c, (struct str){query.p + from, at - from});
+		flush(&c);
+		if (quoted && at < query.n)
+			at++; /* the closing one */
+		if (at < query.n && query.p[at] == '*') {
+			star = true; /* "two words"* */
+			at++;
+		}
+		end_phrase(&q, star);
+		while (at < query.n && blank(query.p[at]))
+			at++;
+	}
+	if (q.n == 0)
+		return err_at(
+		    e, ERR_INVALID, "/search", "search has no word in it");
+	if (q.n > TERMS_QUERY_MAX)
+		return err_at(e, ERR_INVALID, "/search",
+		    "search has more than %d words", TERMS_QUERY_MAX);
+	return out->failed ? err_set(e, ERR_NOMEM, "no memory for a search")
+			   : OK;
+}
