@@ -218,7 +218,7 @@ mend_utf8(struct str s, struct buf *to)
 
 	while (s.n > 0) {
 		size_t good = utf8_bad(s, &plain);
-		char room[ENTITY_UTF8_MAX];
+		char room[ENTITY_MAX];
 		unsigned char c;
 
 		buf_add(to, (struct str){s.p, good});
@@ -239,7 +239,7 @@ from_1252(struct str s, struct buf *to)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
-		char room[ENTITY_UTF8_MAX];
+		char room[ENTITY_MAX];
 
 		if (c < 0x80)
 			buf_addc(to, (char)c);

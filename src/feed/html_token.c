@@ -1,6 +1,7 @@
 /* The input as tokens: text, start tags, end tags. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "feed/entity.h"
 #include "feed/html_priv.h"
 
 /* U+FFFD. */
@@ -136,7 +137,7 @@ decoded(struct lexer *l, struct str s, int how, enum nul nul)
 
 		if (s.p[i] == '&' && (how & REFS))
 			took =
-			    html_ref(str_from(s, i), how & ATTR, p + n, &len);
+			    entity_read(str_from(s, i), how & ATTR ? ENTITY_IN_ATTR : ENTITY_IN_HTML, p + n, &len);
 		if (took > 0) {
 			n += len;
 			i += took;

@@ -108,7 +108,7 @@ TITLES = {
     "ampersand": ("Q & A", "Q & A"),
     "ampersand in a word": ("AT&T", "AT&T"),
     "ampersand last": ("this &", "this &"),
-    "ampersand amp without semicolon": ("a &amp b", "a &amp b"),
+    "ampersand amp without semicolon": ("a &amp b", "a & b"),
     "html entities": ("caf&eacute;&hellip; &mdash; x", "café… — x"),
     "unknown entity": ("a &nothing; b", "a &nothing; b"),
     "windows numbers": ("it&#146;s", "it’s"),
