@@ -463,6 +463,48 @@ finish(struct date *d, int64_t *ret)
 	return true;
 }
 
+/*
+ * "Mon, 05 Jan 2026 10:00:00 GMT" or "+0900", and RFC 3339, to the letter:
+ * nearly all are, and need no thinking.
+ */
+static bool
+usual(struct str s, int64_t *ret)
+{
+	static const char MONTH_NAMES[] =
+	    "JanFebMarAprMayJunJulAugSepOctNovDec";
+	bool gmt = s.n == 29 && str_ends(s, STR(" GMT"));
+	size_t month = 0;
+	char room[32];
+
+	if (digit(s.p[0]))
+		return s.n > 18 && s.p[4] == '-' && time_parse(s, ret, NULL);
+	if (!gmt &&
+	    !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') && s.p[27] < '2'))
+		return false;
+	if (s.p[3] != ',' || s.p[4] != ' ' || s.p[7] != ' ' || s.p[11] != ' ' ||
+	    s.p[16] != ' ' || s.p[25] != ' ')
+		return false;
+	while (month < 12 && memcmp(s.p + 8, MONTH_NAMES + 3 * month, 3) != 0)
+		month++;
+	if (month == 12)
+		return false;
+	month++;
+	memcpy(room, s.p + 12, 4);
+	room[4] = room[7] = '-';
+	room[5] = (char)('0' + month / 10);
+	room[6] = (char)('0' + month % 10);
+	memcpy(room + 8, s.p + 5, 2);
+	room[10] = 'T';
+	memcpy(room + 11, s.p + 17, 8);
+	room[19] = 'Z';
+	if (!gmt) {
+		memcpy(room + 19, s.p + 26, 3);
+		room[22] = ':';
+		memcpy(room + 23, s.p + 29, 2);
+	}
+	return time_parse((struct str){room, gmt ? 20 : 25}, ret, NULL);
+}
+
 bool
 feed_date(struct str text, int64_t *ret_us)
 {
@@ -477,7 +519,7 @@ feed_date(struct str text, int64_t *ret_us)
 
 	if (s.n == 0 || s.n > FEED_DATE_MAX)
 		return false;
-	if (epoch(s, ret_us))
+	if (usual(s, ret_us) || epoch(s, ret_us))
 		return true;
 	s = (struct str){room, plain(s, room)};
 	while (s.n > 0) {

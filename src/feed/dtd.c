@@ -45,8 +45,8 @@ look(struct dtd *d, struct str name, struct str *ret)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (str_eq(d->list[i].name, name)) {
-			*ret = (struct str){
-			    d->text + d->list[i].at, d->list[i].n};
+			*ret =
+			    (struct str){d->text + d->list[i].at, d->list[i].n};
 			return true;
 		}
 	return false;
@@ -72,7 +72,8 @@ expand(struct dtd *d, size_t from, struct str s)
 		if (took == 0) {
 			end = behind_amp(s);
 			n = end ? (size_t)(end - s.p) : 0;
-			if (n < 2 || !look(d, (struct str){s.p + 1, n - 1}, &as))
+			if (n < 2 ||
+			    !look(d, (struct str){s.p + 1, n - 1}, &as))
 				return false;
 			took = n + 1;
 		}

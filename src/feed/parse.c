@@ -11,7 +11,7 @@ struct prolog {
 	struct str root; /* its name without prefix; empty: there is none */
 	struct str from; /* the text from the root on */
 	struct str doctype;
-	bool html;       /* by its DOCTYPE */
+	bool html; /* by its DOCTYPE */
 };
 
 static struct str

@@ -2,10 +2,10 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "feed/dtd.h"
 #include "feed/link.h"
 #include "feed/parse_priv.h"
 #include "feed/slots.h"
-#include "feed/dtd.h"
 #include "feed/xml_value.h"
 
 /*
@@ -15,6 +15,7 @@
 
 #define FRAMES_MAX (FEED_DEPTH_MAX + 1)
 #define NOWHERE    ((enum element_where)8)
+#define CACHE      64
 
 struct frame {
 	enum element_where where; /* what is looked for in it */
@@ -32,6 +33,13 @@ struct reading {
 	struct value cap; /* cap.e NULL: nothing is captured */
 	size_t cap_depth;
 	struct buf author_text;
+	/* Elements that were looked up: a feed has few, and each often. */
+	struct {
+		struct str name; /* the text's */
+		enum element_family family;
+		enum element_where where;
+		const struct element *e;
+	} cache[CACHE];
 	bool rooted, plain_atom, refused, enough;
 	char root[48];
 };
@@ -41,6 +49,25 @@ family_of(const struct reading *r, const struct xml_tag *t)
 {
 	return r->plain_atom && t->family == FAMILY_RSS ? FAMILY_ATOM
 							: t->family;
+}
+
+static const struct element *
+look_up(struct reading *r, enum element_family family, struct str name,
+    enum element_where where)
+{
+	size_t i = ((size_t)(unsigned char)name.p[0] * 7 +
+		       (unsigned char)name.p[name.n - 1] * 3 + name.n * 5 +
+		       (size_t)family + (size_t)where * 11) %
+		   CACHE;
+
+	if (r->cache[i].family != family || r->cache[i].where != where ||
+	    !str_eq(r->cache[i].name, name)) {
+		r->cache[i].name = name;
+		r->cache[i].family = family;
+		r->cache[i].where = where;
+		r->cache[i].e = element_find(family, name, where);
+	}
+	return r->cache[i].e;
 }
 
 static struct slots *
@@ -140,8 +167,8 @@ static void
 begin_root(struct reading *r, const struct xml_tag *t)
 {
 	r->rooted = true;
-	(void)snprintf(r->root, sizeof(r->root), "%.*s",
-	    STR_ARG(str_chars(t->name, 10)));
+	(void)snprintf(
+	    r->root, sizeof(r->root), "%.*s", STR_ARG(str_chars(t->name, 10)));
 	if (!known_root(r, t)) {
 		r->refused = true;
 		return;
@@ -177,7 +204,7 @@ ends_capture(struct reading *r, enum element_family family, struct str name)
 		return false;
 	if (r->cap.markup && (is(name, "source") || is(name, "summary")))
 		return false;
-	return element_find(family, name, where) != NULL;
+	return look_up(r, family, name, where) != NULL;
 }
 
 static void
@@ -281,7 +308,7 @@ on_start(void *ctx, const struct xml_tag *t)
 		family = family_of(r, t);
 	}
 	where = r->depth > 1 ? f[-1].where : NOWHERE;
-	e = element_find(family, t->name, where);
+	e = look_up(r, family, t->name, where);
 	if (!e)
 		return true;
 	/* RSS 0.90 and 1.0 differ in nothing but their namespace. */

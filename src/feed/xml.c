@@ -1,54 +1,11 @@
-#include "feed/xml.h"
-
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "feed/entity.h"
 #include "feed/xml_priv.h"
-
-#define SPACES_MAX 128 /* namespaces that are bound at once */
-#define QUOTE_LOOK 256 /* how far behind a < the closing quote may be */
-
-struct open {
-	struct str name;     /* as it is written, with its prefix */
-	struct xml_tag tag;  /* without attributes */
-	size_t n_spaces;     /* bound when it began */
-	bool frame;          /* an item, or what holds items */
-};
-
-struct space {
-	struct str prefix, uri;
-	enum element_family family;
-};
-
-struct reader {
-	struct str s; /* what is still to be read */
-	struct dtd *dtd;
-	const struct xml_calls *calls;
-	void *ctx;
-	bool mend, faulty;
-	bool broken; /* what is open can't be trusted */
-	bool done;
-	struct open open[FEED_DEPTH_MAX];
-	size_t depth, beyond; /* beyond: open ones that were left out */
-	struct space spaces[SPACES_MAX];
-	size_t n_spaces;
-	struct xml_attr attrs[FEED_ATTRS_MAX];
-	size_t at[FEED_ATTRS_MAX]; /* of its value in `values`, or BORROWED */
-	size_t n_attrs;
-	struct buf values; /* of attributes, where they are not as written */
-	/* Ends that were looked for in vain: don't look again. */
-	bool no_comment_end, no_cdata_end, no_pi_end, no_doctype_end;
-	const char *cdata_end; /* the next ]]> */
-};
-#define BORROWED SIZE_MAX
 
 static bool
 among(struct str name, const struct str *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (name.n == list[i].n &&
-		    (name.p[0] | 0x20) == list[i].p[0] &&
+		if (name.n == list[i].n && (name.p[0] | 0x20) == list[i].p[0] &&
 		    str_eq_nocase(name, list[i]))
 			return true;
 	return false;
@@ -64,8 +21,7 @@ static const struct str VOIDS[] = {STR("br"), STR("hr"), STR("img"),
 bool
 xml_void(struct str name)
 {
-	return name.n > 1 && name.n < 6 &&
-	       among(name, VOIDS, COUNT_OF(VOIDS));
+	return name.n > 1 && name.n < 6 && among(name, VOIDS, COUNT_OF(VOIDS));
 }
 
 static const char *
@@ -105,29 +61,6 @@ put_text(struct reader *r, struct str s, bool refs)
 
 /* ---- elements ---- */
 
-static struct str
-take_name(struct str *s)
-{
-	struct str name = {s->p, 0};
-
-	while (name.n < s->n && (sign(s->p[name.n]) & NAME))
-		name.n++;
-	*s = str_from(*s, name.n);
-	while (name.n > 0 && name.p[name.n - 1] == ':')
-		name.n--;
-	return name;
-}
-
-static struct str
-prefix_of(struct str name, struct str *ret_local)
-{
-	const char *colon = memchr(name.p, ':', name.n);
-	size_t n = colon ? (size_t)(colon - name.p) : 0;
-
-	*ret_local = str_from(name, colon ? n + 1 : 0);
-	return (struct str){name.p, n};
-}
-
 static void
 close_top(struct reader *r)
 {
@@ -135,6 +68,25 @@ close_top(struct reader *r)
 
 	r->calls->end(r->ctx, &o->tag);
 	r->n_spaces = o->n_spaces;
+}
+
+/*
+ * From here on it is mended, when all that is open would be open in mending
+ * too: no item in an item, and nothing that ends itself. Else it is broken.
+ */
+static void
+mend_on(struct reader *r)
+{
+	size_t items = 0;
+
+	for (size_t i = 0; i < r->depth; i++) {
+		struct open *o = &r->open[i];
+
+		items += among(o->tag.name, ITEMS, COUNT_OF(ITEMS));
+		o->frame = among(o->tag.name, FRAME, COUNT_OF(FRAME));
+		r->broken = r->broken || xml_void(o->name) || items > 1;
+	}
+	r->mend = !r->broken;
 }
 
 static void
@@ -145,17 +97,17 @@ end_tag(struct reader *r, struct str name)
 	struct str local;
 	bool frame;
 
-	if (!r->mend) {
-		if (!top || !str_eq_nocase(top->name, name)) {
-			r->broken = true;
-			return;
-		}
+	if (!r->mend && top && str_eq_nocase(top->name, name)) {
 		r->faulty = r->faulty || !str_eq(top->name, name);
 		close_top(r);
 		r->done = r->depth == 0;
 		return;
 	}
-	(void)prefix_of(name, &local);
+	if (!r->mend)
+		mend_on(r);
+	if (r->broken)
+		return;
+	(void)xml_prefix(name, &local);
 	frame = among(local, FRAME, COUNT_OF(FRAME));
 	if (r->beyond > 0 && !frame) {
 		r->beyond--;
@@ -187,200 +139,11 @@ end_items(struct reader *r)
 		}
 }
 
-/* s is behind the quote: how long the value is, or SIZE_MAX: never closed. */
-static size_t
-quoted(struct str s, char quote, bool *ret_faulty)
-{
-	const char *end = memchr(s.p, quote, s.n);
-	size_t n = end ? (size_t)(end - s.p) : s.n, from;
-	const char *lt = n > 0 ? memchr(s.p, '<', n) : NULL;
-
-	if (!lt)
-		return end ? n : SIZE_MAX;
-	*ret_faulty = true;
-	from = (size_t)(lt - s.p);
-	/* A < is in it: only a quote that ends an attribute is its end. */
-	if (!end || n - from > QUOTE_LOOK || n + 1 >= s.n ||
-	    s.p[n - 1] == '=' ||
-	    !((sign(s.p[n + 1]) & BLANK) || s.p[n + 1] == '/' ||
-		s.p[n + 1] == '>'))
-		return SIZE_MAX;
-	return n;
-}
-
-/*
- * One attribute, blanks before it gone. False when it runs into a <: then the
- * tag was none. A quote that is never closed ends at the tag's >.
- */
-static bool
-attribute(struct reader *r, struct str *s, struct str *ret_name,
-    struct str *ret_value)
-{
-	size_t n = 0;
-
-	*ret_name = take_name(s);
-	*ret_value = *ret_name;
-	while (s->n > 0 && (sign(s->p[0]) & BLANK))
-		*s = str_from(*s, 1);
-	if (s->n == 0 || s->p[0] != '=') {
-		r->faulty = true;
-		return true;
-	}
-	do
-		*s = str_from(*s, 1);
-	while (s->n > 0 && (sign(s->p[0]) & BLANK));
-	if (s->n > 0 && (s->p[0] == '"' || s->p[0] == '\'')) {
-		char quote = s->p[0];
-
-		*s = str_from(*s, 1);
-		n = quoted(*s, quote, &r->faulty);
-		if (n < SIZE_MAX) {
-			*ret_value = (struct str){s->p, n};
-			*s = str_from(*s, n + 1);
-			return true;
-		}
-		for (n = 0; n < s->n && s->p[n] != '>' && s->p[n] != '<';)
-			n++;
-		if (n == s->n || s->p[n] == '<')
-			return false;
-	} else {
-		while (n < s->n && !(sign(s->p[n]) & BLANK) && s->p[n] != '>' &&
-		       s->p[n] != '<')
-			n++;
-	}
-	r->faulty = true;
-	if (n < s->n && s->p[n] == '>' && n > 0 && s->p[n - 1] == '/')
-		n--;
-	*ret_value = (struct str){s->p, n};
-	*s = str_from(*s, n);
-	return true;
-}
-
-/* Blanks of all kinds are one blank, and references are read. */
-static void
-keep_value(struct reader *r, size_t i, struct str s)
-{
-	r->attrs[i].value = s;
-	r->at[i] = BORROWED;
-	if (xml_plain(s) == s.n && !memchr(s.p, '\n', s.n) &&
-	    !memchr(s.p, '\t', s.n))
-		return;
-	r->at[i] = r->values.n;
-	while (s.n > 0) {
-		char room[ENTITY_MAX];
-		size_t from = r->values.n, n = xml_plain(s);
-		struct str as;
-
-		buf_add(&r->values, (struct str){s.p, n});
-		for (; from < r->values.n; from++)
-			if (sign(r->values.p[from]) & BLANK)
-				r->values.p[from] = ' ';
-		s = str_from(s, n);
-		if (s.n == 0)
-			break;
-		n = xml_special(s, r->dtd, true, room, &as, &r->faulty);
-		if (s.p[0] == '\r')
-			as = STR(" ");
-		buf_add(&r->values, as);
-		s = str_from(s, n);
-	}
-	r->attrs[i].value.n = r->values.n - r->at[i];
-}
-
-static void
-bind(struct reader *r, struct str prefix, size_t i)
-{
-	struct str uri = r->attrs[i].value;
-
-	if (r->n_spaces == SPACES_MAX)
-		return;
-	r->spaces[r->n_spaces++] = (struct space){
-	    prefix, r->at[i] == BORROWED ? uri : STR_EMPTY,
-	    element_family(uri, prefix)};
-}
-
-static bool
-seen(const struct reader *r, struct str prefix, struct str name)
-{
-	for (size_t i = 0; i < r->n_attrs; i++)
-		if (str_eq_nocase(r->attrs[i].name, name) &&
-		    str_eq_nocase(r->attrs[i].prefix, prefix))
-			return true;
-	return false;
-}
-
-/*
- * Up to and with the tag's >. False when it is no tag. Namespaces are bound
- * as they come: whoever calls has noted how many there were.
- */
-static bool
-attributes(struct reader *r, struct str *s, bool *ret_closed)
-{
-	r->n_attrs = 0;
-	buf_clear(&r->values);
-	*ret_closed = false;
-	while (s->n > 0 && s->p[0] != '>') {
-		struct str name, value, prefix, local;
-		size_t i = r->n_attrs;
-
-		if (s->p[0] == '<')
-			return false;
-		if (!(sign(s->p[0]) & NAME_START)) {
-			*ret_closed = s->p[0] == '/';
-			r->faulty = r->faulty || !(*ret_closed ||
-						     (sign(s->p[0]) & BLANK));
-			*s = str_from(*s, 1);
-			continue;
-		}
-		*ret_closed = false;
-		if (!attribute(r, s, &name, &value))
-			return false;
-		prefix = prefix_of(name, &local);
-		if (i == FEED_ATTRS_MAX || str_has(local, ':') ||
-		    seen(r, prefix, local)) {
-			r->faulty = true;
-			continue;
-		}
-		r->attrs[i].prefix = prefix;
-		r->attrs[i].name = local;
-		keep_value(r, i, value);
-		if (r->at[i] != BORROWED)
-			r->attrs[i].value.p = r->values.p + r->at[i];
-		if (str_eq(prefix, STR("xmlns")))
-			bind(r, local, i);
-		else if (prefix.n == 0 && str_eq(local, STR("xmlns")))
-			bind(r, STR_EMPTY, i);
-		else
-			r->n_attrs++;
-	}
-	if (s->n == 0)
-		return false;
-	*s = str_from(*s, 1);
-	for (size_t i = 0; i < r->n_attrs; i++)
-		if (r->at[i] != BORROWED) /* the buffer may have moved */
-			r->attrs[i].value.p = r->values.p + r->at[i];
-	return true;
-}
-
-/* Which namespace the element is in; its names are set. */
-static void
-resolve(const struct reader *r, struct xml_tag *tag)
-{
-	for (size_t i = r->n_spaces; i-- > 0;)
-		if (str_eq(r->spaces[i].prefix, tag->prefix)) {
-			tag->uri = r->spaces[i].uri;
-			tag->family = r->spaces[i].family;
-			return;
-		}
-	tag->uri = STR_EMPTY;
-	tag->family = element_family(STR_EMPTY, tag->prefix);
-}
-
 /* r->s stands at the <; false when it is text. */
 static bool
 start_tag(struct reader *r)
 {
-	struct str s = str_from(r->s, 1), name = take_name(&s);
+	struct str s = str_from(r->s, 1), name = xml_name(&s);
 	size_t n_spaces = r->n_spaces;
 	struct open *o;
 	bool closed = false;
@@ -389,7 +152,7 @@ start_tag(struct reader *r)
 	if (s.n > 0 && !(sign(s.p[0]) & BLANK) && s.p[0] != '>' &&
 	    s.p[0] != '/')
 		return false;
-	if (!attributes(r, &s, &closed)) {
+	if (!xml_attributes(r, &s, &closed)) {
 		r->n_spaces = n_spaces;
 		s = str_from(r->s, 1);
 		/* Cut in two by the end: it goes. */
@@ -402,23 +165,24 @@ start_tag(struct reader *r)
 	if (r->mend) {
 		struct str local;
 
-		(void)prefix_of(name, &local);
+		(void)xml_prefix(name, &local);
 		if (among(local, ITEMS, COUNT_OF(ITEMS)))
 			end_items(r);
 		closed = closed || xml_void(name);
 	}
 	if (r->depth == FEED_DEPTH_MAX) {
 		r->n_spaces = n_spaces;
-		r->broken = !r->mend;
+		if (!r->mend)
+			mend_on(r);
 		r->beyond += !closed;
 		return true;
 	}
 	o = &r->open[r->depth++];
 	o->name = name;
-	o->tag.prefix = prefix_of(name, &o->tag.name);
+	o->tag.prefix = xml_prefix(name, &o->tag.name);
 	o->n_spaces = n_spaces;
 	o->frame = r->mend && among(o->tag.name, FRAME, COUNT_OF(FRAME));
-	resolve(r, &o->tag);
+	xml_resolve(r, &o->tag);
 	o->tag.attrs = r->attrs;
 	o->tag.n_attrs = r->n_attrs;
 	if (!r->calls->start(r->ctx, &o->tag)) {
@@ -563,6 +327,16 @@ other_markup(struct reader *r)
 	return false;
 }
 
+/* s is behind </: the end of what is open, as nearly all are. */
+static bool
+ends_top(const struct reader *r, struct str s)
+{
+	struct str name = r->depth > 0 ? r->open[r->depth - 1].name : s;
+
+	return s.n > name.n && s.p[name.n] == '>' &&
+	       memcmp(s.p, name.p, name.n) == 0;
+}
+
 /* True when markup stood there and is done with. */
 static bool
 markup(struct reader *r)
@@ -579,7 +353,13 @@ markup(struct reader *r)
 		struct str name;
 
 		s = str_from(s, 1);
-		name = take_name(&s);
+		if (!r->mend && ends_top(r, s)) {
+			r->s = str_from(s, r->open[r->depth - 1].name.n + 1);
+			close_top(r);
+			r->done = r->depth == 0;
+			return true;
+		}
+		name = xml_name(&s);
 		while (s.n > 0 && s.p[0] != '>' && s.p[0] != '<') {
 			r->faulty = r->faulty || !(sign(s.p[0]) & BLANK);
 			s = str_from(s, 1);
@@ -610,8 +390,8 @@ behind_root(struct reader *r)
 		s = str_from(s, (size_t)(lt - s.p) + 1);
 		if (s.n == 0 || !(sign(s.p[0]) & NAME_START))
 			continue;
-		name = take_name(&s);
-		(void)prefix_of(name, &local);
+		name = xml_name(&s);
+		(void)xml_prefix(name, &local);
 		r->broken = among(local, ITEMS, COUNT_OF(ITEMS));
 	}
 }
@@ -634,10 +414,10 @@ read_all(struct reader *r)
 			r->s = str_from(r->s, 1);
 		}
 	}
-	if (r->done && r->depth == 0)
+	if (r->done && r->depth == 0 && !r->mend)
 		behind_root(r);
 	else if (!r->done && !r->mend)
-		r->broken = true; /* something is open */
+		mend_on(r); /* something is open */
 	r->faulty = r->faulty || r->mend || r->broken;
 	while (r->depth > 0 && !r->broken && !r->done)
 		close_top(r);
@@ -660,7 +440,7 @@ xml_read(struct str xml, struct dtd *dtd, bool mend,
 	r->mend = mend;
 	r->values = BUF(FEED_TEXT_MAX);
 	read_all(r);
-	rc = r->broken && !mend ? ERR_SYNTAX : OK;
+	rc = r->broken ? ERR_SYNTAX : OK;
 	if (r->values.failed)
 		rc = ERR_NOMEM;
 	*ret_faulty = r->faulty;

@@ -5,8 +5,9 @@
  * first stray &, or recovers by hanging items into each other; to mend the text
  * first and then parse it is to read it three times. Here both are one: faults
  * that leave no doubt (references, attributes, signs that XML forbids) are
- * mended on the way. Where elements are closed in the wrong order, nothing of
- * what was read can be trusted, and the caller begins again with `mend`.
+ * mended on the way. Where elements are closed in the wrong order, it goes on
+ * by the rules below; when what was read so far would have been other by them,
+ * the caller begins again with `mend`.
  *
  * Mending has rules for feeds, which no general parser has:
  *   - a stray & or < is text; names of HTML become their characters;
@@ -17,7 +18,7 @@
  *   - <br>, <img> and the like end themselves;
  *   - the root stays open to the end, for items behind it;
  *   - what is open at the end is closed; a tag cut in two there goes.
- * Without `mend` only the first two hold.
+ * Until there is such a fault only the first two hold.
  *
  * Comments, instructions and any DOCTYPE go; what the latter defines is in
  * dtd.h. Nothing is ever fetched.

@@ -124,4 +124,3 @@ xml_special(struct str s, struct dtd *dtd, bool refs, char room[ENTITY_MAX],
 	*ret_faulty = true;
 	return 1;
 }
-

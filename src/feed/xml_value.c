@@ -124,8 +124,7 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 		return;
 	}
 	buf_addc(&v->text, '<');
-	add_name(v, t->name,
-	    t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
+	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
 	for (size_t i = 0; i < t->n_attrs; i++) {
 		buf_addc(&v->text, ' ');
 		add_name(v, t->attrs[i].name, t->attrs[i].prefix);
@@ -146,8 +145,7 @@ value_end(struct value *v, size_t level, const struct xml_tag *t)
 		return;
 	}
 	buf_addz(&v->text, "</");
-	add_name(v, t->name,
-	    t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
+	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
 	buf_addc(&v->text, '>');
 }
 
@@ -299,7 +297,8 @@ keep_link(const struct element *e, struct making *m, struct slots *s,
 	    STR("http://www.iana.org/assignments/relation/");
 	struct str rel = str_trim(attrs_get(t, STR("rel")));
 	struct str type = str_trim(attrs_get(t, STR("type")));
-	struct str url = link_resolve(m->arena, base, attrs_get(t, STR("href")));
+	struct str url =
+	    link_resolve(m->arena, base, attrs_get(t, STR("href")));
 	bool html = type.n == 0 || is_html(type) ||
 		    str_eq_nocase(type, STR("application/xhtml+xml"));
 
