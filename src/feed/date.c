@@ -12,10 +12,23 @@ struct word {
 static const struct word MONTHS[] = {
 #define MONTH(name, n) {STR(name), n},
 #define ZONE(name, minutes)
+#define ERA(name, year)
 #define GLYPH(sign, as)
 #include "feed/date_words.tbl"
 #undef MONTH
 #undef ZONE
+};
+
+static const struct word ERAS[] = {
+#define MONTH(name, n)
+#define ZONE(name, minutes)
+#undef ERA
+#define ERA(name, year) {STR(name), year},
+#include "feed/date_words.tbl"
+#undef MONTH
+#undef ZONE
+#undef ERA
+#define ERA(name, year)
 };
 
 static const struct word ZONES[] = {
@@ -34,6 +47,7 @@ static const struct {
 #include "feed/date_words.tbl"
 #undef MONTH
 #undef ZONE
+#undef ERA
 #undef GLYPH
 };
 
@@ -230,7 +244,9 @@ take_numeric(struct date *d, struct number a, struct str *s)
 		return false;
 	*s = str_from(*s, 1);
 	c = take_number(s);
-	if (c.digits <= 2 && sep == '-' && a.value > 31) { /* 99-12-31 */
+	/* 99-12-31 and 03-12-31; 31-12-03 is of 2003, as nobody writes 2031 */
+	if (c.digits <= 2 && sep == '-' && a.digits == 2 && a.value != 31 &&
+	    b.value <= 12 && c.value >= 1 && c.value <= 31) {
 		set_year(d, a);
 		d->month = b.value;
 		d->day = c.value;
@@ -303,6 +319,9 @@ take_alone(struct date *d, struct number n)
 		d->day = n.value;
 	} else if (n.digits <= 4 && d->year < 0) {
 		set_year(d, n);
+	} else if (n.digits <= 2 && d->hour < 0 && d->day >= 0 &&
+		   d->month >= 0 && d->year >= 0) {
+		d->hour = n.value; /* 2024-01-31T12Z */
 	} else if (n.digits == 6 && d->hour < 0 && d->day >= 0) {
 		d->hour = n.value / 10000; /* 20240131T120000 */
 		d->minute = n.value / 100 % 100;
@@ -345,10 +364,15 @@ week_date(struct date *d, struct str *s)
 {
 	int64_t first, monday;
 	int week, day = 1;
+	struct number n;
 
 	*s = str_from(*s, 1);
-	week = take_number(s).value;
-	if (next_digit(*s, '-')) {
+	n = take_number(s);
+	week = n.value;
+	if (n.digits == 3) { /* 1985W155 */
+		week = n.value / 10;
+		day = n.value % 10;
+	} else if (next_digit(*s, '-')) {
 		*s = str_from(*s, 1);
 		day = take_number(s).value;
 	}
@@ -372,6 +396,11 @@ take_word(struct date *d, struct str *s)
 		w.n++;
 		*s = str_from(*s, 1);
 	}
+	if (w.n == 1 && (w.p[0] == 'a' || w.p[0] == 'p') &&
+	    str_starts(*s, STR(".m"))) { /* "p.m." */
+		*s = str_from(*s, 2);
+		w = w.p[0] == 'a' ? STR("am") : STR("pm");
+	}
 	if (str_eq(w, STR("am")) || str_eq(w, STR("pm"))) {
 		d->am = w.p[0] == 'a';
 		d->pm = w.p[0] == 'p';
@@ -383,6 +412,18 @@ take_word(struct date *d, struct str *s)
 		week_date(d, s);
 		return;
 	}
+	for (size_t i = 0; d->year < 0 && i < COUNT_OF(ERAS); i++)
+		if (str_eq(w, ERAS[i].text) && s->n > 0 && digit(s->p[0])) {
+			struct number y = take_number(s);
+
+			y.value += ERAS[i].value;
+			y.digits = 4;
+			if (next_digit(*s, '-'))
+				(void)take_iso(d, y, s);
+			else
+				set_year(d, y);
+			return;
+		}
 	for (size_t i = 0; d->hour >= 0 && i < COUNT_OF(ZONES); i++)
 		if (str_eq(w, ZONES[i].text)) {
 			/* "GMT+9" is 9, and "+0900 (JST)" is not twice. */
@@ -427,6 +468,28 @@ epoch(struct str s, int64_t *ret)
 		return false;
 	*ret = v;
 	return true;
+}
+
+/* 031231, 2003335 and 03335: ISO 8601 without its hyphens, all there is. */
+static bool
+packed(struct date *d, struct str s)
+{
+	struct str year = {s.p, s.n == 7 ? 4 : 2};
+	struct number y, n;
+
+	if (s.n < 5 || s.n > 7)
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (!digit(s.p[i]))
+			return false;
+	s = str_from(s, year.n);
+	y = take_number(&year);
+	n = take_number(&s);
+	set_year(d, y);
+	d->ordinal = n.digits == 3;
+	d->month = d->ordinal ? 1 : n.value / 100;
+	d->day = d->ordinal ? n.value : n.value % 100;
+	return d->day > 0;
 }
 
 static bool
@@ -521,6 +584,8 @@ feed_date(struct str text, int64_t *ret_us)
 		return false;
 	if (usual(s, ret_us) || epoch(s, ret_us))
 		return true;
+	if (packed(&d, s))
+		return finish(&d, ret_us);
 	s = (struct str){room, plain(s, room)};
 	while (s.n > 0) {
 		bool sign = (s.p[0] == '+' || s.p[0] == '-') && s.n > 1 &&

@@ -124,7 +124,17 @@ keep_value(struct reader *r, size_t i, struct str s)
 		buf_add(&r->values, as);
 		s = str_from(s, n);
 	}
-	r->attrs[i].value.n = r->values.n - r->at[i];
+	r->attrs[i].value.n = r->values.failed ? 0 : r->values.n - r->at[i];
+}
+
+static void
+place(struct reader *r, size_t i)
+{
+	if (r->at[i] != BORROWED)
+		r->attrs[i].value = r->attrs[i].value.n > 0
+					? (struct str){r->values.p + r->at[i],
+					      r->attrs[i].value.n}
+					: STR_EMPTY;
 }
 
 static void
@@ -184,8 +194,7 @@ xml_attributes(struct reader *r, struct str *s, bool *ret_closed)
 		r->attrs[i].prefix = prefix;
 		r->attrs[i].name = local;
 		keep_value(r, i, value);
-		if (r->at[i] != BORROWED)
-			r->attrs[i].value.p = r->values.p + r->at[i];
+		place(r, i);
 		if (str_eq(prefix, STR("xmlns")))
 			bind(r, local, i);
 		else if (prefix.n == 0 && str_eq(local, STR("xmlns")))
@@ -197,8 +206,7 @@ xml_attributes(struct reader *r, struct str *s, bool *ret_closed)
 		return false;
 	*s = str_from(*s, 1);
 	for (size_t i = 0; i < r->n_attrs; i++)
-		if (r->at[i] != BORROWED) /* the buffer may have moved */
-			r->attrs[i].value.p = r->values.p + r->at[i];
+		place(r, i); /* the buffer may have moved */
 	return true;
 }
 
