@@ -489,7 +489,9 @@ packed(struct date *d, struct str s)
 	d->ordinal = n.digits == 3;
 	d->month = d->ordinal ? 1 : n.value / 100;
 	d->day = d->ordinal ? n.value : n.value % 100;
-	return d->day > 0;
+	if (d->day == 0) /* a week of another year may begin so, no day */
+		d->month = 0;
+	return true;
 }
 
 static bool
