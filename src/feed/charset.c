@@ -222,7 +222,7 @@ mostly_utf8(struct str s)
 			break;
 		if (n == 0)
 			n = halves(str_from(s, at), &code);
-		good += n > 1;
+		good += n > 1 ? n - 1 : 0; /* long ones are no accident */
 		bad += n == 0;
 		at += n > 0 ? n : 1;
 	}
