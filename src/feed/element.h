@@ -18,6 +18,8 @@ enum element_family {
 	FAMILY_ENC,
 	FAMILY_XHTML,
 	FAMILY_RDF,
+	FAMILY_BURNER, /* what feeds are sent through */
+	FAMILY_PRISM,
 };
 
 enum element_where {

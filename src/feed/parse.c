@@ -140,6 +140,28 @@ mended(struct making *m, struct str xml, struct str doctype, struct err *e)
 	return parse_xml(m, xml, doctype, true, e);
 }
 
+/* callback({...}); as scripts load it: what is in the brackets, or nothing. */
+static struct str
+wrapped_json(struct str s)
+{
+	size_t n = 0;
+
+	if (str_starts(s, STR("/**/")))
+		s = blanks(str_from(s, 4));
+	while (n < s.n && n < 128 &&
+	       (s.p[n] == '_' || s.p[n] == '.' || s.p[n] == '$' ||
+		   (s.p[n] >= '0' && s.p[n] <= '9') ||
+		   ((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z')))
+		n++;
+	if (n == 0 || n == s.n)
+		return STR_EMPTY;
+	s = blanks(str_from(s, n));
+	if (s.n < 2 || s.p[0] != '(')
+		return STR_EMPTY;
+	s = blanks(str_from(s, 1));
+	return s.n > 0 && s.p[0] == '{' ? s : STR_EMPTY;
+}
+
 static int
 dispatch(struct making *m, struct str text, struct err *e)
 {
@@ -152,6 +174,9 @@ dispatch(struct making *m, struct str text, struct err *e)
 		return err_set(e, ERR_INVALID, "there is nothing in it");
 	if (text.p[0] == '{' || text.p[0] == '[')
 		return parse_json(m, text, e);
+	from = wrapped_json(text);
+	if (from.n > 0)
+		return parse_json(m, from, e);
 	p = read_prolog(text);
 	if (!p.html && among(p.root, ROOTS, COUNT_OF(ROOTS))) {
 		rc = parse_xml(m, p.from, p.doctype, false, e);

@@ -164,6 +164,13 @@ known_root(struct reading *r, const struct xml_tag *t)
 }
 
 static void
+keep_language(struct reading *r, const struct xml_tag *t)
+{
+	slots_set(&r->feed_slots, FIELD_LANGUAGE, 1,
+	    arena_dup(r->m->arena, str_trim(attrs_get(t, STR("lang")))));
+}
+
+static void
 begin_root(struct reading *r, const struct xml_tag *t)
 {
 	r->rooted = true;
@@ -173,8 +180,7 @@ begin_root(struct reading *r, const struct xml_tag *t)
 		r->refused = true;
 		return;
 	}
-	slots_set(&r->feed_slots, FIELD_LANGUAGE, 1,
-	    arena_dup(r->m->arena, str_trim(attrs_get(t, STR("lang")))));
+	keep_language(r, t);
 }
 
 /* ---- capturing ---- */
@@ -241,6 +247,7 @@ begin(struct reading *r, const struct element *e, enum element_where where,
 
 	switch (e->kind) {
 	case KIND_CHANNEL:
+		keep_language(r, t);
 		return IN_FEED;
 	case KIND_ITEM:
 		begin_item(r, t);
@@ -269,6 +276,10 @@ begin(struct reading *r, const struct element *e, enum element_where where,
 	case KIND_HTML:
 	case KIND_MARKUP:
 	case KIND_CONSTRUCT:
+		/* Atom 0.3: the same in several types, each in its own. */
+		if (str_starts(attrs_get(t, STR("type")), STR("multipart/")))
+			return where;
+		break;
 	case KIND_URL:
 	case KIND_DATE:
 	case KIND_PERSON:
@@ -309,6 +320,9 @@ on_start(void *ctx, const struct xml_tag *t)
 	}
 	where = r->depth > 1 ? f[-1].where : NOWHERE;
 	e = look_up(r, family, t->name, where);
+	/* A pubDate in Atom says when, whoever put it there. */
+	if (!e && family == FAMILY_ATOM)
+		e = look_up(r, FAMILY_RSS, t->name, where);
 	if (!e)
 		return true;
 	/* RSS 0.90 and 1.0 differ in nothing but their namespace. */

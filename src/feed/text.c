@@ -101,6 +101,9 @@ text_title(struct arena *a, struct str s)
 	const char *end = s.n > 3 ? memmem(s.p, s.n, "</", 2) : NULL;
 	bool tags = end && end + 2 < s.p + s.n && letter(end[2]);
 
+	/* Those that need no end. */
+	tags = tags || (s.n > 4 && (memmem(s.p, s.n, "<br", 3) ||
+				       memmem(s.p, s.n, "<img ", 5)));
 	if (tags || str_has(s, '&'))
 		s = strip(a, s, tags);
 	return text_squeeze(a, s);
@@ -170,6 +173,8 @@ text_person(struct arena *a, struct str s, bool *ret_named)
 	inside = between(s, '(', ')');
 	if (inside.n > 0 && str_has(head, '@')) /* ann@example.com (Ann) */
 		return unquote(inside);
+	if (head.n > 0 && str_has(inside, '@') && !str_has(inside, ' '))
+		return unquote(head); /* Ann (ann@example.com) */
 	head = s;
 	head = unquote(str_cut(&head, '<'));
 	inside = between(s, '<', '>');

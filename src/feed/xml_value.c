@@ -53,7 +53,8 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 	v->markup = e->kind == KIND_HTML || e->kind == KIND_MARKUP ||
 		    e->kind == KIND_CONSTRUCT;
 	if (e->kind == KIND_CONSTRUCT) {
-		v->type = arena_dup(a, str_trim(attrs_get(t, STR("type"))));
+		v->type = attrs_get(t, STR("type"));
+		v->type = arena_dup(a, str_trim(str_cut(&v->type, ';')));
 		v->mode = arena_dup(a, str_trim(attrs_get(t, STR("mode"))));
 		v->href = arena_dup(a, attrs_get(t, STR("src")));
 		v->escape = is_xml(v->type) &&
@@ -117,12 +118,9 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 	v->first = false;
 	if (!v->markup)
 		return;
-	if (first && v->escape && level == 1 &&
-	    str_eq_nocase(t->name, STR("div")) &&
-	    v->e->kind == KIND_CONSTRUCT) {
-		v->div = true;
-		return;
-	}
+	first = first && v->escape && level == 1 &&
+		v->e->kind == KIND_CONSTRUCT &&
+		str_eq_nocase(t->name, STR("div"));
 	buf_addc(&v->text, '<');
 	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
 	for (size_t i = 0; i < t->n_attrs; i++) {
@@ -133,6 +131,8 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 		buf_addc(&v->text, '"');
 	}
 	buf_addz(&v->text, xml_void(t->name) ? "/>" : ">");
+	if (first)
+		v->div_from = v->text.n;
 }
 
 void
@@ -140,13 +140,14 @@ value_end(struct value *v, size_t level, const struct xml_tag *t)
 {
 	if (!v->markup || xml_void(t->name))
 		return;
-	if (v->div && level == 1) {
-		v->div = false;
-		return;
-	}
+	level = v->div_from > 0 && v->div_end == 0 ? level : 0;
+	if (level == 1)
+		v->div_to = v->text.n;
 	buf_addz(&v->text, "</");
 	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
 	buf_addc(&v->text, '>');
+	if (level == 1)
+		v->div_end = v->text.n;
 }
 
 /* ---- keeping ---- */
@@ -156,12 +157,12 @@ value_end(struct value *v, size_t level, const struct xml_tag *t)
  * was written as numbers (&#146;) or taken for latin.
  */
 static void
-mend_c1(struct buf *b)
+mend_c1(struct buf *b, size_t i)
 {
 	struct buf to = BUF(b->limit);
 	struct str s = buf_str(b);
 	const char *at;
-	size_t from = 0, i = 0;
+	size_t from = 0;
 
 	while (i + 1 < s.n && (at = memchr(s.p + i, 0xc2, s.n - 1 - i))) {
 		unsigned char c = (unsigned char)at[1];
@@ -230,7 +231,7 @@ keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 		    s, FIELD_LINK, 1, link_resolve(m->arena, base, v->href));
 	if (!slots_wants(s, e->field, e->rank))
 		return;
-	text = str_trim(buf_str(&v->text));
+	text = str_trim(str_from(buf_str(&v->text), v->div_from));
 	if (e->kind != KIND_URL)
 		text = arena_dup(m->arena, text);
 	if (!text.p)
@@ -263,7 +264,14 @@ value_keep(struct value *v, struct making *m, struct slots *s,
 {
 	struct str text;
 
-	mend_c1(&v->text);
+	/* Both its tags go, when there is nothing beside it. */
+	if (v->div_from > 0 && !v->text.failed &&
+	    (v->div_end == 0 ||
+		str_trim(str_from(buf_str(&v->text), v->div_end)).n == 0))
+		v->text.n = v->div_end > 0 ? v->div_to : v->text.n;
+	else
+		v->div_from = 0;
+	mend_c1(&v->text, v->div_from);
 	text = buf_str(&v->text);
 	switch ((int)v->e->kind) {
 	case KIND_DATE:

@@ -25,7 +25,9 @@ struct value {
 	bool markup; /* elements in it are kept */
 	bool escape; /* its text is markup too: < is &lt; */
 	bool first;  /* nothing in it yet */
-	bool div;    /* XHTML in the div that Atom wants around it */
+	/* XHTML stands in the div that Atom wants around it: where that one's
+	 * content is, and where it ends; 0: there is none. */
+	size_t div_from, div_to, div_end;
 	struct str type, mode, href; /* the arena's */
 	bool not_link;               /* isPermaLink="false" */
 };
