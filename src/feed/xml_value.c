@@ -65,9 +65,12 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 	v->markup = v->markup && (e->field != FIELD_TITLE || v->escape);
 	if (e->kind == KIND_URL)
 		v->href = arena_dup(a, attrs_get(t, STR("href")));
-	if (e->kind == KIND_GUID)
-		v->not_link = str_eq_nocase(
-		    str_trim(attrs_get(t, STR("ispermalink"))), STR("false"));
+	if (e->kind == KIND_GUID) {
+		struct str said = str_trim(attrs_get(t, STR("ispermalink")));
+
+		v->no_link = str_eq_nocase(said, STR("false"));
+		v->a_link = str_eq_nocase(said, STR("true"));
+	}
 }
 
 static void
@@ -246,7 +249,8 @@ keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 		text =
 		    link_resolve(m->arena, base, text.n > 0 ? text : v->href);
 	slots_set(s, e->field, e->rank, text);
-	if (e->kind == KIND_GUID && !v->not_link && link_web(text))
+	if (e->kind == KIND_GUID && !v->no_link &&
+	    (link_web(text) || (v->a_link && text.n > 0 && text.p[0] == '/')))
 		slots_set(s, FIELD_LINK, 1, link_resolve(m->arena, base, text));
 }
 

@@ -29,7 +29,7 @@ struct value {
 	 * content is, and where it ends; 0: there is none. */
 	size_t div_from, div_to, div_end;
 	struct str type, mode, href; /* the arena's */
-	bool not_link;               /* isPermaLink="false" */
+	bool no_link, a_link;        /* isPermaLink: false, true */
 };
 
 void value_begin(struct value *v, struct arena *a, const struct element *e,
