@@ -22,11 +22,13 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \
   -Wswitch-enum -Wnull-dereference -Wdouble-promotion
 
-PKGS   := libmicrohttpd sqlite3 libpq libargon2 libcrypto libcurl libcares zlib libxml-2.0
+PKGS   := libmicrohttpd sqlite3 libpq libargon2 libcrypto libcurl libcares zlib
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LD := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 # What only tests are linked with.
 TEST_LD := $(shell pkg-config --libs cmocka yajl 2>/dev/null)
+BENCH_CF = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libxml-2.0 2>/dev/null))
+BENCH_LD = $(shell pkg-config --libs libxml-2.0 2>/dev/null)
 ifeq ($(PKG_LD),)
 $(warning libraries are missing; `./dev setup` installs them)
 endif
@@ -118,7 +120,7 @@ $(B)/tools/%: tools/%.c $(B)/libserver.a
 
 $(B)/bench/%: tests/bench/%.c $(B)/libserver.a
 	@mkdir -p $(@D)
-	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(CPPFLAGS) $(BENCH_CF) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(BENCH_LD)
 
 $(B)/target/%: tests/fuzz/%.c $(B)/libserver.a
 	@mkdir -p $(@D)

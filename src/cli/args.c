@@ -100,10 +100,10 @@ args_read(struct args *a, const struct opt *own, int argc, char *const *argv,
 	bool options = true;
 	int used;
 
-	*a = (struct args){.n_given = 0};
+	a->n_given = a->n_operands = 0;
 	for (int i = 0; i < argc; i += used) {
 		used = 1;
-		if (a->n_given == ARGS_MAX || a->n_operands == ARGS_MAX)
+		if (a->n_given == ARGS_MAX || a->n_operands == OPERANDS_MAX)
 			return err_set(e, ERR_INVALID, "too many arguments");
 		if (options && strcmp(argv[i], "--") == 0) {
 			options = false;

@@ -31,14 +31,15 @@ struct opt {
 
 extern const struct opt OPTS_COMMON[]; /* what every verb takes */
 
-#define ARGS_MAX 64
+#define ARGS_MAX     64
+#define OPERANDS_MAX 32768 /* files: as many as a shell hands over */
 
 struct args {
 	struct {
 		const struct opt *opt;
 		const char *value; /* "" for a flag */
 	} given[ARGS_MAX];
-	const char *operands[ARGS_MAX];
+	const char *operands[OPERANDS_MAX];
 	size_t n_given, n_operands;
 };
 

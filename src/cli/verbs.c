@@ -473,7 +473,7 @@ static const struct verb TABLE[] = {
     {.name = "feed parse",
 	.operands = "FILE...",
 	.least = 1,
-	.most = ARGS_MAX,
+	.most = OPERANDS_MAX,
 	.summary = "show what a feed says, in any format",
 	.text =
 	    "Reads a feed from FILE (- is the standard input): RSS 0.90 to 2.0, Atom 0.3 and\n"

@@ -10,6 +10,7 @@
 
 #define NAME_MAX_BYTES 40
 #define SNIFF_BYTES    ((size_t)16384)
+#define META_BYTES     ((size_t)1024) /* where HTML wants it */
 
 static const char UTF8[] = "UTF-8";
 
@@ -18,40 +19,9 @@ static const struct {
 	struct str name;
 	const char *as;
 } ALIASES[] = {
-    {STR("utf-8"), UTF8},
-    {STR("utf8"), UTF8},
-    {STR("iso-8859-1"), "CP1252"},
-    {STR("iso8859-1"), "CP1252"},
-    {STR("iso_8859-1"), "CP1252"},
-    {STR("latin1"), "CP1252"},
-    {STR("latin-1"), "CP1252"},
-    {STR("us-ascii"), "CP1252"},
-    {STR("ascii"), "CP1252"},
-    {STR("windows-1252"), "CP1252"},
-    {STR("cp1252"), "CP1252"},
-    {STR("ansi"), "CP1252"},
-    {STR("iso-8859-9"), "CP1254"},
-    {STR("iso-8859-11"), "CP874"},
-    {STR("tis-620"), "CP874"},
-    {STR("gb2312"), "GB18030"},
-    {STR("gb_2312-80"), "GB18030"},
-    {STR("gbk"), "GB18030"},
-    {STR("x-gbk"), "GB18030"},
-    {STR("shift_jis"), "CP932"},
-    {STR("shift-jis"), "CP932"},
-    {STR("sjis"), "CP932"},
-    {STR("x-sjis"), "CP932"},
-    {STR("windows-31j"), "CP932"},
-    {STR("x-euc-jp"), "EUC-JP"},
-    {STR("euc-kr"), "CP949"},
-    {STR("ks_c_5601-1987"), "CP949"},
-    {STR("big5"), "BIG5-HKSCS"},
-    {STR("x-x-big5"), "BIG5-HKSCS"},
-    {STR("x-mac-roman"), "MACINTOSH"},
-    {STR("koi8"), "KOI8-R"},
-    /* Nobody writes these, and what they hide passes every filter. */
-    {STR("utf-7"), ""},
-    {STR("iso-2022-cn-ext"), ""},
+#define ALIAS(name, as) {STR(name), as},
+#include "feed/charsets.tbl"
+#undef ALIAS
 };
 
 /* The name for iconv; "" when it is none. */
@@ -127,6 +97,31 @@ from_declaration(struct str s)
 	return s;
 }
 
+/* charset=... in a <meta> of a page. */
+static struct str
+from_meta(struct str s)
+{
+	s.n = s.n > META_BYTES ? META_BYTES : s.n;
+	for (bool meta = false; s.n > 8; s = str_from(s, 1)) {
+		struct str rest = str_from(s, 7);
+		size_t n = 0;
+
+		meta =
+		    meta || str_eq_nocase((struct str){s.p, 5}, STR("<meta"));
+		if (!meta ||
+		    !str_eq_nocase((struct str){s.p, 7}, STR("charset")))
+			continue;
+		while (rest.n > 0 && strchr(" \t\n\"'=", rest.p[0]))
+			rest = str_from(rest, 1);
+		while (n < rest.n && rest.p[n] &&
+		       !strchr(" \t\n\"'<>;/", rest.p[n]))
+			n++;
+		if (n > 0)
+			return (struct str){rest.p, n};
+	}
+	return STR_EMPTY;
+}
+
 static const struct {
 	struct str bytes;
 	const char *charset;
@@ -192,6 +187,27 @@ cut(struct str s)
 	return true;
 }
 
+/*
+ * CESU-8: a character beyond U+FFFF as two halves of three bytes each. Returns
+ * the bytes it takes, and the character; a half alone is none.
+ */
+static size_t
+halves(struct str s, uint32_t *ret)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+
+	if (s.n < 3 || p[0] != 0xed || p[1] < 0xa0 || p[1] > 0xbf ||
+	    (p[2] & 0xc0) != 0x80)
+		return 0;
+	*ret = 0xfffd;
+	if (s.n < 6 || p[1] > 0xaf || p[3] != 0xed || p[4] < 0xb0 ||
+	    p[4] > 0xbf || (p[5] & 0xc0) != 0x80)
+		return 3;
+	*ret = 0x10000 + ((p[1] & 15U) << 16 | (p[2] & 63U) << 10 |
+			     (p[4] & 15U) << 6 | (p[5] & 63U));
+	return 6;
+}
+
 /* Is there more in it that is UTF-8 than bytes that are not? */
 static bool
 mostly_utf8(struct str s)
@@ -200,10 +216,13 @@ mostly_utf8(struct str s)
 
 	for (size_t at = 0; at < s.n;) {
 		size_t n = str_utf8_len(str_from(s, at));
+		uint32_t code;
 
 		if (n == 0 && cut(str_from(s, at)))
 			break;
-		good += n > 1;
+		if (n == 0)
+			n = halves(str_from(s, at), &code);
+		good += n > 1 ? n - 1 : 0; /* long ones are no accident */
 		bad += n == 0;
 		at += n > 0 ? n : 1;
 	}
@@ -218,13 +237,21 @@ mend_utf8(struct str s, struct buf *to)
 
 	while (s.n > 0) {
 		size_t good = utf8_bad(s, &plain);
-		char room[ENTITY_UTF8_MAX];
+		char room[ENTITY_MAX];
+		uint32_t code = 0;
 		unsigned char c;
 
 		buf_add(to, (struct str){s.p, good});
 		s = str_from(s, good);
 		if (s.n == 0 || (utf8 && cut(s)))
 			break;
+		good = utf8 ? halves(s, &code) : 0;
+		if (good > 0) {
+			buf_add(
+			    to, (struct str){room, entity_utf8(code, room)});
+			s = str_from(s, good);
+			continue;
+		}
 		c = (unsigned char)s.p[0];
 		buf_add(
 		    to, (struct str){room,
@@ -239,7 +266,7 @@ from_1252(struct str s, struct buf *to)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
-		char room[ENTITY_UTF8_MAX];
+		char room[ENTITY_MAX];
 
 		if (c < 0x80)
 			buf_addc(to, (char)c);
@@ -416,13 +443,31 @@ guess(struct str s)
 static const char *
 by_start(struct str *bytes)
 {
+	struct str b = *bytes;
+
 	for (size_t i = 0; i < COUNT_OF(STARTS); i++)
 		if (str_starts(*bytes, STARTS[i].bytes)) {
 			if (STARTS[i].mark)
 				*bytes = str_from(*bytes, STARTS[i].bytes.n);
 			return STARTS[i].charset;
 		}
+	/* Blanks or other ASCII first: every second byte is zero. */
+	if (b.n >= 8 && b.p[0] && !b.p[1] && b.p[2] && !b.p[3] && !b.p[5])
+		return "UTF-16LE";
+	if (b.n >= 8 && !b.p[0] && b.p[1] && !b.p[2] && b.p[3] && !b.p[4])
+		return "UTF-16BE";
 	return NULL;
+}
+
+/* Wide ones are known by their zeros: what has none is none of them. */
+static bool
+wide(const char *name)
+{
+	return strncasecmp(name, "UTF-16", 6) == 0 ||
+	       strncasecmp(name, "UTF-32", 6) == 0 ||
+	       strncasecmp(name, "UTF16", 5) == 0 ||
+	       strncasecmp(name, "UCS", 3) == 0 ||
+	       strncasecmp(name, "ISO-10646-UCS", 13) == 0;
 }
 
 /* Tries what was said, strictly; 0 when one of them fits. */
@@ -434,7 +479,8 @@ as_said(const char *const *said, size_t n, struct str bytes, struct buf *to)
 	for (size_t i = 0; i < n; i++) {
 		size_t wrong;
 
-		if (said[i][0] == '\0' || strcmp(said[i], UTF8) == 0)
+		if (said[i][0] == '\0' || strcmp(said[i], UTF8) == 0 ||
+		    wide(said[i]))
 			continue;
 		buf_clear(to);
 		wrong = convert(said[i], bytes, to);
@@ -453,12 +499,19 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 {
 	char room[2][NAME_MAX_BYTES + 1];
 	const char *start = by_start(&bytes), *guessed;
-	const char *said[2] = {known(from_header(content_type), room[0]),
-	    known(from_declaration(bytes), room[1])};
+	const char *said[2] = {known(from_header(content_type), room[0]), ""};
+	struct str own = from_declaration(bytes);
 	bool plain, other = false;
 	size_t good;
 
 	assert(bytes.p);
+	said[1] = known(own.n > 0 ? own : from_meta(bytes), room[1]);
+	/* Latin in the header is what servers say that know nothing. */
+	if (strcmp(said[0], "CP1252") == 0 && said[1][0] &&
+	    strcmp(said[1], UTF8) != 0) {
+		said[0] = said[1];
+		said[1] = "CP1252";
+	}
 	if (start && strcmp(start, UTF8) != 0) {
 		(void)convert(start, bytes, to);
 		goto out;

@@ -2,11 +2,13 @@
  * charset.h - bytes of unknown kind to UTF-8.
  *
  * Asked in this order: a byte order mark; the pattern of zero bytes; the HTTP
- * header; the XML declaration; the bytes themselves. The first answer under
+ * header, unless it says Latin, which is what a server says that knows nothing;
+ * the XML declaration, or a page's <meta>; the bytes themselves. The first answer under
  * which all bytes make sense is taken; when none is, the first one, with U+FFFD
  * for what makes none. Two things that everybody lies about: what says to be
  * ISO-8859-1 or ASCII is windows-1252, or UTF-8 when all of it is; and single
- * bytes of windows-1252 in UTF-8 are read as such.
+ * bytes of windows-1252 in UTF-8 are read as such; so are characters in halves
+ * (CESU-8).
  */
 #ifndef FEED_CHARSET_H
 #define FEED_CHARSET_H

@@ -12,10 +12,23 @@ struct word {
 static const struct word MONTHS[] = {
 #define MONTH(name, n) {STR(name), n},
 #define ZONE(name, minutes)
+#define ERA(name, year)
 #define GLYPH(sign, as)
 #include "feed/date_words.tbl"
 #undef MONTH
 #undef ZONE
+};
+
+static const struct word ERAS[] = {
+#define MONTH(name, n)
+#define ZONE(name, minutes)
+#undef ERA
+#define ERA(name, year) {STR(name), year},
+#include "feed/date_words.tbl"
+#undef MONTH
+#undef ZONE
+#undef ERA
+#define ERA(name, year)
 };
 
 static const struct word ZONES[] = {
@@ -34,6 +47,7 @@ static const struct {
 #include "feed/date_words.tbl"
 #undef MONTH
 #undef ZONE
+#undef ERA
 #undef GLYPH
 };
 
@@ -230,7 +244,9 @@ take_numeric(struct date *d, struct number a, struct str *s)
 		return false;
 	*s = str_from(*s, 1);
 	c = take_number(s);
-	if (c.digits <= 2 && sep == '-' && a.value > 31) { /* 99-12-31 */
+	/* 99-12-31 and 03-12-31; 31-12-03 is of 2003, as nobody writes 2031 */
+	if (c.digits <= 2 && sep == '-' && a.digits == 2 && a.value != 31 &&
+	    b.value <= 12 && c.value >= 1 && c.value <= 31) {
 		set_year(d, a);
 		d->month = b.value;
 		d->day = c.value;
@@ -303,6 +319,9 @@ take_alone(struct date *d, struct number n)
 		d->day = n.value;
 	} else if (n.digits <= 4 && d->year < 0) {
 		set_year(d, n);
+	} else if (n.digits <= 2 && d->hour < 0 && d->day >= 0 &&
+		   d->month >= 0 && d->year >= 0) {
+		d->hour = n.value; /* 2024-01-31T12Z */
 	} else if (n.digits == 6 && d->hour < 0 && d->day >= 0) {
 		d->hour = n.value / 10000; /* 20240131T120000 */
 		d->minute = n.value / 100 % 100;
@@ -345,10 +364,15 @@ week_date(struct date *d, struct str *s)
 {
 	int64_t first, monday;
 	int week, day = 1;
+	struct number n;
 
 	*s = str_from(*s, 1);
-	week = take_number(s).value;
-	if (next_digit(*s, '-')) {
+	n = take_number(s);
+	week = n.value;
+	if (n.digits == 3) { /* 1985W155 */
+		week = n.value / 10;
+		day = n.value % 10;
+	} else if (next_digit(*s, '-')) {
 		*s = str_from(*s, 1);
 		day = take_number(s).value;
 	}
@@ -372,6 +396,11 @@ take_word(struct date *d, struct str *s)
 		w.n++;
 		*s = str_from(*s, 1);
 	}
+	if (w.n == 1 && (w.p[0] == 'a' || w.p[0] == 'p') &&
+	    str_starts(*s, STR(".m"))) { /* "p.m." */
+		*s = str_from(*s, 2);
+		w = w.p[0] == 'a' ? STR("am") : STR("pm");
+	}
 	if (str_eq(w, STR("am")) || str_eq(w, STR("pm"))) {
 		d->am = w.p[0] == 'a';
 		d->pm = w.p[0] == 'p';
@@ -383,6 +412,18 @@ take_word(struct date *d, struct str *s)
 		week_date(d, s);
 		return;
 	}
+	for (size_t i = 0; d->year < 0 && i < COUNT_OF(ERAS); i++)
+		if (str_eq(w, ERAS[i].text) && s->n > 0 && digit(s->p[0])) {
+			struct number y = take_number(s);
+
+			y.value += ERAS[i].value;
+			y.digits = 4;
+			if (next_digit(*s, '-'))
+				(void)take_iso(d, y, s);
+			else
+				set_year(d, y);
+			return;
+		}
 	for (size_t i = 0; d->hour >= 0 && i < COUNT_OF(ZONES); i++)
 		if (str_eq(w, ZONES[i].text)) {
 			/* "GMT+9" is 9, and "+0900 (JST)" is not twice. */
@@ -429,6 +470,30 @@ epoch(struct str s, int64_t *ret)
 	return true;
 }
 
+/* 031231, 2003335 and 03335: ISO 8601 without its hyphens, all there is. */
+static bool
+packed(struct date *d, struct str s)
+{
+	struct str year = {s.p, s.n == 7 ? 4 : 2};
+	struct number y, n;
+
+	if (s.n < 5 || s.n > 7)
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (!digit(s.p[i]))
+			return false;
+	s = str_from(s, year.n);
+	y = take_number(&year);
+	n = take_number(&s);
+	set_year(d, y);
+	d->ordinal = n.digits == 3;
+	d->month = d->ordinal ? 1 : n.value / 100;
+	d->day = d->ordinal ? n.value : n.value % 100;
+	if (d->day == 0) /* a week of another year may begin so, no day */
+		d->month = 0;
+	return true;
+}
+
 static bool
 finish(struct date *d, int64_t *ret)
 {
@@ -463,6 +528,48 @@ finish(struct date *d, int64_t *ret)
 	return true;
 }
 
+/*
+ * "Mon, 05 Jan 2026 10:00:00 GMT" or "+0900", and RFC 3339, to the letter:
+ * nearly all are, and need no thinking.
+ */
+static bool
+usual(struct str s, int64_t *ret)
+{
+	static const char MONTH_NAMES[] =
+	    "JanFebMarAprMayJunJulAugSepOctNovDec";
+	bool gmt = s.n == 29 && str_ends(s, STR(" GMT"));
+	size_t month = 0;
+	char room[32];
+
+	if (digit(s.p[0]))
+		return s.n > 18 && s.p[4] == '-' && time_parse(s, ret, NULL);
+	if (!gmt &&
+	    !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') && s.p[27] < '2'))
+		return false;
+	if (s.p[3] != ',' || s.p[4] != ' ' || s.p[7] != ' ' || s.p[11] != ' ' ||
+	    s.p[16] != ' ' || s.p[25] != ' ')
+		return false;
+	while (month < 12 && memcmp(s.p + 8, MONTH_NAMES + 3 * month, 3) != 0)
+		month++;
+	if (month == 12)
+		return false;
+	month++;
+	memcpy(room, s.p + 12, 4);
+	room[4] = room[7] = '-';
+	room[5] = (char)('0' + month / 10);
+	room[6] = (char)('0' + month % 10);
+	memcpy(room + 8, s.p + 5, 2);
+	room[10] = 'T';
+	memcpy(room + 11, s.p + 17, 8);
+	room[19] = 'Z';
+	if (!gmt) {
+		memcpy(room + 19, s.p + 26, 3);
+		room[22] = ':';
+		memcpy(room + 23, s.p + 29, 2);
+	}
+	return time_parse((struct str){room, gmt ? 20 : 25}, ret, NULL);
+}
+
 bool
 feed_date(struct str text, int64_t *ret_us)
 {
@@ -477,8 +584,10 @@ feed_date(struct str text, int64_t *ret_us)
 
 	if (s.n == 0 || s.n > FEED_DATE_MAX)
 		return false;
-	if (epoch(s, ret_us))
+	if (usual(s, ret_us) || epoch(s, ret_us))
 		return true;
+	if (packed(&d, s))
+		return finish(&d, ret_us);
 	s = (struct str){room, plain(s, room)};
 	while (s.n > 0) {
 		bool sign = (s.p[0] == '+' || s.p[0] == '-') && s.n > 1 &&

@@ -1,10 +1,11 @@
 #include "feed/discover.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
+#include "feed/charset.h"
 #include "feed/href.h"
 #include "feed/html.h"
-#include "feed/page_text.h"
 
 /* The largest page: its text, converted, and as much of its tree as fits. */
 #define PAGE_MEM  (64 * MIB)
@@ -345,9 +346,8 @@ sort(struct discover *d)
 }
 
 static int
-look(struct search *s, struct str page, struct str content_type, struct err *e)
+look(struct search *s, struct str text, struct err *e)
 {
-	struct str text = page_text(s->scratch, page, content_type);
 	struct discover_icon last = {0};
 	struct html h;
 
@@ -372,6 +372,8 @@ discover(struct arena *a, struct str page, struct str url,
     struct str content_type, struct discover *ret, struct err *e)
 {
 	struct search s = {.keep = a, .ret = ret};
+	struct buf b = BUF(4 * DISCOVER_IN_MAX);
+	struct str text = STR_EMPTY;
 	int rc;
 
 	*ret = (struct discover){0};
@@ -386,10 +388,15 @@ discover(struct arena *a, struct str page, struct str url,
 		    page.n, DISCOVER_IN_MAX);
 	s.scratch = arena_new(PAGE_MEM);
 	s.links = arena_new(8 * HREF_MAX);
-	if (s.scratch && s.links)
-		rc = look(&s, page, content_type, e);
-	else
+	if (!s.scratch || !s.links)
 		rc = err_set(e, ERR_NOMEM, "no memory to read the page");
+	else if (page.n == 0)
+		rc = look(&s, page, e);
+	else
+		rc = charset_decode(page, content_type, &b, &text, e);
+	if (rc == OK && page.n > 0)
+		rc = look(&s, text, e);
+	buf_done(&b);
 	arena_free(s.links);
 	arena_free(s.scratch);
 	return rc;

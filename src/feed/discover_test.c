@@ -207,7 +207,7 @@ charsets(void **state)
 		assert_str(d.feeds[0].title, "\xe3\x81\x82");
 	}
 	look(a, STR(LINK "\xff'>"), "text/html; charset=no-such", &d);
-	assert_str(d.feeds[0].title, "\xef\xbf\xbd");
+	assert_str(d.feeds[0].title, "\xc3\xbf"); /* windows-1252 */
 	arena_free(a);
 }
 

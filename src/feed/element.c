@@ -42,9 +42,9 @@ look(struct str name, const struct space *in, size_t n)
 }
 
 enum element_family
-element_family(const char *uri, const char *prefix)
+element_family(struct str uri, struct str prefix)
 {
-	struct str s = str_trim(str_of(uri));
+	struct str s = str_trim(uri);
 	enum element_family found = FAMILY_OTHER;
 
 	for (size_t i = 0; i + 2 < s.n && i < 8; i++)
@@ -56,27 +56,27 @@ element_family(const char *uri, const char *prefix)
 		s.n--;
 	if (s.n > 0 && s.n <= URI_MAX)
 		found = look(s, SPACES, COUNT_OF(SPACES));
-	if (found == FAMILY_OTHER && prefix)
-		found = look(str_of(prefix), PREFIXES, COUNT_OF(PREFIXES));
+	if (found == FAMILY_OTHER && prefix.n > 0)
+		found = look(prefix, PREFIXES, COUNT_OF(PREFIXES));
 	/* Some give RSS a namespace of their own making. */
-	if (found == FAMILY_OTHER && !prefix)
+	if (found == FAMILY_OTHER && prefix.n == 0)
 		found = FAMILY_RSS;
 	return found;
 }
 
 const struct element *
 element_find(
-    enum element_family family, const char *name, enum element_where where)
+    enum element_family family, struct str name, enum element_where where)
 {
 	char low[NAME_LEN];
 	size_t n = 0, lo = 0, hi = COUNT_OF(ELEMENTS);
 
-	for (; name[n] && n < NAME_LEN; n++)
-		low[n] = name[n] >= 'A' && name[n] <= 'Z'
-			     ? (char)(name[n] | 0x20)
-			     : name[n];
-	if (n == NAME_LEN)
+	if (name.n >= NAME_LEN)
 		return NULL;
+	for (; n < name.n; n++)
+		low[n] = name.p[n] >= 'A' && name.p[n] <= 'Z'
+			     ? (char)(name.p[n] | 0x20)
+			     : name.p[n];
 	low[n] = '\0';
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;

@@ -18,6 +18,8 @@ enum element_family {
 	FAMILY_ENC,
 	FAMILY_XHTML,
 	FAMILY_RDF,
+	FAMILY_BURNER, /* what feeds are sent through */
+	FAMILY_PRISM,
 };
 
 enum element_where {
@@ -77,11 +79,11 @@ struct element {
 	uint8_t rank;
 };
 
-/* Both may be NULL. An unknown URI is as good as none. */
-enum element_family element_family(const char *uri, const char *prefix);
+/* Both may be empty. An unknown URI is as good as none. */
+enum element_family element_family(struct str uri, struct str prefix);
 
 /* Any case; NULL when it means nothing there. */
 const struct element *element_find(
-    enum element_family family, const char *name, enum element_where where);
+    enum element_family family, struct str name, enum element_where where);
 
 #endif

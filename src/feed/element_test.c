@@ -24,17 +24,18 @@ finds_each_row(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-		const struct element *e =
-		    element_find(ROWS[i].family, ROWS[i].name, ROWS[i].where);
+		const struct element *e = element_find(
+		    ROWS[i].family, str_of(ROWS[i].name), ROWS[i].where);
 
 		if (!e || e->kind != ROWS[i].kind)
 			fail_msg("%s is not found", ROWS[i].name);
 	}
-	assert_null(element_find(FAMILY_RSS, "nothing", IN_ANY));
-	assert_null(element_find(FAMILY_RSS, "aVeryLongNameIndeed", IN_ANY));
-	assert_null(element_find(FAMILY_RSS, "title", IN_AUTHOR));
-	assert_non_null(element_find(FAMILY_RSS, "pubDate", IN_ITEM));
-	assert_non_null(element_find(FAMILY_RSS, "PUBDATE", IN_FEED));
+	assert_null(element_find(FAMILY_RSS, STR("nothing"), IN_ANY));
+	assert_null(
+	    element_find(FAMILY_RSS, STR("aVeryLongNameIndeed"), IN_ANY));
+	assert_null(element_find(FAMILY_RSS, STR("title"), IN_AUTHOR));
+	assert_non_null(element_find(FAMILY_RSS, STR("pubDate"), IN_ITEM));
+	assert_non_null(element_find(FAMILY_RSS, STR("PUBDATE"), IN_FEED));
 }
 
 static void
@@ -62,7 +63,8 @@ knows_spaces(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++)
 		assert_int_equal(
-		    element_family(ROWS[i].uri, ROWS[i].prefix), ROWS[i].want);
+		    element_family(str_of(ROWS[i].uri), str_of(ROWS[i].prefix)),
+		    ROWS[i].want);
 }
 
 int

@@ -2,13 +2,12 @@
 
 #include "base/str.h"
 
-#define NAME_MAX_BYTES 8 /* "thetasym" */
+#define NAME_MAX_BYTES 32 /* the longest, with its semicolon */
 
 static const struct {
-	const char *name;
-	uint32_t code;
-} NAMES[] = {
-#define ENTITY(name, code) {name, code},
+	const char *name, *text;
+} TABLE[] = {
+#define ENTITY(name, text) {name, text},
 #include "feed/entities.tbl"
 #undef ENTITY
 };
@@ -19,7 +18,7 @@ const uint16_t ENTITY_CP1252[32] = {0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026,
     0x161, 0x203a, 0x153, 0x9d, 0x17e, 0x178};
 
 size_t
-entity_utf8(uint32_t code, char ret[ENTITY_UTF8_MAX])
+entity_utf8(uint32_t code, char ret[4])
 {
 	if (code < 0x80) {
 		ret[0] = (char)code;
@@ -43,89 +42,111 @@ entity_utf8(uint32_t code, char ret[ENTITY_UTF8_MAX])
 	return 4;
 }
 
+/* XML has fewer characters than HTML. */
 static uint32_t
-named(struct str name)
+honest(uint32_t v, enum entity_in in)
 {
-	size_t lo = 0, hi = COUNT_OF(NAMES);
-
-	if (name.n > NAME_MAX_BYTES)
-		return 0;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		int d = str_cmp(name, str_of(NAMES[mid].name));
-
-		if (d == 0)
-			return NAMES[mid].code;
-		if (d < 0)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return 0;
-}
-
-/* Digits behind "&#"; false when there are none or no semicolon follows. */
-static bool
-number(struct str s, size_t at, uint32_t *ret, size_t *ret_end)
-{
-	bool hex = at < s.n && (s.p[at] | 0x20) == 'x';
-	uint32_t v = 0;
-	size_t from = at += hex;
-
-	for (; at < s.n; at++) {
-		char c = s.p[at], low = (char)(c | 0x20);
-		uint32_t d;
-
-		if (c >= '0' && c <= '9')
-			d = (uint32_t)(c - '0');
-		else if (hex && low >= 'a' && low <= 'f')
-			d = (uint32_t)(low - 'a' + 10);
-		else
-			break;
-		if (v < 0x110000)
-			v = v * (hex ? 16 : 10) + d;
-	}
-	if (at == from || at == s.n || s.p[at] != ';')
-		return false;
-	*ret = v;
-	*ret_end = at + 1;
-	return true;
-}
-
-static uint32_t
-honest(uint32_t v)
-{
+	if (v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return 0xfffd;
 	if (v >= 0x80 && v < 0xa0)
-		v = ENTITY_CP1252[v - 0x80];
-	if ((v < 0x20 && v != '\t' && v != '\n' && v != '\r') ||
-	    (v >= 0xd800 && v < 0xe000) || v == 0xfffe || v == 0xffff ||
-	    v > 0x10ffff)
+		return ENTITY_CP1252[v - 0x80];
+	if (in == ENTITY_IN_XML &&
+	    ((v < 0x20 && v != '\t' && v != '\n' && v != '\r') || v == 0xfffe ||
+		v == 0xffff))
 		return 0xfffd;
 	return v;
 }
 
-size_t
-entity_read(struct str s, char ret[ENTITY_UTF8_MAX], size_t *ret_n)
+static int
+digit(char c, bool hex)
 {
-	uint32_t code = 0;
-	size_t end = 0;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
-	if (s.n < 3)
-		return 0;
-	if (s.p[1] == '#') {
-		if (!number(s, 2, &code, &end))
-			return 0;
-		*ret_n = entity_utf8(honest(code), ret);
-		return end;
-	}
-	for (end = 1; end < s.n && end <= NAME_MAX_BYTES + 1; end++)
-		if (s.p[end] == ';')
+static size_t
+numeric(struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
+{
+	bool hex = s.n > 2 && (s.p[2] | 0x20) == 'x';
+	size_t begin = hex ? 3 : 2, i = begin;
+	uint32_t code = 0;
+
+	for (; i < s.n; i++) {
+		int d = digit(s.p[i], hex);
+
+		if (d < 0)
 			break;
-	if (end >= s.n || s.p[end] != ';')
+		if (code < 0x110000)
+			code = code * (hex ? 16 : 10) + (uint32_t)d;
+	}
+	if (i == begin)
 		return 0;
-	code = named((struct str){s.p + 1, end - 1});
-	if (code == 0)
+	if (i < s.n && s.p[i] == ';')
+		i++;
+	else if (in == ENTITY_IN_XML)
 		return 0;
-	*ret_n = entity_utf8(code, ret);
-	return end + 1;
+	*ret_n = entity_utf8(honest(code, in), ret);
+	return i;
+}
+
+static bool
+alnum(char c)
+{
+	char l = (char)(c | 0x20);
+
+	return (c >= '0' && c <= '9') || (l >= 'a' && l <= 'z');
+}
+
+static const char *
+find(struct str name)
+{
+	size_t low = 0, high = COUNT_OF(TABLE);
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int c = str_cmp(name, str_of(TABLE[mid].name));
+
+		if (c == 0)
+			return TABLE[mid].text;
+		if (c < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+size_t
+entity_read(
+    struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
+{
+	size_t n = 1;
+
+	if (s.n < 2 || s.p[0] != '&')
+		return 0;
+	if (s.p[1] == '#')
+		return numeric(s, in, ret, ret_n);
+	while (n < s.n && n < NAME_MAX_BYTES && alnum(s.p[n]))
+		n++;
+	if (n < s.n && s.p[n] == ';')
+		n++;
+	else if (in == ENTITY_IN_XML)
+		return 0;
+	for (; n > 2; n--) {
+		const char *text = find((struct str){s.p + 1, n - 1});
+
+		if (!text && in == ENTITY_IN_XML)
+			return 0;
+		if (!text)
+			continue;
+		if (in == ENTITY_IN_ATTR && s.p[n - 1] != ';' && n < s.n &&
+		    (s.p[n] == '=' || alnum(s.p[n])))
+			return 0;
+		*ret_n = strlen(text);
+		memcpy(ret, text, *ret_n);
+		return n;
+	}
+	return 0;
 }

@@ -56,13 +56,6 @@ void lexer_next(struct lexer *l, struct token *t);
 struct str lexer_raw(struct lexer *l, enum html_tag tag);
 struct str lexer_rest(struct lexer *l);
 
-/*
- * The reference that s begins with, "&...": writes at most 8 bytes of UTF-8,
- * returns how many bytes of s it is; 0: it is none.
- */
-size_t html_ref(struct str s, bool in_attr, char ret[8], size_t *ret_n);
-size_t html_utf8(uint32_t code, char ret[4]);
-
 struct parser;
 typedef bool mode_fn(struct parser *p, struct token *t);
 

@@ -1,6 +1,7 @@
 /* The input as tokens: text, start tags, end tags. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "feed/entity.h"
 #include "feed/html_priv.h"
 
 /* U+FFFD. */
@@ -135,8 +136,9 @@ decoded(struct lexer *l, struct str s, int how, enum nul nul)
 		size_t len = 0, took = 0;
 
 		if (s.p[i] == '&' && (how & REFS))
-			took =
-			    html_ref(str_from(s, i), how & ATTR, p + n, &len);
+			took = entity_read(str_from(s, i),
+			    how & ATTR ? ENTITY_IN_ATTR : ENTITY_IN_HTML, p + n,
+			    &len);
 		if (took > 0) {
 			n += len;
 			i += took;

@@ -4,13 +4,14 @@
 #include "feed/charset.h"
 #include "feed/feed.h"
 #include "feed/parse_priv.h"
-#include "feed/xmlfix.h"
+#include "feed/xml.h"
 
 /* What is before the root element. */
 struct prolog {
 	struct str root; /* its name without prefix; empty: there is none */
 	struct str from; /* the text from the root on */
-	bool html;       /* by its DOCTYPE */
+	struct str doctype;
+	bool html; /* by its DOCTYPE */
 };
 
 static struct str
@@ -70,10 +71,11 @@ read_prolog(struct str s)
 		} else if (str_starts(s, STR("<!--"))) {
 			s = behind(s, STR("-->"));
 		} else if (starts_nocase(s, STR("<!doctype"))) {
-			size_t n = xmlfix_doctype(s);
+			size_t n = xml_doctype(s);
 
 			p.html = p.html || starts_nocase(blanks(str_from(s, 9)),
 					       STR("html"));
+			p.doctype = (struct str){s.p, n};
 			s = n > 0 ? str_from(s, n) : behind(s, STR(">"));
 		} else {
 			break;
@@ -128,25 +130,36 @@ no_feed(const struct prolog *p, struct err *e)
 	    e, ERR_INVALID, "this is not a feed: it is neither XML nor JSON");
 }
 
-/* Mends it and reads it again, into a new feed. */
+/* Reads it again, into a new feed. */
 static int
-repaired(struct making *m, struct str xml, struct err *e)
+mended(struct making *m, struct str xml, struct str doctype, struct err *e)
 {
-	struct buf b = BUF(FEED_TEXT_MAX);
-	int rc;
-
 	making_init(m, m->arena, m->url);
-	xmlfix(xml, &b);
-	if (b.failed)
-		rc = err_set(e, ERR_LIMIT, "the feed is too large");
-	else if (!m->feed)
-		rc = err_set(e, ERR_NOMEM, "the feed needs too much memory");
-	else
-		rc = parse_xml(m, buf_str(&b), false, e);
-	if (rc == OK)
-		m->feed->repaired = true;
-	buf_done(&b);
-	return rc;
+	if (!m->feed)
+		return err_set(e, ERR_NOMEM, "the feed needs too much memory");
+	return parse_xml(m, xml, doctype, true, e);
+}
+
+/* callback({...}); as scripts load it: what is in the brackets, or nothing. */
+static struct str
+wrapped_json(struct str s)
+{
+	size_t n = 0;
+
+	if (str_starts(s, STR("/**/")))
+		s = blanks(str_from(s, 4));
+	while (n < s.n && n < 128 &&
+	       (s.p[n] == '_' || s.p[n] == '.' || s.p[n] == '$' ||
+		   (s.p[n] >= '0' && s.p[n] <= '9') ||
+		   ((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z')))
+		n++;
+	if (n == 0 || n == s.n)
+		return STR_EMPTY;
+	s = blanks(str_from(s, n));
+	if (s.n < 2 || s.p[0] != '(')
+		return STR_EMPTY;
+	s = blanks(str_from(s, 1));
+	return s.n > 0 && s.p[0] == '{' ? s : STR_EMPTY;
 }
 
 static int
@@ -161,14 +174,17 @@ dispatch(struct making *m, struct str text, struct err *e)
 		return err_set(e, ERR_INVALID, "there is nothing in it");
 	if (text.p[0] == '{' || text.p[0] == '[')
 		return parse_json(m, text, e);
+	from = wrapped_json(text);
+	if (from.n > 0)
+		return parse_json(m, from, e);
 	p = read_prolog(text);
 	if (!p.html && among(p.root, ROOTS, COUNT_OF(ROOTS))) {
-		rc = parse_xml(m, p.from, true, e);
-		return rc == ERR_SYNTAX ? repaired(m, p.from, e) : rc;
+		rc = parse_xml(m, p.from, p.doctype, false, e);
+		return rc == ERR_SYNTAX ? mended(m, p.from, p.doctype, e) : rc;
 	}
 	from = p.html || among(p.root, PAGES, COUNT_OF(PAGES)) ? STR_EMPTY
 							       : dig(p.from);
-	return from.n > 0 ? repaired(m, from, e) : no_feed(&p, e);
+	return from.n > 0 ? mended(m, from, p.doctype, e) : no_feed(&p, e);
 }
 
 int

@@ -28,11 +28,11 @@ void making_enclosure(struct making *m, struct feed_item *it, struct str url,
 void making_done(struct making *m);
 
 /*
- * ERR_INVALID when it holds no feed. With `strict`, ERR_SYNTAX at the first
- * fault, when the whole is to be mended and read again.
+ * ERR_INVALID when it holds no feed. ERR_SYNTAX, never with `mend`: elements
+ * are closed in the wrong order, and the whole is to be read again with it.
  */
-int parse_xml(
-    struct making *m, struct str xml, bool strict, struct err *e) MUST_CHECK;
+int parse_xml(struct making *m, struct str xml, struct str doctype, bool mend,
+    struct err *e) MUST_CHECK;
 int parse_json(struct making *m, struct str json, struct err *e) MUST_CHECK;
 
 #endif

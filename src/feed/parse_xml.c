@@ -1,24 +1,21 @@
-#include <libxml/parser.h>
-#include <libxml/parserInternals.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "feed/dtd.h"
 #include "feed/link.h"
 #include "feed/parse_priv.h"
 #include "feed/slots.h"
 #include "feed/xml_value.h"
 
 /*
- * libxml2 calls start, text and end; the frames are the elements that are
- * open. One element at a time is captured: its text, and where it may hold
+ * xml.h calls start, text and end; the frames are the elements that are open. One element at a time is captured: its text, and where it may hold
  * HTML also the elements in it, written out again.
  */
 
-#define FRAMES_MAX 260 /* libxml2 ends at 256 */
+#define FRAMES_MAX (FEED_DEPTH_MAX + 1)
 #define NOWHERE    ((enum element_where)8)
-#define SPACES_MAX 16
+#define CACHE      64
 
 struct frame {
 	enum element_where where; /* what is looked for in it */
@@ -28,7 +25,6 @@ struct frame {
 
 struct reading {
 	struct making *m;
-	xmlParserCtxtPtr ctxt;
 	struct frame frames[FRAMES_MAX];
 	size_t depth;
 	struct slots feed_slots, item_slots, author_slots;
@@ -37,36 +33,41 @@ struct reading {
 	struct value cap; /* cap.e NULL: nothing is captured */
 	size_t cap_depth;
 	struct buf author_text;
+	/* Elements that were looked up: a feed has few, and each often. */
 	struct {
-		const xmlChar *uri, *prefix;
+		struct str name; /* the text's */
 		enum element_family family;
-	} spaces[SPACES_MAX];
-	bool strict, broken, rooted, plain_atom, refused;
+		enum element_where where;
+		const struct element *e;
+	} cache[CACHE];
+	bool rooted, plain_atom, refused, enough;
 	char root[48];
 };
 
-static const char *
-chars(const xmlChar *s)
+static enum element_family
+family_of(const struct reading *r, const struct xml_tag *t)
 {
-	return (const char *)s;
+	return r->plain_atom && t->family == FAMILY_RSS ? FAMILY_ATOM
+							: t->family;
 }
 
-/* The names are libxml2's dictionary's: the same name, the same address. */
-static enum element_family
-family_of(struct reading *r, const xmlChar *uri, const xmlChar *prefix)
+static const struct element *
+look_up(struct reading *r, enum element_family family, struct str name,
+    enum element_where where)
 {
-	size_t i =
-	    (((uintptr_t)uri >> 4) ^ ((uintptr_t)prefix >> 3)) % SPACES_MAX;
+	size_t i = ((size_t)(unsigned char)name.p[0] * 7 +
+		       (unsigned char)name.p[name.n - 1] * 3 + name.n * 5 +
+		       (size_t)family + (size_t)where * 11) %
+		   CACHE;
 
-	if (r->spaces[i].uri != uri || r->spaces[i].prefix != prefix ||
-	    r->spaces[i].family == FAMILY_OTHER) {
-		r->spaces[i].uri = uri;
-		r->spaces[i].prefix = prefix;
-		r->spaces[i].family = element_family(chars(uri), chars(prefix));
+	if (r->cache[i].family != family || r->cache[i].where != where ||
+	    !str_eq(r->cache[i].name, name)) {
+		r->cache[i].name = name;
+		r->cache[i].family = family;
+		r->cache[i].where = where;
+		r->cache[i].e = element_find(family, name, where);
 	}
-	if (r->plain_atom && r->spaces[i].family == FAMILY_RSS)
-		return FAMILY_ATOM;
-	return r->spaces[i].family;
+	return r->cache[i].e;
 }
 
 static struct slots *
@@ -100,9 +101,9 @@ end_item(struct reading *r)
 }
 
 static void
-begin_item(struct reading *r, const struct attrs *attrs)
+begin_item(struct reading *r, const struct xml_tag *t)
 {
-	struct str about = attrs_get(attrs, "about");
+	struct str about = attrs_get(t, STR("about"));
 
 	if (r->item)
 		end_item(r);
@@ -110,7 +111,7 @@ begin_item(struct reading *r, const struct attrs *attrs)
 	r->item_depth = r->depth;
 	r->item = making_item(r->m);
 	if (!r->item) {
-		xmlStopParser(r->ctxt);
+		r->enough = true;
 		return;
 	}
 	r->item->base = r->frames[r->depth].base;
@@ -126,50 +127,60 @@ begin_item(struct reading *r, const struct attrs *attrs)
 /* ---- the root ---- */
 
 static bool
-is(const char *name, const char *wanted)
+is(struct str name, const char *wanted)
 {
-	return str_eq_nocase(str_of(name), str_of(wanted));
+	return str_eq_nocase(name, str_of(wanted));
 }
 
 static bool
-known_root(struct reading *r, const char *name, const char *uri,
-    const struct attrs *attrs)
+has(struct str uri, struct str part)
+{
+	return uri.n > 0 && memmem(uri.p, uri.n, part.p, part.n);
+}
+
+static bool
+known_root(struct reading *r, const struct xml_tag *t)
 {
 	struct feed *f = r->m->feed;
-	struct str version = str_trim(attrs_get(attrs, "version"));
+	struct str version = str_trim(attrs_get(t, STR("version")));
 
-	if (is(name, "rss") || is(name, "channel")) {
+	if (is(t->name, "rss") || is(t->name, "channel")) {
 		f->format =
 		    str_starts(version, STR("0.")) ? FEED_RSS09X : FEED_RSS2;
 		return true;
 	}
-	if (is(name, "rdf")) {
+	if (is(t->name, "rdf")) {
 		f->format = FEED_RSS1;
 		return true;
 	}
-	if (!is(name, "feed") && !is(name, "entry"))
+	if (!is(t->name, "feed") && !is(t->name, "entry"))
 		return false;
 	f->format =
-	    (uri && strstr(uri, "purl.org/atom")) || str_eq(version, STR("0.3"))
+	    has(t->uri, STR("purl.org/atom")) || str_eq(version, STR("0.3"))
 		? FEED_ATOM03
 		: FEED_ATOM1;
-	r->plain_atom = !uri || element_family(uri, NULL) == FAMILY_RSS;
+	r->plain_atom = t->family == FAMILY_RSS;
 	return true;
 }
 
 static void
-begin_root(struct reading *r, const char *name, const char *uri,
-    const struct attrs *attrs)
+keep_language(struct reading *r, const struct xml_tag *t)
+{
+	slots_set(&r->feed_slots, FIELD_LANGUAGE, 1,
+	    arena_dup(r->m->arena, str_trim(attrs_get(t, STR("lang")))));
+}
+
+static void
+begin_root(struct reading *r, const struct xml_tag *t)
 {
 	r->rooted = true;
-	(void)snprintf(r->root, sizeof(r->root), "%.40s", name);
-	if (!known_root(r, name, uri, attrs)) {
+	(void)snprintf(
+	    r->root, sizeof(r->root), "%.*s", STR_ARG(str_chars(t->name, 10)));
+	if (!known_root(r, t)) {
 		r->refused = true;
-		xmlStopParser(r->ctxt);
 		return;
 	}
-	slots_set(&r->feed_slots, FIELD_LANGUAGE, 1,
-	    arena_dup(r->m->arena, str_trim(attrs_get(attrs, "lang"))));
+	keep_language(r, t);
 }
 
 /* ---- capturing ---- */
@@ -180,7 +191,7 @@ finish_capture(struct reading *r)
 	struct frame *f = &r->frames[r->cap_depth];
 	struct slots *s = slots_of(r, f->where);
 
-	if (s && !r->broken)
+	if (s)
 		value_keep(&r->cap, r->m, s,
 		    f->where == IN_ITEM ? r->item : NULL, f->base);
 	r->cap.e = NULL;
@@ -191,7 +202,7 @@ finish_capture(struct reading *r)
  * one never closed?
  */
 static bool
-ends_capture(struct reading *r, enum element_family family, const char *name)
+ends_capture(struct reading *r, enum element_family family, struct str name)
 {
 	enum element_where where = r->frames[r->cap_depth].where;
 
@@ -199,7 +210,7 @@ ends_capture(struct reading *r, enum element_family family, const char *name)
 		return false;
 	if (r->cap.markup && (is(name, "source") || is(name, "summary")))
 		return false;
-	return element_find(family, name, where) != NULL;
+	return look_up(r, family, name, where) != NULL;
 }
 
 static void
@@ -215,10 +226,10 @@ drop_capture(struct reading *r)
 /* ---- elements ---- */
 
 static void
-feed_link(struct reading *r, const struct attrs *attrs, struct str base)
+feed_link(struct reading *r, const struct xml_tag *t, struct str base)
 {
-	struct str rel = attrs_get(attrs, "rel");
-	struct str href = attrs_get(attrs, "href");
+	struct str rel = attrs_get(t, STR("rel"));
+	struct str href = attrs_get(t, STR("href"));
 	struct feed *f = r->m->feed;
 
 	if (str_eq_nocase(rel, STR("self")) && f->self.n == 0)
@@ -230,15 +241,16 @@ feed_link(struct reading *r, const struct attrs *attrs, struct str base)
 /* What an element means for what is in it; it may be all in its attributes. */
 static enum element_where
 begin(struct reading *r, const struct element *e, enum element_where where,
-    const struct attrs *attrs)
+    const struct xml_tag *t)
 {
 	struct frame *f = &r->frames[r->depth];
 
 	switch (e->kind) {
 	case KIND_CHANNEL:
+		keep_language(r, t);
 		return IN_FEED;
 	case KIND_ITEM:
-		begin_item(r, attrs);
+		begin_item(r, t);
 		return IN_ITEM;
 	case KIND_PASS:
 		return where;
@@ -254,16 +266,20 @@ begin(struct reading *r, const struct element *e, enum element_where where,
 	case KIND_ENCLOSURE:
 	case KIND_MEDIA:
 		if (where == IN_FEED && e->kind == KIND_LINK)
-			feed_link(r, attrs, f->base);
+			feed_link(r, t, f->base);
 		if (slots_of(r, where))
 			value_attrs(e, r->m, slots_of(r, where),
-			    where == IN_ITEM ? r->item : NULL, f->base, attrs);
+			    where == IN_ITEM ? r->item : NULL, f->base, t);
 		return e->kind == KIND_MEDIA ? where : NOWHERE;
 	case KIND_PLAIN:
 	case KIND_TITLE:
 	case KIND_HTML:
 	case KIND_MARKUP:
 	case KIND_CONSTRUCT:
+		/* Atom 0.3: the same in several types, each in its own. */
+		if (str_starts(attrs_get(t, STR("type")), STR("multipart/")))
+			return where;
+		break;
 	case KIND_URL:
 	case KIND_DATE:
 	case KIND_PERSON:
@@ -272,69 +288,60 @@ begin(struct reading *r, const struct element *e, enum element_where where,
 	case KIND_KEYWORDS:
 		break;
 	}
-	value_begin(&r->cap, r->m->arena, e, attrs);
+	value_begin(&r->cap, r->m->arena, e, t);
 	r->cap_depth = r->depth;
 	return where;
 }
 
-static void
-on_start(void *ctx, const xmlChar *name, const xmlChar *prefix,
-    const xmlChar *uri, int n_spaces, const xmlChar **spaces, int n_attrs,
-    int n_default, const xmlChar **list)
+static bool
+on_start(void *ctx, const struct xml_tag *t)
 {
 	struct reading *r = ctx;
-	struct attrs attrs = {list, n_attrs};
-	enum element_family family = family_of(r, uri, prefix);
+	enum element_family family = family_of(r, t);
 	enum element_where where;
 	const struct element *e;
-	struct frame *f;
+	struct frame *f = &r->frames[++r->depth];
 
-	(void)n_spaces, (void)spaces, (void)n_default;
-	if (r->depth + 1 == FRAMES_MAX) {
-		xmlStopParser(r->ctxt);
-		return;
-	}
-	f = &r->frames[++r->depth];
 	*f = (struct frame){NOWHERE, f[-1].base, NULL};
-	if (n_attrs > 0)
-		f->base = attrs_base(&attrs, r->m->arena, f->base);
+	if (t->n_attrs > 0)
+		f->base = attrs_base(t, r->m->arena, f->base);
 	if (r->cap.e) {
-		if (!ends_capture(r, family, chars(name))) {
-			value_start(&r->cap, r->depth - r->cap_depth,
-			    chars(name), chars(prefix), family, &attrs);
-			return;
+		if (!ends_capture(r, family, t->name)) {
+			value_start(&r->cap, r->depth - r->cap_depth, t);
+			return true;
 		}
 		drop_capture(r);
 	}
 	if (!r->rooted) {
-		begin_root(r, chars(name), chars(uri), &attrs);
-		/* Once it is stopped the attributes are gone. */
+		begin_root(r, t);
 		if (r->refused)
-			return;
-		family = family_of(r, uri, prefix);
+			return false;
+		family = family_of(r, t);
 	}
 	where = r->depth > 1 ? f[-1].where : NOWHERE;
-	f->where = NOWHERE;
-	e = element_find(family, chars(name), where);
+	e = look_up(r, family, t->name, where);
+	/* A pubDate in Atom says when, whoever put it there. */
+	if (!e && family == FAMILY_ATOM)
+		e = look_up(r, FAMILY_RSS, t->name, where);
 	if (!e)
-		return;
+		return true;
 	/* RSS 0.90 and 1.0 differ in nothing but their namespace. */
-	if (e->kind == KIND_CHANNEL && r->m->feed->format == FEED_RSS1 && uri &&
-	    strstr(chars(uri), "simple/0.9"))
+	if (e->kind == KIND_CHANNEL && r->m->feed->format == FEED_RSS1 &&
+	    has(t->uri, STR("simple/0.9")))
 		r->m->feed->format = FEED_RSS09X;
-	f->where = begin(r, e, where, &attrs);
+	f->where = begin(r, e, where, t);
+	return !r->enough;
 }
 
 static void
-on_text(void *ctx, const xmlChar *text, int n)
+on_text(void *ctx, struct str text, bool bare)
 {
 	struct reading *r = ctx;
-	struct str s = {chars(text), (size_t)n};
 
 	if (r->cap.e)
-		value_text(&r->cap, s);
+		value_text(&r->cap, text, bare);
 	else if (r->frames[r->depth].author)
-		buf_add(&r->author_text, s);
+		buf_add(&r->author_text, text);
 }
 
 static void
@@ -352,37 +359,20 @@ end_author(struct reading *r, const struct element *e, enum element_where where)
 }
 
 static void
-on_end(
-    void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+on_end(void *ctx, const struct xml_tag *t)
 {
 	struct reading *r = ctx;
 	struct frame *f = &r->frames[r->depth];
 
-	if (r->depth == 0)
-		return;
 	if (r->cap.e && r->depth == r->cap_depth)
 		finish_capture(r);
 	else if (r->cap.e)
-		value_end(&r->cap, r->depth - r->cap_depth, chars(name),
-		    chars(prefix), family_of(r, uri, prefix));
+		value_end(&r->cap, r->depth - r->cap_depth, t);
 	if (f->author)
 		end_author(r, f->author, f[-1].where);
 	if (r->item && r->depth == r->item_depth)
 		end_item(r);
 	r->depth--;
-}
-
-static void
-on_error(void *ctx, xmlErrorPtr error)
-{
-	struct reading *r = ctx;
-
-	if (!r->strict || r->refused || error->level < XML_ERR_ERROR ||
-	    error->domain == XML_FROM_NAMESPACE)
-		return;
-	/* Without recovery it calls nothing any more. To stop it here would free
-	 * the text that it is in the middle of. */
-	r->broken = true;
 }
 
 static void
@@ -410,11 +400,9 @@ verdict(struct reading *r, struct err *e)
 {
 	const struct feed *f = r->m->feed;
 
-	if (r->broken)
-		return err_set(e, ERR_SYNTAX, "the feed is not well-formed");
 	if (!r->rooted)
 		return err_set(e, ERR_INVALID, "there is no element in it");
-	if (r->refused && is(r->root, "html"))
+	if (r->refused && is(str_of(r->root), "html"))
 		return err_set(
 		    e, ERR_INVALID, "this is an HTML page, not a feed");
 	if (r->refused)
@@ -428,52 +416,35 @@ verdict(struct reading *r, struct err *e)
 	return OK;
 }
 
-static xmlParserCtxtPtr
-context(struct reading *r, struct str xml)
-{
-	xmlParserCtxtPtr c = xmlCreateMemoryParserCtxt(xml.p, (int)xml.n);
-
-	if (!c)
-		return NULL;
-	/* NOENT is for the five that XML has; of others there can be none. */
-	(void)xmlCtxtUseOptions(c, XML_PARSE_NOENT | XML_PARSE_NONET |
-				       XML_PARSE_IGNORE_ENC |
-				       (r->strict ? 0 : XML_PARSE_RECOVER));
-	memset(c->sax, 0, sizeof(*c->sax));
-	c->sax->initialized = XML_SAX2_MAGIC;
-	c->sax->startElementNs = on_start;
-	c->sax->endElementNs = on_end;
-	c->sax->characters = on_text;
-	c->sax->cdataBlock = on_text;
-	c->sax->ignorableWhitespace = on_text;
-	c->sax->serror = on_error;
-	c->userData = r;
-	return c;
-}
+static const struct xml_calls CALLS = {on_start, on_text, on_end};
 
 int
-parse_xml(struct making *m, struct str xml, bool strict, struct err *e)
+parse_xml(struct making *m, struct str xml, struct str doctype, bool mend,
+    struct err *e)
 {
 	struct reading *r = calloc(1, sizeof(*r));
-	int rc;
+	struct dtd *dtd = doctype.n > 0 ? calloc(1, sizeof(*dtd)) : NULL;
+	bool faulty = false;
+	int rc = ERR_NOMEM;
 
-	if (!r)
-		return err_set(e, ERR_NOMEM, "no memory");
+	if (!r || (doctype.n > 0 && !dtd))
+		goto out;
+	if (dtd)
+		dtd_read(dtd, doctype);
 	r->m = m;
-	r->strict = strict;
 	r->frames[0] = (struct frame){NOWHERE, m->url, NULL};
 	r->cap.text = BUF(FEED_TEXT_MAX);
 	r->author_text = BUF(FEED_AUTHOR_MAX);
-	r->ctxt = context(r, xml);
-	if (r->ctxt) {
-		(void)xmlParseDocument(r->ctxt);
+	rc = xml_read(xml, dtd, mend, &CALLS, r, &faulty);
+	if (rc == OK)
 		rc = verdict(r, e);
-		xmlFreeParserCtxt(r->ctxt);
-	} else {
-		rc = err_set(e, ERR_NOMEM, "no memory");
-	}
+	m->feed->repaired = faulty;
 	buf_done(&r->cap.text);
 	buf_done(&r->author_text);
+out:
+	free(dtd);
 	free(r);
+	if (rc == ERR_NOMEM)
+		return err_set(e, ERR_NOMEM, "no memory");
 	return rc;
 }

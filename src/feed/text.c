@@ -33,14 +33,18 @@ tag(struct str s)
 static struct str
 strip(struct arena *a, struct str s, bool tags)
 {
-	char *p = arena_raw(a, s.n + 1);
-	size_t n = 0;
+	size_t n = 0, room_bytes = s.n + 1;
+	char *p;
 
+	/* Few references are shorter than what they stand for, by two. */
+	for (size_t i = 0; i < s.n; i++)
+		room_bytes += s.p[i] == '&' ? 2 : 0;
+	p = arena_raw(a, room_bytes);
 	if (!p)
 		return STR_EMPTY;
 	while (s.n > 0) {
 		size_t took = 0, len = 0;
-		char room[ENTITY_UTF8_MAX];
+		char room[ENTITY_MAX];
 
 		/* Where no > is left, no later < is a tag either. */
 		if (tags && s.p[0] == '<') {
@@ -48,7 +52,7 @@ strip(struct arena *a, struct str s, bool tags)
 			tags = took < SIZE_MAX;
 			took = tags ? took : 0;
 		} else if (s.p[0] == '&') {
-			took = entity_read(s, room, &len);
+			took = entity_read(s, ENTITY_IN_ATTR, room, &len);
 		}
 		if (took == 0) {
 			room[0] = s.p[0];
@@ -97,6 +101,9 @@ text_title(struct arena *a, struct str s)
 	const char *end = s.n > 3 ? memmem(s.p, s.n, "</", 2) : NULL;
 	bool tags = end && end + 2 < s.p + s.n && letter(end[2]);
 
+	/* Those that need no end. */
+	tags = tags || (s.n > 4 && (memmem(s.p, s.n, "<br", 3) ||
+				       memmem(s.p, s.n, "<img ", 5)));
 	if (tags || str_has(s, '&'))
 		s = strip(a, s, tags);
 	return text_squeeze(a, s);
@@ -166,6 +173,8 @@ text_person(struct arena *a, struct str s, bool *ret_named)
 	inside = between(s, '(', ')');
 	if (inside.n > 0 && str_has(head, '@')) /* ann@example.com (Ann) */
 		return unquote(inside);
+	if (head.n > 0 && str_has(inside, '@') && !str_has(inside, ' '))
+		return unquote(head); /* Ann (ann@example.com) */
 	head = s;
 	head = unquote(str_cut(&head, '<'));
 	inside = between(s, '<', '>');

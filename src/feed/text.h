@@ -16,7 +16,7 @@ struct str text_of_html(struct arena *a, struct str html);
 struct str text_squeeze(struct arena *a, struct str s);
 /*
  * A title of RSS, where nobody knows whether it is HTML: references become
- * characters; tags go when one of them is an end tag.
+ * characters; tags go when one of them is an end tag or needs none.
  */
 struct str text_title(struct arena *a, struct str s);
 /* & < > as references: plain text as HTML. */

@@ -10,36 +10,23 @@
 
 /* ---- attributes ---- */
 
-static const char *
-part(const struct attrs *a, int i, int what)
-{
-	return (const char *)a->list[5 * i + what];
-}
-
-static struct str
-value_of(const struct attrs *a, int i)
-{
-	return (struct str){
-	    part(a, i, 3), (size_t)(part(a, i, 4) - part(a, i, 3))};
-}
-
 struct str
-attrs_get(const struct attrs *a, const char *name)
+attrs_get(const struct xml_tag *t, struct str name)
 {
-	for (int i = 0; i < a->n; i++)
-		if (strcasecmp(part(a, i, 0), name) == 0)
-			return value_of(a, i);
+	for (size_t i = 0; i < t->n_attrs; i++)
+		if (str_eq_nocase(t->attrs[i].name, name))
+			return t->attrs[i].value;
 	return STR_EMPTY;
 }
 
 struct str
-attrs_base(const struct attrs *a, struct arena *arena, struct str outer)
+attrs_base(const struct xml_tag *t, struct arena *arena, struct str outer)
 {
-	for (int i = 0; i < a->n; i++)
-		if (part(a, i, 1) && strcmp(part(a, i, 1), "xml") == 0 &&
-		    strcmp(part(a, i, 0), "base") == 0) {
+	for (size_t i = 0; i < t->n_attrs; i++)
+		if (str_eq(t->attrs[i].prefix, STR("xml")) &&
+		    str_eq(t->attrs[i].name, STR("base"))) {
 			struct str own =
-			    link_resolve(arena, outer, value_of(a, i));
+			    link_resolve(arena, outer, t->attrs[i].value);
 
 			return own.n > 0 ? own : outer;
 		}
@@ -57,7 +44,7 @@ is_xml(struct str type)
 
 void
 value_begin(struct value *v, struct arena *a, const struct element *e,
-    const struct attrs *attrs)
+    const struct xml_tag *t)
 {
 	struct buf text = v->text;
 
@@ -66,9 +53,10 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 	v->markup = e->kind == KIND_HTML || e->kind == KIND_MARKUP ||
 		    e->kind == KIND_CONSTRUCT;
 	if (e->kind == KIND_CONSTRUCT) {
-		v->type = arena_dup(a, str_trim(attrs_get(attrs, "type")));
-		v->mode = arena_dup(a, str_trim(attrs_get(attrs, "mode")));
-		v->href = arena_dup(a, attrs_get(attrs, "src"));
+		v->type = attrs_get(t, STR("type"));
+		v->type = arena_dup(a, str_trim(str_cut(&v->type, ';')));
+		v->mode = arena_dup(a, str_trim(attrs_get(t, STR("mode"))));
+		v->href = arena_dup(a, attrs_get(t, STR("src")));
 		v->escape = is_xml(v->type) &&
 			    !str_eq(v->mode, STR("escaped")) &&
 			    !str_eq(v->mode, STR("base64"));
@@ -76,36 +64,13 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 	v->escape = v->escape || e->kind == KIND_MARKUP;
 	v->markup = v->markup && (e->field != FIELD_TITLE || v->escape);
 	if (e->kind == KIND_URL)
-		v->href = arena_dup(a, attrs_get(attrs, "href"));
-	if (e->kind == KIND_GUID)
-		v->not_link = str_eq_nocase(
-		    str_trim(attrs_get(attrs, "ispermalink")), STR("false"));
-}
+		v->href = arena_dup(a, attrs_get(t, STR("href")));
+	if (e->kind == KIND_GUID) {
+		struct str said = str_trim(attrs_get(t, STR("ispermalink")));
 
-#define EACH(byte) (0x0101010101010101u * (byte))
-
-/* A high bit is set when a byte of w is c; perhaps in ones behind it too. */
-static uint64_t
-has(uint64_t w, unsigned char c)
-{
-	w ^= EACH(c);
-	return (w - EACH(1)) & ~w & EACH(0x80);
-}
-
-/* Eights of bytes that need no reference. */
-static size_t
-plain(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	for (; n - i >= 8; i += 8) {
-		uint64_t w;
-
-		memcpy(&w, p + i, sizeof(w));
-		if (has(w, '&') | has(w, '<') | has(w, '>') | has(w, '"'))
-			break;
+		v->no_link = str_eq_nocase(said, STR("false"));
+		v->a_link = str_eq_nocase(said, STR("true"));
 	}
-	return i;
 }
 
 static void
@@ -115,7 +80,7 @@ add_escaped(struct buf *b, struct str s, bool quote)
 	    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
 	size_t from = 0;
 
-	for (size_t i = plain(s.p, s.n); i < s.n; i++) {
+	for (size_t i = 0; i < s.n; i++) {
 		const char *as = AS[(unsigned char)s.p[i]];
 
 		if (!as || (s.p[i] == '"' && !quote))
@@ -123,85 +88,69 @@ add_escaped(struct buf *b, struct str s, bool quote)
 		buf_add(b, (struct str){s.p + from, i - from});
 		buf_addz(b, as);
 		from = i + 1;
-		i += plain(s.p + from, s.n - from);
 	}
 	buf_add(b, str_from(s, from));
 }
 
 void
-value_text(struct value *v, struct str text)
+value_text(struct value *v, struct str text, bool bare)
 {
 	if (v->first && str_trim(text).n > 0)
 		v->first = false;
-	if (v->escape)
+	if (v->escape && !bare)
 		add_escaped(&v->text, text, false);
 	else
 		buf_add(&v->text, text);
 }
 
-static bool
-is_void(const char *name)
-{
-	static const char *const VOIDS[] = {"br", "hr", "img", "input", "meta",
-	    "wbr", "area", "col", "embed", "param", "track"};
-
-	for (size_t i = 0; i < COUNT_OF(VOIDS); i++)
-		if ((name[0] | 0x20) == VOIDS[i][0] &&
-		    strcasecmp(name, VOIDS[i]) == 0)
-			return true;
-	return false;
-}
-
 static void
-add_name(struct value *v, const char *name, const char *prefix,
-    enum element_family family)
+add_name(struct value *v, struct str name, struct str prefix)
 {
-	if (prefix && family != FAMILY_XHTML) {
-		buf_addz(&v->text, prefix);
+	if (prefix.n > 0) {
+		buf_add(&v->text, prefix);
 		buf_addc(&v->text, ':');
 	}
-	buf_addz(&v->text, name);
+	buf_add(&v->text, name);
 }
 
 void
-value_start(struct value *v, size_t level, const char *name, const char *prefix,
-    enum element_family family, const struct attrs *attrs)
+value_start(struct value *v, size_t level, const struct xml_tag *t)
 {
 	bool first = v->first;
 
 	v->first = false;
 	if (!v->markup)
 		return;
-	if (first && v->escape && level == 1 && strcasecmp(name, "div") == 0 &&
-	    v->e->kind == KIND_CONSTRUCT) {
-		v->div = true;
-		return;
-	}
+	first = first && v->escape && level == 1 &&
+		v->e->kind == KIND_CONSTRUCT &&
+		str_eq_nocase(t->name, STR("div"));
 	buf_addc(&v->text, '<');
-	add_name(v, name, prefix, family);
-	for (int i = 0; i < attrs->n; i++) {
+	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
+	for (size_t i = 0; i < t->n_attrs; i++) {
 		buf_addc(&v->text, ' ');
-		add_name(v, part(attrs, i, 0), part(attrs, i, 1), FAMILY_OTHER);
+		add_name(v, t->attrs[i].name, t->attrs[i].prefix);
 		buf_addz(&v->text, "=\"");
-		add_escaped(&v->text, value_of(attrs, i), true);
+		add_escaped(&v->text, t->attrs[i].value, true);
 		buf_addc(&v->text, '"');
 	}
-	buf_addz(&v->text, is_void(name) ? "/>" : ">");
+	buf_addz(&v->text, xml_void(t->name) ? "/>" : ">");
+	if (first)
+		v->div_from = v->text.n;
 }
 
 void
-value_end(struct value *v, size_t level, const char *name, const char *prefix,
-    enum element_family family)
+value_end(struct value *v, size_t level, const struct xml_tag *t)
 {
-	if (!v->markup || is_void(name))
+	if (!v->markup || xml_void(t->name))
 		return;
-	if (v->div && level == 1) {
-		v->div = false;
-		return;
-	}
+	level = v->div_from > 0 && v->div_end == 0 ? level : 0;
+	if (level == 1)
+		v->div_to = v->text.n;
 	buf_addz(&v->text, "</");
-	add_name(v, name, prefix, family);
+	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
 	buf_addc(&v->text, '>');
+	if (level == 1)
+		v->div_end = v->text.n;
 }
 
 /* ---- keeping ---- */
@@ -211,16 +160,16 @@ value_end(struct value *v, size_t level, const char *name, const char *prefix,
  * was written as numbers (&#146;) or taken for latin.
  */
 static void
-mend_c1(struct buf *b)
+mend_c1(struct buf *b, size_t i)
 {
 	struct buf to = BUF(b->limit);
 	struct str s = buf_str(b);
 	const char *at;
-	size_t from = 0, i = 0;
+	size_t from = 0;
 
 	while (i + 1 < s.n && (at = memchr(s.p + i, 0xc2, s.n - 1 - i))) {
 		unsigned char c = (unsigned char)at[1];
-		char room[ENTITY_UTF8_MAX];
+		char room[ENTITY_MAX];
 		size_t n;
 
 		i = (size_t)(at - s.p) + 2;
@@ -285,7 +234,7 @@ keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 		    s, FIELD_LINK, 1, link_resolve(m->arena, base, v->href));
 	if (!slots_wants(s, e->field, e->rank))
 		return;
-	text = str_trim(buf_str(&v->text));
+	text = str_trim(str_from(buf_str(&v->text), v->div_from));
 	if (e->kind != KIND_URL)
 		text = arena_dup(m->arena, text);
 	if (!text.p)
@@ -300,7 +249,8 @@ keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 		text =
 		    link_resolve(m->arena, base, text.n > 0 ? text : v->href);
 	slots_set(s, e->field, e->rank, text);
-	if (e->kind == KIND_GUID && !v->not_link && link_web(text))
+	if (e->kind == KIND_GUID && !v->no_link &&
+	    (link_web(text) || (v->a_link && text.n > 0 && text.p[0] == '/')))
 		slots_set(s, FIELD_LINK, 1, link_resolve(m->arena, base, text));
 }
 
@@ -318,7 +268,14 @@ value_keep(struct value *v, struct making *m, struct slots *s,
 {
 	struct str text;
 
-	mend_c1(&v->text);
+	/* Both its tags go, when there is nothing beside it. */
+	if (v->div_from > 0 && !v->text.failed &&
+	    (v->div_end == 0 ||
+		str_trim(str_from(buf_str(&v->text), v->div_end)).n == 0))
+		v->text.n = v->div_end > 0 ? v->div_to : v->text.n;
+	else
+		v->div_from = 0;
+	mend_c1(&v->text, v->div_from);
 	text = buf_str(&v->text);
 	switch ((int)v->e->kind) {
 	case KIND_DATE:
@@ -346,13 +303,14 @@ value_keep(struct value *v, struct making *m, struct slots *s,
 
 static void
 keep_link(const struct element *e, struct making *m, struct slots *s,
-    struct feed_item *it, struct str base, const struct attrs *attrs)
+    struct feed_item *it, struct str base, const struct xml_tag *t)
 {
 	static const struct str IANA =
 	    STR("http://www.iana.org/assignments/relation/");
-	struct str rel = str_trim(attrs_get(attrs, "rel"));
-	struct str type = str_trim(attrs_get(attrs, "type"));
-	struct str url = link_resolve(m->arena, base, attrs_get(attrs, "href"));
+	struct str rel = str_trim(attrs_get(t, STR("rel")));
+	struct str type = str_trim(attrs_get(t, STR("type")));
+	struct str url =
+	    link_resolve(m->arena, base, attrs_get(t, STR("href")));
 	bool html = type.n == 0 || is_html(type) ||
 		    str_eq_nocase(type, STR("application/xhtml+xml"));
 
@@ -363,36 +321,36 @@ keep_link(const struct element *e, struct making *m, struct slots *s,
 	else if (it && str_eq_nocase(rel, STR("self")))
 		slots_set(s, e->field, 1, url);
 	else if (it && str_eq_nocase(rel, STR("enclosure")))
-		making_enclosure(m, it, url, type, attrs_get(attrs, "length"));
+		making_enclosure(m, it, url, type, attrs_get(t, STR("length")));
 }
 
 void
 value_attrs(const struct element *e, struct making *m, struct slots *s,
-    struct feed_item *it, struct str base, const struct attrs *attrs)
+    struct feed_item *it, struct str base, const struct xml_tag *t)
 {
-	struct str url = attrs_get(attrs, "url");
-	struct str length = attrs_get(attrs, "length");
+	struct str url = attrs_get(t, STR("url"));
+	struct str length = attrs_get(t, STR("length"));
 
 	if (e->kind == KIND_LINK) {
-		keep_link(e, m, s, it, base, attrs);
+		keep_link(e, m, s, it, base, t);
 		return;
 	}
 	if (!it)
 		return;
 	if (e->kind == KIND_LABEL) {
-		struct str label = attrs_get(attrs, "label");
+		struct str label = attrs_get(t, STR("label"));
 
 		if (str_trim(label).n == 0)
-			label = attrs_get(attrs, "term");
+			label = attrs_get(t, STR("term"));
 		making_category(m, it, arena_dup(m->arena, label));
 		return;
 	}
 	if (url.n == 0)
-		url = attrs_get(attrs, "resource"); /* RDF */
+		url = attrs_get(t, STR("resource")); /* RDF */
 	if (url.n == 0)
-		url = attrs_get(attrs, "href");
+		url = attrs_get(t, STR("href"));
 	if (length.n == 0)
-		length = attrs_get(attrs, "filesize");
+		length = attrs_get(t, STR("filesize"));
 	making_enclosure(m, it, link_resolve(m->arena, base, url),
-	    attrs_get(attrs, "type"), length);
+	    attrs_get(t, STR("type")), length);
 }

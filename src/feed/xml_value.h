@@ -5,24 +5,18 @@
 #define FEED_XML_VALUE_H
 
 #include "base/buf.h"
-#include "feed/element.h"
+#include "feed/xml.h"
 
 struct arena;
 struct feed_item;
 struct making;
 struct slots;
 
-/* As libxml2 hands them over: name, prefix, URI, begin, end. */
-struct attrs {
-	const unsigned char **list;
-	int n;
-};
-
 /* By its name without prefix; empty when it is not there. */
-struct str attrs_get(const struct attrs *a, const char *name);
+struct str attrs_get(const struct xml_tag *t, struct str name);
 /* xml:base on top of the one around. */
 struct str attrs_base(
-    const struct attrs *a, struct arena *arena, struct str outer);
+    const struct xml_tag *t, struct arena *arena, struct str outer);
 
 /* An element that is being captured. */
 struct value {
@@ -31,24 +25,25 @@ struct value {
 	bool markup; /* elements in it are kept */
 	bool escape; /* its text is markup too: < is &lt; */
 	bool first;  /* nothing in it yet */
-	bool div;    /* XHTML in the div that Atom wants around it */
+	/* XHTML stands in the div that Atom wants around it: where that one's
+	 * content is, and where it ends; 0: there is none. */
+	size_t div_from, div_to, div_end;
 	struct str type, mode, href; /* the arena's */
-	bool not_link;               /* isPermaLink="false" */
+	bool no_link, a_link;        /* isPermaLink: false, true */
 };
 
 void value_begin(struct value *v, struct arena *a, const struct element *e,
-    const struct attrs *attrs);
-void value_text(struct value *v, struct str text);
+    const struct xml_tag *t);
+/* `bare`: neither & nor < is in it. */
+void value_text(struct value *v, struct str text, bool bare);
 /* Elements in it, `level` of them open with this one. */
-void value_start(struct value *v, size_t level, const char *name,
-    const char *prefix, enum element_family family, const struct attrs *attrs);
-void value_end(struct value *v, size_t level, const char *name,
-    const char *prefix, enum element_family family);
+void value_start(struct value *v, size_t level, const struct xml_tag *t);
+void value_end(struct value *v, size_t level, const struct xml_tag *t);
 /* It is complete. `it` is NULL outside of items. */
 void value_keep(struct value *v, struct making *m, struct slots *s,
     struct feed_item *it, struct str base);
 /* For kinds that say it in attributes alone. */
 void value_attrs(const struct element *e, struct making *m, struct slots *s,
-    struct feed_item *it, struct str base, const struct attrs *attrs);
+    struct feed_item *it, struct str base, const struct xml_tag *t);
 
 #endif

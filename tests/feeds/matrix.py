@@ -108,7 +108,7 @@ TITLES = {
     "ampersand": ("Q & A", "Q & A"),
     "ampersand in a word": ("AT&T", "AT&T"),
     "ampersand last": ("this &", "this &"),
-    "ampersand amp without semicolon": ("a &amp b", "a &amp b"),
+    "ampersand amp without semicolon": ("a &amp b", "a & b"),
     "html entities": ("caf&eacute;&hellip; &mdash; x", "café… — x"),
     "unknown entity": ("a &nothing; b", "a &nothing; b"),
     "windows numbers": ("it&#146;s", "it’s"),
@@ -185,6 +185,46 @@ CHARSETS = {
     "utf-32": (JP, "utf-32", "utf-32", ""),
     "utf-32be without mark": (JP, "utf-32-be", "utf-32", ""),
     "ebcdic": ("First", "cp037", "ibm037", ""),
+    "koi8-u": ("Їжак і ґанок", "koi8-u", "KOI8-U", ""),
+    "windows-1250": ("Zażółć gęślą jaźń", "cp1250", "windows-1250", ""),
+    "windows-1253": ("Ελλάδα", "cp1253", "windows-1253", ""),
+    "iso-8859-7": ("Ελλάδα", "iso-8859-7", "ISO-8859-7", ""),
+    "windows-1254": ("İstanbul ağaç", "cp1254", "iso-8859-9", ""),
+    "windows-1255": ("שלום עולם", "cp1255", "windows-1255", ""),
+    "iso-8859-8-i": ("שלום", "iso-8859-8", "iso-8859-8-i", ""),
+    "windows-1256": ("مرحبا", "cp1256", "windows-1256", ""),
+    "windows-1257": ("Žemaitė ūkis", "cp1257", "windows-1257", ""),
+    "windows-1258": ("Đông ơn", "cp1258", "windows-1258", ""),
+    "tis-620": ("ภาษาไทย", "tis-620", "TIS-620", ""),
+    "iso-8859-5": (RU, "iso-8859-5", "iso-8859-5", ""),
+    "cp866": (RU, "cp866", "ibm866", ""),
+    "mac roman": ("café", "mac-roman", "macintosh", ""),
+    "cp949 as euc-kr": ("똠방각하", "cp949", "euc-kr", ""),
+    "cp932 as shift_jis": ("①㈱", "cp932", "shift_jis", ""),
+    "gbk as gb2312": ("朱镕基", "gbk", "gb2312", ""),
+    "big5-hkscs": ("中文", "big5hkscs", "big5-hkscs", ""),
+    "win-1251": (RU, "cp1251", "win-1251", ""),
+    "declared with blanks": (RU, "cp1251", " windows-1251 ", ""),
+    "windows-1251 that the header says latin": (RU, "cp1251", "windows-1251", "text/xml; charset=ISO-8859-1"),
+    "windows-1251 by the header": (RU, "cp1251", "utf-8", "text/xml; charset=windows-1251"),
+    "text/xml without charset": (RU, "cp1251", "windows-1251", "text/xml"),
+    "latin that says utf-16": ("café", "latin-1", "utf-16", ""),
+    "latin of unknown name": ("café", "latin-1", "x-unknown", ""),
+    "latin that the header says nonsense": ("café", "latin-1", "iso-8859-1", "text/xml; charset=nonsense"),
+    "utf-16 that the header says latin": (JP, "utf-16", "utf-16", "text/xml; charset=iso-8859-1"),
+    "utf-32le without mark": (JP, "utf-32-le", "utf-32", ""),
+    "utf-8 that says utf-7": (JP, "utf-8", "utf-7", ""),
+    "utf-8 that says cp1252": ("“café”", "utf-8", "windows-1252", ""),
+}
+
+
+# name: (the title's bytes, in a feed of UTF-8; the title as it must come out)
+BYTES = {
+    "cesu-8": (b"a \xed\xa0\xbd\xed\xb8\x80 \xc3\xa9", "a \U0001f600 é"),
+    "half of a pair": (b"\xc3\xa9 \xed\xa0\xbd \xc3\xa9", "é \ufffd é"),
+    "windows byte in utf-8": (b"\xe6\x97\xa5\xe6\x9c\xac it\x92s", "日本 it’s"),
+    "cut character": (b"\xe6\x97\xa5 \xe6\x9c", "日 æœ"),
+    "overlong": (b"\xe6\x97\xa5\xe6\x9c\xac \xc0\xbcb", "日本 À¼b"),
 }
 
 
@@ -269,6 +309,11 @@ def cases():
         for name, (title, charset, says, kind) in CHARSETS.items():
             doc = (head(says) if says else "") + text(fmt, title)
             yield f"{fmt}: charset: {name}", doc.encode(charset), url, kind, want(fmt, title)
+        for name, (title, out) in BYTES.items():
+            doc = (head("utf-8") + text(fmt, "@")).encode().replace(b"@", title)
+            yield f"{fmt}: bytes: {name}", doc, url, "", want(fmt, out)
+        yield (f"{fmt}: charset: utf-16 behind a line end", ("\n" + text(fmt, JP)).encode("utf-16-le"),
+               url, "", want(fmt, JP))
         whole, one = text(fmt), tags(fmt)[0]
         cut = whole.index(f"</{one}>") + len(one) + 3
         w = want(fmt)

@@ -9,6 +9,7 @@ from hk import check, run, same
 sys.path.insert(0, os.path.join(hk.ROOT, "tests", "feeds"))
 import matrix  # noqa: E402
 import single  # noqa: E402
+import wild  # noqa: E402
 
 
 def cli(*args, **more):
@@ -57,6 +58,12 @@ def test_matrix(t):
 def test_single(t):
     rows = list(single.cases())
     check(len(rows) > 100, "so many cases", len(rows))
+    same(compare(t, rows), len(rows), "all were compared")
+
+
+def test_wild(t):
+    rows = list(wild.cases())
+    check(len(rows) > 150, "so many cases", len(rows))
     same(compare(t, rows), len(rows), "all were compared")
 
 
