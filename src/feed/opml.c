@@ -1,7 +1,5 @@
 #include "feed/opml.h"
 
-#include <libxml/parser.h>
-#include <libxml/parserInternals.h>
 #include <time.h>
 
 #include "base/arena.h"
@@ -12,25 +10,20 @@
 #include "feed/charset.h"
 #include "feed/text.h"
 #include "feed/xml_value.h"
-#include "feed/xmlfix.h"
 
-#define FRAMES_MAX 260 /* libxml2 ends at 256 */
+#define FRAMES_MAX (FEED_DEPTH_MAX + 2)
 #define BETWEEN    " / "
 
-/*
- * libxml2 calls start, text and end. A frame is an element that is open: what
- * category holds within it.
- */
+/* The category that holds within each element that is open. */
 struct reading {
 	struct arena *arena;
 	struct opml *opml;
 	struct opml_feed **tail;
-	xmlParserCtxtPtr ctxt;
 	struct str categories[FRAMES_MAX];
 	size_t depth;
 	size_t title_depth; /* of the <title> in the head; 0: not in it */
 	struct buf title;
-	bool strict, broken, full;
+	bool full;
 };
 
 static struct str
@@ -65,21 +58,21 @@ link(struct reading *r, struct str s)
 
 /* Whoever writes one of the two means it as the name. */
 static struct str
-name_of(struct reading *r, const struct attrs *attrs)
+name_of(struct reading *r, const struct xml_tag *t)
 {
-	struct str s = str_trim(attrs_get(attrs, "title"));
+	struct str s = str_trim(attrs_get(t, STR("title")));
 
-	return plain(r, s.n > 0 ? s : attrs_get(attrs, "text"));
+	return plain(r, s.n > 0 ? s : attrs_get(t, STR("text")));
 }
 
 /* feed://host/ is http, feed:https://host/ is https. */
 static struct str
-url_of(struct reading *r, const struct attrs *attrs)
+url_of(struct reading *r, const struct xml_tag *t)
 {
-	struct str s = link(r, attrs_get(attrs, "xmlUrl")), http;
+	struct str s = link(r, attrs_get(t, STR("xmlUrl"))), http;
 
-	if (s.n == 0 && str_eq_nocase(attrs_get(attrs, "type"), STR("rss")))
-		s = link(r, attrs_get(attrs, "url"));
+	if (s.n == 0 && str_eq_nocase(attrs_get(t, STR("type")), STR("rss")))
+		s = link(r, attrs_get(t, STR("url")));
 	if (s.n <= 5 || !str_eq_nocase((struct str){s.p, 5}, STR("feed:")))
 		return s;
 	s = str_trim(str_from(s, 5));
@@ -92,9 +85,9 @@ url_of(struct reading *r, const struct attrs *attrs)
 
 /* "/News/Local,/Other" says "News / Local". */
 static struct str
-own_category(struct reading *r, const struct attrs *attrs)
+own_category(struct reading *r, const struct xml_tag *t)
 {
-	struct str list = attrs_get(attrs, "category");
+	struct str list = attrs_get(t, STR("category"));
 	struct str path = str_cut(&list, ',');
 	struct buf b = BUF(4 * OPML_TEXT_MAX + sizeof(BETWEEN));
 	struct str s;
@@ -114,7 +107,7 @@ own_category(struct reading *r, const struct attrs *attrs)
 }
 
 static void
-add_feed(struct reading *r, const struct attrs *attrs, struct str url)
+add_feed(struct reading *r, const struct xml_tag *t, struct str url)
 {
 	struct opml_feed *f;
 
@@ -127,12 +120,12 @@ add_feed(struct reading *r, const struct attrs *attrs, struct str url)
 		r->full = true;
 		return;
 	}
-	f->title = name_of(r, attrs);
+	f->title = name_of(r, t);
 	f->url = url;
-	f->site = link(r, attrs_get(attrs, "htmlUrl"));
+	f->site = link(r, attrs_get(t, STR("htmlUrl")));
 	f->category = r->categories[r->depth];
 	if (f->category.n == 0)
-		f->category = own_category(r, attrs);
+		f->category = own_category(r, t);
 	*r->tail = f;
 	r->tail = &f->next;
 	r->opml->n_feeds++;
@@ -153,55 +146,44 @@ within(struct reading *r, struct str outer, struct str name)
 }
 
 static bool
-is(const xmlChar *name, const char *wanted)
-{
-	return strcasecmp((const char *)name, wanted) == 0;
-}
-
-static void
-on_start(void *ctx, const xmlChar *name, const xmlChar *prefix,
-    const xmlChar *uri, int n_spaces, const xmlChar **spaces, int n_attrs,
-    int n_default, const xmlChar **list)
+on_start(void *ctx, const struct xml_tag *t)
 {
 	struct reading *r = ctx;
-	struct attrs attrs = {list, n_attrs};
 	struct str url, outer;
 
-	(void)prefix, (void)uri, (void)n_spaces, (void)spaces, (void)n_default;
-	if (r->depth + 1 == FRAMES_MAX) {
-		xmlStopParser(r->ctxt);
-		return;
-	}
+	if (r->full || r->depth + 1 == FRAMES_MAX)
+		return false;
 	outer = r->categories[r->depth++];
 	r->categories[r->depth] = outer;
-	if (is(name, "title") && r->title_depth == 0 && r->title.n == 0)
+	if (str_eq_nocase(t->name, STR("title")) && r->title_depth == 0 &&
+	    r->title.n == 0)
 		r->title_depth = r->depth;
-	if (!is(name, "outline"))
-		return;
-	url = url_of(r, &attrs);
+	if (!str_eq_nocase(t->name, STR("outline")))
+		return true;
+	url = url_of(r, t);
 	if (url.n > 0)
-		add_feed(r, &attrs, url);
+		add_feed(r, t, url);
 	else
-		r->categories[r->depth] = within(r, outer, name_of(r, &attrs));
+		r->categories[r->depth] = within(r, outer, name_of(r, t));
+	return true;
 }
 
 static void
-on_text(void *ctx, const xmlChar *text, int n)
+on_text(void *ctx, struct str text, bool bare)
 {
 	struct reading *r = ctx;
 
+	(void)bare;
 	if (r->title_depth > 0)
-		buf_add(
-		    &r->title, (struct str){(const char *)text, (size_t)n});
+		buf_add(&r->title, text);
 }
 
 static void
-on_end(
-    void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+on_end(void *ctx, const struct xml_tag *t)
 {
 	struct reading *r = ctx;
 
-	(void)name, (void)prefix, (void)uri;
+	(void)t;
 	if (r->depth == 0)
 		return;
 	if (r->title_depth == r->depth)
@@ -209,73 +191,36 @@ on_end(
 	r->depth--;
 }
 
-static void
-on_error(void *ctx, xmlErrorPtr error)
-{
-	struct reading *r = ctx;
-
-	if (r->strict && error->level >= XML_ERR_ERROR &&
-	    error->domain != XML_FROM_NAMESPACE)
-		r->broken = true;
-}
-
-static xmlParserCtxtPtr
-context(struct reading *r, struct str xml)
-{
-	xmlParserCtxtPtr c = xmlCreateMemoryParserCtxt(xml.p, (int)xml.n);
-
-	if (!c)
-		return NULL;
-	/* NOENT is for the five that XML has; of others there can be none. */
-	(void)xmlCtxtUseOptions(c, XML_PARSE_NOENT | XML_PARSE_NONET |
-				       XML_PARSE_IGNORE_ENC |
-				       (r->strict ? 0 : XML_PARSE_RECOVER));
-	memset(c->sax, 0, sizeof(*c->sax));
-	c->sax->initialized = XML_SAX2_MAGIC;
-	c->sax->startElementNs = on_start;
-	c->sax->endElementNs = on_end;
-	c->sax->characters = on_text;
-	c->sax->cdataBlock = on_text;
-	c->sax->serror = on_error;
-	c->userData = r;
-	return c;
-}
-
-/* ERR_SYNTAX with `strict` at the first fault. */
+/* ERR_SYNTAX, never with `mend`: what it says is clear only when mended. */
 static int
-read_xml(struct arena *a, struct str xml, bool strict, struct opml **ret,
+read_xml(struct arena *a, struct str xml, bool mend, struct opml **ret,
     struct err *e)
 {
+	static const struct xml_calls CALLS = {on_start, on_text, on_end};
 	struct reading *r = calloc(1, sizeof(*r));
 	struct opml *o = arena_alloc(a, sizeof(*o));
-	int rc = OK;
+	bool faulty = false;
+	int rc = ERR_NOMEM;
 
 	if (r && o) {
 		r->arena = a;
 		r->opml = o;
 		r->tail = &o->feeds;
-		r->strict = strict;
 		r->categories[0] = STR_EMPTY;
 		r->title = BUF(4 * OPML_TEXT_MAX);
-		r->ctxt = context(r, xml);
-	}
-	if (!r || !o || !r->ctxt) {
-		rc = err_set(e, ERR_NOMEM, "no memory for the OPML file");
-		goto out;
-	}
-	(void)xmlParseDocument(r->ctxt);
-	xmlFreeParserCtxt(r->ctxt);
-	o->title = plain(r, buf_str(&r->title));
-	if (r->broken)
-		rc = err_set(e, ERR_SYNTAX, "it is not well-formed");
-	else if (r->full)
-		rc = err_set(e, ERR_NOMEM, "the OPML file needs too much memory");
-	else
-		*ret = o;
-out:
-	if (r)
+		rc = xml_read(xml, NULL, mend, &CALLS, r, &faulty);
+		o->title = plain(r, buf_str(&r->title));
+		o->repaired = faulty;
+		if (r->full)
+			rc = ERR_NOMEM;
 		buf_done(&r->title);
+	}
 	free(r);
+	if (rc == ERR_NOMEM)
+		return err_set(
+		    e, ERR_NOMEM, "the OPML file needs too much memory");
+	if (rc == OK)
+		*ret = o;
 	return rc;
 }
 
@@ -301,7 +246,6 @@ static int
 read_text(struct arena *a, struct str text, struct opml **ret, struct err *e)
 {
 	struct str xml = from_tag(text, STR("opml"));
-	struct buf b = BUF(FEED_TEXT_MAX);
 	int rc;
 
 	if (xml.n == 0)
@@ -309,16 +253,8 @@ read_text(struct arena *a, struct str text, struct opml **ret, struct err *e)
 	if (xml.n == 0)
 		return err_set(e, ERR_INVALID,
 		    "this is no OPML file: it has no <opml> element");
-	rc = read_xml(a, xml, true, ret, e);
-	if (rc != ERR_SYNTAX)
-		return rc;
-	xmlfix(xml, &b);
-	rc = b.failed ? err_set(e, ERR_LIMIT, "the OPML file is too large")
-		      : read_xml(a, buf_str(&b), false, ret, e);
-	if (rc == OK)
-		(*ret)->repaired = true;
-	buf_done(&b);
-	return rc;
+	rc = read_xml(a, xml, false, ret, e);
+	return rc == ERR_SYNTAX ? read_xml(a, xml, true, ret, e) : rc;
 }
 
 int

@@ -8,8 +8,7 @@
  * each category, so that reading it again gives the same list.
  *
  * Files in the wild are as broken as feeds and are mended in the same way
- * (xmlfix.h): libxml2 never sees a DTD. Outlines are taken from anywhere, also
- * when a <body> is missing.
+ * (xml.h). Outlines are taken from anywhere, also when a <body> is missing.
  *
  * LIFE. All of it is the caller's arena's. No state between calls; any thread.
  *
