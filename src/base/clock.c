@@ -103,6 +103,14 @@ time_add(struct buf *b, int64_t us)
 	buf_add(b, (struct str){text, TIME_LEN});
 }
 
+/* Takes n bytes off *s, which has as many. */
+static void
+skip(struct str *s, size_t n)
+{
+	s->p += n;
+	s->n -= n;
+}
+
 /* Takes n digits off *s; false when they are not there. */
 static bool
 number(struct str *s, size_t n, int64_t *ret)
@@ -118,7 +126,7 @@ number(struct str *s, size_t n, int64_t *ret)
 			return false;
 		v = v * 10 + d;
 	}
-	*s = str_from(*s, n);
+	skip(s, n);
 	*ret = v;
 	return true;
 }
@@ -128,7 +136,7 @@ literal(struct str *s, char a, char b)
 {
 	if (s->n == 0 || (s->p[0] != a && s->p[0] != b))
 		return false;
-	*s = str_from(*s, 1);
+	skip(s, 1);
 	return true;
 }
 
@@ -172,7 +180,7 @@ take_fraction(struct str *s, int64_t *ret_us)
 	for (; s->n > 0 && s->p[0] >= '0' && s->p[0] <= '9'; n++) {
 		us += (s->p[0] - '0') * scale;
 		scale /= 10;
-		*s = str_from(*s, 1);
+		skip(s, 1);
 	}
 	*ret_us = us;
 	return n >= 1 && n <= 9;

@@ -52,6 +52,7 @@ struct intake {
 	struct str accept_encoding, transfer_encoding, trace_id;
 	int n_hosts, n_lengths, n_encodings;
 	bool expect;
+	uint64_t names; /* a bit of each, by name_bit() in request.c */
 };
 
 struct stream {
