@@ -95,6 +95,9 @@ grab(struct parser *p, size_t n)
 static const char *
 blank_end(const struct parser *p, const char *s)
 {
+	/* Mostly there is none. */
+	if (s < p->end && (unsigned char)*s > ' ')
+		return s;
 	while (
 	    s < p->end && (*s == ' ' || *s == '\n' || *s == '\r' || *s == '\t'))
 		s++;

@@ -157,8 +157,7 @@ uuid_format(struct uuid u, char ret[UUID_LEN + 1])
 	uint64_t w[WORDS];
 
 	for (size_t i = 0; i < WORDS; i++)
-		w[i] = digits_of(
-		    spread(load((const char *)u.b + 4 * i, 4)));
+		w[i] = digits_of(spread(load((const char *)u.b + 4 * i, 4)));
 	save(ret, w[0], 8);
 	save(ret + 9, w[1], 4);
 	save(ret + 14, w[1] >> 32, 4);

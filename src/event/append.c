@@ -427,11 +427,15 @@ answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
 					tell(&jobs[j]->entries[i]);
 		log_release();
 	}
+	if (a->o.answering)
+		a->o.answering();
 	for (size_t j = 0; j < n_jobs; j++) {
 		if (rc < 0)
 			jobs[j]->err = *e;
 		finish(a, jobs[j]);
 	}
+	if (a->o.answered)
+		a->o.answered();
 }
 
 static void
@@ -584,8 +588,8 @@ gather(struct append *a)
 	for (int i = 0; have > 0 && have < want && i < GATHER_LOOKS; i++) {
 		size_t had = have;
 
-		add(a, mailbox_take_some(
-			   a->box, want - have, us / GATHER_LOOKS));
+		add(a,
+		    mailbox_take_some(a->box, want - have, us / GATHER_LOOKS));
 		have = companions(a, most);
 		if (have == had)
 			break;

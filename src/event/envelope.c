@@ -334,7 +334,7 @@ judge(struct arena *a, const struct envelope_opts *o, struct event *ev,
     struct err *e)
 {
 	const struct event_type *t = catalog_find(ev->type);
-	struct err why;
+	UNINIT struct err why;
 	int rc;
 
 	/* The world is open: only strict mode minds a type it doesn't know. */

@@ -197,6 +197,7 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	if (!c)
 		return;
 	*ctx = NULL;
+	waker_pass(c->waker);
 	stream_end(c);
 	if (c->sent_status && h->answered)
 		h->answered(h->arg, &c->r, c->sent_status,

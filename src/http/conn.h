@@ -118,6 +118,8 @@ void waker_reuse(struct waker *w);
  * caller returns to libmicrohttpd at once.
  */
 bool waker_sleep(struct waker *w);
+/* Resumes those who were woken with it; first of all when it is awake. */
+void waker_pass(struct waker *w);
 
 /* request.c */
 enum MHD_Result request_on(void *server, struct MHD_Connection *mc,

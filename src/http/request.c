@@ -385,6 +385,7 @@ request_on(void *server, struct MHD_Connection *mc, const char *url,
 	(void)url;
 	if (!c)
 		return MHD_NO;
+	waker_pass(c->waker);
 	switch (c->stage) {
 	case AT_HEAD:
 		return at_head(c, method, version);
@@ -421,8 +422,8 @@ req_header(const struct req *r, const char *name)
 	size_t n;
 
 	if (!r->conn || !(r->conn->in.names & name_bit(k)) ||
-	    MHD_lookup_connection_value_n(r->conn->mc, MHD_HEADER_KIND, k.p,
-		k.n, &value, &n) != MHD_YES)
+	    MHD_lookup_connection_value_n(
+		r->conn->mc, MHD_HEADER_KIND, k.p, k.n, &value, &n) != MHD_YES)
 		return STR_EMPTY;
 	return str_trim((struct str){value ? value : "", n});
 }
