@@ -63,6 +63,14 @@ struct stream {
 	bool watched; /* the door looks whether the client is there */
 };
 
+/* The last answer, while the next is likely to be of the same form: then its
+ * id alone has to be set anew. */
+struct kept {
+	struct MHD_Response *m; /* NULL: none */
+	struct str body;        /* where it was, and is again */
+	char trace_id[REQ_TRACE_MAX + 1];
+};
+
 struct conn {
 	struct req r;
 	struct server *s;
@@ -92,6 +100,7 @@ struct conn {
 	struct buf zip;
 
 	int sent_status; /* 0: no answer yet */
+	struct kept kept;
 	int64_t start_us;
 	struct stream stream;
 	struct door_entry door; /* what the door thread sees */
@@ -138,6 +147,7 @@ void body_release(struct conn *c);
 enum MHD_Result reply_out(struct conn *c);
 enum MHD_Result reply_error(struct conn *c);
 enum MHD_Result reply_early(struct conn *c);
+void reply_forget(struct conn *c); /* what was kept of the last answer */
 
 /* stream.c */
 struct MHD_Response *stream_response(struct conn *c);
