@@ -167,11 +167,11 @@ escape_end(struct parser *p, const char *s)
 	return s + 1;
 }
 
+/* From s on, within a string. */
 static const char *
-string_end(struct parser *p, const char *s, bool *ret_escaped)
+string_rest(struct parser *p, const char *s, bool *ret_escaped)
 {
-	*ret_escaped = false;
-	for (s++;;) {
+	for (;;) {
 		size_t n;
 
 		s = plain_end(s, p->end);
@@ -191,6 +191,17 @@ string_end(struct parser *p, const char *s, bool *ret_escaped)
 			return refuse(p, s, "control character in a string");
 		s += n;
 	}
+}
+
+/* Most have nothing in them but plain characters. */
+static inline const char *
+string_end(struct parser *p, const char *s, bool *ret_escaped)
+{
+	const char *end = plain_end(s + 1, p->end);
+
+	*ret_escaped = false;
+	return end < p->end && *end == '"' ? end + 1
+					   : string_rest(p, end, ret_escaped);
 }
 
 static bool
