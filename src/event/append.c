@@ -569,7 +569,7 @@ companions(struct append *a, size_t most)
 /*
  * Callers who were just answered are about to come again, and those who are
  * here would have a commit, with its sync, to themselves: when there were many,
- * most of all are waited for, but no longer than the last commit took, and only
+ * half of all are waited for, but no longer than the last commit took, and only
  * while some keep coming. One caller never waits.
  */
 static void
