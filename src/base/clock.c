@@ -103,6 +103,14 @@ time_add(struct buf *b, int64_t us)
 	buf_add(b, (struct str){text, TIME_LEN});
 }
 
+/* Takes n bytes off *s, which has as many. */
+static void
+skip(struct str *s, size_t n)
+{
+	s->p += n;
+	s->n -= n;
+}
+
 /* Takes n digits off *s; false when they are not there. */
 static bool
 number(struct str *s, size_t n, int64_t *ret)
@@ -118,7 +126,7 @@ number(struct str *s, size_t n, int64_t *ret)
 			return false;
 		v = v * 10 + d;
 	}
-	*s = str_from(*s, n);
+	skip(s, n);
 	*ret = v;
 	return true;
 }
@@ -128,8 +136,19 @@ literal(struct str *s, char a, char b)
 {
 	if (s->n == 0 || (s->p[0] != a && s->p[0] != b))
 		return false;
-	*s = str_from(*s, 1);
+	skip(s, 1);
 	return true;
+}
+
+#define NO_DIGITS 128u
+
+/* The value of two digits, or NO_DIGITS. */
+static unsigned
+two(const char *p)
+{
+	unsigned a = (unsigned)(p[0] - '0'), b = (unsigned)(p[1] - '0');
+
+	return a > 9 || b > 9 ? NO_DIGITS : a * 10 + b;
 }
 
 static bool
@@ -137,12 +156,20 @@ take_date(struct str *s, int64_t *ret_days)
 {
 	static const int64_t LAST[] = {
 	    31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	int64_t y, m, d;
+	const char *p = s->p;
+	unsigned c, y, m, d;
 	bool leap;
 
-	if (!number(s, 4, &y) || !literal(s, '-', '-') || !number(s, 2, &m) ||
-	    !literal(s, '-', '-') || !number(s, 2, &d))
+	if (s->n < 10 || p[4] != '-' || p[7] != '-')
 		return false;
+	c = two(p);
+	y = two(p + 2);
+	m = two(p + 5);
+	d = two(p + 8);
+	if ((c | y | m | d) >= NO_DIGITS)
+		return false;
+	skip(s, 10);
+	y += c * 100;
 	leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
 	if (m < 1 || m > 12 || d < 1 || d > LAST[m - 1] ||
 	    (m == 2 && d == 29 && !leap))
@@ -172,7 +199,7 @@ take_fraction(struct str *s, int64_t *ret_us)
 	for (; s->n > 0 && s->p[0] >= '0' && s->p[0] <= '9'; n++) {
 		us += (s->p[0] - '0') * scale;
 		scale /= 10;
-		*s = str_from(*s, 1);
+		skip(s, 1);
 	}
 	*ret_us = us;
 	return n >= 1 && n <= 9;
@@ -196,22 +223,36 @@ take_zone(struct str *s, int64_t *ret_us, bool *ret_utc)
 	return true;
 }
 
+/* "T12:34:56" */
+static bool
+take_clock(struct str *s, int64_t *ret_us)
+{
+	const char *p = s->p;
+	unsigned h, m, sec;
+
+	if (s->n < 9 || (p[0] != 'T' && p[0] != 't') || p[3] != ':' ||
+	    p[6] != ':')
+		return false;
+	h = two(p + 1);
+	m = two(p + 4);
+	sec = two(p + 7);
+	if (h > 23 || m > 59 || sec > 60)
+		return false;
+	skip(s, 9);
+	*ret_us = ((h * 60 + m) * 60 + sec) * US_PER_S;
+	return true;
+}
+
 bool
 time_parse(struct str s, int64_t *ret_us, bool *ret_utc)
 {
-	int64_t days, h, m, sec, frac, zone;
+	int64_t days, clock, frac, zone;
 	bool utc;
 
-	if (!take_date(&s, &days) || !literal(&s, 'T', 't') ||
-	    !number(&s, 2, &h) || !literal(&s, ':', ':') ||
-	    !number(&s, 2, &m) || !literal(&s, ':', ':') ||
-	    !number(&s, 2, &sec) || !take_fraction(&s, &frac) ||
-	    !take_zone(&s, &zone, &utc) || s.n > 0)
+	if (!take_date(&s, &days) || !take_clock(&s, &clock) ||
+	    !take_fraction(&s, &frac) || !take_zone(&s, &zone, &utc) || s.n > 0)
 		return false;
-	if (h > 23 || m > 59 || sec > 60)
-		return false;
-	*ret_us = days * US_PER_DAY + ((h * 60 + m) * 60 + sec) * US_PER_S +
-		  frac - zone;
+	*ret_us = days * US_PER_DAY + clock + frac - zone;
 	if (ret_utc)
 		*ret_utc = utc;
 	return true;

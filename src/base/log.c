@@ -60,16 +60,20 @@ flush_held(void)
 	held.n = 0;
 }
 
-static void
+/* Inline, and cut apart: most have a size that the compiler knows. */
+static inline void
 put(struct log_line *l, struct str s)
 {
 	size_t room = l->cap - l->n - 4; /* for ...}\n */
 
-	if (s.n > room)
-		s.n = room;
-	if (s.n > 0)
-		memcpy(l->to + l->n, s.p, s.n);
-	l->n += s.n;
+	if (s.n <= room) {
+		if (s.n > 0)
+			memcpy(l->to + l->n, s.p, s.n);
+		l->n += s.n;
+		return;
+	}
+	memcpy(l->to + l->n, s.p, room);
+	l->n += room;
 }
 
 #define EACH(byte) (0x0101010101010101u * (byte))

@@ -39,6 +39,39 @@ reads_and_writes(void **state)
 	}
 }
 
+/* Any byte in any place: a digit's value, or refused. */
+static void
+knows_each_digit(void **state)
+{
+	static const char TEXT[] = "00000000-0000-0000-0000-000000000000";
+	static const char DIGITS[] = "0123456789abcdef0123456789ABCDEF";
+
+	(void)state;
+	for (size_t at = 0, n = 0; at < UUID_LEN; at++) {
+		if (TEXT[at] == '-')
+			continue;
+		for (int c = 0; c < 256; c++) {
+			const char *digit = c ? strchr(DIGITS, c) : NULL;
+			char text[sizeof(TEXT)];
+			struct uuid u;
+
+			memcpy(text, TEXT, sizeof(text));
+			text[at] = (char)c;
+			assert_int_equal(
+			    uuid_parse((struct str){text, UUID_LEN}, &u),
+			    digit != NULL);
+			if (!digit)
+				continue;
+			assert_int_equal(u.b[n / 2] >> (n % 2 ? 0 : 4),
+			    (digit - DIGITS) % 16);
+			uuid_format(u, text);
+			assert_int_equal(
+			    text[at], DIGITS[(digit - DIGITS) % 16]);
+		}
+		n++;
+	}
+}
+
 static void
 carries_version_and_variant(void **state)
 {
@@ -124,6 +157,7 @@ main(void)
 {
 	static const struct CMUnitTest TESTS[] = {
 	    cmocka_unit_test(reads_and_writes),
+	    cmocka_unit_test(knows_each_digit),
 	    cmocka_unit_test(carries_version_and_variant),
 	    cmocka_unit_test(v7_grows_with_time),
 	    cmocka_unit_test(no_two_alike),

@@ -230,6 +230,8 @@ start_threads(struct serve *s, struct err *e)
 	    .keep_us = keep_us(c),
 	    .seal = c->event_seal_payload ? s->api.keyring : NULL,
 	    .committed = on_commit,
+	    .answering = req_wake_hold,
+	    .answered = req_wake_release,
 	    .arg = s,
 	};
 	struct jobs_opts jobs = {.store = s->api.store,

@@ -24,6 +24,7 @@
 #define AGAIN_MS      50    /* between tries of an uncertain commit */
 #define GATHER_JOBS   4     /* a commit of fewer is not waited for */
 #define GATHER_US     1000  /* at most */
+#define GATHER_LOOKS  4     /* meanwhile, whether any come */
 
 struct append {
 	struct append_opts o;
@@ -426,11 +427,15 @@ answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
 					tell(&jobs[j]->entries[i]);
 		log_release();
 	}
+	if (a->o.answering)
+		a->o.answering();
 	for (size_t j = 0; j < n_jobs; j++) {
 		if (rc < 0)
 			jobs[j]->err = *e;
 		finish(a, jobs[j]);
 	}
+	if (a->o.answered)
+		a->o.answered();
 }
 
 static void
@@ -544,34 +549,51 @@ take(struct append *a, int timeout_ms)
 	add(a, mailbox_take(a->box, timeout_ms));
 }
 
-/*
- * Callers who were just answered are about to come again, and those who are
- * here would have a commit, with its sync, to themselves: when there were many,
- * half of all are waited for, but not for long. One caller never waits.
- */
-static void
-gather(struct append *a)
+/* How many jobs wait to be committed together, up to `most`; 0 when one among
+ * them is for a commit of its own, which is not to be delayed. */
+static size_t
+companions(struct append *a, size_t most)
 {
-	int64_t us = a->last_us / 2;
-	size_t have = 0, want, most;
+	size_t n = 0;
 
-	if (a->last_jobs < GATHER_JOBS)
-		return;
-	most = COMMIT_BATCH_MAX * a->last_jobs / a->last_n;
-	for (struct mail *m = a->todo; m && have < most; m = m->next) {
+	for (struct mail *m = a->todo; m && n < most; m = m->next, n++) {
 		const struct append_job *job =
 		    MAIL_OF(m, struct append_job, mail);
 
 		if (job->n == 0 || job->fn || job->after)
-			return;
-		have++;
+			return 0;
 	}
+	return n;
+}
+
+/*
+ * Callers who were just answered are about to come again, and those who are
+ * here would have a commit, with its sync, to themselves: when there were many,
+ * half of all are waited for, but no longer than the last commit took, and only
+ * while some keep coming. One caller never waits.
+ */
+static void
+gather(struct append *a)
+{
+	int64_t us = a->last_us < GATHER_US ? a->last_us : GATHER_US;
+	size_t have, want, most;
+
+	if (a->last_jobs < GATHER_JOBS)
+		return;
+	most = COMMIT_BATCH_MAX * a->last_jobs / a->last_n;
+	have = companions(a, most);
 	want = (a->last_jobs + have) / 2;
 	if (want > most)
 		want = most;
-	if (have > 0 && have < want)
-		add(a, mailbox_take_some(a->box, want - have,
-			   us < GATHER_US ? us : GATHER_US));
+	for (int i = 0; have > 0 && have < want && i < GATHER_LOOKS; i++) {
+		size_t had = have;
+
+		add(a,
+		    mailbox_take_some(a->box, want - have, us / GATHER_LOOKS));
+		have = companions(a, most);
+		if (have == had)
+			break;
+	}
 }
 
 static void

@@ -70,19 +70,26 @@ struct found {
 	const struct json *v[AT_COUNT];
 };
 
-/* One walk over the members; each field would else be a search of its own. */
+/* One walk over the members; each field would else be a search of its own. Most
+ * come in the order of the table: the next is looked at first. */
 static void
 find(const struct json *object, enum at from, enum at to, struct found *f)
 {
 	const struct json *c =
 	    object && object->type == JSON_OBJECT ? object->child : NULL;
 
+	enum at i = from;
+
 	for (; c; c = c->next)
-		for (enum at i = from; i <= to; i++)
-			if (str_eq(c->key, FIELDS[i].name)) {
-				f->v[i] = c;
+		for (enum at n = from; n <= to; n++) {
+			enum at here = i;
+
+			i = i == to ? from : i + 1;
+			if (str_eq(c->key, FIELDS[here].name)) {
+				f->v[here] = c;
 				break;
 			}
+		}
 }
 
 static int
@@ -327,7 +334,7 @@ judge(struct arena *a, const struct envelope_opts *o, struct event *ev,
     struct err *e)
 {
 	const struct event_type *t = catalog_find(ev->type);
-	struct err why;
+	UNINIT struct err why;
 	int rc;
 
 	/* The world is open: only strict mode minds a type it doesn't know. */

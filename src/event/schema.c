@@ -146,17 +146,36 @@ check_value(const struct field *f, const struct json *j, const struct path *at,
 	return f->fields ? check_fields(f->fields, j, at, e) : OK;
 }
 
+/* The member of that name: `from` on, where it mostly is, or before it. */
+static const struct json *
+member(const struct json *obj, const struct json *from, struct str name)
+{
+	const struct json *j = from;
+
+	while (j && !str_eq(j->key, name))
+		j = j->next;
+	if (j || from == obj->child)
+		return j;
+	for (j = obj->child; j != from; j = j->next)
+		if (str_eq(j->key, name))
+			return j;
+	return NULL;
+}
+
 /* Recursion is no deeper than the table. */
 static int
 check_fields(const struct field *fields, const struct json *obj,
     const struct path *at, struct err *e)
 {
+	const struct json *next = obj->child;
 	int rc = OK;
 
 	for (const struct field *f = fields; f->name && rc == OK; f++) {
-		const struct json *j = json_get(obj, f->name);
 		struct path here = {at, str_of(f->name)};
+		const struct json *j = member(obj, next, here.name);
 
+		if (j)
+			next = j->next;
 		if (j)
 			rc = check_value(f, j, &here, e);
 		else if (!f->optional)

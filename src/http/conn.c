@@ -90,6 +90,7 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 		*ctx = c;
 	} else if (c) {
 		door_leave(s->door, &c->door);
+		reply_forget(c);
 		buf_done(&c->r.out);
 		arena_free(c->r.arena);
 		waker_free(c->waker);
@@ -197,6 +198,7 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	if (!c)
 		return;
 	*ctx = NULL;
+	waker_pass(c->waker);
 	stream_end(c);
 	if (c->sent_status && h->answered)
 		h->answered(h->arg, &c->r, c->sent_status,

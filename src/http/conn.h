@@ -52,6 +52,7 @@ struct intake {
 	struct str accept_encoding, transfer_encoding, trace_id;
 	int n_hosts, n_lengths, n_encodings;
 	bool expect;
+	uint64_t names; /* a bit of each, by name_bit() in request.c */
 };
 
 struct stream {
@@ -60,6 +61,14 @@ struct stream {
 	size_t at; /* sent up to here */
 	enum stream_next next;
 	bool watched; /* the door looks whether the client is there */
+};
+
+/* The last answer, while the next is likely to be of the same form: then its
+ * id alone has to be set anew. */
+struct kept {
+	struct MHD_Response *m; /* NULL: none */
+	struct str body;        /* where it was, and is again */
+	char trace_id[REQ_TRACE_MAX + 1];
 };
 
 struct conn {
@@ -91,6 +100,7 @@ struct conn {
 	struct buf zip;
 
 	int sent_status; /* 0: no answer yet */
+	struct kept kept;
 	int64_t start_us;
 	struct stream stream;
 	struct door_entry door; /* what the door thread sees */
@@ -117,6 +127,8 @@ void waker_reuse(struct waker *w);
  * caller returns to libmicrohttpd at once.
  */
 bool waker_sleep(struct waker *w);
+/* Resumes those who were woken with it; first of all when it is awake. */
+void waker_pass(struct waker *w);
 
 /* request.c */
 enum MHD_Result request_on(void *server, struct MHD_Connection *mc,
@@ -135,6 +147,7 @@ void body_release(struct conn *c);
 enum MHD_Result reply_out(struct conn *c);
 enum MHD_Result reply_error(struct conn *c);
 enum MHD_Result reply_early(struct conn *c);
+void reply_forget(struct conn *c); /* what was kept of the last answer */
 
 /* stream.c */
 struct MHD_Response *stream_response(struct conn *c);

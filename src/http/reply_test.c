@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "http/testing.h"
 
 static const struct {
 	struct err e;
@@ -40,10 +41,62 @@ test_items(void **state)
 	}
 }
 
+/* An answer that is like the last one is made of it (reply.c): each has its own
+ * id, and what is in between leaves nothing behind. */
+static void
+test_like_the_last(void **state)
+{
+	static const struct {
+		const char *path, *id, *want;
+	} T[] = {
+	    {"/hello", "one", "{\"hello\":\"world\"}"},
+	    {"/hello", "two-and-longer", "{\"hello\":\"world\"}"},
+	    {"/items/1", "3", "{\"id\":\"1\",\"part\":\"\"}"},
+	    {"/items/2", "4", "{\"id\":\"2\",\"part\":\"\"}"},
+	    {"/items/special", "5", "special"},
+	    {"/nothing", "6", NULL},
+	    {"/items/3", "7", "{\"id\":\"3\",\"part\":\"\"}"},
+	    {"/hello", "8", "{\"hello\":\"world\"}"},
+	};
+	struct server_opts o = test_opts();
+	struct server *s = test_start(&o);
+	int fd = dial(server_port(s));
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(T); i++) {
+		struct buf b = BUF(1000);
+		struct answer a;
+		const char *at;
+
+		buf_fmt(&b, "GET %s" H "X-Request-Id: %s\r\n\r\n", T[i].path,
+		    T[i].id);
+		(void)put(fd, buf_str(&b));
+		a = get(fd, NULL, false);
+		buf_clear(&b);
+		buf_fmt(&b, "\r\nX-Request-Id: %s\r\n", T[i].id);
+		at = memmem(a.head.p, a.head.n, b.p, b.n);
+		assert_non_null(at);
+		at += 3;
+		assert_null(memmem(at, (size_t)(a.head.p + a.head.n - at),
+		    "X-Request-Id", 12));
+		if (T[i].want)
+			assert_true(str_eq(a.body, str_of(T[i].want)));
+		assert_int_equal(
+		    contains(a.head, "Cache-Control: no-store"), i != 4);
+		answer_done(&a);
+		buf_done(&b);
+	}
+	(void)close(fd);
+	test_stop(s);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_items)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_items),
+	    cmocka_unit_test(test_like_the_last),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Slow, vanishing and endless clients; many at once; drain and stop. */
+#include "base/arena.h"
 #include "base/test.h"
 #include "http/testing.h"
 
@@ -183,6 +184,107 @@ test_wake_storm(void **state)
 	thread_join(t);
 	assert_int_equal(atomic_load(&seen.done), done + 100);
 	test_stop(s);
+}
+
+/* ---- many woken at once ---- */
+
+#define TOGETHER 24
+static struct mailbox *gathered;
+
+struct one {
+	struct mail mail;
+	struct req *r;
+};
+
+static int
+then_together(struct req *r, struct err *e)
+{
+	(void)e;
+	buf_addz(&r->out, "{\"together\":true}");
+	return OK;
+}
+
+static int
+run_together(struct req *r, struct db *db, struct err *e)
+{
+	struct one *one = arena_alloc(r->arena, sizeof(*one));
+
+	(void)db;
+	assert_non_null(one);
+	one->r = r;
+	r->then = then_together;
+	r->done = count_done;
+	if (mailbox_post(gathered, &one->mail))
+		return REQ_WAIT;
+	return err_set(e, ERR_AWAY, "it is over");
+}
+
+/* As the commit thread does: all that wait, in one go. */
+static void
+wake_together(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		struct mail *m = mailbox_take_some(gathered, TOGETHER, 20000);
+
+		if (!m && mailbox_closed(gathered))
+			return;
+		req_wake_hold();
+		while (m) {
+			struct mail *next = m->next;
+
+			req_wake(MAIL_OF(m, struct one, mail)->r);
+			m = next;
+		}
+		req_wake_release();
+	}
+}
+
+/* Each is answered, on whatever thread it is, and whoever else has left. */
+static void
+test_wake_together(void **state)
+{
+	static const struct route WAITS[] = {{GET, "/together", SCOPE_OPEN,
+	    ON_HTTP, run_together, "", "Waits for others"}};
+	struct server_opts o = test_opts();
+	struct thread *t = NULL;
+	struct err e = {0};
+	struct server *s;
+	int done = atomic_load(&seen.done), fds[TOGETHER];
+
+	(void)state;
+	o.routes = WAITS;
+	o.n_routes = COUNT_OF(WAITS);
+	s = test_start(&o);
+	gathered = mailbox_new();
+	assert_non_null(gathered);
+	assert_int_equal(
+	    thread_start("together", wake_together, NULL, &t, &e), OK);
+	for (int i = 0; i < TOGETHER; i++)
+		fds[i] = dial(server_port(s));
+	for (int round = 1; round <= 20; round++) {
+		for (int i = 0; i < TOGETHER; i++)
+			(void)putz(fds[i], "GET /together" H "\r\n");
+		for (int i = 0; i < TOGETHER; i++) {
+			struct answer a;
+
+			if ((i + round) % 8 == 0) {
+				(void)close(fds[i]);
+				fds[i] = dial(server_port(s));
+				continue;
+			}
+			a = get(fds[i], NULL, false);
+			assert_int_equal(a.status, 200);
+			answer_done(&a);
+		}
+		assert_true(comes_to(&seen.done, done + round * TOGETHER));
+	}
+	for (int i = 0; i < TOGETHER; i++)
+		(void)close(fds[i]);
+	mailbox_close(gathered);
+	thread_join(t);
+	test_stop(s);
+	mailbox_free(gathered);
 }
 
 /* ---- bounds ---- */
@@ -438,6 +540,7 @@ main(void)
 	    cmocka_unit_test(test_slow_reader),
 	    cmocka_unit_test(test_client_gone),
 	    cmocka_unit_test(test_wake_storm),
+	    cmocka_unit_test(test_wake_together),
 	    cmocka_unit_test(test_body_budget),
 	    cmocka_unit_test(test_connection_limit),
 	    cmocka_unit_test(test_idle_make_room),
