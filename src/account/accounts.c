@@ -182,10 +182,14 @@ accounts_password(struct db *db, struct str name, struct str hash,
 {
 	int64_t n = sql_account_password(db, name, hash, now_us, e);
 
-	return n < 0    ? (int)n
-	       : n == 0 ? absent(name, e)
-			: audit(db, AUDIT_USER_PASSWORD_CHANGED, name, by,
-			      now_us, e);
+	if (n == 0)
+		return absent(name, e);
+	/* Whoever had the old one may be logged in with it. */
+	if (n > 0)
+		n = sql_session_remove_account(db, name, e);
+	return n < 0 ? (int)n
+		     : audit(db, AUDIT_USER_PASSWORD_CHANGED, name, by, now_us,
+			   e);
 }
 
 /* How many admins there are, and whether `name` is one. */

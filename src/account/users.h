@@ -11,7 +11,9 @@
 #define ACCOUNT_USERS_H
 
 #include "base/base.h"
+#include "base/uuid.h"
 
+struct arena;
 struct db;
 
 #define USER_LOCAL "local"
@@ -27,5 +29,15 @@ struct user_new {
  */
 int users_add(struct db *db, const struct user_new *u, int64_t now_us,
     int64_t *ret_id, struct err *e) MUST_CHECK;
+
+struct user {
+	struct uuid uid;
+	struct str email, name;
+	int64_t created_us;
+};
+
+/* ERR_ABSENT when there is no such person. */
+int users_get(struct db *db, int64_t id, struct arena *a, struct user *ret,
+    struct err *e) MUST_CHECK;
 
 #endif

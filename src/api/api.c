@@ -11,6 +11,7 @@
 #include "api/deliveries.h"
 #include "api/events.h"
 #include "api/ops.h"
+#include "api/people.h"
 #include "api/seal.h"
 #include "api/sources.h"
 #include "api/subs.h"
@@ -140,6 +141,22 @@ hook_write(void *arg, struct req *r)
 	return api_write(r, r->route->run, &e) == REQ_WAIT;
 }
 
+static void
+hook_begin(void *arg, struct req *r)
+{
+	const struct api *api = arg;
+
+	origin_headers(&api->origins, r);
+}
+
+int
+api_cross_origin(struct err *e)
+{
+	(void)err_set(e, ERR_DENIED,
+	    "a request by cookie that changes something must come from a page of ours");
+	return err_word(e, "CROSS_ORIGIN");
+}
+
 static int
 hook_who(void *arg, struct req *r, struct err *e)
 {
@@ -147,6 +164,9 @@ hook_who(void *arg, struct req *r, struct err *e)
 
 	int rc = auth_who(api->auth, r, e);
 
+	if (rc == OK && r->who.by_cookie && r->route->method != GET &&
+	    !origin_trusts(&api->origins, r))
+		return api_cross_origin(e);
 	/* Publishing is counted in events, once they are counted. */
 	if (rc != OK || r->who.kind != WHO_KEY ||
 	    r->route->run == api_events_post)
@@ -238,6 +258,7 @@ api_hooks(struct api *api)
 {
 	return (struct server_hooks){
 	    .arg = api,
+	    .begin = hook_begin,
 	    .who = hook_who,
 	    .read = hook_read,
 	    .write = hook_write,

@@ -14,7 +14,9 @@
 
 #include <stdatomic.h>
 
+#include "account/session.h"
 #include "deliver/delivery_id.h"
+#include "http/origin.h"
 #include "http/server.h"
 
 struct alerts;
@@ -48,7 +50,10 @@ struct api {
 	struct deliver *deliver;   /* NULL: this server does not deliver */
 	const struct guard *guard;
 	struct delivery_id_key id_key;
-	bool strict; /* event.schema.mode */
+	struct session_key session; /* of cookies */
+	struct origins origins;     /* whose pages may use them */
+	bool secure;                /* cookies go over TLS only */
+	bool strict;                /* event.schema.mode */
 	_Atomic bool stopping;
 	_Atomic int streams; /* and long polls */
 };
@@ -72,6 +77,9 @@ int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_too_busy(struct err *e); /* says so, and when to come again */
 /* The default r->then: what the other thread said is the answer. */
 int api_said(struct req *r, struct err *e);
+
+/* 403: the cookie came, but not from a page of ours (http/origin.h). */
+int api_cross_origin(struct err *e);
 
 /* Who is calling, as rows tell it: "user:anna", "key:shop", "local". */
 struct str api_actor(const struct req *r);

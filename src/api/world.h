@@ -76,6 +76,7 @@ start_threads(void)
 	    .arg = &w.api,
 	    .post = api_auth_post,
 	    .touch = api_auth_touch,
+	    .session = w.api.session,
 	    .lockout = {.failures_max = 3,
 		.window_us = 60 * US_PER_S,
 		.first_us = 5 * US_PER_S,
@@ -134,6 +135,7 @@ world_begin(void **state)
 	w.arena = arena_new(16 * MIB);
 	assert_non_null(w.arena);
 	w.conf.webhook_max_payload_size = MIB;
+	w.conf.session_max_age_ms = 3600000;
 	w.conf.data = w.fixture.dir;
 	w.conf.webhook_encryption_enabled = true;
 	w.conf.webhook_encryption_key_source = "file";
@@ -146,6 +148,8 @@ world_begin(void **state)
 	assert_int_equal(accounts_first(db, STR("admin secret"), clock_now_us(),
 			     made, &first, &e),
 	    OK);
+	assert_int_equal(
+	    session_key_open(db, w.api.keyring, "", &w.api.session, &e), OK);
 	db_close(db);
 	start_threads();
 	start_server();

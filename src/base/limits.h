@@ -98,6 +98,7 @@
 #define KEY_TOUCH_S       60   /* "last used" is written at most so often */
 #define LOCKOUT_MAX       4096 /* (account, network) pairs remembered */
 #define LIMITER_MAX       4096 /* keys that are busy in the same second */
+#define SESSIONS_EACH     20   /* of one person: browsers and devices */
 
 /* Settings: a file that somebody wrote by hand, and one value in it. */
 #define CONF_FILE_MAX ((size_t)256 << 10)

@@ -124,6 +124,9 @@ first_run(struct serve *s, struct err *e)
 	if (rc == OK)
 		rc = delivery_key(db, &s->api.id_key, e);
 	if (rc == OK)
+		rc = session_key_open(db, s->api.keyring,
+		    s->conf->session_secret, &s->api.session, e);
+	if (rc == OK)
 		rc = accounts_first(db, str_of(s->conf->admin_password),
 		    clock_now_us(), made, &first, e);
 	db_close(db);
@@ -283,6 +286,7 @@ start_access(struct serve *s, struct err *e)
 	    .post = api_auth_post,
 	    .touch = api_auth_touch,
 	    .key_rate = s->conf->key_rate_limit,
+	    .session = s->api.session,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
 		.first_us = US_PER_S,
@@ -292,6 +296,11 @@ start_access(struct serve *s, struct err *e)
 	int rc =
 	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e);
 
+	if (rc == OK)
+		rc = origins_init(&s->api.origins, s->conf->base_url,
+		    s->conf->cors_allowed_origin, e);
+	s->api.secure = str_starts(str_of(s->conf->base_url), STR("https:")) ||
+			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
 	s->api.mask = mask;
 	s->api.limiter = limiter_new();
 	if (rc == OK && !s->api.limiter)

@@ -95,14 +95,25 @@ log_hidden(const struct req *r)
 	log_end(&l);
 }
 
+/* There may be several cookies, each once. */
+static bool
+same_header(const struct req *r, size_t i, struct str name, struct str value)
+{
+	struct str there = str_of(r->headers[i].value);
+
+	return str_eq_nocase(str_of(r->headers[i].name), name) &&
+	       (!str_eq_nocase(name, STR("Set-Cookie")) ||
+		   str_eq(str_cut(&there, '='), str_cut(&value, '=')));
+}
+
 void
 req_add_header(struct req *r, const char *name, const char *value)
 {
 	size_t i = 0;
 
 	/* A handler that runs twice adds its headers twice. */
-	while (i < r->n_headers &&
-	       !str_eq_nocase(str_of(r->headers[i].name), str_of(name)))
+	while (
+	    i < r->n_headers && !same_header(r, i, str_of(name), str_of(value)))
 		i++;
 	assert(i < REQ_HEADERS_MAX);
 	r->headers[i].name = name;
@@ -242,7 +253,7 @@ send_error(struct conn *c, int status, const char *name)
 
 	buf_clear(&r->out);
 	r->content_type = JSON;
-	if (person_path(r->path)) {
+	if (person_path(r->path) && status != MHD_HTTP_NO_CONTENT) {
 		status = person_error(
 		    &r->out, status, name ? name : m->name, m->hidden, &r->err);
 	} else if (status != MHD_HTTP_NO_CONTENT) {

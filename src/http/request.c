@@ -289,6 +289,8 @@ at_head(struct conn *c, const char *method, const char *version)
 	(void)MHD_get_connection_values_n(
 	    c->mc, MHD_HEADER_KIND, take_header, &c->in);
 	take_trace_id(c);
+	if (s->o.hooks.begin)
+		s->o.hooks.begin(s->o.hooks.arg, &c->r);
 	rc = take_frame(c, version);
 	if (rc == OK)
 		rc = take_route(c, str_of(method));

@@ -31,6 +31,9 @@ struct server;
 
 struct server_hooks {
 	void *arg;
+	/* When the headers are there, before anything is judged; may add
+	 * headers, which errors have too. NULL: nothing. */
+	void (*begin)(void *arg, struct req *r);
 	/*
 	 * Says who calls, from the headers, before the body is read. OK with
 	 * r->who set; ERR_UNKNOWN (401), ERR_BUSY (429), other errors; or

@@ -1,0 +1,27 @@
+/*
+ * people.h - people over HTTP: how they log in, and what is theirs.
+ *
+ *   GET    /auth/providers             OPEN  ON_HTTP  api_auth_providers
+ *   POST   /auth/login                 OPEN  ON_HTTP  api_auth_login
+ *   POST   /auth/logout                OPEN  ON_HTTP  api_auth_logout
+ *   GET    /auth/me                    USER  ON_READ  api_auth_me
+ *
+ * A login makes a session (account/session.h) and answers its cookie. Errors
+ * have the shape of http/person.h.
+ */
+#ifndef API_PEOPLE_H
+#define API_PEOPLE_H
+
+#include "http/req.h"
+
+int api_auth_providers(struct req *r, struct db *db, struct err *e);
+int api_auth_login(struct req *r, struct db *db, struct err *e);
+int api_auth_logout(struct req *r, struct db *db, struct err *e);
+int api_auth_me(struct req *r, struct db *db, struct err *e);
+
+/* The body as an object that has no members but `names`; ERR_INVALID. */
+struct json;
+int api_body(struct req *r, const char *const *names, struct json **ret,
+    struct err *e) MUST_CHECK;
+
+#endif
