@@ -228,11 +228,13 @@ accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
 		    "%.*s is the last admin; add another first", STR_ARG(name));
 	changed = sql_account_remove(db, name, e);
 	if (changed > 0) {
-		int64_t gone =
-		    sql_user_remove_identity(db, STR(USER_LOCAL), name, e);
+		int64_t user = 0;
 
-		if (gone < 0)
-			return (int)gone;
+		rc = users_find(db, STR(USER_LOCAL), name, &user, e);
+		if (rc == OK)
+			rc = users_remove(db, user, e);
+		if (rc < 0 && rc != ERR_ABSENT)
+			return rc;
 	}
 	return changed < 0 ? (int)changed
 	       : changed == 0

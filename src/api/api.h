@@ -42,7 +42,9 @@ struct api {
 	struct pool *check; /* one thread: subs.h */
 	struct pool *hooks; /* one thread: sources.h */
 	struct auth *auth;
-	struct limiter *limiter;
+	struct limiter *limiter;  /* keys, by the second */
+	struct limiter *people;   /* by the minute; */
+	struct limiter *networks; /* those of nobody we know */
 	const struct mask *mask;
 	struct keyring *keyring;   /* seals secrets */
 	struct resealer *resealer; /* after a rotation */

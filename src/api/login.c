@@ -40,9 +40,8 @@ own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])
 	return text.n > 0 && session_read(&api->session, text, ret_id);
 }
 
-/* An empty text clears it. */
-static int
-set_cookie(struct req *r, const char *text, struct err *e)
+int
+api_session_cookie(struct req *r, const char *text, struct err *e)
 {
 	const struct api *api = r->app;
 	int64_t age_s = text[0] ? api->conf->session_max_age_ms / 1000 : 0;
@@ -118,7 +117,7 @@ logged_in(struct req *r, struct err *e)
 		return api_said(r, e);
 	if (l->ended || l->has_old)
 		auth_changed();
-	return set_cookie(r, l->text, e);
+	return api_session_cookie(r, l->text, e);
 }
 
 static int
@@ -202,7 +201,7 @@ api_auth_logout(struct req *r, struct db *db, struct err *e)
 	own = own_session(r, id);
 	if (own && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
-	rc = set_cookie(r, "", e);
+	rc = api_session_cookie(r, "", e);
 	if (rc < 0)
 		return rc;
 	r->status = 204;

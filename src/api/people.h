@@ -5,6 +5,9 @@
  *   POST   /auth/login                 OPEN  ON_HTTP  api_auth_login
  *   POST   /auth/logout                OPEN  ON_HTTP  api_auth_logout
  *   GET    /auth/me                    USER  ON_READ  api_auth_me
+ *   DELETE /api/users/me               USER  ON_HTTP  api_me_delete
+ *   GET    /api/users/me/settings      USER  ON_READ  api_me_settings_get
+ *   PUT    /api/users/me/settings      USER  ON_HTTP  api_me_settings_put
  *
  * A login makes a session (account/session.h) and answers its cookie. Errors
  * have the shape of http/person.h.
@@ -18,6 +21,13 @@ int api_auth_providers(struct req *r, struct db *db, struct err *e);
 int api_auth_login(struct req *r, struct db *db, struct err *e);
 int api_auth_logout(struct req *r, struct db *db, struct err *e);
 int api_auth_me(struct req *r, struct db *db, struct err *e);
+int api_me_delete(struct req *r, struct db *db, struct err *e);
+int api_me_settings_get(struct req *r, struct db *db, struct err *e);
+int api_me_settings_put(struct req *r, struct db *db, struct err *e);
+
+/* The session's cookie; an empty text clears it. */
+int api_session_cookie(
+    struct req *r, const char *text, struct err *e) MUST_CHECK;
 
 /* The body as an object that has no members but `names`; ERR_INVALID. */
 struct json;

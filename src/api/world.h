@@ -95,8 +95,12 @@ start_threads(void)
 	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
 	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
 	w.api.mask = mask;
-	w.api.limiter = limiter_new();
+	w.api.limiter = limiter_new(LIMITER_MAX);
 	assert_non_null(w.api.limiter);
+	w.api.people = limiter_new(LIMITER_PEOPLE_MAX);
+	assert_non_null(w.api.people);
+	w.api.networks = limiter_new(LIMITER_NETWORK_MAX);
+	assert_non_null(w.api.networks);
 }
 
 static void
@@ -174,6 +178,8 @@ world_end(void **state)
 	keyring_close(w.api.keyring);
 	tail_stop(w.api.tail);
 	limiter_free(w.api.limiter);
+	limiter_free(w.api.people);
+	limiter_free(w.api.networks);
 	arena_free(w.arena);
 	fixture_close(&w.fixture);
 	return 0;

@@ -98,7 +98,30 @@
 #define KEY_TOUCH_S       60   /* "last used" is written at most so often */
 #define LOCKOUT_MAX       4096 /* (account, network) pairs remembered */
 #define LIMITER_MAX       4096 /* keys that are busy in the same second */
+/* People, and networks of nobody we know, that are busy in the same minute. */
+#define LIMITER_PEOPLE_MAX  16384
+#define LIMITER_NETWORK_MAX 16384
 #define SESSIONS_EACH     20   /* of one person: browsers and devices */
+
+/* Logins by another's word (seal/jwt.h, account/oidc.h). */
+#define JWKS_KEYS_MAX       32 /* providers have two or three */
+#define JWT_KID_MAX         255
+#define JWT_RSA_MIN         2048 /* bits; less is broken by those who can pay */
+#define JWT_RSA_MAX         8192 /* more is slow, and nobody's */
+#define JWT_MAX             (16 * KIB)
+#define JWT_SKEW_S          60  /* clocks differ so much */
+#define JWT_SUBJECT_MAX     255 /* OpenID Connect Core, 2 */
+#define JWT_TEXT_MAX        255 /* seed 002: columns of users */
+#define OIDC_ANSWER_MAX     (64 * KIB) /* of a provider, each */
+#define OIDC_FRESH_S        3600 /* its document and keys are believed */
+#define OIDC_KEYS_S         10   /* at least between two looks for a new key */
+#define OIDC_FAILED_MS      1000 /* a failure is believed so long */
+#define OIDC_LOGIN_S        600  /* from our page to the provider's and back */
+#define OIDC_FLOWS_MAX      64   /* logins that wait for a provider at once */
+#define OIDC_TOTAL_MS       10000 /* one call to it */
+#define OIDC_MEM            (1 * MIB) /* its answers, parsed */
+#define CALLER_CONNECTIONS  64
+#define CALLER_BODY_MAX     (5 * MIB) /* of one answer; each asker keeps less */
 
 /* Settings: a file that somebody wrote by hand, and one value in it. */
 #define CONF_FILE_MAX ((size_t)256 << 10)

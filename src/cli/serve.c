@@ -302,8 +302,11 @@ start_access(struct serve *s, struct err *e)
 	s->api.secure = str_starts(str_of(s->conf->base_url), STR("https:")) ||
 			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
 	s->api.mask = mask;
-	s->api.limiter = limiter_new();
-	if (rc == OK && !s->api.limiter)
+	s->api.limiter = limiter_new(LIMITER_MAX);
+	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
+	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
+	if (rc == OK &&
+	    (!s->api.limiter || !s->api.people || !s->api.networks))
 		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
 	if (rc == OK)
 		rc = auth_new(&auth, &s->api.auth, e);
@@ -408,6 +411,8 @@ take_down(struct serve *s)
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);
+	limiter_free(s->api.people);
+	limiter_free(s->api.networks);
 	keyring_close(s->api.keyring);
 	store_close(s->api.store);
 	guard_free(s->guard);

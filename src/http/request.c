@@ -176,7 +176,7 @@ check_who(struct conn *c)
 	int rc;
 
 	if (wants == SCOPE_OPEN)
-		return OK;
+		return h->open ? h->open(h->arg, r, &r->err) : OK;
 	if ((wants & SCOPE_LOCAL_READ) && r->peer_loopback)
 		return OK;
 	rc = h->who(h->arg, r, &r->err);
