@@ -7,6 +7,7 @@
 #include "account/check.h"
 #include "account/keys.h"
 #include "account/seen.h"
+#include "account/users.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -167,7 +168,7 @@ name_person(struct principal *who)
 	char text[UUID_LEN + 1];
 
 	uuid_format(who->user_uid, text);
-	(void)snprintf(who->name, sizeof(who->name), "person:%s", text);
+	(void)snprintf(who->name, sizeof(who->name), PERSON_NAME "%s", text);
 }
 
 /* On a read thread. One that is over is nobody's. */

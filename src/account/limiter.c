@@ -24,8 +24,7 @@ struct limiter {
 struct limiter *
 limiter_new(size_t slots)
 {
-	struct limiter *l =
-	    calloc(1, sizeof(*l) + slots * sizeof(struct slot));
+	struct limiter *l = calloc(1, sizeof(*l) + slots * sizeof(struct slot));
 
 	assert(slots > 0 && (slots & (slots - 1)) == 0);
 	if (l)
@@ -87,8 +86,7 @@ refuse(int64_t wait_ns, struct err *e)
 {
 	int64_t wait_ms = (wait_ns + NS_PER_MS - 1) / NS_PER_MS;
 
-	(void)err_set(e, ERR_BUSY,
-	    "the rate is used up; try again in %lld ms",
+	(void)err_set(e, ERR_BUSY, "the rate is used up; try again in %lld ms",
 	    (long long)wait_ms);
 	e->retry_after_s = (int)((wait_ms + 999) / 1000);
 	return ERR_BUSY;

@@ -125,8 +125,8 @@ test_minute_slots(void **state)
 	(void)state;
 	for (int round = 0; round < 100; round++) {
 		for (int64_t id = 1; id <= 4; id++)
-			assert_int_equal(limiter_take_minute(l,
-					     round * 4 + id, 1, 1, at, &e),
+			assert_int_equal(limiter_take_minute(
+					     l, round * 4 + id, 1, 1, at, &e),
 			    OK);
 		assert_int_equal(
 		    limiter_take_minute(l, 100000, 1, 1, at, &e), ERR_BUSY);

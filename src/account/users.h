@@ -16,7 +16,10 @@
 struct arena;
 struct db;
 
-#define USER_LOCAL "local"
+#define USER_LOCAL  "local"
+/* Before the uid of somebody without an account, in logs and audit rows. No
+ * account can be called so. */
+#define PERSON_NAME "person:"
 
 struct user_new {
 	struct str provider, subject; /* the identity */

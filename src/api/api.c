@@ -183,8 +183,8 @@ limit_person(struct api *api, const struct req *r, struct err *e)
 			continue;
 		memcpy(&rate, (const char *)api->conf + LIMITED[i].rate,
 		    sizeof(rate));
-		rc = limiter_take_minute(api->people, id + 1 + (int64_t)i, rate,
-		    1, now_us, e);
+		rc = limiter_take_minute(
+		    api->people, id + 1 + (int64_t)i, rate, 1, now_us, e);
 	}
 	return rc;
 }

@@ -28,6 +28,7 @@ struct guard;
 struct keyring;
 struct limiter;
 struct mask;
+struct oidc;
 struct pool;
 struct resealer;
 struct store;
@@ -42,6 +43,7 @@ struct api {
 	struct pool *check; /* one thread: subs.h */
 	struct pool *hooks; /* one thread: sources.h */
 	struct auth *auth;
+	struct oidc *oidc;        /* NULL: no login provider is set */
 	struct limiter *limiter;  /* keys, by the second */
 	struct limiter *people;   /* by the minute; */
 	struct limiter *networks; /* those of nobody we know */

@@ -1,27 +1,18 @@
 #include "account/auth.h"
+#include "account/oidc.h"
 #include "account/scopes.h"
 #include "account/session.h"
 #include "account/users.h"
 #include "api/account.h"
 #include "api/api.h"
 #include "api/people.h"
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-
-/* A session on its way to the store. */
-struct login {
-	char text[SESSION_TEXT_LEN + 1];
-	unsigned char id[DIGEST_LEN];
-	unsigned char old[DIGEST_LEN]; /* what the browser had before */
-	bool has_old, ended;
-	int64_t user;
-	unsigned scopes;
-	struct str provider;
-};
 
 static int
 no_room(struct err *e)
@@ -87,16 +78,45 @@ write_me(struct req *r, struct db *db, int64_t user, struct str provider,
 	return OK;
 }
 
+/* On the commit thread: whoever the provider names, perhaps for the first time. */
+static int
+put_person(struct req *r, struct db *db, struct api_login *l, int64_t now_us,
+    struct err *e)
+{
+	struct audit_row row = {
+	    .category = AUDIT_USER_CREATED,
+	    .at_us = now_us,
+	    .target_type = STR("user"),
+	};
+	bool made = false;
+	struct user u;
+	char name[sizeof(r->who.name)];
+	char uid[UUID_LEN + 1];
+	int rc = users_login(db, l->person, now_us, &l->user, &made, e);
+
+	if (rc < 0 || !made)
+		return rc;
+	rc = users_get(db, l->user, r->arena, &u, e);
+	if (rc < 0)
+		return rc;
+	uuid_format(u.uid, uid);
+	(void)snprintf(name, sizeof(name), PERSON_NAME "%s", uid);
+	row.object_id = str_of(name);
+	return audit_put(db, &row, e);
+}
+
 /* On the commit thread. */
 static int
 put_session(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct login *l = r->ctx;
+	struct api_login *l = r->ctx;
 	int64_t now_us = clock_now_us();
 	int64_t until_us = now_us + api->conf->session_max_age_ms * US_PER_MS;
-	int rc = write_me(r, db, l->user, l->provider, l->scopes, e);
+	int rc = l->person ? put_person(r, db, l, now_us, e) : OK;
 
+	if (rc == OK)
+		rc = write_me(r, db, l->user, l->provider, l->scopes, e);
 	/* Removed since its password was checked. */
 	if (rc == ERR_ABSENT)
 		return err_set(e, ERR_UNKNOWN, "wrong name or password");
@@ -111,29 +131,32 @@ put_session(struct req *r, struct db *db, struct err *e)
 static int
 logged_in(struct req *r, struct err *e)
 {
-	const struct login *l = r->ctx;
+	struct api_login *l = r->ctx;
 
+	/* Another node made the same person in this moment. */
+	if (r->rc == ERR_CONFLICT && !l->again) {
+		l->again = true;
+		return api_write(r, put_session, e);
+	}
 	if (r->rc < 0)
 		return api_said(r, e);
 	if (l->ended || l->has_old)
 		auth_changed();
+	if (l->location) {
+		buf_clear(&r->out);
+		r->status = 302;
+		req_add_header(r, "Location", l->location);
+	}
 	return api_session_cookie(r, l->text, e);
 }
 
-static int
-begin_session(struct req *r, int64_t user, unsigned scopes, struct str provider,
-    struct err *e)
+int
+api_login(struct req *r, struct api_login *l, struct err *e)
 {
 	const struct api *api = r->app;
-	struct login *l = arena_alloc(r->arena, sizeof(*l));
 
-	if (!l)
-		return no_room(e);
 	session_make(&api->session, l->text, l->id);
 	l->has_old = own_session(r, l->old);
-	l->user = user;
-	l->scopes = scopes;
-	l->provider = provider;
 	r->ctx = l;
 	r->then = logged_in;
 	return api_write(r, put_session, e);
@@ -142,7 +165,14 @@ begin_session(struct req *r, int64_t user, unsigned scopes, struct str provider,
 static int
 known(struct req *r, struct err *e)
 {
-	return begin_session(r, r->who.user, r->who.scopes, STR(USER_LOCAL), e);
+	struct api_login *l = arena_alloc(r->arena, sizeof(*l));
+
+	if (!l)
+		return no_room(e);
+	l->user = r->who.user;
+	l->scopes = r->who.scopes;
+	l->provider = STR(USER_LOCAL);
+	return api_login(r, l, e);
 }
 
 static int
@@ -231,10 +261,18 @@ api_auth_me(struct req *r, struct db *db, struct err *e)
 int
 api_auth_providers(struct req *r, struct db *db, struct err *e)
 {
+	const struct api *api = r->app;
+
 	(void)db;
 	(void)e;
 	buf_clear(&r->out);
 	buf_addz(&r->out,
-	    "{\"providers\":[{\"name\":\"local\",\"login\":\"/auth/login\"}]}");
+	    "{\"providers\":[{\"name\":\"local\",\"login\":\"/auth/login\"}");
+	if (api->oidc) {
+		buf_addz(&r->out, ",{\"name\":");
+		buf_json(&r->out, oidc_provider(api->oidc));
+		buf_addz(&r->out, ",\"login\":\"/auth/google/login\"}");
+	}
+	buf_addz(&r->out, "]}");
 	return OK;
 }

@@ -34,8 +34,8 @@ leave(struct req *r, struct db *db, struct err *e)
 	int rc;
 
 	if (r->who.id) {
-		rc = accounts_remove(db, str_of(r->who.name), api_actor(r),
-		    clock_now_us(), e);
+		rc = accounts_remove(
+		    db, str_of(r->who.name), api_actor(r), clock_now_us(), e);
 	} else {
 		rc = users_remove(db, r->who.user, e);
 		if (rc == OK)
@@ -82,8 +82,8 @@ static int
 put_settings(struct req *r, struct db *db, struct err *e)
 {
 	const struct str *theme = r->ctx;
-	int64_t n = sql_user_settings_put(
-	    db, r->who.user, *theme, clock_now_us(), e);
+	int64_t n =
+	    sql_user_settings_put(db, r->who.user, *theme, clock_now_us(), e);
 
 	if (n < 0)
 		return (int)n;
@@ -105,8 +105,8 @@ api_me_settings_put(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	v = json_get(j, "theme");
-	if (!json_is(v, JSON_STRING) || (!str_eq(v->text, STR("light")) &&
-					    !str_eq(v->text, STR("dark"))))
+	if (!json_is(v, JSON_STRING) ||
+	    (!str_eq(v->text, STR("light")) && !str_eq(v->text, STR("dark"))))
 		return json_wrong(e, "/theme", "must be light or dark");
 	*theme = v->text;
 	r->ctx = theme;

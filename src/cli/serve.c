@@ -4,6 +4,7 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/limiter.h"
+#include "account/oidc.h"
 #include "api/api.h"
 #include "api/sources.h"
 #include "api/subs.h"
@@ -20,6 +21,7 @@
 #include "event/append.h"
 #include "event/mask.h"
 #include "event/tail.h"
+#include "http/caller.h"
 #include "http/guard.h"
 #include "http/server.h"
 #include "loop/pool.h"
@@ -48,8 +50,9 @@ struct serve {
 	struct jobs *jobs;
 	struct tidy *tidy;
 	struct relay *relay;
-	bool stale;     /* a rotation did not come to its end */
-	struct api api; /* has the rest */
+	struct caller *caller; /* one-off calls: logins */
+	bool stale;            /* a rotation did not come to its end */
+	struct api api;        /* has the rest */
 	struct server *server;
 };
 
@@ -279,6 +282,27 @@ start_threads(struct serve *s, struct err *e)
 }
 
 static int
+start_caller(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	struct client_opts o = {
+	    .guard = s->guard,
+	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
+	    .connections_max = CALLER_CONNECTIONS,
+	    .connections_each = CALLER_CONNECTIONS,
+	    .body_max = CALLER_BODY_MAX,
+	    .proxy_resolves = c->webhook_proxy_resolves,
+	    .dns_servers = c->webhook_url_dns_servers[0]
+			       ? c->webhook_url_dns_servers
+			       : NULL,
+	    .ca_file = c->webhook_tls_ca[0] ? c->webhook_tls_ca : NULL,
+	};
+	int rc = caller_start(&o, &s->caller, e);
+
+	return rc < 0 ? rc : oidc_new(c, s->caller, &s->api.oidc, e);
+}
+
+static int
 start_access(struct serve *s, struct err *e)
 {
 	struct auth_opts auth = {
@@ -305,11 +329,12 @@ start_access(struct serve *s, struct err *e)
 	s->api.limiter = limiter_new(LIMITER_MAX);
 	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
 	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
-	if (rc == OK &&
-	    (!s->api.limiter || !s->api.people || !s->api.networks))
+	if (rc == OK && (!s->api.limiter || !s->api.people || !s->api.networks))
 		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
 	if (rc == OK)
 		rc = auth_new(&auth, &s->api.auth, e);
+	if (rc == OK)
+		rc = start_caller(s, e);
 	return rc;
 }
 
@@ -397,6 +422,8 @@ take_down(struct serve *s)
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
+	caller_stop(s->caller);
+	oidc_free(s->api.oidc);
 	relay_stop(s->relay);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
 	pool_stop(s->api.hooks);
@@ -441,6 +468,8 @@ verb_serve(struct cli *c)
 
 	cli_log(c, log_least(s.conf));
 	rc = check_roles(s.conf, &e);
+	if (rc == OK)
+		rc = oidc_check(s.conf, &e);
 	if (rc == OK)
 		rc = guard_new(s.conf, &s.guard, &e);
 	s.api.guard = s.guard;

@@ -89,9 +89,8 @@ rsa_key(const struct json *j)
 	EVP_PKEY *pkey = NULL;
 
 	/* A huge exponent makes each check slow; real ones are 65537. */
-	if (n && x && bld && BN_num_bits(n) >= JWT_RSA_MIN &&
-	    BN_is_odd(n) && BN_num_bits(x) <= 32 && BN_is_odd(x) &&
-	    !BN_is_one(x) &&
+	if (n && x && bld && BN_num_bits(n) >= JWT_RSA_MIN && BN_is_odd(n) &&
+	    BN_num_bits(x) <= 32 && BN_is_odd(x) && !BN_is_one(x) &&
 	    OSSL_PARAM_BLD_push_BN(bld, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
 	    OSSL_PARAM_BLD_push_BN(bld, OSSL_PKEY_PARAM_RSA_E, x) == 1)
 		pkey = from_params("RSA", bld);
@@ -171,8 +170,8 @@ jwks_parse(
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return err_set(e, ERR_NOMEM, "no memory for a key set");
-	for (const struct json *one = keys->child;
-	     one && k->n < JWKS_KEYS_MAX; one = one->next)
+	for (const struct json *one = keys->child; one && k->n < JWKS_KEYS_MAX;
+	     one = one->next)
 		k->n += read_key(one, &k->keys[k->n]);
 	if (k->n == 0) {
 		free(k);
@@ -239,11 +238,11 @@ signed_by(const struct key *k, struct str text, struct str signature)
 			return false;
 	}
 	ctx = EVP_MD_CTX_new();
-	ok = ctx &&
-	     EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, k->pkey) ==
-		 1 &&
-	     EVP_DigestVerify(ctx, sig, (size_t)n,
-		 (const unsigned char *)text.p, text.n) == 1;
+	ok =
+	    ctx &&
+	    EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, k->pkey) == 1 &&
+	    EVP_DigestVerify(ctx, sig, (size_t)n, (const unsigned char *)text.p,
+		text.n) == 1;
 	EVP_MD_CTX_free(ctx);
 	OPENSSL_free(der);
 	ERR_clear_error();
@@ -261,8 +260,7 @@ check_signature(const struct jwks *set, enum alg alg, struct str kid,
 		const struct key *k = &set->keys[i];
 
 		if (k->alg != alg ||
-		    (kid.n > 0 &&
-			!str_eq(kid, (struct str){k->kid, k->n_kid})))
+		    (kid.n > 0 && !str_eq(kid, (struct str){k->kid, k->n_kid})))
 			continue;
 		found = true;
 		if (signed_by(k, text, signature))
@@ -270,8 +268,8 @@ check_signature(const struct jwks *set, enum alg alg, struct str kid,
 	}
 	if (found)
 		return bad(e, "is not signed by the provider");
-	return err_set(e, ERR_ABSENT,
-	    "the id_token's key is not among the provider's");
+	return err_set(
+	    e, ERR_ABSENT, "the id_token's key is not among the provider's");
 }
 
 /* ---- the parts ---- */
@@ -289,8 +287,7 @@ decode(struct str part, struct arena *a)
 }
 
 static int
-read_json(
-    struct str part, struct arena *a, struct json **ret, struct err *e)
+read_json(struct str part, struct arena *a, struct json **ret, struct err *e)
 {
 	struct str text = decode(part, a);
 	struct err inner;
@@ -386,8 +383,7 @@ take_claims(const struct json *j, struct jwt_claims *ret, struct err *e)
 	    .subject = shown(text_of(j, "sub"), JWT_SUBJECT_MAX),
 	    .email = shown(text_of(j, "email"), JWT_TEXT_MAX),
 	    .name = shown(text_of(j, "name"), JWT_TEXT_MAX),
-	    .email_verified =
-		json_is(json_get(j, "email_verified"), JSON_TRUE),
+	    .email_verified = json_is(json_get(j, "email_verified"), JSON_TRUE),
 	};
 
 	if (c.subject.n == 0)

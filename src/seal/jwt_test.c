@@ -31,7 +31,7 @@ static const struct jwt_want WANT = {
     .now_s = NOW,
 };
 
-#define CLAIMS                                                                 \
+#define CLAIMS                                                                   \
 	"\"iss\":\"https://issuer.example\",\"aud\":\"us\",\"nonce\":\"n-123\"," \
 	"\"sub\":\"248289761001\",\"iat\":1767999990,\"exp\":1768000300"
 
@@ -119,15 +119,14 @@ sign(EVP_PKEY *k, struct str text)
 
 	assert_int_equal(
 	    EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, k), 1);
-	assert_int_equal(EVP_DigestSign(ctx, sig, &n,
-			     (const unsigned char *)text.p, text.n),
+	assert_int_equal(
+	    EVP_DigestSign(ctx, sig, &n, (const unsigned char *)text.p, text.n),
 	    1);
 	EVP_MD_CTX_free(ctx);
 	if (EVP_PKEY_get_base_id(k) != EVP_PKEY_EC)
 		return (struct str){(const char *)sig, n};
 	pair = d2i_ECDSA_SIG(NULL, &at, (long)n);
-	assert_int_equal(
-	    BN_bn2binpad(ECDSA_SIG_get0_r(pair), raw, 32), 32);
+	assert_int_equal(BN_bn2binpad(ECDSA_SIG_get0_r(pair), raw, 32), 32);
 	assert_int_equal(
 	    BN_bn2binpad(ECDSA_SIG_get0_s(pair), raw + 32, 32), 32);
 	ECDSA_SIG_free(pair);
@@ -207,8 +206,7 @@ test_tokens(void **state)
 	    {"{\"kid\":\"r\"}", CLAIMS, BY_RSA, ERR_INVALID, "algorithm"},
 	    {"{\"alg\":\"RS256\",\"kid\":\"r\",\"crit\":[\"b64\"]}", CLAIMS,
 		BY_RSA, ERR_INVALID, "algorithm"},
-	    {"{\"alg\":[\"RS256\"]}", CLAIMS, BY_RSA, ERR_INVALID,
-		"algorithm"},
+	    {"{\"alg\":[\"RS256\"]}", CLAIMS, BY_RSA, ERR_INVALID, "algorithm"},
 	    {"[]", CLAIMS, BY_RSA, ERR_INVALID, "form"},
 	    /* whom it is of and for */
 	    {RS,
@@ -386,8 +384,7 @@ test_sets(void **state)
 	buf_addc(&b, ',');
 	add_rsa(&b, p.rsa, ",\"alg\":\"ES256\"");
 	buf_addz(&b, "]}");
-	assert_int_equal(
-	    jwks_parse(buf_str(&b), p.arena, &k, &e), ERR_INVALID);
+	assert_int_equal(jwks_parse(buf_str(&b), p.arena, &k, &e), ERR_INVALID);
 	buf_done(&b);
 	EVP_PKEY_free(small);
 }

@@ -3,54 +3,7 @@ import re
 
 import hk
 from hk import check, same, until
-
-
-def origin(srv):
-    return f"http://127.0.0.1:{srv.port}"
-
-
-class Browser:
-    """Keeps cookies, sends Origin with what changes something."""
-
-    def __init__(self, srv, site=None, source=None):
-        self.srv, self.client = srv, hk.Client(srv, source=source)
-        self.site, self.cookies = site or origin(srv), {}
-
-    def __call__(self, method, path, body=None, headers=None):
-        head = dict(headers or {})
-        if self.cookies and "Cookie" not in head:
-            head["Cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
-        if method not in ("GET", "HEAD") and "Origin" not in head:
-            head["Origin"] = self.site
-        a = self.client(method, path, body, head)
-        for line in a.headers.get_all("Set-Cookie") or ():
-            self.take(line)
-        return a
-
-    def take(self, line):
-        pair, *attrs = [p.strip() for p in line.split(";")]
-        name, value = pair.split("=", 1)
-        if "Max-Age=0" in attrs:
-            self.cookies.pop(name, None)
-        else:
-            self.cookies[name] = value
-
-    def get(self, path, headers=None):
-        return self("GET", path, None, headers)
-
-    def login(self, name="admin", password=hk.PASSWORD):
-        return self("POST", "/auth/login", {"name": name, "password": password})
-
-
-def person(a, status, code=None, category=None):
-    """Checks the shape of an error as people's routes have it."""
-    check(a.status == status, f"want status {status}", a)
-    j = a.json
-    check(set(j) - {"fields"} == {"code", "message", "category", "action"}, "not the shape", a)
-    check(j["category"] in ("auth", "validation", "feed", "system"), "odd category", a)
-    check(code is None or j["code"] == code, f"want code {code}", a)
-    check(category is None or j["category"] == category, f"want category {category}", a)
-    return a
+from people import Browser, origin, person
 
 
 def test_1_4_a_login_sets_an_http_only_cookie(t):
