@@ -30,11 +30,37 @@ INSERT INTO identities (user_id, provider, provider_user_id, created_at)
 VALUES (:user_id, :provider, :provider_user_id, :now)
 ON CONFLICT (provider, provider_user_id) DO NOTHING;
 
--- name: user_remove_identity
+-- name: user_of
 -- args: provider text, provider_user_id text
--- The person, with all that is theirs.
-DELETE FROM users WHERE id IN (SELECT user_id FROM identities
- WHERE provider = :provider AND provider_user_id = :provider_user_id);
+-- rows: user_id int, email text, name text
+SELECT u.id, u.email, u.name FROM identities i JOIN users u ON u.id = i.user_id
+ WHERE i.provider = :provider AND i.provider_user_id = :provider_user_id;
+
+-- name: user_change
+-- args: id int, email text, name text, now int
+UPDATE users SET email = :email, name = :name, updated_at = :now WHERE id = :id;
+
+-- name: user_leave_feeds
+-- args: id int
+-- Feeds know how many read them; whoever goes is counted off.
+UPDATE feed SET subscribers = subscribers - 1 WHERE subscribers > 0 AND id IN
+ (SELECT feed_id FROM feed_subscription WHERE user_id = :id);
+
+-- name: user_remove
+-- args: id int
+-- Identities, sessions, settings, categories, subscriptions and what was read
+-- or starred go with it; feeds and articles stay.
+DELETE FROM users WHERE id = :id;
+
+-- name: user_settings_get
+-- args: user_id int
+-- rows: theme text
+SELECT theme FROM user_settings WHERE user_id = :user_id;
+
+-- name: user_settings_put
+-- args: user_id int, theme text, now int
+INSERT INTO user_settings (user_id, theme, updated_at) VALUES (:user_id, :theme, :now)
+ON CONFLICT (user_id) DO UPDATE SET theme = excluded.theme, updated_at = excluded.updated_at;
 
 -- name: account_list
 -- args: after text, most int

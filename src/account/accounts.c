@@ -182,10 +182,14 @@ accounts_password(struct db *db, struct str name, struct str hash,
 {
 	int64_t n = sql_account_password(db, name, hash, now_us, e);
 
-	return n < 0    ? (int)n
-	       : n == 0 ? absent(name, e)
-			: audit(db, AUDIT_USER_PASSWORD_CHANGED, name, by,
-			      now_us, e);
+	if (n == 0)
+		return absent(name, e);
+	/* Whoever had the old one may be logged in with it. */
+	if (n > 0)
+		n = sql_session_remove_account(db, name, e);
+	return n < 0 ? (int)n
+		     : audit(db, AUDIT_USER_PASSWORD_CHANGED, name, by, now_us,
+			   e);
 }
 
 /* How many admins there are, and whether `name` is one. */
@@ -224,11 +228,13 @@ accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
 		    "%.*s is the last admin; add another first", STR_ARG(name));
 	changed = sql_account_remove(db, name, e);
 	if (changed > 0) {
-		int64_t gone =
-		    sql_user_remove_identity(db, STR(USER_LOCAL), name, e);
+		int64_t user = 0;
 
-		if (gone < 0)
-			return (int)gone;
+		rc = users_find(db, STR(USER_LOCAL), name, &user, e);
+		if (rc == OK)
+			rc = users_remove(db, user, e);
+		if (rc < 0 && rc != ERR_ABSENT)
+			return rc;
 	}
 	return changed < 0 ? (int)changed
 	       : changed == 0

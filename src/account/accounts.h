@@ -61,6 +61,7 @@ int accounts_add(struct db *db, struct str name, struct str hash,
 /* These three: ERR_ABSENT when there is none of that name. */
 int accounts_find(struct db *db, struct str name, struct arena *a,
     struct account *ret, struct err *e) MUST_CHECK;
+/* Ends the account's sessions too. */
 int accounts_password(struct db *db, struct str name, struct str hash,
     struct str by, int64_t now_us, struct err *e) MUST_CHECK;
 /* ERR_CONFLICT for the last admin. */

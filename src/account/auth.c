@@ -8,6 +8,7 @@
 #include "account/keys.h"
 #include "account/seen.h"
 #include "account/tokens.h"
+#include "account/users.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -33,9 +34,11 @@ struct lookup {
 	struct pool_job job;
 	struct auth *auth;
 	struct req *req;
-	struct str pair; /* name:password; empty for a key */
+	struct str pair; /* name:password; empty for a key or session */
+	bool by_cookie;
+	unsigned char session[DIGEST_LEN]; /* its id */
 	struct str name, password;
-	bool app, fever;      /* an app password, or Fever's key made of it */
+	bool app, fever; /* an app password, or Fever's key made of it */
 	unsigned char app_hash[DIGEST_LEN];
 	struct str hash;      /* the account's; .p NULL: no such account */
 	_Atomic int *waiting; /* its network's count */
@@ -162,6 +165,45 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 	return OK;
 }
 
+/* What logs tell of somebody without an account. No account is called so. */
+static void
+name_person(struct principal *who)
+{
+	char text[UUID_LEN + 1];
+
+	uuid_format(who->user_uid, text);
+	(void)snprintf(who->name, sizeof(who->name), PERSON_NAME "%s", text);
+}
+
+/* On a read thread. One that is over is nobody's. */
+static int
+load_session(struct lookup *k, struct db *db, struct err *e)
+{
+	struct session s;
+	int rc =
+	    session_find(db, k->session, clock_now_us(), k->req->arena, &s, e);
+
+	k->seen.who = (struct principal){.kind = WHO_NOBODY};
+	if (rc == ERR_ABSENT)
+		return OK;
+	if (rc < 0)
+		return rc;
+	k->seen.who = (struct principal){
+	    .kind = WHO_USER,
+	    .id = s.account,
+	    .user = s.user,
+	    .user_uid = s.user_uid,
+	    .scopes = s.scopes,
+	    .expires_us = s.expires_us,
+	    .by_cookie = true,
+	};
+	if (s.account)
+		copy_name(&k->seen.who, s.name);
+	else
+		name_person(&k->seen.who);
+	return OK;
+}
+
 /* On the password thread. */
 static void
 check(struct pool_job *job, void *ctx)
@@ -244,8 +286,7 @@ load_app(struct lookup *k, struct db *db, struct err *e)
 	k->seen.who = (struct principal){
 	    .kind = WHO_USER, .user = t.user, .user_uid = t.user_uid};
 	copy_name(&k->seen.who, t.login);
-	if (now_us - t.last_used_us >= KEY_TOUCH_S * US_PER_S &&
-	    a->o.touch_app)
+	if (now_us - t.last_used_us >= KEY_TOUCH_S * US_PER_S && a->o.touch_app)
 		a->o.touch_app(a->o.arg, t.id, now_us);
 	return OK;
 }
@@ -263,7 +304,9 @@ load(struct pool_job *job, void *ctx)
 	else if (k->app)
 		rc = load_app(k, ctx, e);
 	else
-		rc = k->name.p ? load_account(k, ctx, e) : load_key(k, ctx, e);
+		rc = k->by_cookie ? load_session(k, ctx, e)
+		     : k->name.p  ? load_account(k, ctx, e)
+				  : load_key(k, ctx, e);
 	if (rc != REQ_WAIT)
 		finish(k, rc);
 }
@@ -357,7 +400,9 @@ placed(struct req *r, struct err *e)
 		*e = r->err;
 		return rc;
 	}
-	seen_put(&k->seen);
+	/* Strangers push nobody out. */
+	if (k->seen.who.kind != WHO_NOBODY)
+		seen_put(&k->seen);
 	r->who = k->seen.who; /* its tenants are the arena's already */
 	return OK;
 }
@@ -464,9 +509,48 @@ auth_fever(struct auth *a, struct req *r, struct str key, struct err *e)
 }
 
 int
-auth_placed(struct req *r, struct err *e)
+auth_check(struct auth *a, struct req *r, struct str name, struct str password,
+    struct err *e)
+{
+	struct lookup k = {0};
+	struct err unused;
+	char pair[PAIR_MAX];
+	int rc;
+
+	if (account_check_name(name, "", &unused) < 0 ||
+	    name.n + 1 + password.n > sizeof(pair))
+		return err_set(e, ERR_UNKNOWN, "wrong name or password");
+	memcpy(pair, name.p, name.n);
+	pair[name.n] = ':';
+	if (password.n)
+		memcpy(pair + name.n + 1, password.p, password.n);
+	k.pair = (struct str){pair, name.n + 1 + password.n};
+	seen_mark(k.pair, k.seen.mark);
+	rc = place(a, r, &k, e);
+	digest_wipe(pair, sizeof(pair));
+	return rc;
+}
+
+int
+auth_checked(struct req *r, struct err *e)
 {
 	return placed(r, e);
+}
+
+/* What we never gave out costs no look into the store. */
+static int
+cookie(struct auth *a, struct req *r, struct str text, struct err *e)
+{
+	struct lookup k = {.by_cookie = true};
+	const struct seen *s;
+
+	digest_sha256(text, k.seen.mark);
+	s = seen_find(k.seen.mark);
+	if (s && is_fresh(s))
+		return use(r, &s->who, e);
+	if (!session_read(&a->o.session, text, k.session))
+		return OK;
+	return place(a, r, &k, e);
 }
 
 int
@@ -490,8 +574,11 @@ auth_who(void *arg, struct req *r, struct err *e)
 			return token(a, r, rest, false, e);
 	}
 	rest = str_trim(req_header(r, "Authorization"));
-	if (rest.n == 0)
-		return OK;
+	if (rest.n == 0) {
+		rest =
+		    cookie_find(req_header(r, "Cookie"), STR(SESSION_COOKIE));
+		return rest.n ? cookie(a, r, rest, e) : OK;
+	}
 	scheme = str_cut(&rest, ' ');
 	rest = str_trim(rest);
 	if (str_eq_nocase(scheme, STR("Bearer")))

@@ -4,8 +4,12 @@
  *   Authorization: Bearer hk_…       an API key
  *   Authorization: Basic …           an account's name and password
  *   X-Auth-Token, GoogleLogin        an app password, on the paths of apps
+ *   Cookie: hikyaku_session=…        a person's session (session.h)
  *   the unix socket                  the owner of the data folder: all scopes
  *   nothing                          nobody; the route says if that will do
+ *
+ * The header wins over the cookie. A cookie that stands for nothing (any more)
+ * is nothing: nobody asked the person to log in yet.
  *
  * WHY A CACHE. The hook runs on an http thread, which must not wait for the
  * store, let alone for argon2. So each http thread remembers whom it has seen,
@@ -17,8 +21,8 @@
  *       └──req_wake()── password thread: lockout, argon2 (one at a time)
  *
  * What was found is fresh for AUTH_FRESH_S, or until auth_changed() on this
- * node: then the row is read again. So a revoked key ends at once here and
- * within 5 s on other nodes. A password that argon2 approved is trusted for
+ * node: then the row is read again. So a revoked key or a session that was
+ * logged out ends at once here and within 5 s on other nodes. A password that argon2 approved is trusted for
  * AUTH_VERIFIED_S as long as the stored hash is still the same; what is kept
  * of it is an HMAC under a key that lives as long as the process.
  *
@@ -42,6 +46,7 @@
 #define ACCOUNT_AUTH_H
 
 #include "account/lockout.h"
+#include "account/session.h"
 #include "base/base.h"
 #include "http/req.h"
 
@@ -56,6 +61,7 @@ struct auth_opts {
 	void (*touch_app)(void *arg, int64_t token_id, int64_t now_us);
 	int64_t key_rate; /* for keys without one of their own; 0: none */
 	struct lockout_opts lockout;
+	struct session_key session;
 };
 
 int auth_new(
@@ -66,15 +72,18 @@ void auth_free(struct auth *a); /* NULL is fine */
 int auth_who(void *arg, struct req *r, struct err *e);
 
 /*
- * For protocols that log in within the body, from the handler of an open
- * route: OK with r->who set, or REQ_WAIT, and then auth_placed() in r->then.
- * Takes app passwords alone. They use r->ctx meanwhile.
+ * For handlers of open routes that log in by what the body says: a name and a
+ * password as Basic has them, an app password (with its login name), or Fever's
+ * key. OK with r->who set, or REQ_WAIT, and then auth_checked() in r->then. They
+ * use r->ctx meanwhile.
  */
+int auth_check(struct auth *a, struct req *r, struct str name,
+    struct str password, struct err *e) MUST_CHECK;
 int auth_login(struct auth *a, struct req *r, struct str login,
     struct str password, struct err *e) MUST_CHECK;
 int auth_fever(
     struct auth *a, struct req *r, struct str key, struct err *e) MUST_CHECK;
-int auth_placed(struct req *r, struct err *e) MUST_CHECK;
+int auth_checked(struct req *r, struct err *e) MUST_CHECK;
 
 /* After the commit of whatever takes a right away. From any thread. */
 void auth_changed(void);

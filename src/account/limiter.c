@@ -11,21 +11,25 @@
 /* Nobody goes further into debt: keeps every sum far from overflow. */
 #define DEBT_MAX_NS (3600 * NS_PER_S)
 
-_Static_assert((LIMITER_MAX & (LIMITER_MAX - 1)) == 0, "a power of two");
-
 struct slot {
 	_Atomic int64_t key_id;  /* 0: never used */
 	_Atomic int64_t full_at; /* ns: when the bucket will be full again */
 };
 
 struct limiter {
-	struct slot slots[LIMITER_MAX];
+	size_t n;
+	struct slot slots[];
 };
 
 struct limiter *
-limiter_new(void)
+limiter_new(size_t slots)
 {
-	return calloc(1, sizeof(struct limiter));
+	struct limiter *l = calloc(1, sizeof(*l) + slots * sizeof(struct slot));
+
+	assert(slots > 0 && (slots & (slots - 1)) == 0);
+	if (l)
+		l->n = slots;
+	return l;
 }
 
 void
@@ -53,9 +57,9 @@ slot_of(struct limiter *l, int64_t key_id, int64_t now_ns)
 		struct slot *idle = NULL;
 		int64_t idle_id = 0;
 
-		for (size_t i = 0; i < LIMITER_MAX; i++) {
+		for (size_t i = 0; i < l->n; i++) {
 			struct slot *s =
-			    &l->slots[(home(key_id) + i) % LIMITER_MAX];
+			    &l->slots[(home(key_id) + i) & (l->n - 1)];
 			int64_t id = atomic_load(&s->key_id);
 
 			if (id == key_id)
@@ -82,15 +86,15 @@ refuse(int64_t wait_ns, struct err *e)
 {
 	int64_t wait_ms = (wait_ns + NS_PER_MS - 1) / NS_PER_MS;
 
-	(void)err_set(e, ERR_BUSY,
-	    "the key's rate is used up; try again in %lld ms",
+	(void)err_set(e, ERR_BUSY, "the rate is used up; try again in %lld ms",
 	    (long long)wait_ms);
 	e->retry_after_s = (int)((wait_ms + 999) / 1000);
 	return ERR_BUSY;
 }
 
-int
-limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
+/* `rate` in each span, and as many at once. */
+static int
+take(struct limiter *l, int64_t key_id, int64_t rate, int64_t span_ns,
     int64_t cost, int64_t now_us, struct err *e)
 {
 	int64_t now_ns = now_us * NS_PER_US;
@@ -98,18 +102,18 @@ limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
 	struct slot *s;
 
 	assert(key_id > 0 && cost >= 0);
-	if (rate_per_s <= 0 || cost == 0)
+	if (rate <= 0 || cost == 0)
 		return OK;
-	each_ns = rate_per_s < NS_PER_S ? NS_PER_S / rate_per_s : 1;
+	each_ns = rate < span_ns ? span_ns / rate : 1;
 	spend_ns = cost < DEBT_MAX_NS / each_ns ? cost * each_ns : DEBT_MAX_NS;
 	s = slot_of(l, key_id, now_ns);
 	if (!s)
-		return refuse(NS_PER_S, e);
+		return refuse(NS_PER_S, e); /* a moment, not a span */
 	full_at = atomic_load(&s->full_at);
 	for (;;) {
 		int64_t from = full_at > now_ns ? full_at : now_ns;
-		int64_t fits = spend_ns < NS_PER_S ? spend_ns : NS_PER_S;
-		int64_t over = from - now_ns + fits - NS_PER_S;
+		int64_t fits = spend_ns < span_ns ? spend_ns : span_ns;
+		int64_t over = from - now_ns + fits - span_ns;
 
 		if (over > 0)
 			return refuse(over, e);
@@ -117,4 +121,18 @@ limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
 			&s->full_at, &full_at, from + spend_ns))
 			return OK;
 	}
+}
+
+int
+limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
+    int64_t cost, int64_t now_us, struct err *e)
+{
+	return take(l, key_id, rate_per_s, NS_PER_S, cost, now_us, e);
+}
+
+int
+limiter_take_minute(struct limiter *l, int64_t id, int64_t rate_per_minute,
+    int64_t cost, int64_t now_us, struct err *e)
+{
+	return take(l, id, rate_per_minute, 60 * NS_PER_S, cost, now_us, e);
 }

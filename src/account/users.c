@@ -1,6 +1,7 @@
 #include "account/users.h"
 
-#include "base/uuid.h"
+#include "base/arena.h"
+#include "base/str.h"
 #include "sql.h"
 
 int
@@ -31,4 +32,98 @@ users_add(struct db *db, const struct user_new *u, int64_t now_us,
 	if (ret_id)
 		*ret_id = row.id;
 	return OK;
+}
+
+int
+users_get(
+    struct db *db, int64_t id, struct arena *a, struct user *ret, struct err *e)
+{
+	struct sql_user_get_row row;
+	struct rows *rows = NULL;
+	int rc = sql_user_get(db, id, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc == 0)
+		rc = err_set(e, ERR_ABSENT, "there is no such person");
+	if (rc < 0)
+		goto out;
+	sql_user_get_get(rows, &row);
+	*ret = (struct user){
+	    .email = arena_dup(a, row.email),
+	    .name = arena_dup(a, row.name),
+	    .created_us = row.created_at,
+	};
+	if (row.uid.n == sizeof(ret->uid.b))
+		memcpy(ret->uid.b, row.uid.p, row.uid.n);
+	rc = ret->email.p && ret->name.p
+		 ? OK
+		 : err_set(e, ERR_NOMEM, "no room for a person");
+out:
+	rows_close(rows);
+	return rc;
+}
+
+/* *ret_same: it is there, with this email and name. */
+static int
+find(struct db *db, const struct user_new *u, int64_t *ret_id, bool *ret_same,
+    struct err *e)
+{
+	struct sql_user_of_row row;
+	struct rows *rows = NULL;
+	int rc = sql_user_of(db, u->provider, u->subject, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_user_of_get(rows, &row);
+		*ret_id = row.user_id;
+		*ret_same =
+		    str_eq(row.email, u->email) && str_eq(row.name, u->name);
+	}
+	rows_close(rows);
+	if (rc == 0)
+		return err_set(e, ERR_ABSENT, "%.*s has no user %.*s",
+		    STR_ARG(u->provider), STR_ARG(u->subject));
+	return rc < 0 ? rc : OK;
+}
+
+int
+users_find(struct db *db, struct str provider, struct str subject,
+    int64_t *ret_id, struct err *e)
+{
+	struct user_new u = {.provider = provider,
+	    .subject = subject,
+	    .email = STR_EMPTY,
+	    .name = STR_EMPTY};
+	bool same;
+
+	return find(db, &u, ret_id, &same, e);
+}
+
+int
+users_login(struct db *db, const struct user_new *u, int64_t now_us,
+    int64_t *ret_id, bool *ret_made, struct err *e)
+{
+	bool same = false;
+	int64_t n = 0;
+	int rc = find(db, u, ret_id, &same, e);
+
+	if (ret_made)
+		*ret_made = rc == ERR_ABSENT;
+	if (rc == ERR_ABSENT)
+		return users_add(db, u, now_us, ret_id, e);
+	if (rc == OK && !same)
+		n = sql_user_change(db, *ret_id, u->email, u->name, now_us, e);
+	return rc < 0 ? rc : n < 0 ? (int)n : OK;
+}
+
+int
+users_remove(struct db *db, int64_t id, struct err *e)
+{
+	int64_t n = sql_user_leave_feeds(db, id, e);
+
+	if (n >= 0)
+		n = sql_user_remove(db, id, e);
+	return n < 0 ? (int)n : OK;
 }

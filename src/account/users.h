@@ -11,10 +11,15 @@
 #define ACCOUNT_USERS_H
 
 #include "base/base.h"
+#include "base/uuid.h"
 
+struct arena;
 struct db;
 
-#define USER_LOCAL "local"
+#define USER_LOCAL  "local"
+/* Before the uid of somebody without an account, in logs and audit rows. No
+ * account can be called so. */
+#define PERSON_NAME "person:"
 
 struct user_new {
 	struct str provider, subject; /* the identity */
@@ -27,5 +32,31 @@ struct user_new {
  */
 int users_add(struct db *db, const struct user_new *u, int64_t now_us,
     int64_t *ret_id, struct err *e) MUST_CHECK;
+
+struct user {
+	struct uuid uid;
+	struct str email, name;
+	int64_t created_us;
+};
+
+/* ERR_ABSENT when there is no such person. */
+int users_get(struct db *db, int64_t id, struct arena *a, struct user *ret,
+    struct err *e) MUST_CHECK;
+
+/* Whose identity it is; ERR_ABSENT when it is nobody's. */
+int users_find(struct db *db, struct str provider, struct str subject,
+    int64_t *ret_id, struct err *e) MUST_CHECK;
+/*
+ * Whose identity it is, made when it is nobody's; what the provider says of
+ * them now is kept. Inside a transaction. *ret_made may be NULL. ERR_CONFLICT
+ * when another node made it in this moment: again, it is found.
+ */
+int users_login(struct db *db, const struct user_new *u, int64_t now_us,
+    int64_t *ret_id, bool *ret_made, struct err *e) MUST_CHECK;
+/*
+ * Inside a transaction; all that is theirs goes along. An account has to be
+ * removed by accounts_remove(), which ends here.
+ */
+int users_remove(struct db *db, int64_t id, struct err *e) MUST_CHECK;
 
 #endif

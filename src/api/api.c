@@ -5,6 +5,7 @@
 #include "account/auth.h"
 #include "account/keys.h"
 #include "account/limiter.h"
+#include "account/lockout.h"
 #include "account/tokens.h"
 #include "api/account.h"
 #include "api/apps.h"
@@ -14,6 +15,7 @@
 #include "api/events.h"
 #include "api/feed_register.h"
 #include "api/ops.h"
+#include "api/people.h"
 #include "api/reader.h"
 #include "api/seal.h"
 #include "api/sources.h"
@@ -21,11 +23,13 @@
 #include "api/tasks.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append.h"
+#include "http/person.h"
 #include "loop/pool.h"
 #include "store/store.h"
 
@@ -144,6 +148,78 @@ hook_write(void *arg, struct req *r)
 	return api_write(r, r->route->run, &e) == REQ_WAIT;
 }
 
+static void
+hook_begin(void *arg, struct req *r)
+{
+	const struct api *api = arg;
+
+	origin_headers(&api->origins, r);
+}
+
+int
+api_cross_origin(struct err *e)
+{
+	(void)err_set(e, ERR_DENIED,
+	    "a request by cookie that changes something must come from a page of ours");
+	return err_word(e, "CROSS_ORIGIN");
+}
+
+/* Routes of people that have a limit of their own beside the general one. */
+static const struct {
+	enum method method;
+	const char *path;
+	size_t rate; /* offset of the setting */
+} LIMITED[] = {
+    {POST, "/api/feeds", offsetof(struct conf, rate_limit_feed_reg)},
+};
+
+static int
+limit_person(struct api *api, const struct req *r, struct err *e)
+{
+	int64_t now_us = clock_mono_us(), buckets = COUNT_OF(LIMITED) + 1;
+	int64_t id = r->who.user * buckets, rate;
+	int rc = limiter_take_minute(
+	    api->people, id, api->conf->rate_limit_general, 1, now_us, e);
+
+	for (size_t i = 0; rc == OK && i < COUNT_OF(LIMITED); i++) {
+		if (LIMITED[i].method != r->route->method ||
+		    strcmp(LIMITED[i].path, r->route->path) != 0)
+			continue;
+		memcpy(&rate, (const char *)api->conf + LIMITED[i].rate,
+		    sizeof(rate));
+		rc = limiter_take_minute(
+		    api->people, id + 1 + (int64_t)i, rate, 1, now_us, e);
+	}
+	return rc;
+}
+
+static int
+limit_network(struct api *api, const struct req *r, struct err *e)
+{
+	struct lockout_key network = lockout_network(r->peer);
+	int64_t id;
+
+	memcpy(&id, network.b, sizeof(id));
+	id = (id & INT64_MAX) | 1;
+	return limiter_take_minute(api->networks, id,
+	    api->conf->rate_limit_general, 1, clock_mono_us(), e);
+}
+
+/* By the minute, what people's browsers call. */
+static int
+limit(struct api *api, const struct req *r, struct err *e)
+{
+	if (!person_path(r->path) || strcmp(r->peer, "unix") == 0)
+		return OK;
+	return r->who.user ? limit_person(api, r, e) : limit_network(api, r, e);
+}
+
+static int
+hook_open(void *arg, struct req *r, struct err *e)
+{
+	return limit(arg, r, e);
+}
+
 static int
 hook_who(void *arg, struct req *r, struct err *e)
 {
@@ -151,6 +227,11 @@ hook_who(void *arg, struct req *r, struct err *e)
 
 	int rc = auth_who(api->auth, r, e);
 
+	if (rc == OK && r->who.by_cookie && r->route->method != GET &&
+	    !origin_trusts(&api->origins, r))
+		return api_cross_origin(e);
+	if (rc == OK && r->who.kind != WHO_KEY)
+		return limit(api, r, e);
 	/* Publishing is counted in events, once they are counted. */
 	if (rc != OK || r->who.kind != WHO_KEY ||
 	    r->route->run == api_events_post)
@@ -256,7 +337,9 @@ api_hooks(struct api *api)
 {
 	return (struct server_hooks){
 	    .arg = api,
+	    .begin = hook_begin,
 	    .who = hook_who,
+	    .open = hook_open,
 	    .read = hook_read,
 	    .write = hook_write,
 	    .answered = hook_answered,

@@ -14,7 +14,9 @@
 
 #include <stdatomic.h>
 
+#include "account/session.h"
 #include "deliver/delivery_id.h"
+#include "http/origin.h"
 #include "http/server.h"
 
 struct alerts;
@@ -27,6 +29,7 @@ struct guard;
 struct keyring;
 struct limiter;
 struct mask;
+struct oidc;
 struct pool;
 struct resealer;
 struct store;
@@ -41,7 +44,10 @@ struct api {
 	struct pool *check; /* one thread: subs.h */
 	struct pool *hooks; /* one thread: sources.h */
 	struct auth *auth;
-	struct limiter *limiter;
+	struct oidc *oidc;        /* NULL: no login provider is set */
+	struct limiter *limiter;  /* keys, by the second */
+	struct limiter *people;   /* by the minute; */
+	struct limiter *networks; /* those of nobody we know */
 	const struct mask *mask;
 	struct keyring *keyring;   /* seals secrets */
 	struct resealer *resealer; /* after a rotation */
@@ -50,7 +56,10 @@ struct api {
 	struct fetcher *fetcher;   /* adds feeds; NULL in some tests */
 	const struct guard *guard;
 	struct delivery_id_key id_key;
-	bool strict; /* event.schema.mode */
+	struct session_key session; /* of cookies */
+	struct origins origins;     /* whose pages may use them */
+	bool secure;                /* cookies go over TLS only */
+	bool strict;                /* event.schema.mode */
 	_Atomic bool stopping;
 	_Atomic int streams; /* and long polls */
 };
@@ -75,6 +84,9 @@ int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_too_busy(struct err *e); /* says so, and when to come again */
 /* The default r->then: what the other thread said is the answer. */
 int api_said(struct req *r, struct err *e);
+
+/* 403: the cookie came, but not from a page of ours (http/origin.h). */
+int api_cross_origin(struct err *e);
 
 /* Who is calling, as rows tell it: "user:anna", "key:shop", "local". */
 struct str api_actor(const struct req *r);

@@ -354,7 +354,7 @@ begin(struct req *r, struct err *e)
 static int
 placed(struct req *r, struct err *e)
 {
-	int rc = auth_placed(r, e);
+	int rc = auth_checked(r, e);
 
 	return rc < 0 ? refused(r, rc) : begin(r, e);
 }

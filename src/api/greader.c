@@ -225,7 +225,7 @@ static int
 placed(struct req *r, struct err *e)
 {
 	struct form f;
-	int rc = auth_placed(r, e);
+	int rc = auth_checked(r, e);
 
 	if (rc < 0)
 		return refused(r, rc);

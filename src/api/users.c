@@ -2,6 +2,7 @@
 #include "account/auth.h"
 #include "api/account.h"
 #include "api/api.h"
+#include "api/people.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -88,9 +89,9 @@ check_whole(const struct req *r, struct err *e)
 	return OK;
 }
 
-/* The body as an object that has no members but `names`. */
-static int
-body(struct req *r, const char *const *names, struct json **ret, struct err *e)
+int
+api_body(
+    struct req *r, const char *const *names, struct json **ret, struct err *e)
 {
 	struct json *j = NULL;
 	int rc = json_parse(r->arena, r->body, &j, e);
@@ -162,7 +163,7 @@ api_users_post(struct req *r, struct db *db, struct err *e)
 	if (!c)
 		return err_set(e, ERR_NOMEM, "no room for a user");
 	if (rc == OK)
-		rc = body(r, names, &j, e);
+		rc = api_body(r, names, &j, e);
 	if (rc == OK)
 		rc = text(j, "name", "/name", &c->name, e);
 	if (rc == OK)
@@ -197,7 +198,7 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 {
 	static const char *const names[] = {"password", NULL};
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
-	bool own = r->who.kind == WHO_USER &&
+	bool own = r->who.kind == WHO_USER && r->who.id &&
 		   str_eq(str_of(r->who.name), r->params[0]);
 	struct json *j = NULL;
 	int rc = check_whole(r, e);
@@ -209,7 +210,7 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 		rc = err_set(e, ERR_DENIED,
 		    "only an admin sets the password of somebody else");
 	if (rc == OK)
-		rc = body(r, names, &j, e);
+		rc = api_body(r, names, &j, e);
 	if (rc == OK)
 		rc = text(j, "password", "/password", &c->password, e);
 	if (rc < 0)

@@ -77,6 +77,7 @@ start_threads(void)
 	    .post = api_auth_post,
 	    .touch = api_auth_touch,
 	    .touch_app = api_auth_touch_app,
+	    .session = w.api.session,
 	    .lockout = {.failures_max = 3,
 		.window_us = 60 * US_PER_S,
 		.first_us = 5 * US_PER_S,
@@ -95,8 +96,12 @@ start_threads(void)
 	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
 	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
 	w.api.mask = mask;
-	w.api.limiter = limiter_new();
+	w.api.limiter = limiter_new(LIMITER_MAX);
 	assert_non_null(w.api.limiter);
+	w.api.people = limiter_new(LIMITER_PEOPLE_MAX);
+	assert_non_null(w.api.people);
+	w.api.networks = limiter_new(LIMITER_NETWORK_MAX);
+	assert_non_null(w.api.networks);
 }
 
 static void
@@ -135,6 +140,7 @@ world_begin(void **state)
 	w.arena = arena_new(16 * MIB);
 	assert_non_null(w.arena);
 	w.conf.webhook_max_payload_size = MIB;
+	w.conf.session_max_age_ms = 3600000;
 	w.conf.data = w.fixture.dir;
 	w.conf.webhook_encryption_enabled = true;
 	w.conf.webhook_encryption_key_source = "file";
@@ -147,6 +153,8 @@ world_begin(void **state)
 	assert_int_equal(accounts_first(db, STR("admin secret"), clock_now_us(),
 			     made, &first, &e),
 	    OK);
+	assert_int_equal(
+	    session_key_open(db, w.api.keyring, "", &w.api.session, &e), OK);
 	db_close(db);
 	start_threads();
 	start_server();
@@ -171,6 +179,8 @@ world_end(void **state)
 	keyring_close(w.api.keyring);
 	tail_stop(w.api.tail);
 	limiter_free(w.api.limiter);
+	limiter_free(w.api.people);
+	limiter_free(w.api.networks);
 	arena_free(w.arena);
 	fixture_close(&w.fixture);
 	return 0;

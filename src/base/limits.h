@@ -81,23 +81,47 @@
 #define READ_QUEUE_MAX   1024 /* requests waiting for a read thread */
 
 /* Access. Names fit principal.name; a password is hashed, never shown. */
-#define ACCOUNT_NAME_MAX  63
-#define KEY_NAME_MAX      63
-#define KEY_TENANTS_MAX   64       /* copied into each request of such a key */
-#define KEY_RATE_MAX      10000000 /* a second: past what a node takes */
-#define PASSWORD_MIN      8        /* bytes; NIST 800-63B */
-#define PASSWORD_MAX      1024     /* a pass phrase, not a book to hash */
+#define ACCOUNT_NAME_MAX    63
+#define KEY_NAME_MAX        63
+#define KEY_TENANTS_MAX     64 /* copied into each request of such a key */
+#define KEY_RATE_MAX        10000000 /* a second: past what a node takes */
+#define PASSWORD_MIN        8        /* bytes; NIST 800-63B */
+#define PASSWORD_MAX        1024     /* a pass phrase, not a book to hash */
 /* Who calls: kept per http thread, asked again after this. */
-#define AUTH_CACHE_MAX    256
-#define AUTH_FRESH_S      5
-#define AUTH_VERIFIED_S   300 /* a checked password is trusted so long */
-#define AUTH_VERIFIED_MAX 1024
+#define AUTH_CACHE_MAX      256
+#define AUTH_FRESH_S        5
+#define AUTH_VERIFIED_S     300 /* a checked password is trusted so long */
+#define AUTH_VERIFIED_MAX   1024
 /* One check takes 12 MiB and some 30 ms: one at a time, 2 s of queue. */
-#define AUTH_CHECKS_MAX   64
-#define AUTH_CHECKS_EACH  8    /* of these, by one network */
-#define KEY_TOUCH_S       60   /* "last used" is written at most so often */
-#define LOCKOUT_MAX       4096 /* (account, network) pairs remembered */
-#define LIMITER_MAX       4096 /* keys that are busy in the same second */
+#define AUTH_CHECKS_MAX     64
+#define AUTH_CHECKS_EACH    8    /* of these, by one network */
+#define KEY_TOUCH_S         60   /* "last used" is written at most so often */
+#define LOCKOUT_MAX         4096 /* (account, network) pairs remembered */
+#define LIMITER_MAX         4096 /* keys that are busy in the same second */
+/* People, and networks of nobody we know, that are busy in the same minute. */
+#define LIMITER_PEOPLE_MAX  16384
+#define LIMITER_NETWORK_MAX 16384
+#define SESSIONS_EACH       20 /* of one person: browsers and devices */
+
+/* Logins by another's word (seal/jwt.h, account/oidc.h). */
+#define JWKS_KEYS_MAX      32 /* providers have two or three */
+#define JWT_KID_MAX        255
+#define JWT_RSA_MIN        2048 /* bits; less is broken by those who can pay */
+#define JWT_RSA_MAX        8192 /* more is slow, and nobody's */
+#define JWT_MAX            (16 * KIB)
+#define JWT_SKEW_S         60         /* clocks differ so much */
+#define JWT_SUBJECT_MAX    255        /* OpenID Connect Core, 2 */
+#define JWT_TEXT_MAX       255        /* seed 002: columns of users */
+#define OIDC_ANSWER_MAX    (64 * KIB) /* of a provider, each */
+#define OIDC_FRESH_S       3600       /* its document and keys are believed */
+#define OIDC_KEYS_S        10    /* at least between two looks for a new key */
+#define OIDC_FAILED_MS     1000  /* a failure is believed so long */
+#define OIDC_LOGIN_S       600   /* from our page to the provider's and back */
+#define OIDC_FLOWS_MAX     64    /* logins that wait for a provider at once */
+#define OIDC_TOTAL_MS      10000 /* one call to it */
+#define OIDC_MEM           (1 * MIB) /* its answers, parsed */
+#define CALLER_CONNECTIONS 64
+#define CALLER_BODY_MAX    (5 * MIB) /* of one answer; each asker keeps less */
 
 /* Settings: a file that somebody wrote by hand, and one value in it. */
 #define CONF_FILE_MAX ((size_t)256 << 10)

@@ -4,6 +4,7 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/limiter.h"
+#include "account/oidc.h"
 #include "api/api.h"
 #include "api/sources.h"
 #include "api/subs.h"
@@ -21,6 +22,7 @@
 #include "event/append.h"
 #include "event/mask.h"
 #include "event/tail.h"
+#include "http/caller.h"
 #include "http/guard.h"
 #include "http/server.h"
 #include "loop/pool.h"
@@ -51,8 +53,9 @@ struct serve {
 	struct jobs *jobs;
 	struct tidy *tidy;
 	struct relay *relay;
-	bool stale;     /* a rotation did not come to its end */
-	struct api api; /* has the rest */
+	struct caller *caller; /* one-off calls: logins */
+	bool stale;            /* a rotation did not come to its end */
+	struct api api;        /* has the rest */
 	struct server *server;
 };
 
@@ -126,6 +129,9 @@ first_run(struct serve *s, struct err *e)
 		    db, s->api.keyring, s->cli->arena, &s->stale, e);
 	if (rc == OK)
 		rc = delivery_key(db, &s->api.id_key, e);
+	if (rc == OK)
+		rc = session_key_open(db, s->api.keyring,
+		    s->conf->session_secret, &s->api.session, e);
 	if (rc == OK)
 		rc = accounts_first(db, str_of(s->conf->admin_password),
 		    clock_now_us(), made, &first, e);
@@ -299,6 +305,27 @@ start_threads(struct serve *s, struct err *e)
 }
 
 static int
+start_caller(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	struct client_opts o = {
+	    .guard = s->guard,
+	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
+	    .connections_max = CALLER_CONNECTIONS,
+	    .connections_each = CALLER_CONNECTIONS,
+	    .body_max = CALLER_BODY_MAX,
+	    .proxy_resolves = c->webhook_proxy_resolves,
+	    .dns_servers = c->webhook_url_dns_servers[0]
+			       ? c->webhook_url_dns_servers
+			       : NULL,
+	    .ca_file = c->webhook_tls_ca[0] ? c->webhook_tls_ca : NULL,
+	};
+	int rc = caller_start(&o, &s->caller, e);
+
+	return rc < 0 ? rc : oidc_new(c, s->caller, &s->api.oidc, e);
+}
+
+static int
 start_access(struct serve *s, struct err *e)
 {
 	struct auth_opts auth = {
@@ -307,6 +334,7 @@ start_access(struct serve *s, struct err *e)
 	    .touch = api_auth_touch,
 	    .touch_app = api_auth_touch_app,
 	    .key_rate = s->conf->key_rate_limit,
+	    .session = s->api.session,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
 		.first_us = US_PER_S,
@@ -316,12 +344,21 @@ start_access(struct serve *s, struct err *e)
 	int rc =
 	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e);
 
+	if (rc == OK)
+		rc = origins_init(&s->api.origins, s->conf->base_url,
+		    s->conf->cors_allowed_origin, e);
+	s->api.secure = str_starts(str_of(s->conf->base_url), STR("https:")) ||
+			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
 	s->api.mask = mask;
-	s->api.limiter = limiter_new();
-	if (rc == OK && !s->api.limiter)
+	s->api.limiter = limiter_new(LIMITER_MAX);
+	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
+	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
+	if (rc == OK && (!s->api.limiter || !s->api.people || !s->api.networks))
 		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
 	if (rc == OK)
 		rc = auth_new(&auth, &s->api.auth, e);
+	if (rc == OK)
+		rc = start_caller(s, e);
 	return rc;
 }
 
@@ -416,6 +453,8 @@ take_down(struct serve *s)
 	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
 		log_err(LOG_WARN, "stopped before all was answered", NULL);
 	server_stop(s->server);
+	caller_stop(s->caller);
+	oidc_free(s->api.oidc);
 	relay_stop(s->relay);
 	fetcher_stop(s->api.fetcher);
 	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
@@ -432,6 +471,8 @@ take_down(struct serve *s)
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
 	limiter_free(s->api.limiter);
+	limiter_free(s->api.people);
+	limiter_free(s->api.networks);
 	keyring_close(s->api.keyring);
 	store_close(s->api.store);
 	guard_free(s->guard);
@@ -475,6 +516,8 @@ verb_serve(struct cli *c)
 	rc = start_log(&s, &e);
 	if (rc == OK)
 		rc = check_roles(s.conf, &e);
+	if (rc == OK)
+		rc = oidc_check(s.conf, &e);
 	if (rc == OK)
 		rc = guard_new(s.conf, &s.guard, &e);
 	s.api.guard = s.guard;

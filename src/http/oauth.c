@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "http/client.h"
+#include "http/query.h"
 
 struct oauth_token {
 	struct oauth *owner;
@@ -178,25 +179,6 @@ fetched(struct client_send *s, const struct client_answer *a)
 
 /* ---- the request ---- */
 
-static void
-form_add(struct buf *b, struct str s)
-{
-	static const char HEX[] = "0123456789ABCDEF";
-
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9') || (c && strchr("-._~", c))) {
-			buf_addc(b, (char)c);
-			continue;
-		}
-		buf_addc(b, '%');
-		buf_addc(b, HEX[c >> 4]);
-		buf_addc(b, HEX[c & 15]);
-	}
-}
-
 /* "Basic " and base64 of id:secret, each encoded as in a form (2.3.1). */
 static void
 make_basic(struct oauth_token *t, const struct oauth_conf *c)
@@ -204,9 +186,9 @@ make_basic(struct oauth_token *t, const struct oauth_conf *c)
 	struct buf plain = BUF(4 * OAUTH_KEY_MAX);
 	char *room;
 
-	form_add(&plain, c->client_id);
+	percent_add(&plain, c->client_id);
 	buf_addc(&plain, ':');
-	form_add(&plain, c->client_secret);
+	percent_add(&plain, c->client_secret);
 	buf_clear(&t->basic);
 	buf_addz(&t->basic, "Basic ");
 	room = buf_room(&t->basic, 4 * (plain.n / 3) + 5);
@@ -225,14 +207,14 @@ make_form(struct oauth_token *t, const struct oauth_conf *c)
 	buf_addz(&t->form, "grant_type=client_credentials");
 	if (c->scope.n > 0) {
 		buf_addz(&t->form, "&scope=");
-		form_add(&t->form, c->scope);
+		percent_add(&t->form, c->scope);
 	}
 	if (!c->secret_in_body)
 		return;
 	buf_addz(&t->form, "&client_id=");
-	form_add(&t->form, c->client_id);
+	percent_add(&t->form, c->client_id);
 	buf_addz(&t->form, "&client_secret=");
-	form_add(&t->form, c->client_secret);
+	percent_add(&t->form, c->client_secret);
 }
 
 static void

@@ -177,3 +177,22 @@ req_query_only(const struct req *r, const char *const *names, struct err *e)
 	}
 	return OK;
 }
+
+void
+percent_add(struct buf *b, struct str s)
+{
+	static const char HEX[] = "0123456789ABCDEF";
+
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		    (c >= '0' && c <= '9') || (c && strchr("-._~", c))) {
+			buf_addc(b, (char)c);
+			continue;
+		}
+		buf_addc(b, '%');
+		buf_addc(b, HEX[c >> 4]);
+		buf_addc(b, HEX[c & 15]);
+	}
+}

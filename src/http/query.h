@@ -1,5 +1,5 @@
 /*
- * query.h - percent-decoding, and the query of a request.
+ * query.h - percent-encoding and -decoding, and the query of a request.
  *
  * What is decoded is UTF-8 without NUL or it is refused: it ends up in the
  * store, in logs and in JSON, and none of these should have to wonder.
@@ -16,6 +16,9 @@
  */
 int percent_decode(struct arena *a, struct str s, bool plus, const char *what,
     struct str *ret, struct err *e) MUST_CHECK;
+
+/* s with all but letters, digits and -._~ encoded: for queries and forms. */
+void percent_add(struct buf *b, struct str s);
 
 /*
  * "a=1&b&c=" as pairs in the order given; empty parts are skipped. ERR_SYNTAX,

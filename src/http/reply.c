@@ -95,14 +95,25 @@ log_hidden(const struct req *r)
 	log_end(&l);
 }
 
+/* There may be several cookies, each once. */
+static bool
+same_header(const struct req *r, size_t i, struct str name, struct str value)
+{
+	struct str there = str_of(r->headers[i].value);
+
+	return str_eq_nocase(str_of(r->headers[i].name), name) &&
+	       (!str_eq_nocase(name, STR("Set-Cookie")) ||
+		   str_eq(str_cut(&there, '='), str_cut(&value, '=')));
+}
+
 void
 req_add_header(struct req *r, const char *name, const char *value)
 {
 	size_t i = 0;
 
 	/* A handler that runs twice adds its headers twice. */
-	while (i < r->n_headers &&
-	       !str_eq_nocase(str_of(r->headers[i].name), str_of(name)))
+	while (
+	    i < r->n_headers && !same_header(r, i, str_of(name), str_of(value)))
 		i++;
 	assert(i < REQ_HEADERS_MAX);
 	r->headers[i].name = name;
@@ -293,7 +304,7 @@ send_error(struct conn *c, int status, const char *name)
 		buf_addz(&r->out, "{\"error_message\":");
 		add_text(&r->out, !name && m->hidden ? HIDDEN : r->err.text);
 		buf_addc(&r->out, '}');
-	} else if (person_path(r->path)) {
+	} else if (person_path(r->path) && status != MHD_HTTP_NO_CONTENT) {
 		status = person_error(
 		    &r->out, status, name ? name : m->name, m->hidden, &r->err);
 	} else if (status != MHD_HTTP_NO_CONTENT) {

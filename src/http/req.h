@@ -85,11 +85,12 @@ struct principal {
 	const struct uuid *tenants; /* limited to these; NULL: to none */
 	size_t n_tenants;
 	int64_t rate_per_second; /* of a key: for account/limiter.h; 0: none */
-	int64_t expires_us;      /* of a key: its end, wall clock; 0: none */
+	int64_t expires_us;      /* of a key or session: its end; 0: none */
+	bool by_cookie;          /* known by a cookie alone: http/origin.h */
 };
 
 #define REQ_PARAMS_MAX  4
-#define REQ_HEADERS_MAX 8
+#define REQ_HEADERS_MAX 16
 #define REQ_TRACE_MAX   64
 
 /* One parameter of the query, decoded. */
@@ -147,6 +148,7 @@ int req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
 int req_query_only(
     const struct req *r, const char *const *names, struct err *e) MUST_CHECK;
 /* Both are borrowed and must live as long as the request (its arena does). */
+/* A name that is there already is replaced; a cookie, when it is the same. */
 void req_add_header(struct req *r, const char *name, const char *value);
 
 /* From any thread: the request goes on with r->then on its http thread. */

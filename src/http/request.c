@@ -196,7 +196,7 @@ check_who(struct conn *c)
 	int rc;
 
 	if (wants == SCOPE_OPEN)
-		return OK;
+		return h->open ? h->open(h->arg, r, &r->err) : OK;
 	if ((wants & SCOPE_LOCAL_READ) && r->peer_loopback)
 		return OK;
 	rc = h->who(h->arg, r, &r->err);
@@ -309,6 +309,8 @@ at_head(struct conn *c, const char *method, const char *version)
 	(void)MHD_get_connection_values_n(
 	    c->mc, MHD_HEADER_KIND, take_header, &c->in);
 	take_trace_id(c);
+	if (s->o.hooks.begin)
+		s->o.hooks.begin(s->o.hooks.arg, &c->r);
 	rc = take_frame(c, version);
 	if (rc == OK)
 		rc = take_route(c, str_of(method));

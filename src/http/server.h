@@ -31,12 +31,18 @@ struct server;
 
 struct server_hooks {
 	void *arg;
+	/* When the headers are there, before anything is judged; may add
+	 * headers, which errors have too. NULL: nothing. */
+	void (*begin)(void *arg, struct req *r);
 	/*
 	 * Says who calls, from the headers, before the body is read. OK with
 	 * r->who set; ERR_UNKNOWN (401), ERR_BUSY (429), other errors; or
 	 * REQ_WAIT: it is called again after req_wake(r).
 	 */
 	int (*who)(void *arg, struct req *r, struct err *e);
+	/* The same for a route that is open to anybody, where nobody is asked
+	 * who he is: OK or an error. NULL: nothing. */
+	int (*open)(void *arg, struct req *r, struct err *e);
 	/* Hands r to a read or the commit thread, which runs r->route->run,
 	 * sets r->rc and r->err and calls req_wake. False: too busy, 503. */
 	bool (*read)(void *arg, struct req *r);

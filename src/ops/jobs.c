@@ -19,14 +19,15 @@
 #define PIECES_MS     60000
 #define RESULTS_MS    60000
 #define LOGS_MS       1000 /* a new day; also when the last try failed */
+#define SESSIONS_MS   60000
 
 struct jobs {
 	struct jobs_opts o;
 	struct db *db;
 	struct mailbox *box; /* closed to end the thread; never gets mail */
 	struct thread *thread;
-	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms,
-	    logs_at_ms;
+	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms;
+	int64_t sessions_at_ms, logs_at_ms;
 	bool logs_failed; /* told once */
 };
 
@@ -195,6 +196,32 @@ drop_results(struct jobs *j)
 	    j, results_step, "old results of tasks stay", clock_now_us());
 }
 
+static int
+sessions_step(struct db *db, void *ctx, struct err *e)
+{
+	struct chore *s = ctx;
+
+	s->removed = sql_session_expire(db, s->cut_us, RETAIN_STEP, e);
+	return s->removed < 0 ? (int)s->removed : OK;
+}
+
+static void
+drop_sessions(struct jobs *j)
+{
+	int64_t now_ms = clock_mono_ms(), now_us = clock_now_us(), seq;
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int rc;
+
+	if (!j->o.append || now_ms < j->sessions_at_ms)
+		return;
+	j->sessions_at_ms = now_ms + SESSIONS_MS;
+	rc = sql_session_expired(j->db, now_us, &rows, &e);
+	if (number(rc, rows, &seq, &e) == OK && seq > 0)
+		post_chore(
+		    j, sessions_step, "sessions past their end stay", now_us);
+}
+
 static void
 turn_logs(struct jobs *j)
 {
@@ -228,6 +255,7 @@ run(void *arg)
 		if (j->o.tidy)
 			tidy_look(j->o.tidy);
 		drop_results(j);
+		drop_sessions(j);
 		if (j->o.alerts)
 			alerts_turn(j->o.alerts, j->db);
 		turn_logs(j);

@@ -6,9 +6,9 @@
  * PostgreSQL: pieces of the log whose every event is past its time are
  * detached (a short lock) and dropped (none of the writer's).
  * Both: looks for audit rows, deliveries and results of tasks past their time,
- * and for what ended subscriptions left behind (ended.h), and has them removed;
- * looks whether there is something to tell (alerts.h), and begins the log's
- * next file.
+ * for what ended subscriptions left behind (ended.h), and for sessions past
+ * their end (account/session.h), and has them removed; looks whether there is
+ * something to tell (alerts.h), and begins the log's next file.
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.

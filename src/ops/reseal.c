@@ -23,6 +23,9 @@ static const struct table {
     {"api_key.webhook_secret", STMT_SEAL_API_KEY_PAGE, STMT_SEAL_API_KEY_PUT,
 	false},
     {"hook_source.secrets", STMT_SEAL_HOOK_PAGE, STMT_SEAL_HOOK_PUT, false},
+    {"meta.session_secret", STMT_SEAL_SESSION_SECRET_PAGE,
+	STMT_SEAL_SESSION_SECRET_PUT, false},
+    {"sessions.data", STMT_SEAL_SESSION_PAGE, STMT_SEAL_SESSION_PUT, false},
     {"subscription.conf", STMT_SEAL_SUB_PAGE, STMT_SEAL_SUB_PUT, true},
 };
 

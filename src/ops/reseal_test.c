@@ -181,8 +181,9 @@ stale(struct world *w)
 static void
 test_rotate(void **state)
 {
-	/* Two pages of keys, one of sources, one of subscriptions, the end. */
-	enum { N = RESEAL_STEP + 50, ROUNDS = 5 };
+	/* Two pages of keys, then one each: sources, session secret,
+	 * sessions, subscriptions; the end. */
+	enum { N = RESEAL_STEP + 50, ROUNDS = 7 };
 	struct world *w = *state;
 	struct buf b = BUF(4 * KIB);
 	struct reseal_state none = {0};

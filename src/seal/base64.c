@@ -71,3 +71,57 @@ base64_read(struct str text, char *ret, size_t cap, size_t *ret_n)
 	*ret_n = n;
 	return true;
 }
+
+void
+base64url_add(struct buf *b, struct str bytes)
+{
+	size_t from = b->n;
+
+	base64_add(b, bytes);
+	if (b->failed)
+		return;
+	while (b->n > from && b->p[b->n - 1] == '=')
+		b->n--;
+	for (size_t i = from; i < b->n; i++)
+		if (b->p[i] == '+' || b->p[i] == '/')
+			b->p[i] = b->p[i] == '+' ? '-' : '_';
+}
+
+/* As value(), of the other alphabet. */
+static uint32_t
+value_url(char c)
+{
+	return c == '-'               ? 62
+	       : c == '_'             ? 63
+	       : c == '+' || c == '/' ? 64
+				      : value(c);
+}
+
+bool
+base64url_read(struct str text, char *ret, size_t cap, size_t *ret_n)
+{
+	uint32_t v = 0;
+	size_t n = 0;
+	int bits = 0;
+
+	if (text.n % 4 == 1)
+		return false;
+	for (size_t i = 0; i < text.n; i++) {
+		uint32_t six = value_url(text.p[i]);
+
+		if (six > 63)
+			return false;
+		v = (v << 6 | six) & 0xffff;
+		bits += 6;
+		if (bits < 8)
+			continue;
+		bits -= 8;
+		if (n == cap)
+			return false;
+		ret[n++] = (char)(v >> bits & 0xff);
+	}
+	if (v & ((1u << bits) - 1))
+		return false;
+	*ret_n = n;
+	return true;
+}

@@ -162,7 +162,7 @@ def test_rotate(t):
         f.writelines(keep)
     srv.start()
     j = srv.admin().get("/v1/seal").want(200).json
-    same([(k["id"], k["values"]) for k in j["keys"]], [(third, 6)], "the old ones are gone")
+    same([(k["id"], k["values"]) for k in j["keys"]], [(third, 7)], "the old ones are gone, six keys and the session secret have it")
     told = srv.admin().get("/v1/audit", category="SECRET_ROTATED").want(200).json["data"]
     same([r["target"]["objectId"] for r in told], [third, second], "and the audit tells")
 
@@ -205,7 +205,7 @@ def test_rotate_killed(t):
             until(lambda: not srv.admin().get("/v1/seal").json["running"], "the start finishes it")
             j = srv.admin().get("/v1/seal").json
             same((j["missing"], j["broken"]), (0, 0), f"all are readable after {point}:{nth}")
-            same(j["keys"][0]["values"], 451, f"all have the active key, were {len(kids)}")
+            same(j["keys"][0]["values"], 452, f"all have the active key, were {len(kids)}")
     check(crashed >= 4, "it did crash on the way", crashed)
     srv.stop()
     srv.cli("audit", "verify").want(0)

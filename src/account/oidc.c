@@ -1,0 +1,559 @@
+#include "account/oidc.h"
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "http/query.h"
+#include "seal/base64.h"
+#include "seal/digest.h"
+
+#define GOOGLE     STR("https://accounts.google.com")
+#define GOOGLE_TOO STR("accounts.google.com")
+#define WELL_KNOWN "/.well-known/openid-configuration"
+#define AGENT      "Hikyaku/" HIKYAKU_VERSION
+
+struct oidc {
+	const struct conf *conf;
+	struct caller *caller;
+	struct str issuer, client_id;
+	_Atomic int flows;
+
+	/* of the caller's thread, from here on */
+	struct arena *scratch;
+	struct str discovery;
+	struct buf authorize, token, keys; /* the provider's addresses */
+	bool in_form;                      /* the secret, instead of Basic */
+	struct jwks *jwks;
+	int64_t fresh_until_ms, asked_ms, failed_until_ms;
+	struct err why; /* it failed */
+	bool refreshing;
+	struct client *client;
+	struct client_send send;
+	struct oidc_flow *waiting;
+};
+
+/* ---- settings ---- */
+
+static void
+want(struct buf *b, const char *value, const char *name)
+{
+	if (!value[0])
+		buf_fmt(b, "%s%s", b->n ? ", " : "", name);
+}
+
+int
+oidc_check(const struct conf *c, struct err *e)
+{
+	struct buf b = BUF(KIB);
+	int rc = OK;
+
+	if (!c->google_client_id[0])
+		return OK;
+	want(&b, c->google_client_secret, "google.client.secret");
+	want(&b, c->google_redirect_url, "google.redirect.url");
+	want(&b, c->session_secret, "session.secret");
+	want(&b, c->base_url, "base.url");
+	if (b.n > 0)
+		rc = err_set(e, ERR_INVALID,
+		    "google.client.id is set, so these are needed too: %.*s",
+		    STR_ARG(buf_str(&b)));
+	else if (str_starts(str_of(c->oidc_issuer), STR("http:")) &&
+		 !c->webhook_url_allow_private[0])
+		rc = err_set(e, ERR_INVALID,
+		    "oidc.issuer must use https, unless webhook.url.allow.private names its network");
+	buf_done(&b);
+	return rc;
+}
+
+int
+oidc_new(const struct conf *c, struct caller *caller, struct oidc **ret,
+    struct err *e)
+{
+	struct oidc *o;
+
+	*ret = NULL;
+	if (!c->google_client_id[0])
+		return OK;
+	o = calloc(1, sizeof(*o));
+	if (o)
+		o->scratch = arena_new(OIDC_MEM);
+	if (!o || !o->scratch) {
+		free(o);
+		return err_set(e, ERR_NOMEM, "no memory for logins");
+	}
+	o->conf = c;
+	o->caller = caller;
+	o->client_id = str_of(c->google_client_id);
+	o->issuer = str_of(c->oidc_issuer);
+	while (str_ends(o->issuer, STR("/")))
+		o->issuer.n--;
+	o->authorize = o->token = o->keys = BUF(URL_MAX);
+	*ret = o;
+	return OK;
+}
+
+void
+oidc_free(struct oidc *o)
+{
+	if (!o)
+		return;
+	jwks_free(o->jwks);
+	buf_done(&o->authorize);
+	buf_done(&o->token);
+	buf_done(&o->keys);
+	arena_free(o->scratch);
+	free(o);
+}
+
+struct str
+oidc_provider(const struct oidc *o)
+{
+	return str_eq(o->issuer, GOOGLE) ? STR("google") : o->issuer;
+}
+
+bool
+oidc_is_issuer(const struct oidc *o, struct str issuer)
+{
+	if (str_ends(issuer, STR("/")))
+		issuer.n--;
+	return str_eq(issuer, o->issuer);
+}
+
+struct str
+oidc_page(const struct oidc *o, struct str authorize, struct str state,
+    struct str nonce, struct str verifier, struct arena *a)
+{
+	struct buf b = BUF(URL_MAX + 4 * KIB);
+	unsigned char sum[DIGEST_LEN];
+	struct str page;
+
+	buf_add(&b, authorize);
+	buf_addc(&b, str_has(authorize, '?') ? '&' : '?');
+	buf_addz(&b, "response_type=code&scope=openid%20email%20profile"
+		     "&client_id=");
+	percent_add(&b, o->client_id);
+	buf_addz(&b, "&redirect_uri=");
+	percent_add(&b, str_of(o->conf->google_redirect_url));
+	buf_addz(&b, "&state=");
+	percent_add(&b, state);
+	buf_addz(&b, "&nonce=");
+	percent_add(&b, nonce);
+	buf_addz(&b, "&code_challenge_method=S256&code_challenge=");
+	digest_sha256(verifier, sum);
+	base64url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
+	page = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	if (page.p)
+		page.p = arena_z(a, page);
+	buf_done(&b);
+	return page;
+}
+
+/* ---- the provider's document and keys ---- */
+
+static void proceed(struct oidc_flow *f);
+
+static void
+finish(struct oidc_flow *f, int rc)
+{
+	f->rc = rc;
+	(void)atomic_fetch_sub(&f->oidc->flows, 1);
+	f->done(f);
+}
+
+/* All who wait learn how it went. */
+static void
+refreshed(struct oidc *o, int rc)
+{
+	struct oidc_flow *f = o->waiting;
+
+	o->refreshing = false;
+	o->waiting = NULL;
+	if (rc == OK) {
+		o->fresh_until_ms = clock_mono_ms() + OIDC_FRESH_S * 1000;
+	} else {
+		o->failed_until_ms = clock_mono_ms() + OIDC_FAILED_MS;
+		log_err(LOG_WARN, "the login provider can't be used", &o->why);
+	}
+	arena_reset(o->scratch);
+	while (f) {
+		struct oidc_flow *next = f->next;
+
+		if (rc == OK) {
+			proceed(f);
+		} else {
+			f->err = o->why;
+			finish(f, rc);
+		}
+		f = next;
+	}
+}
+
+/* The answer as JSON, or why there is none. */
+static int
+read_answer(struct arena *arena, const struct client_answer *a,
+    const char *what, struct json **ret, struct err *e)
+{
+	struct err wrong;
+
+	if (a->result != CLIENT_ANSWERED)
+		return err_set(e, ERR_AWAY, "%s: %.200s", what, a->error);
+	if (a->status != 200)
+		return err_set(e, ERR_AWAY, "%s: status %d", what, a->status);
+	if (a->body_cut)
+		return err_set(
+		    e, ERR_AWAY, "%s is over %zu bytes", what, OIDC_ANSWER_MAX);
+	if (json_parse(arena, a->body, ret, &wrong) < 0 ||
+	    !json_is(*ret, JSON_OBJECT))
+		return err_set(e, ERR_AWAY, "%s is no JSON object", what);
+	return OK;
+}
+
+static void
+ask(struct oidc *o, struct str url,
+    void (*done)(struct client_send *s, const struct client_answer *a))
+{
+	static const struct client_header accept = {
+	    {"Accept", 6}, {"application/json", 16}};
+	const char *proxy = o->conf->webhook_proxy;
+
+	o->send = (struct client_send){
+	    .method = GET,
+	    .url = url,
+	    .headers = &accept,
+	    .n_headers = 1,
+	    .use = GUARD_WEBHOOK,
+	    .connect_ms = OIDC_TOTAL_MS / 2,
+	    .total_ms = OIDC_TOTAL_MS,
+	    .keep_max = OIDC_ANSWER_MAX,
+	    .user_agent = AGENT,
+	    .proxy = proxy[0] ? proxy : NULL,
+	    .done = done,
+	};
+	client_start(o->client, &o->send);
+}
+
+static void
+got_keys(struct client_send *s, const struct client_answer *a)
+{
+	struct oidc *o = MAIL_OF(s, struct oidc, send);
+	struct jwks *k = NULL;
+	struct json *j = NULL;
+	struct err wrong;
+	int rc = read_answer(
+	    o->scratch, a, "the login provider's key set", &j, &o->why);
+
+	if (rc == OK && jwks_parse(a->body, o->scratch, &k, &wrong) < 0)
+		rc = err_set(&o->why, ERR_AWAY, "the login provider: %.200s",
+		    wrong.text);
+	if (rc == OK) {
+		jwks_free(o->jwks);
+		o->jwks = k;
+	}
+	refreshed(o, rc);
+}
+
+static bool
+take_url(const struct json *j, const char *name, struct buf *to)
+{
+	const struct json *v = json_get(j, name);
+
+	buf_clear(to);
+	if (json_is(v, JSON_STRING))
+		buf_add(to, v->text);
+	for (size_t i = 0; i < to->n; i++)
+		if (to->p[i] <= ' ' || to->p[i] >= 0x7f || to->p[i] == '#')
+			return false;
+	return to->n > 0 && !to->failed;
+}
+
+/* Basic is what goes without saying (Discovery 1.0, 3). */
+static bool
+wants_form(const struct json *j)
+{
+	const struct json *list =
+	    json_get(j, "token_endpoint_auth_methods_supported");
+	bool basic = !json_is(list, JSON_ARRAY), form = false;
+
+	for (const struct json *v = basic ? NULL : list->child; v;
+	     v = v->next) {
+		basic = basic || str_eq(v->text, STR("client_secret_basic"));
+		form = form || str_eq(v->text, STR("client_secret_post"));
+	}
+	return form && !basic;
+}
+
+static int
+take_document(struct oidc *o, const struct json *j, struct err *e)
+{
+	const struct json *issuer = json_get(j, "issuer");
+	struct str is = json_is(issuer, JSON_STRING) ? issuer->text : STR_EMPTY;
+
+	if (!oidc_is_issuer(o, is))
+		return err_set(e, ERR_AWAY,
+		    "the login provider's document is of another issuer: \"%.*s\"",
+		    is.n < 100 ? (int)is.n : 100, is.p);
+	if (!take_url(j, "authorization_endpoint", &o->authorize) ||
+	    !take_url(j, "token_endpoint", &o->token) ||
+	    !take_url(j, "jwks_uri", &o->keys))
+		return err_set(e, ERR_AWAY,
+		    "the login provider's document lacks an address");
+	if (!str_starts(buf_str(&o->authorize), STR("https://")) &&
+	    !str_starts(o->issuer, STR("http://")))
+		return err_set(e, ERR_AWAY,
+		    "the login provider's page does not use https");
+	o->in_form = wants_form(j);
+	return OK;
+}
+
+static void
+got_document(struct client_send *s, const struct client_answer *a)
+{
+	struct oidc *o = MAIL_OF(s, struct oidc, send);
+	struct json *j = NULL;
+	int rc = read_answer(
+	    o->scratch, a, "the login provider's document", &j, &o->why);
+
+	if (rc == OK)
+		rc = take_document(o, j, &o->why);
+	if (rc < 0)
+		refreshed(o, rc);
+	else
+		ask(o, buf_str(&o->keys), got_keys);
+}
+
+/* The flow goes on when document and keys are there. */
+static void
+refresh(struct oidc *o, struct oidc_flow *f)
+{
+	f->next = o->waiting;
+	o->waiting = f;
+	if (o->refreshing)
+		return;
+	o->refreshing = true;
+	o->asked_ms = clock_mono_ms();
+	arena_reset(o->scratch);
+	o->discovery =
+	    arena_fmt(o->scratch, "%.*s" WELL_KNOWN, STR_ARG(o->issuer));
+	ask(o, o->discovery, got_document);
+}
+
+/* ---- one flow ---- */
+
+static void
+verify(struct oidc_flow *f)
+{
+	struct oidc *o = f->oidc;
+	struct jwt_want want_token = {
+	    .issuer = o->issuer,
+	    .issuer_too = str_eq(o->issuer, GOOGLE) ? GOOGLE_TOO : STR_EMPTY,
+	    .client_id = o->client_id,
+	    .nonce = f->nonce,
+	    .now_s = clock_now_us() / US_PER_S,
+	};
+	char slash[URL_MAX + 2];
+	int rc;
+
+	/* Some write theirs with a slash at its end. */
+	if (want_token.issuer_too.n == 0 && o->issuer.n < URL_MAX) {
+		(void)snprintf(
+		    slash, sizeof(slash), "%.*s/", STR_ARG(o->issuer));
+		want_token.issuer_too = str_of(slash);
+	}
+	rc = jwt_verify(
+	    o->jwks, f->token, &want_token, f->arena, &f->claims, &f->err);
+	if (rc == ERR_ABSENT && !f->again &&
+	    clock_mono_ms() - o->asked_ms >= OIDC_KEYS_S * 1000) {
+		f->again = true;
+		refresh(o, f);
+		return;
+	}
+	if (rc == ERR_ABSENT)
+		rc = f->err.code = ERR_INVALID;
+	finish(f, rc);
+}
+
+/* {"error":"invalid_grant"}: for the log. */
+static int
+refused(const struct client_answer *a, struct arena *arena, struct err *e)
+{
+	struct json *j = NULL;
+	struct err wrong;
+	struct str name = STR_EMPTY;
+
+	if (json_parse(arena, a->body, &j, &wrong) == OK &&
+	    json_is(json_get(j, "error"), JSON_STRING))
+		name = json_get(j, "error")->text;
+	return err_set(e, ERR_DENIED,
+	    "the login provider did not take the code: status %d %.*s",
+	    a->status, name.n < 64 ? (int)name.n : 64, name.p);
+}
+
+static void
+got_token(struct client_send *s, const struct client_answer *a)
+{
+	struct oidc_flow *f = MAIL_OF(s, struct oidc_flow, send);
+	const struct json *token;
+	struct json *j = NULL;
+	int rc;
+
+	if (a->result == CLIENT_ANSWERED && a->status >= 400 &&
+	    a->status < 500) {
+		finish(f, refused(a, f->arena, &f->err));
+		return;
+	}
+	rc =
+	    read_answer(f->arena, a, "the login provider's token", &j, &f->err);
+	if (rc < 0) {
+		finish(f, rc);
+		return;
+	}
+	token = json_get(j, "id_token");
+	if (!json_is(token, JSON_STRING)) {
+		finish(f, err_set(&f->err, ERR_INVALID,
+			      "the login provider gave no id_token"));
+		return;
+	}
+	f->token = arena_dup(f->arena, token->text);
+	if (f->token.p)
+		verify(f);
+	else
+		finish(f, err_set(&f->err, ERR_NOMEM, "no room for a login"));
+}
+
+/* "Basic " and base64 of id:secret, each encoded as in a form. */
+static struct str
+basic(const struct oidc *o, struct arena *a)
+{
+	struct buf plain = BUF(8 * KIB), b = BUF(16 * KIB);
+	struct str header;
+
+	percent_add(&plain, o->client_id);
+	buf_addc(&plain, ':');
+	percent_add(&plain, str_of(o->conf->google_client_secret));
+	buf_addz(&b, "Basic ");
+	base64_add(&b, buf_str(&plain));
+	header = arena_dup(a, buf_str(&b));
+	digest_wipe(plain.p, plain.n);
+	digest_wipe(b.p, b.n);
+	buf_done(&plain);
+	buf_done(&b);
+	return header;
+}
+
+static struct str
+form(const struct oidc *o, const struct oidc_flow *f)
+{
+	struct buf b = BUF(32 * KIB);
+	struct str text;
+
+	buf_addz(&b, "grant_type=authorization_code&code=");
+	percent_add(&b, f->code);
+	buf_addz(&b, "&redirect_uri=");
+	percent_add(&b, str_of(o->conf->google_redirect_url));
+	buf_addz(&b, "&code_verifier=");
+	percent_add(&b, f->verifier);
+	if (o->in_form) {
+		buf_addz(&b, "&client_id=");
+		percent_add(&b, o->client_id);
+		buf_addz(&b, "&client_secret=");
+		percent_add(&b, str_of(o->conf->google_client_secret));
+	}
+	text = b.failed ? (struct str){.p = NULL}
+			: arena_dup(f->arena, buf_str(&b));
+	buf_done(&b);
+	return text;
+}
+
+static void
+exchange(struct oidc_flow *f)
+{
+	struct oidc *o = f->oidc;
+	const char *proxy = o->conf->webhook_proxy;
+	struct str body = form(o, f);
+	struct str auth = o->in_form ? STR_EMPTY : basic(o, f->arena);
+
+	if (!body.p || !auth.p) {
+		finish(f, err_set(&f->err, ERR_NOMEM, "no room for a login"));
+		return;
+	}
+	f->headers[0] =
+	    (struct client_header){STR("Accept"), STR("application/json")};
+	f->headers[1] = (struct client_header){
+	    STR("Content-Type"), STR("application/x-www-form-urlencoded")};
+	f->headers[2] = (struct client_header){STR("Authorization"), auth};
+	f->send = (struct client_send){
+	    .method = POST,
+	    .url = arena_dup(f->arena, buf_str(&o->token)),
+	    .headers = f->headers,
+	    .n_headers = o->in_form ? 2 : 3,
+	    .body = body,
+	    .use = GUARD_WEBHOOK,
+	    .connect_ms = OIDC_TOTAL_MS / 2,
+	    .total_ms = OIDC_TOTAL_MS,
+	    .keep_max = OIDC_ANSWER_MAX,
+	    /* A code is good once: it must not be sent twice. */
+	    .fresh = true,
+	    .user_agent = AGENT,
+	    .proxy = proxy[0] ? proxy : NULL,
+	    .done = got_token,
+	};
+	client_start(o->client, &f->send);
+}
+
+/* Document and keys are there. */
+static void
+proceed(struct oidc_flow *f)
+{
+	struct oidc *o = f->oidc;
+
+	if (f->token.p) {
+		verify(f);
+	} else if (f->code.n > 0) {
+		exchange(f);
+	} else {
+		f->authorize = arena_dup(f->arena, buf_str(&o->authorize));
+		finish(f, f->authorize.p ? OK
+					 : err_set(&f->err, ERR_NOMEM,
+					       "no room for a login"));
+	}
+}
+
+static void
+begin(struct call *c, struct client *client)
+{
+	struct oidc_flow *f = MAIL_OF(c, struct oidc_flow, call);
+	struct oidc *o = f->oidc;
+	int64_t now_ms = clock_mono_ms();
+
+	o->client = client;
+	if (now_ms < o->fresh_until_ms) {
+		proceed(f);
+	} else if (!o->refreshing && now_ms < o->failed_until_ms) {
+		f->err = o->why;
+		finish(f, o->why.code);
+	} else {
+		refresh(o, f);
+	}
+}
+
+int
+oidc_start(struct oidc *o, struct oidc_flow *f, struct err *e)
+{
+	f->oidc = o;
+	f->call.run = begin;
+	if (atomic_fetch_add(&o->flows, 1) < OIDC_FLOWS_MAX &&
+	    caller_post(o->caller, &f->call))
+		return OK;
+	(void)atomic_fetch_sub(&o->flows, 1);
+	(void)err_set(e, ERR_BUSY, "too many are logging in at once");
+	e->retry_after_s = 1;
+	return ERR_BUSY;
+}

@@ -1,0 +1,276 @@
+#include "account/session.h"
+
+#include "account/scopes.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "seal/base64.h"
+#include "seal/keyring.h"
+#include "seal/token.h"
+#include "sql.h"
+
+#define ALPHABET                                                               \
+	STR("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+#define SECRET       STR("session_secret")
+/* As ops/reseal.c names them. */
+#define SECRET_WHERE "meta.session_secret"
+#define DATA_WHERE   "sessions.data"
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no room for a session");
+}
+
+/* .p NULL when none was made yet. */
+static int
+kept(struct db *db, struct arena *a, struct str *ret, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_meta_get(db, SECRET, &rows, e);
+
+	*ret = (struct str){.p = NULL};
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		*ret = arena_dup(a, rows_str(rows, 0));
+		rc = ret->p ? OK : no_room(e);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+/* Another node may be faster: then its secret is the one. */
+static int
+make_kept(struct db *db, struct keyring *k, struct arena *a, struct err *e)
+{
+	struct str where =
+	    keyring_where(a, SECRET_WHERE, (struct uuid){.b = {0}});
+	char made[SESSION_TOKEN_LEN + 1];
+	struct str sealed = STR_EMPTY;
+	int64_t n;
+	int rc;
+
+	if (!where.p)
+		return no_room(e);
+	token_text(made, SESSION_TOKEN_LEN, ALPHABET);
+	rc = keyring_seal(k, a, where, str_of(made), &sealed, e);
+	digest_wipe(made, sizeof(made));
+	if (rc < 0)
+		return rc;
+	n = sql_meta_add(db, SECRET, sealed, e);
+	return n < 0 ? (int)n : OK;
+}
+
+static int
+open_kept(struct db *db, struct keyring *k, struct arena *a,
+    struct session_key *ret, struct err *e)
+{
+	struct str where =
+	    keyring_where(a, SECRET_WHERE, (struct uuid){.b = {0}});
+	struct str sealed = STR_EMPTY, secret = STR_EMPTY;
+	int rc = where.p ? kept(db, a, &sealed, e) : no_room(e);
+
+	if (rc == OK && !sealed.p) {
+		rc = make_kept(db, k, a, e);
+		if (rc == OK)
+			rc = kept(db, a, &sealed, e);
+		if (rc == OK && !sealed.p)
+			rc = err_set(
+			    e, ERR_STORE, "the session secret was not kept");
+	}
+	if (rc == OK)
+		rc = keyring_unseal(k, a, where, sealed, &secret, e);
+	if (rc == OK)
+		digest_sha256(secret, ret->b);
+	return rc;
+}
+
+int
+session_key_open(struct db *db, struct keyring *k, const char *given,
+    struct session_key *ret, struct err *e)
+{
+	struct arena *a;
+	int rc;
+
+	if (given[0]) {
+		digest_sha256(str_of(given), ret->b);
+		return OK;
+	}
+	a = arena_new(MIB);
+	if (!a)
+		return no_room(e);
+	rc = open_kept(db, k, a, ret, e);
+	arena_free(a);
+	return rc;
+}
+
+static void
+mac(const struct session_key *k, struct str token,
+    unsigned char ret[DIGEST_LEN])
+{
+	struct hmac *h =
+	    hmac_new((struct str){(const char *)k->b, sizeof(k->b)});
+	struct str parts[] = {STR("session "), token};
+
+	hmac_sum(h, parts, COUNT_OF(parts), ret);
+	hmac_free(h);
+}
+
+void
+session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
+    unsigned char ret_id[DIGEST_LEN])
+{
+	struct buf b = BUF(64);
+	unsigned char m[DIGEST_LEN];
+	struct str token = {ret, SESSION_TOKEN_LEN};
+
+	token_text(ret, SESSION_TOKEN_LEN, ALPHABET);
+	digest_sha256(token, ret_id);
+	mac(k, token, m);
+	base64url_add(&b, (struct str){(const char *)m, sizeof(m)});
+	ret[SESSION_TOKEN_LEN] = '.';
+	memset(ret + SESSION_TOKEN_LEN + 1, '0', 43);
+	if (b.n == 43)
+		memcpy(ret + SESSION_TOKEN_LEN + 1, b.p, b.n);
+	ret[SESSION_TEXT_LEN] = '\0';
+	buf_done(&b);
+}
+
+bool
+session_read(const struct session_key *k, struct str text,
+    unsigned char ret_id[DIGEST_LEN])
+{
+	struct str token = {text.p, SESSION_TOKEN_LEN};
+	unsigned char want[DIGEST_LEN];
+	char got[DIGEST_LEN];
+	size_t n = 0;
+
+	if (text.n != SESSION_TEXT_LEN || text.p[SESSION_TOKEN_LEN] != '.' ||
+	    !base64url_read(
+		str_from(text, SESSION_TOKEN_LEN + 1), got, sizeof(got), &n) ||
+	    n != sizeof(got))
+		return false;
+	mac(k, token, want);
+	if (!digest_eq(want, got, sizeof(want)))
+		return false;
+	digest_sha256(token, ret_id);
+	return true;
+}
+
+struct str
+cookie_find(struct str header, struct str name)
+{
+	while (header.n > 0) {
+		struct str one = str_trim(str_cut(&header, ';'));
+		struct str key = str_trim(str_cut(&one, '='));
+
+		if (str_eq(key, name))
+			return str_trim(one);
+	}
+	return STR_EMPTY;
+}
+
+static struct str
+id_str(const unsigned char id[DIGEST_LEN])
+{
+	return (struct str){(const char *)id, DIGEST_LEN};
+}
+
+/* Where the data lives: the row by the first half of its id. */
+static struct str
+data_where(struct arena *a, const unsigned char id[DIGEST_LEN])
+{
+	struct uuid uid;
+
+	memcpy(uid.b, id, sizeof(uid.b));
+	return keyring_where(a, DATA_WHERE, uid);
+}
+
+int
+session_add(struct db *db, struct keyring *k, struct arena *a,
+    const unsigned char id[DIGEST_LEN], int64_t user, struct str provider,
+    int64_t now_us, int64_t expires_us, bool *ret_ended, struct err *e)
+{
+	struct str where = data_where(a, id), sealed = STR_EMPTY;
+	int64_t n = where.p ? keyring_seal(k, a, where, provider, &sealed, e)
+			    : no_room(e);
+
+	if (n == OK)
+		n = sql_session_add(
+		    db, id_str(id), user, sealed, expires_us, now_us, e);
+	if (n < 0)
+		return (int)n;
+	n = sql_session_trim(db, user, SESSIONS_EACH, e);
+	*ret_ended = n > 0;
+	return n < 0 ? (int)n : OK;
+}
+
+int
+session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
+    struct arena *a, struct session *ret, struct err *e)
+{
+	struct sql_session_find_row row;
+	struct rows *rows = NULL;
+	int rc = sql_session_find(db, id_str(id), now_us, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc == 0)
+		rc = err_set(e, ERR_ABSENT, "there is no such session");
+	if (rc < 0)
+		goto out;
+	sql_session_find_get(rows, &row);
+	*ret = (struct session){
+	    .user = row.user_id,
+	    .expires_us = row.expires_at,
+	    .account = row.account_id,
+	    .name = row.account_id ? arena_dup(a, row.account_name) : STR_EMPTY,
+	    .scopes = row.account_id ? role_scopes(role_of(row.role)) : 0,
+	};
+	if (row.user_uid.n == sizeof(ret->user_uid.b))
+		memcpy(ret->user_uid.b, row.user_uid.p, row.user_uid.n);
+	rc = ret->name.p ? OK : no_room(e);
+out:
+	rows_close(rows);
+	return rc;
+}
+
+int
+session_look(struct db *db, struct keyring *k,
+    const unsigned char id[DIGEST_LEN], struct arena *a,
+    struct str *ret_provider, int64_t *ret_expires_us, struct err *e)
+{
+	struct str where = data_where(a, id), sealed = {.p = NULL};
+	struct sql_session_data_row row;
+	struct rows *rows = NULL;
+	struct err broken;
+	int rc =
+	    where.p ? sql_session_data(db, id_str(id), &rows, e) : no_room(e);
+
+	*ret_provider = (struct str){.p = NULL};
+	*ret_expires_us = 0;
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_session_data_get(rows, &row);
+		*ret_expires_us = row.expires_at;
+		sealed = arena_dup(a, row.data);
+		rc = sealed.p ? OK : no_room(e);
+	}
+	rows_close(rows);
+	/* Without its key it is still a session. */
+	if (rc == OK && sealed.p &&
+	    keyring_unseal(k, a, where, sealed, ret_provider, &broken) < 0)
+		*ret_provider = (struct str){.p = NULL};
+	return rc;
+}
+
+int
+session_remove(struct db *db, const unsigned char id[DIGEST_LEN], struct err *e)
+{
+	int64_t n = sql_session_remove(db, id_str(id), e);
+
+	return n < 0 ? (int)n : OK;
+}

@@ -1,0 +1,81 @@
+/*
+ * session.h - who stays logged in: a cookie, and a row.
+ *
+ *   Cookie: hikyaku_session=TOKEN.MAC
+ *
+ * TOKEN is 43 characters drawn evenly from 62: 256 bits. MAC is an HMAC of it
+ * under the session secret, so that what nobody was given is refused before
+ * the store is asked. The store has the SHA-256 of the token alone, so whoever
+ * reads the table can't use it; `data` (how the person logged in) is sealed.
+ *
+ * THE SECRET is session.secret or, when that is empty, one that is made at the
+ * first run and kept in the store, sealed (meta `session_secret`): restarts and
+ * other nodes know it. A new secret ends all sessions.
+ *
+ * A person has SESSIONS_EACH at most; with one more the oldest ends. A session
+ * lasts session.max.age from its login on and is not prolonged. A new password
+ * ends all of an account's. Those past their end go by ops/jobs.h.
+ *
+ * LIFE. session_key_open() by the one writer before there are threads. What
+ * writes runs inside a transaction on the commit thread, which also seals.
+ */
+#ifndef ACCOUNT_SESSION_H
+#define ACCOUNT_SESSION_H
+
+#include "base/base.h"
+#include "base/uuid.h"
+#include "seal/digest.h"
+
+struct arena;
+struct db;
+struct keyring;
+
+#define SESSION_COOKIE    "hikyaku_session"
+#define SESSION_TOKEN_LEN 43
+#define SESSION_TEXT_LEN  (SESSION_TOKEN_LEN + 1 + 43)
+
+struct session_key {
+	unsigned char b[DIGEST_LEN];
+};
+
+/* `given` is session.secret, "" when it is not set. */
+int session_key_open(struct db *db, struct keyring *k, const char *given,
+    struct session_key *ret, struct err *e) MUST_CHECK;
+
+/* A new one: what the cookie holds, and what the store knows it by. */
+void session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
+    unsigned char ret_id[DIGEST_LEN]);
+/* False when we never gave it out. */
+bool session_read(const struct session_key *k, struct str text,
+    unsigned char ret_id[DIGEST_LEN]);
+/* The value of a cookie in a Cookie header; empty when it is not there. */
+struct str cookie_find(struct str header, struct str name);
+
+struct session {
+	int64_t user;
+	struct uuid user_uid;
+	int64_t expires_us;
+	int64_t account; /* 0: no account of ours */
+	struct str name; /* the account's; empty without one */
+	unsigned scopes; /* of the account's role */
+};
+
+/* provider: how the person logged in. *ret_ended: older ones went for it. */
+int session_add(struct db *db, struct keyring *k, struct arena *a,
+    const unsigned char id[DIGEST_LEN], int64_t user, struct str provider,
+    int64_t now_us, int64_t expires_us, bool *ret_ended,
+    struct err *e) MUST_CHECK;
+/* ERR_ABSENT when there is none, or it is over. */
+int session_find(struct db *db, const unsigned char id[DIGEST_LEN],
+    int64_t now_us, struct arena *a, struct session *ret,
+    struct err *e) MUST_CHECK;
+/* How the person logged in, and until when; .p NULL when it can't be read. */
+int session_look(struct db *db, struct keyring *k,
+    const unsigned char id[DIGEST_LEN], struct arena *a,
+    struct str *ret_provider, int64_t *ret_expires_us,
+    struct err *e) MUST_CHECK;
+/* None of that id is fine. */
+int session_remove(struct db *db, const unsigned char id[DIGEST_LEN],
+    struct err *e) MUST_CHECK;
+
+#endif
