@@ -59,7 +59,7 @@ def same(got, want, what):
     check(got == want, f"{what}: got {got!r}, want {want!r}")
 
 
-def until(fn, what, seconds=10.0, every=0.02):
+def until(fn, what, seconds=30.0, every=0.02):
     """Waits for fn() to become true and returns it."""
     end = time.monotonic() + seconds * SLOW
     while True:
@@ -418,6 +418,7 @@ class Server:
             pg_database(PG_URL) if STORE == "postgres" else "")
         self.proc, self.port, self.base, self.tls, self.starts = None, None, None, None, 0
         self.admin_key, self.clients, self.expect_exit = None, [], None
+        self.lock = threading.Lock()
         if start:
             self.start()
 
@@ -550,8 +551,9 @@ class Server:
 
     def key(self):
         """The text of a key that may do all, made once per server."""
-        if self.admin_key is None:
-            self.admin_key = self.new_key("publish", "read", "manage", "admin")["key"]
+        with self.lock:  # many threads may ask first
+            if self.admin_key is None:
+                self.admin_key = self.new_key("publish", "read", "manage", "admin")["key"]
         return self.admin_key
 
     def client(self, key=None, **kw):

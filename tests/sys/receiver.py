@@ -170,7 +170,7 @@ class Receiver:
     def count(self, path=None):
         return len(self.at(path))
 
-    def wait_for(self, n, path=None, seconds=10.0, when=None):
+    def wait_for(self, n, path=None, seconds=30.0, when=None):
         """The first n requests (that fulfil `when`), waiting for them."""
         end = time.monotonic() + seconds * SLOW
         with self.lock:
