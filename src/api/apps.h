@@ -65,6 +65,7 @@ int api_gr_tag_rename(struct req *r, struct db *db, struct err *e);
 int api_gr_tag_disable(struct req *r, struct db *db, struct err *e);
 int api_gr_unread(struct req *r, struct db *db, struct err *e);
 int api_gr_stream(struct req *r, struct db *db, struct err *e);
+int api_gr_atom(struct req *r, struct db *db, struct err *e);
 int api_gr_ids(struct req *r, struct db *db, struct err *e);
 int api_gr_items(struct req *r, struct db *db, struct err *e);
 int api_gr_edit_tag(struct req *r, struct db *db, struct err *e);

@@ -98,6 +98,15 @@ gr_feed(const struct gr_world *w, struct str rest)
 	return NULL;
 }
 
+const struct sync_feed *
+gr_world_feed(const struct gr_world *w, int64_t id)
+{
+	for (size_t i = 0; i < w->n_feeds; i++)
+		if (w->feeds[i].id == id)
+			return &w->feeds[i];
+	return NULL;
+}
+
 const struct sync_category *
 gr_category(const struct gr_world *w, struct str name)
 {

@@ -50,6 +50,19 @@ const struct sync_feed *gr_feed(const struct gr_world *w, struct str rest);
 const struct sync_category *gr_category(
     const struct gr_world *w, struct str name);
 
+const struct sync_feed *gr_world_feed(const struct gr_world *w, int64_t id);
+
+/* A page of the stream that the path, or s, names. */
+struct gr_page {
+	struct gr_world w;
+	struct str stream, title;
+	struct sync_item *items;
+	size_t n;
+	int64_t next; /* the continuation; 0: that was all */
+};
+int gr_page(struct req *r, struct db *db, struct gr_page *ret,
+    struct err *e) MUST_CHECK;
+
 /* A POST's parameters, once its T is seen to be right. On the http thread. */
 int gr_form(struct req *r, struct form **ret, struct err *e) MUST_CHECK;
 /* The same, then `write` on the commit thread with them in r->ctx. */

@@ -148,11 +148,8 @@ static void
 add_item(struct buf *b, struct arena *a, const struct gr_world *w,
     const struct sync_item *it)
 {
-	const struct sync_feed *f = NULL;
+	const struct sync_feed *f = gr_world_feed(w, it->feed);
 
-	for (size_t i = 0; i < w->n_feeds && !f; i++)
-		if (w->feeds[i].id == it->feed)
-			f = &w->feeds[i];
 	buf_fmt(b,
 	    "{\"id\":\"" GR_ITEM "%016llx\",\"crawlTimeMsec\":\"%lld\","
 	    "\"timestampUsec\":\"%lld\",\"published\":%lld,\"updated\":%lld,"
@@ -202,43 +199,63 @@ begin(struct buf *b, struct str stream)
 }
 
 /* A full page may have another behind it. */
-static void
-add_continuation(struct buf *b, const struct asked *q, size_t n, int64_t last)
+static int64_t
+next_of(const struct asked *q, const struct sync_id *ids, size_t n)
 {
-	if (n > 0 && n == q->f.most)
-		buf_fmt(b, ",\"continuation\":\"%lld\"", (long long)last);
+	return n > 0 && n == q->f.most ? ids[n - 1].id : 0;
+}
+
+static void
+end(struct buf *b, int64_t next)
+{
+	buf_addc(b, ']');
+	if (next)
+		buf_fmt(b, ",\"continuation\":\"%lld\"", (long long)next);
+	buf_addc(b, '}');
 }
 
 int
-api_gr_stream(struct req *r, struct db *db, struct err *e)
+gr_page(struct req *r, struct db *db, struct gr_page *ret, struct err *e)
 {
 	struct form form = {r->query, r->n_query};
 	struct str stream =
 	    r->params[0].n > 0 ? r->params[0] : form_get(&form, "s");
 	struct asked q = {0};
-	struct sync_item *items = NULL;
 	struct sync_id *ids = NULL;
-	size_t n_ids = 0, n = 0;
+	const struct sync_feed *f;
+	size_t n = 0;
 	int rc = ask(r, db, &form, stream, SYNC_PAGE_MAX, &q, e);
 
 	if (rc == OK && !q.none)
-		rc = sync_ids(
-		    db, r->who.user, &q.f, r->arena, &ids, &n_ids, e);
+		rc = sync_ids(db, r->who.user, &q.f, r->arena, &ids, &n, e);
 	if (rc == OK && !q.none)
-		rc = sync_items(
-		    db, r->who.user, ids, n_ids, r->arena, &items, &n, e);
+		rc = sync_items(db, r->who.user, ids, n, r->arena,
+		    &ret->items, &ret->n, e);
 	if (rc < 0)
 		return rc;
-	begin(&r->out, q.stream);
-	for (size_t i = 0; i < n; i++) {
+	f = q.f.feed ? gr_world_feed(&q.w, q.f.feed) : NULL;
+	ret->w = q.w;
+	ret->stream = q.stream;
+	ret->title = f ? f->title : q.stream;
+	ret->next = next_of(&q, ids, n);
+	return OK;
+}
+
+int
+api_gr_stream(struct req *r, struct db *db, struct err *e)
+{
+	struct gr_page p = {0};
+	int rc = gr_page(r, db, &p, e);
+
+	if (rc < 0)
+		return rc;
+	begin(&r->out, p.stream);
+	for (size_t i = 0; i < p.n; i++) {
 		if (i)
 			buf_addc(&r->out, ',');
-		add_item(&r->out, r->arena, &q.w, &items[i]);
+		add_item(&r->out, r->arena, &p.w, &p.items[i]);
 	}
-	buf_addc(&r->out, ']');
-	add_continuation(
-	    &r->out, &q, n_ids, n_ids ? ids[n_ids - 1].id : 0);
-	buf_addc(&r->out, '}');
+	end(&r->out, p.next);
 	return OK;
 }
 
@@ -264,9 +281,7 @@ api_gr_ids(struct req *r, struct db *db, struct err *e)
 		    "\"timestampUsec\":\"%lld\"}",
 		    i ? "," : "", (long long)ids[i].id,
 		    (long long)ids[i].created_us);
-	buf_addc(&r->out, ']');
-	add_continuation(&r->out, &q, n, n ? ids[n - 1].id : 0);
-	buf_addc(&r->out, '}');
+	end(&r->out, next_of(&q, ids, n));
 	return OK;
 }
 
@@ -305,6 +320,6 @@ api_gr_items(struct req *r, struct db *db, struct err *e)
 			buf_addc(&r->out, ',');
 		add_item(&r->out, r->arena, &w, &items[i]);
 	}
-	buf_addz(&r->out, "]}");
+	end(&r->out, 0);
 	return OK;
 }
