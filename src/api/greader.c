@@ -162,7 +162,7 @@ gr_form(struct req *r, struct form **ret, struct err *e)
 	rc = form_read(r, f, e);
 	if (rc < 0)
 		return rc;
-	got = form_get(f, "T");
+	got = str_trim(form_get(f, "T"));
 	gr_token(r, want);
 	if (got.n > 0 && (got.n != 40 || !digest_eq(got.p, want, 40))) {
 		req_add_header(r, "X-Reader-Google-Bad-Token", "true");
@@ -193,7 +193,7 @@ api_gr_token(struct req *r, struct db *db, struct err *e)
 	gr_token(r, text);
 	buf_clear(&r->out);
 	r->content_type = "text/plain; charset=utf-8";
-	buf_fmt(&r->out, "%s\n", text);
+	buf_addz(&r->out, text); /* apps send it back with all that is there */
 	return OK;
 }
 
