@@ -201,6 +201,22 @@ tokens_remove(struct db *db, int64_t user, struct uuid uid, struct err *e)
 }
 
 int
+tokens_user(struct db *db, struct str login, int64_t *ret_user, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_token_user(db, login, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		*ret_user = rows_int(rows, 0);
+	rows_close(rows);
+	if (rc == 0)
+		return err_set(e, ERR_ABSENT, "there is no such person");
+	return rc < 0 ? rc : OK;
+}
+
+int
 tokens_touch(struct db *db, int64_t id, int64_t now_us, struct err *e)
 {
 	int64_t n = sql_token_touch(db, id, now_us, e);

@@ -24,6 +24,9 @@ int api_tokens_delete(struct req *r, struct db *db, struct err *e);
 int api_opml_get(struct req *r, struct db *db, struct err *e);
 int api_opml_post(struct req *r, struct db *db, struct err *e);
 
+int api_user_opml_get(struct req *r, struct db *db, struct err *e);
+int api_user_opml_post(struct req *r, struct db *db, struct err *e);
+
 int api_mf_me(struct req *r, struct db *db, struct err *e);
 int api_mf_version(struct req *r, struct db *db, struct err *e);
 int api_mf_version_text(struct req *r, struct db *db, struct err *e);

@@ -92,3 +92,16 @@ def test_large(t):
     same(n, [("100",)], "no feed is left that nobody has")
     a = c("POST", "/api/opml", b"<opml>" + b" " * (5 << 20), {"Content-Type": "text/xml"})
     same(a.status, 413, "too large")
+
+
+def test_command_line(t):
+    s, c = Site(t), person(t.srv, "opml-cli")
+    with open(t.path("in.opml"), "wb") as f:
+        f.write(opml(folder("Cli", outline(s.url("/x"), "X")), outline("ftp://x/", "bad")))
+    got = t.srv.cli("opml", "import", t.path("in.opml"), "--user", "opml-cli").want(0)
+    check("1 added, 0 known, 1 refused" in got.out and "ftp://x/" in got.err, "told", got)
+    same(listed(c), {("Cli", "X", s.url("/x"), "")}, "taken")
+    out = t.srv.cli("opml", "export", "--user", "opml-cli").want(0).out
+    same(out.split("<body>")[1], c.get("/api/opml").body.decode().split("<body>")[1], "the same file")
+    t.srv.cli("opml", "export", "--user", "nobody-here").want(1)
+    t.srv.cli("opml", "import", "/nonexistent", "--user", "opml-cli").want(1)
