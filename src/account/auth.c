@@ -35,7 +35,7 @@ struct lookup {
 	struct req *req;
 	struct str pair; /* name:password; empty for a key */
 	struct str name, password;
-	bool app, fever;      /* an app password, or Fever's key made of it */
+	bool app, fever; /* an app password, or Fever's key made of it */
 	unsigned char app_hash[DIGEST_LEN];
 	struct str hash;      /* the account's; .p NULL: no such account */
 	_Atomic int *waiting; /* its network's count */
@@ -244,8 +244,7 @@ load_app(struct lookup *k, struct db *db, struct err *e)
 	k->seen.who = (struct principal){
 	    .kind = WHO_USER, .user = t.user, .user_uid = t.user_uid};
 	copy_name(&k->seen.who, t.login);
-	if (now_us - t.last_used_us >= KEY_TOUCH_S * US_PER_S &&
-	    a->o.touch_app)
+	if (now_us - t.last_used_us >= KEY_TOUCH_S * US_PER_S && a->o.touch_app)
 		a->o.touch_app(a->o.arg, t.id, now_us);
 	return OK;
 }

@@ -41,8 +41,8 @@ no_room(struct err *e)
 }
 
 static int
-read_row(struct rows *rows, struct arena *a, struct app_token *ret,
-    struct err *e)
+read_row(
+    struct rows *rows, struct arena *a, struct app_token *ret, struct err *e)
 {
 	/* All that find one have the same columns. */
 	struct sql_token_list_row row = {0};

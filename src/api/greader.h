@@ -27,7 +27,15 @@
 #define GR_ITEM  "tag:google.com,2005:reader/item/"
 
 /* A stream, as far as its text says it. */
-enum gr_kind { GR_NONE, GR_FEED, GR_NAMED, GR_ALL, GR_READ, GR_STARRED, GR_KEPT };
+enum gr_kind {
+	GR_NONE,
+	GR_FEED,
+	GR_NAMED,
+	GR_ALL,
+	GR_READ,
+	GR_STARRED,
+	GR_KEPT
+};
 
 struct gr_stream {
 	enum gr_kind kind;

@@ -8,8 +8,7 @@
 #include "base/str.h"
 
 #define STREAM_DEFAULT 20
-#define CATEGORIES                                                             \
-	"\"categories\":[\"" GR_STATE "reading-list\""
+#define CATEGORIES     "\"categories\":[\"" GR_STATE "reading-list\""
 
 /* ---- what is asked for ---- */
 
@@ -154,9 +153,8 @@ add_item(struct buf *b, struct arena *a, const struct gr_world *w,
 	    "{\"id\":\"" GR_ITEM "%016llx\",\"crawlTimeMsec\":\"%lld\","
 	    "\"timestampUsec\":\"%lld\",\"published\":%lld,\"updated\":%lld,"
 	    "\"title\":",
-	    (unsigned long long)it->id,
-	    (long long)(it->created_us / US_PER_MS), (long long)it->created_us,
-	    (long long)(it->published_us / US_PER_S),
+	    (unsigned long long)it->id, (long long)(it->created_us / US_PER_MS),
+	    (long long)it->created_us, (long long)(it->published_us / US_PER_S),
 	    (long long)(it->updated_us / US_PER_S));
 	buf_json(b, it->title);
 	buf_addz(b, ",\"canonical\":[{\"href\":");
@@ -165,8 +163,8 @@ add_item(struct buf *b, struct arena *a, const struct gr_world *w,
 	buf_json(b, it->link);
 	buf_addz(b, ",\"type\":\"text/html\"}]," CATEGORIES);
 	if (f && f->category_title.n > 0) {
-		struct str id = arena_fmt(
-		    a, GR_LABEL "%.*s", STR_ARG(f->category_title));
+		struct str id =
+		    arena_fmt(a, GR_LABEL "%.*s", STR_ARG(f->category_title));
 
 		buf_addc(b, ',');
 		buf_json(b, id.p ? id : STR_EMPTY);
@@ -229,8 +227,8 @@ gr_page(struct req *r, struct db *db, struct gr_page *ret, struct err *e)
 	if (rc == OK && !q.none)
 		rc = sync_ids(db, r->who.user, &q.f, r->arena, &ids, &n, e);
 	if (rc == OK && !q.none)
-		rc = sync_items(db, r->who.user, ids, n, r->arena,
-		    &ret->items, &ret->n, e);
+		rc = sync_items(
+		    db, r->who.user, ids, n, r->arena, &ret->items, &ret->n, e);
 	if (rc < 0)
 		return rc;
 	f = q.f.feed ? gr_world_feed(&q.w, q.f.feed) : NULL;
@@ -266,8 +264,7 @@ api_gr_ids(struct req *r, struct db *db, struct err *e)
 	struct asked q = {0};
 	struct sync_id *ids = NULL;
 	size_t n = 0;
-	int rc =
-	    ask(r, db, &form, form_get(&form, "s"), SYNC_IDS_MAX, &q, e);
+	int rc = ask(r, db, &form, form_get(&form, "s"), SYNC_IDS_MAX, &q, e);
 
 	if (rc == OK && !q.none)
 		rc = sync_ids(db, r->who.user, &q.f, r->arena, &ids, &n, e);
@@ -306,8 +303,8 @@ api_gr_items(struct req *r, struct db *db, struct err *e)
 		if (!gr_item_id(s, &ids[n_ids++].id))
 			return err_set(e, ERR_INVALID, "i is no article's id");
 	if (n_ids > SYNC_PAGE_MAX)
-		return err_set(e, ERR_LIMIT, "over %d articles at once",
-		    SYNC_PAGE_MAX);
+		return err_set(
+		    e, ERR_LIMIT, "over %d articles at once", SYNC_PAGE_MAX);
 	rc = gr_world(r, db, &w, e);
 	if (rc == OK)
 		rc = sync_items(

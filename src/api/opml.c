@@ -1,3 +1,5 @@
+#include "feed/opml.h"
+
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/app_feeds.h"
@@ -7,7 +9,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "feed/opml.h"
 #include "reader/import.h"
 
 /* Subscriptions out and in. The list is read on a read thread, so that neither
@@ -23,8 +24,8 @@ write_out(struct req *r, struct db *db, int64_t user, struct err *e)
 	if (rc < 0)
 		return rc;
 	r->content_type = "text/x-opml; charset=utf-8";
-	req_add_header(r, "Content-Disposition",
-	    "attachment; filename=\"hikyaku.opml\"");
+	req_add_header(
+	    r, "Content-Disposition", "attachment; filename=\"hikyaku.opml\"");
 	return OK;
 }
 
@@ -46,9 +47,9 @@ api_user_opml_get(struct req *r, struct db *db, struct err *e)
 
 struct importing {
 	struct opml *list;
-	int64_t user; /* 0: to be found by the path's name */
+	int64_t user;            /* 0: to be found by the path's name */
 	struct str content_type; /* for its charset */
-	bool miniflux; /* how it is answered */
+	bool miniflux;           /* how it is answered */
 };
 
 /* On the commit thread. */
@@ -58,8 +59,8 @@ take_in(struct req *r, struct db *db, struct err *e)
 	const struct importing *im = r->ctx;
 	const struct api *api = r->app;
 	struct import_result done = {0};
-	int rc = import_opml(db, im->user, api->guard, im->list,
-	    clock_now_us(), r->arena, &done, e);
+	int rc = import_opml(db, im->user, api->guard, im->list, clock_now_us(),
+	    r->arena, &done, e);
 
 	if (rc < 0)
 		return rc;
@@ -107,8 +108,7 @@ start(struct req *r, int64_t user, bool miniflux, struct err *e)
 		return err_set(e, ERR_NOMEM, "no room for the list");
 	im->miniflux = miniflux;
 	im->user = user;
-	im->content_type =
-	    arena_dup(r->arena, req_header(r, "Content-Type"));
+	im->content_type = arena_dup(r->arena, req_header(r, "Content-Type"));
 	if (!im->content_type.p)
 		return err_set(e, ERR_NOMEM, "no room for the list");
 	r->ctx = im;

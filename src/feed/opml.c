@@ -191,8 +191,7 @@ on_text(void *ctx, const xmlChar *text, int n)
 	struct reading *r = ctx;
 
 	if (r->title_depth > 0)
-		buf_add(
-		    &r->title, (struct str){(const char *)text, (size_t)n});
+		buf_add(&r->title, (struct str){(const char *)text, (size_t)n});
 }
 
 static void
@@ -269,7 +268,8 @@ read_xml(struct arena *a, struct str xml, bool strict, struct opml **ret,
 	if (r->broken)
 		rc = err_set(e, ERR_SYNTAX, "it is not well-formed");
 	else if (r->full)
-		rc = err_set(e, ERR_NOMEM, "the OPML file needs too much memory");
+		rc = err_set(
+		    e, ERR_NOMEM, "the OPML file needs too much memory");
 	else
 		*ret = o;
 out:

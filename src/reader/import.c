@@ -42,8 +42,7 @@ load_categories(struct importing *im, struct err *e)
 {
 	struct sync_category *list = NULL;
 	size_t n = 0;
-	int rc =
-	    sync_categories(im->db, im->user, im->arena, &list, &n, e);
+	int rc = sync_categories(im->db, im->user, im->arena, &list, &n, e);
 
 	for (size_t i = 0; rc == OK && i < n; i++)
 		if (!remember(im, list[i].title, list[i].uid, e))
@@ -270,8 +269,7 @@ import_one(struct db *db, int64_t user, const struct guard *g, struct str url,
 		return err_at(e, ERR_INVALID, "/category_id",
 		    "there is no such category");
 	if (rc == OK)
-		rc = subscribe(
-		    &im, url, STR_EMPTY, title, ret_feed, &sub, e);
+		rc = subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e);
 	return rc < 0 ? rc : settle(&im, sub, title, place, e);
 }
 
