@@ -45,3 +45,12 @@ DELETE FROM user_token WHERE user_id = :user_id AND uid = :uid;
 -- args: id int, now int
 UPDATE user_token SET last_used_at = :now
  WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :now);
+
+-- name: token_user
+-- args: login text
+-- rows: id int
+-- The person whose login that is.
+SELECT u.id FROM users u
+  LEFT JOIN identities i ON i.user_id = u.id AND i.provider = 'local' AND i.provider_user_id = :login
+ WHERE i.id IS NOT NULL OR (u.email = :login AND u.email <> '')
+ ORDER BY CASE WHEN i.id IS NULL THEN 1 ELSE 0 END, u.id LIMIT 1;

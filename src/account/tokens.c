@@ -41,8 +41,8 @@ no_room(struct err *e)
 }
 
 static int
-read_row(struct rows *rows, struct arena *a, struct app_token *ret,
-    struct err *e)
+read_row(
+    struct rows *rows, struct arena *a, struct app_token *ret, struct err *e)
 {
 	/* All that find one have the same columns. */
 	struct sql_token_list_row row = {0};
@@ -198,6 +198,22 @@ tokens_remove(struct db *db, int64_t user, struct uuid uid, struct err *e)
 	if (n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such app password");
 	return n < 0 ? (int)n : OK;
+}
+
+int
+tokens_user(struct db *db, struct str login, int64_t *ret_user, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_token_user(db, login, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		*ret_user = rows_int(rows, 0);
+	rows_close(rows);
+	if (rc == 0)
+		return err_set(e, ERR_ABSENT, "there is no such person");
+	return rc < 0 ? rc : OK;
 }
 
 int

@@ -58,6 +58,10 @@ int tokens_remove(
 int tokens_touch(
     struct db *db, int64_t id, int64_t now_us, struct err *e) MUST_CHECK;
 
+/* The person who has this login: the account's name, or the address. */
+int tokens_user(struct db *db, struct str login, int64_t *ret_user,
+    struct err *e) MUST_CHECK;
+
 /* As the API shows it; `text` once, else NULL. */
 void token_json(const struct app_token *t, const char *text, struct buf *b);
 

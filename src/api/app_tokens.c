@@ -71,8 +71,8 @@ api_tokens_post(struct req *r, struct db *db, struct err *e)
 		return json_wrong(e, "/name", "must be a string");
 	*name = str_trim(json_get(j, "name")->text);
 	if (name->n == 0 || str_chars(*name, APP_NAME_CHARS).n < name->n)
-		return json_wrong(e, "/name", "must have 1 to %d characters",
-		    APP_NAME_CHARS);
+		return json_wrong(
+		    e, "/name", "must have 1 to %d characters", APP_NAME_CHARS);
 	r->ctx = name;
 	return api_write(r, add, e);
 }

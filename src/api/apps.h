@@ -24,6 +24,9 @@ int api_tokens_delete(struct req *r, struct db *db, struct err *e);
 int api_opml_get(struct req *r, struct db *db, struct err *e);
 int api_opml_post(struct req *r, struct db *db, struct err *e);
 
+int api_user_opml_get(struct req *r, struct db *db, struct err *e);
+int api_user_opml_post(struct req *r, struct db *db, struct err *e);
+
 int api_mf_me(struct req *r, struct db *db, struct err *e);
 int api_mf_version(struct req *r, struct db *db, struct err *e);
 int api_mf_version_text(struct req *r, struct db *db, struct err *e);
@@ -65,6 +68,7 @@ int api_gr_tag_rename(struct req *r, struct db *db, struct err *e);
 int api_gr_tag_disable(struct req *r, struct db *db, struct err *e);
 int api_gr_unread(struct req *r, struct db *db, struct err *e);
 int api_gr_stream(struct req *r, struct db *db, struct err *e);
+int api_gr_atom(struct req *r, struct db *db, struct err *e);
 int api_gr_ids(struct req *r, struct db *db, struct err *e);
 int api_gr_items(struct req *r, struct db *db, struct err *e);
 int api_gr_edit_tag(struct req *r, struct db *db, struct err *e);

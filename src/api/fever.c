@@ -46,8 +46,8 @@ add_feeds_groups(struct fever *x, const struct sync_category *c, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t shown = 0;
 
-		buf_fmt(b, "%s{\"group_id\":%lld,\"feed_ids\":\"",
-		    i ? "," : "", (long long)c[i].id);
+		buf_fmt(b, "%s{\"group_id\":%lld,\"feed_ids\":\"", i ? "," : "",
+		    (long long)c[i].id);
 		for (size_t k = 0; k < x->n_feeds; k++)
 			if (x->feeds[k].category == c[i].id)
 				buf_fmt(b, "%s%lld", shown++ ? "," : "",
@@ -63,8 +63,7 @@ add_groups(struct fever *x, struct err *e)
 	struct buf *b = &x->r->out;
 	struct sync_category *c = NULL;
 	size_t n = 0;
-	int rc = sync_categories(
-	    x->db, x->r->who.user, x->r->arena, &c, &n, e);
+	int rc = sync_categories(x->db, x->r->who.user, x->r->arena, &c, &n, e);
 
 	if (rc < 0)
 		return rc;
@@ -91,9 +90,8 @@ add_feeds(struct fever *x)
 	for (size_t i = 0; i < x->n_feeds; i++) {
 		const struct sync_feed *f = &x->feeds[i];
 
-		buf_fmt(b, "%s{\"id\":%lld,\"favicon_id\":%lld",
-		    i ? "," : "", (long long)f->id,
-		    f->icon ? (long long)f->id : 0);
+		buf_fmt(b, "%s{\"id\":%lld,\"favicon_id\":%lld", i ? "," : "",
+		    (long long)f->id, f->icon ? (long long)f->id : 0);
 		add_text(b, "title", f->title);
 		add_text(b, "url", f->url);
 		add_text(b, "site_url", f->site.n > 0 ? f->site : f->url);
@@ -151,8 +149,7 @@ add_item(struct buf *b, const struct sync_item *it)
 	add_text(b, "author", it->author);
 	add_text(b, "html", it->html);
 	add_text(b, "url", it->link);
-	buf_fmt(b,
-	    ",\"is_saved\":%d,\"is_read\":%d,\"created_on_time\":%lld}",
+	buf_fmt(b, ",\"is_saved\":%d,\"is_read\":%d,\"created_on_time\":%lld}",
 	    it->starred, it->read, (long long)(it->published_us / US_PER_S));
 }
 
@@ -165,8 +162,8 @@ add_items(struct fever *x, struct err *e)
 	struct sync_item *items = NULL;
 	int64_t user = x->r->who.user, total = 0;
 	size_t n = 0;
-	int rc = form_int(
-	    &x->form, "since_id", 0, INT64_MAX, 0, &f.after_id, e);
+	int rc =
+	    form_int(&x->form, "since_id", 0, INT64_MAX, 0, &f.after_id, e);
 
 	f.most = PAGE;
 	f.order = SYNC_ID_UP;
@@ -177,8 +174,8 @@ add_items(struct fever *x, struct err *e)
 	}
 	if (rc == OK && form_has(&x->form, "with_ids"))
 		rc = sync_items(x->db, user, wanted,
-		    with_ids(form_get(&x->form, "with_ids"), wanted), a,
-		    &items, &n, e);
+		    with_ids(form_get(&x->form, "with_ids"), wanted), a, &items,
+		    &n, e);
 	else if (rc == OK)
 		rc = sync_page(x->db, user, &f, a, &items, &n, e);
 	f = SYNC_ALL;
@@ -186,8 +183,8 @@ add_items(struct fever *x, struct err *e)
 		rc = sync_count(x->db, user, &f, a, &total, e);
 	if (rc < 0)
 		return rc;
-	buf_fmt(&x->r->out, ",\"total_items\":%lld,\"items\":[",
-	    (long long)total);
+	buf_fmt(
+	    &x->r->out, ",\"total_items\":%lld,\"items\":[", (long long)total);
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_addc(&x->r->out, ',');
@@ -209,8 +206,8 @@ add_ids(struct fever *x, const char *name, struct sync_filter f, struct err *e)
 	f.most = SYNC_IDS_MAX;
 	while (n == SYNC_IDS_MAX && all < SYNC_IDS_ALL) {
 		struct sync_id *ids = NULL;
-		int rc = sync_ids(x->db, x->r->who.user, &f, x->r->arena,
-		    &ids, &n, e);
+		int rc = sync_ids(
+		    x->db, x->r->who.user, &f, x->r->arena, &ids, &n, e);
 
 		if (rc < 0)
 			return rc;

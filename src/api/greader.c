@@ -98,6 +98,15 @@ gr_feed(const struct gr_world *w, struct str rest)
 	return NULL;
 }
 
+const struct sync_feed *
+gr_world_feed(const struct gr_world *w, int64_t id)
+{
+	for (size_t i = 0; i < w->n_feeds; i++)
+		if (w->feeds[i].id == id)
+			return &w->feeds[i];
+	return NULL;
+}
+
 const struct sync_category *
 gr_category(const struct gr_world *w, struct str name)
 {
@@ -123,8 +132,8 @@ void
 gr_token(struct req *r, char ret[41])
 {
 	struct str with = str_trim(req_header(r, "Authorization"));
-	struct str seed = arena_fmt(r->arena, "T %lld %.*s",
-	    (long long)r->who.user, STR_ARG(with));
+	struct str seed = arena_fmt(
+	    r->arena, "T %lld %.*s", (long long)r->who.user, STR_ARG(with));
 	unsigned char sum[DIGEST_LEN];
 	struct buf text = BUF(64);
 
@@ -153,11 +162,12 @@ gr_form(struct req *r, struct form **ret, struct err *e)
 	rc = form_read(r, f, e);
 	if (rc < 0)
 		return rc;
-	got = form_get(f, "T");
+	got = str_trim(form_get(f, "T"));
 	gr_token(r, want);
 	if (got.n > 0 && (got.n != 40 || !digest_eq(got.p, want, 40))) {
 		req_add_header(r, "X-Reader-Google-Bad-Token", "true");
-		return err_set(e, ERR_UNKNOWN, "T is not the token that was given");
+		return err_set(
+		    e, ERR_UNKNOWN, "T is not the token that was given");
 	}
 	*ret = f;
 	return OK;
@@ -184,7 +194,7 @@ api_gr_token(struct req *r, struct db *db, struct err *e)
 	gr_token(r, text);
 	buf_clear(&r->out);
 	r->content_type = "text/plain; charset=utf-8";
-	buf_fmt(&r->out, "%s\n", text);
+	buf_addz(&r->out, text); /* apps send it back with all that is there */
 	return OK;
 }
 
@@ -256,8 +266,8 @@ api_gr_user(struct req *r, struct db *db, struct err *e)
 {
 	(void)db, (void)e;
 	buf_clear(&r->out);
-	buf_fmt(&r->out, "{\"userId\":\"%lld\",\"userName\":",
-	    (long long)r->who.user);
+	buf_fmt(&r->out,
+	    "{\"userId\":\"%lld\",\"userName\":", (long long)r->who.user);
 	buf_json(&r->out, str_of(r->who.name));
 	buf_fmt(&r->out,
 	    ",\"userProfileId\":\"%lld\",\"userEmail\":\"\","
@@ -341,8 +351,7 @@ api_gr_tags(struct req *r, struct db *db, struct err *e)
 static void
 add_count(struct buf *b, int64_t count, int64_t newest_us)
 {
-	buf_fmt(b,
-	    ",\"count\":%lld,\"newestItemTimestampUsec\":\"%lld\"}",
+	buf_fmt(b, ",\"count\":%lld,\"newestItemTimestampUsec\":\"%lld\"}",
 	    (long long)count, (long long)newest_us);
 }
 

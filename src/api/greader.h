@@ -27,7 +27,15 @@
 #define GR_ITEM  "tag:google.com,2005:reader/item/"
 
 /* A stream, as far as its text says it. */
-enum gr_kind { GR_NONE, GR_FEED, GR_NAMED, GR_ALL, GR_READ, GR_STARRED, GR_KEPT };
+enum gr_kind {
+	GR_NONE,
+	GR_FEED,
+	GR_NAMED,
+	GR_ALL,
+	GR_READ,
+	GR_STARRED,
+	GR_KEPT
+};
 
 struct gr_stream {
 	enum gr_kind kind;
@@ -49,6 +57,19 @@ int gr_world(struct req *r, struct db *db, struct gr_world *ret,
 const struct sync_feed *gr_feed(const struct gr_world *w, struct str rest);
 const struct sync_category *gr_category(
     const struct gr_world *w, struct str name);
+
+const struct sync_feed *gr_world_feed(const struct gr_world *w, int64_t id);
+
+/* A page of the stream that the path, or s, names. */
+struct gr_page {
+	struct gr_world w;
+	struct str stream, title;
+	struct sync_item *items;
+	size_t n;
+	int64_t next; /* the continuation; 0: that was all */
+};
+int gr_page(struct req *r, struct db *db, struct gr_page *ret,
+    struct err *e) MUST_CHECK;
 
 /* A POST's parameters, once its T is seen to be right. On the http thread. */
 int gr_form(struct req *r, struct form **ret, struct err *e) MUST_CHECK;

@@ -36,8 +36,7 @@ edit_one(struct req *r, struct db *db, const struct form *f,
 	int rc = OK;
 
 	p.set_title = p.title.n > 0;
-	if (out.kind == GR_NAMED &&
-	    str_eq(out.rest, feed->category_title))
+	if (out.kind == GR_NAMED && str_eq(out.rest, feed->category_title))
 		p.set_category = true;
 	if (add.kind == GR_NAMED) {
 		p.set_category = p.has_category = true;
@@ -128,8 +127,8 @@ added(struct req *r, struct db *db, struct err *e)
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"numResults\":1,\"query\":");
 	buf_json(&r->out, a->reg.url);
-	buf_fmt(&r->out, ",\"streamId\":\"feed/%lld\",\"streamName\":",
-	    (long long)f.id);
+	buf_fmt(&r->out,
+	    ",\"streamId\":\"feed/%lld\",\"streamName\":", (long long)f.id);
 	buf_json(&r->out, f.title);
 	buf_addc(&r->out, '}');
 	return OK;
@@ -141,8 +140,8 @@ api_gr_quickadd(struct req *r, struct db *db, struct err *e)
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
 	struct form *f = NULL;
 	struct str url;
-	int rc = a ? gr_form(r, &f, e)
-		   : err_set(e, ERR_NOMEM, "no room for a feed");
+	int rc =
+	    a ? gr_form(r, &f, e) : err_set(e, ERR_NOMEM, "no room for a feed");
 
 	(void)db;
 	if (rc < 0)
@@ -252,8 +251,8 @@ edit_tag(struct req *r, struct db *db, struct err *e)
 			enum gr_kind kind = gr_stream(s).kind;
 
 			if (kind == GR_READ)
-				rc = sync_set_read(db, r->who.user, ids, n,
-				    add, r->arena, now_us, e);
+				rc = sync_set_read(db, r->who.user, ids, n, add,
+				    r->arena, now_us, e);
 			else if (kind == GR_KEPT && add)
 				rc = sync_set_read(db, r->who.user, ids, n,
 				    false, r->arena, now_us, e);

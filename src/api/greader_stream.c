@@ -8,8 +8,7 @@
 #include "base/str.h"
 
 #define STREAM_DEFAULT 20
-#define CATEGORIES                                                             \
-	"\"categories\":[\"" GR_STATE "reading-list\""
+#define CATEGORIES     "\"categories\":[\"" GR_STATE "reading-list\""
 
 /* ---- what is asked for ---- */
 
@@ -148,18 +147,14 @@ static void
 add_item(struct buf *b, struct arena *a, const struct gr_world *w,
     const struct sync_item *it)
 {
-	const struct sync_feed *f = NULL;
+	const struct sync_feed *f = gr_world_feed(w, it->feed);
 
-	for (size_t i = 0; i < w->n_feeds && !f; i++)
-		if (w->feeds[i].id == it->feed)
-			f = &w->feeds[i];
 	buf_fmt(b,
 	    "{\"id\":\"" GR_ITEM "%016llx\",\"crawlTimeMsec\":\"%lld\","
 	    "\"timestampUsec\":\"%lld\",\"published\":%lld,\"updated\":%lld,"
 	    "\"title\":",
-	    (unsigned long long)it->id,
-	    (long long)(it->created_us / US_PER_MS), (long long)it->created_us,
-	    (long long)(it->published_us / US_PER_S),
+	    (unsigned long long)it->id, (long long)(it->created_us / US_PER_MS),
+	    (long long)it->created_us, (long long)(it->published_us / US_PER_S),
 	    (long long)(it->updated_us / US_PER_S));
 	buf_json(b, it->title);
 	buf_addz(b, ",\"canonical\":[{\"href\":");
@@ -168,8 +163,8 @@ add_item(struct buf *b, struct arena *a, const struct gr_world *w,
 	buf_json(b, it->link);
 	buf_addz(b, ",\"type\":\"text/html\"}]," CATEGORIES);
 	if (f && f->category_title.n > 0) {
-		struct str id = arena_fmt(
-		    a, GR_LABEL "%.*s", STR_ARG(f->category_title));
+		struct str id =
+		    arena_fmt(a, GR_LABEL "%.*s", STR_ARG(f->category_title));
 
 		buf_addc(b, ',');
 		buf_json(b, id.p ? id : STR_EMPTY);
@@ -202,43 +197,63 @@ begin(struct buf *b, struct str stream)
 }
 
 /* A full page may have another behind it. */
-static void
-add_continuation(struct buf *b, const struct asked *q, size_t n, int64_t last)
+static int64_t
+next_of(const struct asked *q, const struct sync_id *ids, size_t n)
 {
-	if (n > 0 && n == q->f.most)
-		buf_fmt(b, ",\"continuation\":\"%lld\"", (long long)last);
+	return n > 0 && n == q->f.most ? ids[n - 1].id : 0;
+}
+
+static void
+end(struct buf *b, int64_t next)
+{
+	buf_addc(b, ']');
+	if (next)
+		buf_fmt(b, ",\"continuation\":\"%lld\"", (long long)next);
+	buf_addc(b, '}');
 }
 
 int
-api_gr_stream(struct req *r, struct db *db, struct err *e)
+gr_page(struct req *r, struct db *db, struct gr_page *ret, struct err *e)
 {
 	struct form form = {r->query, r->n_query};
 	struct str stream =
 	    r->params[0].n > 0 ? r->params[0] : form_get(&form, "s");
 	struct asked q = {0};
-	struct sync_item *items = NULL;
 	struct sync_id *ids = NULL;
-	size_t n_ids = 0, n = 0;
+	const struct sync_feed *f;
+	size_t n = 0;
 	int rc = ask(r, db, &form, stream, SYNC_PAGE_MAX, &q, e);
 
 	if (rc == OK && !q.none)
-		rc = sync_ids(
-		    db, r->who.user, &q.f, r->arena, &ids, &n_ids, e);
+		rc = sync_ids(db, r->who.user, &q.f, r->arena, &ids, &n, e);
 	if (rc == OK && !q.none)
 		rc = sync_items(
-		    db, r->who.user, ids, n_ids, r->arena, &items, &n, e);
+		    db, r->who.user, ids, n, r->arena, &ret->items, &ret->n, e);
 	if (rc < 0)
 		return rc;
-	begin(&r->out, q.stream);
-	for (size_t i = 0; i < n; i++) {
+	f = q.f.feed ? gr_world_feed(&q.w, q.f.feed) : NULL;
+	ret->w = q.w;
+	ret->stream = q.stream;
+	ret->title = f ? f->title : q.stream;
+	ret->next = next_of(&q, ids, n);
+	return OK;
+}
+
+int
+api_gr_stream(struct req *r, struct db *db, struct err *e)
+{
+	struct gr_page p = {0};
+	int rc = gr_page(r, db, &p, e);
+
+	if (rc < 0)
+		return rc;
+	begin(&r->out, p.stream);
+	for (size_t i = 0; i < p.n; i++) {
 		if (i)
 			buf_addc(&r->out, ',');
-		add_item(&r->out, r->arena, &q.w, &items[i]);
+		add_item(&r->out, r->arena, &p.w, &p.items[i]);
 	}
-	buf_addc(&r->out, ']');
-	add_continuation(
-	    &r->out, &q, n_ids, n_ids ? ids[n_ids - 1].id : 0);
-	buf_addc(&r->out, '}');
+	end(&r->out, p.next);
 	return OK;
 }
 
@@ -249,8 +264,7 @@ api_gr_ids(struct req *r, struct db *db, struct err *e)
 	struct asked q = {0};
 	struct sync_id *ids = NULL;
 	size_t n = 0;
-	int rc =
-	    ask(r, db, &form, form_get(&form, "s"), SYNC_IDS_MAX, &q, e);
+	int rc = ask(r, db, &form, form_get(&form, "s"), SYNC_IDS_MAX, &q, e);
 
 	if (rc == OK && !q.none)
 		rc = sync_ids(db, r->who.user, &q.f, r->arena, &ids, &n, e);
@@ -264,9 +278,7 @@ api_gr_ids(struct req *r, struct db *db, struct err *e)
 		    "\"timestampUsec\":\"%lld\"}",
 		    i ? "," : "", (long long)ids[i].id,
 		    (long long)ids[i].created_us);
-	buf_addc(&r->out, ']');
-	add_continuation(&r->out, &q, n, n ? ids[n - 1].id : 0);
-	buf_addc(&r->out, '}');
+	end(&r->out, next_of(&q, ids, n));
 	return OK;
 }
 
@@ -291,8 +303,8 @@ api_gr_items(struct req *r, struct db *db, struct err *e)
 		if (!gr_item_id(s, &ids[n_ids++].id))
 			return err_set(e, ERR_INVALID, "i is no article's id");
 	if (n_ids > SYNC_PAGE_MAX)
-		return err_set(e, ERR_LIMIT, "over %d articles at once",
-		    SYNC_PAGE_MAX);
+		return err_set(
+		    e, ERR_LIMIT, "over %d articles at once", SYNC_PAGE_MAX);
 	rc = gr_world(r, db, &w, e);
 	if (rc == OK)
 		rc = sync_items(
@@ -305,6 +317,6 @@ api_gr_items(struct req *r, struct db *db, struct err *e)
 			buf_addc(&r->out, ',');
 		add_item(&r->out, r->arena, &w, &items[i]);
 	}
-	buf_addz(&r->out, "]}");
+	end(&r->out, 0);
 	return OK;
 }

@@ -56,8 +56,7 @@ api_mf_me(struct req *r, struct db *db, struct err *e)
 {
 	(void)db, (void)e;
 	buf_clear(&r->out);
-	buf_fmt(&r->out, "{\"id\":%lld,\"username\":",
-	    (long long)r->who.user);
+	buf_fmt(&r->out, "{\"id\":%lld,\"username\":", (long long)r->who.user);
 	buf_json(&r->out, str_of(r->who.name));
 	buf_fmt(&r->out,
 	    ",\"is_admin\":false,\"theme\":\"system_serif\","
@@ -139,8 +138,7 @@ api_mf_icon(struct req *r, struct db *db, struct err *e)
 	int rc = mf_id(r, 0, &id, e);
 
 	if (rc == OK)
-		rc = sync_icon(
-		    db, r->who.user, id, r->arena, &mime, &data, e);
+		rc = sync_icon(db, r->who.user, id, r->arena, &mime, &data, e);
 	if (rc == OK && data.n == 0)
 		rc = err_set(e, ERR_ABSENT, "this feed has no icon");
 	if (rc < 0)
@@ -204,8 +202,7 @@ refresh_one(struct req *r, struct db *db, struct err *e)
 	int rc = find_feed(r, db, &f, e);
 
 	if (rc == OK)
-		rc = sync_fetch_soon(
-		    db, r->who.user, f.id, clock_now_us(), e);
+		rc = sync_fetch_soon(db, r->who.user, f.id, clock_now_us(), e);
 	return rc < 0 ? rc : mf_nothing(r);
 }
 
@@ -235,8 +232,8 @@ read_change(struct req *r, struct feed_change **ret, struct err *e)
 	struct feed_change *c = arena_alloc(r->arena, sizeof(*c));
 	const struct json *v;
 	struct json *j = NULL;
-	int rc = c ? mf_body(r, &j, e)
-		   : err_set(e, ERR_NOMEM, "no room for a feed");
+	int rc =
+	    c ? mf_body(r, &j, e) : err_set(e, ERR_NOMEM, "no room for a feed");
 
 	if (rc < 0)
 		return rc;
@@ -257,8 +254,8 @@ read_change(struct req *r, struct feed_change **ret, struct err *e)
 }
 
 static int
-category_uid(struct req *r, struct db *db, int64_t id, struct uuid *ret,
-    struct err *e)
+category_uid(
+    struct req *r, struct db *db, int64_t id, struct uuid *ret, struct err *e)
 {
 	struct sync_category *list = NULL;
 	size_t n = 0;
@@ -380,8 +377,8 @@ counts(const struct sync_feed *feeds, size_t n, int64_t category, char *ret,
 			unread += feeds[i].unread;
 			count++;
 		}
-	(void)snprintf(ret, size,
-	    ",\"feed_count\":%lld,\"total_unread\":%lld", count, unread);
+	(void)snprintf(ret, size, ",\"feed_count\":%lld,\"total_unread\":%lld",
+	    count, unread);
 }
 
 int
@@ -396,8 +393,7 @@ api_mf_categories(struct req *r, struct db *db, struct err *e)
 	int rc = sync_categories(db, r->who.user, r->arena, &list, &n, e);
 
 	if (rc == OK)
-		rc = sync_feeds(
-		    db, r->who.user, r->arena, &feed, &n_feeds, e);
+		rc = sync_feeds(db, r->who.user, r->arena, &feed, &n_feeds, e);
 	if (rc < 0)
 		return rc;
 	(void)req_query(r, "counts", &with);
@@ -406,14 +402,13 @@ api_mf_categories(struct req *r, struct db *db, struct err *e)
 	buf_addc(&r->out, '[');
 	if (counted)
 		counts(feed, n_feeds, SYNC_NO_CATEGORY, more, sizeof(more));
-	mf_category(
-	    &r->out, r->who.user, SYNC_NO_CATEGORY, STR_EMPTY, more);
+	mf_category(&r->out, r->who.user, SYNC_NO_CATEGORY, STR_EMPTY, more);
 	for (size_t i = 0; i < n; i++) {
 		if (counted)
 			counts(feed, n_feeds, list[i].id, more, sizeof(more));
 		buf_addc(&r->out, ',');
-		mf_category(&r->out, r->who.user, list[i].id, list[i].title,
-		    more);
+		mf_category(
+		    &r->out, r->who.user, list[i].id, list[i].title, more);
 	}
 	buf_addc(&r->out, ']');
 	return OK;
@@ -463,8 +458,7 @@ add_category(struct req *r, struct db *db, struct err *e)
 {
 	const struct str *title = r->ctx;
 	struct uuid uid;
-	int rc = category_add(
-	    db, r->who.user, *title, clock_now_us(), &uid, e);
+	int rc = category_add(db, r->who.user, *title, clock_now_us(), &uid, e);
 
 	return rc < 0 ? rc : show_category(r, db, uid, e);
 }

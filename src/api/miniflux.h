@@ -11,15 +11,15 @@
 #include "reader/sync.h"
 
 /* The param as an id; ERR_ABSENT when it is none. */
-int mf_id(const struct req *r, size_t param, int64_t *ret,
-    struct err *e) MUST_CHECK;
+int mf_id(
+    const struct req *r, size_t param, int64_t *ret, struct err *e) MUST_CHECK;
 /* The body as a JSON object. */
 struct json;
 int mf_body(struct req *r, struct json **ret, struct err *e) MUST_CHECK;
 
 void mf_feed(struct buf *b, int64_t user, const struct sync_feed *f);
-void mf_category(
-    struct buf *b, int64_t user, int64_t id, struct str title, const char *more);
+void mf_category(struct buf *b, int64_t user, int64_t id, struct str title,
+    const char *more);
 void mf_entry(struct buf *b, struct arena *a, int64_t user,
     const struct sync_item *it, const struct sync_feed *feeds, size_t n);
 /* Empties the answer and says 204. */

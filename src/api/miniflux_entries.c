@@ -23,8 +23,8 @@ seconds(const struct req *r, const char *name, int64_t *us, struct err *e)
 
 /* status may stand there several times; "removed" is what we never have. */
 static int
-read_status(const struct req *r, struct sync_filter *f, bool *none,
-    struct err *e)
+read_status(
+    const struct req *r, struct sync_filter *f, bool *none, struct err *e)
 {
 	bool read = false, unread = false, removed = false;
 
@@ -76,8 +76,8 @@ read_order(const struct req *r, struct sync_filter *f, struct err *e)
 }
 
 static int
-read_filter(const struct req *r, struct sync_filter *f, bool *none,
-    struct err *e)
+read_filter(
+    const struct req *r, struct sync_filter *f, bool *none, struct err *e)
 {
 	int64_t limit = 0, skip = 0, category = 0;
 	struct str starred;
@@ -94,11 +94,11 @@ read_filter(const struct req *r, struct sync_filter *f, bool *none,
 		rc = req_query_int(
 		    r, "category_id", 0, INT64_MAX, 0, &category, e);
 	if (rc == OK)
-		rc = req_query_int(r, "after_entry_id", 0, INT64_MAX, 0,
-		    &f->after_id, e);
+		rc = req_query_int(
+		    r, "after_entry_id", 0, INT64_MAX, 0, &f->after_id, e);
 	if (rc == OK)
-		rc = req_query_int(r, "before_entry_id", 0, INT64_MAX, 0,
-		    &f->before_id, e);
+		rc = req_query_int(
+		    r, "before_entry_id", 0, INT64_MAX, 0, &f->before_id, e);
 	if (rc == OK)
 		rc = seconds(r, "after", &f->since_us, e);
 	if (rc == OK)
@@ -111,8 +111,8 @@ read_filter(const struct req *r, struct sync_filter *f, bool *none,
 		return rc;
 	if (category)
 		f->category = category;
-	f->most = limit == 0 || limit > SYNC_PAGE_MAX ? SYNC_PAGE_MAX
-						      : (size_t)limit;
+	f->most =
+	    limit == 0 || limit > SYNC_PAGE_MAX ? SYNC_PAGE_MAX : (size_t)limit;
 	f->skip = (size_t)skip;
 	if (req_query(r, "starred", &starred))
 		f->starred =
@@ -228,8 +228,8 @@ change(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-read_ids(const struct json *list, struct arena *a, struct change *c,
-    struct err *e)
+read_ids(
+    const struct json *list, struct arena *a, struct change *c, struct err *e)
 {
 	if (!json_is(list, JSON_ARRAY) || list->n == 0)
 		return err_set(
@@ -242,8 +242,8 @@ read_ids(const struct json *list, struct arena *a, struct change *c,
 		return err_set(e, ERR_NOMEM, "no room for the ids");
 	for (const struct json *x = list->child; x; x = x->next)
 		if (!json_int(x, &c->ids[c->n++].id))
-			return err_set(e, ERR_SYNTAX,
-			    "entry_ids must be a list of ids");
+			return err_set(
+			    e, ERR_SYNTAX, "entry_ids must be a list of ids");
 	return OK;
 }
 
@@ -272,8 +272,7 @@ api_mf_entries_put(struct req *r, struct db *db, struct err *e)
 			return err_set(
 			    e, ERR_SYNTAX, "status must be read or unread");
 	} else if (!c->star) {
-		return err_set(
-		    e, ERR_SYNTAX, "status must be read or unread");
+		return err_set(e, ERR_SYNTAX, "status must be read or unread");
 	}
 	r->ctx = c;
 	return api_write(r, change, e);
@@ -291,12 +290,12 @@ api_mf_bookmark(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-read_all(struct req *r, struct db *db, int64_t feed, int64_t category,
-    struct err *e)
+read_all(
+    struct req *r, struct db *db, int64_t feed, int64_t category, struct err *e)
 {
 	int64_t now_us = clock_now_us();
-	int rc = sync_read_all(
-	    db, r->who.user, feed, category, now_us, now_us, e);
+	int rc =
+	    sync_read_all(db, r->who.user, feed, category, now_us, now_us, e);
 
 	return rc < 0 ? rc : mf_nothing(r);
 }

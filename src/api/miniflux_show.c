@@ -53,8 +53,8 @@ void
 mf_category(
     struct buf *b, int64_t user, int64_t id, struct str title, const char *more)
 {
-	buf_fmt(b, "{\"id\":%lld,\"user_id\":%lld", (long long)id,
-	    (long long)user);
+	buf_fmt(
+	    b, "{\"id\":%lld,\"user_id\":%lld", (long long)id, (long long)user);
 	add_text(b, "title", title.n > 0 ? title : STR("All"));
 	buf_fmt(b, ",\"hide_globally\":false%s}", more);
 }
@@ -88,8 +88,8 @@ mf_feed(struct buf *b, int64_t user, const struct sync_feed *f)
 }
 
 static void
-add_enclosures(struct buf *b, struct arena *a, int64_t user,
-    const struct sync_item *it)
+add_enclosures(
+    struct buf *b, struct arena *a, int64_t user, const struct sync_item *it)
 {
 	struct json *list = NULL;
 	struct err e;
@@ -116,8 +116,7 @@ add_enclosures(struct buf *b, struct arena *a, int64_t user,
 			add_text(b, "mime_type",
 			    json_is(type, JSON_STRING) ? type->text
 						       : STR_EMPTY);
-			buf_fmt(b,
-			    ",\"size\":%lld,\"media_progression\":0}",
+			buf_fmt(b, ",\"size\":%lld,\"media_progression\":0}",
 			    (long long)size);
 			n++;
 		}
@@ -141,7 +140,8 @@ mf_entry(struct buf *b, struct arena *a, int64_t user,
 
 	buf_fmt(b, "{\"id\":%lld,\"user_id\":%lld,\"feed_id\":%lld,",
 	    (long long)it->id, (long long)user, (long long)it->feed);
-	buf_fmt(b, "\"status\":\"%s\",\"hash\":\"", it->read ? "read" : "unread");
+	buf_fmt(
+	    b, "\"status\":\"%s\",\"hash\":\"", it->read ? "read" : "unread");
 	buf_hex(b, uuid_str(&it->uid));
 	buf_addc(b, '"');
 	add_text(b, "title", it->title);
@@ -152,8 +152,7 @@ mf_entry(struct buf *b, struct arena *a, int64_t user,
 	add_time(b, "changed_at", it->changed_us);
 	add_text(b, "content", it->html);
 	add_text(b, "author", it->author);
-	buf_fmt(b,
-	    ",\"share_code\":\"\",\"starred\":%s,\"reading_time\":%zu",
+	buf_fmt(b, ",\"share_code\":\"\",\"starred\":%s,\"reading_time\":%zu",
 	    it->starred ? "true" : "false",
 	    (it->html.n + READ_BYTES - 1) / READ_BYTES);
 	add_enclosures(b, a, user, it);

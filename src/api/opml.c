@@ -1,3 +1,6 @@
+#include "feed/opml.h"
+
+#include "account/tokens.h"
 #include "api/api.h"
 #include "api/app_feeds.h"
 #include "api/apps.h"
@@ -6,38 +9,47 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "feed/opml.h"
 #include "reader/import.h"
 
 /* Subscriptions out and in. The list is read on a read thread, so that neither
  * http nor the commit thread parses megabytes of XML. */
 
 static int
-write_out(struct req *r, struct db *db, struct err *e)
+write_out(struct req *r, struct db *db, int64_t user, struct err *e)
 {
 	int rc;
 
 	buf_clear(&r->out);
-	rc = export_opml(
-	    db, r->who.user, clock_now_us(), r->arena, &r->out, e);
+	rc = export_opml(db, user, clock_now_us(), r->arena, &r->out, e);
 	if (rc < 0)
 		return rc;
 	r->content_type = "text/x-opml; charset=utf-8";
-	req_add_header(r, "Content-Disposition",
-	    "attachment; filename=\"hikyaku.opml\"");
+	req_add_header(
+	    r, "Content-Disposition", "attachment; filename=\"hikyaku.opml\"");
 	return OK;
 }
 
 int
 api_opml_get(struct req *r, struct db *db, struct err *e)
 {
-	return write_out(r, db, e);
+	return write_out(r, db, r->who.user, e);
+}
+
+/* Somebody's, for an admin: what `hikyaku opml` asks for. */
+int
+api_user_opml_get(struct req *r, struct db *db, struct err *e)
+{
+	int64_t user;
+	int rc = tokens_user(db, r->params[0], &user, e);
+
+	return rc < 0 ? rc : write_out(r, db, user, e);
 }
 
 struct importing {
 	struct opml *list;
+	int64_t user;            /* 0: to be found by the path's name */
 	struct str content_type; /* for its charset */
-	bool miniflux; /* how it is answered */
+	bool miniflux;           /* how it is answered */
 };
 
 /* On the commit thread. */
@@ -47,8 +59,8 @@ take_in(struct req *r, struct db *db, struct err *e)
 	const struct importing *im = r->ctx;
 	const struct api *api = r->app;
 	struct import_result done = {0};
-	int rc = import_opml(db, r->who.user, api->guard, im->list,
-	    clock_now_us(), r->arena, &done, e);
+	int rc = import_opml(db, im->user, api->guard, im->list, clock_now_us(),
+	    r->arena, &done, e);
 
 	if (rc < 0)
 		return rc;
@@ -78,20 +90,25 @@ parse(struct req *r, struct db *db, struct err *e)
 {
 	struct importing *im = r->ctx;
 
-	(void)db;
+	if (!im->user) {
+		int rc = tokens_user(db, r->params[0], &im->user, e);
+
+		if (rc < 0)
+			return rc;
+	}
 	return opml_parse(r->arena, r->body, im->content_type, &im->list, e);
 }
 
 static int
-start(struct req *r, bool miniflux, struct err *e)
+start(struct req *r, int64_t user, bool miniflux, struct err *e)
 {
 	struct importing *im = arena_alloc(r->arena, sizeof(*im));
 
 	if (!im)
 		return err_set(e, ERR_NOMEM, "no room for the list");
 	im->miniflux = miniflux;
-	im->content_type =
-	    arena_dup(r->arena, req_header(r, "Content-Type"));
+	im->user = user;
+	im->content_type = arena_dup(r->arena, req_header(r, "Content-Type"));
 	if (!im->content_type.p)
 		return err_set(e, ERR_NOMEM, "no room for the list");
 	r->ctx = im;
@@ -103,12 +120,19 @@ int
 api_opml_post(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, false, e);
+	return start(r, r->who.user, false, e);
 }
 
 int
 api_mf_import(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, true, e);
+	return start(r, r->who.user, true, e);
+}
+
+int
+api_user_opml_post(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return start(r, 0, false, e);
 }

@@ -570,21 +570,21 @@
 #define ITEM_EVENT_TEXT        1000 /* characters of an article in its event */
 #define FEED_TITLE_MAX         500
 /* A person's: seed 002, 2.8 and 8.5. Minutes, in steps of the least. */
-#define READER_FEEDS_MAX      100
-#define FETCH_INTERVAL_MIN    30
-#define FETCH_INTERVAL_MAX    720
-#define READER_CATEGORIES_MAX 200
-#define READER_CATEGORY_NAME  200 /* characters */
-#define READER_PAGE           50  /* articles: seed 002, 4.3 */
-#define READER_FETCHES        50  /* of a feed's history */
-#define READ_STEP             2000 /* articles marked read, a transaction */
+#define READER_FEEDS_MAX       100
+#define FETCH_INTERVAL_MIN     30
+#define FETCH_INTERVAL_MAX     720
+#define READER_CATEGORIES_MAX  200
+#define READER_CATEGORY_NAME   200  /* characters */
+#define READER_PAGE            50   /* articles: seed 002, 4.3 */
+#define READER_FETCHES         50   /* of a feed's history */
+#define READ_STEP              2000 /* articles marked read, a transaction */
 /* Search (reader/terms.h): PostgreSQL counts places to 16,383. */
-#define TERMS_MAX           16000
-#define TERM_BYTES          64 /* of a word: longer ones are no words */
-#define TERMS_QUERY_MAX     32
-#define TERMS_BYTES_MAX     (512 * KIB) /* a tsvector ends at a MiB */
-#define READER_SEARCH_MAX   500       /* bytes that are typed */
-#define FEED_TOMBSTONES_MAX 50000 /* of a feed that are looked at */
+#define TERMS_MAX              16000
+#define TERM_BYTES             64 /* of a word: longer ones are no words */
+#define TERMS_QUERY_MAX        32
+#define TERMS_BYTES_MAX        (512 * KIB) /* a tsvector ends at a MiB */
+#define READER_SEARCH_MAX      500         /* bytes that are typed */
+#define FEED_TOMBSTONES_MAX    50000       /* of a feed that are looked at */
 #define READER_FEEDS_MAX       100
 #define FETCH_INTERVAL_MIN     30
 #define FETCH_INTERVAL_MAX     720
@@ -594,22 +594,22 @@
 #define READER_FETCHES         50    /* of a feed's history */
 #define FEED_TOMBSTONES_MAX    50000 /* of a feed that are looked at */
 /* Looking for feeds in a page (feed/discover.h). */
-#define DISCOVER_IN_MAX     (5 * MIB)
-#define DISCOVER_FEEDS_MAX  32
-#define DISCOVER_ICONS_MAX  16
-#define DISCOVER_TITLE_MAX  256
+#define DISCOVER_IN_MAX        (5 * MIB)
+#define DISCOVER_FEEDS_MAX     32
+#define DISCOVER_ICONS_MAX     16
+#define DISCOVER_TITLE_MAX     256
 /* Lists of subscriptions (feed/opml.h): a hundred times what one may have. */
-#define OPML_BYTES_MAX      (4 * MIB)
-#define OPML_FEEDS_MAX      10000
-#define OPML_TEXT_MAX       200 /* of a name, in characters */
+#define OPML_BYTES_MAX         (4 * MIB)
+#define OPML_FEEDS_MAX         10000
+#define OPML_TEXT_MAX          200 /* of a name, in characters */
 /* Apps that read for a person (account/tokens.h, api/apps.h). */
-#define APP_TOKENS_MAX      50   /* app passwords of one person */
-#define FORM_PAIRS_MAX      4096 /* of a form: a thousand ids and more */
-#define SYNC_IDS_MAX        10000 /* ids of one page, or changed by one call */
-#define SYNC_PAGE_MAX       1000  /* whole articles of one page */
-#define SYNC_IDS_ALL        200000 /* ids of an answer that must have all */
-#define SYNC_PAGE_BYTES     (10 * MIB) /* of these, in the request's arena */
-#define SYNC_SEARCH_MAX     200
+#define APP_TOKENS_MAX         50   /* app passwords of one person */
+#define FORM_PAIRS_MAX         4096 /* of a form: a thousand ids and more */
+#define SYNC_IDS_MAX           10000 /* ids of one page, or changed by one call */
+#define SYNC_PAGE_MAX          1000   /* whole articles of one page */
+#define SYNC_IDS_ALL           200000 /* ids of an answer that must have all */
+#define SYNC_PAGE_BYTES        (10 * MIB) /* of these, in the request's arena */
+#define SYNC_SEARCH_MAX        200
 #define DISCOVER_IN_MAX        (5 * MIB)
 #define DISCOVER_FEEDS_MAX     32
 #define DISCOVER_ICONS_MAX     16

@@ -52,6 +52,12 @@ static const struct opt FEED_PARSE[] = {
     {.name = NULL},
 };
 
+static const struct opt OPML[] = {
+    {"user", OPT_TEXT, "NAME",
+	.help = "whose: an account's name or an address; admin when not given"},
+    {.name = NULL},
+};
+
 static const struct opt CONSUMER_PUT[] = {
     {"types", OPT_TEXT, "LIST",
 	.help = "only these eventTypes; NAME.* takes a family"},
@@ -452,6 +458,26 @@ static const struct verb TABLE[] = {
 	.summary = "remove a source",
 	.text = "What is posted to it from now on is answered with 404.\n",
 	.run = verb_source_remove},
+    {.name = "opml import",
+	.operands = "[FILE]",
+	.least = 0,
+	.most = 1,
+	.summary = "subscribe to all feeds of an OPML file",
+	.text =
+	    "FILE, or the standard input, is what another reader exported. Folders\n"
+	    "become categories. The feeds are fetched by the server that runs on this\n"
+	    "data folder. Prints how many were added and known, and on the standard\n"
+	    "error each that was refused, with the reason.\n",
+	.own = OPML,
+	.run = verb_opml_import},
+    {.name = "opml export",
+	.operands = "",
+	.least = 0,
+	.most = 0,
+	.summary = "print the subscriptions as OPML",
+	.text = "OPML 2.0, which every reader takes.\n",
+	.own = OPML,
+	.run = verb_opml_export},
     {.name = "outbox check",
 	.operands = "",
 	.summary = "see whether a table is fit to be an outbox",

@@ -48,6 +48,8 @@ int verb_outbox_schema(struct cli *c);
 int verb_feed_parse(struct cli *c);
 int verb_feed_sanitize(struct cli *c);
 int verb_feed_discover(struct cli *c);
+int verb_opml_import(struct cli *c);
+int verb_opml_export(struct cli *c);
 int verb_demo(struct cli *c);
 
 #endif

@@ -1,11 +1,11 @@
-#include "base/test.h"
+#include "feed/opml.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "feed/opml.h"
+#include "base/test.h"
 
 #define BODY(x)                                                                \
 	"<?xml version=\"1.0\"?>\n<opml version=\"1.0\"><head><title>My "      \
@@ -31,19 +31,18 @@ static const struct row {
 	bool repaired;
 } ROWS[] = {
     {"a feed",
-	BODY("<outline type='rss' text='A' xmlUrl='http://a/f' htmlUrl='http://a/'/>"),
+	BODY(
+	    "<outline type='rss' text='A' xmlUrl='http://a/f' htmlUrl='http://a/'/>"),
 	"|A|http://a/f|http://a/\n", false},
     {"title before text",
 	BODY("<outline text='t' title='T' xmlUrl='http://a/'/>"),
 	"|T|http://a/|\n", false},
-    {"no name", BODY("<outline xmlUrl='http://a/'/>"), "||http://a/|\n",
-	false},
+    {"no name", BODY("<outline xmlUrl='http://a/'/>"), "||http://a/|\n", false},
     {"folders",
 	BODY("<outline text='News'><outline xmlUrl='http://a/' text='A'/>"
 	     "<outline text='Local'><outline xmlUrl='http://b/' text='B'/>"
 	     "</outline></outline><outline xmlUrl='http://c/' text='C'/>"),
-	"News|A|http://a/|\nNews / Local|B|http://b/|\n|C|http://c/|\n",
-	false},
+	"News|A|http://a/|\nNews / Local|B|http://b/|\n|C|http://c/|\n", false},
     {"a category of its own",
 	BODY("<outline xmlUrl='http://a/' text='A' category='/x/y,/z'/>"),
 	"x / y|A|http://a/|\n", false},
@@ -58,11 +57,15 @@ static const struct row {
 	"|A|http://a/|\n", false},
     {"a link is no feed", BODY("<outline type='link' url='http://a/'/>"), "",
 	false},
-    {"feed:", BODY("<outline xmlUrl='feed://a/'/><outline xmlUrl='feed:https://b/'/>"),
+    {"feed:",
+	BODY(
+	    "<outline xmlUrl='feed://a/'/><outline xmlUrl='feed:https://b/'/>"),
 	"||http://a/|\n||https://b/|\n", false},
     {"blanks", BODY("<outline text=' a \n  b ' xmlUrl=' http://a/&#9;x '/>"),
 	"|a b|http://a/x|\n", false},
-    {"references", BODY("<outline text='R&amp;D &lt;3 &#x263a;' xmlUrl='http://a/?x=1&amp;y=2'/>"),
+    {"references",
+	BODY(
+	    "<outline text='R&amp;D &lt;3 &#x263a;' xmlUrl='http://a/?x=1&amp;y=2'/>"),
 	"|R&D <3 \xe2\x98\xba|http://a/?x=1&y=2|\n", false},
     {"a stray &", BODY("<outline text='R&D' xmlUrl='http://a/?x=1&y=2'/>"),
 	"|R&D|http://a/?x=1&y=2|\n", true},
@@ -70,18 +73,22 @@ static const struct row {
 	"|caf\xc3\xa9|http://a/|\n", true},
     {"no quotes", BODY("<outline text=A xmlUrl=http://a/ />"),
 	"|A|http://a/|\n", true},
-    {"cut off", "<opml><body><outline text='F'><outline xmlUrl='http://a/' text='A'/>"
-		"<outline xmlUrl='htt",
+    {"cut off",
+	"<opml><body><outline text='F'><outline xmlUrl='http://a/' text='A'/>"
+	"<outline xmlUrl='htt",
 	"F|A|http://a/|\n", true},
-    {"a DTD", "<!DOCTYPE opml [<!ENTITY x 'y'>]><opml><body><outline "
-	      "text='&x;' xmlUrl='http://a/'/></body></opml>",
+    {"a DTD",
+	"<!DOCTYPE opml [<!ENTITY x 'y'>]><opml><body><outline "
+	"text='&x;' xmlUrl='http://a/'/></body></opml>",
 	"|&x;|http://a/|\n", true},
-    {"junk before it", "warning: x\n<opml><body><outline xmlUrl='http://a/'/></body></opml>",
+    {"junk before it",
+	"warning: x\n<opml><body><outline xmlUrl='http://a/'/></body></opml>",
 	"||http://a/|\n", false},
     {"no root", "<outline text='A' xmlUrl='http://a/'/>", "|A|http://a/|\n",
 	false},
-    {"latin 1", "<?xml version='1.0' encoding='iso-8859-1'?><opml><body>"
-		"<outline text='caf\xe9' xmlUrl='http://a/'/></body></opml>",
+    {"latin 1",
+	"<?xml version='1.0' encoding='iso-8859-1'?><opml><body>"
+	"<outline text='caf\xe9' xmlUrl='http://a/'/></body></opml>",
 	"|caf\xc3\xa9|http://a/|\n", false},
     {"nothing in it", BODY(""), "", false},
 };
@@ -102,8 +109,8 @@ test_parse(void **state)
 		if (!str_eq(got, str_of(ROWS[i].want)))
 			fail_msg("%s: %.*s", ROWS[i].what, STR_ARG(got));
 		if (o->repaired != ROWS[i].repaired)
-			fail_msg("%s: repaired is %d", ROWS[i].what,
-			    o->repaired);
+			fail_msg(
+			    "%s: repaired is %d", ROWS[i].what, o->repaired);
 		arena_free(a);
 	}
 }
@@ -118,8 +125,8 @@ test_round(void **state)
 		struct buf b = BUF(MIB);
 		struct err e;
 
-		assert_int_equal(opml_parse(a, str_of(ROWS[i].xml), STR_EMPTY,
-				     &one, &e),
+		assert_int_equal(
+		    opml_parse(a, str_of(ROWS[i].xml), STR_EMPTY, &one, &e),
 		    OK);
 		for (struct opml_feed *f = one->feeds; f; f = f->next)
 			if (f->title.n == 0)
@@ -131,8 +138,8 @@ test_round(void **state)
 		assert_false(two->repaired);
 		if (!str_eq(lines(a, one), lines(a, two)) ||
 		    !str_eq(one->title, two->title))
-			fail_msg("%s: %.*s", ROWS[i].what,
-			    STR_ARG(buf_str(&b)));
+			fail_msg(
+			    "%s: %.*s", ROWS[i].what, STR_ARG(buf_str(&b)));
 		buf_done(&b);
 		arena_free(a);
 	}

@@ -1,9 +1,9 @@
-#include "base/test.h"
+#include "http/form.h"
 
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "http/form.h"
+#include "base/test.h"
 #include "http/query.h"
 
 static struct req

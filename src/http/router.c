@@ -207,8 +207,8 @@ split(struct str path, struct arena *a, struct path *ret, struct err *e)
 
 /* No deeper than the tree, no wider than three ways at each node. */
 static const struct node *
-walk(const struct node *at, struct path *path, size_t depth,
-    struct str *params, size_t n_params)
+walk(const struct node *at, struct path *path, size_t depth, struct str *params,
+    size_t n_params)
 {
 	struct str segment;
 	const struct node *n;

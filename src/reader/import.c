@@ -16,6 +16,7 @@ struct importing {
 	const struct guard *guard;
 	struct arena *arena;
 	struct map *categories; /* by title: a struct uuid */
+	struct map *urls;       /* of the feeds that the person has */
 };
 
 static int
@@ -41,12 +42,23 @@ load_categories(struct importing *im, struct err *e)
 {
 	struct sync_category *list = NULL;
 	size_t n = 0;
-	int rc =
-	    sync_categories(im->db, im->user, im->arena, &list, &n, e);
+	int rc = sync_categories(im->db, im->user, im->arena, &list, &n, e);
 
 	for (size_t i = 0; rc == OK && i < n; i++)
 		if (!remember(im, list[i].title, list[i].uid, e))
 			rc = no_room(e);
+	return rc;
+}
+
+static int
+load_urls(struct importing *im, struct err *e)
+{
+	struct sync_feed *list = NULL;
+	size_t n = 0;
+	int rc = sync_feeds(im->db, im->user, im->arena, &list, &n, e);
+
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = map_put(im->urls, list[i].url, &list[i], NULL, e);
 	return rc;
 }
 
@@ -89,6 +101,33 @@ settle(struct importing *im, struct uuid sub, struct str title,
 	return subscription_patch(im->db, im->user, sub, &p, im->now_us, e);
 }
 
+/*
+ * What can be said of it without the store: a list of thousands must not cost
+ * as many statements, nor leave feeds behind that nobody has.
+ */
+static int
+check(struct importing *im, struct str url, struct err *e)
+{
+	int rc = guard_url(im->guard, GUARD_READER, url, e);
+
+	if (rc < 0) {
+		e->word = "URL_REFUSED";
+		return rc;
+	}
+	if (!im->urls)
+		return OK;
+	if (map_find(im->urls, url)) {
+		(void)err_set(e, ERR_CONFLICT, "you have this feed already");
+		return err_word(e, "ALREADY_SUBSCRIBED");
+	}
+	if (map_count(im->urls) >= READER_FEEDS_MAX) {
+		(void)err_set(e, ERR_CONFLICT, "you have %d feeds already",
+		    READER_FEEDS_MAX);
+		return err_word(e, "SUBSCRIPTION_LIMIT");
+	}
+	return OK;
+}
+
 static int
 subscribe(struct importing *im, struct str url, struct str site,
     struct str title, int64_t *ret_feed, struct uuid *ret_sub, struct err *e)
@@ -100,12 +139,10 @@ subscribe(struct importing *im, struct str url, struct str site,
 	    .next_fetch_us = im->now_us,
 	};
 	struct uuid uid;
-	int rc = guard_url(im->guard, GUARD_READER, url, e);
+	int rc = check(im, url, e);
 
-	if (rc < 0) {
-		e->word = "URL_REFUSED";
+	if (rc < 0)
 		return rc;
-	}
 	rc = feeds_add(im->db, &f, im->now_us, ret_feed, &uid, e);
 	if (rc < 0)
 		return rc;
@@ -127,6 +164,9 @@ take(struct importing *im, const struct opml_feed *f, struct import_line *line,
 	rc = subscribe(im, f->url, f->site, f->title, &feed, &sub, e);
 	if (rc == OK) {
 		line->outcome = IMPORT_ADDED;
+		rc = map_put(im->urls, line->url, line, NULL, e);
+		if (rc < 0)
+			return rc;
 		rc = category_of(im, f->category, &category, e);
 		return rc < 0 ? rc : settle(im, sub, f->title, category, e);
 	}
@@ -153,8 +193,12 @@ import_opml(struct db *db, int64_t user, const struct guard *g,
 	int rc;
 
 	im.categories = map_new(2 * READER_CATEGORIES_MAX);
+	im.urls = map_new(READER_FEEDS_MAX + 1);
 	r.lines = arena_array(a, list->n_feeds + 1, sizeof(*r.lines));
-	rc = im.categories && r.lines ? load_categories(&im, e) : no_room(e);
+	rc = im.categories && im.urls && r.lines ? load_categories(&im, e)
+						 : no_room(e);
+	if (rc == OK)
+		rc = load_urls(&im, e);
 	for (const struct opml_feed *f = list->feeds; f && rc == OK;
 	     f = f->next) {
 		struct import_line *line = &r.lines[r.n++];
@@ -168,6 +212,7 @@ import_opml(struct db *db, int64_t user, const struct guard *g,
 		r.refused += line->outcome == IMPORT_REFUSED;
 	}
 	map_free(im.categories);
+	map_free(im.urls);
 	if (rc == OK)
 		*ret = r;
 	return rc;
@@ -224,8 +269,7 @@ import_one(struct db *db, int64_t user, const struct guard *g, struct str url,
 		return err_at(e, ERR_INVALID, "/category_id",
 		    "there is no such category");
 	if (rc == OK)
-		rc = subscribe(
-		    &im, url, STR_EMPTY, title, ret_feed, &sub, e);
+		rc = subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e);
 	return rc < 0 ? rc : settle(&im, sub, title, place, e);
 }
 

@@ -114,10 +114,9 @@ sync_categories(struct db *db, int64_t user, struct arena *a,
 	struct rows *rows = NULL;
 	bool full = !list;
 	size_t n = 0;
-	int rc = list
-		     ? sql_sync_categories(
-			   db, user, READER_CATEGORIES_MAX, &rows, e)
-		     : no_room(e);
+	int rc = list ? sql_sync_categories(
+			    db, user, READER_CATEGORIES_MAX, &rows, e)
+		      : no_room(e);
 
 	while (rc == OK && n < READER_CATEGORIES_MAX &&
 	       (rc = rows_next(rows, e)) > 0) {
@@ -233,10 +232,9 @@ sync_count(struct db *db, int64_t user, const struct sync_filter *f,
 	int rc = ask(f, a, &q, e);
 
 	if (rc == OK)
-		rc = sql_sync_count(db, user, f->feed, f->category,
-		    f->after_id, q.before_id, q.since, q.until,
-		    f->crawled_since_us, q.crawled_until, f->read, f->starred,
-		    q.like, &rows, e);
+		rc = sql_sync_count(db, user, f->feed, f->category, f->after_id,
+		    q.before_id, q.since, q.until, f->crawled_since_us,
+		    q.crawled_until, f->read, f->starred, q.like, &rows, e);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)
@@ -464,8 +462,8 @@ int
 sync_read_all(struct db *db, int64_t user, int64_t feed, int64_t category,
     int64_t before_us, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_sync_read_all(
-	    db, user, feed, category, before_us, now_us, e);
+	int64_t n =
+	    sql_sync_read_all(db, user, feed, category, before_us, now_us, e);
 
 	return n < 0 ? (int)n : OK;
 }

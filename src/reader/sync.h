@@ -51,8 +51,8 @@ enum sync_order { SYNC_ID_UP, SYNC_ID_DOWN, SYNC_DATE_UP, SYNC_DATE_DOWN };
 /* 0 asks for all, but for read and starred, where -1 does. */
 struct sync_filter {
 	int64_t feed, category;
-	int64_t after_id, before_id;             /* beyond these */
-	int64_t since_us, until_us;              /* published; until: before */
+	int64_t after_id, before_id; /* beyond these */
+	int64_t since_us, until_us;  /* published; until: before */
 	int64_t crawled_since_us, crawled_until_us; /* when we got it */
 	int read, starred;
 	struct str search; /* in the title or the text, any case */

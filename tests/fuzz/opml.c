@@ -43,8 +43,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = {0};
 	size_t n = 0;
 
-	if (opml_parse(a, (struct str){(const char *)data, size}, STR_EMPTY,
-		&o, &e) < 0) {
+	if (opml_parse(a, (struct str){(const char *)data, size}, STR_EMPTY, &o,
+		&e) < 0) {
 		assert(e.text[0]);
 		goto out;
 	}
