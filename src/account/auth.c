@@ -21,6 +21,7 @@
 #define NETWORKS 256
 
 static _Atomic uint64_t generation = 1;
+static _Atomic uint64_t sessions = 1; /* how often some have ended */
 
 struct auth {
 	struct auth_opts o;
@@ -88,10 +89,18 @@ auth_changed(void)
 	atomic_fetch_add(&generation, 1);
 }
 
-uint64_t
-auth_generation(void)
+void
+auth_session_ended(void)
 {
-	return atomic_load(&generation);
+	atomic_fetch_add(&sessions, 1);
+}
+
+/* Both only grow: the sum is the same when neither has. */
+uint64_t
+auth_generation(bool by_cookie)
+{
+	return atomic_load(&generation) +
+	       (by_cookie ? atomic_load(&sessions) : 0);
 }
 
 bool
@@ -321,7 +330,7 @@ no_room(struct err *e)
 static bool
 is_fresh(const struct seen *s)
 {
-	return s->generation == atomic_load(&generation) &&
+	return s->generation == auth_generation(s->who.by_cookie) &&
 	       s->fresh_until_us > clock_mono_us() &&
 	       (!s->who.expires_us || s->who.expires_us > clock_now_us());
 }
@@ -352,7 +361,7 @@ static int
 place(struct auth *a, struct req *r, const struct lookup *shown, struct err *e)
 {
 	const struct seen *s = seen_find(shown->seen.mark);
-	uint64_t now_generation = atomic_load(&generation);
+	uint64_t now_generation = auth_generation(shown->by_cookie);
 	struct lookup *k;
 
 	if (s && is_fresh(s))

@@ -87,8 +87,11 @@ int auth_checked(struct req *r, struct err *e) MUST_CHECK;
 
 /* After the commit of whatever takes a right away. From any thread. */
 void auth_changed(void);
-/* Grows with each auth_changed(): for those who last longer than a request. */
-uint64_t auth_generation(void);
+/* The same when only sessions have ended, which they do all day: what is known
+ * of keys and passwords stays. */
+void auth_session_ended(void);
+/* Grows with each of these: for those who last longer than a request. */
+uint64_t auth_generation(bool by_cookie);
 
 /* Runs a job on the password thread: for those who hash. False: full. */
 bool auth_post(struct auth *a, struct pool_job *job) MUST_CHECK;

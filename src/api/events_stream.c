@@ -51,6 +51,7 @@ struct stream {
 	int64_t beat_ms;     /* when silence must be broken */
 	bool failed;         /* the last read did */
 	int64_t end_ms;      /* when the client must come again, with its key */
+	bool by_cookie;      /* how its owner is known */
 	uint64_t generation; /* of what auth knew at the beginning */
 };
 
@@ -193,7 +194,7 @@ pull(struct req *r, struct buf *b)
 	if (atomic_load(&s->away))
 		return STREAM_WAIT;
 	if (atomic_load(&s->api->stopping) || s->ready.failed ||
-	    auth_generation() != s->generation || now >= s->end_ms)
+	    auth_generation(s->by_cookie) != s->generation || now >= s->end_ms)
 		return STREAM_END;
 	if (s->ready.n > 0 || now >= s->beat_ms) {
 		if (s->ready.n > 0)
@@ -314,7 +315,8 @@ api_events_stream(struct req *r, struct db *db, struct err *e)
 	s->waker = req_waker(r);
 	s->beat_ms = clock_mono_ms() + HEARTBEAT_MS;
 	s->end_ms = clock_mono_ms() + life_ms(&r->who);
-	s->generation = auth_generation();
+	s->by_cookie = r->who.by_cookie;
+	s->generation = auth_generation(s->by_cookie);
 	buf_addz(&s->ready, ":\n\n"); /* the headers go out now, not later */
 	r->ctx = s;
 	req_add_header(r, "Cache-Control", "no-store");

@@ -3,7 +3,6 @@
 #include "account/scopes.h"
 #include "account/session.h"
 #include "account/users.h"
-#include "api/account.h"
 #include "api/api.h"
 #include "api/people.h"
 #include "audit/audit.h"
@@ -141,11 +140,12 @@ logged_in(struct req *r, struct err *e)
 	if (r->rc < 0)
 		return api_said(r, e);
 	if (l->ended || l->has_old)
-		auth_changed();
+		auth_session_ended();
 	if (l->location) {
 		buf_clear(&r->out);
 		r->status = 302;
 		req_add_header(r, "Location", l->location);
+		req_add_header(r, "Cache-Control", "no-store");
 	}
 	return api_session_cookie(r, l->text, e);
 }
@@ -217,6 +217,21 @@ drop_session(struct req *r, struct db *db, struct err *e)
 	return session_remove(db, r->ctx, e);
 }
 
+/* Committed, or perhaps: what caches know of sessions may be wrong now. */
+static void
+forget(struct req *r)
+{
+	(void)r;
+	auth_session_ended();
+}
+
+static int
+logged_out(struct req *r, struct err *e)
+{
+	auth_session_ended();
+	return api_said(r, e);
+}
+
 int
 api_auth_logout(struct req *r, struct db *db, struct err *e)
 {
@@ -236,7 +251,11 @@ api_auth_logout(struct req *r, struct db *db, struct err *e)
 		return rc;
 	r->status = 204;
 	r->ctx = id;
-	return own ? api_account_write(r, drop_session, e) : OK;
+	if (!own)
+		return OK;
+	r->then = logged_out;
+	r->done = forget; /* for the client that left: then is not called */
+	return api_write(r, drop_session, e);
 }
 
 int

@@ -71,6 +71,7 @@ lead_to(struct req *r, const char *url, struct err *e)
 	buf_clear(&r->out);
 	r->status = 302;
 	req_add_header(r, "Location", url);
+	req_add_header(r, "Cache-Control", "no-store");
 	return OK;
 }
 

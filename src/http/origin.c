@@ -90,16 +90,17 @@ origin_trusts(const struct origins *o, const struct req *r)
 }
 
 void
-origin_headers(const struct origins *o, struct req *r)
+origin_answer(const struct origins *o, struct req *r, struct str origin,
+    struct str asks_for)
 {
 	if (!o->allowed[0])
 		return;
 	req_add_header(r, "Vary", "Origin");
-	if (!allowed(o, req_header(r, "Origin")))
+	if (!allowed(o, origin))
 		return;
 	req_add_header(r, "Access-Control-Allow-Origin", o->allowed);
 	req_add_header(r, "Access-Control-Allow-Credentials", "true");
-	if (req_header(r, "Access-Control-Request-Method").n == 0) {
+	if (asks_for.n == 0) {
 		req_add_header(
 		    r, "Access-Control-Expose-Headers", HEADERS_EXPOSED);
 		return;
@@ -107,4 +108,12 @@ origin_headers(const struct origins *o, struct req *r)
 	req_add_header(r, "Access-Control-Allow-Methods", METHODS_ALLOWED);
 	req_add_header(r, "Access-Control-Allow-Headers", HEADERS_ALLOWED);
 	req_add_header(r, "Access-Control-Max-Age", PREFLIGHT_S);
+}
+
+void
+origin_headers(const struct origins *o, struct req *r)
+{
+	if (o->allowed[0])
+		origin_answer(o, r, req_header(r, "Origin"),
+		    req_header(r, "Access-Control-Request-Method"));
 }

@@ -44,7 +44,12 @@ bool origin_trusted(const struct origins *o, struct str origin,
 /* The same of a request. */
 bool origin_trusts(const struct origins *o, const struct req *r);
 
-/* The headers of CORS, for any request; for a preflight those of that. */
+/*
+ * The headers of CORS, for any request. `asks_for` is the method that a
+ * preflight names: then they are those of a preflight.
+ */
+void origin_answer(const struct origins *o, struct req *r, struct str origin,
+    struct str asks_for);
 void origin_headers(const struct origins *o, struct req *r);
 
 #endif

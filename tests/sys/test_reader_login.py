@@ -149,3 +149,228 @@ def test_1_4_only_hashes_are_stored(t):
     dump = repr(srv.rows("SELECT id, data FROM sessions")) + repr(srv.rows("SELECT * FROM meta"))
     check(token not in dump and token.encode().hex() not in dump, "the token is not there")
     check("local" not in dump.replace("session_secret", ""), "data is sealed", dump)
+
+
+SITE = "https://reader.example.com"
+
+
+def test_1_8_cors(t):
+    """1.8, 1.5: pages of CORS_ALLOWED_ORIGIN, and of no other, may call with the cookie."""
+    srv = t.server(CORS_ALLOWED_ORIGIN=SITE)
+    b = Browser(srv, SITE)
+    a = b.login()
+    same(a.status, 200, "login from there")
+    for a in (b.get("/auth/me", {"Origin": SITE}), a):
+        same((a.headers["Access-Control-Allow-Origin"], a.headers["Access-Control-Allow-Credentials"],
+              a.headers["Access-Control-Expose-Headers"]),
+             (SITE, "true", "Retry-After, X-Request-Id"), "may read")
+        check("Origin" in a.headers.get_all("Vary"), "varies", a.headers.get_all("Vary"))
+    # errors too, whatever they are of
+    for method, path, status in (("GET", "/api/nothing", 404), ("PATCH", "/auth/me", 405),
+                                 ("GET", "/v1/events/x", 422)):
+        a = b(method, path, None, {"Origin": SITE})
+        same(a.status, status, path)
+        same(a.headers["Access-Control-Allow-Origin"], SITE, path)
+    for other in ("https://evil.example", SITE + ".evil.example", SITE + ":8443", "null",
+                  "http://reader.example.com", origin(srv)):
+        a = b.get("/auth/me", {"Origin": other})
+        same(a.headers["Access-Control-Allow-Origin"], None, other)
+        check("Origin" in a.headers.get_all("Vary"), "varies", other)
+    same(b("PUT", "/api/users/me/settings", {"theme": "dark"}).status, 200, "a change from there")
+
+
+def test_1_8_preflight(t):
+    """1.8: OPTIONS is answered with 204 on every route, and allows what is needed."""
+    srv = t.server(CORS_ALLOWED_ORIGIN=SITE)
+    c = hk.Client(srv)
+    head = {"Origin": SITE, "Access-Control-Request-Method": "PUT",
+            "Access-Control-Request-Headers": "content-type"}
+    for path in ("/api/users/me/settings", "/auth/login", "/v1/events"):
+        a = c("OPTIONS", path, None, head)
+        same((a.status, a.body), (204, b""), path)
+        same(a.headers["Access-Control-Allow-Origin"], SITE, path)
+        same(a.headers["Access-Control-Allow-Credentials"], "true", path)
+        check("PUT" in a.headers["Access-Control-Allow-Methods"], "methods", a.headers)
+        check("Content-Type" in a.headers["Access-Control-Allow-Headers"], "headers", a.headers)
+        a = c("OPTIONS", path, None, {**head, "Origin": "https://evil.example"})
+        same(a.status, 204, path)
+        same([k for k in a.headers if k.lower().startswith("access-control")], [], "not for others")
+    a = hk.Client(t.srv)("OPTIONS", "/auth/login", None, head)
+    same([k for k in a.headers if k.lower().startswith("access-control")], [], "not without setting")
+    same(a.status, 204, "still an answer")
+
+
+def test_1_8_a_wrong_origin_stops_the_start(t):
+    """1.8: an origin has no path; the start says so."""
+    for bad in (SITE + "/app", SITE + "/?a", "https://"):
+        srv = t.server(start=False, CORS_ALLOWED_ORIGIN=bad)
+        r = hk.run([hk.BINARY, "serve", "--data", srv.data, "--listen", "127.0.0.1:0"],
+                   env=hk.environment(srv.settings, srv.url), cwd=srv.folder)
+        check(r.code != 0 and "cors" in r.err.lower(), "it does not start", r)
+
+
+def accounts(srv, *names):
+    """Browsers of new accounts, by name."""
+    admin, out = Browser(srv), []
+    same(admin.login().status, 200, "admin")
+    for name in names:
+        same(admin("POST", "/v1/users", {"name": name, "password": "long-enough", "role": "viewer"})
+             .status, 201, name)
+        b = Browser(srv)
+        same(b.login(name, "long-enough").status, 200, name)
+        out.append(b)
+    return out
+
+
+def test_13_1_requests_a_minute(t):
+    """13.1: RATE_LIMIT_GENERAL a minute and person; one does not use up another's."""
+    srv = t.server(RATE_LIMIT_GENERAL="30")
+    anna, bert = accounts(srv, "anna", "bert")
+    seen = [anna.get("/auth/me").status for _ in range(45)]
+    check(seen[:30] == [200] * 30, "thirty at once", seen)
+    check(429 in seen, "then no more", seen)
+    a = person(anna.get("/api/users/me/settings"), 429, "RATE_LIMITED", "system")
+    check(1 <= int(a.headers["Retry-After"]) <= 2, "when to come back", a.headers["Retry-After"])
+    same([bert.get("/auth/me").status for _ in range(20)], [200] * 20, "another is not touched")
+    same(hk.Client(srv, hk.basic("anna", "long-enough"))("GET", "/v1/whoami").status, 200,
+         "programs' routes are not counted")
+    until(lambda: anna.get("/auth/me").status == 200, "it fills up again", 10, 0.5)
+
+
+def test_13_1_strangers_are_counted_by_network(t):
+    """13.1: who is not logged in shares his network's count, and nobody else's."""
+    srv = t.server(RATE_LIMIT_GENERAL="20")
+    anna, = accounts(srv, "anna")
+    one, two = Browser(srv, source="127.0.0.2"), Browser(srv, source="127.0.0.3")
+    seen = [one.get("/auth/providers").status for _ in range(15)]
+    seen += [one.get("/auth/me").status for _ in range(15)]
+    same(set(seen[:15]) | set(seen[15:20]), {200, 401}, "twenty")
+    person(one.get("/auth/me"), 429)
+    person(one.login(), 429, "RATE_LIMITED")
+    same(two.get("/auth/providers").status, 200, "another network")
+    same(anna.get("/auth/me").status, 200, "one who is logged in")
+
+
+def test_13_1_default_is_120(t):
+    """13.1: 120 at once without any setting."""
+    anna, = accounts(t.server(), "anna")
+    seen = [anna.get("/auth/me").status for _ in range(140)]
+    check(seen[:120] == [200] * 120 and 429 in seen, "120", seen.count(200))
+
+
+def execute(srv, *statements):
+    for sql in statements:
+        if srv.url:
+            sql = sql.replace("randomblob(16)", "decode(md5(random()::text), 'hex')")
+            hk.psql(srv.url, sql)
+            continue
+        db = hk.sqlite3.connect(srv.data + "/hikyaku.db", timeout=30)
+        with db:
+            db.execute(sql)
+        db.close()
+
+
+def fill(srv, *users):
+    """A feed with an article that these people read and starred."""
+    execute(srv,
+            "INSERT INTO feed (uid, feed_url, title, fetch_status, consecutive_errors, parse_errors,"
+            " next_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at)"
+            f" VALUES (randomblob(16), 'https://a.example/', 'A', 'active', 0, 0, 9000000000000000,"
+            f" 0, {len(users)}, 1, 1, 1, 1)",
+            "INSERT INTO feed_item (uid, feed_id, published_at, is_date_estimated, fetched_at,"
+            " created_at, updated_at, content_hash, state_hash, title)"
+            " SELECT randomblob(16), id, 1, 0, 1, 1, 1, randomblob(16), randomblob(16), 'x' FROM feed")
+    for u in users:
+        who = f"(SELECT id FROM users WHERE name = '{u}')"
+        execute(srv,
+                "INSERT INTO feed_category (uid, user_id, title, created_at, updated_at)"
+                f" VALUES (randomblob(16), {who}, 'c', 1, 1)",
+                "INSERT INTO feed_subscription (uid, user_id, feed_id, fetch_interval_minutes,"
+                f" created_at, updated_at) SELECT randomblob(16), {who}, id, 60, 1, 1 FROM feed",
+                "INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)"
+                f" SELECT {who}, id, feed_id, 1, 1, 1 FROM feed_item")
+
+
+def count(srv, table, more=""):
+    return int(srv.rows(f"SELECT count(*) FROM {table} {more}")[0][0])
+
+
+OWN = ("feed_subscription", "item_state", "feed_category", "user_settings", "sessions")
+
+
+def test_14_3_leaving(t):
+    """14.3: DELETE /api/users/me removes the person and all that is theirs, and nobody else's."""
+    srv = t.server()
+    anna, bert = accounts(srv, "anna", "bert")
+    for b in (anna, bert):
+        same(b("PUT", "/api/users/me/settings", {"theme": "dark"}).status, 200, "settings")
+    fill(srv, "anna", "bert")
+    before = {x: count(srv, x) for x in OWN}
+    copy = dict(anna.cookies)
+    person(anna("DELETE", "/api/users/me", None, {"Origin": "https://evil.example"}), 403)
+    a = anna("DELETE", "/api/users/me")
+    same((a.status, a.body), (204, b""), "gone")
+    same(anna.cookies, {}, "the cookie is cleared")
+    for x in OWN:
+        same(count(srv, x), before[x] - 1, x)
+    same(count(srv, "users", "WHERE name = 'anna'"), 0, "users")
+    same(count(srv, "identities", "WHERE provider_user_id = 'anna'"), 0, "identities")
+    same(count(srv, "account", "WHERE name = 'anna'"), 0, "the account too")
+    anna.cookies = copy
+    person(anna.get("/auth/me"), 401)
+    person(anna.login("anna", "long-enough"), 401)
+    same(bert.get("/api/users/me/settings").json, {"theme": "dark"}, "the other stays")
+    rows = srv.admin().get("/v1/audit", category="USER_REMOVED").want(200).json["data"]
+    same(rows[0]["target"]["objectId"], "anna", "audited")
+
+
+def test_14_4_feeds_and_articles_stay(t):
+    """14.4: what is shared is kept; the feed knows that it has one reader less."""
+    srv = t.server()
+    anna, _ = accounts(srv, "anna", "bert")
+    fill(srv, "anna", "bert")
+    same(anna("DELETE", "/api/users/me").status, 204, "gone")
+    same((count(srv, "feed"), count(srv, "feed_item")), (1, 1), "feeds and articles")
+    same(srv.rows("SELECT subscribers FROM feed"), [("1",)], "one reader less")
+    same(srv.admin()("DELETE", "/v1/users/bert").status, 204, "removed by an admin")
+    same(srv.rows("SELECT subscribers FROM feed"), [("0",)], "none")
+    same((count(srv, "feed"), count(srv, "feed_item"), count(srv, "item_state")), (1, 1, 0), "kept")
+
+
+def test_14_3_the_last_admin_stays(t):
+    """14.3: 409 for the last admin; nothing of him is removed."""
+    srv = t.server()
+    b = Browser(srv)
+    b.login()
+    person(b("DELETE", "/api/users/me"), 409, "CONFLICT")
+    same(b.get("/auth/me").status, 200, "still there")
+    c = srv.client()
+    a = c.delete("/api/users/me")
+    person(a, 403, "FORBIDDEN")
+
+
+def test_9_settings_of_a_person(t):
+    """Theme: light until one says otherwise; each has his own."""
+    srv = t.server()
+    anna, bert = accounts(srv, "anna", "bert")
+    same(anna.get("/api/users/me/settings").json, {"theme": "light"}, "at first")
+    same(anna("PUT", "/api/users/me/settings", {"theme": "dark"}).json, {"theme": "dark"}, "put")
+    same(anna.get("/api/users/me/settings").json, {"theme": "dark"}, "kept")
+    same(bert.get("/api/users/me/settings").json, {"theme": "light"}, "1.6: the other's is his own")
+    for bad in ({"theme": "blue"}, {}, {"theme": 7}, {"theme": "dark", "x": 1}):
+        person(anna("PUT", "/api/users/me/settings", bad), 400, "INVALID_FIELD")
+    person(Browser(srv).get("/api/users/me/settings"), 401, "UNAUTHORIZED")
+
+
+def test_1_4_another_node_learns_of_a_logout(t):
+    """1.4: sessions are shared by nodes; a logout holds elsewhere within seconds."""
+    if hk.STORE != "postgres":
+        raise hk.Skip("SQLite has one node")
+    one = t.server()
+    two = t.server(url=one.url, WEBHOOK_ENCRYPTION_KEY_FILE=one.data + "/seal.key")
+    b, c = Browser(one), Browser(two)
+    b.login()
+    c.cookies = dict(b.cookies)
+    same(c.get("/auth/me").status, 200, "known at the other node")
+    same(b("POST", "/auth/logout").status, 204, "logout")
+    until(lambda: c.get("/auth/me").status == 401, "over there too", 10, 0.5)
