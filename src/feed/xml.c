@@ -1,3 +1,5 @@
+#include "feed/xml.h"
+
 #include "base/str.h"
 #include "feed/xml_priv.h"
 
