@@ -24,7 +24,9 @@ struct value {
 	struct buf text;
 	bool markup; /* elements in it are kept */
 	bool escape; /* its text is markup too: < is &lt; */
+	bool naked;  /* it turned out to be elements: its text is markup too */
 	bool first;  /* nothing in it yet */
+	bool tagged; /* an element was in it */
 	/* XHTML stands in the div that Atom wants around it: where that one's
 	 * content is, and where it ends; 0: there is none. */
 	size_t div_from, div_to, div_end;
