@@ -46,10 +46,10 @@ void
 value_begin(struct value *v, struct arena *a, const struct element *e,
     const struct xml_tag *t)
 {
-	struct buf text = v->text;
-
-	buf_clear(&text);
-	*v = (struct value){.e = e, .text = text, .first = true};
+	v->e = e;
+	buf_clear(&v->text);
+	memset(&v->markup, 0, sizeof(*v) - offsetof(struct value, markup));
+	v->first = true;
 	v->markup = e->kind == KIND_HTML || e->kind == KIND_MARKUP ||
 		    e->kind == KIND_CONSTRUCT;
 	if (e->kind == KIND_CONSTRUCT) {
