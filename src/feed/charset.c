@@ -6,10 +6,10 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "feed/charset_priv.h"
 #include "feed/entity.h"
 
 #define NAME_MAX_BYTES 40
-#define SNIFF_BYTES    ((size_t)16384)
 #define META_BYTES     ((size_t)1024) /* where HTML wants it */
 
 static const char UTF8[] = "UTF-8";
@@ -279,9 +279,8 @@ from_1252(struct str s, struct buf *to)
 	}
 }
 
-/* How many bytes made no sense; SIZE_MAX when iconv does not know it. */
-static size_t
-convert(const char *charset, struct str s, struct buf *to)
+size_t
+charset_convert(const char *charset, struct str s, struct buf *to)
 {
 	/* glibc only reads what it is handed as char *. */
 	char *in = (char *)(uintptr_t)s.p;
@@ -315,129 +314,6 @@ convert(const char *charset, struct str s, struct buf *to)
 	}
 	(void)iconv_close(cd);
 	return wrong;
-}
-
-/* ---- nobody says what it is ---- */
-
-struct tally {
-	size_t kana, hangul, han, lower, upper, other;
-};
-
-static struct tally
-count(struct str s)
-{
-	struct tally t = {0};
-
-	for (size_t at = 0; at < s.n;) {
-		size_t n = str_utf8_len(str_from(s, at));
-		const unsigned char *p = (const unsigned char *)s.p + at;
-		unsigned c = 0;
-
-		if (n == 2)
-			c = (unsigned)(p[0] & 31) << 6 | (p[1] & 63U);
-		if (n == 3)
-			c = (unsigned)(p[0] & 15) << 12 |
-			    (unsigned)(p[1] & 63) << 6 | (p[2] & 63U);
-		t.kana += c >= 0x3041 && c < 0x3100;
-		t.hangul += c >= 0xac00 && c < 0xd7a4;
-		t.han += (c >= 0x4e00 && c < 0xa000) || c == 0x3001 ||
-			 c == 0x3002 || c == 0xff0c;
-		t.lower += c >= 0x430 && c < 0x460;
-		t.upper += c >= 0x400 && c < 0x430;
-		t.other += c >= 0x80;
-		at += n > 0 ? n : 1;
-	}
-	return t;
-}
-
-/* Out of 100: how much it looks like what this charset is for. */
-static size_t
-likeness(size_t kind, const struct tally *t)
-{
-	size_t good = 0;
-
-	if (t->other == 0)
-		return 0;
-	switch (kind) {
-	case 'j': /* Japanese has kana everywhere, in no other reading */
-		good = t->kana > 0 ? t->kana * 4 + t->han : 0;
-		break;
-	case 'k':
-		good = t->hangul > 4 * t->han ? t->hangul : 0;
-		break;
-	case 'r': /* Russian is mostly small letters */
-		good = t->lower > t->upper ? t->lower + t->upper : 0;
-		break;
-	default:
-		good = t->han;
-		break;
-	}
-	good = good * 100 / t->other;
-	return good > 100 ? 100 : good;
-}
-
-static const struct {
-	const char *charset;
-	size_t kind;
-} GUESSES[] = {{"EUC-JP", 'j'}, {"CP932", 'j'}, {"CP949", 'k'}, {"CP1251", 'r'},
-    {"KOI8-R", 'r'}, {"GB18030", 'c'}, {"BIG5-HKSCS", 'c'}};
-
-/*
- * Bytes over 127 mostly stand alone in Western texts, and few of them are
- * below 160 other than quotes and dashes. Shift_JIS is full of those.
- */
-static bool
-western(struct str s)
-{
-	size_t alone = 0, runs = 0, odd = 0, all = 0;
-
-	for (size_t i = 0; i < s.n; i++) {
-		size_t from = i;
-
-		for (; i < s.n && (unsigned char)s.p[i] >= 0x80; i++) {
-			unsigned char c = (unsigned char)s.p[i];
-
-			all++;
-			odd += c > 0x80 && c < 0xa0 && c != 0x85 &&
-			       !(c >= 0x91 && c <= 0x97);
-		}
-		alone += i - from == 1;
-		runs += i - from > 1;
-	}
-	return alone >= runs && odd * 4 <= all;
-}
-
-/* NULL: UTF-8 with other bytes in it, or windows-1252. */
-static const char *
-guess(struct str s)
-{
-	const char *best = NULL;
-	size_t most = 70;
-	struct buf b = BUF(8 * SNIFF_BYTES);
-
-	/* From where it begins to be other than ASCII. */
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] >= 0x80) {
-			s = str_from(s, i);
-			break;
-		}
-	s.n = s.n > SNIFF_BYTES ? SNIFF_BYTES : s.n;
-	for (size_t i = 0; i < COUNT_OF(GUESSES) && !western(s); i++) {
-		struct tally t;
-		size_t wrong;
-
-		buf_clear(&b);
-		wrong = convert(GUESSES[i].charset, s, &b);
-		if (wrong > 1) /* one: where we cut it */
-			continue;
-		t = count(buf_str(&b));
-		if (likeness(GUESSES[i].kind, &t) > most) {
-			most = likeness(GUESSES[i].kind, &t);
-			best = GUESSES[i].charset;
-		}
-	}
-	buf_done(&b);
-	return best;
 }
 
 static const char *
@@ -483,14 +359,14 @@ as_said(const char *const *said, size_t n, struct str bytes, struct buf *to)
 		    wide(said[i]))
 			continue;
 		buf_clear(to);
-		wrong = convert(said[i], bytes, to);
+		wrong = charset_convert(said[i], bytes, to);
 		if (wrong == 0)
 			return true;
 		if (wrong < bytes.n / 20 && !first)
 			first = said[i];
 	}
 	buf_clear(to);
-	return first && convert(first, bytes, to) != SIZE_MAX;
+	return first && charset_convert(first, bytes, to) != SIZE_MAX;
 }
 
 int
@@ -513,7 +389,7 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 		said[1] = "CP1252";
 	}
 	if (start && strcmp(start, UTF8) != 0) {
-		(void)convert(start, bytes, to);
+		(void)charset_convert(start, bytes, to);
 		goto out;
 	}
 	good = utf8_bad(bytes, &plain);
@@ -528,9 +404,9 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 	if (!start && as_said(said, 2, bytes, to))
 		goto out;
 	buf_clear(to);
-	guessed = start || mostly_utf8(bytes) ? NULL : guess(bytes);
+	guessed = start || mostly_utf8(bytes) ? NULL : charset_guess(bytes);
 	if (guessed)
-		(void)convert(guessed, bytes, to);
+		(void)charset_convert(guessed, bytes, to);
 	else
 		mend_utf8(bytes, to);
 out:

@@ -579,7 +579,7 @@ feed_date(struct str text, int64_t *ret_us)
 	    .hour = -1,
 	    .minute = -1,
 	    .second = -1};
-	char room[4 * FEED_DATE_MAX];
+	UNINIT char room[4 * FEED_DATE_MAX];
 	struct str s = str_trim(text);
 
 	if (s.n == 0 || s.n > FEED_DATE_MAX)

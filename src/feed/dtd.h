@@ -18,7 +18,7 @@
 #define DTD_VALUE_MAX    1024 /* of one, in bytes */
 #define DTD_SPEND_MAX    ((size_t)1 << 20)
 #define DTD_BYTES_MAX    ((size_t)65536)   /* of it that are looked at */
-#define DTD_EFFORT_MAX   ((size_t)1 << 27) /* names that are compared */
+#define DTD_EFFORT_MAX   ((size_t)1 << 24) /* names that are compared */
 
 struct dtd {
 	struct {

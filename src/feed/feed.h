@@ -4,12 +4,12 @@
  * RSS 0.90 to 2.0, Atom 0.3 and 1.0 and JSON Feed become the same struct, so
  * that nobody else knows how many ways there are to write a date or a link.
  *
- * WHY TWO PASSES. Most feeds are well-formed; those go through libxml2 as they
- * are. At its first complaint, or when there is a DOCTYPE, we start again from
- * a copy that xmlfix.h has made well-formed by our own rules: libxml2's
- * recovery drops a stray `&` and hangs items into each other. So libxml2 never
- * sees a DTD: entities that grow, external ones and anything over the
- * network are impossible, not merely switched off.
+ * XML goes through a reader of our own (xml.h), which mends what it can on the
+ * way and begins again only where elements are closed in the wrong order: a
+ * general parser's recovery drops a stray `&` and hangs items into each other.
+ * A DTD defines short texts (dtd.h) and nothing else: entities that grow,
+ * external ones and anything over the network are impossible, not merely
+ * switched off.
  *
  * Texts are UTF-8 whatever came. `content` and `summary` are HTML as the feed
  * has it, NOT clean: whoever shows them sanitises first. Titles, authors and

@@ -95,15 +95,27 @@ text_of_html(struct arena *a, struct str html)
 	return text_squeeze(a, strip(a, html, true));
 }
 
+/* Is one of its tags an end tag, or one that needs none? */
+static bool
+tagged(struct str s)
+{
+	for (;;) {
+		const char *lt = s.n > 3 ? memchr(s.p, '<', s.n - 3) : NULL;
+
+		if (!lt)
+			return false;
+		s = str_from(s, (size_t)(lt - s.p) + 1);
+		if ((s.p[0] == '/' && letter(s.p[1])) ||
+		    str_starts(s, STR("br")) || str_starts(s, STR("img ")))
+			return true;
+	}
+}
+
 struct str
 text_title(struct arena *a, struct str s)
 {
-	const char *end = s.n > 3 ? memmem(s.p, s.n, "</", 2) : NULL;
-	bool tags = end && end + 2 < s.p + s.n && letter(end[2]);
+	bool tags = tagged(s);
 
-	/* Those that need no end. */
-	tags = tags || (s.n > 4 && (memmem(s.p, s.n, "<br", 3) ||
-				       memmem(s.p, s.n, "<img ", 5)));
 	if (tags || str_has(s, '&'))
 		s = strip(a, s, tags);
 	return text_squeeze(a, s);

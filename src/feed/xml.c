@@ -1,3 +1,5 @@
+#include "feed/xml.h"
+
 #include "base/str.h"
 #include "feed/xml_priv.h"
 
@@ -156,7 +158,7 @@ start_tag(struct reader *r)
 		r->n_spaces = n_spaces;
 		s = str_from(r->s, 1);
 		/* Cut in two by the end: it goes. */
-		if (memchr(s.p, '<', s.n) || memchr(s.p, '>', s.n))
+		if (str_has(s, '<') || str_has(s, '>'))
 			return false;
 		r->s = STR_EMPTY;
 		return true;

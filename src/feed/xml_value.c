@@ -46,10 +46,10 @@ void
 value_begin(struct value *v, struct arena *a, const struct element *e,
     const struct xml_tag *t)
 {
-	struct buf text = v->text;
-
-	buf_clear(&text);
-	*v = (struct value){.e = e, .text = text, .first = true};
+	v->e = e;
+	buf_clear(&v->text);
+	memset(&v->markup, 0, sizeof(*v) - offsetof(struct value, markup));
+	v->first = true;
 	v->markup = e->kind == KIND_HTML || e->kind == KIND_MARKUP ||
 		    e->kind == KIND_CONSTRUCT;
 	if (e->kind == KIND_CONSTRUCT) {
@@ -97,7 +97,7 @@ value_text(struct value *v, struct str text, bool bare)
 {
 	if (v->first && str_trim(text).n > 0)
 		v->first = false;
-	if (v->escape && !bare)
+	if ((v->escape || v->naked) && !bare)
 		add_escaped(&v->text, text, false);
 	else
 		buf_add(&v->text, text);
@@ -121,6 +121,12 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 	v->first = false;
 	if (!v->markup)
 		return;
+	/* HTML with its tags as they are, unless it has some as text too. */
+	if (!v->tagged)
+		v->naked =
+		    v->text.n == 0 || (!memchr(v->text.p, '<', v->text.n) &&
+					  !memchr(v->text.p, '&', v->text.n));
+	v->tagged = true;
 	first = first && v->escape && level == 1 &&
 		v->e->kind == KIND_CONSTRUCT &&
 		str_eq_nocase(t->name, STR("div"));

@@ -21,10 +21,12 @@ struct str attrs_base(
 /* An element that is being captured. */
 struct value {
 	const struct element *e;
-	struct buf text;
-	bool markup; /* elements in it are kept */
+	struct buf text; /* its memory goes on to the next */
+	bool markup; /* elements in it are kept; from here on, anew for each */
 	bool escape; /* its text is markup too: < is &lt; */
+	bool naked;  /* it turned out to be elements: its text is markup too */
 	bool first;  /* nothing in it yet */
+	bool tagged; /* an element was in it */
 	/* XHTML stands in the div that Atom wants around it: where that one's
 	 * content is, and where it ends; 0: there is none. */
 	size_t div_from, div_to, div_end;

@@ -44,6 +44,9 @@ RSS_ITEM = [
     ("<description>a\r\nb\rc</description>", {"summary": "a\nb\nc"}),
     ("<description><![CDATA[a]]&gt;b]]></description>", {"summary": "a]]&gt;b"}),
     ("<description><![CDATA[a]]><b>c</b></description>", {"summary": "a<b>c</b>"}),
+    ("<description><p>1 &lt; 2 &amp; 3</p></description>", {"summary": "<p>1 &lt; 2 &amp; 3</p>"}),
+    ("<description>a <b>1 &lt; 2</b></description>", {"summary": "a <b>1 &lt; 2</b>"}),
+    ("<description>&lt;p&gt;a&lt;/p&gt;<br/>&lt;p&gt;b</description>", {"summary": "<p>a</p><br/><p>b"}),
     ("<description> </description><content:encoded>\n</content:encoded>", {}),
     ("<description><!-- no -->d<?php no ?></description>", {"summary": "d"}),
     ("<description type='html'>d</description>", {"summary": "d"}),
@@ -201,6 +204,14 @@ FEEDS = [
 ]
 
 
+# language, charset of bytes that nobody declares, title
+LANGUAGES = [
+    ("cs", "cp1250", "Příliš žluťoučký kůň"), ("tr-TR", "cp1254", "İstanbul'da güneş doğdu, hakkında"),
+    ("th", "cp874", "หัวข้อข่าวเกี่ยวกับเศรษฐกิจ"), ("ar", "cp1256", "هذا عنوان خبر"), ("el", "cp1253", "Ελλάδα"),
+    ("ru", "koi8-r", "Новости сегодня"), ("ja", "euc-jp", "日本語のフィード"), ("fr", "latin-1", "déjà été"),
+]
+
+
 def cases():
     for rows, make, fmt in ((RSS_ITEM, rss, "rss2"), (ATOM_ENTRY, atom, "atom1"), (ATOM03_ENTRY, atom03, "atom03")):
         for i, (inner, out) in enumerate(rows):
@@ -213,3 +224,6 @@ def cases():
                {"format": "rss2", "title": out, "items": []})
     for name, body, out in FEEDS:
         yield name, body.encode(), B, "", out
+    for lang, charset, title in LANGUAGES:
+        yield (f"undeclared: {lang}", f"<rss><channel><language>{lang}</language><title>{title}</title></channel></rss>".encode(charset),
+               B, "", {"format": "rss2", "title": title, "language": lang, "items": []})

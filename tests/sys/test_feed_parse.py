@@ -26,8 +26,8 @@ def parse_all(t, rows):
         groups.setdefault(row[2:4], []).append((row, path))
     for (url, kind), members in groups.items():
         options = (["--url", url] if url else []) + (["--content-type", kind] if kind else [])
-        for at in range(0, len(members), 50):
-            part = members[at:at + 50]
+        for at in range(0, len(members), 500):
+            part = members[at:at + 500]
             r = cli("--json", *options, *(path for _, path in part))
             lines = r.out.split("\n")[:-1]
             if r.code or len(lines) != len(part):
