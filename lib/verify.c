@@ -11,7 +11,7 @@
 /*
  * What is signed, with what and in which header, is a preset's to say, here as
  * in the server: the built-in ones are read from the same table, GitHub's and
- * Stripe's are two more rows.
+ * Stripe's are two rows of another.
  */
 
 static const struct {
@@ -19,26 +19,7 @@ static const struct {
 } PRESETS[] = {
 #define PRESET(name, ...) {name, #__VA_ARGS__},
 #include "deliver/presets.tbl"
-    /* clang-format off */
-PRESET("github", {
-	"signatures": [
-		{"header": "X-Hub-Signature-256", "algorithm": "hmac-sha256", "encoding": "hex",
-		 "content": "{body}", "prefix": "sha256=", "key": "text"}
-	],
-	"secret": "text",
-	"verdicts": [{"status": "200-299", "verdict": "success"}]
-})
-/* Stripe-Signature: t=SECONDS,v1=HEX,v1=HEX; taken apart by stripe_headers(). */
-PRESET("stripe", {
-	"headers": [{"name": "Stripe-Time", "value": "{timestamp}"}],
-	"signatures": [
-		{"header": "Stripe-Signature", "algorithm": "hmac-sha256", "encoding": "hex",
-		 "content": "{timestamp}.{body}", "prefix": "v1=", "key": "text"}
-	],
-	"secret": "text",
-	"verdicts": [{"status": "200-299", "verdict": "success"}]
-})
-/* clang-format on */
+#include "deliver/providers.tbl"
 #undef PRESET
 };
 
@@ -224,39 +205,6 @@ check_code(struct hk_verifier *v, const struct hk_request *r, int64_t now_s,
 	return rc;
 }
 
-/*
- * "t=1492774577,v1=5257…,v1=…,v0=…" as the headers that the preset knows. Ours
- * come first, and the first of a name is the one that counts.
- */
-static int
-stripe_headers(struct arena *a, const struct hk_request *r,
-    struct received_header *list, size_t *n, struct hk_error *e)
-{
-	struct str rest = str_of(value_of(r, "Stripe-Signature"));
-	struct buf b = BUF(rest.n + 1);
-	struct str time = STR_EMPTY, signatures;
-
-	while (rest.n > 0) {
-		struct str part = str_trim(str_cut(&rest, ','));
-
-		if (str_starts(part, STR("t=")) && time.n == 0)
-			time = str_from(part, 2);
-		if (!str_starts(part, STR("v1=")))
-			continue;
-		if (b.n > 0)
-			buf_addc(&b, ' ');
-		buf_add(&b, part);
-	}
-	signatures = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	if (!signatures.p)
-		return lib_nomem(e);
-	list[(*n)++] = (struct received_header){STR("Stripe-Time"), time};
-	list[(*n)++] =
-	    (struct received_header){STR("Stripe-Signature"), signatures};
-	return HK_OK;
-}
-
 static int
 result_of(enum receive_result r, struct hk_error *e)
 {
@@ -279,24 +227,20 @@ check_signed(struct hk_verifier *v, struct arena *a, const struct hk_request *r,
     int64_t now_s, struct hk_error *e)
 {
 	struct received_header *list =
-	    arena_array(a, r->n_headers + 2, sizeof(*list));
+	    arena_array(a, r->n_headers + 1, sizeof(*list));
 	struct received got = {.headers = list, .body = {r->body, r->body_n}};
 	enum receive_result result = RECEIVE_WRONG;
 	struct str secrets[SUB_SECRETS_MAX];
 	struct err why;
-	size_t n = 0;
-	int rc = HK_OK;
 
 	if (!list)
 		return lib_nomem(e);
-	if (v->scheme == HK_STRIPE)
-		rc = stripe_headers(a, r, list, &n, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < r->n_headers; i++)
-		list[n++] = (struct received_header){
-		    str_of(r->headers[i].name), str_of(r->headers[i].value)};
-	got.n = n;
+	for (; got.n < r->n_headers; got.n++)
+		list[got.n] =
+		    (struct received_header){str_of(r->headers[got.n].name),
+			str_of(r->headers[got.n].value)};
+	if (v->scheme == HK_STRIPE && receive_stripe(a, &got, &got, &why) < 0)
+		return lib_from(&why, e);
 	for (size_t i = 0; i < v->n; i++)
 		secrets[i] = str_of(v->secrets[i]);
 	if (receive_verify(v->preset, secrets, v->n, &got, now_s * US_PER_S,

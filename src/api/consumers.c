@@ -498,13 +498,18 @@ static int
 get_ask(struct req *r, struct err *e)
 {
 	struct get *g = r->ctx;
+	int rc;
 
 	if (r->rc < 0)
 		return api_said(r, e);
 	g->ask.kind = ASK_PULLED;
 	r->then = get_shown;
-	r->rc = api_ask(r, &g->ask, e);
-	return r->rc == REQ_WAIT ? REQ_WAIT : get_shown(r, e);
+	rc = api_ask(r, &g->ask, e);
+	/* Once it is asked, r->rc is the answer's, which may be there already. */
+	if (rc == REQ_WAIT)
+		return REQ_WAIT;
+	r->rc = rc;
+	return get_shown(r, e);
 }
 
 int

@@ -56,8 +56,8 @@ judge(const struct listener *l, struct arena *a, const struct received *r)
 		return "not checked: no secret was given";
 	if (l->scheme.preset->uses_hub)
 		return check_code(l, r);
-	if (receive_verify(l->scheme.preset, &l->scheme.secret, 1, r,
-		clock_now_us(), RECEIVE_TOLERANCE_S, &result, &e) < 0)
+	if (scheme_verify(&l->scheme, a, r, clock_now_us(), RECEIVE_TOLERANCE_S,
+		&result, &e) < 0)
 		text = arena_fmt(a, "not checked: %s", e.text);
 	else if (result == RECEIVE_OK)
 		return "verified";

@@ -3,6 +3,14 @@
 #include "base/str.h"
 #include "deliver/preset.h"
 
+static const struct {
+	const char *name, *text;
+} PROVIDERS[] = {
+#define PRESET(name, ...) {name, #__VA_ARGS__},
+#include "deliver/providers.tbl"
+#undef PRESET
+};
+
 int
 scheme_open(struct cli *c, struct scheme *s, struct err *e)
 {
@@ -17,11 +25,21 @@ scheme_open(struct cli *c, struct scheme *s, struct err *e)
 	rc = presets_load(&c->conf, &s->presets, e);
 	if (rc < 0)
 		return rc;
-	s->preset =
-	    presets_find(s->presets, name ? str_of(name) : STR("standard"));
+	if (!name)
+		name = "standard";
+	s->preset = presets_find(s->presets, str_of(name));
+	for (size_t i = 0; !s->preset && i < COUNT_OF(PROVIDERS); i++) {
+		if (!str_eq(str_of(name), str_of(PROVIDERS[i].name)))
+			continue;
+		rc = preset_parse(str_of(name), str_of(PROVIDERS[i].text),
+		    &c->conf, &s->provider, e);
+		if (rc < 0)
+			return rc;
+		s->preset = s->provider;
+	}
 	if (!s->preset)
 		return err_set(e, ERR_INVALID,
-		    "--scheme %.64s is not known; it is one of standard, repository, task, hub, cloudevents, cloudevents-binary",
+		    "--scheme %.64s is not known; it is one of standard, repository, task, hub, cloudevents, cloudevents-binary, github, stripe",
 		    name);
 	return OK;
 }
@@ -29,5 +47,21 @@ scheme_open(struct cli *c, struct scheme *s, struct err *e)
 void
 scheme_close(struct scheme *s)
 {
+	preset_unref(s->provider);
 	presets_free(s->presets);
+}
+
+int
+scheme_verify(const struct scheme *s, struct arena *a, const struct received *r,
+    int64_t now_us, int64_t tolerance_s, enum receive_result *ret,
+    struct err *e)
+{
+	struct received known = *r;
+	int rc = OK;
+
+	if (s->provider && str_eq(s->provider->name, STR("stripe")))
+		rc = receive_stripe(a, r, &known, e);
+	return rc < 0 ? rc
+		      : receive_verify(s->preset, &s->secret, 1, &known, now_us,
+			    tolerance_s, ret, e);
 }

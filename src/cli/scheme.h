@@ -8,18 +8,24 @@
 #define CLI_SCHEME_H
 
 #include "cli/cli.h"
+#include "deliver/receive.h"
 
-struct preset;
 struct presets;
 
 struct scheme {
 	struct presets *presets;
 	const struct preset *preset;
-	struct str secret; /* empty: none was given */
+	const struct preset *provider; /* the same, of providers.tbl, or NULL */
+	struct str secret;             /* empty: none was given */
 };
 
 /* *s is closed by scheme_close() also after a failure. */
 int scheme_open(struct cli *c, struct scheme *s, struct err *e) MUST_CHECK;
 void scheme_close(struct scheme *s);
+
+/* As receive_verify(). */
+int scheme_verify(const struct scheme *s, struct arena *a,
+    const struct received *r, int64_t now_us, int64_t tolerance_s,
+    enum receive_result *ret, struct err *e) MUST_CHECK;
 
 #endif

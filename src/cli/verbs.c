@@ -108,7 +108,8 @@ static const struct opt STATUS[] = {
 
 static const struct opt LISTEN[] = {
     {"scheme", OPT_TEXT, "NAME",
-	.help = "the preset it should come by; standard when not given"},
+	.help =
+	    "the preset it should come by, or github or stripe; standard when not given"},
     {"secret", OPT_TEXT, "TEXT",
 	.help =
 	    "verify with it; HIKYAKU_SECRET of the environment when not given"},
@@ -122,7 +123,8 @@ static const struct opt LISTEN[] = {
 
 static const struct opt VERIFY[] = {
     {"scheme", OPT_TEXT, "NAME",
-	.help = "the preset it was sent by; standard when not given"},
+	.help =
+	    "the preset it was sent by, or github or stripe; standard when not given"},
     {"secret", OPT_TEXT, "TEXT",
 	.help =
 	    "what it was signed with; HIKYAKU_SECRET of the environment when not given"},

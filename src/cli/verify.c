@@ -37,7 +37,7 @@ verify(struct cli *c, const struct scheme *s, struct str text,
 	if (rc == OK)
 		rc = receive_parse(c->arena, text, &r, e);
 	return rc == OK
-		   ? receive_verify(s->preset, &s->secret, 1, &r, now_us,
+		   ? scheme_verify(s, c->arena, &r, now_us,
 			 args_int(&c->args, "tolerance", RECEIVE_TOLERANCE_S),
 			 ret, e)
 		   : rc;

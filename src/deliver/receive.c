@@ -1,6 +1,7 @@
 #include "deliver/receive.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -79,6 +80,40 @@ receive_parse(
 	    length >= 0 && (uint64_t)length < text.n)
 		r.body.n = (size_t)length;
 	*ret = r;
+	return OK;
+}
+
+/* "t=1492774577,v1=5257…,v1=…,v0=…". Ours come first, and the first of a name is
+ * the one that counts. */
+int
+receive_stripe(struct arena *a, const struct received *r, struct received *ret,
+    struct err *e)
+{
+	struct str rest = receive_header(r, "Stripe-Signature");
+	struct received_header *list = arena_array(a, r->n + 2, sizeof(*list));
+	struct str time = STR_EMPTY, signatures;
+	struct buf b = BUF(rest.n + 1);
+
+	while (rest.n > 0) {
+		struct str part = str_trim(str_cut(&rest, ','));
+
+		if (str_starts(part, STR("t=")) && time.n == 0)
+			time = str_from(part, 2);
+		if (!str_starts(part, STR("v1=")))
+			continue;
+		if (b.n > 0)
+			buf_addc(&b, ' ');
+		buf_add(&b, part);
+	}
+	signatures = arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	if (!list || !signatures.p)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	list[0] = (struct received_header){STR("Stripe-Time"), time};
+	list[1] = (struct received_header){STR("Stripe-Signature"), signatures};
+	if (r->n > 0)
+		memcpy(list + 2, r->headers, r->n * sizeof(*list));
+	*ret = (struct received){r->line, list, r->n + 2, r->body};
 	return OK;
 }
 

@@ -56,6 +56,13 @@ int receive_parse(struct arena *a, struct str text, struct received *ret,
 /* Empty when absent. */
 struct str receive_header(const struct received *r, const char *name);
 
+/*
+ * Stripe has the time and all signatures in one header. *ret, which may be *r,
+ * is the same request with the headers that its row in providers.tbl names.
+ */
+int receive_stripe(struct arena *a, const struct received *r,
+    struct received *ret, struct err *e) MUST_CHECK;
+
 /* ERR_INVALID for a secret that is none of the scheme's; else *ret. */
 int receive_verify(const struct preset *p, const struct str *secrets, size_t n,
     const struct received *r, int64_t now_us, int64_t tolerance_s,

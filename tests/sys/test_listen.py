@@ -60,6 +60,17 @@ def task(body=BODY, secret=b"plain"):
             "X-Signature": hmac.new(secret, at.encode() + b"." + body, hashlib.sha256).hexdigest()}
 
 
+def github(body=BODY, secret=b"plain"):
+    return {"X-Hub-Signature-256":
+            "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()}
+
+
+def stripe(body=BODY, secret=b"whsec_plain", at=None):
+    at = str(int(time.time()) if at is None else at)
+    mac = hmac.new(secret, at.encode() + b"." + body, hashlib.sha256).hexdigest()
+    return {"Stripe-Signature": f"t={at},v1={'0' * 64},v1={mac},v0={'1' * 64}"}
+
+
 def test_verified_and_not(t):
     at = Listener(t, "--secret", SECRET)
     try:
@@ -95,6 +106,29 @@ def test_secret_of_the_environment(t):
         check("-> 200, verified\n" in at.shown(), "verified", at.shown())
     finally:
         at.stop()
+
+
+def test_providers(t):
+    """What GitHub and Stripe send is verified as well, by both verbs."""
+    at = Listener(t, "--scheme", "stripe", "--secret", "whsec_plain")
+    try:
+        at.send(stripe())
+        check("-> 200, verified\n" in at.shown(), "verified", at.shown())
+        at.send(stripe(at=1700000000))
+        check("not verified: its time is too far" in at.shown(), "too old", at.shown())
+        at.send(stripe(), b'{"n":2}')
+        check("not verified: no signature fits" in at.shown(), "another body", at.shown())
+        at.send({})
+        check("not verified: there is no signature" in at.shown(), "unsigned", at.shown())
+    finally:
+        at.stop()
+    path = capture(t, github())
+    verify("--scheme", "github", "--secret", "plain", path).want(0)
+    same(verify("--scheme", "github", "--secret", "other", path).code, 1, "another secret")
+    path = capture(t, stripe(at=1700000000))
+    verify("--scheme", "stripe", "--secret", "whsec_plain", "--at", "2023-11-14T22:13:30Z",
+           path).want(0)
+    same(verify("--scheme", "stripe", "--secret", "whsec_plain", path).code, 1, "too old")
 
 
 def test_hub(t):

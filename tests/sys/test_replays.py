@@ -195,8 +195,8 @@ def test_exclusive(t):
     same(got[:20], ids, "the replay, in order, before all that is newer")
     same(set(got[20:]), set(newer), "then what came meanwhile")
     same([x for x in got[20:] if x in newer[:5]], newer[:5], "which is in order too")
-    fill(c, 1, key=key)
-    r.wait_for(len(r.at("/e")) + 1, "/e")
+    last = fill(c, 1, key=key)[0]
+    until(lambda: last in {q.json["eventId"] for q in r.at("/e")}, "then all is as it was", 30)
 
 
 def test_exclusive_fails(t):

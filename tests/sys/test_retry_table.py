@@ -14,6 +14,9 @@ SETTINGS = {**receiver.SETTINGS, "TIME_SCALE": "1000"}
 # reasons.tbl
 HTTP_STATUS, TIMEOUT, NETWORK, TLS, EXHAUSTED, DEADLINE, GONE = (
     "1", "2", "3", "5", "9", "10", "11")
+# Three tries 3 s apart, scaled: what is mended after the first is mended in time, where a
+# preset's own would all be over within milliseconds.
+LATER = {"retry": {"delaysMs": [3000000] * 3, "jitterMs": 0}}
 AGAIN, FINAL, GOOD, LEAVE = "again", "final", "good", "gone"
 TABLE = [  # (status or what happens, what it means: everywhere but in `task`)
     *[(s, GOOD) for s in (200, 201, 202, 204, 299)],
@@ -71,16 +74,17 @@ class Case:
             other = Receiver(t)
             other.stop()
             self.fix = other.start
-            url = other.url(path)
+            url, more = other.url(path), LATER
         elif what == "cut":
             r.answer(path, 0)  # until it is known: libcurl sends again by itself
             self.fix = lambda: r.answer_as_usual(path)
+            more = LATER
         elif what == "tls":
             url = r.url(path).replace("http:", "https:")
         elif what != 200:
             r.answer(path, what, {"Location": r.url("/elsewhere")}, times=1)
         if preset == "task":
-            more["secret"] = "a secret of a task's receiver, long enough"
+            more = {**more, "secret": "a secret of a task's receiver, long enough"}
         self.sub = subscribe(c, url, preset=preset, types=[self.type], **more)
 
     def settled(self, srv):
