@@ -223,7 +223,7 @@ fuzz-replay: ## each target over what was ever found for it
 lint: ## format, clang-tidy, include order, SQL, docs in step
 	@tools/stages tools=tools/stages-test format='$(MAKE) lint-format' \
 	  rules='tools/layers --self-test' layers=tools/layers \
-	  docs='$(MAKE) lint-docs' sql='$(MAKE) lint-sql' tidy='$(MAKE) -j$(JOBS) lint-tidy'
+	  docs='$(MAKE) lint-docs' traced=tests/tools/traced sql='$(MAKE) lint-sql' tidy='$(MAKE) -j$(JOBS) lint-tidy'
 
 lint-format:
 	@clang-format --dry-run -Werror $(FORM)
