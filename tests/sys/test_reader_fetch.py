@@ -74,7 +74,7 @@ def test_8_3_conditional(t):
     check("gzip" in r.headers["accept-encoding"] and "br" in r.headers["accept-encoding"], "packed is fine", r.headers)
     s.put("/f", rss(2, start=1), etag='"abd"')
     until(lambda: feed(t.srv, s.url("/f"), "items, etag") == ("3", '"abd"'), "the next one is read", 10)
-    same(feed(t.srv, s.url("/f"), "last_modified"), (None,), "a validator that is gone is forgotten")
+    same(feed(t.srv, s.url("/f"), "last_modified, items"), (None, "3"), "a validator that is gone is forgotten")
 
 
 def test_8_4_slow_and_large(t):
