@@ -281,6 +281,20 @@ def test_kill9_and_again(t):
     until(lambda: feed(srv, s.url("/f"), "items") == ("2",), "fetched at once, without waiting for the lease", 10)
 
 
+def test_9_5_resume_is_at_once(t):
+    srv = t.server(**{**SLOWLY, "FETCH_INTERVAL": "1h"})
+    s, c = Site(t), person(srv)
+    s.put("/f", rss(1))
+    add(c, s.url("/f"))
+    change(srv, "UPDATE feed SET fetch_status = 'stopped', error_message = 'x', consecutive_errors = 3")
+    sub = c.get("/api/subscriptions").want(200).json
+    sub = (sub["subscriptions"] if isinstance(sub, dict) else sub)[0]
+    s.put("/f", rss(2))
+    a = c.post(f"/api/subscriptions/{sub['id']}/resume")
+    check(a.status == 200, "resumed", a)
+    until(lambda: feed(srv, s.url("/f"), "items, fetch_status") == ("2", "active"), "without waiting for the tick", 10)
+
+
 def test_15_1_logs(t):
     srv = t.server()
     s, c = Site(t), person(srv)
