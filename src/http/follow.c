@@ -7,6 +7,7 @@
 
 struct follows {
 	struct client *client;
+	const char *proxy;
 	struct list running, waiting;
 	bool closed;
 };
@@ -307,6 +308,7 @@ follow_start(struct follows *fs, struct follow *f)
 	    .head_max = CLIENT_HEAD_MAX,
 	    .decode = true,
 	    .user_agent = f->user_agent,
+	    .proxy = fs->proxy,
 	    .done = answered};
 	f->n_at = f->url.n < URL_TEXT_MAX ? f->url.n : URL_TEXT_MAX - 1;
 	memcpy(f->at, f->url.p, f->n_at);
@@ -328,13 +330,14 @@ follow_start(struct follows *fs, struct follow *f)
 /* ---- life ---- */
 
 struct follows *
-follows_new(struct client *c)
+follows_new(struct client *c, const char *proxy)
 {
 	struct follows *fs = calloc(1, sizeof(*fs));
 
 	if (!fs)
 		return NULL;
 	fs->client = c;
+	fs->proxy = proxy;
 	list_init(&fs->running);
 	list_init(&fs->waiting);
 	return fs;

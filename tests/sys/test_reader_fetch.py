@@ -344,3 +344,13 @@ def test_fetch_history_is_trimmed(t):
     add(c, s.url("/f"))
     until(lambda: len(s.at("/f")) >= 5, "fetched", 20)
     check(len(fetches(srv, s.url("/f"))) < 5, "old ones go", fetches(srv, s.url("/f")))
+
+
+def test_12_3_through_the_operators_proxy(t):
+    from proxy import Proxy
+    p, s = Proxy(t), Site(t)
+    srv = t.server(WEBHOOK_PROXY=p.url)
+    s.put("/f", rss(1, link=""))
+    add(person(srv), s.url("/f"))
+    until(lambda: len(s.at("/f")) > 1, "fetched again", 10)
+    same(set(p.asked), {f"127.0.0.1:{s.port}"}, "all of it went through the proxy")
