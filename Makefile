@@ -193,7 +193,7 @@ sim: $(B)/unit/deliver/core_sim_test $(B)/unit/deliver/core_sim_small_test ## a 
 bench: all ## the benchmarks
 	@$(MAKE) $(B)/bench/feed
 	@tools/stages feed='$(B)/bench/feed' publish='$(PYTHON) tests/bench/run.py' \
-	  deliver='$(PYTHON) tests/bench/deliver.py' \
+	  deliver='$(PYTHON) tests/bench/deliver.py' refresh='$(PYTHON) tests/bench/refresh.py' \
 	  outbox='$(PYTHON) tests/bench/outbox.py'
 
 fresh: ## tests ./dev on a bare Debian in a folder (as root)

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "event/cursor.h"
+#include "reader/fetcher.h"
 #include "reader/subs.h"
 
 static const char *const NO_QUERY[] = {NULL};
@@ -148,12 +149,15 @@ api_fsubs_settings(struct req *r, struct db *db, struct err *e)
 int
 api_fsubs_resume(struct req *r, struct db *db, struct err *e)
 {
+	const struct api *api = r->app;
 	struct uuid uid;
 	int rc = reader_id(r, "subscription", &uid, e);
 
 	if (rc == OK)
 		rc = subscription_resume(
 		    db, r->who.user, uid, clock_now_us(), e);
+	if (rc == OK)
+		fetcher_poke(api->fetcher); /* it claims behind this commit */
 	return rc == OK ? show(r, db, uid, e) : rc;
 }
 

@@ -553,6 +553,12 @@
 #define FEED_LINK_MAX       8192
 #define FEED_AUTHOR_MAX     1024
 #define FEED_DATE_MAX       128 /* no date is longer */
+/* Counts of Hatena bookmarks (seed 002, 10): URLs of one call, and bytes of
+ * them as a query; calls of a day; an answer. */
+#define HATEBU_URLS_MAX        50
+#define HATEBU_QUERY_MAX       (16 * KIB)
+#define HATEBU_DAY_CALLS       14400
+#define HATEBU_ANSWER_MAX      (256 * KIB)
 /* HTML from strangers (feed/html.h). Deeper than anybody nests; browsers
  * stop at 512. Each tag may look through all of the stack. */
 #define HTML_DEPTH_MAX         200

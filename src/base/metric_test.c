@@ -163,6 +163,39 @@ sample(struct family *f, struct str line)
 	f->samples++;
 }
 
+/* Seed 002 names these, against the habits. */
+static bool
+of_the_seed(struct str name)
+{
+	static const char *const NAMES[] = {"fetch_success_count",
+	    "fetch_fail_count", "parse_fail_count", "http_status_count",
+	    "fetch_latency", "items_upserted_count"};
+
+	for (size_t i = 0; i < COUNT_OF(NAMES); i++)
+		if (str_eq(name, str_of(NAMES[i])))
+			return true;
+	return false;
+}
+
+static void
+test_statuses(void **state)
+{
+	(void)state;
+	metric_status(M_FETCH_STATUS, 200);
+	metric_status(M_FETCH_STATUS, 200);
+	metric_status(M_FETCH_STATUS, 503);
+	metric_status(M_FETCH_STATUS, 0);
+	metric_status(M_FETCH_STATUS, 600);
+	assert_int_equal(metric_value(M_FETCH_STATUS), 3);
+	assert_str(
+	    value_of(write_all(), "http_status_count{status_code=\"200\"}"),
+	    "2");
+	assert_str(
+	    value_of(write_all(), "http_status_count{status_code=\"503\"}"),
+	    "1");
+	assert_null(strstr(write_all(), "status_code=\"404\""));
+}
+
 /* As promtool looks at it: each family once, HELP, TYPE, then its samples. */
 static void
 test_format(void **state)
@@ -193,8 +226,9 @@ test_format(void **state)
 		line = str_from(line, strlen("# TYPE "));
 		assert_true(str_eq(str_cut(&line, ' '), f.name));
 		f.type = line;
-		assert_int_equal(str_eq(f.type, STR("counter")),
-		    str_ends(f.name, STR("_total")));
+		if (!of_the_seed(f.name))
+			assert_int_equal(str_eq(f.type, STR("counter")),
+			    str_ends(f.name, STR("_total")));
 		families++;
 	}
 	end_family(&f);
@@ -234,6 +268,7 @@ main(void)
 	    cmocka_unit_test(test_values),
 	    cmocka_unit_test(test_buckets),
 	    cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_statuses),
 	    cmocka_unit_test(test_format),
 	    cmocka_unit_test(test_process),
 	};

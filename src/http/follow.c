@@ -7,6 +7,7 @@
 
 struct follows {
 	struct client *client;
+	const char *proxy;
 	struct list running, waiting;
 	bool closed;
 };
@@ -225,6 +226,7 @@ move_on(struct follow *f, const struct client_answer *a, struct str to)
 	f->permanent = (f->permanent || f->hops == 0) &&
 		       (a->status == 301 || a->status == 308);
 	f->hops++;
+	f->send.query = STR_EMPTY;
 	n = url_show(&u, f->at);
 	f->n_at = n;
 	(void)snprintf(f->host, sizeof(f->host), "%s", u.host);
@@ -297,6 +299,7 @@ follow_start(struct follows *fs, struct follow *f)
 	f->took_us = 0;
 	f->host[0] = f->error[0] = '\0';
 	f->send = (struct client_send){.method = f->method,
+	    .query = f->query.p ? f->query : STR_EMPTY,
 	    .headers = f->headers,
 	    .n_headers = f->n_headers,
 	    .body = f->body.p ? f->body : STR_EMPTY,
@@ -305,6 +308,7 @@ follow_start(struct follows *fs, struct follow *f)
 	    .head_max = CLIENT_HEAD_MAX,
 	    .decode = true,
 	    .user_agent = f->user_agent,
+	    .proxy = fs->proxy,
 	    .done = answered};
 	f->n_at = f->url.n < URL_TEXT_MAX ? f->url.n : URL_TEXT_MAX - 1;
 	memcpy(f->at, f->url.p, f->n_at);
@@ -326,13 +330,14 @@ follow_start(struct follows *fs, struct follow *f)
 /* ---- life ---- */
 
 struct follows *
-follows_new(struct client *c)
+follows_new(struct client *c, const char *proxy)
 {
 	struct follows *fs = calloc(1, sizeof(*fs));
 
 	if (!fs)
 		return NULL;
 	fs->client = c;
+	fs->proxy = proxy;
 	list_init(&fs->running);
 	list_init(&fs->waiting);
 	return fs;

@@ -57,6 +57,7 @@ struct follow_answer {
 struct follow {
 	enum method method; /* a redirect of anything but GET is an answer */
 	struct str url;
+	struct str query; /* client.h; not for where a redirect leads */
 	const struct client_header *headers;
 	size_t n_headers;
 	struct str body;
@@ -78,7 +79,9 @@ struct follow {
 	char error[256];
 };
 
-struct follows *follows_new(struct client *c); /* NULL: no memory */
+/* proxy: of the operator (client.h), or NULL; both outlive it. NULL: no
+ * memory. */
+struct follows *follows_new(struct client *c, const char *proxy);
 /* All are cancelled: those that wait at once, the others by client_wait().
  * Nothing may be started behind it. */
 void follows_close(struct follows *fs);

@@ -232,7 +232,8 @@ void
 due_run(struct fetcher *f)
 {
 	int64_t now = clock_mono_us();
-	int most = 2 * (int)f->o.conf->fetch_max_concurrent;
+	/* Some ahead: a claim is a commit. */
+	int most = 6 * (int)f->o.conf->fetch_max_concurrent;
 	bool idle;
 
 	if (!f->o.schedule)

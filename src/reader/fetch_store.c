@@ -31,9 +31,8 @@ write_result(struct db *db, struct fetch *x, struct err *e)
 {
 	const struct fetch_verdict *v = &x->verdict;
 	int64_t next = v->stop ? x->at_us : v->next_us, n = 1;
-	bool fresh = x->seen.outcome == FETCH_UPDATED ||
-		     x->seen.outcome == FETCH_SAME ||
-		     x->seen.outcome == FETCH_PUSHED;
+	bool fresh =
+	    x->seen.outcome == FETCH_UPDATED || x->seen.outcome == FETCH_SAME;
 	/* A 304 may leave out what has not changed. */
 	struct str etag = fresh || x->new_etag.p ? x->new_etag : x->etag;
 	struct str modified =
@@ -51,7 +50,8 @@ write_result(struct db *db, struct fetch *x, struct err *e)
 	if (n > 0) /* else it was removed meanwhile */
 		n = sql_fetch_add(db, x->id, x->at_us, x->took_us,
 		    str_of(fetch_outcome_word(x->seen.outcome)), x->seen.status,
-		    x->bytes, (int64_t)x->inserted, (int64_t)x->updated,
+		    x->bytes, (int64_t)(x->inserted + x->plan.inserted),
+		    (int64_t)(x->updated + x->plan.updated),
 		    or_null(v->message), v->stop ? NULL : &next, str_of(v->why),
 		    e);
 	return n < 0 ? (int)n : OK;

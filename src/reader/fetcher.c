@@ -236,7 +236,10 @@ make_parts(struct fetcher *f, struct err *e)
 	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
 	    .connections_max = (long)c->fetch_max_concurrent + REGISTER_MAX + 2,
 	    .connections_each = 2,
-	    .body_max = (size_t)c->fetch_max_size,
+	    .body_max = (size_t)c->fetch_max_size > DISCOVER_IN_MAX
+			    ? (size_t)c->fetch_max_size
+			    : DISCOVER_IN_MAX,
+	    .proxy_resolves = c->webhook_proxy_resolves,
 	    .dns_servers = c->webhook_url_dns_servers[0]
 			       ? c->webhook_url_dns_servers
 			       : NULL,
@@ -248,7 +251,8 @@ make_parts(struct fetcher *f, struct err *e)
 	if (!f->box)
 		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
 	rc = client_new(&o, &f->client, e);
-	if (rc == OK && !(f->follows = follows_new(f->client)))
+	if (rc == OK && !(f->follows = follows_new(f->client,
+			      c->webhook_proxy[0] ? c->webhook_proxy : NULL)))
 		rc = err_set(e, ERR_NOMEM, "no memory for the fetcher");
 	if (rc == OK)
 		rc = db_open(f->o.store, DB_READ, &f->db, e);

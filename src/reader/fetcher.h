@@ -42,7 +42,6 @@ struct append;
 struct conf;
 struct fetcher;
 struct guard;
-struct keyring;
 struct store;
 
 struct fetcher_opts {
@@ -50,7 +49,6 @@ struct fetcher_opts {
 	struct store *store;
 	struct append *append;
 	const struct guard *guard;
-	struct keyring *keyring;
 	bool schedule; /* the role `fetch`; else it only adds feeds */
 };
 

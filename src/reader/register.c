@@ -368,8 +368,11 @@ found(struct reg *g)
 	struct fetch *x = g->x;
 
 	if (x->moved && !str_eq(x->final_url, g->asked)) {
-		g->asked = canonical(g, x->final_url);
-		if (!g->asked.p || take_known(g, g->asked))
+		struct str moved = canonical(g, x->final_url);
+
+		if (moved.p)
+			g->asked = moved;
+		if (take_known(g, g->asked))
 			return;
 	}
 	g->tried = 0;

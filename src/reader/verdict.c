@@ -11,7 +11,6 @@ fetch_outcome_word(enum fetch_outcome o)
 	    [FETCH_UPDATED] = "updated",
 	    [FETCH_SAME] = "same",
 	    [FETCH_NOT_MODIFIED] = "not_modified",
-	    [FETCH_PUSHED] = "pushed",
 	    [FETCH_HTTP_ERROR] = "http_error",
 	    [FETCH_UNREADABLE] = "unreadable",
 	    [FETCH_TOO_LARGE] = "too_large",
@@ -134,12 +133,7 @@ judge_good(const struct fetch_seen *s, const struct fetch_before *b,
 	v->good = true;
 	(void)snprintf(v->why, sizeof(v->why), "every %lld min, as subscribed",
 	    (long long)min);
-	if (b->pushed && min < FETCH_MOST_MIN) {
-		min = FETCH_MOST_MIN;
-		(void)snprintf(v->why, sizeof(v->why),
-		    "its hub tells us of changes; asked every %lld min to be sure",
-		    (long long)min);
-	} else if (within(age) > min) {
+	if (within(age) > min) {
 		min = within(age);
 		(void)snprintf(v->why, sizeof(v->why),
 		    "its server says that it stays the same for %lld min (max-age)",
@@ -200,7 +194,6 @@ verdict_fetch(const struct fetch_seen *s, const struct fetch_before *b,
 	case FETCH_UPDATED:
 	case FETCH_SAME:
 	case FETCH_NOT_MODIFIED:
-	case FETCH_PUSHED:
 		judge_good(s, b, &v, &minutes);
 		break;
 	case FETCH_HTTP_ERROR:

@@ -26,7 +26,6 @@ enum fetch_outcome {
 	FETCH_UPDATED,      /* a feed, read */
 	FETCH_SAME,         /* the same bytes as last time: not read again */
 	FETCH_NOT_MODIFIED, /* 304 */
-	FETCH_PUSHED,       /* its hub sent it */
 	FETCH_HTTP_ERROR,   /* any other status */
 	FETCH_UNREADABLE,   /* an answer, and no feed */
 	FETCH_TOO_LARGE,
@@ -48,7 +47,6 @@ struct fetch_seen {
 struct fetch_before {
 	int64_t errors, parse_errors; /* in a row */
 	int64_t interval_min;         /* of those who subscribe, the least */
-	bool pushed;                  /* a hub tells of changes: ask rarely */
 };
 
 #define FETCH_WORDS_MAX 400

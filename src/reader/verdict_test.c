@@ -8,65 +8,57 @@
 #define MIN (60 * US_PER_S)
 
 /* outcome, status, retry-after s, max-age s; errors, parse errors, interval,
- * pushed; → stopped, errors, parse errors, minutes. */
+ * → stopped, errors, parse errors, minutes. */
 static const struct row {
 	enum fetch_outcome outcome;
 	int status, retry_s, age_s;
 	int errors, parse, interval;
-	bool pushed;
 	bool stop;
 	int errors_after, parse_after, minutes;
 	const char *says;
 } ROWS[] = {
     /* 8: the interval of whoever subscribes, within 30 min and 12 h */
-    {FETCH_UPDATED, 200, -1, -1, 0, 0, 60, false, false, 0, 0, 60, "every 60"},
-    {FETCH_SAME, 200, -1, -1, 3, 2, 30, false, false, 0, 0, 30, "every 30"},
-    {FETCH_NOT_MODIFIED, 304, -1, -1, 9, 9, 720, false, false, 0, 0, 720, ""},
-    {FETCH_UPDATED, 200, -1, -1, 0, 0, 1, false, false, 0, 0, 30, ""},
-    {FETCH_UPDATED, 200, -1, -1, 0, 0, 9999, false, false, 0, 0, 720, ""},
+    {FETCH_UPDATED, 200, -1, -1, 0, 0, 60, false, 0, 0, 60, "every 60"},
+    {FETCH_SAME, 200, -1, -1, 3, 2, 30, false, 0, 0, 30, "every 30"},
+    {FETCH_NOT_MODIFIED, 304, -1, -1, 9, 9, 720, false, 0, 0, 720, ""},
+    {FETCH_UPDATED, 200, -1, -1, 0, 0, 1, false, 0, 0, 30, ""},
+    {FETCH_UPDATED, 200, -1, -1, 0, 0, 9999, false, 0, 0, 720, ""},
     /* max-age makes it later, never earlier, never past 12 h */
-    {FETCH_UPDATED, 200, -1, 7200, 0, 0, 60, false, false, 0, 0, 120,
-	"max-age"},
-    {FETCH_UPDATED, 200, -1, 60, 0, 0, 60, false, false, 0, 0, 60, "every"},
-    {FETCH_NOT_MODIFIED, 304, -1, 999999, 0, 0, 60, false, false, 0, 0, 720,
-	""},
-    {FETCH_UPDATED, 200, -1, 3601, 0, 0, 60, false, false, 0, 0, 61, "max-age"},
-    {FETCH_PUSHED, 200, -1, -1, 0, 0, 30, true, false, 0, 0, 720, "hub"},
+    {FETCH_UPDATED, 200, -1, 7200, 0, 0, 60, false, 0, 0, 120, "max-age"},
+    {FETCH_UPDATED, 200, -1, 60, 0, 0, 60, false, 0, 0, 60, "every"},
+    {FETCH_NOT_MODIFIED, 304, -1, 999999, 0, 0, 60, false, 0, 0, 720, ""},
+    {FETCH_UPDATED, 200, -1, 3601, 0, 0, 60, false, 0, 0, 61, "max-age"},
     /* 9.1, 9.2: stopped at once */
-    {FETCH_HTTP_ERROR, 404, -1, -1, 0, 0, 60, false, true, 1, 0, 0, "404"},
-    {FETCH_HTTP_ERROR, 410, -1, -1, 0, 0, 60, false, true, 1, 0, 0, "410"},
-    {FETCH_HTTP_ERROR, 401, -1, -1, 4, 0, 60, false, true, 5, 0, 0, "401"},
-    {FETCH_HTTP_ERROR, 403, 60, -1, 0, 0, 60, false, true, 1, 0, 0, "403"},
+    {FETCH_HTTP_ERROR, 404, -1, -1, 0, 0, 60, true, 1, 0, 0, "404"},
+    {FETCH_HTTP_ERROR, 410, -1, -1, 0, 0, 60, true, 1, 0, 0, "410"},
+    {FETCH_HTTP_ERROR, 401, -1, -1, 4, 0, 60, true, 5, 0, 0, "401"},
+    {FETCH_HTTP_ERROR, 403, 60, -1, 0, 0, 60, true, 1, 0, 0, "403"},
     /* 9.3: the tenth body in a row that is no feed */
-    {FETCH_UNREADABLE, 200, -1, -1, 0, 0, 60, false, false, 1, 1, 30,
-	"1 times"},
-    {FETCH_UNREADABLE, 200, -1, -1, 8, 8, 60, false, false, 9, 9, 720, ""},
-    {FETCH_UNREADABLE, 200, -1, -1, 9, 9, 60, false, true, 10, 10, 0,
-	"10 times"},
+    {FETCH_UNREADABLE, 200, -1, -1, 0, 0, 60, false, 1, 1, 30, "1 times"},
+    {FETCH_UNREADABLE, 200, -1, -1, 8, 8, 60, false, 9, 9, 720, ""},
+    {FETCH_UNREADABLE, 200, -1, -1, 9, 9, 60, true, 10, 10, 0, "10 times"},
     /* something else in between breaks the row */
-    {FETCH_TIMEOUT, 0, -1, -1, 9, 9, 60, false, false, 10, 0, 720, ""},
+    {FETCH_TIMEOUT, 0, -1, -1, 9, 9, 60, false, 10, 0, 720, ""},
     /* 9.4: 30 min, doubled, to 12 h */
-    {FETCH_HTTP_ERROR, 500, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
-    {FETCH_HTTP_ERROR, 503, -1, -1, 1, 0, 60, false, false, 2, 0, 60, ""},
-    {FETCH_HTTP_ERROR, 502, -1, -1, 2, 0, 60, false, false, 3, 0, 120, ""},
-    {FETCH_HTTP_ERROR, 504, -1, -1, 3, 0, 60, false, false, 4, 0, 240, ""},
-    {FETCH_HTTP_ERROR, 429, -1, -1, 4, 0, 60, false, false, 5, 0, 480, ""},
-    {FETCH_HTTP_ERROR, 500, -1, -1, 5, 0, 60, false, false, 6, 0, 720, ""},
-    {FETCH_HTTP_ERROR, 500, -1, -1, 6, 0, 60, false, false, 7, 0, 720, ""},
-    {FETCH_HTTP_ERROR, 500, -1, -1, 4000, 0, 60, false, false, 4001, 0, 720,
-	""},
-    {FETCH_HTTP_ERROR, 418, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
-    {FETCH_UNREACHABLE, 0, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
-    {FETCH_TOO_LARGE, 200, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
-    {FETCH_REDIRECTS, 302, -1, -1, 1, 0, 60, false, false, 2, 0, 60, ""},
-    {FETCH_REFUSED, 0, -1, -1, 0, 0, 60, false, false, 1, 0, 30, ""},
+    {FETCH_HTTP_ERROR, 500, -1, -1, 0, 0, 60, false, 1, 0, 30, ""},
+    {FETCH_HTTP_ERROR, 503, -1, -1, 1, 0, 60, false, 2, 0, 60, ""},
+    {FETCH_HTTP_ERROR, 502, -1, -1, 2, 0, 60, false, 3, 0, 120, ""},
+    {FETCH_HTTP_ERROR, 504, -1, -1, 3, 0, 60, false, 4, 0, 240, ""},
+    {FETCH_HTTP_ERROR, 429, -1, -1, 4, 0, 60, false, 5, 0, 480, ""},
+    {FETCH_HTTP_ERROR, 500, -1, -1, 5, 0, 60, false, 6, 0, 720, ""},
+    {FETCH_HTTP_ERROR, 500, -1, -1, 6, 0, 60, false, 7, 0, 720, ""},
+    {FETCH_HTTP_ERROR, 500, -1, -1, 4000, 0, 60, false, 4001, 0, 720, ""},
+    {FETCH_HTTP_ERROR, 418, -1, -1, 0, 0, 60, false, 1, 0, 30, ""},
+    {FETCH_UNREACHABLE, 0, -1, -1, 0, 0, 60, false, 1, 0, 30, ""},
+    {FETCH_TOO_LARGE, 200, -1, -1, 0, 0, 60, false, 1, 0, 30, ""},
+    {FETCH_REDIRECTS, 302, -1, -1, 1, 0, 60, false, 2, 0, 60, ""},
+    {FETCH_REFUSED, 0, -1, -1, 0, 0, 60, false, 1, 0, 30, ""},
     /* Retry-After within 30 min and 12 h, and not below the back-off */
-    {FETCH_HTTP_ERROR, 429, 7200, -1, 0, 0, 60, false, false, 1, 0, 120,
+    {FETCH_HTTP_ERROR, 429, 7200, -1, 0, 0, 60, false, 1, 0, 120,
 	"Retry-After"},
-    {FETCH_HTTP_ERROR, 503, 10, -1, 0, 0, 60, false, false, 1, 0, 30, "failed"},
-    {FETCH_HTTP_ERROR, 503, 86400, -1, 0, 0, 60, false, false, 1, 0, 720, ""},
-    {FETCH_HTTP_ERROR, 503, 3600, -1, 4, 0, 60, false, false, 5, 0, 480,
-	"failed"},
+    {FETCH_HTTP_ERROR, 503, 10, -1, 0, 0, 60, false, 1, 0, 30, "failed"},
+    {FETCH_HTTP_ERROR, 503, 86400, -1, 0, 0, 60, false, 1, 0, 720, ""},
+    {FETCH_HTTP_ERROR, 503, 3600, -1, 4, 0, 60, false, 5, 0, 480, "failed"},
 };
 
 static void
@@ -82,8 +74,7 @@ test_table(void **state)
 		    .error = STR("something")};
 		struct fetch_before b = {.errors = r->errors,
 		    .parse_errors = r->parse,
-		    .interval_min = r->interval,
-		    .pushed = r->pushed};
+		    .interval_min = r->interval};
 		struct fetch_verdict v;
 
 		verdict_fetch(&s, &b, NOW, 1, 0, &v);

@@ -187,3 +187,13 @@ def due(srv, url):
 
 def outcomes(srv, url):
     return [f[0] for f in fetches(srv, url)]
+
+
+def shared_key(t):
+    """A key file for several servers of one store."""
+    import base64
+    import os
+    path = t.path("shared.key")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+        f.write(f"k1:{base64.b64encode(os.urandom(32)).decode()}\n")
+    return {"WEBHOOK_ENCRYPTION_KEY_FILE": path}

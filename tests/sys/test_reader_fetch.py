@@ -74,7 +74,7 @@ def test_8_3_conditional(t):
     check("gzip" in r.headers["accept-encoding"] and "br" in r.headers["accept-encoding"], "packed is fine", r.headers)
     s.put("/f", rss(2, start=1), etag='"abd"')
     until(lambda: feed(t.srv, s.url("/f"), "items, etag") == ("3", '"abd"'), "the next one is read", 10)
-    same(feed(t.srv, s.url("/f"), "last_modified"), (None,), "a validator that is gone is forgotten")
+    same(feed(t.srv, s.url("/f"), "last_modified, items"), (None, "3"), "a validator that is gone is forgotten")
 
 
 def test_8_4_slow_and_large(t):
@@ -281,6 +281,20 @@ def test_kill9_and_again(t):
     until(lambda: feed(srv, s.url("/f"), "items") == ("2",), "fetched at once, without waiting for the lease", 10)
 
 
+def test_9_5_resume_is_at_once(t):
+    srv = t.server(**{**SLOWLY, "FETCH_INTERVAL": "1h"})
+    s, c = Site(t), person(srv)
+    s.put("/f", rss(1))
+    add(c, s.url("/f"))
+    change(srv, "UPDATE feed SET fetch_status = 'stopped', error_message = 'x', consecutive_errors = 3")
+    sub = c.get("/api/subscriptions").want(200).json
+    sub = (sub["subscriptions"] if isinstance(sub, dict) else sub)[0]
+    s.put("/f", rss(2))
+    a = c.post(f"/api/subscriptions/{sub['id']}/resume")
+    check(a.status == 200, "resumed", a)
+    until(lambda: feed(srv, s.url("/f"), "items, fetch_status") == ("2", "active"), "without waiting for the tick", 10)
+
+
 def test_15_1_logs(t):
     srv = t.server()
     s, c = Site(t), person(srv)
@@ -330,3 +344,13 @@ def test_fetch_history_is_trimmed(t):
     add(c, s.url("/f"))
     until(lambda: len(s.at("/f")) >= 5, "fetched", 20)
     check(len(fetches(srv, s.url("/f"))) < 5, "old ones go", fetches(srv, s.url("/f")))
+
+
+def test_12_3_through_the_operators_proxy(t):
+    from proxy import Proxy
+    p, s = Proxy(t), Site(t)
+    srv = t.server(WEBHOOK_PROXY=p.url)
+    s.put("/f", rss(1, link=""))
+    add(person(srv), s.url("/f"))
+    until(lambda: len(s.at("/f")) > 1, "fetched again", 10)
+    same(set(p.asked), {f"127.0.0.1:{s.port}"}, "all of it went through the proxy")
