@@ -560,6 +560,7 @@
 #define TERMS_QUERY_MAX     32
 #define TERMS_BYTES_MAX     (512 * KIB) /* a tsvector ends at a MiB */
 #define READER_SEARCH_MAX   500       /* bytes that are typed */
+#define CLEAN_STEP          200 /* articles, each with its words and states */
 #define FEED_TOMBSTONES_MAX 50000 /* of a feed that are looked at */
 #define READER_FEEDS_MAX       100
 #define FETCH_INTERVAL_MIN     30
