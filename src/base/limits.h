@@ -518,6 +518,12 @@
 #define REGISTER_FEEDS_MAX     4
 #define REGISTER_ICONS_MAX     3
 #define FAVICON_MAX            (256 * KIB)
+/* Counts of Hatena bookmarks (seed 002, 10): URLs of one call, and bytes of
+ * them as a query; calls of a day; an answer. */
+#define HATEBU_URLS_MAX        50
+#define HATEBU_QUERY_MAX       (16 * KIB)
+#define HATEBU_DAY_CALLS       14400
+#define HATEBU_ANSWER_MAX      (256 * KIB)
 /* HTML from strangers (feed/html.h). Deeper than anybody nests; browsers
  * stop at 512. Each tag may look through all of the stack. */
 #define HTML_DEPTH_MAX         200
@@ -546,14 +552,14 @@
 #define ITEM_EVENT_TEXT        1000 /* characters of an article in its event */
 #define FEED_TITLE_MAX         500
 /* A person's: seed 002, 2.8 and 8.5. Minutes, in steps of the least. */
-#define READER_FEEDS_MAX      100
-#define FETCH_INTERVAL_MIN    30
-#define FETCH_INTERVAL_MAX    720
-#define READER_CATEGORIES_MAX 200
-#define READER_CATEGORY_NAME  200 /* characters */
-#define READER_PAGE           50  /* articles: seed 002, 4.3 */
-#define READER_FETCHES        50  /* of a feed's history */
-#define READ_STEP             2000 /* articles marked read, a transaction */
+#define READER_FEEDS_MAX       100
+#define FETCH_INTERVAL_MIN     30
+#define FETCH_INTERVAL_MAX     720
+#define READER_CATEGORIES_MAX  200
+#define READER_CATEGORY_NAME   200  /* characters */
+#define READER_PAGE            50   /* articles: seed 002, 4.3 */
+#define READER_FETCHES         50   /* of a feed's history */
+#define READ_STEP              2000 /* articles marked read, a transaction */
 /* Search (reader/terms.h): PostgreSQL counts places to 16,383. */
 #define TERMS_MAX           16000
 #define TERM_BYTES          64 /* of a word: longer ones are no words */
@@ -562,6 +568,12 @@
 #define READER_SEARCH_MAX   500       /* bytes that are typed */
 #define CLEAN_STEP          200 /* articles, each with its words and states */
 #define FEED_TOMBSTONES_MAX 50000 /* of a feed that are looked at */
+#define TERMS_MAX              16000
+#define TERM_BYTES             64 /* of a word: longer ones are no words */
+#define TERMS_QUERY_MAX        32
+#define TERMS_BYTES_MAX        (512 * KIB) /* a tsvector ends at a MiB */
+#define READER_SEARCH_MAX      500         /* bytes that are typed */
+#define FEED_TOMBSTONES_MAX    50000       /* of a feed that are looked at */
 #define READER_FEEDS_MAX       100
 #define FETCH_INTERVAL_MIN     30
 #define FETCH_INTERVAL_MAX     720

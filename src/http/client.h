@@ -65,6 +65,9 @@ struct client_header {
 struct client_send {
 	enum method method;
 	struct str url;
+	/* Goes behind the URL's own query, encoded already: for a long list,
+	 * which the bound of a URL (URL_MAX) has no room for. */
+	struct str query;
 	/* Not Host, Content-Length or another that frames the message. */
 	const struct client_header *headers;
 	size_t n_headers;

@@ -270,9 +270,14 @@ prepare_lines(struct client_xfer *x, struct err *e)
 {
 	const struct client_send *s = x->send;
 	struct str agent = str_of(s->user_agent);
-	size_t bytes = URL_TEXT_MAX + agent.n + 32;
+	size_t bytes = URL_TEXT_MAX + agent.n + s->query.n + 32;
 	bool typed = false;
 
+	for (size_t i = 0; i < s->query.n; i++)
+		if (s->query.p[i] <= ' ' || s->query.p[i] >= 0x7f ||
+		    s->query.p[i] == '#')
+			return err_set(e, ERR_INVALID,
+			    "the query has a character that must be encoded");
 	if (s->n_headers > CLIENT_HEADERS_MAX)
 		return err_set(e, ERR_LIMIT, "the request has over %d headers",
 		    CLIENT_HEADERS_MAX);
@@ -288,7 +293,12 @@ prepare_lines(struct client_xfer *x, struct err *e)
 		return err_set(e, ERR_LIMIT,
 		    "the request's URL and headers are over %zu bytes",
 		    CLIENT_TEXT_MAX);
-	x->text.n = url_format(&x->url, x->text.p) + 1;
+	x->text.n = url_format(&x->url, x->text.p);
+	if (s->query.n > 0) {
+		buf_addc(&x->text, x->url.query.n > 0 ? '&' : '?');
+		buf_add(&x->text, s->query);
+	}
+	buf_addc(&x->text, '\0');
 	for (size_t i = 0; i < s->n_headers; i++) {
 		add_line(x, s->headers[i].name, s->headers[i].value);
 		typed |= str_eq_nocase(s->headers[i].name, STR("content-type"));

@@ -225,6 +225,7 @@ move_on(struct follow *f, const struct client_answer *a, struct str to)
 	f->permanent = (f->permanent || f->hops == 0) &&
 		       (a->status == 301 || a->status == 308);
 	f->hops++;
+	f->send.query = STR_EMPTY;
 	n = url_show(&u, f->at);
 	f->n_at = n;
 	(void)snprintf(f->host, sizeof(f->host), "%s", u.host);
@@ -297,6 +298,7 @@ follow_start(struct follows *fs, struct follow *f)
 	f->took_us = 0;
 	f->host[0] = f->error[0] = '\0';
 	f->send = (struct client_send){.method = f->method,
+	    .query = f->query.p ? f->query : STR_EMPTY,
 	    .headers = f->headers,
 	    .n_headers = f->n_headers,
 	    .body = f->body.p ? f->body : STR_EMPTY,

@@ -57,6 +57,7 @@ struct follow_answer {
 struct follow {
 	enum method method; /* a redirect of anything but GET is an answer */
 	struct str url;
+	struct str query; /* client.h; not for where a redirect leads */
 	const struct client_header *headers;
 	size_t n_headers;
 	struct str body;

@@ -162,3 +162,26 @@ def fetches(srv, url):
 def feed(srv, url, columns):
     rows = srv.rows(f"SELECT {columns} FROM feed WHERE feed_url = '{url}'")
     return rows[0] if rows else None
+
+
+def change(srv, sql):
+    """A change from outside, as an operator would make it."""
+    import os
+    import sqlite3
+    from hk import psql
+    if srv.url:
+        psql(srv.url, sql)
+        return
+    db = sqlite3.connect(os.path.join(srv.data, "hikyaku.db"), timeout=20)
+    with db:
+        db.execute(sql)
+    db.close()
+
+
+def due(srv, url):
+    """Makes a feed due now."""
+    change(srv, f"UPDATE feed SET next_fetch_at = 0, claimed_until = 0 WHERE feed_url = '{url}'")
+
+
+def outcomes(srv, url):
+    return [f[0] for f in fetches(srv, url)]

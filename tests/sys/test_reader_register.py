@@ -17,3 +17,248 @@ def test_2_1_a_feed_by_its_address(t):
     same([f[0] for f in fetches(t.srv, s.url("/one.xml"))], ["updated"], "the fetch is kept")
     types = [e["eventType"] for e in t.srv.client().events()]
     same(types.count("feed.item.created"), 3, "an event for each article, at once")
+
+
+def test_2_2_a_page_names_its_feed(t):
+    s, c = Site(t), person(t.srv)
+    s.put("/blog/", b"<html><head><link rel=alternate type=application/atom+xml href=../at.xml>"
+          b"<title>x</title></head></html>", HTML)
+    s.put("/at.xml", atom())
+    j = add(c, s.url("/blog/"))
+    same((j["feed_url"], j["title"]), (s.url("/at.xml"), "An Atom feed"), "what was found")
+    same(len(s.at("/at.xml")), 1, "it was fetched once")
+
+
+def test_2_3_which_of_several(t):
+    """Same host before Atom before RSS before the first."""
+    s, other, c = Site(t), Site(t, "127.0.0.2"), person(t.srv)
+    other.put("/other.xml", atom(title="other"))
+    s.put("/rss.xml", rss(1, "rss"))
+    s.put("/atom.xml", atom(title="atom"))
+    link = '<link rel="alternate" type="application/{}+xml" href="{}">'
+    s.put("/1", (link.format("atom", other.url("/other.xml")) + link.format("rss", "/rss.xml")).encode(), HTML)
+    s.put("/2", (link.format("rss", "/rss.xml") + link.format("atom", "/atom.xml")).encode(), HTML)
+    same(add(c, s.url("/1"))["title"], "rss", "the page's own host first")
+    same(add(c, s.url("/2"))["title"], "atom", "then Atom")
+
+
+def test_2_3_the_first_that_works(t):
+    s, c = Site(t), person(t.srv)
+    s.put("/p", b'<link rel=alternate type=application/rss+xml href=/gone.xml>'
+          b'<link rel=alternate type=application/rss+xml href=/ok.xml>', HTML)
+    s.put("/ok.xml", rss(1, "works"))
+    same(add(c, s.url("/p"))["title"], "works", "the next one when one is gone")
+
+
+def test_2_2_usual_places(t):
+    s, c = Site(t), person(t.srv)
+    s.put("/", b"<html><body>nothing is named here</body></html>", HTML)
+    s.put("/feed", rss(1, "hidden"))
+    same(add(c, s.url("/"))["title"], "hidden", "found where feeds often are")
+
+
+def test_2_4_another_address(t):
+    s, srv = Site(t), t.server()
+    c, other = person(srv), person(srv, "berta")
+    s.put("/old.xml", rss(2, "old"))
+    s.put("/new.xml", rss(2, "new", start=10))
+    old = add(c, s.url("/old.xml"))
+    add(other, s.url("/old.xml"))
+    a = c("PATCH", f"/api/feeds/{old['id']}", {"feed_url": s.url("/new.xml")})
+    check(a.status == 200, "moved", a)
+    same((a.json["feed_url"], a.json["title"]), (s.url("/new.xml"), "new"), "the new feed")
+    same(feed(srv, s.url("/old.xml"), "subscribers"), ("1",), "others keep theirs")
+    same(feed(srv, s.url("/new.xml"), "subscribers"), ("1",), "moved")
+    wrong(c("PATCH", f"/api/feeds/{old['id']}", {"feed_url": s.url("/new.xml")}), 404, "NOT_FOUND")
+    wrong(other("PATCH", f"/api/feeds/{old['id']}", {"feed_url": s.url("/nix")}), 422, "FEED_UNREACHABLE", "404")
+    wrong(other("PATCH", f"/api/feeds/{old['id']}", {"url": "x"}), 400, "INVALID_FIELD")
+    wrong(other("PATCH", "/api/feeds/nonsense", {"feed_url": s.url("/new.xml")}), 404, "NOT_FOUND")
+    a = other("PATCH", f"/api/feeds/{old['id']}", {"feed_url": s.url("/old.xml")})
+    same((a.status, a.json["id"]), (200, old["id"]), "the one that it is stays")
+
+
+def test_2_5_icon(t):
+    s, c = Site(t), person(t.srv)
+    s.put("/p", b'<link rel=icon href=/i.png sizes=32x32><link rel=alternate type=application/rss+xml href=/f.xml>', HTML)
+    s.put("/i.png", PNG, "text/plain")  # its type lies
+    s.put("/f.xml", rss(1))
+    j = add(c, s.url("/p"))
+    check(j["favicon_url"], "there is one", j)
+    same(feed(t.srv, s.url("/f.xml"), "favicon_mime, length(favicon_data)"), ("image/png", "32"), "stored")
+
+
+def test_2_5_icon_of_a_site(t):
+    """A feed alone: the site that it names is asked."""
+    s, c = Site(t), person(t.srv)
+    s.put("/f.xml", rss(1, link=s.url("/home/")))
+    s.put("/home/", b'<link rel="shortcut icon" href="x.svg">', HTML)
+    s.put("/home/x.svg", b'<svg xmlns="http://www.w3.org/2000/svg"/>', "image/svg+xml")
+    add(c, s.url("/f.xml"))
+    same(feed(t.srv, s.url("/f.xml"), "favicon_mime"), ("image/svg+xml",), "found")
+
+
+def test_2_7_no_icon(t):
+    s, c = Site(t), person(t.srv)
+    s.put("/p", b'<link rel=icon href=/i.png><link rel=alternate type=application/rss+xml href=/f.xml>', HTML)
+    s.put("/i.png", b"<html>not found</html>", "image/png")
+    s.put("/favicon.ico", b"\0\0\1\0" + b"x" * 300_000, "image/x-icon")  # too large
+    s.put("/f.xml", rss(1))
+    j = add(c, s.url("/p"))
+    check(j["favicon_url"] is None, "none", j)
+
+
+def test_2_6_nothing_there(t):
+    s, c = Site(t), person(t.srv)
+    s.put("/page", b"<html><head><title>x</title></head><body>hello</body></html>", HTML)
+    s.put("/pdf", b"%PDF-1.7 ...", "application/pdf")
+    s.put("/broken", b"<rss><channel", "application/rss+xml")
+    s.put("/empty", b"", "text/xml")
+    s.put("/500", b"oops", "text/html", status=500)
+    for path, code, says in (("/page", "FEED_NOT_DETECTED", "HTML"), ("/pdf", "FEED_NOT_DETECTED", ""),
+                             ("/empty", "FEED_NOT_DETECTED", ""), ("/500", "FEED_UNREACHABLE", "500"),
+                             ("/nix", "FEED_UNREACHABLE", "404")):
+        j = wrong(c.post("/api/feeds", {"url": s.url(path)}), 422, code, says)
+        check(s.url(path) in j["message"] and j["category"] == "feed", "it names the address", j)
+    s.close()
+    wrong(c.post("/api/feeds", {"url": s.url("/x")}), 422, "FEED_UNREACHABLE")
+    same(t.srv.rows(f"SELECT COUNT(*) FROM feed WHERE feed_url LIKE '{s.url('/')}%'"), [("0",)], "nothing stored")
+
+
+def test_2_8_limit_of_100(t):
+    srv = t.server()
+    s, c = Site(t), person(srv)
+    for i in range(101):
+        s.put(f"/f{i}", rss(0, f"feed {i}", link=""))
+    for i in range(100):
+        add(c, s.url(f"/f{i}"))
+    wrong(c.post("/api/feeds", {"url": s.url("/f100")}), 409, "SUBSCRIPTION_LIMIT")
+    wrong(c.post("/api/feeds", {"url": s.url("/f5")}), 409, "ALREADY_SUBSCRIBED")
+    same(srv.rows("SELECT COUNT(*) FROM feed_subscription"), [("100",)], "no more than that")
+
+
+def test_known_feed_is_shared(t):
+    srv, s = t.server(), Site(t)
+    s.put("/f", rss(4))
+    one = add(person(srv), s.url("/f"))
+    two = add(person(srv, "carla"), s.url("/f"))
+    same(two["id"], one["id"], "one feed")
+    same(len(s.at("/f")), 1, "fetched once")
+    same(feed(srv, s.url("/f"), "subscribers"), ("2",), "subscribers")
+    wrong(person(srv).post("/api/feeds", {"url": s.url("/f")}), 409, "ALREADY_SUBSCRIBED")
+
+
+def test_at_the_same_moment(t):
+    """Ten people, one new feed: one row, ten subscriptions, its articles once."""
+    srv, s = t.server(), Site(t)
+    s.put("/f", rss(5))
+    people, got = [person(srv, f"p{i}") for i in range(10)], []
+    [c.get("/v1/whoami").want(200) for c in people]  # passwords are checked one by one
+    threads = [threading.Thread(target=lambda c=c: got.append(c.post("/api/feeds", {"url": s.url("/f")}).status))
+               for c in people]
+    [x.start() for x in threads]
+    [x.join() for x in threads]
+    same(got, [201] * 10, "all of them")
+    same(feed(srv, s.url("/f"), "subscribers, items"), ("10", "5"), "one feed")
+    same(s.busiest, 1, "one request at a time to a host")
+
+
+def test_forgiving(t):
+    srv = t.server()
+    s, c = Site(t), person(srv)
+    for i in range(4):
+        s.put(f"/f{i}", rss(1, f"feed {i}"))
+    bare = f"{s.host}:{s.port}"
+    same(add(c, f"  {bare}/f0 \n")["feed_url"], s.url("/f0"), "no scheme: https, then http")
+    same(add(c, f"feed://{bare}/f1")["feed_url"], s.url("/f1"), "feed://")
+    same(add(c, f"feed:{s.url('/f2')}")["feed_url"], s.url("/f2"), "feed:")
+    same(add(c, f"<{s.url('/f3')}#part>")["feed_url"], s.url("/f3"), "brackets and a fragment")
+
+
+def test_bad_requests(t):
+    c = person(t.srv)
+    for body in ({}, {"url": 5}, {"url": ""}, {"url": "   "}, {"url": "https://x.example", "more": 1},
+                 {"url": "x" * 5000}, []):
+        wrong(c.post("/api/feeds", body), 400, "INVALID_FIELD")
+    wrong(c.post("/api/feeds", b"{"), 400, "MALFORMED")
+    check(c.post("/api/feeds", {"url": 5}).json["fields"][0]["field"] == "url", "the field is named")
+    check(t.srv.connect().post("/api/feeds", {"url": "x"}).status == 401, "nobody")
+    check(t.srv.client().post("/api/feeds", {"url": "x"}).status == 403, "a key is no person")
+
+
+def test_12_1_guard(t):
+    """Private addresses are refused, as an address, by a redirect and in a page's link."""
+    srv = t.server(WEBHOOK_URL_ALLOW_PRIVATE="127.0.0.0/24")
+    s, secret, c = Site(t), Site(t, "127.1.1.1"), person(srv)
+    secret.put("/f", rss(1, "secret"))
+    s.put("/r", b"", status=302, Location=secret.url("/f"))
+    s.put("/p", f'<link rel=alternate type=application/rss+xml href="{secret.url("/f")}">'.encode(), HTML)
+    for url in ("http://10.0.0.1/f", "http://172.16.0.1/", "http://192.168.1.1/", "http://169.254.169.254/latest",
+                "http://[::1]/", "http://[fe80::1]/", "http://0x7f.1.1.1/", "ftp://127.0.0.1/f", "file:///etc/passwd",
+                "http://user:pw@example.com/", secret.url("/f"), s.url("/r")):
+        j = wrong(c.post("/api/feeds", {"url": url}), 422, "URL_REFUSED")
+        check("pw" not in j["message"], "no password is repeated", j)
+    wrong(c.post("/api/feeds", {"url": s.url("/p")}), 422, "FEED_NOT_DETECTED")
+    same(secret.requests, [], "nobody was there")
+
+
+def test_redirects(t):
+    srv = t.server()
+    s, c = Site(t), person(srv)
+    s.put("/to", rss(1, "to"))
+    s.put("/tmp", b"", status=302, Location="/to")
+    s.put("/perm", b"", status=301, Location="../x/../to2?a=1#b")
+    s.put("/to2?a=1", rss(1, "to2"))
+    for i in range(5):
+        s.put(f"/c{i}", b"", status=307, Location=f"/c{i + 1}")
+    s.put("/c5", rss(1, "after five"))
+    s.put("/loop", b"", status=302, Location="/loop")
+    same(add(c, s.url("/tmp"))["feed_url"], s.url("/tmp"), "for now: its own address stays")
+    same(add(c, s.url("/perm"))["feed_url"], s.url("/to2?a=1"), "for good: the new one")
+    same(add(c, s.url("/c0"))["title"], "after five", "five are followed")
+    s.put("/c-1", b"", status=307, Location="/c0")
+    wrong(c.post("/api/feeds", {"url": s.url("/c-1")}), 422, "FEED_UNREACHABLE", "redirect")
+    wrong(c.post("/api/feeds", {"url": s.url("/loop")}), 422, "FEED_UNREACHABLE", "redirect")
+
+
+def test_without_the_role(t):
+    """A server that does not fetch adds feeds all the same."""
+    srv = t.server(args=("--roles", "api"), FETCH_INTERVAL="100ms")
+    s, c = Site(t), person(srv)
+    s.put("/f", rss(2))
+    add(c, s.url("/f"))
+    same(feed(srv, s.url("/f"), "items"), ("2",), "its articles are there")
+
+
+def test_a_crowd(t):
+    """What waits is bounded; the rest is told to come again."""
+    import time
+    srv = t.server()
+    s = Site(t)
+
+    def slow(h, r):
+        time.sleep(3)
+        h.send_response_only(404)
+        h.send_header("Content-Length", "0")
+        h.end_headers()
+    s.put("/slow", slow)
+    got, lost = [], []
+    people = [srv.admin(timeout=200) for i in range(100)]
+    [c.get("/v1/whoami").want(200) for c in people]
+
+    def one(i):
+        try:
+            got.append(people[i].post("/api/feeds", {"url": s.url("/slow")}))
+        except OSError as e:
+            lost.append(e)
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(100)]
+    [x.start() for x in threads]
+    time.sleep(6)
+    busy = [a for a in list(got) if a.status == 503]
+    check(len(busy) >= 100 - 8 - 64, "some were sent away at once", len(busy))
+    check(all(a.headers["Retry-After"] for a in busy), "and told when to come again")
+    begin = time.monotonic()
+    srv.stop()
+    check(time.monotonic() - begin < 8, "a stop does not wait for them", time.monotonic() - begin)
+    [x.join() for x in threads]
+    same((lost, len(got)), ([], 100), "all were answered")
+    check({a.status for a in got} <= {422, 503}, "as they should", got)

@@ -1,0 +1,36 @@
+-- Counts of Hatena bookmarks: reader/hatebu.h.
+
+-- name: hatebu_take
+-- args: me bytes, now int, until int, day int
+-- The turn, when it is time and nobody else's.
+UPDATE hatebu_turn SET owner = :me, until = :until, calls = CASE WHEN day = :day THEN calls ELSE 0 END, day = :day
+ WHERE id = 1 AND next_at <= :now AND (owner IS NULL OR owner = :me OR until < :now);
+
+-- name: hatebu_state
+-- rows: next_at int, failures int, calls int
+SELECT next_at, failures, calls FROM hatebu_turn WHERE id = 1;
+
+-- name: hatebu_called
+-- args: me bytes, until int, next int, failures int
+UPDATE hatebu_turn SET until = :until, next_at = :next, failures = :failures, calls = calls + 1
+ WHERE id = 1 AND owner = :me;
+
+-- name: hatebu_leave
+-- args: me bytes, next int
+UPDATE hatebu_turn SET owner = NULL, until = 0, next_at = :next WHERE id = 1 AND owner = :me;
+
+-- name: hatebu_new
+-- args: most int
+-- rows: id int, link text?
+-- Never asked for: the newest first.
+SELECT id, link FROM feed_item WHERE hatebu_fetched_at IS NULL ORDER BY id DESC LIMIT :most;
+
+-- name: hatebu_old
+-- args: before int, most int
+-- rows: id int, link text?
+SELECT id, link FROM feed_item WHERE hatebu_fetched_at IS NOT NULL AND hatebu_fetched_at < :before
+ ORDER BY hatebu_fetched_at LIMIT :most;
+
+-- name: hatebu_put
+-- args: id int, n int, now int
+UPDATE feed_item SET hatebu_count = :n, hatebu_fetched_at = :now WHERE id = :id;
