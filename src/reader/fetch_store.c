@@ -51,7 +51,8 @@ write_result(struct db *db, struct fetch *x, struct err *e)
 	if (n > 0) /* else it was removed meanwhile */
 		n = sql_fetch_add(db, x->id, x->at_us, x->took_us,
 		    str_of(fetch_outcome_word(x->seen.outcome)), x->seen.status,
-		    x->bytes, (int64_t)x->inserted, (int64_t)x->updated,
+		    x->bytes, (int64_t)(x->inserted + x->plan.inserted),
+		    (int64_t)(x->updated + x->plan.updated),
 		    or_null(v->message), v->stop ? NULL : &next, str_of(v->why),
 		    e);
 	return n < 0 ? (int)n : OK;
