@@ -129,3 +129,57 @@ DELETE FROM feed_tombstone WHERE feed_id = :feed AND identity = :identity;
 -- args: feed int, identities bytes[]
 -- only: postgres
 DELETE FROM feed_tombstone WHERE feed_id = :feed AND identity = ANY (:identities::bytea[]);
+
+-- Old articles (reader/clean.h) ---------------------------------------------
+
+-- name: clean_any
+-- args: cut int
+-- rows: id int
+SELECT id FROM feed_item WHERE created_at < :cut LIMIT 1;
+
+-- name: clean_old
+-- args: cut int, at int, id int, most int
+-- rows: id int, feed int, created_at int, guid text?, link text?, content_hash bytes, starred int
+SELECT i.id, i.feed_id, i.created_at, i.guid_or_id, i.link, i.content_hash,
+       CASE WHEN EXISTS (SELECT 1 FROM item_state s WHERE s.item_id = i.id AND s.is_starred = 1) THEN 1 ELSE 0 END
+  FROM feed_item i
+ WHERE i.created_at < :cut AND i.created_at >= :at AND (i.created_at, i.id) > (:at, :id)
+ ORDER BY i.created_at, i.id LIMIT :most;
+
+-- name: clean_item
+-- args: id int
+-- only: sqlite
+DELETE FROM feed_item WHERE id = :id;
+
+-- name: clean_terms
+-- args: id int
+-- only: sqlite
+DELETE FROM item_terms WHERE rowid = :id;
+
+-- name: clean_tomb
+-- args: feed int, identity bytes, now int
+-- only: sqlite
+INSERT INTO feed_tombstone (feed_id, identity, at) VALUES (:feed, :identity, :now) ON CONFLICT DO NOTHING;
+
+-- name: clean_count
+-- args: feed int
+-- only: sqlite
+UPDATE feed SET items = items - 1, version = version + 1 WHERE id = :feed;
+
+-- name: clean_tomb_many
+-- args: now int, feeds int[], identities bytes[]
+-- only: postgres
+INSERT INTO feed_tombstone (feed_id, identity, at)
+SELECT DISTINCT u.feed, u.identity, :now::bigint FROM unnest(:feeds::bigint[], :identities::bytea[]) AS u (feed, identity)
+ON CONFLICT DO NOTHING;
+
+-- name: clean_items_many
+-- args: ids int[]
+-- rows: n int
+-- only: postgres
+-- Counted by what went: another node may be at it too.
+WITH gone AS (DELETE FROM feed_item i WHERE i.id = ANY (:ids::bigint[])
+                 AND NOT EXISTS (SELECT 1 FROM item_state s WHERE s.item_id = i.id AND s.is_starred = 1) RETURNING i.feed_id),
+     each AS (SELECT feed_id, count(*) AS n FROM gone GROUP BY feed_id),
+     counted AS (UPDATE feed f SET items = f.items - each.n, version = f.version + 1 FROM each WHERE f.id = each.feed_id RETURNING each.n)
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counted;

@@ -30,10 +30,9 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
 --postgres: CROSS JOIN LATERAL (
 --sqlite:  SELECT x.id
 --postgres:  SELECT x.*
-    FROM feed_item x
+    FROM feed_item x LEFT JOIN item_state r ON r.user_id = :user AND r.item_id = x.id
    WHERE x.feed_id = s.feed_id AND (x.published_at, x.id) < (:at, :id)
-     AND (:unread = 0 OR NOT EXISTS (
-          SELECT 1 FROM item_state r WHERE r.user_id = :user AND r.item_id = x.id AND r.is_read = 1))
+     AND (:unread = 0 OR coalesce(r.is_read, 0) = 0)
      AND (:uniq = 0 OR NOT EXISTS (
           SELECT 1 FROM feed_item d JOIN feed_subscription o ON o.user_id = :user AND o.feed_id = d.feed_id
            WHERE d.same_as = x.same_as AND d.id < x.id AND d.feed_id <> x.feed_id

@@ -21,6 +21,34 @@ reader_id(
 			 e, ERR_ABSENT, "there is no such %s of yours", what);
 }
 
+static bool
+odd(const struct req *r, const char *const *names, size_t i)
+{
+	struct str name = r->query[i].name;
+
+	for (size_t k = 0; k < i; k++)
+		if (str_eq(name, r->query[k].name))
+			return true;
+	for (; *names; names++)
+		if (str_eq(name, str_of(*names)))
+			return false;
+	return true;
+}
+
+int
+reader_query(const struct req *r, const char *const *names, struct err *e)
+{
+	int rc = req_query_only(r, names, e);
+
+	/* People's routes name the field: the first that is unknown, or twice. */
+	for (size_t i = 0; rc == ERR_INVALID && i < r->n_query; i++)
+		if (odd(r, names, i)) {
+			json_point(e->at, r->query[i].name);
+			break;
+		}
+	return rc;
+}
+
 int
 reader_body(
     struct req *r, const char *const *names, struct json **ret, struct err *e)
@@ -94,7 +122,7 @@ api_feeds_items(struct req *r, struct db *db, struct err *e)
 	if (rc == OK)
 		rc = subscription_feed(db, q.user, uid, &q.feed, e);
 	if (rc == OK)
-		rc = req_query_only(r, NAMES, e);
+		rc = reader_query(r, NAMES, e);
 	if (rc == OK)
 		rc = read_filter(r, &q.filter, e);
 	if (rc == OK)
@@ -159,7 +187,7 @@ api_items_list(struct req *r, struct db *db, struct err *e)
 	static const char *const NAMES[] = {
 	    "cursor", "filter", "category", "feed", "search", "unique", NULL};
 	struct list_query q = {.user = r->who.user};
-	int rc = req_query_only(r, NAMES, e);
+	int rc = reader_query(r, NAMES, e);
 
 	if (rc == OK)
 		rc = read_filter(r, &q.filter, e);
@@ -185,7 +213,7 @@ api_items_get(struct req *r, struct db *db, struct err *e)
 	int rc = reader_id(r, "article", &uid, e);
 
 	if (rc == OK)
-		rc = req_query_only(r, NAMES, e);
+		rc = reader_query(r, NAMES, e);
 	if (rc == OK)
 		rc = item_show(db, r->who.user, uid, &r->out, e);
 	return reader_done(r, 200, rc, e);

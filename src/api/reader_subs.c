@@ -21,7 +21,7 @@ api_feeds_get(struct req *r, struct db *db, struct err *e)
 	int rc = reader_id(r, "feed", &uid, e);
 
 	if (rc == OK)
-		rc = req_query_only(r, NO_QUERY, e);
+		rc = reader_query(r, NO_QUERY, e);
 	if (rc == OK)
 		rc = feeds_show(db, r->who.user, uid, &r->out, e);
 	return reader_done(r, 200, rc, e);
@@ -52,7 +52,7 @@ api_feeds_fetches(struct req *r, struct db *db, struct err *e)
 	int rc = reader_id(r, "feed", &uid, e);
 
 	if (rc == OK)
-		rc = req_query_only(r, NAMES, e);
+		rc = reader_query(r, NAMES, e);
 	if (rc == OK && req_query(r, "cursor", &s) &&
 	    cursor_parse(s, &before, &why) < 0)
 		rc = err_at(e, ERR_INVALID, "/cursor", "%s", why.text);
@@ -94,7 +94,7 @@ show(struct req *r, struct db *db, struct uuid uid, struct err *e)
 int
 api_fsubs_list(struct req *r, struct db *db, struct err *e)
 {
-	int rc = req_query_only(r, NO_QUERY, e);
+	int rc = reader_query(r, NO_QUERY, e);
 
 	if (rc == OK)
 		rc = subscription_show(
@@ -228,7 +228,7 @@ show_category(
 int
 api_categories_list(struct req *r, struct db *db, struct err *e)
 {
-	int rc = req_query_only(r, NO_QUERY, e);
+	int rc = reader_query(r, NO_QUERY, e);
 
 	if (rc == OK)
 		rc = category_show(db, r->who.user, NULL, &r->out, e);

@@ -241,7 +241,8 @@ start_threads(struct serve *s, struct err *e)
 	};
 	struct jobs_opts jobs = {.store = s->api.store,
 	    .keep_us = keep_us(c),
-	    .audit_keep_us = c->audit_retention_ms * US_PER_MS};
+	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
+	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
 	struct pool_opts read = {
 	    .name = "read",
 	    .threads = (int)c->read_threads,

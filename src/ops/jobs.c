@@ -12,6 +12,7 @@
 #include "ops/alerts.h"
 #include "ops/ended.h"
 #include "ops/tidy.h"
+#include "reader/clean.h"
 #include "sql.h"
 #include "task/task.h"
 
@@ -20,6 +21,8 @@
 #define RESULTS_MS    60000
 #define LOGS_MS       1000 /* a new day; also when the last try failed */
 #define SESSIONS_MS   60000
+#define ARTICLES_MS   86400000 /* a day; sooner when little is kept */
+#define ARTICLES_PART 100
 
 struct jobs {
 	struct jobs_opts o;
@@ -29,6 +32,7 @@ struct jobs {
 	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms;
 	int64_t sessions_at_ms, logs_at_ms;
 	bool logs_failed; /* told once */
+	int64_t articles_at_ms;
 };
 
 static void
@@ -239,6 +243,68 @@ turn_logs(struct jobs *j)
 	}
 }
 
+struct cleaning {
+	struct append_job job;
+	struct append *append;
+	struct clean clean;
+	int64_t removed;
+};
+
+static int
+articles_step(struct db *db, void *ctx, struct err *e)
+{
+	struct cleaning *c = ctx;
+
+	return clean_step(db, &c->clean, clock_now_us(), e);
+}
+
+static void
+articles_stepped(struct append_job *job)
+{
+	struct cleaning *c = job->ctx;
+	struct err e = job->err;
+
+	if (e.code < 0) {
+		log_err(LOG_WARN, "old articles stay", &e);
+	} else {
+		c->removed += c->clean.removed;
+		clean_next(&c->clean);
+		if (c->clean.more && append_post(c->append, job, &e) == OK)
+			return;
+		if (c->removed > 0)
+			log_fmt(LOG_INFO, "old articles removed", "%lld",
+			    (long long)c->removed);
+	}
+	free(c);
+}
+
+static void
+drop_articles(struct jobs *j)
+{
+	int64_t now_ms = clock_mono_ms();
+	int64_t rest = j->o.articles_keep_us / US_PER_MS / ARTICLES_PART;
+	int64_t cut_us = clock_now_us() - j->o.articles_keep_us;
+	struct cleaning *c;
+	struct err e = {0};
+	bool any = false;
+
+	if (!j->o.append || j->o.articles_keep_us <= 0 ||
+	    now_ms < j->articles_at_ms)
+		return;
+	j->articles_at_ms = now_ms + (rest < ARTICLES_MS ? rest : ARTICLES_MS);
+	if (clean_any(j->db, cut_us, &any, &e) < 0 || !any)
+		return;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return; /* the next look finds them again */
+	c->append = j->o.append;
+	c->clean.cut_us = cut_us;
+	c->job = (struct append_job){
+	    .fn = articles_step, .ctx = c, .done = articles_stepped};
+	if (append_post(c->append, &c->job, &e) < 0)
+		free(c);
+}
+
 static void
 run(void *arg)
 {
@@ -256,6 +322,7 @@ run(void *arg)
 			tidy_look(j->o.tidy);
 		drop_results(j);
 		drop_sessions(j);
+		drop_articles(j);
 		if (j->o.alerts)
 			alerts_turn(j->o.alerts, j->db);
 		turn_logs(j);

@@ -5,10 +5,11 @@
  * copies pages that nobody waits for; the fsync it does is not the writer's.
  * PostgreSQL: pieces of the log whose every event is past its time are
  * detached (a short lock) and dropped (none of the writer's).
- * Both: looks for audit rows, deliveries and results of tasks past their time,
- * for what ended subscriptions left behind (ended.h), and for sessions past
- * their end (account/session.h), and has them removed; looks whether there is
- * something to tell (alerts.h), and begins the log's next file.
+ * Both: looks for audit rows, deliveries, results of tasks and, once a day,
+ * articles past their time, for what ended subscriptions left behind (ended.h),
+ * and for sessions past their end (account/session.h), and has them removed;
+ * looks whether there is something to tell (alerts.h), and begins the log's
+ * next file.
  *
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
@@ -31,9 +32,10 @@ struct jobs_opts {
 	/* Rows go in steps of the commit thread; NULL: they stay. */
 	struct append *append;
 	int64_t audit_keep_us;
-	struct tidy *tidy;       /* ops/tidy.h; NULL: none */
-	struct alerts *alerts;   /* NULL: nobody looks */
-	struct log_folder *logs; /* base/log_folder.h; NULL: none */
+	int64_t articles_keep_us; /* reader/clean.h; 0: for ever */
+	struct tidy *tidy;        /* ops/tidy.h; NULL: none */
+	struct alerts *alerts;    /* NULL: nobody looks */
+	struct log_folder *logs;  /* base/log_folder.h; NULL: none */
 };
 
 int jobs_start(

@@ -290,11 +290,11 @@ put_term(void *arg, const struct word *w)
 		buf_add(t->out, (struct str){w->p, w->n});
 }
 
-/* No phrase goes from one text to the next: a word that nobody types. */
+/* No phrase goes from one text to the next: a sign that is in no word. */
 static void
 put_gap(struct terms *t)
 {
-	static const struct word GAP_WORD = {.p = "0gap0", .n = 5};
+	static const struct word GAP_WORD = {.p = "\xe2\x90\x80", .n = 3};
 
 	if (t->n > 0)
 		put_term(t, &GAP_WORD);

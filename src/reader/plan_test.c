@@ -1,0 +1,315 @@
+/*
+ * How lists of articles are found, with 200,000 of them: along indexes, so
+ * that a page costs what it shows. A list of all feeds takes a page of each
+ * feed and sorts those; stars are few, and sorted.
+ */
+#include <sqlite3.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/test.h"
+#include "sql.h"
+#include "store/fixture.h"
+
+static const struct {
+	enum stmt q;
+	const char *name;
+	const char *sqlite[2]; /* what the plan must have */
+	bool sorts;            /* it may */
+	const char *postgres;  /* an index that it must use */
+	const char *args;      /* as literals, in order */
+} LISTS[] = {
+    {STMT_LIST_FEED, "a feed", {"INDEX feed_item_published", NULL}, false,
+	"feed_item_published", "1, 50, 0, 1500000, 1500000, 51"},
+    {STMT_LIST_FEED, "unread of a feed", {"INDEX feed_item_published", NULL},
+	false, "feed_item_published", "1, 50, 1, 1500000, 1500000, 51"},
+    {STMT_LIST_ALL, "all feeds",
+	{"INDEX feed_item_published", "sqlite_autoindex_feed_subscription_2"},
+	true, "feed_item_published", "1, NULL, 0, 0, 1500000, 1500000, 51"},
+    {STMT_LIST_ALL, "unread", {"INDEX feed_item_published", "item_state_read"},
+	true, "feed_item_published", "1, NULL, 1, 1, 1500000, 1500000, 51"},
+    {STMT_LIST_STARRED, "starred", {"INDEX item_state_starred", NULL}, true,
+	"item_state_starred", "1, NULL, NULL, 1500000, 1500000, 51"},
+    {STMT_LIST_SEARCH, "search", {"VIRTUAL TABLE INDEX", NULL}, false, NULL,
+	"1, '''nothing''', NULL, NULL, 0, 0, 1500000, 51"},
+    {STMT_FSUB_LIST, "subscriptions",
+	{"INDEX item_state_read", "sqlite_autoindex_feed_subscription_2"}, true,
+	NULL, "1, NULL"},
+    {STMT_CLEAN_OLD, "old ones", {"INDEX feed_item_created", NULL}, true,
+	"feed_item_created", "900000, 100, 5, 200"},
+};
+
+/* Up to 100 feeds of 2,000; every second one read, a star here and there. */
+static const char *const FILL[] = {
+    "INSERT INTO users (uid, email, name, created_at, updated_at)"
+    " VALUES (@u(1), '', 'x', 1, 1)",
+    "INSERT INTO feed (uid, feed_url, title, fetch_status, consecutive_errors,"
+    " parse_errors, next_fetch_at, claimed_until, subscribers, items, version,"
+    " created_at, updated_at) SELECT @u(g), 'http://x/' || g, 't', 'active', 0,"
+    " 0, 1, 0, 1, 2000, 1, 1, 1 FROM @n(100)",
+    "INSERT INTO feed_subscription (uid, user_id, feed_id,"
+    " fetch_interval_minutes, created_at, updated_at) SELECT uid, 1, id, 60, 1,"
+    " 1 FROM feed",
+    "INSERT INTO feed_item (uid, feed_id, published_at, is_date_estimated,"
+    " fetched_at, created_at, updated_at, content_hash, state_hash, title,"
+    " guid_or_id, same_as) SELECT @u(g), g % 100 + 1, g * 7, 0, g, g, g, @u(g),"
+    " @u(g), 'title', 'g' || g, @u(g) FROM @n(200000)",
+    "INSERT INTO item_state SELECT 1, id, feed_id, 1, 0, 1 FROM feed_item"
+    " WHERE id % 2 = 0",
+    "UPDATE item_state SET is_starred = 1 WHERE item_id % 1000 = 0",
+    NULL,
+};
+
+static void
+expand(const char *sql, bool pg, char *ret, size_t n)
+{
+	size_t at = 0;
+
+	for (; *sql && at + 200 < n; sql++) {
+		int took = 0, count = 0;
+		char arg[8];
+
+		if (sscanf(sql, "@u(%7[g0-9])%n", arg, &took) == 1 && took) {
+			at += (size_t)snprintf(ret + at, n - at,
+			    pg ? "decode(lpad(to_hex(%s), 32, '0'), 'hex')"
+			       : "CAST(printf('%%016d', %s) AS BLOB)",
+			    arg);
+			sql += took - 1;
+		} else if (sscanf(sql, "@n(%d)%n", &count, &took) == 1 &&
+			   took) {
+			at += (size_t)snprintf(ret + at, n - at,
+			    pg ? "generate_series(1, %d) g"
+			       : "(WITH RECURSIVE s (g) AS (SELECT 1 UNION ALL"
+				 " SELECT g + 1 FROM s WHERE g < %d)"
+				 " SELECT g FROM s)",
+			    count);
+			sql += took - 1;
+		} else {
+			ret[at++] = *sql;
+		}
+	}
+	ret[at] = '\0';
+}
+
+static void
+lite(sqlite3 *db, const char *sql)
+{
+	char *why = NULL;
+
+	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+		fail_msg("%.100s: %s", sql, why);
+}
+
+static void
+test_sqlite(void **state)
+{
+	struct fixture f;
+	sqlite3 *db = NULL;
+	char path[96], plan[2048], text[4096];
+
+	(void)state;
+	fixture_open(&f, STORE_SQLITE, NULL);
+	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", f.dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (size_t i = 0; i < COUNT_OF(LISTS); i++) {
+		sqlite3_stmt *s = NULL;
+
+		(void)snprintf(text, sizeof(text), "EXPLAIN QUERY PLAN %s",
+		    STMTS[LISTS[i].q].sqlite);
+		if (sqlite3_prepare_v2(db, text, -1, &s, NULL) != SQLITE_OK)
+			fail_msg("%s", sqlite3_errmsg(db));
+		plan[0] = '\0';
+		while (sqlite3_step(s) == SQLITE_ROW) {
+			size_t at = strlen(plan);
+
+			(void)snprintf(plan + at, sizeof(plan) - at, "%s; ",
+			    (const char *)sqlite3_column_text(s, 3));
+		}
+		sqlite3_finalize(s);
+		for (size_t k = 0; k < 2 && LISTS[i].sqlite[k]; k++)
+			if (!strstr(plan, LISTS[i].sqlite[k]))
+				fail_msg("%s: no %s: %s", LISTS[i].name,
+				    LISTS[i].sqlite[k], plan);
+		/* A search walks the matches, which is called a scan. */
+		if ((strstr(plan, "SCAN") && LISTS[i].q != STMT_LIST_SEARCH) ||
+		    (!LISTS[i].sorts && strstr(plan, "TEMP B-TREE")))
+			fail_msg("%s: %s", LISTS[i].name, plan);
+	}
+	sqlite3_close(db);
+	fixture_close(&f);
+}
+
+static int64_t
+timed(sqlite3 *db, size_t i)
+{
+	sqlite3_stmt *s = NULL;
+	int64_t began = clock_mono_us();
+	int n = 0;
+
+	assert_int_equal(
+	    sqlite3_prepare_v2(db, STMTS[LISTS[i].q].sqlite, -1, &s, NULL),
+	    SQLITE_OK);
+	for (int k = 1; k <= sqlite3_bind_parameter_count(s); k++) {
+		char text[256];
+		char *rest = text, *arg = text;
+
+		(void)snprintf(text, sizeof(text), "%s", LISTS[i].args);
+		for (int j = 0; j < k; j++)
+			arg = strsep(&rest, ",");
+		while (*arg == ' ')
+			arg++;
+		if (strcmp(arg, "NULL") == 0)
+			(void)sqlite3_bind_null(s, k);
+		else if (*arg == '\'')
+			(void)sqlite3_bind_text(
+			    s, k, "\"nothing\"", -1, SQLITE_STATIC);
+		else
+			(void)sqlite3_bind_int64(s, k, strtoll(arg, NULL, 10));
+	}
+	while (sqlite3_step(s) == SQLITE_ROW)
+		n++;
+	sqlite3_finalize(s);
+	if (LISTS[i].q != STMT_LIST_SEARCH && n == 0)
+		fail_msg("%s: no rows", LISTS[i].name);
+	return clock_mono_us() - began;
+}
+
+/* What a plan promises: no page takes long, however many articles there are. */
+static void
+test_sqlite_filled(void **state)
+{
+	struct fixture f;
+	sqlite3 *db = NULL;
+	char path[96], text[4096];
+
+	(void)state;
+	fixture_open(&f, STORE_SQLITE, NULL);
+	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", f.dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	lite(db, "BEGIN");
+	for (size_t i = 0; FILL[i]; i++) {
+		expand(FILL[i], false, text, sizeof(text));
+		lite(db, text);
+	}
+	lite(db, "COMMIT");
+	for (size_t i = 0; i < COUNT_OF(LISTS); i++) {
+		int64_t us = timed(db, i);
+
+		print_message(
+		    "%-18s %8.2f ms\n", LISTS[i].name, (double)us / 1000);
+		/* A scan of all of them takes seconds here; the machine may
+		 * be busy, and this is with sanitizers. */
+		if (us > 2 * US_PER_S)
+			fail_msg("%s: %lld us", LISTS[i].name, (long long)us);
+	}
+	sqlite3_close(db);
+	fixture_close(&f);
+}
+
+static void
+run(PGconn *c, const char *sql)
+{
+	PGresult *res = PQexec(c, sql);
+
+	if (PQresultStatus(res) == PGRES_FATAL_ERROR)
+		fail_msg("%.200s: %s", sql, PQerrorMessage(c));
+	PQclear(res);
+}
+
+/* As the store says them. */
+static const char *
+types_of(size_t i, char ret[256])
+{
+	const struct stmt_info *q = &STMTS[LISTS[i].q];
+
+	ret[0] = '\0';
+	for (int k = 0; k < q->n_args; k++) {
+		size_t at = strlen(ret);
+
+		(void)snprintf(ret + at, 256 - at, "%s%s", k ? ", " : "",
+		    q->args[k] == VAL_INT    ? "bigint"
+		    : q->args[k] == VAL_TEXT ? "text"
+					     : "bytea");
+	}
+	return ret;
+}
+
+static void
+explain(PGconn *c, size_t i, char *ret, size_t n)
+{
+	char text[4096], types[256];
+	PGresult *res;
+
+	(void)snprintf(text, sizeof(text), "PREPARE p%zu (%s) AS %s", i,
+	    types_of(i, types), STMTS[LISTS[i].q].postgres);
+	run(c, text);
+	(void)snprintf(text, sizeof(text),
+	    "EXPLAIN (ANALYZE, TIMING OFF) EXECUTE p%zu(%s)", i, LISTS[i].args);
+	res = PQexec(c, text);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", LISTS[i].name, PQerrorMessage(c));
+	ret[0] = '\0';
+	for (int k = 0; k < PQntuples(res); k++) {
+		const char *line = PQgetvalue(res, k, 0);
+		size_t at = strlen(ret);
+
+		/* It has two ways for one question, and took the other. */
+		if (!strstr(line, "never executed"))
+			(void)snprintf(ret + at, n - at, "%s; ", line);
+	}
+	PQclear(res);
+}
+
+/* Where it begins to be wrong; NULL: nowhere. */
+static const char *
+wrong(size_t i, const char *plan)
+{
+	const char *at = strstr(plan, "Seq Scan on feed_item");
+
+	if (!at)
+		at = strstr(plan, "Seq Scan on item_");
+	if (!at && LISTS[i].postgres && !strstr(plan, LISTS[i].postgres))
+		at = plan;
+	if (!at && LISTS[i].postgres && !LISTS[i].sorts)
+		at = strstr(plan, "Sort Method");
+	return at;
+}
+
+static void
+test_postgres(void **state)
+{
+	struct fixture f;
+	char plan[8192], text[4096];
+	PGconn *c;
+
+	(void)state;
+	if (!fixture_postgres())
+		skip();
+	fixture_open(&f, STORE_POSTGRES, NULL);
+	c = PQconnectdb(f.url);
+	for (size_t i = 0; FILL[i]; i++) {
+		expand(FILL[i], true, text, sizeof(text));
+		run(c, text);
+	}
+	run(c, "INSERT INTO item_terms SELECT id, 'word:1' FROM feed_item");
+	run(c, "ANALYZE; SET plan_cache_mode = force_generic_plan");
+	for (size_t i = 0; i < COUNT_OF(LISTS); i++) {
+		explain(c, i, plan, sizeof(plan));
+		if (wrong(i, plan))
+			fail_msg("%s: %s", LISTS[i].name, wrong(i, plan));
+	}
+	PQfinish(c);
+	fixture_close(&f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_sqlite),
+	    cmocka_unit_test(test_sqlite_filled),
+	    cmocka_unit_test(test_postgres),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
