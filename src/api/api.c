@@ -254,6 +254,7 @@ hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
 	static const enum metric BY_CLASS[] = {
 	    M_HTTP_2XX, M_HTTP_3XX, M_HTTP_4XX, M_HTTP_5XX};
 	enum log_level level = status >= 500 ? LOG_WARN : LOG_DEBUG;
+	char user[UUID_LEN + 1];
 	struct log_line l;
 
 	(void)arg;
@@ -268,6 +269,10 @@ hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
 	log_int(&l, "status", status);
 	log_int(&l, "us", took_us);
 	log_str(&l, "who", str_of(r->who.name));
+	if (r->who.user) {
+		uuid_format(r->who.user_uid, user);
+		log_str(&l, "user_id", str_of(user));
+	}
 	log_str(&l, "peer", str_of(r->peer));
 	log_end(&l);
 }
