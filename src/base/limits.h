@@ -596,13 +596,13 @@
 #define READER_FETCHES         50   /* of a feed's history */
 #define READ_STEP              2000 /* articles marked read, a transaction */
 /* Search (reader/terms.h): PostgreSQL counts places to 16,383. */
-#define TERMS_MAX           16000
-#define TERM_BYTES          64 /* of a word: longer ones are no words */
-#define TERMS_QUERY_MAX     32
-#define TERMS_BYTES_MAX     (512 * KIB) /* a tsvector ends at a MiB */
-#define READER_SEARCH_MAX   500       /* bytes that are typed */
-#define CLEAN_STEP          200 /* articles, each with its words and states */
-#define FEED_TOMBSTONES_MAX 50000 /* of a feed that are looked at */
+#define TERMS_MAX              16000
+#define TERM_BYTES             64 /* of a word: longer ones are no words */
+#define TERMS_QUERY_MAX        32
+#define TERMS_BYTES_MAX        (512 * KIB) /* a tsvector ends at a MiB */
+#define READER_SEARCH_MAX      500         /* bytes that are typed */
+#define CLEAN_STEP             200 /* articles, each with its words and states */
+#define FEED_TOMBSTONES_MAX    50000 /* of a feed that are looked at */
 #define TERMS_MAX              16000
 #define TERM_BYTES             64 /* of a word: longer ones are no words */
 #define TERMS_QUERY_MAX        32
