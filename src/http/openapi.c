@@ -97,6 +97,20 @@ add_operation_id(struct buf *b, const struct route *rt)
 	buf_addc(b, '"');
 }
 
+/* OpenAPI has no word for "and all that follows": {name...} is {name}. */
+static void
+add_path(struct buf *b, struct str path)
+{
+	if (str_ends(path, STR("...}"))) {
+		path.n -= STR("...}").n;
+		buf_addc(b, '"');
+		buf_add(b, path); /* ours: letters, digits, slashes, braces */
+		buf_addz(b, "}\"");
+	} else {
+		buf_json(b, path);
+	}
+}
+
 static void
 add_parameters(struct buf *b, const struct route *rt)
 {
@@ -112,7 +126,10 @@ add_parameters(struct buf *b, const struct route *rt)
 		buf_addz(b, sep);
 		sep = ",";
 		buf_addz(b, "{\"name\":");
-		buf_json(b, (struct str){segment.p + 1, segment.n - 2});
+		segment = (struct str){segment.p + 1, segment.n - 2};
+		if (str_ends(segment, STR("...")))
+			segment.n -= 3;
+		buf_json(b, segment);
 		buf_addz(b, ",\"in\":\"path\",\"required\":true,"
 			    "\"schema\":{\"type\":\"string\"}}");
 	}
@@ -245,7 +262,7 @@ openapi_write(const struct route *routes, size_t n, struct buf *out)
 			continue;
 		buf_addz(out, sep);
 		sep = ",";
-		buf_json(out, str_of(routes[i].path));
+		add_path(out, str_of(routes[i].path));
 		buf_addz(out, ":{");
 		for (size_t k = i; k < n; k++)
 			if (same_path(&routes[k], &routes[i])) {
