@@ -103,7 +103,7 @@ def test_4_4_4_7_an_article(t):
         same(c.get("/api/items/" + bad).status, 404, bad)
 
 
-def test_5_filters(t):
+def test_5_1_5_2_5_3_filters(t):
     _, c, f = feed_of(t, [article(i) for i in range(130)])
     path = f"/api/feeds/{f}/items"
     all_ = pages(c, path)
@@ -123,7 +123,7 @@ def test_5_filters(t):
     same([s["unread_count"] for s in ok(c.get("/api/subscriptions"))], [130 - len(read)], "unread_count")
 
 
-def test_6_2_6_3_states(t):
+def test_4_5_6_1_6_2_6_3_states(t):
     _, c, f = feed_of(t, [article(1)])
     i = pages(c, f"/api/feeds/{f}/items")[0]["id"]
     me = ok(c.get("/api/subscriptions"))[0]["user_id"]
@@ -152,7 +152,7 @@ def uid(t, item, column="i.uid"):
     return f"{column} = decode('{h}', 'hex')" if t.srv.url else f"{column} = x'{h}'"
 
 
-def test_7_1_identity_over_fetches(t):
+def test_7_1_7_2_identity_over_fetches(t):
     day = "2026-01-01T00:00:00Z"
     site, c, f = feed_of(t, [
         {"id": "g", "url": "https://e.x/g", "title": "by guid"},

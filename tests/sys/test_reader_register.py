@@ -185,7 +185,7 @@ def test_bad_requests(t):
     check(t.srv.client().post("/api/feeds", {"url": "x"}).status == 403, "a key is no person")
 
 
-def test_12_1_guard(t):
+def test_12_1_12_2_guard(t):
     """Private addresses are refused, as an address, by a redirect and in a page's link."""
     srv = t.server(WEBHOOK_URL_ALLOW_PRIVATE="127.0.0.0/24")
     s, secret, c = Site(t), Site(t, "127.1.1.1"), person(srv)
