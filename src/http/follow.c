@@ -38,8 +38,9 @@ put(char *to, size_t at, struct str s)
 		if (at + 4 > URL_TEXT_MAX)
 			return 0;
 		if (s.p[i] == ' ') {
-			memcpy(to + at, "%20", 3);
-			at += 3;
+			to[at++] = '%';
+			to[at++] = '2';
+			to[at++] = '0';
 		} else {
 			to[at++] = s.p[i];
 		}

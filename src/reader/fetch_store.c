@@ -207,6 +207,7 @@ planned(struct fetcher *f, struct fetch_note *n)
 	bool more = x->plan.more;
 
 	f->n_storing--;
+	f->storing_bytes -= x->heavy_bytes;
 	if (e.code == ERR_CONFLICT && ++x->conflicts < FETCH_CONFLICTS_MAX) {
 		if (make_plan(x, &e) == OK)
 			return;
@@ -237,9 +238,12 @@ post_plan(struct fetch *x, struct err *e)
 	    .entries = x->plan.entries,
 	    .n = x->plan.n_entries};
 	rc = fetcher_post(x->f, &x->j, e);
-	if (rc == OK)
-		x->f->n_storing++;
-	return rc;
+	if (rc < 0)
+		return rc;
+	x->heavy_bytes = arena_used(x->heavy);
+	x->f->storing_bytes += x->heavy_bytes;
+	x->f->n_storing++;
+	return OK;
 }
 
 /* The next part of x->parsed, to the commit thread. */
@@ -336,8 +340,9 @@ store_run(struct fetcher *f)
 {
 	struct link *k;
 
-	while (
-	    f->n_storing < FETCH_STORING_MAX && (k = list_first(&f->answers))) {
+	while ((f->n_storing < FETCH_STORING_MAX ||
+		   f->storing_bytes < FETCH_STORING_BYTES) &&
+	       (k = list_first(&f->answers))) {
 		list_remove(&f->answers, k);
 		read_answer(LINK_OF(k, struct fetch, link));
 	}

@@ -63,7 +63,8 @@ struct fetch {
 	struct feed *parsed;
 	struct items_plan plan;
 	size_t inserted, updated;
-	size_t part; /* of the feed, that the next plan begins with */
+	size_t part;        /* of the feed, that the next plan begins with */
+	size_t heavy_bytes; /* of x->heavy, while it is being written */
 	int conflicts;
 	struct fetch_job j;
 	struct reg *reg; /* that it is part of, or NULL */
@@ -100,7 +101,7 @@ struct fetcher {
 	/* fetches */
 	struct claim claim;
 	struct list queue, answers, pending;
-	size_t n_running, n_storing;
+	size_t n_running, n_storing, storing_bytes;
 	struct batch batch;
 	int64_t tick_us;  /* when to look again */
 	bool more;        /* there may be more that is due */
@@ -118,7 +119,10 @@ struct fetcher {
 #define FETCH_ACCEPT                                                           \
 	"application/atom+xml, application/rss+xml, application/feed+json, "   \
 	"application/xml;q=0.9, text/xml;q=0.9, text/html;q=0.8, */*;q=0.5"
-#define FETCH_FORGET_STEP 1000 /* rows of feed_fetch that one tick looks at */
+/* Past FETCH_STORING_MAX, so long as what is being written is no more: most
+ * feeds are small, and the commit thread need not wait for us in between. */
+#define FETCH_STORING_BYTES ((size_t)32 * 1024 * 1024)
+#define FETCH_FORGET_STEP   1000 /* rows of feed_fetch that one tick looks at */
 
 /* fetcher.c */
 /* j->job and j->note.take are set; its done() is ours. */
