@@ -72,6 +72,12 @@ name_of(struct reading *r, const struct attrs *attrs)
 	return plain(r, s.n > 0 ? s : attrs_get(attrs, "text"));
 }
 
+static bool
+feed_scheme(struct str s)
+{
+	return s.n >= 5 && str_eq_nocase((struct str){s.p, 5}, STR("feed:"));
+}
+
 /* feed://host/ is http, feed:https://host/ is https. */
 static struct str
 url_of(struct reading *r, const struct attrs *attrs)
@@ -80,9 +86,10 @@ url_of(struct reading *r, const struct attrs *attrs)
 
 	if (s.n == 0 && str_eq_nocase(attrs_get(attrs, "type"), STR("rss")))
 		s = link(r, attrs_get(attrs, "url"));
-	if (s.n <= 5 || !str_eq_nocase((struct str){s.p, 5}, STR("feed:")))
+	if (!feed_scheme(s))
 		return s;
-	s = str_trim(str_from(s, 5));
+	while (feed_scheme(s))
+		s = str_trim(str_from(s, 5));
 	if (!str_starts(s, STR("//")))
 		return s;
 	http = arena_fmt(r->arena, "http:%.*s", STR_ARG(s));
