@@ -101,6 +101,7 @@ add_enclosures(
 		for (const struct json *x = list->child; x; x = x->next) {
 			const struct json *url = json_get(x, "url");
 			const struct json *type = json_get(x, "type");
+			int64_t id = it->id * FEED_ENCLOSURES_MAX + n;
 			int64_t size = 0;
 
 			if (!json_is(url, JSON_STRING))
@@ -109,9 +110,8 @@ add_enclosures(
 			buf_fmt(b,
 			    "%s{\"id\":%lld,\"user_id\":%lld,"
 			    "\"entry_id\":%lld",
-			    n ? "," : "",
-			    (long long)(it->id * FEED_ENCLOSURES_MAX + n),
-			    (long long)user, (long long)it->id);
+			    n ? "," : "", (long long)id, (long long)user,
+			    (long long)it->id);
 			add_text(b, "url", url->text);
 			add_text(b, "mime_type",
 			    json_is(type, JSON_STRING) ? type->text

@@ -542,17 +542,17 @@
 #define REGISTER_FEEDS_MAX     4
 #define REGISTER_ICONS_MAX     3
 #define FAVICON_MAX            (256 * KIB)
-#define FEED_BYTES_MAX      (16 * MIB)
-#define FEED_TEXT_MAX       (64 * MIB) /* in UTF-8, and made well-formed */
-#define FEED_ARENA_MAX      (192 * MIB)
-#define FEED_ITEMS_MAX      10000 /* more is an archive, not news */
-#define FEED_DEPTH_MAX      200   /* no feed is deeper */
-#define FEED_ATTRS_MAX      32    /* of an element; the rest goes */
-#define FEED_CATEGORIES_MAX 64    /* of an item; each is compared with all */
-#define FEED_ENCLOSURES_MAX 64
-#define FEED_LINK_MAX       8192
-#define FEED_AUTHOR_MAX     1024
-#define FEED_DATE_MAX       128 /* no date is longer */
+#define FEED_BYTES_MAX         (16 * MIB)
+#define FEED_TEXT_MAX          (64 * MIB) /* in UTF-8, and made well-formed */
+#define FEED_ARENA_MAX         (192 * MIB)
+#define FEED_ITEMS_MAX         10000 /* more is an archive, not news */
+#define FEED_DEPTH_MAX         200   /* no feed is deeper */
+#define FEED_ATTRS_MAX         32    /* of an element; the rest goes */
+#define FEED_CATEGORIES_MAX    64    /* of an item; each is compared with all */
+#define FEED_ENCLOSURES_MAX    64
+#define FEED_LINK_MAX          8192
+#define FEED_AUTHOR_MAX        1024
+#define FEED_DATE_MAX          128 /* no date is longer */
 /* Counts of Hatena bookmarks (seed 002, 10): URLs of one call, and bytes of
  * them as a query; calls of a day; an answer. */
 #define HATEBU_URLS_MAX        50

@@ -65,17 +65,30 @@ name_of(struct reading *r, const struct xml_tag *t)
 	return plain(r, s.n > 0 ? s : attrs_get(t, STR("text")));
 }
 
+static bool
+feed_scheme(struct str s)
+{
+	return s.n >= 5 && str_eq_nocase((struct str){s.p, 5}, STR("feed:"));
+}
+
 /* feed://host/ is http, feed:https://host/ is https. */
 static struct str
 url_of(struct reading *r, const struct xml_tag *t)
 {
 	struct str s = link(r, attrs_get(t, STR("xmlUrl"))), http;
 
+<<<<<<< HEAD
 	if (s.n == 0 && str_eq_nocase(attrs_get(t, STR("type")), STR("rss")))
 		s = link(r, attrs_get(t, STR("url")));
 	if (s.n <= 5 || !str_eq_nocase((struct str){s.p, 5}, STR("feed:")))
+=======
+	if (s.n == 0 && str_eq_nocase(attrs_get(attrs, "type"), STR("rss")))
+		s = link(r, attrs_get(attrs, "url"));
+	if (!feed_scheme(s))
+>>>>>>> r-clients
 		return s;
-	s = str_trim(str_from(s, 5));
+	while (feed_scheme(s))
+		s = str_trim(str_from(s, 5));
 	if (!str_starts(s, STR("//")))
 		return s;
 	http = arena_fmt(r->arena, "http:%.*s", STR_ARG(s));

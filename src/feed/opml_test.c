@@ -61,6 +61,9 @@ static const struct row {
 	BODY(
 	    "<outline xmlUrl='feed://a/'/><outline xmlUrl='feed:https://b/'/>"),
 	"||http://a/|\n||https://b/|\n", false},
+    {"feed: twice", BODY("<outline xmlUrl='feed:feed://a/'/>"),
+	"||http://a/|\n", false},
+    {"feed: alone", BODY("<outline xmlUrl='feed:'/>"), "", false},
     {"blanks", BODY("<outline text=' a \n  b ' xmlUrl=' http://a/&#9;x '/>"),
 	"|a b|http://a/x|\n", false},
     {"references",
