@@ -77,15 +77,9 @@ url_of(struct reading *r, const struct xml_tag *t)
 {
 	struct str s = link(r, attrs_get(t, STR("xmlUrl"))), http;
 
-<<<<<<< HEAD
 	if (s.n == 0 && str_eq_nocase(attrs_get(t, STR("type")), STR("rss")))
 		s = link(r, attrs_get(t, STR("url")));
-	if (s.n <= 5 || !str_eq_nocase((struct str){s.p, 5}, STR("feed:")))
-=======
-	if (s.n == 0 && str_eq_nocase(attrs_get(attrs, "type"), STR("rss")))
-		s = link(r, attrs_get(attrs, "url"));
 	if (!feed_scheme(s))
->>>>>>> r-clients
 		return s;
 	while (feed_scheme(s))
 		s = str_trim(str_from(s, 5));
