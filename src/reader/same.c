@@ -23,7 +23,7 @@ decoration(struct str name)
 static void
 add_lower(struct buf *b, struct str s)
 {
-	for (size_t i = 0; i < s.n; i++)
+	for (size_t i = 0; s.p && i < s.n; i++)
 		buf_addc(b, s.p[i] >= 'A' && s.p[i] <= 'Z'
 				? (char)(s.p[i] + ('a' - 'A'))
 				: s.p[i]);
