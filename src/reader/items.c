@@ -321,6 +321,23 @@ look_one(struct planning *p, const struct item_cand *c, struct err *e)
 	return rc;
 }
 
+/* In one transaction: the locks of a thousand small ones cost more than all
+ * that they read. */
+static int
+look_each(struct planning *p, struct item_cand **v, size_t n, struct err *e)
+{
+	int rc = db_begin(p->db, e);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = look_one(p, v[i], e);
+	if (rc == OK)
+		return db_commit(p->db, e);
+	db_rollback(p->db);
+	return rc;
+}
+
 /* Asks for all of a window that has `what`, in one statement. */
 static int
 look_by(struct planning *p, struct item_cand **v, size_t n, int what,
@@ -362,11 +379,8 @@ look(struct planning *p, struct item_cand **v, size_t n, struct err *e)
 
 	for (size_t i = 0; i < n; i++)
 		item_content_hash(v[i], &p->scratch);
-	if (db_engine(p->db) != STORE_POSTGRES) {
-		for (size_t i = 0; rc == OK && i < n; i++)
-			rc = look_one(p, v[i], e);
-		return rc;
-	}
+	if (db_engine(p->db) != STORE_POSTGRES)
+		return look_each(p, v, n, e);
 	keys = arena_array(p->a, n, sizeof(*keys));
 	if (!keys)
 		return no_memory(e);
@@ -605,14 +619,18 @@ read_feed(struct planning *p, struct err *e)
 static int
 open_maps(struct planning *p, struct err *e)
 {
-	struct map **all[] = {&p->doc_guids, &p->doc_links, &p->doc_hashes,
-	    &p->ids, &p->guids, &p->links, &p->hashes};
+	struct map **doc[] = {&p->doc_guids, &p->doc_links, &p->doc_hashes},
+		   **known[] = {&p->ids, &p->guids, &p->links, &p->hashes};
 	bool ok = true;
 
+	for (size_t i = 0; i < COUNT_OF(doc); i++) {
+		*doc[i] = map_new(p->n + 1);
+		ok = ok && *doc[i];
+	}
 	/* Of each article: one by its id, two by its link, two by its hash. */
-	for (size_t i = 0; i < COUNT_OF(all); i++) {
-		*all[i] = map_new(5 * p->n + 1);
-		ok = ok && *all[i];
+	for (size_t i = 0; i < COUNT_OF(known); i++) {
+		*known[i] = map_new(5 * p->n + 1);
+		ok = ok && *known[i];
 	}
 	p->p->changes =
 	    arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*p->p->changes));
