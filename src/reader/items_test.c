@@ -89,7 +89,8 @@ plan(struct place *p, const struct feed *f, int64_t now_us, size_t done,
 	    .feed_url = STR("https://example.com/feed"),
 	    .parsed = f,
 	    .now_us = now_us,
-	    .done = done};
+	    .done = done,
+	    .doc = done ? ret->doc : NULL};
 
 	uuid_format(p->feed_uid, uid);
 	from.feed_uid = arena_dup(p->a, str_of(uid));

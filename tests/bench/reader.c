@@ -78,8 +78,7 @@ ready(void)
 	(void)puts("ready");
 	(void)fflush(stdout);
 	(void)getchar();
-	return (struct lap){
-	    clock_mono_us(), cpu_us(CLOCK_PROCESS_CPUTIME_ID)};
+	return (struct lap){clock_mono_us(), cpu_us(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
 static struct lap
@@ -201,9 +200,8 @@ static int
 add_feed(struct db *db, void *ctx, struct err *e)
 {
 	struct place *p = ctx;
-	struct feed_new f = {.url = FEED_URL,
-	    .title = STR("News"),
-	    .next_fetch_us = p->now_us};
+	struct feed_new f = {
+	    .url = FEED_URL, .title = STR("News"), .next_fetch_us = p->now_us};
 
 	return feeds_add(db, &f, p->now_us, &p->feed, &p->uid, e);
 }
@@ -252,7 +250,8 @@ plan(struct place *p, size_t done, struct items_plan *ret)
 	    .parsed = p->doc,
 	    .tags = SANITIZE_BASIC,
 	    .now_us = p->now_us,
-	    .done = done};
+	    .done = done,
+	    .doc = ret->doc};
 	struct err e = {0};
 
 	if (items_plan(p->db, p->a, &from, ret, &e) < 0)
@@ -382,8 +381,7 @@ static void
 bind_text(sqlite3_stmt *st, int at, struct str s)
 {
 	if (s.p)
-		(void)sqlite3_bind_text(
-		    st, at, s.p, (int)s.n, SQLITE_STATIC);
+		(void)sqlite3_bind_text(st, at, s.p, (int)s.n, SQLITE_STATIC);
 	else
 		(void)sqlite3_bind_null(st, at);
 }
@@ -395,8 +393,8 @@ bind_bytes(sqlite3_stmt *st, int at, const void *p, size_t n)
 }
 
 static void
-lite_item(sqlite3_stmt *st, const struct items_plan *x,
-    const struct item_change *c)
+lite_item(
+    sqlite3_stmt *st, const struct items_plan *x, const struct item_change *c)
 {
 	const struct str texts[] = {c->guid, c->link, c->title, c->author,
 	    c->categories, c->enclosures, c->summary, c->content};
@@ -415,8 +413,8 @@ lite_item(sqlite3_stmt *st, const struct items_plan *x,
 }
 
 static void
-lite_entry(sqlite3_stmt *st, int64_t seq, int64_t now_us,
-    const struct entry *en)
+lite_entry(
+    sqlite3_stmt *st, int64_t seq, int64_t now_us, const struct entry *en)
 {
 	(void)sqlite3_bind_int64(st, 1, seq);
 	(void)sqlite3_bind_int64(st, 2, en->kind);
@@ -466,8 +464,8 @@ bare_sqlite(const struct place *p, const struct items_plan *v, size_t parts)
 			    terms, 1, sqlite3_last_insert_rowid(h));
 			bind_text(terms, 2, x->changes[i].terms);
 			put(h, terms);
-			lite_entry(log, (int64_t)n + 1, x->now_us,
-			    &x->entries[i]);
+			lite_entry(
+			    log, (int64_t)n + 1, x->now_us, &x->entries[i]);
 			put(h, log);
 		}
 		put(h, end);
@@ -562,8 +560,8 @@ static struct log_columns
 log_columns(struct arena *a, const struct items_plan *x)
 {
 	struct log_columns c = {.h = arena_array(a, x->n_entries, 8)};
-	struct str **all[] = {&c.tenants, &c.ids, &c.hashes, &c.types, &c.keys,
-	    &c.bodies};
+	struct str **all[] = {
+	    &c.tenants, &c.ids, &c.hashes, &c.types, &c.keys, &c.bodies};
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		*all[i] = arena_array(a, x->n_entries, sizeof(struct str));
@@ -674,8 +672,7 @@ bare(struct place *p)
 			die("bare", "too many parts");
 		plan(p, x.done, &x);
 		for (size_t i = 0; i < x.n_entries; i++) {
-			digest_sha256(
-			    uuid_str(&x.entries[i].event_id), digest);
+			digest_sha256(uuid_str(&x.entries[i].event_id), digest);
 			memcpy(&x.entries[i].h, digest, 8);
 		}
 		v[parts++] = x;
@@ -720,8 +717,7 @@ list_postgres(PGconn *pg, struct pgparam *p, const struct stmt_info *q,
 	for (int r = 0; r < PQntuples(res); r++)
 		for (int i = 0; i < q->n_cols; i++)
 			seen += (size_t)PQgetlength(res, r, i) +
-				(size_t)(unsigned char)PQgetvalue(
-				    res, r, i)[0];
+				(size_t)(unsigned char)PQgetvalue(res, r, i)[0];
 	PQclear(res);
 	return seen;
 }
