@@ -248,7 +248,7 @@ item_make(struct arena *a, enum store_engine engine,
 static void
 add_text(struct buf *b, const char *name, struct str s)
 {
-	buf_fmt(b, ",\"%s\":", name);
+	buf_addz(b, name);
 	if (s.p)
 		buf_json(b, s);
 	else
@@ -273,20 +273,20 @@ add_payload(struct arena *a, const struct items_from *from, struct str title,
 {
 	buf_addz(b, "{\"feed\":{\"id\":");
 	buf_json(b, from->feed_uid);
-	add_text(b, "url", from->feed_url);
-	add_text(b, "title", str_chars(title, FEED_TITLE_MAX));
+	add_text(b, ",\"url\":", from->feed_url);
+	add_text(b, ",\"title\":", str_chars(title, FEED_TITLE_MAX));
 	buf_addz(b, "},\"item\":{\"id\":\"");
 	uuid_add(b, ch->uid);
 	buf_addc(b, '"');
-	add_text(b, "guid", ch->guid);
-	add_text(b, "title", ch->title);
-	add_text(b, "link", ch->link);
-	add_text(b, "author", ch->author);
+	add_text(b, ",\"guid\":", ch->guid);
+	add_text(b, ",\"title\":", ch->title);
+	add_text(b, ",\"link\":", ch->link);
+	add_text(b, ",\"author\":", ch->author);
 	buf_addz(b, ",\"published_at\":\"");
 	time_add(b, ch->published_us);
-	buf_fmt(
-	    b, "\",\"is_date_estimated\":%s", ch->estimated ? "true" : "false");
-	add_text(b, "summary", text_of(a, ch));
+	buf_addz(b, "\",\"is_date_estimated\":");
+	buf_addz(b, ch->estimated ? "true" : "false");
+	add_text(b, ",\"summary\":", text_of(a, ch));
 	buf_addz(b, ",\"categories\":");
 	buf_add(b, ch->categories.p ? ch->categories : STR("[]"));
 	buf_addz(b, ",\"enclosures\":");
@@ -305,12 +305,20 @@ item_event(struct arena *a, const struct items_from *from,
 	struct str text;
 	int rc;
 
-	buf_fmt(&b,
-	    "{\"eventType\":\"feed.item.%s\",\"schemaVersion\":1,\"tenantId\":"
+	/* With nothing left to be made up it is kept as it is, uncopied. */
+	buf_addz(&b, "{\"eventId\":\"");
+	uuid_add(&b, uuid_v7(from->now_us));
+	buf_addz(&b, "\",\"occurredAt\":\"");
+	time_add(&b, from->now_us);
+	buf_addz(&b, "\",\"correlationId\":\"");
+	uuid_add(&b, uuid_v7(from->now_us));
+	buf_addz(&b, "\",\"eventType\":\"feed.item.");
+	buf_addz(&b, ch->id == 0 ? "created" : "updated");
+	buf_addz(&b,
+	    "\",\"schemaVersion\":1,\"tenantId\":"
 	    "\"00000000-0000-0000-0000-000000000000\",\"producer\":{"
 	    "\"service\":\"hikyaku\",\"instanceId\":\"1\"},\"sequence\":{"
-	    "\"partitionKey\":",
-	    ch->id == 0 ? "created" : "updated");
+	    "\"partitionKey\":");
 	buf_json(&b, from->feed_uid);
 	buf_addz(&b, ",\"recordVersion\":\"");
 	time_add(&b, from->now_us);
