@@ -26,9 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
+#include "articles.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -45,10 +44,8 @@
 #include "store/postgres/pgparam.h"
 #include "store/store.h"
 
-#define FIRST_DATE INT64_C(1780000000) /* May 2026 */
-#define PARTS_MAX  64
-#define WORDS_MAX  4000 /* there are */
-#define FEED_URL   STR("https://news.example/feed")
+#define PARTS_MAX 64
+#define FEED_URL  STR("https://news.example/feed")
 
 static void
 die(const char *what, const char *why)
@@ -99,90 +96,6 @@ tell(struct lap took, size_t n, double plan, double clean)
 	(void)getchar();
 }
 
-/* ---- the document ---- */
-
-static uint64_t state = 88172645463325252u;
-
-static uint32_t
-some(uint32_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state >> 20) % below);
-}
-
-/* Few words are frequent, most are rare. */
-static void
-word(struct buf *b)
-{
-	static const char *const SYLLABLES[] = {"ka", "ri", "to", "men", "sol",
-	    "da", "ver", "lin", "po", "shi", "gra", "ne", "ul", "ber", "cy",
-	    "an"};
-	uint32_t n = some(WORDS_MAX);
-
-	n = (uint32_t)((uint64_t)n * some(WORDS_MAX) / WORDS_MAX);
-	buf_addz(b, SYLLABLES[n & 15]);
-	buf_addz(b, SYLLABLES[(n >> 4) & 15]);
-	if (n > 255)
-		buf_addz(b, SYLLABLES[n >> 8]);
-}
-
-static void
-words(struct buf *b, int n)
-{
-	for (int i = 0; i < n; i++) {
-		if (i > 0)
-			buf_addc(b, ' ');
-		word(b);
-	}
-}
-
-static void
-item(struct buf *b, int64_t i, int n_words)
-{
-	time_t at = (time_t)(FIRST_DATE + 60 * i);
-	char date[64];
-	struct tm tm;
-
-	(void)gmtime_r(&at, &tm);
-	(void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
-	buf_addz(b, "<item><title>");
-	words(b, 6);
-	buf_fmt(b,
-	    "</title><link>https://news.example/2026/%lld</link><guid>n-%lld"
-	    "</guid><pubDate>%s</pubDate><dc:creator>Ann %s</dc:creator>"
-	    "<category>c%lld</category><description>&lt;p&gt;",
-	    (long long)i, (long long)i, date, i % 2 ? "Ota" : "Berg",
-	    (long long)(i % 20));
-	for (int left = n_words; left > 0; left -= 30) {
-		words(b, left < 20 ? left : 20);
-		if (left <= 20)
-			break;
-		buf_fmt(b, " &lt;a href=\"/t/%lld\"&gt;", (long long)i);
-		words(b, 2);
-		buf_addz(b, "&lt;/a&gt; &amp;amp; &lt;b class=\"x\"&gt;");
-		words(b, left < 30 ? left - 20 : 8);
-		buf_addz(b, left > 30 ? "&lt;/b&gt;&lt;/p&gt;\n&lt;p&gt;"
-				      : "&lt;/b&gt;");
-	}
-	buf_addz(b, "&lt;/p&gt;</description></item>\n");
-}
-
-static void
-document(struct buf *b, int64_t n, int n_words)
-{
-	buf_addz(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rss "
-		    "version=\"2.0\" xmlns:dc=\"http://purl.org/dc/elements/"
-		    "1.1/\"><channel><title>News</title><link>"
-		    "https://news.example/</link>\n");
-	for (int64_t i = n; i > 0; i--) /* newest on top */
-		item(b, i, n_words);
-	buf_addz(b, "</channel></rss>\n");
-	if (b->failed)
-		die("document", "too large");
-}
-
 /* ---- a fresh store with a feed ---- */
 
 struct place {
@@ -226,6 +139,8 @@ place_open(struct place *p, int64_t n, int n_words)
 	db_close(db);
 	uuid_format(p->uid, p->uid_text);
 	document(&b, n, n_words);
+	if (b.failed)
+		die("document", "too large");
 	if (feed_parse(p->a, buf_str(&b), &from, &p->doc, &e) < 0)
 		die("parse", e.text);
 	if (p->doc->n_items != (size_t)n)
@@ -471,12 +386,7 @@ bare_sqlite(const struct place *p, const struct items_plan *v, size_t parts)
 		put(h, end);
 	}
 	tell(since(lap), n, 0, 0);
-	(void)sqlite3_finalize(begin);
-	(void)sqlite3_finalize(end);
-	(void)sqlite3_finalize(items);
-	(void)sqlite3_finalize(terms);
-	(void)sqlite3_finalize(log);
-	(void)sqlite3_close(h);
+	(void)sqlite3_close_v2(h); /* what is prepared ends with us */
 }
 
 /* ---- bare: PostgreSQL ---- */
@@ -752,8 +662,7 @@ list(const char *url, const char *dir, int64_t user, int64_t feed,
 	if (seen / (n + warm) < READER_PAGE)
 		die("list", "there is no full page");
 	tell(since(lap), n, 0, 0);
-	(void)sqlite3_finalize(st);
-	(void)sqlite3_close(h);
+	(void)sqlite3_close_v2(h);
 	pgparam_done(&params);
 	PQfinish(pg);
 }
