@@ -194,7 +194,7 @@ bench: all ## the benchmarks
 	@$(MAKE) $(B)/bench/feed
 	@tools/stages feed='$(B)/bench/feed' publish='$(PYTHON) tests/bench/run.py' \
 	  deliver='$(PYTHON) tests/bench/deliver.py' refresh='$(PYTHON) tests/bench/refresh.py' \
-	  outbox='$(PYTHON) tests/bench/outbox.py'
+	  outbox='$(PYTHON) tests/bench/outbox.py' reader='$(PYTHON) tests/bench/reader.py'
 
 fresh: ## tests ./dev on a bare Debian in a folder (as root)
 	@tests/fresh --test

@@ -108,10 +108,17 @@ UPDATE feed_item i SET published_at = u.published_at, is_date_estimated = u.esti
           enclosures, summary, content)
  WHERE i.id = u.id;
 
--- name: item_terms_put
--- args: uid bytes, terms text
+-- name: item_terms_add
+-- args: terms text
 -- only: sqlite
-INSERT OR REPLACE INTO item_terms (rowid, terms) SELECT id, :terms FROM feed_item WHERE uid = :uid;
+-- Of the article that was inserted just before. A row of values, as below: INSERT … SELECT would take a
+-- savepoint for each article, at which the full-text index writes out what it has gathered.
+INSERT OR REPLACE INTO item_terms (rowid, terms) VALUES (last_insert_rowid(), :terms);
+
+-- name: item_terms_put
+-- args: id int, terms text
+-- only: sqlite
+INSERT OR REPLACE INTO item_terms (rowid, terms) VALUES (:id, :terms);
 
 -- name: item_terms_put_many
 -- args: uids bytes[], terms text[]

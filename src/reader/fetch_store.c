@@ -259,7 +259,8 @@ make_plan(struct fetch *x, struct err *e)
 			? SANITIZE_ARTICLE
 			: SANITIZE_BASIC,
 	    .now_us = x->at_us,
-	    .done = x->part};
+	    .done = x->part,
+	    .doc = x->plan.doc};
 	int rc;
 
 	uuid_format(x->uid, uid);
@@ -294,6 +295,7 @@ store_parsed(struct fetch *x)
 
 	take_meta(x);
 	judge(x);
+	x->plan.doc = NULL;
 	if (make_plan(x, &e) < 0)
 		finish(x, &e);
 }

@@ -12,14 +12,7 @@
 #include "sql.h"
 
 /* Known ones are asked for so many at a time. */
-#define WINDOW   1000
-#define HASH_BUF (2 * FEED_TEXT_MAX)
-
-/* Who has a link or hash; `several`: it names none of them. */
-struct holder {
-	void *who; /* struct item_cand or item_known */
-	bool several;
-};
+#define WINDOW 1000
 
 struct planning {
 	struct db *db;
@@ -28,13 +21,8 @@ struct planning {
 	struct items_plan *p;
 	struct str feed_title;
 	struct buf scratch;
-	struct item_cand *cands; /* in the order of the document */
-	size_t n;
-	struct item_cand **order; /* oldest first, without duplicates */
-	size_t n_order;
-	struct map *doc_guids, *doc_links,
-	    *doc_hashes; /* item_cand, holder, holder */
-	struct map *ids, *guids, *links, *hashes; /* item_known, holder */
+	const struct item_doc *doc;
+	struct map *ids, *guids, *links, *hashes; /* item_known, item_holder */
 	struct map *tombs;
 	struct str *tomb_list;
 	size_t n_tombs, bytes;
@@ -44,181 +32,6 @@ static int
 no_memory(struct err *e)
 {
 	return err_set(e, ERR_NOMEM, "no memory for the articles of a feed");
-}
-
-static struct str
-short_hash(const unsigned char *h)
-{
-	return (struct str){(const char *)h, DIGEST_SHORT_LEN};
-}
-
-static struct str
-long_hash(const unsigned char *h)
-{
-	return (struct str){(const char *)h, DIGEST_LEN};
-}
-
-/* The document ---------------------------------------------------------------- */
-
-static int
-fill_cand(struct planning *p, struct item_cand *c, const struct feed_item *it,
-    struct err *e)
-{
-	c->it = it;
-	c->date = it->published_us != FEED_NO_DATE ? it->published_us
-						   : it->updated_us;
-	if (it->link.n > 0) {
-		c->link = it->link;
-		digest_short(it->link, c->link_hash);
-	}
-	return item_guid(p->a, it->id, &c->guid, e);
-}
-
-/* Whether its hash says anything: titles alone are often the same. */
-static bool
-tells(const struct item_cand *c)
-{
-	bool alone = !c->guid.p && !c->link.p;
-
-	return alone || (c->date != FEED_NO_DATE &&
-			    (c->it->title.n > 0 || c->it->summary.n > 0));
-}
-
-static int
-hold(struct planning *p, struct map *m, struct str key, void *who,
-    struct holder **ret, struct err *e)
-{
-	struct holder *h = map_find(m, key);
-
-	if (!h) {
-		h = arena_alloc(p->a, sizeof(*h));
-		key = arena_dup(p->a, key); /* merge() may overwrite it */
-		if (!h || !key.p)
-			return no_memory(e);
-		h->who = who;
-		if (map_put(m, key, h, NULL, e) < 0)
-			return e->code;
-	}
-	*ret = h;
-	return OK;
-}
-
-/* Another of the document that is the same article, or NULL. */
-static struct item_cand *
-twin(struct planning *p, struct item_cand *c)
-{
-	struct holder *l =
-	    c->link.p ? map_find(p->doc_links, short_hash(c->link_hash)) : NULL;
-	struct item_cand *other = l ? l->who : NULL;
-
-	if (c->guid.p) {
-		struct item_cand *same = map_find(p->doc_guids, c->guid);
-
-		return same ? same : other && !other->guid.p ? other : NULL;
-	}
-	if (other && !l->several)
-		return other;
-	if (!tells(c))
-		return NULL;
-	item_content_hash(c, &p->scratch);
-	l = map_find(p->doc_hashes, long_hash(c->content_hash));
-	return l ? l->who : NULL;
-}
-
-static int
-enter(struct planning *p, struct item_cand *c, struct item_cand *as,
-    struct err *e)
-{
-	struct holder *h = NULL;
-	int rc = OK;
-
-	if (c->guid.p)
-		rc = map_put(p->doc_guids, c->guid, as, NULL, e);
-	if (rc == OK && c->link.p)
-		rc = hold(p, p->doc_links, short_hash(c->link_hash), as, &h, e);
-	/* Two ids with one link: it is nobody's. */
-	if (h && h->who != as)
-		h->several = true;
-	if (rc == OK && c->hashed && !c->guid.p)
-		rc = hold(
-		    p, p->doc_hashes, long_hash(c->content_hash), as, &h, e);
-	return rc;
-}
-
-static int64_t
-newest(const struct item_cand *c)
-{
-	return c->it->updated_us > c->it->published_us ? c->it->updated_us
-						       : c->it->published_us;
-}
-
-/* `as` stays in its place; what is newer is what it says. */
-static void
-merge(struct item_cand *as, struct item_cand *c)
-{
-	struct item_cand was = *as;
-
-	c->dup = true;
-	if (newest(c) > newest(as)) {
-		*as = *c;
-		as->pos = was.pos;
-		as->dup = false;
-		if (!as->link.p) {
-			as->link = was.link;
-			memcpy(as->link_hash, was.link_hash, DIGEST_SHORT_LEN);
-		}
-		if (was.guid.p)
-			as->guid = was.guid;
-	} else if (!as->guid.p) {
-		as->guid = c->guid;
-	}
-}
-
-static int
-oldest_first(const void *x, const void *y)
-{
-	const struct item_cand *a = *(const struct item_cand *const *)x,
-			       *b = *(const struct item_cand *const *)y;
-	int64_t da = a->date == FEED_NO_DATE ? INT64_MAX : a->date,
-		db = b->date == FEED_NO_DATE ? INT64_MAX : b->date;
-
-	if (da != db)
-		return da < db ? -1 : 1;
-	/* Feeds have their newest on top. */
-	return a->pos > b->pos ? -1 : a->pos < b->pos;
-}
-
-/*
- * The whole document each time, whatever part of it this plan is about: what is
- * the same article is decided by all of it.
- */
-static int
-read_document(struct planning *p, struct err *e)
-{
-	const struct feed_item *it = p->from->parsed->items;
-	struct item_cand *c, *as;
-	int rc = OK;
-
-	p->cands = arena_array(p->a, p->n + 1, sizeof(*p->cands));
-	p->order = arena_array(p->a, p->n + 1, sizeof(struct item_cand *));
-	if (!p->cands || !p->order)
-		return no_memory(e);
-	for (size_t i = 0; rc == OK && it && i < p->n; i++, it = it->next) {
-		c = &p->cands[i];
-		c->pos = i;
-		rc = fill_cand(p, c, it, e);
-		if (rc < 0)
-			break;
-		as = twin(p, c);
-		rc = enter(p, c, as ? as : c, e);
-		if (as)
-			merge(as, c);
-	}
-	for (size_t i = 0; rc == OK && i < p->n; i++)
-		if (!p->cands[i].dup && p->cands[i].it)
-			p->order[p->n_order++] = &p->cands[i];
-	qsort(p->order, p->n_order, sizeof(struct item_cand *), oldest_first);
-	return rc;
 }
 
 /* What the store has ----------------------------------------------------------- */
@@ -253,7 +66,7 @@ take_known(
     struct planning *p, const struct sql_item_known_guid_row *r, struct err *e)
 {
 	struct str id = {(const char *)&r->id, sizeof(r->id)};
-	struct holder *h = NULL;
+	struct item_holder *h = NULL;
 	struct item_known *k;
 	int rc;
 
@@ -267,12 +80,14 @@ take_known(
 	if (rc == OK && k->guid.p)
 		rc = map_put(p->guids, k->guid, k, NULL, e);
 	if (rc == OK && k->has_link)
-		rc = hold(p, p->links, short_hash(k->link_hash), k, &h, e);
+		rc = item_hold(
+		    p->a, p->links, short_hash(k->link_hash), k, &h, e);
 	if (h && h->who != k)
 		h->several = true;
 	h = NULL;
 	if (rc == OK)
-		rc = hold(p, p->hashes, long_hash(k->content_hash), k, &h, e);
+		rc = item_hold(
+		    p->a, p->hashes, long_hash(k->content_hash), k, &h, e);
 	if (h && h->who != k)
 		h->several = true;
 	return rc;
@@ -312,12 +127,29 @@ look_one(struct planning *p, const struct item_cand *c, struct err *e)
 		    p->db, feed, short_hash(c->link_hash), &rows, e);
 		rc = take_rows(p, rc, rows, e);
 	}
-	if (rc == OK && tells(c)) {
+	if (rc == OK && item_tells(c)) {
 		rows = NULL;
 		rc = sql_item_known_hash(
 		    p->db, feed, long_hash(c->content_hash), &rows, e);
 		rc = take_rows(p, rc, rows, e);
 	}
+	return rc;
+}
+
+/* In one transaction: the locks of a thousand small ones cost more than all
+ * that they read. */
+static int
+look_each(struct planning *p, struct item_cand **v, size_t n, struct err *e)
+{
+	int rc = db_begin(p->db, e);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = look_one(p, v[i], e);
+	if (rc == OK)
+		return db_commit(p->db, e);
+	db_rollback(p->db);
 	return rc;
 }
 
@@ -340,7 +172,7 @@ look_by(struct planning *p, struct item_cand **v, size_t n, int what,
 			continue;
 		if (what == 1 && c->link.p)
 			keys[k++] = short_hash(c->link_hash);
-		if (what == 2 && tells(c))
+		if (what == 2 && item_tells(c))
 			keys[k++] = long_hash(c->content_hash);
 	}
 	if (k == 0)
@@ -360,13 +192,12 @@ look(struct planning *p, struct item_cand **v, size_t n, struct err *e)
 	struct str *keys;
 	int rc = OK;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		v[i]->known = NULL; /* of the plan before */
 		item_content_hash(v[i], &p->scratch);
-	if (db_engine(p->db) != STORE_POSTGRES) {
-		for (size_t i = 0; rc == OK && i < n; i++)
-			rc = look_one(p, v[i], e);
-		return rc;
 	}
+	if (db_engine(p->db) != STORE_POSTGRES)
+		return look_each(p, v, n, e);
 	keys = arena_array(p->a, n, sizeof(*keys));
 	if (!keys)
 		return no_memory(e);
@@ -386,12 +217,11 @@ match(struct item_cand *c, struct item_known *k)
 
 /* Free for one that has not its id: nobody in the document has that either. */
 static bool
-free_for(const struct planning *p, const struct holder *h)
+free_for(const struct planning *p, const struct item_holder *h)
 {
 	const struct item_known *k = h && !h->several ? h->who : NULL;
 
-	return k && !k->taken &&
-	       !(k->guid.p && map_find(p->doc_guids, k->guid));
+	return k && !k->taken && !(k->guid.p && item_doc_has(p->doc, k->guid));
 }
 
 static void
@@ -406,22 +236,21 @@ by_guid(struct planning *p, struct item_cand *c)
 static void
 by_link(struct planning *p, struct item_cand *c)
 {
-	const struct holder *doc, *h;
+	const struct item_holder *h;
 
-	if (c->known || !c->link.p)
+	if (c->known || !c->link.p || c->link_shared)
 		return;
-	doc = map_find(p->doc_links, short_hash(c->link_hash));
 	h = map_find(p->links, short_hash(c->link_hash));
-	if (!(doc && doc->several) && free_for(p, h))
+	if (free_for(p, h))
 		match(c, h->who);
 }
 
 static void
 by_hash(struct planning *p, struct item_cand *c)
 {
-	const struct holder *h;
+	const struct item_holder *h;
 
-	if (c->known || !tells(c))
+	if (c->known || !item_tells(c))
 		return;
 	h = map_find(p->hashes, long_hash(c->content_hash));
 	if (free_for(p, h))
@@ -500,9 +329,9 @@ find_gone(struct planning *p, struct err *e)
 	p->p->gone = arena_array(p->a, p->n_tombs, sizeof(struct str));
 	if (!p->p->gone)
 		return no_memory(e);
-	for (size_t i = 0; i < p->n; i++)
-		if (p->cands[i].it) {
-			struct str *t = tomb_of(p, &p->cands[i]);
+	for (size_t i = 0; i < p->doc->n; i++)
+		if (p->doc->cands[i].it) {
+			struct str *t = tomb_of(p, &p->doc->cands[i]);
 
 			if (t)
 				t->n = 0; /* shown */
@@ -559,23 +388,23 @@ plan_parts(struct planning *p, struct err *e)
 	size_t at = p->from->done, looked = at;
 	int rc = OK;
 
-	for (; rc == OK && at < p->n_order; at++) {
+	for (; rc == OK && at < p->doc->n_order; at++) {
 		if (to->n_changes == ITEMS_PLAN_MAX ||
 		    p->bytes >= ITEMS_PLAN_BYTES) {
 			to->more = true;
 			break;
 		}
 		if (at == looked) {
-			size_t n = p->n_order - at;
+			size_t n = p->doc->n_order - at;
 
 			n = n < WINDOW ? n : WINDOW;
-			rc = look(p, p->order + at, n, e);
+			rc = look(p, p->doc->order + at, n, e);
 			if (rc < 0)
 				break;
-			find_known(p, p->order + at, n);
+			find_known(p, p->doc->order + at, n);
 			looked += n;
 		}
-		rc = plan_one(p, p->order[at], e);
+		rc = plan_one(p, p->doc->order[at], e);
 	}
 	to->done = at;
 	if (rc == OK && !to->more)
@@ -602,16 +431,31 @@ read_feed(struct planning *p, struct err *e)
 	return rc;
 }
 
+/* Once for all plans of a document. */
+static int
+read_document(struct planning *p, struct err *e)
+{
+	struct item_doc *doc = NULL;
+	int rc = OK;
+
+	p->doc = p->from->doc;
+	if (!p->doc || p->doc->parsed != p->from->parsed) {
+		rc = item_doc_read(p->a, p->from->parsed, &doc, e);
+		p->doc = doc;
+	}
+	p->p->doc = p->doc;
+	return rc;
+}
+
 static int
 open_maps(struct planning *p, struct err *e)
 {
-	struct map **all[] = {&p->doc_guids, &p->doc_links, &p->doc_hashes,
-	    &p->ids, &p->guids, &p->links, &p->hashes};
+	struct map **all[] = {&p->ids, &p->guids, &p->links, &p->hashes};
 	bool ok = true;
 
 	/* Of each article: one by its id, two by its link, two by its hash. */
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
-		*all[i] = map_new(5 * p->n + 1);
+		*all[i] = map_new(5 * p->from->parsed->n_items + 1);
 		ok = ok && *all[i];
 	}
 	p->p->changes =
@@ -624,8 +468,7 @@ open_maps(struct planning *p, struct err *e)
 static void
 close_maps(struct planning *p)
 {
-	struct map *all[] = {p->doc_guids, p->doc_links, p->doc_hashes, p->ids,
-	    p->guids, p->links, p->hashes, p->tombs};
+	struct map *all[] = {p->ids, p->guids, p->links, p->hashes, p->tombs};
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		if (all[i])
@@ -641,8 +484,7 @@ items_plan(struct db *db, struct arena *a, const struct items_from *from,
 	    .a = a,
 	    .from = from,
 	    .p = &plan,
-	    .scratch = BUF(HASH_BUF),
-	    .n = from->parsed->n_items};
+	    .scratch = BUF(ITEM_HASH_BUF)};
 	int rc = open_maps(&p, e);
 
 	/* The version first: what changes behind it is seen at the write. */

@@ -42,6 +42,7 @@ struct entry;
 struct feed;
 struct item_change;
 struct item_columns;
+struct item_doc;
 
 struct items_from {
 	int64_t feed; /* feed.id */
@@ -49,7 +50,8 @@ struct items_from {
 	const struct feed *parsed;
 	enum sanitize_tags tags;
 	int64_t now_us;
-	size_t done; /* 0, or what the plan before said */
+	size_t done; /* 0, or what the plan before said, as with … */
+	const struct item_doc *doc; /* … this, with the same arena, or NULL */
 };
 
 struct items_plan {
@@ -57,6 +59,8 @@ struct items_plan {
 	int64_t now_us;
 	size_t inserted, updated, same; /* of this part */
 	size_t done;
+	const struct item_doc
+	    *doc;              /* what was read of `parsed`, for the next */
 	bool more;             /* write this, then make a plan from `done` on */
 	struct entry *entries; /* events, for the append_job */
 	size_t n_entries;

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "event/envelope.h"
 #include "feed/feed.h"
 #include "feed/text.h"
 #include "reader/items_priv.h"
@@ -248,7 +247,7 @@ item_make(struct arena *a, enum store_engine engine,
 static void
 add_text(struct buf *b, const char *name, struct str s)
 {
-	buf_fmt(b, ",\"%s\":", name);
+	buf_addz(b, name);
 	if (s.p)
 		buf_json(b, s);
 	else
@@ -273,20 +272,20 @@ add_payload(struct arena *a, const struct items_from *from, struct str title,
 {
 	buf_addz(b, "{\"feed\":{\"id\":");
 	buf_json(b, from->feed_uid);
-	add_text(b, "url", from->feed_url);
-	add_text(b, "title", str_chars(title, FEED_TITLE_MAX));
+	add_text(b, ",\"url\":", from->feed_url);
+	add_text(b, ",\"title\":", str_chars(title, FEED_TITLE_MAX));
 	buf_addz(b, "},\"item\":{\"id\":\"");
 	uuid_add(b, ch->uid);
 	buf_addc(b, '"');
-	add_text(b, "guid", ch->guid);
-	add_text(b, "title", ch->title);
-	add_text(b, "link", ch->link);
-	add_text(b, "author", ch->author);
+	add_text(b, ",\"guid\":", ch->guid);
+	add_text(b, ",\"title\":", ch->title);
+	add_text(b, ",\"link\":", ch->link);
+	add_text(b, ",\"author\":", ch->author);
 	buf_addz(b, ",\"published_at\":\"");
 	time_add(b, ch->published_us);
-	buf_fmt(
-	    b, "\",\"is_date_estimated\":%s", ch->estimated ? "true" : "false");
-	add_text(b, "summary", text_of(a, ch));
+	buf_addz(b, "\",\"is_date_estimated\":");
+	buf_addz(b, ch->estimated ? "true" : "false");
+	add_text(b, ",\"summary\":", text_of(a, ch));
 	buf_addz(b, ",\"categories\":");
 	buf_add(b, ch->categories.p ? ch->categories : STR("[]"));
 	buf_addz(b, ",\"enclosures\":");
@@ -294,35 +293,50 @@ add_payload(struct arena *a, const struct items_from *from, struct str title,
 	buf_addz(b, "}}");
 }
 
+/*
+ * Whole, so that nothing is to be put in: it need not be read again to become
+ * an entry, as what others publish is.
+ */
 int
 item_event(struct arena *a, const struct items_from *from,
     struct str feed_title, const struct item_change *ch, struct entry *ret,
     struct err *e)
 {
-	struct envelope_opts o = {.now_us = from->now_us, .own = true};
+	struct entry en = {.event_id = uuid_v7(from->now_us),
+	    .correlation = uuid_v7(from->now_us),
+	    .type = ch->id == 0 ? STR("feed.item.created")
+				: STR("feed.item.updated"),
+	    .key = from->feed_uid,
+	    .unhashed = true,
+	    .has_rv = true,
+	    /* as it is written */
+	    .rv_us = from->now_us - from->now_us % US_PER_MS};
 	struct buf b = BUF(2 * MIB);
-	struct event ev;
-	struct str text;
-	int rc;
 
-	buf_fmt(&b,
-	    "{\"eventType\":\"feed.item.%s\",\"schemaVersion\":1,\"tenantId\":"
+	buf_addz(&b, "{\"eventId\":\"");
+	uuid_add(&b, en.event_id);
+	buf_addz(&b, "\",\"occurredAt\":\"");
+	time_add(&b, from->now_us);
+	buf_addz(&b, "\",\"correlationId\":\"");
+	uuid_add(&b, en.correlation);
+	buf_addz(&b, "\",\"eventType\":");
+	buf_json(&b, en.type);
+	buf_addz(&b,
+	    ",\"schemaVersion\":1,\"tenantId\":"
 	    "\"00000000-0000-0000-0000-000000000000\",\"producer\":{"
 	    "\"service\":\"hikyaku\",\"instanceId\":\"1\"},\"sequence\":{"
-	    "\"partitionKey\":",
-	    ch->id == 0 ? "created" : "updated");
+	    "\"partitionKey\":");
 	buf_json(&b, from->feed_uid);
 	buf_addz(&b, ",\"recordVersion\":\"");
 	time_add(&b, from->now_us);
 	buf_addz(&b, "\"},\"payload\":");
 	add_payload(a, from, feed_title, ch, &b);
 	buf_addc(&b, '}');
-	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	en.body =
+	    b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	if (!text.p)
+	if (!en.body.p)
 		return err_set(e, ERR_NOMEM, "no memory for an event");
-	rc = envelope_parse(a, text, &o, &ev, e);
-	if (rc == OK)
-		entry_fill(ret, &ev, text);
-	return rc;
+	*ret = en;
+	return OK;
 }

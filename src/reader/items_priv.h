@@ -12,6 +12,9 @@
 
 struct feed_item;
 struct item_known;
+struct map;
+
+#define ITEM_HASH_BUF (2 * FEED_TEXT_MAX)
 
 /* An article of the document, and what it is known by. */
 struct item_cand {
@@ -21,8 +24,9 @@ struct item_cand {
 	int64_t date;          /* as the feed says, or FEED_NO_DATE */
 	unsigned char link_hash[DIGEST_SHORT_LEN];
 	unsigned char content_hash[DIGEST_LEN];
-	bool hashed; /* content_hash is made */
-	bool dup;    /* another of the document has taken it in */
+	bool hashed;      /* content_hash is made */
+	bool link_shared; /* by several ids of the document: it names none */
+	bool dup;         /* another of the document has taken it in */
 	struct item_known *known;
 };
 
@@ -37,6 +41,23 @@ struct item_known {
 	int64_t published_us;
 	bool estimated;
 	bool taken; /* by one of the document */
+};
+
+/* A document's articles; the same for all plans that are made of it. */
+struct item_doc {
+	const struct feed *parsed;
+	struct item_cand *cands; /* in the order of the document */
+	size_t n;
+	struct item_cand **order; /* oldest first, without duplicates */
+	size_t n_order;
+	struct str *guids; /* all, sorted */
+	size_t n_guids;
+};
+
+/* Who has a link or hash; `several`: it names none of them. */
+struct item_holder {
+	void *who; /* struct item_cand or item_known */
+	bool several;
 };
 
 struct item_change {
@@ -60,6 +81,28 @@ struct item_columns {
 	struct str *guids, *links, *titles, *authors, *categories, *enclosures;
 	struct str *summaries, *contents, *terms;
 };
+
+static inline struct str
+short_hash(const unsigned char *h)
+{
+	return (struct str){(const char *)h, DIGEST_SHORT_LEN};
+}
+
+static inline struct str
+long_hash(const unsigned char *h)
+{
+	return (struct str){(const char *)h, DIGEST_LEN};
+}
+
+/* The document. It and what it points to are the arena's. */
+int item_doc_read(struct arena *a, const struct feed *parsed,
+    struct item_doc **ret, struct err *e) MUST_CHECK;
+bool item_doc_has(const struct item_doc *d, struct str guid);
+/* Whether its hash says anything: titles alone are often the same. */
+bool item_tells(const struct item_cand *c);
+/* Who has `key`: the first that came. */
+int item_hold(struct arena *a, struct map *m, struct str key, void *who,
+    struct item_holder **ret, struct err *e) MUST_CHECK;
 
 /* Pure ---------------------------------------------------------------------- */
 

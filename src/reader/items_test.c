@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "event/append.h"
+#include "event/envelope.h"
 #include "feed/feed.h"
 #include "reader/items_priv.h"
 #include "reader/same.h"
@@ -89,7 +90,8 @@ plan(struct place *p, const struct feed *f, int64_t now_us, size_t done,
 	    .feed_url = STR("https://example.com/feed"),
 	    .parsed = f,
 	    .now_us = now_us,
-	    .done = done};
+	    .done = done,
+	    .doc = done ? ret->doc : NULL};
 
 	uuid_format(p->feed_uid, uid);
 	from.feed_uid = arena_dup(p->a, str_of(uid));
@@ -467,6 +469,27 @@ test_conflict(void **state)
 
 /* Events ------------------------------------------------------------------------------ */
 
+/* It is what would be read of its body. */
+static void
+check_entry(struct place *p, const struct entry *en)
+{
+	struct envelope_opts o = {.now_us = NOW, .own = true};
+	struct event ev;
+	struct entry read;
+
+	if (envelope_parse(p->a, en->body, &o, &ev, &e) < 0)
+		fail_msg("%s %s", e.at, e.text);
+	entry_fill(&read, &ev, en->body);
+	assert_memory_equal(read.tenant.b, en->tenant.b, 16);
+	assert_memory_equal(read.event_id.b, en->event_id.b, 16);
+	assert_memory_equal(read.correlation.b, en->correlation.b, 16);
+	assert_true(str_eq(read.type, en->type));
+	assert_true(str_eq(read.key, en->key));
+	assert_true(str_eq(read.body, en->body));
+	assert_int_equal(read.rv_us, en->rv_us);
+	assert_true(read.has_rv && en->has_rv && read.unhashed && en->unhashed);
+}
+
 static void
 test_events(void **state)
 {
@@ -495,6 +518,7 @@ test_events(void **state)
 	assert_non_null(strstr(body, "two & 3\""));
 	x = fetch(&p, "{\"id\":\"a\",\"title\":\"n\"}", NOW + 1);
 	assert_str(x.entries[0].type, "feed.item.updated");
+	check_entry(&p, &x.entries[0]);
 	place_close(&p);
 }
 

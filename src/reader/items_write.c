@@ -135,8 +135,10 @@ write_one(struct db *db, const struct items_plan *p,
 		    p->now_us, content_hash, state_hash, link_hash, same_as,
 		    ch->guid, ch->link, ch->title, ch->author, ch->categories,
 		    ch->enclosures, ch->summary, ch->content, e);
-	if (n >= 0)
-		n = sql_item_terms_put(db, uuid_str(&ch->uid), ch->terms, e);
+	if (n >= 0 && ch->id == 0)
+		n = sql_item_terms_add(db, ch->terms, e);
+	else if (n >= 0)
+		n = sql_item_terms_put(db, ch->id, ch->terms, e);
 	return n < 0 ? (int)e->code : OK;
 }
 

@@ -2,14 +2,14 @@
  * load - a load generator for POST /v1/events, small enough to be believed.
  *
  *   load --port P [--connections N] [--seconds S | --count REQUESTS]
- *        [--batch N] [--bytes N] [--path P] [--type T] [--auth HEADER] [--empty]
- *        [--pid PID] [--postmaster PID]
+ *        [--batch N] [--bytes N] [--path P] [--type T] [--auth HEADER]
+ *        [--empty | --get] [--pid PID] [--postmaster PID]
  *
  * One thread, one epoll, N keep-alive connections, one request under way on
  * each. A request is a template made once per connection; before each sending
  * the event ids in it get fresh random bytes, so that every event is new and
  * nothing else is computed. An answer counts as good when its status is 2xx
- * and every event of it was taken with 202.
+ * and every event of it was taken with 202. --empty posts nothing, --get asks.
  *
  * Prints one line of JSON: requests, events, seconds, rate, latency, errors,
  * CPU time of the server (and of PostgreSQL with all its children) per event,
@@ -43,7 +43,7 @@ struct opts {
 	double seconds;
 	long count;
 	size_t bytes;
-	bool empty;
+	bool empty, get;
 	const char *path, *auth, *type;
 	int pid, postmaster;
 };
@@ -170,9 +170,15 @@ make_request(struct conn *c, const struct opts *o, int nth)
 		body[body_n++] = ']';
 	c->out = need(malloc(body_n + strlen(o->path) + strlen(o->auth) + 256));
 	head_n = sprintf(c->out,
-	    "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\n"
-	    "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-	    o->path, o->auth, body_n);
+	    "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\n",
+	    o->get ? "GET" : "POST", o->path, o->auth);
+	if (o->get)
+		head_n += sprintf(c->out + head_n, "\r\n");
+	else
+		head_n += sprintf(c->out + head_n,
+		    "Content-Type: application/json\r\n"
+		    "Content-Length: %zu\r\n\r\n",
+		    body_n);
 	memcpy(c->out + head_n, body, body_n);
 	c->out_n = (size_t)head_n + body_n;
 	for (int i = 0; i < o->batch; i++)
@@ -443,8 +449,8 @@ static void
 usage(void)
 {
 	die("usage: load --port P [--connections N] [--seconds S | --count N] "
-	    "[--batch N] [--bytes N] [--path P] [--auth HEADER] [--empty] "
-	    "[--pid PID] [--postmaster PID]");
+	    "[--batch N] [--bytes N] [--path P] [--auth HEADER] "
+	    "[--empty | --get] [--pid PID] [--postmaster PID]");
 }
 
 static void
@@ -453,8 +459,9 @@ read_opts(struct opts *o, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		const char *k = argv[i], *v;
 
-		if (strcmp(k, "--empty") == 0) {
+		if (strcmp(k, "--empty") == 0 || strcmp(k, "--get") == 0) {
 			o->empty = true;
+			o->get = k[2] == 'g';
 			continue;
 		}
 		if (++i == argc)

@@ -127,8 +127,9 @@ class Bench:
                 "--pid", str(srv.proc.pid)]
         if srv.postmaster:
             argv += ["--postmaster", str(srv.postmaster)]
-        if args.pop("empty", False):
-            argv += ["--empty"]
+        for flag in ("empty", "get"):
+            if args.pop(flag, False):
+                argv += ["--" + flag]
         for k, v in args.items():
             argv += ["--" + k, str(v)]
         r = subprocess.run(argv, capture_output=True, text=True, timeout=3600)
