@@ -55,7 +55,8 @@ struct fetch {
 	struct fetch_verdict verdict;
 	struct str body, content_type, final_url;
 	struct str new_etag, new_modified, title, site_url;
-	bool moved; /* for good: final_url is where it is now */
+	bool moved; /* for good: final_url is where it is now … */
+	bool taken; /* … and another feed has that address */
 	unsigned char hash[DIGEST_LEN];
 	char error[FETCH_WORDS_MAX];
 
