@@ -107,6 +107,10 @@ read_filter(
 		rc = seconds(r, "before", &f->until_us, e);
 	if (rc == OK)
 		rc = seconds(r, "published_before", &f->until_us, e);
+	if (rc == OK)
+		rc = seconds(r, "changed_after", &f->changed_after_us, e);
+	if (rc == OK)
+		rc = seconds(r, "changed_before", &f->changed_before_us, e);
 	if (rc < 0)
 		return rc;
 	if (category)

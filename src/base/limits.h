@@ -606,6 +606,5 @@
 #define SYNC_PAGE_MAX          1000   /* whole articles of one page */
 #define SYNC_IDS_ALL           200000 /* ids of an answer that must have all */
 #define SYNC_PAGE_BYTES        (10 * MIB) /* of these, in the request's arena */
-#define SYNC_SEARCH_MAX        200
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "reader/terms.h"
 #include "sql.h"
 
 static int
@@ -138,42 +139,37 @@ sync_categories(struct db *db, int64_t user, struct arena *a,
 
 /* The filter as arguments: all that is open has its widest bound. */
 struct asked {
-	int64_t before_id, since, until, crawled_until;
-	struct str like;
+	int64_t before_id, since, until, crawled_until, changed_before;
+	struct str terms;
 };
 
-/* "%word%" in lower case, as LIKE has it with '!' as its escape. */
+/* The words of it, as the engine wants them. */
 static int
-like(struct arena *a, struct str s, struct str *ret, struct err *e)
+terms(struct db *db, struct arena *a, struct str s, struct str *ret,
+    struct err *e)
 {
-	char *p;
-	size_t n = 0;
+	struct buf b = BUF(16 * KIB);
+	int rc;
 
 	*ret = STR_EMPTY;
 	if (s.n == 0)
 		return OK;
-	if (s.n > SYNC_SEARCH_MAX)
+	if (s.n > READER_SEARCH_MAX)
 		return err_set(e, ERR_INVALID, "search has over %d bytes",
-		    SYNC_SEARCH_MAX);
-	p = arena_raw(a, 2 * s.n + 2);
-	if (!p)
-		return no_room(e);
-	p[n++] = '%';
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '%' || c == '_' || c == '!')
-			p[n++] = '!';
-		p[n++] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+		    READER_SEARCH_MAX);
+	rc = terms_query(db_engine(db), s, &b, e);
+	if (rc == OK) {
+		*ret = arena_dup(a, buf_str(&b));
+		if (!ret->p)
+			rc = no_room(e);
 	}
-	p[n++] = '%';
-	*ret = (struct str){p, n};
-	return OK;
+	buf_done(&b);
+	return rc;
 }
 
 static int
-ask(const struct sync_filter *f, struct arena *a, struct asked *ret,
-    struct err *e)
+ask(struct db *db, const struct sync_filter *f, struct arena *a,
+    struct asked *ret, struct err *e)
 {
 	*ret = (struct asked){
 	    .before_id = f->before_id ? f->before_id : INT64_MAX,
@@ -181,15 +177,18 @@ ask(const struct sync_filter *f, struct arena *a, struct asked *ret,
 	    .until = f->until_us ? f->until_us : INT64_MAX,
 	    .crawled_until =
 		f->crawled_until_us ? f->crawled_until_us : INT64_MAX,
+	    .changed_before =
+		f->changed_before_us ? f->changed_before_us : INT64_MAX,
 	};
-	return like(a, f->search, &ret->like, e);
+	return terms(db, a, f->search, &ret->terms, e);
 }
 
 typedef int (*page_fn)(struct db *db, int64_t user, int64_t feed,
     int64_t category, int64_t after_id, int64_t before_id, int64_t since,
     int64_t until, int64_t crawled_since, int64_t crawled_until,
-    int64_t is_read, int64_t is_starred, struct str search, int64_t most,
-    int64_t skip, struct rows **ret, struct err *e);
+    int64_t changed_after, int64_t changed_before, int64_t is_read,
+    int64_t is_starred, struct str search, int64_t most, int64_t skip,
+    struct rows **ret, struct err *e);
 
 int
 sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
@@ -203,13 +202,14 @@ sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
 	struct sync_id *list = arena_array(a, most, sizeof(*list));
 	struct rows *rows = NULL;
 	struct asked q;
-	int rc = list ? ask(f, a, &q, e) : no_room(e);
+	int rc = list ? ask(db, f, a, &q, e) : no_room(e);
 
 	if (rc == OK)
 		rc = pages[f->order](db, user, f->feed, f->category,
 		    f->after_id, q.before_id, q.since, q.until,
-		    f->crawled_since_us, q.crawled_until, f->read, f->starred,
-		    q.like, (int64_t)most, (int64_t)f->skip, &rows, e);
+		    f->crawled_since_us, q.crawled_until, f->changed_after_us,
+		    q.changed_before, f->read, f->starred, q.terms,
+		    (int64_t)most, (int64_t)f->skip, &rows, e);
 	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0) {
 		list[n].id = rows_int(rows, 0);
 		list[n++].created_us = rows_int(rows, 1);
@@ -229,12 +229,13 @@ sync_count(struct db *db, int64_t user, const struct sync_filter *f,
 {
 	struct rows *rows = NULL;
 	struct asked q;
-	int rc = ask(f, a, &q, e);
+	int rc = ask(db, f, a, &q, e);
 
 	if (rc == OK)
 		rc = sql_sync_count(db, user, f->feed, f->category, f->after_id,
 		    q.before_id, q.since, q.until, f->crawled_since_us,
-		    q.crawled_until, f->read, f->starred, q.like, &rows, e);
+		    q.crawled_until, f->changed_after_us, q.changed_before,
+		    f->read, f->starred, q.terms, &rows, e);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)

@@ -54,8 +54,9 @@ struct sync_filter {
 	int64_t after_id, before_id; /* beyond these */
 	int64_t since_us, until_us;  /* published; until: before */
 	int64_t crawled_since_us, crawled_until_us; /* when we got it */
+	int64_t changed_after_us, changed_before_us; /* it, or its state */
 	int read, starred;
-	struct str search; /* in the title or the text, any case */
+	struct str search; /* as it was typed: reader/terms.h */
 	enum sync_order order;
 	size_t most, skip; /* most <= SYNC_IDS_MAX */
 };

@@ -1,6 +1,6 @@
 """The Miniflux REST API, as newsboat, ReactFlux and the client libraries use it."""
 from apps import ICON, JSON, SETTINGS, World, dump, no, opml, outline  # noqa: F401
-from feedsite import HTML, person, rss
+from feedsite import HTML, change, person, rss
 from hk import basic, check, same, until
 
 V1 = "/miniflux/v1"
@@ -93,8 +93,11 @@ def test_entries(t):
     news = e["feed"]["category"]["id"]
     same(w.mf.get(f"{V1}/categories/{news}/entries").want(200).json["total"], 3, "of a category")
     same(w.entries(category_id=news)["total"], 3, "the same as a filter")
-    same(w.entries(search="article 1")["total"], 3, "searched: 1, 10 and 11")
-    same(w.entries(search="100%")["total"], 0, "no pattern")
+    for words, n in (("article 1", 1), ("ARTICLE 1*", 3), ('"article 10"', 1), ("1 article", 1), ("10 11", 0), ("100%", 0), ("art", 0)):
+        same(w.entries(search=words)["total"], n, f"searched by words: {words}")
+    same(w.entries(search="article 1*", category_id=news)["total"], 1, "of these only")
+    for bad in ("!!", "x" * 501):
+        no(w.mf.get(V1 + "/entries", search=bad), 400)
     ids = sorted(x["id"] for x in w.entries(limit=0)["entries"])
     same([x["id"] for x in w.entries(order="id", direction="asc", after_entry_id=ids[1])["entries"]], ids[2:], "after an id")
     same([x["id"] for x in w.entries(order="id", direction="desc", before_entry_id=ids[2])["entries"]], ids[1::-1], "before one")
@@ -104,6 +107,25 @@ def test_entries(t):
     for bad in ({"status": "x"}, {"order": "x"}, {"direction": "x"}, {"limit": "x"}, {"offset": "-1"}):
         a = no(w.mf.get(V1 + "/entries", **bad), 400)
         check(a.json["error_message"], "in words", a)
+
+
+def test_changed(t):
+    """changed_after and changed_before: what the article or its state changed at, in seconds."""
+    w = World(t.srv, t)
+    all_of = w.entries()["entries"]
+    change(t.srv, "UPDATE feed_item SET created_at = 1700000000000000, updated_at = 1700000000000000 "
+                  f"WHERE id IN ({', '.join(str(e['id']) for e in all_of)})")
+    ids = {e["title"]: e["id"] for e in all_of}
+    long_ago = 1700000000
+    same(w.entries(changed_after=long_ago)["total"], 0, "nothing since")
+    same(w.entries(changed_after=long_ago - 1)["total"], 5, "all since")
+    same(w.entries(changed_before=long_ago)["total"], 0, "nothing before")
+    same(w.entries(changed_before=long_ago + 1)["total"], 5, "all before")
+    put(w.mf, "/entries", {"entry_ids": [ids["Article 1"]], "status": "read"}).want(204)
+    change(t.srv, f"UPDATE feed_item SET updated_at = 1800000000000000 WHERE id = {ids['Article 10']}")
+    same(sorted(titles(w.entries(changed_after=long_ago))), ["Article 1", "Article 10"], "a state, an article")
+    same(sorted(titles(w.entries(changed_before=long_ago + 1))), ["Article 0", "Article 11", "Article 2"], "the rest")
+    no(w.mf.get(V1 + "/entries", changed_after="x"), 400)
 
 
 def test_states(t):
