@@ -140,18 +140,6 @@ SELECT s.user_id, i.id, i.feed_id, 0, 1, :now
  WHERE i.id = :item
 ON CONFLICT (user_id, item_id) DO UPDATE SET is_starred = 1 - item_state.is_starred, updated_at = excluded.updated_at;
 
--- name: sync_read_all
--- args: user int, feed int, category int, before int, now int
--- What came before that time and is not read yet.
-INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
-SELECT s.user_id, i.id, i.feed_id, 1, 0, :now
-  FROM feed_subscription s JOIN feed_item i ON i.feed_id = s.feed_id
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
- WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
-   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
-   AND i.created_at <= :before AND coalesce(t.is_read, 0) = 0
-ON CONFLICT (user_id, item_id) DO UPDATE SET is_read = 1, updated_at = excluded.updated_at;
-
 -- name: sync_feeds
 -- args: user int
 -- rows: id int, uid bytes, sub_uid bytes, url text, site text?, title text, own_title int, category_id int?, category_uid bytes?, category text?, minutes int, status text, errors int, error text?, last_fetch_at int?, next_fetch_at int, icon int, items int, read int, newest int?, created_at int

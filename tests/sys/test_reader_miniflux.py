@@ -155,6 +155,23 @@ def test_states(t):
     no(put(w.mf, "/entries/99999999/bookmark"), 404)
 
 
+def test_mark_many_read(t):
+    """In steps of 2,000, up to what was there when it was asked."""
+    w = World(t.srv, t)
+    w.site.put("/many", rss(5000, title="Many"))
+    many = post(w.mf, "/feeds", {"feed_url": w.site.url("/many")}).want(201).json["feed_id"]
+    unread = lambda: w.mf.get(V1 + "/feeds/counters").want(200).json["unreads"]
+    until(lambda: unread()[str(many)] == 5000, "all are there", 40)
+    late = w.mf.get(f"{V1}/feeds/{many}/entries", limit=1, order="id", direction="desc").json["entries"][0]["id"]
+    change(t.srv, f"UPDATE feed_item SET created_at = 9000000000000000 WHERE id = {late}")
+    w.mf("PUT", f"{V1}/feeds/{many}/mark-all-as-read").want(204)
+    same(unread(), {str(w.alpha): 3, str(w.beta): 2, str(many): 1}, "all of it but what came later")
+    w.mf("PUT", f"{V1}/feeds/{many}/mark-all-as-read").want(204)
+    same(w.mf.get(V1 + "/entries", status="unread", feed_id=many, order="id", direction="desc", limit=1).json["total"], 6, "again")
+    no(w.mf("PUT", f"{V1}/feeds/99999999/mark-all-as-read"), 404)
+    no(w.mf("PUT", f"{V1}/feeds/x/mark-all-as-read"), 404)
+
+
 def test_categories(t):
     w = World(t.srv, t)
     cats = w.mf.get(V1 + "/categories", counts="true").want(200).json
