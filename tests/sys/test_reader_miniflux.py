@@ -76,6 +76,39 @@ def test_add_a_feed(t):
     no(w.mf("POST", V1 + "/feeds", b"{", JSON), 400)
 
 
+def test_discover(t):
+    """What an address names, without adding any of it."""
+    w = World(t.srv, t)
+    w.site.put("/page", b'<html><head><link rel="alternate" type="application/rss+xml" title="News &amp; more" href="/gamma">'
+               b'<link rel="alternate" type="application/atom+xml" href="/atom"></head></html>', HTML)
+    w.site.put("/gamma", rss(1, title="Gamma"))
+    w.site.put("/moved", b"", status=301, Location="/gamma")
+    w.site.put("/json", dump({"version": "https://jsonfeed.org/version/1.1", "title": "J", "items": []}), "application/feed+json")
+    w.site.put("/plain", b"<html><body>nothing</body></html>", HTML)
+    w.site.put("/picture", ICON, "image/png")
+    w.site.put("/broken", b"", status=500)
+    u = w.site.url
+
+    def found(path):
+        return [(f["url"], f["title"], f["type"]) for f in post(w.mf, "/discover", {"url": u(path)}).want(200).json]
+
+    same(found("/page"), [(u("/atom"), u("/atom"), "atom"), (u("/gamma"), "News & more", "rss")], "a page, best first")
+    same(found("/gamma"), [(u("/gamma"), "Gamma", "rss")], "a feed")
+    same(found("/moved"), [(u("/gamma"), "Gamma", "rss")], "where it is now")
+    same(found("/json"), [(u("/json"), "J", "json")], "JSON")
+    same(found("/alpha"), [(u("/alpha"), "Alpha", "rss")], "one that is known")
+    same([f["title"] for f in w.mf.get(V1 + "/feeds").json], ["beta", "alpha"], "none was added")
+    for path, status in (("/plain", 404), ("/picture", 404), ("/nothing", 500), ("/broken", 500)):
+        a = no(post(w.mf, "/discover", {"url": u(path)}), status)
+        same(list(a.json), ["error_message"], "Miniflux' error shape")
+    w.site.put("/feed", rss(1, title="Usual"))
+    same(found("/plain"), [(u("/feed"), "Usual", "rss")], "where feeds often lie")
+    for body in ({}, {"url": ""}, {"url": 1}, {"url": "x" * 3000}, []):
+        no(post(w.mf, "/discover", body), 400)
+    no(post(w.mf, "/discover", {"url": "http://10.1.2.3/"}), 403)
+    no(t.srv.connect()("POST", V1 + "/discover", dump({"url": u("/page")}), JSON), 401)
+
+
 def test_entries(t):
     w = World(t.srv, t)
     page = w.entries(order="published_at", direction="desc", limit=2)
