@@ -343,15 +343,19 @@ int
 sync_items(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
     struct arena *a, struct sync_item **ret, size_t *ret_n, struct err *e)
 {
-	struct place *where = places(ids, n, a);
-	struct sync_item *list = arena_array(a, n + 1, sizeof(*list));
+	struct place *where = NULL;
+	struct sync_item *list = NULL;
 	struct buf json = BUF(IDS_JSON_MAX);
 	struct rows *rows = NULL;
 	size_t kept = 0;
 	int rc = many(n, e);
 
+	if (rc < 0)
+		return rc;
+	where = places(ids, n, a);
+	list = arena_array(a, n + 1, sizeof(*list));
 	add_ids(&json, ids, n);
-	if (rc == OK && (!where || !list || json.failed))
+	if (!where || !list || json.failed)
 		rc = no_room(e);
 	if (rc == OK)
 		rc = sql_sync_items(db, user, buf_str(&json), &rows, e);
