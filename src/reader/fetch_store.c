@@ -68,8 +68,9 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 	struct str etag = fresh || x->new_etag.p ? x->new_etag : x->etag;
 	struct str modified =
 	    fresh || x->new_modified.p ? x->new_modified : x->last_modified;
-	struct str hash =
-	    fresh ? (struct str){(const char *)x->hash, DIGEST_LEN} : x->body_hash;
+	struct str hash = fresh
+			      ? (struct str){(const char *)x->hash, DIGEST_LEN}
+			      : x->body_hash;
 
 	n = move(db, x, &taken, e);
 	if (taken)
