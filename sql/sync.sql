@@ -3,7 +3,7 @@
 -- ask for all. Many ids come as a JSON array.
 
 -- name: sync_ids_up
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, most int, skip int
 -- rows: id int, created_at int
 -- SQLite joins in the order written: along the key, no sorting.
 SELECT i.id, i.created_at
@@ -14,15 +14,17 @@ SELECT i.id, i.created_at
    AND i.id > :after_id AND i.id < :before_id
    AND i.published_at >= :since AND i.published_at < :until
    AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
+   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
    AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
    AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
-        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+--sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
+--postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
    AND s.feed_id = i.feed_id
  ORDER BY i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_ids_down
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, most int, skip int
 -- rows: id int, created_at int
 SELECT i.id, i.created_at
   FROM feed_item i CROSS JOIN feed_subscription s
@@ -32,15 +34,17 @@ SELECT i.id, i.created_at
    AND i.id > :after_id AND i.id < :before_id
    AND i.published_at >= :since AND i.published_at < :until
    AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
+   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
    AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
    AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
-        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+--sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
+--postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
    AND s.feed_id = i.feed_id
  ORDER BY i.id DESC LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_up
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, most int, skip int
 -- rows: id int, created_at int
 SELECT i.id, i.created_at
   FROM feed_subscription s CROSS JOIN feed_item i
@@ -50,15 +54,17 @@ SELECT i.id, i.created_at
    AND i.id > :after_id AND i.id < :before_id
    AND i.published_at >= :since AND i.published_at < :until
    AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
+   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
    AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
    AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
-        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+--sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
+--postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
    AND s.feed_id = i.feed_id
  ORDER BY i.published_at, i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_down
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text, most int, skip int
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, most int, skip int
 -- rows: id int, created_at int
 SELECT i.id, i.created_at
   FROM feed_subscription s CROSS JOIN feed_item i
@@ -68,15 +74,17 @@ SELECT i.id, i.created_at
    AND i.id > :after_id AND i.id < :before_id
    AND i.published_at >= :since AND i.published_at < :until
    AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
+   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
    AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
    AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
-        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+--sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
+--postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
    AND s.feed_id = i.feed_id
  ORDER BY i.published_at DESC, i.id DESC LIMIT :most OFFSET :skip;
 
 -- name: sync_count
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, is_read int, is_starred int, search text
+-- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text
 -- rows: n int
 SELECT count(*)
   FROM feed_subscription s CROSS JOIN feed_item i
@@ -86,10 +94,12 @@ SELECT count(*)
    AND i.id > :after_id AND i.id < :before_id
    AND i.published_at >= :since AND i.published_at < :until
    AND i.created_at >= :crawled_since AND i.created_at < :crawled_until
+   AND (i.updated_at > :changed_after OR coalesce(t.updated_at, i.created_at) > :changed_after)
+   AND i.updated_at < :changed_before AND coalesce(t.updated_at, i.created_at) < :changed_before
    AND (:is_read < 0 OR coalesce(t.is_read, 0) = :is_read)
    AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
-   AND (:search = '' OR lower(i.title) LIKE :search ESCAPE '!'
-        OR lower(coalesce(i.content, i.summary, '')) LIKE :search ESCAPE '!')
+--sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
+--postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
    AND s.feed_id = i.feed_id;
 
 -- name: sync_items
@@ -129,18 +139,6 @@ SELECT s.user_id, i.id, i.feed_id, 0, 1, :now
   FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
  WHERE i.id = :item
 ON CONFLICT (user_id, item_id) DO UPDATE SET is_starred = 1 - item_state.is_starred, updated_at = excluded.updated_at;
-
--- name: sync_read_all
--- args: user int, feed int, category int, before int, now int
--- What came before that time and is not read yet.
-INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
-SELECT s.user_id, i.id, i.feed_id, 1, 0, :now
-  FROM feed_subscription s JOIN feed_item i ON i.feed_id = s.feed_id
-  LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
- WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed)
-   AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
-   AND i.created_at <= :before AND coalesce(t.is_read, 0) = 0
-ON CONFLICT (user_id, item_id) DO UPDATE SET is_read = 1, updated_at = excluded.updated_at;
 
 -- name: sync_feeds
 -- args: user int

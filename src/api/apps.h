@@ -55,6 +55,7 @@ int api_mf_entry(struct req *r, struct db *db, struct err *e);
 int api_mf_entries_put(struct req *r, struct db *db, struct err *e);
 int api_mf_bookmark(struct req *r, struct db *db, struct err *e);
 int api_mf_user_read(struct req *r, struct db *db, struct err *e);
+int api_mf_discover(struct req *r, struct db *db, struct err *e);
 int api_mf_import(struct req *r, struct db *db, struct err *e);
 
 int api_gr_login(struct req *r, struct db *db, struct err *e);

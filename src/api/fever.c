@@ -1,6 +1,7 @@
 #include "account/auth.h"
 #include "account/tokens.h"
 #include "api/api.h"
+#include "api/app_read.h"
 #include "api/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -224,49 +225,22 @@ add_ids(struct fever *x, const char *name, struct sync_filter f, struct err *e)
 /* ---- changing ---- */
 
 static int
-mark_item(struct fever *x, int64_t id, struct str as, struct err *e)
+mark_item(struct fever *x, struct err *e)
 {
-	struct sync_id one = {id, 0};
-	int64_t now_us = clock_now_us(), user = x->r->who.user;
-	struct arena *a = x->r->arena;
-	bool read = str_eq(as, STR("read")), saved = str_eq(as, STR("saved"));
-
-	if (read || str_eq(as, STR("unread")))
-		return sync_set_read(x->db, user, &one, 1, read, a, now_us, e);
-	if (saved || str_eq(as, STR("unsaved")))
-		return sync_set_starred(
-		    x->db, user, &one, 1, saved, a, now_us, e);
-	return err_set(
-	    e, ERR_INVALID, "as must be read, unread, saved or unsaved");
-}
-
-static int
-mark(struct fever *x, struct err *e)
-{
-	struct str what = form_get(&x->form, "mark");
 	struct str as = form_get(&x->form, "as");
-	int64_t id = 0, before_s = 0, now_us = clock_now_us(), before_us;
-	bool feed = str_eq(what, STR("feed"));
-	int rc = form_int(&x->form, "id", -1, INT64_MAX, 0, &id, e);
+	struct sync_id one = {0, 0};
+	int64_t now_us = clock_now_us(), user = x->r->who.user;
+	bool read = str_eq(as, STR("read")), saved = str_eq(as, STR("saved"));
+	int rc = form_int(&x->form, "id", -1, INT64_MAX, 0, &one.id, e);
 
-	if (rc == OK)
-		rc = form_int(&x->form, "before", 0, INT64_MAX / US_PER_S - 1,
-		    0, &before_s, e);
 	if (rc < 0)
 		return rc;
-	if (str_eq(what, STR("item")))
-		return mark_item(x, id, as, e);
-	if (!feed && !str_eq(what, STR("group")))
-		return err_set(
-		    e, ERR_INVALID, "mark must be item, feed or group");
-	if (!str_eq(as, STR("read")))
-		return err_set(e, ERR_INVALID, "as must be read");
-	/* Group 0 is all; -1 are its "sparks", of which there are none. */
-	if (id < 0 || (feed && id == 0))
-		return OK;
-	before_us = before_s ? (before_s + 1) * US_PER_S - 1 : now_us;
-	return sync_read_all(x->db, x->r->who.user, feed ? id : 0,
-	    feed ? 0 : id, before_us, now_us, e);
+	if (read || str_eq(as, STR("unread")))
+		return sync_set_read(x->db, user, &one, 1, read, now_us, e);
+	if (saved || str_eq(as, STR("unsaved")))
+		return sync_set_starred(x->db, user, &one, 1, saved, now_us, e);
+	return err_set(
+	    e, ERR_INVALID, "as must be read, unread, saved or unsaved");
 }
 
 /* ---- the answer ---- */
@@ -309,7 +283,7 @@ answer_all(struct fever *x, struct err *e)
 	return rc;
 }
 
-/* On a read thread, or with a mark on the commit thread. */
+/* On a read thread, or when it marks an item on the commit thread. */
 static int
 answer(struct req *r, struct db *db, struct err *e)
 {
@@ -317,8 +291,8 @@ answer(struct req *r, struct db *db, struct err *e)
 	int64_t last = 0;
 	int rc = form_read(r, &x.form, e);
 
-	if (rc == OK && form_has(&x.form, "mark"))
-		rc = mark(&x, e);
+	if (rc == OK && str_eq(form_get(&x.form, "mark"), STR("item")))
+		rc = mark_item(&x, e);
 	if (rc == OK)
 		rc = sync_feeds(
 		    db, r->who.user, r->arena, &x.feeds, &x.n_feeds, e);
@@ -335,6 +309,38 @@ answer(struct req *r, struct db *db, struct err *e)
 	return rc;
 }
 
+/* A feed or a group as read, then the answer. */
+static int
+mark_all(struct req *r, const struct form *f, struct err *e)
+{
+	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
+	struct str what = form_get(f, "mark");
+	int64_t id = 0, before_s = 0;
+	bool feed = str_eq(what, STR("feed"));
+	int rc = a ? form_int(f, "id", -1, INT64_MAX, 0, &id, e)
+		   : err_set(e, ERR_NOMEM, "no room for the ids");
+
+	if (rc == OK)
+		rc = form_int(
+		    f, "before", 0, INT64_MAX / US_PER_S - 1, 0, &before_s, e);
+	if (rc < 0)
+		return rc;
+	if (!feed && !str_eq(what, STR("group")))
+		return err_set(
+		    e, ERR_INVALID, "mark must be item, feed or group");
+	if (!str_eq(form_get(f, "as"), STR("read")))
+		return err_set(e, ERR_INVALID, "as must be read");
+	/* Group 0 is all; -1 are its "sparks", of which there are none. */
+	if (id < 0 || (feed && id == 0))
+		return api_read(r, answer, e);
+	a->what.feed = feed ? id : 0;
+	a->what.category = feed ? 0 : id;
+	a->what.before_us =
+	    before_s ? (before_s + 1) * US_PER_S - 1 : clock_now_us();
+	a->finish = answer;
+	return app_read_all(r, a, e);
+}
+
 static int
 begin(struct req *r, struct err *e)
 {
@@ -344,8 +350,11 @@ begin(struct req *r, struct err *e)
 	if (rc < 0)
 		return rc;
 	r->then = NULL;
-	return form_has(&f, "mark") ? api_write(r, answer, e)
-				    : api_read(r, answer, e);
+	if (!form_has(&f, "mark"))
+		return api_read(r, answer, e);
+	if (str_eq(form_get(&f, "mark"), STR("item")))
+		return api_write(r, answer, e);
+	return mark_all(r, &f, e);
 }
 
 static int

@@ -1,5 +1,6 @@
 #include "api/api.h"
 #include "api/app_feeds.h"
+#include "api/app_read.h"
 #include "api/apps.h"
 #include "api/greader.h"
 #include "base/arena.h"
@@ -251,14 +252,14 @@ edit_tag(struct req *r, struct db *db, struct err *e)
 			enum gr_kind kind = gr_stream(s).kind;
 
 			if (kind == GR_READ)
-				rc = sync_set_read(db, r->who.user, ids, n, add,
-				    r->arena, now_us, e);
+				rc = sync_set_read(
+				    db, r->who.user, ids, n, add, now_us, e);
 			else if (kind == GR_KEPT && add)
-				rc = sync_set_read(db, r->who.user, ids, n,
-				    false, r->arena, now_us, e);
+				rc = sync_set_read(
+				    db, r->who.user, ids, n, false, now_us, e);
 			else if (kind == GR_STARRED)
-				rc = sync_set_starred(db, r->who.user, ids, n,
-				    add, r->arena, now_us, e);
+				rc = sync_set_starred(
+				    db, r->who.user, ids, n, add, now_us, e);
 			/* Labels of articles we don't have: left alone. */
 		}
 	}
@@ -272,19 +273,17 @@ api_gr_edit_tag(struct req *r, struct db *db, struct err *e)
 	return gr_post(r, edit_tag, e);
 }
 
+/* On a read thread: which stream it is. */
 static int
-read_all(struct req *r, struct db *db, struct err *e)
+find_stream(struct req *r, struct db *db, struct err *e)
 {
-	const struct form *f = r->ctx;
-	struct gr_stream g = gr_stream(form_get(f, "s"));
+	struct app_reading *a = r->ctx;
+	struct gr_stream g = gr_stream(form_get(a->ctx, "s"));
 	const struct sync_category *c = NULL;
 	const struct sync_feed *feed = NULL;
-	int64_t now_us = clock_now_us(), before = 0;
 	struct gr_world w = {0};
-	int rc = form_int(f, "ts", 0, INT64_MAX, now_us, &before, e);
+	int rc = gr_world(r, db, &w, e);
 
-	if (rc == OK)
-		rc = gr_world(r, db, &w, e);
 	if (rc < 0)
 		return rc;
 	if (g.kind == GR_FEED)
@@ -293,14 +292,34 @@ read_all(struct req *r, struct db *db, struct err *e)
 		c = gr_category(&w, g.rest);
 	if (!feed && !c && g.kind != GR_ALL)
 		return err_set(e, ERR_ABSENT, "there is no such stream");
-	rc = sync_read_all(db, r->who.user, feed ? feed->id : 0, c ? c->id : 0,
-	    before, now_us, e);
-	return rc < 0 ? rc : gr_ok(r);
+	a->what.feed = feed ? feed->id : 0;
+	a->what.category = c ? c->id : 0;
+	return OK;
+}
+
+static int
+all_read(struct req *r, struct db *db, struct err *e)
+{
+	(void)db, (void)e;
+	return gr_ok(r);
 }
 
 int
 api_gr_read_all(struct req *r, struct db *db, struct err *e)
 {
+	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
+	struct form *f = NULL;
+	int rc = a ? gr_form(r, &f, e)
+		   : err_set(e, ERR_NOMEM, "no room for the ids");
+
 	(void)db;
-	return gr_post(r, read_all, e);
+	if (rc == OK)
+		rc = form_int(f, "ts", 0, INT64_MAX, clock_now_us(),
+		    &a->what.before_us, e);
+	if (rc < 0)
+		return rc;
+	a->ctx = f;
+	a->find = find_stream;
+	a->finish = all_read;
+	return app_read_all(r, a, e);
 }

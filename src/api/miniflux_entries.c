@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "api/app_read.h"
 #include "api/apps.h"
 #include "api/miniflux.h"
 #include "base/arena.h"
@@ -107,6 +108,10 @@ read_filter(
 		rc = seconds(r, "before", &f->until_us, e);
 	if (rc == OK)
 		rc = seconds(r, "published_before", &f->until_us, e);
+	if (rc == OK)
+		rc = seconds(r, "changed_after", &f->changed_after_us, e);
+	if (rc == OK)
+		rc = seconds(r, "changed_before", &f->changed_before_us, e);
 	if (rc < 0)
 		return rc;
 	if (category)
@@ -219,11 +224,10 @@ change(struct req *r, struct db *db, struct err *e)
 	int rc = OK;
 
 	if (c->status)
-		rc = sync_set_read(
-		    db, user, c->ids, c->n, c->read, r->arena, now_us, e);
+		rc = sync_set_read(db, user, c->ids, c->n, c->read, now_us, e);
 	if (rc == OK && c->star)
 		rc = sync_set_starred(
-		    db, user, c->ids, c->n, c->starred, r->arena, now_us, e);
+		    db, user, c->ids, c->n, c->starred, now_us, e);
 	return rc < 0 ? rc : mf_nothing(r);
 }
 
@@ -290,35 +294,60 @@ api_mf_bookmark(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-read_all(
-    struct req *r, struct db *db, int64_t feed, int64_t category, struct err *e)
+all_read(struct req *r, struct db *db, struct err *e)
 {
-	int64_t now_us = clock_now_us();
-	int rc =
-	    sync_read_all(db, r->who.user, feed, category, now_us, now_us, e);
+	(void)db, (void)e;
+	return mf_nothing(r);
+}
 
-	return rc < 0 ? rc : mf_nothing(r);
+/* All, or what `find` says; on the http thread. */
+static int
+read_all(struct req *r, handler_fn find, struct err *e)
+{
+	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
+
+	if (!a)
+		return err_set(e, ERR_NOMEM, "no room for the ids");
+	a->what.before_us = clock_now_us();
+	a->find = find;
+	a->finish = all_read;
+	return app_read_all(r, a, e);
+}
+
+/* On a read thread. */
+static int
+this_feed(struct req *r, struct db *db, struct err *e)
+{
+	struct app_reading *a = r->ctx;
+	struct sync_feed feed;
+	int rc = mf_id(r, 0, &a->what.feed, e);
+
+	return rc < 0 ? rc
+		      : sync_feed(
+			    db, r->who.user, a->what.feed, r->arena, &feed, e);
+}
+
+static int
+this_category(struct req *r, struct db *db, struct err *e)
+{
+	struct app_reading *a = r->ctx;
+
+	(void)db;
+	return mf_id(r, 0, &a->what.category, e);
 }
 
 int
 api_mf_feed_read(struct req *r, struct db *db, struct err *e)
 {
-	struct sync_feed feed;
-	int64_t id;
-	int rc = mf_id(r, 0, &id, e);
-
-	if (rc == OK)
-		rc = sync_feed(db, r->who.user, id, r->arena, &feed, e);
-	return rc < 0 ? rc : read_all(r, db, id, 0, e);
+	(void)db;
+	return read_all(r, this_feed, e);
 }
 
 int
 api_mf_category_read(struct req *r, struct db *db, struct err *e)
 {
-	int64_t id;
-	int rc = mf_id(r, 0, &id, e);
-
-	return rc < 0 ? rc : read_all(r, db, 0, id, e);
+	(void)db;
+	return read_all(r, this_category, e);
 }
 
 int
@@ -327,7 +356,8 @@ api_mf_user_read(struct req *r, struct db *db, struct err *e)
 	int64_t id;
 	int rc = mf_id(r, 0, &id, e);
 
+	(void)db;
 	if (rc == OK && id != r->who.user)
 		rc = err_set(e, ERR_DENIED, "this is somebody else");
-	return rc < 0 ? rc : read_all(r, db, 0, 0, e);
+	return rc < 0 ? rc : read_all(r, NULL, e);
 }

@@ -318,8 +318,6 @@
 /* … and steps of RETAIN_STEP that one look begins. */
 #define AUDIT_JOB_STEPS        20
 #define AUDIT_JOB_MS           1000 /* how often old rows are looked for */
-#define AUDIT_JOB_STEPS        20
-#define AUDIT_JOB_MS           1000 /* how often old rows are looked for */
 /* Tasks (task/task.h): texts in characters, as seed 004 bounds its columns. */
 #define TASK_RESULT_MAX        (1 * MIB)  /* what extraction found, as JSON */
 #define TASK_DOCUMENT_MAX      (64 * KIB) /* what was said of the document */
@@ -542,17 +540,6 @@
 #define REGISTER_FEEDS_MAX     4
 #define REGISTER_ICONS_MAX     3
 #define FAVICON_MAX            (256 * KIB)
-#define FEED_BYTES_MAX         (16 * MIB)
-#define FEED_TEXT_MAX          (64 * MIB) /* in UTF-8, and made well-formed */
-#define FEED_ARENA_MAX         (192 * MIB)
-#define FEED_ITEMS_MAX         10000 /* more is an archive, not news */
-#define FEED_DEPTH_MAX         200   /* no feed is deeper */
-#define FEED_ATTRS_MAX         32    /* of an element; the rest goes */
-#define FEED_CATEGORIES_MAX    64    /* of an item; each is compared with all */
-#define FEED_ENCLOSURES_MAX    64
-#define FEED_LINK_MAX          8192
-#define FEED_AUTHOR_MAX        1024
-#define FEED_DATE_MAX          128 /* no date is longer */
 /* Counts of Hatena bookmarks (seed 002, 10): URLs of one call, and bytes of
  * them as a query; calls of a day; an answer. */
 #define HATEBU_URLS_MAX        50
@@ -603,20 +590,6 @@
 #define READER_SEARCH_MAX      500         /* bytes that are typed */
 #define CLEAN_STEP             200 /* articles, each with its words and states */
 #define FEED_TOMBSTONES_MAX    50000 /* of a feed that are looked at */
-#define TERMS_MAX              16000
-#define TERM_BYTES             64 /* of a word: longer ones are no words */
-#define TERMS_QUERY_MAX        32
-#define TERMS_BYTES_MAX        (512 * KIB) /* a tsvector ends at a MiB */
-#define READER_SEARCH_MAX      500         /* bytes that are typed */
-#define FEED_TOMBSTONES_MAX    50000       /* of a feed that are looked at */
-#define READER_FEEDS_MAX       100
-#define FETCH_INTERVAL_MIN     30
-#define FETCH_INTERVAL_MAX     720
-#define READER_CATEGORIES_MAX  200
-#define READER_CATEGORY_NAME   200   /* characters */
-#define READER_PAGE            50    /* articles: seed 002, 4.3 */
-#define READER_FETCHES         50    /* of a feed's history */
-#define FEED_TOMBSTONES_MAX    50000 /* of a feed that are looked at */
 /* Looking for feeds in a page (feed/discover.h). */
 #define DISCOVER_IN_MAX        (5 * MIB)
 #define DISCOVER_FEEDS_MAX     32
@@ -633,10 +606,5 @@
 #define SYNC_PAGE_MAX          1000   /* whole articles of one page */
 #define SYNC_IDS_ALL           200000 /* ids of an answer that must have all */
 #define SYNC_PAGE_BYTES        (10 * MIB) /* of these, in the request's arena */
-#define SYNC_SEARCH_MAX        200
-#define DISCOVER_IN_MAX        (5 * MIB)
-#define DISCOVER_FEEDS_MAX     32
-#define DISCOVER_ICONS_MAX     16
-#define DISCOVER_TITLE_MAX     256
 
 #endif

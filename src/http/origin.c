@@ -5,9 +5,10 @@
 #include "http/url.h"
 
 #define METHODS_ALLOWED "GET, POST, PUT, PATCH, DELETE"
+/* X-Auth-Token: as apps of Miniflux say who they are. */
 #define HEADERS_ALLOWED                                                        \
 	"Authorization, Content-Type, Idempotency-Key, If-Match, "             \
-	"If-None-Match, Last-Event-ID, X-Request-Id"
+	"If-None-Match, Last-Event-ID, X-Auth-Token, X-Request-Id"
 #define HEADERS_EXPOSED "Retry-After, X-Request-Id"
 #define PREFLIGHT_S     "600"
 

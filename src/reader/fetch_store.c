@@ -26,22 +26,55 @@ or_null(const char *z)
 	return z[0] ? str_of(z) : (struct str){.p = NULL};
 }
 
-static int
-write_result(struct db *db, struct fetch *x, struct err *e)
+/* To where it moved, unless another feed is there; *ret_taken says so. */
+static int64_t
+move(struct db *db, const struct fetch *x, bool *ret_taken, struct err *e)
 {
-	const struct fetch_verdict *v = &x->verdict;
-	int64_t next = v->stop ? x->at_us : v->next_us, n = 1;
+	int64_t n = 1;
+
+	*ret_taken = x->taken;
+	if (!x->verdict.good || !x->moved || str_eq(x->final_url, x->url))
+		return n;
+	n = sql_fetch_move(db, x->id, x->final_url, e);
+	*ret_taken = n == 0;
+	return n;
+}
+
+/* Two feeds that became one are two until somebody decides. */
+static void
+say_taken(const struct fetch *x, struct fetch_verdict *v)
+{
+	int n = x->final_url.n < 200 ? (int)x->final_url.n : 200;
+
+	(void)snprintf(v->message, sizeof(v->message),
+	    "it moved for good to %.*s, which is another feed here: subscribe to that one instead",
+	    n, x->final_url.p);
+	(void)snprintf(v->why, sizeof(v->why),
+	    "%.100s; moved to the address of another feed, so it stays at its own",
+	    x->verdict.why);
+}
+
+/* May run twice: x stays as it is. */
+static int
+write_result(struct db *db, const struct fetch *x, struct err *e)
+{
+	struct fetch_verdict verdict = x->verdict;
+	const struct fetch_verdict *v = &verdict;
+	int64_t next = v->stop ? x->at_us : v->next_us, n;
+	bool taken;
 	bool fresh =
 	    x->seen.outcome == FETCH_UPDATED || x->seen.outcome == FETCH_SAME;
 	/* A 304 may leave out what has not changed. */
 	struct str etag = fresh || x->new_etag.p ? x->new_etag : x->etag;
 	struct str modified =
 	    fresh || x->new_modified.p ? x->new_modified : x->last_modified;
-	struct str hash =
-	    fresh ? (struct str){(char *)x->hash, DIGEST_LEN} : x->body_hash;
+	struct str hash = fresh
+			      ? (struct str){(const char *)x->hash, DIGEST_LEN}
+			      : x->body_hash;
 
-	if (x->moved && v->good)
-		n = sql_fetch_move(db, x->id, x->final_url, e);
+	n = move(db, x, &taken, e);
+	if (taken)
+		say_taken(x, &verdict);
 	if (n >= 0)
 		n = sql_fetch_done(db, x->id, x->title, x->site_url, etag,
 		    modified, hash, v->stop ? STR("stopped") : STR("active"),
@@ -142,6 +175,7 @@ batched(struct fetcher *f, struct fetch_note *n)
 		list_remove(&b->list, k);
 		if (why && !again && x->moved) {
 			x->moved = false; /* somebody took the address */
+			x->taken = true;
 			list_add(&f->pending, k);
 		} else if (again) {
 			list_add(&f->pending, k);

@@ -39,7 +39,9 @@
 #include "loop/mailbox.h"
 
 struct append;
+struct arena;
 struct conf;
+struct discover_feed;
 struct fetcher;
 struct guard;
 struct store;
@@ -74,10 +76,15 @@ struct registration {
 	int64_t user;
 	struct str url;  /* as it was typed */
 	int64_t instead; /* of this feed, which the person has; 0: of none */
-	/* The answer: err.code OK, and which feed it is. */
+	/* Only look which feeds are there, and add none: `found` is made in
+	 * it. NULL: add it. */
+	struct arena *look;
+	/* The answer: err.code OK, and which feed it is, or what was found. */
 	struct err err;
 	int64_t feed;
 	struct uuid feed_uid;
+	struct discover_feed *found;
+	size_t n_found;
 	void (*done)(struct registration *r); /* on a thread of ours */
 
 	/* the fetcher's own */

@@ -5,6 +5,7 @@
  *   due.c          which feeds are due, and whose they are
  *   fetch_store.c  what an answer means, and writing it
  *   register.c     adding a feed that a person names
+ *   look.c         … or only saying what is there
  *   hatebu.c       counts of bookmarks
  *
  * All of it is the one thread's, but for what a job's fn and done() touch
@@ -16,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "event/append.h"
+#include "feed/discover.h"
 #include "http/follow.h"
 #include "reader/fetcher.h"
 #include "reader/items.h"
@@ -24,6 +26,7 @@
 #include "store/store.h"
 
 struct arena;
+struct feed;
 struct hatebu;
 struct reg;
 struct thread;
@@ -55,7 +58,8 @@ struct fetch {
 	struct fetch_verdict verdict;
 	struct str body, content_type, final_url;
 	struct str new_etag, new_modified, title, site_url;
-	bool moved; /* for good: final_url is where it is now */
+	bool moved; /* for good: final_url is where it is now … */
+	bool taken; /* … and another feed has that address */
 	unsigned char hash[DIGEST_LEN];
 	char error[FETCH_WORDS_MAX];
 
@@ -150,6 +154,11 @@ void store_drop(struct fetcher *f); /* what was not written, at the end */
 void register_run(struct fetcher *f);
 void register_stored(struct reg *g, const struct err *why); /* why NULL: all */
 void register_drop(struct fetcher *f); /* all of them are told to come again */
+
+/* look.c */
+struct discover_feed look_feed(const struct feed *parsed, struct str at);
+int look_found(struct registration *r, const struct discover_feed *list,
+    size_t n, struct err *e) MUST_CHECK;
 
 /* hatebu.c */
 int hatebu_new(

@@ -21,6 +21,8 @@
  *     └─a page──▶ NAMED ──it names one──▶ found
  *                   └──none──▶ PATHS, where feeds often lie ──▶ found
  *
+ * Who only looks is answered at `found`, or with all that a page names.
+ *
  * At each address the store is asked first: a feed that is known is not
  * fetched, only subscribed to. Feed and subscription are one transaction, the
  * articles with their events the next; the person is answered behind it. When
@@ -79,8 +81,10 @@ answer(struct reg *g, const struct err *why)
 
 	if (!r)
 		return;
-	log_begin(
-	    &l, LOG_INFO, why ? "feed registration failed" : "feed registered");
+	log_begin(&l, LOG_INFO,
+	    r->look ? "feeds looked for"
+	    : why   ? "feed registration failed"
+		    : "feed registered");
 	log_int(&l, "user_id", r->user);
 	log_str(&l, "url", r->url);
 	log_int(&l, "http_status", g->http_status);
@@ -88,6 +92,8 @@ answer(struct reg *g, const struct err *why)
 	if (why) {
 		log_str(&l, "error_kind", str_of(why->word ? why->word : ""));
 		log_str(&l, "error", str_of(why->text));
+	} else if (r->look) {
+		log_int(&l, "found", (int64_t)r->n_found);
 	} else {
 		log_uuid(&l, "feed_id", g->uid);
 	}
@@ -120,6 +126,20 @@ say_once(struct reg *g, const char *word, const char *is, const char *what)
 	(void)err_set(&g->why, ERR_INVALID, "%.*s %s%s",
 	    g->asked.n < 120 ? (int)g->asked.n : 120, g->asked.p, is, what);
 	(void)err_word(&g->why, word);
+}
+
+/* Who only looks is told, and that is all. */
+static void
+tell_found(struct reg *g, const struct discover_feed *list, size_t n)
+{
+	struct err e;
+
+	if (look_found(g->r, list, n, &e) < 0) {
+		fail(g, &e);
+		return;
+	}
+	answer(g, NULL);
+	reg_free(g);
 }
 
 /* ---- storing ---- */
@@ -278,7 +298,7 @@ ask_feed(struct reg *g, struct str url)
 	g->asked = canonical(g, url);
 	if (!g->asked.p)
 		return false;
-	if (take_known(g, g->asked))
+	if (!g->r->look && take_known(g, g->asked))
 		return true;
 	return ask(
 	    g, g->asked, (size_t)g->f->o.conf->fetch_max_size, g->until_us);
@@ -367,6 +387,13 @@ found(struct reg *g)
 {
 	struct fetch *x = g->x;
 
+	if (g->r->look) {
+		struct discover_feed one = look_feed(
+		    x->parsed, x->final_url.p ? x->final_url : g->asked);
+
+		tell_found(g, &one, 1);
+		return;
+	}
 	if (x->moved && !str_eq(x->final_url, g->asked)) {
 		struct str moved = canonical(g, x->final_url);
 
@@ -398,6 +425,10 @@ look_at_page(
 	note_not_feed(g, type.p ? type : STR_EMPTY, parse);
 	if (!g->page || g->page->is_feed || !g->page_url.p) {
 		fail(g, &g->why);
+		return;
+	}
+	if (g->r->look && g->page->n_feeds > 0) {
+		tell_found(g, g->page->feeds, g->page->n_feeds);
 		return;
 	}
 	g->step = NAMED;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "reader/terms.h"
 #include "sql.h"
 
 static int
@@ -138,42 +139,37 @@ sync_categories(struct db *db, int64_t user, struct arena *a,
 
 /* The filter as arguments: all that is open has its widest bound. */
 struct asked {
-	int64_t before_id, since, until, crawled_until;
-	struct str like;
+	int64_t before_id, since, until, crawled_until, changed_before;
+	struct str terms;
 };
 
-/* "%word%" in lower case, as LIKE has it with '!' as its escape. */
+/* The words of it, as the engine wants them. */
 static int
-like(struct arena *a, struct str s, struct str *ret, struct err *e)
+terms(struct db *db, struct arena *a, struct str s, struct str *ret,
+    struct err *e)
 {
-	char *p;
-	size_t n = 0;
+	struct buf b = BUF(16 * KIB);
+	int rc;
 
 	*ret = STR_EMPTY;
 	if (s.n == 0)
 		return OK;
-	if (s.n > SYNC_SEARCH_MAX)
+	if (s.n > READER_SEARCH_MAX)
 		return err_set(e, ERR_INVALID, "search has over %d bytes",
-		    SYNC_SEARCH_MAX);
-	p = arena_raw(a, 2 * s.n + 2);
-	if (!p)
-		return no_room(e);
-	p[n++] = '%';
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '%' || c == '_' || c == '!')
-			p[n++] = '!';
-		p[n++] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+		    READER_SEARCH_MAX);
+	rc = terms_query(db_engine(db), s, &b, e);
+	if (rc == OK) {
+		*ret = arena_dup(a, buf_str(&b));
+		if (!ret->p)
+			rc = no_room(e);
 	}
-	p[n++] = '%';
-	*ret = (struct str){p, n};
-	return OK;
+	buf_done(&b);
+	return rc;
 }
 
 static int
-ask(const struct sync_filter *f, struct arena *a, struct asked *ret,
-    struct err *e)
+ask(struct db *db, const struct sync_filter *f, struct arena *a,
+    struct asked *ret, struct err *e)
 {
 	*ret = (struct asked){
 	    .before_id = f->before_id ? f->before_id : INT64_MAX,
@@ -181,35 +177,40 @@ ask(const struct sync_filter *f, struct arena *a, struct asked *ret,
 	    .until = f->until_us ? f->until_us : INT64_MAX,
 	    .crawled_until =
 		f->crawled_until_us ? f->crawled_until_us : INT64_MAX,
+	    .changed_before =
+		f->changed_before_us ? f->changed_before_us : INT64_MAX,
 	};
-	return like(a, f->search, &ret->like, e);
+	return terms(db, a, f->search, &ret->terms, e);
 }
 
 typedef int (*page_fn)(struct db *db, int64_t user, int64_t feed,
     int64_t category, int64_t after_id, int64_t before_id, int64_t since,
     int64_t until, int64_t crawled_since, int64_t crawled_until,
-    int64_t is_read, int64_t is_starred, struct str search, int64_t most,
-    int64_t skip, struct rows **ret, struct err *e);
+    int64_t changed_after, int64_t changed_before, int64_t is_read,
+    int64_t is_starred, struct str search, int64_t most, int64_t skip,
+    struct rows **ret, struct err *e);
 
-int
-sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
-    struct arena *a, struct sync_id **ret, size_t *ret_n, struct err *e)
+/* At most `most` of them, into list. */
+static int
+read_ids(struct db *db, int64_t user, const struct sync_filter *f,
+    struct arena *a, struct sync_id *list, size_t most, size_t *ret_n,
+    struct err *e)
 {
 	static const page_fn pages[] = {[SYNC_ID_UP] = sql_sync_ids_up,
 	    [SYNC_ID_DOWN] = sql_sync_ids_down,
 	    [SYNC_DATE_UP] = sql_sync_dates_up,
 	    [SYNC_DATE_DOWN] = sql_sync_dates_down};
-	size_t most = f->most < SYNC_IDS_MAX ? f->most : SYNC_IDS_MAX, n = 0;
-	struct sync_id *list = arena_array(a, most, sizeof(*list));
 	struct rows *rows = NULL;
 	struct asked q;
-	int rc = list ? ask(f, a, &q, e) : no_room(e);
+	size_t n = 0;
+	int rc = ask(db, f, a, &q, e);
 
 	if (rc == OK)
 		rc = pages[f->order](db, user, f->feed, f->category,
 		    f->after_id, q.before_id, q.since, q.until,
-		    f->crawled_since_us, q.crawled_until, f->read, f->starred,
-		    q.like, (int64_t)most, (int64_t)f->skip, &rows, e);
+		    f->crawled_since_us, q.crawled_until, f->changed_after_us,
+		    q.changed_before, f->read, f->starred, q.terms,
+		    (int64_t)most, (int64_t)f->skip, &rows, e);
 	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0) {
 		list[n].id = rows_int(rows, 0);
 		list[n++].created_us = rows_int(rows, 1);
@@ -218,9 +219,19 @@ sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
 	rows_close(rows);
 	if (rc < 0)
 		return rc;
-	*ret = list;
 	*ret_n = n;
 	return OK;
+}
+
+int
+sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
+    struct arena *a, struct sync_id **ret, size_t *ret_n, struct err *e)
+{
+	size_t most = f->most < SYNC_IDS_MAX ? f->most : SYNC_IDS_MAX;
+
+	*ret = arena_array(a, most, sizeof(**ret));
+	return *ret ? read_ids(db, user, f, a, *ret, most, ret_n, e)
+		    : no_room(e);
 }
 
 int
@@ -229,12 +240,13 @@ sync_count(struct db *db, int64_t user, const struct sync_filter *f,
 {
 	struct rows *rows = NULL;
 	struct asked q;
-	int rc = ask(f, a, &q, e);
+	int rc = ask(db, f, a, &q, e);
 
 	if (rc == OK)
 		rc = sql_sync_count(db, user, f->feed, f->category, f->after_id,
 		    q.before_id, q.since, q.until, f->crawled_since_us,
-		    q.crawled_until, f->read, f->starred, q.like, &rows, e);
+		    q.crawled_until, f->changed_after_us, q.changed_before,
+		    f->read, f->starred, q.terms, &rows, e);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)
@@ -245,21 +257,17 @@ sync_count(struct db *db, int64_t user, const struct sync_filter *f,
 
 /* ---- articles ---- */
 
-/* The ids as a JSON array. */
-static struct str
-ids_json(const struct sync_id *ids, size_t n, struct arena *a)
-{
-	struct buf b = BUF(22 * SYNC_IDS_MAX + 2);
-	struct str s;
+#define IDS_JSON_MAX (22 * SYNC_IDS_MAX + 2)
 
+/* The ids as a JSON array. */
+static void
+add_ids(struct buf *b, const struct sync_id *ids, size_t n)
+{
 	for (size_t i = 0; i < n; i++) {
-		buf_addc(&b, i ? ',' : '[');
-		buf_int(&b, ids[i].id);
+		buf_addc(b, i ? ',' : '[');
+		buf_int(b, ids[i].id);
 	}
-	buf_addz(&b, n ? "]" : "[]");
-	s = b.failed ? (struct str){NULL, 0} : arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return s;
+	buf_addz(b, n ? "]" : "[]");
 }
 
 static int
@@ -335,17 +343,22 @@ int
 sync_items(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
     struct arena *a, struct sync_item **ret, size_t *ret_n, struct err *e)
 {
-	struct place *where = places(ids, n, a);
-	struct sync_item *list = arena_array(a, n + 1, sizeof(*list));
-	struct str json = ids_json(ids, n, a);
+	struct place *where = NULL;
+	struct sync_item *list = NULL;
+	struct buf json = BUF(IDS_JSON_MAX);
 	struct rows *rows = NULL;
 	size_t kept = 0;
 	int rc = many(n, e);
 
-	if (rc == OK && (!where || !list || !json.p))
+	if (rc < 0)
+		return rc;
+	where = places(ids, n, a);
+	list = arena_array(a, n + 1, sizeof(*list));
+	add_ids(&json, ids, n);
+	if (!where || !list || json.failed)
 		rc = no_room(e);
 	if (rc == OK)
-		rc = sql_sync_items(db, user, json, &rows, e);
+		rc = sql_sync_items(db, user, buf_str(&json), &rows, e);
 	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct place key = {rows_int(rows, 0), 0};
 		struct place *p =
@@ -356,6 +369,7 @@ sync_items(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
 			rc = no_room(e);
 	}
 	rows_close(rows);
+	buf_done(&json);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < n; i++)
@@ -416,35 +430,35 @@ sync_icon(struct db *db, int64_t user, int64_t feed, struct arena *a,
 
 static int
 set(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
-    struct arena *a, int64_t value, int64_t now_us,
+    int64_t value, int64_t now_us,
     int64_t (*fn)(struct db *db, int64_t user, struct str ids, int64_t value,
 	int64_t now, struct err *e),
     struct err *e)
 {
-	struct str json;
+	struct buf json = BUF(IDS_JSON_MAX);
 	int64_t rc = many(n, e);
 
 	if (rc < 0 || n == 0)
 		return (int)rc;
-	json = ids_json(ids, n, a);
-	if (!json.p)
-		return no_room(e);
-	rc = fn(db, user, json, value, now_us, e);
+	add_ids(&json, ids, n);
+	rc = json.failed ? no_room(e)
+			 : fn(db, user, buf_str(&json), value, now_us, e);
+	buf_done(&json);
 	return rc < 0 ? (int)rc : OK;
 }
 
 int
 sync_set_read(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
-    bool read, struct arena *a, int64_t now_us, struct err *e)
+    bool read, int64_t now_us, struct err *e)
 {
-	return set(db, user, ids, n, a, read, now_us, sql_sync_read, e);
+	return set(db, user, ids, n, read, now_us, sql_sync_read, e);
 }
 
 int
 sync_set_starred(struct db *db, int64_t user, const struct sync_id *ids,
-    size_t n, bool starred, struct arena *a, int64_t now_us, struct err *e)
+    size_t n, bool starred, int64_t now_us, struct err *e)
 {
-	return set(db, user, ids, n, a, starred, now_us, sql_sync_star, e);
+	return set(db, user, ids, n, starred, now_us, sql_sync_star, e);
 }
 
 int
@@ -459,13 +473,23 @@ sync_turn_star(
 }
 
 int
-sync_read_all(struct db *db, int64_t user, int64_t feed, int64_t category,
-    int64_t before_us, int64_t now_us, struct err *e)
+sync_reading_next(struct db *db, int64_t user, struct sync_reading *s,
+    struct arena *a, struct err *e)
 {
-	int64_t n =
-	    sql_sync_read_all(db, user, feed, category, before_us, now_us, e);
+	struct sync_filter f = SYNC_ALL;
+	int rc;
 
-	return n < 0 ? (int)n : OK;
+	f.feed = s->feed;
+	f.category = s->category;
+	f.crawled_until_us =
+	    s->before_us < INT64_MAX ? s->before_us + 1 : INT64_MAX;
+	f.after_id = s->after;
+	f.read = 0;
+	f.order = SYNC_ID_UP;
+	rc = read_ids(db, user, &f, a, s->ids, READ_STEP, &s->n, e);
+	if (rc == OK && s->n > 0)
+		s->after = s->ids[s->n - 1].id;
+	return rc;
 }
 
 int

@@ -13,13 +13,15 @@
  * INVARIANTS
  *   1. Every statement has the person in it: nobody sees or changes what
  *      belongs to a feed that they don't have.
- *   2. A change of many articles is one statement.
+ *   2. A change of many articles is one statement; all of them, as many as
+ *      it takes, of READ_STEP each.
  *   3. A page has at most SYNC_IDS_MAX ids, a call takes at most as many.
  */
 #ifndef READER_SYNC_H
 #define READER_SYNC_H
 
 #include "base/base.h"
+#include "base/limits.h"
 #include "base/uuid.h"
 
 struct arena;
@@ -53,9 +55,10 @@ struct sync_filter {
 	int64_t feed, category;
 	int64_t after_id, before_id; /* beyond these */
 	int64_t since_us, until_us;  /* published; until: before */
-	int64_t crawled_since_us, crawled_until_us; /* when we got it */
+	int64_t crawled_since_us, crawled_until_us;  /* when we got it */
+	int64_t changed_after_us, changed_before_us; /* it, or its state */
 	int read, starred;
-	struct str search; /* in the title or the text, any case */
+	struct str search; /* as it was typed: reader/terms.h */
 	enum sync_order order;
 	size_t most, skip; /* most <= SYNC_IDS_MAX */
 };
@@ -106,17 +109,26 @@ int sync_icon(struct db *db, int64_t user, int64_t feed, struct arena *a,
 
 /* Changing: on the commit thread. What is not the person's stays as it is. */
 int sync_set_read(struct db *db, int64_t user, const struct sync_id *ids,
-    size_t n, bool read, struct arena *a, int64_t now_us,
-    struct err *e) MUST_CHECK;
+    size_t n, bool read, int64_t now_us, struct err *e) MUST_CHECK;
 int sync_set_starred(struct db *db, int64_t user, const struct sync_id *ids,
-    size_t n, bool starred, struct arena *a, int64_t now_us,
-    struct err *e) MUST_CHECK;
+    size_t n, bool starred, int64_t now_us, struct err *e) MUST_CHECK;
 /* ERR_ABSENT */
 int sync_turn_star(struct db *db, int64_t user, int64_t item, int64_t now_us,
     struct err *e) MUST_CHECK;
-/* What came up to before_us; feed and category 0: all. */
-int sync_read_all(struct db *db, int64_t user, int64_t feed, int64_t category,
-    int64_t before_us, int64_t now_us, struct err *e) MUST_CHECK;
+/*
+ * Marking all read, in steps, so that nobody waits behind it: ids by any read
+ * connection, then sync_set_read() of them, until n is 0. What comes in
+ * meanwhile is past before_us and stays unread.
+ */
+struct sync_reading {
+	int64_t feed, category; /* 0: all */
+	int64_t before_us;      /* what came up to then */
+	int64_t after;          /* sync_reading_next()'s own: 0 at first */
+	size_t n;
+	struct sync_id ids[READ_STEP];
+};
+int sync_reading_next(struct db *db, int64_t user, struct sync_reading *s,
+    struct arena *a, struct err *e) MUST_CHECK;
 /* To be fetched now, unless it was within a minute; feed 0: all. */
 int sync_fetch_soon(struct db *db, int64_t user, int64_t feed, int64_t now_us,
     struct err *e) MUST_CHECK;

@@ -30,6 +30,15 @@ def test_what_must_be_there(t):
         check(path in paths and methods <= set(paths[path]), f"{path} {methods}", paths.get(path))
 
 
+def test_one_name_a_parameter(t):
+    """A path is described once: by one name for what varies in it."""
+    seen = {}
+    for path in spec(t)["paths"]:
+        plain = re.sub(r"{\w+}", "{}", path)
+        check(plain not in seen, f"{path} is {seen.get(plain)} too")
+        seen[plain] = path
+
+
 def test_every_path_answers(t):
     c = t.srv.client(timeout=10)
     for path, ops in spec(t)["paths"].items():

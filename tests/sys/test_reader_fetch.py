@@ -228,6 +228,15 @@ def test_moved_for_good(t):
     n = len(outcomes(t.srv, s.url("/tmp")))
     until(lambda: len(outcomes(t.srv, s.url("/tmp"))) > n + 1, "goes on", 10)
     same(feed(t.srv, s.url("/tmp"), "fetch_status, consecutive_errors"), ("active", "0"), "another has that address: it stays")
+    said = feed(t.srv, s.url("/tmp"), "error_message")[0]
+    check("moved for good" in said and s.url("/taken") in said, "and says so", said)
+    row = fetches(t.srv, s.url("/tmp"))[-1]
+    check(s.url("/taken") in row[2] and "address of another feed" in row[3], "with each fetch", row)
+    sub = [x for x in c.get("/api/subscriptions").want(200).json if x["feed_url"] == s.url("/tmp")][0]
+    same((sub["feed_status"], sub["error_message"]), ("active", said), "the person sees it; it is no error")
+    s.put("/tmp", rss(3))
+    until(lambda: feed(t.srv, s.url("/tmp"), "items") == ("3",), "it is back", 10)
+    same(feed(t.srv, s.url("/tmp"), "coalesce(error_message, '-')"), ("-",), "nothing to say")
 
 
 def test_changed_article_is_an_event(t):

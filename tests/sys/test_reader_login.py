@@ -200,6 +200,29 @@ def test_1_8_preflight(t):
     same(a.status, 204, "still an answer")
 
 
+def test_cors_of_apps(t):
+    """An app in a browser elsewhere, as ReactFlux is, may send its token and read the answers."""
+    srv = t.server(CORS_ALLOWED_ORIGIN=SITE)
+    c = hk.Client(srv)
+    for path, method, wants in (("/miniflux/v1/me", "GET", "x-auth-token"),
+                                ("/miniflux/v1/entries", "PUT", "content-type,x-auth-token"),
+                                ("/miniflux/v1/feeds/1/icon", "GET", "authorization"),
+                                ("/reader/api/0/subscription/list", "GET", "authorization"),
+                                ("/reader/api/0/edit-tag", "POST", "authorization,content-type"),
+                                ("/accounts/ClientLogin", "POST", "content-type"),
+                                ("/fever", "POST", "content-type"), ("/fever/", "POST", "content-type")):
+        head = {"Origin": SITE, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": wants}
+        a = c("OPTIONS", path, None, head)
+        same((a.status, a.headers["Access-Control-Allow-Origin"]), (204, SITE), path)
+        check(method in a.headers["Access-Control-Allow-Methods"], path, a.headers)
+        allowed = {h.strip().lower() for h in a.headers["Access-Control-Allow-Headers"].split(",")}
+        check(set(wants.split(",")) <= allowed, path, allowed)
+        a = c("OPTIONS", path, None, {**head, "Origin": "https://evil.example"})
+        same(a.headers["Access-Control-Allow-Headers"], None, "not for others")
+    a = c.get("/miniflux/v1/me", {"Origin": SITE, "X-Auth-Token": "wrong"})
+    same((a.status, a.headers["Access-Control-Allow-Origin"]), (401, SITE), "a refusal can be read")
+
+
 def test_1_8_a_wrong_origin_stops_the_start(t):
     """1.8: an origin has no path; the start says so."""
     for bad in (SITE + "/app", SITE + "/?a", "https://"):

@@ -1,6 +1,6 @@
 """The Miniflux REST API, as newsboat, ReactFlux and the client libraries use it."""
 from apps import ICON, JSON, SETTINGS, World, dump, no, opml, outline  # noqa: F401
-from feedsite import HTML, person, rss
+from feedsite import HTML, change, person, rss
 from hk import basic, check, same, until
 
 V1 = "/miniflux/v1"
@@ -76,6 +76,39 @@ def test_add_a_feed(t):
     no(w.mf("POST", V1 + "/feeds", b"{", JSON), 400)
 
 
+def test_discover(t):
+    """What an address names, without adding any of it."""
+    w = World(t.srv, t)
+    w.site.put("/page", b'<html><head><link rel="alternate" type="application/rss+xml" title="News &amp; more" href="/gamma">'
+               b'<link rel="alternate" type="application/atom+xml" href="/atom"></head></html>', HTML)
+    w.site.put("/gamma", rss(1, title="Gamma"))
+    w.site.put("/moved", b"", status=301, Location="/gamma")
+    w.site.put("/json", dump({"version": "https://jsonfeed.org/version/1.1", "title": "J", "items": []}), "application/feed+json")
+    w.site.put("/plain", b"<html><body>nothing</body></html>", HTML)
+    w.site.put("/picture", ICON, "image/png")
+    w.site.put("/broken", b"", status=500)
+    u = w.site.url
+
+    def found(path):
+        return [(f["url"], f["title"], f["type"]) for f in post(w.mf, "/discover", {"url": u(path)}).want(200).json]
+
+    same(found("/page"), [(u("/atom"), u("/atom"), "atom"), (u("/gamma"), "News & more", "rss")], "a page, best first")
+    same(found("/gamma"), [(u("/gamma"), "Gamma", "rss")], "a feed")
+    same(found("/moved"), [(u("/gamma"), "Gamma", "rss")], "where it is now")
+    same(found("/json"), [(u("/json"), "J", "json")], "JSON")
+    same(found("/alpha"), [(u("/alpha"), "Alpha", "rss")], "one that is known")
+    same([f["title"] for f in w.mf.get(V1 + "/feeds").json], ["beta", "alpha"], "none was added")
+    for path, status in (("/plain", 404), ("/picture", 404), ("/nothing", 500), ("/broken", 500)):
+        a = no(post(w.mf, "/discover", {"url": u(path)}), status)
+        same(list(a.json), ["error_message"], "Miniflux' error shape")
+    w.site.put("/feed", rss(1, title="Usual"))
+    same(found("/plain"), [(u("/feed"), "Usual", "rss")], "where feeds often lie")
+    for body in ({}, {"url": ""}, {"url": 1}, {"url": "x" * 3000}, []):
+        no(post(w.mf, "/discover", body), 400)
+    no(post(w.mf, "/discover", {"url": "http://10.1.2.3/"}), 403)
+    no(t.srv.connect()("POST", V1 + "/discover", dump({"url": u("/page")}), JSON), 401)
+
+
 def test_entries(t):
     w = World(t.srv, t)
     page = w.entries(order="published_at", direction="desc", limit=2)
@@ -93,8 +126,11 @@ def test_entries(t):
     news = e["feed"]["category"]["id"]
     same(w.mf.get(f"{V1}/categories/{news}/entries").want(200).json["total"], 3, "of a category")
     same(w.entries(category_id=news)["total"], 3, "the same as a filter")
-    same(w.entries(search="article 1")["total"], 3, "searched: 1, 10 and 11")
-    same(w.entries(search="100%")["total"], 0, "no pattern")
+    for words, n in (("article 1", 1), ("ARTICLE 1*", 3), ('"article 10"', 1), ("1 article", 1), ("10 11", 0), ("100%", 0), ("art", 0)):
+        same(w.entries(search=words)["total"], n, f"searched by words: {words}")
+    same(w.entries(search="article 1*", category_id=news)["total"], 1, "of these only")
+    for bad in ("!!", "x" * 501):
+        no(w.mf.get(V1 + "/entries", search=bad), 400)
     ids = sorted(x["id"] for x in w.entries(limit=0)["entries"])
     same([x["id"] for x in w.entries(order="id", direction="asc", after_entry_id=ids[1])["entries"]], ids[2:], "after an id")
     same([x["id"] for x in w.entries(order="id", direction="desc", before_entry_id=ids[2])["entries"]], ids[1::-1], "before one")
@@ -104,6 +140,25 @@ def test_entries(t):
     for bad in ({"status": "x"}, {"order": "x"}, {"direction": "x"}, {"limit": "x"}, {"offset": "-1"}):
         a = no(w.mf.get(V1 + "/entries", **bad), 400)
         check(a.json["error_message"], "in words", a)
+
+
+def test_changed(t):
+    """changed_after and changed_before: what the article or its state changed at, in seconds."""
+    w = World(t.srv, t)
+    all_of = w.entries()["entries"]
+    change(t.srv, "UPDATE feed_item SET created_at = 1700000000000000, updated_at = 1700000000000000 "
+                  f"WHERE id IN ({', '.join(str(e['id']) for e in all_of)})")
+    ids = {e["title"]: e["id"] for e in all_of}
+    long_ago = 1700000000
+    same(w.entries(changed_after=long_ago)["total"], 0, "nothing since")
+    same(w.entries(changed_after=long_ago - 1)["total"], 5, "all since")
+    same(w.entries(changed_before=long_ago)["total"], 0, "nothing before")
+    same(w.entries(changed_before=long_ago + 1)["total"], 5, "all before")
+    put(w.mf, "/entries", {"entry_ids": [ids["Article 1"]], "status": "read"}).want(204)
+    change(t.srv, f"UPDATE feed_item SET updated_at = 1800000000000000 WHERE id = {ids['Article 10']}")
+    same(sorted(titles(w.entries(changed_after=long_ago))), ["Article 1", "Article 10"], "a state, an article")
+    same(sorted(titles(w.entries(changed_before=long_ago + 1))), ["Article 0", "Article 11", "Article 2"], "the rest")
+    no(w.mf.get(V1 + "/entries", changed_after="x"), 400)
 
 
 def test_states(t):
@@ -131,6 +186,23 @@ def test_states(t):
         no(put(w.mf, "/entries", body), 400)
     no(put(w.mf, "/entries", {"entry_ids": list(range(1, 10002)), "status": "read"}), 413)
     no(put(w.mf, "/entries/99999999/bookmark"), 404)
+
+
+def test_mark_many_read(t):
+    """In steps of 2,000, up to what was there when it was asked."""
+    w = World(t.srv, t)
+    w.site.put("/many", rss(5000, title="Many"))
+    many = post(w.mf, "/feeds", {"feed_url": w.site.url("/many")}).want(201).json["feed_id"]
+    unread = lambda: w.mf.get(V1 + "/feeds/counters").want(200).json["unreads"]
+    until(lambda: unread()[str(many)] == 5000, "all are there", 40)
+    late = w.mf.get(f"{V1}/feeds/{many}/entries", limit=1, order="id", direction="desc").json["entries"][0]["id"]
+    change(t.srv, f"UPDATE feed_item SET created_at = 9000000000000000 WHERE id = {late}")
+    w.mf("PUT", f"{V1}/feeds/{many}/mark-all-as-read").want(204)
+    same(unread(), {str(w.alpha): 3, str(w.beta): 2, str(many): 1}, "all of it but what came later")
+    w.mf("PUT", f"{V1}/feeds/{many}/mark-all-as-read").want(204)
+    same(w.mf.get(V1 + "/entries", status="unread", feed_id=many, order="id", direction="desc", limit=1).json["total"], 6, "again")
+    no(w.mf("PUT", f"{V1}/feeds/99999999/mark-all-as-read"), 404)
+    no(w.mf("PUT", f"{V1}/feeds/x/mark-all-as-read"), 404)
 
 
 def test_categories(t):
