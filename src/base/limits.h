@@ -553,6 +553,19 @@
 #define FEED_LINK_MAX          8192
 #define FEED_AUTHOR_MAX        1024
 #define FEED_DATE_MAX          128 /* no date is longer */
+/* WebSub (reader/websub.h): hubs asked at once; the lease we ask for and those
+ * that we believe; times that we try to leave; a denied feed is asked for again
+ * then; pushes that wait or are written (then 503); calls of one network in a
+ * minute; lines of the log about wrong signatures in a second. */
+#define HUB_ASKS_MAX           16
+#define HUB_LEASE_S            864000
+#define HUB_LEASE_LEAST_S      300
+#define HUB_LEASE_MOST_S       2592000
+#define HUB_LEAVES_MAX         4
+#define HUB_DENIED_MIN         1440
+#define HUB_PUSHES_MAX         32
+#define HUB_CALLS_PER_MINUTE   1200
+#define HUB_LINES_PER_S        5
 /* Counts of Hatena bookmarks (seed 002, 10): URLs of one call, and bytes of
  * them as a query; calls of a day; an answer. */
 #define HATEBU_URLS_MAX        50
