@@ -1,13 +1,15 @@
 """WebSub: feeds that name a hub are sent to us (W3C WebSub, the subscriber's part)."""
 import hashlib
 import hmac
+import os
+import sqlite3
 import threading
 import time
 import urllib.parse
 
 import feedsite
 from feedsite import Site, add, change, feed, fetches, outcomes, person, rss
-from hk import SLOW, Client, check, same, until
+from hk import SLOW, Client, check, psql, same, until
 
 # The hub knows which server is meant by this address.
 BASE = "http://reader.test"
@@ -295,3 +297,40 @@ def test_kill9_loses_nothing_answered(t):
     have = {r[0] for r in srv.rows("SELECT guid_or_id FROM feed_item")}
     same([i for i in answered[:n] if f"g-{i}" not in have], [], "each that was answered is there")
     same(h.send(named(h.url, url, 1, start=5000)).status, 202, "and it goes on")
+
+
+def held(srv, seconds):
+    """Nothing can be written to the store for a while."""
+    def hold():
+        if srv.url:
+            psql(srv.url, f"BEGIN; LOCK TABLE feed_item, feed_fetch; SELECT pg_sleep({seconds}); COMMIT")
+            return
+        db = sqlite3.connect(os.path.join(srv.data, "hikyaku.db"), timeout=20, isolation_level=None)
+        db.execute("BEGIN IMMEDIATE")
+        time.sleep(seconds)
+        db.execute("COMMIT")
+        db.close()
+    holder = threading.Thread(target=hold, daemon=True)
+    holder.start()
+    time.sleep(0.5)
+    return holder
+
+
+def test_full_is_503(t):
+    srv = t.server()
+    s, h, c, url = subscribed(t, srv)
+    holder, got = held(srv, 4), {}
+
+    def send(n):
+        got[n] = h.send(named(h.url, url, 1, start=n))
+    senders = [threading.Thread(target=send, args=(100 + i,), daemon=True) for i in range(48)]
+    for x in senders:
+        x.start()
+    for x in senders + [holder]:
+        x.join(60 * SLOW)
+    statuses = [a.status for a in got.values()]
+    same(len(statuses), 48, "each has an answer")
+    check(set(statuses) == {202, 503}, "some had to come again", sorted(statuses))
+    check(all(a.headers.get("retry-after") for a in got.values() if a.status == 503), "and are told when")
+    have = {r[0] for r in srv.rows("SELECT guid_or_id FROM feed_item")}
+    same([n for n, a in got.items() if a.status == 202 and f"g-{n}" not in have], [], "what was taken is there")
