@@ -9,7 +9,7 @@ import urllib.parse
 
 import feedsite
 from feedsite import Site, add, change, feed, fetches, outcomes, person, rss
-from hk import SLOW, Client, check, psql, same, until
+from hk import SLOW, STORE, Client, Skip, check, psql, same, until
 
 # The hub knows which server is meant by this address.
 BASE = "http://reader.test"
@@ -334,3 +334,26 @@ def test_full_is_503(t):
     check(all(a.headers.get("retry-after") for a in got.values() if a.status == 503), "and are told when")
     have = {r[0] for r in srv.rows("SELECT guid_or_id FROM feed_item")}
     same([n for n, a in got.items() if a.status == 202 and f"g-{n}" not in have], [], "what was taken is there")
+
+
+def test_one_node_asks_any_node_is_sent(t):
+    if STORE != "postgres":
+        raise Skip("SQLite has one node")
+    key = feedsite.shared_key(t)
+    a = t.server(**key)
+    b = t.server(url=a.url, **key)
+    s, h, c = Site(t), Hub(t, a), person(a)
+    for i in range(12):
+        s.put(f"/{i}", named(h.url, s.url(f"/{i}"), 1))
+        add(c, s.url(f"/{i}"))
+    until(lambda: a.rows("SELECT count(*) FROM feed_hub WHERE state = 'verified'") == [("12",)], "all of them", 40)
+    change(a, "UPDATE feed_hub SET next_at = 0")
+    until(lambda: len(h.asked) >= 24, "all are renewed", 40)
+    time.sleep(1)
+    topics = [f["hub.topic"] for f in h.asked]
+    same(sorted(topics), sorted(list(set(topics)) * 2), "each once, whoever asked")
+    h.srv = b
+    form = h.last()
+    topic = form["hub.topic"]
+    same(h.send(named(h.url, topic, 2)).status, 202, "to the other node")
+    same(feed(a, topic, "items"), ("2",), "written")
