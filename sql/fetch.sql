@@ -2,7 +2,7 @@
 
 -- name: fetch_claim
 -- args: now int, until int, by bytes, most int
--- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?
+-- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?, hubs int
 -- Those that are due, for whoever asks first: a feed is somebody's until its
 -- lease ends.
 UPDATE feed SET claimed_by = :by, claimed_until = :until
@@ -12,7 +12,9 @@ UPDATE feed SET claimed_by = :by, claimed_until = :until
 --postgres:               FOR UPDATE SKIP LOCKED
              )
 RETURNING id, uid, feed_url, title, site_url, etag, last_modified, body_hash, consecutive_errors, parse_errors,
- (SELECT MIN(s.fetch_interval_minutes) FROM feed_subscription s WHERE s.feed_id = feed.id);
+ (SELECT MIN(s.fetch_interval_minutes) FROM feed_subscription s WHERE s.feed_id = feed.id),
+ (SELECT COUNT(*) FROM feed_hub h WHERE h.feed_id = feed.id AND h.state = 'verified' AND h.lease_until > :now
+     AND h.pushed_at IS NOT NULL);
 
 -- name: fetch_release
 -- args: by bytes

@@ -21,6 +21,7 @@
 #include "api/sources.h"
 #include "api/subs.h"
 #include "api/tasks.h"
+#include "api/websub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf.h"

@@ -178,92 +178,95 @@
 #define FLUSH_RESULTS       256
 /* Repeats after a crash: what is in flight, and so many results. */
 #define UNFLUSHED_MAX       1024
-#define UNFLUSHED_US        ((int64_t)1000 * 1000)
-#define CURSOR_US           ((int64_t)1000 * 1000) /* between writes of positions */
-/* One page that a reader takes from the log. */
-#define READ_PAGE_MAX       256
-#define READS_MAX           4 /* pages under way at once */
+#endif
+#define SUB_REPLAYS_MAX    16
+/* An item older than this gets a row or a reader, so that the cursor moves. */
+#define DELIVER_WINDOW_US  ((int64_t)2 * 1000 * 1000)
+#define FLUSH_US           ((int64_t)50 * 1000)
+#define UNFLUSHED_US       ((int64_t)1000 * 1000)
+#define CURSOR_US          ((int64_t)1000 * 1000) /* between writes of positions */
+#define READS_MAX          4 /* pages that readers take, under way at once */
 /* What dispatch takes from the log at once, and hands over at once. */
-#define FEED_PAGE           256
-#define FEED_BYTES          (2 * MIB)
-#define FEED_MAX            512
-#define FILTERS_MAX         64 /* programs run over one event in one call */
+#define FEED_PAGE          256
+#define FEED_BYTES         (2 * MIB)
+#define FEED_MAX           512
+#define FILTERS_MAX        64 /* programs run over one event in one call */
 /* Records whose last version is kept in memory: some 8 MiB of them. */
-#define VERSIONS_MAX        65536
+#define VERSIONS_MAX       65536
 /* Whole subscriptions kept in memory because they were sent to lately. */
-#define CONFS_MAX           4096
-#define CRASHES_MAX         3 /* of the process, with the same entry in flight */
-#define ATTEMPTS_SPARE      256       /* kept for the next ones */
-#define ATTEMPT_MEM         (4 * MIB) /* all that one attempt may make */
-#define DETAIL_BODY         1000 /* characters of an answer that are kept */
-#define HIDE_LEAST          4    /* of a secret that is hidden in answers */
-#define REASONS_MAX         32   /* numbers in deliver/reasons.tbl are below */
+#define CONFS_MAX          4096
+#define CRASHES_MAX        3 /* of the process, with the same entry in flight */
+#define ATTEMPTS_SPARE     256       /* kept for the next ones */
+#define ATTEMPT_MEM        (4 * MIB) /* all that one attempt may make */
+#define DETAIL_BODY        1000      /* characters of an answer that are kept */
+#define HIDE_LEAST         4         /* of a secret that is hidden in answers */
+#define REASONS_MAX        32 /* numbers in deliver/reasons.tbl are below */
 /* Bounds of what attempts took, in ms, as stat.h0 to h6 count them. */
-#define STAT_BOUNDS         100, 500, 1000, 2500, 5000, 10000, 30000
-#define DETAIL_MAX          (48 * KIB) /* JSON of an attempt, all of it escaped */
-#define DETAIL_ERROR        1000       /* … of what went wrong */
-#define ERROR_BODY          500        /* … of an answer in that */
+#define STAT_BOUNDS        100, 500, 1000, 2500, 5000, 10000, 30000
+#define DETAIL_MAX         (48 * KIB) /* JSON of an attempt, all of it escaped */
+#define DETAIL_ERROR       1000       /* … of what went wrong */
+#define ERROR_BODY         500        /* … of an answer in that */
 /* A node that delivers says so each second; see deliver/deliver.h. */
-#define LEASE_US            ((int64_t)15 * 1000 * 1000)
-#define LEASE_RENEW_US      ((int64_t)1000 * 1000)
-#define LEASE_SEND_US       ((int64_t)3 * 1000 * 1000)
+#define LEASE_US           ((int64_t)15 * 1000 * 1000)
+#define LEASE_RENEW_US     ((int64_t)1000 * 1000)
+#define LEASE_SEND_US      ((int64_t)3 * 1000 * 1000)
 /* Breaker: failures in a row that open it; spec/webhooks.md, 9.3. */
-#define BREAKER_FAILURES    5
-#define BREAKER_OPEN_MS     300000
-#define CONCURRENCY_FIRST   2 /* grows with success, falls with failure */
-#define CONCURRENCY_MAX     256
-#define SPACING_KEYS_MAX    65536 /* callers that were called just now */
+#define BREAKER_FAILURES   5
+#define BREAKER_OPEN_MS    300000
+#define CONCURRENCY_FIRST  2 /* grows with success, falls with failure */
+#define CONCURRENCY_MAX    256
+#define SPACING_KEYS_MAX   65536 /* callers that were called just now */
 /*
  * Dead letters of a health check, put back when it is good again: each so often
  * at most, so many at once, while no more than that wait; a check a minute.
  */
-#define REVIVE_TIMES        3
-#define REVIVE_PAGE         256
-#define REVIVE_MS           60000
-#define REVIVE_URLS         16 /* health checks of one subscription in that time */
-#define REVIVE_BUSY         16 /* subscriptions looked after at once */
+#define REVIVE_TIMES       3
+#define REVIVE_PAGE        256
+#define REVIVE_MS          60000
+#define REVIVE_URLS        16 /* health checks of one subscription in that time */
+#define REVIVE_BUSY        16 /* subscriptions looked after at once */
 /* Outgoing HTTP: what we ask of others and take from them. */
-#define URL_MAX             2048  /* spec/webhooks.md */
-#define URL_HOST_MAX        253   /* of DNS */
-#define GUARD_RULES_MAX     256   /* hosts in a list, networks: each is tried */
-#define RESOLVE_CACHE_MAX   4096  /* names known at once, each about 2 KiB */
-#define RESOLVE_FRESH_MS    30000 /* an answer is believed so long at most */
-#define RESOLVE_LEAST_MS    1000  /* and so long at least; failures too */
-#define RESOLVE_CONF_MS     5000  /* between looks at resolv.conf */
-#define RESOLVE_ADDRS_MAX   64  /* of a name; all are judged, so none is cut */
-#define CLIENT_PINS_MAX     8   /* of these, how many a connect may try */
-#define CLIENT_HEADERS_MAX  128 /* of a request */
-#define CLIENT_TEXT_MAX     (64 * KIB) /* its URL and headers */
-#define CLIENT_HEAD_KEEP    (2 * KIB)  /* of an answer's, shown to people */
-#define ANSWER_MAX          (1 * MIB) /* of a body that a receiver answers with */
-#define CLIENT_HEAD_MAX     (64 * KIB) /* of an answer's, read */
-#define CLIENT_BODY_KEEP    (64 * KIB) /* memory a handle keeps for the next */
+#define URL_MAX            2048  /* spec/webhooks.md */
+#define URL_HOST_MAX       253   /* of DNS */
+#define GUARD_RULES_MAX    256   /* hosts in a list, networks: each is tried */
+#define RESOLVE_CACHE_MAX  4096  /* names known at once, each about 2 KiB */
+#define RESOLVE_FRESH_MS   30000 /* an answer is believed so long at most */
+#define RESOLVE_LEAST_MS   1000  /* and so long at least; failures too */
+#define RESOLVE_CONF_MS    5000  /* between looks at resolv.conf */
+#define RESOLVE_ADDRS_MAX  64    /* of a name; all are judged, so none is cut */
+#define CLIENT_PINS_MAX    8     /* of these, how many a connect may try */
+#define CLIENT_HEADERS_MAX 128   /* of a request */
+#define CLIENT_TEXT_MAX    (64 * KIB) /* its URL and headers */
+#define CLIENT_HEAD_KEEP   (2 * KIB)  /* of an answer's, shown to people */
+#define ANSWER_MAX         (1 * MIB) /* of a body that a receiver answers with */
+#define CLIENT_HEAD_MAX    (64 * KIB) /* of an answer's, read */
+#define CLIENT_BODY_KEEP   (64 * KIB) /* memory a handle keeps for the next */
 /* A Retry-After past this says the same as this: a day. */
-#define CLIENT_RETRY_MAX_S  86400
+#define CLIENT_RETRY_MAX_S 86400
 /* OAuth2: tokens known at once, and what one may be. */
-#define OAUTH_TOKENS_MAX    1024
-#define OAUTH_TOKEN_MAX     (8 * KIB)  /* it travels as a header */
-#define OAUTH_ANSWER_MAX    (64 * KIB) /* of a token endpoint */
-#define OAUTH_KEY_MAX       (8 * KIB)  /* URL, client, secret and scope */
-#define OAUTH_LIFE_S        300   /* of a token whose answer does not say */
-#define OAUTH_LIFE_MAX_S    86400 /* a token is asked for once a day at least */
-#define OAUTH_EARLY_MAX_MS  60000 /* a token is renewed so long before its end */
-#define OAUTH_FAILED_MS     1000  /* a failure is believed so long */
-#define CLIENT_IDLE_MAX     1024  /* handles kept for the next sends */
+#define OAUTH_TOKENS_MAX   1024
+#define OAUTH_TOKEN_MAX    (8 * KIB)  /* it travels as a header */
+#define OAUTH_ANSWER_MAX   (64 * KIB) /* of a token endpoint */
+#define OAUTH_KEY_MAX      (8 * KIB)  /* URL, client, secret and scope */
+#define OAUTH_LIFE_S       300        /* of a token whose answer does not say */
+#define OAUTH_LIFE_MAX_S   86400 /* a token is asked for once a day at least */
+#define OAUTH_EARLY_MAX_MS 60000 /* a token is renewed so long before its end */
+#define OAUTH_FAILED_MS    1000  /* a failure is believed so long */
+#define CLIENT_IDLE_MAX    1024  /* handles kept for the next sends */
 /* Redirects that are followed for a reader (seed 002), and how long one hop
  * may take to connect. */
-#define FOLLOW_HOPS_MAX     5
-#define FOLLOW_CONNECT_MS   5000
+#define FOLLOW_HOPS_MAX    5
+#define FOLLOW_CONNECT_MS  5000
 /* Who wants an event. A subscription stands in the table once for each of its
  * types and tenants: 64 bytes each, so that many of both are refused. */
-#define MATCH_SUBS_MAX      1000000
-#define MATCH_TYPES_MAX     64
-#define MATCH_TENANTS_MAX   KEY_TENANTS_MAX
-#define MATCH_CELLS_MAX     1024
+#define MATCH_SUBS_MAX     1000000
+#define MATCH_TYPES_MAX    64
+#define MATCH_TENANTS_MAX  KEY_TENANTS_MAX
+#define MATCH_CELLS_MAX    1024
 /* What one event may hit before doubles are dropped: 32 MB. */
-#define MATCH_HITS_MAX      (4 * MATCH_SUBS_MAX)
-#define MATCH_OBJECT_MAX    512 /* bytes of an object's id */
-#define MATCH_DEPTH_MAX     255 /* levels; the setting says 50 at most */
+#define MATCH_HITS_MAX     (4 * MATCH_SUBS_MAX)
+#define MATCH_OBJECT_MAX   512 /* bytes of an object's id */
+#define MATCH_DEPTH_MAX    255 /* levels; the setting says 50 at most */
 
 /* jq: filters and templates, run in a child process (match/jq.h). */
 #define JQ_PROGRAM_MAX  (16 * KIB) /* text; more is no filter but a program */
@@ -396,20 +399,6 @@
 /* Receivers allow for clocks that differ so much; Standard Webhooks. */
 #define RECEIVE_TOLERANCE_S    300
 #define RECEIVE_SIGNATURES_MAX 8 /* of one kind in a header; one a secret */
-#define UNFLUSHED_MAX          1024
-#endif
-#define SUB_REPLAYS_MAX   16
-/* An item older than this gets a row or a reader, so that the cursor moves. */
-#define DELIVER_WINDOW_US ((int64_t)2 * 1000 * 1000)
-#define FLUSH_US          ((int64_t)50 * 1000)
-#define UNFLUSHED_US      ((int64_t)1000 * 1000)
-#define CURSOR_US         ((int64_t)1000 * 1000) /* between writes of positions */
-#define READS_MAX         4                      /* pages under way at once */
-/* Breaker: failures in a row that open it; spec/webhooks.md, 9.3. */
-#define BREAKER_FAILURES  5
-#define CONCURRENCY_FIRST 2 /* grows with success, falls with failure */
-#define CONCURRENCY_MAX   256
-#define SPACING_KEYS_MAX  65536 /* callers that were called just now */
 
 /* Subscriptions over HTTP (api/subs.h). */
 #define CHECK_QUEUE_MAX    64      /* wait for the check thread, 45 ms each */
@@ -540,6 +529,19 @@
 #define REGISTER_FEEDS_MAX     4
 #define REGISTER_ICONS_MAX     3
 #define FAVICON_MAX            (256 * KIB)
+/* WebSub (reader/websub.h): hubs asked at once; the lease we ask for and those
+ * that we believe; times that we try to leave; a denied feed is asked for again
+ * then; pushes that wait or are written (then 503); calls of one network in a
+ * minute; lines of the log about wrong signatures in a second. */
+#define HUB_ASKS_MAX           16
+#define HUB_LEASE_S            864000
+#define HUB_LEASE_LEAST_S      300
+#define HUB_LEASE_MOST_S       2592000
+#define HUB_LEAVES_MAX         4
+#define HUB_DENIED_MIN         1440
+#define HUB_PUSHES_MAX         32
+#define HUB_CALLS_PER_MINUTE   1200
+#define HUB_LINES_PER_S        5
 /* Counts of Hatena bookmarks (seed 002, 10): URLs of one call, and bytes of
  * them as a query; calls of a day; an answer. */
 #define HATEBU_URLS_MAX        50

@@ -218,6 +218,7 @@ start_fetcher(struct serve *s, struct err *e)
 	    .store = s->api.store,
 	    .append = s->api.append,
 	    .guard = s->guard,
+	    .keyring = s->api.keyring,
 	    .schedule = has_role(s->conf, "fetch"),
 	};
 

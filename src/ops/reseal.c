@@ -22,6 +22,7 @@ static const struct table {
 } TABLES[] = {
     {"api_key.webhook_secret", STMT_SEAL_API_KEY_PAGE, STMT_SEAL_API_KEY_PUT,
 	false},
+    {"feed_hub.secret", STMT_SEAL_HUB_PAGE, STMT_SEAL_HUB_PUT, false},
     {"hook_source.secrets", STMT_SEAL_HOOK_PAGE, STMT_SEAL_HOOK_PUT, false},
     {"meta.session_secret", STMT_SEAL_SESSION_SECRET_PAGE,
 	STMT_SEAL_SESSION_SECRET_PUT, false},

@@ -41,7 +41,8 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
 	x->body_hash = keep(x->arena, row->body_hash);
 	x->before = (struct fetch_before){.errors = row->errors,
 	    .parse_errors = row->parse_errors,
-	    .interval_min = row->interval_min};
+	    .interval_min = row->interval_min,
+	    .hub = row->hubs > 0};
 	x->lease_us = c->until_us;
 	list_add(&c->got, &x->link);
 	c->n++;
@@ -240,7 +241,7 @@ due_run(struct fetcher *f)
 		return;
 	if (now >= f->tick_us) {
 		f->tick_us = now + f->o.conf->fetch_interval_ms * US_PER_MS;
-		f->more = true;
+		f->more = f->hubs.more = true;
 		tidy(f);
 	}
 	if (atomic_exchange(&f->poked, false))

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "feed/feed.h"
 #include "reader/fetcher_priv.h"
+#include "reader/websub.h"
 #include "sql.h"
 
 /*
@@ -24,6 +25,20 @@ static struct str
 or_null(const char *z)
 {
 	return z[0] ? str_of(z) : (struct str){.p = NULL};
+}
+
+static int
+write_push(struct db *db, const struct fetch *x, struct err *e)
+{
+	int64_t n =
+	    sql_hub_fetched(db, x->id, x->at_us, clock_now_us() - x->at_us,
+		x->bytes, (int64_t)(x->inserted + x->plan.inserted),
+		(int64_t)(x->updated + x->plan.updated),
+		STR("as planned: a push changes nothing about that"), e);
+
+	if (n >= 0)
+		n = sql_hub_pushed(db, x->push->hub, x->at_us, e);
+	return n < 0 ? (int)n : OK;
 }
 
 /* To where it moved, unless another feed is there; *ret_taken says so. */
@@ -72,6 +87,8 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 			      ? (struct str){(const char *)x->hash, DIGEST_LEN}
 			      : x->body_hash;
 
+	if (x->push)
+		return write_push(db, x, e);
 	n = move(db, x, &taken, e);
 	if (taken)
 		say_taken(x, &verdict);
@@ -80,6 +97,10 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 		    modified, hash, v->stop ? STR("stopped") : STR("active"),
 		    v->errors, v->parse_errors, or_null(v->message), next,
 		    x->at_us, e);
+	if (n > 0 && x->hub_secret.p &&
+	    sql_hub_put(db, x->id, uuid_str(&x->hub_uid), x->hub, x->topic,
+		x->hub_secret, x->at_us, e) < 0)
+		n = e->code;
 	if (n > 0) /* else it was removed meanwhile */
 		n = sql_fetch_add(db, x->id, x->at_us, x->took_us,
 		    str_of(fetch_outcome_word(x->seen.outcome)), x->seen.status,
@@ -148,7 +169,11 @@ tell(const struct fetch *x)
 static void
 finish(struct fetch *x, const struct err *why)
 {
-	if (why)
+	if (!why && x->hub_secret.p)
+		x->f->hubs.more = true;
+	if (x->push)
+		hub_pushed(x, why);
+	else if (why)
 		log_err(LOG_WARN, "a fetch can't be stored", why);
 	else if (!x->reg || x->seen.outcome != FETCH_UPDATED)
 		tell(x);
@@ -303,6 +328,8 @@ make_plan(struct fetch *x, struct err *e)
 	rc = items_plan(f->db, x->heavy, &from, &x->plan, e);
 	if (rc < 0)
 		return rc;
+	if (x->push) /* it may show less than the feed does */
+		x->plan.n_gone = 0;
 	if (x->plan.n_changes == 0 && x->plan.n_gone == 0 && !x->plan.more) {
 		settle(x);
 		return OK;
@@ -327,10 +354,29 @@ store_parsed(struct fetch *x)
 {
 	struct err e = {0};
 
-	take_meta(x);
+	if (!x->push) {
+		take_meta(x);
+		hub_look(x);
+	}
 	judge(x);
 	x->plan.doc = NULL;
 	if (make_plan(x, &e) < 0)
+		finish(x, &e);
+}
+
+/* Only the topic's feed: a hub may be everybody's, and so may its mistakes. */
+static void
+read_push(struct fetch *x, const struct feed_from *from)
+{
+	struct err e = {0};
+	int rc = feed_parse(x->heavy, x->body, from, &x->parsed, &e);
+
+	if (rc == OK && x->parsed->self.n > 0 &&
+	    !websub_same(x->parsed->self, x->push->topic))
+		rc = err_set(&e, ERR_INVALID, "it is another feed's");
+	if (rc == OK)
+		store_parsed(x);
+	else
 		finish(x, &e);
 }
 
@@ -341,6 +387,10 @@ read_answer(struct fetch *x)
 	    .content_type = x->content_type.p ? x->content_type : STR_EMPTY};
 	struct err e;
 
+	if (x->push) {
+		read_push(x, &from);
+		return;
+	}
 	if (x->seen.outcome != FETCH_UPDATED) {
 		settle(x);
 		return;

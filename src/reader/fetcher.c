@@ -13,6 +13,7 @@
 #include "http/guard.h"
 #include "loop/thread.h"
 #include "reader/fetcher_priv.h"
+#include "reader/websub.h"
 
 /* ---- jobs and notes ---- */
 
@@ -133,6 +134,7 @@ void
 fetch_look(struct fetch *x, const struct follow_answer *a)
 {
 	struct str cache = follow_header(a->head, "cache-control");
+	struct str hub = {.p = NULL}, self = {.p = NULL};
 
 	x->took_us = a->took_us;
 	x->bytes = a->wire_bytes;
@@ -155,6 +157,9 @@ fetch_look(struct fetch *x, const struct follow_answer *a)
 	    x, follow_header(a->head, "last-modified"), FETCH_VALIDATOR_MAX);
 	x->content_type =
 	    keep(x, follow_header(a->head, "content-type"), URL_MAX);
+	websub_links(a->head, &hub, &self);
+	x->hub = keep(x, hub, URL_MAX);
+	x->topic = keep(x, self, URL_MAX);
 	if (x->seen.outcome == FETCH_NOT_MODIFIED)
 		return;
 	x->heavy = arena_new(FEED_ARENA_MAX);
@@ -191,6 +196,7 @@ run(void *arg)
 		register_run(f);
 		due_run(f);
 		store_run(f);
+		hub_run(f);
 		hatebu_run(f->hatebu);
 		wait = least(due_patience_ms(f), hatebu_patience_ms(f->hatebu));
 		if (f->batch.list.n == 0 && f->pending.n > 0)
@@ -270,6 +276,7 @@ fetcher_free(struct fetcher *f)
 	follows_free(f->follows);
 	due_done(f);
 	store_drop(f);
+	hub_drop(f);
 	hatebu_free(f->hatebu);
 	db_close(f->db);
 	mailbox_free(f->box);
@@ -288,6 +295,7 @@ fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 	f->node = name_of(o->conf->data);
 	list_init(&f->queue);
 	list_init(&f->claim.got);
+	list_init(&f->hubs.got);
 	list_init(&f->answers);
 	list_init(&f->pending);
 	list_init(&f->batch.list);

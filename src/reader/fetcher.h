@@ -5,7 +5,8 @@
  * takes feeds that are due, fetches them, up to fetch.max.concurrent at once,
  * and has the commit thread write what came of it. On every server it adds the
  * feeds that people name: looks at the address, finds the feed, its icon and
- * its articles, and writes all of it before anybody is answered.
+ * its articles, and writes all of it before anybody is answered. What a hub sends
+ * (websub.h) goes the way of an answer, and is answered when it is written.
  *
  *   due_*     ──claim, by the commit thread──▶ queue ──host free──▶ follow_start
  *                                                                      │
@@ -44,6 +45,7 @@ struct conf;
 struct discover_feed;
 struct fetcher;
 struct guard;
+struct keyring;
 struct store;
 
 struct fetcher_opts {
@@ -51,7 +53,8 @@ struct fetcher_opts {
 	struct store *store;
 	struct append *append;
 	const struct guard *guard;
-	bool schedule; /* the role `fetch`; else it only adds feeds */
+	struct keyring *keyring; /* seals what hubs are told; outlives it */
+	bool schedule;           /* the role `fetch`; else it only adds feeds */
 };
 
 int fetcher_start(const struct fetcher_opts *o, struct fetcher **ret,
@@ -98,5 +101,21 @@ struct registration {
  */
 int fetcher_register(
     struct fetcher *f, struct registration *r, struct err *e) MUST_CHECK;
+
+/* What a feed's hub sent, when its signature is right (websub.h). All of it is
+ * borrowed until done(). */
+struct push {
+	int64_t hub, feed;
+	struct uuid feed_uid;
+	struct str feed_url, topic, body, content_type;
+	/* The answer: err.code OK when it is written, or is nothing for us. */
+	struct err err;
+	void (*done)(struct push *p); /* on a thread of ours */
+
+	struct fetch_note note; /* the fetcher's own */
+};
+
+/* ERR_AWAY when too many wait. */
+int fetcher_push(struct fetcher *f, struct push *p, struct err *e) MUST_CHECK;
 
 #endif

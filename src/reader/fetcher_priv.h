@@ -6,6 +6,7 @@
  *   fetch_store.c  what an answer means, and writing it
  *   register.c     adding a feed that a person names
  *   look.c         … or only saying what is there
+ *   hub.c          subscribing at the hubs that feeds name, and what they send
  *   hatebu.c       counts of bookmarks
  *
  * All of it is the one thread's, but for what a job's fn and done() touch
@@ -71,7 +72,12 @@ struct fetch {
 	size_t heavy_bytes; /* of x->heavy, while it is being written */
 	int conflicts;
 	struct fetch_job j;
-	struct reg *reg; /* that it is part of, or NULL */
+	struct reg *reg;   /* that it is part of, or NULL */
+	struct push *push; /* a hub's, or NULL: it was fetched */
+
+	/* The hub that it names now, when we don't know it: else .p NULL. */
+	struct str hub, topic, hub_secret;
+	struct uuid hub_uid;
 };
 
 /* The claim that is under way, or its last. */
@@ -88,6 +94,16 @@ struct batch {
 	struct fetch_job j;
 	struct list list; /* struct fetch */
 	bool busy, single;
+};
+
+/* Hubs with something to do: taken some at a time, the next when all of them
+ * were asked. */
+struct hubs {
+	struct fetch_job j;
+	struct list got; /* struct hub_ask, made by the commit thread */
+	size_t n_asks;
+	bool busy, more;
+	int64_t now_us, until_us;
 };
 
 struct fetcher {
@@ -115,6 +131,9 @@ struct fetcher {
 
 	/* registrations */
 	struct list regs_waiting, regs;
+
+	struct hubs hubs;
+	_Atomic int n_pushes; /* posted and not done */
 
 	struct hatebu *hatebu;
 };
@@ -159,6 +178,14 @@ void register_drop(struct fetcher *f); /* all of them are told to come again */
 struct discover_feed look_feed(const struct feed *parsed, struct str at);
 int look_found(struct registration *r, const struct discover_feed *list,
     size_t n, struct err *e) MUST_CHECK;
+
+/* hub.c */
+void hub_run(struct fetcher *f);
+void hub_drop(struct fetcher *f); /* what was not begun, at the end */
+/* Is there a hub in x->parsed, or in what x->hub and x->topic have from the
+ * head, that we don't know yet? Then all of x->hub_* is set. */
+void hub_look(struct fetch *x);
+void hub_pushed(struct fetch *x, const struct err *why); /* why NULL: all */
 
 /* hatebu.c */
 int hatebu_new(

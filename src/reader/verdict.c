@@ -18,6 +18,7 @@ fetch_outcome_word(enum fetch_outcome o)
 	    [FETCH_TIMEOUT] = "timeout",
 	    [FETCH_UNREACHABLE] = "unreachable",
 	    [FETCH_REFUSED] = "refused",
+	    [FETCH_PUSHED] = "pushed",
 	};
 
 	return WORDS[o];
@@ -133,6 +134,12 @@ judge_good(const struct fetch_seen *s, const struct fetch_before *b,
 	v->good = true;
 	(void)snprintf(v->why, sizeof(v->why), "every %lld min, as subscribed",
 	    (long long)min);
+	if (b->hub && min < FETCH_MOST_MIN) {
+		min = FETCH_MOST_MIN;
+		(void)snprintf(v->why, sizeof(v->why),
+		    "every %lld min, since its hub sends what is new",
+		    (long long)min);
+	}
 	if (within(age) > min) {
 		min = within(age);
 		(void)snprintf(v->why, sizeof(v->why),
@@ -194,6 +201,7 @@ verdict_fetch(const struct fetch_seen *s, const struct fetch_before *b,
 	case FETCH_UPDATED:
 	case FETCH_SAME:
 	case FETCH_NOT_MODIFIED:
+	case FETCH_PUSHED:
 		judge_good(s, b, &v, &minutes);
 		break;
 	case FETCH_HTTP_ERROR:

@@ -5,6 +5,7 @@
  * WHAT (seed 002, 8 and 9). As a table:
  *   a feed, the same body, 304   next after the shortest interval of those who
  *                                subscribe; counters to 0
+ *                                with a hub that sends us news: 12 h
  *   404, 410, 401, 403           stopped
  *   no feed in it                back-off; stopped at the tenth in a row
  *   429, 5xx, other 4xx, no answer, refused, too large, lost in redirects
@@ -33,6 +34,7 @@ enum fetch_outcome {
 	FETCH_TIMEOUT,
 	FETCH_UNREACHABLE, /* name, connection, TLS, no HTTP */
 	FETCH_REFUSED,     /* by the guard */
+	FETCH_PUSHED,      /* a hub sent it (websub.h) */
 };
 const char *fetch_outcome_word(enum fetch_outcome o);
 
@@ -47,6 +49,7 @@ struct fetch_seen {
 struct fetch_before {
 	int64_t errors, parse_errors; /* in a row */
 	int64_t interval_min;         /* of those who subscribe, the least */
+	bool hub; /* that sends what is new: we look seldom ourselves */
 };
 
 #define FETCH_WORDS_MAX 400

@@ -61,6 +61,27 @@ static const struct row {
     {FETCH_HTTP_ERROR, 503, 3600, -1, 4, 0, 60, false, 5, 0, 480, "failed"},
 };
 
+/* A hub that sends us news: seldom, whoever wishes what; errors as ever. */
+static void
+test_hub(void **state)
+{
+	struct fetch_seen s = {.outcome = FETCH_SAME,
+	    .status = 200,
+	    .retry_after_ms = -1,
+	    .max_age_s = -1,
+	    .error = STR("something")};
+	struct fetch_before b = {.interval_min = 30, .hub = true};
+	struct fetch_verdict v;
+
+	(void)state;
+	verdict_fetch(&s, &b, NOW, 1, 0, &v);
+	assert_int_equal(v.next_us - NOW, 720 * MIN);
+	assert_non_null(strstr(v.why, "hub"));
+	s.outcome = FETCH_TIMEOUT;
+	verdict_fetch(&s, &b, NOW, 1, 0, &v);
+	assert_int_equal(v.next_us - NOW, 30 * MIN);
+}
+
 static void
 test_table(void **state)
 {
@@ -141,6 +162,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_table),
+	    cmocka_unit_test(test_hub),
 	    cmocka_unit_test(test_jitter_and_scale),
 	    cmocka_unit_test(test_max_age),
 	};

@@ -4,7 +4,10 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <pthread.h>
+
+#include "base/str.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_thread_end;
@@ -131,4 +134,22 @@ void
 digest_wipe(void *p, size_t n)
 {
 	OPENSSL_cleanse(p, n);
+}
+
+size_t
+hmac_named(
+    struct str hash, struct str key, struct str s, unsigned char ret[HMAC_MAX])
+{
+	const EVP_MD *md = str_eq(hash, STR("sha1"))     ? EVP_sha1()
+			   : str_eq(hash, STR("sha256")) ? EVP_sha256()
+			   : str_eq(hash, STR("sha384")) ? EVP_sha384()
+			   : str_eq(hash, STR("sha512")) ? EVP_sha512()
+							 : NULL;
+	unsigned n = 0;
+
+	if (!md || key.n > 1024 ||
+	    !HMAC(md, key.p, (int)key.n, (const unsigned char *)s.p, s.n, ret,
+		&n))
+		return 0;
+	return n;
 }

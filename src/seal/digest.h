@@ -33,6 +33,14 @@ void hmac_free(struct hmac *h);        /* wipes the key; NULL is fine */
 void hmac_sum(struct hmac *h, const struct str *parts, size_t n,
     unsigned char ret[DIGEST_LEN]);
 
+/*
+ * An HMAC with the hash that somebody else chose: "sha1", "sha256", "sha384" or
+ * "sha512". Its length, or 0 when it is none of these, or is forbidden here.
+ */
+#define HMAC_MAX 64
+size_t hmac_named(
+    struct str hash, struct str key, struct str s, unsigned char ret[HMAC_MAX]);
+
 /* Takes the same time wherever the two differ. */
 bool digest_eq(const void *a, const void *b, size_t n);
 /* Overwrites a secret; never optimised away. */
