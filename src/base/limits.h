@@ -498,7 +498,7 @@
 #define FEED_TEXT_MAX          (64 * MIB) /* in UTF-8, and made well-formed */
 #define FEED_ARENA_MAX         (192 * MIB)
 #define FEED_ITEMS_MAX         10000 /* more is an archive, not news */
-#define FEED_DEPTH_MAX         200   /* libxml2 ends at 256 */
+#define FEED_DEPTH_MAX         200   /* feeds have ten */
 #define FEED_ATTRS_MAX         32    /* of an element that is mended */
 #define FEED_CATEGORIES_MAX    64    /* of an item; each is compared with all */
 #define FEED_ENCLOSURES_MAX    64

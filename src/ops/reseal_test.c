@@ -182,8 +182,8 @@ static void
 test_rotate(void **state)
 {
 	/* Two pages of keys, then one each: sources, session secret,
-	 * sessions, subscriptions; the end. */
-	enum { N = RESEAL_STEP + 50, ROUNDS = 7 };
+	 * sessions, hubs, subscriptions; the end. */
+	enum { N = RESEAL_STEP + 50, ROUNDS = 8 };
 	struct world *w = *state;
 	struct buf b = BUF(4 * KIB);
 	struct reseal_state none = {0};
