@@ -1,6 +1,7 @@
 #include "api/app_feeds.h"
 
 #include "api/api.h"
+#include "api/feed_register.h"
 
 static void
 done(struct registration *reg)
@@ -25,17 +26,11 @@ added(struct req *r, struct err *e)
 int
 app_feed_add(struct req *r, struct app_feed *a, struct err *e)
 {
-	struct api *api = r->app;
-
 	a->r = r;
-	a->reg.user = r->who.user;
 	a->reg.done = done;
 	r->ctx = a;
 	r->then = added;
-	if (!api->fetcher)
-		return err_set(e, ERR_AWAY, "this server adds no feeds");
-	return fetcher_register(api->fetcher, &a->reg, e) < 0 ? (int)e->code
-							      : REQ_WAIT;
+	return feed_register(r, &a->reg, e);
 }
 
 static int

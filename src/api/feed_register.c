@@ -76,20 +76,26 @@ read_url(struct req *r, const char *name, struct str *ret, struct err *e)
 	return OK;
 }
 
-static int
-start(struct req *r, struct adding *a, struct err *e)
+int
+feed_register(struct req *r, struct registration *reg, struct err *e)
 {
 	struct api *api = r->app;
 
+	reg->user = r->who.user;
+	if (!api->fetcher)
+		return err_set(e, ERR_AWAY, "this server adds no feeds");
+	return fetcher_register(api->fetcher, reg, e) < 0 ? (int)e->code
+							  : REQ_WAIT;
+}
+
+static int
+start(struct req *r, struct adding *a, struct err *e)
+{
 	a->r = r;
-	a->reg.user = r->who.user;
 	a->reg.done = done;
 	r->ctx = a;
 	r->then = added;
-	if (!api->fetcher)
-		return err_set(e, ERR_AWAY, "this server adds no feeds");
-	return fetcher_register(api->fetcher, &a->reg, e) < 0 ? (int)e->code
-							      : REQ_WAIT;
+	return feed_register(r, &a->reg, e);
 }
 
 int

@@ -4,35 +4,17 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "feed/text.h"
 
 /* A stream as Atom, which is how the first apps of this API read one. */
 
 #define SCHEME "http://www.google.com/reader/"
 
 static void
-add_xml(struct buf *b, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '&')
-			buf_addz(b, "&amp;");
-		else if (c == '<')
-			buf_addz(b, "&lt;");
-		else if (c == '>')
-			buf_addz(b, "&gt;");
-		else if (c == '"')
-			buf_addz(b, "&quot;");
-		else if ((unsigned char)c >= ' ' || c == '\n' || c == '\t')
-			buf_addc(b, c);
-	}
-}
-
-static void
 add_element(struct buf *b, const char *name, const char *attrs, struct str s)
 {
 	buf_fmt(b, "<%s%s>", name, attrs);
-	add_xml(b, s);
+	text_add_xml(b, s);
 	buf_fmt(b, "</%s>\n", name);
 }
 
@@ -71,7 +53,7 @@ add_entry(struct buf *b, const struct gr_world *w, const struct sync_item *it)
 	add_time(b, "published", it->published_us);
 	add_time(b, "updated", it->updated_us);
 	buf_addz(b, "<link rel=\"alternate\" type=\"text/html\" href=\"");
-	add_xml(b, it->link);
+	text_add_xml(b, it->link);
 	buf_addz(b, "\"/>\n");
 	add_element(b, "content", " type=\"html\"", it->html);
 	buf_addz(b, "<author>");
@@ -97,7 +79,7 @@ api_gr_atom(struct req *r, struct db *db, struct err *e)
 		    "<feed xmlns=\"http://www.w3.org/2005/Atom\" "
 		    "xmlns:gr=\"http://www.google.com/schemas/reader/atom/\">\n"
 		    "<id>tag:google.com,2005:reader/");
-	add_xml(b, p.stream);
+	text_add_xml(b, p.stream);
 	buf_addz(b, "</id>\n");
 	add_element(b, "title", "", p.title);
 	if (p.next)

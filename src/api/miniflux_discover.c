@@ -1,6 +1,7 @@
 /* miniflux.h: which feeds an address names. The fetcher looks. */
 #include "api/api.h"
 #include "api/apps.h"
+#include "api/feed_register.h"
 #include "api/miniflux.h"
 #include "base/arena.h"
 #include "base/json.h"
@@ -67,7 +68,6 @@ int
 api_mf_discover(struct req *r, struct db *db, struct err *e)
 {
 	struct looking *l = arena_alloc(r->arena, sizeof(*l));
-	const struct api *api = r->app;
 	const struct json *url;
 	struct json *j = NULL;
 	int rc = l ? mf_body(r, &j, e)
@@ -81,15 +81,10 @@ api_mf_discover(struct req *r, struct db *db, struct err *e)
 	    url->text.n > URL_MAX)
 		return err_set(e, ERR_SYNTAX,
 		    "url must be an address of 1 to %d bytes", URL_MAX);
-	if (!api->fetcher)
-		return err_set(e, ERR_AWAY, "this server adds no feeds");
 	l->r = r;
-	l->reg = (struct registration){.user = r->who.user,
-	    .url = url->text,
-	    .look = r->arena,
-	    .done = done};
+	l->reg = (struct registration){
+	    .url = url->text, .look = r->arena, .done = done};
 	r->ctx = l;
 	r->then = looked;
-	return fetcher_register(api->fetcher, &l->reg, e) < 0 ? (int)e->code
-							      : REQ_WAIT;
+	return feed_register(r, &l->reg, e);
 }

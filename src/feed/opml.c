@@ -287,31 +287,10 @@ opml_parse(struct arena *a, struct str bytes, struct str content_type,
 /* ---- writing ---- */
 
 static void
-add_escaped(struct buf *b, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '&')
-			buf_addz(b, "&amp;");
-		else if (c == '<')
-			buf_addz(b, "&lt;");
-		else if (c == '>')
-			buf_addz(b, "&gt;");
-		else if (c == '"')
-			buf_addz(b, "&quot;");
-		else if (c == '\n' || c == '\r' || c == '\t')
-			buf_addc(b, ' ');
-		else if ((unsigned char)c >= ' ')
-			buf_addc(b, c);
-	}
-}
-
-static void
 add_attr(struct buf *b, const char *name, struct str value)
 {
 	buf_fmt(b, " %s=\"", name);
-	add_escaped(b, value);
+	text_add_xml(b, value);
 	buf_addc(b, '"');
 }
 
@@ -362,7 +341,7 @@ opml_write(const struct opml *o, int64_t now_us, struct buf *to)
 
 	buf_addz(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		     "<opml version=\"2.0\">\n\t<head>\n\t\t<title>");
-	add_escaped(to, o->title);
+	text_add_xml(to, o->title);
 	buf_addz(to, "</title>\n\t\t<dateCreated>");
 	add_date(to, now_us);
 	buf_addz(to, "</dateCreated>\n\t</head>\n\t<body>\n");

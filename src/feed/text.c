@@ -1,6 +1,7 @@
 #include "feed/text.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 #include "feed/entity.h"
 
@@ -227,4 +228,23 @@ text_base64(struct arena *a, struct str s)
 	if (str_utf8_bad((struct str){p, n}) < n || memchr(p, '\0', n))
 		return STR_EMPTY;
 	return (struct str){p, n};
+}
+
+void
+text_add_xml(struct buf *b, struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (c == '&')
+			buf_addz(b, "&amp;");
+		else if (c == '<')
+			buf_addz(b, "&lt;");
+		else if (c == '>')
+			buf_addz(b, "&gt;");
+		else if (c == '"')
+			buf_addz(b, "&quot;");
+		else if ((unsigned char)c >= ' ' || c == '\n' || c == '\t')
+			buf_addc(b, c);
+	}
 }

@@ -9,6 +9,7 @@
 #include "base/base.h"
 
 struct arena;
+struct buf;
 
 /* HTML to the text in it: tags go, references become characters. */
 struct str text_of_html(struct arena *a, struct str html);
@@ -19,6 +20,8 @@ struct str text_squeeze(struct arena *a, struct str s);
  * characters; tags go when one of them is an end tag or needs none.
  */
 struct str text_title(struct arena *a, struct str s);
+/* For XML that is written, in text and attributes; what XML forbids goes. */
+void text_add_xml(struct buf *b, struct str s);
 /* & < > as references: plain text as HTML. */
 struct str text_escape(struct arena *a, struct str s);
 /*
