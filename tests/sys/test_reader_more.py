@@ -1,8 +1,11 @@
 """What spans several parts of the reader: identities, limits of adding, errors for people."""
+import os
+import time
+
 import feedsite
 import hk
 from feedsite import Site, rss
-from hk import check, same
+from hk import check, same, until
 from people import SITE, Browser, Fake, person
 
 SETTINGS = feedsite.SETTINGS
@@ -23,7 +26,6 @@ def test_1_7_one_person_several_providers(t):
     if srv.url:
         hk.psql(srv.url, sql)
     else:
-        import os
         import sqlite3
         db = sqlite3.connect(os.path.join(srv.data, "hikyaku.db"), timeout=20)
         with db:
@@ -87,3 +89,31 @@ def test_15_4_errors_say_what_to_do(t):
         person(a, status or a.status, category=category)
         check(a.status >= 400 and a.json["action"] and a.json["message"], "what to do", a)
         check(a.status != 400 or a.json["fields"][0]["field"], "a 400 names the field", a)
+
+
+def test_the_database_goes_away_and_comes_back(t):
+    """Adding is a 503 that says so, fetching waits; both go on by themselves, nothing is lost."""
+    if hk.STORE != "postgres":
+        raise hk.Skip("PostgreSQL only")
+    os.chmod(t.folder, 0o755)
+    pg = hk.Cluster(t.path("pg"))
+    t.later(pg.stop)
+    srv = t.server(url=hk.pg_database(pg.url), TIME_SCALE="3600", FETCH_INTERVAL="200ms")
+    site, b = Site(t), Browser(srv)
+    b.login()
+    site.put("/a", rss(2, title="A", link="http://127.0.0.1/a/"))
+    site.put("/b", rss(2, title="B", link="http://127.0.0.1/b/"))
+    same(b("POST", "/api/feeds", {"url": site.url("/a")}).status, 201, "a feed")
+    pg.kill()
+    a = until(lambda: (lambda a: a if a.status == 503 else None)(
+        b("POST", "/api/feeds", {"url": site.url("/b")})), "503 while it is away")
+    person(a, 503, "UNAVAILABLE", "system")
+    check(int(a.headers["Retry-After"]) >= 1, "Retry-After", a.headers.items())
+    site.put("/a", rss(3, title="A", link="http://127.0.0.1/a/"))
+    time.sleep(0.5)
+    pg.start()
+    until(lambda: b("POST", "/api/feeds", {"url": site.url("/b")}).status in (201, 409), "it adds again")
+    feeds = {s["feed_title"]: s for s in b.get("/api/subscriptions").json}
+    same(sorted(feeds), ["A", "B"], "both feeds, once")
+    until(lambda: {s["feed_title"]: s["unread_count"] for s in b.get("/api/subscriptions").json}
+          == {"A": 3, "B": 2}, "the fetcher goes on by itself", 60)
