@@ -69,8 +69,11 @@
 
 /* Retention: rows a step, so that the writer never stalls. */
 #define RETAIN_STEP       500
-/* WAL size past which the writer itself restarts it. */
+/* WAL size past which the writer itself restarts it; but sooner, from _READY
+ * on, when the checkpoints have left so little that it takes no time. */
 #define WAL_RESTART_BYTES (64 * MIB)
+#define WAL_READY_BYTES   (48 * MIB)
+#define WAL_LITTLE_BYTES  (2 * MIB)
 /* Writes to it that become one call: twice as much is hardly faster. */
 #define WAL_JOIN_BYTES    (128 * KIB)
 

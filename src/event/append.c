@@ -1,6 +1,7 @@
 #include "event/append.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/statvfs.h>
 
@@ -24,7 +25,7 @@
 #define AGAIN_MS      50    /* between tries of an uncertain commit */
 #define GATHER_JOBS   4     /* a commit of fewer is not waited for */
 #define GATHER_US     1000  /* at most */
-#define GATHER_LOOKS  4     /* meanwhile, whether any come */
+#define GATHER_PARTS  4     /* of that, in each of which some must come */
 
 struct append {
 	struct append_opts o;
@@ -419,14 +420,12 @@ static void
 answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
     const struct err *e)
 {
-	if (rc == OK && log_on(LOG_INFO)) {
-		log_hold();
-		for (size_t j = 0; j < n_jobs; j++)
-			for (size_t i = 0; i < jobs[j]->n; i++)
-				if (jobs[j]->entries[i].kind == ENTRY_EVENT)
-					tell(&jobs[j]->entries[i]);
-		log_release();
-	}
+	/* Written when nobody waits for it any more. */
+	log_hold();
+	for (size_t j = 0; rc == OK && log_on(LOG_INFO) && j < n_jobs; j++)
+		for (size_t i = 0; i < jobs[j]->n; i++)
+			if (jobs[j]->entries[i].kind == ENTRY_EVENT)
+				tell(&jobs[j]->entries[i]);
 	if (a->o.answering)
 		a->o.answering();
 	for (size_t j = 0; j < n_jobs; j++) {
@@ -436,6 +435,7 @@ answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
 	}
 	if (a->o.answered)
 		a->o.answered();
+	log_release();
 }
 
 static void
@@ -571,12 +571,17 @@ companions(struct append *a, size_t most)
  * here would have a commit, with its sync, to themselves: when there were many,
  * half of all are waited for, but no longer than the last commit took, and only
  * while some keep coming. One caller never waits.
+ *
+ * It is a matter of microseconds, which a thread that sleeps would spend on
+ * falling asleep and being woken: this one stays awake, and lets go before
+ * whoever has something to do.
  */
 static void
 gather(struct append *a)
 {
 	int64_t us = a->last_us < GATHER_US ? a->last_us : GATHER_US;
-	size_t have, want, most;
+	int64_t now = clock_mono_us(), end = now + us, look = now;
+	size_t have, had = 0, want, most;
 
 	if (a->last_jobs < GATHER_JOBS)
 		return;
@@ -585,15 +590,30 @@ gather(struct append *a)
 	want = (a->last_jobs + have) / 2;
 	if (want > most)
 		want = most;
-	for (int i = 0; have > 0 && have < want && i < GATHER_LOOKS; i++) {
-		size_t had = have;
-
-		add(a,
-		    mailbox_take_some(a->box, want - have, us / GATHER_LOOKS));
-		have = companions(a, most);
-		if (have == had)
+	while (have > 0 && have < want && now < end) {
+		if (now >= look && have == had)
 			break;
+		if (now >= look) {
+			had = have;
+			look += us / GATHER_PARTS;
+		}
+		(void)sched_yield();
+		take(a, 0);
+		have = companions(a, most);
+		now = clock_mono_us();
 	}
+}
+
+/* The jobs thread checkpoints, but only the writer can start the file anew, or
+ * under steady load it would grow for ever; nobody is answered meanwhile. */
+static bool
+to_restart(const struct db *db)
+{
+	int64_t wal = db_wal_bytes(db);
+
+	return wal > (int64_t)WAL_RESTART_BYTES ||
+	       (wal > (int64_t)WAL_READY_BYTES &&
+		   db_wal_behind(db) <= (int64_t)WAL_LITTLE_BYTES);
 }
 
 static void
@@ -611,10 +631,7 @@ look_after(struct append *a, bool idle)
 	if (retain_step(a->retain, a->db, append_last_seq(a), clock_now_us(),
 		idle, &e) < 0)
 		note_state(a, (int)e.code, &e);
-	/* The jobs thread checkpoints; past the bound the writer itself starts
-	 * the file anew, or under steady load it would grow for ever. */
-	if (db_wal_bytes(a->db) > (int64_t)WAL_RESTART_BYTES &&
-	    db_checkpoint(a->db, true, &wal, &e) < 0)
+	if (to_restart(a->db) && db_checkpoint(a->db, true, &wal, &e) < 0)
 		log_err(LOG_WARN, "checkpoint failed", &e);
 }
 

@@ -223,11 +223,15 @@ run_together(struct req *r, struct db *db, struct err *e)
 static void
 wake_together(void *arg)
 {
+	const struct timespec moment = {.tv_nsec = 20000000};
+
 	(void)arg;
 	for (;;) {
-		struct mail *m = mailbox_take_some(gathered, TOGETHER, 20000);
+		struct mail *m;
 
-		if (!m && mailbox_closed(gathered))
+		(void)nanosleep(&moment, NULL); /* so that there are many */
+		m = mailbox_take(gathered, -1);
+		if (!m)
 			return;
 		req_wake_hold();
 		while (m) {

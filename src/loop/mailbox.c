@@ -10,8 +10,7 @@ struct mailbox {
 	pthread_mutex_t lock;
 	pthread_cond_t some;
 	struct mail *first, **last;
-	size_t want; /* that the taker still sleeps for; 0: it is awake */
-	bool closed;
+	bool closed, asleep;
 };
 
 struct mailbox *
@@ -72,62 +71,37 @@ mailbox_post(struct mailbox *box, struct mail *m)
 		box->last = &m->next;
 	}
 	/* A taker at work looks again by itself: no system call for it. */
-	wake = ok && box->want == 1;
-	box->want -= ok && box->want > 0;
+	wake = ok && box->asleep;
+	box->asleep = box->asleep && !wake;
 	leave(box);
 	if (wake)
 		(void)pthread_cond_signal(&box->some);
 	return ok;
 }
 
-/* Until nothing is wanted any more, or timeout_us have passed. */
-static void
-sleep_some(struct mailbox *box, int64_t timeout_us)
+struct mail *
+mailbox_take(struct mailbox *box, int timeout_ms)
 {
-	int64_t until = clock_mono_us() + timeout_us;
+	int64_t until = clock_mono_us() + timeout_ms * US_PER_MS;
 	struct timespec ts = {
 	    .tv_sec = until / US_PER_S, .tv_nsec = until % US_PER_S * 1000};
+	struct mail *m;
 	int rc = 0;
 
-	while (box->want > 0 && !box->closed && rc != ETIMEDOUT)
-		rc = timeout_us < 0
+	enter(box);
+	while (
+	    !box->first && !box->closed && timeout_ms != 0 && rc != ETIMEDOUT) {
+		box->asleep = true;
+		rc = timeout_ms < 0
 			 ? pthread_cond_wait(&box->some, &box->lock)
 			 : pthread_cond_timedwait(&box->some, &box->lock, &ts);
-	box->want = 0;
-}
-
-static size_t
-count(const struct mailbox *box, size_t most)
-{
-	size_t n = 0;
-
-	for (const struct mail *m = box->first; m && n < most; m = m->next)
-		n++;
-	return n;
-}
-
-struct mail *
-mailbox_take_some(struct mailbox *box, size_t want, int64_t timeout_us)
-{
-	struct mail *m;
-
-	enter(box);
-	if (timeout_us != 0) {
-		box->want = want - count(box, want);
-		sleep_some(box, timeout_us);
 	}
+	box->asleep = false;
 	m = box->first;
 	box->first = NULL;
 	box->last = &box->first;
 	leave(box);
 	return m;
-}
-
-struct mail *
-mailbox_take(struct mailbox *box, int timeout_ms)
-{
-	return mailbox_take_some(
-	    box, 1, timeout_ms < 0 ? -1 : timeout_ms * US_PER_MS);
 }
 
 bool

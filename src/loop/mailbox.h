@@ -33,10 +33,6 @@ bool mailbox_post(struct mailbox *box, struct mail *m) MUST_CHECK;
  * (-1: for ever, 0: not at all). NULL on time-out and when closed and empty.
  */
 struct mail *mailbox_take(struct mailbox *box, int timeout_ms);
-/* As above, but until there are so many: the posters of the first ones need
- * not wake anybody. On time-out it is what there is. */
-struct mail *mailbox_take_some(
-    struct mailbox *box, size_t want, int64_t timeout_us);
 bool mailbox_closed(struct mailbox *box);
 void mailbox_close(struct mailbox *box);
 

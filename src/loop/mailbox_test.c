@@ -113,38 +113,6 @@ waits_no_longer_than_told(void **state)
 	mailbox_free(NULL);
 }
 
-/* For so many, and no longer than told for those that don't come. */
-static void
-waits_for_some(void **state)
-{
-	enum { SOME = 100 };
-	static struct poster p;
-	struct mailbox *box = mailbox_new();
-	struct thread *t;
-	struct mail *m;
-	struct letter late = {.number = 1};
-	int64_t began;
-	int taken = 0, first = 0;
-	struct err e;
-
-	(void)state;
-	p = (struct poster){.box = box};
-	assert_int_equal(thread_start("post", post_all, &p, &t, &e), OK);
-	for (m = mailbox_take_some(box, SOME, -1); m; m = m->next)
-		first++;
-	assert_true(first >= SOME);
-	thread_join(t);
-	for (m = mailbox_take(box, 0); m; m = m->next)
-		taken++;
-	assert_int_equal(first + taken, LETTERS);
-
-	began = clock_mono_us();
-	assert_true(mailbox_post(box, &late.mail));
-	assert_ptr_equal(mailbox_take_some(box, 2, 30 * US_PER_MS), &late.mail);
-	assert_true(clock_mono_us() - began >= 30 * US_PER_MS);
-	mailbox_free(box);
-}
-
 static void
 close_it(void *arg)
 {
@@ -172,7 +140,6 @@ main(void)
 	    cmocka_unit_test(keeps_each_posters_order),
 	    cmocka_unit_test(closing_loses_nothing),
 	    cmocka_unit_test(waits_no_longer_than_told),
-	    cmocka_unit_test(waits_for_some),
 	    cmocka_unit_test(closing_wakes_the_taker),
 	};
 

@@ -176,6 +176,15 @@ db_wal_bytes(const struct db *db)
 	return db->wal_bytes;
 }
 
+int64_t
+db_wal_behind(const struct db *db)
+{
+	int64_t copied = atomic_load_explicit(
+	    &db->store->wal_copied, memory_order_relaxed);
+
+	return copied < db->wal_bytes ? db->wal_bytes - copied : 0;
+}
+
 bool
 db_up(const struct db *db)
 {

@@ -98,6 +98,8 @@ int db_checkpoint(struct db *db, bool restart, int64_t *ret_wal_bytes,
 
 /* How far the WAL had grown at this db's last commit; 0 on PostgreSQL. */
 int64_t db_wal_bytes(const struct db *db);
+/* How much of that no checkpoint has copied yet, as far as is known. */
+int64_t db_wal_behind(const struct db *db);
 
 /* What the generated wrappers are made of. */
 enum val_type {

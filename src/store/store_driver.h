@@ -89,6 +89,7 @@ struct store {
 	struct store_driver faulty;
 	enum fault_point fault;
 	atomic_int fault_in; /* calls until it hits */
+	_Atomic int64_t wal_copied; /* SQLite: by the last checkpoint of any */
 	void *self;          /* the engine's own */
 	char name[512];
 };

@@ -441,8 +441,11 @@ sqlite_checkpoint(
 		return fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
 	/* The next write begins at the front: what is there counts no more. */
 	if (rc == SQLITE_OK && restart)
-		frames = 0;
+		frames = copied = 0;
 	db->wal_bytes = frames > 0 ? (int64_t)frames * d->frame_bytes : 0;
+	atomic_store_explicit(&db->store->wal_copied,
+	    copied > 0 ? (int64_t)copied * d->frame_bytes : 0,
+	    memory_order_relaxed);
 	*ret_wal_bytes = db->wal_bytes;
 	return OK;
 }

@@ -104,7 +104,9 @@ checkpoints(void **state)
 	for (int64_t i = 1; i <= 32; i++)
 		assert_int_equal(insert(w, i, &e), 1);
 	/* Nothing was copied by SQLite itself, and the size is the file's. */
+	assert_int_equal(db_wal_behind(w), db_wal_bytes(w));
 	assert_int_equal(db_checkpoint(w, false, &wal, &e), OK);
+	assert_int_equal(db_wal_behind(w), 0);
 	assert_true(wal > 32 * (int64_t)sizeof(body));
 	assert_in_range(wal_file_bytes(&f), wal, wal + 32);
 	grown = wal_file_bytes(&f);
@@ -121,6 +123,7 @@ checkpoints(void **state)
 	assert_int_equal(insert(w, 34, &e), 1);
 	assert_int_equal(db_checkpoint(w, true, &wal, &e), OK);
 	assert_true(wal > 0);
+	assert_in_range(db_wal_behind(w), 1, wal);
 	assert_int_equal(db_commit(r, &e), OK);
 	assert_int_equal(db_checkpoint(w, true, &wal, &e), OK);
 	assert_int_equal(wal, 0);
