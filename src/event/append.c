@@ -606,21 +606,25 @@ gather(struct append *a)
 
 /* The jobs thread checkpoints, but only the writer can start the file anew, or
  * under steady load it would grow for ever; nobody is answered meanwhile. */
-static bool
-to_restart(const struct db *db)
+static void
+restart_wal(struct db *db)
 {
 	int64_t wal = db_wal_bytes(db);
+	bool must = wal > (int64_t)WAL_RESTART_BYTES;
+	struct err e = {0};
 
-	return wal > (int64_t)WAL_RESTART_BYTES ||
-	       (wal > (int64_t)WAL_READY_BYTES &&
-		   db_wal_behind(db) <= (int64_t)WAL_LITTLE_BYTES);
+	if (!must && (wal <= (int64_t)WAL_READY_BYTES ||
+			 db_wal_behind(db) > (int64_t)WAL_LITTLE_BYTES))
+		return;
+	if (db_checkpoint(
+		db, must ? CHECKPOINT_WAIT : CHECKPOINT_RESTART, &wal, &e) < 0)
+		log_err(LOG_WARN, "checkpoint failed", &e);
 }
 
 static void
 look_after(struct append *a, bool idle)
 {
 	struct err e = {0};
-	int64_t wal = 0;
 
 	if (!a->in_step && step_in(a, &e) < 0) {
 		note_state(a, (int)e.code, &e);
@@ -631,8 +635,7 @@ look_after(struct append *a, bool idle)
 	if (retain_step(a->retain, a->db, append_last_seq(a), clock_now_us(),
 		idle, &e) < 0)
 		note_state(a, (int)e.code, &e);
-	if (to_restart(a->db) && db_checkpoint(a->db, true, &wal, &e) < 0)
-		log_err(LOG_WARN, "checkpoint failed", &e);
+	restart_wal(a->db);
 }
 
 static void

@@ -214,6 +214,7 @@ freeze(struct ids *x)
 	x->fresh = fresh;
 	x->n_fresh = 0;
 	x->at = x->at_next = 0;
+	x->credit = 0; /* else all of it would be one slice */
 }
 
 static int

@@ -128,6 +128,17 @@ test_filter_grows(void **state)
 	fixture_close(&f);
 }
 
+static void
+write_slice(struct ids *x, struct db *db)
+{
+	struct err e = {0};
+
+	assert_int_equal(db_begin(db, &e), OK);
+	assert_int_equal(ids_write(x, db, &e), OK);
+	assert_int_equal(db_commit(db, &e), OK);
+	ids_written(x);
+}
+
 /* What retention took while its id was in memory is not written later. */
 static void
 test_retained(void **state)
@@ -149,13 +160,19 @@ test_retained(void **state)
 	}
 	assert_int_equal(sql_retain_log(db, gone, INT64_MAX, &e), gone);
 	assert_int_equal(db_commit(db, &e), OK);
-	for (int i = 0; i < 2; i++) { /* frozen, then written as a whole */
+	/* Frozen, then written in slices, for as many as are put. */
+	write_slice(x, db);
+	assert_int_equal(ids_in_memory(x), IDS_FRESH_MAX);
+	while (seq < IDS_FRESH_MAX * 3 / 2) {
 		assert_int_equal(db_begin(db, &e), OK);
-		assert_int_equal(ids_write(x, db, &e), OK);
+		for (int i = 0; i < IDS_SLICE_MIN; i++) {
+			insert(db, ++seq);
+			ids_put(x, h_of(seq), seq);
+		}
 		assert_int_equal(db_commit(db, &e), OK);
-		ids_written(x);
+		write_slice(x, db);
 	}
-	assert_int_equal(ids_in_memory(x), 0);
+	assert_int_equal(ids_in_memory(x), IDS_FRESH_MAX / 2);
 	expect(x, db, gone, false);
 	expect(x, db, gone + 1, true);
 	expect(x, db, seq, true);
@@ -187,10 +204,13 @@ test_undo(void **state)
 	for (int64_t seq = 61; seq <= IDS_FRESH_MAX + 9; seq++)
 		ids_put(x, h_of(seq), seq);
 	ids_undo(x, 9);
-	assert_int_equal(db_begin(db, &e), OK);
 	insert(db, 1);
-	assert_int_equal(ids_write(x, db, &e), OK);
-	assert_int_equal(db_commit(db, &e), OK);
+	write_slice(x, db);
+	for (int64_t seq = 1; ids_in_memory(x) > IDS_FRESH_MAX / 2; seq++) {
+		ids_put(x, h_of(IDS_FRESH_MAX + seq), IDS_FRESH_MAX + seq);
+		if (seq % IDS_SLICE_MIN == 0)
+			write_slice(x, db);
+	}
 	assert_int_equal(sql_meta_get(db, STR("ids_upto"), &rows, &e), OK);
 	assert_int_equal(rows_next(rows, &e), 1);
 	(void)snprintf(upto, sizeof(upto), "%d", IDS_FRESH_MAX);

@@ -17,7 +17,6 @@
 #include "task/task.h"
 
 #define CHECKPOINT_MS 250
-#define PASSES_MAX    4
 #define PIECES_MS     60000
 #define RESULTS_MS    60000
 #define LOGS_MS       1000 /* a new day; also when the last try failed */
@@ -41,16 +40,12 @@ checkpoint(struct jobs *j)
 {
 	struct err e = {0};
 	int64_t wal = 0;
-	int rc = OK;
+	int rc = db_checkpoint(j->db, CHECKPOINT_COPY, &wal, &e);
 
-	/* Before the writer restarts the file, again and again: each pass has
-	 * only what was written during the one before, and the last leaves
-	 * next to nothing for the writer to do. */
-	for (int i = 0; i < PASSES_MAX && rc == OK; i++) {
-		rc = db_checkpoint(j->db, false, &wal, &e);
-		if (wal <= (int64_t)WAL_READY_BYTES)
-			break;
-	}
+	/* Once more before the writer restarts the file: what was written during
+	 * that pass is little, and during this one next to nothing. */
+	if (rc == OK && wal > (int64_t)WAL_READY_BYTES)
+		rc = db_checkpoint(j->db, CHECKPOINT_COPY, &wal, &e);
 	if (rc < 0)
 		log_err(LOG_WARN, "checkpoint failed", &e);
 	else

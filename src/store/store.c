@@ -179,8 +179,8 @@ db_wal_bytes(const struct db *db)
 int64_t
 db_wal_behind(const struct db *db)
 {
-	int64_t copied = atomic_load_explicit(
-	    &db->store->wal_copied, memory_order_relaxed);
+	int64_t copied =
+	    atomic_load_explicit(&db->store->wal_copied, memory_order_relaxed);
 
 	return copied < db->wal_bytes ? db->wal_bytes - copied : 0;
 }
@@ -291,10 +291,10 @@ db_tx(struct db *db, int (*fn)(struct db *db, void *ctx, struct err *e),
 
 int
 db_checkpoint(
-    struct db *db, bool restart, int64_t *ret_wal_bytes, struct err *e)
+    struct db *db, enum checkpoint how, int64_t *ret_wal_bytes, struct err *e)
 {
 	assert(!db->in_tx && db->open_rows == 0);
-	return db->driver->checkpoint(db, restart, ret_wal_bytes, e);
+	return db->driver->checkpoint(db, how, ret_wal_bytes, e);
 }
 
 bool

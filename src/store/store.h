@@ -90,10 +90,12 @@ int db_commit(struct db *db, struct err *e) MUST_CHECK;
 void db_rollback(struct db *db);
 
 /*
- * SQLite's WAL, by the owner of the db; nothing on PostgreSQL. `restart` waits
- * for readers and starts the file anew. Bytes of the WAL in *ret_wal_bytes.
+ * SQLite's WAL, by the owner of the db; nothing on PostgreSQL. Copies what is in
+ * it; a restart starts the file anew, when nobody is in the way or after having
+ * waited for those. Bytes of the WAL in *ret_wal_bytes.
  */
-int db_checkpoint(struct db *db, bool restart, int64_t *ret_wal_bytes,
+enum checkpoint { CHECKPOINT_COPY, CHECKPOINT_RESTART, CHECKPOINT_WAIT };
+int db_checkpoint(struct db *db, enum checkpoint how, int64_t *ret_wal_bytes,
     struct err *e) MUST_CHECK;
 
 /* How far the WAL had grown at this db's last commit; 0 on PostgreSQL. */

@@ -45,8 +45,8 @@ struct store_driver {
 	int (*begin_alone)(struct db *db, struct err *e);
 	int (*commit)(struct db *db, struct err *e);
 	void (*rollback)(struct db *db);
-	int (*checkpoint)(
-	    struct db *db, bool restart, int64_t *ret_wal_bytes, struct err *e);
+	int (*checkpoint)(struct db *db, enum checkpoint how,
+	    int64_t *ret_wal_bytes, struct err *e);
 
 	/* Several statements without arguments, inside begin_alone. */
 	int (*script)(struct db *db, const char *sql, struct err *e);
@@ -88,9 +88,9 @@ struct store {
 	const struct store_driver *driver; /* it, or &faulty */
 	struct store_driver faulty;
 	enum fault_point fault;
-	atomic_int fault_in; /* calls until it hits */
+	atomic_int fault_in;        /* calls until it hits */
 	_Atomic int64_t wal_copied; /* SQLite: by the last checkpoint of any */
-	void *self;          /* the engine's own */
+	void *self;                 /* the engine's own */
 	char name[512];
 };
 

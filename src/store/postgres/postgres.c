@@ -278,10 +278,10 @@ pg_commit(struct db *db, struct err *e)
 
 static int
 pg_checkpoint(
-    struct db *db, bool restart, int64_t *ret_wal_bytes, struct err *e)
+    struct db *db, enum checkpoint how, int64_t *ret_wal_bytes, struct err *e)
 {
 	(void)db;
-	(void)restart;
+	(void)how;
 	(void)e;
 	*ret_wal_bytes = 0;
 	return OK;

@@ -425,27 +425,30 @@ sqlite_commit(struct db *db, struct err *e)
 
 static int
 sqlite_checkpoint(
-    struct db *db, bool restart, int64_t *ret_wal_bytes, struct err *e)
+    struct db *db, enum checkpoint how, int64_t *ret_wal_bytes, struct err *e)
 {
 	struct sqlite_db *d = of(db);
 	int frames = 0, copied = 0, rc;
 
-	if (restart)
-		(void)sqlite3_busy_timeout(d->h, STORE_RESTART_MS);
+	(void)sqlite3_busy_timeout(
+	    d->h, how == CHECKPOINT_WAIT ? STORE_RESTART_MS : 0);
 	rc = sqlite3_wal_checkpoint_v2(d->h, NULL,
-	    restart ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
+	    how == CHECKPOINT_COPY ? SQLITE_CHECKPOINT_PASSIVE
+				   : SQLITE_CHECKPOINT_RESTART,
 	    &frames, &copied);
 	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
-	/* Busy: a reader was in the way, the next one will do more. */
+	/* Busy: somebody was in the way, the next one will do more. */
 	if (rc != SQLITE_OK && rc != SQLITE_BUSY)
 		return fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
 	/* The next write begins at the front: what is there counts no more. */
-	if (rc == SQLITE_OK && restart)
+	if (rc == SQLITE_OK && how != CHECKPOINT_COPY)
 		frames = copied = 0;
-	db->wal_bytes = frames > 0 ? (int64_t)frames * d->frame_bytes : 0;
-	atomic_store_explicit(&db->store->wal_copied,
-	    copied > 0 ? (int64_t)copied * d->frame_bytes : 0,
-	    memory_order_relaxed);
+	/* Negative when another checkpoint was under way. */
+	if (frames >= 0)
+		db->wal_bytes = (int64_t)frames * d->frame_bytes;
+	if (copied >= 0)
+		atomic_store_explicit(&db->store->wal_copied,
+		    (int64_t)copied * d->frame_bytes, memory_order_relaxed);
 	*ret_wal_bytes = db->wal_bytes;
 	return OK;
 }

@@ -105,7 +105,7 @@ checkpoints(void **state)
 		assert_int_equal(insert(w, i, &e), 1);
 	/* Nothing was copied by SQLite itself, and the size is the file's. */
 	assert_int_equal(db_wal_behind(w), db_wal_bytes(w));
-	assert_int_equal(db_checkpoint(w, false, &wal, &e), OK);
+	assert_int_equal(db_checkpoint(w, CHECKPOINT_COPY, &wal, &e), OK);
 	assert_int_equal(db_wal_behind(w), 0);
 	assert_true(wal > 32 * (int64_t)sizeof(body));
 	assert_in_range(wal_file_bytes(&f), wal, wal + 32);
@@ -113,7 +113,7 @@ checkpoints(void **state)
 
 	/* All of it was copied, so the next write begins at the front. */
 	assert_int_equal(insert(w, 33, &e), 1);
-	assert_int_equal(db_checkpoint(r, false, &wal, &e), OK);
+	assert_int_equal(db_checkpoint(r, CHECKPOINT_COPY, &wal, &e), OK);
 	assert_true(wal < grown / 8);
 	assert_int_equal(wal_file_bytes(&f), grown);
 
@@ -121,11 +121,11 @@ checkpoints(void **state)
 	assert_int_equal(db_begin(r, &e), OK);
 	assert_int_equal(last(r), 33);
 	assert_int_equal(insert(w, 34, &e), 1);
-	assert_int_equal(db_checkpoint(w, true, &wal, &e), OK);
+	assert_int_equal(db_checkpoint(w, CHECKPOINT_WAIT, &wal, &e), OK);
 	assert_true(wal > 0);
 	assert_in_range(db_wal_behind(w), 1, wal);
 	assert_int_equal(db_commit(r, &e), OK);
-	assert_int_equal(db_checkpoint(w, true, &wal, &e), OK);
+	assert_int_equal(db_checkpoint(w, CHECKPOINT_WAIT, &wal, &e), OK);
 	assert_int_equal(wal, 0);
 
 	assert_int_equal(sql_log_get(r, 34, &rows, &e), OK);
@@ -218,7 +218,7 @@ full(void **state)
 	seq = last(w) + 1;
 	assert_int_equal(db_tx(w, insert_tx, &seq, &e), OK);
 	assert_int_equal(last(w), seq);
-	assert_int_equal(db_checkpoint(w, false, &wal, &e), OK);
+	assert_int_equal(db_checkpoint(w, CHECKPOINT_COPY, &wal, &e), OK);
 	db_close(w);
 	fixture_close(&f);
 }
@@ -243,14 +243,14 @@ on_small_disk(const char *dir)
 	assert_int_equal(db_open(s, DB_WRITE, &w, &e), OK);
 	fill(w, &e);
 	/* The copy into the file needs room of its own. */
-	assert_int_equal(db_checkpoint(w, false, &wal, &e), ERR_FULL);
+	assert_int_equal(db_checkpoint(w, CHECKPOINT_COPY, &wal, &e), ERR_FULL);
 	seq = last(w);
 	assert_int_equal(db_open(s, DB_READ, &r, &e), OK);
 	assert_int_equal(last(r), seq);
 	db_close(r);
 
 	assert_int_equal(mount("hk", dir, "tmpfs", MS_REMOUNT, "size=16m"), 0);
-	assert_int_equal(db_checkpoint(w, true, &wal, &e), OK);
+	assert_int_equal(db_checkpoint(w, CHECKPOINT_WAIT, &wal, &e), OK);
 	assert_int_equal(wal, 0);
 	seq++;
 	assert_int_equal(db_tx(w, insert_tx, &seq, &e), OK);
