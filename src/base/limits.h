@@ -73,7 +73,8 @@
  * on, when the checkpoints have left so little that it takes no time. */
 #define WAL_RESTART_BYTES (64 * MIB)
 #define WAL_READY_BYTES   (48 * MIB)
-#define WAL_LITTLE_BYTES  (2 * MIB)
+#define WAL_LITTLE_BYTES  (8 * MIB)
+#define WAL_SHARE_BYTES   (4 * MIB) /* that a checkpoint does not wait for */
 /* Writes to it that become one call: twice as much is hardly faster. */
 #define WAL_JOIN_BYTES    (128 * KIB)
 

@@ -613,8 +613,7 @@ restart_wal(struct db *db)
 	bool must = wal > (int64_t)WAL_RESTART_BYTES;
 	struct err e = {0};
 
-	if (!must && (wal <= (int64_t)WAL_READY_BYTES ||
-			 db_wal_behind(db) > (int64_t)WAL_LITTLE_BYTES))
+	if (!must && !db_wal_due(db))
 		return;
 	if (db_checkpoint(
 		db, must ? CHECKPOINT_WAIT : CHECKPOINT_RESTART, &wal, &e) < 0)

@@ -17,6 +17,7 @@
 #include "task/task.h"
 
 #define CHECKPOINT_MS 250
+#define BUSY_MS       20 /* while much is written */
 #define PIECES_MS     60000
 #define RESULTS_MS    60000
 #define LOGS_MS       1000 /* a new day; also when the last try failed */
@@ -33,20 +34,27 @@ struct jobs {
 	int64_t sessions_at_ms, logs_at_ms;
 	bool logs_failed; /* told once */
 	int64_t articles_at_ms;
+	int64_t checkpoint_at_ms;
+	bool busy; /* much is being written */
 };
 
+/*
+ * All that is in the WAL; under load as soon as there is a share of it, so that
+ * the writer finds little to do when it restarts the file.
+ */
 static void
 checkpoint(struct jobs *j)
 {
-	struct err e = {0};
+	int64_t behind = db_wal_behind(j->db), now_ms = clock_mono_ms();
 	int64_t wal = 0;
-	int rc = db_checkpoint(j->db, CHECKPOINT_COPY, &wal, &e);
+	struct err e = {0};
 
-	/* Once more before the writer restarts the file: what was written during
-	 * that pass is little, and during this one next to nothing. */
-	if (rc == OK && wal > (int64_t)WAL_READY_BYTES)
-		rc = db_checkpoint(j->db, CHECKPOINT_COPY, &wal, &e);
-	if (rc < 0)
+	j->busy = behind > (int64_t)WAL_SHARE_BYTES / 4;
+	if (now_ms < j->checkpoint_at_ms &&
+	    (behind < (int64_t)WAL_SHARE_BYTES || db_wal_due(j->db)))
+		return;
+	j->checkpoint_at_ms = now_ms + CHECKPOINT_MS;
+	if (db_checkpoint(j->db, CHECKPOINT_COPY, &wal, &e) < 0)
 		log_err(LOG_WARN, "checkpoint failed", &e);
 	else
 		metric_set(M_WAL_BYTES, wal);
@@ -316,7 +324,7 @@ run(void *arg)
 	struct jobs *j = arg;
 
 	do {
-		(void)mailbox_take(j->box, CHECKPOINT_MS);
+		(void)mailbox_take(j->box, j->busy ? BUSY_MS : CHECKPOINT_MS);
 		if (db_engine(j->db) == STORE_SQLITE)
 			checkpoint(j);
 		else

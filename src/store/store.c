@@ -173,16 +173,25 @@ db_engine(const struct db *db)
 int64_t
 db_wal_bytes(const struct db *db)
 {
-	return db->wal_bytes;
+	return atomic_load_explicit(
+	    &db->store->wal_bytes, memory_order_relaxed);
 }
 
 int64_t
 db_wal_behind(const struct db *db)
 {
+	int64_t bytes = db_wal_bytes(db);
 	int64_t copied =
 	    atomic_load_explicit(&db->store->wal_copied, memory_order_relaxed);
 
-	return copied < db->wal_bytes ? db->wal_bytes - copied : 0;
+	return copied < bytes ? bytes - copied : 0;
+}
+
+bool
+db_wal_due(const struct db *db)
+{
+	return db_wal_bytes(db) > (int64_t)WAL_READY_BYTES &&
+	       db_wal_behind(db) <= (int64_t)WAL_LITTLE_BYTES;
 }
 
 bool

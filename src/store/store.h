@@ -98,10 +98,12 @@ enum checkpoint { CHECKPOINT_COPY, CHECKPOINT_RESTART, CHECKPOINT_WAIT };
 int db_checkpoint(struct db *db, enum checkpoint how, int64_t *ret_wal_bytes,
     struct err *e) MUST_CHECK;
 
-/* How far the WAL had grown at this db's last commit; 0 on PostgreSQL. */
+/* How far the WAL has grown, by anybody's commits; 0 on PostgreSQL. */
 int64_t db_wal_bytes(const struct db *db);
-/* How much of that no checkpoint has copied yet, as far as is known. */
+/* How much of that no checkpoint has copied yet. */
 int64_t db_wal_behind(const struct db *db);
+/* It is time for the writer to restart it: others leave it alone. */
+bool db_wal_due(const struct db *db);
 
 /* What the generated wrappers are made of. */
 enum val_type {

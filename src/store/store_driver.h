@@ -88,9 +88,11 @@ struct store {
 	const struct store_driver *driver; /* it, or &faulty */
 	struct store_driver faulty;
 	enum fault_point fault;
-	atomic_int fault_in;        /* calls until it hits */
-	_Atomic int64_t wal_copied; /* SQLite: by the last checkpoint of any */
-	void *self;                 /* the engine's own */
+	atomic_int fault_in; /* calls until it hits */
+	/* SQLite, in bytes: of the WAL at the last commit or checkpoint, and of
+	 * it what was copied by the last checkpoint. */
+	_Atomic int64_t wal_bytes, wal_copied;
+	void *self; /* the engine's own */
 	char name[512];
 };
 
@@ -98,7 +100,6 @@ struct db {
 	struct store *store;
 	const struct store_driver *driver;
 	enum db_use use;
-	int64_t wal_bytes;  /* SQLite: at its last commit or checkpoint */
 	enum err_code doom; /* why the open transaction can't be committed */
 	int open_rows;
 	bool up, in_tx, again;

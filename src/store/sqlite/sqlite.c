@@ -275,6 +275,13 @@ use_wal(struct sqlite_db *d, struct err *e)
 }
 
 /* After each commit: how many frames the WAL holds. */
+static void
+note(_Atomic int64_t *bytes, const struct sqlite_db *d, int frames)
+{
+	atomic_store_explicit(
+	    bytes, (int64_t)frames * d->frame_bytes, memory_order_relaxed);
+}
+
 static int
 note_wal(void *ctx, sqlite3 *h, const char *name, int frames)
 {
@@ -282,7 +289,10 @@ note_wal(void *ctx, sqlite3 *h, const char *name, int frames)
 
 	(void)h;
 	(void)name;
-	d->base.wal_bytes = (int64_t)frames * d->frame_bytes;
+	/* Fewer than before: it began at the front again. */
+	if ((int64_t)frames * d->frame_bytes < db_wal_bytes(&d->base))
+		note(&d->base.store->wal_copied, d, 0);
+	note(&d->base.store->wal_bytes, d, frames);
 	return SQLITE_OK;
 }
 
@@ -423,6 +433,18 @@ sqlite_commit(struct db *db, struct err *e)
 	return rc;
 }
 
+/* In small steps: SQLite's own grow, and the writer stands meanwhile. */
+static int
+wait_a_bit(void *ctx, int tries)
+{
+	enum { STEP_US = 500 };
+	const struct timespec step = {.tv_nsec = STEP_US * 1000L};
+
+	(void)ctx;
+	(void)nanosleep(&step, NULL);
+	return tries < STORE_RESTART_MS * 1000 / STEP_US;
+}
+
 static int
 sqlite_checkpoint(
     struct db *db, enum checkpoint how, int64_t *ret_wal_bytes, struct err *e)
@@ -430,8 +452,8 @@ sqlite_checkpoint(
 	struct sqlite_db *d = of(db);
 	int frames = 0, copied = 0, rc;
 
-	(void)sqlite3_busy_timeout(
-	    d->h, how == CHECKPOINT_WAIT ? STORE_RESTART_MS : 0);
+	(void)sqlite3_busy_handler(
+	    d->h, how == CHECKPOINT_WAIT ? wait_a_bit : NULL, NULL);
 	rc = sqlite3_wal_checkpoint_v2(d->h, NULL,
 	    how == CHECKPOINT_COPY ? SQLITE_CHECKPOINT_PASSIVE
 				   : SQLITE_CHECKPOINT_RESTART,
@@ -443,13 +465,13 @@ sqlite_checkpoint(
 	/* The next write begins at the front: what is there counts no more. */
 	if (rc == SQLITE_OK && how != CHECKPOINT_COPY)
 		frames = copied = 0;
-	/* Negative when another checkpoint was under way. */
-	if (frames >= 0)
-		db->wal_bytes = (int64_t)frames * d->frame_bytes;
+	/* Negative when another checkpoint was under way. A copy knows of no
+	 * commit since it began. */
 	if (copied >= 0)
-		atomic_store_explicit(&db->store->wal_copied,
-		    (int64_t)copied * d->frame_bytes, memory_order_relaxed);
-	*ret_wal_bytes = db->wal_bytes;
+		note(&db->store->wal_copied, d, copied);
+	if (frames >= 0 && how != CHECKPOINT_COPY)
+		note(&db->store->wal_bytes, d, frames);
+	*ret_wal_bytes = frames > 0 ? (int64_t)frames * d->frame_bytes : 0;
 	return OK;
 }
 
