@@ -604,22 +604,6 @@ gather(struct append *a)
 	}
 }
 
-/* The jobs thread checkpoints, but only the writer can start the file anew, or
- * under steady load it would grow for ever; nobody is answered meanwhile. */
-static void
-restart_wal(struct db *db)
-{
-	int64_t wal = db_wal_bytes(db);
-	bool must = wal > (int64_t)WAL_RESTART_BYTES;
-	struct err e = {0};
-
-	if (!must && !db_wal_due(db))
-		return;
-	if (db_checkpoint(
-		db, must ? CHECKPOINT_WAIT : CHECKPOINT_RESTART, &wal, &e) < 0)
-		log_err(LOG_WARN, "checkpoint failed", &e);
-}
-
 static void
 look_after(struct append *a, bool idle)
 {
@@ -634,7 +618,8 @@ look_after(struct append *a, bool idle)
 	if (retain_step(a->retain, a->db, append_last_seq(a), clock_now_us(),
 		idle, &e) < 0)
 		note_state(a, (int)e.code, &e);
-	restart_wal(a->db);
+	if (db_wal_restart(a->db, &e) < 0)
+		log_err(LOG_WARN, "checkpoint failed", &e);
 }
 
 static void

@@ -306,6 +306,18 @@ db_checkpoint(
 	return db->driver->checkpoint(db, how, ret_wal_bytes, e);
 }
 
+int
+db_wal_restart(struct db *db, struct err *e)
+{
+	int64_t wal = db_wal_bytes(db);
+
+	/* The writer stands meanwhile: better soon than with much to copy. */
+	if (wal > (int64_t)WAL_RESTART_BYTES)
+		return db_checkpoint(db, CHECKPOINT_WAIT, &wal, e);
+	return db_wal_due(db) ? db_checkpoint(db, CHECKPOINT_RESTART, &wal, e)
+			      : OK;
+}
+
 bool
 store_commits(const struct db *db, int q)
 {

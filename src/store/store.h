@@ -104,6 +104,9 @@ int64_t db_wal_bytes(const struct db *db);
 int64_t db_wal_behind(const struct db *db);
 /* It is time for the writer to restart it: others leave it alone. */
 bool db_wal_due(const struct db *db);
+/* By the writer, between its commits: restarts it when it is time. Others copy
+ * what is in it, but under steady load it would grow for ever without this. */
+int db_wal_restart(struct db *db, struct err *e) MUST_CHECK;
 
 /* What the generated wrappers are made of. */
 enum val_type {

@@ -137,6 +137,48 @@ checkpoints(void **state)
 	fixture_close(&f);
 }
 
+/* Soon when little is left to copy and nobody is in the way; late in any case. */
+static void
+restarts(void **state)
+{
+	struct fixture f;
+	struct db *w, *r;
+	struct err e;
+	int64_t wal, seq = 0;
+
+	(void)state;
+	open_all(&f, &w, &e);
+	assert_int_equal(db_open(f.store, DB_READ, &r, &e), OK);
+	while (db_wal_bytes(w) <= (int64_t)WAL_READY_BYTES)
+		assert_int_equal(insert(w, ++seq, &e), 1);
+	assert_false(db_wal_due(w)); /* all of it is to be copied */
+	wal = db_wal_bytes(w);
+	assert_int_equal(db_wal_restart(w, &e), OK);
+	assert_int_equal(db_wal_bytes(w), wal);
+
+	assert_int_equal(db_begin(r, &e), OK);
+	assert_int_equal(last(r), seq);
+	assert_int_equal(db_checkpoint(w, CHECKPOINT_COPY, &wal, &e), OK);
+	assert_true(db_wal_due(w));
+	assert_int_equal(db_wal_restart(w, &e), OK); /* there is a reader */
+	assert_true(db_wal_bytes(w) > (int64_t)WAL_READY_BYTES);
+	assert_int_equal(db_commit(r, &e), OK);
+	assert_int_equal(db_wal_restart(w, &e), OK);
+	assert_int_equal(db_wal_bytes(w), 0);
+
+	while (db_wal_bytes(w) <= (int64_t)WAL_RESTART_BYTES)
+		assert_int_equal(insert(w, ++seq, &e), 1);
+	assert_false(db_wal_due(w));
+	assert_int_equal(db_wal_restart(w, &e), OK);
+	assert_int_equal(db_wal_bytes(w), 0);
+	assert_int_equal(insert(w, ++seq, &e), 1);
+	assert_true(db_wal_bytes(w) <= 2 * (int64_t)sizeof(body));
+	assert_int_equal(last(r), seq);
+	db_close(r);
+	db_close(w);
+	fixture_close(&f);
+}
+
 /* What outgrows the cache is in the WAL before its commit, and changes there. */
 static void
 outgrows(void **state)
@@ -395,6 +437,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(checkpoints),
+	    cmocka_unit_test(restarts),
 	    cmocka_unit_test(outgrows),
 	    cmocka_unit_test(full),
 	    cmocka_unit_test(full_disk),
