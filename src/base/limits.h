@@ -70,7 +70,7 @@
 /* Retention: rows a step, so that the writer never stalls. */
 #define RETAIN_STEP       500
 /* WAL size past which the writer itself restarts it; but sooner, from _READY
- * on, when the checkpoints have left so little that it takes no time. */
+ * on, when the checkpoints have left no more than _LITTLE to copy. */
 #define WAL_RESTART_BYTES (64 * MIB)
 #define WAL_READY_BYTES   (48 * MIB)
 #define WAL_LITTLE_BYTES  (8 * MIB)

@@ -54,10 +54,12 @@ checkpoint(struct jobs *j)
 	    (behind < (int64_t)WAL_SHARE_BYTES || db_wal_due(j->db)))
 		return;
 	j->checkpoint_at_ms = now_ms + CHECKPOINT_MS;
-	if (db_checkpoint(j->db, CHECKPOINT_COPY, &wal, &e) < 0)
-		log_err(LOG_WARN, "checkpoint failed", &e);
-	else
+	if (db_checkpoint(j->db, CHECKPOINT_COPY, &wal, &e) == OK) {
 		metric_set(M_WAL_BYTES, wal);
+		return;
+	}
+	log_err(LOG_WARN, "checkpoint failed", &e);
+	j->busy = false; /* a full disk is not asked fifty times a second */
 }
 
 /* One call that answers a number. */
