@@ -56,28 +56,56 @@ SELECT seq, tenant, event_id, hash, received_at, body FROM log WHERE seq = :seq;
 -- only: postgres
 SELECT seq FROM ids WHERE h = :h;
 
--- name: ids_find_in
--- args: piece int, h int
--- rows: seq int
+-- name: id_run_put
+-- args: part int, pairs bytes
 -- only: sqlite
-SELECT seq FROM ids WHERE piece = :piece AND h = :h;
+INSERT OR REPLACE INTO id_run (part, pairs) VALUES (:part, :pairs);
 
--- name: ids_from
--- args: piece int, h int, most int
--- rows: piece int, h int
+-- name: id_run_get
+-- args: part int
+-- rows: pairs bytes
 -- only: sqlite
-SELECT piece, h FROM ids WHERE (piece, h) >= (:piece, :h) ORDER BY piece, h LIMIT :most;
+SELECT pairs FROM id_run WHERE part = :part;
+
+-- name: id_run_from
+-- args: part int, most int
+-- rows: part int, pairs bytes
+-- only: sqlite
+SELECT part, pairs FROM id_run WHERE part >= :part ORDER BY part LIMIT :most;
+
+-- name: id_run_drop
+-- args: below int, most int
+-- only: sqlite
+DELETE FROM id_run WHERE part IN
+ (SELECT part FROM id_run WHERE part < :below ORDER BY part LIMIT :most);
+
+-- name: id_piece_put
+-- args: part int, pairs bytes
+-- only: sqlite
+INSERT OR REPLACE INTO id_piece (part, pairs) VALUES (:part, :pairs);
+
+-- name: id_piece_get
+-- args: part int
+-- rows: pairs bytes
+-- only: sqlite
+SELECT pairs FROM id_piece WHERE part = :part;
+
+-- name: id_piece_from
+-- args: part int, most int
+-- rows: part int, pairs bytes
+-- only: sqlite
+SELECT part, pairs FROM id_piece WHERE part >= :part ORDER BY part LIMIT :most;
+
+-- name: id_piece_drop
+-- args: below int, most int
+-- only: sqlite
+DELETE FROM id_piece WHERE part IN
+ (SELECT part FROM id_piece WHERE part < :below ORDER BY part LIMIT :most);
 
 -- name: log_ids_above
 -- args: after int, most int
 -- rows: seq int, h int
 SELECT seq, h FROM log WHERE seq > :after ORDER BY seq LIMIT :most;
-
--- name: ids_add
--- args: piece int, h int, seq int
--- only: sqlite
--- times: 8
-INSERT OR IGNORE INTO ids (piece, h, seq) VALUES (:piece, :h, :seq);
 
 -- name: meta_get
 -- args: name text
@@ -105,11 +133,10 @@ SELECT minute, seq FROM mark WHERE minute >= :minute ORDER BY minute LIMIT 1;
 
 -- name: retain_ids
 -- args: upto int, cut int
+-- only: postgres
 -- The ids of the oldest entries; the entries themselves go next.
---sqlite: DELETE FROM ids WHERE (piece, h, seq) IN
---sqlite:  (SELECT seq >> 21, h, seq FROM log WHERE seq <= :upto AND received_at < :cut);
---postgres: DELETE FROM ids WHERE (h, seq) IN
---postgres:  (SELECT h, seq FROM log WHERE seq <= :upto AND received_at < :cut);
+DELETE FROM ids WHERE (h, seq) IN
+ (SELECT h, seq FROM log WHERE seq <= :upto AND received_at < :cut);
 
 -- name: retain_log
 -- args: upto int, cut int

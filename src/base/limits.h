@@ -34,7 +34,8 @@
 
 /* Newest ids kept in memory before they are written sorted (event/ids.h). */
 #define IDS_FRESH_MAX      131072
-#define IDS_SLICE_MIN      512 /* fewer would not share pages */
+#define IDS_SLICE_MIN      512 /* puts between two writings: they share pages */
+#define IDS_TIDY           1024 /* puts between two steps of merging */
 /* The filter before the written ones: 5 million fit well into the largest, one
  * in twenty is then looked for in vain; past that it is more. */
 #define IDS_BLOOM_MIN      (1 * MIB)
@@ -69,6 +70,7 @@
 
 /* Retention: rows a step, so that the writer never stalls. */
 #define RETAIN_STEP       500
+#define RETAIN_STEP_MAX   (2 * COMMIT_BATCH_MAX) /* after a large commit */
 /* WAL size past which the writer itself restarts it; but sooner, from _READY
  * on, when the checkpoints have left no more than _LITTLE to copy. */
 #define WAL_RESTART_BYTES (64 * MIB)

@@ -4,6 +4,7 @@
 
 #define BLOCK_BITS 512 /* one cache line */
 #define BITS       3   /* of a hash, each 9 bits of it */
+#define UNUSED     21  /* low bits of a hash */
 
 struct block {
 	_Alignas(BLOCK_BITS / 8) uint64_t w[BLOCK_BITS / 64];
@@ -43,14 +44,14 @@ bloom_free(struct bloom *b)
 static struct block *
 block_of(const struct bloom *b, uint64_t h)
 {
-	return &b->blocks[(h >> 32) & (b->n_blocks - 1)];
+	return &b->blocks[(h >> 48) & (b->n_blocks - 1)];
 }
 
 void
 bloom_add(struct bloom *b, int64_t h)
 {
 	struct block *k = block_of(b, (uint64_t)h);
-	uint64_t bits = (uint64_t)h;
+	uint64_t bits = (uint64_t)h >> UNUSED;
 
 	for (int i = 0; i < BITS; i++, bits >>= 9)
 		k->w[bits / 64 % 8] |= UINT64_C(1) << (bits % 64);
@@ -67,7 +68,7 @@ bool
 bloom_has(const struct bloom *b, int64_t h)
 {
 	const struct block *k = block_of(b, (uint64_t)h);
-	uint64_t bits = (uint64_t)h;
+	uint64_t bits = (uint64_t)h >> UNUSED;
 
 	for (int i = 0; i < BITS; i++, bits >>= 9)
 		if (!(k->w[bits / 64 % 8] >> (bits % 64) & 1))

@@ -4,7 +4,8 @@
  *
  * A Bloom filter in blocks of one cache line: each hash sets BITS bits of the
  * block it belongs to, so that a question costs one look at memory. The hashes
- * are taken as random: they are parts of a SHA-256.
+ * are taken as random: they are parts of a SHA-256. Their lowest 21 bits don't
+ * count, so that pairs of id_table.h will do.
  *
  * At 6.7 bits of the filter for each hash one answer in twenty is wrong, at
  * half of that one in five. Nothing can be taken out: who wants that makes a
@@ -17,7 +18,7 @@
 
 struct bloom;
 
-/* bytes is a power of two, from 64 on. NULL when there is no memory. */
+/* bytes is a power of two, from 64 to 4 MiB. NULL when there is no memory. */
 struct bloom *bloom_new(size_t bytes);
 void bloom_free(struct bloom *b);
 

@@ -2,121 +2,120 @@
 
 #include <assert.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
-#include "base/str.h"
+#include "base/log.h"
 #include "event/bloom.h"
+#include "event/id_table.h"
 #include "sql.h"
 
-#define SLOTS    ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
-#define PAGE     4096
-#define PIECE    21 /* bits of seq within a piece; as in sql/ */
-#define FEW      32 /* that are sorted by insertion */
-#define TOGETHER 8  /* that are written at once; as in sql/event.sql */
+#define SLOTS      ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
+#define PAGE       4096
+#define FRESH_MOST (IDS_FRESH_MAX + 2 * PAGE)
+#define PART_IDS   128 /* of a part, about */
+#define TELL_MS    5000
+#define TIDY_MANY  64 /* steps of a transaction, when behind */
 
 /* A slot is 0, or where its pair is in fresh, from 1 on, under some bits of h:
  * a look for what is not there seldom leaves the slots. */
-#define AT_BITS    18
-#define AT_MASK    ((UINT32_C(1) << AT_BITS) - 1)
-#define FRESH_MOST (SLOTS - SLOTS / 4)
+#define AT_BITS 18
+#define AT_MASK ((UINT32_C(1) << AT_BITS) - 1)
 
 _Static_assert((SLOTS & (SLOTS - 1)) == 0, "SLOTS must be a power of two");
 _Static_assert(FRESH_MOST <= AT_MASK, "a slot must be able to tell each");
-
-struct pair {
-	int64_t h, seq;
-};
+_Static_assert(FRESH_MOST < SLOTS, "one slot must be free");
+_Static_assert(IDS_FRESH_MAX == 1 << ID_RUN_BITS, "what is frozen is a run");
+_Static_assert(PAGE > 2 * COMMIT_BATCH_MAX, "a commit must find room");
 
 struct ids {
 	uint32_t slots[SLOTS];
-	struct pair *fresh; /* FRESH_MOST of them, in the order of their puts */
+	uint64_t *fresh; /* pairs, in the order of their puts: by seq */
 	size_t n_fresh;
-	struct pair *frozen; /* sorted by h; NULL when there is none */
-	size_t n_frozen, at, at_next;
-	int64_t frozen_upto; /* every id up to this seq is in it or before it */
-	size_t credit;       /* puts since the last slice */
-	int64_t first;       /* seq of the log's oldest entry, or less */
-	int64_t newest;      /* seq that was put, perhaps undone since */
+	int64_t newest;   /* seq that was put, perhaps undone since */
+	uint64_t *frozen; /* those of one run, sorted, as they are stored */
+	size_t n_frozen, at,
+	    at_next; /* written up to here; see ids_written() */
+	int64_t run;
+	size_t credit; /* puts since the last slice … */
+	size_t due;    /* … and since something was tidied */
+	int64_t first; /* seq of the log's oldest entry, or less */
+	struct id_table table;
 
 	/* All of frozen and the table are in bloom; NULL: there is none yet.
 	 * The next one is being filled, and will be in its place. */
 	struct bloom *bloom, *next;
-	int64_t scan_piece, scan_h; /* the table was read up to here */
-	size_t review_at; /* count from which another may serve better */
+	struct id_scan scan; /* how far the table was read for it */
+	size_t review_at;    /* count from which another may serve better */
 };
-
-static struct pair *
-fresh_new(void)
-{
-	return calloc(FRESH_MOST, sizeof(struct pair));
-}
 
 struct ids *
 ids_new(void)
 {
 	struct ids *x = calloc(1, sizeof(*x));
 
-	if (x)
-		x->fresh = fresh_new();
-	if (x && !x->fresh) {
-		free(x);
+	if (!x)
 		return NULL;
-	}
-	return x;
-}
-
-static void
-drop_derived(struct ids *x)
-{
-	bloom_free(x->bloom);
-	bloom_free(x->next);
-	free(x->frozen);
+	x->fresh = calloc(FRESH_MOST, sizeof(*x->fresh));
+	x->frozen = calloc(FRESH_MOST, sizeof(*x->frozen));
+	if (x->fresh && x->frozen)
+		return x;
+	ids_free(x);
+	return NULL;
 }
 
 void
 ids_free(struct ids *x)
 {
 	if (x) {
-		drop_derived(x);
+		bloom_free(x->bloom);
+		bloom_free(x->next);
 		free(x->fresh);
+		free(x->frozen);
 	}
 	free(x);
 }
 
 static size_t
-slot_of(int64_t h)
+slot_of(uint64_t pair)
 {
 	/* h is part of a SHA-256: any of its bits are as good. */
-	return (size_t)h & (SLOTS - 1);
+	return (size_t)(pair >> ID_SEQ_BITS) & (SLOTS - 1);
 }
 
 static uint32_t
-tag_of(int64_t h)
+tag_of(uint64_t pair)
 {
-	return (uint32_t)((uint64_t)h >> (32 + AT_BITS)) << AT_BITS;
+	return (uint32_t)(pair >> (32 + AT_BITS)) << AT_BITS;
 }
 
 void
 ids_hint(const struct ids *x, int64_t h)
 {
-	__builtin_prefetch(&x->slots[slot_of(h)]);
+	__builtin_prefetch(&x->slots[slot_of((uint64_t)h)]);
 	if (x->bloom)
 		bloom_hint(x->bloom, h);
+}
+
+static void
+add_fresh(struct ids *x, uint64_t pair)
+{
+	size_t at = slot_of(pair);
+
+	assert(x->n_fresh < FRESH_MOST); /* invariant 2 */
+	while (x->slots[at])
+		at = (at + 1) & (SLOTS - 1);
+	x->fresh[x->n_fresh++] = pair;
+	x->slots[at] = tag_of(pair) | (uint32_t)x->n_fresh;
 }
 
 void
 ids_put(struct ids *x, int64_t h, int64_t seq)
 {
-	size_t at = slot_of(h);
-
-	assert(x->n_fresh < FRESH_MOST && seq > 0); /* invariant 2 */
-	while (x->slots[at])
-		at = (at + 1) & (SLOTS - 1);
-	x->fresh[x->n_fresh++] = (struct pair){.h = h, .seq = seq};
-	x->slots[at] = tag_of(h) | (uint32_t)x->n_fresh;
+	assert(seq > x->newest || x->n_fresh == 0 ||
+	       seq > id_seq(x->fresh[x->n_fresh - 1], x->newest));
+	add_fresh(x, id_pair(h, seq));
 	x->newest = seq;
 	x->credit++;
+	x->due++;
 }
 
 /* Emptied newest first, no later put can have probed past the slot. */
@@ -125,108 +124,51 @@ ids_undo(struct ids *x, size_t n)
 {
 	assert(n <= x->n_fresh && n <= COMMIT_BATCH_MAX);
 	x->credit -= n < x->credit ? n : x->credit;
+	x->due -= n < x->due ? n : x->due;
 	for (; n > 0; n--, x->n_fresh--) {
-		size_t at = slot_of(x->fresh[x->n_fresh - 1].h);
+		size_t at = slot_of(x->fresh[x->n_fresh - 1]);
 
 		while ((x->slots[at] & AT_MASK) != x->n_fresh)
 			at = (at + 1) & (SLOTS - 1);
 		x->slots[at] = 0;
 	}
-	x->at_next = x->at;
 }
 
-static bool
-before(const struct pair *x, const struct pair *y)
+static int64_t
+fresh_run(const struct ids *x, size_t i)
 {
-	return x->h != y->h ? x->h < y->h : x->seq < y->seq;
+	return id_seq(x->fresh[i], x->newest) >> ID_RUN_BITS;
 }
 
-/* The byte of h at `shift`, such that their order is that of h. */
-static size_t
-byte_of(const struct pair *p, int shift)
-{
-	return (((uint64_t)p->h ^ UINT64_C(1) << 63) >> shift) & 0xff;
-}
-
-static void
-sort_few(struct pair *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && before(&v[k], &v[k - 1]); k--) {
-			struct pair p = v[k];
-
-			v[k] = v[k - 1];
-			v[k - 1] = p;
-		}
-}
-
-/* By radix and in place: qsort() would take as much memory again. */
-static void
-sort(struct pair *v, size_t n, int shift)
-{
-	UNINIT size_t at[256], end[256];
-	size_t sum = 0;
-
-	memset(end, 0, sizeof(end));
-	for (size_t i = 0; i < n; i++)
-		end[byte_of(&v[i], shift)]++;
-	for (size_t b = 0; b < 256; b++) {
-		at[b] = sum;
-		sum += end[b];
-		end[b] = sum;
-	}
-	for (size_t b = 0; b < 256; b++)
-		while (at[b] < end[b]) {
-			struct pair p = v[at[b]];
-			size_t to = byte_of(&p, shift);
-
-			v[at[b]] = v[at[to]];
-			v[at[to]++] = p;
-		}
-	for (size_t b = 0, from = 0; b < 256; from = end[b++])
-		if (end[b] - from <= FEW || shift == 0)
-			sort_few(v + from, end[b] - from);
-		else
-			sort(v + from, end[b] - from, shift - 8);
-}
-
-/* Turns fresh into frozen. Failing for want of memory only delays it. */
+/* When a run is whole it is frozen; what is fresh beyond it stays so. */
 static void
 freeze(struct ids *x)
 {
-	struct pair *v = x->fresh, *fresh = fresh_new();
+	uint64_t *v = x->fresh;
+	size_t n = x->n_fresh, all = n;
 
-	if (!fresh)
+	if (x->n_frozen > 0 || n == 0 || fresh_run(x, 0) == fresh_run(x, n - 1))
 		return;
-	x->frozen_upto = 0; /* newest may have been undone */
-	for (size_t i = 0; i < x->n_fresh; i++) {
-		if (v[i].seq > x->frozen_upto)
-			x->frozen_upto = v[i].seq;
-		if (x->bloom)
-			bloom_add(x->bloom, v[i].h);
-		if (x->next)
-			bloom_add(x->next, v[i].h);
-	}
+	x->run = fresh_run(x, 0);
+	while (fresh_run(x, n - 1) != x->run)
+		n--;
 	memset(x->slots, 0, sizeof(x->slots));
-	sort(v, x->n_fresh, 56);
-	x->frozen = v;
-	x->n_frozen = x->n_fresh;
-	x->fresh = fresh;
+	x->fresh = x->frozen;
 	x->n_fresh = 0;
+	for (size_t i = n; i < all; i++)
+		add_fresh(x, v[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (x->bloom)
+			bloom_add(x->bloom, (int64_t)v[i]);
+		if (x->next)
+			bloom_add(x->next, (int64_t)v[i]);
+	}
+	id_sort(v, n, 64);
+	id_store(v, n);
+	x->frozen = v;
+	x->n_frozen = n;
 	x->at = x->at_next = 0;
 	x->credit = 0; /* else all of it would be one slice */
-}
-
-static int
-put_upto(struct db *db, int64_t seq, struct err *e)
-{
-	char text[24];
-	int n = snprintf(text, sizeof(text), "%lld", (long long)seq);
-
-	return sql_meta_put(
-		   db, STR("ids_upto"), (struct str){text, (size_t)n}, e) < 0
-		   ? (int)e->code
-		   : OK;
 }
 
 /* The oldest entry: what is below it went with retention. */
@@ -274,16 +216,21 @@ review(struct ids *x, struct db *db, struct err *e)
 		return OK;
 	}
 	x->next = bloom_new(bloom_size(live));
-	x->scan_piece = 0;
-	x->scan_h = INT64_MIN;
+	x->scan = (struct id_scan){0};
 	if (!x->next)
 		return OK;
 	x->review_at = bloom_bytes(x->next) * 6 / 5;
 	if (x->review_at < 2 * live)
 		x->review_at = 2 * live;
 	for (size_t i = 0; i < x->n_frozen; i++)
-		bloom_add(x->next, x->frozen[i].h);
+		bloom_add(x->next, (int64_t)id_at(x->frozen, i));
 	return OK;
+}
+
+static void
+learn_one(void *ctx, uint64_t pair)
+{
+	bloom_add(ctx, (int64_t)pair);
 }
 
 /* Some more of the table into the filter. Before anything is deleted in this
@@ -291,205 +238,233 @@ review(struct ids *x, struct db *db, struct err *e)
 static int
 learn(struct ids *x, struct db *db, struct err *e)
 {
-	struct rows *rows = NULL;
-	size_t n = 0;
 	int rc = review(x, db, e);
 
 	if (rc < 0 || !x->next)
 		return rc;
-	rc = sql_ids_from(
-	    db, x->scan_piece, x->scan_h, IDS_BLOOM_STEP, &rows, e);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		x->scan_piece = rows_int(rows, 0);
-		x->scan_h = rows_int(rows, 1);
-		bloom_add(x->next, x->scan_h);
-		n++;
-	}
-	rows_close(rows);
-	/* The last one is read again: more may have the same h. */
-	if (rc == 0 && n < IDS_BLOOM_STEP) {
+	rc = id_table_scan(
+	    db, &x->scan, IDS_BLOOM_STEP / PART_IDS, learn_one, x->next, e);
+	if (rc == OK && x->scan.done) {
 		bloom_free(x->bloom);
 		x->bloom = x->next;
 		x->next = NULL;
 	}
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 static int
-write_slice(struct ids *x, struct db *db, size_t end, struct err *e)
+write_slice(struct ids *x, struct db *db, size_t most, struct err *e)
 {
-	UNINIT struct sql_ids_add_args v[TOGETHER];
-	size_t n = 0;
-	int64_t rc = OK;
+	int rc = id_table_put(
+	    db, x->run, x->frozen, x->n_frozen, most, &x->at_next, e);
 
-	for (size_t i = x->at; rc >= 0 && i < end; i++) {
-		const struct pair *p = &x->frozen[i];
-
-		if (p->seq < x->first)
-			continue;
-		v[n++] = (struct sql_ids_add_args){
-		    .piece = p->seq >> PIECE, .h = p->h, .seq = p->seq};
-		if (n < TOGETHER)
-			continue;
-		rc = sql_ids_add_8(db, v, e);
-		n = 0;
-	}
-	for (size_t i = 0; rc >= 0 && i < n; i++)
-		rc = sql_ids_add(db, v[i].piece, v[i].h, v[i].seq, e);
-	return rc < 0 ? (int)e->code : OK;
+	if (rc == OK && x->at_next == x->n_frozen)
+		rc = id_table_put_end(&x->table, db, x->run, e);
+	return rc;
 }
 
 int
 ids_write(struct ids *x, struct db *db, struct err *e)
 {
-	size_t end;
 	int rc = learn(x, db, e);
 
-	if (rc < 0)
-		return rc;
-	if (!x->frozen && x->n_fresh >= IDS_FRESH_MAX)
-		freeze(x);
+	freeze(x);
 	x->at_next = x->at;
-	if (!x->frozen || x->credit < IDS_SLICE_MIN / 2)
-		return OK;
-	rc = first_seq(x, db, e);
-	end = x->at + 2 * x->credit; /* invariant 2 */
-	if (end > x->n_frozen)
-		end = x->n_frozen;
-	if (rc == OK)
-		rc = write_slice(x, db, end, e);
-	if (rc == OK && end == x->n_frozen)
-		rc = put_upto(db, x->frozen_upto, e);
-	if (rc == OK)
-		x->at_next = end;
-	return rc;
+	id_table_begin(&x->table);
+	if (rc == OK && (x->credit >= IDS_SLICE_MIN || x->due >= IDS_TIDY))
+		rc = first_seq(x, db, e);
+	if (rc == OK && x->n_frozen > 0 && x->credit >= IDS_SLICE_MIN)
+		rc = write_slice(x, db, 2 * x->credit, e); /* invariant 2 */
+	if (rc == OK && x->due >= IDS_TIDY)
+		rc = id_table_tidy(&x->table, db, x->first, e);
+	return rc < 0 ? rc : OK;
 }
 
 void
 ids_written(struct ids *x)
 {
-	if (!x->frozen || x->at_next == x->at)
+	id_table_committed(&x->table);
+	if (x->due >= IDS_TIDY)
+		x->due = 0;
+	if (x->at_next == x->at)
 		return;
 	x->at = x->at_next;
 	x->credit = 0;
-	if (x->at < x->n_frozen)
-		return;
-	free(x->frozen);
-	x->frozen = NULL;
-	x->n_frozen = x->at = x->at_next = 0;
+	if (x->at == x->n_frozen)
+		x->n_frozen = x->at = x->at_next = 0;
 }
+
+struct found {
+	int64_t *seqs;
+	int n;
+};
 
 /* An id may be in memory and written already: it counts once. */
 static int
-add(int64_t seq, int64_t *ret, int n, struct err *e)
+add(void *ctx, int64_t seq, struct err *e)
 {
-	for (int i = 0; i < n; i++)
-		if (ret[i] == seq)
-			return n;
-	if (n >= IDS_SAME_MAX)
+	struct found *f = ctx;
+
+	for (int i = 0; i < f->n; i++)
+		if (f->seqs[i] == seq)
+			return OK;
+	if (f->n >= IDS_SAME_MAX)
 		return err_at(e, ERR_LIMIT, "/eventId",
 		    "over %d tenants use this event id", IDS_SAME_MAX);
-	ret[n] = seq;
-	return n + 1;
+	f->seqs[f->n++] = seq;
+	return OK;
 }
 
 static int
-find_frozen(struct ids *x, int64_t h, int64_t *ret, int n, struct err *e)
+find_fresh(const struct ids *x, int64_t h, struct found *f, struct err *e)
 {
-	size_t lo = 0, hi = x->n_frozen;
+	uint32_t tag = tag_of((uint64_t)h);
+	int rc = OK;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	for (size_t at = slot_of((uint64_t)h); x->slots[at] && rc == OK;
+	     at = (at + 1) & (SLOTS - 1)) {
+		uint64_t pair;
 
-		if (x->frozen[mid].h < h)
-			lo = mid + 1;
-		else
-			hi = mid;
+		if ((x->slots[at] & ~AT_MASK) != tag)
+			continue;
+		pair = x->fresh[(x->slots[at] & AT_MASK) - 1];
+		if (id_same(pair, h))
+			rc = add(f, id_seq(pair, x->newest), e);
 	}
-	for (; n >= 0 && lo < x->n_frozen && x->frozen[lo].h == h; lo++)
-		n = add(x->frozen[lo].seq, ret, n, e);
-	return n;
+	return rc;
 }
 
 static int
-find_written(
-    struct db *db, int64_t piece, int64_t h, int64_t *ret, int n, struct err *e)
+find_frozen(const struct ids *x, int64_t h, struct found *f, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_ids_find_in(db, piece, h, &rows, e);
+	int64_t top = ((x->run + 1) << ID_RUN_BITS) - 1;
+	size_t i = id_lower(x->frozen, x->n_frozen, h);
+	int rc = OK;
 
-	while (rc >= 0 && n >= 0 && (rc = rows_next(rows, e)) > 0)
-		n = add(rows_int(rows, 0), ret, n, e);
-	rows_close(rows);
-	return rc < 0 ? rc : n;
+	for (; rc == OK && i < x->n_frozen && id_same(id_at(x->frozen, i), h);
+	     i++)
+		rc = add(f, id_seq(id_at(x->frozen, i), top), e);
+	return rc;
 }
 
 int
 ids_find(struct ids *x, struct db *db, int64_t h,
     int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
 {
-	int n = 0;
+	struct found f = {.seqs = ret_seqs};
+	int rc = find_fresh(x, h, &f, e);
 
-	for (size_t at = slot_of(h); x->slots[at] && n >= 0;
-	     at = (at + 1) & (SLOTS - 1)) {
-		const struct pair *p = &x->fresh[(x->slots[at] & AT_MASK) - 1];
+	if (rc == OK && x->bloom && !bloom_has(x->bloom, h))
+		return f.n;
+	if (rc == OK)
+		rc = find_frozen(x, h, &f, e);
+	if (rc == OK)
+		rc = id_table_find(&x->table, db, h, x->first, add, &f, e);
+	return rc < 0 ? rc : f.n;
+}
 
-		if ((x->slots[at] & ~AT_MASK) == tag_of(h) && p->h == h)
-			n = add(p->seq, ret_seqs, n, e);
-	}
-	if (n >= 0 && x->bloom && !bloom_has(x->bloom, h))
-		return n;
-	if (n >= 0)
-		n = find_frozen(x, h, ret_seqs, n, e);
-	for (int64_t p = x->newest >> PIECE; n >= 0 && p >= x->first >> PIECE;
-	     p--)
-		n = find_written(db, p, h, ret_seqs, n, e);
-	return n;
+/* ---- from the log ---- */
+
+static int
+write_frozen(struct db *db, void *ctx, struct err *e)
+{
+	struct ids *x = ctx;
+
+	x->at_next = x->at;
+	id_table_begin(&x->table);
+	return write_slice(x, db, x->n_frozen, e);
 }
 
 static int
-read_upto(struct db *db, int64_t *ret, struct err *e)
+tidy_many(struct db *db, void *ctx, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_meta_get(db, STR("ids_upto"), &rows, e);
+	struct ids *x = ctx;
+	int rc = 1;
 
-	*ret = 0;
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0 && !str_int(rows_str(rows, 0), ret))
-		rc = err_set(e, ERR_STORE, "meta ids_upto is no number");
-	rows_close(rows);
+	id_table_begin(&x->table);
+	for (int i = 0; rc > 0 && i < TIDY_MANY; i++)
+		rc = id_table_tidy(&x->table, db, x->first, e);
+	return rc < 0 ? rc : OK;
+}
+
+/* A table that has to be made anew is written as the log is read. */
+static int
+keep_up(struct ids *x, struct db *db, struct err *e)
+{
+	int rc = OK;
+
+	freeze(x);
+	if (x->n_frozen > 0) {
+		rc = db_tx(db, write_frozen, x, e);
+		if (rc == OK)
+			ids_written(x);
+	}
+	while (rc == OK && id_table_behind(&x->table) > 1) {
+		rc = db_tx(db, tidy_many, x, e);
+		if (rc == OK)
+			id_table_committed(&x->table);
+	}
+	return rc;
+}
+
+static void
+tell(int64_t seq, int64_t *again_ms)
+{
+	UNINIT struct log_line l;
+	int64_t now = clock_mono_ms();
+
+	if (now < *again_ms)
+		return;
+	*again_ms = now + TELL_MS;
+	log_begin(&l, LOG_INFO, "reading ids from the log");
+	log_int(&l, "seq", seq);
+	log_end(&l);
+}
+
+static int
+read_log(struct ids *x, struct db *db, struct err *e)
+{
+	int64_t after = x->newest, again_ms = clock_mono_ms() + TELL_MS, seen;
+	int rc = OK;
+
+	do {
+		struct rows *rows = NULL;
+
+		seen = 0;
+		rc = sql_log_ids_above(db, after, PAGE, &rows, e);
+		while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+			after = rows_int(rows, 0);
+			ids_put(x, rows_int(rows, 1), after);
+			seen++;
+		}
+		rows_close(rows);
+		if (rc >= 0)
+			rc = keep_up(x, db, e);
+		tell(after, &again_ms);
+	} while (rc >= 0 && seen == PAGE);
 	return rc < 0 ? rc : OK;
 }
 
 int
 ids_load(struct ids *x, struct db *db, struct err *e)
 {
-	int64_t until_ms = clock_mono_ms() + IDS_BLOOM_START_MS, after;
-	int rc = read_upto(db, &after, e);
-	struct pair *fresh = x->fresh;
-	int64_t seen;
+	int64_t until_ms;
+	int rc;
 
-	drop_derived(x);
-	memset(x, 0, sizeof(*x));
-	x->fresh = fresh;
-	x->newest = after;
-	do {
-		struct rows *rows = NULL;
-
-		seen = 0;
-		if (rc == OK)
-			rc = sql_log_ids_above(db, after, PAGE, &rows, e);
-		while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-			after = rows_int(rows, 0);
-			if (!x->frozen && x->n_fresh >= IDS_FRESH_MAX)
-				freeze(x);
-			ids_put(x, rows_int(rows, 1), after);
-			seen++;
-		}
-		rows_close(rows);
-	} while (rc >= 0 && seen == PAGE);
+	bloom_free(x->bloom);
+	bloom_free(x->next);
+	x->bloom = x->next = NULL;
+	memset(x->slots, 0, sizeof(x->slots));
+	x->n_fresh = x->n_frozen = x->at = x->at_next = x->credit = x->due = 0;
+	x->first = 0;
+	rc = id_table_load(&x->table, db, e);
+	x->newest = x->table.now.upto;
+	if (rc == OK)
+		rc = first_seq(x, db, e);
+	if (rc == OK)
+		rc = read_log(x, db, e);
 	/* A commit that has to look in vain is slow: better to begin late. */
+	until_ms = clock_mono_ms() + IDS_BLOOM_START_MS;
 	do
 		rc = rc < 0 ? rc : learn(x, db, e);
 	while (rc >= 0 && x->next && clock_mono_ms() < until_ms);

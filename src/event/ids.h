@@ -4,19 +4,15 @@
  * WHY NOT A UNIQUE INDEX. Ids are random, so each insert into an index over
  * them touches another page: a commit of 64 events writes 64 index pages. The
  * index is therefore derived and late: the newest ids live in memory, and are
- * written sorted, a slice at a time, by later commits, so that one page write
- * serves many ids. What memory held when the process died is read again from
- * the log, which is the truth (everything above meta `ids_upto`).
+ * written sorted, a slice at a time, by later commits (id_table.h). What memory
+ * held when the process died is read again from the log, which is the truth;
+ * without the table all of it is.
  *
- * An id is kept as h, 64 bits of SHA-256 over the event id, with the seq of its
- * entry. A find gives candidates; the caller compares with the log, since two
- * tenants may use the same id.
+ * An id is kept as 43 bits of h, which is 64 of SHA-256 over the event id, with
+ * the seq of its entry. A find gives candidates; the caller compares with the
+ * log, since two tenants may use the same id, and entries go before their ids.
  *
- *   put ──▶ fresh (hash table) ──full──▶ frozen (sorted) ──slices──▶ table ids
- *
- * The table is kept in pieces by seq: a slice goes into the newest, whose few
- * pages take many ids each however long the log is. An id is looked for in
- * every piece, which would be dear for many were it not for the filter.
+ *   put ──▶ fresh (hash table) ──a run──▶ frozen (sorted) ──slices──▶ table
  *
  * Nearly every id is new, and to look for it in a table that does not fit in
  * the cache is a read of a page. A filter (bloom.h) of all that is in frozen
@@ -32,10 +28,9 @@
  *
  * INVARIANTS
  *   1. Every id of the log is in fresh, in frozen, or in the table.
- *   2. fresh never holds more than IDS_FRESH_MAX * 3 / 2: frozen is written at
- *      twice the speed at which fresh grows.
- *   3. `ids_upto` is advanced only by the commit that writes the last slice.
- *   4. A filter that is in use has every id of frozen and of the table: an id
+ *   2. fresh holds one run and what a commit has put beyond it: frozen is
+ *      written at twice the speed at which fresh grows.
+ *   3. A filter that is in use has every id of frozen and of the table: an id
  *      comes into it before it comes into either.
  */
 #ifndef EVENT_IDS_H
@@ -50,7 +45,8 @@ struct ids;
 struct ids *ids_new(void); /* NULL when there is no memory */
 void ids_free(struct ids *x);
 
-/* Forgets what memory holds and reads it again from the log. */
+/* Forgets what memory holds and reads it again from the log; not within a
+ * transaction, since it writes what is too much to hold. */
 int ids_load(struct ids *x, struct db *db, struct err *e) MUST_CHECK;
 
 /* How many seqs have this h; ERR_LIMIT when over IDS_SAME_MAX. */
@@ -64,7 +60,7 @@ void ids_put(struct ids *x, int64_t h, int64_t seq);
 /* Takes back the last n puts, after a rollback. */
 void ids_undo(struct ids *x, size_t n);
 
-/* Writes a slice when it is time, without what retention took meanwhile. */
+/* Writes a slice, and merges a little, when it is time. */
 int ids_write(struct ids *x, struct db *db, struct err *e) MUST_CHECK;
 void ids_written(struct ids *x); /* that transaction was committed */
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/metric.h"
+#include "event/id_table.h"
 #include "sql.h"
 
 #define RETAIN_BUSY_MS 100  /* between steps while there is other work */
@@ -12,6 +13,8 @@
 struct retain {
 	int64_t keep_us;
 	int64_t not_before_ms;
+	bool behind;          /* there was more than a step took */
+	int64_t seen, credit; /* last_seq, and what may go for what came */
 };
 
 struct cut {
@@ -43,7 +46,9 @@ delete_some(struct db *db, void *ctx, struct err *e)
 	if (sql_keep_rows(db, cut->first, cut->upto, cut->now_us, e) < 0 ||
 	    sql_keep_deads(db, cut->first, cut->upto, e) < 0)
 		return e->code;
-	if (sql_retain_ids(db, cut->upto, cut->before_us, e) < 0)
+	if (db_engine(db) == STORE_SQLITE
+		? id_table_retain(db, cut->first, e) < 0
+		: sql_retain_ids(db, cut->upto, cut->before_us, e) < 0)
 		return e->code;
 	n = sql_retain_log(db, cut->upto, cut->before_us, e);
 	if (n < 0 ||
@@ -92,22 +97,35 @@ edge(struct db *db, struct cut *cut, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
+/* For each entry that comes two may go: the old end is always the faster. */
+static int64_t
+rows_now(struct retain *x, int64_t last_seq)
+{
+	x->credit += x->seen > 0 ? 2 * (last_seq - x->seen) : 0;
+	x->seen = last_seq;
+	if (x->credit > RETAIN_STEP_MAX)
+		x->credit = RETAIN_STEP_MAX;
+	return x->credit > RETAIN_STEP ? x->credit : RETAIN_STEP;
+}
+
 int
 retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
     bool idle, struct err *e)
 {
 	struct cut cut = {.before_us = now_us - x->keep_us, .now_us = now_us};
-	int64_t now_ms = now_us / US_PER_MS;
+	int64_t now_ms = now_us / US_PER_MS, most = rows_now(x, last_seq);
 	int rc;
 
-	if (x->keep_us <= 0 || now_ms < x->not_before_ms)
+	if (x->keep_us <= 0 || (now_ms < x->not_before_ms &&
+				   !(x->behind && x->credit >= RETAIN_STEP)))
 		return OK;
+	x->behind = false;
 	rc = oldest(db, &cut, e);
 	if (rc <= 0) {
 		x->not_before_ms = now_ms + RETAIN_REST_MS;
 		return rc;
 	}
-	cut.upto = cut.first + RETAIN_STEP - 1;
+	cut.upto = cut.first + most - 1;
 	if (cut.upto >= last_seq)
 		cut.upto = last_seq - 1;
 	rc = edge(db, &cut, e);
@@ -118,6 +136,8 @@ retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
 		return OK;
 	}
 	rc = db_tx(db, delete_some, &cut, e);
+	x->behind = rc == OK;
+	x->credit = 0;
 	x->not_before_ms = now_ms + (idle ? 0 : RETAIN_BUSY_MS);
 	return rc;
 }

@@ -2,9 +2,11 @@
  * retain.h - the old end of the log goes, a few rows at a time.
  *
  * WHY STEPS. Deleting a day at once stalled the writer for seconds. A step
- * takes at most RETAIN_STEP entries by their seq, so it costs a millisecond or
- * two, and is taken when the commit thread is idle, or every RETAIN_BUSY_MS
- * when it never is. PostgreSQL also drops whole pieces (ops/jobs.c); what is
+ * takes RETAIN_STEP entries by their seq, so it costs a millisecond or two, and
+ * is taken when the commit thread is idle, or every RETAIN_BUSY_MS when it never
+ * is. Where entries come faster than that takes them away, steps are as many,
+ * and as large up to RETAIN_STEP_MAX, as are needed to take two for each that
+ * comes: the log never outgrows what is to be kept. PostgreSQL also drops whole pieces (ops/jobs.c); what is
  * left for the steps is then little.
  *
  * DELIVERIES. What has a row, or is a dead letter that waits, keeps its body in
@@ -12,7 +14,7 @@
  * is read (deliver/lost.c).
  *
  * INVARIANTS
- *   1. Entries go in the order of seq; an id goes with its entry.
+ *   1. Entries go in the order of seq. An id is unknown without its entry.
  *   2. The newest entry always stays: its seq is where the next one counts on.
  *   3. Nothing goes that whoever delivers has not come to.
  */

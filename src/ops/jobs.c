@@ -35,7 +35,7 @@ struct jobs {
 	bool logs_failed; /* told once */
 	int64_t articles_at_ms;
 	int64_t checkpoint_at_ms;
-	bool busy; /* much is being written */
+	int64_t busy_until_ms; /* much is being written */
 };
 
 /*
@@ -49,7 +49,9 @@ checkpoint(struct jobs *j)
 	int64_t wal = 0;
 	struct err e = {0};
 
-	j->busy = behind > (int64_t)WAL_SHARE_BYTES / 4;
+	/* Just after a restart there is little, which means nothing. */
+	if (behind > (int64_t)WAL_SHARE_BYTES / 4)
+		j->busy_until_ms = now_ms + 4 * CHECKPOINT_MS;
 	if (now_ms < j->checkpoint_at_ms &&
 	    (behind < (int64_t)WAL_SHARE_BYTES || db_wal_due(j->db)))
 		return;
@@ -59,7 +61,8 @@ checkpoint(struct jobs *j)
 		return;
 	}
 	log_err(LOG_WARN, "checkpoint failed", &e);
-	j->busy = false; /* a full disk is not asked fifty times a second */
+	j->busy_until_ms =
+	    0; /* a full disk is not asked fifty times a second */
 }
 
 /* One call that answers a number. */
@@ -326,7 +329,9 @@ run(void *arg)
 	struct jobs *j = arg;
 
 	do {
-		(void)mailbox_take(j->box, j->busy ? BUSY_MS : CHECKPOINT_MS);
+		bool busy = clock_mono_ms() < j->busy_until_ms;
+
+		(void)mailbox_take(j->box, busy ? BUSY_MS : CHECKPOINT_MS);
 		if (db_engine(j->db) == STORE_SQLITE)
 			checkpoint(j);
 		else

@@ -445,6 +445,23 @@ wait_a_bit(void *ctx, int tries)
 	return tries < STORE_RESTART_MS * 1000 / STEP_US;
 }
 
+/*
+ * SQLite syncs the database when it has copied the last frame, which under load
+ * is in a restart, while the writer stands: little is left to do then when what
+ * was copied before is on the disk already.
+ */
+static int
+sync_early(struct sqlite_db *d)
+{
+	sqlite3_file *file = NULL;
+	int rc =
+	    sqlite3_file_control(d->h, NULL, SQLITE_FCNTL_FILE_POINTER, &file);
+
+	return rc == SQLITE_OK && file && file->pMethods
+		   ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL)
+		   : rc;
+}
+
 static int
 sqlite_checkpoint(
     struct db *db, enum checkpoint how, int64_t *ret_wal_bytes, struct err *e)
@@ -460,6 +477,10 @@ sqlite_checkpoint(
 	    &frames, &copied);
 	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
 	/* Busy: somebody was in the way, the next one will do more. */
+	if (rc != SQLITE_OK && rc != SQLITE_BUSY)
+		return fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
+	if (rc == SQLITE_OK && how == CHECKPOINT_COPY)
+		rc = sync_early(d);
 	if (rc != SQLITE_OK && rc != SQLITE_BUSY)
 		return fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
 	/* The next write begins at the front: what is there counts no more. */
