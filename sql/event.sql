@@ -56,51 +56,28 @@ SELECT seq, tenant, event_id, hash, received_at, body FROM log WHERE seq = :seq;
 -- only: postgres
 SELECT seq FROM ids WHERE h = :h;
 
--- name: id_run_put
+-- name: id_part_put
 -- args: part int, pairs bytes
 -- only: sqlite
-INSERT OR REPLACE INTO id_run (part, pairs) VALUES (:part, :pairs);
+INSERT OR REPLACE INTO id_part (part, pairs) VALUES (:part, :pairs);
 
--- name: id_run_get
+-- name: id_part_get
 -- args: part int
 -- rows: pairs bytes
 -- only: sqlite
-SELECT pairs FROM id_run WHERE part = :part;
+SELECT pairs FROM id_part WHERE part = :part;
 
--- name: id_run_from
+-- name: id_part_from
 -- args: part int, most int
 -- rows: part int, pairs bytes
 -- only: sqlite
-SELECT part, pairs FROM id_run WHERE part >= :part ORDER BY part LIMIT :most;
+SELECT part, pairs FROM id_part WHERE part >= :part ORDER BY part LIMIT :most;
 
--- name: id_run_drop
--- args: below int, most int
+-- name: id_part_drop
+-- args: from int, below int, most int
 -- only: sqlite
-DELETE FROM id_run WHERE part IN
- (SELECT part FROM id_run WHERE part < :below ORDER BY part LIMIT :most);
-
--- name: id_piece_put
--- args: part int, pairs bytes
--- only: sqlite
-INSERT OR REPLACE INTO id_piece (part, pairs) VALUES (:part, :pairs);
-
--- name: id_piece_get
--- args: part int
--- rows: pairs bytes
--- only: sqlite
-SELECT pairs FROM id_piece WHERE part = :part;
-
--- name: id_piece_from
--- args: part int, most int
--- rows: part int, pairs bytes
--- only: sqlite
-SELECT part, pairs FROM id_piece WHERE part >= :part ORDER BY part LIMIT :most;
-
--- name: id_piece_drop
--- args: below int, most int
--- only: sqlite
-DELETE FROM id_piece WHERE part IN
- (SELECT part FROM id_piece WHERE part < :below ORDER BY part LIMIT :most);
+DELETE FROM id_part WHERE part IN
+ (SELECT part FROM id_part WHERE part >= :from AND part < :below ORDER BY part LIMIT :most);
 
 -- name: log_ids_above
 -- args: after int, most int

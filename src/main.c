@@ -7,7 +7,7 @@
 
 /*
  * What is large goes back to the system when it is freed. Left alone, glibc
- * takes the first large block that is freed (12 MiB of a password check) for a
+ * takes the first large block that is freed (7 MiB of a password check) for a
  * sign to keep such blocks, in a heap for each thread, for ever.
  */
 static void

@@ -1,7 +1,6 @@
 -- SQLite keeps ids by the hundred in a row, as event/id_table.h tells; what was
 -- there is read again from the log, at the next start. PostgreSQL's stay.
 --sqlite: DROP TABLE ids;
---sqlite: CREATE TABLE id_run (part INTEGER PRIMARY KEY, pairs BLOB NOT NULL);
---sqlite: CREATE TABLE id_piece (part INTEGER PRIMARY KEY, pairs BLOB NOT NULL);
+--sqlite: CREATE TABLE id_part (part INTEGER PRIMARY KEY, pairs BLOB NOT NULL);
 --sqlite: DELETE FROM meta WHERE name = 'ids_upto';
 --postgres: SELECT 1;

@@ -26,7 +26,7 @@
  * AUTH_VERIFIED_S as long as the stored hash is still the same; what is kept
  * of it is an HMAC under a key that lives as long as the process.
  *
- * FAIRNESS. argon2 runs on one thread, so that guessing costs 12 MiB and one
+ * FAIRNESS. argon2 runs on one thread, so that guessing costs 7 MiB and one
  * core at most however many guess. AUTH_CHECKS_MAX requests may wait for it,
  * AUTH_CHECKS_EACH of one network, so that one guesser can't fill the queue;
  * the rest get ERR_BUSY. Those who are verified don't come there. A name that

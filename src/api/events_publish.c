@@ -24,9 +24,9 @@
  * envelopes first (cloudevent.h) and are then events as all others.
  */
 
-#define EVENT_BYTES_LEAST 512
-#define CE_TYPE           "application/cloudevents+json"
-#define CE_BATCH_TYPE     "application/cloudevents-batch+json"
+#define CE_TYPE       "application/cloudevents+json"
+#define CE_BATCH_TYPE "application/cloudevents-batch+json"
+#define RESULT_BYTES  112 /* of an event that was taken, in the answer */
 
 enum form { NATIVE, CE_STRUCTURED, CE_BINARY };
 
@@ -211,21 +211,22 @@ keep(const struct req *r, struct str *s)
 	return s->p != NULL;
 }
 
-/* How many there will be, at a guess: few events are shorter than that. */
+/* How many there will be, when all are as long as the first; and one more. */
 static size_t
-guess(const struct publish *p)
+guess(const struct publish *p, size_t first_n)
 {
-	size_t n = p->many ? p->r->body.n / EVENT_BYTES_LEAST + 1 : 1;
+	size_t n = p->many ? p->r->body.n / (first_n + 1) + 1 : 1;
 
 	return n < EVENT_BATCH_MAX ? n : EVENT_BATCH_MAX;
 }
 
-/* Room for one item more. Each array is twice the last: few are left behind. */
+/* Room for one item more, of so many bytes. Each array is twice the last: few
+ * are left behind. */
 static int
-grow(struct publish *p, struct err *e)
+grow(struct publish *p, size_t n, struct err *e)
 {
 	struct arena *a = p->r->arena;
-	size_t room = p->room ? 2 * p->room : guess(p);
+	size_t room = p->room ? 2 * p->room : guess(p, n);
 	struct item *items;
 	struct entry *entries;
 
@@ -256,7 +257,7 @@ take(struct publish *p, struct str bytes, struct json *node, struct err *e)
 	struct req *r = p->r;
 	struct err wrong = {0};
 	struct entry *en;
-	int rc = grow(p, e);
+	int rc = grow(p, bytes.n, e);
 
 	if (rc < 0)
 		return rc;
@@ -344,7 +345,7 @@ read_body(struct publish *p, struct err *e)
 		p->form = CE_BINARY;
 	if (lines || batch || (p->form == NATIVE && str_starts(body, STR("["))))
 		return read_many(p, lines, e);
-	rc = grow(p, e);
+	rc = grow(p, body.n, e);
 	if (rc == OK)
 		rc = read_event(
 		    p, p->r->arena, body, NULL, &p->job.entries[0], e);
@@ -423,6 +424,7 @@ published(struct req *r, struct err *e)
 		return e->code;
 	}
 	if (p->many) {
+		(void)buf_room(&r->out, p->n * RESULT_BYTES);
 		buf_addz(&r->out, "{\"results\":[");
 		for (size_t i = 0; i < p->n; i++) {
 			if (i > 0)
@@ -439,6 +441,19 @@ published(struct req *r, struct err *e)
 	add_id(&r->out, en);
 	add_seq(&r->out, en);
 	return OK;
+}
+
+/* When the answer has gone, or the client. */
+static void
+tell(struct req *r)
+{
+	const struct publish *p = r->ctx;
+
+	if (p->job.err.code != OK)
+		return;
+	log_hold();
+	append_tell(&p->job);
+	log_release();
 }
 
 static void
@@ -474,6 +489,11 @@ api_events_post(struct req *r, struct db *db, struct err *e)
 	if (p->job.n == 0)
 		return published(r, e);
 	p->job.done = committed;
+	p->job.quiet = p->many;
 	rc = append_post(api->append, &p->job, e);
-	return rc < 0 ? rc : REQ_WAIT;
+	if (rc < 0)
+		return rc;
+	if (p->many)
+		r->done = tell;
+	return REQ_WAIT;
 }

@@ -40,8 +40,8 @@
  * in twenty is then looked for in vain; past that it is more. */
 #define IDS_BLOOM_MIN      (1 * MIB)
 #define IDS_BLOOM_MAX      (4 * MIB)
-#define IDS_BLOOM_STEP     2048 /* ids read into it by a commit: half a ms */
-#define IDS_BLOOM_START_MS 1000 /* and at the start: some 5 million */
+#define IDS_BLOOM_STEP     16384 /* ids read into it by a commit: half a ms */
+#define IDS_BLOOM_START_MS 1000  /* and at the start: some 5 million */
 /* Tenants that may use the same event id. */
 #define IDS_SAME_MAX       64
 
@@ -98,7 +98,7 @@
 #define AUTH_FRESH_S        5
 #define AUTH_VERIFIED_S     300 /* a checked password is trusted so long */
 #define AUTH_VERIFIED_MAX   1024
-/* One check takes 12 MiB and some 30 ms: one at a time, 2 s of queue. */
+/* One check takes 7 MiB and some 30 ms: one at a time, 2 s of queue. */
 #define AUTH_CHECKS_MAX     64
 #define AUTH_CHECKS_EACH    8    /* of these, by one network */
 #define KEY_TOUCH_S         60   /* "last used" is written at most so often */

@@ -1,7 +1,6 @@
 #include "event/append.h"
 
 #include <assert.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <sys/statvfs.h>
 
@@ -11,6 +10,7 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append_priv.h"
+#include "event/append_queue.h"
 #include "event/retain.h"
 #include "event/sealed.h"
 #include "loop/thread.h"
@@ -23,9 +23,6 @@
 #define TELL_AGAIN_MS 10000 /* between lines about the same trouble */
 #define IDLE_MS       100   /* how often an idle thread looks after retention */
 #define AGAIN_MS      50    /* between tries of an uncertain commit */
-#define GATHER_JOBS   4     /* a commit of fewer is not waited for */
-#define GATHER_US     1000  /* at most */
-#define GATHER_PARTS  4     /* of that, in each of which some must come */
 
 struct append {
 	struct append_opts o;
@@ -33,7 +30,7 @@ struct append {
 	const struct append_engine *engine;
 	void *self;
 	struct retain *retain;
-	struct mailbox *box;
+	struct append_queue queue;
 	struct thread *thread;
 	_Atomic int64_t last_seq;
 	_Atomic int64_t config_seq; /* no entry above it but events */
@@ -41,10 +38,6 @@ struct append {
 	_Atomic size_t waiting, waiting_bytes;
 
 	/* the commit thread's own */
-	struct mail *todo; /* taken from the box, oldest first */
-	struct mail **todo_end;
-	size_t last_jobs, last_n;    /* of the last commit of entries … */
-	int64_t last_us;             /* … and how long it took */
 	bool in_step;                /* resync has succeeded */
 	char noted[SEAL_ID_MAX + 1]; /* the key in log_key … */
 	int64_t noted_hour;          /* … and when */
@@ -147,7 +140,7 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 	if (n <= COMMIT_QUEUE_MAX && bytes <= COMMIT_QUEUE_BYTES_MAX) {
 		if (a->o.seal && job->n > 0)
 			rc = seal_bodies(a, job, e);
-		if (rc == OK && mailbox_post(a->box, &job->mail))
+		if (rc == OK && mailbox_post(a->queue.box, &job->mail))
 			return OK;
 	}
 	drop_sealed(job);
@@ -169,7 +162,6 @@ finish(struct append *a, struct append_job *job)
 	job->done(job);
 }
 
-/* One line an event, so that a correlation id is found in the log. */
 static void
 tell(const struct entry *en)
 {
@@ -184,6 +176,14 @@ tell(const struct entry *en)
 	log_str(&l, "type", en->type);
 	log_int(&l, "seq", en->seq);
 	log_end(&l);
+}
+
+void
+append_tell(const struct append_job *job)
+{
+	for (size_t i = 0; log_on(LOG_INFO) && i < job->n; i++)
+		if (job->entries[i].kind == ENTRY_EVENT)
+			tell(&job->entries[i]);
 }
 
 /* Links the entries of a batch that have the same id to the first of them. */
@@ -422,10 +422,9 @@ answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
 {
 	/* Written when nobody waits for it any more. */
 	log_hold();
-	for (size_t j = 0; rc == OK && log_on(LOG_INFO) && j < n_jobs; j++)
-		for (size_t i = 0; i < jobs[j]->n; i++)
-			if (jobs[j]->entries[i].kind == ENTRY_EVENT)
-				tell(&jobs[j]->entries[i]);
+	for (size_t j = 0; rc == OK && j < n_jobs; j++)
+		if (!jobs[j]->quiet)
+			append_tell(jobs[j]);
 	if (a->o.answering)
 		a->o.answering();
 	for (size_t j = 0; j < n_jobs; j++) {
@@ -484,38 +483,24 @@ run_find(struct append *a, struct append_job *job)
 	finish(a, job);
 }
 
-static struct append_job *
-next_job(struct append *a)
-{
-	return a->todo ? MAIL_OF(a->todo, struct append_job, mail) : NULL;
-}
-
-static void
-drop_first(struct append *a)
-{
-	a->todo = a->todo->next;
-	if (!a->todo)
-		a->todo_end = &a->todo;
-}
-
 /* As many jobs with entries as one transaction takes, or one other job. */
 static void
 run_some(struct append *a)
 {
 	UNINIT struct append_job *jobs[COMMIT_BATCH_MAX];
-	struct append_job *job = next_job(a);
+	struct append_job *job = queue_first(&a->queue);
 	size_t n_jobs = 0, n = 0, bytes = 0;
 	int64_t began = clock_mono_us();
 
 	if (job->n == 0) {
-		drop_first(a);
+		queue_drop(&a->queue);
 		if (job->fn)
 			run_fn(a, job);
 		else
 			run_find(a, job);
 		return;
 	}
-	for (; job && job->n > 0; job = next_job(a)) {
+	for (; job && job->n > 0; job = queue_first(&a->queue)) {
 		bool alone = job->fn || job->after;
 
 		if (n_jobs > 0 && (alone || n + job->n > COMMIT_BATCH_MAX ||
@@ -523,85 +508,13 @@ run_some(struct append *a)
 			break;
 		n += job->n;
 		bytes += job->bytes;
-		drop_first(a);
+		queue_drop(&a->queue);
 		jobs[n_jobs++] = job;
 		if (alone)
 			break;
 	}
 	run_entries(a, jobs, n_jobs);
-	a->last_jobs = n_jobs;
-	a->last_n = n;
-	a->last_us = clock_mono_us() - began;
-}
-
-static void
-add(struct append *a, struct mail *m)
-{
-	*a->todo_end = m;
-	while (*a->todo_end)
-		a->todo_end = &(*a->todo_end)->next;
-}
-
-/* Adds what is in the box; waits at most timeout_ms for it. */
-static void
-take(struct append *a, int timeout_ms)
-{
-	add(a, mailbox_take(a->box, timeout_ms));
-}
-
-/* How many jobs wait to be committed together, up to `most`; 0 when one among
- * them is for a commit of its own, which is not to be delayed. */
-static size_t
-companions(struct append *a, size_t most)
-{
-	size_t n = 0;
-
-	for (struct mail *m = a->todo; m && n < most; m = m->next, n++) {
-		const struct append_job *job =
-		    MAIL_OF(m, struct append_job, mail);
-
-		if (job->n == 0 || job->fn || job->after)
-			return 0;
-	}
-	return n;
-}
-
-/*
- * Callers who were just answered are about to come again, and those who are
- * here would have a commit, with its sync, to themselves: when there were many,
- * half of all are waited for, but no longer than the last commit took, and only
- * while some keep coming. One caller never waits.
- *
- * It is a matter of microseconds, which a thread that sleeps would spend on
- * falling asleep and being woken: this one stays awake, and lets go before
- * whoever has something to do.
- */
-static void
-gather(struct append *a)
-{
-	int64_t us = a->last_us < GATHER_US ? a->last_us : GATHER_US;
-	int64_t now = clock_mono_us(), end = now + us, look = now;
-	size_t have, had = 0, want, most;
-
-	if (a->last_jobs < GATHER_JOBS)
-		return;
-	most = COMMIT_BATCH_MAX * a->last_jobs / a->last_n;
-	have = companions(a, most);
-	want = (a->last_jobs + have) / 2;
-	if (want > most)
-		want = most;
-	while (have > 0 && have < want && now < end) {
-		if (now >= look && have == had)
-			break;
-		if (now >= look) {
-			had = have;
-			look += us / GATHER_PARTS;
-		}
-		(void)sched_yield();
-		take(a, 0);
-		have = companions(a, most);
-		now = clock_mono_us();
-	}
+	queue_note(&a->queue, n_jobs, n, clock_mono_us() - began);
 }
 
 static void
@@ -627,19 +540,18 @@ run(void *arg)
 {
 	struct append *a = arg;
 
-	a->todo_end = &a->todo;
 	for (;;) {
 		bool idle;
 
-		take(a, a->todo ? 0 : IDLE_MS);
-		idle = !a->todo;
-		if (idle && mailbox_closed(a->box)) {
-			take(a, 0);
-			if (!a->todo)
+		queue_take(&a->queue, queue_first(&a->queue) ? 0 : IDLE_MS);
+		idle = !queue_first(&a->queue);
+		if (idle && mailbox_closed(a->queue.box)) {
+			queue_take(&a->queue, 0);
+			if (!queue_first(&a->queue))
 				break;
 		}
-		gather(a);
-		if (a->todo)
+		queue_gather(&a->queue);
+		if (queue_first(&a->queue))
 			run_some(a);
 		look_after(a, idle);
 	}
@@ -652,7 +564,7 @@ release(struct append *a)
 		a->engine->close(a->self);
 	retain_free(a->retain);
 	db_close(a->db);
-	mailbox_free(a->box);
+	mailbox_free(a->queue.box);
 	free(a);
 }
 
@@ -668,9 +580,9 @@ append_start(const struct append_opts *o, struct append **ret, struct err *e)
 	a->engine = store_engine(o->store) == STORE_POSTGRES ? &APPEND_POSTGRES
 							     : &APPEND_SQLITE;
 	atomic_store(&a->up, true);
-	a->box = mailbox_new();
+	queue_init(&a->queue, mailbox_new());
 	a->retain = retain_new(o->keep_us);
-	if (!a->box || !a->retain)
+	if (!a->queue.box || !a->retain)
 		rc = err_set(e, ERR_NOMEM, "no memory for the commit thread");
 	if (rc == OK)
 		rc = db_open(o->store, DB_WRITE, &a->db, e);
@@ -694,7 +606,7 @@ append_stop(struct append *a)
 {
 	if (!a)
 		return;
-	mailbox_close(a->box);
+	mailbox_close(a->queue.box);
 	thread_join(a->thread);
 	release(a);
 }

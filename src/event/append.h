@@ -96,7 +96,12 @@ struct append_job {
 	/* the answer: OK, or why not */
 	struct err err;
 	void (*done)(struct append_job *job);
+	bool quiet; /* append_tell() is whoever's who posted it */
 };
+
+/* One line an event, so that a correlation id is found in the log. The commit
+ * thread does so, which for a job of many would hold up others. */
+void append_tell(const struct append_job *job);
 
 struct append_opts {
 	struct store *store;

@@ -8,27 +8,40 @@
 #include "base/str.h"
 #include "sql.h"
 
-#define RUN_PART_BITS   10
-#define PIECE_PART_BITS 14
-#define RUNS            (1 << (ID_SEQ_BITS - ID_RUN_BITS)) /* of a piece */
-#define RUN_PARTS       (1 << RUN_PART_BITS)
-#define DROP_PARTS      128 /* at a time: some twenty pages */
-#define FEW             32  /* that are sorted by insertion */
+#define FAN_BITS   2 /* of the runs that are merged into one */
+#define FAN        (1 << FAN_BITS)
+#define PART_BITS  10 /* of h, that a part of the lowest level is for */
+#define LEVEL_AT   56 /* bits of a key below its level */
+#define MERGE_STEP 16 /* parts of each level at a time: 8,192 ids */
+#define DROP_STEP  256
+#define FEW        32 /* pairs that are sorted by insertion */
 
-_Static_assert(PIECE_PART_BITS - RUN_PART_BITS == ID_SEQ_BITS - ID_RUN_BITS,
-    "a part of a piece is as large as one of a run");
+_Static_assert(ID_RUN_BITS + (ID_LEVELS - 1) * FAN_BITS == ID_SEQ_BITS,
+    "a pair must tell the seqs of the largest runs apart");
 
-static int64_t
-run_part(int64_t run, uint64_t pair)
+static int
+part_bits(int level)
 {
-	return run << RUN_PART_BITS | (int64_t)(pair >> (64 - RUN_PART_BITS));
+	return PART_BITS + level * FAN_BITS;
+}
+
+static int
+run_bits(int level)
+{
+	return ID_RUN_BITS + level * FAN_BITS;
+}
+
+/* The first key of a run. */
+static int64_t
+run_key(int level, int64_t run)
+{
+	return (int64_t)level << LEVEL_AT | run << part_bits(level);
 }
 
 static int64_t
-piece_part(int64_t piece, uint64_t pair)
+part_key(int level, int64_t run, uint64_t pair)
 {
-	return piece << PIECE_PART_BITS |
-	       (int64_t)(pair >> (64 - PIECE_PART_BITS));
+	return run_key(level, run) | (int64_t)(pair >> (64 - part_bits(level)));
 }
 
 uint64_t
@@ -150,6 +163,10 @@ put_number(struct db *db, struct str name, int64_t v, struct err *e)
 		   : OK;
 }
 
+static const struct str MERGED[] = {{"ids_merged_0", 12}, {"ids_merged_1", 12}};
+
+_Static_assert(COUNT_OF(MERGED) == ID_LEVELS - 1, "one for each but the last");
+
 int
 id_table_load(struct id_table *t, struct db *db, struct err *e)
 {
@@ -157,8 +174,8 @@ id_table_load(struct id_table *t, struct db *db, struct err *e)
 
 	*t = (struct id_table){0}; /* what there is to drop, a look will tell */
 	rc = read_number(db, STR("ids_upto"), &t->now.upto, e);
-	if (rc == OK)
-		rc = read_number(db, STR("ids_merged"), &t->now.merged, e);
+	for (int k = 0; rc == OK && k < ID_LEVELS - 1; k++)
+		rc = read_number(db, MERGED[k], &t->now.merged[k], e);
 	t->next = t->now;
 	return rc;
 }
@@ -175,24 +192,32 @@ id_table_committed(struct id_table *t)
 	t->now = t->next;
 }
 
-int
-id_table_put(struct db *db, int64_t run, const void *pairs, size_t n,
+/* Writes pairs as parts of a run, until at least `most` or all are. */
+static int
+put_parts(struct db *db, int level, int64_t run, const void *pairs, size_t n,
     size_t most, size_t *at, struct err *e)
 {
 	size_t i = *at, end = n - i > most ? i + most : n;
 	int rc = OK;
 
 	while (rc == OK && i < end) {
-		int64_t part = run_part(run, id_at(pairs, i));
+		int64_t key = part_key(level, run, id_at(pairs, i));
 		size_t from = i;
 
-		while (i < n && run_part(run, id_at(pairs, i)) == part)
+		while (i < n && part_key(level, run, id_at(pairs, i)) == key)
 			i++;
-		if (sql_id_run_put(db, part, bytes_of(pairs, from, i), e) < 0)
+		if (sql_id_part_put(db, key, bytes_of(pairs, from, i), e) < 0)
 			rc = (int)e->code;
 	}
 	*at = i;
 	return rc;
+}
+
+int
+id_table_put(struct db *db, int64_t run, const void *pairs, size_t n,
+    size_t most, size_t *at, struct err *e)
+{
+	return put_parts(db, 0, run, pairs, n, most, at, e);
 }
 
 int
@@ -204,29 +229,33 @@ id_table_put_end(struct id_table *t, struct db *db, int64_t run, struct err *e)
 
 /* ---- merging ---- */
 
+/* Runs of a level that are whole, or were: from the first one of the log. */
 static int64_t
-whole_pieces(const struct id_state *s)
+runs_there(const struct id_state *s, int level)
 {
-	return (s->upto + 1) >> ID_SEQ_BITS;
+	return level == 0 ? (s->upto + 1) >> ID_RUN_BITS
+			  : s->merged[level - 1] >> part_bits(level - 1);
 }
 
+/* Runs of a level that are in the next. */
 static int64_t
-merged_pieces(const struct id_state *s)
+runs_merged(const struct id_state *s, int level)
 {
-	return s->merged >> RUN_PART_BITS;
+	return level == ID_LEVELS - 1 ? 0 : runs_there(s, level + 1) * FAN;
 }
 
 int64_t
 id_table_behind(const struct id_table *t)
 {
-	return whole_pieces(&t->next) - merged_pieces(&t->next);
+	return ((t->next.upto + 1) >> ID_SEQ_BITS) -
+	       runs_there(&t->next, ID_LEVELS - 1);
 }
 
 static int
-read_part(struct db *db, int64_t part, struct buf *b, struct err *e)
+read_part(struct db *db, int64_t key, struct buf *b, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_id_run_get(db, part, &rows, e);
+	int rc = sql_id_part_get(db, key, &rows, e);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -238,150 +267,141 @@ read_part(struct db *db, int64_t part, struct buf *b, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
-/* The same part of all runs of a piece becomes as many parts of the piece. */
+/* One part of four runs becomes as many parts of one of the next level. */
 static int
-merge(struct db *db, int64_t piece, int64_t part, struct err *e)
+merge(struct db *db, int level, int64_t to, int64_t part, struct err *e)
 {
 	struct buf b = BUF((sizeof(uint64_t) << ID_SEQ_BITS) + 1);
-	int64_t run = piece * RUNS;
-	size_t n, i = 0;
+	size_t n, at = 0;
 	uint64_t *v;
 	int rc = OK;
 
-	for (int k = 0; rc == OK && k < RUNS; k++)
-		rc = read_part(db, (run + k) << RUN_PART_BITS | part, &b, e);
+	for (int64_t run = to * FAN; rc == OK && run < (to + 1) * FAN; run++)
+		rc = read_part(db, run_key(level, run) | part, &b, e);
 	if (rc == OK && b.failed)
 		rc = err_set(e, ERR_NOMEM, "no memory to merge ids");
-	v = (void *)b.p;
-	n = b.n / sizeof(*v);
 	if (rc == OK) {
+		v = (void *)b.p;
+		n = b.n / sizeof(*v);
 		id_store(v, n); /* and back: it is its own inverse */
-		id_sort(v, n, 64 - RUN_PART_BITS);
+		id_sort(v, n, 64 - part_bits(level));
 		id_store(v, n);
-	}
-	while (rc == OK && i < n) {
-		int64_t to = piece_part(piece, id_at(v, i));
-		size_t from = i;
-
-		while (i < n && piece_part(piece, id_at(v, i)) == to)
-			i++;
-		if (sql_id_piece_put(db, to, bytes_of(v, from, i), e) < 0)
-			rc = (int)e->code;
+		rc = put_parts(db, level + 1, to, v, n, n, &at, e);
 	}
 	buf_done(&b);
 	return rc;
 }
 
-/* Runs that are in a piece now. */
 static int
-drop_merged(struct id_table *t, struct db *db, struct err *e)
+merge_some(
+    struct id_table *t, struct db *db, int level, int64_t first, struct err *e)
 {
-	int64_t below = merged_pieces(&t->next) * RUNS;
-	int64_t n = sql_id_run_drop(db, below << RUN_PART_BITS, DROP_PARTS, e);
+	int64_t *merged = &t->next.merged[level], was = *merged;
+	int64_t gone = first >> run_bits(level + 1), rc = OK;
+	int64_t parts = INT64_C(1) << part_bits(level);
 
+	if (*merged < gone * parts)
+		*merged = gone * parts;
+	for (int i = 0; rc == OK && i < MERGE_STEP; i++) {
+		int64_t to = *merged / parts;
+
+		if ((to + 1) * FAN > runs_there(&t->next, level))
+			break;
+		rc = merge(db, level, to, *merged % parts, e);
+		*merged += rc == OK;
+	}
+	if (rc == OK && *merged != was)
+		rc = put_number(db, MERGED[level], *merged, e);
+	return rc < 0 ? (int)rc : *merged != was;
+}
+
+static int
+drop_some(struct id_table *t, struct db *db, int level, struct err *e)
+{
+	int64_t runs = runs_merged(&t->next, level), n;
+
+	if (t->next.dropped[level] == runs)
+		return 0;
+	n = sql_id_part_drop(
+	    db, run_key(level, 0), run_key(level, runs), DROP_STEP, e);
 	if (n < 0)
 		return e->code;
-	if (n < DROP_PARTS)
-		t->next.dropped = merged_pieces(&t->next);
-	return OK;
+	if (n < DROP_STEP)
+		t->next.dropped[level] = runs;
+	return 1;
 }
 
 int
 id_table_tidy(struct id_table *t, struct db *db, int64_t first, struct err *e)
 {
-	int64_t gone = first >> ID_SEQ_BITS, piece = merged_pieces(&t->next);
-	int rc;
+	int done = 0;
 
-	if (t->next.dropped < piece) {
-		rc = drop_merged(t, db, e);
-		return rc < 0 ? rc : 1;
-	}
-	if (piece >= whole_pieces(&t->next))
-		return 0;
-	if (piece < gone) {
-		t->next.merged = gone << RUN_PART_BITS;
-	} else {
-		rc = merge(db, piece, t->next.merged % RUN_PARTS, e);
+	for (int k = 0; k < ID_LEVELS - 1; k++) {
+		int rc = drop_some(t, db, k, e);
+
+		if (rc == 0)
+			rc = merge_some(t, db, k, first, e);
 		if (rc < 0)
 			return rc;
-		t->next.merged++;
+		done |= rc;
 	}
-	rc = put_number(db, STR("ids_merged"), t->next.merged, e);
-	return rc < 0 ? rc : 1;
+	return done;
 }
 
 int
 id_table_retain(struct db *db, int64_t first, struct err *e)
 {
-	int64_t run = first >> ID_RUN_BITS, piece = first >> ID_SEQ_BITS;
-
-	if (sql_id_run_drop(db, run << RUN_PART_BITS, DROP_PARTS, e) < 0 ||
-	    sql_id_piece_drop(db, piece << PIECE_PART_BITS, DROP_PARTS, e) < 0)
-		return e->code;
+	for (int k = 0; k < ID_LEVELS; k++)
+		if (sql_id_part_drop(db, run_key(k, 0),
+			run_key(k, first >> run_bits(k)), DROP_STEP, e) < 0)
+			return e->code;
 	return OK;
 }
 
 /* ---- reading ---- */
 
-struct find {
-	int64_t h;
-	int (*fn)(void *ctx, int64_t seq, struct err *e);
-	void *ctx;
-};
-
-/* In the row that is there, if one is. `top`: the last seq it may have. */
+/* In a part, if it is there. `top`: the last seq it may have. */
 static int
-find_in(const struct find *f, struct rows *rows, int64_t top, struct err *e)
+find_in(struct db *db, int64_t key, int64_t h, int64_t top,
+    int (*fn)(void *ctx, int64_t seq, struct err *e), void *ctx, struct err *e)
 {
-	int rc = rows_next(rows, e);
-	struct str row;
+	struct rows *rows = NULL;
+	struct str row = STR_EMPTY;
+	int rc = sql_id_part_get(db, key, &rows, e);
 	int64_t n;
 
-	if (rc <= 0)
-		return rc;
-	row = rows_str(rows, 0);
-	n = count(row, e);
-	if (n < 0)
-		return (int)n;
-	rc = OK;
-	for (size_t i = id_lower(row.p, (size_t)n, f->h);
-	     rc >= 0 && i < (size_t)n && id_same(id_at(row.p, i), f->h); i++)
-		rc = f->fn(f->ctx, id_seq(id_at(row.p, i), top), e);
-	return rc;
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		row = rows_str(rows, 0);
+	n = rc < 0 ? rc : count(row, e);
+	for (size_t i = n > 0 ? id_lower(row.p, (size_t)n, h) : 0;
+	     n > 0 && i < (size_t)n && id_same(id_at(row.p, i), h); i++) {
+		rc = fn(ctx, id_seq(id_at(row.p, i), top), e);
+		if (rc < 0)
+			n = rc;
+	}
+	rows_close(rows);
+	return n < 0 ? (int)n : OK;
 }
 
 int
 id_table_find(const struct id_table *t, struct db *db, int64_t h, int64_t first,
     int (*fn)(void *ctx, int64_t seq, struct err *e), void *ctx, struct err *e)
 {
-	int64_t merged = merged_pieces(&t->now), from = merged * RUNS;
-	struct find f = {.h = h, .fn = fn, .ctx = ctx};
 	int rc = OK;
 
-	if (from < first >> ID_RUN_BITS)
-		from = first >> ID_RUN_BITS;
-	for (int64_t run = ((t->now.upto + 1) >> ID_RUN_BITS) - 1;
-	     rc >= 0 && run >= from; run--) {
-		struct rows *rows = NULL;
+	for (int k = 0; k < ID_LEVELS; k++) {
+		int64_t from = runs_merged(&t->now, k), bits = run_bits(k);
+		int64_t run = runs_there(&t->now, k) - 1;
 
-		rc = sql_id_run_get(db, run_part(run, (uint64_t)h), &rows, e);
-		if (rc == OK)
-			rc = find_in(
-			    &f, rows, ((run + 1) << ID_RUN_BITS) - 1, e);
-		rows_close(rows);
+		if (from < first >> bits)
+			from = first >> bits;
+		for (; rc == OK && run >= from; run--)
+			rc = find_in(db, part_key(k, run, (uint64_t)h), h,
+			    ((run + 1) << bits) - 1, fn, ctx, e);
 	}
-	for (int64_t piece = merged - 1;
-	     rc >= 0 && piece >= first >> ID_SEQ_BITS; piece--) {
-		struct rows *rows = NULL;
-
-		rc = sql_id_piece_get(
-		    db, piece_part(piece, (uint64_t)h), &rows, e);
-		if (rc == OK)
-			rc = find_in(
-			    &f, rows, ((piece + 1) << ID_SEQ_BITS) - 1, e);
-		rows_close(rows);
-	}
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 int
@@ -394,8 +414,7 @@ id_table_scan(struct db *db, struct id_scan *s, int64_t parts,
 
 	if (s->done)
 		return OK;
-	rc = s->pieces ? sql_id_piece_from(db, s->part, parts, &rows, e)
-		       : sql_id_run_from(db, s->part, parts, &rows, e);
+	rc = sql_id_part_from(db, s->part, parts, &rows, e);
 	while (rc >= 0 && n >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct str row = rows_str(rows, 1);
 
@@ -408,10 +427,6 @@ id_table_scan(struct db *db, struct id_scan *s, int64_t parts,
 	rows_close(rows);
 	if (rc < 0 || n < 0)
 		return e->code;
-	if (seen < parts) {
-		s->done = s->pieces;
-		s->pieces = true;
-		s->part = 0;
-	}
+	s->done = seen < parts;
 	return OK;
 }

@@ -6,13 +6,15 @@
  * some 128 of them, and rows are only appended.
  *
  *   pair     43 bits of h, then the low 21 of seq: sorted by h
- *   run      the pairs of 2^17 seqs, in 2^10 parts by the first bits of h
- *   piece    16 runs merged, in 2^14 parts: one look instead of sixteen
+ *   run      the pairs of 2^17 seqs; four of them are merged into one of the
+ *            next level, and four of those again: 2^21
+ *   part     the pairs of a run that begin with the same bits: a row
  *
- * A part is a row, whose key is the run or the piece before those bits of h. A
- * run is written by slices; when all runs of a piece are there, part after part
- * of them is merged, and then the runs are dropped. What is gone from the log
- * goes by whole runs and pieces.
+ * The key of a part is its level, its run, and those bits: as many that a part
+ * has some 128 pairs, on each level. A run is written by slices. When four are
+ * there, part after part of them is merged, and then they are dropped. So an id
+ * is looked for in few places, and written three times. What is gone from the
+ * log goes by whole runs.
  *
  * A find gives seqs whose h agrees in 43 bits. The caller compares with the log.
  *
@@ -20,9 +22,8 @@
  * id_table_begin() when one begins, id_table_committed() when it was.
  *
  * INVARIANTS
- *   1. Each id up to `upto` is in a run at or above piece `merged`, or in a
- *      piece below it.
- *   2. A part of a run is written whole: to write it again is to replace it.
+ *   1. Each id up to `upto` is in a run of one level that was not merged yet.
+ *   2. A part is written whole: to write it again is to replace it.
  *   3. What is merged is never merged again: runs that are partly dropped
  *      would replace more by less.
  */
@@ -31,24 +32,27 @@
 
 #include "base/base.h"
 
-#define ID_SEQ_BITS 21 /* of a seq in a pair; a piece has as many */
+#define ID_SEQ_BITS 21 /* of a seq in a pair: the largest runs have as many */
 #define ID_RUN_BITS 17
+#define ID_LEVELS   3
 
 struct db;
 
 struct id_state {
-	int64_t upto;    /* every id up to this seq is in the table */
-	int64_t merged;  /* parts, of all pieces one after the other */
-	int64_t dropped; /* pieces whose runs are gone */
+	int64_t upto; /* every id up to this seq is in the table */
+	/* Of each level: parts of all its runs, one after the other, that are
+	 * in the next; and runs of the next whose four are dropped. */
+	int64_t merged[ID_LEVELS - 1], dropped[ID_LEVELS - 1];
 };
 
 struct id_table {
 	struct id_state now, next; /* as committed; after this transaction */
 };
 
-/* Where a reading of the whole table has got to. Zeroed: at its beginning. */
+/* Where a reading of the whole table has got to. Zeroed: at its beginning. What
+ * is merged meanwhile moves on to a part that is still to be read. */
 struct id_scan {
-	bool pieces, done; /* the runs come first: they become pieces */
+	bool done;
 	int64_t part;
 };
 
@@ -66,7 +70,7 @@ id_same(uint64_t pair, int64_t h)
 	return pair >> ID_SEQ_BITS == (uint64_t)h >> ID_SEQ_BITS;
 }
 
-/* The seq of a pair that is at or below `top`, by less than a piece. */
+/* The seq of a pair that is at or below `top`, by less than 2^21. */
 static inline int64_t
 id_seq(uint64_t pair, int64_t top)
 {
@@ -95,11 +99,11 @@ int id_table_put(struct db *db, int64_t run, const void *pairs, size_t n,
 int id_table_put_end(
     struct id_table *t, struct db *db, int64_t run, struct err *e) MUST_CHECK;
 
-/* Some merging or dropping: 1 when something was done, 0 when nothing is left.
+/* Some merging and dropping: 1 when something was done, 0 when nothing is left.
  * `first` is the log's oldest seq: nothing below is worth merging. */
 int id_table_tidy(
     struct id_table *t, struct db *db, int64_t first, struct err *e) MUST_CHECK;
-/* How many whole pieces wait to be merged. */
+/* How many runs of the largest kind could be there but are not. */
 int64_t id_table_behind(const struct id_table *t);
 
 /* Drops some of what is below the log's oldest seq. */

@@ -8,7 +8,7 @@
 
 #define RUN_SEQS (INT64_C(1) << ID_RUN_BITS)
 #define RUNS     (1 << (ID_SEQ_BITS - ID_RUN_BITS))
-#define EACH     3000 /* ids of a run, in the tests: some in each part */
+#define EACH     9000 /* ids of a run, in the tests: some in each part */
 
 static int64_t
 h_of(int64_t seq)
@@ -142,28 +142,29 @@ tidy(struct bench *b, int64_t first, bool undo)
 }
 
 static int64_t
-rows_of(struct bench *b, bool pieces)
+rows_of(struct bench *b, int level)
 {
 	struct rows *rows = NULL;
 	struct err e = {0};
 	int64_t n = 0;
-	int rc = pieces ? sql_id_piece_from(b->db, 0, 1 << 30, &rows, &e)
-			: sql_id_run_from(b->db, 0, 1 << 30, &rows, &e);
+	int rc = sql_id_part_from(
+	    b->db, (int64_t)level << 56, INT64_C(1) << 30, &rows, &e);
 
 	while (rc >= 0 && (rc = rows_next(rows, &e)) > 0)
-		n++;
+		n += rows_int(rows, 0) >> 56 == level;
 	assert_int_equal(rc, 0);
 	rows_close(rows);
 	return n;
 }
 
-/* A piece is merged and its runs go; every id is found all the time, whatever
+/* Runs are merged twice and go; every id is found all the time, whatever
  * is rolled back, and whenever the process ends. */
 static void
 test_merged(void **state)
 {
 	struct bench b;
 	struct err e = {0};
+	int64_t all;
 	int steps = 0;
 
 	(void)state;
@@ -172,6 +173,7 @@ test_merged(void **state)
 		assert_int_equal(id_table_behind(&b.t), run >= RUNS);
 		put_run(&b, run);
 	}
+	all = rows_of(&b, 0);
 	while (tidy(&b, 0, false) > 0) {
 		steps++;
 		if (steps % 111 == 0)
@@ -184,15 +186,16 @@ test_merged(void **state)
 	}
 	assert_int_equal(id_table_behind(&b.t), 0);
 	all_there(&b, 0, RUNS + 2);
-	assert_true(rows_of(&b, true) > RUNS * EACH / 10);
-	assert_true(rows_of(&b, false) <= 2 << 10); /* of the two newest runs */
+	assert_true(rows_of(&b, 0) <= 2 << 10); /* of the two newest runs */
+	assert_int_equal(rows_of(&b, 1), 0);
+	assert_true(rows_of(&b, 2) > all / 2);
 	/* What comes later finds its way too. */
 	for (int64_t run = RUNS + 2; run < 2 * RUNS; run++)
 		put_run(&b, run);
 	while (tidy(&b, 0, false) > 0)
 		;
 	all_there(&b, 0, 2 * RUNS);
-	assert_int_equal(rows_of(&b, false), 0);
+	assert_int_equal(rows_of(&b, 0) + rows_of(&b, 1), 0);
 	close_bench(&b);
 }
 
@@ -244,10 +247,10 @@ test_retained(void **state)
 	assert_int_equal(times(&b, seq_at(3, 3), first), 0);
 	for (int i = 0; i < 1 << 8; i++)
 		assert_int_equal(id_table_retain(b.db, first, &e), OK);
-	assert_int_equal(rows_of(&b, true), 0);
+	assert_int_equal(rows_of(&b, 1) + rows_of(&b, 2), 0);
 	all_there(&b, RUNS + 1, RUNS + 3);
 	assert_int_equal(times(&b, seq_at(RUNS, 1), 0), 0);
-	/* A piece that is gone is not waited for. */
+	/* A run that is gone is not waited for. */
 	for (int64_t run = RUNS + 3; run < 2 * RUNS; run++)
 		put_run(&b, run);
 	assert_int_equal(tidy(&b, 5 * RUNS * RUN_SEQS, false), 1);
@@ -265,7 +268,7 @@ test_damaged(void **state)
 	(void)state;
 	open_bench(&b);
 	put_run(&b, 0);
-	assert_int_equal(sql_id_run_put(b.db, 0, STR("123456789"), &e), 1);
+	assert_int_equal(sql_id_part_put(b.db, 0, STR("123456789"), &e), 1);
 	assert_int_equal(
 	    id_table_find(&b.t, b.db, 0, 0, see, &s, &e), ERR_STORE);
 	assert_non_null(strstr(e.text, "damaged"));

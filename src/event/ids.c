@@ -35,9 +35,9 @@ struct ids {
 	size_t n_frozen, at,
 	    at_next; /* written up to here; see ids_written() */
 	int64_t run;
-	size_t credit; /* puts since the last slice … */
-	size_t due;    /* … and since something was tidied */
-	int64_t first; /* seq of the log's oldest entry, or less */
+	size_t credit, spent; /* puts since the last slice; see ids_written() */
+	size_t due, tidied;   /* the same for merging */
+	int64_t first;        /* seq of the log's oldest entry, or less */
 	struct id_table table;
 
 	/* All of frozen and the table are in bloom; NULL: there is none yet.
@@ -123,8 +123,9 @@ void
 ids_undo(struct ids *x, size_t n)
 {
 	assert(n <= x->n_fresh && n <= COMMIT_BATCH_MAX);
-	x->credit -= n < x->credit ? n : x->credit;
-	x->due -= n < x->due ? n : x->due;
+	x->credit -= n < x->credit ? n : x->credit; /* a freeze forgets some */
+	x->due -= n;
+	x->spent = x->tidied = 0;
 	for (; n > 0; n--, x->n_fresh--) {
 		size_t at = slot_of(x->fresh[x->n_fresh - 1]);
 
@@ -270,27 +271,29 @@ ids_write(struct ids *x, struct db *db, struct err *e)
 
 	freeze(x);
 	x->at_next = x->at;
+	x->spent =
+	    x->n_frozen > 0 && x->credit >= IDS_SLICE_MIN ? x->credit : 0;
+	x->tidied = x->due >= IDS_TIDY ? x->due : 0;
 	id_table_begin(&x->table);
-	if (rc == OK && (x->credit >= IDS_SLICE_MIN || x->due >= IDS_TIDY))
+	if (rc == OK && x->spent > 0)
+		rc = write_slice(x, db, 2 * x->spent, e); /* invariant 2 */
+	if (rc == OK && x->tidied > 0)
 		rc = first_seq(x, db, e);
-	if (rc == OK && x->n_frozen > 0 && x->credit >= IDS_SLICE_MIN)
-		rc = write_slice(x, db, 2 * x->credit, e); /* invariant 2 */
-	if (rc == OK && x->due >= IDS_TIDY)
+	if (rc == OK && x->tidied > 0)
 		rc = id_table_tidy(&x->table, db, x->first, e);
 	return rc < 0 ? rc : OK;
 }
 
+/* The puts of the transaction itself stay to be answered by the next. */
 void
 ids_written(struct ids *x)
 {
 	id_table_committed(&x->table);
-	if (x->due >= IDS_TIDY)
-		x->due = 0;
-	if (x->at_next == x->at)
-		return;
+	x->credit -= x->spent;
+	x->due -= x->tidied;
+	x->spent = x->tidied = 0;
 	x->at = x->at_next;
-	x->credit = 0;
-	if (x->at == x->n_frozen)
+	if (x->n_frozen > 0 && x->at == x->n_frozen)
 		x->n_frozen = x->at = x->at_next = 0;
 }
 
@@ -455,7 +458,8 @@ ids_load(struct ids *x, struct db *db, struct err *e)
 	bloom_free(x->next);
 	x->bloom = x->next = NULL;
 	memset(x->slots, 0, sizeof(x->slots));
-	x->n_fresh = x->n_frozen = x->at = x->at_next = x->credit = x->due = 0;
+	x->n_fresh = x->n_frozen = x->at = x->at_next = 0;
+	x->credit = x->spent = x->due = x->tidied = 0;
 	x->first = 0;
 	rc = id_table_load(&x->table, db, e);
 	x->newest = x->table.now.upto;

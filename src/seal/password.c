@@ -9,8 +9,8 @@
 #include "seal/token.h"
 
 enum {
-	MEMORY_KIB = 12 * 1024,
-	PASSES = 3,
+	MEMORY_KIB = 7 * 1024,
+	PASSES = 5,
 	LANES = 1,
 	SALT_BYTES = 16,
 	HASH_BYTES = 32,

@@ -1,13 +1,13 @@
 /*
  * password.h - what people remember, hashed so that a stolen store is little
- * use: argon2id with 12 MiB, 3 passes, 1 lane.
+ * use: argon2id with 7 MiB, 5 passes, 1 lane.
  *
  * WHY THESE. They are one of the settings OWASP holds to be equal in strength
- * (with 19 MiB, 2 passes and the like); this one keeps a check at 12 MiB of
+ * (with 19 MiB, 2 passes and the like); this one keeps a check at 7 MiB of
  * memory, which counts in a server that is to stay below 40. A check takes
  * some 20 to 40 ms of one core: callers run it on a thread of its own.
  *
- * The parameters stand inside the hash ("$argon2id$v=19$m=12288,t=3,p=1$…"),
+ * The parameters stand inside the hash ("$argon2id$v=19$m=7168,t=5,p=1$…"),
  * so that they may be raised later and old hashes still hold.
  */
 #ifndef SEAL_PASSWORD_H
@@ -21,7 +21,7 @@
 /* `at` is the JSON pointer for the message. Bytes, not characters. */
 int password_check(
     struct str password, const char *at, struct err *e) MUST_CHECK;
-/* NUL-terminated. ERR_NOMEM when there are no 12 MiB. */
+/* NUL-terminated. ERR_NOMEM when there are no 7 MiB. */
 int password_hash(struct str password, char ret[PASSWORD_HASH_SIZE],
     struct err *e) MUST_CHECK;
 /* *ret_same says whether it is the one. Any failure to find out is an error. */

@@ -40,7 +40,7 @@ test_hash(void **state)
 	assert_int_equal(password_hash(pw, two, &e), OK);
 	assert_string_not_equal(one, two);
 	assert_true(
-	    str_starts(str_of(one), STR("$argon2id$v=19$m=12288,t=3,p=1$")));
+	    str_starts(str_of(one), STR("$argon2id$v=19$m=7168,t=5,p=1$")));
 	assert_int_equal(password_verify(str_of(one), pw, &same, &e), OK);
 	assert_true(same);
 	assert_int_equal(

@@ -68,8 +68,8 @@ static_assert(WAL_RESTART_BYTES == 67108864, "as in OPTIONS");
 /* The writer keeps the inner pages of its tables in memory. */
 static const char *const OPTIONS[] = {
     [DB_READ] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
-    [DB_JOBS] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
-    [DB_WRITE] = "PRAGMA cache_size=-4096; PRAGMA journal_size_limit=67108864",
+    [DB_JOBS] = "PRAGMA cache_size=-256; PRAGMA query_only=ON",
+    [DB_WRITE] = "PRAGMA cache_size=-2048; PRAGMA journal_size_limit=67108864",
 };
 
 static const char *joined; /* the name of a VFS, or NULL */
@@ -325,7 +325,7 @@ set_up(struct sqlite_db *d, struct err *e)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(d->h,
 		    "PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;"
-		    "PRAGMA mmap_size=0",
+		    "PRAGMA mmap_size=0; PRAGMA secure_delete=OFF",
 		    NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(d->h, OPTIONS[d->base.use], NULL, NULL, NULL);
