@@ -36,10 +36,11 @@
 #define IDS_FRESH_MAX      131072
 #define IDS_SLICE_MIN      512 /* puts between two writings: they share pages */
 #define IDS_TIDY           1024 /* puts between two steps of merging */
-/* The filter before the written ones: 5 million fit well into the largest, one
- * in twenty is then looked for in vain; past that it is more. */
+/* The filter before the written ones grows with the log, by about a byte an id:
+ * at 5 million it is 4 MiB, and one id in twenty is looked for in vain. Past
+ * the largest it is more. */
 #define IDS_BLOOM_MIN      (1 * MIB)
-#define IDS_BLOOM_MAX      (4 * MIB)
+#define IDS_BLOOM_MAX      (64 * MIB)
 #define IDS_BLOOM_STEP     16384 /* ids read into it by a commit: half a ms */
 #define IDS_BLOOM_START_MS 1000  /* and at the start: some 5 million */
 /* Tenants that may use the same event id. */

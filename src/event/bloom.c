@@ -44,7 +44,10 @@ bloom_free(struct bloom *b)
 static struct block *
 block_of(const struct bloom *b, uint64_t h)
 {
-	return &b->blocks[(h >> 48) & (b->n_blocks - 1)];
+	/* Mixed: 43 bits are too few for a large filter's own bits besides. */
+	uint64_t mixed = (h >> UNUSED) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &b->blocks[(mixed >> 32) & (b->n_blocks - 1)];
 }
 
 void

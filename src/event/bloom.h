@@ -18,7 +18,7 @@
 
 struct bloom;
 
-/* bytes is a power of two, from 64 to 4 MiB. NULL when there is no memory. */
+/* bytes is a power of two, from 64 on. NULL when there is no memory. */
 struct bloom *bloom_new(size_t bytes);
 void bloom_free(struct bloom *b);
 

@@ -187,14 +187,21 @@ first_seq(struct ids *x, struct db *db, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
-/* The filter that so many ids want: with 6.7 bits each, while it may grow. */
+/* How many ids a filter is for: each has 5.3 bits of it at least. */
+static size_t
+bloom_ids(size_t bytes)
+{
+	return bytes + bytes / 2;
+}
+
+/* The first step is a large one: it comes early in the life of every log. */
 static size_t
 bloom_size(size_t live)
 {
 	size_t bytes = IDS_BLOOM_MIN;
 
-	while (bytes < IDS_BLOOM_MAX && live > bytes * 6 / 5)
-		bytes *= 4;
+	while (bytes < IDS_BLOOM_MAX && live > bloom_ids(bytes))
+		bytes *= bytes == IDS_BLOOM_MIN ? 4 : 2;
 	return bytes;
 }
 
@@ -220,7 +227,7 @@ review(struct ids *x, struct db *db, struct err *e)
 	x->scan = (struct id_scan){0};
 	if (!x->next)
 		return OK;
-	x->review_at = bloom_bytes(x->next) * 6 / 5;
+	x->review_at = bloom_ids(bloom_bytes(x->next));
 	if (x->review_at < 2 * live)
 		x->review_at = 2 * live;
 	for (size_t i = 0; i < x->n_frozen; i++)

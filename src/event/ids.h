@@ -18,7 +18,7 @@
  * the cache is a read of a page. A filter (bloom.h) of all that is in frozen
  * and the table says of most that they are in neither. It is read from the
  * table by ids_load(), for a second at most, and further by each ids_write();
- * until that is done each id is looked for. With the log its size grows up to
+ * until that is done each id is looked for. Its size grows with the log, up to
  * IDS_BLOOM_MAX; ids that retention took stay in it until they are a quarter,
  * then it is made anew. The old one serves until the new one is whole.
  *
