@@ -1,0 +1,50 @@
+-- The whole append in one message, as before; but first it asks whether any of
+-- the ids may be known at all. When none is, which is nearly always, all are
+-- inserted as they came, with seqs that follow each other: the lock is ours, so
+-- nobody takes one in between. What is known is told apart by the longer way,
+-- where the order of looking is pinned (0001_log.sql tells why).
+--postgres: CREATE OR REPLACE FUNCTION hk_append(kinds BIGINT[], tenants BYTEA[], event_ids BYTEA[], hs BIGINT[],
+--postgres:     hashes BYTEA[], types TEXT[], pkeys TEXT[], rvs BIGINT[], now_us BIGINT, to_subs BIGINT[], attrss TEXT[], bodies BYTEA[])
+--postgres: RETURNS TABLE (ret_ord BIGINT, ret_seq BIGINT, ret_old_hash BYTEA) LANGUAGE plpgsql
+--postgres: SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+--postgres: DECLARE n BIGINT := cardinality(hs); first BIGINT;
+--postgres: BEGIN
+--postgres:   PERFORM pg_advisory_xact_lock(4857301);
+--postgres:   IF NOT EXISTS (SELECT FROM ids i WHERE i.h = ANY (hs)) THEN
+--postgres:     first := nextval('log_seq');
+--postgres:     PERFORM setval('log_seq', first + n - 1);
+--postgres:     INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)
+--postgres:     SELECT first + g.ord - 1, g.kind::integer, g.tenant, g.event_id, g.h, g.hash, g.type, g.pkey, g.rv, now_us, nullif(g.to_sub, 0), g.attrs, g.body
+--postgres:       FROM unnest(kinds, tenants, event_ids, hs, hashes, types, pkeys, rvs, to_subs, attrss, bodies)
+--postgres:         WITH ORDINALITY AS g (kind, tenant, event_id, h, hash, type, pkey, rv, to_sub, attrs, body, ord);
+--postgres:     INSERT INTO ids (h, seq) SELECT g.h, first + g.ord - 1 FROM unnest(hs) WITH ORDINALITY AS g (h, ord);
+--postgres:     INSERT INTO mark (minute, seq) VALUES (now_us / 60000000, first) ON CONFLICT (minute) DO NOTHING;
+--postgres:     RETURN QUERY SELECT g, first + g - 1, NULL::bytea FROM generate_series(1, n) g;
+--postgres:     RETURN;
+--postgres:   END IF;
+--postgres:   RETURN QUERY
+--postgres:   WITH given AS MATERIALIZED (
+--postgres:     SELECT g.*, o.seq AS old_seq, o.hash AS old_hash
+--postgres:       FROM unnest(kinds, tenants, event_ids, hs, hashes, types, pkeys, rvs, to_subs, attrss, bodies)
+--postgres:         WITH ORDINALITY AS g (kind, tenant, event_id, h, hash, type, pkey, rv, to_sub, attrs, body, ord)
+--postgres:       LEFT JOIN LATERAL (
+--postgres:         SELECT l.seq, l.hash
+--postgres:           FROM (SELECT i.seq FROM ids i WHERE i.h = g.h OFFSET 0) i
+--postgres:          CROSS JOIN LATERAL (SELECT l.seq, l.hash FROM log l
+--postgres:            WHERE l.seq = i.seq AND l.tenant = g.tenant AND l.event_id = g.event_id OFFSET 0) l
+--postgres:          LIMIT 1) o ON true),
+--postgres:   fresh AS MATERIALIZED (
+--postgres:     SELECT nextval('log_seq') AS seq, s.* FROM (
+--postgres:       SELECT * FROM given g WHERE g.old_seq IS NULL ORDER BY g.ord) s),
+--postgres:   put AS (
+--postgres:     INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)
+--postgres:     SELECT f.seq, f.kind::integer, f.tenant, f.event_id, f.h, f.hash, f.type, f.pkey, f.rv, now_us, nullif(f.to_sub, 0), f.attrs, f.body FROM fresh f),
+--postgres:   put_ids AS (
+--postgres:     INSERT INTO ids (h, seq) SELECT f.h, f.seq FROM fresh f),
+--postgres:   put_mark AS (
+--postgres:     INSERT INTO mark (minute, seq) SELECT now_us / 60000000, min(f.seq) FROM fresh f HAVING min(f.seq) IS NOT NULL
+--postgres:     ON CONFLICT (minute) DO NOTHING)
+--postgres:   SELECT f.ord, f.seq, NULL::bytea FROM fresh f
+--postgres:   UNION ALL SELECT g.ord, g.old_seq, g.old_hash FROM given g WHERE g.old_seq IS NOT NULL;
+--postgres: END $$;
+--sqlite: SELECT 1;
