@@ -97,11 +97,13 @@ edge(struct db *db, struct cut *cut, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
-/* For each entry that comes two may go: the old end is always the faster. */
+/* For each entry that comes two may go: the old end is always the faster. On
+ * PostgreSQL, where to delete costs more, whole pieces will go. */
 static int64_t
-rows_now(struct retain *x, int64_t last_seq)
+rows_now(struct retain *x, const struct db *db, int64_t last_seq)
 {
-	x->credit += x->seen > 0 ? 2 * (last_seq - x->seen) : 0;
+	if (db_engine(db) == STORE_SQLITE && x->seen > 0)
+		x->credit += 2 * (last_seq - x->seen);
 	x->seen = last_seq;
 	if (x->credit > RETAIN_STEP_MAX)
 		x->credit = RETAIN_STEP_MAX;
@@ -113,7 +115,7 @@ retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
     bool idle, struct err *e)
 {
 	struct cut cut = {.before_us = now_us - x->keep_us, .now_us = now_us};
-	int64_t now_ms = now_us / US_PER_MS, most = rows_now(x, last_seq);
+	int64_t now_ms = now_us / US_PER_MS, most = rows_now(x, db, last_seq);
 	int rc;
 
 	if (x->keep_us <= 0 || (now_ms < x->not_before_ms &&

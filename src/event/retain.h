@@ -4,10 +4,10 @@
  * WHY STEPS. Deleting a day at once stalled the writer for seconds. A step
  * takes RETAIN_STEP entries by their seq, so it costs a millisecond or two, and
  * is taken when the commit thread is idle, or every RETAIN_BUSY_MS when it never
- * is. Where entries come faster than that takes them away, steps are as many,
- * and as large up to RETAIN_STEP_MAX, as are needed to take two for each that
- * comes: the log never outgrows what is to be kept. PostgreSQL also drops whole pieces (ops/jobs.c); what is
- * left for the steps is then little.
+ * is. On SQLite, where entries come faster than that takes them away, steps are
+ * as many, and as large up to RETAIN_STEP_MAX, as are needed to take two for
+ * each that comes: the log never outgrows what is to be kept. PostgreSQL drops
+ * whole pieces instead (ops/jobs.c).
  *
  * DELIVERIES. What has a row, or is a dead letter that waits, keeps its body in
  * `dead`, in the same transaction. A reader is not looked at: it jumps when it
