@@ -10,7 +10,7 @@
 --postgres: DECLARE n BIGINT := cardinality(hs); first BIGINT;
 --postgres: BEGIN
 --postgres:   PERFORM pg_advisory_xact_lock(4857301);
---postgres:   IF NOT EXISTS (SELECT FROM ids i WHERE i.h = ANY (hs)) THEN
+--postgres:   IF n > 0 AND NOT EXISTS (SELECT FROM ids i WHERE i.h = ANY (hs)) THEN
 --postgres:     first := nextval('log_seq');
 --postgres:     PERFORM setval('log_seq', first + n - 1);
 --postgres:     INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)

@@ -1,5 +1,7 @@
 #include "reader/items.h"
 
+#include <sqlite3.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -116,8 +118,9 @@ static long
 number(struct place *p, const char *sql)
 {
 	char text[512], path[128];
-	FILE *f;
-	long n = -1;
+	sqlite3_stmt *st = NULL;
+	sqlite3 *h = NULL;
+	long n;
 
 	if (engine == STORE_POSTGRES) {
 		(void)snprintf(text, sizeof(text),
@@ -125,11 +128,13 @@ number(struct place *p, const char *sql)
 		return fixture_admin(text);
 	}
 	(void)snprintf(path, sizeof(path), "%s/hikyaku.db", p->f.dir);
-	(void)snprintf(text, sizeof(text), "sqlite3 %s \"%s\"", path, sql);
-	f = popen(text, "r");
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%ld", &n), 1);
-	(void)pclose(f);
+	assert_int_equal(
+	    sqlite3_open_v2(path, &h, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(h, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	n = (long)sqlite3_column_int64(st, 0);
+	(void)sqlite3_finalize(st);
+	(void)sqlite3_close(h);
 	return n;
 }
 
