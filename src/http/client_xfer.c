@@ -340,13 +340,24 @@ pin_addr(char *to, size_t room, const union addr *a)
 	return snprintf(to, room, v6 ? "[%s]" : "%s", text);
 }
 
+/* A proxy is asked for one address, and more of them know their way to IPv4. */
+static size_t
+for_proxy(const struct resolved *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].sa.sa_family == AF_INET)
+			return i;
+	return 0;
+}
+
 int
 xfer_pin(struct client_xfer *x, const struct resolved *r, struct err *e)
 {
 	/* Through a proxy, one address by CONNECT_TO; else as RESOLVE, where
 	 * "+" lets libcurl forget it some day. */
 	bool proxied = x->send->proxy;
-	size_t at, most = proxied ? 1 : CLIENT_PINS_MAX;
+	size_t at, from = proxied ? for_proxy(r) : 0;
+	size_t end = from + (proxied ? 1 : CLIENT_PINS_MAX);
 
 	for (size_t i = 0; i < r->n; i++) {
 		int rc = guard_connect(x->client->o.guard, x->send->use,
@@ -357,8 +368,8 @@ xfer_pin(struct client_xfer *x, const struct resolved *r, struct err *e)
 	}
 	at = (size_t)snprintf(x->pin_text, PIN_MAX,
 	    "%s%s:%u:", proxied ? "" : "+", x->url.host, x->url.port);
-	for (size_t i = 0; i < r->n && i < most; i++) {
-		if (i > 0)
+	for (size_t i = from; i < r->n && i < end; i++) {
+		if (i > from)
 			x->pin_text[at++] = ',';
 		at +=
 		    (size_t)pin_addr(x->pin_text + at, PIN_MAX - at, &r->v[i]);

@@ -4,7 +4,7 @@ import time
 import uuid
 from datetime import datetime
 
-from hk import check, envelope, same
+from hk import check, envelope, same, until
 
 MS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -59,5 +59,6 @@ def test_correlation_id_is_in_the_log_lines(t):
     srv = t.server(LOG_LEVEL="debug")
     ev = envelope()
     srv.client().publish(ev).want(202)
-    check(any(ev["correlationId"] in str(l) for l in srv.log()),
-          "correlationId stands in the log line of the append", srv.tail())
+    # It is written when the answer has gone.
+    until(lambda: any(ev["correlationId"] in str(l) for l in srv.log()),
+          "correlationId stands in the log line of the append")

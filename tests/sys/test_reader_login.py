@@ -1,5 +1,6 @@
 """People log in and stay logged in (seed 002, 1.x, 13.x, 14.3, 14.4)."""
 import re
+import time
 
 import hk
 from hk import check, same, until
@@ -294,7 +295,8 @@ def execute(srv, *statements):
 
 
 def fill(srv, *users):
-    """A feed with an article that these people read and starred."""
+    """A feed with an article that these people read and starred, too new to be tidied away."""
+    now = int(time.time() * 1e6)
     execute(srv,
             "INSERT INTO feed (uid, feed_url, title, fetch_status, consecutive_errors, parse_errors,"
             " next_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at)"
@@ -302,7 +304,8 @@ def fill(srv, *users):
             f" 0, {len(users)}, 1, 1, 1, 1)",
             "INSERT INTO feed_item (uid, feed_id, published_at, is_date_estimated, fetched_at,"
             " created_at, updated_at, content_hash, state_hash, title)"
-            " SELECT randomblob(16), id, 1, 0, 1, 1, 1, randomblob(16), randomblob(16), 'x' FROM feed")
+            f" SELECT randomblob(16), id, {now}, 0, {now}, {now}, {now}, randomblob(16), randomblob(16),"
+            " 'x' FROM feed")
     for u in users:
         who = f"(SELECT id FROM users WHERE name = '{u}')"
         execute(srv,
