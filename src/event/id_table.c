@@ -1,17 +1,14 @@
 #include "event/id_table.h"
 
-#include <assert.h>
 #include <endian.h>
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
 
 #define FAN_BITS   2 /* of the runs that are merged into one */
 #define FAN        (1 << FAN_BITS)
 #define PART_BITS  10 /* of h, that a part of the lowest level is for */
-#define LEVEL_AT   56 /* bits of a key below its level */
 #define MERGE_STEP 16 /* parts of each level at a time: 8,192 ids */
 #define DROP_STEP  256
 #define FEW        32 /* pairs that are sorted by insertion */
@@ -35,7 +32,7 @@ run_bits(int level)
 static int64_t
 run_key(int level, int64_t run)
 {
-	return (int64_t)level << LEVEL_AT | run << part_bits(level);
+	return (int64_t)level << ID_LEVEL_AT | run << part_bits(level);
 }
 
 static int64_t

@@ -35,6 +35,7 @@
 #define ID_SEQ_BITS 21 /* of a seq in a pair: the largest runs have as many */
 #define ID_RUN_BITS 17
 #define ID_LEVELS   3
+#define ID_LEVEL_AT 56 /* bits of a key below its level */
 
 struct db;
 

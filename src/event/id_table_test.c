@@ -148,10 +148,10 @@ rows_of(struct bench *b, int level)
 	struct err e = {0};
 	int64_t n = 0;
 	int rc = sql_id_part_from(
-	    b->db, (int64_t)level << 56, INT64_C(1) << 30, &rows, &e);
+	    b->db, (int64_t)level << ID_LEVEL_AT, INT64_C(1) << 30, &rows, &e);
 
 	while (rc >= 0 && (rc = rows_next(rows, &e)) > 0)
-		n += rows_int(rows, 0) >> 56 == level;
+		n += rows_int(rows, 0) >> ID_LEVEL_AT == level;
 	assert_int_equal(rc, 0);
 	rows_close(rows);
 	return n;

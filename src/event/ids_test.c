@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "event/id_table.h"
 #include "sql.h"
 #include "store/fixture.h"
 
@@ -14,6 +15,25 @@ h_of(int64_t seq)
 
 	x ^= x >> 29;
 	return (int64_t)(x * 0xbf58476d1ce4e5b9u);
+}
+
+static struct db *
+begin(struct fixture *f)
+{
+	struct db *db = NULL;
+	struct err e;
+
+	fixture_open(f, STORE_SQLITE, NULL);
+	assert_int_equal(db_open(f->store, DB_WRITE, &db, &e), OK);
+	return db;
+}
+
+static void
+end(struct fixture *f, struct ids *x, struct db *db)
+{
+	ids_free(x);
+	db_close(db);
+	fixture_close(f);
 }
 
 static void
@@ -58,13 +78,12 @@ test_all_are_found(void **state)
 	const int64_t last = from + IDS_FRESH_MAX * 2 + 5000;
 	struct fixture f;
 	struct ids *x = ids_new();
-	struct db *db = NULL;
+	struct db *db;
 	struct err e = {0};
 	size_t most = 0;
 
 	(void)state;
-	fixture_open(&f, STORE_SQLITE, NULL);
-	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	db = begin(&f);
 	for (int64_t seq = from; seq < last;) {
 		assert_int_equal(db_begin(db, &e), OK);
 		assert_int_equal(ids_write(x, db, &e), OK);
@@ -90,9 +109,7 @@ test_all_are_found(void **state)
 	for (int64_t n = 0; n <= (last - from) / IDS_BLOOM_STEP + 1; n++)
 		assert_int_equal(ids_write(x, db, &e), OK);
 	all_there(x, db, from, last);
-	ids_free(x);
-	db_close(db);
-	fixture_close(&f);
+	end(&f, x, db);
 }
 
 /* All but the newest runs have been merged on the way: the first key that is not
@@ -105,9 +122,9 @@ few_runs_wait(struct db *db)
 	int64_t n = 0;
 
 	assert_int_equal(sql_id_part_from(db, 0, 1 << 20, &rows, &e), OK);
-	while (rows_next(rows, &e) > 0 && rows_int(rows, 0) >> 56 == 0)
+	while (rows_next(rows, &e) > 0 && rows_int(rows, 0) >> ID_LEVEL_AT == 0)
 		n++;
-	assert_true(rows_int(rows, 0) >> 56 > 0);
+	assert_true(rows_int(rows, 0) >> ID_LEVEL_AT > 0);
 	assert_true(n <= 8 << 10);
 	rows_close(rows);
 }
@@ -120,12 +137,11 @@ test_filter_grows(void **state)
 	const int64_t last = IDS_BLOOM_MIN * 3 / 2 + 3 * IDS_FRESH_MAX;
 	struct fixture f;
 	struct ids *x = ids_new();
-	struct db *db = NULL;
+	struct db *db;
 	struct err e = {0};
 
 	(void)state;
-	fixture_open(&f, STORE_SQLITE, NULL);
-	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	db = begin(&f);
 	assert_int_equal(db_begin(db, &e), OK);
 	insert(db, 1);
 	for (int64_t seq = 0, look = 1; seq < last;) {
@@ -141,9 +157,7 @@ test_filter_grows(void **state)
 		expect(x, db, seq, true);
 	few_runs_wait(db);
 	assert_int_equal(db_commit(db, &e), OK);
-	ids_free(x);
-	db_close(db);
-	fixture_close(&f);
+	end(&f, x, db);
 }
 
 static void
@@ -163,13 +177,11 @@ test_slices(void **state)
 {
 	struct fixture f;
 	struct ids *x = ids_new();
-	struct db *db = NULL;
-	struct err e = {0};
+	struct db *db;
 	int64_t seq = 0;
 
 	(void)state;
-	fixture_open(&f, STORE_SQLITE, NULL);
-	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	db = begin(&f);
 	while (seq < IDS_FRESH_MAX) {
 		++seq;
 		ids_put(x, h_of(seq), seq);
@@ -188,9 +200,7 @@ test_slices(void **state)
 	for (int64_t i = 1; i <= seq; i += 97)
 		expect(x, db, i, true);
 	expect(x, db, seq + 1, false);
-	ids_free(x);
-	db_close(db);
-	fixture_close(&f);
+	end(&f, x, db);
 }
 
 /* Without what it derived it reads all of the log again, at its start. */
@@ -201,12 +211,11 @@ test_made_anew(void **state)
 	const int64_t last = from + IDS_FRESH_MAX * 3;
 	struct fixture f;
 	struct ids *x = ids_new();
-	struct db *db = NULL;
+	struct db *db;
 	struct err e = {0};
 
 	(void)state;
-	fixture_open(&f, STORE_SQLITE, NULL);
-	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	db = begin(&f);
 	assert_int_equal(db_begin(db, &e), OK);
 	for (int64_t seq = from + 1; seq <= last; seq++)
 		insert(db, seq);
@@ -218,9 +227,7 @@ test_made_anew(void **state)
 	assert_int_equal(ids_load(x, db, &e), OK);
 	assert_true(ids_in_memory(x) <= IDS_FRESH_MAX);
 	all_there(x, db, from, last);
-	ids_free(x);
-	db_close(db);
-	fixture_close(&f);
+	end(&f, x, db);
 }
 
 static void
@@ -230,12 +237,11 @@ test_undo(void **state)
 	char upto[16];
 	struct fixture f;
 	struct ids *x = ids_new();
-	struct db *db = NULL;
+	struct db *db;
 	struct err e = {0};
 
 	(void)state;
-	fixture_open(&f, STORE_SQLITE, NULL);
-	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	db = begin(&f);
 	for (int64_t seq = 1; seq <= 100; seq++)
 		ids_put(x, h_of(seq), seq);
 	ids_undo(x, 40);
@@ -258,9 +264,7 @@ test_undo(void **state)
 	(void)snprintf(upto, sizeof(upto), "%d", IDS_FRESH_MAX - 1);
 	assert_true(str_eq(rows_str(rows, 0), str_of(upto)));
 	rows_close(rows);
-	ids_free(x);
-	db_close(db);
-	fixture_close(&f);
+	end(&f, x, db);
 }
 
 /* Colliding hashes are told apart by the caller, up to a bound. */
@@ -269,21 +273,18 @@ test_same_hash(void **state)
 {
 	struct fixture f;
 	struct ids *x = ids_new();
-	struct db *db = NULL;
+	struct db *db;
 	int64_t seqs[IDS_SAME_MAX];
 	struct err e = {0};
 
 	(void)state;
-	fixture_open(&f, STORE_SQLITE, NULL);
-	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
+	db = begin(&f);
 	for (int64_t seq = 1; seq <= IDS_SAME_MAX; seq++)
 		ids_put(x, 7, seq);
 	assert_int_equal(ids_find(x, db, 7, seqs, &e), IDS_SAME_MAX);
 	ids_put(x, 7, IDS_SAME_MAX + 1);
 	assert_int_equal(ids_find(x, db, 7, seqs, &e), ERR_LIMIT);
-	ids_free(x);
-	db_close(db);
-	fixture_close(&f);
+	end(&f, x, db);
 }
 
 int

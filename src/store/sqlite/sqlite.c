@@ -325,7 +325,7 @@ set_up(struct sqlite_db *d, struct err *e)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(d->h,
 		    "PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;"
-		    "PRAGMA mmap_size=0; PRAGMA secure_delete=OFF",
+		    "PRAGMA mmap_size=0; PRAGMA secure_delete=FAST",
 		    NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(d->h, OPTIONS[d->base.use], NULL, NULL, NULL);
