@@ -219,17 +219,39 @@ log_str(struct log_line *l, const char *name, struct str v)
 		put_quoted(l, v);
 }
 
-void
-log_uuid(struct log_line *l, const char *name, struct uuid v)
+static void
+put_uuid(struct log_line *l, struct uuid v)
 {
 	char text[UUID_LEN + 3];
 
-	if (!key(l, name, sizeof(text)))
-		return;
 	text[0] = '"';
 	uuid_format(v, text + 1);
 	text[UUID_LEN + 1] = '"';
 	put(l, (struct str){text, UUID_LEN + 2});
+}
+
+void
+log_uuid(struct log_line *l, const char *name, struct uuid v)
+{
+	if (key(l, name, UUID_LEN + 2))
+		put_uuid(l, v);
+}
+
+void
+log_uuids(
+    struct log_line *l, const char *name, const struct uuid *v, size_t n)
+{
+	enum { ONE = UUID_LEN + 3, END = 16 };
+
+	if (!key(l, name, END))
+		return;
+	put(l, STR("["));
+	for (size_t i = 0; i < n && l->cap - l->n >= ONE + END; i++) {
+		if (i > 0)
+			put(l, STR(","));
+		put_uuid(l, v[i]);
+	}
+	put(l, STR("]"));
 }
 
 void

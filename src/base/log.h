@@ -37,6 +37,9 @@ void log_begin_long(struct log_line *l, enum log_level level, const char *msg,
     char *mem, size_t cap);
 void log_str(struct log_line *l, const char *key, struct str v);
 void log_uuid(struct log_line *l, const char *key, struct uuid v);
+/* As a list; the last of them are left out when there is no room. */
+void log_uuids(
+    struct log_line *l, const char *key, const struct uuid *v, size_t n);
 void log_int(struct log_line *l, const char *key, int64_t v);
 void log_end(struct log_line *l);
 

@@ -128,6 +128,36 @@ cuts_visibly(void **state)
 	}
 }
 
+static void
+lists_ids(void **state)
+{
+	struct uuid v[100] = {{{0}}};
+	struct log_line l;
+	const char *line;
+	size_t n = 0;
+
+	(void)state;
+	log_setup(LOG_INFO, LOG_JSON, fd);
+	v[1].b[0] = 0x7f;
+	log_begin(&l, LOG_INFO, "m");
+	log_uuids(&l, "none", v, 0);
+	log_uuids(&l, "two", v, 2);
+	log_end(&l);
+	assert_non_null(strstr(logged(),
+	    "\"m\",\"none\":[],\"two\":[\"00000000-0000-0000-0000-000000000000\","
+	    "\"7f000000-0000-0000-0000-000000000000\"]}\n"));
+	log_begin(&l, LOG_INFO, "m");
+	log_uuids(&l, "v", v, 100);
+	log_int(&l, "i", 7);
+	log_end(&l);
+	line = logged();
+	assert_non_null(strstr(line, "0\"]"));
+	assert_string_equal(line + strlen(line) - 2, "}\n");
+	for (const char *p = line; (p = strstr(p, "-000000000000")); p++)
+		n++;
+	assert_in_range(n, 49, 51);
+}
+
 /* In memory of the caller's it has room, held back or not. */
 static void
 long_line(void **state)
@@ -226,6 +256,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(writes_text, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(obeys_the_level, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(cuts_visibly, open_fd, close_fd),
+	    cmocka_unit_test_setup_teardown(lists_ids, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(long_line, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(stays_utf8, open_fd, close_fd),
 	    cmocka_unit_test_setup_teardown(

@@ -21,6 +21,7 @@
 #define SCRATCH_SLOTS ((size_t)4 * COMMIT_BATCH_MAX)
 #define DISK_LOOK_MS  250
 #define TELL_AGAIN_MS 10000 /* between lines about the same trouble */
+#define TELL_TOGETHER 32    /* events in a line of the log */
 #define IDLE_MS       100   /* how often an idle thread looks after retention */
 #define AGAIN_MS      50    /* between tries of an uncertain commit */
 
@@ -162,28 +163,56 @@ finish(struct append *a, struct append_job *job)
 	job->done(job);
 }
 
+/* n entries that differ in nothing but their ids, with seqs in a row. */
 static void
-tell(const struct entry *en)
+tell(const struct entry *en, size_t n)
 {
+	static const char *const MSG[][2] = {
+	    [ENTRY_NEW] = {"event appended", "events appended"},
+	    [ENTRY_SAME] = {"event known", "events known"},
+	    [ENTRY_DIFFERS] = {"event id reused", "event ids reused"},
+	};
 	UNINIT struct log_line l;
+	UNINIT struct uuid ids[TELL_TOGETHER];
 
-	log_begin(&l, LOG_INFO,
-	    en->state == ENTRY_NEW    ? "event appended"
-	    : en->state == ENTRY_SAME ? "event known"
-				      : "event id reused");
-	log_uuid(&l, "eventId", en->event_id);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = en[i].event_id;
+	log_begin(&l, LOG_INFO, MSG[en->state][n > 1]);
+	if (n == 1)
+		log_uuid(&l, "eventId", ids[0]);
 	log_uuid(&l, "correlationId", en->correlation);
 	log_str(&l, "type", en->type);
 	log_int(&l, "seq", en->seq);
+	if (n > 1)
+		log_uuids(&l, "eventIds", ids, n);
 	log_end(&l);
+}
+
+static bool
+told_with(const struct entry *en, const struct entry *first, size_t n)
+{
+	return en->kind == ENTRY_EVENT && en->state == first->state &&
+	       en->seq == first->seq + (int64_t)n &&
+	       uuid_eq(en->correlation, first->correlation) &&
+	       str_eq(en->type, first->type);
 }
 
 void
 append_tell(const struct append_job *job)
 {
-	for (size_t i = 0; log_on(LOG_INFO) && i < job->n; i++)
-		if (job->entries[i].kind == ENTRY_EVENT)
-			tell(&job->entries[i]);
+	const struct entry *en = job->entries, *end = en + job->n;
+
+	while (log_on(LOG_INFO) && en < end) {
+		size_t n = 1;
+
+		if (en->kind == ENTRY_EVENT) {
+			while (n < TELL_TOGETHER && en + n < end &&
+			       told_with(en + n, en, n))
+				n++;
+			tell(en, n);
+		}
+		en += n;
+	}
 }
 
 /* Links the entries of a batch that have the same id to the first of them. */

@@ -99,7 +99,8 @@ struct append_job {
 	bool quiet; /* append_tell() is whoever's who posted it */
 };
 
-/* One line an event, so that a correlation id is found in the log. The commit
+/* So that a correlation id is found in the log: a line for each event, or for
+ * a run of them that have it, the type and the outcome in common. The commit
  * thread does so, which for a job of many would hold up others. */
 void append_tell(const struct append_job *job);
 

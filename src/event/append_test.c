@@ -1,6 +1,8 @@
 #include "event/append.h"
 
 #include <semaphore.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -368,6 +370,52 @@ test_retention(void **state)
 	each(check_retention);
 }
 
+/* Each id once, and in a line only with what it has in common with others. */
+static void
+test_tell(void **state)
+{
+	struct entry v[44];
+	struct append_job job = {.entries = v, .n = 44};
+	char text[8192];
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	size_t lines = 0;
+	ssize_t n;
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (int i = 0; i < 44; i++) {
+		v[i] = entry("k", 0);
+		v[i].seq = 100 + i;
+	}
+	v[1].kind = ENTRY_CONFIG;
+	v[2].state = ENTRY_SAME;
+	v[3].correlation = v[4].correlation = uuid_v4();
+	v[5].type = STR("order.made");
+	v[6].seq = 7;
+	log_setup(LOG_INFO, LOG_JSON, fd);
+	append_tell(&job);
+	log_setup(LOG_ERROR, LOG_TEXT, 2);
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	assert_true(n > 0);
+	text[n] = '\0';
+	for (char *p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	/* 0 | 2 | 3 4 | 5 | 6 | 7 to 38 | 39 to 43 */
+	assert_int_equal(lines, 7);
+	for (int i = 0; i < 44; i++) {
+		char id[UUID_LEN + 1], *p;
+
+		uuid_format(v[i].event_id, id);
+		id[UUID_LEN] = '\0';
+		p = strstr(text, id);
+		assert_true(i == 1 ? !p : p && !strstr(p + 1, id));
+	}
+	assert_non_null(strstr(text, "\"event known\""));
+	assert_non_null(strstr(text, "\"seq\":103,\"eventIds\":["));
+	assert_non_null(strstr(text, "\"seq\":139,\"eventIds\":["));
+	assert_int_equal(close(fd), 0);
+}
+
 int
 main(void)
 {
@@ -377,6 +425,7 @@ main(void)
 	    cmocka_unit_test(test_unhashed),
 	    cmocka_unit_test(test_find),
 	    cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_tell),
 	    cmocka_unit_test(test_retention),
 	    cmocka_unit_test(test_faults),
 	};
