@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #define BLOCK_BITS 512 /* one cache line */
-#define BITS       3   /* of a hash, each 9 bits of it */
+#define BITS       4   /* of a hash, each 9 bits of it */
 #define UNUSED     21  /* low bits of a hash */
 
 struct block {

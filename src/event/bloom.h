@@ -7,8 +7,8 @@
  * are taken as random: they are parts of a SHA-256. Their lowest 21 bits don't
  * count, so that pairs of id_table.h will do.
  *
- * At 6.7 bits of the filter for each hash one answer in twenty is wrong, at
- * half of that one in five. Nothing can be taken out: who wants that makes a
+ * At 10 bits of the filter for each hash one answer in eighty is wrong, at 6.7
+ * one in twenty, at half of that one in four. Nothing can be taken out: who wants that makes a
  * new one.
  */
 #ifndef EVENT_BLOOM_H

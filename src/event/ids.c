@@ -187,14 +187,16 @@ first_seq(struct ids *x, struct db *db, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
-/* How many ids a filter is for: each has 5.3 bits of it at least. */
+/*
+ * How many ids a filter is for: each has 5.3 bits of it at least. The smallest
+ * is for little logs; others leave it early, while few are looked for in vain.
+ */
 static size_t
 bloom_ids(size_t bytes)
 {
-	return bytes + bytes / 2;
+	return bytes == IDS_BLOOM_MIN ? bytes / 2 : bytes + bytes / 2;
 }
 
-/* The first step is a large one: it comes early in the life of every log. */
 static size_t
 bloom_size(size_t live)
 {

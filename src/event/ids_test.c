@@ -134,7 +134,7 @@ static void
 test_filter_grows(void **state)
 {
 	enum { BATCH = COMMIT_BATCH_MAX };
-	const int64_t last = IDS_BLOOM_MIN * 3 / 2 + 3 * IDS_FRESH_MAX;
+	const int64_t last = IDS_BLOOM_MIN / 2 + 10 * IDS_FRESH_MAX;
 	struct fixture f;
 	struct ids *x = ids_new();
 	struct db *db;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """bench/run.py - the figures that the project promises, measured.
 
-Each figure compares two sides. They are run in turn, five times, and the
-median counts, so that a machine that grows warm or busy hurts both alike.
-Beside the rate stands the server's CPU time per event (for PostgreSQL with all
-its processes): on a busy machine it is the steadier of the two, and a ratio is
-met by either.
+Each figure compares two sides. They are run in turn, five times, each time in
+slices of a second that alternate, so that a machine that grows warm or busy
+hurts both alike, and each time against a new server, so that the fifth does
+not measure a longer log than the first. What counts is the median of the five
+ratios. Beside the rate stands the server's CPU time per event (for PostgreSQL
+with all its processes): on a busy machine it is the steadier of the two, and a
+ratio is met by either.
 
   single    durable publish at 64 connections against the lower of two ceilings
             of the same run: an empty POST route, and 64 / one fdatasync
@@ -36,6 +38,7 @@ import hk  # noqa: E402
 BUILD = os.path.join(hk.ROOT, "build")
 FIGURES = ("single", "batch", "postgres", "full", "memory")
 CONNECTIONS = 64
+SLICES = 3  # of a run
 RSS_MAX_KIB = 40 * 1024
 
 
@@ -72,11 +75,23 @@ class Side:
     def __init__(self, name):
         self.name, self.runs = name, []
 
-    def add(self, run):
-        self.runs.append(run)
+    def add(self, slices):
+        """One run, of which these are the slices."""
+        count = sum(s["rate"] * s["seconds"] for s in slices)
+        self.runs.append({
+            "rate": count / sum(s["seconds"] for s in slices),
+            "cpu_us": sum(s["cpu_us"] * s["rate"] * s["seconds"] for s in slices) / count,
+            "p50_us": statistics.median(s["p50_us"] for s in slices),
+            "p99_us": statistics.median(s["p99_us"] for s in slices),
+        })
 
     def median(self, what):
         return statistics.median(r[what] for r in self.runs)
+
+    def over(self, other, what):
+        """The median of the ratios of run to run."""
+        return statistics.median(a[what] / max(b[what], 0.01)
+                                 for a, b in zip(self.runs, other.runs))
 
     def text(self):
         return (f"{self.median('rate'):>9,.0f}/s  {self.median('cpu_us'):6.1f} us CPU  "
@@ -137,11 +152,19 @@ class Bench:
             raise hk.Failed(f"load: {r.stderr.strip()}{r.stdout}\n{srv.tail()}")
         run = json.loads(r.stdout)
         if side:
-            side.add(run)
             self.rss[side.name] = max(self.rss.get(side.name, 0), run["rss_kib"])
         if self.o.verbose:
             print(f"    {side.name if side else 'fill'}: {r.stdout.strip()}", flush=True)
         return run
+
+    def turns(self, *sides):
+        """One run of each of (server, side, arguments), slice by slice in turn."""
+        slices = [[] for _ in sides]
+        for _ in range(SLICES):
+            for got, (srv, side, args) in zip(slices, sides):
+                got.append(self.measure(srv, side, seconds=self.o.seconds / SLICES, **args))
+        for got, (_, side, _) in zip(slices, sides):
+            side.add(got)
 
     def row(self, figure, got, want, how):
         """Keeps and prints one line of the table; got and want are ratios."""
@@ -151,8 +174,7 @@ class Bench:
 
     def ratio(self, figure, above, below, want):
         """above's rate over below's, or below's CPU time over above's."""
-        by_rate = above.median("rate") / below.median("rate")
-        by_cpu = below.median("cpu_us") / max(above.median("cpu_us"), 0.01)
+        by_rate, by_cpu = above.over(below, "rate"), below.over(above, "cpu_us")
         print(f"  {below.name:22}{below.text()}\n  {above.name:22}{above.text()}\n"
               f"  ratio by rate {by_rate:.2f}, by CPU time {by_cpu:.2f}, wanted {want:g}",
               flush=True)
@@ -164,13 +186,12 @@ class Bench:
     # ---- the figures
 
     def single(self):
-        srv = self.server()
         ping, publish, syncs = Side("empty POST"), Side("publish"), []
         for _ in range(self.o.runs):
+            srv = self.server()
             syncs.append(fdatasync_seconds(self.work))
-            self.measure(srv, ping, path="/v1/ping", empty=True)
-            self.measure(srv, publish)
-        self.end(srv)
+            self.turns((srv, ping, {"path": "/v1/ping", "empty": True}), (srv, publish, {}))
+            self.end(srv)
         disk = CONNECTIONS / statistics.median(syncs)
         print(f"  one fdatasync {statistics.median(syncs) * 1e6:.0f} us: "
               f"64 of them at once are {disk:,.0f}/s")
@@ -181,22 +202,20 @@ class Bench:
             self.ratio("single", publish, ping, 0.5)
 
     def batch(self):
-        srv = self.server()
         one, hundred = Side("single"), Side("batch of 100")
         for _ in range(self.o.runs):
-            self.measure(srv, one)
-            self.measure(srv, hundred, batch=100)
-        self.end(srv)
+            srv = self.server()
+            self.turns((srv, one, {}), (srv, hundred, {"batch": 100}))
+            self.end(srv)
         self.ratio("batch", hundred, one, 5)
 
     def postgres(self):
-        a, b = self.server(), self.server("postgres")
         sqlite, pg = Side("SQLite"), Side("PostgreSQL")
         for _ in range(self.o.runs):
-            self.measure(a, sqlite)
-            self.measure(b, pg)
-        self.end(a)
-        self.end(b)
+            a, b = self.server(), self.server("postgres")
+            self.turns((a, sqlite, {}), (b, pg, {}))
+            self.end(a)
+            self.end(b)
         self.ratio("postgres", pg, sqlite, 0.5)
 
     def filled(self):
@@ -220,9 +239,9 @@ class Bench:
         empty, full = Side("empty log"), Side(f"{n / 1e6:.1f} M events")
         for _ in range(self.o.runs):
             fresh = self.server()
-            self.measure(fresh, empty)
+            self.turns((fresh, empty, {}), (srv, full, {}))
             self.end(fresh)
-            self.measure(srv, full)
+        self.measure(srv, Side("and a batch of 100"), batch=100)  # its memory
         self.end(srv)
         self.ratio("full", full, empty, 0.9)
 
