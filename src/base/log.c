@@ -238,8 +238,7 @@ log_uuid(struct log_line *l, const char *name, struct uuid v)
 }
 
 void
-log_uuids(
-    struct log_line *l, const char *name, const struct uuid *v, size_t n)
+log_uuids(struct log_line *l, const char *name, const struct uuid *v, size_t n)
 {
 	enum { ONE = UUID_LEN + 3, END = 16 };
 
