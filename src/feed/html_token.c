@@ -187,9 +187,21 @@ static void
 skip_past(struct lexer *l, const char *z)
 {
 	size_t n = strlen(z);
-	const char *found = memmem(l->in.p + l->at, l->in.n - l->at, z, n);
 
-	l->at = found ? (size_t)(found - l->in.p) + n : l->in.n;
+	while (l->in.n - l->at >= n) {
+		const char *found =
+		    memchr(l->in.p + l->at, z[0], l->in.n - l->at);
+
+		if (!found)
+			break;
+		l->at = (size_t)(found - l->in.p);
+		if (str_starts(str_from(l->in, l->at), (struct str){z, n})) {
+			l->at += n;
+			return;
+		}
+		l->at++;
+	}
+	l->at = l->in.n;
 }
 
 /* Behind "<!--". */
