@@ -75,10 +75,13 @@ class Side:
     def __init__(self, name):
         self.name, self.runs = name, []
 
-    def add(self, slices):
+    def add(self, run):
+        self.runs.append(run)
+
+    def add_slices(self, slices):
         """One run, of which these are the slices."""
         count = sum(s["rate"] * s["seconds"] for s in slices)
-        self.runs.append({
+        self.add({
             "rate": count / sum(s["seconds"] for s in slices),
             "cpu_us": sum(s["cpu_us"] * s["rate"] * s["seconds"] for s in slices) / count,
             "p50_us": statistics.median(s["p50_us"] for s in slices),
@@ -134,8 +137,8 @@ class Bench:
         with open(os.path.join(self.pg_folder, "pg", "data", "postmaster.pid")) as f:
             return int(f.readline())
 
-    def measure(self, srv, side=None, **args):
-        """One run of the load generator against a server."""
+    def measure(self, srv, side=None, a_slice=False, **args):
+        """One run of the load generator against a server, or a slice of one."""
         args.setdefault("seconds", self.o.seconds)
         args.setdefault("connections", CONNECTIONS)
         argv = [self.load, "--port", str(srv.port), "--auth", "Bearer " + srv.key(),
@@ -151,6 +154,8 @@ class Bench:
         if r.returncode:
             raise hk.Failed(f"load: {r.stderr.strip()}{r.stdout}\n{srv.tail()}")
         run = json.loads(r.stdout)
+        if side and not a_slice:
+            side.add(run)
         if side:
             self.rss[side.name] = max(self.rss.get(side.name, 0), run["rss_kib"])
         if self.o.verbose:
@@ -162,9 +167,9 @@ class Bench:
         slices = [[] for _ in sides]
         for _ in range(SLICES):
             for got, (srv, side, args) in zip(slices, sides):
-                got.append(self.measure(srv, side, seconds=self.o.seconds / SLICES, **args))
+                got.append(self.measure(srv, side, True, seconds=self.o.seconds / SLICES, **args))
         for got, (_, side, _) in zip(slices, sides):
-            side.add(got)
+            side.add_slices(got)
 
     def row(self, figure, got, want, how):
         """Keeps and prints one line of the table; got and want are ratios."""
