@@ -175,6 +175,10 @@ tell(const struct entry *en, size_t n)
 	UNINIT struct log_line l;
 	UNINIT struct uuid ids[TELL_TOGETHER];
 
+	static_assert(
+	    TELL_TOGETHER * (UUID_LEN + 3) + 2 * EVENT_TYPE_MAX + 256 <
+		sizeof(l.text),
+	    "all of them have room in a line");
 	for (size_t i = 0; i < n; i++)
 		ids[i] = en[i].event_id;
 	log_begin(&l, LOG_INFO, MSG[en->state][n > 1]);

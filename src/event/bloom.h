@@ -8,8 +8,8 @@
  * count, so that pairs of id_table.h will do.
  *
  * At 10 bits of the filter for each hash one answer in eighty is wrong, at 6.7
- * one in twenty, at half of that one in four. Nothing can be taken out: who wants that makes a
- * new one.
+ * one in twenty, at half of that one in four. Nothing can be taken out: who
+ * wants that makes a new one.
  */
 #ifndef EVENT_BLOOM_H
 #define EVENT_BLOOM_H

@@ -325,23 +325,23 @@ took(const char *before, const char *z, size_t bytes)
 	size_t n = strlen(z);
 	struct err e = {0};
 	bool cut = false;
-	int64_t begin;
+	int64_t us;
 	int rc;
 
 	buf_addz(&in, before);
 	while (in.n + n <= bytes)
 		buf_add(&in, (struct str){z, n});
-	begin = clock_cpu_us();
+	us = clock_cpu_us();
 	rc = sanitize(buf_str(&in), STR("https://h.example/"), SANITIZE_ARTICLE,
 	    &out, &cut, &e);
-	begin = clock_cpu_us() - begin;
+	us = clock_cpu_us() - us;
 	assert_true(rc == OK || rc == ERR_LIMIT);
 	if (rc == OK)
 		assert_int_equal(
 		    check_bytes(buf_str(&out), SANITIZE_ARTICLE), out.n);
 	buf_done(&in);
 	buf_done(&out);
-	return begin;
+	return us;
 }
 
 /* Four times as much takes four times as long, where a square takes sixteen. */

@@ -94,7 +94,7 @@ class Side:
     def over(self, other, what):
         """The median of the ratios of run to run."""
         return statistics.median(a[what] / max(b[what], 0.01)
-                                 for a, b in zip(self.runs, other.runs))
+                                 for a, b in zip(self.runs, other.runs, strict=True))
 
     def text(self):
         return (f"{self.median('rate'):>9,.0f}/s  {self.median('cpu_us'):6.1f} us CPU  "
