@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sqlite3.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/sqlite/copy.h"
 #include "store/sqlite/joined.h"
 #include "store/store_driver.h"
 
@@ -446,54 +446,6 @@ wait_a_bit(void *ctx, int tries)
 	return tries < STORE_RESTART_MS * 1000 / STEP_US;
 }
 
-/* The system's methods of a file, but for one. */
-struct polite {
-	sqlite3_io_methods methods; /* first: the file points to it */
-	const sqlite3_io_methods *system;
-	const struct db *db;
-};
-
-static int
-write_politely(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
-{
-	const struct polite *p = (const void *)f->pMethods;
-	int rc = p->system->xWrite(f, from, n, at);
-
-	if (db_wal_behind(p->db) <= (int64_t)WAL_POLITE_BYTES)
-		(void)sched_yield();
-	return rc;
-}
-
-/*
- * A copy is thousands of short writes, by which a core is taken for as long as
- * the scheduler lets a thread go on, some milliseconds, while publishers wait
- * for a commit: whoever has something to do goes first after each page. Not so
- * when the copy falls behind, for in the end the writer waits for it.
- *
- * SQLite syncs the database when it has copied the last frame, which under load
- * is in a restart, while the writer stands: little is left to do then when what
- * was copied before is on the disk already.
- */
-static int
-copy(struct sqlite_db *d, int *ret_frames, int *ret_copied)
-{
-	struct polite p = {.db = &d->base};
-	sqlite3_file *f = NULL;
-	int rc =
-	    sqlite3_file_control(d->h, NULL, SQLITE_FCNTL_FILE_POINTER, &f);
-
-	if (rc != SQLITE_OK || !f || !f->pMethods)
-		return rc;
-	p.system = f->pMethods;
-	p.methods = *p.system;
-	p.methods.xWrite = write_politely;
-	f->pMethods = &p.methods;
-	rc = sqlite3_wal_checkpoint_v2(
-	    d->h, NULL, SQLITE_CHECKPOINT_PASSIVE, ret_frames, ret_copied);
-	f->pMethods = p.system;
-	return rc == SQLITE_OK ? f->pMethods->xSync(f, SQLITE_SYNC_NORMAL) : rc;
-}
-
 static int
 sqlite_checkpoint(
     struct db *db, enum checkpoint how, int64_t *ret_wal_bytes, struct err *e)
@@ -504,7 +456,7 @@ sqlite_checkpoint(
 	(void)sqlite3_busy_handler(
 	    d->h, how == CHECKPOINT_WAIT ? wait_a_bit : NULL, NULL);
 	rc = how == CHECKPOINT_COPY
-		 ? copy(d, &frames, &copied)
+		 ? copy_wal(d->h, db, &frames, &copied)
 		 : sqlite3_wal_checkpoint_v2(
 		       d->h, NULL, SQLITE_CHECKPOINT_RESTART, &frames, &copied);
 	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
