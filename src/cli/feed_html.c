@@ -32,7 +32,7 @@ verb_feed_sanitize(struct cli *c)
 			? SANITIZE_ARTICLE
 			: SANITIZE_BASIC,
 		    &out, &cut, &e);
-	if (rc == OK)
+	if (rc == OK && out.n > 0)
 		(void)fwrite(out.p, 1, out.n, c->out);
 	if (rc == OK && cut)
 		rc = err_set(&e, ERR_LIMIT,
