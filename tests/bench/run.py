@@ -5,12 +5,11 @@ Each figure compares two sides. They are run in turn, five times, each time in
 slices of a second that alternate, so that a machine that grows warm or busy
 hurts both alike, and each time against a new server, so that the fifth does
 not measure a longer log than the first. A slice of single events goes before,
-which does not count: until SQLite's WAL has its size, each sync of it has the
-file system's journal to write as well, which takes a quarter of the rate for
-half a second. What counts is the median of the five
-ratios. Beside the rate stands the server's CPU time per event (for PostgreSQL
-with all its processes): on a busy machine it is the steadier of the two, and a
-ratio is met by either.
+which does not count: a new server is a quarter slower for half a second, until
+its WAL has been filled once. What counts is the median of the five ratios.
+Beside the rate stands the server's CPU time per event (for PostgreSQL with all
+its processes): on a busy machine it is the steadier of the two, and a ratio is
+met by either.
 
   single    durable publish at 64 connections against the lower of two ceilings
             of the same run: an empty POST route, and 64 / one fdatasync
