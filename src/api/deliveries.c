@@ -29,7 +29,11 @@ int
 api_ask(struct req *r, struct deliver_ask *q, struct err *e)
 {
 	struct api *api = r->app;
+	int64_t changed = append_config_seq(api->append);
 
+	/* The engine learns of a subscription from the log: first that. */
+	if (q->behind < changed)
+		q->behind = changed;
 	q->done = asked;
 	q->arg = r;
 	if (api->deliver && deliver_post(api->deliver, q))

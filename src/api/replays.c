@@ -129,6 +129,7 @@ replay_op_begin(struct replay_op *op, struct err *e)
 
 	op->ask.kind = ASK_LOOK;
 	op->ask.sub = (uint32_t)op->sub.id;
+	op->ask.behind = op->sub.from_seq; /* another node may have made it */
 	r->then = awake;
 	return api_ask(r, &op->ask, e);
 }

@@ -58,13 +58,18 @@ append_last_seq(const struct append *a)
 }
 
 int64_t
+append_config_seq(const struct append *a)
+{
+	return atomic_load_explicit(&a->config_seq, memory_order_relaxed);
+}
+
+int64_t
 append_events_only(const struct append *a, int64_t after)
 {
 	int64_t last = append_last_seq(a);
 
 	/* On PostgreSQL others write too. */
-	if (a->engine != &APPEND_SQLITE ||
-	    atomic_load_explicit(&a->config_seq, memory_order_relaxed) > after)
+	if (a->engine != &APPEND_SQLITE || append_config_seq(a) > after)
 		return 0;
 	return last;
 }

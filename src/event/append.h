@@ -128,6 +128,8 @@ int append_post(
 
 /* From any thread. */
 int64_t append_last_seq(const struct append *a);
+/* The newest entry of ours that changed a subscription, or a later one. */
+int64_t append_config_seq(const struct append *a);
 /*
  * The newest seq, when all entries after this one are known to be events; else
  * 0. For whom events say nothing, and who need not read them then.
