@@ -2,8 +2,11 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "cage/cage.h"
 #include "cli/verbs.h"
 #include "match/jq_child.h"
+
+static const struct cage_kind *const CHILDREN[] = {&JQ_CHILD, NULL};
 
 /*
  * What is large goes back to the system when it is freed. Left alone, glibc
@@ -21,8 +24,11 @@ tame_malloc(void)
 int
 main(int argc, char **argv)
 {
+	int status;
+
 	tame_malloc();
-	if (jq_child_asked(argc, argv))
-		return jq_child_run();
+	status = cage_main(CHILDREN, argc, argv);
+	if (status >= 0)
+		return status;
 	return cli_run(&VERBS, argc, argv, environ, stdout, stderr);
 }

@@ -282,42 +282,43 @@
 #define JQ_PROGRAMS_MAX 100000     /* different texts, in the server */
 #define JQ_COMPILED_MAX                                                        \
 	2048 /* of these, ready in the child: 4 to 12 KiB each */
-#define JQ_CPU_MS         50 /* one program over one event; spec/webhooks.md */
-#define JQ_COMPILE_CPU_MS 1000 /* 15 ms as a rule, for jq's own definitions */
-#define JQ_MEMORY_MAX     (256 * MIB) /* an event of 1 MiB takes up to 40 */
-#define JQ_STACK_MAX      (8 * MIB)
-#define JQ_OUTPUT_MAX     (1 * MIB) /* of a template; the most a body may be */
-#define JQ_REASON_MAX     200       /* of an error of jq's */
+#define JQ_CPU_MS           50 /* one program over one event; spec/webhooks.md */
+#define JQ_COMPILE_CPU_MS   1000 /* 15 ms as a rule, for jq's own definitions */
+#define JQ_MEMORY_MAX       (256 * MIB) /* an event of 1 MiB takes up to 40 */
+#define JQ_OUTPUT_MAX       (1 * MIB) /* of a template; the most a body may be */
+#define JQ_REASON_MAX       200       /* of an error of jq's */
 /* What is run in C instead (match/plain.h): longer ones are not plain. */
-#define PLAIN_TEXT_MAX    1024
-#define PLAIN_NODES_MAX   48
-#define PLAIN_DEPTH_MAX   16
+#define PLAIN_TEXT_MAX      1024
+#define PLAIN_NODES_MAX     48
+#define PLAIN_DEPTH_MAX     16
 /* One request to the child: with all of its CPU time used it ends in time. */
-#define JQ_CHUNK_MAX      64
-#define JQ_CHUNK_BYTES    (4 * MIB)
-#define JQ_WALL_MS        15000
-/* After so many deaths in a row that no program is to blame for, it waits. */
-#define JQ_DEATHS_FREE    3
-#define JQ_BACKOFF_MS     100
-#define JQ_BACKOFF_MAX_MS 10000
+#define JQ_CHUNK_MAX        64
+#define JQ_CHUNK_BYTES      (4 * MIB)
+#define JQ_WALL_MS          15000
+/* Caged children (cage/cage.h). After so many deaths in a row that nothing is to
+ * blame for, a start waits. */
+#define CAGE_STACK_MAX      (8 * MIB)
+#define CAGE_DEATHS_FREE    3
+#define CAGE_BACKOFF_MS     100
+#define CAGE_BACKOFF_MAX_MS 10000
 /* Sealing. A ring has the active key and those of a few rotations. */
-#define SEAL_KEYS_MAX     16
-#define SEAL_ID_MAX       63
-#define SEAL_TEXT_MAX     1024 /* a passphrase, not a book */
-#define SEAL_TEXT_MIN     12   /* bytes of one: below, guessing is cheap */
-#define SEAL_FILE_MAX     (32 * KIB)  /* SEAL_KEYS_MAX lines, and comments */
-#define SEAL_PLAIN_MAX    (256 * KIB) /* a subscription with its headers */
+#define SEAL_KEYS_MAX       16
+#define SEAL_ID_MAX         63
+#define SEAL_TEXT_MAX       1024 /* a passphrase, not a book */
+#define SEAL_TEXT_MIN       12   /* bytes of one: below, guessing is cheap */
+#define SEAL_FILE_MAX       (32 * KIB)  /* SEAL_KEYS_MAX lines, and comments */
+#define SEAL_PLAIN_MAX      (256 * KIB) /* a subscription with its headers */
 /* Salts a key is remembered with: one a node that ever sealed. */
-#define SEAL_SALTS_MAX    64
-#define SEAL_ROUNDS       100000 /* of PBKDF2: seed 2.5.2 */
+#define SEAL_SALTS_MAX      64
+#define SEAL_ROUNDS         100000 /* of PBKDF2: seed 2.5.2 */
 /* KMS: a call at the start, which must not hold it up for ever. */
-#define KMS_CONNECT_MS    5000
-#define KMS_WAIT_MS       15000
-#define KMS_ANSWER_MAX    (64 * KIB)
+#define KMS_CONNECT_MS      5000
+#define KMS_WAIT_MS         15000
+#define KMS_ANSWER_MAX      (64 * KIB)
 /* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
-#define EVENT_STORED_MAX  (16 * MIB)
+#define EVENT_STORED_MAX    (16 * MIB)
 /* Values that one step of a rotation seals anew: some 5 ms. */
-#define RESEAL_STEP       200
+#define RESEAL_STEP         200
 
 /* Audit. One text of a row, its details, and all of it. */
 #define AUDIT_TEXT_MAX         2048 /* a URL fits */

@@ -8,7 +8,8 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "match/jq_proc.h"
+#include "cage/proc.h"
+#include "match/jq_child.h"
 #include "match/jq_scan.h"
 #include "match/jq_wire.h"
 #include "match/plain.h"
@@ -29,7 +30,7 @@ struct program {
 };
 
 struct jq {
-	struct jq_proc proc;
+	struct proc proc;
 	struct map *by_text;
 	struct program **programs; /* by id */
 	size_t n, cap;
@@ -56,6 +57,7 @@ jq_new(const char *self_exe, struct jq **ret, struct err *e)
 	struct jq *j = calloc(1, sizeof(*j));
 
 	if (j) {
+		j->proc.kind = &JQ_CHILD;
 		j->proc.exe = self_exe;
 		j->first_free = NO_ID;
 		j->request = BUF(JQ_REQUEST_MAX);
@@ -76,7 +78,7 @@ jq_free(struct jq *j)
 {
 	if (!j)
 		return;
-	jq_proc_stop(&j->proc);
+	proc_stop(&j->proc);
 	for (size_t i = 0; i < j->n; i++) {
 		plain_free(j->programs[i]->plain);
 		free(j->programs[i]->text);
@@ -213,7 +215,7 @@ static int
 begin(struct jq *j, struct err *e)
 {
 	unsigned life = j->proc.life;
-	int rc = jq_proc_start(&j->proc, e);
+	int rc = proc_start(&j->proc, e);
 
 	if (rc == OK && j->proc.life != life) {
 		buf_clear(&j->request);
@@ -222,7 +224,7 @@ begin(struct jq *j, struct err *e)
 	return rc;
 }
 
-/* OK, JQ_PROC_DIED or an error. */
+/* OK, PROC_DIED or an error. */
 static int
 ask(struct jq *j, struct err *e)
 {
@@ -230,10 +232,10 @@ ask(struct jq *j, struct err *e)
 
 	if (j->request.failed) {
 		/* It would not know the programs that we think it has. */
-		jq_proc_stop(&j->proc);
+		proc_stop(&j->proc);
 		rc = err_set(e, ERR_NOMEM, "no memory for a request to jq");
 	} else {
-		rc = jq_proc_ask(&j->proc, buf_str(&j->request), &j->answer, e);
+		rc = proc_ask(&j->proc, buf_str(&j->request), &j->answer, e);
 	}
 	buf_clear(&j->request);
 	return rc;
@@ -288,7 +290,7 @@ next_answer(
 	return err_set(e, ERR_AWAY, "jq's answer can't be understood");
 }
 
-/* Items `from` to `to` of a chunk. OK, JQ_PROC_DIED or an error. */
+/* Items `from` to `to` of a chunk. OK, PROC_DIED or an error. */
 static int
 attempt(
     struct jq *j, const struct chunk *c, size_t from, size_t to, struct err *e)
@@ -320,7 +322,7 @@ static void
 blame(struct jq *j, struct program *p)
 {
 	p->stopped = j->proc.how;
-	jq_proc_blamed(&j->proc);
+	proc_blamed(&j->proc);
 }
 
 /* So that whoever ends the child is known. */
@@ -328,12 +330,12 @@ static int
 alone(struct jq *j, const struct chunk *c, size_t i, struct err *e)
 {
 	struct program *p = get(j, c->items[c->at[i]].program);
-	int rc = JQ_PROC_DIED;
+	int rc = PROC_DIED;
 
-	for (int tries = 0; tries < 2 && rc == JQ_PROC_DIED && !p->stopped;
+	for (int tries = 0; tries < 2 && rc == PROC_DIED && !p->stopped;
 	     tries++) {
 		rc = attempt(j, c, i, i + 1, e);
-		if (rc == JQ_PROC_DIED && (j->proc.certain || tries > 0))
+		if (rc == PROC_DIED && (j->proc.certain || tries > 0))
 			blame(j, p);
 	}
 	if (p->stopped) {
@@ -346,9 +348,9 @@ alone(struct jq *j, const struct chunk *c, size_t i, struct err *e)
 static int
 flush(struct jq *j, struct chunk *c, struct err *e)
 {
-	int rc = c->n > 1 ? attempt(j, c, 0, c->n, e) : JQ_PROC_DIED;
+	int rc = c->n > 1 ? attempt(j, c, 0, c->n, e) : PROC_DIED;
 
-	if (rc == JQ_PROC_DIED) {
+	if (rc == PROC_DIED) {
 		rc = OK;
 		for (size_t i = 0; i < c->n && rc == OK; i++)
 			rc = alone(j, c, i, e);
@@ -430,10 +432,10 @@ static int
 ask_one(struct jq *j, enum jq_op op, struct program *p, struct str bytes,
     enum jq_verdict *ret, struct str *ret_text, struct err *e)
 {
-	int rc = JQ_PROC_DIED;
+	int rc = PROC_DIED;
 	struct str rest;
 
-	for (int tries = 0; tries < 2 && rc == JQ_PROC_DIED; tries++) {
+	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
 		rc = begin(j, e);
 		if (rc != OK)
 			return rc;
@@ -443,7 +445,7 @@ ask_one(struct jq *j, enum jq_op op, struct program *p, struct str bytes,
 		}
 		put(j, op, p ? p->id : 0, p ? STR_EMPTY : bytes);
 		rc = ask(j, e);
-		if (rc == JQ_PROC_DIED && j->proc.certain)
+		if (rc == PROC_DIED && j->proc.certain)
 			break;
 	}
 	rest = buf_str(&j->answer);
@@ -462,11 +464,11 @@ jq_render(struct jq *j, int program, struct str input, struct arena *a,
 	if (input.n > JQ_CHUNK_BYTES)
 		return err_set(e, ERR_LIMIT, "the event is over %zu bytes",
 		    JQ_CHUNK_BYTES);
-	rc = p->stopped ? JQ_PROC_DIED
+	rc = p->stopped ? PROC_DIED
 			: ask_one(j, JQ_OP_RENDER, p, input, &v, &text, e);
 	if (rc < 0)
 		return rc;
-	if (rc == JQ_PROC_DIED) {
+	if (rc == PROC_DIED) {
 		if (!p->stopped)
 			blame(j, p);
 		return err_set(e, ERR_LIMIT, "the template was stopped: it %s",
@@ -520,8 +522,8 @@ jq_check(struct jq *j, struct str program, struct err *e)
 
 	if (rc == OK && !plain)
 		rc = ask_one(j, JQ_OP_CHECK, NULL, program, &v, &text, e);
-	if (rc == JQ_PROC_DIED) {
-		jq_proc_blamed(&j->proc);
+	if (rc == PROC_DIED) {
+		proc_blamed(&j->proc);
 		rc = err_set(e, ERR_INVALID, "the program %s", j->proc.how);
 	} else if (rc == OK && !plain && v != JQ_TRUE) {
 		rc = refuse(text, e);

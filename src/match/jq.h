@@ -51,8 +51,8 @@ struct jq_item {
 	const struct json *tree; /* the same, parsed; NULL: parse if needed */
 };
 
-/* self_exe is "/proc/self/exe": this binary, which must hand over to
- * jq_child_run() when jq_child_asked(). It must live as long. */
+/* self_exe is "/proc/self/exe": this binary, which must call
+ * cage_main() with JQ_CHILD (jq_child.h). It must live as long. */
 int jq_new(const char *self_exe, struct jq **ret, struct err *e) MUST_CHECK;
 void jq_free(struct jq *j);
 

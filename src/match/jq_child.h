@@ -3,10 +3,8 @@
  *
  * WHY PROCESSES. libjq can't be interrupted, ends the process when memory is
  * short, and recurses over what a program builds. Programs are written by
- * strangers. So they run here: no environment, no file but a socket to the
- * server, no system calls but those that reading, writing and memory need
- * (seccomp; any other is the end), bounded memory, and a CPU timer that ends
- * the process when one program takes too long over one event.
+ * strangers. So they run here, in a cage (cage/cage.h), with a CPU timer that
+ * ends the process when one program takes too long over one event.
  *
  * WHY TWO. To compile a program takes 15 ms. If all had to be compiled again
  * whenever one ends the process, one subscription could hold up all others. So
@@ -19,19 +17,14 @@
  *      ▲                                                       │
  *      └────────────── "it ended so", on the socket ───────────┘
  *
- * LIFE. Started by jq_proc.c as `hikyaku jq-child`, a word that no help shows.
+ * LIFE. Started by cage/proc.h as `hikyaku jq-child`.
  * Both end when the server closes the socket, and the worker with the keeper.
  */
 #ifndef MATCH_JQ_CHILD_H
 #define MATCH_JQ_CHILD_H
 
-#include "base/base.h"
+#include "cage/cage.h"
 
-#define JQ_CHILD_VERB "jq-child"
-
-/* Is this process meant to be one? */
-bool jq_child_asked(int argc, char *const *argv);
-/* Serves, and returns the exit status. */
-int jq_child_run(void);
+extern const struct cage_kind JQ_CHILD;
 
 #endif

@@ -1,13 +1,11 @@
 #include "match/jq_run.h"
 
 #include <jq.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "cage/cage.h"
 #include "match/jq.h"
 #include "match/jq_wire.h"
 
@@ -24,32 +22,11 @@ struct jq_run {
 	char fault[JQ_REASON_MAX]; /* the first that jq said while compiling */
 };
 
-/* Not by _exit(), where a sanitizer would look for leaks: the cage is shut. */
-_Noreturn void
-jq_run_leave(int status)
-{
-	for (;;)
-		(void)syscall(SYS_exit_group, status);
-}
-
 static void
 no_memory(void *ctx)
 {
 	(void)ctx;
-	jq_run_leave(JQ_EXIT_MEMORY);
-}
-
-/*
- * Ends the process when so much CPU is used from now on; 0: no more. By the
- * signal of that timer, which has no handler: SIGPROF or SIGVTALRM.
- */
-static void
-cpu_limit(enum __itimer_which timer, int ms)
-{
-	struct itimerval t = {
-	    .it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
-
-	(void)setitimer(timer, &t, NULL);
+	cage_leave(CAGE_EXIT_MEMORY);
 }
 
 /* A part of z that ends between two characters. */
@@ -95,15 +72,15 @@ compile(struct jq_run *r, const char *text)
 	bool fine;
 
 	if (!jq)
-		jq_run_leave(JQ_EXIT_MEMORY);
+		cage_leave(CAGE_EXIT_MEMORY);
 	r->fault[0] = '\0';
 	jq_set_nomem_handler(jq, no_memory, NULL);
 	jq_set_error_cb(jq, note_fault, r);
 	/* Without it an import that got here would end us. */
 	jq_set_attr(jq, jv_string("JQ_LIBRARY_PATH"), jv_array());
-	cpu_limit(ITIMER_VIRTUAL, JQ_COMPILE_CPU_MS);
+	cage_cpu_user(JQ_COMPILE_CPU_MS);
 	fine = jq_compile(jq, text);
-	cpu_limit(ITIMER_VIRTUAL, 0);
+	cage_cpu_user(0);
 	if (!fine)
 		jq_teardown(&jq);
 	return jq;
@@ -120,7 +97,7 @@ get_program(struct jq_run *r, int32_t id)
 		r->programs =
 		    realloc(r->programs, cap * sizeof(struct program));
 		if (!r->programs)
-			jq_run_leave(1);
+			cage_leave(1);
 		memset(r->programs + r->cap, 0,
 		    (cap - r->cap) * sizeof(struct program));
 		r->cap = cap;
@@ -143,7 +120,7 @@ dup_z(struct str s)
 	char *z = strndup(s.p, s.n);
 
 	if (!z)
-		jq_run_leave(1); /* no program's fault */
+		cage_leave(1); /* no program's fault */
 	return z;
 }
 
@@ -211,7 +188,7 @@ run(struct jq_run *r, struct program *p, bool render)
 		answer(r, JQ_ERROR, STR("the input is no JSON"));
 		return;
 	}
-	cpu_limit(ITIMER_PROF, JQ_CPU_MS);
+	cage_cpu(JQ_CPU_MS);
 	jq_start(p->jq, jv_copy(r->input), 0);
 	v = jq_next(p->jq);
 	if (!jv_is_valid(v)) {
@@ -227,7 +204,7 @@ run(struct jq_run *r, struct program *p, bool render)
 	}
 	/* Lets go of the input and of what was made of it. */
 	jq_start(p->jq, jv_null(), 0);
-	cpu_limit(ITIMER_PROF, 0);
+	cage_cpu(0);
 }
 
 static void

@@ -2,7 +2,7 @@
  * jq_run.h - libjq: programs by number, and running them.
  *
  * For the jq child alone: whatever a program does wrong ends the process,
- * with a status that says what it was (jq_wire.h).
+ * with a status that says what it was (JQ_CHILD).
  */
 #ifndef MATCH_JQ_RUN_H
 #define MATCH_JQ_RUN_H
@@ -26,9 +26,5 @@ void jq_run_begin(struct jq_run *r);
 bool jq_run_command(
     struct jq_run *r, const struct jq_cmd *cmd, struct str text);
 bool jq_run_end(struct jq_run *r, struct str *ret);
-
-/* Ends the process; not by _exit(), where a sanitizer would look for leaks,
- * which takes system calls that the cage does not let out. */
-_Noreturn void jq_run_leave(int status);
 
 #endif

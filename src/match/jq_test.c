@@ -351,7 +351,7 @@ backs_off(void **state)
 	for (size_t k = 0; k < COUNT_OF(EXES); k++) {
 		jq_free(broken);
 		assert_int_equal(jq_new(EXES[k], &broken, &e), OK);
-		for (int i = 0; i < JQ_DEATHS_FREE + 3; i++) {
+		for (int i = 0; i < CAGE_DEATHS_FREE + 3; i++) {
 			assert_int_equal(
 			    jq_check(broken, STR("1 + 1"), &e), ERR_AWAY);
 			assert_true(e.retry_after_s > 0);
@@ -514,8 +514,10 @@ main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(ends, set_up, take_down),
 	    cmocka_unit_test_setup_teardown(is_bounded, set_up, take_down),
 	};
+	const struct cage_kind *const kinds[] = {&JQ_CHILD, NULL};
+	int status = cage_main(kinds, argc, argv);
 
-	if (jq_child_asked(argc, argv))
-		return jq_child_run();
+	if (status >= 0)
+		return status;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /*
  * jq_wire.h - what the server and its jq child say to each other.
  *
- * The child says one byte when it is ready. One request is its length and a list of commands, each a struct jq_cmd and
- * its bytes; one answer is its length and a struct jq_ans with its bytes for
- * each command that has one. Both ends are the same binary on the same
- * machine, so structs go as they lie in memory.
+ * One request (cage.h) is a list of commands, each a struct jq_cmd and its
+ * bytes; one answer is a struct jq_ans with its bytes for each command that
+ * has one.
  */
 #ifndef MATCH_JQ_WIRE_H
 #define MATCH_JQ_WIRE_H
 
 #include "base/base.h"
 #include "base/limits.h"
-
-#define JQ_CHILD_FD 3 /* behind /dev/null three times */
 
 enum jq_op {
 	JQ_OP_PROGRAM, /* the text of program `id`; compiled when it is run */
@@ -41,13 +38,5 @@ struct jq_ans {
 	    JQ_PROGRAMS_MAX * sizeof(struct jq_cmd))
 #define JQ_ANSWER_MAX                                                          \
 	(JQ_OUTPUT_MAX + JQ_CHUNK_MAX * (JQ_REASON_MAX + sizeof(struct jq_ans)))
-
-/* In place of an answer's length: the worker has ended, and the status that
- * waitpid() gave for it follows. */
-#define JQ_ENDED UINT32_MAX
-
-/* How it ends when memory is short. Too much CPU ends it by a signal: SIGPROF
- * in a program, SIGVTALRM in compiling one. */
-#define JQ_EXIT_MEMORY 83
 
 #endif

@@ -243,8 +243,10 @@ main(int argc, char **argv)
 	    cmocka_unit_test(has_bounds),
 	    cmocka_unit_test(agrees_with_jq),
 	};
+	const struct cage_kind *const kinds[] = {&JQ_CHILD, NULL};
+	int status = cage_main(kinds, argc, argv);
 
-	if (jq_child_asked(argc, argv))
-		return jq_child_run();
+	if (status >= 0)
+		return status;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "match/jq_cage.h"
+#include "cage/shut.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,6 +10,8 @@
 
 #include "base/limits.h"
 #include "base/test.h"
+
+#define MEMORY_MAX (64 * MIB)
 
 static void
 opens(void)
@@ -74,7 +76,7 @@ works(void)
 static void
 takes_too_much(void)
 {
-	void *p = malloc(JQ_MEMORY_MAX);
+	void *p = malloc(MEMORY_MAX);
 
 	if (p)
 		abort();
@@ -111,7 +113,8 @@ holds(void **state)
 		int status = -1;
 
 		if (pid == 0) {
-			if (jq_cage(JQ_CAGE_KEEPER) && jq_cage(JQ_CAGE_WORKER))
+			if (shut_bounds(MEMORY_MAX) &&
+			    shut_calls(SHUT_FORKING) && shut_calls(SHUT_ALONE))
 				ROWS[i].what();
 			(void)syscall(SYS_exit_group, 0);
 		}

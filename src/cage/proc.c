@@ -1,4 +1,4 @@
-#include "match/jq_proc.h"
+#include "cage/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "match/jq_child.h"
-#include "match/jq_wire.h"
+#include "cage/cage.h"
 
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x) /* of a limit */
-#define BURY_MS  1000     /* from the end of its socket to that of the child */
+#define BURY_MS 1000 /* from the end of its socket to that of the child */
 
 /* Signals as new, no terminal of ours, and a program that can't be reached by
  * what is typed there. */
@@ -40,27 +37,27 @@ attributes(posix_spawnattr_t *a)
 static int
 actions(posix_spawn_file_actions_t *f, int fd)
 {
-	int rc = posix_spawn_file_actions_adddup2(f, fd, JQ_CHILD_FD);
+	int rc = posix_spawn_file_actions_adddup2(f, fd, CAGE_FD);
 
-	for (int std = 0; std < JQ_CHILD_FD && rc == 0; std++)
+	for (int std = 0; std < CAGE_FD && rc == 0; std++)
 		rc = posix_spawn_file_actions_addopen(
 		    f, std, "/dev/null", O_RDWR, 0);
 	if (rc == 0)
-		rc = posix_spawn_file_actions_addclosefrom_np(
-		    f, JQ_CHILD_FD + 1);
+		rc = posix_spawn_file_actions_addclosefrom_np(f, CAGE_FD + 1);
 	return rc;
 }
 
 /* 0 or an errno. */
 static int
-spawn(const char *exe, int fd, pid_t *ret)
+spawn(const struct proc *p, int fd, pid_t *ret)
 {
-	char name[] = "hikyaku", verb[] = JQ_CHILD_VERB;
+	char name[] = "hikyaku", verb[32];
 	char *argv[] = {name, verb, NULL}, *env[] = {NULL};
 	posix_spawn_file_actions_t f;
 	posix_spawnattr_t a;
 	int rc = posix_spawn_file_actions_init(&f);
 
+	(void)snprintf(verb, sizeof(verb), "%s", p->kind->verb);
 	if (rc != 0)
 		return rc;
 	rc = posix_spawnattr_init(&a);
@@ -69,7 +66,7 @@ spawn(const char *exe, int fd, pid_t *ret)
 		if (rc == 0)
 			rc = attributes(&a);
 		if (rc == 0)
-			rc = posix_spawn(ret, exe, &f, &a, argv, env);
+			rc = posix_spawn(ret, p->exe, &f, &a, argv, env);
 		(void)posix_spawnattr_destroy(&a);
 	}
 	(void)posix_spawn_file_actions_destroy(&f);
@@ -77,52 +74,59 @@ spawn(const char *exe, int fd, pid_t *ret)
 }
 
 static void
-one_more_death(struct jq_proc *p)
+one_more_death(struct proc *p)
 {
-	int64_t wait = JQ_BACKOFF_MS;
+	int64_t wait = CAGE_BACKOFF_MS;
 
 	p->deaths++;
-	if (p->deaths <= JQ_DEATHS_FREE)
+	if (p->deaths <= CAGE_DEATHS_FREE)
 		return;
-	for (unsigned i = JQ_DEATHS_FREE + 1;
-	     i < p->deaths && wait < JQ_BACKOFF_MAX_MS; i++)
+	for (unsigned i = CAGE_DEATHS_FREE + 1;
+	     i < p->deaths && wait < CAGE_BACKOFF_MAX_MS; i++)
 		wait *= 2;
-	if (wait > JQ_BACKOFF_MAX_MS)
-		wait = JQ_BACKOFF_MAX_MS;
+	if (wait > CAGE_BACKOFF_MAX_MS)
+		wait = CAGE_BACKOFF_MAX_MS;
 	p->not_before_ms = clock_mono_ms() + wait;
 }
 
 static int
-away(struct jq_proc *p, struct err *e, const char *why)
+away(struct proc *p, struct err *e, const char *why)
 {
 	int64_t wait = p->not_before_ms - clock_mono_ms();
 
-	(void)err_set(e, ERR_AWAY, "jq programs can't be run now: %s", why);
+	(void)err_set(e, ERR_AWAY, "%s: %s", p->kind->can_not, why);
 	e->retry_after_s = wait > 0 ? (int)(wait / 1000) + 1 : 1;
 	return ERR_AWAY;
 }
 
-static const char *
-how_it_ended(int status, bool *ret_certain)
-{
-	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+static const struct cage_end ENDS[] = {
+    {SIGSYS, 0, "tried what it may not do", false},
+    {SIGSEGV, 0, "went too deep and crashed", false},
+    {SIGBUS, 0, "went too deep and crashed", false},
+    {SIGKILL, 0, "was killed", false},
+};
 
-	*ret_certain = sig == SIGPROF;
-	if (sig == SIGPROF)
-		return "took more than " TEXT(JQ_CPU_MS) " ms of CPU time";
-	if (sig == SIGVTALRM)
-		return "took more than " TEXT(
-		    JQ_COMPILE_CPU_MS) " ms of CPU time to compile";
-	if (code == JQ_EXIT_MEMORY)
-		return "took more memory than a program may have";
-	if (sig == SIGSYS)
-		return "tried what a program may not do";
-	if (sig == SIGSEGV || sig == SIGBUS)
-		return "went too deep and crashed";
-	if (sig == SIGKILL)
-		return "was killed";
-	return "crashed";
+static const struct cage_end *
+find_end(const struct cage_end *ends, size_t n, int sig, int code)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ends[i].sig == sig && ends[i].code == code)
+			return &ends[i];
+	return NULL;
+}
+
+static void
+tell_end(struct proc *p, int status)
+{
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	const struct cage_end *end =
+	    find_end(p->kind->ends, p->kind->n_ends, sig, code);
+
+	if (!end)
+		end = find_end(ENDS, COUNT_OF(ENDS), sig, code);
+	p->how = end ? end->words : "crashed";
+	p->certain = end && end->certain;
 }
 
 /* Waits for the end of a child whose socket has ended. */
@@ -143,20 +147,20 @@ bury(pid_t pid)
 }
 
 static int
-died(struct jq_proc *p)
+died(struct proc *p)
 {
 	int status;
 
 	(void)close(p->fd);
 	status = bury(p->pid);
 	p->pid = 0;
-	p->how = how_it_ended(status, &p->certain);
+	tell_end(p, status);
 	one_more_death(p);
-	return JQ_PROC_DIED;
+	return PROC_DIED;
 }
 
 void
-jq_proc_stop(struct jq_proc *p)
+proc_stop(struct proc *p)
 {
 	if (p->pid == 0)
 		return;
@@ -168,7 +172,7 @@ jq_proc_stop(struct jq_proc *p)
 
 /* 1: go on; 0: it is over; an error when the time is up. */
 static int
-wait_for(struct jq_proc *p, short events, int64_t until_ms, struct err *e)
+wait_for(struct proc *p, short events, int64_t until_ms, struct err *e)
 {
 	struct pollfd f = {.fd = p->fd, .events = events};
 	int64_t left = until_ms - clock_mono_ms();
@@ -176,7 +180,7 @@ wait_for(struct jq_proc *p, short events, int64_t until_ms, struct err *e)
 
 	if (n > 0 || (n < 0 && errno == EINTR))
 		return 1;
-	jq_proc_stop(p);
+	proc_stop(p);
 	p->how = "there was no answer in time";
 	p->certain = false;
 	one_more_death(p);
@@ -190,7 +194,7 @@ again(void)
 }
 
 static int
-send_all(struct jq_proc *p, struct str s, int64_t until_ms, struct err *e)
+send_all(struct proc *p, struct str s, int64_t until_ms, struct err *e)
 {
 	while (s.n > 0) {
 		ssize_t n = send(p->fd, s.p, s.n, MSG_NOSIGNAL);
@@ -210,7 +214,7 @@ send_all(struct jq_proc *p, struct str s, int64_t until_ms, struct err *e)
 }
 
 static int
-receive(struct jq_proc *p, char *to, size_t n, int64_t until_ms, struct err *e)
+receive(struct proc *p, char *to, size_t n, int64_t until_ms, struct err *e)
 {
 	while (n > 0) {
 		ssize_t got = recv(p->fd, to, n, 0);
@@ -232,17 +236,17 @@ receive(struct jq_proc *p, char *to, size_t n, int64_t until_ms, struct err *e)
 
 /* The byte that a child sends when it is caged and ready. */
 static int
-greeted(struct jq_proc *p, struct err *e)
+greeted(struct proc *p, struct err *e)
 {
 	char hello;
-	int rc = receive(p, &hello, 1, clock_mono_ms() + JQ_WALL_MS, e);
+	int rc = receive(p, &hello, 1, clock_mono_ms() + p->kind->wall_ms, e);
 
-	return rc == JQ_PROC_DIED ? away(p, e, "their process does not start")
-				  : rc;
+	return rc == PROC_DIED ? away(p, e, "their process does not start")
+			       : rc;
 }
 
 int
-jq_proc_start(struct jq_proc *p, struct err *e)
+proc_start(struct proc *p, struct err *e)
 {
 	int ends[2], rc;
 
@@ -252,7 +256,7 @@ jq_proc_start(struct jq_proc *p, struct err *e)
 		return away(p, e, "the last start failed");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return away(p, e, strerrordesc_np(errno));
-	rc = spawn(p->exe, ends[1], &p->pid);
+	rc = spawn(p, ends[1], &p->pid);
 	(void)close(ends[1]);
 	if (rc != 0) {
 		(void)close(ends[0]);
@@ -268,22 +272,22 @@ jq_proc_start(struct jq_proc *p, struct err *e)
 
 /* The worker is gone; its keeper has made another. */
 static int
-ended(struct jq_proc *p, int64_t until_ms, struct err *e)
+ended(struct proc *p, int64_t until_ms, struct err *e)
 {
 	int32_t status;
 	int rc = receive(p, (char *)&status, sizeof(status), until_ms, e);
 
 	if (rc != OK)
 		return rc;
-	p->how = how_it_ended(status, &p->certain);
-	return JQ_PROC_DIED;
+	tell_end(p, status);
+	return PROC_DIED;
 }
 
 int
-jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
-    struct err *e)
+proc_ask(
+    struct proc *p, struct str request, struct buf *ret_answer, struct err *e)
 {
-	int64_t until_ms = clock_mono_ms() + JQ_WALL_MS;
+	int64_t until_ms = clock_mono_ms() + p->kind->wall_ms;
 	uint32_t bytes = (uint32_t)request.n;
 	char *to;
 	int rc = send_all(
@@ -293,15 +297,16 @@ jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
 		rc = send_all(p, request, until_ms, e);
 	if (rc == OK)
 		rc = receive(p, (char *)&bytes, sizeof(bytes), until_ms, e);
-	if (rc == OK && bytes == JQ_ENDED)
+	if (rc == OK && bytes == CAGE_ENDED)
 		return ended(p, until_ms, e);
 	if (rc != OK)
 		return rc;
 	buf_clear(ret_answer);
 	to = buf_room(ret_answer, bytes);
 	if (!to) {
-		jq_proc_stop(p);
-		return err_set(e, ERR_NOMEM, "no memory for jq's answer");
+		proc_stop(p);
+		return err_set(e, ERR_NOMEM, "no memory for an answer of %s",
+		    p->kind->verb);
 	}
 	rc = receive(p, to, bytes, until_ms, e);
 	if (rc == OK) {
@@ -312,7 +317,7 @@ jq_proc_ask(struct jq_proc *p, struct str request, struct buf *ret_answer,
 }
 
 void
-jq_proc_blamed(struct jq_proc *p)
+proc_blamed(struct proc *p)
 {
 	p->deaths = 0;
 	p->not_before_ms = 0;

@@ -1,4 +1,4 @@
-#include "match/jq_cage.h"
+#include "cage/shut.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -72,7 +72,7 @@ lock_calls(struct sock_filter *code, size_t n)
 }
 
 static bool
-lock_worker(void)
+lock_alone(void)
 {
 	struct sock_filter code[] = {COMMON, MEMORY, KILL};
 
@@ -81,15 +81,14 @@ lock_worker(void)
 
 /* fork(), pipe(), and what a worker does before it locks itself in. */
 static bool
-lock_keeper(void)
+lock_forking(void)
 {
 	struct sock_filter code[] = {COMMON, ALLOW(SYS_clone),
 	    ALLOW(SYS_set_robust_list), ALLOW(SYS_wait4), ALLOW(SYS_pipe2),
 	    ALLOW(SYS_close), ALLOW(SYS_prctl), ALLOW(SYS_getpid),
 	    ALLOW(SYS_getppid), MEMORY, KILL};
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       lock_calls(code, COUNT_OF(code));
+	return lock_calls(code, COUNT_OF(code));
 }
 
 /* How much address space we have, before any program: libraries, mostly. */
@@ -123,15 +122,20 @@ limit(__rlimit_resource_t what, rlim_t most)
 }
 
 bool
-jq_cage(enum jq_cage cage)
+shut_bounds(size_t memory_max)
 {
 	rlim_t now = 0;
 
-	if (cage == JQ_CAGE_WORKER)
-		return lock_worker();
 	if (BOUND_MEMORY &&
-	    (!address_space(&now) || !limit(RLIMIT_AS, now + JQ_MEMORY_MAX)))
+	    (!address_space(&now) || !limit(RLIMIT_AS, now + memory_max)))
 		return false;
-	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_STACK, JQ_STACK_MAX) &&
-	       limit(RLIMIT_FSIZE, 0) && lock_keeper();
+	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_STACK, CAGE_STACK_MAX) &&
+	       limit(RLIMIT_FSIZE, 0) &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+bool
+shut_calls(enum shut_calls which)
+{
+	return which == SHUT_ALONE ? lock_alone() : lock_forking();
 }
