@@ -30,9 +30,9 @@ SELECT data, expires_at FROM sessions WHERE id = :id;
 DELETE FROM sessions WHERE id = :id;
 
 -- name: session_remove_account
--- args: name text
--- All of an account's.
-DELETE FROM sessions WHERE user_id IN
+-- args: name text, keep bytes
+-- All of an account's but one, which may be none.
+DELETE FROM sessions WHERE id <> :keep AND user_id IN
  (SELECT user_id FROM identities WHERE provider = 'local' AND provider_user_id = :name);
 
 -- name: session_expired

@@ -41,6 +41,12 @@ SELECT t.id, t.uid, t.user_id, u.uid, t.name, t.login, t.shown, t.created_at, t.
 -- args: user_id int, uid bytes
 DELETE FROM user_token WHERE user_id = :user_id AND uid = :uid;
 
+-- name: token_remove_account
+-- args: name text
+-- All of an account's.
+DELETE FROM user_token WHERE user_id IN
+ (SELECT user_id FROM identities WHERE provider = 'local' AND provider_user_id = :name);
+
 -- name: token_touch
 -- args: id int, now int
 UPDATE user_token SET last_used_at = :now

@@ -191,8 +191,11 @@ test_users(void **state)
 			    &(struct adding){name, STR("user:x"), rows[i].role},
 			    &w->e);
 		else if (rows[i].what == SET)
-			rc = accounts_password(w->db, name, STR("$2"),
-			    STR("user:x"), NOW + 1, &w->e);
+			rc = accounts_password(w->db,
+			    &(struct account_password){.name = name,
+				.hash = STR("$2"),
+				.by = STR("user:x")},
+			    NOW + 1, &w->e);
 		else
 			rc = db_tx(w->db, remove_one, z, &w->e);
 		if (rc != rows[i].want)
@@ -428,8 +431,11 @@ test_audited(void **state)
 		&(struct adding){STR("bob"), STR("user:ann"), ROLE_VIEWER},
 		&w->e),
 	    OK);
-	assert_int_equal(accounts_password(w->db, STR("bob"), STR("$2"),
-			     STR("user:ann"), NOW, &w->e),
+	assert_int_equal(accounts_password(w->db,
+			     &(struct account_password){.name = STR("bob"),
+				 .hash = STR("$2"),
+				 .by = STR("user:ann")},
+			     NOW, &w->e),
 	    OK);
 	assert_int_equal(db_tx(w->db, remove_one, name, &w->e), OK);
 	assert_int_equal(

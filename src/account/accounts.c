@@ -99,7 +99,8 @@ accounts_first(struct db *db, struct str given, int64_t now_us,
 		password_make(made);
 		given = str_of(made);
 	}
-	rc = password_check(given, "", e);
+	rc = password_check(
+	    given, &(struct password_of){.name = STR("admin")}, "", e);
 	if (rc == OK)
 		rc = password_hash(given, hash, e);
 	if (rc == OK)
@@ -177,19 +178,21 @@ out:
 }
 
 int
-accounts_password(struct db *db, struct str name, struct str hash,
-    struct str by, int64_t now_us, struct err *e)
+accounts_password(struct db *db, const struct account_password *p,
+    int64_t now_us, struct err *e)
 {
-	int64_t n = sql_account_password(db, name, hash, now_us, e);
+	struct str keep = p->keep.p ? p->keep : STR_EMPTY;
+	int64_t n = sql_account_password(db, p->name, p->hash, now_us, e);
 
 	if (n == 0)
-		return absent(name, e);
-	/* Whoever had the old one may be logged in with it. */
+		return absent(p->name, e);
 	if (n > 0)
-		n = sql_session_remove_account(db, name, e);
+		n = sql_session_remove_account(db, p->name, keep, e);
+	if (n >= 0)
+		n = sql_token_remove_account(db, p->name, e);
 	return n < 0 ? (int)n
-		     : audit(db, AUDIT_USER_PASSWORD_CHANGED, name, by, now_us,
-			   e);
+		     : audit(db, AUDIT_USER_PASSWORD_CHANGED, p->name, p->by,
+			   now_us, e);
 }
 
 /* How many admins there are, and whether `name` is one. */

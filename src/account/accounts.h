@@ -61,9 +61,14 @@ int accounts_add(struct db *db, struct str name, struct str hash,
 /* These three: ERR_ABSENT when there is none of that name. */
 int accounts_find(struct db *db, struct str name, struct arena *a,
     struct account *ret, struct err *e) MUST_CHECK;
-/* Ends the account's sessions too. */
-int accounts_password(struct db *db, struct str name, struct str hash,
-    struct str by, int64_t now_us, struct err *e) MUST_CHECK;
+/* Ends the account's sessions, but for one, and its app passwords: whoever had
+ * the old password may have made them. */
+struct account_password {
+	struct str name, hash, by;
+	struct str keep; /* the id of a session that goes on; empty: none */
+};
+int accounts_password(struct db *db, const struct account_password *p,
+    int64_t now_us, struct err *e) MUST_CHECK;
 /* ERR_CONFLICT for the last admin. */
 int accounts_remove(struct db *db, struct str name, struct str by,
     int64_t now_us, struct err *e) MUST_CHECK;

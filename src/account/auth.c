@@ -428,17 +428,16 @@ bearer(struct auth *a, struct req *r, struct str token, struct err *e)
 	return place(a, r, &k, e);
 }
 
-/* The protocols of apps; an app password is good for nothing else. */
+/* Whether it is a route of an app's protocol: app passwords count nowhere
+ * else. */
 static bool
-app_path(struct str path)
+for_apps(const struct req *r)
 {
-	return str_starts(path, STR("/miniflux/")) ||
-	       str_starts(path, STR("/reader/")) ||
-	       str_starts(path, STR("/api/greader.php/"));
+	return r->route->group == FOR_MINIFLUX || r->route->group == FOR_APPS;
 }
 
 /* When the password has the form of an app's it is looked for as such. The
- * mark is another one: what was seen there holds for no other path. */
+ * mark is another one: what was seen there holds for no other route. */
 static void
 as_app(struct lookup *k)
 {
@@ -466,7 +465,7 @@ basic(struct auth *a, struct req *r, struct str text, struct err *e)
 		    e, ERR_UNKNOWN, "Basic wants the base64 of name:password");
 	k.pair = (struct str){pair, n};
 	seen_mark(k.pair, k.seen.mark);
-	if (app_path(r->path))
+	if (for_apps(r))
 		as_app(&k);
 	rc = place(a, r, &k, e);
 	digest_wipe(pair, sizeof(pair));
@@ -577,7 +576,7 @@ auth_who(void *arg, struct req *r, struct err *e)
 		copy_name(&r->who, STR("local"));
 		return OK;
 	}
-	if (app_path(r->path)) {
+	if (for_apps(r)) {
 		rest = req_header(r, "X-Auth-Token");
 		if (rest.n > 0)
 			return token(a, r, rest, false, e);
@@ -594,7 +593,7 @@ auth_who(void *arg, struct req *r, struct err *e)
 		return bearer(a, r, rest, e);
 	if (str_eq_nocase(scheme, STR("Basic")))
 		return basic(a, r, rest, e);
-	if (str_eq_nocase(scheme, STR("GoogleLogin")) && app_path(r->path)) {
+	if (str_eq_nocase(scheme, STR("GoogleLogin")) && for_apps(r)) {
 		(void)str_cut(&rest, '=');
 		return token(a, r, str_trim(rest), false, e);
 	}

@@ -3,10 +3,13 @@
  *
  *   Authorization: Bearer hk_…       an API key
  *   Authorization: Basic …           an account's name and password
- *   X-Auth-Token, GoogleLogin        an app password, on the paths of apps
+ *   X-Auth-Token, GoogleLogin        an app password, on the routes of apps
  *   Cookie: hikyaku_session=…        a person's session (session.h)
  *   the unix socket                  the owner of the data folder: all scopes
  *   nothing                          nobody; the route says if that will do
+ *
+ * Which of them count is said by the route's group (http/req.h), never by how
+ * its path was spelled.
  *
  * The header wins over the cookie. A cookie that stands for nothing (any more)
  * is nothing: nobody asked the person to log in yet.

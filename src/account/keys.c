@@ -36,7 +36,7 @@ key_check(const struct key *k, int64_t now_us, struct err *e)
 		    "name must be 1 to %d bytes of text", KEY_NAME_MAX);
 	if (!k->scopes || (k->scopes & ~SCOPES_ALL))
 		return err_at(e, ERR_INVALID, "/scopes",
-		    "scopes must name at least one of publish, read, manage, admin, submit, query");
+		    "scopes must name at least one of " SCOPE_WORDS);
 	if (k->tenants && (k->n_tenants < 1 || k->n_tenants > KEY_TENANTS_MAX))
 		return err_at(e, ERR_INVALID, "/tenants",
 		    "tenants must be 1 to %d; leave it out for no limit",

@@ -4,8 +4,9 @@
 #include "base/str.h"
 #include "http/req.h"
 
-_Static_assert(SCOPES_ALL == (SCOPE_PUBLISH | SCOPE_READ | SCOPE_MANAGE |
-				 SCOPE_ADMIN | SCOPE_SUBMIT | SCOPE_QUERY),
+_Static_assert(
+    SCOPES_ALL == (SCOPE_PUBLISH | SCOPE_READ | SCOPE_MANAGE | SCOPE_ADMIN |
+		      SCOPE_SUBMIT | SCOPE_QUERY | SCOPE_CONSUME),
     "all that can be given");
 
 static const struct {
@@ -14,6 +15,7 @@ static const struct {
 } SCOPES[] = {
     {SCOPE_PUBLISH, "publish"},
     {SCOPE_READ, "read"},
+    {SCOPE_CONSUME, "consume"},
     {SCOPE_MANAGE, "manage"},
     {SCOPE_ADMIN, "admin"},
     {SCOPE_SUBMIT, "submit"},
@@ -25,8 +27,10 @@ static const struct {
 	unsigned scopes;
 } ROLES[] = {
     [ROLE_NONE] = {"", 0},
+    [ROLE_READER] = {"reader", 0},
     [ROLE_VIEWER] = {"viewer", SCOPE_READ},
-    [ROLE_OPERATOR] = {"operator", SCOPE_READ | SCOPE_MANAGE | SCOPE_PUBLISH},
+    [ROLE_OPERATOR] = {"operator",
+	SCOPE_READ | SCOPE_CONSUME | SCOPE_MANAGE | SCOPE_PUBLISH},
     [ROLE_ADMIN] = {"admin", SCOPES_ALL},
 };
 
@@ -77,7 +81,7 @@ scopes_of(struct str text)
 enum role
 role_of(struct str word)
 {
-	for (size_t i = ROLE_VIEWER; i < COUNT_OF(ROLES); i++)
+	for (size_t i = ROLE_READER; i < COUNT_OF(ROLES); i++)
 		if (str_eq(word, str_of(ROLES[i].word)))
 			return (enum role)i;
 	return ROLE_NONE;

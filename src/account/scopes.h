@@ -5,14 +5,17 @@
  *
  *   publish  send events           admin   everything, users included
  *   read     look at everything    submit  hand in tasks
- *   manage   change subscriptions, query   ask for tasks
- *            keys and settings
+ *   consume  take events as a      query   ask for tasks
+ *            pull consumer, which keeps them from other workers
+ *   manage   change subscriptions, keys and settings
  *
  * An account has a role, which stands for scopes:
  *
  *   admin     all of them
- *   operator  read, manage, publish
- *   viewer    read
+ *   operator  read, consume, manage, publish
+ *   viewer    read: a viewer only looks, and takes nothing from a worker
+ *   reader    none: one's own feeds and what is read of them, one's own
+ *             password; the role of whoever is given no other
  *
  * WITHIN. Nobody gives what he has not got: a key that is made, or revoked,
  * must lie within its maker's scopes and tenants. `admin` covers all scopes,
@@ -28,7 +31,10 @@ struct arena;
 struct buf;
 struct principal;
 
-#define SCOPES_ALL 0x3fU /* the six that can be given */
+#define SCOPES_ALL  0x7fU /* the seven that can be given */
+/* For messages: what each scope and role is called. */
+#define SCOPE_WORDS "publish, read, consume, manage, admin, submit or query"
+#define ROLE_WORDS  "reader, viewer, operator or admin"
 
 unsigned scope_of(struct str word); /* 0 when it is none */
 /* The words of `scopes` one after the other; start with *at = 0. NULL ends. */
@@ -37,7 +43,7 @@ const char *scope_next(unsigned scopes, size_t *at);
 struct str scopes_text(struct arena *a, unsigned scopes); /* .p NULL: no room */
 unsigned scopes_of(struct str text); /* unknown words are no scopes */
 
-enum role { ROLE_NONE, ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
+enum role { ROLE_NONE, ROLE_READER, ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
 
 enum role role_of(struct str word); /* ROLE_NONE when it is none */
 const char *role_name(enum role role);

@@ -17,10 +17,12 @@
  * what the caches know.
  *
  * WHO SEES WHAT. A key that is limited to tenants sees, makes and revokes only
- * keys within these tenants, and no users at all. Nobody makes or revokes a
+ * keys within these tenants, and no users at all (routes.tbl: SCOPE_WHOLE). Nobody makes or revokes a
  * key with scopes beyond his own; a key makes none that lasts longer or may
- * send faster than itself. Everybody may set his own password; an admin
- * those of all.
+ * send faster than itself. Everybody may set his own password, if he knows the
+ * old one (oldPassword; a wrong one counts as a failed login); an admin those
+ * of others. A new password ends the sessions and app passwords of its owner,
+ * but for the session that he sets it in.
  */
 #ifndef API_ACCOUNT_H
 #define API_ACCOUNT_H

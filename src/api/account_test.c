@@ -49,7 +49,7 @@ test_local(void **state)
 	(void)state;
 	assert_int_equal(a.status, 200);
 	assert_string_equal(text(a, "/kind"), "local");
-	assert_int_equal(json_get(a.j, "scopes")->n, 6);
+	assert_int_equal(json_get(a.j, "scopes")->n, 7);
 	(void)make_key(LOCAL, "{\"name\":\"x\",\"scopes\":[\"read\"]}", &made);
 	assert_string_equal(text(made, "/createdBy"), "local");
 }
@@ -303,21 +303,37 @@ test_users(void **state)
 		422},
 	    {ADMIN, "POST", "/v1/users",
 		"{\"name\":\"eve\",\"pass\":\"long enough\"}", 422},
-	    {"ann:ann secret", "GET", LOOK, NULL, 200},
+	    {ADMIN, "POST", "/v1/users",
+		"{\"name\":\"eve\",\"password\":\"Passw0rd!\"}", 422},
+	    /* a reader, when no role is given: nothing of /v1 but herself */
+	    {"ann:ann secret", "GET", "/v1/whoami", NULL, 200},
+	    {"ann:ann secret", "GET", LOOK, NULL, 403},
 	    {"ann:ann secret", "GET", "/v1/users", NULL, 403},
 	    {"ann:ann secret", "PUT", "/v1/users/admin/password",
 		"{\"password\":\"taken over\"}", 403},
 	    /* her own; the old one ends at once */
 	    {"ann:ann secret", "PUT", "/v1/users/ann/password",
-		"{\"password\":\"ann better\"}", 204},
-	    {"ann:ann secret", "GET", LOOK, NULL, 401},
-	    {"ann:ann better", "GET", LOOK, NULL, 200},
+		"{\"password\":\"ann better\"}", 422},
+	    {"ann:ann secret", "PUT", "/v1/users/ann/password",
+		"{\"password\":\"ann better\",\"oldPassword\":\"guess\"}", 422},
+	    {"ann:ann secret", "PUT", "/v1/users/ann/password",
+		"{\"password\":\"ann better\","
+		"\"oldPassword\":\"ann secret\"}",
+		204},
+	    {"ann:ann secret", "GET", "/v1/whoami", NULL, 401},
+	    {"ann:ann better", "GET", "/v1/whoami", NULL, 200},
+	    /* somebody else's is an admin's to set, who does not know the old */
+	    {ADMIN, "PUT", "/v1/users/ann/password",
+		"{\"password\":\"ann again\",\"oldPassword\":\"ann better\"}",
+		422},
+	    {ADMIN, "PUT", "/v1/users/admin/password",
+		"{\"password\":\"long enough\"}", 422},
 	    {ADMIN, "PUT", "/v1/users/bob/password",
 		"{\"password\":\"long enough\"}", 404},
 	    {ADMIN, "DELETE", "/v1/users/admin", NULL, 409},
 	    {ADMIN, "DELETE", "/v1/users/ann", NULL, 204},
 	    {ADMIN, "DELETE", "/v1/users/ann", NULL, 404},
-	    {"ann:ann better", "GET", LOOK, NULL, 401},
+	    {"ann:ann better", "GET", "/v1/whoami", NULL, 401},
 	};
 	struct answer a;
 

@@ -30,13 +30,12 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "event/append.h"
-#include "http/person.h"
 #include "loop/pool.h"
 #include "store/store.h"
 
 const struct route API_ROUTES[] = {
 #define ROUTE(method, path, scope, on, run, body, summary)                     \
-	{method, path, scope, on, run, body, summary},
+	{method, path, scope, on, run, body, summary, GROUP, ALIAS},
 #include "api/routes.tbl"
 #undef ROUTE
 };
@@ -206,11 +205,12 @@ limit_network(struct api *api, const struct req *r, struct err *e)
 	    api->conf->rate_limit_general, 1, clock_mono_us(), e);
 }
 
-/* By the minute, what people's browsers call. */
+/* By the minute, what people's browsers call, and paths that nobody has. */
 static int
 limit(struct api *api, const struct req *r, struct err *e)
 {
-	if (!person_path(r->path) || strcmp(r->peer, "unix") == 0)
+	if (strcmp(r->peer, "unix") == 0 ||
+	    (r->route && r->route->group != FOR_PEOPLE))
 		return OK;
 	return r->who.user ? limit_person(api, r, e) : limit_network(api, r, e);
 }
@@ -221,6 +221,13 @@ hook_open(void *arg, struct req *r, struct err *e)
 	return limit(arg, r, e);
 }
 
+/* To fetch events under a lease is a change, although it is a GET. */
+static bool
+changes(const struct route *route)
+{
+	return route->method != GET || (route->scope & SCOPE_CONSUME);
+}
+
 static int
 hook_who(void *arg, struct req *r, struct err *e)
 {
@@ -228,7 +235,7 @@ hook_who(void *arg, struct req *r, struct err *e)
 
 	int rc = auth_who(api->auth, r, e);
 
-	if (rc == OK && r->who.by_cookie && r->route->method != GET &&
+	if (rc == OK && r->who.by_cookie && changes(r->route) &&
 	    !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
 	if (rc == OK && r->who.kind != WHO_KEY)
@@ -346,6 +353,7 @@ api_hooks(struct api *api)
 	    .begin = hook_begin,
 	    .who = hook_who,
 	    .open = hook_open,
+	    .stray = hook_open,
 	    .read = hook_read,
 	    .write = hook_write,
 	    .answered = hook_answered,

@@ -604,13 +604,10 @@ int
 api_sources_test(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct incoming *in;
-	int rc = api_sources_may(r, e);
+	struct incoming *in = incoming_new(r, e);
+	int rc;
 
 	(void)db;
-	if (rc < 0)
-		return rc;
-	in = incoming_new(r, e);
 	if (!in)
 		return e->code;
 	rc = read_sample(in, e);

@@ -24,8 +24,8 @@ read_scopes(const struct json *j, struct key *k, struct err *e)
 			(void)snprintf(at, sizeof(at), "/scopes");
 			(void)snprintf(place, sizeof(place), "%d", i);
 			json_point(at, str_of(place));
-			return err_at(e, ERR_INVALID, at,
-			    "a scope is publish, read, manage, admin, submit or query");
+			return err_at(
+			    e, ERR_INVALID, at, "a scope is " SCOPE_WORDS);
 		}
 		k->scopes |= bit;
 	}

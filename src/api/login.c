@@ -19,9 +19,8 @@ no_room(struct err *e)
 	return err_set(e, ERR_NOMEM, "no room for a login");
 }
 
-/* What the browser sent; false when it is nothing of ours. */
-static bool
-own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])
+bool
+api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])
 {
 	const struct api *api = r->app;
 	struct str text =
@@ -156,7 +155,7 @@ api_login(struct req *r, struct api_login *l, struct err *e)
 	const struct api *api = r->app;
 
 	session_make(&api->session, l->text, l->id);
-	l->has_old = own_session(r, l->old);
+	l->has_old = api_own_session(r, l->old);
 	r->ctx = l;
 	r->then = logged_in;
 	return api_write(r, put_session, e);
@@ -243,7 +242,7 @@ api_auth_logout(struct req *r, struct db *db, struct err *e)
 	(void)db;
 	if (!id)
 		return no_room(e);
-	own = own_session(r, id);
+	own = api_own_session(r, id);
 	if (own && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
 	rc = api_session_cookie(r, "", e);
@@ -267,7 +266,7 @@ api_auth_me(struct req *r, struct db *db, struct err *e)
 	int64_t until_us;
 	int rc = OK;
 
-	if (r->who.by_cookie && own_session(r, id))
+	if (r->who.by_cookie && api_own_session(r, id))
 		rc = session_look(
 		    db, api->keyring, id, r->arena, &provider, &until_us, e);
 	if (rc == OK)

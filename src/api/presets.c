@@ -118,12 +118,8 @@ may_change(const struct req *r, struct db *db, struct presets **ret_presets,
 {
 	const struct api *api = r->app;
 	const struct preset *old;
-	int rc;
+	int rc = presets_open(db, api->conf, ret_presets, e);
 
-	if (r->who.tenants)
-		return err_set(e, ERR_DENIED,
-		    "a key that is limited to tenants has no say in presets");
-	rc = presets_open(db, api->conf, ret_presets, e);
 	if (rc < 0)
 		return rc;
 	old = presets_find(*ret_presets, r->params[0]);

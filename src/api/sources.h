@@ -44,7 +44,4 @@ int api_sources_test(struct req *r, struct db *db, struct err *e);
 void *api_hooks_enter(void *api);
 void api_hooks_leave(void *ctx);
 
-/* ERR_DENIED for a key that is limited to tenants. */
-int api_sources_may(const struct req *r, struct err *e) MUST_CHECK;
-
 #endif

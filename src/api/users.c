@@ -5,6 +5,7 @@
 #include "api/people.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -39,6 +40,7 @@ struct change {
 	struct req *req;
 	struct str name, password;
 	enum role role;
+	bool own; /* password: the caller's */
 	char hash[PASSWORD_HASH_SIZE];
 	handler_fn write;
 };
@@ -65,28 +67,24 @@ hashed(struct req *r, struct err *e)
 }
 
 static int
+check_new(const struct api *api, const struct change *c, struct err *e)
+{
+	struct password_of of = {
+	    .name = c->name, .url = str_of(api->conf->base_url)};
+
+	return password_check(c->password, &of, "/password", e);
+}
+
+static int
 start(struct req *r, struct change *c, struct err *e)
 {
 	struct api *api = r->app;
-	int rc = password_check(c->password, "/password", e);
 
-	if (rc < 0)
-		return rc;
 	c->req = r;
 	c->job.run = hash;
 	r->ctx = c;
 	r->then = hashed;
 	return auth_post(api->auth, &c->job) ? REQ_WAIT : api_too_busy(e);
-}
-
-/* Users belong to no tenant: who is limited to some has no business here. */
-static int
-check_whole(const struct req *r, struct err *e)
-{
-	if (r->who.tenants)
-		return err_set(e, ERR_DENIED,
-		    "a key that is limited to tenants can't see users");
-	return OK;
 }
 
 int
@@ -123,10 +121,9 @@ read_role(const struct json *j, enum role *ret, struct err *e)
 {
 	const struct json *v = json_get(j, "role");
 
-	*ret = v ? role_of(v->text) : ROLE_VIEWER;
+	*ret = v ? role_of(v->text) : ROLE_READER;
 	if (*ret == ROLE_NONE)
-		return json_wrong(
-		    e, "/role", "must be admin, operator or viewer");
+		return json_wrong(e, "/role", "must be " ROLE_WORDS);
 	return OK;
 }
 
@@ -157,13 +154,12 @@ api_users_post(struct req *r, struct db *db, struct err *e)
 	static const char *const names[] = {"name", "password", "role", NULL};
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
 	struct json *j = NULL;
-	int rc = check_whole(r, e);
+	int rc;
 
 	(void)db;
 	if (!c)
 		return err_set(e, ERR_NOMEM, "no room for a user");
-	if (rc == OK)
-		rc = api_body(r, names, &j, e);
+	rc = api_body(r, names, &j, e);
 	if (rc == OK)
 		rc = text(j, "name", "/name", &c->name, e);
 	if (rc == OK)
@@ -172,20 +168,27 @@ api_users_post(struct req *r, struct db *db, struct err *e)
 		rc = text(j, "password", "/password", &c->password, e);
 	if (rc == OK)
 		rc = read_role(j, &c->role, e);
+	if (rc == OK)
+		rc = check_new(r->app, c, e);
 	if (rc < 0)
 		return rc;
 	c->write = add;
 	return start(r, c, e);
 }
 
-/* On the commit thread. */
+/* On the commit thread. Who changes his own stays logged in where he is. */
 static int
 set(struct req *r, struct db *db, struct err *e)
 {
 	struct change *c = r->ctx;
-	int rc = accounts_password(
-	    db, c->name, str_of(c->hash), api_actor(r), clock_now_us(), e);
+	unsigned char id[DIGEST_LEN];
+	struct account_password p = {
+	    .name = c->name, .hash = str_of(c->hash), .by = api_actor(r)};
+	int rc;
 
+	if (c->own && api_own_session(r, id))
+		p.keep = (struct str){(const char *)id, sizeof(id)};
+	rc = accounts_password(db, &p, clock_now_us(), e);
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
@@ -193,31 +196,83 @@ set(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+static bool
+is_own(const struct req *r)
+{
+	return r->who.kind == WHO_USER && r->who.id &&
+	       str_eq(str_of(r->who.name), r->params[0]);
+}
+
+static int
+read_password(
+    struct req *r, struct change *c, struct str *ret_old, struct err *e)
+{
+	static const char *const names[] = {"password", "oldPassword", NULL};
+	const struct api *api = r->app;
+	struct json *j = NULL;
+	int rc = api_body(r, names, &j, e);
+
+	c->name = r->params[0];
+	c->own = is_own(r);
+	c->write = set;
+	if (rc == OK)
+		rc = text(j, "password", "/password", &c->password, e);
+	if (rc == OK && c->own)
+		rc = text(j, "oldPassword", "/oldPassword", ret_old, e);
+	if (rc == OK && !c->own && json_get(j, "oldPassword"))
+		rc = json_wrong(e, "/oldPassword",
+		    "is for one's own password alone; leave it out");
+	return rc < 0 ? rc : check_new(api, c, e);
+}
+
+/* The old password is the right one, or nobody asked for it. */
+static int
+start_set(struct req *r, struct err *e)
+{
+	struct change *c = arena_alloc(r->arena, sizeof(*c));
+	struct str old;
+	int rc = c ? read_password(r, c, &old, e)
+		   : err_set(e, ERR_NOMEM, "no room for a user");
+
+	return rc < 0 ? rc : start(r, c, e);
+}
+
+static int
+wrong_old(int rc, struct err *e)
+{
+	return rc == ERR_UNKNOWN ? err_at(e, ERR_INVALID, "/oldPassword",
+				       "is not your present password")
+				 : rc;
+}
+
+static int
+old_checked(struct req *r, struct err *e)
+{
+	int rc = auth_checked(r, e);
+
+	return rc < 0 ? wrong_old(rc, e) : start_set(r, e);
+}
+
 int
 api_users_password(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"password", NULL};
-	struct change *c = arena_alloc(r->arena, sizeof(*c));
-	bool own = r->who.kind == WHO_USER && r->who.id &&
-		   str_eq(str_of(r->who.name), r->params[0]);
-	struct json *j = NULL;
-	int rc = check_whole(r, e);
+	struct api *api = r->app;
+	struct change c = {.own = false};
+	struct str old = STR_EMPTY;
+	int rc;
 
 	(void)db;
-	if (!c)
-		return err_set(e, ERR_NOMEM, "no room for a user");
-	if (rc == OK && !own && !(r->who.scopes & SCOPE_ADMIN))
-		rc = err_set(e, ERR_DENIED,
+	if (!is_own(r) && !(r->who.scopes & SCOPE_ADMIN))
+		return err_set(e, ERR_DENIED,
 		    "only an admin sets the password of somebody else");
-	if (rc == OK)
-		rc = api_body(r, names, &j, e);
-	if (rc == OK)
-		rc = text(j, "password", "/password", &c->password, e);
+	rc = read_password(r, &c, &old, e);
 	if (rc < 0)
 		return rc;
-	c->name = r->params[0];
-	c->write = set;
-	return start(r, c, e);
+	if (!c.own)
+		return start_set(r, e);
+	r->then = old_checked;
+	rc = auth_check(api->auth, r, c.name, old, e);
+	return rc == OK ? start_set(r, e) : wrong_old(rc, e);
 }
 
 /* On the commit thread. */
@@ -237,10 +292,8 @@ take_away(struct req *r, struct db *db, struct err *e)
 int
 api_users_delete(struct req *r, struct db *db, struct err *e)
 {
-	int rc = check_whole(r, e);
-
 	(void)db;
-	return rc < 0 ? rc : api_account_write(r, take_away, e);
+	return api_account_write(r, take_away, e);
 }
 
 int
@@ -251,10 +304,8 @@ api_users_list(struct req *r, struct db *db, struct err *e)
 	struct account *list = NULL;
 	int64_t limit = 0;
 	size_t n = 0, shown;
-	int rc = check_whole(r, e);
+	int rc = req_query_only(r, names, e);
 
-	if (rc == OK)
-		rc = req_query_only(r, names, e);
 	if (rc == OK)
 		rc = req_query_int(
 		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &limit, e);

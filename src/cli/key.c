@@ -24,7 +24,7 @@ read_scopes(struct str list, struct key *k, struct err *e)
 
 		if (!bit)
 			return err_set(e, ERR_INVALID,
-			    "--scopes: %.*s is none of publish, read, manage, admin, submit, query",
+			    "--scopes: %.*s is not " SCOPE_WORDS,
 			    STR_ARG(word));
 		k->scopes |= bit;
 	}

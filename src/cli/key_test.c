@@ -179,7 +179,7 @@ test_mistakes(void **state)
 		const char *line, *says;
 	} rows[] = {
 	    {"key|create|", "name must be"},
-	    {"key|create|x|--scopes|raed", "raed is none of"},
+	    {"key|create|x|--scopes|raed", "raed is not publish, read"},
 	    {"key|create|x|--scopes|", "scopes must name"},
 	    {"key|create|x|--tenants|acme", "acme is no UUID"},
 	    {"key|create|x|--expires|soon", "--expires"},

@@ -62,8 +62,9 @@ ask_once(struct cli *c, const char *what, struct str *ret, struct err *e)
 
 /* Made up, asked for at the terminal, or the first line of the input. */
 static int
-get_password(struct cli *c, struct str *ret, struct err *e)
+get_password(struct cli *c, struct str name, struct str *ret, struct err *e)
 {
+	struct password_of of = {.name = name, .url = str_of(c->conf.base_url)};
 	char made[PASSWORD_MADE_LEN + 1];
 	struct str again = STR_EMPTY;
 	int rc;
@@ -86,7 +87,7 @@ get_password(struct cli *c, struct str *ret, struct err *e)
 			rc =
 			    err_set(e, ERR_INVALID, "the two passwords differ");
 	}
-	return rc < 0 ? rc : password_check(*ret, "", e);
+	return rc < 0 ? rc : password_check(*ret, &of, "", e);
 }
 
 static int
@@ -122,8 +123,10 @@ set_one(struct db *db, void *ctx, struct err *e)
 {
 	const struct change *ch = ctx;
 
-	return accounts_password(
-	    db, ch->name, str_of(ch->hash), STR("local"), clock_now_us(), e);
+	struct account_password p = {
+	    .name = ch->name, .hash = str_of(ch->hash), .by = STR("local")};
+
+	return accounts_password(db, &p, clock_now_us(), e);
 }
 
 static int
@@ -197,15 +200,14 @@ verb_user_add(struct cli *c)
 {
 	struct str name = str_of(c->args.operands[0]), password = STR_EMPTY;
 	const char *word = args_text(&c->args, "role");
-	enum role role = word ? role_of(str_of(word)) : ROLE_VIEWER;
+	enum role role = word ? role_of(str_of(word)) : ROLE_READER;
 	struct err e;
 	int rc = account_check_name(name, "", &e);
 
 	if (rc == OK && role == ROLE_NONE)
-		rc = err_set(&e, ERR_INVALID,
-		    "--role must be admin, operator or viewer");
+		rc = err_set(&e, ERR_INVALID, "--role must be " ROLE_WORDS);
 	if (rc == OK)
-		rc = get_password(c, &password, &e);
+		rc = get_password(c, name, &password, &e);
 	if (rc == OK)
 		rc = add(c, name, role, password, &e);
 	if (rc < 0)
@@ -224,7 +226,7 @@ verb_user_passwd(struct cli *c)
 	int rc = account_check_name(name, "", &e);
 
 	if (rc == OK)
-		rc = get_password(c, &password, &e);
+		rc = get_password(c, name, &password, &e);
 	if (rc == OK)
 		rc = set(c, name, password, &e);
 	if (rc < 0)

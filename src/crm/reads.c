@@ -97,7 +97,7 @@ stopping(void *arg)
 
 static const struct route ROUTES[] = {
     {GET, "/crm/records/{object}/{id}", SCOPE_READ, ON_HTTP, show, "",
-	"One record of Core, whole"},
+	.summary = "One record of Core, whole"},
 };
 
 int

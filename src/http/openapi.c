@@ -94,6 +94,8 @@ add_operation_id(struct buf *b, const struct route *rt)
 			buf_addz(b, "By");
 		add_camel(b, segment);
 	}
+	if (rt->path[1] && str_ends(str_of(rt->path), STR("/")))
+		buf_addz(b, "Slash");
 	buf_addc(b, '"');
 }
 

@@ -7,14 +7,19 @@
 #include "base/version.h"
 
 static const struct route ROUTES[] = {
-    {GET, "/v1/events/{eventId}", SCOPE_READ, ON_READ, NULL, "", "One event"},
+    {GET, "/v1/events/{eventId}", SCOPE_READ, ON_READ, NULL, "",
+	.summary = "One event"},
     {POST, "/v1/events", SCOPE_PUBLISH, ON_WRITE, NULL,
-	"application/json, application/x-ndjson", "Publish \"events\""},
-    {GET, "/v1/events", SCOPE_READ | SCOPE_MANAGE, ON_READ, NULL, "", "List"},
-    {GET, "/healthz", SCOPE_OPEN, ON_HTTP, NULL, "", "Alive?"},
-    {GET, "/metrics", SCOPE_LOCAL_READ, ON_HTTP, NULL, "", "Metrics"},
-    {GET, "/me", SCOPE_ANY, ON_HTTP, NULL, "", "Who am I?"},
-    {DELETE, "/a/{x}/dead-letters/{y}", SCOPE_ADMIN, ON_WRITE, NULL, "", "D"},
+	"application/json, application/x-ndjson",
+	.summary = "Publish \"events\""},
+    {GET, "/v1/events", SCOPE_READ | SCOPE_MANAGE, ON_READ, NULL, "",
+	.summary = "List"},
+    {GET, "/healthz", SCOPE_OPEN, ON_HTTP, NULL, "", .summary = "Alive?"},
+    {GET, "/metrics", SCOPE_LOCAL_READ, ON_HTTP, NULL, "",
+	.summary = "Metrics"},
+    {GET, "/me", SCOPE_ANY, ON_HTTP, NULL, "", .summary = "Who am I?"},
+    {DELETE, "/a/{x}/dead-letters/{y}", SCOPE_ADMIN, ON_WRITE, NULL, "",
+	.summary = "D"},
 };
 
 static yajl_val

@@ -13,14 +13,6 @@ static const struct word {
 #undef PERSON
 };
 
-bool
-person_path(struct str path)
-{
-	return str_starts(path, STR("/auth/")) ||
-	       (str_starts(path, STR("/api/")) &&
-		   !str_starts(path, STR("/api/v1/")));
-}
-
 static const struct word *
 find(const char *code)
 {

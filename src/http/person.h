@@ -1,5 +1,5 @@
 /*
- * person.h - errors as the reader's routes answer them (seed 002):
+ * person.h - errors as routes FOR_PEOPLE answer them (seed 002):
  *
  *   {"code":"FEED_NOT_DETECTED","message":"…","category":"feed",
  *    "action":"…what to do…","fields":[{"field":"url","message":"…"}]}
@@ -14,9 +14,6 @@
 #include "base/base.h"
 
 struct buf;
-
-/* /auth/… and /api/…, but for /api/v1/, which is for programs. */
-bool person_path(struct str path);
 
 /*
  * Writes the error and returns its status, which is the table's when it has

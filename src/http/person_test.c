@@ -4,27 +4,6 @@
 #include "base/test.h"
 
 static void
-test_paths(void **state)
-{
-	static const struct {
-		const char *path;
-		bool want;
-	} rows[] = {
-	    {"/api/feeds", true},
-	    {"/api/items/1", true},
-	    {"/auth/me", true},
-	    {"/api/v1/invoices", false},
-	    {"/v1/events", false},
-	    {"/api", false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (person_path(str_of(rows[i].path)) != rows[i].want)
-			fail_msg("%s", rows[i].path);
-}
-
-static void
 test_shapes(void **state)
 {
 	static const struct {
@@ -71,7 +50,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_paths),
 	    cmocka_unit_test(test_shapes),
 	};
 

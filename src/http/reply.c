@@ -8,6 +8,7 @@
 #include "http/conn.h"
 #include "http/gzip.h"
 #include "http/person.h"
+#include "http/router.h"
 
 #define JSON   "application/json"
 #define HIDDEN "internal error"
@@ -81,6 +82,16 @@ void
 http_error_json(struct buf *b, const struct err *e)
 {
 	add_error(b, meaning_of(e)->name, HIDDEN, e);
+}
+
+/* Whose errors it gets. */
+static enum route_group
+group_of(const struct conn *c)
+{
+	const struct req *r = &c->r;
+
+	return r->route ? r->route->group
+			: router_group(c->s->router, r->path, r->arena);
 }
 
 static void
@@ -260,7 +271,7 @@ send_body(struct conn *c, int status)
 		ok = ok && add(m, "Content-Encoding", "gzip");
 	if (m && status == MHD_HTTP_UNAUTHORIZED) {
 		/* For a person's routes a browser would open a dialogue. */
-		if (!person_path(r->path))
+		if (group_of(c) != FOR_PEOPLE)
 			ok = ok && add(m, "WWW-Authenticate",
 				       "Basic realm=\"hikyaku\", "
 				       "charset=\"UTF-8\"");
@@ -295,21 +306,22 @@ send_error(struct conn *c, int status, const char *name)
 {
 	struct req *r = &c->r;
 	const struct meaning *m = meaning_of(&r->err);
+	enum route_group group = group_of(c);
 
 	buf_clear(&r->out);
 	r->content_type = JSON;
-	if (str_starts(r->path, STR("/miniflux/"))) {
+	if (group == FOR_MINIFLUX) {
 		if (status == MHD_HTTP_UNPROCESSABLE_CONTENT)
 			status = MHD_HTTP_BAD_REQUEST; /* as Miniflux says it */
 		buf_addz(&r->out, "{\"error_message\":");
 		add_text(&r->out, !name && m->hidden ? HIDDEN : r->err.text);
 		buf_addc(&r->out, '}');
-	} else if (person_path(r->path) && status != MHD_HTTP_NO_CONTENT) {
+	} else if (group == FOR_PEOPLE && status != MHD_HTTP_NO_CONTENT) {
 		status = person_error(
 		    &r->out, status, name ? name : m->name, m->hidden, &r->err);
 	} else if (status != MHD_HTTP_NO_CONTENT) {
 		buf_addz(&r->out, "{\"error\":");
-		if (!name && m->hidden && str_starts(r->path, STR("/api/v1/")))
+		if (!name && m->hidden && group == FOR_TASKS)
 			add_error(&r->out, "INTERNAL_ERROR",
 			    "An unexpected error occurred", &r->err);
 		else

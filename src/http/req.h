@@ -50,9 +50,24 @@ enum scope {
 	SCOPE_ADMIN = 1 << 3,
 	SCOPE_SUBMIT = 1 << 4,
 	SCOPE_QUERY = 1 << 5,
-	SCOPE_ANY = 1 << 6,        /* anybody who is known */
-	SCOPE_LOCAL_READ = 1 << 7, /* loopback peers, or READ */
-	SCOPE_USER = 1 << 8 /* a person (who.user): no key, no admin's right */
+	SCOPE_CONSUME = 1 << 6,
+	SCOPE_ANY = 1 << 7,        /* anybody who is known */
+	SCOPE_LOCAL_READ = 1 << 8, /* loopback peers, or READ */
+	SCOPE_USER = 1 << 9, /* a person (who.user): no key, no admin's right */
+	SCOPE_WHOLE = 1 << 10 /* beside another: no key limited to tenants */
+};
+
+/*
+ * Whom a route is for: which passwords count there, whose limit is counted and
+ * how errors are written. These are decided by the route that was found, never
+ * by how its path was spelled.
+ */
+enum route_group {
+	FOR_PROGRAMS, /* errors as {"error":{…},"traceId"} */
+	FOR_TASKS,    /* the same; another word for what is our own fault */
+	FOR_PEOPLE,   /* browsers: http/person.h; limits by the minute */
+	FOR_MINIFLUX, /* apps: app passwords count; errors as Miniflux has them */
+	FOR_APPS      /* apps of the other protocols */
 };
 
 enum run_on { ON_HTTP, ON_READ, ON_WRITE };
@@ -70,6 +85,8 @@ struct route {
 	handler_fn run;
 	const char *body;    /* media types it takes, "" for none: 415 */
 	const char *summary; /* for OpenAPI and people */
+	enum route_group group;
+	const char *alias; /* a prefix under which it is found too, or NULL */
 };
 
 enum principal_kind { WHO_NOBODY, WHO_USER, WHO_KEY, WHO_LOCAL };

@@ -128,13 +128,21 @@ allow(struct conn *c, const struct match *m)
 	return z ? z : "OPTIONS";
 }
 
-/* Where apps look for protocols that have a place of their own here. */
-static struct str
-alias(struct str path)
+/*
+ * A path or method that no route has: strangers look for these by the thousand.
+ * What e says already is the answer, unless there were too many.
+ */
+static int
+stray(struct conn *c, int rc)
 {
-	if (str_starts(path, STR("/api/greader.php/")))
-		return str_from(path, STR("/api/greader.php").n);
-	return str_eq(path, STR("/fever/")) ? STR("/fever") : path;
+	const struct server_hooks *h = &c->s->o.hooks;
+	struct err e;
+
+	if (!h->stray || h->stray(h->arg, &c->r, &e) == OK)
+		return rc;
+	c->r.err = e;
+	conn_early(c, http_error_status(&e), NULL);
+	return e.code;
 }
 
 static int
@@ -149,10 +157,10 @@ take_route(struct conn *c, struct str method)
 		return err_set(&r->err, ERR_LIMIT, "the path is over %d bytes",
 		    HTTP_PATH_MAX);
 	}
-	rc = router_find(c->s->router, method_parse(method), alias(r->path),
-	    r->arena, &m, &r->err);
+	rc = router_find(
+	    c->s->router, method_parse(method), r->path, r->arena, &m, &r->err);
 	if (rc < 0)
-		return rc;
+		return stray(c, rc);
 	if (m.route) {
 		r->route = m.route;
 		r->app = c->s->o.hooks.arg;
@@ -166,8 +174,8 @@ take_route(struct conn *c, struct str method)
 		return err_set(&r->err, ERR_ABSENT, "only a question");
 	}
 	conn_early(c, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
-	return err_set(
-	    &r->err, ERR_ABSENT, "the path does not take this method");
+	rc = err_set(&r->err, ERR_ABSENT, "the path does not take this method");
+	return stray(c, rc);
 }
 
 /* The scopes that would do, "publish or manage". */
@@ -204,6 +212,9 @@ check_who(struct conn *c)
 		return rc;
 	if (r->who.kind == WHO_NOBODY)
 		return err_set(&r->err, ERR_UNKNOWN, "who are you?");
+	if ((wants & SCOPE_WHOLE) && r->who.tenants)
+		return err_set(&r->err, ERR_DENIED,
+		    "this is not for a key that is limited to tenants");
 	if (wants & SCOPE_LOCAL_READ)
 		wants |= SCOPE_READ;
 	has = r->who.scopes | SCOPE_ANY;

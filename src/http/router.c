@@ -13,7 +13,8 @@ struct node {
 	struct node *param;           /* the child that takes anything */
 	struct node *rest;            /* … and all behind it */
 	struct str segment;
-	bool ends; /* some route ends here */
+	bool ends;              /* some route ends here */
+	enum route_group group; /* of the first route that leads through */
 	const struct route *methods[METHODS];
 };
 
@@ -68,6 +69,8 @@ scope_name(unsigned scope)
 		return "submit";
 	case SCOPE_QUERY:
 		return "query";
+	case SCOPE_CONSUME:
+		return "consume";
 	case SCOPE_USER:
 		return "user";
 	default:
@@ -91,7 +94,8 @@ is_rest(struct str segment)
 
 /* The child of that segment, made if it was not there. NULL: no memory. */
 static struct node *
-child(struct arena *a, struct node *parent, struct str segment)
+child(struct arena *a, struct node *parent, struct str segment,
+    enum route_group group)
 {
 	struct node *n;
 
@@ -108,6 +112,7 @@ child(struct arena *a, struct node *parent, struct str segment)
 	if (!n)
 		return NULL;
 	n->segment = segment;
+	n->group = group;
 	if (any) {
 		*any = n;
 	} else {
@@ -118,9 +123,10 @@ child(struct arena *a, struct node *parent, struct str segment)
 }
 
 static int
-add(struct router *rt, const struct route *route, struct err *e)
+add(struct router *rt, const struct route *route, struct str path,
+    struct err *e)
 {
-	struct str rest = str_of(route->path);
+	struct str rest = path;
 	struct node *at = &rt->root;
 	size_t segments = 0, params = 0;
 
@@ -128,17 +134,19 @@ add(struct router *rt, const struct route *route, struct err *e)
 		return err_set(
 		    e, ERR_INVALID, "route %s: no path", route->path);
 	rest = str_from(rest, 1);
-	while (at && rest.n > 0) {
+	for (bool more = rest.n > 0; at && more;) {
+		size_t before = rest.n;
 		struct str segment = str_cut(&rest, '/');
 
+		more = segment.n < before;
 		params += is_param(segment);
-		if (is_rest(segment) && rest.n > 0)
+		if (is_rest(segment) && more)
 			return err_set(e, ERR_INVALID,
 			    "route %s: {name...} must end it", route->path);
 		if (++segments > HTTP_SEGMENTS_MAX || params > REQ_PARAMS_MAX)
 			return err_set(
 			    e, ERR_LIMIT, "route %s: too long", route->path);
-		at = child(rt->arena, at, segment);
+		at = child(rt->arena, at, segment, route->group);
 	}
 	if (!at)
 		return err_set(e, ERR_NOMEM, "too many routes");
@@ -148,6 +156,21 @@ add(struct router *rt, const struct route *route, struct err *e)
 	at->methods[route->method] = route;
 	at->ends = true;
 	return OK;
+}
+
+/* Under its path and, when it has one, under its alias. */
+static int
+add_both(struct router *rt, const struct route *route, struct err *e)
+{
+	struct str alias;
+	int rc = add(rt, route, str_of(route->path), e);
+
+	if (rc < 0 || !route->alias)
+		return rc;
+	alias = arena_fmt(rt->arena, "%s%s", route->alias, route->path);
+	if (!alias.p)
+		return err_set(e, ERR_NOMEM, "too many routes");
+	return add(rt, route, alias, e);
 }
 
 int
@@ -164,7 +187,7 @@ router_new(
 	}
 	rt->arena = arena;
 	for (size_t i = 0; i < n && rc == OK; i++)
-		rc = add(rt, &routes[i], e);
+		rc = add_both(rt, &routes[i], e);
 	if (rc < 0)
 		goto out;
 	*ret = rt;
@@ -196,11 +219,12 @@ split(struct str path, struct arena *a, struct path *ret, struct err *e)
 		more = segment.n < before;
 		if (ret->n == HTTP_SEGMENTS_MAX)
 			return err_set(e, ERR_ABSENT, "there is no such path");
-		rc = percent_decode(
-		    a, segment, false, "the path", &ret->segments[ret->n], e);
+		rc = percent_decode(a, segment, false, "the path", &segment, e);
 		if (rc < 0)
 			return rc;
-		ret->n++;
+		if (str_eq(segment, STR(".")) || str_eq(segment, STR("..")))
+			return err_set(e, ERR_ABSENT, "there is no such path");
+		ret->segments[ret->n++] = segment;
 	}
 	return OK;
 }
@@ -271,4 +295,25 @@ router_find(const struct router *rt, int method, struct str path,
 	if (rc == OK)
 		*ret = m;
 	return rc;
+}
+
+enum route_group
+router_group(const struct router *rt, struct str path, struct arena *a)
+{
+	const struct node *at = &rt->root, *n = at;
+	struct err unused;
+
+	path = str_from(path, path.n > 0 && path.p[0] == '/');
+	while (n && path.n > 0) {
+		struct str segment = str_cut(&path, '/');
+
+		if (percent_decode(
+			a, segment, false, "the path", &segment, &unused) < 0)
+			break;
+		for (n = at->child; n; n = n->sibling)
+			if (str_eq(n->segment, segment))
+				break;
+		at = n ? n : at;
+	}
+	return at->group;
 }

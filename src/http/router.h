@@ -1,11 +1,21 @@
 /*
  * router.h - which route a path and method mean.
  *
- * The table of routes is made into a tree of path segments once. A segment
- * that is spelled out wins over a {param}; when its branch leads nowhere the
- * param's is tried; {name...}, at the end of a route, is tried last and takes
- * all segments that are left, as one. Segments are split before they are percent-decoded, so an
- * encoded slash is part of a param and never a separator.
+ * The table of routes is made into a tree of path segments once; a route with
+ * an alias stands in it twice. A segment that is spelled out wins over a
+ * {param}; when its branch leads nowhere the param's is tried; {name...}, at
+ * the end of a route, is tried last and takes all segments that are left, as
+ * one.
+ *
+ * SPELLING. A path is split at its slashes, then each segment is
+ * percent-decoded, once, then the route is looked for. So /%61pi is /api; an
+ * encoded slash or a backslash is part of a param and never a separator; no
+ * param is empty, so // and a slash at the end are other paths, which no route
+ * has unless it is written so; case counts. A segment that is "." or ".." when
+ * decoded, anywhere, makes it a path that is not there: whoever is before us
+ * may have read it otherwise. What can't be decoded, or holds a NUL or no
+ * UTF-8, is ERR_SYNTAX. Whoever decides something goes by the route, not by
+ * the path.
  *
  * LIFE. Built at start, then only read, by all http threads. It points into
  * the table, which must outlive it.
@@ -40,10 +50,17 @@ void router_free(struct router *rt); /* NULL is fine */
 int router_find(const struct router *rt, int method, struct str path,
     struct arena *a, struct match *ret, struct err *e) MUST_CHECK;
 
+/*
+ * How errors are written of a path or method that no route has: as of the first
+ * route in the table that begins with the same segments, as many as are known.
+ */
+enum route_group router_group(
+    const struct router *rt, struct str path, struct arena *a);
+
 /* -1 for a method no route can have. HEAD is GET. */
 int method_parse(struct str name);
 const char *method_name(enum method m);
-#define SCOPES_END (1u << 9)
+#define SCOPES_END (1u << 10)
 /* Of one bit, as in "publish"; NULL for those that are no name to be had. */
 const char *scope_name(unsigned scope);
 

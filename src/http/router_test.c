@@ -20,6 +20,11 @@ static const struct route ROUTES[] = {
     ROUTE(DELETE, "/a/{x}/only"),
     ROUTE(GET, "/r/{rest...}"),
     ROUTE(GET, "/r/one"),
+    {.method = GET,
+	.path = "/p/{x}",
+	.group = FOR_PEOPLE,
+	.alias = "/api/old.php"},
+    ROUTE(GET, "/p/slash/"),
 };
 
 static const struct row {
@@ -67,6 +72,25 @@ static const struct row {
     {"GET", "/a/%00", ERR_SYNTAX, 0, {0}},
     {"GET", "/a/%c3%28", ERR_SYNTAX, 0, {0}},
     {"GET", "/a/\xc3\xa9", OK, 3, {"\xc3\xa9"}},
+    {"GET", "/a/.", ERR_ABSENT, 0, {0}},
+    {"GET", "/a/..", ERR_ABSENT, 0, {0}},
+    {"GET", "/a/%2e%2E", ERR_ABSENT, 0, {0}},
+    {"GET", "/a/../a", ERR_ABSENT, 0, {0}},
+    {"GET", "/r/x/../y", ERR_ABSENT, 0, {0}},
+    {"GET", "/a/...", OK, 3, {"..."}},
+    {"GET", "/a/..%2f..", OK, 3, {"../.."}},
+    {"GET", "/a/..\\x", OK, 3, {"..\\x"}},
+    {"GET", "/A", ERR_ABSENT, 0, {0}},
+    {"GET", "/a%2fx", ERR_ABSENT, 0, {0}},
+    {"GET", "/%2561/x", ERR_ABSENT, 0, {0}},
+    {"GET", "/p/x", OK, 10, {"x"}},
+    {"GET", "/api/old.php/p/x", OK, 10, {"x"}},
+    {"GET", "/%61pi/old%2ephp/p/x", OK, 10, {"x"}},
+    {"GET", "/api/old.php/a", ERR_ABSENT, 0, {0}},
+    {"GET", "/api/old.php/api/old.php/p/x", ERR_ABSENT, 0, {0}},
+    {"GET", "/p/slash/", OK, 11, {0}},
+    {"GET", "/p/slash", OK, 10, {"slash"}},
+    {"GET", "/p/other/", ERR_ABSENT, 0, {0}},
 };
 
 static void
@@ -93,6 +117,37 @@ test_find(void **state)
 				fail_msg("%s: param %zu is %.*s", row->path, k,
 				    STR_ARG(m.params[k]));
 	}
+	router_free(rt);
+	arena_free(a);
+}
+
+/* Whose errors a path gets that is not there. */
+static void
+test_group(void **state)
+{
+	static const struct {
+		const char *path;
+		enum route_group want;
+	} rows[] = {
+	    {"/", FOR_PROGRAMS},
+	    {"", FOR_PROGRAMS},
+	    {"/nowhere", FOR_PROGRAMS},
+	    {"/a/b/c/d", FOR_PROGRAMS},
+	    {"/p", FOR_PEOPLE},
+	    {"/p/x/y", FOR_PEOPLE},
+	    {"/%70/x/y", FOR_PEOPLE},
+	    {"/api/z", FOR_PEOPLE},
+	    {"/%zz/p", FOR_PROGRAMS},
+	};
+	struct arena *a = arena_new(MIB);
+	struct router *rt = NULL;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(router_new(ROUTES, COUNT_OF(ROUTES), &rt, &e), OK);
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (router_group(rt, str_of(rows[i].path), a) != rows[i].want)
+			fail_msg("%s", rows[i].path);
 	router_free(rt);
 	arena_free(a);
 }
@@ -128,6 +183,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_find),
+	    cmocka_unit_test(test_group),
 	    cmocka_unit_test(test_bad_tables),
 	};
 

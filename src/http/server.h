@@ -43,6 +43,9 @@ struct server_hooks {
 	/* The same for a route that is open to anybody, where nobody is asked
 	 * who he is: OK or an error. NULL: nothing. */
 	int (*open)(void *arg, struct req *r, struct err *e);
+	/* The same for a path or a method that no route has: r->route is NULL.
+	 * OK has it answered with 404 or 405. NULL: nothing. */
+	int (*stray)(void *arg, struct req *r, struct err *e);
 	/* Hands r to a read or the commit thread, which runs r->route->run,
 	 * sets r->rc and r->err and calls req_wake. False: too busy, 503. */
 	bool (*read)(void *arg, struct req *r);

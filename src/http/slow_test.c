@@ -249,7 +249,7 @@ static void
 test_wake_together(void **state)
 {
 	static const struct route WAITS[] = {{GET, "/together", SCOPE_OPEN,
-	    ON_HTTP, run_together, "", "Waits for others"}};
+	    ON_HTTP, run_together, "", .summary = "Waits for others"}};
 	struct server_opts o = test_opts();
 	struct thread *t = NULL;
 	struct err e = {0};

@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "seal/digest.h"
 #include "seal/token.h"
+#include "seal/worst.h"
 
 enum {
 	MEMORY_KIB = 7 * 1024,
@@ -20,12 +21,19 @@ static const char CLEAR[] =
     "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789";
 
 int
-password_check(struct str password, const char *at, struct err *e)
+password_check(struct str password, const struct password_of *of,
+    const char *at, struct err *e)
 {
+	const char *why;
+
 	if (password.n < PASSWORD_MIN || password.n > PASSWORD_MAX)
 		return err_at(e, ERR_INVALID, at,
 		    "a password has %d to %d bytes", PASSWORD_MIN,
 		    PASSWORD_MAX);
+	why = worst_why(password, of);
+	if (why)
+		return err_at(e, ERR_INVALID, at,
+		    "this password is guessed at once: it is %s", why);
 	return OK;
 }
 

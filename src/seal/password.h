@@ -18,9 +18,15 @@
 #define PASSWORD_HASH_SIZE 128 /* room for any hash, with its NUL */
 #define PASSWORD_MADE_LEN  24
 
+/* What somebody who guesses tries first, beside the worst of all (worst.h). */
+struct password_of {
+	struct str name; /* of the account */
+	struct str url;  /* of the server; may be empty */
+};
+
 /* `at` is the JSON pointer for the message. Bytes, not characters. */
-int password_check(
-    struct str password, const char *at, struct err *e) MUST_CHECK;
+int password_check(struct str password, const struct password_of *of,
+    const char *at, struct err *e) MUST_CHECK;
 /* NUL-terminated. ERR_NOMEM when there are no 7 MiB. */
 int password_hash(struct str password, char ret[PASSWORD_HASH_SIZE],
     struct err *e) MUST_CHECK;

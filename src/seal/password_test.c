@@ -18,12 +18,17 @@ test_lengths(void **state)
 	struct err e;
 
 	(void)state;
-	memset(long_one, 'x', sizeof(long_one));
+	for (size_t i = 0; i < sizeof(long_one); i++)
+		long_one[i] = (char)('a' + i * i % 23);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		assert_int_equal(
-		    password_check(
-			(struct str){long_one, rows[i].n}, "/password", &e),
+		    password_check((struct str){long_one, rows[i].n}, NULL,
+			"/password", &e),
 		    rows[i].want);
+	assert_string_equal(e.at, "/password");
+	assert_int_equal(
+	    password_check(STR("password1"), NULL, "/password", &e),
+	    ERR_INVALID);
 	assert_string_equal(e.at, "/password");
 }
 
