@@ -24,6 +24,7 @@
 #include "event/tail.h"
 #include "http/caller.h"
 #include "http/guard.h"
+#include "http/nets.h"
 #include "http/server.h"
 #include "loop/pool.h"
 #include "ops/alerts.h"
@@ -49,6 +50,7 @@ struct serve {
 	const struct conf *conf;
 	int lock_fd;
 	struct guard *guard;
+	struct nets trusted;     /* http.trusted.proxies */
 	struct log_folder *logs; /* NULL: to the standard error */
 	struct jobs *jobs;
 	struct tidy *tidy;
@@ -389,6 +391,8 @@ start_server(struct serve *s, struct err *e)
 	    .idle_timeout_s = (int)(c->http_idle_timeout_ms / 1000),
 	    .request_timeout_s = (int)(c->http_request_timeout_ms / 1000),
 	    .connections_max = (int)c->http_connections_max,
+	    .trusted = &s->trusted,
+	    .metrics_open = c->metrics_open,
 	    .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
 	    .tls_key = c->tls_key[0] ? c->tls_key : NULL,
 	    .routes = API_ROUTES,
@@ -477,6 +481,7 @@ take_down(struct serve *s)
 	keyring_close(s->api.keyring);
 	store_close(s->api.store);
 	guard_free(s->guard);
+	nets_done(&s->trusted);
 	if (s->lock_fd >= 0)
 		(void)close(s->lock_fd);
 }
@@ -522,6 +527,9 @@ verb_serve(struct cli *c)
 	if (rc == OK)
 		rc = guard_new(s.conf, &s.guard, &e);
 	s.api.guard = s.guard;
+	if (rc == OK)
+		rc = nets_read("http.trusted.proxies",
+		    s.conf->http_trusted_proxies, &s.trusted, &e);
 	if (rc == OK)
 		rc = open_store(&s, &e);
 	if (rc == OK)

@@ -12,7 +12,7 @@ static const struct route ROUTES[] = {
 	"application/json, application/x-ndjson", "Publish \"events\""},
     {GET, "/v1/events", SCOPE_READ | SCOPE_MANAGE, ON_READ, NULL, "", "List"},
     {GET, "/healthz", SCOPE_OPEN, ON_HTTP, NULL, "", "Alive?"},
-    {GET, "/metrics", SCOPE_LOCAL_READ, ON_HTTP, NULL, "", "Metrics"},
+    {GET, "/metrics", SCOPE_METRICS, ON_HTTP, NULL, "", "Metrics"},
     {GET, "/me", SCOPE_ANY, ON_HTTP, NULL, "", "Who am I?"},
     {DELETE, "/a/{x}/dead-letters/{y}", SCOPE_ADMIN, ON_WRITE, NULL, "", "D"},
 };

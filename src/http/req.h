@@ -50,8 +50,8 @@ enum scope {
 	SCOPE_ADMIN = 1 << 3,
 	SCOPE_SUBMIT = 1 << 4,
 	SCOPE_QUERY = 1 << 5,
-	SCOPE_ANY = 1 << 6,        /* anybody who is known */
-	SCOPE_LOCAL_READ = 1 << 7, /* loopback peers, or READ */
+	SCOPE_ANY = 1 << 6,     /* anybody who is known */
+	SCOPE_METRICS = 1 << 7, /* READ; anybody when metrics.open */
 	SCOPE_USER = 1 << 8 /* a person (who.user): no key, no admin's right */
 };
 
@@ -108,8 +108,7 @@ struct req {
 	struct str body;
 	char trace_id[REQ_TRACE_MAX + 1]; /* X-Request-Id in and out */
 	struct principal who;
-	char peer[64]; /* address without port, or "unix" */
-	bool peer_loopback;
+	char peer[64]; /* the caller's address (peer.h), or "unix" */
 
 	/* the answer */
 	int status;               /* 200 when the handler leaves it 0 */
