@@ -104,6 +104,11 @@
 #define AUTH_CHECKS_MAX     64
 #define AUTH_CHECKS_EACH    8  /* of these, by one network */
 #define KEY_TOUCH_S         60 /* "last used" is written at most so often */
+/* Failed logins of a minute: lines in the log, rows in the audit (some 7 MB a
+ * day of it under a siege), and notes that wait for the jobs thread. */
+#define LOGIN_LINES_MAX     60
+#define LOGIN_ROWS_MAX      17
+#define LOGIN_NOTES_MAX     4096
 #define LOCKOUT_MAX         4096 /* (account, network) pairs remembered */
 #define LIMITER_MAX         4096 /* keys that are busy in the same second */
 /* People, and networks of nobody we know, that are busy in the same minute. */

@@ -3,6 +3,7 @@
 
 #include "account/accounts.h"
 #include "account/auth.h"
+#include "account/failures.h"
 #include "account/limiter.h"
 #include "account/oidc.h"
 #include "api/api.h"
@@ -45,6 +46,8 @@
  * whatever was accepted is answered.
  */
 
+#define MINUTE_US (60 * US_PER_S)
+
 struct serve {
 	struct cli *cli;
 	const struct conf *conf;
@@ -54,6 +57,7 @@ struct serve {
 	struct log_folder *logs; /* NULL: to the standard error */
 	struct jobs *jobs;
 	struct tidy *tidy;
+	struct failures *failures;
 	struct relay *relay;
 	struct caller *caller; /* one-off calls: logins */
 	bool stale;            /* a rotation did not come to its end */
@@ -79,6 +83,12 @@ on_commit(void *arg, int64_t last_seq)
 	struct serve *s = arg;
 
 	tail_committed(s->api.tail, last_seq);
+}
+
+static void
+look_failures(void *arg, bool last)
+{
+	failures_look(arg, last);
 }
 
 static enum log_level
@@ -284,6 +294,10 @@ start_threads(struct serve *s, struct err *e)
 			    alerts_new(s->api.append, c->time_scale);
 		jobs.alerts = s->api.alerts;
 		jobs.logs = s->logs;
+		s->failures =
+		    failures_new(s->api.append, MINUTE_US / c->time_scale);
+		jobs.look = s->failures ? look_failures : NULL;
+		jobs.arg = s->failures;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
@@ -338,6 +352,7 @@ start_access(struct serve *s, struct err *e)
 	    .touch_app = api_auth_touch_app,
 	    .key_rate = s->conf->key_rate_limit,
 	    .session = s->api.session,
+	    .failures = s->failures,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
 		.first_us = US_PER_S,
@@ -472,6 +487,7 @@ take_down(struct serve *s)
 	append_stop(s->api.append);
 	fetcher_free(s->api.fetcher);
 	tidy_free(s->tidy);
+	failures_free(s->failures);
 	alerts_free(s->api.alerts);
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);

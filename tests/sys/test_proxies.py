@@ -1,4 +1,8 @@
-"""http.trusted.proxies: who calls is what trusted proxies tell, and nobody else."""
+"""http.trusted.proxies: who calls is what trusted proxies tell, and nobody else; logins that fail
+are counted, logged and audited."""
+import json
+import re
+
 import people
 from hk import basic, check, same, until
 
@@ -104,3 +108,61 @@ def test_nor_by_made_up_headers(t):
                 basic("admin", "guess"))
     same(a.status, 429, "twelve guesses in the name of another header")
     ask(srv, PROXY, {"X-Forwarded-For": HOME}, basic("admin", "correct-horse-battery")).want(200)
+
+
+def metric(srv, name):
+    text = srv.client().get("/metrics").want(200).body.decode()
+    return int(float(re.search(rf"(?m)^{name} (\S+)", text)[1]))
+
+
+def rows(srv):
+    return srv.client().get("/v1/audit?category=LOGIN_FAILED&limit=1000").want(200).json["data"]
+
+
+def test_failures_are_seen(t):
+    """Counted, in the log with the caller and in the audit; what was typed is in none of them."""
+    srv = t.server()
+    srv.client()
+    typed = "MyPassword-typed-as-a-name"
+    head = {"X-Forwarded-For": HOME}
+    before = metric(srv, "hikyaku_login_failures_total")
+    gone = srv.new_key("read")
+    srv.client().delete(f"/v1/keys/{gone['id']}").want(204)
+    ask(srv, PROXY, head, basic("admin", "wrong")).want(401)
+    ask(srv, PROXY, head, basic(typed, "wrong")).want(401)
+    ask(srv, PROXY, head, "Bearer hk_" + "x" * 43).want(401)
+    ask(srv, PROXY, head, "Bearer " + typed).want(401)
+    ask(srv, PROXY, head, "Bearer " + gone["key"]).want(401)
+    srv.connect(source=PROXY).post("/auth/login", {"name": "admin", "password": "no"}, head)
+    srv.connect(source=PROXY)("POST", "/accounts/ClientLogin", b"Email=admin&Passwd=" + typed.encode(),
+                              {**head, "Content-Type": "application/x-www-form-urlencoded"})
+    same(metric(srv, "hikyaku_login_failures_total") - before, 7, "failures counted")
+    lines = [l for l in srv.log() if l.get("msg") == "login failed"]
+    same(len(lines), 7, "lines in the log")
+    check(all(l["peer"] == HOME and l["traceId"] for l in lines), "each names the caller", lines)
+    same(sum(l["whom"] == "user:admin" for l in lines), 2, "lines that name the account")
+    check(any(l["whom"].startswith("key:") for l in lines), "a revoked key is named", lines)
+    got = until(lambda: (lambda r: r if sum(x["count"] for x in r) >= 7 else None)(
+        [x.get("details", x) for x in rows(srv)]), "rows in the audit", 10)
+    same(sum(x["count"] for x in got), 7, "failures in the audit")
+    check(len(got) <= 6, "they are summed up", got)
+    check(all(x["network"] == HOME for x in got), "where from", got)
+    text = srv.client().get("/v1/audit?limit=1000").body.decode() + json.dumps(srv.log())
+    check(typed not in text, "what was typed as a name is told")
+    same(srv.client().get("/v1/audit/verify").want(200).json["broken"], None, "the chain")
+
+
+def test_no_flood(t):
+    """A thousand guesses from a hundred places are few lines and rows, and all are counted."""
+    srv = t.server(TIME_SCALE="20")  # a minute is 3 s
+    c = srv.connect("Bearer hk_" + "x" * 43, source=PROXY)
+    before = metric(srv, "hikyaku_login_failures_total")
+    for i in range(1000):
+        c.get("/v1/events", headers={"X-Forwarded-For": f"203.0.113.{i % 100}"}).want(401)
+    same(metric(srv, "hikyaku_login_failures_total") - before, 1000, "failures counted")
+    got = until(lambda: (lambda r: r if sum(x["count"] for x in r) == 1000 else None)(
+        [x.get("details", x) for x in rows(srv)]), "all are in the audit", 15)
+    check(len(got) <= 4 * 17, "few rows", len(got))
+    lines = [l for l in srv.log() if l.get("msg") == "login failed"]
+    check(len(lines) <= 4 * 60, "few lines", len(lines))
+    check(any(l.get("msg") == "more logins failed" for l in srv.log()), "the rest is told of")
