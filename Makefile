@@ -78,9 +78,15 @@ all: build/hikyaku $(if $(filter release,$(V)),lib) ## builds build/hikyaku and 
 build/hikyaku: $(B)/hikyaku
 	@ln -sfn $(V)/hikyaku $@
 
-$(B)/hikyaku: $(B)/main.o $(B)/libserver.a
+$(B)/hikyaku: $(B)/main.o $(B)/libserver.a | $(GEN)/metrics.ok
 	@echo 'LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# A metric that nobody counts is no metric.
+$(GEN)/metrics.ok: tools/layers src/base/metrics.tbl $(filter-out %_test.c,$(SRC))
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/layers --metrics
+	@touch $@
 
 $(B)/libserver.a: $(OBJ)
 	@rm -f $@

@@ -5,6 +5,7 @@
 
 #include "account/accounts.h"
 #include "account/check.h"
+#include "account/failures.h"
 #include "account/keys.h"
 #include "account/seen.h"
 #include "account/tokens.h"
@@ -154,6 +155,7 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 		return err_set(e, ERR_UNKNOWN, "nobody has this key");
 	if (rc < 0)
 		return rc;
+	copy_name(&k->seen.who, key.name); /* whose it is, if it will not do */
 	if (key.revoked_us)
 		return err_set(e, ERR_UNKNOWN, "this key was revoked");
 	if (key.expires_us && key.expires_us <= now_us)
@@ -394,6 +396,42 @@ place(struct auth *a, struct req *r, const struct lookup *shown, struct err *e)
 	return busy(e);
 }
 
+/* What was shown is nobody's, or not his. */
+static void
+tell_failed(struct auth *a, const struct req *r, const struct lookup *k)
+{
+	const struct principal *who = &k->seen.who;
+	bool key = !k->app && !k->name.p;
+	struct str whom = STR_EMPTY;
+
+	if (key ? who->name[0] != '\0' : k->hash.p != NULL)
+		whom = arena_fmt(
+		    r->arena, "%s:%s", key ? "key" : "user", who->name);
+	failures_add(a->o.failures, &(struct failure){.way = k->app ? "app"
+							     : key  ? "key"
+								   : "password",
+					.whom = whom.p ? whom : STR_EMPTY,
+					.peer = r->peer,
+					.trace_id = r->trace_id});
+}
+
+void
+auth_failed(struct auth *a, const struct req *r, const char *way)
+{
+	failures_add(a->o.failures, &(struct failure){.way = way,
+					.whom = STR_EMPTY,
+					.peer = r->peer,
+					.trace_id = r->trace_id});
+}
+
+/* What can't be anybody's is a failed login like others. */
+static int
+unknown(struct auth *a, const struct req *r, const char *why, struct err *e)
+{
+	auth_failed(a, r, "malformed");
+	return err_set(e, ERR_UNKNOWN, "%s", why);
+}
+
 /* Back on the http thread with what the others found. */
 static int
 placed(struct req *r, struct err *e)
@@ -405,6 +443,8 @@ placed(struct req *r, struct err *e)
 	r->rc = OK;
 	if (k->pair.n)
 		digest_wipe((void *)(uintptr_t)k->pair.p, k->pair.n);
+	if (rc == ERR_UNKNOWN)
+		tell_failed(k->auth, r, k);
 	if (rc < 0) {
 		*e = r->err;
 		return rc;
@@ -422,8 +462,8 @@ bearer(struct auth *a, struct req *r, struct str token, struct err *e)
 	struct lookup k = {0};
 
 	if (!token_formed(token))
-		return err_set(e, ERR_UNKNOWN,
-		    "the bearer token is no key of this server");
+		return unknown(
+		    a, r, "the bearer token is no key of this server", e);
 	token_hash(token, k.seen.mark);
 	return place(a, r, &k, e);
 }
@@ -461,8 +501,8 @@ basic(struct auth *a, struct req *r, struct str text, struct err *e)
 
 	if (!base64_read(text, pair, sizeof(pair), &n) ||
 	    !str_has((struct str){pair, n}, ':'))
-		return err_set(
-		    e, ERR_UNKNOWN, "Basic wants the base64 of name:password");
+		return unknown(
+		    a, r, "Basic wants the base64 of name:password", e);
 	k.pair = (struct str){pair, n};
 	seen_mark(k.pair, k.seen.mark);
 	if (for_apps(r))
@@ -479,7 +519,7 @@ token(struct auth *a, struct req *r, struct str text, bool fever, struct err *e)
 	struct lookup k = {.app = true, .fever = fever};
 
 	if (fever ? text.n != FEVER_KEY_LEN : !token_app_formed(text))
-		return err_set(e, ERR_UNKNOWN, "this is no app password");
+		return unknown(a, r, "this is no app password", e);
 	seen_mark(text, k.seen.mark);
 	digest_sha256(text, k.app_hash);
 	return place(a, r, &k, e);
@@ -497,7 +537,7 @@ auth_login(struct auth *a, struct req *r, struct str login, struct str password,
 	buf_addc(&pair, ':');
 	buf_add(&pair, password);
 	if (pair.failed || str_has(login, ':') || !token_app_formed(password)) {
-		rc = err_set(e, ERR_UNKNOWN, "this is no app password");
+		rc = unknown(a, r, "this is no app password", e);
 	} else {
 		k.pair = buf_str(&pair);
 		seen_mark(k.pair, k.seen.mark);
@@ -527,7 +567,7 @@ auth_check(struct auth *a, struct req *r, struct str name, struct str password,
 
 	if (account_check_name(name, "", &unused) < 0 ||
 	    name.n + 1 + password.n > sizeof(pair))
-		return err_set(e, ERR_UNKNOWN, "wrong name or password");
+		return unknown(a, r, "wrong name or password", e);
 	memcpy(pair, name.p, name.n);
 	pair[name.n] = ':';
 	if (password.n)
@@ -597,5 +637,5 @@ auth_who(void *arg, struct req *r, struct err *e)
 		(void)str_cut(&rest, '=');
 		return token(a, r, str_trim(rest), false, e);
 	}
-	return err_set(e, ERR_UNKNOWN, "Authorization must be Bearer or Basic");
+	return unknown(a, r, "Authorization must be Bearer or Basic", e);
 }

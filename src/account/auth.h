@@ -54,6 +54,7 @@
 #include "http/req.h"
 
 struct auth;
+struct failures;
 
 struct auth_opts {
 	void *arg;
@@ -65,6 +66,7 @@ struct auth_opts {
 	int64_t key_rate; /* for keys without one of their own; 0: none */
 	struct lockout_opts lockout;
 	struct session_key session;
+	struct failures *failures; /* NULL: they are counted alone */
 };
 
 int auth_new(
@@ -87,6 +89,9 @@ int auth_login(struct auth *a, struct req *r, struct str login,
 int auth_fever(
     struct auth *a, struct req *r, struct str key, struct err *e) MUST_CHECK;
 int auth_checked(struct req *r, struct err *e) MUST_CHECK;
+
+/* Tells of a login that failed elsewhere; `way` is a constant (failures.h). */
+void auth_failed(struct auth *a, const struct req *r, const char *way);
 
 /* After the commit of whatever takes a right away. From any thread. */
 void auth_changed(void);

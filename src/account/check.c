@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/metric.h"
 #include "base/uuid.h"
 #include "seal/digest.h"
 #include "seal/password.h"
@@ -71,6 +72,7 @@ place(struct check *c, const unsigned char m[DIGEST_LEN])
 static int
 locked(int64_t wait_us, struct err *e)
 {
+	metric_add(M_LOGIN_LOCKED, 1);
 	(void)err_set(e, ERR_BUSY,
 	    "too many wrong passwords for this name from your network");
 	e->retry_after_s = (int)((wait_us + US_PER_S - 1) / US_PER_S);

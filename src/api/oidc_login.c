@@ -1,3 +1,4 @@
+#include "account/auth.h"
 #include "account/oidc.h"
 #include "account/session.h"
 #include "account/users.h"
@@ -96,9 +97,11 @@ state_cookie(struct req *r, struct str text, struct err *e)
 static int
 failed(struct req *r, const char *code, const char *why, struct err *e)
 {
+	const struct api *api = r->app;
 	struct str path = arena_fmt(r->arena, "/?login_error=%s", code);
 	struct log_line l;
 
+	auth_failed(api->auth, r, "openid");
 	log_begin(&l, LOG_WARN, "a login failed");
 	log_str(&l, "traceId", str_of(r->trace_id));
 	log_str(&l, "code", str_of(code));

@@ -102,8 +102,13 @@
 #define AUTH_VERIFIED_MAX   1024
 /* One check takes 7 MiB and some 30 ms: one at a time, 2 s of queue. */
 #define AUTH_CHECKS_MAX     64
-#define AUTH_CHECKS_EACH    8    /* of these, by one network */
-#define KEY_TOUCH_S         60   /* "last used" is written at most so often */
+#define AUTH_CHECKS_EACH    8  /* of these, by one network */
+#define KEY_TOUCH_S         60 /* "last used" is written at most so often */
+/* Failed logins of a minute: lines in the log, rows in the audit (some 7 MB a
+ * day of it under a siege), and notes that wait for the jobs thread. */
+#define LOGIN_LINES_MAX     60
+#define LOGIN_ROWS_MAX      17
+#define LOGIN_NOTES_MAX     4096
 #define LOCKOUT_MAX         4096 /* (account, network) pairs remembered */
 #define LIMITER_MAX         4096 /* keys that are busy in the same second */
 /* People, and networks of nobody we know, that are busy in the same minute. */
@@ -236,6 +241,7 @@
 /* Outgoing HTTP: what we ask of others and take from them. */
 #define URL_MAX            2048  /* spec/webhooks.md */
 #define URL_HOST_MAX       253   /* of DNS */
+#define PEER_HOPS_MAX      16    /* proxies before us; more is a joke */
 #define GUARD_RULES_MAX    256   /* hosts in a list, networks: each is tried */
 #define RESOLVE_CACHE_MAX  4096  /* names known at once, each about 2 KiB */
 #define RESOLVE_FRESH_MS   30000 /* an answer is believed so long at most */

@@ -3,6 +3,7 @@
 
 #include "account/accounts.h"
 #include "account/auth.h"
+#include "account/failures.h"
 #include "account/limiter.h"
 #include "account/oidc.h"
 #include "api/api.h"
@@ -24,6 +25,7 @@
 #include "event/tail.h"
 #include "http/caller.h"
 #include "http/guard.h"
+#include "http/nets.h"
 #include "http/server.h"
 #include "loop/pool.h"
 #include "ops/alerts.h"
@@ -44,14 +46,18 @@
  * whatever was accepted is answered.
  */
 
+#define MINUTE_US (60 * US_PER_S)
+
 struct serve {
 	struct cli *cli;
 	const struct conf *conf;
 	int lock_fd;
 	struct guard *guard;
+	struct nets trusted;     /* http.trusted.proxies */
 	struct log_folder *logs; /* NULL: to the standard error */
 	struct jobs *jobs;
 	struct tidy *tidy;
+	struct failures *failures;
 	struct relay *relay;
 	struct caller *caller; /* one-off calls: logins */
 	bool stale;            /* a rotation did not come to its end */
@@ -77,6 +83,12 @@ on_commit(void *arg, int64_t last_seq)
 	struct serve *s = arg;
 
 	tail_committed(s->api.tail, last_seq);
+}
+
+static void
+look_failures(void *arg, bool last)
+{
+	failures_look(arg, last);
 }
 
 static enum log_level
@@ -282,6 +294,10 @@ start_threads(struct serve *s, struct err *e)
 			    alerts_new(s->api.append, c->time_scale);
 		jobs.alerts = s->api.alerts;
 		jobs.logs = s->logs;
+		s->failures =
+		    failures_new(s->api.append, MINUTE_US / c->time_scale);
+		jobs.look = s->failures ? look_failures : NULL;
+		jobs.arg = s->failures;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
 	if (rc == OK)
@@ -336,6 +352,7 @@ start_access(struct serve *s, struct err *e)
 	    .touch_app = api_auth_touch_app,
 	    .key_rate = s->conf->key_rate_limit,
 	    .session = s->api.session,
+	    .failures = s->failures,
 	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
 		.window_us = s->conf->login_lock_ms * US_PER_MS,
 		.first_us = US_PER_S,
@@ -389,6 +406,8 @@ start_server(struct serve *s, struct err *e)
 	    .idle_timeout_s = (int)(c->http_idle_timeout_ms / 1000),
 	    .request_timeout_s = (int)(c->http_request_timeout_ms / 1000),
 	    .connections_max = (int)c->http_connections_max,
+	    .trusted = &s->trusted,
+	    .metrics_open = c->metrics_open,
 	    .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
 	    .tls_key = c->tls_key[0] ? c->tls_key : NULL,
 	    .routes = API_ROUTES,
@@ -468,6 +487,7 @@ take_down(struct serve *s)
 	append_stop(s->api.append);
 	fetcher_free(s->api.fetcher);
 	tidy_free(s->tidy);
+	failures_free(s->failures);
 	alerts_free(s->api.alerts);
 	resealer_free(s->api.resealer);
 	tail_stop(s->api.tail);
@@ -477,6 +497,7 @@ take_down(struct serve *s)
 	keyring_close(s->api.keyring);
 	store_close(s->api.store);
 	guard_free(s->guard);
+	nets_done(&s->trusted);
 	if (s->lock_fd >= 0)
 		(void)close(s->lock_fd);
 }
@@ -522,6 +543,9 @@ verb_serve(struct cli *c)
 	if (rc == OK)
 		rc = guard_new(s.conf, &s.guard, &e);
 	s.api.guard = s.guard;
+	if (rc == OK)
+		rc = nets_read("http.trusted.proxies",
+		    s.conf->http_trusted_proxies, &s.trusted, &e);
 	if (rc == OK)
 		rc = open_store(&s, &e);
 	if (rc == OK)

@@ -163,6 +163,14 @@ header_find(struct sub_header *list, size_t n, struct str name)
 	return NULL;
 }
 
+/* What tells a server who calls is secret whatever is said of it. */
+static bool
+is_credential(struct str name)
+{
+	return str_eq_nocase(name, STR("Authorization")) ||
+	       str_eq_nocase(name, STR("Cookie"));
+}
+
 /* {"value": …, "secret": true}, or a string. */
 static int
 header_value(struct sub_reader *r, const struct json *j, const char *at,
@@ -171,6 +179,7 @@ header_value(struct sub_reader *r, const struct json *j, const char *at,
 	static const char *const NAMES[] = {"value", "secret", NULL};
 	const struct json *value = j, *mark = NULL;
 	char here[JSON_POINTER_MAX + 1];
+	bool plain;
 	int rc = OK;
 
 	(void)snprintf(here, sizeof(here), "%s", at);
@@ -190,9 +199,11 @@ header_value(struct sub_reader *r, const struct json *j, const char *at,
 	/* Once secret it stays so, until somebody says false. */
 	if (mark)
 		h->secret = mark->type == JSON_TRUE;
-	if (str_eq_nocase(h->name, STR("Authorization")))
+	/* One that was stored before it was a secret is plain there. */
+	plain = !mark && r->io.form == FORM_STORED;
+	if (is_credential(h->name))
 		h->secret = true;
-	if (h->secret)
+	if (h->secret && !plain)
 		rc = member_secret_read(
 		    &r->io, value, here, SUB_HEADER_VALUE_MAX, &h->value, r->e);
 	else

@@ -39,6 +39,8 @@ void sub_secrets_done(struct sub_conf *s);
 int sub_headers_check(struct sub_reader *r);
 int sub_auth_check(struct sub_reader *r);
 int sub_hub_check(struct sub_reader *r);
+/* A change must not send secrets elsewhere; `was`: before it was read. */
+int sub_kept_check(struct sub_reader *r, const struct sub_conf *was);
 int sub_url_check(struct sub_reader *r, struct str url, const char *at);
 
 int sub_hub_write(const struct member_io *io, const struct sub_hub *h,

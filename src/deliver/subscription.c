@@ -366,7 +366,7 @@ int
 sub_read(struct str json, const struct sub_conf *old,
     const struct sub_rules *rules, struct sub_conf **ret, struct err *e)
 {
-	struct sub_conf *s = NULL;
+	struct sub_conf *s = NULL, was;
 	struct sub_reader r;
 	int rc;
 
@@ -379,12 +379,15 @@ sub_read(struct str json, const struct sub_conf *old,
 	r = (struct sub_reader){{FORM_USER, s->arena, NULL}, s, rules, e};
 	if (old)
 		rc = copy_in(&r, old);
+	was = *s;
 	if (rc == OK)
 		rc = read_doc(&r, rules->presets, json, old != NULL);
 	if (rc == OK && rules->managed)
 		rc = managed_copy(s, rules->managed, e);
 	if (rc == OK)
 		rc = check_whole(&r);
+	if (rc == OK && old && s->managed.ack_wait_s == 0)
+		rc = sub_kept_check(&r, &was);
 	if (rc == OK)
 		rc = url_compile(&r);
 	if (rc == OK)

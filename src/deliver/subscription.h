@@ -5,15 +5,17 @@
  *   stored   as JSON, each secret value replaced by its sealed text
  *   shown    as JSON, each secret value replaced by SUB_MASK
  *   in use   as struct sub_conf, secrets plain, signers made
- * and the same tables of members (member.h) read and write all three. What is secret is secret by its place or its mark, never by a
- * guess at its name: `secret`, the passwords, tokens and keys of `auth`,
- * hub.sharedInternalKey, hub.eventApiKey, hub.otp.secret and its salt, the
- * header Authorization, and each header written {"value": …, "secret": true}.
+ * and the same tables of members (member.h) read and write all three. What is
+ * secret is secret by its place or its mark, never by a guess at its name:
+ * `secret`, the passwords, tokens and keys of `auth`, hub.sharedInternalKey,
+ * hub.eventApiKey, hub.otp.secret and its salt, the headers Authorization and
+ * Cookie, and each header written {"value": …, "secret": true}.
  *
  * CHANGING. sub_read() with `old` is a PATCH as in RFC 7396: members that are
  * absent stay, null means the default, objects are merged by member (`auth`
  * only within the same type). The mask written back keeps the value; where
- * there was none it is an error.
+ * there was none it is an error. A change that leads a URL to another server
+ * must give the secrets again that are sent there (sub_kept.c).
  *
  * ROTATION. `secrets` holds the newest first; the others have an `until` and
  * sign beside it (where the preset says `all`) until then. A `secret` given by

@@ -264,8 +264,8 @@ test_patch(void **state)
 	    {"{\"batch\":null}", "\"mode\":\"immediate\""},
 	    {"{\"enabled\":null}", "\"enabled\":true"},
 	    {"{\"filter\":null}", "\"filter\":null"},
-	    {"{\"url\":\"https://z.example\"}",
-		"\"url\":\"https://z.example\""},
+	    {"{\"url\":\"https://{tenant}.example.com/z\"}",
+		"\"url\":\"https://{tenant}.example.com/z\""},
 	};
 	struct world *w = *state;
 	struct sub_conf *s = must(w, ALL, NULL);

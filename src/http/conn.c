@@ -1,51 +1,69 @@
 #include "http/conn.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "http/peer.h"
 
-static bool
-loopback4(uint32_t address)
-{
-	return address >> 24 == 127;
-}
-
+/* The address of the connection: the caller, or the last proxy before us. */
 static void
-take_peer(struct conn *c)
+take_hop(struct conn *c)
 {
 	const union MHD_ConnectionInfo *info =
 	    MHD_get_connection_info(c->mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	const struct sockaddr *sa = info ? info->client_addr : NULL;
-	struct req *r = &c->r;
 
-	if (sa && sa->sa_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)sa;
-
-		(void)inet_ntop(
-		    AF_INET, &in->sin_addr, r->peer, sizeof(r->peer));
-		r->peer_loopback = loopback4(ntohl(in->sin_addr.s_addr));
-	} else if (sa && sa->sa_family == AF_INET6) {
-		const struct in6_addr *in =
-		    &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
-		bool mapped = IN6_IS_ADDR_V4MAPPED(in);
-		uint32_t four;
-
-		memcpy(&four, in->s6_addr + 12, sizeof(four));
-		(void)inet_ntop(mapped ? AF_INET : AF_INET6,
-		    mapped ? in->s6_addr + 12 : in->s6_addr, r->peer,
-		    sizeof(r->peer));
-		r->peer_loopback =
-		    mapped ? loopback4(ntohl(four)) : IN6_IS_ADDR_LOOPBACK(in);
-	} else {
-		(void)snprintf(r->peer, sizeof(r->peer), "unix");
-		r->peer_loopback = true;
+	if (!sa || !ip_of(sa, &c->hop)) {
+		c->hop.n = 0; /* the unix socket */
+		(void)snprintf(c->r.peer, sizeof(c->r.peer), "unix");
+		return;
 	}
+	ip_unmap(&c->hop);
+	ip_format(&c->hop, c->r.peer);
+}
+
+/* The lines of the headers by which proxies tell whom they serve. */
+struct told {
+	struct arena *arena;
+	struct str forwarded, x_forwarded_for;
+	bool no_room;
+};
+
+static bool
+note_told(void *arg, struct str name, struct str value)
+{
+	struct told *t = arg;
+	struct str *to = str_eq_nocase(name, STR("Forwarded")) ? &t->forwarded
+			 : str_eq_nocase(name, STR("X-Forwarded-For"))
+			     ? &t->x_forwarded_for
+			     : NULL;
+
+	if (!to)
+		return true;
+	*to = to->p ? arena_fmt(
+			  t->arena, "%.*s,%.*s", STR_ARG(*to), STR_ARG(value))
+		    : value;
+	t->no_room = !to->p;
+	return !t->no_room;
+}
+
+void
+conn_peer(struct conn *c)
+{
+	const struct nets *trusted = c->s->o.trusted;
+	struct told t = {.arena = c->r.arena};
+	struct ip peer;
+
+	if (!trusted || c->hop.n == 0 || !nets_has(trusted, &c->hop))
+		return;
+	req_each_header(&c->r, note_told, &t);
+	if (t.no_room)
+		return;
+	peer = peer_find(trusted, c->hop, t.forwarded, t.x_forwarded_for);
+	ip_format(&peer, c->r.peer);
 }
 
 static struct conn *
@@ -67,7 +85,7 @@ make(struct server *s, struct MHD_Connection *mc)
 	}
 	c->r.conn = c;
 	c->r.out.limit = HTTP_OUT_MAX;
-	take_peer(c);
+	take_hop(c);
 	return c;
 }
 
@@ -148,11 +166,11 @@ reset(struct conn *c)
 		buf_done(&was.out);
 	buf_clear(&was.out);
 	arena_reset(was.arena);
-	*r = (struct req){.arena = was.arena,
-	    .out = was.out,
-	    .conn = c,
-	    .peer_loopback = was.peer_loopback};
-	memcpy(r->peer, was.peer, sizeof(r->peer));
+	*r = (struct req){.arena = was.arena, .out = was.out, .conn = c};
+	if (c->hop.n > 0)
+		ip_format(&c->hop, r->peer);
+	else
+		memcpy(r->peer, was.peer, sizeof(r->peer));
 	c->stage = AT_HEAD;
 	c->in = (struct intake){.n_hosts = 0};
 	c->linger = c->bad_frame = c->paused = c->to_sleep = false;

@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 
 #include "http/door.h"
+#include "http/nets.h"
 #include "http/req.h"
 #include "http/server.h"
 
@@ -76,6 +77,7 @@ struct conn {
 	struct server *s;
 	struct MHD_Connection *mc;
 	struct waker *waker;
+	struct ip hop; /* the other end; .n 0: the unix socket */
 	enum stage stage;
 	struct intake in;
 	bool broken;           /* no memory: no further request */
@@ -112,6 +114,8 @@ void conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 void *conn_begin(void *server, const char *uri, struct MHD_Connection *mc);
 void conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
     enum MHD_RequestTerminationCode code);
+/* r.peer of this request: the hop's, or whom a trusted proxy tells. */
+void conn_peer(struct conn *c);
 bool conn_stopping(const struct conn *c);
 void conn_uncount(struct conn *c); /* it is answered */
 /* Settles the answer before the handler runs; r.err is set. */

@@ -1,23 +1,12 @@
 #include "http/guard.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 
 #include "base/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "http/nets.h"
 #include "http/url.h"
-
-/* An address as bytes: 4 or 16, in network order. */
-struct ip {
-	size_t n;
-	uint8_t b[16];
-};
-
-struct net {
-	struct ip at;
-	unsigned bits;
-};
 
 struct hosts {
 	size_t n;
@@ -29,8 +18,7 @@ struct hosts {
 
 struct guard {
 	struct hosts allowed, denied;
-	struct net *private_ok;
-	size_t n_private_ok;
+	struct nets private_ok;
 	bool http_ok;
 	struct net *ranges; /* RANGES, read */
 };
@@ -84,62 +72,11 @@ static const struct range {
     {"::", 0, 0, "outside of the public range (2000::/3)"},
 };
 
-static bool
-ip_read(const char *z, struct ip *ret)
-{
-	struct ip ip = {.n = 4};
-
-	if (inet_pton(AF_INET, z, ip.b) != 1) {
-		ip.n = 16;
-		if (inet_pton(AF_INET6, z, ip.b) != 1)
-			return false;
-	}
-	*ret = ip;
-	return true;
-}
-
-static bool
-ip_of(const struct sockaddr *sa, struct ip *ret)
-{
-	const union addr *a = (const union addr *)(const void *)sa;
-
-	if (sa->sa_family == AF_INET) {
-		ret->n = 4;
-		memcpy(ret->b, &a->v4.sin_addr, 4);
-	} else if (sa->sa_family == AF_INET6) {
-		ret->n = 16;
-		memcpy(ret->b, &a->v6.sin6_addr, 16);
-	} else {
-		return false;
-	}
-	return true;
-}
-
-static bool
-within(const struct ip *ip, const struct ip *net, unsigned bits)
-{
-	unsigned whole = bits / 8, rest = bits % 8;
-	unsigned mask = 0xff00U >> rest & 0xff;
-
-	if (ip->n != net->n || memcmp(ip->b, net->b, whole) != 0)
-		return false;
-	return rest == 0 || ((ip->b[whole] ^ net->b[whole]) & mask) == 0;
-}
-
-static bool
-among(const struct net *v, size_t n, const struct ip *ip)
-{
-	for (size_t i = 0; i < n; i++)
-		if (within(ip, &v[i].at, v[i].bits))
-			return true;
-	return false;
-}
-
 static const struct range *
 range_of(const struct guard *g, const struct ip *ip)
 {
 	for (size_t i = 0; i < COUNT_OF(RANGES); i++)
-		if (within(ip, &g->ranges[i].at, g->ranges[i].bits))
+		if (net_has(&g->ranges[i], ip))
 			return &RANGES[i];
 	return NULL;
 }
@@ -151,7 +88,7 @@ read_ranges(struct guard *g, struct err *e)
 	if (!g->ranges)
 		return err_set(e, ERR_NOMEM, "no memory for the URL guard");
 	for (size_t i = 0; i < COUNT_OF(RANGES); i++) {
-		bool ok = ip_read(RANGES[i].net, &g->ranges[i].at);
+		bool ok = ip_read(str_of(RANGES[i].net), &g->ranges[i].at);
 
 		assert(ok);
 		(void)ok;
@@ -171,7 +108,7 @@ judge(const struct guard *g, struct ip ip, bool *ret_private)
 	for (;;) {
 		const struct range *r;
 
-		*ret_private = among(g->private_ok, g->n_private_ok, &ip);
+		*ret_private = nets_has(&g->private_ok, &ip);
 		r = *ret_private ? NULL : range_of(g, &ip);
 		if (!r || r->inner < 0)
 			return NULL;
@@ -246,7 +183,7 @@ guard_target(const struct guard *g, enum guard_use use, const struct url *u,
 	if (u->literal)
 		return guard_connect(g, use, u->https, &u->addr.sa, e);
 	if (!u->https && use == GUARD_WEBHOOK && !g->http_ok &&
-	    g->n_private_ok == 0)
+	    g->private_ok.n == 0)
 		return err_set(e, ERR_DENIED,
 		    "a webhook must use https (webhook.url.allow.http is off)");
 	return OK;
@@ -275,20 +212,14 @@ items(struct str list)
 }
 
 static int
-too_many(const char *key, struct err *e)
-{
-	return err_set(
-	    e, ERR_INVALID, "%s has over %d entries", key, GUARD_RULES_MAX);
-}
-
-static int
 read_hosts(const char *key, const char *text, struct hosts *ret, struct err *e)
 {
 	struct str rest = str_of(text);
 	size_t most = items(rest);
 
 	if (most > GUARD_RULES_MAX)
-		return too_many(key, e);
+		return err_set(e, ERR_INVALID, "%s has over %d entries", key,
+		    GUARD_RULES_MAX);
 	ret->v = calloc(most + 1, sizeof(*ret->v));
 	if (!ret->v)
 		return err_set(e, ERR_NOMEM, "no memory for %s", key);
@@ -307,56 +238,6 @@ read_hosts(const char *key, const char *text, struct hosts *ret, struct err *e)
 			    STR_ARG(item));
 		memcpy(r->host, u.host, sizeof(u.host));
 		ret->n++;
-	}
-	return OK;
-}
-
-/* "10.0.0.0/8" or one address. */
-static bool
-read_net(struct str item, struct net *ret)
-{
-	struct str bits = item;
-	struct str at = str_cut(&bits, '/');
-	char z[ADDR_TEXT_MAX];
-	int64_t n;
-
-	if (at.n >= sizeof(z))
-		return false;
-	memcpy(z, at.p, at.n);
-	z[at.n] = '\0';
-	if (!ip_read(z, &ret->at))
-		return false;
-	n = (int64_t)ret->at.n * 8;
-	if (str_has(item, '/') &&
-	    (!str_int(bits, &n) || n < 0 || n > (int64_t)ret->at.n * 8))
-		return false;
-	ret->bits = (unsigned)n;
-	for (size_t i = ret->bits; i < ret->at.n * 8; i++)
-		if (ret->at.b[i / 8] >> (7 - i % 8) & 1)
-			return false;
-	return true;
-}
-
-static int
-read_nets(const char *text, struct guard *g, struct err *e)
-{
-	static const char KEY[] = "webhook.url.allow.private";
-	struct str rest = str_of(text);
-	size_t most = items(rest);
-
-	if (most > GUARD_RULES_MAX)
-		return too_many(KEY, e);
-	g->private_ok = calloc(most + 1, sizeof(*g->private_ok));
-	if (!g->private_ok)
-		return err_set(e, ERR_NOMEM, "no memory for %s", KEY);
-	while (rest.n > 0) {
-		struct str item = str_cut(&rest, ',');
-
-		if (!read_net(item, &g->private_ok[g->n_private_ok]))
-			return err_set(e, ERR_INVALID,
-			    "%s: %.*s is no network such as 10.0.0.0/8 or fd00::/8 (nothing may be set behind the prefix)",
-			    KEY, STR_ARG(item));
-		g->n_private_ok++;
 	}
 	return OK;
 }
@@ -396,7 +277,8 @@ guard_new(const struct conf *c, struct guard **ret, struct err *e)
 		rc = read_hosts("webhook.url.denylist", c->webhook_url_denylist,
 		    &g->denied, e);
 	if (rc == OK)
-		rc = read_nets(c->webhook_url_allow_private, g, e);
+		rc = nets_read("webhook.url.allow.private",
+		    c->webhook_url_allow_private, &g->private_ok, e);
 	if (rc < 0) {
 		guard_free(g);
 		return rc;
@@ -412,7 +294,7 @@ guard_free(struct guard *g)
 		return;
 	free(g->allowed.v);
 	free(g->denied.v);
-	free(g->private_ok);
+	nets_done(&g->private_ok);
 	free(g->ranges);
 	free(g);
 }

@@ -156,9 +156,8 @@ static void
 add_security(struct buf *b, unsigned scope)
 {
 	buf_addz(b, ",\"security\":[");
-	if (scope & SCOPE_LOCAL_READ)
-		buf_addz(
-		    b, "{},"); /* nothing is needed on the machine itself */
+	if (scope & SCOPE_METRICS)
+		buf_addz(b, "{},"); /* nothing is needed with metrics.open */
 	if (scope != SCOPE_OPEN) {
 		add_roles(b, "key", scope);
 		buf_addc(b, ',');

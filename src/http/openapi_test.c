@@ -15,7 +15,7 @@ static const struct route ROUTES[] = {
     {GET, "/v1/events", SCOPE_READ | SCOPE_MANAGE, ON_READ, NULL, "",
 	.summary = "List"},
     {GET, "/healthz", SCOPE_OPEN, ON_HTTP, NULL, "", .summary = "Alive?"},
-    {GET, "/metrics", SCOPE_LOCAL_READ, ON_HTTP, NULL, "",
+    {GET, "/metrics", SCOPE_METRICS, ON_HTTP, NULL, "",
 	.summary = "Metrics"},
     {GET, "/me", SCOPE_ANY, ON_HTTP, NULL, "", .summary = "Who am I?"},
     {DELETE, "/a/{x}/dead-letters/{y}", SCOPE_ADMIN, ON_WRITE, NULL, "",

@@ -51,8 +51,8 @@ enum scope {
 	SCOPE_SUBMIT = 1 << 4,
 	SCOPE_QUERY = 1 << 5,
 	SCOPE_CONSUME = 1 << 6,
-	SCOPE_ANY = 1 << 7,        /* anybody who is known */
-	SCOPE_LOCAL_READ = 1 << 8, /* loopback peers, or READ */
+	SCOPE_ANY = 1 << 7,     /* anybody who is known */
+	SCOPE_METRICS = 1 << 8, /* READ; anybody when metrics.open */
 	SCOPE_USER = 1 << 9, /* a person (who.user): no key, no admin's right */
 	SCOPE_WHOLE = 1 << 10 /* beside another: no key limited to tenants */
 };
@@ -125,8 +125,7 @@ struct req {
 	struct str body;
 	char trace_id[REQ_TRACE_MAX + 1]; /* X-Request-Id in and out */
 	struct principal who;
-	char peer[64]; /* address without port, or "unix" */
-	bool peer_loopback;
+	char peer[64]; /* the caller's address (peer.h), or "unix" */
 
 	/* the answer */
 	int status;               /* 200 when the handler leaves it 0 */

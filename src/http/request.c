@@ -205,7 +205,7 @@ check_who(struct conn *c)
 
 	if (wants == SCOPE_OPEN)
 		return h->open ? h->open(h->arg, r, &r->err) : OK;
-	if ((wants & SCOPE_LOCAL_READ) && r->peer_loopback)
+	if ((wants & SCOPE_METRICS) && c->s->o.metrics_open)
 		return OK;
 	rc = h->who(h->arg, r, &r->err);
 	if (rc != OK)
@@ -215,7 +215,7 @@ check_who(struct conn *c)
 	if ((wants & SCOPE_WHOLE) && r->who.tenants)
 		return err_set(&r->err, ERR_DENIED,
 		    "this is not for a key that is limited to tenants");
-	if (wants & SCOPE_LOCAL_READ)
+	if (wants & SCOPE_METRICS)
 		wants |= SCOPE_READ;
 	has = r->who.scopes | SCOPE_ANY;
 	if (wants & SCOPE_USER)
@@ -320,6 +320,7 @@ at_head(struct conn *c, const char *method, const char *version)
 	(void)MHD_get_connection_values_n(
 	    c->mc, MHD_HEADER_KIND, take_header, &c->in);
 	take_trace_id(c);
+	conn_peer(c);
 	if (s->o.hooks.begin)
 		s->o.hooks.begin(s->o.hooks.arg, &c->r);
 	rc = take_frame(c, version);

@@ -59,7 +59,7 @@ scope_name(unsigned scope)
 	case SCOPE_PUBLISH:
 		return "publish";
 	case SCOPE_READ:
-	case SCOPE_LOCAL_READ:
+	case SCOPE_METRICS:
 		return "read";
 	case SCOPE_MANAGE:
 		return "manage";

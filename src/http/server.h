@@ -27,6 +27,7 @@
 
 #include "http/req.h"
 
+struct nets;
 struct server;
 
 struct server_hooks {
@@ -65,6 +66,8 @@ struct server_opts {
 	int idle_timeout_s;    /* between requests */
 	int request_timeout_s; /* from the first byte to the last of a request */
 	int connections_max;
+	const struct nets *trusted;     /* proxies: peer.h; NULL: none */
+	bool metrics_open;              /* SCOPE_METRICS is for anybody */
 	const char *tls_cert, *tls_key; /* PEM files; both or none */
 	const struct route *routes;
 	size_t n_routes;

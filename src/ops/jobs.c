@@ -346,7 +346,11 @@ run(void *arg)
 		if (j->o.alerts)
 			alerts_turn(j->o.alerts, j->db);
 		turn_logs(j);
+		if (j->o.look)
+			j->o.look(j->o.arg, false);
 	} while (!mailbox_closed(j->box));
+	if (j->o.look)
+		j->o.look(j->o.arg, true);
 }
 
 int

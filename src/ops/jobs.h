@@ -36,6 +36,9 @@ struct jobs_opts {
 	struct tidy *tidy;        /* ops/tidy.h; NULL: none */
 	struct alerts *alerts;    /* NULL: nobody looks */
 	struct log_folder *logs;  /* base/log_folder.h; NULL: none */
+	/* Of a room that this one does not know; `last`: at the end. */
+	void (*look)(void *arg, bool last);
+	void *arg;
 };
 
 int jobs_start(

@@ -275,7 +275,7 @@ class Bench:
 
 
 def events_in(srv):
-    text = srv.connect().get("/metrics").want(200).body.decode()
+    text = srv.client().get("/metrics").want(200).body.decode()
     first, last = (int(float(re.search(rf"(?m)^hikyaku_log_{w}_seq (\S+)", text)[1]))
                    for w in ("first", "last"))
     return last - max(first, 1) + 1 if last else 0

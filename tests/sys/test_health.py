@@ -13,7 +13,7 @@ def test_health(t):
 
 
 def metrics(srv):
-    a = srv.connect().get("/metrics").want(200)
+    a = srv.client().get("/metrics").want(200)
     check(a.headers["Content-Type"].startswith("text/plain"), "Content-Type", a.headers.items())
     return a.body.decode()
 
@@ -24,7 +24,7 @@ def value(text, start):
                if l.startswith(start) and not l.startswith("#"))
 
 
-def test_metrics_for_loopback(t):
+def test_metrics_of_a_key(t):
     text = metrics(t.srv)
     check("# HELP hikyaku_" in text and "# TYPE hikyaku_" in text, "Prometheus text", text[:500])
     names = [l.split()[2] for l in text.split("\n") if l.startswith("# TYPE ")]
@@ -67,8 +67,14 @@ def test_promtool(t):
           r.stdout.decode(), r.stderr.decode())
 
 
-def test_metrics_elsewhere(t):
-    raise Skip("every client of these tests is on loopback, which /metrics answers")
+def test_metrics_are_not_for_strangers(t):
+    """A key with `read`, wherever one calls from; anybody when metrics.open says so."""
+    t.srv.connect().get("/metrics").want(401)
+    t.srv.client(t.srv.new_key("publish")["key"]).get("/metrics").want(403, says="read")
+    t.srv.client(t.srv.new_key("read")["key"]).get("/metrics").want(200)
+    srv = t.server(METRICS_OPEN="true")
+    srv.connect().get("/metrics").want(200)
+    srv.connect().get("/v1/events").want(401)
 
 
 def test_nothing_to_complain_of(t):

@@ -1,0 +1,57 @@
+/*
+ * nets.h - addresses and the networks they lie in.
+ *
+ * An address is its bytes, 4 or 16 of them: how it was spelled counts for
+ * nothing. A list of networks comes from a setting, as 10.0.0.0/8,fd00::/8; one
+ * address is a network of its own.
+ *
+ * A mapped IPv4 (::ffff:192.0.2.1) is an address of sixteen bytes here; who
+ * wants it to be the IPv4 it stands for says so by ip_unmap().
+ *
+ * LIFE. Values. A list is read at the start and then only looked at: any
+ * thread.
+ */
+#ifndef HTTP_NETS_H
+#define HTTP_NETS_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/base.h"
+
+#define IP_TEXT_MAX INET6_ADDRSTRLEN
+
+struct ip {
+	size_t n; /* 4 or 16 */
+	uint8_t b[16];
+};
+
+struct net {
+	struct ip at;
+	unsigned bits;
+};
+
+struct nets {
+	struct net *v;
+	size_t n;
+};
+
+/* As 192.0.2.1 or 2001:db8::1, without port, zone and brackets. */
+bool ip_read(struct str text, struct ip *ret);
+bool ip_of(const struct sockaddr *sa, struct ip *ret); /* false: no IP */
+void ip_unmap(struct ip *ip);
+void ip_format(const struct ip *ip, char ret[IP_TEXT_MAX]);
+
+bool net_has(const struct net *net, const struct ip *ip);
+bool nets_has(const struct nets *l, const struct ip *ip);
+/* The same of an address as text or of a socket, a mapped one unmapped; what
+ * is no IP is in no network. */
+bool nets_has_text(const struct nets *l, const char *address);
+bool nets_has_addr(const struct nets *l, const struct sockaddr *sa);
+
+/* From the setting `key`. ERR_INVALID names it and the entry. */
+int nets_read(const char *key, const char *text, struct nets *ret,
+    struct err *e) MUST_CHECK;
+void nets_done(struct nets *l);
+
+#endif
