@@ -1,54 +1,34 @@
 #include "feed/charset.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <iconv.h>
 
 #include "base/buf.h"
 #include "base/str.h"
 #include "feed/charset_priv.h"
 #include "feed/entity.h"
 
-#define NAME_MAX_BYTES 40
-#define META_BYTES     ((size_t)1024) /* where HTML wants it */
+#define META_BYTES ((size_t)1024) /* where HTML wants it */
 
-static const char UTF8[] = "UTF-8";
-
-/* What it is called, and what is meant. */
 static const struct {
-	struct str name;
-	const char *as;
-} ALIASES[] = {
-#define ALIAS(name, as) {STR(name), as},
+	struct str label;
+	enum charset as;
+} LABELS[] = {
+#define LABEL(label, id) {STR(label), CS_##id},
 #include "feed/charsets.tbl"
-#undef ALIAS
 };
 
-/* The name for iconv; "" when it is none. */
-static const char *
-known(struct str name, char room[NAME_MAX_BYTES + 1])
+static enum charset
+known(struct str name)
 {
 	name = str_trim(name);
 	while (name.n > 0 && (name.p[0] == '"' || name.p[0] == '\''))
-		name = str_from(name, 1);
-	while (name.n > 0 && strchr("\"'; ", name.p[name.n - 1]))
+		name = str_trim(str_from(name, 1));
+	while (name.n > 0 && strchr("\"'; \t\r\n\f", name.p[name.n - 1]))
 		name.n--;
-	if (name.n == 0 || name.n > NAME_MAX_BYTES)
-		return "";
-	for (size_t i = 0; i < COUNT_OF(ALIASES); i++)
-		if (str_eq_nocase(name, ALIASES[i].name))
-			return ALIASES[i].as;
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i], low = (char)(c | 0x20);
-
-		/* No "//TRANSLIT" from outside. */
-		if (!(low >= 'a' && low <= 'z') && !(c >= '0' && c <= '9') &&
-		    !strchr("-_:.", c))
-			return "";
-		room[i] = c;
-	}
-	room[name.n] = '\0';
-	return room;
+	for (size_t i = 0; i < COUNT_OF(LABELS); i++)
+		if (str_eq_nocase(name, LABELS[i].label))
+			return LABELS[i].as;
+	return CS_NONE;
 }
 
 static struct str
@@ -124,23 +104,23 @@ from_meta(struct str s)
 
 static const struct {
 	struct str bytes;
-	const char *charset;
+	enum charset charset;
 	bool mark; /* to be dropped */
 } STARTS[] = {
-    {STR("\xef\xbb\xbf"), UTF8, true},
-    {STR("\xff\xfe\0\0"), "UTF-32LE", true},
-    {STR("\0\0\xfe\xff"), "UTF-32BE", true},
-    {STR("\xff\xfe"), "UTF-16LE", true},
-    {STR("\xfe\xff"), "UTF-16BE", true},
-    {STR("<\0\0\0"), "UTF-32LE", false},
-    {STR("\0\0\0<"), "UTF-32BE", false},
-    {STR("{\0\0\0"), "UTF-32LE", false},
-    {STR("\0\0\0{"), "UTF-32BE", false},
-    {STR("<\0"), "UTF-16LE", false},
-    {STR("\0<"), "UTF-16BE", false},
-    {STR("{\0"), "UTF-16LE", false},
-    {STR("\0{"), "UTF-16BE", false},
-    {STR("\x4c\x6f\xa7\x94"), "IBM037", false},
+    {STR("\xef\xbb\xbf"), CS_UTF_8, true},
+    {STR("\xff\xfe\0\0"), CS_UTF_32LE, true},
+    {STR("\0\0\xfe\xff"), CS_UTF_32BE, true},
+    {STR("\xff\xfe"), CS_UTF_16LE, true},
+    {STR("\xfe\xff"), CS_UTF_16BE, true},
+    {STR("<\0\0\0"), CS_UTF_32LE, false},
+    {STR("\0\0\0<"), CS_UTF_32BE, false},
+    {STR("{\0\0\0"), CS_UTF_32LE, false},
+    {STR("\0\0\0{"), CS_UTF_32BE, false},
+    {STR("<\0"), CS_UTF_16LE, false},
+    {STR("\0<"), CS_UTF_16BE, false},
+    {STR("{\0"), CS_UTF_16LE, false},
+    {STR("\0{"), CS_UTF_16BE, false},
+    {STR("\x4c\x6f\xa7\x94"), CS_EBCDIC, false},
 };
 
 /* As str_utf8_bad(), eight at a time where it is ASCII. */
@@ -261,62 +241,7 @@ mend_utf8(struct str s, struct buf *to)
 	}
 }
 
-static void
-from_1252(struct str s, struct buf *to)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		char room[ENTITY_MAX];
-
-		if (c < 0x80)
-			buf_addc(to, (char)c);
-		else
-			buf_add(
-			    to, (struct str){room,
-				    entity_utf8(
-					c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c,
-					room)});
-	}
-}
-
-size_t
-charset_convert(const char *charset, struct str s, struct buf *to)
-{
-	/* glibc only reads what it is handed as char *. */
-	char *in = (char *)(uintptr_t)s.p;
-	size_t left = s.n, wrong = 0;
-	iconv_t cd;
-
-	if (strcmp(charset, "CP1252") == 0) {
-		from_1252(s, to);
-		return 0;
-	}
-	cd = iconv_open(UTF8, charset);
-	if ((intptr_t)cd == -1)
-		return SIZE_MAX;
-	while (left > 0) {
-		size_t want = left < 16384 ? 4 * left + 16 : 32768, room = want;
-		char *out = buf_room(to, want);
-
-		if (!out)
-			break;
-		if (iconv(cd, &in, &left, &out, &room) != (size_t)-1 ||
-		    errno == E2BIG) {
-			to->n += want - room;
-			continue;
-		}
-		to->n += want - room;
-		buf_addz(to, "\xef\xbf\xbd");
-		wrong++;
-		(void)iconv(cd, NULL, NULL, NULL, NULL);
-		in++;
-		left--;
-	}
-	(void)iconv_close(cd);
-	return wrong;
-}
-
-static const char *
+static enum charset
 by_start(struct str *bytes)
 {
 	struct str b = *bytes;
@@ -329,89 +254,119 @@ by_start(struct str *bytes)
 		}
 	/* Blanks or other ASCII first: every second byte is zero. */
 	if (b.n >= 8 && b.p[0] && !b.p[1] && b.p[2] && !b.p[3] && !b.p[5])
-		return "UTF-16LE";
+		return CS_UTF_16LE;
 	if (b.n >= 8 && !b.p[0] && b.p[1] && !b.p[2] && b.p[3] && !b.p[4])
-		return "UTF-16BE";
-	return NULL;
+		return CS_UTF_16BE;
+	return CS_NONE;
 }
 
 /* Wide ones are known by their zeros: what has none is none of them. */
 static bool
-wide(const char *name)
+tried(enum charset cs)
 {
-	return strncasecmp(name, "UTF-16", 6) == 0 ||
-	       strncasecmp(name, "UTF-32", 6) == 0 ||
-	       strncasecmp(name, "UTF16", 5) == 0 ||
-	       strncasecmp(name, "UCS", 3) == 0 ||
-	       strncasecmp(name, "ISO-10646-UCS", 13) == 0;
+	enum charset_kind kind = charset_kind(cs);
+
+	return kind != CHARSET_UTF8 && kind != CHARSET_UTF16 &&
+	       kind != CHARSET_REFUSED;
 }
 
-/* Tries what was said, strictly; 0 when one of them fits. */
+/* Tries what was said, strictly; false when none of it fits. */
 static bool
-as_said(const char *const *said, size_t n, struct str bytes, struct buf *to)
+as_said(const enum charset *said, size_t n, struct str bytes, struct buf *to)
 {
-	const char *first = NULL;
+	enum charset first = CS_NONE;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t wrong;
 
-		if (said[i][0] == '\0' || strcmp(said[i], UTF8) == 0 ||
-		    wide(said[i]))
+		if (!tried(said[i]))
 			continue;
 		buf_clear(to);
 		wrong = charset_convert(said[i], bytes, to);
 		if (wrong == 0)
 			return true;
-		if (wrong < bytes.n / 20 && !first)
+		if (wrong < bytes.n / 20 && first == CS_NONE)
 			first = said[i];
 	}
 	buf_clear(to);
-	return first && charset_convert(first, bytes, to) != SIZE_MAX;
+	return first != CS_NONE &&
+	       charset_convert(first, bytes, to) != SIZE_MAX;
+}
+
+/* The header's word and the document's own, the better one first. */
+static void
+ask_both(struct str bytes, struct str content_type, enum charset said[2])
+{
+	struct str own = from_declaration(bytes);
+
+	said[0] = known(from_header(content_type));
+	said[1] = known(own.n > 0 ? own : from_meta(bytes));
+	/* Latin in the header is what servers say that know nothing. */
+	if (said[0] == CS_NONE ||
+	    (said[0] == CS_WINDOWS_1252 && said[1] != CS_NONE &&
+		said[1] != CS_UTF_8)) {
+		enum charset header = said[0];
+
+		said[0] = said[1];
+		said[1] = header;
+	}
+}
+
+/* What no byte order mark and no zeros tell. */
+static int
+decode_said(struct str bytes, struct str content_type, struct buf *to,
+    struct str *ret, struct err *e)
+{
+	bool plain, whole = utf8_bad(bytes, &plain) == bytes.n;
+	enum charset said[2], guessed;
+
+	ask_both(bytes, content_type, said);
+	/* Valid UTF-8 is no accident, but these look like ASCII. */
+	if (plain && said[0] == CS_REPLACEMENT)
+		return err_set(e, ERR_INVALID,
+		    "its charset is one that browsers refuse too (ISO-2022-KR, ISO-2022-CN, HZ): it has to be written anew, best in UTF-8");
+	if (whole &&
+	    !((said[0] == CS_ISO_2022_JP || said[1] == CS_ISO_2022_JP) &&
+		memchr(bytes.p, '\x1b', bytes.n))) {
+		*ret = bytes;
+		return OK;
+	}
+	if (!as_said(said, 2, bytes, to)) {
+		buf_clear(to);
+		guessed = mostly_utf8(bytes) ? CS_NONE : charset_guess(bytes);
+		if (guessed != CS_NONE)
+			(void)charset_convert(guessed, bytes, to);
+		else
+			mend_utf8(bytes, to);
+	}
+	*ret = buf_str(to);
+	return OK;
 }
 
 int
 charset_decode(struct str bytes, struct str content_type, struct buf *to,
     struct str *ret, struct err *e)
 {
-	char room[2][NAME_MAX_BYTES + 1];
-	const char *start = by_start(&bytes), *guessed;
-	const char *said[2] = {known(from_header(content_type), room[0]), ""};
-	struct str own = from_declaration(bytes);
-	bool plain, other = false;
-	size_t good;
+	enum charset start = by_start(&bytes);
+	struct str text = STR_EMPTY;
+	bool plain;
+	int rc = OK;
 
 	assert(bytes.p);
-	said[1] = known(own.n > 0 ? own : from_meta(bytes), room[1]);
-	/* Latin in the header is what servers say that know nothing. */
-	if (strcmp(said[0], "CP1252") == 0 && said[1][0] &&
-	    strcmp(said[1], UTF8) != 0) {
-		said[0] = said[1];
-		said[1] = "CP1252";
-	}
-	if (start && strcmp(start, UTF8) != 0) {
+	if (start == CS_NONE) {
+		rc = decode_said(bytes, content_type, to, &text, e);
+	} else if (start != CS_UTF_8) {
 		(void)charset_convert(start, bytes, to);
-		goto out;
-	}
-	good = utf8_bad(bytes, &plain);
-	/* Valid UTF-8 is no accident, but ISO-2022 looks like ASCII. */
-	for (size_t i = 0; i < 2 && !start; i++)
-		other = other || strncasecmp(said[i], "ISO-2022", 8) == 0 ||
-			strncasecmp(said[i], "HZ", 2) == 0;
-	if (good == bytes.n && !(other && memchr(bytes.p, '\x1b', bytes.n))) {
-		*ret = bytes;
-		return OK;
-	}
-	if (!start && as_said(said, 2, bytes, to))
-		goto out;
-	buf_clear(to);
-	guessed = start || mostly_utf8(bytes) ? NULL : charset_guess(bytes);
-	if (guessed)
-		(void)charset_convert(guessed, bytes, to);
-	else
+		text = buf_str(to);
+	} else if (utf8_bad(bytes, &plain) == bytes.n) {
+		text = bytes;
+	} else {
 		mend_utf8(bytes, to);
-out:
-	if (to->failed)
+		text = buf_str(to);
+	}
+	if (rc == OK && to->failed)
 		return err_set(e, ERR_LIMIT, "the feed is too large");
-	*ret = buf_str(to);
-	return OK;
+	if (rc == OK)
+		*ret = text;
+	return rc;
 }

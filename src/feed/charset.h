@@ -9,6 +9,16 @@
  * ISO-8859-1 or ASCII is windows-1252, or UTF-8 when all of it is; and single
  * bytes of windows-1252 in UTF-8 are read as such; so are characters in halves
  * (CESU-8).
+ *
+ * A charset is named by one of the labels of the WHATWG Encoding Standard
+ * (charsets.tbl); any other name is as good as none. Its encodings are read as
+ * it says, as near as glibc's iconv comes; those that it has replaced since
+ * they hide ASCII (ISO-2022-KR, ISO-2022-CN, HZ) are refused.
+ *
+ * INVARIANTS
+ *   1. Every byte is read once and none beyond the end, whatever the bytes, the
+ *      charset and iconv's answer (charset_convert.c).
+ *   2. The text is UTF-8.
  */
 #ifndef FEED_CHARSET_H
 #define FEED_CHARSET_H
@@ -20,9 +30,15 @@ struct buf;
 /*
  * The text is `*ret`: `bytes` itself where it was UTF-8 already, else in `to`.
  * The BOM is gone; a declaration, if any, still stands and no longer holds.
- * ERR_LIMIT when `to` is too small.
+ * ERR_LIMIT when `to` is too small, ERR_INVALID for a charset that is refused.
  */
 int charset_decode(struct str bytes, struct str content_type, struct buf *to,
     struct str *ret, struct err *e) MUST_CHECK;
+
+/*
+ * Loads what iconv needs for every charset, for good: behind it none opens a
+ * file. ERR_IO names one that this system does not have.
+ */
+int charset_load(struct err *e) MUST_CHECK;
 
 #endif

@@ -94,29 +94,32 @@ likeness(size_t kind, const struct tally *t)
 }
 
 static const struct {
-	const char *charset;
+	enum charset charset;
 	size_t kind;
-} GUESSES[] = {{"EUC-JP", 'j'}, {"CP932", 'j'}, {"CP949", 'k'}, {"CP1251", 'r'},
-    {"KOI8-R", 'r'}, {"CP1255", 'h'}, {"CP1253", 'g'}, {"GB18030", 'c'},
-    {"BIG5-HKSCS", 'b'}};
+} GUESSES[] = {{CS_EUC_JP, 'j'}, {CS_SHIFT_JIS, 'j'}, {CS_EUC_KR, 'k'},
+    {CS_WINDOWS_1251, 'r'}, {CS_KOI8_R, 'r'}, {CS_WINDOWS_1255, 'h'},
+    {CS_WINDOWS_1253, 'g'}, {CS_GB18030, 'c'}, {CS_BIG5, 'b'}};
 
 /* The usual one of a language, where no more is known than that. */
 static const struct {
 	struct str language;
-	const char *charset;
-} LANGUAGES[] = {{STR("ar"), "CP1256"}, {STR("bg"), "CP1251"},
-    {STR("cs"), "CP1250"}, {STR("el"), "CP1253"}, {STR("et"), "CP1257"},
-    {STR("fa"), "CP1256"}, {STR("he"), "CP1255"}, {STR("hr"), "CP1250"},
-    {STR("hu"), "CP1250"}, {STR("iw"), "CP1255"}, {STR("ja"), "CP932"},
-    {STR("ko"), "CP949"}, {STR("lt"), "CP1257"}, {STR("lv"), "CP1257"},
-    {STR("pl"), "CP1250"}, {STR("ro"), "CP1250"}, {STR("ru"), "CP1251"},
-    {STR("sk"), "CP1250"}, {STR("sl"), "CP1250"}, {STR("th"), "CP874"},
-    {STR("tr"), "CP1254"}, {STR("uk"), "CP1251"}, {STR("vi"), "CP1258"},
-    {STR("zh-tw"), "BIG5-HKSCS"}, {STR("zh-hk"), "BIG5-HKSCS"},
-    {STR("zh"), "GB18030"}};
+	enum charset charset;
+} LANGUAGES[] = {{STR("ar"), CS_WINDOWS_1256}, {STR("bg"), CS_WINDOWS_1251},
+    {STR("cs"), CS_WINDOWS_1250}, {STR("el"), CS_WINDOWS_1253},
+    {STR("et"), CS_WINDOWS_1257}, {STR("fa"), CS_WINDOWS_1256},
+    {STR("he"), CS_WINDOWS_1255}, {STR("hr"), CS_WINDOWS_1250},
+    {STR("hu"), CS_WINDOWS_1250}, {STR("iw"), CS_WINDOWS_1255},
+    {STR("ja"), CS_SHIFT_JIS}, {STR("ko"), CS_EUC_KR},
+    {STR("lt"), CS_WINDOWS_1257}, {STR("lv"), CS_WINDOWS_1257},
+    {STR("pl"), CS_WINDOWS_1250}, {STR("ro"), CS_WINDOWS_1250},
+    {STR("ru"), CS_WINDOWS_1251}, {STR("sk"), CS_WINDOWS_1250},
+    {STR("sl"), CS_WINDOWS_1250}, {STR("th"), CS_WINDOWS_874},
+    {STR("tr"), CS_WINDOWS_1254}, {STR("uk"), CS_WINDOWS_1251},
+    {STR("vi"), CS_WINDOWS_1258}, {STR("zh-tw"), CS_BIG5},
+    {STR("zh-hk"), CS_BIG5}, {STR("zh"), CS_GB18030}};
 
-/* By what <language> or xml:lang says, which is ASCII; NULL: nothing. */
-static const char *
+/* By what <language> or xml:lang says, which is ASCII; CS_NONE: nothing. */
+static enum charset
 by_language(struct str s)
 {
 	static const struct str MARKS[] = {STR("<language>"),
@@ -138,7 +141,7 @@ by_language(struct str s)
 				return LANGUAGES[k].charset;
 		}
 	}
-	return NULL;
+	return CS_NONE;
 }
 
 /*
@@ -167,10 +170,10 @@ western(struct str s)
 }
 
 /* Whichever looks most like what it is for. */
-static const char *
+static enum charset
 by_looks(struct str s, struct buf *b)
 {
-	const char *best = NULL;
+	enum charset best = CS_NONE;
 	bool west = western(s);
 	size_t most = 70;
 
@@ -192,10 +195,10 @@ by_looks(struct str s, struct buf *b)
 	return best;
 }
 
-const char *
+enum charset
 charset_guess(struct str s)
 {
-	const char *best = NULL, *usual = by_language(s);
+	enum charset best = CS_NONE, usual = by_language(s);
 	struct buf b = BUF(8 * SNIFF_BYTES);
 	bool fits, alone;
 
@@ -206,13 +209,12 @@ charset_guess(struct str s)
 			break;
 		}
 	s.n = s.n > SNIFF_BYTES ? SNIFF_BYTES : s.n;
-	fits = usual && charset_convert(usual, s, &b) <= 1;
+	fits = usual != CS_NONE && charset_convert(usual, s, &b) <= 1;
 	/* Russian, Chinese and the like have several. */
-	alone =
-	    fits && strcmp(usual, "CP1251") != 0 &&
-	    (strncmp(usual, "CP125", 5) == 0 || strcmp(usual, "CP874") == 0);
+	alone = fits && usual != CS_WINDOWS_1251 &&
+		charset_kind(usual) == CHARSET_SINGLE;
 	if (!alone)
 		best = by_looks(s, &b);
 	buf_done(&b);
-	return best || !fits ? best : usual;
+	return best != CS_NONE || !fits ? best : usual;
 }

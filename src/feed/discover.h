@@ -56,7 +56,8 @@ struct discover {
 /* Where feeds often lie, for a site that names none; ends with NULL. */
 extern const char *const DISCOVER_PATHS[];
 
-/* ERR_INVALID: `url` is no http or https URL; ERR_LIMIT: the page is too long. */
+/* ERR_INVALID: `url` is no http or https URL, or the page's charset is refused
+ * (charset.h); ERR_LIMIT: the page is too long. */
 int discover(struct arena *a, struct str page, struct str url,
     struct str content_type, struct discover *ret, struct err *e) MUST_CHECK;
 
