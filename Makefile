@@ -22,7 +22,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \
   -Wswitch-enum -Wnull-dereference -Wdouble-promotion
 
-PKGS   := libmicrohttpd sqlite3 libpq libargon2 libcrypto libcurl libcares zlib
+PKGS   := libmicrohttpd gnutls sqlite3 libpq libargon2 libcrypto libcurl libcares zlib
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LD := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 # What only tests are linked with.

@@ -151,8 +151,12 @@
 /* HTTP, of the server itself. */
 #define HTTP_SEGMENTS_MAX 16 /* of a path: twice the longest route */
 #define HTTP_QUERY_MAX    64 /* parameters; the longest list has ten */
-/* A connection's buffer: all headers must fit, a thousand must fit in RAM. */
-#define HTTP_CONN_MEMORY  (16 * KIB)
+/* A connection's buffer: all headers must fit, a thousand must fit in RAM. A
+ * head may use of it what leaves room for the answer's (http/wire.h). */
+#define HTTP_CONN_MEMORY  (24 * KIB)
+#define HTTP_HEAD_COST    (16 * KIB)
+#define HTTP_METHOD_MAX   32    /* twice the longest that is registered */
+#define HTTP_FDS_MAX      65536 /* numbers of sockets that are known */
 /* Bodies in memory, of all requests together: past it the answer is 503. */
 #define BODY_TOTAL_MAX    (64 * MIB)
 /* Bodies up to here go straight to the arena: nearly all single events. */

@@ -89,6 +89,15 @@ make(struct server *s, struct MHD_Connection *mc)
 	return c;
 }
 
+static bool
+has_tls(struct MHD_Connection *mc)
+{
+	const union MHD_ConnectionInfo *info =
+	    MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	return info && info->tls_session;
+}
+
 void
 conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
     enum MHD_ConnectionNotificationCode code)
@@ -101,12 +110,16 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 		    mc, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 		c = make(s, mc);
-		if (c)
+		if (c) {
 			c->door.fd = info->connect_fd;
+			c->wire.tls = has_tls(mc);
+			c->broken = !wire_tap(c->door.fd, &c->wire);
+		}
 		/* Without memory it stays NULL and its requests are refused. */
 		door_enter(s->door, c ? &c->door : NULL);
 		*ctx = c;
 	} else if (c) {
+		(void)wire_tap(c->door.fd, NULL);
 		door_leave(s->door, &c->door);
 		reply_forget(c);
 		buf_done(&c->r.out);
@@ -145,6 +158,7 @@ conn_begin(void *server, const char *uri, struct MHD_Connection *mc)
 	(void)server;
 	if (!c || c->broken)
 		return NULL;
+	c->nth++;
 	c->start_us = clock_mono_us();
 	atomic_store(&c->door.from_ms, c->start_us / US_PER_MS);
 	if (!door_phase(&c->door, IDLE, READING))
@@ -172,7 +186,7 @@ reset(struct conn *c)
 	else
 		memcpy(r->peer, was.peer, sizeof(r->peer));
 	c->stage = AT_HEAD;
-	c->in = (struct intake){.n_hosts = 0};
+	c->in = (struct intake){.names = 0};
 	c->linger = c->bad_frame = c->paused = c->to_sleep = false;
 	c->retry_after[0] = '\0';
 	c->early_status = 0;

@@ -27,6 +27,7 @@
 #include "http/nets.h"
 #include "http/req.h"
 #include "http/server.h"
+#include "http/wire.h"
 
 #define BUSY_RETRY_S 1 /* Retry-After when nobody said how long */
 
@@ -50,9 +51,8 @@ struct server {
 /* What is seen in the headers of every request, in one pass. */
 struct intake {
 	struct str content_type, content_length;
-	struct str accept_encoding, transfer_encoding, trace_id;
-	int n_hosts, n_lengths, n_encodings;
-	bool expect;
+	struct str accept_encoding, trace_id;
+	bool expect, chunked;
 	uint64_t names; /* a bit of each, by name_bit() in request.c */
 };
 
@@ -106,6 +106,8 @@ struct conn {
 	int64_t start_us;
 	struct stream stream;
 	struct door_entry door; /* what the door thread sees */
+	struct wire wire;
+	unsigned nth; /* of the connection's requests, from 1 */
 };
 
 /* conn.c */

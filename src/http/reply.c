@@ -166,7 +166,7 @@ add_headers(struct conn *c, struct MHD_Response *m, const char *type)
 		ok = ok && add(m, r->headers[i].name, r->headers[i].value);
 	if (c->retry_after[0] != '\0')
 		ok = ok && add(m, "Retry-After", c->retry_after);
-	if (atomic_load(&c->s->draining))
+	if (atomic_load(&c->s->draining) || c->bad_frame)
 		ok = ok && add(m, "Connection", "close");
 	return ok;
 }

@@ -32,9 +32,6 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
 	(void)kind;
 	in->names |= name_bit(k);
 	switch (name_n) {
-	case 4:
-		in->n_hosts += str_eq_nocase(k, STR("host"));
-		break;
 	case 6:
 		in->expect |= str_eq_nocase(k, STR("expect"));
 		break;
@@ -45,20 +42,15 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
 			in->trace_id = v;
 		break;
 	case 14:
-		if (str_eq_nocase(k, STR("content-length"))) {
+		if (str_eq_nocase(k, STR("content-length")))
 			in->content_length = v;
-			in->n_lengths++;
-		}
 		break;
 	case 15:
 		if (str_eq_nocase(k, STR("accept-encoding")))
 			in->accept_encoding = v;
 		break;
 	case 17:
-		if (str_eq_nocase(k, STR("transfer-encoding"))) {
-			in->transfer_encoding = v;
-			in->n_encodings++;
-		}
+		in->chunked |= str_eq_nocase(k, STR("transfer-encoding"));
 		break;
 	default:
 		break;
@@ -80,34 +72,50 @@ take_trace_id(struct conn *c)
 		uuid_format(uuid_v4(), c->r.trace_id);
 }
 
-/*
- * Where the body ends. Two lengths, or a length and chunks, are how requests
- * are smuggled past a proxy: refused, and the connection with them.
- */
-static int
-take_frame(struct conn *c, const char *version)
+static const char *
+wire_code(int status)
 {
-	const struct intake *in = &c->in;
-	struct err *e = &c->r.err;
-	int64_t n = 0;
+	switch (status) {
+	case MHD_HTTP_CONTENT_TOO_LARGE:
+		return "TOO_LARGE";
+	case MHD_HTTP_URI_TOO_LONG:
+		return "PATH_TOO_LONG";
+	case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
+		return "HEADERS_TOO_LARGE";
+	default:
+		return NULL;
+	}
+}
 
-	c->bad_frame = true;
-	if (in->n_encodings > 1 || in->n_lengths > 1 ||
-	    (in->n_encodings > 0 && in->n_lengths > 0))
-		return err_set(e, ERR_SYNTAX,
-		    "more than one Content-Length or Transfer-Encoding");
-	if (in->n_encodings == 1 &&
-	    !str_eq_nocase(in->transfer_encoding, STR("chunked")))
-		return err_set(e, ERR_SYNTAX,
-		    "the only Transfer-Encoding known here is chunked");
-	if (in->n_lengths == 1 && (!str_int(in->content_length, &n) || n < 0))
-		return err_set(e, ERR_SYNTAX, "Content-Length is no number");
-	c->bad_frame = false;
-	c->chunked = in->n_encodings == 1;
+/* What is wrong with the bytes of the request so far (wire.h): it is refused,
+ * and the connection with it, as nobody knows where the next one begins. */
+static int
+check_wire(struct conn *c)
+{
+	int status;
+	const char *bad = wire_bad(&c->wire, c->nth, &status);
+
+	if (!bad)
+		return OK;
+	c->bad_frame = c->linger = true;
+	conn_early(c, status, wire_code(status));
+	return err_set(&c->r.err, ERR_SYNTAX, "%s", bad);
+}
+
+/* Where the body ends. */
+static int
+take_frame(struct conn *c)
+{
+	int64_t n = 0;
+	int rc = check_wire(c);
+
+	if (rc < 0)
+		return rc;
+	c->chunked = c->in.chunked;
+	if (c->in.content_length.n > 0 && !str_int(c->in.content_length, &n))
+		return err_set(
+		    &c->r.err, ERR_SYNTAX, "Content-Length is no number");
 	c->body_known = (size_t)n;
-	if (in->n_hosts > 1 ||
-	    (in->n_hosts == 0 && strcmp(version, "HTTP/1.0") != 0))
-		return err_set(e, ERR_SYNTAX, "one Host header is needed");
 	return OK;
 }
 
@@ -165,8 +173,11 @@ take_route(struct conn *c, struct str method)
 		r->route = m.route;
 		r->app = c->s->o.hooks.arg;
 		memcpy(r->params, m.params, sizeof(r->params));
-		return query_parse(
+		rc = query_parse(
 		    r->arena, c->raw_query, &r->query, &r->n_query, &r->err);
+		if (rc == ERR_LIMIT)
+			conn_early(c, MHD_HTTP_URI_TOO_LONG, "PATH_TOO_LONG");
+		return rc;
 	}
 	req_add_header(r, "Allow", allow(c, &m));
 	if (str_eq(method, STR("OPTIONS"))) {
@@ -307,7 +318,7 @@ at_who(struct conn *c)
 }
 
 static enum MHD_Result
-at_head(struct conn *c, const char *method, const char *version)
+at_head(struct conn *c, const char *method)
 {
 	struct server *s = c->s;
 	int rc;
@@ -317,13 +328,14 @@ at_head(struct conn *c, const char *method, const char *version)
 	c->counted = true;
 	if (atomic_load(&s->stopping))
 		return MHD_NO;
+	assert(c->wire.requests >= c->nth); /* its bytes were looked at */
 	(void)MHD_get_connection_values_n(
 	    c->mc, MHD_HEADER_KIND, take_header, &c->in);
 	take_trace_id(c);
 	conn_peer(c);
 	if (s->o.hooks.begin)
 		s->o.hooks.begin(s->o.hooks.arg, &c->r);
-	rc = take_frame(c, version);
+	rc = take_frame(c);
 	if (rc == OK)
 		rc = take_route(c, str_of(method));
 	if (rc < 0)
@@ -406,12 +418,13 @@ request_on(void *server, struct MHD_Connection *mc, const char *url,
 	(void)server;
 	(void)mc;
 	(void)url;
+	(void)version;
 	if (!c)
 		return MHD_NO;
 	waker_pass(c->waker);
 	switch (c->stage) {
 	case AT_HEAD:
-		return at_head(c, method, version);
+		return at_head(c, method);
 	case AT_WHO:
 		return at_who(c);
 	case AT_BODY:
@@ -422,7 +435,7 @@ request_on(void *server, struct MHD_Connection *mc, const char *url,
 		}
 		if (!door_phase(&c->door, READING, BUSY))
 			return MHD_NO;
-		if (c->early_status)
+		if (c->early_status || check_wire(c) < 0)
 			return reply_early(c);
 		body_end(c);
 		c->stage = AT_RUN;

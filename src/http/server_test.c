@@ -218,7 +218,7 @@ test_keep_alive(void **state)
 	}
 	(void)close(fd);
 	/* Only bad frames, a big body and HTTP/1.0 close. */
-	assert_int_equal(COUNT_OF(ROWS) - kept, 6);
+	assert_int_equal(COUNT_OF(ROWS) - kept, 8);
 }
 
 static void
