@@ -9,6 +9,7 @@
  *   fetch.c      the fetch thread: pages and single entries of the log
  *   flushing.c   changes of the core on their way into the store
  *   sending.c    one attempt, from the core's wish to its result
+ *   calling.c    its calls: token, health check, request
  *   confs.c      whole subscriptions, kept while they are in use
  *   ask.c        what people ask of the engine
  *   replay.c     replays under way

@@ -1,19 +1,14 @@
-#include <assert.h>
-
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/metric.h"
 #include "base/str.h"
-#include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
-#include "deliver/request.h"
+#include "deliver/sending_priv.h"
 #include "deliver/stale.h"
 #include "deliver/told.h"
 #include "deliver/wish.h"
-#include "http/oauth.h"
 #include "match/jq.h"
 
 /*
@@ -23,37 +18,11 @@
  *                      │         │        │        │          │         │
  *                      └─────────┴────────┴────────┴──────────┴─────────┴▶ end
  *
- * Each step may be the last: end() tells the core, once. An attempt lives from
- * sending_start() to end(), and its arena with it.
+ * Each step may be the last: attempt_end() tells the core, once. An attempt lives from
+ * sending_start() to attempt_end(), and its arena with it.
  */
 
-#define HOLD_US (1 * US_PER_S) /* for what is ours to get in order */
-#define SHUT_MS 60000          /* a key comes with a restart, if at all */
-#define SAMPLE  128            /* one success in so many keeps its heads */
-
-struct attempt {
-	struct link in_list;
-	struct deliver *d;
-	struct core_send s;
-	struct deliver_ask *test; /* NULL: a delivery */
-	bool void_; /* nobody wants its end: the groups were lost */
-	struct arena *arena;
-	struct kept_conf *conf;
-	struct letter *letter;
-	struct core_rec rec; /* with dropStale */
-	struct request_event ev;
-	struct request_attempt at;
-	struct request req;
-	struct client_send send;
-	bool sending; /* the client has it */
-	struct oauth_ask token;
-	bool asking;
-	bool called; /* the subscription's own URL, not one before it */
-	int64_t began_us;
-};
-
-static void call(struct attempt *a);
-static void token_conf(const struct attempt *a, struct oauth_conf *ret);
+#define SHUT_MS 60000 /* a key comes with a restart, if at all */
 
 /* Life ---------------------------------------------------------------------- */
 
@@ -135,15 +104,15 @@ tell(const struct attempt *a, const struct core_result *r, const char *error)
 	    .error = error,
 	});
 }
-/* Of events of our own nothing more is told: flush.h. */
-static bool
-ours(const struct attempt *a)
+
+bool
+attempt_ours(const struct attempt *a)
 {
 	return str_starts(a->ev.type, STR("ops."));
 }
 
-static void
-end(struct attempt *a, struct core_result *r, const char *error)
+void
+attempt_end(struct attempt *a, struct core_result *r, const char *error)
 {
 	struct deliver *d = a->d;
 	int64_t now = deliver_now(d);
@@ -168,7 +137,7 @@ end(struct attempt *a, struct core_result *r, const char *error)
 	if (a->void_) {
 		free(r->detail);
 	} else {
-		if (ours(a))
+		if (attempt_ours(a))
 			told_own(r);
 		if (ok)
 			stale_handed(
@@ -183,296 +152,14 @@ end(struct attempt *a, struct core_result *r, const char *error)
 	attempt_free(a);
 }
 
-/* Before anything was tried. */
-static void
-end_early(struct attempt *a, enum core_verdict v, enum reason reason,
+void
+attempt_end_early(struct attempt *a, enum core_verdict v, enum reason reason,
     int64_t delay_us, const char *error)
 {
 	struct core_result r = {
 	    .verdict = v, .reason = (int)reason, .delay_us = delay_us};
 
-	end(a, &r, error);
-}
-
-/* When the next try would come too late, this was the last. */
-static bool
-too_late(const struct attempt *a, int64_t at_us)
-{
-	int64_t s = a->conf->conf->deadline_s;
-
-	return s > 0 && at_us > a->letter->received_us + s * US_PER_S;
-}
-
-static void
-schedule(
-    struct attempt *a, const struct client_answer *ans, struct core_result *r)
-{
-	const struct sub_policy *p = &a->conf->policy;
-	int64_t delay_ms = 0;
-	uint32_t dice;
-
-	rand_bytes(&dice, sizeof(dice));
-	r->sick = true;
-	r->verdict = CORE_LATER;
-	if (retry_next(&p->retry, (unsigned)a->s.tries + 1, ans->retry_after_ms,
-		dice, p->scale, &delay_ms) == RETRY_STOP) {
-		r->verdict = CORE_SPENT;
-		r->dead_reason = REASON_EXHAUSTED;
-		delay_ms = HOLD_US / US_PER_MS;
-	}
-	r->delay_us = delay_ms * US_PER_MS;
-	if (r->verdict == CORE_LATER &&
-	    too_late(a, deliver_now(a->d) + r->delay_us)) {
-		r->verdict = CORE_DEAD;
-		r->dead_reason = REASON_DEADLINE;
-	}
-	if (ans->retry_after_ms > 0 && p->retry.heed) {
-		int64_t ms = ans->retry_after_ms;
-
-		if (ms > p->retry.most_ms)
-			ms = p->retry.most_ms;
-		r->endpoint_wait_us = retry_scaled(ms, p->scale) * US_PER_MS;
-	}
-}
-
-static void
-judged(
-    struct attempt *a, struct judgement j, const struct client_answer *answer)
-{
-	struct client_answer clean = *answer;
-	const struct client_answer *ans = &clean;
-	struct core_result r = {
-	    .took_us = ans->took_us,
-	    .status = ans->result == CLIENT_ANSWERED ? ans->status : 0,
-	    .reason = (int)j.reason,
-	    .unasked = !a->called,
-	};
-	/* What is held leaves no attempt that could have it. */
-	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
-		    str_eq(a->conf->conf->managed.by, STR("task"));
-	const char *error = "";
-
-	if (kept) {
-		struct str password = a->conf->conf->auth.password;
-
-		clean.head =
-		    told_hidden(a->arena, &a->req, password, clean.head);
-		clean.body =
-		    told_hidden(a->arena, &a->req, password, clean.body);
-	}
-	if (j.verdict != VERDICT_OK)
-		error = told_error(a->arena, ans);
-
-	switch (j.verdict) {
-	case VERDICT_OK:
-		r.verdict = CORE_OK;
-		break;
-	case VERDICT_RETRY:
-		schedule(a, ans, &r);
-		break;
-	case VERDICT_HOLD:
-		r.verdict = CORE_HOLD;
-		r.delay_us =
-		    a->conf->policy.retry.delays_ms[0] > 0
-			? retry_scaled(a->conf->policy.retry.delays_ms[0],
-			      a->conf->policy.scale) *
-			      US_PER_MS
-			: HOLD_US;
-		break;
-	case VERDICT_GONE:
-		r.verdict = CORE_DEAD;
-		if (!a->test)
-			control_gone(a->d, a->s.sub, !ours(a));
-		break;
-	case VERDICT_DEAD:
-		r.verdict = CORE_DEAD;
-		break;
-	}
-	if (kept && r.verdict != CORE_HOLD)
-		r.detail = told_detail(a->arena, &a->req, ans, error);
-	end(a, &r, error);
-}
-
-/* Calls ---------------------------------------------------------------------- */
-
-/* Somebody waits for a test, and a server that stops waits for him. */
-static int
-total_ms(const struct attempt *a)
-{
-	int ms = (int)a->conf->policy.total_ms;
-
-	return a->test && ms > TEST_SEND_MS ? TEST_SEND_MS : ms;
-}
-
-static void
-answered(struct client_send *send, const struct client_answer *ans)
-{
-	struct attempt *a = LINK_OF(send, struct attempt, send);
-	const struct preset *p = a->conf->conf->preset;
-	struct outcome o;
-	struct judgement j;
-
-	a->sending = false;
-	if (ans->result == CLIENT_CANCELLED) {
-		end_early(a, CORE_HOLD, REASON_NETWORK, HOLD_US,
-		    "the server is stopping");
-		return;
-	}
-	told_outcome(ans, &o);
-	if (o.net != NET_ANSWER || o.status != 200) {
-		struct outcome told = o;
-
-		told.body = told_hidden(
-		    a->arena, &a->req, a->conf->conf->auth.password, o.body);
-		told_hub_error(a->arena, a->conf->conf, &a->ev, &a->at, &told);
-	}
-	j = verdict_of(a->arena, p->verdicts, p->n_verdicts, &o);
-	if (o.status == 401 && a->at.access_token.n > 0) {
-		struct oauth_conf oc;
-
-		token_conf(a, &oc);
-		oauth_refused(a->d->oauth, &oc, a->at.access_token);
-		/* The next try has another token. */
-		if (j.verdict == VERDICT_DEAD)
-			j.verdict = VERDICT_RETRY;
-	}
-	judged(a, j, ans);
-}
-
-static void
-start_send(struct attempt *a, enum method method,
-    void (*done)(struct client_send *, const struct client_answer *))
-{
-	/* Its letter or token took a while: are the groups still ours? */
-	if (!a->test && !owner_may_send(a->d, deliver_now(a->d))) {
-		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
-		    "it is not sure that this node delivers");
-		return;
-	}
-	if (!conf_send(a->d, a->arena, a->conf, &a->req, &a->send)) {
-		end_early(a, CORE_NEVER, REASON_RENDER, 0,
-		    "no memory for its headers");
-		return;
-	}
-	a->send.method = method;
-	/* What is locked must not be called twice in one attempt. */
-	a->send.fresh = method == POST && a->conf->policy.lock_ms > 0;
-	a->send.total_ms = total_ms(a);
-	a->send.done = done;
-	a->sending = true;
-	client_start(a->d->client, &a->send);
-}
-
-static void
-make_failed(struct attempt *a, int rc, enum reason reason, const struct err *e)
-{
-	if (rc == ERR_NOMEM)
-		end_early(a, CORE_NEVER, REASON_TOO_LARGE, 0, e->text);
-	else
-		end_early(a, CORE_NEVER, reason, 0, e->text);
-}
-
-static void
-call(struct attempt *a)
-{
-	enum reason reason = REASON_RENDER;
-	struct err e = {0};
-	int rc = request_make(
-	    a->arena, a->conf->conf, &a->ev, &a->at, &a->req, &reason, &e);
-
-	if (rc < 0) {
-		make_failed(a, rc, reason, &e);
-		return;
-	}
-	if (a->req.log_call.n > 0) {
-		struct log_line l;
-
-		log_begin(&l, LOG_INFO, "call");
-		log_str(&l, "mt", a->req.log_call);
-		log_end(&l);
-	}
-	a->called = true;
-	start_send(a, POST, answered);
-}
-
-static void
-preflown(struct client_send *send, const struct client_answer *ans)
-{
-	struct attempt *a = LINK_OF(send, struct attempt, send);
-	struct outcome o;
-	struct judgement j;
-
-	a->sending = false;
-	if (ans->result == CLIENT_CANCELLED) {
-		end_early(a, CORE_HOLD, REASON_NETWORK, HOLD_US,
-		    "the server is stopping");
-		return;
-	}
-	told_outcome(ans, &o);
-	j = preflight_judge(a->arena, a->conf->conf, &o);
-	if (j.verdict == VERDICT_OK)
-		call(a);
-	else
-		judged(a, j, ans);
-}
-
-static void
-preflight(struct attempt *a)
-{
-	enum reason reason = REASON_RENDER;
-	struct err e = {0};
-	int rc = preflight_make(
-	    a->arena, a->conf->conf, &a->ev, &a->at, &a->req, &reason, &e);
-
-	if (rc < 0)
-		make_failed(a, rc, reason, &e);
-	else if (rc > 0)
-		start_send(a, GET, preflown);
-	else
-		call(a);
-}
-
-/* Tokens ---------------------------------------------------------------------- */
-
-static void
-token_conf(const struct attempt *a, struct oauth_conf *ret)
-{
-	const struct sub_auth *auth = &a->conf->conf->auth;
-
-	*ret = (struct oauth_conf){
-	    .token_url = auth->token_url,
-	    .client_id = auth->client_id,
-	    .client_secret = auth->client_secret,
-	    .scope = auth->scope,
-	    .connect_ms = (int)a->conf->policy.connect_ms,
-	    .total_ms = total_ms(a),
-	    .proxy = a->d->o.conf->webhook_proxy[0]
-			 ? a->d->o.conf->webhook_proxy
-			 : NULL,
-	};
-}
-
-static void
-tokened(struct oauth_ask *q, struct str token, const struct err *e)
-{
-	struct attempt *a = LINK_OF(q, struct attempt, token);
-	static const struct client_answer NONE = {
-	    .result = CLIENT_CONNECT, .retry_after_ms = -1, .error = ""};
-
-	a->asking = false;
-	if (token.n == 0) {
-		struct client_answer ans = NONE;
-
-		ans.error = e->text;
-		judged(a,
-		    (struct judgement){
-			e->code == ERR_AWAY ? VERDICT_RETRY : VERDICT_DEAD,
-			REASON_AUTH},
-		    &ans);
-		return;
-	}
-	a->at.access_token = arena_dup(a->arena, token);
-	preflight(a);
+	attempt_end(a, &r, error);
 }
 
 /* The beginning ----------------------------------------------------------------- */
@@ -526,12 +213,12 @@ fresh(struct attempt *a)
 	a->rec = letter_record(a->letter, d->scratch);
 	switch (stale_look(d->stale, &a->s, &a->rec, a->letter->rv)) {
 	case STALE_DROP:
-		end_early(
+		attempt_end_early(
 		    a, CORE_DROP, REASON_STALE, 0, reason_text(REASON_STALE));
 		return false;
 	case STALE_ASK:
 		if (!fetch_version(d, a, a->s.sub, &a->rec))
-			end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+			attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 			    "too much is read from the store");
 		return false;
 	case STALE_SEND:
@@ -554,44 +241,36 @@ begin(struct attempt *a)
 	a->conf = conf_get(d, a->s.sub, &e);
 	if (!a->conf) {
 		log_err(LOG_ERROR, "a subscription can't be opened", &e);
-		end_early(a, CORE_HOLD, REASON_RENDER, 10 * HOLD_US, e.text);
+		attempt_end_early(
+		    a, CORE_HOLD, REASON_RENDER, 10 * HOLD_US, e.text);
 		return;
 	}
 	if (a->letter->shut) {
-		end_early(a, CORE_HOLD, REASON_SEALED,
+		attempt_end_early(a, CORE_HOLD, REASON_SEALED,
 		    retry_scaled(SHUT_MS, d->o.conf->time_scale) * US_PER_MS,
 		    "the event is sealed, and no key of this server opens it");
 		return;
 	}
 	if (a->s.crashes > CRASHES_MAX) {
-		end_early(a, CORE_NEVER, REASON_WORKER_CRASH, 0,
+		attempt_end_early(a, CORE_NEVER, REASON_WORKER_CRASH, 0,
 		    "the server ended each time it sent this");
 		return;
 	}
-	if (!a->test && too_late(a, a->began_us)) {
-		end_early(a, CORE_NEVER, REASON_DEADLINE, 0,
+	if (!a->test && attempt_too_late(a, a->began_us)) {
+		attempt_end_early(a, CORE_NEVER, REASON_DEADLINE, 0,
 		    "its deadline has passed");
 		return;
 	}
 	rc = render(a, &e);
 	if (rc == ERR_AWAY) {
-		end_early(a, CORE_HOLD, REASON_RENDER, HOLD_US, e.text);
+		attempt_end_early(a, CORE_HOLD, REASON_RENDER, HOLD_US, e.text);
 		return;
 	}
 	if (rc < 0) {
-		end_early(a, CORE_NEVER, REASON_RENDER, 0, e.text);
+		attempt_end_early(a, CORE_NEVER, REASON_RENDER, 0, e.text);
 		return;
 	}
-	if (a->conf->conf->auth.type == AUTH_OAUTH2) {
-		struct oauth_conf oc;
-
-		token_conf(a, &oc);
-		a->token.done = tokened;
-		a->asking = true;
-		oauth_get(d->oauth, &oc, clock_mono_ms(), &a->token);
-		return;
-	}
-	preflight(a);
+	attempt_call(a);
 }
 
 void
@@ -613,7 +292,7 @@ sending_start(struct deliver *d, const struct core_send *s, int64_t now)
 	} else if (!fetch_letter(d, a, NULL, s,
 		       s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
 		a->began_us = now;
-		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");
 	}
 }
@@ -628,7 +307,7 @@ sending_letter(struct deliver *d, struct one_letter *one)
 	a->began_us = deliver_now(d);
 	if (one->left_out && !one->failed && !a->void_) {
 		fill(a);
-		end_early(a, CORE_NEVER, REASON_FILTER, 0,
+		attempt_end_early(a, CORE_NEVER, REASON_FILTER, 0,
 		    "the filter leaves it out, now that it could be opened");
 		return;
 	}
@@ -637,10 +316,10 @@ sending_letter(struct deliver *d, struct one_letter *one)
 		return;
 	}
 	if (one->failed || a->void_)
-		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "the log can't be read now");
 	else
-		end_early(a, CORE_NEVER, REASON_EXPIRED, 0,
+		attempt_end_early(a, CORE_NEVER, REASON_EXPIRED, 0,
 		    "the log no longer holds the event");
 }
 
@@ -650,7 +329,7 @@ sending_version(struct deliver *d, struct one_version *one)
 	struct attempt *a = one->attempt;
 
 	if (one->failed || a->void_) {
-		end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "the version of its record can't be read now");
 		return;
 	}
@@ -692,7 +371,7 @@ sending_cancel_all(struct deliver *d, bool lost)
 		} else if (a->asking) {
 			oauth_drop(&a->token);
 			a->asking = false;
-			end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
+			attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 			    "the server is stopping");
 		}
 	}
