@@ -33,7 +33,7 @@ class Who:
 
     def want(self, r):
         """in, who (401) or denied (403)."""
-        if r.scopes == {"open"} or "local_read" in r.scopes:
+        if r.scopes == {"open"}:
             return "in"
         if not self.known or (self.app and r.group not in APPS):
             return "who"
@@ -43,6 +43,8 @@ class Who:
             return "denied"
         if "user" in r.scopes:
             return "in" if self.person else "denied"
+        if "metrics" in r.scopes and "read" in self.scopes:
+            return "in"
         if "any" in r.scopes or r.scopes & self.scopes or "admin" in self.scopes:
             return "in"
         return "denied"
