@@ -69,10 +69,10 @@ DELETE FROM feed_hub WHERE id = :id AND state = 'leaving';
 UPDATE feed_hub SET pushed_at = :now WHERE id = :id;
 
 -- name: hub_fetched
--- args: feed int, at int, took int, bytes int, inserted int, updated int, why text
+-- args: feed int, at int, took int, outcome text, bytes int, inserted int, updated int, error text?, why text
 -- What came of a push, beside the fetches. The next one is when it was.
 INSERT INTO feed_fetch (feed_id, at, took_us, outcome, http_status, bytes, inserted, updated, error, next_at, why_next)
-SELECT id, :at, :took, 'pushed', 0, :bytes, :inserted, :updated, NULL, next_fetch_at, :why FROM feed WHERE id = :feed;
+SELECT id, :at, :took, :outcome, 0, :bytes, :inserted, :updated, :error, next_fetch_at, :why FROM feed WHERE id = :feed;
 
 -- name: seal_hub_page
 -- args: after int, most int

@@ -4,9 +4,10 @@
 #include "base/limits.h"
 #include "cage/cage.h"
 #include "cli/verbs.h"
+#include "doc/child.h"
 #include "match/jq_child.h"
 
-static const struct cage_kind *const CHILDREN[] = {&JQ_CHILD, NULL};
+static const struct cage_kind *const CHILDREN[] = {&JQ_CHILD, &DOC_CHILD, NULL};
 
 /*
  * What is large goes back to the system when it is freed. Left alone, glibc

@@ -54,6 +54,7 @@ struct api {
 	struct alerts *alerts;     /* NULL: nobody looks */
 	struct deliver *deliver;   /* NULL: this server does not deliver */
 	struct fetcher *fetcher;   /* adds feeds; NULL in some tests */
+	const char *fault;         /* for tests: doc/caged.h; or NULL */
 	const struct guard *guard;
 	struct delivery_id_key id_key;
 	struct session_key session; /* of cookies */

@@ -6,9 +6,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "doc/terms.h"
 #include "reader/lists.h"
 #include "reader/subs.h"
-#include "reader/terms.h"
 #include "seal/digest.h"
 
 int

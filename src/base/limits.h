@@ -311,6 +311,20 @@
 #define CAGE_DEATHS_FREE    3
 #define CAGE_BACKOFF_MS     100
 #define CAGE_BACKOFF_MAX_MS 10000
+/* Documents of strangers, read in a child (doc/caged.h): the parser's arena,
+ * what came, its text and the answer. The worst 5 MiB that we know take half
+ * a second. Articles that are cleaned together; what a document may become. */
+#define DOC_MEMORY_MAX      (384 * MIB)
+#define DOC_CPU_MS          5000
+#define DOC_WALL_MS         20000
+#define DOC_REQUEST_MAX     (FEED_TEXT_MAX + FEED_BYTES_MAX)
+#define DOC_ANSWER_MAX      (FEED_TEXT_MAX + FEED_BYTES_MAX)
+#define DOC_ARTICLES_MAX    250
+#define DOC_ARTICLES_BYTES  (1 * MIB)
+/* A reader is ended when nobody needs it, and after so many documents, so that
+ * one that was taken over by a document has a short life. */
+#define DOC_IDLE_MS         30000
+#define DOC_LIFE            1000
 /* Sealing. A ring has the active key and those of a few rotations. */
 #define SEAL_KEYS_MAX       16
 #define SEAL_ID_MAX         63
@@ -603,7 +617,7 @@
 #define READER_PAGE            50   /* articles: seed 002, 4.3 */
 #define READER_FETCHES         50   /* of a feed's history */
 #define READ_STEP              2000 /* articles marked read, a transaction */
-/* Search (reader/terms.h): PostgreSQL counts places to 16,383. */
+/* Search (doc/terms.h): PostgreSQL counts places to 16,383. */
 #define TERMS_MAX              16000
 #define TERM_BYTES             64 /* of a word: longer ones are no words */
 #define TERMS_QUERY_MAX        32

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/metric.h"
 #include "base/str.h"
 #include "cage/cage.h"
 
@@ -172,10 +173,10 @@ proc_stop(struct proc *p)
 
 /* 1: go on; 0: it is over; an error when the time is up. */
 static int
-wait_for(struct proc *p, short events, int64_t until_ms, struct err *e)
+wait_for(struct proc *p, short events, struct err *e)
 {
 	struct pollfd f = {.fd = p->fd, .events = events};
-	int64_t left = until_ms - clock_mono_ms();
+	int64_t left = p->until_ms - clock_mono_ms();
 	int n = left > 0 ? poll(&f, 1, (int)left) : 0;
 
 	if (n > 0 || (n < 0 && errno == EINTR))
@@ -194,7 +195,7 @@ again(void)
 }
 
 static int
-send_all(struct proc *p, struct str s, int64_t until_ms, struct err *e)
+send_all(struct proc *p, struct str s, struct err *e)
 {
 	while (s.n > 0) {
 		ssize_t n = send(p->fd, s.p, s.n, MSG_NOSIGNAL);
@@ -206,7 +207,7 @@ send_all(struct proc *p, struct str s, int64_t until_ms, struct err *e)
 		}
 		if (!again())
 			return died(p);
-		rc = wait_for(p, POLLOUT, until_ms, e);
+		rc = wait_for(p, POLLOUT, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -214,7 +215,7 @@ send_all(struct proc *p, struct str s, int64_t until_ms, struct err *e)
 }
 
 static int
-receive(struct proc *p, char *to, size_t n, int64_t until_ms, struct err *e)
+receive(struct proc *p, char *to, size_t n, struct err *e)
 {
 	while (n > 0) {
 		ssize_t got = recv(p->fd, to, n, 0);
@@ -227,7 +228,7 @@ receive(struct proc *p, char *to, size_t n, int64_t until_ms, struct err *e)
 		}
 		if (got == 0 || !again())
 			return died(p);
-		rc = wait_for(p, POLLIN, until_ms, e);
+		rc = wait_for(p, POLLIN, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -239,8 +240,10 @@ static int
 greeted(struct proc *p, struct err *e)
 {
 	char hello;
-	int rc = receive(p, &hello, 1, clock_mono_ms() + p->kind->wall_ms, e);
+	int rc;
 
+	p->until_ms = clock_mono_ms() + p->kind->wall_ms;
+	rc = receive(p, &hello, 1, e);
 	return rc == PROC_DIED ? away(p, e, "their process does not start")
 			       : rc;
 }
@@ -267,15 +270,16 @@ proc_start(struct proc *p, struct err *e)
 	p->fd = ends[0];
 	(void)fcntl(p->fd, F_SETFL, O_NONBLOCK);
 	p->life++;
+	metric_add(M_CAGE_STARTS, 1);
 	return greeted(p, e);
 }
 
 /* The worker is gone; its keeper has made another. */
 static int
-ended(struct proc *p, int64_t until_ms, struct err *e)
+ended(struct proc *p, struct err *e)
 {
 	int32_t status;
-	int rc = receive(p, (char *)&status, sizeof(status), until_ms, e);
+	int rc = receive(p, (char *)&status, sizeof(status), e);
 
 	if (rc != OK)
 		return rc;
@@ -284,21 +288,45 @@ ended(struct proc *p, int64_t until_ms, struct err *e)
 }
 
 int
+proc_send(struct proc *p, const struct str *parts, size_t n,
+    uint32_t *ret_bytes, struct err *e)
+{
+	uint32_t bytes = 0;
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += (uint32_t)parts[i].n;
+	p->until_ms = clock_mono_ms() + p->kind->wall_ms;
+	rc = send_all(p, (struct str){(const char *)&bytes, sizeof(bytes)}, e);
+	for (size_t i = 0; i < n && rc == OK; i++)
+		rc = send_all(p, parts[i], e);
+	if (rc == OK)
+		rc = receive(p, (char *)&bytes, sizeof(bytes), e);
+	if (rc == OK && bytes == CAGE_ENDED)
+		return ended(p, e);
+	if (rc == OK)
+		*ret_bytes = bytes;
+	return rc;
+}
+
+int
+proc_receive(struct proc *p, char *to, size_t n, struct err *e)
+{
+	int rc = receive(p, to, n, e);
+
+	if (rc == OK)
+		p->deaths = 0;
+	return rc;
+}
+
+int
 proc_ask(
     struct proc *p, struct str request, struct buf *ret_answer, struct err *e)
 {
-	int64_t until_ms = clock_mono_ms() + p->kind->wall_ms;
-	uint32_t bytes = (uint32_t)request.n;
+	uint32_t bytes = 0;
 	char *to;
-	int rc = send_all(
-	    p, (struct str){(const char *)&bytes, sizeof(bytes)}, until_ms, e);
+	int rc = proc_send(p, &request, 1, &bytes, e);
 
-	if (rc == OK)
-		rc = send_all(p, request, until_ms, e);
-	if (rc == OK)
-		rc = receive(p, (char *)&bytes, sizeof(bytes), until_ms, e);
-	if (rc == OK && bytes == CAGE_ENDED)
-		return ended(p, until_ms, e);
 	if (rc != OK)
 		return rc;
 	buf_clear(ret_answer);
@@ -308,11 +336,9 @@ proc_ask(
 		return err_set(e, ERR_NOMEM, "no memory for an answer of %s",
 		    p->kind->verb);
 	}
-	rc = receive(p, to, bytes, until_ms, e);
-	if (rc == OK) {
+	rc = proc_receive(p, to, bytes, e);
+	if (rc == OK)
 		ret_answer->n += bytes;
-		p->deaths = 0;
-	}
 	return rc;
 }
 

@@ -28,8 +28,9 @@ struct proc {
 	unsigned life;   /* counts the children */
 	unsigned deaths; /* in a row, without an answer or a culprit */
 	int64_t not_before_ms;
-	const char *how; /* the last one ended: "took more than …" */
-	bool certain;    /* what it worked on is at fault, once is enough */
+	int64_t until_ms; /* the answer must be there */
+	const char *how;  /* the last one ended: "took more than …" */
+	bool certain;     /* what it worked on is at fault, once is enough */
 };
 
 /* Answers of proc_ask() that are no error: */
@@ -40,6 +41,11 @@ int proc_start(struct proc *p, struct err *e) MUST_CHECK;
 /* The child must be there. ERR_AWAY when there is no answer in time. */
 int proc_ask(struct proc *p, struct str request, struct buf *ret_answer,
     struct err *e) MUST_CHECK;
+/* The same in parts: what is sent together is one request, then *ret_bytes of an
+ * answer are there, all of which must be received; or proc_stop(). */
+int proc_send(struct proc *p, const struct str *parts, size_t n,
+    uint32_t *ret_bytes, struct err *e) MUST_CHECK;
+int proc_receive(struct proc *p, char *to, size_t n, struct err *e) MUST_CHECK;
 void proc_blamed(struct proc *p); /* a culprit was found */
 void proc_stop(struct proc *p);
 

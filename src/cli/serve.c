@@ -20,6 +20,7 @@
 #include "cli/verbs.h"
 #include "deliver/deliver.h"
 #include "deliver/delivery_key.h"
+#include "doc/caged.h"
 #include "event/append.h"
 #include "event/mask.h"
 #include "event/tail.h"
@@ -112,10 +113,14 @@ open_store(struct serve *s, struct err *e)
 	    .dir = s->conf->data,
 	    .url = s->conf->database_url,
 	    .sqlite_sync = s->conf->sqlite_synchronous,
-	    .fault = args_text(&s->cli->args, "fault"),
 	};
+	const char *fault = args_text(&s->cli->args, "fault");
 	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
 
+	if (caged_fault(fault))
+		s->api.fault = fault;
+	else
+		o.fault = fault;
 	if (rc == OK)
 		rc = store_open(&o, &s->api.store, e);
 	if (rc == OK)
@@ -232,6 +237,7 @@ start_fetcher(struct serve *s, struct err *e)
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
 	    .schedule = has_role(s->conf, "fetch"),
+	    .fault = s->api.fault,
 	};
 
 	return fetcher_start(&o, &s->api.fetcher, e);

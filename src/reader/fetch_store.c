@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "base/str.h"
+#include "doc/caged.h"
 #include "feed/feed.h"
 #include "reader/fetcher_priv.h"
 #include "reader/websub.h"
@@ -30,13 +31,16 @@ or_null(const char *z)
 static int
 write_push(struct db *db, const struct fetch *x, struct err *e)
 {
+	bool good = x->seen.outcome == FETCH_PUSHED;
 	int64_t n =
 	    sql_hub_fetched(db, x->id, x->at_us, clock_now_us() - x->at_us,
-		x->bytes, (int64_t)(x->inserted + x->plan.inserted),
+		str_of(fetch_outcome_word(x->seen.outcome)), x->bytes,
+		(int64_t)(x->inserted + x->plan.inserted),
 		(int64_t)(x->updated + x->plan.updated),
+		good ? (struct str){.p = NULL} : str_of(x->verdict.message),
 		STR("as planned: a push changes nothing about that"), e);
 
-	if (n >= 0)
+	if (n >= 0 && good)
 		n = sql_hub_pushed(db, x->push->hub, x->at_us, e);
 	return n < 0 ? (int)n : OK;
 }
@@ -79,10 +83,14 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 	bool taken;
 	bool fresh =
 	    x->seen.outcome == FETCH_UPDATED || x->seen.outcome == FETCH_SAME;
-	/* A 304 may leave out what has not changed. */
-	struct str etag = fresh || x->new_etag.p ? x->new_etag : x->etag;
-	struct str modified =
-	    fresh || x->new_modified.p ? x->new_modified : x->last_modified;
+	/* A 304 may leave out what has not changed. What was not read must not
+	 * be answered by one next time. */
+	bool good = x->seen.outcome == FETCH_NOT_MODIFIED;
+	struct str etag =
+	    fresh || (good && x->new_etag.p) ? x->new_etag : x->etag;
+	struct str modified = fresh || (good && x->new_modified.p)
+				  ? x->new_modified
+				  : x->last_modified;
 	struct str hash = fresh
 			      ? (struct str){(const char *)x->hash, DIGEST_LEN}
 			      : x->body_hash;
@@ -254,6 +262,37 @@ settle(struct fetch *x)
 	list_add(&x->f->pending, &x->link);
 }
 
+/* What came was not read, or not all of it: why, instead of articles. */
+static void
+unread(struct fetch *x, const struct err *why)
+{
+	if (why->word && strcmp(why->word, CAGED_AWAY) == 0)
+		x->seen.outcome = FETCH_NOT_READ;
+	else
+		x->seen.outcome = why->code == ERR_INVALID ? FETCH_UNREADABLE
+							   : FETCH_TOO_LARGE;
+	(void)snprintf(x->error, sizeof(x->error), "%s", why->text);
+	x->seen.error = str_of(x->error);
+	settle(x);
+}
+
+/*
+ * No plan could be made. That of its articles which ends their reader is the
+ * feed's affair; else it is ours, and the lease ends. A hub may send again
+ * what nobody could read.
+ */
+static void
+not_planned(struct fetch *x, const struct err *why)
+{
+	bool ended = why->word && strcmp(why->word, CAGED_ENDED) == 0;
+	bool away = why->word && strcmp(why->word, CAGED_AWAY) == 0;
+
+	if (ended || (away && !x->push))
+		unread(x, why);
+	else
+		finish(x, why);
+}
+
 /* ---- articles ---- */
 
 static int make_plan(struct fetch *x, struct err *e);
@@ -283,7 +322,7 @@ planned(struct fetcher *f, struct fetch_note *n)
 		if (make_plan(x, &e) == OK)
 			return;
 	}
-	finish(x, &e);
+	not_planned(x, &e);
 }
 
 static int
@@ -317,6 +356,7 @@ make_plan(struct fetch *x, struct err *e)
 	    .tags = strcmp(f->o.conf->reader_sanitize_tags, "article") == 0
 			? SANITIZE_ARTICLE
 			: SANITIZE_BASIC,
+	    .caged = f->caged,
 	    .now_us = x->at_us,
 	    .done = x->part,
 	    .doc = x->plan.doc};
@@ -361,7 +401,7 @@ store_parsed(struct fetch *x)
 	judge(x);
 	x->plan.doc = NULL;
 	if (make_plan(x, &e) < 0)
-		finish(x, &e);
+		not_planned(x, &e);
 }
 
 /* Only the topic's feed: a hub may be everybody's, and so may its mistakes. */
@@ -369,7 +409,8 @@ static void
 read_push(struct fetch *x, const struct feed_from *from)
 {
 	struct err e = {0};
-	int rc = feed_parse(x->heavy, x->body, from, &x->parsed, &e);
+	int rc =
+	    caged_feed(x->f->caged, x->heavy, x->body, from, &x->parsed, &e);
 
 	if (rc == OK && x->parsed->self.n > 0 &&
 	    !websub_same(x->parsed->self, x->push->topic))
@@ -377,7 +418,7 @@ read_push(struct fetch *x, const struct feed_from *from)
 	if (rc == OK)
 		store_parsed(x);
 	else
-		finish(x, &e);
+		not_planned(x, &e);
 }
 
 static void
@@ -385,7 +426,7 @@ read_answer(struct fetch *x)
 {
 	struct feed_from from = {.url = x->final_url.p ? x->final_url : x->url,
 	    .content_type = x->content_type.p ? x->content_type : STR_EMPTY};
-	struct err e;
+	struct err e = {0};
 
 	if (x->push) {
 		read_push(x, &from);
@@ -402,15 +443,11 @@ read_answer(struct fetch *x)
 		settle(x);
 		return;
 	}
-	if (feed_parse(x->heavy, x->body, &from, &x->parsed, &e) < 0) {
-		x->seen.outcome =
-		    e.code == ERR_INVALID ? FETCH_UNREADABLE : FETCH_TOO_LARGE;
-		(void)snprintf(x->error, sizeof(x->error), "%s", e.text);
-		x->seen.error = str_of(x->error);
-		settle(x);
-		return;
-	}
-	store_parsed(x);
+	if (caged_feed(x->f->caged, x->heavy, x->body, &from, &x->parsed, &e) <
+	    0)
+		unread(x, &e);
+	else
+		store_parsed(x);
 }
 
 /* ---- turns ---- */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "base/str.h"
+#include "doc/caged.h"
 #include "http/guard.h"
 #include "loop/thread.h"
 #include "reader/fetcher_priv.h"
@@ -199,6 +200,7 @@ run(void *arg)
 		hub_run(f);
 		hatebu_run(f->hatebu);
 		wait = least(due_patience_ms(f), hatebu_patience_ms(f->hatebu));
+		wait = least(wait, caged_rest(f->caged));
 		if (f->batch.list.n == 0 && f->pending.n > 0)
 			wait = least(wait, 100); /* a post was refused */
 		(void)client_wait(f->client, wait);
@@ -264,6 +266,8 @@ make_parts(struct fetcher *f, struct err *e)
 		rc = db_open(f->o.store, DB_READ, &f->db, e);
 	if (rc == OK)
 		rc = hatebu_new(f, &f->hatebu, e);
+	if (rc == OK)
+		rc = caged_new("/proc/self/exe", f->o.fault, &f->caged, e);
 	return rc;
 }
 
@@ -278,6 +282,7 @@ fetcher_free(struct fetcher *f)
 	store_drop(f);
 	hub_drop(f);
 	hatebu_free(f->hatebu);
+	caged_free(f->caged);
 	db_close(f->db);
 	mailbox_free(f->box);
 	free(f);

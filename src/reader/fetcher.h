@@ -21,6 +21,9 @@
  * count as being fetched. FETCH_STORING_MAX of them are read and written at
  * once, each in an arena of FEED_ARENA_MAX.
  *
+ * What comes is read in a process of its own (doc/caged.h): a document that ends
+ * it is a fetch that failed, like any other, and says so.
+ *
  * LIFE. Threads talk to it by fetcher_register() and fetcher_poke(). A
  * registration belongs to it from fetcher_register() until done().
  *
@@ -55,6 +58,7 @@ struct fetcher_opts {
 	const struct guard *guard;
 	struct keyring *keyring; /* seals what hubs are told; outlives it */
 	bool schedule;           /* the role `fetch`; else it only adds feeds */
+	const char *fault;       /* for tests: doc/caged.h; or NULL */
 };
 
 int fetcher_start(const struct fetcher_opts *o, struct fetcher **ret,

@@ -27,6 +27,7 @@
 #include "store/store.h"
 
 struct arena;
+struct caged;
 struct feed;
 struct hatebu;
 struct reg;
@@ -136,6 +137,7 @@ struct fetcher {
 	_Atomic int n_pushes; /* posted and not done */
 
 	struct hatebu *hatebu;
+	struct caged *caged; /* reads documents */
 };
 
 #define FETCHER_AGENT "Hikyaku/" HIKYAKU_VERSION " (feed reader)"

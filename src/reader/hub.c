@@ -411,10 +411,11 @@ void
 hub_pushed(struct fetch *x, const struct err *why)
 {
 	struct push *p = x->push;
+	bool good = !why && x->seen.outcome == FETCH_PUSHED;
 	struct log_line l;
 
-	log_begin(&l, why ? LOG_WARN : LOG_INFO,
-	    why ? "what a hub sent is not stored" : "feed pushed");
+	log_begin(&l, good ? LOG_INFO : LOG_WARN,
+	    good ? "feed pushed" : "what a hub sent is not stored");
 	log_uuid(&l, "feed_id", x->uid);
 	log_str(&l, "url", x->url);
 	if (why) {
@@ -422,6 +423,8 @@ hub_pushed(struct fetch *x, const struct err *why)
 		/* Sent again it is no better. */
 		if (why->code != ERR_INVALID && why->code != ERR_LIMIT)
 			p->err = *why;
+	} else if (!good) {
+		log_str(&l, "error", str_of(x->error));
 	} else {
 		log_int(&l, "inserted", (int64_t)x->inserted);
 		log_int(&l, "updated", (int64_t)x->updated);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "doc/caged.h"
 #include "feed/feed.h"
 #include "reader/items_priv.h"
 #include "sql.h"
@@ -26,6 +27,9 @@ struct planning {
 	struct map *tombs;
 	struct str *tomb_list;
 	size_t n_tombs, bytes;
+	struct doc_articles raw; /* behind the changes that are done … */
+	struct doc_article **raw_tail;
+	size_t n_raw, raw_bytes; /* … so many, to be cleaned together */
 };
 
 static int
@@ -344,41 +348,97 @@ find_gone(struct planning *p, struct err *e)
 
 /* The plan ------------------------------------------------------------------------ */
 
+/* Is there anything to do about it? *state is its hash then. */
+static int
+is_news(struct planning *p, struct item_cand *c,
+    unsigned char state[DIGEST_LEN], bool *ret, struct err *e)
+{
+	*ret = false;
+	if (!c->known && tomb_of(p, c))
+		return OK;
+	item_state_hash(c, p->from->tags, &p->scratch, state);
+	if (c->known && memcmp(state, c->known->state_hash, DIGEST_LEN) == 0)
+		return OK;
+	*ret = true;
+	return p->scratch.failed
+		   ? err_set(e, ERR_LIMIT, "an article is too large")
+		   : OK;
+}
+
 static int
 plan_one(struct planning *p, struct item_cand *c, struct err *e)
 {
 	struct items_plan *to = p->p;
-	struct item_change *ch = &to->changes[to->n_changes];
+	struct item_change *ch = &to->changes[to->n_changes + p->n_raw];
 	unsigned char state[DIGEST_LEN];
+	struct doc_article *raw;
+	bool news = false;
+	int rc = is_news(p, c, state, &news, e);
+
+	if (rc == OK && !news)
+		to->same++;
+	if (rc < 0 || !news)
+		return rc;
+	raw = arena_alloc(p->a, sizeof(*raw));
+	if (!raw)
+		return no_memory(e);
+	rc = item_make(p->a, p->from, c, ch, e);
+	if (rc < 0)
+		return rc;
+	memcpy(ch->state_hash, state, DIGEST_LEN);
+	item_raw(ch, c->it, raw);
+	*p->raw_tail = raw;
+	p->raw_tail = &raw->next;
+	p->n_raw++;
+	p->raw_bytes += raw->summary.n + raw->content.n;
+	return OK;
+}
+
+static int
+take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
+{
+	struct items_plan *to = p->p;
+	struct item_change *ch = &to->changes[to->n_changes];
+	struct entry *en = &to->entries[to->n_changes];
 	int rc;
 
-	if (!c->known && tomb_of(p, c)) {
-		to->same++;
-		return OK;
-	}
-	item_state_hash(c, p->from->tags, &p->scratch, state);
-	if (c->known && memcmp(state, c->known->state_hash, DIGEST_LEN) == 0) {
-		to->same++;
-		return OK;
-	}
-	if (p->scratch.failed)
-		return err_set(e, ERR_LIMIT, "an article is too large");
-	rc = item_make(p->a, db_engine(p->db), p->from, c, ch, e);
-	if (rc == OK)
-		memcpy(ch->state_hash, state, DIGEST_LEN);
-	if (rc == OK)
-		rc = item_event(p->a, p->from, p->feed_title, ch,
-		    &to->entries[to->n_changes], e);
+	item_cleaned(ch, clean);
+	rc = item_event(p->a, p->from, p->feed_title, ch, en, e);
 	if (rc < 0)
 		return rc;
 	p->bytes += ch->summary.n + ch->content.n + ch->link.n + ch->terms.n +
-		    to->entries[to->n_changes].body.n;
+		    en->body.n;
 	to->n_entries = ++to->n_changes;
 	if (ch->id == 0)
 		to->inserted++;
 	else
 		to->updated++;
 	return OK;
+}
+
+/* Those that were collected, cleaned together. */
+static int
+clean_raw(struct planning *p, struct err *e)
+{
+	struct caged_how how = {p->from->tags, db_engine(p->db)};
+	struct doc_cleaned done = {.first = NULL};
+	int rc = OK;
+
+	if (p->n_raw > 0)
+		rc = caged_clean(p->from->caged, p->a, &how, &p->raw, &done, e);
+	for (const struct doc_clean *c = done.first; rc == OK && c; c = c->next)
+		rc = take_clean(p, c, e);
+	p->raw.first = NULL;
+	p->raw_tail = &p->raw.first;
+	p->n_raw = p->raw_bytes = 0;
+	return rc;
+}
+
+static bool
+is_full(const struct planning *p)
+{
+	return p->p->n_changes + p->n_raw == ITEMS_PLAN_MAX ||
+	       p->bytes >= ITEMS_PLAN_BYTES;
 }
 
 static int
@@ -388,12 +448,7 @@ plan_parts(struct planning *p, struct err *e)
 	size_t at = p->from->done, looked = at;
 	int rc = OK;
 
-	for (; rc == OK && at < p->doc->n_order; at++) {
-		if (to->n_changes == ITEMS_PLAN_MAX ||
-		    p->bytes >= ITEMS_PLAN_BYTES) {
-			to->more = true;
-			break;
-		}
+	for (; rc == OK && at < p->doc->n_order && !is_full(p); at++) {
 		if (at == looked) {
 			size_t n = p->doc->n_order - at;
 
@@ -405,8 +460,14 @@ plan_parts(struct planning *p, struct err *e)
 			looked += n;
 		}
 		rc = plan_one(p, p->doc->order[at], e);
+		if (rc == OK && (p->n_raw == DOC_ARTICLES_MAX ||
+				    p->raw_bytes >= DOC_ARTICLES_BYTES))
+			rc = clean_raw(p, e);
 	}
+	if (rc == OK)
+		rc = clean_raw(p, e);
 	to->done = at;
+	to->more = at < p->doc->n_order;
 	if (rc == OK && !to->more)
 		rc = find_gone(p, e);
 	return rc;
@@ -487,6 +548,7 @@ items_plan(struct db *db, struct arena *a, const struct items_from *from,
 	    .scratch = BUF(ITEM_HASH_BUF)};
 	int rc = open_maps(&p, e);
 
+	p.raw_tail = &p.raw.first;
 	/* The version first: what changes behind it is seen at the write. */
 	if (rc == OK)
 		rc = read_feed(&p, e);

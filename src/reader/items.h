@@ -4,7 +4,7 @@
  * A plan is made on a reading thread: what the store has of the feed is read
  * in a few statements, each item is found by the three steps of identity (its
  * id, its link, the hash of title, date and summary), what is new or changed
- * is made clean to show, and its events are made. Then the commit thread
+ * is made clean to show (doc/caged.h), and its events are made. Then the commit thread
  * writes plan and events in one transaction, if nobody changed the feed's
  * items since they were read; else a new plan is made.
  *
@@ -37,6 +37,7 @@
 #include "feed/sanitize.h"
 
 struct arena;
+struct caged;
 struct db;
 struct entry;
 struct feed;
@@ -49,6 +50,7 @@ struct items_from {
 	struct str feed_uid, feed_url;
 	const struct feed *parsed;
 	enum sanitize_tags tags;
+	struct caged *caged; /* cleans articles */
 	int64_t now_us;
 	size_t done; /* 0, or what the plan before said, as with … */
 	const struct item_doc *doc; /* … this, with the same arena, or NULL */

@@ -4,11 +4,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "doc/shapes.h"
 #include "feed/feed.h"
-#include "feed/text.h"
 #include "reader/items_priv.h"
 #include "reader/same.h"
-#include "reader/terms.h"
 
 /* The year 1: before it time has no four digits. */
 #define DATE_MIN_US INT64_C(-62135596800000000)
@@ -126,26 +125,6 @@ item_date(int64_t date, const struct item_known *known, int64_t now_us,
 	return known ? known->published_us : now_us;
 }
 
-/* Clean, in the arena; .p NULL: nothing is left, or it would be too much. */
-static int
-clean(struct arena *a, struct str html, struct str base,
-    enum sanitize_tags tags, struct str *ret, struct err *e)
-{
-	struct buf b = BUF(ITEM_CONTENT_MAX);
-	int rc = OK;
-
-	*ret = (struct str){.p = NULL};
-	if (html.n > 0)
-		rc = sanitize(html, base, tags, &b, NULL, e);
-	if (rc == OK && b.n > 0) {
-		*ret = arena_dup(a, buf_str(&b));
-		if (!ret->p)
-			rc = err_set(e, ERR_NOMEM, "no memory for an article");
-	}
-	buf_done(&b);
-	return rc == ERR_LIMIT ? OK : rc;
-}
-
 static int
 keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
 {
@@ -191,24 +170,9 @@ or_null(struct str s)
 	return s.n > 0 ? s : (struct str){.p = NULL};
 }
 
-static int
-make_terms(struct arena *a, enum store_engine engine, struct item_change *ch,
-    struct err *e)
-{
-	struct buf b = BUF(2 * TERMS_BYTES_MAX);
-	struct terms t = {.engine = engine, .out = &b};
-
-	terms_add(&t, ch->title);
-	terms_add(&t, ch->author);
-	terms_add_html(&t, ch->content);
-	terms_add_html(&t, ch->summary);
-	return keep(a, &b, &ch->terms, e);
-}
-
 int
-item_make(struct arena *a, enum store_engine engine,
-    const struct items_from *from, const struct item_cand *c,
-    struct item_change *ret, struct err *e)
+item_make(struct arena *a, const struct items_from *from,
+    const struct item_cand *c, struct item_change *ret, struct err *e)
 {
 	const struct feed_item *it = c->it;
 	struct item_change ch = {
@@ -229,17 +193,30 @@ item_make(struct arena *a, enum store_engine engine,
 	memcpy(ch.link_hash, c->link_hash, DIGEST_SHORT_LEN);
 	if (c->link.p && !same_hash(c->link, ch.same_as))
 		memcpy(ch.same_as, c->link_hash, DIGEST_SHORT_LEN);
-	rc = clean(a, it->summary, it->base, from->tags, &ch.summary, e);
-	if (rc == OK)
-		rc =
-		    clean(a, it->content, it->base, from->tags, &ch.content, e);
-	if (rc == OK)
-		rc = make_lists(a, it, &ch, e);
-	if (rc == OK)
-		rc = make_terms(a, engine, &ch, e);
+	rc = make_lists(a, it, &ch, e);
 	if (rc == OK)
 		*ret = ch;
 	return rc;
+}
+
+void
+item_raw(const struct item_change *ch, const struct feed_item *it,
+    struct doc_article *ret)
+{
+	*ret = (struct doc_article){.title = ch->title,
+	    .author = ch->author,
+	    .summary = it->summary,
+	    .content = it->content,
+	    .base = it->base};
+}
+
+void
+item_cleaned(struct item_change *ch, const struct doc_clean *clean)
+{
+	ch->summary = clean->summary;
+	ch->content = clean->content;
+	ch->terms = clean->terms;
+	ch->excerpt = clean->excerpt;
 }
 
 /* The event ------------------------------------------------------------------- */
@@ -254,20 +231,8 @@ add_text(struct buf *b, const char *name, struct str s)
 		buf_addz(b, "null");
 }
 
-/* The beginning of what there is to read, without markup. */
-static struct str
-text_of(struct arena *a, const struct item_change *ch)
-{
-	struct str html = ch->summary.p ? ch->summary : ch->content;
-
-	/* Far more than is shown, and no more work than that. */
-	html = str_chars(html, (size_t)20 * ITEM_EVENT_TEXT);
-	return str_chars(
-	    text_squeeze(a, text_of_html(a, html)), ITEM_EVENT_TEXT);
-}
-
 static void
-add_payload(struct arena *a, const struct items_from *from, struct str title,
+add_payload(const struct items_from *from, struct str title,
     const struct item_change *ch, struct buf *b)
 {
 	buf_addz(b, "{\"feed\":{\"id\":");
@@ -285,7 +250,7 @@ add_payload(struct arena *a, const struct items_from *from, struct str title,
 	time_add(b, ch->published_us);
 	buf_addz(b, "\",\"is_date_estimated\":");
 	buf_addz(b, ch->estimated ? "true" : "false");
-	add_text(b, ",\"summary\":", text_of(a, ch));
+	add_text(b, ",\"summary\":", ch->excerpt);
 	buf_addz(b, ",\"categories\":");
 	buf_add(b, ch->categories.p ? ch->categories : STR("[]"));
 	buf_addz(b, ",\"enclosures\":");
@@ -330,7 +295,7 @@ item_event(struct arena *a, const struct items_from *from,
 	buf_addz(&b, ",\"recordVersion\":\"");
 	time_add(&b, from->now_us);
 	buf_addz(&b, "\"},\"payload\":");
-	add_payload(a, from, feed_title, ch, &b);
+	add_payload(from, feed_title, ch, &b);
 	buf_addc(&b, '}');
 	en.body =
 	    b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));

@@ -10,6 +10,8 @@
 #include "seal/digest.h"
 #include "store/store.h"
 
+struct doc_article;
+struct doc_clean;
 struct feed_item;
 struct item_known;
 struct map;
@@ -70,7 +72,8 @@ struct item_change {
 	struct str guid, link, title, author;
 	struct str categories, enclosures; /* JSON arrays */
 	struct str summary, content;       /* clean */
-	struct str terms;                  /* for the search: terms.h */
+	struct str terms;                  /* for the search: doc/terms.h */
+	struct str excerpt;                /* plain text, for its event */
 };
 
 /* What PostgreSQL is given, by column: new ones, then changed ones. */
@@ -122,10 +125,14 @@ void item_identity(struct str guid, struct str link,
 int64_t item_date(int64_t date, const struct item_known *known, int64_t now_us,
     bool *ret_estimated);
 
-/* What c becomes, clean. */
-int item_make(struct arena *a, enum store_engine engine,
-    const struct items_from *from, const struct item_cand *c,
-    struct item_change *ret, struct err *e) MUST_CHECK;
+/* What c becomes, but for its texts … */
+int item_make(struct arena *a, const struct items_from *from,
+    const struct item_cand *c, struct item_change *ret,
+    struct err *e) MUST_CHECK;
+/* … which go to be cleaned as `ret`, and come back as `clean`. */
+void item_raw(const struct item_change *ch, const struct feed_item *it,
+    struct doc_article *ret);
+void item_cleaned(struct item_change *ch, const struct doc_clean *clean);
 int item_event(struct arena *a, const struct items_from *from,
     struct str feed_title, const struct item_change *ch, struct entry *ret,
     struct err *e) MUST_CHECK;

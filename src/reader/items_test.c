@@ -7,6 +7,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "doc/caged.h"
+#include "doc/child.h"
 #include "event/append.h"
 #include "event/envelope.h"
 #include "feed/feed.h"
@@ -18,6 +20,7 @@
 
 #define NOW (INT64_C(1770000000) * US_PER_S) /* 2026-02-02T02:40:00Z */
 
+static struct caged *caged;
 static enum store_engine engine;
 
 struct place {
@@ -91,6 +94,7 @@ plan(struct place *p, const struct feed *f, int64_t now_us, size_t done,
 	struct items_from from = {.feed = p->feed,
 	    .feed_url = STR("https://example.com/feed"),
 	    .parsed = f,
+	    .caged = caged,
 	    .now_us = now_us,
 	    .done = done,
 	    .doc = done ? ret->doc : NULL};
@@ -559,8 +563,10 @@ test_same_links(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	const struct cage_kind *const kinds[] = {&DOC_CHILD, NULL};
+	int status = cage_main(kinds, argc, argv);
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_7_1_identity),
 	    cmocka_unit_test(test_7_2_overwrites),
@@ -573,12 +579,19 @@ main(void)
 	    cmocka_unit_test(test_events),
 	    cmocka_unit_test(test_same_links),
 	};
-	int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
+	int failed;
+
+	if (status >= 0)
+		return status;
+	if (caged_new("/proc/self/exe", NULL, &caged, &e) < 0)
+		return 1;
+	failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
 
 	if (fixture_postgres()) {
 		engine = STORE_POSTGRES;
 		failed +=
 		    cmocka_run_group_tests_name("postgres", tests, NULL, NULL);
 	}
+	caged_free(caged);
 	return failed;
 }

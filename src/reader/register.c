@@ -6,10 +6,10 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "doc/caged.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "http/guard.h"
-#include "reader/favicon.h"
 #include "reader/fetcher_priv.h"
 #include "reader/subs.h"
 #include "reader/typed.h"
@@ -382,6 +382,21 @@ note_not_feed(struct reg *g, struct str type, const struct err *parse)
 		    "is neither a feed nor a page: ", what);
 }
 
+/* Did it end its reader, or is there none now? Others need not be tried. */
+static bool
+note_unread(struct reg *g, const struct err *e)
+{
+	const char *word = e->code < 0 && e->word ? e->word : "";
+
+	if (strcmp(word, CAGED_ENDED) == 0)
+		say_once(g, "FEED_UNREADABLE", "can't be read: ", e->text);
+	else if (strcmp(word, CAGED_AWAY) == 0 && g->why.code == OK)
+		g->why = *e;
+	else
+		return false;
+	return true;
+}
+
 static void
 found(struct reg *g)
 {
@@ -412,17 +427,15 @@ look_at_page(
     struct reg *g, const struct follow_answer *a, const struct err *parse)
 {
 	struct str type = follow_header(a->head, "content-type");
-	struct discover *d = arena_alloc(g->arena, sizeof(*d));
-	struct str body = arena_dup(g->arena, a->body);
-	struct err e;
+	struct feed_from from = {
+	    .url = a->url, .content_type = type.p ? type : STR_EMPTY};
+	struct err e = {0};
 
-	if (d && body.p &&
-	    discover(g->arena, body, a->url, type.p ? type : STR_EMPTY, d,
-		&e) == OK) {
-		g->page = d;
+	if (caged_page(g->f->caged, g->arena, a->body, &from, &g->page, &e) ==
+	    OK)
 		g->page_url = arena_dup(g->arena, a->url);
-	}
-	note_not_feed(g, type.p ? type : STR_EMPTY, parse);
+	if (!note_unread(g, &e))
+		note_not_feed(g, from.content_type, parse);
 	if (!g->page || g->page->is_feed || !g->page_url.p) {
 		fail(g, &g->why);
 		return;
@@ -452,8 +465,8 @@ look_at_feed(struct reg *g, const struct follow_answer *a)
 	from.url = x->final_url.p ? x->final_url : g->asked;
 	if (x->content_type.p)
 		from.content_type = x->content_type;
-	if (x->body.p &&
-	    feed_parse(x->heavy, x->body, &from, &x->parsed, &e) == OK) {
+	if (x->body.p && caged_feed(g->f->caged, x->heavy, x->body, &from,
+			     &x->parsed, &e) == OK) {
 		x->at_us = clock_now_us();
 		digest_sha256(x->body, x->hash);
 		g->x = x;
@@ -461,7 +474,9 @@ look_at_feed(struct reg *g, const struct follow_answer *a)
 		return;
 	}
 	fetch_free(x);
-	if (g->step == TYPED)
+	if (note_unread(g, &e))
+		fail(g, &g->why);
+	else if (g->step == TYPED)
 		look_at_page(g, a, &e);
 	else
 		try_next(g);
@@ -507,13 +522,13 @@ static void
 got_site(struct reg *g, const struct follow_answer *a)
 {
 	struct str type = follow_header(a->head, "content-type");
-	struct discover *d = arena_alloc(g->arena, sizeof(*d));
-	struct str body = arena_dup(g->arena, a->body);
+	struct feed_from from = {
+	    .url = a->url, .content_type = type.p ? type : STR_EMPTY};
+	struct discover *d = NULL;
 	struct err e;
 
-	if (a->result == FOLLOW_ANSWERED && a->status == 200 && d && body.p &&
-	    discover(g->arena, body, a->url, type.p ? type : STR_EMPTY, d,
-		&e) == OK &&
+	if (a->result == FOLLOW_ANSWERED && a->status == 200 &&
+	    caged_page(g->f->caged, g->arena, a->body, &from, &d, &e) == OK &&
 	    !d->is_feed)
 		g->page = d;
 	find_icon(g);
@@ -522,8 +537,10 @@ got_site(struct reg *g, const struct follow_answer *a)
 static void
 got_icon(struct reg *g, const struct follow_answer *a)
 {
-	if (a->result == FOLLOW_ANSWERED && a->status == 200) {
-		g->icon_mime = favicon_mime(a->body);
+	struct err e;
+
+	if (a->result == FOLLOW_ANSWERED && a->status == 200 &&
+	    caged_icon(g->f->caged, a->body, &g->icon_mime, &e) == OK) {
 		g->icon = arena_dup(g->arena, a->body);
 		if (!g->icon.p)
 			g->icon_mime = NULL;

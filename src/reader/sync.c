@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "reader/terms.h"
+#include "doc/terms.h"
 #include "sql.h"
 
 static int

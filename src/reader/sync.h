@@ -58,7 +58,7 @@ struct sync_filter {
 	int64_t crawled_since_us, crawled_until_us;  /* when we got it */
 	int64_t changed_after_us, changed_before_us; /* it, or its state */
 	int read, starred;
-	struct str search; /* as it was typed: reader/terms.h */
+	struct str search; /* as it was typed: doc/terms.h */
 	enum sync_order order;
 	size_t most, skip; /* most <= SYNC_IDS_MAX */
 };

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "doc/caged.h"
+#include "doc/child.h"
 #include "feed/feed.h"
 #include "reader/items.h"
 #include "reader/subs.h"
@@ -14,6 +16,7 @@
 #define NOW (INT64_C(1770000000) * US_PER_S) /* 2026-02-02T02:40:00Z */
 #define DAY (INT64_C(86400) * US_PER_S)
 
+static struct caged *caged;
 static enum store_engine engine;
 static struct err e;
 
@@ -82,6 +85,7 @@ articles(struct world *w, int feed)
 	struct items_from in = {.feed = w->feeds[feed],
 	    .feed_uid = STR("x"),
 	    .feed_url = from.url,
+	    .caged = caged,
 	    .now_us = NOW + feed * DAY};
 	struct items_plan plan = {.feed = 0};
 	struct feed *parsed = NULL;
@@ -362,20 +366,29 @@ test_reading(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	const struct cage_kind *const kinds[] = {&DOC_CHILD, NULL};
+	int status = cage_main(kinds, argc, argv);
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_filters),
 	    cmocka_unit_test(test_what_is_mine),
 	    cmocka_unit_test(test_states),
 	    cmocka_unit_test(test_reading),
 	};
-	int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
+	int failed;
+
+	if (status >= 0)
+		return status;
+	if (caged_new("/proc/self/exe", NULL, &caged, &e) < 0)
+		return 1;
+	failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
 
 	if (fixture_postgres()) {
 		engine = STORE_POSTGRES;
 		failed +=
 		    cmocka_run_group_tests_name("postgres", tests, NULL, NULL);
 	}
+	caged_free(caged);
 	return failed;
 }

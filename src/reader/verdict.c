@@ -13,6 +13,7 @@ fetch_outcome_word(enum fetch_outcome o)
 	    [FETCH_NOT_MODIFIED] = "not_modified",
 	    [FETCH_HTTP_ERROR] = "http_error",
 	    [FETCH_UNREADABLE] = "unreadable",
+	    [FETCH_NOT_READ] = "not_read",
 	    [FETCH_TOO_LARGE] = "too_large",
 	    [FETCH_REDIRECTS] = "redirects",
 	    [FETCH_TIMEOUT] = "timeout",
@@ -113,6 +114,10 @@ say_message(const struct fetch_seen *s, struct fetch_verdict *v)
 		(void)snprintf(v->message, sizeof(v->message),
 		    "what is at this address can't be read as a feed: %.*s", n,
 		    s->error.p);
+	else if (s->outcome == FETCH_NOT_READ)
+		(void)snprintf(v->message, sizeof(v->message),
+		    "the feed came and this server could not read it: %.*s", n,
+		    s->error.p);
 	else if (s->outcome == FETCH_TIMEOUT)
 		(void)snprintf(v->message, sizeof(v->message),
 		    "the feed did not come in time: %.*s", n, s->error.p);
@@ -189,6 +194,20 @@ judge_bad(const struct fetch_seen *s, const struct fetch_before *b,
 	*ret_min = min;
 }
 
+/* The feed is not at fault: nothing is counted against it. */
+static void
+judge_ours(const struct fetch_seen *s, const struct fetch_before *b,
+    struct fetch_verdict *v, int64_t *ret_min)
+{
+	say_message(s, v);
+	v->errors = b->errors;
+	v->parse_errors = b->parse_errors;
+	*ret_min = FETCH_LEAST_MIN;
+	(void)snprintf(v->why, sizeof(v->why),
+	    "it could not be read here: tried again after %d min",
+	    FETCH_LEAST_MIN);
+}
+
 void
 verdict_fetch(const struct fetch_seen *s, const struct fetch_before *b,
     int64_t now_us, int64_t time_scale, unsigned jitter,
@@ -203,6 +222,9 @@ verdict_fetch(const struct fetch_seen *s, const struct fetch_before *b,
 	case FETCH_NOT_MODIFIED:
 	case FETCH_PUSHED:
 		judge_good(s, b, &v, &minutes);
+		break;
+	case FETCH_NOT_READ:
+		judge_ours(s, b, &v, &minutes);
 		break;
 	case FETCH_HTTP_ERROR:
 	case FETCH_UNREADABLE:

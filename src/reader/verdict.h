@@ -8,6 +8,8 @@
  *                                with a hub that sends us news: 12 h
  *   404, 410, 401, 403           stopped
  *   no feed in it                back-off; stopped at the tenth in a row
+ *   it came and we could not read it (doc/caged.h)
+ *                                again after 30 min; counters stay
  *   429, 5xx, other 4xx, no answer, refused, too large, lost in redirects
  *                                back-off: 30 min, doubled each time, to 12 h
  * Retry-After (with any error that backs off) and Cache-Control: max-age (with
@@ -28,7 +30,8 @@ enum fetch_outcome {
 	FETCH_SAME,         /* the same bytes as last time: not read again */
 	FETCH_NOT_MODIFIED, /* 304 */
 	FETCH_HTTP_ERROR,   /* any other status */
-	FETCH_UNREADABLE,   /* an answer, and no feed */
+	FETCH_UNREADABLE, /* an answer, and no feed, or one that no parser bears */
+	FETCH_NOT_READ, /* an answer, and nobody here to read it now */
 	FETCH_TOO_LARGE,
 	FETCH_REDIRECTS, /* too many, or to nowhere */
 	FETCH_TIMEOUT,

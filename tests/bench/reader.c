@@ -33,6 +33,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "doc/caged.h"
+#include "doc/child.h"
 #include "event/append.h"
 #include "feed/feed.h"
 #include "feed/sanitize.h"
@@ -107,6 +109,7 @@ struct place {
 	char uid_text[UUID_LEN + 1];
 	struct arena *a;
 	struct feed *doc;
+	struct caged *caged;
 };
 
 static int
@@ -136,6 +139,8 @@ place_open(struct place *p, int64_t n, int n_words)
 	    db_tx(db, add_feed, p, &e) < 0 ||
 	    db_open(p->store, DB_READ, &p->db, &e) < 0)
 		die("store", e.text);
+	if (caged_new("/proc/self/exe", NULL, &p->caged, &e) < 0)
+		die("child", e.text);
 	db_close(db);
 	uuid_format(p->uid, p->uid_text);
 	document(&b, n, n_words);
@@ -151,6 +156,7 @@ place_open(struct place *p, int64_t n, int n_words)
 static void
 place_close(struct place *p)
 {
+	caged_free(p->caged);
 	db_close(p->db);
 	store_close(p->store);
 	arena_free(p->a);
@@ -164,6 +170,7 @@ plan(struct place *p, size_t done, struct items_plan *ret)
 	    .feed_url = FEED_URL,
 	    .parsed = p->doc,
 	    .tags = SANITIZE_BASIC,
+	    .caged = p->caged,
 	    .now_us = p->now_us,
 	    .done = done,
 	    .doc = ret->doc};
@@ -670,8 +677,13 @@ list(const char *url, const char *dir, int64_t user, int64_t feed,
 int
 main(int argc, char **argv)
 {
+	const struct cage_kind *const kinds[] = {&DOC_CHILD, NULL};
 	const char *what = argc > 1 ? argv[1] : "";
 	long long v[3] = {0};
+	int status = cage_main(kinds, argc, argv);
+
+	if (status >= 0)
+		return status;
 
 	for (int i = 4; i < argc && i < 7; i++)
 		v[i - 4] = strtoll(argv[i], NULL, 10);

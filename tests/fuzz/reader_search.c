@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "doc/terms.h"
 #include "reader/item_cursor.h"
-#include "reader/terms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

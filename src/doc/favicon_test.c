@@ -1,4 +1,4 @@
-#include "reader/favicon.h"
+#include "doc/favicon.h"
 
 #include "base/str.h"
 #include "base/test.h"
@@ -34,6 +34,7 @@ test_table(void **state)
 		if (!got != !ROWS[i].mime ||
 		    (got && strcmp(got, ROWS[i].mime) != 0))
 			fail_msg("row %zu: %s", i, got ? got : "none");
+		assert_ptr_equal(favicon_find(str_of(got)), got);
 	}
 }
 

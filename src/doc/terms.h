@@ -19,8 +19,8 @@
  * TERMS_QUERY_MAX of a query. PostgreSQL keeps 256 places of a word: phrases
  * are found by those.
  */
-#ifndef READER_TERMS_H
-#define READER_TERMS_H
+#ifndef DOC_TERMS_H
+#define DOC_TERMS_H
 
 #include "base/base.h"
 #include "store/store.h"

@@ -1,4 +1,4 @@
-#include "reader/terms.h"
+#include "doc/terms.h"
 
 #include "base/buf.h"
 #include "base/limits.h"

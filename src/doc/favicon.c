@@ -1,4 +1,4 @@
-#include "reader/favicon.h"
+#include "doc/favicon.h"
 
 #include "base/str.h"
 
@@ -47,4 +47,19 @@ favicon_mime(struct str s)
 	    memcmp(s.p + 8, "WEBP", 4) == 0)
 		return "image/webp";
 	return is_svg(s) ? "image/svg+xml" : NULL;
+}
+
+/* Every type that favicon_mime() answers. */
+const char *
+favicon_find(struct str mime)
+{
+	static const char *const OTHERS[] = {"image/webp", "image/svg+xml"};
+
+	for (size_t i = 0; i < COUNT_OF(KINDS); i++)
+		if (str_eq(mime, str_of(KINDS[i].mime)))
+			return KINDS[i].mime;
+	for (size_t i = 0; i < COUNT_OF(OTHERS); i++)
+		if (str_eq(mime, str_of(OTHERS[i])))
+			return OTHERS[i];
+	return NULL;
 }

@@ -1,0 +1,369 @@
+#include "doc/caged.h"
+
+#include <limits.h>
+#include <signal.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/metric.h"
+#include "base/str.h"
+#include "cage/proc.h"
+#include "doc/child.h"
+#include "doc/favicon.h"
+#include "feed/discover.h"
+#include "feed/feed.h"
+#include "feed/opml.h"
+
+#define HEAD_MAX (2 * HREF_MAX + 64)
+#define TRIES    2
+
+/* What a test wants to go wrong, beside what the child does (shapes.h). */
+enum { FAULT_KILL = DOC_FAULTS, FAULT_START };
+
+struct caged {
+	struct proc proc;
+	const char *exe;
+	struct buf head, articles;
+	struct arena *small; /* for icons */
+	int64_t used_ms;
+	unsigned read; /* by this child */
+	int fault;
+	int64_t fault_at, count;
+};
+
+/* Faults ---------------------------------------------------------------------- */
+
+static const struct {
+	struct str name;
+	int fault;
+} FAULTS[] = {
+    {{"cage.crash", 10}, DOC_FAULT_CRASH},
+    {{"cage.loop", 9}, DOC_FAULT_LOOP},
+    {{"cage.memory", 11}, DOC_FAULT_MEMORY},
+    {{"cage.call", 9}, DOC_FAULT_CALL},
+    {{"cage.kill", 9}, FAULT_KILL},
+    {{"cage.start", 10}, FAULT_START},
+};
+
+bool
+caged_fault(const char *fault)
+{
+	return fault && strncmp(fault, "cage.", 5) == 0;
+}
+
+static int
+set_fault(struct caged *c, const char *spec, struct err *e)
+{
+	struct str nth = str_of(spec);
+	struct str name = str_cut(&nth, ':');
+
+	if (!caged_fault(spec))
+		return OK;
+	for (size_t i = 0; i < COUNT_OF(FAULTS); i++)
+		if (str_eq(name, FAULTS[i].name))
+			c->fault = FAULTS[i].fault;
+	if (c->fault == DOC_FAULT_NONE || !str_int(nth, &c->fault_at) ||
+	    c->fault_at < 0)
+		return err_set(e, ERR_INVALID,
+		    "a fault of the cage is cage.NAME:N, N from 0; names: crash loop memory call kill start");
+	return OK;
+}
+
+/* Of the document that is next. */
+static int
+next_fault(struct caged *c)
+{
+	c->count++;
+	return c->fault_at == 0 || c->fault_at == c->count ? c->fault
+							   : DOC_FAULT_NONE;
+}
+
+/* Life ------------------------------------------------------------------------ */
+
+int
+caged_new(
+    const char *self_exe, const char *fault, struct caged **ret, struct err *e)
+{
+	struct caged *c = calloc(1, sizeof(*c));
+	int rc = OK;
+
+	if (!c || !(c->small = arena_new(KIB))) {
+		free(c);
+		return err_set(e, ERR_NOMEM, "no memory to read documents");
+	}
+	c->proc.kind = &DOC_CHILD;
+	c->proc.exe = c->exe = self_exe;
+	c->head = BUF(HEAD_MAX);
+	c->articles = BUF(DOC_REQUEST_MAX - HEAD_MAX);
+	rc = set_fault(c, fault, e);
+	if (rc == OK)
+		*ret = c;
+	else
+		caged_free(c);
+	return rc;
+}
+
+void
+caged_free(struct caged *c)
+{
+	if (!c)
+		return;
+	proc_stop(&c->proc);
+	buf_done(&c->head);
+	buf_done(&c->articles);
+	arena_free(c->small);
+	free(c);
+}
+
+int
+caged_pid(const struct caged *c)
+{
+	return (int)c->proc.pid;
+}
+
+int
+caged_rest(struct caged *c)
+{
+	int64_t left = c->used_ms + DOC_IDLE_MS - clock_mono_ms();
+
+	if (c->proc.pid == 0)
+		return INT_MAX;
+	if (left > 0)
+		return (int)left;
+	proc_stop(&c->proc);
+	return INT_MAX;
+}
+
+/* One request ------------------------------------------------------------------- */
+
+static int
+ended(struct caged *c, struct err *e)
+{
+	metric_add(M_DOC_ENDED, 1);
+	(void)err_set(e, ERR_INVALID, "the document ended its reader: it %s",
+	    c->proc.how);
+	return err_word(e, CAGED_ENDED);
+}
+
+static int
+away(struct err *e)
+{
+	metric_add(M_DOC_AWAY, 1);
+	return err_word(e, CAGED_AWAY);
+}
+
+/* Whatever it is, the child is not to be asked again. */
+static int
+not_understood(struct caged *c, struct err *e)
+{
+	proc_stop(&c->proc);
+	c->proc.how = "made it say what can't be understood";
+	return ended(c, e);
+}
+
+static int
+start(struct caged *c, int fault, struct err *e)
+{
+	unsigned life = c->proc.life;
+	int rc;
+
+	if (c->read >= DOC_LIFE || fault == FAULT_START)
+		proc_stop(&c->proc);
+	c->proc.exe = fault == FAULT_START ? "/nonexistent" : c->exe;
+	rc = proc_start(&c->proc, e);
+	if (c->proc.life != life)
+		c->read = 0;
+	if (rc == OK && fault == FAULT_KILL)
+		(void)kill(c->proc.pid, SIGKILL);
+	return rc;
+}
+
+/* OK, PROC_DIED or an error. */
+static int
+attempt(struct caged *c, struct arena *a, const struct doc_ask *q,
+    struct str body, struct str *ret, struct err *e)
+{
+	struct doc_ask ask = *q;
+	struct str parts[2];
+	uint32_t bytes = 0;
+	char *to = NULL;
+	int fault = next_fault(c), rc = start(c, fault, e);
+
+	if (rc != OK)
+		return rc;
+	ask.fault = fault < DOC_FAULTS ? fault : DOC_FAULT_NONE;
+	buf_clear(&c->head);
+	wire_put(&c->head, &DOC_ASK, &ask);
+	parts[0] = buf_str(&c->head);
+	parts[1] = body;
+	c->read++;
+	rc = proc_send(&c->proc, parts, 2, &bytes, e);
+	if (rc != OK)
+		return rc;
+	if (bytes > DOC_ANSWER_MAX)
+		return not_understood(c, e);
+	to = arena_raw(a, bytes);
+	if (!to) {
+		proc_stop(&c->proc);
+		return err_set(e, ERR_LIMIT, "what is in it is too large");
+	}
+	rc = proc_receive(&c->proc, to, bytes, e);
+	if (rc == OK)
+		*ret = (struct str){to, bytes};
+	return rc;
+}
+
+static int
+ask_twice(struct caged *c, struct arena *a, const struct doc_ask *q,
+    struct str body, struct str *ret, struct err *e)
+{
+	int rc = PROC_DIED;
+
+	for (int i = 0; i < TRIES && rc == PROC_DIED; i++) {
+		rc = attempt(c, a, q, body, ret, e);
+		if (rc == PROC_DIED && c->proc.certain) {
+			proc_blamed(&c->proc);
+			break;
+		}
+	}
+	c->used_ms = clock_mono_ms();
+	if (rc == PROC_DIED)
+		return ended(c, e);
+	return rc == ERR_AWAY ? away(e) : rc;
+}
+
+/* What is no text of a header's or URL's is not told to the child. */
+static struct str
+plain(struct str s)
+{
+	return s.p && s.n <= HREF_MAX && !memchr(s.p, '\0', s.n) &&
+		       str_utf8_bad(s) == s.n
+		   ? s
+		   : STR_EMPTY;
+}
+
+/* Asks, and reads the answer's struct; `what` is zeroed memory for it. */
+static int
+ask(struct caged *c, struct arena *a, const struct doc_ask *q, struct str body,
+    const struct wire_shape *shape, void *what, struct err *e)
+{
+	struct doc_said said = {.code = OK};
+	struct str rest = STR_EMPTY;
+	int rc;
+
+	if (body.n > DOC_REQUEST_MAX - HEAD_MAX)
+		return err_set(e, ERR_LIMIT, "a document has at most %zu bytes",
+		    (size_t)(DOC_REQUEST_MAX - HEAD_MAX));
+	rc = ask_twice(c, a, q, body, &rest, e);
+	if (rc != OK)
+		return rc;
+	if (wire_get(a, &rest, &DOC_SAID, &said, e) < 0)
+		return not_understood(c, e);
+	if (said.code != OK)
+		return rest.n > 0 ? not_understood(c, e)
+				  : err_set(e, (enum err_code)said.code, "%.*s",
+					STR_ARG(said.text));
+	rc = wire_get(a, &rest, shape, what, e);
+	if (rc == ERR_NOMEM)
+		return rc;
+	return rc == OK && rest.n == 0 ? OK : not_understood(c, e);
+}
+
+/* Kinds ------------------------------------------------------------------------- */
+
+static int
+no_memory(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no memory for a document");
+}
+
+int
+caged_feed(struct caged *c, struct arena *a, struct str bytes,
+    const struct feed_from *from, struct feed **ret, struct err *e)
+{
+	struct doc_ask q = {.kind = DOC_FEED,
+	    .url = plain(from->url),
+	    .content_type = plain(from->content_type)};
+	struct feed *f = arena_alloc(a, sizeof(*f));
+	int rc = f ? ask(c, a, &q, bytes, &DOC_FEED_SHAPE, f, e) : no_memory(e);
+
+	if (rc == OK)
+		*ret = f;
+	return rc;
+}
+
+int
+caged_page(struct caged *c, struct arena *a, struct str bytes,
+    const struct feed_from *from, struct discover **ret, struct err *e)
+{
+	struct doc_ask q = {.kind = DOC_PAGE,
+	    .url = plain(from->url),
+	    .content_type = plain(from->content_type)};
+	struct discover *d = arena_alloc(a, sizeof(*d));
+	int rc = d ? ask(c, a, &q, bytes, &DOC_PAGE_SHAPE, d, e) : no_memory(e);
+
+	if (rc == OK)
+		*ret = d;
+	return rc;
+}
+
+int
+caged_opml(struct caged *c, struct arena *a, struct str bytes,
+    struct str content_type, struct opml **ret, struct err *e)
+{
+	struct doc_ask q = {.kind = DOC_OPML,
+	    .url = STR_EMPTY,
+	    .content_type = plain(content_type)};
+	struct opml *o = arena_alloc(a, sizeof(*o));
+	int rc = o ? ask(c, a, &q, bytes, &DOC_OPML_SHAPE, o, e) : no_memory(e);
+
+	if (rc == OK)
+		*ret = o;
+	return rc;
+}
+
+int
+caged_icon(struct caged *c, struct str bytes, const char **ret, struct err *e)
+{
+	struct doc_ask q = {
+	    .kind = DOC_ICON, .url = STR_EMPTY, .content_type = STR_EMPTY};
+	struct doc_icon icon = {.mime = STR_EMPTY};
+	int rc;
+
+	arena_reset(c->small);
+	rc = ask(c, c->small, &q, bytes, &DOC_ICON_SHAPE, &icon, e);
+	if (rc == OK)
+		*ret = favicon_find(icon.mime);
+	return rc;
+}
+
+int
+caged_clean(struct caged *c, struct arena *a, const struct caged_how *how,
+    const struct doc_articles *articles, struct doc_cleaned *ret, struct err *e)
+{
+	struct doc_ask q = {.kind = DOC_CLEAN,
+	    .tags = (int)how->tags,
+	    .engine = (int)how->engine,
+	    .url = STR_EMPTY,
+	    .content_type = STR_EMPTY};
+	struct doc_cleaned out = {.first = NULL};
+	size_t n = 0;
+	int rc;
+
+	for (const struct doc_article *it = articles->first; it; it = it->next)
+		n++;
+	buf_clear(&c->articles);
+	wire_put(&c->articles, &DOC_ARTICLES, articles);
+	if (c->articles.failed)
+		return err_set(e, ERR_LIMIT, "an article is too large");
+	rc = ask(c, a, &q, buf_str(&c->articles), &DOC_CLEANED, &out, e);
+	if (c->articles.cap > MIB)
+		buf_done(&c->articles);
+	if (rc == OK && out.n != n)
+		rc = not_understood(c, e);
+	if (rc == OK)
+		*ret = out;
+	return rc;
+}

@@ -1,0 +1,318 @@
+#include "doc/child.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "doc/favicon.h"
+#include "doc/shapes.h"
+#include "doc/terms.h"
+#include "feed/charset_warm.h"
+#include "feed/discover.h"
+#include "feed/feed.h"
+#include "feed/opml.h"
+#include "feed/sanitize.h"
+#include "feed/text.h"
+
+/* Beyond it a buffer is given back: most documents are small. */
+#define KEEP_BYTES (1 * MIB)
+
+struct child {
+	struct arena *arena;
+	struct buf request, answer;
+};
+
+/* Each: OK when the answer is written. */
+typedef int read_fn(
+    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e);
+
+static void
+answer(struct child *c, const struct wire_shape *shape, const void *what)
+{
+	static const struct doc_said FINE = {.text = {"", 0}};
+
+	wire_put(&c->answer, &DOC_SAID, &FINE);
+	wire_put(&c->answer, shape, what);
+}
+
+static int
+read_feed(
+    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+{
+	struct feed_from from = {q->url, q->content_type};
+	struct feed *f = NULL;
+	int rc = feed_parse(c->arena, bytes, &from, &f, e);
+
+	if (rc == OK)
+		answer(c, &DOC_FEED_SHAPE, f);
+	return rc;
+}
+
+static int
+read_page(
+    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+{
+	struct discover *d = arena_alloc(c->arena, sizeof(*d));
+	int rc = d ? discover(c->arena, bytes, q->url, q->content_type, d, e)
+		   : err_set(e, ERR_NOMEM, "no memory for a page");
+
+	if (rc == OK)
+		answer(c, &DOC_PAGE_SHAPE, d);
+	return rc;
+}
+
+static int
+read_opml(
+    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+{
+	struct opml *o = NULL;
+	int rc = opml_parse(c->arena, bytes, q->content_type, &o, e);
+
+	if (rc == OK)
+		answer(c, &DOC_OPML_SHAPE, o);
+	return rc;
+}
+
+static int
+read_icon(
+    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+{
+	struct doc_icon icon = {.mime = str_of(favicon_mime(bytes))};
+
+	(void)q;
+	(void)e;
+	answer(c, &DOC_ICON_SHAPE, &icon);
+	return OK;
+}
+
+/* Articles -------------------------------------------------------------------- */
+
+static int
+keep(struct child *c, struct buf *b, struct str *ret, struct err *e)
+{
+	*ret = b->failed ? (struct str){.p = NULL}
+			 : arena_dup(c->arena, buf_str(b));
+	buf_done(b);
+	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for an article");
+}
+
+/* .p NULL: nothing is left, or it would be too much. */
+static int
+clean_html(struct child *c, const struct doc_ask *q, struct str html,
+    struct str base, struct str *ret, struct err *e)
+{
+	struct buf b = BUF(ITEM_CONTENT_MAX);
+	int rc = OK;
+
+	*ret = (struct str){.p = NULL};
+	if (html.n > 0)
+		rc = sanitize(
+		    html, base, (enum sanitize_tags)q->tags, &b, NULL, e);
+	if (rc == OK && b.n > 0)
+		return keep(c, &b, ret, e);
+	buf_done(&b);
+	return rc == ERR_LIMIT ? OK : rc;
+}
+
+static int
+make_terms(struct child *c, const struct doc_ask *q,
+    const struct doc_article *from, struct doc_clean *to, struct err *e)
+{
+	struct buf b = BUF(2 * TERMS_BYTES_MAX);
+	struct terms t = {.engine = (enum store_engine)q->engine, .out = &b};
+
+	terms_add(&t, from->title);
+	terms_add(&t, from->author);
+	terms_add_html(&t, to->content);
+	terms_add_html(&t, to->summary);
+	return keep(c, &b, &to->terms, e);
+}
+
+/* The beginning of what there is to read, without markup. */
+static struct str
+excerpt(struct child *c, const struct doc_clean *to)
+{
+	struct str html = to->summary.p ? to->summary : to->content;
+
+	/* Far more than is shown, and no more work than that. */
+	html = str_chars(html, (size_t)20 * ITEM_EVENT_TEXT);
+	return str_chars(text_squeeze(c->arena, text_of_html(c->arena, html)),
+	    ITEM_EVENT_TEXT);
+}
+
+static int
+clean_one(struct child *c, const struct doc_ask *q,
+    const struct doc_article *from, struct doc_clean *to, struct err *e)
+{
+	int rc = clean_html(c, q, from->summary, from->base, &to->summary, e);
+
+	if (rc == OK)
+		rc = clean_html(
+		    c, q, from->content, from->base, &to->content, e);
+	if (rc == OK)
+		rc = make_terms(c, q, from, to, e);
+	if (rc == OK)
+		to->excerpt = excerpt(c, to);
+	return rc;
+}
+
+static int
+clean(struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+{
+	struct doc_articles in = {.first = NULL};
+	struct doc_cleaned out = {.first = NULL};
+	struct doc_clean **tail = &out.first;
+	int rc = wire_get(c->arena, &bytes, &DOC_ARTICLES, &in, e);
+
+	for (const struct doc_article *it = in.first; rc == OK && it;
+	     it = it->next) {
+		struct doc_clean *one = arena_alloc(c->arena, sizeof(*one));
+
+		if (!one)
+			return err_set(e, ERR_NOMEM, "no memory for articles");
+		*tail = one;
+		tail = &one->next;
+		rc = clean_one(c, q, it, one, e);
+	}
+	if (rc == OK)
+		answer(c, &DOC_CLEANED, &out);
+	return rc;
+}
+
+/* Requests -------------------------------------------------------------------- */
+
+static read_fn *const READERS[DOC_KINDS] = {
+    [DOC_FEED] = read_feed,
+    [DOC_PAGE] = read_page,
+    [DOC_OPML] = read_opml,
+    [DOC_ICON] = read_icon,
+    [DOC_CLEAN] = clean,
+};
+
+static void
+take_all_memory(void)
+{
+	/* Built with ASan there is no bound to meet. */
+	for (size_t n = 0; n < 2 * DOC_MEMORY_MAX && malloc(MIB); n += MIB)
+		continue;
+	cage_leave(CAGE_EXIT_MEMORY);
+}
+
+static void
+fail_as_told(enum doc_fault fault)
+{
+	volatile bool for_ever = true;
+
+	switch (fault) {
+	case DOC_FAULT_CRASH:
+		__builtin_trap();
+	case DOC_FAULT_LOOP:
+		while (for_ever)
+			continue;
+		return;
+	case DOC_FAULT_MEMORY:
+		take_all_memory();
+		return;
+	case DOC_FAULT_CALL:
+		(void)syscall(SYS_getuid);
+		return;
+	case DOC_FAULT_NONE:
+	case DOC_FAULTS:
+		return;
+	}
+}
+
+/* The error, in place of whatever was written already. */
+static void
+answer_failure(struct child *c, struct err *e)
+{
+	size_t n = strlen(e->text);
+	struct doc_said said = {.code = e->code, .text = {e->text, n}};
+
+	/* It may quote the document, cut in mid-character. */
+	str_clean_utf8(e->text, n);
+	if (e->code < ERR_NOMEM)
+		said.code = ERR_INVALID;
+	buf_clear(&c->answer);
+	wire_put(&c->answer, &DOC_SAID, &said);
+}
+
+static bool
+serve_one(struct child *c)
+{
+	struct doc_ask q = {.kind = DOC_FEED};
+	struct err e = {.code = OK};
+	struct str rest;
+	int rc;
+
+	if (!cage_take(&c->request))
+		return false;
+	buf_clear(&c->answer);
+	cage_cpu(DOC_CPU_MS);
+	rest = buf_str(&c->request);
+	if (wire_get(c->arena, &rest, &DOC_ASK, &q, &e) < 0)
+		return false; /* our server says no such thing */
+	fail_as_told((enum doc_fault)q.fault);
+	rc = READERS[q.kind](c, &q, rest, &e);
+	if (rc == OK && c->answer.failed)
+		rc = err_set(&e, ERR_LIMIT, "what is in it is too large");
+	if (rc != OK)
+		answer_failure(c, &e);
+	cage_cpu(0);
+	if (c->answer.failed || !cage_answer(buf_str(&c->answer)))
+		return false;
+	arena_reset(c->arena);
+	if (c->request.cap > KEEP_BYTES)
+		buf_done(&c->request);
+	if (c->answer.cap > KEEP_BYTES)
+		buf_done(&c->answer);
+	return true;
+}
+
+static void *
+prepare(void)
+{
+	static struct child c = {
+	    .request = BUF(DOC_REQUEST_MAX), .answer = BUF(DOC_ANSWER_MAX)};
+
+	charset_warm();
+	c.arena = arena_new(FEED_ARENA_MAX);
+	return c.arena ? &c : NULL;
+}
+
+static void
+serve(void *ctx)
+{
+	while (serve_one(ctx))
+		continue;
+}
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x) /* of a limit */
+
+static const struct cage_end ENDS[] = {
+    {SIGPROF, 0, "took more than " TEXT(DOC_CPU_MS) " ms of CPU time", true},
+    {0, CAGE_EXIT_MEMORY, "took more memory than a document may", true},
+    {SIGSYS, 0, "made it try what it may not do", true},
+    {SIGSEGV, 0, "crashed it (signal 11)", true},
+    {SIGBUS, 0, "crashed it (signal 7)", true},
+    {SIGILL, 0, "crashed it (signal 4)", true},
+    {SIGFPE, 0, "crashed it (signal 8)", true},
+    {SIGABRT, 0, "crashed it (signal 6)", true},
+    {SIGKILL, 0, "was in work when it was killed (signal 9)", false},
+};
+
+const struct cage_kind DOC_CHILD = {
+    .verb = "read-child",
+    .can_not = "documents can't be read now",
+    .ends = ENDS,
+    .n_ends = COUNT_OF(ENDS),
+    .memory_max = DOC_MEMORY_MAX,
+    .wall_ms = DOC_WALL_MS,
+    .prepare = prepare,
+    .serve = serve,
+};
