@@ -11,7 +11,7 @@
 #include "doc/favicon.h"
 #include "doc/shapes.h"
 #include "doc/terms.h"
-#include "feed/charset_warm.h"
+#include "feed/charset.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "feed/opml.h"
@@ -279,7 +279,8 @@ prepare(void)
 	static struct child c = {
 	    .request = BUF(DOC_REQUEST_MAX), .answer = BUF(DOC_ANSWER_MAX)};
 
-	charset_warm();
+	/* Texts in one that this machine has not are read as if none was named. */
+	(void)charset_load();
 	c.arena = arena_new(FEED_ARENA_MAX);
 	return c.arena ? &c : NULL;
 }

@@ -37,8 +37,8 @@ int charset_decode(struct str bytes, struct str content_type, struct buf *to,
 
 /*
  * Loads what iconv needs for every charset, for good: behind it none opens a
- * file. ERR_IO names one that this system does not have.
+ * file. NULL, or the name of one that this system has not.
  */
-int charset_load(struct err *e) MUST_CHECK;
+const char *charset_load(void);
 
 #endif

@@ -51,11 +51,12 @@ is_open(iconv_t cd)
 	return (intptr_t)cd != -1;
 }
 
-int
-charset_load(struct err *e)
+const char *
+charset_load(void)
 {
 	/* iconv keeps what an open one needs. */
 	static iconv_t kept[CS_COUNT];
+	const char *missing = NULL;
 
 	for (enum charset cs = CS_NONE; cs < CS_COUNT; cs++) {
 		const char *name = INFO[cs].iconv;
@@ -63,14 +64,12 @@ charset_load(struct err *e)
 		if (!name[0] || kept[cs])
 			continue;
 		kept[cs] = iconv_open("UTF-8", name);
-		if (is_open(kept[cs]))
-			continue;
-		kept[cs] = NULL;
-		return err_set(e, ERR_IO,
-		    "this system's iconv does not know %s: it is in the folder gconv of libc6",
-		    name);
+		if (!is_open(kept[cs])) {
+			kept[cs] = NULL;
+			missing = name;
+		}
 	}
-	return OK;
+	return missing;
 }
 
 static void
