@@ -315,10 +315,11 @@
  * what came, its text and the answer. The worst 5 MiB that we know take half
  * a second. Articles that are cleaned together; what a document may become. */
 #define DOC_MEMORY_MAX      (384 * MIB)
-#define DOC_CPU_MS          5000
-#define DOC_WALL_MS         20000
+#define DOC_CPU_MS          2000
+#define DOC_WALL_MS         30000
 #define DOC_REQUEST_MAX     (FEED_TEXT_MAX + FEED_BYTES_MAX)
 #define DOC_ANSWER_MAX      (FEED_TEXT_MAX + FEED_BYTES_MAX)
+#define DOC_TURN_MS         200 /* then transfers have a turn again */
 #define DOC_ARTICLES_MAX    250
 #define DOC_ARTICLES_BYTES  (1 * MIB)
 /* A reader is ended when nobody needs it, and after so many documents, so that

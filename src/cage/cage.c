@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -74,9 +75,19 @@ bool
 cage_answer(struct str answer)
 {
 	uint32_t bytes = (uint32_t)answer.n;
+	char *from = (char *)(uintptr_t)answer.p; /* only read */
+	struct iovec parts[] = {{&bytes, sizeof(bytes)}, {from, answer.n}};
+	size_t put;
+	ssize_t n;
 
-	return cage_write(CAGE_FD, &bytes, sizeof(bytes)) &&
-	       cage_write(CAGE_FD, answer.p, answer.n);
+	/* In one call: who waits is woken once, and finds all of it. */
+	do
+		n = writev(CAGE_FD, parts, 2);
+	while (n < 0 && errno == EINTR);
+	if (n < (ssize_t)sizeof(bytes))
+		return false;
+	put = (size_t)n - sizeof(bytes);
+	return cage_write(CAGE_FD, answer.p + put, answer.n - put);
 }
 
 static void

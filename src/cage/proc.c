@@ -1,11 +1,13 @@
 #include "cage/proc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,15 +196,33 @@ again(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-static int
-send_all(struct proc *p, struct str s, struct err *e)
+/* Drops what was sent. */
+static struct iovec *
+sent(struct iovec *v, size_t *n, size_t bytes)
 {
-	while (s.n > 0) {
-		ssize_t n = send(p->fd, s.p, s.n, MSG_NOSIGNAL);
+	while (*n > 0 && bytes >= v->iov_len) {
+		bytes -= v->iov_len;
+		v++;
+		(*n)--;
+	}
+	if (*n > 0) {
+		v->iov_base = (char *)v->iov_base + bytes;
+		v->iov_len -= bytes;
+	}
+	return v;
+}
+
+/* In one call, as a rule: the child is woken once, and finds all of it. */
+static int
+send_all(struct proc *p, struct iovec *v, size_t n, struct err *e)
+{
+	while (n > 0) {
+		struct msghdr m = {.msg_iov = v, .msg_iovlen = n};
+		ssize_t put = sendmsg(p->fd, &m, MSG_NOSIGNAL);
 		int rc;
 
-		if (n >= 0) {
-			s = str_from(s, (size_t)n);
+		if (put >= 0) {
+			v = sent(v, &n, (size_t)put);
 			continue;
 		}
 		if (!again())
@@ -291,15 +311,20 @@ int
 proc_send(struct proc *p, const struct str *parts, size_t n,
     uint32_t *ret_bytes, struct err *e)
 {
+	struct iovec v[1 + PROC_PARTS_MAX];
 	uint32_t bytes = 0;
 	int rc;
 
-	for (size_t i = 0; i < n; i++)
+	assert(n <= PROC_PARTS_MAX);
+	v[0] = (struct iovec){&bytes, sizeof(bytes)};
+	for (size_t i = 0; i < n; i++) {
+		/* Only read. */
+		v[1 + i].iov_base = (char *)(uintptr_t)parts[i].p;
+		v[1 + i].iov_len = parts[i].n;
 		bytes += (uint32_t)parts[i].n;
+	}
 	p->until_ms = clock_mono_ms() + p->kind->wall_ms;
-	rc = send_all(p, (struct str){(const char *)&bytes, sizeof(bytes)}, e);
-	for (size_t i = 0; i < n && rc == OK; i++)
-		rc = send_all(p, parts[i], e);
+	rc = send_all(p, v, 1 + n, e);
 	if (rc == OK)
 		rc = receive(p, (char *)&bytes, sizeof(bytes), e);
 	if (rc == OK && bytes == CAGE_ENDED)

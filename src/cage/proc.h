@@ -41,6 +41,7 @@ int proc_start(struct proc *p, struct err *e) MUST_CHECK;
 /* The child must be there. ERR_AWAY when there is no answer in time. */
 int proc_ask(struct proc *p, struct str request, struct buf *ret_answer,
     struct err *e) MUST_CHECK;
+#define PROC_PARTS_MAX 2
 /* The same in parts: what is sent together is one request, then *ret_bytes of an
  * answer are there, all of which must be received; or proc_stop(). */
 int proc_send(struct proc *p, const struct str *parts, size_t n,

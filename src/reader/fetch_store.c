@@ -461,14 +461,18 @@ store_answer(struct fetch *x)
 void
 store_run(struct fetcher *f)
 {
+	/* A document may take its reader's time to the end: who waits for bytes
+	 * of another must not time out behind several of them. */
+	int64_t until_ms = clock_mono_ms() + DOC_TURN_MS;
 	struct link *k;
 
 	while ((f->n_storing < FETCH_STORING_MAX ||
 		   f->storing_bytes < FETCH_STORING_BYTES) &&
-	       (k = list_first(&f->answers))) {
+	       clock_mono_ms() < until_ms && (k = list_first(&f->answers))) {
 		list_remove(&f->answers, k);
 		read_answer(LINK_OF(k, struct fetch, link));
 	}
+	f->more_answers = clock_mono_ms() >= until_ms && f->answers.n > 0;
 	write_pending(f);
 }
 

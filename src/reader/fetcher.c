@@ -203,6 +203,8 @@ run(void *arg)
 		wait = least(wait, caged_rest(f->caged));
 		if (f->batch.list.n == 0 && f->pending.n > 0)
 			wait = least(wait, 100); /* a post was refused */
+		if (f->more_answers)
+			wait = 0;
 		(void)client_wait(f->client, wait);
 	}
 	/* What is under way is given up: the feeds are anybody's again. */

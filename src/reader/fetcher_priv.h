@@ -123,6 +123,7 @@ struct fetcher {
 	struct claim claim;
 	struct list queue, answers, pending;
 	size_t n_running, n_storing, storing_bytes;
+	bool more_answers; /* to be read at once, behind a look at transfers */
 	struct batch batch;
 	int64_t tick_us;  /* when to look again */
 	bool more;        /* there may be more that is due */

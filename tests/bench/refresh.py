@@ -74,15 +74,35 @@ def plant(srv, urls):
     db.close()
 
 
+def pids(srv):
+    """The server and the processes that it started."""
+    found = [srv.proc.pid]
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                if int(f.read().rsplit(")", 1)[1].split()[1]) in found:
+                    found.append(int(pid))
+        except FileNotFoundError:
+            pass  # it has ended
+    return found
+
+
 def cpu(srv):
-    with open(f"/proc/{srv.proc.pid}/stat") as f:
-        parts = f.read().rsplit(")", 1)[1].split()
-    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+    """With that of children that have ended."""
+    ticks = 0
+    for pid in pids(srv):
+        with open(f"/proc/{pid}/stat") as f:
+            ticks += sum(int(v) for v in f.read().rsplit(")", 1)[1].split()[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def peak(srv):
-    with open(f"/proc/{srv.proc.pid}/status") as f:
-        return next(int(l.split()[1]) for l in f if l.startswith("VmHWM:")) / 1024
+    """Of each process, added up; what they share counts for each."""
+    total = 0
+    for pid in pids(srv):
+        with open(f"/proc/{pid}/status") as f:
+            total += next(int(l.split()[1]) for l in f if l.startswith("VmHWM:")) / 1024
+    return total
 
 
 def round_of(srv, name, n, have):
