@@ -2,7 +2,7 @@
 
 -- name: fetch_claim
 -- args: now int, until int, by bytes, most int
--- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?, hubs int
+-- rows: id int, uid bytes, feed_url text, title text, site_url text?, etag text?, last_modified text?, body_hash bytes?, errors int, parse_errors int, interval_min int?, hubs int, begun_by bytes?
 -- Those that are due, for whoever asks first: a feed is somebody's until its
 -- lease ends.
 UPDATE feed SET claimed_by = :by, claimed_until = :until
@@ -14,11 +14,33 @@ UPDATE feed SET claimed_by = :by, claimed_until = :until
 RETURNING id, uid, feed_url, title, site_url, etag, last_modified, body_hash, consecutive_errors, parse_errors,
  (SELECT MIN(s.fetch_interval_minutes) FROM feed_subscription s WHERE s.feed_id = feed.id),
  (SELECT COUNT(*) FROM feed_hub h WHERE h.feed_id = feed.id AND h.state = 'verified' AND h.lease_until > :now
-     AND h.pushed_at IS NOT NULL);
+     AND h.pushed_at IS NOT NULL), begun_by;
+
+-- name: fetch_begin
+-- args: id int, run bytes
+-- only: sqlite
+UPDATE feed SET begun_by = :run WHERE id = :id;
+
+-- name: fetch_begin_many
+-- args: ids int[], run bytes
+-- only: postgres
+UPDATE feed SET begun_by = :run WHERE id = ANY (:ids::bigint[]);
+
+-- name: fetch_unbegin
+-- args: id int, run bytes
+-- Its result can't be written, which is no fault of the feed's: it is fetched
+-- again when its lease ends.
+UPDATE feed SET begun_by = NULL WHERE id = :id AND begun_by = :run;
 
 -- name: fetch_release
 -- args: by bytes
--- What a node of this name had when it ended.
+-- All that a node gives back when it ends.
+UPDATE feed SET claimed_by = NULL, claimed_until = 0, begun_by = NULL WHERE claimed_by = :by;
+
+-- name: fetch_release_dead
+-- args: by bytes
+-- All that a node of this name had when it was killed: what it had begun stays
+-- marked.
 UPDATE feed SET claimed_by = NULL, claimed_until = 0 WHERE claimed_by = :by;
 
 -- name: fetch_done
@@ -27,7 +49,7 @@ UPDATE feed SET claimed_by = NULL, claimed_until = 0 WHERE claimed_by = :by;
 UPDATE feed SET title = COALESCE(:title, title), site_url = COALESCE(:site_url, site_url), etag = :etag,
        last_modified = :last_modified, body_hash = :body_hash, fetch_status = :status, consecutive_errors = :errors,
        parse_errors = :parse_errors, error_message = :message, next_fetch_at = :next, last_fetch_at = :now,
-       claimed_by = NULL, claimed_until = 0, updated_at = :now
+       claimed_by = NULL, claimed_until = 0, begun_by = NULL, updated_at = :now
  WHERE id = :id;
 
 -- name: fetch_move

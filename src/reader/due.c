@@ -5,6 +5,7 @@
 #include "base/metric.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "http/url.h"
 #include "reader/fetcher_priv.h"
 #include "sql.h"
 
@@ -30,12 +31,16 @@ static int
 take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
 {
 	struct fetch *x = fetch_new(MAIL_OF(c, struct fetcher, claim));
+	struct url url;
+	struct err none;
 
 	if (!x)
 		return err_set(e, ERR_NOMEM, "no memory to fetch a feed");
 	x->id = row->id;
 	memcpy(x->uid.b, row->uid.p, sizeof(x->uid.b));
 	x->url = keep(x->arena, row->feed_url);
+	if (x->url.p && url_parse(x->url, &url, &none) == OK)
+		x->host = arena_dup(x->arena, str_of(url.host));
 	x->etag = keep(x->arena, row->etag);
 	x->last_modified = keep(x->arena, row->last_modified);
 	x->body_hash = keep(x->arena, row->body_hash);
@@ -44,6 +49,8 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
 	    .interval_min = row->interval_min,
 	    .hub = row->hubs > 0};
 	x->lease_us = c->until_us;
+	x->crashed =
+	    row->begun_by.p && !str_eq(row->begun_by, uuid_str(&x->f->run));
 	list_add(&c->got, &x->link);
 	c->n++;
 	return x->url.p ? OK : err_set(e, ERR_NOMEM, "no memory for a feed");
@@ -52,12 +59,7 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
 static void
 drop_got(struct claim *c)
 {
-	struct link *k;
-
-	while ((k = list_first(&c->got))) {
-		list_remove(&c->got, k);
-		fetch_free(LINK_OF(k, struct fetch, link));
-	}
+	fetch_free_all(&c->got);
 	c->n = 0;
 }
 
@@ -83,6 +85,18 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 
 /* ---- the thread ---- */
 
+/* It is not fetched now: that is what came of it. */
+static void
+blame(struct fetch *x)
+{
+	(void)snprintf(x->error, sizeof(x->error),
+	    "the server died while it was fetching or reading it");
+	x->seen.outcome = FETCH_CRASHED;
+	x->seen.error = str_of(x->error);
+	x->at_us = clock_now_us();
+	store_answer(x);
+}
+
 static void
 claimed(struct fetcher *f, struct fetch_note *n)
 {
@@ -98,8 +112,13 @@ claimed(struct fetcher *f, struct fetch_note *n)
 	}
 	f->more = c->n == c->want;
 	while ((k = list_first(&c->got))) {
+		struct fetch *x = LINK_OF(k, struct fetch, link);
+
 		list_remove(&c->got, k);
-		list_add(&f->queue, k);
+		if (x->crashed)
+			blame(x);
+		else
+			list_add(&f->queue, k);
 	}
 	c->n = 0;
 }
@@ -121,13 +140,18 @@ claim(struct fetcher *f, int want)
 }
 
 static void
+count_running(struct fetcher *f, size_t n)
+{
+	f->n_running = n;
+	metric_set(M_FETCH_RUNNING, (int64_t)n);
+}
+
+static void
 answered(struct follow *fo, const struct follow_answer *a)
 {
 	struct fetch *x = MAIL_OF(fo, struct fetch, follow);
-	struct fetcher *f = x->f;
 
-	f->n_running--;
-	metric_set(M_FETCH_RUNNING, (int64_t)f->n_running);
+	count_running(x->f, x->f->n_running - 1);
 	if (a->result == FOLLOW_FAILED && a->why == CLIENT_CANCELLED) {
 		fetch_free(x);
 		return;
@@ -160,8 +184,7 @@ start(struct fetch *x)
 	if (x->last_modified.p && x->last_modified.n > 0)
 		add_header(x, STR("If-Modified-Since"), x->last_modified);
 	x->at_us = clock_now_us();
-	f->n_running++;
-	metric_set(M_FETCH_RUNNING, (int64_t)f->n_running);
+	count_running(f, f->n_running + 1);
 	follow_start(f->follows, &x->follow);
 }
 
@@ -173,29 +196,71 @@ room(const struct fetcher *f)
 	       f->pending.n < FETCH_BATCH_MAX;
 }
 
-/* Starts what may start; false when there is room and nothing may. */
+/* Half a lease is left for the fetch itself. */
 static bool
+is_late(const struct fetch *x)
+{
+	return x->lease_us < clock_now_us() + lease_us(x->f) / 2;
+}
+
+static bool
+has_host(const struct list *l, struct str host)
+{
+	for (struct link *k = list_first(l); k; k = list_next(l, k))
+		if (str_eq(LINK_OF(k, struct fetch, link)->host, host))
+			return true;
+	return false;
+}
+
+static void
 start_some(struct fetcher *f)
 {
-	/* Half a lease is left for the fetch itself. */
-	int64_t late = clock_now_us() + lease_us(f) / 2;
-	struct link *k = list_first(&f->queue), *next;
+	struct link *k = list_first(&f->ready), *next;
 
 	for (; k && room(f); k = next) {
 		struct fetch *x = LINK_OF(k, struct fetch, link);
 
+		next = list_next(&f->ready, k);
+		if (is_late(x)) {
+			list_remove(&f->ready, k);
+			begin_forget(x);
+			f->more = true;
+		} else if (follow_free_host(f->follows, x->url)) {
+			list_remove(&f->ready, k);
+			start(x);
+		}
+	}
+}
+
+/* Those that could start now if there were room, some ahead: it is a commit. */
+static void
+begin_some(struct fetcher *f)
+{
+	size_t most = (size_t)f->o.conf->fetch_max_concurrent;
+	struct link *k = list_first(&f->queue), *next;
+	struct list some;
+
+	if (f->ready.n >= most || f->begin.busy ||
+	    clock_mono_us() < f->retry_us)
+		return;
+	list_init(&some);
+	for (; k && some.n < most; k = next) {
+		struct fetch *x = LINK_OF(k, struct fetch, link);
+
 		next = list_next(&f->queue, k);
-		if (x->lease_us < late) {
+		if (is_late(x)) {
 			/* Its host was busy for too long: anybody's again. */
 			list_remove(&f->queue, k);
 			fetch_free(x);
 			f->more = true;
-		} else if (follow_free_host(f->follows, x->url)) {
+		} else if (follow_free_host(f->follows, x->url) &&
+			   !has_host(&f->ready, x->host) &&
+			   !has_host(&some, x->host)) {
 			list_remove(&f->queue, k);
-			start(x);
+			list_add(&some, k);
 		}
 	}
-	return !room(f);
+	begin_mark(f, &some);
 }
 
 static int
@@ -246,7 +311,10 @@ due_run(struct fetcher *f)
 	}
 	if (atomic_exchange(&f->poked, false))
 		f->more = true;
-	idle = !start_some(f);
+	start_some(f);
+	begin_some(f);
+	begin_run(f);
+	idle = room(f) && f->ready.n == 0 && !f->begin.busy;
 	if (!f->more || f->claim.busy || now < f->retry_us ||
 	    f->queue.n >= FETCH_QUEUE_MAX)
 		return;
@@ -264,10 +332,12 @@ due_patience_ms(const struct fetcher *f)
 
 	if (!f->o.schedule)
 		return 60000;
-	if (f->queue.n > 0 && left > 1000)
+	if (f->queue.n + f->ready.n > 0 && left > 1000)
 		left = 1000; /* leases run out */
 	if (f->more && !f->claim.busy && left > 100)
 		left = 100;
+	if (f->forget.waiting.n > 0 && left > 100)
+		left = 100; /* a post was refused */
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
@@ -282,28 +352,37 @@ release_fn(struct db *db, void *ctx, struct err *e)
 	return n < 0 ? (int)n : OK;
 }
 
+static int
+release_dead_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct fetcher *f = ctx;
+	int64_t n = sql_fetch_release_dead(db, uuid_str(&f->node), e);
+
+	return n < 0 ? (int)n : OK;
+}
+
 void
 due_done(struct fetcher *f)
 {
-	struct link *k;
-
 	drop_got(&f->claim);
-	while ((k = list_first(&f->queue))) {
-		list_remove(&f->queue, k);
-		fetch_free(LINK_OF(k, struct fetch, link));
-	}
+	fetch_free_all(&f->queue);
+	fetch_free_all(&f->ready);
+	fetch_free_all(&f->begin.list);
+	fetch_free_all(&f->forget.waiting);
+	fetch_free_all(&f->forget.list);
 }
 
 /* At the start these are what this node had when it was killed: its name is
  * that of its folder, which nobody else has. */
 void
-due_release(struct fetcher *f)
+due_release(struct fetcher *f, bool dead)
 {
 	struct err e;
 
 	if (!f->o.schedule || f->tidy_busy)
 		return;
-	f->tidy.job = (struct append_job){.fn = release_fn, .ctx = f};
+	f->tidy.job = (struct append_job){
+	    .fn = dead ? release_dead_fn : release_fn, .ctx = f};
 	f->tidy.note.take = tidied;
 	f->tidy_busy = fetcher_post(f, &f->tidy, &e) == OK;
 }

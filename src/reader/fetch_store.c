@@ -187,7 +187,10 @@ finish(struct fetch *x, const struct err *why)
 		tell(x);
 	if (x->reg)
 		register_stored(x->reg, why);
-	fetch_free(x);
+	if (why && x->begun)
+		begin_forget(x);
+	else
+		fetch_free(x);
 }
 
 /* ---- results without articles: many in one job ---- */
@@ -476,21 +479,10 @@ store_run(struct fetcher *f)
 	write_pending(f);
 }
 
-static void
-drop(struct list *l)
-{
-	struct link *k;
-
-	while ((k = list_first(l))) {
-		list_remove(l, k);
-		fetch_free(LINK_OF(k, struct fetch, link));
-	}
-}
-
 void
 store_drop(struct fetcher *f)
 {
-	drop(&f->answers);
-	drop(&f->pending);
-	drop(&f->batch.list);
+	fetch_free_all(&f->answers);
+	fetch_free_all(&f->pending);
+	fetch_free_all(&f->batch.list);
 }

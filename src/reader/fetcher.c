@@ -93,6 +93,17 @@ fetch_free(struct fetch *x)
 	free(x);
 }
 
+void
+fetch_free_all(struct list *l)
+{
+	struct link *k;
+
+	while ((k = list_first(l))) {
+		list_remove(l, k);
+		fetch_free(LINK_OF(k, struct fetch, link));
+	}
+}
+
 static struct str
 keep(struct fetch *x, struct str s, size_t most)
 {
@@ -187,7 +198,7 @@ run(void *arg)
 {
 	struct fetcher *f = arg;
 
-	due_release(f);
+	due_release(f, true);
 	while (!atomic_load(&f->stopping)) {
 		int wait;
 
@@ -214,7 +225,7 @@ run(void *arg)
 		(void)client_wait(f->client, 100);
 		(void)take_mail(f, 0);
 	}
-	due_release(f);
+	due_release(f, false);
 	while (f->n_jobs > 0)
 		(void)take_mail(f, 100);
 }
@@ -300,9 +311,14 @@ fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
 	f->o = *o;
 	f->node = name_of(o->conf->data);
+	f->run = uuid_v4();
 	list_init(&f->queue);
+	list_init(&f->ready);
 	list_init(&f->claim.got);
 	list_init(&f->hubs.got);
+	list_init(&f->begin.list);
+	list_init(&f->forget.waiting);
+	list_init(&f->forget.list);
 	list_init(&f->answers);
 	list_init(&f->pending);
 	list_init(&f->batch.list);

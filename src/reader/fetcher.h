@@ -8,7 +8,7 @@
  * its articles, and writes all of it before anybody is answered. What a hub sends
  * (websub.h) goes the way of an answer, and is answered when it is written.
  *
- *   due_*     ──claim, by the commit thread──▶ queue ──host free──▶ follow_start
+ *   due_* ──claim──▶ queue ──host free: begin_mark──▶ ready ──▶ follow_start
  *                                                                      │
  *   feed row, articles, events ◀──commit thread── plan ◀── parse ◀── answer
  *
@@ -16,6 +16,15 @@
  * claimed_until), taken in one statement that skips what others are taking:
  * any number of servers may share a PostgreSQL. What a killed one had is taken
  * over when its leases end; a node that starts again frees its own at once.
+ *
+ * WHAT KILLS US. A document that ends the process must not end it at every
+ * start. Before a feed is asked for, its row says which run of a server has
+ * begun with it (begun_by). The result takes that away, and so does a clean end
+ * or a result that can't be written. Who claims a feed that another run began
+ * does not fetch it: that is a failed fetch with the outcome `crashed`, which
+ * backs off like any other. The price is that a kill -9 of a healthy server
+ * backs off what it was fetching or about to: at most three times
+ * fetch.max.concurrent.
  *
  * MEMORY. An answer is at most fetch.max.size; those that wait to be read
  * count as being fetched. FETCH_STORING_MAX of them are read and written at
@@ -32,7 +41,8 @@
  *      in one transaction.
  *   2. Every fetch that had an outcome is a row in feed_fetch, with when the
  *      next one is and why.
- *   3. Never two requests at once to one host (http/follow.h).
+ *   3. Nothing is asked for before the mark that it is begun is committed.
+ *   4. Never two requests at once to one host (http/follow.h).
  */
 #ifndef READER_FETCHER_H
 #define READER_FETCHER_H

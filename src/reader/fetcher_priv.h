@@ -3,6 +3,7 @@
  *
  *   fetcher.c      the loop; one fetch from its request to its answer
  *   due.c          which feeds are due, and whose they are
+ *   begin.c        the mark of those that are begun
  *   fetch_store.c  what an answer means, and writing it
  *   register.c     adding a feed that a person names
  *   look.c         … or only saying what is there
@@ -43,14 +44,17 @@ struct fetch_job {
 /* One feed that is fetched. */
 struct fetch {
 	struct fetcher *f;
-	struct link link;    /* of the queue, the answers, or those written */
+	/* of the queue, those begun, the answers, or those written */
+	struct link link;
 	struct arena *arena; /* small things, for as long as it lives */
 	struct arena *heavy; /* body, feed and plan, until they are written */
 	int64_t id;
 	struct uuid uid;
-	struct str url, etag, last_modified, body_hash;
+	struct str url, host, etag, last_modified, body_hash;
 	struct fetch_before before;
 	int64_t lease_us;
+	bool crashed; /* a run of a server before us died with it */
+	bool begun;   /* its row says so */
 	struct follow follow;
 	struct client_header headers[3];
 
@@ -90,6 +94,13 @@ struct claim {
 	bool busy;
 };
 
+/* A change of begun_by, many at once. */
+struct marks {
+	struct fetch_job j;
+	struct list waiting, list; /* struct fetch; list: with the job */
+	bool busy;
+};
+
 /* Results that need no plan are written many at once. */
 struct batch {
 	struct fetch_job j;
@@ -114,14 +125,17 @@ struct fetcher {
 	struct mailbox *box;
 	struct db *db;
 	struct thread *thread;
-	struct uuid node;
+	struct uuid node, run; /* run: of this process alone */
 	_Atomic bool stopping, hurry, poked;
 	_Atomic int n_regs; /* registered and not done */
 	size_t n_jobs;      /* with the commit thread */
 
 	/* fetches */
 	struct claim claim;
-	struct list queue, answers, pending;
+	struct marks begin, forget;
+	struct list queue; /* claimed */
+	struct list ready; /* and begun; of each host one at most */
+	struct list answers, pending;
 	size_t n_running, n_storing, storing_bytes;
 	bool more_answers; /* to be read at once, behind a look at transfers */
 	struct batch batch;
@@ -157,6 +171,7 @@ int fetcher_post(
 int64_t fetcher_scaled_us(const struct fetcher *f, int64_t ms);
 struct fetch *fetch_new(struct fetcher *f);
 void fetch_free(struct fetch *x);
+void fetch_free_all(struct list *l);
 /* What the answer says, but for its body. */
 void fetch_look(struct fetch *x, const struct follow_answer *a);
 
@@ -164,7 +179,17 @@ void fetch_look(struct fetch *x, const struct follow_answer *a);
 void due_done(struct fetcher *f);
 void due_run(struct fetcher *f); /* a turn: ticks, claims, starts */
 int due_patience_ms(const struct fetcher *f);
-void due_release(struct fetcher *f); /* all claims of this node */
+/* All claims of this node. Dead: those of a run before this one, which may have
+ * died of them. */
+void due_release(struct fetcher *f, bool dead);
+
+/* begin.c */
+/* Takes what is in `some`, which is not over FETCH_BATCH_MAX: it becomes ready.
+ * Not while f->begin.busy. */
+void begin_mark(struct fetcher *f, struct list *some);
+/* Takes it: it has no result, and is not to blame. */
+void begin_forget(struct fetch *x);
+void begin_run(struct fetcher *f);
 
 /* fetch_store.c */
 void store_answer(struct fetch *x); /* takes it: it will be read and written */

@@ -20,6 +20,7 @@ fetch_outcome_word(enum fetch_outcome o)
 	    [FETCH_UNREACHABLE] = "unreachable",
 	    [FETCH_REFUSED] = "refused",
 	    [FETCH_PUSHED] = "pushed",
+	    [FETCH_CRASHED] = "crashed",
 	};
 
 	return WORDS[o];
@@ -233,6 +234,7 @@ verdict_fetch(const struct fetch_seen *s, const struct fetch_before *b,
 	case FETCH_TIMEOUT:
 	case FETCH_UNREACHABLE:
 	case FETCH_REFUSED:
+	case FETCH_CRASHED:
 		judge_bad(s, b, &v, &minutes);
 		break;
 	}

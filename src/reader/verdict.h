@@ -10,8 +10,8 @@
  *   no feed in it                back-off; stopped at the tenth in a row
  *   it came and we could not read it (doc/caged.h)
  *                                again after 30 min; counters stay
- *   429, 5xx, other 4xx, no answer, refused, too large, lost in redirects
- *                                back-off: 30 min, doubled each time, to 12 h
+ *   429, 5xx, other 4xx, no answer, refused, too large, lost in redirects,
+ *   a server that died of it     back-off: 30 min, doubled each time, to 12 h
  * Retry-After (with any error that backs off) and Cache-Control: max-age (with
  * a good answer) may make it later, within 30 min and 12 h; never earlier than
  * the interval. `jitter` spreads feeds that were fetched together: up to a
@@ -38,6 +38,7 @@ enum fetch_outcome {
 	FETCH_UNREACHABLE, /* name, connection, TLS, no HTTP */
 	FETCH_REFUSED,     /* by the guard */
 	FETCH_PUSHED,      /* a hub sent it (websub.h) */
+	FETCH_CRASHED,     /* the server died before it had a result */
 };
 const char *fetch_outcome_word(enum fetch_outcome o);
 

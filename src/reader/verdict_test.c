@@ -53,6 +53,8 @@ static const struct row {
     {FETCH_TOO_LARGE, 200, -1, -1, 0, 0, 60, false, 1, 0, 30, ""},
     {FETCH_REDIRECTS, 302, -1, -1, 1, 0, 60, false, 2, 0, 60, ""},
     {FETCH_REFUSED, 0, -1, -1, 0, 0, 60, false, 1, 0, 30, ""},
+    {FETCH_CRASHED, 0, -1, -1, 0, 0, 60, false, 1, 0, 30, "failed 1 times"},
+    {FETCH_CRASHED, 0, -1, -1, 20, 3, 60, false, 21, 0, 720, ""},
     /* Retry-After within 30 min and 12 h, and not below the back-off */
     {FETCH_HTTP_ERROR, 429, 7200, -1, 0, 0, 60, false, 1, 0, 120,
 	"Retry-After"},

@@ -10,12 +10,12 @@ SETTINGS = {**feedsite.SETTINGS, "FETCH_INTERVAL": "200ms", "FETCH_TIMEOUT": "1s
 N = 60
 
 
-def two(t):
+def two(t, **more):
     if STORE != "postgres":
         raise Skip("SQLite has one fetcher")
     key = feedsite.shared_key(t)
-    a = t.server(**key)
-    b = t.server(url=a.url, **key)
+    a = t.server(**key, **more)
+    b = t.server(url=a.url, **key, **more)
     return a, b
 
 
@@ -57,7 +57,8 @@ def test_8_2_no_feed_twice(t):
 
 
 def test_8_2_taken_over(t):
-    a, b = two(t)
+    """What the other had begun is backed off first: it may have died of it."""
+    a, b = two(t, TIME_SCALE="600")
     sites = [Site(t, f"127.0.5.{i + 1}") for i in range(20)]
     plant(a, sites)
     b.stop()
@@ -68,9 +69,13 @@ def test_8_2_taken_over(t):
     a.kill9()
     had = int(b.rows("SELECT COUNT(*) FROM feed WHERE claimed_by IS NOT NULL")[0][0])
     check(had > 0, "it had some", had)
+    begun = int(b.rows("SELECT COUNT(*) FROM feed WHERE begun_by IS NOT NULL")[0][0])
+    check(2 <= begun <= 12 and begun < had, "and had begun with some of them", begun, had)
     for s in sites:
         s.put("/f", rss(3))
     b.start()
     until(lambda: b.rows("SELECT COUNT(*) FROM feed WHERE items = 3") == [("20",)], "the other took over", 40)
     same(b.rows("SELECT COUNT(*) FROM feed WHERE claimed_by IS NOT NULL"), [("0",)], "nothing is left behind")
     same(b.rows("SELECT COUNT(*) FROM feed_item"), [("60",)], "no article twice")
+    same(b.rows("SELECT COUNT(*), COUNT(DISTINCT feed_id) FROM feed_fetch WHERE outcome = 'crashed'"),
+         [(str(begun), str(begun))], "each of those was backed off, once")
