@@ -116,7 +116,7 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 			c->broken = !wire_tap(c->door.fd, &c->wire);
 		}
 		/* Without memory it stays NULL and its requests are refused. */
-		door_enter(s->door, c ? &c->door : NULL);
+		door_enter(s->door, c ? &c->door : NULL, c ? c->r.peer : "");
 		*ctx = c;
 	} else if (c) {
 		(void)wire_tap(c->door.fd, NULL);
@@ -245,7 +245,8 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	c->broken = !renew_waker(c);
 	reset(c);
 	(void)atomic_fetch_add(&c->door.turn, 1);
-	if (!door_phase(&c->door, BUSY, IDLE))
+	if (!door_phase(&c->door, BUSY, IDLE) &&
+	    !door_phase(&c->door, SENDING, IDLE))
 		(void)door_phase(&c->door, READING, IDLE);
 }
 

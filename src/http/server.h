@@ -18,7 +18,8 @@
  * INVARIANTS
  *   1. A request that was handed to a handler is answered, unless its client
  *      left first.
- *   2. No more than BODY_TOTAL_MAX bytes of request bodies are held at once.
+ *   2. No more than BODY_TOTAL_MAX bytes of request bodies are held at once,
+ *      counted as they come, and no caller keeps others from theirs (body.c).
  *   3. A request is complete within request_timeout_s of its first byte, or
  *      its connection is closed, however fast the bytes drip.
  */
@@ -56,6 +57,9 @@ struct server_hooks {
 	    void *arg, const struct req *r, int status, int64_t took_us);
 	/* True once the program wants to end: streams and polls wrap up. */
 	bool (*stopping)(void *arg);
+	/* Does this peer speak for many others (a reverse proxy)? Then its
+	 * connections have no share of a network. NULL: nobody does. */
+	bool (*proxy)(void *arg, const char *peer);
 };
 
 struct server_opts {
