@@ -172,8 +172,6 @@ keep_shares(struct door *d, const struct door_entry *en)
 void
 door_enter(struct door *d, struct door_entry *en, const char *peer)
 {
-	const struct server_hooks *h = &d->s->o.hooks;
-
 	enter(d);
 	if (en) {
 		en->since_ms = clock_mono_ms();
@@ -186,8 +184,6 @@ door_enter(struct door *d, struct door_entry *en, const char *peer)
 		d->strangers++;
 		en->slot = share_network(&d->held, peer);
 		(void)share_add(&d->held, en->slot, 1);
-		en->exempt = strcmp(peer, "unix") == 0 ||
-			     (h->proxy && h->proxy(h->arg, peer));
 		keep_shares(d, en);
 	}
 	leave(d);

@@ -24,7 +24,7 @@
  * SHARES (limits.h). A connection is its network's, until a request on it has
  * said who calls: then it is that key's or person's for good. The strangers can
  * have three quarters of all connections, one network of them a half; a proxy's
- * network (server_hooks.proxy) and the unix socket are exempt. Nobody is turned
+ * network (http.trusted.proxies) and the unix socket are exempt. Nobody is turned
  * away at the door for that, since who knocks has said nothing yet: the oldest
  * that are not BUSY are cut, of the network that has the most. When nearly all
  * connections are taken the same is done to strangers, and when there are none
@@ -67,7 +67,7 @@ struct door_entry {
 
 	/* under the lock */
 	unsigned slot;  /* whose it is, in the door's shares */
-	bool exempt;    /* of the share of networks */
+	bool exempt;    /* of the share of networks; set before it enters */
 	bool uncounted; /* it is cut, or on its way out */
 
 	/* the door thread's own */

@@ -57,9 +57,6 @@ struct server_hooks {
 	    void *arg, const struct req *r, int status, int64_t took_us);
 	/* True once the program wants to end: streams and polls wrap up. */
 	bool (*stopping)(void *arg);
-	/* Does this peer speak for many others (a reverse proxy)? Then its
-	 * connections have no share of a network. NULL: nobody does. */
-	bool (*proxy)(void *arg, const char *peer);
 };
 
 struct server_opts {
