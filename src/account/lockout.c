@@ -1,11 +1,10 @@
 #include "account/lockout.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <netinet/in.h>
 
 #include "base/limits.h"
 #include "base/str.h"
+#include "http/network.h"
 #include "seal/digest.h"
 
 /* Indexes are 1-based: 0 is none, so that zeroed memory is an empty table. */
@@ -43,32 +42,6 @@ lockout_free(struct lockout *l)
 	free(l);
 }
 
-/* The bytes of the network an address lies in, with a mark of their kind. */
-static size_t
-network(const char *peer, unsigned char ret[64])
-{
-	struct in_addr v4;
-	struct in6_addr v6;
-	size_t n;
-
-	if (inet_pton(AF_INET, peer, &v4) == 1) {
-		ret[0] = 4;
-		memcpy(ret + 1, &v4, 4);
-		return 5;
-	}
-	if (inet_pton(AF_INET6, peer, &v6) == 1) {
-		bool mapped = IN6_IS_ADDR_V4MAPPED(&v6);
-
-		ret[0] = mapped ? 4 : 6;
-		memcpy(ret + 1, v6.s6_addr + (mapped ? 12 : 0), mapped ? 4 : 8);
-		return mapped ? 5 : 9;
-	}
-	n = strnlen(peer, 63);
-	ret[0] = 0;
-	memcpy(ret + 1, peer, n);
-	return n + 1;
-}
-
 struct lockout_key
 lockout_network(const char *peer)
 {
@@ -78,13 +51,13 @@ lockout_network(const char *peer)
 struct lockout_key
 lockout_pair(struct str name, struct str hash, const char *peer)
 {
-	unsigned char bytes[2 * DIGEST_SHORT_LEN + 64];
+	unsigned char bytes[2 * DIGEST_SHORT_LEN + NETWORK_MAX];
 	size_t n = 2 * DIGEST_SHORT_LEN;
 	struct lockout_key k;
 
 	digest_short(name, bytes);
 	digest_short(hash, bytes + DIGEST_SHORT_LEN);
-	n += network(peer, bytes + n);
+	n += network_of(peer, bytes + n);
 	digest_short((struct str){(const char *)bytes, n}, k.b);
 	return k;
 }

@@ -35,7 +35,7 @@
 
 const struct route API_ROUTES[] = {
 #define ROUTE(method, path, scope, on, run, body, summary)                     \
-	{method, path, scope, on, run, body, summary, GROUP, ALIAS},
+	{method, path, scope, on, run, body, summary, GROUP, ALIAS, PUSHED},
 #include "api/routes.tbl"
 #undef ROUTE
 };
@@ -381,17 +381,4 @@ api_tenant_ok(const struct principal *who, struct uuid tenant)
 		if (uuid_eq(who->tenants[i], tenant))
 			return true;
 	return false;
-}
-
-int
-api_count_stream(struct api *api, struct err *e)
-{
-	if (atomic_fetch_add(&api->streams, 1) < HTTP_STREAMS_MAX)
-		return OK;
-	(void)atomic_fetch_sub(&api->streams, 1);
-	(void)err_set(e, ERR_BUSY,
-	    "%d live streams and long polls are open already",
-	    HTTP_STREAMS_MAX);
-	e->retry_after_s = 5;
-	return ERR_BUSY;
 }

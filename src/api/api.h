@@ -18,6 +18,7 @@
 #include "deliver/delivery_id.h"
 #include "http/origin.h"
 #include "http/server.h"
+#include "http/share.h"
 
 struct alerts;
 struct append;
@@ -62,7 +63,8 @@ struct api {
 	bool secure;                /* cookies go over TLS only */
 	bool strict;                /* event.schema.mode */
 	_Atomic bool stopping;
-	_Atomic int streams; /* and long polls */
+	_Atomic int streams;    /* and long polls */
+	struct share followers; /* the same by caller, and by network */
 };
 
 extern const struct route API_ROUTES[];
@@ -95,8 +97,10 @@ struct str api_actor(const struct req *r);
 /* True when the caller may see and touch this tenant. */
 bool api_tenant_ok(const struct principal *who, struct uuid tenant);
 
-/* Followers hold a connection each: ERR_BUSY past HTTP_STREAMS_MAX. Whoever
- * was counted takes one off api->streams at the end. */
-int api_count_stream(struct api *api, struct err *e) MUST_CHECK;
+/* Followers hold a connection each: ERR_BUSY past HTTP_STREAMS_MAX, and past
+ * the share of a caller and of a network. Who was counted is uncounted at the
+ * end of the request. */
+int api_count_stream(struct req *r, struct err *e) MUST_CHECK;
+void api_uncount_stream(struct req *r);
 
 #endif

@@ -175,13 +175,12 @@ fetch(struct req *r, struct err *e)
 static void
 events_done(struct req *r)
 {
-	struct api *api = r->app;
 	const struct work *w = r->ctx;
 
 	for (size_t i = 0; i < w->ask.fetch.n; i++)
 		letter_unref(w->ask.fetch.v[i].letter);
 	if (w->counted)
-		(void)atomic_fetch_sub(&api->streams, 1);
+		api_uncount_stream(r);
 }
 
 int
@@ -210,7 +209,7 @@ api_consumers_events(struct req *r, struct db *db, struct err *e)
 	if (!w->ask.fetch.v)
 		return err_set(e, ERR_NOMEM, "no memory for a request");
 	if (wait_s > 0) {
-		rc = api_count_stream(r->app, e);
+		rc = api_count_stream(r, e);
 		if (rc < 0)
 			return rc;
 		w->counted = true;

@@ -74,9 +74,7 @@ list_woken(struct tail_waiter *w)
 static void
 list_done(struct req *r)
 {
-	struct api *api = r->app;
-
-	(void)atomic_fetch_sub(&api->streams, 1);
+	api_uncount_stream(r);
 }
 
 /* Back on the http thread with a page: answer it, or wait for more. */
@@ -132,7 +130,7 @@ api_events_list(struct req *r, struct db *db, struct err *e)
 	if (rc == OK)
 		rc = req_query_int(r, "wait", 0, WAIT_MAX_S, -1, &wait_s, e);
 	if (rc == OK && wait_s > 0) {
-		rc = api_count_stream(r->app, e);
+		rc = api_count_stream(r, e);
 		if (rc == OK)
 			r->done = list_done;
 	}

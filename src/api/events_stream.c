@@ -220,7 +220,7 @@ over(struct req *r)
 {
 	struct stream *s = r->ctx;
 
-	(void)atomic_fetch_sub(&s->api->streams, 1);
+	api_uncount_stream(r);
 	drop(s);
 }
 
@@ -286,7 +286,7 @@ begin(struct stream *s, struct req *r, struct err *e)
 	if (rc == OK && (!s->arena || !keep(s, &r->who)))
 		rc = err_set(e, ERR_NOMEM, "no memory for a stream");
 	if (rc == OK)
-		rc = api_count_stream(s->api, e);
+		rc = api_count_stream(r, e);
 	return rc;
 }
 

@@ -1,8 +1,12 @@
 #include "api/ops.h"
 
+#include <pthread.h>
+
 #include "api/api.h"
+#include "base/limits.h"
 #include "base/metric.h"
 #include "event/append.h"
+#include "http/gzip.h"
 #include "http/openapi.h"
 #include "ops/alerts.h"
 
@@ -44,12 +48,36 @@ api_metrics(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+/* Anybody may ask for it, again and again: it is written and packed once. */
+static struct {
+	pthread_once_t once;
+	struct buf plain, zip;
+} openapi = {.once = PTHREAD_ONCE_INIT};
+
+static void
+openapi_make(void)
+{
+	openapi.plain.limit = openapi.zip.limit = HTTP_OUT_MAX;
+	openapi_write(API_ROUTES, API_ROUTE_COUNT, &openapi.plain);
+	if (!gzip_add(&openapi.zip, buf_str(&openapi.plain)))
+		buf_clear(&openapi.zip);
+}
+
 int
 api_openapi(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	(void)e;
-	openapi_write(API_ROUTES, API_ROUTE_COUNT, &r->out);
+	(void)pthread_once(&openapi.once, openapi_make);
+	if (openapi.plain.failed)
+		return err_set(e, ERR_NOMEM, "no memory for the description");
+	if (openapi.zip.n > 0 &&
+	    gzip_accepted(req_header(r, "Accept-Encoding"))) {
+		req_add_header(r, "Vary", "Accept-Encoding");
+		req_add_header(r, "Content-Encoding", "gzip");
+		buf_add(&r->out, buf_str(&openapi.zip));
+	} else {
+		buf_add(&r->out, buf_str(&openapi.plain));
+	}
 	return OK;
 }
 

@@ -171,6 +171,31 @@
 #define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */
 #define TLS_FILE_MAX      (1 * MIB)  /* certificate chain or key */
 
+/* Shares (http/share.h). Of BODY_TOTAL_MAX, when half of it is taken, one caller
+ * has a quarter at most, and past three quarters a sixteenth. Who has not said
+ * who he is never gets at more than a quarter of it, one network of them at
+ * half of that: a largest body as it is set. */
+#define BODY_EACH_MAX        (BODY_TOTAL_MAX / 4)
+#define BODY_EACH_LEAST      (BODY_TOTAL_MAX / 16)
+#define BODY_STRANGERS       (BODY_TOTAL_MAX / 4)
+#define BODY_STRANGER        (BODY_STRANGERS / 2)
+/* A body on a route that is open to anybody: a form with a password. Those of
+ * webhooks are as large as others, within the strangers' share. */
+#define HTTP_OPEN_BODY       (64 * KIB)
+/* Parts of http.connections.max. Who never said who he is can't have the last
+ * quarter; of his network they are a half at most. When all but a sixteenth are
+ * taken, some are cut. */
+#define DOOR_STRANGERS(most) ((most) - (most) / 4)
+#define DOOR_NETWORK(most)   ((most) / 2)
+#define DOOR_CROWD(most)     ((most) - (most) / 16)
+/* Of HTTP_STREAMS_MAX, by one key or person; and by one network, where several
+ * of them may live. */
+#define HTTP_STREAMS_EACH    (HTTP_STREAMS_MAX / 4)
+#define HTTP_STREAMS_NETWORK (HTTP_STREAMS_MAX / 2)
+/* Files and sockets of the program itself, beside connections and calls to
+ * other servers: the store's, threads', children's, the log's. */
+#define FILES_OWN            256
+
 /*
  * Delivery (deliver/core.h): what is held in memory, the rest is in the log.
  * The simulator brings smaller ones, so that each bound is met all the time.

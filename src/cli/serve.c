@@ -17,6 +17,7 @@
 #include "base/log_folder.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "cli/files.h"
 #include "cli/verbs.h"
 #include "deliver/deliver.h"
 #include "deliver/delivery_key.h"
@@ -411,7 +412,9 @@ start_server(struct serve *s, struct err *e)
 	    .body_max = (size_t)c->http_body_max,
 	    .idle_timeout_s = (int)(c->http_idle_timeout_ms / 1000),
 	    .request_timeout_s = (int)(c->http_request_timeout_ms / 1000),
-	    .connections_max = (int)c->http_connections_max,
+	    .connections_max = files_raise((int)c->http_connections_max,
+		(int)(c->webhook_slots + c->fetch_max_concurrent) +
+		    CALLER_CONNECTIONS),
 	    .trusted = &s->trusted,
 	    .metrics_open = c->metrics_open,
 	    .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
@@ -422,6 +425,7 @@ start_server(struct serve *s, struct err *e)
 	};
 
 	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
+	share_init(&s->api.followers);
 	o.hooks = api_hooks(&s->api);
 	if (!listen[0])
 		listen =

@@ -4,27 +4,55 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "http/conn.h"
+#include "http/reply.h"
 
 #define GROWTH 8
 
-static bool
+static void
+give_back(struct conn *c, size_t n)
+{
+	struct server *s = c->s;
+
+	(void)atomic_fetch_sub(&s->body_bytes, n);
+	if (c->stranger)
+		(void)atomic_fetch_sub(&s->stranger_bytes, n);
+	share_sub(&s->bodies, c->slot, n);
+}
+
+/* OK, ERR_BUSY past the caller's share, ERR_AWAY when there is no more. */
+static int
 reserve(struct conn *c, size_t n)
 {
-	size_t was = atomic_fetch_add(&c->s->body_bytes, n);
+	struct server *s = c->s;
+	size_t all = atomic_fetch_add(&s->body_bytes, n) + n;
+	size_t mine = share_add(&s->bodies, c->slot, n), most = BODY_TOTAL_MAX;
+	size_t strange =
+	    c->stranger ? atomic_fetch_add(&s->stranger_bytes, n) + n : 0;
 
-	if (was + n > BODY_TOTAL_MAX) {
-		(void)atomic_fetch_sub(&c->s->body_bytes, n);
-		return false;
+	if (c->stranger)
+		most = BODY_STRANGER;
+	else if (all > BODY_TOTAL_MAX / 4 * 3)
+		most = BODY_EACH_LEAST;
+	else if (all > BODY_TOTAL_MAX / 2)
+		most = BODY_EACH_MAX;
+	if (all <= BODY_TOTAL_MAX && strange <= BODY_STRANGERS &&
+	    mine <= most) {
+		c->reserved += n;
+		return OK;
 	}
-	c->reserved += n;
-	return true;
+	give_back(c, n);
+	if (mine > most)
+		return err_set(&c->r.err, ERR_BUSY,
+		    "bodies of this caller take %zu bytes already, its share",
+		    mine - n);
+	return err_set(&c->r.err, ERR_AWAY, "too many bodies at once");
 }
 
 void
 body_release(struct conn *c)
 {
 	if (c->reserved > 0)
-		(void)atomic_fetch_sub(&c->s->body_bytes, c->reserved);
+		give_back(c, c->reserved);
 	c->reserved = 0;
 	buf_done(&c->body_buf);
 }
@@ -32,9 +60,19 @@ body_release(struct conn *c)
 static void
 no_room(struct conn *c)
 {
-	(void)err_set(&c->r.err, ERR_AWAY, "too many bodies at once");
-	conn_early(c, MHD_HTTP_SERVICE_UNAVAILABLE, NULL);
+	conn_early(c, http_error_status(&c->r.err), NULL);
 	body_release(c);
+}
+
+/* Whose memory it takes. */
+static void
+take_caller(struct conn *c)
+{
+	const struct req *r = &c->r;
+
+	c->stranger = r->who.kind == WHO_NOBODY;
+	c->slot = c->stranger ? share_network(&c->s->bodies, r->peer)
+			      : share_principal(&c->s->bodies, &r->who);
 }
 
 void
@@ -42,11 +80,19 @@ body_begin(struct conn *c)
 {
 	size_t n = c->body_known;
 
+	if (n == 0 && !c->chunked)
+		return;
+	take_caller(c);
+
 	/* A big one gets memory as its bytes come, not because it says so. */
-	c->body_buf.limit = n > 0 ? n : c->s->o.body_max;
+	c->body_buf.limit = n > 0 ? n : c->body_max;
 	if (n == 0 || n > HTTP_BODY_SMALL)
 		return;
-	c->small = reserve(c, n) ? arena_raw(c->r.arena, n) : NULL;
+	if (reserve(c, n) == OK) {
+		c->small = arena_raw(c->r.arena, n);
+		if (!c->small)
+			(void)err_set(&c->r.err, ERR_AWAY, "no memory");
+	}
 	if (!c->small)
 		no_room(c);
 }
@@ -64,9 +110,9 @@ body_add(struct conn *c, struct str bytes)
 		c->body_n += bytes.n;
 		return;
 	}
-	if (bytes.n > c->s->o.body_max - b->n) {
+	if (bytes.n > c->body_max - b->n) {
 		(void)err_set(&c->r.err, ERR_LIMIT,
-		    "the body is over %zu bytes", c->s->o.body_max);
+		    "the body is over %zu bytes", c->body_max);
 		conn_early(c, MHD_HTTP_CONTENT_TOO_LARGE, NULL);
 		body_release(c);
 		return;
@@ -82,8 +128,10 @@ body_add(struct conn *c, struct str bytes)
 			(void)buf_room(b, want - b->n);
 	}
 	buf_add(b, bytes);
+	if (b->failed)
+		(void)err_set(&c->r.err, ERR_AWAY, "no memory for a body");
 	if (b->failed ||
-	    (b->cap > c->reserved && !reserve(c, b->cap - c->reserved)))
+	    (b->cap > c->reserved && reserve(c, b->cap - c->reserved) < 0))
 		no_room(c);
 }
 

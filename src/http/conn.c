@@ -50,19 +50,27 @@ note_told(void *arg, struct str name, struct str value)
 	return !t->no_room;
 }
 
+static bool
+by_proxy(const struct conn *c)
+{
+	const struct nets *trusted = c->s->o.trusted;
+
+	return trusted && c->hop.n > 0 && nets_has(trusted, &c->hop);
+}
+
 void
 conn_peer(struct conn *c)
 {
-	const struct nets *trusted = c->s->o.trusted;
 	struct told t = {.arena = c->r.arena};
 	struct ip peer;
 
-	if (!trusted || c->hop.n == 0 || !nets_has(trusted, &c->hop))
+	if (!by_proxy(c))
 		return;
 	req_each_header(&c->r, note_told, &t);
 	if (t.no_room)
 		return;
-	peer = peer_find(trusted, c->hop, t.forwarded, t.x_forwarded_for);
+	peer =
+	    peer_find(c->s->o.trusted, c->hop, t.forwarded, t.x_forwarded_for);
 	ip_format(&peer, c->r.peer);
 }
 
@@ -114,9 +122,10 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 			c->door.fd = info->connect_fd;
 			c->wire.tls = has_tls(mc);
 			c->broken = !wire_tap(c->door.fd, &c->wire);
+			c->door.exempt = c->hop.n == 0 || by_proxy(c);
 		}
 		/* Without memory it stays NULL and its requests are refused. */
-		door_enter(s->door, c ? &c->door : NULL);
+		door_enter(s->door, c ? &c->door : NULL, c ? c->r.peer : "");
 		*ctx = c;
 	} else if (c) {
 		(void)wire_tap(c->door.fd, NULL);
@@ -245,7 +254,8 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	c->broken = !renew_waker(c);
 	reset(c);
 	(void)atomic_fetch_add(&c->door.turn, 1);
-	if (!door_phase(&c->door, BUSY, IDLE))
+	if (!door_phase(&c->door, BUSY, IDLE) &&
+	    !door_phase(&c->door, SENDING, IDLE))
 		(void)door_phase(&c->door, READING, IDLE);
 }
 

@@ -27,6 +27,7 @@
 #include "http/nets.h"
 #include "http/req.h"
 #include "http/server.h"
+#include "http/share.h"
 #include "http/wire.h"
 
 #define BUSY_RETRY_S 1 /* Retry-After when nobody said how long */
@@ -40,7 +41,9 @@ struct server {
 	struct router *router;
 	struct door *door;
 	struct MHD_Daemon *plain, *tls; /* either may be NULL */
+	struct share bodies;            /* bytes, by caller */
 	atomic_size_t body_bytes;       /* of all bodies: BODY_TOTAL_MAX */
+	atomic_size_t stranger_bytes;   /* of them, of those not known */
 	atomic_int busy;                /* requests not yet answered */
 	atomic_int waking;              /* threads inside waker_wake() */
 	atomic_bool draining, stopping;
@@ -96,8 +99,11 @@ struct conn {
 	char *small;       /* a small body, in the arena */
 	size_t body_n;     /* bytes so far */
 	size_t body_known; /* Content-Length, 0 when there is none */
+	size_t body_max;   /* of this route */
 	bool chunked;
-	size_t reserved;     /* of s->body_bytes */
+	size_t reserved;     /* of s->body_bytes, */
+	unsigned slot;       /* by this caller, */
+	bool stranger;       /* who is not known */
 	struct buf body_buf; /* a big body */
 	struct buf zip;
 

@@ -25,13 +25,15 @@
 #define LINGER_MS      2000
 #define GRACE_MS       500 /* for the first request of who came while we drain */
 #define ACCEPT_AT_ONCE 64
-#define ROOM_PART      16 /* this part of the connections is kept free */
+#define CUT_PART       16    /* of all connections, that are cut at once */
+#define TELL_MS        10000 /* between lines about the same trouble */
 
 struct door {
 	struct server *s;
 	struct thread *thread;
 	int kick; /* eventfd: look again */
 	atomic_bool closing, closed, ending;
+	atomic_bool full;       /* somebody may wait outside for a place */
 	atomic_size_t arriving; /* accepted, not yet entered */
 
 	/* the door thread's own; the unix socket is the last one */
@@ -40,10 +42,15 @@ struct door {
 	char unix_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	bool tired; /* no descriptors left: wait a moment */
 	int port;
+	int64_t told_ms; /* when the log was last told why nobody comes in */
 
-	pthread_mutex_t lock; /* for all below */
-	struct door_entry *first;
+	pthread_mutex_t lock;             /* for all below */
+	struct door_entry *first, **last; /* oldest first */
 	size_t n;
+	size_t live, strangers; /* not cut; and of these, not known */
+	struct share held;      /* by holder: connections that are not cut */
+	size_t cut;             /* for room, since the log was told */
+	int64_t cut_told_ms;
 	struct {
 		int fd;
 		int64_t until_ms;
@@ -81,21 +88,122 @@ door_phase(struct door_entry *en, enum phase from, enum phase to)
 	return atomic_compare_exchange_strong(&en->phase, &from, to);
 }
 
+/* It counts for its holder no more. */
+static void
+uncount(struct door *d, struct door_entry *en)
+{
+	if (en->uncounted)
+		return;
+	en->uncounted = true;
+	d->live--;
+	if (!atomic_load(&en->known))
+		d->strangers--;
+	share_sub(&d->held, en->slot, 1);
+}
+
+static bool
+cut(struct door *d, struct door_entry *en, enum phase phase)
+{
+	if (!door_phase(en, phase, CUT))
+		return false;
+	(void)shutdown(en->fd, SHUT_RDWR);
+	uncount(d, en);
+	return true;
+}
+
+/* Nobody works for it, and it may be cut when others need its place; but not
+ * who has just come, and could have said nothing yet. */
+static bool
+spare(const struct door_entry *en, bool known)
+{
+	enum phase phase = atomic_load(&en->phase);
+
+	return atomic_load(&en->known) == known && !en->uncounted && en->next &&
+	       (phase == IDLE || phase == READING || phase == SENDING);
+}
+
+/* Cuts the older half of what can be spared of a holder, a few at once. */
+static void
+thin_out(struct door *d, bool known, unsigned slot)
+{
+	size_t most = (size_t)d->s->o.connections_max / CUT_PART + 1, n = 0;
+	int64_t now_ms = clock_mono_ms(), oldest_ms = now_ms, upto_ms;
+
+	for (struct door_entry *en = d->first; en; en = en->next)
+		if (en->slot == slot && spare(en, known) &&
+		    en->since_ms < oldest_ms)
+			oldest_ms = en->since_ms;
+	upto_ms = oldest_ms + (now_ms - oldest_ms) / 2;
+	for (struct door_entry *en = d->first; en && n < most; en = en->next)
+		if (en->slot == slot && spare(en, known) &&
+		    en->since_ms <= upto_ms)
+			n += cut(d, en, atomic_load(&en->phase));
+	d->cut += n;
+}
+
+/* The same to the holder that has the most; false: there is none. */
+static bool
+thin_out_most(struct door *d, bool known)
+{
+	const struct door_entry *found = NULL;
+	size_t most = 0;
+
+	for (struct door_entry *en = d->first; en; en = en->next)
+		if (spare(en, known) && share_held(&d->held, en->slot) > most) {
+			most = share_held(&d->held, en->slot);
+			found = en;
+		}
+	if (found)
+		thin_out(d, known, found->slot);
+	return found != NULL;
+}
+
+static void
+keep_shares(struct door *d, const struct door_entry *en)
+{
+	size_t most = (size_t)d->s->o.connections_max;
+
+	if (!en->exempt && share_held(&d->held, en->slot) > DOOR_NETWORK(most))
+		thin_out(d, false, en->slot);
+	if (d->strangers > DOOR_STRANGERS(most))
+		(void)thin_out_most(d, false);
+}
+
 void
-door_enter(struct door *d, struct door_entry *en)
+door_enter(struct door *d, struct door_entry *en, const char *peer)
 {
 	enter(d);
 	if (en) {
 		en->since_ms = clock_mono_ms();
-		en->next = d->first;
-		en->at = &d->first;
-		if (en->next)
-			en->next->at = &en->next;
-		d->first = en;
+		en->next = NULL;
+		en->at = d->last;
+		*d->last = en;
+		d->last = &en->next;
 		d->n++;
+		d->live++;
+		d->strangers++;
+		en->slot = share_network(&d->held, peer);
+		(void)share_add(&d->held, en->slot, 1);
+		keep_shares(d, en);
 	}
 	leave(d);
 	(void)atomic_fetch_sub(&d->arriving, 1);
+}
+
+void
+door_know(struct door *d, struct door_entry *en, const struct principal *who)
+{
+	if (atomic_load(&en->known))
+		return;
+	enter(d);
+	if (!en->uncounted) {
+		d->strangers--;
+		share_sub(&d->held, en->slot, 1);
+		en->slot = share_principal(&d->held, who);
+		(void)share_add(&d->held, en->slot, 1);
+	}
+	atomic_store(&en->known, true);
+	leave(d);
 }
 
 void
@@ -103,10 +211,12 @@ door_leave(struct door *d, struct door_entry *en)
 {
 	enter(d);
 	*en->at = en->next;
-	if (en->next)
-		en->next->at = en->at;
+	*(en->next ? &en->next->at : &d->last) = en->at;
 	d->n--;
+	uncount(d, en);
 	leave(d);
+	if (atomic_exchange(&d->full, false))
+		kick(d);
 }
 
 void
@@ -204,13 +314,6 @@ idle(const struct door_entry *en, enum phase phase, int64_t now_ms)
 }
 
 static void
-cut(struct door_entry *en, enum phase phase)
-{
-	if (door_phase(en, phase, CUT))
-		(void)shutdown(en->fd, SHUT_RDWR);
-}
-
-static void
 look_at(struct door *d, struct door_entry *en, int64_t now_ms)
 {
 	enum phase phase = atomic_load(&en->phase);
@@ -221,6 +324,14 @@ look_at(struct door *d, struct door_entry *en, int64_t now_ms)
 
 	if (phase == CUT)
 		return;
+	if (phase == SENDING) {
+		int64_t taken_ms = now_ms - atomic_load(&en->from_ms);
+
+		if (!atomic_load(&en->known) &&
+		    taken_ms > d->s->o.request_timeout_s * INT64_C(1000))
+			(void)cut(d, en, phase);
+		return;
+	}
 	if (phase == BUSY) {
 		bool gone = en->waker && left(en->fd);
 
@@ -242,7 +353,7 @@ look_at(struct door *d, struct door_entry *en, int64_t now_ms)
 	/* libmicrohttpd does not see an end that came with the last bytes. */
 	if (stopping || late(d, en, phase, now_ms) ||
 	    (line.ended && en->ended) || (draining && idle(en, phase, now_ms)))
-		cut(en, phase);
+		(void)cut(d, en, phase);
 	en->ended = line.ended;
 }
 
@@ -266,32 +377,29 @@ lingers(int fd, int64_t until_ms, int64_t now_ms)
 static bool
 crowded(const struct door *d)
 {
-	size_t most = (size_t)d->s->o.connections_max;
-
-	return d->n >= most - most / ROOM_PART;
+	return d->tired ||
+	       d->live >= DOOR_CROWD((size_t)d->s->o.connections_max);
 }
 
-/*
- * Those who say nothing must not keep others out: the half that has been idle
- * the longest goes, and not more of it than makes room.
- */
+/* Strangers first. */
 static void
-make_room(struct door *d, int64_t now_ms)
+make_room(struct door *d)
 {
-	size_t most = (size_t)d->s->o.connections_max / ROOM_PART + 1, n = 0;
-	int64_t oldest_ms = now_ms, upto_ms;
+	if (!thin_out_most(d, false))
+		(void)thin_out_most(d, true);
+}
 
-	for (struct door_entry *en = d->first; en; en = en->next)
-		if (idle(en, atomic_load(&en->phase), now_ms) &&
-		    en->since_ms < oldest_ms)
-			oldest_ms = en->since_ms;
-	upto_ms = oldest_ms + (now_ms - oldest_ms) / 2;
-	for (struct door_entry *en = d->first; en && n < most; en = en->next)
-		if (idle(en, atomic_load(&en->phase), now_ms) &&
-		    en->since_ms <= upto_ms) {
-			cut(en, IDLE);
-			n++;
-		}
+static void
+tell_of_cuts(struct door *d, int64_t now_ms)
+{
+	if (d->cut == 0 || now_ms - d->cut_told_ms < TELL_MS)
+		return;
+	log_fmt(LOG_WARN, "connections are cut to make room",
+	    "%zu of those that were idle, unfinished or slow; %zu are open, "
+	    "http.connections.max is %d",
+	    d->cut, d->live, d->s->o.connections_max);
+	d->cut = 0;
+	d->cut_told_ms = now_ms;
 }
 
 static void
@@ -303,7 +411,8 @@ sweep(struct door *d, bool all_linger_ends)
 	for (struct door_entry *en = d->first; en; en = en->next)
 		look_at(d, en, now_ms);
 	if (crowded(d))
-		make_room(d, now_ms);
+		make_room(d);
+	tell_of_cuts(d, now_ms);
 	for (size_t i = 0; i < d->n_linger;) {
 		if (!all_linger_ends &&
 		    lingers(d->linger[i].fd, d->linger[i].until_ms, now_ms)) {
@@ -327,6 +436,19 @@ peer_is_ours(int fd)
 	       (who.uid == geteuid() || who.uid == 0);
 }
 
+/* Whoever knocks waits until some of those inside have left. */
+static void
+rest(struct door *d, const char *why)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	d->tired = true;
+	if (d->told_ms && now_ms - d->told_ms < TELL_MS)
+		return;
+	d->told_ms = now_ms;
+	log_fmt(LOG_WARN, "can't accept", "%s; waits for a place", why);
+}
+
 /* False when there is nobody, or no way to let them in. */
 static bool
 let_in(struct door *d, size_t i)
@@ -342,11 +464,8 @@ let_in(struct door *d, size_t i)
 	if (fd < 0) {
 		if (errno == EINTR || errno == ECONNABORTED)
 			return true;
-		if (errno != EAGAIN) {
-			log_fmt(
-			    LOG_WARN, "can't accept", "%s", strerror(errno));
-			d->tired = true;
-		}
+		if (errno != EAGAIN)
+			rest(d, strerror(errno));
 		return false;
 	}
 	if (local && !peer_is_ours(fd)) {
@@ -371,6 +490,10 @@ has_room(struct door *d, size_t i)
 
 	if (i >= d->n_tcp)
 		most += HTTP_LOCAL_EXTRA;
+	if (door_count(d) < most)
+		return true;
+	/* Whoever leaves from now on says so; some may have just left. */
+	atomic_store(&d->full, true);
 	return door_count(d) < most;
 }
 
@@ -420,7 +543,7 @@ in_a_hurry(struct door *d)
 	bool yes;
 
 	enter(d);
-	yes = d->n_linger > 0 || crowded(d);
+	yes = d->n_linger > 0 || d->n > d->live || crowded(d);
 	leave(d);
 	return yes || atomic_load(&d->s->draining);
 }
@@ -477,6 +600,8 @@ door_start(struct server *s, struct door **ret, struct err *e)
 		return err_set(e, ERR_NOMEM, "no memory for the door");
 	(void)pthread_mutex_init(&d->lock, NULL);
 	d->s = s;
+	share_init(&d->held);
+	d->last = &d->first;
 	d->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	rc = d->kick < 0 ? err_set(e, ERR_IO, "eventfd: %s", strerror(errno))
 			 : open_sockets(d, e);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -186,8 +187,11 @@ queue(struct conn *c, int status, struct MHD_Response *m, bool ok)
 	if (rc == MHD_YES)
 		c->sent_status = status;
 	/* A stream is not over yet: it sleeps and is woken. */
-	if (!c->stream.pull)
+	if (!c->stream.pull) {
+		atomic_store(&c->door.from_ms, clock_mono_ms());
+		(void)door_phase(&c->door, BUSY, SENDING);
 		conn_uncount(c);
+	}
 	return rc;
 }
 

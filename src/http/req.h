@@ -87,6 +87,8 @@ struct route {
 	const char *summary; /* for OpenAPI and people */
 	enum route_group group;
 	const char *alias; /* a prefix under which it is found too, or NULL */
+	bool pushed; /* open to anybody, with bodies as large as others': what
+			a provider sends us, judged by its signature */
 };
 
 enum principal_kind { WHO_NOBODY, WHO_USER, WHO_KEY, WHO_LOCAL };

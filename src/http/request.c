@@ -263,9 +263,13 @@ check_body(struct conn *c)
 
 	if (c->body_known == 0 && !c->chunked)
 		return OK;
-	if (c->body_known > c->s->o.body_max)
-		return err_set(e, ERR_LIMIT, "the body is over %zu bytes",
-		    c->s->o.body_max);
+	c->body_max = c->s->o.body_max;
+	if (c->r.route->scope == SCOPE_OPEN && !c->r.route->pushed &&
+	    c->body_max > HTTP_OPEN_BODY)
+		c->body_max = HTTP_OPEN_BODY;
+	if (c->body_known > c->body_max)
+		return err_set(
+		    e, ERR_LIMIT, "the body is over %zu bytes", c->body_max);
 	if (takes_type(types, c->in.content_type))
 		return OK;
 	conn_early(
@@ -308,6 +312,8 @@ at_who(struct conn *c)
 		if (waker_sleep(c->waker))
 			return MHD_YES;
 	(void)door_phase(&c->door, BUSY, READING);
+	if (rc == OK && c->r.who.kind != WHO_NOBODY)
+		door_know(c->s->door, &c->door, &c->r.who);
 	if (rc == OK)
 		rc = check_body(c);
 	if (rc < 0)

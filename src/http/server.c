@@ -199,6 +199,7 @@ server_start(const struct server_opts *o, struct server **ret, struct err *e)
 	if (!s)
 		return err_set(e, ERR_NOMEM, "no memory for the server");
 	s->o = *o;
+	share_init(&s->bodies);
 	rc = router_new(o->routes, o->n_routes, &s->router, e);
 	/* Signals are the main thread's; libmicrohttpd's inherit our mask. */
 	(void)sigfillset(&all);

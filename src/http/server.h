@@ -18,7 +18,8 @@
  * INVARIANTS
  *   1. A request that was handed to a handler is answered, unless its client
  *      left first.
- *   2. No more than BODY_TOTAL_MAX bytes of request bodies are held at once.
+ *   2. No more than BODY_TOTAL_MAX bytes of request bodies are held at once,
+ *      counted as they come, and no caller keeps others from theirs (body.c).
  *   3. A request is complete within request_timeout_s of its first byte, or
  *      its connection is closed, however fast the bytes drip.
  */

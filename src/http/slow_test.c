@@ -293,46 +293,115 @@ test_wake_together(void **state)
 
 /* ---- bounds ---- */
 
+static bool
+more_than_head(int fd)
+{
+	char c;
+
+	return recv(fd, &c, 1, 0) == 1;
+}
+
+/* A body of n MiB of which half came, and no more will; its connection. */
+static int
+withhold(const struct server *s, const char *who, int n)
+{
+	static char block[MIB];
+	int fd = dial(server_port(s));
+	char head[256];
+
+	(void)snprintf(head, sizeof(head),
+	    "POST %s" H "%sContent-Type: application/json\r\n"
+	    "Content-Length: %zu\r\n\r\n",
+	    who[0] ? "/private" : "/echo", who, (size_t)n * MIB);
+	(void)putz(fd, head);
+	for (int k = 0; k < n / 2; k++)
+		(void)put(fd, (struct str){block, sizeof(block)});
+	return fd;
+}
+
+static int
+small_body(const struct server *s, const char *who)
+{
+	char head[256];
+	struct answer a;
+	int status;
+
+	(void)snprintf(head, sizeof(head),
+	    "POST %s" H "%sContent-Type: application/json\r\n"
+	    "Content-Length: 2\r\n\r\nxx",
+	    who[0] ? "/private" : "/echo", who);
+	a = ask(server_port(s), head);
+	status = a.status;
+	if (status != 201)
+		assert_int_equal(
+		    str_eq(header(&a, "retry-after"), STR("1")), 1);
+	answer_done(&a);
+	return status;
+}
+
+#define AS(key) "Authorization: Bearer " key "\r\n"
+
+/* Nobody, however much he sends, takes the others' memory. */
 static void
 test_body_budget(void **state)
 {
 	struct server_opts o = test_opts();
 	struct server *s;
-	struct answer a;
-	static char block[MIB];
-	int fds[2];
+	int fds[4], status = 0;
 
 	(void)state;
 	o.body_max = 40 * MIB;
 	s = test_start(&o);
-	/* Each grows to a buffer of 32 MiB: together all there is. */
-	for (int i = 0; i < 2; i++) {
-		fds[i] = dial(server_port(s));
-		(void)putz(fds[i], "POST /echo" H "Content-Type: text/plain\r\n"
-				   "Content-Length: 33554432\r\n\r\n");
-		for (int k = 0; k < 31; k++)
-			assert_true(
-			    put(fds[i], (struct str){block, sizeof(block)}));
-	}
+	/* Room is made for all of what is said, once enough of it came. */
+	fds[0] = withhold(s, "", 8);
+	nap_ms(200);
+	assert_int_equal(small_body(s, ""), 429);
+	assert_int_equal(small_body(s, AS("admin")), 201);
+	fds[1] = withhold(s, AS("admin"), 24);
+	fds[2] = withhold(s, AS("publish"), 16);
 	nap_ms(300);
-	a = ask(server_port(s), "POST /echo" H "Content-Type: text/plain\r\n"
-				"Content-Length: 2\r\n\r\nxx");
-	assert_int_equal(a.status, 503);
-	assert_true(str_eq(header(&a, "retry-after"), STR("1")));
-	assert_false(a.close);
-	answer_done(&a);
+	assert_int_equal(small_body(s, AS("admin")), 429);
+	assert_int_equal(small_body(s, AS("publish")), 429);
+	fds[3] = withhold(s, AS("publish"), 16);
+	assert_int_equal(small_body(s, AS("publish2")), 201);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
-	for (int i = 0; i < 100; i++) {
-		a = ask(server_port(s),
-		    "POST /echo" H "Content-Type: text/plain\r\n"
-		    "Content-Length: 2\r\n\r\nxx");
-		answer_done(&a);
-		if (a.status == 201)
-			break;
+	(void)close(fds[2]);
+	(void)close(fds[3]);
+	for (int i = 0; i < 100 && status != 201; i++) {
 		nap_ms(20);
+		status = small_body(s, "");
 	}
-	assert_int_equal(a.status, 201);
+	assert_int_equal(status, 201);
+	assert_int_equal(small_body(s, AS("publish")), 201);
+	test_stop(s);
+}
+
+/* On a route that is open to anybody a body is a form. */
+static void
+test_open_body(void **state)
+{
+	static char block[HTTP_OPEN_BODY + 1];
+	struct server_opts o = test_opts();
+	struct server *s = test_start(&o);
+
+	(void)state;
+	memset(block, 'x', sizeof(block));
+	for (size_t over = 0; over < 2; over++) {
+		int fd = dial(server_port(s));
+		char head[128];
+		struct answer a;
+
+		(void)snprintf(head, sizeof(head),
+		    "POST /form" H "Content-Length: %zu\r\n\r\n",
+		    HTTP_OPEN_BODY + over);
+		(void)putz(fd, head);
+		(void)put(fd, (struct str){block, HTTP_OPEN_BODY + over});
+		a = get(fd, NULL, false);
+		assert_int_equal(a.status, over ? 413 : 201);
+		answer_done(&a);
+		(void)close(fd);
+	}
 	test_stop(s);
 }
 
@@ -350,7 +419,8 @@ test_connection_limit(void **state)
 	s = test_start(&o);
 	for (int i = 0; i < 10; i++) {
 		fds[i] = dial(server_port(s));
-		(void)putz(fds[i], "GET /hello" H);
+		(void)putz(fds[i], "GET /forever" H "\r\n");
+		assert_true(more_than_head(fds[i]));
 	}
 	fd = dial(server_port(s));
 	(void)putz(fd, "GET /hello" H "\r\n");
@@ -361,12 +431,50 @@ test_connection_limit(void **state)
 	answer_done(&a);
 	(void)close(fd);
 	for (int i = 1; i < 10; i++) {
-		(void)putz(fds[i], "\r\n");
-		a = get(fds[i], NULL, false);
-		assert_int_equal(a.status, 200);
-		answer_done(&a);
+		assert_false(closes(fds[i], 10));
 		(void)close(fds[i]);
 	}
+	test_stop(s);
+}
+
+/* Those who never end a request keep nobody out, and whoever was known before
+ * is not cut for them. */
+static void
+test_unfinished_make_room(void **state)
+{
+	static const char *const BEGUN[] = {"", "GET /hello HT", "GET /hello" H,
+	    "POST /echo" H "Content-Type: text/plain\r\n"
+	    "Content-Length: 9\r\n\r\nx"};
+	struct server_opts o = test_opts();
+	struct server *s;
+	struct answer a;
+	int fds[100], known;
+
+	(void)state;
+	o.connections_max = 20;
+	s = test_start(&o);
+	known = dial(server_port(s));
+	(void)putz(known, "GET /any" H AS("read") "\r\n");
+	a = get(known, NULL, false);
+	assert_int_equal(a.status, 200);
+	answer_done(&a);
+	for (size_t i = 0; i < COUNT_OF(fds); i++) {
+		fds[i] = dial(server_port(s));
+		(void)putz(fds[i], BEGUN[i % COUNT_OF(BEGUN)]);
+		if (i % 10 == 9) {
+			a = ask(server_port(s), "GET /hello" H "\r\n");
+			assert_int_equal(a.status, 200);
+			answer_done(&a);
+		}
+	}
+	assert_true(closes(fds[0], 1000));
+	(void)putz(known, "GET /any" H AS("read") "\r\n");
+	a = get(known, NULL, false);
+	assert_int_equal(a.status, 200);
+	answer_done(&a);
+	(void)close(known);
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		(void)close(fds[i]);
 	test_stop(s);
 }
 
@@ -546,7 +654,9 @@ main(void)
 	    cmocka_unit_test(test_wake_storm),
 	    cmocka_unit_test(test_wake_together),
 	    cmocka_unit_test(test_body_budget),
+	    cmocka_unit_test(test_open_body),
 	    cmocka_unit_test(test_connection_limit),
+	    cmocka_unit_test(test_unfinished_make_room),
 	    cmocka_unit_test(test_idle_make_room),
 	    cmocka_unit_test(test_drain_under_load),
 	    cmocka_unit_test(test_drain_waits_and_streams),

@@ -304,8 +304,10 @@ MAYBE const struct route ROUTES[] = {
     {GET, "/items/{id}/parts/{part}", SCOPE_OPEN, ON_HTTP, run_item, "",
 	.summary = "P"},
     {POST, "/echo", SCOPE_OPEN, ON_HTTP, run_echo, JSON_TYPE ", text/plain",
-	.summary = "Echo"},
-    {POST, "/write", SCOPE_OPEN, ON_WRITE, run_echo, "*/*", .summary = "Write"},
+	.summary = "Echo", .pushed = true},
+    {POST, "/form", SCOPE_OPEN, ON_HTTP, run_echo, "*/*", .summary = "Form"},
+    {POST, "/write", SCOPE_OPEN, ON_WRITE, run_echo, "*/*", .summary = "Write",
+	.pushed = true},
     {POST, "/private", SCOPE_PUBLISH, ON_HTTP, run_echo, JSON_TYPE,
 	.summary = "Private"},
     {GET, "/big", SCOPE_OPEN, ON_HTTP, run_big, "", .summary = "Big"},
@@ -346,13 +348,14 @@ hook_who(void *arg, struct req *r, struct err *e)
 	if (!str_starts(a, STR("Bearer ")))
 		return err_set(e, ERR_UNKNOWN, "no credentials");
 	r->who.kind = WHO_KEY;
+	r->who.id = (int64_t)(str_hash(a) >> 1);
 	(void)snprintf(
 	    r->who.name, sizeof(r->who.name), "%.*s", STR_ARG(str_from(a, 7)));
 	if (str_eq(a, STR("Bearer admin")))
 		r->who.scopes = SCOPE_ADMIN;
 	if (str_eq(a, STR("Bearer read")) || str_eq(a, STR("Bearer wait")))
 		r->who.scopes = SCOPE_READ;
-	if (str_eq(a, STR("Bearer publish")))
+	if (str_starts(a, STR("Bearer publish")))
 		r->who.scopes = SCOPE_PUBLISH;
 	return OK;
 }

@@ -419,6 +419,7 @@ class Server:
         self.proc, self.port, self.base, self.tls, self.starts = None, None, None, None, 0
         self.admin_key, self.clients, self.expect_exit = None, [], None
         self.lock = threading.Lock()
+        self.under = []  # a program and its arguments that the server is run by
         if start:
             self.start()
 
@@ -431,7 +432,7 @@ class Server:
         with open(self.log_path, "wb") as log, \
                 open(os.path.join(self.folder, f"out.{self.starts}"), "wb") as out:
             self.proc = subprocess.Popen(
-                [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", self.data,
+                [*self.under, BINARY, "serve", "--listen", "127.0.0.1:0", "--data", self.data,
                  *self.args, *args],
                 env=environment(self.settings, self.url), stdin=subprocess.DEVNULL,
                 stdout=out, stderr=log, cwd=self.folder)
