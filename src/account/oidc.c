@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "account/signup.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -65,6 +66,8 @@ oidc_check(const struct conf *c, struct err *e)
 		rc = err_set(e, ERR_INVALID,
 		    "google.client.id is set, so these are needed too: %.*s",
 		    STR_ARG(buf_str(&b)));
+	else if (signup_check(str_of(c->oidc_signup), e) < 0)
+		rc = e->code;
 	else if (str_starts(str_of(c->oidc_issuer), STR("http:")) &&
 		 !c->webhook_url_allow_private[0])
 		rc = err_set(e, ERR_INVALID,
@@ -137,8 +140,10 @@ oidc_page(const struct oidc *o, struct str authorize, struct str state,
 
 	buf_add(&b, authorize);
 	buf_addc(&b, str_has(authorize, '?') ? '&' : '?');
-	buf_addz(&b, "response_type=code&scope=openid%20email%20profile"
-		     "&client_id=");
+	buf_addz(&b, "response_type=code&scope=openid%20email%20profile");
+	if (signup_groups(str_of(o->conf->oidc_signup)))
+		buf_addz(&b, "%20groups");
+	buf_addz(&b, "&client_id=");
 	percent_add(&b, o->client_id);
 	buf_addz(&b, "&redirect_uri=");
 	percent_add(&b, str_of(o->conf->google_redirect_url));

@@ -199,8 +199,10 @@ limit_network(struct api *api, const struct req *r, struct err *e)
 	struct lockout_key network = lockout_network(r->peer);
 	int64_t id;
 
+	/* Whoever looks for paths that are not there takes no login from his
+	 * neighbours. */
 	memcpy(&id, network.b, sizeof(id));
-	id = (id & INT64_MAX) | 1;
+	id = (id & (INT64_MAX - 3)) | 2 | (r->route ? 1 : 0);
 	return limiter_take_minute(api->networks, id,
 	    api->conf->rate_limit_general, 1, clock_mono_us(), e);
 }

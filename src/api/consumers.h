@@ -18,8 +18,9 @@
  * is told what became of it by itself: one that is late or made up does not
  * fail the others. An answer is sent when it is committed.
  *
- * WHO MAY. Taking part in a consumer's work takes `read`, like looking at the
- * same events in the log; to make or end one takes `manage`. A key that is
+ * WHO MAY. Taking part in a consumer's work takes `consume`: whoever fetches
+ * keeps an event from the other workers, which is more than to look at it. To
+ * look at a consumer takes `read`, to make or end one `manage`. A key that is
  * limited to tenants finds those consumers whose tenants are within its own.
  */
 #ifndef API_CONSUMERS_H

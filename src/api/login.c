@@ -76,6 +76,22 @@ write_me(struct req *r, struct db *db, int64_t user, struct str provider,
 	return OK;
 }
 
+static int
+audit_refused(
+    struct db *db, const struct user_new *who, int64_t now_us, struct err *e)
+{
+	struct audit_row row = {
+	    .category = AUDIT_SIGNUP_REFUSED,
+	    .at_us = now_us,
+	    .actor = STR("nobody"),
+	    .target_type = STR("user"),
+	    .object_id = who->subject,
+	    .object_name = who->email,
+	};
+
+	return audit_put(db, &row, e);
+}
+
 /* On the commit thread: whoever the provider names, perhaps for the first time. */
 static int
 put_person(struct req *r, struct db *db, struct api_login *l, int64_t now_us,
@@ -90,8 +106,16 @@ put_person(struct req *r, struct db *db, struct api_login *l, int64_t now_us,
 	struct user u;
 	char name[sizeof(r->who.name)];
 	char uid[UUID_LEN + 1];
-	int rc = users_login(db, l->person, now_us, &l->user, &made, e);
+	int rc = OK;
 
+	if (!l->may_come)
+		rc = users_find(
+		    db, l->person->provider, l->person->subject, &l->user, e);
+	l->refused = rc == ERR_ABSENT;
+	if (l->refused)
+		return audit_refused(db, l->person, now_us, e);
+	if (rc == OK)
+		rc = users_login(db, l->person, now_us, &l->user, &made, e);
 	if (rc < 0 || !made)
 		return rc;
 	rc = users_get(db, l->user, r->arena, &u, e);
@@ -113,6 +137,8 @@ put_session(struct req *r, struct db *db, struct err *e)
 	int64_t until_us = now_us + api->conf->session_max_age_ms * US_PER_MS;
 	int rc = l->person ? put_person(r, db, l, now_us, e) : OK;
 
+	if (l->refused)
+		return rc;
 	if (rc == OK)
 		rc = write_me(r, db, l->user, l->provider, l->scopes, e);
 	/* Removed since its password was checked. */
@@ -138,6 +164,8 @@ logged_in(struct req *r, struct err *e)
 	}
 	if (r->rc < 0)
 		return api_said(r, e);
+	if (l->refused)
+		return l->refuse(r, e);
 	if (l->ended || l->has_old)
 		auth_session_ended();
 	if (l->location) {

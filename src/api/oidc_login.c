@@ -1,6 +1,7 @@
 #include "account/auth.h"
 #include "account/oidc.h"
 #include "account/session.h"
+#include "account/signup.h"
 #include "account/users.h"
 #include "api/api.h"
 #include "api/people.h"
@@ -289,6 +290,13 @@ check_state(struct req *r, struct trip *t)
 }
 
 static int
+signup_refused(struct req *r, struct err *e)
+{
+	return failed(r, "signup_closed",
+	    "oidc.signup does not name this person, who is new here", e);
+}
+
+static int
 came_back(struct req *r, struct err *e)
 {
 	const struct api *api = r->app;
@@ -309,6 +317,8 @@ came_back(struct req *r, struct err *e)
 	};
 	t->login = (struct api_login){.provider = t->person.provider,
 	    .person = &t->person,
+	    .may_come = signup_allows(str_of(api->conf->oidc_signup), c),
+	    .refuse = signup_refused,
 	    .location = url};
 	return api_login(r, &t->login, e);
 }

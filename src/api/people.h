@@ -37,7 +37,9 @@ struct api_login {
 	struct str provider;
 	int64_t user; /* an account that was checked, */
 	unsigned scopes;
-	const struct user_new *person; /* or whoever the provider names */
+	const struct user_new *person; /* or whoever the provider names, */
+	bool may_come;                 /* also for the first time; else */
+	int (*refuse)(struct req *r, struct err *e); /* answers */
 	const char
 	    *location; /* the answer leads there; NULL: tells who it is */
 
@@ -45,7 +47,7 @@ struct api_login {
 	char text[SESSION_TEXT_LEN + 1];
 	unsigned char id[DIGEST_LEN];
 	unsigned char old[DIGEST_LEN]; /* what the browser had before */
-	bool has_old, ended, again;
+	bool has_old, ended, again, refused;
 };
 
 /* Makes the session, answers its cookie. Only from the http thread. */

@@ -198,8 +198,8 @@ make_key(struct demo *d, struct err *e)
 {
 	struct json *j = NULL;
 	int rc = ask(d, "POST", "/v1/keys",
-	    STR("{\"name\":\"demo\",\"scopes\":[\"publish\",\"read\"]}"), &j,
-	    e);
+	    STR("{\"name\":\"demo\",\"scopes\":[\"publish\",\"read\",\"consume\"]}"),
+	    &j, e);
 
 	if (rc == OK)
 		(void)fprintf(d->cli->out, "made API key      %-13s %.*s\n\n",

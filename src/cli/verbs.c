@@ -27,7 +27,7 @@ static const struct opt KEY_CREATE[] = {
     {"name", OPT_TEXT, "NAME", .help = "the same as NAME without an option"},
     {"scopes", OPT_TEXT, "LIST",
 	.help =
-	    "of publish, read, manage, admin, submit, query; publish when not given"},
+	    "of publish, read, consume, manage, admin, submit, query; publish when not given"},
     {"tenants", OPT_TEXT, "LIST",
 	.help = "only these tenantIds; all when not given"},
     {"rate", OPT_INT, "N",
@@ -91,7 +91,7 @@ static const struct opt CONSUMER_NACK[] = {
 static const struct opt USER_ADD[] = {
     {"role", OPT_TEXT, "ROLE",
 	.help =
-	    "admin, operator (read, manage, publish) or viewer (read, when not given)"},
+	    "reader (own feeds; when not given), viewer (read), operator (read, consume, manage, publish) or admin"},
     {"generate", OPT_FLAG, "", .help = "make up a password and print it"},
     {.name = NULL},
 };

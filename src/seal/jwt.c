@@ -384,6 +384,7 @@ take_claims(const struct json *j, struct jwt_claims *ret, struct err *e)
 	    .email = shown(text_of(j, "email"), JWT_TEXT_MAX),
 	    .name = shown(text_of(j, "name"), JWT_TEXT_MAX),
 	    .email_verified = json_is(json_get(j, "email_verified"), JSON_TRUE),
+	    .groups = json_get(j, "groups"),
 	};
 
 	if (c.subject.n == 0)

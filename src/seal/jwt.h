@@ -26,6 +26,7 @@
 #include "base/base.h"
 
 struct arena;
+struct json;
 struct jwks;
 
 /*
@@ -49,6 +50,7 @@ struct jwt_claims {
 	struct str subject;
 	struct str email, name; /* empty when they are not there */
 	bool email_verified;
+	const struct json *groups; /* as it came, of any type; NULL: none */
 };
 
 /*

@@ -97,7 +97,7 @@ class Browser:
 def settings(issuer, **more):
     return {"GOOGLE_CLIENT_ID": "hikyaku", "GOOGLE_CLIENT_SECRET": SECRET,
             "GOOGLE_REDIRECT_URL": BACK, "OIDC_ISSUER": issuer, "BASE_URL": SITE,
-            "SESSION_SECRET": "what cookies are signed with",
+            "OIDC_SIGNUP": "open", "SESSION_SECRET": "what cookies are signed with",
             "WEBHOOK_URL_ALLOW_PRIVATE": "127.0.0.0/8", **more}
 
 

@@ -420,7 +420,7 @@ def test_drop_stale_and_coalesce(t):
 
 def test_tenants(t):
     other = new_id()
-    key = t.srv.new_key("read", "manage", "publish", tenants=[TENANT])
+    key = t.srv.new_key("read", "consume", "manage", "publish", tenants=[TENANT])
     c, mine = t.srv.client(), t.srv.client(key["key"])
     name = make(mine)
     same(show(c, name)["tenants"], [TENANT], "within its own")
@@ -441,14 +441,17 @@ def test_tenants(t):
 def test_scopes(t):
     c = t.srv.client()
     name = make(c)
-    key = t.srv.new_key("read")
-    reader = t.srv.client(key["key"])
-    reader("PUT", "/v1/consumers/" + name, {}).want(403)
-    reader("DELETE", "/v1/consumers/" + name).want(403)
+    worker = t.srv.client(t.srv.new_key("consume")["key"])
+    worker("PUT", "/v1/consumers/" + name, {}).want(403)
+    worker("DELETE", "/v1/consumers/" + name).want(403)
     fill(c, 1)
-    same(ack(reader, name, fetch_all(reader, name, 1)), ["acked"], "a worker needs to read")
-    key = t.srv.new_key("publish")
-    t.srv.client(key["key"]).get(f"/v1/consumers/{name}/events").want(403)
+    same(ack(worker, name, fetch_all(worker, name, 1)), ["acked"], "a worker consumes")
+    for scope in ("publish", "read"):
+        other = t.srv.client(t.srv.new_key(scope)["key"])
+        other.get(f"/v1/consumers/{name}/events").want(403, says="the scope consume")
+        for verb in ("ack", "nack", "extend"):
+            other.post(f"/v1/consumers/{name}/{verb}", {"cursors": ["x"]}).want(403)
+    t.srv.client(t.srv.new_key("read")["key"]).get("/v1/consumers/" + name).want(200)
 
 
 def test_replay(t):

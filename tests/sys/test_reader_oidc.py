@@ -278,3 +278,61 @@ def test_1_1_without_a_provider(t):
     person(b.get("/auth/google/callback?code=x"), 404, "NOT_FOUND")
     same(b.get("/auth/providers").json["providers"], [{"name": "local", "login": "/auth/login"}],
          "local accounts")
+
+
+def sign_up(t, rules, **claims):
+    """The answer to somebody who comes for the first time."""
+    f = Fake(t)
+    srv = t.server(**f.settings(OIDC_SIGNUP=rules))
+    f.claims = claims
+    b = Browser(srv, SITE)
+    return f, srv, b, b.travel(f.sign_in())
+
+
+def test_signup_is_closed(t):
+    """Unless somebody is named, nobody comes in; it is logged and audited."""
+    f, srv, b, home = sign_up(t, None, email_verified=True)
+    same(said(home), "signup_closed", "the default")
+    same(b.cookies, {}, "no session")
+    same(srv.rows(NOBODY), [("0",)], "nobody is made")
+    line = [l for l in srv.log() if l.get("msg") == "a login failed"]
+    check(line and "oidc.signup" in line[0]["error"], "the log says why", line)
+    rows = srv.admin().get("/v1/audit?category=SIGNUP_REFUSED").want(200).json["data"]
+    check(len(rows) == 1 and "eve@example.com" in str(rows[0]), "the audit knows", rows)
+    srv.stop()
+    srv.settings["OIDC_SIGNUP"] = "@example.com"
+    srv.start()
+    f.claims = {"email_verified": True}
+    same(Browser(srv, SITE).travel(f.sign_in()), SITE + "/", "now she may")
+    srv.stop()
+    srv.settings["OIDC_SIGNUP"] = "closed"
+    srv.start()
+    b = Browser(srv, SITE)
+    same(b.travel(f.sign_in()), SITE + "/", "who was let in once comes in again")
+    same(b.get("/auth/me").json["scopes"], [], "without any scope")
+    same(b.get("/v1/events").status, 403, "of /v1 nothing")
+
+
+def test_signup_by_name(t):
+    """Domains and addresses that are verified, and groups; no others."""
+    f = Fake(t)
+    srv = t.server(**f.settings(OIDC_SIGNUP="@example.com, ann@example.org, group:staff"))
+    for i, (claims, comes) in enumerate((
+            ({"email_verified": True}, True),
+            ({"email_verified": False}, False),
+            ({"email_verified": "true"}, False),
+            ({}, False),
+            ({"email": "eve@sub.example.com", "email_verified": True}, False),
+            ({"email": "Ann@example.org", "email_verified": True}, True),
+            ({"email": "bob@example.org", "email_verified": True}, False),
+            ({"email": "x@y.org", "groups": ["staff"]}, True),
+            ({"email": "x@y.org", "groups": ["Staff"]}, False),
+            ({"email": "x@y.org", "groups": "staff"}, False))):
+        f.claims = {"sub": f"s-{i}", **claims}
+        home = Browser(srv, SITE).travel(f.sign_in())
+        same(home, SITE + ("/" if comes else "/?login_error=signup_closed"), f"{claims}")
+    check("groups" in f.question["scope"].split(), "groups are asked for", f.question)
+    bad = t.server(start=False, **f.settings(OIDC_SIGNUP="example.com"))
+    bad.spawn()
+    check(bad.ended() != 0 and "oidc.signup" in bad.tail(), "a typo is told", bad.tail())
+    bad.proc = None
