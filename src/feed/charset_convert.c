@@ -104,69 +104,72 @@ ask(iconv_t cd, struct str s, struct buf *to)
 /* ---- one byte a character ---- */
 
 struct single {
+	enum charset cs;
+	iconv_t cd;
+	struct buf one;
+	bool known[256], odd[256]; /* odd: nobody means it */
 	uint32_t code[256];
-	bool odd[256]; /* the standard's, but nobody means it */
 };
 
-static bool
-make_single(enum charset cs, struct single *t)
+/* As iconv has it, or the standard where that differs. */
+static void
+look_up(struct single *t, unsigned char c)
 {
-	iconv_t cd = iconv_open("WCHAR_T", INFO[cs].iconv);
-	struct buf b = BUF(OUT_BYTES(1));
+	char byte = (char)c;
 
-	if (!is_open(cd))
-		return false;
-	for (unsigned c = 0; c < 256; c++) {
-		char byte = (char)c;
-
-		buf_clear(&b);
-		t->code[c] = NO_CHAR;
-		t->odd[c] = !ask(cd, (struct str){&byte, 1}, &b) || b.n != 4;
-		if (!t->odd[c])
-			memcpy(&t->code[c], b.p, 4);
-		else if (c < 0xa0) /* as windows has it, and the standard */
-			t->code[c] = c;
-	}
 	for (size_t i = 0; i < COUNT_OF(PATCHES); i++)
-		if (PATCHES[i].cs == cs)
-			t->code[PATCHES[i].byte] = PATCHES[i].code;
-	buf_done(&b);
-	(void)iconv_close(cd);
-	return true;
+		if (PATCHES[i].cs == t->cs && PATCHES[i].byte == c) {
+			t->code[c] = PATCHES[i].code;
+			return;
+		}
+	buf_clear(&t->one);
+	if (ask(t->cd, (struct str){&byte, 1}, &t->one) && t->one.n == 4) {
+		memcpy(&t->code[c], t->one.p, 4);
+		return;
+	}
+	t->odd[c] = true;
+	t->code[c] = c < 0xa0 ? c : NO_CHAR; /* so has windows, too */
 }
 
 static void
-make_own(enum charset cs, struct single *t)
+learn(struct single *t, unsigned char c)
 {
-	for (unsigned c = 0; c < 256; c++) {
-		t->odd[c] = false;
+	t->known[c] = true;
+	if (c < 0x80 && t->cs != CS_EBCDIC)
 		t->code[c] = c;
-		if (c >= 0x80 && cs == CS_X_USER_DEFINED)
-			t->code[c] = 0xf780 + c - 0x80;
-		else if (c >= 0x80 && c < 0xa0)
-			t->code[c] = ENTITY_CP1252[c - 0x80];
-	}
+	else if (t->cs == CS_X_USER_DEFINED)
+		t->code[c] = 0xf780 + c - 0x80U;
+	else if (t->cs == CS_WINDOWS_1252)
+		t->code[c] = c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c;
+	else
+		look_up(t, c);
 }
 
 static size_t
 from_single(enum charset cs, struct str s, struct buf *to)
 {
+	struct single t = {.cs = cs, .one = BUF(OUT_BYTES(1))};
+	bool ours = INFO[cs].iconv[0] == '\0';
 	size_t wrong = 0;
-	struct single t;
 
-	if (cs == CS_WINDOWS_1252 || cs == CS_X_USER_DEFINED)
-		make_own(cs, &t);
-	else if (!make_single(cs, &t))
+	if (!ours)
+		t.cd = iconv_open("WCHAR_T", INFO[cs].iconv);
+	if (!is_open(t.cd))
 		return SIZE_MAX;
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
 
+		if (!t.known[c])
+			learn(&t, c);
 		wrong += t.odd[c];
 		if (t.code[c] < 0x80)
 			buf_addc(to, (char)t.code[c]);
 		else
 			add_code(to, t.code[c]);
 	}
+	buf_done(&t.one);
+	if (!ours)
+		(void)iconv_close(t.cd);
 	return wrong;
 }
 
@@ -418,6 +421,7 @@ charset_convert(enum charset cs, struct str s, struct buf *to)
 {
 	enum charset_kind kind = INFO[cs].kind;
 
+	assert(kind != CHARSET_UTF8 && kind != CHARSET_REFUSED);
 	switch (kind) {
 	case CHARSET_SINGLE:
 	case CHARSET_USER:
@@ -437,6 +441,5 @@ charset_convert(enum charset cs, struct str s, struct buf *to)
 	case CHARSET_REFUSED:
 		break;
 	}
-	assert(!"an encoding that is converted");
 	return SIZE_MAX;
 }

@@ -1,6 +1,7 @@
 /*
  * JSON with faults: what was valid means the same when it is mended, and a
- * JSON Feed is refused in words or read.
+ * JSON Feed is refused in words or read. The first byte chooses what the bytes
+ * are said to be.
  */
 #include <assert.h>
 
@@ -11,6 +12,7 @@
 #include "base/str.h"
 #include "feed/feed.h"
 #include "feed/jsonfix.h"
+#include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,9 +37,10 @@ check_fix(struct str s)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct str s = {(const char *)data, size};
+	struct str s = {(const char *)data + 1, size > 0 ? size - 1 : 0};
 	struct arena *a = arena_new(FEED_ARENA_MAX);
-	struct feed_from from = {.url = STR("http://example.com/feed.json")};
+	struct feed_from from = {.url = STR("http://example.com/feed.json"),
+	    .content_type = said(size > 0 ? data[0] : 0)};
 	struct buf b = BUF(8 * FEED_TEXT_MAX);
 	struct feed *f = NULL;
 	struct err e = {0};

@@ -1,7 +1,7 @@
 /*
  * A list of subscriptions from anybody: refused in words, or read. What is
  * read is UTF-8 and bounded, and what is written of it is well-formed and says
- * the same.
+ * the same. The first byte chooses what the bytes are said to be.
  */
 #include "feed/opml.h"
 
@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,8 +44,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = {0};
 	size_t n = 0;
 
-	if (opml_parse(a, (struct str){(const char *)data, size}, STR_EMPTY, &o,
-		&e) < 0) {
+	if (opml_parse(a,
+		(struct str){(const char *)data + 1, size > 0 ? size - 1 : 0},
+		said(size > 0 ? data[0] : 0), &o, &e) < 0) {
 		assert(e.text[0]);
 		goto out;
 	}
