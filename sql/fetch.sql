@@ -53,9 +53,9 @@ UPDATE feed SET title = COALESCE(:title, title), site_url = COALESCE(:site_url, 
  WHERE id = :id;
 
 -- name: fetch_move
--- args: id int, url text
+-- args: id int, url text, private int
 -- A feed that moved for good. Not when another feed has that address.
-UPDATE feed SET feed_url = :url WHERE id = :id AND NOT EXISTS (SELECT 1 FROM feed WHERE feed_url = :url);
+UPDATE feed SET feed_url = :url, private = CASE WHEN :private = 1 THEN 1 ELSE private END WHERE id = :id AND NOT EXISTS (SELECT 1 FROM feed WHERE feed_url = :url);
 
 -- name: fetch_add
 -- args: feed int, at int, took int, outcome text, status int, bytes int, inserted int, updated int, error text?, next int?, why text

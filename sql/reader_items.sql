@@ -2,8 +2,8 @@
 
 -- name: item_feed
 -- args: feed int
--- rows: version int, title text
-SELECT version, title FROM feed WHERE id = :feed;
+-- rows: version int, title text, private int
+SELECT version, title, private FROM feed WHERE id = :feed;
 
 -- name: item_known_guid
 -- args: feed int, guid text

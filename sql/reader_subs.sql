@@ -7,12 +7,19 @@
 SELECT id, uid FROM feed WHERE feed_url = :url;
 
 -- name: feed_add
--- args: uid bytes, url text, site_url text?, title text, etag text?, last_modified text?, body_hash bytes?, next_fetch_at int, last_fetch_at int?, favicon_mime text?, favicon_data bytes?, now int
+-- args: uid bytes, url text, site_url text?, title text, etag text?, last_modified text?, body_hash bytes?, next_fetch_at int, last_fetch_at int?, favicon_mime text?, favicon_data bytes?, private int, now int
 INSERT INTO feed (uid, feed_url, site_url, title, etag, last_modified, body_hash, fetch_status, consecutive_errors, parse_errors,
-       next_fetch_at, last_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at, favicon_mime, favicon_data)
+       next_fetch_at, last_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at, favicon_mime, favicon_data, private)
 VALUES (:uid, :url, :site_url, :title, :etag, :last_modified, :body_hash, 'active', 0, 0,
-       :next_fetch_at, :last_fetch_at, 0, 0, 0, 1, :now, :now, :favicon_mime, :favicon_data)
+       :next_fetch_at, :last_fetch_at, 0, 0, 0, 1, :now, :now, :favicon_mime, :favicon_data, :private)
 ON CONFLICT (feed_url) DO NOTHING;
+
+-- name: feed_mark
+-- args: feed int, private int, alone int, now int
+-- alone: not while somebody else reads it too. What was planned as if it were
+-- not so is planned anew.
+UPDATE feed SET private = :private, version = version + 1, updated_at = :now
+ WHERE id = :feed AND (:alone = 0 OR subscribers <= 1);
 
 -- name: fsub_count
 -- args: user int
@@ -95,10 +102,10 @@ SELECT s.uid, f.uid, coalesce(s.title, f.title), f.feed_url, CASE WHEN f.favicon
 
 -- name: feed_show
 -- args: user int, uid bytes
--- rows: uid bytes, feed_url text, site_url text?, title text, etag text?, last_modified text?, status text, errors int, error text?, next_fetch_at int, last_fetch_at int?, created_at int, updated_at int, icon int
+-- rows: uid bytes, feed_url text, site_url text?, title text, etag text?, last_modified text?, status text, errors int, error text?, next_fetch_at int, last_fetch_at int?, created_at int, updated_at int, icon int, private int
 -- For one who has it.
 SELECT f.uid, f.feed_url, f.site_url, f.title, f.etag, f.last_modified, f.fetch_status, f.consecutive_errors, f.error_message,
-       f.next_fetch_at, f.last_fetch_at, f.created_at, f.updated_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END
+       f.next_fetch_at, f.last_fetch_at, f.created_at, f.updated_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END, f.private
   FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
 
 -- name: feed_icon

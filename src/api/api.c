@@ -211,8 +211,11 @@ limit_network(struct api *api, const struct req *r, struct err *e)
 static int
 limit(struct api *api, const struct req *r, struct err *e)
 {
-	if (strcmp(r->peer, "unix") == 0 ||
-	    (r->route && r->route->group != FOR_PEOPLE))
+	if (strcmp(r->peer, "unix") == 0)
+		return OK;
+	if (!r->route)
+		return limit_network(api, r, e);
+	if (r->route->group != FOR_PEOPLE)
 		return OK;
 	return r->who.user ? limit_person(api, r, e) : limit_network(api, r, e);
 }

@@ -49,14 +49,13 @@ done(struct registration *reg)
 	req_wake(MAIL_OF(reg, struct adding, reg)->r);
 }
 
-/* {"<name>": "…"} and nothing else. */
+/* {"<name>": "…", "private": true} and nothing else. */
 static int
-read_url(struct req *r, const char *name, struct str *ret, struct err *e)
+read_body(struct req *r, const char *name, struct json **ret, struct err *e)
 {
-	const char *const names[] = {name, NULL};
-	char at[32];
+	const char *const names[] = {name, "private", NULL};
 	struct json *j = NULL;
-	const struct json *url;
+	const struct json *private;
 	int rc = json_parse(r->arena, r->body, &j, e);
 
 	if (rc == OK && !json_is(j, JSON_OBJECT))
@@ -65,8 +64,21 @@ read_url(struct req *r, const char *name, struct str *ret, struct err *e)
 		rc = json_known(j, "", names, e);
 	if (rc < 0)
 		return rc;
+	private = json_get(j, "private");
+	if (private && !json_is(private, JSON_TRUE) &&
+	    !json_is(private, JSON_FALSE))
+		return json_wrong(e, "/private", "must be true or false");
+	*ret = j;
+	return OK;
+}
+
+static int
+read_url(const struct json *j, const char *name, struct str *ret, struct err *e)
+{
+	const struct json *url = json_get(j, name);
+	char at[32];
+
 	(void)snprintf(at, sizeof(at), "/%s", name);
-	url = json_get(j, name);
 	if (!json_is(url, JSON_STRING))
 		return json_wrong(
 		    e, at, "must be the address of a feed or page");
@@ -102,13 +114,19 @@ int
 api_feeds_post(struct req *r, struct db *db, struct err *e)
 {
 	struct adding *a = arena_alloc(r->arena, sizeof(*a));
+	struct json *j = NULL;
 	int rc;
 
 	(void)db;
 	if (!a)
 		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = read_url(r, "url", &a->reg.url, e);
-	return rc < 0 ? rc : start(r, a, e);
+	rc = read_body(r, "url", &j, e);
+	if (rc == OK)
+		rc = read_url(j, "url", &a->reg.url, e);
+	if (rc < 0)
+		return rc;
+	a->reg.private = json_is(json_get(j, "private"), JSON_TRUE);
+	return start(r, a, e);
 }
 
 /* The feed that is to be another; on a read thread. */
@@ -133,19 +151,48 @@ go_on(struct req *r, struct err *e)
 	return start(r, r->ctx, e);
 }
 
+/* On the commit thread. An admin marks what others read, too. */
+static int
+mark(struct req *r, struct db *db, struct err *e)
+{
+	struct adding *a = r->ctx;
+	bool alone = !(r->who.scopes & SCOPE_ADMIN);
+	int rc = find(r, db, e);
+
+	if (rc == OK)
+		rc = feeds_mark(db, a->reg.instead, a->reg.private, alone,
+		    clock_now_us(), e);
+	if (rc < 0)
+		return rc;
+	(void)uuid_parse(r->params[0], &a->reg.feed_uid);
+	return show(r, db, e);
+}
+
 int
 api_feeds_patch(struct req *r, struct db *db, struct err *e)
 {
 	struct adding *a = arena_alloc(r->arena, sizeof(*a));
+	struct json *j = NULL;
+	const struct json *private;
 	int rc;
 
 	(void)db;
 	if (!a)
 		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = read_url(r, "feed_url", &a->reg.url, e);
+	r->ctx = a;
+	rc = read_body(r, "feed_url", &j, e);
 	if (rc < 0)
 		return rc;
-	r->ctx = a;
+	private = json_get(j, "private");
+	a->reg.private = json_is(private, JSON_TRUE);
+	if (private && json_get(j, "feed_url"))
+		return json_wrong(
+		    e, "/private", "can't be given together with feed_url");
+	if (private)
+		return api_write(r, mark, e);
+	rc = read_url(j, "feed_url", &a->reg.url, e);
+	if (rc < 0)
+		return rc;
 	r->then = go_on;
 	return api_read(r, find, e);
 }

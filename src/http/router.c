@@ -300,11 +300,11 @@ router_find(const struct router *rt, int method, struct str path,
 enum route_group
 router_group(const struct router *rt, struct str path, struct arena *a)
 {
-	const struct node *at = &rt->root, *n = at;
+	const struct node *at = &rt->root, *n;
 	struct err unused;
 
 	path = str_from(path, path.n > 0 && path.p[0] == '/');
-	while (n && path.n > 0) {
+	while (path.n > 0) {
 		struct str segment = str_cut(&path, '/');
 
 		if (percent_decode(
@@ -313,7 +313,9 @@ router_group(const struct router *rt, struct str path, struct arena *a)
 		for (n = at->child; n; n = n->sibling)
 			if (str_eq(n->segment, segment))
 				break;
-		at = n ? n : at;
+		if (!n)
+			break;
+		at = n;
 	}
 	return at->group;
 }

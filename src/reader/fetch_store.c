@@ -8,6 +8,7 @@
 #include "feed/feed.h"
 #include "http/url.h"
 #include "reader/fetcher_priv.h"
+#include "reader/secret_url.h"
 #include "reader/websub.h"
 #include "sql.h"
 
@@ -55,7 +56,8 @@ move(struct db *db, const struct fetch *x, bool *ret_taken, struct err *e)
 	*ret_taken = x->taken;
 	if (!x->verdict.good || !x->moved || str_eq(x->final_url, x->url))
 		return n;
-	n = sql_fetch_move(db, x->id, x->final_url, e);
+	n = sql_fetch_move(
+	    db, x->id, x->final_url, secret_url(x->final_url), e);
 	*ret_taken = n == 0;
 	return n;
 }

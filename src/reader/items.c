@@ -20,7 +20,7 @@ struct planning {
 	struct arena *a;
 	const struct items_from *from;
 	struct items_plan *p;
-	struct str feed_title;
+	struct item_feed feed;
 	struct buf scratch;
 	const struct item_doc *doc;
 	struct map *ids, *guids, *links, *hashes; /* item_known, item_holder */
@@ -403,7 +403,7 @@ take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
 	int rc;
 
 	item_cleaned(ch, clean);
-	rc = item_event(p->a, p->from, p->feed_title, ch, en, e);
+	rc = item_event(p->a, p->from, &p->feed, ch, en, e);
 	if (rc < 0)
 		return rc;
 	p->bytes += ch->summary.n + ch->content.n + ch->link.n + ch->terms.n +
@@ -485,8 +485,9 @@ read_feed(struct planning *p, struct err *e)
 		rc = err_set(e, ERR_ABSENT, "there is no such feed");
 	if (rc > 0) {
 		p->p->version = rows_int(rows, 0);
-		p->feed_title = arena_dup(p->a, rows_str(rows, 1));
-		rc = p->feed_title.p ? OK : no_memory(e);
+		p->feed.title = arena_dup(p->a, rows_str(rows, 1));
+		p->feed.private = rows_int(rows, 2) != 0;
+		rc = p->feed.title.p ? OK : no_memory(e);
 	}
 	rows_close(rows);
 	return rc;

@@ -8,6 +8,7 @@
 #include "feed/feed.h"
 #include "reader/items_priv.h"
 #include "reader/same.h"
+#include "reader/secret_url.h"
 
 /* The year 1: before it time has no four digits. */
 #define DATE_MIN_US INT64_C(-62135596800000000)
@@ -133,6 +134,28 @@ keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
 	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for an article");
 }
 
+static void
+list_enclosures(const struct feed_item *it,
+    void (*add_address)(struct str url, struct buf *b), struct buf *b)
+{
+	for (const struct feed_enclosure *x = it->enclosures; x; x = x->next) {
+		buf_addz(b, x == it->enclosures ? "[{\"url\":" : ",{\"url\":");
+		add_address(x->url, b);
+		buf_addz(b, ",\"type\":");
+		buf_json(b, x->type);
+		if (x->length >= 0)
+			buf_fmt(b, ",\"length\":%lld", (long long)x->length);
+		buf_addc(b, '}');
+	}
+	buf_addc(b, ']');
+}
+
+static void
+as_it_is(struct str url, struct buf *b)
+{
+	buf_json(b, url);
+}
+
 static int
 make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
     struct err *e)
@@ -148,18 +171,17 @@ make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
 	if (it->categories)
 		rc = keep(a, &b, &ch->categories, e);
 	buf_clear(&b);
-	for (const struct feed_enclosure *x = it->enclosures; x; x = x->next) {
-		buf_addz(&b, x == it->enclosures ? "[{\"url\":" : ",{\"url\":");
-		buf_json(&b, x->url);
-		buf_addz(&b, ",\"type\":");
-		buf_json(&b, x->type);
-		if (x->length >= 0)
-			buf_fmt(&b, ",\"length\":%lld", (long long)x->length);
-		buf_addc(&b, '}');
-	}
-	buf_addc(&b, ']');
-	if (rc == OK && it->enclosures)
+	if (rc == OK && it->enclosures) {
+		list_enclosures(it, as_it_is, &b);
 		rc = keep(a, &b, &ch->enclosures, e);
+		ch->told = ch->enclosures;
+	}
+	/* Few have an address with an @ in it at all. */
+	if (rc == OK && str_has(ch->enclosures, '@')) {
+		b = BUF(8 * MIB);
+		list_enclosures(it, secret_url_json, &b);
+		rc = keep(a, &b, &ch->told, e);
+	}
 	buf_done(&b);
 	return rc;
 }
@@ -232,19 +254,41 @@ add_text(struct buf *b, const char *name, struct str s)
 }
 
 static void
+add_url(struct buf *b, const char *name, struct str url)
+{
+	buf_addz(b, name);
+	if (url.p)
+		secret_url_json(url, b);
+	else
+		buf_addz(b, "null");
+}
+
+/* Who may read it asks for it by its id. */
+static void
+add_private(
+    const struct items_from *from, const struct item_change *ch, struct buf *b)
+{
+	buf_addz(b, "{\"feed\":{\"id\":");
+	buf_json(b, from->feed_uid);
+	buf_addz(b, ",\"private\":true},\"item\":{\"id\":\"");
+	uuid_add(b, ch->uid);
+	buf_addz(b, "\"}}");
+}
+
+static void
 add_payload(const struct items_from *from, struct str title,
     const struct item_change *ch, struct buf *b)
 {
 	buf_addz(b, "{\"feed\":{\"id\":");
 	buf_json(b, from->feed_uid);
-	add_text(b, ",\"url\":", from->feed_url);
+	add_url(b, ",\"url\":", from->feed_url);
 	add_text(b, ",\"title\":", str_chars(title, FEED_TITLE_MAX));
 	buf_addz(b, "},\"item\":{\"id\":\"");
 	uuid_add(b, ch->uid);
 	buf_addc(b, '"');
-	add_text(b, ",\"guid\":", ch->guid);
+	add_url(b, ",\"guid\":", ch->guid);
 	add_text(b, ",\"title\":", ch->title);
-	add_text(b, ",\"link\":", ch->link);
+	add_url(b, ",\"link\":", ch->link);
 	add_text(b, ",\"author\":", ch->author);
 	buf_addz(b, ",\"published_at\":\"");
 	time_add(b, ch->published_us);
@@ -254,7 +298,7 @@ add_payload(const struct items_from *from, struct str title,
 	buf_addz(b, ",\"categories\":");
 	buf_add(b, ch->categories.p ? ch->categories : STR("[]"));
 	buf_addz(b, ",\"enclosures\":");
-	buf_add(b, ch->enclosures.p ? ch->enclosures : STR("[]"));
+	buf_add(b, ch->told.p ? ch->told : STR("[]"));
 	buf_addz(b, "}}");
 }
 
@@ -264,8 +308,8 @@ add_payload(const struct items_from *from, struct str title,
  */
 int
 item_event(struct arena *a, const struct items_from *from,
-    struct str feed_title, const struct item_change *ch, struct entry *ret,
-    struct err *e)
+    const struct item_feed *feed, const struct item_change *ch,
+    struct entry *ret, struct err *e)
 {
 	struct entry en = {.event_id = uuid_v7(from->now_us),
 	    .correlation = uuid_v7(from->now_us),
@@ -295,7 +339,10 @@ item_event(struct arena *a, const struct items_from *from,
 	buf_addz(&b, ",\"recordVersion\":\"");
 	time_add(&b, from->now_us);
 	buf_addz(&b, "\"},\"payload\":");
-	add_payload(from, feed_title, ch, &b);
+	if (feed->private)
+		add_private(from, ch, &b);
+	else
+		add_payload(from, feed->title, ch, &b);
 	buf_addc(&b, '}');
 	en.body =
 	    b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));

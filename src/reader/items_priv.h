@@ -71,9 +71,10 @@ struct item_change {
 	unsigned char link_hash[DIGEST_SHORT_LEN], same_as[DIGEST_SHORT_LEN];
 	struct str guid, link, title, author;
 	struct str categories, enclosures; /* JSON arrays */
-	struct str summary, content;       /* clean */
-	struct str terms;                  /* for the search: doc/terms.h */
-	struct str excerpt;                /* plain text, for its event */
+	struct str told; /* enclosures for the event: no credentials */
+	struct str summary, content; /* clean */
+	struct str terms;            /* for the search: doc/terms.h */
+	struct str excerpt;          /* plain text, for its event */
 };
 
 /* What PostgreSQL is given, by column: new ones, then changed ones. */
@@ -133,9 +134,14 @@ int item_make(struct arena *a, const struct items_from *from,
 void item_raw(const struct item_change *ch, const struct feed_item *it,
     struct doc_article *ret);
 void item_cleaned(struct item_change *ch, const struct doc_clean *clean);
+/* What the store says of the feed. */
+struct item_feed {
+	struct str title;
+	bool private; /* events carry ids alone: subs.h */
+};
 int item_event(struct arena *a, const struct items_from *from,
-    struct str feed_title, const struct item_change *ch, struct entry *ret,
-    struct err *e) MUST_CHECK;
+    const struct item_feed *feed, const struct item_change *ch,
+    struct entry *ret, struct err *e) MUST_CHECK;
 int item_columns(
     struct arena *a, struct items_plan *p, struct err *e) MUST_CHECK;
 

@@ -36,6 +36,7 @@ struct reg {
 	struct fetcher *f;
 	struct registration *r; /* NULL: whoever waited was told */
 	int64_t user, instead;  /* of r, which may be gone */
+	bool private;           /* the same */
 	struct link link;
 	struct arena *arena;
 	struct follow follow;
@@ -162,6 +163,7 @@ store_fn(struct db *db, void *ctx, struct err *e)
 			x->parsed->title.n > 0 ? x->parsed->title : g->asked,
 		    .favicon_mime = {.p = NULL},
 		    .favicon_data = {.p = NULL},
+		    .private = g->private,
 		    .next_fetch_us = now + 2 * 60 * US_PER_S};
 
 		if (n.site_url.n == 0 || n.site_url.n > URL_MAX)
@@ -182,6 +184,10 @@ store_fn(struct db *db, void *ctx, struct err *e)
 		rc = subscription_move(db, g->user, g->instead, id, now, e);
 	else if (rc == OK)
 		rc = subscription_add(db, g->user, id, now, NULL, e);
+	if (rc == OK && g->private && !g->stored) {
+		rc = feeds_mark(db, id, true, true, now, e);
+		rc = rc == ERR_CONFLICT ? OK : rc; /* the answer tells */
+	}
 	if (rc == OK) {
 		g->feed = id;
 		g->uid = uid;
@@ -620,6 +626,7 @@ begin(struct fetcher *f, struct registration *r)
 	g->r = r;
 	g->user = r->user;
 	g->instead = r->instead;
+	g->private = r->private;
 	g->asked = STR_EMPTY;
 	g->begin_us = clock_mono_us();
 	g->until_us = g->begin_us + REGISTER_MS * US_PER_MS;

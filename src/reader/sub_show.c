@@ -155,7 +155,7 @@ feeds_show(struct db *db, int64_t user, struct uuid feed_uid, struct buf *b,
 			add_time(b, "last_fetch_at", r.last_fetch_at);
 		add_time(b, "created_at", r.created_at);
 		add_time(b, "updated_at", r.updated_at);
-		buf_addc(b, '}');
+		buf_fmt(b, ",\"private\":%s}", r.private ? "true" : "false");
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/str.h"
+#include "reader/secret_url.h"
 #include "sql.h"
 
 #define INTERVAL_NEW 60 /* minutes: seed 002 */
@@ -63,14 +64,29 @@ feeds_add(struct db *db, const struct feed_new *f, int64_t now_us,
 {
 	struct uuid uid = uuid_v7(now_us);
 	struct str title = str_chars(f->title, FEED_TITLE_MAX);
-	int rc = changed(sql_feed_add(db, uuid_str(&uid), f->url, f->site_url,
-			     title.p ? title : STR_EMPTY, f->etag,
-			     f->last_modified, f->body_hash, f->next_fetch_us,
-			     f->last_fetch_us ? &f->last_fetch_us : NULL,
-			     f->favicon_mime, f->favicon_data, now_us, e),
+	int rc = changed(
+	    sql_feed_add(db, uuid_str(&uid), f->url, f->site_url,
+		title.p ? title : STR_EMPTY, f->etag, f->last_modified,
+		f->body_hash, f->next_fetch_us,
+		f->last_fetch_us ? &f->last_fetch_us : NULL, f->favicon_mime,
+		f->favicon_data, f->private || secret_url(f->url), now_us, e),
 	    e);
 
 	return rc < 0 ? rc : feeds_find_by_url(db, f->url, ret_id, ret_uid, e);
+}
+
+int
+feeds_mark(struct db *db, int64_t feed, bool private, bool alone,
+    int64_t now_us, struct err *e)
+{
+	int64_t n = sql_feed_mark(db, feed, private, alone, now_us, e);
+
+	if (n < 0)
+		return (int)n;
+	if (n > 0)
+		return OK;
+	(void)err_set(e, ERR_CONFLICT, "others read this feed too");
+	return err_word(e, "NOT_ALONE");
 }
 
 /* Subscriptions ------------------------------------------------------------------ */

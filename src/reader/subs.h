@@ -32,6 +32,7 @@ struct feed_new {
 	struct str body_hash;
 	struct str favicon_mime, favicon_data;
 	int64_t next_fetch_us, last_fetch_us; /* last 0: never */
+	bool private; /* also when its address holds a secret: secret_url.h */
 };
 
 /* *ret_id 0: there is none. */
@@ -40,6 +41,15 @@ int feeds_find_by_url(struct db *db, struct str url, int64_t *ret_id,
 /* The one that is there already, or a new one without subscribers. */
 int feeds_add(struct db *db, const struct feed_new *f, int64_t now_us,
     int64_t *ret_id, struct uuid *ret_uid, struct err *e) MUST_CHECK;
+
+/*
+ * Makes a feed private, or not: nobody but its subscribers learns its address
+ * and what is in it, as its events carry ids alone. `alone`: only while nobody
+ * else reads it, since it takes the events from others; else ERR_CONFLICT with
+ * the word NOT_ALONE.
+ */
+int feeds_mark(struct db *db, int64_t feed, bool private, bool alone,
+    int64_t now_us, struct err *e) MUST_CHECK;
 
 /* Subscriptions: changing -------------------------------------------------------- */
 

@@ -7,6 +7,7 @@ nonsense to them.
 """
 import collections
 
+import apps
 import people
 import routes
 from hk import Failed, Raw, basic, check, new_id, same
@@ -19,6 +20,9 @@ ROLES = {"reader": set(), "viewer": {"read"}, "operator": {"read", "consume", "m
 SCOPES = ("publish", "read", "consume", "manage", "admin", "submit", "query")
 APPS = ("FOR_MINIFLUX", "FOR_APPS")
 # These would end the person or the session of whoever is let in.
+# What a route takes that has such a path, or ends so; others take a title.
+BODIES = {"/state": {"is_read": True}, "/read": {}, "/settings": {"fetch_interval_minutes": 60},
+          "/api/feeds/{id}": {"private": True}}
 DEADLY = {"/api/users/me", "/auth/logout"}
 
 
@@ -238,3 +242,48 @@ def test_limits_by_route(t):
     key = srv.client()
     for _ in range(30):
         same(key.get("/v1/whoami").status, 200, "programs have limits of their own")
+
+
+def owned(t, srv):
+    """What a person has, by the name its param has in the table, on both sides."""
+    mine, theirs = apps.World(srv, t), apps.World(srv, t)
+    has = {}
+    for w in (mine, theirs):
+        feed = w.api.get("/api/subscriptions").want(200).json[0]
+        page = w.mf.get("/miniflux/v1/entries").want(200).json["entries"]
+        has[w] = {
+            "/api/feeds/": feed["feed_id"], "/api/subscriptions/": feed["id"],
+            "/api/items/": w.api.get("/api/items").want(200).json["items"][0]["id"],
+            "/api/categories/": w.api.get("/api/categories").want(200).json[0]["id"],
+            "/api/users/me/tokens/": w.api.get("/api/users/me/tokens").json["tokens"][0]["id"],
+            "/miniflux/v1/feeds/": w.alpha, "/miniflux/v1/icons/": w.alpha,
+            "/miniflux/v1/entries/": page[0]["id"],
+            "/miniflux/v1/categories/": w.mf.get("/miniflux/v1/categories").want(200).json[-1]["id"],
+            "/miniflux/v1/users/": w.mf.get("/miniflux/v1/me").want(200).json["id"],
+        }
+    return mine, theirs, has
+
+
+def test_foreign_ids(t):
+    """What is somebody else's is not there, on every route of a person that names an id."""
+    srv = t.server(**apps.SETTINGS)
+    mine, theirs, has = owned(t, srv)
+    before, n = theirs.state(), 0
+    for r in routes.TABLE:
+        if r.scopes != {"user"} or "{" not in r.path or "..." in r.path:
+            continue
+        prefix = next((p for p in has[theirs] if r.path.startswith(p + "{")), None)
+        check(prefix, f"somebody has what {r} names")
+        entry = str(has[theirs]["/miniflux/v1/entries/"])
+        path = r.path.replace("{entryId}", entry).replace("{id}", str(has[theirs][prefix]))
+        body = BODIES.get(r.path) or BODIES.get(r.path.split("}")[-1], {"title": "x"})
+        who = mine.mf if prefix.startswith("/miniflux") else mine.api
+        a = who(r.method, path, body if r.body else None)
+        # A category that is not one's own is an empty one to Miniflux's routes.
+        empty = "/categories/" in prefix and a.body in (b"[]", b'{"total":0,"entries":[]}', b"")
+        check(a.status in (403, 404) or empty, f"{r} {path} of somebody else", a)
+        n += 1
+    check(n > 25, "many of them", n)
+    same(theirs.state(), before, "nothing was touched")
+    same(len(theirs.mf.get("/miniflux/v1/feeds").want(200).json), 2, "both feeds are there")
+    check(theirs.mf.get("/miniflux/v1/me").status == 200, "and the app password")
