@@ -8,9 +8,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/uuid.h"
+#include "http/url.h"
 #include "sql.h"
-
-#define MASKED "********"
 
 static const char *const NAMES[] = {
 #define AUDIT(name) #name,
@@ -95,40 +94,15 @@ text(struct obj *o, const char *key, struct str s)
 	buf_done(&clean);
 }
 
-/* Without what may be a secret: user part and query. */
+/* Without what may be a secret. */
 static void
 url(struct obj *o, const char *key, struct str s)
 {
-	struct buf b = BUF(AUDIT_TEXT_MAX + 2 * sizeof(MASKED));
-	struct str rest = s, host;
-	size_t at = 0;
+	char masked[AUDIT_TEXT_MAX + 2 * sizeof(URL_MASK)];
 
 	if (s.n > AUDIT_TEXT_MAX)
-		rest.n = AUDIT_TEXT_MAX;
-	while (at + 3 <= rest.n && memcmp(rest.p + at, "://", 3) != 0)
-		at++;
-	if (at + 3 <= rest.n) {
-		buf_add(&b, (struct str){rest.p, at + 3});
-		rest = str_from(rest, at + 3);
-	}
-	for (at = 0; at < rest.n && !strchr("/?#", rest.p[at]); at++)
-		;
-	host = (struct str){rest.p, at};
-	rest = str_from(rest, at);
-	for (at = host.n; at > 0 && host.p[at - 1] != '@'; at--)
-		;
-	if (at > 0)
-		buf_addz(&b, MASKED "@");
-	buf_add(&b, str_from(host, at));
-	for (at = 0; at < rest.n && rest.p[at] != '?' && rest.p[at] != '#';
-	     at++)
-		;
-	buf_add(&b, (struct str){rest.p, at});
-	if (at < rest.n)
-		buf_addz(&b, "?" MASKED);
-	text(o, key, buf_str(&b));
-	o->b->failed = o->b->failed || b.failed;
-	buf_done(&b);
+		s.n = AUDIT_TEXT_MAX;
+	text(o, key, url_masked(s, masked, sizeof(masked)));
 }
 
 static void

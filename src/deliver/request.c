@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "deliver/request_priv.h"
+#include "http/url.h"
 #include "seal/base64.h"
 
 static struct maker
@@ -495,14 +496,12 @@ void
 request_head(const struct request *r, struct buf *b)
 {
 	size_t end = b->n + REQUEST_HEAD_MAX, at;
-	struct str url = r->url;
+	char url[URL_TEXT_MAX];
 
-	/* A query may hold anything. */
-	url = str_cut(&url, '?');
 	at = b->n;
 	buf_fmt(b, "%.*s ", STR_ARG(r->method));
-	buf_add(b, url);
-	buf_addz(b, url.n < r->url.n ? "?" SUB_MASK "\n" : "\n");
+	buf_add(b, url_masked(r->url, url, sizeof(url)));
+	buf_addc(b, '\n');
 	for (size_t i = 0; i < r->n && b->n <= end; i++) {
 		const struct request_header *h = &r->headers[i];
 

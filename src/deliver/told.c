@@ -13,6 +13,7 @@
 #include "deliver/subscription.h"
 #include "deliver/verdict.h"
 #include "http/client.h"
+#include "http/url.h"
 
 static struct str
 without(struct arena *a, struct str s, struct str secret)
@@ -69,6 +70,34 @@ add_text(struct buf *b, struct arena *a, struct str s, size_t most)
 	buf_json(b, (struct str){copy, s.n});
 }
 
+/* What a server gives for coming back with is as good as a password. */
+static struct str
+hide_cookies(struct arena *a, struct str head)
+{
+	struct buf b = BUF(CLIENT_HEAD_MAX + CLIENT_HEAD_MAX / 2);
+	struct str rest = head, out;
+
+	if (!memmem(head.p, head.n, "ookie", 5) &&
+	    !memmem(head.p, head.n, "OOKIE", 5))
+		return head;
+	while (rest.n > 0) {
+		struct str line = str_cut(&rest, '\n'), value = line;
+		struct str name = str_trim(str_cut(&value, ':'));
+
+		if (str_eq_nocase(name, STR("Set-Cookie")) ||
+		    str_eq_nocase(name, STR("Set-Cookie2"))) {
+			buf_add(&b, name);
+			buf_addz(&b, ": " SUB_MASK "\r");
+		} else {
+			buf_add(&b, line);
+		}
+		buf_addc(&b, '\n');
+	}
+	out = b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	return out.p ? out : STR_EMPTY;
+}
+
 struct flush_detail *
 told_detail(struct arena *a, const struct request *r,
     const struct client_answer *ans, const char *error)
@@ -82,7 +111,7 @@ told_detail(struct arena *a, const struct request *r,
 	buf_addz(&b, ",\"requestHeaders\":");
 	add_text(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
 	buf_addz(&b, ",\"responseHead\":");
-	add_text(&b, a, ans->head, 1024);
+	add_text(&b, a, hide_cookies(a, ans->head), 1024);
 	buf_addz(&b, ",\"responseBody\":");
 	add_text(&b, a, ans->body, DETAIL_BODY);
 	buf_addc(&b, '}');
@@ -183,7 +212,7 @@ told_log(const struct told_line *t)
 	log_str(&l, "event", t->type);
 	if (t->task.n > 0)
 		log_str(&l, "taskId", t->task);
-	log_str(&l, "targetUrl", t->url);
+	url_log(&l, "targetUrl", t->url);
 	log_str(&l, "status", str_of(WORDS[r->verdict]));
 	log_int(&l, "httpStatus", r->status);
 	log_int(&l, "responseTime", r->took_us / US_PER_MS);

@@ -4,7 +4,9 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "deliver/flush.h"
 #include "deliver/request.h"
+#include "http/client.h"
 
 static const struct {
 	const char *in, *out;
@@ -60,12 +62,37 @@ test_no_memory(void **state)
 	arena_free(a);
 }
 
+/* Of what a server answers its cookies are not kept. */
+static void
+test_cookies(void **state)
+{
+	struct client_answer answer = {
+	    .head =
+		STR("HTTP/1.1 500 No\r\nset-cookie: sid=hush; Path=/\r\n"
+		    "X-A: b\r\nSET-COOKIE:hush\r\nX-Cookie-Name: c\r\n\r\n"),
+	    .body = STR_EMPTY};
+	struct request r = {
+	    .url = STR("https://h/x?token=hush"), .method = STR("POST")};
+	struct arena *a = arena_new(MIB);
+	struct flush_detail *d = told_detail(a, &r, &answer, "");
+
+	(void)state;
+	assert_non_null(d);
+	assert_null(memmem(d->text, d->n, "hush", 4));
+	assert_non_null(memmem(d->text, d->n, "X-A: b", 6));
+	assert_non_null(memmem(d->text, d->n, "X-Cookie-Name: c", 16));
+	assert_non_null(memmem(d->text, d->n, "set-cookie: ********", 20));
+	free(d);
+	arena_free(a);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rows),
 	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_cookies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "http/client_priv.h"
 
@@ -84,6 +85,37 @@ take_body(char *p, size_t size, size_t n, void *arg)
 	return x->body_bytes > x->client->o.body_max ? 0 : size * n;
 }
 
+/*
+ * What a name leads to is this network's own business: whoever named it is told
+ * that it may not be called, and the log has the address.
+ */
+static int
+judge(const struct client_xfer *x, const struct sockaddr *sa, struct err *e)
+{
+	const struct guard *g = x->client->o.guard;
+	struct log_line l;
+	struct err why;
+	int rc = guard_connect(g, x->send->use, x->url.https, sa, &why);
+
+	if (rc == OK)
+		return OK;
+	if (x->url.literal) {
+		*e = why;
+		return rc;
+	}
+	log_begin(&l, LOG_WARN, "a host may not be called");
+	log_str(&l, "host", str_of(x->url.host));
+	log_str(&l, "error", str_of(why.text));
+	log_end(&l);
+	if (guard_addr(g, sa, &why) < 0)
+		return err_set(e, ERR_DENIED,
+		    "the host %s leads to an address that is not public; webhook.url.allow.private can allow it",
+		    x->url.host);
+	return err_set(e, ERR_DENIED,
+	    "a webhook must use https (webhook.url.allow.http is off, and %s is not in webhook.url.allow.private)",
+	    x->url.host);
+}
+
 /* The last line of defence: what is about to be connected, whoever parsed or
  * resolved it. */
 static curl_socket_t
@@ -92,8 +124,7 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 	struct client_xfer *x = arg;
 
 	(void)purpose;
-	if (!x->send->proxy && guard_connect(x->client->o.guard, x->send->use,
-				   x->url.https, &a->addr, &x->refusal) < 0) {
+	if (!x->send->proxy && judge(x, &a->addr, &x->refusal) < 0) {
 		x->refused = true;
 		return CURL_SOCKET_BAD;
 	}
@@ -360,8 +391,7 @@ xfer_pin(struct client_xfer *x, const struct resolved *r, struct err *e)
 	size_t end = from + (proxied ? 1 : CLIENT_PINS_MAX);
 
 	for (size_t i = 0; i < r->n; i++) {
-		int rc = guard_connect(x->client->o.guard, x->send->use,
-		    x->url.https, &r->v[i].sa, e);
+		int rc = judge(x, &r->v[i].sa, e);
 
 		if (rc < 0)
 			return rc;

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include "base/log.h"
 #include "base/str.h"
 
 #define LABEL_MAX 63 /* of DNS */
@@ -467,4 +468,36 @@ addr_format(const struct sockaddr *sa, char ret[ADDR_TEXT_MAX])
 
 	if (!inet_ntop(sa->sa_family, in, ret, ADDR_TEXT_MAX))
 		ret[0] = '\0';
+}
+
+struct str
+url_masked(struct str url, char *to, size_t cap)
+{
+	size_t host = 0, end, user, tail;
+	int n;
+
+	for (size_t i = 0; i + 3 <= url.n && host == 0; i++)
+		if (memcmp(url.p + i, "://", 3) == 0)
+			host = i + 3;
+	for (end = host; end < url.n && !str_has(STR("/?#"), url.p[end]); end++)
+		;
+	for (user = end; user > host && url.p[user - 1] != '@'; user--)
+		;
+	for (tail = end; tail < url.n && !str_has(STR("?#"), url.p[tail]);
+	     tail++)
+		;
+	if (user == host && tail == url.n)
+		return url;
+	n = snprintf(to, cap, "%.*s%s%.*s%s", (int)host, url.p,
+	    user > host ? URL_MASK "@" : "", (int)(tail - user), url.p + user,
+	    tail < url.n ? "?" URL_MASK : "");
+	return (struct str){to, (size_t)n < cap ? (size_t)n : cap - 1};
+}
+
+void
+url_log(struct log_line *l, const char *key, struct str url)
+{
+	char text[URL_MAX];
+
+	log_str(l, key, url_masked(url, text, sizeof(text)));
 }

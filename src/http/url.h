@@ -28,6 +28,8 @@
 #include "base/base.h"
 #include "base/limits.h"
 
+struct log_line;
+
 /* An address and port, of either family. */
 union addr {
 	struct sockaddr sa;
@@ -70,6 +72,16 @@ size_t url_endpoint(const struct url *u, char ret[URL_TEXT_MAX]);
  * missing. ret->host, n_host, literal and addr are set.
  */
 int url_host(struct str text, struct url *ret, struct err *e) MUST_CHECK;
+
+/*
+ * As it may be logged, kept and shown: user part, query and fragment, which may
+ * hold anything, are URL_MASK. What is no URL is masked the same way. It is cut
+ * at `cap`, and is `url` itself when there is nothing to hide.
+ */
+#define URL_MASK "********"
+struct str url_masked(struct str url, char *to, size_t cap);
+/* The same as a field of a line. */
+void url_log(struct log_line *l, const char *key, struct str url);
 
 /* The address without its port, e.g. "192.0.2.1" or "2001:db8::1". */
 void addr_format(const struct sockaddr *sa, char ret[ADDR_TEXT_MAX]);

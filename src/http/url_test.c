@@ -242,6 +242,40 @@ test_host(void **state)
 	}
 }
 
+static void
+test_masked(void **state)
+{
+	static const struct {
+		const char *url, *want;
+	} T[] = {
+	    {"https://h/x", "https://h/x"},
+	    {"https://h", "https://h"},
+	    {"https://h/x?token=hush", "https://h/x?********"},
+	    {"https://h?hush", "https://h?********"},
+	    {"https://h/x#hush", "https://h/x?********"},
+	    {"https://h/x?", "https://h/x?********"},
+	    {"https://u:hush@h/x", "https://********@h/x"},
+	    {"https://u:hu@sh@h:1/x?hush", "https://********@h:1/x?********"},
+	    {"https://h/a@b", "https://h/a@b"},
+	    {"https://h/?a=https://u@b/", "https://h/?********"},
+	    {"x?hush", "x?********"},
+	    {"hush@x", "********@x"},
+	    {"", ""},
+	};
+	char text[256], small[16];
+	struct str got;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(T); i++) {
+		got = url_masked(str_of(T[i].url), text, sizeof(text));
+		if (!str_eq(got, str_of(T[i].want)))
+			fail_msg("%s: %.*s", T[i].url, STR_ARG(got));
+	}
+	got =
+	    url_masked(STR("https://host.example/?hush"), small, sizeof(small));
+	assert_true(str_eq(got, STR("https://host.ex")));
+}
+
 int
 main(void)
 {
@@ -250,6 +284,7 @@ main(void)
 	    cmocka_unit_test(test_bad),
 	    cmocka_unit_test(test_lengths),
 	    cmocka_unit_test(test_host),
+	    cmocka_unit_test(test_masked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

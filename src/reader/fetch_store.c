@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "doc/caged.h"
 #include "feed/feed.h"
+#include "http/url.h"
 #include "reader/fetcher_priv.h"
 #include "reader/websub.h"
 #include "sql.h"
@@ -156,7 +157,7 @@ tell(const struct fetch *x)
 	log_begin(&l, good ? LOG_INFO : LOG_WARN,
 	    good ? "feed fetched" : "feed fetch failed");
 	log_uuid(&l, "feed_id", x->uid);
-	log_str(&l, "url", x->url);
+	url_log(&l, "url", x->url);
 	log_int(&l, "http_status", x->seen.status);
 	log_int(&l, "duration_ms", x->took_us / US_PER_MS);
 	log_str(&l, "outcome", str_of(fetch_outcome_word(x->seen.outcome)));

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "feed/feed.h"
 #include "http/query.h"
+#include "http/url.h"
 #include "reader/fetcher_priv.h"
 #include "reader/websub.h"
 #include "seal/keyring.h"
@@ -417,7 +418,7 @@ hub_pushed(struct fetch *x, const struct err *why)
 	log_begin(&l, good ? LOG_INFO : LOG_WARN,
 	    good ? "feed pushed" : "what a hub sent is not stored");
 	log_uuid(&l, "feed_id", x->uid);
-	log_str(&l, "url", x->url);
+	url_log(&l, "url", x->url);
 	if (why) {
 		log_str(&l, "error", str_of(why->text));
 		/* Sent again it is no better. */

@@ -10,6 +10,7 @@
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "http/guard.h"
+#include "http/url.h"
 #include "reader/fetcher_priv.h"
 #include "reader/subs.h"
 #include "reader/typed.h"
@@ -86,7 +87,7 @@ answer(struct reg *g, const struct err *why)
 	    : why   ? "feed registration failed"
 		    : "feed registered");
 	log_int(&l, "user_id", r->user);
-	log_str(&l, "url", r->url);
+	url_log(&l, "url", r->url);
 	log_int(&l, "http_status", g->http_status);
 	log_int(&l, "duration_ms", (clock_mono_us() - g->begin_us) / US_PER_MS);
 	if (why) {

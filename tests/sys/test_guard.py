@@ -183,7 +183,12 @@ def test_names_at_attempts(t):
     c.publish(envelope()).want(202)
     tried = until(lambda: [l for l in srv.log() if l.get("msg") == "attempt"
                            and "not public" in l.get("error", "")][2:], "three attempts fail", 10)
-    check(all("10.0.0.1" in l["error"] and "private" in l["error"] for l in tried), "why", tried)
+    check(not any("10.0.0.1" in l["error"] for l in tried), "what it leads to is told", tried)
+    why = [l for l in srv.log() if l.get("msg") == "a host may not be called"]
+    check(len(why) >= 3 and all(l["host"] == "in.test" and "10.0.0.1" in l["error"]
+                                and "private" in l["error"] for l in why), "the log says why", why)
+    shown = c.get("/v1/deliveries").want(200).body + c.get("/v1/audit").want(200).body
+    check(b"10.0.0.1" not in shown, "what an internal name leads to is in an answer", shown)
     same(caught(ts), [], "nobody was called")
 
 

@@ -3,7 +3,7 @@ import base64
 import json
 import re
 
-from hk import basic, check, envelope
+from hk import basic, check, envelope, until
 
 PLANTED = "planted-Secret-4711"
 
@@ -307,3 +307,63 @@ def test_every_place(t):
             with open(os.path.join(folder, name), "rb") as f:
                 s.absent(name, f.read())
     s.absent("the database", whole_store(srv))
+
+
+def test_another_server_asks_again(t):
+    """Who may change a subscription but does not know its secrets can't have them sent to himself."""
+    import receiver
+    srv = t.server(**receiver.SETTINGS)
+    c, good, evil = srv.client(), receiver.Receiver(t), receiver.Receiver(t)
+    word, cookie = planted("token"), planted("cookie")
+    sub = c.post("/v1/subscriptions", {
+        "name": "s", "url": good.url("/a"), "auth": {"type": "bearer", "token": word},
+        "headers": {"Cookie": "sid=" + cookie}}).want(201).json
+    path = "/v1/subscriptions/" + sub["id"]
+    check(sub["headers"]["Cookie"] == {"value": "********", "secret": True}, "a cookie is shown", sub)
+    a = c("PATCH", path, {"url": evil.url("/a")}).want(422, pointer="/auth/token", says="again")
+    check("/headers/Cookie" in a.json["error"]["message"], "both are named", a)
+    shown = c.get(path).want(200).json
+    c("PATCH", path, {**shown, "url": evil.url("/a")}).want(422, says="again")
+    c("PATCH", path, {"url": evil.url("/a"), "auth": {"type": "bearer", "token": word}}).want(
+        422, pointer="/headers/Cookie")
+    c("PATCH", path, {"url": good.url("/b?x=1")}).want(200)
+    c.publish(envelope()).want(202)
+    good.wait_for(1, "/b")
+    heard = "".join(f"{q.headers}" for q in good.requests)
+    check(word in heard and cookie in heard, "they are sent to whom they are for", heard)
+    c("PATCH", path, {"url": evil.url("/a"), "auth": {"type": "bearer", "token": "mine"},
+                      "headers": {"Cookie": None}}).want(200)
+    c.publish(envelope()).want(202)
+    evil.wait_for(1, "/a")
+    heard = "".join(f"{q.headers}" for q in evil.requests)
+    check(word not in heard and cookie not in heard, "the other server heard a secret", heard)
+    oauth = {"type": "oauth2", "tokenUrl": good.url("/token"), "clientId": "c", "clientSecret": word}
+    sub = c.post("/v1/subscriptions", {"name": "o", "url": good.url("/a"), "auth": oauth}).want(201).json
+    c("PATCH", "/v1/subscriptions/" + sub["id"], {"auth": {"tokenUrl": evil.url("/token")}}).want(
+        422, pointer="/auth/clientSecret", says="tokenUrl")
+
+
+def test_queries_in_the_log(t):
+    """What stands behind the ? of a URL is in no line of the log and in no attempt; nor is the
+    cookie that a receiver sets."""
+    import receiver
+    srv = t.server(LOG_LEVEL="debug", TIME_SCALE="100", **receiver.SETTINGS)
+    c, r = srv.client(), receiver.Receiver(t)
+    word, set_ = planted("query"), planted("answered")
+    r.answer("/q", 500, {"Set-Cookie": "sid=" + set_}, b"no")
+    sub = c.post("/v1/subscriptions", {"name": "q", "url": r.url("/q?token=" + word),
+                                       "retry": {"delaysMs": [1000], "jitterMs": 0}}).want(201).json
+    c.publish(envelope()).want(202)
+    r.wait_for(2, "/q", 20)
+    until(lambda: len([l for l in srv.log() if l.get("msg") == "attempt"]) >= 2, "two attempts")
+    rows = until(lambda: c.get("/v1/deliveries", subscription=sub["id"]).want(200).json["data"],
+                 "its delivery is listed")
+    shown = b"".join(c.get("/v1/deliveries/" + d["id"]).want(200).body for d in rows)
+    check(b"Set-Cookie: ********" in shown, "the answer's head is kept, masked", shown)
+    shown += c.get("/v1/audit", limit=1000).want(200).body
+    srv.stop()
+    text = srv.all_logs()
+    check(b"/q?********" in text, "the URL is logged, masked", text[-2000:])
+    for where, data in (("log", text), ("answers", shown)):
+        for secret in (word, set_):
+            check(secret.encode() not in data, "a secret in the " + where)
