@@ -284,6 +284,8 @@ hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
 		log_str(&l, "user_id", str_of(user));
 	}
 	log_str(&l, "peer", str_of(r->peer));
+	if (r->err.inside) /* its client was told less */
+		log_str(&l, "error", str_of(r->err.text));
 	log_end(&l);
 }
 

@@ -58,6 +58,7 @@ struct err {
 	char text[256];
 	char at[128];     /* JSON pointer to the culprit, or "" */
 	const char *word; /* for programs; NULL: the name of its code */
+	bool inside;      /* the text tells of the store: for the log alone */
 };
 
 /* Records the failure and returns code, so that a failing line is one line. */

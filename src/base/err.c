@@ -12,6 +12,7 @@ static int PRINTF(4, 0) set(struct err *e, enum err_code code, const char *at,
 	e->code = code;
 	e->retry_after_s = 0;
 	e->word = NULL;
+	e->inside = false;
 	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	(void)snprintf(e->at, sizeof(e->at), "%s", at);
 	return code;

@@ -11,32 +11,40 @@
 #include "http/person.h"
 #include "http/router.h"
 
-#define JSON   "application/json"
-#define HIDDEN "internal error"
+#define JSON       "application/json"
+#define HIDDEN     "internal error"
+/* Instead of a text that tells of the store. */
+#define STORE_AWAY "the store does not answer now; try again"
+#define STORE_FULL "the store is full"
+#define STORE_UNCERTAIN                                                        \
+	"the store's answer was lost; try again with the same id"
+#define STORE_BUSY     "the store is busy; try again"
+#define STORE_CONFLICT "something else is there already"
 
 /* What each error means to a client; see reply.h. */
 static const struct meaning {
 	enum err_code code;
 	int status;
 	const char *name;
-	bool later;  /* with Retry-After */
-	bool hidden; /* the text is for the log only */
+	bool later;         /* with Retry-After */
+	bool hidden;        /* the text is for the log only */
+	const char *inside; /* instead of one of the store's; NULL: HIDDEN */
 } MEANINGS[] = {
-    {ERR_INVALID, 422, "INVALID_FIELD", false, false},
-    {ERR_SYNTAX, 400, "MALFORMED", false, false},
-    {ERR_LIMIT, 413, "TOO_LARGE", false, false},
-    {ERR_ABSENT, 404, "NOT_FOUND", false, false},
-    {ERR_CONFLICT, 409, "CONFLICT", false, false},
-    {ERR_DENIED, 403, "FORBIDDEN", false, false},
-    {ERR_UNKNOWN, 401, "UNAUTHORIZED", false, false},
-    {ERR_BUSY, 429, "RATE_LIMITED", true, false},
-    {ERR_AWAY, 503, "UNAVAILABLE", true, false},
-    {ERR_FULL, 503, "UNAVAILABLE", true, false},
-    {ERR_UNCERTAIN, 503, "UNAVAILABLE", true, false},
-    {ERR_SEALED, 500, "SEALED", false, false},
-    {ERR_STORE, 500, "INTERNAL", false, true},
-    {ERR_NOMEM, 500, "INTERNAL", false, true},
-    {ERR_IO, 500, "INTERNAL", false, true},
+    {ERR_INVALID, 422, "INVALID_FIELD", false, false, NULL},
+    {ERR_SYNTAX, 400, "MALFORMED", false, false, NULL},
+    {ERR_LIMIT, 413, "TOO_LARGE", false, false, NULL},
+    {ERR_ABSENT, 404, "NOT_FOUND", false, false, NULL},
+    {ERR_CONFLICT, 409, "CONFLICT", false, false, STORE_CONFLICT},
+    {ERR_DENIED, 403, "FORBIDDEN", false, false, NULL},
+    {ERR_UNKNOWN, 401, "UNAUTHORIZED", false, false, NULL},
+    {ERR_BUSY, 429, "RATE_LIMITED", true, false, STORE_BUSY},
+    {ERR_AWAY, 503, "UNAVAILABLE", true, false, STORE_AWAY},
+    {ERR_FULL, 503, "UNAVAILABLE", true, false, STORE_FULL},
+    {ERR_UNCERTAIN, 503, "UNAVAILABLE", true, false, STORE_UNCERTAIN},
+    {ERR_SEALED, 500, "SEALED", false, false, NULL},
+    {ERR_STORE, 500, "INTERNAL", false, true, NULL},
+    {ERR_NOMEM, 500, "INTERNAL", false, true, NULL},
+    {ERR_IO, 500, "INTERNAL", false, true, NULL},
 };
 
 static const struct meaning *
@@ -64,6 +72,17 @@ add_text(struct buf *b, const char *text)
 	buf_json(b, s);
 }
 
+/* Strangers learn nothing of the inside, and nobody needs to. */
+static const char *
+told(const struct err *e)
+{
+	const struct meaning *m = meaning_of(e);
+
+	if (!e->inside)
+		return e->text;
+	return m->inside ? m->inside : HIDDEN;
+}
+
 static void
 add_error(
     struct buf *b, const char *name, const char *hidden, const struct err *e)
@@ -71,7 +90,7 @@ add_error(
 	buf_addz(b, "{\"code\":\"");
 	buf_addz(b, e->word ? e->word : name);
 	buf_addz(b, "\",\"message\":");
-	add_text(b, meaning_of(e)->hidden ? hidden : e->text);
+	add_text(b, meaning_of(e)->hidden ? hidden : told(e));
 	if (e->at[0] != '\0') {
 		buf_addz(b, ",\"pointer\":");
 		add_text(b, e->at);
@@ -311,26 +330,28 @@ send_error(struct conn *c, int status, const char *name)
 	struct req *r = &c->r;
 	const struct meaning *m = meaning_of(&r->err);
 	enum route_group group = group_of(c);
+	struct err e = r->err;
 
+	if (e.inside && !m->hidden)
+		(void)snprintf(e.text, sizeof(e.text), "%s", told(&r->err));
 	buf_clear(&r->out);
 	r->content_type = JSON;
 	if (group == FOR_MINIFLUX) {
 		if (status == MHD_HTTP_UNPROCESSABLE_CONTENT)
 			status = MHD_HTTP_BAD_REQUEST; /* as Miniflux says it */
 		buf_addz(&r->out, "{\"error_message\":");
-		add_text(&r->out, !name && m->hidden ? HIDDEN : r->err.text);
+		add_text(&r->out, !name && m->hidden ? HIDDEN : e.text);
 		buf_addc(&r->out, '}');
 	} else if (group == FOR_PEOPLE && status != MHD_HTTP_NO_CONTENT) {
 		status = person_error(
-		    &r->out, status, name ? name : m->name, m->hidden, &r->err);
+		    &r->out, status, name ? name : m->name, m->hidden, &e);
 	} else if (status != MHD_HTTP_NO_CONTENT) {
 		buf_addz(&r->out, "{\"error\":");
 		if (!name && m->hidden && group == FOR_TASKS)
 			add_error(&r->out, "INTERNAL_ERROR",
-			    "An unexpected error occurred", &r->err);
+			    "An unexpected error occurred", &e);
 		else
-			add_error(
-			    &r->out, name ? name : m->name, HIDDEN, &r->err);
+			add_error(&r->out, name ? name : m->name, HIDDEN, &e);
 		buf_addz(&r->out, ",\"traceId\":");
 		buf_json(&r->out, str_of(r->trace_id));
 		buf_addc(&r->out, '}');

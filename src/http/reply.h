@@ -6,7 +6,9 @@
  *
  * The pointer is left out when there is none. What went wrong inside us is
  * logged with the trace id and shown as "internal error": a message of the
- * database is no business of a stranger. Under /api/v1 that error has the words
+ * database is no business of a stranger. When it is away, full or busy the
+ * client is told so and no more; the request's line in the log has its words
+ * (`inside` of struct err). Under /api/v1 that error has the words
  * of seed 004. Routes that people's browsers call have a shape of their own:
  * person.h.
  */

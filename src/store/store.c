@@ -21,6 +21,7 @@ store_fail(struct err *e, enum err_code code, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	(void)err_set(e, code, "%s", text);
+	e->inside = true;
 	if (code == ERR_FULL)
 		e->retry_after_s = STORE_FULL_RETRY_S;
 	if (code == ERR_AWAY || code == ERR_BUSY || code == ERR_UNCERTAIN)

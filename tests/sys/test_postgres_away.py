@@ -64,6 +64,32 @@ def test_stopped(t):
     away_and_back(t, lambda pg: pg.stop())
 
 
+def test_strangers_learn_nothing(t):
+    """Where the database is and what it says is in the log, and in no answer."""
+    pg = cluster(t)
+    srv = t.server(url=hk.pg_database(pg.url))
+    c = srv.client()
+    c.publish(envelope()).want(202)
+    where = hk.psql(pg.url, "SELECT current_setting('port')")
+    pg.stop()
+    key = "hk_" + "x" * 43
+    asked = [srv.client(key).get("/v1/events"), srv.admin().get("/v1/users"),
+             srv.connect(hk.basic("nobody", "x")).get("/v1/events"),
+             srv.connect().post("/auth/login", {"name": "admin", "password": "x"}),
+             srv.connect().get("/miniflux/v1/me", headers={"X-Auth-Token": "x" * 43}),
+             c.publish(envelope()), c.get("/v1/audit"), srv.connect().get("/readyz")]
+    check(all(a.status in (401, 503) for a in asked) and
+          sum(a.status == 503 for a in asked) >= 6, "it is away", asked)
+    for a in asked:
+        for word in (where, "postgres", "connect", "server at", "socket", "hikyaku", "/tmp"):
+            check(word.lower() not in a.body.decode().lower(), f"{word} in an answer", a)
+    lines = until(lambda: [l for l in srv.log() if l.get("msg") == "request"
+                           and "PostgreSQL" in l.get("error", "")], "the log says it", 5)
+    check(all(l["traceId"] for l in lines), "with the trace id", lines)
+    pg.start()
+    until(lambda: srv.connect().get("/readyz").status == 200, "ready again", 20)
+
+
 def test_paused(t):
     """It is there and does not answer: nobody waits for ever, nothing is lost."""
     pg = cluster(t)
