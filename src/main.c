@@ -1,4 +1,6 @@
 #include <malloc.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -22,12 +24,24 @@ tame_malloc(void)
 	(void)mallopt(M_ARENA_MAX, 2);
 }
 
+/*
+ * What we make is for us alone, and so is what we hold: keys and passwords
+ * would lie in a core dump, or before whoever of the same user traces us.
+ */
+static void
+keep_to_ourselves(void)
+{
+	(void)umask(077);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 int
 main(int argc, char **argv)
 {
 	int status;
 
 	tame_malloc();
+	keep_to_ourselves();
 	status = cage_main(CHILDREN, argc, argv);
 	if (status >= 0)
 		return status;

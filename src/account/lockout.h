@@ -5,7 +5,7 @@
  * WHY PAIRS. Counting by account alone lets anybody lock the admin out by
  * guessing badly; counting by address alone punishes an office for one typing
  * error and stops no one who guesses many names slowly. So failures are
- * counted for (account name, client network): IPv4 by address, IPv6 by its /64,
+ * counted for (account name, caller's network): IPv4 by address, IPv6 by its /64,
  * which is what one customer gets and can pick addresses from at will. The
  * owner at another network is never affected; at the same network (a shared
  * address) whoever is logged in stays so, since auth.h looks at what it

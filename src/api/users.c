@@ -1,5 +1,6 @@
 #include "account/accounts.h"
 #include "account/auth.h"
+#include "account/first_password.h"
 #include "api/account.h"
 #include "api/api.h"
 #include "api/people.h"
@@ -181,6 +182,7 @@ static int
 set(struct req *r, struct db *db, struct err *e)
 {
 	struct change *c = r->ctx;
+	const struct api *api = r->app;
 	unsigned char id[DIGEST_LEN];
 	struct account_password p = {
 	    .name = c->name, .hash = str_of(c->hash), .by = api_actor(r)};
@@ -191,6 +193,8 @@ set(struct req *r, struct db *db, struct err *e)
 	rc = accounts_password(db, &p, clock_now_us(), e);
 	if (rc < 0)
 		return rc;
+	/* Should the commit fail, whoever changes it knew the old one. */
+	first_password_forget(api->conf->data, c->name);
 	buf_clear(&r->out);
 	r->status = 204;
 	return OK;

@@ -4,6 +4,7 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/failures.h"
+#include "account/first_password.h"
 #include "account/limiter.h"
 #include "account/oidc.h"
 #include "api/api.h"
@@ -131,7 +132,36 @@ open_store(struct serve *s, struct err *e)
 	return rc;
 }
 
-/* The keys, and the account for the first login, whose password is shown once. */
+/*
+ * To the terminal of whoever starts it; else to a file, since what a service
+ * says goes to a journal that others read.
+ */
+static int
+tell_password(const struct serve *s, const char *made, struct err *e)
+{
+	struct log_line l;
+	struct str path;
+	int rc;
+
+	if (isatty(fileno(s->cli->out))) {
+		(void)fprintf(s->cli->out,
+		    "\n  First run: log in as admin with the password  %s\n"
+		    "  It is not shown again.\n\n",
+		    made);
+		(void)fflush(s->cli->out);
+		return OK;
+	}
+	rc = first_password_keep(s->conf->data, made, s->cli->arena, &path, e);
+	if (rc < 0)
+		return rc;
+	log_begin(
+	    &l, LOG_INFO, "first run: the password of admin is in a file");
+	log_str(&l, "file", path);
+	log_end(&l);
+	return OK;
+}
+
+/* The keys, and the account for the first login, whose password is told once. */
 static int
 first_run(struct serve *s, struct err *e)
 {
@@ -154,13 +184,8 @@ first_run(struct serve *s, struct err *e)
 		rc = accounts_first(db, str_of(s->conf->admin_password),
 		    clock_now_us(), made, &first, e);
 	db_close(db);
-	if (rc == OK && first && made[0]) {
-		(void)fprintf(s->cli->out,
-		    "\n  First run: log in as admin with the password  %s\n"
-		    "  It is not shown again.\n\n",
-		    made);
-		(void)fflush(s->cli->out);
-	}
+	if (rc == OK && first && made[0])
+		rc = tell_password(s, made, e);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "account/accounts.h"
+#include "account/first_password.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -181,6 +182,8 @@ set(struct cli *c, struct str name, struct str password, struct err *e)
 	rc = password_hash(password, ch.hash, e);
 	if (rc == OK)
 		rc = db_tx(x.db, set_one, &ch, e);
+	if (rc == OK)
+		first_password_forget(c->conf.data, name);
 out:
 	reach_close(&x);
 	buf_done(&b);

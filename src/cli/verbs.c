@@ -222,8 +222,9 @@ static const struct verb TABLE[] = {
 	.text =
 	    "Takes events over HTTP and keeps them in the log. Data lives in the data\n"
 	    "folder (SQLite), or in PostgreSQL when database.url is set. The first run makes\n"
-	    "the account admin and prints its password once. SIGTERM and SIGINT stop it\n"
-	    "after everything accepted was answered.\n",
+	    "the account admin and shows its password once, on a terminal; without one it\n"
+	    "is in first-password in the data folder until it is changed. SIGTERM and SIGINT\n"
+	    "stop it after everything accepted was answered.\n",
 	.own = SERVE,
 	.run = verb_serve},
     {.name = "migrate",

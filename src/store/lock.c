@@ -4,17 +4,18 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/folder.h"
 
 int
 store_lock(const char *dir, int *ret_fd, struct err *e)
 {
 	char path[PATH_MAX];
-	int fd, n;
+	int fd, n, rc = folder_open(dir, e);
 
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return err_set(e, ERR_IO, "data folder %s: %m", dir);
+	if (rc < 0)
+		return rc;
 	n = snprintf(path, sizeof(path), "%s/lock", dir);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return err_set(e, ERR_INVALID, "data folder: path too long");

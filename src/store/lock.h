@@ -11,8 +11,8 @@
 #include "base/base.h"
 
 /*
- * Makes the folder (mode 0700) when it is missing, but not its parents.
- * ERR_BUSY when another hikyaku has it. Close *ret_fd to let go.
+ * Makes the folder when it is missing, and looks at who else may use it
+ * (folder.h). ERR_BUSY when another hikyaku has it. Close *ret_fd to let go.
  */
 int store_lock(const char *dir, int *ret_fd, struct err *e) MUST_CHECK;
 

@@ -12,6 +12,7 @@
 static void
 one_at_a_time(void **state)
 {
+	static const mode_t WRITABLE[] = {0770, 0707, 0777, 0720, 01777};
 	char root[] = "/tmp/hk-test-XXXXXX";
 	char dir[64], file[80], deep[80];
 	struct stat st;
@@ -34,6 +35,22 @@ one_at_a_time(void **state)
 	assert_int_equal(store_lock(dir, &fd, &e), OK);
 	(void)close(fd);
 	assert_int_equal(store_lock(deep, &fd, &e), ERR_IO);
+
+	/* Others may look, or write. */
+	assert_int_equal(chmod(file, 0644), 0);
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(store_lock(dir, &fd, &e), OK);
+	(void)close(fd);
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	for (size_t i = 0; i < COUNT_OF(WRITABLE); i++) {
+		assert_int_equal(chmod(dir, WRITABLE[i]), 0);
+		assert_int_equal(store_lock(dir, &fd, &e), ERR_DENIED);
+		assert_non_null(strstr(e.text, "chmod 700"));
+	}
+	assert_int_equal(chmod(dir, 0700), 0);
 
 	(void)unlink(file);
 	(void)rmdir(dir);

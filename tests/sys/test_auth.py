@@ -1,7 +1,14 @@
 """Who is calling: Basic for accounts, Bearer for keys, 401 for the rest."""
 import base64
+import os
+import pty
+import re
+import select
+import stat
+import subprocess
 import threading
 
+import hk
 from hk import PASSWORD, basic, check, envelope, new_id, same
 
 
@@ -74,21 +81,57 @@ def test_many_at_once(t):
     same(set(statuses) - {401, 429, 503}, set(), "answers to the guesses")
 
 
-def test_random_password_is_printed_once(t):
-    srv = t.server(ADMIN_PASSWORD=None)
-    text = srv.all_logs().decode()
-    lines = [l for l in text.split("\n") if "password" in l.lower()]
-    check(lines, "the first run prints the password", text[-2000:])
-    import re
-    words = {w for l in lines for w in re.findall(r"[A-Za-z0-9_-]{12,}", l)}
-    good = [w for w in words
-            if srv.connect(basic("admin", w), source="127.0.0.%d" % (2 + len(w) % 200))
-            .get("/v1/events").status == 200]
-    same(len(good), 1, f"one of {words} is the password")
+def first_password(srv):
+    return os.path.join(srv.data, "first-password")
+
+
+def test_first_password_in_a_file(t):
+    """Without a terminal it is in a file for the owner alone, until it is changed; in no log."""
+    srv = t.server(ADMIN_PASSWORD=None, LOG_LEVEL="debug")
+    with open(first_password(srv)) as f:
+        word = f.read().strip()
+    same(stat.S_IMODE(os.stat(first_password(srv)).st_mode), 0o600, "its mode")
+    check(len(word) >= 12, "a password", word)
+    srv.connect(basic("admin", word)).get("/v1/events").want(200)
+    check(first_password(srv).encode() in srv.all_logs(), "the log tells where", srv.all_logs())
+    check(word.encode() not in srv.all_logs(), "the password is in what the server says")
     srv.restart()
-    with open(srv.log_path) as f:
-        check(good[0] not in f.read(), "not printed again")
-    srv.connect(basic("admin", good[0])).get("/v1/events").want(200)
+    check(os.path.exists(first_password(srv)), "it is there as long as it is the password")
+    srv.connect(basic("admin", word)).get("/v1/events").want(200)
+    srv.admin_key = None
+    srv.cli("user", "passwd", "admin", stdin=b"another-Password-1\n").want(0)
+    check(not os.path.exists(first_password(srv)), "gone with the password")
+    srv.stop()
+    check(word.encode() not in srv.all_logs(), "the password is in what the server says")
+    with open(first_password(srv), "w") as f:
+        f.write("x")
+    srv.cli("user", "passwd", "admin", stdin=b"another-Password-2\n").want(0)
+    check(not os.path.exists(first_password(srv)), "gone, without a server too")
+
+
+def test_first_password_on_a_terminal(t):
+    """Whoever starts it by hand sees it once, and there is no file."""
+    srv = t.server(start=False, ADMIN_PASSWORD=None)
+    ours, theirs = pty.openpty()
+    proc = subprocess.Popen(
+        [hk.BINARY, "serve", "--listen", "127.0.0.1:0", "--data", srv.data], stdout=theirs,
+        stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        env=hk.environment({**srv.settings, "ADMIN_PASSWORD": None}, srv.url), cwd=srv.folder)
+    os.close(theirs)
+    try:
+        text = b""
+        while b"not shown again" not in text:
+            check(select.select([ours], [], [], 20 * hk.SLOW)[0], "the first run prints it", text)
+            text += os.read(ours, 4096)
+    finally:
+        proc.terminate()
+        proc.wait(20 * hk.SLOW)
+        os.close(ours)
+    word = re.search(rb"password  (\S+)", text)[1].decode()
+    check(not os.path.exists(first_password(srv)), "a file as well")
+    srv.settings["ADMIN_PASSWORD"] = None
+    srv.start()
+    srv.connect(basic("admin", word)).get("/v1/events").want(200)
 
 
 def test_changed_admin_password_setting(t):
