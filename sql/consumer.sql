@@ -3,16 +3,16 @@
 
 -- name: consumer_seen
 -- args: name text
--- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?
+-- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?, held text?
 -- As sub_seen.
-SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos
+SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos, s.held
   FROM subscription s LEFT JOIN reader r ON r.sub = s.id AND r.okey = 0 AND r.rep = 0
  WHERE s.managed_by = 'consumer' AND s.name = :name AND s.until_seq IS NULL;
 
 -- name: consumers_seen
 -- args: after text, most int
--- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?
-SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos
+-- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?, held text?
+SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos, s.held
   FROM subscription s LEFT JOIN reader r ON r.sub = s.id AND r.okey = 0 AND r.rep = 0
  WHERE s.managed_by = 'consumer' AND s.name > :after AND s.until_seq IS NULL ORDER BY s.name LIMIT :most;
 

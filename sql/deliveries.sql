@@ -33,18 +33,18 @@ SELECT seq, sub, rep, okey, skey, state, tries, n, next_at, last_status, last_re
 
 -- name: look_deads
 -- args: lo int, seq int, sub int, rep int, most int
--- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int
+-- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int, error text?
 SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, decided_at, decided_by, note,
-       CASE WHEN body IS NULL THEN 0 ELSE 1 END
+       CASE WHEN body IS NULL THEN 0 ELSE 1 END, error
   FROM dead
  WHERE seq >= :lo AND (seq, sub, rep) < (:seq, :sub, :rep)
  ORDER BY seq DESC, sub DESC, rep DESC LIMIT :most;
 
 -- name: look_deads_sub
 -- args: lo int, seq int, sub int, rep int, most int
--- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int
+-- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int, error text?
 SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, decided_at, decided_by, note,
-       CASE WHEN body IS NULL THEN 0 ELSE 1 END
+       CASE WHEN body IS NULL THEN 0 ELSE 1 END, error
   FROM dead
  WHERE (sub, seq, rep) >= (:sub, :lo, 0) AND (sub, seq, rep) < (:sub, :seq, :rep)
  ORDER BY sub DESC, seq DESC, rep DESC LIMIT :most;
@@ -67,13 +67,13 @@ SELECT kind, tenant, event_id, type, pkey, received_at, to_sub FROM log WHERE se
 
 -- name: sub_head
 -- args: id int
--- rows: id int, uid bytes, name text, enabled int, why text, from_seq int, until_seq int?, tenants text?, conf text
-SELECT id, uid, name, enabled, why, from_seq, until_seq, tenants, conf FROM subscription WHERE id = :id;
+-- rows: id int, uid bytes, name text, enabled int, why text, from_seq int, until_seq int?, tenants text?, conf text, held text?
+SELECT id, uid, name, enabled, why, from_seq, until_seq, tenants, conf, held FROM subscription WHERE id = :id;
 
 -- name: sub_head_uid
 -- args: uid bytes
--- rows: id int, uid bytes, name text, enabled int, why text, from_seq int, until_seq int?, tenants text?, conf text
-SELECT id, uid, name, enabled, why, from_seq, until_seq, tenants, conf FROM subscription WHERE uid = :uid;
+-- rows: id int, uid bytes, name text, enabled int, why text, from_seq int, until_seq int?, tenants text?, conf text, held text?
+SELECT id, uid, name, enabled, why, from_seq, until_seq, tenants, conf, held FROM subscription WHERE uid = :uid;
 
 -- name: reader_over
 -- args: sub int, seq int, rep int

@@ -20,15 +20,16 @@ SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
 
 -- name: subs_page
 -- args: after int, most int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int
 -- Those that dispatch has to know, by id.
-SELECT id, uid, conf, enabled, from_seq FROM subscription
+SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END FROM subscription
  WHERE id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
 
 -- name: subs_one
 -- args: id int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int, until_seq int?
-SELECT id, uid, conf, enabled, from_seq, until_seq FROM subscription WHERE id = :id;
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int, until_seq int?
+SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END, until_seq
+  FROM subscription WHERE id = :id;
 
 -- name: presets_all
 -- rows: name text, conf text
@@ -160,12 +161,12 @@ DELETE FROM delivery d USING unnest(:subs::bigint[], :seqs::bigint[], :reps::big
  WHERE d.sub = r.sub AND d.seq = r.seq AND d.rep = r.rep;
 
 -- name: dead_put
--- args: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int
+-- args: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, error text?
 -- One that was put back and failed again is the same dead letter.
-INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues)
-VALUES (:sub, :seq, :rep, :seq_to, :okey, :skey, :reason, :status, :tries, :n, :at, 0, 0)
+INSERT INTO dead (sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, error)
+VALUES (:sub, :seq, :rep, :seq_to, :okey, :skey, :reason, :status, :tries, :n, :at, 0, 0, :error)
 ON CONFLICT (sub, seq, rep) DO UPDATE SET reason = excluded.reason, status = excluded.status, tries = excluded.tries,
-  n = excluded.n, at = excluded.at, state = 0, decided_at = NULL, decided_by = NULL, note = NULL;
+  n = excluded.n, at = excluded.at, error = excluded.error, state = 0, decided_at = NULL, decided_by = NULL, note = NULL;
 
 -- name: dead_range
 -- args: sub int, seq int, seq_to int, okey int, reason int, at int
@@ -290,15 +291,23 @@ RETURNING id;
 UPDATE subscription SET from_seq = :seq WHERE id = :id;
 
 -- name: sub_update
--- args: id int, name text, url text, preset text, conf text, enabled int, why text, tenants text?, now int, version int
+-- args: id int, name text, url text, preset text, conf text, enabled int, why text, held text?, tenants text?, now int, version int
 UPDATE subscription SET name = :name, url = :url, preset = :preset, conf = :conf, enabled = :enabled, why = :why,
-       tenants = :tenants, changed_at = :now, version = version + 1
+       held = :held, tenants = :tenants, changed_at = :now, version = version + 1
  WHERE id = :id AND version = :version AND until_seq IS NULL;
 
 -- name: sub_switch
 -- args: id int, enabled int, why text, now int
-UPDATE subscription SET enabled = :enabled, why = :why, changed_at = :now, version = version + 1
+-- Whoever enables it lets go of what it was held for.
+UPDATE subscription SET enabled = :enabled, why = :why, changed_at = :now, version = version + 1,
+       held = CASE WHEN :enabled = 1 THEN NULL ELSE held END
  WHERE id = :id AND until_seq IS NULL;
+
+-- name: sub_hold
+-- args: id int, held text, now int, version int
+-- Only as it was when that was found: who changes it has mended it, maybe.
+UPDATE subscription SET held = :held, changed_at = :now, version = version + 1
+ WHERE id = :id AND version = :version AND held IS NULL AND until_seq IS NULL;
 
 -- name: sub_until
 -- args: id int, seq int, now int

@@ -66,7 +66,13 @@ SELECT a.at, a.verdict FROM attempt a JOIN log l ON l.seq = a.seq
 -- Entries that readers have before them, as far as anything may be sent.
 SELECT CAST(coalesce(sum(CASE WHEN r.until_seq > 0 THEN r.until_seq ELSE :last END - r.pos), 0) AS BIGINT)
   FROM reader r JOIN subscription s ON s.id = r.sub
- WHERE s.enabled = 1 AND s.until_seq IS NULL AND r.rep = 0;
+ WHERE s.enabled = 1 AND s.held IS NULL AND s.until_seq IS NULL AND r.rep = 0;
+
+-- name: alert_held
+-- args: after int, most int
+-- rows: sub int
+-- Those that are held, by id.
+SELECT id FROM subscription WHERE id > :after AND held IS NOT NULL AND until_seq IS NULL ORDER BY id LIMIT :most;
 
 -- name: alert_known
 -- args: since int, most int

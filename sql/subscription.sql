@@ -2,16 +2,16 @@
 
 -- name: sub_seen
 -- args: uid bytes
--- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?
+-- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?, held text?
 -- pos: where its reader stands; NULL: it is not behind.
-SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos
+SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos, s.held
   FROM subscription s LEFT JOIN reader r ON r.sub = s.id AND r.okey = 0 AND r.rep = 0
  WHERE s.uid = :uid AND s.until_seq IS NULL;
 
 -- name: subs_seen
 -- args: after int, most int
--- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?
-SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos
+-- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?, held text?
+SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos, s.held
   FROM subscription s LEFT JOIN reader r ON r.sub = s.id AND r.okey = 0 AND r.rep = 0
  WHERE s.id > :after AND s.until_seq IS NULL ORDER BY s.id LIMIT :most;
 
@@ -54,9 +54,9 @@ SELECT name FROM subscription WHERE preset = :name AND until_seq IS NULL LIMIT 1
 
 -- name: subs_of_preset
 -- args: preset text, after int, most int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int
 -- As subs_page.
-SELECT id, uid, conf, enabled, from_seq FROM subscription
+SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END FROM subscription
  WHERE preset = :preset AND id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
 
 -- name: ended_next

@@ -165,7 +165,8 @@ prepare(struct sub_op *op, struct sub_conf *fresh, bool there, int64_t from_seq,
 {
 	int rc;
 
-	if (there && same(op, op->seen.conf, fresh)) {
+	/* The same once more lets go of one that is held. */
+	if (there && !op->seen.held.p && same(op, op->seen.conf, fresh)) {
 		sub_free(fresh);
 		op->same = true;
 		return OK;
@@ -173,6 +174,7 @@ prepare(struct sub_op *op, struct sub_conf *fresh, bool there, int64_t from_seq,
 	sub_seen_done(&op->seen);
 	op->seen.conf = fresh;
 	op->seen.why = STR_EMPTY;
+	op->seen.held = (struct str){.p = NULL};
 	op->seen.enabled = fresh->enabled;
 	if (there)
 		return sub_op_fill(
@@ -271,9 +273,14 @@ show(const struct sub_seen *s, struct buf *b)
 	else
 		buf_addz(b, "null");
 	buf_fmt(b,
-	    ",\"ackWaitSeconds\":%lld,\"maxInFlight\":%lld,\"enabled\":%s",
+	    ",\"ackWaitSeconds\":%lld,\"maxInFlight\":%lld,\"enabled\":%s,"
+	    "\"heldReason\":",
 	    (long long)c->managed.ack_wait_s, (long long)c->concurrency,
 	    s->enabled ? "true" : "false");
+	if (s->held.p)
+		buf_json(b, s->held);
+	else
+		buf_addz(b, "null");
 }
 
 static void

@@ -191,6 +191,7 @@ bulk_read(struct req *r, struct db *db, struct err *e)
 			    .seq = s->spot.seq,
 			    .rep = s->spot.rep,
 			    .n = s->dead.n,
+			    .reason = s->dead.reason,
 			};
 			memcpy(&q->okey, &s->dead.okey, sizeof(q->okey));
 			memcpy(&q->skey, &s->dead.skey, sizeof(q->skey));

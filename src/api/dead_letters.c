@@ -457,6 +457,7 @@ decide_read(struct req *r, struct db *db, struct err *e)
 	memcpy(&d->ask.skey, &s.dead.skey, sizeof(d->ask.skey));
 	d->ask.n =
 	    s.attempt.there && s.attempt.n > s.dead.n ? s.attempt.n : s.dead.n;
+	d->ask.reason = s.dead.reason;
 	if (requeue)
 		rc = dead_event(r, db, d->spot, &old, e);
 	if (rc == OK && requeue && !old.p)

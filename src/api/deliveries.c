@@ -381,6 +381,7 @@ retry_read(struct req *r, struct db *db, struct err *e)
 	if (!t->new_id && s.dead.there) {
 		memcpy(&t->ask.okey, &s.dead.okey, sizeof(t->ask.okey));
 		memcpy(&t->ask.skey, &s.dead.skey, sizeof(t->ask.skey));
+		t->ask.reason = s.dead.reason;
 		return OK;
 	}
 	return read_letter(t, db, e);

@@ -67,6 +67,7 @@ struct sub_brief {
 	int64_t id, from_seq, until_seq; /* until_seq 0: it lives */
 	struct uuid uid;
 	struct str name, why, conf;
+	struct str held; /* why it is; .p NULL: it is not */
 	bool enabled;
 	bool visible; /* to the caller */
 };
@@ -105,7 +106,7 @@ struct seen {
 		bool there, kept;
 		int64_t seq_to, okey, skey, at, decided_at;
 		int state, reason, status, tries, n, requeues;
-		struct str by, note;
+		struct str by, note, error; /* error.p NULL: an attempt's */
 	} dead;
 };
 struct sql_look_attempts_row;

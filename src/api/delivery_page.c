@@ -100,6 +100,7 @@ take(struct walk *w, int which, struct rows *rows, struct seen *x, int *ret_n)
 		seen_take_dead(x, &z);
 		x->dead.by = kept(w, x->dead.by);
 		x->dead.note = kept(w, x->dead.note);
+		x->dead.error = kept(w, x->dead.error);
 	}
 }
 

@@ -72,6 +72,7 @@ take_brief(struct req *r, const struct sql_sub_head_row *row,
 	    .name = arena_dup(r->arena, row->name),
 	    .why = arena_dup(r->arena, row->why),
 	    .conf = arena_dup(r->arena, row->conf),
+	    .held = row->held.p ? arena_dup(r->arena, row->held) : row->held,
 	    .enabled = row->enabled != 0,
 	    .visible = visible(r, row->tenants),
 	};
@@ -253,6 +254,7 @@ seen_take_dead(struct seen *s, const struct sql_look_deads_row *row)
 	s->dead.decided_at = row->decided_at_null ? 0 : row->decided_at;
 	s->dead.by = row->decided_by;
 	s->dead.note = row->note;
+	s->dead.error = row->error;
 }
 
 int
@@ -298,6 +300,8 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 			s.dead.by = arena_dup(r->arena, s.dead.by);
 		if (s.dead.note.p)
 			s.dead.note = arena_dup(r->arena, s.dead.note);
+		if (s.dead.error.p)
+			s.dead.error = arena_dup(r->arena, s.dead.error);
 	}
 	rows_close(rows);
 	if (rc >= 0)
@@ -387,6 +391,11 @@ show_dead(const struct seen *s, struct buf *b)
 	buf_addz(b, ",\"note\":");
 	if (s->dead.note.p)
 		buf_json(b, s->dead.note);
+	else
+		buf_addz(b, "null");
+	buf_addz(b, ",\"error\":");
+	if (s->dead.error.p)
+		buf_json(b, s->dead.error);
 	else
 		buf_addz(b, "null");
 	buf_addc(b, '}');

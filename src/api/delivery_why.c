@@ -74,7 +74,7 @@ filtered(struct why *w, struct arena *a, struct jq **jq)
 	struct json *j = NULL;
 	const struct json *text;
 	struct jq_item item = {.input = w->body};
-	enum jq_verdict v = JQ_TRUE;
+	struct jq_said said = {.verdict = JQ_TRUE};
 	struct err e;
 	int rc;
 
@@ -88,15 +88,19 @@ filtered(struct why *w, struct arena *a, struct jq **jq)
 		rc = jq_program(*jq, text->text, &item.program, &e);
 	if (rc < 0)
 		return "the subscription's filter can't be run now";
-	rc = jq_filter(*jq, &item, 1, &v, &e);
+	rc = jq_filter(*jq, &item, 1, &said, &e);
 	jq_forget(*jq, item.program);
 	if (rc < 0)
 		return "the subscription's filter can't be run now";
-	if (v == JQ_FALSE)
-		return "the subscription's filter leaves the event out";
-	if (v == JQ_ERROR)
-		return "the subscription's filter fails over the event";
-	return v == JQ_STOPPED ? "the subscription's filter was stopped" : NULL;
+	return said.verdict == JQ_FALSE ? reason_text(REASON_FILTERED) : NULL;
+}
+
+static const char *
+stands_still(const struct sub_brief *s, const char *otherwise)
+{
+	return !s->enabled ? "its subscription is disabled"
+	       : s->held.p ? "its subscription is held"
+			   : otherwise;
 }
 
 /* 1 when a reader has it before it. */
@@ -161,10 +165,8 @@ guess(struct why *w, struct arena *a, struct db *db, struct jq **jq,
 	w->unknown = false;
 	rc = behind_reader(db, w, e);
 	if (rc > 0) {
-		w->reason =
-		    w->sub.enabled
-			? "its subscription is behind: it reads the log from an earlier place on"
-			: "its subscription is disabled";
+		w->reason = stands_still(&w->sub,
+		    "its subscription is behind: it reads the log from an earlier place on");
 		return OK;
 	}
 	if (rc == 0 && w->spot.rep == 0)
@@ -208,9 +210,9 @@ tell(struct why *w, struct arena *a, struct db *db, struct jq **jq,
 		return OK;
 	}
 	if (s->row.there) {
-		w->reason = w->sub.until_seq > 0 ? "its subscription is gone"
-			    : w->sub.enabled     ? row_reason(s)
-					     : "its subscription is disabled";
+		w->reason = w->sub.until_seq > 0
+				? "its subscription is gone"
+				: stands_still(&w->sub, row_reason(s));
 		w->due = s->row.state == ROW_RETRY ? s->row.next_at : 0;
 		return OK;
 	}
@@ -301,6 +303,10 @@ show_why(struct req *r)
 	if (!w->sub.enabled && w->sub.why.n > 0) {
 		buf_addz(b, ",\"disabledReason\":");
 		buf_json(b, w->sub.why);
+	}
+	if (w->sub.held.p) {
+		buf_addz(b, ",\"heldReason\":");
+		buf_json(b, w->sub.held);
 	}
 	buf_addc(b, '}');
 }

@@ -91,11 +91,12 @@ check_enable(struct sub_op *op, struct checker *k, struct err *e)
 	rc = find(op, k, e);
 	if (rc < 0)
 		return rc;
-	op->same = op->seen.enabled;
+	op->same = op->seen.enabled && !op->seen.held.p;
 	if (op->same)
 		return OK;
 	op->seen.enabled = op->seen.conf->enabled = true;
 	op->seen.why = STR_EMPTY;
+	op->seen.held = (struct str){.p = NULL};
 	rc = sub_op_fill(op, SUB_SWITCH, AUDIT_SUBSCRIPTION_CHANGED, e);
 	op->change.audit.details =
 	    op->skip ? STR("\"enabled\":true,\"from\":\"now\"")

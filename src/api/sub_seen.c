@@ -103,6 +103,7 @@ take(struct req *r, struct db *db, const struct presets *presets,
 	    .enabled = row->enabled != 0,
 	    .managed = row->managed_by.p != NULL,
 	    .why = arena_dup(r->arena, row->why),
+	    .held = row->held.p ? arena_dup(r->arena, row->held) : row->held,
 	    .created_us = row->created_at,
 	    .changed_us = row->changed_at,
 	    .behind = !row->pos_null,
@@ -234,6 +235,7 @@ add_delivery(const struct api *api, const struct sub_seen *s, struct buf *b)
 		lag = append_last_seq(api->append) - s->pos;
 	buf_fmt(b, ",\"delivery\":{\"state\":\"%s\",\"lag\":%lld",
 	    !s->enabled            ? "disabled"
+	    : s->held.p            ? "held"
 	    : s->open_until > now  ? "open"
 	    : s->not_before > now  ? "waiting"
 	    : s->behind && lag > 0 ? "behind"
@@ -256,6 +258,11 @@ sub_seen_show(
 	    b, ",\"version\":%lld,\"disabledReason\":", (long long)s->version);
 	if (!s->enabled && s->why.n > 0)
 		buf_json(b, s->why);
+	else
+		buf_addz(b, "null");
+	buf_addz(b, ",\"heldReason\":");
+	if (s->held.p)
+		buf_json(b, s->held);
 	else
 		buf_addz(b, "null");
 	add_time(b, "createdAt", s->created_us);

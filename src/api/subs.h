@@ -74,6 +74,7 @@ struct sub_seen {
 	bool enabled, managed;
 	bool closed; /* its secrets can't be read: the key is gone */
 	struct str why;
+	struct str held; /* why it is; .p NULL: it is not */
 	int64_t created_us, changed_us;
 	bool behind; /* a reader stands at pos */
 	int64_t pos, open_until, not_before;

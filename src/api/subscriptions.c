@@ -139,6 +139,21 @@ check_version(const struct sub_op *op, struct err *e)
 	return OK;
 }
 
+/* What it was held for may be mended, or somebody wants to see. */
+static bool
+lets_go(const struct sub_op *op, const struct sub_conf *fresh)
+{
+	const struct sub_conf *old = op->seen.conf;
+	struct json *doc = NULL;
+	struct err e;
+
+	return !str_eq(old->filter, fresh->filter) ||
+	       !str_eq(old->template, fresh->template) ||
+	       !str_eq(old->preset->name, fresh->preset->name) ||
+	       (json_parse(op->r->arena, op->r->body, &doc, &e) == OK &&
+		   json_is(json_get(doc, "enabled"), JSON_TRUE));
+}
+
 static int
 check_patch(struct sub_op *op, struct checker *k, struct err *e)
 {
@@ -156,6 +171,8 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 	presets_free(presets);
 	if (rc != OK || !fresh)
 		return rc;
+	if (lets_go(op, fresh))
+		op->seen.held = (struct str){.p = NULL};
 	sub_seen_done(&op->seen);
 	op->seen.conf = fresh;
 	if (fresh->enabled != op->seen.enabled)

@@ -232,7 +232,14 @@
 #define FEED_PAGE          256
 #define FEED_BYTES         (2 * MIB)
 #define FEED_MAX           512
-#define FILTERS_MAX        64 /* programs run over one event in one call */
+/*
+ * A filter or template that overruns so often within that time holds its
+ * subscription (spec/webhooks.md); so do errors, which cost a dead letter each.
+ */
+#define STRIKE_OVERRUNS    3
+#define STRIKE_FAILURES    100
+#define STRIKE_MS          600000
+#define STRIKE_TEXT        "10 minutes"
 /* Records whose last version is kept in memory: some 8 MiB of them. */
 #define VERSIONS_MAX       65536
 /* Whole subscriptions kept in memory because they were sent to lately. */

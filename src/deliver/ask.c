@@ -3,6 +3,7 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/replay.h"
+#include "deliver/verdict.h"
 #include "deliver/wish.h"
 #include "sql.h"
 
@@ -130,6 +131,7 @@ requeue(struct deliver *d, const struct deliver_ask *q, int64_t now)
 		.okey = en.okey,
 		.skey = en.skey,
 		.n = q->n,
+		.unjudged = reason_unjudged(q->reason) ? q->reason : 0,
 		.rec = en.rec,
 		.rv = en.rv,
 		.asked = !q->rule,

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/map.h"
-#include "base/metric.h"
 #include "base/str.h"
 #include "deliver/batch_priv.h"
 #include "deliver/letter.h"
@@ -95,11 +94,11 @@ limit_due(const struct gather *g, int64_t now)
 	return child_limit_due(g->limit, now);
 }
 
-/* Engaged for nothing. */
+/* Engaged for nothing, or for dead letters alone. */
 static bool
 may_leave(const struct gather *g)
 {
-	return g->live && !g->open && !g->dirty &&
+	return (g->live || g->n_fails > 0) && !g->open && !g->dirty &&
 	       (!g->limit || (child_limit_idle(g->limit) &&
 				 child_limit_drops(g->limit).n == 0));
 }
@@ -127,6 +126,15 @@ batch_fall_behind(struct gather *g)
 	g->live = false;
 	if (!link_on(&g->in_list))
 		list_add(&g->b->behind, &g->in_list);
+}
+
+/* Engaged first: the cursor passes what is left to it. */
+void
+batch_fall_behind_at(struct gather *g, int64_t seq)
+{
+	batch_engage(g, seq);
+	g->seen = seq - 1;
+	batch_fall_behind(g);
 }
 
 void
@@ -164,6 +172,7 @@ void
 batch_gather_free(struct gather *g)
 {
 	batch_window_free(g->open);
+	batch_forget_fails(g);
 	child_limit_free(g->limit);
 	ring_done(&g->closed);
 	batch_job_free(g->job);
@@ -196,6 +205,7 @@ batcher_sub(struct batcher *b, struct wish *w, int program)
 		/* Once more, under the new terms. */
 		if (g->open) {
 			batch_drop_window(g);
+			batch_forget_fails(g);
 			g->seen = g->handled;
 			batch_fall_behind(g);
 		}
@@ -360,23 +370,31 @@ batcher_take(struct batcher *b, uint32_t sub, struct letter *l)
 
 	if (!g || !g->live || l->seq <= g->seen)
 		return;
-	if (take_or_make_room(g, l)) {
+	if (!wish_held(g->wish) && take_or_make_room(g, l)) {
 		if (!g->due.at || g->due.due > now)
 			batch_set_due(g, now);
 		return;
 	}
-	g->seen = l->seq - 1;
-	batch_fall_behind(g);
+	batch_fall_behind_at(g, l->seq);
 }
 
-/* 1 when the subscription wants it gathered. */
+bool
+batcher_live(const struct batcher *b, uint32_t sub)
+{
+	const struct gather *g = batch_find(b, sub);
+
+	return g && g->live && !wish_held(g->wish);
+}
+
+/* 1 when the subscription wants it gathered, as far as its filter says so. */
 static int
-wanted(const struct gather *g, struct letter *l, struct err *e)
+wanted(const struct gather *g, struct letter *l, struct jq_said *ret,
+    struct err *e)
 {
 	const struct wish *w = g->wish;
 	struct jq_item item = {.program = g->program};
-	enum jq_verdict v = JQ_TRUE;
 
+	*ret = (struct jq_said){.verdict = JQ_TRUE};
 	if (l->kind != ENTRY_EVENT || l->to_sub > 0 || l->seq <= w->from_seq ||
 	    !wish_gathers(w, l->type, l->seq) ||
 	    !wish_wants(w, l->type, &l->tenant))
@@ -384,11 +402,22 @@ wanted(const struct gather *g, struct letter *l, struct err *e)
 	letter_open(l, g->b->d->o.keyring);
 	item.input = l->body;
 	if (g->program >= 0 && !l->shut &&
-	    jq_filter(g->b->jq, &item, 1, &v, e) < 0)
+	    jq_filter(g->b->jq, &item, 1, ret, e) < 0)
 		return e->code;
-	if (v == JQ_ERROR || v == JQ_STOPPED)
-		metric_add(M_FILTER_ERRORS, 1);
-	return v == JQ_TRUE;
+	return ret->verdict != JQ_FALSE;
+}
+
+/* False: there is no room for it now. */
+static bool
+take_said(struct gather *g, const struct letter *l, const struct jq_said *said)
+{
+	enum reason r = hold_strike(g->b->d, g->wish, said);
+	bool room =
+	    r ? batch_fail(g, l, r, said->why) : take_or_make_room(g, l);
+
+	if (r && wish_held(g->wish))
+		hold_tell(g->b->d, g->wish);
+	return room;
 }
 
 /* A page of the log for one that is behind. */
@@ -398,8 +427,11 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
 	size_t n = 0, bytes = 0;
-	bool room = true;
-	int rc = sql_log_feed(g->b->db, g->seen, upto, FEED_PAGE, &rows, e);
+	bool room = !wish_held(g->wish);
+	struct jq_said said;
+	int rc =
+	    room ? sql_log_feed(g->b->db, g->seen, upto, FEED_PAGE, &rows, e)
+		 : OK;
 
 	while (rc >= 0 && room && bytes < FEED_BYTES &&
 	       (rc = rows_next(rows, e)) > 0) {
@@ -411,10 +443,11 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 			batch_no_memory();
 		n++;
 		bytes += letter_bytes(l);
-		rc = wanted(g, l, e);
-		room = rc <= 0 || take_or_make_room(g, l);
+		rc = wanted(g, l, &said, e);
+		room = rc <= 0 || take_said(g, l, &said);
 		if (rc >= 0)
 			g->seen = room ? l->seq : l->seq - 1;
+		room = room && !wish_held(g->wish);
 		letter_unref(l);
 	}
 	rows_close(rows);

@@ -32,6 +32,10 @@
  *    └────────────────────┼──────────── nothing came ───────────┤        │
  *                         └──── something came meanwhile ───────┘ again ◀┘
  *
+ * FILTERS. One that fails over an event makes it a dead letter, in the same
+ * transaction as the position behind it. A subscription that is held (hold.c)
+ * falls behind and reads on when it is not: its window ends all the same.
+ *
  * CHANGES. Another mode or window: what is not committed is gathered anew under
  * the new terms. Back to immediate: what stands before that change in the log
  * goes out as one last batch, at once; wish_gathers() knows the place, whatever
@@ -50,6 +54,7 @@
 #define DELIVER_BATCH_H
 
 #include "base/base.h"
+#include "deliver/verdict.h"
 
 struct batcher;
 struct db;
@@ -76,6 +81,11 @@ int batcher_go(
 
 /* An event that this subscription wants and wish_gathers(). */
 void batcher_take(struct batcher *b, uint32_t sub, struct letter *l);
+/* Its filter failed over this one. */
+void batcher_fail(struct batcher *b, uint32_t sub, const struct letter *l,
+    enum reason r, struct str why);
+/* Whether it takes events from dispatch; else it reads the log itself. */
+bool batcher_live(const struct batcher *b, uint32_t sub);
 /* Whether the cursor may pass all that was taken; else batcher_push(). */
 bool batcher_settled(const struct batcher *b);
 void batcher_push(struct batcher *b);

@@ -29,6 +29,8 @@ step(struct db *db, void *ctx, struct err *e)
 		n = sql_batch_step(
 		    db, j->sub, j->pos, j->idle, j->step, j->state, e);
 	j->known = n == 0;
+	if (n > 0)
+		n = flush_deads(db, j->fails, j->n_fails, j->minute, e);
 	return n < 0 ? (int)e->code : OK;
 }
 
@@ -111,6 +113,7 @@ batch_job_free(struct batch_job *j)
 {
 	if (!j)
 		return;
+	batch_job_forget_fails(j);
 	arena_free(j->arena);
 	free(j);
 }
@@ -259,6 +262,7 @@ batch_job_window(struct gather *g, int64_t now)
 		j->state = arena_dup(j->arena, buf_str(&b));
 		buf_done(&b);
 	}
+	batch_job_fails(j);
 	if (batch_window_child(w))
 		ring_add(&g->closed, batch_per_minute(g->b), now);
 	g->b->bytes -= batch_window_bytes(w);
@@ -274,7 +278,8 @@ batch_job_leave(struct gather *g, int64_t now)
 	struct batch_job *j = job_new(g, now);
 
 	j->pos = g->handled = g->seen;
-	j->idle = true;
+	j->idle = g->live;
+	batch_job_fails(j);
 }
 
 /* The limiter ----------------------------------------------------------------- */
@@ -404,6 +409,7 @@ batch_job_limit(struct gather *g, int64_t now, struct err *e)
 	if (g->last > g->handled)
 		g->handled = g->last;
 	j->pos = g->handled;
+	batch_job_fails(j);
 	g->dirty = false;
 	return OK;
 }

@@ -1,6 +1,6 @@
 /*
  * batch_priv.h - batch.c decides when, batch_job.c makes and writes,
- * batch_store.c knows what is stored.
+ * batch_store.c knows what is stored, batch_fail.c what a filter failed over.
  */
 #ifndef DELIVER_BATCH_PRIV_H
 #define DELIVER_BATCH_PRIV_H
@@ -24,7 +24,8 @@
 	(BATCH_GROUPS_MAX > CHILD_SENDS_MAX ? BATCH_GROUPS_MAX                 \
 					    : CHILD_SENDS_MAX)
 /* Each drop one by one, one for the rest, and singles that are gone. */
-#define BATCH_AUDITS (CHILD_DROPS_MAX + 1 + CHILD_SENDS_MAX)
+#define BATCH_AUDITS    (CHILD_DROPS_MAX + 1 + CHILD_SENDS_MAX)
+#define BATCH_FAILS_MAX (STRIKE_FAILURES + STRIKE_OVERRUNS)
 
 enum stored { STORED_IDLE, STORED_ENGAGING, STORED_ENGAGED, STORED_LEAVING };
 
@@ -44,6 +45,8 @@ struct batch_job {
 	struct audit_row audits[BATCH_AUDITS];
 	size_t n_entries, n_audits;
 	int64_t dropped;
+	struct core_dead *fails;
+	size_t n_fails;
 };
 
 /* One subscription. */
@@ -64,10 +67,12 @@ struct gather {
 	int64_t step, retry_us;
 	struct batch_window *open;
 	struct child_limit *limit; /* NULL: never needed */
-	struct ring closed;        /* when its windows ended */
-	struct batch_job *job;     /* NULL: none */
-	bool busy;                 /* the commit thread has it */
-	struct link in_list;       /* behind, or gone */
+	struct core_dead *fails;   /* by seq; for the next job */
+	size_t n_fails;
+	struct ring closed;    /* when its windows ended */
+	struct batch_job *job; /* NULL: none */
+	bool busy;             /* the commit thread has it */
+	struct link in_list;   /* behind, or gone */
 	struct heap_node due;
 };
 
@@ -107,6 +112,8 @@ struct gather *batch_find(const struct batcher *b, uint32_t sub);
 void batch_gather_free(struct gather *g);
 void batch_set_due(struct gather *g, int64_t now);
 void batch_fall_behind(struct gather *g);
+/* This entry is the first that it has not looked at. */
+void batch_fall_behind_at(struct gather *g, int64_t seq);
 void batch_drop_window(struct gather *g);
 void batch_limiter(struct gather *g);
 int64_t batch_minute_us(const struct batcher *b);
@@ -118,6 +125,15 @@ void batch_reload(struct gather *g, int64_t now);
 /* It has taken this one. */
 void batch_engage(struct gather *g, int64_t seq);
 void batch_tell(struct batcher *b, const struct err *e);
+
+/* batch_fail.c */
+/* False: there is no room now. */
+bool batch_fail(
+    struct gather *g, const struct letter *l, enum reason r, struct str why);
+void batch_forget_fails(struct gather *g);
+void batch_job_fails(
+    struct batch_job *j); /* they are the job's, with its pos */
+void batch_job_forget_fails(struct batch_job *j);
 
 /* batch_job.c: makes one and hands it over. */
 void batch_job_window(struct gather *g, int64_t now);

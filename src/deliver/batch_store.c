@@ -19,6 +19,7 @@ restore(struct gather *g, const struct sql_batch_all_row *row, int64_t cursor,
 	g->seen = g->handled = g->last = row->pos;
 	g->dirty = false;
 	batch_drop_window(g);
+	batch_forget_fails(g);
 	if (row->idle) {
 		g->stored = STORED_IDLE;
 		return OK;
@@ -213,6 +214,7 @@ job_ended(struct batcher *b, struct batch_job *j)
 	}
 	metric_add(M_BATCHES, (int64_t)j->n_entries);
 	metric_add(M_CHILD_DROPPED, j->dropped);
+	metric_add(M_DEAD_LETTERS, (int64_t)j->n_fails);
 	batch_job_free(j);
 	g->job = NULL;
 	if (g->stored == STORED_LEAVING) {

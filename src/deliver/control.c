@@ -137,8 +137,11 @@ before(struct db *db, void *ctx, struct err *e)
 		break;
 	case SUB_CHANGE:
 		n = sql_sub_update(db, c->id, c->name, c->url, c->preset,
-		    c->conf, c->enabled, c->why, c->tenants, c->now_us,
+		    c->conf, c->enabled, c->why, c->held, c->tenants, c->now_us,
 		    c->version, e);
+		break;
+	case SUB_HOLD:
+		n = sql_sub_hold(db, c->id, c->held, c->now_us, c->version, e);
 		break;
 	case SUB_SWITCH:
 		n = sql_sub_switch(db, c->id, c->enabled, c->why, c->now_us, e);

@@ -23,7 +23,8 @@ struct db;
 enum sub_change_kind {
 	SUB_MAKE,   /* id comes back */
 	SUB_CHANGE, /* all of it, when it still has `version` */
-	SUB_SWITCH, /* enabled and why alone */
+	SUB_SWITCH, /* enabled and why alone; enabled, it is not held either */
+	SUB_HOLD,   /* it is held, if it still has `version` */
 	SUB_FINISH, /* it is gone */
 };
 
@@ -39,6 +40,7 @@ struct sub_change {
 	struct str tenants; /* JSON array; .p NULL: all */
 	bool enabled;
 	struct str why;        /* it is disabled; empty: nobody said */
+	struct str held;       /* CHANGE, HOLD: why it is; .p NULL: it is not */
 	struct str managed_by; /* .p NULL: nobody */
 	int64_t owner;         /* an API key; 0: none */
 	bool reads;            /* MAKE: it begins with a reader, at from_seq */

@@ -92,6 +92,9 @@ free_changes(const struct core *c, struct core_changes *ch)
 	for (size_t i = 0; i < ch->n_attempts; i++)
 		if (ch->attempts[i].detail)
 			c->o.free_detail(ch->attempts[i].detail);
+	for (size_t i = 0; i < ch->n_deads; i++)
+		if (ch->deads[i].detail)
+			c->o.free_detail(ch->deads[i].detail);
 	free(ch->attempts);
 	free(ch->dels);
 	free(ch->puts);
@@ -348,6 +351,18 @@ core_sub_end(struct core *c, uint32_t id)
 	sub_free_idle(c, s);
 }
 
+void
+core_hold(struct core *c, uint32_t id)
+{
+	struct sub *s = sub_find(c, id);
+
+	if (!s || s->ended || !s->o.enabled)
+		return;
+	s->o.enabled = BUG(35);
+	s->o.held = true;
+	sub_to_reader(c, s, sub_front(c, s));
+}
+
 /*
  * What was never tried goes, and readers with it. One reader stays in the store
  * that says so, until the cursor has come past all that was skipped; what is in
@@ -515,6 +530,7 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 	it->rec = en->rec;
 	it->rv = en->rv;
 	it->ev = en->ev;
+	it->unjudged = en->reason;
 	it->fed_at = now;
 	it->timer.kind = TIMER_ITEM;
 	must_put(c->items, key_str(&it->spot, sizeof(it->spot)), it);

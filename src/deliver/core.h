@@ -33,6 +33,13 @@
  * a newer one is fed, or when either comes to its turn. What a reader has not
  * read yet is not waiting. Replays, and what a person asked for, take no part.
  *
+ * UNJUDGED. An entry whose filter failed comes with a reason. It is a dead
+ * letter at once, without a send; in a lane, when its turn comes: put back, it
+ * must not overtake older ones. Its reason stays with it, in its row too: whoever
+ * sends it asks the filter once more before (core_send.unjudged, core_judged).
+ * While a subscription is held (core_hold) nobody asks its filter, so whatever
+ * is fed meanwhile is left to its reader.
+ *
  * LIFE. One thread owns a core. Endpoints and subscriptions are made by
  * core_sub(). An item's `ev` is the caller's, given back through free_ev().
  * Memory: CORE_ITEMS_MAX items; more waits in the log. When the machine has no
@@ -95,6 +102,7 @@ struct core_sub {
 	int64_t breaker_us;
 	bool block;   /* a dead letter stops its lane until somebody decides */
 	bool enabled; /* false: a reader that stands still */
+	bool held;    /* with enabled false: by us, see core_hold() */
 	bool alone;   /* one of a record at a time */
 	bool coalesce;
 	bool pull; /* its sends are taken on demand: see "Pulling" */
@@ -107,6 +115,8 @@ void core_sub(struct core *c, const struct core_sub *s, int64_t now);
  * to delete; changes that are under way may still name it. No id comes twice.
  */
 void core_sub_end(struct core *c, uint32_t sub);
+/* It is as if it were disabled, from here on and until core_sub(). */
+void core_hold(struct core *c, uint32_t sub);
 /*
  * Forgets its readers and whatever was never tried, up to now. It survives a
  * crash from the next set of changes on that is stored.
@@ -128,7 +138,9 @@ struct core_entry {
 	uint64_t skey; /* hash of the spacing key; 0: none */
 	struct core_rec rec;
 	int64_t rv;
-	void *ev; /* moves to the core, also when the entry is refused */
+	void *ev;     /* moves to the core, also when the entry is refused */
+	int reason;   /* its filter failed; 0: it is wanted */
+	void *detail; /* of that dead letter; moves as ev does */
 };
 
 /* From dispatch, in order of seq. */
@@ -148,7 +160,7 @@ struct core_read {
 /* A page that a reader needs now; one at a time for each reader. */
 bool core_next_read(struct core *c, int64_t now, struct core_read *ret);
 /* An entry of that page, in order. False: no more room, end it before this,
- * and the entry's ev stays the caller's. */
+ * and the entry's ev and detail stay the caller's. */
 bool core_read_feed(
     struct core *c, void *reader, const struct core_entry *en, int64_t now);
 /* Everything up to `upto` was looked at. */
@@ -162,20 +174,23 @@ struct core_send {
 	int64_t seq;
 	int rep;
 	uint64_t okey;
-	int tries;   /* that counted, before this one */
-	int n;       /* attempts made, before this one */
-	int crashes; /* of the process in careful mode, with it in flight */
-	bool probe;  /* of an open breaker: failing costs no try */
-	bool asked;  /* by a person */
-	void *ev;    /* NULL: has to be read from the log */
-	bool pull;   /* as its subscription is; then also: */
-	bool mark;   /* see core_handed() */
+	int tries;    /* that counted, before this one */
+	int n;        /* attempts made, before this one */
+	int crashes;  /* of the process in careful mode, with it in flight */
+	bool probe;   /* of an open breaker: failing costs no try */
+	bool asked;   /* by a person */
+	int unjudged; /* its filter failed: ask it first; 0: it did not */
+	void *ev;     /* NULL: has to be read from the log */
+	bool pull;    /* as its subscription is; then also: */
+	bool mark;    /* see core_handed() */
 	int64_t at, until;   /* the lease */
 	struct core_rec rec; /* of its entry; zero: none */
 	int64_t rv;
 };
 
 bool core_next_send(struct core *c, int64_t now, struct core_send *ret);
+/* Its filter was asked, and wants it. */
+void core_judged(struct core *c, struct item *it);
 
 enum core_verdict {
 	CORE_OK,
@@ -199,7 +214,8 @@ struct core_result {
 	int dead_reason;          /* of the dead letter, when another */
 	struct core_rec rec;      /* CORE_OK: at this version it was handed */
 	int64_t rv;               /* over; rec zero: nobody asks */
-	void *detail;             /* the caller's, comes back in the changes */
+	void *detail; /* the caller's; comes back with the attempt, or, when
+		       * nothing was tried, with the dead letter */
 };
 
 void core_result(
@@ -285,6 +301,7 @@ struct core_row {
 	int tries, n, crashes;
 	int64_t next_at; /* RETRY: when; SENDING: until when it is locked */
 	int last_status, last_reason;
+	int unjudged; /* as in core_send */
 	struct core_rec rec;
 	int64_t rv;
 	bool asked; /* by a person */
@@ -296,6 +313,7 @@ struct core_dead {
 	uint64_t okey, skey;
 	int64_t seq, at;
 	int reason, tries, n, status;
+	void *detail; /* NULL when its last attempt has it */
 };
 
 struct core_reader {

@@ -56,6 +56,7 @@ row_of(const struct item *it)
 	    .next_at = it->due,
 	    .last_status = it->last_status,
 	    .last_reason = it->last_reason,
+	    .unjudged = it->unjudged,
 	    .rec = it->rec,
 	    .rv = it->rv,
 	    .asked = it->asked,
@@ -69,7 +70,8 @@ put_del(struct core *c, const struct item *it)
 }
 
 void
-put_dead(struct core *c, const struct item *it, int reason, int64_t now)
+put_dead(struct core *c, const struct item *it, int reason, void *detail,
+    int64_t now)
 {
 	touched(c, now);
 	PUT(c, deads,
@@ -84,6 +86,7 @@ put_dead(struct core *c, const struct item *it, int reason, int64_t now)
 		.tries = it->tries,
 		.n = it->n,
 		.status = it->last_status,
+		.detail = detail,
 	    }));
 }
 

@@ -42,6 +42,7 @@ row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
 	it->crashes = row->crashes;
 	it->last_status = row->last_status;
 	it->last_reason = row->last_reason;
+	it->unjudged = BUG(37) ? 0 : row->unjudged;
 	it->asked = row->asked;
 	/* It may be settled without being sent in this life: see pull_rest(). */
 	if (row->rep == 0 && row->seq > s->flown)
@@ -239,6 +240,8 @@ why(const struct item *it, int64_t *ret_due)
 	case IT_WAIT:
 		break;
 	}
+	if (s->o.held)
+		return "its subscription is held";
 	if (!s->o.enabled)
 		return "its subscription is disabled";
 	if (s->excl && it->spot.rep == 0)

@@ -101,6 +101,13 @@ waits(const struct item *it)
 	return it->state == IT_WAIT || it->state == IT_RETRY;
 }
 
+/* Whoever is not wanted, as far as one knows, takes nobody's place. */
+static bool
+outdoes(const struct item *x, const struct item *y)
+{
+	return x->unjudged == 0 && newer(x, y);
+}
+
 /* The newer one is in the log: nothing is lost with this one. */
 static void
 drop(struct core *c, struct item *it, int64_t now)
@@ -126,7 +133,7 @@ yields(struct core *c, struct item *it, int64_t now)
 	     k = list_next(&p->items, k)) {
 		const struct item *x = ITEM_OF(k, in_peers);
 
-		if (waits(x) && newer(x, it)) {
+		if (waits(x) && outdoes(x, it)) {
 			drop(c, it, now);
 			return true;
 		}
@@ -146,7 +153,7 @@ outdo(struct core *c, const struct item *it, bool tried, int64_t now)
 
 		next = list_next(&p->items, k);
 		if ((x->state == IT_WAIT || (tried && waits(x))) &&
-		    newer(it, x))
+		    outdoes(it, x))
 			drop(c, x, now);
 	}
 }

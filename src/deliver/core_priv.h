@@ -43,7 +43,7 @@
 #ifndef BUG
 #define BUG(n) false
 #endif
-#define CORE_BUGS 34
+#define CORE_BUGS 38
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -91,6 +91,7 @@ struct item {
 	bool handed;  /* pull: a worker has it */
 	bool mark;    /* pull: see core_handed() */
 	int tries, n, crashes, last_status, last_reason;
+	int unjudged;      /* a reason, until its filter was asked */
 	int breaker_fails; /* as its subscription was when it was sent */
 	int64_t breaker_us;
 	int64_t fed_at, due; /* due: RETRY when, LOCK and leases until when */
@@ -306,7 +307,8 @@ void item_land(
 
 /* core_flush.c */
 void put_del(struct core *c, const struct item *it);
-void put_dead(struct core *c, const struct item *it, int reason, int64_t now);
+void put_dead(struct core *c, const struct item *it, int reason, void *detail,
+    int64_t now);
 void put_attempt(struct core *c, const struct item *it,
     const struct core_result *r, int64_t now);
 int64_t reader_pos(const struct reader *rd);

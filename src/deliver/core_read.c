@@ -422,6 +422,21 @@ refuse(struct core *c, struct sub *s, const struct core_entry *en,
 	       (lane->rd->until == 0 || en->seq <= lane->rd->until);
 }
 
+/*
+ * Whether one that nobody will send may go before its turn: not while an older
+ * one of its key is to come, which it must not overtake when it is put back.
+ */
+static bool
+may_die(const struct item *it)
+{
+	const struct lane *lane = it->lane;
+
+	if (!lane || BUG(38))
+		return true;
+	return !it->sub->o.block && !behind_gap(it) &&
+	       list_first(&lane->items) == &it->in_lane;
+}
+
 static void
 take(struct core *c, struct sub *s, const struct core_entry *en,
     struct reader *from, int64_t now)
@@ -429,8 +444,34 @@ take(struct core *c, struct sub *s, const struct core_entry *en,
 	struct item *it = item_new(c, s, from ? from->rep : 0, en, now);
 
 	item_origin(c, it, from);
+	if (en->reason && may_die(it)) {
+		if (!BUG(36))
+			put_dead(c, it, en->reason, en->detail, now);
+		else
+			c->o.free_detail(en->detail);
+		item_settle(c, it);
+		return;
+	}
+	if (en->detail) /* its turn makes another */
+		c->o.free_detail(en->detail);
 	if (!peers_fed(c, it, now))
 		item_go(c, it);
+}
+
+/* Dead letters that were fed take memory until they are stored. */
+static bool
+too_many_dead(const struct core *c, const struct core_entry *en)
+{
+	return en->reason && c->next.n_deads >= UNFLUSHED_MAX;
+}
+
+static void
+give_up(struct core *c, const struct core_entry *en)
+{
+	if (en->ev)
+		c->o.free_ev(en->ev);
+	if (en->detail)
+		c->o.free_detail(en->detail);
 }
 
 /* A key that stands still gets little room, and least when others need it. */
@@ -461,7 +502,8 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 	if ((s->rd && (s->rd->until == 0 || en->seq <= s->rd->until)) ||
 	    refuse(c, s, en, NULL, 0))
 		goto away;
-	if (!s->o.enabled || s->excl || !sub_room(c, s)) {
+	if (!s->o.enabled || s->excl || !sub_room(c, s) ||
+	    too_many_dead(c, en)) {
 		sub_to_reader(c, s, en->seq - 1);
 		goto away;
 	}
@@ -483,8 +525,7 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 	take(c, s, en, NULL, now);
 	return;
 away:
-	if (en->ev)
-		c->o.free_ev(en->ev);
+	give_up(c, en);
 }
 
 void
@@ -579,7 +620,7 @@ core_read_feed(
 		reader_moved(c, rd);
 		goto away;
 	}
-	if (!page_room(c, rd))
+	if (!page_room(c, rd) || too_many_dead(c, en))
 		return false;
 	lane = rd->lane ? NULL : full_lane(c, s, en->okey, rd->rep);
 	if (lane) {
@@ -596,8 +637,7 @@ core_read_feed(
 	take(c, s, en, rd, now);
 	return true;
 away:
-	if (en->ev)
-		c->o.free_ev(en->ev);
+	give_up(c, en);
 	return true;
 }
 

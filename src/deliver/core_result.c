@@ -243,7 +243,8 @@ item_settle(struct core *c, struct item *it)
 static void
 dead(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
-	put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason, now);
+	put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason,
+	    r->verdict == CORE_NEVER ? r->detail : NULL, now);
 	if (!it->sub->o.block || !it->lane || BUG(22)) {
 		item_settle(c, it);
 		return;
@@ -276,6 +277,8 @@ core_result(
 	} else if (r->verdict == CORE_DROP) {
 		it->n++;
 		put_attempt(c, it, r, now);
+	} else if (r->detail && (orphan || r->verdict == CORE_HOLD)) {
+		c->o.free_detail(r->detail);
 	}
 	if (orphan) {
 		item_free(c, it);

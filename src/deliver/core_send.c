@@ -350,6 +350,7 @@ tell_send(struct item *it, struct core_send *ret)
 	    .crashes = it->crashes - it->counted,
 	    .probe = it->probe,
 	    .asked = it->asked,
+	    .unjudged = it->unjudged,
 	    .ev = it->ev,
 	    .pull = it->sub->o.pull,
 	    .mark = it->mark,
@@ -358,6 +359,13 @@ tell_send(struct item *it, struct core_send *ret)
 	    .rec = it->rec,
 	    .rv = it->rv,
 	};
+}
+
+void
+core_judged(struct core *c, struct item *it)
+{
+	(void)c;
+	it->unjudged = 0;
 }
 
 bool

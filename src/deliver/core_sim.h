@@ -28,7 +28,7 @@
 #define SIM_SLOTS 64
 #endif
 
-enum { REASON_NO, REASON_SPENT, REASON_CRASH };
+enum { REASON_NO, REASON_SPENT, REASON_CRASH, REASON_FILTER };
 
 struct one {
 	bool ok;       /* the receiver said yes */
@@ -37,6 +37,8 @@ struct one {
 	bool skipped;  /* by a person */
 	bool held;     /* and stops its lane */
 	bool offered;  /* pull: to a worker */
+	bool judged;   /* its filter wants it */
+	int reason;    /* of the dead letter that is stored */
 	bool stored_ok, stored_dead;
 	bool dropped, stored_drop; /* as the core said; committed */
 	int oks, asked;            /* asked: times a person wanted it again */
@@ -75,8 +77,10 @@ struct sim_sub {
 	int64_t allowed; /* pull: sends that may come */
 	int64_t from, ordered_from;
 	bool on, ended;
-	int share; /* wants one of so many events */
-	int keys;  /* of its events */
+	bool wrong;     /* its filter fails over some */
+	bool hold_lost; /* by a crash: it is not stored that it is held */
+	int share;      /* wants one of so many events */
+	int keys;       /* of its events */
 	int max_tries;
 	int64_t replay_from[REPS], replay_until[REPS];
 	int64_t replay_every[REPS], replay_next[REPS];
@@ -131,6 +135,7 @@ struct sim {
 	struct core_endpoint ep_rows[SUBS + 1];
 
 	size_t drops_seen; /* attempts of the core's next set looked through */
+	size_t deads_seen; /* the same of its dead letters */
 	int64_t first_next, first_now; /* oldest results that are not stored */
 	int64_t careful_upto;
 	int64_t crashes, sends;
@@ -278,11 +283,19 @@ outdone(struct sim *s, uint32_t sub, int64_t seq, bool at_end)
 	return false;
 }
 
-/* What the core has dropped since this was asked last. */
+/* What the core has dropped, or made a dead letter as it was fed, since this
+ * was asked last. */
 static void
 note_drops(struct sim *s)
 {
 	const struct core_changes *ch = &s->core->next;
+
+	for (; s->deads_seen < ch->n_deads; s->deads_seen++) {
+		const struct core_dead *d = &ch->deads[s->deads_seen];
+
+		if (d->reason == REASON_FILTER)
+			one(s, d->sub, d->seq, d->rep)->dead = true;
+	}
 
 	for (; s->drops_seen < ch->n_attempts; s->drops_seen++) {
 		const struct core_attempt *a = &ch->attempts[s->drops_seen];
@@ -364,6 +377,7 @@ commit_dead(struct sim *s, const struct core_dead *d)
 	struct one *o = one(s, d->sub, d->seq, d->rep);
 
 	o->stored_dead = true;
+	o->reason = d->reason;
 	if (d->reason == REASON_SPENT && d->tries < s->subs[d->sub].max_tries)
 		broke(s, "tries: %u/%lld is spent after %d", d->sub,
 		    (long long)d->seq, d->tries);

@@ -5,7 +5,7 @@
 #ifndef DELIVER_CORE_SIM_DO_H
 #define DELIVER_CORE_SIM_DO_H
 
-#include "deliver/core_sim_send.h"
+#include "deliver/core_sim_filter.h"
 
 static void
 no_ev(void *ev)
@@ -30,6 +30,8 @@ take_sends(struct sim *s, int most)
 
 		check_send(s, &x);
 		s->sends++;
+		if (filter_failed(s, &x))
+			continue;
 		if (x.pull) {
 			hand_out(s, &x);
 			continue;
@@ -234,18 +236,6 @@ take_answers(struct sim *s)
 
 /* Feeding ------------------------------------------------------------------- */
 
-static struct core_entry
-entry(struct sim *s, uint32_t sub, int64_t seq)
-{
-	return (struct core_entry){.seq = seq,
-	    .sub = sub,
-	    .okey = key_of(s, sub, seq),
-	    .skey = skey_of(s, sub, seq),
-	    .rec = rec_of(s, sub, seq),
-	    .rv = rv_of(s, sub, seq),
-	    .ev = malloc(8)};
-}
-
 /* Now and then it stops in the middle of an entry. */
 static void
 dispatch(struct sim *s, int most)
@@ -262,7 +252,7 @@ dispatch(struct sim *s, int most)
 				continue;
 			if (!s->healing && roll(s) % 50 == 0)
 				return;
-			en = entry(s, s->feeding, seq);
+			en = entry(s, s->feeding, seq, 0, true);
 			core_feed(s->core, &en, s->now);
 		}
 		s->feeding = 1;
@@ -291,9 +281,10 @@ read_page(struct sim *s)
 			continue;
 		if (n++ >= most)
 			break;
-		en = entry(s, p.sub, seq);
+		en = entry(s, p.sub, seq, p.rep, false);
 		if (!core_read_feed(s->core, p.reader, &en, s->now)) {
 			free(en.ev);
+			free(en.detail);
 			break;
 		}
 	}
@@ -323,7 +314,7 @@ begin_flush(struct sim *s, bool hurry)
 	note_drops(s);
 	s->flushing = core_flush(s->core, s->now, hurry);
 	if (s->flushing)
-		s->drops_seen = 0;
+		s->drops_seen = s->deads_seen = 0;
 	s->committed = false;
 	for (uint64_t i = 1; i <= SUBS; i++)
 		forget_endpoint(s, i);
@@ -338,6 +329,8 @@ end_flush(struct sim *s)
 {
 	for (size_t i = 0; i < s->flushing->n_attempts; i++)
 		free(s->flushing->attempts[i].detail);
+	for (size_t i = 0; i < s->flushing->n_deads; i++)
+		free(s->flushing->deads[i].detail);
 	core_flushed(s->core, s->now);
 	s->flushing = NULL;
 	s->first_now = 0;
@@ -410,7 +403,7 @@ start_core(struct sim *s)
 	    .slots = SIM_SLOTS, .free_ev = no_ev, .free_detail = free};
 
 	s->core = core_new(&o);
-	s->drops_seen = 0;
+	s->drops_seen = s->deads_seen = 0;
 	for (uint32_t i = 1; i <= SUBS; i++) {
 		struct sim_sub *x = &s->subs[i];
 
@@ -420,6 +413,10 @@ start_core(struct sim *s)
 		memset(x->replay_every, 0, sizeof(x->replay_every));
 		memset(x->replay_next, 0, sizeof(x->replay_next));
 		unsettled(s, i);
+		if (x->o.held && x->hold_lost) {
+			x->o.enabled = true;
+			x->o.held = false;
+		}
 		if (x->on && !x->ended)
 			core_sub(s->core, &x->o, s->now);
 	}
@@ -500,6 +497,7 @@ requeue(struct sim *s, uint32_t sub)
 		return;
 	row.okey = key_of(s, sub, row.seq);
 	row.skey = skey_of(s, sub, row.seq);
+	row.unjudged = o->reason == REASON_FILTER ? REASON_FILTER : 0;
 	s->subs[sub].held[0][row.okey] -= o->held;
 	o->dead = o->stored_dead = o->held = false;
 	o->tries = o->crashes = 0;
@@ -612,9 +610,16 @@ change(struct sim *s, uint32_t sub)
 	struct sim_sub *x = &s->subs[sub];
 	uint64_t old = x->o.endpoint;
 
-	switch (below(s, 5)) {
+	switch (below(s, 7)) {
 	case 0:
 		x->o.enabled = !x->o.enabled;
+		x->o.held = false;
+		break;
+	case 5:
+		hold_sub(s, sub);
+		return;
+	case 6:
+		x->wrong = false; /* it is mended */
 		break;
 	case 1:
 		x->o.concurrency = 1 + below(s, 20);

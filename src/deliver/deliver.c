@@ -213,6 +213,14 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_DEADS:
 		revive_deads(d, (struct deads *)n, now);
 		break;
+	case NOTE_HOLD:
+		hold_apply(d, ((struct sub_note *)n)->wish, now);
+		wish_unref(((struct sub_note *)n)->wish);
+		free(n);
+		break;
+	case NOTE_HELD:
+		hold_posted(d, n, now);
+		break;
 	case NOTE_JOB:
 		if (n == &d->flush_job.note)
 			flushing_ended(d, now);
@@ -300,8 +308,10 @@ again:
 	}
 	if (pull_turn(d, now))
 		goto again;
-	if (!atomic_load(&d->stopping))
+	if (!atomic_load(&d->stopping)) {
 		revive_turn(d, now);
+		hold_turn(d, now);
+	}
 	flushing_begin(d, now);
 	core_counts(d->core, &n);
 	metric_set(M_DELIVER_ITEMS, (int64_t)n.items);
@@ -344,6 +354,8 @@ sleep_ms(const struct deliver *d, int64_t now)
 			due = d->read_again_us;
 		next = revive_due(d);
 		due = next < due ? next : due;
+		next = hold_due(d);
+		due = next < due ? next : due;
 		due = d->pull.due < due ? d->pull.due : due;
 	}
 	if (d->try_us < due)
@@ -382,7 +394,7 @@ finished(struct deliver *d, int64_t now)
 			sending_cancel_all(d, false);
 		return false;
 	}
-	if (d->flush_job.busy || d->owner_job.busy)
+	if (d->flush_job.busy || d->owner_job.busy || d->holds_busy > 0)
 		return false;
 	if (d->owner != OWNER_YES || late)
 		return true;
@@ -459,7 +471,8 @@ drain(struct deliver *d)
 		struct note *n = MAIL_OF(m, struct note, mail);
 
 		m = m->next;
-		if (n->kind == NOTE_SUB || n->kind == NOTE_SUB_END) {
+		if (n->kind == NOTE_SUB || n->kind == NOTE_SUB_END ||
+		    n->kind == NOTE_HOLD) {
 			wish_unref(((struct sub_note *)n)->wish);
 			free(n);
 		} else if (n->kind == NOTE_FEED) {
@@ -492,7 +505,6 @@ drain(struct deliver *d)
 static void
 release(struct deliver *d)
 {
-	const struct core_changes *ch = d->flush_job.flush.changes;
 	struct err e = {0};
 
 	if (d->ask_box)
@@ -504,9 +516,8 @@ release(struct deliver *d)
 	ask_drop(d, &e);
 	pull_drop(d, &e);
 	pull_done(d);
-	for (size_t i = 0; ch && i < ch->n_attempts; i++)
-		free(ch->attempts[i].detail);
 	revive_done(d);
+	hold_done(d);
 	client_free(d->client);
 	oauth_free(d->oauth);
 	core_free(d->core);
@@ -594,6 +605,7 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 	list_init(&d->attempts);
 	list_init(&d->spare);
 	list_init(&d->conf_order);
+	list_init(&d->holds);
 	rc = make_parts(d, e);
 	if (rc == OK)
 		rc = owner_name(o->conf->data, d->node, e);

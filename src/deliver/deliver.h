@@ -135,6 +135,7 @@ struct deliver_ask {
 	/* REQUEUE: what its row would have, from the dead letter or attempts */
 	uint64_t okey, skey;
 	int n;
+	int reason; /* … why it died; 0: it did not */
 	/* … or the event itself, when nobody knows its keys; the asker's */
 	struct letter *letter;
 	bool rule;            /* REQUEUE: no person asks, so it may be stale */

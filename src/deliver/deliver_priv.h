@@ -16,6 +16,7 @@
  *   lost.c       readers whose place in the log is gone
  *   stale.c      the last version of each record that was handed over
  *   settled.c    what became of deliveries that others keep account of
+ *   hold.c       subscriptions whose programs go wrong too often
  *   revive.c     dead letters of a health check, put back when it is good
  *   pull.c       workers that fetch events, and what they answer
  *
@@ -44,6 +45,7 @@
 struct arena;
 struct db;
 struct jq;
+struct jq_said;
 struct letter;
 struct map;
 struct oauth;
@@ -68,6 +70,8 @@ enum note_kind {
 	NOTE_VERSION, /* the same */
 	NOTE_DEADS,   /* a page of dead letters */
 	NOTE_JOB,     /* the commit thread did it */
+	NOTE_HOLD,    /* a subscription is to be held */
+	NOTE_HELD,    /* … and that is stored, or can't be */
 	NOTE_ASK,
 	/* to dispatch */
 	NOTE_BEGIN, /* tell all subscriptions */
@@ -85,7 +89,7 @@ struct note {
 
 struct sub_note {
 	struct note note;
-	struct wish *wish; /* SUB; a reference */
+	struct wish *wish; /* SUB, HOLD; a reference */
 	uint32_t sub;      /* SUB_END */
 };
 
@@ -102,6 +106,7 @@ struct feed {
 	struct {
 		struct letter *letter; /* references */
 		struct wish *wish;
+		bool waits; /* its filter was not asked: its reader will */
 	} v[FEED_MAX];
 };
 
@@ -123,6 +128,7 @@ struct one_letter {
 	int rep;
 	int64_t seq;
 	bool failed;             /* the store is away: ask again */
+	bool unjudged;           /* its filter failed before: ask it again */
 	bool left_out;           /* by the filter, now that it could be asked */
 	struct wish *wish;       /* whose filter that is; NULL: not asked */
 	struct letter *letter;   /* NULL: the log has it no more */
@@ -267,6 +273,9 @@ struct deliver {
 		_Atomic bool hurry; /* nobody is to wait any more */
 	} pull;
 
+	struct list holds; /* hold.c */
+	int holds_busy;
+
 	struct mailbox *ask_box;
 	struct go_note go;
 	struct arena *scratch;
@@ -315,7 +324,8 @@ int fetch_start(struct deliver *d, struct err *e) MUST_CHECK;
 bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w);
 void fetch_page_free(struct page *p);
 void fetch_letter_free(struct one_letter *one);
-/* With `w` its filter is asked about an entry that was sealed; or NULL. */
+/* With `w` its filter is asked about an entry that was sealed, or whose filter
+ * failed before (s->unjudged); or NULL. */
 bool fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
     const struct core_send *s, struct wish *w);
 
@@ -369,6 +379,21 @@ bool pull_turn(struct deliver *d, int64_t now);
 /* The groups are lost, or the engine ends: nobody waits any more. */
 void pull_drop(struct deliver *d, const struct err *e);
 void pull_done(struct deliver *d);
+
+/* hold.c */
+/* What a filter said: a reason when it failed, and then it is counted. Any
+ * thread; when wish_held() now, the deliver thread is to hear of it. */
+enum reason hold_strike(
+    struct deliver *d, struct wish *w, const struct jq_said *said);
+void hold_tell(struct deliver *d, struct wish *w); /* another thread */
+/* Its letter is in memory, with what its filter says of it now. */
+bool hold_knows(const struct deliver *d, const struct core_send *s);
+/* When the wish is held and is still that of its subscription, so is that. */
+void hold_apply(struct deliver *d, struct wish *w, int64_t now);
+void hold_posted(struct deliver *d, struct note *n, int64_t now);
+void hold_turn(struct deliver *d, int64_t now);
+int64_t hold_due(const struct deliver *d); /* INT64_MAX: never */
+void hold_done(struct deliver *d);
 
 /* control.c: the receiver said that it is gone for good. */
 void control_gone(struct deliver *d, uint32_t sub, bool tell);

@@ -79,84 +79,145 @@ feed_get(struct dispatch *x)
 }
 
 static bool
-feed_add(struct dispatch *x, struct feed **f, struct letter *l, struct wish *w)
+feed_add(struct dispatch *x, struct feed **f, struct letter *l, struct wish *w,
+    bool waits)
 {
+	size_t n;
+
 	if (*f && (*f)->n == FEED_MAX && !feed_send(x, f, l->seq - 1))
 		return false;
 	if (!*f && !(*f = feed_get(x)))
 		return false;
-	(*f)->v[(*f)->n].letter = letter_ref(l);
-	(*f)->v[(*f)->n++].wish = wish_ref(w);
+	n = (*f)->n++;
+	(*f)->v[n].letter = letter_ref(l);
+	(*f)->v[n].wish = wish_ref(w);
+	(*f)->v[n].waits = waits;
 	return true;
 }
 
-/* Those who passed their filters. Most have none and pay nothing. */
+/* Filters ------------------------------------------------------------------- */
+
 static int
-run_filters(struct dispatch *x, const struct letter *l, const bool *asked,
-    enum jq_verdict *verdicts, struct err *e)
+room_for_hits(struct dispatch *x, struct err *e)
 {
-	struct jq_item items[FILTERS_MAX];
-	size_t at[FILTERS_MAX];
-	enum jq_verdict got[FILTERS_MAX];
-	size_t n = 0, i = 0;
-	int rc = OK;
+	size_t cap = x->cap_found ? x->cap_found : 64;
 
-	for (; rc == OK && i < x->hits.n; i++) {
-		uint32_t id = (uint32_t)x->hits.subs[i];
-		const struct known *k = map_find(x->subs, dispatch_key(&id));
-
-		verdicts[i] = JQ_TRUE;
-		if (!asked[i] || !k)
-			continue;
-		items[n] =
-		    (struct jq_item){.program = k->program, .input = l->body};
-		at[n++] = i;
-		if (n < FILTERS_MAX && i + 1 < x->hits.n)
-			continue;
-		rc = jq_filter(x->jq, items, n, got, e);
-		for (size_t j = 0; rc == OK && j < n; j++)
-			verdicts[at[j]] = got[j];
-		n = 0;
-	}
-	if (rc == OK && n > 0)
-		rc = jq_filter(x->jq, items, n, got, e);
-	for (size_t j = 0; rc == OK && j < n; j++)
-		verdicts[at[j]] = got[j];
-	return rc;
+	if (x->hits.n <= x->cap_found)
+		return OK;
+	while (cap < x->hits.n)
+		cap *= 2;
+	free(x->found);
+	free(x->items);
+	free(x->said);
+	x->found = calloc(cap, sizeof(*x->found));
+	x->items = calloc(cap, sizeof(*x->items));
+	x->said = calloc(cap, sizeof(*x->said));
+	x->cap_found = x->found && x->items && x->said ? cap : 0;
+	return x->cap_found ? OK : err_set(e, ERR_NOMEM, "no memory to match");
 }
 
-static int
-filter_hits(struct dispatch *x, const struct letter *l, struct err *e)
+/*
+ * Those of the hits that get the entry if their filters want it. Whoever stands
+ * still has a reader, or reads for its batches itself: that asks the filter,
+ * when its time has come.
+ */
+static size_t
+sift(struct dispatch *x, const struct letter *l)
 {
-	bool *asked = calloc(x->hits.n + 1, sizeof(*asked));
-	enum jq_verdict *verdicts = calloc(x->hits.n + 1, sizeof(*verdicts));
-	size_t n = 0, filters = 0;
-	int rc = OK;
+	size_t n = 0;
 
-	if (!asked || !verdicts)
-		rc = err_set(e, ERR_NOMEM, "no memory for filters");
-	for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
+	for (size_t i = 0; i < x->hits.n; i++) {
 		uint32_t id = (uint32_t)x->hits.subs[i];
-		const struct known *k = map_find(x->subs, dispatch_key(&id));
+		struct known *k = map_find(x->subs, dispatch_key(&id));
+		struct hit h = {.k = k};
 
-		asked[i] = k && k->program >= 0;
-		filters += asked[i];
+		if (!k || l->seq <= k->wish->from_seq ||
+		    !wish_asked(k->wish, l->type))
+			continue;
+		h.gathers = wish_gathers(k->wish, l->type, l->seq);
+		h.waits = h.gathers
+			      ? !batcher_live(x->batch, id)
+			      : !k->wish->core.enabled || wish_held(k->wish);
+		x->found[n++] = h;
 	}
-	if (rc == OK && filters > 0) {
-		rc = run_filters(x, l, asked, verdicts, e);
-		for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
-			if (verdicts[i] == JQ_ERROR ||
-			    verdicts[i] == JQ_STOPPED)
-				metric_add(M_FILTER_ERRORS, 1);
-			if (verdicts[i] == JQ_TRUE)
-				x->hits.subs[n++] = x->hits.subs[i];
-		}
-		if (rc == OK)
-			x->hits.n = n;
+	return n;
+}
+
+/* Most have none and pay nothing. */
+static int
+run_filters(struct dispatch *x, const struct letter *l, size_t n, struct err *e)
+{
+	size_t asked = 0;
+
+	/* One that is shut waits for its key, and for the filters then. */
+	for (size_t i = 0; i < n && !l->shut; i++) {
+		struct hit *h = &x->found[i];
+
+		if (h->waits || h->k->program < 0)
+			continue;
+		x->items[asked] = (struct jq_item){
+		    .program = h->k->program, .input = l->body};
+		h->ask = ++asked;
 	}
-	free(asked);
-	free(verdicts);
-	return rc;
+	return asked > 0 ? jq_filter(x->jq, x->items, asked, x->said, e) : OK;
+}
+
+/* Its filter failed over it: it gets a copy that says so. */
+static bool
+feed_failed(struct dispatch *x, struct feed **f, struct hit *h,
+    struct letter *l, enum reason r)
+{
+	struct str why = x->said[h->ask - 1].why;
+	struct letter *copy;
+	bool ok;
+
+	h->failed = true;
+	if (h->gathers) {
+		batcher_fail(x->batch, h->k->wish->core.id, l, r, why);
+		return true;
+	}
+	copy = letter_failed(l, h->k->wish->version, (int)r, why);
+	if (!copy) {
+		(void)fputs("hikyaku: no memory for events\n", stderr);
+		abort();
+	}
+	ok = feed_add(x, f, copy, h->k->wish, false);
+	letter_unref(copy);
+	return ok;
+}
+
+static bool
+feed_hit(struct dispatch *x, struct feed **f, struct hit *h, struct letter *l)
+{
+	struct wish *w = h->k->wish;
+	enum reason r = REASON_NONE;
+
+	if (h->ask > 0 && x->said[h->ask - 1].verdict == JQ_FALSE)
+		return true;
+	if (h->ask > 0)
+		r = hold_strike(x->d, w, &x->said[h->ask - 1]);
+	if (r)
+		return feed_failed(x, f, h, l, r);
+	if (!h->gathers)
+		return feed_add(x, f, l, w, h->waits);
+	batcher_take(x->batch, w->core.id, l);
+	return true;
+}
+
+/* Whose filter failed once too often: once what it failed over is fed. */
+static int
+hold_hits(struct dispatch *x, const struct letter *l, struct feed **f, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct hit *h = &x->found[i];
+
+		if (!h->failed || !wish_held(h->k->wish))
+			continue;
+		if (*f && !feed_send(x, f, l->seq))
+			return ERR_BUSY;
+		hold_tell(x->d, h->k->wish);
+	}
+	return OK;
 }
 
 /* Those that the entry names: nobody else's wishes count for them. */
@@ -172,7 +233,7 @@ match_named(struct dispatch *x, struct letter *l, struct feed **f)
 		if (!k || !k->wish->directed || l->seq <= k->wish->from_seq)
 			continue;
 		letter_open(l, x->d->o.keyring);
-		if (!feed_add(x, f, l, k->wish))
+		if (!feed_add(x, f, l, k->wish, false))
 			return ERR_BUSY;
 	}
 	return OK;
@@ -181,6 +242,7 @@ match_named(struct dispatch *x, struct letter *l, struct feed **f)
 static int
 match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 {
+	size_t n = 0;
 	int rc = OK;
 
 	x->hits.n = 0;
@@ -189,29 +251,25 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		struct known *k = map_find(x->subs, dispatch_key(&id));
 
 		letter_open(l, x->d->o.keyring);
-		if (k && !feed_add(x, f, l, k->wish))
+		if (k && !feed_add(x, f, l, k->wish, false))
 			rc = ERR_BUSY;
 		return rc;
 	}
 	rc = match_find(x->table, l->type, &l->tenant, &x->hits, e);
-	if (rc == OK && x->hits.n > 0)
+	if (rc == OK)
+		rc = room_for_hits(x, e);
+	if (rc == OK)
+		n = sift(x, l);
+	if (n > 0) {
 		letter_open(l, x->d->o.keyring);
-	/* One that is shut waits for its key, and for the filters then. */
-	if (rc == OK && x->hits.n > 0 && !l->shut)
-		rc = filter_hits(x, l, e);
-	for (size_t i = 0; rc == OK && i < x->hits.n; i++) {
-		uint32_t id = (uint32_t)x->hits.subs[i];
-		struct known *k = map_find(x->subs, dispatch_key(&id));
-
-		if (!k || l->seq <= k->wish->from_seq ||
-		    !wish_asked(k->wish, l->type))
-			continue;
-		if (wish_gathers(k->wish, l->type, l->seq))
-			batcher_take(x->batch, id, l);
-		else if (!feed_add(x, f, l, k->wish))
-			rc = ERR_BUSY;
+		rc = run_filters(x, l, n, e);
 	}
-	return rc == OK ? match_named(x, l, f) : rc;
+	for (size_t i = 0; rc == OK && i < n; i++)
+		if (!feed_hit(x, f, &x->found[i], l))
+			rc = ERR_BUSY;
+	if (rc == OK)
+		rc = match_named(x, l, f);
+	return rc == OK ? hold_hits(x, l, f, n) : rc;
 }
 
 /* What stands before it goes out first: the order is the log's. */
@@ -393,6 +451,8 @@ take_note(struct dispatch *x, struct note *n)
 	case NOTE_VERSION:
 	case NOTE_DEADS:
 	case NOTE_JOB:
+	case NOTE_HOLD:
+	case NOTE_HELD:
 	case NOTE_ASK:
 		abort(); /* a note for the deliver thread */
 	}
@@ -501,6 +561,9 @@ release(struct dispatch *x)
 	map_free(x->subs);
 	match_free(x->table);
 	match_hits_done(&x->hits);
+	free(x->found);
+	free(x->items);
+	free(x->said);
 	jq_free(x->jq);
 	presets_free(x->presets);
 	db_close(x->db);

@@ -12,11 +12,22 @@
 #define FEEDS 8 /* that circulate */
 
 struct batcher;
+struct jq_item;
+struct jq_said;
 struct sql_batch_kinds_row;
 
 struct known {
 	struct wish *wish;
 	int program; /* jq; -1: none */
+};
+
+/* One that wants the entry in hand, by type and tenant. */
+struct hit {
+	struct known *k;
+	bool gathers; /* wish_gathers() */
+	bool waits;   /* its filter is not asked now */
+	bool failed;  /* its filter did */
+	size_t ask;   /* in the programs, from 1; 0: none is asked */
 };
 
 struct dispatch {
@@ -29,6 +40,10 @@ struct dispatch {
 	struct match_table *table;
 	struct map *subs; /* id to struct known */
 	struct match_hits hits;
+	struct hit *found; /* of these; with what their filters are asked */
+	struct jq_item *items;
+	struct jq_said *said;
+	size_t cap_found;
 	struct batcher *batch;
 	/* How subscriptions were gathered before, by sub and place. */
 	struct sql_batch_kinds_row *kinds;

@@ -216,7 +216,9 @@ load_page(struct dispatch *x, struct str preset, int64_t *after, int *ret_n,
 			.uid = row.uid,
 			.conf = row.conf,
 			.enabled = row.enabled != 0,
+			.held = row.held != 0,
 			.from_seq = row.from_seq,
+			.version = row.version,
 		    },
 		    e);
 		*after = row.id;
@@ -295,7 +297,9 @@ dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 				      .uid = row.uid,
 				      .conf = row.conf,
 				      .enabled = row.enabled != 0,
+				      .held = row.held != 0,
 				      .from_seq = row.from_seq,
+				      .version = row.version,
 				  },
 				  e);
 	}

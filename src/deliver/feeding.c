@@ -3,6 +3,8 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/request.h"
+#include "deliver/told.h"
+#include "deliver/verdict.h"
 #include "deliver/wish.h"
 
 /* Entries of the log into the core: dispatch's feeds, and readers' pages. */
@@ -49,6 +51,18 @@ deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
 	return wanted;
 }
 
+/* Its filter failed: the core has to know, and people why. */
+static void
+mark(const struct letter *l, struct core_entry *en)
+{
+	if (!l->failed)
+		return;
+	en->reason = l->failed;
+	en->detail =
+	    told_dead(l->why ? l->why : reason_text((enum reason)l->failed),
+		str_starts(l->type, STR("ops.")));
+}
+
 void
 feeding_feed(struct deliver *d, struct feed *f, int64_t now)
 {
@@ -58,10 +72,15 @@ feeding_feed(struct deliver *d, struct feed *f, int64_t now)
 		struct core_entry en = {
 		    .seq = l->seq, .sub = w->core.id, .ev = l};
 
-		if (d->owner == OWNER_YES && deliver_keys(d, w, l, &en))
+		/* What nobody judged must not be sent. */
+		if (d->owner == OWNER_YES && f->v[i].waits)
+			hold_apply(d, w, now);
+		if (d->owner == OWNER_YES && deliver_keys(d, w, l, &en)) {
+			mark(l, &en);
 			core_feed(d->core, &en, now);
-		else
+		} else {
 			letter_unref(l);
+		}
 		wish_unref(w);
 	}
 	if (d->owner == OWNER_YES)
@@ -83,7 +102,9 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 		if (!deliver_keys(d, p->wish, l, &en) ||
 		    (p->read.okey != 0 && en.okey != p->read.okey))
 			continue;
+		mark(l, &en);
 		if (!core_read_feed(d->core, p->read.reader, &en, now)) {
+			free(en.detail);
 			upto = l->seq - 1;
 			break;
 		}
@@ -93,6 +114,7 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 		if (p->lost_to > 0)
 			lost_add(d, p, now);
 		core_read_done(d->core, p->read.reader, upto, now);
+		hold_apply(d, p->wish, now);
 	}
 	d->pages--;
 	if (upto == p->read.after)

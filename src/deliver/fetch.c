@@ -119,14 +119,29 @@ named(const struct letter *l, uint32_t sub)
 	return false;
 }
 
+/* 1 when the filter wants it, or failed: that stands in the letter. */
+static int
+judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
+    struct err *e)
+{
+	struct jq_item item = {.program = program, .input = l->body};
+	struct jq_said said = {.verdict = JQ_TRUE};
+	enum reason r;
+
+	if (jq_filter(f->jq, &item, 1, &said, e) < 0)
+		return e->code;
+	r = hold_strike(f->d, w, &said);
+	if (r)
+		letter_fail(l, w->version, (int)r, said.why);
+	return said.verdict != JQ_FALSE;
+}
+
 /* 1 when its reader should have it. */
 static int
 wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
     struct err *e)
 {
 	const struct wish *w = p->wish;
-	struct jq_item item = {.program = program};
-	enum jq_verdict v = JQ_TRUE;
 
 	if (l->seq <= w->from_seq && p->read.rep == 0)
 		return 0;
@@ -147,10 +162,7 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 	    letter_hash(l->key) != p->read.okey)
 		return 0;
 	letter_open(l, f->d->o.keyring);
-	item.input = l->body;
-	if (program >= 0 && !l->shut && jq_filter(f->jq, &item, 1, &v, e) < 0)
-		return e->code;
-	return v == JQ_TRUE;
+	return program >= 0 && !l->shut ? judge(f, p->wish, l, program, e) : 1;
 }
 
 /* Where the log begins; what a reader has not read before it is lost. */
@@ -200,6 +212,8 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 	if (rc == OK)
 		rc = sql_log_feed_sub(f->db, p->upto, top, p->read.sub,
 		    p->read.rep, FETCH_SCAN, &rows, e);
+	/* One that is held by now reads no further. */
+	full = wish_held(p->wish);
 	while (rc >= 0 && !full && (rc = rows_next(rows, e)) > 0) {
 		struct letter *l;
 
@@ -219,7 +233,8 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 		}
 		if (rc >= 0)
 			p->upto = row.seq;
-		full = p->n == most || bytes >= FETCH_BYTES;
+		full =
+		    p->n == most || bytes >= FETCH_BYTES || wish_held(p->wish);
 	}
 	rows_close(rows);
 	if (program >= 0)
@@ -330,21 +345,24 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 
 /*
  * An entry that was shut went by its subscription's filter, which had nothing
- * to look at. So whenever a sealed one comes from the log it is asked again.
+ * to look at. So whenever a sealed one comes from the log it is asked again; and
+ * so it is about one that it failed over, since it may have been mended.
  */
 static int
 ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
 {
-	struct jq_item item = {.input = one->letter->body};
-	enum jq_verdict v = JQ_TRUE;
-	int rc = jq_program(f->jq, one->wish->filter, &item.program, e);
+	int program, rc;
 
+	if (!one->wish || !one->letter || one->letter->shut ||
+	    (!one->letter->was_sealed && !one->unjudged))
+		return OK;
+	rc = jq_program(f->jq, one->wish->filter, &program, e);
 	if (rc < 0)
 		return rc;
-	rc = jq_filter(f->jq, &item, 1, &v, e);
-	jq_forget(f->jq, item.program);
-	one->left_out = rc == OK && v != JQ_TRUE;
-	return rc;
+	rc = judge(f, one->wish, one->letter, program, e);
+	jq_forget(f->jq, program);
+	one->left_out = rc == 0;
+	return rc < 0 ? rc : OK;
 }
 
 static void
@@ -422,15 +440,13 @@ run_letter(struct pool_job *job, void *ctx)
 		j->one.letter = letter_new(&row);
 	}
 	rows_close(rows);
-	if (f && j->one.letter) {
+	if (j->one.letter)
 		letter_open(j->one.letter, j->d->o.keyring);
-		if (j->one.wish && j->one.letter->was_sealed &&
-		    !j->one.letter->shut)
-			rc = ask_filter(f, &j->one, &e) < 0 ? e.code : rc;
-	}
 	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
 	if (rc == 0)
 		j->one.failed = read_kept(f, &j->one, &e) < 0;
+	if (!j->one.failed)
+		j->one.failed = ask_filter(f, &j->one, &e) < 0;
 	deliver_tell(j->d, &j->one.note);
 }
 
@@ -451,7 +467,8 @@ fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
 	j->one.attempt = at;
 	j->one.waiter = waiter;
 	j->one.n = s->n;
-	if (w && w->filter.n > 0)
+	j->one.unjudged = s->unjudged != 0;
+	if (w && w->filter.n > 0 && (s->n == 0 || j->one.unjudged))
 		j->one.wish = wish_ref(w);
 	if (pool_post(d->fetch, &j->job))
 		return true;

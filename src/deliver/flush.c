@@ -23,10 +23,8 @@ as_int(uint64_t hash)
 }
 
 static struct str
-detail_of(const struct core_attempt *a)
+detail_of(const struct flush_detail *d)
 {
-	const struct flush_detail *d = a->detail;
-
 	return d && d->n > 0 ? (struct str){d->text, d->n}
 			     : (struct str){.p = NULL};
 }
@@ -67,7 +65,7 @@ attempts_many(struct db *db, struct arena *a, const struct core_changes *ch,
 
 		for (size_t k = 0; k < COUNT_OF(row); k++)
 			c.v[k][i] = row[k];
-		details[i] = detail_of(x);
+		details[i] = detail_of(x->detail);
 	}
 	return sql_attempt_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4],
 		   c.v[5], c.v[6], c.v[7], c.v[8], details, c.n, e) < 0
@@ -86,7 +84,7 @@ put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
 
 		if (sql_attempt_put(db, x->seq, x->sub, x->rep, x->n, x->at,
 			x->took_us, x->status, (int64_t)x->verdict, x->reason,
-			detail_of(x), e) < 0)
+			detail_of(x->detail), e) < 0)
 			return e->code;
 	}
 	return OK;
@@ -110,6 +108,13 @@ dels_many(struct db *db, struct arena *a, const struct core_changes *ch,
 	return rc;
 }
 
+/* recover.c knows which reasons say that the filter is to be asked. */
+static int
+row_reason(const struct core_row *r)
+{
+	return r->unjudged ? r->unjudged : r->last_reason;
+}
+
 static int
 puts_many(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 {
@@ -121,7 +126,7 @@ puts_many(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		const struct core_row *r = &ch->puts[i];
 		const int64_t row[] = {r->sub, r->seq, r->rep, as_int(r->okey),
 		    as_int(r->skey), (int64_t)r->state, r->tries, r->n,
-		    r->crashes, r->next_at, r->last_status, r->last_reason,
+		    r->crashes, r->next_at, r->last_status, row_reason(r),
 		    as_int(r->rec.a), as_int(r->rec.b), r->rv, r->asked};
 
 		for (size_t k = 0; k < COUNT_OF(row); k++)
@@ -157,7 +162,7 @@ put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		if (sql_row_put(db, r->sub, r->seq, r->rep, as_int(r->okey),
 			as_int(r->skey), (int64_t)r->state, r->tries, r->n,
 			r->crashes, r->next_at, str_of(f->node), r->last_status,
-			r->last_reason, as_int(r->rec.a), as_int(r->rec.b),
+			row_reason(r), as_int(r->rec.a), as_int(r->rec.b),
 			r->rv, r->asked, e) < 0)
 			rc = e->code;
 	}
@@ -218,18 +223,41 @@ put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
 }
 
 static int
+put_dead(struct db *db, const struct core_dead *d, struct err *e)
+{
+	return sql_dead_put(db, d->sub, d->seq, d->rep, d->seq, as_int(d->okey),
+		   as_int(d->skey), d->reason, d->status, d->tries, d->n, d->at,
+		   detail_of(d->detail), e) < 0
+		   ? (int)e->code
+		   : OK;
+}
+
+int
+flush_deads(struct db *db, const struct core_dead *v, size_t n, int64_t minute,
+    struct err *e)
+{
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		const struct flush_detail *d = v[i].detail;
+
+		rc = put_dead(db, &v[i], e);
+		if (rc == OK && !(d && d->own) &&
+		    sql_stat_add(db, v[i].sub, minute, 0, 0, 1, 0, 0, 0, 0, 0,
+			0, 0, 0, 0, e) < 0)
+			rc = e->code;
+	}
+	return rc;
+}
+
+static int
 put_deads(struct db *db, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 
-	for (size_t i = 0; i < ch->n_deads; i++) {
-		const struct core_dead *d = &ch->deads[i];
-
-		if (sql_dead_put(db, d->sub, d->seq, d->rep, d->seq,
-			as_int(d->okey), as_int(d->skey), d->reason, d->status,
-			d->tries, d->n, d->at, e) < 0)
+	for (size_t i = 0; i < ch->n_deads; i++)
+		if (put_dead(db, &ch->deads[i], e) < 0)
 			return e->code;
-	}
 	for (size_t i = 0; i < f->n_ranges; i++) {
 		const struct flush_range *g = &f->ranges[i];
 
@@ -373,10 +401,15 @@ own(const struct core_attempt *x)
 	return d && d->own;
 }
 
-/* An event of ours came to nothing: its last attempt is in the same set. */
+/* An event of ours came to nothing: its last attempt is in the same set, if
+ * there was any. */
 static bool
 own_dead(const struct core_changes *ch, const struct core_dead *d)
 {
+	const struct flush_detail *why = d->detail;
+
+	if (why)
+		return why->own;
 	for (size_t i = ch->n_attempts; i > 0; i--) {
 		const struct core_attempt *x = &ch->attempts[i - 1];
 

@@ -17,6 +17,7 @@
 #include "base/uuid.h"
 
 struct core_changes;
+struct core_dead;
 struct db;
 
 /* What a person decided about a dead letter; written with the rows it makes. */
@@ -66,7 +67,8 @@ struct flush {
 };
 
 /*
- * What core_attempt.detail points at; NULL: none. `own`: the event is one of
+ * What core_attempt.detail and core_dead.detail point at, JSON and plain text;
+ * NULL: none. `own`: the event is one of
  * ours (ops.*), which counts for nothing, so that no alert feeds itself.
  */
 struct flush_detail {
@@ -79,5 +81,8 @@ struct flush_detail {
 int flush_fence(
     struct db *db, const char *node, int64_t epoch, struct err *e) MUST_CHECK;
 int flush_write(struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
+/* Dead letters that are not the core's, and their counters. */
+int flush_deads(struct db *db, const struct core_dead *v, size_t n,
+    int64_t minute, struct err *e) MUST_CHECK;
 
 #endif

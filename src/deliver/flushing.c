@@ -103,9 +103,11 @@ flush_written(struct deliver *d, int64_t now)
 	}
 	for (size_t i = 0; i < ch->n_readers; i++)
 		replays_written(d, &ch->readers[i]);
-	for (size_t i = 0; i < ch->n_deads; i++)
+	for (size_t i = 0; i < ch->n_deads; i++) {
 		if (ch->deads[i].reason == REASON_PREFLIGHT)
 			revive_note(d, ch->deads[i].sub, now);
+		free(ch->deads[i].detail);
+	}
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);

@@ -84,6 +84,38 @@ letter_open(struct letter *l, struct keyring *k)
 	l->body = STR_EMPTY;
 }
 
+void
+letter_fail(struct letter *l, int64_t version, int reason, struct str why)
+{
+	l->judged_by = version;
+	l->failed = reason;
+	l->why = strndup(why.p, why.n);
+}
+
+struct letter *
+letter_failed(
+    const struct letter *l, int64_t version, int reason, struct str why)
+{
+	struct letter *copy = letter_new(&(struct sql_log_feed_row){
+	    .seq = l->seq,
+	    .kind = l->kind,
+	    .tenant = uuid_str(&l->tenant),
+	    .event_id = uuid_str(&l->event_id),
+	    .type = l->type,
+	    .pkey = l->key,
+	    .received_at = l->received_us,
+	    .to_sub = l->to_sub,
+	    .attrs = l->attrs,
+	    .body = l->body,
+	    .rv = l->rv,
+	    .rv_null = l->rv == CORE_NO_RV,
+	});
+
+	if (copy)
+		letter_fail(copy, version, reason, why);
+	return copy;
+}
+
 struct core_rec
 letter_record(struct letter *l, struct arena *scratch)
 {
@@ -119,8 +151,10 @@ letter_unref(void *letter)
 {
 	struct letter *l = letter;
 
-	if (l && atomic_fetch_sub(&l->refs, 1) == 1)
+	if (l && atomic_fetch_sub(&l->refs, 1) == 1) {
+		free(l->why);
 		free(l);
+	}
 }
 
 size_t

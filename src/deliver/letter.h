@@ -4,7 +4,8 @@
  * One copy in memory, however many subscriptions want it; counted, since
  * dispatch reads it, the deliver thread sends it, and whoever is last frees it.
  * Once it is shared it never changes: whoever read it from the log opens it
- * before (letter_open), when anybody wants it at all.
+ * before (letter_open), when anybody wants it at all. One whose filter failed
+ * is no longer for all: that subscription gets a copy (letter_failed).
  */
 #ifndef DELIVER_LETTER_H
 #define DELIVER_LETTER_H
@@ -32,6 +33,9 @@ struct letter {
 	bool shut;           /* no key opens it: body is empty */
 	struct uuid tenant, event_id;
 	struct str type, key, attrs, body; /* attrs.p NULL: none */
+	int failed;        /* enum reason: its filter did; 0: no */
+	int64_t judged_by; /* … of that version of the subscription */
+	char *why;         /* … in words; NULL: no memory for them */
 	char data[];
 };
 
@@ -39,6 +43,11 @@ struct letter {
 struct letter *letter_new(const struct sql_log_feed_row *row);
 /* Opens a sealed body, in place; when it can't, the letter is shut. */
 void letter_open(struct letter *l, struct keyring *k);
+/* Nobody else has it: its filter failed, with these words. */
+void letter_fail(struct letter *l, int64_t version, int reason, struct str why);
+/* The same for a copy of one that others have; NULL when there is no memory. */
+struct letter *letter_failed(
+    const struct letter *l, int64_t version, int reason, struct str why);
 struct letter *letter_ref(struct letter *l);
 void letter_unref(void *letter); /* NULL is fine */
 size_t letter_bytes(const struct letter *l);

@@ -7,6 +7,7 @@
 #include "deliver/deliver_priv.h"
 #include "deliver/letter.h"
 #include "deliver/stale.h"
+#include "deliver/told.h"
 #include "deliver/verdict.h"
 #include "deliver/wish.h"
 
@@ -165,6 +166,22 @@ give_back(struct deliver *d, struct item *it, enum core_verdict v,
 	    now);
 }
 
+/* Nobody will get it. */
+static void
+give_up(struct deliver *d, const struct core_send *s, const struct letter *l,
+    enum reason reason, int64_t now)
+{
+	const char *why = l && l->why ? l->why : reason_text(reason);
+
+	core_result(d->core, s->item,
+	    &(struct core_result){
+		.verdict = CORE_NEVER,
+		.reason = (int)reason,
+		.detail = told_dead(why, l && str_starts(l->type, STR("ops."))),
+	    },
+	    now);
+}
+
 static bool
 too_late(struct deliver *d, const struct core_send *s, const struct letter *l,
     int64_t now)
@@ -213,6 +230,10 @@ hand_over(struct deliver *d, struct waiter *x, const struct core_send *s,
 {
 	struct deliver_fetch *f = &x->q->fetch;
 
+	if (l->failed) {
+		give_up(d, s, l, (enum reason)l->failed, now);
+		return;
+	}
 	if (l->shut) {
 		give_back(d, s->item, CORE_HOLD, REASON_SEALED,
 		    retry_scaled(SHUT_MS, d->o.conf->time_scale) * US_PER_MS,
@@ -220,7 +241,7 @@ hand_over(struct deliver *d, struct waiter *x, const struct core_send *s,
 		return;
 	}
 	if (too_late(d, s, l, now)) {
-		give_back(d, s->item, CORE_NEVER, REASON_DEADLINE, 0, now);
+		give_up(d, s, l, REASON_DEADLINE, now);
 		return;
 	}
 	if (!fresh(d, s, l, now))
@@ -259,12 +280,11 @@ pull_send(struct deliver *d, const struct core_send *s, int64_t now)
 		give_back(d, s->item, CORE_HOLD, REASON_NONE, 0, now);
 		return;
 	}
-	if (s->ev) {
+	if (hold_knows(d, s)) {
 		hand_over(d, to, s, s->ev, now);
 		return;
 	}
-	if (fetch_letter(
-		d, NULL, to, s, s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
+	if (fetch_letter(d, NULL, to, s, deliver_wish(d, s->sub))) {
 		to->pending++;
 		d->pull.letters++;
 		return;
@@ -291,14 +311,19 @@ pull_letter(struct deliver *d, struct one_letter *one, int64_t now)
 	    core_lease(d->core, one->sub, one->seq, one->rep, one->n, &s) !=
 		CORE_LEASE_MINE)
 		return; /* its subscription has ended */
-	if (one->failed)
+	if (one->failed) {
 		give_back(d, s.item, CORE_HOLD, REASON_NONE, HOLD_US, now);
-	else if (one->left_out)
-		give_back(d, s.item, CORE_NEVER, REASON_FILTER, 0, now);
-	else if (!one->letter)
-		give_back(d, s.item, CORE_NEVER, REASON_EXPIRED, 0, now);
-	else
+	} else if (one->left_out) {
+		give_back(d, s.item, CORE_DROP, REASON_FILTERED, 0, now);
+	} else if (!one->letter) {
+		give_up(d, &s, NULL, REASON_EXPIRED, now);
+	} else {
+		if (s.unjudged && !one->letter->failed && !one->letter->shut)
+			core_judged(d->core, s.item);
 		hand_over(d, x, &s, one->letter, now);
+	}
+	if (one->wish)
+		hold_apply(d, one->wish, now);
 }
 
 void

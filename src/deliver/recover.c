@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "deliver/core.h"
+#include "deliver/verdict.h"
 #include "sql.h"
 
 #define ROWS_A_PAGE 1000
@@ -74,6 +75,9 @@ load_page(struct core *c, struct db *db, struct core_row *last, int64_t now,
 		    .next_at = row.next_at,
 		    .last_status = (int)row.last_status,
 		    .last_reason = (int)row.last_reason,
+		    .unjudged = reason_unjudged((int)row.last_reason)
+				    ? (int)row.last_reason
+				    : 0,
 		    .rec = {as_hash(row.rec_a), as_hash(row.rec_b)},
 		    .rv = row.rv,
 		    .asked = row.asked != 0,

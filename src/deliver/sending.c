@@ -137,7 +137,9 @@ attempt_end(struct attempt *a, struct core_result *r, const char *error)
 	if (a->void_) {
 		free(r->detail);
 	} else {
-		if (attempt_ours(a))
+		if (r->verdict == CORE_NEVER)
+			r->detail = told_dead(error, attempt_ours(a));
+		else if (attempt_ours(a))
 			told_own(r);
 		if (ok)
 			stale_handed(
@@ -227,6 +229,28 @@ fresh(struct attempt *a)
 	return true;
 }
 
+/* What becomes of it, and of its subscription when that was too often. */
+static void
+render_failed(struct attempt *a, int rc, const struct err *e)
+{
+	struct deliver *d = a->d;
+	enum reason r = rc == ERR_LIMIT   ? REASON_TEMPLATE_OVERRAN
+			: rc == ERR_NOMEM ? REASON_TOO_LARGE
+					  : REASON_TEMPLATE_FAILED;
+	struct wish *w = a->test ? NULL : deliver_wish(d, a->s.sub);
+
+	if (rc == ERR_AWAY) {
+		attempt_end_early(
+		    a, CORE_HOLD, REASON_RENDER, HOLD_US, e->text);
+		return;
+	}
+	if (w && r != REASON_TOO_LARGE)
+		(void)wish_strike(w, r, a->began_us);
+	attempt_end_early(a, CORE_NEVER, r, 0, e->text);
+	if (w)
+		hold_apply(d, w, deliver_now(d));
+}
+
 static void
 begin(struct attempt *a)
 {
@@ -236,6 +260,13 @@ begin(struct attempt *a)
 
 	a->began_us = deliver_now(d);
 	fill(a);
+	if (a->letter->failed) {
+		enum reason r = (enum reason)a->letter->failed;
+
+		attempt_end_early(a, CORE_NEVER, r, 0,
+		    a->letter->why ? a->letter->why : reason_text(r));
+		return;
+	}
 	if (!fresh(a))
 		return;
 	a->conf = conf_get(d, a->s.sub, &e);
@@ -262,12 +293,8 @@ begin(struct attempt *a)
 		return;
 	}
 	rc = render(a, &e);
-	if (rc == ERR_AWAY) {
-		attempt_end_early(a, CORE_HOLD, REASON_RENDER, HOLD_US, e.text);
-		return;
-	}
 	if (rc < 0) {
-		attempt_end_early(a, CORE_NEVER, REASON_RENDER, 0, e.text);
+		render_failed(a, rc, &e);
 		return;
 	}
 	attempt_call(a);
@@ -286,11 +313,10 @@ sending_start(struct deliver *d, const struct core_send *s, int64_t now)
 		return;
 	}
 	a->s = *s;
-	if (s->ev) {
+	if (hold_knows(d, s)) {
 		a->letter = letter_ref(s->ev);
 		begin(a);
-	} else if (!fetch_letter(d, a, NULL, s,
-		       s->n == 0 ? deliver_wish(d, s->sub) : NULL)) {
+	} else if (!fetch_letter(d, a, NULL, s, deliver_wish(d, s->sub))) {
 		a->began_us = now;
 		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");
@@ -307,12 +333,16 @@ sending_letter(struct deliver *d, struct one_letter *one)
 	a->began_us = deliver_now(d);
 	if (one->left_out && !one->failed && !a->void_) {
 		fill(a);
-		attempt_end_early(a, CORE_NEVER, REASON_FILTER, 0,
-		    "the filter leaves it out, now that it could be opened");
+		attempt_end_early(a, CORE_DROP, REASON_FILTERED, 0,
+		    reason_text(REASON_FILTERED));
 		return;
 	}
 	if (a->letter && !one->failed && !a->void_) {
+		if (a->s.unjudged && !a->letter->failed && !a->letter->shut)
+			core_judged(d->core, a->s.item);
 		begin(a);
+		if (one->wish)
+			hold_apply(d, one->wish, deliver_now(d));
 		return;
 	}
 	if (one->failed || a->void_)

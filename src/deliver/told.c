@@ -128,6 +128,22 @@ told_detail(struct arena *a, const struct request *r,
 	return d;
 }
 
+struct flush_detail *
+told_dead(const char *error, bool own)
+{
+	struct str s = str_chars(str_of(error), DETAIL_ERROR);
+	struct flush_detail *d = malloc(sizeof(*d) + s.n);
+
+	if (!d)
+		return NULL;
+	d->own = own;
+	d->n = s.n;
+	if (s.n > 0)
+		memcpy(d->text, s.p, s.n);
+	str_clean_utf8(d->text, s.n);
+	return d;
+}
+
 void
 told_outcome(const struct client_answer *ans, struct outcome *ret)
 {

@@ -45,6 +45,9 @@ const char *told_error(struct arena *a, const struct client_answer *ans);
 struct flush_detail *told_detail(struct arena *a, const struct request *r,
     const struct client_answer *ans, const char *error);
 
+/* For a dead letter without an attempt: in words. malloc()ed, or NULL. */
+struct flush_detail *told_dead(const char *error, bool own);
+
 /* One line an attempt, as seed 004 asks for it. */
 struct told_line {
 	struct uuid delivery_id, event_id;

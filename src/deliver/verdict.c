@@ -111,6 +111,12 @@ reason_text(enum reason r)
 }
 
 bool
+reason_unjudged(int r)
+{
+	return r == REASON_FILTER_FAILED || r == REASON_FILTER_OVERRAN;
+}
+
+bool
 reason_find(struct str name, enum reason *ret)
 {
 	for (size_t i = 0; i < COUNT_OF(REASONS); i++)

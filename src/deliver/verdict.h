@@ -80,6 +80,8 @@ bool verdict_standard_error(struct arena *a, struct str body);
 const char *verdict_name(enum verdict v);
 const char *reason_name(enum reason r); /* "HTTP_STATUS" */
 const char *reason_text(enum reason r);
+/* Whether the subscription wants the event is not known: its filter failed. */
+bool reason_unjudged(int r);
 bool reason_find(struct str name, enum reason *ret);
 bool net_find(struct str name, enum net *ret); /* "timeout" */
 

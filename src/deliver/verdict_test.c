@@ -235,6 +235,11 @@ test_names(void **state)
 	    {REASON_AUTH, 17, "AUTH"},
 	    {REASON_SKIPPED, 18, "SKIPPED"},
 	    {REASON_SEALED, 19, "SEALED"},
+	    {REASON_FILTER_FAILED, 24, "FILTER_FAILED"},
+	    {REASON_FILTER_OVERRAN, 25, "FILTER_OVERRAN"},
+	    {REASON_TEMPLATE_FAILED, 26, "TEMPLATE_FAILED"},
+	    {REASON_TEMPLATE_OVERRAN, 27, "TEMPLATE_OVERRAN"},
+	    {REASON_FILTERED, 28, "FILTERED"},
 	};
 	enum reason r;
 	enum net n;
@@ -246,6 +251,8 @@ test_names(void **state)
 		assert_true(reason_find(str_of(rows[i].name), &r));
 		assert_int_equal(r, rows[i].reason);
 		assert_true(strlen(reason_text(r)) > 3);
+		assert_int_equal(
+		    reason_unjudged((int)r), rows[i].number / 2 == 12);
 	}
 	assert_false(reason_find(STR("timeout"), &r));
 	assert_string_equal(reason_name((enum reason)99), "UNKNOWN");

@@ -40,7 +40,8 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	    .breaker_fails = (int)p.breaker_failures,
 	    .breaker_us = p.breaker_open_ms * US_PER_MS,
 	    .block = s->block,
-	    .enabled = row->enabled,
+	    .enabled = row->enabled && !row->held,
+	    .held = row->held,
 	    .alone = s->drop_stale,
 	    .coalesce = s->coalesce,
 	};
@@ -150,6 +151,8 @@ wish_new(const struct wish_row *row, const struct presets *presets,
 	w = alloc(s);
 	if (w) {
 		w->from_seq = row->from_seq;
+		w->version = row->version;
+		w->strike_us = retry_scaled(STRIKE_MS, scale) * US_PER_MS;
 		if (row->uid.n == sizeof(w->uid.b))
 			memcpy(w->uid.b, row->uid.p, row->uid.n);
 		fill_core(w, row, s, scale);
@@ -172,6 +175,18 @@ wish_unref(struct wish *w)
 {
 	if (w && atomic_fetch_sub(&w->refs, 1) == 1)
 		free(w);
+}
+
+bool
+wish_strike(struct wish *w, enum reason r, int64_t now_us)
+{
+	return strikes_add(&w->strikes, r, now_us, w->strike_us);
+}
+
+bool
+wish_held(const struct wish *w)
+{
+	return w->core.held || atomic_load(&w->strikes.held) != REASON_NONE;
 }
 
 bool

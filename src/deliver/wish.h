@@ -6,7 +6,8 @@
  * that core.h wants. The whole subscription is read from the store when
  * something is to be sent to it (deliver/mailroom.h).
  *
- * Counted and never changed: dispatch, readers and the deliver thread share it.
+ * Counted and never changed, but for its strikes: dispatch, readers and the
+ * deliver thread share it.
  */
 #ifndef DELIVER_WISH_H
 #define DELIVER_WISH_H
@@ -17,6 +18,7 @@
 #include "base/limits.h"
 #include "base/uuid.h"
 #include "deliver/core.h"
+#include "deliver/strikes.h"
 #include "deliver/subscription.h"
 
 struct presets;
@@ -46,8 +48,12 @@ struct wish_was {
 struct wish {
 	_Atomic int refs;
 	struct uuid uid;
+	int64_t version;
 	int64_t from_seq; /* it wants what stands behind it */
 	struct core_sub core;
+	struct strikes strikes;
+	int64_t strike_us; /* the time that they are counted in */
+	bool hold_begun;   /* hold.c's */
 	enum wish_key key;
 	bool spaced;   /* request_spacing_key() has to be asked */
 	bool picky;    /* request_wanted() has to be asked */
@@ -68,8 +74,8 @@ struct wish {
 struct wish_row {
 	int64_t id;
 	struct str uid, conf; /* 16 bytes; deliver/subscription.h, stored */
-	bool enabled;
-	int64_t from_seq;
+	bool enabled, held;
+	int64_t from_seq, version;
 	const struct wish_was *was; /* oldest first */
 	size_t n_was;
 };
@@ -79,6 +85,11 @@ int wish_new(const struct wish_row *row, const struct presets *presets,
     int64_t scale, struct wish **ret, struct err *e) MUST_CHECK;
 struct wish *wish_ref(struct wish *w);
 void wish_unref(struct wish *w); /* NULL is fine */
+
+/* Its filter or template went wrong. True: it is held from now on. */
+bool wish_strike(struct wish *w, enum reason r, int64_t now_us);
+/* By the store or since: what comes is its reader's. Any thread. */
+bool wish_held(const struct wish *w);
 
 /* By what the core knows the receiver at this URL: the key of its state. */
 uint64_t wish_endpoint(struct str url);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/map.h"
@@ -13,9 +14,12 @@
 #include "match/jq_scan.h"
 #include "match/jq_wire.h"
 #include "match/plain.h"
+#include "seal/digest.h"
 
 #define PARSE_MAX (64 * MIB) /* the tree of one event of some MiB */
 #define NO_ID     (-1)
+#define SAME_MS   1000 /* that an overrun counts for the same input */
+#define WHYS_MAX  (64 * KIB)
 
 struct program {
 	int id;
@@ -24,7 +28,12 @@ struct program {
 	unsigned life; /* of the child that has it */
 	uint64_t used; /* when; for who must go first */
 	struct plain *plain;
-	const char *stopped; /* NULL: it may run */
+	struct {
+		const char *how; /* NULL: never */
+		int64_t at_ms;
+		size_t n;
+		unsigned char digest[DIGEST_LEN];
+	} overran; /* the last input that it overran on */
 	size_t n;
 	char *text;
 };
@@ -38,6 +47,7 @@ struct jq {
 	size_t in_child;
 	uint64_t tick;
 	struct buf request, answer;
+	struct arena *whys;    /* of the last jq_filter() */
 	struct arena *scratch; /* for trees */
 	struct str parsed;     /* the input that is in there */
 	struct json *tree;     /* NULL: it is no JSON */
@@ -46,7 +56,7 @@ struct jq {
 /* Items that go to the child together, by their place in the caller's. */
 struct chunk {
 	const struct jq_item *items;
-	enum jq_verdict *ret;
+	struct jq_said *ret;
 	size_t at[JQ_CHUNK_MAX];
 	size_t n, bytes;
 };
@@ -64,8 +74,9 @@ jq_new(const char *self_exe, struct jq **ret, struct err *e)
 		j->answer = BUF(JQ_ANSWER_MAX);
 		j->by_text = map_new(JQ_PROGRAMS_MAX);
 		j->scratch = arena_new(PARSE_MAX);
+		j->whys = arena_new(WHYS_MAX);
 	}
-	if (!j || !j->by_text || !j->scratch) {
+	if (!j || !j->by_text || !j->scratch || !j->whys) {
 		jq_free(j);
 		return err_set(e, ERR_NOMEM, "no memory for jq programs");
 	}
@@ -89,6 +100,7 @@ jq_free(struct jq *j)
 	buf_done(&j->request);
 	buf_done(&j->answer);
 	arena_free(j->scratch);
+	arena_free(j->whys);
 	free(j);
 }
 
@@ -204,10 +216,20 @@ jq_forget(struct jq *j, int id)
 	free_program(j, p);
 }
 
-const char *
-jq_stopped(const struct jq *j, int id)
+/* So many items may share a program and an event that each of them can't be
+ * given its time: that the program overran on this input is known for a while. */
+static const char *
+overran(const struct program *p, struct str input)
 {
-	return get(j, id)->stopped;
+	unsigned char digest[DIGEST_LEN];
+
+	if (!p->overran.how || p->overran.n != input.n ||
+	    clock_mono_ms() - p->overran.at_ms > SAME_MS)
+		return NULL;
+	digest_sha256(input, digest);
+	return memcmp(digest, p->overran.digest, sizeof(digest)) == 0
+		   ? p->overran.how
+		   : NULL;
 }
 
 /* A child, and a request to it that has what is to be dropped. */
@@ -295,7 +317,7 @@ static int
 attempt(
     struct jq *j, const struct chunk *c, size_t from, size_t to, struct err *e)
 {
-	struct str last = {NULL, 0}, rest, reason;
+	struct str last = {NULL, 0}, rest, why;
 	int rc = begin(j, e);
 
 	if (rc != OK)
@@ -313,15 +335,27 @@ attempt(
 	}
 	rc = ask(j, e);
 	rest = buf_str(&j->answer);
-	for (size_t i = from; i < to && rc == OK; i++)
-		rc = next_answer(&rest, &c->ret[c->at[i]], &reason, e);
+	for (size_t i = from; i < to && rc == OK; i++) {
+		struct jq_said *said = &c->ret[c->at[i]];
+
+		rc = next_answer(&rest, &said->verdict, &why, e);
+		if (rc == OK)
+			said->why = said->verdict == JQ_ERROR
+					? arena_dup(j->whys, why)
+					: STR_EMPTY;
+		if (rc == OK && !said->why.p)
+			said->why = STR("it raised an error");
+	}
 	return rc;
 }
 
 static void
-blame(struct jq *j, struct program *p)
+blame(struct jq *j, struct program *p, struct str input)
 {
-	p->stopped = j->proc.how;
+	p->overran.how = j->proc.how;
+	p->overran.at_ms = clock_mono_ms();
+	p->overran.n = input.n;
+	digest_sha256(input, p->overran.digest);
 	proc_blamed(&j->proc);
 }
 
@@ -329,20 +363,23 @@ blame(struct jq *j, struct program *p)
 static int
 alone(struct jq *j, const struct chunk *c, size_t i, struct err *e)
 {
-	struct program *p = get(j, c->items[c->at[i]].program);
+	const struct jq_item *it = &c->items[c->at[i]];
+	struct program *p = get(j, it->program);
+	const char *how = overran(p, it->input);
 	int rc = PROC_DIED;
 
-	for (int tries = 0; tries < 2 && rc == PROC_DIED && !p->stopped;
-	     tries++) {
+	for (int tries = 0; tries < 2 && rc == PROC_DIED && !how; tries++) {
 		rc = attempt(j, c, i, i + 1, e);
-		if (rc == PROC_DIED && (j->proc.certain || tries > 0))
-			blame(j, p);
+		if (rc == PROC_DIED && (j->proc.certain || tries > 0)) {
+			blame(j, p, it->input);
+			how = j->proc.how;
+		}
 	}
-	if (p->stopped) {
-		c->ret[c->at[i]] = JQ_STOPPED;
-		return OK;
-	}
-	return rc;
+	if (!how)
+		return rc;
+	c->ret[c->at[i]] =
+	    (struct jq_said){.verdict = JQ_OVERRAN, .why = str_of(how)};
+	return OK;
 }
 
 static int
@@ -378,12 +415,19 @@ tree_of(struct jq *j, const struct jq_item *it)
 	return j->tree;
 }
 
-static enum jq_verdict
+static struct jq_said
 in_c(struct jq *j, const struct plain *plain, const struct jq_item *it)
 {
 	const struct json *tree = tree_of(j, it);
+	struct jq_said said = {JQ_ERROR, STR("the event is no JSON")};
 
-	return tree ? plain_run(plain, tree) : JQ_ERROR;
+	if (!tree)
+		return said;
+	said.verdict = plain_run(plain, tree);
+	said.why = said.verdict == JQ_ERROR
+		       ? STR("it asks for a member of what is no object")
+		       : STR_EMPTY;
+	return said;
 }
 
 static int
@@ -393,7 +437,8 @@ add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 	int rc = OK;
 
 	if (bytes > JQ_CHUNK_BYTES) {
-		c->ret[i] = JQ_ERROR;
+		c->ret[i] = (struct jq_said){
+		    JQ_ERROR, STR("the event is too large for a program")};
 		return OK;
 	}
 	if (c->n == JQ_CHUNK_MAX || c->bytes + bytes > JQ_CHUNK_BYTES)
@@ -406,19 +451,22 @@ add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 
 int
 jq_filter(struct jq *j, const struct jq_item *items, size_t n,
-    enum jq_verdict *ret, struct err *e)
+    struct jq_said *ret, struct err *e)
 {
 	struct chunk c = {.items = items, .ret = ret};
 	int rc = OK;
 
+	arena_reset(j->whys);
 	j->parsed = (struct str){NULL, 0}; /* another call's may be gone */
 	for (size_t i = 0; i < n && rc == OK; i++) {
 		const struct program *p = get(j, items[i].program);
 
-		if (p->stopped)
-			ret[i] = JQ_STOPPED;
-		else if (p->plain)
+		const char *how = overran(p, items[i].input);
+
+		if (p->plain)
 			ret[i] = in_c(j, p->plain, &items[i]);
+		else if (how)
+			ret[i] = (struct jq_said){JQ_OVERRAN, str_of(how)};
 		else
 			rc = add(j, &c, i, e);
 	}
@@ -462,17 +510,18 @@ jq_render(struct jq *j, int program, struct str input, struct arena *a,
 	int rc;
 
 	if (input.n > JQ_CHUNK_BYTES)
-		return err_set(e, ERR_LIMIT, "the event is over %zu bytes",
+		return err_set(e, ERR_INVALID, "the event is over %zu bytes",
 		    JQ_CHUNK_BYTES);
-	rc = p->stopped ? PROC_DIED
-			: ask_one(j, JQ_OP_RENDER, p, input, &v, &text, e);
+	rc = overran(p, input)
+		 ? PROC_DIED
+		 : ask_one(j, JQ_OP_RENDER, p, input, &v, &text, e);
 	if (rc < 0)
 		return rc;
 	if (rc == PROC_DIED) {
-		if (!p->stopped)
-			blame(j, p);
+		if (!overran(p, input))
+			blame(j, p, input);
 		return err_set(e, ERR_LIMIT, "the template was stopped: it %s",
-		    p->stopped);
+		    p->overran.how);
 	}
 	if (v != JQ_TRUE)
 		return err_set(

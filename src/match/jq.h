@@ -3,8 +3,8 @@
  *
  * A program sees one event and says yes or no (a filter), or makes one JSON
  * text of it (a template). The first output counts, as in `jq -n first(f)`;
- * false, null and no output at all are no. An error is an error, which for a
- * filter should be taken as no, and counted.
+ * false, null and no output at all are no. An error is neither: whoever asked
+ * has to say what becomes of the event.
  *
  * WHERE THEY RUN. Plain comparisons (plain.h) run here, in C, and cost less
  * than a microsecond. All others run in a child process (jq_child.h) that is
@@ -16,11 +16,10 @@
  * WHEN ONE MISBEHAVES. It takes the process that runs it along. There is
  * another at once, with all programs as they were, and the items are run
  * again, one by one. Who then takes more than JQ_CPU_MS of CPU once, or ends
- * the process in another way twice, is STOPPED, with the reason, and never run
- * again. The others get their answers.
- *
- *   fine ──jq_filter, jq_render──▶ fine
- *     └─────── overran, crashed ──▶ stopped (jq_stopped() says how)
+ * the process in another way twice, OVERRAN on this input, with the reason. The
+ * others get their answers, and the program is run again on the next input: one
+ * event must not switch it off. On the same input it is not run again for a
+ * second, so that many who share a program and an event wait for it once.
  *
  * NUMBERS. jq 1.6 counts in doubles: whole numbers above 2^53 come out of a
  * template rounded, and are compared rounded.
@@ -42,7 +41,12 @@ enum jq_verdict {
 	JQ_FALSE,
 	JQ_TRUE,
 	JQ_ERROR,   /* the program raised an error over this input */
-	JQ_STOPPED, /* it was stopped, now or before: disable who uses it */
+	JQ_OVERRAN, /* it took too much over it, or ended its process */
+};
+
+struct jq_said {
+	enum jq_verdict verdict;
+	struct str why; /* ERROR, OVERRAN; jq's until the next jq_filter() */
 };
 
 struct jq_item {
@@ -64,16 +68,14 @@ int jq_check(struct jq *j, struct str program, struct err *e) MUST_CHECK;
 int jq_program(
     struct jq *j, struct str program, int *ret_id, struct err *e) MUST_CHECK;
 void jq_forget(struct jq *j, int id);
-/* Why it was stopped ("took more than 50 ms of CPU time"), or NULL. */
-const char *jq_stopped(const struct jq *j, int id);
 
-/* One verdict for each item. On failure ret is of no meaning. */
+/* What is said of each item. On failure ret is of no meaning. */
 int jq_filter(struct jq *j, const struct jq_item *items, size_t n,
-    enum jq_verdict *ret, struct err *e) MUST_CHECK;
+    struct jq_said *ret, struct err *e) MUST_CHECK;
 
 /*
  * The JSON text that a template makes, up to JQ_OUTPUT_MAX. ERR_INVALID with
- * the reason when it fails or has no output, ERR_LIMIT when it was stopped.
+ * the reason when it fails or has no output, ERR_LIMIT when it overran.
  */
 int jq_render(struct jq *j, int program, struct str input, struct arena *a,
     struct str *ret, struct err *e) MUST_CHECK;

@@ -182,7 +182,7 @@ agrees_with_jq(void **state)
 {
 	struct buf program = BUF(MIB), docs[DOCS];
 	struct jq_item items[DOCS];
-	enum jq_verdict want[DOCS];
+	struct jq_said want[DOCS];
 	struct arena *a = arena_new(16 * MIB);
 	unsigned seen[3] = {0};
 	struct jq *j = NULL;
@@ -217,10 +217,11 @@ agrees_with_jq(void **state)
 		for (size_t d = 0; d < DOCS; d++) {
 			enum jq_verdict got = plain_run(p, items[d].tree);
 
-			if (got != want[d])
+			if (got != want[d].verdict)
 				fail_msg("%.*s over %.*s: %d, jq says %d",
 				    STR_ARG(buf_str(&program)),
-				    STR_ARG(items[d].input), got, want[d]);
+				    STR_ARG(items[d].input), got,
+				    want[d].verdict);
 			seen[got]++;
 		}
 		jq_forget(j, id);

@@ -20,6 +20,8 @@ const struct rule RULES[ALERT_RULES] = {
 	"more than 1000 deliveries wait"},
     [ALERT_DEAD] = {"webhook_dead_letters", "warning", 0, false,
 	"deliveries were given up"},
+    [ALERT_HELD] = {"webhook_subscription_held", "critical", 0, false,
+	"nothing is sent: its filter or template went wrong too often"},
 };
 
 static double
@@ -81,6 +83,9 @@ alert_value(enum alert_rule r, const struct alert_sums *s, double *ret)
 		return true;
 	case ALERT_WAITING:
 		*ret = (double)s->waiting;
+		return true;
+	case ALERT_HELD:
+		*ret = s->held ? 1 : 0;
 		return true;
 	case ALERT_DEAD:
 	case ALERT_RULES:

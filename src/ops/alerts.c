@@ -249,6 +249,36 @@ look_at_busy(struct look *k, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
+/* Those that are held, and those that no longer are. */
+static int
+look_at_held(struct look *k, struct err *e)
+{
+	static const struct alert_sums HELD = {.held = true}, FREE = {0};
+	int64_t *subs = calloc(KNOWN_MAX, sizeof(*subs));
+	struct rows *rows = NULL;
+	size_t n = 0, at = 0;
+	int rc = subs ? sql_alert_held(k->db, 0, KNOWN_MAX, &rows, e)
+		      : err_set(e, ERR_NOMEM, "no memory for alerts");
+
+	while (rc >= 0 && n < KNOWN_MAX && (rc = rows_next(rows, e)) > 0)
+		subs[n++] = rows_int(rows, 0);
+	rows_close(rows);
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		judge(k, subs[i], ALERT_HELD, &HELD);
+	for (size_t i = 0; rc >= 0 && i < k->n_told; i++) {
+		int64_t sub = k->told[i].sub;
+
+		if (k->told[i].rule != ALERT_HELD)
+			continue;
+		while (at < n && subs[at] < sub) /* both are by id */
+			at++;
+		if (at == n ? n < KNOWN_MAX : subs[at] != sub)
+			judge(k, sub, ALERT_HELD, &FREE);
+	}
+	free(subs);
+	return rc < 0 ? rc : OK;
+}
+
 static bool
 busy_since(struct look *k, int64_t sub, struct err *e)
 {
@@ -351,6 +381,8 @@ alerts_turn(struct alerts *a, struct db *db)
 		rc = look_at_busy(&k, &e);
 	if (rc == OK)
 		rc = look_at_firing(&k, &e);
+	if (rc == OK)
+		rc = look_at_held(&k, &e);
 	if (rc == OK && now_ms >= a->totals_ms) {
 		a->totals_ms =
 		    now_ms + TOTALS_MS / (a->scale > 10 ? 10 : a->scale);

@@ -10,6 +10,7 @@
  *   webhook_failure_count          over 10 dead letters an hour
  *   webhook_failures_in_a_row      three attempts, the newest, failed
  *   webhook_waiting                over 1000 wait, all together
+ *   webhook_subscription_held      its filter or template went wrong too often
  *
  * Rates are of the last ALERT_WINDOW_M minutes and need ALERT_LEAST finished
  * deliveries. Whatever begins or ceases to be true is told once: a line in the
@@ -49,6 +50,7 @@ enum alert_rule { /* numbers of the store */
 	ALERT_IN_A_ROW,
 	ALERT_WAITING,
 	ALERT_DEAD, /* not a state: told each time there are more */
+	ALERT_HELD,
 	ALERT_RULES
 };
 
@@ -58,7 +60,7 @@ struct alert_sums {
 	int64_t ok, fail, dead; /* attempts, attempts, deliveries */
 	int64_t slow_us, hist[ALERT_HIST];
 	int64_t dead_hour;
-	bool in_a_row;
+	bool in_a_row, held;
 	int64_t waiting;
 };
 /* A rule's number, and whether it may be held against it yet. */

@@ -37,6 +37,8 @@ test_rules(void **state)
 	    {"three", {.fail = 3, .in_a_row = true}, ALERT_IN_A_ROW, true},
 	    {"1000 wait", {.waiting = 1000}, ALERT_WAITING, false},
 	    {"1001 wait", {.waiting = 1001}, ALERT_WAITING, true},
+	    {"not held", {.ok = 1}, ALERT_HELD, false},
+	    {"held", {.held = true}, ALERT_HELD, true},
 	    {"no state", {.dead = 9, .dead_hour = 9}, ALERT_DEAD, false},
 	};
 

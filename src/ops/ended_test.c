@@ -77,7 +77,8 @@ fill(struct db *db, void *ctx, struct err *e)
 	int64_t n = 0;
 
 	for (int i = 0; n >= 0 && i < 2 * SUB_DROP_STEP; i++)
-		n = sql_dead_put(db, w->id, i, 0, i, 0, 0, 1, 500, 1, 1, 1, e);
+		n = sql_dead_put(db, w->id, i, 0, i, 0, 0, 1, 500, 1, 1, 1,
+		    (struct str){.p = NULL}, e);
 	for (int i = 0; n >= 0 && i < 10; i++)
 		n = sql_stat_add(
 		    db, w->id, i, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, e);

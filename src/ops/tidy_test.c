@@ -106,7 +106,7 @@ static void
 dead(int64_t seq, int state, int64_t decided)
 {
 	assert_true(sql_dead_put(db, 1, seq, 0, seq, 0, 0, 9, 503, 3, 3,
-			NOW - 2 * KEEP, &e) >= 0);
+			NOW - 2 * KEEP, (struct str){.p = NULL}, &e) >= 0);
 	if (state > 0)
 		assert_int_equal(sql_dead_decide(db, 1, seq, 0, state, decided,
 				     STR("me"), NONE, &e),

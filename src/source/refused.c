@@ -199,9 +199,9 @@ refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
 	int rc = OK;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_new(&v[i]) &&
-		    sql_dead_put(db, 0, v[i].seq, 0, v[i].seq, 0, 0,
-			REASON_SCHEMA, 0, 0, 0, now_us, e) < 0)
+		if (is_new(&v[i]) && sql_dead_put(db, 0, v[i].seq, 0, v[i].seq,
+					 0, 0, REASON_SCHEMA, 0, 0, 0, now_us,
+					 (struct str){.p = NULL}, e) < 0)
 			return e->code;
 	/* Behind all else (audit.h, LIFE). */
 	for (size_t i = 0; rc == OK && i < n; i++) {
