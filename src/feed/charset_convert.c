@@ -51,11 +51,22 @@ is_open(iconv_t cd)
 	return (intptr_t)cd != -1;
 }
 
+/* Of charset_load(): iconv keeps what an open one needs. */
+static iconv_t kept[CS_COUNT];
+static bool loaded;
+
+/* Who loaded them all may have no files now: what is missing is not sought. */
+static iconv_t
+open_iconv(const char *to, enum charset cs)
+{
+	if (loaded && !kept[cs])
+		return (iconv_t)(intptr_t)-1;
+	return iconv_open(to, INFO[cs].iconv);
+}
+
 const char *
 charset_load(void)
 {
-	/* iconv keeps what an open one needs. */
-	static iconv_t kept[CS_COUNT];
 	const char *missing = NULL;
 
 	for (enum charset cs = CS_NONE; cs < CS_COUNT; cs++) {
@@ -69,6 +80,7 @@ charset_load(void)
 			missing = name;
 		}
 	}
+	loaded = true;
 	return missing;
 }
 
@@ -153,7 +165,7 @@ from_single(enum charset cs, struct str s, struct buf *to)
 	size_t wrong = 0;
 
 	if (!ours)
-		t.cd = iconv_open("WCHAR_T", INFO[cs].iconv);
+		t.cd = open_iconv("WCHAR_T", cs);
 	if (!is_open(t.cd))
 		return SIZE_MAX;
 	for (size_t i = 0; i < s.n; i++) {
@@ -264,7 +276,7 @@ static size_t
 from_multi(
     enum charset cs, enum charset_kind kind, struct str s, struct buf *to)
 {
-	iconv_t cd = iconv_open("UTF-8", INFO[cs].iconv);
+	iconv_t cd = open_iconv("UTF-8", cs);
 	size_t wrong = 0;
 
 	if (!is_open(cd))
@@ -365,9 +377,8 @@ shifted_char(struct shifted *x, struct str s)
 static size_t
 from_shifted(struct str s, struct buf *to)
 {
-	struct shifted x = {.to = to,
-	    .set = 'B',
-	    .euc = iconv_open("UTF-8", INFO[CS_ISO_2022_JP].iconv)};
+	struct shifted x = {
+	    .to = to, .set = 'B', .euc = open_iconv("UTF-8", CS_ISO_2022_JP)};
 
 	if (!is_open(x.euc))
 		return SIZE_MAX;
