@@ -286,20 +286,21 @@ row(struct table *t, struct arena *a, const struct json *k)
 	       table_add(t, state(k));
 }
 
+static const char *const HEADS[] = {"ID", "NAME", "KEY", "SCOPES", "TENANTS",
+    "RATE", "CREATED", "LAST USED", "EXPIRES", "STATE"};
+
+const struct listing LISTING_KEYS = {
+    .path = "/v1/keys",
+    .all = all,
+    .heads = HEADS,
+    .columns = COUNT_OF(HEADS),
+    .row = row,
+};
+
 int
 verb_key_list(struct cli *c)
 {
-	static const char *const heads[] = {"ID", "NAME", "KEY", "SCOPES",
-	    "TENANTS", "RATE", "CREATED", "LAST USED", "EXPIRES", "STATE"};
-	static const struct listing keys = {
-	    .path = "/v1/keys",
-	    .all = all,
-	    .heads = heads,
-	    .columns = COUNT_OF(heads),
-	    .row = row,
-	};
-
-	return listing_show(c, &keys);
+	return listing_show(c, &LISTING_KEYS);
 }
 
 int

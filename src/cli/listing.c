@@ -50,17 +50,14 @@ read_all(struct cli *c, struct reach *x, const struct listing *l,
 	return rc;
 }
 
-static int
-show(struct cli *c, struct reach *x, const struct listing *l, struct err *e)
+int
+listing_each(struct cli *c, struct reach *x, const struct listing *l,
+    bool (*each)(void *arg, const struct json *item), void *arg, struct err *e)
 {
-	bool as_json = args_flag(&c->args, "json");
-	struct table *t = table_new(c->arena, l->heads, l->columns);
 	struct str after = STR_EMPTY, text = STR_EMPTY;
 	struct json *page = NULL;
 	int rc;
 
-	if (!t)
-		return no_room(e);
 	do {
 		const struct json *item;
 
@@ -72,16 +69,45 @@ show(struct cli *c, struct reach *x, const struct listing *l, struct err *e)
 			return rc;
 		item = json_get(page, "data");
 		for (item = item ? item->child : NULL; item; item = item->next)
-			if (as_json)
-				(void)fprintf(
-				    c->out, "%.*s\n", STR_ARG(item->raw));
-			else if (!l->row(t, c->arena, item))
+			if (!each(arg, item))
 				return no_room(e);
 		after = listing_text(page, "next");
 	} while (after.n);
-	if (!as_json)
-		table_print(t, c->out);
 	return OK;
+}
+
+struct showing {
+	struct cli *c;
+	const struct listing *l;
+	struct table *table; /* NULL: as JSON */
+};
+
+static bool
+show_item(void *arg, const struct json *item)
+{
+	const struct showing *s = arg;
+
+	if (s->table)
+		return s->l->row(s->table, s->c->arena, item);
+	(void)fprintf(s->c->out, "%.*s\n", STR_ARG(item->raw));
+	return true;
+}
+
+static int
+show(struct cli *c, struct reach *x, const struct listing *l, struct err *e)
+{
+	bool as_json = args_flag(&c->args, "json");
+	struct showing s = {.c = c, .l = l};
+	int rc;
+
+	if (!as_json)
+		s.table = table_new(c->arena, l->heads, l->columns);
+	if (!as_json && !s.table)
+		return no_room(e);
+	rc = listing_each(c, x, l, show_item, &s, e);
+	if (rc == OK && s.table)
+		table_print(s.table, c->out);
+	return rc;
 }
 
 int

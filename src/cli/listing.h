@@ -24,6 +24,15 @@ struct listing {
 
 /* The whole verb; an exit status. */
 int listing_show(struct cli *c, const struct listing *l);
+/* Each item of the list, of whoever was reached. `each` returns false when
+ * there is no memory. */
+int listing_each(struct cli *c, struct reach *x, const struct listing *l,
+    bool (*each)(void *arg, const struct json *item), void *arg,
+    struct err *e) MUST_CHECK;
+
+/* The lists of accounts and of API keys. */
+extern const struct listing LISTING_USERS, LISTING_KEYS;
+
 /* A text member of an object, or empty. */
 struct str listing_text(const struct json *item, const char *name);
 

@@ -296,18 +296,19 @@ row(struct table *t, struct arena *a, const struct json *u)
 	       table_add(t, listing_text(u, "passwordChangedAt"));
 }
 
+static const char *const HEADS[] = {
+    "NAME", "ROLE", "CREATED", "PASSWORD CHANGED"};
+
+const struct listing LISTING_USERS = {
+    .path = "/v1/users",
+    .all = all,
+    .heads = HEADS,
+    .columns = COUNT_OF(HEADS),
+    .row = row,
+};
+
 int
 verb_user_list(struct cli *c)
 {
-	static const char *const heads[] = {
-	    "NAME", "ROLE", "CREATED", "PASSWORD CHANGED"};
-	static const struct listing users = {
-	    .path = "/v1/users",
-	    .all = all,
-	    .heads = heads,
-	    .columns = COUNT_OF(heads),
-	    .row = row,
-	};
-
-	return listing_show(c, &users);
+	return listing_show(c, &LISTING_USERS);
 }

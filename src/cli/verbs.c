@@ -312,6 +312,14 @@ static const struct verb TABLE[] = {
 	    "The account can't log in any more. API keys that it made stay: `key list` shows\n"
 	    "them, `key revoke` ends them. The last admin can't be removed.\n",
 	.run = verb_user_remove},
+    {.name = "doctor",
+	.operands = "",
+	.summary = "is it healthy, and who may see what",
+	.text =
+	    "Looks at the store, the keys that seal secrets, the data folder and its disk,\n"
+	    "and lists the accounts that are more than readers and the keys that see or\n"
+	    "take events. Lines begin with ok, look or bad; exits with 1 when one is bad.\n",
+	.run = verb_doctor},
     {.name = "seal status",
 	.operands = "",
 	.summary = "show the keys that seal secrets",

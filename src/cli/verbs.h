@@ -20,6 +20,7 @@ int verb_event_tail(struct cli *c);
 int verb_key_create(struct cli *c);
 int verb_key_list(struct cli *c);
 int verb_key_revoke(struct cli *c);
+int verb_doctor(struct cli *c);
 int verb_user_add(struct cli *c);
 int verb_user_passwd(struct cli *c);
 int verb_user_list(struct cli *c);

@@ -1,0 +1,174 @@
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "account/scopes.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/listing.h"
+#include "cli/verbs.h"
+#include "store/store.h"
+
+/*
+ * Is this installation healthy, and who may see what is not theirs? A line for
+ * each finding: `ok`, `look` (somebody should know) or `bad` (it must be
+ * mended, and the exit status says so).
+ */
+struct visit {
+	struct cli *c;
+	struct reach x;
+	size_t bad;
+};
+
+static void
+say(struct visit *v, const char *how, const char *what, const char *text)
+{
+	if (strcmp(how, "bad") == 0)
+		v->bad++;
+	(void)fprintf(v->c->out, "%-5s %-8s %s\n", how, what, text);
+}
+
+static void
+look_store(struct visit *v)
+{
+	char text[128];
+	struct err e = {0};
+	int version = 0;
+
+	if (v->x.client) {
+		say(v, "ok", "store", "a server runs on it and answers");
+	} else if (store_version(v->x.store, &version, &e) < 0) {
+		say(v, "bad", "store", e.text);
+	} else {
+		(void)snprintf(text, sizeof(text),
+		    "version %d; no server runs on it", version);
+		say(v, "ok", "store", text);
+	}
+}
+
+/* The keys must open what they sealed: without them secrets are lost. */
+static void
+look_seal(struct visit *v)
+{
+	struct str answer;
+	struct err e = {0};
+	int rc = v->x.client ? reach_ask(&v->x, v->c, "GET", "/v1/seal",
+				   STR_EMPTY, &answer, &e)
+			     : reach_keyring(&v->x, v->c, &e);
+
+	say(v, rc < 0 ? "bad" : "ok", "seal",
+	    rc < 0 ? e.text : "the keys that seal secrets are there");
+}
+
+static void
+look_disk(struct visit *v)
+{
+	const struct conf *conf = &v->c->conf;
+	int64_t free_bytes;
+	struct statvfs fs;
+	char text[128];
+
+	if (statvfs(conf->data, &fs) < 0)
+		return;
+	free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+	(void)snprintf(text, sizeof(text),
+	    "%lld MiB free, disk.free.min is %lld MiB",
+	    (long long)(free_bytes / (int64_t)MIB),
+	    (long long)(conf->disk_free_min / (int64_t)MIB));
+	say(v,
+	    free_bytes < conf->disk_free_min       ? "bad"
+	    : free_bytes / 2 < conf->disk_free_min ? "look"
+						   : "ok",
+	    "disk", text);
+}
+
+static void
+look_folder(struct visit *v)
+{
+	struct stat st;
+	char text[256];
+
+	if (stat(v->c->conf.data, &st) < 0)
+		return;
+	(void)snprintf(text, sizeof(text), "%.180s has the rights %03o",
+	    v->c->conf.data, (unsigned)(st.st_mode & 0777));
+	say(v,
+	    st.st_mode & 022   ? "bad"
+	    : st.st_mode & 077 ? "look"
+			       : "ok",
+	    "data", text);
+}
+
+static bool
+look_account(void *arg, const struct json *u)
+{
+	struct visit *v = arg;
+	struct str name = listing_text(u, "name");
+	enum role role = role_of(listing_text(u, "role"));
+	char text[256], words[128];
+	struct str scopes = scopes_text(v->c->arena, role_scopes(role));
+
+	if (!scopes.p)
+		return false;
+	if (role == ROLE_READER)
+		return true;
+	(void)snprintf(words, sizeof(words), "%.*s", STR_ARG(scopes));
+	(void)snprintf(text, sizeof(text), "%.*s is %s: %s", STR_ARG(name),
+	    role_name(role), words);
+	say(v, "look", "account", text);
+	return true;
+}
+
+/* Keys that see events, or take them from a consumer's other workers. */
+static bool
+look_key(void *arg, const struct json *k)
+{
+	struct visit *v = arg;
+	const struct json *list = json_get(k, "scopes");
+	unsigned scopes = 0;
+	int64_t end_us = 0;
+	char text[256];
+	struct str words;
+
+	if (listing_text(k, "revokedAt").n ||
+	    (time_parse(listing_text(k, "expiresAt"), &end_us, NULL) &&
+		end_us <= clock_now_us()))
+		return true;
+	for (list = list ? list->child : NULL; list; list = list->next)
+		scopes |= scope_of(list->text);
+	if (!(scopes & scopes_of(STR("read consume manage admin"))))
+		return true;
+	words = scopes_text(v->c->arena, scopes);
+	if (!words.p)
+		return false;
+	(void)snprintf(text, sizeof(text), "%.*s: %.*s; of %s",
+	    STR_ARG(str_chars(listing_text(k, "name"), 60)), STR_ARG(words),
+	    json_is(json_get(k, "tenants"), JSON_ARRAY) ? "its tenants"
+							: "all tenants");
+	say(v, "look", "key", text);
+	return true;
+}
+
+int
+verb_doctor(struct cli *c)
+{
+	struct visit v = {.c = c, .x = {.lock = -1}};
+	struct err e;
+	int rc = reach_open(c, &v.x, &e);
+
+	if (rc == OK) {
+		look_store(&v);
+		look_seal(&v);
+		look_folder(&v);
+		look_disk(&v);
+		rc =
+		    listing_each(c, &v.x, &LISTING_USERS, look_account, &v, &e);
+	}
+	if (rc == OK)
+		rc = listing_each(c, &v.x, &LISTING_KEYS, look_key, &v, &e);
+	reach_close(&v.x);
+	if (rc < 0)
+		return cli_fail(c, &e);
+	return v.bad ? EXIT_FAILED : EXIT_OK;
+}
