@@ -10,6 +10,7 @@
 #include "seal/token.h"
 #include "sql.h"
 
+#define LABEL "session "
 #define ALPHABET                                                               \
 	STR("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 #define SECRET       STR("session_secret")
@@ -106,13 +107,13 @@ session_key_open(struct db *db, struct keyring *k, const char *given,
 	return rc;
 }
 
-static void
-mac(const struct session_key *k, struct str token,
+void
+session_mac(const struct session_key *k, const char *label, struct str text,
     unsigned char ret[DIGEST_LEN])
 {
 	struct hmac *h =
 	    hmac_new((struct str){(const char *)k->b, sizeof(k->b)});
-	struct str parts[] = {STR("session "), token};
+	struct str parts[] = {str_of(label), text};
 
 	hmac_sum(h, parts, COUNT_OF(parts), ret);
 	hmac_free(h);
@@ -128,7 +129,7 @@ session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
 
 	token_text(ret, SESSION_TOKEN_LEN, ALPHABET);
 	digest_sha256(token, ret_id);
-	mac(k, token, m);
+	session_mac(k, LABEL, token, m);
 	base64url_add(&b, (struct str){(const char *)m, sizeof(m)});
 	ret[SESSION_TOKEN_LEN] = '.';
 	memset(ret + SESSION_TOKEN_LEN + 1, '0', 43);
@@ -152,7 +153,7 @@ session_read(const struct session_key *k, struct str text,
 		str_from(text, SESSION_TOKEN_LEN + 1), got, sizeof(got), &n) ||
 	    n != sizeof(got))
 		return false;
-	mac(k, token, want);
+	session_mac(k, LABEL, token, want);
 	if (!digest_eq(want, got, sizeof(want)))
 		return false;
 	digest_sha256(token, ret_id);

@@ -48,6 +48,10 @@ void session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
 /* False when we never gave it out. */
 bool session_read(const struct session_key *k, struct str text,
     unsigned char ret_id[DIGEST_LEN]);
+/* So that a cookie which we never gave out costs no more than this. `label`
+ * says what for, and ends with a blank. */
+void session_mac(const struct session_key *k, const char *label,
+    struct str text, unsigned char ret[DIGEST_LEN]);
 /* The value of a cookie in a Cookie header; empty when it is not there. */
 struct str cookie_find(struct str header, struct str name);
 

@@ -160,7 +160,7 @@ int
 api_cross_origin(struct err *e)
 {
 	(void)err_set(e, ERR_DENIED,
-	    "a request by cookie that changes something must come from a page of ours");
+	    "what a browser changes by a cookie or a kept password must come from a page of ours");
 	return err_word(e, "CROSS_ORIGIN");
 }
 
@@ -240,8 +240,9 @@ hook_who(void *arg, struct req *r, struct err *e)
 
 	int rc = auth_who(api->auth, r, e);
 
-	if (rc == OK && r->who.by_cookie && changes(r->route) &&
-	    !origin_trusts(&api->origins, r))
+	if (rc == OK && changes(r->route) &&
+	    (r->who.by_cookie ? !origin_trusts(&api->origins, r)
+			      : origin_foreign(&api->origins, r)))
 		return api_cross_origin(e);
 	if (rc == OK && r->who.kind != WHO_KEY)
 		return limit(api, r, e);

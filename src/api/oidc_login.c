@@ -22,6 +22,7 @@
  * has to remember those that nobody finished. The lines of it: state, nonce,
  * verifier, until (us), the path to lead to at the end.
  */
+#define STATE_LABEL  "login "
 #define STATE_COOKIE "hikyaku_login"
 #define STATE_WHERE  STR("login.state")
 #define STATE_MAX    (4 * OIDC_WORD_LEN + 32 + HTTP_PATH_MAX)
@@ -170,7 +171,9 @@ seal_state(struct req *r, const struct trip *t, struct str state,
 	struct str plain = arena_fmt(r->arena, "%.*s\n%.*s\n%.*s\n%lld\n%.*s",
 	    STR_ARG(state), STR_ARG(nonce), STR_ARG(verifier),
 	    (long long)until_us, STR_ARG(t->back));
-	struct buf b = BUF(BASE64URL_LEN(STATE_MAX + SEAL_BYTES_MORE));
+	struct buf b = BUF(BASE64URL_LEN(STATE_MAX + SEAL_BYTES_MORE) + 1 +
+			   BASE64URL_LEN(DIGEST_LEN));
+	unsigned char mac[DIGEST_LEN];
 	struct str sealed;
 	char *to;
 	int rc;
@@ -182,6 +185,9 @@ seal_state(struct req *r, const struct trip *t, struct str state,
 	    api->keyring, STATE_WHERE, plain, to, &sealed, e);
 	if (rc == OK) {
 		base64url_add(&b, sealed);
+		session_mac(&api->session, STATE_LABEL, buf_str(&b), mac);
+		buf_addc(&b, '.');
+		base64url_add(&b, (struct str){(char *)mac, sizeof(mac)});
 		rc = b.failed ? no_room(e) : state_cookie(r, buf_str(&b), e);
 	}
 	buf_done(&b);
@@ -239,6 +245,21 @@ api_oidc_login(struct req *r, struct db *db, struct err *e)
 
 /* ---- coming back ---- */
 
+/* Only what we gave out is opened: a made-up key's salt would cost the time of
+ * a derivation. */
+static bool
+is_ours(const struct api *api, struct str text, struct str mac)
+{
+	unsigned char want[DIGEST_LEN];
+	char got[DIGEST_LEN];
+	size_t n = 0;
+
+	if (!base64url_read(mac, got, sizeof(got), &n) || n != sizeof(got))
+		return false;
+	session_mac(&api->session, STATE_LABEL, text, want);
+	return digest_eq(want, got, sizeof(want));
+}
+
 /* What the browser brought: NULL, or why it will not do. */
 static const char *
 open_state(struct req *r, struct trip *t, struct str *ret_state)
@@ -247,14 +268,16 @@ open_state(struct req *r, struct trip *t, struct str *ret_state)
 	struct str text =
 	    cookie_find(req_header(r, "Cookie"), STR(STATE_COOKIE));
 	char *bytes = arena_raw(r->arena, text.n + 1);
-	struct str plain = STR_EMPTY;
+	struct str plain = STR_EMPTY, mac = text;
 	int64_t until_us = 0;
 	struct err e;
 	size_t n = 0;
 
 	if (text.n == 0)
 		return "this browser has not begun it, or too long ago";
-	if (!bytes || !base64url_read(text, bytes, text.n, &n) ||
+	text = str_cut(&mac, '.');
+	if (!bytes || !is_ours(api, text, mac) ||
+	    !base64url_read(text, bytes, text.n, &n) ||
 	    !keyring_is_bytes((struct str){bytes, n}) ||
 	    keyring_unseal_bytes(api->keyring, STATE_WHERE,
 		(struct str){bytes, n}, bytes, &plain, &e) < 0)

@@ -23,12 +23,14 @@ int
 api_ready(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
+	int rc;
 
 	(void)db;
 	if (atomic_load(&api->stopping))
 		return err_set(e, ERR_AWAY, "the server is stopping");
-	if (!append_store_up(api->append))
-		return err_set(e, ERR_AWAY, "the store does not answer");
+	rc = append_ready(api->append, e);
+	if (rc < 0)
+		return rc;
 	buf_addz(&r->out, "{\"status\":\"ready\"}");
 	return OK;
 }

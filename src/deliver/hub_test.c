@@ -287,6 +287,63 @@ test_refused(void **state)
 	sub_free(s);
 }
 
+/* A value from an event is one segment of the path, and leads nowhere else. */
+static void
+test_dots(void **state)
+{
+	static const struct {
+		const char *path, *tenant;
+		const char *url; /* NULL: refused */
+	} rows[] = {
+	    {"/r/{tenant}/x", "a", "https://h.example/r/a/x"},
+	    {"/r/{tenant}/x", ".", NULL},
+	    {"/r/{tenant}/x", "..", NULL},
+	    {"/r/{tenant}", "..", NULL},
+	    {"/r/.{tenant}/x", ".", NULL},
+	    {"/r/%2E{tenant}/x", ".", NULL},
+	    {"/r/{tenant}{tenant}", ".", NULL},
+	    {"/r/{tenant}{tenant}", "..", "https://h.example/r/...."},
+	    {"/r/{tenant}/x", "...", "https://h.example/r/.../x"},
+	    {"/r/{tenant}/x", "%2e%2e", "https://h.example/r/%252e%252e/x"},
+	    {"/r/{tenant}/x", "../..", "https://h.example/r/..%2F../x"},
+	    {"/r/{tenant}/x", "a/../b", "https://h.example/r/a%2F..%2Fb/x"},
+	    {"/r/{tenant}/x", "?q#f", "https://h.example/r/%3Fq%23f/x"},
+	    {"/r/{tenant}/x", "..\\\\", "https://h.example/r/..%5C/x"},
+	    {"/r?q={tenant}/../", "..", "https://h.example/r?q=../../"},
+	};
+	struct world w = *(struct world *)*state;
+	char text[512];
+
+	w.ev.type = STR("user.created");
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		enum reason reason = REASON_NONE;
+		struct sub_conf *s;
+		struct request r;
+		struct err e;
+		int rc;
+
+		(void)snprintf(text, sizeof(text),
+		    "{\"name\":\"h\",\"preset\":\"hub\","
+		    "\"url\":\"https://h.example%s\","
+		    "\"hub\":{\"tenant\":{\"pointer\":\"/payload/t\"},"
+		    "\"domain\":\"d\",\"eventApiKey\":\"k\","
+		    "\"organizationId\":\"o\",\"servicePartition\":\"p\","
+		    "\"sender\":\"s\"}}",
+		    rows[i].path);
+		s = sub(&w, text);
+		(void)snprintf(text, sizeof(text),
+		    "{\"payload\":{\"t\":\"%s\"}}", rows[i].tenant);
+		w.ev.body = str_of(text);
+		rc = request_make(w.arena, s, &w.ev, &w.at, &r, &reason, &e);
+		if (!rows[i].url != (rc == ERR_INVALID) ||
+		    (!rows[i].url && reason != REASON_RENDER))
+			fail_msg("row %zu: %d", i, rc);
+		if (rows[i].url && !str_starts(r.url, str_of(rows[i].url)))
+			fail_msg("row %zu: %.*s", i, STR_ARG(r.url));
+		sub_free(s);
+	}
+}
+
 /* What is kept of a request has no secret in it. */
 static void
 test_head(void **state)
@@ -379,6 +436,7 @@ main(void)
 	    cmocka_unit_test(test_W16_log),
 	    cmocka_unit_test(test_W17_keys),
 	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_dots),
 	    cmocka_unit_test(test_head),
 	    cmocka_unit_test(test_W14_policy_scaled),
 	};

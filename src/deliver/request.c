@@ -311,6 +311,41 @@ request_wanted(const struct sub_conf *s, struct str type)
 	return s->preset->n_paths == 0 || path_for(s, type);
 }
 
+/* "." or "..", also as %2e: a client or server goes up a folder for it. */
+static bool
+is_dots(struct str segment)
+{
+	size_t dots = 0;
+
+	while (segment.n > 0) {
+		struct str escape = {segment.p, segment.n < 3 ? segment.n : 3};
+
+		if (!str_eq_nocase(escape, STR("%2e")) && segment.p[0] != '.')
+			return false;
+		segment = str_from(segment, segment.p[0] == '.' ? 1 : 3);
+		dots++;
+	}
+	return dots == 1 || dots == 2;
+}
+
+/* What comes from an event is part of a path, and never leads out of it. */
+static int
+check_dots(struct maker *m, const struct vars *v, struct str url)
+{
+	struct str path = url;
+	bool has_vars = false;
+
+	for (size_t i = 0; i < v->n; i++)
+		has_vars = has_vars || v->pieces[i].var != VAR_LITERAL;
+	path = str_cut(&path, '?');
+	path = str_cut(&path, '#');
+	while (has_vars && path.n > 0)
+		if (is_dots(str_cut(&path, '/')))
+			return maker_fail(m, REASON_RENDER,
+			    "a variable makes a segment of the URL's path . or ..");
+	return OK;
+}
+
 static int
 make_url(struct maker *m, struct request *r)
 {
@@ -323,9 +358,13 @@ make_url(struct maker *m, struct request *r)
 		    "the preset %.*s sends no events of type %.*s",
 		    STR_ARG(m->s->preset->name), STR_ARG(m->ev->type));
 	rc = maker_render(m, &m->s->url_vars, VARS_URL, &r->url);
+	if (rc >= 0)
+		rc = check_dots(m, &m->s->url_vars, r->url);
 	if (rc < 0 || !p)
 		return rc < 0 ? rc : OK;
 	rc = maker_render(m, &p->path, VARS_URL, &path);
+	if (rc >= 0)
+		rc = check_dots(m, &p->path, path);
 	if (rc < 0)
 		return rc;
 	while (r->url.n > 0 && r->url.p[r->url.n - 1] == '/' &&
@@ -423,6 +462,8 @@ preflight_make(struct arena *a, const struct sub_conf *s,
 	rc = begin(&m, &r, STR("GET"));
 	if (rc == OK)
 		rc = maker_render(&m, url, VARS_URL, &r.url);
+	if (rc >= 0)
+		rc = check_dots(&m, url, r.url);
 	if (rc >= 0)
 		rc = add_header(
 		    &m, &r, STR("Accept"), STR("application/json"), false);

@@ -37,6 +37,8 @@ struct append {
 	_Atomic int64_t config_seq; /* no entry above it but events */
 	_Atomic bool up;
 	_Atomic size_t waiting, waiting_bytes;
+	_Atomic int64_t
+	    full_ms; /* when entries last found no place; 0: never */
 
 	/* the commit thread's own */
 	bool in_step;                /* resync has succeeded */
@@ -276,20 +278,53 @@ settle_repeats(struct append_job **jobs, size_t n_jobs)
 }
 
 static bool
-disk_low(struct append *a)
+disk_is_low(const struct append *a, bool unknown)
 {
-	int64_t now = clock_mono_ms();
 	struct statvfs fs;
 
 	if (!a->o.dir || a->o.disk_free_min <= 0)
 		return false;
-	if (now - a->disk_looked_ms < DISK_LOOK_MS)
-		return a->disk_low;
-	a->disk_looked_ms = now;
-	if (statvfs(a->o.dir, &fs) == 0)
-		a->disk_low = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize <
-			      a->o.disk_free_min;
+	if (statvfs(a->o.dir, &fs) != 0)
+		return unknown;
+	return (int64_t)fs.f_bavail * (int64_t)fs.f_frsize < a->o.disk_free_min;
+}
+
+static bool
+disk_low(struct append *a)
+{
+	int64_t now = clock_mono_ms();
+
+	if (now - a->disk_looked_ms >= DISK_LOOK_MS) {
+		a->disk_looked_ms = now;
+		a->disk_low = disk_is_low(a, a->disk_low);
+	}
 	return a->disk_low;
+}
+
+static int
+say_disk_low(struct err *e)
+{
+	(void)err_set(e, ERR_FULL, "the disk is nearly full");
+	e->retry_after_s = STORE_FULL_RETRY_S;
+	return ERR_FULL;
+}
+
+int
+append_ready(const struct append *a, struct err *e)
+{
+	int64_t full_ms;
+
+	if (!append_store_up(a))
+		return err_set(e, ERR_AWAY, "the store does not answer");
+	full_ms = atomic_load(&a->full_ms);
+	if (disk_is_low(a, false) ||
+	    (full_ms &&
+		clock_mono_ms() - full_ms < STORE_FULL_RETRY_S * INT64_C(1000)))
+		return say_disk_low(e);
+	if (atomic_load(&a->waiting) >= COMMIT_QUEUE_MAX ||
+	    atomic_load(&a->waiting_bytes) >= COMMIT_QUEUE_BYTES_MAX)
+		return err_set(e, ERR_AWAY, "too many events wait");
+	return OK;
 }
 
 static int
@@ -404,11 +439,8 @@ commit_entries(
 	int64_t began = clock_mono_us(), top = 0;
 	int rc;
 
-	if (disk_low(a)) {
-		(void)err_set(e, ERR_FULL, "the disk is nearly full");
-		e->retry_after_s = 5;
-		return ERR_FULL;
-	}
+	if (disk_low(a))
+		return say_disk_low(e);
 	b.n = find_unique(a, jobs, n_jobs);
 	rc = write_batch(a, &b, e);
 	if (rc < 0)
@@ -481,6 +513,8 @@ run_entries(struct append *a, struct append_job **jobs, size_t n_jobs)
 	struct err e = {0};
 	int rc = commit_entries(a, jobs, n_jobs, &e);
 
+	if (rc == OK || rc == ERR_FULL)
+		atomic_store(&a->full_ms, rc == OK ? 0 : clock_mono_ms());
 	/* What a function of the caller's refuses is no trouble of ours. */
 	note_state(a,
 	    jobs[0]->fn && (rc == ERR_CONFLICT || rc == ERR_ABSENT) ? OK : rc,

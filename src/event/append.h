@@ -136,5 +136,7 @@ int64_t append_config_seq(const struct append *a);
  */
 int64_t append_events_only(const struct append *a, int64_t after);
 bool append_store_up(const struct append *a);
+/* OK, or the error that an event would be refused with now. */
+int append_ready(const struct append *a, struct err *e) MUST_CHECK;
 
 #endif

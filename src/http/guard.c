@@ -42,6 +42,11 @@ static const struct range {
     {"10.0.0.0", 8, 0, "private (10.0.0.0/8)"},
     {"100.64.0.0", 10, 0, "a carrier's own (100.64.0.0/10)"},
     {"127.0.0.0", 8, 0, "loopback (127.0.0.0/8)"},
+    /* What clouds have for their guests alone, at addresses that look public.
+     * The others' metadata servers are in link-local and private ranges. */
+    {"161.26.0.0", 16, 0, "IBM Cloud's own (161.26.0.0/16)"},
+    {"166.8.0.0", 14, 0, "IBM Cloud's own (166.8.0.0/14)"},
+    {"168.63.129.16", 32, 0, "Azure's own (168.63.129.16/32)"},
     {"169.254.0.0", 16, 0, "link-local (169.254.0.0/16)"},
     {"172.16.0.0", 12, 0, "private (172.16.0.0/12)"},
     {"192.0.0.0", 24, 0, "of protocols (192.0.0.0/24)"},

@@ -90,6 +90,15 @@ origin_trusts(const struct origins *o, const struct req *r)
 	    req_header(r, "Sec-Fetch-Site"), req_header(r, "Host"));
 }
 
+bool
+origin_foreign(const struct origins *o, const struct req *r)
+{
+	struct str kind = req_header(r, "Authorization");
+
+	return str_eq_nocase(str_cut(&kind, ' '), STR("basic")) &&
+	       req_header(r, "Origin").n > 0 && !origin_trusts(o, r);
+}
+
 void
 origin_answer(const struct origins *o, struct req *r, struct str origin,
     struct str asks_for)

@@ -7,7 +7,8 @@
  * asked, or is cors.allowed.origin; or the browser says so itself
  * (Sec-Fetch-Site: same-origin, which no page can set). A page elsewhere whose
  * own host name leads to us does not have the cookie, so the Host header may
- * be believed here.
+ * be believed here. For a password in the Authorization header the same holds,
+ * when there is an Origin at all.
  *
  * CORS. Pages of cors.allowed.origin, and no others, may read our answers, with
  * credentials; answers to all say that they vary by Origin.
@@ -43,6 +44,11 @@ bool origin_trusted(const struct origins *o, struct str origin,
     struct str fetch_site, struct str host);
 /* The same of a request. */
 bool origin_trusts(const struct origins *o, const struct req *r);
+/*
+ * A page elsewhere makes this request, with a password that the browser keeps
+ * (Basic) and sends as unasked as a cookie. Programs send no Origin.
+ */
+bool origin_foreign(const struct origins *o, const struct req *r);
 
 /*
  * The headers of CORS, for any request. `asks_for` is the method that a

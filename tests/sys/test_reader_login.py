@@ -84,9 +84,19 @@ def test_1_5_csrf(t):
     same(b.get("/v1/users").json["data"][0]["name"], "admin", "reading is free")
     b("POST", "/v1/users", body, {"Origin": None, "Sec-Fetch-Site": "same-origin"}).want(201)
     same(b("DELETE", "/v1/users/anna").status, 204, "from our own page")
-    auth = {"Authorization": hk.basic("admin", hk.PASSWORD), "Origin": "https://evil.example"}
-    b("POST", "/v1/users", body, auth).want(201)
-    same(b("DELETE", "/v1/users/anna").status, 204, "tidy")
+    auth = hk.basic("admin", hk.PASSWORD)  # a browser keeps it, and sends it unasked too
+    for bad in ("https://evil.example", "null", origin(t.srv) + ".evil.example"):
+        for who in (auth, auth.replace("Basic", "bAsIc")):
+            c = t.srv.connect(who)
+            c("POST", "/v1/users", body, {"Origin": bad}).want(403, "CROSS_ORIGIN")
+            same(c("GET", "/v1/users", None, {"Origin": bad}).status, 200, "reading is free")
+    c = t.srv.connect(auth)
+    for head in ({}, {"Origin": origin(t.srv)}):
+        c("POST", "/v1/users", body, head).want(201)
+        same(c("DELETE", "/v1/users/anna", None, head).status, 204, "from a program or our page")
+    c = t.srv.client()  # nobody sends a key unasked
+    c("POST", "/v1/users", body, {"Origin": "https://evil.example"}).want(201)
+    same(c("DELETE", "/v1/users/anna").status, 204, "tidy")
     person(b("POST", "/auth/login", {"name": "admin", "password": hk.PASSWORD},
              {"Origin": "https://evil.example"}), 403, "CROSS_ORIGIN")
 

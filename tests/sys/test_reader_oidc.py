@@ -2,6 +2,7 @@
 (npm oidc-provider), and one that lies."""
 import base64
 import hashlib
+import os
 import time
 import urllib.parse
 
@@ -143,6 +144,27 @@ def test_1_5_the_state_is_bound_to_the_browser(t):
     a.cookies = a2
     same(a.come_back(back), SITE + "/", "the one who began")
     same(srv.rows(NOBODY)[0][0], "1", "one person")
+
+
+def test_1_5_a_made_up_cookie_costs_nothing(t):
+    """1.5: under a passphrase each new salt is a slow derivation; only our own are opened."""
+    f = Fake(t)
+    srv = t.server(WEBHOOK_ENCRYPTION_KEY_SOURCE="env", RATE_LIMIT_GENERAL="100000",
+                   NEMAKI_WEBHOOK_ENCRYPTION_KEY="a long enough passphrase", **f.settings())
+    b = Browser(srv, SITE)
+    back = f.sign_in()(b.leave_for())
+    text, _, mac = b.cookies["hikyaku_login"].partition(".")
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    salt = 2 + (raw[1] & 0x7f)
+    check(raw[0] == 1 and raw[1] & 0x80, "sealed under a passphrase, with a salt", raw[:4])
+    began = time.monotonic()
+    for i in range(200):
+        forged = raw[:salt] + os.urandom(16) + raw[salt + 16:]
+        forged = base64.urlsafe_b64encode(forged).decode().rstrip("=")
+        b.cookies = {"hikyaku_login": forged + ("." + mac if i % 2 else "")}
+        same(said(b.come_back(back)), "state", "made up")
+    took = time.monotonic() - began
+    check(took < 2 * hk.SLOW, "200 made-up cookies", took)
 
 
 def test_1_1_what_the_provider_refuses(t):
