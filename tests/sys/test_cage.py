@@ -133,7 +133,7 @@ def test_forbidden_call_at_each_document(t):
 
 def test_loops_at_each_document(t):
     documents = corpus(120)
-    ends_each(t, "loop", "ms of CPU time", documents[::40] + documents[-1:], 240)
+    ends_each(t, "loop", "ms of CPU time", documents[::60] + documents[-1:], 240)
 
 
 def test_killed_at_each_document(t):
