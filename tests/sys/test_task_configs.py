@@ -129,3 +129,17 @@ def test_bad_input(t):
         o.c.post(PATH, {**good, **more}).want(422, pointer=at)
     o.c.post(PATH, b"[]").want(422)
     same(o.c.get(PATH).want(200).json["data"], [], "none was made")
+
+
+def test_another_server_asks_for_secret_headers_again(t):
+    """The key's holder may not know what its configuration sends."""
+    r, evil, o = receiver.Receiver(t), receiver.Receiver(t), Owner(t.srv)
+    c = make(o, r.url("/h"), headers={"X-Env": "prod", "Authorization": "Bearer hush"})
+    path = f"{PATH}/{c['id']}"
+    o.c("PATCH", path, {"url": evil.url("/h")}).want(422, pointer="/headers/Authorization",
+                                                     says="again")
+    o.c("PATCH", path, {"url": evil.url("/h"), "headers": {"Authorization": "********"}}).want(422)
+    o.c("PATCH", path, {"url": r.url("/other")}).want(200)
+    o.c("PATCH", path, {"url": evil.url("/h"), "headers": {"Authorization": "Bearer mine"}}).want(200)
+    o.report(o.submit(), "PROCESSING").want(200)
+    same(evil.wait_for(1, "/h")[0].headers["Authorization"], "Bearer mine", "what it was given")
