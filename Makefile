@@ -190,6 +190,7 @@ soak: all ## the long forms of what `make test` does in short
 	  order='$(PYTHON) tests/crash/order.py' \
 	  consumer='$(PYTHON) tests/crash/consumer.py --rounds 100' \
 	  outbox='$(PYTHON) tests/crash/outbox.py --rounds 50 --store both' \
+	  mutated='HK_MUTATED=20000 $(PYTHON) tests/run --asan --only mutated.mutated' \
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.
@@ -200,7 +201,8 @@ bench: all ## the benchmarks
 	@$(MAKE) $(B)/bench/feed
 	@tools/stages feed='$(B)/bench/feed' publish='$(PYTHON) tests/bench/run.py' \
 	  deliver='$(PYTHON) tests/bench/deliver.py' refresh='$(PYTHON) tests/bench/refresh.py' \
-	  outbox='$(PYTHON) tests/bench/outbox.py' reader='$(PYTHON) tests/bench/reader.py'
+	  outbox='$(PYTHON) tests/bench/outbox.py' reader='$(PYTHON) tests/bench/reader.py' \
+	  siege='$(PYTHON) tests/bench/siege.py'
 
 fresh: ## tests ./dev on a bare Debian in a folder (as root)
 	@tests/fresh --test

@@ -167,7 +167,7 @@
 #define HTTP_OUT_KEEP     (16 * KIB) /* a connection keeps up to this */
 #define HTTP_GZIP_MIN     (1 * KIB)  /* below this gzip saves no packet */
 #define HTTP_STREAM_MAX   (1 * MIB)  /* what one pull may append */
-#define HTTP_LINGER_MAX   64         /* refused uploads whose end we await */
+#define HTTP_LINGER_MAX   128        /* refused uploads whose end we await */
 #define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */
 #define TLS_FILE_MAX      (1 * MIB)  /* certificate chain or key */
 

@@ -253,6 +253,7 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	buf_done(&c->zip);
 	c->broken = !renew_waker(c);
 	reset(c);
+	c->wire.serving = 0;
 	(void)atomic_fetch_add(&c->door.turn, 1);
 	if (!door_phase(&c->door, BUSY, IDLE) &&
 	    !door_phase(&c->door, SENDING, IDLE))

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -231,21 +232,23 @@ void
 door_linger(struct door *d, int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	bool kept;
+	size_t i = 0;
 
 	if (copy < 0)
 		return;
 	enter(d);
-	kept = d->n_linger < HTTP_LINGER_MAX;
-	if (kept) {
-		d->linger[d->n_linger].fd = copy;
-		d->linger[d->n_linger++].until_ms = clock_mono_ms() + LINGER_MS;
+	if (d->n_linger < HTTP_LINGER_MAX) {
+		i = d->n_linger++;
+	} else { /* the oldest had the most time to read its answer */
+		for (size_t k = 1; k < HTTP_LINGER_MAX; k++)
+			if (d->linger[k].until_ms < d->linger[i].until_ms)
+				i = k;
+		(void)close(d->linger[i].fd);
 	}
+	d->linger[i].fd = copy;
+	d->linger[i].until_ms = clock_mono_ms() + LINGER_MS;
 	leave(d);
-	if (kept)
-		kick(d);
-	else
-		(void)close(copy);
+	kick(d);
 }
 
 size_t
@@ -263,7 +266,7 @@ door_count(struct door *d)
 
 struct line {
 	uint64_t bytes; /* received so far */
-	bool ended;     /* the client sends no more */
+	bool ended;     /* the client sends no more, and all it sent was read */
 };
 
 /* What the kernel knows; nothing for a unix socket. */
@@ -272,11 +275,14 @@ ask_kernel(int fd)
 {
 	struct tcp_info info = {.tcpi_state = 0};
 	socklen_t n = sizeof(info);
+	int unread = 0;
 
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
 		return (struct line){.bytes = 0};
+	if (info.tcpi_state == CLOSE_WAIT)
+		(void)ioctl(fd, FIONREAD, &unread);
 	return (struct line){.bytes = info.tcpi_bytes_received,
-	    .ended = info.tcpi_state == CLOSE_WAIT};
+	    .ended = info.tcpi_state == CLOSE_WAIT && unread == 0};
 }
 
 static bool

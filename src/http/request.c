@@ -335,6 +335,7 @@ at_head(struct conn *c, const char *method)
 	if (atomic_load(&s->stopping))
 		return MHD_NO;
 	assert(c->wire.requests >= c->nth); /* its bytes were looked at */
+	c->wire.serving = c->nth;
 	(void)MHD_get_connection_values_n(
 	    c->mc, MHD_HEADER_KIND, take_header, &c->in);
 	take_trace_id(c);

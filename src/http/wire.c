@@ -462,6 +462,13 @@ wire_holds(const struct wire *w)
 	       (w->state == WIRE_SIZE && w->n > 0);
 }
 
+bool
+wire_hides_end(const struct wire *w)
+{
+	return w->serving > 0 &&
+	       (w->requests > w->serving || w->state == WIRE_START);
+}
+
 /* How many of the next n bytes are the body's. */
 static size_t
 pass_body(struct wire *w, size_t n)

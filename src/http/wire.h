@@ -67,6 +67,7 @@ struct wire {
 	enum wire_state state;
 	enum { FIELD_OTHER, FIELD_LENGTH, FIELD_CODING, FIELD_COOKIE } field;
 	unsigned requests; /* begun so far */
+	unsigned serving;  /* the one that is being answered; 0: none */
 	unsigned minor;    /* HTTP/1.minor */
 	size_t n;          /* bytes of the word that is read */
 	size_t cost;       /* of this head, of the connection's memory */
@@ -93,6 +94,9 @@ struct wire {
  */
 size_t wire_take(struct wire *w, char *p, size_t n);
 bool wire_holds(const struct wire *w);
+/* All of the request that is being answered came: that the client sends no more
+ * is its right, and libmicrohttpd, which would hang up, need not know yet. */
+bool wire_hides_end(const struct wire *w);
 /* Up to `room` bytes that libmicrohttpd gets now. */
 size_t wire_give(struct wire *w, char *p, size_t room);
 

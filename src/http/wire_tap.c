@@ -106,6 +106,8 @@ receive(struct wire *w, const struct origin *o, char *p, size_t n)
 			want = 1;
 		}
 		got = from(o, to, want);
+		if (got == 0 && wire_hides_end(w))
+			break;
 		if (got <= 0 && have == 0)
 			return got;
 		if (got <= 0)

@@ -1,77 +1,10 @@
 """Strangers, and one greedy tenant, stop nobody else: each kind of siege for some seconds."""
 import select
-import socket
-import threading
 import time
 
 import hk
+from crowd import HEAD, KINDS, Crowd
 from hk import check, dump, envelope, new_id, request, same, until
-
-LOGIN = b"POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-
-
-class Crowd:
-    """Many sockets of an attacker who comes again when he is cut, at a bounded rate."""
-
-    def __init__(self, srv, n, say, drip=None, source="127.0.0.1"):
-        self.port, self.n, self.say, self.drip, self.source = srv.port, n, say, drip, source
-        self.socks, self.lost, self.seen, self.stop = [], 0, b"", threading.Event()
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
-
-    def one(self):
-        s = socket.socket()
-        s.setblocking(False)
-        s.bind((self.source, 0))
-        s.connect_ex(("127.0.0.1", self.port))
-        ready = select.poll()
-        ready.register(s, select.POLLOUT)
-        ready.poll(50)
-        try:
-            s.send(self.say)
-        except OSError:
-            pass
-        return s
-
-    def run(self):
-        while not self.stop.is_set():
-            while len(self.socks) < self.n and not self.stop.is_set():
-                self.socks.append(self.one())
-            poll, alive = select.poll(), []
-            by_fd = {s.fileno(): s for s in self.socks}
-            for fd in by_fd:
-                poll.register(fd, select.POLLIN | select.POLLHUP)
-            gone = set()
-            for fd, _ in poll.poll(0):
-                try:
-                    got = by_fd[fd].recv(4096) if self.drip != b"" else b"x"
-                except BlockingIOError:
-                    continue
-                except OSError:
-                    got = b""
-                self.seen = (self.seen + got)[:200]
-                if not got:
-                    gone.add(fd)
-            for fd, s in by_fd.items():
-                if fd in gone:
-                    self.lost += 1
-                    s.close()
-                    continue
-                if self.drip:
-                    try:
-                        s.send(self.drip)
-                    except OSError:
-                        pass
-                alive.append(s)
-            self.socks = alive
-            self.stop.wait(0.1)
-
-    def end(self):
-        self.stop.set()
-        self.thread.join()
-        for s in self.socks:
-            s.close()
-
 
 class Publisher:
     """With a key, on connections that live on and on new ones: only 202 will do."""
@@ -114,76 +47,59 @@ def siege(t, srv, crowds, seconds=2, cut=False):
     srv.client().get("/healthz").want(200)
 
 
+def besieged(t, kind, places=400, cut=False, **settings):
+    srv = t.server(HTTP_CONNECTIONS_MAX=str(places), **settings)
+    crowds = KINDS[kind](srv, places)
+    siege(t, srv, crowds, cut=cut)
+    return crowds
+
+
 def test_withheld_bodies(t):
     """8 MiB that never come, on a route that is open to anybody: not even begun."""
-    srv = t.server()
-    crowd = Crowd(srv, 64, LOGIN + b"Content-Length: 8388608\r\n\r\n" + b" " * 1000)
-    siege(t, srv, [crowd])
+    crowd, = besieged(t, "bodies")
     check(b" 413 " in crowd.seen, "a password is no 8 MiB", crowd.seen)
 
 
 def test_withheld_webhooks(t):
     """/in takes large bodies of strangers; they share a quarter of the memory."""
-    srv = t.server()
-    say = (b"POST /in/none HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-           b"Content-Length: 8388608\r\n\r\n" + b" " * 60_000)
-    crowd = Crowd(srv, 64, say, drip=b" " * 60_000)
-    siege(t, srv, [crowd])
+    besieged(t, "webhooks")
 
 
 def test_half_sent_heads(t):
     """More than there are places, from one address; those that are oldest are cut."""
-    srv = t.server(HTTP_CONNECTIONS_MAX="400")
-    crowds = [Crowd(srv, 600, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "),
-              Crowd(srv, 200, b"GET /hea"), Crowd(srv, 100, b"")]
-    siege(t, srv, crowds, cut=True)
+    besieged(t, "heads", cut=True)
 
 
 def test_five_thousand_heads(t):
     """At the setting that is given."""
     srv = t.server()
-    crowd = Crowd(srv, 5000, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ")
-    until(lambda: len(crowd.socks) + crowd.lost >= 5000, "5,000 came", 30 * hk.SLOW)
+    crowd = Crowd(srv, 5000, HEAD)
+    until(lambda: len(crowd.socks) + crowd.lost >= 5000, "5,000 came", 30)
     siege(t, srv, [crowd], cut=True)
 
 
 def test_networks(t):
     """Many networks together can't have the last quarter."""
-    srv = t.server(HTTP_CONNECTIONS_MAX="400")
-    crowds = [Crowd(srv, 100, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ", source=f"127.0.1.{i}")
-              for i in range(1, 7)]
-    siege(t, srv, crowds, cut=True)
+    besieged(t, "networks", cut=True)
 
 
 def test_slow_bodies(t):
-    srv = t.server(HTTP_CONNECTIONS_MAX="400")
-    crowd = Crowd(srv, 500, LOGIN + b"Content-Length: 60000\r\n\r\n{", drip=b" ")
-    siege(t, srv, [crowd], cut=True)
+    besieged(t, "drips", cut=True)
 
 
 def test_slow_readers(t):
     """Answers that nobody takes: asked for again and again, never read."""
-    srv = t.server(HTTP_CONNECTIONS_MAX="400")
-    crowd = Crowd(srv, 500, b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 60, drip=b"")
-    siege(t, srv, [crowd])
+    besieged(t, "readers")
 
 
 def test_junk(t):
     """What is no HTTP: TLS to a plain port, noise, half lines."""
-    srv = t.server(HTTP_CONNECTIONS_MAX="400")
-    crowds = [Crowd(srv, 200, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 5),
-              Crowd(srv, 100, bytes(range(256))), Crowd(srv, 100, b"A" * 30)]
-    siege(t, srv, crowds)
+    besieged(t, "junk")
 
 
 def test_bodies_of_a_key(t):
     """A tenant's key withholds bodies; another's publisher does not notice."""
-    srv = t.server()
-    greedy = srv.new_key("publish")["key"]
-    head = (b"POST /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + greedy.encode() +
-            b"\r\nContent-Type: application/json\r\nContent-Length: 8388608\r\n\r\n")
-    crowd = Crowd(srv, 64, head + b" " * 60_000, drip=b" " * 100_000)
-    siege(t, srv, [crowd], seconds=3)
+    besieged(t, "key")
 
 
 def stream_of(srv, key, **more):
@@ -230,9 +146,8 @@ def test_polls_of_a_key(t):
 def test_few_files(t):
     """Under a small limit of open files the connections are fewer, and it says so."""
     srv = t.server(start=False)
-    srv.under = ["prlimit", "--nofile=700:700"]
+    srv.under = ["prlimit", "--nofile=900:900"]
     srv.start()
     check("fewer connections than http.connections.max" in srv.tail(50), "a warning", srv.tail(50))
-    crowd = Crowd(srv, 900, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ")
-    siege(t, srv, [crowd], cut=True)
+    siege(t, srv, [Crowd(srv, 900, HEAD)], cut=True)
     check("can't accept" not in srv.tail(2000), "it never ran out", srv.tail(20))
