@@ -74,10 +74,10 @@ stream(struct req *r, struct db *db, struct err *e)
 
 static const struct route ROUTES[] = {
     {POST, "/echo", SCOPE_OPEN, ON_HTTP, echo,
-	"application/json, application/x-ndjson", ""},
-    {DELETE, "/refuse", SCOPE_OPEN, ON_HTTP, refuse, "", ""},
-    {GET, "/stream", SCOPE_OPEN, ON_HTTP, stream, "", ""},
-    {GET, "/refuse", SCOPE_OPEN, ON_HTTP, refuse, "", ""},
+	"application/json, application/x-ndjson", .summary = ""},
+    {DELETE, "/refuse", SCOPE_OPEN, ON_HTTP, refuse, "", .summary = ""},
+    {GET, "/stream", SCOPE_OPEN, ON_HTTP, stream, "", .summary = ""},
+    {GET, "/refuse", SCOPE_OPEN, ON_HTTP, refuse, "", .summary = ""},
 };
 
 static void
