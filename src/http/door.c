@@ -24,6 +24,7 @@
 #define SWEEP_SOON_MS  20 /* while it drains, or somebody lingers */
 #define CLOSE_WAIT     8  /* TCP_CLOSE_WAIT of the kernel's tcp_states.h */
 #define LINGER_MS      2000
+#define ENDED_MS       500 /* nobody reads for so long what he got */
 #define GRACE_MS       500 /* for the first request of who came while we drain */
 #define ACCEPT_AT_ONCE 64
 #define CUT_PART       16    /* of all connections, that are cut at once */
@@ -351,16 +352,21 @@ look_at(struct door *d, struct door_entry *en, int64_t now_ms)
 	if (turn != en->seen_turn) {
 		en->seen_turn = turn;
 		en->since_ms = now_ms;
-		en->begun_ms = 0;
+		en->begun_ms = en->ended_ms = 0;
 		en->mark = line.bytes;
 	} else if (en->begun_ms == 0 && line.bytes != en->mark) {
 		en->begun_ms = now_ms;
 	}
-	/* libmicrohttpd does not see an end that came with the last bytes. */
+	if (!line.ended)
+		en->ended_ms = 0;
+	else if (en->ended_ms == 0)
+		en->ended_ms = now_ms;
+	/* libmicrohttpd does not see an end that came with the last bytes; but
+	 * it may just be about to work on these. */
 	if (stopping || late(d, en, phase, now_ms) ||
-	    (line.ended && en->ended) || (draining && idle(en, phase, now_ms)))
+	    (en->ended_ms && now_ms - en->ended_ms >= ENDED_MS) ||
+	    (draining && idle(en, phase, now_ms)))
 		(void)cut(d, en, phase);
-	en->ended = line.ended;
 }
 
 /* Reads what still comes; false once it is over. */

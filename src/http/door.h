@@ -75,7 +75,7 @@ struct door_entry {
 	int64_t since_ms; /* this turn was first seen */
 	int64_t begun_ms; /* 0: no byte of the next request seen */
 	uint64_t mark;    /* bytes received when the turn was first seen */
-	bool ended;       /* the client sends no more */
+	int64_t ended_ms; /* since then the client sends no more; 0: it may */
 };
 
 /* Listens and starts the thread. The server is ready for connections. */

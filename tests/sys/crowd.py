@@ -25,6 +25,8 @@ class Crowd:
     def one(self):
         s = socket.socket()
         s.setblocking(False)
+        if not self.read:  # so that little is enough to fill it
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.bind((self.source, 0))
         s.connect_ex(("127.0.0.1", self.port))
         ready = select.poll()
@@ -102,7 +104,7 @@ KINDS = {
     "drips": lambda srv, places, **more: [
         Crowd(srv, places * 5 // 4, LOGIN + b"Content-Length: 60000\r\n\r\n{", drip=b" ", **more)],
     "readers": lambda srv, places, **more: [
-        Crowd(srv, places * 5 // 4, b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 60,
+        Crowd(srv, places * 5 // 4, b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20,
               read=False, **more)],
     "junk": lambda srv, places, **more: [
         Crowd(srv, places // 4, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 5, **more),
