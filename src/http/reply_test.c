@@ -10,19 +10,19 @@ static const struct {
 	int status;
 	const char *json;
 } ROWS[] = {
-    {{ERR_INVALID, 0, "no", "/url", NULL}, 422,
+    {{.code = ERR_INVALID, .text = "no", .at = "/url"}, 422,
 	"{\"code\":\"INVALID_FIELD\",\"message\":\"no\",\"pointer\":\"/url\"}"},
-    {{ERR_SYNTAX, 0, "a \"b\"", "", NULL}, 400,
+    {{.code = ERR_SYNTAX, .text = "a \"b\""}, 400,
 	"{\"code\":\"MALFORMED\",\"message\":\"a \\\"b\\\"\"}"},
-    {{ERR_STORE, 0, "disk", "", NULL}, 500,
+    {{.code = ERR_STORE, .text = "disk"}, 500,
 	"{\"code\":\"INTERNAL\",\"message\":\"internal error\"}"},
-    {{ERR_NOMEM, 0, "x", "", NULL}, 500,
+    {{.code = ERR_NOMEM, .text = "x"}, 500,
 	"{\"code\":\"INTERNAL\",\"message\":\"internal error\"}"},
     /* cut in mid-character, as vsnprintf does */
-    {{ERR_CONFLICT, 0, "caf\xc3", "", NULL}, 409,
+    {{.code = ERR_CONFLICT, .text = "caf\xc3"}, 409,
 	"{\"code\":\"CONFLICT\",\"message\":\"caf\"}"},
     /* a code nobody thought of must not leak its text */
-    {{(enum err_code) - 99, 0, "x", "", NULL}, 500,
+    {{.code = (enum err_code) - 99, .text = "x"}, 500,
 	"{\"code\":\"INTERNAL\",\"message\":\"internal error\"}"},
 };
 
