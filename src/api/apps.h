@@ -10,7 +10,8 @@
  * The three are spelling around reader/sync.h. They answer as apps expect of
  * the originals, also where the rest of this API would be stricter: parameters
  * that we don't know are left alone, since apps send what newer servers have.
- * /api/greader.php/… is /…, for apps that know FreshRSS.
+ * Google Reader's routes, and no others, are also at /api/greader.php/…, for
+ * apps that know FreshRSS (routes.tbl: ALIAS).
  */
 #ifndef API_APPS_H
 #define API_APPS_H

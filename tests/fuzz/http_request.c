@@ -83,14 +83,18 @@ stream(struct req *r, struct db *db, struct err *e)
 }
 
 static const struct route ROUTES[] = {
-    {GET, "/", SCOPE_OPEN, ON_HTTP, echo, "", ""},
-    {GET, "/v1/events", SCOPE_OPEN, ON_READ, limits, "", ""},
+    {GET, "/", SCOPE_OPEN, ON_HTTP, echo, "", .summary = ""},
+    {GET, "/v1/events", SCOPE_OPEN, ON_READ, limits, "", .summary = ""},
     {POST, "/v1/events", SCOPE_PUBLISH, ON_WRITE, echo,
-	"application/json, application/x-ndjson", ""},
-    {PUT, "/e", SCOPE_OPEN, ON_HTTP, echo, "*/*", ""},
-    {GET, "/v1/events/stream", SCOPE_OPEN, ON_HTTP, stream, "", ""},
-    {GET, "/v1/events/{id}", SCOPE_ANY, ON_HTTP, echo, "", ""},
-    {DELETE, "/{a}/{b}/{c}/{d}", SCOPE_OPEN, ON_HTTP, echo, "", ""},
+	"application/json, application/x-ndjson", .summary = ""},
+    {PUT, "/e", SCOPE_OPEN, ON_HTTP, echo, "*/*", .summary = ""},
+    {GET, "/v1/events/stream", SCOPE_OPEN, ON_HTTP, stream, "", .summary = ""},
+    {GET, "/v1/events/{id}", SCOPE_ANY, ON_HTTP, echo, "", .summary = ""},
+    {DELETE, "/{a}/{b}/{c}/{d}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = ""},
+    {GET, "/app/{id}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = "",
+	.group = FOR_PEOPLE, .alias = "/api/old.php"},
+    {GET, "/rest/{all...}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = "",
+	.group = FOR_APPS},
 };
 
 static int
@@ -255,8 +259,12 @@ to_parsers(struct str s)
 		abort();
 	if (router_find(rt, GET, s, a, &m, &e) == OK && m.route)
 		for (size_t i = 0; i < REQ_PARAMS_MAX; i++)
-			if (str_utf8_bad(m.params[i]) != m.params[i].n)
+			if (str_utf8_bad(m.params[i]) != m.params[i].n ||
+			    str_eq(m.params[i], STR(".")) ||
+			    str_eq(m.params[i], STR("..")))
 				abort();
+	if (router_group(rt, s, a) > FOR_APPS)
+		abort();
 	if (query_parse(a, s, &v, &n, &e) == OK)
 		for (size_t i = 0; i < n; i++)
 			if (str_utf8_bad(v[i].value) != v[i].value.n)
