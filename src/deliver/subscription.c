@@ -49,6 +49,7 @@ static const struct member TOP[] = {
     {.name = "changedAt", .kind = MEMBER_OWN},
     {.name = "version", .kind = MEMBER_OWN},
     {.name = "disabledReason", .kind = MEMBER_OWN},
+    {.name = "heldReason", .kind = MEMBER_OWN},
     {.name = "delivery", .kind = MEMBER_OWN},
     {.name = NULL},
 };
@@ -156,8 +157,8 @@ refuse(struct sub_reader *r, const struct json *doc, bool change)
 {
 	static const char *const STORED[] = {"secrets", "managed", NULL};
 	static const char *const SHOWN[] = {"id", "managedBy", "publicKey",
-	    "createdAt", "changedAt", "version", "disabledReason", "delivery",
-	    NULL};
+	    "createdAt", "changedAt", "version", "disabledReason", "heldReason",
+	    "delivery", NULL};
 	char at[JSON_POINTER_MAX + 1];
 
 	for (int k = 0; k < 2; k++)
