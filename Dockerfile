@@ -6,7 +6,7 @@ RUN cd /src && ./dev build
 FROM debian:12-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates \
-	libargon2-1 libc-ares2 libcurl4 libjq1 libmicrohttpd12 libpq5 \
+	libargon2-1 libc-ares2 libcurl4 libgnutls30 libjq1 libmicrohttpd12 libpq5 \
 	libsqlite3-0 libssl3 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin hikyaku \

@@ -77,8 +77,7 @@ hide_cookies(struct arena *a, struct str head)
 	struct buf b = BUF(CLIENT_HEAD_MAX + CLIENT_HEAD_MAX / 2);
 	struct str rest = head, out;
 
-	if (!memmem(head.p, head.n, "ookie", 5) &&
-	    !memmem(head.p, head.n, "OOKIE", 5))
+	if (head.n == 0)
 		return head;
 	while (rest.n > 0) {
 		struct str line = str_cut(&rest, '\n'), value = line;

@@ -69,7 +69,7 @@ test_cookies(void **state)
 	struct client_answer answer = {
 	    .head =
 		STR("HTTP/1.1 500 No\r\nset-cookie: sid=hush; Path=/\r\n"
-		    "X-A: b\r\nSET-COOKIE:hush\r\nX-Cookie-Name: c\r\n\r\n"),
+		    "X-A: b\r\nSeT-cOoKiE:hush\r\nX-Cookie-Name: c\r\n\r\n"),
 	    .body = STR_EMPTY};
 	struct request r = {
 	    .url = STR("https://h/x?token=hush"), .method = STR("POST")};
@@ -82,6 +82,10 @@ test_cookies(void **state)
 	assert_non_null(memmem(d->text, d->n, "X-A: b", 6));
 	assert_non_null(memmem(d->text, d->n, "X-Cookie-Name: c", 16));
 	assert_non_null(memmem(d->text, d->n, "set-cookie: ********", 20));
+	free(d);
+	/* Nobody answered: there is no head. */
+	d = told_detail(a, &r, &(struct client_answer){.head = {0}}, "no");
+	assert_non_null(d);
 	free(d);
 	arena_free(a);
 }
