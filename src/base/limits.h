@@ -345,9 +345,9 @@
 #define CAGE_BACKOFF_MAX_MS 10000
 /* Documents of strangers, read in a child (doc/caged.h): the parser's arena,
  * what came, its text and the answer. The worst 5 MiB that we know take 0.4 s
- * here, and 2.5 s under ASan. Articles that are cleaned together; what a document may become. */
+ * here. The thread that asks waits meanwhile. Articles that are cleaned together; what a document may become. */
 #define DOC_MEMORY_MAX      (384 * MIB)
-#define DOC_CPU_MS          4000
+#define DOC_CPU_MS          1000
 #define DOC_WALL_MS         30000
 #define DOC_REQUEST_MAX     (FEED_TEXT_MAX + FEED_BYTES_MAX)
 #define DOC_ANSWER_MAX      (FEED_TEXT_MAX + FEED_BYTES_MAX)

@@ -479,6 +479,7 @@ store_run(struct fetcher *f)
 		read_answer(LINK_OF(k, struct fetch, link));
 	}
 	f->more_answers = clock_mono_ms() >= until_ms && f->answers.n > 0;
+	f->slow = clock_mono_ms() >= until_ms + DOC_TURN_MS;
 	write_pending(f);
 }
 

@@ -193,6 +193,19 @@ least(int a, int b)
 	return a < b ? a : b;
 }
 
+/* A document held us up: handshakes and bodies of others go on first. */
+static void
+catch_up(struct fetcher *f)
+{
+	int64_t until_ms = clock_mono_ms() + DOC_TURN_MS, left = DOC_TURN_MS;
+
+	while (left > 0 && client_running(f->client) > 0 &&
+	       !atomic_load(&f->stopping)) {
+		(void)client_wait(f->client, (int)left);
+		left = until_ms - clock_mono_ms();
+	}
+}
+
 static void
 run(void *arg)
 {
@@ -214,6 +227,8 @@ run(void *arg)
 		wait = least(wait, caged_rest(f->caged));
 		if (f->batch.list.n == 0 && f->pending.n > 0)
 			wait = least(wait, 100); /* a post was refused */
+		if (f->slow)
+			catch_up(f);
 		if (f->more_answers)
 			wait = 0;
 		(void)client_wait(f->client, wait);

@@ -137,6 +137,7 @@ struct fetcher {
 	struct list ready; /* and begun; of each host one at most */
 	struct list answers, pending;
 	size_t n_running, n_storing, storing_bytes;
+	bool slow;         /* what was read last held us up */
 	bool more_answers; /* to be read at once, behind a look at transfers */
 	struct batch batch;
 	int64_t tick_us;  /* when to look again */
