@@ -21,7 +21,7 @@ import crowd  # noqa: E402  (run.py knows where it is)
 WANTED = 0.7
 SLICES = 6
 PLACES = 4096  # the setting as it is given
-RATE = 500     # who was cut comes again, at most so many in a second
+RATE = 500     # of one crowd come, or come again, at most so many in a second
 SETTLE = 1.5   # seconds: until the besiegers stand, or have left
 
 

@@ -99,8 +99,8 @@ KINDS = {
     "heads": lambda srv, places, **more: [
         Crowd(srv, places, HEAD, **more), Crowd(srv, places // 8, b"GET /hea", **more),
         Crowd(srv, places // 8, b"", **more)],
-    "networks": lambda srv, places, **more: [
-        Crowd(srv, places // 4, HEAD, source=f"127.0.1.{i}", **more) for i in range(1, 7)],
+    "networks": lambda srv, places, rate=4000: [
+        Crowd(srv, places // 4, HEAD, source=f"127.0.1.{i}", rate=rate // 6) for i in range(1, 7)],
     "drips": lambda srv, places, **more: [
         Crowd(srv, places * 5 // 4, LOGIN + b"Content-Length: 60000\r\n\r\n{", drip=b" ", **more)],
     "readers": lambda srv, places, **more: [
