@@ -166,6 +166,7 @@
 #define HTTP_OUT_MAX      (16 * MIB) /* an answer; a page has PAGE_BYTES */
 #define HTTP_OUT_KEEP     (16 * KIB) /* a connection keeps up to this */
 #define HTTP_GZIP_MIN     (1 * KIB)  /* below this gzip saves no packet */
+#define HTTP_UNSENT_MAX   65536      /* of an answer, in the kernel */
 #define HTTP_STREAM_MAX   (1 * MIB)  /* what one pull may append */
 #define HTTP_LINGER_MAX   128        /* refused uploads whose end we await */
 #define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */

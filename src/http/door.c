@@ -461,6 +461,18 @@ rest(struct door *d, const char *why)
 	log_fmt(LOG_WARN, "can't accept", "%s; waits for a place", why);
 }
 
+/* Answers go out at once, and who does not read his fills little of the
+ * kernel's memory; what is on its way is not bounded by that. */
+static void
+prepare(int fd)
+{
+	int yes = 1, unsent = HTTP_UNSENT_MAX;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	(void)setsockopt(
+	    fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+}
+
 /* False when there is nobody, or no way to let them in. */
 static bool
 let_in(struct door *d, size_t i)
@@ -469,7 +481,6 @@ let_in(struct door *d, size_t i)
 	socklen_t n = sizeof(from);
 	bool local = i >= d->n_tcp;
 	struct MHD_Daemon *to;
-	int yes = 1;
 	int fd = accept4(d->fds[i], (struct sockaddr *)&from, &n,
 	    SOCK_NONBLOCK | SOCK_CLOEXEC);
 
@@ -485,8 +496,7 @@ let_in(struct door *d, size_t i)
 		return true;
 	}
 	if (!local)
-		(void)setsockopt(
-		    fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+		prepare(fd);
 	to = local || !d->s->tls ? d->s->plain : d->s->tls;
 	(void)atomic_fetch_add(&d->arriving, 1);
 	/* It closes the socket when it can't take it. */

@@ -22,7 +22,7 @@ WANTED = 0.7
 SLICES = 6
 PLACES = 4096  # the setting as it is given
 RATE = 500     # who was cut comes again, at most so many in a second
-SETTLE = 1.5   # seconds: until the besiegers stand, or have left
+SETTLE = 1     # seconds: until what they began is over
 
 
 def besiege(b, kind, seconds):
@@ -33,6 +33,7 @@ def besiege(b, kind, seconds):
         calm = b.measure(srv, seconds=seconds / SLICES)["rate"]
         crowds = crowd.KINDS[kind](srv, PLACES, rate=RATE)
         try:
+            hk.until(lambda: all(c.there for c in crowds), "the besiegers came", 20)
             time.sleep(SETTLE)
             hard = b.measure(srv, seconds=seconds / SLICES)["rate"]
         finally:

@@ -9,16 +9,18 @@ WEBHOOK = b"POST /in/none HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "
 HUGE = b"Content-Length: 8388608\r\n\r\n"
 TURN = 0.1  # seconds
+AT_ONCE = 400  # that come in a turn at first
 
 
 class Crowd:
-    """n sockets that say something, and drip more each turn. Who is cut comes again, but
-    no more than `rate` in a second. With read=False answers are left where they are."""
+    """n sockets that say something, and drip more each turn. Once all have come (`there`),
+    who is cut comes again, but no more than `rate` in a second. With read=False answers are left where they are."""
 
     def __init__(self, srv, n, say, drip=b"", read=True, source="127.0.0.1", rate=4000):
         self.port, self.n, self.say, self.drip, self.read = srv.port, n, say, drip, read
         self.source, self.most = source, max(1, int(rate * TURN))
         self.socks, self.lost, self.seen, self.stop = [], 0, b"", threading.Event()
+        self.there = False
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
@@ -53,7 +55,9 @@ class Crowd:
         return not got
 
     def turn(self):
-        self.socks += [self.one() for _ in range(min(self.most, self.n - len(self.socks)))]
+        most = self.most if self.there else AT_ONCE
+        self.socks += [self.one() for _ in range(min(most, self.n - len(self.socks)))]
+        self.there = self.there or len(self.socks) + self.lost >= self.n
         poll, by_fd = select.poll(), {s.fileno(): s for s in self.socks}
         for fd in by_fd:
             poll.register(fd, select.POLLIN if self.read else 0)
@@ -99,8 +103,8 @@ KINDS = {
     "heads": lambda srv, places, **more: [
         Crowd(srv, places, HEAD, **more), Crowd(srv, places // 8, b"GET /hea", **more),
         Crowd(srv, places // 8, b"", **more)],
-    "networks": lambda srv, places, **more: [
-        Crowd(srv, places // 4, HEAD, source=f"127.0.1.{i}", **more) for i in range(1, 7)],
+    "networks": lambda srv, places, rate=4000: [
+        Crowd(srv, places // 4, HEAD, source=f"127.0.1.{i}", rate=rate // 6) for i in range(1, 7)],
     "drips": lambda srv, places, **more: [
         Crowd(srv, places * 5 // 4, LOGIN + b"Content-Length: 60000\r\n\r\n{", drip=b" ", **more)],
     "readers": lambda srv, places, **more: [
