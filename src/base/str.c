@@ -54,6 +54,15 @@ str_has(struct str s, char c)
 	return s.n > 0 && memchr(s.p, c, s.n) != NULL;
 }
 
+bool
+str_is_tchar(char c)
+{
+	char low = (char)(c | 0x20);
+
+	return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
+	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
+}
+
 static bool
 blank(char c)
 {

@@ -34,6 +34,8 @@ int str_cmp(struct str a, struct str b);
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 bool str_has(struct str s, char c);
+/* What tokens are made of: RFC 9110, 5.6.2. */
+bool str_is_tchar(char c);
 struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);

@@ -101,13 +101,9 @@ member_pointer_ok(struct str p)
 bool
 member_token_ok(struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i], low = (char)(c | 0x20);
-
-		if ((low < 'a' || low > 'z') && (c < '0' || c > '9') &&
-		    !str_has(STR("!#$%&'*+-.^_`|~"), c))
+	for (size_t i = 0; i < s.n; i++)
+		if (!str_is_tchar(s.p[i]))
 			return false;
-	}
 	return s.n > 0;
 }
 

@@ -195,7 +195,7 @@ attempt(struct caged *c, struct arena *a, const struct doc_ask *q,
 		return rc;
 	ask.fault = fault < DOC_FAULTS ? fault : DOC_FAULT_NONE;
 	buf_clear(&c->head);
-	wire_put(&c->head, &DOC_ASK, &ask);
+	pack_put(&c->head, &DOC_ASK, &ask);
 	parts[0] = buf_str(&c->head);
 	parts[1] = body;
 	c->read++;
@@ -247,7 +247,7 @@ plain(struct str s)
 /* Asks, and reads the answer's struct; `what` is zeroed memory for it. */
 static int
 ask(struct caged *c, struct arena *a, const struct doc_ask *q, struct str body,
-    const struct wire_shape *shape, void *what, struct err *e)
+    const struct pack_shape *shape, void *what, struct err *e)
 {
 	struct doc_said said = {.code = OK};
 	struct str rest = STR_EMPTY;
@@ -259,13 +259,13 @@ ask(struct caged *c, struct arena *a, const struct doc_ask *q, struct str body,
 	rc = ask_twice(c, a, q, body, &rest, e);
 	if (rc != OK)
 		return rc;
-	if (wire_get(a, &rest, &DOC_SAID, &said, e) < 0)
+	if (pack_get(a, &rest, &DOC_SAID, &said, e) < 0)
 		return not_understood(c, e);
 	if (said.code != OK)
 		return rest.n > 0 ? not_understood(c, e)
 				  : err_set(e, (enum err_code)said.code, "%.*s",
 					STR_ARG(said.text));
-	rc = wire_get(a, &rest, shape, what, e);
+	rc = pack_get(a, &rest, shape, what, e);
 	if (rc == ERR_NOMEM)
 		return rc;
 	return rc == OK && rest.n == 0 ? OK : not_understood(c, e);
@@ -355,7 +355,7 @@ caged_clean(struct caged *c, struct arena *a, const struct caged_how *how,
 	for (const struct doc_article *it = articles->first; it; it = it->next)
 		n++;
 	buf_clear(&c->articles);
-	wire_put(&c->articles, &DOC_ARTICLES, articles);
+	pack_put(&c->articles, &DOC_ARTICLES, articles);
 	if (c->articles.failed)
 		return err_set(e, ERR_LIMIT, "an article is too large");
 	rc = ask(c, a, &q, buf_str(&c->articles), &DOC_CLEANED, &out, e);

@@ -4,7 +4,7 @@
  * WHY. What a feed, a page, a list of subscriptions, an icon or an article says
  * is found by parsers, and a fault in one of them must not be the server's. So
  * the bytes go to a child in a cage, and what comes back is read by one small
- * function that trusts no length (wire.h). tools/layers knows the parsers by
+ * function that trusts no length (pack.h). tools/layers knows the parsers by
  * name and lets nobody else call them, but the command line's own verbs,
  * which read what their user gives them.
  *

@@ -37,12 +37,12 @@ typedef int read_fn(
     struct child *c, const struct doc_ask *q, struct str bytes, struct err *e);
 
 static void
-answer(struct child *c, const struct wire_shape *shape, const void *what)
+answer(struct child *c, const struct pack_shape *shape, const void *what)
 {
 	static const struct doc_said FINE = {.text = {"", 0}};
 
-	wire_put(&c->answer, &DOC_SAID, &FINE);
-	wire_put(&c->answer, shape, what);
+	pack_put(&c->answer, &DOC_SAID, &FINE);
+	pack_put(&c->answer, shape, what);
 }
 
 static int
@@ -172,7 +172,7 @@ clean(struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
 	struct doc_articles in = {.first = NULL};
 	struct doc_cleaned out = {.first = NULL};
 	struct doc_clean **tail = &out.first;
-	int rc = wire_get(c->arena, &bytes, &DOC_ARTICLES, &in, e);
+	int rc = pack_get(c->arena, &bytes, &DOC_ARTICLES, &in, e);
 
 	for (const struct doc_article *it = in.first; rc == OK && it;
 	     it = it->next) {
@@ -244,7 +244,7 @@ answer_failure(struct child *c, struct err *e)
 	if (e->code < ERR_NOMEM)
 		said.code = ERR_INVALID;
 	buf_clear(&c->answer);
-	wire_put(&c->answer, &DOC_SAID, &said);
+	pack_put(&c->answer, &DOC_SAID, &said);
 }
 
 static bool
@@ -260,7 +260,7 @@ serve_one(struct child *c)
 	buf_clear(&c->answer);
 	cage_cpu(CPU_MS);
 	rest = buf_str(&c->request);
-	if (wire_get(c->arena, &rest, &DOC_ASK, &q, &e) < 0)
+	if (pack_get(c->arena, &rest, &DOC_ASK, &q, &e) < 0)
 		return false; /* our server says no such thing */
 	fail_as_told((enum doc_fault)q.fault);
 	rc = READERS[q.kind](c, &q, rest, &e);

@@ -9,36 +9,36 @@
 
 #define TEXT(s, member, bytes)                                                 \
 	{                                                                      \
-		.type = WIRE_TEXT, .at = offsetof(struct s, member),           \
+		.type = PACK_TEXT, .at = offsetof(struct s, member),           \
 		.most = (int64_t)(bytes)                                       \
 	}
 #define MAYBE(s, member, bytes)                                                \
 	{                                                                      \
-		.type = WIRE_MAYBE, .at = offsetof(struct s, member),          \
+		.type = PACK_MAYBE, .at = offsetof(struct s, member),          \
 		.most = (int64_t)(bytes)                                       \
 	}
 #define NUMBER(s, member, from, to)                                            \
 	{                                                                      \
-		.type = WIRE_NUMBER, .at = offsetof(struct s, member),         \
+		.type = PACK_NUMBER, .at = offsetof(struct s, member),         \
 		.least = (from), .most = (to)                                  \
 	}
 #define CHOICE(s, member, from, to)                                            \
 	{                                                                      \
-		.type = WIRE_CHOICE, .at = offsetof(struct s, member),         \
+		.type = PACK_CHOICE, .at = offsetof(struct s, member),         \
 		.least = (from), .most = (to)                                  \
 	}
 #define FLAG(s, member)                                                        \
 	{                                                                      \
-		.type = WIRE_FLAG, .at = offsetof(struct s, member)            \
+		.type = PACK_FLAG, .at = offsetof(struct s, member)            \
 	}
 #define CHAIN(s, member, shape, max, counted)                                  \
 	{                                                                      \
-		.type = WIRE_CHAIN, .at = offsetof(struct s, member),          \
+		.type = PACK_CHAIN, .at = offsetof(struct s, member),          \
 		.most = (max), .of = &(shape), .count = (counted)              \
 	}
 #define ROW(s, member, shape, max, counted)                                    \
 	{                                                                      \
-		.type = WIRE_ROW, .at = offsetof(struct s, member),            \
+		.type = PACK_ROW, .at = offsetof(struct s, member),            \
 		.most = (max), .of = &(shape),                                 \
 		.count = offsetof(struct s, counted)                           \
 	}
@@ -58,7 +58,7 @@ _Static_assert(sizeof(enum feed_format) == sizeof(int) &&
 
 /* Both ways ------------------------------------------------------------------- */
 
-static const struct wire_field ASK[] = {
+static const struct pack_field ASK[] = {
     CHOICE(doc_ask, kind, 0, DOC_KINDS - 1),
     CHOICE(doc_ask, fault, 0, DOC_FAULTS - 1),
     CHOICE(doc_ask, tags, SANITIZE_BASIC, SANITIZE_ARTICLE),
@@ -66,30 +66,30 @@ static const struct wire_field ASK[] = {
     TEXT(doc_ask, url, HREF_MAX),
     TEXT(doc_ask, content_type, HREF_MAX),
 };
-const struct wire_shape DOC_ASK = SHAPE(doc_ask, ASK);
+const struct pack_shape DOC_ASK = SHAPE(doc_ask, ASK);
 
-static const struct wire_field SAID[] = {
+static const struct pack_field SAID[] = {
     CHOICE(doc_said, code, ERR_NOMEM, OK),
     TEXT(doc_said, text, sizeof(((struct err *)NULL)->text)),
 };
-const struct wire_shape DOC_SAID = SHAPE(doc_said, SAID);
+const struct pack_shape DOC_SAID = SHAPE(doc_said, SAID);
 
 /* A feed ---------------------------------------------------------------------- */
 
-static const struct wire_field ENCLOSURE[] = {
+static const struct pack_field ENCLOSURE[] = {
     TEXT(feed_enclosure, url, FEED_TEXT_MAX),
     TEXT(feed_enclosure, type, FEED_TEXT_MAX),
     NUMBER(feed_enclosure, length, -1, INT64_MAX),
 };
-static const struct wire_shape ENCLOSURE_SHAPE =
+static const struct pack_shape ENCLOSURE_SHAPE =
     LINKED(feed_enclosure, ENCLOSURE);
 
-static const struct wire_field CATEGORY[] = {
+static const struct pack_field CATEGORY[] = {
     TEXT(feed_text, text, FEED_TEXT_MAX),
 };
-static const struct wire_shape CATEGORY_SHAPE = LINKED(feed_text, CATEGORY);
+static const struct pack_shape CATEGORY_SHAPE = LINKED(feed_text, CATEGORY);
 
-static const struct wire_field ITEM[] = {
+static const struct pack_field ITEM[] = {
     TEXT(feed_item, id, FEED_TEXT_MAX),
     TEXT(feed_item, title, FEED_TEXT_MAX),
     TEXT(feed_item, link, FEED_TEXT_MAX),
@@ -100,13 +100,13 @@ static const struct wire_field ITEM[] = {
     NUMBER(feed_item, published_us, INT64_MIN, INT64_MAX),
     NUMBER(feed_item, updated_us, INT64_MIN, INT64_MAX),
     CHAIN(feed_item, categories, CATEGORY_SHAPE, FEED_CATEGORIES_MAX,
-	WIRE_UNCOUNTED),
+	PACK_UNCOUNTED),
     CHAIN(feed_item, enclosures, ENCLOSURE_SHAPE, FEED_ENCLOSURES_MAX,
-	WIRE_UNCOUNTED),
+	PACK_UNCOUNTED),
 };
-static const struct wire_shape ITEM_SHAPE = LINKED(feed_item, ITEM);
+static const struct pack_shape ITEM_SHAPE = LINKED(feed_item, ITEM);
 
-static const struct wire_field FEED[] = {
+static const struct pack_field FEED[] = {
     CHOICE(feed, format, FEED_RSS2, FEED_JSON),
     FLAG(feed, repaired),
     FLAG(feed, cut),
@@ -120,85 +120,85 @@ static const struct wire_field FEED[] = {
     CHAIN(feed, items, ITEM_SHAPE, FEED_ITEMS_MAX,
 	offsetof(struct feed, n_items)),
 };
-const struct wire_shape DOC_FEED_SHAPE = SHAPE(feed, FEED);
+const struct pack_shape DOC_FEED_SHAPE = SHAPE(feed, FEED);
 
 /* A page ---------------------------------------------------------------------- */
 
-static const struct wire_field NAMED[] = {
+static const struct pack_field NAMED[] = {
     TEXT(discover_feed, url, HREF_MAX),
     TEXT(discover_feed, title, 4 * DISCOVER_TITLE_MAX),
     CHOICE(discover_feed, kind, DISCOVER_ATOM, DISCOVER_XML),
     FLAG(discover_feed, same_host),
 };
-static const struct wire_shape NAMED_SHAPE = SHAPE(discover_feed, NAMED);
+static const struct pack_shape NAMED_SHAPE = SHAPE(discover_feed, NAMED);
 
-static const struct wire_field PICTURE[] = {
+static const struct pack_field PICTURE[] = {
     TEXT(discover_icon, url, HREF_MAX),
     CHOICE(discover_icon, pixels, INT32_MIN, INT32_MAX),
     FLAG(discover_icon, svg),
     FLAG(discover_icon, touch),
 };
-static const struct wire_shape PICTURE_SHAPE = SHAPE(discover_icon, PICTURE);
+static const struct pack_shape PICTURE_SHAPE = SHAPE(discover_icon, PICTURE);
 
-static const struct wire_field PAGE[] = {
+static const struct pack_field PAGE[] = {
     FLAG(discover, is_feed),
     ROW(discover, feeds, NAMED_SHAPE, DISCOVER_FEEDS_MAX, n_feeds),
     ROW(discover, icons, PICTURE_SHAPE, DISCOVER_ICONS_MAX + 1, n_icons),
 };
-const struct wire_shape DOC_PAGE_SHAPE = SHAPE(discover, PAGE);
+const struct pack_shape DOC_PAGE_SHAPE = SHAPE(discover, PAGE);
 
 /* A list of subscriptions ------------------------------------------------------ */
 
-static const struct wire_field LISTED[] = {
+static const struct pack_field LISTED[] = {
     TEXT(opml_feed, title, OPML_BYTES_MAX),
     TEXT(opml_feed, url, OPML_BYTES_MAX),
     TEXT(opml_feed, site, OPML_BYTES_MAX),
     TEXT(opml_feed, category, OPML_BYTES_MAX),
 };
-static const struct wire_shape LISTED_SHAPE = LINKED(opml_feed, LISTED);
+static const struct pack_shape LISTED_SHAPE = LINKED(opml_feed, LISTED);
 
-static const struct wire_field OPML[] = {
+static const struct pack_field OPML[] = {
     FLAG(opml, repaired),
     FLAG(opml, cut),
     TEXT(opml, title, OPML_BYTES_MAX),
     CHAIN(opml, feeds, LISTED_SHAPE, OPML_FEEDS_MAX,
 	offsetof(struct opml, n_feeds)),
 };
-const struct wire_shape DOC_OPML_SHAPE = SHAPE(opml, OPML);
+const struct pack_shape DOC_OPML_SHAPE = SHAPE(opml, OPML);
 
 /* An icon ---------------------------------------------------------------------- */
 
-static const struct wire_field ICON[] = {
+static const struct pack_field ICON[] = {
     TEXT(doc_icon, mime, 32),
 };
-const struct wire_shape DOC_ICON_SHAPE = SHAPE(doc_icon, ICON);
+const struct pack_shape DOC_ICON_SHAPE = SHAPE(doc_icon, ICON);
 
 /* Articles --------------------------------------------------------------------- */
 
-static const struct wire_field ARTICLE[] = {
+static const struct pack_field ARTICLE[] = {
     TEXT(doc_article, title, FEED_TEXT_MAX),
     MAYBE(doc_article, author, FEED_TEXT_MAX),
     TEXT(doc_article, summary, FEED_TEXT_MAX),
     TEXT(doc_article, content, FEED_TEXT_MAX),
     TEXT(doc_article, base, FEED_TEXT_MAX),
 };
-static const struct wire_shape ARTICLE_SHAPE = LINKED(doc_article, ARTICLE);
+static const struct pack_shape ARTICLE_SHAPE = LINKED(doc_article, ARTICLE);
 
-static const struct wire_field ARTICLES[] = {
-    CHAIN(doc_articles, first, ARTICLE_SHAPE, DOC_ARTICLES_MAX, WIRE_UNCOUNTED),
+static const struct pack_field ARTICLES[] = {
+    CHAIN(doc_articles, first, ARTICLE_SHAPE, DOC_ARTICLES_MAX, PACK_UNCOUNTED),
 };
-const struct wire_shape DOC_ARTICLES = SHAPE(doc_articles, ARTICLES);
+const struct pack_shape DOC_ARTICLES = SHAPE(doc_articles, ARTICLES);
 
-static const struct wire_field CLEAN[] = {
+static const struct pack_field CLEAN[] = {
     MAYBE(doc_clean, summary, ITEM_CONTENT_MAX),
     MAYBE(doc_clean, content, ITEM_CONTENT_MAX),
     TEXT(doc_clean, terms, 2 * TERMS_BYTES_MAX),
     TEXT(doc_clean, excerpt, 4 * ITEM_EVENT_TEXT),
 };
-static const struct wire_shape CLEAN_SHAPE = LINKED(doc_clean, CLEAN);
+static const struct pack_shape CLEAN_SHAPE = LINKED(doc_clean, CLEAN);
 
-static const struct wire_field CLEANED[] = {
+static const struct pack_field CLEANED[] = {
     CHAIN(doc_cleaned, first, CLEAN_SHAPE, DOC_ARTICLES_MAX,
 	offsetof(struct doc_cleaned, n)),
 };
-const struct wire_shape DOC_CLEANED = SHAPE(doc_cleaned, CLEANED);
+const struct pack_shape DOC_CLEANED = SHAPE(doc_cleaned, CLEANED);

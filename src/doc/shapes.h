@@ -3,12 +3,12 @@
  *
  * A request is a struct doc_ask and behind it either the document as it came, or
  * (DOC_CLEAN) a struct doc_articles. An answer is a struct doc_said and, when
- * its code is OK, one of the others. All of it goes by wire.h.
+ * its code is OK, one of the others. All of it goes by pack.h.
  */
 #ifndef DOC_SHAPES_H
 #define DOC_SHAPES_H
 
-#include "doc/wire.h"
+#include "doc/pack.h"
 
 enum doc_kind {
 	DOC_FEED,  /* answered: struct feed */
@@ -64,7 +64,7 @@ struct doc_cleaned {
 	size_t n;
 };
 
-extern const struct wire_shape DOC_ASK, DOC_SAID, DOC_ICON_SHAPE, DOC_ARTICLES,
+extern const struct pack_shape DOC_ASK, DOC_SAID, DOC_ICON_SHAPE, DOC_ARTICLES,
     DOC_CLEANED, DOC_FEED_SHAPE, DOC_PAGE_SHAPE, DOC_OPML_SHAPE;
 
 #endif

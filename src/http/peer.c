@@ -79,14 +79,6 @@ x_forwarded(struct str text, struct hops *ret)
 
 /* ---- RFC 7239 ---- */
 
-static bool
-is_token(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') ||
-	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 static void
 skip_blanks(struct str *s)
 {
@@ -99,7 +91,7 @@ take_token(struct str *s)
 {
 	struct str t = {s->p, 0};
 
-	while (t.n < s->n && is_token(s->p[t.n]))
+	while (t.n < s->n && str_is_tchar(s->p[t.n]))
 		t.n++;
 	*s = str_from(*s, t.n);
 	return t;

@@ -12,15 +12,6 @@
 
 enum verdict { KEEP, DROP, STOP };
 
-/* RFC 9110, 5.6.2. */
-static bool
-is_token(unsigned char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z') ||
-	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 static bool
 is_blank(unsigned char c)
 {
@@ -134,7 +125,7 @@ on_start(struct wire *w, unsigned char c)
 		w->state = WIRE_START_LF;
 		return DROP;
 	}
-	if (!is_token(c))
+	if (!str_is_tchar((char)c))
 		return refuse(w, 400, "the request begins with no method");
 	w->requests++;
 	w->cost = w->n = 1;
@@ -159,7 +150,7 @@ on_method(struct wire *w, unsigned char c)
 		w->n = 0;
 		return KEEP;
 	}
-	if (!is_token(c))
+	if (!str_is_tchar((char)c))
 		return refuse(w, 400, "the method is no token");
 	if (++w->n > HTTP_METHOD_MAX)
 		return refuse(w, 400, "there is no such method");
@@ -243,7 +234,7 @@ on_name(struct wire *w, unsigned char c)
 	if (c == ':' && w->n > 0) {
 		take_name(w);
 		w->state = WIRE_VALUE;
-	} else if (!is_token(c)) {
+	} else if (!str_is_tchar((char)c)) {
 		return refuse(w, 400,
 		    w->n > 0 ? "a header's name is no token"
 		    : is_blank(c)

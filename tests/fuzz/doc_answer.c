@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct wire_shape *const SHAPES[] = {&DOC_FEED_SHAPE,
+static const struct pack_shape *const SHAPES[] = {&DOC_FEED_SHAPE,
     &DOC_PAGE_SHAPE, &DOC_OPML_SHAPE, &DOC_ICON_SHAPE, &DOC_CLEANED, &DOC_SAID,
     &DOC_ASK, &DOC_ARTICLES};
 
@@ -55,17 +55,17 @@ check_page(const struct discover *d)
 }
 
 static void
-check_again(struct arena *a, const struct wire_shape *s, const void *what)
+check_again(struct arena *a, const struct pack_shape *s, const void *what)
 {
 	struct buf b = BUF(16 * MIB), again = BUF(16 * MIB);
 	void *got = arena_alloc(a, s->size);
 	struct str rest;
 	struct err e;
 
-	wire_put(&b, s, what);
+	pack_put(&b, s, what);
 	rest = buf_str(&b);
-	assert(got && wire_get(a, &rest, s, got, &e) == OK && rest.n == 0);
-	wire_put(&again, s, got);
+	assert(got && pack_get(a, &rest, s, got, &e) == OK && rest.n == 0);
+	pack_put(&again, s, got);
 	assert(str_eq(buf_str(&b), buf_str(&again)));
 	buf_done(&b);
 	buf_done(&again);
@@ -74,7 +74,7 @@ check_again(struct arena *a, const struct wire_shape *s, const void *what)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct wire_shape *s;
+	const struct pack_shape *s;
 	struct arena *a;
 	struct str rest;
 	struct err e = {0};
@@ -87,7 +87,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	a = arena_new(64 * MIB);
 	what = arena_alloc(a, s->size);
 	assert(what);
-	if (wire_get(a, &rest, s, what, &e) < 0) {
+	if (pack_get(a, &rest, s, what, &e) < 0) {
 		assert(e.text[0]);
 	} else {
 		if (s == &DOC_FEED_SHAPE)

@@ -1,4 +1,4 @@
-#include "doc/wire.h"
+#include "doc/pack.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -74,9 +74,9 @@ goes_round(void **state)
 	struct err e = {.text = ""};
 
 	(void)state;
-	wire_put(&b, &DOC_FEED_SHAPE, &f);
+	pack_put(&b, &DOC_FEED_SHAPE, &f);
 	rest = buf_str(&b);
-	if (wire_get(arena, &rest, &DOC_FEED_SHAPE, &got, &e) < 0)
+	if (pack_get(arena, &rest, &DOC_FEED_SHAPE, &got, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(rest.n, 0);
 	feed_write(&f, &json);
@@ -105,9 +105,9 @@ rows_go_round(void **state)
 	    (struct discover_icon){.url = STR("https://e.x/1"), .pixels = 16};
 	d.icons[1] =
 	    (struct discover_icon){.url = STR("https://e.x/2"), .svg = true};
-	wire_put(&b, &DOC_PAGE_SHAPE, &d);
+	pack_put(&b, &DOC_PAGE_SHAPE, &d);
 	rest = buf_str(&b);
-	if (wire_get(arena, &rest, &DOC_PAGE_SHAPE, &got, &e) < 0)
+	if (pack_get(arena, &rest, &DOC_PAGE_SHAPE, &got, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(got.n_feeds, 1);
 	assert_int_equal(got.n_icons, 2);
@@ -126,7 +126,7 @@ trusts_nothing(void **state)
 	struct buf b = BUF(MIB);
 
 	(void)state;
-	wire_put(&b, &DOC_FEED_SHAPE, &f);
+	pack_put(&b, &DOC_FEED_SHAPE, &f);
 	for (size_t n = 0; n < b.n; n++) {
 		struct feed got = {.n_items = 0};
 		char *copy = malloc(n + 1); /* so that ASan sees its end */
@@ -135,7 +135,7 @@ trusts_nothing(void **state)
 
 		memcpy(copy, b.p, n);
 		assert_int_equal(
-		    wire_get(arena, &rest, &DOC_FEED_SHAPE, &got, &e),
+		    pack_get(arena, &rest, &DOC_FEED_SHAPE, &got, &e),
 		    ERR_SYNTAX);
 		free(copy);
 	}
@@ -148,7 +148,7 @@ trusts_nothing(void **state)
 
 			arena_reset(arena);
 			b.p[i] = (char)v;
-			if (wire_get(arena, &rest, &DOC_FEED_SHAPE, &got, &e) ==
+			if (pack_get(arena, &rest, &DOC_FEED_SHAPE, &got, &e) ==
 			    OK)
 				assert_true(got.n_items <= FEED_ITEMS_MAX);
 			b.p[i] = was;
@@ -199,7 +199,7 @@ refuses(void **state)
 		struct str rest = {ROWS[i].bytes, ROWS[i].n};
 		struct doc_said said = {.code = OK};
 		struct err e;
-		int rc = wire_get(arena, &rest, &DOC_SAID, &said, &e);
+		int rc = pack_get(arena, &rest, &DOC_SAID, &said, &e);
 
 		if (rc != ROWS[i].rc)
 			fail_msg("row %zu: %d", i, rc);

@@ -1,4 +1,4 @@
-#include "doc/wire.h"
+#include "doc/pack.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -26,9 +26,9 @@ put_u32(struct buf *to, size_t v)
 }
 
 static void
-put_text(struct buf *to, const struct wire_field *f, struct str s)
+put_text(struct buf *to, const struct pack_field *f, struct str s)
 {
-	if (!s.p && f->type == WIRE_MAYBE) {
+	if (!s.p && f->type == PACK_MAYBE) {
 		put_u32(to, ABSENT);
 		return;
 	}
@@ -37,7 +37,7 @@ put_text(struct buf *to, const struct wire_field *f, struct str s)
 }
 
 static size_t
-chain_length(const struct wire_shape *s, const char *p)
+chain_length(const struct pack_shape *s, const char *p)
 {
 	size_t n = 0;
 
@@ -47,38 +47,38 @@ chain_length(const struct wire_shape *s, const char *p)
 }
 
 static void
-put_field(struct buf *to, const struct wire_field *f, const char *at)
+put_field(struct buf *to, const struct pack_field *f, const char *at)
 {
 	const void *v = at + f->at;
 	const char *p;
 
 	switch (f->type) {
-	case WIRE_TEXT:
-	case WIRE_MAYBE:
+	case PACK_TEXT:
+	case PACK_MAYBE:
 		put_text(to, f, *(const struct str *)v);
 		return;
-	case WIRE_NUMBER:
+	case PACK_NUMBER:
 		put_bytes(to, v, sizeof(int64_t));
 		return;
-	case WIRE_CHOICE:
+	case PACK_CHOICE:
 		put_bytes(to, v, sizeof(int));
 		return;
-	case WIRE_FLAG:
+	case PACK_FLAG:
 		buf_addc(to, *(const bool *)v ? 1 : 0);
 		return;
-	case WIRE_CHAIN:
+	case PACK_CHAIN:
 		p = *(const char *const *)v;
 		put_u32(to, chain_length(f->of, p));
 		for (; p;
 		     p = *(const char *const *)(const void *)(p + f->of->next))
-			wire_put(to, f->of, p);
+			pack_put(to, f->of, p);
 		return;
-	case WIRE_ROW: {
+	case PACK_ROW: {
 		size_t n = *(const size_t *)(const void *)(at + f->count);
 
 		put_u32(to, n);
 		for (size_t i = 0; i < n; i++)
-			wire_put(to, f->of, (const char *)v + i * f->of->size);
+			pack_put(to, f->of, (const char *)v + i * f->of->size);
 		return;
 	}
 	}
@@ -86,7 +86,7 @@ put_field(struct buf *to, const struct wire_field *f, const char *at)
 
 /* Shapes hold other shapes, not themselves: this ends. */
 void
-wire_put(struct buf *to, const struct wire_shape *s, const void *from)
+pack_put(struct buf *to, const struct pack_shape *s, const void *from)
 {
 	for (size_t i = 0; i < s->n; i++)
 		put_field(to, &s->fields[i], from);
@@ -94,7 +94,7 @@ wire_put(struct buf *to, const struct wire_shape *s, const void *from)
 
 /* Reading --------------------------------------------------------------------- */
 
-static int get(struct arena *a, struct str *rest, const struct wire_shape *s,
+static int get(struct arena *a, struct str *rest, const struct pack_shape *s,
     char *to, int depth, struct err *e);
 
 static int
@@ -134,14 +134,14 @@ is_text(struct str s)
 
 static int
 get_text(
-    struct str *rest, const struct wire_field *f, struct str *to, struct err *e)
+    struct str *rest, const struct pack_field *f, struct str *to, struct err *e)
 {
 	uint32_t n;
 	struct str s;
 
 	if (!take(rest, &n, sizeof(n)))
 		return wrong(e);
-	if (n == ABSENT && f->type == WIRE_MAYBE) {
+	if (n == ABSENT && f->type == PACK_MAYBE) {
 		*to = (struct str){.p = NULL};
 		return OK;
 	}
@@ -157,12 +157,12 @@ get_text(
 
 static int
 get_number(
-    struct str *rest, const struct wire_field *f, void *to, struct err *e)
+    struct str *rest, const struct pack_field *f, void *to, struct err *e)
 {
 	int64_t v = 0;
 	int choice = 0;
 
-	if (f->type == WIRE_CHOICE) {
+	if (f->type == PACK_CHOICE) {
 		if (!take(rest, &choice, sizeof(choice)))
 			return wrong(e);
 		v = choice;
@@ -171,7 +171,7 @@ get_number(
 	}
 	if (v < f->least || v > f->most)
 		return wrong(e);
-	if (f->type == WIRE_CHOICE)
+	if (f->type == PACK_CHOICE)
 		memcpy(to, &choice, sizeof(choice));
 	else
 		memcpy(to, &v, sizeof(v));
@@ -190,7 +190,7 @@ get_flag(struct str *rest, bool *to, struct err *e)
 }
 
 static int
-get_list(struct arena *a, struct str *rest, const struct wire_field *f,
+get_list(struct arena *a, struct str *rest, const struct pack_field *f,
     char *to, int depth, struct err *e)
 {
 	char *v = to + f->at, **tail = (char **)(void *)v;
@@ -202,48 +202,48 @@ get_list(struct arena *a, struct str *rest, const struct wire_field *f,
 	if (!take(rest, &n, sizeof(n)) || n > f->most || n > rest->n)
 		return wrong(e);
 	for (uint32_t i = 0; rc == OK && i < n; i++) {
-		char *one = f->type == WIRE_ROW ? v + i * f->of->size
+		char *one = f->type == PACK_ROW ? v + i * f->of->size
 						: arena_alloc(a, f->of->size);
 
 		if (!one)
 			return err_set(
 			    e, ERR_NOMEM, "no memory for a document");
-		if (f->type == WIRE_CHAIN) {
+		if (f->type == PACK_CHAIN) {
 			*tail = one;
 			tail = (char **)(void *)(one + f->of->next);
 		}
 		rc = get(a, rest, f->of, one, depth + 1, e);
 	}
 	kept = n;
-	if (f->count != WIRE_UNCOUNTED)
+	if (f->count != PACK_UNCOUNTED)
 		memcpy(to + f->count, &kept, sizeof(kept));
 	return rc;
 }
 
 static int
-get_field(struct arena *a, struct str *rest, const struct wire_field *f,
+get_field(struct arena *a, struct str *rest, const struct pack_field *f,
     char *to, int depth, struct err *e)
 {
 	void *v = to + f->at;
 
 	switch (f->type) {
-	case WIRE_TEXT:
-	case WIRE_MAYBE:
+	case PACK_TEXT:
+	case PACK_MAYBE:
 		return get_text(rest, f, v, e);
-	case WIRE_NUMBER:
-	case WIRE_CHOICE:
+	case PACK_NUMBER:
+	case PACK_CHOICE:
 		return get_number(rest, f, v, e);
-	case WIRE_FLAG:
+	case PACK_FLAG:
 		return get_flag(rest, v, e);
-	case WIRE_CHAIN:
-	case WIRE_ROW:
+	case PACK_CHAIN:
+	case PACK_ROW:
 		return get_list(a, rest, f, to, depth, e);
 	}
 	return wrong(e);
 }
 
 static int
-get(struct arena *a, struct str *rest, const struct wire_shape *s, char *to,
+get(struct arena *a, struct str *rest, const struct pack_shape *s, char *to,
     int depth, struct err *e)
 {
 	int rc = depth < DEPTH_MAX ? OK : wrong(e);
@@ -254,7 +254,7 @@ get(struct arena *a, struct str *rest, const struct wire_shape *s, char *to,
 }
 
 int
-wire_get(struct arena *a, struct str *rest, const struct wire_shape *s,
+pack_get(struct arena *a, struct str *rest, const struct pack_shape *s,
     void *to, struct err *e)
 {
 	return get(a, rest, s, to, 0, e);

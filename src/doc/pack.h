@@ -1,5 +1,5 @@
 /*
- * wire.h - plain structs as bytes and back, by one table for both ways.
+ * pack.h - plain structs as bytes and back, by one table for both ways.
  *
  * WHY A TABLE. What the cage answers is written there and read here. With one
  * description of each struct (shapes.h) the two can't drift apart, and the one
@@ -12,52 +12,52 @@
  *
  * INVARIANTS of what was read
  *   1. Texts lie in the bytes that were read, are UTF-8 without NUL, and not
- *      longer than their limit. Only a WIRE_MAYBE has .p NULL.
+ *      longer than their limit. Only a PACK_MAYBE has .p NULL.
  *   2. A list is not longer than its limit, nor than the bytes that are left.
  *   3. Numbers lie between 0, or `least`, and `most`.
  */
-#ifndef DOC_WIRE_H
-#define DOC_WIRE_H
+#ifndef DOC_PACK_H
+#define DOC_PACK_H
 
 #include "base/base.h"
 
 struct arena;
 struct buf;
 
-enum wire_type {
-	WIRE_TEXT,   /* struct str */
-	WIRE_MAYBE,  /* struct str that may be absent */
-	WIRE_NUMBER, /* int64_t */
-	WIRE_CHOICE, /* an enum, or an int */
-	WIRE_FLAG,   /* bool */
-	WIRE_CHAIN,  /* a pointer to the first of structs with a `next` */
-	WIRE_ROW,    /* an array within the struct */
+enum pack_type {
+	PACK_TEXT,   /* struct str */
+	PACK_MAYBE,  /* struct str that may be absent */
+	PACK_NUMBER, /* int64_t */
+	PACK_CHOICE, /* an enum, or an int */
+	PACK_FLAG,   /* bool */
+	PACK_CHAIN,  /* a pointer to the first of structs with a `next` */
+	PACK_ROW,    /* an array within the struct */
 };
 
-#define WIRE_UNCOUNTED SIZE_MAX
+#define PACK_UNCOUNTED SIZE_MAX
 
-struct wire_field {
-	enum wire_type type;
+struct pack_field {
+	enum pack_type type;
 	size_t at;           /* in the struct */
 	int64_t least, most; /* of a number; `most` bytes, or elements */
-	const struct wire_shape *of; /* of CHAIN and ROW: the elements */
+	const struct pack_shape *of; /* of CHAIN and ROW: the elements */
 	size_t count; /* where their number is kept, a size_t, or UNCOUNTED */
 };
 
-struct wire_shape {
+struct pack_shape {
 	size_t size;
 	size_t next; /* of an element of a chain: where its `next` is */
-	const struct wire_field *fields;
+	const struct pack_field *fields;
 	size_t n;
 };
 
-void wire_put(struct buf *to, const struct wire_shape *s, const void *from);
+void pack_put(struct buf *to, const struct pack_shape *s, const void *from);
 
 /*
  * Takes one off *rest. `to` is zeroed memory of the shape's size; what lists
  * need comes from the arena. ERR_SYNTAX: the bytes are none; ERR_NOMEM.
  */
-int wire_get(struct arena *a, struct str *rest, const struct wire_shape *s,
+int pack_get(struct arena *a, struct str *rest, const struct pack_shape *s,
     void *to, struct err *e) MUST_CHECK;
 
 #endif
