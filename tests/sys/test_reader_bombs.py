@@ -266,7 +266,9 @@ def test_12_1_dns_that_changes(t):
     due(srv, url)
     until(lambda: len(fetches(srv, url)) == 2, "fetched", 10)
     last = fetches(srv, url)[-1]
-    check(last[0] == "refused" and "10.0.0.1" in last[2], "refused by its address", last)
+    check(last[0] == "refused" and "turn.test" in last[2], "refused by its address", last)
+    check("10.0.0.1" not in last[2], "which people are not told", last)
+    check(any("10.0.0.1" in l.get("error", "") for l in srv.log()), "but the log", last)
 
 
 def test_many_bombs_at_once(t):
