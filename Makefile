@@ -83,7 +83,7 @@ $(B)/hikyaku: $(B)/main.o $(B)/libserver.a | $(GEN)/metrics.ok
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # A metric that nobody counts is no metric.
-$(GEN)/metrics.ok: tools/layers src/base/metrics.tbl $(filter-out %_test.c,$(SRC))
+$(GEN)/metrics.ok: tools/layers src/base/log/metrics.tbl $(filter-out %_test.c,$(SRC))
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/layers --metrics
 	@touch $@
@@ -194,7 +194,7 @@ soak: all ## the long forms of what `make test` does in short
 	  asan='$(PYTHON) tests/run --asan' fuzz='$(MAKE) fuzz-all'
 
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.
-sim: $(B)/unit/deliver/core_sim_test $(B)/unit/deliver/core_sim_small_test ## a million steps of the delivery core
+sim: $(B)/unit/deliver/core/core_sim_test $(B)/unit/deliver/core/core_sim_small_test ## a million steps of the delivery core
 	@SIM_STEPS=1000000 tools/run-unit $^
 
 bench: all ## the benchmarks

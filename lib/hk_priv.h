@@ -1,7 +1,7 @@
 /*
  * hk_priv.h - between the files of libhikyaku.
  *
- * What it shares with the server (base/, seal/, deliver/receive.h) is compiled
+ * What it shares with the server (base/, seal/, contract/receive.h) is compiled
  * into it with hidden visibility: a program that has functions of the same
  * names is not disturbed, and tests of the one are tests of the other.
  */

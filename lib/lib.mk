@@ -4,10 +4,10 @@
 LIB_SRC  := $(filter-out %_test.c lib/fake.c lib/sqlite.c lib/pq.c,$(sort $(wildcard lib/*.c)))
 # What it shares with the server.
 LIB_USES := base/arena base/buf base/clock base/err base/json base/json_get \
-  base/near base/str base/uuid \
+  base/mem base/near base/str base/uuid \
   seal/base64 seal/digest seal/otp seal/sign \
-  deliver/member deliver/preset deliver/preset_read deliver/receive \
-  deliver/retry deliver/vars deliver/verdict
+  contract/member contract/preset contract/preset_read contract/receive \
+  contract/retry contract/vars contract/verdict
 LIB_VER  := 0.1.0
 LIB_LD   := $(shell pkg-config --libs libcurl libcrypto 2>/dev/null)
 SQLITE_LD := $(shell pkg-config --libs sqlite3 2>/dev/null)

@@ -1,10 +1,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "deliver/preset.h"
-#include "deliver/receive.h"
+#include "contract/preset.h"
+#include "contract/receive.h"
 #include "hk_priv.h"
 #include "seal/digest.h"
 
@@ -18,8 +18,8 @@ static const struct {
 	const char *name, *text;
 } PRESETS[] = {
 #define PRESET(name, ...) {name, #__VA_ARGS__},
-#include "deliver/presets.tbl"
-#include "deliver/providers.tbl"
+#include "contract/presets.tbl"
+#include "contract/providers.tbl"
 #undef PRESET
 };
 

@@ -1,4 +1,4 @@
--- Fetching feeds: reader/fetcher.h.
+-- Fetching feeds: reader/fetch/fetcher.h.
 
 -- name: fetch_claim
 -- args: now int, until int, by bytes, most int

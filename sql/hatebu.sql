@@ -1,4 +1,4 @@
--- Counts of Hatena bookmarks: reader/hatebu.h.
+-- Counts of Hatena bookmarks: reader/fetch/hatebu.h.
 
 -- name: hatebu_take
 -- args: me bytes, now int, until int, day int

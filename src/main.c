@@ -7,7 +7,7 @@
 #include "cage/cage.h"
 #include "cli/verbs.h"
 #include "doc/child.h"
-#include "match/jq_child.h"
+#include "match/jq/jq_child.h"
 
 static const struct cage_kind *const CHILDREN[] = {&JQ_CHILD, &DOC_CHILD, NULL};
 

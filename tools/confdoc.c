@@ -1,6 +1,6 @@
 /* confdoc - writes docs/settings.md from config.tbl: `make docs`. */
 #include "base/buf.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/limits.h"
 
 int

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/test.h"
-#include "http/req.h"
+#include "http/server/req.h"
 #include "seal/keyring.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define NOW (INT64_C(1700000000) * US_PER_S)
 

@@ -8,7 +8,7 @@
  *   the unix socket                  the owner of the data folder: all scopes
  *   nothing                          nobody; the route says if that will do
  *
- * Which of them count is said by the route's group (http/req.h), never by how
+ * Which of them count is said by the route's group (http/server/req.h), never by how
  * its path was spelled.
  *
  * The header wins over the cookie. A cookie that stands for nothing (any more)
@@ -51,7 +51,7 @@
 #include "account/lockout.h"
 #include "account/session.h"
 #include "base/base.h"
-#include "http/req.h"
+#include "http/server/req.h"
 
 struct auth;
 struct failures;

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/metric.h"
+#include "base/log/metric.h"
 #include "base/uuid.h"
 #include "seal/digest.h"
 #include "seal/password.h"

@@ -5,12 +5,12 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/log.h"
-#include "base/metric.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "event/append.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define WHOLE_DAY (24 * 3600 * US_PER_S)
 

@@ -12,7 +12,7 @@
  * and strangers must not make us ask all day. A failure is believed for
  * OIDC_FAILED_MS.
  *
- * LIFE. All but the settings belongs to the caller's thread (http/caller.h),
+ * LIFE. All but the settings belongs to the caller's thread (http/client/caller.h),
  * through whose client and guard the provider is asked. A flow is its asker's
  * memory, and ours from oidc_start() until done(), which is called once, on
  * that thread. oidc_free() after caller_stop().
@@ -27,7 +27,7 @@
 #define ACCOUNT_OIDC_H
 
 #include "base/base.h"
-#include "http/caller.h"
+#include "http/client/caller.h"
 #include "seal/jwt.h"
 
 struct conf;

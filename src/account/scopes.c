@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "http/req.h"
+#include "http/server/req.h"
 
 _Static_assert(
     SCOPES_ALL == (SCOPE_PUBLISH | SCOPE_READ | SCOPE_MANAGE | SCOPE_ADMIN |

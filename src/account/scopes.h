@@ -1,7 +1,7 @@
 /*
  * scopes.h - what may be done, as words and as bits, and who stays within what.
  *
- * A scope is a bit of http/req.h; users, the store and the API know its word:
+ * A scope is a bit of http/server/req.h; users, the store and the API know its word:
  *
  *   publish  send events           admin   everything, users included
  *   read     look at everything    submit  hand in tasks

@@ -12,7 +12,7 @@
 #ifndef ACCOUNT_SEEN_H
 #define ACCOUNT_SEEN_H
 
-#include "http/req.h"
+#include "http/server/req.h"
 #include "seal/digest.h"
 
 struct seen {

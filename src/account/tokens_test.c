@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define NOW (INT64_C(1770000000) * US_PER_S) /* 2026-02-02T02:40:00Z */
 

@@ -15,10 +15,10 @@
 #include <stdatomic.h>
 
 #include "account/session.h"
-#include "deliver/delivery_id.h"
-#include "http/origin.h"
-#include "http/server.h"
-#include "http/share.h"
+#include "deliver/engine/delivery_id.h"
+#include "http/server/origin.h"
+#include "http/server/server.h"
+#include "http/server/share.h"
 
 struct alerts;
 struct append;
@@ -88,7 +88,7 @@ int api_too_busy(struct err *e); /* says so, and when to come again */
 /* The default r->then: what the other thread said is the answer. */
 int api_said(struct req *r, struct err *e);
 
-/* 403: the cookie came, but not from a page of ours (http/origin.h). */
+/* 403: the cookie came, but not from a page of ours (http/server/origin.h). */
 int api_cross_origin(struct err *e);
 
 /* Who is calling, as rows tell it: "user:anna", "key:shop", "local". */

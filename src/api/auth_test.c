@@ -4,7 +4,7 @@
 /* The world is made of assertions: they come first. */
 /* clang-format off */
 #include "base/test.h"
-#include "api/world.h"
+#include "api/world_test.h"
 /* clang-format on */
 
 #define LOOK "/v1/event-types" /* what the scope read is enough for */

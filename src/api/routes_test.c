@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
-#include "http/openapi.h"
-#include "http/router.h"
+#include "http/server/openapi.h"
+#include "http/server/router.h"
 
 static const char *const VERBS[] = {[GET] = "get",
     [POST] = "post",

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/test.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define NOW (INT64_C(1700000000) * US_PER_S)
 

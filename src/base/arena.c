@@ -3,6 +3,8 @@
 #include <stdalign.h>
 #include <stdarg.h>
 
+#include "base/mem.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
 #elif defined(__has_feature)
@@ -39,7 +41,7 @@ block_new(size_t cap)
 	struct block *b = malloc(sizeof(*b) + cap);
 
 	if (!b)
-		return NULL;
+		mem_out(cap);
 	b->next = NULL;
 	b->cap = cap;
 	b->used = 0;
@@ -57,10 +59,9 @@ block_free(struct block *b)
 struct arena *
 arena_new(size_t limit)
 {
-	struct arena *a = calloc(1, sizeof(*a));
+	struct arena *a = mem_get(sizeof(*a));
 
-	if (a)
-		a->limit = limit;
+	a->limit = limit;
 	return a;
 }
 
@@ -100,18 +101,21 @@ arena_used(const struct arena *a)
 	return a->used;
 }
 
-void *
-arena_raw(struct arena *a, size_t n)
+bool
+arena_over(const struct arena *a)
+{
+	return a->used > a->limit;
+}
+
+static void *
+give(struct arena *a, size_t n)
 {
 	struct block *b = a->blocks;
-	size_t want;
+	size_t want = (n + ALIGN - 1) / ALIGN * ALIGN;
 	void *p;
 
-	if (n > a->limit - a->used)
-		return NULL;
-	want = (n + ALIGN - 1) / ALIGN * ALIGN;
 	if (want < n)
-		return NULL;
+		mem_out(n);
 	if (!b || want > b->cap - b->used) {
 		/* Each block doubles what we have, so that there are few. */
 		size_t cap = b ? 2 * b->cap : BLOCK_BYTES;
@@ -119,8 +123,6 @@ arena_raw(struct arena *a, size_t n)
 		if (cap > 64 * BLOCK_BYTES)
 			cap = 64 * BLOCK_BYTES;
 		b = block_new(want > cap ? want : cap);
-		if (!b)
-			return NULL;
 		b->next = a->blocks;
 		a->blocks = b;
 	}
@@ -132,11 +134,15 @@ arena_raw(struct arena *a, size_t n)
 }
 
 void *
+arena_try(struct arena *a, size_t n)
+{
+	return arena_over(a) || n > a->limit - a->used ? NULL : give(a, n);
+}
+
+void *
 arena_alloc(struct arena *a, size_t n)
 {
-	void *p = arena_raw(a, n);
-
-	return p ? memset(p, 0, n) : NULL;
+	return memset(give(a, n), 0, n);
 }
 
 void *
@@ -145,20 +151,19 @@ arena_array(struct arena *a, size_t n, size_t size)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(n, size, &bytes))
-		return NULL;
+		mem_out(SIZE_MAX);
 	return arena_alloc(a, bytes);
 }
 
 struct str
 arena_dup(struct arena *a, struct str s)
 {
-	char *p = s.n < SIZE_MAX ? arena_raw(a, s.n + 1) : NULL;
+	char *p = give(a, s.n + 1);
 
-	if (p && s.n > 0)
+	if (s.n > 0)
 		memcpy(p, s.p, s.n);
-	if (p)
-		p[s.n] = '\0';
-	return (struct str){.p = p, .n = p ? s.n : 0};
+	p[s.n] = '\0';
+	return (struct str){.p = p, .n = s.n};
 }
 
 const char *
@@ -177,9 +182,9 @@ arena_fmt(struct arena *a, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	p = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
-	if (!p)
-		return (struct str){.p = NULL};
+	if (n < 0)
+		return STR_EMPTY;
+	p = give(a, (size_t)n + 1);
 	va_start(ap, fmt);
 	(void)vsnprintf(p, (size_t)n + 1, fmt, ap);
 	va_end(ap);

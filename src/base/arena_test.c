@@ -32,18 +32,20 @@ keeps_its_limit(void **state)
 	struct arena *a = arena_new(100);
 
 	(void)state;
-	assert_null(arena_alloc(a, 101));
-	assert_non_null(arena_alloc(a, 60));
-	assert_null(arena_alloc(a, 41));
-	assert_non_null(arena_alloc(a, 40));
+	assert_null(arena_try(a, 101));
+	assert_non_null(arena_try(a, 60));
+	assert_null(arena_try(a, 41));
+	assert_non_null(arena_try(a, 40));
 	assert_int_equal(arena_used(a), 100);
-	assert_null(arena_alloc(a, 1));
-	assert_null(arena_alloc(a, SIZE_MAX));
-	assert_null(arena_array(a, SIZE_MAX / 2, 3));
-	assert_null(arena_dup(a, STR("x")).p);
-	assert_null(arena_fmt(a, "%d", 1).p);
+	assert_null(arena_try(a, 1));
+	assert_null(arena_try(a, SIZE_MAX));
+	assert_false(arena_over(a));
+	assert_str(arena_fmt(a, "%d", 1), "1");
+	assert_true(arena_over(a));
+	assert_null(arena_try(a, 0));
 	arena_reset(a);
 	assert_int_equal(arena_used(a), 0);
+	assert_false(arena_over(a));
 	assert_non_null(arena_array(a, 10, 10));
 	arena_free(a);
 }
@@ -58,7 +60,7 @@ takes_what_is_larger_than_a_block(void **state)
 	assert_non_null(big);
 	big[(3 << 20) - 1] = 'x';
 	assert_non_null(arena_alloc(a, 4 << 20));
-	assert_null(arena_alloc(a, 2 << 20));
+	assert_null(arena_try(a, 2 << 20));
 	arena_reset(a);
 	assert_non_null(arena_alloc(a, 7 << 20));
 	arena_free(a);

@@ -29,7 +29,7 @@ struct str {
 #define STR_EMPTY  ((struct str){.p = "", .n = 0})
 
 /*
- * Each code is something that a caller does differently; http/reply.c turns
+ * Each code is something that a caller does differently; http/server/reply.c turns
  * them into statuses.
  */
 enum err_code {

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 
 #define FIRST_BYTES ((size_t)256)
@@ -30,7 +31,6 @@ char *
 buf_room(struct buf *b, size_t n)
 {
 	size_t cap = b->cap ? b->cap : FIRST_BYTES;
-	char *p;
 
 	if (b->failed || n > b->limit || b->n > b->limit - n) {
 		b->failed = true;
@@ -40,14 +40,9 @@ buf_room(struct buf *b, size_t n)
 		return b->p + b->n;
 	while (cap < b->n + n)
 		cap = cap > b->limit / 2 ? b->limit : cap * 2;
-	p = realloc(b->p, cap);
-	if (!p) {
-		b->failed = true;
-		return NULL;
-	}
-	b->p = p;
+	b->p = mem_grow(b->p, cap, 1);
 	b->cap = cap;
-	return p + b->n;
+	return b->p + b->n;
 }
 
 void

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/mem.h"
+
 #define FIRST_NODES ((size_t)16)
 
 /* Places are 1-based, so that the children of i are 2i and 2i + 1. */
@@ -37,31 +39,24 @@ down(struct heap *h, struct heap_node *node)
 	put(h, at, node);
 }
 
-static bool
+static void
 grow(struct heap *h)
 {
 	size_t cap = h->cap ? 2 * h->cap : FIRST_NODES;
-	struct heap_node **v;
 
 	if (h->n < h->cap)
-		return true;
-	v = reallocarray(h->v, cap, sizeof(*v));
-	if (!v)
-		return false;
-	h->v = v;
+		return;
+	h->v = mem_grow(h->v, cap, sizeof(struct heap_node *));
 	h->cap = cap;
-	return true;
 }
 
-int
-heap_add(struct heap *h, struct heap_node *node, struct err *e)
+void
+heap_add(struct heap *h, struct heap_node *node)
 {
 	assert(node->at == 0);
-	if (!grow(h))
-		return err_set(e, ERR_NOMEM, "no memory for a timer");
+	grow(h);
 	put(h, ++h->n, node);
 	up(h, node);
-	return OK;
 }
 
 void

@@ -20,7 +20,7 @@ struct heap {
 	size_t n, cap;
 };
 
-int heap_add(struct heap *h, struct heap_node *node, struct err *e) MUST_CHECK;
+void heap_add(struct heap *h, struct heap_node *node);
 void heap_move(struct heap *h, struct heap_node *node, int64_t due);
 void heap_remove(struct heap *h, struct heap_node *node); /* absent is fine */
 struct heap_node *heap_first(const struct heap *h);       /* NULL: empty */

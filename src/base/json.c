@@ -82,7 +82,7 @@ static void *
 grab(struct parser *p, size_t n)
 {
 	void *ret =
-	    arena_raw(p->each && p->depth > 0 ? p->scratch : p->arena, n);
+	    arena_try(p->each && p->depth > 0 ? p->scratch : p->arena, n);
 
 	if (!ret)
 		p->rc = err_set(

@@ -32,7 +32,7 @@
 /* A batch whose commit's answer was lost is run again for so long. */
 #define COMMIT_RETRY_MS        3000
 
-/* Newest ids kept in memory before they are written sorted (event/ids.h). */
+/* Newest ids kept in memory before they are written sorted (event/ids/ids.h). */
 #define IDS_FRESH_MAX      131072
 #define IDS_SLICE_MIN      512 /* puts between two writings: they share pages */
 #define IDS_TIDY           1024 /* puts between two steps of merging */
@@ -152,7 +152,7 @@
 #define HTTP_SEGMENTS_MAX 16 /* of a path: twice the longest route */
 #define HTTP_QUERY_MAX    64 /* parameters; the longest list has ten */
 /* A connection's buffer: all headers must fit, a thousand must fit in RAM. A
- * head may use of it what leaves room for the answer's (http/wire.h). */
+ * head may use of it what leaves room for the answer's (http/server/wire.h). */
 #define HTTP_CONN_MEMORY  (24 * KIB)
 #define HTTP_HEAD_COST    (16 * KIB)
 #define HTTP_METHOD_MAX   32    /* twice the longest that is registered */
@@ -172,7 +172,7 @@
 #define HTTP_LOCAL_EXTRA  16         /* unix connections past the limit */
 #define TLS_FILE_MAX      (1 * MIB)  /* certificate chain or key */
 
-/* Shares (http/share.h). Of BODY_TOTAL_MAX, when half of it is taken, one caller
+/* Shares (http/server/share.h). Of BODY_TOTAL_MAX, when half of it is taken, one caller
  * has a quarter at most, and past three quarters a sixteenth. Who has not said
  * who he is never gets at more than a quarter of it, one network of them at
  * half of that: a largest body as it is set. */
@@ -198,7 +198,7 @@
 #define FILES_OWN            256
 
 /*
- * Delivery (deliver/core.h): what is held in memory, the rest is in the log.
+ * Delivery (deliver/core/core.h): what is held in memory, the rest is in the log.
  * The simulator brings smaller ones, so that each bound is met all the time.
  */
 #ifndef CORE_LIMITS_SMALL
@@ -250,13 +250,13 @@
 #define ATTEMPT_MEM        (4 * MIB) /* all that one attempt may make */
 #define DETAIL_BODY        1000      /* characters of an answer that are kept */
 #define HIDE_LEAST         4         /* of a secret that is hidden in answers */
-#define REASONS_MAX        32 /* numbers in deliver/reasons.tbl are below */
+#define REASONS_MAX        32 /* numbers in contract/reasons.tbl are below */
 /* Bounds of what attempts took, in ms, as stat.h0 to h6 count them. */
 #define STAT_BOUNDS        100, 500, 1000, 2500, 5000, 10000, 30000
 #define DETAIL_MAX         (48 * KIB) /* JSON of an attempt, all of it escaped */
 #define DETAIL_ERROR       1000       /* … of what went wrong */
 #define ERROR_BODY         500        /* … of an answer in that */
-/* A node that delivers says so each second; see deliver/deliver.h. */
+/* A node that delivers says so each second; see deliver/engine/deliver.h. */
 #define LEASE_US           ((int64_t)15 * 1000 * 1000)
 #define LEASE_RENEW_US     ((int64_t)1000 * 1000)
 #define LEASE_SEND_US      ((int64_t)3 * 1000 * 1000)
@@ -319,7 +319,7 @@
 #define MATCH_OBJECT_MAX   512 /* bytes of an object's id */
 #define MATCH_DEPTH_MAX    255 /* levels; the setting says 50 at most */
 
-/* jq: filters and templates, run in a child process (match/jq.h). */
+/* jq: filters and templates, run in a child process (match/jq/jq.h). */
 #define JQ_PROGRAM_MAX  (16 * KIB) /* text; more is no filter but a program */
 #define JQ_NEST_MAX     128        /* brackets: its parser recurses */
 #define JQ_PROGRAMS_MAX 100000     /* different texts, in the server */
@@ -330,7 +330,7 @@
 #define JQ_MEMORY_MAX       (256 * MIB) /* an event of 1 MiB takes up to 40 */
 #define JQ_OUTPUT_MAX       (1 * MIB) /* of a template; the most a body may be */
 #define JQ_REASON_MAX       200       /* of an error of jq's */
-/* What is run in C instead (match/plain.h): longer ones are not plain. */
+/* What is run in C instead (match/jq/plain.h): longer ones are not plain. */
 #define PLAIN_TEXT_MAX      1024
 #define PLAIN_NODES_MAX     48
 #define PLAIN_DEPTH_MAX     16
@@ -467,7 +467,7 @@
 #define RECEIVE_TOLERANCE_S    300
 #define RECEIVE_SIGNATURES_MAX 8 /* of one kind in a header; one a secret */
 
-/* Subscriptions over HTTP (api/subs.h). */
+/* Subscriptions over HTTP (api/v1/subs.h). */
 #define CHECK_QUEUE_MAX    64      /* wait for the check thread, 45 ms each */
 #define PRESET_USERS_CHECK 1000    /* asked before a preset is changed */
 #define STATS_MINUTES_MAX  1440    /* a day by the minute; */
@@ -476,7 +476,7 @@
 #define TEST_SEND_MS       30000   /* a test send; somebody waits for it */
 #define SUB_DROP_STEP      500     /* rows of an ended one, a transaction */
 #define ENDED_JOB_MS       1000    /* between looks for ended ones */
-/* Batches (deliver/batch.h) and the limits of CHILD_* events. */
+/* Batches (deliver/batch/batch.h) and the limits of CHILD_* events. */
 #define BATCH_BYTES_MAX    (512 * KIB) /* members of one: half of an event */
 #define BATCH_MEMBER_MAX   (64 * KIB)  /* a longer one is named, not shown */
 #define BATCH_NODES_MAX    (JSON_NODES_MAX / 2) /* values; it is parsed again */
@@ -496,7 +496,7 @@
 #define CHILD_OPEN_MAX     64     /* breakers open at once */
 #define CHILD_DROPS_MAX    100    /* audited one by one, in one commit */
 
-/* Pull consumers (deliver/pull.c, api/consumers.h). */
+/* Pull consumers (deliver/engine/pull.c, api/v1/consumers.h). */
 #define CONSUMER_NAME_MAX    100
 #define CONSUMER_WAIT_S      60    /* of a lease, when nobody says */
 #define CONSUMER_WAIT_MAX_S  43200 /* half a day: longer work extends it */
@@ -572,7 +572,7 @@
 #define FEED_LINK_MAX          8192
 #define FEED_AUTHOR_MAX        1024
 #define FEED_DATE_MAX          128 /* no date is longer */
-/* Fetching (reader/verdict.h): an interval, a back-off and what a server asks
+/* Fetching (reader/fetch/verdict.h): an interval, a back-off and what a server asks
  * for lie within these (seed 002); bodies in a row that are no feed. */
 #define FETCH_LEAST_MIN        30
 #define FETCH_MOST_MIN         720
@@ -615,12 +615,12 @@
 #define HATEBU_QUERY_MAX       (16 * KIB)
 #define HATEBU_DAY_CALLS       14400
 #define HATEBU_ANSWER_MAX      (256 * KIB)
-/* HTML from strangers (feed/html.h). Deeper than anybody nests; browsers
+/* HTML from strangers (markup/html.h). Deeper than anybody nests; browsers
  * stop at 512. Each tag may look through all of the stack. */
 #define HTML_DEPTH_MAX         200
 #define HTML_ATTRS_MAX         64 /* of one tag; each is compared with those before */
 #define HTML_FORMAT_MAX        32 /* opened again in each paragraph that follows */
-/* Cleaning (feed/sanitize.h): what a feed may be; its tree; the result, in
+/* Cleaning (markup/sanitize.h): what a feed may be; its tree; the result, in
  * which each link may have grown by the base that it is relative to. */
 #define HREF_MAX               8192 /* of one URL, as browsers and servers go */
 #define SANITIZE_IN_MAX        (5 * MIB)
@@ -668,7 +668,7 @@
 #define OPML_BYTES_MAX         (4 * MIB)
 #define OPML_FEEDS_MAX         10000
 #define OPML_TEXT_MAX          200 /* of a name, in characters */
-/* Apps that read for a person (account/tokens.h, api/apps.h). */
+/* Apps that read for a person (account/tokens.h, api/apps/apps.h). */
 #define APP_TOKENS_MAX         50   /* app passwords of one person */
 #define FORM_PAIRS_MAX         4096 /* of a form: a thousand ids and more */
 #define SYNC_IDS_MAX           10000 /* ids of one page, or changed by one call */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/mem.h"
 #include "base/sip.h"
 #include "base/str.h"
 
@@ -23,10 +24,8 @@ struct map {
 struct map *
 map_new(size_t most)
 {
-	struct map *m = calloc(1, sizeof(*m));
+	struct map *m = mem_get(sizeof(*m));
 
-	if (!m)
-		return NULL;
 	m->most = most;
 	m->sip = sip_new();
 	return m;
@@ -60,17 +59,15 @@ look(const struct map *m, struct str key, uint64_t h)
 }
 
 /* Keeps a quarter of the slots free, so that look() ends soon. */
-static bool
+static void
 grow(struct map *m)
 {
 	struct map wide = *m;
 
 	if (m->n + 1 <= m->cap / 4 * 3)
-		return true;
+		return;
 	wide.cap = m->cap ? 2 * m->cap : FIRST_SLOTS;
-	wide.slots = calloc(wide.cap, sizeof(*wide.slots));
-	if (!wide.slots)
-		return false;
+	wide.slots = mem_array(wide.cap, sizeof(*wide.slots));
 	for (size_t i = 0; i < m->cap; i++) {
 		struct slot *s = &m->slots[i];
 
@@ -79,7 +76,6 @@ grow(struct map *m)
 	}
 	free(m->slots);
 	*m = wide;
-	return true;
 }
 
 void *
@@ -101,8 +97,7 @@ map_put(
 		if (m->n >= m->most)
 			return err_set(e, ERR_LIMIT,
 			    "a table is full at %zu entries", m->most);
-		if (!grow(m))
-			return err_set(e, ERR_NOMEM, "no memory for a table");
+		grow(m);
 		s = look(m, key, h);
 		m->n++;
 	}
@@ -111,6 +106,16 @@ map_put(
 	if (ret_old)
 		*ret_old = old;
 	return OK;
+}
+
+void
+map_set(struct map *m, struct str key, void *value)
+{
+	struct err e;
+	int rc = map_put(m, key, value, NULL, &e);
+
+	assert(rc == OK);
+	(void)rc;
 }
 
 void *

@@ -20,6 +20,8 @@ void *map_find(const struct map *m, struct str key); /* NULL when absent */
 /* Replaces; the old value comes back in *ret_old when not NULL. */
 int map_put(struct map *m, struct str key, void *value, void **ret_old,
     struct err *e) MUST_CHECK;
+/* The same where the bound can't be reached: for what we count ourselves. */
+void map_set(struct map *m, struct str key, void *value);
 void *map_take(struct map *m, struct str key); /* removes and returns */
 /* Start with *at = 0; NULL at the end. No changes while walking. */
 void *map_each(const struct map *m, size_t *at);

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/metric.h"
+#include "base/log/metric.h"
 #include "base/str.h"
 #include "cage/cage.h"
 

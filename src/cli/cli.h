@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 #include "base/base.h"
-#include "base/conf.h"
-#include "base/log.h"
+#include "base/conf/conf.h"
+#include "base/log/log.h"
 #include "cli/args.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/test.h"
-#include "http/server.h"
+#include "http/server/server.h"
 
 static struct {
 	char dir[64], socket[128];

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/log/log.h"
 
 int
 files_fit(uint64_t limit, int wanted, int others)

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "deliver/receive.h"
+#include "contract/receive.h"
 
 struct receiver {
 	struct receiver_opts o;

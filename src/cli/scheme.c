@@ -1,13 +1,13 @@
 #include "cli/scheme.h"
 
 #include "base/str.h"
-#include "deliver/preset.h"
+#include "contract/preset.h"
 
 static const struct {
 	const char *name, *text;
 } PROVIDERS[] = {
 #define PRESET(name, ...) {name, #__VA_ARGS__},
-#include "deliver/providers.tbl"
+#include "contract/providers.tbl"
 #undef PRESET
 };
 

@@ -8,7 +8,7 @@
 #define CLI_SCHEME_H
 
 #include "cli/cli.h"
-#include "deliver/receive.h"
+#include "contract/receive.h"
 
 struct presets;
 

@@ -6,16 +6,16 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "crm/core.h"
 #include "crm_sql.h"
-#include "http/client.h"
-#include "http/guard.h"
-#include "http/server.h"
+#include "http/client/client.h"
+#include "http/client/guard.h"
+#include "http/server/server.h"
 
 #define KEY_LEN         64 /* 32 random bytes in hex */
 #define READ_TIMEOUT_MS 5000

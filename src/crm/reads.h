@@ -6,9 +6,9 @@
  *   401 without the key, 404 when there is none (any more)
  *
  * Here the fields are whole, with what no event shows (section 7 of the seed).
- * The server is the project's own (http/server.h), on loopback, with one thread
+ * The server is the project's own (http/server/server.h), on loopback, with one thread
  * that has a connection of its own to Core's database; consumers ask by the
- * project's client (http/client.h) and through its guard.
+ * project's client (http/client/client.h) and through its guard.
  */
 #ifndef CRM_READS_H
 #define CRM_READS_H

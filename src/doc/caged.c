@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/metric.h"
+#include "base/log/metric.h"
 #include "base/str.h"
 #include "cage/proc.h"
 #include "doc/child.h"
@@ -204,7 +204,7 @@ attempt(struct caged *c, struct arena *a, const struct doc_ask *q,
 		return rc;
 	if (bytes > DOC_ANSWER_MAX)
 		return not_understood(c, e);
-	to = arena_raw(a, bytes);
+	to = arena_try(a, bytes);
 	if (!to) {
 		proc_stop(&c->proc);
 		return err_set(e, ERR_LIMIT, "what is in it is too large");

@@ -30,7 +30,7 @@
 
 #include "base/base.h"
 #include "doc/shapes.h"
-#include "feed/sanitize.h"
+#include "markup/sanitize.h"
 #include "store/store.h"
 
 struct arena;

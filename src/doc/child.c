@@ -11,12 +11,12 @@
 #include "doc/favicon.h"
 #include "doc/shapes.h"
 #include "doc/terms.h"
-#include "feed/charset.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "feed/opml.h"
-#include "feed/sanitize.h"
-#include "feed/text.h"
+#include "markup/charset.h"
+#include "markup/sanitize.h"
+#include "markup/text.h"
 
 /* Built with a sanitizer it is that much slower. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

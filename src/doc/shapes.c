@@ -4,7 +4,7 @@
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "feed/opml.h"
-#include "feed/sanitize.h"
+#include "markup/sanitize.h"
 #include "store/store.h"
 
 #define TEXT(s, member, bytes)                                                 \

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/log.h"
-#include "base/metric.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
 #include "base/str.h"
 #include "event/append_priv.h"
 #include "event/append_queue.h"

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "event/append_priv.h"
-#include "event/ids.h"
+#include "event/ids/ids.h"
 #include "seal/digest.h"
 #include "sql.h"
 

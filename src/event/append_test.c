@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/test.h"
 #include "loop/thread.h"
 #include "seal/digest.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 /* A job that a test waits for. */
 struct waited {

@@ -271,7 +271,7 @@ hex_digit(char ch)
 static struct str
 unpercent(struct arena *a, struct str s)
 {
-	char *p = arena_raw(a, s.n + 1);
+	char *p = arena_try(a, s.n + 1);
 	size_t n = 0;
 
 	if (!p)
@@ -496,7 +496,7 @@ unquote(struct arena *a, struct str s)
 
 	if (s.n < 2 || s.p[0] != '"' || s.p[s.n - 1] != '"')
 		return s;
-	p = arena_raw(a, s.n);
+	p = arena_try(a, s.n);
 	if (!p)
 		return (struct str){.p = NULL};
 	for (size_t i = 1; i + 1 < s.n; i++) {

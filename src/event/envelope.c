@@ -387,7 +387,7 @@ insert(struct arena *a, struct str bytes, struct str head)
 
 	if (head.n == 0)
 		return bytes;
-	p = arena_raw(a, bytes.n + head.n);
+	p = arena_try(a, bytes.n + head.n);
 	if (!p)
 		return (struct str){.p = NULL};
 	p[0] = '{';

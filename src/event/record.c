@@ -137,7 +137,7 @@ record_id(struct arena *a, const struct uuid *tenant, const struct record *r,
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		n += sizeof(uint64_t) + parts[i].n;
-	text = at = arena_raw(a, n);
+	text = at = arena_try(a, n);
 	if (!text)
 		return err_set(e, ERR_NOMEM, "no memory for a record");
 	for (size_t i = 0; i < COUNT_OF(parts); i++)

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/metric.h"
-#include "event/id_table.h"
+#include "base/log/metric.h"
+#include "event/ids/id_table.h"
 #include "sql.h"
 
 #define RETAIN_BUSY_MS 100  /* between steps while there is other work */

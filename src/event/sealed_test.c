@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "event/append.h"
 #include "seal/keyring.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define ONES   "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
 #define THREES "AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM="

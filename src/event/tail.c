@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/metric.h"
+#include "base/log/metric.h"
 #include "loop/thread.h"
 #include "sql.h"
 

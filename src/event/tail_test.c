@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/test.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 struct sleeper {
 	struct tail_waiter waiter;

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/test.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define MIN        60
 #define START      (INT64_C(28333333) * MIN * US_PER_S)

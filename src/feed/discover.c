@@ -3,9 +3,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "feed/charset.h"
-#include "feed/href.h"
-#include "feed/html.h"
+#include "markup/charset.h"
+#include "markup/href.h"
+#include "markup/html.h"
 
 /* The largest page: its text, converted, and as much of its tree as fits. */
 #define PAGE_MEM  (64 * MIB)
@@ -155,7 +155,7 @@ tidy_title(struct arena *a, struct str s)
 	size_t n = 0;
 
 	s = str_trim(str_chars(str_trim(s), DISCOVER_TITLE_MAX));
-	p = arena_raw(a, s.n + 1);
+	p = arena_try(a, s.n + 1);
 	for (size_t i = 0; p && i < s.n; i++) {
 		bool blank = (unsigned char)s.p[i] <= ' ';
 

@@ -62,7 +62,7 @@ tidy(struct arena *a, struct str s)
 	s = str_trim(s);
 	if (s.n == 0 || s.n > FEED_LINK_MAX)
 		return STR_EMPTY;
-	p = arena_raw(a, 3 * s.n);
+	p = arena_try(a, 3 * s.n);
 	if (!p)
 		return STR_EMPTY;
 	for (size_t i = 0; i < s.n; i++) {
@@ -156,7 +156,7 @@ static struct str
 join(struct arena *a, const struct parts *b, const struct parts *r)
 {
 	size_t n = 0, from, dir = b->path.n;
-	char *p = arena_raw(a, b->scheme.n + b->authority.n + b->path.n +
+	char *p = arena_try(a, b->scheme.n + b->authority.n + b->path.n +
 				   b->tail.n + r->authority.n + r->path.n +
 				   r->tail.n + r->fragment.n + 2);
 

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "feed/link.h"
 #include "feed/parse_priv.h"
-#include "feed/text.h"
+#include "markup/text.h"
 
 void
 making_init(struct making *m, struct arena *a, struct str url)

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "feed/charset.h"
-#include "feed/text.h"
 #include "feed/xml_value.h"
+#include "markup/charset.h"
+#include "markup/text.h"
 
 #define FRAMES_MAX (FEED_DEPTH_MAX + 2)
 #define BETWEEN    " / "
@@ -31,10 +31,7 @@ plain(struct reading *r, struct str s)
 {
 	struct str copy = arena_dup(r->arena, str_trim(s));
 
-	if (!copy.p) {
-		r->full = true;
-		return STR_EMPTY;
-	}
+	r->full |= arena_over(r->arena);
 	copy = text_squeeze(r->arena, copy);
 	return str_trim(str_chars(copy, OPML_TEXT_MAX));
 }
@@ -43,7 +40,7 @@ plain(struct reading *r, struct str s)
 static struct str
 link(struct reading *r, struct str s)
 {
-	char *p = arena_raw(r->arena, s.n + 1);
+	char *p = arena_try(r->arena, s.n + 1);
 	size_t n = 0;
 
 	if (!p) {
@@ -123,10 +120,6 @@ add_feed(struct reading *r, const struct xml_tag *t, struct str url)
 		return;
 	}
 	f = arena_alloc(r->arena, sizeof(*f));
-	if (!f) {
-		r->full = true;
-		return;
-	}
 	f->title = name_of(r, t);
 	f->url = url;
 	f->site = link(r, attrs_get(t, STR("htmlUrl")));
@@ -203,7 +196,7 @@ static int
 read_xml(struct arena *a, struct str xml, bool mend, struct opml **ret,
     struct err *e)
 {
-	static const struct xml_calls CALLS = {on_start, on_text, on_end};
+	static const struct xml_calls CALLS = {on_start, on_text, on_end, NULL};
 	struct reading *r = calloc(1, sizeof(*r));
 	struct opml *o = arena_alloc(a, sizeof(*o));
 	bool faulty = false;

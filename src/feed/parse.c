@@ -1,10 +1,10 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "feed/charset.h"
 #include "feed/feed.h"
 #include "feed/parse_priv.h"
-#include "feed/xml.h"
+#include "markup/charset.h"
+#include "markup/xml.h"
 
 /* What is before the root element. */
 struct prolog {

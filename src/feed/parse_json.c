@@ -7,7 +7,7 @@
 #include "feed/link.h"
 #include "feed/parse_priv.h"
 #include "feed/slots.h"
-#include "feed/text.h"
+#include "markup/text.h"
 
 /* JSON Feed 1.0 and 1.1. A member of the wrong type is as good as none. */
 
@@ -28,7 +28,7 @@ kept(struct making *m, struct str s)
 {
 	/* An escaped NUL is a valid one, but no text has it. */
 	if (s.n > 0 && memchr(s.p, '\0', s.n)) {
-		char *p = arena_raw(m->arena, s.n);
+		char *p = arena_try(m->arena, s.n);
 		size_t n = 0;
 
 		for (size_t i = 0; p && i < s.n; i++)

@@ -2,11 +2,11 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "feed/dtd.h"
 #include "feed/link.h"
 #include "feed/parse_priv.h"
 #include "feed/slots.h"
 #include "feed/xml_value.h"
+#include "markup/dtd.h"
 
 /*
  * xml.h calls start, text and end; the frames are the elements that are open. One element at a time is captured: its text, and where it may hold
@@ -47,8 +47,9 @@ struct reading {
 static enum element_family
 family_of(const struct reading *r, const struct xml_tag *t)
 {
-	return r->plain_atom && t->family == FAMILY_RSS ? FAMILY_ATOM
-							: t->family;
+	return r->plain_atom && t->space == FAMILY_RSS
+		   ? FAMILY_ATOM
+		   : (enum element_family)t->space;
 }
 
 static const struct element *
@@ -159,7 +160,7 @@ known_root(struct reading *r, const struct xml_tag *t)
 	    has(t->uri, STR("purl.org/atom")) || str_eq(version, STR("0.3"))
 		? FEED_ATOM03
 		: FEED_ATOM1;
-	r->plain_atom = t->family == FAMILY_RSS;
+	r->plain_atom = t->space == FAMILY_RSS;
 	return true;
 }
 
@@ -416,7 +417,13 @@ verdict(struct reading *r, struct err *e)
 	return OK;
 }
 
-static const struct xml_calls CALLS = {on_start, on_text, on_end};
+static int
+on_space(struct str uri, struct str prefix)
+{
+	return (int)element_family(uri, prefix);
+}
+
+static const struct xml_calls CALLS = {on_start, on_text, on_end, on_space};
 
 int
 parse_xml(struct making *m, struct str xml, struct str doctype, bool mend,

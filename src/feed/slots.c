@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "feed/date.h"
 #include "feed/feed.h"
-#include "feed/text.h"
+#include "markup/text.h"
 
 void
 slots_date(struct slots *s, enum field f, uint8_t rank, struct str text)

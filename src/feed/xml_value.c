@@ -2,11 +2,11 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "feed/entity.h"
 #include "feed/link.h"
 #include "feed/parse_priv.h"
 #include "feed/slots.h"
-#include "feed/text.h"
+#include "markup/entity.h"
+#include "markup/text.h"
 
 /* ---- attributes ---- */
 
@@ -131,7 +131,7 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 		v->e->kind == KIND_CONSTRUCT &&
 		str_eq_nocase(t->name, STR("div"));
 	buf_addc(&v->text, '<');
-	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
+	add_name(v, t->name, t->space == FAMILY_XHTML ? STR_EMPTY : t->prefix);
 	for (size_t i = 0; i < t->n_attrs; i++) {
 		buf_addc(&v->text, ' ');
 		add_name(v, t->attrs[i].name, t->attrs[i].prefix);
@@ -153,7 +153,7 @@ value_end(struct value *v, size_t level, const struct xml_tag *t)
 	if (level == 1)
 		v->div_to = v->text.n;
 	buf_addz(&v->text, "</");
-	add_name(v, t->name, t->family == FAMILY_XHTML ? STR_EMPTY : t->prefix);
+	add_name(v, t->name, t->space == FAMILY_XHTML ? STR_EMPTY : t->prefix);
 	buf_addc(&v->text, '>');
 	if (level == 1)
 		v->div_end = v->text.n;

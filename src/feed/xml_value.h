@@ -5,7 +5,7 @@
 #define FEED_XML_VALUE_H
 
 #include "base/buf.h"
-#include "feed/xml.h"
+#include "markup/xml.h"
 
 struct arena;
 struct feed_item;

@@ -2,7 +2,7 @@
 
 #include <arpa/inet.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
 
 #define LABEL_MAX 63 /* of DNS */

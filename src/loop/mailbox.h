@@ -4,7 +4,7 @@
  * A message is a struct with a `struct mail` inside it; posting allocates
  * nothing and can't fail. Many may post, one takes. The taker gets all that is
  * there at once, oldest first, so that a busy thread is woken once for many
- * messages. Mutexes are here, in the pools and in http/door.c alone.
+ * messages. Mutexes are here, in the pools and in http/server/door.c alone.
  *
  * INVARIANTS
  *   1. A message is in one mailbox at most; between post and take it belongs

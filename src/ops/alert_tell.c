@@ -2,9 +2,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
-#include "deliver/control.h"
+#include "deliver/engine/control.h"
 #include "ops/alert_priv.h"
 #include "sql.h"
 

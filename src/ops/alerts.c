@@ -2,10 +2,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/metric.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
 #include "base/str.h"
-#include "deliver/verdict.h"
+#include "contract/verdict.h"
 #include "event/append.h"
 #include "ops/alert_priv.h"
 #include "sql.h"
@@ -413,7 +413,7 @@ alerts_write(struct alerts *a, struct buf *b)
 
 	static const enum reason REASONS[] = {
 #define REASON(name, number, text) REASON_##name,
-#include "deliver/reasons.tbl"
+#include "contract/reasons.tbl"
 #undef REASON
 	};
 

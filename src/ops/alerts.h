@@ -29,7 +29,7 @@
  * INVARIANTS
  *   1. At most one notice a rule, subscription and minute (time.scale divides
  *      the minute).
- *   2. Deliveries of ops.* count for nothing here (deliver/flush.h), so that
+ *   2. Deliveries of ops.* count for nothing here (deliver/engine/flush.h), so that
  *      no notice leads to another.
  */
 #ifndef OPS_ALERTS_H

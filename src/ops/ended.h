@@ -1,7 +1,7 @@
 /*
  * ended.h - drops what ended subscriptions left behind.
  *
- * Ending a subscription is one row (deliver/control.h); the engine forgets it
+ * Ending a subscription is one row (deliver/engine/control.h); the engine forgets it
  * at its place in the log. Its waiting deliveries, readers, open dead letters
  * and counters go here, SUB_DROP_STEP rows a transaction, so that the commit
  * thread never stands still for it. Each step that drops deliveries tells the

@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "base/uuid.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define END 50 /* where in the log it ended */
 

@@ -35,7 +35,7 @@ struct jobs_opts {
 	int64_t articles_keep_us; /* reader/clean.h; 0: for ever */
 	struct tidy *tidy;        /* ops/tidy.h; NULL: none */
 	struct alerts *alerts;    /* NULL: nobody looks */
-	struct log_folder *logs;  /* base/log_folder.h; NULL: none */
+	struct log_folder *logs;  /* base/log/log_folder.h; NULL: none */
 	/* Of a room that this one does not know; `last`: at the end. */
 	void (*look)(void *arg, bool last);
 	void *arg;

@@ -1,6 +1,6 @@
 #include <stdatomic.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "event/append.h"
 #include "ops/reseal.h"
 

@@ -3,7 +3,7 @@
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "seal/keyring.h"

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define MINUTE  (60 * US_PER_S)
 #define NOW     (INT64_C(28400000) * MINUTE)

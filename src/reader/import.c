@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "feed/opml.h"
-#include "http/guard.h"
+#include "http/client/guard.h"
 #include "reader/subs.h"
 #include "reader/sync.h"
 

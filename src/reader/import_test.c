@@ -3,16 +3,16 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "feed/opml.h"
-#include "http/guard.h"
+#include "http/client/guard.h"
 #include "reader/subs.h"
 #include "reader/sync.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define NOW (INT64_C(1770000000) * US_PER_S) /* 2026-02-02T02:40:00Z */
 

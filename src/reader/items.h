@@ -34,7 +34,7 @@
 #define READER_ITEMS_H
 
 #include "base/base.h"
-#include "feed/sanitize.h"
+#include "markup/sanitize.h"
 
 struct arena;
 struct caged;

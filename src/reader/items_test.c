@@ -16,7 +16,7 @@
 #include "reader/same.h"
 #include "reader/subs.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define NOW (INT64_C(1770000000) * US_PER_S) /* 2026-02-02T02:40:00Z */
 

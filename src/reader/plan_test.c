@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 static const struct {
 	enum stmt q;

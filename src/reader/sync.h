@@ -4,7 +4,7 @@
  * Miniflux, Google Reader and Fever differ in words, pages and the spelling of
  * an id; what they ask is the same: the feeds with their counters, ids of
  * articles by a filter, articles by their ids, and a change of state for many
- * at once. That is here; api/miniflux.c, api/greader.c and api/fever.c are
+ * at once. That is here; api/apps/miniflux.c, api/apps/greader.c and api/apps/fever.c are
  * spelling. Ids are those of the tables: apps want numbers.
  *
  * LIFE. What reads runs on any thread with a read connection, what changes on

@@ -11,7 +11,7 @@
 #include "reader/items.h"
 #include "reader/subs.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 #define NOW (INT64_C(1770000000) * US_PER_S) /* 2026-02-02T02:40:00Z */
 #define DAY (INT64_C(86400) * US_PER_S)

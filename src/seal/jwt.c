@@ -278,7 +278,7 @@ check_signature(const struct jwks *set, enum alg alg, struct str kid,
 static struct str
 decode(struct str part, struct arena *a)
 {
-	char *to = arena_raw(a, part.n + 1);
+	char *to = arena_try(a, part.n + 1);
 	size_t n = 0;
 
 	if (!to || !base64url_read(part, to, part.n, &n))

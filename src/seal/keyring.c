@@ -151,7 +151,7 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 		return err_set(e, ERR_LIMIT,
 		    "a secret of over %zu bytes can't be sealed",
 		    (size_t)SEAL_PLAIN_MAX);
-	text = arena_raw(a, plain.n + 1);
+	text = arena_try(a, plain.n + 1);
 	if (!text)
 		return no_room(e);
 	rc = seal_key_bytes(key, k->salt, bytes, e);
@@ -217,7 +217,7 @@ take_apart(struct arena *a, struct str sealed, struct parts *ret, struct err *e)
 	    !bytes_of(j, "iv", ret->iv, sizeof(ret->iv)) ||
 	    !bytes_of(j, "tag", ret->tag, sizeof(ret->tag)))
 		return unformed(e);
-	ret->text = arena_raw(a, ct->text.n + 1);
+	ret->text = arena_try(a, ct->text.n + 1);
 	if (!ret->text)
 		return no_room(e);
 	if (!base64_read(ct->text, ret->text, ct->text.n, &ret->text_n))
@@ -263,7 +263,7 @@ keyring_unseal(struct keyring *k, struct arena *a, struct str where,
 		return err_set(e, ERR_INVALID,
 		    "the key %s is another than the one that sealed a value",
 		    key->id);
-	plain = arena_raw(a, p.text_n + 1);
+	plain = arena_try(a, p.text_n + 1);
 	if (!plain)
 		return no_room(e);
 	rc = seal_key_bytes(key, p.salt, bytes, e);

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "deliver/member.h"
-#include "deliver/preset.h"
-#include "deliver/subscription.h"
+#include "contract/member.h"
+#include "contract/preset.h"
+#include "contract/subscription.h"
 #include "event/envelope.h"
 #include "seal/digest.h"
 

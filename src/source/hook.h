@@ -41,8 +41,8 @@
 #include "base/base.h"
 #include "base/limits.h"
 #include "base/uuid.h"
-#include "deliver/receive.h"
-#include "http/req.h"
+#include "contract/receive.h"
+#include "http/server/req.h"
 
 struct arena;
 struct buf;

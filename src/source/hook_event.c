@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "event/cloudevent.h"
-#include "http/query.h"
-#include "match/jq.h"
+#include "http/server/query.h"
+#include "match/jq/jq.h"
 #include "seal/digest.h"
 #include "source/hook.h"
 

@@ -3,10 +3,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/test.h"
-#include "deliver/preset.h"
+#include "contract/preset.h"
 
 #define NOW    (INT64_C(1614265330) * US_PER_S)
 #define TENANT "0198c2f0-7d1e-7a3b-8c4d-5e6f70819203"

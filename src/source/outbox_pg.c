@@ -42,7 +42,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "source/outbox_driver.h"

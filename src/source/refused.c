@@ -5,10 +5,10 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/log.h"
-#include "base/metric.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
 #include "base/str.h"
-#include "deliver/verdict.h"
+#include "contract/verdict.h"
 #include "event/envelope.h"
 #include "event/mask.h"
 #include "seal/base64.h"
@@ -326,7 +326,7 @@ refused_open(
 	x.copy = text_of(payload, "copy");
 	x.truncated = json_is(json_get(payload, "truncated"), JSON_TRUE);
 	if (str_eq(text_of(payload, "encoding"), STR("base64"))) {
-		char *raw = arena_raw(a, x.copy.n + 1);
+		char *raw = arena_try(a, x.copy.n + 1);
 		size_t n = 0;
 
 		if (!raw)

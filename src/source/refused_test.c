@@ -6,12 +6,12 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/log.h"
-#include "base/metric.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
 #include "base/test.h"
 #include "event/mask.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 static struct arena *arena;
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
 
 #define OTHERS       (S_IRWXG | S_IRWXO)

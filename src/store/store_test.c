@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 #include "store/store_driver.h"
 
 struct engine {

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "deliver/subscription.h"
+#include "contract/subscription.h"
 #include "sql.h"
 #include "task/target.h"
 

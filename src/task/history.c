@@ -5,9 +5,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "deliver/core.h"
-#include "deliver/deliver.h"
-#include "deliver/verdict.h"
+#include "contract/verdict.h"
+#include "deliver/core/core.h"
+#include "deliver/engine/deliver.h"
 #include "sql.h"
 
 const char *

@@ -19,7 +19,7 @@
 #define TASK_HISTORY_H
 
 #include "base/base.h"
-#include "deliver/flush.h"
+#include "deliver/engine/flush.h"
 #include "task/task.h"
 
 enum notice_status {

@@ -11,7 +11,7 @@
  * review_required. That is the event's payload; preset `task` sends the payload
  * and nothing else, byte for byte, since the signature covers the bytes.
  *
- * WHO GETS IT stands in the entry's attrs (deliver/letter.h), beside whoever
+ * WHO GETS IT stands in the entry's attrs (deliver/engine/letter.h), beside whoever
  * subscribes to invoice.* anyway.
  */
 #ifndef TASK_NOTICE_H

@@ -3,7 +3,7 @@
  * its key.
  *
  * Both are subscriptions with preset `task`, `managedBy` "task" and the key as
- * owner; they get what an event names them for (deliver/letter.h) and nothing
+ * owner; they get what an event names them for (deliver/engine/letter.h) and nothing
  * else. That of a callback URL is made when a key first uses the URL and signs
  * with the key's own secret; a configuration is made by hand, once for each
  * URL, and says which events, how long, how often and with which headers.

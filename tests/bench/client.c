@@ -13,7 +13,7 @@
  * With some hundreds in flight libmicrohttpd 0.9.75 now and then sleeps with
  * all its connections readable: stay below 128.
  */
-#include "http/client.h"
+#include "http/client/client.h"
 
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
 

@@ -37,7 +37,7 @@
 #include "doc/child.h"
 #include "event/append.h"
 #include "feed/feed.h"
-#include "feed/sanitize.h"
+#include "markup/sanitize.h"
 #include "reader/items.h"
 #include "reader/items_priv.h"
 #include "reader/subs.h"

@@ -8,7 +8,7 @@
  * the MB/s; then 5 MB each of what is meant to be slow, and says the seconds:
  * of CPU time, both.
  */
-#include "feed/sanitize.h"
+#include "markup/sanitize.h"
 
 #include "base/buf.h"
 #include "base/limits.h"

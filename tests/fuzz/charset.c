@@ -5,7 +5,7 @@
  *
  * The first byte chooses what the header says.
  */
-#include "feed/charset.h"
+#include "markup/charset.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* A settings file from anybody: refused in words, or read; and what is read is
  * printed so that reading that again gives the same. */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 
 #include <assert.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "feed/href.h"
+#include "markup/href.h"
 #include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "feed/xml_print.h"
+#include "markup/xml_print_test.h"
 #include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,10 +6,10 @@
 #include <assert.h>
 
 #include "base/arena.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "deliver/preset.h"
+#include "contract/preset.h"
 #include "event/envelope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

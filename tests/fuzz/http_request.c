@@ -16,13 +16,13 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
-#include "http/gzip.h"
-#include "http/query.h"
-#include "http/req.h"
-#include "http/router.h"
-#include "http/server.h"
+#include "http/server/gzip.h"
+#include "http/server/query.h"
+#include "http/server/req.h"
+#include "http/server/router.h"
+#include "http/server/server.h"
 
 #define CONNECTIONS 500
 #define SILENCE_MS  5

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "match/jq_scan.h"
-#include "match/plain.h"
+#include "match/jq/jq_scan.h"
+#include "match/jq/plain.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "deliver/receive.h"
+#include "contract/receive.h"
 #include "hikyaku.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

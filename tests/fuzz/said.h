@@ -9,7 +9,7 @@
 #include <assert.h>
 
 #include "base/base.h"
-#include "feed/charset.h"
+#include "markup/charset.h"
 
 static inline struct str
 said(uint8_t which)
@@ -18,7 +18,7 @@ said(uint8_t which)
 	    STR(""),
 	    STR("text/xml"),
 #define LABEL(label, id) STR("text/html; charset=" label),
-#include "feed/charsets.tbl"
+#include "markup/charsets.tbl"
 	    STR("text/xml; charset=\"euc-kr"),
 	    STR("text/xml; charset=utf-7"),
 	    STR("charset='iso-2022-cn-ext//translit'"),

@@ -4,14 +4,14 @@
  * without the base, changes nothing. The first byte chooses list and base, and
  * whether a second one says the charset of what follows.
  */
-#include "feed/sanitize.h"
+#include "markup/sanitize.h"
 
 #include <assert.h>
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "feed/charset.h"
-#include "feed/sanitize_check.h"
+#include "markup/charset.h"
+#include "markup/sanitize_check_test.h"
 #include "said.h"
 
 #define HAS_CHARSET 0x80

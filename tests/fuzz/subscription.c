@@ -2,16 +2,16 @@
  * taken: stored and loaded it is the same, shown and sent back it is taken
  * again, and a request is made or refused in words. Whatever is refused: in
  * words that can be shown. */
-#include "deliver/subscription.h"
+#include "contract/subscription.h"
 
 #include <assert.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "deliver/request.h"
+#include "contract/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

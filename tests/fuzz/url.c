@@ -10,9 +10,9 @@
 #include <assert.h>
 #include <curl/curl.h>
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/str.h"
-#include "http/guard.h"
+#include "http/client/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

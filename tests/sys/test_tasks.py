@@ -1,7 +1,7 @@
 """Tasks and their callbacks: seed 004, AC1 to AC4.
 
 Retries wait 1, 5 and 30 minutes; TIME_SCALE makes that 60, 300 and 1800 ms. The
-true numbers are in the unit tests (deliver/preset_test.c, task/task_test.c).
+true numbers are in the unit tests (contract/preset_test.c, task/task_test.c).
 """
 import hashlib
 import hmac

@@ -22,7 +22,7 @@
 #include <endian.h>
 
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
 #include "sql.h"
 #include "store/postgres/pgconn.h"

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 #include "store/postgres/pgparam.h"
 
 struct bench {

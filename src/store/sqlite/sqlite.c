@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
 #include "sql.h"
 #include "store/sqlite/copy.h"

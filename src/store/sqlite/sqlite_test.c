@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/str.h"
 #include "sql.h"
-#include "store/fixture.h"
+#include "store/fixture_test.h"
 
 static char body[64 * KIB];
 

@@ -1,0 +1,324 @@
+#include "account/auth.h"
+#include "account/oidc.h"
+#include "account/scopes.h"
+#include "account/session.h"
+#include "account/users.h"
+#include "api/api.h"
+#include "api/people/people.h"
+#include "audit/audit.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no room for a login");
+}
+
+bool
+api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])
+{
+	const struct api *api = r->app;
+	struct str text =
+	    cookie_find(req_header(r, "Cookie"), STR(SESSION_COOKIE));
+
+	return text.n > 0 && session_read(&api->session, text, ret_id);
+}
+
+int
+api_session_cookie(struct req *r, const char *text, struct err *e)
+{
+	const struct api *api = r->app;
+	int64_t age_s = text[0] ? api->conf->session_max_age_ms / 1000 : 0;
+	struct str line = arena_fmt(r->arena,
+	    SESSION_COOKIE
+	    "=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s",
+	    text, (long long)age_s, api->secure ? "; Secure" : "");
+
+	if (!line.p)
+		return no_room(e);
+	req_add_header(r, "Set-Cookie", line.p);
+	return OK;
+}
+
+/* {"id","email","name","provider","scopes"} */
+static int
+write_me(struct req *r, struct db *db, int64_t user, struct str provider,
+    unsigned scopes, struct err *e)
+{
+	struct user u;
+	const char *word;
+	size_t at = 0, n = 0;
+	int rc = users_get(db, user, r->arena, &u, e);
+
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	buf_addz(&r->out, "{\"id\":\"");
+	uuid_add(&r->out, u.uid);
+	buf_addz(&r->out, "\",\"email\":");
+	buf_json(&r->out, u.email);
+	buf_addz(&r->out, ",\"name\":");
+	buf_json(&r->out, u.name);
+	buf_addz(&r->out, ",\"provider\":");
+	if (provider.p)
+		buf_json(&r->out, provider);
+	else
+		buf_addz(&r->out, "null");
+	buf_addz(&r->out, ",\"scopes\":[");
+	while ((word = scope_next(scopes, &at)))
+		buf_fmt(&r->out, "%s\"%s\"", n++ ? "," : "", word);
+	buf_addz(&r->out, "]}");
+	return OK;
+}
+
+static int
+audit_refused(
+    struct db *db, const struct user_new *who, int64_t now_us, struct err *e)
+{
+	struct audit_row row = {
+	    .category = AUDIT_SIGNUP_REFUSED,
+	    .at_us = now_us,
+	    .actor = STR("nobody"),
+	    .target_type = STR("user"),
+	    .object_id = who->subject,
+	    .object_name = who->email,
+	};
+
+	return audit_put(db, &row, e);
+}
+
+/* On the commit thread: whoever the provider names, perhaps for the first time. */
+static int
+put_person(struct req *r, struct db *db, struct api_login *l, int64_t now_us,
+    struct err *e)
+{
+	struct audit_row row = {
+	    .category = AUDIT_USER_CREATED,
+	    .at_us = now_us,
+	    .target_type = STR("user"),
+	};
+	bool made = false;
+	struct user u;
+	char name[sizeof(r->who.name)];
+	char uid[UUID_LEN + 1];
+	int rc = OK;
+
+	if (!l->may_come)
+		rc = users_find(
+		    db, l->person->provider, l->person->subject, &l->user, e);
+	l->refused = rc == ERR_ABSENT;
+	if (l->refused)
+		return audit_refused(db, l->person, now_us, e);
+	if (rc == OK)
+		rc = users_login(db, l->person, now_us, &l->user, &made, e);
+	if (rc < 0 || !made)
+		return rc;
+	rc = users_get(db, l->user, r->arena, &u, e);
+	if (rc < 0)
+		return rc;
+	uuid_format(u.uid, uid);
+	(void)snprintf(name, sizeof(name), PERSON_NAME "%s", uid);
+	row.object_id = str_of(name);
+	return audit_put(db, &row, e);
+}
+
+/* On the commit thread. */
+static int
+put_session(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct api_login *l = r->ctx;
+	int64_t now_us = clock_now_us();
+	int64_t until_us = now_us + api->conf->session_max_age_ms * US_PER_MS;
+	int rc = l->person ? put_person(r, db, l, now_us, e) : OK;
+
+	if (l->refused)
+		return rc;
+	if (rc == OK)
+		rc = write_me(r, db, l->user, l->provider, l->scopes, e);
+	/* Removed since its password was checked. */
+	if (rc == ERR_ABSENT)
+		return err_set(e, ERR_UNKNOWN, "wrong name or password");
+	if (rc == OK && l->has_old)
+		rc = session_remove(db, l->old, e);
+	if (rc == OK)
+		rc = session_add(db, api->keyring, r->arena, l->id, l->user,
+		    l->provider, now_us, until_us, &l->ended, e);
+	return rc;
+}
+
+static int
+logged_in(struct req *r, struct err *e)
+{
+	struct api_login *l = r->ctx;
+
+	/* Another node made the same person in this moment. */
+	if (r->rc == ERR_CONFLICT && !l->again) {
+		l->again = true;
+		return api_write(r, put_session, e);
+	}
+	if (r->rc < 0)
+		return api_said(r, e);
+	if (l->refused)
+		return l->refuse(r, e);
+	if (l->ended || l->has_old)
+		auth_session_ended();
+	if (l->location) {
+		buf_clear(&r->out);
+		r->status = 302;
+		req_add_header(r, "Location", l->location);
+		req_add_header(r, "Cache-Control", "no-store");
+	}
+	return api_session_cookie(r, l->text, e);
+}
+
+int
+api_login(struct req *r, struct api_login *l, struct err *e)
+{
+	const struct api *api = r->app;
+
+	session_make(&api->session, l->text, l->id);
+	l->has_old = api_own_session(r, l->old);
+	r->ctx = l;
+	r->then = logged_in;
+	return api_write(r, put_session, e);
+}
+
+static int
+known(struct req *r, struct err *e)
+{
+	struct api_login *l = arena_alloc(r->arena, sizeof(*l));
+
+	if (!l)
+		return no_room(e);
+	l->user = r->who.user;
+	l->scopes = r->who.scopes;
+	l->provider = STR(USER_LOCAL);
+	return api_login(r, l, e);
+}
+
+static int
+checked(struct req *r, struct err *e)
+{
+	int rc = auth_checked(r, e);
+
+	return rc < 0 ? rc : known(r, e);
+}
+
+int
+api_auth_login(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const names[] = {"name", "password", NULL};
+	struct api *api = r->app;
+	const struct json *name, *password;
+	struct json *j = NULL;
+	int rc;
+
+	(void)db;
+	/* Nobody is logged in as somebody else by a page that he looks at. */
+	if (req_header(r, "Origin").n > 0 && !origin_trusts(&api->origins, r))
+		return api_cross_origin(e);
+	rc = api_body(r, names, &j, e);
+	if (rc < 0)
+		return rc;
+	name = json_get(j, "name");
+	password = json_get(j, "password");
+	if (!json_is(name, JSON_STRING))
+		return json_wrong(e, "/name", "must be a string");
+	if (!json_is(password, JSON_STRING))
+		return json_wrong(e, "/password", "must be a string");
+	r->then = checked;
+	rc = auth_check(api->auth, r, name->text, password->text, e);
+	return rc == OK ? known(r, e) : rc;
+}
+
+/* On the commit thread. */
+static int
+drop_session(struct req *r, struct db *db, struct err *e)
+{
+	return session_remove(db, r->ctx, e);
+}
+
+/* Committed, or perhaps: what caches know of sessions may be wrong now. */
+static void
+forget(struct req *r)
+{
+	(void)r;
+	auth_session_ended();
+}
+
+static int
+logged_out(struct req *r, struct err *e)
+{
+	auth_session_ended();
+	return api_said(r, e);
+}
+
+int
+api_auth_logout(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	unsigned char *id = arena_alloc(r->arena, DIGEST_LEN);
+	bool own;
+	int rc;
+
+	(void)db;
+	if (!id)
+		return no_room(e);
+	own = api_own_session(r, id);
+	if (own && !origin_trusts(&api->origins, r))
+		return api_cross_origin(e);
+	rc = api_session_cookie(r, "", e);
+	if (rc < 0)
+		return rc;
+	r->status = 204;
+	r->ctx = id;
+	if (!own)
+		return OK;
+	r->then = logged_out;
+	r->done = forget; /* for the client that left: then is not called */
+	return api_write(r, drop_session, e);
+}
+
+int
+api_auth_me(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct str provider = STR(USER_LOCAL);
+	unsigned char id[DIGEST_LEN];
+	int64_t until_us;
+	int rc = OK;
+
+	if (r->who.by_cookie && api_own_session(r, id))
+		rc = session_look(
+		    db, api->keyring, id, r->arena, &provider, &until_us, e);
+	if (rc == OK)
+		rc = write_me(r, db, r->who.user, provider, r->who.scopes, e);
+	if (rc == ERR_ABSENT)
+		return err_set(e, ERR_UNKNOWN, "who are you?");
+	return rc;
+}
+
+int
+api_auth_providers(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+
+	(void)db;
+	(void)e;
+	buf_clear(&r->out);
+	buf_addz(&r->out,
+	    "{\"providers\":[{\"name\":\"local\",\"login\":\"/auth/login\"}");
+	if (api->oidc) {
+		buf_addz(&r->out, ",{\"name\":");
+		buf_json(&r->out, oidc_provider(api->oidc));
+		buf_addz(&r->out, ",\"login\":\"/auth/google/login\"}");
+	}
+	buf_addz(&r->out, "]}");
+	return OK;
+}

@@ -1,0 +1,114 @@
+#include "account/accounts.h"
+#include "account/users.h"
+#include "api/api.h"
+#include "api/people/people.h"
+#include "api/v1/account.h"
+#include "audit/audit.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "sql.h"
+
+#define THEME_FIRST "light" /* until one says otherwise */
+
+/* Somebody without an account; accounts tell of themselves. */
+static int
+audit_gone(struct req *r, struct db *db, struct err *e)
+{
+	struct audit_row row = {
+	    .category = AUDIT_USER_REMOVED,
+	    .at_us = clock_now_us(),
+	    .actor = api_actor(r),
+	    .target_type = STR("user"),
+	    .object_id = str_of(r->who.name),
+	};
+
+	return audit_put(db, &row, e);
+}
+
+/* On the commit thread. */
+static int
+leave(struct req *r, struct db *db, struct err *e)
+{
+	int rc;
+
+	if (r->who.id) {
+		rc = accounts_remove(
+		    db, str_of(r->who.name), api_actor(r), clock_now_us(), e);
+	} else {
+		rc = users_remove(db, r->who.user, e);
+		if (rc == OK)
+			rc = audit_gone(r, db, e);
+	}
+	buf_clear(&r->out);
+	r->status = 204;
+	return rc < 0 ? rc : api_session_cookie(r, "", e);
+}
+
+int
+api_me_delete(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return api_account_write(r, leave, e);
+}
+
+static void
+write_settings(struct req *r, struct str theme)
+{
+	buf_clear(&r->out);
+	buf_addz(&r->out, "{\"theme\":");
+	buf_json(&r->out, theme);
+	buf_addc(&r->out, '}');
+}
+
+int
+api_me_settings_get(struct req *r, struct db *db, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_user_settings_get(db, r->who.user, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc >= 0)
+		write_settings(
+		    r, rc > 0 ? rows_str(rows, 0) : STR(THEME_FIRST));
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* On the commit thread. */
+static int
+put_settings(struct req *r, struct db *db, struct err *e)
+{
+	const struct str *theme = r->ctx;
+	int64_t n =
+	    sql_user_settings_put(db, r->who.user, *theme, clock_now_us(), e);
+
+	if (n < 0)
+		return (int)n;
+	write_settings(r, *theme);
+	return OK;
+}
+
+int
+api_me_settings_put(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const names[] = {"theme", NULL};
+	struct str *theme = arena_alloc(r->arena, sizeof(*theme));
+	const struct json *v;
+	struct json *j = NULL;
+	int rc = theme ? api_body(r, names, &j, e)
+		       : err_set(e, ERR_NOMEM, "no room for settings");
+
+	(void)db;
+	if (rc < 0)
+		return rc;
+	v = json_get(j, "theme");
+	if (!json_is(v, JSON_STRING) ||
+	    (!str_eq(v->text, STR("light")) && !str_eq(v->text, STR("dark"))))
+		return json_wrong(e, "/theme", "must be light or dark");
+	*theme = v->text;
+	r->ctx = theme;
+	return api_write(r, put_settings, e);
+}

@@ -1,0 +1,373 @@
+#include "account/auth.h"
+#include "account/oidc.h"
+#include "account/session.h"
+#include "account/signup.h"
+#include "account/users.h"
+#include "api/api.h"
+#include "api/people/people.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/limits.h"
+#include "base/log/log.h"
+#include "base/str.h"
+#include "seal/base64.h"
+#include "seal/digest.h"
+#include "seal/keyring.h"
+#include "seal/token.h"
+
+/*
+ * What must come back unchanged from the provider's page travels in a cookie of
+ * the browser that began, sealed: nobody else can finish a login, and no table
+ * has to remember those that nobody finished. The lines of it: state, nonce,
+ * verifier, until (us), the path to lead to at the end.
+ */
+#define STATE_LABEL  "login "
+#define STATE_COOKIE "hikyaku_login"
+#define STATE_WHERE  STR("login.state")
+#define STATE_MAX    (4 * OIDC_WORD_LEN + 32 + HTTP_PATH_MAX)
+#define ALPHABET                                                               \
+	STR("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+struct trip {
+	struct oidc_flow flow;
+	struct str back; /* a path of ours */
+	struct user_new person;
+	struct api_login login;
+};
+
+static int
+no_room(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no room for a login");
+}
+
+/* A path of this server and nothing that a browser takes for another's. */
+static bool
+is_path(struct str s)
+{
+	if (s.n == 0 || s.n > HTTP_PATH_MAX || s.p[0] != '/' ||
+	    (s.n > 1 && (s.p[1] == '/' || s.p[1] == '\\')))
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] <= ' ' || s.p[i] >= 0x7f || s.p[i] == '\\')
+			return false;
+	return true;
+}
+
+static const char *
+url_of(const struct req *r, struct str path)
+{
+	const struct api *api = r->app;
+	struct str base = str_of(api->conf->base_url);
+
+	while (str_ends(base, STR("/")))
+		base.n--;
+	return arena_fmt(r->arena, "%.*s%.*s", STR_ARG(base), STR_ARG(path)).p;
+}
+
+static int
+lead_to(struct req *r, const char *url, struct err *e)
+{
+	if (!url)
+		return no_room(e);
+	buf_clear(&r->out);
+	r->status = 302;
+	req_add_header(r, "Location", url);
+	req_add_header(r, "Cache-Control", "no-store");
+	return OK;
+}
+
+/* Empty clears it. */
+static int
+state_cookie(struct req *r, struct str text, struct err *e)
+{
+	const struct api *api = r->app;
+	struct str line = arena_fmt(r->arena,
+	    STATE_COOKIE
+	    "=%.*s; Path=/auth; HttpOnly; SameSite=Lax; Max-Age=%d%s",
+	    STR_ARG(text), text.n ? OIDC_LOGIN_S : 0,
+	    api->secure ? "; Secure" : "");
+
+	if (!line.p)
+		return no_room(e);
+	req_add_header(r, "Set-Cookie", line.p);
+	return OK;
+}
+
+/* Back to a page of ours that can say so; the log has the reason. */
+static int
+failed(struct req *r, const char *code, const char *why, struct err *e)
+{
+	const struct api *api = r->app;
+	struct str path = arena_fmt(r->arena, "/?login_error=%s", code);
+	struct log_line l;
+
+	auth_failed(api->auth, r, "openid");
+	log_begin(&l, LOG_WARN, "a login failed");
+	log_str(&l, "traceId", str_of(r->trace_id));
+	log_str(&l, "code", str_of(code));
+	log_str(&l, "error", str_of(why));
+	log_str(&l, "peer", str_of(r->peer));
+	log_end(&l);
+	if (state_cookie(r, STR_EMPTY, e) < 0 || !path.p)
+		return no_room(e);
+	return lead_to(r, url_of(r, path), e);
+}
+
+static int
+flow_failed(struct req *r, const struct oidc_flow *f, struct err *e)
+{
+	switch (f->rc) {
+	case ERR_AWAY:
+		return failed(r, "provider_unavailable", f->err.text, e);
+	case ERR_DENIED:
+		return failed(r, "code_refused", f->err.text, e);
+	case ERR_INVALID:
+		return failed(r, "bad_token", f->err.text, e);
+	default:
+		*e = f->err;
+		return f->rc;
+	}
+}
+
+/* On the caller's thread. */
+static void
+flow_done(struct oidc_flow *f)
+{
+	req_wake(f->arg);
+}
+
+static int
+start(struct req *r, struct trip *t, int (*then)(struct req *, struct err *),
+    struct err *e)
+{
+	const struct api *api = r->app;
+	int rc;
+
+	t->flow.arena = r->arena;
+	t->flow.arg = r;
+	t->flow.done = flow_done;
+	r->ctx = t;
+	r->then = then;
+	rc = oidc_start(api->oidc, &t->flow, e);
+	return rc < 0 ? rc : REQ_WAIT;
+}
+
+static int
+not_set(struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "no login provider is set");
+}
+
+/* ---- going there ---- */
+
+static int
+seal_state(struct req *r, const struct trip *t, struct str state,
+    struct str nonce, struct str verifier, struct err *e)
+{
+	const struct api *api = r->app;
+	int64_t until_us = clock_now_us() + OIDC_LOGIN_S * US_PER_S;
+	struct str plain = arena_fmt(r->arena, "%.*s\n%.*s\n%.*s\n%lld\n%.*s",
+	    STR_ARG(state), STR_ARG(nonce), STR_ARG(verifier),
+	    (long long)until_us, STR_ARG(t->back));
+	struct buf b = BUF(BASE64URL_LEN(STATE_MAX + SEAL_BYTES_MORE) + 1 +
+			   BASE64URL_LEN(DIGEST_LEN));
+	unsigned char mac[DIGEST_LEN];
+	struct str sealed;
+	char *to;
+	int rc;
+
+	to = plain.p ? arena_try(r->arena, plain.n + SEAL_BYTES_MORE) : NULL;
+	if (!to)
+		return no_room(e);
+	rc = keyring_seal_bytes(
+	    api->keyring, STATE_WHERE, plain, to, &sealed, e);
+	if (rc == OK) {
+		base64url_add(&b, sealed);
+		session_mac(&api->session, STATE_LABEL, buf_str(&b), mac);
+		buf_addc(&b, '.');
+		base64url_add(&b, (struct str){(char *)mac, sizeof(mac)});
+		rc = b.failed ? no_room(e) : state_cookie(r, buf_str(&b), e);
+	}
+	buf_done(&b);
+	return rc;
+}
+
+static int
+go(struct req *r, struct err *e)
+{
+	const struct api *api = r->app;
+	struct trip *t = r->ctx;
+	char words[3][OIDC_WORD_LEN + 1];
+	struct str state, nonce, verifier;
+	int rc;
+
+	if (t->flow.rc < 0)
+		return flow_failed(r, &t->flow, e);
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		token_text(words[i], OIDC_WORD_LEN, ALPHABET);
+	state = str_of(words[0]);
+	nonce = str_of(words[1]);
+	verifier = str_of(words[2]);
+	rc = seal_state(r, t, state, nonce, verifier, e);
+	if (rc < 0)
+		return rc;
+	return lead_to(r,
+	    oidc_page(
+		api->oidc, t->flow.authorize, state, nonce, verifier, r->arena)
+		.p,
+	    e);
+}
+
+int
+api_oidc_login(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const names[] = {"return", NULL};
+	const struct api *api = r->app;
+	struct trip *t = arena_alloc(r->arena, sizeof(*t));
+	int rc;
+
+	(void)db;
+	if (!api->oidc)
+		return not_set(e);
+	if (!t)
+		return no_room(e);
+	rc = req_query_only(r, names, e);
+	if (rc < 0)
+		return rc;
+	t->back = STR("/");
+	if (req_query(r, "return", &t->back) && !is_path(t->back))
+		return err_at(e, ERR_INVALID, "/return",
+		    "must be a path of this server, as /feeds");
+	return start(r, t, go, e);
+}
+
+/* ---- coming back ---- */
+
+/* Only what we gave out is opened: a made-up key's salt would cost the time of
+ * a derivation. */
+static bool
+is_ours(const struct api *api, struct str text, struct str mac)
+{
+	unsigned char want[DIGEST_LEN];
+	char got[DIGEST_LEN];
+	size_t n = 0;
+
+	if (!base64url_read(mac, got, sizeof(got), &n) || n != sizeof(got))
+		return false;
+	session_mac(&api->session, STATE_LABEL, text, want);
+	return digest_eq(want, got, sizeof(want));
+}
+
+/* What the browser brought: NULL, or why it will not do. */
+static const char *
+open_state(struct req *r, struct trip *t, struct str *ret_state)
+{
+	const struct api *api = r->app;
+	struct str text =
+	    cookie_find(req_header(r, "Cookie"), STR(STATE_COOKIE));
+	char *bytes = arena_try(r->arena, text.n + 1);
+	struct str plain = STR_EMPTY, mac = text;
+	int64_t until_us = 0;
+	struct err e;
+	size_t n = 0;
+
+	if (text.n == 0)
+		return "this browser has not begun it, or too long ago";
+	text = str_cut(&mac, '.');
+	if (!bytes || !is_ours(api, text, mac) ||
+	    !base64url_read(text, bytes, text.n, &n) ||
+	    !keyring_is_bytes((struct str){bytes, n}) ||
+	    keyring_unseal_bytes(api->keyring, STATE_WHERE,
+		(struct str){bytes, n}, bytes, &plain, &e) < 0)
+		return "its cookie is not ours";
+	*ret_state = str_cut(&plain, '\n');
+	t->flow.nonce = str_cut(&plain, '\n');
+	t->flow.verifier = str_cut(&plain, '\n');
+	if (!str_int(str_cut(&plain, '\n'), &until_us) ||
+	    until_us < clock_now_us())
+		return "it took too long";
+	t->back = plain;
+	return is_path(plain) ? NULL : "its cookie is not ours";
+}
+
+/* NULL, or why this is not the answer to what this browser asked. */
+static const char *
+check_state(struct req *r, struct trip *t)
+{
+	const struct api *api = r->app;
+	struct str want, got = STR_EMPTY, issuer = STR_EMPTY;
+	const char *why = open_state(r, t, &want);
+
+	(void)req_query(r, "state", &got);
+	if (why)
+		return why;
+	if (want.n != OIDC_WORD_LEN || got.n != want.n ||
+	    !digest_eq(want.p, got.p, want.n))
+		return "the state is another's";
+	/* RFC 9207: who says whose answer this is. */
+	if (req_query(r, "iss", &issuer) && !oidc_is_issuer(api->oidc, issuer))
+		return "the answer is another provider's";
+	return NULL;
+}
+
+static int
+signup_refused(struct req *r, struct err *e)
+{
+	return failed(r, "signup_closed",
+	    "oidc.signup does not name this person, who is new here", e);
+}
+
+static int
+came_back(struct req *r, struct err *e)
+{
+	const struct api *api = r->app;
+	struct trip *t = r->ctx;
+	const struct jwt_claims *c = &t->flow.claims;
+	const char *url;
+
+	if (t->flow.rc < 0)
+		return flow_failed(r, &t->flow, e);
+	url = url_of(r, t->back);
+	if (!url || state_cookie(r, STR_EMPTY, e) < 0)
+		return no_room(e);
+	t->person = (struct user_new){
+	    .provider = oidc_provider(api->oidc),
+	    .subject = c->subject,
+	    .email = c->email,
+	    .name = c->name.n ? c->name : c->email,
+	};
+	t->login = (struct api_login){.provider = t->person.provider,
+	    .person = &t->person,
+	    .may_come = signup_allows(str_of(api->conf->oidc_signup), c),
+	    .refuse = signup_refused,
+	    .location = url};
+	return api_login(r, &t->login, e);
+}
+
+int
+api_oidc_callback(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct trip *t = arena_alloc(r->arena, sizeof(*t));
+	struct str error = STR_EMPTY;
+	const char *why;
+
+	(void)db;
+	if (!api->oidc)
+		return not_set(e);
+	if (!t)
+		return no_room(e);
+	why = check_state(r, t);
+	if (why)
+		return failed(r, "state", why, e);
+	if (req_query(r, "error", &error))
+		return failed(r,
+		    str_eq(error, STR("access_denied")) ? "access_denied"
+							: "provider_error",
+		    "the provider says so", e);
+	if (!req_query(r, "code", &t->flow.code) || t->flow.code.n == 0)
+		return failed(r, "provider_error", "there is no code", e);
+	return start(r, t, came_back, e);
+}

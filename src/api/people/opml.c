@@ -1,0 +1,154 @@
+#include "feed/opml.h"
+
+#include "account/tokens.h"
+#include "api/api.h"
+#include "api/apps/app_feeds.h"
+#include "api/apps/apps.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "doc/caged.h"
+#include "reader/import.h"
+
+/* Subscriptions out and in. The list is read on a read thread, so that neither
+ * http nor the commit thread parses megabytes of XML. */
+
+static int
+write_out(struct req *r, struct db *db, int64_t user, struct err *e)
+{
+	int rc;
+
+	buf_clear(&r->out);
+	rc = export_opml(db, user, clock_now_us(), r->arena, &r->out, e);
+	if (rc < 0)
+		return rc;
+	r->content_type = "text/x-opml; charset=utf-8";
+	req_add_header(
+	    r, "Content-Disposition", "attachment; filename=\"hikyaku.opml\"");
+	return OK;
+}
+
+int
+api_opml_get(struct req *r, struct db *db, struct err *e)
+{
+	return write_out(r, db, r->who.user, e);
+}
+
+/* Somebody's, for an admin: what `hikyaku opml` asks for. */
+int
+api_user_opml_get(struct req *r, struct db *db, struct err *e)
+{
+	int64_t user;
+	int rc = tokens_user(db, r->params[0], &user, e);
+
+	return rc < 0 ? rc : write_out(r, db, user, e);
+}
+
+struct importing {
+	struct opml *list;
+	int64_t user;            /* 0: to be found by the path's name */
+	struct str content_type; /* for its charset */
+	bool miniflux;           /* how it is answered */
+};
+
+/* On the commit thread. */
+static int
+take_in(struct req *r, struct db *db, struct err *e)
+{
+	const struct importing *im = r->ctx;
+	const struct api *api = r->app;
+	struct import_result done = {0};
+	int rc = import_opml(db, im->user, api->guard, im->list, clock_now_us(),
+	    r->arena, &done, e);
+
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	if (im->miniflux) {
+		buf_addz(
+		    &r->out, "{\"message\":\"Feeds imported successfully\"}");
+		r->status = 201;
+	} else {
+		import_json(&done, &r->out);
+	}
+	return OK;
+}
+
+/* Back on the http thread: the list is read. */
+static int
+parsed(struct req *r, struct err *e)
+{
+	if (r->rc < 0)
+		return api_said(r, e);
+	return app_write_due(r, take_in, e);
+}
+
+/* Such lists are rare: each has a process of its own for its moment. */
+static int
+read_list(struct req *r, struct importing *im, struct err *e)
+{
+	const struct api *api = r->app;
+	struct caged *c = NULL;
+	int rc = caged_new("/proc/self/exe", api->fault, &c, e);
+
+	if (rc == OK)
+		rc = caged_opml(
+		    c, r->arena, r->body, im->content_type, &im->list, e);
+	caged_free(c);
+	return rc;
+}
+
+/* On a read thread. */
+static int
+parse(struct req *r, struct db *db, struct err *e)
+{
+	struct importing *im = r->ctx;
+
+	if (!im->user) {
+		int rc = tokens_user(db, r->params[0], &im->user, e);
+
+		if (rc < 0)
+			return rc;
+	}
+	return read_list(r, im, e);
+}
+
+static int
+start(struct req *r, int64_t user, bool miniflux, struct err *e)
+{
+	struct importing *im = arena_alloc(r->arena, sizeof(*im));
+
+	if (!im)
+		return err_set(e, ERR_NOMEM, "no room for the list");
+	im->miniflux = miniflux;
+	im->user = user;
+	im->content_type = arena_dup(r->arena, req_header(r, "Content-Type"));
+	if (!im->content_type.p)
+		return err_set(e, ERR_NOMEM, "no room for the list");
+	r->ctx = im;
+	r->then = parsed;
+	return api_read(r, parse, e);
+}
+
+int
+api_opml_post(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return start(r, r->who.user, false, e);
+}
+
+int
+api_mf_import(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return start(r, r->who.user, true, e);
+}
+
+int
+api_user_opml_post(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return start(r, 0, false, e);
+}

@@ -1,0 +1,310 @@
+#include "api/people/websub.h"
+
+#include "account/limiter.h"
+#include "account/lockout.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/limits.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/str.h"
+#include "reader/fetch/fetcher.h"
+#include "reader/websub.h"
+#include "seal/keyring.h"
+#include "sql.h"
+#include "store/store.h"
+
+/* Buckets of the limiter: of lines in the log, apart from keys and sources. */
+#define LINES_BUCKET (INT64_C(1) << 49)
+
+struct hub_call {
+	struct push push;
+	struct req *r;
+	struct uuid uid;
+	int64_t id;
+	struct str secret, state; /* sealed */
+	struct websub_call call;
+	enum websub_answer answer;
+	bool unsigned_;
+};
+
+static int
+nothing(struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "there is nothing here");
+}
+
+static int
+limit(struct req *r, struct err *e)
+{
+	struct api *api = r->app;
+	struct lockout_key network = lockout_network(r->peer);
+	int64_t id;
+
+	memcpy(&id, network.b, sizeof(id));
+	/* Even: a bucket of its own beside that of people's routes. */
+	id = (id & (INT64_MAX >> 1)) << 1 | 2;
+	return limiter_take_minute(
+	    api->networks, id, HUB_CALLS_PER_MINUTE, 1, clock_mono_us(), e);
+}
+
+static struct hub_call *
+call_new(struct req *r, struct err *e)
+{
+	struct hub_call *c = arena_alloc(r->arena, sizeof(*c));
+
+	if (!c) {
+		(void)err_set(e, ERR_NOMEM, "no memory for a request");
+		return NULL;
+	}
+	if (limit(r, e) < 0)
+		return NULL;
+	if (!uuid_parse(r->params[0], &c->uid)) {
+		(void)nothing(e);
+		return NULL;
+	}
+	c->r = r;
+	r->ctx = c;
+	return c;
+}
+
+/* On a read thread. */
+static int
+find(struct hub_call *c, struct db *db, struct err *e)
+{
+	struct arena *a = c->r->arena;
+	struct sql_hub_find_row row;
+	struct rows *rows = NULL;
+	int rc = sql_hub_find(db, uuid_str(&c->uid), &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_hub_find_get(rows, &row);
+		c->id = c->push.hub = row.id;
+		c->push.feed = row.feed;
+		memcpy(c->push.feed_uid.b, row.feed_uid.p,
+		    sizeof(c->push.feed_uid.b));
+		c->push.feed_url = arena_dup(a, row.feed_url);
+		c->push.topic = arena_dup(a, row.topic);
+		c->secret = arena_dup(a, row.secret);
+		c->state = arena_dup(a, row.state);
+		rc = c->push.feed_url.p && c->push.topic.p && c->secret.p &&
+			     c->state.p
+			 ? OK
+			 : err_set(e, ERR_NOMEM, "no memory for a request");
+	} else if (rc == 0) {
+		rc = nothing(e);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+/* Verification -------------------------------------------------------------- */
+
+static int
+look(struct req *r, struct db *db, struct err *e)
+{
+	struct hub_call *c = r->ctx;
+	int rc = find(c, db, e);
+
+	if (rc < 0)
+		return rc;
+	c->answer = websub_called(c->state, c->push.topic, &c->call);
+	return c->answer == WEBSUB_NO ? nothing(e) : OK;
+}
+
+/* On the commit thread. */
+static int
+settle(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct hub_call *c = r->ctx;
+	int64_t now = clock_now_us(), n = 0, us;
+
+	switch (c->answer) {
+	case WEBSUB_SUBSCRIBED:
+		us = websub_lease_s(c->call.lease) * US_PER_S /
+		     api->conf->time_scale;
+		n = sql_hub_verified(
+		    db, c->id, now + us, now + us / 3 * 2, now, e);
+		break;
+	case WEBSUB_DENIED:
+		us = (int64_t)HUB_DENIED_MIN * 60 * US_PER_S /
+		     api->conf->time_scale;
+		n = sql_hub_denied(
+		    db, c->id, STR("the hub denied it"), now + us, now, e);
+		break;
+	case WEBSUB_LEFT:
+		n = sql_hub_left(db, c->id, e);
+		break;
+	case WEBSUB_NO:
+		break;
+	}
+	return n < 0 ? (int)n : n == 0 ? nothing(e) : OK;
+}
+
+static int
+confirm(struct req *r, struct err *e)
+{
+	static const char *const SAYS[] = {
+	    [WEBSUB_NO] = "",
+	    [WEBSUB_SUBSCRIBED] = "hub verified",
+	    [WEBSUB_LEFT] = "hub left",
+	    [WEBSUB_DENIED] = "hub denied",
+	};
+	const struct hub_call *c = r->ctx;
+	struct log_line l;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	log_begin(&l, LOG_INFO, SAYS[c->answer]);
+	log_str(&l, "topic", c->push.topic);
+	log_end(&l);
+	buf_clear(&r->out);
+	if (c->answer != WEBSUB_DENIED)
+		buf_add(&r->out, c->call.challenge);
+	r->content_type = "text/plain; charset=utf-8";
+	req_add_header(r, "X-Content-Type-Options", "nosniff");
+	return OK;
+}
+
+static int
+looked(struct req *r, struct err *e)
+{
+	if (r->rc < 0)
+		return api_said(r, e);
+	r->then = confirm;
+	return api_write(r, settle, e);
+}
+
+int
+api_websub_get(struct req *r, struct db *db, struct err *e)
+{
+	struct hub_call *c = call_new(r, e);
+
+	(void)db;
+	if (!c)
+		return e->code;
+	(void)req_query(r, "hub.mode", &c->call.mode);
+	(void)req_query(r, "hub.topic", &c->call.topic);
+	(void)req_query(r, "hub.challenge", &c->call.challenge);
+	(void)req_query(r, "hub.lease_seconds", &c->call.lease);
+	r->then = looked;
+	return api_read(r, look, e);
+}
+
+/* Content --------------------------------------------------------------------- */
+
+/* On a read thread: nothing of the body is read before this. */
+static int
+judge(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct hub_call *c = r->ctx;
+	struct str secret = STR_EMPTY, where;
+	int rc = find(c, db, e);
+
+	if (rc == OK && !websub_sends(c->state))
+		rc = nothing(e);
+	if (rc < 0)
+		return rc;
+	where = keyring_where(r->arena, "feed_hub.secret", c->uid);
+	if (!where.p)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	rc = keyring_unseal(
+	    api->keyring, r->arena, where, c->secret, &secret, e);
+	if (rc < 0)
+		return err_set(
+		    e, ERR_SEALED, "the hub's secret can't be opened");
+	c->unsigned_ =
+	    !websub_signed(req_header(r, "x-hub-signature"), secret, r->body);
+	return OK;
+}
+
+static int
+thank(struct req *r)
+{
+	buf_clear(&r->out);
+	r->status = 202;
+	r->content_type = "text/plain; charset=utf-8";
+	return OK;
+}
+
+/* The fetcher is through; on the http thread. */
+static int
+pushed(struct req *r, struct err *e)
+{
+	const struct hub_call *c = r->ctx;
+
+	if (c->push.err.code == OK)
+		return thank(r);
+	/* Whatever it was, the hub may send it again. */
+	(void)err_set(e, ERR_AWAY, "it can't be taken now");
+	e->retry_after_s = 5;
+	return ERR_AWAY;
+}
+
+static void
+push_done(struct push *p)
+{
+	req_wake(MAIL_OF(p, struct hub_call, push)->r);
+}
+
+static void
+tell_unsigned(struct api *api, const struct req *r, const struct hub_call *c)
+{
+	struct log_line l;
+	struct err e;
+
+	metric_add(M_HUB_UNSIGNED, 1);
+	/* Some a second: a stranger must not fill the disk with our log. */
+	if (limiter_take(api->limiter, LINES_BUCKET, HUB_LINES_PER_S, 1,
+		clock_mono_us(), &e) < 0)
+		return;
+	log_begin(&l, LOG_WARN, "push not signed by its hub");
+	log_str(&l, "traceId", str_of(r->trace_id));
+	log_str(&l, "topic", c->push.topic);
+	log_str(&l, "peer", str_of(r->peer));
+	log_end(&l);
+}
+
+static int
+judged(struct req *r, struct err *e)
+{
+	struct api *api = r->app;
+	struct hub_call *c = r->ctx;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	if (c->unsigned_) {
+		tell_unsigned(api, r, c);
+		return thank(r);
+	}
+	metric_add(M_HUB_PUSHED, 1);
+	c->push.body = r->body;
+	c->push.content_type = req_header(r, "content-type");
+	c->push.done = push_done;
+	r->then = pushed;
+	if (!api->fetcher)
+		return err_set(e, ERR_AWAY, "this server reads no feeds");
+	return fetcher_push(api->fetcher, &c->push, e) < 0 ? (int)e->code
+							   : REQ_WAIT;
+}
+
+int
+api_websub_post(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct hub_call *c = call_new(r, e);
+
+	(void)db;
+	if (!c)
+		return e->code;
+	if (r->body.n > (size_t)api->conf->fetch_max_size)
+		return err_set(e, ERR_LIMIT, "a feed has at most %lld bytes",
+		    (long long)api->conf->fetch_max_size);
+	r->then = judged;
+	return api_read(r, judge, e);
+}

@@ -1,0 +1,261 @@
+/* tasks.h: webhook configurations of a key. */
+#include "api/api.h"
+#include "api/task/tasks.h"
+#include "api/v1/subs.h"
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "contract/subscription.h"
+#include "deliver/engine/preset_store.h"
+#include "task/target.h"
+
+/* The one that the path names. */
+static int
+find(struct req *r, struct db *db, struct config **ret, struct err *e)
+{
+	struct uuid id;
+	size_t n = 0;
+
+	if (r->who.kind != WHO_KEY || !uuid_parse(r->params[0], &id))
+		return err_set(e, ERR_ABSENT, "there is no such configuration");
+	return config_list(db, r->who.id, &id, 0, 1, r->arena, ret, &n, e);
+}
+
+/* Changing: on the check thread, then the commit thread ------------------------ */
+
+static int
+answer(struct req *r, struct err *e)
+{
+	struct sub_op *op = r->ctx;
+	struct config *c = op->more;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	r->status = op->status;
+	buf_clear(&r->out);
+	if (op->status == 204)
+		return OK;
+	c->changed_us = op->seen.changed_us;
+	if (op->change.kind == SUB_MAKE)
+		c->created_us = c->changed_us;
+	tasks_data(r);
+	config_show(c, op->seen.conf, op->once, &r->out);
+	return tasks_data_end(r);
+}
+
+static int
+commit(struct req *r, struct err *e)
+{
+	if (r->rc < 0)
+		return api_said(r, e);
+	r->then = answer;
+	return sub_op_post(r->ctx, e);
+}
+
+/* Its own row, in the transaction of the subscription's. */
+static int
+fill(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct sub_op *op = c->arg;
+	const struct config *conf = op->more;
+	int rc = OK;
+
+	if (c->kind == SUB_MAKE)
+		rc = config_add(db, conf, c->now_us, e);
+	else if (c->kind == SUB_CHANGE)
+		rc = config_set(db, conf, c->now_us, e);
+	else
+		return config_del(db, conf, e);
+	return rc == OK ? sub_op_seal(db, c, e) : rc;
+}
+
+static int
+prepare(struct sub_op *op, enum sub_change_kind kind,
+    enum audit_category category, struct err *e)
+{
+	const struct config *c = op->more;
+	int rc;
+
+	op->seen.id = c->sub;
+	op->seen.uid = c->uid;
+	op->seen.version = c->version;
+	rc = sub_op_fill(op, kind, category, e);
+	op->change.managed_by = STR("task");
+	op->change.fill = fill;
+	return rc;
+}
+
+static int
+check_post(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct req *r = op->r;
+	struct config *c = arena_alloc(r->arena, sizeof(*c));
+	struct str secret, json;
+	int rc = tasks_key_only(r, e);
+
+	if (rc == OK && !c)
+		rc = err_set(e, ERR_NOMEM, "no memory for a configuration");
+	if (rc == OK)
+		rc = tasks_key_secret(r, k->db, &secret, e);
+	if (rc == OK)
+		rc = config_read(r->arena, r->body, NULL, secret, c, &json, e);
+	if (rc == OK)
+		rc = tasks_sub_read(op, k, json, NULL, "/url", e);
+	if (rc < 0)
+		return rc;
+	c->uid = uuid_v4();
+	c->owner = r->who.id;
+	op->more = c;
+	op->status = 201;
+	op->once = true;
+	return prepare(op, SUB_MAKE, AUDIT_WEBHOOK_CONFIG_CREATED, e);
+}
+
+int
+api_hook_configs_post(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return sub_op_begin(r, check_post, commit, e);
+}
+
+/* The subscription as it is, with its secrets. */
+static int
+open_sub(struct sub_op *op, struct checker *k, const struct config *c,
+    struct sub_conf **ret, struct err *e)
+{
+	struct presets *presets = NULL;
+	struct sub_sealer sealer;
+	struct sub_seal by;
+	int rc = sub_sealer(k->api, op->r->arena, c->uid, &sealer, &by, e);
+
+	if (rc == OK)
+		rc = presets_open(k->db, k->api->conf, &presets, e);
+	if (rc == OK)
+		rc = sub_load(c->stored, presets, &by, ret, e);
+	presets_free(presets);
+	return rc;
+}
+
+static enum audit_category
+category_of(const struct config *was, const struct config *is)
+{
+	if (was->active != is->active)
+		return is->active ? AUDIT_WEBHOOK_CONFIG_ENABLED
+				  : AUDIT_WEBHOOK_CONFIG_DISABLED;
+	return AUDIT_WEBHOOK_CONFIG_UPDATED;
+}
+
+static int
+check_patch(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct req *r = op->r;
+	struct config *was = NULL, *c = arena_alloc(r->arena, sizeof(*c));
+	struct sub_conf *old = NULL;
+	struct str json;
+	int rc = c ? find(r, k->db, &was, e)
+		   : err_set(e, ERR_NOMEM, "no memory for a configuration");
+
+	if (rc == OK)
+		rc = open_sub(op, k, was, &old, e);
+	if (rc == OK) {
+		was->timeout_ms =
+		    old->timeout_ms ? old->timeout_ms : old->preset->total_ms;
+		rc =
+		    config_read(r->arena, r->body, was, STR_EMPTY, c, &json, e);
+	}
+	if (rc == OK)
+		rc = tasks_sub_read(op, k, json, old, "/url", e);
+	sub_free(old);
+	if (rc < 0)
+		return rc;
+	op->more = c;
+	return prepare(op, SUB_CHANGE, category_of(was, c), e);
+}
+
+int
+api_hook_configs_patch(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return sub_op_begin(r, check_patch, commit, e);
+}
+
+static int
+check_delete(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct config *c = NULL;
+	int rc = find(op->r, k->db, &c, e);
+
+	if (rc == OK)
+		rc = open_sub(op, k, c, &op->seen.conf, e);
+	if (rc < 0)
+		return rc;
+	op->more = c;
+	op->status = 204;
+	return prepare(op, SUB_FINISH, AUDIT_WEBHOOK_CONFIG_DELETED, e);
+}
+
+int
+api_hook_configs_delete(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return sub_op_begin(r, check_delete, commit, e);
+}
+
+/* Looking ---------------------------------------------------------------------------- */
+
+static int
+show(struct req *r, const struct presets *presets, const struct config *c,
+    struct err *e)
+{
+	struct sub_conf *s = NULL;
+	int rc = sub_load(c->stored, presets, NULL, &s, e);
+
+	if (rc == OK)
+		config_show(c, s, false, &r->out);
+	sub_free(s);
+	return rc;
+}
+
+int
+api_hook_configs_get(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct presets *presets = NULL;
+	struct config *c = NULL;
+	int rc = find(r, db, &c, e);
+
+	if (rc == OK)
+		rc = presets_open(db, api->conf, &presets, e);
+	tasks_data(r);
+	if (rc == OK)
+		rc = show(r, presets, c, e);
+	presets_free(presets);
+	return rc == OK ? tasks_data_end(r) : rc;
+}
+
+int
+api_hook_configs_list(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const NAMES[] = {NULL};
+	const struct api *api = r->app;
+	struct presets *presets = NULL;
+	struct config *v = NULL;
+	size_t n = 0;
+	int rc = req_query_only(r, NAMES, e);
+
+	if (rc == OK && r->who.kind == WHO_KEY)
+		rc = config_list(db, r->who.id, NULL, 0, TASK_CONFIGS_MAX,
+		    r->arena, &v, &n, e);
+	if (rc == OK)
+		rc = presets_open(db, api->conf, &presets, e);
+	tasks_data(r);
+	buf_addc(&r->out, '[');
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		if (i > 0)
+			buf_addc(&r->out, ',');
+		rc = show(r, presets, &v[i], e);
+	}
+	buf_addc(&r->out, ']');
+	presets_free(presets);
+	return rc == OK ? tasks_data_end(r) : rc;
+}

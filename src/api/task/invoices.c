@@ -1,0 +1,357 @@
+/* tasks.h: submitting a task, looking at it, and reporting its status. */
+#include "api/api.h"
+#include "api/task/tasks.h"
+#include "api/v1/subs.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "event/append.h"
+#include "loop/pool.h"
+#include "task/history.h"
+#include "task/notice.h"
+#include "task/target.h"
+#include "task/task.h"
+
+/* Submitting ------------------------------------------------------------------
+ *
+ *   http ─▶ check: reads it, makes the callback's subscription when the key
+ *   uses the URL for the first time ─▶ commit: both in one transaction ─▶ http
+ */
+
+struct submit {
+	struct task task;
+	bool make; /* the callback's subscription, too */
+	int runs;
+};
+
+static int
+add_task(struct req *r, struct db *db, struct err *e)
+{
+	const struct sub_op *op = r->ctx;
+	const struct submit *s = op->more;
+
+	return task_add(db, &s->task, clock_now_us(), e);
+}
+
+/* Before the subscription's row, in its transaction. */
+static int
+fill_submit(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct sub_op *op = c->arg;
+	const struct submit *s = op->more;
+	int rc =
+	    callback_add(db, s->task.owner, s->task.callback_url, c->uid, e);
+
+	if (rc == OK)
+		rc = sub_op_seal(db, c, e);
+	if (rc == OK)
+		rc = add_task(op->r, db, e);
+	return rc;
+}
+
+static int
+make_callback(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct submit *s = op->more;
+	struct req *r = op->r;
+	struct str secret, json;
+	int rc = tasks_key_secret(r, k->db, &secret, e);
+
+	if (rc == OK)
+		rc = callback_json(
+		    r->arena, s->task.callback_url, secret, &json, e);
+	if (rc == OK)
+		rc = tasks_sub_read(op, k, json, NULL, "/callbackUrl", e);
+	if (rc < 0)
+		return rc;
+	op->seen.uid = uuid_v4();
+	rc = sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED, e);
+	op->change.managed_by = STR("task");
+	op->change.fill = fill_submit;
+	s->make = true;
+	return rc;
+}
+
+static int
+check_submit(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct submit *s = op->more;
+	struct req *r = op->r;
+	int64_t sub = 0;
+	int rc = tasks_key_only(r, e);
+
+	if (rc == OK && !s) {
+		s = op->more = arena_alloc(r->arena, sizeof(*s));
+		if (!s)
+			return err_set(e, ERR_NOMEM, "no memory for a task");
+		rc = task_read_submit(r->arena, r->body, &s->task, e);
+		s->task.uid = uuid_v7(clock_now_us());
+		s->task.owner = r->who.id;
+	}
+	if (rc < 0 || !s->task.callback_url.p)
+		return rc;
+	s->make = false;
+	rc = callback_find(k->db, r->who.id, s->task.callback_url, &sub, e);
+	if (rc == OK && sub == 0)
+		rc = make_callback(op, k, e);
+	return rc;
+}
+
+static int submit_commit(struct req *r, struct err *e);
+
+static int
+submit_answer(struct req *r, struct err *e)
+{
+	struct api *api = r->app;
+	struct sub_op *op = r->ctx;
+	struct submit *s = op->more;
+
+	/* Somebody else made the callback meanwhile: then it is there. */
+	if (r->rc == ERR_CONFLICT && s->make && ++s->runs < TASK_SUBMIT_RUNS) {
+		r->then = submit_commit;
+		return pool_post(api->check, &r->job) ? REQ_WAIT
+						      : api_too_busy(e);
+	}
+	if (r->rc < 0)
+		return api_said(r, e);
+	tasks_data(r);
+	buf_addz(&r->out, "{\"taskId\":\"");
+	uuid_add(&r->out, s->task.uid);
+	buf_addz(&r->out, "\",\"status\":\"QUEUED\"}");
+	r->status = 202;
+	return tasks_data_end(r);
+}
+
+static int
+submit_commit(struct req *r, struct err *e)
+{
+	struct sub_op *op = r->ctx;
+	const struct submit *s = op->more;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	r->then = submit_answer;
+	if (s->make)
+		return sub_op_post(op, e);
+	return api_write(r, add_task, e);
+}
+
+int
+api_invoices_post(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return sub_op_begin(r, check_submit, submit_commit, e);
+}
+
+/* Looking ------------------------------------------------------------------------- */
+
+static bool
+owns(const struct req *r, const struct task *t)
+{
+	return r->who.kind == WHO_KEY && r->who.id == t->owner;
+}
+
+/* The task that the path names, if it is the caller's. */
+static int
+get_mine(struct req *r, struct db *db, struct task *ret, struct err *e)
+{
+	struct uuid id;
+	int rc = uuid_parse(r->params[0], &id)
+		     ? task_get(db, id, r->arena, ret, e)
+		     : ERR_ABSENT;
+
+	if (rc == ERR_ABSENT || (rc == OK && !owns(r, ret)))
+		return err_set(e, ERR_ABSENT, "there is no such task");
+	return rc;
+}
+
+int
+api_invoices_get(struct req *r, struct db *db, struct err *e)
+{
+	struct task t;
+	int rc = get_mine(r, db, &t, e);
+
+	if (rc < 0)
+		return rc;
+	tasks_data(r);
+	task_show(&t, clock_now_us(), &r->out);
+	return tasks_data_end(r);
+}
+
+int
+api_invoices_result(struct req *r, struct db *db, struct err *e)
+{
+	struct task t;
+	struct str result = {.p = NULL};
+	int rc = get_mine(r, db, &t, e);
+
+	if (rc == OK && t.status != TASK_COMPLETED)
+		return tasks_refuse(r, 404, "RESULT_NOT_AVAILABLE",
+		    "the task has no result yet");
+	if (rc == OK && clock_now_us() >= t.expires_us)
+		return tasks_refuse(
+		    r, 410, "RESULT_EXPIRED", "the result is no longer kept");
+	if (rc == OK)
+		rc = task_result(db, &t, r->arena, &result, e);
+	if (rc < 0)
+		return rc;
+	tasks_data(r);
+	task_show_result(&t, result, &r->out);
+	return tasks_data_end(r);
+}
+
+/* Reporting -------------------------------------------------------------------
+ *
+ *   http ─▶ read: the task as it is, what it becomes, who is told, the event ─▶
+ *   commit: row and event in one transaction, if all that is still so; else
+ *   once more ─▶ http
+ */
+
+struct report {
+	struct req *r;
+	struct uuid uid;
+	struct task_change change;
+	struct task was, is;
+	bool same;  /* it has this status already */
+	bool raced; /* something was not as it was read */
+	int runs;
+	int64_t subs[TASK_CONFIGS_MAX];
+	size_t n_subs;
+	int64_t now_us;
+	struct entry entry;
+	struct append_job job;
+};
+
+/* Whoever does the work may report on any task; others on their own. */
+static bool
+may_report(const struct req *r, const struct task *t)
+{
+	bool manages = (r->who.scopes & (SCOPE_MANAGE | SCOPE_ADMIN)) != 0;
+
+	return owns(r, t) || (manages && !r->who.tenants);
+}
+
+/* On a read thread. */
+static int
+report_read(struct req *r, struct db *db, struct err *e)
+{
+	struct report *p = r->ctx;
+	int rc = task_get(db, p->uid, r->arena, &p->was, e);
+
+	p->now_us = clock_now_us();
+	if (rc == OK && !may_report(r, &p->was))
+		rc = err_set(e, ERR_ABSENT, "there is no such task");
+	p->same = rc == OK && p->was.status == p->change.status;
+	if (p->same) {
+		p->is = p->was;
+		return OK;
+	}
+	if (rc == OK)
+		rc = task_next(&p->was, &p->change, p->now_us, &p->is, e);
+	if (rc < 0 || !task_event_name(p->is.status))
+		return rc;
+	rc = targets_find(db, &p->is, p->subs, &p->n_subs, e);
+	if (rc == OK)
+		rc = notice_entry(r->arena, &p->is, p->subs, p->n_subs,
+		    p->now_us, &p->entry, e);
+	return rc;
+}
+
+/* On the commit thread, as is the next. */
+static int
+report_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct report *p = ctx;
+	int64_t subs[TASK_CONFIGS_MAX];
+	size_t n = 0;
+	int rc = OK;
+
+	p->raced = false;
+	if (p->job.n > 0)
+		rc = targets_find(db, &p->is, subs, &n, e);
+	if (rc == OK &&
+	    (n != p->n_subs || memcmp(subs, p->subs, n * sizeof(*subs)) != 0))
+		rc = err_set(e, ERR_CONFLICT, "others are told by now");
+	if (rc == OK)
+		rc = task_put(db, &p->was, &p->is, p->change.result, e);
+	p->raced = rc == ERR_CONFLICT;
+	return rc;
+}
+
+static int
+report_after(struct db *db, void *ctx, struct err *e)
+{
+	struct report *p = ctx;
+
+	return history_add(
+	    db, &p->is, p->entry.seq, p->subs, p->n_subs, p->now_us, e);
+}
+
+static void
+report_done(struct append_job *job)
+{
+	struct report *p = job->ctx;
+
+	p->r->rc = job->err.code;
+	p->r->err = job->err;
+	req_wake(p->r);
+}
+
+static int report_post(struct req *r, struct err *e);
+
+static int
+report_answer(struct req *r, struct err *e)
+{
+	struct report *p = r->ctx;
+
+	if (r->rc == ERR_CONFLICT && p->raced && ++p->runs < TASK_REPORT_RUNS) {
+		r->then = report_post;
+		return api_read(r, report_read, e);
+	}
+	if (r->rc < 0)
+		return api_said(r, e);
+	tasks_data(r);
+	task_show(&p->is, p->now_us, &r->out);
+	return tasks_data_end(r);
+}
+
+static int
+report_post(struct req *r, struct err *e)
+{
+	struct api *api = r->app;
+	struct report *p = r->ctx;
+	int rc;
+
+	if (r->rc < 0 || p->same)
+		return report_answer(r, e);
+	p->job =
+	    (struct append_job){.fn = report_fn, .ctx = p, .done = report_done};
+	if (task_event_name(p->is.status)) {
+		p->job.entries = &p->entry;
+		p->job.n = 1;
+		p->job.after = report_after;
+	}
+	r->then = report_answer;
+	rc = append_post(api->append, &p->job, e);
+	return rc < 0 ? rc : REQ_WAIT;
+}
+
+int
+api_invoices_status(struct req *r, struct db *db, struct err *e)
+{
+	struct report *p = arena_alloc(r->arena, sizeof(*p));
+	int rc = p ? OK : err_set(e, ERR_NOMEM, "no memory for a request");
+
+	(void)db;
+	if (rc == OK && !uuid_parse(r->params[0], &p->uid))
+		rc = err_set(e, ERR_ABSENT, "there is no such task");
+	if (rc == OK)
+		rc = task_read_change(r->arena, r->body, &p->change, e);
+	if (rc < 0)
+		return rc;
+	p->r = r;
+	r->ctx = p;
+	r->then = report_post;
+	return api_read(r, report_read, e);
+}

@@ -1,0 +1,122 @@
+/* tasks.h: what its files share. */
+#include "api/task/tasks.h"
+
+#include "account/keys.h"
+#include "api/api.h"
+#include "api/v1/subs.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/str.h"
+#include "contract/subscription.h"
+#include "deliver/engine/preset_store.h"
+#include "http/client/guard.h"
+
+void
+tasks_data(struct req *r)
+{
+	buf_clear(&r->out);
+	buf_addz(&r->out, "{\"data\":");
+}
+
+int
+tasks_data_end(struct req *r)
+{
+	buf_addz(&r->out, ",\"traceId\":");
+	buf_json(&r->out, str_of(r->trace_id));
+	buf_addc(&r->out, '}');
+	return OK;
+}
+
+int
+tasks_refuse(struct req *r, int status, const char *code, const char *message)
+{
+	buf_clear(&r->out);
+	buf_fmt(&r->out, "{\"error\":{\"code\":\"%s\",\"message\":", code);
+	buf_json(&r->out, str_of(message));
+	buf_addc(&r->out, '}');
+	r->status = status;
+	return tasks_data_end(r);
+}
+
+int
+tasks_key_only(const struct req *r, struct err *e)
+{
+	if (r->who.kind == WHO_KEY)
+		return OK;
+	return err_set(
+	    e, ERR_DENIED, "tasks belong to API keys: call with one");
+}
+
+int
+tasks_key_secret(struct req *r, struct db *db, struct str *ret, struct err *e)
+{
+	const struct api *api = r->app;
+	struct uuid id;
+	int rc = keys_public(db, r->who.id, &id, e);
+
+	if (rc == OK)
+		rc = keys_secret(db, api->keyring, id,
+		    str_of(api->conf->webhook_default_secret), r->arena, ret,
+		    e);
+	if (rc == OK && ret->n == 0)
+		rc = err_set(e, ERR_CONFLICT,
+		    "this API key was made without a webhook secret: make another, or set webhook.default.secret");
+	return rc;
+}
+
+/* sub_rules: the guard's word on the URL. */
+struct url_rule {
+	const struct guard *guard;
+	const char *at;
+};
+
+static int
+check_url(void *arg, struct str url, const char *at, struct err *e)
+{
+	const struct url_rule *u = arg;
+	struct err was = {0};
+	int rc = guard_url(u->guard, GUARD_WEBHOOK, url, &was);
+
+	(void)at;
+	if (rc < 0)
+		rc = err_at(e, rc == ERR_DENIED ? ERR_INVALID : was.code, u->at,
+		    "%s", was.text);
+	return rc;
+}
+
+int
+tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
+    const struct sub_conf *old, const char *at_url, struct err *e)
+{
+	static const struct sub_managed MANAGED = {.by = {"task", 4},
+	    .object_id = {"", 0},
+	    .object_path = {"", 0},
+	    .webhook_id = {"", 0}};
+	struct url_rule u = {k->api->guard, at_url};
+	struct sub_rules rules = {
+	    .conf = k->api->conf,
+	    .now_us = clock_now_us(),
+	    .url_check = check_url,
+	    .arg = &u,
+	    .managed = &MANAGED,
+	};
+	struct presets *presets = NULL;
+	struct sub_conf *fresh = NULL;
+	int rc = presets_open(k->db, k->api->conf, &presets, e);
+
+	if (rc == OK) {
+		rules.presets = presets;
+		rc = sub_read(json, old, &rules, &fresh, e);
+	}
+	/* What is wrong with the URL before the guard sees it. */
+	if (rc < 0 && str_eq(str_of(e->at), STR("/url")))
+		(void)snprintf(e->at, sizeof(e->at), "%s", at_url);
+	presets_free(presets);
+	if (rc < 0 || !fresh)
+		return rc;
+	sub_seen_done(&op->seen);
+	op->seen.conf = fresh;
+	op->seen.enabled = fresh->enabled;
+	return OK;
+}

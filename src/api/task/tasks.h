@@ -1,0 +1,65 @@
+/*
+ * tasks.h - tasks and their webhooks over HTTP, as seed 004 has them.
+ *
+ *   POST   /api/v1/invoices                        SUBMIT  202
+ *   GET    /api/v1/invoices/{taskId}               QUERY
+ *   GET    /api/v1/invoices/{taskId}/result        QUERY   404 before, 410 after
+ *   PATCH  /api/v1/invoices/{taskId}/status        SUBMIT or MANAGE
+ *   GET    /api/v1/webhooks?taskId=                QUERY
+ *   POST   /api/v1/webhooks/{deliveryId}/retry     SUBMIT
+ *   GET    /api/v1/webhooks/stats                  QUERY
+ *   GET    /api/v1/webhook-configurations[/{id}]   QUERY
+ *   POST   /api/v1/webhook-configurations          SUBMIT  201, the secret once
+ *   PATCH  /api/v1/webhook-configurations/{id}     SUBMIT
+ *   DELETE /api/v1/webhook-configurations/{id}     SUBMIT  204
+ *
+ * Answers are {"data":…,"traceId":"…"}.
+ *
+ * WHO SEES WHAT. Everything belongs to the API key that made it, and for any
+ * other it is not there. The one exception is whoever does the work: a caller
+ * with MANAGE, not limited to tenants, reports the status of any task. Accounts
+ * own no tasks.
+ */
+#ifndef API_TASK_TASKS_H
+#define API_TASK_TASKS_H
+
+#include "http/server/req.h"
+
+int api_invoices_post(struct req *r, struct db *db, struct err *e);
+int api_invoices_get(struct req *r, struct db *db, struct err *e);
+int api_invoices_result(struct req *r, struct db *db, struct err *e);
+int api_invoices_status(struct req *r, struct db *db, struct err *e);
+
+int api_webhooks_list(struct req *r, struct db *db, struct err *e);
+int api_webhooks_retry(struct req *r, struct db *db, struct err *e);
+int api_webhooks_stats(struct req *r, struct db *db, struct err *e);
+
+int api_hook_configs_list(struct req *r, struct db *db, struct err *e);
+int api_hook_configs_get(struct req *r, struct db *db, struct err *e);
+int api_hook_configs_post(struct req *r, struct db *db, struct err *e);
+int api_hook_configs_patch(struct req *r, struct db *db, struct err *e);
+int api_hook_configs_delete(struct req *r, struct db *db, struct err *e);
+
+/* Between these, r->out gets the data. */
+void tasks_data(struct req *r);
+int tasks_data_end(struct req *r); /* OK */
+/* An error with a name of its own; OK, since it is an answer. */
+int tasks_refuse(
+    struct req *r, int status, const char *code, const char *message);
+/* ERR_DENIED unless an API key is calling. */
+int tasks_key_only(const struct req *r, struct err *e) MUST_CHECK;
+/* The secret that signs for the calling key; ERR_CONFLICT: it has none. */
+int tasks_key_secret(
+    struct req *r, struct db *db, struct str *ret, struct err *e) MUST_CHECK;
+
+/*
+ * On the check thread: a subscription of preset `task` that the key owns, in
+ * op->seen.conf; `old` for a change. *at_url: what a wrong URL is called.
+ */
+struct checker;
+struct sub_conf;
+struct sub_op;
+int tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
+    const struct sub_conf *old, const char *at_url, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * deliveries.h: deciding on what a source handed over (source/refused.h).
+ *
+ * No engine is behind it: a decision is one transaction of the commit thread.
+ * Put back, its copy is published as if it had just come, with its own id; what
+ * is wrong with it is 422, as it would be at publish. `event` is another
+ * envelope in its place, `payload` another payload in the copy; such a one
+ * names its cause.
+ */
+#include "api/api.h"
+#include "api/v1/deliveries.h"
+#include "audit/audit.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "event/append.h"
+#include "event/envelope.h"
+#include "source/refused.h"
+#include "sql.h"
+
+struct choice {
+	struct req *r;
+	struct spot spot;
+	bool requeue;
+	struct str note;
+	const struct json *event, *payload;
+	struct append_job job;
+	struct entry entry; /* when it is put back */
+	int64_t now_us;
+};
+
+static int
+no_memory(struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "no memory for a request");
+}
+
+/* `from` with another payload when there is one, and its cause. */
+static int
+edited(struct choice *c, const struct json *from, struct str cause,
+    struct str *ret, struct err *e)
+{
+	static const char *const OURS[] = {"causationId", "causedByDelivery"};
+	struct buf b = BUF(2 * MIB);
+
+	buf_addz(&b, "{\"causationId\":");
+	buf_add(&b, cause);
+	buf_addz(&b, ",\"causedByDelivery\":\"");
+	uuid_add(&b, spot_id(c->r->app, c->spot));
+	buf_addc(&b, '"');
+	for (const struct json *m = from->child; m; m = m->next) {
+		bool ours = c->payload && str_eq(m->key, STR("payload"));
+
+		for (size_t i = 0; i < COUNT_OF(OURS); i++)
+			ours = ours || str_eq(m->key, str_of(OURS[i]));
+		if (ours)
+			continue;
+		buf_addc(&b, ',');
+		buf_json(&b, m->key);
+		buf_addc(&b, ':');
+		buf_add(&b, m->raw);
+	}
+	if (c->payload) {
+		buf_addz(&b, ",\"payload\":");
+		buf_add(&b, c->payload->raw);
+	}
+	buf_addc(&b, '}');
+	*ret = b.failed ? (struct str){.p = NULL}
+			: arena_dup(c->r->arena, buf_str(&b));
+	buf_done(&b);
+	return ret->p ? OK : err_set(e, ERR_LIMIT, "it is too large");
+}
+
+/* The bytes to publish. */
+static int
+choose(struct choice *c, struct str body, struct str *ret, struct err *e)
+{
+	struct arena *a = c->r->arena;
+	struct json *whole = NULL, *copy = NULL;
+	const struct json *cause;
+	struct refused x;
+	struct err odd;
+	int rc = refused_open(a, body, &x, e);
+
+	if (rc == OK)
+		rc = json_parse(a, body, &whole, e);
+	if (rc < 0)
+		return rc;
+	cause = json_get(whole, "eventId");
+	if (c->event)
+		return edited(c, c->event, cause->raw, ret, e);
+	if (x.truncated)
+		return err_set(e, ERR_CONFLICT,
+		    "its copy was too large to be kept whole: give the event as `event`");
+	if (!c->payload) {
+		*ret = x.copy;
+		return OK;
+	}
+	if (json_parse(a, x.copy, &copy, &odd) < 0 ||
+	    !json_is(copy, JSON_OBJECT))
+		return json_wrong(e, "/payload",
+		    "has no envelope to stand in, as the copy is no JSON object: give the whole as `event`");
+	return edited(c, copy, cause->raw, ret, e);
+}
+
+static int
+make_entry(struct choice *c, struct str text, struct err *e)
+{
+	const struct api *api = c->r->app;
+	struct envelope_opts o = {
+	    .now_us = c->now_us,
+	    .strict = api->strict,
+	    .mask = api->mask,
+	    .body_max = (size_t)api->conf->webhook_max_payload_size,
+	};
+	struct event ev;
+	struct err wrong = {0};
+	int rc = envelope_parse(c->r->arena, text, &o, &ev, &wrong);
+
+	if (rc == OK) {
+		entry_fill(&c->entry, &ev, text);
+		return OK;
+	}
+	if (rc == ERR_NOMEM) {
+		*e = wrong;
+		return rc;
+	}
+	if (c->event) {
+		char at[JSON_POINTER_MAX + 1] = "/event";
+		size_t n = strlen(at);
+
+		(void)snprintf(at + n, sizeof(at) - n, "%.*s",
+		    (int)(sizeof(at) - n - 1), wrong.at);
+		return err_at(e, ERR_INVALID, at, "%s", wrong.text);
+	}
+	return err_at(
+	    e, ERR_INVALID, wrong.at, "it still is no event: %s", wrong.text);
+}
+
+static int
+read_it(struct req *r, struct db *db, struct err *e)
+{
+	struct choice *c = r->ctx;
+	struct str body = {.p = NULL}, text = {.p = NULL};
+	struct seen s;
+	int rc = seen_get(r, db, c->spot, &s, e);
+
+	if (rc == OK && !s.dead.there)
+		rc = err_set(e, ERR_ABSENT, "there is no such dead letter");
+	if (rc == OK)
+		rc = dead_open(&s, c->requeue, e);
+	if (rc < 0 || !c->requeue)
+		return rc;
+	rc = dead_event(r, db, c->spot, &body, e);
+	if (rc == OK && !body.p)
+		rc = err_set(e, ERR_CONFLICT,
+		    "its copy is gone: it can be skipped alone");
+	if (rc == OK)
+		rc = choose(c, body, &text, e);
+	return rc == OK ? make_entry(c, text, e) : rc;
+}
+
+/* First of all in the transaction: nobody else has decided. */
+static int
+decide_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct choice *c = ctx;
+	int64_t n = sql_dead_decide(db, 0, c->spot.seq, c->spot.rep,
+	    c->requeue ? 1 : 2, c->now_us, api_actor(c->r), c->note, e);
+
+	if (n < 0)
+		return e->code;
+	return n > 0 ? OK
+		     : err_set(
+			   e, ERR_CONFLICT, "somebody decided on it meanwhile");
+}
+
+static int
+audit_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct choice *c = ctx;
+	char delivery[UUID_LEN + 1];
+	struct buf b = BUF(AUDIT_DETAILS_MAX);
+	struct audit_row row = {
+	    .category = c->requeue ? AUDIT_DEAD_REQUEUED : AUDIT_DEAD_SKIPPED,
+	    .at_us = c->now_us,
+	    .actor = api_actor(c->r),
+	    .target_type = STR("source"),
+	};
+	int rc;
+
+	if (c->requeue && c->entry.state == ENTRY_DIFFERS)
+		return err_at(e, ERR_CONFLICT,
+		    c->event ? "/event/eventId" : "/eventId",
+		    "this event id is in the log with other content (seq %lld)",
+		    (long long)c->entry.seq);
+	uuid_format(spot_id(c->r->app, c->spot), delivery);
+	row.delivery_id = str_of(delivery);
+	if (c->requeue) {
+		buf_fmt(&b, "\"edited\":%s,\"newEventId\":\"",
+		    c->event || c->payload ? "true" : "false");
+		uuid_add(&b, c->entry.event_id);
+		buf_addz(&b, "\",");
+	}
+	buf_addz(&b, "\"reason\":");
+	buf_json(&b, c->note.p ? c->note : STR_EMPTY);
+	row.details = buf_str(&b);
+	rc = b.failed ? no_memory(e) : audit_put(db, &row, e);
+	buf_done(&b);
+	return rc;
+}
+
+static int
+skip_fn(struct db *db, void *ctx, struct err *e)
+{
+	int rc = decide_fn(db, ctx, e);
+
+	return rc == OK ? audit_fn(db, ctx, e) : rc;
+}
+
+static void
+decided(struct append_job *job)
+{
+	struct choice *c = job->ctx;
+
+	c->r->rc = job->err.code;
+	c->r->err = job->err;
+	req_wake(c->r);
+}
+
+static int
+show(struct req *r, struct err *e)
+{
+	const struct choice *c = r->ctx;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	buf_clear(&r->out);
+	buf_addz(&r->out, "{\"id\":\"");
+	uuid_add(&r->out, spot_id(r->app, c->spot));
+	buf_addc(&r->out, '"');
+	if (c->requeue) {
+		buf_addz(&r->out, ",\"eventId\":\"");
+		uuid_add(&r->out, c->entry.event_id);
+		buf_fmt(&r->out, "\",\"seq\":%lld,\"duplicate\":%s",
+		    (long long)c->entry.seq,
+		    c->entry.state == ENTRY_NEW ? "false" : "true");
+	}
+	buf_addc(&r->out, '}');
+	r->status = c->requeue ? 202 : 200;
+	return OK;
+}
+
+static int
+known(struct req *r, struct err *e)
+{
+	const struct api *api = r->app;
+	struct choice *c = r->ctx;
+	int rc;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	c->job = (struct append_job){
+	    .fn = c->requeue ? decide_fn : skip_fn,
+	    .after = c->requeue ? audit_fn : NULL,
+	    .entries = c->requeue ? &c->entry : NULL,
+	    .n = c->requeue ? 1 : 0,
+	    .ctx = c,
+	    .done = decided,
+	};
+	r->then = show;
+	rc = append_post(api->append, &c->job, e);
+	return rc < 0 ? rc : REQ_WAIT;
+}
+
+int
+dead_refused_decide(struct req *r, struct spot spot, bool requeue,
+    struct str note, const struct json *doc, struct err *e)
+{
+	struct choice *c = arena_alloc(r->arena, sizeof(*c));
+
+	if (!c)
+		return no_memory(e);
+	if (r->who.tenants)
+		return err_set(e, ERR_ABSENT, "there is no such dead letter");
+	c->event = doc ? json_get(doc, "event") : NULL;
+	c->payload = doc ? json_get(doc, "payload") : NULL;
+	if (c->event && c->payload)
+		return json_wrong(e, "/payload", "is part of event already");
+	if (c->event && !json_is(c->event, JSON_OBJECT))
+		return json_wrong(e, "/event", "must be an object");
+	if (c->payload && !json_is(c->payload, JSON_OBJECT))
+		return json_wrong(e, "/payload", "must be an object");
+	c->r = r;
+	c->spot = spot;
+	c->requeue = requeue;
+	c->note = note;
+	c->now_us = clock_now_us();
+	r->ctx = c;
+	r->then = known;
+	return api_read(r, read_it, e);
+}

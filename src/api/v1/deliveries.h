@@ -1,0 +1,218 @@
+/*
+ * deliveries.h - deliveries, dead letters and replays over HTTP.
+ *
+ *   GET    /v1/deliveries                    READ    subscription, event, status, from, to, limit, after
+ *   GET    /v1/deliveries/{id}               READ    with its attempts
+ *   GET    /v1/deliveries/{id}/why           READ    what it waits for
+ *   POST   /v1/deliveries/{id}/retry         MANAGE  202; ?newId=true
+ *   GET    /v1/dead-letters                  READ    subscription, reason, from, to, limit, after
+ *   GET    /v1/dead-letters/{id}             READ    with its attempts and event
+ *   POST   /v1/dead-letters/{id}/requeue     MANAGE  {"reason","payload","event"}
+ *   POST   /v1/dead-letters/{id}/skip        MANAGE  {"reason"}
+ *   POST   /v1/dead-letters/requeue          MANAGE  {"filter","dryRun","reason"}
+ *   POST   /v1/replays                       MANAGE  202
+ *   GET    /v1/replays, /v1/replays/{id}     READ
+ *   DELETE /v1/replays/{id}                  MANAGE  it stops
+ *
+ * WHAT A DELIVERY IS. Nothing stores one as such: it is what attempts, rows and
+ * dead letters of one (seq, subscription, rep) say together, and its id is
+ * these three in disguise (deliver/engine/delivery_id.h). A list walks the three
+ * tables side by side, newest first, each by an index that has the whole key.
+ * What is in flight only the engine knows: one delivery is asked for there
+ * first, a list is not.
+ *
+ * A dead letter of subscription 0 is none of a delivery: it is what a source
+ * handed over that is no event (source/refused.h, dead_refused.c).
+ *
+ * WHO SEES WHAT. A key that is limited to tenants sees the deliveries of
+ * subscriptions whose tenants are within its own, as in subs.h; what sources
+ * handed over it does not see.
+ */
+#ifndef API_V1_DELIVERIES_H
+#define API_V1_DELIVERIES_H
+
+#include "base/uuid.h"
+#include "deliver/engine/deliver.h"
+#include "http/server/req.h"
+
+struct api;
+struct json;
+
+int api_deliveries_list(struct req *r, struct db *db, struct err *e);
+int api_deliveries_get(struct req *r, struct db *db, struct err *e);
+int api_deliveries_why(struct req *r, struct db *db, struct err *e);
+int api_deliveries_retry(struct req *r, struct db *db, struct err *e);
+int api_deads_list(struct req *r, struct db *db, struct err *e);
+int api_deads_get(struct req *r, struct db *db, struct err *e);
+int api_deads_requeue(struct req *r, struct db *db, struct err *e);
+int api_deads_skip(struct req *r, struct db *db, struct err *e);
+int api_deads_bulk(struct req *r, struct db *db, struct err *e);
+int api_replays_post(struct req *r, struct db *db, struct err *e);
+int api_replays_list(struct req *r, struct db *db, struct err *e);
+int api_replays_get(struct req *r, struct db *db, struct err *e);
+int api_replays_delete(struct req *r, struct db *db, struct err *e);
+
+/* The name of a delivery, opened. */
+struct spot {
+	int64_t seq;
+	uint32_t sub;
+	int rep;
+};
+struct uuid spot_id(const struct api *api, struct spot s);
+/* From the path: ERR_ABSENT when it is none of ours. */
+int spot_read(const struct req *r, struct spot *ret, struct err *e) MUST_CHECK;
+
+/* A subscription in short, in the request's arena. */
+struct sub_brief {
+	int64_t id, from_seq, until_seq; /* until_seq 0: it lives */
+	struct uuid uid;
+	struct str name, why, conf;
+	struct str held; /* why it is; .p NULL: it is not */
+	bool enabled;
+	bool visible; /* to the caller */
+};
+/* 1, 0 when there is none, < 0. */
+int sub_brief_get(struct req *r, struct db *db, int64_t id,
+    struct sub_brief *ret, struct err *e) MUST_CHECK;
+/* By uid; ERR_ABSENT also when it may not be seen. */
+int sub_brief_find(struct req *r, struct db *db, struct str uid, const char *at,
+    struct sub_brief *ret, struct err *e) MUST_CHECK;
+
+enum delivery_status {
+	STATUS_PENDING,
+	STATUS_PROCESSING,
+	STATUS_RETRY_PENDING,
+	STATUS_SUCCESS,
+	STATUS_DEAD_LETTER,
+	STATUS_DROPPED, /* dropStale or coalesce: nothing was sent */
+	STATUS_COUNT,
+};
+const char *delivery_status_name(enum delivery_status s);
+
+/* What the tables say of one delivery. */
+struct seen {
+	struct spot spot;
+	struct {
+		bool there;
+		int n, status, verdict, reason;
+		int64_t at, us;
+	} attempt; /* the newest */
+	struct {
+		bool there;
+		int64_t okey, skey, next_at;
+		int state, tries, n, last_status, last_reason;
+	} row;
+	struct {
+		bool there, kept;
+		int64_t seq_to, okey, skey, at, decided_at;
+		int state, reason, status, tries, n, requeues;
+		struct str by, note, error; /* error.p NULL: an attempt's */
+	} dead;
+};
+struct sql_look_attempts_row;
+struct sql_look_deads_row;
+struct sql_look_rows_row;
+/* One part of it, as a row tells; texts are the row's. */
+void seen_take_attempt(struct seen *s, const struct sql_look_attempts_row *row);
+void seen_take_row(struct seen *s, const struct sql_look_rows_row *row);
+void seen_take_dead(struct seen *s, const struct sql_look_deads_row *row);
+bool seen_any(const struct seen *s);
+enum delivery_status seen_status(const struct seen *s);
+int seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
+    struct err *e) MUST_CHECK;
+/*
+ * {"id","eventId",…} without the closing brace. `look`: what the engine knows,
+ * or NULL. `sub` NULL: it is a source's.
+ */
+int seen_show(struct req *r, struct db *db, const struct seen *s,
+    const struct sub_brief *sub, const struct deliver_look *look, struct buf *b,
+    struct err *e) MUST_CHECK;
+/* ,"attempts":[…] */
+int seen_attempts(
+    struct db *db, struct spot spot, struct buf *b, struct err *e) MUST_CHECK;
+void seen_time(struct buf *b, const char *name, int64_t us); /* 0: null */
+
+/* A page of them, newest first. */
+struct seen_page {
+	struct spot before; /* exclusive */
+	int64_t lo;         /* oldest seq */
+	uint32_t sub;       /* 0: all */
+	unsigned statuses;  /* bits 1u << enum delivery_status */
+	int64_t limit;
+	/* out */
+	size_t shown;
+	bool more;
+	struct spot last; /* looked at */
+};
+int seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
+    struct err *e) MUST_CHECK;
+/* What stands behind a reader and so is in no table yet, for one event. */
+int seen_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
+    size_t *shown, struct buf *b, struct err *e) MUST_CHECK;
+/* [ … ] for GET /v1/events/{eventId}. */
+int seen_of_event(struct req *r, struct db *db, int64_t seq, struct buf *b,
+    struct err *e) MUST_CHECK;
+
+/* Does it want the event, by type and tenant? NULL, or why not. */
+const char *sub_refuses(struct arena *a, const struct sub_brief *s,
+    struct str type, struct uuid tenant);
+
+/* Dead letters that wait. What is looked for, and how far one has come. */
+struct deads {
+	struct sub_brief sub;
+	bool by_sub;
+	int reason; /* -1: any */
+	int64_t from, to;
+	struct str type; /* exactly; .p NULL: any */
+	/* before this, in (at, sub, seq, rep) */
+	int64_t at;
+	struct spot spot;
+	size_t looked;
+	bool end;
+};
+/* The next up to `most` that fit, newest first; *ret_n of them. */
+int deads_next(struct db *db, struct deads *d, size_t most, struct seen *v,
+    size_t *ret_n, struct err *e) MUST_CHECK;
+int deads_reason(
+    struct str text, const char *at, int *ret, struct err *e) MUST_CHECK;
+
+/* Its event: from the log, or what was kept of it. .p NULL: it is gone. */
+int dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
+    struct err *e) MUST_CHECK;
+/* ERR_CONFLICT when it was decided on, or can't be put back. */
+int dead_open(const struct seen *s, bool requeue, struct err *e) MUST_CHECK;
+/* What a source handed over: the request is answered from here on. */
+int dead_refused_decide(struct req *r, struct spot spot, bool requeue,
+    struct str note, const struct json *doc, struct err *e) MUST_CHECK;
+
+/* A stored body, opened when it was sealed, in the arena. */
+int body_open(struct req *r, struct str tenant, struct str event_id,
+    struct str body, struct str *ret, struct err *e) MUST_CHECK;
+
+/* Asks the engine: REQ_WAIT, then r->then with its answer as r->rc, r->err. */
+int api_ask(struct req *r, struct deliver_ask *q, struct err *e) MUST_CHECK;
+
+/* ?from= or ?to= as microseconds; *ret is left alone when it is absent. */
+int query_time(const struct req *r, const char *name, int64_t *ret,
+    struct err *e) MUST_CHECK;
+/* {"reason": text of at most NOTE_MAX bytes}; other members in `names`. */
+int note_read(struct req *r, const char *const *names, struct str *ret_note,
+    struct json **ret_doc, struct err *e) MUST_CHECK;
+
+/*
+ * Begins a replay of (pos, until]. On the http thread, after the engine was
+ * found awake; the answer is written by `show` when it is stored and begun.
+ */
+struct replay_op {
+	struct req *r;
+	struct deliver_ask ask;
+	struct sub_brief sub;
+	struct uuid uid;
+	struct str types; /* as stored; .p NULL: all */
+	int64_t rate;
+	void (*show)(struct replay_op *op);
+	struct spot old; /* retry: of which it is another */
+};
+int replay_op_begin(struct replay_op *op, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,546 @@
+/* deliveries.h: what the tables say of deliveries, one or a page of them. */
+#include "account/scopes.h"
+#include "api/api.h"
+#include "api/v1/deliveries.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "contract/verdict.h"
+#include "deliver/core/core.h"
+#include "deliver/engine/letter.h"
+#include "match/types.h"
+#include "sql.h"
+
+struct uuid
+spot_id(const struct api *api, struct spot s)
+{
+	return delivery_id_make(&api->id_key, s.seq, s.sub, (uint16_t)s.rep);
+}
+
+static bool
+open_id(const struct api *api, struct str text, struct spot *ret)
+{
+	struct uuid id;
+	uint16_t rep = 0;
+
+	if (!uuid_parse(text, &id) ||
+	    !delivery_id_open(&api->id_key, id, &ret->seq, &ret->sub, &rep))
+		return false;
+	ret->rep = rep;
+	return true;
+}
+
+int
+spot_read(const struct req *r, struct spot *ret, struct err *e)
+{
+	if (open_id(r->app, r->params[0], ret))
+		return OK;
+	return err_set(e, ERR_ABSENT, "there is no such delivery");
+}
+
+/* Subscriptions -------------------------------------------------------------- */
+
+static bool
+visible(struct req *r, struct str tenants)
+{
+	struct uuid list[SUB_TENANTS_MAX];
+	struct json *j = NULL;
+	struct err e;
+	size_t n = 0;
+
+	if (!r->who.tenants)
+		return true;
+	if (!tenants.p || json_parse(r->arena, tenants, &j, &e) < 0)
+		return false;
+	for (const struct json *t = j->child; t && n < COUNT_OF(list);
+	     t = t->next)
+		if (!uuid_parse(t->text, &list[n++]))
+			return false;
+	return n > 0 && tenants_within(list, n, &r->who);
+}
+
+static int
+take_brief(struct req *r, const struct sql_sub_head_row *row,
+    struct sub_brief *ret, struct err *e)
+{
+	*ret = (struct sub_brief){
+	    .id = row->id,
+	    .from_seq = row->from_seq,
+	    .until_seq = row->until_seq_null ? 0 : row->until_seq,
+	    .name = arena_dup(r->arena, row->name),
+	    .why = arena_dup(r->arena, row->why),
+	    .conf = arena_dup(r->arena, row->conf),
+	    .held = row->held.p ? arena_dup(r->arena, row->held) : row->held,
+	    .enabled = row->enabled != 0,
+	    .visible = visible(r, row->tenants),
+	};
+	if (row->uid.n == sizeof(ret->uid.b))
+		memcpy(ret->uid.b, row->uid.p, row->uid.n);
+	if (!ret->name.p || !ret->why.p || !ret->conf.p)
+		return err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return 1;
+}
+
+int
+sub_brief_get(struct req *r, struct db *db, int64_t id, struct sub_brief *ret,
+    struct err *e)
+{
+	struct sql_sub_head_row row;
+	struct rows *rows = NULL;
+	int rc = sql_sub_head(db, id, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_sub_head_get(rows, &row);
+		rc = take_brief(r, &row, ret, e);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+int
+sub_brief_find(struct req *r, struct db *db, struct str uid, const char *at,
+    struct sub_brief *ret, struct err *e)
+{
+	struct sql_sub_head_row row;
+	struct rows *rows = NULL;
+	struct uuid id;
+	int rc;
+
+	if (!uuid_parse(uid, &id))
+		return err_at(
+		    e, ERR_INVALID, at, "subscription must be a uuid");
+	rc = sql_sub_head_uid(db, uuid_str(&id), &rows, e);
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_sub_head_get(rows, &row); /* the same columns */
+		rc = take_brief(r, &row, ret, e);
+	}
+	rows_close(rows);
+	if (rc == 0 || (rc > 0 && !ret->visible))
+		return err_at(
+		    e, ERR_ABSENT, at, "there is no such subscription");
+	return rc < 0 ? rc : OK;
+}
+
+const char *
+sub_refuses(struct arena *a, const struct sub_brief *s, struct str type,
+    struct uuid tenant)
+{
+	struct json *j = NULL;
+	const struct json *types, *tenants;
+	struct uuid id;
+	struct err e;
+	bool fits;
+
+	if (json_parse(a, s->conf, &j, &e) < 0)
+		return NULL;
+	types = json_get(j, "types");
+	tenants = json_get(j, "tenants");
+	fits = !json_is(types, JSON_ARRAY) || types->n == 0;
+	for (const struct json *t = fits ? NULL : types->child; t && !fits;
+	     t = t->next)
+		fits = match_types_fit(match_types_key(t->text), type);
+	if (!fits)
+		return "the subscription's types do not name this eventType";
+	fits = !json_is(tenants, JSON_ARRAY) || tenants->n == 0;
+	for (const struct json *t = fits ? NULL : tenants->child; t && !fits;
+	     t = t->next)
+		fits = uuid_parse(t->text, &id) && uuid_eq(id, tenant);
+	return fits ? NULL
+		    : "the subscription's tenants do not name this tenantId";
+}
+
+/* One --------------------------------------------------------------------------- */
+
+const char *
+delivery_status_name(enum delivery_status s)
+{
+	static const char *const NAMES[STATUS_COUNT] = {
+	    [STATUS_PENDING] = "PENDING",
+	    [STATUS_PROCESSING] = "PROCESSING",
+	    [STATUS_RETRY_PENDING] = "RETRY_PENDING",
+	    [STATUS_SUCCESS] = "SUCCESS",
+	    [STATUS_DEAD_LETTER] = "DEAD_LETTER",
+	    [STATUS_DROPPED] = "DROPPED",
+	};
+
+	return NAMES[s];
+}
+
+bool
+seen_any(const struct seen *s)
+{
+	return s->attempt.there || s->row.there || s->dead.there;
+}
+
+static bool
+dropped(const struct seen *s)
+{
+	return s->attempt.there && s->attempt.verdict == CORE_DROP;
+}
+
+enum delivery_status
+seen_status(const struct seen *s)
+{
+	static const enum delivery_status BY_ROW[] = {
+	    [ROW_PARKED] = STATUS_PENDING,
+	    [ROW_RETRY] = STATUS_RETRY_PENDING,
+	    [ROW_SENDING] = STATUS_PROCESSING,
+	    [ROW_HELD] = STATUS_DEAD_LETTER,
+	};
+
+	if (s->row.there && s->row.state >= 0 && s->row.state <= ROW_HELD)
+		return BY_ROW[s->row.state];
+	if (s->dead.there && s->dead.state != 1)
+		return STATUS_DEAD_LETTER;
+	if (s->attempt.there && s->attempt.verdict == CORE_OK)
+		return STATUS_SUCCESS;
+	if (dropped(s))
+		return STATUS_DROPPED;
+	return STATUS_PENDING;
+}
+
+void
+seen_take_attempt(struct seen *s, const struct sql_look_attempts_row *row)
+{
+	if (s->attempt.there)
+		return; /* an older one */
+	s->attempt.there = true;
+	s->attempt.n = (int)row->n;
+	s->attempt.at = row->at;
+	s->attempt.us = row->us;
+	s->attempt.status = (int)row->status;
+	s->attempt.verdict = (int)row->verdict;
+	s->attempt.reason = (int)row->reason;
+}
+
+void
+seen_take_row(struct seen *s, const struct sql_look_rows_row *row)
+{
+	s->row.there = true;
+	s->row.okey = row->okey;
+	s->row.skey = row->skey;
+	s->row.state = (int)row->state;
+	s->row.tries = (int)row->tries;
+	s->row.n = (int)row->n;
+	s->row.next_at = row->next_at;
+	s->row.last_status = (int)row->last_status;
+	s->row.last_reason = (int)row->last_reason;
+}
+
+/* Texts are the rows'. State 3 is a body that was kept, and no dead letter. */
+void
+seen_take_dead(struct seen *s, const struct sql_look_deads_row *row)
+{
+	if (row->state == 3)
+		return;
+	s->dead.there = true;
+	s->dead.kept = row->kept != 0;
+	s->dead.seq_to = row->seq_to;
+	s->dead.okey = row->okey;
+	s->dead.skey = row->skey;
+	s->dead.reason = (int)row->reason;
+	s->dead.status = (int)row->status;
+	s->dead.tries = (int)row->tries;
+	s->dead.n = (int)row->n;
+	s->dead.at = row->at;
+	s->dead.state = (int)row->state;
+	s->dead.requeues = (int)row->requeues;
+	s->dead.decided_at = row->decided_at_null ? 0 : row->decided_at;
+	s->dead.by = row->decided_by;
+	s->dead.note = row->note;
+	s->dead.error = row->error;
+}
+
+int
+seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
+    struct err *e)
+{
+	struct seen s = {.spot = spot};
+	struct rows *rows = NULL;
+	int rc = sql_look_attempts_sub(
+	    db, spot.seq, spot.seq, spot.sub, spot.rep + 1, 0, 1, &rows, e);
+
+	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
+		struct sql_look_attempts_row row;
+
+		sql_look_attempts_get(rows, &row);
+		if (row.rep == spot.rep)
+			seen_take_attempt(&s, &row);
+	}
+	rows_close(rows);
+	rows = NULL;
+	if (rc >= 0)
+		rc = sql_look_rows_sub(db, spot.seq, spot.seq, spot.sub,
+		    spot.rep + 1, 1, &rows, e);
+	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
+		struct sql_look_rows_row row;
+
+		sql_look_rows_get(rows, &row);
+		if (row.rep == spot.rep)
+			seen_take_row(&s, &row);
+	}
+	rows_close(rows);
+	rows = NULL;
+	if (rc >= 0)
+		rc = sql_look_deads_sub(db, spot.seq, spot.seq, spot.sub,
+		    spot.rep + 1, 1, &rows, e);
+	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
+		struct sql_look_deads_row row;
+
+		sql_look_deads_get(rows, &row);
+		if (row.rep == spot.rep)
+			seen_take_dead(&s, &row);
+		if (s.dead.by.p)
+			s.dead.by = arena_dup(r->arena, s.dead.by);
+		if (s.dead.note.p)
+			s.dead.note = arena_dup(r->arena, s.dead.note);
+		if (s.dead.error.p)
+			s.dead.error = arena_dup(r->arena, s.dead.error);
+	}
+	rows_close(rows);
+	if (rc >= 0)
+		*ret = s;
+	return rc < 0 ? rc : OK;
+}
+
+void
+seen_time(struct buf *b, const char *name, int64_t us)
+{
+	buf_fmt(b, ",\"%s\":", name);
+	if (us <= 0) {
+		buf_addz(b, "null");
+		return;
+	}
+	buf_addc(b, '"');
+	time_add(b, us);
+	buf_addc(b, '"');
+}
+
+/*
+ * eventId, eventType and when it was received; null when the log lost it. What
+ * a source handed over has the source's name as its key.
+ */
+static int
+show_event(
+    struct db *db, int64_t seq, bool of_source, struct buf *b, struct err *e)
+{
+	struct sql_event_head_row row;
+	struct rows *rows = NULL;
+	struct uuid id;
+	int rc = sql_event_head(db, seq, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_event_head_get(rows, &row);
+	if (rc > 0 && row.event_id.n == sizeof(id.b)) {
+		memcpy(id.b, row.event_id.p, sizeof(id.b));
+		buf_addz(b, ",\"eventId\":\"");
+		uuid_add(b, id);
+		buf_addz(b, "\",\"eventType\":");
+		buf_json(b, row.type);
+		seen_time(b, "receivedAt", row.received_at);
+		if (of_source) {
+			buf_addz(b, ",\"source\":");
+			buf_json(b, row.pkey);
+		}
+	} else {
+		buf_addz(b, ",\"eventId\":null,\"eventType\":null,"
+			    "\"receivedAt\":null");
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static int
+count_of(const struct seen *s)
+{
+	int n = s->attempt.there ? s->attempt.n - dropped(s) : 0;
+
+	if (s->row.there && s->row.n > n)
+		n = s->row.n;
+	return s->dead.there && s->dead.n > n ? s->dead.n : n;
+}
+
+static void
+show_dead(const struct seen *s, struct buf *b)
+{
+	static const char *const STATES[] = {"open", "requeued", "skipped"};
+
+	if (!s->dead.there || s->dead.state > 2)
+		return;
+	buf_fmt(b, ",\"deadLetter\":{\"reason\":\"%s\",\"state\":\"%s\"",
+	    reason_name((enum reason)s->dead.reason), STATES[s->dead.state]);
+	seen_time(b, "at", s->dead.at);
+	buf_fmt(b, ",\"requeues\":%d", s->dead.requeues);
+	if (s->dead.seq_to > s->spot.seq)
+		buf_fmt(b, ",\"seqFrom\":%lld,\"seqTo\":%lld",
+		    (long long)s->spot.seq, (long long)s->dead.seq_to);
+	seen_time(b, "decidedAt", s->dead.decided_at);
+	buf_addz(b, ",\"decidedBy\":");
+	if (s->dead.by.p)
+		buf_json(b, s->dead.by);
+	else
+		buf_addz(b, "null");
+	buf_addz(b, ",\"note\":");
+	if (s->dead.note.p)
+		buf_json(b, s->dead.note);
+	else
+		buf_addz(b, "null");
+	buf_addz(b, ",\"error\":");
+	if (s->dead.error.p)
+		buf_json(b, s->dead.error);
+	else
+		buf_addz(b, "null");
+	buf_addc(b, '}');
+}
+
+/* What the engine says is newer than the tables. */
+static enum delivery_status
+status_now(const struct seen *s, const struct deliver_look *look)
+{
+	if (!look || !look->known)
+		return seen_status(s);
+	if (look->in_flight)
+		return STATUS_PROCESSING;
+	if (look->state == ROW_RETRY)
+		return STATUS_RETRY_PENDING;
+	return look->state == ROW_HELD ? STATUS_DEAD_LETTER : STATUS_PENDING;
+}
+
+int
+seen_show(struct req *r, struct db *db, const struct seen *s,
+    const struct sub_brief *sub, const struct deliver_look *look, struct buf *b,
+    struct err *e)
+{
+	enum delivery_status status = status_now(s, look);
+	struct spot first = s->spot;
+	int64_t next =
+	    s->row.there && s->row.state == ROW_RETRY ? s->row.next_at : 0;
+	int rc, n = count_of(s);
+
+	if (look && look->known) {
+		next = look->next_at;
+		n = look->n > n ? look->n : n;
+	}
+	buf_addz(b, "{\"id\":\"");
+	uuid_add(b, spot_id(r->app, s->spot));
+	buf_addc(b, '"');
+	rc = show_event(db, s->spot.seq, !sub, b, e);
+	if (rc < 0)
+		return rc;
+	if (sub) {
+		buf_addz(b, ",\"subscriptionId\":\"");
+		uuid_add(b, sub->uid);
+		buf_addc(b, '"');
+	} else {
+		buf_addz(b, ",\"subscriptionId\":null");
+	}
+	buf_fmt(b, ",\"seq\":%lld,\"status\":\"%s\",\"attemptCount\":%d",
+	    (long long)s->spot.seq, delivery_status_name(status), n);
+	seen_time(
+	    b, "nextAttemptAt", status == STATUS_RETRY_PENDING ? next : 0);
+	seen_time(b, "lastAttemptAt",
+	    s->attempt.there && !dropped(s) ? s->attempt.at : 0);
+	if (dropped(s))
+		seen_time(b, "droppedAt", s->attempt.at);
+	if (s->attempt.there && s->attempt.status > 0)
+		buf_fmt(b, ",\"lastStatusCode\":%d", s->attempt.status);
+	else
+		buf_addz(b, ",\"lastStatusCode\":null");
+	buf_addz(b, ",\"lastError\":");
+	if (s->attempt.there && s->attempt.reason != REASON_NONE)
+		buf_json(
+		    b, str_of(reason_text((enum reason)s->attempt.reason)));
+	else
+		buf_addz(b, "null");
+	if (s->spot.rep > 0) {
+		first.rep = 0;
+		buf_addz(b, ",\"replayOf\":\"");
+		uuid_add(b, spot_id(r->app, first));
+		buf_addc(b, '"');
+	}
+	show_dead(s, b);
+	return OK;
+}
+
+/* One member of an attempt's stored detail, as it stands there. */
+static void
+show_detail(
+    struct buf *b, const struct json *j, const char *name, struct str absent)
+{
+	const struct json *v = json_get(j, name);
+
+	buf_fmt(b, ",\"%s\":", name);
+	if (json_is(v, JSON_STRING) && v->text.n > 0)
+		buf_add(b, v->raw);
+	else if (absent.n > 0)
+		buf_json(b, absent);
+	else
+		buf_addz(b, "null");
+}
+
+static void
+show_attempt(
+    struct arena *a, const struct sql_attempts_of_row *row, struct buf *b)
+{
+	struct json *j = NULL;
+	struct str why = STR_EMPTY;
+	struct err e;
+
+	arena_reset(a);
+	if (row->detail.p && json_parse(a, row->detail, &j, &e) < 0)
+		j = NULL;
+	if (row->reason != REASON_NONE)
+		why = str_of(reason_text((enum reason)row->reason));
+	buf_fmt(b, "{\"number\":%lld", (long long)row->n);
+	seen_time(b, "at", row->at);
+	if (row->status > 0)
+		buf_fmt(b, ",\"statusCode\":%lld", (long long)row->status);
+	else
+		buf_addz(b, ",\"statusCode\":null");
+	buf_fmt(b, ",\"durationMs\":%lld", (long long)(row->us / US_PER_MS));
+	buf_fmt(b, ",\"success\":%s,\"reason\":\"%s\"",
+	    row->verdict == CORE_OK ? "true" : "false",
+	    reason_name((enum reason)row->reason));
+	show_detail(b, j, "error", why);
+	show_detail(b, j, "requestHeaders", STR_EMPTY);
+	show_detail(b, j, "responseHead", STR_EMPTY);
+	show_detail(b, j, "responseBody", STR_EMPTY);
+	buf_addc(b, '}');
+}
+
+int
+seen_attempts(struct db *db, struct spot spot, struct buf *b, struct err *e)
+{
+	struct arena *a = arena_new(16 * DETAIL_MAX);
+	struct rows *rows = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!a)
+		return err_set(e, ERR_NOMEM, "no memory for attempts");
+	rc = sql_attempts_of(
+	    db, spot.seq, spot.sub, spot.rep, 0, ATTEMPTS_SHOWN, &rows, e);
+	buf_addz(b, ",\"attempts\":[");
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		struct sql_attempts_of_row row;
+
+		sql_attempts_of_get(rows, &row);
+		if (row.verdict == CORE_DROP)
+			continue; /* there was no call */
+		if (n++)
+			buf_addc(b, ',');
+		show_attempt(a, &row, b);
+	}
+	rows_close(rows);
+	buf_addc(b, ']');
+	arena_free(a);
+	return rc < 0 ? rc : OK;
+}

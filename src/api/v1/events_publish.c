@@ -1,0 +1,499 @@
+#include <assert.h>
+
+#include "account/limiter.h"
+#include "api/api.h"
+#include "api/v1/events.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/str.h"
+#include "event/append.h"
+#include "event/cloudevent.h"
+#include "event/envelope.h"
+#include "http/server/reply.h"
+#include "seal/digest.h"
+
+/*
+ * POST /v1/events. The http thread parses and checks, the commit thread makes
+ * it durable, and only then is anything answered. A batch is answered item by
+ * item: what is wrong with one does not touch the others. CloudEvents become
+ * envelopes first (cloudevent.h) and are then events as all others.
+ */
+
+#define CE_TYPE       "application/cloudevents+json"
+#define CE_BATCH_TYPE "application/cloudevents-batch+json"
+#define RESULT_BYTES  112 /* of an event that was taken, in the answer */
+
+enum form { NATIVE, CE_STRUCTURED, CE_BINARY };
+
+struct item {
+	size_t at;       /* of its entry, when there is no err */
+	struct err *err; /* why it was refused */
+};
+
+struct publish {
+	struct append_job job; /* its entries: those that were not refused */
+	struct req *r;
+	enum form form;
+	bool many;
+	size_t n, room;
+	struct item *items;
+	struct arena *scratch;
+	struct str idempotency; /* the header; empty when there is none */
+};
+
+/* The id that a repeat of this request will derive again. */
+static struct uuid
+derived_id(const struct req *r, struct str idempotency, size_t index)
+{
+	struct buf b = BUF(IDEMPOTENCY_KEY_MAX + 128);
+	unsigned char digest[DIGEST_LEN];
+
+	buf_fmt(
+	    &b, "%d %lld %zu ", (int)r->who.kind, (long long)r->who.id, index);
+	buf_add(&b, idempotency);
+	assert(!b.failed);
+	digest_sha256(buf_str(&b), digest);
+	buf_done(&b);
+	return uuid_from_digest(digest);
+}
+
+static int
+check_idempotency(struct str key, struct err *e)
+{
+	if (key.n > IDEMPOTENCY_KEY_MAX)
+		return err_at(e, ERR_INVALID, "Idempotency-Key",
+		    "Idempotency-Key is over %d bytes", IDEMPOTENCY_KEY_MAX);
+	for (size_t i = 0; i < key.n; i++)
+		if (key.p[i] < 0x20 || key.p[i] > 0x7e)
+			return err_at(e, ERR_INVALID, "Idempotency-Key",
+			    "Idempotency-Key must be printable ASCII");
+	return OK;
+}
+
+static void
+warn(const struct req *r, const struct event *ev)
+{
+	struct log_line l;
+
+	log_begin(&l, LOG_WARN, "event does not fit its schema");
+	log_str(&l, "traceId", str_of(r->trace_id));
+	log_str(&l, "type", ev->type);
+	log_str(&l, "reason", ev->warning);
+	log_end(&l);
+}
+
+struct ce_headers {
+	struct cloudevent_header *list;
+	size_t n;
+};
+
+static bool
+count_header(void *arg, struct str name, struct str value)
+{
+	struct ce_headers *h = arg;
+
+	(void)value;
+	h->n += cloudevent_is_header(name);
+	return true;
+}
+
+static bool
+list_header(void *arg, struct str name, struct str value)
+{
+	struct ce_headers *h = arg;
+
+	if (cloudevent_is_header(name))
+		h->list[h->n++] = (struct cloudevent_header){name, value};
+	return true;
+}
+
+/* The tenant of a key that has one and no other. */
+static const struct uuid *
+only_tenant(const struct req *r)
+{
+	return r->who.n_tenants == 1 ? r->who.tenants : NULL;
+}
+
+/* The envelope that a CloudEvent makes. */
+static int
+read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
+    struct json *node, struct str *ret, struct err *e)
+{
+	const struct uuid *tenant = only_tenant(p->r);
+	struct ce_headers h = {.n = 0};
+	int rc;
+
+	if (p->form == CE_BINARY) {
+		req_each_header(p->r, count_header, &h);
+		h.list = arena_array(a, h.n + 1, sizeof(*h.list));
+		if (!h.list)
+			return err_set(e, ERR_NOMEM, "no memory for a request");
+		h.n = 0;
+		req_each_header(p->r, list_header, &h);
+		return cloudevent_binary(a, h.list, h.n, bytes, tenant, ret, e);
+	}
+	if (!node) {
+		rc = json_parse(a, bytes, &node, e);
+		if (rc < 0)
+			return rc;
+	}
+	return cloudevent_structured(a, node, tenant, ret, e);
+}
+
+static int
+parse_event(struct publish *p, struct arena *a, struct str *bytes,
+    struct json *node, const struct envelope_opts *o, struct event *ret,
+    struct err *e)
+{
+	int rc;
+
+	if (p->form == NATIVE)
+		return node ? envelope_read(a, node, o, ret, e)
+			    : envelope_parse(a, *bytes, o, ret, e);
+	rc = read_cloudevent(p, a, *bytes, node, bytes, e);
+	if (rc < 0)
+		return rc;
+	rc = envelope_parse(a, *bytes, o, ret, e);
+	if (rc < 0)
+		cloudevent_blame(e, p->form == CE_BINARY);
+	return rc;
+}
+
+/* An event as an entry, or what is wrong with it. `a` ends before the entry. */
+static int
+read_event(struct publish *p, struct arena *a, struct str bytes,
+    struct json *node, struct entry *ret, struct err *e)
+{
+	struct req *r = p->r;
+	const struct api *api = r->app;
+	struct uuid id;
+	struct envelope_opts o = {
+	    .now_us = clock_now_us(),
+	    .strict = api->strict,
+	    .mask = api->mask,
+	    .body_max = (size_t)api->conf->webhook_max_payload_size,
+	};
+	struct event ev;
+	int rc;
+
+	if (p->idempotency.n > 0) {
+		id = derived_id(r, p->idempotency, p->n);
+		o.event_id = &id;
+	}
+	rc = parse_event(p, a, &bytes, node, &o, &ev, e);
+	if (rc < 0)
+		return rc;
+	if (!api_tenant_ok(&r->who, ev.tenant)) {
+		rc = err_at(e, ERR_DENIED, "/tenantId",
+		    "this key is limited to other tenants");
+		if (p->form != NATIVE)
+			cloudevent_blame(e, p->form == CE_BINARY);
+		return rc;
+	}
+	if (ev.warning.n > 0)
+		warn(r, &ev);
+	entry_fill(ret, &ev, bytes);
+	return OK;
+}
+
+/* What lies in the request's body lives long enough; the rest is copied. */
+static bool
+keep(const struct req *r, struct str *s)
+{
+	if (s->p >= r->body.p && s->p < r->body.p + r->body.n)
+		return true;
+	*s = arena_dup(r->arena, *s);
+	return s->p != NULL;
+}
+
+/* How many there will be, when all are as long as the first; and one more. */
+static size_t
+guess(const struct publish *p, size_t first_n)
+{
+	size_t n = p->many ? p->r->body.n / (first_n + 1) + 1 : 1;
+
+	return n < EVENT_BATCH_MAX ? n : EVENT_BATCH_MAX;
+}
+
+/* Room for one item more, of so many bytes. Each array is twice the last: few
+ * are left behind. */
+static int
+grow(struct publish *p, size_t n, struct err *e)
+{
+	struct arena *a = p->r->arena;
+	size_t room = p->room ? 2 * p->room : guess(p, n);
+	struct item *items;
+	struct entry *entries;
+
+	if (p->n >= EVENT_BATCH_MAX)
+		return err_set(e, ERR_LIMIT,
+		    "at most %d events are taken in one request",
+		    EVENT_BATCH_MAX);
+	if (p->n < p->room)
+		return OK;
+	items = arena_array(a, room, sizeof(*items));
+	entries = arena_array(a, room, sizeof(*entries));
+	if (!items || !entries)
+		return err_set(e, ERR_LIMIT, "the events need too much memory");
+	if (p->n > 0) {
+		memcpy(items, p->items, p->n * sizeof(*items));
+		memcpy(entries, p->job.entries, p->job.n * sizeof(*entries));
+	}
+	p->items = items;
+	p->job.entries = entries;
+	p->room = room;
+	return OK;
+}
+
+/* One of many: what is wrong with it is kept for its place in the answer. */
+static int
+take(struct publish *p, struct str bytes, struct json *node, struct err *e)
+{
+	struct req *r = p->r;
+	struct err wrong = {0};
+	struct entry *en;
+	int rc = grow(p, bytes.n, e);
+
+	if (rc < 0)
+		return rc;
+	en = &p->job.entries[p->job.n];
+	rc = read_event(p, p->scratch, bytes, node, en, &wrong);
+	if (rc == OK) {
+		p->items[p->n++].at = p->job.n++;
+		if (keep(r, &en->type) && keep(r, &en->key) &&
+		    keep(r, &en->body))
+			return OK;
+		return err_set(e, ERR_LIMIT, "the events need too much memory");
+	}
+	metric_add(M_EVENTS_REJECTED, 1);
+	p->items[p->n].err = arena_alloc(r->arena, sizeof(wrong));
+	if (!p->items[p->n].err)
+		return err_set(e, ERR_LIMIT, "the events need too much memory");
+	*p->items[p->n++].err = wrong;
+	return OK;
+}
+
+static int
+take_element(void *ctx, struct json *element, struct err *e)
+{
+	return take(ctx, element->raw, element, e);
+}
+
+static int
+read_lines(struct publish *p, struct err *e)
+{
+	struct str rest = p->r->body, line;
+	int rc = OK;
+
+	while (rc == OK && json_line(&rest, &line)) {
+		rc = take(p, line, NULL, e);
+		arena_reset(p->scratch);
+	}
+	return rc;
+}
+
+static int
+read_many(struct publish *p, bool lines, struct err *e)
+{
+	int rc;
+
+	p->many = true;
+	p->scratch = arena_new(HTTP_ARENA_MAX);
+	if (!p->scratch)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	rc = lines ? read_lines(p, e)
+		   : json_each(p->r->arena, p->scratch, p->r->body,
+			 take_element, p, e);
+	arena_free(p->scratch);
+	/* A batch of CloudEvents may be empty: their specification says so. */
+	if (rc == OK && p->n == 0 && p->form == NATIVE)
+		rc = err_set(e, ERR_INVALID, "there is no event in the body");
+	return rc;
+}
+
+static bool
+is_type(struct str type, struct str wanted)
+{
+	return str_eq_nocase(str_trim(str_cut(&type, ';')), wanted);
+}
+
+/* Headers of a CloudEvent, though not all it needs, are meant for one. */
+static bool
+has_ce_headers(const struct req *r)
+{
+	return req_header(r, "ce-specversion").n > 0 ||
+	       req_header(r, "ce-id").n > 0 || req_header(r, "ce-type").n > 0;
+}
+
+static int
+read_body(struct publish *p, struct err *e)
+{
+	struct str body = str_trim(p->r->body);
+	struct str type = req_header(p->r, "Content-Type");
+	bool lines = is_type(type, STR("application/x-ndjson"));
+	bool batch = is_type(type, STR(CE_BATCH_TYPE));
+	int rc;
+
+	if (batch || is_type(type, STR(CE_TYPE)))
+		p->form = CE_STRUCTURED;
+	else if (!lines && has_ce_headers(p->r))
+		p->form = CE_BINARY;
+	if (lines || batch || (p->form == NATIVE && str_starts(body, STR("["))))
+		return read_many(p, lines, e);
+	rc = grow(p, body.n, e);
+	if (rc == OK)
+		rc = read_event(
+		    p, p->r->arena, body, NULL, &p->job.entries[0], e);
+	if (rc < 0)
+		metric_add(M_EVENTS_REJECTED, 1);
+	else
+		p->n = p->job.n = 1;
+	return rc;
+}
+
+static void
+add_id(struct buf *b, const struct entry *en)
+{
+	buf_addz(b, "\"eventId\":\"");
+	uuid_add(b, en->event_id);
+	buf_addz(b, "\",");
+}
+
+static void
+add_seq(struct buf *b, const struct entry *en)
+{
+	buf_addz(b, "\"seq\":");
+	buf_int(b, en->seq);
+	buf_addz(b, en->state == ENTRY_NEW ? ",\"duplicate\":false}"
+					   : ",\"duplicate\":true}");
+}
+
+static int
+differs(const struct entry *en, struct err *e)
+{
+	return err_at(e, ERR_CONFLICT, "/eventId",
+	    "this event id is in the log with other content (seq %lld)",
+	    (long long)en->seq);
+}
+
+static void
+add_wrong(struct buf *b, const struct err *wrong)
+{
+	buf_addz(b, "\"status\":");
+	buf_int(b, http_error_status(wrong));
+	buf_addz(b, ",\"error\":");
+	http_error_json(b, wrong);
+	buf_addc(b, '}');
+}
+
+static void
+add_result(struct buf *b, const struct publish *p, const struct item *it)
+{
+	const struct entry *en = &p->job.entries[it->at];
+	struct err other;
+
+	buf_addc(b, '{');
+	if (it->err) {
+		add_wrong(b, it->err);
+		return;
+	}
+	add_id(b, en);
+	if (en->state == ENTRY_DIFFERS) {
+		(void)differs(en, &other);
+		add_wrong(b, &other);
+		return;
+	}
+	buf_addz(b, "\"status\":202,");
+	add_seq(b, en);
+}
+
+/* On the http thread again, when all is durable or has failed. */
+static int
+published(struct req *r, struct err *e)
+{
+	struct publish *p = r->ctx;
+	struct entry *en = p->job.entries;
+
+	if (p->job.err.code != OK) {
+		*e = p->job.err;
+		return e->code;
+	}
+	if (p->many) {
+		(void)buf_room(&r->out, p->n * RESULT_BYTES);
+		buf_addz(&r->out, "{\"results\":[");
+		for (size_t i = 0; i < p->n; i++) {
+			if (i > 0)
+				buf_addc(&r->out, ',');
+			add_result(&r->out, p, &p->items[i]);
+		}
+		buf_addz(&r->out, "]}");
+		return OK;
+	}
+	if (en->state == ENTRY_DIFFERS)
+		return differs(en, e);
+	r->status = 202;
+	buf_addc(&r->out, '{');
+	add_id(&r->out, en);
+	add_seq(&r->out, en);
+	return OK;
+}
+
+/* When the answer has gone, or the client. */
+static void
+tell(struct req *r)
+{
+	const struct publish *p = r->ctx;
+
+	if (p->job.err.code != OK)
+		return;
+	log_hold();
+	append_tell(&p->job);
+	log_release();
+}
+
+static void
+committed(struct append_job *job)
+{
+	req_wake(MAIL_OF(job, struct publish, job)->r);
+}
+
+int
+api_events_post(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct publish *p = arena_alloc(r->arena, sizeof(*p));
+	int rc;
+
+	(void)db;
+	if (!p)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	p->r = r;
+	p->idempotency = req_header(r, "Idempotency-Key");
+	r->ctx = p;
+	r->then = published;
+	rc = check_idempotency(p->idempotency, e);
+	if (rc == OK)
+		rc = read_body(p, e);
+	if (rc < 0)
+		return rc;
+	if (r->who.kind == WHO_KEY)
+		rc = limiter_take(api->limiter, r->who.id,
+		    r->who.rate_per_second, (int64_t)p->n, clock_mono_us(), e);
+	if (rc < 0)
+		return rc;
+	if (p->job.n == 0)
+		return published(r, e);
+	p->job.done = committed;
+	p->job.quiet = p->many;
+	rc = append_post(api->append, &p->job, e);
+	if (rc < 0)
+		return rc;
+	if (p->many)
+		r->done = tell;
+	return REQ_WAIT;
+}

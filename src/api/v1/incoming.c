@@ -1,0 +1,619 @@
+/* sources.h: taking a hook, and trying one out. */
+#include <assert.h>
+
+#include "account/limiter.h"
+#include "api/api.h"
+#include "api/v1/sources.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/str.h"
+#include "event/append.h"
+#include "event/cloudevent.h"
+#include "event/envelope.h"
+#include "http/server/reply.h"
+#include "source/hook_store.h"
+#include "source/refused.h"
+#include "store/store.h"
+
+/* Buckets of the limiter: ids of sources, apart from those of keys. */
+#define LIMIT_BASE (INT64_C(1) << 48)
+
+struct hooker {
+	const struct api *api;
+	struct db *db;
+	struct hooks *hooks;
+	int64_t told_ms; /* unverified hooks of that second: */
+	int told;        /* in the log, */
+	int64_t untold;  /* and since then not */
+};
+
+/* What became of one event of a request. */
+struct result {
+	size_t at;       /* of its entry */
+	struct err *err; /* it was refused; its entry tells of that */
+};
+
+struct incoming {
+	struct append_job job;
+	struct req *r;
+	struct hook_request q;
+	struct arena *arena; /* of all that is made of it */
+	bool binary;         /* attributes of a CloudEvent are headers */
+	bool any_refused;
+	struct hook_made made;
+	struct result *results;
+};
+
+void *
+api_hooks_enter(void *arg)
+{
+	const struct api *api = arg;
+	struct hooker *k = calloc(1, sizeof(*k));
+	struct err e = {0};
+	int rc;
+
+	if (!k)
+		return NULL;
+	k->api = api;
+	rc = db_open(api->store, DB_READ, &k->db, &e);
+	if (rc == OK)
+		rc = hooks_new(api->conf, api->keyring, &k->hooks, &e);
+	if (rc == OK)
+		return k;
+	log_err(LOG_ERROR, "the hooks thread can't work", &e);
+	api_hooks_leave(k);
+	return NULL;
+}
+
+void
+api_hooks_leave(void *ctx)
+{
+	struct hooker *k = ctx;
+
+	if (!k)
+		return;
+	hooks_free(k->hooks);
+	db_close(k->db);
+	free(k);
+}
+
+/* The request ------------------------------------------------------------------ */
+
+static bool
+count_header(void *arg, struct str name, struct str value)
+{
+	(void)name;
+	(void)value;
+	++*(size_t *)arg;
+	return true;
+}
+
+struct gathering {
+	struct received_header *list;
+	size_t n, room;
+};
+
+static bool
+take_header(void *arg, struct str name, struct str value)
+{
+	struct gathering *g = arg;
+
+	if (g->n < g->room)
+		g->list[g->n++] = (struct received_header){name, value};
+	return true;
+}
+
+static int
+gather(struct incoming *in, struct err *e)
+{
+	struct req *r = in->r;
+	struct gathering g = {.n = 0};
+
+	req_each_header(r, count_header, &g.room);
+	if (g.room > REQUEST_HEADERS_MAX)
+		return err_set(e, ERR_LIMIT, "a request has at most %d headers",
+		    REQUEST_HEADERS_MAX);
+	g.list = arena_array(r->arena, g.room + 1, sizeof(*g.list));
+	if (!g.list)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	req_each_header(r, take_header, &g);
+	in->q = (struct hook_request){
+	    .in = {.headers = g.list, .n = g.n, .body = r->body},
+	    .query = r->query,
+	    .n_query = r->n_query,
+	    .peer = str_of(r->peer),
+	    .now_us = clock_now_us(),
+	};
+	return OK;
+}
+
+/* On the hooks thread ------------------------------------------------------------ */
+
+/* Some a second: a stranger must not fill the disk with our log. */
+static void
+tell_unverified(struct hooker *k, const struct req *r, const struct hook *h,
+    const char *why)
+{
+	int64_t now_ms = clock_mono_ms();
+	struct log_line l;
+
+	metric_add(M_HOOKS_UNVERIFIED, 1);
+	if (now_ms - k->told_ms >= 1000) {
+		k->told_ms = now_ms;
+		k->told = 0;
+	}
+	if (k->told++ >= HOOK_LINES_PER_S) {
+		k->untold++;
+		return;
+	}
+	log_begin(&l, LOG_INFO, "hook not verified");
+	log_str(&l, "traceId", str_of(r->trace_id));
+	log_str(&l, "source", h->name);
+	log_str(&l, "peer", str_of(r->peer));
+	log_str(&l, "reason", str_of(why));
+	if (k->untold > 0)
+		log_int(&l, "untold", k->untold);
+	log_end(&l);
+	k->untold = 0;
+}
+
+/* The source, when the request is its provider's. */
+static int
+admit(struct incoming *in, struct hooker *k, const struct hook **ret,
+    struct err *e)
+{
+	struct req *r = in->r;
+	enum receive_result v = RECEIVE_WRONG;
+	const struct hook *h;
+	int rc = hooks_refresh(k->hooks, k->db, e);
+
+	if (rc < 0)
+		return rc;
+	h = hooks_find(k->hooks, r->params[0]);
+	if (!h || !h->enabled)
+		return err_set(e, ERR_ABSENT, "there is nothing here");
+	if (h->closed)
+		return err_set(
+		    e, ERR_SEALED, "the source's secrets can't be opened");
+	if (!hook_peer_ok(h, in->q.peer)) {
+		tell_unverified(
+		    k, r, h, "its address is in none of the networks");
+		return err_set(e, ERR_UNKNOWN, "not verified");
+	}
+	rc = hook_verify(h, &in->q, &v, e);
+	if (rc < 0)
+		return rc;
+	if (v != RECEIVE_OK) {
+		tell_unverified(k, r, h, receive_text(v));
+		return err_set(e, ERR_UNKNOWN, "not verified");
+	}
+	*ret = h;
+	rc = limiter_take(k->api->limiter, LIMIT_BASE + h->id, h->rate_per_s, 1,
+	    clock_mono_us(), e);
+	if (rc == ERR_BUSY)
+		(void)snprintf(e->text, sizeof(e->text),
+		    "this source takes %lld requests a second",
+		    (long long)h->rate_per_s);
+	return rc;
+}
+
+static int
+parse_item(const struct incoming *in, const struct api *api,
+    const struct hook *h, const struct hook_item *it, struct event *ret,
+    struct err *e)
+{
+	const struct envelope_opts o = {
+	    .now_us = in->q.now_us,
+	    .strict = api->strict,
+	    .mask = api->mask,
+	    .body_max = (size_t)api->conf->webhook_max_payload_size,
+	};
+	int rc;
+
+	if (it->wrong.code != OK) {
+		*e = it->wrong;
+		return e->code;
+	}
+	rc = envelope_parse(in->arena, it->text, &o, ret, e);
+	if (rc < 0 && h->template.n == 0 &&
+	    str_starts(h->scheme_name, STR("cloudevents")))
+		cloudevent_blame(e, in->binary);
+	return rc;
+}
+
+/* What is no event gets the entry of a dead letter. */
+static int
+refuse(struct incoming *in, const struct api *api, const struct hook *h,
+    const struct hook_item *it, size_t i, const struct err *why, struct err *e)
+{
+	struct str ref = in->made.ref;
+	struct refused x = {
+	    .source = h->name,
+	    .pointer = str_of(why->at),
+	    .reason = str_of(why->text),
+	    .copy = it->text,
+	};
+	struct result *result = &in->results[i];
+
+	if (ref.n > REFUSED_REF_MAX / 2)
+		ref = str_chars(ref, REFUSED_REF_MAX / 8);
+	x.ref = in->made.many
+		    ? arena_fmt(in->arena, "%.*s#%zu", STR_ARG(ref), i)
+		    : ref;
+	result->err = arena_alloc(in->arena, sizeof(*result->err));
+	if (!x.ref.p || !result->err)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	*result->err = *why;
+	in->any_refused = true;
+	return refused_entry(in->arena, &x, api->mask, in->q.now_us,
+	    &in->job.entries[result->at], e);
+}
+
+static int
+fill(struct incoming *in, const struct api *api, const struct hook *h,
+    struct err *e)
+{
+	size_t n = in->made.n;
+	int rc = OK;
+
+	in->job.entries =
+	    arena_array(in->arena, n + 1, sizeof(*in->job.entries));
+	in->results = arena_array(in->arena, n + 1, sizeof(*in->results));
+	if (!in->job.entries || !in->results)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		const struct hook_item *it = &in->made.items[i];
+		struct err why = {0};
+		struct event ev;
+
+		in->results[i].at = i;
+		in->job.n = i + 1;
+		rc = parse_item(in, api, h, it, &ev, &why);
+		if (rc == OK) {
+			entry_fill(&in->job.entries[i], &ev, in->q.in.body);
+		} else if (rc == ERR_INVALID || rc == ERR_SYNTAX ||
+			   rc == ERR_LIMIT) {
+			rc = refuse(in, api, h, it, i, &why, e);
+		} else {
+			*e = why;
+		}
+	}
+	return rc;
+}
+
+static int
+work(struct incoming *in, struct hooker *k, struct err *e)
+{
+	const struct hook *h = NULL;
+	int rc = admit(in, k, &h, e);
+
+	if (rc < 0)
+		return rc;
+	metric_add(M_HOOKS_TAKEN, 1);
+	in->arena = arena_new(HOOK_SCRATCH_MAX);
+	if (!in->arena)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	rc =
+	    hook_events(h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
+	return rc == OK ? fill(in, k->api, h, e) : rc;
+}
+
+static void
+hook_job(struct pool_job *job, void *ctx)
+{
+	struct req *r = MAIL_OF(job, struct req, job);
+
+	r->rc = ctx ? work(r->ctx, ctx, &r->err)
+		    : err_set(&r->err, ERR_AWAY, "hooks can't be taken now");
+	req_wake(r);
+}
+
+/* The answer ---------------------------------------------------------------------- */
+
+/* The log has this id with other bytes: a provider's retry may differ in what
+ * it says of itself. It is the same delivery all the same. */
+static void
+add_entry(struct buf *b, const struct entry *en)
+{
+	buf_addz(b, "\"eventId\":\"");
+	uuid_add(b, en->event_id);
+	buf_fmt(b, "\",\"seq\":%lld,\"duplicate\":%s", (long long)en->seq,
+	    en->state == ENTRY_NEW ? "false" : "true");
+}
+
+static void
+add_result(struct buf *b, const struct incoming *in, const struct result *x)
+{
+	buf_addc(b, '{');
+	if (x->err) {
+		buf_addz(b, "\"refused\":");
+		http_error_json(b, x->err);
+	} else {
+		add_entry(b, &in->job.entries[x->at]);
+	}
+	buf_addc(b, '}');
+}
+
+static int
+answer(struct req *r, struct err *e)
+{
+	const struct incoming *in = r->ctx;
+
+	if (in->job.err.code != OK) {
+		*e = in->job.err;
+		return e->code;
+	}
+	r->status = 202;
+	buf_clear(&r->out);
+	if (in->made.n == 0) {
+		buf_addz(&r->out, "{\"ignored\":");
+		buf_json(&r->out, str_of(in->made.why));
+		buf_addc(&r->out, '}');
+	} else if (!in->made.many) {
+		add_result(&r->out, in, &in->results[0]);
+	} else {
+		buf_addz(&r->out, "{\"results\":[");
+		for (size_t i = 0; i < in->made.n; i++) {
+			if (i > 0)
+				buf_addc(&r->out, ',');
+			add_result(&r->out, in, &in->results[i]);
+		}
+		buf_addz(&r->out, "]}");
+	}
+	return OK;
+}
+
+/* On the commit thread. */
+static int
+store_refused(struct db *db, void *ctx, struct err *e)
+{
+	const struct incoming *in = ctx;
+
+	return refused_store(db, in->job.entries, in->job.n, in->q.now_us, e);
+}
+
+static void
+committed(struct append_job *job)
+{
+	struct incoming *in = MAIL_OF(job, struct incoming, job);
+
+	if (job->err.code == OK && in->any_refused)
+		(void)refused_told(job->entries, job->n);
+	req_wake(in->r);
+}
+
+static int
+commit(struct req *r, struct err *e)
+{
+	struct api *api = r->app;
+	struct incoming *in = r->ctx;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	if (in->made.n == 0)
+		return answer(r, e);
+	in->job.done = committed;
+	in->job.ctx = in;
+	if (in->any_refused)
+		in->job.after = store_refused;
+	r->then = answer;
+	return append_post(api->append, &in->job, e) < 0 ? (int)e->code
+							 : REQ_WAIT;
+}
+
+static void
+in_done(struct req *r)
+{
+	struct incoming *in = r->ctx;
+
+	arena_free(in->arena);
+}
+
+static struct incoming *
+incoming_new(struct req *r, struct err *e)
+{
+	struct incoming *in = arena_alloc(r->arena, sizeof(*in));
+
+	if (!in) {
+		(void)err_set(e, ERR_NOMEM, "no memory for a request");
+		return NULL;
+	}
+	in->r = r;
+	r->ctx = in;
+	r->done = in_done;
+	return in;
+}
+
+int
+api_in_post(struct req *r, struct db *db, struct err *e)
+{
+	struct api *api = r->app;
+	struct incoming *in = incoming_new(r, e);
+	int rc;
+
+	(void)db;
+	if (!in)
+		return e->code;
+	rc = gather(in, e);
+	if (rc < 0)
+		return rc;
+	in->binary = req_header(r, "ce-specversion").n > 0;
+	r->then = commit;
+	r->job.run = hook_job;
+	return pool_post(api->hooks, &r->job) ? REQ_WAIT : api_too_busy(e);
+}
+
+/* Trying out ------------------------------------------------------------------------ */
+
+/* {"a": "b"} as pairs, for headers and the query alike. */
+static int
+read_pairs(const struct json *j, const char *at, struct arena *a,
+    struct req_pair **ret, size_t *ret_n, struct err *e)
+{
+	struct req_pair *v;
+	size_t n = 0;
+
+	*ret_n = 0;
+	if (!j || j->type == JSON_NULL)
+		return OK;
+	if (j->type != JSON_OBJECT || j->n > REQUEST_HEADERS_MAX)
+		return json_wrong(e, at,
+		    "must be an object of at most %d texts",
+		    REQUEST_HEADERS_MAX);
+	v = arena_array(a, j->n + 1, sizeof(*v));
+	if (!v)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	for (const struct json *c = j->child; c; c = c->next, n++) {
+		char here[JSON_POINTER_MAX + 1];
+
+		(void)snprintf(here, sizeof(here), "%s", at);
+		json_point(here, c->key);
+		if (c->type != JSON_STRING)
+			return json_wrong(e, here, "must be a string");
+		v[n] = (struct req_pair){c->key, c->text};
+	}
+	*ret = v;
+	*ret_n = n;
+	return OK;
+}
+
+static int
+read_sample(struct incoming *in, struct err *e)
+{
+	static const char *const names[] = {
+	    "headers", "query", "body", "bodyText", NULL};
+	struct req *r = in->r;
+	struct received_header *headers;
+	struct req_pair *pairs = NULL, *query = NULL;
+	struct json *doc = NULL;
+	const struct json *body, *text;
+	size_t n = 0;
+	int rc = json_parse(r->arena, r->body, &doc, e);
+
+	if (rc == OK && doc->type != JSON_OBJECT)
+		rc = err_at(e, ERR_INVALID, "", "the body is a JSON object");
+	if (rc == OK)
+		rc = json_known(doc, "", names, e);
+	if (rc == OK)
+		rc = read_pairs(json_get(doc, "headers"), "/headers", r->arena,
+		    &pairs, &n, e);
+	if (rc == OK)
+		rc = read_pairs(json_get(doc, "query"), "/query", r->arena,
+		    &query, &in->q.n_query, e);
+	if (rc < 0)
+		return rc;
+	body = json_get(doc, "body");
+	text = json_get(doc, "bodyText");
+	if (body && text)
+		return json_wrong(e, "/bodyText", "and body are one too many");
+	if (text && text->type != JSON_STRING)
+		return json_wrong(e, "/bodyText", "must be a string");
+	headers = arena_array(r->arena, n + 1, sizeof(*headers));
+	if (!headers)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	for (size_t i = 0; i < n; i++)
+		headers[i] =
+		    (struct received_header){pairs[i].name, pairs[i].value};
+	in->q.in = (struct received){.headers = headers,
+	    .n = n,
+	    .body = text   ? text->text
+		    : body ? body->raw
+			   : STR_EMPTY};
+	in->q.query = query;
+	in->q.now_us = clock_now_us();
+	in->binary = receive_header(&in->q.in, "ce-specversion").n > 0;
+	return OK;
+}
+
+/* [{"event": …} or {"error": …}] */
+static void
+show_items(const struct incoming *in, const struct api *api,
+    const struct hook *h, struct buf *b)
+{
+	buf_addz(b, ",\"events\":[");
+	for (size_t i = 0; i < in->made.n; i++) {
+		struct err why = {0};
+		struct event ev;
+		int rc = parse_item(in, api, h, &in->made.items[i], &ev, &why);
+
+		buf_addz(b, i ? ",{" : "{");
+		if (rc == OK) {
+			buf_addz(b, "\"event\":");
+			buf_add(b, ev.body);
+		} else {
+			buf_addz(b, "\"error\":");
+			http_error_json(b, &why);
+		}
+		buf_addc(b, '}');
+	}
+	buf_addc(b, ']');
+}
+
+static int
+try_out(struct incoming *in, struct hooker *k, struct err *e)
+{
+	struct req *r = in->r;
+	enum receive_result v = RECEIVE_WRONG;
+	const struct hook *h;
+	int rc = hooks_refresh(k->hooks, k->db, e);
+
+	if (rc < 0)
+		return rc;
+	h = hooks_find(k->hooks, r->params[0]);
+	if (!h)
+		return err_set(e, ERR_ABSENT, "there is no such source");
+	in->arena = arena_new(HOOK_SCRATCH_MAX);
+	if (!in->arena)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	rc = hook_verify(h, &in->q, &v, e);
+	if (rc == OK)
+		rc = hook_events(
+		    h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	buf_fmt(&r->out, "{\"verified\":%s,\"verification\":\"%s\",\"ref\":",
+	    v == RECEIVE_OK ? "true" : "false", receive_text(v));
+	buf_json(&r->out, in->made.ref);
+	buf_addz(&r->out, ",\"ignored\":");
+	if (in->made.n == 0)
+		buf_json(&r->out, str_of(in->made.why));
+	else
+		buf_addz(&r->out, "null");
+	show_items(in, k->api, h, &r->out);
+	buf_addc(&r->out, '}');
+	return OK;
+}
+
+static void
+try_job(struct pool_job *job, void *ctx)
+{
+	struct req *r = MAIL_OF(job, struct req, job);
+
+	r->rc = ctx ? try_out(r->ctx, ctx, &r->err)
+		    : err_set(&r->err, ERR_AWAY, "hooks can't be taken now");
+	req_wake(r);
+}
+
+int
+api_sources_test(struct req *r, struct db *db, struct err *e)
+{
+	struct api *api = r->app;
+	struct incoming *in = incoming_new(r, e);
+	int rc;
+
+	(void)db;
+	if (!in)
+		return e->code;
+	rc = read_sample(in, e);
+	if (rc < 0)
+		return rc;
+	r->then = api_said;
+	r->job.run = try_job;
+	return pool_post(api->hooks, &r->job) ? REQ_WAIT : api_too_busy(e);
+}

@@ -1,0 +1,62 @@
+/*
+ * log_page.h - a page of the log for a caller: what it asked for, and may see.
+ *
+ * Shared by the list, the long poll and the stream. A page shows at most
+ * `limit` events and PAGE_BYTES, and looks at no more than PAGE_SCAN entries to
+ * find them, so that a filter which matches nothing costs no more than one
+ * that matches all.
+ */
+#ifndef API_V1_LOG_PAGE_H
+#define API_V1_LOG_PAGE_H
+
+#include "base/uuid.h"
+
+struct buf;
+struct db;
+struct keyring;
+struct principal;
+struct req;
+
+struct log_filter {
+	struct str type;   /* exactly; .p NULL: any */
+	struct str prefix; /* from `name.*`, with its dot; .p NULL: any */
+	struct str key;
+	struct str tenant; /* 16 bytes */
+	struct uuid tenant_id;
+	int64_t after, limit;
+};
+
+struct log_page {
+	int64_t next; /* where the next page begins */
+	size_t shown;
+	bool at_end; /* nothing newer was in the log */
+};
+
+/* As a user gives them; empty: any. */
+struct log_words {
+	struct str type, key, tenant;
+};
+
+/* The filter borrows the words, and points into itself: it is not copied. */
+int log_filter_set(
+    struct log_filter *f, const struct log_words *w, struct err *e) MUST_CHECK;
+/* From ?type=&key=&tenant=; a tenant that is not the caller's is denied. */
+int log_filter_read(
+    const struct req *r, struct log_filter *ret, struct err *e) MUST_CHECK;
+
+/* A cursor given as the header or parameter `name`. */
+int log_cursor_read(
+    struct str text, const char *name, int64_t *ret, struct err *e) MUST_CHECK;
+
+/*
+ * Writes each event's text by `show`, in the order of the log. One that is
+ * sealed and can't be opened stands there with its ids, type and an `error`
+ * instead of all else: those behind it must not wait for a key.
+ */
+int log_page_read(struct db *db, struct keyring *k, const struct principal *who,
+    const struct log_filter *f,
+    void (*show)(struct buf *b, struct str body, int64_t seq,
+	int64_t received_us, size_t nth),
+    struct buf *out, struct log_page *ret, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,93 @@
+#include "api/v1/ops.h"
+
+#include <pthread.h>
+
+#include "api/api.h"
+#include "base/limits.h"
+#include "base/log/metric.h"
+#include "event/append.h"
+#include "http/server/gzip.h"
+#include "http/server/openapi.h"
+#include "ops/alerts.h"
+
+int
+api_health(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	(void)e;
+	buf_addz(&r->out, "{\"status\":\"ok\"}");
+	return OK;
+}
+
+int
+api_ready(struct req *r, struct db *db, struct err *e)
+{
+	struct api *api = r->app;
+	int rc;
+
+	(void)db;
+	if (atomic_load(&api->stopping))
+		return err_set(e, ERR_AWAY, "the server is stopping");
+	rc = append_ready(api->append, e);
+	if (rc < 0)
+		return rc;
+	buf_addz(&r->out, "{\"status\":\"ready\"}");
+	return OK;
+}
+
+int
+api_metrics(struct req *r, struct db *db, struct err *e)
+{
+	struct api *api = r->app;
+
+	(void)db;
+	(void)e;
+	metric_set(M_STREAMS, atomic_load(&api->streams));
+	metric_write(&r->out);
+	if (api->alerts)
+		alerts_write(api->alerts, &r->out);
+	r->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	return OK;
+}
+
+/* Anybody may ask for it, again and again: it is written and packed once. */
+static struct {
+	pthread_once_t once;
+	struct buf plain, zip;
+} openapi = {.once = PTHREAD_ONCE_INIT};
+
+static void
+openapi_make(void)
+{
+	openapi.plain.limit = openapi.zip.limit = HTTP_OUT_MAX;
+	openapi_write(API_ROUTES, API_ROUTE_COUNT, &openapi.plain);
+	if (!gzip_add(&openapi.zip, buf_str(&openapi.plain)))
+		buf_clear(&openapi.zip);
+}
+
+int
+api_openapi(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	(void)pthread_once(&openapi.once, openapi_make);
+	if (openapi.plain.failed)
+		return err_set(e, ERR_NOMEM, "no memory for the description");
+	if (openapi.zip.n > 0 &&
+	    gzip_accepted(req_header(r, "Accept-Encoding"))) {
+		req_add_header(r, "Vary", "Accept-Encoding");
+		req_add_header(r, "Content-Encoding", "gzip");
+		buf_add(&r->out, buf_str(&openapi.zip));
+	} else {
+		buf_add(&r->out, buf_str(&openapi.plain));
+	}
+	return OK;
+}
+
+int
+api_ping(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	(void)e;
+	r->status = 204;
+	return OK;
+}

@@ -1,0 +1,412 @@
+/* sources.h: sources as they are seen and changed. */
+#include "api/v1/sources.h"
+
+#include "api/api.h"
+#include "api/v1/subs.h"
+#include "audit/audit.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "contract/preset.h"
+#include "match/jq/jq.h"
+#include "source/hook_store.h"
+#include "store/store.h"
+
+struct source_op {
+	struct req *r;
+	int (*check)(struct source_op *op, struct checker *k, struct err *e);
+	struct hook *hook;     /* as it will be; DELETE: as it is */
+	int64_t was;           /* its version; 0: it is new */
+	bool gone, same, once; /* DELETE; nothing to write; show the secret */
+	int status;
+	enum audit_category category;
+	const char *details;
+};
+
+/* Looking ---------------------------------------------------------------------- */
+
+int
+api_sources_get(struct req *r, struct db *db, struct err *e)
+{
+	struct api *api = r->app;
+	struct hook_rules rules = {.presets = NULL};
+	struct presets *presets = NULL;
+	struct hook *h = NULL;
+	int rc = presets_load(api->conf, &presets, e);
+
+	rules.presets = presets;
+	if (rc == OK)
+		rc = hook_find(db, api->keyring, &rules, r->params[0], &h, e);
+	if (rc == OK) {
+		buf_clear(&r->out);
+		hook_show(h, false, &r->out);
+	}
+	hook_free(h);
+	presets_free(presets);
+	return rc;
+}
+
+struct list {
+	struct req *r;
+	size_t shown, limit;
+	struct str last;
+	bool more;
+};
+
+static int
+list_one(void *ctx, struct hook *h, struct err *e)
+{
+	struct list *l = ctx;
+	int rc = OK;
+
+	if (l->shown == l->limit) {
+		l->more = true;
+	} else {
+		if (l->shown++)
+			buf_addc(&l->r->out, ',');
+		hook_show(h, false, &l->r->out);
+		l->last = arena_dup(l->r->arena, h->name);
+		if (!l->last.p)
+			rc = err_set(e, ERR_NOMEM, "no memory for a request");
+	}
+	hook_free(h);
+	return rc;
+}
+
+int
+api_sources_list(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const names[] = {"limit", "after", NULL};
+	struct api *api = r->app;
+	struct hook_rules rules = {.presets = NULL};
+	struct presets *presets = NULL;
+	struct list l = {.r = r};
+	struct str after = STR_EMPTY;
+	int64_t limit = 0;
+	int rc = req_query_only(r, names, e);
+
+	if (rc == OK)
+		rc = req_query_int(
+		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &limit, e);
+	if (rc == OK && req_query(r, "after", &after) &&
+	    hook_name_check(after, e) < 0)
+		rc = err_set(e, ERR_INVALID, "after is no cursor of this list");
+	if (rc == OK)
+		rc = presets_load(api->conf, &presets, e);
+	if (rc < 0)
+		return rc;
+	rules.presets = presets;
+	l.limit = (size_t)limit;
+	buf_clear(&r->out);
+	buf_addz(&r->out, "{\"data\":[");
+	rc = hook_walk(
+	    db, api->keyring, &rules, after, l.limit + 1, list_one, &l, e);
+	presets_free(presets);
+	buf_addz(&r->out, "],\"next\":");
+	if (l.more)
+		buf_json(&r->out, l.last);
+	else
+		buf_addz(&r->out, "null");
+	buf_addc(&r->out, '}');
+	return rc;
+}
+
+/* Changing --------------------------------------------------------------------- */
+
+static void
+op_done(struct req *r)
+{
+	struct source_op *op = r->ctx;
+
+	hook_free(op->hook);
+}
+
+static void
+check_job(struct pool_job *job, void *ctx)
+{
+	struct req *r = MAIL_OF(job, struct req, job);
+	struct source_op *op = r->ctx;
+
+	r->rc = ctx ? op->check(op, ctx, &r->err)
+		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
+	req_wake(r);
+}
+
+static int
+answer(struct req *r, struct err *e)
+{
+	struct source_op *op = r->ctx;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	if (!op->same)
+		hooks_changed();
+	buf_clear(&r->out);
+	r->status = op->status;
+	if (!op->gone)
+		hook_show(op->hook, op->once, &r->out);
+	return OK;
+}
+
+static int
+audit(struct req *r, struct db *db, struct err *e)
+{
+	const struct source_op *op = r->ctx;
+	char id[UUID_LEN + 1];
+	struct audit_row row = {
+	    .category = op->category,
+	    .at_us = clock_now_us(),
+	    .actor = api_actor(r),
+	    .target_type = STR("source"),
+	    .object_name = r->params[0],
+	    .details = str_of(op->details),
+	};
+
+	uuid_format(op->hook->uid, id);
+	row.object_id = str_of(id);
+	return audit_put(db, &row, e);
+}
+
+/* On the commit thread: sealed with whichever key is the active one by then. */
+static int
+write_it(struct req *r, struct db *db, struct err *e)
+{
+	struct source_op *op = r->ctx;
+	struct api *api = r->app;
+	int rc = op->gone ? hook_remove(db, r->params[0], e)
+			  : hook_put(db, api->keyring, r->arena, op->hook,
+				op->was, e);
+
+	return rc == OK ? audit(r, db, e) : rc;
+}
+
+static int
+commit(struct req *r, struct err *e)
+{
+	struct source_op *op = r->ctx;
+
+	if (r->rc < 0)
+		return api_said(r, e);
+	if (op->same)
+		return answer(r, e);
+	r->then = answer;
+	return api_write(r, write_it, e);
+}
+
+static int
+begin(struct req *r,
+    int (*check)(struct source_op *op, struct checker *k, struct err *e),
+    struct err *e)
+{
+	struct api *api = r->app;
+	struct source_op *op = arena_alloc(r->arena, sizeof(*op));
+
+	if (!op)
+		return err_set(e, ERR_NOMEM, "no memory for a request");
+	op->r = r;
+	op->check = check;
+	op->status = 200;
+	op->category = AUDIT_SOURCE_CHANGED;
+	r->ctx = op;
+	r->done = op_done;
+	r->then = commit;
+	r->job.run = check_job;
+	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
+}
+
+static int
+check_program(void *arg, struct str program, struct err *e)
+{
+	struct checker *k = arg;
+	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
+
+	return rc == OK ? jq_check(k->jq, program, e) : rc;
+}
+
+static int
+put_with(struct source_op *op, struct checker *k,
+    const struct hook_rules *rules, struct err *e)
+{
+	struct req *r = op->r;
+	struct keyring *ring = k->api->keyring;
+	const struct hook_rules plain = {.presets = rules->presets};
+	struct hook *old = NULL;
+	int rc = hook_find(k->db, ring, &plain, r->params[0], &old, e);
+
+	if (rc == OK || rc == ERR_ABSENT)
+		rc = hook_read(r->body, r->params[0], old, rules, &op->hook, e);
+	if (rc < 0) {
+		hook_free(old);
+		return rc;
+	}
+	op->hook->changed_us = clock_now_us();
+	op->hook->uid = old ? old->uid : uuid_v4();
+	op->hook->created_us = old ? old->created_us : op->hook->changed_us;
+	op->was = old ? old->version : 0;
+	op->status = old ? 200 : 201;
+	op->once = !old || old->n_secrets == 0;
+	hook_free(old);
+	return OK;
+}
+
+static int
+check_put(struct source_op *op, struct checker *k, struct err *e)
+{
+	struct hook_rules rules = {.program_check = check_program, .arg = k};
+	struct presets *presets = NULL;
+	int rc = presets_load(k->api->conf, &presets, e);
+
+	rules.presets = presets;
+	if (rc == OK)
+		rc = put_with(op, k, &rules, e);
+	presets_free(presets);
+	return rc;
+}
+
+int
+api_sources_put(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return begin(r, check_put, e);
+}
+
+/* The one that the path names, to be changed. */
+static int
+find(struct source_op *op, struct checker *k, struct err *e)
+{
+	struct hook_rules rules = {.presets = NULL};
+	struct presets *presets = NULL;
+	int rc = presets_load(k->api->conf, &presets, e);
+
+	rules.presets = presets;
+	if (rc == OK)
+		rc = hook_find(k->db, k->api->keyring, &rules, op->r->params[0],
+		    &op->hook, e);
+	presets_free(presets);
+	if (rc < 0)
+		return rc;
+	op->was = op->hook->version;
+	op->hook->changed_us = clock_now_us();
+	return OK;
+}
+
+/* One that is closed would lose its secrets. */
+static int
+find_open(struct source_op *op, struct checker *k, struct err *e)
+{
+	int rc = find(op, k, e);
+
+	if (rc == OK && op->hook->closed)
+		rc = err_set(e, ERR_CONFLICT,
+		    "its secrets can't be opened with the keys that are there");
+	return rc;
+}
+
+static int
+check_delete(struct source_op *op, struct checker *k, struct err *e)
+{
+	op->gone = true;
+	op->status = 204;
+	op->category = AUDIT_SOURCE_DELETED;
+	return find(op, k, e);
+}
+
+int
+api_sources_delete(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return begin(r, check_delete, e);
+}
+
+/* {} when there is no body. */
+static int
+read_body(
+    struct req *r, const char *const *names, struct json **ret, struct err *e)
+{
+	struct str text = r->body.n > 0 ? r->body : STR("{}");
+	int rc = json_parse(r->arena, text, ret, e);
+
+	if (rc == OK && !json_is(*ret, JSON_OBJECT))
+		rc = err_at(e, ERR_INVALID, "", "the body is a JSON object");
+	return rc == OK ? json_known(*ret, "", names, e) : rc;
+}
+
+static int
+turn(struct source_op *op, struct checker *k, bool on, struct err *e)
+{
+	static const char *const names[] = {NULL};
+	struct json *doc = NULL;
+	int rc = read_body(op->r, names, &doc, e);
+
+	if (rc == OK)
+		rc = find_open(op, k, e);
+	if (rc < 0)
+		return rc;
+	op->same = op->hook->enabled == on;
+	op->hook->enabled = on;
+	op->details = on ? "\"enabled\":true" : "\"enabled\":false";
+	return OK;
+}
+
+static int
+check_enable(struct source_op *op, struct checker *k, struct err *e)
+{
+	return turn(op, k, true, e);
+}
+
+static int
+check_disable(struct source_op *op, struct checker *k, struct err *e)
+{
+	return turn(op, k, false, e);
+}
+
+int
+api_sources_enable(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return begin(r, check_enable, e);
+}
+
+int
+api_sources_disable(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return begin(r, check_disable, e);
+}
+
+static int
+check_rotate(struct source_op *op, struct checker *k, struct err *e)
+{
+	static const char *const names[] = {"secret", "overlapSeconds", NULL};
+	int64_t overlap = SUB_OVERLAP_S;
+	const struct json *secret, *seconds;
+	struct json *doc = NULL;
+	int rc = read_body(op->r, names, &doc, e);
+
+	if (rc < 0)
+		return rc;
+	secret = json_get(doc, "secret");
+	seconds = json_get(doc, "overlapSeconds");
+	if (secret && !json_is(secret, JSON_STRING))
+		return json_wrong(e, "/secret", "must be a string");
+	if (seconds && (!json_int(seconds, &overlap) || overlap < 0 ||
+			   overlap > SUB_OVERLAP_MAX_S))
+		return json_wrong(e, "/overlapSeconds",
+		    "must be a whole number from 0 to %d", SUB_OVERLAP_MAX_S);
+	rc = find_open(op, k, e);
+	if (rc == OK)
+		rc = hook_rotate(op->hook, secret ? secret->text : STR_EMPTY,
+		    overlap, clock_now_us(), e);
+	op->once = true;
+	op->category = AUDIT_SECRET_ROTATED;
+	return rc;
+}
+
+int
+api_sources_rotate(struct req *r, struct db *db, struct err *e)
+{
+	(void)db;
+	return begin(r, check_rotate, e);
+}

@@ -1,0 +1,47 @@
+/*
+ * sources.h - incoming webhooks over HTTP: what they are, and taking them.
+ *
+ *   PUT    /v1/sources/{name}                MANAGE  201 or 200
+ *   GET    /v1/sources, /v1/sources/{name}   READ
+ *   DELETE /v1/sources/{name}                MANAGE  204
+ *   POST   /v1/sources/{name}/enable, /disable
+ *   POST   /v1/sources/{name}/rotate-secret  {"secret", "overlapSeconds"}
+ *   POST   /v1/sources/{name}/test           {"headers", "query", "body" | "bodyText"}
+ *   POST   /in/{name}                        anybody, verified by signature
+ *
+ * A HOOK goes three ways. Verifying, and jq, which blocks, are done by the one
+ * hooks thread; the commit thread makes it durable; only then the provider is
+ * answered:
+ *
+ *   http ──▶ hooks: find, verify, template ──wake──▶ http ──▶ commit ──wake──▶ http
+ *
+ * ANSWERS of /in. 202 for all that is the provider's: the event, or that it
+ * was a repeat, that nothing is made of it, or that it is no event, which is a
+ * dead letter (source/refused.h): a provider that gets anything else comes
+ * again with the same. 401 without a reason for what is not, 404 for a name
+ * that is none or is disabled, 429 past its rate, 503 when it should come
+ * again.
+ *
+ * WHO MAY. Sources are for all tenants: a key that is limited to some has no
+ * say in them.
+ */
+#ifndef API_V1_SOURCES_H
+#define API_V1_SOURCES_H
+
+#include "http/server/req.h"
+
+int api_in_post(struct req *r, struct db *db, struct err *e);
+int api_sources_list(struct req *r, struct db *db, struct err *e);
+int api_sources_get(struct req *r, struct db *db, struct err *e);
+int api_sources_put(struct req *r, struct db *db, struct err *e);
+int api_sources_delete(struct req *r, struct db *db, struct err *e);
+int api_sources_enable(struct req *r, struct db *db, struct err *e);
+int api_sources_disable(struct req *r, struct db *db, struct err *e);
+int api_sources_rotate(struct req *r, struct db *db, struct err *e);
+int api_sources_test(struct req *r, struct db *db, struct err *e);
+
+/* The hooks thread's context; enter() takes the struct api. */
+void *api_hooks_enter(void *api);
+void api_hooks_leave(void *ctx);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * subs.h - subscriptions and presets over HTTP.
+ *
+ *   POST   /v1/subscriptions                     MANAGE  201, the secret once
+ *   GET    /v1/subscriptions                     READ    limit, after, enabled, q, managedBy
+ *   GET    /v1/subscriptions/{id}                READ
+ *   PATCH  /v1/subscriptions/{id}                MANAGE  RFC 7396; `version` may be named
+ *   DELETE /v1/subscriptions/{id}                MANAGE  204
+ *   POST   /v1/subscriptions/{id}/enable         MANAGE  {"from":"resume|now"}
+ *   POST   /v1/subscriptions/{id}/disable        MANAGE
+ *   POST   /v1/subscriptions/{id}/rotate-secret  MANAGE  {"overlapSeconds"}
+ *   POST   /v1/subscriptions/{id}/test           MANAGE  {"event"}
+ *   GET    /v1/subscriptions/{id}/stats          READ    from, to, step
+ *   GET    /v1/presets, /v1/presets/{name}       READ
+ *   PUT    /v1/presets/{name}                    MANAGE
+ *   DELETE /v1/presets/{name}                    MANAGE
+ *
+ * A CHANGE goes three ways: it is read and checked on the check thread (a jq
+ * program takes up to 45 ms to compile, and the row is read there), posted by
+ * the http thread to the commit thread, which seals its secrets inside the
+ * transaction, and answered by the http thread.
+ *
+ *   http ──check──▶ check ──wake──▶ http ──control_post──▶ commit ──wake──▶ http
+ *
+ * WHO SEES WHAT. A key that is limited to tenants sees and makes only
+ * subscriptions whose tenants are within its own; presets, which are for all,
+ * it only sees.
+ * What another part of the program manages is read here and changed there.
+ */
+#ifndef API_V1_SUBS_H
+#define API_V1_SUBS_H
+
+#include "base/uuid.h"
+#include "deliver/engine/control.h"
+#include "deliver/engine/deliver.h"
+#include "http/server/req.h"
+
+struct api;
+struct jq;
+struct presets;
+struct sub_conf;
+struct sub_managed;
+
+int api_subs_post(struct req *r, struct db *db, struct err *e);
+int api_subs_list(struct req *r, struct db *db, struct err *e);
+int api_subs_get(struct req *r, struct db *db, struct err *e);
+int api_subs_patch(struct req *r, struct db *db, struct err *e);
+int api_subs_delete(struct req *r, struct db *db, struct err *e);
+int api_subs_enable(struct req *r, struct db *db, struct err *e);
+int api_subs_disable(struct req *r, struct db *db, struct err *e);
+int api_subs_rotate(struct req *r, struct db *db, struct err *e);
+int api_subs_test(struct req *r, struct db *db, struct err *e);
+int api_subs_stats(struct req *r, struct db *db, struct err *e);
+
+int api_presets_list(struct req *r, struct db *db, struct err *e);
+int api_presets_get(struct req *r, struct db *db, struct err *e);
+int api_presets_put(struct req *r, struct db *db, struct err *e);
+int api_presets_delete(struct req *r, struct db *db, struct err *e);
+
+/* The check thread's context; enter() takes the struct api. */
+struct checker {
+	const struct api *api;
+	struct db *db;
+	struct jq *jq; /* made when first needed */
+};
+void *api_checker_enter(void *api);
+void api_checker_leave(void *checker);
+
+/* A subscription as its row has it. */
+struct sub_seen {
+	int64_t id, version;
+	struct uuid uid;
+	struct sub_conf *conf; /* whose holds it: sub_seen_done() */
+	bool enabled, managed;
+	bool closed; /* its secrets can't be read: the key is gone */
+	struct str why;
+	struct str held; /* why it is; .p NULL: it is not */
+	int64_t created_us, changed_us;
+	bool behind; /* a reader stands at pos */
+	int64_t pos, open_until, not_before;
+};
+/* The one that the path names; ERR_ABSENT also when it may not be seen. */
+int sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
+    struct sub_seen *ret, struct err *e) MUST_CHECK;
+/* A pull consumer, by its name. 1, 0 when there is none, < 0; also those that
+ * the caller may not see. */
+int sub_seen_consumer(struct req *r, struct db *db,
+    const struct presets *presets, struct str name, struct sub_seen *ret,
+    struct err *e) MUST_CHECK;
+/* Each of them behind `after`, by name, as long as it returns OK. */
+int sub_seen_consumers(struct req *r, struct db *db,
+    const struct presets *presets, struct str after, int64_t most,
+    int (*each)(void *arg, const struct sub_seen *s, struct err *e), void *arg,
+    struct err *e) MUST_CHECK;
+bool sub_seen_may(const struct req *r, const struct sub_seen *s);
+void sub_seen_done(struct sub_seen *s);
+void sub_seen_show(
+    const struct api *api, const struct sub_seen *s, bool once, struct buf *b);
+
+/* One request's change, in its arena; freed with the request. */
+struct sub_op {
+	struct req *r;
+	int (*check)(struct sub_op *op, struct checker *k, struct err *e);
+	struct sub_seen seen; /* as it is; then as it will be */
+	struct sub_change change;
+	struct deliver_ask ask;
+	bool skip;  /* enable: from now */
+	bool same;  /* it is as it should be: nothing to write */
+	bool once;  /* the answer shows the secret */
+	int status; /* of the answer */
+	void *more; /* of whoever began it */
+};
+/* Begins one: REQ_WAIT, and `check` runs on the check thread. */
+int sub_op_begin(struct req *r,
+    int (*check)(struct sub_op *op, struct checker *k, struct err *e),
+    int (*then)(struct req *r, struct err *e), struct err *e) MUST_CHECK;
+/* check: a subscription as it was written, within the caller's tenants. */
+int sub_op_read(struct sub_op *op, struct checker *k,
+    const struct presets *presets, struct str json, const struct sub_conf *old,
+    const struct sub_managed *managed, struct sub_conf **ret,
+    struct err *e) MUST_CHECK;
+/* check: fills `seen` and refuses what is not to be changed here. */
+int sub_op_find(struct sub_op *op, struct checker *k,
+    const struct presets *presets, struct err *e) MUST_CHECK;
+/* check: the change, its row and its audit, from `seen`. */
+int sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
+    enum audit_category category, struct err *e) MUST_CHECK;
+/* A sub_change's fill(): its secrets are sealed into its conf. */
+int sub_op_seal(struct db *db, struct sub_change *c, struct err *e) MUST_CHECK;
+/* The change goes to the commit thread, and then on with r->then: REQ_WAIT. */
+int sub_op_post(struct sub_op *op, struct err *e) MUST_CHECK;
+/* As r->then, after the check: posted, and answered with the subscription. */
+int sub_op_commit(struct req *r, struct err *e);
+
+/* sub_seal for the subscription `uid`; *arg lives as long as it. */
+struct sub_seal;
+struct sub_sealer {
+	struct keyring *ring;
+	struct str where;
+};
+int sub_sealer(const struct api *api, struct arena *a, struct uuid uid,
+    struct sub_sealer *arg, struct sub_seal *ret, struct err *e) MUST_CHECK;
+
+#endif

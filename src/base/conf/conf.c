@@ -1,0 +1,351 @@
+#include "base/conf/conf.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/near.h"
+#include "base/str.h"
+
+#define ENV_NAME_MAX 64
+
+static const struct conf_key KEYS[] = {
+#define CONF(key, field, type, least, most, initial, of, since, help)          \
+	{key, CONF_##type, offsetof(struct conf, field), least, most, initial, \
+	    of, since, help},
+#include "base/conf/config.tbl"
+#undef CONF
+};
+
+/* Names that came from elsewhere, and the key that each stands for. */
+static const struct {
+	const char *alias, *key;
+} ALIASES[] = {
+#define CONF(...)
+#define CONF_ALIAS(alias, key) {alias, key},
+#include "base/conf/config.tbl"
+#undef CONF_ALIAS
+#undef CONF
+};
+
+static const struct conf_key *
+key_find(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(ALIASES); i++)
+		if (str_eq(str_of(ALIASES[i].alias), name))
+			name = str_of(ALIASES[i].key);
+	for (size_t i = 0; i < COUNT_OF(KEYS); i++)
+		if (str_eq(str_of(KEYS[i].name), name))
+			return &KEYS[i];
+	return NULL;
+}
+
+/* An error with where it is in front. */
+static int PRINTF(2, 3) where(struct err *e, const char *fmt, ...)
+{
+	struct err inner = *e;
+	char at[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(at, sizeof(at), fmt, ap);
+	va_end(ap);
+	return err_set(e, inner.code, "%s: %s", at, inner.text);
+}
+
+static int
+unknown(struct str key, struct err *e)
+{
+	struct near n = near_to(key);
+	int shown = key.n < 64 ? (int)key.n : 64;
+
+	for (size_t i = 0; i < COUNT_OF(KEYS); i++)
+		near_try(&n, KEYS[i].name);
+	if (n.best)
+		return err_set(e, ERR_INVALID,
+		    "unknown key %.*s; did you mean %s?", shown, key.p, n.best);
+	return err_set(e, ERR_INVALID,
+	    "unknown key %.*s; docs/settings.md lists all keys", shown, key.p);
+}
+
+static int
+set(struct conf *c, const struct conf_key *k, struct str value,
+    enum conf_source source, int line, struct err *e)
+{
+	int rc = conf_value_read(k, value, c->arena, (char *)c + k->offset, e);
+
+	if (rc < 0)
+		return rc;
+	c->origin[k - KEYS].source = source;
+	c->origin[k - KEYS].line = line;
+	return OK;
+}
+
+int
+conf_set(struct conf *c, struct str key, struct str value,
+    enum conf_source source, struct err *e)
+{
+	const struct conf_key *k = key_find(key);
+
+	return k ? set(c, k, value, source, 0, e) : unknown(key, e);
+}
+
+int
+conf_init(struct conf *c, struct err *e)
+{
+	int rc = OK;
+
+	*c = (struct conf){.arena = arena_new(CONF_MEM_MAX)};
+	if (!c->arena)
+		return err_set(e, ERR_NOMEM, "no memory for the settings");
+	for (size_t i = 0; i < COUNT_OF(KEYS) && rc == OK; i++)
+		rc = set(
+		    c, &KEYS[i], str_of(KEYS[i].initial), CONF_DEFAULT, 0, e);
+	assert(rc != ERR_INVALID); /* a default that its own key refuses */
+	if (rc < 0)
+		conf_done(c);
+	return rc;
+}
+
+void
+conf_done(struct conf *c)
+{
+	arena_free(c->arena);
+	*c = (struct conf){.arena = NULL};
+}
+
+/*
+ * What stands behind the `=`: quoted with escapes, or up to a comment. The
+ * result is in *b when there were quotes.
+ */
+static int
+read_value(struct str s, struct buf *b, struct str *ret, struct err *e)
+{
+	size_t i = 1;
+
+	s = str_trim(s);
+	if (s.n == 0 || s.p[0] != '"') {
+		for (size_t at = 0; at < s.n; at++)
+			if (s.p[at] == '#' && (at == 0 || s.p[at - 1] == ' ' ||
+						  s.p[at - 1] == '\t'))
+				s.n = at;
+		*ret = str_trim(s);
+		return OK;
+	}
+	buf_clear(b);
+	for (; i < s.n && s.p[i] != '"'; i++) {
+		if (s.p[i] == '\\' && i + 1 < s.n)
+			i++;
+		buf_addc(b, s.p[i]);
+	}
+	if (i >= s.n)
+		return err_set(e, ERR_SYNTAX, "the closing quote is missing");
+	s = str_trim(str_from(s, i + 1));
+	if (s.n > 0 && s.p[0] != '#')
+		return err_set(
+		    e, ERR_SYNTAX, "something stands behind the closing quote");
+	if (b->failed)
+		return err_set(e, ERR_LIMIT, "the value is too long");
+	*ret = buf_str(b);
+	return OK;
+}
+
+static int
+read_line(struct conf *c, struct str line, int number, struct buf *scratch,
+    struct err *e)
+{
+	struct str value, key;
+	const struct conf_key *k;
+	int rc;
+
+	line = str_trim(line);
+	if (line.n == 0 || line.p[0] == '#')
+		return OK;
+	if (!str_has(line, '='))
+		return err_set(e, ERR_SYNTAX, "expected `key = value`");
+	key = str_trim(str_cut(&line, '='));
+	k = key_find(key);
+	if (!k)
+		return unknown(key, e);
+	if (c->origin[k - KEYS].source == CONF_FILE)
+		return err_set(e, ERR_INVALID, "%s is set already, in line %d",
+		    k->name, c->origin[k - KEYS].line);
+	rc = read_value(line, scratch, &value, e);
+	return rc < 0 ? rc : set(c, k, value, CONF_FILE, number, e);
+}
+
+int
+conf_read(struct conf *c, const char *name, struct str text, struct err *e)
+{
+	struct buf scratch = BUF(2 * CONF_TEXT_MAX);
+	int rc = OK;
+
+	for (int number = 1; text.n > 0 && rc == OK; number++) {
+		rc = read_line(c, str_cut(&text, '\n'), number, &scratch, e);
+		if (rc < 0)
+			rc = where(e, "%s:%d", name, number);
+	}
+	buf_done(&scratch);
+	return rc;
+}
+
+static int
+read_file(struct conf *c, const char *file, struct err *e)
+{
+	struct buf b = BUF(CONF_FILE_MAX + 1);
+	char *room = buf_room(&b, CONF_FILE_MAX + 1);
+	ssize_t n = 1;
+	int rc, fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	if (!room) {
+		rc = err_set(e, ERR_NOMEM, "no memory to read %s", file);
+		goto out;
+	}
+	while (fd >= 0 && n > 0 && b.n <= CONF_FILE_MAX) {
+		n = read(fd, room + b.n, CONF_FILE_MAX + 1 - b.n);
+		if (n > 0)
+			b.n += (size_t)n;
+		else if (n < 0 && errno == EINTR)
+			n = 1;
+	}
+	if (fd < 0 || n < 0)
+		rc = err_set(e, ERR_IO, "can't read the settings file %s: %s",
+		    file, strerror(errno));
+	else if (b.n > CONF_FILE_MAX)
+		rc = err_set(e, ERR_LIMIT,
+		    "the settings file %s is over %zu bytes", file,
+		    CONF_FILE_MAX);
+	else
+		rc = conf_read(c, file, buf_str(&b), e);
+out:
+	if (fd >= 0)
+		(void)close(fd);
+	buf_done(&b);
+	return rc;
+}
+
+static void
+env_name(const char *key, char ret[ENV_NAME_MAX])
+{
+	size_t i = 0;
+
+	assert(strlen(key) < ENV_NAME_MAX);
+	for (; key[i]; i++) {
+		char ch = key[i];
+
+		if (ch >= 'a' && ch <= 'z')
+			ret[i] = (char)(ch - 'a' + 'A');
+		else
+			ret[i] = ch == '.' || ch == '-' ? '_' : ch;
+	}
+	ret[i] = '\0';
+}
+
+static const char *
+env_find(char *const *environment, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *environment; environment++)
+		if (strncmp(*environment, name, n) == 0 &&
+		    (*environment)[n] == '=')
+			return *environment + n + 1;
+	return NULL;
+}
+
+int
+conf_env(struct conf *c, char *const *environment, struct err *e)
+{
+	for (size_t i = 0; i < COUNT_OF(KEYS); i++) {
+		char name[ENV_NAME_MAX];
+		const char *value;
+
+		env_name(KEYS[i].name, name);
+		value = env_find(environment, name);
+		if (value &&
+		    set(c, &KEYS[i], str_of(value), CONF_ENV, 0, e) < 0)
+			return where(e, "environment variable %s", name);
+	}
+	for (size_t i = 0; i < COUNT_OF(ALIASES); i++) {
+		const struct conf_key *k = key_find(str_of(ALIASES[i].key));
+		char name[ENV_NAME_MAX];
+		const char *value;
+
+		/* One that differs in . and - alone was taken above. */
+		env_name(ALIASES[i].alias, name);
+		value = env_find(environment, name);
+		if (value && c->origin[k - KEYS].source != CONF_ENV &&
+		    set(c, k, str_of(value), CONF_ENV, 0, e) < 0)
+			return where(e, "environment variable %s", name);
+	}
+	return OK;
+}
+
+int
+conf_load(
+    struct conf *c, const char *file, char *const *environment, struct err *e)
+{
+	int rc = conf_init(c, e);
+
+	if (rc < 0)
+		return rc;
+	if (file)
+		rc = read_file(c, file, e);
+	if (rc == OK)
+		rc = conf_env(c, environment, e);
+	if (rc < 0)
+		conf_done(c);
+	return rc;
+}
+
+void
+conf_print(const struct conf *c, struct buf *b)
+{
+	static const char *const SOURCES[] = {"default", "file", "env", "flag"};
+
+	for (size_t i = 0; i < COUNT_OF(KEYS); i++) {
+		const struct conf_key *k = &KEYS[i];
+		const void *field = (const char *)c + k->offset;
+
+		buf_addz(b, conf_value_masked(k, field) ? "# " : "");
+		buf_fmt(b, "%s = ", k->name);
+		conf_value_write(k, field, b);
+		buf_fmt(b, "  # %s", SOURCES[c->origin[i].source]);
+		if (c->origin[i].source == CONF_FILE)
+			buf_fmt(b, " line %d", c->origin[i].line);
+		buf_addc(b, '\n');
+	}
+}
+
+void
+conf_doc(struct buf *b)
+{
+	buf_addz(b,
+	    "# Settings\n\n"
+	    "<!-- Made from src/base/conf/config.tbl by `make docs`; edit that. -->\n\n"
+	    "Every key works in the settings file (`hikyaku serve --config FILE`, lines\n"
+	    "`key = value`, `#` begins a comment, quotes are optional) and as environment\n"
+	    "variable: upper case, `.` and `-` to `_`; `http.body.max` is `HTTP_BODY_MAX`.\n"
+	    "The environment wins over the file, a flag over both. `hikyaku serve\n"
+	    "--print-config` shows every value and where it came from. A wrong value or an\n"
+	    "unknown key stops the start.\n\n"
+	    "Durations: `500ms`, `10s`, `5m`, `24h`, `30d`, or a bare number in the key's\n"
+	    "unit. Sizes: bytes, `KB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB`,\n"
+	    "`TiB` (powers of 1024).\n\n"
+	    "| key | default | takes | meaning | since |\n"
+	    "|---|---|---|---|---|\n");
+	for (size_t i = 0; i < COUNT_OF(KEYS); i++) {
+		const struct conf_key *k = &KEYS[i];
+
+		buf_fmt(b, "| `%s` | ", k->name);
+		buf_fmt(
+		    b, k->initial[0] ? "`%s` | " : "empty%s | ", k->initial);
+		conf_value_allowed(k, b);
+		buf_fmt(b, " | %s | %s |\n", k->help, k->since);
+	}
+}

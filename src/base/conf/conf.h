@@ -1,0 +1,76 @@
+/*
+ * conf.h - the settings: one table, one struct, four places they come from.
+ *
+ * config.tbl names every key once. From it come the fields below (dots to
+ * underscores, spans with the unit they are kept in), the reader, the printer
+ * and docs/settings.md. A later place wins:
+ *
+ *   default  <  file  <  environment  <  flag of the command line
+ *
+ * The file has lines `key = value`; quotes around a value are optional, and
+ * inside them \" and \\ stand for " and \. A # at the start of a line, or
+ * behind a blank in a value without quotes, begins a comment. In the
+ * environment `http.body.max` is HTTP_BODY_MAX; names that are no key of ours
+ * belong to others and are ignored.
+ *
+ * WHY SO STRICT. A mistyped key that is skipped is a default nobody asked
+ * for. So an unknown key, a key set twice or a value out of range stops the
+ * start, with file and line, what is allowed, and the nearest known key.
+ *
+ * LIFE. Filled by the main thread before there are others, then only read.
+ * Texts are the conf's and end with conf_done(); none is ever NULL.
+ */
+#ifndef BASE_CONF_CONF_H
+#define BASE_CONF_CONF_H
+
+#include "base/base.h"
+#include "base/conf/conf_value.h"
+
+struct arena;
+struct buf;
+
+enum conf_id {
+#define CONF(key, field, ...) CONF_ID_##field,
+#include "base/conf/config.tbl"
+#undef CONF
+	CONF_COUNT
+};
+
+enum conf_source { CONF_DEFAULT, CONF_FILE, CONF_ENV, CONF_FLAG };
+
+struct conf {
+#define CONF(key, field, type, ...) CONF_C_##type field;
+#include "base/conf/config.tbl"
+#undef CONF
+	struct arena *arena;
+	struct {
+		enum conf_source source;
+		int line; /* in the file */
+	} origin[CONF_COUNT];
+};
+
+/*
+ * Defaults, then the file (NULL: none), then the environment. On failure *c
+ * needs no conf_done().
+ */
+int conf_load(struct conf *c, const char *file, char *const *environment,
+    struct err *e) MUST_CHECK;
+void conf_done(struct conf *c); /* a zeroed one is fine */
+
+/* The steps of conf_load(). `name` is the file's, for errors. */
+int conf_init(struct conf *c, struct err *e) MUST_CHECK;
+int conf_read(struct conf *c, const char *name, struct str text,
+    struct err *e) MUST_CHECK;
+int conf_env(
+    struct conf *c, char *const *environment, struct err *e) MUST_CHECK;
+
+/* One key. On failure the old value stays. */
+int conf_set(struct conf *c, struct str key, struct str value,
+    enum conf_source source, struct err *e) MUST_CHECK;
+
+/* Every key with its value and where it came from, as a file. What is masked
+ * is written as a comment, so that reading it back changes nothing. */
+void conf_print(const struct conf *c, struct buf *b);
+void conf_doc(struct buf *b); /* docs/settings.md */
+
+#endif

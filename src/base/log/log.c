@@ -1,0 +1,331 @@
+#include "base/log/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+#define HELD_MAX ((size_t)16 << 10)
+
+static struct {
+	enum log_level least;
+	enum log_form form;
+	int fd;
+} setup = {LOG_INFO, LOG_JSON, STDERR_FILENO};
+
+/* Part of the thread, so that nobody has to free it. */
+static _Thread_local struct {
+	bool on;
+	size_t n;
+	char lines[HELD_MAX];
+} held;
+
+static const char *const LEVELS[] = {"debug", "info", "warn", "error"};
+
+void
+log_setup(enum log_level least, enum log_form form, int fd)
+{
+	setup.least = least;
+	setup.form = form;
+	setup.fd = fd;
+}
+
+bool
+log_on(enum log_level level)
+{
+	return level >= setup.least;
+}
+
+static void
+write_all(struct str s)
+{
+	while (s.n > 0) {
+		ssize_t n = write(setup.fd, s.p, s.n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return; /* nowhere to say that we can't say it */
+		s = str_from(s, (size_t)n);
+	}
+}
+
+static void
+flush_held(void)
+{
+	write_all((struct str){held.lines, held.n});
+	held.n = 0;
+}
+
+/* Inline, and cut apart: most have a size that the compiler knows. */
+static inline void
+put(struct log_line *l, struct str s)
+{
+	size_t room = l->cap - l->n - 4; /* for ...}\n */
+
+	if (s.n <= room) {
+		if (s.n > 0)
+			memcpy(l->to + l->n, s.p, s.n);
+		l->n += s.n;
+		return;
+	}
+	memcpy(l->to + l->n, s.p, room);
+	l->n += room;
+}
+
+#define EACH(byte) (0x0101010101010101u * (byte))
+
+/* Most values are ids and names, which need no escape: no byte of eight is
+ * below 0x20, a quote, a backslash or over 0x7e. */
+static bool
+plain8(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return !(((w - EACH(0x20)) | ((w ^ EACH('"')) - EACH(1)) |
+		     ((w ^ EACH('\\')) - EACH(1)) | (w + EACH(1)) | w) &
+		 EACH(0x80));
+}
+
+static bool
+plain(struct str v)
+{
+	char rest[8] = "        ";
+
+	for (; v.n >= sizeof(rest); v = str_from(v, sizeof(rest)))
+		if (!plain8(v.p))
+			return false;
+	if (v.n > 0)
+		memcpy(rest, v.p, v.n);
+	return plain8(rest);
+}
+
+/* As buf_json, cut at a character so that what is written stays JSON. */
+static void
+put_escaped(struct log_line *l, struct str v)
+{
+	struct buf b = BUF(3 * l->cap);
+	size_t room = l->cap - l->n - 8;
+	size_t good = str_utf8_bad(v);
+	bool cut = good < v.n;
+
+	v.n = good;
+	for (;;) {
+		buf_clear(&b);
+		buf_json(&b, v);
+		if (!b.failed && b.n <= room)
+			break;
+		cut = true;
+		v.n = v.n > 64 ? v.n / 2 : 0;
+		v.n = str_utf8_bad(v);
+		if (v.n == 0 && room < 8)
+			break;
+	}
+	if (b.n <= room && !b.failed) {
+		put(l, (struct str){b.p, b.n - 1});
+		put(l, cut ? STR("~\"") : STR("\""));
+	}
+	buf_done(&b);
+}
+
+static void
+put_quoted(struct log_line *l, struct str v)
+{
+	if (v.n + 8 > l->cap - l->n || !plain(v)) {
+		put_escaped(l, v);
+		return;
+	}
+	put(l, STR("\""));
+	put(l, v);
+	put(l, STR("\""));
+}
+
+/* A commit has a thousand lines, and all within few milliseconds. */
+static const char *
+now_text(void)
+{
+	static _Thread_local struct {
+		int64_t ms;
+		char text[TIME_LEN + 1];
+	} last;
+	int64_t ms = clock_now_us() / US_PER_MS;
+
+	if (ms != last.ms)
+		time_format(ms * US_PER_MS, last.text);
+	last.ms = ms;
+	return last.text;
+}
+
+void
+log_begin(struct log_line *l, enum log_level level, const char *msg)
+{
+	log_begin_long(l, level, msg, l->text, sizeof(l->text));
+}
+
+void
+log_begin_long(struct log_line *l, enum log_level level, const char *msg,
+    char *mem, size_t cap)
+{
+	const char *now;
+
+	l->to = mem;
+	l->cap = cap;
+	l->n = 0;
+	l->on = log_on(level);
+	if (!l->on)
+		return;
+	now = now_text();
+	if (setup.form == LOG_TEXT) {
+		int n = snprintf(
+		    l->to, l->cap, "%s %-5s %s", now, LEVELS[level], msg);
+
+		l->n = n > 0 ? (size_t)n : 0;
+		return;
+	}
+	put(l, STR("{\"time\":\""));
+	put(l, (struct str){now, TIME_LEN});
+	put(l, STR("\",\"level\":\""));
+	put(l, str_of(LEVELS[level]));
+	put(l, STR("\",\"msg\":"));
+	put_quoted(l, str_of(msg));
+}
+
+/* The key, when a value of `need` bytes can still stand behind it. */
+static bool
+key(struct log_line *l, const char *name, size_t need)
+{
+	if (!l->on || l->cap - l->n < strlen(name) + need + 16)
+		return false;
+	if (setup.form == LOG_TEXT) {
+		put(l, STR(" "));
+		put(l, str_of(name));
+		put(l, STR("="));
+	} else {
+		put(l, STR(",\""));
+		put(l, str_of(name));
+		put(l, STR("\":"));
+	}
+	return true;
+}
+
+void
+log_str(struct log_line *l, const char *name, struct str v)
+{
+	if (key(l, name, 16))
+		put_quoted(l, v);
+}
+
+static void
+put_uuid(struct log_line *l, struct uuid v)
+{
+	char text[UUID_LEN + 3];
+
+	text[0] = '"';
+	uuid_format(v, text + 1);
+	text[UUID_LEN + 1] = '"';
+	put(l, (struct str){text, UUID_LEN + 2});
+}
+
+void
+log_uuid(struct log_line *l, const char *name, struct uuid v)
+{
+	if (key(l, name, UUID_LEN + 2))
+		put_uuid(l, v);
+}
+
+void
+log_uuids(struct log_line *l, const char *name, const struct uuid *v, size_t n)
+{
+	enum { ONE = UUID_LEN + 3, END = 16 };
+
+	if (!key(l, name, END))
+		return;
+	put(l, STR("["));
+	for (size_t i = 0; i < n && l->cap - l->n >= ONE + END; i++) {
+		if (i > 0)
+			put(l, STR(","));
+		put_uuid(l, v[i]);
+	}
+	put(l, STR("]"));
+}
+
+void
+log_int(struct log_line *l, const char *name, int64_t v)
+{
+	char text[20];
+	size_t at = sizeof(text);
+	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+	if (!key(l, name, 24))
+		return;
+	for (; u > 9; u /= 10)
+		text[--at] = (char)('0' + u % 10);
+	text[--at] = (char)('0' + u);
+	if (v < 0)
+		text[--at] = '-';
+	put(l, (struct str){text + at, sizeof(text) - at});
+}
+
+void
+log_end(struct log_line *l)
+{
+	struct str s;
+
+	if (!l->on)
+		return;
+	put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
+	s = (struct str){l->to, l->n};
+	if (held.on && s.n > sizeof(held.lines) - held.n)
+		flush_held();
+	if (!held.on || s.n > sizeof(held.lines)) {
+		write_all(s);
+		return;
+	}
+	memcpy(held.lines + held.n, s.p, s.n);
+	held.n += s.n;
+}
+
+void
+log_err(enum log_level level, const char *msg, const struct err *e)
+{
+	struct log_line l;
+
+	log_begin(&l, level, msg);
+	if (e && e->code != OK)
+		log_str(&l, "error", str_of(e->text));
+	log_end(&l);
+}
+
+void
+log_fmt(enum log_level level, const char *msg, const char *fmt, ...)
+{
+	struct log_line l;
+	char text[512];
+	va_list ap;
+
+	if (!log_on(level))
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_begin(&l, level, msg);
+	log_str(&l, "detail", str_of(text));
+	log_end(&l);
+}
+
+void
+log_hold(void)
+{
+	held.on = true;
+}
+
+void
+log_release(void)
+{
+	held.on = false;
+	flush_held();
+}

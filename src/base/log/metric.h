@@ -1,0 +1,37 @@
+/*
+ * metric.h - numbers about the running program, for Prometheus.
+ *
+ * metrics.tbl is the one list. A metric is an atomic that any thread may
+ * change; the order of changes doesn't matter, so they are relaxed and cost a
+ * few nanoseconds. Values of the process (memory, CPU) are read when asked.
+ */
+#ifndef BASE_LOG_METRIC_H
+#define BASE_LOG_METRIC_H
+
+#include "base/base.h"
+
+struct buf;
+
+enum metric {
+#define COUNTER(id, name, help)               id,
+#define GAUGE(id, name, help)                 id,
+#define STATUSES(id, name, help)              id,
+#define HISTOGRAM(id, name, help, scale, ...) id,
+#include "base/log/metrics.tbl"
+#undef COUNTER
+#undef GAUGE
+#undef STATUSES
+#undef HISTOGRAM
+	METRIC_COUNT
+};
+
+void metric_add(enum metric m, int64_t n);
+void metric_set(enum metric m, int64_t v);
+void metric_status(enum metric m, int status); /* 100 to 599; of STATUSES */
+void metric_observe(enum metric m, int64_t v);
+int64_t metric_value(enum metric m); /* counter, gauge, or observations */
+
+/* All of them and the process's own in Prometheus' text format. */
+void metric_write(struct buf *b);
+
+#endif

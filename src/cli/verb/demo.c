@@ -1,0 +1,453 @@
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/uuid.h"
+#include "cli/demo_crm.h"
+#include "cli/listing.h"
+#include "cli/receiver.h"
+#include "cli/verbs.h"
+#include "contract/receive.h"
+
+/*
+ * `hikyaku demo`: what the program does, shown with a server that runs. Two
+ * subscriptions point to a receiver of the verb's own; events of the catalog
+ * are published, and each arrival is told with whether its signature holds.
+ * One endpoint is down at first, so that retries are seen. In the end the
+ * subscriptions are switched off, since their receiver ends with the verb.
+ *
+ * The receiver's thread owns `seen`; what both threads count is atomic.
+ */
+
+#define ROUND_EVENTS 3 /* of each round; one is for the endpoint that fails */
+#define DOWN_FIRST   3 /* requests that it refuses: below the breaker's 5 */
+#define WAIT_S       30
+#define SEEN_MAX     4096
+
+enum endpoint { STEADY, RECOVERS, ENDPOINTS };
+
+static const struct {
+	const char *name, *path, *types, *about;
+} SUBS[ENDPOINTS] = {
+    [STEADY] = {"demo-steady", "/steady",
+	"\"RecordCreated\",\"RecordUpdated\",\"StageChanged\"",
+	"takes everything"},
+    [RECOVERS] = {"demo-recovers", "/recovers", "\"RecordCreated\"",
+	"is down at first"},
+};
+
+struct demo {
+	struct cli *cli;
+	struct reach reach;
+	struct receiver *receiver;
+	struct presets *presets;
+	const struct preset *preset;
+	struct str ids[ENDPOINTS], secrets[ENDPOINTS];
+	sigset_t stop;
+	bool stopped;
+	int64_t published, rounds;
+	/* the receiver's thread's */
+	struct map *seen; /* "path id" that were taken, or refused */
+	struct arena *words;
+	/* both */
+	_Atomic int taken, refused, wrong;
+	_Atomic bool ready; /* the secrets are there */
+};
+
+static void
+tell(struct demo *d, const char *what, struct str type, struct str key,
+    struct str rest)
+{
+	char now[TIME_LEN + 1];
+
+	time_format(clock_now_us(), now);
+	(void)fprintf(d->cli->out, "%.8s  %-10s %-14.*s %-8.*s %.*s\n",
+	    now + 11, what, STR_ARG(type), STR_ARG(key), STR_ARG(rest));
+	(void)fflush(d->cli->out);
+}
+
+/* Arrivals ------------------------------------------------------------------ */
+
+static const char *
+judge(struct demo *d, enum endpoint at, const struct received *r)
+{
+	enum receive_result result = RECEIVE_WRONG;
+	struct err e;
+
+	if (receive_verify(d->preset, &d->secrets[at], 1, r, clock_now_us(),
+		RECEIVE_TOLERANCE_S, &result, &e) == OK &&
+	    result == RECEIVE_OK)
+		return "verified";
+	(void)atomic_fetch_add(&d->wrong, 1);
+	return "NOT VERIFIED";
+}
+
+/* Whether this event was refused or taken there before; now it was. */
+static bool
+seen_before(struct demo *d, struct str word)
+{
+	struct str kept;
+	struct err e;
+
+	if (map_find(d->seen, word))
+		return true;
+	kept = arena_dup(d->words, word);
+	if (kept.p && map_put(d->seen, kept, d, NULL, &e) < 0)
+		(void)atomic_fetch_add(&d->wrong, 1);
+	return false;
+}
+
+static unsigned
+take(void *arg, const char *method, const char *path, const struct received *r,
+    struct arena *a)
+{
+	struct demo *d = arg;
+	enum endpoint at =
+	    strcmp(path, SUBS[RECOVERS].path) == 0 ? RECOVERS : STEADY;
+	struct json *j = NULL;
+	struct err e;
+	struct str type, key, id, rest;
+	const char *verdict;
+	bool down, again;
+
+	(void)method;
+	if (!atomic_load(&d->ready))
+		return 503;
+	if (json_parse(a, r->body, &j, &e) < 0)
+		return 400;
+	type = listing_text(j, "eventType");
+	key = listing_text(json_get(j, "sequence"), "partitionKey");
+	id = listing_text(j, "eventId");
+	verdict = judge(d, at, r);
+	down = at == RECOVERS && atomic_load(&d->refused) < DOWN_FIRST;
+	again = seen_before(d, arena_fmt(a, "%s %.*s", path, STR_ARG(id)));
+	rest = arena_fmt(a, "-> %-10s %s, answered %s%s", path, verdict,
+	    down ? "503: it is down" : "200",
+	    again && !down ? ": tried again, and it is back" : "");
+	tell(d, down ? "refused" : "delivered", type, key, rest);
+	if (down)
+		(void)atomic_fetch_add(&d->refused, 1);
+	else if (!seen_before(d, arena_fmt(a, "ok %s %.*s", path, STR_ARG(id))))
+		(void)atomic_fetch_add(&d->taken, 1);
+	return down ? 503 : 200;
+}
+
+/* Asking the server --------------------------------------------------------- */
+
+static int
+ask(struct demo *d, const char *method, const char *path, struct str body,
+    struct json **ret, struct err *e)
+{
+	struct str text;
+	int rc = reach_ask(&d->reach, d->cli, method, path, body, &text, e);
+
+	return rc < 0 || text.n == 0 ? rc
+				     : json_parse(d->cli->arena, text, ret, e);
+}
+
+static int
+check_empty(struct demo *d, struct err *e)
+{
+	struct json *j = NULL;
+	int rc = ask(d, "GET", "/v1/events?limit=1", STR_EMPTY, &j, e);
+
+	if (rc < 0 || args_flag(&d->cli->args, "force"))
+		return rc;
+	if (json_get(j, "data") && json_get(j, "data")->child)
+		return err_set(e, ERR_CONFLICT,
+		    "this store has events already, and the demo is for an empty one: give another --data to a server, or say --force");
+	return OK;
+}
+
+static int
+subscribe(struct demo *d, enum endpoint at, struct err *e)
+{
+	struct json *j = NULL;
+	struct err why = {0};
+	struct str body = arena_fmt(d->cli->arena,
+	    "{\"name\":\"%s\",\"url\":\"http://127.0.0.1:%u%s\",\"types\":[%s],\"order\":\"key\","
+	    "\"retry\":{\"delaysMs\":[1000,1000,2000,2000],\"jitterMs\":0}}",
+	    SUBS[at].name, receiver_port(d->receiver), SUBS[at].path,
+	    SUBS[at].types);
+	int rc = ask(d, "POST", "/v1/subscriptions", body, &j, &why);
+
+	if (rc < 0 && strstr(why.text, "webhook.url."))
+		return err_set(e, ERR_INVALID,
+		    "the server sends nothing to this machine, where the demo's receiver is: start it with WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 in its environment, or webhook.url.allow.private = 127.0.0.0/8 in its settings (./dev run does so)");
+	if (rc < 0) {
+		*e = why;
+		return rc;
+	}
+	d->ids[at] = listing_text(j, "id");
+	d->secrets[at] = listing_text(j, "secret");
+	(void)fprintf(d->cli->out,
+	    "made subscription %-13s to http://127.0.0.1:%u%-10s which %s\n",
+	    SUBS[at].name, receiver_port(d->receiver), SUBS[at].path,
+	    SUBS[at].about);
+	return OK;
+}
+
+static int
+make_key(struct demo *d, struct err *e)
+{
+	struct json *j = NULL;
+	int rc = ask(d, "POST", "/v1/keys",
+	    STR("{\"name\":\"demo\",\"scopes\":[\"publish\",\"read\",\"consume\"]}"),
+	    &j, e);
+
+	if (rc == OK)
+		(void)fprintf(d->cli->out, "made API key      %-13s %.*s\n\n",
+		    "demo", STR_ARG(listing_text(j, "key")));
+	return rc;
+}
+
+/* Publishing ---------------------------------------------------------------- */
+
+static void
+add_event(struct buf *b, const char *type, struct str deal, const char *tenant,
+    const char *payload)
+{
+	buf_fmt(b,
+	    "%s{\"eventType\":\"%s\",\"schemaVersion\":1,\"tenantId\":\"%s\","
+	    "\"producer\":{\"service\":\"core\",\"instanceId\":\"demo\"},"
+	    "\"sequence\":{\"partitionKey\":\"%.*s\"},\"payload\":{%s}}",
+	    b->n > 1 ? "," : "", type, tenant, STR_ARG(deal), payload);
+}
+
+/* A deal is made, changed and won. */
+static void
+add_round(struct demo *d, struct buf *b, struct str deal, const char *tenant)
+{
+	struct arena *a = d->cli->arena;
+	char now[TIME_LEN + 1], id[UUID_LEN + 1], owner[UUID_LEN + 1];
+	const char *rec, *payload;
+
+	time_format(clock_now_us(), now);
+	uuid_format(uuid_v4(), id);
+	uuid_format(uuid_v4(), owner);
+	rec = arena_fmt(a,
+	    "\"objectName\":\"Opportunity\",\"recordId\":\"%s\",\"ownerId\":\"%s\",\"recordVersion\":\"%s\"",
+	    id, owner, now)
+		  .p;
+	payload = arena_fmt(a,
+	    "%s,\"fields\":{\"Name\":\"%.*s\"},\"changedFields\":[\"Name\"]",
+	    rec, STR_ARG(deal))
+		      .p;
+	buf_addc(b, '[');
+	add_event(b, "RecordCreated", deal, tenant, payload);
+	payload = arena_fmt(a, "%s,\"changedFields\":[\"StageName\"]", rec).p;
+	add_event(b, "RecordUpdated", deal, tenant, payload);
+	payload = arena_fmt(a,
+	    "\"opportunityId\":\"%s\",\"accountId\":\"%s\",\"oldStageName\":\"Offer\",\"newStageName\":\"Won\",\"oldIsClosed\":false,\"newIsClosed\":true,\"oldIsWon\":false,\"newIsWon\":true,\"closeDate\":\"%.10s\",\"recordVersion\":\"%s\"",
+	    id, owner, now, now)
+		      .p;
+	add_event(b, "StageChanged", deal, tenant, payload);
+	buf_addc(b, ']');
+}
+
+static int
+publish_round(struct demo *d, const char *tenant, struct err *e)
+{
+	struct buf b = BUF(64 * KIB);
+	struct str deal =
+	    arena_fmt(d->cli->arena, "deal-%lld", (long long)++d->rounds);
+	const struct json *r;
+	struct json *j = NULL;
+	size_t good = 0;
+	int rc;
+
+	add_round(d, &b, deal, tenant);
+	/* Before the answer: the first deliveries may be earlier than that. */
+	tell(d, "publish", STR("3 events"), deal,
+	    STR("RecordCreated, RecordUpdated, StageChanged"));
+	rc = b.failed ? err_set(e, ERR_NOMEM, "no memory for events")
+		      : ask(d, "POST", "/v1/events", buf_str(&b), &j, e);
+	buf_done(&b);
+	if (rc < 0)
+		return rc;
+	r = json_get(j, "results");
+	for (r = r ? r->child : NULL; r; r = r->next)
+		good += json_get(r, "seq") != NULL;
+	d->published += (int64_t)good;
+	if (good != ROUND_EVENTS)
+		return err_set(e, ERR_IO,
+		    "the server took %zu of %d events of the demo", good,
+		    ROUND_EVENTS);
+	return OK;
+}
+
+/* The story ----------------------------------------------------------------- */
+
+/* False when somebody wants us to end. */
+static bool
+pause_ms(struct demo *d, int64_t ms)
+{
+	struct timespec t = {
+	    .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000L};
+
+	d->stopped = d->stopped || sigtimedwait(&d->stop, NULL, &t) > 0;
+	return !d->stopped;
+}
+
+static int
+play(struct demo *d, struct err *e)
+{
+	int64_t rounds = args_int(&d->cli->args, "seconds", 5), wanted;
+	int64_t until;
+	char tenant[UUID_LEN + 1];
+	int rc = OK;
+
+	uuid_format(uuid_v4(), tenant);
+	while (rc == OK && d->rounds < rounds && !d->stopped) {
+		rc = publish_round(d, tenant, e);
+		if (rc == OK)
+			(void)pause_ms(d, 1000);
+	}
+	wanted = d->published + d->rounds;
+	until = clock_mono_ms() + WAIT_S * 1000;
+	while (rc == OK && atomic_load(&d->taken) < wanted &&
+	       clock_mono_ms() < until && pause_ms(d, 50))
+		;
+	if (rc < 0 || d->stopped)
+		return rc;
+	if (atomic_load(&d->taken) < wanted)
+		return err_set(e, ERR_IO,
+		    "%d of %lld deliveries came within %d s: the server's log says more (is webhook.enabled true?)",
+		    atomic_load(&d->taken), (long long)wanted, WAIT_S);
+	if (atomic_load(&d->wrong) > 0)
+		return err_set(e, ERR_INVALID,
+		    "%d deliveries were not verified", atomic_load(&d->wrong));
+	(void)fprintf(d->cli->out,
+	    "\n%lld events published, %lld deliveries verified. %s refused %d at first; all of them were sent again.\n",
+	    (long long)d->published, (long long)wanted, SUBS[RECOVERS].path,
+	    atomic_load(&d->refused));
+	return OK;
+}
+
+/* Their receiver ends with us: nothing more is to be sent there. */
+static void
+switch_off(struct demo *d)
+{
+	struct json *j = NULL;
+	struct err e;
+	int off = 0;
+
+	for (int i = 0; i < ENDPOINTS; i++)
+		if (d->ids[i].n > 0)
+			off += ask(d, "POST",
+				   arena_fmt(d->cli->arena,
+				       "/v1/subscriptions/%.*s/disable",
+				       STR_ARG(d->ids[i]))
+				       .p,
+				   STR("{}"), &j, &e) == OK;
+	if (off > 0)
+		(void)fprintf(d->cli->out,
+		    "The %d subscriptions are switched off: their receiver ends now.\n",
+		    off);
+}
+
+static void
+tell_where(struct demo *d)
+{
+	const struct conf *c = &d->cli->conf;
+	struct str url = str_of(c->base_url);
+	const char *scheme = c->tls_cert[0] ? "https" : "http";
+
+	if (url.n == 0 && c->server_listen[0])
+		url = arena_fmt(
+		    d->cli->arena, "%s://%s", scheme, c->server_listen);
+	else if (url.n == 0)
+		url = arena_fmt(d->cli->arena, "%s://127.0.0.1:%lld", scheme,
+		    (long long)c->server_port);
+	(void)fprintf(d->cli->out,
+	    "the server is     %.*s, by these settings; its data in %s\n"
+	    "our receiver is   http://127.0.0.1:%u\n",
+	    STR_ARG(url), c->data, receiver_port(d->receiver));
+}
+
+static int
+prepare(struct demo *d, struct err *e)
+{
+	struct receiver_opts o = {.take = take, .arg = d};
+	int rc = reach_open(d->cli, &d->reach, e);
+
+	if (rc == ERR_ABSENT || (rc == OK && !d->reach.client))
+		return err_set(e, ERR_ABSENT,
+		    "no server runs on %s: start one with ./dev run, or with WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 hikyaku serve, and run this beside it",
+		    d->cli->conf.data);
+	if (rc == OK)
+		rc = check_empty(d, e);
+	if (rc == OK)
+		rc = presets_load(&d->cli->conf, &d->presets, e);
+	if (rc == OK && (!d->seen || !d->words))
+		rc = err_set(e, ERR_NOMEM, "no memory for the demo");
+	if (rc == OK) {
+		d->preset = presets_find(d->presets, STR("standard"));
+		rc = receiver_start(&o, &d->receiver, e);
+	}
+	if (rc == OK)
+		tell_where(d);
+	for (int i = 0; rc == OK && i < ENDPOINTS; i++)
+		rc = subscribe(d, (enum endpoint)i, e);
+	if (rc == OK)
+		rc = make_key(d, e);
+	atomic_store(&d->ready, rc == OK);
+	return rc;
+}
+
+/* What goes with --crm alone, and was given without it; or NULL. */
+static const char *
+needs_crm(const struct args *a)
+{
+	static const char *const NAMES[] = {"records", "once", "check"};
+
+	for (size_t i = 0; i < COUNT_OF(NAMES); i++)
+		if (args_text(a, NAMES[i]))
+			return NAMES[i];
+	return NULL;
+}
+
+int
+verb_demo(struct cli *c)
+{
+	struct demo d = {.cli = c,
+	    .reach = {.lock = -1},
+	    .seen = map_new(SEEN_MAX),
+	    .words = arena_new(4 * MIB)};
+	struct err e = {0};
+	int rc;
+
+	if (args_flag(&c->args, "crm") || needs_crm(&c->args)) {
+		map_free(d.seen);
+		arena_free(d.words);
+		if (args_flag(&c->args, "crm"))
+			return demo_crm(c);
+		(void)err_set(&e, ERR_INVALID, "--%s goes with --crm",
+		    needs_crm(&c->args));
+		return cli_fail(c, &e);
+	}
+	(void)sigemptyset(&d.stop);
+	(void)sigaddset(&d.stop, SIGINT);
+	(void)sigaddset(&d.stop, SIGTERM);
+	(void)pthread_sigmask(SIG_BLOCK, &d.stop, NULL);
+	rc = prepare(&d, &e);
+	if (rc == OK)
+		rc = play(&d, &e);
+	switch_off(&d);
+	receiver_stop(d.receiver);
+	reach_close(&d.reach);
+	presets_free(d.presets);
+	map_free(d.seen);
+	arena_free(d.words);
+	if (rc < 0)
+		return cli_fail(c, &e);
+	(void)fprintf(
+	    c->out, "Look at what is there: hikyaku event tail --from-start\n");
+	return EXIT_OK;
+}

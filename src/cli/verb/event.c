@@ -1,0 +1,479 @@
+#include <assert.h>
+#include <unistd.h>
+
+#include "api/v1/log_page.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/input.h"
+#include "cli/reach.h"
+#include "cli/verbs.h"
+#include "event/append.h"
+#include "event/cursor.h"
+#include "event/envelope.h"
+#include "event/mask.h"
+#include "http/server/req.h"
+
+/* event publish */
+
+#define INPUT_MAX (64 * MIB)
+#define BATCH_MAX (2 * MIB) /* bytes of one request */
+
+struct publish {
+	struct cli *cli;
+	struct reach reach;
+	struct append *append; /* when no server runs, as is the next one */
+	struct mailbox *done;  /* what the commit thread is through with */
+	struct mask *mask;
+	size_t total, refused;
+};
+
+static void
+tell_error(
+    struct publish *p, struct str code, struct str message, struct str pointer)
+{
+	p->refused++;
+	(void)fprintf(p->cli->err, "event %zu: %.*s: %.*s%s%.*s\n", p->total,
+	    STR_ARG(code), STR_ARG(message), pointer.n > 0 ? " at " : "",
+	    STR_ARG(pointer));
+}
+
+static void
+tell_seq(struct publish *p, struct str id, int64_t seq, bool again)
+{
+	(void)fprintf(p->cli->out, "%.*s %lld%s\n", STR_ARG(id), (long long)seq,
+	    again ? " duplicate" : "");
+}
+
+/* The answer to a batch, one line an event. */
+static int
+tell_results(
+    struct publish *p, struct str answer, struct arena *a, struct err *e)
+{
+	struct json *doc;
+	int rc = json_parse(a, answer, &doc, e);
+	const struct json *v = rc == OK ? json_get(doc, "results") : NULL;
+
+	if (rc == OK && !v)
+		rc = err_set(e, ERR_IO, "the server's answer has no results");
+	for (v = v ? v->child : NULL; v; v = v->next) {
+		const struct json *wrong = json_get(v, "error");
+		const struct json *id = json_get(v, "eventId");
+		int64_t seq = 0;
+
+		p->total++;
+		if (wrong) {
+			const struct json *at = json_get(wrong, "pointer");
+			const struct json *m = json_get(wrong, "message");
+			const struct json *c = json_get(wrong, "code");
+
+			tell_error(p, c ? c->text : STR("ERROR"),
+			    m ? m->text : STR_EMPTY, at ? at->text : STR_EMPTY);
+			continue;
+		}
+		(void)json_int(json_get(v, "seq"), &seq);
+		tell_seq(p, id ? id->text : STR_EMPTY, seq,
+		    json_is(json_get(v, "duplicate"), JSON_TRUE));
+	}
+	return rc;
+}
+
+static int
+send_batch(struct publish *p, struct buf *b, struct err *e)
+{
+	struct arena *a = arena_new(HTTP_ARENA_MAX);
+	struct buf answer = BUF(HTTP_ARENA_MAX);
+	int status = 0, rc;
+
+	if (!a)
+		return err_set(e, ERR_NOMEM, "no memory for an answer");
+	buf_addc(b, ']');
+	rc = client_call(p->reach.client, "POST", "/v1/events", buf_str(b),
+	    &answer, &status, e);
+	if (rc == OK)
+		rc = client_check(status, buf_str(&answer), a, e);
+	if (rc == OK)
+		rc = tell_results(p, buf_str(&answer), a, e);
+	buf_clear(b);
+	buf_done(&answer);
+	arena_free(a);
+	return rc;
+}
+
+/* Without a server: the same checks and the same commit thread, here. */
+struct offline {
+	struct append_job job;
+	struct mailbox *to;
+	struct mail mail;
+};
+
+static void
+offline_done(struct append_job *job)
+{
+	struct offline *o = MAIL_OF(job, struct offline, job);
+	bool ok = mailbox_post(o->to, &o->mail);
+
+	assert(ok);
+	(void)ok;
+}
+
+static int
+write_one(struct publish *p, struct str raw, struct arena *a, struct err *e)
+{
+	const struct conf *c = &p->cli->conf;
+	struct envelope_opts eo = {
+	    .now_us = clock_now_us(),
+	    .strict = str_eq(str_of(c->event_schema_mode), STR("strict")),
+	    .mask = p->mask,
+	    .body_max = (size_t)c->webhook_max_payload_size,
+	};
+	struct event ev;
+	struct entry en;
+	struct offline o = {.job = {.entries = &en, .n = 1}};
+	char id[UUID_LEN + 1];
+	int rc = envelope_parse(a, raw, &eo, &ev, e);
+
+	if (rc < 0)
+		return rc;
+	entry_fill(&en, &ev, raw);
+	o.job.done = offline_done;
+	o.to = p->done;
+	rc = append_post(p->append, &o.job, e);
+	if (rc == OK)
+		(void)mailbox_take(p->done, -1);
+	if (rc == OK && o.job.err.code != OK) {
+		*e = o.job.err;
+		rc = e->code;
+	}
+	if (rc == OK && en.state == ENTRY_DIFFERS)
+		rc = err_at(e, ERR_CONFLICT, "/eventId",
+		    "this event id is in the log with other content");
+	if (rc < 0)
+		return rc;
+	uuid_format(en.event_id, id);
+	tell_seq(p, str_of(id), en.seq, en.state == ENTRY_SAME);
+	return OK;
+}
+
+static int
+write_event(struct publish *p, struct str raw, struct err *e)
+{
+	struct arena *a = arena_new(HTTP_ARENA_MAX);
+	int rc = a ? write_one(p, raw, a, e)
+		   : err_set(e, ERR_NOMEM, "no memory for an event");
+
+	p->total++;
+	arena_free(a);
+	if (rc != ERR_INVALID && rc != ERR_SYNTAX && rc != ERR_CONFLICT)
+		return rc;
+	tell_error(p, STR("refused"), str_of(e->text), str_of(e->at));
+	return OK;
+}
+
+/* Takes one event as it was written; sends what has gathered when full. */
+static int
+take(struct publish *p, struct buf *batch, size_t *n, struct str raw,
+    struct err *e)
+{
+	int rc = OK;
+
+	if (p->append)
+		return write_event(p, raw, e);
+	if (*n > 0 && (*n == EVENT_BATCH_MAX || batch->n + raw.n > BATCH_MAX)) {
+		rc = send_batch(p, batch, e);
+		*n = 0;
+	}
+	buf_addc(batch, *n == 0 ? '[' : ',');
+	buf_add(batch, raw);
+	++*n;
+	if (rc == OK && batch->failed)
+		rc = err_set(e, ERR_NOMEM, "no memory for a request");
+	return rc;
+}
+
+/* One document, an array of them, or one a line. */
+static int
+publish_all(struct publish *p, struct str input, struct err *e)
+{
+	struct arena *a = arena_new(8 * INPUT_MAX);
+	struct buf batch = BUF(INPUT_MAX + 2 * MIB);
+	struct json *doc = NULL;
+	struct str line;
+	size_t n = 0;
+	int rc = OK;
+
+	if (!a)
+		return err_set(e, ERR_NOMEM, "no memory for the input");
+	if (json_parse(a, input, &doc, &(struct err){0}) < 0) {
+		while (rc == OK && json_line(&input, &line))
+			rc = take(p, &batch, &n, line, e);
+	} else if (!json_is(doc, JSON_ARRAY)) {
+		rc = take(p, &batch, &n, doc->raw, e);
+	} else {
+		for (const struct json *v = doc->child; rc == OK && v;
+		     v = v->next)
+			rc = take(p, &batch, &n, v->raw, e);
+	}
+	if (rc == OK && n > 0)
+		rc = send_batch(p, &batch, e);
+	buf_done(&batch);
+	arena_free(a);
+	return rc;
+}
+
+int
+verb_event_publish(struct cli *c)
+{
+	struct publish p = {.cli = c};
+	struct buf input = BUF(INPUT_MAX);
+	struct err e = {0};
+	const char *path = c->args.n_operands > 0 ? c->args.operands[0] : NULL;
+	int rc = reach_open(c, &p.reach, &e);
+
+	if (rc == OK && !p.reach.client) {
+		struct append_opts o = {.store = p.reach.store,
+		    .dir = c->conf.data,
+		    .disk_free_min = c->conf.disk_free_min};
+
+		rc = mask_parse(
+		    c->arena, str_of(c->conf.event_mask), &p.mask, &e);
+		if (rc == OK && c->conf.event_seal_payload) {
+			rc = reach_keyring(&p.reach, c, &e);
+			o.seal = p.reach.keyring;
+		}
+		p.done = mailbox_new();
+		if (rc == OK && !p.done)
+			rc = err_set(&e, ERR_NOMEM, "no memory for a mailbox");
+		if (rc == OK)
+			rc = append_start(&o, &p.append, &e);
+	}
+	if (rc == OK)
+		rc = input_read(path, &input, &e);
+	if (rc == OK)
+		rc = publish_all(&p, buf_str(&input), &e);
+	append_stop(p.append);
+	mailbox_free(p.done);
+	buf_done(&input);
+	reach_close(&p.reach);
+	if (rc == OK && p.total == 0)
+		rc = err_set(&e, ERR_INVALID, "there is no event in the input");
+	if (rc == OK && p.refused > 0)
+		rc = err_set(&e, ERR_INVALID, "%zu of %zu events were refused",
+		    p.refused, p.total);
+	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+}
+
+/* event tail */
+
+#define AGAIN_S 1 /* before a broken stream is taken up again */
+
+struct follow {
+	struct cli *cli;
+	int64_t left; /* events still to show; < 0: no end */
+	struct buf line, data;
+	char last_id[CURSOR_LEN + 1];
+};
+
+/* One event is one line, whatever blanks it was published with. */
+static bool
+show_line(struct follow *f, struct str event)
+{
+	for (size_t i = 0; i < event.n; i++) {
+		char ch = event.p[i];
+
+		(void)fputc(ch == '\n' || ch == '\r' ? ' ' : ch, f->cli->out);
+	}
+	(void)fputc('\n', f->cli->out);
+	(void)fflush(f->cli->out);
+	if (f->left > 0)
+		f->left--;
+	return f->left != 0 && !ferror(f->cli->out);
+}
+
+/* A whole line of text/event-stream. */
+static bool
+take_line(struct follow *f, struct str line)
+{
+	struct str name = str_cut(&line, ':');
+	bool more = true;
+
+	if (line.n > 0 && line.p[0] == ' ')
+		line = str_from(line, 1);
+	if (str_eq(name, STR("id")) && line.n <= CURSOR_LEN) {
+		memcpy(f->last_id, line.p, line.n);
+		f->last_id[line.n] = '\0';
+	} else if (str_eq(name, STR("data"))) {
+		if (f->data.n > 0)
+			buf_addc(&f->data, '\n');
+		buf_add(&f->data, line);
+	} else if (name.n == 0 && line.n == 0 && f->data.n > 0) {
+		more = show_line(f, buf_str(&f->data));
+		buf_clear(&f->data);
+	}
+	return more;
+}
+
+static bool
+take_piece(void *arg, struct str bytes)
+{
+	struct follow *f = arg;
+
+	while (bytes.n > 0) {
+		bool whole = str_has(bytes, '\n');
+
+		buf_add(&f->line, str_cut(&bytes, '\n'));
+		if (!whole)
+			break;
+		if (!take_line(f, buf_str(&f->line)))
+			return false;
+		buf_clear(&f->line);
+	}
+	return true;
+}
+
+static void
+add_query(struct buf *b, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_addc(b, str_has(buf_str(b), '?') ? '&' : '?');
+	buf_addz(b, name);
+	buf_addc(b, '=');
+	for (const char *p = value; *p; p++) {
+		bool plain = (*p >= '0' && *p <= '9') ||
+			     ((*p | 32) >= 'a' && (*p | 32) <= 'z') ||
+			     *p == '-' || *p == '_' || *p == '.';
+
+		if (plain)
+			buf_addc(b, *p);
+		else
+			buf_fmt(b, "%%%02X", (unsigned)(unsigned char)*p);
+	}
+}
+
+/* Where to begin: a cursor, or NULL for the end of the log. */
+static const char *
+begin_at(struct cli *c, char start[CURSOR_LEN + 1])
+{
+	if (!args_flag(&c->args, "from-start"))
+		return args_text(&c->args, "after");
+	cursor_format(0, start);
+	return start;
+}
+
+/* Until enough was shown, the server refuses, or somebody interrupts. */
+static int
+follow_server(struct follow *f, struct reach *reach, struct err *e)
+{
+	static const char *const FILTERS[] = {"type", "key", "tenant"};
+	struct cli *c = f->cli;
+	struct buf path = BUF(16 * KIB), answer = BUF(MIB);
+	char start[CURSOR_LEN + 1];
+	int rc, status = 0;
+
+	buf_addz(&path, "/v1/events/stream");
+	add_query(&path, "after", begin_at(c, start));
+	for (size_t i = 0; i < COUNT_OF(FILTERS); i++)
+		add_query(&path, FILTERS[i], args_text(&c->args, FILTERS[i]));
+	buf_addc(&path, '\0');
+	if (path.failed) {
+		rc = err_set(e, ERR_LIMIT, "the filters are too long");
+		goto out;
+	}
+	for (;;) {
+		buf_clear(&f->line);
+		buf_clear(&f->data);
+		rc = client_stream(reach->client, path.p,
+		    f->last_id[0] ? f->last_id : NULL, take_piece, f, &answer,
+		    &status, e);
+		if (rc == OK && status != 200)
+			rc =
+			    client_check(status, buf_str(&answer), c->arena, e);
+		else if (rc == ERR_IO) /* it broke; there is more to come */
+			rc = OK;
+		if (rc < 0 || f->left == 0 || ferror(c->out))
+			break;
+		(void)sleep(AGAIN_S);
+	}
+out:
+	buf_done(&path);
+	buf_done(&answer);
+	return rc;
+}
+
+static void
+show_event(struct buf *b, struct str body, int64_t seq, int64_t received_us,
+    size_t nth)
+{
+	(void)nth;
+	envelope_show(b, body, seq, received_us);
+	buf_addc(b, '\0');
+}
+
+/* Without a server nothing is added: shows what is there and ends. */
+static int
+show_store(struct follow *f, struct reach *x, struct err *e)
+{
+	struct cli *c = f->cli;
+	struct log_words words = {
+	    .type = str_of(args_text(&c->args, "type")),
+	    .key = str_of(args_text(&c->args, "key")),
+	    .tenant = str_of(args_text(&c->args, "tenant")),
+	};
+	struct log_filter filter = {.limit = PAGE_DEFAULT};
+	struct log_page page = {.at_end = false};
+	struct principal all = {.kind = WHO_LOCAL};
+	struct buf out = BUF(8 * PAGE_BYTES);
+	char start[CURSOR_LEN + 1];
+	const char *from = begin_at(c, start);
+	int rc = OK;
+
+	if (!from)
+		return err_set(e, ERR_ABSENT,
+		    "no server runs on %s: start one with hikyaku serve, or "
+		    "read what is there with --from-start",
+		    c->conf.data);
+	rc = reach_keyring(x, c, e);
+	if (rc == OK)
+		rc = cursor_parse(str_of(from), &filter.after, e);
+	if (rc == OK)
+		rc = log_filter_set(&filter, &words, e);
+	while (rc == OK && !page.at_end && f->left != 0) {
+		struct str rest;
+
+		buf_clear(&out);
+		rc = log_page_read(x->db, x->keyring, &all, &filter, show_event,
+		    &out, &page, e);
+		filter.after = page.next;
+		rest = buf_str(&out);
+		while (rc == OK && rest.n > 0 &&
+		       show_line(f, str_cut(&rest, '\0')))
+			;
+	}
+	buf_done(&out);
+	return rc;
+}
+
+int
+verb_event_tail(struct cli *c)
+{
+	struct follow f = {
+	    .cli = c,
+	    .left = args_int(&c->args, "limit", -1),
+	    .line = BUF(4 * PAGE_BYTES),
+	    .data = BUF(4 * PAGE_BYTES),
+	};
+	struct reach reach;
+	struct err e = {0};
+	int rc = reach_open(c, &reach, &e);
+
+	if (rc == OK)
+		rc = reach.client ? follow_server(&f, &reach, &e)
+				  : show_store(&f, &reach, &e);
+	buf_done(&f.line);
+	buf_done(&f.data);
+	reach_close(&reach);
+	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+}

@@ -1,0 +1,215 @@
+#include <signal.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "cli/receiver.h"
+#include "cli/scheme.h"
+#include "cli/verbs.h"
+#include "contract/receive.h"
+#include "seal/otp.h"
+
+/*
+ * `hikyaku listen`: a receiver to try things out with. It shows what comes,
+ * says whether it is verified, and can fail on purpose. On loopback only, one
+ * thread, nothing is kept but the ids that tell a repeat.
+ */
+
+#define IDS_MAX 65536
+
+struct listener {
+	struct cli *cli;
+	struct scheme scheme;
+	struct receiver *receiver;
+	int64_t status, fails; /* the answer; how many fail before it */
+	struct map *seen;
+	struct arena *ids;
+};
+
+/* The scheme hub proves itself by a one-time code with the usual settings. */
+static const char *
+check_code(const struct listener *l, const struct received *r)
+{
+	struct otp o = {.secret = l->scheme.secret,
+	    .hash = OTP_SHA1,
+	    .step_s = 30,
+	    .digits = 8};
+	struct str code = receive_header(r, "authorization");
+
+	if (code.n == 0)
+		return "not verified: there is no one-time code";
+	return otp_check(&o, STR_EMPTY, code, clock_now_us(), NULL)
+		   ? "verified"
+		   : "not verified: the one-time code is wrong or too old";
+}
+
+static const char *
+judge(const struct listener *l, struct arena *a, const struct received *r)
+{
+	enum receive_result result = RECEIVE_WRONG;
+	struct str text;
+	struct err e;
+
+	if (l->scheme.secret.n == 0)
+		return "not checked: no secret was given";
+	if (l->scheme.preset->uses_hub)
+		return check_code(l, r);
+	if (scheme_verify(&l->scheme, a, r, clock_now_us(), RECEIVE_TOLERANCE_S,
+		&result, &e) < 0)
+		text = arena_fmt(a, "not checked: %s", e.text);
+	else if (result == RECEIVE_OK)
+		return "verified";
+	else
+		text = arena_fmt(a, "not verified: %s", receive_text(result));
+	return text.p ? text.p : "not checked: no memory";
+}
+
+/* What names the delivery, in any scheme. */
+static struct str
+id_of(const struct received *r)
+{
+	static const char *const NAMES[] = {
+	    "webhook-id", "x-webhook-id", "x-nemakiware-delivery", NULL};
+	struct str id = STR_EMPTY;
+
+	for (const char *const *n = NAMES; *n && id.n == 0; n++)
+		id = receive_header(r, *n);
+	return id;
+}
+
+/* True when it came before; from now on it has. */
+static bool
+repeated(struct listener *l, struct str id)
+{
+	struct str kept;
+	struct err e;
+	int rc = OK;
+
+	if (id.n == 0)
+		return false;
+	if (map_find(l->seen, id))
+		return true;
+	kept = map_count(l->seen) < IDS_MAX ? arena_dup(l->ids, id) : STR_EMPTY;
+	if (kept.n > 0)
+		rc = map_put(l->seen, kept, l, NULL, &e);
+	(void)rc; /* without room a repeat isn't told */
+	return false;
+}
+
+/* Text is shown as it came, with what a terminal would obey spelled out. */
+static void
+show_body(FILE *out, struct str body)
+{
+	size_t good = str_utf8_bad(body);
+
+	for (size_t i = 0; i < body.n; i++) {
+		unsigned char c = (unsigned char)body.p[i];
+		bool plain = c >= 0x20 ? c != 0x7f : c == '\n' || c == '\t';
+
+		/* U+0080 to U+009F are controls too. */
+		if (i + 1 < good && c == 0xc2 &&
+		    (unsigned char)body.p[i + 1] < 0xa0) {
+			(void)fprintf(out, "\\x%02x\\x%02x", c,
+			    (unsigned char)body.p[++i]);
+			continue;
+		}
+		if (i == good && c >= 0x80)
+			plain = false;
+		if (plain)
+			(void)fputc(c, out);
+		else
+			(void)fprintf(out, "\\x%02x", c);
+		if (i == good)
+			good = i + 1 + str_utf8_bad(str_from(body, i + 1));
+	}
+	(void)fputc('\n', out);
+}
+
+static void
+show(struct listener *l, const char *method, const char *url,
+    const struct received *r, unsigned status, struct arena *a)
+{
+	FILE *out = l->cli->out;
+	struct str id = id_of(r);
+	char now[TIME_LEN + 1];
+
+	time_format(clock_now_us(), now);
+	(void)fprintf(out, "%s %s ", now, method);
+	show_body(out, str_of(url));
+	for (size_t i = 0; i < r->n; i++) {
+		(void)fprintf(out, "  %.*s: ", STR_ARG(r->headers[i].name));
+		show_body(out, r->headers[i].value);
+	}
+	show_body(out, r->body);
+	(void)fprintf(out, "  -> %u, %s%s\n\n", status, judge(l, a, r),
+	    repeated(l, id) ? ", came before" : "");
+	(void)fflush(out);
+}
+
+static unsigned
+take(void *arg, const char *method, const char *url, const struct received *r,
+    struct arena *a)
+{
+	struct listener *l = arg;
+	unsigned status = (unsigned)l->status;
+
+	if (l->fails > 0) {
+		l->fails--;
+		status = 503;
+	}
+	show(l, method, url, r, status, a);
+	return status;
+}
+
+static int
+start(struct listener *l, struct err *e)
+{
+	const char *operand = l->cli->args.operands[0];
+	struct receiver_opts o = {.port = 9000, .take = take, .arg = l};
+	int rc;
+
+	if (operand && (!str_int(str_of(operand), &o.port) || o.port < 0 ||
+			   o.port > 65535))
+		return err_set(e, ERR_INVALID,
+		    "PORT must be a whole number from 0 to 65535, not %.64s",
+		    operand);
+	rc = receiver_start(&o, &l->receiver, e);
+	if (rc < 0)
+		return rc;
+	(void)fprintf(l->cli->err, "listening on http://127.0.0.1:%u\n",
+	    receiver_port(l->receiver));
+	(void)fflush(l->cli->err);
+	return OK;
+}
+
+int
+verb_listen(struct cli *c)
+{
+	struct listener l = {.cli = c,
+	    .status = args_int(&c->args, "status", 200),
+	    .fails = args_int(&c->args, "fail", 0),
+	    .seen = map_new(IDS_MAX),
+	    .ids = arena_new(CLI_ARENA_MAX)};
+	sigset_t stop;
+	struct err e = {0};
+	int rc, got;
+
+	(void)sigemptyset(&stop);
+	(void)sigaddset(&stop, SIGINT);
+	(void)sigaddset(&stop, SIGTERM);
+	(void)pthread_sigmask(SIG_BLOCK, &stop, NULL);
+	rc = scheme_open(c, &l.scheme, &e);
+	if (rc == OK && (!l.seen || !l.ids))
+		rc = err_set(&e, ERR_NOMEM, "no memory");
+	if (rc == OK)
+		rc = start(&l, &e);
+	if (rc == OK)
+		(void)sigwait(&stop, &got);
+	receiver_stop(l.receiver);
+	scheme_close(&l.scheme);
+	map_free(l.seen);
+	arena_free(l.ids);
+	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+}

@@ -1,0 +1,606 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include "account/accounts.h"
+#include "account/auth.h"
+#include "account/failures.h"
+#include "account/first_password.h"
+#include "account/limiter.h"
+#include "account/oidc.h"
+#include "api/api.h"
+#include "api/v1/sources.h"
+#include "api/v1/subs.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/limits.h"
+#include "base/log/log.h"
+#include "base/log/log_folder.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "cli/files.h"
+#include "cli/verbs.h"
+#include "deliver/engine/deliver.h"
+#include "deliver/engine/delivery_key.h"
+#include "doc/caged.h"
+#include "event/append.h"
+#include "event/mask.h"
+#include "event/tail.h"
+#include "http/client/caller.h"
+#include "http/client/guard.h"
+#include "http/nets.h"
+#include "http/server/server.h"
+#include "loop/pool.h"
+#include "ops/alerts.h"
+#include "ops/jobs.h"
+#include "ops/reseal.h"
+#include "ops/sealing.h"
+#include "ops/tidy.h"
+#include "reader/fetch/fetcher.h"
+#include "seal/keyring.h"
+#include "source/relay.h"
+#include "store/lock.h"
+#include "store/store.h"
+#include "task/history.h"
+
+/*
+ * `hikyaku serve`: builds the parts in the order in which they need each
+ * other, waits for a signal, and takes them down the other way round, so that
+ * whatever was accepted is answered.
+ */
+
+#define MINUTE_US (60 * US_PER_S)
+
+struct serve {
+	struct cli *cli;
+	const struct conf *conf;
+	int lock_fd;
+	struct guard *guard;
+	struct nets trusted;     /* http.trusted.proxies */
+	struct log_folder *logs; /* NULL: to the standard error */
+	struct jobs *jobs;
+	struct tidy *tidy;
+	struct failures *failures;
+	struct relay *relay;
+	struct caller *caller; /* one-off calls: logins */
+	bool stale;            /* a rotation did not come to its end */
+	struct api api;        /* has the rest */
+	struct server *server;
+};
+
+static int64_t
+keep_us(const struct conf *c)
+{
+	/* An id is known for as long as its event is kept: so the longer of
+	 * the two keeps both. */
+	int64_t ms = c->event_retention_ms > c->event_dedupe_ms
+			 ? c->event_retention_ms
+			 : c->event_dedupe_ms;
+
+	return ms * US_PER_MS;
+}
+
+static void
+on_commit(void *arg, int64_t last_seq)
+{
+	struct serve *s = arg;
+
+	tail_committed(s->api.tail, last_seq);
+}
+
+static void
+look_failures(void *arg, bool last)
+{
+	failures_look(arg, last);
+}
+
+static enum log_level
+log_least(const struct conf *c)
+{
+	static const char *const LEVELS[] = {[LOG_DEBUG] = "debug",
+	    [LOG_INFO] = "info",
+	    [LOG_WARN] = "warn",
+	    [LOG_ERROR] = "error"};
+	enum log_level least = LOG_DEBUG;
+
+	while (least < LOG_ERROR && strcmp(LEVELS[least], c->log_level) != 0)
+		least++;
+	return least;
+}
+
+static int
+open_store(struct serve *s, struct err *e)
+{
+	struct store_opts o = {
+	    .dir = s->conf->data,
+	    .url = s->conf->database_url,
+	    .sqlite_sync = s->conf->sqlite_synchronous,
+	};
+	const char *fault = args_text(&s->cli->args, "fault");
+	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
+
+	if (caged_fault(fault))
+		s->api.fault = fault;
+	else
+		o.fault = fault;
+	if (rc == OK)
+		rc = store_open(&o, &s->api.store, e);
+	if (rc == OK)
+		rc = store_migrate(s->api.store, &steps, e);
+	if (rc == OK && steps > 0)
+		log_fmt(LOG_INFO, "store migrated", "%d steps", steps);
+	return rc;
+}
+
+/*
+ * To the terminal of whoever starts it; else to a file, since what a service
+ * says goes to a journal that others read.
+ */
+static int
+tell_password(const struct serve *s, const char *made, struct err *e)
+{
+	struct log_line l;
+	struct str path;
+	int rc;
+
+	if (isatty(fileno(s->cli->out))) {
+		(void)fprintf(s->cli->out,
+		    "\n  First run: log in as admin with the password  %s\n"
+		    "  It is not shown again.\n\n",
+		    made);
+		(void)fflush(s->cli->out);
+		return OK;
+	}
+	rc = first_password_keep(s->conf->data, made, s->cli->arena, &path, e);
+	if (rc < 0)
+		return rc;
+	log_begin(
+	    &l, LOG_INFO, "first run: the password of admin is in a file");
+	log_str(&l, "file", path);
+	log_end(&l);
+	return OK;
+}
+
+/* The keys, and the account for the first login, whose password is told once. */
+static int
+first_run(struct serve *s, struct err *e)
+{
+	char made[PASSWORD_MADE_LEN + 1] = "";
+	struct db *db = NULL;
+	bool first = false;
+	int rc = db_open(s->api.store, DB_WRITE, &db, e);
+
+	if (rc == OK)
+		rc = sealing_open(db, s->conf, &s->api.keyring, e);
+	if (rc == OK)
+		rc = sealing_stale(
+		    db, s->api.keyring, s->cli->arena, &s->stale, e);
+	if (rc == OK)
+		rc = delivery_key(db, &s->api.id_key, e);
+	if (rc == OK)
+		rc = session_key_open(db, s->api.keyring,
+		    s->conf->session_secret, &s->api.session, e);
+	if (rc == OK)
+		rc = accounts_first(db, str_of(s->conf->admin_password),
+		    clock_now_us(), made, &first, e);
+	db_close(db);
+	if (rc == OK && first && made[0])
+		rc = tell_password(s, made, e);
+	return rc;
+}
+
+/* server.roles: no word but ours, and none at all means every one. */
+static int
+check_roles(const struct conf *c, struct err *e)
+{
+	static const char *const ROLES[] = {"api", "deliver", "fetch", "relay"};
+	struct str rest = str_of(c->server_roles);
+
+	while (rest.n > 0) {
+		struct str word = str_cut(&rest, ',');
+		bool known = false;
+
+		for (size_t i = 0; i < COUNT_OF(ROLES); i++)
+			known = known || str_eq(word, str_of(ROLES[i]));
+		if (!known)
+			return err_set(e, ERR_INVALID,
+			    "server.roles must be of api, deliver, fetch and relay, not \"%.*s\"",
+			    word.n < 40 ? (int)word.n : 40, word.p);
+	}
+	return OK;
+}
+
+static bool
+has_role(const struct conf *c, const char *role)
+{
+	struct str rest = str_of(c->server_roles);
+	bool has = rest.n == 0;
+
+	while (rest.n > 0)
+		has = str_eq(str_cut(&rest, ','), str_of(role)) || has;
+	return has;
+}
+
+static int
+start_relay(struct serve *s, struct err *e)
+{
+	struct relay_opts o = {
+	    .conf = s->conf,
+	    .append = s->api.append,
+	    .mask = s->api.mask,
+	    .strict = s->api.strict,
+	};
+
+	if (!s->conf->outbox_url[0] || !has_role(s->conf, "relay"))
+		return OK;
+	return relay_start(&o, &s->relay, e);
+}
+
+static int
+start_deliveries(struct serve *s, struct err *e)
+{
+	struct deliver_opts o = {
+	    .conf = s->conf,
+	    .store = s->api.store,
+	    .append = s->api.append,
+	    .tail = s->api.tail,
+	    .guard = s->guard,
+	    .keyring = s->api.keyring,
+	    .id_key = s->api.id_key,
+	    .settled = history_settled,
+	};
+
+	return deliver_start(&o, &s->api.deliver, e);
+}
+
+static int
+start_fetcher(struct serve *s, struct err *e)
+{
+	struct fetcher_opts o = {
+	    .conf = s->conf,
+	    .store = s->api.store,
+	    .append = s->api.append,
+	    .guard = s->guard,
+	    .keyring = s->api.keyring,
+	    .schedule = has_role(s->conf, "fetch"),
+	    .fault = s->api.fault,
+	};
+
+	return fetcher_start(&o, &s->api.fetcher, e);
+}
+
+static int
+start_threads(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	struct append_opts append = {
+	    .store = s->api.store,
+	    .dir = c->data,
+	    .disk_free_min = c->disk_free_min,
+	    .keep_us = keep_us(c),
+	    .seal = c->event_seal_payload ? s->api.keyring : NULL,
+	    .committed = on_commit,
+	    .answering = req_wake_hold,
+	    .answered = req_wake_release,
+	    .arg = s,
+	};
+	struct jobs_opts jobs = {.store = s->api.store,
+	    .keep_us = keep_us(c),
+	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
+	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
+	struct pool_opts read = {
+	    .name = "read",
+	    .threads = (int)c->read_threads,
+	    .queue_max = READ_QUEUE_MAX,
+	    .enter = api_reader_enter,
+	    .leave = api_reader_leave,
+	    .arg = s->api.store,
+	};
+	struct pool_opts check = {
+	    .name = "check",
+	    .threads = 1,
+	    .queue_max = CHECK_QUEUE_MAX,
+	    .enter = api_checker_enter,
+	    .leave = api_checker_leave,
+	    .arg = &s->api,
+	};
+	struct pool_opts hooks = {
+	    .name = "hooks",
+	    .threads = 1,
+	    .queue_max = HOOK_QUEUE_MAX,
+	    .enter = api_hooks_enter,
+	    .leave = api_hooks_leave,
+	    .arg = &s->api,
+	};
+	int rc = tail_start(s->api.store, &s->api.tail, e);
+
+	if (rc == OK)
+		rc = append_start(&append, &s->api.append, e);
+	if (rc == OK) {
+		tail_committed(s->api.tail, append_last_seq(s->api.append));
+		jobs.append = s->api.append;
+		s->tidy = jobs.tidy = tidy_new(s->api.append,
+		    c->webhook_delivery_log_retention_ms * US_PER_MS);
+		if (c->webhook_enabled)
+			s->api.alerts =
+			    alerts_new(s->api.append, c->time_scale);
+		jobs.alerts = s->api.alerts;
+		jobs.logs = s->logs;
+		s->failures =
+		    failures_new(s->api.append, MINUTE_US / c->time_scale);
+		jobs.look = s->failures ? look_failures : NULL;
+		jobs.arg = s->failures;
+		rc = jobs_start(&jobs, &s->jobs, e);
+	}
+	if (rc == OK)
+		rc = pool_start(&read, &s->api.read, e);
+	if (rc == OK)
+		rc = pool_start(&check, &s->api.check, e);
+	if (rc == OK)
+		rc = pool_start(&hooks, &s->api.hooks, e);
+	if (rc == OK) {
+		s->api.resealer =
+		    resealer_new(s->api.append, s->api.keyring, s->conf);
+		if (!s->api.resealer)
+			rc = err_set(e, ERR_NOMEM, "no memory to start");
+	}
+	if (rc == OK && s->stale)
+		rc = resealer_start(s->api.resealer, e);
+	if (rc == OK && c->webhook_enabled && has_role(c, "deliver"))
+		rc = start_deliveries(s, e);
+	if (rc == OK)
+		rc = start_fetcher(s, e);
+	return rc;
+}
+
+static int
+start_caller(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	struct client_opts o = {
+	    .guard = s->guard,
+	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
+	    .connections_max = CALLER_CONNECTIONS,
+	    .connections_each = CALLER_CONNECTIONS,
+	    .body_max = CALLER_BODY_MAX,
+	    .proxy_resolves = c->webhook_proxy_resolves,
+	    .dns_servers = c->webhook_url_dns_servers[0]
+			       ? c->webhook_url_dns_servers
+			       : NULL,
+	    .ca_file = c->webhook_tls_ca[0] ? c->webhook_tls_ca : NULL,
+	};
+	int rc = caller_start(&o, &s->caller, e);
+
+	return rc < 0 ? rc : oidc_new(c, s->caller, &s->api.oidc, e);
+}
+
+static int
+start_access(struct serve *s, struct err *e)
+{
+	struct auth_opts auth = {
+	    .arg = &s->api,
+	    .post = api_auth_post,
+	    .touch = api_auth_touch,
+	    .touch_app = api_auth_touch_app,
+	    .key_rate = s->conf->key_rate_limit,
+	    .session = s->api.session,
+	    .failures = s->failures,
+	    .lockout = {.failures_max = (int)s->conf->login_failures_max,
+		.window_us = s->conf->login_lock_ms * US_PER_MS,
+		.first_us = US_PER_S,
+		.lock_us = s->conf->login_lock_ms * US_PER_MS},
+	};
+	struct mask *mask = NULL;
+	int rc =
+	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e);
+
+	if (rc == OK)
+		rc = origins_init(&s->api.origins, s->conf->base_url,
+		    s->conf->cors_allowed_origin, e);
+	s->api.secure = str_starts(str_of(s->conf->base_url), STR("https:")) ||
+			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
+	s->api.mask = mask;
+	s->api.limiter = limiter_new(LIMITER_MAX);
+	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
+	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
+	if (rc == OK && (!s->api.limiter || !s->api.people || !s->api.networks))
+		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
+	if (rc == OK)
+		rc = auth_new(&auth, &s->api.auth, e);
+	if (rc == OK)
+		rc = start_caller(s, e);
+	return rc;
+}
+
+/*
+ * One takes 100,000 requests a second. The other cores have work too: two of
+ * them on two cores were a fifth slower than one.
+ */
+static int
+http_threads(const struct conf *c)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (c->http_threads > 0)
+		return (int)c->http_threads;
+	return cores < 4 ? 1 : (int)(cores / 2 < 64 ? cores / 2 : 64);
+}
+
+static int
+start_server(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	struct arena *a = s->cli->arena;
+	const char *listen = c->server_listen;
+	struct server_opts o = {
+	    .threads = http_threads(c),
+	    .body_max = (size_t)c->http_body_max,
+	    .idle_timeout_s = (int)(c->http_idle_timeout_ms / 1000),
+	    .request_timeout_s = (int)(c->http_request_timeout_ms / 1000),
+	    .connections_max = files_raise((int)c->http_connections_max,
+		(int)(c->webhook_slots + c->fetch_max_concurrent) +
+		    CALLER_CONNECTIONS),
+	    .trusted = &s->trusted,
+	    .metrics_open = c->metrics_open,
+	    .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
+	    .tls_key = c->tls_key[0] ? c->tls_key : NULL,
+	    .routes = API_ROUTES,
+	    .n_routes = API_ROUTE_COUNT,
+	    .unix_path = arena_fmt(a, "%s/hikyaku.sock", c->data).p,
+	};
+
+	s->api.strict = str_eq(str_of(c->event_schema_mode), STR("strict"));
+	share_init(&s->api.followers);
+	o.hooks = api_hooks(&s->api);
+	if (!listen[0])
+		listen =
+		    arena_fmt(a, "127.0.0.1:%lld", (long long)c->server_port).p;
+	o.listen = listen;
+	return server_start(&o, &s->server, e);
+}
+
+/* The address with the real port, as a URL. */
+static void
+tell_address(const struct serve *s)
+{
+	const char *listen = s->conf->server_listen;
+	const char *colon = strrchr(listen, ':');
+	int host_len = colon ? (int)(colon - listen) : 0;
+	struct log_line l;
+	char url[320];
+
+	(void)snprintf(url, sizeof(url), "%s://%.*s:%d",
+	    s->conf->tls_cert[0] ? "https" : "http",
+	    host_len > 0 ? host_len : (int)sizeof("127.0.0.1") - 1,
+	    host_len > 0 ? listen : "127.0.0.1", server_port(s->server));
+	log_begin(&l, LOG_INFO, "listening");
+	log_str(&l, "url", str_of(url));
+	log_str(&l, "store", str_of(store_name(s->api.store)));
+	log_str(&l, "version", str_of(HIKYAKU_VERSION));
+	log_end(&l);
+	if (s->logs) {
+		(void)fprintf(s->cli->err,
+		    "listening on %s; the log is in %s\n", url,
+		    s->conf->log_folder);
+		(void)fflush(s->cli->err);
+	}
+}
+
+static void
+wait_for_signal(const sigset_t *set)
+{
+	int sig = 0;
+
+	while (sigwait(set, &sig) != 0 || sig == SIGHUP)
+		;
+	log_fmt(LOG_INFO, "stopping", "signal %d", sig);
+}
+
+static void
+take_down(struct serve *s)
+{
+	atomic_store(&s->api.stopping, true);
+	if (s->api.tail)
+		tail_hurry(s->api.tail);
+	deliver_hurry(s->api.deliver);
+	fetcher_hurry(s->api.fetcher);
+	if (s->server &&
+	    !server_drain(s->server, (int)s->conf->drain_timeout_ms))
+		log_err(LOG_WARN, "stopped before all was answered", NULL);
+	server_stop(s->server);
+	caller_stop(s->caller);
+	oidc_free(s->api.oidc);
+	relay_stop(s->relay);
+	fetcher_stop(s->api.fetcher);
+	deliver_stop(s->api.deliver, (int)s->conf->drain_timeout_ms);
+	pool_stop(s->api.hooks);
+	pool_stop(s->api.check);
+	pool_stop(s->api.read);
+	auth_free(s->api.auth);
+	jobs_stop(s->jobs);
+	resealer_end(s->api.resealer);
+	append_stop(s->api.append);
+	fetcher_free(s->api.fetcher);
+	tidy_free(s->tidy);
+	failures_free(s->failures);
+	alerts_free(s->api.alerts);
+	resealer_free(s->api.resealer);
+	tail_stop(s->api.tail);
+	limiter_free(s->api.limiter);
+	limiter_free(s->api.people);
+	limiter_free(s->api.networks);
+	keyring_close(s->api.keyring);
+	store_close(s->api.store);
+	guard_free(s->guard);
+	nets_done(&s->trusted);
+	if (s->lock_fd >= 0)
+		(void)close(s->lock_fd);
+}
+
+static int
+start_log(struct serve *s, struct err *e)
+{
+	const struct conf *c = s->conf;
+	int fd = STDERR_FILENO, rc = OK;
+
+	if (c->log_folder[0])
+		rc = log_folder_open(c->log_folder,
+		    c->log_retention_ms * US_PER_MS, clock_now_us(), &s->logs,
+		    &fd, e);
+	cli_log(s->cli, log_least(c), fd);
+	return rc;
+}
+
+int
+verb_serve(struct cli *c)
+{
+	struct serve s = {.cli = c,
+	    .conf = &c->conf,
+	    .lock_fd = -1,
+	    .api = {.conf = &c->conf}};
+	struct err e = {0};
+	sigset_t set;
+	int rc;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+	(void)sigaction(
+	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+
+	rc = start_log(&s, &e);
+	if (rc == OK)
+		rc = check_roles(s.conf, &e);
+	if (rc == OK)
+		rc = oidc_check(s.conf, &e);
+	if (rc == OK)
+		rc = guard_new(s.conf, &s.guard, &e);
+	s.api.guard = s.guard;
+	if (rc == OK)
+		rc = nets_read("http.trusted.proxies",
+		    s.conf->http_trusted_proxies, &s.trusted, &e);
+	if (rc == OK)
+		rc = open_store(&s, &e);
+	if (rc == OK)
+		rc = first_run(&s, &e);
+	if (rc == OK)
+		rc = start_threads(&s, &e);
+	if (rc == OK)
+		rc = start_access(&s, &e);
+	if (rc == OK)
+		rc = start_server(&s, &e);
+	if (rc == OK)
+		rc = start_relay(&s, &e);
+	if (rc == OK) {
+		tell_address(&s);
+		wait_for_signal(&set);
+	}
+	take_down(&s);
+	if (rc == OK)
+		log_err(LOG_INFO, "stopped", NULL);
+	cli_log(c, LOG_WARN, STDERR_FILENO);
+	log_folder_close(s.logs);
+	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+}

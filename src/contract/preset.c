@@ -1,0 +1,286 @@
+#include "contract/preset.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/conf/conf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "contract/preset_priv.h"
+
+/* A preset as it is kept: whoever has the pointer sees its first member. */
+struct held {
+	struct preset p;
+	struct arena *arena;
+	atomic_uint refs;
+};
+
+struct presets {
+	const struct preset *by_name[PRESETS_MAX]; /* sorted */
+	size_t n;
+};
+
+static const struct {
+	const char *name, *text;
+} BUILTIN[] = {
+#define PRESET(name, ...) {name, #__VA_ARGS__},
+#include "contract/presets.tbl"
+#undef PRESET
+};
+
+static int
+check_name(struct str name, struct err *e)
+{
+	bool ok = name.n >= 1 && name.n <= PRESET_NAME_MAX &&
+		  name.p[0] >= 'a' && name.p[0] <= 'z';
+
+	for (size_t i = 0; i < name.n && ok; i++)
+		ok = (name.p[i] >= 'a' && name.p[i] <= 'z') ||
+		     (name.p[i] >= '0' && name.p[i] <= '9') ||
+		     name.p[i] == '-' || name.p[i] == '_';
+	return ok ? OK
+		  : err_at(e, ERR_INVALID, "/name",
+			"name must be 1 to %d of a-z 0-9 - _, a letter first",
+			PRESET_NAME_MAX);
+}
+
+static bool
+text_uses(const struct vars *v)
+{
+	static const enum var HUB[] = {VAR_DOMAIN, VAR_ORGANIZATION_ID,
+	    VAR_SERVICE_PARTITION, VAR_SENDER, VAR_ACCOUNT, VAR_USER_PATH,
+	    VAR_ORGANIZATION_PATH, VAR_ORGANIZATION_EVENTS, VAR_OTP,
+	    VAR_SHARED_INTERNAL_KEY, VAR_EVENT_API_KEY};
+
+	for (size_t i = 0; i < COUNT_OF(HUB); i++)
+		if (vars_has(v, HUB[i]))
+			return true;
+	return false;
+}
+
+/* Does any of its texts name what stands in a subscription's `hub`? */
+static bool
+uses_hub(const struct preset *p)
+{
+	bool uses = text_uses(&p->text) || text_uses(&p->order_key) ||
+		    text_uses(&p->spacing_key) ||
+		    text_uses(&p->preflight.url) || text_uses(&p->log_call) ||
+		    text_uses(&p->log_error);
+
+	for (size_t i = 0; i < p->n_headers; i++)
+		uses |= text_uses(&p->headers[i].value);
+	for (size_t i = 0; i < p->n_paths; i++)
+		uses |= text_uses(&p->paths[i].path);
+	for (size_t i = 0; i < p->n_signatures; i++)
+		uses |= text_uses(&p->signatures[i].content);
+	return uses;
+}
+
+static int
+parse(struct str name, struct str text, const struct conf *conf,
+    struct held **ret, struct err *e)
+{
+	struct arena *a;
+	struct held *h;
+	int rc = check_name(name, e);
+
+	if (rc < 0)
+		return rc;
+	if (text.n > PRESET_TEXT_MAX)
+		return err_set(e, ERR_LIMIT, "a preset has at most %zu bytes",
+		    PRESET_TEXT_MAX);
+	a = arena_new(PRESET_MEM_MAX);
+	h = a ? arena_alloc(a, sizeof(*h)) : NULL;
+	if (!h) {
+		arena_free(a);
+		return err_set(e, ERR_NOMEM, "no memory for a preset");
+	}
+	h->arena = a;
+	atomic_init(&h->refs, 1);
+	rc = preset_read(a, name, text, &h->p, e);
+	if (rc < 0) {
+		arena_free(a);
+		return rc;
+	}
+	h->p.uses_hub = uses_hub(&h->p);
+	h->p.body_max = h->p.truncate ? conf->webhook_max_payload_size
+				      : (int64_t)REQUEST_BODY_MAX;
+	h->p.retries_max = RETRY_DELAYS_MAX;
+	*ret = h;
+	return OK;
+}
+
+int
+preset_parse(struct str name, struct str json, const struct conf *conf,
+    const struct preset **ret, struct err *e)
+{
+	struct held *h;
+	int rc = parse(name, json, conf, &h, e);
+
+	if (rc == OK)
+		*ret = &h->p;
+	return rc;
+}
+
+static struct held *
+held_of(const struct preset *p)
+{
+	return (struct held *)(uintptr_t)p;
+}
+
+const struct preset *
+preset_ref(const struct preset *p)
+{
+	(void)atomic_fetch_add(&held_of(p)->refs, 1);
+	return p;
+}
+
+void
+preset_unref(const struct preset *p)
+{
+	if (p && atomic_fetch_sub(&held_of(p)->refs, 1) == 1)
+		arena_free(held_of(p)->arena);
+}
+
+bool
+preset_owns_header(const struct preset *p, struct str name)
+{
+	/* What does not prove or name anything may be replaced. */
+	if (str_eq_nocase(name, STR("User-Agent")))
+		return false;
+	for (size_t i = 0; i < p->n_headers; i++)
+		if (str_eq_nocase(p->headers[i].name, name))
+			return true;
+	for (size_t i = 0; i < p->n_signatures; i++)
+		if (str_eq_nocase(p->signatures[i].header, name))
+			return true;
+	return false;
+}
+
+/* The built-in presets' numbers that the server's settings give. */
+static void
+apply_conf(struct preset *p, const struct conf *c)
+{
+	if (str_eq(p->name, STR("repository"))) {
+		int64_t count = c->webhook_retry_default_count;
+
+		p->retries_max = (unsigned)c->webhook_retry_max_count;
+		p->retry.retries = count < c->webhook_retry_max_count
+				       ? (unsigned)count
+				       : p->retries_max;
+		p->retry.base_ms = c->webhook_retry_backoff_base_ms;
+		p->retry.most_ms = c->webhook_retry_backoff_max_ms;
+		if (p->retry.most_ms < p->retry.base_ms)
+			p->retry.most_ms = p->retry.base_ms;
+		p->connect_ms = c->webhook_http_connect_timeout_ms;
+		p->total_ms = p->connect_ms + c->webhook_http_read_timeout_ms;
+		p->concurrency = c->webhook_dispatcher_pool_size;
+		p->ordered = c->webhook_ordering_per_object;
+	}
+	if (str_eq(p->name, STR("task"))) {
+		unsigned n = (unsigned)c->webhook_max_retries;
+		struct retry_schedule *r = &p->retry;
+
+		/* More than the list has: its last, again and again. */
+		for (unsigned i = r->retries; i < n; i++)
+			r->delays_ms[i] = r->delays_ms[r->retries - 1];
+		r->retries = n;
+		p->total_ms = c->webhook_timeout_ms;
+		if (p->connect_ms > p->total_ms)
+			p->connect_ms = p->total_ms;
+	}
+}
+
+/* Where the name is, or where it would be. */
+static size_t
+place_of(const struct presets *ps, struct str name)
+{
+	size_t i = 0;
+
+	while (i < ps->n && str_cmp(ps->by_name[i]->name, name) < 0)
+		i++;
+	return i;
+}
+
+static void
+insert(struct presets *ps, size_t at, const struct preset *p)
+{
+	memmove(&ps->by_name[at + 1], &ps->by_name[at],
+	    (ps->n - at) * sizeof(ps->by_name[0]));
+	ps->by_name[at] = p;
+	ps->n++;
+}
+
+int
+presets_load(const struct conf *conf, struct presets **ret, struct err *e)
+{
+	struct presets *ps = calloc(1, sizeof(*ps));
+	int rc = OK;
+
+	if (!ps)
+		return err_set(e, ERR_NOMEM, "no memory for the presets");
+	for (size_t i = 0; i < COUNT_OF(BUILTIN); i++) {
+		struct str name = str_of(BUILTIN[i].name);
+		struct held *h;
+
+		rc = parse(name, str_of(BUILTIN[i].text), conf, &h, e);
+		assert(rc != ERR_INVALID && rc != ERR_SYNTAX);
+		if (rc < 0)
+			break;
+		h->p.builtin = true;
+		apply_conf(&h->p, conf);
+		insert(ps, place_of(ps, name), &h->p);
+	}
+	if (rc < 0)
+		presets_free(ps);
+	else
+		*ret = ps;
+	return rc;
+}
+
+void
+presets_free(struct presets *ps)
+{
+	for (size_t i = 0; ps && i < ps->n; i++)
+		preset_unref(ps->by_name[i]);
+	free(ps);
+}
+
+const struct preset *
+presets_find(const struct presets *ps, struct str name)
+{
+	size_t i = place_of(ps, name);
+
+	return i < ps->n && str_eq(ps->by_name[i]->name, name) ? ps->by_name[i]
+							       : NULL;
+}
+
+int
+presets_put(struct presets *ps, const struct preset *p, struct err *e)
+{
+	size_t i = place_of(ps, p->name);
+	const struct preset *old = presets_find(ps, p->name);
+
+	if (old && old->builtin)
+		return err_set(e, ERR_CONFLICT,
+		    "the preset %.*s is built in; take another name",
+		    STR_ARG(p->name));
+	if (old) {
+		ps->by_name[i] = p;
+		preset_unref(old);
+		return OK;
+	}
+	if (ps->n == PRESETS_MAX)
+		return err_set(
+		    e, ERR_LIMIT, "there are %d presets already", PRESETS_MAX);
+	insert(ps, i, p);
+	return OK;
+}
+
+const struct preset *
+presets_each(const struct presets *ps, size_t *at)
+{
+	return *at < ps->n ? ps->by_name[(*at)++] : NULL;
+}

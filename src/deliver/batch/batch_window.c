@@ -1,0 +1,495 @@
+#include "deliver/batch/batch_window.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#define ID_MAX      256 /* bytes of a folder's or an object's id */
+#define KEY_BATCH   "hikyaku.batch"
+#define KEY_SUMMARY "hikyaku.summary"
+
+/* One batch in the making. Its texts are one block: the folder's face. */
+struct group {
+	bool child;
+	struct child_folder face;
+	char *texts;
+	struct buf members;
+	size_t n, nodes;
+};
+
+struct count {
+	size_t group;
+	char *type;
+	int64_t n;
+};
+
+struct batch_window {
+	struct batch_window_opts o;
+	int64_t first, last, start_us;
+	bool full, child;
+	/* They grow: most windows have one group. */
+	size_t n_groups, cap_groups, n_counts, cap_counts;
+	struct group *groups;
+	struct count *counts;
+};
+
+/* Events --------------------------------------------------------------------- */
+
+static struct str
+text_at(const struct json *j, const char *pointer, size_t most)
+{
+	const struct json *t = json_at(j, str_of(pointer));
+
+	return json_is(t, JSON_STRING) && t->text.n <= most ? t->text
+							    : STR_EMPTY;
+}
+
+static struct str
+first_of(struct str a, struct str b)
+{
+	return a.n > 0 ? a : b;
+}
+
+static struct str
+object_at(const struct json *j, const char *name)
+{
+	const struct json *o = json_get(j, name);
+
+	return json_is(o, JSON_OBJECT) && o->raw.n <= BATCH_FACE_MAX
+		   ? o->raw
+		   : STR_EMPTY;
+}
+
+int
+batch_event_read(struct arena *a, struct batch_event *ev, struct err *e)
+{
+	const struct json *payload;
+	struct json *tree;
+	int rc;
+
+	ev->child = child_type_of(ev->type);
+	ev->folder = (struct child_folder){.tenant = ev->tenant};
+	ev->object = ev->object_name = STR_EMPTY;
+	if (ev->child == CHILD_TYPES)
+		return OK;
+	rc = json_parse(a, ev->body, &tree, e);
+	if (rc < 0)
+		return rc;
+	payload = json_get(tree, "payload");
+	ev->folder.id = first_of(text_at(payload, "/parentFolder/id", ID_MAX),
+	    text_at(payload, "/parentFolder/objectId", ID_MAX));
+	ev->folder.parent = object_at(payload, "parentFolder");
+	ev->folder.repository = object_at(payload, "repository");
+	ev->object = first_of(text_at(payload, "/object/id", ID_MAX),
+	    text_at(payload, "/object/objectId", ID_MAX));
+	ev->object_name = text_at(payload, "/object/name", BATCH_FACE_MAX);
+	return OK;
+}
+
+/* How deep a JSON text is, and about how many values it has: never fewer. */
+static void
+shape(struct str s, size_t *ret_depth, size_t *ret_nodes)
+{
+	size_t depth = 0, most = 0, nodes = 1;
+	bool in = false;
+
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (in && c == '\\')
+			i++;
+		else if (c == '"')
+			in = !in;
+		else if (in)
+			continue;
+		else if (c == '{' || c == '[')
+			depth++, nodes++;
+		else if (c == '}' || c == ']')
+			depth--;
+		else if (c == ',')
+			nodes++;
+		most = depth > most ? depth : most;
+	}
+	*ret_depth = most;
+	*ret_nodes = nodes;
+}
+
+/* Windows -------------------------------------------------------------------- */
+
+struct batch_window *
+batch_window_new(const struct batch_window_opts *o)
+{
+	struct batch_window *w = calloc(1, sizeof(*w));
+
+	if (w)
+		w->o = *o;
+	return w;
+}
+
+void
+batch_window_free(struct batch_window *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->n_groups; i++) {
+		buf_done(&w->groups[i].members);
+		free(w->groups[i].texts);
+	}
+	for (size_t i = 0; i < w->n_counts; i++)
+		free(w->counts[i].type);
+	free(w->groups);
+	free(w->counts);
+	free(w);
+}
+
+static struct str
+keep(char **at, struct str s)
+{
+	struct str copy = {*at, s.n};
+
+	if (s.n > 0)
+		memcpy(*at, s.p, s.n);
+	*at += s.n;
+	return copy;
+}
+
+static struct group *
+group_find(struct batch_window *w, const struct batch_event *ev)
+{
+	bool child = ev->child != CHILD_TYPES;
+
+	for (size_t i = 0; i < w->n_groups; i++) {
+		struct group *g = &w->groups[i];
+
+		if (g->child == child && uuid_eq(g->face.tenant, ev->tenant) &&
+		    str_eq(g->face.id, child ? ev->folder.id : STR_EMPTY))
+			return g;
+	}
+	return NULL;
+}
+
+/* Room for one more, up to `most`; false when there is none. */
+static bool
+grow(void **v, size_t n, size_t *cap, size_t most, size_t size)
+{
+	size_t more = *cap ? 2 * *cap : 1;
+	void *p;
+
+	if (n < *cap)
+		return true;
+	if (n == most)
+		return false;
+	more = more > most ? most : more;
+	p = realloc(*v, more * size);
+	if (!p)
+		return false;
+	*v = p;
+	*cap = more;
+	return true;
+}
+
+/* NULL: no room in this window. */
+static struct group *
+group_new(struct batch_window *w, const struct batch_event *ev)
+{
+	const struct child_folder *f = &ev->folder;
+	struct group *g;
+	char *at;
+
+	if (!grow((void **)&w->groups, w->n_groups, &w->cap_groups,
+		BATCH_GROUPS_MAX, sizeof(*g)))
+		return NULL;
+	g = &w->groups[w->n_groups];
+	at = malloc(f->id.n + f->parent.n + f->repository.n + 1);
+	if (!at)
+		return NULL;
+	*g = (struct group){
+	    .child = ev->child != CHILD_TYPES,
+	    .texts = at,
+	    .members = BUF(BATCH_BYTES_MAX),
+	};
+	g->face.tenant = ev->tenant;
+	g->face.id = keep(&at, f->id);
+	g->face.parent = keep(&at, f->parent);
+	g->face.repository = keep(&at, f->repository);
+	w->n_groups++;
+	return g;
+}
+
+static void
+child_member(const struct batch_event *ev, struct buf *b)
+{
+	buf_fmt(b, "{\"type\":\"%s\"", child_type_name(ev->child));
+	if (ev->object.n > 0) {
+		buf_addz(b, ",\"objectId\":");
+		buf_json(b, ev->object);
+	}
+	if (ev->object_name.n > 0) {
+		buf_addz(b, ",\"name\":");
+		buf_json(b, ev->object_name);
+	}
+	buf_addc(b, '}');
+}
+
+/* The envelope; one that is too large or too deep is named only. */
+static size_t
+plain_member(const struct batch_event *ev, struct buf *b)
+{
+	size_t depth, nodes;
+
+	shape(ev->body, &depth, &nodes);
+	if (ev->body.n <= BATCH_MEMBER_MAX && depth + 4 <= JSON_DEPTH_MAX &&
+	    nodes <= BATCH_NODES_MAX / 2) {
+		buf_add(b, ev->body);
+		return nodes;
+	}
+	buf_addz(b, "{\"eventId\":\"");
+	uuid_add(b, ev->event_id);
+	buf_addz(b, "\",\"eventType\":");
+	buf_json(b, ev->type);
+	buf_addz(b, ",\"tenantId\":\"");
+	uuid_add(b, ev->tenant);
+	buf_addz(b, "\",\"truncated\":true}");
+	return 5;
+}
+
+static bool
+add_member(
+    struct batch_window *w, struct group *g, const struct batch_event *ev)
+{
+	struct buf one = BUF(BATCH_MEMBER_MAX + 8 * KIB);
+	size_t nodes = 4;
+	bool fits;
+
+	if (g->child)
+		child_member(ev, &one);
+	else
+		nodes = plain_member(ev, &one);
+	/* A window's batches go into one commit: the bound is for all. */
+	fits = !one.failed && g->n < w->o.max_size &&
+	       g->nodes + nodes <= BATCH_NODES_MAX &&
+	       batch_window_bytes(w) + one.n + 1 <= BATCH_BYTES_MAX;
+	if (fits) {
+		if (g->n > 0)
+			buf_addc(&g->members, ',');
+		buf_add(&g->members, buf_str(&one));
+		fits = !g->members.failed;
+	}
+	buf_done(&one);
+	if (!fits)
+		return false;
+	g->nodes += nodes;
+	w->full = ++g->n == w->o.max_size;
+	return true;
+}
+
+static bool
+add_count(struct batch_window *w, struct group *g, const struct batch_event *ev)
+{
+	size_t at = (size_t)(g - w->groups), i = 0;
+	struct str type =
+	    g->child ? str_of(child_type_name(ev->child)) : ev->type;
+
+	while (i < w->n_counts && (w->counts[i].group != at ||
+				      !str_eq(str_of(w->counts[i].type), type)))
+		i++;
+	if (i == w->n_counts) {
+		char *name;
+
+		if (!grow((void **)&w->counts, i, &w->cap_counts,
+			BATCH_COUNTS_MAX, sizeof(*w->counts)))
+			return false;
+		name = calloc(1, type.n + 1);
+		if (!name)
+			return false;
+		memcpy(name, type.p, type.n);
+		w->counts[i] = (struct count){.group = at, .type = name};
+		w->n_counts++;
+	}
+	w->counts[i].n++;
+	g->n++;
+	return true;
+}
+
+bool
+batch_window_take(struct batch_window *w, const struct batch_event *ev)
+{
+	bool made = false, ok;
+	struct group *g;
+
+	if (w->full || (w->first && ev->at_us >= w->start_us + w->o.len_us))
+		return false;
+	g = group_find(w, ev);
+	if (!g) {
+		g = group_new(w, ev);
+		made = g != NULL;
+	}
+	ok = g && (w->o.summary ? add_count(w, g, ev) : add_member(w, g, ev));
+	if (!ok) {
+		if (made) {
+			free(g->texts);
+			buf_done(&g->members);
+			w->n_groups--;
+		}
+		w->full = w->first != 0;
+		return false;
+	}
+	if (!w->first) {
+		w->first = ev->seq;
+		w->start_us = ev->at_us;
+	}
+	w->last = ev->seq;
+	w->child = w->child || g->child;
+	return true;
+}
+
+int64_t
+batch_window_due(const struct batch_window *w)
+{
+	if (!w->first)
+		return INT64_MAX;
+	return w->full ? 0 : w->start_us + w->o.len_us;
+}
+
+int64_t
+batch_window_first(const struct batch_window *w)
+{
+	return w->first;
+}
+
+int64_t
+batch_window_last(const struct batch_window *w)
+{
+	return w->last;
+}
+
+bool
+batch_window_child(const struct batch_window *w)
+{
+	return w->child;
+}
+
+size_t
+batch_window_bytes(const struct batch_window *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		n += w->groups[i].members.n;
+	return n;
+}
+
+size_t
+batch_window_count(const struct batch_window *w)
+{
+	return w->n_groups;
+}
+
+/* Payloads ------------------------------------------------------------------- */
+
+static void
+add_face(const struct child_folder *f, struct buf *b)
+{
+	if (f->repository.n > 0) {
+		buf_addz(b, "\"repository\":");
+		buf_add(b, f->repository);
+		buf_addc(b, ',');
+	}
+	buf_addz(b, "\"parentFolder\":");
+	if (f->parent.n > 0) {
+		buf_add(b, f->parent);
+	} else {
+		buf_addz(b, "{\"id\":");
+		buf_json(b, f->id);
+		buf_addc(b, '}');
+	}
+	buf_addc(b, ',');
+}
+
+static void
+add_info(int64_t from_us, int64_t to_us, int64_t n, struct buf *b)
+{
+	char from[TIME_LEN + 1], to[TIME_LEN + 1];
+
+	time_format(from_us, from);
+	time_format(to_us, to);
+	buf_fmt(b,
+	    ",\"batchInfo\":{\"windowStart\":\"%s\",\"windowEnd\":\"%s\","
+	    "\"eventCount\":%lld}}",
+	    from, to, (long long)n);
+}
+
+static void
+add_counts(const struct batch_window *w, size_t group, struct buf *b)
+{
+	bool some = false;
+
+	buf_addz(b, "\"counts\":{");
+	for (size_t i = 0; i < w->n_counts; i++) {
+		if (w->counts[i].group != group)
+			continue;
+		if (some)
+			buf_addc(b, ',');
+		buf_json(b, str_of(w->counts[i].type));
+		buf_fmt(b, ":%lld", (long long)w->counts[i].n);
+		some = true;
+	}
+	buf_addc(b, '}');
+}
+
+void
+batch_window_make(const struct batch_window *w, size_t i,
+    struct batch_made *ret, struct buf *b)
+{
+	const struct group *g = &w->groups[i];
+
+	assert(i < w->n_groups);
+	*ret = (struct batch_made){
+	    .type = g->child       ? w->o.summary ? "cmis.child_summary"
+						  : "cmis.child_batch"
+		    : w->o.summary ? KEY_SUMMARY
+				   : KEY_BATCH,
+	    .tenant = g->face.tenant,
+	    .events = (int64_t)g->n,
+	};
+	ret->key =
+	    g->child && g->face.id.n > 0 ? g->face.id : str_of(ret->type);
+	buf_addc(b, '{');
+	if (g->child)
+		add_face(&g->face, b);
+	if (w->o.summary) {
+		add_counts(w, i, b);
+	} else {
+		buf_addz(b, g->child ? "\"changes\":[" : "\"events\":[");
+		buf_add(b, buf_str(&g->members));
+		buf_addc(b, ']');
+	}
+	add_info(w->start_us, w->start_us + w->o.len_us, (int64_t)g->n, b);
+}
+
+void
+batch_summary_payload(const struct child_out *out, struct buf *b)
+{
+	int64_t sum = 0;
+
+	buf_addc(b, '{');
+	add_face(&out->folder, b);
+	buf_addz(b, "\"counts\":{");
+	for (int i = 0; i < CHILD_TYPES; i++) {
+		if (out->counts[i] == 0)
+			continue;
+		buf_fmt(b, "%s\"%s\":%lld", sum > 0 ? "," : "",
+		    child_type_name((enum child_type)i),
+		    (long long)out->counts[i]);
+		sum += out->counts[i];
+	}
+	buf_addz(b, "}");
+	add_info(out->since_us, out->until_us, sum, b);
+}

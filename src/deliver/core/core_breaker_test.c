@@ -1,0 +1,180 @@
+/*
+ * core_breaker_test.c - when an endpoint's breaker opens, for how long, and
+ * what closes it.
+ */
+#include "base/test.h"
+#include "deliver/core/core_test.h"
+
+static void
+breaker_opens_probes_and_closes(void **state)
+{
+	struct core *c = make(8);
+	struct core_sub s = terms(1);
+	const struct core_changes *ch;
+	struct core_endpoint stored;
+	struct core_send x;
+	int64_t opened = T0 + 8 * SEC, now, due;
+	struct core_row row;
+	const char *why;
+	bool flies;
+
+	(void)state;
+	s.breaker_fails = BREAKER_FAILURES;
+	core_sub(c, &s, T0);
+	fail_five(c, T0);
+	send_none(c, T0 + 10 * SEC);
+	ch = flush(c, T0 + 10 * SEC);
+	assert_int_equal(ch->n_endpoints, 1);
+	stored = ch->endpoints[0];
+	assert_int_equal(stored.open_until, opened + BREAKER_US);
+	core_flushed(c, T0 + 10 * SEC);
+	/* One probe, which costs no try and opens it again. */
+	send_none(c, stored.open_until - 1);
+	now = stored.open_until;
+	core_tick(c, now);
+	x = send_one(c, now);
+	assert_true(x.probe);
+	send_none(c, now);
+	result(c, x.item, CORE_SPENT, now);
+	assert_true(core_look(c, 1, x.seq, 0, &row, &flies, &why, &due));
+	assert_int_equal(row.tries, x.tries);
+	assert_int_equal(row.n, x.n + 1);
+	assert_int_equal(row.state, ROW_RETRY);
+	settle(c, now);
+	send_none(c, now + 10 * SEC);
+	now += BREAKER_US;
+	core_tick(c, now);
+	x = send_one(c, now);
+	assert_true(x.probe);
+	result(c, x.item, CORE_OK, now);
+	/* It is closed, and the store hears of it. */
+	x = send_one(c, now);
+	assert_false(x.probe);
+	ch = flush(c, now);
+	assert_int_equal(ch->n_endpoints, 1);
+	assert_int_equal(ch->endpoints[0].open_until, 0);
+	core_free(c);
+
+	/* A start knows that it was open. */
+	c = make(8);
+	core_sub(c, &s, T0);
+	core_load_endpoint(c, &stored);
+	feed(c, 1, 1, 0, T0);
+	send_none(c, stored.open_until - 1);
+	core_tick(c, stored.open_until);
+	assert_true(send_one(c, stored.open_until).probe);
+	core_free(c);
+}
+
+static void
+breaker_wants_two_keys(void **state)
+{
+	struct core *c = make(8);
+	struct core_sub s = terms(1);
+	struct core_send x;
+
+	(void)state;
+	s.breaker_fails = BREAKER_FAILURES;
+	s.order = CORE_ORDER_KEY;
+	core_sub(c, &s, T0);
+	feed(c, 1, 1, 9, T0);
+	x = send_one(c, T0);
+	result(c, x.item, CORE_OK, T0);
+	for (int64_t seq = 2; seq <= 4; seq++)
+		feed(c, 1, seq, 7, T0);
+	for (int i = 0; i < 8; i++) {
+		core_tick(c, T0 + i * 2 * SEC);
+		x = send_one(c, T0 + i * 2 * SEC);
+		assert_false(x.probe);
+		result(c, x.item, CORE_LATER, T0 + i * 2 * SEC);
+		settle(c, T0 + i * 2 * SEC);
+	}
+	core_free(c);
+}
+
+/* Each has its own terms; who gives up first opens it, for as long as it says. */
+static void
+breaker_has_terms_of_its_own(void **state)
+{
+	static const struct {
+		int fails, other_fails; /* of those who share it */
+		int failed;     /* in a row, in turns, the first's first */
+		int64_t open_s; /* 0: it is closed */
+	} ROWS[] = {
+	    {1, 0, 1, 10},
+	    {2, 0, 1, 0},
+	    {2, 0, 2, 0}, /* the second failure is not its own */
+	    {2, 0, 3, 10},
+	    {3, 2, 2, 50},
+	    {3, 4, 3, 10},
+	    {0, 0, 12, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		struct core *c = make(64);
+		struct core_sub a = terms(1), b = terms(2);
+		const struct core_changes *ch;
+		int64_t open_until = 0;
+
+		a.breaker_fails = ROWS[i].fails;
+		a.breaker_us = 10 * SEC;
+		b.breaker_fails = ROWS[i].other_fails;
+		b.breaker_us = 50 * SEC;
+		b.endpoint = 1;
+		core_sub(c, &a, T0);
+		core_sub(c, &b, T0);
+		for (int k = 0; k < ROWS[i].failed; k++) {
+			struct core_send x;
+
+			feed(c, k % 2 ? 2 : 1, k + 1, 0, T0);
+			x = send_one(c, T0);
+			assert_int_equal(x.sub, k % 2 ? 2 : 1);
+			result(c, x.item, CORE_LATER, T0);
+		}
+		ch = flush(c, T0);
+		if (ch->n_endpoints > 0)
+			open_until = ch->endpoints[0].open_until - T0;
+		assert_int_equal(open_until, ROWS[i].open_s * SEC);
+		core_flushed(c, T0);
+		core_free(c);
+	}
+}
+
+/* A probe that fails before it is made leaves the breaker as it is. */
+static void
+breaker_stays_when_nothing_was_asked(void **state)
+{
+	struct core *c = make(8);
+	struct core_sub s = terms(1);
+	struct core_result r = {.verdict = CORE_DEAD, .unasked = true};
+	int64_t now = T0 + 8 * SEC + BREAKER_US;
+	struct core_send x;
+
+	(void)state;
+	s.breaker_fails = BREAKER_FAILURES;
+	core_sub(c, &s, T0);
+	fail_five(c, T0);
+	settle(c, T0 + 10 * SEC);
+	core_tick(c, now);
+	x = send_one(c, now);
+	assert_true(x.probe);
+	core_result(c, x.item, &r, now);
+	x = send_one(c, now);
+	assert_true(x.probe);
+	send_none(c, now);
+	core_free(c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(breaker_opens_probes_and_closes),
+	    cmocka_unit_test(breaker_wants_two_keys),
+	    cmocka_unit_test(breaker_has_terms_of_its_own),
+	    cmocka_unit_test(breaker_stays_when_nothing_was_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

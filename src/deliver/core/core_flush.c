@@ -1,0 +1,451 @@
+#include <assert.h>
+
+#include "deliver/core/core_priv.h"
+
+size_t
+unflushed(const struct core *c)
+{
+	return c->next.n_attempts + (c->flushing ? c->now.n_attempts : 0) -
+	       drops(c);
+}
+
+size_t
+drops(const struct core *c)
+{
+	return c->drops_next + (c->flushing ? c->drops_now : 0);
+}
+
+static void
+touched(struct core *c, int64_t now)
+{
+	if (c->first_result_at == 0)
+		c->first_result_at = now;
+}
+
+#define PUT(c, what, ...)                                                      \
+	do {                                                                   \
+		struct core_changes *ch_ = &(c)->next;                         \
+		ch_->what = mem_more(ch_->what, &(c)->cap_next.what,           \
+		    ch_->n_##what, sizeof(*ch_->what));                        \
+		ch_->what[ch_->n_##what++] = __VA_ARGS__;                      \
+	} while (0)
+
+static struct core_row
+row_of(const struct item *it)
+{
+	static const enum core_row_state STATES[] = {
+	    [IT_WAIT] = ROW_PARKED,
+	    [IT_LOCK] = ROW_SENDING,
+	    [IT_FLIGHT] = ROW_PARKED,
+	    [IT_RETRY] = ROW_RETRY,
+	    [IT_HELD] = ROW_HELD,
+	};
+
+	return (struct core_row){
+	    .sub = it->spot.sub,
+	    .rep = (int)it->spot.rep,
+	    .okey = it->okey,
+	    .skey = it->skey,
+	    .seq = it->spot.seq,
+	    .state = it->state == IT_FLIGHT && it->sub->o.pull
+			 ? ROW_SENDING
+			 : STATES[it->state],
+	    .tries = it->tries,
+	    .n = it->n,
+	    .crashes = it->crashes,
+	    .next_at = it->due,
+	    .last_status = it->last_status,
+	    .last_reason = it->last_reason,
+	    .unjudged = it->unjudged,
+	    .rec = it->rec,
+	    .rv = it->rv,
+	    .asked = it->asked,
+	};
+}
+
+void
+put_del(struct core *c, const struct item *it)
+{
+	PUT(c, dels, row_of(it));
+}
+
+void
+put_dead(struct core *c, const struct item *it, int reason, void *detail,
+    int64_t now)
+{
+	touched(c, now);
+	PUT(c, deads,
+	    ((struct core_dead){
+		.sub = it->spot.sub,
+		.rep = (int)it->spot.rep,
+		.okey = it->okey,
+		.skey = it->skey,
+		.seq = it->spot.seq,
+		.at = now,
+		.reason = reason,
+		.tries = it->tries,
+		.n = it->n,
+		.status = it->last_status,
+		.detail = detail,
+	    }));
+}
+
+void
+put_attempt(struct core *c, const struct item *it, const struct core_result *r,
+    int64_t now)
+{
+	touched(c, now);
+	c->drops_next += r->verdict == CORE_DROP;
+	PUT(c, attempts,
+	    ((struct core_attempt){
+		.seq = it->spot.seq,
+		.at = r->at,
+		.took_us = r->took_us,
+		.sub = it->spot.sub,
+		.rep = (int)it->spot.rep,
+		.n = it->n,
+		.status = r->status,
+		.reason = r->reason,
+		.verdict = r->verdict,
+		.rec = r->rec,
+		.rv = r->rv,
+		.detail = r->detail,
+	    }));
+}
+
+/* Aging: what keeps a position back for too long -------------------------- */
+
+/*
+ * Covers it by a row or a reader. In a lane, rows must stay the oldest: what
+ * is behind one that only a reader covers gets a reader too. False: it is left
+ * as it is.
+ */
+static bool
+cover(struct core *c, struct item *it)
+{
+	struct sub *s = it->sub;
+	struct lane *lane = it->lane;
+	struct link *prev = lane && it->in_lane.prev != &lane->items.head
+				? it->in_lane.prev
+				: NULL;
+	bool alone = it->origin && it->origin == s->rd;
+
+	if (it->orphan) {
+		item_no_origin(c, it);
+		return true;
+	}
+	if (it->spot.rep > 0 || it->state != IT_WAIT || it->tries > 0)
+		goto row;
+	/* It waits for nothing but a worker: no row for each of these. */
+	if (s->o.pull && (!lane || !prev) && !behind_gap(it)) {
+		if (it->origin)
+			return false;
+		sub_to_reader(c, s, sub_front(c, s));
+		if (s->demand <= 0)
+			pull_rest(c, s);
+		return true;
+	}
+	if (BUG(6))
+		goto row;
+	if (lane && !behind_gap(it) && (!prev || ITEM_OF(prev, in_lane)->row) &&
+	    lane->rows < LANE_ROWS_MAX && s->rows < SUB_ROWS_MAX &&
+	    s->items.n <= SUB_ITEMS_MAX / 2)
+		goto row;
+	if (!lane && !behind_gap(it) && s->rows < SUB_ROWS_MAX &&
+	    s->items.n <= SUB_PARK_MAX)
+		goto row;
+	if (lane && it->origin == lane->rd && lane->rd)
+		return false;
+	if (lane && (lane->rd || s->lane_readers < SUB_LANES_MAX) &&
+	    (alone || lane->rd || lane->items.n > LANE_ITEMS_KEEP)) {
+		lane_to_reader(c, lane, sub_front(c, s));
+		return true;
+	}
+	if (alone)
+		return false;
+	sub_to_reader(c, s, sub_front(c, s));
+	return true;
+row:
+	item_row(c, it);
+	item_no_origin(c, it);
+	return true;
+}
+
+static void
+age(struct core *c, int64_t now)
+{
+	struct link *k;
+
+	while ((k = list_first(&c->live))) {
+		struct item *it = ITEM_OF(k, in_origin);
+
+		if ((now - it->fed_at < DELIVER_WINDOW_US &&
+			c->upto - it->spot.seq <= DELIVER_WINDOW_SEQS) ||
+		    BUG(5))
+			break;
+		if (!cover(c, it))
+			break;
+	}
+	/* Positions that are held back: by a slow one, or by a retry. */
+	for (struct link *r = list_first(&c->lagging), *next; r; r = next) {
+		struct reader *rd = LINK_OF(r, struct reader, in_lagging);
+		bool left = false;
+
+		next = list_next(&c->lagging, r);
+		while (!left && (k = list_first(&rd->items)) &&
+		       rd->read_pos - ITEM_OF(k, in_origin)->spot.seq >
+			   DELIVER_WINDOW_SEQS)
+			left = !cover(c, ITEM_OF(k, in_origin));
+		if (!left)
+			list_remove(&c->lagging, r);
+		reader_later(c, rd);
+	}
+}
+
+/* The set ------------------------------------------------------------------ */
+
+int64_t
+reader_pos(const struct reader *rd)
+{
+	struct link *k = list_first(&rd->items);
+	int64_t first = k ? ITEM_OF(k, in_origin)->spot.seq - 1 : INT64_MAX;
+
+	return first < rd->read_pos && !BUG(2) ? first : rd->read_pos;
+}
+
+static bool
+reader_over(const struct core *c, const struct reader *rd, int64_t cursor)
+{
+	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
+	       !rd->reading &&
+	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33)) &&
+	       (rd->rep > 0 || (rd->until <= c->upto && rd->hold <= cursor));
+}
+
+/* Writes it and forgets it when it is over. */
+static void
+put_reader(struct core *c, struct reader *rd, bool over)
+{
+	int64_t pos = reader_pos(rd);
+
+	if (!over || rd->stored)
+		PUT(c, readers,
+		    ((struct core_reader){
+			.sub = rd->sub->o.id,
+			.okey = rd->lane ? rd->lane->key.okey : 0,
+			.rep = (int)rd->rep,
+			.pos = pos,
+			.until = rd->until,
+			.exclusive = rd->exclusive,
+			.gone = over,
+		    }));
+	rd->stored = true;
+	rd->stored_pos = pos;
+	rd->stored_until = rd->until;
+	if (over)
+		reader_free(c, rd);
+}
+
+static void
+put_readers(struct core *c, bool positions, int64_t cursor)
+{
+	struct link *k, *next;
+	size_t n = c->urgent.n; /* some come back */
+
+	for (k = list_first(&c->urgent); n-- > 0; k = next) {
+		struct reader *rd = LINK_OF(k, struct reader, in_urgent);
+		int64_t pos = reader_pos(rd);
+
+		next = list_next(&c->urgent, k);
+		if (reader_over(c, rd, cursor)) {
+			put_reader(c, rd, true);
+			continue;
+		}
+		if (!rd->stored || rd->until != rd->stored_until ||
+		    pos < rd->stored_pos)
+			put_reader(c, rd, false);
+		list_remove(&c->urgent, k);
+		reader_moved(c, rd); /* to where it belongs now */
+	}
+	while (positions && (k = list_first(&c->moved))) {
+		struct reader *rd = LINK_OF(k, struct reader, in_moved);
+
+		list_remove(&c->moved, k);
+		if (reader_pos(rd) != rd->stored_pos)
+			put_reader(c, rd, false);
+	}
+}
+
+static void
+put_rows(struct core *c)
+{
+	struct link *k;
+
+	while ((k = list_first(&c->dirty))) {
+		struct item *it = ITEM_OF(k, in_dirty);
+
+		list_remove(&c->dirty, k);
+		if (link_on(&it->in_origin))
+			item_no_origin(c, it);
+		PUT(c, puts, row_of(it));
+	}
+	while ((k = list_first(&c->locking))) {
+		list_remove(&c->locking, k);
+		list_add(&c->lock_now, k);
+	}
+}
+
+static void
+put_endpoints(struct core *c)
+{
+	struct link *k;
+
+	while ((k = list_first(&c->dirty_eps))) {
+		struct endpoint *ep = LINK_OF(k, struct endpoint, in_dirty);
+
+		list_remove(&c->dirty_eps, k);
+		ep->dirty = false;
+		PUT(c, endpoints,
+		    ((struct core_endpoint){
+			.endpoint = ep->id,
+			.open_until = ep->open ? ep->open_until : 0,
+			.not_before = ep->not_before,
+		    }));
+		endpoint_drop_idle(c, ep);
+	}
+}
+
+static int64_t
+cursor_now(const struct core *c)
+{
+	struct link *k = list_first(&c->live);
+
+	return k && !BUG(1) ? ITEM_OF(k, in_origin)->spot.seq - 1 : c->upto;
+}
+
+/* Positions move all the time; they are written now and then. */
+static bool
+positions_due(const struct core *c, int64_t now)
+{
+	return now - c->cursor_at >= CURSOR_US ||
+	       cursor_now(c) - c->cursor > DELIVER_WINDOW_SEQS / 2;
+}
+
+static bool
+moved(const struct core *c)
+{
+	return cursor_now(c) > c->cursor || c->urgent.n > 0 || c->moved.n > 0;
+}
+
+static bool
+empty(const struct core_changes *ch)
+{
+	return ch->cursor < 0 && ch->n_attempts == 0 && ch->n_dels == 0 &&
+	       ch->n_puts == 0 && ch->n_deads == 0 && ch->n_readers == 0 &&
+	       ch->n_endpoints == 0;
+}
+
+static bool
+wanted(const struct core *c, int64_t now, bool hurry)
+{
+	bool some = c->next.n_attempts > 0 || c->next.n_deads > 0 ||
+		    c->next.n_dels > 0 || c->dirty.n > 0 || c->dirty_eps.n > 0;
+
+	if (c->locking.n > 0 || c->next.n_attempts >= FLUSH_RESULTS)
+		return true;
+	if (some && (hurry || now - c->first_result_at >= FLUSH_US))
+		return true;
+	return (hurry || positions_due(c, now)) && moved(c);
+}
+
+const struct core_changes *
+core_flush(struct core *c, int64_t now, bool hurry)
+{
+	struct core_changes ch;
+	size_t caps[sizeof(c->cap_now) / sizeof(size_t)];
+	int64_t cursor = c->cursor;
+	bool positions;
+
+	if (c->flushing)
+		return NULL;
+	age(c, now);
+	if (!wanted(c, now, hurry))
+		return NULL;
+	positions = hurry || positions_due(c, now);
+	put_rows(c);
+	if (positions) {
+		c->cursor_at = now;
+		if (cursor_now(c) > cursor)
+			c->next.cursor = cursor = cursor_now(c);
+	}
+	put_readers(c, positions, cursor);
+	put_endpoints(c);
+	if (empty(&c->next)) {
+		c->first_result_at = 0;
+		return NULL;
+	}
+	ch = c->now;
+	c->now = c->next;
+	c->next = ch;
+	static_assert(sizeof(caps) == sizeof(c->cap_now), "all caps");
+	memcpy(caps, &c->cap_now, sizeof(caps));
+	c->cap_now = c->cap_next;
+	memcpy(&c->cap_next, caps, sizeof(caps));
+	c->drops_now = c->drops_next;
+	c->drops_next = 0;
+	c->first_now_at = c->first_result_at;
+	c->first_result_at = 0;
+	c->flushing = true;
+	return &c->now;
+}
+
+void
+core_flushed(struct core *c, int64_t now)
+{
+	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
+	struct core_changes *ch = &c->now;
+	struct link *k;
+
+	assert(c->flushing);
+	c->flushing = false;
+	c->first_now_at = 0;
+	if (ch->cursor >= 0)
+		c->cursor = ch->cursor;
+	if (c->careful_upto > 0 && c->cursor >= c->careful_upto)
+		c->careful_upto = 0;
+	ch->cursor = -1;
+	ch->n_attempts = ch->n_dels = ch->n_puts = ch->n_deads = 0;
+	ch->n_readers = ch->n_endpoints = 0;
+	while ((k = list_first(&c->lock_now))) {
+		struct item *it = ITEM_OF(k, in_ready);
+
+		list_remove(&c->lock_now, k);
+		if (it->orphan) {
+			item_land(c, it, &NOTHING, now);
+			item_free(c, it);
+			continue;
+		}
+		list_add(&c->locked, k);
+	}
+}
+
+int64_t
+core_next_due(const struct core *c, int64_t now)
+{
+	const struct heap_node *node = heap_first(&c->timers);
+	struct link *k = list_first(&c->live);
+	int64_t due = node ? node->due : INT64_MAX, d;
+
+	if (c->flushing)
+		return due;
+	if (k && (d = ITEM_OF(k, in_origin)->fed_at + DELIVER_WINDOW_US) < due)
+		due = d;
+	if (c->first_result_at && (d = c->first_result_at + FLUSH_US) < due)
+		due = d;
+	if (c->locking.n > 0 || c->locked.n > 0 ||
+	    c->next.n_attempts >= FLUSH_RESULTS)
+		due = now;
+	if ((d = c->cursor_at + CURSOR_US) < due && moved(c))
+		due = d > now ? d : now;
+	return due;
+}

@@ -1,0 +1,307 @@
+#include <assert.h>
+
+#include "deliver/core/core_priv.h"
+
+void
+core_load_cursor(struct core *c, int64_t cursor)
+{
+	c->cursor = c->upto = cursor;
+}
+
+void
+core_load_endpoint(struct core *c, const struct core_endpoint *o)
+{
+	struct endpoint *ep =
+	    map_find(c->endpoints, key_str(&o->endpoint, sizeof(o->endpoint)));
+
+	if (!ep)
+		return;
+	ep->open = o->open_until > 0;
+	ep->open_until = o->open_until;
+	ep->not_before = o->not_before;
+	ep->sick = ep->open;
+	ep->fails = ep->open ? 1 : 0;
+	ep->cap = ep->open ? 1 : CONCURRENCY_FIRST;
+}
+
+static struct item *
+row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
+{
+	struct core_entry en = {
+	    .seq = row->seq,
+	    .sub = row->sub,
+	    .okey = row->okey,
+	    .skey = row->skey,
+	    .rec = row->asked ? (struct core_rec){0, 0} : row->rec,
+	    .rv = row->rv,
+	};
+	struct item *it = item_new(c, s, (uint32_t)row->rep, &en, now);
+
+	it->tries = row->tries;
+	it->n = row->n;
+	it->crashes = row->crashes;
+	it->last_status = row->last_status;
+	it->last_reason = row->last_reason;
+	it->unjudged = BUG(37) ? 0 : row->unjudged;
+	it->asked = row->asked;
+	/* It may be settled without being sent in this life: see pull_rest(). */
+	if (row->rep == 0 && row->seq > s->flown)
+		s->flown = row->seq;
+	it->row = true;
+	s->rows++;
+	c->rows++;
+	if (it->lane)
+		it->lane->rows++;
+	return it;
+}
+
+static void
+start(struct core *c, struct item *it)
+{
+	if (it->lane)
+		lane_ready(c, it->lane);
+	else
+		item_ready(c, it);
+}
+
+void
+core_load_row(struct core *c, const struct core_row *row, int64_t now)
+{
+	struct sub *s = sub_find(c, row->sub);
+	struct item *it;
+
+	if (!s || item_find(c, row->sub, row->seq, (uint32_t)row->rep))
+		return;
+	it = row_item(c, s, row, now);
+	it->due = row->next_at;
+	if (s->o.pull && row->state == ROW_SENDING && !BUG(28)) {
+		pull_load(c, it, row->next_at);
+		return;
+	}
+	/* Of a lock only its end is known: the call may be under way still. */
+	if (row->state == ROW_HELD) {
+		it->state = IT_HELD;
+	} else if (row->state != ROW_PARKED && row->next_at > now) {
+		it->state = IT_RETRY;
+		timer_set(c, &it->timer, row->next_at);
+	}
+	if (BUG(20) && it->state != IT_WAIT)
+		return;
+	/* Rows come in any order: this one may be before one that is ready. */
+	start(c, it);
+}
+
+void
+core_load_reader(struct core *c, const struct core_reader *o, int64_t now)
+{
+	struct sub *s = sub_find(c, o->sub);
+	struct lane *lane = NULL;
+	struct reader *rd;
+
+	(void)now;
+	if (!s)
+		return;
+	if (o->okey != 0)
+		lane = lane_get(c, s, o->okey, (uint32_t)o->rep);
+	/* One that waits for a replay may have got a reader already. */
+	rd = o->rep == 0 && !lane && s->rd
+		 ? s->rd
+		 : reader_new(c, s, lane, (uint32_t)o->rep);
+	rd->read_pos = rd->stored_pos = o->pos;
+	rd->until = rd->stored_until = o->until;
+	rd->stored = true;
+	if (o->exclusive)
+		sub_waits_for(c, s, rd);
+	if (s->excl && s->rd == rd) /* dispatch leaves all to it */
+		sub_to_reader(c, s, rd->read_pos);
+	/* What was skipped must not come again: see core_sub_skip(). */
+	rd->hold = rd->rep == 0 && !lane ? o->pos : 0;
+	reader_moved(c, rd);
+	reader_later(c, rd);
+}
+
+void
+core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep)
+{
+	struct spot spot = {.seq = seq, .sub = sub, .rep = (uint32_t)rep};
+	struct sub *s = sub_find(c, sub);
+	struct settled *st;
+
+	if (!s || map_find(c->settled, key_str(&spot, sizeof(spot))))
+		return;
+	st = mem_get(sizeof(*st));
+	st->spot = spot;
+	map_set(c->settled, key_str(&st->spot, sizeof(st->spot)), st);
+	list_add(&s->settled, &st->in_sub);
+	if (!link_on(&s->in_settling))
+		list_add(&c->settling, &s->in_settling);
+	if (seq > s->settled_upto)
+		s->settled_upto = seq;
+	if (seq > c->settled_upto)
+		c->settled_upto = seq;
+}
+
+void
+core_careful(struct core *c, int64_t upto)
+{
+	c->careful_upto = upto;
+}
+
+void
+core_requeue(struct core *c, const struct core_row *row, int64_t now)
+{
+	struct sub *s = sub_find(c, row->sub);
+	struct item *it;
+
+	if (!s || s->ended)
+		return;
+	it = item_find(c, row->sub, row->seq, (uint32_t)row->rep);
+	if (!it) {
+		it = row_item(c, s, row, now);
+		it->tries = 0;
+		it->crashes = 0;
+	} else if (it->state == IT_RETRY || it->state == IT_HELD ||
+		   it->state == IT_WAIT) {
+		it->tries = it->crashes = 0;
+		it->state = IT_WAIT;
+		timer_off(c, &it->timer);
+	} else {
+		return; /* it is under way */
+	}
+	if (row->asked) {
+		it->asked = true;
+		peers_leave(c, it);
+	}
+	it->due = now;
+	item_row(c, it);
+	if (c->first_result_at == 0)
+		c->first_result_at = now;
+	start(c, it);
+}
+
+void
+core_skip(struct core *c, uint32_t sub, int64_t seq, int rep, int64_t now)
+{
+	struct item *it = item_find(c, sub, seq, (uint32_t)rep);
+	struct sub *s;
+
+	if (!it || it->state != IT_HELD)
+		return;
+	s = it->sub;
+	if (c->first_result_at == 0)
+		c->first_result_at = now;
+	item_settle(c, it);
+	sub_check_readers(c, s);
+}
+
+void
+core_replay(struct core *c, const struct core_reader *o, int64_t interval_us,
+    int64_t now)
+{
+	struct sub *s = sub_find(c, o->sub);
+	struct reader *rd;
+
+	(void)now;
+	if (!s || s->ended)
+		return;
+	assert(o->rep > 0 && o->until > 0);
+	rd = reader_new(c, s, NULL, (uint32_t)o->rep);
+	rd->read_pos = rd->stored_pos = o->pos;
+	rd->until = rd->stored_until = o->until;
+	rd->stored = true;
+	rd->interval_us = interval_us;
+	if (o->exclusive)
+		sub_waits_for(c, s, rd);
+	reader_moved(c, rd);
+	reader_later(c, rd);
+}
+
+static const char *
+why(const struct item *it, int64_t *ret_due)
+{
+	const struct sub *s = it->sub;
+
+	switch (it->state) {
+	case IT_FLIGHT:
+		if (!s->o.pull)
+			return "it is being sent";
+		*ret_due = it->due;
+		return "a worker has it, until its lease ends";
+	case IT_LOCK:
+		return "its lock is being written";
+	case IT_HELD:
+		return "it failed for good, and holds the later ones of its key";
+	case IT_RETRY:
+		*ret_due = it->due;
+		return "it waits for its next attempt";
+	case IT_WAIT:
+		break;
+	}
+	if (s->o.held)
+		return "its subscription is held";
+	if (!s->o.enabled)
+		return "its subscription is disabled";
+	if (s->excl && it->spot.rep == 0)
+		return "an exclusive replay of its subscription goes first";
+	if (peers_busy(it))
+		return "another one of its record is being sent";
+	if (it->lane && list_first(&it->lane->items) != &it->in_lane)
+		return "an earlier one of its key is not delivered yet";
+	if (s->o.pull)
+		return "it waits for a worker to fetch it";
+	if (s->ep->open) {
+		*ret_due = s->ep->open_until;
+		return "the breaker of its endpoint is open";
+	}
+	if (s->ep->not_before > 0) {
+		*ret_due = s->ep->not_before;
+		return "its endpoint asked for a rest";
+	}
+	if (s->timer.node.at) {
+		*ret_due = s->timer.node.due;
+		return "its subscription's rate allows no more now";
+	}
+	if (s->ep->rate.interval_us > 0 && s->ep->timer.node.at) {
+		*ret_due = s->ep->timer.node.due;
+		return "its endpoint's rate allows no more now";
+	}
+	return "it waits for its turn";
+}
+
+int64_t
+core_front(const struct core *c, uint32_t sub)
+{
+	const struct sub *s = sub_find(c, sub);
+
+	return s ? sub_front(c, s) : c->upto;
+}
+
+bool
+core_look(const struct core *c, uint32_t sub, int64_t seq, int rep,
+    struct core_row *ret, bool *ret_in_flight, const char **ret_why,
+    int64_t *ret_due)
+{
+	const struct item *it = item_find(c, sub, seq, (uint32_t)rep);
+
+	if (!it)
+		return false;
+	*ret = (struct core_row){
+	    .sub = sub,
+	    .seq = seq,
+	    .rep = rep,
+	    .okey = it->okey,
+	    .skey = it->skey,
+	    .state = it->state == IT_RETRY  ? ROW_RETRY
+		     : it->state == IT_HELD ? ROW_HELD
+					    : ROW_PARKED,
+	    .tries = it->tries,
+	    .n = it->n,
+	    .next_at = it->due,
+	    .last_status = it->last_status,
+	    .last_reason = it->last_reason,
+	};
+	*ret_in_flight = it->state == IT_FLIGHT || it->state == IT_LOCK;
+	*ret_due = 0;
+	*ret_why = why(it, ret_due);
+	return true;
+}

@@ -1,0 +1,263 @@
+#include <assert.h>
+
+#include "deliver/core/core_priv.h"
+
+/* Counting ------------------------------------------------------------------ */
+
+void
+pull_fly(struct core *c, struct item *it, int64_t now)
+{
+	struct sub *s = it->sub;
+
+	s->ep->in_flight++;
+	s->in_flight++;
+	s->demand--;
+	s->starting++;
+	c->starting++;
+	if (it->lane)
+		it->lane->flying++;
+	if (it->spot.rep == 0 && it->spot.seq > s->flown)
+		s->flown = it->spot.seq;
+	it->flew_at = now;
+	peers_fly(it);
+}
+
+static void
+lease(struct core *c, struct item *it)
+{
+	it->handed = true;
+	c->leases++;
+	timer_set(c, &it->timer, it->due);
+}
+
+void
+pull_land(struct core *c, struct item *it)
+{
+	struct endpoint *ep = it->sent_to;
+
+	ep->in_flight--;
+	it->sub->in_flight--;
+	if (it->lane)
+		it->lane->flying--;
+	if (it->peers)
+		it->peers->flying--;
+	if (it->handed) {
+		c->leases--;
+	} else {
+		c->starting--;
+		it->sub->starting--;
+	}
+	it->handed = false;
+	timer_off(c, &it->timer);
+	list_remove(&c->expired, &it->in_expired);
+	it->sent_to = NULL;
+	endpoint_drop_idle(c, ep);
+}
+
+/* After a start: some worker has it, and its answer may come. */
+void
+pull_load(struct core *c, struct item *it, int64_t until)
+{
+	struct sub *s = it->sub;
+
+	it->state = IT_FLIGHT;
+	it->sent_to = s->ep;
+	it->due = until;
+	it->flew_at = until - s->o.lock_us;
+	s->ep->in_flight++;
+	s->in_flight++;
+	if (it->lane) {
+		it->lane->flying++;
+		/* A later one may have been loaded before it. */
+		for (struct link *k = list_first(&it->lane->items); k;
+		     k = list_next(&it->lane->items, k))
+			list_remove(&s->ready, &ITEM_OF(k, in_lane)->in_ready);
+	}
+	peers_fly(it);
+	lease(c, it);
+}
+
+/* On demand ------------------------------------------------------------------ */
+
+void
+core_allow(struct core *c, uint32_t id, int n)
+{
+	struct sub *s = sub_find(c, id);
+	bool began;
+
+	if (!s || s->ended)
+		return;
+	assert(s->o.pull);
+	began = s->demand <= 0 && n > 0;
+	s->demand = n > 0 ? n : 0;
+	sub_ready(c, s);
+	if (!began)
+		return;
+	for (struct link *k = list_first(&s->readers); k;
+	     k = list_next(&s->readers, k))
+		reader_later(c, LINK_OF(k, struct reader, in_sub));
+}
+
+/*
+ * What is behind all that was ever sent is forgotten and read again one day:
+ * nothing of it can have been settled without the store knowing.
+ */
+void
+pull_rest(struct core *c, struct sub *s)
+{
+	struct reader *rd = s->rd;
+	struct link *k, *next;
+	int64_t pos = INT64_MAX;
+
+	if (!rd || rd->until > 0)
+		return;
+	for (k = list_first(&s->items); k; k = next) {
+		struct item *it = ITEM_OF(k, in_sub);
+
+		next = list_next(&s->items, k);
+		if (it->row || it->state != IT_WAIT || it->n > 0 ||
+		    it->origin != rd || it->spot.seq <= s->flown)
+			continue;
+		if (it->spot.seq <= pos)
+			pos = it->spot.seq - 1;
+		item_free(c, it);
+	}
+	if (pos >= rd->read_pos)
+		return;
+	if (rd->reading)
+		rd->stale = true;
+	rd->read_pos = pos;
+	reader_moved(c, rd);
+	reader_later(c, rd);
+}
+
+void
+core_rest(struct core *c, uint32_t id)
+{
+	struct sub *s = sub_find(c, id);
+
+	if (!s || s->ended || s->demand > 0)
+		return;
+	pull_rest(c, s);
+}
+
+/* Leases ---------------------------------------------------------------------- */
+
+void
+core_handed(struct core *c, struct item *it, bool mark)
+{
+	assert(it->state == IT_FLIGHT && !it->handed);
+	c->starting--;
+	it->sub->starting--;
+	it->mark = mark;
+	lease(c, it);
+	/* Its body is not kept for so long: a retry reads it again. */
+	if (it->ev) {
+		c->o.free_ev(it->ev);
+		it->ev = NULL;
+	}
+}
+
+bool
+core_next_expired(struct core *c, struct core_send *ret)
+{
+	struct link *k = list_first(&c->expired);
+
+	if (!k)
+		return false;
+	list_remove(&c->expired, k);
+	tell_send(ITEM_OF(k, in_expired), ret);
+	return true;
+}
+
+enum core_lease
+core_lease(const struct core *c, uint32_t sub, int64_t seq, int rep, int n,
+    struct core_send *ret)
+{
+	struct item *it = item_find(c, sub, seq, (uint32_t)rep);
+
+	if (!it || it->orphan)
+		return CORE_LEASE_NONE;
+	tell_send(it, ret);
+	if (it->state == IT_FLIGHT && (it->n == n || BUG(29)))
+		return CORE_LEASE_MINE;
+	if (it->state == IT_HELD)
+		return CORE_LEASE_DEAD;
+	if ((it->state == IT_WAIT || it->state == IT_RETRY) && it->n == n + 1)
+		return CORE_LEASE_LATE;
+	return CORE_LEASE_LOST;
+}
+
+void
+core_late(
+    struct core *c, struct item *it, const struct core_result *r, int64_t now)
+{
+	struct sub *s = it->sub;
+
+	assert(it->state == IT_WAIT || it->state == IT_RETRY);
+	it->n++;
+	it->tries++;
+	it->last_status = r->status;
+	it->last_reason = r->reason;
+	put_attempt(c, it, r, now);
+	item_settle(c, it);
+	sub_ready(c, s);
+	sub_check_readers(c, s);
+}
+
+void
+core_extend(struct core *c, struct item *it, int64_t until, int64_t now)
+{
+	assert(it->state == IT_FLIGHT);
+	if (!it->handed)
+		return;
+	it->due = until;
+	timer_set(c, &it->timer, until);
+	list_remove(&c->expired, &it->in_expired);
+	item_row(c, it);
+	if (c->first_result_at == 0)
+		c->first_result_at = now;
+}
+
+bool
+core_pulled(const struct core *c, uint32_t id, struct core_pulled *ret)
+{
+	const struct sub *s = sub_find(c, id);
+
+	if (!s || s->ended)
+		return false;
+	*ret = (struct core_pulled){
+	    .starting = (size_t)s->starting,
+	    .leases = (size_t)(s->in_flight - s->starting),
+	};
+	if (s->starting > 0)
+		return true;
+	if (s->in_flight >= s->o.concurrency || !s->o.enabled) {
+		ret->idle = true;
+		return true;
+	}
+	ret->idle = s->ready.n == 0;
+	for (struct link *k = list_first(&s->readers); ret->idle && k;
+	     k = list_next(&s->readers, k)) {
+		const struct reader *rd = LINK_OF(k, struct reader, in_sub);
+
+		ret->idle = !rd->reading && !link_on(&rd->in_want) &&
+			    !link_on(&rd->in_check);
+	}
+	return true;
+}
+
+int64_t
+core_lag(const struct core *c)
+{
+	int64_t most = 0;
+
+	for (struct link *k = list_first(&c->pulls); k;
+	     k = list_next(&c->pulls, k)) {
+		const struct sub *s = LINK_OF(k, struct sub, in_pulls);
+		int64_t lag = s->rd ? c->upto - reader_pos(s->rd) : 0;
+
+		most = lag > most ? lag : most;
+	}
+	return most;
+}

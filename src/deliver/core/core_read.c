@@ -1,0 +1,682 @@
+#include <assert.h>
+
+#include "deliver/core/core_priv.h"
+
+/* Everything up to here was fed to it: by dispatch or by its reader. */
+int64_t
+sub_front(const struct core *c, const struct sub *s)
+{
+	int64_t live = s->fed > c->upto ? s->fed : c->upto;
+
+	if (reader_gap(s->rd, INT64_MAX))
+		return s->rd->read_pos;
+	/* After a start dispatch begins before what was read. */
+	return s->rd && s->rd->read_pos > live ? s->rd->read_pos : live;
+}
+
+/*
+ * How far it may read now. A key follows what feeds its subscription. What was
+ * left to a reader before dispatch said that it is past the entry, counts.
+ */
+static int64_t
+limit(const struct core *c, const struct reader *rd)
+{
+	const struct sub *s = rd->sub;
+
+	if (rd->until > 0)
+		return rd->until;
+	if (rd->lane)
+		return sub_front(c, s);
+	return s->fed > c->upto && !BUG(10) ? s->fed : c->upto;
+}
+
+/*
+ * Whether it may be given an end. While its subscription has a gap, what a key
+ * left to its reader is both before and behind it: only then nothing is missed
+ * when the gap is closed.
+ */
+static bool
+may_end(const struct reader *rd)
+{
+	const struct reader *all = rd->sub->rd;
+
+	return rd->until == 0 && (!rd->lane || !all || all->until == 0 ||
+				     all->read_pos >= all->until || BUG(23));
+}
+
+bool
+reader_unread(const struct core *c, const struct reader *rd)
+{
+	return rd->read_pos < limit(c, rd);
+}
+
+/* Entries of rd's part of the log that are still to come before seq. */
+bool
+reader_gap(const struct reader *rd, int64_t seq)
+{
+	return rd && seq > rd->read_pos &&
+	       (rd->until == 0 || rd->read_pos < rd->until);
+}
+
+struct reader *
+reader_new(struct core *c, struct sub *s, struct lane *lane, uint32_t rep)
+{
+	struct reader *rd = mem_get(sizeof(*rd));
+
+	rd->sub = s;
+	rd->lane = lane;
+	rd->rep = rep;
+	rd->timer.kind = TIMER_READER;
+	rd->read_pos = -1;
+	list_init(&rd->items);
+	list_add(&c->readers, &rd->in_all);
+	list_add(&s->readers, &rd->in_sub);
+	reader_moved(c, rd);
+	if (rep > 0) {
+		list_add(&s->replays, &rd->in_replays);
+	} else if (lane) {
+		assert(!lane->rd);
+		lane->rd = rd;
+		s->lane_readers++;
+	} else {
+		assert(!s->rd);
+		s->rd = rd;
+	}
+	return rd;
+}
+
+static void
+item_go(struct core *c, struct item *it)
+{
+	if (it->lane)
+		lane_ready(c, it->lane);
+	else
+		item_ready(c, it);
+}
+
+/* What it waited for is over. */
+static void
+sub_go_on(struct core *c, struct sub *s)
+{
+	for (struct link *k = list_first(&s->items); k;
+	     k = list_next(&s->items, k))
+		item_go(c, ITEM_OF(k, in_sub));
+	for (struct link *k = list_first(&s->readers); k;
+	     k = list_next(&s->readers, k))
+		reader_later(c, LINK_OF(k, struct reader, in_sub));
+}
+
+/*
+ * Nothing of its own starts before that replay is over. What it has stays
+ * where it is, and dispatch leaves all else to its reader.
+ */
+void
+sub_waits_for(struct core *c, struct sub *s, struct reader *rd)
+{
+	if (s->excl || BUG(32))
+		return;
+	rd->exclusive = true;
+	s->excl = rd;
+	s->excl_items = 0;
+	for (struct link *k = list_first(&s->items); k;
+	     k = list_next(&s->items, k)) {
+		struct item *it = ITEM_OF(k, in_sub);
+
+		s->excl_items += it->spot.rep == rd->rep;
+		/* One with a lock is under way, and in another list. */
+		if (it->spot.rep == 0 && it->state == IT_WAIT)
+			list_remove(&s->ready, &it->in_ready);
+	}
+	sub_to_reader(c, s, sub_front(c, s));
+}
+
+/* Its row in the store is the caller's matter. */
+void
+reader_free(struct core *c, struct reader *rd)
+{
+	struct sub *s = rd->sub;
+	struct link *k;
+
+	while ((k = list_first(&rd->items)))
+		item_no_origin(c, ITEM_OF(k, in_origin));
+	timer_off(c, &rd->timer);
+	list_remove(&c->want, &rd->in_want);
+	list_remove(&c->check, &rd->in_check);
+	list_remove(&s->starved, &rd->in_starved);
+	if (s->starved.n == 0)
+		list_remove(&c->starving, &s->in_starving);
+	list_remove(&c->moved, &rd->in_moved);
+	list_remove(&c->urgent, &rd->in_urgent);
+	list_remove(&c->lagging, &rd->in_lagging);
+	list_remove(&c->readers, &rd->in_all);
+	list_remove(&s->readers, &rd->in_sub);
+	list_remove(&s->replays, &rd->in_replays);
+	if (rd->lane && rd->lane->rd == rd) {
+		rd->lane->rd = NULL;
+		s->lane_readers--;
+		lane_drop_idle(c, rd->lane);
+		if (s->rd)
+			reader_later(c, s->rd); /* for one of so many keys */
+	}
+	if (s->rd == rd)
+		s->rd = NULL;
+	if (s->excl == rd) {
+		s->excl = NULL;
+		sub_go_on(c, s);
+	}
+	if (s->readers.n == 0 && s->settled_upto <= c->upto)
+		sub_forget_settled(c, s);
+	rd->sub = NULL;
+	rd->lane = NULL;
+	if (rd->reading)
+		list_add(&c->closing, &rd->in_all); /* core_read_done() frees */
+	else
+		free(rd);
+}
+
+static bool
+read_to_end(const struct reader *rd)
+{
+	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
+	       !rd->reading &&
+	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33));
+}
+
+/* Its position, its end or what holds it back changed. */
+void
+reader_moved(struct core *c, struct reader *rd)
+{
+	int64_t pos = reader_pos(rd);
+
+	if (!rd->stored || rd->until != rd->stored_until ||
+	    pos < rd->stored_pos || read_to_end(rd)) {
+		if (!link_on(&rd->in_urgent))
+			list_add(&c->urgent, &rd->in_urgent);
+	} else if (pos != rd->stored_pos && !link_on(&rd->in_moved)) {
+		list_add(&c->moved, &rd->in_moved);
+	}
+	if (rd->read_pos - pos > DELIVER_WINDOW_SEQS &&
+	    !link_on(&rd->in_lagging))
+		list_add(&c->lagging, &rd->in_lagging);
+}
+
+/* What it waits for may be there: core_next_read() looks. */
+void
+reader_later(struct core *c, struct reader *rd)
+{
+	rd->stuck = false;
+	if (!link_on(&rd->in_check))
+		list_add(&c->check, &rd->in_check);
+}
+
+bool
+lane_blocked(const struct lane *lane)
+{
+	struct link *k = list_first(&lane->items);
+	const struct item *it;
+
+	if (!k)
+		return false;
+	it = ITEM_OF(k, in_lane);
+	return it->state == IT_RETRY || it->state == IT_HELD;
+}
+
+/* What waits behind a gap must not keep the gap open: it goes. */
+static bool
+page_room(struct core *c, struct reader *rd)
+{
+	struct sub *s = rd->sub;
+
+	if (sub_room(c, s))
+		return true;
+	if (s->rd && s->rd->until > 0 && s->rd->read_pos < s->rd->until)
+		sub_to_reader(c, s, s->rd->read_pos);
+	if (sub_room(c, s))
+		return true;
+	if (!link_on(&rd->in_starved))
+		list_add(&s->starved, &rd->in_starved);
+	if (!link_on(&s->in_starving))
+		list_add(&c->starving, &s->in_starving);
+	return false;
+}
+
+void
+sub_feed_starved(struct core *c, struct sub *s)
+{
+	struct link *k;
+
+	while ((k = list_first(&s->starved))) {
+		list_remove(&s->starved, k);
+		reader_later(c, LINK_OF(k, struct reader, in_starved));
+	}
+	list_remove(&c->starving, &s->in_starving);
+}
+
+/* Whether anybody could use what is read. */
+static bool
+wants_page(const struct core *c, const struct reader *rd)
+{
+	const struct sub *s = rd->sub;
+	struct link *head = list_first(&rd->items);
+
+	if (!s->o.enabled || s->ended || rd->reading || rd->stuck ||
+	    !reader_unread(c, rd) || (s->o.pull && s->demand <= 0) ||
+	    (s->excl && rd->rep == 0))
+		return false;
+	if (s->ep->open && sub_used(s) > 0)
+		return false;
+	if (rd->lane)
+		return !lane_blocked(rd->lane) &&
+		       (rd->until > 0 ||
+			   rd->lane->items.n < LANE_ITEMS_KEEP / 2);
+	/* Too far ahead of what it waits for: recovery has its bound. */
+	if (head && rd->read_pos - ITEM_OF(head, in_origin)->spot.seq >
+			2 * DELIVER_WINDOW_SEQS)
+		return false;
+	return s->ready.n < READ_PAGE_MAX / 2;
+}
+
+/* What became possible: another page, meeting dispatch. */
+void
+reader_check(struct core *c, struct reader *rd)
+{
+	if (may_end(rd) && rd->sub->o.enabled && !rd->sub->excl &&
+	    !rd->reading && !reader_unread(c, rd)) {
+		rd->until = rd->read_pos;
+		reader_moved(c, rd);
+	}
+	if (link_on(&rd->in_want) || rd->timer.node.at || !wants_page(c, rd))
+		return;
+	list_add(&c->want, &rd->in_want);
+}
+
+void
+sub_check_readers(struct core *c, struct sub *s)
+{
+	if (s->rd) {
+		s->rd->stuck = false;
+		reader_check(c, s->rd);
+	}
+	for (struct link *k = list_first(&s->replays); k;
+	     k = list_next(&s->replays, k)) {
+		struct reader *rd = LINK_OF(k, struct reader, in_replays);
+
+		rd->stuck = false;
+		reader_check(c, rd);
+	}
+}
+
+/* What dispatch fed behind a gap was never sent: it is read again later. */
+static void
+drop_behind(struct core *c, struct sub *s, int64_t pos)
+{
+	struct link *k, *next;
+
+	for (k = list_first(&s->items); k; k = next) {
+		struct item *it = ITEM_OF(k, in_sub);
+
+		next = list_next(&s->items, k);
+		if (it->spot.rep == 0 && !it->row && it->state == IT_WAIT &&
+		    it->spot.seq > pos)
+			item_free(c, it);
+	}
+}
+
+/*
+ * From read_pos on it reads the log. What it has in memory without a row is
+ * covered by its reader from now on. With a gap, what is behind it goes.
+ */
+void
+sub_to_reader(struct core *c, struct sub *s, int64_t read_pos)
+{
+	struct reader *rd = s->rd ? s->rd : reader_new(c, s, NULL, 0);
+	struct link *k;
+
+	if (rd->until > 0 && rd->read_pos < rd->until)
+		drop_behind(c, s, rd->until);
+	else if (rd->until > 0 || rd->read_pos < 0)
+		rd->read_pos = read_pos;
+	rd->until = 0;
+	for (k = list_first(&s->items); k; k = list_next(&s->items, k)) {
+		struct item *it = ITEM_OF(k, in_sub);
+
+		if (link_on(&it->in_origin) && !it->origin)
+			item_origin(c, it, rd);
+	}
+	reader_moved(c, rd);
+	reader_later(c, rd);
+}
+
+/*
+ * The same for one key, which keeps only its oldest in memory: nothing behind
+ * them was tried, since a lane goes in order. All of the key up to fed_pos was
+ * fed. A page that is under way may now be one from too far on: it is ignored.
+ */
+void
+lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos)
+{
+	struct reader *rd = lane->rd;
+	bool open = rd && rd->until == 0;
+	bool gap = rd && !open && rd->read_pos < rd->until;
+	size_t keep = lane_blocked(lane) ? 1 : LANE_ITEMS_KEEP, i = 0;
+	int64_t pos = gap ? rd->read_pos : -1;
+	struct link *k, *next;
+
+	if (!rd)
+		rd = reader_new(c, lane->sub, lane, 0);
+	for (k = list_first(&lane->items); k; k = next, i++) {
+		struct item *it = ITEM_OF(k, in_lane);
+
+		next = list_next(&lane->items, k);
+		if (it->row || it->state != IT_WAIT ||
+		    it->spot.seq <= lane->past ||
+		    (gap ? it->spot.seq <= pos : i < keep)) {
+			if (link_on(&it->in_origin))
+				item_origin(c, it, rd);
+			continue;
+		}
+		if (pos < 0)
+			pos = it->spot.seq - 1;
+		item_free(c, it);
+	}
+	if (pos < 0)
+		pos = open ? rd->read_pos : fed_pos;
+	/* What is kept may be behind a gap of the whole subscription. */
+	if (pos > fed_pos)
+		pos = fed_pos;
+	if (rd->reading && pos < rd->read_pos)
+		rd->stale = true;
+	rd->read_pos = pos;
+	rd->until = 0;
+	reader_moved(c, rd);
+	reader_later(c, rd);
+}
+
+/* Feeding ----------------------------------------------------------------- */
+
+static bool
+is_settled(struct core *c, uint32_t sub, int64_t seq, uint32_t rep)
+{
+	struct spot spot = {.seq = seq, .sub = sub, .rep = rep};
+
+	return map_count(c->settled) > 0 && !BUG(8) &&
+	       map_find(c->settled, key_str(&spot, sizeof(spot)));
+}
+
+/* Nothing to do with it: there already, settled, or left to a key's reader. */
+static bool
+refuse(struct core *c, struct sub *s, const struct core_entry *en,
+    const struct reader *from, uint32_t rep)
+{
+	const struct lane *lane;
+
+	if (item_find(c, en->sub, en->seq, rep) ||
+	    is_settled(c, en->sub, en->seq, rep))
+		return true;
+	if (rep > 0 || (from && from->lane) || s->lane_readers == 0)
+		return false;
+	lane = lane_find(c, s, en->okey, rep);
+	if (!lane || !lane->rd)
+		return false;
+	return en->seq > lane->rd->read_pos &&
+	       (lane->rd->until == 0 || en->seq <= lane->rd->until);
+}
+
+/*
+ * Whether one that nobody will send may go before its turn: not while an older
+ * one of its key is to come, which it must not overtake when it is put back.
+ */
+static bool
+may_die(const struct item *it)
+{
+	const struct lane *lane = it->lane;
+
+	if (!lane || BUG(38))
+		return true;
+	return !it->sub->o.block && !behind_gap(it) &&
+	       list_first(&lane->items) == &it->in_lane;
+}
+
+static void
+take(struct core *c, struct sub *s, const struct core_entry *en,
+    struct reader *from, int64_t now)
+{
+	struct item *it = item_new(c, s, from ? from->rep : 0, en, now);
+
+	item_origin(c, it, from);
+	if (en->reason && may_die(it)) {
+		if (!BUG(36))
+			put_dead(c, it, en->reason, en->detail, now);
+		else
+			c->o.free_detail(en->detail);
+		item_settle(c, it);
+		return;
+	}
+	if (en->detail) /* its turn makes another */
+		c->o.free_detail(en->detail);
+	if (!peers_fed(c, it, now))
+		item_go(c, it);
+}
+
+/* Dead letters that were fed take memory until they are stored. */
+static bool
+too_many_dead(const struct core *c, const struct core_entry *en)
+{
+	return en->reason && c->next.n_deads >= UNFLUSHED_MAX;
+}
+
+static void
+give_up(struct core *c, const struct core_entry *en)
+{
+	if (en->ev)
+		c->o.free_ev(en->ev);
+	if (en->detail)
+		c->o.free_detail(en->detail);
+}
+
+/* A key that stands still gets little room, and least when others need it. */
+static struct lane *
+full_lane(struct core *c, struct sub *s, uint64_t okey, uint32_t rep)
+{
+	struct lane *lane = lane_find(c, s, okey, rep);
+	size_t most = LANE_ITEMS_MAX;
+
+	if (!lane)
+		return NULL;
+	if (lane_blocked(lane))
+		most = s->items.n > SUB_ITEMS_MAX / 2 ? 1 : LANE_ITEMS_KEEP;
+	return lane->items.n >= most ? lane : NULL;
+}
+
+void
+core_feed(struct core *c, const struct core_entry *en, int64_t now)
+{
+	struct sub *s = sub_find(c, en->sub);
+	struct lane *lane;
+
+	assert(en->seq > c->upto);
+	c->started = true;
+	if (!s || s->ended)
+		goto away;
+	s->fed = en->seq;
+	if ((s->rd && (s->rd->until == 0 || en->seq <= s->rd->until)) ||
+	    refuse(c, s, en, NULL, 0))
+		goto away;
+	if (!s->o.enabled || s->excl || !sub_room(c, s) ||
+	    too_many_dead(c, en)) {
+		sub_to_reader(c, s, en->seq - 1);
+		goto away;
+	}
+	lane = full_lane(c, s, en->okey, 0);
+	if (lane && s->o.pull && s->demand <= 0) {
+		/* Its key is not slow: nobody fetches. */
+		sub_to_reader(c, s, en->seq - 1);
+		pull_rest(c, s);
+		goto away;
+	}
+	if (lane && s->lane_readers >= SUB_LANES_MAX && !lane->rd) {
+		sub_to_reader(c, s, en->seq - 1);
+		goto away;
+	}
+	if (lane) {
+		lane_to_reader(c, lane, en->seq - 1);
+		goto away;
+	}
+	take(c, s, en, NULL, now);
+	return;
+away:
+	give_up(c, en);
+}
+
+void
+core_upto(struct core *c, int64_t seq)
+{
+	assert(seq >= c->upto);
+	c->upto = seq;
+	c->started = true;
+	if (c->settled_upto == 0 || seq < c->settled_upto)
+		return;
+	/* Those who have readers forget with their last. */
+	c->settled_upto = 0;
+	for (struct link *k = list_first(&c->settling), *next; k; k = next) {
+		struct sub *s = LINK_OF(k, struct sub, in_settling);
+
+		next = list_next(&c->settling, k);
+		if (s->readers.n == 0)
+			sub_forget_settled(c, s);
+	}
+}
+
+static void
+check_waiting(struct core *c)
+{
+	struct link *k, *next;
+
+	if (map_count(c->items) < CORE_ITEMS_MAX / 8 * 7)
+		for (k = list_first(&c->starving); k; k = next) {
+			struct sub *s = LINK_OF(k, struct sub, in_starving);
+
+			next = list_next(&c->starving, k);
+			if (sub_used(s) < SUB_ITEMS_MAX / 8 * 7)
+				sub_feed_starved(c, s);
+		}
+	while ((k = list_first(&c->check))) {
+		list_remove(&c->check, k);
+		reader_check(c, LINK_OF(k, struct reader, in_check));
+	}
+}
+
+bool
+core_next_read(struct core *c, int64_t now, struct core_read *ret)
+{
+	struct link *k;
+
+	check_waiting(c);
+	while (c->reads < READS_MAX && (k = list_first(&c->want))) {
+		struct reader *rd = LINK_OF(k, struct reader, in_want);
+		int64_t upto;
+
+		list_remove(&c->want, k);
+		if (!wants_page(c, rd) || !page_room(c, rd))
+			continue;
+		if (now < rd->next_read) {
+			timer_set(c, &rd->timer, rd->next_read);
+			continue;
+		}
+		upto = limit(c, rd);
+		if (may_end(rd) && upto - rd->read_pos <= READ_NEAR_SEQS)
+			rd->until = upto;
+		rd->next_read = now + rd->interval_us;
+		rd->reading = true;
+		reader_moved(c, rd);
+		c->reads++;
+		*ret = (struct core_read){
+		    .reader = rd,
+		    .sub = rd->sub->o.id,
+		    .okey = rd->lane ? rd->lane->key.okey : 0,
+		    .rep = (int)rd->rep,
+		    .after = rd->read_pos,
+		    .upto = upto,
+		    .most = rd->lane ? LANE_ITEMS_KEEP : READ_PAGE_MAX,
+		};
+		return true;
+	}
+	return false;
+}
+
+bool
+core_read_feed(
+    struct core *c, void *reader, const struct core_entry *en, int64_t now)
+{
+	struct reader *rd = reader;
+	struct sub *s = rd->sub;
+	struct lane *lane;
+
+	/* Its subscription is gone, or it was told to skip to now. */
+	if (!s || rd->stale || en->seq <= rd->read_pos)
+		goto away;
+	if (refuse(c, s, en, rd, rd->rep)) {
+		rd->read_pos = en->seq;
+		reader_moved(c, rd);
+		goto away;
+	}
+	if (!page_room(c, rd) || too_many_dead(c, en))
+		return false;
+	lane = rd->lane ? NULL : full_lane(c, s, en->okey, rd->rep);
+	if (lane) {
+		if (rd->rep > 0 ||
+		    (!lane->rd && s->lane_readers >= SUB_LANES_MAX)) {
+			rd->stuck = true;
+			return false;
+		}
+		rd->read_pos = en->seq;
+		lane_to_reader(c, lane, en->seq - 1);
+		goto away;
+	}
+	rd->read_pos = en->seq;
+	take(c, s, en, rd, now);
+	return true;
+away:
+	give_up(c, en);
+	return true;
+}
+
+/* The gap is closed: what waited behind it may go. */
+static void
+past_gap(struct core *c, struct reader *rd)
+{
+	struct sub *s = rd->sub;
+
+	for (struct link *k = list_first(&s->items); k;
+	     k = list_next(&s->items, k))
+		item_go(c, ITEM_OF(k, in_sub));
+}
+
+void
+core_read_done(struct core *c, void *reader, int64_t upto, int64_t now)
+{
+	struct reader *rd = reader;
+
+	(void)now;
+	c->reads--;
+	rd->reading = false;
+	if (!rd->sub) {
+		list_remove(&c->closing, &rd->in_all);
+		free(rd);
+		return;
+	}
+	if (upto > rd->read_pos && !rd->stale)
+		rd->read_pos = upto;
+	rd->stale = false;
+	reader_moved(c, rd);
+	if (rd->lane)
+		lane_ready(c, rd->lane); /* one it came past may be there */
+	else if (rd->until > 0 && rd->read_pos >= rd->until && rd->rep == 0)
+		past_gap(c, rd);
+	reader_check(c, rd);
+	/* Keys that follow this one have more to read now. */
+	if (!rd->lane && rd->sub->lane_readers > 0)
+		for (struct link *k = list_first(&rd->sub->readers); k;
+		     k = list_next(&rd->sub->readers, k))
+			reader_check(c, LINK_OF(k, struct reader, in_sub));
+}

@@ -1,0 +1,422 @@
+#include <assert.h>
+
+#include "deliver/core/core_priv.h"
+
+/* Who may send ------------------------------------------------------------- */
+
+void
+endpoint_run(struct core *c, struct endpoint *ep)
+{
+	if (ep->ready.n > 0 && !link_on(&ep->in_run) && !link_on(&ep->in_sick))
+		list_add(ep->pull ? &c->pull_run : &c->run, &ep->in_run);
+}
+
+void
+sub_ready(struct core *c, struct sub *s)
+{
+	if (s->ready.n == 0 || !s->o.enabled || s->ended || s->timer.node.at)
+		return;
+	if (s->o.pull && s->demand <= 0)
+		return;
+	if (!link_on(&s->in_ep) && s->in_flight < s->o.concurrency)
+		list_add(&s->ep->ready, &s->in_ep);
+	endpoint_run(c, s->ep);
+}
+
+/* Rows are older than whatever is still to be read. */
+bool
+behind_gap(const struct item *it)
+{
+	if (it->row || it->spot.rep > 0 || BUG(4))
+		return false;
+	return reader_gap(it->sub->rd, it->spot.seq) ||
+	       (it->lane && reader_gap(it->lane->rd, it->spot.seq));
+}
+
+void
+item_ready(struct core *c, struct item *it)
+{
+	if (it->state != IT_WAIT || link_on(&it->in_ready) ||
+	    it->timer.node.at || behind_gap(it) || peers_busy(it) ||
+	    (it->spot.rep == 0 && it->sub->excl))
+		return;
+	list_add(&it->sub->ready, &it->in_ready);
+	sub_ready(c, it->sub);
+}
+
+/* The oldest of a lane goes, when nothing of it is in flight. */
+void
+lane_ready(struct core *c, struct lane *lane)
+{
+	struct link *k = list_first(&lane->items);
+	struct item *first;
+
+	if (!k)
+		return;
+	if (lane->flying > 0 && (!BUG(3) || !(k = list_next(&lane->items, k))))
+		return;
+	first = ITEM_OF(k, in_lane);
+	/* One that was requeued may have come in front of one that is ready. */
+	for (k = list_next(&lane->items, k); k;
+	     k = list_next(&lane->items, k)) {
+		struct item *it = ITEM_OF(k, in_lane);
+
+		if (!link_on(&it->in_ready))
+			break;
+		list_remove(&it->sub->ready, &it->in_ready);
+	}
+	item_ready(c, first);
+}
+
+static bool
+rate_wait(struct core *c, struct rate *r, struct timer *t, int64_t now)
+{
+	if (r->interval_us == 0 || now >= r->next || BUG(13))
+		return false;
+	timer_set(c, t, r->next);
+	return true;
+}
+
+static void
+rate_used(struct rate *r, int64_t now)
+{
+	if (r->interval_us > 0)
+		r->next = (r->next > now - r->interval_us ? r->next : now) +
+			  r->interval_us;
+}
+
+/* A call of the same spacing key is under way or has just ended. */
+static bool
+spaced_out(struct core *c, struct item *it, int64_t now)
+{
+	const struct sub *s = it->sub;
+	struct space *sp;
+
+	if (!it->skey || s->o.spacing_us == 0 || BUG(12))
+		return false;
+	if (now - s->spaced_from < s->o.spacing_us) {
+		timer_set(c, &it->timer, s->spaced_from + s->o.spacing_us);
+		return true;
+	}
+	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
+	if (!sp || (!sp->busy && now >= sp->not_before))
+		return false;
+	/* While it is busy nobody knows until when: its end tells. */
+	timer_set(
+	    c, &it->timer, sp->busy ? now + s->o.spacing_us : sp->not_before);
+	return true;
+}
+
+/* Forgets those whose time is over, so that the table stays small. */
+static void
+space_sweep(struct core *c, int64_t now)
+{
+	struct link *k;
+
+	while ((k = list_first(&c->space_list))) {
+		struct space *sp = LINK_OF(k, struct space, in_spaces);
+
+		if (sp->not_before > now)
+			break;
+		list_remove(&c->space_list, k);
+		(void)map_take(c->spaces, key_str(&sp->key, sizeof(sp->key)));
+		free(sp);
+	}
+}
+
+static void
+space_begin(struct core *c, const struct item *it, int64_t now)
+{
+	struct space *sp;
+	struct err e;
+
+	if (!it->skey)
+		return;
+	space_sweep(c, now);
+	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
+	if (!sp) {
+		sp = mem_get(sizeof(*sp));
+		sp->key = it->skey;
+		if (map_put(c->spaces, key_str(&sp->key, sizeof(sp->key)), sp,
+			NULL, &e) < 0) {
+			free(sp); /* SPACING_KEYS_MAX of them at once */
+			return;
+		}
+	}
+	sp->busy = true;
+	list_remove(&c->space_list, &sp->in_spaces);
+}
+
+/* Not called after all: nobody has to wait for it. */
+void
+send_unused(struct core *c, struct item *it)
+{
+	struct sub *s = it->sub;
+	struct endpoint *ep = it->sent_to;
+	struct space *sp;
+
+	s->rate.next -= s->rate.interval_us;
+	ep->rate.next -= ep->rate.interval_us;
+	timer_off(c, &s->timer);
+	timer_off(c, &ep->timer);
+	sp = it->skey
+		 ? map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)))
+		 : NULL;
+	if (sp && sp->busy) {
+		sp->busy = false;
+		list_add(&c->space_list, &sp->in_spaces);
+	}
+}
+
+void
+space_end(struct core *c, const struct item *it, int64_t now)
+{
+	struct space *sp;
+
+	if (!it->skey)
+		return;
+	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
+	if (!sp || !sp->busy)
+		return;
+	sp->busy = false;
+	sp->not_before = now + it->sub->o.spacing_us;
+	list_add(&c->space_list, &sp->in_spaces);
+}
+
+static bool
+too_much_unflushed(const struct core *c, int64_t now)
+{
+	int64_t oldest = c->flushing && c->first_now_at ? c->first_now_at
+							: c->first_result_at;
+
+	return (unflushed(c) >= UNFLUSHED_MAX && !BUG(7)) ||
+	       drops(c) >= UNFLUSHED_MAX ||
+	       (oldest > 0 && now - oldest >= UNFLUSHED_US && !BUG(14));
+}
+
+int
+sick_slots(const struct core *c)
+{
+	if (BUG(15))
+		return c->o.slots;
+	return c->o.slots > 1 ? c->o.slots / 2 : 1;
+}
+
+/* What holds the endpoint as a whole. A timer or an event runs it again. */
+static bool
+endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
+{
+	if (ep->open && !BUG(21)) {
+		if (ep->probing)
+			return true;
+		if (now < ep->open_until) {
+			timer_set(c, &ep->timer, ep->open_until);
+			return true;
+		}
+	}
+	if (now < ep->not_before && !BUG(19)) {
+		timer_set(c, &ep->timer, ep->not_before);
+		return true;
+	}
+	if (ep->in_flight >= (ep->open ? 1 : ep->cap))
+		return true;
+	/* The sick share half of the slots at most. */
+	if (ep->sick && c->sick_in_flight >= sick_slots(c)) {
+		list_add(&c->sick, &ep->in_sick);
+		return true;
+	}
+	return rate_wait(c, &ep->rate, &ep->timer, now);
+}
+
+static void
+fly(struct core *c, struct item *it, int64_t now)
+{
+	struct endpoint *ep = it->sub->ep;
+
+	it->sent_to = ep;
+	if (it->sub->o.pull) {
+		pull_fly(c, it, now);
+		return;
+	}
+	it->breaker_fails = it->sub->o.breaker_fails;
+	it->breaker_us = it->sub->o.breaker_us;
+	ep->in_flight++;
+	it->sub->in_flight++;
+	c->in_flight++;
+	if (it->lane)
+		it->lane->flying++;
+	if (ep->sick)
+		c->sick_in_flight++;
+	if (ep->open) {
+		it->probe = true;
+		ep->probing = true;
+	}
+	rate_used(&ep->rate, now);
+	rate_used(&it->sub->rate, now);
+	peers_fly(it);
+	space_begin(c, it, now);
+}
+
+/* The next of a subscription that may go; NULL: none of it now. */
+static struct item *
+pick(struct core *c, struct sub *s, int64_t now)
+{
+	struct link *k;
+
+	if (!s->o.enabled || s->ended || s->in_flight >= s->o.concurrency ||
+	    (s->o.pull && s->demand <= 0 && !BUG(27)) ||
+	    rate_wait(c, &s->rate, &s->timer, now))
+		return NULL;
+	while ((k = list_first(&s->ready))) {
+		struct item *it = ITEM_OF(k, in_ready);
+
+		list_remove(&s->ready, k);
+		if (!peers_turn(c, it, now) && !spaced_out(c, it, now))
+			return it;
+	}
+	return NULL;
+}
+
+static bool
+needs_lock(const struct core *c, const struct item *it)
+{
+	return (it->sub->o.lock_us > 0 && !BUG(9)) ||
+	       it->spot.seq <= c->careful_upto;
+}
+
+/* Its row is written with the next flush, and then it goes. */
+static void
+lock(struct core *c, struct item *it, int64_t now)
+{
+	it->state = IT_LOCK;
+	it->due = now + it->sub->o.lock_us;
+	item_row(c, it);
+	list_add(&c->locking, &it->in_ready);
+}
+
+/* The store took so long that the call might outlast it. */
+static bool
+lock_is_old(const struct item *it, int64_t now)
+{
+	int64_t us = it->sub->o.lock_us;
+
+	return us > 0 && it->due - now < us / 2 && !BUG(34);
+}
+
+/* True: *ret_it flies now. False: nothing does, or its lock comes first. */
+static bool
+endpoint_next(
+    struct core *c, struct endpoint *ep, int64_t now, struct item **ret_it)
+{
+	struct link *k;
+
+	while ((k = list_first(&ep->ready))) {
+		struct sub *s = LINK_OF(k, struct sub, in_ep);
+		struct item *it;
+
+		list_remove(&ep->ready, k);
+		it = pick(c, s, now);
+		if (!it)
+			continue;
+		fly(c, it, now);
+		sub_ready(c, s); /* its others, after those of the others */
+		if (!needs_lock(c, it)) {
+			it->state = IT_FLIGHT;
+			*ret_it = it;
+			return true;
+		}
+		if (it->spot.seq <= c->careful_upto && !s->o.pull) {
+			it->crashes++;
+			it->counted = true;
+		}
+		lock(c, it, now);
+		endpoint_run(c, ep);
+		return false;
+	}
+	return false;
+}
+
+void
+tell_send(struct item *it, struct core_send *ret)
+{
+	*ret = (struct core_send){
+	    .item = it,
+	    .sub = it->spot.sub,
+	    .seq = it->spot.seq,
+	    .rep = (int)it->spot.rep,
+	    .okey = it->okey,
+	    .tries = it->tries,
+	    .n = it->n,
+	    .crashes = it->crashes - it->counted,
+	    .probe = it->probe,
+	    .asked = it->asked,
+	    .unjudged = it->unjudged,
+	    .ev = it->ev,
+	    .pull = it->sub->o.pull,
+	    .mark = it->mark,
+	    .at = it->flew_at,
+	    .until = it->due,
+	    .rec = it->rec,
+	    .rv = it->rv,
+	};
+}
+
+void
+core_judged(struct core *c, struct item *it)
+{
+	(void)c;
+	it->unjudged = 0;
+}
+
+bool
+core_next_send(struct core *c, int64_t now, struct core_send *ret)
+{
+	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
+	struct link *k;
+	struct item *it;
+
+	if (too_much_unflushed(c, now))
+		return false;
+	/* Their rows are stored and their slots taken: they go first. */
+	while ((k = list_first(&c->locked))) {
+		it = ITEM_OF(k, in_ready);
+		list_remove(&c->locked, k);
+		if (it->orphan) {
+			item_land(c, it, &NOTHING, now);
+			item_free(c, it);
+			continue;
+		}
+		if (lock_is_old(it, now)) {
+			lock(c, it, now);
+			continue;
+		}
+		it->state = IT_FLIGHT;
+		tell_send(it, ret);
+		return true;
+	}
+	while ((k = list_first(&c->pull_run))) {
+		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);
+
+		list_remove(&c->pull_run, k);
+		if (endpoint_next(c, ep, now, &it)) {
+			endpoint_run(c, ep);
+			tell_send(it, ret);
+			return true;
+		}
+	}
+	while ((k = list_first(&c->run))) {
+		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);
+
+		if (c->in_flight >= c->o.slots ||
+		    (c->careful_upto > 0 && c->in_flight > 0 && !BUG(17)))
+			return false;
+		list_remove(&c->run, k);
+		if (endpoint_held(c, ep, now) ||
+		    !endpoint_next(c, ep, now, &it))
+			continue;
+		endpoint_run(c, ep);
+		tell_send(it, ret);
+		return true;
+	}
+	return false;
+}

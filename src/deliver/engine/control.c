@@ -1,0 +1,362 @@
+#include "deliver/engine/control.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log/log.h"
+#include "base/str.h"
+#include "deliver/engine/deliver_priv.h"
+#include "deliver/engine/wish.h"
+#include "event/envelope.h"
+#include "seal/digest.h"
+#include "sql.h"
+
+/* A place in the log for a change of a subscription. */
+static void
+config_entry(struct entry *en, const char *type)
+{
+	*en = (struct entry){
+	    .event_id = uuid_v4(),
+	    .type = str_of(type),
+	    .key = STR_EMPTY,
+	    .body = STR_EMPTY,
+	    .kind = ENTRY_CONFIG,
+	};
+	digest_short(uuid_str(&en->event_id), en->hash);
+}
+
+int
+control_event(struct arena *a, const char *type, struct uuid tenant,
+    struct str key, struct str payload, int64_t now_us, struct entry *ret,
+    struct err *e)
+{
+	struct envelope_opts o = {.now_us = now_us, .own = true};
+	struct buf b = BUF(1 * MIB);
+	struct event ev;
+	struct str text;
+	int rc;
+
+	buf_fmt(&b, "{\"eventType\":\"%s\",\"schemaVersion\":1,\"tenantId\":\"",
+	    type);
+	uuid_add(&b, tenant);
+	buf_addz(&b, "\",\"producer\":{\"service\":\"hikyaku\",\"instanceId\":"
+		     "\"1\"},\"sequence\":{\"partitionKey\":");
+	buf_json(&b, key);
+	buf_addz(&b, "},\"payload\":");
+	buf_add(&b, payload);
+	buf_addc(&b, '}');
+	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	buf_done(&b);
+	if (!text.p)
+		return err_set(e, ERR_NOMEM, "no memory for an event");
+	rc = envelope_parse(a, text, &o, &ev, e);
+	if (rc == OK)
+		entry_fill(ret, &ev, text);
+	return rc;
+}
+
+/* Commit thread ------------------------------------------------------------- */
+
+static int
+make(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_sub_insert(db, uuid_str(&c->uid), c->name, c->url,
+	    c->preset, c->conf, c->enabled, c->managed_by,
+	    c->owner ? &c->owner : NULL, c->tenants, c->now_us, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		c->id = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* What of its events is gathered, by its stored form. */
+static int
+kind_of(struct str preset, struct str conf, enum wish_kind *ret, struct err *e)
+{
+	struct arena *a = arena_new(8 * SUB_MEM_MAX);
+	enum sub_batch_mode mode = BATCH_IMMEDIATE;
+	struct json *doc = NULL;
+	const struct json *j;
+	int rc = a ? json_parse(a, conf, &doc, e)
+		   : err_set(e, ERR_NOMEM, "no memory for a subscription");
+
+	j = rc == OK ? json_at(doc, STR("/batch/mode")) : NULL;
+	if (j && j->type == JSON_STRING && !str_eq(j->text, STR("immediate")))
+		mode = BATCH_BATCHED;
+	if (rc == OK)
+		*ret = wish_kind_of(preset, mode);
+	arena_free(a);
+	return rc;
+}
+
+/* The order of the log decides which of its events are gathered how. */
+static int
+look_before(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct sql_batch_sub_row row;
+	enum wish_kind now = WISH_PLAIN, was = WISH_PLAIN;
+	struct rows *rows = NULL;
+	int rc = sql_batch_sub(db, c->id, &rows, e);
+
+	c->was_kind = -1;
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_batch_sub_get(rows, &row);
+		rc = kind_of(row.preset, row.conf, &was, e);
+		if (rc == OK)
+			rc = kind_of(c->preset, c->conf, &now, e);
+		if (rc == OK && now != was)
+			c->was_kind = (int)was;
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static int
+before(struct db *db, void *ctx, struct err *e)
+{
+	struct sub_change *c = ctx;
+	int64_t n = 1;
+	int rc = OK;
+
+	if (c->fill)
+		rc = c->fill(db, c, e);
+	if (rc == OK && c->kind == SUB_CHANGE)
+		rc = look_before(db, c, e);
+	if (rc < 0)
+		return rc;
+	switch (c->kind) {
+	case SUB_MAKE:
+		rc = make(db, c, e);
+		break;
+	case SUB_CHANGE:
+		n = sql_sub_update(db, c->id, c->name, c->url, c->preset,
+		    c->conf, c->enabled, c->why, c->held, c->tenants, c->now_us,
+		    c->version, e);
+		break;
+	case SUB_HOLD:
+		n = sql_sub_hold(db, c->id, c->held, c->now_us, c->version, e);
+		break;
+	case SUB_SWITCH:
+		n = sql_sub_switch(db, c->id, c->enabled, c->why, c->now_us, e);
+		break;
+	case SUB_FINISH:
+		break;
+	}
+	if (rc < 0 || n < 0)
+		return e->code;
+	if (n == 0)
+		return err_set(
+		    e, ERR_CONFLICT, "the subscription was changed meanwhile");
+	c->entries[0].to_sub = c->id;
+	return OK;
+}
+
+static int
+after(struct db *db, void *ctx, struct err *e)
+{
+	struct sub_change *c = ctx;
+	int64_t n = 1;
+
+	if (c->kind == SUB_MAKE) {
+		int64_t from = c->entries[0].seq;
+
+		if (c->reads && c->from_seq >= 0 && c->from_seq < from)
+			from = c->from_seq;
+		n = sql_sub_from(db, c->id, from, e);
+		if (n > 0 && c->reads)
+			n = sql_reader_put(db, c->id, 0, 0, from, 0, e);
+	}
+	if (c->kind == SUB_FINISH)
+		n = sql_sub_until(db, c->id, c->entries[0].seq, c->now_us, e);
+	if (n > 0 && c->kind == SUB_FINISH &&
+	    (sql_batch_end(db, c->id, e) < 0 ||
+		sql_batch_kind_end(db, c->id, e) < 0))
+		return e->code;
+	if (n > 0 && c->kind == SUB_CHANGE && c->was_kind >= 0 &&
+	    (sql_batch_kind_old(db, c->id, e) < 0 ||
+		sql_batch_kind_put(
+		    db, c->id, c->entries[0].seq, c->was_kind, e) < 0))
+		return e->code;
+	if (n < 0)
+		return e->code;
+	if (n == 0)
+		return err_set(e, ERR_ABSENT, "the subscription is gone");
+	return c->audit.at_us ? audit_put(db, &c->audit, e) : OK;
+}
+
+int
+control_post(struct append *append, struct sub_change *c, struct err *e)
+{
+	config_entry(&c->entries[0], "subscription");
+	c->job.entries = c->entries;
+	c->job.n = 1 + (c->has_event ? 1 : 0);
+	c->job.fn = before;
+	c->job.after = after;
+	c->job.ctx = c;
+	return append_post(append, &c->job, e);
+}
+
+/* Presets ------------------------------------------------------------------- */
+
+static int
+in_use(struct db *db, struct str name, struct err *e)
+{
+	struct sql_preset_user_row row;
+	struct rows *rows = NULL;
+	int rc = sql_preset_user(db, name, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_preset_user_get(rows, &row);
+		rc = err_set(e, ERR_CONFLICT, "the subscription %.*s uses it",
+		    row.name.n < 64 ? (int)row.name.n : 64, row.name.p);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+static int
+preset_before(struct db *db, void *ctx, struct err *e)
+{
+	struct preset_change *c = ctx;
+	int64_t n;
+	int rc;
+
+	if (c->conf.p) {
+		n = sql_preset_put(db, c->name, c->conf, c->now_us, e);
+		return n < 0 ? (int)e->code : OK;
+	}
+	rc = in_use(db, c->name, e);
+	if (rc < 0)
+		return rc;
+	n = sql_preset_del(db, c->name, e);
+	if (n < 0)
+		return e->code;
+	return n > 0 ? OK : err_set(e, ERR_ABSENT, "there is no such preset");
+}
+
+static int
+preset_after(struct db *db, void *ctx, struct err *e)
+{
+	struct preset_change *c = ctx;
+
+	return audit_put(db, &c->audit, e);
+}
+
+int
+control_preset(struct append *append, struct preset_change *c, struct err *e)
+{
+	config_entry(&c->entry, "preset");
+	c->entry.key = c->name;
+	c->job.entries = &c->entry;
+	c->job.n = 1;
+	c->job.fn = preset_before;
+	c->job.after = preset_after;
+	c->job.ctx = c;
+	return append_post(append, &c->job, e);
+}
+
+/* The deliver thread's own ----------------------------------------------------- */
+
+struct gone {
+	struct sub_change change;
+	struct arena *arena;
+};
+
+static void
+gone_done(struct append_job *job)
+{
+	const struct sub_change *c = job->ctx;
+	struct gone *g = c->arg;
+
+	if (job->err.code < 0 && job->err.code != ERR_CONFLICT)
+		log_err(LOG_ERROR, "a subscription could not be disabled",
+		    &job->err);
+	arena_free(g->arena);
+	free(g);
+}
+
+/* Several may have been under way: one of them disables and tells of it. */
+static int
+still_enabled(struct db *db, struct sub_change *c, struct err *e)
+{
+	struct sql_subs_one_row row = {.enabled = 0};
+	struct rows *rows = NULL;
+	int rc = sql_subs_one(db, c->id, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_subs_one_get(rows, &row);
+	rows_close(rows);
+	if (rc < 0)
+		return rc;
+	return row.enabled ? OK
+			   : err_set(e, ERR_CONFLICT, "it is disabled already");
+}
+
+void
+control_gone(struct deliver *d, uint32_t sub, bool tell)
+{
+	static const char WHY[] = "the receiver answered 410 Gone";
+	const struct wish *w = deliver_wish(d, sub);
+	struct gone *g = calloc(1, sizeof(*g));
+	struct sub_change *c;
+	struct err e = {0};
+	struct buf b = BUF(1 * KIB);
+	int rc = OK;
+
+	if (!g || !w) {
+		free(g);
+		return;
+	}
+	c = &g->change;
+	g->arena = arena_new(64 * KIB);
+	c->kind = SUB_SWITCH;
+	c->id = sub;
+	c->why = STR(WHY);
+	c->now_us = deliver_now(d);
+	c->fill = still_enabled;
+	c->job.done = gone_done;
+	c->arg = g; /* gone_done() frees it */
+	buf_addz(&b, "{\"subscriptionId\":\"");
+	uuid_add(&b, w->uid);
+	buf_fmt(&b, "\",\"reason\":\"%s\"}", WHY);
+	if (!g->arena)
+		rc = err_set(&e, ERR_NOMEM, "no memory");
+	if (rc == OK)
+		rc = control_event(g->arena, "ops.endpoint.disabled",
+		    (struct uuid){{0}}, STR("subscription"), buf_str(&b),
+		    c->now_us, &c->entries[1], &e);
+	c->has_event = rc == OK && tell;
+	if (rc == OK) {
+		char *id = arena_try(g->arena, UUID_LEN + 1);
+
+		if (id)
+			uuid_format(w->uid, id);
+		c->audit = (struct audit_row){
+		    .category = AUDIT_SUBSCRIPTION_DISABLED,
+		    .at_us = c->now_us,
+		    .target_type = STR("subscription"),
+		    .webhook_id = str_of(id),
+		    .has_result = true,
+		    .status = 410,
+		    .error = STR(WHY),
+		};
+		rc = control_post(d->o.append, c, &e);
+	}
+	buf_done(&b);
+	if (rc < 0) {
+		log_err(LOG_ERROR, "a subscription could not be disabled", &e);
+		arena_free(g->arena);
+		free(g);
+	}
+}

@@ -1,0 +1,628 @@
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "contract/preset.h"
+#include "deliver/batch/batch.h"
+#include "deliver/engine/dispatch_priv.h"
+#include "deliver/engine/letter.h"
+#include "loop/thread.h"
+#include "match/jq/jq.h"
+#include "sql.h"
+
+/*
+ * The dispatch thread reads the log in order, applies what changed with
+ * subscriptions at its place in that order, finds who wants each event, and
+ * hands both to the deliver thread. It never waits for a receiver: where one
+ * is behind, the core keeps a position for it and forgets what it is fed.
+ */
+
+#define AGAIN_MS  250 /* after a store that did not answer */
+#define SETTLE_MS 100
+#define LEAP_MS   20   /* between looks, while there is nobody to deliver to */
+#define LEAP_MAX  8192 /* entries that the store is asked of at once */
+
+/* Feeds -------------------------------------------------------------------- */
+
+static void take_mail(struct dispatch *x, int timeout_ms);
+
+static void
+feed_drop(struct dispatch *x, struct feed *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		letter_unref(f->v[i].letter);
+		wish_unref(f->v[i].wish);
+	}
+	x->free[x->n_free++] = f;
+}
+
+/*
+ * Whoever gets it may let the cursor pass `upto`: what was gathered up to there
+ * is known to the store first. False when we are to stop.
+ */
+static bool
+feed_send(struct dispatch *x, struct feed **f, int64_t upto)
+{
+	while (
+	    !batcher_settled(x->batch) && x->going && !mailbox_closed(x->box)) {
+		batcher_push(x->batch);
+		take_mail(x, SETTLE_MS);
+	}
+	if (!x->going || !batcher_settled(x->batch)) {
+		feed_drop(x, *f);
+		*f = NULL;
+		return false;
+	}
+	(*f)->upto = upto;
+	(*f)->note.kind = NOTE_FEED;
+	deliver_tell(x->d, &(*f)->note);
+	*f = NULL;
+	return true;
+}
+
+/* Waits for one that comes back; NULL when we are to stop. */
+static struct feed *
+feed_get(struct dispatch *x)
+{
+	struct feed *f;
+
+	while (x->n_free == 0 && x->going && !mailbox_closed(x->box))
+		take_mail(x, 1000);
+	if (x->n_free == 0 || !x->going)
+		return NULL;
+	f = x->free[--x->n_free];
+	f->n = 0;
+	return f;
+}
+
+static bool
+feed_add(struct dispatch *x, struct feed **f, struct letter *l, struct wish *w,
+    bool waits)
+{
+	size_t n;
+
+	if (*f && (*f)->n == FEED_MAX && !feed_send(x, f, l->seq - 1))
+		return false;
+	if (!*f && !(*f = feed_get(x)))
+		return false;
+	n = (*f)->n++;
+	(*f)->v[n].letter = letter_ref(l);
+	(*f)->v[n].wish = wish_ref(w);
+	(*f)->v[n].waits = waits;
+	return true;
+}
+
+/* Filters ------------------------------------------------------------------- */
+
+static int
+room_for_hits(struct dispatch *x, struct err *e)
+{
+	size_t cap = x->cap_found ? x->cap_found : 64;
+
+	if (x->hits.n <= x->cap_found)
+		return OK;
+	while (cap < x->hits.n)
+		cap *= 2;
+	free(x->found);
+	free(x->items);
+	free(x->said);
+	x->found = calloc(cap, sizeof(*x->found));
+	x->items = calloc(cap, sizeof(*x->items));
+	x->said = calloc(cap, sizeof(*x->said));
+	x->cap_found = x->found && x->items && x->said ? cap : 0;
+	return x->cap_found ? OK : err_set(e, ERR_NOMEM, "no memory to match");
+}
+
+/*
+ * Those of the hits that get the entry if their filters want it. Whoever stands
+ * still has a reader, or reads for its batches itself: that asks the filter,
+ * when its time has come.
+ */
+static size_t
+sift(struct dispatch *x, const struct letter *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->hits.n; i++) {
+		uint32_t id = (uint32_t)x->hits.subs[i];
+		struct known *k = map_find(x->subs, dispatch_key(&id));
+		struct hit h = {.k = k};
+
+		if (!k || l->seq <= k->wish->from_seq ||
+		    !wish_asked(k->wish, l->type))
+			continue;
+		h.gathers = wish_gathers(k->wish, l->type, l->seq);
+		h.waits = h.gathers
+			      ? !batcher_live(x->batch, id)
+			      : !k->wish->core.enabled || wish_held(k->wish);
+		x->found[n++] = h;
+	}
+	return n;
+}
+
+/* Most have none and pay nothing. */
+static int
+run_filters(struct dispatch *x, const struct letter *l, size_t n, struct err *e)
+{
+	size_t asked = 0;
+
+	/* One that is shut waits for its key, and for the filters then. */
+	for (size_t i = 0; i < n && !l->shut; i++) {
+		struct hit *h = &x->found[i];
+
+		if (h->waits || h->k->program < 0)
+			continue;
+		x->items[asked] = (struct jq_item){
+		    .program = h->k->program, .input = l->body};
+		h->ask = ++asked;
+	}
+	return asked > 0 ? jq_filter(x->jq, x->items, asked, x->said, e) : OK;
+}
+
+/* Its filter failed over it: it gets a copy that says so. */
+static bool
+feed_failed(struct dispatch *x, struct feed **f, struct hit *h,
+    struct letter *l, enum reason r)
+{
+	struct str why = x->said[h->ask - 1].why;
+	struct letter *copy;
+	bool ok;
+
+	h->failed = true;
+	if (h->gathers) {
+		batcher_fail(x->batch, h->k->wish->core.id, l, r, why);
+		return true;
+	}
+	copy = letter_failed(l, h->k->wish->version, (int)r, why);
+	if (!copy) {
+		(void)fputs("hikyaku: no memory for events\n", stderr);
+		abort();
+	}
+	ok = feed_add(x, f, copy, h->k->wish, false);
+	letter_unref(copy);
+	return ok;
+}
+
+static bool
+feed_hit(struct dispatch *x, struct feed **f, struct hit *h, struct letter *l)
+{
+	struct wish *w = h->k->wish;
+	enum reason r = REASON_NONE;
+
+	if (h->ask > 0 && x->said[h->ask - 1].verdict == JQ_FALSE)
+		return true;
+	if (h->ask > 0)
+		r = hold_strike(x->d, w, &x->said[h->ask - 1]);
+	if (r)
+		return feed_failed(x, f, h, l, r);
+	if (!h->gathers)
+		return feed_add(x, f, l, w, h->waits);
+	batcher_take(x->batch, w->core.id, l);
+	return true;
+}
+
+/* Whose filter failed once too often: once what it failed over is fed. */
+static int
+hold_hits(struct dispatch *x, const struct letter *l, struct feed **f, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct hit *h = &x->found[i];
+
+		if (!h->failed || !wish_held(h->k->wish))
+			continue;
+		if (*f && !feed_send(x, f, l->seq))
+			return ERR_BUSY;
+		hold_tell(x->d, h->k->wish);
+	}
+	return OK;
+}
+
+/* Those that the entry names: nobody else's wishes count for them. */
+static int
+match_named(struct dispatch *x, struct letter *l, struct feed **f)
+{
+	size_t at = 0;
+	uint32_t id;
+
+	while (letter_named(l, &at, &id)) {
+		const struct known *k = map_find(x->subs, dispatch_key(&id));
+
+		if (!k || !k->wish->directed || l->seq <= k->wish->from_seq)
+			continue;
+		letter_open(l, x->d->o.keyring);
+		if (!feed_add(x, f, l, k->wish, false))
+			return ERR_BUSY;
+	}
+	return OK;
+}
+
+static int
+match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
+{
+	size_t n = 0;
+	int rc = OK;
+
+	x->hits.n = 0;
+	if (l->to_sub > 0) {
+		uint32_t id = (uint32_t)l->to_sub;
+		struct known *k = map_find(x->subs, dispatch_key(&id));
+
+		letter_open(l, x->d->o.keyring);
+		if (k && !feed_add(x, f, l, k->wish, false))
+			rc = ERR_BUSY;
+		return rc;
+	}
+	rc = match_find(x->table, l->type, &l->tenant, &x->hits, e);
+	if (rc == OK)
+		rc = room_for_hits(x, e);
+	if (rc == OK)
+		n = sift(x, l);
+	if (n > 0) {
+		letter_open(l, x->d->o.keyring);
+		rc = run_filters(x, l, n, e);
+	}
+	for (size_t i = 0; rc == OK && i < n; i++)
+		if (!feed_hit(x, f, &x->found[i], l))
+			rc = ERR_BUSY;
+	if (rc == OK)
+		rc = match_named(x, l, f);
+	return rc == OK ? hold_hits(x, l, f, n) : rc;
+}
+
+/* What stands before it goes out first: the order is the log's. */
+static int
+apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
+    int64_t done, struct err *e)
+{
+	if (*f && !feed_send(x, f, done))
+		return ERR_BUSY;
+	return dispatch_apply(x, l, e);
+}
+
+/* Up to here it is handed over. False when we are to stop. */
+static bool
+moved(struct dispatch *x, struct feed **f, int64_t done)
+{
+	if (!*f)
+		*f = feed_get(x);
+	if (!*f || !feed_send(x, f, done))
+		return false;
+	x->pos = done;
+	metric_set(M_DISPATCH_SEQ, done);
+	return true;
+}
+
+/* Up to where there are only events; 0: not known. On PostgreSQL, where other
+ * nodes write, the store is asked, which costs less than to read them. */
+static int64_t
+events_upto(struct dispatch *x)
+{
+	int64_t to = tail_last_seq(x->d->o.tail);
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int rc;
+
+	if (db_engine(x->db) == STORE_SQLITE)
+		return append_events_only(x->d->o.append, x->pos);
+	if (to > x->pos + LEAP_MAX)
+		to = x->pos + LEAP_MAX;
+	if (to <= x->pos)
+		return 0;
+	rc = sql_log_other(x->db, x->pos, to, &rows, &e);
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	rows_close(rows);
+	return rc == 0 ? to : 0;
+}
+
+/* Past what nobody wants, without reading it: there is no subscription, and
+ * there are only events. False: it is to be read. */
+static bool
+leap(struct dispatch *x)
+{
+	int64_t to = map_count(x->subs) > 0 ? 0 : events_upto(x);
+	struct feed *f = NULL;
+
+	return to > x->pos && moved(x, &f, to);
+}
+
+/* A page of the log. 1: there may be more; 0: this was the end. */
+static int
+read_page(struct dispatch *x, struct err *e)
+{
+	struct sql_log_feed_row row;
+	struct letter *page[FEED_PAGE];
+	struct rows *rows = NULL;
+	struct feed *f = NULL;
+	size_t n = 0, bytes = 0;
+	int64_t done = x->pos;
+	int rc = sql_log_feed(x->db, x->pos, INT64_MAX, FEED_PAGE, &rows, e);
+
+	while (rc >= 0 && bytes < FEED_BYTES && (rc = rows_next(rows, e)) > 0) {
+		sql_log_feed_get(rows, &row);
+		page[n] = letter_new(&row);
+		if (!page[n])
+			rc = err_set(e, ERR_NOMEM, "no memory for events");
+		else
+			bytes += letter_bytes(page[n++]);
+	}
+	rows_close(rows);
+	for (size_t i = 0; i < n; i++) {
+		if (rc >= 0)
+			rc = page[i]->kind == ENTRY_CONFIG
+				 ? apply_between(x, page[i], &f, done, e)
+				 : match(x, page[i], &f, e);
+		if (rc >= 0)
+			done = page[i]->seq;
+		letter_unref(page[i]);
+	}
+	if (rc != ERR_BUSY && done > x->pos && !moved(x, &f, done))
+		return 0;
+	if (rc == ERR_BUSY) { /* told to stop in the middle */
+		if (f)
+			feed_drop(x, f);
+		return 0;
+	}
+	return rc < 0 ? rc : n == FEED_PAGE || bytes >= FEED_BYTES;
+}
+
+/* Mail ---------------------------------------------------------------------- */
+
+static void
+woken(struct tail_waiter *w)
+{
+	struct dispatch *x =
+	    (struct dispatch *)(void *)((char *)w -
+					offsetof(struct dispatch, waiter));
+
+	/* Once this is false x may be gone: it is the last we do with it, but
+	 * for the post, which must come first. */
+	bool posted = mailbox_post(x->box, &x->news.mail);
+
+	(void)posted;
+	(void)atomic_fetch_sub(&x->held, 1);
+}
+
+static void
+begin(struct dispatch *x)
+{
+	struct err e = {0};
+
+	if (dispatch_load(x, &e) < 0) {
+		if (!x->told)
+			log_err(LOG_ERROR, "subscriptions can't be read", &e);
+		x->told = true;
+		x->again_ms = clock_mono_ms() + AGAIN_MS;
+		return;
+	}
+	x->told = false;
+	x->again_ms = 0;
+}
+
+static void
+go(struct dispatch *x, const struct go_note *n)
+{
+	struct err e = {0};
+
+	x->pos = n->cursor;
+	x->go_epoch = n->epoch;
+	x->going = true;
+	x->go_again = batcher_go(x->batch, n->cursor, n->epoch, &e) < 0;
+	if (x->go_again)
+		log_err(LOG_ERROR, "batches can't be read", &e);
+}
+
+static void
+take_note(struct dispatch *x, struct note *n)
+{
+	switch (n->kind) {
+	case NOTE_BEGIN:
+		x->going = false;
+		begin(x);
+		break;
+	case NOTE_GO:
+		go(x, (struct go_note *)n);
+		break;
+	case NOTE_HALT:
+		x->going = false;
+		x->again_ms = 0;
+		dispatch_forget_all(x);
+		break;
+	case NOTE_NEWS:
+		x->waiting = false;
+		break;
+	case NOTE_BATCH:
+		batcher_note(x->batch, n);
+		break;
+	case NOTE_FREE:
+		assert(x->n_free < FEEDS);
+		x->free[x->n_free++] = (struct feed *)n;
+		break;
+	case NOTE_SUB:
+	case NOTE_SUB_END:
+	case NOTE_PRESETS:
+	case NOTE_LOADED:
+	case NOTE_FEED:
+	case NOTE_PAGE:
+	case NOTE_LETTER:
+	case NOTE_VERSION:
+	case NOTE_DEADS:
+	case NOTE_JOB:
+	case NOTE_HOLD:
+	case NOTE_HELD:
+	case NOTE_ASK:
+		abort(); /* a note for the deliver thread */
+	}
+}
+
+static void
+take_mail(struct dispatch *x, int timeout_ms)
+{
+	struct mail *m = mailbox_take(x->box, timeout_ms);
+
+	while (m) {
+		struct mail *next = m->next;
+
+		take_note(x, MAIL_OF(m, struct note, mail));
+		m = next;
+	}
+}
+
+/* Until the log has grown past where we are. */
+static void
+wait(struct dispatch *x)
+{
+	if (!x->going || x->waiting)
+		return;
+	x->waiter.after = x->pos;
+	x->waiter.until_ms = clock_mono_ms() + 1000;
+	x->waiter.wake = woken;
+	(void)atomic_fetch_add(&x->held, 1);
+	x->waiting = tail_wait(x->d->o.tail, &x->waiter);
+	if (!x->waiting)
+		(void)atomic_fetch_sub(&x->held, 1);
+}
+
+/* The next page. How long to wait for the one after it. */
+static int
+read_on(struct dispatch *x)
+{
+	int64_t now_ms = clock_mono_ms();
+	struct err e = {0};
+	int rc;
+
+	if (now_ms < x->rest_ms)
+		return (int)(x->rest_ms - now_ms);
+	if (leap(x)) {
+		x->rest_ms = now_ms + LEAP_MS;
+		return LEAP_MS;
+	}
+	rc = read_page(x, &e);
+	if (rc < 0 && !x->told) {
+		log_err(LOG_WARN, "dispatch waits for the store", &e);
+		x->told = true;
+	} else if (rc >= 0) {
+		x->told = false;
+	}
+	if (rc == 0)
+		wait(x);
+	return rc > 0 ? 0 : rc < 0 ? AGAIN_MS : -1;
+}
+
+static void
+run(void *arg)
+{
+	struct dispatch *x = arg;
+	int timeout = -1;
+
+	while (!mailbox_closed(x->box)) {
+		struct err e = {0};
+		int batch_ms;
+
+		take_mail(x, timeout);
+		timeout = -1;
+		if (x->again_ms > 0 && clock_mono_ms() >= x->again_ms)
+			begin(x);
+		if (x->again_ms > 0)
+			timeout = AGAIN_MS;
+		if (!x->going)
+			continue;
+		if (x->go_again) {
+			x->go_again =
+			    batcher_go(x->batch, x->pos, x->go_epoch, &e) < 0;
+			timeout = x->go_again ? AGAIN_MS : 0;
+			continue;
+		}
+		timeout = x->waiting ? -1 : read_on(x);
+		batch_ms = batcher_turn(x->batch, x->pos);
+		if (timeout < 0 || (batch_ms >= 0 && batch_ms < timeout))
+			timeout = batch_ms;
+	}
+	/* The tail gives our waiter back before we may go: within a second. */
+	while (atomic_load(&x->held) > 0)
+		(void)nanosleep(
+		    &(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
+	batcher_wait(x->batch);
+	take_mail(x, 0);
+}
+
+static void
+release(struct dispatch *x)
+{
+	if (x->subs && x->batch)
+		dispatch_forget_all(x);
+	for (size_t i = 0; i < x->n_free; i++)
+		free(x->free[i]);
+	batcher_free(x->batch);
+	free(x->kinds);
+	map_free(x->subs);
+	match_free(x->table);
+	match_hits_done(&x->hits);
+	free(x->found);
+	free(x->items);
+	free(x->said);
+	jq_free(x->jq);
+	presets_free(x->presets);
+	db_close(x->db);
+	mailbox_free(x->box);
+	free(x);
+}
+
+int
+dispatch_start(struct deliver *d, struct dispatch **ret, struct err *e)
+{
+	struct dispatch *x = calloc(1, sizeof(*x));
+	int rc = x ? OK : err_set(e, ERR_NOMEM, "no memory for dispatch");
+
+	if (!x)
+		return rc;
+	x->d = d;
+	x->news.kind = NOTE_NEWS;
+	x->box = mailbox_new();
+	x->table = match_new();
+	x->subs = map_new(SIZE_MAX / 2);
+	for (; x->n_free < FEEDS; x->n_free++) {
+		x->free[x->n_free] = calloc(1, sizeof(struct feed));
+		if (!x->free[x->n_free])
+			break;
+	}
+	if (!x->box || !x->table || !x->subs || x->n_free < FEEDS)
+		rc = err_set(e, ERR_NOMEM, "no memory for dispatch");
+	if (rc == OK)
+		rc = jq_new("/proc/self/exe", &x->jq, e);
+	if (rc == OK)
+		rc = db_open(d->o.store, DB_READ, &x->db, e);
+	if (rc == OK && !(x->batch = batcher_new(d, x->box, x->db, x->jq)))
+		rc = err_set(e, ERR_NOMEM, "no memory for batches");
+	if (rc == OK)
+		rc = thread_start("dispatch", run, x, &x->thread, e);
+	if (rc < 0) {
+		release(x);
+		return rc;
+	}
+	*ret = x;
+	return OK;
+}
+
+void
+dispatch_tell(struct dispatch *x, struct note *n)
+{
+	if (mailbox_post(x->box, &n->mail))
+		return;
+	/* It has ended: what circulates is ours to free. */
+	if (n->kind == NOTE_FREE)
+		free(n);
+}
+
+void
+dispatch_stop(struct dispatch *x)
+{
+	if (!x)
+		return;
+	mailbox_close(x->box);
+	thread_join(x->thread);
+	release(x);
+}

@@ -1,0 +1,595 @@
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/log/log.h"
+#include "base/str.h"
+#include "contract/verdict.h"
+#include "deliver/engine/deliver_priv.h"
+#include "deliver/engine/letter.h"
+#include "deliver/engine/replay.h"
+#include "deliver/engine/wish.h"
+#include "event/envelope.h"
+#include "loop/pool.h"
+#include "match/jq/jq.h"
+#include "sql.h"
+
+/*
+ * The fetch thread reads what the deliver thread must not wait for: pages of
+ * the log for readers, and single entries for retries. A page looks at no more
+ * than FETCH_SCAN entries, so that a reader which wants one event in a million
+ * holds nobody up.
+ */
+
+#define FETCH_SCAN  1024
+#define FETCH_BYTES (4 * MIB)
+#define DEAD_KEPT   3 /* a dead letter's state: sql 0007 */
+
+struct fetcher {
+	struct deliver *d;
+	struct db *db;
+	struct jq *jq;
+};
+
+struct page_job {
+	struct pool_job job;
+	struct deliver *d;
+	struct page page;
+};
+
+struct letter_job {
+	struct pool_job job;
+	struct deliver *d;
+	struct one_letter one;
+};
+
+struct version_job {
+	struct pool_job job;
+	struct deliver *d;
+	struct one_version one;
+};
+
+struct deads_job {
+	struct pool_job job;
+	struct deliver *d;
+	struct deads deads;
+};
+
+static void *
+enter(void *arg)
+{
+	struct fetcher *f = calloc(1, sizeof(*f));
+	struct err e = {0};
+
+	if (!f)
+		return NULL;
+	f->d = arg;
+	if (jq_new("/proc/self/exe", &f->jq, &e) < 0)
+		log_err(LOG_ERROR, "the fetch thread has no filters", &e);
+	return f;
+}
+
+/* Opened when it is needed: at a start the store may be away for a moment. */
+static bool
+ready(struct fetcher *f)
+{
+	struct err e = {0};
+
+	if (f && f->jq && !f->db &&
+	    db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
+		log_err(LOG_WARN, "the log can't be read now", &e);
+	return f && f->db;
+}
+
+static void
+leave(void *ctx)
+{
+	struct fetcher *f = ctx;
+
+	if (!f)
+		return;
+	db_close(f->db);
+	jq_free(f->jq);
+	free(f);
+}
+
+int
+fetch_start(struct deliver *d, struct err *e)
+{
+	struct pool_opts o = {
+	    .name = "fetch",
+	    .threads = 1,
+	    .queue_max = 4096,
+	    .enter = enter,
+	    .leave = leave,
+	    .arg = d,
+	};
+
+	return pool_start(&o, &d->fetch, e);
+}
+
+static bool
+named(const struct letter *l, uint32_t sub)
+{
+	size_t at = 0;
+	uint32_t id;
+
+	while (letter_named(l, &at, &id))
+		if (id == sub)
+			return true;
+	return false;
+}
+
+/* 1 when the filter wants it, or failed: that stands in the letter. */
+static int
+judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
+    struct err *e)
+{
+	struct jq_item item = {.program = program, .input = l->body};
+	struct jq_said said = {.verdict = JQ_TRUE};
+	enum reason r;
+
+	if (jq_filter(f->jq, &item, 1, &said, e) < 0)
+		return e->code;
+	r = hold_strike(f->d, w, &said);
+	if (r)
+		letter_fail(l, w->version, (int)r, said.why);
+	return said.verdict != JQ_FALSE;
+}
+
+/* 1 when its reader should have it. */
+static int
+wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
+    struct err *e)
+{
+	const struct wish *w = p->wish;
+
+	if (l->seq <= w->from_seq && p->read.rep == 0)
+		return 0;
+	if (p->replay && !replay_wants(p->replay, l->type))
+		return 0;
+	if (l->to_sub > 0 && l->to_sub != (int64_t)p->read.sub)
+		return 0;
+	if (l->to_sub > 0) {
+		letter_open(l, f->d->o.keyring);
+		return 1;
+	}
+	if (wish_gathers(w, l->type, l->seq) ||
+	    !(w->directed ? named(l, p->read.sub)
+			  : wish_wants(w, l->type, &l->tenant)))
+		return 0;
+	/* What its preset makes the key of, the deliver thread looks at. */
+	if (p->read.okey != 0 && w->key == WISH_KEY_EVENT &&
+	    letter_hash(l->key) != p->read.okey)
+		return 0;
+	letter_open(l, f->d->o.keyring);
+	return program >= 0 && !l->shut ? judge(f, p->wish, l, program, e) : 1;
+}
+
+/* Where the log begins; what a reader has not read before it is lost. */
+static int
+find_edge(struct fetcher *f, struct page *p, struct err *e)
+{
+	struct sql_log_first_row row = {0};
+	struct rows *rows = NULL;
+	int rc = sql_log_first(f->db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_log_first_get(rows, &row);
+	rows_close(rows);
+	if (rc > 0 && row.seq > p->read.after + 1) {
+		p->lost_to =
+		    row.seq - 1 < p->read.upto ? row.seq - 1 : p->read.upto;
+		p->upto = p->lost_to;
+	}
+	return rc < 0 ? rc : OK;
+}
+
+static int
+read_page(struct fetcher *f, struct page *p, struct err *e)
+{
+	struct sql_log_feed_sub_row row;
+	struct rows *rows = NULL;
+	size_t bytes = 0;
+	int program = -1, scanned = 0, rc = OK;
+	bool full = false;
+	size_t most = (size_t)p->read.most;
+	int64_t top;
+
+	if (p->replay && p->replay->stopped) {
+		p->upto = p->read.upto;
+		return OK;
+	}
+	if (p->replay && (size_t)replay_chunk(p->replay->rate) < most)
+		most = (size_t)replay_chunk(p->replay->rate);
+	rc = find_edge(f, p, e);
+	top = p->upto + FETCH_SCAN;
+	if (rc == OK && p->wish->filter.n > 0)
+		rc = jq_program(f->jq, p->wish->filter, &program, e);
+	if (top > p->read.upto)
+		top = p->read.upto;
+	if (rc == OK)
+		rc = sql_log_feed_sub(f->db, p->upto, top, p->read.sub,
+		    p->read.rep, FETCH_SCAN, &rows, e);
+	/* One that is held by now reads no further. */
+	full = wish_held(p->wish);
+	while (rc >= 0 && !full && (rc = rows_next(rows, e)) > 0) {
+		struct letter *l;
+
+		sql_log_feed_sub_get(rows, &row);
+		l = letter_new((const struct sql_log_feed_row *)(void *)&row);
+		if (!l) {
+			rc = err_set(e, ERR_NOMEM, "no memory for events");
+			break;
+		}
+		scanned++;
+		rc = wanted(f, p, l, program, e);
+		if (rc > 0) {
+			bytes += letter_bytes(l);
+			p->letters[p->n++] = l;
+		} else {
+			letter_unref(l);
+		}
+		if (rc >= 0)
+			p->upto = row.seq;
+		full =
+		    p->n == most || bytes >= FETCH_BYTES || wish_held(p->wish);
+	}
+	rows_close(rows);
+	if (program >= 0)
+		jq_forget(f->jq, program);
+	if (rc >= 0 && !full)
+		p->upto = top;
+	return rc < 0 ? rc : OK;
+}
+
+static void
+run_page(struct pool_job *job, void *ctx)
+{
+	struct page_job *j = (struct page_job *)job;
+	struct fetcher *f = ctx;
+	struct err e = {0};
+
+	if (ready(f) && read_page(f, &j->page, &e) < 0) {
+		for (size_t i = 0; i < j->page.n; i++)
+			letter_unref(j->page.letters[i]);
+		j->page.n = 0;
+		j->page.upto = j->page.read.after;
+		j->page.lost_to = 0;
+	}
+	deliver_tell(j->d, &j->page.note);
+}
+
+bool
+fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
+{
+	struct page_job *j = calloc(1, sizeof(*j));
+
+	assert(r->most <= READ_PAGE_MAX);
+	if (!j)
+		return false;
+	j->job.run = run_page;
+	j->d = d;
+	j->page.note.kind = NOTE_PAGE;
+	j->page.read = *r;
+	j->page.wish = wish_ref(w);
+	j->page.replay = replay_ref(replays_find(d, r->sub, r->rep));
+	j->page.upto = r->after;
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	wish_unref(w);
+	replay_unref(j->page.replay);
+	free(j);
+	return false;
+}
+
+void
+fetch_page_free(struct page *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		letter_unref(p->letters[i]);
+	wish_unref(p->wish);
+	replay_unref(p->replay);
+	free(MAIL_OF(p, struct page_job, page));
+}
+
+/* A stored body as the entry that it was. */
+static struct letter *
+old_letter(struct str body, int64_t seq)
+{
+	struct envelope_opts o = {.own = true};
+	struct arena *a = arena_new(FETCH_BYTES + 8 * body.n);
+	struct letter *l = NULL;
+	struct event ev;
+	struct err e = {0};
+
+	if (a && envelope_parse(a, body, &o, &ev, &e) == OK)
+		l = letter_new(&(struct sql_log_feed_row){
+		    .seq = seq,
+		    .tenant = uuid_str(&ev.tenant),
+		    .event_id = uuid_str(&ev.event_id),
+		    .type = ev.type,
+		    .pkey = ev.key,
+		    .received_at = ev.occurred_us,
+		    .to_sub_null = true,
+		    .rv_null = !ev.has_rv,
+		    .rv = ev.rv_us,
+		    .body = body,
+		});
+	arena_free(a);
+	return l;
+}
+
+/*
+ * A dead letter that was put back, after the log had lost the event. That it
+ * was put back may not be committed yet; what was merely kept is none.
+ */
+static int
+read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
+{
+	struct sql_dead_body_row row;
+	struct rows *rows = NULL;
+	int rc = sql_dead_body(f->db, one->sub, one->seq, one->rep, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		sql_dead_body_get(rows, &row);
+		if (row.state != DEAD_KEPT && row.body.n > 0)
+			one->letter = old_letter(row.body, one->seq);
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/*
+ * An entry that was shut went by its subscription's filter, which had nothing
+ * to look at. So whenever a sealed one comes from the log it is asked again; and
+ * so it is about one that it failed over, since it may have been mended.
+ */
+static int
+ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
+{
+	int program, rc;
+
+	if (!one->wish || !one->letter || one->letter->shut ||
+	    (!one->letter->was_sealed && !one->unjudged))
+		return OK;
+	rc = jq_program(f->jq, one->wish->filter, &program, e);
+	if (rc < 0)
+		return rc;
+	rc = judge(f, one->wish, one->letter, program, e);
+	jq_forget(f->jq, program);
+	one->left_out = rc == 0;
+	return rc < 0 ? rc : OK;
+}
+
+static void
+run_version(struct pool_job *job, void *ctx)
+{
+	struct version_job *j = (struct version_job *)job;
+	struct one_version *v = &j->one;
+	struct sql_record_version_get_row row = {0};
+	struct fetcher *f = ctx;
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int64_t rec[2];
+	int rc = ERR_AWAY;
+
+	memcpy(rec, &v->rec, sizeof(rec));
+	if (ready(f))
+		rc = sql_record_version_get(
+		    f->db, v->sub, rec[0], rec[1], &rows, &e);
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	if (rc > 0) {
+		sql_record_version_get_get(rows, &row);
+		v->rv = row.rv;
+	}
+	rows_close(rows);
+	v->failed = rc < 0;
+	deliver_tell(j->d, &v->note);
+}
+
+bool
+fetch_version(struct deliver *d, struct attempt *at, uint32_t sub,
+    const struct core_rec *rec)
+{
+	struct version_job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return false;
+	j->job.run = run_version;
+	j->d = d;
+	j->one = (struct one_version){
+	    .note.kind = NOTE_VERSION,
+	    .sub = sub,
+	    .rec = *rec,
+	    .rv = CORE_NO_RV,
+	    .attempt = at,
+	};
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	free(j);
+	return false;
+}
+
+void
+fetch_version_free(struct one_version *one)
+{
+	free(MAIL_OF(one, struct version_job, one));
+}
+
+static void
+run_letter(struct pool_job *job, void *ctx)
+{
+	struct letter_job *j = (struct letter_job *)job;
+	struct fetcher *f = ctx;
+	struct sql_log_feed_row row;
+	struct rows *rows = NULL;
+	struct err e = {0};
+	int rc = !ready(f) ? ERR_AWAY
+			   : sql_log_feed(f->db, j->one.seq - 1, j->one.seq, 1,
+				 &rows, &e);
+
+	if (rc == OK)
+		rc = rows_next(rows, &e);
+	if (rc > 0) {
+		sql_log_feed_get(rows, &row);
+		j->one.letter = letter_new(&row);
+	}
+	rows_close(rows);
+	if (j->one.letter)
+		letter_open(j->one.letter, j->d->o.keyring);
+	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
+	if (rc == 0)
+		j->one.failed = read_kept(f, &j->one, &e) < 0;
+	if (!j->one.failed)
+		j->one.failed = ask_filter(f, &j->one, &e) < 0;
+	deliver_tell(j->d, &j->one.note);
+}
+
+bool
+fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
+    const struct core_send *s, struct wish *w)
+{
+	struct letter_job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return false;
+	j->job.run = run_letter;
+	j->d = d;
+	j->one.note.kind = NOTE_LETTER;
+	j->one.sub = s->sub;
+	j->one.rep = s->rep;
+	j->one.seq = s->seq;
+	j->one.attempt = at;
+	j->one.waiter = waiter;
+	j->one.n = s->n;
+	j->one.unjudged = s->unjudged != 0;
+	if (w && w->filter.n > 0 && (s->n == 0 || j->one.unjudged))
+		j->one.wish = wish_ref(w);
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	wish_unref(j->one.wish);
+	free(j);
+	return false;
+}
+
+void
+fetch_letter_free(struct one_letter *one)
+{
+	letter_unref(one->letter);
+	wish_unref(one->wish);
+	free(MAIL_OF(one, struct letter_job, one));
+}
+
+/* 1: no more of it should wait to be sent. */
+static int
+crowded(struct fetcher *f, uint32_t sub, struct err *e)
+{
+	struct sql_rows_some_row row = {0};
+	struct rows *rows = NULL;
+	int rc = sql_rows_some(f->db, sub, REVIVE_PAGE, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		sql_rows_some_get(rows, &row);
+	rows_close(rows);
+	return rc < 0 ? rc : row.n >= REVIVE_PAGE;
+}
+
+static int
+add_dead(struct fetcher *f, struct deads *p, struct rows *rows, size_t *bytes,
+    struct err *e)
+{
+	struct sql_dead_revive_row row;
+	struct letter *l;
+
+	sql_dead_revive_get(rows, &row);
+	l = letter_new(&(struct sql_log_feed_row){
+	    .seq = row.seq,
+	    .kind = row.kind,
+	    .tenant = row.tenant,
+	    .event_id = row.event_id,
+	    .type = row.type,
+	    .pkey = row.pkey,
+	    .received_at = row.received_at,
+	    .to_sub = row.to_sub,
+	    .to_sub_null = row.to_sub_null,
+	    .attrs = row.attrs,
+	    .body = row.body,
+	    .rv = row.rv,
+	    .rv_null = row.rv_null,
+	});
+	if (!l)
+		return err_set(e, ERR_NOMEM, "no memory for events");
+	letter_open(l, f->d->o.keyring);
+	*bytes += letter_bytes(l);
+	p->v[p->n].at = (struct dead_at){row.at, row.seq, (int)row.rep};
+	memcpy(&p->v[p->n].okey, &row.okey, sizeof(row.okey));
+	memcpy(&p->v[p->n].skey, &row.skey, sizeof(row.skey));
+	p->v[p->n].n = (int)row.n;
+	p->v[p->n++].letter = l;
+	return OK;
+}
+
+static int
+read_deads(struct fetcher *f, struct deads *p, struct err *e)
+{
+	struct rows *rows = NULL;
+	size_t bytes = 0;
+	int rc = crowded(f, p->sub, e);
+
+	p->crowded = rc > 0;
+	if (rc != OK)
+		return rc;
+	rc = sql_dead_revive(f->db, p->sub, REASON_PREFLIGHT, REVIVE_TIMES,
+	    p->until, p->after.at, p->after.seq, p->after.rep, REVIVE_PAGE,
+	    &rows, e);
+	while (rc >= 0 && bytes < FETCH_BYTES && (rc = rows_next(rows, e)) > 0)
+		rc = add_dead(f, p, rows, &bytes, e);
+	rows_close(rows);
+	p->more = bytes >= FETCH_BYTES || p->n == REVIVE_PAGE;
+	return rc;
+}
+
+static void
+run_deads(struct pool_job *job, void *ctx)
+{
+	struct deads_job *j = (struct deads_job *)job;
+	struct fetcher *f = ctx;
+	struct err e = {0};
+
+	j->deads.failed = !ready(f) || read_deads(f, &j->deads, &e) < 0;
+	if (e.code < 0)
+		log_err(LOG_WARN, "dead letters can't be read now", &e);
+	deliver_tell(j->d, &j->deads.note);
+}
+
+bool
+fetch_deads(struct deliver *d, const struct deads *want)
+{
+	struct deads_job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return false;
+	j->job.run = run_deads;
+	j->d = d;
+	j->deads = *want;
+	j->deads.note.kind = NOTE_DEADS;
+	if (pool_post(d->fetch, &j->job))
+		return true;
+	free(j);
+	return false;
+}
+
+void
+fetch_deads_free(struct deads *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		letter_unref(p->v[i].letter);
+	free(MAIL_OF(p, struct deads_job, deads));
+}

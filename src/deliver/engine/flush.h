@@ -1,0 +1,88 @@
+/*
+ * flush.h - a set of the core's changes into the store, in one transaction.
+ *
+ * On PostgreSQL attempts and rows go as arrays: a message for all of a kind
+ * instead of one for each. Every flush has a number; one whose commit's answer
+ * was lost finds its number there and writes nothing twice, not even counters.
+ *
+ * LIFE. Made by the deliver thread, which leaves the changes alone until they
+ * are written; flush_write() runs on the commit thread.
+ *
+ * INVARIANT 7 of ENGINE.md: a node that lost its groups writes nothing.
+ */
+#ifndef DELIVER_ENGINE_FLUSH_H
+#define DELIVER_ENGINE_FLUSH_H
+
+#include "base/base.h"
+#include "base/uuid.h"
+
+struct core_changes;
+struct core_dead;
+struct db;
+
+/* What a person decided about a dead letter; written with the rows it makes. */
+struct flush_decision {
+	uint32_t sub;
+	int rep;
+	int64_t seq, at;
+	int state; /* 1: put back, 2: skipped */
+	struct str who, note;
+	/* for the audit */
+	char webhook_id[UUID_LEN + 1], delivery_id[UUID_LEN + 1];
+};
+
+/* A stretch of the log that went before a reader came to it. */
+struct flush_range {
+	uint32_t sub;
+	uint64_t okey;
+	int64_t seq, seq_to, at;
+};
+
+/*
+ * What became of deliveries whose subscription another part keeps
+ * (wish.directed), for that part to write down in the same transaction.
+ */
+enum settled { SETTLED_AGAIN, SETTLED_OK, SETTLED_DEAD };
+struct flush_settled {
+	uint32_t sub;
+	int64_t seq;
+	enum settled how;
+};
+typedef int (*flush_settled_fn)(
+    struct db *db, const struct flush_settled *v, size_t n, struct err *e);
+
+struct flush {
+	const char *node;
+	int64_t epoch, number;
+	int64_t minute; /* of the wall clock, for counters */
+	bool progress;  /* the first results of this start */
+	const struct core_changes *changes;
+	const struct flush_decision *decisions;
+	size_t n_decisions;
+	const struct flush_range *ranges;
+	size_t n_ranges;
+	flush_settled_fn settled; /* NULL: nobody asks */
+	const struct flush_settled *settlements;
+	size_t n_settlements;
+};
+
+/*
+ * What core_attempt.detail and core_dead.detail point at, JSON and plain text;
+ * NULL: none. `own`: the event is one of
+ * ours (ops.*), which counts for nothing, so that no alert feeds itself.
+ */
+struct flush_detail {
+	bool own;
+	size_t n; /* 0: nothing to keep */
+	char text[];
+};
+
+/* Both: ERR_DENIED when the groups belong to another node. In a transaction. */
+int flush_fence(
+    struct db *db, const char *node, int64_t epoch, struct err *e) MUST_CHECK;
+int flush_write(struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
+/* Dead letters that are not the core's, and their counters. */
+int flush_deads(struct db *db, const struct core_dead *v, size_t n,
+    int64_t minute, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,196 @@
+#include "deliver/engine/letter.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/log/log.h"
+#include "base/str.h"
+#include "event/record.h"
+#include "event/sealed.h"
+#include "seal/digest.h"
+#include "sql.h"
+
+static struct str
+put(char **at, struct str s)
+{
+	struct str copy = {*at, s.n};
+
+	if (!s.p)
+		return (struct str){.p = NULL};
+	memcpy(*at, s.p, s.n);
+	*at += s.n;
+	return copy;
+}
+
+static void
+put_uuid(struct uuid *ret, struct str bytes)
+{
+	if (bytes.n == sizeof(ret->b))
+		memcpy(ret->b, bytes.p, sizeof(ret->b));
+}
+
+struct letter *
+letter_new(const struct sql_log_feed_row *row)
+{
+	struct letter *l = malloc(sizeof(*l) + row->type.n + row->pkey.n +
+				  row->attrs.n + row->body.n);
+	char *at;
+
+	if (!l)
+		return NULL;
+	*l = (struct letter){
+	    .refs = 1,
+	    .seq = row->seq,
+	    .received_us = row->received_at,
+	    .to_sub = row->to_sub,
+	    .kind = (int)row->kind,
+	    .rv = row->rv_null ? CORE_NO_RV : row->rv,
+	};
+	put_uuid(&l->tenant, row->tenant);
+	put_uuid(&l->event_id, row->event_id);
+	at = l->data;
+	l->type = put(&at, row->type);
+	l->key = put(&at, row->pkey);
+	l->attrs = put(&at, row->attrs);
+	l->body = put(&at, row->body);
+	return l;
+}
+
+static void
+tell_shut(const struct letter *l, const struct err *e)
+{
+	struct log_line line;
+
+	log_begin(&line, LOG_ERROR, "an event can't be opened");
+	log_int(&line, "seq", l->seq);
+	log_str(&line, "error", str_of(e->text));
+	log_end(&line);
+}
+
+void
+letter_open(struct letter *l, struct keyring *k)
+{
+	struct err e = {0};
+
+	if (!sealed_is(l->body))
+		return;
+	l->was_sealed = true;
+	if (sealed_open(k, uuid_str(&l->tenant), uuid_str(&l->event_id),
+		l->body, l->data + (l->body.p - l->data), &l->body, &e) == OK)
+		return;
+	tell_shut(l, &e);
+	l->shut = true;
+	l->body = STR_EMPTY;
+}
+
+void
+letter_fail(struct letter *l, int64_t version, int reason, struct str why)
+{
+	l->judged_by = version;
+	l->failed = reason;
+	l->why = strndup(why.p, why.n);
+}
+
+struct letter *
+letter_failed(
+    const struct letter *l, int64_t version, int reason, struct str why)
+{
+	struct letter *copy = letter_new(&(struct sql_log_feed_row){
+	    .seq = l->seq,
+	    .kind = l->kind,
+	    .tenant = uuid_str(&l->tenant),
+	    .event_id = uuid_str(&l->event_id),
+	    .type = l->type,
+	    .pkey = l->key,
+	    .received_at = l->received_us,
+	    .to_sub = l->to_sub,
+	    .attrs = l->attrs,
+	    .body = l->body,
+	    .rv = l->rv,
+	    .rv_null = l->rv == CORE_NO_RV,
+	});
+
+	if (copy)
+		letter_fail(copy, version, reason, why);
+	return copy;
+}
+
+struct core_rec
+letter_record(struct letter *l, struct arena *scratch)
+{
+	static const struct core_rec NONE = {0, 0};
+	unsigned char id[RECORD_ID_LEN];
+	struct json *body = NULL;
+	struct record r;
+	struct err e;
+
+	static_assert(sizeof(id) == sizeof(l->rec), "all of it");
+	if (l->rec.a != 0 || l->rec.b != 0 || l->shut || l->to_sub > 0)
+		return l->rec;
+	arena_reset(scratch);
+	if (json_parse(scratch, l->body, &body, &e) < 0 ||
+	    record_of(scratch, l->type, &l->tenant, l->key,
+		json_get(body, "payload"), &r, &e) < 0 ||
+	    record_id(scratch, &l->tenant, &r,
+		l->rv == CORE_NO_RV ? l->type : STR_EMPTY, id, &e) < 0)
+		return NONE;
+	memcpy(&l->rec, id, sizeof(l->rec));
+	return l->rec;
+}
+
+struct letter *
+letter_ref(struct letter *l)
+{
+	(void)atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+	return l;
+}
+
+void
+letter_unref(void *letter)
+{
+	struct letter *l = letter;
+
+	if (l && atomic_fetch_sub(&l->refs, 1) == 1) {
+		free(l->why);
+		free(l);
+	}
+}
+
+size_t
+letter_bytes(const struct letter *l)
+{
+	return sizeof(*l) + l->type.n + l->key.n + l->attrs.n + l->body.n;
+}
+
+bool
+letter_named(const struct letter *l, size_t *at, uint32_t *ret)
+{
+	static const char HEAD[] = "{\"subs\":[";
+	struct str s = l->attrs;
+	uint64_t id = 0;
+	size_t i = *at ? *at : sizeof(HEAD) - 1;
+
+	if (!str_starts(s, STR(HEAD)))
+		return false;
+	while (i < s.n && s.p[i] == ',')
+		i++;
+	if (i >= s.n || s.p[i] < '0' || s.p[i] > '9')
+		return false;
+	for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+		id = id * 10 + (uint64_t)(s.p[i] - '0');
+	*at = i;
+	*ret = (uint32_t)id;
+	return true;
+}
+
+uint64_t
+letter_hash(struct str text)
+{
+	unsigned char digest[DIGEST_LEN];
+	uint64_t h;
+
+	digest_sha256(text, digest);
+	memcpy(&h, digest, sizeof(h));
+	return h ? h : 1;
+}

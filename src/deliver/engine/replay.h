@@ -1,0 +1,54 @@
+/*
+ * replay.h - replays under way: what their readers need besides a position.
+ *
+ * A replay is a reader of the log with a number (rep) and an end, and a row in
+ * the store that says which types it is limited to and how fast it may go. The
+ * reader is the core's; the rest is here, found by (subscription, rep).
+ *
+ * RATE. A page of a replay has at most replay_chunk() entries and there is one
+ * in replay_interval_us(): small pages for low rates, so that ten a second are
+ * not 256 each half minute.
+ *
+ * STOPPING. Nothing of the core's is torn out. A stopped replay's next page is
+ * empty and reaches to its end: the reader is then over, and goes as any. What
+ * was read before is still sent.
+ *
+ * STORED. Its rows are written before the engine hears of it.
+ *
+ * EXCLUSIVE. One that its subscription waits for. The subscription's own reader
+ * is not moved back for it: what it would read again has attempts of its own,
+ * by which a restart takes it for settled, and ids that receivers know.
+ *
+ * LIFE. Counted: the deliver thread keeps them, a page under way has one.
+ */
+#ifndef DELIVER_ENGINE_REPLAY_H
+#define DELIVER_ENGINE_REPLAY_H
+
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+struct replay_key {
+	uint32_t sub, rep;
+};
+
+struct replay {
+	_Atomic int refs;
+	_Atomic bool stopped;
+	struct replay_key key;
+	int64_t rate; /* entries a second; 0: no limit */
+	size_t n_types;
+	struct str types[]; /* keys of match/types.h; none: all */
+};
+
+/* `types` is a JSON array of patterns, as stored; .p NULL: all. */
+int replay_new(struct replay_key key, int64_t rate, struct str types,
+    struct replay **ret, struct err *e) MUST_CHECK;
+struct replay *replay_ref(struct replay *p); /* NULL is fine */
+void replay_unref(struct replay *p);         /* NULL is fine */
+
+bool replay_wants(const struct replay *p, struct str type);
+int replay_chunk(int64_t rate);
+int64_t replay_interval_us(int64_t rate);
+
+#endif

@@ -1,0 +1,210 @@
+#include "deliver/engine/wish.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "contract/retry.h"
+#include "contract/subscription.h"
+#include "deliver/batch/child_limit.h"
+#include "deliver/engine/letter.h"
+#include "http/url.h"
+#include "match/types.h"
+
+uint64_t
+wish_endpoint(struct str text)
+{
+	char name[URL_TEXT_MAX];
+	struct url u;
+	struct err e;
+
+	/* {tenant} in a host: one endpoint for all of them. */
+	if (url_parse(text, &u, &e) < 0)
+		return letter_hash(text);
+	return letter_hash((struct str){name, url_endpoint(&u, name)});
+}
+
+static void
+fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
+    int64_t scale)
+{
+	struct sub_policy p;
+
+	sub_policy(s, scale, &p);
+	w->core = (struct core_sub){
+	    .id = (uint32_t)row->id,
+	    .endpoint = wish_endpoint(s->url),
+	    .order = p.ordered ? CORE_ORDER_KEY : CORE_ORDER_NONE,
+	    .concurrency = (int)p.concurrency,
+	    .lock_us = p.lock_ms * US_PER_MS,
+	    .spacing_us = p.spacing_ms * US_PER_MS,
+	    .breaker_fails = (int)p.breaker_failures,
+	    .breaker_us = p.breaker_open_ms * US_PER_MS,
+	    .block = s->block,
+	    .enabled = row->enabled && !row->held,
+	    .held = row->held,
+	    .alone = s->drop_stale,
+	    .coalesce = s->coalesce,
+	};
+	if (p.rate_per_second > 0 && s->rate_per_second > 0)
+		w->core.rate_us = US_PER_S / p.rate_per_second;
+	else if (p.rate_per_second > 0)
+		w->core.url_rate_us = US_PER_S / p.rate_per_second;
+	if (s->managed.ack_wait_s > 0) {
+		w->core.pull = true;
+		w->core.lock_us = s->managed.ack_wait_s * US_PER_S;
+		w->core.breaker_fails = 0;
+	}
+	w->spaced = p.spacing_ms > 0;
+	w->picky = s->preset->n_paths > 0;
+	w->checked = s->preset->preflight.on;
+	w->directed = str_eq(s->managed.by, STR("task"));
+	w->key = str_eq(s->preset->order_key.text, STR("{key}"))
+		     ? WISH_KEY_EVENT
+		     : WISH_KEY_PRESET;
+}
+
+enum wish_kind
+wish_kind_of(struct str preset, enum sub_batch_mode mode)
+{
+	if (str_eq(preset, STR("repository")))
+		return WISH_CHILD;
+	return mode == BATCH_IMMEDIATE ? WISH_PLAIN : WISH_ALL;
+}
+
+bool
+wish_gathers(const struct wish *w, struct str type, int64_t seq)
+{
+	enum wish_kind kind = w->kind;
+
+	for (size_t i = w->n_was; i > 0 && seq <= w->was[i - 1].until_seq; i--)
+		kind = w->was[i - 1].kind;
+	return kind == WISH_ALL ||
+	       (kind == WISH_CHILD && child_type_of(type) != CHILD_TYPES);
+}
+
+static void
+fill_batch(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
+    int64_t scale)
+{
+	size_t skip =
+	    row->n_was > BATCH_KINDS_MAX ? row->n_was - BATCH_KINDS_MAX : 0;
+	int64_t ms = s->batch.mode == BATCH_SUMMARY ? BATCH_SUMMARY_MS
+						    : s->batch.window_s * 1000;
+
+	/* Set to immediate: what was gathered before goes at once. */
+	if (s->batch.mode == BATCH_IMMEDIATE)
+		ms = 0;
+	w->batch = s->batch;
+	w->window_us = retry_scaled(ms, scale) * US_PER_MS;
+	w->kind = wish_kind_of(s->preset->name, s->batch.mode);
+	for (size_t i = skip; i < row->n_was; i++)
+		w->was[w->n_was++] = row->was[i];
+}
+
+/* One block of memory: the struct, its arrays, the texts. */
+static struct wish *
+alloc(const struct sub_conf *s)
+{
+	size_t texts = s->filter.n;
+	struct wish *w;
+	struct str *types;
+	struct uuid *tenants;
+	char *at;
+
+	for (size_t i = 0; i < s->n_types; i++)
+		texts += s->types[i].n;
+	w = calloc(1, sizeof(*w) + s->n_types * sizeof(*types) +
+			  s->n_tenants * sizeof(*tenants) + texts);
+	if (!w)
+		return NULL;
+	types = (struct str *)(w + 1);
+	tenants = (struct uuid *)(types + s->n_types);
+	at = (char *)(tenants + s->n_tenants);
+	for (size_t i = 0; i < s->n_types; i++) {
+		memcpy(at, s->types[i].p, s->types[i].n);
+		types[i] = (struct str){at, s->types[i].n};
+		at += s->types[i].n;
+	}
+	if (s->n_tenants > 0)
+		memcpy(tenants, s->tenants, s->n_tenants * sizeof(*tenants));
+	if (s->filter.n > 0)
+		memcpy(at, s->filter.p, s->filter.n);
+	w->filter = (struct str){at, s->filter.n};
+	w->types = types;
+	w->n_types = s->n_types;
+	w->tenants = tenants;
+	w->n_tenants = s->n_tenants;
+	w->refs = 1;
+	return w;
+}
+
+int
+wish_new(const struct wish_row *row, const struct presets *presets,
+    int64_t scale, struct wish **ret, struct err *e)
+{
+	struct sub_conf *s = NULL;
+	int rc = sub_load(row->conf, presets, NULL, &s, e);
+	struct wish *w;
+
+	if (rc < 0)
+		return rc;
+	w = alloc(s);
+	if (w) {
+		w->from_seq = row->from_seq;
+		w->version = row->version;
+		w->strike_us = retry_scaled(STRIKE_MS, scale) * US_PER_MS;
+		if (row->uid.n == sizeof(w->uid.b))
+			memcpy(w->uid.b, row->uid.p, row->uid.n);
+		fill_core(w, row, s, scale);
+		fill_batch(w, row, s, scale);
+		*ret = w;
+	}
+	sub_free(s);
+	return w ? OK : err_set(e, ERR_NOMEM, "no memory for a subscription");
+}
+
+struct wish *
+wish_ref(struct wish *w)
+{
+	(void)atomic_fetch_add_explicit(&w->refs, 1, memory_order_relaxed);
+	return w;
+}
+
+void
+wish_unref(struct wish *w)
+{
+	if (w && atomic_fetch_sub(&w->refs, 1) == 1)
+		free(w);
+}
+
+bool
+wish_strike(struct wish *w, enum reason r, int64_t now_us)
+{
+	return strikes_add(&w->strikes, r, now_us, w->strike_us);
+}
+
+bool
+wish_held(const struct wish *w)
+{
+	return w->core.held || atomic_load(&w->strikes.held) != REASON_NONE;
+}
+
+bool
+wish_asked(const struct wish *w, struct str type)
+{
+	return w->n_types > 0 || !str_starts(type, STR("ops."));
+}
+
+bool
+wish_wants(const struct wish *w, struct str type, const struct uuid *tenant)
+{
+	bool ours = w->n_tenants == 0, fits = w->n_types == 0;
+
+	if (w->directed || !wish_asked(w, type))
+		return false;
+	for (size_t i = 0; !ours && i < w->n_tenants; i++)
+		ours = uuid_eq(w->tenants[i], *tenant);
+	for (size_t i = 0; ours && !fits && i < w->n_types; i++)
+		fits = match_types_fit(match_types_key(w->types[i]), type);
+	return ours && fits;
+}

@@ -1,0 +1,491 @@
+#include "event/ids/ids.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/log/log.h"
+#include "event/ids/bloom.h"
+#include "event/ids/id_table.h"
+#include "sql.h"
+
+#define SLOTS      ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
+#define PAGE       4096
+#define FRESH_MOST (IDS_FRESH_MAX + 2 * PAGE)
+#define PART_IDS   128 /* of a part, about */
+#define TELL_MS    5000
+#define TIDY_MANY  64 /* steps of a transaction, when behind */
+
+/* A slot is 0, or where its pair is in fresh, from 1 on, under some bits of h:
+ * a look for what is not there seldom leaves the slots. */
+#define AT_BITS 18
+#define AT_MASK ((UINT32_C(1) << AT_BITS) - 1)
+
+_Static_assert((SLOTS & (SLOTS - 1)) == 0, "SLOTS must be a power of two");
+_Static_assert(FRESH_MOST <= AT_MASK, "a slot must be able to tell each");
+_Static_assert(FRESH_MOST < SLOTS, "one slot must be free");
+_Static_assert(IDS_FRESH_MAX == 1 << ID_RUN_BITS, "what is frozen is a run");
+_Static_assert(PAGE > 2 * COMMIT_BATCH_MAX, "a commit must find room");
+
+struct ids {
+	uint32_t slots[SLOTS];
+	uint64_t *fresh; /* pairs, in the order of their puts: by seq */
+	size_t n_fresh;
+	int64_t newest;   /* seq that was put, perhaps undone since */
+	uint64_t *frozen; /* those of one run, sorted, as they are stored */
+	size_t n_frozen, at,
+	    at_next; /* written up to here; see ids_written() */
+	int64_t run;
+	size_t credit, spent; /* puts since the last slice; see ids_written() */
+	size_t due, tidied;   /* the same for merging */
+	int64_t first;        /* seq of the log's oldest entry, or less */
+	struct id_table table;
+
+	/* All of frozen and the table are in bloom; NULL: there is none yet.
+	 * The next one is being filled, and will be in its place. */
+	struct bloom *bloom, *next;
+	struct id_scan scan; /* how far the table was read for it */
+	size_t review_at;    /* count from which another may serve better */
+};
+
+struct ids *
+ids_new(void)
+{
+	struct ids *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->fresh = calloc(FRESH_MOST, sizeof(*x->fresh));
+	x->frozen = calloc(FRESH_MOST, sizeof(*x->frozen));
+	if (x->fresh && x->frozen)
+		return x;
+	ids_free(x);
+	return NULL;
+}
+
+void
+ids_free(struct ids *x)
+{
+	if (x) {
+		bloom_free(x->bloom);
+		bloom_free(x->next);
+		free(x->fresh);
+		free(x->frozen);
+	}
+	free(x);
+}
+
+static size_t
+slot_of(uint64_t pair)
+{
+	/* h is part of a SHA-256: any of its bits are as good. */
+	return (size_t)(pair >> ID_SEQ_BITS) & (SLOTS - 1);
+}
+
+static uint32_t
+tag_of(uint64_t pair)
+{
+	return (uint32_t)(pair >> (32 + AT_BITS)) << AT_BITS;
+}
+
+void
+ids_hint(const struct ids *x, int64_t h)
+{
+	__builtin_prefetch(&x->slots[slot_of((uint64_t)h)]);
+	if (x->bloom)
+		bloom_hint(x->bloom, h);
+}
+
+static void
+add_fresh(struct ids *x, uint64_t pair)
+{
+	size_t at = slot_of(pair);
+
+	assert(x->n_fresh < FRESH_MOST); /* invariant 2 */
+	while (x->slots[at])
+		at = (at + 1) & (SLOTS - 1);
+	x->fresh[x->n_fresh++] = pair;
+	x->slots[at] = tag_of(pair) | (uint32_t)x->n_fresh;
+}
+
+void
+ids_put(struct ids *x, int64_t h, int64_t seq)
+{
+	assert(seq > x->newest || x->n_fresh == 0 ||
+	       seq > id_seq(x->fresh[x->n_fresh - 1], x->newest));
+	add_fresh(x, id_pair(h, seq));
+	x->newest = seq;
+	x->credit++;
+	x->due++;
+}
+
+/* Emptied newest first, no later put can have probed past the slot. */
+void
+ids_undo(struct ids *x, size_t n)
+{
+	assert(n <= x->n_fresh && n <= COMMIT_BATCH_MAX);
+	x->credit -= n < x->credit ? n : x->credit; /* a freeze forgets some */
+	x->due -= n;
+	x->spent = x->tidied = 0;
+	for (; n > 0; n--, x->n_fresh--) {
+		size_t at = slot_of(x->fresh[x->n_fresh - 1]);
+
+		while ((x->slots[at] & AT_MASK) != x->n_fresh)
+			at = (at + 1) & (SLOTS - 1);
+		x->slots[at] = 0;
+	}
+}
+
+static int64_t
+fresh_run(const struct ids *x, size_t i)
+{
+	return id_seq(x->fresh[i], x->newest) >> ID_RUN_BITS;
+}
+
+/* When a run is whole it is frozen; what is fresh beyond it stays so. */
+static void
+freeze(struct ids *x)
+{
+	uint64_t *v = x->fresh;
+	size_t n = x->n_fresh, all = n;
+
+	if (x->n_frozen > 0 || n == 0 || fresh_run(x, 0) == fresh_run(x, n - 1))
+		return;
+	x->run = fresh_run(x, 0);
+	while (fresh_run(x, n - 1) != x->run)
+		n--;
+	memset(x->slots, 0, sizeof(x->slots));
+	x->fresh = x->frozen;
+	x->n_fresh = 0;
+	for (size_t i = n; i < all; i++)
+		add_fresh(x, v[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (x->bloom)
+			bloom_add(x->bloom, (int64_t)v[i]);
+		if (x->next)
+			bloom_add(x->next, (int64_t)v[i]);
+	}
+	id_sort(v, n, 64);
+	id_store(v, n);
+	x->frozen = v;
+	x->n_frozen = n;
+	x->at = x->at_next = 0;
+	x->credit = 0; /* else all of it would be one slice */
+}
+
+/* The oldest entry: what is below it went with retention. */
+static int
+first_seq(struct ids *x, struct db *db, struct err *e)
+{
+	struct rows *rows = NULL;
+	int rc = sql_log_first(db, &rows, e);
+
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0)
+		x->first = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/*
+ * How many ids a filter is for: each has 5.3 bits of it at least. The smallest
+ * is for little logs; others leave it early, while few are looked for in vain.
+ */
+static size_t
+bloom_ids(size_t bytes)
+{
+	return bytes == IDS_BLOOM_MIN ? bytes / 2 : bytes + bytes / 2;
+}
+
+static size_t
+bloom_size(size_t live)
+{
+	size_t bytes = IDS_BLOOM_MIN;
+
+	while (bytes < IDS_BLOOM_MAX && live > bloom_ids(bytes))
+		bytes *= bytes == IDS_BLOOM_MIN ? 4 : 2;
+	return bytes;
+}
+
+/* Begins a filter anew when there is none, or a better one is to be had. */
+static int
+review(struct ids *x, struct db *db, struct err *e)
+{
+	size_t count = x->bloom ? bloom_count(x->bloom) : 0, live;
+	int rc;
+
+	if (x->next || (x->bloom && count < x->review_at))
+		return OK;
+	rc = first_seq(x, db, e);
+	if (rc < 0)
+		return rc;
+	live = x->newest > x->first ? (size_t)(x->newest - x->first) : 0;
+	if (x->bloom && bloom_size(live) <= bloom_bytes(x->bloom) &&
+	    live > count / 4 * 3) {
+		x->review_at = count + count / 4;
+		return OK;
+	}
+	x->next = bloom_new(bloom_size(live));
+	x->scan = (struct id_scan){0};
+	if (!x->next)
+		return OK;
+	x->review_at = bloom_ids(bloom_bytes(x->next));
+	if (x->review_at < 2 * live)
+		x->review_at = 2 * live;
+	for (size_t i = 0; i < x->n_frozen; i++)
+		bloom_add(x->next, (int64_t)id_at(x->frozen, i));
+	return OK;
+}
+
+static void
+learn_one(void *ctx, uint64_t pair)
+{
+	bloom_add(ctx, (int64_t)pair);
+}
+
+/* Some more of the table into the filter. Before anything is deleted in this
+ * transaction: what a rollback brings back must have been seen. */
+static int
+learn(struct ids *x, struct db *db, struct err *e)
+{
+	int rc = review(x, db, e);
+
+	if (rc < 0 || !x->next)
+		return rc;
+	rc = id_table_scan(
+	    db, &x->scan, IDS_BLOOM_STEP / PART_IDS, learn_one, x->next, e);
+	if (rc == OK && x->scan.done) {
+		bloom_free(x->bloom);
+		x->bloom = x->next;
+		x->next = NULL;
+	}
+	return rc;
+}
+
+static int
+write_slice(struct ids *x, struct db *db, size_t most, struct err *e)
+{
+	int rc = id_table_put(
+	    db, x->run, x->frozen, x->n_frozen, most, &x->at_next, e);
+
+	if (rc == OK && x->at_next == x->n_frozen)
+		rc = id_table_put_end(&x->table, db, x->run, e);
+	return rc;
+}
+
+int
+ids_write(struct ids *x, struct db *db, struct err *e)
+{
+	int rc = learn(x, db, e);
+
+	freeze(x);
+	x->at_next = x->at;
+	x->spent =
+	    x->n_frozen > 0 && x->credit >= IDS_SLICE_MIN ? x->credit : 0;
+	x->tidied = x->due >= IDS_TIDY ? x->due : 0;
+	id_table_begin(&x->table);
+	if (rc == OK && x->spent > 0)
+		rc = write_slice(x, db, 2 * x->spent, e); /* invariant 2 */
+	if (rc == OK && x->tidied > 0)
+		rc = first_seq(x, db, e);
+	if (rc == OK && x->tidied > 0)
+		rc = id_table_tidy(&x->table, db, x->first, e);
+	return rc < 0 ? rc : OK;
+}
+
+/* The puts of the transaction itself stay to be answered by the next. */
+void
+ids_written(struct ids *x)
+{
+	id_table_committed(&x->table);
+	x->credit -= x->spent;
+	x->due -= x->tidied;
+	x->spent = x->tidied = 0;
+	x->at = x->at_next;
+	if (x->n_frozen > 0 && x->at == x->n_frozen)
+		x->n_frozen = x->at = x->at_next = 0;
+}
+
+struct found {
+	int64_t *seqs;
+	int n;
+};
+
+/* An id may be in memory and written already: it counts once. */
+static int
+add(void *ctx, int64_t seq, struct err *e)
+{
+	struct found *f = ctx;
+
+	for (int i = 0; i < f->n; i++)
+		if (f->seqs[i] == seq)
+			return OK;
+	if (f->n >= IDS_SAME_MAX)
+		return err_at(e, ERR_LIMIT, "/eventId",
+		    "over %d tenants use this event id", IDS_SAME_MAX);
+	f->seqs[f->n++] = seq;
+	return OK;
+}
+
+static int
+find_fresh(const struct ids *x, int64_t h, struct found *f, struct err *e)
+{
+	uint32_t tag = tag_of((uint64_t)h);
+	int rc = OK;
+
+	for (size_t at = slot_of((uint64_t)h); x->slots[at] && rc == OK;
+	     at = (at + 1) & (SLOTS - 1)) {
+		uint64_t pair;
+
+		if ((x->slots[at] & ~AT_MASK) != tag)
+			continue;
+		pair = x->fresh[(x->slots[at] & AT_MASK) - 1];
+		if (id_same(pair, h))
+			rc = add(f, id_seq(pair, x->newest), e);
+	}
+	return rc;
+}
+
+static int
+find_frozen(const struct ids *x, int64_t h, struct found *f, struct err *e)
+{
+	int64_t top = ((x->run + 1) << ID_RUN_BITS) - 1;
+	size_t i = id_lower(x->frozen, x->n_frozen, h);
+	int rc = OK;
+
+	for (; rc == OK && i < x->n_frozen && id_same(id_at(x->frozen, i), h);
+	     i++)
+		rc = add(f, id_seq(id_at(x->frozen, i), top), e);
+	return rc;
+}
+
+int
+ids_find(struct ids *x, struct db *db, int64_t h,
+    int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
+{
+	struct found f = {.seqs = ret_seqs};
+	int rc = find_fresh(x, h, &f, e);
+
+	if (rc == OK && x->bloom && !bloom_has(x->bloom, h))
+		return f.n;
+	if (rc == OK)
+		rc = find_frozen(x, h, &f, e);
+	if (rc == OK)
+		rc = id_table_find(&x->table, db, h, x->first, add, &f, e);
+	return rc < 0 ? rc : f.n;
+}
+
+/* ---- from the log ---- */
+
+static int
+write_frozen(struct db *db, void *ctx, struct err *e)
+{
+	struct ids *x = ctx;
+
+	x->at_next = x->at;
+	id_table_begin(&x->table);
+	return write_slice(x, db, x->n_frozen, e);
+}
+
+static int
+tidy_many(struct db *db, void *ctx, struct err *e)
+{
+	struct ids *x = ctx;
+	int rc = 1;
+
+	id_table_begin(&x->table);
+	for (int i = 0; rc > 0 && i < TIDY_MANY; i++)
+		rc = id_table_tidy(&x->table, db, x->first, e);
+	return rc < 0 ? rc : OK;
+}
+
+/* A table that has to be made anew is written as the log is read. */
+static int
+keep_up(struct ids *x, struct db *db, struct err *e)
+{
+	int rc = OK;
+
+	freeze(x);
+	if (x->n_frozen > 0) {
+		rc = db_tx(db, write_frozen, x, e);
+		if (rc == OK)
+			ids_written(x);
+	}
+	while (rc == OK && id_table_behind(&x->table) > 1) {
+		rc = db_tx(db, tidy_many, x, e);
+		if (rc == OK)
+			id_table_committed(&x->table);
+	}
+	return rc;
+}
+
+static void
+tell(int64_t seq, int64_t *again_ms)
+{
+	UNINIT struct log_line l;
+	int64_t now = clock_mono_ms();
+
+	if (now < *again_ms)
+		return;
+	*again_ms = now + TELL_MS;
+	log_begin(&l, LOG_INFO, "reading ids from the log");
+	log_int(&l, "seq", seq);
+	log_end(&l);
+}
+
+static int
+read_log(struct ids *x, struct db *db, struct err *e)
+{
+	int64_t after = x->newest, again_ms = clock_mono_ms() + TELL_MS, seen;
+	int rc = OK;
+
+	do {
+		struct rows *rows = NULL;
+
+		seen = 0;
+		rc = sql_log_ids_above(db, after, PAGE, &rows, e);
+		while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+			after = rows_int(rows, 0);
+			ids_put(x, rows_int(rows, 1), after);
+			seen++;
+		}
+		rows_close(rows);
+		if (rc >= 0)
+			rc = keep_up(x, db, e);
+		tell(after, &again_ms);
+	} while (rc >= 0 && seen == PAGE);
+	return rc < 0 ? rc : OK;
+}
+
+int
+ids_load(struct ids *x, struct db *db, struct err *e)
+{
+	int64_t until_ms;
+	int rc;
+
+	bloom_free(x->bloom);
+	bloom_free(x->next);
+	x->bloom = x->next = NULL;
+	memset(x->slots, 0, sizeof(x->slots));
+	x->n_fresh = x->n_frozen = x->at = x->at_next = 0;
+	x->credit = x->spent = x->due = x->tidied = 0;
+	x->first = 0;
+	rc = id_table_load(&x->table, db, e);
+	x->newest = x->table.now.upto;
+	if (rc == OK)
+		rc = first_seq(x, db, e);
+	if (rc == OK)
+		rc = read_log(x, db, e);
+	/* A commit that has to look in vain is slow: better to begin late. */
+	until_ms = clock_mono_ms() + IDS_BLOOM_START_MS;
+	do
+		rc = rc < 0 ? rc : learn(x, db, e);
+	while (rc >= 0 && x->next && clock_mono_ms() < until_ms);
+	return rc < 0 ? rc : OK;
+}
+
+size_t
+ids_in_memory(const struct ids *x)
+{
+	return x->n_fresh + x->n_frozen - x->at;
+}

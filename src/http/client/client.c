@@ -1,0 +1,482 @@
+#include "http/client/client.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "http/client/client_priv.h"
+
+/* Whose socket an event is about, in the upper half of its u64. */
+enum tag { TAG_CURL, TAG_RESOLVE, TAG_WAKE };
+
+#define EVENTS_MAX 64 /* of one turn */
+
+/* ---- transfers ---- */
+
+static void
+join(struct client *c, struct client_xfer *x)
+{
+	x->prev = NULL;
+	x->next = c->active;
+	if (x->next)
+		x->next->prev = x;
+	c->active = x;
+}
+
+static void
+part(struct client *c, struct client_xfer *x)
+{
+	*(x->prev ? &x->prev->next : &c->active) = x->next;
+	if (x->next)
+		x->next->prev = x->prev;
+}
+
+static struct client_xfer *
+xfer_take(struct client *c)
+{
+	struct client_xfer *x = c->idle;
+
+	if (x) {
+		c->idle = x->next;
+		c->n_idle--;
+	} else {
+		x = xfer_new(c);
+	}
+	if (x)
+		join(c, x);
+	return x;
+}
+
+static void
+xfer_put(struct client *c, struct client_xfer *x)
+{
+	part(c, x);
+	xfer_clear(x);
+	if (c->n_idle >= CLIENT_IDLE_MAX) {
+		xfer_free(x);
+		return;
+	}
+	x->state = XFER_FREE;
+	x->next = c->idle;
+	c->idle = x;
+	c->n_idle++;
+}
+
+/* ---- the end of a send ---- */
+
+static void
+end(struct client *c, struct client_send *s)
+{
+	if (s->xfer)
+		s->xfer->state = XFER_ENDED;
+	s->next = NULL;
+	*c->ended_end = s;
+	c->ended_end = &s->next;
+}
+
+static void
+end_as(struct client_xfer *x, enum client_result result, const char *why)
+{
+	x->result = result;
+	(void)snprintf(x->error, sizeof(x->error), "%s", why);
+	end(x->client, x->send);
+}
+
+/* Calls the done()s of all that ended by now. What these start or cancel may
+ * end at once: that waits for the next turn. */
+static int
+tell_ended(struct client *c)
+{
+	struct client_send *s = c->ended;
+	int n = 0;
+
+	c->ended = NULL;
+	c->ended_end = &c->ended;
+	while (s) {
+		struct client_send *next = s->next;
+		struct client_xfer *x = s->xfer;
+		struct client_answer a = {.result = CLIENT_BROKEN,
+		    .head = STR_EMPTY,
+		    .body = STR_EMPTY,
+		    .retry_after_ms = -1,
+		    .error = "no memory for the request"};
+
+		if (x)
+			xfer_answer(x, &a);
+		s->xfer = NULL;
+		c->n_running--;
+		s->done(s, &a); /* s may be gone, or started again */
+		if (x)
+			xfer_put(c, x);
+		s = next;
+		n++;
+	}
+	return n;
+}
+
+/* ---- the start of a send ---- */
+
+static void
+launch(struct client_xfer *x)
+{
+	struct client *c = x->client;
+	int64_t left =
+	    x->send->total_ms - (clock_mono_us() - x->started_us) / US_PER_MS;
+
+	xfer_arm(x, left < 1 ? 1 : (long)left);
+	x->state = XFER_RUNNING;
+	if (curl_multi_add_handle(c->multi, x->easy) != CURLM_OK)
+		end_as(x, CLIENT_BROKEN, "no memory for the request");
+}
+
+static void
+resolved(struct resolve_ask *q, const struct resolved *r, const char *why)
+{
+	struct client_xfer *x = MAIL_OF(q, struct client_xfer, ask);
+	struct err e;
+
+	if (!r)
+		end_as(x, CLIENT_DNS, why);
+	else if (xfer_pin(x, r, &e) < 0)
+		end_as(x, CLIENT_REFUSED, e.text);
+	else
+		launch(x);
+}
+
+void
+client_start(struct client *c, struct client_send *s)
+{
+	struct client_xfer *x = xfer_take(c);
+	struct err e;
+
+	assert(s->done && s->total_ms > 0 && s->connect_ms > 0);
+	c->n_running++;
+	s->xfer = x;
+	if (!x) {
+		end(c, s);
+		return;
+	}
+	x->send = s;
+	x->body.limit = s->keep_max;
+	x->head_keep = s->head_max ? s->head_max : CLIENT_HEAD_KEEP;
+	x->started_us = clock_mono_us();
+	if (xfer_prepare(x, &e) < 0) {
+		end_as(x, CLIENT_REFUSED, e.text);
+	} else if (x->url.literal || (s->proxy && c->o.proxy_resolves)) {
+		launch(x);
+	} else {
+		x->state = XFER_DNS;
+		x->ask.done = resolved;
+		resolve_ask(c->resolve, x->url.host, s->total_ms, &x->ask);
+	}
+}
+
+void
+client_cancel(struct client *c, struct client_send *s)
+{
+	struct client_xfer *x = s->xfer;
+
+	if (!x)
+		return; /* ended for want of memory, and will be told so */
+	if (x->state == XFER_DNS)
+		resolve_drop(c->resolve, &x->ask);
+	else if (x->state == XFER_RUNNING)
+		(void)curl_multi_remove_handle(c->multi, x->easy);
+	x->result = CLIENT_CANCELLED;
+	(void)snprintf(x->error, sizeof(x->error), "cancelled");
+	if (x->state != XFER_ENDED)
+		end(c, s);
+}
+
+/* ---- the loop ---- */
+
+static int
+on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
+{
+	struct client *c = arg;
+	struct epoll_event ev = {
+	    .events = (what & CURL_POLL_IN ? EPOLLIN : 0U) |
+		      (what & CURL_POLL_OUT ? EPOLLOUT : 0U),
+	    .data.u64 = (uint64_t)TAG_CURL << 32 | (uint32_t)fd,
+	};
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		(void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		return 0;
+	}
+	if (!known)
+		(void)curl_multi_assign(c->multi, fd, c);
+	if (epoll_ctl(c->epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
+		&ev) < 0)
+		(void)epoll_ctl(c->epoll_fd,
+		    known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &ev);
+	return 0;
+}
+
+static int
+on_timer(CURLM *multi, long timeout_ms, void *arg)
+{
+	struct client *c = arg;
+
+	(void)multi;
+	c->curl_due_us =
+	    timeout_ms < 0 ? -1 : clock_mono_us() + timeout_ms * US_PER_MS;
+	return 0;
+}
+
+static void
+act(struct client *c, curl_socket_t fd, int what)
+{
+	int running = 0;
+
+	(void)curl_multi_socket_action(c->multi, fd, what, &running);
+}
+
+static void
+on_event(struct client *c, const struct epoll_event *ev)
+{
+	int fd = (int)(uint32_t)ev->data.u64;
+	bool in = ev->events & (EPOLLIN | EPOLLERR | EPOLLHUP);
+	bool out = ev->events & (EPOLLOUT | EPOLLERR);
+	uint64_t count;
+
+	switch ((enum tag)(ev->data.u64 >> 32)) {
+	case TAG_CURL:
+		act(c, fd,
+		    (in ? CURL_CSELECT_IN : 0) | (out ? CURL_CSELECT_OUT : 0) |
+			(ev->events & EPOLLERR ? CURL_CSELECT_ERR : 0));
+		break;
+	case TAG_RESOLVE:
+		resolve_event(c->resolve, fd, in, out);
+		break;
+	case TAG_WAKE:
+		(void)!read(c->wake_fd, &count, sizeof(count));
+		break;
+	}
+}
+
+/*
+ * libcurl tells of a timer once: when it is woken too early, by a fraction of
+ * a millisecond, nothing is due yet and it says nothing again. So it is asked.
+ */
+static void
+run_timer(struct client *c)
+{
+	long left_ms = -1;
+
+	act(c, CURL_SOCKET_TIMEOUT, 0);
+	(void)curl_multi_timeout(c->multi, &left_ms);
+	(void)on_timer(c->multi, left_ms, c);
+}
+
+/* What libcurl is through with. */
+static void
+collect(struct client *c)
+{
+	CURLMsg *m;
+	int left;
+
+	while ((m = curl_multi_info_read(c->multi, &left))) {
+		struct client_xfer *x = NULL;
+		CURLcode code = m->data.result;
+
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
+		(void)curl_multi_remove_handle(c->multi, m->easy_handle);
+		xfer_ended(x, code);
+		end(c, x->send);
+	}
+}
+
+/* How long there is nothing to do, at most `ms` (-1: for ever). */
+static int
+patience(struct client *c, int ms)
+{
+	int64_t least = ms < 0 ? INT32_MAX : ms;
+	int64_t dns = resolve_timeout_ms(c->resolve);
+
+	if (c->ended)
+		return 0;
+	if (c->curl_due_us >= 0) {
+		int64_t left = c->curl_due_us - clock_mono_us();
+		int64_t curl = (left + US_PER_MS - 1) / US_PER_MS;
+
+		least = curl < 0 ? 0 : curl < least ? curl : least;
+	}
+	if (dns >= 0 && dns < least)
+		least = dns;
+	return ms < 0 && least == INT32_MAX ? -1 : (int)least;
+}
+
+/* One turn; true when somebody wanted the thread. */
+static bool
+turn(struct client *c, int ms)
+{
+	struct epoll_event ev[EVENTS_MAX];
+	int n = epoll_wait(c->epoll_fd, ev, EVENTS_MAX, patience(c, ms));
+	bool woken = false;
+
+	for (int i = 0; i < n; i++) {
+		on_event(c, &ev[i]);
+		woken |= ev[i].data.u64 >> 32 == TAG_WAKE;
+	}
+	if (c->curl_due_us >= 0 && c->curl_due_us <= clock_mono_us())
+		run_timer(c);
+	resolve_tick(c->resolve);
+	collect(c);
+	return woken;
+}
+
+int
+client_wait(struct client *c, int timeout_ms)
+{
+	int64_t until = clock_mono_ms() + timeout_ms;
+	int n = 0;
+
+	for (;;) {
+		int64_t left = timeout_ms < 0 ? -1 : until - clock_mono_ms();
+		bool woken = turn(c, timeout_ms < 0 ? -1
+				     : left < 0     ? 0
+						    : (int)left);
+
+		n = tell_ended(c);
+		if (n > 0 || woken || (timeout_ms >= 0 && left <= 0))
+			return n;
+	}
+}
+
+void
+client_wake(struct client *c)
+{
+	uint64_t one = 1;
+
+	(void)!write(c->wake_fd, &one, sizeof(one));
+}
+
+size_t
+client_running(const struct client *c)
+{
+	return c->n_running;
+}
+
+const char *
+client_result_name(enum client_result r)
+{
+	static const char *const NAMES[] = {
+	    [CLIENT_ANSWERED] = "answered",
+	    [CLIENT_TIMEOUT] = "timeout",
+	    [CLIENT_DNS] = "dns",
+	    [CLIENT_CONNECT] = "connect",
+	    [CLIENT_TLS] = "tls",
+	    [CLIENT_REFUSED] = "refused",
+	    [CLIENT_BROKEN] = "broken",
+	    [CLIENT_TOO_LARGE] = "too-large",
+	    [CLIENT_CANCELLED] = "cancelled",
+	};
+
+	return NAMES[r];
+}
+
+/* ---- life ---- */
+
+static int
+open_loop(struct client *c, struct err *e)
+{
+	struct epoll_event ev = {
+	    .events = EPOLLIN, .data.u64 = (uint64_t)TAG_WAKE << 32};
+	struct resolve_opts ro = {.timeout_ms = c->o.dns_timeout_ms,
+	    .tag = TAG_RESOLVE,
+	    .servers = c->o.dns_servers};
+
+	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->epoll_fd < 0 || c->wake_fd < 0 ||
+	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &ev) < 0)
+		return err_set(e, ERR_IO, "no epoll for the HTTP client: %s",
+		    strerror(errno));
+	ro.epoll_fd = c->epoll_fd;
+	return resolve_new(&ro, &c->resolve, e);
+}
+
+static int
+open_multi(struct client *c, struct err *e)
+{
+	long each = c->o.connections_each, all = c->o.connections_max;
+
+	if (c->o.ca_file && access(c->o.ca_file, R_OK) < 0)
+		return err_set(e, ERR_INVALID, "webhook.tls.ca: %s: %s",
+		    c->o.ca_file, strerror(errno));
+	c->multi = curl_multi_init();
+	if (!c->multi ||
+	    curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket) ||
+	    curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c) ||
+	    curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer) ||
+	    curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c) ||
+	    curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, all) ||
+	    curl_multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, all) ||
+	    curl_multi_setopt(c->multi, CURLMOPT_MAX_HOST_CONNECTIONS, each))
+		return err_set(e, ERR_NOMEM, "libcurl can't be started");
+	return OK;
+}
+
+int
+client_new(const struct client_opts *o, struct client **ret, struct err *e)
+{
+	struct client *c;
+	int rc;
+
+	assert(o->guard);
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return err_set(e, ERR_NOMEM, "libcurl can't be started");
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		curl_global_cleanup();
+		return err_set(e, ERR_NOMEM, "no memory for the HTTP client");
+	}
+	c->o = *o;
+	c->epoll_fd = c->wake_fd = -1;
+	c->curl_due_us = -1;
+	c->ended_end = &c->ended;
+	rc = open_loop(c, e);
+	if (rc == OK)
+		rc = open_multi(c, e);
+	if (rc < 0) {
+		client_free(c);
+		return rc;
+	}
+	*ret = c;
+	return OK;
+}
+
+void
+client_free(struct client *c)
+{
+	if (!c)
+		return;
+	for (struct client_xfer *x = c->active, *next; x; x = next) {
+		next = x->next;
+		client_cancel(c, x->send);
+	}
+	(void)tell_ended(c);
+	assert(c->n_running == 0);
+	while (c->idle) {
+		struct client_xfer *x = c->idle;
+
+		c->idle = x->next;
+		xfer_free(x);
+	}
+	(void)curl_multi_cleanup(c->multi);
+	resolve_free(c->resolve);
+	if (c->wake_fd >= 0)
+		(void)close(c->wake_fd);
+	if (c->epoll_fd >= 0)
+		(void)close(c->epoll_fd);
+	free(c);
+	curl_global_cleanup();
+}

@@ -1,0 +1,104 @@
+/*
+ * follow.h - one GET, wherever it leads: redirects, gzip and br, one at a time.
+ *
+ * WHAT. Over the client (client.h): up to FOLLOW_HOPS_MAX redirects, each of
+ * which the guard judges like any other URL, since the client does; a body
+ * that is unpacked and whole, at most `body_max` bytes of it; one limit of time
+ * over all hops, so that a server that drips is cut like one that is silent.
+ *
+ * ONE HOST AT A TIME. People who run a server see how often they are asked, and
+ * a reader that comes ten times at once is shut out. So a request waits here
+ * until no other of this program is under way to the same host, whoever asks:
+ * the schedule, a person who adds a feed, an icon. While it waits its time does
+ * not run.
+ *
+ *   follow_start ──▶ WAITING ──host is free──▶ RUNNING ──answer──▶ done
+ *                       ▲                        │ redirect
+ *                       └────────────────────────┘
+ *
+ * LIFE. All of it belongs to the client's thread. A follow and what it borrows
+ * belong to us from follow_start() until done(), which is called exactly once,
+ * never from follow_start(); inside it others may be started, also itself.
+ *
+ * INVARIANTS
+ *   1. At most one request is under way to a host.
+ *   2. A body is never longer than body_max: ANSWERED means that it is whole.
+ */
+#ifndef HTTP_CLIENT_FOLLOW_H
+#define HTTP_CLIENT_FOLLOW_H
+
+#include "base/limits.h"
+#include "base/list.h"
+#include "http/client/client.h"
+#include "http/url.h"
+
+struct follows;
+
+enum follow_result {
+	FOLLOW_ANSWERED,
+	FOLLOW_FAILED,    /* see `why`, the client's result */
+	FOLLOW_LOST,      /* too many redirects, a loop, or one to nowhere */
+	FOLLOW_TOO_LARGE, /* the body, unpacked, is over body_max */
+};
+
+struct follow_answer {
+	enum follow_result result;
+	enum client_result why;
+	int status;
+	struct str head, body;
+	struct str url; /* where it ended, as url_show() writes it */
+	int hops;       /* redirects that were followed */
+	bool permanent; /* all of them were (301, 308), and there was one */
+	int64_t retry_after_ms; /* -1: none */
+	int64_t took_us, wire_bytes;
+	const char *error; /* for people; "" when answered */
+};
+
+struct follow {
+	enum method method; /* a redirect of anything but GET is an answer */
+	struct str url;
+	struct str query; /* client.h; not for where a redirect leads */
+	const struct client_header *headers;
+	size_t n_headers;
+	struct str body;
+	size_t body_max;
+	int total_ms; /* over all hops */
+	const char *user_agent;
+	void (*done)(struct follow *f, const struct follow_answer *a);
+
+	/* ours */
+	struct follows *all;
+	struct link link;
+	struct client_send send;
+	int64_t took_us;
+	int hops;
+	bool permanent, running;
+	size_t n_at;
+	char host[URL_HOST_MAX + 1];
+	char at[URL_TEXT_MAX]; /* where it is now */
+	char error[256];
+};
+
+/* proxy: of the operator (client.h), or NULL; both outlive it. NULL: no
+ * memory. */
+struct follows *follows_new(struct client *c, const char *proxy);
+/* All are cancelled: those that wait at once, the others by client_wait().
+ * Nothing may be started behind it. */
+void follows_close(struct follows *fs);
+void follows_free(struct follows *fs); /* behind client_free(); NULL is fine */
+
+void follow_start(struct follows *fs, struct follow *f);
+/* Would a request to this URL start at once? */
+bool follow_free_host(const struct follows *fs, struct str url);
+
+/* The value of the last header of that name, trimmed; .p NULL: there is none. */
+struct str follow_header(struct str head, const char *name);
+
+/*
+ * `ref` as a Location means it, seen from `base`, into ret; 0 when it leads to
+ * no http or https URL. For who has no browser's leniency at hand.
+ */
+size_t follow_resolve(
+    const struct url *base, struct str ref, char ret[URL_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * guard.h - where this program may connect to: the one answer for all that
+ * goes out.
+ *
+ * WHY. Whoever may name a URL (a subscription, a feed) could make the server
+ * reach what only it can reach: its own ports, the private network, a cloud's
+ * metadata service. So the scheme, the host and every address that the host
+ * has are judged, by what they are and not by how they are spelled:
+ *
+ *   guard_url()      when a URL is saved, and again before each attempt
+ *   guard_connect()  for each address that the name resolved to, and for the
+ *                    address of each socket that is about to be connected
+ *
+ * One address that is not public refuses the whole name. A name can answer
+ * differently every second, so the addresses that were judged are the ones
+ * that are connected to (client.h).
+ *
+ * The allow list narrows what hosts may be named; it opens no private address.
+ * `webhook.url.allow.private` alone does that, by network, and http towards
+ * these networks with it. That a *name* leads there is known only when it has
+ * been resolved: with such networks guard_url() lets http to a name pass and
+ * guard_connect() finishes the check.
+ *
+ * LIFE. Built at start, then only read: any thread.
+ */
+#ifndef HTTP_CLIENT_GUARD_H
+#define HTTP_CLIENT_GUARD_H
+
+#include <sys/socket.h>
+
+#include "base/base.h"
+
+struct conf;
+struct guard;
+struct url;
+
+enum guard_use {
+	GUARD_WEBHOOK, /* https, unless webhook.url.allow.http */
+	GUARD_READER,  /* https and http */
+};
+
+/*
+ * ERR_INVALID naming the setting and the reason: for a list that can't be
+ * read, and for the three switches that would turn protection off.
+ */
+int guard_new(
+    const struct conf *c, struct guard **ret, struct err *e) MUST_CHECK;
+void guard_free(struct guard *g); /* NULL is fine */
+
+/*
+ * All that can be said without DNS: form, scheme, host lists, and the address
+ * when the host is one. ERR_INVALID or ERR_LIMIT for a URL that is none,
+ * ERR_DENIED for one that may not be used.
+ */
+int guard_url(const struct guard *g, enum guard_use use, struct str url,
+    struct err *e) MUST_CHECK;
+/* The same for one that was parsed. */
+int guard_target(const struct guard *g, enum guard_use use, const struct url *u,
+    struct err *e) MUST_CHECK;
+
+/* ERR_DENIED unless the address is public or in webhook.url.allow.private. */
+int guard_addr(
+    const struct guard *g, const struct sockaddr *sa, struct err *e) MUST_CHECK;
+/* guard_addr(), and whether http may be spoken there. */
+int guard_connect(const struct guard *g, enum guard_use use, bool https,
+    const struct sockaddr *sa, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * percent.h - percent-encoding and -decoding.
+ *
+ * What is decoded is UTF-8 without NUL or it is refused: it ends up in the
+ * store, in logs and in JSON, and none of these should have to wonder.
+ * Undecoded input is not copied, so the usual path costs nothing.
+ */
+#ifndef HTTP_PERCENT_H
+#define HTTP_PERCENT_H
+
+#include "base/base.h"
+
+struct arena;
+struct buf;
+
+/*
+ * s decoded, in the arena when it had to change. `plus` makes '+' a blank, as
+ * forms do. ERR_SYNTAX naming `what`, ERR_NOMEM.
+ */
+int percent_decode(struct arena *a, struct str s, bool plus, const char *what,
+    struct str *ret, struct err *e) MUST_CHECK;
+
+/* s with all but letters, digits and -._~ encoded: for queries and forms. */
+void percent_add(struct buf *b, struct str s);
+
+#endif

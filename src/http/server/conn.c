@@ -1,0 +1,285 @@
+#include "http/server/conn.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "http/server/peer.h"
+
+/* The address of the connection: the caller, or the last proxy before us. */
+static void
+take_hop(struct conn *c)
+{
+	const union MHD_ConnectionInfo *info =
+	    MHD_get_connection_info(c->mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *sa = info ? info->client_addr : NULL;
+
+	if (!sa || !ip_of(sa, &c->hop)) {
+		c->hop.n = 0; /* the unix socket */
+		(void)snprintf(c->r.peer, sizeof(c->r.peer), "unix");
+		return;
+	}
+	ip_unmap(&c->hop);
+	ip_format(&c->hop, c->r.peer);
+}
+
+/* The lines of the headers by which proxies tell whom they serve. */
+struct told {
+	struct arena *arena;
+	struct str forwarded, x_forwarded_for;
+	bool no_room;
+};
+
+static bool
+note_told(void *arg, struct str name, struct str value)
+{
+	struct told *t = arg;
+	struct str *to = str_eq_nocase(name, STR("Forwarded")) ? &t->forwarded
+			 : str_eq_nocase(name, STR("X-Forwarded-For"))
+			     ? &t->x_forwarded_for
+			     : NULL;
+
+	if (!to)
+		return true;
+	*to = to->p ? arena_fmt(
+			  t->arena, "%.*s,%.*s", STR_ARG(*to), STR_ARG(value))
+		    : value;
+	t->no_room = !to->p;
+	return !t->no_room;
+}
+
+static bool
+by_proxy(const struct conn *c)
+{
+	const struct nets *trusted = c->s->o.trusted;
+
+	return trusted && c->hop.n > 0 && nets_has(trusted, &c->hop);
+}
+
+void
+conn_peer(struct conn *c)
+{
+	struct told t = {.arena = c->r.arena};
+	struct ip peer;
+
+	if (!by_proxy(c))
+		return;
+	req_each_header(&c->r, note_told, &t);
+	if (t.no_room)
+		return;
+	peer =
+	    peer_find(c->s->o.trusted, c->hop, t.forwarded, t.x_forwarded_for);
+	ip_format(&peer, c->r.peer);
+}
+
+static struct conn *
+make(struct server *s, struct MHD_Connection *mc)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->s = s;
+	c->mc = mc;
+	c->waker = waker_new(c);
+	c->r.arena = arena_new(HTTP_ARENA_MAX);
+	if (!c->waker || !c->r.arena) {
+		waker_free(c->waker);
+		arena_free(c->r.arena);
+		free(c);
+		return NULL;
+	}
+	c->r.conn = c;
+	c->r.out.limit = HTTP_OUT_MAX;
+	take_hop(c);
+	return c;
+}
+
+static bool
+has_tls(struct MHD_Connection *mc)
+{
+	const union MHD_ConnectionInfo *info =
+	    MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	return info && info->tls_session;
+}
+
+void
+conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
+    enum MHD_ConnectionNotificationCode code)
+{
+	struct server *s = server;
+	struct conn *c = *ctx;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		    mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+		c = make(s, mc);
+		if (c) {
+			c->door.fd = info->connect_fd;
+			c->wire.tls = has_tls(mc);
+			c->broken = !wire_tap(c->door.fd, &c->wire);
+			c->door.exempt = c->hop.n == 0 || by_proxy(c);
+		}
+		/* Without memory it stays NULL and its requests are refused. */
+		door_enter(s->door, c ? &c->door : NULL, c ? c->r.peer : "");
+		*ctx = c;
+	} else if (c) {
+		(void)wire_tap(c->door.fd, NULL);
+		door_leave(s->door, &c->door);
+		reply_forget(c);
+		buf_done(&c->r.out);
+		arena_free(c->r.arena);
+		waker_free(c->waker);
+		free(c);
+		*ctx = NULL;
+	}
+}
+
+/* The path and query of "/p?q", or of "http://host/p?q" as proxies write. */
+static void
+take_target(struct conn *c, struct str target)
+{
+	if (str_starts(target, STR("http://")) ||
+	    str_starts(target, STR("https://"))) {
+		const char *slash;
+
+		target = str_from(target, target.p[4] == 's' ? 8 : 7);
+		slash = target.n ? memchr(target.p, '/', target.n) : NULL;
+		target = slash ? str_from(target, (size_t)(slash - target.p))
+			       : STR("/");
+	}
+	c->r.path = str_cut(&target, '?');
+	c->raw_query = target;
+}
+
+void *
+conn_begin(void *server, const char *uri, struct MHD_Connection *mc)
+{
+	const union MHD_ConnectionInfo *info =
+	    MHD_get_connection_info(mc, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct conn *c = info ? info->socket_context : NULL;
+	struct str target;
+
+	(void)server;
+	if (!c || c->broken)
+		return NULL;
+	c->nth++;
+	c->start_us = clock_mono_us();
+	atomic_store(&c->door.from_ms, c->start_us / US_PER_MS);
+	if (!door_phase(&c->door, IDLE, READING))
+		return NULL;
+	target = arena_dup(c->r.arena, str_of(uri));
+	if (!target.p)
+		return NULL;
+	take_target(c, target);
+	return c;
+}
+
+/* All of the last request is gone, but what the connection keeps. */
+static void
+reset(struct conn *c)
+{
+	struct req *r = &c->r, was = *r;
+
+	if (was.out.cap > HTTP_OUT_KEEP)
+		buf_done(&was.out);
+	buf_clear(&was.out);
+	arena_reset(was.arena);
+	*r = (struct req){.arena = was.arena, .out = was.out, .conn = c};
+	if (c->hop.n > 0)
+		ip_format(&c->hop, r->peer);
+	else
+		memcpy(r->peer, was.peer, sizeof(r->peer));
+	c->stage = AT_HEAD;
+	c->in = (struct intake){.names = 0};
+	c->linger = c->bad_frame = c->paused = c->to_sleep = false;
+	c->retry_after[0] = '\0';
+	c->early_status = 0;
+	c->early_code = NULL;
+	c->small = NULL;
+	c->body_n = c->body_known = 0;
+	c->chunked = false;
+	c->sent_status = 0;
+	c->stream = (struct stream){.pull = NULL};
+}
+
+/* A waker that somebody still holds is theirs; we take a fresh one. */
+static bool
+renew_waker(struct conn *c)
+{
+	struct waker *fresh;
+
+	waker_over(c->waker);
+	if (!waker_shared(c->waker)) {
+		waker_reuse(c->waker);
+		return true;
+	}
+	fresh = waker_new(c);
+	if (!fresh)
+		return false;
+	waker_free(c->waker);
+	c->waker = fresh;
+	return true;
+}
+
+void
+conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
+    enum MHD_RequestTerminationCode code)
+{
+	struct server *s = server;
+	struct conn *c = *ctx;
+	const struct server_hooks *h = &s->o.hooks;
+
+	(void)mc;
+	(void)code;
+	if (!c)
+		return;
+	*ctx = NULL;
+	waker_pass(c->waker);
+	stream_end(c);
+	if (c->sent_status && h->answered)
+		h->answered(h->arg, &c->r, c->sent_status,
+		    clock_mono_us() - c->start_us);
+	if (c->r.done)
+		c->r.done(&c->r);
+	if (c->linger)
+		door_linger(s->door, c->door.fd);
+	conn_uncount(c);
+	body_release(c);
+	buf_done(&c->zip);
+	c->broken = !renew_waker(c);
+	reset(c);
+	c->wire.serving = 0;
+	(void)atomic_fetch_add(&c->door.turn, 1);
+	if (!door_phase(&c->door, BUSY, IDLE) &&
+	    !door_phase(&c->door, SENDING, IDLE))
+		(void)door_phase(&c->door, READING, IDLE);
+}
+
+bool
+conn_stopping(const struct conn *c)
+{
+	const struct server *s = c->s;
+
+	return atomic_load(&s->draining) ||
+	       (s->o.hooks.stopping && s->o.hooks.stopping(s->o.hooks.arg));
+}
+
+void
+conn_uncount(struct conn *c)
+{
+	if (c->counted)
+		(void)atomic_fetch_sub(&c->s->busy, 1);
+	c->counted = false;
+}
+
+void
+conn_early(struct conn *c, int status, const char *code)
+{
+	c->early_status = status;
+	c->early_code = code;
+}

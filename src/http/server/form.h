@@ -1,0 +1,33 @@
+/*
+ * form.h - the parameters of a request, wherever they stand.
+ *
+ * Older protocols send them in the query, in a form as the body
+ * (application/x-www-form-urlencoded) or in both, and repeat a name for each
+ * value of a list. A form is all of them: first the body's, then the query's.
+ *
+ * LIFE. The request's arena's. INVARIANT: at most FORM_PAIRS_MAX of the body.
+ */
+#ifndef HTTP_SERVER_FORM_H
+#define HTTP_SERVER_FORM_H
+
+#include "http/server/req.h"
+
+struct form {
+	const struct req_pair *pairs;
+	size_t n;
+};
+
+/* ERR_SYNTAX, ERR_LIMIT, ERR_NOMEM. */
+int form_read(const struct req *r, struct form *ret, struct err *e) MUST_CHECK;
+
+/* The first of that name; empty when there is none. */
+struct str form_get(const struct form *f, const char *name);
+bool form_has(const struct form *f, const char *name);
+/* One after the other; begin with *at = 0. False at the end. */
+bool form_each(
+    const struct form *f, const char *name, size_t *at, struct str *ret);
+/* ERR_INVALID naming the parameter when it is no whole number in range. */
+int form_int(const struct form *f, const char *name, int64_t lo, int64_t hi,
+    int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
+
+#endif

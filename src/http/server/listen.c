@@ -1,0 +1,230 @@
+#include "http/server/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+#define BACKLOG 1024
+
+/* Host and port apart, as text for getaddrinfo. An empty host means all. */
+static int
+split(const char *address, char host[256], char port[8], struct err *e)
+{
+	struct str s = str_of(address), h;
+	const char *colon = strrchr(address, ':');
+	int64_t number;
+
+	if (!colon)
+		return err_set(
+		    e, ERR_INVALID, "listen %s: no port; HOST:PORT", address);
+	h = (struct str){address, (size_t)(colon - address)};
+	s = str_from(s, h.n + 1);
+	if (!str_int(s, &number) || number < 0 || number > 65535)
+		return err_set(e, ERR_INVALID,
+		    "listen %s: the port must be 0 to 65535", address);
+	if (h.n > 1 && h.p[0] == '[' && h.p[h.n - 1] == ']')
+		h = (struct str){h.p + 1, h.n - 2};
+	else if (str_has(h, ':'))
+		return err_set(e, ERR_INVALID,
+		    "listen %s: write an IPv6 address in brackets", address);
+	if (h.n >= 256)
+		return err_set(e, ERR_INVALID, "listen: host is too long");
+	(void)snprintf(host, 256, "%.*s", STR_ARG(h));
+	(void)snprintf(port, 8, "%lld", (long long)number);
+	return OK;
+}
+
+static int
+port_of(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in four;
+		struct sockaddr_in6 six;
+	} sa = {.six = {.sin6_family = AF_UNSPEC}};
+	socklen_t n = sizeof(sa);
+
+	if (getsockname(fd, &sa.any, &n) < 0)
+		return 0;
+	return ntohs(
+	    sa.any.sa_family == AF_INET6 ? sa.six.sin6_port : sa.four.sin_port);
+}
+
+static void
+set_port(struct sockaddr *sa, int port)
+{
+	if (sa->sa_family == AF_INET6)
+		((struct sockaddr_in6 *)(void *)sa)->sin6_port =
+		    htons((uint16_t)port);
+	else
+		((struct sockaddr_in *)(void *)sa)->sin_port =
+		    htons((uint16_t)port);
+}
+
+/* A listening socket or -1 with errno. `all` takes IPv4 on an IPv6 socket. */
+static int
+open_one(const struct addrinfo *ai, bool all)
+{
+	int fd = socket(ai->ai_family,
+	    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, ai->ai_protocol);
+	int yes = 1, only = !all, kept;
+
+	if (fd < 0)
+		return -1;
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (ai->ai_family == AF_INET6)
+		(void)setsockopt(
+		    fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 &&
+	    listen(fd, BACKLOG) == 0)
+		return fd;
+	kept = errno;
+	(void)close(fd);
+	errno = kept;
+	return -1;
+}
+
+/* A machine without IPv6 may still have ::1 in its hosts file. */
+static bool
+not_here(int error)
+{
+	return error == EAFNOSUPPORT || error == EADDRNOTAVAIL;
+}
+
+static int
+open_all(struct addrinfo *list, bool all, int fds[LISTEN_MAX], size_t *ret_n,
+    int *ret_port)
+{
+	int port = 0, failed = EADDRNOTAVAIL;
+	size_t n = 0;
+
+	for (struct addrinfo *ai = list; ai && n < LISTEN_MAX;
+	     ai = ai->ai_next) {
+		if (port > 0)
+			set_port(ai->ai_addr, port);
+		fds[n] = open_one(ai, all);
+		if (fds[n] < 0) {
+			failed = errno;
+			if (not_here(failed))
+				continue;
+			while (n > 0)
+				(void)close(fds[--n]);
+			return failed;
+		}
+		port = port_of(fds[n++]);
+		if (all && ai->ai_family == AF_INET6)
+			break; /* it takes IPv4 too */
+	}
+	if (n == 0)
+		return failed;
+	*ret_n = n;
+	*ret_port = port;
+	return 0;
+}
+
+/* Of two families, IPv6 first: one socket can then serve both. */
+static struct addrinfo *
+six_first(struct addrinfo *list)
+{
+	struct addrinfo *six = NULL, *other = NULL, **s = &six, **o = &other;
+
+	for (; list; list = list->ai_next) {
+		struct addrinfo ***end = list->ai_family == AF_INET6 ? &s : &o;
+
+		**end = list;
+		*end = &list->ai_next;
+	}
+	*o = NULL;
+	*s = other;
+	return six;
+}
+
+int
+listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
+    int *ret_port, struct err *e)
+{
+	struct addrinfo hints = {.ai_family = AF_UNSPEC,
+	    .ai_socktype = SOCK_STREAM,
+	    .ai_flags = AI_PASSIVE};
+	struct addrinfo *list = NULL;
+	char host[256], port[8];
+	int rc = split(address, host, port, e);
+	bool all;
+
+	if (rc < 0)
+		return rc;
+	all = host[0] == '\0';
+	rc = getaddrinfo(all ? NULL : host, port, &hints, &list);
+	if (rc != 0)
+		return err_set(
+		    e, ERR_INVALID, "listen %s: %s", address, gai_strerror(rc));
+	if (all)
+		list = six_first(list);
+	rc = open_all(list, all, ret_fds, ret_n, ret_port);
+	freeaddrinfo(list);
+	if (rc != 0)
+		return err_set(
+		    e, ERR_IO, "listen %s: %s", address, strerror(rc));
+	return OK;
+}
+
+/* Is somebody there? A file that nobody listens on is left over. */
+static bool
+answers(const struct sockaddr_un *sa)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	yes = connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0 ||
+	      errno == EAGAIN;
+	(void)close(fd);
+	return yes;
+}
+
+static bool
+is_socket(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+int
+listen_unix(const char *path, int *ret_fd, struct err *e)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	size_t n = strlen(path);
+	int fd;
+
+	if (n >= sizeof(sa.sun_path))
+		return err_set(e, ERR_INVALID,
+		    "socket %s: the path is over %zu bytes", path,
+		    sizeof(sa.sun_path) - 1);
+	memcpy(sa.sun_path, path, n + 1);
+	if (is_socket(path)) {
+		if (answers(&sa))
+			return err_set(e, ERR_CONFLICT,
+			    "socket %s: another server runs here", path);
+		(void)unlink(path);
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	/* The mode of the socket becomes that of the file: no gap, no umask. */
+	if (fd >= 0 && fchmod(fd, 0600) == 0 &&
+	    bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
+	    listen(fd, BACKLOG) == 0) {
+		*ret_fd = fd;
+		return OK;
+	}
+	(void)err_set(e, ERR_IO, "socket %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+	return ERR_IO;
+}

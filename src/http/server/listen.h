@@ -1,0 +1,24 @@
+/*
+ * listen.h - sockets to listen on.
+ *
+ * "HOST:PORT" with a name or an address, "[::1]:PORT", or ":PORT" for every
+ * interface, both IP versions. A name with several addresses (localhost) gives
+ * several sockets with the same port. All are non-blocking and close on exec.
+ */
+#ifndef HTTP_SERVER_LISTEN_H
+#define HTTP_SERVER_LISTEN_H
+
+#include "base/base.h"
+
+#define LISTEN_MAX 8
+
+/* ERR_INVALID for an address that is none, ERR_IO. Returns in *ret_n ≥ 1. */
+int listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
+    int *ret_port, struct err *e) MUST_CHECK;
+/*
+ * Mode 0600 from the first moment. A socket file nobody listens on is
+ * replaced; ERR_CONFLICT when somebody does.
+ */
+int listen_unix(const char *path, int *ret_fd, struct err *e) MUST_CHECK;
+
+#endif

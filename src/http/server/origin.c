@@ -1,0 +1,129 @@
+#include "http/server/origin.h"
+
+#include "base/str.h"
+#include "http/server/req.h"
+#include "http/url.h"
+
+#define METHODS_ALLOWED "GET, POST, PUT, PATCH, DELETE"
+/* X-Auth-Token: as apps of Miniflux say who they are. */
+#define HEADERS_ALLOWED                                                        \
+	"Authorization, Content-Type, Idempotency-Key, If-Match, "             \
+	"If-None-Match, Last-Event-ID, X-Auth-Token, X-Request-Id"
+#define HEADERS_EXPOSED "Retry-After, X-Request-Id"
+#define PREFLIGHT_S     "600"
+
+/* As browsers write it: no path, no port that goes without saying. */
+static int
+write_origin(
+    const char *url, char ret[ORIGIN_MAX + 1], struct url *u, struct err *e)
+{
+	int rc = url_parse(str_of(url), u, e);
+	char port[8] = "";
+	bool six;
+
+	if (rc < 0)
+		return rc;
+	six = u->literal && u->addr.sa.sa_family == AF_INET6;
+	if (u->port != (u->https ? 443 : 80))
+		(void)snprintf(port, sizeof(port), ":%u", (unsigned)u->port);
+	(void)snprintf(ret, ORIGIN_MAX + 1, "http%s://%s%s%s%s",
+	    u->https ? "s" : "", six ? "[" : "", u->host, six ? "]" : "", port);
+	return OK;
+}
+
+int
+origins_init(
+    struct origins *o, const char *base_url, const char *allowed, struct err *e)
+{
+	struct url u = {0};
+	struct err inner;
+
+	*o = (struct origins){.base = ""};
+	if (base_url[0] && write_origin(base_url, o->base, &u, &inner) < 0)
+		return err_set(e, ERR_INVALID, "base.url: %.200s", inner.text);
+	if (!allowed[0])
+		return OK;
+	if (write_origin(allowed, o->allowed, &u, &inner) < 0)
+		return err_set(
+		    e, ERR_INVALID, "cors.allowed.origin: %.200s", inner.text);
+	if (!str_eq(u.path, STR("/")) || u.query.n > 0)
+		return err_set(e, ERR_INVALID,
+		    "cors.allowed.origin must be an origin, as https://reader.example.com, without a path");
+	return OK;
+}
+
+static bool
+allowed(const struct origins *o, struct str origin)
+{
+	return o->allowed[0] && str_eq_nocase(origin, str_of(o->allowed));
+}
+
+bool
+origin_ours(const struct origins *o, struct str origin, struct str host)
+{
+	struct str rest = origin;
+
+	if (o->base[0] && str_eq_nocase(origin, str_of(o->base)))
+		return true;
+	/* Which scheme a proxy before us speaks is not known here. */
+	if (str_starts(rest, STR("http://")))
+		rest = str_from(rest, 7);
+	else if (str_starts(rest, STR("https://")))
+		rest = str_from(rest, 8);
+	else
+		return false;
+	return rest.n > 0 && str_eq_nocase(rest, host);
+}
+
+bool
+origin_trusted(const struct origins *o, struct str origin,
+    struct str fetch_site, struct str host)
+{
+	return str_eq(fetch_site, STR("same-origin")) ||
+	       origin_ours(o, origin, host) || allowed(o, origin);
+}
+
+bool
+origin_trusts(const struct origins *o, const struct req *r)
+{
+	return origin_trusted(o, req_header(r, "Origin"),
+	    req_header(r, "Sec-Fetch-Site"), req_header(r, "Host"));
+}
+
+bool
+origin_foreign(const struct origins *o, const struct req *r)
+{
+	struct str kind = req_header(r, "Authorization");
+
+	return str_eq_nocase(str_cut(&kind, ' '), STR("basic")) &&
+	       req_header(r, "Origin").n > 0 && !origin_trusts(o, r);
+}
+
+void
+origin_answer(const struct origins *o, struct req *r, struct str origin,
+    struct str asks_for)
+{
+	if (!o->allowed[0])
+		return;
+	req_add_header(r, "Vary", "Origin");
+	if (!allowed(o, origin))
+		return;
+	req_add_header(r, "Access-Control-Allow-Origin", o->allowed);
+	req_add_header(r, "Access-Control-Allow-Credentials", "true");
+	if (asks_for.n == 0) {
+		req_add_header(
+		    r, "Access-Control-Expose-Headers", HEADERS_EXPOSED);
+		return;
+	}
+	req_add_header(r, "Access-Control-Allow-Methods", METHODS_ALLOWED);
+	req_add_header(r, "Access-Control-Allow-Headers", HEADERS_ALLOWED);
+	req_add_header(r, "Access-Control-Max-Age", PREFLIGHT_S);
+}
+
+void
+origin_headers(const struct origins *o, struct req *r)
+{
+	if (o->allowed[0])
+		origin_answer(o, r, req_header(r, "Origin"),
+		    req_header(r, "Access-Control-Request-Method"));
+}

@@ -1,0 +1,57 @@
+#include "http/server/person.h"
+
+#include "base/buf.h"
+#include "base/test.h"
+
+static void
+test_shapes(void **state)
+{
+	static const struct {
+		enum err_code code;
+		const char *at, *word, *name;
+		int was, want;
+		bool hidden;
+		const char *text;
+	} rows[] = {
+	    {ERR_INVALID, "/url", NULL, "INVALID_FIELD", 422, 400, false,
+		"{\"code\":\"INVALID_FIELD\",\"message\":\"bad\","
+		"\"category\":\"validation\",\"action\":\"Correct the fields "
+		"that are named and try again.\",\"fields\":[{\"field\":"
+		"\"url\",\"message\":\"bad\"}]}"},
+	    {ERR_CONFLICT, "", "NOT_STOPPED", "CONFLICT", 409, 409, false,
+		"{\"code\":\"NOT_STOPPED\",\"message\":\"bad\","
+		"\"category\":\"feed\",\"action\":\"Nothing to do: this feed "
+		"is being fetched.\"}"},
+	    {ERR_STORE, "/x", NULL, "INTERNAL", 500, 500, true,
+		"{\"code\":\"INTERNAL\",\"message\":\"Something went wrong on "
+		"our side.\",\"category\":\"system\",\"action\":\"Try again; "
+		"if it goes on, tell the operator the request id.\"}"},
+	    {ERR_INVALID, "", "ODD", "INVALID_FIELD", 422, 422, false,
+		"{\"code\":\"ODD\",\"message\":\"bad\",\"category\":"
+		"\"validation\",\"action\":\"Correct the request.\"}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct buf b = BUF(1024);
+		struct err e;
+
+		(void)err_at(&e, rows[i].code, rows[i].at, "bad");
+		(void)err_word(&e, rows[i].word);
+		assert_int_equal(person_error(&b, rows[i].was, rows[i].name,
+				     rows[i].hidden, &e),
+		    rows[i].want);
+		assert_true(str_eq(buf_str(&b), str_of(rows[i].text)));
+		buf_done(&b);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_shapes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+#include "http/server/query.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/test.h"
+
+/* Pairs are written back as "name=value;" */
+static const struct {
+	const char *query;
+	int rc;
+	const char *pairs;
+} ROWS[] = {
+    {"", OK, ""},
+    {"a=1", OK, "a=1;"},
+    {"a=1&b=2", OK, "a=1;b=2;"},
+    {"a", OK, "a=;"},
+    {"a=", OK, "a=;"},
+    {"=a", OK, "=a;"},
+    {"a=b=c", OK, "a=b=c;"},
+    {"&&a=1&", OK, "a=1;"},
+    {"a+b=c+d", OK, "a b=c d;"},
+    {"a%2Bb=%26%3d", OK, "a+b=&=;"},
+    {"%C3%A9=%e2%82%ac", OK, "\xc3\xa9=\xe2\x82\xac;"},
+    {"a=%", ERR_SYNTAX, NULL},
+    {"a=%1", ERR_SYNTAX, NULL},
+    {"a=%1x", ERR_SYNTAX, NULL},
+    {"%xx=a", ERR_SYNTAX, NULL},
+    {"a=%00", ERR_SYNTAX, NULL},
+    {"a=%80", ERR_SYNTAX, NULL},
+    {"a=\xff", ERR_SYNTAX, NULL},
+    {"a=%ed%a0%80", ERR_SYNTAX, NULL},
+};
+
+static void
+test_parse(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		struct arena *a = arena_new(KIB);
+		const struct req_pair *v = NULL;
+		struct buf b = BUF(KIB);
+		struct err e = {0};
+		size_t n = 0;
+		int rc = query_parse(a, str_of(ROWS[i].query), &v, &n, &e);
+
+		assert_int_equal(rc, ROWS[i].rc);
+		for (size_t k = 0; k < n; k++) {
+			buf_add(&b, v[k].name);
+			buf_addc(&b, '=');
+			buf_add(&b, v[k].value);
+			buf_addc(&b, ';');
+		}
+		assert_true(str_eq(buf_str(&b), str_of(ROWS[i].pairs)));
+		buf_done(&b);
+		arena_free(a);
+	}
+}
+
+static void
+test_bounds(void **state)
+{
+	struct arena *a = arena_new(64 * KIB);
+	const struct req_pair *v = NULL;
+	struct buf b = BUF(KIB);
+	struct err e = {0};
+	size_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < HTTP_QUERY_MAX; i++)
+		buf_addz(&b, "a&");
+	assert_int_equal(query_parse(a, buf_str(&b), &v, &n, &e), OK);
+	assert_int_equal(n, HTTP_QUERY_MAX);
+	buf_addc(&b, 'b');
+	assert_int_equal(query_parse(a, buf_str(&b), &v, &n, &e), ERR_LIMIT);
+	buf_done(&b);
+	arena_free(a);
+}
+
+static void
+test_lookup(void **state)
+{
+	static const struct req_pair PAIRS[] = {
+	    {STR("a"), STR("1")}, {STR("b"), STR("x")}, {STR("c"), STR("-5")}};
+	static const char *const ALL[] = {"c", "b", "a", NULL};
+	static const char *const SOME[] = {"a", "b", NULL};
+	struct req r = {.query = PAIRS, .n_query = COUNT_OF(PAIRS)};
+	struct err e = {0};
+	struct str s;
+	int64_t v = 77;
+
+	(void)state;
+	assert_true(req_query(&r, "b", &s) && str_eq(s, STR("x")));
+	assert_false(req_query(&r, "d", &s));
+	assert_int_equal(req_query_int(&r, "a", 1, 9, 5, &v, &e), OK);
+	assert_int_equal(v, 1);
+	assert_int_equal(req_query_int(&r, "d", 1, 9, 5, &v, &e), OK);
+	assert_int_equal(v, 5);
+	assert_int_equal(req_query_int(&r, "c", -5, 9, 5, &v, &e), OK);
+	assert_int_equal(v, -5);
+	assert_int_equal(req_query_int(&r, "a", 2, 9, 5, &v, &e), ERR_INVALID);
+	assert_int_equal(req_query_int(&r, "b", 2, 9, 5, &v, &e), ERR_INVALID);
+	assert_non_null(strstr(e.text, "parameter b"));
+	assert_int_equal(v, -5);
+	assert_int_equal(req_query_only(&r, ALL, &e), OK);
+	assert_int_equal(req_query_only(&r, SOME, &e), ERR_INVALID);
+	assert_non_null(strstr(e.text, "parameter c"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_parse),
+	    cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_lookup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/*
+ * reply.h - how an error looks to a client: one shape, one table.
+ *
+ *   {"error":{"code":"INVALID_FIELD","message":"…","pointer":"/url"},
+ *    "traceId":"…"}
+ *
+ * The pointer is left out when there is none. What went wrong inside us is
+ * logged with the trace id and shown as "internal error": a message of the
+ * database is no business of a stranger. When it is away, full or busy the
+ * client is told so and no more; the request's line in the log has its words
+ * (`inside` of struct err). Under /api/v1 that error has the words
+ * of seed 004. Routes that people's browsers call have a shape of their own:
+ * person.h.
+ */
+#ifndef HTTP_SERVER_REPLY_H
+#define HTTP_SERVER_REPLY_H
+
+#include "base/base.h"
+
+struct buf;
+
+int http_error_status(const struct err *e); /* 422 for ERR_INVALID, … */
+/* {"code","message","pointer"}, for one item of many. */
+void http_error_json(struct buf *b, const struct err *e);
+
+#endif

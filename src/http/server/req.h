@@ -1,0 +1,203 @@
+/*
+ * req.h - one HTTP request, as the rooms above see it.
+ *
+ * A route names a handler and where it runs. The server (server.c) reads the
+ * request, finds the route, asks who is calling, and calls the handler:
+ *
+ *   ON_HTTP   on the http thread, at once, with db NULL. It must not block. It
+ *             may return REQ_WAIT after arranging that somebody calls
+ *             req_wake(); then r->then is called on the http thread.
+ *   ON_READ   on a read thread with a read connection.
+ *   ON_WRITE  on the commit thread inside a transaction, which is committed
+ *             before anything is answered; the handler may run twice, so it
+ *             begins by buf_clear(&r->out).
+ *
+ * A handler answers by writing r->out and r->status and returning OK, or by
+ * returning an error, which becomes the one JSON error shape (reply.c).
+ *
+ * REQ_WAIT from a read or commit thread means: go on with r->then on the http
+ * thread, at once. There it may arrange a wake and return REQ_WAIT itself, so
+ * nobody can wake a request that a handler is still working on.
+ *
+ * LIFE. The request and its arena live until the answer was sent or the client
+ * went away. While it waits the connection is suspended, so nothing frees it:
+ * exactly one req_wake() must follow each REQ_WAIT, also at shutdown. A client
+ * that left meanwhile is noticed after the wake, and then r->then is not
+ * called; r->done, when set, is called once at the end of every request.
+ */
+#ifndef HTTP_SERVER_REQ_H
+#define HTTP_SERVER_REQ_H
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/uuid.h"
+#include "http/method.h"
+#include "loop/mailbox.h"
+#include "loop/pool.h"
+
+struct arena;
+struct conn;
+struct db;
+struct req;
+
+/* Bits; a principal has some, a route wants one of them. ADMIN has all. */
+enum scope {
+	SCOPE_OPEN = 0, /* anybody */
+	SCOPE_PUBLISH = 1 << 0,
+	SCOPE_READ = 1 << 1,
+	SCOPE_MANAGE = 1 << 2,
+	SCOPE_ADMIN = 1 << 3,
+	SCOPE_SUBMIT = 1 << 4,
+	SCOPE_QUERY = 1 << 5,
+	SCOPE_CONSUME = 1 << 6,
+	SCOPE_ANY = 1 << 7,     /* anybody who is known */
+	SCOPE_METRICS = 1 << 8, /* READ; anybody when metrics.open */
+	SCOPE_USER = 1 << 9, /* a person (who.user): no key, no admin's right */
+	SCOPE_WHOLE = 1 << 10 /* beside another: no key limited to tenants */
+};
+
+/*
+ * Whom a route is for: which passwords count there, whose limit is counted and
+ * how errors are written. These are decided by the route that was found, never
+ * by how its path was spelled.
+ */
+enum route_group {
+	FOR_PROGRAMS, /* errors as {"error":{…},"traceId"} */
+	FOR_TASKS,    /* the same; another word for what is our own fault */
+	FOR_PEOPLE,   /* browsers: http/server/person.h; limits by the minute */
+	FOR_MINIFLUX, /* apps: app passwords count; errors as Miniflux has them */
+	FOR_APPS      /* apps of the other protocols */
+};
+
+enum run_on { ON_HTTP, ON_READ, ON_WRITE };
+
+#define REQ_WAIT 1 /* what a handler returns besides OK and errors */
+
+typedef int (*handler_fn)(struct req *r, struct db *db, struct err *e);
+
+struct route {
+	enum method method;
+	const char *path; /* "/v1/events/{eventId}"; a {name} is one segment,
+			     a {name...} at the end all that follow */
+	unsigned scope;
+	enum run_on on;
+	handler_fn run;
+	const char *body;    /* media types it takes, "" for none: 415 */
+	const char *summary; /* for OpenAPI and people */
+	enum route_group group;
+	const char *alias; /* a prefix under which it is found too, or NULL */
+	bool pushed; /* open to anybody, with bodies as large as others': what
+			a provider sends us, judged by its signature */
+};
+
+enum principal_kind { WHO_NOBODY, WHO_USER, WHO_KEY, WHO_LOCAL };
+
+/* Who is calling. LOCAL is the unix socket: the data folder's owner. */
+struct principal {
+	enum principal_kind kind;
+	int64_t id;
+	int64_t user; /* the person (account/users.h); 0: a program */
+	struct uuid user_uid;
+	unsigned scopes;
+	char name[64];
+	const struct uuid *tenants; /* limited to these; NULL: to none */
+	size_t n_tenants;
+	int64_t rate_per_second; /* of a key: for account/limiter.h; 0: none */
+	int64_t expires_us;      /* of a key or session: its end; 0: none */
+	bool by_cookie; /* known by a cookie alone: http/server/origin.h */
+};
+
+#define REQ_PARAMS_MAX  4
+#define REQ_HEADERS_MAX 16
+#define REQ_TRACE_MAX   64
+
+/* One parameter of the query, decoded. */
+struct req_pair {
+	struct str name, value;
+};
+
+struct req {
+	const struct route *route;
+	struct arena *arena;
+	struct str path;
+	struct str params[REQ_PARAMS_MAX]; /* decoded, in the path's order */
+	const struct req_pair *query;
+	size_t n_query;
+	struct str body;
+	char trace_id[REQ_TRACE_MAX + 1]; /* X-Request-Id in and out */
+	struct principal who;
+	char peer[64]; /* the caller's address (peer.h), or "unix" */
+
+	/* the answer */
+	int status;               /* 200 when the handler leaves it 0 */
+	struct buf out;           /* the body; limit set by the server */
+	const char *content_type; /* application/json when NULL */
+	struct {
+		const char *name, *value;
+	} headers[REQ_HEADERS_MAX];
+	size_t n_headers;
+
+	/* for whoever works on it while it waits */
+	void *app;                                 /* server_hooks.arg */
+	handler_fn work;                           /* what runs elsewhere */
+	int (*then)(struct req *r, struct err *e); /* OK, error or REQ_WAIT */
+	void (*done)(struct req *r); /* once, on the http thread, at the end */
+	void *ctx;                   /* the handler's */
+	struct pool_job job;         /* ON_READ */
+	int rc;                      /* the handler's result */
+	struct err err;
+	struct conn *conn; /* the server's; NULL in tests without one */
+};
+
+/* Empty when absent. Valid as long as the request. */
+struct str req_header(const struct req *r, const char *name);
+/* Each header, as it came, values trimmed; `each` returns false to end. */
+void req_each_header(const struct req *r,
+    bool (*each)(void *arg, struct str name, struct str value), void *arg);
+bool req_query(const struct req *r, const char *name, struct str *ret);
+/* ERR_INVALID naming the parameter when it is no whole number in range. */
+int req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
+    int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
+/*
+ * ERR_INVALID for a query parameter that is not among `names` (NULL ends), or
+ * that is given twice.
+ */
+int req_query_only(
+    const struct req *r, const char *const *names, struct err *e) MUST_CHECK;
+/* Both are borrowed and must live as long as the request (its arena does). */
+/* A name that is there already is replaced; a cookie, when it is the same. */
+void req_add_header(struct req *r, const char *name, const char *value);
+
+/* From any thread: the request goes on with r->then on its http thread. */
+void req_wake(struct req *r);
+/* Between the two this thread's req_wake() only notes whom to wake, which costs
+ * less for many; nothing in between may wait. */
+void req_wake_hold(void);
+void req_wake_release(void);
+
+/*
+ * A handle that outlives its request, for whoever can't know in time that it
+ * is over (a tail that learns by mail that a reader left). waker_wake() may be
+ * called from any thread at any time, also after the end of the request or of
+ * the server: then it does nothing. Wakes before the next sleep count as one.
+ */
+struct waker;
+struct waker *req_waker(struct req *r); /* http thread; waker_free() it */
+void waker_wake(struct waker *w);
+void waker_free(struct waker *w); /* any thread; NULL is fine */
+
+/*
+ * Answers with a stream instead of r->out. `pull` runs on the http thread when
+ * the client can take more: it appends to *b and returns STREAM_MORE (it must
+ * have appended), STREAM_WAIT (somebody will wake it) or STREAM_END. `done`
+ * becomes r->done: it runs once, when the stream is over for whatever reason,
+ * and nobody may req_wake() after it; a waker may be used at any time. A wake
+ * for no reason is possible (the client left, the server drains), and while
+ * the server drains STREAM_WAIT is taken for STREAM_END.
+ */
+enum stream_next { STREAM_MORE, STREAM_WAIT, STREAM_END };
+void req_stream(struct req *r, const char *content_type,
+    enum stream_next (*pull)(struct req *r, struct buf *b),
+    void (*done)(struct req *r));
+
+#endif

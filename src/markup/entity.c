@@ -1,0 +1,152 @@
+#include "markup/entity.h"
+
+#include "base/str.h"
+
+#define NAME_MAX_BYTES 32 /* the longest, with its semicolon */
+
+static const struct {
+	const char *name, *text;
+} TABLE[] = {
+#define ENTITY(name, text) {name, text},
+#include "markup/entities.tbl"
+#undef ENTITY
+};
+
+const uint16_t ENTITY_CP1252[32] = {0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026,
+    0x2020, 0x2021, 0x2c6, 0x2030, 0x160, 0x2039, 0x152, 0x8d, 0x17d, 0x8f,
+    0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc, 0x2122,
+    0x161, 0x203a, 0x153, 0x9d, 0x17e, 0x178};
+
+size_t
+entity_utf8(uint32_t code, char ret[4])
+{
+	if (code < 0x80) {
+		ret[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		ret[0] = (char)(0xc0 | code >> 6);
+		ret[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	if (code < 0x10000) {
+		ret[0] = (char)(0xe0 | code >> 12);
+		ret[1] = (char)(0x80 | (code >> 6 & 0x3f));
+		ret[2] = (char)(0x80 | (code & 0x3f));
+		return 3;
+	}
+	ret[0] = (char)(0xf0 | code >> 18);
+	ret[1] = (char)(0x80 | (code >> 12 & 0x3f));
+	ret[2] = (char)(0x80 | (code >> 6 & 0x3f));
+	ret[3] = (char)(0x80 | (code & 0x3f));
+	return 4;
+}
+
+/* XML has fewer characters than HTML. */
+static uint32_t
+honest(uint32_t v, enum entity_in in)
+{
+	if (v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return 0xfffd;
+	if (v >= 0x80 && v < 0xa0)
+		return ENTITY_CP1252[v - 0x80];
+	if (in == ENTITY_IN_XML &&
+	    ((v < 0x20 && v != '\t' && v != '\n' && v != '\r') || v == 0xfffe ||
+		v == 0xffff))
+		return 0xfffd;
+	return v;
+}
+
+static int
+digit(char c, bool hex)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static size_t
+numeric(struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
+{
+	bool hex = s.n > 2 && (s.p[2] | 0x20) == 'x';
+	size_t begin = hex ? 3 : 2, i = begin;
+	uint32_t code = 0;
+
+	for (; i < s.n; i++) {
+		int d = digit(s.p[i], hex);
+
+		if (d < 0)
+			break;
+		if (code < 0x110000)
+			code = code * (hex ? 16 : 10) + (uint32_t)d;
+	}
+	if (i == begin)
+		return 0;
+	if (i < s.n && s.p[i] == ';')
+		i++;
+	else if (in == ENTITY_IN_XML)
+		return 0;
+	*ret_n = entity_utf8(honest(code, in), ret);
+	return i;
+}
+
+static bool
+alnum(char c)
+{
+	char l = (char)(c | 0x20);
+
+	return (c >= '0' && c <= '9') || (l >= 'a' && l <= 'z');
+}
+
+static const char *
+find(struct str name)
+{
+	size_t low = 0, high = COUNT_OF(TABLE);
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int c = str_cmp(name, str_of(TABLE[mid].name));
+
+		if (c == 0)
+			return TABLE[mid].text;
+		if (c < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+size_t
+entity_read(
+    struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
+{
+	size_t n = 1;
+
+	if (s.n < 2 || s.p[0] != '&')
+		return 0;
+	if (s.p[1] == '#')
+		return numeric(s, in, ret, ret_n);
+	while (n < s.n && n < NAME_MAX_BYTES && alnum(s.p[n]))
+		n++;
+	if (n < s.n && s.p[n] == ';')
+		n++;
+	else if (in == ENTITY_IN_XML)
+		return 0;
+	for (; n > 2; n--) {
+		const char *text = find((struct str){s.p + 1, n - 1});
+
+		if (!text && in == ENTITY_IN_XML)
+			return 0;
+		if (!text)
+			continue;
+		if (in == ENTITY_IN_ATTR && s.p[n - 1] != ';' && n < s.n &&
+		    (s.p[n] == '=' || alnum(s.p[n])))
+			return 0;
+		*ret_n = strlen(text);
+		memcpy(ret, text, *ret_n);
+		return n;
+	}
+	return 0;
+}

@@ -1,0 +1,35 @@
+/*
+ * href.h - what a link in a page or an article leads to.
+ *
+ * A browser takes more for a URL than any standard of URLs does: blanks and
+ * controls around it, tabs and line feeds within it, backslashes for slashes,
+ * "https:host". So a link is read as a browser reads it, its scheme is judged
+ * by what is left, and what it is written as has only one reading: what we let
+ * through is what will be followed. Nothing is connected to here; whoever
+ * fetches asks the guard (http/client/guard.h).
+ *
+ * INVARIANTS
+ *   1. A link that is written begins with one of the schemes that were asked
+ *      for, in lower case, and holds no blank, control, quote, '<' or '>'.
+ *   2. Read again, with any base, it is written the same.
+ */
+#ifndef MARKUP_HREF_H
+#define MARKUP_HREF_H
+
+#include "base/base.h"
+
+struct arena;
+
+enum { HREF_HTTP = 1, HREF_HTTPS = 2, HREF_MAILTO = 4 };
+
+/*
+ * `text`, resolved against `base` (an http or https URL; empty: only what is
+ * absolute is taken). .p is NULL when it is none of `schemes`, has no host, is
+ * over HREF_MAX, or there is no memory.
+ */
+struct str href_resolve(
+    struct arena *a, struct str base, struct str text, int schemes);
+/* "host:port" of what href_resolve() wrote. */
+struct str href_host(struct str url);
+
+#endif

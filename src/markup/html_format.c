@@ -1,0 +1,298 @@
+/* The list of formatting elements, and the "adoption agency". */
+#include "base/arena.h"
+#include "base/str.h"
+#include "markup/html_priv.h"
+
+static bool
+same(const struct html_node *a, const struct html_node *b)
+{
+	if (a->tag != b->tag || a->n_attrs != b->n_attrs)
+		return false;
+	for (size_t i = 0; i < a->n_attrs; i++) {
+		size_t j = 0;
+
+		while (j < b->n_attrs &&
+		       !(str_eq(a->attrs[i].name, b->attrs[j].name) &&
+			   str_eq(a->attrs[i].value, b->attrs[j].value)))
+			j++;
+		if (j == b->n_attrs)
+			return false;
+	}
+	return true;
+}
+
+static void
+remove_at(struct parser *p, size_t i)
+{
+	memmove(&p->format[i], &p->format[i + 1],
+	    (p->n_format - i - 1) * sizeof(p->format[0]));
+	p->n_format--;
+}
+
+/* Where the part behind the last marker begins. */
+static size_t
+part(const struct parser *p)
+{
+	size_t i = p->n_format;
+
+	while (i > 0 && p->format[i - 1])
+		i--;
+	return i;
+}
+
+/* A marker must go in: the oldest element makes room for it. */
+static void
+make_room(struct parser *p)
+{
+	if (p->n_format == HTML_FORMAT_MAX)
+		remove_at(p, 0);
+}
+
+void
+format_push(struct parser *p, struct html_node *n)
+{
+	size_t begin = part(p), alike = 0, first = 0;
+
+	if (!stack_holds(p, n))
+		return; /* no room there: it is closed already */
+	for (size_t i = p->n_format; i > begin; i--) {
+		if (!same(p->format[i - 1], n))
+			continue;
+		first = i - 1;
+		alike++;
+	}
+	if (alike >= 3)
+		remove_at(p, first);
+	make_room(p);
+	p->format[p->n_format++] = n;
+}
+
+void
+format_marker(struct parser *p)
+{
+	make_room(p);
+	p->format[p->n_format++] = NULL;
+}
+
+void
+format_clear(struct parser *p)
+{
+	while (p->n_format > 0)
+		if (!p->format[--p->n_format])
+			return;
+}
+
+void
+format_remove(struct parser *p, const struct html_node *n)
+{
+	for (size_t i = p->n_format; i > 0; i--) {
+		if (p->format[i - 1] == n) {
+			remove_at(p, i - 1);
+			return;
+		}
+	}
+}
+
+struct html_node *
+format_find(const struct parser *p, enum html_tag t)
+{
+	for (size_t i = p->n_format; i > 0 && p->format[i - 1]; i--)
+		if (p->format[i - 1]->tag == t)
+			return p->format[i - 1];
+	return NULL;
+}
+
+static struct html_node *
+clone(struct parser *p, const struct html_node *n)
+{
+	struct html_node *c = arena_alloc(p->lex.arena, sizeof(*c));
+
+	p->lex.full |= arena_over(p->lex.arena);
+	c->tag = n->tag;
+	c->ns = n->ns;
+	c->text = n->text;
+	c->attrs = n->attrs;
+	c->n_attrs = n->n_attrs;
+	return c;
+}
+
+void
+format_reopen(struct parser *p)
+{
+	size_t i = p->n_format;
+
+	while (i > 0 && p->format[i - 1] && !stack_holds(p, p->format[i - 1]))
+		i--;
+	for (; i < p->n_format; i++) {
+		const struct html_node *old = p->format[i];
+		struct html_node *n;
+		struct token t UNINIT;
+
+		if (!tree_has_room(p))
+			return;
+		t.tag = (enum html_tag)old->tag;
+		t.text = old->text;
+		t.n_attrs = 0;
+		n = tree_open(p, &t);
+		if (!n)
+			return;
+		n->attrs = old->attrs;
+		n->n_attrs = old->n_attrs;
+		p->format[i] = n;
+	}
+}
+
+void
+other_end(struct parser *p, const struct token *t)
+{
+	for (size_t i = p->n_open; i > 1; i--) {
+		const struct html_node *n = p->open[i - 1];
+
+		if (n->ns == NS_HTML && n->tag == t->tag &&
+		    (t->tag != T_OTHER || str_eq(n->text, t->text))) {
+			p->n_open = i - 1;
+			return;
+		}
+		if (special(n))
+			return;
+	}
+}
+
+static size_t
+format_index(const struct parser *p, const struct html_node *n)
+{
+	size_t i = 0;
+
+	while (i < p->n_format && p->format[i] != n)
+		i++;
+	return i;
+}
+
+static size_t
+stack_index(const struct parser *p, const struct html_node *n)
+{
+	size_t i = 0;
+
+	while (i < p->n_open && p->open[i] != n)
+		i++;
+	return i;
+}
+
+static bool
+node_in_scope(const struct parser *p, const struct html_node *n)
+{
+	for (size_t i = p->n_open; i > 1; i--) {
+		if (p->open[i - 1] == n)
+			return true;
+		if (scope_barrier(p->open[i - 1], SCOPE_PLAIN))
+			return false;
+	}
+	return false;
+}
+
+/*
+ * The elements between the formatting element at `top` and the block below it
+ * are copied, so that the block stands outside of it. Returns the last one,
+ * which is to stand in the common ancestor; NULL: no room. *mark is where the
+ * new formatting element goes in the list.
+ */
+static struct html_node *
+copy_between(struct parser *p, size_t top, size_t block, size_t *mark)
+{
+	struct html_node *last = p->open[block], *furthest = last;
+	int count = 0;
+
+	for (size_t i = block; i-- > top + 1;) {
+		struct html_node *n = p->open[i], *c;
+		size_t at = format_index(p, n);
+
+		count++;
+		if (count > 3 && at < p->n_format) {
+			remove_at(p, at);
+			*mark -= at < *mark;
+			at = p->n_format;
+		}
+		if (at == p->n_format) {
+			stack_remove(p, n);
+			continue;
+		}
+		c = clone(p, n);
+		if (!c)
+			return NULL;
+		p->format[at] = c;
+		p->open[i] = c;
+		if (last == furthest)
+			*mark = at + 1;
+		tree_append(c, last);
+		last = c;
+	}
+	return last;
+}
+
+/* One round; false: that was the last. */
+static bool
+adopt_once(struct parser *p, const struct token *t)
+{
+	struct html_node *f = format_find(p, t->tag), *c, *last, *block;
+	size_t top, at, mark;
+
+	if (!f) {
+		other_end(p, t);
+		return false;
+	}
+	top = stack_index(p, f);
+	if (top == p->n_open) {
+		format_remove(p, f);
+		return false;
+	}
+	if (!node_in_scope(p, f))
+		return false;
+	for (at = top + 1; at < p->n_open; at++)
+		if (special(p->open[at]))
+			break;
+	if (at == p->n_open) {
+		p->n_open = top;
+		format_remove(p, f);
+		return false;
+	}
+	block = p->open[at];
+	mark = format_index(p, f);
+	last = copy_between(p, top, at, &mark);
+	c = last ? clone(p, f) : NULL;
+	if (!c)
+		return false;
+	tree_place(p, p->open[top - 1], last);
+	while (block->first)
+		tree_append(c, block->first);
+	tree_append(block, c);
+	/* In the list: behind its mark. */
+	at = format_index(p, f);
+	remove_at(p, at);
+	mark -= at < mark;
+	memmove(&p->format[mark + 1], &p->format[mark],
+	    (p->n_format - mark) * sizeof(p->format[0]));
+	p->format[mark] = c;
+	p->n_format++;
+	/* On the stack: below the block. */
+	stack_remove(p, f);
+	at = stack_index(p, block) + 1;
+	memmove(&p->open[at + 1], &p->open[at],
+	    (p->n_open - at) * sizeof(p->open[0]));
+	p->open[at] = c;
+	p->n_open++;
+	return true;
+}
+
+void
+adopt(struct parser *p, const struct token *t)
+{
+	const struct html_node *n = current(p);
+	int round = 0;
+
+	if (is(n, t->tag) && format_index(p, n) == p->n_format) {
+		stack_pop(p);
+		return;
+	}
+	while (round < 8 && adopt_once(p, t))
+		round++;
+}

@@ -1,0 +1,505 @@
+#include "markup/sanitize.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "markup/href.h"
+#include "markup/html.h"
+
+/* How deep a table's parts nest: table, tbody, tr, td. */
+#define TABLE_DEPTH 4
+
+struct writer {
+	struct arena *links; /* what one tag needs */
+	struct buf *out;
+	struct str base;
+	enum sanitize_tags tags;
+	enum html_tag open[SANITIZE_DEPTH_MAX];
+	size_t n_open;
+	size_t begin;   /* of ours in out */
+	bool after_pre; /* nothing behind its start tag yet */
+	bool want_line; /* a block was left out here */
+};
+
+/* ---- which elements, and where ---- */
+
+enum kind {
+	UNWRAP, /* not in a list: the content stays */
+	DROP,   /* goes with all it holds */
+	INLINE, /* anywhere */
+	FORMAT, /* not within its own kind */
+	BLOCK,  /* not within p */
+	ITEM,   /* li */
+	HEAD,   /* h1 to h6 */
+	TABLE,  /* and its parts, each in its place */
+	SECTION,
+	CAPTION,
+	ROW,
+	CELL,
+	VOID,
+	RULE, /* hr: void, and not within p */
+};
+
+static enum kind
+basic_kind(enum html_tag t)
+{
+	switch ((int)t) {
+	case T_P:
+	case T_UL:
+	case T_OL:
+	case T_BLOCKQUOTE:
+	case T_PRE:
+		return BLOCK;
+	case T_LI:
+		return ITEM;
+	case T_A:
+	case T_CODE:
+	case T_STRONG:
+	case T_EM:
+		return FORMAT;
+	case T_BR:
+	case T_IMG:
+		return VOID;
+	default:
+		return UNWRAP;
+	}
+}
+
+static enum kind
+article_kind(enum html_tag t)
+{
+	switch ((int)t) {
+	case T_H1:
+	case T_H2:
+	case T_H3:
+	case T_H4:
+	case T_H5:
+	case T_H6:
+		return HEAD;
+	case T_FIGURE:
+	case T_FIGCAPTION:
+		return BLOCK;
+	case T_B:
+	case T_I:
+		return FORMAT;
+	case T_DEL:
+	case T_SUP:
+	case T_SUB:
+		return INLINE;
+	case T_HR:
+		return RULE;
+	case T_TABLE:
+		return TABLE;
+	case T_THEAD:
+	case T_TBODY:
+	case T_TFOOT:
+		return SECTION;
+	case T_CAPTION:
+		return CAPTION;
+	case T_TR:
+		return ROW;
+	case T_TD:
+	case T_TH:
+		return CELL;
+	default:
+		return UNWRAP;
+	}
+}
+
+/* Code, or what only makes sense with it, or would be text nobody wrote. */
+static bool
+dropped(enum html_tag t)
+{
+	static const uint8_t LIST[] = {T_SCRIPT, T_STYLE, T_IFRAME, T_OBJECT,
+	    T_EMBED, T_APPLET, T_TEMPLATE, T_NOSCRIPT, T_NOEMBED, T_NOFRAMES,
+	    T_TITLE, T_TEXTAREA, T_SELECT, T_BUTTON, T_INPUT, T_XMP,
+	    T_PLAINTEXT, T_AUDIO, T_VIDEO, T_CANVAS, T_FRAMESET, T_FRAME, T_MAP,
+	    T_LINK, T_META, T_BASE};
+
+	for (size_t i = 0; i < COUNT_OF(LIST); i++)
+		if (t == LIST[i])
+			return true;
+	return false;
+}
+
+static enum kind
+kind_of(const struct writer *w, const struct html_node *n)
+{
+	enum html_tag t = (enum html_tag)n->tag;
+	enum kind k;
+
+	if (n->ns != NS_HTML || dropped(t))
+		return DROP;
+	k = basic_kind(t);
+	if (k == UNWRAP && w->tags == SANITIZE_ARTICLE)
+		k = article_kind(t);
+	return k;
+}
+
+static bool
+is_open(const struct writer *w, enum html_tag t)
+{
+	for (size_t i = w->n_open; i > 0; i--)
+		if (w->open[i - 1] == t)
+			return true;
+	return false;
+}
+
+static enum html_tag
+top(const struct writer *w)
+{
+	return w->n_open > 0 ? w->open[w->n_open - 1] : T_OTHER;
+}
+
+static bool
+heading_open(const struct writer *w)
+{
+	for (size_t i = w->n_open; i > 0; i--)
+		if (w->open[i - 1] >= T_H1 && w->open[i - 1] <= T_H6)
+			return true;
+	return false;
+}
+
+/* A parser that meets <li> ends an li that it finds by this walk. */
+static bool
+item_fits(const struct writer *w)
+{
+	for (size_t i = w->n_open; i > 0; i--) {
+		enum html_tag t = w->open[i - 1];
+		enum kind k = basic_kind(t);
+
+		if (t == T_LI)
+			return false;
+		if (k == UNWRAP)
+			k = article_kind(t);
+		if (k != FORMAT && k != INLINE)
+			return true;
+	}
+	return true;
+}
+
+/* Between the parts of a table nothing else can stand. */
+static bool
+in_table_parts(const struct writer *w)
+{
+	enum kind k = article_kind(top(w));
+
+	return k == TABLE || k == SECTION || k == ROW;
+}
+
+static bool
+fits(const struct writer *w, enum html_tag t, enum kind k)
+{
+	size_t room = SANITIZE_DEPTH_MAX - w->n_open;
+
+	if (k == SECTION || k == CAPTION)
+		return top(w) == T_TABLE;
+	if (k == ROW)
+		return article_kind(top(w)) == SECTION;
+	if (k == CELL)
+		return top(w) == T_TR;
+	if (in_table_parts(w) || room <= TABLE_DEPTH)
+		return k == VOID && !in_table_parts(w);
+	if (k == VOID || k == INLINE)
+		return true;
+	if (k == FORMAT)
+		return !is_open(w, t);
+	if (is_open(w, T_P))
+		return false;
+	if (k == HEAD)
+		return !heading_open(w);
+	if (k == TABLE)
+		return room > (size_t)2 * TABLE_DEPTH;
+	return k != ITEM || item_fits(w);
+}
+
+/* ---- writing ---- */
+
+static void
+markup(struct writer *w)
+{
+	w->after_pre = false;
+	w->want_line = false;
+}
+
+static bool
+ends_blank(const struct writer *w)
+{
+	char c = w->out->n > w->begin ? w->out->p[w->out->n - 1] : ' ';
+
+	return c == ' ' || c == '\n' || c == '\t';
+}
+
+/* Words of two blocks that were left out must not become one. */
+static void
+line(struct writer *w)
+{
+	if (w->want_line && !w->after_pre && !ends_blank(w) &&
+	    !in_table_parts(w))
+		buf_addc(w->out, '\n');
+	w->want_line = false;
+}
+
+/* What the byte at the start of s is written as; *n: how many it stands for. */
+static struct str
+escape(struct str s, bool attr, size_t *n)
+{
+	unsigned char c = (unsigned char)s.p[0];
+
+	*n = 1;
+	if (c == '&')
+		return STR("&amp;");
+	if (c == '<')
+		return STR("&lt;");
+	if (c == '>')
+		return STR("&gt;");
+	if (c == '"' && attr)
+		return STR("&#34;");
+	if (c == '\r' || c == '\f')
+		return STR("\n");
+	if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+		return STR_EMPTY;
+	/* Controls of C1, and a mark that a parser may take off. */
+	if (c == 0xc2 && s.n > 1 && (unsigned char)s.p[1] < 0xa0) {
+		*n = 2;
+		return STR_EMPTY;
+	}
+	if (c == 0xef && str_starts(s, STR("\xef\xbb\xbf"))) {
+		*n = 3;
+		return STR_EMPTY;
+	}
+	return (struct str){s.p, 1};
+}
+
+static void
+escaped(struct buf *b, struct str s, bool attr)
+{
+	while (s.n > 0) {
+		size_t run = 0, n;
+
+		while (run < s.n && (s.p[run] >= '?' || s.p[run] == ' ' ||
+					(s.p[run] >= '\'' && s.p[run] < '<')))
+			run++;
+		/* 0x7f is the one of these that is not plain. */
+		if (run > 0 && memchr(s.p, 0x7f, run))
+			run = (size_t)((const char *)memchr(s.p, 0x7f, run) -
+				       s.p);
+		buf_add(b, (struct str){s.p, run});
+		s = str_from(s, run);
+		if (s.n == 0)
+			return;
+		buf_add(b, escape(s, attr, &n));
+		s = str_from(s, n);
+	}
+}
+
+static void
+text(struct writer *w, struct str s)
+{
+	size_t before;
+
+	if (in_table_parts(w))
+		return;
+	line(w);
+	before = w->out->n;
+	escaped(w->out, s, false);
+	if (w->out->failed || w->out->n == before)
+		return;
+	/* A parser drops one line feed behind <pre>. */
+	if (w->after_pre && w->out->p[before] == '\n') {
+		if (!buf_room(w->out, 1))
+			return;
+		memmove(w->out->p + before + 1, w->out->p + before,
+		    w->out->n - before);
+		w->out->n++;
+	}
+	w->after_pre = false;
+}
+
+static void
+attr(struct writer *w, const char *name, struct str value)
+{
+	size_t before = w->out->n, empty;
+
+	buf_fmt(w->out, " %s=\"", name);
+	empty = w->out->n;
+	escaped(w->out, value, true);
+	if (w->out->n == empty)
+		w->out->n = before;
+	else
+		buf_addc(w->out, '"');
+}
+
+static void
+text_attr(struct writer *w, const struct html_node *n, const char *name)
+{
+	struct str s = html_attr(n, name);
+
+	if (s.p && s.n > 0 && s.n <= SANITIZE_TITLE_MAX)
+		attr(w, name, s);
+}
+
+/* "300" or "300px"; what else HTML knows is for layouts. */
+static void
+size_attr(struct writer *w, const struct html_node *n, const char *name)
+{
+	struct str s = str_trim(html_attr(n, name));
+	int64_t v = 0;
+
+	if (str_ends(s, STR("px")))
+		s.n -= 2;
+	if (s.n > 0 && s.n <= 5 && s.p[0] >= '0' && s.p[0] <= '9' &&
+	    str_int(s, &v) && v > 0)
+		buf_fmt(w->out, " %s=\"%d\"", name, (int)v);
+}
+
+static struct str
+link_of(struct writer *w, const struct html_node *n)
+{
+	bool img = n->tag == T_IMG;
+	struct str s = html_attr(n, img ? "src" : "href");
+
+	arena_reset(w->links);
+	if (!s.p)
+		return s;
+	return href_resolve(w->links, w->base, s,
+	    img ? HREF_HTTPS : HREF_HTTP | HREF_HTTPS | HREF_MAILTO);
+}
+
+/* False: it is not written, for want of a link. */
+static bool
+start_tag(struct writer *w, const struct html_node *n)
+{
+	bool linked = n->tag == T_A || n->tag == T_IMG;
+	struct str link = linked ? link_of(w, n) : STR_EMPTY;
+
+	if (!link.p)
+		return false;
+	line(w);
+	buf_addc(w->out, '<');
+	buf_addz(w->out, html_tag_name((enum html_tag)n->tag));
+	if (n->tag == T_A) {
+		attr(w, "href", link);
+		text_attr(w, n, "title");
+		buf_addz(
+		    w->out, " target=\"_blank\" rel=\"noopener noreferrer\"");
+	} else if (n->tag == T_IMG) {
+		attr(w, "src", link);
+		text_attr(w, n, "alt");
+		text_attr(w, n, "title");
+		size_attr(w, n, "width");
+		size_attr(w, n, "height");
+	}
+	buf_addc(w->out, '>');
+	markup(w);
+	return true;
+}
+
+enum done { LEFT_OUT, PUT, OPENED };
+
+static enum done
+enter(struct writer *w, const struct html_node *n)
+{
+	enum kind k = kind_of(w, n);
+
+	if (k == UNWRAP || !fits(w, (enum html_tag)n->tag, k)) {
+		w->want_line |= html_is_block(n);
+		return LEFT_OUT;
+	}
+	if (!start_tag(w, n))
+		return LEFT_OUT;
+	if (k == VOID || k == RULE)
+		return PUT;
+	assert(w->n_open < SANITIZE_DEPTH_MAX);
+	w->open[w->n_open++] = (enum html_tag)n->tag;
+	w->after_pre = n->tag == T_PRE;
+	return OPENED;
+}
+
+static void
+leave(struct writer *w)
+{
+	buf_addz(w->out, "</");
+	buf_addz(w->out, html_tag_name(top(w)));
+	buf_addc(w->out, '>');
+	w->n_open--;
+	markup(w);
+}
+
+/* Behind n and all it holds. */
+static void
+end(struct writer *w, const struct html_node *n, enum done done)
+{
+	if (done == OPENED)
+		leave(w);
+	else if (done == LEFT_OUT && !n->is_text && kind_of(w, n) != DROP)
+		w->want_line |= html_is_block(n);
+}
+
+/* What became of a node is kept in its ns, which is NS_HTML for all of them. */
+static void
+walk(struct writer *w, struct html_node *root)
+{
+	struct html_node *n = root->first;
+
+	while (n && !w->out->failed) {
+		enum done done = LEFT_OUT;
+
+		if (n->is_text) {
+			text(w, n->text);
+		} else if (kind_of(w, n) != DROP) {
+			done = enter(w, n);
+			if (n->first) {
+				n->ns = (uint8_t)done;
+				n = n->first;
+				continue;
+			}
+		}
+		end(w, n, done);
+		while (n != root && !n->next) {
+			n = n->parent;
+			done = (enum done)n->ns;
+			n->ns = NS_HTML;
+			if (n != root)
+				end(w, n, done);
+		}
+		n = n == root ? NULL : n->next;
+	}
+}
+
+int
+sanitize(struct str html, struct str base, enum sanitize_tags tags,
+    struct buf *out, bool *ret_cut, struct err *e)
+{
+	struct writer w = {
+	    .out = out, .base = base, .tags = tags, .begin = out->n};
+	struct html h = {0};
+	struct arena *a;
+	int rc;
+
+	if (html.n > SANITIZE_IN_MAX)
+		return err_set(e, ERR_LIMIT,
+		    "HTML of %zu bytes is over %zu, which is all that is cleaned",
+		    html.n, SANITIZE_IN_MAX);
+	a = arena_new(SANITIZE_MEM);
+	w.links = arena_new(8 * HREF_MAX);
+	if (a && w.links)
+		rc = html_parse(a, html, &h, e);
+	else
+		rc = err_set(e, ERR_NOMEM, "no memory to clean HTML");
+	if (rc == OK) {
+		walk(&w, h.root);
+		if (out->failed)
+			rc = err_set(e, ERR_LIMIT,
+			    "the cleaned HTML would be over %zu bytes",
+			    out->limit);
+	}
+	if (rc == OK && ret_cut)
+		*ret_cut = h.cut;
+	arena_free(w.links);
+	arena_free(a);
+	return rc;
+}

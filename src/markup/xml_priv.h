@@ -1,0 +1,84 @@
+/*
+ * xml_priv.h - signs of XML, text as it is written, and tags.
+ */
+#ifndef MARKUP_XML_PRIV_H
+#define MARKUP_XML_PRIV_H
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "markup/entity.h"
+#include "markup/xml.h"
+
+enum {
+	NAME_START = 1,
+	NAME = 2,
+	BLANK = 4,
+	STOP = 8, /* no text as it is: references, and what XML forbids */
+};
+
+extern const unsigned char XML_SIGNS[256];
+
+static inline unsigned
+sign(char c)
+{
+	return XML_SIGNS[(unsigned char)c];
+}
+
+/* How many bytes of s are text as they are: no STOP is among them. */
+size_t xml_plain(struct str s);
+
+/*
+ * What stands where xml_plain() stopped: the bytes it takes, and what they are
+ * as text, in `room` or elsewhere. Empty: it goes. `dtd` may be NULL.
+ */
+size_t xml_special(struct str s, struct dtd *dtd, bool refs,
+    char room[ENTITY_MAX], struct str *ret, bool *ret_faulty);
+
+#define SPACES_MAX 128 /* namespaces that are bound at once */
+
+struct open {
+	struct str name;    /* as it is written, with its prefix */
+	struct xml_tag tag; /* without attributes */
+	size_t n_spaces;    /* bound when it began */
+	bool frame;         /* an item, or what holds items */
+};
+
+struct space {
+	struct str prefix, uri;
+	int number;
+};
+
+struct reader {
+	struct str s; /* what is still to be read */
+	struct dtd *dtd;
+	const struct xml_calls *calls;
+	void *ctx;
+	bool mend, faulty;
+	bool broken; /* what is open can't be trusted */
+	bool done;
+	struct open open[FEED_DEPTH_MAX];
+	size_t depth, beyond; /* beyond: open ones that were left out */
+	struct space spaces[SPACES_MAX];
+	size_t n_spaces;
+	struct xml_attr attrs[FEED_ATTRS_MAX];
+	size_t at[FEED_ATTRS_MAX]; /* of its value in `values`, or BORROWED */
+	size_t n_attrs;
+	struct buf values; /* of attributes, where they are not as written */
+	/* Ends that were looked for in vain: don't look again. */
+	bool no_comment_end, no_cdata_end, no_pi_end, no_doctype_end;
+	const char *cdata_end; /* the next ]]> */
+};
+#define BORROWED SIZE_MAX
+
+/* Takes it off *s; it may be empty. */
+struct str xml_name(struct str *s);
+struct str xml_prefix(struct str name, struct str *ret_local);
+/*
+ * Up to and with the tag's >. False when it is no tag. Namespaces are bound
+ * as they come: whoever calls has noted how many there were.
+ */
+bool xml_attributes(struct reader *r, struct str *s, bool *ret_closed);
+/* Which namespace the element is in; its names are set. */
+void xml_resolve(const struct reader *r, struct xml_tag *tag);
+
+#endif

@@ -1,0 +1,582 @@
+#include "match/jq/jq.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "cage/proc.h"
+#include "match/jq/jq_child.h"
+#include "match/jq/jq_scan.h"
+#include "match/jq/jq_wire.h"
+#include "match/jq/plain.h"
+#include "seal/digest.h"
+
+#define PARSE_MAX (64 * MIB) /* the tree of one event of some MiB */
+#define NO_ID     (-1)
+#define SAME_MS   1000 /* that an overrun counts for the same input */
+#define WHYS_MAX  (64 * KIB)
+
+struct program {
+	int id;
+	unsigned refs; /* 0: the id is free */
+	int next_free;
+	unsigned life; /* of the child that has it */
+	uint64_t used; /* when; for who must go first */
+	struct plain *plain;
+	struct {
+		const char *how; /* NULL: never */
+		int64_t at_ms;
+		size_t n;
+		unsigned char digest[DIGEST_LEN];
+	} overran; /* the last input that it overran on */
+	size_t n;
+	char *text;
+};
+
+struct jq {
+	struct proc proc;
+	struct map *by_text;
+	struct program **programs; /* by id */
+	size_t n, cap;
+	int first_free;
+	size_t in_child;
+	uint64_t tick;
+	struct buf request, answer;
+	struct arena *whys;    /* of the last jq_filter() */
+	struct arena *scratch; /* for trees */
+	struct str parsed;     /* the input that is in there */
+	struct json *tree;     /* NULL: it is no JSON */
+};
+
+/* Items that go to the child together, by their place in the caller's. */
+struct chunk {
+	const struct jq_item *items;
+	struct jq_said *ret;
+	size_t at[JQ_CHUNK_MAX];
+	size_t n, bytes;
+};
+
+int
+jq_new(const char *self_exe, struct jq **ret, struct err *e)
+{
+	struct jq *j = calloc(1, sizeof(*j));
+
+	if (j) {
+		j->proc.kind = &JQ_CHILD;
+		j->proc.exe = self_exe;
+		j->first_free = NO_ID;
+		j->request = BUF(JQ_REQUEST_MAX);
+		j->answer = BUF(JQ_ANSWER_MAX);
+		j->by_text = map_new(JQ_PROGRAMS_MAX);
+		j->scratch = arena_new(PARSE_MAX);
+		j->whys = arena_new(WHYS_MAX);
+	}
+	if (!j || !j->by_text || !j->scratch || !j->whys) {
+		jq_free(j);
+		return err_set(e, ERR_NOMEM, "no memory for jq programs");
+	}
+	*ret = j;
+	return OK;
+}
+
+void
+jq_free(struct jq *j)
+{
+	if (!j)
+		return;
+	proc_stop(&j->proc);
+	for (size_t i = 0; i < j->n; i++) {
+		plain_free(j->programs[i]->plain);
+		free(j->programs[i]->text);
+		free(j->programs[i]);
+	}
+	free(j->programs);
+	map_free(j->by_text);
+	buf_done(&j->request);
+	buf_done(&j->answer);
+	arena_free(j->scratch);
+	arena_free(j->whys);
+	free(j);
+}
+
+int
+jq_child_pid(const struct jq *j)
+{
+	return (int)j->proc.pid;
+}
+
+static struct program *
+get(const struct jq *j, int id)
+{
+	assert(id >= 0 && (size_t)id < j->n && j->programs[id]->refs > 0);
+	return j->programs[id];
+}
+
+/* One with an id and nothing else. NULL: no memory, or too many. */
+static struct program *
+new_program(struct jq *j)
+{
+	struct program *p, **wide;
+	size_t cap = j->cap ? 2 * j->cap : 16;
+
+	if (j->first_free != NO_ID) {
+		p = j->programs[j->first_free];
+		j->first_free = p->next_free;
+		return p;
+	}
+	if (j->n == JQ_PROGRAMS_MAX)
+		return NULL;
+	if (j->n == j->cap) {
+		wide = realloc(j->programs, cap * sizeof(struct program *));
+		if (!wide)
+			return NULL;
+		j->programs = wide;
+		j->cap = cap;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->id = (int)j->n;
+	j->programs[j->n++] = p;
+	return p;
+}
+
+static void
+free_program(struct jq *j, struct program *p)
+{
+	plain_free(p->plain);
+	free(p->text);
+	*p = (struct program){.id = p->id, .next_free = j->first_free};
+	j->first_free = p->id;
+}
+
+int
+jq_program(struct jq *j, struct str program, int *ret_id, struct err *e)
+{
+	struct program *p = map_find(j->by_text, program);
+	int rc = p ? OK : jq_scan(program, e);
+
+	if (rc < 0)
+		return rc;
+	if (!p) {
+		p = new_program(j);
+		if (!p)
+			return err_set(e, ERR_LIMIT,
+			    "there are %zu jq programs already", j->n);
+		p->text = strndup(program.p, program.n);
+		p->n = program.n;
+		p->plain = plain_parse(program);
+		rc = p->text ? map_put(j->by_text, (struct str){p->text, p->n},
+				   p, NULL, e)
+			     : err_set(e, ERR_NOMEM, "no memory for a program");
+		if (rc < 0) {
+			free_program(j, p);
+			return rc;
+		}
+	}
+	p->refs++;
+	*ret_id = p->id;
+	return OK;
+}
+
+static void
+put(struct jq *j, enum jq_op op, int id, struct str bytes)
+{
+	struct jq_cmd c = {.op = op, .id = id, .bytes = (uint32_t)bytes.n};
+
+	buf_add(&j->request, (struct str){(const char *)&c, sizeof(c)});
+	buf_add(&j->request, bytes);
+}
+
+/* Takes it out of the child with the next request. */
+static void
+leave_child(struct jq *j, struct program *p)
+{
+	if (j->proc.pid == 0 || p->life != j->proc.life)
+		return;
+	put(j, JQ_OP_DROP, p->id, STR_EMPTY);
+	p->life = 0;
+	j->in_child--;
+}
+
+void
+jq_forget(struct jq *j, int id)
+{
+	struct program *p = get(j, id);
+
+	if (--p->refs > 0)
+		return;
+	leave_child(j, p);
+	(void)map_take(j->by_text, (struct str){p->text, p->n});
+	free_program(j, p);
+}
+
+/* So many items may share a program and an event that each of them can't be
+ * given its time: that the program overran on this input is known for a while. */
+static const char *
+overran(const struct program *p, struct str input)
+{
+	unsigned char digest[DIGEST_LEN];
+
+	if (!p->overran.how || p->overran.n != input.n ||
+	    clock_mono_ms() - p->overran.at_ms > SAME_MS)
+		return NULL;
+	digest_sha256(input, digest);
+	return memcmp(digest, p->overran.digest, sizeof(digest)) == 0
+		   ? p->overran.how
+		   : NULL;
+}
+
+/* A child, and a request to it that has what is to be dropped. */
+static int
+begin(struct jq *j, struct err *e)
+{
+	unsigned life = j->proc.life;
+	int rc = proc_start(&j->proc, e);
+
+	if (rc == OK && j->proc.life != life) {
+		buf_clear(&j->request);
+		j->in_child = 0;
+	}
+	return rc;
+}
+
+/* OK, PROC_DIED or an error. */
+static int
+ask(struct jq *j, struct err *e)
+{
+	int rc;
+
+	if (j->request.failed) {
+		/* It would not know the programs that we think it has. */
+		proc_stop(&j->proc);
+		rc = err_set(e, ERR_NOMEM, "no memory for a request to jq");
+	} else {
+		rc = proc_ask(&j->proc, buf_str(&j->request), &j->answer, e);
+	}
+	buf_clear(&j->request);
+	return rc;
+}
+
+static void
+make_room(struct jq *j)
+{
+	struct program *oldest = NULL;
+
+	for (size_t i = 0; i < j->n; i++) {
+		struct program *p = j->programs[i];
+
+		if (p->life == j->proc.life &&
+		    (!oldest || p->used < oldest->used))
+			oldest = p;
+	}
+	assert(oldest);
+	leave_child(j, oldest);
+}
+
+static void
+enter_child(struct jq *j, struct program *p)
+{
+	p->used = ++j->tick;
+	if (p->life == j->proc.life)
+		return;
+	if (j->in_child == JQ_COMPILED_MAX)
+		make_room(j);
+	put(j, JQ_OP_PROGRAM, p->id, (struct str){p->text, p->n});
+	p->life = j->proc.life;
+	j->in_child++;
+}
+
+/* Takes the next answer off *rest. */
+static int
+next_answer(
+    struct str *rest, enum jq_verdict *ret, struct str *ret_text, struct err *e)
+{
+	struct jq_ans a;
+
+	if (rest->n >= sizeof(a)) {
+		memcpy(&a, rest->p, sizeof(a));
+		*rest = str_from(*rest, sizeof(a));
+		if (a.bytes <= rest->n && a.verdict <= JQ_ERROR) {
+			*ret = (enum jq_verdict)a.verdict;
+			*ret_text = (struct str){rest->p, a.bytes};
+			*rest = str_from(*rest, a.bytes);
+			return OK;
+		}
+	}
+	return err_set(e, ERR_AWAY, "jq's answer can't be understood");
+}
+
+/* Items `from` to `to` of a chunk. OK, PROC_DIED or an error. */
+static int
+attempt(
+    struct jq *j, const struct chunk *c, size_t from, size_t to, struct err *e)
+{
+	struct str last = {NULL, 0}, rest, why;
+	int rc = begin(j, e);
+
+	if (rc != OK)
+		return rc;
+	/* First of all, so that they are there also when one ends the child. */
+	for (size_t i = from; i < to; i++)
+		enter_child(j, get(j, c->items[c->at[i]].program));
+	for (size_t i = from; i < to; i++) {
+		const struct jq_item *it = &c->items[c->at[i]];
+
+		if (i == from || it->input.p != last.p || it->input.n != last.n)
+			put(j, JQ_OP_INPUT, 0, it->input);
+		last = it->input;
+		put(j, JQ_OP_FILTER, it->program, STR_EMPTY);
+	}
+	rc = ask(j, e);
+	rest = buf_str(&j->answer);
+	for (size_t i = from; i < to && rc == OK; i++) {
+		struct jq_said *said = &c->ret[c->at[i]];
+
+		rc = next_answer(&rest, &said->verdict, &why, e);
+		if (rc == OK)
+			said->why = said->verdict == JQ_ERROR
+					? arena_dup(j->whys, why)
+					: STR_EMPTY;
+		if (rc == OK && !said->why.p)
+			said->why = STR("it raised an error");
+	}
+	return rc;
+}
+
+static void
+blame(struct jq *j, struct program *p, struct str input)
+{
+	p->overran.how = j->proc.how;
+	p->overran.at_ms = clock_mono_ms();
+	p->overran.n = input.n;
+	digest_sha256(input, p->overran.digest);
+	proc_blamed(&j->proc);
+}
+
+/* So that whoever ends the child is known. */
+static int
+alone(struct jq *j, const struct chunk *c, size_t i, struct err *e)
+{
+	const struct jq_item *it = &c->items[c->at[i]];
+	struct program *p = get(j, it->program);
+	const char *how = overran(p, it->input);
+	int rc = PROC_DIED;
+
+	for (int tries = 0; tries < 2 && rc == PROC_DIED && !how; tries++) {
+		rc = attempt(j, c, i, i + 1, e);
+		if (rc == PROC_DIED && (j->proc.certain || tries > 0)) {
+			blame(j, p, it->input);
+			how = j->proc.how;
+		}
+	}
+	if (!how)
+		return rc;
+	c->ret[c->at[i]] =
+	    (struct jq_said){.verdict = JQ_OVERRAN, .why = str_of(how)};
+	return OK;
+}
+
+static int
+flush(struct jq *j, struct chunk *c, struct err *e)
+{
+	int rc = c->n > 1 ? attempt(j, c, 0, c->n, e) : PROC_DIED;
+
+	if (rc == PROC_DIED) {
+		rc = OK;
+		for (size_t i = 0; i < c->n && rc == OK; i++)
+			rc = alone(j, c, i, e);
+	}
+	c->n = 0;
+	c->bytes = 0;
+	return rc;
+}
+
+/* Its tree; NULL when it is no JSON. Kept for the next of the same input. */
+static const struct json *
+tree_of(struct jq *j, const struct jq_item *it)
+{
+	struct err e;
+
+	if (it->tree)
+		return it->tree;
+	if (it->input.p == j->parsed.p && it->input.n == j->parsed.n)
+		return j->tree;
+	arena_reset(j->scratch);
+	j->tree = NULL;
+	if (json_parse(j->scratch, it->input, &j->tree, &e) < 0)
+		j->tree = NULL;
+	j->parsed = it->input;
+	return j->tree;
+}
+
+static struct jq_said
+in_c(struct jq *j, const struct plain *plain, const struct jq_item *it)
+{
+	const struct json *tree = tree_of(j, it);
+	struct jq_said said = {JQ_ERROR, STR("the event is no JSON")};
+
+	if (!tree)
+		return said;
+	said.verdict = plain_run(plain, tree);
+	said.why = said.verdict == JQ_ERROR
+		       ? STR("it asks for a member of what is no object")
+		       : STR_EMPTY;
+	return said;
+}
+
+static int
+add(struct jq *j, struct chunk *c, size_t i, struct err *e)
+{
+	size_t bytes = c->items[i].input.n;
+	int rc = OK;
+
+	if (bytes > JQ_CHUNK_BYTES) {
+		c->ret[i] = (struct jq_said){
+		    JQ_ERROR, STR("the event is too large for a program")};
+		return OK;
+	}
+	if (c->n == JQ_CHUNK_MAX || c->bytes + bytes > JQ_CHUNK_BYTES)
+		rc = flush(j, c, e);
+	c->at[c->n++] = i;
+	if (c->n == 1 || c->items[i].input.p != c->items[i - 1].input.p)
+		c->bytes += bytes;
+	return rc;
+}
+
+int
+jq_filter(struct jq *j, const struct jq_item *items, size_t n,
+    struct jq_said *ret, struct err *e)
+{
+	struct chunk c = {.items = items, .ret = ret};
+	int rc = OK;
+
+	arena_reset(j->whys);
+	j->parsed = (struct str){NULL, 0}; /* another call's may be gone */
+	for (size_t i = 0; i < n && rc == OK; i++) {
+		const struct program *p = get(j, items[i].program);
+
+		const char *how = overran(p, items[i].input);
+
+		if (p->plain)
+			ret[i] = in_c(j, p->plain, &items[i]);
+		else if (how)
+			ret[i] = (struct jq_said){JQ_OVERRAN, str_of(how)};
+		else
+			rc = add(j, &c, i, e);
+	}
+	if (rc == OK && c.n > 0)
+		rc = flush(j, &c, e);
+	return rc;
+}
+
+/* One command alone, twice at most; its answer lies in j->answer. */
+static int
+ask_one(struct jq *j, enum jq_op op, struct program *p, struct str bytes,
+    enum jq_verdict *ret, struct str *ret_text, struct err *e)
+{
+	int rc = PROC_DIED;
+	struct str rest;
+
+	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
+		rc = begin(j, e);
+		if (rc != OK)
+			return rc;
+		if (p) {
+			enter_child(j, p);
+			put(j, JQ_OP_INPUT, 0, bytes);
+		}
+		put(j, op, p ? p->id : 0, p ? STR_EMPTY : bytes);
+		rc = ask(j, e);
+		if (rc == PROC_DIED && j->proc.certain)
+			break;
+	}
+	rest = buf_str(&j->answer);
+	return rc == OK ? next_answer(&rest, ret, ret_text, e) : rc;
+}
+
+int
+jq_render(struct jq *j, int program, struct str input, struct arena *a,
+    struct str *ret, struct err *e)
+{
+	struct program *p = get(j, program);
+	enum jq_verdict v = JQ_ERROR;
+	struct str text = STR_EMPTY;
+	int rc;
+
+	if (input.n > JQ_CHUNK_BYTES)
+		return err_set(e, ERR_INVALID, "the event is over %zu bytes",
+		    JQ_CHUNK_BYTES);
+	rc = overran(p, input)
+		 ? PROC_DIED
+		 : ask_one(j, JQ_OP_RENDER, p, input, &v, &text, e);
+	if (rc < 0)
+		return rc;
+	if (rc == PROC_DIED) {
+		if (!overran(p, input))
+			blame(j, p, input);
+		return err_set(e, ERR_LIMIT, "the template was stopped: it %s",
+		    p->overran.how);
+	}
+	if (v != JQ_TRUE)
+		return err_set(
+		    e, ERR_INVALID, "the template failed: %.*s", STR_ARG(text));
+	text = arena_dup(a, text);
+	if (!text.p)
+		return err_set(e, ERR_NOMEM, "no memory for a body");
+	*ret = text;
+	return OK;
+}
+
+/*
+ * jq says "jq: error: WHAT (Unix shell quoting issues?) at <top-level>, line
+ * N:\nTEXT"; we say "line N: WHAT: TEXT".
+ */
+static int
+refuse(struct str said, struct err *e)
+{
+	static const struct str HEAD = {"jq: error: ", 11};
+	static const struct str SHELL = {" (Unix shell quoting issues?)", 29};
+	static const char AT[] = " at <top-level>, line ";
+	struct str what, line;
+	const char *at;
+
+	if (str_starts(said, HEAD))
+		said = str_from(said, HEAD.n);
+	at = memmem(said.p, said.n, AT, sizeof(AT) - 1);
+	if (!at)
+		return err_set(e, ERR_INVALID, "%.*s", STR_ARG(said));
+	what = (struct str){said.p, (size_t)(at - said.p)};
+	said = str_from(said, what.n + sizeof(AT) - 1);
+	line = str_cut(&said, ':');
+	said = str_trim(said);
+	if (str_ends(what, SHELL))
+		what.n -= SHELL.n;
+	return err_set(e, ERR_INVALID, "line %.*s: %.*s: %.*s", STR_ARG(line),
+	    STR_ARG(what), STR_ARG(said));
+}
+
+int
+jq_check(struct jq *j, struct str program, struct err *e)
+{
+	struct plain *plain = plain_parse(program);
+	enum jq_verdict v = JQ_ERROR;
+	struct str text = STR_EMPTY;
+	int rc = jq_scan(program, e);
+
+	if (rc == OK && !plain)
+		rc = ask_one(j, JQ_OP_CHECK, NULL, program, &v, &text, e);
+	if (rc == PROC_DIED) {
+		proc_blamed(&j->proc);
+		rc = err_set(e, ERR_INVALID, "the program %s", j->proc.how);
+	} else if (rc == OK && !plain && v != JQ_TRUE) {
+		rc = refuse(text, e);
+	}
+	plain_free(plain);
+	return rc;
+}

@@ -1,0 +1,142 @@
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/log/log.h"
+#include "base/str.h"
+#include "reader/fetch/fetcher_priv.h"
+#include "sql.h"
+
+/*
+ * The mark of what is begun (begun_by).
+ *
+ *   queue ──begin_mark──▶ begin.list ──committed──▶ ready
+ *   begin_forget ──▶ forget.waiting ──▶ forget.list ──committed──▶ freed
+ */
+
+/* ---- on the commit thread ---- */
+
+static int
+mark_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct fetcher *f = ctx;
+	struct str run = uuid_str(&f->run);
+	int64_t ids[FETCH_BATCH_MAX], n = 0;
+	size_t n_ids = 0;
+
+	for (struct link *k = list_first(&f->begin.list); k && n >= 0;
+	     k = list_next(&f->begin.list, k)) {
+		ids[n_ids++] = LINK_OF(k, struct fetch, link)->id;
+		if (db_engine(db) == STORE_SQLITE)
+			n = sql_fetch_begin(db, ids[n_ids - 1], run, e);
+	}
+	if (db_engine(db) == STORE_POSTGRES)
+		n = sql_fetch_begin_many(db, ids, run, n_ids, e);
+	return n < 0 ? (int)n : OK;
+}
+
+static int
+forget_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct fetcher *f = ctx;
+	int64_t n = 0;
+
+	for (struct link *k = list_first(&f->forget.list); k && n >= 0;
+	     k = list_next(&f->forget.list, k))
+		n = sql_fetch_unbegin(db, LINK_OF(k, struct fetch, link)->id,
+		    uuid_str(&f->run), e);
+	return n < 0 ? (int)n : OK;
+}
+
+/* ---- the thread ---- */
+
+static void
+move_all(struct list *from, struct list *to)
+{
+	struct link *k;
+
+	while ((k = list_first(from))) {
+		list_remove(from, k);
+		list_add(to, k);
+	}
+}
+
+static void
+marked(struct fetcher *f, struct fetch_note *n)
+{
+	struct marks *m = &f->begin;
+
+	(void)n;
+	m->busy = false;
+	if (m->j.job.err.code == OK) {
+		for (struct link *k = list_first(&m->list); k;
+		     k = list_next(&m->list, k))
+			LINK_OF(k, struct fetch, link)->begun = true;
+		move_all(&m->list, &f->ready);
+		return;
+	}
+	log_err(LOG_WARN, "feeds can't be marked as begun", &m->j.job.err);
+	move_all(&m->list, &f->queue);
+	f->retry_us = clock_mono_us() + US_PER_S;
+}
+
+static void
+post(struct fetcher *f, struct marks *m,
+    int (*fn)(struct db *db, void *ctx, struct err *e),
+    void (*take)(struct fetcher *f, struct fetch_note *n))
+{
+	struct err e;
+
+	m->j.note.take = take;
+	m->j.job = (struct append_job){.fn = fn, .ctx = f};
+	m->busy = fetcher_post(f, &m->j, &e) == OK;
+	if (!m->busy)
+		f->retry_us = clock_mono_us() + US_PER_S / 10;
+}
+
+void
+begin_mark(struct fetcher *f, struct list *some)
+{
+	struct marks *m = &f->begin;
+
+	if (some->n == 0)
+		return;
+	move_all(some, &m->list);
+	post(f, m, mark_fn, marked);
+	if (!m->busy)
+		move_all(&m->list, &f->queue);
+}
+
+static void
+forgotten(struct fetcher *f, struct fetch_note *n)
+{
+	struct marks *m = &f->forget;
+
+	(void)n;
+	m->busy = false;
+	if (m->j.job.err.code == OK) {
+		fetch_free_all(&m->list);
+		return;
+	}
+	move_all(&m->list, &m->waiting);
+	f->retry_us = clock_mono_us() + US_PER_S;
+}
+
+void
+begin_forget(struct fetch *x)
+{
+	arena_free(x->heavy);
+	x->heavy = NULL;
+	list_add(&x->f->forget.waiting, &x->link);
+}
+
+void
+begin_run(struct fetcher *f)
+{
+	struct marks *m = &f->forget;
+
+	if (m->busy || m->waiting.n == 0 || clock_mono_us() < f->retry_us)
+		return;
+	move_all(&m->waiting, &m->list);
+	post(f, m, forget_fn, forgotten);
+	if (!m->busy)
+		move_all(&m->list, &m->waiting);
+}

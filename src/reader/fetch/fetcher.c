@@ -1,0 +1,379 @@
+#include "reader/fetch/fetcher.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/str.h"
+#include "doc/caged.h"
+#include "http/client/guard.h"
+#include "loop/thread.h"
+#include "reader/fetch/fetcher_priv.h"
+#include "reader/websub.h"
+
+/* ---- jobs and notes ---- */
+
+int64_t
+fetcher_scaled_us(const struct fetcher *f, int64_t ms)
+{
+	return ms * US_PER_MS / f->o.conf->time_scale;
+}
+
+static void
+job_done(struct append_job *job)
+{
+	struct fetch_job *j = MAIL_OF(job, struct fetch_job, job);
+	struct fetcher *f = j->f;
+	bool posted = mailbox_post(f->box, &j->note.mail);
+
+	assert(posted); /* it is closed when no job is out any more */
+	(void)posted;
+	client_wake(f->client);
+}
+
+int
+fetcher_post(struct fetcher *f, struct fetch_job *j, struct err *e)
+{
+	int rc;
+
+	j->f = f;
+	j->note.job = true;
+	j->job.done = job_done;
+	rc = append_post(f->o.append, &j->job, e);
+	if (rc == OK)
+		f->n_jobs++;
+	return rc;
+}
+
+static bool
+take_mail(struct fetcher *f, int wait_ms)
+{
+	struct mail *m = mailbox_take(f->box, wait_ms);
+	bool any = m != NULL;
+
+	while (m) {
+		struct fetch_note *n = MAIL_OF(m, struct fetch_note, mail);
+
+		m = m->next;
+		if (n->job)
+			f->n_jobs--;
+		n->take(f, n);
+	}
+	return any;
+}
+
+/* ---- one fetch ---- */
+
+struct fetch *
+fetch_new(struct fetcher *f)
+{
+	struct fetch *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->f = f;
+	x->arena = arena_new(FETCH_ARENA_MAX);
+	x->seen.retry_after_ms = x->seen.max_age_s = -1;
+	if (x->arena)
+		return x;
+	free(x);
+	return NULL;
+}
+
+void
+fetch_free(struct fetch *x)
+{
+	arena_free(x->heavy);
+	arena_free(x->arena);
+	free(x);
+}
+
+void
+fetch_free_all(struct list *l)
+{
+	struct link *k;
+
+	while ((k = list_first(l))) {
+		list_remove(l, k);
+		fetch_free(LINK_OF(k, struct fetch, link));
+	}
+}
+
+static struct str
+keep(struct fetch *x, struct str s, size_t most)
+{
+	return s.p && s.n > 0 && s.n <= most && str_utf8_bad(s) == s.n
+		   ? arena_dup(x->arena, s)
+		   : (struct str){.p = NULL};
+}
+
+static enum fetch_outcome
+outcome_of(const struct follow_answer *a)
+{
+	static const enum fetch_outcome FAILED[] = {
+	    [CLIENT_ANSWERED] = FETCH_UNREACHABLE,
+	    [CLIENT_TIMEOUT] = FETCH_TIMEOUT,
+	    [CLIENT_DNS] = FETCH_UNREACHABLE,
+	    [CLIENT_CONNECT] = FETCH_UNREACHABLE,
+	    [CLIENT_TLS] = FETCH_UNREACHABLE,
+	    [CLIENT_REFUSED] = FETCH_REFUSED,
+	    [CLIENT_BROKEN] = FETCH_UNREACHABLE,
+	    [CLIENT_TOO_LARGE] = FETCH_TOO_LARGE,
+	    [CLIENT_CANCELLED] = FETCH_UNREACHABLE,
+	};
+
+	switch (a->result) {
+	case FOLLOW_FAILED:
+		return FAILED[a->why];
+	case FOLLOW_LOST:
+		return FETCH_REDIRECTS;
+	case FOLLOW_TOO_LARGE:
+		return a->status == 200 ? FETCH_TOO_LARGE : FETCH_HTTP_ERROR;
+	case FOLLOW_ANSWERED:
+		break;
+	}
+	return a->status == 304   ? FETCH_NOT_MODIFIED
+	       : a->status == 200 ? FETCH_UPDATED
+				  : FETCH_HTTP_ERROR;
+}
+
+void
+fetch_look(struct fetch *x, const struct follow_answer *a)
+{
+	struct str cache = follow_header(a->head, "cache-control");
+	struct str hub = {.p = NULL}, self = {.p = NULL};
+
+	x->took_us = a->took_us;
+	x->bytes = a->wire_bytes;
+	(void)snprintf(x->error, sizeof(x->error), "%s", a->error);
+	x->seen = (struct fetch_seen){.outcome = outcome_of(a),
+	    .status = a->status,
+	    .retry_after_ms = a->retry_after_ms,
+	    .max_age_s = cache.p ? verdict_max_age(cache) : -1,
+	    .error = str_of(x->error)};
+	metric_status(M_FETCH_STATUS, a->status);
+	metric_observe(M_FETCH_LATENCY, a->took_us);
+	x->final_url = keep(x, a->url, URL_MAX);
+	x->moved = a->permanent && x->final_url.p;
+	if (x->seen.outcome != FETCH_UPDATED &&
+	    x->seen.outcome != FETCH_NOT_MODIFIED)
+		return;
+	x->new_etag =
+	    keep(x, follow_header(a->head, "etag"), FETCH_VALIDATOR_MAX);
+	x->new_modified = keep(
+	    x, follow_header(a->head, "last-modified"), FETCH_VALIDATOR_MAX);
+	x->content_type =
+	    keep(x, follow_header(a->head, "content-type"), URL_MAX);
+	websub_links(a->head, &hub, &self);
+	x->hub = keep(x, hub, URL_MAX);
+	x->topic = keep(x, self, URL_MAX);
+	if (x->seen.outcome == FETCH_NOT_MODIFIED)
+		return;
+	x->heavy = arena_new(FEED_ARENA_MAX);
+	if (x->heavy)
+		x->body = arena_dup(x->heavy, a->body);
+	if (!x->body.p) {
+		x->seen.outcome = FETCH_TOO_LARGE;
+		(void)snprintf(
+		    x->error, sizeof(x->error), "no memory for the answer");
+		x->seen.error = str_of(x->error);
+	}
+}
+
+/* ---- the loop ---- */
+
+static int
+least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* A document held us up: handshakes and bodies of others go on first. */
+static void
+catch_up(struct fetcher *f)
+{
+	int64_t until_ms = clock_mono_ms() + DOC_TURN_MS, left = DOC_TURN_MS;
+
+	while (left > 0 && client_running(f->client) > 0 &&
+	       !atomic_load(&f->stopping)) {
+		(void)client_wait(f->client, (int)left);
+		left = until_ms - clock_mono_ms();
+	}
+}
+
+static void
+run(void *arg)
+{
+	struct fetcher *f = arg;
+
+	due_release(f, true);
+	while (!atomic_load(&f->stopping)) {
+		int wait;
+
+		(void)take_mail(f, 0);
+		if (atomic_load(&f->hurry))
+			register_drop(f);
+		register_run(f);
+		due_run(f);
+		store_run(f);
+		hub_run(f);
+		hatebu_run(f->hatebu);
+		wait = least(due_patience_ms(f), hatebu_patience_ms(f->hatebu));
+		wait = least(wait, caged_rest(f->caged));
+		if (f->batch.list.n == 0 && f->pending.n > 0)
+			wait = least(wait, 100); /* a post was refused */
+		if (f->slow)
+			catch_up(f);
+		if (f->more_answers)
+			wait = 0;
+		(void)client_wait(f->client, wait);
+	}
+	/* What is under way is given up: the feeds are anybody's again. */
+	register_drop(f);
+	follows_close(f->follows);
+	while (f->n_jobs > 0 || client_running(f->client) > 0) {
+		(void)client_wait(f->client, 100);
+		(void)take_mail(f, 0);
+	}
+	due_release(f, false);
+	while (f->n_jobs > 0)
+		(void)take_mail(f, 100);
+}
+
+/* ---- life ---- */
+
+/* The data folder's place is a node's name: its lock is one process's. */
+static struct uuid
+name_of(const char *folder)
+{
+	char path[PATH_MAX] = "", host[128] = "", text[PATH_MAX + 160];
+	unsigned char d[DIGEST_LEN];
+	int n;
+
+	if (!realpath(folder, path))
+		(void)snprintf(path, sizeof(path), "%s", folder);
+	(void)gethostname(host, sizeof(host) - 1);
+	n = snprintf(text, sizeof(text), "fetcher:%s:%s", host, path);
+	digest_sha256((struct str){text, (size_t)n}, d);
+	return uuid_from_digest(d);
+}
+
+static int
+make_parts(struct fetcher *f, struct err *e)
+{
+	const struct conf *c = f->o.conf;
+	struct client_opts o = {
+	    .guard = f->o.guard,
+	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
+	    .connections_max = (long)c->fetch_max_concurrent + REGISTER_MAX + 2,
+	    .connections_each = 2,
+	    .body_max = (size_t)c->fetch_max_size > DISCOVER_IN_MAX
+			    ? (size_t)c->fetch_max_size
+			    : DISCOVER_IN_MAX,
+	    .proxy_resolves = c->webhook_proxy_resolves,
+	    .dns_servers = c->webhook_url_dns_servers[0]
+			       ? c->webhook_url_dns_servers
+			       : NULL,
+	    .ca_file = c->webhook_tls_ca[0] ? c->webhook_tls_ca : NULL,
+	};
+	int rc;
+
+	f->box = mailbox_new();
+	if (!f->box)
+		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
+	rc = client_new(&o, &f->client, e);
+	if (rc == OK && !(f->follows = follows_new(f->client,
+			      c->webhook_proxy[0] ? c->webhook_proxy : NULL)))
+		rc = err_set(e, ERR_NOMEM, "no memory for the fetcher");
+	if (rc == OK)
+		rc = db_open(f->o.store, DB_READ, &f->db, e);
+	if (rc == OK)
+		rc = hatebu_new(f, &f->hatebu, e);
+	if (rc == OK)
+		rc = caged_new("/proc/self/exe", f->o.fault, &f->caged, e);
+	return rc;
+}
+
+void
+fetcher_free(struct fetcher *f)
+{
+	if (!f)
+		return;
+	client_free(f->client);
+	follows_free(f->follows);
+	due_done(f);
+	store_drop(f);
+	hub_drop(f);
+	hatebu_free(f->hatebu);
+	caged_free(f->caged);
+	db_close(f->db);
+	mailbox_free(f->box);
+	free(f);
+}
+
+int
+fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
+{
+	struct fetcher *f = calloc(1, sizeof(*f));
+	int rc;
+
+	if (!f)
+		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
+	f->o = *o;
+	f->node = name_of(o->conf->data);
+	f->run = uuid_v4();
+	list_init(&f->queue);
+	list_init(&f->ready);
+	list_init(&f->claim.got);
+	list_init(&f->hubs.got);
+	list_init(&f->begin.list);
+	list_init(&f->forget.waiting);
+	list_init(&f->forget.list);
+	list_init(&f->answers);
+	list_init(&f->pending);
+	list_init(&f->batch.list);
+	list_init(&f->regs);
+	list_init(&f->regs_waiting);
+	rc = make_parts(f, e);
+	if (rc == OK)
+		rc = thread_start("reader", run, f, &f->thread, e);
+	if (rc < 0) {
+		fetcher_free(f);
+		return rc;
+	}
+	*ret = f;
+	return OK;
+}
+
+void
+fetcher_hurry(struct fetcher *f)
+{
+	if (!f)
+		return;
+	atomic_store(&f->hurry, true);
+	client_wake(f->client);
+}
+
+void
+fetcher_stop(struct fetcher *f)
+{
+	if (!f)
+		return;
+	atomic_store(&f->stopping, true);
+	client_wake(f->client);
+	thread_join(f->thread);
+}
+
+void
+fetcher_poke(struct fetcher *f)
+{
+	if (!f)
+		return;
+	atomic_store(&f->poked, true);
+	client_wake(f->client);
+}

@@ -1,0 +1,226 @@
+/*
+ * fetcher_priv.h - the parts of the fetcher's thread.
+ *
+ *   fetcher.c      the loop; one fetch from its request to its answer
+ *   due.c          which feeds are due, and whose they are
+ *   begin.c        the mark of those that are begun
+ *   fetch_store.c  what an answer means, and writing it
+ *   register.c     adding a feed that a person names
+ *   look.c         … or only saying what is there
+ *   hub.c          subscribing at the hubs that feeds name, and what they send
+ *   hatebu.c       counts of bookmarks
+ *
+ * All of it is the one thread's, but for what a job's fn and done() touch
+ * while the commit thread has it.
+ */
+#ifndef READER_FETCH_FETCHER_PRIV_H
+#define READER_FETCH_FETCHER_PRIV_H
+
+#include <stdatomic.h>
+
+#include "event/append.h"
+#include "feed/discover.h"
+#include "http/client/follow.h"
+#include "reader/fetch/fetcher.h"
+#include "reader/fetch/verdict.h"
+#include "reader/items.h"
+#include "seal/digest.h"
+#include "store/store.h"
+
+struct arena;
+struct caged;
+struct feed;
+struct hatebu;
+struct reg;
+struct thread;
+
+/* What the commit thread is to do; note.take gets it back. */
+struct fetch_job {
+	struct append_job job;
+	struct fetch_note note;
+	struct fetcher *f;
+};
+
+/* One feed that is fetched. */
+struct fetch {
+	struct fetcher *f;
+	/* of the queue, those begun, the answers, or those written */
+	struct link link;
+	struct arena *arena; /* small things, for as long as it lives */
+	struct arena *heavy; /* body, feed and plan, until they are written */
+	int64_t id;
+	struct uuid uid;
+	struct str url, host, etag, last_modified, body_hash;
+	struct fetch_before before;
+	int64_t lease_us;
+	bool crashed; /* a run of a server before us died with it */
+	bool begun;   /* its row says so */
+	struct follow follow;
+	struct client_header headers[3];
+
+	/* what came */
+	int64_t at_us, took_us, bytes;
+	struct fetch_seen seen;
+	struct fetch_verdict verdict;
+	struct str body, content_type, final_url;
+	struct str new_etag, new_modified, title, site_url;
+	bool moved; /* for good: final_url is where it is now … */
+	bool taken; /* … and another feed has that address */
+	unsigned char hash[DIGEST_LEN];
+	char error[FETCH_WORDS_MAX];
+
+	/* writing it */
+	struct feed *parsed;
+	struct items_plan plan;
+	size_t inserted, updated;
+	size_t part;        /* of the feed, that the next plan begins with */
+	size_t heavy_bytes; /* of x->heavy, while it is being written */
+	int conflicts;
+	struct fetch_job j;
+	struct reg *reg;   /* that it is part of, or NULL */
+	struct push *push; /* a hub's, or NULL: it was fetched */
+
+	/* The hub that it names now, when we don't know it: else .p NULL. */
+	struct str hub, topic, hub_secret;
+	struct uuid hub_uid;
+};
+
+/* The claim that is under way, or its last. */
+struct claim {
+	struct fetch_job j;
+	struct list got; /* struct fetch, made by the commit thread */
+	int want, n;
+	int64_t now_us, until_us;
+	bool busy;
+};
+
+/* A change of begun_by, many at once. */
+struct marks {
+	struct fetch_job j;
+	struct list waiting, list; /* struct fetch; list: with the job */
+	bool busy;
+};
+
+/* Results that need no plan are written many at once. */
+struct batch {
+	struct fetch_job j;
+	struct list list; /* struct fetch */
+	bool busy, single;
+};
+
+/* Hubs with something to do: taken some at a time, the next when all of them
+ * were asked. */
+struct hubs {
+	struct fetch_job j;
+	struct list got; /* struct hub_ask, made by the commit thread */
+	size_t n_asks;
+	bool busy, more;
+	int64_t now_us, until_us;
+};
+
+struct fetcher {
+	struct fetcher_opts o;
+	struct client *client;
+	struct follows *follows;
+	struct mailbox *box;
+	struct db *db;
+	struct thread *thread;
+	struct uuid node, run; /* run: of this process alone */
+	_Atomic bool stopping, hurry, poked;
+	_Atomic int n_regs; /* registered and not done */
+	size_t n_jobs;      /* with the commit thread */
+
+	/* fetches */
+	struct claim claim;
+	struct marks begin, forget;
+	struct list queue; /* claimed */
+	struct list ready; /* and begun; of each host one at most */
+	struct list answers, pending;
+	size_t n_running, n_storing, storing_bytes;
+	bool slow;         /* what was read last held us up */
+	bool more_answers; /* to be read at once, behind a look at transfers */
+	struct batch batch;
+	int64_t tick_us;  /* when to look again */
+	bool more;        /* there may be more that is due */
+	int64_t retry_us; /* a post was refused: not before */
+	struct fetch_job tidy;
+	bool tidy_busy;
+
+	/* registrations */
+	struct list regs_waiting, regs;
+
+	struct hubs hubs;
+	_Atomic int n_pushes; /* posted and not done */
+
+	struct hatebu *hatebu;
+	struct caged *caged; /* reads documents */
+};
+
+#define FETCHER_AGENT "Hikyaku/" HIKYAKU_VERSION " (feed reader)"
+#define FETCH_ACCEPT                                                           \
+	"application/atom+xml, application/rss+xml, application/feed+json, "   \
+	"application/xml;q=0.9, text/xml;q=0.9, text/html;q=0.8, */*;q=0.5"
+/* Past FETCH_STORING_MAX, so long as what is being written is no more: most
+ * feeds are small, and the commit thread need not wait for us in between. */
+#define FETCH_STORING_BYTES ((size_t)32 * 1024 * 1024)
+#define FETCH_FORGET_STEP   1000 /* rows of feed_fetch that one tick looks at */
+
+/* fetcher.c */
+/* j->job and j->note.take are set; its done() is ours. */
+int fetcher_post(
+    struct fetcher *f, struct fetch_job *j, struct err *e) MUST_CHECK;
+int64_t fetcher_scaled_us(const struct fetcher *f, int64_t ms);
+struct fetch *fetch_new(struct fetcher *f);
+void fetch_free(struct fetch *x);
+void fetch_free_all(struct list *l);
+/* What the answer says, but for its body. */
+void fetch_look(struct fetch *x, const struct follow_answer *a);
+
+/* due.c */
+void due_done(struct fetcher *f);
+void due_run(struct fetcher *f); /* a turn: ticks, claims, starts */
+int due_patience_ms(const struct fetcher *f);
+/* All claims of this node. Dead: those of a run before this one, which may have
+ * died of them. */
+void due_release(struct fetcher *f, bool dead);
+
+/* begin.c */
+/* Takes what is in `some`, which is not over FETCH_BATCH_MAX: it becomes ready.
+ * Not while f->begin.busy. */
+void begin_mark(struct fetcher *f, struct list *some);
+/* Takes it: it has no result, and is not to blame. */
+void begin_forget(struct fetch *x);
+void begin_run(struct fetcher *f);
+
+/* fetch_store.c */
+void store_answer(struct fetch *x); /* takes it: it will be read and written */
+void store_parsed(struct fetch *x); /* of a registration: x->parsed is there */
+void store_run(struct fetcher *f);
+void store_drop(struct fetcher *f); /* what was not written, at the end */
+
+/* register.c */
+void register_run(struct fetcher *f);
+void register_stored(struct reg *g, const struct err *why); /* why NULL: all */
+void register_drop(struct fetcher *f); /* all of them are told to come again */
+
+/* look.c */
+struct discover_feed look_feed(const struct feed *parsed, struct str at);
+int look_found(struct registration *r, const struct discover_feed *list,
+    size_t n, struct err *e) MUST_CHECK;
+
+/* hub.c */
+void hub_run(struct fetcher *f);
+void hub_drop(struct fetcher *f); /* what was not begun, at the end */
+/* Is there a hub in x->parsed, or in what x->hub and x->topic have from the
+ * head, that we don't know yet? Then all of x->hub_* is set. */
+void hub_look(struct fetch *x);
+void hub_pushed(struct fetch *x, const struct err *why); /* why NULL: all */
+
+/* hatebu.c */
+int hatebu_new(
+    struct fetcher *f, struct hatebu **ret, struct err *e) MUST_CHECK;
+void hatebu_run(struct hatebu *h);
+int hatebu_patience_ms(const struct hatebu *h);
+void hatebu_free(struct hatebu *h); /* NULL is fine */
+
+#endif

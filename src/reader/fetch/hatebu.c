@@ -1,0 +1,384 @@
+#include "reader/fetch/hatebu.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "reader/fetch/fetcher_priv.h"
+#include "sql.h"
+
+#define DAY_US     (INT64_C(86400) * US_PER_S)
+#define TIMEOUT_MS 10000
+#define TURN_US    (60 * US_PER_S)
+
+enum state { IDLE, TAKING, PAUSING, ASKING, PUTTING, LEAVING };
+
+struct hatebu {
+	struct fetcher *f;
+	enum state state;
+	int64_t due_us;    /* monotonic: the next round, or call */
+	int64_t calls;     /* of this round */
+	int64_t failures;  /* in a row */
+	int64_t day_calls; /* as they stood when the turn was taken */
+	bool mine;         /* the turn is ours */
+
+	struct arena *arena;
+	struct buf query;
+	struct follow follow;
+	int64_t ids[HATEBU_URLS_MAX], counts[HATEBU_URLS_MAX];
+	struct str links[HATEBU_URLS_MAX];
+	size_t n;
+	bool good;
+
+	struct fetch_job j;
+	int64_t next_us; /* wall: what the job writes */
+};
+
+static void pick(struct hatebu *h);
+
+static int64_t
+in(int64_t ms)
+{
+	return clock_mono_us() + ms * US_PER_MS;
+}
+
+static void
+go_idle(struct hatebu *h, int64_t ms)
+{
+	h->state = IDLE;
+	h->due_us = in(ms);
+}
+
+/* How long until it is looked again whether there is something to do. */
+static int64_t
+look_ms(const struct hatebu *h)
+{
+	int64_t round = h->f->o.conf->hatebu_batch_interval_ms;
+
+	return round < 30000 ? round : 30000;
+}
+
+static bool
+post(struct hatebu *h, int (*fn)(struct db *, void *, struct err *),
+    void (*take)(struct fetcher *, struct fetch_note *))
+{
+	struct err e;
+
+	h->j.note.take = take;
+	h->j.job = (struct append_job){.fn = fn, .ctx = h};
+	if (fetcher_post(h->f, &h->j, &e) == OK)
+		return true;
+	go_idle(h, 1000);
+	return false;
+}
+
+/* ---- the end of a round ---- */
+
+static int
+leave_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct hatebu *h = ctx;
+	int64_t n = sql_hatebu_leave(db, uuid_str(&h->f->node), h->next_us, e);
+
+	return n < 0 ? (int)n : OK;
+}
+
+static void
+left(struct fetcher *f, struct fetch_note *n)
+{
+	struct hatebu *h = f->hatebu;
+
+	(void)n;
+	h->mine = false;
+	go_idle(h, f->o.conf->hatebu_batch_interval_ms);
+}
+
+static void
+leave(struct hatebu *h, int64_t wait_ms)
+{
+	int64_t round = h->f->o.conf->hatebu_batch_interval_ms;
+
+	h->next_us =
+	    clock_now_us() + (wait_ms > round ? wait_ms : round) * US_PER_MS;
+	h->state = LEAVING;
+	(void)post(h, leave_fn, left);
+}
+
+/* ---- what a call brought ---- */
+
+static int64_t
+pause_ms(const struct hatebu *h)
+{
+	return hatebu_pause_ms(h->failures) / h->f->o.conf->time_scale;
+}
+
+static int
+put_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct hatebu *h = ctx;
+	int64_t now = clock_now_us(), n = 0;
+
+	for (size_t i = 0; h->good && i < h->n && n >= 0; i++)
+		n = sql_hatebu_put(db, h->ids[i], h->counts[i], now, e);
+	if (n >= 0)
+		n = sql_hatebu_called(db, uuid_str(&h->f->node), now + TURN_US,
+		    h->next_us, h->failures, e);
+	if (n < 0)
+		return (int)n;
+	h->mine = n > 0; /* else somebody took the turn meanwhile */
+	return OK;
+}
+
+static void
+put(struct fetcher *f, struct fetch_note *n)
+{
+	struct hatebu *h = f->hatebu;
+	int64_t pause = pause_ms(h);
+
+	(void)n;
+	if (h->j.job.err.code != OK) {
+		log_err(LOG_WARN, "counts of bookmarks can't be stored",
+		    &h->j.job.err);
+		go_idle(h, f->o.conf->hatebu_batch_interval_ms);
+	} else if (!h->mine) {
+		go_idle(h, f->o.conf->hatebu_batch_interval_ms);
+	} else if (pause > 0) {
+		leave(h, pause);
+	} else if (h->calls >= f->o.conf->hatebu_max_calls_per_cycle) {
+		leave(h, 0);
+	} else {
+		h->state = PAUSING;
+		h->due_us = in(f->o.conf->hatebu_api_interval_ms);
+	}
+}
+
+static void
+answered(struct follow *fo, const struct follow_answer *a)
+{
+	struct hatebu *h = MAIL_OF(fo, struct hatebu, follow);
+	struct fetcher *f = h->f;
+	struct err e = {0};
+	int rc;
+
+	if (a->result == FOLLOW_FAILED && a->why == CLIENT_CANCELLED) {
+		h->state = IDLE;
+		return;
+	}
+	h->calls++;
+	h->day_calls++;
+	metric_add(M_HATEBU_CALLS, 1);
+	if (a->result != FOLLOW_ANSWERED)
+		rc = err_set(&e, ERR_IO, "%s", a->error);
+	else if (a->status != 200)
+		rc = err_set(&e, ERR_IO, "it answered %d", a->status);
+	else
+		rc = hatebu_counts(
+		    h->arena, a->body, h->links, h->n, h->counts, &e);
+	h->good = rc == OK;
+	h->failures = h->good ? 0 : h->failures + 1;
+	if (!h->good) {
+		metric_add(M_HATEBU_FAILED, 1);
+		log_err(LOG_WARN, "counts of bookmarks can't be fetched", &e);
+	}
+	h->next_us =
+	    clock_now_us() + f->o.conf->hatebu_api_interval_ms * US_PER_MS;
+	h->state = PUTTING;
+	(void)post(h, put_fn, put);
+}
+
+/* ---- what to ask for ---- */
+
+static bool
+take_row(struct hatebu *h, int64_t id, struct str link)
+{
+	struct str kept = STR_EMPTY;
+
+	/* One without a link, or with an endless one, has none. */
+	if (link.p && link.n > 0 && link.n <= URL_MAX) {
+		if (!hatebu_add_url(&h->query, link))
+			return false;
+		kept = arena_dup(h->arena, link);
+	}
+	h->ids[h->n] = id;
+	h->links[h->n++] = kept.p ? kept : STR_EMPTY;
+	return true;
+}
+
+static int
+read_rows(struct hatebu *h, bool old, int64_t before, struct err *e)
+{
+	int64_t most = HATEBU_URLS_MAX - (int64_t)h->n;
+	struct rows *rows = NULL;
+	bool room = true;
+	int rc = old ? sql_hatebu_old(h->f->db, before, most, &rows, e)
+		     : sql_hatebu_new(h->f->db, most, &rows, e);
+
+	while (rc >= 0 && room && (rc = rows_next(rows, e)) > 0)
+		room = take_row(h, rows_int(rows, 0), rows_str(rows, 1));
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static void
+ask(struct hatebu *h)
+{
+	struct fetcher *f = h->f;
+
+	h->follow = (struct follow){.method = GET,
+	    .url =
+		arena_fmt(h->arena, "%s/count/entries", f->o.conf->hatebu_url),
+	    .query = buf_str(&h->query),
+	    .body_max = HATEBU_ANSWER_MAX,
+	    .total_ms = TIMEOUT_MS,
+	    .user_agent = FETCHER_AGENT,
+	    .done = answered};
+	h->state = ASKING;
+	follow_start(f->follows, &h->follow);
+}
+
+static void
+pick(struct hatebu *h)
+{
+	int64_t before =
+	    clock_now_us() - h->f->o.conf->hatebu_ttl_ms * US_PER_MS;
+	struct err e;
+	int rc;
+
+	arena_reset(h->arena);
+	buf_clear(&h->query);
+	h->n = 0;
+	rc = read_rows(h, false, 0, &e);
+	if (rc == OK && h->n < HATEBU_URLS_MAX)
+		rc = read_rows(h, true, before, &e);
+	if (rc < 0 || h->n == 0) {
+		leave(h, 0);
+	} else if (h->query.n > 0) {
+		ask(h);
+	} else {
+		/* None of them has a link: nobody is asked. */
+		memset(h->counts, 0, sizeof(h->counts));
+		h->good = true;
+		h->next_us = clock_now_us();
+		h->state = PUTTING;
+		(void)post(h, put_fn, put);
+	}
+}
+
+/* ---- the beginning of a round ---- */
+
+static int
+take_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct hatebu *h = ctx;
+	int64_t now = clock_now_us(), n;
+	struct rows *rows = NULL;
+	int rc;
+
+	h->mine = false;
+	n = sql_hatebu_take(
+	    db, uuid_str(&h->f->node), now, now + TURN_US, now / DAY_US, e);
+	if (n <= 0)
+		return (int)n;
+	rc = sql_hatebu_state(db, &rows, e);
+	if (rc == OK)
+		rc = rows_next(rows, e);
+	if (rc > 0) {
+		h->failures = rows_int(rows, 1);
+		h->day_calls = rows_int(rows, 2);
+		h->mine = true;
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+static void
+taken(struct fetcher *f, struct fetch_note *n)
+{
+	struct hatebu *h = f->hatebu;
+
+	(void)n;
+	h->calls = 0;
+	if (h->j.job.err.code != OK || !h->mine)
+		/* Somebody else's, or too early: look again soon. */
+		go_idle(h, look_ms(h));
+	else if (h->day_calls >= HATEBU_DAY_CALLS)
+		leave(h, (DAY_US - clock_now_us() % DAY_US) / US_PER_MS);
+	else
+		pick(h);
+}
+
+/* Without feeds there is nobody to ask for. */
+static bool
+any_feed(struct hatebu *h)
+{
+	struct rows *rows = NULL;
+	struct err e;
+	bool any = sql_fetch_any(h->f->db, &rows, &e) == OK &&
+		   rows_next(rows, &e) > 0 && rows_int(rows, 0) > 0;
+
+	rows_close(rows);
+	return any;
+}
+
+void
+hatebu_run(struct hatebu *h)
+{
+	if (!h || clock_mono_us() < h->due_us)
+		return;
+	if (h->state == PAUSING && h->day_calls < HATEBU_DAY_CALLS) {
+		pick(h);
+	} else if (h->state == PAUSING) {
+		leave(h, (DAY_US - clock_now_us() % DAY_US) / US_PER_MS);
+	} else if (h->state == IDLE && !any_feed(h)) {
+		go_idle(h, look_ms(h));
+	} else if (h->state == IDLE) {
+		h->state = TAKING;
+		(void)post(h, take_fn, taken);
+	}
+}
+
+int
+hatebu_patience_ms(const struct hatebu *h)
+{
+	int64_t left;
+
+	if (!h || (h->state != IDLE && h->state != PAUSING))
+		return 60000;
+	left = (h->due_us - clock_mono_us() + US_PER_MS - 1) / US_PER_MS;
+	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
+}
+
+int
+hatebu_new(struct fetcher *f, struct hatebu **ret, struct err *e)
+{
+	struct hatebu *h;
+
+	if (!f->o.schedule || !f->o.conf->hatebu_enabled)
+		return OK;
+	h = calloc(1, sizeof(*h));
+	if (h)
+		h->arena = arena_new(8 * MIB);
+	if (!h || !h->arena) {
+		free(h);
+		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
+	}
+	h->f = f;
+	h->query = BUF(HATEBU_QUERY_MAX + 64);
+	h->due_us = clock_mono_us();
+	*ret = h;
+	return OK;
+}
+
+void
+hatebu_free(struct hatebu *h)
+{
+	if (!h)
+		return;
+	buf_done(&h->query);
+	arena_free(h->arena);
+	free(h);
+}

@@ -1,0 +1,478 @@
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "feed/feed.h"
+#include "http/percent.h"
+#include "http/url.h"
+#include "reader/fetch/fetcher_priv.h"
+#include "reader/websub.h"
+#include "seal/keyring.h"
+#include "sql.h"
+
+/*
+ * The hubs' part of the fetcher (websub.h).
+ *
+ *   due rows ──claim──▶ POST to the hub, one host at a time ──▶ next_at written
+ *
+ * What the hub calls back with is api/people/websub.c's; what it sends comes here by
+ * fetcher_push() and goes on as an answer does (fetch_store.c).
+ */
+
+#define ASK_ARENA_MAX ((size_t)64 * KIB)
+#define ASK_BODY_MAX  ((size_t)8 * URL_MAX)
+#define SECRET_LEN    32
+#define SECRET_COLUMN "feed_hub.secret"
+
+struct hub_ask {
+	struct fetcher *f;
+	struct link link;
+	struct arena *arena;
+	int64_t id, failures;
+	struct uuid uid;
+	struct str hub, topic, secret; /* sealed */
+	bool leaving;
+	struct buf body;
+	struct client_header header;
+	struct follow follow;
+	struct fetch_job j;
+	bool failed;
+	char error[FETCH_WORDS_MAX];
+	int64_t next_us;
+};
+
+static bool
+wanted(const struct fetcher *f)
+{
+	return f->o.conf->websub_enabled && f->o.conf->base_url[0] &&
+	       f->o.keyring;
+}
+
+/* ---- a feed names a hub ---- */
+
+/* From where the answer came, an http or https URL; .p NULL: it is none. */
+static struct str
+resolve(struct fetch *x, struct str ref)
+{
+	struct str from = x->final_url.p ? x->final_url : x->url;
+	char text[URL_TEXT_MAX];
+	struct url base, u;
+	struct err e;
+	size_t n;
+
+	if (url_parse(from, &base, &e) < 0)
+		return (struct str){.p = NULL};
+	n = follow_resolve(&base, ref, text);
+	if (n == 0 || n > URL_MAX ||
+	    url_parse((struct str){text, n}, &u, &e) < 0)
+		return (struct str){.p = NULL};
+	return arena_dup(x->arena, (struct str){text, n});
+}
+
+/* 1: we have it already. */
+static int
+known(struct fetch *x, struct err *e)
+{
+	struct sql_hub_of_row row;
+	struct rows *rows = NULL;
+	int rc = sql_hub_of(x->f->db, x->id, &rows, e);
+
+	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
+		sql_hub_of_get(rows, &row);
+		rc = str_eq(row.hub, x->hub) && str_eq(row.topic, x->topic);
+	}
+	rows_close(rows);
+	return rc;
+}
+
+static int
+make_secret(struct fetch *x, struct err *e)
+{
+	unsigned char b[SECRET_LEN];
+	char hex[2 * SECRET_LEN + 1];
+	struct str where;
+	int rc;
+
+	rand_bytes(b, sizeof(b));
+	for (size_t i = 0; i < sizeof(b); i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", (unsigned)b[i]);
+	x->hub_uid = uuid_v4();
+	where = keyring_where(x->arena, SECRET_COLUMN, x->hub_uid);
+	rc = where.p ? keyring_seal(x->f->o.keyring, x->arena, where,
+			   (struct str){hex, 2 * sizeof(b)}, &x->hub_secret, e)
+		     : err_set(e, ERR_NOMEM, "no memory for a hub");
+	digest_wipe(b, sizeof(b));
+	digest_wipe(hex, sizeof(hex));
+	return rc;
+}
+
+void
+hub_look(struct fetch *x)
+{
+	struct err e = {0};
+	int rc;
+
+	x->hub_secret = (struct str){.p = NULL};
+	if (!wanted(x->f))
+		return;
+	/* The head's go before the feed's own. */
+	x->hub = resolve(x, x->hub.p ? x->hub : x->parsed->hub);
+	x->topic = resolve(x, x->topic.p ? x->topic : x->parsed->self);
+	if (!x->hub.p || !x->topic.p)
+		return;
+	rc = known(x, &e);
+	if (rc == 0)
+		rc = make_secret(x, &e);
+	if (rc < 0) {
+		x->hub_secret = (struct str){.p = NULL};
+		log_err(LOG_WARN, "a hub can't be noted", &e);
+	}
+}
+
+/* ---- what is due, on the commit thread ---- */
+
+static void
+ask_free(struct hub_ask *a)
+{
+	if (a->body.p)
+		digest_wipe(a->body.p, a->body.n);
+	buf_done(&a->body);
+	arena_free(a->arena);
+	free(a);
+}
+
+static int
+take_row(struct fetcher *f, const struct sql_hub_claim_row *row, struct err *e)
+{
+	struct hub_ask *a = calloc(1, sizeof(*a));
+
+	if (!a || !(a->arena = arena_new(ASK_ARENA_MAX))) {
+		free(a);
+		return err_set(e, ERR_NOMEM, "no memory to ask a hub");
+	}
+	a->f = f;
+	a->body = BUF(ASK_BODY_MAX);
+	a->id = row->id;
+	a->failures = row->failures;
+	a->leaving = str_eq(row->state, STR("leaving"));
+	memcpy(a->uid.b, row->uid.p, sizeof(a->uid.b));
+	a->hub = arena_dup(a->arena, row->hub);
+	a->topic = arena_dup(a->arena, row->topic);
+	a->secret = arena_dup(a->arena, row->secret);
+	list_add(&f->hubs.got, &a->link);
+	return a->hub.p && a->topic.p && a->secret.p
+		   ? OK
+		   : err_set(e, ERR_NOMEM, "no memory to ask a hub");
+}
+
+void
+hub_drop(struct fetcher *f)
+{
+	struct link *k;
+
+	while ((k = list_first(&f->hubs.got))) {
+		list_remove(&f->hubs.got, k);
+		ask_free(LINK_OF(k, struct hub_ask, link));
+	}
+}
+
+static int
+claim_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct fetcher *f = ctx;
+	struct sql_hub_claim_row row;
+	struct rows *rows = NULL;
+	int rc;
+
+	hub_drop(f); /* it may run twice */
+	rc = sql_hub_claim(
+	    db, f->hubs.now_us, f->hubs.until_us, HUB_ASKS_MAX, &rows, e);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+		sql_hub_claim_get(rows, &row);
+		rc = take_row(f, &row, e);
+	}
+	rows_close(rows);
+	return rc < 0 ? rc : OK;
+}
+
+/* ---- asking ---- */
+
+static int
+note_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct hub_ask *a = ctx;
+	int64_t now = clock_now_us(), n;
+
+	if (a->leaving && a->failures >= HUB_LEAVES_MAX)
+		n = sql_hub_left(db, a->id, e); /* its lease will end */
+	else if (a->failed)
+		n = sql_hub_failed(db, a->id, a->failures, str_of(a->error),
+		    a->next_us, now, e);
+	else
+		n = sql_hub_waits(db, a->id, a->failures, a->next_us, now, e);
+	return n < 0 ? (int)n : OK;
+}
+
+static void
+ask_done(struct hub_ask *a)
+{
+	a->f->hubs.n_asks--;
+	ask_free(a);
+}
+
+static void
+noted(struct fetcher *f, struct fetch_note *n)
+{
+	struct hub_ask *a = MAIL_OF(n, struct hub_ask, j.note);
+
+	(void)f;
+	if (a->j.job.err.code != OK)
+		log_err(
+		    LOG_WARN, "a hub's answer can't be noted", &a->j.job.err);
+	ask_done(a);
+}
+
+static void
+tell(const struct hub_ask *a)
+{
+	struct log_line l;
+
+	log_begin(&l, a->failed ? LOG_WARN : LOG_INFO,
+	    a->failed ? "a hub can't be asked" : "hub asked");
+	log_str(&l, "hub", a->hub);
+	log_str(&l, "topic", a->topic);
+	log_str(&l, "mode", a->leaving ? STR("unsubscribe") : STR("subscribe"));
+	if (a->failed)
+		log_str(&l, "error", str_of(a->error));
+	log_end(&l);
+}
+
+/* When the post is refused its claim ends by itself. */
+static void
+note(struct hub_ask *a)
+{
+	struct fetcher *f = a->f;
+	struct err e;
+
+	tell(a);
+	a->next_us =
+	    clock_now_us() +
+	    fetcher_scaled_us(f, websub_pause_min(a->failures) * 60 * 1000);
+	a->j.note.take = noted;
+	a->j.job = (struct append_job){.fn = note_fn, .ctx = a};
+	if (fetcher_post(f, &a->j, &e) < 0)
+		ask_done(a);
+}
+
+static void
+answered(struct follow *fo, const struct follow_answer *r)
+{
+	struct hub_ask *a = MAIL_OF(fo, struct hub_ask, follow);
+
+	if (r->result == FOLLOW_FAILED && r->why == CLIENT_CANCELLED) {
+		ask_done(a);
+		return;
+	}
+	/* More than we keep of its answer is no failure. */
+	a->failed =
+	    (r->result != FOLLOW_ANSWERED && r->result != FOLLOW_TOO_LARGE) ||
+	    r->status < 200 || r->status > 299;
+	if (a->failed && r->result == FOLLOW_ANSWERED)
+		(void)snprintf(
+		    a->error, sizeof(a->error), "it answered %d", r->status);
+	else if (a->failed)
+		(void)snprintf(a->error, sizeof(a->error), "%s", r->error);
+	note(a);
+}
+
+static void
+add(struct buf *b, const char *name, struct str value)
+{
+	if (b->n > 0)
+		buf_addc(b, '&');
+	buf_addz(b, name);
+	buf_addc(b, '=');
+	percent_add(b, value);
+}
+
+static int
+write_form(struct hub_ask *a, struct err *e)
+{
+	struct str base = str_of(a->f->o.conf->base_url), secret, where, back;
+	char uid[UUID_LEN + 1], lease[24];
+	int rc;
+
+	while (str_ends(base, STR("/")))
+		base.n--;
+	uuid_format(a->uid, uid);
+	back = arena_fmt(a->arena, "%.*s/websub/%s", STR_ARG(base), uid);
+	where = keyring_where(a->arena, SECRET_COLUMN, a->uid);
+	if (!back.p || !where.p)
+		return err_set(e, ERR_NOMEM, "no memory to ask a hub");
+	rc = keyring_unseal(
+	    a->f->o.keyring, a->arena, where, a->secret, &secret, e);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(lease, sizeof(lease), "%d", HUB_LEASE_S);
+	add(&a->body, "hub.mode",
+	    a->leaving ? STR("unsubscribe") : STR("subscribe"));
+	add(&a->body, "hub.topic", a->topic);
+	add(&a->body, "hub.callback", back);
+	if (!a->leaving) {
+		add(&a->body, "hub.lease_seconds", str_of(lease));
+		add(&a->body, "hub.secret", secret);
+	}
+	return a->body.failed ? err_set(e, ERR_LIMIT, "the form is too long")
+			      : OK;
+}
+
+static void
+ask(struct hub_ask *a)
+{
+	struct fetcher *f = a->f;
+	struct err e = {0};
+
+	f->hubs.n_asks++;
+	if (write_form(a, &e) < 0) {
+		a->failed = true;
+		(void)snprintf(a->error, sizeof(a->error), "%s", e.text);
+		note(a);
+		return;
+	}
+	a->header = (struct client_header){
+	    STR("Content-Type"), STR("application/x-www-form-urlencoded")};
+	a->follow = (struct follow){.method = POST,
+	    .url = a->hub,
+	    .headers = &a->header,
+	    .n_headers = 1,
+	    .body = buf_str(&a->body),
+	    .body_max = KIB,
+	    .total_ms = (int)f->o.conf->fetch_timeout_ms,
+	    .user_agent = FETCHER_AGENT,
+	    .done = answered};
+	follow_start(f->follows, &a->follow);
+}
+
+static void
+claimed(struct fetcher *f, struct fetch_note *n)
+{
+	struct hubs *h = &f->hubs;
+	struct link *k;
+
+	(void)n;
+	h->busy = false;
+	if (h->j.job.err.code != OK)
+		log_err(LOG_WARN, "hubs can't be claimed", &h->j.job.err);
+	if (h->j.job.err.code != OK || atomic_load(&f->stopping)) {
+		hub_drop(f);
+		return;
+	}
+	h->more = h->got.n == HUB_ASKS_MAX;
+	while ((k = list_first(&h->got))) {
+		list_remove(&h->got, k);
+		ask(LINK_OF(k, struct hub_ask, link));
+	}
+}
+
+void
+hub_run(struct fetcher *f)
+{
+	struct hubs *h = &f->hubs;
+	int64_t each = (f->o.conf->fetch_timeout_ms + 1000) * US_PER_MS;
+	struct err e;
+
+	if (!h->more || h->busy || h->n_asks > 0 || !f->o.schedule)
+		return;
+	h->more = false;
+	if (!wanted(f))
+		return;
+	h->now_us = clock_now_us();
+	/* All of them may be of one host, one after the other. */
+	h->until_us = h->now_us + HUB_ASKS_MAX * each;
+	h->j.note.take = claimed;
+	h->j.job = (struct append_job){.fn = claim_fn, .ctx = f};
+	h->busy = fetcher_post(f, &h->j, &e) == OK;
+}
+
+/* ---- what a hub sends ---- */
+
+static void
+push_done(struct fetcher *f, struct push *p)
+{
+	(void)atomic_fetch_sub(&f->n_pushes, 1);
+	p->done(p);
+}
+
+/* It is written, or can't be, or is nothing for us. */
+void
+hub_pushed(struct fetch *x, const struct err *why)
+{
+	struct push *p = x->push;
+	bool good = !why && x->seen.outcome == FETCH_PUSHED;
+	struct log_line l;
+
+	log_begin(&l, good ? LOG_INFO : LOG_WARN,
+	    good ? "feed pushed" : "what a hub sent is not stored");
+	log_uuid(&l, "feed_id", x->uid);
+	url_log(&l, "url", x->url);
+	if (why) {
+		log_str(&l, "error", str_of(why->text));
+		/* Sent again it is no better. */
+		if (why->code != ERR_INVALID && why->code != ERR_LIMIT)
+			p->err = *why;
+	} else if (!good) {
+		log_str(&l, "error", str_of(x->error));
+	} else {
+		log_int(&l, "inserted", (int64_t)x->inserted);
+		log_int(&l, "updated", (int64_t)x->updated);
+	}
+	log_end(&l);
+	push_done(x->f, p);
+}
+
+static void
+take_push(struct fetcher *f, struct fetch_note *n)
+{
+	struct push *p = MAIL_OF(n, struct push, note);
+	struct fetch *x = fetch_new(f);
+
+	if (x && !(x->heavy = arena_new(FEED_ARENA_MAX))) {
+		fetch_free(x);
+		x = NULL;
+	}
+	if (!x) {
+		(void)err_set(&p->err, ERR_AWAY, "no memory for a push");
+		push_done(f, p);
+		return;
+	}
+	x->push = p;
+	x->id = p->feed;
+	x->uid = p->feed_uid;
+	x->url = p->feed_url;
+	x->body = p->body;
+	x->bytes = (int64_t)p->body.n;
+	x->content_type = p->content_type;
+	x->at_us = clock_now_us();
+	x->seen.outcome = FETCH_PUSHED;
+	store_answer(x);
+}
+
+int
+fetcher_push(struct fetcher *f, struct push *p, struct err *e)
+{
+	p->note.job = false;
+	p->note.take = take_push;
+	if (atomic_fetch_add(&f->n_pushes, 1) < HUB_PUSHES_MAX &&
+	    mailbox_post(f->box, &p->note.mail)) {
+		client_wake(f->client);
+		return OK;
+	}
+	(void)atomic_fetch_sub(&f->n_pushes, 1);
+	(void)err_set(e, ERR_AWAY, "too much that hubs sent waits already");
+	e->retry_after_s = 5;
+	return ERR_AWAY;
+}
