@@ -253,7 +253,7 @@ build/tidy/%.ok: src/%.c .clang-tidy | $(MADE)
 	@mkdir -p $(@D)
 	@echo 'TIDY $<'
 	@$(CLANG) $(CPPFLAGS) -std=gnu17 -MM -MP -MT $@ -MF $(@:.ok=.d) $<
-	@clang-tidy --quiet $< -- $(CPPFLAGS) -std=gnu17 2>/dev/null
+	@CLANG=$(CLANG) tools/tidy $< $(CPPFLAGS) -std=gnu17
 	@touch $@
 
 format: ## lays the code out by .clang-format

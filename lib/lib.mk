@@ -99,7 +99,7 @@ build/tidy/lib/%.ok: lib/%.c .clang-tidy | $(GEN)/sql.h $(GEN)/lib_sql.h
 	@mkdir -p $(@D)
 	@echo 'TIDY $<'
 	@$(CLANG) $(LIB_CPP) -std=gnu17 -MM -MP -MT $@ -MF $(@:.ok=.d) $<
-	@clang-tidy --quiet $< -- $(LIB_CPP) -std=gnu17 2>/dev/null
+	@CLANG=$(CLANG) tools/tidy $< $(LIB_CPP) -std=gnu17
 	@touch $@
 
 LIBDIR ?= $(PREFIX)/lib
