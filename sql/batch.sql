@@ -42,11 +42,6 @@ DELETE FROM batch_kind WHERE sub = :sub AND until_seq < (SELECT coalesce(min(seq
 -- args: sub int
 DELETE FROM batch_kind WHERE sub = :sub;
 
--- name: batch_sub
--- args: id int
--- rows: preset text, conf text
-SELECT preset, conf FROM subscription WHERE id = :id;
-
 -- name: stat_drop
 -- args: sub int, minute int, dropped int
 INSERT INTO stat (sub, minute, ok, fail, dead, us, slow, dropped) VALUES (:sub, :minute, 0, 0, 0, 0, 0, :dropped)

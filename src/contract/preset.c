@@ -78,6 +78,49 @@ uses_hub(const struct preset *p)
 	return uses;
 }
 
+static int64_t
+smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* More than its list has: the last wait, again and again. */
+static void
+set_retries(struct retry_schedule *r, int64_t n)
+{
+	for (int64_t i = r->retries; r->retries > 0 && i < n; i++)
+		r->delays_ms[i] = r->delays_ms[r->retries - 1];
+	r->retries = (unsigned)n;
+}
+
+/* Its numbers that the server's settings give. */
+static void
+apply_settings(struct preset *p, const struct conf *c)
+{
+	switch (p->settings) {
+	case PRESET_SETTINGS_NONE:
+		break;
+	case PRESET_SETTINGS_DISPATCHER:
+		p->retries_max = (unsigned)c->webhook_retry_max_count;
+		set_retries(&p->retry, smaller(c->webhook_retry_default_count,
+					   c->webhook_retry_max_count));
+		p->retry.base_ms = c->webhook_retry_backoff_base_ms;
+		p->retry.most_ms = c->webhook_retry_backoff_max_ms;
+		if (p->retry.most_ms < p->retry.base_ms)
+			p->retry.most_ms = p->retry.base_ms;
+		p->connect_ms = c->webhook_http_connect_timeout_ms;
+		p->total_ms = p->connect_ms + c->webhook_http_read_timeout_ms;
+		p->concurrency = c->webhook_dispatcher_pool_size;
+		p->ordered |= c->webhook_ordering_per_object;
+		break;
+	case PRESET_SETTINGS_CALLBACK:
+		set_retries(&p->retry, c->webhook_max_retries);
+		p->total_ms = c->webhook_timeout_ms;
+		p->connect_ms = smaller(p->connect_ms, p->total_ms);
+		break;
+	}
+}
+
 static int
 parse(struct str name, struct str text, const struct conf *conf,
     struct held **ret, struct err *e)
@@ -108,6 +151,7 @@ parse(struct str name, struct str text, const struct conf *conf,
 	h->p.body_max = h->p.truncate ? conf->webhook_max_payload_size
 				      : (int64_t)REQUEST_BODY_MAX;
 	h->p.retries_max = RETRY_DELAYS_MAX;
+	apply_settings(&h->p, conf);
 	*ret = h;
 	return OK;
 }
@@ -159,40 +203,6 @@ preset_owns_header(const struct preset *p, struct str name)
 	return false;
 }
 
-/* The built-in presets' numbers that the server's settings give. */
-static void
-apply_conf(struct preset *p, const struct conf *c)
-{
-	if (str_eq(p->name, STR("repository"))) {
-		int64_t count = c->webhook_retry_default_count;
-
-		p->retries_max = (unsigned)c->webhook_retry_max_count;
-		p->retry.retries = count < c->webhook_retry_max_count
-				       ? (unsigned)count
-				       : p->retries_max;
-		p->retry.base_ms = c->webhook_retry_backoff_base_ms;
-		p->retry.most_ms = c->webhook_retry_backoff_max_ms;
-		if (p->retry.most_ms < p->retry.base_ms)
-			p->retry.most_ms = p->retry.base_ms;
-		p->connect_ms = c->webhook_http_connect_timeout_ms;
-		p->total_ms = p->connect_ms + c->webhook_http_read_timeout_ms;
-		p->concurrency = c->webhook_dispatcher_pool_size;
-		p->ordered = c->webhook_ordering_per_object;
-	}
-	if (str_eq(p->name, STR("task"))) {
-		unsigned n = (unsigned)c->webhook_max_retries;
-		struct retry_schedule *r = &p->retry;
-
-		/* More than the list has: its last, again and again. */
-		for (unsigned i = r->retries; i < n; i++)
-			r->delays_ms[i] = r->delays_ms[r->retries - 1];
-		r->retries = n;
-		p->total_ms = c->webhook_timeout_ms;
-		if (p->connect_ms > p->total_ms)
-			p->connect_ms = p->total_ms;
-	}
-}
-
 /* Where the name is, or where it would be. */
 static size_t
 place_of(const struct presets *ps, struct str name)
@@ -230,7 +240,6 @@ presets_load(const struct conf *conf, struct presets **ret, struct err *e)
 		if (rc < 0)
 			break;
 		h->p.builtin = true;
-		apply_conf(&h->p, conf);
 		insert(ps, place_of(ps, name), &h->p);
 	}
 	if (rc < 0)

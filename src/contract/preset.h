@@ -27,11 +27,20 @@
  *   order        none | key, orderKey, spacing {ms, key}, lockMs
  *   preflight    {url, pointer, equals, fail}
  *   log          {call, error, tracePointer}
- *   truncate     whether property values are left out of a body that is over
- *                webhook.max.payload.size
+ *   truncate     whether values are left out of a body that is over
+ *                webhook.max.payload.size; truncatePointer says which,
+ *                truncateMark is the member that tells of it
+ *   frame        members of the payload that {payloadMembers} leaves out,
+ *                since the body has its own
+ *   gathers      mode | child: which events a subscription's `batch` is for
+ *   settings     none | dispatcher | callback: webhook.* of docs/settings.md
+ *                that give numbers in place of those written here
+ *   managed      {directed, keepAnswers, keyName}: of subscriptions that a
+ *                part of the server keeps (sub_managed_by())
  *
- * SETTINGS. webhook.* of docs/settings.md give the built-in presets' numbers;
- * the rest is as in the table.
+ * A NAME DECIDES NOTHING. No code asks what a preset is called: a copy of a
+ * built-in one under another name is the same preset. What a preset of the
+ * store doesn't say has the value that it always had.
  *
  * LIFE. A preset is never changed once parsed, and counted: whoever keeps one
  * holds a reference, on any thread. A struct presets belongs to one thread at
@@ -57,6 +66,15 @@ enum preset_secret {
 };
 enum preset_encoding { PRESET_HEX, PRESET_BASE64 };
 enum preflight_fail { PREFLIGHT_DEAD, PREFLIGHT_RETRY, PREFLIGHT_HOLD };
+enum preset_gathers {
+	PRESET_GATHERS_MODE,  /* all events, unless the mode is immediate */
+	PRESET_GATHERS_CHILD, /* CHILD_* events, always, for their limits */
+};
+enum preset_settings {
+	PRESET_SETTINGS_NONE,
+	PRESET_SETTINGS_DISPATCHER, /* webhook.retry.*, webhook.http.*, … */
+	PRESET_SETTINGS_CALLBACK, /* webhook.timeout.ms, webhook.max.retries */
+};
 
 struct preset_header {
 	struct str name;
@@ -90,13 +108,27 @@ struct preflight {
 	enum preflight_fail fail;
 };
 
+/* Of subscriptions that a part of the server keeps. */
+struct preset_managed {
+	bool directed;       /* they get what names them, and nothing else */
+	bool keep_answers;   /* of successes too */
+	struct str key_name; /* of the event's key in log lines; empty: none */
+};
+
 struct preset {
 	struct str name, description;
 	struct str json; /* as it was given */
 	bool builtin;
 	bool uses_hub; /* a subscription needs the `hub` object */
 	bool truncate;
+	struct str truncate_pointer, truncate_mark;
+	struct str *frame;
+	size_t n_frame;
 	bool ordered; /* by order_key, unless a subscription says otherwise */
+	bool keyed_by_event; /* order_key is the event's own key */
+	enum preset_gathers gathers;
+	enum preset_settings settings;
+	struct preset_managed managed;
 
 	enum preset_body body;
 	struct vars text; /* PRESET_TEXT */

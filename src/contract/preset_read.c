@@ -13,6 +13,8 @@ static const char *const ENCODINGS[] = {"hex", "base64", NULL};
 static const char *const ENCODES[] = {"none", "percent", NULL};
 static const char *const KEYS[] = {"text", "decoded", NULL};
 static const char *const ORDERS[] = {"none", "key", NULL};
+static const char *const GATHERS[] = {"mode", "child", NULL};
+static const char *const SETTINGS[] = {"none", "dispatcher", "callback", NULL};
 static const char *const FAILS[] = {"dead_letter", "retry", "hold", NULL};
 static const char *const BODIES[] = {
     "any", "standard-error", "not-standard-error", NULL};
@@ -219,7 +221,7 @@ read_nets(struct reader *r, const struct json *list, struct spot *s,
 	int rc = member_want(list, JSON_ARRAY, in(s, "network"), r->e);
 
 	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
-		enum net net;
+		enum outcome_net net;
 
 		if (j->type != JSON_STRING || !net_find(j->text, &net) ||
 		    net == NET_ANSWER)
@@ -297,6 +299,56 @@ read_rows(struct reader *r, const struct json *doc, const char *name,
 	}
 	memcpy(ret_rows, &rows, sizeof(rows));
 	*ret_n = i;
+	return rc;
+}
+
+/* Names of members. */
+static int
+read_frame(struct reader *r, const struct json *doc)
+{
+	const struct json *list = json_get(doc, "frame");
+	int rc;
+
+	if (!list || list->type == JSON_NULL)
+		return OK;
+	rc = member_want(list, JSON_ARRAY, "/frame", r->e);
+	if (rc == OK && list->n > PRESET_ROWS_MAX)
+		rc = json_wrong(r->e, "/frame", "must have at most %d names",
+		    PRESET_ROWS_MAX);
+	if (rc < 0)
+		return rc;
+	r->p->frame =
+	    arena_array(r->io.arena, list->n + 1, sizeof(*r->p->frame));
+	r->p->n_frame = 0;
+	for (const struct json *j = list->child; rc == OK && j; j = j->next)
+		rc = member_text(j, "/frame", SUB_TEXT_MAX, r->io.arena,
+		    &r->p->frame[r->p->n_frame++], r->e);
+	return rc;
+}
+
+static int
+read_managed(struct reader *r, const struct json *doc)
+{
+#define AT(field) offsetof(struct preset_managed, field)
+	static const struct member TABLE[] = {
+	    {"directed", MEMBER_BOOL, AT(directed), 0, 0, NULL},
+	    {"keepAnswers", MEMBER_BOOL, AT(keep_answers), 0, 0, NULL},
+	    {"keyName", MEMBER_TEXT, AT(key_name), 1, SUB_HEADER_NAME_MAX,
+		NULL},
+	    {.name = NULL},
+	};
+#undef AT
+	static const struct preset_managed INITIAL;
+	const struct json *o = json_get(doc, "managed");
+	struct preset_managed *m = &r->p->managed;
+	int rc = OK;
+
+	if (o && o->type != JSON_NULL)
+		rc = member_read(
+		    &r->io, TABLE, o, "/managed", &INITIAL, m, r->e);
+	if (rc == OK && m->key_name.n > 0 && !member_token_ok(m->key_name))
+		rc = json_wrong(r->e, "/managed/keyName",
+		    "must be a name: letters, digits, - and _");
 	return rc;
 }
 
@@ -588,9 +640,12 @@ read_keys(struct reader *r, const struct json *doc)
 	int rc = vars_compile(r->io.arena, STR("{key}"), VARS_KEY, "/orderKey",
 	    &r->p->order_key, r->e);
 
-	return rc == OK ? read_vars(r, doc, &s, "orderKey", VARS_KEY,
-			      &r->p->order_key)
-			: rc;
+	if (rc == OK)
+		rc = read_vars(
+		    r, doc, &s, "orderKey", VARS_KEY, &r->p->order_key);
+	r->p->keyed_by_event = rc == OK && r->p->order_key.n == 1 &&
+			       r->p->order_key.pieces[0].var == VAR_KEY;
+	return rc;
 }
 
 #define AT(field) offsetof(struct preset, field)
@@ -599,6 +654,10 @@ static const struct member TOP[] = {
     {"contentType", MEMBER_TEXT, AT(content_type), 1, SUB_HEADER_NAME_MAX,
 	NULL},
     {"truncate", MEMBER_BOOL, AT(truncate), 0, 0, NULL},
+    {"truncatePointer", MEMBER_POINTER, AT(truncate_pointer), 0, 0, NULL},
+    {"truncateMark", MEMBER_TEXT, AT(truncate_mark), 1, SUB_TEXT_MAX, NULL},
+    {"gathers", MEMBER_CHOICE, AT(gathers), 0, 0, GATHERS},
+    {"settings", MEMBER_CHOICE, AT(settings), 0, 0, SETTINGS},
     {"secret", MEMBER_CHOICE, AT(secret), 0, 0, SECRETS},
     {"concurrency", MEMBER_INT, AT(concurrency), 1, SUB_CONCURRENCY_MAX, NULL},
     {"ratePerSecond", MEMBER_INT, AT(rate_per_second), 1, SUB_RATE_MAX, NULL},
@@ -616,6 +675,8 @@ static const struct member TOP[] = {
     {.name = "spacing", .kind = MEMBER_OWN},
     {.name = "preflight", .kind = MEMBER_OWN},
     {.name = "log", .kind = MEMBER_OWN},
+    {.name = "frame", .kind = MEMBER_OWN},
+    {.name = "managed", .kind = MEMBER_OWN},
     {.name = NULL},
 };
 #undef AT
@@ -627,7 +688,9 @@ preset_read(struct arena *a, struct str name, struct str text,
 	static int (*const PARTS[])(
 	    struct reader * r, const struct json *doc) = {read_body,
 	    read_tables, read_retry, read_timeout, read_breaker, read_keys,
-	    read_spacing, read_preflight, read_log};
+	    read_spacing, read_preflight, read_log, read_frame, read_managed};
+	static struct str FRAME[] = {
+	    {"event", 5}, {"webhookConfig", 13}, {"truncated", 9}};
 	struct preset initial = {
 	    .name = arena_dup(a, name),
 	    .json = arena_dup(a, text),
@@ -635,6 +698,10 @@ preset_read(struct arena *a, struct str name, struct str text,
 	    .connect_ms = 10000,
 	    .total_ms = 15000,
 	    .concurrency = 16,
+	    .truncate_pointer = STR("/changes/properties"),
+	    .truncate_mark = STR("truncated"),
+	    .frame = FRAME,
+	    .n_frame = COUNT_OF(FRAME),
 	};
 	struct reader r = {{FORM_PLAIN, a, NULL}, ret, e};
 	struct json *doc;

@@ -202,6 +202,15 @@ test_refused(void **state)
 		"/preflight/equals", "must be a number"},
 	    {"{" OK_ROW ",\"concurrency\":0}", "/concurrency", "from 1"},
 	    {"{" OK_ROW ",\"order\":\"both\"}", "/order", "one of none, key"},
+	    {"{" OK_ROW ",\"frame\":[1]}", "/frame", "must be a string"},
+	    {"{" OK_ROW ",\"gathers\":\"all\"}", "/gathers",
+		"one of mode, child"},
+	    {"{" OK_ROW ",\"settings\":\"mine\"}", "/settings",
+		"one of none, dispatcher, callback"},
+	    {"{" OK_ROW ",\"managed\":{\"keyName\":\"a b\"}}",
+		"/managed/keyName", "must be a name"},
+	    {"{" OK_ROW ",\"truncatePointer\":\"x\"}", "/truncatePointer",
+		"JSON pointer"},
 	    {"[]", "", "must be an object"},
 	};
 

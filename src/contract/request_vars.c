@@ -260,35 +260,40 @@ webhook_config(struct maker *m, struct str *ret)
 	return rc;
 }
 
-/* `changes` with the names of the properties, or without those too. */
+/* All of it but the values in `cut`: names of them, or when tiny not even. */
 static void
-add_names_only(struct maker *m, const struct json *changes, struct buf *b)
+add_cut(struct maker *m, const struct json *j, const struct json *cut,
+    struct buf *b)
 {
-	buf_addc(b, '{');
-	for (const struct json *j = changes->child; j; j = j->next) {
-		bool first = true;
+	bool around = j->type == JSON_OBJECT && j->raw.p <= cut->raw.p &&
+		      cut->raw.p + cut->raw.n <= j->raw.p + j->raw.n;
 
-		if (j != changes->child)
+	if (!around) {
+		buf_add(b, j->raw);
+		return;
+	}
+	buf_addc(b, '{');
+	for (const struct json *c = j == cut && m->tiny ? NULL : j->child; c;
+	     c = c->next) {
+		if (c != j->child)
 			buf_addc(b, ',');
-		buf_json(b, j->key);
+		buf_json(b, c->key);
 		buf_addc(b, ':');
-		if (!str_eq(j->key, STR("properties")) ||
-		    j->type != JSON_OBJECT) {
-			buf_add(b, j->raw);
-			continue;
-		}
-		buf_addc(b, '{');
-		for (const struct json *p = m->tiny ? NULL : j->child; p;
-		     p = p->next) {
-			if (!first)
-				buf_addc(b, ',');
-			buf_json(b, p->key);
-			buf_addz(b, ":{}");
-			first = false;
-		}
-		buf_addc(b, '}');
+		if (j == cut)
+			buf_addz(b, "{}");
+		else
+			add_cut(m, c, cut, b);
 	}
 	buf_addc(b, '}');
+}
+
+static bool
+in_frame(const struct preset *p, struct str name)
+{
+	for (size_t i = 0; i < p->n_frame; i++)
+		if (str_eq(p->frame[i], name))
+			return true;
+	return false;
 }
 
 /* Each member, a comma before it; not what the frame around them has. */
@@ -296,27 +301,30 @@ static int
 payload_members(struct maker *m, struct str *ret)
 {
 	struct buf b = BUF(REQUEST_BODY_MAX);
-	const struct json *payload = maker_payload(m);
+	const struct json *payload = maker_payload(m), *cut = NULL;
+	const struct preset *p = m->s->preset;
 	int rc;
 
 	if (!payload)
 		return m->e->code;
+	if (m->truncate)
+		cut = json_at(payload, p->truncate_pointer);
 	for (const struct json *j = payload->child; j; j = j->next) {
-		if (str_eq(j->key, STR("event")) ||
-		    str_eq(j->key, STR("webhookConfig")) ||
-		    str_eq(j->key, STR("truncated")))
+		if (in_frame(p, j->key))
 			continue;
 		buf_addc(&b, ',');
 		buf_json(&b, j->key);
 		buf_addc(&b, ':');
-		if (m->truncate && j->type == JSON_OBJECT &&
-		    str_eq(j->key, STR("changes")))
-			add_names_only(m, j, &b);
+		if (json_is(cut, JSON_OBJECT))
+			add_cut(m, j, cut, &b);
 		else
 			buf_add(&b, j->raw);
 	}
-	if (m->truncate)
-		buf_addz(&b, ",\"truncated\":true");
+	if (m->truncate) {
+		buf_addc(&b, ',');
+		buf_json(&b, p->truncate_mark);
+		buf_addz(&b, ":true");
+	}
 	rc = b.failed ? maker_no_room(m)
 		      : made(m, arena_dup(m->a, buf_str(&b)), ret);
 	buf_done(&b);

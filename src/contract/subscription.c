@@ -520,3 +520,11 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 	y.connect_ms = smaller(y.connect_ms, y.total_ms);
 	*ret = y;
 }
+
+struct preset_managed
+sub_managed_by(const struct sub_conf *s)
+{
+	static const struct preset_managed NOBODY = {.key_name = {"", 0}};
+
+	return s->managed.by.n > 0 ? s->preset->managed : NOBODY;
+}

@@ -105,8 +105,7 @@ struct sub_batch {
 
 /* What a subscription that another part keeps belongs to. */
 struct sub_managed {
-	struct str
-	    by; /* "repository", "task", "consumer"; empty: nobody but its owner */
+	struct str by; /* that part's name; empty: nobody but its owner */
 	struct str object_id, object_path, webhook_id;
 	int64_t ack_wait_s; /* > 0: a pull consumer, whose leases are so long */
 };
@@ -217,5 +216,7 @@ struct sub_policy {
 
 void sub_policy(
     const struct sub_conf *s, int64_t scale, struct sub_policy *ret);
+/* What its preset says of those that are managed, when it is one. */
+struct preset_managed sub_managed_by(const struct sub_conf *s);
 
 #endif

@@ -128,11 +128,11 @@ reason_find(struct str name, enum reason *ret)
 }
 
 bool
-net_find(struct str name, enum net *ret)
+net_find(struct str name, enum outcome_net *ret)
 {
 	for (size_t i = 0; i < COUNT_OF(NETS); i++)
 		if (str_eq(name, str_of(NETS[i].name))) {
-			*ret = (enum net)i;
+			*ret = (enum outcome_net)i;
 			return true;
 		}
 	return false;

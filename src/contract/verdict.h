@@ -36,7 +36,7 @@ enum reason {
 };
 
 /* How a call ended, as the HTTP client tells it. */
-enum net {
+enum outcome_net {
 	NET_ANSWER,    /* there is a status */
 	NET_TIMEOUT,   /* connecting or answering took too long */
 	NET_NETWORK,   /* connect, reset, broken answer */
@@ -47,7 +47,7 @@ enum net {
 };
 
 struct outcome {
-	enum net net;
+	enum outcome_net net;
 	int status;      /* NET_ANSWER: 100..599 */
 	struct str body; /* as much of it as was kept */
 	bool cut;        /* there was more */
@@ -61,7 +61,7 @@ enum verdict_body {
 
 struct verdict_row {
 	int from, to;  /* statuses; 0, 0 for a row about the network */
-	unsigned nets; /* bits 1u << enum net */
+	unsigned nets; /* bits 1u << enum outcome_net */
 	enum verdict_body body;
 	enum verdict verdict;
 };
@@ -83,6 +83,6 @@ const char *reason_text(enum reason r);
 /* Whether the subscription wants the event is not known: its filter failed. */
 bool reason_unjudged(int r);
 bool reason_find(struct str name, enum reason *ret);
-bool net_find(struct str name, enum net *ret); /* "timeout" */
+bool net_find(struct str name, enum outcome_net *ret); /* "timeout" */
 
 #endif

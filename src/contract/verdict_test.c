@@ -174,7 +174,7 @@ static void
 test_network(void **state)
 {
 	static const struct {
-		enum net net;
+		enum outcome_net net;
 		enum reason reason;
 		enum verdict standard, repository, task, hub;
 	} rows[] = {
@@ -242,7 +242,7 @@ test_names(void **state)
 	    {REASON_FILTERED, 28, "FILTERED"},
 	};
 	enum reason r;
-	enum net n;
+	enum outcome_net n;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {

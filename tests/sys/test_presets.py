@@ -110,6 +110,78 @@ def test_who(t):
     check(any(n in str(row) and manage["name"] in str(row) for row in rows), "audited", rows)
 
 
+def essence(request):
+    """A request without what differs from one delivery to the next."""
+    text = request.body.decode()
+    heads = {k: v for k, v in request.headers.items() if k.lower() != "host"}
+    ids = {v for k, v in heads.items() if k.lower() in (
+        "webhook-id", "x-webhook-id")}
+    for k, v in heads.items():
+        if v in ids:
+            heads[k] = "its id"
+        elif any(w in k.lower() for w in ("signature", "timestamp", "authorization")):
+            heads[k] = len(v)
+    for i in ids:
+        text = text.replace(i, "its id")
+    return request.method, heads, text
+
+
+def test_copies(t):
+    """A copy of a built-in preset under another name behaves the same, whatever it is called."""
+    c, r = t.server(**SETTINGS).client(), Receiver(t)
+    r.answer("/health", 200, {"Content-Type": "application/json"}, b'{"Status":2}')
+    hub = {"tenant": "tenant1", "domain": "hub.example", "healthUrl": r.url("/health"),
+           "organizationId": "o", "servicePartition": "p", "sender": "s", "eventApiKey": "k",
+           "sharedInternalKey": "i", "otp": {"secret": "hush-otp-12345678901"}}
+    children = [envelope("cmis.child_created", key="f", payload={
+        "repository": {"id": "b"}, "object": {"id": f"d{n}"}, "parentFolder": {"id": "f"}})
+        for n in range(3)]
+    framed = envelope("cmis.updated", payload={
+        "event": 1, "webhookConfig": 2, "object": {"id": "o"},
+        "changes": {"properties": {"p": {"newValue": "x"}}}})
+    user = envelope("user.created", payload={"user": {"accountId": "a"}})
+    paths = {}
+    for p in c.get("/v1/presets").want(200).json["data"]:
+        if not p["builtin"]:
+            continue
+        paths[p["name"]] = []
+        for preset in (p["name"], "copy-of-" + p["name"]):
+            if preset != p["name"]:
+                put(c, preset, p["definition"]).want(201)
+                same(c.get("/v1/presets/" + preset).want(200).json["definition"],
+                     p["definition"], "as the built-in one is shown")
+            path = "/c/" + preset
+            paths[p["name"]].append(path)
+            secret = p["definition"].get("secret") != "none"
+            c.post("/v1/subscriptions", {
+                "name": preset, "url": r.url(path), "preset": preset,
+                **({"secret": "whsec_" + "A" * 43 + "="} if secret else {"hub": hub}),
+                **({"batch": {"mode": "batched", "windowSeconds": 60}}
+                   if p["definition"].get("gathers") == "child" else {})}).want(201)
+            for at in (path, path + "/user-events"):
+                r.answer(at, 503, times=2)
+    c.publish_ndjson([framed, user, *children]).want(200)
+    want = {"hub": 1, "repository": 3}
+    for name, (one, other) in paths.items():
+        sub = "/user-events" if name == "hub" else ""
+        n = want.get(name, 5) + 2  # two were refused and came again
+        got = [{str(essence(x)) for x in r.wait_for(n, path + sub)} for path in (one, other)]
+        same(sorted(got[0]), sorted(got[1]), name)
+    r.quiet(1)
+    for name, both in paths.items():
+        sub = "/user-events" if name == "hub" else ""
+        same([r.count(path + sub) for path in both], [want.get(name, 5) + 2] * 2, name)
+
+
+def test_gathers_stays(t):
+    """What is gathered has its place in the log, so a preset can't change it."""
+    c, n = t.srv.client(), name()
+    put(c, n, MINE).want(201)
+    a = put(c, n, {**MINE, "gathers": "child"}).want(409)
+    same(a.json["error"].get("pointer"), "/gathers", "which member")
+    put(c, n, {**MINE, "gathers": "mode"}).want(200)
+
+
 def failing(t, c, path, preset, times=1, **more):
     """A receiver that fails and a subscription by a preset of its own."""
     r, n = Receiver(t), name()

@@ -115,6 +115,8 @@ tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
 	presets_free(presets);
 	if (rc < 0 || !fresh)
 		return rc;
+	if (old)
+		op->seen.kind = wish_kind_of(old);
 	sub_seen_done(&op->seen);
 	op->seen.conf = fresh;
 	op->seen.enabled = fresh->enabled;

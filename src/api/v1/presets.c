@@ -156,12 +156,18 @@ check_put(struct req *r, struct db *db, struct err *e)
 	struct api *api = r->app;
 	struct preset_op *op = r->ctx;
 	struct presets *presets = NULL;
+	const struct preset *old;
 	int there = may_change(r, db, &presets, e);
 	int rc = there < 0 ? there : OK;
 
 	if (rc == OK)
 		rc = preset_parse(
 		    r->params[0], r->body, api->conf, &op->preset, e);
+	old = rc == OK ? presets_find(presets, r->params[0]) : NULL;
+	/* What is gathered and what is not has its place in the log. */
+	if (old && old->gathers != op->preset->gathers)
+		rc = err_at(e, ERR_CONFLICT, "/gathers",
+		    "gathers can't be changed; take another name");
 	if (rc == OK && presets_put(presets, preset_ref(op->preset), e) < 0) {
 		preset_unref(op->preset);
 		rc = e->code;

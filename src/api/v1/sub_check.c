@@ -185,6 +185,7 @@ sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
 {
 	struct sub_seen *s = &op->seen;
 	struct sub_change *c = &op->change;
+	enum wish_kind gathers = wish_kind_of(s->conf);
 	int rc;
 
 	*c = (struct sub_change){
@@ -201,6 +202,7 @@ sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
 	    .managed_by = {.p = NULL},
 	    .owner = op->r->who.kind == WHO_KEY ? op->r->who.id : 0,
 	    .now_us = clock_now_us(),
+	    .was_kind = gathers == s->kind ? -1 : (int)s->kind,
 	    .arg = op,
 	};
 	if (kind == SUB_MAKE || kind == SUB_CHANGE)

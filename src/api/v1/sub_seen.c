@@ -119,6 +119,7 @@ take(struct req *r, struct db *db, const struct presets *presets,
 		return rc;
 	if (!s.conf)
 		return err_set(e, ERR_NOMEM, "no memory for a subscription");
+	s.kind = wish_kind_of(s.conf);
 	s.conf->enabled = s.enabled; /* it may have been switched since */
 	rc = endpoint(db, &s, e);
 	if (rc < 0)

@@ -33,6 +33,7 @@
 #include "base/uuid.h"
 #include "deliver/engine/control.h"
 #include "deliver/engine/deliver.h"
+#include "deliver/engine/wish.h"
 #include "http/server/req.h"
 
 struct api;
@@ -72,7 +73,8 @@ struct sub_seen {
 	struct uuid uid;
 	struct sub_conf *conf; /* whose holds it: sub_seen_done() */
 	bool enabled, managed;
-	bool closed; /* its secrets can't be read: the key is gone */
+	enum wish_kind kind; /* as it is stored, until the change is made */
+	bool closed;         /* its secrets can't be read: the key is gone */
 	struct str why;
 	struct str held; /* why it is; .p NULL: it is not */
 	int64_t created_us, changed_us;

@@ -71,7 +71,7 @@ judged(
 	};
 	/* What is held leaves no attempt that could have it. */
 	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
-		    str_eq(a->conf->conf->managed.by, STR("task"));
+		    sub_managed_by(a->conf->conf).keep_answers;
 	const char *error = "";
 
 	if (kept) {

@@ -2,7 +2,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
@@ -74,50 +73,6 @@ make(struct db *db, struct sub_change *c, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
-/* What of its events is gathered, by its stored form. */
-static int
-kind_of(struct str preset, struct str conf, enum wish_kind *ret, struct err *e)
-{
-	struct arena *a = arena_new(8 * SUB_MEM_MAX);
-	enum sub_batch_mode mode = BATCH_IMMEDIATE;
-	struct json *doc = NULL;
-	const struct json *j;
-	int rc = a ? json_parse(a, conf, &doc, e)
-		   : err_set(e, ERR_NOMEM, "no memory for a subscription");
-
-	j = rc == OK ? json_at(doc, STR("/batch/mode")) : NULL;
-	if (j && j->type == JSON_STRING && !str_eq(j->text, STR("immediate")))
-		mode = BATCH_BATCHED;
-	if (rc == OK)
-		*ret = wish_kind_of(preset, mode);
-	arena_free(a);
-	return rc;
-}
-
-/* The order of the log decides which of its events are gathered how. */
-static int
-look_before(struct db *db, struct sub_change *c, struct err *e)
-{
-	struct sql_batch_sub_row row;
-	enum wish_kind now = WISH_PLAIN, was = WISH_PLAIN;
-	struct rows *rows = NULL;
-	int rc = sql_batch_sub(db, c->id, &rows, e);
-
-	c->was_kind = -1;
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_batch_sub_get(rows, &row);
-		rc = kind_of(row.preset, row.conf, &was, e);
-		if (rc == OK)
-			rc = kind_of(c->preset, c->conf, &now, e);
-		if (rc == OK && now != was)
-			c->was_kind = (int)was;
-	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
 static int
 before(struct db *db, void *ctx, struct err *e)
 {
@@ -127,8 +82,6 @@ before(struct db *db, void *ctx, struct err *e)
 
 	if (c->fill)
 		rc = c->fill(db, c, e);
-	if (rc == OK && c->kind == SUB_CHANGE)
-		rc = look_before(db, c, e);
 	if (rc < 0)
 		return rc;
 	switch (c->kind) {

@@ -46,7 +46,7 @@ struct sub_change {
 	bool reads;            /* MAKE: it begins with a reader, at from_seq */
 	int64_t from_seq;      /* … or from now on, which is what -1 says */
 	int64_t now_us;
-	int was_kind; /* control's own: enum wish_kind before it; -1: the same */
+	int was_kind; /* CHANGE: enum wish_kind before it; -1: the same */
 	struct audit_row audit; /* at_us 0: none */
 	/* First of all, inside the transaction: secrets are sealed there. */
 	int (*fill)(struct db *db, struct sub_change *c, struct err *e);

@@ -92,13 +92,14 @@ static void
 tell(const struct attempt *a, const struct core_result *r, const char *error)
 {
 	const struct sub_conf *c = a->conf ? a->conf->conf : NULL;
+	struct str key_name = c ? sub_managed_by(c).key_name : STR_EMPTY;
 
 	told_log(&(struct told_line){
 	    .delivery_id = a->at.delivery_id,
 	    .event_id = a->ev.event_id,
 	    .type = a->ev.type,
-	    .task =
-		c && str_eq(c->managed.by, STR("task")) ? a->ev.key : STR_EMPTY,
+	    .key_name = key_name,
+	    .key = a->ev.key,
 	    .url = c ? c->url : STR_EMPTY,
 	    .result = r,
 	    .error = error,

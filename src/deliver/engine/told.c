@@ -146,7 +146,7 @@ told_dead(const char *error, bool own)
 void
 told_outcome(const struct client_answer *ans, struct outcome *ret)
 {
-	static const enum net NETS[] = {
+	static const enum outcome_net NETS[] = {
 	    [CLIENT_ANSWERED] = NET_ANSWER,
 	    [CLIENT_TIMEOUT] = NET_TIMEOUT,
 	    [CLIENT_DNS] = NET_DNS,
@@ -225,8 +225,8 @@ told_log(const struct told_line *t)
 	uuid_format(t->event_id, id);
 	log_str(&l, "eventId", (struct str){id, UUID_LEN});
 	log_str(&l, "event", t->type);
-	if (t->task.n > 0)
-		log_str(&l, "taskId", t->task);
+	if (t->key_name.n > 0 && t->key.n > 0)
+		log_str(&l, t->key_name.p, t->key);
 	url_log(&l, "targetUrl", t->url);
 	log_str(&l, "status", str_of(WORDS[r->verdict]));
 	log_int(&l, "httpStatus", r->status);

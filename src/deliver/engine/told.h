@@ -51,7 +51,8 @@ struct flush_detail *told_dead(const char *error, bool own);
 /* One line an attempt, as seed 004 asks for it. */
 struct told_line {
 	struct uuid delivery_id, event_id;
-	struct str type, task, url; /* empty: none */
+	struct str type, url;     /* empty: none */
+	struct str key_name, key; /* the event's key, when it has a name */
 	const struct core_result *result;
 	const char *error; /* "": none */
 };

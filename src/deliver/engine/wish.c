@@ -57,18 +57,16 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
 	w->checked = s->preset->preflight.on;
-	w->directed = str_eq(s->managed.by, STR("task"));
-	w->key = str_eq(s->preset->order_key.text, STR("{key}"))
-		     ? WISH_KEY_EVENT
-		     : WISH_KEY_PRESET;
+	w->directed = sub_managed_by(s).directed;
+	w->key = s->preset->keyed_by_event ? WISH_KEY_EVENT : WISH_KEY_PRESET;
 }
 
 enum wish_kind
-wish_kind_of(struct str preset, enum sub_batch_mode mode)
+wish_kind_of(const struct sub_conf *s)
 {
-	if (str_eq(preset, STR("repository")))
+	if (s->preset->gathers == PRESET_GATHERS_CHILD)
 		return WISH_CHILD;
-	return mode == BATCH_IMMEDIATE ? WISH_PLAIN : WISH_ALL;
+	return s->batch.mode == BATCH_IMMEDIATE ? WISH_PLAIN : WISH_ALL;
 }
 
 bool
@@ -96,7 +94,7 @@ fill_batch(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 		ms = 0;
 	w->batch = s->batch;
 	w->window_us = retry_scaled(ms, scale) * US_PER_MS;
-	w->kind = wish_kind_of(s->preset->name, s->batch.mode);
+	w->kind = wish_kind_of(s);
 	for (size_t i = skip; i < row->n_was; i++)
 		w->was[w->n_was++] = row->was[i];
 }

@@ -94,11 +94,8 @@ bool wish_held(const struct wish *w);
 /* By what the core knows the receiver at this URL: the key of its state. */
 uint64_t wish_endpoint(struct str url);
 
-/*
- * The preset `repository` gathers CHILD_* events always, for their limits, and
- * no others; elsewhere the mode decides for all.
- */
-enum wish_kind wish_kind_of(struct str preset, enum sub_batch_mode mode);
+/* By its preset's `gathers` and its own batch.mode. */
+enum wish_kind wish_kind_of(const struct sub_conf *s);
 /* Whether an event at this place of the log is gathered: it is never fed. */
 bool wish_gathers(const struct wish *w, struct str type, int64_t seq);
 
