@@ -65,7 +65,11 @@ OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)
   $(B)/gen/crm_sql.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 CRM   := $(sort $(wildcard sql/crm/*.sql)) lib/sql/sqlite.sql
-MADE  := $(GEN)/sql.h $(GEN)/crm_sql.h
+# Tables of the rooms, and what they are gathered in; where it runs comes first.
+SETTINGS := src/cli/settings.tbl $(filter-out src/cli/%,$(sort $(shell find src -name settings.tbl)))
+METRICS := $(sort $(shell find src -name metrics.tbl))
+TABLES := $(GEN)/config.tbl $(GEN)/conf_limits.h $(GEN)/metrics.tbl
+MADE  := $(GEN)/sql.h $(GEN)/crm_sql.h $(TABLES)
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
 TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
@@ -83,7 +87,7 @@ $(B)/hikyaku: $(B)/main.o $(B)/libserver.a | $(GEN)/metrics.ok
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # A metric that nobody counts is no metric.
-$(GEN)/metrics.ok: tools/layers src/base/log/metrics.tbl $(filter-out %_test.c,$(SRC))
+$(GEN)/metrics.ok: tools/layers $(METRICS) $(filter-out %_test.c,$(SRC))
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/layers --metrics
 	@touch $@
@@ -92,7 +96,17 @@ $(B)/libserver.a: $(OBJ)
 	@rm -f $@
 	@ar rcs $@ $^
 
-# What is made before anything is compiled.
+# What is made before anything is compiled. A table of tables is written when
+# there is another one; what stands in them is known to the compiler.
+.PHONY: tables
+$(GEN)/config.tbl: TEXT = $(SETTINGS)
+$(GEN)/conf_limits.h: TEXT = $(wildcard $(SETTINGS:settings.tbl=limits.h))
+$(GEN)/metrics.tbl: TEXT = $(METRICS)
+$(TABLES): tables
+	@mkdir -p $(GEN)
+	@new=$@.$$$$; printf '%s\n' '/* made by the Makefile */' $(TEXT:src/%='#include "%"') >$$new; \
+	  if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+
 $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/sqlgen.py $(GEN) $(SQL)
@@ -259,7 +273,7 @@ build/tidy/%.ok: src/%.c .clang-tidy | $(MADE)
 format: ## lays the code out by .clang-format
 	@clang-format -i $(FORM)
 
-docs: $(B)/tools/confdoc ## makes docs/settings.md from config.tbl
+docs: $(B)/tools/confdoc ## makes docs/settings.md from the settings.tbl of the rooms
 	@$(B)/tools/confdoc >docs/settings.md
 
 tour: ## prints the essays of a room's headers (R=room)

@@ -36,17 +36,17 @@ $(GEN)/lib_sql.h: lib/sql/sqlite.sql lib/sql/postgres.sql tools/libsql
 	@mkdir -p $(GEN)
 	@tools/libsql lib/sql/sqlite.sql lib/sql/postgres.sql >$@
 
-$(B)/lib/%.o: lib/%.c Makefile lib/lib.mk | $(GEN)/sql.h $(GEN)/lib_sql.h
+$(B)/lib/%.o: lib/%.c Makefile lib/lib.mk | $(MADE) $(GEN)/lib_sql.h
 	@mkdir -p $(@D)
 	@echo 'CC  $@'
 	@$(CC) $(LIB_CPP) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/pic/lib/%.o: lib/%.c Makefile lib/lib.mk | $(GEN)/sql.h $(GEN)/lib_sql.h
+$(B)/pic/lib/%.o: lib/%.c Makefile lib/lib.mk | $(MADE) $(GEN)/lib_sql.h
 	@mkdir -p $(@D)
 	@echo 'PIC $@'
 	@$(CC) $(LIB_CPP) $(PIC) -MMD -MP -c -o $@ $<
 
-$(B)/pic/%.o: src/%.c Makefile lib/lib.mk | $(GEN)/sql.h
+$(B)/pic/%.o: src/%.c Makefile lib/lib.mk | $(MADE)
 	@mkdir -p $(@D)
 	@echo 'PIC $@'
 	@$(CC) $(CPPFLAGS) $(PIC) -MMD -MP -c -o $@ $<
@@ -95,7 +95,7 @@ $(B)/example/consume-%: lib/example/consume.c lib/example/counter_%.c lib/exampl
 	@$(CC) $(CFLAGS) $(LIB_INC) $(LDFLAGS) -o $@ lib/example/consume.c lib/example/counter_$*.c \
 	  -L$(B) -lhikyaku-$* -lhikyaku $(if $(filter pq,$*),$(PQ_LD),$(SQLITE_LD)) -Wl,-rpath,'$$ORIGIN/..'
 
-build/tidy/lib/%.ok: lib/%.c .clang-tidy | $(GEN)/sql.h $(GEN)/lib_sql.h
+build/tidy/lib/%.ok: lib/%.c .clang-tidy | $(MADE) $(GEN)/lib_sql.h
 	@mkdir -p $(@D)
 	@echo 'TIDY $<'
 	@$(CLANG) $(LIB_CPP) -std=gnu17 -MM -MP -MT $@ -MF $(@:.ok=.d) $<

@@ -1,15 +1,51 @@
-/* confdoc - writes docs/settings.md from config.tbl: `make docs`. */
+/* confdoc - writes docs/settings.md from the rooms' settings.tbl: `make docs`. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/conf/conf.h"
 #include "base/limits.h"
+
+static const char HEAD[] =
+    "# Settings\n\n"
+    "<!-- Made from the settings.tbl of the rooms in src/ by `make docs`; edit those. -->\n\n"
+    "Every key works in the settings file (`hikyaku serve --config FILE`, lines\n"
+    "`key = value`, `#` begins a comment, quotes are optional) and as environment\n"
+    "variable: upper case, `.` and `-` to `_`; `http.body.max` is `HTTP_BODY_MAX`.\n"
+    "The environment wins over the file, a flag over both. `hikyaku serve\n"
+    "--print-config` shows every value and where it came from. A wrong value or an\n"
+    "unknown key stops the start.\n\n"
+    "Durations: `500ms`, `10s`, `5m`, `24h`, `30d`, or a bare number in the key's\n"
+    "unit. Sizes: bytes, `KB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB`,\n"
+    "`TiB` (powers of 1024).\n";
+
+static void
+add_key(struct buf *b, const struct conf_key *k)
+{
+	buf_fmt(b, "| `%s` | ", k->name);
+	buf_fmt(b, k->initial[0] ? "`%s` | " : "empty%s | ", k->initial);
+	conf_value_allowed(k, b);
+	buf_fmt(b, " | %s | %s |\n", k->help, k->since);
+}
 
 int
 main(void)
 {
 	struct buf b = BUF(MIB);
+	const char *part = "";
 	bool bad;
 
-	conf_doc(&b);
+	buf_addz(&b, HEAD);
+	for (size_t i = 0; i < CONF_COUNT; i++) {
+		if (strcmp(CONF_KEYS[i].part, part) != 0)
+			buf_fmt(&b,
+			    "\n## %s\n\n"
+			    "| key | default | takes | meaning | since |\n"
+			    "|---|---|---|---|---|\n",
+			    CONF_KEYS[i].part);
+		part = CONF_KEYS[i].part;
+		add_key(&b, &CONF_KEYS[i]);
+	}
 	bad = b.failed || fwrite(b.p, 1, b.n, stdout) != b.n ||
 	      fflush(stdout) != 0;
 	buf_done(&b);

@@ -473,7 +473,7 @@ bearer(struct auth *a, struct req *r, struct str token, struct err *e)
 static bool
 for_apps(const struct req *r)
 {
-	return r->route->group == FOR_MINIFLUX || r->route->group == FOR_APPS;
+	return r->route->group && r->route->group->by_apps;
 }
 
 /* When the password has the form of an app's it is looked for as such. The

@@ -8,6 +8,7 @@
 #include "account/lockout.h"
 #include "account/tokens.h"
 #include "api/apps/apps.h"
+#include "api/groups.h"
 #include "api/people/feed_register.h"
 #include "api/people/people.h"
 #include "api/people/reader.h"
@@ -28,14 +29,16 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "event/append.h"
 #include "loop/pool.h"
 #include "store/store.h"
 
 const struct route API_ROUTES[] = {
-#define ROUTE(method, path, scope, on, run, body, summary)                     \
-	{method, path, scope, on, run, body, summary, GROUP, ALIAS, PUSHED},
+#define ROUTE(method, path, scope, limit, on, run, body, summary)              \
+	{method, path, scope, on, run, body, summary, GROUP, limit, ALIAS,     \
+	    PUSHED},
 #include "api/routes.tbl"
 #undef ROUTE
 };
@@ -119,8 +122,6 @@ api_write(struct req *r, handler_fn fn, struct err *e)
 	struct api *api = r->app;
 	struct append_job *job = arena_alloc(r->arena, sizeof(*job));
 
-	if (!job)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	r->work = fn;
 	if (!r->then)
 		r->then = api_said;
@@ -164,33 +165,17 @@ api_cross_origin(struct err *e)
 	return err_word(e, "CROSS_ORIGIN");
 }
 
-/* Routes of people that have a limit of their own beside the general one. */
-static const struct {
-	enum method method;
-	const char *path;
-	size_t rate; /* offset of the setting */
-} LIMITED[] = {
-    {POST, "/api/feeds", offsetof(struct conf, rate_limit_feed_reg)},
-};
-
 static int
 limit_person(struct api *api, const struct req *r, struct err *e)
 {
-	int64_t now_us = clock_mono_us(), buckets = COUNT_OF(LIMITED) + 1;
-	int64_t id = r->who.user * buckets, rate;
+	int64_t id = 2 * r->who.user, now_us = clock_mono_us();
 	int rc = limiter_take_minute(
 	    api->people, id, api->conf->rate_limit_general, 1, now_us, e);
 
-	for (size_t i = 0; rc == OK && i < COUNT_OF(LIMITED); i++) {
-		if (LIMITED[i].method != r->route->method ||
-		    strcmp(LIMITED[i].path, r->route->path) != 0)
-			continue;
-		memcpy(&rate, (const char *)api->conf + LIMITED[i].rate,
-		    sizeof(rate));
-		rc = limiter_take_minute(
-		    api->people, id + 1 + (int64_t)i, rate, 1, now_us, e);
-	}
-	return rc;
+	if (rc < 0 || r->route->limit != LIMIT_FEED)
+		return rc;
+	return limiter_take_minute(
+	    api->people, id + 1, api->conf->rate_limit_feed_reg, 1, now_us, e);
 }
 
 static int
@@ -215,7 +200,7 @@ limit(struct api *api, const struct req *r, struct err *e)
 		return OK;
 	if (!r->route)
 		return limit_network(api, r, e);
-	if (r->route->group != FOR_PEOPLE)
+	if (r->route->limit != LIMIT_PERSON && r->route->limit != LIMIT_FEED)
 		return OK;
 	return r->who.user ? limit_person(api, r, e) : limit_network(api, r, e);
 }
@@ -246,9 +231,7 @@ hook_who(void *arg, struct req *r, struct err *e)
 		return api_cross_origin(e);
 	if (rc == OK && r->who.kind != WHO_KEY)
 		return limit(api, r, e);
-	/* Publishing is counted in events, once they are counted. */
-	if (rc != OK || r->who.kind != WHO_KEY ||
-	    r->route->run == api_events_post)
+	if (rc != OK || r->route->limit == LIMIT_EVENTS)
 		return rc;
 	return limiter_take(api->limiter, r->who.id, r->who.rate_per_second, 1,
 	    clock_mono_us(), e);
@@ -326,11 +309,9 @@ touch_done(struct append_job *job)
 static void
 touch(struct api *api, int64_t id, bool app, int64_t now_us)
 {
-	struct touch *t = calloc(1, sizeof(*t));
+	struct touch *t = mem_get(sizeof(*t));
 	struct err e;
 
-	if (!t)
-		return;
 	t->id = id;
 	t->app = app;
 	t->now_us = now_us;
@@ -375,9 +356,8 @@ api_actor(const struct req *r)
 	const char *kind = r->who.kind == WHO_KEY    ? "key:"
 			   : r->who.kind == WHO_USER ? "user:"
 						     : "";
-	struct str who = arena_fmt(r->arena, "%s%s", kind, r->who.name);
 
-	return who.p ? who : str_of(r->who.name);
+	return arena_fmt(r->arena, "%s%s", kind, r->who.name);
 }
 
 bool

@@ -67,6 +67,15 @@ struct api {
 	struct share followers; /* the same by caller, and by network */
 };
 
+/* How calls of a route are counted: a column of routes.tbl. */
+enum api_limit {
+	LIMIT_NONE,   /* not at all */
+	LIMIT_KEY,    /* by the key's own rate; people are not counted */
+	LIMIT_EVENTS, /* the same, in events, by the handler that reads them */
+	LIMIT_PERSON, /* a key as above; by person or network and minute */
+	LIMIT_FEED,   /* the same, and feeds that one person adds */
+};
+
 extern const struct route API_ROUTES[];
 extern const size_t API_ROUTE_COUNT;
 

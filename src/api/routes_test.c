@@ -1,5 +1,6 @@
 /* routes.tbl: what it promises, and that OpenAPI tells all of it. */
 #include "api/api.h"
+#include "api/groups.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -94,10 +95,36 @@ test_routes(void **state)
 	arena_free(a);
 }
 
+/* Who calls a route that is not open is counted, by the limit of its kind. */
+static void
+test_limits(void **state)
+{
+	size_t events = 0, feeds = 0;
+
+	(void)state;
+	for (size_t i = 0; i < API_ROUTE_COUNT; i++) {
+		const struct route *r = &API_ROUTES[i];
+		bool person =
+		    r->limit == LIMIT_PERSON || r->limit == LIMIT_FEED;
+
+		if (person != (r->group == &FOR_PEOPLE) ||
+		    (r->limit == LIMIT_NONE) !=
+			(r->scope == SCOPE_OPEN && !person))
+			fail_msg("%s %s", VERBS[r->method], r->path);
+		events += r->limit == LIMIT_EVENTS && r->method == POST &&
+			  strcmp(r->path, "/v1/events") == 0;
+		feeds += r->limit == LIMIT_FEED && r->method == POST &&
+			 strcmp(r->path, "/api/feeds") == 0;
+	}
+	assert_int_equal(events, 1);
+	assert_int_equal(feeds, 1);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_limits),
 	    cmocka_unit_test(test_openapi),
 	    cmocka_unit_test(test_routes),
 	};

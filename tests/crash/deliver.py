@@ -9,6 +9,7 @@ lost, first arrivals of each key are in order, whatever came again had the same
 webhook-id, and there were no more repeats than limits.h allows for each crash.
 """
 import argparse
+import glob
 import os
 import random
 import re
@@ -34,8 +35,12 @@ PATHS = {"/fail/20/hang/1/300/keys": {"order": "key", "concurrency": 64},
 
 
 def limit(name):
-    with open(os.path.join(hk.ROOT, "src", "base", "limits.h")) as f:
-        return int(re.search(rf"#define {name}\s+(\d+)", f.read()).group(1))
+    for path in glob.glob(os.path.join(hk.ROOT, "src", "**", "limits.h"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            found = re.search(rf"#define {name}\s+(\d+)", f.read())
+        if found:
+            return int(found.group(1))
+    raise KeyError(name)
 
 
 class Crash:

@@ -82,6 +82,8 @@ stream(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+static const struct route_group OWN = {.by_browsers = true};
+
 static const struct route ROUTES[] = {
     {GET, "/", SCOPE_OPEN, ON_HTTP, echo, "", .summary = ""},
     {GET, "/v1/events", SCOPE_OPEN, ON_READ, limits, "", .summary = ""},
@@ -92,9 +94,9 @@ static const struct route ROUTES[] = {
     {GET, "/v1/events/{id}", SCOPE_ANY, ON_HTTP, echo, "", .summary = ""},
     {DELETE, "/{a}/{b}/{c}/{d}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = ""},
     {GET, "/app/{id}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = "",
-	.group = FOR_PEOPLE, .alias = "/api/old.php"},
+	.group = &OWN, .alias = "/api/old.php"},
     {GET, "/rest/{all...}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = "",
-	.group = FOR_APPS},
+	.group = &OWN},
 };
 
 static int
@@ -263,7 +265,7 @@ to_parsers(struct str s)
 			    str_eq(m.params[i], STR(".")) ||
 			    str_eq(m.params[i], STR("..")))
 				abort();
-	if (router_group(rt, s, a) > FOR_APPS)
+	if (router_group(rt, s, a) && router_group(rt, s, a) != &OWN)
 		abort();
 	if (query_parse(a, s, &v, &n, &e) == OK)
 		for (size_t i = 0; i < n; i++)

@@ -11,14 +11,15 @@
 #include "base/limits.h"
 #include "base/near.h"
 #include "base/str.h"
+#include "conf_limits.h"
 
 #define ENV_NAME_MAX 64
 
-static const struct conf_key KEYS[] = {
+const struct conf_key CONF_KEYS[] = {
 #define CONF(key, field, type, least, most, initial, of, since, help)          \
 	{key, CONF_##type, offsetof(struct conf, field), least, most, initial, \
-	    of, since, help},
-#include "base/conf/config.tbl"
+	    of, since, help, CONF_PART},
+#include "config.tbl"
 #undef CONF
 };
 
@@ -28,7 +29,7 @@ static const struct {
 } ALIASES[] = {
 #define CONF(...)
 #define CONF_ALIAS(alias, key) {alias, key},
-#include "base/conf/config.tbl"
+#include "config.tbl"
 #undef CONF_ALIAS
 #undef CONF
 };
@@ -39,9 +40,9 @@ key_find(struct str name)
 	for (size_t i = 0; i < COUNT_OF(ALIASES); i++)
 		if (str_eq(str_of(ALIASES[i].alias), name))
 			name = str_of(ALIASES[i].key);
-	for (size_t i = 0; i < COUNT_OF(KEYS); i++)
-		if (str_eq(str_of(KEYS[i].name), name))
-			return &KEYS[i];
+	for (size_t i = 0; i < CONF_COUNT; i++)
+		if (str_eq(str_of(CONF_KEYS[i].name), name))
+			return &CONF_KEYS[i];
 	return NULL;
 }
 
@@ -64,8 +65,8 @@ unknown(struct str key, struct err *e)
 	struct near n = near_to(key);
 	int shown = key.n < 64 ? (int)key.n : 64;
 
-	for (size_t i = 0; i < COUNT_OF(KEYS); i++)
-		near_try(&n, KEYS[i].name);
+	for (size_t i = 0; i < CONF_COUNT; i++)
+		near_try(&n, CONF_KEYS[i].name);
 	if (n.best)
 		return err_set(e, ERR_INVALID,
 		    "unknown key %.*s; did you mean %s?", shown, key.p, n.best);
@@ -81,8 +82,8 @@ set(struct conf *c, const struct conf_key *k, struct str value,
 
 	if (rc < 0)
 		return rc;
-	c->origin[k - KEYS].source = source;
-	c->origin[k - KEYS].line = line;
+	c->origin[k - CONF_KEYS].source = source;
+	c->origin[k - CONF_KEYS].line = line;
 	return OK;
 }
 
@@ -101,11 +102,9 @@ conf_init(struct conf *c, struct err *e)
 	int rc = OK;
 
 	*c = (struct conf){.arena = arena_new(CONF_MEM_MAX)};
-	if (!c->arena)
-		return err_set(e, ERR_NOMEM, "no memory for the settings");
-	for (size_t i = 0; i < COUNT_OF(KEYS) && rc == OK; i++)
-		rc = set(
-		    c, &KEYS[i], str_of(KEYS[i].initial), CONF_DEFAULT, 0, e);
+	for (size_t i = 0; i < CONF_COUNT && rc == OK; i++)
+		rc = set(c, &CONF_KEYS[i], str_of(CONF_KEYS[i].initial),
+		    CONF_DEFAULT, 0, e);
 	assert(rc != ERR_INVALID); /* a default that its own key refuses */
 	if (rc < 0)
 		conf_done(c);
@@ -172,9 +171,9 @@ read_line(struct conf *c, struct str line, int number, struct buf *scratch,
 	k = key_find(key);
 	if (!k)
 		return unknown(key, e);
-	if (c->origin[k - KEYS].source == CONF_FILE)
+	if (c->origin[k - CONF_KEYS].source == CONF_FILE)
 		return err_set(e, ERR_INVALID, "%s is set already, in line %d",
-		    k->name, c->origin[k - KEYS].line);
+		    k->name, c->origin[k - CONF_KEYS].line);
 	rc = read_value(line, scratch, &value, e);
 	return rc < 0 ? rc : set(c, k, value, CONF_FILE, number, e);
 }
@@ -202,10 +201,6 @@ read_file(struct conf *c, const char *file, struct err *e)
 	ssize_t n = 1;
 	int rc, fd = open(file, O_RDONLY | O_CLOEXEC);
 
-	if (!room) {
-		rc = err_set(e, ERR_NOMEM, "no memory to read %s", file);
-		goto out;
-	}
 	while (fd >= 0 && n > 0 && b.n <= CONF_FILE_MAX) {
 		n = read(fd, room + b.n, CONF_FILE_MAX + 1 - b.n);
 		if (n > 0)
@@ -222,7 +217,6 @@ read_file(struct conf *c, const char *file, struct err *e)
 		    CONF_FILE_MAX);
 	else
 		rc = conf_read(c, file, buf_str(&b), e);
-out:
 	if (fd >= 0)
 		(void)close(fd);
 	buf_done(&b);
@@ -261,14 +255,14 @@ env_find(char *const *environment, const char *name)
 int
 conf_env(struct conf *c, char *const *environment, struct err *e)
 {
-	for (size_t i = 0; i < COUNT_OF(KEYS); i++) {
+	for (size_t i = 0; i < CONF_COUNT; i++) {
 		char name[ENV_NAME_MAX];
 		const char *value;
 
-		env_name(KEYS[i].name, name);
+		env_name(CONF_KEYS[i].name, name);
 		value = env_find(environment, name);
 		if (value &&
-		    set(c, &KEYS[i], str_of(value), CONF_ENV, 0, e) < 0)
+		    set(c, &CONF_KEYS[i], str_of(value), CONF_ENV, 0, e) < 0)
 			return where(e, "environment variable %s", name);
 	}
 	for (size_t i = 0; i < COUNT_OF(ALIASES); i++) {
@@ -279,7 +273,7 @@ conf_env(struct conf *c, char *const *environment, struct err *e)
 		/* One that differs in . and - alone was taken above. */
 		env_name(ALIASES[i].alias, name);
 		value = env_find(environment, name);
-		if (value && c->origin[k - KEYS].source != CONF_ENV &&
+		if (value && c->origin[k - CONF_KEYS].source != CONF_ENV &&
 		    set(c, k, str_of(value), CONF_ENV, 0, e) < 0)
 			return where(e, "environment variable %s", name);
 	}
@@ -308,8 +302,8 @@ conf_print(const struct conf *c, struct buf *b)
 {
 	static const char *const SOURCES[] = {"default", "file", "env", "flag"};
 
-	for (size_t i = 0; i < COUNT_OF(KEYS); i++) {
-		const struct conf_key *k = &KEYS[i];
+	for (size_t i = 0; i < CONF_COUNT; i++) {
+		const struct conf_key *k = &CONF_KEYS[i];
 		const void *field = (const char *)c + k->offset;
 
 		buf_addz(b, conf_value_masked(k, field) ? "# " : "");
@@ -319,33 +313,5 @@ conf_print(const struct conf *c, struct buf *b)
 		if (c->origin[i].source == CONF_FILE)
 			buf_fmt(b, " line %d", c->origin[i].line);
 		buf_addc(b, '\n');
-	}
-}
-
-void
-conf_doc(struct buf *b)
-{
-	buf_addz(b,
-	    "# Settings\n\n"
-	    "<!-- Made from src/base/conf/config.tbl by `make docs`; edit that. -->\n\n"
-	    "Every key works in the settings file (`hikyaku serve --config FILE`, lines\n"
-	    "`key = value`, `#` begins a comment, quotes are optional) and as environment\n"
-	    "variable: upper case, `.` and `-` to `_`; `http.body.max` is `HTTP_BODY_MAX`.\n"
-	    "The environment wins over the file, a flag over both. `hikyaku serve\n"
-	    "--print-config` shows every value and where it came from. A wrong value or an\n"
-	    "unknown key stops the start.\n\n"
-	    "Durations: `500ms`, `10s`, `5m`, `24h`, `30d`, or a bare number in the key's\n"
-	    "unit. Sizes: bytes, `KB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB`,\n"
-	    "`TiB` (powers of 1024).\n\n"
-	    "| key | default | takes | meaning | since |\n"
-	    "|---|---|---|---|---|\n");
-	for (size_t i = 0; i < COUNT_OF(KEYS); i++) {
-		const struct conf_key *k = &KEYS[i];
-
-		buf_fmt(b, "| `%s` | ", k->name);
-		buf_fmt(
-		    b, k->initial[0] ? "`%s` | " : "empty%s | ", k->initial);
-		conf_value_allowed(k, b);
-		buf_fmt(b, " | %s | %s |\n", k->help, k->since);
 	}
 }

@@ -1,9 +1,21 @@
 /*
- * conf.h - the settings: one table, one struct, four places they come from.
+ * conf.h - the settings: a table of each room, one struct, four places they
+ * come from.
  *
- * config.tbl names every key once. From it come the fields below (dots to
- * underscores, spans with the unit they are kept in), the reader, the printer
- * and docs/settings.md. A later place wins:
+ * A room's settings.tbl names each of its keys once:
+ *
+ *   CONF(key, C field, type, least, most, default, of, since, help)
+ *
+ * least and most: a whole number's range, a span in milliseconds, a size in
+ * bytes, or a text's length in bytes. `of`: the unit of a bare number (a
+ * DURATION's is needed, an INT's is for people), the words of a CHOICE, the
+ * schemes of a URL. CONF_PART is the heading above the room's keys in the
+ * documentation; CONF_ALIAS(alias, key) gives a key another name, for those who
+ * include with it. Limits that a table names are those of its room's limits.h.
+ *
+ * The Makefile gathers the tables in config.tbl. From it come the fields below
+ * (dots to underscores, spans with the unit they are kept in), the reader, the
+ * printer and docs/settings.md (`make docs`). A later place wins:
  *
  *   default  <  file  <  environment  <  flag of the command line
  *
@@ -31,16 +43,18 @@ struct buf;
 
 enum conf_id {
 #define CONF(key, field, ...) CONF_ID_##field,
-#include "base/conf/config.tbl"
+#include "config.tbl"
 #undef CONF
 	CONF_COUNT
 };
+
+extern const struct conf_key CONF_KEYS[CONF_COUNT]; /* by enum conf_id */
 
 enum conf_source { CONF_DEFAULT, CONF_FILE, CONF_ENV, CONF_FLAG };
 
 struct conf {
 #define CONF(key, field, type, ...) CONF_C_##type field;
-#include "base/conf/config.tbl"
+#include "config.tbl"
 #undef CONF
 	struct arena *arena;
 	struct {
@@ -71,6 +85,5 @@ int conf_set(struct conf *c, struct str key, struct str value,
 /* Every key with its value and where it came from, as a file. What is masked
  * is written as a comment, so that reading it back changes nothing. */
 void conf_print(const struct conf *c, struct buf *b);
-void conf_doc(struct buf *b); /* docs/settings.md */
 
 #endif

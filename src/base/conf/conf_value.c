@@ -205,7 +205,6 @@ conf_value_read(const struct conf_key *k, struct str text, struct arena *a,
     void *field, struct err *e)
 {
 	struct buf list = BUF(2 * CONF_TEXT_MAX);
-	const char *copy;
 	bool yes = false;
 	int64_t v = 0;
 	int rc = OK;
@@ -222,17 +221,11 @@ conf_value_read(const struct conf_key *k, struct str text, struct arena *a,
 		*(bool *)field = yes;
 		return OK;
 	}
-	if (!good_text(k, text, &list)) {
+	if (good_text(k, text, &list))
+		*(const char **)field =
+		    arena_z(a, k->type == CONF_LIST ? buf_str(&list) : text);
+	else
 		rc = refuse(k, text, e);
-		goto out;
-	}
-	copy = arena_z(a, k->type == CONF_LIST ? buf_str(&list) : text);
-	if (!copy || list.failed) {
-		rc = err_set(e, ERR_NOMEM, "no memory for %s", k->name);
-		goto out;
-	}
-	*(const char **)field = copy;
-out:
 	buf_done(&list);
 	return rc;
 }

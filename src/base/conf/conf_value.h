@@ -41,18 +41,18 @@ enum conf_type {
 #define CONF_C_SECRET   const char *
 #define CONF_C_LIST     const char *
 
-/* A line of config.tbl, whose head explains the columns. */
+/* A line of a settings.tbl; conf.h explains the columns. */
 struct conf_key {
 	const char *name;
 	enum conf_type type;
 	size_t offset; /* of the field in struct conf */
 	int64_t least, most;
-	const char *initial, *of, *since, *help;
+	const char *initial, *of, *since, *help, *part;
 };
 
 /*
  * *field has the key's C type; text is copied to the arena. Untouched on
- * failure: ERR_INVALID saying what is allowed, or ERR_NOMEM.
+ * failure, which is ERR_INVALID saying what is allowed.
  */
 int conf_value_read(const struct conf_key *k, struct str text, struct arena *a,
     void *field, struct err *e) MUST_CHECK;

@@ -28,7 +28,7 @@ static const struct {
 #define STATUSES(id, name, help) {KIND_STATUSES, name, help, 1, {0}},
 #define HISTOGRAM(id, name, help, scale, ...)                                  \
 	{KIND_HISTOGRAM, name, help, scale, {__VA_ARGS__}},
-#include "base/log/metrics.tbl"
+#include "metrics.tbl"
 #undef COUNTER
 #undef GAUGE
 #undef STATUSES
@@ -42,7 +42,7 @@ static const struct {
 #define HISTOGRAM(id, name, help, scale, ...)                                  \
 	_Static_assert(COUNT_OF(((int64_t[]){__VA_ARGS__})) <= BOUNDS_MAX,     \
 	    name " has too many bounds");
-#include "base/log/metrics.tbl"
+#include "metrics.tbl"
 #undef COUNTER
 #undef GAUGE
 #undef STATUSES

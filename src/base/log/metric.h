@@ -1,7 +1,16 @@
 /*
  * metric.h - numbers about the running program, for Prometheus.
  *
- * metrics.tbl is the one list. A metric is an atomic that any thread may
+ * A room's metrics.tbl names those that it owns:
+ *
+ *   COUNTER(id, name, help)            only grows
+ *   GAUGE(id, name, help)              is set
+ *   STATUSES(id, name, help)           a counter for each status of HTTP
+ *   HISTOGRAM(id, name, help, scale, bounds…)
+ *                                      counts observations; `scale` divides
+ *                                      what is observed into the shown unit
+ *
+ * The Makefile gathers them in a metrics.tbl of all. A metric is an atomic that any thread may
  * change; the order of changes doesn't matter, so they are relaxed and cost a
  * few nanoseconds. Values of the process (memory, CPU) are read when asked.
  */
@@ -17,7 +26,7 @@ enum metric {
 #define GAUGE(id, name, help)                 id,
 #define STATUSES(id, name, help)              id,
 #define HISTOGRAM(id, name, help, scale, ...) id,
-#include "base/log/metrics.tbl"
+#include "metrics.tbl"
 #undef COUNTER
 #undef GAUGE
 #undef STATUSES

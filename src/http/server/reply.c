@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/gzip.h"
-#include "http/server/person.h"
 #include "http/server/router.h"
 
 #define JSON       "application/json"
@@ -43,7 +42,6 @@ static const struct meaning {
     {ERR_UNCERTAIN, 503, "UNAVAILABLE", true, false, STORE_UNCERTAIN},
     {ERR_SEALED, 500, "SEALED", false, false, NULL},
     {ERR_STORE, 500, "INTERNAL", false, true, NULL},
-    {ERR_NOMEM, 500, "INTERNAL", false, true, NULL},
     {ERR_IO, 500, "INTERNAL", false, true, NULL},
 };
 
@@ -78,6 +76,8 @@ told(const struct err *e)
 {
 	const struct meaning *m = meaning_of(e);
 
+	if (m->hidden)
+		return HIDDEN;
 	if (!e->inside)
 		return e->text;
 	return m->inside ? m->inside : HIDDEN;
@@ -85,12 +85,12 @@ told(const struct err *e)
 
 static void
 add_error(
-    struct buf *b, const char *name, const char *hidden, const struct err *e)
+    struct buf *b, const char *name, const char *text, const struct err *e)
 {
 	buf_addz(b, "{\"code\":\"");
 	buf_addz(b, e->word ? e->word : name);
 	buf_addz(b, "\",\"message\":");
-	add_text(b, meaning_of(e)->hidden ? hidden : told(e));
+	add_text(b, text);
 	if (e->at[0] != '\0') {
 		buf_addz(b, ",\"pointer\":");
 		add_text(b, e->at);
@@ -101,17 +101,30 @@ add_error(
 void
 http_error_json(struct buf *b, const struct err *e)
 {
-	add_error(b, meaning_of(e)->name, HIDDEN, e);
+	add_error(b, meaning_of(e)->name, told(e), e);
 }
 
-/* Whose errors it gets. */
-static enum route_group
+void
+http_error_write(struct buf *b, const struct http_error *x)
+{
+	buf_addz(b, "{\"error\":");
+	add_error(b, x->name, x->e.text, &x->e);
+	buf_addz(b, ",\"traceId\":");
+	buf_json(b, str_of(x->trace_id));
+	buf_addc(b, '}');
+}
+
+/* What is known of callers like this one; all false when it is in no group. */
+static const struct route_group *
 group_of(const struct conn *c)
 {
+	static const struct route_group NONE = {.error = NULL};
 	const struct req *r = &c->r;
+	const struct route_group *group =
+	    r->route ? r->route->group
+		     : router_group(c->s->router, r->path, r->arena);
 
-	return r->route ? r->route->group
-			: router_group(c->s->router, r->path, r->arena);
+	return group ? group : &NONE;
 }
 
 static void
@@ -293,8 +306,7 @@ send_body(struct conn *c, int status)
 	if (m && zipped)
 		ok = ok && add(m, "Content-Encoding", "gzip");
 	if (m && status == MHD_HTTP_UNAUTHORIZED) {
-		/* For a person's routes a browser would open a dialogue. */
-		if (group_of(c) != FOR_PEOPLE)
+		if (!group_of(c)->by_browsers)
 			ok = ok && add(m, "WWW-Authenticate",
 				       "Basic realm=\"hikyaku\", "
 				       "charset=\"UTF-8\"");
@@ -317,8 +329,8 @@ reply_out(struct conn *c)
 		return queue(c, r->status ? r->status : MHD_HTTP_OK, m, ok);
 	}
 	if (r->out.failed) {
-		(void)err_set(&r->err, ERR_NOMEM,
-		    "the answer is over %zu bytes", r->out.limit);
+		(void)err_set(&r->err, ERR_IO, "the answer is over %zu bytes",
+		    r->out.limit);
 		return reply_error(c);
 	}
 	return send_body(c, r->status ? r->status : MHD_HTTP_OK);
@@ -329,32 +341,19 @@ send_error(struct conn *c, int status, const char *name)
 {
 	struct req *r = &c->r;
 	const struct meaning *m = meaning_of(&r->err);
-	enum route_group group = group_of(c);
-	struct err e = r->err;
+	const struct route_group *group = group_of(c);
+	struct http_error x = {
+	    status, name ? name : m->name, m->hidden, r->trace_id, r->err};
 
-	if (e.inside && !m->hidden)
-		(void)snprintf(e.text, sizeof(e.text), "%s", told(&r->err));
+	if (m->hidden || r->err.inside)
+		(void)snprintf(x.e.text, sizeof(x.e.text), "%s", told(&r->err));
 	buf_clear(&r->out);
 	r->content_type = JSON;
-	if (group == FOR_MINIFLUX) {
-		if (status == MHD_HTTP_UNPROCESSABLE_CONTENT)
-			status = MHD_HTTP_BAD_REQUEST; /* as Miniflux says it */
-		buf_addz(&r->out, "{\"error_message\":");
-		add_text(&r->out, !name && m->hidden ? HIDDEN : e.text);
-		buf_addc(&r->out, '}');
-	} else if (group == FOR_PEOPLE && status != MHD_HTTP_NO_CONTENT) {
-		status = person_error(
-		    &r->out, status, name ? name : m->name, m->hidden, &e);
-	} else if (status != MHD_HTTP_NO_CONTENT) {
-		buf_addz(&r->out, "{\"error\":");
-		if (!name && m->hidden && group == FOR_TASKS)
-			add_error(&r->out, "INTERNAL_ERROR",
-			    "An unexpected error occurred", &e);
+	if (status != MHD_HTTP_NO_CONTENT) {
+		if (group->error)
+			status = group->error(&r->out, &x);
 		else
-			add_error(&r->out, name ? name : m->name, HIDDEN, &e);
-		buf_addz(&r->out, ",\"traceId\":");
-		buf_json(&r->out, str_of(r->trace_id));
-		buf_addc(&r->out, '}');
+			http_error_write(&r->out, &x);
 	}
 	if (r->out.failed)
 		return MHD_NO;

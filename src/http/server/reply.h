@@ -8,9 +8,8 @@
  * logged with the trace id and shown as "internal error": a message of the
  * database is no business of a stranger. When it is away, full or busy the
  * client is told so and no more; the request's line in the log has its words
- * (`inside` of struct err). Under /api/v1 that error has the words
- * of seed 004. Routes that people's browsers call have a shape of their own:
- * person.h.
+ * (`inside` of struct err). A group of routes may have a shape of its own
+ * (struct route_group, req.h).
  */
 #ifndef HTTP_SERVER_REPLY_H
 #define HTTP_SERVER_REPLY_H
@@ -18,6 +17,18 @@
 #include "base/base.h"
 
 struct buf;
+
+/* An error that is about to be told. */
+struct http_error {
+	int status;
+	const char *name;     /* for programs, when e.word is NULL */
+	bool hidden;          /* our own fault: e.text says no more than that */
+	const char *trace_id; /* of the request */
+	struct err e;         /* what a stranger may read */
+};
+
+/* The shape above. */
+void http_error_write(struct buf *b, const struct http_error *x);
 
 int http_error_status(const struct err *e); /* 422 for ERR_INVALID, … */
 /* {"code","message","pointer"}, for one item of many. */

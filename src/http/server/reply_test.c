@@ -16,8 +16,6 @@ static const struct {
 	"{\"code\":\"MALFORMED\",\"message\":\"a \\\"b\\\"\"}"},
     {{.code = ERR_STORE, .text = "disk"}, 500,
 	"{\"code\":\"INTERNAL\",\"message\":\"internal error\"}"},
-    {{.code = ERR_NOMEM, .text = "x"}, 500,
-	"{\"code\":\"INTERNAL\",\"message\":\"internal error\"}"},
     /* cut in mid-character, as vsnprintf does */
     {{.code = ERR_CONFLICT, .text = "caf\xc3"}, 409,
 	"{\"code\":\"CONFLICT\",\"message\":\"caf\"}"},

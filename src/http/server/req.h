@@ -57,16 +57,16 @@ enum scope {
 };
 
 /*
- * Whom a route is for: which passwords count there, whose limit is counted and
- * how errors are written. These are decided by the route that was found, never
- * by how its path was spelled.
+ * What routes for the same kind of caller have in common. The groups are the
+ * program's own; no group is one of which all is NULL and false. It is decided
+ * by the route that was found, never by how its path was spelled.
  */
-enum route_group {
-	FOR_PROGRAMS, /* errors as {"error":{…},"traceId"} */
-	FOR_TASKS,    /* the same; another word for what is our own fault */
-	FOR_PEOPLE,   /* browsers: http/server/person.h; limits by the minute */
-	FOR_MINIFLUX, /* apps: app passwords count; errors as Miniflux has them */
-	FOR_APPS      /* apps of the other protocols */
+struct http_error; /* reply.h */
+struct route_group {
+	/* Writes an error and returns its status. NULL: as reply.h has it. */
+	int (*error)(struct buf *b, const struct http_error *x);
+	bool by_browsers; /* which would open a dialogue for a password */
+	bool by_apps;     /* whose passwords count here and nowhere else */
 };
 
 enum run_on { ON_HTTP, ON_READ, ON_WRITE };
@@ -84,7 +84,8 @@ struct route {
 	handler_fn run;
 	const char *body;    /* media types it takes, "" for none: 415 */
 	const char *summary; /* for OpenAPI and people */
-	enum route_group group;
+	const struct route_group *group; /* NULL: none */
+	unsigned limit;    /* how calls are counted: the program's */
 	const char *alias; /* a prefix under which it is found too, or NULL */
 	bool pushed; /* open to anybody, with bodies as large as others': what
 			a provider sends us, judged by its signature */

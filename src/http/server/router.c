@@ -1,7 +1,6 @@
 #include "http/server/router.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "http/server/query.h"
@@ -13,8 +12,8 @@ struct node {
 	struct node *param;           /* the child that takes anything */
 	struct node *rest;            /* … and all behind it */
 	struct str segment;
-	bool ends;              /* some route ends here */
-	enum route_group group; /* of the first route that leads through */
+	bool ends;                       /* some route ends here */
+	const struct route_group *group; /* of the first that leads through */
 	const struct route *methods[METHODS];
 };
 
@@ -69,13 +68,12 @@ is_rest(struct str segment)
 	return is_param(segment) && str_ends(segment, STR("...}"));
 }
 
-/* The child of that segment, made if it was not there. NULL: no memory. */
+/* The child of that segment, made if it was not there. */
 static struct node *
-child(struct arena *a, struct node *parent, struct str segment,
-    enum route_group group)
+node_child(struct arena *a, struct node *parent, struct str segment,
+    const struct route_group *group)
 {
 	struct node *n;
-
 	struct node **any = is_rest(segment)    ? &parent->rest
 			    : is_param(segment) ? &parent->param
 						: NULL;
@@ -86,8 +84,6 @@ child(struct arena *a, struct node *parent, struct str segment,
 		if (str_eq(n->segment, segment))
 			return n;
 	n = arena_alloc(a, sizeof(*n));
-	if (!n)
-		return NULL;
 	n->segment = segment;
 	n->group = group;
 	if (any) {
@@ -100,7 +96,7 @@ child(struct arena *a, struct node *parent, struct str segment,
 }
 
 static int
-add(struct router *rt, const struct route *route, struct str path,
+router_add(struct router *rt, const struct route *route, struct str path,
     struct err *e)
 {
 	struct str rest = path;
@@ -111,7 +107,7 @@ add(struct router *rt, const struct route *route, struct str path,
 		return err_set(
 		    e, ERR_INVALID, "route %s: no path", route->path);
 	rest = str_from(rest, 1);
-	for (bool more = rest.n > 0; at && more;) {
+	for (bool more = rest.n > 0; more;) {
 		size_t before = rest.n;
 		struct str segment = str_cut(&rest, '/');
 
@@ -123,10 +119,8 @@ add(struct router *rt, const struct route *route, struct str path,
 		if (++segments > HTTP_SEGMENTS_MAX || params > REQ_PARAMS_MAX)
 			return err_set(
 			    e, ERR_LIMIT, "route %s: too long", route->path);
-		at = child(rt->arena, at, segment, route->group);
+		at = node_child(rt->arena, at, segment, route->group);
 	}
-	if (!at)
-		return err_set(e, ERR_NOMEM, "too many routes");
 	if (at->methods[route->method])
 		return err_set(e, ERR_CONFLICT, "route %s %s: there twice",
 		    method_name(route->method), route->path);
@@ -139,15 +133,12 @@ add(struct router *rt, const struct route *route, struct str path,
 static int
 add_both(struct router *rt, const struct route *route, struct err *e)
 {
-	struct str alias;
-	int rc = add(rt, route, str_of(route->path), e);
+	int rc = router_add(rt, route, str_of(route->path), e);
 
 	if (rc < 0 || !route->alias)
 		return rc;
-	alias = arena_fmt(rt->arena, "%s%s", route->alias, route->path);
-	if (!alias.p)
-		return err_set(e, ERR_NOMEM, "too many routes");
-	return add(rt, route, alias, e);
+	return router_add(rt, route,
+	    arena_fmt(rt->arena, "%s%s", route->alias, route->path), e);
 }
 
 int
@@ -155,22 +146,16 @@ router_new(
     const struct route *routes, size_t n, struct router **ret, struct err *e)
 {
 	struct arena *arena = arena_new(ROUTER_BYTES);
-	struct router *rt = arena ? arena_alloc(arena, sizeof(*rt)) : NULL;
+	struct router *rt = arena_alloc(arena, sizeof(*rt));
 	int rc = OK;
 
-	if (!rt) {
-		rc = err_set(e, ERR_NOMEM, "no room for the router");
-		goto out;
-	}
 	rt->arena = arena;
 	for (size_t i = 0; i < n && rc == OK; i++)
 		rc = add_both(rt, &routes[i], e);
 	if (rc < 0)
-		goto out;
-	*ret = rt;
-	arena = NULL;
-out:
-	arena_free(arena);
+		arena_free(arena);
+	else
+		*ret = rt;
 	return rc;
 }
 
@@ -235,19 +220,15 @@ walk(const struct node *at, struct path *path, size_t depth, struct str *params,
 }
 
 /* The segments from there on, as one param. */
-static int
-join(const struct path *path, struct arena *a, struct str *ret, struct err *e)
+static struct str
+join(const struct path *path, struct arena *a)
 {
-	struct buf b = BUF(HTTP_PATH_MAX);
+	struct str s = path->segments[path->rest_from];
 
-	for (size_t i = path->rest_from; i < path->n; i++) {
-		if (i > path->rest_from)
-			buf_addc(&b, '/');
-		buf_add(&b, path->segments[i]);
-	}
-	*ret = b.failed ? (struct str){NULL, 0} : arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no room for the path");
+	for (size_t i = path->rest_from + 1; i < path->n; i++)
+		s = arena_fmt(
+		    a, "%.*s/%.*s", STR_ARG(s), STR_ARG(path->segments[i]));
+	return s;
 }
 
 int
@@ -268,13 +249,12 @@ router_find(const struct router *rt, int method, struct str path,
 	if (method >= 0)
 		m.route = n->methods[method];
 	if (split_path.rest_from)
-		rc = join(&split_path, a, &m.params[split_path.rest_param], e);
-	if (rc == OK)
-		*ret = m;
-	return rc;
+		m.params[split_path.rest_param] = join(&split_path, a);
+	*ret = m;
+	return OK;
 }
 
-enum route_group
+const struct route_group *
 router_group(const struct router *rt, struct str path, struct arena *a)
 {
 	const struct node *at = &rt->root, *n;

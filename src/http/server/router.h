@@ -52,7 +52,7 @@ int router_find(const struct router *rt, int method, struct str path,
  * How errors are written of a path or method that no route has: as of the first
  * route in the table that begins with the same segments, as many as are known.
  */
-enum route_group router_group(
+const struct route_group *router_group(
     const struct router *rt, struct str path, struct arena *a);
 
 #define SCOPES_END (1u << 10)

@@ -9,6 +9,8 @@
 		.method = m, .path = p                                         \
 	}
 
+static const struct route_group OWN = {.by_browsers = true};
+
 static const struct route ROUTES[] = {
     ROUTE(GET, "/"),
     ROUTE(GET, "/a"),
@@ -20,10 +22,7 @@ static const struct route ROUTES[] = {
     ROUTE(DELETE, "/a/{x}/only"),
     ROUTE(GET, "/r/{rest...}"),
     ROUTE(GET, "/r/one"),
-    {.method = GET,
-	.path = "/p/{x}",
-	.group = FOR_PEOPLE,
-	.alias = "/api/old.php"},
+    {.method = GET, .path = "/p/{x}", .group = &OWN, .alias = "/api/old.php"},
     ROUTE(GET, "/p/slash/"),
 };
 
@@ -127,17 +126,17 @@ test_group(void **state)
 {
 	static const struct {
 		const char *path;
-		enum route_group want;
+		const struct route_group *want;
 	} rows[] = {
-	    {"/", FOR_PROGRAMS},
-	    {"", FOR_PROGRAMS},
-	    {"/nowhere", FOR_PROGRAMS},
-	    {"/a/b/c/d", FOR_PROGRAMS},
-	    {"/p", FOR_PEOPLE},
-	    {"/p/x/y", FOR_PEOPLE},
-	    {"/%70/x/y", FOR_PEOPLE},
-	    {"/api/z", FOR_PEOPLE},
-	    {"/%zz/p", FOR_PROGRAMS},
+	    {"/", NULL},
+	    {"", NULL},
+	    {"/nowhere", NULL},
+	    {"/a/b/c/d", NULL},
+	    {"/p", &OWN},
+	    {"/p/x/y", &OWN},
+	    {"/%70/x/y", &OWN},
+	    {"/api/z", &OWN},
+	    {"/%zz/p", NULL},
 	};
 	struct arena *a = arena_new(MIB);
 	struct router *rt = NULL;

@@ -1,7 +1,8 @@
-#include "http/server/person.h"
+#include "api/people/person.h"
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "http/server/reply.h"
 
 static const struct word {
 	const char *code;
@@ -9,12 +10,12 @@ static const struct word {
 	const char *category, *action;
 } WORDS[] = {
 #define PERSON(code, status, category, action) {code, status, category, action},
-#include "http/server/person.tbl"
+#include "api/people/person.tbl"
 #undef PERSON
 };
 
 static const struct word *
-find(const char *code)
+word_find(const char *code)
 {
 	for (size_t i = 0; i < COUNT_OF(WORDS); i++)
 		if (strcmp(WORDS[i].code, code) == 0)
@@ -44,19 +45,17 @@ add_fields(struct buf *b, const struct err *e)
 }
 
 int
-person_error(struct buf *b, int status, const char *name, bool hidden,
-    const struct err *e)
+person_error(struct buf *b, const struct http_error *x)
 {
-	const char *code = e->word ? e->word : name;
-	const struct word *w = find(code);
+	const char *code = x->e.word ? x->e.word : x->name;
+	const struct word *w = word_find(code);
+	int status = w ? w->status : x->status;
 
-	if (w)
-		status = w->status;
 	buf_addc(b, '{');
 	add_member(b, "code", code);
 	buf_addc(b, ',');
 	add_member(b, "message",
-	    hidden ? "Something went wrong on our side." : e->text);
+	    x->hidden ? "Something went wrong on our side." : x->e.text);
 	buf_addc(b, ',');
 	add_member(b, "category",
 	    w               ? w->category
@@ -64,8 +63,8 @@ person_error(struct buf *b, int status, const char *name, bool hidden,
 			    : "validation");
 	buf_addc(b, ',');
 	add_member(b, "action", w ? w->action : "Correct the request.");
-	if (!hidden && e->at[0] != '\0')
-		add_fields(b, e);
+	if (!x->hidden && x->e.at[0] != '\0')
+		add_fields(b, &x->e);
 	buf_addc(b, '}');
 	return status;
 }

@@ -1,5 +1,5 @@
 /*
- * person.h - errors as routes FOR_PEOPLE answer them (seed 002):
+ * person.h - errors as routes for people answer them (seed 002):
  *
  *   {"code":"FEED_NOT_DETECTED","message":"…","category":"feed",
  *    "action":"…what to do…","fields":[{"field":"url","message":"…"}]}
@@ -8,18 +8,13 @@
  * are a table (person.tbl): a code, its status, its category (auth, validation,
  * feed, system) and what the person can do. Handlers name theirs by err_word().
  */
-#ifndef HTTP_SERVER_PERSON_H
-#define HTTP_SERVER_PERSON_H
-
-#include "base/base.h"
+#ifndef API_PEOPLE_PERSON_H
+#define API_PEOPLE_PERSON_H
 
 struct buf;
+struct http_error;
 
-/*
- * Writes the error and returns its status, which is the table's when it has
- * one for the word. `hidden`: the text is for the log alone.
- */
-int person_error(struct buf *b, int status, const char *name, bool hidden,
-    const struct err *e);
+/* Returns its status, which is the table's when it has one for the word. */
+int person_error(struct buf *b, const struct http_error *x);
 
 #endif

@@ -1,7 +1,8 @@
-#include "http/server/person.h"
+#include "api/people/person.h"
 
 #include "base/buf.h"
 #include "base/test.h"
+#include "http/server/reply.h"
 
 static void
 test_shapes(void **state)
@@ -34,13 +35,13 @@ test_shapes(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct buf b = BUF(1024);
-		struct err e;
+		struct http_error x = {.status = rows[i].was,
+		    .name = rows[i].name,
+		    .hidden = rows[i].hidden};
 
-		(void)err_at(&e, rows[i].code, rows[i].at, "bad");
-		(void)err_word(&e, rows[i].word);
-		assert_int_equal(person_error(&b, rows[i].was, rows[i].name,
-				     rows[i].hidden, &e),
-		    rows[i].want);
+		(void)err_at(&x.e, rows[i].code, rows[i].at, "bad");
+		(void)err_word(&x.e, rows[i].word);
+		assert_int_equal(person_error(&b, &x), rows[i].want);
 		assert_true(str_eq(buf_str(&b), str_of(rows[i].text)));
 		buf_done(&b);
 	}
