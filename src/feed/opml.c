@@ -10,6 +10,7 @@
 #include "feed/xml_value.h"
 #include "markup/charset.h"
 #include "markup/text.h"
+#include "markup/xml_write.h"
 
 #define FRAMES_MAX (FEED_DEPTH_MAX + 2)
 #define BETWEEN    " / "
@@ -280,25 +281,17 @@ opml_parse(struct arena *a, struct str bytes, struct str content_type,
 /* ---- writing ---- */
 
 static void
-add_attr(struct buf *b, const char *name, struct str value)
-{
-	buf_fmt(b, " %s=\"", name);
-	text_add_xml(b, value);
-	buf_addc(b, '"');
-}
-
-static void
 add_outline(struct buf *b, const struct opml_feed *f)
 {
 	struct str title = f->title.n > 0 ? f->title : f->url;
 
 	buf_addz(b, f->category.n > 0 ? "\t\t\t<outline" : "\t\t<outline");
-	add_attr(b, "type", STR("rss"));
-	add_attr(b, "text", title);
-	add_attr(b, "title", title);
-	add_attr(b, "xmlUrl", f->url);
+	xml_write_attr(b, "type", STR("rss"));
+	xml_write_attr(b, "text", title);
+	xml_write_attr(b, "title", title);
+	xml_write_attr(b, "xmlUrl", f->url);
 	if (f->site.n > 0)
-		add_attr(b, "htmlUrl", f->site);
+		xml_write_attr(b, "htmlUrl", f->site);
 	buf_addz(b, "/>\n");
 }
 
@@ -332,10 +325,9 @@ opml_write(const struct opml *o, int64_t now_us, struct buf *to)
 {
 	struct str folder = STR_EMPTY;
 
-	buf_addz(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		     "<opml version=\"2.0\">\n\t<head>\n\t\t<title>");
-	text_add_xml(to, o->title);
-	buf_addz(to, "</title>\n\t\t<dateCreated>");
+	buf_addz(to, XML_WRITE_HEAD "<opml version=\"2.0\">\n\t<head>\n\t\t");
+	xml_write_element(to, "title", o->title);
+	buf_addz(to, "\n\t\t<dateCreated>");
 	add_date(to, now_us);
 	buf_addz(to, "</dateCreated>\n\t</head>\n\t<body>\n");
 	for (const struct opml_feed *f = o->feeds; f; f = f->next) {
@@ -344,8 +336,8 @@ opml_write(const struct opml *o, int64_t now_us, struct buf *to)
 			folder = f->category;
 			if (folder.n > 0) {
 				buf_addz(to, "\t\t<outline");
-				add_attr(to, "text", folder);
-				add_attr(to, "title", folder);
+				xml_write_attr(to, "text", folder);
+				xml_write_attr(to, "title", folder);
 				buf_addz(to, ">\n");
 			}
 		}

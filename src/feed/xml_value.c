@@ -7,6 +7,7 @@
 #include "feed/slots.h"
 #include "markup/entity.h"
 #include "markup/text.h"
+#include "markup/xml_write.h"
 
 /* ---- attributes ---- */
 
@@ -73,32 +74,13 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 	}
 }
 
-static void
-add_escaped(struct buf *b, struct str s, bool quote)
-{
-	static const char *const AS[256] = {
-	    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
-	size_t from = 0;
-
-	for (size_t i = 0; i < s.n; i++) {
-		const char *as = AS[(unsigned char)s.p[i]];
-
-		if (!as || (s.p[i] == '"' && !quote))
-			continue;
-		buf_add(b, (struct str){s.p + from, i - from});
-		buf_addz(b, as);
-		from = i + 1;
-	}
-	buf_add(b, str_from(s, from));
-}
-
 void
 value_text(struct value *v, struct str text, bool bare)
 {
 	if (v->first && str_trim(text).n > 0)
 		v->first = false;
 	if ((v->escape || v->naked) && !bare)
-		add_escaped(&v->text, text, false);
+		xml_write_inner(&v->text, text);
 	else
 		buf_add(&v->text, text);
 }
@@ -136,7 +118,7 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 		buf_addc(&v->text, ' ');
 		add_name(v, t->attrs[i].name, t->attrs[i].prefix);
 		buf_addz(&v->text, "=\"");
-		add_escaped(&v->text, t->attrs[i].value, true);
+		xml_write_text(&v->text, t->attrs[i].value);
 		buf_addc(&v->text, '"');
 	}
 	buf_addz(&v->text, xml_void(t->name) ? "/>" : ">");
