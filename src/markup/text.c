@@ -5,6 +5,18 @@
 #include "base/str.h"
 #include "markup/entity.h"
 
+struct str
+text_copy(struct arena *a, struct str s)
+{
+	char *p = arena_try(a, s.n + 1);
+
+	if (!p)
+		return STR_EMPTY;
+	memcpy(p, s.p, s.n);
+	p[s.n] = '\0';
+	return (struct str){p, s.n};
+}
+
 static bool
 is_blank(char c)
 {

@@ -11,6 +11,7 @@
 
 struct arena;
 
+struct str text_copy(struct arena *a, struct str s);
 /* HTML to the text in it: tags go, references become characters. */
 struct str text_of_html(struct arena *a, struct str html);
 /* Runs of blanks become one, none at the ends. */
