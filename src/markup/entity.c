@@ -42,6 +42,17 @@ entity_utf8(uint32_t code, char ret[4])
 	return 4;
 }
 
+uint32_t
+entity_code(struct str s, size_t len)
+{
+	static const unsigned char FIRST[] = {0, 0x7f, 0x1f, 0xf, 7};
+	uint32_t code = (unsigned char)s.p[0] & FIRST[len];
+
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char)s.p[i] & 0x3f);
+	return code;
+}
+
 /* XML has fewer characters than HTML. */
 static uint32_t
 allowed(uint32_t v, enum entity_in in)
