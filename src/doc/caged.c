@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cage/proc.h"
 #include "doc/child.h"
@@ -39,12 +40,12 @@ static const struct {
 	struct str name;
 	int fault;
 } FAULTS[] = {
-    {{"cage.crash", 10}, DOC_FAULT_CRASH},
-    {{"cage.loop", 9}, DOC_FAULT_LOOP},
-    {{"cage.memory", 11}, DOC_FAULT_MEMORY},
-    {{"cage.call", 9}, DOC_FAULT_CALL},
-    {{"cage.kill", 9}, FAULT_KILL},
-    {{"cage.start", 10}, FAULT_START},
+    {STR("cage.crash"), DOC_FAULT_CRASH},
+    {STR("cage.loop"), DOC_FAULT_LOOP},
+    {STR("cage.memory"), DOC_FAULT_MEMORY},
+    {STR("cage.call"), DOC_FAULT_CALL},
+    {STR("cage.kill"), FAULT_KILL},
+    {STR("cage.start"), FAULT_START},
 };
 
 bool
@@ -86,13 +87,10 @@ int
 caged_new(
     const char *self_exe, const char *fault, struct caged **ret, struct err *e)
 {
-	struct caged *c = calloc(1, sizeof(*c));
-	int rc = OK;
+	struct caged *c = mem_get(sizeof(*c));
+	int rc;
 
-	if (!c || !(c->small = arena_new(KIB))) {
-		free(c);
-		return err_set(e, ERR_NOMEM, "no memory to read documents");
-	}
+	c->small = arena_new(KIB);
 	c->proc.kind = &DOC_CHILD;
 	c->proc.exe = c->exe = self_exe;
 	c->head = BUF(HEAD_MAX);
@@ -164,7 +162,7 @@ not_understood(struct caged *c, struct err *e)
 }
 
 static int
-start(struct caged *c, int fault, struct err *e)
+start_child(struct caged *c, int fault, struct err *e)
 {
 	unsigned life = c->proc.life;
 	int rc;
@@ -182,20 +180,20 @@ start(struct caged *c, int fault, struct err *e)
 
 /* OK, PROC_DIED or an error. */
 static int
-attempt(struct caged *c, struct arena *a, const struct doc_ask *q,
+ask_once(struct caged *c, struct arena *a, const struct doc_ask *q,
     struct str body, struct str *ret, struct err *e)
 {
-	struct doc_ask ask = *q;
+	struct doc_ask sent = *q;
 	struct str parts[2];
 	uint32_t bytes = 0;
 	char *to = NULL;
-	int fault = next_fault(c), rc = start(c, fault, e);
+	int fault = next_fault(c), rc = start_child(c, fault, e);
 
 	if (rc != OK)
 		return rc;
-	ask.fault = fault < DOC_FAULTS ? fault : DOC_FAULT_NONE;
+	sent.fault = fault < DOC_FAULTS ? fault : DOC_FAULT_NONE;
 	buf_clear(&c->head);
-	pack_put(&c->head, &DOC_ASK, &ask);
+	pack_put(&c->head, &DOC_ASK, &sent);
 	parts[0] = buf_str(&c->head);
 	parts[1] = body;
 	c->read++;
@@ -222,7 +220,7 @@ ask_twice(struct caged *c, struct arena *a, const struct doc_ask *q,
 	int rc = PROC_DIED;
 
 	for (int i = 0; i < TRIES && rc == PROC_DIED; i++) {
-		rc = attempt(c, a, q, body, ret, e);
+		rc = ask_once(c, a, q, body, ret, e);
 		if (rc == PROC_DIED && c->proc.certain) {
 			proc_blamed(&c->proc);
 			break;
@@ -236,7 +234,7 @@ ask_twice(struct caged *c, struct arena *a, const struct doc_ask *q,
 
 /* What is no text of a header's or URL's is not told to the child. */
 static struct str
-plain(struct str s)
+text_or_none(struct str s)
 {
 	return s.p && s.n <= HREF_MAX && !memchr(s.p, '\0', s.n) &&
 		       str_utf8_bad(s) == s.n
@@ -246,10 +244,10 @@ plain(struct str s)
 
 /* Asks, and reads the answer's struct; `what` is zeroed memory for it. */
 static int
-ask(struct caged *c, struct arena *a, const struct doc_ask *q, struct str body,
-    const struct pack_shape *shape, void *what, struct err *e)
+ask_child(struct caged *c, struct arena *a, const struct doc_ask *q,
+    struct str body, const struct pack_shape *shape, void *what, struct err *e)
 {
-	struct doc_said said = {.code = OK};
+	struct doc_result said = {.code = OK};
 	struct str rest = STR_EMPTY;
 	int rc;
 
@@ -259,35 +257,29 @@ ask(struct caged *c, struct arena *a, const struct doc_ask *q, struct str body,
 	rc = ask_twice(c, a, q, body, &rest, e);
 	if (rc != OK)
 		return rc;
-	if (pack_get(a, &rest, &DOC_SAID, &said, e) < 0)
+	if (pack_get(a, &rest, &DOC_RESULT, &said, e) < 0)
 		return not_understood(c, e);
 	if (said.code != OK)
 		return rest.n > 0 ? not_understood(c, e)
 				  : err_set(e, (enum err_code)said.code, "%.*s",
 					STR_ARG(said.text));
 	rc = pack_get(a, &rest, shape, what, e);
-	if (rc == ERR_NOMEM)
+	if (rc == ERR_LIMIT)
 		return rc;
 	return rc == OK && rest.n == 0 ? OK : not_understood(c, e);
 }
 
 /* Kinds ------------------------------------------------------------------------- */
 
-static int
-no_memory(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for a document");
-}
-
 int
 caged_feed(struct caged *c, struct arena *a, struct str bytes,
     const struct feed_from *from, struct feed **ret, struct err *e)
 {
 	struct doc_ask q = {.kind = DOC_FEED,
-	    .url = plain(from->url),
-	    .content_type = plain(from->content_type)};
+	    .url = text_or_none(from->url),
+	    .content_type = text_or_none(from->content_type)};
 	struct feed *f = arena_alloc(a, sizeof(*f));
-	int rc = f ? ask(c, a, &q, bytes, &DOC_FEED_SHAPE, f, e) : no_memory(e);
+	int rc = ask_child(c, a, &q, bytes, &DOC_FEED_SHAPE, f, e);
 
 	if (rc == OK)
 		*ret = f;
@@ -299,10 +291,10 @@ caged_page(struct caged *c, struct arena *a, struct str bytes,
     const struct feed_from *from, struct discover **ret, struct err *e)
 {
 	struct doc_ask q = {.kind = DOC_PAGE,
-	    .url = plain(from->url),
-	    .content_type = plain(from->content_type)};
+	    .url = text_or_none(from->url),
+	    .content_type = text_or_none(from->content_type)};
 	struct discover *d = arena_alloc(a, sizeof(*d));
-	int rc = d ? ask(c, a, &q, bytes, &DOC_PAGE_SHAPE, d, e) : no_memory(e);
+	int rc = ask_child(c, a, &q, bytes, &DOC_PAGE_SHAPE, d, e);
 
 	if (rc == OK)
 		*ret = d;
@@ -315,9 +307,9 @@ caged_opml(struct caged *c, struct arena *a, struct str bytes,
 {
 	struct doc_ask q = {.kind = DOC_OPML,
 	    .url = STR_EMPTY,
-	    .content_type = plain(content_type)};
+	    .content_type = text_or_none(content_type)};
 	struct opml *o = arena_alloc(a, sizeof(*o));
-	int rc = o ? ask(c, a, &q, bytes, &DOC_OPML_SHAPE, o, e) : no_memory(e);
+	int rc = ask_child(c, a, &q, bytes, &DOC_OPML_SHAPE, o, e);
 
 	if (rc == OK)
 		*ret = o;
@@ -333,7 +325,7 @@ caged_icon(struct caged *c, struct str bytes, const char **ret, struct err *e)
 	int rc;
 
 	arena_reset(c->small);
-	rc = ask(c, c->small, &q, bytes, &DOC_ICON_SHAPE, &icon, e);
+	rc = ask_child(c, c->small, &q, bytes, &DOC_ICON_SHAPE, &icon, e);
 	if (rc == OK)
 		*ret = favicon_find(icon.mime);
 	return rc;
@@ -358,7 +350,7 @@ caged_clean(struct caged *c, struct arena *a, const struct caged_how *how,
 	pack_put(&c->articles, &DOC_ARTICLES, articles);
 	if (c->articles.failed)
 		return err_set(e, ERR_LIMIT, "an article is too large");
-	rc = ask(c, a, &q, buf_str(&c->articles), &DOC_CLEANED, &out, e);
+	rc = ask_child(c, a, &q, buf_str(&c->articles), &DOC_CLEANED, &out, e);
 	if (c->articles.cap > MIB)
 		buf_done(&c->articles);
 	if (rc == OK && out.n != n)

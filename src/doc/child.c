@@ -37,11 +37,11 @@ typedef int read_fn(
     struct child *c, const struct doc_ask *q, struct str bytes, struct err *e);
 
 static void
-answer(struct child *c, const struct pack_shape *shape, const void *what)
+answer_with(struct child *c, const struct pack_shape *shape, const void *what)
 {
-	static const struct doc_said FINE = {.text = {"", 0}};
+	static const struct doc_result FINE = {.text = {"", 0}};
 
-	pack_put(&c->answer, &DOC_SAID, &FINE);
+	pack_put(&c->answer, &DOC_RESULT, &FINE);
 	pack_put(&c->answer, shape, what);
 }
 
@@ -54,7 +54,7 @@ read_feed(
 	int rc = feed_parse(c->arena, bytes, &from, &f, e);
 
 	if (rc == OK)
-		answer(c, &DOC_FEED_SHAPE, f);
+		answer_with(c, &DOC_FEED_SHAPE, f);
 	return rc;
 }
 
@@ -63,11 +63,10 @@ read_page(
     struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
 {
 	struct discover *d = arena_alloc(c->arena, sizeof(*d));
-	int rc = d ? discover(c->arena, bytes, q->url, q->content_type, d, e)
-		   : err_set(e, ERR_NOMEM, "no memory for a page");
+	int rc = discover(c->arena, bytes, q->url, q->content_type, d, e);
 
 	if (rc == OK)
-		answer(c, &DOC_PAGE_SHAPE, d);
+		answer_with(c, &DOC_PAGE_SHAPE, d);
 	return rc;
 }
 
@@ -79,7 +78,7 @@ read_opml(
 	int rc = opml_parse(c->arena, bytes, q->content_type, &o, e);
 
 	if (rc == OK)
-		answer(c, &DOC_OPML_SHAPE, o);
+		answer_with(c, &DOC_OPML_SHAPE, o);
 	return rc;
 }
 
@@ -91,20 +90,11 @@ read_icon(
 
 	(void)q;
 	(void)e;
-	answer(c, &DOC_ICON_SHAPE, &icon);
+	answer_with(c, &DOC_ICON_SHAPE, &icon);
 	return OK;
 }
 
 /* Articles -------------------------------------------------------------------- */
-
-static int
-keep(struct child *c, struct buf *b, struct str *ret, struct err *e)
-{
-	*ret = b->failed ? (struct str){.p = NULL}
-			 : arena_dup(c->arena, buf_str(b));
-	buf_done(b);
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for an article");
-}
 
 /* .p NULL: nothing is left, or it would be too much. */
 static int
@@ -119,14 +109,14 @@ clean_html(struct child *c, const struct doc_ask *q, struct str html,
 		rc = sanitize(
 		    html, base, (enum sanitize_tags)q->tags, &b, NULL, e);
 	if (rc == OK && b.n > 0)
-		return keep(c, &b, ret, e);
+		*ret = arena_dup(c->arena, buf_str(&b));
 	buf_done(&b);
 	return rc == ERR_LIMIT ? OK : rc;
 }
 
-static int
+static void
 make_terms(struct child *c, const struct doc_ask *q,
-    const struct doc_article *from, struct doc_clean *to, struct err *e)
+    const struct doc_article *from, struct doc_clean *to)
 {
 	struct buf b = BUF(2 * TERMS_BYTES_MAX);
 	struct terms t = {.engine = (enum store_engine)q->engine, .out = &b};
@@ -135,7 +125,8 @@ make_terms(struct child *c, const struct doc_ask *q,
 	terms_add(&t, from->author);
 	terms_add_html(&t, to->content);
 	terms_add_html(&t, to->summary);
-	return keep(c, &b, &to->terms, e);
+	to->terms = arena_dup(c->arena, buf_str(&b));
+	buf_done(&b);
 }
 
 /* The beginning of what there is to read, without markup. */
@@ -159,15 +150,18 @@ clean_one(struct child *c, const struct doc_ask *q,
 	if (rc == OK)
 		rc = clean_html(
 		    c, q, from->content, from->base, &to->content, e);
-	if (rc == OK)
-		rc = make_terms(c, q, from, to, e);
-	if (rc == OK)
-		to->excerpt = excerpt(c, to);
-	return rc;
+	if (rc != OK)
+		return rc;
+	make_terms(c, q, from, to);
+	to->excerpt = excerpt(c, to);
+	return arena_over(c->arena)
+		   ? err_set(e, ERR_LIMIT, "the articles are too large")
+		   : OK;
 }
 
 static int
-clean(struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+clean_all(
+    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
 {
 	struct doc_articles in = {.first = NULL};
 	struct doc_cleaned out = {.first = NULL};
@@ -178,14 +172,12 @@ clean(struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
 	     it = it->next) {
 		struct doc_clean *one = arena_alloc(c->arena, sizeof(*one));
 
-		if (!one)
-			return err_set(e, ERR_NOMEM, "no memory for articles");
 		*tail = one;
 		tail = &one->next;
 		rc = clean_one(c, q, it, one, e);
 	}
 	if (rc == OK)
-		answer(c, &DOC_CLEANED, &out);
+		answer_with(c, &DOC_CLEANED, &out);
 	return rc;
 }
 
@@ -196,7 +188,7 @@ static read_fn *const READERS[DOC_KINDS] = {
     [DOC_PAGE] = read_page,
     [DOC_OPML] = read_opml,
     [DOC_ICON] = read_icon,
-    [DOC_CLEAN] = clean,
+    [DOC_CLEAN] = clean_all,
 };
 
 static void
@@ -237,14 +229,14 @@ static void
 answer_failure(struct child *c, struct err *e)
 {
 	size_t n = strlen(e->text);
-	struct doc_said said = {.code = e->code, .text = {e->text, n}};
+	struct doc_result said = {.code = e->code, .text = {e->text, n}};
 
 	/* It may quote the document, cut in mid-character. */
 	str_clean_utf8(e->text, n);
-	if (e->code < ERR_NOMEM)
+	if (e->code < ERR_LIMIT)
 		said.code = ERR_INVALID;
 	buf_clear(&c->answer);
-	pack_put(&c->answer, &DOC_SAID, &said);
+	pack_put(&c->answer, &DOC_RESULT, &said);
 }
 
 static bool
@@ -280,7 +272,7 @@ serve_one(struct child *c)
 }
 
 static void *
-prepare(void)
+child_prepare(void)
 {
 	static struct child c = {
 	    .request = BUF(DOC_REQUEST_MAX), .answer = BUF(DOC_ANSWER_MAX)};
@@ -288,11 +280,11 @@ prepare(void)
 	/* Texts in one that this machine has not are read as if none was named. */
 	(void)charset_load();
 	c.arena = arena_new(FEED_ARENA_MAX);
-	return c.arena ? &c : NULL;
+	return &c;
 }
 
 static void
-serve(void *ctx)
+child_serve(void *ctx)
 {
 	while (serve_one(ctx))
 		continue;
@@ -320,6 +312,6 @@ const struct cage_kind DOC_CHILD = {
     .n_ends = COUNT_OF(ENDS),
     .memory_max = DOC_MEMORY_MAX,
     .wall_ms = DOC_WALL_MS,
-    .prepare = prepare,
-    .serve = serve,
+    .prepare = child_prepare,
+    .serve = child_serve,
 };

@@ -94,17 +94,17 @@ pack_put(struct buf *to, const struct pack_shape *s, const void *from)
 
 /* Reading --------------------------------------------------------------------- */
 
-static int get(struct arena *a, struct str *rest, const struct pack_shape *s,
-    char *to, int depth, struct err *e);
+static int get_shape(struct arena *a, struct str *rest,
+    const struct pack_shape *s, char *to, int depth, struct err *e);
 
 static int
-wrong(struct err *e)
+not_packed(struct err *e)
 {
 	return err_set(e, ERR_SYNTAX, "it can't be understood");
 }
 
 static bool
-take(struct str *rest, void *to, size_t n)
+take_bytes(struct str *rest, void *to, size_t n)
 {
 	if (rest->n < n)
 		return false;
@@ -139,17 +139,17 @@ get_text(
 	uint32_t n;
 	struct str s;
 
-	if (!take(rest, &n, sizeof(n)))
-		return wrong(e);
+	if (!take_bytes(rest, &n, sizeof(n)))
+		return not_packed(e);
 	if (n == ABSENT && f->type == PACK_MAYBE) {
 		*to = (struct str){.p = NULL};
 		return OK;
 	}
 	if (n > rest->n || n > f->most)
-		return wrong(e);
+		return not_packed(e);
 	s = (struct str){rest->p, n};
 	if (!is_text(s))
-		return wrong(e);
+		return not_packed(e);
 	*to = n > 0 ? s : STR_EMPTY;
 	*rest = str_from(*rest, n);
 	return OK;
@@ -163,14 +163,14 @@ get_number(
 	int choice = 0;
 
 	if (f->type == PACK_CHOICE) {
-		if (!take(rest, &choice, sizeof(choice)))
-			return wrong(e);
+		if (!take_bytes(rest, &choice, sizeof(choice)))
+			return not_packed(e);
 		v = choice;
-	} else if (!take(rest, &v, sizeof(v))) {
-		return wrong(e);
+	} else if (!take_bytes(rest, &v, sizeof(v))) {
+		return not_packed(e);
 	}
 	if (v < f->least || v > f->most)
-		return wrong(e);
+		return not_packed(e);
 	if (f->type == PACK_CHOICE)
 		memcpy(to, &choice, sizeof(choice));
 	else
@@ -183,8 +183,8 @@ get_flag(struct str *rest, bool *to, struct err *e)
 {
 	unsigned char c;
 
-	if (!take(rest, &c, 1) || c > 1)
-		return wrong(e);
+	if (!take_bytes(rest, &c, 1) || c > 1)
+		return not_packed(e);
 	*to = c == 1;
 	return OK;
 }
@@ -199,20 +199,20 @@ get_list(struct arena *a, struct str *rest, const struct pack_field *f,
 	int rc = OK;
 
 	/* Each has a byte at least: more than that were never written. */
-	if (!take(rest, &n, sizeof(n)) || n > f->most || n > rest->n)
-		return wrong(e);
+	if (!take_bytes(rest, &n, sizeof(n)) || n > f->most || n > rest->n)
+		return not_packed(e);
 	for (uint32_t i = 0; rc == OK && i < n; i++) {
 		char *one = f->type == PACK_ROW ? v + i * f->of->size
 						: arena_alloc(a, f->of->size);
 
-		if (!one)
+		if (arena_over(a))
 			return err_set(
-			    e, ERR_NOMEM, "no memory for a document");
+			    e, ERR_LIMIT, "what is in it is too large");
 		if (f->type == PACK_CHAIN) {
 			*tail = one;
 			tail = (char **)(void *)(one + f->of->next);
 		}
-		rc = get(a, rest, f->of, one, depth + 1, e);
+		rc = get_shape(a, rest, f->of, one, depth + 1, e);
 	}
 	kept = n;
 	if (f->count != PACK_UNCOUNTED)
@@ -239,14 +239,14 @@ get_field(struct arena *a, struct str *rest, const struct pack_field *f,
 	case PACK_ROW:
 		return get_list(a, rest, f, to, depth, e);
 	}
-	return wrong(e);
+	return not_packed(e);
 }
 
 static int
-get(struct arena *a, struct str *rest, const struct pack_shape *s, char *to,
-    int depth, struct err *e)
+get_shape(struct arena *a, struct str *rest, const struct pack_shape *s,
+    char *to, int depth, struct err *e)
 {
-	int rc = depth < DEPTH_MAX ? OK : wrong(e);
+	int rc = depth < DEPTH_MAX ? OK : not_packed(e);
 
 	for (size_t i = 0; rc == OK && i < s->n; i++)
 		rc = get_field(a, rest, &s->fields[i], to, depth, e);
@@ -257,5 +257,5 @@ int
 pack_get(struct arena *a, struct str *rest, const struct pack_shape *s,
     void *to, struct err *e)
 {
-	return get(a, rest, s, to, 0, e);
+	return get_shape(a, rest, s, to, 0, e);
 }

@@ -55,7 +55,8 @@ void pack_put(struct buf *to, const struct pack_shape *s, const void *from);
 
 /*
  * Takes one off *rest. `to` is zeroed memory of the shape's size; what lists
- * need comes from the arena. ERR_SYNTAX: the bytes are none; ERR_NOMEM.
+ * need comes from the arena. ERR_SYNTAX: the bytes are none; ERR_LIMIT: they are
+ * over the arena's limit.
  */
 int pack_get(struct arena *a, struct str *rest, const struct pack_shape *s,
     void *to, struct err *e) MUST_CHECK;

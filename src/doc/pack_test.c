@@ -197,9 +197,9 @@ refuses(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct str rest = {ROWS[i].bytes, ROWS[i].n};
-		struct doc_said said = {.code = OK};
+		struct doc_result said = {.code = OK};
 		struct err e;
-		int rc = pack_get(arena, &rest, &DOC_SAID, &said, &e);
+		int rc = pack_get(arena, &rest, &DOC_RESULT, &said, &e);
 
 		if (rc != ROWS[i].rc)
 			fail_msg("row %zu: %d", i, rc);

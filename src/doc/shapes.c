@@ -7,41 +7,25 @@
 #include "markup/sanitize.h"
 #include "store/store.h"
 
-#define TEXT(s, member, bytes)                                                 \
+#define FIELD(kind, s, member, ...)                                            \
 	{                                                                      \
-		.type = PACK_TEXT, .at = offsetof(struct s, member),           \
-		.most = (int64_t)(bytes)                                       \
+		.type = PACK_##kind, .at = offsetof(struct s, member),         \
+		__VA_ARGS__                                                    \
 	}
+#define TEXT(s, member, bytes) FIELD(TEXT, s, member, .most = (int64_t)(bytes))
 #define MAYBE(s, member, bytes)                                                \
-	{                                                                      \
-		.type = PACK_MAYBE, .at = offsetof(struct s, member),          \
-		.most = (int64_t)(bytes)                                       \
-	}
+	FIELD(MAYBE, s, member, .most = (int64_t)(bytes))
 #define NUMBER(s, member, from, to)                                            \
-	{                                                                      \
-		.type = PACK_NUMBER, .at = offsetof(struct s, member),         \
-		.least = (from), .most = (to)                                  \
-	}
+	FIELD(NUMBER, s, member, .least = (from), .most = (to))
 #define CHOICE(s, member, from, to)                                            \
-	{                                                                      \
-		.type = PACK_CHOICE, .at = offsetof(struct s, member),         \
-		.least = (from), .most = (to)                                  \
-	}
-#define FLAG(s, member)                                                        \
-	{                                                                      \
-		.type = PACK_FLAG, .at = offsetof(struct s, member)            \
-	}
+	FIELD(CHOICE, s, member, .least = (from), .most = (to))
+#define FLAG(s, member) FIELD(FLAG, s, member, .most = 1)
 #define CHAIN(s, member, shape, max, counted)                                  \
-	{                                                                      \
-		.type = PACK_CHAIN, .at = offsetof(struct s, member),          \
-		.most = (max), .of = &(shape), .count = (counted)              \
-	}
+	FIELD(CHAIN, s, member, .most = (max), .of = &(shape),                 \
+	    .count = (counted))
 #define ROW(s, member, shape, max, counted)                                    \
-	{                                                                      \
-		.type = PACK_ROW, .at = offsetof(struct s, member),            \
-		.most = (max), .of = &(shape),                                 \
-		.count = offsetof(struct s, counted)                           \
-	}
+	FIELD(ROW, s, member, .most = (max), .of = &(shape),                   \
+	    .count = offsetof(struct s, counted))
 #define SHAPE(s, f)                                                            \
 	{                                                                      \
 		.size = sizeof(struct s), .fields = (f), .n = COUNT_OF(f)      \
@@ -68,11 +52,11 @@ static const struct pack_field ASK[] = {
 };
 const struct pack_shape DOC_ASK = SHAPE(doc_ask, ASK);
 
-static const struct pack_field SAID[] = {
-    CHOICE(doc_said, code, ERR_NOMEM, OK),
-    TEXT(doc_said, text, sizeof(((struct err *)NULL)->text)),
+static const struct pack_field RESULT[] = {
+    CHOICE(doc_result, code, ERR_LIMIT, OK),
+    TEXT(doc_result, text, sizeof(((struct err *)NULL)->text)),
 };
-const struct pack_shape DOC_SAID = SHAPE(doc_said, SAID);
+const struct pack_shape DOC_RESULT = SHAPE(doc_result, RESULT);
 
 /* A feed ---------------------------------------------------------------------- */
 

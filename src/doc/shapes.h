@@ -2,7 +2,7 @@
  * shapes.h - what the server and the document reader say to each other.
  *
  * A request is a struct doc_ask and behind it either the document as it came, or
- * (DOC_CLEAN) a struct doc_articles. An answer is a struct doc_said and, when
+ * (DOC_CLEAN) a struct doc_articles. An answer is a struct doc_result and, when
  * its code is OK, one of the others. All of it goes by pack.h.
  */
 #ifndef DOC_SHAPES_H
@@ -34,7 +34,7 @@ struct doc_ask {
 	struct str url, content_type;
 };
 
-struct doc_said {
+struct doc_result {
 	int code; /* enum err_code */
 	struct str text;
 };
@@ -64,7 +64,7 @@ struct doc_cleaned {
 	size_t n;
 };
 
-extern const struct pack_shape DOC_ASK, DOC_SAID, DOC_ICON_SHAPE, DOC_ARTICLES,
-    DOC_CLEANED, DOC_FEED_SHAPE, DOC_PAGE_SHAPE, DOC_OPML_SHAPE;
+extern const struct pack_shape DOC_ASK, DOC_RESULT, DOC_ICON_SHAPE,
+    DOC_ARTICLES, DOC_CLEANED, DOC_FEED_SHAPE, DOC_PAGE_SHAPE, DOC_OPML_SHAPE;
 
 #endif

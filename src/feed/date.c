@@ -11,44 +11,24 @@ struct word {
 
 static const struct word MONTHS[] = {
 #define MONTH(name, n) {STR(name), n},
-#define ZONE(name, minutes)
-#define ERA(name, year)
-#define GLYPH(sign, as)
 #include "feed/date_words.tbl"
-#undef MONTH
-#undef ZONE
 };
 
 static const struct word ERAS[] = {
-#define MONTH(name, n)
-#define ZONE(name, minutes)
-#undef ERA
 #define ERA(name, year) {STR(name), year},
 #include "feed/date_words.tbl"
-#undef MONTH
-#undef ZONE
-#undef ERA
-#define ERA(name, year)
 };
 
 static const struct word ZONES[] = {
-#define MONTH(name, n)
 #define ZONE(name, minutes) {STR(name), minutes},
 #include "feed/date_words.tbl"
-#undef ZONE
-#undef GLYPH
 };
 
 static const struct {
 	struct str sign, as;
 } GLYPHS[] = {
-#define ZONE(name, minutes)
 #define GLYPH(sign, as) {STR(sign), STR(as)},
 #include "feed/date_words.tbl"
-#undef MONTH
-#undef ZONE
-#undef ERA
-#undef GLYPH
 };
 
 /* -1: not seen yet */
@@ -60,13 +40,13 @@ struct date {
 };
 
 static bool
-digit(char c)
+is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 static bool
-letter(char c)
+is_letter(char c)
 {
 	char low = (char)(c | 0x20);
 
@@ -75,7 +55,7 @@ letter(char c)
 
 /* Signs of other scripts to ASCII, ASCII to lower case; the new length. */
 static size_t
-plain(struct str s, char to[4 * FEED_DATE_MAX])
+to_ascii(struct str s, char to[4 * FEED_DATE_MAX])
 {
 	size_t n = 0;
 
@@ -109,22 +89,10 @@ plain(struct str s, char to[4 * FEED_DATE_MAX])
 	return n;
 }
 
-static bool
-leap(int y)
-{
-	return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-}
-
-static int
-days_of(int year, int month)
-{
-	static const int DAYS[] = {
-	    31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-
-	return DAYS[month - 1] + (month == 2 && leap(year));
-}
-
-/* Days since 1970-01-01; the year begins in March, so that leap days end it. */
+/*
+ * Days since 1970-01-01; month 13 is January of the next year. Years begin in
+ * March here, so that leap days end them.
+ */
 static int64_t
 days_since(int y, int m, int d)
 {
@@ -149,7 +117,7 @@ take_number(struct str *s)
 {
 	struct number r = {0};
 
-	while (s->n > 0 && digit(s->p[0])) {
+	while (s->n > 0 && is_digit(s->p[0])) {
 		if (r.value < 100000000)
 			r.value = r.value * 10 + (s->p[0] - '0');
 		r.digits++;
@@ -161,7 +129,7 @@ take_number(struct str *s)
 static bool
 next_digit(struct str s, char sep)
 {
-	return s.n > 1 && s.p[0] == sep && digit(s.p[1]);
+	return s.n > 1 && s.p[0] == sep && is_digit(s.p[1]);
 }
 
 /* h has been read, a colon follows. */
@@ -182,7 +150,7 @@ take_time(struct date *d, struct number h, struct str *s)
 		d->second = take_number(s).value;
 	}
 	if (next_digit(*s, '.') || next_digit(*s, ','))
-		for (*s = str_from(*s, 1); s->n > 0 && digit(s->p[0]);
+		for (*s = str_from(*s, 1); s->n > 0 && is_digit(s->p[0]);
 		     *s = str_from(*s, 1), unit /= 10)
 			d->frac_us += unit * (s->p[0] - '0');
 	while (s->n > 0 && s->p[0] == ':')
@@ -392,7 +360,7 @@ take_word(struct date *d, struct str *s)
 {
 	struct str w = {s->p, 0};
 
-	while (s->n > 0 && letter(s->p[0])) {
+	while (s->n > 0 && is_letter(s->p[0])) {
 		w.n++;
 		*s = str_from(*s, 1);
 	}
@@ -407,13 +375,13 @@ take_word(struct date *d, struct str *s)
 		return;
 	}
 	if (str_eq(w, STR("w")) && d->year >= 0 && d->month < 0 && s->n > 0 &&
-	    digit(s->p[0])) {
+	    is_digit(s->p[0])) {
 		*s = (struct str){s->p - 1, s->n + 1};
 		week_date(d, s);
 		return;
 	}
 	for (size_t i = 0; d->year < 0 && i < COUNT_OF(ERAS); i++)
-		if (str_eq(w, ERAS[i].text) && s->n > 0 && digit(s->p[0])) {
+		if (str_eq(w, ERAS[i].text) && s->n > 0 && is_digit(s->p[0])) {
 			struct number y = take_number(s);
 
 			y.value += ERAS[i].value;
@@ -480,7 +448,7 @@ packed(struct date *d, struct str s)
 	if (s.n < 5 || s.n > 7)
 		return false;
 	for (size_t i = 0; i < s.n; i++)
-		if (!digit(s.p[i]))
+		if (!is_digit(s.p[i]))
 			return false;
 	s = str_from(s, year.n);
 	y = take_number(&year);
@@ -495,9 +463,9 @@ packed(struct date *d, struct str s)
 }
 
 static bool
-finish(struct date *d, int64_t *ret)
+date_finish(struct date *d, int64_t *ret)
 {
-	int64_t us;
+	int64_t us, days;
 
 	if (d->month < 0 && d->day >= 0)
 		return false; /* a day of no month */
@@ -515,10 +483,12 @@ finish(struct date *d, int64_t *ret)
 	if (d->month < 1 || d->month > 12 || d->hour > 24 || d->minute > 59 ||
 	    d->second > 60)
 		return false;
-	if (d->ordinal ? d->day > 371
-		       : d->day < 1 || d->day > days_of(d->year, d->month))
+	days = days_since(d->year, d->month, d->day);
+	if (d->ordinal
+		? d->day > 371
+		: d->day < 1 || days >= days_since(d->year, d->month + 1, 1))
 		return false;
-	us = days_since(d->year, d->month, d->day) * US_PER_DAY +
+	us = days * US_PER_DAY +
 	     ((int64_t)d->hour * 3600 + d->minute * 60 + d->second) * US_PER_S +
 	     d->frac_us - (int64_t)d->zone * 60 * US_PER_S;
 	if (us < -INT64_C(62135596800) * US_PER_S ||
@@ -541,7 +511,7 @@ usual(struct str s, int64_t *ret)
 	size_t month = 0;
 	char room[32];
 
-	if (digit(s.p[0]))
+	if (is_digit(s.p[0]))
 		return s.n > 18 && s.p[4] == '-' && time_parse(s, ret, NULL);
 	if (!gmt &&
 	    !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') && s.p[27] < '2'))
@@ -587,22 +557,22 @@ feed_date(struct str text, int64_t *ret_us)
 	if (usual(s, ret_us) || epoch(s, ret_us))
 		return true;
 	if (packed(&d, s))
-		return finish(&d, ret_us);
-	s = (struct str){room, plain(s, room)};
+		return date_finish(&d, ret_us);
+	s = (struct str){room, to_ascii(s, room)};
 	while (s.n > 0) {
 		bool sign = (s.p[0] == '+' || s.p[0] == '-') && s.n > 1 &&
-			    digit(s.p[1]);
+			    is_digit(s.p[1]);
 
-		if (digit(s.p[0])) {
+		if (is_digit(s.p[0])) {
 			if (!take_digits(&d, &s))
 				return false;
 		} else if (sign && d.hour >= 0 && !d.zoned) {
 			take_zone(&d, &s);
-		} else if (letter(s.p[0])) {
+		} else if (is_letter(s.p[0])) {
 			take_word(&d, &s);
 		} else {
 			s = str_from(s, 1);
 		}
 	}
-	return finish(&d, ret_us);
+	return date_finish(&d, ret_us);
 }

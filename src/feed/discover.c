@@ -155,14 +155,14 @@ tidy_title(struct arena *a, struct str s)
 	size_t n = 0;
 
 	s = str_trim(str_chars(str_trim(s), DISCOVER_TITLE_MAX));
-	p = arena_try(a, s.n + 1);
-	for (size_t i = 0; p && i < s.n; i++) {
+	p = arena_alloc(a, s.n + 1);
+	for (size_t i = 0; i < s.n; i++) {
 		bool blank = (unsigned char)s.p[i] <= ' ';
 
 		if (!blank || (n > 0 && p[n - 1] != ' '))
 			p[n++] = blank ? ' ' : s.p[i];
 	}
-	return p ? (struct str){p, n} : STR_EMPTY;
+	return (struct str){p, n};
 }
 
 /* For the time being: what is kept is copied. */
@@ -192,8 +192,6 @@ take_feed(struct search *s, const struct html_node *n)
 		if (str_eq(d->feeds[i].url, f.url))
 			return;
 	f.url = arena_dup(s->keep, f.url);
-	if (!f.url.p)
-		return;
 	f.title = tidy_title(s->keep, html_attr(n, "title"));
 	f.same_host = str_eq(href_host(f.url), href_host(s->url));
 	d->feeds[d->n_feeds++] = f;
@@ -232,8 +230,7 @@ add_icon(struct search *s, struct discover_icon icon)
 		if (str_eq(d->icons[i].url, icon.url))
 			return;
 	icon.url = arena_dup(s->keep, icon.url);
-	if (icon.url.p)
-		d->icons[d->n_icons++] = icon;
+	d->icons[d->n_icons++] = icon;
 }
 
 static void
@@ -346,7 +343,7 @@ sort(struct discover *d)
 }
 
 static int
-look(struct search *s, struct str text, struct err *e)
+search_page(struct search *s, struct str text, struct err *e)
 {
 	struct discover_icon last = {0};
 	struct html h;
@@ -388,14 +385,9 @@ discover(struct arena *a, struct str page, struct str url,
 		    page.n, DISCOVER_IN_MAX);
 	s.scratch = arena_new(PAGE_MEM);
 	s.links = arena_new(8 * HREF_MAX);
-	if (!s.scratch || !s.links)
-		rc = err_set(e, ERR_NOMEM, "no memory to read the page");
-	else if (page.n == 0)
-		rc = look(&s, page, e);
-	else
-		rc = charset_decode(page, content_type, &b, &text, e);
-	if (rc == OK && page.n > 0)
-		rc = look(&s, text, e);
+	rc = page.n > 0 ? charset_decode(page, content_type, &b, &text, e) : OK;
+	if (rc == OK)
+		rc = search_page(&s, text, e);
 	buf_done(&b);
 	arena_free(s.links);
 	arena_free(s.scratch);

@@ -8,32 +8,24 @@
 static const struct element ELEMENTS[] = {
 #define ELEMENT(family, name, where, kind, field, rank)                        \
 	{FAMILY_##family, name, IN_##where, KIND_##kind, FIELD_##field, rank},
-#define SPACE(uri, family)
-#define PREFIX(prefix, family)
 #include "feed/elements.tbl"
-#undef ELEMENT
-#undef SPACE
 };
 
-static const struct space {
+static const struct family_name {
 	struct str name;
 	enum element_family family;
 } SPACES[] = {
-#define ELEMENT(family, name, where, kind, field, rank)
 #define SPACE(uri, family) {STR(uri), FAMILY_##family},
 #include "feed/elements.tbl"
-#undef SPACE
-#undef PREFIX
 };
 
-static const struct space PREFIXES[] = {
-#define SPACE(uri, family)
+static const struct family_name PREFIXES[] = {
 #define PREFIX(prefix, family) {STR(prefix), FAMILY_##family},
 #include "feed/elements.tbl"
 };
 
 static enum element_family
-look(struct str name, const struct space *in, size_t n)
+family_by(struct str name, const struct family_name *in, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (str_eq_nocase(name, in[i].name))
@@ -55,9 +47,9 @@ element_family(struct str uri, struct str prefix)
 	while (s.n > 0 && strchr("/#?", s.p[s.n - 1]))
 		s.n--;
 	if (s.n > 0 && s.n <= URI_MAX)
-		found = look(s, SPACES, COUNT_OF(SPACES));
+		found = family_by(s, SPACES, COUNT_OF(SPACES));
 	if (found == FAMILY_OTHER && prefix.n > 0)
-		found = look(prefix, PREFIXES, COUNT_OF(PREFIXES));
+		found = family_by(prefix, PREFIXES, COUNT_OF(PREFIXES));
 	/* Some give RSS a namespace of their own making. */
 	if (found == FAMILY_OTHER && prefix.n == 0)
 		found = FAMILY_RSS;

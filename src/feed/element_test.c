@@ -14,12 +14,7 @@ finds_each_row(void **state)
 	} ROWS[] = {
 #define ELEMENT(family, name, where, kind, field, rank)                        \
 	{FAMILY_##family, name, IN_##where, KIND_##kind},
-#define SPACE(uri, family)
-#define PREFIX(prefix, family)
 #include "feed/elements.tbl"
-#undef ELEMENT
-#undef SPACE
-#undef PREFIX
 	};
 
 	(void)state;

@@ -4,10 +4,10 @@
  * RSS 0.90 to 2.0, Atom 0.3 and 1.0 and JSON Feed become the same struct, so
  * that nobody else knows how many ways there are to write a date or a link.
  *
- * XML goes through a reader of our own (xml.h), which mends what it can on the
+ * XML goes through a reader of our own (markup/xml.h), which mends what it can on the
  * way and begins again only where elements are closed in the wrong order: a
  * general parser's recovery drops a stray `&` and hangs items into each other.
- * A DTD defines short texts (dtd.h) and nothing else: entities that grow,
+ * A DTD defines short texts (markup/dtd.h) and nothing else: entities that grow,
  * external ones and anything over the network are impossible, not merely
  * switched off.
  *
@@ -81,7 +81,8 @@ struct feed_from {
 
 /*
  * ERR_INVALID when there is no feed in it, in words for people ("this is an
- * HTML page, not a feed"), ERR_LIMIT when it is too large, ERR_NOMEM.
+ * HTML page, not a feed"), ERR_LIMIT when it is too large. What is over the
+ * arena's limit is left out.
  */
 int feed_parse(struct arena *a, struct str bytes, const struct feed_from *from,
     struct feed **ret, struct err *e) MUST_CHECK;

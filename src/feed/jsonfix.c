@@ -14,7 +14,7 @@ struct fix {
 };
 
 static bool
-blank(char c)
+is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -125,7 +125,7 @@ comment(struct fix *f)
 static void
 drop_comma(struct fix *f)
 {
-	while (f->to->n > 0 && blank(f->to->p[f->to->n - 1]))
+	while (f->to->n > 0 && is_blank(f->to->p[f->to->n - 1]))
 		f->to->n--;
 	if (f->to->n > 0 && f->to->p[f->to->n - 1] == ',')
 		f->to->n--;

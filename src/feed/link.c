@@ -145,7 +145,7 @@ no_dots(char *p, size_t n)
 }
 
 static void
-put(char *p, size_t *n, struct str s)
+put_part(char *p, size_t *n, struct str s)
 {
 	if (s.n > 0)
 		memcpy(p + *n, s.p, s.n);
@@ -162,27 +162,27 @@ join(struct arena *a, const struct parts *b, const struct parts *r)
 
 	if (!p)
 		return STR_EMPTY;
-	put(p, &n, b->scheme);
-	put(p, &n, r->authority.n > 0 ? r->authority : b->authority);
+	put_part(p, &n, b->scheme);
+	put_part(p, &n, r->authority.n > 0 ? r->authority : b->authority);
 	from = n;
 	if (r->authority.n > 0 || (r->path.n > 0 && r->path.p[0] == '/')) {
-		put(p, &n, r->path);
+		put_part(p, &n, r->path);
 	} else if (r->path.n == 0) {
-		put(p, &n, b->path);
+		put_part(p, &n, b->path);
 	} else {
 		while (dir > 0 && b->path.p[dir - 1] != '/')
 			dir--;
-		put(p, &n, (struct str){b->path.p, dir});
+		put_part(p, &n, (struct str){b->path.p, dir});
 		if (dir == 0 && b->authority.n > 0)
 			p[n++] = '/';
-		put(p, &n, r->path);
+		put_part(p, &n, r->path);
 	}
 	if (n > from && p[from] == '/')
 		n = from + no_dots(p + from, n - from);
 	if (r->authority.n == 0 && r->path.n == 0 && r->tail.n == 0)
-		put(p, &n, b->tail);
-	put(p, &n, r->tail);
-	put(p, &n, r->fragment);
+		put_part(p, &n, b->tail);
+	put_part(p, &n, r->tail);
+	put_part(p, &n, r->fragment);
 	return (struct str){p, n};
 }
 

@@ -10,12 +10,13 @@
 #include "feed/xml_value.h"
 #include "markup/charset.h"
 #include "markup/text.h"
+#include "markup/xml_write.h"
 
 #define FRAMES_MAX (FEED_DEPTH_MAX + 2)
 #define BETWEEN    " / "
 
 /* The category that holds within each element that is open. */
-struct reading {
+struct outlines {
 	struct arena *arena;
 	struct opml *opml;
 	struct opml_feed **tail;
@@ -23,30 +24,24 @@ struct reading {
 	size_t depth;
 	size_t title_depth; /* of the <title> in the head; 0: not in it */
 	struct buf title;
-	bool full;
 };
 
 static struct str
-plain(struct reading *r, struct str s)
+plain_text(struct outlines *r, struct str s)
 {
-	struct str copy = arena_dup(r->arena, str_trim(s));
+	struct str copy =
+	    text_squeeze(r->arena, arena_dup(r->arena, str_trim(s)));
 
-	r->full |= arena_over(r->arena);
-	copy = text_squeeze(r->arena, copy);
 	return str_trim(str_chars(copy, OPML_TEXT_MAX));
 }
 
 /* A URL: nothing of it is a blank at the ends or a control character. */
 static struct str
-link(struct reading *r, struct str s)
+link_text(struct outlines *r, struct str s)
 {
-	char *p = arena_try(r->arena, s.n + 1);
+	char *p = arena_alloc(r->arena, s.n + 1);
 	size_t n = 0;
 
-	if (!p) {
-		r->full = true;
-		return STR_EMPTY;
-	}
 	for (size_t i = 0; i < s.n; i++)
 		if ((unsigned char)s.p[i] >= ' ')
 			p[n++] = s.p[i];
@@ -55,11 +50,11 @@ link(struct reading *r, struct str s)
 
 /* Whoever writes one of the two means it as the name. */
 static struct str
-name_of(struct reading *r, const struct xml_tag *t)
+name_of(struct outlines *r, const struct xml_tag *t)
 {
-	struct str s = str_trim(attrs_get(t, STR("title")));
+	struct str s = str_trim(value_attr(t, STR("title")));
 
-	return plain(r, s.n > 0 ? s : attrs_get(t, STR("text")));
+	return plain_text(r, s.n > 0 ? s : value_attr(t, STR("text")));
 }
 
 static bool
@@ -70,28 +65,26 @@ feed_scheme(struct str s)
 
 /* feed://host/ is http, feed:https://host/ is https. */
 static struct str
-url_of(struct reading *r, const struct xml_tag *t)
+url_of(struct outlines *r, const struct xml_tag *t)
 {
-	struct str s = link(r, attrs_get(t, STR("xmlUrl"))), http;
+	struct str s = link_text(r, value_attr(t, STR("xmlUrl")));
 
-	if (s.n == 0 && str_eq_nocase(attrs_get(t, STR("type")), STR("rss")))
-		s = link(r, attrs_get(t, STR("url")));
+	if (s.n == 0 && str_eq_nocase(value_attr(t, STR("type")), STR("rss")))
+		s = link_text(r, value_attr(t, STR("url")));
 	if (!feed_scheme(s))
 		return s;
 	while (feed_scheme(s))
 		s = str_trim(str_from(s, 5));
 	if (!str_starts(s, STR("//")))
 		return s;
-	http = arena_fmt(r->arena, "http:%.*s", STR_ARG(s));
-	r->full = r->full || !http.p;
-	return http.p ? http : STR_EMPTY;
+	return arena_fmt(r->arena, "http:%.*s", STR_ARG(s));
 }
 
 /* "/News/Local,/Other" says "News / Local". */
 static struct str
-own_category(struct reading *r, const struct xml_tag *t)
+own_category(struct outlines *r, const struct xml_tag *t)
 {
-	struct str list = attrs_get(t, STR("category"));
+	struct str list = value_attr(t, STR("category"));
 	struct str path = str_cut(&list, ',');
 	struct buf b = BUF(4 * OPML_TEXT_MAX + sizeof(BETWEEN));
 	struct str s;
@@ -105,13 +98,13 @@ own_category(struct reading *r, const struct xml_tag *t)
 			buf_addz(&b, BETWEEN);
 		buf_add(&b, one);
 	}
-	s = b.failed ? STR_EMPTY : plain(r, buf_str(&b));
+	s = b.failed ? STR_EMPTY : plain_text(r, buf_str(&b));
 	buf_done(&b);
 	return s;
 }
 
 static void
-add_feed(struct reading *r, const struct xml_tag *t, struct str url)
+add_feed(struct outlines *r, const struct xml_tag *t, struct str url)
 {
 	struct opml_feed *f;
 
@@ -122,7 +115,7 @@ add_feed(struct reading *r, const struct xml_tag *t, struct str url)
 	f = arena_alloc(r->arena, sizeof(*f));
 	f->title = name_of(r, t);
 	f->url = url;
-	f->site = link(r, attrs_get(t, STR("htmlUrl")));
+	f->site = link_text(r, value_attr(t, STR("htmlUrl")));
 	f->category = r->categories[r->depth];
 	if (f->category.n == 0)
 		f->category = own_category(r, t);
@@ -133,7 +126,7 @@ add_feed(struct reading *r, const struct xml_tag *t, struct str url)
 
 /* What holds within a folder: its name behind those around it. */
 static struct str
-within(struct reading *r, struct str outer, struct str name)
+within(struct outlines *r, struct str outer, struct str name)
 {
 	struct str s;
 
@@ -141,17 +134,16 @@ within(struct reading *r, struct str outer, struct str name)
 		return name.n > 0 ? name : outer;
 	s = arena_fmt(
 	    r->arena, "%.*s" BETWEEN "%.*s", STR_ARG(outer), STR_ARG(name));
-	r->full = r->full || !s.p;
-	return s.p ? str_trim(str_chars(s, OPML_TEXT_MAX)) : outer;
+	return str_trim(str_chars(s, OPML_TEXT_MAX));
 }
 
 static bool
 on_start(void *ctx, const struct xml_tag *t)
 {
-	struct reading *r = ctx;
+	struct outlines *r = ctx;
 	struct str url, outer;
 
-	if (r->full || r->depth + 1 == FRAMES_MAX)
+	if (arena_over(r->arena) || r->depth + 1 == FRAMES_MAX)
 		return false;
 	outer = r->categories[r->depth++];
 	r->categories[r->depth] = outer;
@@ -171,7 +163,7 @@ on_start(void *ctx, const struct xml_tag *t)
 static void
 on_text(void *ctx, struct str text, bool bare)
 {
-	struct reading *r = ctx;
+	struct outlines *r = ctx;
 
 	(void)bare;
 	if (r->title_depth > 0)
@@ -181,7 +173,7 @@ on_text(void *ctx, struct str text, bool bare)
 static void
 on_end(void *ctx, const struct xml_tag *t)
 {
-	struct reading *r = ctx;
+	struct outlines *r = ctx;
 
 	(void)t;
 	if (r->depth == 0)
@@ -197,28 +189,19 @@ read_xml(struct arena *a, struct str xml, bool mend, struct opml **ret,
     struct err *e)
 {
 	static const struct xml_calls CALLS = {on_start, on_text, on_end, NULL};
-	struct reading *r = calloc(1, sizeof(*r));
 	struct opml *o = arena_alloc(a, sizeof(*o));
-	bool faulty = false;
-	int rc = ERR_NOMEM;
+	struct outlines r = {.arena = a,
+	    .opml = o,
+	    .tail = &o->feeds,
+	    .title = BUF(4 * OPML_TEXT_MAX)};
+	int rc;
 
-	if (r && o) {
-		r->arena = a;
-		r->opml = o;
-		r->tail = &o->feeds;
-		r->categories[0] = STR_EMPTY;
-		r->title = BUF(4 * OPML_TEXT_MAX);
-		rc = xml_read(xml, NULL, mend, &CALLS, r, &faulty);
-		o->title = plain(r, buf_str(&r->title));
-		o->repaired = faulty;
-		if (r->full)
-			rc = ERR_NOMEM;
-		buf_done(&r->title);
-	}
-	free(r);
-	if (rc == ERR_NOMEM)
+	rc = xml_read(xml, NULL, mend, &CALLS, &r, &o->repaired);
+	o->title = plain_text(&r, buf_str(&r.title));
+	buf_done(&r.title);
+	if (rc == ERR_LIMIT || arena_over(a))
 		return err_set(
-		    e, ERR_NOMEM, "the OPML file needs too much memory");
+		    e, ERR_LIMIT, "the OPML file needs too much memory");
 	if (rc == OK)
 		*ret = o;
 	return rc;
@@ -280,25 +263,17 @@ opml_parse(struct arena *a, struct str bytes, struct str content_type,
 /* ---- writing ---- */
 
 static void
-add_attr(struct buf *b, const char *name, struct str value)
-{
-	buf_fmt(b, " %s=\"", name);
-	text_add_xml(b, value);
-	buf_addc(b, '"');
-}
-
-static void
 add_outline(struct buf *b, const struct opml_feed *f)
 {
 	struct str title = f->title.n > 0 ? f->title : f->url;
 
 	buf_addz(b, f->category.n > 0 ? "\t\t\t<outline" : "\t\t<outline");
-	add_attr(b, "type", STR("rss"));
-	add_attr(b, "text", title);
-	add_attr(b, "title", title);
-	add_attr(b, "xmlUrl", f->url);
+	xml_write_attr(b, "type", STR("rss"));
+	xml_write_attr(b, "text", title);
+	xml_write_attr(b, "title", title);
+	xml_write_attr(b, "xmlUrl", f->url);
 	if (f->site.n > 0)
-		add_attr(b, "htmlUrl", f->site);
+		xml_write_attr(b, "htmlUrl", f->site);
 	buf_addz(b, "/>\n");
 }
 
@@ -332,10 +307,9 @@ opml_write(const struct opml *o, int64_t now_us, struct buf *to)
 {
 	struct str folder = STR_EMPTY;
 
-	buf_addz(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		     "<opml version=\"2.0\">\n\t<head>\n\t\t<title>");
-	text_add_xml(to, o->title);
-	buf_addz(to, "</title>\n\t\t<dateCreated>");
+	buf_addz(to, XML_WRITE_HEAD "<opml version=\"2.0\">\n\t<head>\n\t\t");
+	xml_write_element(to, "title", o->title);
+	buf_addz(to, "\n\t\t<dateCreated>");
 	add_date(to, now_us);
 	buf_addz(to, "</dateCreated>\n\t</head>\n\t<body>\n");
 	for (const struct opml_feed *f = o->feeds; f; f = f->next) {
@@ -344,8 +318,8 @@ opml_write(const struct opml *o, int64_t now_us, struct buf *to)
 			folder = f->category;
 			if (folder.n > 0) {
 				buf_addz(to, "\t\t<outline");
-				add_attr(to, "text", folder);
-				add_attr(to, "title", folder);
+				xml_write_attr(to, "text", folder);
+				xml_write_attr(to, "title", folder);
 				buf_addz(to, ">\n");
 			}
 		}

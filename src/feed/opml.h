@@ -43,7 +43,7 @@ struct opml {
 
 /*
  * ERR_INVALID when it is no OPML, in words for people, ERR_LIMIT when it is
- * too large, ERR_NOMEM.
+ * too large.
  */
 int opml_parse(struct arena *a, struct str bytes, struct str content_type,
     struct opml **ret, struct err *e) MUST_CHECK;

@@ -37,7 +37,7 @@ slots_author(struct arena *a, struct slots *s, uint8_t rank, struct str person)
 	if (name.n == 0 || rank < s->rank[FIELD_AUTHOR])
 		return;
 	if (rank > s->rank[FIELD_AUTHOR]) {
-		*have = arena_dup(a, name);
+		*have = text_copy(a, name);
 	} else if (have->n + name.n < FEED_AUTHOR_MAX &&
 		   !memmem(have->p, have->n, name.p, name.n)) {
 		*have =

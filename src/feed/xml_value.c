@@ -2,16 +2,17 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "feed/feed_priv.h"
 #include "feed/link.h"
-#include "feed/parse_priv.h"
 #include "feed/slots.h"
 #include "markup/entity.h"
 #include "markup/text.h"
+#include "markup/xml_write.h"
 
 /* ---- attributes ---- */
 
 struct str
-attrs_get(const struct xml_tag *t, struct str name)
+value_attr(const struct xml_tag *t, struct str name)
 {
 	for (size_t i = 0; i < t->n_attrs; i++)
 		if (str_eq_nocase(t->attrs[i].name, name))
@@ -20,7 +21,7 @@ attrs_get(const struct xml_tag *t, struct str name)
 }
 
 struct str
-attrs_base(const struct xml_tag *t, struct arena *arena, struct str outer)
+value_base(const struct xml_tag *t, struct arena *arena, struct str outer)
 {
 	for (size_t i = 0; i < t->n_attrs; i++)
 		if (str_eq(t->attrs[i].prefix, STR("xml")) &&
@@ -53,10 +54,10 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 	v->markup = e->kind == KIND_HTML || e->kind == KIND_MARKUP ||
 		    e->kind == KIND_CONSTRUCT;
 	if (e->kind == KIND_CONSTRUCT) {
-		v->type = attrs_get(t, STR("type"));
-		v->type = arena_dup(a, str_trim(str_cut(&v->type, ';')));
-		v->mode = arena_dup(a, str_trim(attrs_get(t, STR("mode"))));
-		v->href = arena_dup(a, attrs_get(t, STR("src")));
+		v->type = value_attr(t, STR("type"));
+		v->type = text_copy(a, str_trim(str_cut(&v->type, ';')));
+		v->mode = text_copy(a, str_trim(value_attr(t, STR("mode"))));
+		v->href = text_copy(a, value_attr(t, STR("src")));
 		v->escape = is_xml(v->type) &&
 			    !str_eq(v->mode, STR("escaped")) &&
 			    !str_eq(v->mode, STR("base64"));
@@ -64,32 +65,13 @@ value_begin(struct value *v, struct arena *a, const struct element *e,
 	v->escape = v->escape || e->kind == KIND_MARKUP;
 	v->markup = v->markup && (e->field != FIELD_TITLE || v->escape);
 	if (e->kind == KIND_URL)
-		v->href = arena_dup(a, attrs_get(t, STR("href")));
+		v->href = text_copy(a, value_attr(t, STR("href")));
 	if (e->kind == KIND_GUID) {
-		struct str said = str_trim(attrs_get(t, STR("ispermalink")));
+		struct str said = str_trim(value_attr(t, STR("ispermalink")));
 
 		v->no_link = str_eq_nocase(said, STR("false"));
 		v->a_link = str_eq_nocase(said, STR("true"));
 	}
-}
-
-static void
-add_escaped(struct buf *b, struct str s, bool quote)
-{
-	static const char *const AS[256] = {
-	    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
-	size_t from = 0;
-
-	for (size_t i = 0; i < s.n; i++) {
-		const char *as = AS[(unsigned char)s.p[i]];
-
-		if (!as || (s.p[i] == '"' && !quote))
-			continue;
-		buf_add(b, (struct str){s.p + from, i - from});
-		buf_addz(b, as);
-		from = i + 1;
-	}
-	buf_add(b, str_from(s, from));
 }
 
 void
@@ -98,7 +80,7 @@ value_text(struct value *v, struct str text, bool bare)
 	if (v->first && str_trim(text).n > 0)
 		v->first = false;
 	if ((v->escape || v->naked) && !bare)
-		add_escaped(&v->text, text, false);
+		xml_write_inner(&v->text, text);
 	else
 		buf_add(&v->text, text);
 }
@@ -136,7 +118,7 @@ value_start(struct value *v, size_t level, const struct xml_tag *t)
 		buf_addc(&v->text, ' ');
 		add_name(v, t->attrs[i].name, t->attrs[i].prefix);
 		buf_addz(&v->text, "=\"");
-		add_escaped(&v->text, t->attrs[i].value, true);
+		xml_write_text(&v->text, t->attrs[i].value);
 		buf_addc(&v->text, '"');
 	}
 	buf_addz(&v->text, xml_void(t->name) ? "/>" : ">");
@@ -242,9 +224,7 @@ keep_text(struct value *v, struct making *m, struct slots *s, struct str base)
 		return;
 	text = str_trim(str_from(buf_str(&v->text), v->div_from));
 	if (e->kind != KIND_URL)
-		text = arena_dup(m->arena, text);
-	if (!text.p)
-		return;
+		text = text_copy(m->arena, text);
 	if (e->kind == KIND_CONSTRUCT)
 		text = constructed(v, m->arena, text);
 	else if (e->kind == KIND_TITLE)
@@ -265,7 +245,7 @@ keep_keywords(struct making *m, struct feed_item *it, struct str list)
 {
 	while (list.n > 0)
 		making_category(
-		    m, it, arena_dup(m->arena, str_trim(str_cut(&list, ','))));
+		    m, it, text_copy(m->arena, str_trim(str_cut(&list, ','))));
 }
 
 void
@@ -289,11 +269,11 @@ value_keep(struct value *v, struct making *m, struct slots *s,
 		break;
 	case KIND_PERSON:
 		slots_author(
-		    m->arena, s, v->e->rank, arena_dup(m->arena, text));
+		    m->arena, s, v->e->rank, text_copy(m->arena, text));
 		break;
 	case KIND_CATEGORY:
 		if (it)
-			making_category(m, it, arena_dup(m->arena, text));
+			making_category(m, it, text_copy(m->arena, text));
 		break;
 	case KIND_KEYWORDS:
 		if (it)
@@ -313,10 +293,10 @@ keep_link(const struct element *e, struct making *m, struct slots *s,
 {
 	static const struct str IANA =
 	    STR("http://www.iana.org/assignments/relation/");
-	struct str rel = str_trim(attrs_get(t, STR("rel")));
-	struct str type = str_trim(attrs_get(t, STR("type")));
+	struct str rel = str_trim(value_attr(t, STR("rel")));
+	struct str type = str_trim(value_attr(t, STR("type")));
 	struct str url =
-	    link_resolve(m->arena, base, attrs_get(t, STR("href")));
+	    link_resolve(m->arena, base, value_attr(t, STR("href")));
 	bool html = type.n == 0 || is_html(type) ||
 		    str_eq_nocase(type, STR("application/xhtml+xml"));
 
@@ -327,15 +307,16 @@ keep_link(const struct element *e, struct making *m, struct slots *s,
 	else if (it && str_eq_nocase(rel, STR("self")))
 		slots_set(s, e->field, 1, url);
 	else if (it && str_eq_nocase(rel, STR("enclosure")))
-		making_enclosure(m, it, url, type, attrs_get(t, STR("length")));
+		making_enclosure(
+		    m, it, url, type, value_attr(t, STR("length")));
 }
 
 void
 value_attrs(const struct element *e, struct making *m, struct slots *s,
     struct feed_item *it, struct str base, const struct xml_tag *t)
 {
-	struct str url = attrs_get(t, STR("url"));
-	struct str length = attrs_get(t, STR("length"));
+	struct str url = value_attr(t, STR("url"));
+	struct str length = value_attr(t, STR("length"));
 
 	if (e->kind == KIND_LINK) {
 		keep_link(e, m, s, it, base, t);
@@ -344,19 +325,19 @@ value_attrs(const struct element *e, struct making *m, struct slots *s,
 	if (!it)
 		return;
 	if (e->kind == KIND_LABEL) {
-		struct str label = attrs_get(t, STR("label"));
+		struct str label = value_attr(t, STR("label"));
 
 		if (str_trim(label).n == 0)
-			label = attrs_get(t, STR("term"));
-		making_category(m, it, arena_dup(m->arena, label));
+			label = value_attr(t, STR("term"));
+		making_category(m, it, text_copy(m->arena, label));
 		return;
 	}
 	if (url.n == 0)
-		url = attrs_get(t, STR("resource")); /* RDF */
+		url = value_attr(t, STR("resource")); /* RDF */
 	if (url.n == 0)
-		url = attrs_get(t, STR("href"));
+		url = value_attr(t, STR("href"));
 	if (length.n == 0)
-		length = attrs_get(t, STR("filesize"));
+		length = value_attr(t, STR("filesize"));
 	making_enclosure(m, it, link_resolve(m->arena, base, url),
-	    attrs_get(t, STR("type")), length);
+	    value_attr(t, STR("type")), length);
 }

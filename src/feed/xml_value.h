@@ -13,9 +13,9 @@ struct making;
 struct slots;
 
 /* By its name without prefix; empty when it is not there. */
-struct str attrs_get(const struct xml_tag *t, struct str name);
+struct str value_attr(const struct xml_tag *t, struct str name);
 /* xml:base on top of the one around. */
-struct str attrs_base(
+struct str value_base(
     const struct xml_tag *t, struct arena *arena, struct str outer);
 
 /* An element that is being captured. */

@@ -9,25 +9,23 @@
 
 #define META_BYTES ((size_t)1024) /* where HTML wants it */
 
-static const struct {
-	struct str label;
-	enum charset as;
-} LABELS[] = {
-#define LABEL(label, id) {STR(label), CS_##id},
+static const struct str LABELS[CS_COUNT] = {
+#define ENCODING(id, iconv, kind, labels) [CS_##id] = STR(labels),
 #include "markup/charsets.tbl"
 };
 
 static enum charset
-known(struct str name)
+by_label(struct str name)
 {
 	name = str_trim(name);
 	while (name.n > 0 && (name.p[0] == '"' || name.p[0] == '\''))
 		name = str_trim(str_from(name, 1));
 	while (name.n > 0 && strchr("\"'; \t\r\n\f", name.p[name.n - 1]))
 		name.n--;
-	for (size_t i = 0; i < COUNT_OF(LABELS); i++)
-		if (str_eq_nocase(name, LABELS[i].label))
-			return LABELS[i].as;
+	for (enum charset cs = CS_NONE; cs < CS_COUNT; cs++)
+		for (struct str all = LABELS[cs]; all.n > 0;)
+			if (str_eq_nocase(name, str_cut(&all, ' ')))
+				return cs;
 	return CS_NONE;
 }
 
@@ -152,7 +150,7 @@ utf8_bad(struct str s, bool *ret_plain)
 
 /* A character that the end of the text cuts in two. */
 static bool
-cut(struct str s)
+is_cut(struct str s)
 {
 	unsigned char c = (unsigned char)s.p[0];
 
@@ -198,7 +196,7 @@ mostly_utf8(struct str s)
 		size_t n = str_utf8_len(str_from(s, at));
 		uint32_t code;
 
-		if (n == 0 && cut(str_from(s, at)))
+		if (n == 0 && is_cut(str_from(s, at)))
 			break;
 		if (n == 0)
 			n = halves(str_from(s, at), &code);
@@ -223,7 +221,7 @@ mend_utf8(struct str s, struct buf *to)
 
 		buf_add(to, (struct str){s.p, good});
 		s = str_from(s, good);
-		if (s.n == 0 || (utf8 && cut(s)))
+		if (s.n == 0 || (utf8 && is_cut(s)))
 			break;
 		good = utf8 ? halves(s, &code) : 0;
 		if (good > 0) {
@@ -299,8 +297,8 @@ ask_both(struct str bytes, struct str content_type, enum charset said[2])
 {
 	struct str own = from_declaration(bytes);
 
-	said[0] = known(from_header(content_type));
-	said[1] = known(own.n > 0 ? own : from_meta(bytes));
+	said[0] = by_label(from_header(content_type));
+	said[1] = by_label(own.n > 0 ? own : from_meta(bytes));
 	/* Latin in the header is what servers say that know nothing. */
 	if (said[0] == CS_NONE ||
 	    (said[0] == CS_WINDOWS_1252 && said[1] != CS_NONE &&
@@ -365,7 +363,7 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 		text = buf_str(to);
 	}
 	if (rc == OK && to->failed)
-		return err_set(e, ERR_LIMIT, "the feed is too large");
+		return err_set(e, ERR_LIMIT, "the text is too large");
 	if (rc == OK)
 		*ret = text;
 	return rc;

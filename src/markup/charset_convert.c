@@ -26,7 +26,7 @@ static const struct {
 	enum charset_kind kind;
 } INFO[CS_COUNT] = {
     [CS_NONE] = {"", CHARSET_REFUSED},
-#define ENCODING(id, iconv, kind) [CS_##id] = {iconv, CHARSET_##kind},
+#define ENCODING(id, iconv, kind, labels) [CS_##id] = {iconv, CHARSET_##kind},
 #include "markup/charsets.tbl"
 };
 
@@ -94,7 +94,7 @@ add_code(struct buf *to, uint32_t code)
 
 /* All of s, or nothing of it. */
 static bool
-ask(iconv_t cd, struct str s, struct buf *to)
+convert_all(iconv_t cd, struct str s, struct buf *to)
 {
 	/* glibc only reads what it is handed as char *. */
 	char *in = (char *)(uintptr_t)s.p;
@@ -135,7 +135,8 @@ look_up(struct single *t, unsigned char c)
 			return;
 		}
 	buf_clear(&t->one);
-	if (ask(t->cd, (struct str){&byte, 1}, &t->one) && t->one.n == 4) {
+	if (convert_all(t->cd, (struct str){&byte, 1}, &t->one) &&
+	    t->one.n == 4) {
 		memcpy(&t->code[c], t->one.p, 4);
 		return;
 	}
@@ -247,7 +248,7 @@ chunk_len(enum charset_kind kind, struct str s)
 
 /* Each for itself; s has whole characters. */
 static size_t
-ask_each(iconv_t cd, enum charset_kind kind, struct str s, struct buf *to)
+convert_each(iconv_t cd, enum charset_kind kind, struct str s, struct buf *to)
 {
 	size_t wrong = 0;
 
@@ -260,7 +261,7 @@ ask_each(iconv_t cd, enum charset_kind kind, struct str s, struct buf *to)
 			buf_addc(to, (char)c);
 		} else if (c == 0x80 && kind == CHARSET_GB) {
 			add_code(to, EURO); /* glibc does not know it */
-		} else if (!ask(cd, (struct str){s.p, n}, to)) {
+		} else if (!convert_all(cd, (struct str){s.p, n}, to)) {
 			wrong++;
 			add_code(to, NO_CHAR);
 			/* ASCII is no part of it: "<" stays "<". */
@@ -289,8 +290,9 @@ from_multi(
 			wrong++;
 			break;
 		}
-		if (!ask(cd, (struct str){s.p, n}, to))
-			wrong += ask_each(cd, kind, (struct str){s.p, n}, to);
+		if (!convert_all(cd, (struct str){s.p, n}, to))
+			wrong +=
+			    convert_each(cd, kind, (struct str){s.p, n}, to);
 		s = str_from(s, n);
 	}
 	(void)iconv_close(cd);
@@ -341,9 +343,9 @@ shifted_pairs(struct shifted *x, struct str s)
 	if (n > 0) {
 		struct str pairs = {euc, n};
 
-		if (!ask(x->euc, pairs, x->to))
+		if (!convert_all(x->euc, pairs, x->to))
 			x->wrong +=
-			    ask_each(x->euc, CHARSET_EUC_JP, pairs, x->to);
+			    convert_each(x->euc, CHARSET_EUC_JP, pairs, x->to);
 		return n;
 	}
 	/* Half of one: what follows begins anew if it is an escape. */

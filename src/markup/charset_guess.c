@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "markup/charset_priv.h"
+#include "markup/entity.h"
 
 #define SNIFF_BYTES    ((size_t)16384)
 #define LANGUAGE_BYTES ((size_t)4096)
@@ -30,14 +31,9 @@ count(struct str s)
 
 	for (size_t at = 0; at < s.n;) {
 		size_t n = str_utf8_len(str_from(s, at));
-		const unsigned char *p = (const unsigned char *)s.p + at;
-		unsigned c = 0;
+		uint32_t c =
+		    n == 2 || n == 3 ? entity_code(str_from(s, at), n) : 0;
 
-		if (n == 2)
-			c = (unsigned)(p[0] & 31) << 6 | (p[1] & 63U);
-		if (n == 3)
-			c = (unsigned)(p[0] & 15) << 12 |
-			    (unsigned)(p[1] & 63) << 6 | (p[2] & 63U);
 		t.kana += c >= 0x3041 && c < 0x3100;
 		t.hangul += c >= 0xac00 && c < 0xd7a4;
 		t.han += (c >= 0x4e00 && c < 0xa000) || c == 0x3001 ||

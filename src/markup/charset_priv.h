@@ -29,7 +29,7 @@ enum charset_kind {
 
 enum charset {
 	CS_NONE,
-#define ENCODING(id, iconv, kind) CS_##id,
+#define ENCODING(id, iconv, kind, labels) CS_##id,
 #include "markup/charsets.tbl"
 	CS_COUNT
 };

@@ -4,7 +4,7 @@
 #include "markup/entity.h"
 
 static bool
-blank(char c)
+is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -12,7 +12,7 @@ blank(char c)
 static struct str
 no_blanks(struct str s)
 {
-	while (s.n > 0 && blank(s.p[0]))
+	while (s.n > 0 && is_blank(s.p[0]))
 		s = str_from(s, 1);
 	return s;
 }
@@ -27,7 +27,7 @@ behind_amp(struct str s)
 }
 
 static bool
-put(struct dtd *d, size_t from, struct str s)
+add_value(struct dtd *d, size_t from, struct str s)
 {
 	size_t have = d->n_text - from;
 
@@ -41,7 +41,7 @@ put(struct dtd *d, size_t from, struct str s)
 }
 
 static bool
-look(struct dtd *d, struct str name, struct str *ret)
+entity_find(struct dtd *d, struct str name, struct str *ret)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (str_eq(d->list[i].name, name)) {
@@ -62,7 +62,7 @@ expand(struct dtd *d, size_t from, struct str s)
 		char room[ENTITY_MAX];
 		struct str as;
 
-		if (n > 0 && !put(d, from, (struct str){s.p, n}))
+		if (n > 0 && !add_value(d, from, (struct str){s.p, n}))
 			return false;
 		s = str_from(s, n);
 		if (s.n == 0)
@@ -73,11 +73,11 @@ expand(struct dtd *d, size_t from, struct str s)
 			end = behind_amp(s);
 			n = end ? (size_t)(end - s.p) : 0;
 			if (n < 2 ||
-			    !look(d, (struct str){s.p + 1, n - 1}, &as))
+			    !entity_find(d, (struct str){s.p + 1, n - 1}, &as))
 				return false;
 			took = n + 1;
 		}
-		if (as.n > 0 && !put(d, from, as))
+		if (as.n > 0 && !add_value(d, from, as))
 			return false;
 		s = str_from(s, took);
 	}
@@ -92,7 +92,7 @@ define(struct dtd *d, struct str s)
 	size_t from = d->n_text, n = 0;
 
 	s = no_blanks(s);
-	while (n < s.n && !blank(s.p[n]) && !strchr("%'\"<>&;[]", s.p[n]))
+	while (n < s.n && !is_blank(s.p[n]) && !strchr("%'\"<>&;[]", s.p[n]))
 		n++;
 	name = (struct str){s.p, n};
 	s = no_blanks(str_from(s, n));
@@ -100,7 +100,7 @@ define(struct dtd *d, struct str s)
 		return;
 	value = str_from(s, 1);
 	value = str_cut(&value, s.p[0]);
-	if (d->n == DTD_ENTITIES_MAX || look(d, name, &(struct str){0}))
+	if (d->n == DTD_ENTITIES_MAX || entity_find(d, name, &(struct str){0}))
 		return; /* of two, the first holds */
 	if (!expand(d, from, value)) {
 		d->n_text = from;
@@ -123,7 +123,7 @@ dtd_read(struct dtd *d, struct str s)
 		if (!at)
 			return;
 		s = str_from(s, (size_t)(at - s.p) + MARK.n);
-		if (s.n > 0 && blank(s.p[0]))
+		if (s.n > 0 && is_blank(s.p[0]))
 			define(d, s);
 	}
 }
@@ -134,8 +134,8 @@ dtd_find(struct dtd *d, struct str name, struct str *ret)
 	struct str found;
 
 	d->effort += d->n;
-	if (d->n == 0 || d->effort > DTD_EFFORT_MAX || !look(d, name, &found) ||
-	    d->spent + found.n > DTD_SPEND_MAX)
+	if (d->n == 0 || d->effort > DTD_EFFORT_MAX ||
+	    !entity_find(d, name, &found) || d->spent + found.n > DTD_SPEND_MAX)
 		return false;
 	d->spent += found.n;
 	*ret = found;

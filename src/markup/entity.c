@@ -42,9 +42,20 @@ entity_utf8(uint32_t code, char ret[4])
 	return 4;
 }
 
+uint32_t
+entity_code(struct str s, size_t len)
+{
+	static const unsigned char FIRST[] = {0, 0x7f, 0x1f, 0xf, 7};
+	uint32_t code = (unsigned char)s.p[0] & FIRST[len];
+
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char)s.p[i] & 0x3f);
+	return code;
+}
+
 /* XML has fewer characters than HTML. */
 static uint32_t
-honest(uint32_t v, enum entity_in in)
+allowed(uint32_t v, enum entity_in in)
 {
 	if (v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return 0xfffd;
@@ -87,12 +98,12 @@ numeric(struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
 		i++;
 	else if (in == ENTITY_IN_XML)
 		return 0;
-	*ret_n = entity_utf8(honest(code, in), ret);
+	*ret_n = entity_utf8(allowed(code, in), ret);
 	return i;
 }
 
 static bool
-alnum(char c)
+is_alnum(char c)
 {
 	char l = (char)(c | 0x20);
 
@@ -100,7 +111,7 @@ alnum(char c)
 }
 
 static const char *
-find(struct str name)
+name_find(struct str name)
 {
 	size_t low = 0, high = COUNT_OF(TABLE);
 
@@ -128,21 +139,21 @@ entity_read(
 		return 0;
 	if (s.p[1] == '#')
 		return numeric(s, in, ret, ret_n);
-	while (n < s.n && n < NAME_MAX_BYTES && alnum(s.p[n]))
+	while (n < s.n && n < NAME_MAX_BYTES && is_alnum(s.p[n]))
 		n++;
 	if (n < s.n && s.p[n] == ';')
 		n++;
 	else if (in == ENTITY_IN_XML)
 		return 0;
 	for (; n > 2; n--) {
-		const char *text = find((struct str){s.p + 1, n - 1});
+		const char *text = name_find((struct str){s.p + 1, n - 1});
 
 		if (!text && in == ENTITY_IN_XML)
 			return 0;
 		if (!text)
 			continue;
 		if (in == ENTITY_IN_ATTR && s.p[n - 1] != ';' && n < s.n &&
-		    (s.p[n] == '=' || alnum(s.p[n])))
+		    (s.p[n] == '=' || is_alnum(s.p[n])))
 			return 0;
 		*ret_n = strlen(text);
 		memcpy(ret, text, *ret_n);

@@ -29,6 +29,9 @@ size_t entity_read(
 /* How many bytes the character takes; `code` is a character. */
 size_t entity_utf8(uint32_t code, char ret[4]);
 
+/* The character that s begins with, which takes `len` bytes of UTF-8. */
+uint32_t entity_code(struct str s, size_t len);
+
 /* What windows-1252 has at 128 + i. */
 extern const uint16_t ENTITY_CP1252[32];
 

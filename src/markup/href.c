@@ -49,7 +49,7 @@ scheme_of(struct str s)
 }
 
 static bool
-slash(char c)
+is_slash(char c)
 {
 	return c == '/' || c == '\\';
 }
@@ -71,10 +71,10 @@ split(struct str s, bool absolute, struct parts *r)
 	size_t n = 0;
 
 	r->authority = (struct str){NULL, 0};
-	while (absolute && n < s.n && slash(s.p[n]))
+	while (absolute && n < s.n && is_slash(s.p[n]))
 		n++;
-	if (absolute || (s.n > 1 && slash(s.p[0]) && slash(s.p[1]))) {
-		while (n < s.n && slash(s.p[n]))
+	if (absolute || (s.n > 1 && is_slash(s.p[0]) && is_slash(s.p[1]))) {
+		while (n < s.n && is_slash(s.p[n]))
 			n++;
 		s = str_from(s, n);
 		n = span_to(s, "/\\?#");
@@ -91,7 +91,7 @@ split(struct str s, bool absolute, struct parts *r)
 
 /* Bytes that stand for themselves in no URL. */
 static void
-add(struct buf *b, struct str s, bool path)
+add_encoded(struct buf *b, struct str s, bool path)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
@@ -165,7 +165,7 @@ remove_dots(struct buf *b, size_t begin)
 static struct str
 folder(struct str path)
 {
-	while (path.n > 0 && !slash(path.p[path.n - 1]))
+	while (path.n > 0 && !is_slash(path.p[path.n - 1]))
 		path.n--;
 	return path;
 }
@@ -220,12 +220,12 @@ write_link(struct buf *b, const struct parts *base, const struct parts *r)
 	}
 	begin = b->n;
 	if (!own_path) {
-		add(b, base->path, true);
+		add_encoded(b, base->path, true);
 	} else {
-		if (!r->authority.p && !slash(r->path.p[0]))
-			add(b, base->path.n ? folder(base->path) : STR("/"),
-			    true);
-		add(b, r->path, true);
+		if (!r->authority.p && !is_slash(r->path.p[0]))
+			add_encoded(b,
+			    base->path.n ? folder(base->path) : STR("/"), true);
+		add_encoded(b, r->path, true);
 	}
 	if (b->failed || b->n == begin || b->p[begin] != '/') {
 		struct str rest = {b->p ? b->p + begin : "", b->n - begin};
@@ -236,8 +236,9 @@ write_link(struct buf *b, const struct parts *base, const struct parts *r)
 	}
 	if (!b->failed)
 		remove_dots(b, begin);
-	add(b, own_path || r->query.n > 0 ? r->query : base->query, false);
-	add(b, r->fragment, false);
+	add_encoded(
+	    b, own_path || r->query.n > 0 ? r->query : base->query, false);
+	add_encoded(b, r->fragment, false);
 	return !b->failed;
 }
 
@@ -245,7 +246,7 @@ static bool
 write_mail(struct buf *b, struct str rest)
 {
 	buf_addz(b, "mailto:");
-	add(b, rest, false);
+	add_encoded(b, rest, false);
 	return rest.n > 0;
 }
 

@@ -25,7 +25,7 @@ enum { HREF_HTTP = 1, HREF_HTTPS = 2, HREF_MAILTO = 4 };
 /*
  * `text`, resolved against `base` (an http or https URL; empty: only what is
  * absolute is taken). .p is NULL when it is none of `schemes`, has no host, is
- * over HREF_MAX, or there is no memory.
+ * over HREF_MAX, or over the arena's limit.
  */
 struct str href_resolve(
     struct arena *a, struct str base, struct str text, int schemes);

@@ -70,7 +70,7 @@ html_is_block(const struct html_node *n)
 	for (size_t i = 0; i < COUNT_OF(MORE); i++)
 		if (n->tag == MORE[i])
 			return true;
-	return flag(n, F_BLOCK) || heading((enum html_tag)n->tag);
+	return flag(n, F_BLOCK | F_HEADING);
 }
 
 const struct html_node *
@@ -85,8 +85,8 @@ html_next(const struct html_node *root, const struct html_node *n, bool over)
 
 /* ---- the tree ---- */
 
-static struct html_node *
-node(struct parser *p)
+struct html_node *
+html_node(struct html_parser *p)
 {
 	struct html_node *n = arena_alloc(p->lex.arena, sizeof(*n));
 
@@ -95,22 +95,16 @@ node(struct parser *p)
 }
 
 static struct html_node *
-element(struct parser *p, const struct token *t, enum html_ns ns)
+element(struct html_parser *p, const struct html_token *t, enum html_ns ns)
 {
-	struct html_node *n = node(p);
+	struct html_node *n = html_node(p);
 	size_t bytes = t->n_attrs * sizeof(t->attrs[0]);
 
-	if (!n)
-		return NULL;
 	n->tag = (uint8_t)t->tag;
 	n->ns = (uint8_t)ns;
 	n->text = t->text;
 	if (t->n_attrs > 0) {
-		n->attrs = arena_try(p->lex.arena, bytes);
-		if (!n->attrs) {
-			p->lex.full = true;
-			return NULL;
-		}
+		n->attrs = arena_alloc(p->lex.arena, bytes);
 		memcpy(n->attrs, t->attrs, bytes);
 		n->n_attrs = (uint16_t)t->n_attrs;
 	}
@@ -118,7 +112,7 @@ element(struct parser *p, const struct token *t, enum html_ns ns)
 }
 
 void
-tree_detach(struct html_node *n)
+html_detach(struct html_node *n)
 {
 	struct html_node *up = n->parent;
 
@@ -133,7 +127,7 @@ static void
 insert_before(
     struct html_node *parent, struct html_node *n, struct html_node *mark)
 {
-	tree_detach(n);
+	html_detach(n);
 	n->parent = parent;
 	n->next = mark;
 	n->prev = mark ? mark->prev : parent->last;
@@ -142,53 +136,46 @@ insert_before(
 }
 
 void
-tree_append(struct html_node *parent, struct html_node *n)
+html_append(struct html_node *parent, struct html_node *n)
 {
 	insert_before(parent, n, NULL);
 }
 
 /* "The appropriate place": what does not belong into a table stands before. */
 void
-tree_place(struct parser *p, struct html_node *target, struct html_node *n)
+html_place(struct html_parser *p, struct html_node *target, struct html_node *n)
 {
 	size_t i = p->n_open;
 
-	if (!p->foster || target->ns != NS_HTML ||
-	    (target->tag != T_TABLE && target->tag != T_TBODY &&
-		target->tag != T_TFOOT && target->tag != T_THEAD &&
-		target->tag != T_TR)) {
-		tree_append(target, n);
+	if (!p->foster || !(is(target, T_TABLE) || is(target, T_TR) ||
+			      flag(target, F_SECTION))) {
+		html_append(target, n);
 		return;
 	}
 	while (i > 1 && !is(p->open[i - 1], T_TABLE) &&
 	       !is(p->open[i - 1], T_TEMPLATE))
 		i--;
 	if (i <= 1 || is(p->open[i - 1], T_TEMPLATE))
-		tree_append(p->open[i - 1], n);
+		html_append(p->open[i - 1], n);
 	else if (p->open[i - 1]->parent)
 		insert_before(p->open[i - 1]->parent, n, p->open[i - 1]);
 	else
-		tree_append(p->open[i - 2], n);
+		html_append(p->open[i - 2], n);
 }
 
 bool
-tree_has_room(const struct parser *p)
+html_has_room(const struct html_parser *p)
 {
 	return p->n_open < HTML_DEPTH_MAX - ROOM;
 }
 
 /* Parts of a table and templates come here with room; others may find none. */
 static void
-push(struct parser *p, struct html_node *n)
+push(struct html_parser *p, struct html_node *n)
 {
-	bool part =
-	    n->ns == NS_HTML &&
-	    (n->tag == T_TABLE || n->tag == T_TBODY || n->tag == T_THEAD ||
-		n->tag == T_TFOOT || n->tag == T_TR || n->tag == T_TD ||
-		n->tag == T_TH || n->tag == T_CAPTION || n->tag == T_COLGROUP ||
-		n->tag == T_TEMPLATE);
+	bool part = is(n, T_TABLE) || flag(n, F_PART) || is(n, T_TEMPLATE);
 
-	if (!part && !tree_has_room(p))
+	if (!part && !html_has_room(p))
 		return;
 	if (p->n_open == HTML_DEPTH_MAX) {
 		p->lex.full = true;
@@ -198,88 +185,80 @@ push(struct parser *p, struct html_node *n)
 }
 
 struct html_node *
-tree_open_ns(struct parser *p, const struct token *t, enum html_ns ns)
+html_open_ns(struct html_parser *p, const struct html_token *t, enum html_ns ns)
 {
 	struct html_node *n = element(p, t, ns);
 
-	if (!n)
-		return NULL;
-	tree_place(p, current(p), n);
+	html_place(p, current(p), n);
 	push(p, n);
 	return n;
 }
 
 struct html_node *
-tree_open(struct parser *p, const struct token *t)
+html_open(struct html_parser *p, const struct html_token *t)
 {
-	return tree_open_ns(p, t, NS_HTML);
+	return html_open_ns(p, t, NS_HTML);
 }
 
 struct html_node *
-tree_open_tag(struct parser *p, enum html_tag tag)
+html_open_tag(struct html_parser *p, enum html_tag tag)
 {
-	struct html_node *n = node(p);
+	struct html_node *n = html_node(p);
 
-	if (!n)
-		return NULL;
 	n->tag = (uint8_t)tag;
 	n->text = str_of(NAMES[tag]);
-	tree_place(p, current(p), n);
+	html_place(p, current(p), n);
 	push(p, n);
 	return n;
 }
 
 void
-tree_put(struct parser *p, const struct token *t)
+html_put(struct html_parser *p, const struct html_token *t)
 {
-	struct html_node *n = element(p, t, NS_HTML);
-
-	if (n)
-		tree_place(p, current(p), n);
+	html_place(p, current(p), element(p, t, NS_HTML));
 }
 
-void
-tree_text(struct parser *p, struct str s)
+static struct html_node *
+text_node(struct html_parser *p, struct str s)
 {
-	struct html_node *n = s.n > 0 ? node(p) : NULL;
+	struct html_node *n = html_node(p);
 
-	if (!n)
-		return;
 	n->is_text = true;
 	n->text = s;
-	tree_place(p, current(p), n);
+	return n;
 }
 
 void
-tree_raw(struct parser *p, struct token *t)
+html_text(struct html_parser *p, struct str s)
 {
-	struct html_node *n = element(p, t, NS_HTML), *inside;
-	struct str s = lexer_raw(&p->lex, t->tag);
+	if (s.n > 0)
+		html_place(p, current(p), text_node(p, s));
+}
+
+void
+html_raw(struct html_parser *p, struct html_token *t)
+{
+	struct html_node *n = element(p, t, NS_HTML);
+	struct str s = html_lexer_raw(&p->lex, t->tag);
 
 	if (t->tag == T_TEXTAREA && s.n > 0 && s.p[0] == '\n')
 		s = str_from(s, 1);
-	if (!n)
-		return;
-	tree_place(p, current(p), n);
-	inside = s.n > 0 ? node(p) : NULL;
-	if (!inside)
-		return;
-	inside->is_text = true;
-	inside->text = s;
-	tree_append(n, inside);
+	html_place(p, current(p), n);
+	if (s.n > 0)
+		html_append(n, text_node(p, s));
 }
 
 /* ---- the stack of open elements ---- */
 
 void
-stack_pop(struct parser *p)
+html_stack_pop(struct html_parser *p)
 {
 	if (p->n_open > 1)
 		p->n_open--;
 }
 
 void
-stack_pop_to(struct parser *p, const struct html_node *n)
+html_stack_pop_to(struct html_parser *p, const struct html_node *n)
 {
 	while (p->n_open > 1) {
 		const struct html_node *c = current(p);
@@ -291,7 +270,7 @@ stack_pop_to(struct parser *p, const struct html_node *n)
 }
 
 void
-stack_pop_until(struct parser *p, enum html_tag t)
+html_stack_pop_until(struct html_parser *p, enum html_tag t)
 {
 	while (p->n_open > 1) {
 		bool done = is(current(p), t);
@@ -302,8 +281,20 @@ stack_pop_until(struct parser *p, enum html_tag t)
 	}
 }
 
+void
+html_stack_pop_until_any(struct html_parser *p, uint16_t f)
+{
+	while (p->n_open > 1) {
+		bool done = flag(current(p), f);
+
+		p->n_open--;
+		if (done)
+			return;
+	}
+}
+
 bool
-stack_holds(const struct parser *p, const struct html_node *n)
+html_stack_holds(const struct html_parser *p, const struct html_node *n)
 {
 	for (size_t i = p->n_open; i > 0; i--)
 		if (p->open[i - 1] == n)
@@ -312,7 +303,7 @@ stack_holds(const struct parser *p, const struct html_node *n)
 }
 
 void
-stack_remove(struct parser *p, const struct html_node *n)
+html_stack_remove(struct html_parser *p, const struct html_node *n)
 {
 	for (size_t i = p->n_open; i > 1; i--) {
 		if (p->open[i - 1] != n)
@@ -325,7 +316,7 @@ stack_remove(struct parser *p, const struct html_node *n)
 }
 
 bool
-stack_has(const struct parser *p, enum html_tag t)
+html_stack_has(const struct html_parser *p, enum html_tag t)
 {
 	for (size_t i = p->n_open; i > 0; i--)
 		if (is(p->open[i - 1], t))
@@ -333,47 +324,48 @@ stack_has(const struct parser *p, enum html_tag t)
 	return false;
 }
 
-static bool
-foreign_special(const struct html_node *n)
+bool
+html_is_special(const struct html_node *n)
 {
-	if (n->ns == NS_MATH)
-		return (n->tag >= T_MI && n->tag <= T_MO) || n->tag == T_MN ||
-		       n->tag == T_MS || n->tag == T_MTEXT ||
-		       n->tag == T_ANNOTATION_XML;
-	return n->ns == NS_SVG && (n->tag == T_FOREIGNOBJECT ||
-				      n->tag == T_DESC || n->tag == T_TITLE);
+	return flag(n, F_SPECIAL) || html_foreign_special(n);
 }
 
 bool
-special(const struct html_node *n)
-{
-	return flag(n, F_SPECIAL) || foreign_special(n);
-}
-
-bool
-scope_barrier(const struct html_node *n, enum scope s)
+html_scope_ends(const struct html_node *n, enum html_scope s)
 {
 	if (s == SCOPE_TABLE)
 		return is(n, T_TABLE) || is(n, T_TEMPLATE);
-	return flag(n, F_SCOPE) || foreign_special(n) ||
+	return flag(n, F_SCOPE) || html_foreign_special(n) ||
 	       (s == SCOPE_BUTTON && is(n, T_BUTTON)) ||
 	       (s == SCOPE_LIST && (is(n, T_OL) || is(n, T_UL)));
 }
 
 bool
-in_scope(const struct parser *p, enum html_tag t, enum scope s)
+html_in_scope(const struct html_parser *p, enum html_tag t, enum html_scope s)
 {
 	for (size_t i = p->n_open; i > 1; i--) {
 		if (is(p->open[i - 1], t))
 			return true;
-		if (scope_barrier(p->open[i - 1], s))
+		if (html_scope_ends(p->open[i - 1], s))
+			return false;
+	}
+	return false;
+}
+
+bool
+html_in_scope_any(const struct html_parser *p, uint16_t f, enum html_scope s)
+{
+	for (size_t i = p->n_open; i > 1; i--) {
+		if (flag(p->open[i - 1], f))
+			return true;
+		if (html_scope_ends(p->open[i - 1], s))
 			return false;
 	}
 	return false;
 }
 
 void
-implied_ends(struct parser *p, enum html_tag but)
+html_end_implied(struct html_parser *p, enum html_tag but)
 {
 	while (flag(current(p), F_IMPLIED) &&
 	       (but == T_OTHER || !is(current(p), but)) && p->n_open > 1)
@@ -381,32 +373,31 @@ implied_ends(struct parser *p, enum html_tag but)
 }
 
 void
-close_p(struct parser *p)
+html_close_p(struct html_parser *p)
 {
-	if (in_scope(p, T_P, SCOPE_BUTTON))
-		stack_pop_until(p, T_P);
+	if (html_in_scope(p, T_P, SCOPE_BUTTON))
+		html_stack_pop_until(p, T_P);
 }
 
 void
-set_mode(struct parser *p)
+html_set_mode(struct html_parser *p)
 {
 	for (size_t i = p->n_open; i > 1; i--) {
 		const struct html_node *n = p->open[i - 1];
 
-		p->mode = is(n, T_TD) || is(n, T_TH) ? in_cell
-			  : is(n, T_TR)              ? in_row
-			  : is(n, T_TBODY) || is(n, T_THEAD) || is(n, T_TFOOT)
-			      ? in_table_body
-			  : is(n, T_CAPTION)  ? in_caption
-			  : is(n, T_COLGROUP) ? in_colgroup
-			  : is(n, T_TABLE)    ? in_table
+		p->mode = flag(n, F_CELL)      ? html_in_cell
+			  : is(n, T_TR)        ? html_in_row
+			  : flag(n, F_SECTION) ? html_in_table_body
+			  : is(n, T_CAPTION)   ? html_in_caption
+			  : is(n, T_COLGROUP)  ? html_in_colgroup
+			  : is(n, T_TABLE)     ? html_in_table
 			  : is(n, T_TEMPLATE) && p->n_templates > 0
 			      ? p->templates[p->n_templates - 1]
 			      : NULL;
 		if (p->mode)
 			return;
 	}
-	p->mode = in_body;
+	p->mode = html_in_body;
 }
 
 /* ---- the whole ---- */
@@ -415,7 +406,7 @@ set_mode(struct parser *p)
 #define AGAIN_MAX 32
 
 static void
-take(struct parser *p, struct token *t)
+take_token(struct html_parser *p, struct html_token *t)
 {
 	if (p->skip_lf && !p->lex.between && t->kind == TOK_TEXT &&
 	    t->text.n > 0 && t->text.p[0] == '\n')
@@ -424,8 +415,8 @@ take(struct parser *p, struct token *t)
 	if (t->kind == TOK_TEXT && t->text.n == 0)
 		return;
 	for (int i = 0; i < AGAIN_MAX && !p->lex.full; i++) {
-		bool again =
-		    foreign_takes(p, t) ? in_foreign(p, t) : p->mode(p, t);
+		bool again = html_foreign_takes(p, t) ? html_in_foreign(p, t)
+						      : p->mode(p, t);
 
 		if (!again)
 			return;
@@ -435,24 +426,24 @@ take(struct parser *p, struct token *t)
 int
 html_parse(struct arena *a, struct str input, struct html *ret, struct err *e)
 {
-	struct parser p UNINIT;
-	struct token t UNINIT;
+	struct html_parser p UNINIT;
+	struct html_token t UNINIT;
 
 	memset(&p, 0, sizeof(p));
-	if (!lexer_init(&p.lex, a, input))
-		return err_set(e, ERR_NOMEM,
-		    "no memory to read %zu bytes of HTML", input.n);
-	p.root = node(&p);
+	if (!html_lexer_init(&p.lex, a, input))
+		return err_set(e, ERR_LIMIT,
+		    "%zu bytes of HTML are too many to read", input.n);
+	p.root = html_node(&p);
 	p.root->tag = T_HTML;
 	p.root->text = STR("html");
 	p.open[p.n_open++] = p.root;
-	p.mode = in_body;
+	p.mode = html_in_body;
 	for (;;) {
 		p.lex.foreign = current(&p)->ns != NS_HTML;
-		lexer_next(&p.lex, &t);
+		html_lexer_next(&p.lex, &t);
 		if (t.kind == TOK_END_OF_INPUT || p.lex.full)
 			break;
-		take(&p, &t);
+		take_token(&p, &t);
 	}
 	ret->root = p.root;
 	ret->cut = p.lex.full;

@@ -66,7 +66,7 @@ struct html {
 	bool cut;               /* the arena was full before the end */
 };
 
-/* ERR_NOMEM when not even the input fits into the arena. */
+/* ERR_LIMIT when not even the input fits into the arena. */
 int html_parse(struct arena *a, struct str input, struct html *ret,
     struct err *e) MUST_CHECK;
 

@@ -3,37 +3,37 @@
 #include "markup/html_priv.h"
 
 void
-in_head(struct parser *p, struct token *t)
+html_in_head(struct html_parser *p, struct html_token *t)
 {
 	if (t->tag == T_TEMPLATE) {
-		if (!tree_has_room(p) || p->n_templates == HTML_DEPTH_MAX ||
-		    !tree_open(p, t))
+		if (!html_has_room(p) || p->n_templates == HTML_DEPTH_MAX)
 			return;
-		format_marker(p);
-		p->templates[p->n_templates++] = in_template;
-		p->mode = in_template;
+		(void)html_open(p, t);
+		html_format_marker(p);
+		p->templates[p->n_templates++] = html_in_template;
+		p->mode = html_in_template;
 	} else if (HTML_FLAGS[t->tag] & (F_RAW | F_RCDATA)) {
-		tree_raw(p, t);
+		html_raw(p, t);
 	} else {
-		tree_put(p, t);
+		html_put(p, t);
 	}
 }
 
 void
-end_template(struct parser *p)
+html_end_template(struct html_parser *p)
 {
-	if (!stack_has(p, T_TEMPLATE))
+	if (!html_stack_has(p, T_TEMPLATE))
 		return;
-	stack_pop_until(p, T_TEMPLATE);
-	format_clear(p);
+	html_stack_pop_until(p, T_TEMPLATE);
+	html_format_clear(p);
 	if (p->n_templates > 0)
 		p->n_templates--;
-	set_mode(p);
+	html_set_mode(p);
 }
 
 /* <li>, <dd>, <dt>: each ends the one before. */
 static void
-start_item(struct parser *p, struct token *t)
+start_item(struct html_parser *p, struct html_token *t)
 {
 	for (size_t i = p->n_open; i > 1; i--) {
 		const struct html_node *n = p->open[i - 1];
@@ -41,312 +41,263 @@ start_item(struct parser *p, struct token *t)
 		    t->tag == T_LI ? is(n, T_LI) : is(n, T_DD) || is(n, T_DT);
 
 		if (ends) {
-			stack_pop_to(p, n);
+			html_stack_pop_to(p, n);
 			break;
 		}
-		if (special(n) && !is(n, T_ADDRESS) && !is(n, T_DIV) &&
+		if (html_is_special(n) && !is(n, T_ADDRESS) && !is(n, T_DIV) &&
 		    !is(n, T_P))
 			break;
 	}
-	close_p(p);
-	(void)tree_open(p, t);
+	html_close_p(p);
+	(void)html_open(p, t);
 }
 
 static void
-start_format(struct parser *p, struct token *t)
+start_format(struct html_parser *p, struct html_token *t)
 {
 	struct html_node *n = NULL;
 
 	if (t->tag == T_A)
-		n = format_find(p, T_A);
+		n = html_format_find(p, T_A);
 	if (n) {
-		adopt(p, t);
-		format_remove(p, n);
-		stack_remove(p, n);
+		html_adopt(p, t);
+		html_format_remove(p, n);
+		html_stack_remove(p, n);
 	}
-	format_reopen(p);
-	if (t->tag == T_NOBR && in_scope(p, T_NOBR, SCOPE_PLAIN)) {
-		adopt(p, t);
-		format_reopen(p);
+	html_format_reopen(p);
+	if (t->tag == T_NOBR && html_in_scope(p, T_NOBR, SCOPE_PLAIN)) {
+		html_adopt(p, t);
+		html_format_reopen(p);
 	}
-	n = tree_open(p, t);
-	if (n)
-		format_push(p, n);
+	html_format_push(p, html_open(p, t));
 }
 
 static void
-start_form(struct parser *p, struct token *t)
+start_form(struct html_parser *p, struct html_token *t)
 {
-	bool inside = stack_has(p, T_TEMPLATE);
+	bool inside = html_stack_has(p, T_TEMPLATE);
 	struct html_node *n;
 
 	if (p->form && !inside)
 		return;
-	close_p(p);
-	n = tree_open(p, t);
+	html_close_p(p);
+	n = html_open(p, t);
 	if (!inside)
 		p->form = n;
 }
 
 static void
-start_table(struct parser *p, struct token *t)
+start_table(struct html_parser *p, struct html_token *t)
 {
-	close_p(p);
-	if (!tree_has_room(p))
+	html_close_p(p);
+	if (!html_has_room(p))
 		return;
-	if (tree_open(p, t))
-		p->mode = in_table;
+	(void)html_open(p, t);
+	p->mode = html_in_table;
 }
 
 /* A control that can not stand in one of its kind. */
 static void
-start_button(struct parser *p, struct token *t)
+start_button(struct html_parser *p, struct html_token *t)
 {
-	if (in_scope(p, t->tag, SCOPE_PLAIN)) {
-		implied_ends(p, T_OTHER);
-		stack_pop_until(p, t->tag);
+	if (html_in_scope(p, t->tag, SCOPE_PLAIN)) {
+		html_end_implied(p, T_OTHER);
+		html_stack_pop_until(p, t->tag);
 		if (t->tag == T_SELECT)
 			return;
 	}
-	format_reopen(p);
-	(void)tree_open(p, t);
+	html_format_reopen(p);
+	(void)html_open(p, t);
 }
 
 static void
-start_foreign(struct parser *p, struct token *t)
+start_foreign(struct html_parser *p, struct html_token *t)
 {
 	const struct html_node *n;
 
-	format_reopen(p);
-	n = tree_open_ns(p, t, t->tag == T_SVG ? NS_SVG : NS_MATH);
-	if (t->self_closing && n && current(p) == n)
-		stack_pop(p);
+	html_format_reopen(p);
+	n = html_open_ns(p, t, t->tag == T_SVG ? NS_SVG : NS_MATH);
+	if (t->self_closing && current(p) == n)
+		html_stack_pop(p);
 }
 
 static void
-start_void(struct parser *p, struct token *t)
+start_void(struct html_parser *p, struct html_token *t)
 {
 	if (t->tag == T_HR)
-		close_p(p);
-	else if (t->tag == T_INPUT && in_scope(p, T_SELECT, SCOPE_PLAIN))
-		stack_pop_until(p, T_SELECT);
+		html_close_p(p);
+	else if (t->tag == T_INPUT && html_in_scope(p, T_SELECT, SCOPE_PLAIN))
+		html_stack_pop_until(p, T_SELECT);
 	if (t->tag != T_PARAM && t->tag != T_SOURCE && t->tag != T_TRACK &&
 	    t->tag != T_HR)
-		format_reopen(p);
-	tree_put(p, t);
+		html_format_reopen(p);
+	html_put(p, t);
 }
 
 static void
-start_raw(struct parser *p, struct token *t)
+start_raw(struct html_parser *p, struct html_token *t)
 {
 	if (t->tag == T_XMP) {
-		close_p(p);
-		format_reopen(p);
+		html_close_p(p);
+		html_format_reopen(p);
 	}
-	tree_raw(p, t);
+	html_raw(p, t);
 }
 
 /* Those whose way depends on their name alone. */
 static void
-start_other(struct parser *p, struct token *t)
+start_other(struct html_parser *p, struct html_token *t)
 {
 	if (t->tag == T_RB || t->tag == T_RTC || t->tag == T_RP ||
 	    t->tag == T_RT) {
-		if (in_scope(p, T_RUBY, SCOPE_PLAIN))
-			implied_ends(p,
+		if (html_in_scope(p, T_RUBY, SCOPE_PLAIN))
+			html_end_implied(p,
 			    t->tag == T_RP || t->tag == T_RT ? T_RTC : T_OTHER);
 	} else {
 		if ((t->tag == T_OPTION || t->tag == T_OPTGROUP) &&
 		    is(current(p), T_OPTION))
-			stack_pop(p);
-		format_reopen(p);
+			html_stack_pop(p);
+		html_format_reopen(p);
 	}
-	(void)tree_open(p, t);
+	(void)html_open(p, t);
 }
 
 static void
-start_pre(struct parser *p, struct token *t)
+start_pre(struct html_parser *p, struct html_token *t)
 {
-	close_p(p);
-	(void)tree_open(p, t);
+	html_close_p(p);
+	(void)html_open(p, t);
 	p->skip_lf = true;
 }
 
 static void
-start_heading(struct parser *p, struct token *t)
+start_heading(struct html_parser *p, struct html_token *t)
 {
-	close_p(p);
-	if (flag(current(p), F_SPECIAL) &&
-	    heading((enum html_tag)current(p)->tag))
-		stack_pop(p);
-	(void)tree_open(p, t);
+	html_close_p(p);
+	if (flag(current(p), F_HEADING))
+		html_stack_pop(p);
+	(void)html_open(p, t);
 }
 
 static void
-start_marked(struct parser *p, struct token *t)
+start_marked(struct html_parser *p, struct html_token *t)
 {
 	size_t before;
 
-	format_reopen(p);
+	html_format_reopen(p);
 	before = p->n_open;
-	if (tree_open(p, t) && p->n_open > before)
-		format_marker(p);
+	(void)html_open(p, t);
+	if (p->n_open > before)
+		html_format_marker(p);
 }
 
 static void
-start_plaintext(struct parser *p, struct token *t)
+start_plaintext(struct html_parser *p, struct html_token *t)
 {
-	close_p(p);
-	(void)tree_open(p, t);
-	format_reopen(p);
-	tree_text(p, lexer_rest(&p->lex));
+	html_close_p(p);
+	(void)html_open(p, t);
+	html_format_reopen(p);
+	html_text(p, html_lexer_rest(&p->lex));
 }
 
 static void
-body_start(struct parser *p, struct token *t)
+start_block(struct html_parser *p, struct html_token *t)
+{
+	html_close_p(p);
+	(void)html_open(p, t);
+}
+
+static void
+start_image(struct html_parser *p, struct html_token *t)
+{
+	t->tag = T_IMG;
+	t->text = STR("img");
+	start_void(p, t);
+}
+
+/* How a tag begins, where its flags don't say it. */
+typedef void start_fn(struct html_parser *p, struct html_token *t);
+static start_fn *const STARTS[T_COUNT] = {[T_IMAGE] = start_image,
+    [T_PRE] = start_pre,
+    [T_LISTING] = start_pre,
+    [T_FORM] = start_form,
+    [T_LI] = start_item,
+    [T_DD] = start_item,
+    [T_DT] = start_item,
+    [T_PLAINTEXT] = start_plaintext,
+    [T_BUTTON] = start_button,
+    [T_SELECT] = start_button,
+    [T_APPLET] = start_marked,
+    [T_MARQUEE] = start_marked,
+    [T_OBJECT] = start_marked,
+    [T_TABLE] = start_table,
+    [T_SVG] = start_foreign,
+    [T_MATH] = start_foreign};
+
+static void
+body_start(struct html_parser *p, struct html_token *t)
 {
 	uint16_t f = HTML_FLAGS[t->tag];
 
-	switch ((int)t->tag) {
-	case T_HTML:
-	case T_BODY:
-	case T_HEAD:
-	case T_FRAMESET:
-	case T_FRAME:
-	case T_CAPTION:
-	case T_COL:
-	case T_COLGROUP:
-	case T_TBODY:
-	case T_TD:
-	case T_TFOOT:
-	case T_TH:
-	case T_THEAD:
-	case T_TR:
+	if (f & (F_PAGE | F_PART))
 		return;
-	case T_BASE:
-	case T_BASEFONT:
-	case T_BGSOUND:
-	case T_LINK:
-	case T_META:
-	case T_NOFRAMES:
-	case T_SCRIPT:
-	case T_STYLE:
-	case T_TEMPLATE:
-	case T_TITLE:
-		in_head(p, t);
-		return;
-	case T_IMAGE:
-		t->tag = T_IMG;
-		t->text = STR("img");
-		start_void(p, t);
-		return;
-	case T_PRE:
-	case T_LISTING:
-		start_pre(p, t);
-		return;
-	case T_FORM:
-		start_form(p, t);
-		return;
-	case T_LI:
-	case T_DD:
-	case T_DT:
-		start_item(p, t);
-		return;
-	case T_PLAINTEXT:
-		start_plaintext(p, t);
-		return;
-	case T_BUTTON:
-	case T_SELECT:
-		start_button(p, t);
-		return;
-	case T_APPLET:
-	case T_MARQUEE:
-	case T_OBJECT:
-		start_marked(p, t);
-		return;
-	case T_TABLE:
-		start_table(p, t);
-		return;
-	case T_SVG:
-	case T_MATH:
-		start_foreign(p, t);
-		return;
-	default:
-		break;
-	}
-	if (f & F_BLOCK) {
-		close_p(p);
-		(void)tree_open(p, t);
-	} else if (heading(t->tag)) {
+	if (f & F_HEAD)
+		html_in_head(p, t);
+	else if (STARTS[t->tag])
+		STARTS[t->tag](p, t);
+	else if (f & F_BLOCK)
+		start_block(p, t);
+	else if (f & F_HEADING)
 		start_heading(p, t);
-	} else if (f & F_FORMAT) {
+	else if (f & F_FORMAT)
 		start_format(p, t);
-	} else if (f & F_VOID) {
+	else if (f & F_VOID)
 		start_void(p, t);
-	} else if (f & (F_RAW | F_RCDATA)) {
+	else if (f & (F_RAW | F_RCDATA))
 		start_raw(p, t);
-	} else {
+	else
 		start_other(p, t);
-	}
 }
 
 static void
-end_form(struct parser *p)
+end_form(struct html_parser *p)
 {
 	const struct html_node *n = p->form;
 
-	if (stack_has(p, T_TEMPLATE)) {
-		if (!in_scope(p, T_FORM, SCOPE_PLAIN))
+	if (html_stack_has(p, T_TEMPLATE)) {
+		if (!html_in_scope(p, T_FORM, SCOPE_PLAIN))
 			return;
-		implied_ends(p, T_OTHER);
-		stack_pop_until(p, T_FORM);
+		html_end_implied(p, T_OTHER);
+		html_stack_pop_until(p, T_FORM);
 		return;
 	}
 	p->form = NULL;
-	if (!n || !stack_holds(p, n) || !in_scope(p, T_FORM, SCOPE_PLAIN))
+	if (!n || !html_stack_holds(p, n) ||
+	    !html_in_scope(p, T_FORM, SCOPE_PLAIN))
 		return;
-	implied_ends(p, T_OTHER);
-	stack_remove(p, n);
+	html_end_implied(p, T_OTHER);
+	html_stack_remove(p, n);
 }
 
 static void
-end_heading(struct parser *p)
+end_scoped(struct html_parser *p, const struct html_token *t, enum html_scope s)
 {
-	bool found = false;
-
-	for (int t = T_H1; t <= T_H6; t++)
-		found |= in_scope(p, (enum html_tag)t, SCOPE_PLAIN);
-	if (!found)
+	if (!html_in_scope(p, t->tag, s))
 		return;
-	while (p->n_open > 1) {
-		bool done = current(p)->ns == NS_HTML &&
-			    heading((enum html_tag)current(p)->tag);
-
-		stack_pop(p);
-		if (done)
-			return;
-	}
-}
-
-static void
-end_scoped(struct parser *p, const struct token *t, enum scope s)
-{
-	if (!in_scope(p, t->tag, s))
-		return;
-	implied_ends(p, HTML_FLAGS[t->tag] & F_IMPLIED ? t->tag : T_OTHER);
-	stack_pop_until(p, t->tag);
+	html_end_implied(p, HTML_FLAGS[t->tag] & F_IMPLIED ? t->tag : T_OTHER);
+	html_stack_pop_until(p, t->tag);
 	if (t->tag == T_APPLET || t->tag == T_MARQUEE || t->tag == T_OBJECT)
-		format_clear(p);
+		html_format_clear(p);
 }
 
 static void
-body_end(struct parser *p, struct token *t)
+body_end(struct html_parser *p, struct html_token *t)
 {
 	uint16_t f = HTML_FLAGS[t->tag];
 
 	switch ((int)t->tag) {
 	case T_TEMPLATE:
-		end_template(p);
+		html_end_template(p);
 		return;
 	case T_BODY:
 	case T_HTML:
@@ -355,9 +306,9 @@ body_end(struct parser *p, struct token *t)
 		end_form(p);
 		return;
 	case T_P:
-		if (!in_scope(p, T_P, SCOPE_BUTTON))
-			(void)tree_open_tag(p, T_P);
-		close_p(p);
+		if (!html_in_scope(p, T_P, SCOPE_BUTTON))
+			(void)html_open_tag(p, T_P);
+		html_close_p(p);
 		return;
 	case T_LI:
 		end_scoped(p, t, SCOPE_LIST);
@@ -367,36 +318,27 @@ body_end(struct parser *p, struct token *t)
 		t->n_attrs = 0;
 		start_void(p, t);
 		return;
-	case T_DD:
-	case T_DT:
-	case T_BUTTON:
-	case T_SELECT:
-	case T_PRE:
-	case T_LISTING:
-	case T_APPLET:
-	case T_MARQUEE:
-	case T_OBJECT:
-		end_scoped(p, t, SCOPE_PLAIN);
-		return;
 	default:
 		break;
 	}
-	if (f & F_BLOCK)
+	if (f & (F_BLOCK | F_CLOSES)) {
 		end_scoped(p, t, SCOPE_PLAIN);
-	else if (heading(t->tag))
-		end_heading(p);
-	else if (f & F_FORMAT)
-		adopt(p, t);
-	else
-		other_end(p, t);
+	} else if (f & F_HEADING) {
+		if (html_in_scope_any(p, F_HEADING, SCOPE_PLAIN))
+			html_stack_pop_until_any(p, F_HEADING);
+	} else if (f & F_FORMAT) {
+		html_adopt(p, t);
+	} else {
+		html_end_other(p, t);
+	}
 }
 
 bool
-in_body(struct parser *p, struct token *t)
+html_in_body(struct html_parser *p, struct html_token *t)
 {
 	if (t->kind == TOK_TEXT) {
-		format_reopen(p);
-		tree_text(p, t->text);
+		html_format_reopen(p);
+		html_text(p, t->text);
 	} else if (t->kind == TOK_START) {
 		body_start(p, t);
 	} else {

@@ -10,14 +10,22 @@ math_text_point(const struct html_node *n)
 		   n->tag == T_MS || n->tag == T_MTEXT);
 }
 
+bool
+html_foreign_special(const struct html_node *n)
+{
+	if (n->ns == NS_MATH)
+		return math_text_point(n) || n->tag == T_ANNOTATION_XML;
+	return n->ns == NS_SVG && (n->tag == T_FOREIGNOBJECT ||
+				      n->tag == T_DESC || n->tag == T_TITLE);
+}
+
 static bool
 html_point(const struct html_node *n)
 {
 	struct str encoding;
 
 	if (n->ns == NS_SVG)
-		return n->tag == T_FOREIGNOBJECT || n->tag == T_DESC ||
-		       n->tag == T_TITLE;
+		return html_foreign_special(n);
 	if (n->ns != NS_MATH || n->tag != T_ANNOTATION_XML)
 		return false;
 	encoding = html_attr(n, "encoding");
@@ -26,7 +34,7 @@ html_point(const struct html_node *n)
 }
 
 bool
-foreign_takes(const struct parser *p, const struct token *t)
+html_foreign_takes(const struct html_parser *p, const struct html_token *t)
 {
 	const struct html_node *n = current(p);
 
@@ -45,7 +53,7 @@ foreign_takes(const struct parser *p, const struct token *t)
 }
 
 static bool
-breaks_out(const struct token *t)
+breaks_out(const struct html_token *t)
 {
 	if (t->kind == TOK_END)
 		return t->tag == T_BR || t->tag == T_P;
@@ -60,7 +68,7 @@ breaks_out(const struct token *t)
 
 /* Up the stack to the element that it ends; among HTML the mode knows. */
 static bool
-end_tag(struct parser *p, struct token *t)
+end_tag(struct html_parser *p, struct html_token *t)
 {
 	size_t i = p->n_open;
 
@@ -79,24 +87,24 @@ end_tag(struct parser *p, struct token *t)
 }
 
 bool
-in_foreign(struct parser *p, struct token *t)
+html_in_foreign(struct html_parser *p, struct html_token *t)
 {
 	const struct html_node *n;
 
 	if (t->kind == TOK_TEXT) {
-		tree_text(p, t->text);
+		html_text(p, t->text);
 		return false;
 	}
 	if (breaks_out(t)) {
 		while (current(p)->ns != NS_HTML &&
 		       !math_text_point(current(p)) && !html_point(current(p)))
-			stack_pop(p);
+			html_stack_pop(p);
 		return p->mode(p, t);
 	}
 	if (t->kind == TOK_END)
 		return end_tag(p, t);
-	n = tree_open_ns(p, t, (enum html_ns)current(p)->ns);
-	if (t->self_closing && n && current(p) == n)
-		stack_pop(p);
+	n = html_open_ns(p, t, (enum html_ns)current(p)->ns);
+	if (t->self_closing && current(p) == n)
+		html_stack_pop(p);
 	return false;
 }

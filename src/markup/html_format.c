@@ -1,5 +1,4 @@
 /* The list of formatting elements, and the "adoption agency". */
-#include "base/arena.h"
 #include "base/str.h"
 #include "markup/html_priv.h"
 
@@ -22,7 +21,7 @@ same(const struct html_node *a, const struct html_node *b)
 }
 
 static void
-remove_at(struct parser *p, size_t i)
+remove_at(struct html_parser *p, size_t i)
 {
 	memmove(&p->format[i], &p->format[i + 1],
 	    (p->n_format - i - 1) * sizeof(p->format[0]));
@@ -31,7 +30,7 @@ remove_at(struct parser *p, size_t i)
 
 /* Where the part behind the last marker begins. */
 static size_t
-part(const struct parser *p)
+part(const struct html_parser *p)
 {
 	size_t i = p->n_format;
 
@@ -42,19 +41,19 @@ part(const struct parser *p)
 
 /* A marker must go in: the oldest element makes room for it. */
 static void
-make_room(struct parser *p)
+make_room(struct html_parser *p)
 {
 	if (p->n_format == HTML_FORMAT_MAX)
 		remove_at(p, 0);
 }
 
 void
-format_push(struct parser *p, struct html_node *n)
+html_format_push(struct html_parser *p, struct html_node *n)
 {
 	size_t begin = part(p), alike = 0, first = 0;
 
-	if (!stack_holds(p, n))
-		return; /* no room there: it is closed already */
+	if (!html_stack_holds(p, n))
+		return; /* the stack was full: it is closed already */
 	for (size_t i = p->n_format; i > begin; i--) {
 		if (!same(p->format[i - 1], n))
 			continue;
@@ -68,14 +67,14 @@ format_push(struct parser *p, struct html_node *n)
 }
 
 void
-format_marker(struct parser *p)
+html_format_marker(struct html_parser *p)
 {
 	make_room(p);
 	p->format[p->n_format++] = NULL;
 }
 
 void
-format_clear(struct parser *p)
+html_format_clear(struct html_parser *p)
 {
 	while (p->n_format > 0)
 		if (!p->format[--p->n_format])
@@ -83,7 +82,7 @@ format_clear(struct parser *p)
 }
 
 void
-format_remove(struct parser *p, const struct html_node *n)
+html_format_remove(struct html_parser *p, const struct html_node *n)
 {
 	for (size_t i = p->n_format; i > 0; i--) {
 		if (p->format[i - 1] == n) {
@@ -94,7 +93,7 @@ format_remove(struct parser *p, const struct html_node *n)
 }
 
 struct html_node *
-format_find(const struct parser *p, enum html_tag t)
+html_format_find(const struct html_parser *p, enum html_tag t)
 {
 	for (size_t i = p->n_format; i > 0 && p->format[i - 1]; i--)
 		if (p->format[i - 1]->tag == t)
@@ -103,11 +102,10 @@ format_find(const struct parser *p, enum html_tag t)
 }
 
 static struct html_node *
-clone(struct parser *p, const struct html_node *n)
+clone(struct html_parser *p, const struct html_node *n)
 {
-	struct html_node *c = arena_alloc(p->lex.arena, sizeof(*c));
+	struct html_node *c = html_node(p);
 
-	p->lex.full |= arena_over(p->lex.arena);
 	c->tag = n->tag;
 	c->ns = n->ns;
 	c->text = n->text;
@@ -117,25 +115,24 @@ clone(struct parser *p, const struct html_node *n)
 }
 
 void
-format_reopen(struct parser *p)
+html_format_reopen(struct html_parser *p)
 {
 	size_t i = p->n_format;
 
-	while (i > 0 && p->format[i - 1] && !stack_holds(p, p->format[i - 1]))
+	while (
+	    i > 0 && p->format[i - 1] && !html_stack_holds(p, p->format[i - 1]))
 		i--;
 	for (; i < p->n_format; i++) {
 		const struct html_node *old = p->format[i];
 		struct html_node *n;
-		struct token t UNINIT;
+		struct html_token t UNINIT;
 
-		if (!tree_has_room(p))
+		if (!html_has_room(p))
 			return;
 		t.tag = (enum html_tag)old->tag;
 		t.text = old->text;
 		t.n_attrs = 0;
-		n = tree_open(p, &t);
-		if (!n)
-			return;
+		n = html_open(p, &t);
 		n->attrs = old->attrs;
 		n->n_attrs = old->n_attrs;
 		p->format[i] = n;
@@ -143,7 +140,7 @@ format_reopen(struct parser *p)
 }
 
 void
-other_end(struct parser *p, const struct token *t)
+html_end_other(struct html_parser *p, const struct html_token *t)
 {
 	for (size_t i = p->n_open; i > 1; i--) {
 		const struct html_node *n = p->open[i - 1];
@@ -153,13 +150,13 @@ other_end(struct parser *p, const struct token *t)
 			p->n_open = i - 1;
 			return;
 		}
-		if (special(n))
+		if (html_is_special(n))
 			return;
 	}
 }
 
 static size_t
-format_index(const struct parser *p, const struct html_node *n)
+format_index(const struct html_parser *p, const struct html_node *n)
 {
 	size_t i = 0;
 
@@ -169,7 +166,7 @@ format_index(const struct parser *p, const struct html_node *n)
 }
 
 static size_t
-stack_index(const struct parser *p, const struct html_node *n)
+html_stack_index(const struct html_parser *p, const struct html_node *n)
 {
 	size_t i = 0;
 
@@ -179,12 +176,12 @@ stack_index(const struct parser *p, const struct html_node *n)
 }
 
 static bool
-node_in_scope(const struct parser *p, const struct html_node *n)
+node_in_scope(const struct html_parser *p, const struct html_node *n)
 {
 	for (size_t i = p->n_open; i > 1; i--) {
 		if (p->open[i - 1] == n)
 			return true;
-		if (scope_barrier(p->open[i - 1], SCOPE_PLAIN))
+		if (html_scope_ends(p->open[i - 1], SCOPE_PLAIN))
 			return false;
 	}
 	return false;
@@ -193,11 +190,11 @@ node_in_scope(const struct parser *p, const struct html_node *n)
 /*
  * The elements between the formatting element at `top` and the block below it
  * are copied, so that the block stands outside of it. Returns the last one,
- * which is to stand in the common ancestor; NULL: no room. *mark is where the
- * new formatting element goes in the list.
+ * which is to stand in the common ancestor. *mark is where the new formatting
+ * element goes in the list.
  */
 static struct html_node *
-copy_between(struct parser *p, size_t top, size_t block, size_t *mark)
+copy_between(struct html_parser *p, size_t top, size_t block, size_t *mark)
 {
 	struct html_node *last = p->open[block], *furthest = last;
 	int count = 0;
@@ -213,17 +210,15 @@ copy_between(struct parser *p, size_t top, size_t block, size_t *mark)
 			at = p->n_format;
 		}
 		if (at == p->n_format) {
-			stack_remove(p, n);
+			html_stack_remove(p, n);
 			continue;
 		}
 		c = clone(p, n);
-		if (!c)
-			return NULL;
 		p->format[at] = c;
 		p->open[i] = c;
 		if (last == furthest)
 			*mark = at + 1;
-		tree_append(c, last);
+		html_append(c, last);
 		last = c;
 	}
 	return last;
@@ -231,40 +226,38 @@ copy_between(struct parser *p, size_t top, size_t block, size_t *mark)
 
 /* One round; false: that was the last. */
 static bool
-adopt_once(struct parser *p, const struct token *t)
+adopt_once(struct html_parser *p, const struct html_token *t)
 {
-	struct html_node *f = format_find(p, t->tag), *c, *last, *block;
+	struct html_node *f = html_format_find(p, t->tag), *c, *last, *block;
 	size_t top, at, mark;
 
 	if (!f) {
-		other_end(p, t);
+		html_end_other(p, t);
 		return false;
 	}
-	top = stack_index(p, f);
+	top = html_stack_index(p, f);
 	if (top == p->n_open) {
-		format_remove(p, f);
+		html_format_remove(p, f);
 		return false;
 	}
 	if (!node_in_scope(p, f))
 		return false;
 	for (at = top + 1; at < p->n_open; at++)
-		if (special(p->open[at]))
+		if (html_is_special(p->open[at]))
 			break;
 	if (at == p->n_open) {
 		p->n_open = top;
-		format_remove(p, f);
+		html_format_remove(p, f);
 		return false;
 	}
 	block = p->open[at];
 	mark = format_index(p, f);
 	last = copy_between(p, top, at, &mark);
-	c = last ? clone(p, f) : NULL;
-	if (!c)
-		return false;
-	tree_place(p, p->open[top - 1], last);
+	c = clone(p, f);
+	html_place(p, p->open[top - 1], last);
 	while (block->first)
-		tree_append(c, block->first);
-	tree_append(block, c);
+		html_append(c, block->first);
+	html_append(block, c);
 	/* In the list: behind its mark. */
 	at = format_index(p, f);
 	remove_at(p, at);
@@ -274,8 +267,8 @@ adopt_once(struct parser *p, const struct token *t)
 	p->format[mark] = c;
 	p->n_format++;
 	/* On the stack: below the block. */
-	stack_remove(p, f);
-	at = stack_index(p, block) + 1;
+	html_stack_remove(p, f);
+	at = html_stack_index(p, block) + 1;
 	memmove(&p->open[at + 1], &p->open[at],
 	    (p->n_open - at) * sizeof(p->open[0]));
 	p->open[at] = c;
@@ -284,13 +277,13 @@ adopt_once(struct parser *p, const struct token *t)
 }
 
 void
-adopt(struct parser *p, const struct token *t)
+html_adopt(struct html_parser *p, const struct html_token *t)
 {
 	const struct html_node *n = current(p);
 	int round = 0;
 
 	if (is(n, t->tag) && format_index(p, n) == p->n_format) {
-		stack_pop(p);
+		html_stack_pop(p);
 		return;
 	}
 	while (round < 8 && adopt_once(p, t))

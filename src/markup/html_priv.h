@@ -26,13 +26,20 @@ enum {
 	F_RCDATA = 64,    /* holds text with references */
 	F_BREAKOUT = 128, /* ends SVG and MathML */
 	F_BLOCK = 256,    /* closes <p>, and that is all there is to it */
+	F_HEADING = 512,
+	F_HEAD = 1024,    /* belongs into <head> */
+	F_PAGE = 2048,    /* of a whole page: passed over */
+	F_PART = 4096,    /* of a table, and nowhere else */
+	F_SECTION = 8192, /* a part that holds rows */
+	F_CELL = 16384,   /* a part that a row holds */
+	F_CLOSES = 32768, /* its end tag ends what is open within it */
 };
 extern const uint16_t HTML_FLAGS[T_COUNT];
 
-enum token_kind { TOK_END_OF_INPUT, TOK_TEXT, TOK_START, TOK_END };
+enum html_token_kind { TOK_END_OF_INPUT, TOK_TEXT, TOK_START, TOK_END };
 
-struct token {
-	enum token_kind kind;
+struct html_token {
+	enum html_token_kind kind;
 	enum html_tag tag;
 	struct str text; /* or the name */
 	bool self_closing;
@@ -40,7 +47,7 @@ struct token {
 	struct html_attr attrs[HTML_ATTRS_MAX];
 };
 
-struct lexer {
+struct html_lexer {
 	struct arena *arena;
 	struct str in;
 	size_t at;
@@ -49,34 +56,37 @@ struct lexer {
 	bool between; /* a comment stood before the token */
 };
 
-/* Valid UTF-8 with LF alone. False: no room. */
-bool lexer_init(struct lexer *l, struct arena *a, struct str input);
-void lexer_next(struct lexer *l, struct token *t);
+/* Valid UTF-8 with LF alone. False: over the arena's limit. */
+bool html_lexer_init(struct html_lexer *l, struct arena *a, struct str input);
+void html_lexer_next(struct html_lexer *l, struct html_token *t);
 /* What stands before the end tag of such an element, which is passed. */
-struct str lexer_raw(struct lexer *l, enum html_tag tag);
-struct str lexer_rest(struct lexer *l);
+struct str html_lexer_raw(struct html_lexer *l, enum html_tag tag);
+struct str html_lexer_rest(struct html_lexer *l);
 
-struct parser;
-typedef bool mode_fn(struct parser *p, struct token *t);
+struct html_parser;
+typedef bool html_mode(struct html_parser *p, struct html_token *t);
 
-struct parser {
-	struct lexer lex;
+struct html_parser {
+	struct html_lexer lex;
 	struct html_node *root;
 	struct html_node *open[HTML_DEPTH_MAX];
 	size_t n_open;
 	struct html_node *format[HTML_FORMAT_MAX]; /* NULL: a marker */
 	size_t n_format;
-	mode_fn *mode;
-	mode_fn *templates[HTML_DEPTH_MAX];
+	html_mode *mode;
+	html_mode *templates[HTML_DEPTH_MAX];
 	size_t n_templates;
 	struct html_node *form;
 	bool foster;
 	bool skip_lf; /* a line feed at the start of the next token */
 };
 
-/* The tree. Those that make nodes return NULL when there is no room. */
+/*
+ * The tree. A node is made in any case; the parser stops behind the one that
+ * was over the arena's limit.
+ */
 static inline struct html_node *
-current(const struct parser *p)
+current(const struct html_parser *p)
 {
 	return p->open[p->n_open - 1];
 }
@@ -93,60 +103,66 @@ flag(const struct html_node *n, uint16_t f)
 	return n->ns == NS_HTML && (HTML_FLAGS[n->tag] & f);
 }
 
-static inline bool
-heading(enum html_tag t)
-{
-	return t >= T_H1 && t <= T_H6;
-}
-
 /* Puts it in, and it is open: unless the stack is nearly full. */
-struct html_node *tree_open(struct parser *p, const struct token *t);
-struct html_node *tree_open_ns(
-    struct parser *p, const struct token *t, enum html_ns ns);
-struct html_node *tree_open_tag(struct parser *p, enum html_tag tag);
+struct html_node *html_open(struct html_parser *p, const struct html_token *t);
+struct html_node *html_open_ns(
+    struct html_parser *p, const struct html_token *t, enum html_ns ns);
+struct html_node *html_open_tag(struct html_parser *p, enum html_tag tag);
 /* Puts it in, closed at once. */
-void tree_put(struct parser *p, const struct token *t);
-void tree_text(struct parser *p, struct str s);
+void html_put(struct html_parser *p, const struct html_token *t);
+void html_text(struct html_parser *p, struct str s);
 /* The element, with its text up to its end tag. */
-void tree_raw(struct parser *p, struct token *t);
+void html_raw(struct html_parser *p, struct html_token *t);
 /* Where it belongs when `target` is the current element. */
-void tree_place(
-    struct parser *p, struct html_node *target, struct html_node *n);
-void tree_detach(struct html_node *n);
-void tree_append(struct html_node *parent, struct html_node *n);
-bool tree_has_room(const struct parser *p); /* for more than a table's parts */
+void html_place(
+    struct html_parser *p, struct html_node *target, struct html_node *n);
+void html_detach(struct html_node *n);
+void html_append(struct html_node *parent, struct html_node *n);
+bool html_has_room(
+    const struct html_parser *p); /* for more than a table's parts */
 
-void stack_pop(struct parser *p);
-void stack_pop_to(struct parser *p, const struct html_node *n);
-void stack_pop_until(struct parser *p, enum html_tag t);
-void stack_remove(struct parser *p, const struct html_node *n);
-bool stack_has(const struct parser *p, enum html_tag t);
-bool stack_holds(const struct parser *p, const struct html_node *n);
+void html_stack_pop(struct html_parser *p);
+void html_stack_pop_to(struct html_parser *p, const struct html_node *n);
+void html_stack_pop_until(struct html_parser *p, enum html_tag t);
+void html_stack_pop_until_any(struct html_parser *p, uint16_t f);
+void html_stack_remove(struct html_parser *p, const struct html_node *n);
+bool html_stack_has(const struct html_parser *p, enum html_tag t);
+bool html_stack_holds(const struct html_parser *p, const struct html_node *n);
 /* SCOPE_TABLE stops at table, html and template alone. */
-enum scope { SCOPE_PLAIN, SCOPE_LIST, SCOPE_BUTTON, SCOPE_TABLE };
-bool scope_barrier(const struct html_node *n, enum scope s);
-bool special(const struct html_node *n);
-bool in_scope(const struct parser *p, enum html_tag t, enum scope s);
-void implied_ends(struct parser *p, enum html_tag but);
-void close_p(struct parser *p); /* when one is in button scope */
+enum html_scope { SCOPE_PLAIN, SCOPE_LIST, SCOPE_BUTTON, SCOPE_TABLE };
+bool html_scope_ends(const struct html_node *n, enum html_scope s);
+bool html_is_special(const struct html_node *n);
+bool html_in_scope(
+    const struct html_parser *p, enum html_tag t, enum html_scope s);
+/* One that has the flag. */
+bool html_in_scope_any(
+    const struct html_parser *p, uint16_t f, enum html_scope s);
+void html_end_implied(struct html_parser *p, enum html_tag but);
+void html_close_p(struct html_parser *p); /* when one is in button scope */
 
-void format_push(struct parser *p, struct html_node *n);
-void format_marker(struct parser *p);
-void format_clear(struct parser *p); /* to the last marker */
-void format_remove(struct parser *p, const struct html_node *n);
-struct html_node *format_find(const struct parser *p, enum html_tag t);
-void format_reopen(struct parser *p);
-void adopt(struct parser *p, const struct token *t); /* "adoption agency" */
-void other_end(struct parser *p, const struct token *t);
+void html_format_push(struct html_parser *p, struct html_node *n);
+void html_format_marker(struct html_parser *p);
+void html_format_clear(struct html_parser *p); /* to the last marker */
+void html_format_remove(struct html_parser *p, const struct html_node *n);
+struct html_node *html_format_find(
+    const struct html_parser *p, enum html_tag t);
+void html_format_reopen(struct html_parser *p);
+void html_adopt(
+    struct html_parser *p, const struct html_token *t); /* "adoption agency" */
+void html_end_other(struct html_parser *p, const struct html_token *t);
 
-void set_mode(struct parser *p); /* by the stack */
+void html_set_mode(struct html_parser *p); /* by the stack */
+/* A node without a place. */
+struct html_node *html_node(struct html_parser *p);
 
-mode_fn in_body, in_table, in_caption, in_colgroup, in_table_body, in_row,
-    in_cell, in_template;
-/* What in_body does for elements that belong into <head>. */
-void in_head(struct parser *p, struct token *t);
-void end_template(struct parser *p);
-bool foreign_takes(const struct parser *p, const struct token *t);
-bool in_foreign(struct parser *p, struct token *t);
+html_mode html_in_body, html_in_table, html_in_caption, html_in_colgroup,
+    html_in_table_body, html_in_row, html_in_cell, html_in_template;
+/* What html_in_body does for elements that belong into <head>. */
+void html_in_head(struct html_parser *p, struct html_token *t);
+void html_end_template(struct html_parser *p);
+bool html_foreign_takes(
+    const struct html_parser *p, const struct html_token *t);
+bool html_foreign_special(const struct html_node *n);
+bool html_in_foreign(struct html_parser *p, struct html_token *t);
 
 #endif

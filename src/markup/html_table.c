@@ -2,40 +2,40 @@
 #include "base/str.h"
 #include "markup/html_priv.h"
 
-/* Pops what stands below the table, its body or its row. */
+/* Pops what stands below the table, its section or its row. */
 static void
-clear_to(struct parser *p, enum html_tag a, enum html_tag b, enum html_tag c)
+clear_to(struct html_parser *p, enum html_tag t, uint16_t flags)
 {
-	while (p->n_open > 1 && !is(current(p), a) && !is(current(p), b) &&
-	       !is(current(p), c) && !is(current(p), T_TEMPLATE))
-		stack_pop(p);
+	while (p->n_open > 1 && !is(current(p), t) &&
+	       !flag(current(p), flags) && !is(current(p), T_TEMPLATE))
+		html_stack_pop(p);
 }
 
 static void
-to_table(struct parser *p)
+to_table(struct html_parser *p)
 {
-	clear_to(p, T_TABLE, T_TABLE, T_TABLE);
+	clear_to(p, T_TABLE, 0);
 }
 
 static void
-to_body(struct parser *p)
+to_section(struct html_parser *p)
 {
-	clear_to(p, T_TBODY, T_TFOOT, T_THEAD);
+	clear_to(p, T_TEMPLATE, F_SECTION);
 }
 
 static void
-to_row(struct parser *p)
+to_row(struct html_parser *p)
 {
-	clear_to(p, T_TR, T_TR, T_TR);
+	clear_to(p, T_TR, 0);
 }
 
 static bool
-fostered(struct parser *p, struct token *t)
+fostered(struct html_parser *p, struct html_token *t)
 {
 	bool again;
 
 	p->foster = true;
-	again = in_body(p, t);
+	again = html_in_body(p, t);
 	p->foster = false;
 	return again;
 }
@@ -50,76 +50,70 @@ white(struct str s)
 }
 
 static bool
-part_of_table(const struct html_node *n)
+holds_parts(const struct html_node *n)
 {
-	return is(n, T_TABLE) || is(n, T_TBODY) || is(n, T_TEMPLATE) ||
-	       is(n, T_TFOOT) || is(n, T_THEAD) || is(n, T_TR);
+	return is(n, T_TABLE) || is(n, T_TEMPLATE) || is(n, T_TR) ||
+	       flag(n, F_SECTION);
 }
 
 static bool
-table_start(struct parser *p, struct token *t)
+is_hidden(const struct html_token *t)
 {
-	struct str type;
-	struct html_node *n;
+	for (size_t i = 0; i < t->n_attrs; i++)
+		if (str_eq(t->attrs[i].name, STR("type")))
+			return str_eq_nocase(t->attrs[i].value, STR("hidden"));
+	return false;
+}
 
+/* True: what has to stand around it is there now. */
+static bool
+start_part(struct html_parser *p, struct html_token *t)
+{
+	bool column = t->tag == T_COL || t->tag == T_COLGROUP;
+	bool implied =
+	    t->tag == T_COL || t->tag == T_TR || (HTML_FLAGS[t->tag] & F_CELL);
+
+	to_table(p);
+	p->mode = column ? html_in_colgroup : html_in_table_body;
+	if (t->tag == T_CAPTION) {
+		html_format_marker(p);
+		p->mode = html_in_caption;
+	}
+	if (implied)
+		(void)html_open_tag(p, column ? T_COLGROUP : T_TBODY);
+	else
+		(void)html_open(p, t);
+	return implied;
+}
+
+static bool
+table_start(struct html_parser *p, struct html_token *t)
+{
+	if (HTML_FLAGS[t->tag] & F_PART)
+		return start_part(p, t);
 	switch ((int)t->tag) {
-	case T_CAPTION:
-		to_table(p);
-		format_marker(p);
-		(void)tree_open(p, t);
-		p->mode = in_caption;
-		return false;
-	case T_COLGROUP:
-		to_table(p);
-		(void)tree_open(p, t);
-		p->mode = in_colgroup;
-		return false;
-	case T_COL:
-		to_table(p);
-		(void)tree_open_tag(p, T_COLGROUP);
-		p->mode = in_colgroup;
-		return true;
-	case T_TBODY:
-	case T_TFOOT:
-	case T_THEAD:
-		to_table(p);
-		(void)tree_open(p, t);
-		p->mode = in_table_body;
-		return false;
-	case T_TD:
-	case T_TH:
-	case T_TR:
-		to_table(p);
-		(void)tree_open_tag(p, T_TBODY);
-		p->mode = in_table_body;
-		return true;
 	case T_TABLE:
-		if (!in_scope(p, T_TABLE, SCOPE_TABLE))
+		if (!html_in_scope(p, T_TABLE, SCOPE_TABLE))
 			return false;
-		stack_pop_until(p, T_TABLE);
-		set_mode(p);
+		html_stack_pop_until(p, T_TABLE);
+		html_set_mode(p);
 		return true;
 	case T_STYLE:
 	case T_SCRIPT:
 	case T_TEMPLATE:
-		in_head(p, t);
+		html_in_head(p, t);
 		return false;
 	case T_INPUT:
-		type = STR_EMPTY;
-		for (size_t i = 0; i < t->n_attrs; i++)
-			if (str_eq(t->attrs[i].name, STR("type")))
-				type = t->attrs[i].value;
-		if (!str_eq_nocase(type, STR("hidden")))
+		if (!is_hidden(t))
 			return fostered(p, t);
-		tree_put(p, t);
+		html_put(p, t);
 		return false;
 	case T_FORM:
-		if (stack_has(p, T_TEMPLATE) || p->form)
+		if (html_stack_has(p, T_TEMPLATE) || p->form)
 			return false;
-		n = tree_open(p, t);
-		p->form = n;
-		if (n && current(p) == n)
-			stack_pop(p);
+		p->form = html_open(p, t);
+		if (current(p) == p->form)
+			html_stack_pop(p);
 		return false;
 	default:
 		return fostered(p, t);
@@ -128,79 +122,56 @@ table_start(struct parser *p, struct token *t)
 
 /* Tags of the outer structure, which a mode leaves alone. */
 static bool
-outer(enum html_tag t, bool with_rows)
+outer(enum html_tag t)
 {
-	switch ((int)t) {
-	case T_BODY:
-	case T_CAPTION:
-	case T_COL:
-	case T_COLGROUP:
-	case T_HTML:
-		return true;
-	case T_TBODY:
-	case T_TD:
-	case T_TFOOT:
-	case T_TH:
-	case T_THEAD:
-	case T_TR:
-		return with_rows;
-	default:
-		return false;
-	}
+	return (HTML_FLAGS[t] & F_PART) || t == T_BODY || t == T_HTML;
 }
 
 bool
-in_table(struct parser *p, struct token *t)
+html_in_table(struct html_parser *p, struct html_token *t)
 {
 	if (t->kind == TOK_TEXT) {
-		if (!part_of_table(current(p)))
+		if (!holds_parts(current(p)) || !white(t->text))
 			return fostered(p, t);
-		if (!white(t->text))
-			return fostered(p, t);
-		tree_text(p, t->text);
+		html_text(p, t->text);
 		return false;
 	}
 	if (t->kind == TOK_START)
 		return table_start(p, t);
 	if (t->tag == T_TABLE) {
-		if (in_scope(p, T_TABLE, SCOPE_TABLE)) {
-			stack_pop_until(p, T_TABLE);
-			set_mode(p);
+		if (html_in_scope(p, T_TABLE, SCOPE_TABLE)) {
+			html_stack_pop_until(p, T_TABLE);
+			html_set_mode(p);
 		}
 		return false;
 	}
 	if (t->tag == T_TEMPLATE) {
-		end_template(p);
+		html_end_template(p);
 		return false;
 	}
-	return outer(t->tag, true) ? false : fostered(p, t);
+	return outer(t->tag) ? false : fostered(p, t);
 }
 
 bool
-in_caption(struct parser *p, struct token *t)
+html_in_caption(struct html_parser *p, struct html_token *t)
 {
-	bool ends =
-	    t->kind == TOK_START
-		? outer(t->tag, true) && t->tag != T_BODY && t->tag != T_HTML
-		: t->kind == TOK_END && t->tag == T_TABLE;
+	bool own = t->kind == TOK_END && t->tag == T_CAPTION;
+	bool ends = t->kind == TOK_START ? (HTML_FLAGS[t->tag] & F_PART) != 0
+					 : own || t->tag == T_TABLE;
 
-	if (t->kind == TOK_END && t->tag == T_CAPTION)
-		ends = true;
-	if (!ends) {
-		if (t->kind == TOK_END && outer(t->tag, true))
-			return false;
-		return in_body(p, t);
-	}
-	if (!in_scope(p, T_CAPTION, SCOPE_TABLE))
+	if (!ends)
+		return t->kind == TOK_END && outer(t->tag) ? false
+							   : html_in_body(p, t);
+	if (!html_in_scope(p, T_CAPTION, SCOPE_TABLE))
 		return false;
-	stack_pop_until(p, T_CAPTION);
-	format_clear(p);
-	p->mode = in_table;
-	return t->tag != T_CAPTION || t->kind == TOK_START;
+	html_stack_pop_until(p, T_CAPTION);
+	html_format_clear(p);
+	p->mode = html_in_table;
+	return !own;
 }
 
 bool
-in_colgroup(struct parser *p, struct token *t)
+html_in_colgroup(struct html_parser *p, struct html_token *t)
 {
 	struct str s = t->text;
 
@@ -209,205 +180,176 @@ in_colgroup(struct parser *p, struct token *t)
 
 		while (n < s.n && white((struct str){s.p + n, 1}))
 			n++;
-		tree_text(p, (struct str){s.p, n});
+		html_text(p, (struct str){s.p, n});
 		t->text = str_from(s, n);
 		if (t->text.n == 0)
 			return false;
 	} else if (t->kind == TOK_START && t->tag == T_COL) {
-		tree_put(p, t);
+		html_put(p, t);
 		return false;
 	} else if (t->tag == (t->kind == TOK_START ? T_HTML : T_COL)) {
 		return false;
 	} else if (t->tag == T_TEMPLATE) {
 		if (t->kind == TOK_START)
-			in_head(p, t);
+			html_in_head(p, t);
 		else
-			end_template(p);
+			html_end_template(p);
 		return false;
 	}
 	if (!is(current(p), T_COLGROUP))
 		return false;
-	stack_pop(p);
-	p->mode = in_table;
+	html_stack_pop(p);
+	p->mode = html_in_table;
 	return t->kind != TOK_END || t->tag != T_COLGROUP;
 }
 
 static bool
-body_in_scope(const struct parser *p)
+leave_section(struct html_parser *p)
 {
-	return in_scope(p, T_TBODY, SCOPE_TABLE) ||
-	       in_scope(p, T_THEAD, SCOPE_TABLE) ||
-	       in_scope(p, T_TFOOT, SCOPE_TABLE);
-}
-
-static bool
-section(enum html_tag t)
-{
-	return t == T_TBODY || t == T_THEAD || t == T_TFOOT;
-}
-
-static bool
-leave_body(struct parser *p)
-{
-	if (!body_in_scope(p))
+	if (!html_in_scope_any(p, F_SECTION, SCOPE_TABLE))
 		return false;
-	to_body(p);
-	stack_pop(p);
-	p->mode = in_table;
+	to_section(p);
+	html_stack_pop(p);
+	p->mode = html_in_table;
 	return true;
 }
 
 bool
-in_table_body(struct parser *p, struct token *t)
+html_in_table_body(struct html_parser *p, struct html_token *t)
 {
-	if (t->kind == TOK_START) {
-		if (t->tag == T_TR || t->tag == T_TD || t->tag == T_TH) {
-			to_body(p);
-			p->mode = in_row;
-			if (t->tag == T_TR)
-				(void)tree_open(p, t);
-			else
-				(void)tree_open_tag(p, T_TR);
-			return t->tag != T_TR;
-		}
-		if (t->tag == T_CAPTION || t->tag == T_COL ||
-		    t->tag == T_COLGROUP || section(t->tag))
-			return leave_body(p);
-	} else if (t->kind == TOK_END) {
-		if (section(t->tag)) {
-			if (in_scope(p, t->tag, SCOPE_TABLE))
-				(void)leave_body(p);
+	uint16_t f = HTML_FLAGS[t->tag];
+
+	if (t->kind == TOK_START && t->tag == T_TR) {
+		to_section(p);
+		p->mode = html_in_row;
+		(void)html_open(p, t);
+		return false;
+	}
+	if (t->kind == TOK_START && (f & F_CELL)) {
+		to_section(p);
+		p->mode = html_in_row;
+		(void)html_open_tag(p, T_TR);
+		return true;
+	}
+	if (t->kind == TOK_START && (f & F_PART))
+		return leave_section(p);
+	if (t->kind == TOK_END) {
+		if (f & F_SECTION) {
+			if (html_in_scope(p, t->tag, SCOPE_TABLE))
+				(void)leave_section(p);
 			return false;
 		}
 		if (t->tag == T_TABLE)
-			return leave_body(p);
-		if (outer(t->tag, true))
+			return leave_section(p);
+		if (outer(t->tag))
 			return false;
 	}
-	return in_table(p, t);
+	return html_in_table(p, t);
 }
 
 static bool
-leave_row(struct parser *p)
+leave_row(struct html_parser *p)
 {
-	if (!in_scope(p, T_TR, SCOPE_TABLE))
+	if (!html_in_scope(p, T_TR, SCOPE_TABLE))
 		return false;
 	to_row(p);
-	stack_pop(p);
-	p->mode = in_table_body;
+	html_stack_pop(p);
+	p->mode = html_in_table_body;
 	return true;
 }
 
 bool
-in_row(struct parser *p, struct token *t)
+html_in_row(struct html_parser *p, struct html_token *t)
 {
-	if (t->kind == TOK_START) {
-		if (t->tag == T_TD || t->tag == T_TH) {
-			to_row(p);
-			(void)tree_open(p, t);
-			p->mode = in_cell;
-			format_marker(p);
-			return false;
-		}
-		if (t->tag == T_CAPTION || t->tag == T_COL ||
-		    t->tag == T_COLGROUP || section(t->tag) || t->tag == T_TR)
-			return leave_row(p);
-	} else if (t->kind == TOK_END) {
+	uint16_t f = HTML_FLAGS[t->tag];
+
+	if (t->kind == TOK_START && (f & F_CELL)) {
+		to_row(p);
+		(void)html_open(p, t);
+		p->mode = html_in_cell;
+		html_format_marker(p);
+		return false;
+	}
+	if (t->kind == TOK_START && (f & F_PART))
+		return leave_row(p);
+	if (t->kind == TOK_END) {
 		if (t->tag == T_TR) {
 			(void)leave_row(p);
 			return false;
 		}
 		if (t->tag == T_TABLE)
 			return leave_row(p);
-		if (section(t->tag))
-			return in_scope(p, t->tag, SCOPE_TABLE) && leave_row(p);
-		if (outer(t->tag, true))
+		if (f & F_SECTION)
+			return html_in_scope(p, t->tag, SCOPE_TABLE) &&
+			       leave_row(p);
+		if (outer(t->tag))
 			return false;
 	}
-	return in_table(p, t);
+	return html_in_table(p, t);
+}
+
+/* A cell ends; its row goes on. */
+static void
+end_cell(struct html_parser *p)
+{
+	html_format_clear(p);
+	p->mode = html_in_row;
 }
 
 static bool
-leave_cell(struct parser *p)
+leave_cell(struct html_parser *p)
 {
-	if (!in_scope(p, T_TD, SCOPE_TABLE) && !in_scope(p, T_TH, SCOPE_TABLE))
+	if (!html_in_scope_any(p, F_CELL, SCOPE_TABLE))
 		return false;
-	while (p->n_open > 1 && !is(current(p), T_TD) && !is(current(p), T_TH))
-		stack_pop(p);
-	stack_pop(p);
-	format_clear(p);
-	p->mode = in_row;
+	html_stack_pop_until_any(p, F_CELL);
+	end_cell(p);
 	return true;
 }
 
 bool
-in_cell(struct parser *p, struct token *t)
+html_in_cell(struct html_parser *p, struct html_token *t)
 {
-	if (t->kind == TOK_START && outer(t->tag, true) && t->tag != T_BODY &&
-	    t->tag != T_HTML)
+	uint16_t f = HTML_FLAGS[t->tag];
+
+	if (t->kind == TOK_START && (f & F_PART))
 		return leave_cell(p);
 	if (t->kind == TOK_END) {
-		if (t->tag == T_TD || t->tag == T_TH) {
-			if (!in_scope(p, t->tag, SCOPE_TABLE))
-				return false;
-			stack_pop_until(p, t->tag);
-			format_clear(p);
-			p->mode = in_row;
+		if (f & F_CELL) {
+			if (html_in_scope(p, t->tag, SCOPE_TABLE)) {
+				html_stack_pop_until(p, t->tag);
+				end_cell(p);
+			}
 			return false;
 		}
-		if (outer(t->tag, false))
-			return false;
-		if (t->tag == T_TABLE || section(t->tag) || t->tag == T_TR)
-			return in_scope(p, t->tag, SCOPE_TABLE) &&
+		if (t->tag == T_TABLE || t->tag == T_TR || (f & F_SECTION))
+			return html_in_scope(p, t->tag, SCOPE_TABLE) &&
 			       leave_cell(p);
+		if (outer(t->tag))
+			return false;
 	}
-	return in_body(p, t);
+	return html_in_body(p, t);
 }
 
 bool
-in_template(struct parser *p, struct token *t)
+html_in_template(struct html_parser *p, struct html_token *t)
 {
-	mode_fn *next = in_body;
+	uint16_t f = HTML_FLAGS[t->tag];
+	html_mode *next = t->tag == T_COL  ? html_in_colgroup
+			  : t->tag == T_TR ? html_in_table_body
+			  : f & F_CELL     ? html_in_row
+			  : f & F_PART     ? html_in_table
+					   : html_in_body;
 
 	if (t->kind == TOK_TEXT)
-		return in_body(p, t);
+		return html_in_body(p, t);
 	if (t->kind == TOK_END) {
 		if (t->tag == T_TEMPLATE)
-			end_template(p);
+			html_end_template(p);
 		return false;
 	}
-	switch ((int)t->tag) {
-	case T_BASE:
-	case T_BASEFONT:
-	case T_BGSOUND:
-	case T_LINK:
-	case T_META:
-	case T_NOFRAMES:
-	case T_SCRIPT:
-	case T_STYLE:
-	case T_TEMPLATE:
-	case T_TITLE:
-		in_head(p, t);
+	if (f & F_HEAD) {
+		html_in_head(p, t);
 		return false;
-	case T_CAPTION:
-	case T_COLGROUP:
-	case T_TBODY:
-	case T_TFOOT:
-	case T_THEAD:
-		next = in_table;
-		break;
-	case T_COL:
-		next = in_colgroup;
-		break;
-	case T_TR:
-		next = in_table_body;
-		break;
-	case T_TD:
-	case T_TH:
-		next = in_row;
-		break;
-	default:
-		break;
 	}
 	if (p->n_templates > 0)
 		p->templates[p->n_templates - 1] = next;

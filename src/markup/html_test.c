@@ -204,7 +204,7 @@ cut(void **state)
 	while (b.n < 100000)
 		buf_addz(&b, "<p>x");
 	arena_reset(a);
-	assert_int_equal(html_parse(a, buf_str(&b), &h, &e), ERR_NOMEM);
+	assert_int_equal(html_parse(a, buf_str(&b), &h, &e), ERR_LIMIT);
 	buf_done(&b);
 	arena_free(a);
 }

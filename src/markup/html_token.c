@@ -8,13 +8,13 @@
 static const char UNKNOWN[3] = {'\xef', '\xbf', '\xbd'};
 
 static bool
-letter(char c)
+is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 static bool
-blank(char c)
+is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\f';
 }
@@ -27,13 +27,13 @@ lower(char c)
 
 /* The byte k behind the place, or 0. */
 static char
-peek(const struct lexer *l, size_t k)
+peek(const struct html_lexer *l, size_t k)
 {
 	return l->at + k < l->in.n ? l->in.p[l->at + k] : 0;
 }
 
 static bool
-ahead(const struct lexer *l, size_t at, const char *z)
+is_ahead(const struct html_lexer *l, size_t at, const char *z)
 {
 	size_t n = strlen(z);
 
@@ -43,7 +43,7 @@ ahead(const struct lexer *l, size_t at, const char *z)
 
 /* Not its 64 attributes: this is done for each token. */
 static void
-begin(struct token *t, enum token_kind kind)
+token_begin(struct html_token *t, enum html_token_kind kind)
 {
 	t->kind = kind;
 	t->tag = T_OTHER;
@@ -53,12 +53,12 @@ begin(struct token *t, enum token_kind kind)
 }
 
 bool
-lexer_init(struct lexer *l, struct arena *a, struct str in)
+html_lexer_init(struct html_lexer *l, struct arena *a, struct str in)
 {
 	size_t bad = 0, n = 0;
 	char *p;
 
-	*l = (struct lexer){.arena = a};
+	*l = (struct html_lexer){.arena = a};
 	if (str_starts(in, STR("\xef\xbb\xbf")))
 		in = str_from(in, 3);
 	for (size_t i = 0; i < in.n;) {
@@ -100,7 +100,7 @@ enum { REFS = 1, ATTR = 2, LOWER = 4 };
 
 /* Is s, a part of our copy, what it would be decoded to? */
 static bool
-plain(struct str s, int how)
+is_decoded(struct str s, int how)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
@@ -114,12 +114,12 @@ plain(struct str s, int how)
 
 /* s, decoded as `how` says. */
 static struct str
-decoded(struct lexer *l, struct str s, int how, enum nul nul)
+decoded(struct html_lexer *l, struct str s, int how, enum nul nul)
 {
 	size_t extra = 0, n = 0;
 	char *p;
 
-	if (plain(s, how))
+	if (is_decoded(s, how))
 		return s;
 	for (size_t i = 0; i < s.n; i++)
 		extra += s.p[i] == 0 ? 2 : 0;
@@ -157,7 +157,7 @@ decoded(struct lexer *l, struct str s, int how, enum nul nul)
 
 /* Text up to the next markup. */
 static bool
-text(struct lexer *l, struct token *t)
+text_token(struct html_lexer *l, struct html_token *t)
 {
 	size_t from = l->at;
 
@@ -169,14 +169,14 @@ text(struct lexer *l, struct token *t)
 		if (!lt)
 			break;
 		c = peek(l, 1);
-		if (letter(c) || c == '!' || c == '?' ||
+		if (is_letter(c) || c == '!' || c == '?' ||
 		    (c == '/' && l->at + 2 < l->in.n))
 			break;
 		l->at++;
 	}
 	if (l->at == from)
 		return false;
-	begin(t, TOK_TEXT);
+	token_begin(t, TOK_TEXT);
 	t->text = decoded(
 	    l, (struct str){l->in.p + from, l->at - from}, REFS, NUL_DROP);
 	return true;
@@ -184,7 +184,7 @@ text(struct lexer *l, struct token *t)
 
 /* Behind the next `z`, or at the end. */
 static void
-skip_past(struct lexer *l, const char *z)
+skip_past(struct html_lexer *l, const char *z)
 {
 	size_t n = strlen(z);
 
@@ -207,7 +207,7 @@ skip_past(struct lexer *l, const char *z)
 
 /* Behind "<!--". */
 static void
-skip_comment(struct lexer *l)
+skip_comment(struct html_lexer *l)
 {
 	if (peek(l, 0) == '>' || (peek(l, 0) == '-' && peek(l, 1) == '>')) {
 		skip_past(l, ">");
@@ -228,7 +228,7 @@ skip_comment(struct lexer *l)
 
 /* At "<!", "<?" or "</" with no name: a comment of some kind, or CDATA. */
 static bool
-skip_markup(struct lexer *l, struct token *t)
+skip_markup(struct html_lexer *l, struct html_token *t)
 {
 	size_t from;
 
@@ -246,7 +246,7 @@ skip_markup(struct lexer *l, struct token *t)
 	l->at += 9;
 	from = l->at;
 	skip_past(l, "]]>");
-	begin(t, TOK_TEXT);
+	token_begin(t, TOK_TEXT);
 	t->text = (struct str){l->in.p + from, l->at - from};
 	if (str_ends(t->text, STR("]]>")))
 		t->text.n -= 3;
@@ -255,7 +255,7 @@ skip_markup(struct lexer *l, struct token *t)
 }
 
 static struct str
-attr_value(struct lexer *l)
+attr_value(struct html_lexer *l)
 {
 	size_t from;
 	char q = peek(l, 0);
@@ -271,13 +271,14 @@ attr_value(struct lexer *l)
 		    l->in.p + from, l->at - from - (end != NULL)};
 	}
 	from = l->at;
-	while (l->at < l->in.n && !blank(peek(l, 0)) && peek(l, 0) != '>')
+	while (l->at < l->in.n && !is_blank(peek(l, 0)) && peek(l, 0) != '>')
 		l->at++;
 	return (struct str){l->in.p + from, l->at - from};
 }
 
 static void
-keep_attr(struct lexer *l, struct token *t, struct str name, struct str value)
+keep_attr(struct html_lexer *l, struct html_token *t, struct str name,
+    struct str value)
 {
 	if (t->n_attrs == HTML_ATTRS_MAX)
 		return;
@@ -291,14 +292,14 @@ keep_attr(struct lexer *l, struct token *t, struct str name, struct str value)
 
 /* Behind the tag's name. False: the input ends in the tag. */
 static bool
-attrs(struct lexer *l, struct token *t)
+attrs(struct html_lexer *l, struct html_token *t)
 {
 	for (;;) {
 		struct str name, value = STR_EMPTY;
 		size_t from;
 		char c = 0;
 
-		while (blank(peek(l, 0)) ||
+		while (is_blank(peek(l, 0)) ||
 		       (peek(l, 0) == '/' && peek(l, 1) != '>'))
 			l->at++;
 		if (l->at >= l->in.n)
@@ -312,15 +313,15 @@ attrs(struct lexer *l, struct token *t)
 		from = l->at++; /* even a '=' */
 		for (; l->at < l->in.n; l->at++) {
 			c = peek(l, 0);
-			if (blank(c) || c == '/' || c == '>' || c == '=')
+			if (is_blank(c) || c == '/' || c == '>' || c == '=')
 				break;
 		}
 		name = (struct str){l->in.p + from, l->at - from};
-		while (blank(peek(l, 0)))
+		while (is_blank(peek(l, 0)))
 			l->at++;
 		if (peek(l, 0) == '=') {
 			l->at++;
-			while (blank(peek(l, 0)))
+			while (is_blank(peek(l, 0)))
 				l->at++;
 			if (peek(l, 0) != '>')
 				value = attr_value(l);
@@ -331,16 +332,16 @@ attrs(struct lexer *l, struct token *t)
 
 /* At '<' or "</" with a letter behind it. */
 static bool
-tag(struct lexer *l, struct token *t)
+tag_token(struct html_lexer *l, struct html_token *t)
 {
 	bool end = peek(l, 1) == '/';
 	size_t from = l->at + (end ? 2 : 1);
 
-	begin(t, end ? TOK_END : TOK_START);
+	token_begin(t, end ? TOK_END : TOK_START);
 	for (l->at = from; l->at < l->in.n; l->at++) {
 		char c = peek(l, 0);
 
-		if (blank(c) || c == '/' || c == '>')
+		if (is_blank(c) || c == '/' || c == '>')
 			break;
 	}
 	t->text = decoded(
@@ -350,25 +351,25 @@ tag(struct lexer *l, struct token *t)
 }
 
 void
-lexer_next(struct lexer *l, struct token *t)
+html_lexer_next(struct html_lexer *l, struct html_token *t)
 {
 	l->between = false;
 	while (l->at < l->in.n && !l->full) {
-		if (text(l, t))
+		if (text_token(l, t))
 			return;
-		if (letter(peek(l, 1)) ||
-		    (peek(l, 1) == '/' && letter(peek(l, 2)))) {
-			if (tag(l, t))
+		if (is_letter(peek(l, 1)) ||
+		    (peek(l, 1) == '/' && is_letter(peek(l, 2)))) {
+			if (tag_token(l, t))
 				return;
 		} else if (skip_markup(l, t)) {
 			return;
 		}
 	}
-	begin(t, TOK_END_OF_INPUT);
+	token_begin(t, TOK_END_OF_INPUT);
 }
 
 struct str
-lexer_rest(struct lexer *l)
+html_lexer_rest(struct html_lexer *l)
 {
 	struct str s = str_from(l->in, l->at);
 
@@ -378,15 +379,15 @@ lexer_rest(struct lexer *l)
 
 /* Is there NAME and what ends a name, k bytes behind `at`? */
 static bool
-named(const struct lexer *l, size_t at, const char *name)
+is_named(const struct html_lexer *l, size_t at, const char *name)
 {
 	size_t n = strlen(name);
 	char c;
 
-	if (at > l->in.n || !ahead(l, at, name) || at + n >= l->in.n)
+	if (at > l->in.n || !is_ahead(l, at, name) || at + n >= l->in.n)
 		return false;
 	c = l->in.p[at + n];
-	return blank(c) || c == '/' || c == '>';
+	return is_blank(c) || c == '/' || c == '>';
 }
 
 /*
@@ -394,7 +395,7 @@ named(const struct lexer *l, size_t at, const char *name)
  * was in 1996, and so it is.
  */
 static size_t
-script_end(const struct lexer *l)
+script_end(const struct html_lexer *l)
 {
 	enum { PLAIN, ESCAPED, DOUBLE } state = PLAIN;
 	size_t dashes = 0;
@@ -411,15 +412,15 @@ script_end(const struct lexer *l)
 		dashes = 0;
 		if (c != '<')
 			continue;
-		if (state == PLAIN && ahead(l, i, "<!--")) {
+		if (state == PLAIN && is_ahead(l, i, "<!--")) {
 			state = ESCAPED;
 			dashes = 2;
 			i += 3;
-		} else if (named(l, i + 1, "/script")) {
+		} else if (is_named(l, i + 1, "/script")) {
 			if (state != DOUBLE)
 				return i;
 			state = ESCAPED;
-		} else if (state == ESCAPED && named(l, i + 1, "script")) {
+		} else if (state == ESCAPED && is_named(l, i + 1, "script")) {
 			state = DOUBLE;
 		}
 	}
@@ -427,7 +428,7 @@ script_end(const struct lexer *l)
 }
 
 static size_t
-raw_end(const struct lexer *l, const char *name)
+raw_end(const struct html_lexer *l, const char *name)
 {
 	size_t i = l->at;
 
@@ -438,7 +439,7 @@ raw_end(const struct lexer *l, const char *name)
 			return l->in.n;
 		i = (size_t)(lt - l->in.p);
 		if (i + 1 < l->in.n && l->in.p[i + 1] == '/' &&
-		    named(l, i + 2, name))
+		    is_named(l, i + 2, name))
 			return i;
 		i++;
 	}
@@ -446,16 +447,16 @@ raw_end(const struct lexer *l, const char *name)
 }
 
 struct str
-lexer_raw(struct lexer *l, enum html_tag which)
+html_lexer_raw(struct html_lexer *l, enum html_tag which)
 {
 	size_t end = which == T_SCRIPT ? script_end(l)
 				       : raw_end(l, html_tag_name(which));
 	struct str s = {l->in.p + l->at, end - l->at};
-	struct token t;
+	struct html_token t;
 
 	l->at = end;
 	s = decoded(l, s, HTML_FLAGS[which] & F_RCDATA ? REFS : 0, NUL_REPLACE);
-	if (end < l->in.n && !tag(l, &t))
+	if (end < l->in.n && !tag_token(l, &t))
 		l->at = l->in.n;
 	return s;
 }

@@ -43,100 +43,84 @@ enum kind {
 	RULE, /* hr: void, and not within p */
 };
 
+/* Not in the basic list. */
+#define ARTICLE 128
+
+/* DROP: code, or what only makes sense with it, or would be text that nobody
+ * wrote. */
+static const uint8_t KINDS[T_COUNT] = {[T_P] = BLOCK,
+    [T_UL] = BLOCK,
+    [T_OL] = BLOCK,
+    [T_BLOCKQUOTE] = BLOCK,
+    [T_PRE] = BLOCK,
+    [T_LI] = ITEM,
+    [T_A] = FORMAT,
+    [T_CODE] = FORMAT,
+    [T_STRONG] = FORMAT,
+    [T_EM] = FORMAT,
+    [T_BR] = VOID,
+    [T_IMG] = VOID,
+    [T_H1... T_H6] = ARTICLE | HEAD,
+    [T_FIGURE] = ARTICLE | BLOCK,
+    [T_FIGCAPTION] = ARTICLE | BLOCK,
+    [T_B] = ARTICLE | FORMAT,
+    [T_I] = ARTICLE | FORMAT,
+    [T_DEL] = ARTICLE | INLINE,
+    [T_SUP] = ARTICLE | INLINE,
+    [T_SUB] = ARTICLE | INLINE,
+    [T_HR] = ARTICLE | RULE,
+    [T_TABLE] = ARTICLE | TABLE,
+    [T_THEAD] = ARTICLE | SECTION,
+    [T_TBODY] = ARTICLE | SECTION,
+    [T_TFOOT] = ARTICLE | SECTION,
+    [T_CAPTION] = ARTICLE | CAPTION,
+    [T_TR] = ARTICLE | ROW,
+    [T_TD] = ARTICLE | CELL,
+    [T_TH] = ARTICLE | CELL,
+    [T_SCRIPT] = DROP,
+    [T_STYLE] = DROP,
+    [T_IFRAME] = DROP,
+    [T_OBJECT] = DROP,
+    [T_EMBED] = DROP,
+    [T_APPLET] = DROP,
+    [T_TEMPLATE] = DROP,
+    [T_NOSCRIPT] = DROP,
+    [T_NOEMBED] = DROP,
+    [T_NOFRAMES] = DROP,
+    [T_TITLE] = DROP,
+    [T_TEXTAREA] = DROP,
+    [T_SELECT] = DROP,
+    [T_BUTTON] = DROP,
+    [T_INPUT] = DROP,
+    [T_XMP] = DROP,
+    [T_PLAINTEXT] = DROP,
+    [T_AUDIO] = DROP,
+    [T_VIDEO] = DROP,
+    [T_CANVAS] = DROP,
+    [T_FRAMESET] = DROP,
+    [T_FRAME] = DROP,
+    [T_MAP] = DROP,
+    [T_LINK] = DROP,
+    [T_META] = DROP,
+    [T_BASE] = DROP};
+
+/* Of one that is open. */
 static enum kind
-basic_kind(enum html_tag t)
+open_kind(enum html_tag t)
 {
-	switch ((int)t) {
-	case T_P:
-	case T_UL:
-	case T_OL:
-	case T_BLOCKQUOTE:
-	case T_PRE:
-		return BLOCK;
-	case T_LI:
-		return ITEM;
-	case T_A:
-	case T_CODE:
-	case T_STRONG:
-	case T_EM:
-		return FORMAT;
-	case T_BR:
-	case T_IMG:
-		return VOID;
-	default:
-		return UNWRAP;
-	}
-}
-
-static enum kind
-article_kind(enum html_tag t)
-{
-	switch ((int)t) {
-	case T_H1:
-	case T_H2:
-	case T_H3:
-	case T_H4:
-	case T_H5:
-	case T_H6:
-		return HEAD;
-	case T_FIGURE:
-	case T_FIGCAPTION:
-		return BLOCK;
-	case T_B:
-	case T_I:
-		return FORMAT;
-	case T_DEL:
-	case T_SUP:
-	case T_SUB:
-		return INLINE;
-	case T_HR:
-		return RULE;
-	case T_TABLE:
-		return TABLE;
-	case T_THEAD:
-	case T_TBODY:
-	case T_TFOOT:
-		return SECTION;
-	case T_CAPTION:
-		return CAPTION;
-	case T_TR:
-		return ROW;
-	case T_TD:
-	case T_TH:
-		return CELL;
-	default:
-		return UNWRAP;
-	}
-}
-
-/* Code, or what only makes sense with it, or would be text nobody wrote. */
-static bool
-dropped(enum html_tag t)
-{
-	static const uint8_t LIST[] = {T_SCRIPT, T_STYLE, T_IFRAME, T_OBJECT,
-	    T_EMBED, T_APPLET, T_TEMPLATE, T_NOSCRIPT, T_NOEMBED, T_NOFRAMES,
-	    T_TITLE, T_TEXTAREA, T_SELECT, T_BUTTON, T_INPUT, T_XMP,
-	    T_PLAINTEXT, T_AUDIO, T_VIDEO, T_CANVAS, T_FRAMESET, T_FRAME, T_MAP,
-	    T_LINK, T_META, T_BASE};
-
-	for (size_t i = 0; i < COUNT_OF(LIST); i++)
-		if (t == LIST[i])
-			return true;
-	return false;
+	return (enum kind)(KINDS[t] & ~ARTICLE);
 }
 
 static enum kind
 kind_of(const struct writer *w, const struct html_node *n)
 {
 	enum html_tag t = (enum html_tag)n->tag;
-	enum kind k;
 
-	if (n->ns != NS_HTML || dropped(t))
+	if (n->ns != NS_HTML)
 		return DROP;
-	k = basic_kind(t);
-	if (k == UNWRAP && w->tags == SANITIZE_ARTICLE)
-		k = article_kind(t);
-	return k;
+	if ((KINDS[t] & ARTICLE) && w->tags != SANITIZE_ARTICLE)
+		return UNWRAP;
+	return open_kind(t);
 }
 
 static bool
@@ -158,25 +142,20 @@ static bool
 heading_open(const struct writer *w)
 {
 	for (size_t i = w->n_open; i > 0; i--)
-		if (w->open[i - 1] >= T_H1 && w->open[i - 1] <= T_H6)
+		if (open_kind(w->open[i - 1]) == HEAD)
 			return true;
 	return false;
 }
 
-/* A parser that meets <li> ends an li that it finds by this walk. */
+/* A parser that meets <li> ends an li that it finds by this write_tree. */
 static bool
 item_fits(const struct writer *w)
 {
 	for (size_t i = w->n_open; i > 0; i--) {
-		enum html_tag t = w->open[i - 1];
-		enum kind k = basic_kind(t);
+		enum kind k = open_kind(w->open[i - 1]);
 
-		if (t == T_LI)
-			return false;
-		if (k == UNWRAP)
-			k = article_kind(t);
 		if (k != FORMAT && k != INLINE)
-			return true;
+			return k != ITEM;
 	}
 	return true;
 }
@@ -185,7 +164,7 @@ item_fits(const struct writer *w)
 static bool
 in_table_parts(const struct writer *w)
 {
-	enum kind k = article_kind(top(w));
+	enum kind k = open_kind(top(w));
 
 	return k == TABLE || k == SECTION || k == ROW;
 }
@@ -198,7 +177,7 @@ fits(const struct writer *w, enum html_tag t, enum kind k)
 	if (k == SECTION || k == CAPTION)
 		return top(w) == T_TABLE;
 	if (k == ROW)
-		return article_kind(top(w)) == SECTION;
+		return open_kind(top(w)) == SECTION;
 	if (k == CELL)
 		return top(w) == T_TR;
 	if (in_table_parts(w) || room <= TABLE_DEPTH)
@@ -235,7 +214,7 @@ ends_blank(const struct writer *w)
 
 /* Words of two blocks that were left out must not become one. */
 static void
-line(struct writer *w)
+put_line(struct writer *w)
 {
 	if (w->want_line && !w->after_pre && !ends_blank(w) &&
 	    !in_table_parts(w))
@@ -297,13 +276,13 @@ escaped(struct buf *b, struct str s, bool attr)
 }
 
 static void
-text(struct writer *w, struct str s)
+put_text(struct writer *w, struct str s)
 {
 	size_t before;
 
 	if (in_table_parts(w))
 		return;
-	line(w);
+	put_line(w);
 	before = w->out->n;
 	escaped(w->out, s, false);
 	if (w->out->failed || w->out->n == before)
@@ -320,7 +299,7 @@ text(struct writer *w, struct str s)
 }
 
 static void
-attr(struct writer *w, const char *name, struct str value)
+put_attr(struct writer *w, const char *name, struct str value)
 {
 	size_t before = w->out->n, empty;
 
@@ -339,7 +318,7 @@ text_attr(struct writer *w, const struct html_node *n, const char *name)
 	struct str s = html_attr(n, name);
 
 	if (s.p && s.n > 0 && s.n <= SANITIZE_TITLE_MAX)
-		attr(w, name, s);
+		put_attr(w, name, s);
 }
 
 /* "300" or "300px"; what else HTML knows is for layouts. */
@@ -378,16 +357,16 @@ start_tag(struct writer *w, const struct html_node *n)
 
 	if (!link.p)
 		return false;
-	line(w);
+	put_line(w);
 	buf_addc(w->out, '<');
 	buf_addz(w->out, html_tag_name((enum html_tag)n->tag));
 	if (n->tag == T_A) {
-		attr(w, "href", link);
+		put_attr(w, "href", link);
 		text_attr(w, n, "title");
 		buf_addz(
 		    w->out, " target=\"_blank\" rel=\"noopener noreferrer\"");
 	} else if (n->tag == T_IMG) {
-		attr(w, "src", link);
+		put_attr(w, "src", link);
 		text_attr(w, n, "alt");
 		text_attr(w, n, "title");
 		size_attr(w, n, "width");
@@ -420,7 +399,7 @@ enter(struct writer *w, const struct html_node *n)
 }
 
 static void
-leave(struct writer *w)
+end_tag(struct writer *w)
 {
 	buf_addz(w->out, "</");
 	buf_addz(w->out, html_tag_name(top(w)));
@@ -431,17 +410,17 @@ leave(struct writer *w)
 
 /* Behind n and all it holds. */
 static void
-end(struct writer *w, const struct html_node *n, enum done done)
+end_node(struct writer *w, const struct html_node *n, enum done done)
 {
 	if (done == OPENED)
-		leave(w);
+		end_tag(w);
 	else if (done == LEFT_OUT && !n->is_text && kind_of(w, n) != DROP)
 		w->want_line |= html_is_block(n);
 }
 
 /* What became of a node is kept in its ns, which is NS_HTML for all of them. */
 static void
-walk(struct writer *w, struct html_node *root)
+write_tree(struct writer *w, struct html_node *root)
 {
 	struct html_node *n = root->first;
 
@@ -449,7 +428,7 @@ walk(struct writer *w, struct html_node *root)
 		enum done done = LEFT_OUT;
 
 		if (n->is_text) {
-			text(w, n->text);
+			put_text(w, n->text);
 		} else if (kind_of(w, n) != DROP) {
 			done = enter(w, n);
 			if (n->first) {
@@ -458,13 +437,13 @@ walk(struct writer *w, struct html_node *root)
 				continue;
 			}
 		}
-		end(w, n, done);
+		end_node(w, n, done);
 		while (n != root && !n->next) {
 			n = n->parent;
 			done = (enum done)n->ns;
 			n->ns = NS_HTML;
 			if (n != root)
-				end(w, n, done);
+				end_node(w, n, done);
 		}
 		n = n == root ? NULL : n->next;
 	}
@@ -486,12 +465,9 @@ sanitize(struct str html, struct str base, enum sanitize_tags tags,
 		    html.n, SANITIZE_IN_MAX);
 	a = arena_new(SANITIZE_MEM);
 	w.links = arena_new(8 * HREF_MAX);
-	if (a && w.links)
-		rc = html_parse(a, html, &h, e);
-	else
-		rc = err_set(e, ERR_NOMEM, "no memory to clean HTML");
+	rc = html_parse(a, html, &h, e);
 	if (rc == OK) {
-		walk(&w, h.root);
+		write_tree(&w, h.root);
 		if (out->failed)
 			rc = err_set(e, ERR_LIMIT,
 			    "the cleaned HTML would be over %zu bytes",

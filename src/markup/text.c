@@ -5,14 +5,26 @@
 #include "base/str.h"
 #include "markup/entity.h"
 
+struct str
+text_copy(struct arena *a, struct str s)
+{
+	char *p = arena_try(a, s.n + 1);
+
+	if (!p)
+		return STR_EMPTY;
+	memcpy(p, s.p, s.n);
+	p[s.n] = '\0';
+	return (struct str){p, s.n};
+}
+
 static bool
-blank(char c)
+is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 static bool
-letter(char c)
+is_letter(char c)
 {
 	char low = (char)(c | 0x20);
 
@@ -21,11 +33,11 @@ letter(char c)
 
 /* Bytes of the tag or comment at s; 0: it is none; SIZE_MAX: nor is any. */
 static size_t
-tag(struct str s)
+tag_len(struct str s)
 {
 	const char *end;
 
-	if (s.n < 3 || !(letter(s.p[1]) || s.p[1] == '/' || s.p[1] == '!'))
+	if (s.n < 3 || !(is_letter(s.p[1]) || s.p[1] == '/' || s.p[1] == '!'))
 		return 0;
 	end = memchr(s.p, '>', s.n);
 	return end ? (size_t)(end - s.p) + 1 : SIZE_MAX;
@@ -49,7 +61,7 @@ strip(struct arena *a, struct str s, bool tags)
 
 		/* Where no > is left, no later < is a tag either. */
 		if (tags && s.p[0] == '<') {
-			took = tag(s);
+			took = tag_len(s);
 			tags = took < SIZE_MAX;
 			took = tags ? took : 0;
 		} else if (s.p[0] == '&') {
@@ -75,14 +87,15 @@ text_squeeze(struct arena *a, struct str s)
 
 	s = str_trim(s);
 	for (size_t i = 0; i < s.n && !again; i++)
-		again = blank(s.p[i]) && (s.p[i] != ' ' || blank(s.p[i + 1]));
+		again =
+		    is_blank(s.p[i]) && (s.p[i] != ' ' || is_blank(s.p[i + 1]));
 	if (!again)
 		return s;
 	p = arena_try(a, s.n);
 	if (!p)
 		return STR_EMPTY;
 	for (size_t i = 0; i < s.n; i++) {
-		if (!blank(s.p[i]))
+		if (!is_blank(s.p[i]))
 			p[n++] = s.p[i];
 		else if (n > 0 && p[n - 1] != ' ')
 			p[n++] = ' ';
@@ -106,7 +119,7 @@ tagged(struct str s)
 		if (!lt)
 			return false;
 		s = str_from(s, (size_t)(lt - s.p) + 1);
-		if ((s.p[0] == '/' && letter(s.p[1])) ||
+		if ((s.p[0] == '/' && is_letter(s.p[1])) ||
 		    str_starts(s, STR("br")) || str_starts(s, STR("img ")))
 			return true;
 	}
@@ -213,7 +226,7 @@ text_base64(struct arena *a, struct str s)
 	for (size_t i = 0; i < s.n && s.p[i] != '='; i++) {
 		const char *at;
 
-		if (blank(s.p[i]))
+		if (is_blank(s.p[i]))
 			continue;
 		at = s.p[i] ? strchr(SIGNS, s.p[i]) : NULL;
 		if (!at)
@@ -228,23 +241,4 @@ text_base64(struct arena *a, struct str s)
 	if (str_utf8_bad((struct str){p, n}) < n || memchr(p, '\0', n))
 		return STR_EMPTY;
 	return (struct str){p, n};
-}
-
-void
-text_add_xml(struct buf *b, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '&')
-			buf_addz(b, "&amp;");
-		else if (c == '<')
-			buf_addz(b, "&lt;");
-		else if (c == '>')
-			buf_addz(b, "&gt;");
-		else if (c == '"')
-			buf_addz(b, "&quot;");
-		else if ((unsigned char)c >= ' ' || c == '\n' || c == '\t')
-			buf_addc(b, c);
-	}
 }

@@ -1,7 +1,8 @@
 /*
- * text.h - the small texts of a feed: titles, people, what was escaped twice.
+ * text.h - small texts: titles, people, what was escaped twice.
  *
- * Results are the arena's or the argument itself; empty when there is no room.
+ * Results are the arena's or the argument itself; empty when it would be over
+ * the arena's limit.
  */
 #ifndef MARKUP_TEXT_H
 #define MARKUP_TEXT_H
@@ -9,8 +10,8 @@
 #include "base/base.h"
 
 struct arena;
-struct buf;
 
+struct str text_copy(struct arena *a, struct str s);
 /* HTML to the text in it: tags go, references become characters. */
 struct str text_of_html(struct arena *a, struct str html);
 /* Runs of blanks become one, none at the ends. */
@@ -20,8 +21,6 @@ struct str text_squeeze(struct arena *a, struct str s);
  * characters; tags go when one of them is an end tag or needs none.
  */
 struct str text_title(struct arena *a, struct str s);
-/* For XML that is written, in text and attributes; what XML forbids goes. */
-void text_add_xml(struct buf *b, struct str s);
 /* & < > as references: plain text as HTML. */
 struct str text_escape(struct arena *a, struct str s);
 /*

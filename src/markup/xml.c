@@ -1,5 +1,6 @@
 #include "markup/xml.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "markup/xml_priv.h"
 
@@ -27,7 +28,7 @@ xml_void(struct str name)
 }
 
 static const char *
-find(struct str s, struct str what)
+find_in(struct str s, struct str what)
 {
 	return memmem(s.p, s.n, what.p, what.n);
 }
@@ -35,7 +36,7 @@ find(struct str s, struct str what)
 /* ---- text ---- */
 
 static void
-put_text(struct reader *r, struct str s, bool refs)
+put_text(struct xml_reader *r, struct str s, bool refs)
 {
 	while (s.n > 0) {
 		char room[ENTITY_MAX];
@@ -64,9 +65,9 @@ put_text(struct reader *r, struct str s, bool refs)
 /* ---- elements ---- */
 
 static void
-close_top(struct reader *r)
+close_top(struct xml_reader *r)
 {
-	struct open *o = &r->open[--r->depth];
+	struct xml_open *o = &r->open[--r->depth];
 
 	r->calls->end(r->ctx, &o->tag);
 	r->n_spaces = o->n_spaces;
@@ -77,12 +78,12 @@ close_top(struct reader *r)
  * too: no item in an item, and nothing that ends itself. Else it is broken.
  */
 static void
-mend_on(struct reader *r)
+mend_on(struct xml_reader *r)
 {
 	size_t items = 0;
 
 	for (size_t i = 0; i < r->depth; i++) {
-		struct open *o = &r->open[i];
+		struct xml_open *o = &r->open[i];
 
 		items += among(o->tag.name, ITEMS, COUNT_OF(ITEMS));
 		o->frame = among(o->tag.name, FRAME, COUNT_OF(FRAME));
@@ -92,9 +93,9 @@ mend_on(struct reader *r)
 }
 
 static void
-end_tag(struct reader *r, struct str name)
+end_tag(struct xml_reader *r, struct str name)
 {
-	struct open *top = r->depth > 0 ? &r->open[r->depth - 1] : NULL;
+	struct xml_open *top = r->depth > 0 ? &r->open[r->depth - 1] : NULL;
 	size_t at = r->depth;
 	struct str local;
 	bool frame;
@@ -130,7 +131,7 @@ end_tag(struct reader *r, struct str name)
 
 /* An item begins: what is open of another one ends. */
 static void
-end_items(struct reader *r)
+end_items(struct xml_reader *r)
 {
 	for (size_t at = r->depth; at > 1; at--)
 		if (among(r->open[at - 1].tag.name, ITEMS, COUNT_OF(ITEMS))) {
@@ -143,11 +144,11 @@ end_items(struct reader *r)
 
 /* r->s stands at the <; false when it is text. */
 static bool
-start_tag(struct reader *r)
+start_tag(struct xml_reader *r)
 {
 	struct str s = str_from(r->s, 1), name = xml_name(&s);
 	size_t n_spaces = r->n_spaces;
-	struct open *o;
+	struct xml_open *o;
 	bool closed = false;
 
 	/* "a<b" with nothing behind: neither end nor blank. */
@@ -203,9 +204,9 @@ start_tag(struct reader *r)
 
 /* Up to and with `end`; false when there is none. */
 static bool
-skip_to(struct reader *r, size_t from, struct str end, bool *none)
+skip_to(struct xml_reader *r, size_t from, struct str end, bool *none)
 {
-	const char *at = *none ? NULL : find(str_from(r->s, from), end);
+	const char *at = *none ? NULL : find_in(str_from(r->s, from), end);
 
 	if (!at) {
 		*none = true;
@@ -241,7 +242,7 @@ xml_doctype(struct str s)
 }
 
 static void
-doctype(struct reader *r)
+doctype(struct xml_reader *r)
 {
 	size_t n = r->no_doctype_end ? 0 : xml_doctype(r->s);
 
@@ -255,12 +256,12 @@ doctype(struct reader *r)
 
 /* The end tag of what is open now, up to `end`; NULL when there is none. */
 static const char *
-own_end(const struct reader *r, struct str s)
+own_end(const struct xml_reader *r, struct str s)
 {
 	struct str name = r->depth > 0 ? r->open[r->depth - 1].name : STR_EMPTY;
 
 	while (name.n > 0) {
-		const char *at = find(s, STR("</"));
+		const char *at = find_in(s, STR("</"));
 
 		if (!at)
 			break;
@@ -276,18 +277,18 @@ own_end(const struct reader *r, struct str s)
  * end is that of another, which begins behind that tag.
  */
 static void
-cdata(struct reader *r)
+cdata(struct xml_reader *r)
 {
 	struct str s = str_from(r->s, 9), within = s;
 	const char *next, *end = NULL;
 
 	if (!r->cdata_end || r->cdata_end < s.p) {
-		r->cdata_end = r->no_cdata_end ? NULL : find(s, STR("]]>"));
+		r->cdata_end = r->no_cdata_end ? NULL : find_in(s, STR("]]>"));
 		r->no_cdata_end = !r->cdata_end;
 	}
 	if (r->cdata_end)
 		within.n = (size_t)(r->cdata_end - s.p);
-	next = find(within, STR("<![CDATA["));
+	next = find_in(within, STR("<![CDATA["));
 	if (next && r->cdata_end)
 		within.n = (size_t)(next - s.p);
 	if (next || !r->cdata_end)
@@ -307,7 +308,7 @@ cdata(struct reader *r)
 }
 
 static bool
-other_markup(struct reader *r)
+other_markup(struct xml_reader *r)
 {
 	if (str_starts(r->s, STR("<!--")))
 		return skip_to(r, 4, STR("-->"), &r->no_comment_end);
@@ -331,7 +332,7 @@ other_markup(struct reader *r)
 
 /* s is behind </: the end of what is open, as nearly all are. */
 static bool
-ends_top(const struct reader *r, struct str s)
+ends_top(const struct xml_reader *r, struct str s)
 {
 	struct str name = r->depth > 0 ? r->open[r->depth - 1].name : s;
 
@@ -341,7 +342,7 @@ ends_top(const struct reader *r, struct str s)
 
 /* True when markup stood there and is done with. */
 static bool
-markup(struct reader *r)
+read_markup(struct xml_reader *r)
 {
 	struct str s = str_from(r->s, 1);
 
@@ -378,7 +379,7 @@ markup(struct reader *r)
 
 /* Behind the root: nothing of it matters, unless there are items. */
 static void
-behind_root(struct reader *r)
+behind_root(struct xml_reader *r)
 {
 	struct str s = str_trim(r->s);
 
@@ -399,7 +400,7 @@ behind_root(struct reader *r)
 }
 
 static void
-read_all(struct reader *r)
+read_all(struct xml_reader *r)
 {
 	while (r->s.n > 0 && !r->done && !r->broken) {
 		const char *lt = memchr(r->s.p, '<', r->s.n);
@@ -409,7 +410,7 @@ read_all(struct reader *r)
 		if (r->depth > 0 && run.n > 0)
 			put_text(r, run, true);
 		r->s = str_from(r->s, run.n);
-		if (r->s.n > 0 && !markup(r)) {
+		if (r->s.n > 0 && !read_markup(r)) {
 			r->faulty = true;
 			if (r->depth > 0)
 				r->calls->text(r->ctx, STR("<"), false);
@@ -429,12 +430,9 @@ int
 xml_read(struct str xml, struct dtd *dtd, bool mend,
     const struct xml_calls *calls, void *ctx, bool *ret_faulty)
 {
-	struct reader *r = malloc(sizeof(*r));
+	struct xml_reader *r = mem_get(sizeof(*r));
 	int rc;
 
-	if (!r)
-		return ERR_NOMEM;
-	memset(r, 0, sizeof(*r));
 	r->s = xml;
 	r->dtd = dtd;
 	r->calls = calls;
@@ -444,7 +442,7 @@ xml_read(struct str xml, struct dtd *dtd, bool mend,
 	read_all(r);
 	rc = r->broken ? ERR_SYNTAX : OK;
 	if (r->values.failed)
-		rc = ERR_NOMEM;
+		rc = ERR_LIMIT;
 	*ret_faulty = r->faulty;
 	buf_done(&r->values);
 	free(r);

@@ -58,8 +58,8 @@ struct xml_calls {
 };
 
 /*
- * ERR_SYNTAX, never with `mend`: it must be mended. *ret_faulty: it was not
- * well-formed. ERR_NOMEM.
+ * ERR_SYNTAX, never with `mend`: it must be mended. ERR_LIMIT: a tag's
+ * attributes are too large. *ret_faulty: it was not well-formed.
  */
 int xml_read(struct str xml, struct dtd *dtd, bool mend,
     const struct xml_calls *calls, void *ctx, bool *ret_faulty) MUST_CHECK;

@@ -53,7 +53,7 @@ quoted(struct str s, char quote, bool *ret_faulty)
  * tag was none. A quote that is never closed ends at the tag's >.
  */
 static bool
-attribute(struct reader *r, struct str *s, struct str *ret_name,
+attribute(struct xml_reader *r, struct str *s, struct str *ret_name,
     struct str *ret_value)
 {
 	size_t n = 0;
@@ -98,7 +98,7 @@ attribute(struct reader *r, struct str *s, struct str *ret_name,
 
 /* Blanks of all kinds are one blank, and references are read. */
 static void
-keep_value(struct reader *r, size_t i, struct str s)
+keep_value(struct xml_reader *r, size_t i, struct str s)
 {
 	r->attrs[i].value = s;
 	r->at[i] = BORROWED;
@@ -128,7 +128,7 @@ keep_value(struct reader *r, size_t i, struct str s)
 }
 
 static void
-place(struct reader *r, size_t i)
+place_value(struct xml_reader *r, size_t i)
 {
 	if (r->at[i] != BORROWED)
 		r->attrs[i].value = r->attrs[i].value.n > 0
@@ -138,24 +138,25 @@ place(struct reader *r, size_t i)
 }
 
 static int
-number(const struct reader *r, struct str uri, struct str prefix)
+space_number(const struct xml_reader *r, struct str uri, struct str prefix)
 {
 	return r->calls->space ? r->calls->space(uri, prefix) : 0;
 }
 
 static void
-bind(struct reader *r, struct str prefix, size_t i)
+bind_space(struct xml_reader *r, struct str prefix, size_t i)
 {
 	struct str uri = r->attrs[i].value;
 
 	if (r->n_spaces == SPACES_MAX)
 		return;
-	r->spaces[r->n_spaces++] = (struct space){prefix,
-	    r->at[i] == BORROWED ? uri : STR_EMPTY, number(r, uri, prefix)};
+	r->spaces[r->n_spaces++] =
+	    (struct xml_space){prefix, r->at[i] == BORROWED ? uri : STR_EMPTY,
+		space_number(r, uri, prefix)};
 }
 
 static bool
-seen(const struct reader *r, struct str prefix, struct str name)
+is_seen(const struct xml_reader *r, struct str prefix, struct str name)
 {
 	for (size_t i = 0; i < r->n_attrs; i++)
 		if (str_eq_nocase(r->attrs[i].name, name) &&
@@ -165,7 +166,7 @@ seen(const struct reader *r, struct str prefix, struct str name)
 }
 
 bool
-xml_attributes(struct reader *r, struct str *s, bool *ret_closed)
+xml_attributes(struct xml_reader *r, struct str *s, bool *ret_closed)
 {
 	r->n_attrs = 0;
 	*ret_closed = false;
@@ -192,18 +193,18 @@ xml_attributes(struct reader *r, struct str *s, bool *ret_closed)
 			return false;
 		prefix = xml_prefix(name, &local);
 		if (i == FEED_ATTRS_MAX || str_has(local, ':') ||
-		    seen(r, prefix, local)) {
+		    is_seen(r, prefix, local)) {
 			r->faulty = true;
 			continue;
 		}
 		r->attrs[i].prefix = prefix;
 		r->attrs[i].name = local;
 		keep_value(r, i, value);
-		place(r, i);
+		place_value(r, i);
 		if (str_eq(prefix, STR("xmlns")))
-			bind(r, local, i);
+			bind_space(r, local, i);
 		else if (prefix.n == 0 && str_eq(local, STR("xmlns")))
-			bind(r, STR_EMPTY, i);
+			bind_space(r, STR_EMPTY, i);
 		else
 			r->n_attrs++;
 	}
@@ -211,12 +212,12 @@ xml_attributes(struct reader *r, struct str *s, bool *ret_closed)
 		return false;
 	*s = str_from(*s, 1);
 	for (size_t i = 0; i < r->n_attrs; i++)
-		place(r, i); /* the buffer may have moved */
+		place_value(r, i); /* the buffer may have moved */
 	return true;
 }
 
 void
-xml_resolve(const struct reader *r, struct xml_tag *tag)
+xml_resolve(const struct xml_reader *r, struct xml_tag *tag)
 {
 	for (size_t i = r->n_spaces; i-- > 0;)
 		if (r->spaces[i].prefix.n == tag->prefix.n &&
@@ -228,5 +229,5 @@ xml_resolve(const struct reader *r, struct xml_tag *tag)
 			return;
 		}
 	tag->uri = STR_EMPTY;
-	tag->space = number(r, STR_EMPTY, tag->prefix);
+	tag->space = space_number(r, STR_EMPTY, tag->prefix);
 }

@@ -36,19 +36,19 @@ size_t xml_special(struct str s, struct dtd *dtd, bool refs,
 
 #define SPACES_MAX 128 /* namespaces that are bound at once */
 
-struct open {
+struct xml_open {
 	struct str name;    /* as it is written, with its prefix */
 	struct xml_tag tag; /* without attributes */
 	size_t n_spaces;    /* bound when it began */
 	bool frame;         /* an item, or what holds items */
 };
 
-struct space {
+struct xml_space {
 	struct str prefix, uri;
 	int number;
 };
 
-struct reader {
+struct xml_reader {
 	struct str s; /* what is still to be read */
 	struct dtd *dtd;
 	const struct xml_calls *calls;
@@ -56,9 +56,9 @@ struct reader {
 	bool mend, faulty;
 	bool broken; /* what is open can't be trusted */
 	bool done;
-	struct open open[FEED_DEPTH_MAX];
+	struct xml_open open[FEED_DEPTH_MAX];
 	size_t depth, beyond; /* beyond: open ones that were left out */
-	struct space spaces[SPACES_MAX];
+	struct xml_space spaces[SPACES_MAX];
 	size_t n_spaces;
 	struct xml_attr attrs[FEED_ATTRS_MAX];
 	size_t at[FEED_ATTRS_MAX]; /* of its value in `values`, or BORROWED */
@@ -77,8 +77,8 @@ struct str xml_prefix(struct str name, struct str *ret_local);
  * Up to and with the tag's >. False when it is no tag. Namespaces are bound
  * as they come: whoever calls has noted how many there were.
  */
-bool xml_attributes(struct reader *r, struct str *s, bool *ret_closed);
+bool xml_attributes(struct xml_reader *r, struct str *s, bool *ret_closed);
 /* Which namespace the element is in; its names are set. */
-void xml_resolve(const struct reader *r, struct xml_tag *tag);
+void xml_resolve(const struct xml_reader *r, struct xml_tag *tag);
 
 #endif

@@ -17,7 +17,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct pack_shape *const SHAPES[] = {&DOC_FEED_SHAPE,
-    &DOC_PAGE_SHAPE, &DOC_OPML_SHAPE, &DOC_ICON_SHAPE, &DOC_CLEANED, &DOC_SAID,
+    &DOC_PAGE_SHAPE, &DOC_OPML_SHAPE, &DOC_ICON_SHAPE, &DOC_CLEANED, &DOC_RESULT,
     &DOC_ASK, &DOC_ARTICLES};
 
 static void

@@ -4,18 +4,17 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "markup/text.h"
+#include "markup/xml_write.h"
 
 /* A stream as Atom, which is how the first apps of this API read one. */
 
 #define SCHEME "http://www.google.com/reader/"
 
 static void
-add_element(struct buf *b, const char *name, const char *attrs, struct str s)
+add_element(struct buf *b, const char *name, struct str s)
 {
-	buf_fmt(b, "<%s%s>", name, attrs);
-	text_add_xml(b, s);
-	buf_fmt(b, "</%s>\n", name);
+	xml_write_element(b, name, s);
+	buf_addc(b, '\n');
 }
 
 static void
@@ -49,18 +48,20 @@ add_entry(struct buf *b, const struct gr_world *w, const struct sync_item *it)
 	add_state(b, it->read ? "read" : "fresh");
 	if (it->starred)
 		add_state(b, "starred");
-	add_element(b, "title", " type=\"text\"", it->title);
+	buf_addz(b, "<title type=\"text\">");
+	xml_write_text(b, it->title);
+	buf_addz(b, "</title>\n");
 	add_time(b, "published", it->published_us);
 	add_time(b, "updated", it->updated_us);
-	buf_addz(b, "<link rel=\"alternate\" type=\"text/html\" href=\"");
-	text_add_xml(b, it->link);
-	buf_addz(b, "\"/>\n");
-	add_element(b, "content", " type=\"html\"", it->html);
-	buf_addz(b, "<author>");
-	add_element(b, "name", "", it->author);
+	buf_addz(b, "<link rel=\"alternate\" type=\"text/html\"");
+	xml_write_attr(b, "href", it->link);
+	buf_addz(b, "/>\n<content type=\"html\">");
+	xml_write_text(b, it->html);
+	buf_addz(b, "</content>\n<author>");
+	add_element(b, "name", it->author);
 	buf_fmt(b, "</author>\n<source gr:stream-id=\"feed/%lld\">",
 	    (long long)it->feed);
-	add_element(b, "title", "", f ? f->title : STR_EMPTY);
+	add_element(b, "title", f ? f->title : STR_EMPTY);
 	buf_addz(b, "</source>\n</entry>\n");
 }
 
@@ -75,13 +76,13 @@ api_gr_atom(struct req *r, struct db *db, struct err *e)
 		return rc;
 	buf_clear(b);
 	r->content_type = "application/atom+xml; charset=utf-8";
-	buf_addz(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		    "<feed xmlns=\"http://www.w3.org/2005/Atom\" "
-		    "xmlns:gr=\"http://www.google.com/schemas/reader/atom/\">\n"
-		    "<id>tag:google.com,2005:reader/");
-	text_add_xml(b, p.stream);
+	buf_addz(b, XML_WRITE_HEAD
+	    "<feed xmlns=\"http://www.w3.org/2005/Atom\" "
+	    "xmlns:gr=\"http://www.google.com/schemas/reader/atom/\">\n"
+	    "<id>tag:google.com,2005:reader/");
+	xml_write_text(b, p.stream);
 	buf_addz(b, "</id>\n");
-	add_element(b, "title", "", p.title);
+	add_element(b, "title", p.title);
 	if (p.next)
 		buf_fmt(b, "<gr:continuation>%lld</gr:continuation>\n",
 		    (long long)p.next);

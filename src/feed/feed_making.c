@@ -1,8 +1,8 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "feed/feed_priv.h"
 #include "feed/link.h"
-#include "feed/parse_priv.h"
 #include "markup/text.h"
 
 void
@@ -10,8 +10,6 @@ making_init(struct making *m, struct arena *a, struct str url)
 {
 	*m = (struct making){.arena = a, .url = str_trim(url)};
 	m->feed = arena_alloc(a, sizeof(*m->feed));
-	if (!m->feed)
-		return;
 	m->feed->updated_us = FEED_NO_DATE;
 	m->tail = &m->feed->items;
 }
@@ -21,13 +19,12 @@ making_item(struct making *m)
 {
 	struct feed_item *it;
 
-	if (m->feed->n_items == FEED_ITEMS_MAX) {
+	if (m->feed->n_items == FEED_ITEMS_MAX || arena_over(m->arena)) {
 		m->feed->cut = true;
 		return NULL;
 	}
 	it = arena_alloc(m->arena, sizeof(*it));
-	if (it)
-		it->published_us = it->updated_us = FEED_NO_DATE;
+	it->published_us = it->updated_us = FEED_NO_DATE;
 	return it;
 }
 
@@ -57,8 +54,7 @@ making_category(struct making *m, struct feed_item *it, struct str text)
 		if (str_eq((*at)->text, text) || n + 1 == FEED_CATEGORIES_MAX)
 			return;
 	*at = arena_alloc(m->arena, sizeof(**at));
-	if (*at)
-		(*at)->text = arena_dup(m->arena, text);
+	(*at)->text = text_copy(m->arena, text);
 }
 
 void
@@ -75,10 +71,8 @@ making_enclosure(struct making *m, struct feed_item *it, struct str url,
 		if (str_eq((*at)->url, url) || n + 1 == FEED_ENCLOSURES_MAX)
 			return;
 	*at = arena_alloc(m->arena, sizeof(**at));
-	if (!*at)
-		return;
 	(*at)->url = url;
-	(*at)->type = arena_dup(m->arena, str_trim(type));
+	(*at)->type = text_copy(m->arena, str_trim(type));
 	(*at)->length = -1;
 	if (str_int(str_trim(length), &bytes) && bytes >= 0)
 		(*at)->length = bytes;

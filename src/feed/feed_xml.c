@@ -1,16 +1,19 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "feed/feed_priv.h"
 #include "feed/link.h"
-#include "feed/parse_priv.h"
 #include "feed/slots.h"
 #include "feed/xml_value.h"
 #include "markup/dtd.h"
+#include "markup/text.h"
 
 /*
- * xml.h calls start, text and end; the frames are the elements that are open. One element at a time is captured: its text, and where it may hold
- * HTML also the elements in it, written out again.
+ * markup/xml.h calls start, text and end; the frames are the elements that are
+ * open. One element at a time is captured: its text, and where it may hold HTML
+ * also the elements in it, written out again.
  */
 
 #define FRAMES_MAX (FEED_DEPTH_MAX + 1)
@@ -104,7 +107,7 @@ end_item(struct reading *r)
 static void
 begin_item(struct reading *r, const struct xml_tag *t)
 {
-	struct str about = attrs_get(t, STR("about"));
+	struct str about = value_attr(t, STR("about"));
 
 	if (r->item)
 		end_item(r);
@@ -118,7 +121,7 @@ begin_item(struct reading *r, const struct xml_tag *t)
 	r->item->base = r->frames[r->depth].base;
 	if (about.n > 0) {
 		slots_set(&r->item_slots, FIELD_ID, 2,
-		    arena_dup(r->m->arena, str_trim(about)));
+		    text_copy(r->m->arena, str_trim(about)));
 		if (link_web(about))
 			slots_set(&r->item_slots, FIELD_LINK, 1,
 			    r->item_slots.text[FIELD_ID]);
@@ -143,7 +146,7 @@ static bool
 known_root(struct reading *r, const struct xml_tag *t)
 {
 	struct feed *f = r->m->feed;
-	struct str version = str_trim(attrs_get(t, STR("version")));
+	struct str version = str_trim(value_attr(t, STR("version")));
 
 	if (is(t->name, "rss") || is(t->name, "channel")) {
 		f->format =
@@ -168,7 +171,7 @@ static void
 keep_language(struct reading *r, const struct xml_tag *t)
 {
 	slots_set(&r->feed_slots, FIELD_LANGUAGE, 1,
-	    arena_dup(r->m->arena, str_trim(attrs_get(t, STR("lang")))));
+	    text_copy(r->m->arena, str_trim(value_attr(t, STR("lang")))));
 }
 
 static void
@@ -229,8 +232,8 @@ drop_capture(struct reading *r)
 static void
 feed_link(struct reading *r, const struct xml_tag *t, struct str base)
 {
-	struct str rel = attrs_get(t, STR("rel"));
-	struct str href = attrs_get(t, STR("href"));
+	struct str rel = value_attr(t, STR("rel"));
+	struct str href = value_attr(t, STR("href"));
 	struct feed *f = r->m->feed;
 
 	if (str_eq_nocase(rel, STR("self")) && f->self.n == 0)
@@ -241,8 +244,8 @@ feed_link(struct reading *r, const struct xml_tag *t, struct str base)
 
 /* What an element means for what is in it; it may be all in its attributes. */
 static enum element_where
-begin(struct reading *r, const struct element *e, enum element_where where,
-    const struct xml_tag *t)
+begin_element(struct reading *r, const struct element *e,
+    enum element_where where, const struct xml_tag *t)
 {
 	struct frame *f = &r->frames[r->depth];
 
@@ -278,7 +281,7 @@ begin(struct reading *r, const struct element *e, enum element_where where,
 	case KIND_MARKUP:
 	case KIND_CONSTRUCT:
 		/* Atom 0.3: the same in several types, each in its own. */
-		if (str_starts(attrs_get(t, STR("type")), STR("multipart/")))
+		if (str_starts(value_attr(t, STR("type")), STR("multipart/")))
 			return where;
 		break;
 	case KIND_URL:
@@ -305,7 +308,7 @@ on_start(void *ctx, const struct xml_tag *t)
 
 	*f = (struct frame){NOWHERE, f[-1].base, NULL};
 	if (t->n_attrs > 0)
-		f->base = attrs_base(t, r->m->arena, f->base);
+		f->base = value_base(t, r->m->arena, f->base);
 	if (r->cap.e) {
 		if (!ends_capture(r, family, t->name)) {
 			value_start(&r->cap, r->depth - r->cap_depth, t);
@@ -330,7 +333,7 @@ on_start(void *ctx, const struct xml_tag *t)
 	if (e->kind == KIND_CHANNEL && r->m->feed->format == FEED_RSS1 &&
 	    has(t->uri, STR("simple/0.9")))
 		r->m->feed->format = FEED_RSS09X;
-	f->where = begin(r, e, where, t);
+	f->where = begin_element(r, e, where, t);
 	return !r->enough;
 }
 
@@ -354,8 +357,8 @@ end_author(struct reading *r, const struct element *e, enum element_where where)
 	if (who.n == 0)
 		who = a->text[FIELD_EMAIL];
 	if (who.n == 0)
-		who = arena_dup(r->m->arena, buf_str(&r->author_text));
-	if (s && who.p)
+		who = text_copy(r->m->arena, buf_str(&r->author_text));
+	if (s)
 		slots_author(r->m->arena, s, e->rank, who);
 }
 
@@ -377,7 +380,7 @@ on_end(void *ctx, const struct xml_tag *t)
 }
 
 static void
-finish(struct reading *r)
+finish_feed(struct reading *r)
 {
 	struct feed *f = r->m->feed;
 	struct slots *s = &r->feed_slots;
@@ -409,7 +412,7 @@ verdict(struct reading *r, struct err *e)
 	if (r->refused)
 		return err_set(e, ERR_INVALID,
 		    "this is not a feed: its root element is <%s>", r->root);
-	finish(r);
+	finish_feed(r);
 	if (f->n_items == 0 && f->title.n == 0 && f->link.n == 0 &&
 	    f->description.n == 0 && f->format == FEED_RSS1)
 		return err_set(e, ERR_INVALID,
@@ -426,16 +429,14 @@ on_space(struct str uri, struct str prefix)
 static const struct xml_calls CALLS = {on_start, on_text, on_end, on_space};
 
 int
-parse_xml(struct making *m, struct str xml, struct str doctype, bool mend,
+feed_read_xml(struct making *m, struct str xml, struct str doctype, bool mend,
     struct err *e)
 {
-	struct reading *r = calloc(1, sizeof(*r));
-	struct dtd *dtd = doctype.n > 0 ? calloc(1, sizeof(*dtd)) : NULL;
+	struct reading *r = mem_get(sizeof(*r));
+	struct dtd *dtd = doctype.n > 0 ? mem_get(sizeof(*dtd)) : NULL;
 	bool faulty = false;
-	int rc = ERR_NOMEM;
+	int rc;
 
-	if (!r || (doctype.n > 0 && !dtd))
-		goto out;
 	if (dtd)
 		dtd_read(dtd, doctype);
 	r->m = m;
@@ -448,10 +449,9 @@ parse_xml(struct making *m, struct str xml, struct str doctype, bool mend,
 	m->feed->repaired = faulty;
 	buf_done(&r->cap.text);
 	buf_done(&r->author_text);
-out:
 	free(dtd);
 	free(r);
-	if (rc == ERR_NOMEM)
-		return err_set(e, ERR_NOMEM, "no memory");
-	return rc;
+	return rc == ERR_LIMIT
+		   ? err_set(e, rc, "an element's attributes are too large")
+		   : rc;
 }

@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "feed/feed.h"
-#include "feed/parse_priv.h"
+#include "feed/feed_priv.h"
 #include "markup/charset.h"
 #include "markup/xml.h"
 
@@ -135,9 +135,7 @@ static int
 mended(struct making *m, struct str xml, struct str doctype, struct err *e)
 {
 	making_init(m, m->arena, m->url);
-	if (!m->feed)
-		return err_set(e, ERR_NOMEM, "the feed needs too much memory");
-	return parse_xml(m, xml, doctype, true, e);
+	return feed_read_xml(m, xml, doctype, true, e);
 }
 
 /* callback({...}); as scripts load it: what is in the brackets, or nothing. */
@@ -173,13 +171,13 @@ dispatch(struct making *m, struct str text, struct err *e)
 	if (text.n == 0)
 		return err_set(e, ERR_INVALID, "there is nothing in it");
 	if (text.p[0] == '{' || text.p[0] == '[')
-		return parse_json(m, text, e);
+		return feed_read_json(m, text, e);
 	from = wrapped_json(text);
 	if (from.n > 0)
-		return parse_json(m, from, e);
+		return feed_read_json(m, from, e);
 	p = read_prolog(text);
 	if (!p.html && among(p.root, ROOTS, COUNT_OF(ROOTS))) {
-		rc = parse_xml(m, p.from, p.doctype, false, e);
+		rc = feed_read_xml(m, p.from, p.doctype, false, e);
 		return rc == ERR_SYNTAX ? mended(m, p.from, p.doctype, e) : rc;
 	}
 	from = p.html || among(p.root, PAGES, COUNT_OF(PAGES)) ? STR_EMPTY
@@ -202,8 +200,6 @@ feed_parse(struct arena *a, struct str bytes, const struct feed_from *from,
 	if (bytes.n == 0)
 		return err_set(e, ERR_INVALID, "there is nothing in it");
 	making_init(&m, a, from->url);
-	if (!m.feed)
-		return err_set(e, ERR_NOMEM, "the feed needs too much memory");
 	rc = charset_decode(bytes, from->content_type, &b, &text, e);
 	if (rc == OK)
 		rc = dispatch(&m, text, e);

@@ -19,7 +19,7 @@ feed_format_name(enum feed_format format)
 }
 
 static void
-name(struct buf *b, const char *key)
+add_name(struct buf *b, const char *key)
 {
 	if (b->n > 0 && b->p[b->n - 1] != '{')
 		buf_addc(b, ',');
@@ -29,24 +29,24 @@ name(struct buf *b, const char *key)
 }
 
 static void
-text(struct buf *b, const char *key, struct str s)
+add_text_member(struct buf *b, const char *key, struct str s)
 {
 	if (s.n == 0)
 		return;
-	name(b, key);
+	add_name(b, key);
 	buf_json(b, s);
 }
 
 /* Whole seconds without a fraction, as nearly all are. */
 static void
-date(struct buf *b, const char *key, int64_t us)
+add_date(struct buf *b, const char *key, int64_t us)
 {
 	char room[TIME_LEN + 1];
 
 	if (us == FEED_NO_DATE)
 		return;
 	time_format(us, room);
-	name(b, key);
+	add_name(b, key);
 	if (us % US_PER_S == 0)
 		buf_fmt(b, "\"%.19sZ\"", room);
 	else
@@ -54,9 +54,9 @@ date(struct buf *b, const char *key, int64_t us)
 }
 
 static void
-categories(struct buf *b, const struct feed_text *c)
+add_categories(struct buf *b, const struct feed_text *c)
 {
-	name(b, "categories");
+	add_name(b, "categories");
 	buf_addc(b, '[');
 	for (; c; c = c->next) {
 		buf_json(b, c->text);
@@ -67,16 +67,16 @@ categories(struct buf *b, const struct feed_text *c)
 }
 
 static void
-enclosures(struct buf *b, const struct feed_enclosure *c)
+add_enclosures(struct buf *b, const struct feed_enclosure *c)
 {
-	name(b, "enclosures");
+	add_name(b, "enclosures");
 	buf_addc(b, '[');
 	for (; c; c = c->next) {
 		buf_addc(b, '{');
-		text(b, "url", c->url);
-		text(b, "type", c->type);
+		add_text_member(b, "url", c->url);
+		add_text_member(b, "type", c->type);
 		if (c->length >= 0) {
-			name(b, "length");
+			add_name(b, "length");
 			buf_int(b, c->length);
 		}
 		buf_addz(b, c->next ? "}," : "}");
@@ -85,21 +85,21 @@ enclosures(struct buf *b, const struct feed_enclosure *c)
 }
 
 static void
-item(struct buf *b, const struct feed_item *it)
+add_item(struct buf *b, const struct feed_item *it)
 {
 	buf_addc(b, '{');
-	text(b, "id", it->id);
-	text(b, "title", it->title);
-	text(b, "link", it->link);
-	text(b, "content", it->content);
-	text(b, "summary", it->summary);
-	text(b, "author", it->author);
-	date(b, "published", it->published_us);
-	date(b, "updated", it->updated_us);
+	add_text_member(b, "id", it->id);
+	add_text_member(b, "title", it->title);
+	add_text_member(b, "link", it->link);
+	add_text_member(b, "content", it->content);
+	add_text_member(b, "summary", it->summary);
+	add_text_member(b, "author", it->author);
+	add_date(b, "published", it->published_us);
+	add_date(b, "updated", it->updated_us);
 	if (it->categories)
-		categories(b, it->categories);
+		add_categories(b, it->categories);
 	if (it->enclosures)
-		enclosures(b, it->enclosures);
+		add_enclosures(b, it->enclosures);
 	buf_addc(b, '}');
 }
 
@@ -107,16 +107,16 @@ void
 feed_write(const struct feed *f, struct buf *to)
 {
 	buf_addc(to, '{');
-	text(to, "format", str_of(NAMES[f->format]));
-	text(to, "title", f->title);
-	text(to, "link", f->link);
-	text(to, "description", f->description);
-	date(to, "updated", f->updated_us);
-	text(to, "language", f->language);
-	name(to, "items");
+	add_text_member(to, "format", str_of(NAMES[f->format]));
+	add_text_member(to, "title", f->title);
+	add_text_member(to, "link", f->link);
+	add_text_member(to, "description", f->description);
+	add_date(to, "updated", f->updated_us);
+	add_text_member(to, "language", f->language);
+	add_name(to, "items");
 	buf_addc(to, '[');
 	for (const struct feed_item *it = f->items; it; it = it->next) {
-		item(to, it);
+		add_item(to, it);
 		if (it->next)
 			buf_addc(to, ',');
 	}

@@ -3,9 +3,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "feed/feed_priv.h"
 #include "feed/jsonfix.h"
 #include "feed/link.h"
-#include "feed/parse_priv.h"
 #include "feed/slots.h"
 #include "markup/text.h"
 
@@ -24,7 +24,7 @@ text_of(const struct json *j, const char *name)
 }
 
 static struct str
-kept(struct making *m, struct str s)
+text_kept(struct making *m, struct str s)
 {
 	/* An escaped NUL is a valid one, but no text has it. */
 	if (s.n > 0 && memchr(s.p, '\0', s.n)) {
@@ -34,21 +34,21 @@ kept(struct making *m, struct str s)
 		for (size_t i = 0; p && i < s.n; i++)
 			if (s.p[i])
 				p[n++] = s.p[i];
-		s = (struct str){p, n};
+		return p ? (struct str){p, n} : STR_EMPTY;
 	}
-	return arena_dup(m->arena, s);
+	return text_copy(m->arena, s);
 }
 
 static struct str
-plain(struct making *m, const struct json *j, const char *name)
+plain_text(struct making *m, const struct json *j, const char *name)
 {
-	return text_squeeze(m->arena, kept(m, text_of(j, name)));
+	return text_squeeze(m->arena, text_kept(m, text_of(j, name)));
 }
 
 static struct str
-url(struct making *m, const struct json *j, const char *name)
+url_of(struct making *m, const struct json *j, const char *name)
 {
-	return link_resolve(m->arena, m->url, kept(m, text_of(j, name)));
+	return link_resolve(m->arena, m->url, text_kept(m, text_of(j, name)));
 }
 
 /* "authors" of 1.1, "author" of 1.0, each an object or only a name. */
@@ -65,7 +65,7 @@ authors(struct making *m, const struct json *j)
 		struct str name =
 		    one->type == JSON_STRING ? one->text : text_of(one, "name");
 
-		slots_author(m->arena, &s, 3, kept(m, name));
+		slots_author(m->arena, &s, 3, text_kept(m, name));
 	}
 	return s.text[FIELD_AUTHOR];
 }
@@ -79,11 +79,11 @@ read_lists(struct making *m, struct feed_item *it, const struct json *j)
 	if (json_is(tags, JSON_ARRAY))
 		for (const struct json *t = tags->child; t; t = t->next)
 			if (t->type == JSON_STRING)
-				making_category(m, it, kept(m, t->text));
+				making_category(m, it, text_kept(m, t->text));
 	if (json_is(files, JSON_ARRAY))
 		for (const struct json *f = files->child; f; f = f->next)
-			making_enclosure(m, it, url(m, f, "url"),
-			    plain(m, f, "mime_type"),
+			making_enclosure(m, it, url_of(m, f, "url"),
+			    plain_text(m, f, "mime_type"),
 			    text_of(f, "size_in_bytes"));
 }
 
@@ -92,19 +92,19 @@ read_item(struct making *m, struct feed_item *it, const struct json *j)
 {
 	struct slots s = {.rank = {0}};
 
-	it->id = plain(m, j, "id");
-	it->link = url(m, j, "url");
+	it->id = plain_text(m, j, "id");
+	it->link = url_of(m, j, "url");
 	if (it->link.n == 0)
-		it->link = url(m, j, "external_url");
+		it->link = url_of(m, j, "external_url");
 	if (it->link.n == 0 && link_web(it->id))
 		it->link = link_resolve(m->arena, m->url, it->id);
-	it->title = plain(m, j, "title");
-	it->content = str_trim(kept(m, text_of(j, "content_html")));
+	it->title = plain_text(m, j, "title");
+	it->content = str_trim(text_kept(m, text_of(j, "content_html")));
 	if (it->content.n == 0)
-		it->content = text_escape(
-		    m->arena, str_trim(kept(m, text_of(j, "content_text"))));
-	it->summary =
-	    text_escape(m->arena, str_trim(kept(m, text_of(j, "summary"))));
+		it->content = text_escape(m->arena,
+		    str_trim(text_kept(m, text_of(j, "content_text"))));
+	it->summary = text_escape(
+	    m->arena, str_trim(text_kept(m, text_of(j, "summary"))));
 	it->author = authors(m, j);
 	slots_date(&s, FIELD_PUBLISHED, 1, text_of(j, "date_published"));
 	slots_date(&s, FIELD_UPDATED, 1, text_of(j, "date_modified"));
@@ -127,13 +127,13 @@ read_feed(struct making *m, const struct json *j, struct err *e)
 		return err_set(e, ERR_INVALID,
 		    "this is JSON, but no JSON Feed: it has no list of items");
 	f->format = FEED_JSON;
-	f->title = plain(m, j, "title");
-	f->link = url(m, j, "home_page_url");
-	f->self = url(m, j, "feed_url");
-	f->description = text_escape(m->arena, plain(m, j, "description"));
-	f->language = plain(m, j, "language");
+	f->title = plain_text(m, j, "title");
+	f->link = url_of(m, j, "home_page_url");
+	f->self = url_of(m, j, "feed_url");
+	f->description = text_escape(m->arena, plain_text(m, j, "description"));
+	f->language = plain_text(m, j, "language");
 	if (json_is(hubs, JSON_ARRAY) && hubs->child)
-		f->hub = url(m, hubs->child, "url");
+		f->hub = url_of(m, hubs->child, "url");
 	m->author = authors(m, j);
 	for (const struct json *i = json_is(items, JSON_ARRAY) ? items->child
 							       : NULL;
@@ -153,7 +153,7 @@ read_feed(struct making *m, const struct json *j, struct err *e)
 }
 
 int
-parse_json(struct making *m, struct str json, struct err *e)
+feed_read_json(struct making *m, struct str json, struct err *e)
 {
 	struct buf b = BUF(FEED_TEXT_MAX);
 	struct json *j = NULL;

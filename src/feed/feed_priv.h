@@ -1,8 +1,8 @@
 /*
- * parse_priv.h - what the readers of XML and of JSON share.
+ * feed_priv.h - what the readers of XML and of JSON share.
  */
-#ifndef FEED_PARSE_PRIV_H
-#define FEED_PARSE_PRIV_H
+#ifndef FEED_FEED_PRIV_H
+#define FEED_FEED_PRIV_H
 
 #include "feed/feed.h"
 
@@ -16,7 +16,7 @@ struct making {
 };
 
 void making_init(struct making *m, struct arena *a, struct str url);
-/* NULL when there are enough items, or no memory. */
+/* NULL when there are enough items, or the arena is over its limit. */
 struct feed_item *making_item(struct making *m);
 /* Hangs it in, unless there is nothing in it. */
 void making_add(struct making *m, struct feed_item *it);
@@ -31,8 +31,8 @@ void making_done(struct making *m);
  * ERR_INVALID when it holds no feed. ERR_SYNTAX, never with `mend`: elements
  * are closed in the wrong order, and the whole is to be read again with it.
  */
-int parse_xml(struct making *m, struct str xml, struct str doctype, bool mend,
-    struct err *e) MUST_CHECK;
-int parse_json(struct making *m, struct str json, struct err *e) MUST_CHECK;
+int feed_read_xml(struct making *m, struct str xml, struct str doctype,
+    bool mend, struct err *e) MUST_CHECK;
+int feed_read_json(struct making *m, struct str json, struct err *e) MUST_CHECK;
 
 #endif
