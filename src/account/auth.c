@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/token.h"
@@ -55,15 +56,12 @@ auth_new(const struct auth_opts *o, struct auth **ret, struct err *e)
 	    .threads = 1,
 	    .queue_max = AUTH_CHECKS_MAX,
 	};
-	struct auth *a = calloc(1, sizeof(*a));
+	struct auth *a = mem_get(sizeof(*a));
 	int rc;
 
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for access checks");
 	a->o = *o;
 	a->check = check_new(&o->lockout);
-	rc = a->check ? pool_start(&po, &a->passwords, e)
-		      : err_set(e, ERR_NOMEM, "no memory for access checks");
+	rc = pool_start(&po, &a->passwords, e);
 	if (rc < 0) {
 		auth_free(a);
 		return rc;
@@ -120,7 +118,7 @@ busy(struct err *e)
 
 /* The last that is done with a lookup off the http thread. */
 static void
-finish(struct lookup *k, int rc)
+finish_lookup(struct lookup *k, int rc)
 {
 	k->req->rc = rc;
 	req_wake(k->req);
@@ -217,17 +215,19 @@ load_session(struct lookup *k, struct db *db, struct err *e)
 
 /* On the password thread. */
 static void
-check(struct pool_job *job, void *ctx)
+check_shown(struct pool_job *job, void *ctx)
 {
 	struct lookup *k = MAIL_OF(job, struct lookup, job);
-	int rc;
+	struct check_ask ask = {.name = k->name,
+	    .password = k->password,
+	    .hash = k->hash,
+	    .peer = k->req->peer};
+	int rc = check_password(k->auth->check, &ask, clock_mono_us(),
+	    &k->seen.verified_until_us, &k->req->err);
 
 	(void)ctx;
-	rc = check_password(k->auth->check, k->name, k->password, k->hash,
-	    k->req->peer, clock_mono_us(), &k->seen.verified_until_us,
-	    &k->req->err);
 	atomic_fetch_sub(k->waiting, 1);
-	finish(k, rc);
+	finish_lookup(k, rc);
 }
 
 static int
@@ -236,7 +236,7 @@ queue_check(struct lookup *k, struct err *e)
 	struct lockout_key network = lockout_network(k->req->peer);
 
 	k->waiting = &k->auth->waiting[network.b[0]];
-	k->job.run = check;
+	k->job.run = check_shown;
 	if (atomic_fetch_add(k->waiting, 1) < AUTH_CHECKS_EACH &&
 	    pool_post(k->auth->passwords, &k->job))
 		return REQ_WAIT;
@@ -319,13 +319,7 @@ load(struct pool_job *job, void *ctx)
 		     : k->name.p  ? load_account(k, ctx, e)
 				  : load_key(k, ctx, e);
 	if (rc != REQ_WAIT)
-		finish(k, rc);
-}
-
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no room to find out who calls");
+		finish_lookup(k, rc);
 }
 
 /* Fresh enough to go by: nothing changed, and the key has not run out. */
@@ -338,20 +332,18 @@ is_fresh(const struct seen *s)
 }
 
 static int
-use(struct req *r, const struct principal *who, struct err *e)
+use(struct req *r, const struct principal *who)
 {
-	struct uuid *tenants = NULL;
+	struct uuid *tenants;
 
+	r->who = *who;
 	if (who->n_tenants) {
 		tenants =
 		    arena_array(r->arena, who->n_tenants, sizeof(*tenants));
-		if (!tenants)
-			return no_room(e);
 		memcpy(
 		    tenants, who->tenants, who->n_tenants * sizeof(*tenants));
+		r->who.tenants = tenants;
 	}
-	r->who = *who;
-	r->who.tenants = tenants;
 	return OK;
 }
 
@@ -360,17 +352,16 @@ use(struct req *r, const struct principal *who, struct err *e)
  * for an account, name and password; a copy goes to the arena when it must.
  */
 static int
-place(struct auth *a, struct req *r, const struct lookup *shown, struct err *e)
+look_up(
+    struct auth *a, struct req *r, const struct lookup *shown, struct err *e)
 {
 	const struct seen *s = seen_find(shown->seen.mark);
 	uint64_t now_generation = auth_generation(shown->by_cookie);
 	struct lookup *k;
 
 	if (s && is_fresh(s))
-		return use(r, &s->who, e);
+		return use(r, &s->who);
 	k = arena_alloc(r->arena, sizeof(*k));
-	if (!k)
-		return no_room(e);
 	*k = *shown;
 	if (s) {
 		k->seen.verified_until_us = s->verified_until_us;
@@ -379,8 +370,6 @@ place(struct auth *a, struct req *r, const struct lookup *shown, struct err *e)
 	if (shown->pair.n) {
 		struct str rest = arena_dup(r->arena, shown->pair);
 
-		if (!rest.p)
-			return no_room(e);
 		k->pair = rest;
 		k->name = str_cut(&rest, ':');
 		k->password = rest;
@@ -402,17 +391,17 @@ tell_failed(struct auth *a, const struct req *r, const struct lookup *k)
 {
 	const struct principal *who = &k->seen.who;
 	bool key = !k->app && !k->name.p;
-	struct str whom = STR_EMPTY;
+	struct failure f = {.way = k->app ? "app"
+				   : key  ? "key"
+					  : "password",
+	    .whom = STR_EMPTY,
+	    .peer = r->peer,
+	    .trace_id = r->trace_id};
 
 	if (key ? who->name[0] != '\0' : k->hash.p != NULL)
-		whom = arena_fmt(
+		f.whom = arena_fmt(
 		    r->arena, "%s:%s", key ? "key" : "user", who->name);
-	failures_add(a->o.failures, &(struct failure){.way = k->app ? "app"
-							     : key  ? "key"
-								   : "password",
-					.whom = whom.p ? whom : STR_EMPTY,
-					.peer = r->peer,
-					.trace_id = r->trace_id});
+	failures_add(a->o.failures, &f);
 }
 
 void
@@ -426,15 +415,15 @@ auth_failed(struct auth *a, const struct req *r, const char *way)
 
 /* What can't be anybody's is a failed login like others. */
 static int
-unknown(struct auth *a, const struct req *r, const char *why, struct err *e)
+malformed(struct auth *a, const struct req *r, const char *why, struct err *e)
 {
 	auth_failed(a, r, "malformed");
 	return err_set(e, ERR_UNKNOWN, "%s", why);
 }
 
 /* Back on the http thread with what the others found. */
-static int
-placed(struct req *r, struct err *e)
+int
+auth_checked(struct req *r, struct err *e)
 {
 	struct lookup *k = r->ctx;
 	int rc = r->rc;
@@ -462,10 +451,10 @@ bearer(struct auth *a, struct req *r, struct str token, struct err *e)
 	struct lookup k = {0};
 
 	if (!token_formed(token))
-		return unknown(
+		return malformed(
 		    a, r, "the bearer token is no key of this server", e);
 	token_hash(token, k.seen.mark);
-	return place(a, r, &k, e);
+	return look_up(a, r, &k, e);
 }
 
 /* Whether it is a route of an app's protocol: app passwords count nowhere
@@ -491,25 +480,33 @@ as_app(struct lookup *k)
 	digest_sha256(password, k->app_hash);
 }
 
+/* Wipes what was shown; a copy of it is wiped by auth_checked(). */
+static int
+look_up_pair(struct auth *a, struct req *r, char pair[PAIR_MAX], size_t n,
+    bool app, struct err *e)
+{
+	struct lookup k = {.pair = {pair, n}};
+	int rc;
+
+	seen_mark(k.pair, k.seen.mark);
+	if (app)
+		as_app(&k);
+	rc = look_up(a, r, &k, e);
+	digest_wipe(pair, PAIR_MAX);
+	return rc;
+}
+
 static int
 basic(struct auth *a, struct req *r, struct str text, struct err *e)
 {
-	struct lookup k = {0};
 	char pair[PAIR_MAX];
 	size_t n = 0;
-	int rc;
 
 	if (!base64_read(text, pair, sizeof(pair), &n) ||
 	    !str_has((struct str){pair, n}, ':'))
-		return unknown(
+		return malformed(
 		    a, r, "Basic wants the base64 of name:password", e);
-	k.pair = (struct str){pair, n};
-	seen_mark(k.pair, k.seen.mark);
-	if (for_apps(r))
-		as_app(&k);
-	rc = place(a, r, &k, e);
-	digest_wipe(pair, sizeof(pair));
-	return rc;
+	return look_up_pair(a, r, pair, n, for_apps(r), e);
 }
 
 /* A token without a name. */
@@ -519,35 +516,38 @@ token(struct auth *a, struct req *r, struct str text, bool fever, struct err *e)
 	struct lookup k = {.app = true, .fever = fever};
 
 	if (fever ? text.n != FEVER_KEY_LEN : !token_app_formed(text))
-		return unknown(a, r, "this is no app password", e);
+		return malformed(a, r, "this is no app password", e);
 	seen_mark(text, k.seen.mark);
 	digest_sha256(text, k.app_hash);
-	return place(a, r, &k, e);
+	return look_up(a, r, &k, e);
+}
+
+/* name:password, as Basic has it; false when it is too long. */
+static bool
+join(struct str name, struct str password, char ret[PAIR_MAX], size_t *ret_n)
+{
+	if (name.n + 1 + password.n > PAIR_MAX)
+		return false;
+	if (name.n)
+		memcpy(ret, name.p, name.n);
+	ret[name.n] = ':';
+	if (password.n)
+		memcpy(ret + name.n + 1, password.p, password.n);
+	*ret_n = name.n + 1 + password.n;
+	return true;
 }
 
 int
 auth_login(struct auth *a, struct req *r, struct str login, struct str password,
     struct err *e)
 {
-	struct lookup k = {.app = true};
-	struct buf pair = BUF(PAIR_MAX);
-	int rc;
+	char pair[PAIR_MAX];
+	size_t n;
 
-	buf_add(&pair, login);
-	buf_addc(&pair, ':');
-	buf_add(&pair, password);
-	if (pair.failed || str_has(login, ':') || !token_app_formed(password)) {
-		rc = unknown(a, r, "this is no app password", e);
-	} else {
-		k.pair = buf_str(&pair);
-		seen_mark(k.pair, k.seen.mark);
-		as_app(&k);
-		rc = place(a, r, &k, e);
-	}
-	if (pair.p)
-		digest_wipe(pair.p, pair.n);
-	buf_done(&pair);
-	return rc;
+	if (str_has(login, ':') || !token_app_formed(password) ||
+	    !join(login, password, pair, &n))
+		return malformed(a, r, "this is no app password", e);
+	return look_up_pair(a, r, pair, n, true, e);
 }
 
 int
@@ -560,29 +560,14 @@ int
 auth_check(struct auth *a, struct req *r, struct str name, struct str password,
     struct err *e)
 {
-	struct lookup k = {0};
 	struct err unused;
 	char pair[PAIR_MAX];
-	int rc;
+	size_t n;
 
 	if (account_check_name(name, "", &unused) < 0 ||
-	    name.n + 1 + password.n > sizeof(pair))
-		return unknown(a, r, "wrong name or password", e);
-	memcpy(pair, name.p, name.n);
-	pair[name.n] = ':';
-	if (password.n)
-		memcpy(pair + name.n + 1, password.p, password.n);
-	k.pair = (struct str){pair, name.n + 1 + password.n};
-	seen_mark(k.pair, k.seen.mark);
-	rc = place(a, r, &k, e);
-	digest_wipe(pair, sizeof(pair));
-	return rc;
-}
-
-int
-auth_checked(struct req *r, struct err *e)
-{
-	return placed(r, e);
+	    !join(name, password, pair, &n))
+		return malformed(a, r, "wrong name or password", e);
+	return look_up_pair(a, r, pair, n, false, e);
 }
 
 /* What we never gave out costs no look into the store. */
@@ -595,10 +580,10 @@ cookie(struct auth *a, struct req *r, struct str text, struct err *e)
 	digest_sha256(text, k.seen.mark);
 	s = seen_find(k.seen.mark);
 	if (s && is_fresh(s))
-		return use(r, &s->who, e);
+		return use(r, &s->who);
 	if (!session_read(&a->o.session, text, k.session))
 		return OK;
-	return place(a, r, &k, e);
+	return look_up(a, r, &k, e);
 }
 
 int
@@ -608,7 +593,7 @@ auth_who(void *arg, struct req *r, struct err *e)
 	struct str rest, scheme;
 
 	if (r->ctx)
-		return placed(r, e);
+		return auth_checked(r, e);
 	r->who = (struct principal){.kind = WHO_NOBODY};
 	if (strcmp(r->peer, "unix") == 0) {
 		r->who.kind = WHO_LOCAL;
@@ -637,5 +622,5 @@ auth_who(void *arg, struct req *r, struct err *e)
 		(void)str_cut(&rest, '=');
 		return token(a, r, str_trim(rest), false, e);
 	}
-	return unknown(a, r, "Authorization must be Bearer or Basic", e);
+	return malformed(a, r, "Authorization must be Bearer or Basic", e);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/uuid.h"
 #include "seal/digest.h"
 #include "seal/password.h"
@@ -22,16 +23,10 @@ struct check {
 struct check *
 check_new(const struct lockout_opts *o)
 {
-	struct check *c = calloc(1, sizeof(*c));
+	struct check *c = mem_get(sizeof(*c));
 	char key[32];
 
-	if (!c)
-		return NULL;
 	c->lockout = lockout_new(o);
-	if (!c->lockout) {
-		free(c);
-		return NULL;
-	}
 	rand_bytes(key, sizeof(key));
 	c->hmac = hmac_new((struct str){key, sizeof(key)});
 	digest_wipe(key, sizeof(key));
@@ -50,18 +45,18 @@ check_free(struct check *c)
 
 /* Lengths go in too: no two triples make the same bytes. */
 static void
-mark(struct check *c, struct str name, struct str password, struct str hash,
-    unsigned char ret[DIGEST_LEN])
+mark_of(
+    struct check *c, const struct check_ask *q, unsigned char ret[DIGEST_LEN])
 {
-	size_t lengths[2] = {name.n, password.n};
-	struct str parts[] = {
-	    {(const char *)lengths, sizeof(lengths)}, name, password, hash};
+	size_t lengths[2] = {q->name.n, q->password.n};
+	struct str parts[] = {{(const char *)lengths, sizeof(lengths)}, q->name,
+	    q->password, q->hash};
 
 	hmac_sum(c->hmac, parts, COUNT_OF(parts), ret);
 }
 
 static struct verified *
-place(struct check *c, const unsigned char m[DIGEST_LEN])
+verified_at(struct check *c, const unsigned char m[DIGEST_LEN])
 {
 	uint32_t h;
 
@@ -80,30 +75,29 @@ locked(int64_t wait_us, struct err *e)
 }
 
 int
-check_password(struct check *c, struct str name, struct str password,
-    struct str hash, const char *peer, int64_t now_us, int64_t *ret_until_us,
-    struct err *e)
+check_password(struct check *c, const struct check_ask *q, int64_t now_us,
+    int64_t *ret_until_us, struct err *e)
 {
-	struct lockout_key pair = lockout_pair(name, hash, peer);
+	struct lockout_key pair = lockout_pair(q->name, q->hash, q->peer);
 	int64_t wait_us = lockout_wait_us(c->lockout, &pair, now_us);
 	unsigned char m[DIGEST_LEN];
 	struct verified *v;
 	bool same = false;
 	int rc = OK;
 
-	mark(c, name, password, hash, m);
-	v = place(c, m);
-	if (hash.p && v->until_us > now_us &&
+	mark_of(c, q, m);
+	v = verified_at(c, m);
+	if (q->hash.p && v->until_us > now_us &&
 	    digest_eq(v->mark, m, sizeof(m))) {
 		*ret_until_us = v->until_us;
 		return OK;
 	}
 	if (wait_us > 0)
 		return locked(wait_us, e);
-	if (hash.p)
-		rc = password_verify(hash, password, &same, e);
+	if (q->hash.p)
+		rc = password_verify(q->hash, q->password, &same, e);
 	else
-		password_waste(password);
+		password_waste(q->password);
 	if (rc < 0)
 		return rc;
 	if (!same) {

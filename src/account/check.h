@@ -15,16 +15,20 @@
 
 struct check;
 
-struct check *check_new(const struct lockout_opts *o); /* NULL: no memory */
-void check_free(struct check *c);                      /* NULL is fine */
+struct check *check_new(const struct lockout_opts *o);
+void check_free(struct check *c); /* NULL is fine */
+
+struct check_ask {
+	struct str name, password;
+	struct str hash; /* the account's; .p NULL: there is no such account */
+	const char *peer;
+};
 
 /*
- * `hash` is the account's, .p NULL when there is no such account. OK with the
- * time until which the answer may be trusted; ERR_UNKNOWN when it is not the
- * password, ERR_BUSY with retry_after_s when the pair is locked.
+ * OK with the time until which the answer may be trusted; ERR_UNKNOWN when it
+ * is not the password, ERR_BUSY with retry_after_s when the pair is locked.
  */
-int check_password(struct check *c, struct str name, struct str password,
-    struct str hash, const char *peer, int64_t now_us, int64_t *ret_until_us,
-    struct err *e) MUST_CHECK;
+int check_password(struct check *c, const struct check_ask *q, int64_t now_us,
+    int64_t *ret_until_us, struct err *e) MUST_CHECK;
 
 #endif

@@ -54,9 +54,12 @@ test_check(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct str h =
 		    rows[i].there ? str_of(hash) : (struct str){NULL, 0};
-		int rc = check_password(c, str_of(rows[i].name),
-		    str_of(rows[i].password), h, rows[i].peer,
-		    base + rows[i].at_s * US_PER_S, &until, &e);
+		struct check_ask q = {.name = str_of(rows[i].name),
+		    .password = str_of(rows[i].password),
+		    .hash = h,
+		    .peer = rows[i].peer};
+		int rc = check_password(
+		    c, &q, base + rows[i].at_s * US_PER_S, &until, &e);
 
 		if (rc != rows[i].want)
 			fail_msg("row %zu: %d", i, rc);
@@ -64,9 +67,12 @@ test_check(void **state)
 			assert_int_equal(e.retry_after_s, rows[i].retry_s);
 	}
 	/* What was verified was verified against that hash alone. */
-	assert_int_equal(
-	    check_password(c, STR("ann"), STR("right one"), str_of(other),
-		"192.0.2.1", base + 511 * US_PER_S, &until, &e),
+	assert_int_equal(check_password(c,
+			     &(struct check_ask){.name = STR("ann"),
+				 .password = STR("right one"),
+				 .hash = str_of(other),
+				 .peer = "192.0.2.1"},
+			     base + 511 * US_PER_S, &until, &e),
 	    ERR_UNKNOWN);
 	assert_int_equal(until, base + (510 + AUTH_VERIFIED_S) * US_PER_S);
 	check_free(c);

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "event/append.h"
 #include "loop/mailbox.h"
@@ -52,17 +53,11 @@ struct rows_job {
 struct failures *
 failures_new(struct append *append, int64_t window_us)
 {
-	struct failures *f = calloc(1, sizeof(*f));
+	struct failures *f = mem_get(sizeof(*f));
 
-	if (!f)
-		return NULL;
 	f->append = append;
 	f->window_us = window_us;
 	f->box = mailbox_new();
-	if (!f->box) {
-		free(f);
-		return NULL;
-	}
 	return f;
 }
 
@@ -88,7 +83,7 @@ copy(char *to, size_t cap, struct str s)
 }
 
 static void
-tell(struct failures *f, const struct failure *x)
+log_failure(struct failures *f, const struct failure *x)
 {
 	struct log_line l;
 
@@ -112,18 +107,16 @@ failures_add(struct failures *f, const struct failure *x)
 	metric_add(M_LOGIN_FAILED, 1);
 	if (!f)
 		return;
-	tell(f, x);
-	n = atomic_fetch_add(&f->waiting, 1) < LOGIN_NOTES_MAX
-		? calloc(1, sizeof(*n))
-		: NULL;
-	if (n) {
+	log_failure(f, x);
+	if (atomic_fetch_add(&f->waiting, 1) < LOGIN_NOTES_MAX) {
+		n = mem_get(sizeof(*n));
 		n->way = x->way;
 		copy(n->whom, sizeof(n->whom), x->whom);
 		copy(n->peer, sizeof(n->peer), str_of(x->peer));
 		if (mailbox_post(f->box, &n->mail))
 			return;
+		free(n);
 	}
-	free(n);
 	(void)atomic_fetch_sub(&f->waiting, 1);
 	(void)atomic_fetch_add(&f->lost, 1);
 }
@@ -201,11 +194,9 @@ written(struct append_job *job)
 static bool
 post_rows(struct failures *f)
 {
-	struct rows_job *j = calloc(1, sizeof(*j));
+	struct rows_job *j = mem_get(sizeof(*j));
 	struct err e;
 
-	if (!j)
-		return false;
 	memcpy(j->sums, f->sums, f->n * sizeof(f->sums[0]));
 	j->n = f->n;
 	if (f->others > 0)

@@ -31,7 +31,7 @@ struct failure {
 	const char *peer, *trace_id;
 };
 
-/* `window_us` is the minute. NULL: no memory. */
+/* `window_us` is the minute. */
 struct failures *failures_new(struct append *append, int64_t window_us);
 void failures_free(struct failures *f); /* NULL is fine */
 

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 
 #define NS_PER_US   INT64_C(1000)
 #define NS_PER_MS   INT64_C(1000000)
@@ -24,11 +25,10 @@ struct limiter {
 struct limiter *
 limiter_new(size_t slots)
 {
-	struct limiter *l = calloc(1, sizeof(*l) + slots * sizeof(struct slot));
+	struct limiter *l = mem_get(sizeof(*l) + slots * sizeof(struct slot));
 
 	assert(slots > 0 && (slots & (slots - 1)) == 0);
-	if (l)
-		l->n = slots;
+	l->n = slots;
 	return l;
 }
 
@@ -82,7 +82,7 @@ slot_of(struct limiter *l, int64_t key_id, int64_t now_ns)
 }
 
 static int
-refuse(int64_t wait_ns, struct err *e)
+refuse_for(int64_t wait_ns, struct err *e)
 {
 	int64_t wait_ms = (wait_ns + NS_PER_MS - 1) / NS_PER_MS;
 
@@ -94,7 +94,7 @@ refuse(int64_t wait_ns, struct err *e)
 
 /* `rate` in each span, and as many at once. */
 static int
-take(struct limiter *l, int64_t key_id, int64_t rate, int64_t span_ns,
+spend(struct limiter *l, int64_t key_id, int64_t rate, int64_t span_ns,
     int64_t cost, int64_t now_us, struct err *e)
 {
 	int64_t now_ns = now_us * NS_PER_US;
@@ -108,7 +108,7 @@ take(struct limiter *l, int64_t key_id, int64_t rate, int64_t span_ns,
 	spend_ns = cost < DEBT_MAX_NS / each_ns ? cost * each_ns : DEBT_MAX_NS;
 	s = slot_of(l, key_id, now_ns);
 	if (!s)
-		return refuse(NS_PER_S, e); /* a moment, not a span */
+		return refuse_for(NS_PER_S, e); /* a moment, not a span */
 	full_at = atomic_load(&s->full_at);
 	for (;;) {
 		int64_t from = full_at > now_ns ? full_at : now_ns;
@@ -116,7 +116,7 @@ take(struct limiter *l, int64_t key_id, int64_t rate, int64_t span_ns,
 		int64_t over = from - now_ns + fits - span_ns;
 
 		if (over > 0)
-			return refuse(over, e);
+			return refuse_for(over, e);
 		if (atomic_compare_exchange_weak(
 			&s->full_at, &full_at, from + spend_ns))
 			return OK;
@@ -127,12 +127,12 @@ int
 limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
     int64_t cost, int64_t now_us, struct err *e)
 {
-	return take(l, key_id, rate_per_s, NS_PER_S, cost, now_us, e);
+	return spend(l, key_id, rate_per_s, NS_PER_S, cost, now_us, e);
 }
 
 int
 limiter_take_minute(struct limiter *l, int64_t id, int64_t rate_per_minute,
     int64_t cost, int64_t now_us, struct err *e)
 {
-	return take(l, id, rate_per_minute, 60 * NS_PER_S, cost, now_us, e);
+	return spend(l, id, rate_per_minute, 60 * NS_PER_S, cost, now_us, e);
 }

@@ -32,7 +32,7 @@
 
 struct limiter;
 
-/* `slots` is a power of two. NULL when there is no memory. */
+/* `slots` is a power of two. */
 struct limiter *limiter_new(size_t slots);
 void limiter_free(struct limiter *l); /* NULL is fine */
 /*

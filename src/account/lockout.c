@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "http/network.h"
 #include "seal/digest.h"
@@ -27,12 +28,11 @@ struct lockout {
 struct lockout *
 lockout_new(const struct lockout_opts *o)
 {
-	struct lockout *l = calloc(1, sizeof(*l));
+	struct lockout *l = mem_get(sizeof(*l));
 
 	assert(o->failures_max >= 1 && o->window_us > 0);
 	assert(o->first_us > 0 && o->lock_us >= o->first_us);
-	if (l)
-		l->o = *o;
+	l->o = *o;
 	return l;
 }
 

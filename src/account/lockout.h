@@ -45,8 +45,8 @@ struct lockout_key {
 	unsigned char b[LOCKOUT_KEY_LEN];
 };
 
-struct lockout *lockout_new(const struct lockout_opts *o); /* NULL: no memory */
-void lockout_free(struct lockout *l);                      /* NULL is fine */
+struct lockout *lockout_new(const struct lockout_opts *o);
+void lockout_free(struct lockout *l); /* NULL is fine */
 
 /*
  * `peer` is an address in text form; a mapped IPv4 counts as IPv4. `hash` is

@@ -10,8 +10,10 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "http/client/oauth.h"
 #include "http/percent.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
@@ -76,22 +78,15 @@ oidc_check(const struct conf *c, struct err *e)
 	return rc;
 }
 
-int
-oidc_new(const struct conf *c, struct caller *caller, struct oidc **ret,
-    struct err *e)
+struct oidc *
+oidc_new(const struct conf *c, struct caller *caller)
 {
 	struct oidc *o;
 
-	*ret = NULL;
 	if (!c->google_client_id[0])
-		return OK;
-	o = calloc(1, sizeof(*o));
-	if (o)
-		o->scratch = arena_new(OIDC_MEM);
-	if (!o || !o->scratch) {
-		free(o);
-		return err_set(e, ERR_NOMEM, "no memory for logins");
-	}
+		return NULL;
+	o = mem_get(sizeof(*o));
+	o->scratch = arena_new(OIDC_MEM);
 	o->conf = c;
 	o->caller = caller;
 	o->client_id = str_of(c->google_client_id);
@@ -99,8 +94,7 @@ oidc_new(const struct conf *c, struct caller *caller, struct oidc **ret,
 	while (str_ends(o->issuer, STR("/")))
 		o->issuer.n--;
 	o->authorize = o->token = o->keys = BUF(URL_MAX);
-	*ret = o;
-	return OK;
+	return o;
 }
 
 void
@@ -134,7 +128,7 @@ struct str
 oidc_page(const struct oidc *o, struct str authorize, struct str state,
     struct str nonce, struct str verifier, struct arena *a)
 {
-	struct buf b = BUF(URL_MAX + 4 * KIB);
+	struct buf b = BUF(URL_MAX + 8 * CONF_TEXT_MAX);
 	unsigned char sum[DIGEST_LEN];
 	struct str page;
 
@@ -154,9 +148,7 @@ oidc_page(const struct oidc *o, struct str authorize, struct str state,
 	buf_addz(&b, "&code_challenge_method=S256&code_challenge=");
 	digest_sha256(verifier, sum);
 	base64url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
-	page = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
-	if (page.p)
-		page.p = arena_z(a, page);
+	page = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return page;
 }
@@ -166,7 +158,7 @@ oidc_page(const struct oidc *o, struct str authorize, struct str state,
 static void proceed(struct oidc_flow *f);
 
 static void
-finish(struct oidc_flow *f, int rc)
+finish_flow(struct oidc_flow *f, int rc)
 {
 	f->rc = rc;
 	(void)atomic_fetch_sub(&f->oidc->flows, 1);
@@ -195,7 +187,7 @@ refreshed(struct oidc *o, int rc)
 			proceed(f);
 		} else {
 			f->err = o->why;
-			finish(f, rc);
+			finish_flow(f, rc);
 		}
 		f = next;
 	}
@@ -221,19 +213,21 @@ read_answer(struct arena *arena, const struct client_answer *a,
 	return OK;
 }
 
-static void
-ask(struct oidc *o, struct str url,
+static const struct client_header ACCEPT = {
+    {"Accept", 6}, {"application/json", 16}};
+
+static struct client_send
+send_to(const struct oidc *o, struct str url,
     void (*done)(struct client_send *s, const struct client_answer *a))
 {
-	static const struct client_header accept = {
-	    {"Accept", 6}, {"application/json", 16}};
 	const char *proxy = o->conf->webhook_proxy;
 
-	o->send = (struct client_send){
+	return (struct client_send){
 	    .method = GET,
 	    .url = url,
-	    .headers = &accept,
+	    .headers = &ACCEPT,
 	    .n_headers = 1,
+	    .body = STR_EMPTY,
 	    .use = GUARD_WEBHOOK,
 	    .connect_ms = OIDC_TOTAL_MS / 2,
 	    .total_ms = OIDC_TOTAL_MS,
@@ -242,6 +236,13 @@ ask(struct oidc *o, struct str url,
 	    .proxy = proxy[0] ? proxy : NULL,
 	    .done = done,
 	};
+}
+
+static void
+fetch_from(struct oidc *o, struct str url,
+    void (*done)(struct client_send *s, const struct client_answer *a))
+{
+	o->send = send_to(o, url, done);
 	client_start(o->client, &o->send);
 }
 
@@ -331,7 +332,7 @@ got_document(struct client_send *s, const struct client_answer *a)
 	if (rc < 0)
 		refreshed(o, rc);
 	else
-		ask(o, buf_str(&o->keys), got_keys);
+		fetch_from(o, buf_str(&o->keys), got_keys);
 }
 
 /* The flow goes on when document and keys are there. */
@@ -347,7 +348,7 @@ refresh(struct oidc *o, struct oidc_flow *f)
 	arena_reset(o->scratch);
 	o->discovery =
 	    arena_fmt(o->scratch, "%.*s" WELL_KNOWN, STR_ARG(o->issuer));
-	ask(o, o->discovery, got_document);
+	fetch_from(o, o->discovery, got_document);
 }
 
 /* ---- one flow ---- */
@@ -382,12 +383,12 @@ verify(struct oidc_flow *f)
 	}
 	if (rc == ERR_ABSENT)
 		rc = f->err.code = ERR_INVALID;
-	finish(f, rc);
+	finish_flow(f, rc);
 }
 
 /* {"error":"invalid_grant"}: for the log. */
 static int
-refused(const struct client_answer *a, struct arena *arena, struct err *e)
+code_refused(const struct client_answer *a, struct arena *arena, struct err *e)
 {
 	struct json *j = NULL;
 	struct err wrong;
@@ -405,58 +406,43 @@ static void
 got_token(struct client_send *s, const struct client_answer *a)
 {
 	struct oidc_flow *f = MAIL_OF(s, struct oidc_flow, send);
-	const struct json *token;
+	const struct json *token = NULL;
 	struct json *j = NULL;
 	int rc;
 
-	if (a->result == CLIENT_ANSWERED && a->status >= 400 &&
-	    a->status < 500) {
-		finish(f, refused(a, f->arena, &f->err));
-		return;
-	}
-	rc =
-	    read_answer(f->arena, a, "the login provider's token", &j, &f->err);
+	if (a->result == CLIENT_ANSWERED && a->status >= 400 && a->status < 500)
+		rc = code_refused(a, f->arena, &f->err);
+	else
+		rc = read_answer(
+		    f->arena, a, "the login provider's token", &j, &f->err);
+	if (rc == OK && !json_is(token = json_get(j, "id_token"), JSON_STRING))
+		rc = err_set(&f->err, ERR_INVALID,
+		    "the login provider gave no id_token");
 	if (rc < 0) {
-		finish(f, rc);
-		return;
-	}
-	token = json_get(j, "id_token");
-	if (!json_is(token, JSON_STRING)) {
-		finish(f, err_set(&f->err, ERR_INVALID,
-			      "the login provider gave no id_token"));
+		finish_flow(f, rc);
 		return;
 	}
 	f->token = arena_dup(f->arena, token->text);
-	if (f->token.p)
-		verify(f);
-	else
-		finish(f, err_set(&f->err, ERR_NOMEM, "no room for a login"));
+	verify(f);
 }
 
-/* "Basic " and base64 of id:secret, each encoded as in a form. */
 static struct str
 basic(const struct oidc *o, struct arena *a)
 {
-	struct buf plain = BUF(8 * KIB), b = BUF(16 * KIB);
+	struct buf b = BUF(8 * OAUTH_KEY_MAX);
 	struct str header;
 
-	percent_add(&plain, o->client_id);
-	buf_addc(&plain, ':');
-	percent_add(&plain, str_of(o->conf->google_client_secret));
-	buf_addz(&b, "Basic ");
-	base64_add(&b, buf_str(&plain));
+	oauth_basic(&b, o->client_id, str_of(o->conf->google_client_secret));
 	header = arena_dup(a, buf_str(&b));
-	digest_wipe(plain.p, plain.n);
-	digest_wipe(b.p, b.n);
-	buf_done(&plain);
-	buf_done(&b);
+	digest_wipe_buf(&b);
 	return header;
 }
 
+/* .p NULL: the code is too long. */
 static struct str
 form(const struct oidc *o, const struct oidc_flow *f)
 {
-	struct buf b = BUF(32 * KIB);
+	struct buf b = BUF(64 * KIB);
 	struct str text;
 
 	buf_addz(&b, "grant_type=authorization_code&code=");
@@ -481,35 +467,27 @@ static void
 exchange(struct oidc_flow *f)
 {
 	struct oidc *o = f->oidc;
-	const char *proxy = o->conf->webhook_proxy;
 	struct str body = form(o, f);
-	struct str auth = o->in_form ? STR_EMPTY : basic(o, f->arena);
 
-	if (!body.p || !auth.p) {
-		finish(f, err_set(&f->err, ERR_NOMEM, "no room for a login"));
+	if (!body.p) {
+		finish_flow(f, err_set(&f->err, ERR_LIMIT,
+				   "the login's code is too long"));
 		return;
 	}
-	f->headers[0] =
-	    (struct client_header){STR("Accept"), STR("application/json")};
+	f->headers[0] = ACCEPT;
 	f->headers[1] = (struct client_header){
 	    STR("Content-Type"), STR("application/x-www-form-urlencoded")};
-	f->headers[2] = (struct client_header){STR("Authorization"), auth};
-	f->send = (struct client_send){
-	    .method = POST,
-	    .url = arena_dup(f->arena, buf_str(&o->token)),
-	    .headers = f->headers,
-	    .n_headers = o->in_form ? 2 : 3,
-	    .body = body,
-	    .use = GUARD_WEBHOOK,
-	    .connect_ms = OIDC_TOTAL_MS / 2,
-	    .total_ms = OIDC_TOTAL_MS,
-	    .keep_max = OIDC_ANSWER_MAX,
-	    /* A code is good once: it must not be sent twice. */
-	    .fresh = true,
-	    .user_agent = AGENT,
-	    .proxy = proxy[0] ? proxy : NULL,
-	    .done = got_token,
-	};
+	if (!o->in_form)
+		f->headers[2] = (struct client_header){
+		    STR("Authorization"), basic(o, f->arena)};
+	f->send =
+	    send_to(o, arena_dup(f->arena, buf_str(&o->token)), got_token);
+	f->send.method = POST;
+	f->send.headers = f->headers;
+	f->send.n_headers = o->in_form ? 2 : 3;
+	f->send.body = body;
+	/* A code is good once: it must not be sent twice. */
+	f->send.fresh = true;
 	client_start(o->client, &f->send);
 }
 
@@ -525,14 +503,12 @@ proceed(struct oidc_flow *f)
 		exchange(f);
 	} else {
 		f->authorize = arena_dup(f->arena, buf_str(&o->authorize));
-		finish(f, f->authorize.p ? OK
-					 : err_set(&f->err, ERR_NOMEM,
-					       "no room for a login"));
+		finish_flow(f, OK);
 	}
 }
 
 static void
-begin(struct call *c, struct client *client)
+begin_flow(struct call *c, struct client *client)
 {
 	struct oidc_flow *f = MAIL_OF(c, struct oidc_flow, call);
 	struct oidc *o = f->oidc;
@@ -543,7 +519,7 @@ begin(struct call *c, struct client *client)
 		proceed(f);
 	} else if (!o->refreshing && now_ms < o->failed_until_ms) {
 		f->err = o->why;
-		finish(f, o->why.code);
+		finish_flow(f, o->why.code);
 	} else {
 		refresh(o, f);
 	}
@@ -553,7 +529,7 @@ int
 oidc_start(struct oidc *o, struct oidc_flow *f, struct err *e)
 {
 	f->oidc = o;
-	f->call.run = begin;
+	f->call.run = begin_flow;
 	if (atomic_fetch_add(&o->flows, 1) < OIDC_FLOWS_MAX &&
 	    caller_post(o->caller, &f->call))
 		return OK;

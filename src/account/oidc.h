@@ -36,9 +36,8 @@ struct oidc;
 /* OK when nothing is set, or all that is needed; else one error names it all. */
 int oidc_check(const struct conf *c, struct err *e) MUST_CHECK;
 
-/* *ret is NULL when no provider is set. The conf outlives it. */
-int oidc_new(const struct conf *c, struct caller *caller, struct oidc **ret,
-    struct err *e) MUST_CHECK;
+/* NULL when no provider is set. The conf outlives it. */
+struct oidc *oidc_new(const struct conf *c, struct caller *caller);
 void oidc_free(struct oidc *o); /* NULL is fine */
 
 /* "google", or the issuer: what identities are kept under. */

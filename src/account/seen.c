@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 
 struct table {
 	struct hmac *hmac;
@@ -15,7 +16,7 @@ static char process_key[32];
 static _Thread_local struct table *mine;
 
 static void
-drop(void *arg)
+drop_table(void *arg)
 {
 	struct table *t = arg;
 
@@ -27,21 +28,19 @@ drop(void *arg)
 }
 
 static void
-prepare(void)
+make_keys(void)
 {
 	rand_bytes(process_key, sizeof(process_key));
-	(void)pthread_key_create(&at_thread_end, drop);
+	(void)pthread_key_create(&at_thread_end, drop_table);
 }
 
-/* This thread's table, made when it first asks. NULL: no memory. */
+/* This thread's table, made when it first asks. */
 static struct table *
 table(void)
 {
 	if (!mine) {
-		(void)pthread_once(&once, prepare);
-		mine = calloc(1, sizeof(*mine));
-		if (!mine)
-			return NULL;
+		(void)pthread_once(&once, make_keys);
+		mine = mem_get(sizeof(*mine));
 		mine->hmac =
 		    hmac_new((struct str){process_key, sizeof(process_key)});
 		(void)pthread_setspecific(at_thread_end, mine);
@@ -50,39 +49,35 @@ table(void)
 }
 
 static struct seen *
-place(struct table *t, const unsigned char mark[DIGEST_LEN])
+place_of(const unsigned char mark[DIGEST_LEN])
 {
 	uint32_t h;
 
 	memcpy(&h, mark, sizeof(h));
-	return &t->entries[h % AUTH_CACHE_MAX];
+	return &table()->entries[h % AUTH_CACHE_MAX];
 }
 
 const struct seen *
 seen_find(const unsigned char mark[DIGEST_LEN])
 {
-	struct table *t = table();
-	struct seen *s = t ? place(t, mark) : NULL;
+	struct seen *s = place_of(mark);
 
 	/* An empty place has fresh_until_us 0. */
-	if (!s || !s->fresh_until_us || !digest_eq(s->mark, mark, DIGEST_LEN))
-		return NULL;
-	return s;
+	return s->fresh_until_us && digest_eq(s->mark, mark, DIGEST_LEN) ? s
+									 : NULL;
 }
 
 void
 seen_put(const struct seen *s)
 {
-	struct table *t = table();
 	size_t bytes = s->who.n_tenants * sizeof(*s->who.tenants);
 	struct uuid *tenants = NULL;
-	struct seen *to;
+	struct seen *to = place_of(s->mark);
 
-	if (!t || (bytes && !(tenants = malloc(bytes))))
-		return;
-	if (bytes)
+	if (bytes) {
+		tenants = mem_get(bytes);
 		memcpy(tenants, s->who.tenants, bytes);
-	to = place(t, s->mark);
+	}
 	free((void *)(uintptr_t)to->who.tenants);
 	*to = *s;
 	to->who.tenants = tenants;
@@ -91,10 +86,5 @@ seen_put(const struct seen *s)
 void
 seen_mark(struct str secret, unsigned char ret[DIGEST_LEN])
 {
-	struct table *t = table();
-
-	if (t)
-		hmac_sum(t->hmac, &secret, 1, ret);
-	else /* nothing will be remembered: any mark will do */
-		rand_bytes(ret, DIGEST_LEN);
+	hmac_sum(table()->hmac, &secret, 1, ret);
 }

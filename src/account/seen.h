@@ -26,7 +26,7 @@ struct seen {
 
 /* NULL when not seen. Valid until this thread's next seen_put(). */
 const struct seen *seen_find(const unsigned char mark[DIGEST_LEN]);
-/* Copies, tenants too. Without memory it is not remembered, that is all. */
+/* Copies, tenants too. */
 void seen_put(const struct seen *s);
 
 /* What a password is remembered by: an HMAC under the process's own key. */

@@ -495,15 +495,11 @@ answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
 	for (size_t j = 0; rc == OK && j < n_jobs; j++)
 		if (!jobs[j]->quiet)
 			append_tell(jobs[j]);
-	if (a->o.answering)
-		a->o.answering();
 	for (size_t j = 0; j < n_jobs; j++) {
 		if (rc < 0)
 			jobs[j]->err = *e;
 		finish(a, jobs[j]);
 	}
-	if (a->o.answered)
-		a->o.answered();
 	log_release();
 }
 

@@ -113,8 +113,6 @@ struct append_opts {
 	/* On the commit thread, after each commit that added entries. */
 	void (*committed)(void *arg, int64_t last_seq);
 	void *arg;
-	/* On the commit thread, around the done() of all jobs of a commit. */
-	void (*answering)(void), (*answered)(void);
 };
 
 int append_start(

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 bool
@@ -136,9 +137,7 @@ nets_read(const char *key, const char *text, struct nets *ret, struct err *e)
 		return err_set(e, ERR_INVALID, "%s has over %d entries", key,
 		    GUARD_RULES_MAX);
 	ret->n = 0;
-	ret->v = calloc(most + 1, sizeof(*ret->v));
-	if (!ret->v)
-		return err_set(e, ERR_NOMEM, "no memory for %s", key);
+	ret->v = mem_array(most + 1, sizeof(*ret->v));
 	while (rest.n > 0) {
 		struct str item = str_cut(&rest, ',');
 

@@ -45,11 +45,11 @@ percent_decode(struct arena *a, struct str s, bool plus, const char *what,
     struct str *ret, struct err *e)
 {
 	if (str_has(s, '%') || (plus && str_has(s, '+'))) {
-		char *p = arena_alloc(a, s.n);
+		char *p = arena_try(a, s.n);
 		ssize_t n;
 
 		if (!p)
-			return err_set(e, ERR_NOMEM, "no room for %s", what);
+			return err_set(e, ERR_LIMIT, "%s is too long", what);
 		n = unescape(s, plus, p);
 		if (n < 0)
 			return err_set(e, ERR_SYNTAX,

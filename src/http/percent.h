@@ -15,7 +15,7 @@ struct buf;
 
 /*
  * s decoded, in the arena when it had to change. `plus` makes '+' a blank, as
- * forms do. ERR_SYNTAX naming `what`, ERR_NOMEM.
+ * forms do. ERR_SYNTAX or ERR_LIMIT naming `what`.
  */
 int percent_decode(struct arena *a, struct str s, bool plus, const char *what,
     struct str *ret, struct err *e) MUST_CHECK;

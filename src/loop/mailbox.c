@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 
 struct mailbox {
 	pthread_mutex_t lock;
@@ -16,12 +17,10 @@ struct mailbox {
 struct mailbox *
 mailbox_new(void)
 {
-	struct mailbox *box = calloc(1, sizeof(*box));
+	struct mailbox *box = mem_get(sizeof(*box));
 	pthread_condattr_t attr;
 	int rc;
 
-	if (!box)
-		return NULL;
 	rc = pthread_mutex_init(&box->lock, NULL);
 	rc |= pthread_condattr_init(&attr);
 	rc |= pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

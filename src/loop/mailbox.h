@@ -24,7 +24,7 @@ struct mail {
 
 struct mailbox;
 
-struct mailbox *mailbox_new(void); /* NULL when there is no memory */
+struct mailbox *mailbox_new(void);
 /* Empty by then, and nobody is still inside of a post; NULL is fine. */
 void mailbox_free(struct mailbox *box);
 bool mailbox_post(struct mailbox *box, struct mail *m) MUST_CHECK;

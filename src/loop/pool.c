@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <pthread.h>
 
+#include "base/mem.h"
 #include "loop/thread.h"
 
 #define THREADS_MAX 16
@@ -54,12 +55,10 @@ run(void *arg)
 int
 pool_start(const struct pool_opts *o, struct pool **ret, struct err *e)
 {
-	struct pool *p = calloc(1, sizeof(*p));
+	struct pool *p = mem_get(sizeof(*p));
 	int rc = OK;
 
 	assert(o->threads >= 1 && o->threads <= THREADS_MAX);
-	if (!p)
-		return err_set(e, ERR_NOMEM, "no memory for pool %s", o->name);
 	p->o = *o;
 	p->last = &p->first;
 	(void)pthread_mutex_init(&p->lock, NULL);

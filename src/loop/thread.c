@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/mem.h"
+
 #define STACK_BYTES ((size_t)256 << 10)
 
 struct thread {
@@ -27,13 +29,11 @@ int
 thread_start(const char *name, void (*run)(void *arg), void *arg,
     struct thread **ret, struct err *e)
 {
-	struct thread *t = calloc(1, sizeof(*t));
+	struct thread *t = mem_get(sizeof(*t));
 	pthread_attr_t attr;
 	sigset_t all, before;
 	int rc;
 
-	if (!t)
-		return err_set(e, ERR_NOMEM, "no memory for thread %s", name);
 	t->run = run;
 	t->arg = arg;
 	(void)snprintf(t->name, sizeof(t->name), "%s", name);

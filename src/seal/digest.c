@@ -7,6 +7,8 @@
 #include <openssl/hmac.h>
 #include <pthread.h>
 
+#include "base/buf.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -20,16 +22,16 @@ struct hmac {
 };
 
 static void
-drop(void *ctx)
+drop_context(void *ctx)
 {
 	EVP_MD_CTX_free(ctx);
 	mine = NULL;
 }
 
 static void
-fetch(void)
+fetch_digests(void)
 {
-	int rc = pthread_key_create(&at_thread_end, drop);
+	int rc = pthread_key_create(&at_thread_end, drop_context);
 
 	assert(rc == 0);
 	(void)rc;
@@ -43,7 +45,7 @@ static EVP_MD_CTX *
 context(void)
 {
 	if (!mine) {
-		(void)pthread_once(&once, fetch);
+		(void)pthread_once(&once, fetch_digests);
 		mine = EVP_MD_CTX_new();
 		assert(mine);
 		(void)pthread_setspecific(at_thread_end, mine);
@@ -86,11 +88,11 @@ hmac_new(struct str key)
 	    OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
 	    OSSL_PARAM_construct_end(),
 	};
-	struct hmac *h = calloc(1, sizeof(*h));
+	struct hmac *h = mem_get(sizeof(*h));
 	int ok;
 
-	(void)pthread_once(&once, fetch);
-	assert(h && key.n > 0);
+	(void)pthread_once(&once, fetch_digests);
+	assert(key.n > 0);
 	h->ctx = EVP_MAC_CTX_new(mac);
 	assert(h->ctx);
 	ok = EVP_MAC_init(h->ctx, (const unsigned char *)key.p, key.n, params);
@@ -134,6 +136,14 @@ void
 digest_wipe(void *p, size_t n)
 {
 	OPENSSL_cleanse(p, n);
+}
+
+void
+digest_wipe_buf(struct buf *b)
+{
+	if (b->p)
+		digest_wipe(b->p, b->cap);
+	buf_done(b);
 }
 
 size_t

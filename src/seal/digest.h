@@ -15,6 +15,8 @@
 
 #include "base/base.h"
 
+struct buf;
+
 #define DIGEST_LEN       32
 #define DIGEST_SHORT_LEN 16
 #define DIGEST_MD5_LEN   16
@@ -45,5 +47,6 @@ size_t hmac_named(
 bool digest_eq(const void *a, const void *b, size_t n);
 /* Overwrites a secret; never optimised away. */
 void digest_wipe(void *p, size_t n);
+void digest_wipe_buf(struct buf *b); /* and frees it */
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
@@ -167,9 +168,7 @@ jwks_parse(
 	keys = json_get(j, "keys");
 	if (!json_is(keys, JSON_ARRAY))
 		return err_set(e, ERR_INVALID, "the key set has no keys");
-	k = calloc(1, sizeof(*k));
-	if (!k)
-		return err_set(e, ERR_NOMEM, "no memory for a key set");
+	k = mem_get(sizeof(*k));
 	for (const struct json *one = keys->child; one && k->n < JWKS_KEYS_MAX;
 	     one = one->next)
 		k->n += read_key(one, &k->keys[k->n]);
@@ -278,10 +277,10 @@ check_signature(const struct jwks *set, enum alg alg, struct str kid,
 static struct str
 decode(struct str part, struct arena *a)
 {
-	char *to = arena_try(a, part.n + 1);
+	char *to = arena_alloc(a, part.n + 1);
 	size_t n = 0;
 
-	if (!to || !base64url_read(part, to, part.n, &n))
+	if (!base64url_read(part, to, part.n, &n))
 		return (struct str){.p = NULL};
 	return (struct str){to, n};
 }

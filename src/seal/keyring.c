@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
@@ -29,16 +30,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static EVP_CIPHER *gcm;
 
 static void
-fetch(void)
+fetch_gcm(void)
 {
 	gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
 	assert(gcm);
-}
-
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no room for a sealed value");
 }
 
 static struct ring *
@@ -49,7 +44,7 @@ newest(struct keyring *k)
 
 /* Derived before, by anybody? */
 static const unsigned char *
-known(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN])
+derived_before(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN])
 {
 	const struct derived *d =
 	    atomic_load_explicit(&key->derived, memory_order_acquire);
@@ -64,12 +59,11 @@ static void
 remember(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN],
     const unsigned char made[SEAL_KEY_LEN])
 {
-	struct derived *d = NULL;
+	struct derived *d;
 
-	if (atomic_fetch_add(&key->n_derived, 1) < SEAL_SALTS_MAX)
-		d = calloc(1, sizeof(*d));
-	if (!d)
+	if (atomic_fetch_add(&key->n_derived, 1) >= SEAL_SALTS_MAX)
 		return;
+	d = mem_get(sizeof(*d));
 	memcpy(d->salt, salt, SEAL_SALT_LEN);
 	memcpy(d->key, made, SEAL_KEY_LEN);
 	d->next = atomic_load(&key->derived);
@@ -77,31 +71,27 @@ remember(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN],
 		;
 }
 
-int
+void
 seal_key_bytes(struct seal_key *key, const unsigned char *salt,
-    unsigned char ret[SEAL_KEY_LEN], struct err *e)
+    unsigned char ret[SEAL_KEY_LEN])
 {
-	const unsigned char *was;
+	const unsigned char *was =
+	    key->phrase ? derived_before(key, salt) : key->key;
+	int ok;
 
-	if (!key->phrase) {
-		memcpy(ret, key->key, SEAL_KEY_LEN);
-		return OK;
-	}
-	was = known(key, salt);
 	if (was) {
 		memcpy(ret, was, SEAL_KEY_LEN);
-		return OK;
+		return;
 	}
-	if (!PKCS5_PBKDF2_HMAC(key->text, (int)key->text_n, salt, SEAL_SALT_LEN,
-		SEAL_ROUNDS, EVP_sha256(), SEAL_KEY_LEN, ret))
-		return err_set(e, ERR_NOMEM, "no memory to derive a key");
+	ok = PKCS5_PBKDF2_HMAC(key->text, (int)key->text_n, salt, SEAL_SALT_LEN,
+	    SEAL_ROUNDS, EVP_sha256(), SEAL_KEY_LEN, ret);
+	assert(ok);
+	(void)ok;
 	remember(key, salt, ret);
-	return OK;
 }
 
-/* One call of GCM, either way. False when the tag is wrong, or no memory. */
-static bool
-crypt(bool seal, const unsigned char key[SEAL_KEY_LEN],
+bool
+seal_gcm(bool seal, const unsigned char key[SEAL_KEY_LEN],
     const unsigned char iv[IV_LEN], struct str where, struct str in, char *out,
     unsigned char tag[TAG_LEN])
 {
@@ -111,7 +101,7 @@ crypt(bool seal, const unsigned char key[SEAL_KEY_LEN],
 	int n = 0, rest = 0;
 	bool ok;
 
-	(void)pthread_once(&once, fetch);
+	(void)pthread_once(&once, fetch_gcm);
 	ctx = EVP_CIPHER_CTX_new();
 	ok = ctx && EVP_CipherInit_ex2(ctx, gcm, key, iv, seal, NULL) &&
 	     EVP_CipherUpdate(
@@ -125,6 +115,7 @@ crypt(bool seal, const unsigned char key[SEAL_KEY_LEN],
 		ok = EVP_CIPHER_CTX_ctrl(
 			 ctx, EVP_CTRL_GCM_GET_TAG, TAG_LEN, tag) > 0;
 	assert(!ok || (size_t)n + (size_t)rest == in.n);
+	assert(ok || !seal); /* only what was sealed can be wrong */
 	EVP_CIPHER_CTX_free(ctx);
 	return ok;
 }
@@ -145,24 +136,16 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 	unsigned char bytes[SEAL_KEY_LEN], iv[IV_LEN], tag[TAG_LEN];
 	struct buf b = BUF(BASE64_LEN(SEAL_PLAIN_MAX) + KIB);
 	char *text;
-	int rc;
 
 	if (plain.n > SEAL_PLAIN_MAX)
 		return err_set(e, ERR_LIMIT,
 		    "a secret of over %zu bytes can't be sealed",
 		    (size_t)SEAL_PLAIN_MAX);
-	text = arena_try(a, plain.n + 1);
-	if (!text)
-		return no_room(e);
-	rc = seal_key_bytes(key, k->salt, bytes, e);
-	if (rc < 0)
-		return rc;
+	text = arena_alloc(a, plain.n + 1);
+	seal_key_bytes(key, k->salt, bytes);
 	rand_bytes(iv, sizeof(iv));
-	if (!crypt(true, bytes, iv, where, plain, text, tag))
-		rc = no_room(e);
+	(void)seal_gcm(true, bytes, iv, where, plain, text, tag);
 	digest_wipe(bytes, sizeof(bytes));
-	if (rc < 0)
-		return rc;
 	buf_fmt(&b, "{\"v\":1,\"kid\":\"%s\"", key->id);
 	if (key->phrase)
 		member(&b, "s", k->salt, sizeof(k->salt));
@@ -170,9 +153,9 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 	member(&b, "ct", text, plain.n);
 	member(&b, "tag", tag, sizeof(tag));
 	buf_addc(&b, '}');
-	*ret = b.failed ? (struct str){NULL, 0} : arena_dup(a, buf_str(&b));
+	*ret = arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	return ret->p ? OK : no_room(e);
+	return OK;
 }
 
 static int
@@ -217,9 +200,7 @@ take_apart(struct arena *a, struct str sealed, struct parts *ret, struct err *e)
 	    !bytes_of(j, "iv", ret->iv, sizeof(ret->iv)) ||
 	    !bytes_of(j, "tag", ret->tag, sizeof(ret->tag)))
 		return unformed(e);
-	ret->text = arena_try(a, ct->text.n + 1);
-	if (!ret->text)
-		return no_room(e);
+	ret->text = arena_alloc(a, ct->text.n + 1);
 	if (!base64_read(ct->text, ret->text, ct->text.n, &ret->text_n))
 		return unformed(e);
 	return OK;
@@ -263,13 +244,9 @@ keyring_unseal(struct keyring *k, struct arena *a, struct str where,
 		return err_set(e, ERR_INVALID,
 		    "the key %s is another than the one that sealed a value",
 		    key->id);
-	plain = arena_try(a, p.text_n + 1);
-	if (!plain)
-		return no_room(e);
-	rc = seal_key_bytes(key, p.salt, bytes, e);
-	if (rc < 0)
-		return rc;
-	if (!crypt(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
+	plain = arena_alloc(a, p.text_n + 1);
+	seal_key_bytes(key, p.salt, bytes);
+	if (!seal_gcm(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
 		plain, p.tag))
 		rc = err_set(e, ERR_INVALID,
 		    "a sealed value was changed, or the key %s is another than the one that sealed it",
@@ -324,20 +301,17 @@ keyring_wrapped(const struct keyring *k)
 }
 
 /* The list becomes the newest ring; its keys are the ring's then. */
-static int
-publish(struct keyring *k, struct key_list *l, struct err *e)
+static void
+publish(struct keyring *k, struct key_list *l)
 {
-	struct ring *r = calloc(1, sizeof(*r));
+	struct ring *r = mem_get(sizeof(*r));
 
-	if (!r)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
 	assert(l->n > 0);
 	for (; r->n < l->n; r->n++)
 		r->keys[r->n] = l->keys[r->n];
 	l->n = 0;
 	r->older = newest(k);
 	atomic_store_explicit(&k->now, r, memory_order_release);
-	return OK;
 }
 
 /* "id key-that-wraps base64", one a line, the active one first. */
@@ -355,7 +329,7 @@ unwrap(struct keyring *k, struct arena *a, struct str wrapped,
 
 		if (l->n == 0)
 			*ret_current = str_eq(by, str_of(k->kms.key_id));
-		rc = id ? kms_decrypt(&k->kms, a, line, key, e) : no_room(e);
+		rc = kms_decrypt(&k->kms, a, line, key, e);
 		if (rc == OK)
 			rc = key_list_raw(l, id, key, e);
 	}
@@ -370,7 +344,7 @@ wrap_new(struct keyring *k, struct arena *a, struct str wrapped,
 {
 	unsigned char key[SEAL_KEY_LEN];
 	struct key_list all = {0};
-	char id[SEAL_ID_MAX + 1], *text = NULL;
+	char id[SEAL_ID_MAX + 1];
 	struct str blob;
 	int rc = kms_generate(&k->kms, a, key, &blob, e);
 
@@ -380,20 +354,17 @@ wrap_new(struct keyring *k, struct arena *a, struct str wrapped,
 		return err_set(
 		    e, ERR_LIMIT, "there are %d keys already", SEAL_KEYS_MAX);
 	source_new_id("kms", id);
-	if (asprintf(&text, "%s %s %.*s\n%.*s", id, k->kms.key_id,
-		STR_ARG(blob), STR_ARG(wrapped)) < 0)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
+	blob = arena_fmt(a, "%s %s %.*s\n%.*s", id, k->kms.key_id,
+	    STR_ARG(blob), STR_ARG(wrapped));
 	rc = key_list_raw(&all, id, key, e);
 	digest_wipe(key, sizeof(key));
-	if (rc < 0) {
-		free(text);
+	if (rc < 0)
 		return rc;
-	}
 	for (size_t i = 0; i < l->n; i++)
 		all.keys[all.n++] = l->keys[i];
 	*l = all;
 	free(k->wrapped);
-	k->wrapped = text;
+	k->wrapped = mem_z(blob);
 	return OK;
 }
 
@@ -405,11 +376,9 @@ open_kms(struct keyring *k, const struct keyring_opts *o, struct key_list *l,
 	bool current = false;
 	int rc;
 
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
 	k->kms = o->kms;
-	k->wrapped = strndup(o->wrapped.n ? o->wrapped.p : "", o->wrapped.n);
-	rc = k->wrapped ? unwrap(k, a, o->wrapped, l, &current, e) : no_room(e);
+	k->wrapped = mem_z(o->wrapped);
+	rc = unwrap(k, a, o->wrapped, l, &current, e);
 	if (rc == OK && l->n == 0 && !o->first)
 		rc = err_set(e, ERR_ABSENT,
 		    "values are sealed in this store, but no data key of the KMS is kept in it");
@@ -435,37 +404,30 @@ open_source(struct keyring *k, const struct keyring_opts *o, struct key_list *l,
 	}
 	k->source = "file";
 	if (asprintf(&k->path, "%s%s", own ? o->dir : o->file,
-		own ? "/seal.key" : "") < 0) {
-		k->path = NULL;
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
-	}
+		own ? "/seal.key" : "") < 0)
+		mem_out(0);
 	return source_file(k->path, own && o->first, l, e);
 }
 
 int
 keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 {
-	struct keyring *k = calloc(1, sizeof(*k));
+	struct keyring *k = mem_get(sizeof(*k));
 	struct key_list l = {0};
 	unsigned char bytes[SEAL_KEY_LEN];
-	int rc;
+	int rc = open_source(k, o, &l, e);
 
-	if (!k)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
-	rc = open_source(k, o, &l, e);
 	if (rc == OK && l.keys[0]->phrase)
 		rc = source_salt(o->dir, k->salt, e);
-	/* Now, and not while somebody waits. */
-	if (rc == OK)
-		rc = seal_key_bytes(l.keys[0], k->salt, bytes, e);
-	digest_wipe(bytes, sizeof(bytes));
-	if (rc == OK)
-		rc = publish(k, &l, e);
-	key_list_done(&l);
 	if (rc < 0) {
+		key_list_done(&l);
 		keyring_close(k);
 		return rc;
 	}
+	/* Now, and not while somebody waits. */
+	seal_key_bytes(l.keys[0], k->salt, bytes);
+	digest_wipe(bytes, sizeof(bytes));
+	publish(k, &l);
 	*ret = k;
 	return OK;
 }
@@ -478,7 +440,6 @@ keyring_add(struct keyring *k, struct err *e)
 	unsigned char key[SEAL_KEY_LEN];
 	char id[SEAL_ID_MAX + 1];
 	struct arena *a;
-	size_t mine = 0;
 	int rc;
 
 	if (strcmp(k->source, "env") == 0)
@@ -489,8 +450,6 @@ keyring_add(struct keyring *k, struct err *e)
 		    "there are %d keys already: take out those that seal nothing any more",
 		    SEAL_KEYS_MAX);
 	a = arena_new(MIB);
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
 	if (k->path) {
 		rand_bytes(key, sizeof(key));
 		source_new_id("key", id);
@@ -502,16 +461,14 @@ keyring_add(struct keyring *k, struct err *e)
 		rc = wrap_new(k, a, keyring_wrapped(k), &l, e);
 	}
 	arena_free(a);
-	mine = l.n;
-	for (size_t i = 0; rc == OK && i < r->n; i++)
+	if (rc < 0) {
+		key_list_done(&l);
+		return rc;
+	}
+	for (size_t i = 0; i < r->n; i++)
 		l.keys[l.n++] = r->keys[i];
-	if (rc == OK)
-		rc = publish(k, &l, e);
-	/* The others are the older ring's. */
-	if (l.n > mine)
-		l.n = mine;
-	key_list_done(&l);
-	return rc;
+	publish(k, &l);
+	return OK;
 }
 
 void

@@ -90,9 +90,9 @@ int keyring_unseal(struct keyring *k, struct arena *a, struct str where,
 bool keyring_is_bytes(struct str s);
 /* Which key sealed them; what keyring_seal_bytes() made, and no other. */
 struct str keyring_bytes_id(struct str sealed);
-/* To `to`, which has room for plain.n + SEAL_BYTES_MORE. */
-int keyring_seal_bytes(struct keyring *k, struct str where, struct str plain,
-    char *to, struct str *ret, struct err *e) MUST_CHECK;
+/* In `to`, which has room for plain.n + SEAL_BYTES_MORE. */
+struct str keyring_seal_bytes(
+    struct keyring *k, struct str where, struct str plain, char *to);
 /*
  * To `to`, which has room for sealed.n and may be sealed.p itself. ERR_INVALID
  * as keyring_unseal(): what lies there then is nothing.

@@ -13,7 +13,7 @@
 #define BLOCK     16
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static EVP_CIPHER *gcm, *ecb;
+static EVP_CIPHER *ecb;
 
 /* Where the parts of a value lie. */
 struct form {
@@ -24,25 +24,28 @@ struct form {
 };
 
 static void
-fetch(void)
+fetch_ecb(void)
 {
-	gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
 	ecb = EVP_CIPHER_fetch(NULL, "AES-256-ECB", NULL);
-	assert(gcm && ecb);
+	assert(ecb);
 }
 
 /* The value's own key: CMAC of two blocks with the nonce's first half. */
-static bool
-derive(EVP_CIPHER_CTX *ctx, const unsigned char key[SEAL_KEY_LEN],
-    const unsigned char *nonce, unsigned char ret[SEAL_KEY_LEN])
+static void
+derive(const unsigned char key[SEAL_KEY_LEN], const unsigned char *nonce,
+    unsigned char ret[SEAL_KEY_LEN])
 {
 	unsigned char k1[BLOCK] = {0}, m[SEAL_KEY_LEN] = {0};
+	EVP_CIPHER_CTX *ctx;
 	unsigned carry = 0;
 	int n;
-	bool ok = EVP_EncryptInit_ex2(ctx, ecb, key, NULL, NULL) &&
-		  EVP_CIPHER_CTX_set_padding(ctx, 0) &&
-		  EVP_EncryptUpdate(ctx, k1, &n, k1, BLOCK);
+	bool ok;
 
+	(void)pthread_once(&once, fetch_ecb);
+	ctx = EVP_CIPHER_CTX_new();
+	ok = ctx && EVP_EncryptInit_ex2(ctx, ecb, key, NULL, NULL) &&
+	     EVP_CIPHER_CTX_set_padding(ctx, 0) &&
+	     EVP_EncryptUpdate(ctx, k1, &n, k1, BLOCK);
 	for (int i = BLOCK - 1; i >= 0; i--) {
 		unsigned twice = ((unsigned)k1[i] << 1) | carry;
 
@@ -58,37 +61,22 @@ derive(EVP_CIPHER_CTX *ctx, const unsigned char key[SEAL_KEY_LEN],
 	for (int i = 0; i < 2 * BLOCK; i++)
 		m[i] = (unsigned char)(m[i] ^ k1[i % BLOCK]);
 	ok = ok && EVP_EncryptUpdate(ctx, ret, &n, m, sizeof(m));
+	assert(ok);
+	EVP_CIPHER_CTX_free(ctx);
 	digest_wipe(k1, sizeof(k1));
-	return ok;
 }
 
-/* Either way. False when the tag is wrong, or there is no memory. */
+/* Either way. False when the tag is wrong. */
 static bool
 crypt(bool seal, const unsigned char key[SEAL_KEY_LEN],
-    const unsigned char *nonce, struct str where, struct str in,
-    unsigned char *to, unsigned char tag[SEAL_TAG_LEN])
+    const unsigned char *nonce, struct str where, struct str in, char *to,
+    unsigned char tag[SEAL_TAG_LEN])
 {
-	const unsigned char *from = (const unsigned char *)in.p;
 	unsigned char own[SEAL_KEY_LEN];
-	EVP_CIPHER_CTX *ctx;
-	int n = 0, rest = 0;
 	bool ok;
 
-	(void)pthread_once(&once, fetch);
-	ctx = EVP_CIPHER_CTX_new();
-	ok = ctx && derive(ctx, key, nonce, own) &&
-	     EVP_CipherInit_ex2(ctx, gcm, own, nonce + HALF, seal, NULL) &&
-	     EVP_CipherUpdate(
-		 ctx, NULL, &n, (const unsigned char *)where.p, (int)where.n) &&
-	     EVP_CipherUpdate(ctx, to, &n, from, (int)in.n);
-	if (ok && !seal)
-		ok = EVP_CIPHER_CTX_ctrl(
-			 ctx, EVP_CTRL_GCM_SET_TAG, SEAL_TAG_LEN, tag) > 0;
-	ok = ok && EVP_CipherFinal_ex(ctx, to + n, &rest) > 0;
-	if (ok && seal)
-		ok = EVP_CIPHER_CTX_ctrl(
-			 ctx, EVP_CTRL_GCM_GET_TAG, SEAL_TAG_LEN, tag) > 0;
-	EVP_CIPHER_CTX_free(ctx);
+	derive(key, nonce, own);
+	ok = seal_gcm(seal, own, nonce + HALF, where, in, to, tag);
 	digest_wipe(own, sizeof(own));
 	return ok;
 }
@@ -99,19 +87,17 @@ keyring_is_bytes(struct str s)
 	return s.n > 0 && s.p[0] == MARK;
 }
 
-int
-keyring_seal_bytes(struct keyring *k, struct str where, struct str plain,
-    char *to, struct str *ret, struct err *e)
+struct str
+keyring_seal_bytes(
+    struct keyring *k, struct str where, struct str plain, char *to)
 {
 	struct seal_key *key = keyring_active(k);
 	unsigned char bytes[SEAL_KEY_LEN];
 	unsigned char *at = (unsigned char *)to, *nonce, *tag;
 	size_t id_n = strlen(key->id);
-	int rc = seal_key_bytes(key, k->salt, bytes, e);
 
 	assert(id_n <= SEAL_ID_MAX && plain.n < INT_MAX);
-	if (rc < 0)
-		return rc;
+	seal_key_bytes(key, k->salt, bytes);
 	*at++ = MARK;
 	*at++ = (unsigned char)(id_n | (key->phrase ? SALTED : 0));
 	memcpy(at, key->id, id_n);
@@ -124,12 +110,9 @@ keyring_seal_bytes(struct keyring *k, struct str where, struct str plain,
 	rand_bytes(nonce, NONCE_LEN);
 	tag = nonce + NONCE_LEN;
 	at = tag + SEAL_TAG_LEN;
-	if (!crypt(true, bytes, nonce, where, plain, at, tag))
-		rc = err_set(e, ERR_NOMEM, "no memory to seal");
+	(void)crypt(true, bytes, nonce, where, plain, (char *)at, tag);
 	digest_wipe(bytes, sizeof(bytes));
-	if (rc == OK)
-		*ret = (struct str){to, (size_t)((char *)at - to) + plain.n};
-	return rc;
+	return (struct str){to, (size_t)((char *)at - to) + plain.n};
 }
 
 struct str
@@ -203,14 +186,12 @@ keyring_unseal_bytes(struct keyring *k, struct str where, struct str sealed,
 
 	if (rc == OK)
 		rc = find_key(k, &f, &key, e);
-	if (rc == OK)
-		rc = seal_key_bytes(key, f.salt, bytes, e);
 	if (rc < 0)
 		return rc;
+	seal_key_bytes(key, f.salt, bytes);
 	text = str_from(sealed, f.text);
 	memcpy(tag, f.tag, sizeof(tag));
-	if (!crypt(false, bytes, f.nonce, where, text,
-		(unsigned char *)to + f.text, tag)) {
+	if (!crypt(false, bytes, f.nonce, where, text, to + f.text, tag)) {
 		digest_wipe(to + f.text, text.n);
 		rc = err_set(e, ERR_INVALID,
 		    "it was changed, or the key %s is another than the one that sealed it",

@@ -55,8 +55,12 @@ struct seal_key *keyring_active(struct keyring *k);
 /* NULL when none has this id. */
 struct seal_key *keyring_find(struct keyring *k, struct str id);
 /* The 32 bytes to work with. */
-int seal_key_bytes(struct seal_key *key, const unsigned char *salt,
-    unsigned char ret[SEAL_KEY_LEN], struct err *e) MUST_CHECK;
+void seal_key_bytes(struct seal_key *key, const unsigned char *salt,
+    unsigned char ret[SEAL_KEY_LEN]);
+/* One call of AES-256-GCM, either way. False when the tag is wrong. */
+bool seal_gcm(bool seal, const unsigned char key[SEAL_KEY_LEN],
+    const unsigned char iv[SEAL_IV_LEN], struct str where, struct str in,
+    char *out, unsigned char tag[SEAL_TAG_LEN]);
 
 /* The keys of a source, as they are read. */
 struct key_list {

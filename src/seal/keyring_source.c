@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
@@ -33,7 +34,8 @@ take_id(struct str *line, struct str *ret)
 }
 
 static int
-put(struct key_list *l, struct seal_key *key, const char *what, struct err *e)
+key_list_put(
+    struct key_list *l, struct seal_key *key, const char *what, struct err *e)
 {
 	const char *wrong = l->n == SEAL_KEYS_MAX ? "has too many keys" : NULL;
 
@@ -56,13 +58,11 @@ int
 key_list_raw(struct key_list *l, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e)
 {
-	struct seal_key *k = calloc(1, sizeof(*k));
+	struct seal_key *k = mem_get(sizeof(*k));
 
-	if (!k)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
 	(void)snprintf(k->id, sizeof(k->id), "%s", id);
 	memcpy(k->key, key, SEAL_KEY_LEN);
-	return put(l, k, "the key store", e);
+	return key_list_put(l, k, "the key store", e);
 }
 
 int
@@ -83,9 +83,7 @@ key_list_add(struct key_list *l, struct str line, const char *default_id,
 		return err_set(e, ERR_INVALID,
 		    "the key %.*s in %s is too short: 32 bytes in base64 (openssl rand -base64 32), or a passphrase of at least %d bytes",
 		    STR_ARG(id), what, SEAL_TEXT_MIN);
-	k = calloc(1, sizeof(*k));
-	if (!k)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
+	k = mem_get(sizeof(*k));
 	memcpy(k->id, id.p, id.n);
 	if (base64_read(line, bytes, sizeof(bytes), &n) && n == sizeof(bytes)) {
 		memcpy(k->key, bytes, sizeof(bytes));
@@ -95,7 +93,7 @@ key_list_add(struct key_list *l, struct str line, const char *default_id,
 		k->text_n = line.n;
 	}
 	digest_wipe(bytes, sizeof(bytes));
-	return put(l, k, what, e);
+	return key_list_put(l, k, what, e);
 }
 
 static void
@@ -179,16 +177,11 @@ read_secret(const char *path, struct buf *b, struct err *e)
 static int
 write_secret(const char *path, struct str text, struct err *e)
 {
-	char *next = NULL, *dir = NULL, *slash;
-	int fd = -1, dir_fd = -1, rc = OK;
+	char *next = NULL, *dir = mem_z(str_of(path)), *slash;
+	int fd, dir_fd, rc = OK;
 
 	if (asprintf(&next, "%s.new", path) < 0)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
-	dir = strdup(path);
-	if (!dir) {
-		rc = err_set(e, ERR_NOMEM, "no memory for the keys");
-		goto out;
-	}
+		mem_out(0);
 	slash = strrchr(dir, '/');
 	if (slash)
 		slash[slash == dir] = '\0';
@@ -199,7 +192,6 @@ write_secret(const char *path, struct str text, struct err *e)
 	    write(fd, text.p, text.n) != (ssize_t)text.n || fsync(fd) < 0 ||
 	    rename(next, path) < 0 || fsync(dir_fd) < 0)
 		rc = io(e, "can't be written", path);
-out:
 	if (fd >= 0)
 		(void)close(fd);
 	if (dir_fd >= 0)
@@ -207,14 +199,6 @@ out:
 	free(next);
 	free(dir);
 	return rc;
-}
-
-static void
-wipe(struct buf *b)
-{
-	if (b->p)
-		digest_wipe(b->p, b->cap);
-	buf_done(b);
 }
 
 int
@@ -239,8 +223,8 @@ source_file_add(const char *path, const char *id,
 		rc = b.failed ? err_set(e, ERR_LIMIT, "%s is too long", path)
 			      : write_secret(path, buf_str(&b), e);
 	}
-	wipe(&old);
-	wipe(&b);
+	digest_wipe_buf(&old);
+	digest_wipe_buf(&b);
 	return rc;
 }
 
@@ -285,7 +269,7 @@ source_file(
 	}
 	if (rc == OK)
 		rc = parse(path, buf_str(&b), ret, e);
-	wipe(&b);
+	digest_wipe_buf(&b);
 	return rc;
 }
 
@@ -330,7 +314,7 @@ source_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN], struct err *e)
 	int rc;
 
 	if (asprintf(&path, "%s/seal.salt", dir) < 0)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
+		mem_out(0);
 	rc = read_secret(path, &b, e);
 	if (rc == ERR_ABSENT) {
 		rand_bytes(ret, SEAL_SALT_LEN);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
@@ -25,14 +26,8 @@ env(const char *name)
 	return v ? v : "";
 }
 
-static const char *
-text(struct arena *a, struct str s)
-{
-	return s.p ? arena_z(a, s) : NULL;
-}
-
 static int
-prepare(
+prepare_call(
     const struct kms_opts *o, struct arena *a, struct call *ret, struct err *e)
 {
 	const char *region = o->region[0]           ? o->region
@@ -57,20 +52,17 @@ prepare(
 	if (!id[0] || !secret[0])
 		return err_set(e, ERR_INVALID,
 		    "the KMS needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment");
-	ret->url = o->url[0]
-		       ? o->url
-		       : text(a, arena_fmt(a, "https://kms.%s.amazonaws.com/",
-				     region));
-	ret->sign = text(a, arena_fmt(a, "aws:amz:%s:kms", region));
-	ret->userpwd = text(a, arena_fmt(a, "%s:%s", id, secret));
+	ret->url =
+	    o->url[0] ? o->url
+		      : arena_fmt(a, "https://kms.%s.amazonaws.com/", region).p;
+	ret->sign = arena_fmt(a, "aws:amz:%s:kms", region).p;
+	ret->userpwd = arena_fmt(a, "%s:%s", id, secret).p;
 	ret->token = env("AWS_SESSION_TOKEN");
-	return ret->url && ret->sign && ret->userpwd
-		   ? OK
-		   : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+	return OK;
 }
 
 static size_t
-take(char *bytes, size_t size, size_t n, void *to)
+take_answer(char *bytes, size_t size, size_t n, void *to)
 {
 	struct buf *b = to;
 
@@ -79,17 +71,13 @@ take(char *bytes, size_t size, size_t n, void *to)
 }
 
 static struct curl_slist *
-with(struct curl_slist *list, const char *name, const char *value)
+with(struct curl_slist *list, struct arena *a, const char *name,
+    const char *value)
 {
-	char line[4096];
-	int n = snprintf(line, sizeof(line), "%s: %s", name, value);
-	struct curl_slist *more = n < 0 || (size_t)n >= sizeof(line)
-				      ? NULL
-				      : curl_slist_append(list, line);
-
-	if (!more)
-		curl_slist_free_all(list);
-	return more;
+	list = curl_slist_append(list, arena_fmt(a, "%s: %s", name, value).p);
+	if (!list)
+		mem_out(0);
+	return list;
 }
 
 #define SET(curl, option, value)                                               \
@@ -130,7 +118,7 @@ perform(CURL *curl, const struct call *c, const struct curl_slist *headers,
 	SET(curl, CURLOPT_HTTPHEADER, headers);
 	SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
 	SET(curl, CURLOPT_POSTFIELDS, body.p);
-	SET(curl, CURLOPT_WRITEFUNCTION, take);
+	SET(curl, CURLOPT_WRITEFUNCTION, take_answer);
 	SET(curl, CURLOPT_WRITEDATA, answer);
 	code = curl_easy_perform(curl);
 	if (code != CURLE_OK)
@@ -141,24 +129,23 @@ perform(CURL *curl, const struct call *c, const struct curl_slist *headers,
 }
 
 static int
-ask(struct call *c, struct arena *a, struct str body, struct buf *answer,
+ask_kms(struct call *c, struct arena *a, struct str body, struct buf *answer,
     struct json **ret, struct err *e)
 {
 	struct curl_slist *headers =
-	    with(NULL, "Content-Type", "application/x-amz-json-1.1");
+	    with(NULL, a, "Content-Type", "application/x-amz-json-1.1");
 	CURL *curl = curl_easy_init();
 	struct json *j = NULL;
 	long status = 0;
 	struct err inner;
 	int rc;
 
-	if (headers)
-		headers = with(headers, "X-Amz-Target", c->target);
-	if (headers && c->token[0])
-		headers = with(headers, "X-Amz-Security-Token", c->token);
-	rc = curl && headers
-		 ? perform(curl, c, headers, body, answer, &status, e)
-		 : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+	if (!curl)
+		mem_out(0);
+	headers = with(headers, a, "X-Amz-Target", c->target);
+	if (c->token[0])
+		headers = with(headers, a, "X-Amz-Security-Token", c->token);
+	rc = perform(curl, c, headers, body, answer, &status, e);
 	if (rc == OK) {
 		if (json_parse(a, buf_str(answer), &j, &inner) < 0)
 			j = NULL;
@@ -174,15 +161,6 @@ ask(struct call *c, struct arena *a, struct str body, struct buf *answer,
 	curl_slist_free_all(headers);
 	curl_easy_cleanup(curl);
 	return rc;
-}
-
-/* The plain key was in it. */
-static void
-wipe(struct buf *answer)
-{
-	if (answer->p)
-		digest_wipe(answer->p, answer->cap);
-	buf_done(answer);
 }
 
 static int
@@ -210,15 +188,14 @@ kms_generate(const struct kms_opts *o, struct arena *a,
 	const struct json *blob;
 	struct json *j = NULL;
 	struct str body, wrapped = STR_EMPTY;
-	int rc = prepare(o, a, &c, e);
+	int rc = prepare_call(o, a, &c, e);
 
 	if (rc < 0)
 		return rc;
 	body = arena_fmt(a,
 	    "{\"KeyId\":\"%s\",\"KeySpec\":\"AES_256\"," CONTEXT "}",
 	    o->key_id);
-	rc = body.p ? ask(&c, a, body, &answer, &j, e)
-		    : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+	rc = ask_kms(&c, a, body, &answer, &j, e);
 	if (rc == OK) {
 		blob = json_get(j, "CiphertextBlob");
 		if (json_is(blob, JSON_STRING) && blob->text.n > 0)
@@ -231,7 +208,7 @@ kms_generate(const struct kms_opts *o, struct arena *a,
 		rc = plain_of(j, ret_key, e);
 	if (rc == OK)
 		*ret_wrapped = wrapped;
-	wipe(&answer);
+	digest_wipe_buf(&answer); /* the plain key was in it */
 	return rc;
 }
 
@@ -243,16 +220,15 @@ kms_decrypt(const struct kms_opts *o, struct arena *a, struct str wrapped,
 	struct buf answer = BUF(KMS_ANSWER_MAX);
 	struct json *j = NULL;
 	struct str body;
-	int rc = prepare(o, a, &c, e);
+	int rc = prepare_call(o, a, &c, e);
 
 	if (rc < 0)
 		return rc;
 	body = arena_fmt(
 	    a, "{\"CiphertextBlob\":\"%.*s\"," CONTEXT "}", STR_ARG(wrapped));
-	rc = body.p ? ask(&c, a, body, &answer, &j, e)
-		    : err_set(e, ERR_NOMEM, "no memory to ask the KMS");
+	rc = ask_kms(&c, a, body, &answer, &j, e);
 	if (rc == OK)
 		rc = plain_of(j, ret_key, e);
-	wipe(&answer);
+	digest_wipe_buf(&answer);
 	return rc;
 }

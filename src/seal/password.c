@@ -48,7 +48,7 @@ password_hash(struct str password, char ret[PASSWORD_HASH_SIZE], struct err *e)
 	    password.n, salt, sizeof(salt), HASH_BYTES, ret,
 	    PASSWORD_HASH_SIZE);
 	if (rc != ARGON2_OK)
-		return err_set(e, ERR_NOMEM, "the password can't be hashed: %s",
+		return err_set(e, ERR_IO, "the password can't be hashed: %s",
 		    argon2_error_message(rc));
 	return OK;
 }
@@ -67,8 +67,7 @@ password_verify(
 	rc = argon2id_verify(z, password.p, password.n);
 	if (rc != ARGON2_OK && rc != ARGON2_VERIFY_MISMATCH)
 		return err_set(e,
-		    rc == ARGON2_MEMORY_ALLOCATION_ERROR ? ERR_NOMEM
-							 : ERR_STORE,
+		    rc == ARGON2_MEMORY_ALLOCATION_ERROR ? ERR_IO : ERR_STORE,
 		    "the password can't be checked: %s",
 		    argon2_error_message(rc));
 	*ret_same = rc == ARGON2_OK;

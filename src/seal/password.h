@@ -27,7 +27,7 @@ struct password_of {
 /* `at` is the JSON pointer for the message. Bytes, not characters. */
 int password_check(struct str password, const struct password_of *of,
     const char *at, struct err *e) MUST_CHECK;
-/* NUL-terminated. ERR_NOMEM when there are no 7 MiB. */
+/* NUL-terminated. ERR_IO when there are no 7 MiB. */
 int password_hash(struct str password, char ret[PASSWORD_HASH_SIZE],
     struct err *e) MUST_CHECK;
 /* *ret_same says whether it is the one. Any failure to find out is an error. */

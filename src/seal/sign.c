@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "seal/base64.h"
@@ -38,9 +39,20 @@ hmac_from(struct signer *s, struct str key)
 	return OK;
 }
 
+/* The public half of a signer's key. */
+static void
+public_of(const struct signer *s, unsigned char ret[ED_KEY])
+{
+	size_t n = ED_KEY;
+	int ok = EVP_PKEY_get_raw_public_key(s->pkey, ret, &n);
+
+	assert(ok == 1 && n == ED_KEY);
+	(void)ok;
+}
+
 /* Decodes what stands behind a prefix into `key`. */
 static bool
-decode(struct str text, struct str prefix, char key[ED_BOTH], size_t *ret_n)
+decode_key(struct str text, struct str prefix, char key[ED_BOTH], size_t *ret_n)
 {
 	return base64_read(str_from(text, prefix.n), key, ED_BOTH, ret_n);
 }
@@ -49,14 +61,13 @@ static int
 private_from(struct signer *s, struct str key, const char *at, struct err *e)
 {
 	unsigned char public[ED_KEY];
-	size_t n = sizeof(public);
 
 	s->algorithm = SIGN_ED25519;
 	s->can_sign = true;
 	s->pkey = EVP_PKEY_new_raw_private_key(
 	    EVP_PKEY_ED25519, NULL, (const unsigned char *)key.p, ED_KEY);
-	if (!s->pkey || !EVP_PKEY_get_raw_public_key(s->pkey, public, &n))
-		return err_set(e, ERR_NOMEM, "no memory for a key");
+	assert(s->pkey);
+	public_of(s, public);
 	if (key.n == ED_BOTH && memcmp(public, key.p + ED_KEY, ED_KEY) != 0)
 		return err_at(e, ERR_INVALID, at,
 		    "the secret's public half does not belong to its private half");
@@ -64,12 +75,13 @@ private_from(struct signer *s, struct str key, const char *at, struct err *e)
 }
 
 static int
-public_from(struct signer *s, struct str key, struct err *e)
+public_from(struct signer *s, struct str key)
 {
 	s->algorithm = SIGN_ED25519;
 	s->pkey = EVP_PKEY_new_raw_public_key(
 	    EVP_PKEY_ED25519, NULL, (const unsigned char *)key.p, ED_KEY);
-	return s->pkey ? OK : err_set(e, ERR_NOMEM, "no memory for a key");
+	assert(s->pkey);
+	return OK;
 }
 
 static int
@@ -81,21 +93,22 @@ decoded_from(struct signer *s, struct str text, const char *at, struct err *e)
 
 	if (str_starts(text, WHSEC))
 		rc =
-		    decode(text, WHSEC, key, &n) && n >= HMAC_KEY_MIN
+		    decode_key(text, WHSEC, key, &n) && n >= HMAC_KEY_MIN
 			? hmac_from(s, (struct str){key, n})
 			: err_at(e, ERR_INVALID, at,
 			      "the secret must be whsec_ and %d to %d bytes as base64",
 			      HMAC_KEY_MIN, HMAC_KEY_MAX);
 	else if (str_starts(text, WHSK))
 		rc =
-		    decode(text, WHSK, key, &n) && (n == ED_KEY || n == ED_BOTH)
+		    decode_key(text, WHSK, key, &n) &&
+			    (n == ED_KEY || n == ED_BOTH)
 			? private_from(s, (struct str){key, n}, at, e)
 			: err_at(e, ERR_INVALID, at,
 			      "the secret must be whsk_ and %d or %d bytes as base64",
 			      ED_KEY, ED_BOTH);
 	else
-		rc = decode(text, WHPK, key, &n) && n == ED_KEY
-			 ? public_from(s, (struct str){key, n}, e)
+		rc = decode_key(text, WHPK, key, &n) && n == ED_KEY
+			 ? public_from(s, (struct str){key, n})
 			 : err_at(e, ERR_INVALID, at,
 			       "the key must be whpk_ and %d bytes as base64",
 			       ED_KEY);
@@ -123,9 +136,7 @@ signer_new(struct str secret, enum secret_form form, const char *at,
 	if (secret.n < 1 || secret.n > SUB_TEXT_MAX)
 		return err_at(e, ERR_INVALID, at,
 		    "the secret must be 1 to %d bytes", SUB_TEXT_MAX);
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return err_set(e, ERR_NOMEM, "no memory for a key");
+	s = mem_get(sizeof(*s));
 	if (form == SECRET_TEXT || !prefixed(secret))
 		rc = hmac_from(s, secret);
 	else
@@ -167,12 +178,14 @@ joined(const struct str *parts, size_t n, struct buf *b, struct err *e)
 		buf_add(b, parts[i]);
 	/* Even an empty message needs an address. */
 	(void)buf_room(b, 1);
-	return b->failed ? err_set(e, ERR_NOMEM, "no memory to sign") : OK;
+	return b->failed
+		   ? err_set(e, ERR_LIMIT,
+			 "a text of over %zu bytes can't be signed", b->limit)
+		   : OK;
 }
 
 static int
-ed_sign(struct signer *s, struct str message, unsigned char ret[SIGN_MAX],
-    struct err *e)
+ed_sign(struct signer *s, struct str message, unsigned char ret[SIGN_MAX])
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	size_t len = SIGN_MAX;
@@ -181,8 +194,10 @@ ed_sign(struct signer *s, struct str message, unsigned char ret[SIGN_MAX],
 		 EVP_DigestSign(ctx, ret, &len,
 		     (const unsigned char *)message.p, message.n) == 1;
 
+	assert(ok);
+	(void)ok;
 	EVP_MD_CTX_free(ctx);
-	return ok ? (int)len : err_set(e, ERR_NOMEM, "no memory to sign");
+	return (int)len;
 }
 
 int
@@ -199,7 +214,7 @@ signer_sign(struct signer *s, const struct str *parts, size_t n,
 	}
 	rc = joined(parts, n, &b, e);
 	if (rc == OK)
-		rc = ed_sign(s, buf_str(&b), ret, e);
+		rc = ed_sign(s, buf_str(&b), ret);
 	buf_done(&b);
 	return rc;
 }
@@ -248,19 +263,7 @@ write_text(
 	buf_addc(&b, '\0');
 	assert(!b.failed);
 	memcpy(ret, b.p, b.n);
-	digest_wipe(b.p, b.n);
-	buf_done(&b);
-}
-
-/* The public half of a signer's key. */
-static void
-public_of(const struct signer *s, unsigned char ret[ED_KEY])
-{
-	size_t n = ED_KEY;
-	int ok = EVP_PKEY_get_raw_public_key(s->pkey, ret, &n);
-
-	assert(ok == 1 && n == ED_KEY);
-	(void)ok;
+	digest_wipe_buf(&b);
 }
 
 void

@@ -39,7 +39,7 @@ enum sign_algorithm signer_algorithm(const struct signer *s);
 bool signer_can_sign(const struct signer *s);
 
 /*
- * Over all parts, one after the other; returns the bytes written. ERR_NOMEM
+ * Over all parts, one after the other; returns the bytes written. ERR_LIMIT
  * only with ed25519, which needs them in one piece.
  */
 int signer_sign(struct signer *s, const struct str *parts, size_t n,

@@ -174,22 +174,18 @@ seal_state(struct req *r, const struct trip *t, struct str state,
 	struct buf b = BUF(BASE64URL_LEN(STATE_MAX + SEAL_BYTES_MORE) + 1 +
 			   BASE64URL_LEN(DIGEST_LEN));
 	unsigned char mac[DIGEST_LEN];
-	struct str sealed;
 	char *to;
 	int rc;
 
 	to = plain.p ? arena_try(r->arena, plain.n + SEAL_BYTES_MORE) : NULL;
 	if (!to)
 		return no_room(e);
-	rc = keyring_seal_bytes(
-	    api->keyring, STATE_WHERE, plain, to, &sealed, e);
-	if (rc == OK) {
-		base64url_add(&b, sealed);
-		session_mac(&api->session, STATE_LABEL, buf_str(&b), mac);
-		buf_addc(&b, '.');
-		base64url_add(&b, (struct str){(char *)mac, sizeof(mac)});
-		rc = b.failed ? no_room(e) : state_cookie(r, buf_str(&b), e);
-	}
+	base64url_add(
+	    &b, keyring_seal_bytes(api->keyring, STATE_WHERE, plain, to));
+	session_mac(&api->session, STATE_LABEL, buf_str(&b), mac);
+	buf_addc(&b, '.');
+	base64url_add(&b, (struct str){(char *)mac, sizeof(mac)});
+	rc = b.failed ? no_room(e) : state_cookie(r, buf_str(&b), e);
 	buf_done(&b);
 	return rc;
 }

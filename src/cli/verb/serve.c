@@ -280,8 +280,6 @@ start_threads(struct serve *s, struct err *e)
 	    .keep_us = keep_us(c),
 	    .seal = c->event_seal_payload ? s->api.keyring : NULL,
 	    .committed = on_commit,
-	    .answering = req_wake_hold,
-	    .answered = req_wake_release,
 	    .arg = s,
 	};
 	struct jobs_opts jobs = {.store = s->api.store,
@@ -357,21 +355,15 @@ static int
 start_caller(struct serve *s, struct err *e)
 {
 	const struct conf *c = s->conf;
-	struct client_opts o = {
-	    .guard = s->guard,
-	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
-	    .connections_max = CALLER_CONNECTIONS,
-	    .connections_each = CALLER_CONNECTIONS,
-	    .body_max = CALLER_BODY_MAX,
-	    .proxy_resolves = c->webhook_proxy_resolves,
-	    .dns_servers = c->webhook_url_dns_servers[0]
-			       ? c->webhook_url_dns_servers
-			       : NULL,
-	    .ca_file = c->webhook_tls_ca[0] ? c->webhook_tls_ca : NULL,
-	};
-	int rc = caller_start(&o, &s->caller, e);
+	struct client_opts o = client_opts_of(c, s->guard);
+	int rc;
 
-	return rc < 0 ? rc : oidc_new(c, s->caller, &s->api.oidc, e);
+	o.connections_max = o.connections_each = CALLER_CONNECTIONS;
+	o.body_max = CALLER_BODY_MAX;
+	rc = caller_start(&o, &s->caller, e);
+	if (rc == OK)
+		s->api.oidc = oidc_new(c, s->caller);
+	return rc;
 }
 
 static int

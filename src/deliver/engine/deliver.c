@@ -545,21 +545,12 @@ release(struct deliver *d)
 static int
 make_parts(struct deliver *d, struct err *e)
 {
-	struct client_opts c = {
-	    .guard = d->o.guard,
-	    .dns_timeout_ms = d->o.conf->webhook_url_dns_timeout_ms,
-	    .connections_max = d->o.conf->webhook_slots,
-	    .connections_each = CONCURRENCY_MAX,
-	    .body_max = ANSWER_MAX,
-	    .proxy_resolves = d->o.conf->webhook_proxy_resolves,
-	    .dns_servers = d->o.conf->webhook_url_dns_servers[0]
-			       ? d->o.conf->webhook_url_dns_servers
-			       : NULL,
-	    .ca_file =
-		d->o.conf->webhook_tls_ca[0] ? d->o.conf->webhook_tls_ca : NULL,
-	};
+	struct client_opts c = client_opts_of(d->o.conf, d->o.guard);
 	int rc;
 
+	c.connections_max = d->o.conf->webhook_slots;
+	c.connections_each = CONCURRENCY_MAX;
+	c.body_max = ANSWER_MAX;
 	d->box = mailbox_new();
 	d->ask_box = mailbox_new();
 	d->wishes = map_new(SIZE_MAX / 2);
@@ -577,7 +568,7 @@ make_parts(struct deliver *d, struct err *e)
 	if (rc == OK)
 		rc = client_new(&c, &d->client, e);
 	if (rc == OK)
-		rc = oauth_new(d->client, &d->oauth, e);
+		d->oauth = oauth_new(d->client);
 	if (rc == OK)
 		rc = jq_new("/proc/self/exe", &d->jq, e);
 	if (rc == OK)

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "base/mem.h"
 #include "loop/thread.h"
 
 struct caller {
@@ -46,14 +47,11 @@ release(struct caller *c)
 int
 caller_start(const struct client_opts *o, struct caller **ret, struct err *e)
 {
-	struct caller *c = calloc(1, sizeof(*c));
+	struct caller *c = mem_get(sizeof(*c));
 	int rc;
 
-	if (!c)
-		return err_set(e, ERR_NOMEM, "no memory for calls");
 	c->box = mailbox_new();
-	rc = c->box ? client_new(o, &c->client, e)
-		    : err_set(e, ERR_NOMEM, "no memory for calls");
+	rc = client_new(o, &c->client, e);
 	if (rc == OK)
 		rc = thread_start("caller", run, c, &c->thread, e);
 	if (rc < 0) {

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "http/client/client_priv.h"
 
@@ -46,8 +48,7 @@ xfer_take(struct client *c)
 	} else {
 		x = xfer_new(c);
 	}
-	if (x)
-		join(c, x);
+	join(c, x);
 	return x;
 }
 
@@ -66,13 +67,38 @@ xfer_put(struct client *c, struct client_xfer *x)
 	c->n_idle++;
 }
 
+int64_t
+client_retry_after_ms(struct str value, int64_t now_us)
+{
+	char date[64];
+	int64_t s = 0;
+
+	value = str_trim(value);
+	if (value.n == 0 || value.n >= sizeof(date))
+		return -1;
+	if (value.p[0] >= '0' && value.p[0] <= '9' && str_int(value, &s)) {
+		s = s > CLIENT_RETRY_MAX_S ? CLIENT_RETRY_MAX_S : s;
+		return s * 1000;
+	}
+	memcpy(date, value.p, value.n);
+	date[value.n] = '\0';
+	/* A date begins with its day: "Sun, 06 Nov 1994 08:49:37 GMT". */
+	if (!((date[0] | 0x20) >= 'a' && (date[0] | 0x20) <= 'z') ||
+	    (s = curl_getdate(date, NULL)) < 0)
+		return -1;
+	s = s * 1000 - now_us / US_PER_MS;
+	return s < 0 ? 0
+	       : s > CLIENT_RETRY_MAX_S * INT64_C(1000)
+		   ? CLIENT_RETRY_MAX_S * INT64_C(1000)
+		   : s;
+}
+
 /* ---- the end of a send ---- */
 
 static void
-end(struct client *c, struct client_send *s)
+xfer_end(struct client *c, struct client_send *s)
 {
-	if (s->xfer)
-		s->xfer->state = XFER_ENDED;
+	s->xfer->state = XFER_ENDED;
 	s->next = NULL;
 	*c->ended_end = s;
 	c->ended_end = &s->next;
@@ -83,7 +109,7 @@ end_as(struct client_xfer *x, enum client_result result, const char *why)
 {
 	x->result = result;
 	(void)snprintf(x->error, sizeof(x->error), "%s", why);
-	end(x->client, x->send);
+	xfer_end(x->client, x->send);
 }
 
 /* Calls the done()s of all that ended by now. What these start or cancel may
@@ -99,19 +125,13 @@ tell_ended(struct client *c)
 	while (s) {
 		struct client_send *next = s->next;
 		struct client_xfer *x = s->xfer;
-		struct client_answer a = {.result = CLIENT_BROKEN,
-		    .head = STR_EMPTY,
-		    .body = STR_EMPTY,
-		    .retry_after_ms = -1,
-		    .error = "no memory for the request"};
+		struct client_answer a;
 
-		if (x)
-			xfer_answer(x, &a);
+		xfer_answer(x, &a);
 		s->xfer = NULL;
 		c->n_running--;
 		s->done(s, &a); /* s may be gone, or started again */
-		if (x)
-			xfer_put(c, x);
+		xfer_put(c, x);
 		s = next;
 		n++;
 	}
@@ -130,7 +150,7 @@ launch(struct client_xfer *x)
 	xfer_arm(x, left < 1 ? 1 : (long)left);
 	x->state = XFER_RUNNING;
 	if (curl_multi_add_handle(c->multi, x->easy) != CURLM_OK)
-		end_as(x, CLIENT_BROKEN, "no memory for the request");
+		end_as(x, CLIENT_BROKEN, "libcurl does not take the request");
 }
 
 static void
@@ -156,10 +176,6 @@ client_start(struct client *c, struct client_send *s)
 	assert(s->done && s->total_ms > 0 && s->connect_ms > 0);
 	c->n_running++;
 	s->xfer = x;
-	if (!x) {
-		end(c, s);
-		return;
-	}
 	x->send = s;
 	x->body.limit = s->keep_max;
 	x->head_keep = s->head_max ? s->head_max : CLIENT_HEAD_KEEP;
@@ -180,8 +196,6 @@ client_cancel(struct client *c, struct client_send *s)
 {
 	struct client_xfer *x = s->xfer;
 
-	if (!x)
-		return; /* ended for want of memory, and will be told so */
 	if (x->state == XFER_DNS)
 		resolve_drop(c->resolve, &x->ask);
 	else if (x->state == XFER_RUNNING)
@@ -189,7 +203,7 @@ client_cancel(struct client *c, struct client_send *s)
 	x->result = CLIENT_CANCELLED;
 	(void)snprintf(x->error, sizeof(x->error), "cancelled");
 	if (x->state != XFER_ENDED)
-		end(c, s);
+		xfer_end(c, s);
 }
 
 /* ---- the loop ---- */
@@ -290,7 +304,7 @@ collect(struct client *c)
 		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
 		(void)curl_multi_remove_handle(c->multi, m->easy_handle);
 		xfer_ended(x, code);
-		end(c, x->send);
+		xfer_end(c, x->send);
 	}
 }
 
@@ -421,8 +435,22 @@ open_multi(struct client *c, struct err *e)
 	    curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, all) ||
 	    curl_multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, all) ||
 	    curl_multi_setopt(c->multi, CURLMOPT_MAX_HOST_CONNECTIONS, each))
-		return err_set(e, ERR_NOMEM, "libcurl can't be started");
+		return err_set(e, ERR_IO, "libcurl can't be started");
 	return OK;
+}
+
+struct client_opts
+client_opts_of(const struct conf *c, const struct guard *g)
+{
+	return (struct client_opts){
+	    .guard = g,
+	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
+	    .proxy_resolves = c->webhook_proxy_resolves,
+	    .dns_servers = c->webhook_url_dns_servers[0]
+			       ? c->webhook_url_dns_servers
+			       : NULL,
+	    .ca_file = c->webhook_tls_ca[0] ? c->webhook_tls_ca : NULL,
+	};
 }
 
 int
@@ -433,12 +461,8 @@ client_new(const struct client_opts *o, struct client **ret, struct err *e)
 
 	assert(o->guard);
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		return err_set(e, ERR_NOMEM, "libcurl can't be started");
-	c = calloc(1, sizeof(*c));
-	if (!c) {
-		curl_global_cleanup();
-		return err_set(e, ERR_NOMEM, "no memory for the HTTP client");
-	}
+		return err_set(e, ERR_IO, "libcurl can't be started");
+	c = mem_get(sizeof(*c));
 	c->o = *o;
 	c->epoll_fd = c->wake_fd = -1;
 	c->curl_due_us = -1;

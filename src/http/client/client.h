@@ -58,6 +58,7 @@
 struct client;
 struct client_answer;
 struct client_xfer;
+struct conf;
 
 struct client_header {
 	struct str name, value;
@@ -126,6 +127,8 @@ struct client_opts {
 	const char *ca_file;     /* PEM; NULL: the system's. Outlives it */
 };
 
+/* What all clients take from the settings; the bounds are each caller's own. */
+struct client_opts client_opts_of(const struct conf *c, const struct guard *g);
 int client_new(
     const struct client_opts *o, struct client **ret, struct err *e) MUST_CHECK;
 /* What still runs ends as CLIENT_CANCELLED; nothing may be started by that. */

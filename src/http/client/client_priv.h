@@ -73,7 +73,7 @@ struct client {
 	struct client_send *ended, **ended_end;
 };
 
-struct client_xfer *xfer_new(struct client *c); /* NULL: no memory */
+struct client_xfer *xfer_new(struct client *c);
 void xfer_free(struct client_xfer *x);
 /* Reads URL and headers of x->send; ERR_INVALID, ERR_DENIED, ERR_LIMIT. */
 int xfer_prepare(struct client_xfer *x, struct err *e) MUST_CHECK;

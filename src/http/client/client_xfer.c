@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "http/client/client_priv.h"
+#include "seal/digest.h"
 
 /* libcurl's setters fail only for what it was built without, or no memory. */
 #define SET(x, option, value)                                                  \
@@ -16,32 +18,6 @@
 	} while (0)
 
 /* ---- what comes back ---- */
-
-int64_t
-client_retry_after_ms(struct str value, int64_t now_us)
-{
-	char date[64];
-	int64_t s = 0;
-
-	value = str_trim(value);
-	if (value.n == 0 || value.n >= sizeof(date))
-		return -1;
-	if (value.p[0] >= '0' && value.p[0] <= '9' && str_int(value, &s)) {
-		s = s > CLIENT_RETRY_MAX_S ? CLIENT_RETRY_MAX_S : s;
-		return s * 1000;
-	}
-	memcpy(date, value.p, value.n);
-	date[value.n] = '\0';
-	/* A date begins with its day: "Sun, 06 Nov 1994 08:49:37 GMT". */
-	if (!((date[0] | 0x20) >= 'a' && (date[0] | 0x20) <= 'z') ||
-	    (s = curl_getdate(date, NULL)) < 0)
-		return -1;
-	s = s * 1000 - now_us / US_PER_MS;
-	return s < 0 ? 0
-	       : s > CLIENT_RETRY_MAX_S * INT64_C(1000)
-		   ? CLIENT_RETRY_MAX_S * INT64_C(1000)
-		   : s;
-}
 
 static size_t
 take_head(char *p, size_t size, size_t n, void *arg)
@@ -576,9 +552,7 @@ xfer_clear(struct client_xfer *x)
 	if (x->special) {
 		curl_easy_reset(x->easy);
 		set_base(x);
-		if (x->pem.p)
-			explicit_bzero(x->pem.p, x->pem.cap);
-		buf_done(&x->pem);
+		digest_wipe_buf(&x->pem);
 	}
 	if (x->body.cap > CLIENT_BODY_KEEP)
 		buf_done(&x->body);
@@ -597,14 +571,11 @@ xfer_clear(struct client_xfer *x)
 struct client_xfer *
 xfer_new(struct client *c)
 {
-	struct client_xfer *x = calloc(1, sizeof(*x));
+	struct client_xfer *x = mem_get(sizeof(*x));
 
-	if (x && !(x->easy = curl_easy_init())) {
-		free(x);
-		return NULL;
-	}
-	if (!x)
-		return NULL;
+	x->easy = curl_easy_init();
+	if (!x->easy)
+		mem_out(0);
 	x->client = c;
 	x->text = BUF(CLIENT_TEXT_MAX);
 	x->pem = BUF(2 * TLS_FILE_MAX);

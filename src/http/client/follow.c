@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 struct follows {
@@ -333,10 +334,8 @@ follow_start(struct follows *fs, struct follow *f)
 struct follows *
 follows_new(struct client *c, const char *proxy)
 {
-	struct follows *fs = calloc(1, sizeof(*fs));
+	struct follows *fs = mem_get(sizeof(*fs));
 
-	if (!fs)
-		return NULL;
 	fs->client = c;
 	fs->proxy = proxy;
 	list_init(&fs->running);

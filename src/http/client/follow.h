@@ -79,8 +79,7 @@ struct follow {
 	char error[256];
 };
 
-/* proxy: of the operator (client.h), or NULL; both outlive it. NULL: no
- * memory. */
+/* proxy: of the operator (client.h), or NULL; both outlive it. */
 struct follows *follows_new(struct client *c, const char *proxy);
 /* All are cancelled: those that wait at once, the others by client_wait().
  * Nothing may be started behind it. */

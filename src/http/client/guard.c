@@ -4,6 +4,7 @@
 
 #include "base/conf/conf.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "http/nets.h"
 #include "http/url.h"
@@ -86,12 +87,9 @@ range_of(const struct guard *g, const struct ip *ip)
 	return NULL;
 }
 
-static int
-read_ranges(struct guard *g, struct err *e)
+static void
+read_ranges(struct guard *g)
 {
-	g->ranges = calloc(COUNT_OF(RANGES), sizeof(*g->ranges));
-	if (!g->ranges)
-		return err_set(e, ERR_NOMEM, "no memory for the URL guard");
 	for (size_t i = 0; i < COUNT_OF(RANGES); i++) {
 		bool ok = ip_read(str_of(RANGES[i].net), &g->ranges[i].at);
 
@@ -99,7 +97,6 @@ read_ranges(struct guard *g, struct err *e)
 		(void)ok;
 		g->ranges[i].bits = RANGES[i].bits;
 	}
-	return OK;
 }
 
 /*
@@ -225,9 +222,7 @@ read_hosts(const char *key, const char *text, struct hosts *ret, struct err *e)
 	if (most > GUARD_RULES_MAX)
 		return err_set(e, ERR_INVALID, "%s has over %d entries", key,
 		    GUARD_RULES_MAX);
-	ret->v = calloc(most + 1, sizeof(*ret->v));
-	if (!ret->v)
-		return err_set(e, ERR_NOMEM, "no memory for %s", key);
+	ret->v = mem_array(most + 1, sizeof(*ret->v));
 	while (rest.n > 0) {
 		struct str item = str_cut(&rest, ',');
 		struct host_rule *r = &ret->v[ret->n];
@@ -266,15 +261,12 @@ check_switches(const struct conf *c, struct err *e)
 int
 guard_new(const struct conf *c, struct guard **ret, struct err *e)
 {
-	struct guard *g = calloc(1, sizeof(*g));
-	int rc;
+	struct guard *g = mem_get(sizeof(*g));
+	int rc = check_switches(c, e);
 
-	if (!g)
-		return err_set(e, ERR_NOMEM, "no memory for the URL guard");
 	g->http_ok = c->webhook_url_allow_http;
-	rc = check_switches(c, e);
-	if (rc == OK)
-		rc = read_ranges(g, e);
+	g->ranges = mem_array(COUNT_OF(RANGES), sizeof(*g->ranges));
+	read_ranges(g);
 	if (rc == OK)
 		rc = read_hosts("webhook.url.allowlist",
 		    c->webhook_url_allowlist, &g->allowed, e);

@@ -1,7 +1,6 @@
 #include "http/client/oauth.h"
 
 #include <assert.h>
-#include <openssl/evp.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -9,9 +8,12 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "http/client/client.h"
 #include "http/percent.h"
+#include "seal/base64.h"
+#include "seal/digest.h"
 
 struct oauth_token {
 	struct oauth *owner;
@@ -109,8 +111,6 @@ keep(struct oauth_token *t, const struct json *j, struct err *e)
 	early = early > OAUTH_EARLY_MAX_MS ? OAUTH_EARLY_MAX_MS : early;
 	buf_clear(&t->token);
 	buf_add(&t->token, token->text);
-	if (t->token.failed)
-		return err_set(e, ERR_AWAY, "no memory for a token");
 	t->renew_ms = t->fetched_ms + s * 1000 - early;
 	/* In time for a request on its way. */
 	t->until_ms = t->fetched_ms + s * 1000 - early / 4;
@@ -179,25 +179,17 @@ fetched(struct client_send *s, const struct client_answer *a)
 
 /* ---- the request ---- */
 
-/* "Basic " and base64 of id:secret, each encoded as in a form (2.3.1). */
-static void
-make_basic(struct oauth_token *t, const struct oauth_conf *c)
+void
+oauth_basic(struct buf *b, struct str id, struct str secret)
 {
 	struct buf plain = BUF(4 * OAUTH_KEY_MAX);
-	char *room;
 
-	percent_add(&plain, c->client_id);
+	percent_add(&plain, id);
 	buf_addc(&plain, ':');
-	percent_add(&plain, c->client_secret);
-	buf_clear(&t->basic);
-	buf_addz(&t->basic, "Basic ");
-	room = buf_room(&t->basic, 4 * (plain.n / 3) + 5);
-	if (room && !plain.failed)
-		t->basic.n += (size_t)EVP_EncodeBlock((unsigned char *)room,
-		    (const unsigned char *)plain.p, (int)plain.n);
-	if (plain.p)
-		explicit_bzero(plain.p, plain.cap);
-	buf_done(&plain);
+	percent_add(&plain, secret);
+	buf_addz(b, "Basic ");
+	base64_add(b, buf_str(&plain));
+	digest_wipe_buf(&plain);
 }
 
 static void
@@ -228,7 +220,8 @@ fetch(struct oauth_token *t, const struct oauth_conf *c, int64_t now_ms)
 	t->headers[n++] =
 	    (struct client_header){STR("Accept"), STR("application/json")};
 	if (!c->secret_in_body) {
-		make_basic(t, c);
+		buf_clear(&t->basic);
+		oauth_basic(&t->basic, c->client_id, c->client_secret);
 		t->headers[n++] = (struct client_header){
 		    STR("Authorization"), buf_str(&t->basic)};
 	}
@@ -258,11 +251,8 @@ token_free(struct oauth_token *t)
 {
 	struct buf *const secrets[] = {&t->key, &t->token, &t->form, &t->basic};
 
-	for (size_t i = 0; i < COUNT_OF(secrets); i++) {
-		if (secrets[i]->p)
-			explicit_bzero(secrets[i]->p, secrets[i]->cap);
-		buf_done(secrets[i]);
-	}
+	for (size_t i = 0; i < COUNT_OF(secrets); i++)
+		digest_wipe_buf(secrets[i]);
 	free(t);
 }
 
@@ -301,14 +291,13 @@ static struct oauth_token *
 token_new(struct oauth *o, struct buf *key, const struct oauth_conf *c)
 {
 	struct oauth_token *t;
-	struct err e;
 	const char *colon;
 
 	if (map_count(o->tokens) >= OAUTH_TOKENS_MAX)
 		shrink(o);
-	t = calloc(1, sizeof(*t));
-	if (!t)
+	if (map_count(o->tokens) >= OAUTH_TOKENS_MAX)
 		return NULL;
+	t = mem_get(sizeof(*t));
 	t->owner = o;
 	t->key = *key;
 	*key = BUF(0);
@@ -319,10 +308,7 @@ token_new(struct oauth *o, struct buf *key, const struct oauth_conf *c)
 	t->form = BUF(4 * OAUTH_KEY_MAX);
 	t->basic = BUF(8 * OAUTH_KEY_MAX);
 	t->until_ms = t->renew_ms = INT64_MIN;
-	if (map_put(o->tokens, buf_str(&t->key), t, NULL, &e) < 0) {
-		token_free(t);
-		return NULL;
-	}
+	map_set(o->tokens, buf_str(&t->key), t);
 	return t;
 }
 
@@ -338,9 +324,7 @@ token_of(struct oauth *o, const struct oauth_conf *c, bool make)
 		if (!t && make)
 			t = token_new(o, &key, c);
 	}
-	if (key.p)
-		explicit_bzero(key.p, key.cap);
-	buf_done(&key);
+	digest_wipe_buf(&key);
 	return t;
 }
 
@@ -385,22 +369,15 @@ oauth_refused(struct oauth *o, const struct oauth_conf *c, struct str token)
 		t->until_ms = t->renew_ms = INT64_MIN;
 }
 
-int
-oauth_new(struct client *client, struct oauth **ret, struct err *e)
+struct oauth *
+oauth_new(struct client *client)
 {
-	struct oauth *o = calloc(1, sizeof(*o));
+	struct oauth *o = mem_get(sizeof(*o));
 
-	if (o) {
-		o->client = client;
-		o->tokens = map_new(OAUTH_TOKENS_MAX);
-		o->arena = arena_new(MIB);
-	}
-	if (!o || !o->tokens || !o->arena) {
-		oauth_free(o);
-		return err_set(e, ERR_NOMEM, "no memory for OAuth2 tokens");
-	}
-	*ret = o;
-	return OK;
+	o->client = client;
+	o->tokens = map_new(OAUTH_TOKENS_MAX);
+	o->arena = arena_new(MIB);
+	return o;
 }
 
 void
@@ -411,7 +388,7 @@ oauth_free(struct oauth *o)
 
 	if (!o)
 		return;
-	while (o->tokens && (t = map_each(o->tokens, &at))) {
+	while ((t = map_each(o->tokens, &at))) {
 		assert(!t->fetching && !t->asks);
 		token_free(t);
 	}

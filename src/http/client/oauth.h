@@ -20,6 +20,7 @@
 
 #include "base/base.h"
 
+struct buf;
 struct client;
 struct oauth;
 struct oauth_token;
@@ -47,8 +48,10 @@ struct oauth_ask {
 	struct oauth_ask *next, **at;
 };
 
-int oauth_new(
-    struct client *client, struct oauth **ret, struct err *e) MUST_CHECK;
+/* "Basic " and base64 of id:secret, each encoded as in a form (2.3.1). */
+void oauth_basic(struct buf *b, struct str id, struct str secret);
+
+struct oauth *oauth_new(struct client *client);
 void oauth_free(struct oauth *o); /* after client_free(); NULL is fine */
 
 /*

@@ -51,15 +51,13 @@ static char url[64];
 static int
 setup(void **state)
 {
-	struct err e;
-
 	(void)state;
 	guard = test_guard("127.0.0.0/8", false);
 	dns_start();
 	server.script = script;
 	script_start(&server);
 	client = test_client(guard);
-	assert_int_equal(oauth_new(client, &oauth, &e), OK);
+	oauth = oauth_new(client);
 	(void)snprintf(
 	    url, sizeof(url), "http://127.0.0.1:%d/token", server.port);
 	conf = (struct oauth_conf){.token_url = str_of(url),

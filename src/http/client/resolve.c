@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #define TRIES 2
@@ -262,21 +263,17 @@ static struct name *
 name_of(struct resolve *r, const char *host)
 {
 	struct name *n = map_find(r->names, str_of(host));
-	struct err e;
 
 	if (n)
 		return n;
 	if (map_count(r->names) >= RESOLVE_CACHE_MAX)
 		shrink(r);
-	n = calloc(1, sizeof(*n));
-	if (!n)
+	if (map_count(r->names) >= RESOLVE_CACHE_MAX)
 		return NULL;
+	n = mem_get(sizeof(*n));
 	n->owner = r;
 	(void)snprintf(n->host, sizeof(n->host), "%s", host);
-	if (map_put(r->names, str_of(n->host), n, NULL, &e) < 0) {
-		free(n);
-		return NULL;
-	}
+	map_set(r->names, str_of(n->host), n);
 	return n;
 }
 
@@ -361,19 +358,15 @@ resolve_timeout_ms(struct resolve *r)
 int
 resolve_new(const struct resolve_opts *o, struct resolve **ret, struct err *e)
 {
-	struct resolve *r = calloc(1, sizeof(*r));
+	struct resolve *r;
 	int rc;
 
-	if (!r)
-		return err_set(e, ERR_NOMEM, "no memory for the resolver");
-	if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS) {
-		free(r);
-		return err_set(e, ERR_NOMEM, "c-ares can't be started");
-	}
+	if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS)
+		return err_set(e, ERR_IO, "c-ares can't be started");
+	r = mem_get(sizeof(*r));
 	r->o = *o;
 	r->names = map_new(RESOLVE_CACHE_MAX);
-	rc = r->names ? open_channel(r, e)
-		      : err_set(e, ERR_NOMEM, "no memory for the resolver");
+	rc = open_channel(r, e);
 	if (rc < 0) {
 		resolve_free(r);
 		return rc;
@@ -393,7 +386,7 @@ resolve_free(struct resolve *r)
 	if (r->ares)
 		ares_destroy(r->ares);
 	ares_library_cleanup();
-	while (r->names && (n = map_each(r->names, &at)))
+	while ((n = map_each(r->names, &at)))
 		free(n);
 	map_free(r->names);
 	free(r);

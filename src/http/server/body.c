@@ -58,7 +58,7 @@ body_release(struct conn *c)
 }
 
 static void
-no_room(struct conn *c)
+refuse_body(struct conn *c)
 {
 	conn_early(c, http_error_status(&c->r.err), NULL);
 	body_release(c);
@@ -88,13 +88,10 @@ body_begin(struct conn *c)
 	c->body_buf.limit = n > 0 ? n : c->body_max;
 	if (n == 0 || n > HTTP_BODY_SMALL)
 		return;
-	if (reserve(c, n) == OK) {
-		c->small = arena_try(c->r.arena, n);
-		if (!c->small)
-			(void)err_set(&c->r.err, ERR_AWAY, "no memory");
-	}
-	if (!c->small)
-		no_room(c);
+	if (reserve(c, n) == OK)
+		c->small = arena_alloc(c->r.arena, n);
+	else
+		refuse_body(c);
 }
 
 void
@@ -128,11 +125,9 @@ body_add(struct conn *c, struct str bytes)
 			(void)buf_room(b, want - b->n);
 	}
 	buf_add(b, bytes);
-	if (b->failed)
-		(void)err_set(&c->r.err, ERR_AWAY, "no memory for a body");
-	if (b->failed ||
-	    (b->cap > c->reserved && reserve(c, b->cap - c->reserved) < 0))
-		no_room(c);
+	assert(!b->failed);
+	if (b->cap > c->reserved && reserve(c, b->cap - c->reserved) < 0)
+		refuse_body(c);
 }
 
 void

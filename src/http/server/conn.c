@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "http/server/peer.h"
 
@@ -29,7 +30,6 @@ take_hop(struct conn *c)
 struct told {
 	struct arena *arena;
 	struct str forwarded, x_forwarded_for;
-	bool no_room;
 };
 
 static bool
@@ -41,13 +41,11 @@ note_told(void *arg, struct str name, struct str value)
 			     ? &t->x_forwarded_for
 			     : NULL;
 
-	if (!to)
-		return true;
-	*to = to->p ? arena_fmt(
-			  t->arena, "%.*s,%.*s", STR_ARG(*to), STR_ARG(value))
-		    : value;
-	t->no_room = !to->p;
-	return !t->no_room;
+	if (to)
+		*to = to->p ? arena_fmt(t->arena, "%.*s,%.*s", STR_ARG(*to),
+				  STR_ARG(value))
+			    : value;
+	return true;
 }
 
 static bool
@@ -67,8 +65,6 @@ conn_peer(struct conn *c)
 	if (!by_proxy(c))
 		return;
 	req_each_header(&c->r, note_told, &t);
-	if (t.no_room)
-		return;
 	peer =
 	    peer_find(c->s->o.trusted, c->hop, t.forwarded, t.x_forwarded_for);
 	ip_format(&peer, c->r.peer);
@@ -77,20 +73,12 @@ conn_peer(struct conn *c)
 static struct conn *
 make(struct server *s, struct MHD_Connection *mc)
 {
-	struct conn *c = calloc(1, sizeof(*c));
+	struct conn *c = mem_get(sizeof(*c));
 
-	if (!c)
-		return NULL;
 	c->s = s;
 	c->mc = mc;
 	c->waker = waker_new(c);
 	c->r.arena = arena_new(HTTP_ARENA_MAX);
-	if (!c->waker || !c->r.arena) {
-		waker_free(c->waker);
-		arena_free(c->r.arena);
-		free(c);
-		return NULL;
-	}
 	c->r.conn = c;
 	c->r.out.limit = HTTP_OUT_MAX;
 	take_hop(c);
@@ -118,14 +106,11 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 		    mc, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 		c = make(s, mc);
-		if (c) {
-			c->door.fd = info->connect_fd;
-			c->wire.tls = has_tls(mc);
-			c->broken = !wire_tap(c->door.fd, &c->wire);
-			c->door.exempt = c->hop.n == 0 || by_proxy(c);
-		}
-		/* Without memory it stays NULL and its requests are refused. */
-		door_enter(s->door, c ? &c->door : NULL, c ? c->r.peer : "");
+		c->door.fd = info->connect_fd;
+		c->wire.tls = has_tls(mc);
+		c->broken = !wire_tap(c->door.fd, &c->wire);
+		c->door.exempt = c->hop.n == 0 || by_proxy(c);
+		door_enter(s->door, &c->door, c->r.peer);
 		*ctx = c;
 	} else if (c) {
 		(void)wire_tap(c->door.fd, NULL);
@@ -162,7 +147,6 @@ conn_begin(void *server, const char *uri, struct MHD_Connection *mc)
 	const union MHD_ConnectionInfo *info =
 	    MHD_get_connection_info(mc, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	struct conn *c = info ? info->socket_context : NULL;
-	struct str target;
 
 	(void)server;
 	if (!c || c->broken)
@@ -172,10 +156,7 @@ conn_begin(void *server, const char *uri, struct MHD_Connection *mc)
 	atomic_store(&c->door.from_ms, c->start_us / US_PER_MS);
 	if (!door_phase(&c->door, IDLE, READING))
 		return NULL;
-	target = arena_dup(c->r.arena, str_of(uri));
-	if (!target.p)
-		return NULL;
-	take_target(c, target);
+	take_target(c, arena_dup(c->r.arena, str_of(uri)));
 	return c;
 }
 
@@ -208,22 +189,16 @@ reset(struct conn *c)
 }
 
 /* A waker that somebody still holds is theirs; we take a fresh one. */
-static bool
+static void
 renew_waker(struct conn *c)
 {
-	struct waker *fresh;
-
 	waker_over(c->waker);
 	if (!waker_shared(c->waker)) {
 		waker_reuse(c->waker);
-		return true;
+		return;
 	}
-	fresh = waker_new(c);
-	if (!fresh)
-		return false;
 	waker_free(c->waker);
-	c->waker = fresh;
-	return true;
+	c->waker = waker_new(c);
 }
 
 void
@@ -239,7 +214,6 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	if (!c)
 		return;
 	*ctx = NULL;
-	waker_pass(c->waker);
 	stream_end(c);
 	if (c->sent_status && h->answered)
 		h->answered(h->arg, &c->r, c->sent_status,
@@ -251,7 +225,7 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	conn_uncount(c);
 	body_release(c);
 	buf_done(&c->zip);
-	c->broken = !renew_waker(c);
+	renew_waker(c);
 	reset(c);
 	c->wire.serving = 0;
 	(void)atomic_fetch_add(&c->door.turn, 1);

@@ -83,7 +83,7 @@ struct conn {
 	struct ip hop; /* the other end; .n 0: the unix socket */
 	enum stage stage;
 	struct intake in;
-	bool broken;           /* no memory: no further request */
+	bool broken;           /* its bytes are not seen: no request */
 	bool counted;          /* in s->busy */
 	bool linger;           /* answered before the body was read */
 	bool bad_frame;        /* where the body ends is anybody's guess */
@@ -130,8 +130,8 @@ void conn_uncount(struct conn *c); /* it is answered */
 void conn_early(struct conn *c, int status, const char *code);
 
 /* wake.c */
-struct waker *waker_new(struct conn *c); /* NULL when there is no memory */
-void waker_over(struct waker *w);        /* wakes do nothing from now on */
+struct waker *waker_new(struct conn *c);
+void waker_over(struct waker *w); /* wakes do nothing from now on */
 bool waker_shared(const struct waker *w);
 void waker_reuse(struct waker *w);
 /*
@@ -139,8 +139,6 @@ void waker_reuse(struct waker *w);
  * caller returns to libmicrohttpd at once.
  */
 bool waker_sleep(struct waker *w);
-/* Resumes those who were woken with it; first of all when it is awake. */
-void waker_pass(struct waker *w);
 
 /* request.c */
 enum MHD_Result request_on(void *server, struct MHD_Connection *mc,

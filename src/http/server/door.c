@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -16,14 +15,15 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "http/server/conn.h"
+#include "http/server/linger.h"
 #include "http/server/listen.h"
 #include "loop/thread.h"
 
 #define SWEEP_MS       250
-#define SWEEP_SOON_MS  20 /* while it drains, or somebody lingers */
-#define CLOSE_WAIT     8  /* TCP_CLOSE_WAIT of the kernel's tcp_states.h */
-#define LINGER_MS      2000
+#define SWEEP_SOON_MS  20  /* while it drains, or somebody lingers */
+#define CLOSE_WAIT     8   /* TCP_CLOSE_WAIT of the kernel's tcp_states.h */
 #define ENDED_MS       500 /* nobody reads for so long what he got */
 #define GRACE_MS       500 /* for the first request of who came while we drain */
 #define ACCEPT_AT_ONCE 64
@@ -53,15 +53,11 @@ struct door {
 	struct share held;      /* by holder: connections that are not cut */
 	size_t cut;             /* for room, since the log was told */
 	int64_t cut_told_ms;
-	struct {
-		int fd;
-		int64_t until_ms;
-	} linger[HTTP_LINGER_MAX];
-	size_t n_linger;
+	struct linger_list linger;
 };
 
 static void
-enter(struct door *d)
+door_lock(struct door *d)
 {
 	int rc = pthread_mutex_lock(&d->lock);
 
@@ -70,7 +66,7 @@ enter(struct door *d)
 }
 
 static void
-leave(struct door *d)
+door_unlock(struct door *d)
 {
 	(void)pthread_mutex_unlock(&d->lock);
 }
@@ -174,21 +170,19 @@ keep_shares(struct door *d, const struct door_entry *en)
 void
 door_enter(struct door *d, struct door_entry *en, const char *peer)
 {
-	enter(d);
-	if (en) {
-		en->since_ms = clock_mono_ms();
-		en->next = NULL;
-		en->at = d->last;
-		*d->last = en;
-		d->last = &en->next;
-		d->n++;
-		d->live++;
-		d->strangers++;
-		en->slot = share_network(&d->held, peer);
-		(void)share_add(&d->held, en->slot, 1);
-		keep_shares(d, en);
-	}
-	leave(d);
+	door_lock(d);
+	en->since_ms = clock_mono_ms();
+	en->next = NULL;
+	en->at = d->last;
+	*d->last = en;
+	d->last = &en->next;
+	d->n++;
+	d->live++;
+	d->strangers++;
+	en->slot = share_network(&d->held, peer);
+	(void)share_add(&d->held, en->slot, 1);
+	keep_shares(d, en);
+	door_unlock(d);
 	(void)atomic_fetch_sub(&d->arriving, 1);
 }
 
@@ -197,7 +191,7 @@ door_know(struct door *d, struct door_entry *en, const struct principal *who)
 {
 	if (atomic_load(&en->known))
 		return;
-	enter(d);
+	door_lock(d);
 	if (!en->uncounted) {
 		d->strangers--;
 		share_sub(&d->held, en->slot, 1);
@@ -205,18 +199,18 @@ door_know(struct door *d, struct door_entry *en, const struct principal *who)
 		(void)share_add(&d->held, en->slot, 1);
 	}
 	atomic_store(&en->known, true);
-	leave(d);
+	door_unlock(d);
 }
 
 void
 door_leave(struct door *d, struct door_entry *en)
 {
-	enter(d);
+	door_lock(d);
 	*en->at = en->next;
 	*(en->next ? &en->next->at : &d->last) = en->at;
 	d->n--;
 	uncount(d, en);
-	leave(d);
+	door_unlock(d);
 	if (atomic_exchange(&d->full, false))
 		kick(d);
 }
@@ -224,31 +218,17 @@ door_leave(struct door *d, struct door_entry *en)
 void
 door_watch(struct door *d, struct door_entry *en, struct waker *w)
 {
-	enter(d);
+	door_lock(d);
 	en->waker = w;
-	leave(d);
+	door_unlock(d);
 }
 
 void
 door_linger(struct door *d, int fd)
 {
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	size_t i = 0;
-
-	if (copy < 0)
-		return;
-	enter(d);
-	if (d->n_linger < HTTP_LINGER_MAX) {
-		i = d->n_linger++;
-	} else { /* the oldest had the most time to read its answer */
-		for (size_t k = 1; k < HTTP_LINGER_MAX; k++)
-			if (d->linger[k].until_ms < d->linger[i].until_ms)
-				i = k;
-		(void)close(d->linger[i].fd);
-	}
-	d->linger[i].fd = copy;
-	d->linger[i].until_ms = clock_mono_ms() + LINGER_MS;
-	leave(d);
+	door_lock(d);
+	linger_add(&d->linger, fd, clock_mono_ms());
+	door_unlock(d);
 	kick(d);
 }
 
@@ -259,9 +239,9 @@ door_count(struct door *d)
 
 	/* In this order: who arrives is seen at one place or the other. */
 	n = atomic_load(&d->arriving);
-	enter(d);
+	door_lock(d);
 	n += d->n;
-	leave(d);
+	door_unlock(d);
 	return n;
 }
 
@@ -369,36 +349,11 @@ look_at(struct door *d, struct door_entry *en, int64_t now_ms)
 		(void)cut(d, en, phase);
 }
 
-/* Reads what still comes; false once it is over. */
-static bool
-lingers(int fd, int64_t until_ms, int64_t now_ms)
-{
-	char drop[4096];
-	ssize_t n;
-
-	for (int i = 0; i < 1024 && now_ms < until_ms; i++) {
-		n = recv(fd, drop, sizeof(drop), MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return true;
-		if (n <= 0)
-			return false;
-	}
-	return now_ms < until_ms;
-}
-
 static bool
 crowded(const struct door *d)
 {
 	return d->tired ||
 	       d->live >= DOOR_CROWD((size_t)d->s->o.connections_max);
-}
-
-/* Strangers first. */
-static void
-make_room(struct door *d)
-{
-	if (!thin_out_most(d, false))
-		(void)thin_out_most(d, true);
 }
 
 static void
@@ -419,33 +374,14 @@ sweep(struct door *d, bool all_linger_ends)
 {
 	int64_t now_ms = clock_mono_ms();
 
-	enter(d);
+	door_lock(d);
 	for (struct door_entry *en = d->first; en; en = en->next)
 		look_at(d, en, now_ms);
-	if (crowded(d))
-		make_room(d);
+	if (crowded(d) && !thin_out_most(d, false)) /* strangers first */
+		(void)thin_out_most(d, true);
 	tell_of_cuts(d, now_ms);
-	for (size_t i = 0; i < d->n_linger;) {
-		if (!all_linger_ends &&
-		    lingers(d->linger[i].fd, d->linger[i].until_ms, now_ms)) {
-			i++;
-			continue;
-		}
-		(void)close(d->linger[i].fd);
-		d->linger[i] = d->linger[--d->n_linger];
-	}
-	leave(d);
-}
-
-/* Only the owner of the data folder and root may come in by the file. */
-static bool
-peer_is_ours(int fd)
-{
-	struct ucred who;
-	socklen_t n = sizeof(who);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
-	       (who.uid == geteuid() || who.uid == 0);
+	linger_look(&d->linger, now_ms, all_linger_ends);
+	door_unlock(d);
 }
 
 /* Whoever knocks waits until some of those inside have left. */
@@ -459,18 +395,6 @@ rest(struct door *d, const char *why)
 		return;
 	d->told_ms = now_ms;
 	log_fmt(LOG_WARN, "can't accept", "%s; waits for a place", why);
-}
-
-/* Answers go out at once, and who does not read his fills little of the
- * kernel's memory; what is on its way is not bounded by that. */
-static void
-prepare(int fd)
-{
-	int yes = 1, unsent = HTTP_UNSENT_MAX;
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-	(void)setsockopt(
-	    fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 }
 
 /* False when there is nobody, or no way to let them in. */
@@ -491,12 +415,10 @@ let_in(struct door *d, size_t i)
 			rest(d, strerror(errno));
 		return false;
 	}
-	if (local && !peer_is_ours(fd)) {
+	if (!listen_admit(fd, local)) {
 		(void)close(fd);
 		return true;
 	}
-	if (!local)
-		prepare(fd);
 	to = local || !d->s->tls ? d->s->plain : d->s->tls;
 	(void)atomic_fetch_add(&d->arriving, 1);
 	/* It closes the socket when it can't take it. */
@@ -564,14 +486,14 @@ in_a_hurry(struct door *d)
 {
 	bool yes;
 
-	enter(d);
-	yes = d->n_linger > 0 || d->n > d->live || crowded(d);
-	leave(d);
+	door_lock(d);
+	yes = d->linger.n > 0 || d->n > d->live || crowded(d);
+	door_unlock(d);
 	return yes || atomic_load(&d->s->draining);
 }
 
 static void
-run(void *arg)
+door_run(void *arg)
 {
 	struct door *d = arg;
 	int64_t last_ms = clock_mono_ms();
@@ -615,11 +537,9 @@ open_sockets(struct door *d, struct err *e)
 int
 door_start(struct server *s, struct door **ret, struct err *e)
 {
-	struct door *d = calloc(1, sizeof(*d));
+	struct door *d = mem_get(sizeof(*d));
 	int rc;
 
-	if (!d)
-		return err_set(e, ERR_NOMEM, "no memory for the door");
 	(void)pthread_mutex_init(&d->lock, NULL);
 	d->s = s;
 	share_init(&d->held);
@@ -629,7 +549,7 @@ door_start(struct server *s, struct door **ret, struct err *e)
 			 : open_sockets(d, e);
 	*ret = d; /* connections look for it as soon as they come */
 	if (rc == OK)
-		rc = thread_start("http-door", run, d, &d->thread, e);
+		rc = thread_start("http-door", door_run, d, &d->thread, e);
 	if (rc < 0) {
 		shut(d);
 		door_free(d);

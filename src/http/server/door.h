@@ -90,7 +90,7 @@ void door_free(struct door *d); /* ends the thread; NULL is fine */
 
 /* On the http threads. False: it is being cut, leave it alone. */
 bool door_phase(struct door_entry *en, enum phase from, enum phase to);
-/* A connection begins (NULL: there was no memory for it), ends. */
+/* A connection begins, ends. */
 void door_enter(struct door *d, struct door_entry *en, const char *peer);
 /* It is this principal's from now on. */
 void door_know(

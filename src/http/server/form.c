@@ -16,8 +16,6 @@ form_read(const struct req *r, struct form *ret, struct err *e)
 	if (rc < 0)
 		return rc;
 	all = arena_array(r->arena, n + r->n_query, sizeof(*all));
-	if (!all)
-		return err_set(e, ERR_NOMEM, "no room for the form");
 	if (n > 0)
 		memcpy(all, body, n * sizeof(*all));
 	if (r->n_query > 0)

@@ -17,7 +17,7 @@ struct form {
 	size_t n;
 };
 
-/* ERR_SYNTAX, ERR_LIMIT, ERR_NOMEM. */
+/* ERR_SYNTAX, ERR_LIMIT. */
 int form_read(const struct req *r, struct form *ret, struct err *e) MUST_CHECK;
 
 /* The first of that name; empty when there is none. */

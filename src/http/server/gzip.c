@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #define LEVEL       1
@@ -44,9 +45,7 @@ compressor(void)
 	z = pthread_getspecific(key);
 	if (z)
 		return deflateReset(z) == Z_OK ? z : NULL;
-	z = calloc(1, sizeof(*z));
-	if (!z)
-		return NULL;
+	z = mem_get(sizeof(*z));
 	if (deflateInit2(z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEM_LEVEL,
 		Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(z);

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/str.h"
 
 #define BACKLOG 1024
@@ -172,6 +174,30 @@ listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
 		return err_set(
 		    e, ERR_IO, "listen %s: %s", address, strerror(rc));
 	return OK;
+}
+
+/* Only the owner of the data folder and root may come in by the file. */
+static bool
+peer_is_ours(int fd)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+	       (who.uid == geteuid() || who.uid == 0);
+}
+
+bool
+listen_admit(int fd, bool local)
+{
+	int yes = 1, unsent = HTTP_UNSENT_MAX;
+
+	if (local)
+		return peer_is_ours(fd);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	(void)setsockopt(
+	    fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+	return true;
 }
 
 /* Is somebody there? A file that nobody listens on is left over. */

@@ -20,5 +20,11 @@ int listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
  * replaced; ERR_CONFLICT when somebody does.
  */
 int listen_unix(const char *path, int *ret_fd, struct err *e) MUST_CHECK;
+/*
+ * Of a connection that was accepted: false when it may not come in. Answers go
+ * out at once, and who does not read his fills little of the kernel's memory;
+ * what is on its way is not bounded by that.
+ */
+bool listen_admit(int fd, bool local) MUST_CHECK;
 
 #endif

@@ -26,8 +26,6 @@ pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
 		return err_set(
 		    e, ERR_LIMIT, "%s has over %zu parameters", what, most);
 	v = arena_array(a, n, sizeof(*v));
-	if (!v)
-		return err_set(e, ERR_NOMEM, "no room for %s", what);
 	while (s.n > 0) {
 		struct str value = str_cut(&s, '&'), name;
 

@@ -9,7 +9,7 @@
 
 /*
  * "a=1&b&c=" as pairs in the order given; empty parts are skipped. ERR_SYNTAX,
- * ERR_LIMIT past HTTP_QUERY_MAX, ERR_NOMEM.
+ * ERR_LIMIT past HTTP_QUERY_MAX.
  */
 int query_parse(struct arena *a, struct str s, const struct req_pair **ret,
     size_t *ret_n, struct err *e) MUST_CHECK;

@@ -171,10 +171,6 @@ void req_add_header(struct req *r, const char *name, const char *value);
 
 /* From any thread: the request goes on with r->then on its http thread. */
 void req_wake(struct req *r);
-/* Between the two this thread's req_wake() only notes whom to wake, which costs
- * less for many; nothing in between may wait. */
-void req_wake_hold(void);
-void req_wake_release(void);
 
 /*
  * A handle that outlives its request, for whoever can't know in time that it

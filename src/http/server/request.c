@@ -133,7 +133,7 @@ allow(struct conn *c, const struct match *m)
 	buf_addz(&b, "OPTIONS");
 	z = arena_z(c->r.arena, buf_str(&b));
 	buf_done(&b);
-	return z ? z : "OPTIONS";
+	return z;
 }
 
 /*
@@ -428,7 +428,6 @@ request_on(void *server, struct MHD_Connection *mc, const char *url,
 	(void)version;
 	if (!c)
 		return MHD_NO;
-	waker_pass(c->waker);
 	switch (c->stage) {
 	case AT_HEAD:
 		return at_head(c, method);

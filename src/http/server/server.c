@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/router.h"
@@ -66,11 +67,7 @@ read_file(const char *path, char **ret, struct err *e)
 		rc = err_set(e, ERR_INVALID, "%s: no PEM file", path);
 		goto out;
 	}
-	p = calloc(1, (size_t)st.st_size + 1);
-	if (!p) {
-		rc = err_set(e, ERR_NOMEM, "%s: no memory", path);
-		goto out;
-	}
+	p = mem_get((size_t)st.st_size + 1);
 	while (n < (size_t)st.st_size) {
 		ssize_t got = read(fd, p + n, (size_t)st.st_size - n);
 
@@ -195,9 +192,7 @@ server_start(const struct server_opts *o, struct server **ret, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return err_set(e, ERR_NOMEM, "no memory for the server");
+	s = mem_get(sizeof(*s));
 	s->o = *o;
 	share_init(&s->bodies);
 	rc = router_new(o->routes, o->n_routes, &s->router, e);

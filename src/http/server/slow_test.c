@@ -233,14 +233,12 @@ wake_together(void *arg)
 		m = mailbox_take(gathered, -1);
 		if (!m)
 			return;
-		req_wake_hold();
 		while (m) {
 			struct mail *next = m->next;
 
 			req_wake(MAIL_OF(m, struct one, mail)->r);
 			m = next;
 		}
-		req_wake_release();
 	}
 }
 

@@ -1,5 +1,6 @@
 #include <assert.h>
 
+#include "base/mem.h"
 #include "http/server/conn.h"
 
 /*
@@ -14,14 +15,6 @@
  *
  * A connection that is suspended can't go away, and only the one who took it
  * from ASLEEP resumes it: so nobody ever resumes what is freed.
- *
- * MANY AT ONCE. A resume is a system call, and a commit has dozens of callers:
- * made by the commit thread they would delay the next commit, and the http
- * thread, awake with the first, would be in their way. With req_wake_hold() the
- * thread keeps whom it wakes, and req_wake_release() resumes the first alone;
- * that one's http thread resumes the others (waker_pass()) before all else. Only
- * those of one http thread are kept together, and no streams: these go on when
- * their client reads, which nobody else must wait for.
  */
 enum { AWAKE, WOKEN, ASLEEP, OVER };
 
@@ -29,26 +22,16 @@ struct waker {
 	atomic_int state;
 	atomic_int refs;
 	struct conn *c;
-	const char *thread; /* that it sleeps on: its `here` */
-	struct waker *rest; /* whom its http thread resumes after it */
 };
-
-static _Thread_local const char here;
-static _Thread_local struct {
-	bool on;
-	struct waker *first, **last;
-} held;
 
 struct waker *
 waker_new(struct conn *c)
 {
-	struct waker *w = calloc(1, sizeof(*w));
+	struct waker *w = mem_get(sizeof(*w));
 
-	if (w) {
-		atomic_init(&w->state, AWAKE);
-		atomic_init(&w->refs, 1);
-		w->c = c;
-	}
+	atomic_init(&w->state, AWAKE);
+	atomic_init(&w->refs, 1);
+	w->c = c;
 	return w;
 }
 
@@ -80,19 +63,6 @@ waker_reuse(struct waker *w)
 	atomic_store(&w->state, AWAKE);
 }
 
-static void
-resume(struct waker *w)
-{
-	struct server *s = w->c->s;
-	struct MHD_Connection *mc = w->c->mc;
-
-	/* From the resume on the request may end, the server stop: it waits
-	 * until nobody is in here. */
-	(void)atomic_fetch_add(&s->waking, 1);
-	MHD_resume_connection(mc);
-	(void)atomic_fetch_sub(&s->waking, 1);
-}
-
 /* True when it was asleep: then it is the caller's to resume. */
 static bool
 rouse(struct waker *w)
@@ -120,57 +90,22 @@ rouse(struct waker *w)
 void
 waker_wake(struct waker *w)
 {
-	if (rouse(w))
-		resume(w);
+	struct server *s;
+
+	if (!rouse(w))
+		return;
+	/* From the resume on the request may end, the server stop: it waits
+	 * until nobody is in here. */
+	s = w->c->s;
+	(void)atomic_fetch_add(&s->waking, 1);
+	MHD_resume_connection(w->c->mc);
+	(void)atomic_fetch_sub(&s->waking, 1);
 }
 
 void
 req_wake(struct req *r)
 {
-	struct waker *w = r->conn->waker;
-
-	if (!rouse(w))
-		return;
-	if (!held.on || w->c->stream.pull ||
-	    (held.first && held.first->thread != w->thread)) {
-		resume(w);
-		return;
-	}
-	w->rest = NULL;
-	*held.last = w;
-	held.last = &w->rest;
-}
-
-void
-req_wake_hold(void)
-{
-	assert(!held.on);
-	held.on = true;
-	held.first = NULL;
-	held.last = &held.first;
-}
-
-void
-req_wake_release(void)
-{
-	held.on = false;
-	if (held.first)
-		resume(held.first);
-}
-
-void
-waker_pass(struct waker *w)
-{
-	struct waker *next = w->rest;
-
-	w->rest = NULL;
-	while (next) {
-		struct waker *now = next;
-
-		next = now->rest;
-		now->rest = NULL;
-		resume(now);
-	}
+	waker_wake(r->conn->waker);
 }
 
 bool
@@ -180,7 +115,6 @@ waker_sleep(struct waker *w)
 
 	if (atomic_compare_exchange_strong(&w->state, &woken, AWAKE))
 		return false;
-	w->thread = &here;
 	MHD_suspend_connection(w->c->mc);
 	if (!atomic_compare_exchange_strong(&w->state, &awake, ASLEEP)) {
 		/* Woken between the two looks. */

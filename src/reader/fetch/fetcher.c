@@ -267,29 +267,19 @@ static int
 make_parts(struct fetcher *f, struct err *e)
 {
 	const struct conf *c = f->o.conf;
-	struct client_opts o = {
-	    .guard = f->o.guard,
-	    .dns_timeout_ms = c->webhook_url_dns_timeout_ms,
-	    .connections_max = (long)c->fetch_max_concurrent + REGISTER_MAX + 2,
-	    .connections_each = 2,
-	    .body_max = (size_t)c->fetch_max_size > DISCOVER_IN_MAX
-			    ? (size_t)c->fetch_max_size
-			    : DISCOVER_IN_MAX,
-	    .proxy_resolves = c->webhook_proxy_resolves,
-	    .dns_servers = c->webhook_url_dns_servers[0]
-			       ? c->webhook_url_dns_servers
-			       : NULL,
-	    .ca_file = c->webhook_tls_ca[0] ? c->webhook_tls_ca : NULL,
-	};
+	struct client_opts o = client_opts_of(c, f->o.guard);
 	int rc;
 
+	o.connections_max = (long)c->fetch_max_concurrent + REGISTER_MAX + 2;
+	o.connections_each = 2;
+	o.body_max = (size_t)c->fetch_max_size > DISCOVER_IN_MAX
+			 ? (size_t)c->fetch_max_size
+			 : DISCOVER_IN_MAX;
 	f->box = mailbox_new();
-	if (!f->box)
-		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
 	rc = client_new(&o, &f->client, e);
-	if (rc == OK && !(f->follows = follows_new(f->client,
-			      c->webhook_proxy[0] ? c->webhook_proxy : NULL)))
-		rc = err_set(e, ERR_NOMEM, "no memory for the fetcher");
+	if (rc == OK)
+		f->follows = follows_new(
+		    f->client, c->webhook_proxy[0] ? c->webhook_proxy : NULL);
 	if (rc == OK)
 		rc = db_open(f->o.store, DB_READ, &f->db, e);
 	if (rc == OK)
