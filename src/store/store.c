@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "store/store_driver.h"
 
 int
