@@ -1,6 +1,7 @@
 /* Accounts and keys over a real store: SQLite in a temporary folder. */
 #include "account/accounts.h"
 #include "account/keys.h"
+#include "account/limits.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,5 +1,6 @@
 #include "account/session.h"
 
+#include "account/limits.h"
 #include "account/scopes.h"
 #include "base/arena.h"
 #include "base/buf.h"

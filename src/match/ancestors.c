@@ -2,8 +2,8 @@
  * watches, so that an event costs the depth of its object. */
 #include <assert.h>
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "match/limits.h"
 #include "match/table_priv.h"
 #include "match/types.h"
 

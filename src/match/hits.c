@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "match/limits.h"
 #include "match/table_priv.h"
 
 #define FIRST_HITS ((size_t)16)

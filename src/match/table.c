@@ -2,10 +2,10 @@
 
 #include <assert.h>
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "match/cell.h"
+#include "match/limits.h"
 #include "match/table_priv.h"
 #include "match/types.h"
 

@@ -12,6 +12,7 @@
 #include "contract/subscription.h"
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"
+#include "ops/limits.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "sql.h"

@@ -12,6 +12,7 @@
 #include "match/jq/jq.h"
 #include "seal/digest.h"
 #include "seal/keyring.h"
+#include "source/limits.h"
 #include "sql.h"
 
 #define COLUMN "hook_source.secrets"

@@ -2,18 +2,21 @@
 #include "api/v1/consumers.h"
 
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/subscription.h"
 #include "deliver/engine/preset_store.h"
+#include "deliver/limits.h"
 #include "event/append.h"
 #include "event/when.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 static int

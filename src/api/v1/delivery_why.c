@@ -8,7 +8,6 @@
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 struct core *
 core_new(const struct core_opts *o)

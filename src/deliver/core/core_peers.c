@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /*
  * Those of one record that a subscription has in memory: RECORDS in core.h.

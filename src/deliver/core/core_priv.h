@@ -32,7 +32,6 @@
 #define DELIVER_CORE_CORE_PRIV_H
 
 #include "base/heap.h"
-#include "base/limits.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /* Everything up to here was fed to it: by dispatch or by its reader. */
 int64_t

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /* Who may send ------------------------------------------------------------- */
 

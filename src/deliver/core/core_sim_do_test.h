@@ -6,6 +6,7 @@
 #define DELIVER_CORE_CORE_SIM_DO_TEST_H
 
 #include "deliver/core/core_sim_filter_test.h"
+#include "deliver/core/limits.h"
 
 static void
 no_ev(void *ev)

@@ -1,13 +1,16 @@
 #include "deliver/engine/flush.h"
 
 #include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
+#include "deliver/limits.h"
 #include "sql.h"
 #include "store/store.h"
 

@@ -3,11 +3,11 @@
 #include <jq.h>
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cage/cage.h"
 #include "match/jq/jq.h"
 #include "match/jq/jq_wire.h"
+#include "match/limits.h"
 
 struct program {
 	char *text;   /* NULL: dropped */

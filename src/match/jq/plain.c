@@ -1,8 +1,8 @@
 #include "match/jq/plain.h"
 
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "match/limits.h"
 
 enum kind { FIELD, CONSTANT, COMPARE, NOT, AND, OR };
 enum compare { EQ, NE, LT, LE, GT, GE };

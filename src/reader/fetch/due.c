@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "http/url.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 /* A lease outlives any one fetch, however time is scaled in tests. */

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 #define DAY_US     (INT64_C(86400) * US_PER_S)
