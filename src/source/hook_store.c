@@ -239,12 +239,11 @@ hooks_new(const struct conf *conf, struct keyring *k, struct hooks **ret,
 	struct hooks *hs = calloc(1, sizeof(*hs));
 	int rc = hs ? presets_load(conf, &hs->presets, e) : no_room(e);
 
-	if (rc == OK)
-		rc = jq_new("/proc/self/exe", &hs->jq, e);
 	if (rc < 0) {
 		hooks_free(hs);
 		return rc;
 	}
+	hs->jq = jq_new("/proc/self/exe");
 	hs->keyring = k;
 	*ret = hs;
 	return OK;

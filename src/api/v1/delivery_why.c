@@ -83,9 +83,9 @@ filtered(struct why *w, struct arena *a, struct jq **jq)
 	text = json_get(j, "filter");
 	if (!json_is(text, JSON_STRING) || text->text.n == 0)
 		return NULL;
-	rc = *jq ? OK : jq_new("/proc/self/exe", jq, &e);
-	if (rc == OK)
-		rc = jq_program(*jq, text->text, &item.program, &e);
+	if (!*jq)
+		*jq = jq_new("/proc/self/exe");
+	rc = jq_program(*jq, text->text, &item.program, &e);
 	if (rc < 0)
 		return "the subscription's filter can't be run now";
 	rc = jq_filter(*jq, &item, 1, &said, &e);

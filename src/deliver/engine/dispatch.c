@@ -592,8 +592,7 @@ dispatch_start(struct deliver *d, struct dispatch **ret, struct err *e)
 	}
 	if (!x->box || !x->table || !x->subs || x->n_free < FEEDS)
 		rc = err_set(e, ERR_NOMEM, "no memory for dispatch");
-	if (rc == OK)
-		rc = jq_new("/proc/self/exe", &x->jq, e);
+	x->jq = jq_new("/proc/self/exe");
 	if (rc == OK)
 		rc = db_open(d->o.store, DB_READ, &x->db, e);
 	if (rc == OK && !(x->batch = batcher_new(d, x->box, x->db, x->jq)))

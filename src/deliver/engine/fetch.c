@@ -58,13 +58,11 @@ static void *
 enter(void *arg)
 {
 	struct fetcher *f = calloc(1, sizeof(*f));
-	struct err e = {0};
 
 	if (!f)
 		return NULL;
 	f->d = arg;
-	if (jq_new("/proc/self/exe", &f->jq, &e) < 0)
-		log_err(LOG_ERROR, "the fetch thread has no filters", &e);
+	f->jq = jq_new("/proc/self/exe");
 	return f;
 }
 
