@@ -223,8 +223,8 @@ read_nets(struct reader *r, const struct json *list, struct spot *s,
 	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
 		enum outcome_net net;
 
-		if (j->type != JSON_STRING || !net_find(j->text, &net) ||
-		    net == NET_ANSWER)
+		if (j->type != JSON_STRING ||
+		    !outcome_net_find(j->text, &net) || net == NET_ANSWER)
 			rc = json_wrong(r->e, in(s, "network"),
 			    "must hold timeout, network, dns, tls, refused or tooLarge");
 		else

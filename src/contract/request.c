@@ -93,9 +93,7 @@ percented(struct maker *m, struct str s, struct str *ret)
 		else
 			buf_addc(&b, (char)c);
 	}
-	*ret = arena_dup(m->a, buf_str(&b));
-	buf_done(&b);
-	return ret->p ? OK : maker_no_room(m);
+	return maker_done(m, &b, ret);
 }
 
 static int
@@ -116,7 +114,7 @@ preset_headers(struct maker *m, struct request *r)
 			return there;
 		if (there && h->percent)
 			rc = percented(m, value, &value);
-		if (there && rc == OK)
+		if (there && rc >= 0)
 			rc = add_header(m, r, h->name, value, h->secret);
 	}
 	return rc;
@@ -201,34 +199,32 @@ signatures(struct maker *m, struct request *r)
 		     k++)
 			if (str_eq_nocase(p->signatures[k].header, header))
 				rc = sign_row(m, &p->signatures[k], &b);
-		if (rc == OK && b.failed)
-			rc = maker_no_room(m);
 		if (rc == OK && b.n > 0) {
-			struct str value = arena_dup(m->a, buf_str(&b));
+			struct str value;
 
-			rc = value.p ? add_header(m, r, header, value, true)
-				     : maker_no_room(m);
+			rc = maker_done(m, &b, &value);
+			if (rc > 0)
+				rc = add_header(m, r, header, value, true);
 		}
 		buf_done(&b);
 	}
 	return rc;
 }
 
-static int
-basic(struct maker *m, struct str *ret)
+static struct str
+basic(struct maker *m)
 {
 	const struct sub_auth *a = &m->s->auth;
-	struct buf b = BUF(4 * SUB_TEXT_MAX), pair = BUF(2 * SUB_TEXT_MAX + 1);
+	struct str pair = arena_fmt(
+	    m->a, "%.*s:%.*s", STR_ARG(a->username), STR_ARG(a->password));
+	struct buf b = BUF(4 * SUB_TEXT_MAX);
+	struct str value;
 
-	buf_add(&pair, a->username);
-	buf_addc(&pair, ':');
-	buf_add(&pair, a->password);
 	buf_addz(&b, "Basic ");
-	base64_add(&b, buf_str(&pair));
-	*ret = arena_dup(m->a, buf_str(&b));
+	base64_add(&b, pair);
+	value = arena_dup(m->a, buf_str(&b));
 	buf_done(&b);
-	buf_done(&pair);
-	return ret->p ? OK : maker_no_room(m);
+	return value;
 }
 
 static int
@@ -238,7 +234,6 @@ auth(struct maker *m, struct request *r)
 	struct str value = STR_EMPTY;
 	struct str token =
 	    a->type == AUTH_OAUTH2 ? m->at->access_token : a->token;
-	int rc = OK;
 
 	switch (a->type) {
 	case AUTH_NONE:
@@ -247,7 +242,7 @@ auth(struct maker *m, struct request *r)
 	case AUTH_APIKEY:
 		return add_header(m, r, a->header, a->value, true);
 	case AUTH_BASIC:
-		rc = basic(m, &value);
+		value = basic(m);
 		break;
 	case AUTH_OAUTH2:
 	case AUTH_BEARER:
@@ -255,11 +250,9 @@ auth(struct maker *m, struct request *r)
 			return maker_fail(
 			    m, REASON_AUTH, "there is no access token");
 		value = arena_fmt(m->a, "Bearer %.*s", STR_ARG(token));
-		rc = value.p ? OK : maker_no_room(m);
 		break;
 	}
-	return rc < 0 ? rc
-		      : add_header(m, r, STR("Authorization"), value, true);
+	return add_header(m, r, STR("Authorization"), value, true);
 }
 
 /* A subscription's own; those that the preset also has take its place. */
@@ -371,19 +364,18 @@ make_url(struct maker *m, struct request *r)
 	       str_starts(path, STR("/")))
 		r->url.n--;
 	r->url = arena_fmt(m->a, "%.*s%.*s", STR_ARG(r->url), STR_ARG(path));
-	return r->url.p ? OK : maker_no_room(m);
+	return OK;
 }
 
-static int
-begin(struct maker *m, struct request *r, struct str method)
+static struct request
+request_begin(struct arena *a, struct str method)
 {
-	*r = (struct request){.method = method,
+	return (struct request){.method = method,
 	    .url = STR_EMPTY,
 	    .body = STR_EMPTY,
-	    .log_call = STR_EMPTY};
-	r->headers =
-	    arena_array(m->a, REQUEST_HEADERS_MAX, sizeof(*r->headers));
-	return r->headers ? OK : maker_no_room(m);
+	    .log_call = STR_EMPTY,
+	    .headers = arena_array(
+		a, REQUEST_HEADERS_MAX, sizeof(struct request_header))};
 }
 
 int
@@ -392,11 +384,9 @@ request_make(struct arena *a, const struct sub_conf *s,
     struct request *ret, enum reason *ret_reason, struct err *e)
 {
 	struct maker m = maker_for(a, s, ev, at, ret_reason, e);
-	struct request r;
-	int rc = begin(&m, &r, STR("POST"));
+	struct request r = request_begin(a, STR("POST"));
+	int rc = make_url(&m, &r);
 
-	if (rc == OK)
-		rc = make_url(&m, &r);
 	if (rc == OK)
 		rc = make_body(&m, &r);
 	if (rc == OK)
@@ -420,7 +410,7 @@ request_make(struct arena *a, const struct sub_conf *s,
 }
 
 static int
-key_of(struct arena *a, const struct sub_conf *s,
+render_key(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct vars *key, struct str *ret,
     struct err *e)
 {
@@ -435,14 +425,14 @@ int
 request_order_key(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, struct str *ret, struct err *e)
 {
-	return key_of(a, s, ev, &s->preset->order_key, ret, e);
+	return render_key(a, s, ev, &s->preset->order_key, ret, e);
 }
 
 int
 request_spacing_key(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, struct str *ret, struct err *e)
 {
-	return key_of(a, s, ev, &s->preset->spacing_key, ret, e);
+	return render_key(a, s, ev, &s->preset->spacing_key, ret, e);
 }
 
 int
@@ -459,9 +449,8 @@ preflight_make(struct arena *a, const struct sub_conf *s,
 		return 0;
 	if (s->health_vars.n > 0)
 		url = &s->health_vars;
-	rc = begin(&m, &r, STR("GET"));
-	if (rc == OK)
-		rc = maker_render(&m, url, VARS_URL, &r.url);
+	r = request_begin(a, STR("GET"));
+	rc = maker_render(&m, url, VARS_URL, &r.url);
 	if (rc >= 0)
 		rc = check_dots(&m, url, r.url);
 	if (rc >= 0)
@@ -563,11 +552,10 @@ request_head(const struct request *r, struct buf *b)
 int
 request_log_error(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct request_attempt *at,
-    const struct outcome *o, struct str *ret, struct str *ret_trace,
-    struct err *e)
+    const struct outcome *o, struct request_error *ret, struct err *e)
 {
 	struct maker m = maker_for(a, s, ev, at, NULL, e);
-	struct str line = STR_EMPTY, trace = STR_EMPTY;
+	struct request_error said = {STR_EMPTY, STR_EMPTY};
 	struct json *doc;
 	struct err inner;
 	int rc = OK;
@@ -576,7 +564,8 @@ request_log_error(struct arena *a, const struct sub_conf *s,
 	if (m.response.n > REQUEST_LOG_BODY_MAX)
 		m.response.n = REQUEST_LOG_BODY_MAX;
 	if (s->preset->log_error.n > 0)
-		rc = maker_render(&m, &s->preset->log_error, VARS_LOG, &line);
+		rc = maker_render(
+		    &m, &s->preset->log_error, VARS_LOG, &said.line);
 	if (rc < 0)
 		return rc;
 	if (s->preset->trace_pointer.n > 0 && o->body.n <= VERDICT_BODY_MAX &&
@@ -584,9 +573,8 @@ request_log_error(struct arena *a, const struct sub_conf *s,
 		const struct json *j = json_at(doc, s->preset->trace_pointer);
 
 		if (json_is(j, JSON_STRING))
-			trace = j->text;
+			said.trace = j->text;
 	}
-	*ret = line;
-	*ret_trace = trace;
+	*ret = said;
 	return OK;
 }

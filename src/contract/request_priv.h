@@ -25,7 +25,8 @@ struct maker {
 /* ERR_INVALID with the reason. */
 int maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
     PRINTF(3, 4);
-int maker_no_room(struct maker *m);
+/* 1 and *ret: what stands in b, which ends here; too much is a failure. */
+int maker_done(struct maker *m, struct buf *b, struct str *ret);
 
 /* 1 and *ret, 0 when it has no value here, or a failure. */
 int maker_value(struct maker *m, enum var var, struct str *ret);

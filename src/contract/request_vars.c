@@ -23,9 +23,17 @@ maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
 }
 
 int
-maker_no_room(struct maker *m)
+maker_done(struct maker *m, struct buf *b, struct str *ret)
 {
-	return err_set(m->e, ERR_NOMEM, "no memory for a request");
+	int rc = 1;
+
+	if (b->failed)
+		rc =
+		    maker_fail(m, REASON_TOO_LARGE, "the request is too large");
+	else
+		*ret = arena_dup(m->a, buf_str(b));
+	buf_done(b);
+	return rc;
 }
 
 static int
@@ -33,14 +41,10 @@ tree_of(struct maker *m)
 {
 	struct json *tree;
 	struct err inner;
-	int rc;
 
 	if (m->tree)
 		return OK;
-	rc = json_parse(m->a, m->ev->body, &tree, &inner);
-	if (rc == ERR_NOMEM)
-		return maker_no_room(m);
-	if (rc < 0)
+	if (json_parse(m->a, m->ev->body, &tree, &inner) < 0)
 		return maker_fail(m, REASON_RENDER,
 		    "the event can't be read: %.200s", inner.text);
 	m->tree = tree;
@@ -115,21 +119,13 @@ account(struct maker *m, struct str *ret)
 }
 
 static int
-made(struct maker *m, struct str s, struct str *ret)
-{
-	if (!s.p)
-		return maker_no_room(m);
-	*ret = s;
-	return 1;
-}
-
-static int
 of_uuid(struct maker *m, struct uuid u, struct str *ret)
 {
 	char text[UUID_LEN + 1];
 
 	uuid_format(u, text);
-	return made(m, arena_dup(m->a, str_of(text)), ret);
+	*ret = arena_dup(m->a, str_of(text));
+	return 1;
 }
 
 static int
@@ -138,7 +134,8 @@ of_time(struct maker *m, int64_t us, struct str *ret)
 	char text[TIME_LEN + 1];
 
 	time_format(us, text);
-	return made(m, arena_dup(m->a, str_of(text)), ret);
+	*ret = arena_dup(m->a, str_of(text));
+	return 1;
 }
 
 /* As the event has it. */
@@ -153,7 +150,8 @@ occurred_at(struct maker *m, struct str *ret)
 static int
 of_int(struct maker *m, int64_t v, struct str *ret)
 {
-	return made(m, arena_fmt(m->a, "%lld", (long long)v), ret);
+	*ret = arena_fmt(m->a, "%lld", (long long)v);
+	return 1;
 }
 
 /* Without the first part: cmis.child_created is CHILD_CREATED. */
@@ -169,7 +167,8 @@ type_name(struct maker *m, struct str *ret)
 	for (size_t i = 0; i < s.n; i++)
 		if (p[i] >= 'a' && p[i] <= 'z')
 			p[i] = (char)(p[i] - 'a' + 'A');
-	return made(m, s, ret);
+	*ret = s;
+	return 1;
 }
 
 static bool
@@ -202,9 +201,7 @@ source(struct maker *m, struct str *ret)
 		return rc;
 	buf_addc(&b, '/');
 	percent(&b, service);
-	rc = made(m, arena_dup(m->a, buf_str(&b)), ret);
-	buf_done(&b);
-	return rc;
+	return maker_done(m, &b, ret);
 }
 
 /* The code, in the form that the header's template gives it. */
@@ -227,15 +224,12 @@ otp(struct maker *m, struct str *ret)
 	if (h->otp_bind == BIND_ISSUER)
 		bound = arena_fmt(m->a, "https://%.*s.%.*s/auth",
 		    STR_ARG(tenant), STR_ARG(h->domain));
-	if (!bound.p)
-		return maker_no_room(m);
 	(void)otp_make(&h->otp, bound, m->at->now_us, code);
 	while (memcmp(t.p + at, "{otp}", 5) != 0)
 		at++;
-	return made(m,
-	    arena_fmt(m->a, "%.*s%s%.*s", (int)at, t.p, code,
-		(int)(t.n - at - 5), t.p + at + 5),
-	    ret);
+	*ret = arena_fmt(m->a, "%.*s%s%.*s", (int)at, t.p, code,
+	    (int)(t.n - at - 5), t.p + at + 5);
+	return 1;
 }
 
 static int
@@ -243,7 +237,6 @@ webhook_config(struct maker *m, struct str *ret)
 {
 	const struct sub_managed *g = &m->s->managed;
 	struct buf b = BUF(32 * KIB);
-	int rc;
 
 	if (g->by.n == 0)
 		return 0;
@@ -254,10 +247,7 @@ webhook_config(struct maker *m, struct str *ret)
 	buf_addz(&b, ",\"sourceObjectPath\":");
 	buf_json(&b, g->object_path);
 	buf_addc(&b, '}');
-	rc = b.failed ? maker_no_room(m)
-		      : made(m, arena_dup(m->a, buf_str(&b)), ret);
-	buf_done(&b);
-	return rc;
+	return maker_done(m, &b, ret);
 }
 
 /* All of it but the values in `cut`: names of them, or when tiny not even. */
@@ -303,7 +293,6 @@ payload_members(struct maker *m, struct str *ret)
 	struct buf b = BUF(REQUEST_BODY_MAX);
 	const struct json *payload = maker_payload(m), *cut = NULL;
 	const struct preset *p = m->s->preset;
-	int rc;
 
 	if (!payload)
 		return m->e->code;
@@ -325,10 +314,7 @@ payload_members(struct maker *m, struct str *ret)
 		buf_json(&b, p->truncate_mark);
 		buf_addz(&b, ":true");
 	}
-	rc = b.failed ? maker_no_room(m)
-		      : made(m, arena_dup(m->a, buf_str(&b)), ret);
-	buf_done(&b);
-	return rc;
+	return maker_done(m, &b, ret);
 }
 
 static int
@@ -338,113 +324,111 @@ text_of(struct str s, struct str *ret)
 	return s.n > 0;
 }
 
-static int
-hub_value(struct maker *m, enum var var, struct str *ret)
-{
-	const struct sub_hub *h = &m->s->hub;
+/* Those that are a field as it is, or a member of the envelope. */
+static const struct field {
+	enum { FIELD_NONE, OF_EVENT, OF_ATTEMPT, OF_HUB, OF_ENVELOPE } of;
+	enum { FIELD_TEXT, FIELD_UUID, FIELD_VALUE } kind;
+	size_t offset;
+	const char *name; /* FIELD_VALUE; the pointer of OF_ENVELOPE */
+} FIELDS[VAR_COUNT] = {
+#define EVENT(field)     OF_EVENT, FIELD_TEXT, offsetof(struct request_event, field)
+#define ID(from, field)  FIELD_UUID, offsetof(struct from, field)
+#define HUB(kind, field) OF_HUB, kind, offsetof(struct sub_hub, field)
+    [VAR_ID] = {OF_ATTEMPT, ID(request_attempt, delivery_id), NULL},
+    [VAR_DELIVERY_ID] = {OF_ATTEMPT, ID(request_attempt, delivery_id), NULL},
+    [VAR_SUBSCRIPTION_ID] = {OF_ATTEMPT, ID(request_attempt, subscription_id),
+	NULL},
+    [VAR_EVENT_ID] = {OF_EVENT, ID(request_event, event_id), NULL},
+    [VAR_TENANT_ID] = {OF_EVENT, ID(request_event, tenant), NULL},
+    [VAR_TYPE] = {EVENT(type), NULL},
+    [VAR_KEY] = {EVENT(key), NULL},
+    [VAR_ENVELOPE] = {EVENT(body), NULL},
+    [VAR_DOMAIN] = {HUB(FIELD_TEXT, domain), NULL},
+    [VAR_USER_PATH] = {HUB(FIELD_TEXT, user_path), NULL},
+    [VAR_ORGANIZATION_PATH] = {HUB(FIELD_TEXT, organization_path), NULL},
+    [VAR_SHARED_INTERNAL_KEY] = {HUB(FIELD_TEXT, shared_internal_key), NULL},
+    [VAR_EVENT_API_KEY] = {HUB(FIELD_TEXT, event_api_key), NULL},
+    [VAR_ORGANIZATION_ID] = {HUB(FIELD_VALUE, organization_id),
+	"organizationId"},
+    [VAR_SERVICE_PARTITION] = {HUB(FIELD_VALUE, service_partition),
+	"servicePartition"},
+    [VAR_SENDER] = {HUB(FIELD_VALUE, sender), "sender"},
+    [VAR_CORRELATION_ID] = {.of = OF_ENVELOPE, .name = "/correlationId"},
+    [VAR_SCHEMA_VERSION] = {.of = OF_ENVELOPE, .name = "/schemaVersion"},
+    [VAR_INSTANCE_ID] = {.of = OF_ENVELOPE, .name = "/producer/instanceId"},
+    [VAR_RECORD_VERSION] = {.of = OF_ENVELOPE,
+	.name = "/sequence/recordVersion"},
+#undef EVENT
+#undef ID
+#undef HUB
+};
 
-	if (var == VAR_DOMAIN)
-		return text_of(h->domain, ret);
-	if (var == VAR_ORGANIZATION_ID)
-		return sub_value(m, &h->organization_id, "organizationId", ret);
-	if (var == VAR_SERVICE_PARTITION)
-		return sub_value(
-		    m, &h->service_partition, "servicePartition", ret);
-	if (var == VAR_SENDER)
-		return sub_value(m, &h->sender, "sender", ret);
-	if (var == VAR_USER_PATH)
-		return text_of(h->user_path, ret);
-	if (var == VAR_ORGANIZATION_PATH)
-		return text_of(h->organization_path, ret);
-	if (var == VAR_SHARED_INTERNAL_KEY)
-		return text_of(h->shared_internal_key, ret);
-	return text_of(h->event_api_key, ret);
+static int
+field_value(struct maker *m, const struct field *f, struct str *ret)
+{
+	const void *from = f->of == OF_EVENT     ? (const void *)m->ev
+			   : f->of == OF_ATTEMPT ? (const void *)m->at
+						 : (const void *)&m->s->hub;
+	const void *at = (const char *)from + f->offset;
+
+	if (f->of == OF_ENVELOPE)
+		return pointed(m, f->name, ret);
+	switch (f->kind) {
+	case FIELD_UUID:
+		return of_uuid(m, *(const struct uuid *)at, ret);
+	case FIELD_VALUE:
+		return sub_value(m, at, f->name, ret);
+	case FIELD_TEXT:
+		break;
+	}
+	return text_of(*(const struct str *)at, ret);
 }
 
 int
 maker_value(struct maker *m, enum var var, struct str *ret)
 {
-	const struct request_event *ev = m->ev;
+	const struct sub_hub *h = &m->s->hub;
 	const struct json *payload;
 
-	switch (var) {
-	case VAR_ID:
-	case VAR_DELIVERY_ID:
-		return of_uuid(m, m->at->delivery_id, ret);
-	case VAR_ORIGINAL_ID:
+	if (FIELDS[var].of != FIELD_NONE)
+		return field_value(m, &FIELDS[var], ret);
+	if (var == VAR_ORIGINAL_ID)
 		return m->at->repeats ? of_uuid(m, m->at->original_id, ret) : 0;
-	case VAR_EVENT_ID:
-		return of_uuid(m, ev->event_id, ret);
-	case VAR_TYPE:
-		return text_of(ev->type, ret);
-	case VAR_TYPE_NAME:
+	if (var == VAR_TYPE_NAME)
 		return type_name(m, ret);
-	case VAR_TENANT:
-		if (m->s->hub.there)
-			return sub_value(m, &m->s->hub.tenant, "tenant", ret);
-		return of_uuid(m, ev->tenant, ret);
-	case VAR_TENANT_ID:
-		return of_uuid(m, ev->tenant, ret);
-	case VAR_KEY:
-		return text_of(ev->key, ret);
-	case VAR_OCCURRED_AT:
+	if (var == VAR_TENANT)
+		return h->there ? sub_value(m, &h->tenant, "tenant", ret)
+				: of_uuid(m, m->ev->tenant, ret);
+	if (var == VAR_OCCURRED_AT)
 		return occurred_at(m, ret);
-	case VAR_CORRELATION_ID:
-		return pointed(m, "/correlationId", ret);
-	case VAR_SCHEMA_VERSION:
-		return pointed(m, "/schemaVersion", ret);
-	case VAR_INSTANCE_ID:
-		return pointed(m, "/producer/instanceId", ret);
-	case VAR_RECORD_VERSION:
-		return pointed(m, "/sequence/recordVersion", ret);
-	case VAR_SOURCE:
+	if (var == VAR_SOURCE)
 		return source(m, ret);
-	case VAR_SEQ:
-		return of_int(m, ev->seq, ret);
-	case VAR_ATTEMPT:
+	if (var == VAR_SEQ)
+		return of_int(m, m->ev->seq, ret);
+	if (var == VAR_ATTEMPT)
 		return of_int(m, m->at->number, ret);
-	case VAR_SUBSCRIPTION_ID:
-		return of_uuid(m, m->at->subscription_id, ret);
-	case VAR_TIMESTAMP:
+	if (var == VAR_TIMESTAMP)
 		return of_int(m, m->at->now_us / US_PER_S, ret);
-	case VAR_TIMESTAMP_MS:
+	if (var == VAR_TIMESTAMP_MS)
 		return of_int(m, m->at->now_us / US_PER_MS, ret);
-	case VAR_TIMESTAMP_ISO:
+	if (var == VAR_TIMESTAMP_ISO)
 		return of_time(m, m->at->now_us, ret);
-	case VAR_DOMAIN:
-	case VAR_ORGANIZATION_ID:
-	case VAR_SERVICE_PARTITION:
-	case VAR_SENDER:
-	case VAR_USER_PATH:
-	case VAR_ORGANIZATION_PATH:
-	case VAR_SHARED_INTERNAL_KEY:
-	case VAR_EVENT_API_KEY:
-		return hub_value(m, var, ret);
-	case VAR_ACCOUNT:
+	if (var == VAR_ACCOUNT)
 		return account(m, ret);
-	case VAR_OTP:
+	if (var == VAR_OTP)
 		return otp(m, ret);
-	case VAR_BODY:
-		*ret = m->body;
-		return 1;
-	case VAR_ENVELOPE:
-		return text_of(ev->body, ret);
-	case VAR_PAYLOAD:
+	if (var == VAR_PAYLOAD) {
 		payload = maker_payload(m);
 		return payload ? text_of(payload->raw, ret) : m->e->code;
-	case VAR_PAYLOAD_MEMBERS:
-		return payload_members(m, ret);
-	case VAR_WEBHOOK_CONFIG:
-		return webhook_config(m, ret);
-	case VAR_RESPONSE:
-		*ret = m->response;
-		return 1;
-	case VAR_ORGANIZATION_EVENTS:
-	case VAR_LITERAL:
-	case VAR_COUNT:
-		break;
 	}
-	return 0;
+	if (var == VAR_PAYLOAD_MEMBERS)
+		return payload_members(m, ret);
+	if (var == VAR_WEBHOOK_CONFIG)
+		return webhook_config(m, ret);
+	if (var != VAR_BODY && var != VAR_RESPONSE)
+		return 0;
+	*ret = var == VAR_BODY ? m->body : m->response;
+	return 1;
 }
 
 bool
@@ -594,7 +578,6 @@ maker_render(struct maker *m, const struct vars *v, enum vars_place place,
     struct str *ret)
 {
 	struct buf b = BUF(REQUEST_BODY_MAX);
-	struct str s = STR_EMPTY;
 	int rc = 1;
 
 	for (size_t i = 0; rc == 1 && i < v->n; i++)
@@ -602,15 +585,8 @@ maker_render(struct maker *m, const struct vars *v, enum vars_place place,
 			buf_add(&b, v->pieces[i].text);
 		else
 			rc = add_value(m, v->pieces[i].var, place, &b);
-	if (rc == 1 && b.failed)
-		rc =
-		    maker_fail(m, REASON_TOO_LARGE, "the request is too large");
 	if (rc == 1)
-		s = arena_dup(m->a, buf_str(&b));
-	if (rc == 1 && !s.p)
-		rc = maker_no_room(m);
-	if (rc == 1)
-		*ret = s;
+		return maker_done(m, &b, ret);
 	buf_done(&b);
 	return rc;
 }

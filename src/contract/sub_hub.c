@@ -1,4 +1,4 @@
-/* subscription.h: the object `hub`, and URLs. */
+/* sub.h: the object `hub`, and URLs. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
@@ -131,16 +131,13 @@ sub_hub_read(struct sub_reader *r, const struct json *j)
 		    "has no meaning for the preset %.*s",
 		    STR_ARG(r->s->preset->name));
 	if (r->rules) {
-		initial.user_path = str_of(r->rules->conf->webhooks_user_path);
-		initial.organization_path =
-		    str_of(r->rules->conf->webhooks_organization_path);
+		const struct conf *c = r->rules->conf;
+
 		/* The settings may end before the subscription does. */
-		initial.user_path = arena_dup(r->io.arena, initial.user_path);
-		initial.organization_path =
-		    arena_dup(r->io.arena, initial.organization_path);
-		if (!initial.user_path.p || !initial.organization_path.p)
-			return err_set(
-			    r->e, ERR_NOMEM, "no memory for a subscription");
+		initial.user_path =
+		    arena_dup(r->io.arena, str_of(c->webhooks_user_path));
+		initial.organization_path = arena_dup(
+		    r->io.arena, str_of(c->webhooks_organization_path));
 	}
 	if (!h->there)
 		*h = initial;

@@ -1,5 +1,5 @@
 /*
- * subscription.h: secrets that a change would send to somebody else.
+ * sub.h: secrets that a change would send to somebody else.
  *
  * A change may leave secrets as they are without knowing them, and may set
  * another URL. Both at once would hand them to whoever has the new URL. So

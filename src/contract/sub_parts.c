@@ -1,4 +1,4 @@
-/* subscription.h: lists, headers, auth, retry and batch. */
+/* sub.h: lists, headers, auth, retry and batch. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
@@ -61,12 +61,6 @@ static const struct member MANAGED[] = {
 	CONSUMER_WAIT_MAX_S, NULL},
     {.name = NULL}};
 
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for a subscription");
-}
-
 /* A list with one to `most` elements, and room for them. */
 static int
 open_list(struct sub_reader *r, const struct json *j, const char *at,
@@ -80,7 +74,7 @@ open_list(struct sub_reader *r, const struct json *j, const char *at,
 		return json_wrong(r->e, at,
 		    "must have 1 to %u elements; leave it out for all", most);
 	*ret = arena_array(r->io.arena, j->n, size);
-	return *ret ? OK : no_room(r->e);
+	return OK;
 }
 
 static void
@@ -117,9 +111,7 @@ sub_types_read(struct sub_reader *r, const struct json *j)
 			why = envelope_type_wrong(family);
 		if (why)
 			return json_wrong(r->e, at, "%s", why);
-		list[n] = arena_dup(r->io.arena, c->text);
-		if (!list[n++].p)
-			return no_room(r->e);
+		list[n++] = arena_dup(r->io.arena, c->text);
 	}
 	if (rc == OK) {
 		r->s->types = list;
@@ -243,8 +235,6 @@ header_one(struct sub_reader *r, const struct json *j, struct sub_header *list,
 	if (added)
 		*h = (struct sub_header){.value = STR_EMPTY};
 	h->name = arena_dup(r->io.arena, j->key);
-	if (!h->name.p)
-		return no_room(r->e);
 	rc = header_value(r, j, at, h);
 	*n += added && rc == OK;
 	return rc;
@@ -270,8 +260,6 @@ sub_headers_read(struct sub_reader *r, const struct json *j)
 		return rc;
 	r->s->headers =
 	    arena_array(r->io.arena, n ? n : 1, sizeof(*r->s->headers));
-	if (!r->s->headers)
-		return no_room(r->e);
 	memcpy(r->s->headers, list, n * sizeof(*list));
 	r->s->n_headers = n;
 	return OK;

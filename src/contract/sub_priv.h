@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "contract/member.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 
 struct sub_reader {
 	struct member_io io;

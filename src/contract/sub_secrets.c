@@ -1,4 +1,4 @@
-/* subscription.h: the secrets that sign, and changing them. */
+/* sub.h: the secrets that sign, and changing them. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -94,20 +94,19 @@ sign_with(struct sub_conf *s, struct sub_secret *k, struct err *e)
 	return rc;
 }
 
-static int
-make_text(struct sub_conf *s, enum sign_algorithm algorithm, struct str *ret,
-    struct err *e)
+static struct str
+make_text(const struct sub_conf *s, enum sign_algorithm algorithm)
 {
 	char made[SECRET_TEXT_LEN];
+	struct str text;
 
 	if (s->preset->secret == PRESET_SECRET_STANDARD)
 		secret_make(algorithm, made);
 	else
 		secret_make_text(made);
-	*ret = arena_dup(s->arena, str_of(made));
+	text = arena_dup(s->arena, str_of(made));
 	digest_wipe(made, sizeof(made));
-	return ret->p ? OK
-		      : err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return text;
 }
 
 int
@@ -118,10 +117,9 @@ sub_secrets_arm(struct sub_conf *s, struct err *e)
 		      s->managed.ack_wait_s == 0; /* nothing is signed */
 	int rc = OK;
 
-	if (s->n_secrets == 0 && wanted) {
-		rc = make_text(s, SIGN_HMAC_SHA256, &s->secrets[0].text, e);
-		s->n_secrets = rc == OK;
-	}
+	if (s->n_secrets == 0 && wanted)
+		s->secrets[s->n_secrets++].text =
+		    make_text(s, SIGN_HMAC_SHA256);
 	for (size_t i = 0; rc == OK && i < s->n_secrets; i++)
 		rc = sign_with(s, &s->secrets[i], e);
 	return rc;
@@ -146,10 +144,8 @@ sub_rotate(struct sub_conf *s, int64_t overlap_s, int64_t now_us, struct err *e)
 		return err_set(e, ERR_LIMIT,
 		    "%zu secrets are in use already; wait for one to end",
 		    n + 1);
-	rc = make_text(
-	    s, signer_algorithm(s->secrets[0].decode_signer), &made.text, e);
-	if (rc == OK)
-		rc = sign_with(s, &made, e);
+	made.text = make_text(s, signer_algorithm(s->secrets[0].decode_signer));
+	rc = sign_with(s, &made, e);
 	if (rc < 0) {
 		secret_done(&made);
 		return rc;

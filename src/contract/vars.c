@@ -128,14 +128,10 @@ vars_compile(struct arena *a, struct str text, enum vars_place place,
 	if (rc < 0)
 		return rc;
 	v.text = arena_dup(a, text);
-	if (!v.text.p)
-		return err_set(e, ERR_NOMEM, "no memory for a text");
 	rc = split(v.text, place, at, pieces, &v.n, e);
 	if (rc < 0)
 		return rc;
 	v.pieces = arena_array(a, v.n ? v.n : 1, sizeof(*v.pieces));
-	if (!v.pieces)
-		return err_set(e, ERR_NOMEM, "no memory for a text");
 	memcpy(v.pieces, pieces, v.n * sizeof(*pieces));
 	*ret = v;
 	return OK;

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "sql.h"
 #include "task/target.h"
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "task/target.h"
 

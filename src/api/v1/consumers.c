@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"
 #include "event/when.h"

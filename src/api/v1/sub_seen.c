@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "deliver/engine/wish.h"
 #include "event/append.h"

@@ -34,7 +34,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/uuid.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/flush.h"

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "contract/retry.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/batch/child_limit.h"
 #include "deliver/engine/letter.h"
 #include "http/url.h"

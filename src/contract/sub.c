@@ -1,4 +1,4 @@
-#include "contract/subscription.h"
+#include "contract/sub.h"
 
 #include <assert.h>
 
@@ -60,25 +60,21 @@ static const struct sub_conf INITIAL = {
 };
 
 static int
-no_room(struct err *e)
+too_large(struct err *e)
 {
-	return err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return err_set(e, ERR_LIMIT, "a subscription has at most %zu bytes",
+	    SUB_STORED_MAX);
 }
 
-static int
-make(struct sub_conf **ret, struct err *e)
+static struct sub_conf *
+sub_new(void)
 {
 	struct arena *a = arena_new(SUB_MEM_MAX);
-	struct sub_conf *s = a ? arena_alloc(a, sizeof(*s)) : NULL;
+	struct sub_conf *s = arena_alloc(a, sizeof(*s));
 
-	if (!s) {
-		arena_free(a);
-		return no_room(e);
-	}
 	*s = INITIAL;
 	s->arena = a;
-	*ret = s;
-	return OK;
+	return s;
 }
 
 void
@@ -177,8 +173,7 @@ read_doc(struct sub_reader *r, const struct presets *presets, struct str text,
 {
 	struct arena *scratch = arena_new(8 * SUB_MEM_MAX);
 	struct json *doc = NULL;
-	int rc =
-	    scratch ? json_parse(scratch, text, &doc, r->e) : no_room(r->e);
+	int rc = json_parse(scratch, text, &doc, r->e);
 
 	if (rc == OK)
 		rc = member_read(&r->io, TOP, doc, "", &INITIAL, r->s, r->e);
@@ -245,12 +240,9 @@ check_whole(struct sub_reader *r)
 
 	if (s->name.n == 0)
 		return json_wrong(r->e, "/name", "is required");
-	if (s->url.n == 0 && s->preset->uses_hub) {
+	if (s->url.n == 0 && s->preset->uses_hub)
 		s->url = arena_dup(
 		    s->arena, str_of(r->rules->conf->webhooks_endpoint_root));
-		if (!s->url.p)
-			return no_room(r->e);
-	}
 	if (s->url.n == 0)
 		return json_wrong(r->e, "/url", "is required");
 	/* A consumer's is a name alone. */
@@ -337,7 +329,7 @@ copy_in(struct sub_reader *r, const struct sub_conf *old)
 	rc = write_members(&plain, old, false, &b, r->e);
 	buf_addc(&b, '}');
 	if (rc == OK && b.failed)
-		rc = no_room(r->e);
+		rc = too_large(r->e);
 	r->s->preset = preset_ref(old->preset);
 	if (rc == OK)
 		rc = read_doc(&again, r->rules->presets, buf_str(&b), true);
@@ -347,36 +339,40 @@ copy_in(struct sub_reader *r, const struct sub_conf *old)
 	return rc;
 }
 
-static int
-managed_copy(struct sub_conf *s, const struct sub_managed *m, struct err *e)
+static struct sub_managed
+managed_copy(struct arena *a, const struct sub_managed *m)
 {
-	s->managed = (struct sub_managed){
-	    .by = arena_dup(s->arena, m->by),
-	    .object_id = arena_dup(s->arena, m->object_id),
-	    .object_path = arena_dup(s->arena, m->object_path),
-	    .webhook_id = arena_dup(s->arena, m->webhook_id),
+	return (struct sub_managed){
+	    .by = arena_dup(a, m->by),
+	    .object_id = arena_dup(a, m->object_id),
+	    .object_path = arena_dup(a, m->object_path),
+	    .webhook_id = arena_dup(a, m->webhook_id),
 	    .ack_wait_s = m->ack_wait_s,
 	};
-	return s->managed.by.p && s->managed.object_id.p &&
-		       s->managed.object_path.p && s->managed.webhook_id.p
-		   ? OK
-		   : no_room(e);
+}
+
+/* *ret, unless something was wrong with it. */
+static int
+made(struct sub_conf *s, int rc, struct sub_conf **ret)
+{
+	if (rc < 0)
+		sub_free(s);
+	else
+		*ret = s;
+	return rc;
 }
 
 int
 sub_read(struct str json, const struct sub_conf *old,
     const struct sub_rules *rules, struct sub_conf **ret, struct err *e)
 {
-	struct sub_conf *s = NULL, was;
+	struct sub_conf *s, was;
 	struct sub_reader r;
-	int rc;
+	int rc = OK;
 
 	if (json.n > SUB_STORED_MAX)
-		return err_set(e, ERR_LIMIT,
-		    "a subscription has at most %zu bytes", SUB_STORED_MAX);
-	rc = make(&s, e);
-	if (rc < 0)
-		return rc;
+		return too_large(e);
+	s = sub_new();
 	r = (struct sub_reader){{FORM_USER, s->arena, NULL}, s, rules, e};
 	if (old)
 		rc = copy_in(&r, old);
@@ -384,7 +380,7 @@ sub_read(struct str json, const struct sub_conf *old,
 	if (rc == OK)
 		rc = read_doc(&r, rules->presets, json, old != NULL);
 	if (rc == OK && rules->managed)
-		rc = managed_copy(s, rules->managed, e);
+		s->managed = managed_copy(s->arena, rules->managed);
 	if (rc == OK)
 		rc = check_whole(&r);
 	if (rc == OK && old && s->managed.ack_wait_s == 0)
@@ -393,34 +389,22 @@ sub_read(struct str json, const struct sub_conf *old,
 		rc = url_compile(&r);
 	if (rc == OK)
 		rc = sub_secrets_arm(s, e);
-	if (rc < 0)
-		sub_free(s);
-	else
-		*ret = s;
-	return rc;
+	return made(s, rc, ret);
 }
 
 int
 sub_load(struct str stored, const struct presets *presets,
     const struct sub_seal *seal, struct sub_conf **ret, struct err *e)
 {
-	struct sub_conf *s = NULL;
-	struct sub_reader r;
-	int rc = make(&s, e);
+	struct sub_conf *s = sub_new();
+	struct sub_reader r = {{FORM_STORED, s->arena, seal}, s, NULL, e};
+	int rc = read_doc(&r, presets, stored, true);
 
-	if (rc < 0)
-		return rc;
-	r = (struct sub_reader){{FORM_STORED, s->arena, seal}, s, NULL, e};
-	rc = read_doc(&r, presets, stored, true);
 	if (rc == OK)
 		rc = url_compile(&r);
 	if (rc == OK && seal)
 		rc = sub_secrets_arm(s, e);
-	if (rc < 0)
-		sub_free(s);
-	else
-		*ret = s;
-	return rc;
+	return made(s, rc, ret);
 }
 
 int
@@ -435,16 +419,9 @@ sub_store(const struct sub_conf *s, const struct sub_seal *seal,
 	rc = write_members(&io, s, false, &b, e);
 	buf_addc(&b, '}');
 	if (rc == OK && b.failed)
-		rc = err_set(e, ERR_LIMIT,
-		    "a subscription has at most %zu bytes", SUB_STORED_MAX);
-	if (rc == OK) {
-		struct str text = arena_dup(a, buf_str(&b));
-
-		if (text.p)
-			*ret = text;
-		else
-			rc = no_room(e);
-	}
+		rc = too_large(e);
+	if (rc == OK)
+		*ret = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return rc;
 }
