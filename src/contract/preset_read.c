@@ -25,81 +25,82 @@ struct reader {
 	struct member_io io;
 	struct preset *p;
 	struct err *e;
+	char member[JSON_POINTER_MAX + 1]; /* of in() */
 };
 
-/* The object's own place, and room for the pointer of one member. */
-struct spot {
-	char at[JSON_POINTER_MAX + 1];
-	char member[JSON_POINTER_MAX + 1];
-};
+/* What null brings, where that is nothing. */
+static const struct preset NOTHING;
 
-static struct spot
-spot_at(const char *at)
-{
-	struct spot s = {.at = ""};
-
-	(void)snprintf(s.at, sizeof(s.at), "%s", at);
-	return s;
-}
-
-/* The pointer of a member of the object at the spot. */
+/* The pointer of a member of the object at `at`. */
 static const char *
-in(struct spot *s, const char *name)
+in(struct reader *r, const char *at, const char *name)
 {
-	member_at(s->member, s->at, name);
-	return s->member;
+	member_at(r->member, at, name);
+	return r->member;
 }
 
-static int
-required(struct reader *r, struct spot *s, const char *name)
-{
-	return json_wrong(r->e, in(s, name), "is required");
-}
-
-/* A member that is a text with variables; absent or null: nothing happens. */
-static int
-read_vars(struct reader *r, const struct json *o, struct spot *s,
-    const char *name, enum vars_place place, struct vars *ret)
+/* The member; NULL when it is absent, or null. */
+static const struct json *
+given(const struct json *o, const char *name)
 {
 	const struct json *j = json_get(o, name);
-	int rc;
 
-	if (!j || j->type == JSON_NULL)
-		return OK;
-	rc = member_want(j, JSON_STRING, in(s, name), r->e);
-	return rc < 0 ? rc
-		      : vars_compile(r->io.arena, j->text, place, in(s, name),
-			    ret, r->e);
+	return j && j->type != JSON_NULL ? j : NULL;
+}
+
+static int
+need(struct reader *r, const struct json *j, const char *at, const char *name)
+{
+	return j ? OK : json_wrong(r->e, in(r, at, name), "is required");
+}
+
+/* An object of the document; absent or null: nothing happens. */
+static int
+read_object(struct reader *r, const struct member *table, const struct json *o,
+    const char *at, void *base)
+{
+	return o ? member_read(&r->io, table, o, at, &NOTHING, base, r->e) : OK;
+}
+
+/* A member that is a text with variables. */
+static int
+read_vars(struct reader *r, const struct json *o, const char *at,
+    const char *name, enum vars_place place, struct vars *ret)
+{
+	const struct json *j = given(o, name);
+	int rc = j ? member_want(j, JSON_STRING, in(r, at, name), r->e) : OK;
+
+	return rc < 0 || !j ? rc
+			    : vars_compile(r->io.arena, j->text, place,
+				  in(r, at, name), ret, r->e);
 }
 
 /* The name of a variable that must have a value. */
 static int
-read_when(struct reader *r, const struct json *o, struct spot *s, enum var *ret)
+read_when(struct reader *r, const struct json *o, const char *at, enum var *ret)
 {
-	const struct json *j = json_get(o, "when");
+	const struct json *j = given(o, "when");
 
 	*ret = VAR_COUNT;
-	if (!j || j->type == JSON_NULL)
-		return OK;
-	if (j->type != JSON_STRING || !vars_find(j->text, ret))
+	if (j && (j->type != JSON_STRING || !vars_find(j->text, ret)))
 		return json_wrong(
-		    r->e, in(s, "when"), "must be the name of a variable");
+		    r->e, in(r, at, "when"), "must be the name of a variable");
 	return OK;
 }
 
 static int
 check_header_name(
-    struct reader *r, struct str name, struct spot *s, const char *member)
+    struct reader *r, struct str name, const char *at, const char *member)
 {
 	static const char *const NEVER[] = {"host", "content-length",
 	    "transfer-encoding", "connection", "content-type", NULL};
 
 	if (!member_token_ok(name))
 		return json_wrong(
-		    r->e, in(s, member), "must be a header's name");
+		    r->e, in(r, at, member), "must be a header's name");
 	for (const char *const *n = NEVER; *n; n++)
 		if (str_eq_nocase(name, str_of(*n)))
-			return json_wrong(r->e, in(s, member),
+			return json_wrong(r->e, in(r, at, member),
 			    "must not be %s, which is set for you", *n);
 	return OK;
 }
@@ -107,32 +108,29 @@ check_header_name(
 static int
 read_header(struct reader *r, const struct json *o, const char *at, void *row)
 {
+#define AT(field) offsetof(struct preset_header, field)
 	static const struct member TABLE[] = {
-	    {"name", MEMBER_TEXT, offsetof(struct preset_header, name), 1,
-		SUB_HEADER_NAME_MAX, NULL},
-	    {"secret", MEMBER_BOOL, offsetof(struct preset_header, secret), 0,
-		0, NULL},
-	    {"encode", MEMBER_EITHER, offsetof(struct preset_header, percent),
-		0, 0, ENCODES},
+	    {"name", MEMBER_TEXT, AT(name), 1, SUB_HEADER_NAME_MAX, NULL},
+	    {"secret", MEMBER_BOOL, AT(secret), 0, 0, NULL},
+	    {"encode", MEMBER_EITHER, AT(percent), 0, 0, ENCODES},
 	    {.name = "value", .kind = MEMBER_OWN},
 	    {.name = "when", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset_header INITIAL;
+#undef AT
 	struct preset_header *h = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, h, r->e);
+	int rc = read_object(r, TABLE, o, at, h);
 
-	if (rc == OK && h->name.n == 0)
-		rc = required(r, &s, "name");
 	if (rc == OK)
-		rc = check_header_name(r, h->name, &s, "name");
-	if (rc == OK && !json_get(o, "value"))
-		rc = required(r, &s, "value");
+		rc = need(r, given(o, "name"), at, "name");
 	if (rc == OK)
-		rc = read_vars(r, o, &s, "value",
+		rc = check_header_name(r, h->name, at, "name");
+	if (rc == OK)
+		rc = need(r, json_get(o, "value"), at, "value");
+	if (rc == OK)
+		rc = read_vars(r, o, at, "value",
 		    h->secret ? VARS_SECRET : VARS_HEADER, &h->value);
-	return rc == OK ? read_when(r, o, &s, &h->when) : rc;
+	return rc == OK ? read_when(r, o, at, &h->when) : rc;
 }
 
 static int
@@ -151,22 +149,20 @@ read_signature(
 	    {.name = NULL},
 	};
 #undef AT
-	static const struct preset_signature INITIAL;
 	struct preset_signature *g = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, g, r->e);
+	int rc = read_object(r, TABLE, o, at, g);
 
-	if (rc == OK && g->header.n == 0)
-		rc = required(r, &s, "header");
 	if (rc == OK)
-		rc = check_header_name(r, g->header, &s, "header");
+		rc = need(r, given(o, "header"), at, "header");
+	if (rc == OK)
+		rc = check_header_name(r, g->header, at, "header");
 	if (rc == OK && g->algorithm == SIGN_ED25519 && !g->decoded)
 		rc = json_wrong(
-		    r->e, in(&s, "key"), "must be decoded with ed25519");
+		    r->e, in(r, at, "key"), "must be decoded with ed25519");
 	if (rc == OK)
-		rc = read_vars(r, o, &s, "content", VARS_SIGN, &g->content);
+		rc = read_vars(r, o, at, "content", VARS_SIGN, &g->content);
 	if (rc == OK && !vars_has(&g->content, VAR_BODY))
-		rc = json_wrong(r->e, in(&s, "content"),
+		rc = json_wrong(r->e, in(r, at, "content"),
 		    "must have {body}: else nothing is proven of it");
 	return rc;
 }
@@ -181,24 +177,22 @@ read_path(struct reader *r, const struct json *o, const char *at, void *row)
 	    {.name = "when", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset_path INITIAL;
 	struct preset_path *p = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, p, r->e);
+	int rc = read_object(r, TABLE, o, at, p);
 
-	if (rc == OK && p->types.n == 0)
-		rc = required(r, &s, "types");
-	if (rc == OK && !json_get(o, "path"))
-		rc = required(r, &s, "path");
 	if (rc == OK)
-		rc = read_vars(r, o, &s, "path", VARS_URL, &p->path);
-	return rc == OK ? read_when(r, o, &s, &p->when) : rc;
+		rc = need(r, given(o, "types"), at, "types");
+	if (rc == OK)
+		rc = need(r, json_get(o, "path"), at, "path");
+	if (rc == OK)
+		rc = read_vars(r, o, at, "path", VARS_URL, &p->path);
+	return rc == OK ? read_when(r, o, at, &p->when) : rc;
 }
 
 /* "200" or "500-599". */
 static int
 read_status(
-    struct reader *r, struct str text, struct spot *s, struct verdict_row *row)
+    struct reader *r, struct str text, const char *at, struct verdict_row *row)
 {
 	struct str to = text, from = str_cut(&to, '-');
 	int64_t a, b;
@@ -207,7 +201,7 @@ read_status(
 		to = from;
 	if (from.n != 3 || to.n != 3 || !str_int(from, &a) ||
 	    !str_int(to, &b) || a < 100 || b > 599 || a > b)
-		return json_wrong(r->e, in(s, "status"),
+		return json_wrong(r->e, in(r, at, "status"),
 		    "must be a status or a range of them, 500-599");
 	row->from = (int)a;
 	row->to = (int)b;
@@ -215,17 +209,17 @@ read_status(
 }
 
 static int
-read_nets(struct reader *r, const struct json *list, struct spot *s,
+read_nets(struct reader *r, const struct json *list, const char *at,
     struct verdict_row *row)
 {
-	int rc = member_want(list, JSON_ARRAY, in(s, "network"), r->e);
+	int rc = member_want(list, JSON_ARRAY, in(r, at, "network"), r->e);
 
 	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
 		enum outcome_net net;
 
 		if (j->type != JSON_STRING ||
 		    !outcome_net_find(j->text, &net) || net == NET_ANSWER)
-			rc = json_wrong(r->e, in(s, "network"),
+			rc = json_wrong(r->e, in(r, at, "network"),
 			    "must hold timeout, network, dns, tls, refused or tooLarge");
 		else
 			row->nets |= 1U << net;
@@ -245,60 +239,72 @@ read_verdict(struct reader *r, const struct json *o, const char *at, void *row)
 	    {.name = "network", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct verdict_row INITIAL;
 	struct verdict_row *v = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, v, r->e);
+	int rc = read_object(r, TABLE, o, at, v);
 	const struct json *status = json_get(o, "status");
 	const struct json *nets = json_get(o, "network");
 
-	if (rc == OK && !json_get(o, "verdict"))
-		rc = required(r, &s, "verdict");
+	if (rc == OK)
+		rc = need(r, json_get(o, "verdict"), at, "verdict");
 	if (rc == OK && !status && !nets)
 		rc = json_wrong(r->e, at, "must have a status or a network");
 	if (rc == OK && status)
-		rc = member_want(status, JSON_STRING, in(&s, "status"), r->e);
+		rc =
+		    member_want(status, JSON_STRING, in(r, at, "status"), r->e);
 	if (rc == OK && status)
-		rc = read_status(r, status->text, &s, v);
-	return rc == OK && nets ? read_nets(r, nets, &s, v) : rc;
+		rc = read_status(r, status->text, at, v);
+	return rc == OK && nets ? read_nets(r, nets, at, v) : rc;
 }
 
-/* An array of objects, each read by `one` into a row of `size` bytes. */
+/* The members that are arrays of objects. */
+struct rows {
+	const char *name;
+	int (*read)(
+	    struct reader *r, const struct json *o, const char *at, void *row);
+	size_t size, list, n; /* of a row; where the preset has them */
+};
+#define ROWS(field, read)                                                      \
+	{                                                                      \
+#field, read, sizeof(*((struct preset *)0)->field),            \
+		    offsetof(struct preset, field),                            \
+		    offsetof(struct preset, n_##field)                         \
+	}
+static const struct rows TABLES[] = {
+    ROWS(headers, read_header),
+    ROWS(signatures, read_signature),
+    ROWS(paths, read_path),
+    ROWS(verdicts, read_verdict),
+};
+#undef ROWS
+
 static int
-read_rows(struct reader *r, const struct json *doc, const char *name,
-    size_t size,
-    int (*one)(
-	struct reader *r, const struct json *o, const char *at, void *row),
-    void *ret_rows, size_t *ret_n)
+read_rows(struct reader *r, const struct json *doc, const struct rows *t)
 {
-	const struct json *list = json_get(doc, name);
-	char at[JSON_POINTER_MAX + 1] = "", here[JSON_POINTER_MAX + 1];
+	const struct json *list = given(doc, t->name);
+	char at[JSON_POINTER_MAX + 1], here[JSON_POINTER_MAX + 1];
 	char *rows;
 	size_t i = 0;
 	int rc;
 
-	if (!list || list->type == JSON_NULL)
+	if (!list)
 		return OK;
-	member_at(at, "", name);
+	member_at(at, "", t->name);
 	rc = member_want(list, JSON_ARRAY, at, r->e);
+	if (rc == OK && list->n > PRESET_ROWS_MAX)
+		rc = json_wrong(
+		    r->e, at, "must have at most %d rows", PRESET_ROWS_MAX);
 	if (rc < 0)
 		return rc;
-	if (list->n > PRESET_ROWS_MAX)
-		return json_wrong(
-		    r->e, at, "must have at most %d rows", PRESET_ROWS_MAX);
-	rows = arena_array(r->io.arena, list->n ? list->n : 1, size);
-	if (!rows)
-		return err_set(r->e, ERR_NOMEM, "no memory for a preset");
+	rows = arena_array(r->io.arena, list->n + 1, t->size);
 	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
 		char index[24];
 
 		(void)snprintf(index, sizeof(index), "%zu", i);
 		member_at(here, at, index);
-		rc = one(r, j, here, rows + i * size);
-		i++;
+		rc = t->read(r, j, here, rows + i++ * t->size);
 	}
-	memcpy(ret_rows, &rows, sizeof(rows));
-	*ret_n = i;
+	memcpy((char *)r->p + t->list, &rows, sizeof(rows));
+	memcpy((char *)r->p + t->n, &i, sizeof(i));
 	return rc;
 }
 
@@ -306,10 +312,10 @@ read_rows(struct reader *r, const struct json *doc, const char *name,
 static int
 read_frame(struct reader *r, const struct json *doc)
 {
-	const struct json *list = json_get(doc, "frame");
+	const struct json *list = given(doc, "frame");
 	int rc;
 
-	if (!list || list->type == JSON_NULL)
+	if (!list)
 		return OK;
 	rc = member_want(list, JSON_ARRAY, "/frame", r->e);
 	if (rc == OK && list->n > PRESET_ROWS_MAX)
@@ -338,14 +344,9 @@ read_managed(struct reader *r, const struct json *doc)
 	    {.name = NULL},
 	};
 #undef AT
-	static const struct preset_managed INITIAL;
-	const struct json *o = json_get(doc, "managed");
 	struct preset_managed *m = &r->p->managed;
-	int rc = OK;
+	int rc = read_object(r, TABLE, given(doc, "managed"), "/managed", m);
 
-	if (o && o->type != JSON_NULL)
-		rc = member_read(
-		    &r->io, TABLE, o, "/managed", &INITIAL, m, r->e);
 	if (rc == OK && m->key_name.n > 0 && !member_token_ok(m->key_name))
 		rc = json_wrong(r->e, "/managed/keyName",
 		    "must be a name: letters, digits, - and _");
@@ -354,9 +355,9 @@ read_managed(struct reader *r, const struct json *doc)
 
 /* [from, to, step]. */
 static int
-read_jitter(
-    struct reader *r, const struct json *j, const char *at, int64_t ret[3])
+read_jitter(struct reader *r, const struct json *j, int64_t ret[3])
 {
+	const char *at = "/retry/jitterMs";
 	const struct json *c;
 	int rc = member_want(j, JSON_ARRAY, at, r->e);
 
@@ -372,30 +373,6 @@ struct retry_numbers {
 	int64_t base_ms, most_ms, count, percent;
 	bool heed;
 };
-
-static int
-read_delays(struct reader *r, const struct json *list, const char *at,
-    struct retry_schedule *t)
-{
-	int rc = member_want(list, JSON_ARRAY, at, r->e);
-
-	if (rc == OK && list->n > RETRY_DELAYS_MAX)
-		rc = json_wrong(
-		    r->e, at, "must hold at most %d", RETRY_DELAYS_MAX);
-	if (rc < 0)
-		return rc;
-	t->kind = RETRY_LIST;
-	t->retries = 0;
-	t->most_ms = 0;
-	for (const struct json *j = list->child; j && rc == OK; j = j->next) {
-		int64_t ms = 0;
-
-		rc = member_int(j, at, 0, RETRY_DELAY_MAX_MS, &ms, r->e);
-		t->delays_ms[t->retries++] = ms;
-		t->most_ms = ms > t->most_ms ? ms : t->most_ms;
-	}
-	return rc;
-}
 
 static int
 read_retry(struct reader *r, const struct json *doc)
@@ -415,15 +392,14 @@ read_retry(struct reader *r, const struct json *doc)
 	static const struct retry_numbers INITIAL = {
 	    1000, INT64_C(3600) * 1000, 10, 0, true};
 	struct retry_numbers n = INITIAL;
-	const struct json *o = json_get(doc, "retry");
+	const struct json *o = given(doc, "retry");
 	const struct json *list = json_get(o, "delaysMs");
 	const struct json *spread = json_get(o, "jitterMs");
 	struct retry_schedule *t = &r->p->retry;
 	int64_t jitter[3] = {0, 0, 1};
-	struct spot s = spot_at("/retry");
 	int rc = OK;
 
-	if (o && o->type != JSON_NULL)
+	if (o)
 		rc =
 		    member_read(&r->io, TABLE, o, "/retry", &INITIAL, &n, r->e);
 	*t = (struct retry_schedule){.kind = RETRY_DOUBLING,
@@ -433,9 +409,9 @@ read_retry(struct reader *r, const struct json *doc)
 	    .jitter_pct = (unsigned)n.percent,
 	    .heed = n.heed};
 	if (rc == OK && list)
-		rc = read_delays(r, list, in(&s, "delaysMs"), t);
+		rc = retry_delays_read(list, "/retry/delaysMs", t, r->e);
 	if (rc == OK && spread)
-		rc = read_jitter(r, spread, in(&s, "jitterMs"), jitter);
+		rc = read_jitter(r, spread, jitter);
 	t->jitter_from_ms = jitter[0];
 	t->jitter_to_ms = jitter[1];
 	t->jitter_step_ms = jitter[2];
@@ -446,18 +422,18 @@ read_retry(struct reader *r, const struct json *doc)
 static int
 read_body(struct reader *r, const struct json *doc)
 {
-	const struct json *j = json_get(doc, "body");
-	struct spot s = spot_at("");
+	const struct json *j = given(doc, "body");
+	struct str word = json_is(j, JSON_STRING) ? j->text : STR_EMPTY;
 
-	r->p->body = PRESET_ENVELOPE;
-	if (!j || j->type == JSON_NULL ||
-	    (j->type == JSON_STRING && str_eq(j->text, STR("envelope"))))
-		return OK;
-	r->p->body = PRESET_PAYLOAD;
-	if (j->type == JSON_STRING && str_eq(j->text, STR("payload")))
-		return OK;
-	r->p->body = PRESET_TEXT;
-	return read_vars(r, doc, &s, "body", VARS_BODY, &r->p->text);
+	if (!j || str_eq(word, STR("envelope")))
+		r->p->body = PRESET_ENVELOPE;
+	else if (str_eq(word, STR("payload")))
+		r->p->body = PRESET_PAYLOAD;
+	else
+		r->p->body = PRESET_TEXT;
+	return r->p->body == PRESET_TEXT
+		   ? read_vars(r, doc, "", "body", VARS_BODY, &r->p->text)
+		   : OK;
 }
 
 static int
@@ -498,20 +474,16 @@ read_spacing(struct reader *r, const struct json *doc)
 	    {.name = "key", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset INITIAL;
-	const struct json *o = json_get(doc, "spacing");
-	struct spot s = spot_at("/spacing");
-	int rc;
+	const struct json *o = given(doc, "spacing");
+	const char *at = "/spacing";
+	int rc = read_object(r, TABLE, o, at, r->p);
 
-	if (!o || o->type == JSON_NULL)
-		return OK;
-	rc = member_read(&r->io, TABLE, o, "/spacing", &INITIAL, r->p, r->e);
-	if (rc == OK && r->p->spacing_ms == 0)
-		rc = required(r, &s, "ms");
-	if (rc == OK && !json_get(o, "key"))
-		rc = required(r, &s, "key");
+	if (rc == OK && o)
+		rc = need(r, given(o, "ms"), at, "ms");
+	if (rc == OK && o)
+		rc = need(r, json_get(o, "key"), at, "key");
 	return rc == OK
-		   ? read_vars(r, o, &s, "key", VARS_KEY, &r->p->spacing_key)
+		   ? read_vars(r, o, at, "key", VARS_KEY, &r->p->spacing_key)
 		   : rc;
 }
 
@@ -527,29 +499,27 @@ read_preflight(struct reader *r, const struct json *doc)
 	    {.name = "equals", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preflight INITIAL;
-	const struct json *o = json_get(doc, "preflight");
+	const struct json *o = given(doc, "preflight");
 	const struct json *equals = json_get(o, "equals");
+	const char *at = "/preflight";
 	struct preflight *f = &r->p->preflight;
-	struct spot s = spot_at("/preflight");
 	int rc;
 
-	if (!o || o->type == JSON_NULL)
+	if (!o)
 		return OK;
-	rc = member_read(&r->io, TABLE, o, "/preflight", &INITIAL, f, r->e);
-	if (rc == OK && !json_get(o, "url"))
-		rc = required(r, &s, "url");
+	rc = read_object(r, TABLE, o, at, f);
 	if (rc == OK)
-		rc = read_vars(r, o, &s, "url", VARS_URL, &f->url);
+		rc = need(r, json_get(o, "url"), at, "url");
+	if (rc == OK)
+		rc = read_vars(r, o, at, "url", VARS_URL, &f->url);
 	if (rc == OK && (!equals || equals->type >= JSON_ARRAY))
-		rc = json_wrong(r->e, in(&s, "equals"),
+		rc = json_wrong(r->e, in(r, at, "equals"),
 		    "must be a number, string, true, false or null");
 	if (rc < 0 || !equals)
 		return rc;
 	f->on = true;
 	f->equals = arena_dup(r->io.arena, equals->raw);
-	return f->equals.p ? OK
-			   : err_set(r->e, ERR_NOMEM, "no memory for a preset");
+	return OK;
 }
 
 static int
@@ -562,19 +532,14 @@ read_log(struct reader *r, const struct json *doc)
 	    {.name = "error", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset INITIAL;
-	const struct json *o = json_get(doc, "log");
-	struct spot s = spot_at("/log");
-	int rc;
+	const struct json *o = given(doc, "log");
+	int rc = read_object(r, TABLE, o, "/log", r->p);
 
-	if (!o || o->type == JSON_NULL)
-		return OK;
-	rc = member_read(&r->io, TABLE, o, "/log", &INITIAL, r->p, r->e);
 	if (rc == OK)
-		rc = read_vars(r, o, &s, "call", VARS_LOG, &r->p->log_call);
-	return rc == OK
-		   ? read_vars(r, o, &s, "error", VARS_LOG, &r->p->log_error)
-		   : rc;
+		rc = read_vars(r, o, "/log", "call", VARS_LOG, &r->p->log_call);
+	return rc == OK ? read_vars(
+			      r, o, "/log", "error", VARS_LOG, &r->p->log_error)
+			: rc;
 }
 
 static int
@@ -587,11 +552,11 @@ read_timeout(struct reader *r, const struct json *doc)
 		SUB_TIMEOUT_MAX_MS, NULL},
 	    {.name = NULL},
 	};
-	const struct json *o = json_get(doc, "timeout");
+	const struct json *o = given(doc, "timeout");
 	struct preset initial = *r->p;
 	int rc = OK;
 
-	if (o && o->type != JSON_NULL)
+	if (o)
 		rc = member_read(
 		    &r->io, TABLE, o, "/timeout", &initial, r->p, r->e);
 	if (rc == OK && r->p->connect_ms > r->p->total_ms)
@@ -608,21 +573,12 @@ static int
 read_tables(struct reader *r, const struct json *doc)
 {
 	struct preset *p = r->p;
-	struct spot s = spot_at("");
-	int rc = read_rows(r, doc, "headers", sizeof(*p->headers), read_header,
-	    &p->headers, &p->n_headers);
+	int rc = OK;
 
-	if (rc == OK)
-		rc = read_rows(r, doc, "signatures", sizeof(*p->signatures),
-		    read_signature, &p->signatures, &p->n_signatures);
-	if (rc == OK)
-		rc = read_rows(r, doc, "paths", sizeof(*p->paths), read_path,
-		    &p->paths, &p->n_paths);
-	if (rc == OK)
-		rc = read_rows(r, doc, "verdicts", sizeof(*p->verdicts),
-		    read_verdict, &p->verdicts, &p->n_verdicts);
+	for (size_t i = 0; rc == OK && i < COUNT_OF(TABLES); i++)
+		rc = read_rows(r, doc, &TABLES[i]);
 	if (rc == OK && p->n_verdicts == 0)
-		rc = required(r, &s, "verdicts");
+		rc = need(r, NULL, "", "verdicts");
 	if (!json_get(doc, "secret"))
 		p->secret = p->n_signatures > 0 ? PRESET_SECRET_TEXT
 						: PRESET_SECRET_NONE;
@@ -636,13 +592,12 @@ read_tables(struct reader *r, const struct json *doc)
 static int
 read_keys(struct reader *r, const struct json *doc)
 {
-	struct spot s = spot_at("");
 	int rc = vars_compile(r->io.arena, STR("{key}"), VARS_KEY, "/orderKey",
 	    &r->p->order_key, r->e);
 
 	if (rc == OK)
 		rc = read_vars(
-		    r, doc, &s, "orderKey", VARS_KEY, &r->p->order_key);
+		    r, doc, "", "orderKey", VARS_KEY, &r->p->order_key);
 	r->p->keyed_by_event = rc == OK && r->p->order_key.n == 1 &&
 			       r->p->order_key.pieces[0].var == VAR_KEY;
 	return rc;
@@ -703,13 +658,10 @@ preset_read(struct arena *a, struct str name, struct str text,
 	    .frame = FRAME,
 	    .n_frame = COUNT_OF(FRAME),
 	};
-	struct reader r = {{FORM_PLAIN, a, NULL}, ret, e};
+	struct reader r = {{FORM_PLAIN, a, NULL}, ret, e, ""};
 	struct json *doc;
-	int rc;
+	int rc = json_parse(a, initial.json, &doc, e);
 
-	if (!initial.name.p || !initial.json.p)
-		return err_set(e, ERR_NOMEM, "no memory for a preset");
-	rc = json_parse(a, initial.json, &doc, e);
 	if (rc < 0)
 		return rc;
 	*ret = initial;

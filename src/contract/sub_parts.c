@@ -382,27 +382,6 @@ sub_auth_check(struct sub_reader *r)
 	return OK;
 }
 
-static int
-read_delays(
-    struct sub_reader *r, const struct json *j, struct retry_schedule *t)
-{
-	int rc = member_want(j, JSON_ARRAY, "/retry/delaysMs", r->e);
-
-	if (rc == OK && j->n > RETRY_DELAYS_MAX)
-		rc = json_wrong(r->e, "/retry/delaysMs", "must hold at most %d",
-		    RETRY_DELAYS_MAX);
-	for (const struct json *c = rc == OK ? j->child : NULL; c && rc == OK;
-	     c = c->next) {
-		int64_t ms = 0;
-
-		rc = member_int(
-		    c, "/retry/delaysMs", 0, RETRY_DELAY_MAX_MS, &ms, r->e);
-		t->delays_ms[t->retries++] = ms;
-		t->most_ms = ms > t->most_ms ? ms : t->most_ms;
-	}
-	return rc;
-}
-
 int
 sub_retry_read(struct sub_reader *r, const struct json *j)
 {
@@ -429,7 +408,8 @@ sub_retry_read(struct sub_reader *r, const struct json *j)
 	}
 	if (rc == OK && delays) {
 		t.has_list = true;
-		rc = read_delays(r, delays, &t.list);
+		rc =
+		    retry_delays_read(delays, "/retry/delaysMs", &t.list, r->e);
 	}
 	if (rc == OK && jitter)
 		rc = member_int(jitter, "/retry/jitterMs", 0,

@@ -1,5 +1,5 @@
 /*
- * sub_priv.h - between subscription.c and sub_parts.c, which reads and writes
+ * sub_priv.h - between sub.c and sub_parts.c, which reads and writes
  * the members that are objects and lists.
  */
 #ifndef CONTRACT_SUB_PRIV_H
