@@ -98,7 +98,7 @@ look_headers(
 	}
 }
 
-int
+void
 sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 {
 	const struct sub_conf *s = r->s;
@@ -106,8 +106,7 @@ sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 	bool moved = !same_place(was, s);
 	bool token_moved = a->type == AUTH_OAUTH2 && b->type == AUTH_OAUTH2 &&
 			   !same_origin(a->token_url, b->token_url);
-	struct kept k = {.list = BUF(sizeof(r->e->text))};
-	int rc = OK;
+	struct kept k = {.list = BUF(sizeof(r->g.e->text))};
 
 	if (moved) {
 		look(&k, b->password, a->password, "/auth/password");
@@ -123,10 +122,9 @@ sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 		look(&k, b->client_secret, a->client_secret,
 		    "/auth/clientSecret");
 	if (k.list.n > 0 || k.list.failed)
-		rc = json_wrong(r->e, k.first,
+		reading_wrong(&r->g, k.first,
 		    "must be given again, since %s leads to another server now (asked for: %.*s)",
 		    moved ? "/url" : "/auth/tokenUrl",
 		    STR_ARG(buf_str(&k.list)));
 	buf_done(&k.list);
-	return rc;
 }
