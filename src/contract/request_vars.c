@@ -6,9 +6,11 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/host.h"
 #include "contract/request_priv.h"
+#include "http/percent.h"
 
-int
+bool
 maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
 {
 	char text[sizeof(m->e->text)];
@@ -17,50 +19,46 @@ maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (m->reason)
+	if (m->rc == OK && m->reason)
 		*m->reason = why;
-	return err_set(m->e, ERR_INVALID, "%s", text);
+	if (m->rc == OK)
+		m->rc = err_set(m->e, ERR_INVALID, "%s", text);
+	return false;
 }
 
-int
+bool
 maker_done(struct maker *m, struct buf *b, struct str *ret)
 {
-	int rc = 1;
-
 	if (b->failed)
-		rc =
-		    maker_fail(m, REASON_TOO_LARGE, "the request is too large");
+		maker_fail(m, REASON_TOO_LARGE, "the request is too large");
 	else
 		*ret = arena_dup(m->a, buf_str(b));
 	buf_done(b);
-	return rc;
+	return m->rc == OK;
 }
 
-static int
+/* The envelope. */
+static const struct json *
 tree_of(struct maker *m)
 {
-	struct json *tree;
+	struct json *tree = NULL;
 	struct err inner;
 
-	if (m->tree)
-		return OK;
-	if (json_parse(m->a, m->ev->body, &tree, &inner) < 0)
-		return maker_fail(m, REASON_RENDER,
-		    "the event can't be read: %.200s", inner.text);
-	m->tree = tree;
-	return OK;
+	if (!m->tree && json_parse(m->a, m->ev->body, &tree, &inner) < 0)
+		maker_fail(m, REASON_RENDER, "the event can't be read: %.200s",
+		    inner.text);
+	else if (!m->tree)
+		m->tree = tree;
+	return m->tree;
 }
 
-const struct json *
-maker_payload(struct maker *m)
+static const struct json *
+payload_of(struct maker *m)
 {
-	const struct json *payload;
+	const struct json *payload = json_get(tree_of(m), "payload");
 
-	if (tree_of(m) < 0)
-		return NULL;
-	payload = json_get(m->tree, "payload");
 	if (!payload)
-		(void)maker_fail(m, REASON_RENDER, "the event has no payload");
+		maker_fail(m, REASON_RENDER, "the event has no payload");
 	return payload;
 }
 
@@ -75,87 +73,77 @@ scalar(const struct json *j, struct str *ret)
 }
 
 /* The member of the envelope at that pointer. */
-static int
+static bool
 pointed(struct maker *m, const char *pointer, struct str *ret)
 {
-	int rc = tree_of(m);
+	const struct json *tree = tree_of(m);
 
-	if (rc < 0)
-		return rc;
-	return scalar(json_at(m->tree, str_of(pointer)), ret) ? 1 : 0;
+	return tree && scalar(json_at(tree, str_of(pointer)), ret);
 }
 
 /* What a subscription says is there must be there. */
-static int
+static bool
 sub_value(struct maker *m, const struct sub_value *v, const char *name,
     struct str *ret)
 {
-	int rc;
+	const struct json *tree;
 
 	*ret = v->text;
 	if (!v->pointer)
 		return v->text.n > 0;
-	rc = tree_of(m);
-	if (rc < 0)
-		return rc;
-	if (!scalar(json_at(m->tree, v->text), ret))
-		return maker_fail(m, REASON_RENDER,
-		    "hub.%s: the event has no text at %.*s", name,
-		    STR_ARG(v->text));
-	return 1;
+	tree = tree_of(m);
+	return (tree && scalar(json_at(tree, v->text), ret)) ||
+	       maker_fail(m, REASON_RENDER,
+		   "hub.%s: the event has no text at %.*s", name,
+		   STR_ARG(v->text));
 }
 
-static int
+static bool
 account(struct maker *m, struct str *ret)
 {
-	const struct json *payload;
+	const struct json *payload = m->s->hub.there ? payload_of(m) : NULL;
 
-	if (!m->s->hub.there)
-		return 0;
-	payload = maker_payload(m);
-	if (!payload)
-		return m->e->code;
-	return scalar(json_at(payload, m->s->hub.account_pointer), ret) ? 1 : 0;
+	return payload &&
+	       scalar(json_at(payload, m->s->hub.account_pointer), ret);
 }
 
-static int
+static bool
 of_uuid(struct maker *m, struct uuid u, struct str *ret)
 {
 	char text[UUID_LEN + 1];
 
 	uuid_format(u, text);
 	*ret = arena_dup(m->a, str_of(text));
-	return 1;
+	return true;
 }
 
-static int
+static bool
 of_time(struct maker *m, int64_t us, struct str *ret)
 {
 	char text[TIME_LEN + 1];
 
 	time_format(us, text);
 	*ret = arena_dup(m->a, str_of(text));
-	return 1;
+	return true;
 }
 
 /* As the event has it. */
-static int
+static bool
 occurred_at(struct maker *m, struct str *ret)
 {
-	int rc = pointed(m, "/occurredAt", ret);
-
-	return rc != 0 ? rc : of_time(m, m->ev->received_us, ret);
+	return pointed(m, "/occurredAt", ret) ||
+	       (m->rc == OK && of_time(m, m->ev->received_us, ret));
 }
 
-static int
+static bool
 of_int(struct maker *m, int64_t v, struct str *ret)
 {
 	*ret = arena_fmt(m->a, "%lld", (long long)v);
-	return 1;
+	return true;
 }
 
 /* Without the first part: cmis.child_created is CHILD_CREATED. */
-static int
+static bool
 type_name(struct maker *m, struct str *ret)
 {
 	struct str rest = m->ev->type, s;
@@ -168,57 +156,37 @@ type_name(struct maker *m, struct str *ret)
 		if (p[i] >= 'a' && p[i] <= 'z')
 			p[i] = (char)(p[i] - 'a' + 'A');
 	*ret = s;
-	return 1;
+	return true;
 }
 
 static bool
-unreserved(char c)
-{
-	char low = (char)(c | 0x20);
-
-	return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '.' || c == '_' || c == '~';
-}
-
-static void
-percent(struct buf *b, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (unreserved(s.p[i]))
-			buf_addc(b, s.p[i]);
-		else
-			buf_fmt(b, "%%%02X", (unsigned char)s.p[i]);
-}
-
-static int
 source(struct maker *m, struct str *ret)
 {
 	struct buf b = BUF(4 * KIB);
 	struct str service;
-	int rc = pointed(m, "/producer/service", &service);
 
-	if (rc <= 0)
-		return rc;
+	if (!pointed(m, "/producer/service", &service))
+		return false;
 	buf_addc(&b, '/');
-	percent(&b, service);
+	percent_add(&b, service);
 	return maker_done(m, &b, ret);
 }
 
 /* The code, in the form that the header's template gives it. */
-static int
+static bool
 otp(struct maker *m, struct str *ret)
 {
 	const struct sub_hub *h = &m->s->hub;
 	char code[OTP_MAX + 1];
-	struct str bound = STR_EMPTY, tenant, t = h->otp_template;
+	struct str bound = STR_EMPTY, tenant = STR_EMPTY, t = h->otp_template;
 	size_t at = 0;
-	int rc;
 
 	if (!h->there || !h->has_otp)
-		return 0;
-	rc = h->otp_bind == BIND_NONE ? 1 : maker_value(m, VAR_TENANT, &tenant);
-	if (rc < 0)
-		return rc;
+		return false;
+	if (h->otp_bind != BIND_NONE)
+		(void)maker_value(m, VAR_TENANT, &tenant);
+	if (m->rc < 0)
+		return false;
 	if (h->otp_bind == BIND_TENANT)
 		bound = tenant;
 	if (h->otp_bind == BIND_ISSUER)
@@ -229,17 +197,17 @@ otp(struct maker *m, struct str *ret)
 		at++;
 	*ret = arena_fmt(m->a, "%.*s%s%.*s", (int)at, t.p, code,
 	    (int)(t.n - at - 5), t.p + at + 5);
-	return 1;
+	return true;
 }
 
-static int
+static bool
 webhook_config(struct maker *m, struct str *ret)
 {
 	const struct sub_managed *g = &m->s->managed;
 	struct buf b = BUF(32 * KIB);
 
 	if (g->by.n == 0)
-		return 0;
+		return false;
 	buf_addz(&b, "{\"webhookId\":");
 	buf_json(&b, g->webhook_id);
 	buf_addz(&b, ",\"sourceObjectId\":");
@@ -287,15 +255,15 @@ in_frame(const struct preset *p, struct str name)
 }
 
 /* Each member, a comma before it; not what the frame around them has. */
-static int
+static bool
 payload_members(struct maker *m, struct str *ret)
 {
 	struct buf b = BUF(REQUEST_BODY_MAX);
-	const struct json *payload = maker_payload(m), *cut = NULL;
+	const struct json *payload = payload_of(m), *cut = NULL;
 	const struct preset *p = m->s->preset;
 
 	if (!payload)
-		return m->e->code;
+		return false;
 	if (m->truncate)
 		cut = json_at(payload, p->truncate_pointer);
 	for (const struct json *j = payload->child; j; j = j->next) {
@@ -317,7 +285,7 @@ payload_members(struct maker *m, struct str *ret)
 	return maker_done(m, &b, ret);
 }
 
-static int
+static bool
 text_of(struct str s, struct str *ret)
 {
 	*ret = s;
@@ -363,7 +331,7 @@ static const struct field {
 #undef HUB
 };
 
-static int
+static bool
 field_value(struct maker *m, const struct field *f, struct str *ret)
 {
 	const void *from = f->of == OF_EVENT     ? (const void *)m->ev
@@ -384,7 +352,7 @@ field_value(struct maker *m, const struct field *f, struct str *ret)
 	return text_of(*(const struct str *)at, ret);
 }
 
-int
+bool
 maker_value(struct maker *m, enum var var, struct str *ret)
 {
 	const struct sub_hub *h = &m->s->hub;
@@ -393,7 +361,7 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 	if (FIELDS[var].of != FIELD_NONE)
 		return field_value(m, &FIELDS[var], ret);
 	if (var == VAR_ORIGINAL_ID)
-		return m->at->repeats ? of_uuid(m, m->at->original_id, ret) : 0;
+		return m->at->repeats && of_uuid(m, m->at->original_id, ret);
 	if (var == VAR_TYPE_NAME)
 		return type_name(m, ret);
 	if (var == VAR_TENANT)
@@ -418,17 +386,17 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 	if (var == VAR_OTP)
 		return otp(m, ret);
 	if (var == VAR_PAYLOAD) {
-		payload = maker_payload(m);
-		return payload ? text_of(payload->raw, ret) : m->e->code;
+		payload = payload_of(m);
+		return payload && text_of(payload->raw, ret);
 	}
 	if (var == VAR_PAYLOAD_MEMBERS)
 		return payload_members(m, ret);
 	if (var == VAR_WEBHOOK_CONFIG)
 		return webhook_config(m, ret);
 	if (var != VAR_BODY && var != VAR_RESPONSE)
-		return 0;
+		return false;
 	*ret = var == VAR_BODY ? m->body : m->response;
-	return 1;
+	return true;
 }
 
 bool
@@ -486,32 +454,16 @@ escaped(struct buf *b, struct str s)
 	}
 }
 
-static bool
-is_label(struct str s)
-{
-	bool ok = s.n >= 1 && s.n <= 63 && s.p[0] != '-' && s.p[s.n - 1] != '-';
-
-	for (size_t i = 0; ok && i < s.n; i++)
-		ok = unreserved(s.p[i]) && !str_has(STR("._~"), s.p[i]);
-	return ok;
-}
-
 /* Are we still between :// and the next slash? */
 static bool
 in_host(const struct buf *b)
 {
-	struct str s = buf_str(b);
+	struct str s = buf_str(b), host;
 
-	if (str_starts(s, STR("https://")))
-		s = str_from(s, 8);
-	else if (str_starts(s, STR("http://")))
-		s = str_from(s, 7);
-	else
-		return false;
-	return !str_has(s, '/') && !str_has(s, '?') && !str_has(s, '#');
+	return host_of(s, &host) && host.p + host.n == s.p + s.n;
 }
 
-static int
+static void
 add_to_url(struct maker *m, enum var var, struct str s, struct buf *b)
 {
 	/* These were checked as parts of a URL when they were saved. */
@@ -519,35 +471,32 @@ add_to_url(struct maker *m, enum var var, struct str s, struct buf *b)
 		       var == VAR_ORGANIZATION_PATH;
 
 	if (!checked && !in_host(b))
-		percent(b, s);
-	else if (checked || is_label(s))
+		percent_add(b, s);
+	else if (checked || host_label_ok(s))
 		buf_add(b, s);
 	else
-		return maker_fail(m, REASON_RENDER,
+		maker_fail(m, REASON_RENDER,
 		    "a part of the host is no DNS label: letters, digits and - only");
-	return OK;
 }
 
-/* One variable at its place; 0 when a header has to go without. */
-static int
+/* One variable at its place; false when a header has to go without. */
+static bool
 add_value(struct maker *m, enum var var, enum vars_place place, struct buf *b)
 {
 	struct str s = STR_EMPTY;
-	int rc = maker_value(m, var, &s);
+	bool there = maker_value(m, var, &s);
 
-	if (rc < 0)
-		return rc;
-	if (rc == 0 && var == VAR_ACCOUNT && place == VARS_KEY)
+	if (m->rc < 0)
+		return false;
+	if (!there && var == VAR_ACCOUNT && place == VARS_KEY)
 		s = m->ev->key;
 	switch (place) {
 	case VARS_HEADER:
 	case VARS_SECRET:
-		if (rc == 0)
-			return 0;
 		buf_add(b, s);
-		break;
+		return there;
 	case VARS_BODY:
-		if (rc == 0)
+		if (!there)
 			buf_addz(b, "null");
 		else if (is_raw_json(var))
 			buf_add(b, s);
@@ -555,12 +504,11 @@ add_value(struct maker *m, enum var var, enum vars_place place, struct buf *b)
 			buf_json(b, s);
 		break;
 	case VARS_URL:
-		if (rc == 0)
-			return maker_fail(m, REASON_RENDER,
+		if (there)
+			add_to_url(m, var, s, b);
+		else
+			maker_fail(m, REASON_RENDER,
 			    "a variable of the URL has no value");
-		rc = add_to_url(m, var, s, b);
-		if (rc < 0)
-			return rc;
 		break;
 	case VARS_LOG:
 		escaped(b, s);
@@ -570,23 +518,24 @@ add_value(struct maker *m, enum var var, enum vars_place place, struct buf *b)
 		buf_add(b, s);
 		break;
 	}
-	return 1;
+	return m->rc == OK;
 }
 
-int
+bool
 maker_render(struct maker *m, const struct vars *v, enum vars_place place,
     struct str *ret)
 {
 	struct buf b = BUF(REQUEST_BODY_MAX);
-	int rc = 1;
 
-	for (size_t i = 0; rc == 1 && i < v->n; i++)
-		if (v->pieces[i].var == VAR_LITERAL)
-			buf_add(&b, v->pieces[i].text);
-		else
-			rc = add_value(m, v->pieces[i].var, place, &b);
-	if (rc == 1)
-		return maker_done(m, &b, ret);
-	buf_done(&b);
-	return rc;
+	for (size_t i = 0; i < v->n; i++) {
+		const struct vars_piece *p = &v->pieces[i];
+
+		if (p->var == VAR_LITERAL) {
+			buf_add(&b, p->text);
+		} else if (!add_value(m, p->var, place, &b)) {
+			buf_done(&b);
+			return false;
+		}
+	}
+	return maker_done(m, &b, ret);
 }

@@ -4,6 +4,7 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/host.h"
 #include "contract/sub_priv.h"
 
 static const char *const FAILS[] = {"dead_letter", "retry", "hold", NULL};
@@ -141,20 +142,6 @@ sub_hub_read(struct sub_reader *r, const struct json *j)
 }
 
 static bool
-is_label(struct str s)
-{
-	bool ok = s.n >= 1 && s.n <= 63 && s.p[0] != '-' && s.p[s.n - 1] != '-';
-
-	for (size_t i = 0; ok && i < s.n; i++) {
-		char c = s.p[i], low = (char)(c | 0x20);
-
-		ok = (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
-		     c == '-';
-	}
-	return ok;
-}
-
-static bool
 is_domain(struct str s)
 {
 	bool ok = s.n > 0 && s.p[s.n - 1] != '.';
@@ -168,7 +155,7 @@ is_domain(struct str s)
 		ok = ok && str_int(port, &n) && n >= 1 && n <= 65535;
 	}
 	while (ok && s.n > 0)
-		ok = is_label(str_cut(&s, '.'));
+		ok = host_label_ok(str_cut(&s, '.'));
 	return ok;
 }
 
@@ -215,7 +202,7 @@ sub_hub_check(struct sub_reader *r)
 		reading_need(g, NEEDED[i].there, "/hub", NEEDED[i].name);
 	reading_one_line(g, h->event_api_key, "/hub/eventApiKey");
 	reading_one_line(g, h->shared_internal_key, "/hub/sharedInternalKey");
-	if (!h->tenant.pointer && !is_label(h->tenant.text))
+	if (!h->tenant.pointer && !host_label_ok(h->tenant.text))
 		reading_wrong(g, "/hub/tenant",
 		    "must be one DNS label: letters, digits and - only");
 	if (h->domain.n > 0 && !is_domain(h->domain))
@@ -224,27 +211,6 @@ sub_hub_check(struct sub_reader *r)
 	path_check(r, h->organization_path, "/hub/organizationPath");
 	if (h->health_url.n > 0)
 		sub_url_check(r, h->health_url, "/hub/healthUrl");
-}
-
-/* The host of an http URL, with its port; false when it is none. */
-static bool
-host_of(struct str url, struct str *ret)
-{
-	struct str rest;
-
-	if (str_starts(url, STR("https://")))
-		rest = str_from(url, 8);
-	else if (str_starts(url, STR("http://")))
-		rest = str_from(url, 7);
-	else
-		return false;
-	*ret = rest;
-	for (size_t i = 0; i < rest.n; i++)
-		if (str_has(STR("/?#"), rest.p[i])) {
-			ret->n = i;
-			break;
-		}
-	return ret->n > 0 && ret->p[0] != ':';
 }
 
 void
@@ -258,7 +224,7 @@ sub_url_check(struct sub_reader *r, struct str url, const char *at)
 		if (!url_char(url.p[i]))
 			reading_wrong(g, at,
 			    "must be a URL: no blanks, controls or non-ASCII letters");
-	if (!host_of(url, &host))
+	if (!host_of(url, &host) || host.n == 0 || host.p[0] == ':')
 		reading_wrong(g, at, "must be http:// or https:// and a host");
 	if (str_has(host, '@'))
 		reading_wrong(g, at,

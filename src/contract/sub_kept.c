@@ -16,6 +16,7 @@
  */
 #include "base/buf.h"
 #include "base/str.h"
+#include "contract/host.h"
 #include "contract/sub_priv.h"
 
 /* What counts: where the bytes go. */
@@ -29,13 +30,9 @@ static struct origin
 origin_of(struct str url)
 {
 	struct origin o = {.https = str_starts(url, STR("https://"))};
-	size_t at = o.https ? 8 : 7, end = at, colon = 0;
+	size_t colon = 0;
 
-	while (end < url.n && !str_has(STR("/?#"), url.p[end]))
-		end++;
-	if (at > url.n)
-		return o;
-	o.host = (struct str){url.p + at, end - at};
+	(void)host_of(url, &o.host);
 	for (size_t i = 0; i < o.host.n; i++)
 		colon = o.host.p[i] == ':'   ? i + 1
 			: o.host.p[i] == ']' ? 0
