@@ -9,7 +9,7 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/test.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"
 #include "ops/limits.h"

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "contract/member.h"
 #include "contract/preset.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "seal/digest.h"

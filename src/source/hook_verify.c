@@ -239,8 +239,8 @@ by_preset(const struct hook *h, const struct hook_request *q,
 		*ret = RECEIVE_WRONG;
 		return OK;
 	}
-	return receive_verify(
-	    h->preset, secrets, n, &in, q->now_us, h->tolerance_s, ret, e);
+	return receive_verify(h->preset, secrets, n, &in,
+	    (struct receive_time){q->now_us, h->tolerance_s}, ret, e);
 }
 
 int

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "contract/limits.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "sql.h"
 #include "task/limits.h"
 #include "task/target.h"

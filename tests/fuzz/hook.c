@@ -46,8 +46,7 @@ prepare(void)
 
 	if (presets)
 		return;
-	if (presets_load(&conf, &presets, &e) < 0)
-		abort();
+	presets = presets_load(&conf);
 	rules = (struct hook_rules){.presets = presets};
 	for (size_t i = 0; i < COUNT_OF(CONFS); i++)
 		if (hook_read(str_of(CONFS[i]), STR("fuzz"), NULL, &rules,

@@ -2,8 +2,6 @@
  * taken: stored and loaded it is the same, shown and sent back it is taken
  * again, and a request is made or refused in words. Whatever is refused: in
  * words that can be shown. */
-#include "contract/subscription.h"
-
 #include <assert.h>
 
 #include "base/arena.h"
@@ -13,6 +11,7 @@
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/request.h"
+#include "contract/sub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -139,8 +138,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct conf conf;
 	struct err e = {0};
 
-	if (conf_init(&conf, &e) < 0 || presets_load(&conf, &presets, &e) < 0)
+	if (conf_init(&conf, &e) < 0)
 		abort();
+	presets = presets_load(&conf);
 	if (preset_parse(STR("own"), first, &conf, &own, &e) < 0)
 		words(&e);
 	else if (presets_put(presets, own, &e) < 0)

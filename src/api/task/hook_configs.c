@@ -4,7 +4,7 @@
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "task/limits.h"
 #include "task/target.h"

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "contract/limits.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "deliver/limits.h"
 #include "event/append.h"

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "contract/preset.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "sql.h"
 

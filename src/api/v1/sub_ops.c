@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "contract/limits.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "deliver/engine/wish.h"
 #include "event/append.h"

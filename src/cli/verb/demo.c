@@ -81,8 +81,9 @@ judge(struct demo *d, enum endpoint at, const struct received *r)
 	enum receive_result result = RECEIVE_WRONG;
 	struct err e;
 
-	if (receive_verify(d->preset, &d->secrets[at], 1, r, clock_now_us(),
-		RECEIVE_TOLERANCE_S, &result, &e) == OK &&
+	if (receive_verify(d->preset, &d->secrets[at], 1, r,
+		(struct receive_time){clock_now_us(), RECEIVE_TOLERANCE_S},
+		&result, &e) == OK &&
 	    result == RECEIVE_OK)
 		return "verified";
 	(void)atomic_fetch_add(&d->wrong, 1);
@@ -384,11 +385,10 @@ prepare(struct demo *d, struct err *e)
 		    d->cli->conf.data);
 	if (rc == OK)
 		rc = check_empty(d, e);
-	if (rc == OK)
-		rc = presets_load(&d->cli->conf, &d->presets, e);
 	if (rc == OK && (!d->seen || !d->words))
 		rc = err_set(e, ERR_NOMEM, "no memory for the demo");
 	if (rc == OK) {
+		d->presets = presets_load(&d->cli->conf);
 		d->preset = presets_find(d->presets, STR("standard"));
 		rc = receiver_start(&o, &d->receiver, e);
 	}

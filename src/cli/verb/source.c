@@ -6,7 +6,7 @@
 #include "cli/input.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "source/hook.h"
 
 /* Sources of incoming webhooks. A server checks and takes them, so one must

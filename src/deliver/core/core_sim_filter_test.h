@@ -54,7 +54,7 @@ filter_failed(struct sim *s, const struct core_send *x)
 	}
 	o->judged = !fails(s, x->sub, x->seq);
 	if (o->judged) {
-		core_judged(s->core, x->item);
+		core_judged(x->item);
 		return false;
 	}
 	o->dead = true;

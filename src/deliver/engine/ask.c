@@ -71,20 +71,22 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 static void
 look(struct deliver *d, struct deliver_ask *q)
 {
-	struct core_row row;
+	struct core_seen seen;
 	struct deliver_look *l = &q->look;
 
 	*l = (struct deliver_look){
 	    .why = "", .front = core_front(d->core, q->sub)};
-	l->known = core_look(d->core, q->sub, q->seq, q->rep, &row,
-	    &l->in_flight, &l->why, &l->due);
+	l->known = core_look(d->core, q->sub, q->seq, q->rep, &seen);
 	if (l->known) {
-		l->state = (int)row.state;
-		l->tries = row.tries;
-		l->n = row.n;
-		l->last_status = row.last_status;
-		l->last_reason = row.last_reason;
-		l->next_at = row.state == ROW_RETRY ? row.next_at : 0;
+		l->in_flight = seen.in_flight;
+		l->why = seen.why;
+		l->due = seen.due;
+		l->state = (int)seen.row.state;
+		l->tries = seen.row.tries;
+		l->n = seen.row.n;
+		l->last_status = seen.row.last_status;
+		l->last_reason = seen.row.last_reason;
+		l->next_at = seen.row.state == ROW_RETRY ? seen.row.next_at : 0;
 	}
 	answer(q, OK, "");
 }
@@ -142,7 +144,7 @@ requeue(struct deliver *d, const struct deliver_ask *q, int64_t now)
 }
 
 static int
-replay(struct deliver *d, struct deliver_ask *q, int64_t now)
+replay(struct deliver *d, struct deliver_ask *q)
 {
 	struct core_reader rd = {
 	    .sub = q->sub,
@@ -155,7 +157,7 @@ replay(struct deliver *d, struct deliver_ask *q, int64_t now)
 	if (!deliver_wish(d, q->sub))
 		return err_set(
 		    &q->err, ERR_CONFLICT, "its subscription is gone");
-	return replays_begin(d, &rd, q->rate, false, q->types, now, &q->err);
+	return replays_begin(d, &rd, q->rate, false, q->types, &q->err);
 }
 
 static void
@@ -238,7 +240,7 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		decide(d, q, 2, now);
 		break;
 	case ASK_REPLAY:
-		if (replay(d, q, now) < 0) {
+		if (replay(d, q) < 0) {
 			q->done(q);
 			return;
 		}

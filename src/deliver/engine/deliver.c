@@ -79,10 +79,9 @@ take_sub(struct deliver *d, struct sub_note *n, int64_t now)
 		core_sub(d->core, &n->wish->core, now);
 		/* A new consumer begins with a reader, which is stored. */
 		if (n->wish->core.pull && !old && d->owner == OWNER_YES)
-			core_load_reader(d->core,
-			    &(struct core_reader){
-				.sub = id, .pos = n->wish->from_seq},
-			    now);
+			core_load_reader(
+			    d->core, &(struct core_reader){
+					 .sub = id, .pos = n->wish->from_seq});
 		if (n->wish->checked)
 			revive_note(d, id, now);
 	} else {
@@ -146,8 +145,8 @@ load_replay(void *arg, const struct sql_load_readers_row *row, struct err *e)
 	    .exclusive = row->exclusive != 0,
 	};
 
-	return replays_begin(arg, &rd, row->rate, row->stopped != 0, row->types,
-	    deliver_now(arg), e);
+	return replays_begin(
+	    arg, &rd, row->rate, row->stopped != 0, row->types, e);
 }
 
 static void
@@ -303,7 +302,7 @@ again:
 		if (fetch_page(d, &r, deliver_wish(d, r.sub))) {
 			d->pages++;
 		} else {
-			core_read_done(d->core, r.reader, r.after, now);
+			core_read_done(d->core, r.reader, r.after);
 			d->read_again_us = now + FLUSH_AGAIN_US;
 		}
 	}

@@ -33,7 +33,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/uuid.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/core/core.h"
 #include "deliver/core/limits.h"
 #include "deliver/engine/deliver.h"
@@ -403,7 +403,7 @@ void control_gone(struct deliver *d, uint32_t sub, bool tell);
 struct replay *replays_find(const struct deliver *d, uint32_t sub, int rep);
 /* Stored already; again is nothing. */
 int replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
-    bool stopped, struct str types, int64_t now, struct err *e) MUST_CHECK;
+    bool stopped, struct str types, struct err *e) MUST_CHECK;
 void replays_written(struct deliver *d, const struct core_reader *rd);
 void replays_forget(struct deliver *d, uint32_t sub); /* 0: all */
 

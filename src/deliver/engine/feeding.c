@@ -113,7 +113,7 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 	if (d->owner == OWNER_YES) {
 		if (p->lost_to > 0)
 			lost_add(d, p, now);
-		core_read_done(d->core, p->read.reader, upto, now);
+		core_read_done(d->core, p->read.reader, upto);
 		hold_apply(d, p->wish, now);
 	}
 	d->pages--;

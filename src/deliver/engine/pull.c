@@ -320,7 +320,7 @@ pull_letter(struct deliver *d, struct one_letter *one, int64_t now)
 		give_up(d, &s, NULL, REASON_EXPIRED, now);
 	} else {
 		if (s.unjudged && !one->letter->failed && !one->letter->shut)
-			core_judged(d->core, s.item);
+			core_judged(s.item);
 		hand_over(d, x, &s, one->letter, now);
 	}
 	if (one->wish)

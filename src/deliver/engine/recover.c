@@ -90,7 +90,7 @@ load_page(struct core *c, struct db *db, struct core_row *last, int64_t now,
 }
 
 static int
-load_readers(struct core *c, struct db *db, int64_t now,
+load_readers(struct core *c, struct db *db,
     int (*replay)(
 	void *arg, const struct sql_load_readers_row *row, struct err *e),
     void *arg, struct err *e)
@@ -105,15 +105,13 @@ load_readers(struct core *c, struct db *db, int64_t now,
 			rc = replay(arg, &row, e);
 			continue;
 		}
-		core_load_reader(c,
-		    &(struct core_reader){
-			.sub = (uint32_t)row.sub,
-			.okey = as_hash(row.okey),
-			.rep = (int)row.rep,
-			.pos = row.pos,
-			.until = row.until_seq,
-		    },
-		    now);
+		core_load_reader(c, &(struct core_reader){
+					.sub = (uint32_t)row.sub,
+					.okey = as_hash(row.okey),
+					.rep = (int)row.rep,
+					.pos = row.pos,
+					.until = row.until_seq,
+				    });
 	}
 	rows_close(rows);
 	return rc;
@@ -135,6 +133,6 @@ recover(struct core *c, struct db *db, int64_t cursor, int64_t now,
 	while (rc >= 0 && n == ROWS_A_PAGE)
 		rc = load_page(c, db, &last, now, &n, e);
 	if (rc >= 0)
-		rc = load_readers(c, db, now, replay, arg, e);
+		rc = load_readers(c, db, replay, arg, e);
 	return rc < 0 ? rc : OK;
 }

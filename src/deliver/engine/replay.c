@@ -107,7 +107,7 @@ replays_find(const struct deliver *d, uint32_t sub, int rep)
 
 int
 replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
-    bool stopped, struct str types, int64_t now, struct err *e)
+    bool stopped, struct str types, struct err *e)
 {
 	struct replay_key k = {rd->sub, (uint32_t)rd->rep};
 	struct replay *p = NULL;
@@ -125,7 +125,7 @@ replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
 		return rc;
 	}
 	p->stopped = stopped;
-	core_replay(d->core, rd, replay_interval_us(rate), now);
+	core_replay(d->core, rd, replay_interval_us(rate));
 	return OK;
 }
 

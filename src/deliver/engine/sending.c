@@ -340,7 +340,7 @@ sending_letter(struct deliver *d, struct one_letter *one)
 	}
 	if (a->letter && !one->failed && !a->void_) {
 		if (a->s.unjudged && !a->letter->failed && !a->letter->shut)
-			core_judged(d->core, a->s.item);
+			core_judged(a->s.item);
 		begin(a);
 		if (one->wish)
 			hold_apply(d, one->wish, deliver_now(d));

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "contract/retry.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/batch/child_limit.h"
 #include "deliver/engine/letter.h"
 #include "deliver/limits.h"

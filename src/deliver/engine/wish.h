@@ -16,7 +16,7 @@
 
 #include "base/base.h"
 #include "base/uuid.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/strikes.h"
 #include "deliver/limits.h"
@@ -73,7 +73,7 @@ struct wish {
 
 struct wish_row {
 	int64_t id;
-	struct str uid, conf; /* 16 bytes; contract/subscription.h, stored */
+	struct str uid, conf; /* 16 bytes; contract/sub.h, stored */
 	bool enabled, held;
 	int64_t from_seq, version;
 	const struct wish_was *was; /* oldest first */

@@ -1,4 +1,4 @@
-#include "contract/subscription.h"
+#include "contract/sub.h"
 
 #include <assert.h>
 
@@ -60,25 +60,21 @@ static const struct sub_conf INITIAL = {
 };
 
 static int
-no_room(struct err *e)
+too_large(struct err *e)
 {
-	return err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return err_set(e, ERR_LIMIT, "a subscription has at most %zu bytes",
+	    SUB_STORED_MAX);
 }
 
-static int
-make(struct sub_conf **ret, struct err *e)
+static struct sub_conf *
+sub_new(void)
 {
 	struct arena *a = arena_new(SUB_MEM_MAX);
-	struct sub_conf *s = a ? arena_alloc(a, sizeof(*s)) : NULL;
+	struct sub_conf *s = arena_alloc(a, sizeof(*s));
 
-	if (!s) {
-		arena_free(a);
-		return no_room(e);
-	}
 	*s = INITIAL;
 	s->arena = a;
-	*ret = s;
-	return OK;
+	return s;
 }
 
 void
@@ -91,52 +87,46 @@ sub_free(struct sub_conf *s)
 	arena_free(s->arena);
 }
 
-static int
+static void
 order_read(struct sub_reader *r, const struct json *j)
 {
 	unsigned i = 0;
-	int rc = OK;
 
-	if (j->type != JSON_NULL)
-		rc = member_choice(j, "/order", ORDERS, &i, r->e);
-	if (rc == OK) {
-		r->s->has_order = j->type != JSON_NULL;
-		r->s->ordered = i == 1;
-	}
-	return rc;
+	if (j->type != JSON_NULL && r->g.rc == OK)
+		r->g.rc = member_choice(j, "/order", ORDERS, &i, r->g.e);
+	r->s->has_order = j->type != JSON_NULL;
+	r->s->ordered = i == 1;
 }
 
-static int
+static void
 preset_member(
     struct sub_reader *r, const struct presets *presets, const struct json *doc)
 {
 	const struct json *j = json_get(doc, "preset");
-	const struct preset *p = r->s->preset;
+	struct str name = json_is(j, JSON_STRING) ? j->text : STR("standard");
+	const struct preset *p;
 
-	if (j && j->type != JSON_NULL && j->type != JSON_STRING)
-		return member_want(j, JSON_STRING, "/preset", r->e);
-	if (j || !p) {
-		struct str name =
-		    j && j->type == JSON_STRING ? j->text : STR("standard");
-		int shown = name.n < 64 ? (int)name.n : 64;
-
-		p = presets_find(presets, name);
-		if (!p)
-			return err_at(r->e, r->rules ? ERR_INVALID : ERR_ABSENT,
-			    "/preset", "preset %.*s is not known", shown,
-			    name.p);
+	if (j && j->type != JSON_NULL &&
+	    !reading_want(&r->g, j, JSON_STRING, "/preset"))
+		return;
+	if (r->g.rc < 0 || (!j && r->s->preset))
+		return;
+	p = presets_find(presets, name);
+	if (!p) {
+		r->g.rc = err_at(r->g.e, r->rules ? ERR_INVALID : ERR_ABSENT,
+		    "/preset", "preset %.*s is not known",
+		    name.n < 64 ? (int)name.n : 64, name.p);
+		return;
 	}
-	if (p != r->s->preset) {
-		preset_unref(r->s->preset);
-		r->s->preset = preset_ref(p);
-	}
-	return OK;
+	p = preset_ref(p);
+	preset_unref(r->s->preset);
+	r->s->preset = p;
 }
 
 /* The members that are not a value by themselves, in the order of need. */
 static const struct {
 	const char *name;
-	int (*read)(struct sub_reader *r, const struct json *j);
+	void (*read)(struct sub_reader *r, const struct json *j);
 } OWN[] = {
     {"secrets", sub_secrets_read},
     {"managed", sub_managed_read},
@@ -152,130 +142,116 @@ static const struct {
 };
 
 /* Names that are known in other forms, or when something is changed. */
-static int
+static void
 refuse(struct sub_reader *r, const struct json *doc, bool change)
 {
 	static const char *const STORED[] = {"secrets", "managed", NULL};
 	static const char *const SHOWN[] = {"id", "managedBy", "publicKey",
 	    "createdAt", "changedAt", "version", "disabledReason", "heldReason",
 	    "delivery", NULL};
-	char at[JSON_POINTER_MAX + 1];
 
-	for (int k = 0; k < 2; k++)
-		for (const char *const *n = k ? SHOWN : STORED; *n; n++) {
-			if (!json_get(doc, *n) || (k == 1 && change))
-				continue;
-			member_at(at, "", *n);
-			return json_wrong(r->e, at, "is not a known field");
-		}
-	return OK;
+	for (int k = 0; k < (change ? 1 : 2); k++)
+		for (const char *const *n = k ? SHOWN : STORED; *n; n++)
+			if (json_get(doc, *n))
+				reading_wrong(&r->g, reading_at(&r->g, "", *n),
+				    "is not a known field");
 }
 
-static int
+static void
 read_doc(struct sub_reader *r, const struct presets *presets, struct str text,
     bool change)
 {
 	struct arena *scratch = arena_new(8 * SUB_MEM_MAX);
+	struct sub_conf *s = r->s;
 	struct json *doc = NULL;
-	int rc =
-	    scratch ? json_parse(scratch, text, &doc, r->e) : no_room(r->e);
 
-	if (rc == OK)
-		rc = member_read(&r->io, TOP, doc, "", &INITIAL, r->s, r->e);
-	if (rc == OK && r->io.form == FORM_USER)
-		rc = refuse(r, doc, change);
-	if (rc == OK)
-		rc = preset_member(r, presets, doc);
-	for (size_t i = 0; rc == OK && i < COUNT_OF(OWN); i++) {
+	r->g.rc = json_parse(scratch, text, &doc, r->g.e);
+	reading_members(&r->g, TOP, doc, "", &INITIAL, s);
+	if (r->g.io.form == FORM_USER)
+		refuse(r, doc, change);
+	preset_member(r, presets, doc);
+	for (size_t i = 0; r->g.rc == OK && i < COUNT_OF(OWN); i++) {
 		const struct json *j = json_get(doc, OWN[i].name);
 
 		if (j)
-			rc = OWN[i].read(r, j);
+			OWN[i].read(r, j);
 	}
-	if (rc == OK && r->rules && !change && !json_get(doc, "batch"))
-		r->s->batch = sub_batch_initial(r);
+	if (r->rules && !change && !json_get(doc, "batch"))
+		s->batch = sub_batch_initial(r);
 	/* What the preset has no use for goes with the preset that had. */
-	if (rc == OK && !r->s->preset->uses_hub)
-		r->s->hub = (struct sub_hub){.there = false};
-	if (rc == OK && r->s->preset->secret == PRESET_SECRET_NONE)
-		sub_secrets_done(r->s);
+	if (r->g.rc == OK && !s->preset->uses_hub)
+		s->hub = (struct sub_hub){.there = false};
+	if (r->g.rc == OK && s->preset->secret == PRESET_SECRET_NONE)
+		sub_secrets_done(s);
 	arena_free(scratch);
-	return rc;
 }
 
 /* The URL may have {tenant}, which is no secret and no surprise. */
-static int
+static void
+text_compile(
+    struct sub_reader *r, struct str text, const char *at, struct vars *ret)
+{
+	if (r->g.rc == OK)
+		r->g.rc =
+		    vars_compile(r->s->arena, text, VARS_URL, at, ret, r->g.e);
+}
+
+static void
 url_compile(struct sub_reader *r)
 {
 	struct sub_conf *s = r->s;
-	int rc = vars_compile(
-	    s->arena, s->url, VARS_URL, "/url", &s->url_vars, r->e);
 
-	for (size_t i = 0; rc == OK && i < s->url_vars.n; i++)
+	text_compile(r, s->url, "/url", &s->url_vars);
+	for (size_t i = 0; i < s->url_vars.n; i++)
 		if (s->url_vars.pieces[i].var != VAR_LITERAL &&
 		    s->url_vars.pieces[i].var != VAR_TENANT)
-			rc = json_wrong(r->e, "/url",
+			reading_wrong(&r->g, "/url",
 			    "may have {tenant} and no other variable");
-	if (rc == OK && s->hub.health_url.n > 0)
-		rc = vars_compile(s->arena, s->hub.health_url, VARS_URL,
-		    "/hub/healthUrl", &s->health_vars, r->e);
-	return rc;
+	if (s->hub.health_url.n > 0)
+		text_compile(
+		    r, s->hub.health_url, "/hub/healthUrl", &s->health_vars);
 }
 
-static int
-programs_check(struct sub_reader *r)
+static void
+program_check(struct sub_reader *r, struct str program, const char *at)
 {
 	const struct sub_rules *k = r->rules;
-	int rc = OK;
 
-	if (k->program_check && r->s->filter.n > 0)
-		rc = k->program_check(k->arg, r->s->filter, "/filter", r->e);
-	if (rc == OK && k->program_check && r->s->template.n > 0)
-		rc =
-		    k->program_check(k->arg, r->s->template, "/template", r->e);
-	return rc;
+	if (r->g.rc == OK && k->program_check && program.n > 0)
+		r->g.rc = k->program_check(k->arg, program, at, r->g.e);
 }
 
 /* All that concerns more than one member. */
-static int
+static void
 check_whole(struct sub_reader *r)
 {
 	struct sub_conf *s = r->s;
-	int rc = OK;
+	struct reading *g = &r->g;
 
-	if (s->name.n == 0)
-		return json_wrong(r->e, "/name", "is required");
-	if (s->url.n == 0 && s->preset->uses_hub) {
+	if (g->rc < 0)
+		return;
+	reading_need(g, s->name.n > 0, "", "name");
+	if (s->url.n == 0 && s->preset->uses_hub)
 		s->url = arena_dup(
 		    s->arena, str_of(r->rules->conf->webhooks_endpoint_root));
-		if (!s->url.p)
-			return no_room(r->e);
-	}
-	if (s->url.n == 0)
-		return json_wrong(r->e, "/url", "is required");
+	reading_need(g, s->url.n > 0, "", "url");
 	/* A consumer's is a name alone. */
 	if (s->managed.ack_wait_s == 0)
-		rc = sub_url_check(r, s->url, "/url");
-	if (rc == OK)
-		rc = sub_auth_check(r);
-	if (rc == OK)
-		rc = sub_headers_check(r);
-	if (rc == OK)
-		rc = sub_hub_check(r);
-	if (rc == OK)
-		rc = programs_check(r);
-	if (rc == OK && s->retry.has_count &&
-	    s->retry.count > s->preset->retries_max)
-		rc = json_wrong(r->e, "/retry/count", "must be at most %u",
+		sub_url_check(r, s->url, "/url");
+	sub_auth_check(r);
+	sub_headers_check(r);
+	sub_hub_check(r);
+	program_check(r, s->filter, "/filter");
+	program_check(r, s->template, "/template");
+	if (s->retry.has_count && s->retry.count > s->preset->retries_max)
+		reading_wrong(g, "/retry/count", "must be at most %u",
 		    s->preset->retries_max);
-	if (rc == OK && s->batch.mode != BATCH_IMMEDIATE &&
-	    s->preset->n_paths > 0)
-		rc = json_wrong(r->e, "/batch/mode",
+	if (s->batch.mode != BATCH_IMMEDIATE && s->preset->n_paths > 0)
+		reading_wrong(g, "/batch/mode",
 		    "must be immediate: the preset sends each type to a path of its own");
-	if (rc == OK && s->retry.list.retries > s->preset->retries_max)
-		rc = json_wrong(r->e, "/retry/delaysMs", "must hold at most %u",
+	if (s->retry.list.retries > s->preset->retries_max)
+		reading_wrong(g, "/retry/delaysMs", "must hold at most %u",
 		    s->preset->retries_max);
-	return rc;
 }
 
 static int
@@ -325,102 +301,89 @@ write_members(const struct member_io *io, const struct sub_conf *s, bool once,
 }
 
 /* As one reads it again. */
-static int
+static void
 copy_in(struct sub_reader *r, const struct sub_conf *old)
 {
-	struct member_io plain = {FORM_PLAIN, r->io.arena, NULL};
-	struct sub_reader again = {plain, r->s, NULL, r->e};
+	struct member_io plain = {FORM_PLAIN, r->g.io.arena, NULL};
+	struct sub_reader again = {{plain, r->g.e, OK, ""}, r->s, NULL};
 	struct buf b = BUF(SUB_STORED_MAX);
-	int rc;
 
 	buf_addc(&b, '{');
-	rc = write_members(&plain, old, false, &b, r->e);
+	r->g.rc = write_members(&plain, old, false, &b, r->g.e);
 	buf_addc(&b, '}');
-	if (rc == OK && b.failed)
-		rc = no_room(r->e);
+	if (r->g.rc == OK && b.failed)
+		r->g.rc = too_large(r->g.e);
 	r->s->preset = preset_ref(old->preset);
-	if (rc == OK)
-		rc = read_doc(&again, r->rules->presets, buf_str(&b), true);
+	if (r->g.rc == OK) {
+		read_doc(&again, r->rules->presets, buf_str(&b), true);
+		r->g.rc = again.g.rc;
+	}
 	if (b.p)
 		digest_wipe(b.p, b.n);
 	buf_done(&b);
-	return rc;
 }
 
-static int
-managed_copy(struct sub_conf *s, const struct sub_managed *m, struct err *e)
+static struct sub_managed
+managed_copy(struct arena *a, const struct sub_managed *m)
 {
-	s->managed = (struct sub_managed){
-	    .by = arena_dup(s->arena, m->by),
-	    .object_id = arena_dup(s->arena, m->object_id),
-	    .object_path = arena_dup(s->arena, m->object_path),
-	    .webhook_id = arena_dup(s->arena, m->webhook_id),
+	return (struct sub_managed){
+	    .by = arena_dup(a, m->by),
+	    .object_id = arena_dup(a, m->object_id),
+	    .object_path = arena_dup(a, m->object_path),
+	    .webhook_id = arena_dup(a, m->webhook_id),
 	    .ack_wait_s = m->ack_wait_s,
 	};
-	return s->managed.by.p && s->managed.object_id.p &&
-		       s->managed.object_path.p && s->managed.webhook_id.p
-		   ? OK
-		   : no_room(e);
+}
+
+/* It can be used from now on; *ret, unless something is wrong with it. */
+static int
+finish(struct sub_reader *r, bool armed, struct sub_conf **ret)
+{
+	url_compile(r);
+	if (r->g.rc == OK && armed)
+		r->g.rc = sub_secrets_arm(r->s, r->g.e);
+	if (r->g.rc < 0)
+		sub_free(r->s);
+	else
+		*ret = r->s;
+	return r->g.rc;
 }
 
 int
 sub_read(struct str json, const struct sub_conf *old,
     const struct sub_rules *rules, struct sub_conf **ret, struct err *e)
 {
-	struct sub_conf *s = NULL, was;
+	struct sub_conf *s, was;
 	struct sub_reader r;
-	int rc;
 
 	if (json.n > SUB_STORED_MAX)
-		return err_set(e, ERR_LIMIT,
-		    "a subscription has at most %zu bytes", SUB_STORED_MAX);
-	rc = make(&s, e);
-	if (rc < 0)
-		return rc;
-	r = (struct sub_reader){{FORM_USER, s->arena, NULL}, s, rules, e};
+		return too_large(e);
+	s = sub_new();
+	r = (struct sub_reader){
+	    {{FORM_USER, s->arena, NULL}, e, OK, ""}, s, rules};
 	if (old)
-		rc = copy_in(&r, old);
+		copy_in(&r, old);
 	was = *s;
-	if (rc == OK)
-		rc = read_doc(&r, rules->presets, json, old != NULL);
-	if (rc == OK && rules->managed)
-		rc = managed_copy(s, rules->managed, e);
-	if (rc == OK)
-		rc = check_whole(&r);
-	if (rc == OK && old && s->managed.ack_wait_s == 0)
-		rc = sub_kept_check(&r, &was);
-	if (rc == OK)
-		rc = url_compile(&r);
-	if (rc == OK)
-		rc = sub_secrets_arm(s, e);
-	if (rc < 0)
-		sub_free(s);
-	else
-		*ret = s;
-	return rc;
+	if (r.g.rc == OK)
+		read_doc(&r, rules->presets, json, old != NULL);
+	if (rules->managed)
+		s->managed = managed_copy(s->arena, rules->managed);
+	check_whole(&r);
+	if (r.g.rc == OK && old && s->managed.ack_wait_s == 0)
+		sub_kept_check(&r, &was);
+	return finish(&r, true, ret);
 }
 
 int
 sub_load(struct str stored, const struct presets *presets,
     const struct sub_seal *seal, struct sub_conf **ret, struct err *e)
 {
-	struct sub_conf *s = NULL;
-	struct sub_reader r;
-	int rc = make(&s, e);
+	struct sub_conf *s = sub_new();
+	struct sub_reader r = {
+	    {{FORM_STORED, s->arena, seal}, e, OK, ""}, s, NULL};
 
-	if (rc < 0)
-		return rc;
-	r = (struct sub_reader){{FORM_STORED, s->arena, seal}, s, NULL, e};
-	rc = read_doc(&r, presets, stored, true);
-	if (rc == OK)
-		rc = url_compile(&r);
-	if (rc == OK && seal)
-		rc = sub_secrets_arm(s, e);
-	if (rc < 0)
-		sub_free(s);
-	else
-		*ret = s;
-	return rc;
+	read_doc(&r, presets, stored, true);
+	return finish(&r, seal, ret);
 }
 
 int
@@ -435,16 +398,9 @@ sub_store(const struct sub_conf *s, const struct sub_seal *seal,
 	rc = write_members(&io, s, false, &b, e);
 	buf_addc(&b, '}');
 	if (rc == OK && b.failed)
-		rc = err_set(e, ERR_LIMIT,
-		    "a subscription has at most %zu bytes", SUB_STORED_MAX);
-	if (rc == OK) {
-		struct str text = arena_dup(a, buf_str(&b));
-
-		if (text.p)
-			*ret = text;
-		else
-			rc = no_room(e);
-	}
+		rc = too_large(e);
+	if (rc == OK)
+		*ret = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return rc;
 }

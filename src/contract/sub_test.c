@@ -1,4 +1,4 @@
-#include "contract/subscription.h"
+#include "contract/sub.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -55,7 +55,7 @@ setup(void **state)
 	struct err e;
 
 	assert_int_equal(conf_init(&w.conf, &e), OK);
-	assert_int_equal(presets_load(&w.conf, &w.presets, &e), OK);
+	w.presets = presets_load(&w.conf);
 	w.arena = arena_new(16 * MIB);
 	w.rules = (struct sub_rules){
 	    .presets = w.presets, .conf = &w.conf, .now_us = NOW};

@@ -1,5 +1,5 @@
 /*
- * subscription.h - who wants what, and how it is sent: a value.
+ * sub.h - who wants what, and how it is sent: a value.
  *
  * THREE FORMS. The same subscription stands
  *   stored   as JSON, each secret value replaced by its sealed text
@@ -26,8 +26,8 @@
  * LIFE. A sub_conf owns an arena and signers, belongs to one thread at a time
  * (signers do), and ends with sub_free(). It holds a reference to its preset.
  */
-#ifndef CONTRACT_SUBSCRIPTION_H
-#define CONTRACT_SUBSCRIPTION_H
+#ifndef CONTRACT_SUB_H
+#define CONTRACT_SUB_H
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -171,7 +171,7 @@ struct sub_seal {
 	void *arg;
 };
 
-/* POST (old NULL) or PATCH. ERR_SYNTAX, ERR_INVALID, ERR_LIMIT, ERR_NOMEM. */
+/* POST (old NULL) or PATCH. ERR_SYNTAX, ERR_INVALID, ERR_LIMIT. */
 int sub_read(struct str json, const struct sub_conf *old,
     const struct sub_rules *rules, struct sub_conf **ret,
     struct err *e) MUST_CHECK;
