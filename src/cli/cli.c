@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "cli/help.h"
+#include "cli/limits.h"
 
 static int
 usage(FILE *err, const char *verb, const struct err *e)

@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 struct client {
 	CURL *curl;

@@ -8,9 +8,9 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/client.h"
+#include "cli/limits.h"
 #include "cli/table.h"
 #include "crm/check.h"
 #include "crm/run.h"

@@ -3,7 +3,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
+#include "cli/limits.h"
+#include "http/server/limits.h"
 
 static int
 no_room(struct err *e)

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/limits.h"
+#include "cli/limits.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "store/lock.h"

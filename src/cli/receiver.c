@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 struct receiver {

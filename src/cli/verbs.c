@@ -1,6 +1,9 @@
 #include "cli/verbs.h"
 
-#include "base/limits.h"
+#include "account/limits.h"
+#include "api/limits.h"
+#include "contract/limits.h"
+#include "deliver/limits.h"
 
 static const struct opt SERVE[] = {
     {"listen", OPT_CONF, "HOST:PORT", .help = "where to listen",

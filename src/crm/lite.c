@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <sqlite3.h>
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "crm_sql.h"
+#include "store/limits.h"
 
 struct lite_rows {
 	struct lite *db;

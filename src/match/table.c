@@ -2,10 +2,11 @@
 
 #include <assert.h>
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"
+#include "event/limits.h"
+#include "match/limits.h"
 #include "match/table_priv.h"
 #include "match/types.h"
 

@@ -1,8 +1,8 @@
 /* What objects of a repository have asked for: from an object's id to its
  * watches, so that an event costs the depth of its object. */
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "match/limits.h"
 #include "match/table_priv.h"
 #include "match/types.h"
 

@@ -8,7 +8,6 @@
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
@@ -45,7 +44,8 @@ read_event(struct req *r, struct db *db, struct why *w, struct err *e)
 {
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
-	int rc = sql_log_feed(db, w->spot.seq - 1, w->spot.seq, 1, &rows, e);
+	int rc = sql_log_feed(db, &rows, e, .after = w->spot.seq - 1,
+	    .upto = w->spot.seq, .most = 1);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -112,8 +112,8 @@ behind_reader(struct db *db, const struct why *w, struct err *e)
 	uint64_t hash = letter_hash(w->key);
 	int64_t okey;
 	bool found = false;
-	int rc = sql_reader_over(
-	    db, w->spot.sub, w->spot.seq, w->spot.rep, &rows, e);
+	int rc = sql_reader_over(db, &rows, e, .sub = w->spot.sub,
+	    .seq = w->spot.seq, .rep = w->spot.rep);
 
 	memcpy(&okey, &hash, sizeof(okey));
 	while (rc >= 0 && !found && (rc = rows_next(rows, e)) > 0) {

@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/subscription.h"
 #include "deliver/engine/preset_store.h"

@@ -10,10 +10,12 @@
 #include "cli/input.h"
 #include "cli/reach.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "event/append.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/mask.h"
+#include "http/server/limits.h"
 #include "http/server/req.h"
 
 /* event publish */

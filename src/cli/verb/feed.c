@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "cli/input.h"
 #include "cli/verbs.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 
 /*
  * `hikyaku feed parse`: what we make of a feed. Needs neither server nor

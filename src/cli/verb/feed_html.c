@@ -5,6 +5,8 @@
 #include "cli/input.h"
 #include "cli/verbs.h"
 #include "feed/discover.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 #include "markup/sanitize.h"
 
 /*

@@ -7,6 +7,7 @@
 #include "cli/listing.h"
 #include "cli/reach.h"
 #include "cli/verbs.h"
+#include "feed/limits.h"
 
 /* Subscriptions in and out. The server fetches them, so one must run. */
 

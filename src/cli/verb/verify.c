@@ -6,6 +6,7 @@
 #include "cli/input.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 /*

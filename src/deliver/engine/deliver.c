@@ -20,6 +20,7 @@
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
 #include "http/client/oauth.h"
+#include "http/server/limits.h"
 #include "loop/pool.h"
 #include "loop/thread.h"
 #include "match/jq/jq.h"

@@ -15,6 +15,7 @@
 #include "match/jq/jq_scan.h"
 #include "match/jq/jq_wire.h"
 #include "match/jq/plain.h"
+#include "match/limits.h"
 #include "seal/digest.h"
 
 #define PARSE_MAX (64 * MIB) /* the tree of one event of some MiB */

@@ -9,6 +9,7 @@
 #include "cage/cage.h"
 #include "match/jq/jq.h"
 #include "match/jq/jq_wire.h"
+#include "match/limits.h"
 
 struct program {
 	char *text;   /* NULL: dropped */

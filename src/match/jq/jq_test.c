@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "cage/limits.h"
 #include "match/jq/jq_child.h"
+#include "match/limits.h"
 
 #define EVENT                                                                  \
 	"{\"eventId\":\"e-1\",\"n\":5,\"s\":\"x\",\"l\":[1,2,3],\"o\":{\"k\":true},\"z\":null}"

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "match/limits.h"
 
 enum kind { FIELD, CONSTANT, COMPARE, NOT, AND, OR };
 enum compare { EQ, NE, LT, LE, GT, GE };

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/test.h"
 #include "match/jq/jq_child.h"
+#include "match/limits.h"
 
 static uint32_t dice = 1;
 
