@@ -112,25 +112,6 @@ take_bytes(struct unpack *u, void *to, size_t n)
 	u->rest = str_from(u->rest, n);
 }
 
-/* UTF-8 without NUL; most of it is ASCII. */
-static bool
-is_text(struct str s)
-{
-	const uint64_t high = UINT64_C(0x8080808080808080);
-	uint64_t word;
-	size_t at = 0;
-
-	if (memchr(s.p, '\0', s.n))
-		return false;
-	for (; at + sizeof(word) <= s.n; at += sizeof(word)) {
-		memcpy(&word, s.p + at, sizeof(word));
-		if (word & high)
-			break;
-	}
-	s = str_from(s, at);
-	return str_utf8_bad(s) == s.n;
-}
-
 static void
 get_text(struct unpack *u, const struct pack_field *f, struct str *to)
 {
@@ -143,7 +124,7 @@ get_text(struct unpack *u, const struct pack_field *f, struct str *to)
 	if (!needs(u, n <= u->rest.n && n <= f->most))
 		return;
 	s = (struct str){u->rest.p, n};
-	if (!needs(u, is_text(s)))
+	if (!needs(u, !str_has(s, '\0') && str_utf8_bad(s) == n))
 		return;
 	*to = n > 0 ? s : STR_EMPTY;
 	u->rest = str_from(u->rest, n);

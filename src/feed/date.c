@@ -40,17 +40,9 @@ struct date {
 };
 
 static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
 is_letter(char c)
 {
-	char low = (char)(c | 0x20);
-
-	return (low >= 'a' && low <= 'z') || (unsigned char)c >= 0x80;
+	return str_is_letter(c) || (unsigned char)c >= 0x80;
 }
 
 /* Signs of other scripts to ASCII, ASCII to lower case; the new length. */
@@ -117,7 +109,7 @@ take_number(struct str *s)
 {
 	struct number r = {0};
 
-	while (s->n > 0 && is_digit(s->p[0])) {
+	while (s->n > 0 && str_is_digit(s->p[0])) {
 		if (r.value < 100000000)
 			r.value = r.value * 10 + (s->p[0] - '0');
 		r.digits++;
@@ -129,7 +121,7 @@ take_number(struct str *s)
 static bool
 next_digit(struct str s, char sep)
 {
-	return s.n > 1 && s.p[0] == sep && is_digit(s.p[1]);
+	return s.n > 1 && s.p[0] == sep && str_is_digit(s.p[1]);
 }
 
 /* h has been read, a colon follows. */
@@ -150,7 +142,7 @@ take_time(struct date *d, struct number h, struct str *s)
 		d->second = take_number(s).value;
 	}
 	if (next_digit(*s, '.') || next_digit(*s, ','))
-		for (*s = str_from(*s, 1); s->n > 0 && is_digit(s->p[0]);
+		for (*s = str_from(*s, 1); s->n > 0 && str_is_digit(s->p[0]);
 		     *s = str_from(*s, 1), unit /= 10)
 			d->frac_us += unit * (s->p[0] - '0');
 	while (s->n > 0 && s->p[0] == ':')
@@ -375,13 +367,14 @@ take_word(struct date *d, struct str *s)
 		return;
 	}
 	if (str_eq(w, STR("w")) && d->year >= 0 && d->month < 0 && s->n > 0 &&
-	    is_digit(s->p[0])) {
+	    str_is_digit(s->p[0])) {
 		*s = (struct str){s->p - 1, s->n + 1};
 		week_date(d, s);
 		return;
 	}
 	for (size_t i = 0; d->year < 0 && i < COUNT_OF(ERAS); i++)
-		if (str_eq(w, ERAS[i].text) && s->n > 0 && is_digit(s->p[0])) {
+		if (str_eq(w, ERAS[i].text) && s->n > 0 &&
+		    str_is_digit(s->p[0])) {
 			struct number y = take_number(s);
 
 			y.value += ERAS[i].value;
@@ -448,7 +441,7 @@ packed(struct date *d, struct str s)
 	if (s.n < 5 || s.n > 7)
 		return false;
 	for (size_t i = 0; i < s.n; i++)
-		if (!is_digit(s.p[i]))
+		if (!str_is_digit(s.p[i]))
 			return false;
 	s = str_from(s, year.n);
 	y = take_number(&year);
@@ -511,7 +504,7 @@ usual(struct str s, int64_t *ret)
 	size_t month = 0;
 	char room[32];
 
-	if (is_digit(s.p[0]))
+	if (str_is_digit(s.p[0]))
 		return s.n > 18 && s.p[4] == '-' && time_parse(s, ret, NULL);
 	if (!gmt &&
 	    !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') && s.p[27] < '2'))
@@ -561,9 +554,9 @@ feed_date(struct str text, int64_t *ret_us)
 	s = (struct str){room, to_ascii(s, room)};
 	while (s.n > 0) {
 		bool sign = (s.p[0] == '+' || s.p[0] == '-') && s.n > 1 &&
-			    is_digit(s.p[1]);
+			    str_is_digit(s.p[1]);
 
-		if (is_digit(s.p[0])) {
+		if (str_is_digit(s.p[0])) {
 			if (!take_digits(&d, &s))
 				return false;
 		} else if (sign && d.hour >= 0 && !d.zoned) {

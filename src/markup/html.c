@@ -185,13 +185,17 @@ push(struct html_parser *p, struct html_node *n)
 }
 
 struct html_node *
-html_open_ns(struct html_parser *p, const struct html_token *t, enum html_ns ns)
+html_open_node(struct html_parser *p, struct html_node *n)
 {
-	struct html_node *n = element(p, t, ns);
-
 	html_place(p, current(p), n);
 	push(p, n);
 	return n;
+}
+
+struct html_node *
+html_open_ns(struct html_parser *p, const struct html_token *t, enum html_ns ns)
+{
+	return html_open_node(p, element(p, t, ns));
 }
 
 struct html_node *
@@ -207,9 +211,7 @@ html_open_tag(struct html_parser *p, enum html_tag tag)
 
 	n->tag = (uint8_t)tag;
 	n->text = str_of(NAMES[tag]);
-	html_place(p, current(p), n);
-	push(p, n);
-	return n;
+	return html_open_node(p, n);
 }
 
 void
@@ -257,62 +259,42 @@ html_stack_pop(struct html_parser *p)
 		p->n_open--;
 }
 
-void
-html_stack_pop_to(struct html_parser *p, const struct html_node *n)
+size_t
+html_stack_index(const struct html_parser *p, const struct html_node *n)
 {
-	while (p->n_open > 1) {
-		const struct html_node *c = current(p);
+	size_t i = 0;
 
-		p->n_open--;
-		if (c == n)
-			return;
-	}
+	while (i < p->n_open && p->open[i] != n)
+		i++;
+	return i;
 }
 
 void
 html_stack_pop_until(struct html_parser *p, enum html_tag t)
 {
-	while (p->n_open > 1) {
-		bool done = is(current(p), t);
-
-		p->n_open--;
-		if (done)
+	while (p->n_open > 1)
+		if (is(p->open[--p->n_open], t))
 			return;
-	}
 }
 
 void
 html_stack_pop_until_any(struct html_parser *p, uint16_t f)
 {
-	while (p->n_open > 1) {
-		bool done = flag(current(p), f);
-
-		p->n_open--;
-		if (done)
+	while (p->n_open > 1)
+		if (flag(p->open[--p->n_open], f))
 			return;
-	}
-}
-
-bool
-html_stack_holds(const struct html_parser *p, const struct html_node *n)
-{
-	for (size_t i = p->n_open; i > 0; i--)
-		if (p->open[i - 1] == n)
-			return true;
-	return false;
 }
 
 void
 html_stack_remove(struct html_parser *p, const struct html_node *n)
 {
-	for (size_t i = p->n_open; i > 1; i--) {
-		if (p->open[i - 1] != n)
-			continue;
-		memmove(&p->open[i - 1], &p->open[i],
-		    (p->n_open - i) * sizeof(p->open[0]));
-		p->n_open--;
+	size_t i = html_stack_index(p, n);
+
+	if (i == 0 || i == p->n_open)
 		return;
-	}
+	p->n_open--;
+	memmove(
+	    &p->open[i], &p->open[i + 1], (p->n_open - i) * sizeof(p->open[0]));
 }
 
 bool

@@ -41,7 +41,7 @@ start_item(struct html_parser *p, struct html_token *t)
 		    t->tag == T_LI ? is(n, T_LI) : is(n, T_DD) || is(n, T_DT);
 
 		if (ends) {
-			html_stack_pop_to(p, n);
+			p->n_open = i - 1;
 			break;
 		}
 		if (html_is_special(n) && !is(n, T_ADDRESS) && !is(n, T_DIV) &&
@@ -272,7 +272,7 @@ end_form(struct html_parser *p)
 		return;
 	}
 	p->form = NULL;
-	if (!n || !html_stack_holds(p, n) ||
+	if (!n || html_stack_index(p, n) == p->n_open ||
 	    !html_in_scope(p, T_FORM, SCOPE_PLAIN))
 		return;
 	html_end_implied(p, T_OTHER);

@@ -107,6 +107,7 @@ flag(const struct html_node *n, uint16_t f)
 struct html_node *html_open(struct html_parser *p, const struct html_token *t);
 struct html_node *html_open_ns(
     struct html_parser *p, const struct html_token *t, enum html_ns ns);
+struct html_node *html_open_node(struct html_parser *p, struct html_node *n);
 struct html_node *html_open_tag(struct html_parser *p, enum html_tag tag);
 /* Puts it in, closed at once. */
 void html_put(struct html_parser *p, const struct html_token *t);
@@ -122,12 +123,12 @@ bool html_has_room(
     const struct html_parser *p); /* for more than a table's parts */
 
 void html_stack_pop(struct html_parser *p);
-void html_stack_pop_to(struct html_parser *p, const struct html_node *n);
 void html_stack_pop_until(struct html_parser *p, enum html_tag t);
 void html_stack_pop_until_any(struct html_parser *p, uint16_t f);
 void html_stack_remove(struct html_parser *p, const struct html_node *n);
 bool html_stack_has(const struct html_parser *p, enum html_tag t);
-bool html_stack_holds(const struct html_parser *p, const struct html_node *n);
+/* From the bottom; n_open: it is not in there. */
+size_t html_stack_index(const struct html_parser *p, const struct html_node *n);
 /* SCOPE_TABLE stops at table, html and template alone. */
 enum html_scope { SCOPE_PLAIN, SCOPE_LIST, SCOPE_BUTTON, SCOPE_TABLE };
 bool html_scope_ends(const struct html_node *n, enum html_scope s);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "match/jq/jq_scan.h"
 #include "match/limits.h"
 
 enum kind { FIELD, CONSTANT, COMPARE, NOT, AND, OR };
@@ -43,8 +44,7 @@ static struct node *pipe_of(struct reader *r);
 static void
 blanks(struct reader *r)
 {
-	while (r->rest.n > 0 && strchr(" \t\r\n", r->rest.p[0]) &&
-	       r->rest.p[0] != '\0')
+	while (r->rest.n > 0 && str_is_blank(r->rest.p[0]))
 		r->rest = str_from(r->rest, 1);
 }
 
@@ -54,24 +54,12 @@ peek(const struct reader *r)
 	return r->rest.n > 0 ? r->rest.p[0] : '\0';
 }
 
-static bool
-begins_word(char c)
-{
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
-}
-
-static bool
-digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static size_t
 word_length(struct str s)
 {
 	size_t n = 0;
 
-	while (n < s.n && (begins_word(s.p[n]) || digit(s.p[n])))
+	while (n < s.n && (jq_scan_begins(s.p[n]) || str_is_digit(s.p[n])))
 		n++;
 	return n;
 }
@@ -85,7 +73,7 @@ eat(struct reader *r, const char *sign)
 	blanks(r);
 	if (!str_starts(r->rest, s))
 		return false;
-	if (begins_word(sign[0]) && word_length(r->rest) != s.n)
+	if (jq_scan_begins(sign[0]) && word_length(r->rest) != s.n)
 		return false;
 	r->rest = str_from(r->rest, s.n);
 	return true;
@@ -127,11 +115,11 @@ field(struct reader *r)
 	for (;;) {
 		size_t word = word_length(str_from(path, at));
 
-		if (word == 0 || digit(path.p[at]))
+		if (word == 0 || str_is_digit(path.p[at]))
 			return NULL;
 		at += word;
 		if (at + 1 >= path.n || path.p[at] != '.' ||
-		    !begins_word(path.p[at + 1]))
+		    !jq_scan_begins(path.p[at + 1]))
 			break;
 		at++;
 	}
@@ -153,8 +141,8 @@ constant_length(struct str s)
 			n++;
 		return n < s.n ? n + 1 : n;
 	}
-	while (n < s.n &&
-	       (begins_word(s.p[n]) || digit(s.p[n]) || strchr("+-.", s.p[n])))
+	while (n < s.n && (jq_scan_begins(s.p[n]) || str_is_digit(s.p[n]) ||
+			      strchr("+-.", s.p[n])))
 		n++;
 	return n;
 }
@@ -189,8 +177,9 @@ operand(struct reader *r)
 	c = peek(r);
 	if (c == '.')
 		return field(r);
-	return c == '"' || c == '-' || digit(c) || begins_word(c) ? constant(r)
-								  : NULL;
+	return c == '"' || c == '-' || str_is_digit(c) || jq_scan_begins(c)
+		   ? constant(r)
+		   : NULL;
 }
 
 static bool
