@@ -278,14 +278,6 @@ html_stack_pop_until(struct html_parser *p, enum html_tag t)
 }
 
 void
-html_stack_pop_until_any(struct html_parser *p, uint16_t f)
-{
-	while (p->n_open > 1)
-		if (flag(p->open[--p->n_open], f))
-			return;
-}
-
-void
 html_stack_remove(struct html_parser *p, const struct html_node *n)
 {
 	size_t i = html_stack_index(p, n);
@@ -322,28 +314,50 @@ html_scope_ends(const struct html_node *n, enum html_scope s)
 	       (s == SCOPE_LIST && (is(n, T_OL) || is(n, T_UL)));
 }
 
-bool
-html_in_scope(const struct html_parser *p, enum html_tag t, enum html_scope s)
+/* The last that is open of this tag, or with one of these flags; 0: none. */
+static size_t
+find_in_scope(
+    const struct html_parser *p, enum html_tag t, uint16_t f, enum html_scope s)
 {
-	for (size_t i = p->n_open; i > 1; i--) {
-		if (is(p->open[i - 1], t))
-			return true;
-		if (html_scope_ends(p->open[i - 1], s))
-			return false;
+	for (size_t i = p->n_open; i-- > 1;) {
+		if (is(p->open[i], t) || flag(p->open[i], f))
+			return i;
+		if (html_scope_ends(p->open[i], s))
+			break;
 	}
-	return false;
+	return 0;
 }
 
 bool
-html_in_scope_any(const struct html_parser *p, uint16_t f, enum html_scope s)
+html_in_scope(const struct html_parser *p, enum html_tag t, enum html_scope s)
 {
-	for (size_t i = p->n_open; i > 1; i--) {
-		if (flag(p->open[i - 1], f))
-			return true;
-		if (html_scope_ends(p->open[i - 1], s))
-			return false;
-	}
-	return false;
+	return find_in_scope(p, t, 0, s) > 0;
+}
+
+static bool
+cut_stack(struct html_parser *p, size_t n)
+{
+	if (n > 0)
+		p->n_open = n;
+	return n > 0;
+}
+
+bool
+html_close(struct html_parser *p, enum html_tag t, enum html_scope s)
+{
+	return cut_stack(p, find_in_scope(p, t, 0, s));
+}
+
+bool
+html_close_any(struct html_parser *p, uint16_t f, enum html_scope s)
+{
+	return cut_stack(p, find_in_scope(p, T_COUNT, f, s));
+}
+
+bool
+html_close_p(struct html_parser *p)
+{
+	return html_close(p, T_P, SCOPE_BUTTON);
 }
 
 void
@@ -352,13 +366,6 @@ html_end_implied(struct html_parser *p, enum html_tag but)
 	while (flag(current(p), F_IMPLIED) &&
 	       (but == T_OTHER || !is(current(p), but)) && p->n_open > 1)
 		p->n_open--;
-}
-
-void
-html_close_p(struct html_parser *p)
-{
-	if (html_in_scope(p, T_P, SCOPE_BUTTON))
-		html_stack_pop_until(p, T_P);
 }
 
 void
