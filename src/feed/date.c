@@ -491,6 +491,12 @@ date_finish(struct date *d, int64_t *ret)
 	return true;
 }
 
+static int
+two_digits(const char *p)
+{
+	return (p[0] - '0') * 10 + (p[1] - '0');
+}
+
 /*
  * "Mon, 05 Jan 2026 10:00:00 GMT" or "+0900", and RFC 3339, to the letter:
  * nearly all are, and need no thinking.
@@ -498,39 +504,35 @@ date_finish(struct date *d, int64_t *ret)
 static bool
 usual(struct str s, int64_t *ret)
 {
+	static const char FORM[] = "___, 00 ___ 0000 00:00:00 _0000";
 	static const char MONTH_NAMES[] =
 	    "JanFebMarAprMayJunJulAugSepOctNovDec";
-	bool gmt = s.n == 29 && str_ends(s, STR(" GMT"));
-	size_t month = 0;
-	char room[32];
+	bool gmt = s.n == 29 && str_ends(s, STR("GMT"));
+	struct date d = {.zone = 0};
 
 	if (str_is_digit(s.p[0]))
 		return s.n > 18 && s.p[4] == '-' && time_parse(s, ret, NULL);
-	if (!gmt &&
-	    !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') && s.p[27] < '2'))
+	if (!gmt && !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') &&
+			s.p[27] < '2' && s.p[29] < '6'))
 		return false;
-	if (s.p[3] != ',' || s.p[4] != ' ' || s.p[7] != ' ' || s.p[11] != ' ' ||
-	    s.p[16] != ' ' || s.p[25] != ' ')
+	for (size_t i = 0; i < (gmt ? 26 : s.n); i++)
+		if (FORM[i] == '0' ? !str_is_digit(s.p[i])
+				   : FORM[i] != '_' && FORM[i] != s.p[i])
+			return false;
+	while (
+	    d.month < 12 && memcmp(s.p + 8, MONTH_NAMES + 3 * d.month, 3) != 0)
+		d.month++;
+	if (d.month++ == 12)
 		return false;
-	while (month < 12 && memcmp(s.p + 8, MONTH_NAMES + 3 * month, 3) != 0)
-		month++;
-	if (month == 12)
-		return false;
-	month++;
-	memcpy(room, s.p + 12, 4);
-	room[4] = room[7] = '-';
-	room[5] = (char)('0' + month / 10);
-	room[6] = (char)('0' + month % 10);
-	memcpy(room + 8, s.p + 5, 2);
-	room[10] = 'T';
-	memcpy(room + 11, s.p + 17, 8);
-	room[19] = 'Z';
-	if (!gmt) {
-		memcpy(room + 19, s.p + 26, 3);
-		room[22] = ':';
-		memcpy(room + 23, s.p + 29, 2);
-	}
-	return time_parse((struct str){room, gmt ? 20 : 25}, ret, NULL);
+	d.day = two_digits(s.p + 5);
+	d.year = two_digits(s.p + 12) * 100 + two_digits(s.p + 14);
+	d.hour = two_digits(s.p + 17);
+	d.minute = two_digits(s.p + 20);
+	d.second = two_digits(s.p + 23);
+	if (!gmt)
+		d.zone = (s.p[26] == '-' ? -1 : 1) *
+			 (two_digits(s.p + 27) * 60 + two_digits(s.p + 29));
+	return d.hour < 24 && date_finish(&d, ret);
 }
 
 bool

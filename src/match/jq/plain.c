@@ -9,7 +9,8 @@
 #include "match/limits.h"
 
 enum kind { FIELD, CONSTANT, COMPARE, NOT, AND, OR };
-enum compare { EQ, NE, LT, LE, GT, GE };
+/* How a field may stand to a constant. */
+enum { LESS = 1, EQUAL = 2, MORE = 4 };
 
 struct constant {
 	enum json_type type;
@@ -19,7 +20,7 @@ struct constant {
 
 struct node {
 	enum kind kind;
-	enum compare op;
+	unsigned when;   /* COMPARE: it holds */
 	struct str path; /* FIELD: "a.b.c" */
 	struct constant c;
 	const struct node *left, *right;
@@ -182,33 +183,38 @@ operand(struct reader *r)
 		   : NULL;
 }
 
-static bool
-comparator(struct reader *r, enum compare *ret)
+/* 0: none is next. */
+static unsigned
+comparator(struct reader *r)
 {
 	static const struct {
 		const char *sign;
-		enum compare op;
-	} SIGNS[] = {{"==", EQ}, {"!=", NE}, {"<=", LE}, {">=", GE}, {"<", LT},
-	    {">", GT}};
+		unsigned when;
+	} SIGNS[] = {{"==", EQUAL}, {"!=", LESS | MORE}, {"<=", LESS | EQUAL},
+	    {">=", MORE | EQUAL}, {"<", LESS}, {">", MORE}};
 
 	for (size_t i = 0; i < COUNT_OF(SIGNS); i++)
-		if (eat(r, SIGNS[i].sign)) {
-			*ret = SIGNS[i].op;
-			return true;
-		}
-	return false;
+		if (eat(r, SIGNS[i].sign))
+			return SIGNS[i].when;
+	return 0;
+}
+
+/* As it is when the sides change places. */
+static unsigned
+turned(unsigned when)
+{
+	return (when & EQUAL) | (when & LESS ? MORE : 0) |
+	       (when & MORE ? LESS : 0);
 }
 
 /* A field against a constant, in either order; or one of them alone. */
 static struct node *
 comparison(struct reader *r)
 {
-	static const enum compare TURNED[] = {
-	    [EQ] = EQ, [NE] = NE, [LT] = GT, [LE] = GE, [GT] = LT, [GE] = LE};
 	struct node *left = operand(r), *right, *n;
-	enum compare op;
+	unsigned when = left ? comparator(r) : 0;
 
-	if (!left || !comparator(r, &op))
+	if (when == 0)
 		return left;
 	right = operand(r);
 	if (!right || right->kind == left->kind)
@@ -218,7 +224,7 @@ comparison(struct reader *r)
 	else
 		n = join(r, COMPARE, right, left);
 	if (n)
-		n->op = left->kind == FIELD ? op : TURNED[op];
+		n->when = left->kind == FIELD ? when : turned(when);
 	return n;
 }
 
@@ -327,40 +333,25 @@ _Static_assert(JSON_NULL < JSON_FALSE && JSON_FALSE < JSON_TRUE &&
 		   JSON_STRING < JSON_ARRAY && JSON_ARRAY < JSON_OBJECT,
     "jq orders by type first");
 
-static int
+static unsigned
 order(const struct json *j, const struct constant *c)
 {
 	enum json_type type = j ? j->type : JSON_NULL;
 	double v;
 
 	if (type != c->type)
-		return type < c->type ? -1 : 1;
+		return type < c->type ? LESS : MORE;
 	if (type == JSON_NUMBER) {
 		/* A member of an object: behind it is a comma or a brace. */
 		v = strtod(j->raw.p, NULL);
-		return (v > c->number) - (v < c->number);
+		return v < c->number ? LESS : v > c->number ? MORE : EQUAL;
 	}
-	return type == JSON_STRING ? str_cmp(j->text, c->text) : 0;
-}
+	if (type == JSON_STRING) {
+		int cmp = str_cmp(j->text, c->text);
 
-static bool
-holds(enum compare op, int order)
-{
-	switch (op) {
-	case EQ:
-		return order == 0;
-	case NE:
-		return order != 0;
-	case LT:
-		return order < 0;
-	case LE:
-		return order <= 0;
-	case GT:
-		return order > 0;
-	case GE:
-		return order >= 0;
+		return cmp < 0 ? LESS : cmp > 0 ? MORE : EQUAL;
 	}
-	return false;
+	return EQUAL;
 }
 
 static enum jq_verdict
@@ -379,7 +370,7 @@ run(const struct node *n, const struct json *doc)
 	case COMPARE:
 		if (!find(doc, n->left->path, &j))
 			return JQ_ERROR;
-		return holds(n->op, order(j, &n->right->c));
+		return (n->when & order(j, &n->right->c)) != 0;
 	case NOT:
 	case AND:
 	case OR:
