@@ -57,24 +57,16 @@ str_has(struct str s, char c)
 bool
 str_is_tchar(char c)
 {
-	char low = (char)(c | 0x20);
-
-	return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
+	return str_is_letter(c) || str_is_digit(c) ||
 	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
-static bool
-blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 struct str
 str_trim(struct str s)
 {
-	while (s.n > 0 && blank(s.p[0]))
+	while (s.n > 0 && str_is_blank(s.p[0]))
 		s = str_from(s, 1);
-	while (s.n > 0 && blank(s.p[s.n - 1]))
+	while (s.n > 0 && str_is_blank(s.p[s.n - 1]))
 		s.n--;
 	return s;
 }
@@ -163,8 +155,14 @@ str_utf8_bad(struct str s)
 	size_t at = 0;
 
 	while (at < s.n) {
-		size_t n = str_utf8_len(str_from(s, at));
+		uint64_t eight = UINT64_MAX;
+		size_t n = sizeof(eight);
 
+		if (s.n - at >= n)
+			memcpy(&eight, s.p + at, n);
+		/* Where all are ASCII there is nothing to look for. */
+		if (eight & UINT64_C(0x8080808080808080))
+			n = str_utf8_len(str_from(s, at));
 		if (n == 0)
 			break;
 		at += n;

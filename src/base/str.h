@@ -11,7 +11,7 @@
 
 struct str str_of(const char *z); /* NULL gives the empty run */
 
-/* These two are here for speed: whoever reads a text calls them at each step. */
+/* What whoever reads a text calls at each step is here for speed. */
 static inline bool
 str_eq(struct str a, struct str b)
 {
@@ -27,6 +27,27 @@ str_from(struct str s, size_t at)
 	if (at >= s.n)
 		return (struct str){.p = s.p ? s.p + s.n : NULL, .n = 0};
 	return (struct str){.p = s.p + at, .n = s.n - at};
+}
+
+/* Of ASCII. */
+static inline bool
+str_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static inline bool
+str_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+str_is_letter(char c)
+{
+	char low = (char)(c | 0x20);
+
+	return low >= 'a' && low <= 'z';
 }
 
 bool str_eq_nocase(struct str a, struct str b); /* ASCII only */

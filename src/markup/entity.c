@@ -105,9 +105,7 @@ numeric(struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
 static bool
 is_alnum(char c)
 {
-	char l = (char)(c | 0x20);
-
-	return (c >= '0' && c <= '9') || (l >= 'a' && l <= 'z');
+	return str_is_digit(c) || str_is_letter(c);
 }
 
 static const char *

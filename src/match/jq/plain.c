@@ -5,10 +5,12 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "match/jq/jq_scan.h"
 #include "match/limits.h"
 
 enum kind { FIELD, CONSTANT, COMPARE, NOT, AND, OR };
-enum compare { EQ, NE, LT, LE, GT, GE };
+/* How a field may stand to a constant. */
+enum { LESS = 1, EQUAL = 2, MORE = 4 };
 
 struct constant {
 	enum json_type type;
@@ -18,7 +20,7 @@ struct constant {
 
 struct node {
 	enum kind kind;
-	enum compare op;
+	unsigned when;   /* COMPARE: it holds */
 	struct str path; /* FIELD: "a.b.c" */
 	struct constant c;
 	const struct node *left, *right;
@@ -43,8 +45,7 @@ static struct node *pipe_of(struct reader *r);
 static void
 blanks(struct reader *r)
 {
-	while (r->rest.n > 0 && strchr(" \t\r\n", r->rest.p[0]) &&
-	       r->rest.p[0] != '\0')
+	while (r->rest.n > 0 && str_is_blank(r->rest.p[0]))
 		r->rest = str_from(r->rest, 1);
 }
 
@@ -54,24 +55,12 @@ peek(const struct reader *r)
 	return r->rest.n > 0 ? r->rest.p[0] : '\0';
 }
 
-static bool
-begins_word(char c)
-{
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
-}
-
-static bool
-digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static size_t
 word_length(struct str s)
 {
 	size_t n = 0;
 
-	while (n < s.n && (begins_word(s.p[n]) || digit(s.p[n])))
+	while (n < s.n && (jq_scan_begins(s.p[n]) || str_is_digit(s.p[n])))
 		n++;
 	return n;
 }
@@ -85,7 +74,7 @@ eat(struct reader *r, const char *sign)
 	blanks(r);
 	if (!str_starts(r->rest, s))
 		return false;
-	if (begins_word(sign[0]) && word_length(r->rest) != s.n)
+	if (jq_scan_begins(sign[0]) && word_length(r->rest) != s.n)
 		return false;
 	r->rest = str_from(r->rest, s.n);
 	return true;
@@ -127,11 +116,11 @@ field(struct reader *r)
 	for (;;) {
 		size_t word = word_length(str_from(path, at));
 
-		if (word == 0 || digit(path.p[at]))
+		if (word == 0 || str_is_digit(path.p[at]))
 			return NULL;
 		at += word;
 		if (at + 1 >= path.n || path.p[at] != '.' ||
-		    !begins_word(path.p[at + 1]))
+		    !jq_scan_begins(path.p[at + 1]))
 			break;
 		at++;
 	}
@@ -153,8 +142,8 @@ constant_length(struct str s)
 			n++;
 		return n < s.n ? n + 1 : n;
 	}
-	while (n < s.n &&
-	       (begins_word(s.p[n]) || digit(s.p[n]) || strchr("+-.", s.p[n])))
+	while (n < s.n && (jq_scan_begins(s.p[n]) || str_is_digit(s.p[n]) ||
+			      strchr("+-.", s.p[n])))
 		n++;
 	return n;
 }
@@ -189,37 +178,43 @@ operand(struct reader *r)
 	c = peek(r);
 	if (c == '.')
 		return field(r);
-	return c == '"' || c == '-' || digit(c) || begins_word(c) ? constant(r)
-								  : NULL;
+	return c == '"' || c == '-' || str_is_digit(c) || jq_scan_begins(c)
+		   ? constant(r)
+		   : NULL;
 }
 
-static bool
-comparator(struct reader *r, enum compare *ret)
+/* 0: none is next. */
+static unsigned
+comparator(struct reader *r)
 {
 	static const struct {
 		const char *sign;
-		enum compare op;
-	} SIGNS[] = {{"==", EQ}, {"!=", NE}, {"<=", LE}, {">=", GE}, {"<", LT},
-	    {">", GT}};
+		unsigned when;
+	} SIGNS[] = {{"==", EQUAL}, {"!=", LESS | MORE}, {"<=", LESS | EQUAL},
+	    {">=", MORE | EQUAL}, {"<", LESS}, {">", MORE}};
 
 	for (size_t i = 0; i < COUNT_OF(SIGNS); i++)
-		if (eat(r, SIGNS[i].sign)) {
-			*ret = SIGNS[i].op;
-			return true;
-		}
-	return false;
+		if (eat(r, SIGNS[i].sign))
+			return SIGNS[i].when;
+	return 0;
+}
+
+/* As it is when the sides change places. */
+static unsigned
+turned(unsigned when)
+{
+	return (when & EQUAL) | (when & LESS ? MORE : 0) |
+	       (when & MORE ? LESS : 0);
 }
 
 /* A field against a constant, in either order; or one of them alone. */
 static struct node *
 comparison(struct reader *r)
 {
-	static const enum compare TURNED[] = {
-	    [EQ] = EQ, [NE] = NE, [LT] = GT, [LE] = GE, [GT] = LT, [GE] = LE};
 	struct node *left = operand(r), *right, *n;
-	enum compare op;
+	unsigned when = left ? comparator(r) : 0;
 
-	if (!left || !comparator(r, &op))
+	if (when == 0)
 		return left;
 	right = operand(r);
 	if (!right || right->kind == left->kind)
@@ -229,7 +224,7 @@ comparison(struct reader *r)
 	else
 		n = join(r, COMPARE, right, left);
 	if (n)
-		n->op = left->kind == FIELD ? op : TURNED[op];
+		n->when = left->kind == FIELD ? when : turned(when);
 	return n;
 }
 
@@ -338,40 +333,25 @@ _Static_assert(JSON_NULL < JSON_FALSE && JSON_FALSE < JSON_TRUE &&
 		   JSON_STRING < JSON_ARRAY && JSON_ARRAY < JSON_OBJECT,
     "jq orders by type first");
 
-static int
+static unsigned
 order(const struct json *j, const struct constant *c)
 {
 	enum json_type type = j ? j->type : JSON_NULL;
 	double v;
 
 	if (type != c->type)
-		return type < c->type ? -1 : 1;
+		return type < c->type ? LESS : MORE;
 	if (type == JSON_NUMBER) {
 		/* A member of an object: behind it is a comma or a brace. */
 		v = strtod(j->raw.p, NULL);
-		return (v > c->number) - (v < c->number);
+		return v < c->number ? LESS : v > c->number ? MORE : EQUAL;
 	}
-	return type == JSON_STRING ? str_cmp(j->text, c->text) : 0;
-}
+	if (type == JSON_STRING) {
+		int cmp = str_cmp(j->text, c->text);
 
-static bool
-holds(enum compare op, int order)
-{
-	switch (op) {
-	case EQ:
-		return order == 0;
-	case NE:
-		return order != 0;
-	case LT:
-		return order < 0;
-	case LE:
-		return order <= 0;
-	case GT:
-		return order > 0;
-	case GE:
-		return order >= 0;
+		return cmp < 0 ? LESS : cmp > 0 ? MORE : EQUAL;
 	}
-	return false;
+	return EQUAL;
 }
 
 static enum jq_verdict
@@ -390,7 +370,7 @@ run(const struct node *n, const struct json *doc)
 	case COMPARE:
 		if (!find(doc, n->left->path, &j))
 			return JQ_ERROR;
-		return holds(n->op, order(j, &n->right->c));
+		return (n->when & order(j, &n->right->c)) != 0;
 	case NOT:
 	case AND:
 	case OR:
