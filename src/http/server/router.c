@@ -29,32 +29,6 @@ struct path {
 	size_t rest_from, rest_param; /* of a {name...}; rest_from 0: none */
 };
 
-const char *
-scope_name(unsigned scope)
-{
-	switch (scope) {
-	case SCOPE_PUBLISH:
-		return "publish";
-	case SCOPE_READ:
-	case SCOPE_METRICS:
-		return "read";
-	case SCOPE_MANAGE:
-		return "manage";
-	case SCOPE_ADMIN:
-		return "admin";
-	case SCOPE_SUBMIT:
-		return "submit";
-	case SCOPE_QUERY:
-		return "query";
-	case SCOPE_CONSUME:
-		return "consume";
-	case SCOPE_USER:
-		return "user";
-	default:
-		return NULL;
-	}
-}
-
 static bool
 is_param(struct str segment)
 {

@@ -37,9 +37,10 @@ struct server_hooks {
 	 * headers, which errors have too. NULL: nothing. */
 	void (*begin)(void *arg, struct req *r);
 	/*
-	 * Says who calls, from the headers, before the body is read. OK with
-	 * r->who set; ERR_UNKNOWN (401), ERR_BUSY (429), other errors; or
-	 * REQ_WAIT: it is called again after req_wake(r).
+	 * Says who calls, from the headers, before the body is read, and
+	 * whether he may (r->route->scope). OK with r->who set; ERR_UNKNOWN
+	 * (401), ERR_DENIED (403), ERR_BUSY (429), other errors; or REQ_WAIT:
+	 * it is called again after req_wake(r).
 	 */
 	int (*who)(void *arg, struct req *r, struct err *e);
 	/* The same for a route that is open to anybody, where nobody is asked
@@ -68,7 +69,6 @@ struct server_opts {
 	int request_timeout_s; /* from the first byte to the last of a request */
 	int connections_max;
 	const struct nets *trusted;     /* proxies: peer.h; NULL: none */
-	bool metrics_open;              /* SCOPE_METRICS is for anybody */
 	const char *tls_cert, *tls_key; /* PEM files; both or none */
 	const struct route *routes;
 	size_t n_routes;
