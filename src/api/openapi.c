@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/version.h"
 
-/* The error of reply.h, and how one proves who one is. */
+/* The error of http/server/reply.h, and how one proves who one is. */
 static const char COMPONENTS[] =
     "\"components\":{\"schemas\":{\"Error\":{\"type\":\"object\","
     "\"required\":[\"error\",\"traceId\"],\"properties\":{"

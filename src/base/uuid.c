@@ -1,59 +1,10 @@
 #include "base/uuid.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <sys/random.h>
-
 #include "base/buf.h"
 #include "base/clock.h"
 
-#define POOL_BYTES ((size_t)512)
-
 static void
-system_random(void *ret, size_t n)
-{
-	unsigned char *p = ret;
-
-	while (n > 0) {
-		ssize_t got = getrandom(p, n, 0);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		/* Without random bytes nothing here is safe to go on. */
-		assert(got > 0);
-		p += got;
-		n -= (size_t)got;
-	}
-}
-
-static _Thread_local unsigned char pool[POOL_BYTES];
-static _Thread_local size_t left;
-
-void
-rand_forget(void)
-{
-	explicit_bzero(pool, left);
-	left = 0;
-}
-
-void
-rand_bytes(void *ret, size_t n)
-{
-	if (n > POOL_BYTES / 4) {
-		system_random(ret, n);
-		return;
-	}
-	if (left < n) {
-		system_random(pool, POOL_BYTES);
-		left = POOL_BYTES;
-	}
-	left -= n;
-	memcpy(ret, pool + left, n);
-	explicit_bzero(pool + left, n);
-}
-
-static void
-mark(struct uuid *u, unsigned version)
+set_version(struct uuid *u, unsigned version)
 {
 	u->b[6] = (unsigned char)((u->b[6] & 0x0f) | (version << 4));
 	u->b[8] = (unsigned char)((u->b[8] & 0x3f) | 0x80);
@@ -65,7 +16,7 @@ uuid_v4(void)
 	struct uuid u;
 
 	rand_bytes(u.b, sizeof(u.b));
-	mark(&u, 4);
+	set_version(&u, 4);
 	return u;
 }
 
@@ -82,7 +33,7 @@ uuid_v7(int64_t now_us)
 		u.b[i] = (unsigned char)(ms >> (40 - 8 * i));
 	u.b[6] = (unsigned char)(sub >> 8);
 	u.b[7] = (unsigned char)sub;
-	mark(&u, 7);
+	set_version(&u, 7);
 	return u;
 }
 
@@ -92,7 +43,7 @@ uuid_from_digest(const unsigned char digest[16])
 	struct uuid u;
 
 	memcpy(u.b, digest, sizeof(u.b));
-	mark(&u, 8);
+	set_version(&u, 8);
 	return u;
 }
 
@@ -143,7 +94,7 @@ spread(uint64_t w)
 }
 
 static uint64_t
-join(uint64_t values)
+bytes_of(uint64_t values)
 {
 	uint64_t w = (values << 4 | values >> 8) & 0x00ff00ff00ff00ffu;
 
@@ -205,7 +156,7 @@ uuid_parse(struct str s, struct uuid *ret)
 	for (size_t i = 0; i < WORDS; i++) {
 		if (!values_of(w[i], &v))
 			return false;
-		save((char *)u.b + 4 * i, join(v), 4);
+		save((char *)u.b + 4 * i, bytes_of(v), 4);
 	}
 	*ret = u;
 	return true;

@@ -39,7 +39,7 @@ tree_of(struct maker *m)
 	if (m->tree)
 		return OK;
 	rc = json_parse(m->a, m->ev->body, &tree, &inner);
-	if (rc == ERR_NOMEM)
+	if (rc == ERR_LIMIT)
 		return maker_no_room(m);
 	if (rc < 0)
 		return maker_fail(m, REASON_RENDER,

@@ -101,9 +101,9 @@ make_text(struct sub_conf *s, enum sign_algorithm algorithm, struct str *ret,
 	char made[SECRET_TEXT_LEN];
 
 	if (s->preset->secret == PRESET_SECRET_STANDARD)
-		secret_make(algorithm, made);
+		sign_make_secret(algorithm, made);
 	else
-		secret_make_text(made);
+		sign_make_text(made);
 	*ret = arena_dup(s->arena, str_of(made));
 	digest_wipe(made, sizeof(made));
 	return ret->p ? OK

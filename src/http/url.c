@@ -399,7 +399,7 @@ url_parse(struct str text, struct url *ret, struct err *e)
 /* ---- writing ---- */
 
 static size_t
-put(char *to, size_t at, struct str s)
+url_put(char *to, size_t at, struct str s)
 {
 	static const char HEX[] = "0123456789ABCDEF";
 
@@ -435,7 +435,7 @@ url_show(const struct url *u, char ret[URL_TEXT_MAX])
 {
 	size_t at = put_origin(u, u->port != (u->https ? 443 : 80), ret);
 
-	at = put(ret, put(ret, at, u->path), u->query);
+	at = url_put(ret, url_put(ret, at, u->path), u->query);
 	ret[at] = '\0';
 	return at;
 }
@@ -443,7 +443,7 @@ url_show(const struct url *u, char ret[URL_TEXT_MAX])
 size_t
 url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = put(ret, put_origin(u, true, ret), u->path);
+	size_t at = url_put(ret, put_origin(u, true, ret), u->path);
 
 	ret[at] = '\0';
 	return at;
@@ -452,7 +452,7 @@ url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
 size_t
 url_format(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = put(ret, url_endpoint(u, ret), u->query);
+	size_t at = url_put(ret, url_endpoint(u, ret), u->query);
 
 	ret[at] = '\0';
 	return at;

@@ -62,7 +62,7 @@ flush_held(void)
 
 /* Inline, and cut apart: most have a size that the compiler knows. */
 static inline void
-put(struct log_line *l, struct str s)
+line_put(struct log_line *l, struct str s)
 {
 	size_t room = l->cap - l->n - 4; /* for ...}\n */
 
@@ -126,8 +126,8 @@ put_escaped(struct log_line *l, struct str v)
 			break;
 	}
 	if (b.n <= room && !b.failed) {
-		put(l, (struct str){b.p, b.n - 1});
-		put(l, cut ? STR("~\"") : STR("\""));
+		line_put(l, (struct str){b.p, b.n - 1});
+		line_put(l, cut ? STR("~\"") : STR("\""));
 	}
 	buf_done(&b);
 }
@@ -139,9 +139,9 @@ put_quoted(struct log_line *l, struct str v)
 		put_escaped(l, v);
 		return;
 	}
-	put(l, STR("\""));
-	put(l, v);
-	put(l, STR("\""));
+	line_put(l, STR("\""));
+	line_put(l, v);
+	line_put(l, STR("\""));
 }
 
 /* A commit has a thousand lines, and all within few milliseconds. */
@@ -186,11 +186,11 @@ log_begin_long(struct log_line *l, enum log_level level, const char *msg,
 		l->n = n > 0 ? (size_t)n : 0;
 		return;
 	}
-	put(l, STR("{\"time\":\""));
-	put(l, (struct str){now, TIME_LEN});
-	put(l, STR("\",\"level\":\""));
-	put(l, str_of(LEVELS[level]));
-	put(l, STR("\",\"msg\":"));
+	line_put(l, STR("{\"time\":\""));
+	line_put(l, (struct str){now, TIME_LEN});
+	line_put(l, STR("\",\"level\":\""));
+	line_put(l, str_of(LEVELS[level]));
+	line_put(l, STR("\",\"msg\":"));
 	put_quoted(l, str_of(msg));
 }
 
@@ -201,13 +201,13 @@ key(struct log_line *l, const char *name, size_t need)
 	if (!l->on || l->cap - l->n < strlen(name) + need + 16)
 		return false;
 	if (setup.form == LOG_TEXT) {
-		put(l, STR(" "));
-		put(l, str_of(name));
-		put(l, STR("="));
+		line_put(l, STR(" "));
+		line_put(l, str_of(name));
+		line_put(l, STR("="));
 	} else {
-		put(l, STR(",\""));
-		put(l, str_of(name));
-		put(l, STR("\":"));
+		line_put(l, STR(",\""));
+		line_put(l, str_of(name));
+		line_put(l, STR("\":"));
 	}
 	return true;
 }
@@ -227,7 +227,7 @@ put_uuid(struct log_line *l, struct uuid v)
 	text[0] = '"';
 	uuid_format(v, text + 1);
 	text[UUID_LEN + 1] = '"';
-	put(l, (struct str){text, UUID_LEN + 2});
+	line_put(l, (struct str){text, UUID_LEN + 2});
 }
 
 void
@@ -244,13 +244,13 @@ log_uuids(struct log_line *l, const char *name, const struct uuid *v, size_t n)
 
 	if (!key(l, name, END))
 		return;
-	put(l, STR("["));
+	line_put(l, STR("["));
 	for (size_t i = 0; i < n && l->cap - l->n >= ONE + END; i++) {
 		if (i > 0)
-			put(l, STR(","));
+			line_put(l, STR(","));
 		put_uuid(l, v[i]);
 	}
-	put(l, STR("]"));
+	line_put(l, STR("]"));
 }
 
 void
@@ -267,7 +267,7 @@ log_int(struct log_line *l, const char *name, int64_t v)
 	text[--at] = (char)('0' + u);
 	if (v < 0)
 		text[--at] = '-';
-	put(l, (struct str){text + at, sizeof(text) - at});
+	line_put(l, (struct str){text + at, sizeof(text) - at});
 }
 
 void
@@ -277,7 +277,7 @@ log_end(struct log_line *l)
 
 	if (!l->on)
 		return;
-	put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
+	line_put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
 	s = (struct str){l->to, l->n};
 	if (held.on && s.n > sizeof(held.lines) - held.n)
 		flush_held();

@@ -196,7 +196,7 @@ walk(const struct node *at, struct path *path, size_t depth, struct str *params,
 
 /* The segments from there on, as one param. */
 static struct str
-join(const struct path *path, struct arena *a)
+join_rest(const struct path *path, struct arena *a)
 {
 	struct str s = path->segments[path->rest_from];
 
@@ -224,7 +224,7 @@ router_find(const struct router *rt, int method, struct str path,
 	if (method >= 0)
 		m.route = n->methods[method];
 	if (split_path.rest_from)
-		m.params[split_path.rest_param] = join(&split_path, a);
+		m.params[split_path.rest_param] = join_rest(&split_path, a);
 	*ret = m;
 	return OK;
 }

@@ -132,7 +132,7 @@ start_daemon(struct server *s, const struct setup *set, struct MHD_Daemon **ret,
 	}
 	o[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 	assert(n < OPTIONS_MAX);
-	*ret = MHD_start_daemon(flags, 0, NULL, NULL, request_on, s,
+	*ret = MHD_start_daemon(flags, 0, NULL, NULL, conn_request, s,
 	    MHD_OPTION_EXTERNAL_LOGGER, listen_to, s, MHD_OPTION_ARRAY, o,
 	    MHD_OPTION_END);
 	if (!*ret && set->cert)
@@ -171,7 +171,7 @@ start_daemons(struct server *s, struct err *e)
 }
 
 static int
-check(const struct server_opts *o, struct err *e)
+server_check(const struct server_opts *o, struct err *e)
 {
 	assert(o->threads >= 1 && o->connections_max >= 1);
 	assert(o->idle_timeout_s >= 1 && o->request_timeout_s >= 1);
@@ -190,7 +190,7 @@ server_start(const struct server_opts *o, struct server **ret, struct err *e)
 {
 	struct server *s = NULL;
 	sigset_t all, before;
-	int rc = check(o, e);
+	int rc = server_check(o, e);
 
 	if (rc < 0)
 		return rc;

@@ -8,7 +8,7 @@
  * WHO DOES WHAT. The door thread accepts and hands connections to the http
  * threads of libmicrohttpd; it also looks at all of them a few times a second
  * and cuts those whose request is not complete in time (door.h). Everything
- * else of a connection happens on its one http thread (request.c).
+ * else of a connection happens on its one http thread (conn_request.c).
  *
  * LIFE. server_start() → requests → server_drain() (no new connections; what
  * was accepted is answered; waiting streams and long polls end) → server_stop().
@@ -19,7 +19,7 @@
  *   1. A request that was handed to a handler is answered, unless its client
  *      left first.
  *   2. No more than BODY_TOTAL_MAX bytes of request bodies are held at once,
- *      counted as they come, and no caller keeps others from theirs (body.c).
+ *      counted as they come, and no caller keeps others from theirs (conn_body.c).
  *   3. A request is complete within request_timeout_s of its first byte, or
  *      its connection is closed, however fast the bytes drip.
  */

@@ -251,7 +251,7 @@ check_body(struct conn *c)
  * so that the connection lives on; otherwise we answer now and hang up.
  */
 static enum MHD_Result
-settle(struct conn *c)
+settle_early(struct conn *c)
 {
 	if (!c->early_status)
 		conn_early(c, http_error_status(&c->r.err), NULL);
@@ -284,7 +284,7 @@ at_who(struct conn *c)
 	if (rc == OK)
 		rc = check_body(c);
 	if (rc < 0)
-		return settle(c);
+		return settle_early(c);
 	c->stage = AT_BODY;
 	body_begin(c);
 	return MHD_YES;
@@ -313,7 +313,7 @@ at_head(struct conn *c, const char *method)
 	if (rc == OK)
 		rc = take_route(c, str_of(method));
 	if (rc < 0)
-		return settle(c);
+		return settle_early(c);
 	c->stage = AT_WHO;
 	return at_who(c);
 }
@@ -333,7 +333,7 @@ hand_over(struct conn *c)
 
 /* The next thing to do: OK, an error, or REQ_WAIT. */
 static int
-step(struct conn *c)
+next_step(struct conn *c)
 {
 	struct req *r = &c->r;
 	int rc;
@@ -376,14 +376,14 @@ go_on(struct conn *c)
 
 	if (c->to_sleep && doze(c))
 		return MHD_YES;
-	while ((rc = step(c)) == REQ_WAIT)
+	while ((rc = next_step(c)) == REQ_WAIT)
 		if (doze(c))
 			return MHD_YES;
 	return rc < 0 ? reply_error(c) : reply_out(c);
 }
 
 enum MHD_Result
-request_on(void *server, struct MHD_Connection *mc, const char *url,
+conn_request(void *server, struct MHD_Connection *mc, const char *url,
     const char *method, const char *version, const char *upload,
     size_t *upload_n, void **ctx)
 {
