@@ -365,8 +365,10 @@ put_note(struct db *db, void *ctx, struct err *e)
 {
 	const struct note *n = ctx;
 
-	return sql_log_key_put(db, n->kid, n->hour, n->seq, e) < 0 ? e->code
-								   : OK;
+	return sql_log_key_put(
+		   db, e, .kid = n->kid, .hour = n->hour, .seq = n->seq) < 0
+		   ? e->code
+		   : OK;
 }
 
 /* In a transaction of its own, before: a note too many does no harm. */

@@ -52,7 +52,7 @@ find(struct req *r, struct db *db, struct err *e)
 	struct sql_consumer_id_row row;
 	struct rows *rows = NULL;
 	bool there = false;
-	int rc = sql_consumer_id(db, r->params[0], &rows, e);
+	int rc = sql_consumer_id(db, &rows, e, .name = r->params[0]);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -235,8 +235,8 @@ look_up(struct req *r, struct db *db, struct err *e)
 
 		if (a->how != ANSWER_UNKNOWN)
 			continue;
-		rc = sql_consumer_settled(
-		    db, a->seq, w->ask.sub, a->rep, &rows, e);
+		rc = sql_consumer_settled(db, &rows, e, .seq = a->seq,
+		    .sub = w->ask.sub, .rep = a->rep);
 		if (rc == OK)
 			rc = rows_next(rows, e);
 		if (rc > 0)

@@ -351,12 +351,12 @@ find_lag(struct req *r, struct db *db, const struct sub_seen *s,
 	int rc;
 
 	*ret = (struct lag){.events = 0};
-	rc = sql_consumer_dead(db, s->id, PAGE_SCAN, &rows, e);
+	rc = sql_consumer_dead(db, &rows, e, .sub = s->id, .most = PAGE_SCAN);
 	rc = one_int(rows, rc, &ret->dead, e);
 	if (rc < 0)
 		return rc;
 	rows = NULL;
-	rc = sql_consumer_oldest(db, s->id, &rows, e);
+	rc = sql_consumer_oldest(db, &rows, e, .sub = s->id);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)
@@ -374,7 +374,7 @@ find_lag(struct req *r, struct db *db, const struct sub_seen *s,
 		return OK;
 	ret->events = last - pos;
 	rows = NULL;
-	rc = sql_seq_from(db, pos + 1, &rows, e);
+	rc = sql_seq_from(db, &rows, e, .seq = pos + 1);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0) {

@@ -188,7 +188,7 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 	struct sql_log_get_row row;
 	struct uuid tenant, id;
 	bool ok = false;
-	int rc = sql_log_get(db, seq, &rows, e);
+	int rc = sql_log_get(db, &rows, e, .seq = seq);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -221,9 +221,10 @@ static int
 check_program(void *arg, struct str program, struct err *e)
 {
 	struct checker *k = arg;
-	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
 
-	return rc == OK ? jq_check(k->jq, program, e) : rc;
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	return jq_check(k->jq, program, e);
 }
 
 static int

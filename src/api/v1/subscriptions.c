@@ -35,10 +35,11 @@ static int
 check_program(void *arg, struct str program, const char *at, struct err *e)
 {
 	struct checker *k = arg;
-	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
+	int rc;
 
-	if (rc == OK)
-		rc = jq_check(k->jq, program, e);
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	rc = jq_check(k->jq, program, e);
 	return rc == ERR_INVALID ? put_at(e, at) : rc;
 }
 
