@@ -4,8 +4,6 @@
 
 #include "base/mem.h"
 
-#define FIRST_NODES ((size_t)16)
-
 /* Places are 1-based, so that the children of i are 2i and 2i + 1. */
 static void
 heap_put(struct heap *h, size_t at, struct heap_node *node)
@@ -39,22 +37,11 @@ down(struct heap *h, struct heap_node *node)
 	heap_put(h, at, node);
 }
 
-static void
-heap_grow(struct heap *h)
-{
-	size_t cap = h->cap ? 2 * h->cap : FIRST_NODES;
-
-	if (h->n < h->cap)
-		return;
-	h->v = mem_grow(h->v, cap, sizeof(struct heap_node *));
-	h->cap = cap;
-}
-
 void
 heap_add(struct heap *h, struct heap_node *node)
 {
 	assert(node->at == 0);
-	heap_grow(h);
+	h->v = mem_more(h->v, &h->cap, h->n, sizeof(struct heap_node *));
 	heap_put(h, ++h->n, node);
 	up(h, node);
 }

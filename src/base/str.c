@@ -112,6 +112,31 @@ str_int(struct str s, int64_t *ret)
 	return true;
 }
 
+int
+str_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool
+str_unhex(struct str text, void *ret)
+{
+	unsigned char *to = ret;
+
+	for (size_t i = 0; i + 1 < text.n; i += 2) {
+		int hi = str_hex_digit(text.p[i]);
+		int lo = str_hex_digit(text.p[i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return false;
+		*to++ = (unsigned char)(hi << 4 | lo);
+	}
+	return text.n % 2 == 0;
+}
+
 uint64_t
 str_hash(struct str s)
 {

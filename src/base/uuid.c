@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/str.h"
 
 static void
 set_version(struct uuid *u, unsigned version)
@@ -47,76 +48,25 @@ uuid_from_digest(const unsigned char digest[16])
 	return u;
 }
 
-/*
- * Eight digits at a time, each in a byte of a word, the first in the lowest:
- * an event has five ids to read and three to write.
- */
-#define EACH(byte) (0x0101010101010101u * (byte))
-#define WORDS      4 /* of a uuid */
-
-static uint64_t
-load(const char *p, size_t n)
+/* A dash stands before these bytes. */
+static bool
+after_dash(size_t i)
 {
-	uint64_t w = 0;
-
-	memcpy(&w, p, n);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	w = __builtin_bswap64(w);
-#endif
-	return w;
-}
-
-static void
-save(char *p, uint64_t w, size_t n)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	w = __builtin_bswap64(w);
-#endif
-	memcpy(p, &w, n);
-}
-
-/* Values below 16 as digits, small letters. */
-static uint64_t
-digits_of(uint64_t values)
-{
-	uint64_t letter = ((values + EACH(6)) >> 4) & EACH(1);
-
-	return values + EACH('0') + letter * ('a' - '0' - 10);
-}
-
-/* Four bytes as eight values, the high half of each byte first. */
-static uint64_t
-spread(uint64_t w)
-{
-	w = (w | w << 16) & 0x0000ffff0000ffffu;
-	w = (w | w << 8) & 0x00ff00ff00ff00ffu;
-	return (w >> 4 & 0x000f000f000f000fu) | (w << 8 & 0x0f000f000f000f00u);
-}
-
-static uint64_t
-bytes_of(uint64_t values)
-{
-	uint64_t w = (values << 4 | values >> 8) & 0x00ff00ff00ff00ffu;
-
-	w = (w | w >> 8) & 0x0000ffff0000ffffu;
-	return (w | w >> 16) & 0xffffffffu;
+	return i == 4 || i == 6 || i == 8 || i == 10;
 }
 
 void
 uuid_format(struct uuid u, char ret[UUID_LEN + 1])
 {
-	uint64_t w[WORDS];
+	static const char HEX[] = "0123456789abcdef";
 
-	for (size_t i = 0; i < WORDS; i++)
-		w[i] = digits_of(spread(load((const char *)u.b + 4 * i, 4)));
-	save(ret, w[0], 8);
-	save(ret + 9, w[1], 4);
-	save(ret + 14, w[1] >> 32, 4);
-	save(ret + 19, w[2], 4);
-	save(ret + 24, w[2] >> 32, 4);
-	save(ret + 28, w[3], 8);
-	ret[8] = ret[13] = ret[18] = ret[23] = '-';
-	ret[UUID_LEN] = '\0';
+	for (size_t i = 0; i < sizeof(u.b); i++) {
+		if (after_dash(i))
+			*ret++ = '-';
+		*ret++ = HEX[u.b[i] >> 4];
+		*ret++ = HEX[u.b[i] & 15];
+	}
+	*ret = '\0';
 }
 
 void
@@ -128,35 +78,19 @@ uuid_add(struct buf *b, struct uuid u)
 	buf_add(b, (struct str){text, UUID_LEN});
 }
 
-/* False when one of the eight is no digit: written again it differs. */
-static bool
-values_of(uint64_t digits, uint64_t *ret)
-{
-	uint64_t letter = (digits >> 6) & EACH(1);
-
-	*ret = (digits & EACH(0x0f)) + letter * 9;
-	return !(*ret & EACH(0xf0)) &&
-	       digits_of(*ret) == (digits | letter << 5);
-}
-
 bool
 uuid_parse(struct str s, struct uuid *ret)
 {
 	const char *p = s.p;
-	uint64_t w[WORDS], v;
 	struct uuid u;
 
-	if (s.n != UUID_LEN || p[8] != '-' || p[13] != '-' || p[18] != '-' ||
-	    p[23] != '-')
+	if (s.n != UUID_LEN)
 		return false;
-	w[0] = load(p, 8);
-	w[1] = load(p + 9, 4) | load(p + 14, 4) << 32;
-	w[2] = load(p + 19, 4) | load(p + 24, 4) << 32;
-	w[3] = load(p + 28, 8);
-	for (size_t i = 0; i < WORDS; i++) {
-		if (!values_of(w[i], &v))
+	for (size_t i = 0; i < sizeof(u.b); i++, p += 2) {
+		if (after_dash(i) && *p++ != '-')
 			return false;
-		save((char *)u.b + 4 * i, bytes_of(v), 4);
+		if (!str_unhex((struct str){p, 2}, &u.b[i]))
+			return false;
 	}
 	*ret = u;
 	return true;

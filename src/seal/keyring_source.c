@@ -143,8 +143,6 @@ read_secret(const char *path, struct buf *b, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = OK;
 	struct stat st;
-	ssize_t n = 1;
-	char *room;
 
 	if (fd < 0)
 		return io(e, "can't be opened", path);
@@ -156,19 +154,10 @@ read_secret(const char *path, struct buf *b, struct err *e)
 		rc = err_set(e, ERR_INVALID,
 		    "%s may be read by others (mode %03o): chmod 600 %s", path,
 		    (unsigned)st.st_mode & 0777, path);
-	while (rc == OK && n > 0) {
-		room = buf_room(b, 512);
-		if (!room) {
-			rc = err_set(
-			    e, ERR_LIMIT, "%s is too long for keys", path);
-			break;
-		}
-		n = read(fd, room, 512);
-		if (n < 0)
-			rc = io(e, "can't be read", path);
-		else
-			b->n += (size_t)n;
-	}
+	else if (!buf_read(b, fd))
+		rc = b->failed ? err_set(e, ERR_LIMIT,
+				     "%s is too long for keys", path)
+			       : io(e, "can't be read", path);
 	(void)close(fd);
 	return rc;
 }

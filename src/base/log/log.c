@@ -76,32 +76,15 @@ line_put(struct log_line *l, struct str s)
 	l->n += room;
 }
 
-#define EACH(byte) (0x0101010101010101u * (byte))
-
-/* Most values are ids and names, which need no escape: no byte of eight is
- * below 0x20, a quote, a backslash or over 0x7e. */
-static bool
-plain8(const char *p)
-{
-	uint64_t w;
-
-	memcpy(&w, p, sizeof(w));
-	return !(((w - EACH(0x20)) | ((w ^ EACH('"')) - EACH(1)) |
-		     ((w ^ EACH('\\')) - EACH(1)) | (w + EACH(1)) | w) &
-		 EACH(0x80));
-}
-
+/* Most values are ids and names, which need no escape. */
 static bool
 plain(struct str v)
 {
-	char rest[8] = "        ";
-
-	for (; v.n >= sizeof(rest); v = str_from(v, sizeof(rest)))
-		if (!plain8(v.p))
+	for (size_t i = 0; i < v.n; i++)
+		if (v.p[i] < ' ' || v.p[i] > '~' || v.p[i] == '"' ||
+		    v.p[i] == '\\')
 			return false;
-	if (v.n > 0)
-		memcpy(rest, v.p, v.n);
-	return plain8(rest);
+	return true;
 }
 
 /* As buf_json, cut at a character so that what is written stays JSON. */
@@ -256,18 +239,11 @@ log_uuids(struct log_line *l, const char *name, const struct uuid *v, size_t n)
 void
 log_int(struct log_line *l, const char *name, int64_t v)
 {
-	char text[20];
-	size_t at = sizeof(text);
-	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%lld", (long long)v);
 
-	if (!key(l, name, 24))
-		return;
-	for (; u > 9; u /= 10)
-		text[--at] = (char)('0' + u % 10);
-	text[--at] = (char)('0' + u);
-	if (v < 0)
-		text[--at] = '-';
-	line_put(l, (struct str){text + at, sizeof(text) - at});
+	if (key(l, name, sizeof(text)))
+		line_put(l, (struct str){text, (size_t)n});
 }
 
 void

@@ -23,30 +23,18 @@ static const struct {
 	double scale;
 	int64_t bounds[BOUNDS_MAX + 1]; /* ended by 0 */
 } TABLE[] = {
-#define COUNTER(id, name, help)  {KIND_COUNTER, name, help, 1, {0}},
-#define GAUGE(id, name, help)    {KIND_GAUGE, name, help, 1, {0}},
-#define STATUSES(id, name, help) {KIND_STATUSES, name, help, 1, {0}},
-#define HISTOGRAM(id, name, help, scale, ...)                                  \
-	{KIND_HISTOGRAM, name, help, scale, {__VA_ARGS__}},
+#define METRIC(id, kind, name, help, scale, ...)                               \
+	{KIND_##kind, name, help, scale, {__VA_ARGS__}},
 #include "metrics.tbl"
-#undef COUNTER
-#undef GAUGE
-#undef STATUSES
-#undef HISTOGRAM
+#undef METRIC
 };
 
 /* One more would leave no room for the 0 at the end. */
-#define COUNTER(...)
-#define GAUGE(...)
-#define STATUSES(...)
-#define HISTOGRAM(id, name, help, scale, ...)                                  \
+#define METRIC(id, kind, name, help, scale, ...)                               \
 	_Static_assert(COUNT_OF(((int64_t[]){__VA_ARGS__})) <= BOUNDS_MAX,     \
 	    name " has too many bounds");
 #include "metrics.tbl"
-#undef COUNTER
-#undef GAUGE
-#undef STATUSES
-#undef HISTOGRAM
+#undef METRIC
 
 static struct {
 	_Atomic int64_t value; /* of a histogram: how many observations */

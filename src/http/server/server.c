@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
@@ -17,6 +17,7 @@
 #include "http/server/conn.h"
 #include "http/server/limits.h"
 #include "http/server/router.h"
+#include "seal/digest.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
 #define LOOK_MS     5 /* how often a drain looks whether it is done */
@@ -55,36 +56,18 @@ leave_escaped(void *cls, struct MHD_Connection *mc, char *s)
 static int
 read_file(const char *path, char **ret, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char *p = NULL;
-	size_t n = 0;
-	int rc = OK;
+	struct buf b = BUF(TLS_FILE_MAX);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = OK;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		rc = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)TLS_FILE_MAX) {
-		rc = err_set(e, ERR_INVALID, "%s: no PEM file", path);
-		goto out;
-	}
-	p = mem_get((size_t)st.st_size + 1);
-	while (n < (size_t)st.st_size) {
-		ssize_t got = read(fd, p + n, (size_t)st.st_size - n);
-
-		if (got <= 0) {
-			rc = err_set(e, ERR_IO, "%s: can't read", path);
-			goto out;
-		}
-		n += (size_t)got;
-	}
-	*ret = p;
-	p = NULL;
-out:
-	free(p);
+	if (fd < 0 || !buf_read(&b, fd))
+		rc = b.failed
+			 ? err_set(e, ERR_INVALID, "%s: no PEM file", path)
+			 : err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+	else
+		*ret = mem_z(buf_str(&b));
 	if (fd >= 0)
 		(void)close(fd);
+	digest_wipe_buf(&b);
 	return rc;
 }
 
@@ -164,7 +147,7 @@ start_daemons(struct server *s, struct err *e)
 	if (rc == OK && (!s->o.tls_cert || s->o.unix_path))
 		rc = start_daemon(s, &plain, &s->plain, e);
 	if (tls.key)
-		explicit_bzero(tls.key, strlen(tls.key));
+		digest_wipe(tls.key, strlen(tls.key));
 	free(tls.key);
 	free(tls.cert);
 	return rc;

@@ -365,17 +365,14 @@ on_head_lf(struct wire *w, unsigned char c)
 static enum verdict
 on_size(struct wire *w, unsigned char c)
 {
-	unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0')
-			 : (c | 0x20) >= 'a' && (c | 0x20) <= 'f'
-			     ? (unsigned)((c | 0x20) - 'a' + 10)
-			     : 16;
+	int digit = str_hex_digit((char)c);
 
-	if (digit < 16) {
+	if (digit >= 0) {
 		if (w->n == 0)
 			w->left = w->cost = 0;
 		if (++w->n > 8)
 			return wire_refuse(w, 413, "a chunk is too large");
-		w->left = w->left * 16 + digit;
+		w->left = w->left * 16 + (unsigned)digit;
 		return DROP;
 	}
 	if (w->n == 0 || (c != '\r' && c != ';' && !wire_blank(c)))
