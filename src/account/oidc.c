@@ -150,7 +150,7 @@ oidc_page(const struct oidc *o, struct str authorize, struct str state,
 	percent_add(&b, nonce);
 	buf_addz(&b, "&code_challenge_method=S256&code_challenge=");
 	digest_sha256(verifier, sum);
-	base64url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
+	base64_url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
 	page = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return page;

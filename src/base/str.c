@@ -104,6 +104,31 @@ str_int(struct str s, int64_t *ret)
 	return true;
 }
 
+int
+str_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool
+str_unhex(struct str text, void *ret)
+{
+	unsigned char *to = ret;
+
+	for (size_t i = 0; i + 1 < text.n; i += 2) {
+		int hi = str_hex_digit(text.p[i]);
+		int lo = str_hex_digit(text.p[i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return false;
+		*to++ = (unsigned char)(hi << 4 | lo);
+	}
+	return text.n % 2 == 0;
+}
+
 uint64_t
 str_hash(struct str s)
 {
@@ -147,6 +172,31 @@ str_utf8_len(struct str s)
 		hi = 0xbf;
 	}
 	return n;
+}
+
+size_t
+str_utf8_put(uint32_t code, char ret[4])
+{
+	if (code < 0x80) {
+		ret[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		ret[0] = (char)(0xc0 | code >> 6);
+		ret[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	if (code < 0x10000) {
+		ret[0] = (char)(0xe0 | code >> 12);
+		ret[1] = (char)(0x80 | (code >> 6 & 0x3f));
+		ret[2] = (char)(0x80 | (code & 0x3f));
+		return 3;
+	}
+	ret[0] = (char)(0xf0 | code >> 18);
+	ret[1] = (char)(0x80 | (code >> 12 & 0x3f));
+	ret[2] = (char)(0x80 | (code >> 6 & 0x3f));
+	ret[3] = (char)(0x80 | (code & 0x3f));
+	return 4;
 }
 
 size_t

@@ -61,9 +61,14 @@ struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);
 bool str_int(struct str s, int64_t *ret);
+int str_hex_digit(char c); /* its value, -1: none */
+/* Two digits a byte, either case, to text.n / 2 bytes; false: no such text. */
+bool str_unhex(struct str text, void *ret);
 uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
 /* Length of the UTF-8 sequence that s, not empty, begins with; 0: none. */
 size_t str_utf8_len(struct str s);
+/* A code point as UTF-8; returns its length. */
+size_t str_utf8_put(uint32_t code, char ret[4]);
 /* Position of the first byte that is no valid UTF-8, or s.n when all is. */
 size_t str_utf8_bad(struct str s);
 /* Its first n characters, in 4 n bytes at most whatever these are. */

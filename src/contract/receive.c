@@ -164,33 +164,14 @@ parts_of(const struct preset *p, const struct vars *content,
 	return RECEIVE_OK;
 }
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static bool
 decode(struct str text, enum preset_encoding encoding, char ret[SIGN_MAX],
     size_t *ret_n)
 {
 	if (encoding == PRESET_BASE64)
 		return base64_read(text, ret, SIGN_MAX, ret_n);
-	if (text.n % 2 != 0 || text.n / 2 > SIGN_MAX)
-		return false;
-	for (size_t i = 0; i < text.n; i += 2) {
-		int hi = hex_digit(text.p[i]), lo = hex_digit(text.p[i + 1]);
-
-		if (hi < 0 || lo < 0)
-			return false;
-		ret[i / 2] = (char)(hi << 4 | lo);
-	}
 	*ret_n = text.n / 2;
-	return true;
+	return *ret_n <= SIGN_MAX && str_unhex(text, ret);
 }
 
 /* The header's signatures of this row's form: the first few. */

@@ -424,7 +424,7 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 	(void)rc;
 	buf_addz(b, ",\"publicKey\":");
 	if (s->n_secrets > 0 && s->secrets[0].decode_signer &&
-	    secret_public(s->secrets[0].decode_signer, public))
+	    sign_public(s->secrets[0].decode_signer, public))
 		buf_json(b, str_of(public));
 	else
 		buf_addz(b, "null");

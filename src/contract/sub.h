@@ -21,7 +21,7 @@
  * sign beside it (where the preset says `all`) until then. A `secret` given by
  * PATCH replaces all of them at once.
  *
- * LIMITS stand in base/limits.h; each error has the JSON pointer.
+ * LIMITS stand in contract/limits.h; each error has the JSON pointer.
  *
  * LIFE. A sub_conf owns an arena and signers, belongs to one thread at a time
  * (signers do), and ends with sub_free(). It holds a reference to its preset.

@@ -105,9 +105,9 @@ make_text(const struct sub_conf *s, enum sign_algorithm algorithm)
 	struct str text;
 
 	if (s->preset->secret == PRESET_SECRET_STANDARD)
-		secret_make(algorithm, made);
+		sign_make_secret(algorithm, made);
 	else
-		secret_make_text(made);
+		sign_make_text(made);
 	text = arena_dup(s->arena, str_of(made));
 	digest_wipe(made, sizeof(made));
 	return text;

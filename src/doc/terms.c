@@ -218,11 +218,11 @@ cut_words(struct cutter *c, struct str text)
 			flush(c);
 			break;
 		case LETTER:
-			n = entity_utf8(ch, p);
+			n = str_utf8_put(ch, p);
 			add_letter(c, p, n);
 			break;
 		case PAIR:
-			n = entity_utf8(ch, p);
+			n = str_utf8_put(ch, p);
 			add_pair(c, p, n);
 			break;
 		case NOTHING:

@@ -199,14 +199,14 @@ mend_utf8(struct str s, struct buf *to)
 		good = utf8 ? halves(s, &code) : 0;
 		if (good > 0) {
 			buf_add(
-			    to, (struct str){room, entity_utf8(code, room)});
+			    to, (struct str){room, str_utf8_put(code, room)});
 			s = str_from(s, good);
 			continue;
 		}
 		c = (unsigned char)s.p[0];
 		buf_add(
 		    to, (struct str){room,
-			    entity_utf8(
+			    str_utf8_put(
 				c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c, room)});
 		s = str_from(s, 1);
 	}

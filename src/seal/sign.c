@@ -267,7 +267,7 @@ write_text(
 }
 
 void
-secret_make(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
+sign_make_secret(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
 {
 	unsigned char key[ED_BOTH];
 	struct signer s = {.algorithm = algorithm};
@@ -290,7 +290,7 @@ secret_make(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
 }
 
 void
-secret_make_text(char ret[SECRET_TEXT_LEN])
+sign_make_text(char ret[SECRET_TEXT_LEN])
 {
 	static const char HEX[] = "0123456789abcdef";
 	unsigned char key[ED_KEY];
@@ -305,7 +305,7 @@ secret_make_text(char ret[SECRET_TEXT_LEN])
 }
 
 bool
-secret_public(const struct signer *s, char ret[SECRET_TEXT_LEN])
+sign_public(const struct signer *s, char ret[SECRET_TEXT_LEN])
 {
 	unsigned char key[ED_KEY];
 

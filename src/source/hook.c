@@ -356,9 +356,9 @@ make_secret(const struct hook *h, struct str *ret, struct err *e)
 	char made[SECRET_TEXT_LEN];
 
 	if (is_standard(h))
-		secret_make(SIGN_HMAC_SHA256, made);
+		sign_make_secret(SIGN_HMAC_SHA256, made);
 	else
-		secret_make_text(made);
+		sign_make_text(made);
 	*ret = arena_dup(h->arena, str_of(made));
 	digest_wipe(made, sizeof(made));
 	return ret->p ? OK : no_room(e);

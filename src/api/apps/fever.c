@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "http/server/form.h"
+#include "http/server/query.h"
 #include "reader/limits.h"
 #include "reader/sync.h"
 #include "seal/base64.h"

@@ -1,4 +1,5 @@
 /* tasks.h: submitting a task, looking at it, and reporting its status. */
+#include "account/scopes.h"
 #include "api/api.h"
 #include "api/task/tasks.h"
 #include "api/v1/subs.h"

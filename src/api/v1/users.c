@@ -1,6 +1,7 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/first_password.h"
+#include "account/scopes.h"
 #include "api/api.h"
 #include "api/people/people.h"
 #include "api/v1/account.h"

@@ -436,7 +436,6 @@ start_server(struct serve *s, struct err *e)
 		(int)(c->webhook_slots + c->fetch_max_concurrent) +
 		    CALLER_CONNECTIONS),
 	    .trusted = &s->trusted,
-	    .metrics_open = c->metrics_open,
 	    .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
 	    .tls_key = c->tls_key[0] ? c->tls_key : NULL,
 	    .routes = API_ROUTES,

@@ -2,7 +2,7 @@
  * core_sim_small_test.h - bounds so small that the simulator meets every one.
  *
  * What takes a core of 32,768 items to go wrong does so here with 80. It comes
- * before base/limits.h, which leaves these to it.
+ * before deliver/core/limits.h, which leaves these to it.
  */
 #ifndef DELIVER_CORE_CORE_SIM_SMALL_TEST_H
 #define DELIVER_CORE_CORE_SIM_SMALL_TEST_H

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/peer.h"
 #include "http/server/limits.h"
-#include "http/server/peer.h"
 
 /* The address of the connection: the caller, or the last proxy before us. */
 static void

@@ -54,7 +54,6 @@
 #define PAGE_SCAN    10000
 #define PAGE_BYTES   (4 * MIB)
 
-#define PEER_HOPS_MAX  16   /* proxies before us; more is a joke */
 #define FORM_PAIRS_MAX 4096 /* of a form: a thousand ids and more */
 
 #endif

@@ -5,7 +5,7 @@
  * for all of its libraries (the ELF rule by which allocators are replaced). They
  * do what the others do, and for a socket of the server more.
  *
- * request.c refuses a request whose bytes did not come through here, so a
+ * conn_request.c refuses a request whose bytes did not come through here, so a
  * libmicrohttpd that reads in another way serves nothing, rather than unseen.
  */
 #include <dlfcn.h>

@@ -189,49 +189,16 @@ take_route(struct conn *c, struct str method)
 	return stray(c, rc);
 }
 
-/* The scopes that would do, "publish or manage". */
-static int
-deny(struct conn *c)
-{
-	struct buf b = BUF(128);
-	int rc;
-
-	for (unsigned bit = 1; bit < SCOPES_END; bit <<= 1)
-		if ((c->r.route->scope & bit) && scope_name(bit))
-			buf_fmt(&b, "%s%s", b.n ? " or " : "", scope_name(bit));
-	rc = err_set(&c->r.err, ERR_DENIED, "this needs the scope %.*s",
-	    STR_ARG(buf_str(&b)));
-	buf_done(&b);
-	return rc;
-}
-
 /* OK, an error or REQ_WAIT. */
 static int
 check_who(struct conn *c)
 {
 	const struct server_hooks *h = &c->s->o.hooks;
 	struct req *r = &c->r;
-	unsigned wants = r->route->scope, has;
-	int rc;
 
-	if (wants == SCOPE_OPEN)
-		return h->open ? h->open(h->arg, r, &r->err) : OK;
-	if ((wants & SCOPE_METRICS) && c->s->o.metrics_open)
-		return OK;
-	rc = h->who(h->arg, r, &r->err);
-	if (rc != OK)
-		return rc;
-	if (r->who.kind == WHO_NOBODY)
-		return err_set(&r->err, ERR_UNKNOWN, "who are you?");
-	if ((wants & SCOPE_WHOLE) && r->who.tenants)
-		return err_set(&r->err, ERR_DENIED,
-		    "this is not for a key that is limited to tenants");
-	if (wants & SCOPE_METRICS)
-		wants |= SCOPE_READ;
-	has = r->who.scopes | SCOPE_ANY;
-	if (wants & SCOPE_USER)
-		return r->who.user ? OK : deny(c);
-	return (has & wants) || (has & SCOPE_ADMIN) ? OK : deny(c);
+	if (r->route->scope != SCOPE_OPEN)
+		return h->who(h->arg, r, &r->err);
+	return h->open ? h->open(h->arg, r, &r->err) : OK;
 }
 
 /* Is the media type, without its parameters, one of "a/b, c/d"? */
@@ -284,7 +251,7 @@ check_body(struct conn *c)
  * so that the connection lives on; otherwise we answer now and hang up.
  */
 static enum MHD_Result
-settle(struct conn *c)
+settle_early(struct conn *c)
 {
 	if (!c->early_status)
 		conn_early(c, http_error_status(&c->r.err), NULL);
@@ -317,7 +284,7 @@ at_who(struct conn *c)
 	if (rc == OK)
 		rc = check_body(c);
 	if (rc < 0)
-		return settle(c);
+		return settle_early(c);
 	c->stage = AT_BODY;
 	body_begin(c);
 	return MHD_YES;
@@ -346,7 +313,7 @@ at_head(struct conn *c, const char *method)
 	if (rc == OK)
 		rc = take_route(c, str_of(method));
 	if (rc < 0)
-		return settle(c);
+		return settle_early(c);
 	c->stage = AT_WHO;
 	return at_who(c);
 }
@@ -366,7 +333,7 @@ hand_over(struct conn *c)
 
 /* The next thing to do: OK, an error, or REQ_WAIT. */
 static int
-step(struct conn *c)
+next_step(struct conn *c)
 {
 	struct req *r = &c->r;
 	int rc;
@@ -409,14 +376,14 @@ go_on(struct conn *c)
 
 	if (c->to_sleep && doze(c))
 		return MHD_YES;
-	while ((rc = step(c)) == REQ_WAIT)
+	while ((rc = next_step(c)) == REQ_WAIT)
 		if (doze(c))
 			return MHD_YES;
 	return rc < 0 ? reply_error(c) : reply_out(c);
 }
 
 enum MHD_Result
-request_on(void *server, struct MHD_Connection *mc, const char *url,
+conn_request(void *server, struct MHD_Connection *mc, const char *url,
     const char *method, const char *version, const char *upload,
     size_t *upload_n, void **ctx)
 {

@@ -26,8 +26,8 @@
  *
  * LIFE. Pure.
  */
-#ifndef HTTP_SERVER_PEER_H
-#define HTTP_SERVER_PEER_H
+#ifndef HTTP_PEER_H
+#define HTTP_PEER_H
 
 #include "http/nets.h"
 

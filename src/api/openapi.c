@@ -1,10 +1,10 @@
-#include "http/server/openapi.h"
+#include "api/openapi.h"
 
+#include "account/scopes.h"
 #include "base/str.h"
 #include "base/version.h"
-#include "http/server/router.h"
 
-/* The error of reply.h, and how one proves who one is. */
+/* The error of http/server/reply.h, and how one proves who one is. */
 static const char COMPONENTS[] =
     "\"components\":{\"schemas\":{\"Error\":{\"type\":\"object\","
     "\"required\":[\"error\",\"traceId\"],\"properties\":{"

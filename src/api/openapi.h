@@ -4,8 +4,8 @@
  * The table is what the server obeys, so what is made from it can't be wrong
  * about paths, methods, scopes and media types.
  */
-#ifndef HTTP_SERVER_OPENAPI_H
-#define HTTP_SERVER_OPENAPI_H
+#ifndef API_OPENAPI_H
+#define API_OPENAPI_H
 
 #include "http/server/req.h"
 

@@ -1,7 +1,8 @@
-#include "http/server/openapi.h"
+#include "api/openapi.h"
 
 #include <yajl/yajl_tree.h>
 
+#include "account/scopes.h"
 #include "base/limits.h"
 #include "base/test.h"
 #include "base/version.h"
