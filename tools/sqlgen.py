@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sqlgen [--lite NAME] OUTDIR FILE... - named statements and migrations to C.
+"""sqlgen OUTDIR FILE... - named statements and migrations to C.
 
 sql/<room>.sql holds statements:
 
@@ -17,10 +17,6 @@ of the type names below. OUTDIR gets sql.h (enum stmt, a typed wrapper
 sql_<name>() each, a struct and reader for its rows) and sql.c (the texts).
 sql/migrations/NNNN_what.sql become the steps of store_migrate(), numbered
 without gaps.
-
---lite NAME is for the small SQLite databases of src/NAME, which are no part of
-the store: OUTDIR gets NAME_sql.h and NAME_sql.c, made for NAME/lite.h. What
-stands in a file before its first statement is its schema.
 """
 import os
 import re
@@ -148,16 +144,10 @@ def quote(text):
     return "\n    ".join(f'"{l}\\n"' for l in esc.split("\n"))
 
 
-# What the wrappers of the store and of a lite database are made of.
+# What the wrappers of the store are made of.
 STORE = {"name": "sql", "stmt": "STMT", "db": "struct db", "rows": "struct rows",
          "exec": "db_exec", "query": "db_query", "int": "rows_int", "str": "rows_str",
          "null": "rows_null"}
-
-
-def lite_words(name):
-    return {"name": name, "stmt": f"{name.upper()}_STMT", "db": "struct lite",
-            "rows": "struct lite_rows", "exec": "lite_exec", "query": "lite_query",
-            "int": "lite_int", "str": "lite_str", "null": "lite_null"}
 
 
 def wrapper(s, w=STORE):
@@ -264,49 +254,5 @@ def main(outdir, paths):
         f.write(f"}};\nconst int STEP_COUNT = {len(steps)};\n")
 
 
-def lite(name, outdir, paths):
-    words, stmts, schemas = lite_words(name), [], []
-    up = name.upper()
-    for path in sorted(paths):
-        text = open(path, encoding="utf-8").read()
-        first, *chunks = re.split(r"(?m)^-- name: ", text)
-        room = os.path.basename(path).removesuffix(".sql")
-        schemas.append((room, strip(render("sqlite", first))))
-        stmts += [{**statement(path, c), "room": room} for c in chunks]
-    names = [s["name"] for s in stmts]
-    for n in names:
-        if names.count(n) > 1:
-            fail(n, "named twice")
-    with open(os.path.join(outdir, f"{name}_sql.h"), "w", encoding="utf-8") as f:
-        f.write(f"/* made by tools/sqlgen.py from sql/{name}/: do not edit */\n"
-                f"#ifndef GEN_{up}_SQL_H\n#define GEN_{up}_SQL_H\n\n"
-                f"#include \"{name}/lite.h\"\n\n"
-                f"/* A file of sql/{name}: its schema, and its statements. */\n"
-                f"enum {name}_schema {{\n")
-        f.writelines(f"\t{up}_SCHEMA_{room.upper()},\n" for room, _ in schemas)
-        f.write(f"\t{up}_SCHEMA_COUNT\n}};\n\nenum {name}_stmt {{\n")
-        f.writelines(f"\t{up}_STMT_{n.upper()},\n" for n in names)
-        f.write(f"\t{up}_STMT_COUNT\n}};\n\n"
-                f"extern const char *const {up}_SCHEMAS[];\n"
-                f"extern const struct lite_stmt {up}_STMTS[];\n\n")
-        for s in stmts:
-            f.write(wrapper(s, words) + "\n\n")
-        f.write("#endif\n")
-    with open(os.path.join(outdir, f"{name}_sql.c"), "w", encoding="utf-8") as f:
-        f.write(f"/* made by tools/sqlgen.py from sql/{name}/: do not edit */\n"
-                f"#include \"{name}_sql.h\"\n\n"
-                f"const char *const {up}_SCHEMAS[] = {{\n")
-        f.writelines(f"    {quote(text)},\n" for _, text in schemas)
-        f.write(f"}};\n\nconst struct lite_stmt {up}_STMTS[] = {{\n")
-        for s in stmts:
-            f.write(f"    {{\"{s['name']}\", {up}_SCHEMA_{s['room'].upper()},\n"
-                    f"    {quote(s['text']['sqlite'])},\n"
-                    f"    {len(s['args'])}, {len(s['rows'])}}},\n")
-        f.write("};\n")
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--lite":
-        lite(sys.argv[2], sys.argv[3], sys.argv[4:])
-    else:
-        main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2:])

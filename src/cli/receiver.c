@@ -79,7 +79,7 @@ complete(struct receiver *x, struct MHD_Connection *conn, struct incoming *in,
 }
 
 static enum MHD_Result
-handle(void *arg, struct MHD_Connection *conn, const char *url,
+on_request(void *arg, struct MHD_Connection *conn, const char *url,
     const char *method, const char *version, const char *data,
     size_t *data_size, void **ctx)
 {
@@ -133,7 +133,7 @@ receiver_start(
 		return err_set(e, ERR_NOMEM, "no memory for a receiver");
 	x->o = *o;
 	x->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL,
-	    NULL, handle, x, MHD_OPTION_SOCK_ADDR, &at,
+	    NULL, on_request, x, MHD_OPTION_SOCK_ADDR, &at,
 	    MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
 	    MHD_OPTION_CONNECTION_TIMEOUT, 60U, MHD_OPTION_END);
 	if (!x->daemon) {

@@ -203,15 +203,6 @@ static const struct opt DEMO[] = {
     {"seconds", OPT_INT, "N", .help = "publish for so long; 5 when not given",
 	.least = 1, .most = 600},
     {"force", OPT_FLAG, "", .help = "also on a store that has events"},
-    {"crm", OPT_FLAG, "",
-	.help = "the other demo: a CRM and its six consumers"},
-    {"records", OPT_INT, "N",
-	.help = "with --crm: so many lives of records; 50 when not given",
-	.least = 0, .most = 10000},
-    {"once", OPT_FLAG, "",
-	.help = "with --crm: remove its consumers and databases in the end"},
-    {"check", OPT_FLAG, "",
-	.help = "with --crm: only compare what is there from the last time"},
     {.name = NULL},
 };
 
@@ -550,16 +541,7 @@ static const struct verb TABLE[] = {
 	    "retries are seen. In the end the subscriptions are switched off; the events and\n"
 	    "the key stay. The server must be started with webhook.url.allow.private =\n"
 	    "127.0.0.0/8, as ./dev run does. A store that has events is left alone unless\n"
-	    "--force is given.\n"
-	    "\n"
-	    "With --crm it plays a company instead: Core saves records and their events in\n"
-	    "one transaction, and Sharing, Search, Reporting, Automation, Approval and Core\n"
-	    "follow, each by a pull consumer and with a SQLite file in the folder crm of the\n"
-	    "data. Events are repeated and old ones written again on purpose. In the end a\n"
-	    "table shows what each took and ignored, and whether it holds what Core's data\n"
-	    "says; it fails when one does not. --seconds keeps the consumers on for so long\n"
-	    "afterwards (0 when not given). A server whose outbox.url names crm/core.db\n"
-	    "carries Core's events itself.\n",
+	    "--force is given.\n",
 	.own = DEMO,
 	.run = verb_demo},
     {.name = "listen",

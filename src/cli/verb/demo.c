@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/uuid.h"
-#include "cli/demo_crm.h"
 #include "cli/listing.h"
 #include "cli/receiver.h"
 #include "cli/verbs.h"
@@ -401,18 +400,6 @@ prepare(struct demo *d, struct err *e)
 	return rc;
 }
 
-/* What goes with --crm alone, and was given without it; or NULL. */
-static const char *
-needs_crm(const struct args *a)
-{
-	static const char *const NAMES[] = {"records", "once", "check"};
-
-	for (size_t i = 0; i < COUNT_OF(NAMES); i++)
-		if (args_text(a, NAMES[i]))
-			return NAMES[i];
-	return NULL;
-}
-
 int
 verb_demo(struct cli *c)
 {
@@ -423,15 +410,6 @@ verb_demo(struct cli *c)
 	struct err e = {0};
 	int rc;
 
-	if (args_flag(&c->args, "crm") || needs_crm(&c->args)) {
-		map_free(d.seen);
-		arena_free(d.words);
-		if (args_flag(&c->args, "crm"))
-			return demo_crm(c);
-		(void)err_set(&e, ERR_INVALID, "--%s goes with --crm",
-		    needs_crm(&c->args));
-		return cli_fail(c, &e);
-	}
 	(void)sigemptyset(&d.stop);
 	(void)sigaddset(&d.stop, SIGINT);
 	(void)sigaddset(&d.stop, SIGTERM);
