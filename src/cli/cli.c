@@ -19,10 +19,11 @@ usage(FILE *err, const char *verb, const struct err *e)
 }
 
 int
-cli_fail(struct cli *c, const struct err *e)
+cli_usage(struct cli *c, struct err *e, const char *what)
 {
-	(void)fprintf(c->err, "hikyaku: %s\n", e->text);
-	return EXIT_FAILED;
+	c->status = EXIT_USAGE;
+	return err_set(
+	    e, ERR_INVALID, "%s: see hikyaku %s --help", what, c->verb->name);
 }
 
 void
@@ -160,35 +161,30 @@ print_config(struct cli *c)
 	conf_print(&c->conf, &b);
 	(void)fwrite(b.p, 1, b.n, c->out);
 	buf_done(&b);
-	return EXIT_OK;
+	return OK;
 }
 
 static int
 run(struct cli *c, char *const *environment)
 {
-	struct err e;
-	int status;
+	struct err e = {0};
+	int rc = load(c, environment, &e);
 
-	if (load(c, environment, &e) < 0) {
-		status = cli_fail(c, &e);
-		goto out;
-	}
-	cli_log(c, LOG_WARN, STDERR_FILENO);
-	if (args_flag(&c->args, "print-config")) {
-		status = print_config(c);
-		goto out;
-	}
 	c->arena = arena_new(CLI_ARENA_MAX);
-	if (!c->arena) {
-		(void)err_set(&e, ERR_NOMEM, "no memory");
-		status = cli_fail(c, &e);
-		goto out;
+	if (rc == OK) {
+		cli_log(c, LOG_WARN, STDERR_FILENO);
+		rc = args_flag(&c->args, "print-config") ? print_config(c)
+							 : c->verb->run(c, &e);
 	}
-	status = c->verb->run(c);
-out:
+	if (rc < 0) {
+		(void)fprintf(c->err, "hikyaku: %s\n", e.text);
+		if (c->status == EXIT_OK)
+			c->status = EXIT_FAILED;
+	}
+	reach_close(&c->reach);
 	arena_free(c->arena);
 	conf_done(&c->conf);
-	return status;
+	return c->status;
 }
 
 /* The options and operands, the answer to --help, then the verb. */
@@ -213,7 +209,7 @@ int
 cli_run(const struct verbs *verbs, int argc, char *const *argv,
     char *const *environment, FILE *out, FILE *err)
 {
-	struct cli c = {.out = out, .err = err};
+	struct cli c = {.out = out, .err = err, .reach = {.lock = -1}};
 	int status, words = 0;
 
 	argc -= argc > 0;

@@ -59,14 +59,17 @@ static const struct opt OPML[] = {
 };
 
 static const struct opt CONSUMER_PUT[] = {
-    {"types", OPT_TEXT, "LIST",
+    {"types", OPT_LIST, "LIST", .member = "types",
 	.help = "only these eventTypes; NAME.* takes a family"},
-    {"filter", OPT_TEXT, "JQ", .help = "only events that it holds for"},
-    {"order", OPT_TEXT, "WORD", .help = "key (when not given) or none"},
-    {"from", OPT_TEXT, "WHEN",
+    {"filter", OPT_TEXT, "JQ", .member = "filter",
+	.help = "only events that it holds for"},
+    {"order", OPT_TEXT, "WORD", .member = "order",
+	.help = "key (when not given) or none"},
+    {"from", OPT_TEXT, "WHEN", .member = "from",
 	.help = "a new one begins at start, or at a time; now when not given"},
-    {"ack-wait", OPT_INT, "SECONDS", .help = "how long a worker may take; 60",
-	.least = 1, .most = CONSUMER_WAIT_MAX_S},
+    {"ack-wait", OPT_INT, "SECONDS", .member = "ackWaitSeconds",
+	.help = "how long a worker may take; 60", .least = 1,
+	.most = CONSUMER_WAIT_MAX_S},
     {.name = NULL},
 };
 
@@ -80,11 +83,12 @@ static const struct opt CONSUMER_NEXT[] = {
 };
 
 static const struct opt CONSUMER_NACK[] = {
-    {"delay", OPT_INT, "MS",
+    {"delay", OPT_INT, "MS", .member = "delayMs",
 	.help = "again after so long; by its schedule when not given",
 	.least = 0, .most = RETRY_DELAY_MAX_MS},
-    {"dead", OPT_FLAG, "", .help = "never again: a dead letter"},
-    {"note", OPT_TEXT, "TEXT", .help = "why"},
+    {"dead", OPT_FLAG, "", .member = "dead",
+	.help = "never again: a dead letter"},
+    {"note", OPT_TEXT, "TEXT", .member = "reason", .help = "why"},
     {.name = NULL},
 };
 
@@ -137,14 +141,17 @@ static const struct opt VERIFY[] = {
 };
 
 static const struct opt REPLAY[] = {
-    {"subscription", OPT_TEXT, "ID", .help = "who gets it"},
-    {"since", OPT_TEXT, "TIME",
+    {"subscription", OPT_TEXT, "ID", .member = "subscription",
+	.help = "who gets it"},
+    {"since", OPT_TEXT, "TIME", .member = "since",
 	.help = "what was received from then on: 2030-01-31T12:00:00Z"},
-    {"until", OPT_TEXT, "TIME", .help = "and before then; now when not given"},
-    {"types", OPT_TEXT, "LIST",
+    {"until", OPT_TEXT, "TIME", .member = "until",
+	.help = "and before then; now when not given"},
+    {"types", OPT_LIST, "LIST", .member = "types",
 	.help = "only these eventTypes; NAME.* takes a family"},
-    {"rate", OPT_INT, "N", .help = "a second; no limit when not given",
-	.least = 1, .most = REPLAY_RATE_MAX},
+    {"rate", OPT_INT, "N", .member = "ratePerSecond",
+	.help = "a second; no limit when not given", .least = 1,
+	.most = REPLAY_RATE_MAX},
     {"detach", OPT_FLAG, "", .help = "do not wait for its end"},
     {.name = NULL},
 };
@@ -161,13 +168,16 @@ static const struct opt DEAD_REQUEUE[] = {
     {"subscription", OPT_TEXT, "ID", .help = "all of this one"},
     {"reason", OPT_TEXT, "NAME", .help = "all with this reason"},
     {"all", OPT_FLAG, "", .help = "all there are"},
-    {"dry-run", OPT_FLAG, "", .help = "say how many, and change nothing"},
-    {"note", OPT_TEXT, "TEXT", .help = "why, for the audit"},
+    {"dry-run", OPT_FLAG, "", .member = "dryRun",
+	.help = "say how many, and change nothing"},
+    {"note", OPT_TEXT, "TEXT", .member = "reason",
+	.help = "why, for the audit"},
     {.name = NULL},
 };
 
 static const struct opt DEAD_SKIP[] = {
-    {"note", OPT_TEXT, "TEXT", .help = "why, for the audit"},
+    {"note", OPT_TEXT, "TEXT", .member = "reason",
+	.help = "why, for the audit"},
     {.name = NULL},
 };
 

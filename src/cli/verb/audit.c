@@ -45,34 +45,28 @@ read_told(struct arena *a, struct str text, struct told *ret, struct err *e)
 }
 
 static int
-step_there(struct cli *c, struct reach *x, const struct told *t,
+step_there(struct cli *c, struct arena *a, const struct told *t,
     struct str *ret_text, struct err *e)
 {
-	struct str path =
+	return reach_ask(c, a, "GET",
 	    t->hash.n
-		? arena_fmt(c->arena,
+		? arena_fmt(a,
 		      "/v1/audit/verify?after=%lld&rows=%lld&hash=%.*s",
 		      (long long)t->n, (long long)t->rows, STR_ARG(t->hash))
-		: STR("/v1/audit/verify");
-
-	if (!path.p)
-		return err_set(e, ERR_NOMEM, "no memory");
-	return reach_ask(
-	    x, c, "GET", arena_z(c->arena, path), STR_EMPTY, ret_text, e);
+		: STR("/v1/audit/verify"),
+	    STR_EMPTY, ret_text, e);
 }
 
 static int
-step_here(struct cli *c, struct reach *x, struct audit_walk *w,
+step_here(struct cli *c, struct arena *a, struct audit_walk *w,
     struct str *ret_text, struct err *e)
 {
 	struct buf b = BUF(4 * KIB);
-	int rc = audit_walk(x->db, w, e);
+	int rc = audit_walk(c->reach.db, w, e);
 
 	if (rc == OK) {
 		audit_walk_json(w, &b);
-		*ret_text = arena_dup(c->arena, buf_str(&b));
-		if (b.failed || !ret_text->p)
-			rc = err_set(e, ERR_NOMEM, "no memory");
+		*ret_text = arena_dup(a, buf_str(&b));
 	}
 	buf_done(&b);
 	return rc;
@@ -92,43 +86,35 @@ progress(struct cli *c, const struct told *t)
 
 /* Two arenas in turn: a step needs what the one before it said. */
 static int
-walk(struct cli *c, struct reach *x, struct arena *const turn[2],
-    struct told *t, struct err *e)
+walk(struct cli *c, struct arena *const turn[2], struct told *t, struct err *e)
 {
-	struct arena *verb = c->arena;
 	struct audit_walk w = {0};
 	struct str text = STR_EMPTY;
-	int rc = OK;
+	int rc = reach_open(c, e);
 
 	for (size_t i = 0; rc == OK && !t->done && !t->broken; i++) {
-		c->arena = turn[i % 2];
-		arena_reset(c->arena);
-		rc = x->client ? step_there(c, x, t, &text, e)
-			       : step_here(c, x, &w, &text, e);
+		struct arena *a = turn[i % 2];
+
+		arena_reset(a);
+		rc = c->reach.client ? step_there(c, a, t, &text, e)
+				     : step_here(c, a, &w, &text, e);
 		if (rc == OK)
-			rc = read_told(c->arena, text, t, e);
+			rc = read_told(a, text, t, e);
 		if (rc == OK)
 			progress(c, t);
 	}
-	c->arena = verb;
 	return rc;
 }
 
 int
-verb_audit_verify(struct cli *c)
+verb_audit_verify(struct cli *c, struct err *e)
 {
 	struct arena *turn[2] = {arena_new(MIB), arena_new(MIB)};
-	struct reach x = {.lock = -1};
 	struct told t = {.hash = STR_EMPTY};
-	struct err e;
-	int rc = turn[0] && turn[1] ? reach_open(c, &x, &e)
-				    : err_set(&e, ERR_NOMEM, "no memory");
+	int rc = walk(c, turn, &t, e);
 
-	if (rc == OK)
-		rc = walk(c, &x, turn, &t, &e);
-	reach_close(&x);
 	if (rc == OK && t.broken)
-		rc = err_set(&e, ERR_INVALID,
+		rc = err_set(e, ERR_INVALID,
 		    "the audit is broken at row %lld: %.*s; the %lld rows before it are good",
 		    (long long)t.broken_n, STR_ARG(t.why), (long long)t.rows);
 	if (rc == OK)
@@ -137,5 +123,5 @@ verb_audit_verify(struct cli *c)
 		    (long long)t.rows, (long long)t.n, STR_ARG(t.hash));
 	arena_free(turn[0]);
 	arena_free(turn[1]);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

@@ -336,12 +336,9 @@ start_threads(struct serve *s, struct err *e)
 		rc = pool_start(&check, &s->api.check, e);
 	if (rc == OK)
 		rc = pool_start(&hooks, &s->api.hooks, e);
-	if (rc == OK) {
+	if (rc == OK)
 		s->api.resealer =
 		    resealer_new(s->api.append, s->api.keyring, s->conf);
-		if (!s->api.resealer)
-			rc = err_set(e, ERR_NOMEM, "no memory to start");
-	}
 	if (rc == OK && s->stale)
 		rc = resealer_start(s->api.resealer, e);
 	if (rc == OK && c->webhook_enabled && has_role(c, "deliver"))
@@ -395,8 +392,6 @@ start_access(struct serve *s, struct err *e)
 	s->api.limiter = limiter_new(LIMITER_MAX);
 	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
 	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
-	if (rc == OK && (!s->api.limiter || !s->api.people || !s->api.networks))
-		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
 	if (rc == OK)
 		rc = auth_new(&auth, &s->api.auth, e);
 	if (rc == OK)
@@ -544,13 +539,12 @@ start_log(struct serve *s, struct err *e)
 }
 
 int
-verb_serve(struct cli *c)
+verb_serve(struct cli *c, struct err *e)
 {
 	struct serve s = {.cli = c,
 	    .conf = &c->conf,
 	    .lock_fd = -1,
 	    .api = {.conf = &c->conf}};
-	struct err e = {0};
 	sigset_t set;
 	int rc;
 
@@ -562,29 +556,29 @@ verb_serve(struct cli *c)
 	(void)sigaction(
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 
-	rc = start_log(&s, &e);
+	rc = start_log(&s, e);
 	if (rc == OK)
-		rc = check_roles(s.conf, &e);
+		rc = check_roles(s.conf, e);
 	if (rc == OK)
-		rc = oidc_check(s.conf, &e);
+		rc = oidc_check(s.conf, e);
 	if (rc == OK)
-		rc = guard_new(s.conf, &s.guard, &e);
+		rc = guard_new(s.conf, &s.guard, e);
 	s.api.guard = s.guard;
 	if (rc == OK)
 		rc = nets_read("http.trusted.proxies",
-		    s.conf->http_trusted_proxies, &s.trusted, &e);
+		    s.conf->http_trusted_proxies, &s.trusted, e);
 	if (rc == OK)
-		rc = open_store(&s, &e);
+		rc = open_store(&s, e);
 	if (rc == OK)
-		rc = first_run(&s, &e);
+		rc = first_run(&s, e);
 	if (rc == OK)
-		rc = start_threads(&s, &e);
+		rc = start_threads(&s, e);
 	if (rc == OK)
-		rc = start_access(&s, &e);
+		rc = start_access(&s, e);
 	if (rc == OK)
-		rc = start_server(&s, &e);
+		rc = start_server(&s, e);
 	if (rc == OK)
-		rc = start_relay(&s, &e);
+		rc = start_relay(&s, e);
 	if (rc == OK) {
 		tell_address(&s);
 		wait_for_signal(&set);
@@ -594,5 +588,5 @@ verb_serve(struct cli *c)
 		log_err(LOG_INFO, "stopped", NULL);
 	cli_log(c, LOG_WARN, STDERR_FILENO);
 	log_folder_close(s.logs);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

@@ -44,27 +44,26 @@ verify(struct cli *c, const struct scheme *s, struct str text,
 }
 
 int
-verb_verify(struct cli *c)
+verb_verify(struct cli *c, struct err *e)
 {
 	enum receive_result result = RECEIVE_WRONG;
 	struct buf b = BUF(REQUEST_BODY_MAX + MIB);
 	struct scheme s;
-	struct err e = {0};
-	int rc = scheme_open(c, &s, &e);
+	int rc = scheme_open(c, &s, e);
 
 	if (rc == OK && s.secret.n == 0)
-		rc = err_set(&e, ERR_INVALID,
+		rc = err_set(e, ERR_INVALID,
 		    "--secret is needed, or the environment's HIKYAKU_SECRET");
 	if (rc == OK)
-		rc = input_read(c->args.operands[0], &b, &e);
+		rc = input_read(c->args.operands[0], &b, e);
 	if (rc == OK)
-		rc = verify(c, &s, buf_str(&b), &result, &e);
+		rc = verify(c, &s, buf_str(&b), &result, e);
 	if (rc == OK && result == RECEIVE_OK)
 		(void)fprintf(c->out, "verified\n");
 	if (rc == OK && result != RECEIVE_OK)
 		rc = err_set(
-		    &e, ERR_DENIED, "not verified: %s", receive_text(result));
+		    e, ERR_DENIED, "not verified: %s", receive_text(result));
 	scheme_close(&s);
 	buf_done(&b);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }
