@@ -43,7 +43,7 @@ struct args {
 		const struct opt *opt;
 		const char *value; /* "" for a flag */
 	} given[ARGS_MAX];
-	const char *operands[OPERANDS_MAX];
+	const char *operands[OPERANDS_MAX]; /* NULL behind the last */
 	size_t n_given, n_operands;
 };
 

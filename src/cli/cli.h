@@ -14,6 +14,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/base.h"
@@ -24,7 +25,9 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+struct buf;
 struct cli;
+struct store_opts;
 
 struct verb {
 	const char *name;
@@ -61,5 +64,12 @@ void cli_log(const struct cli *c, enum log_level least, int fd);
 
 /* For a verb whose words are wrong: an error, and EXIT_USAGE. */
 int cli_usage(struct cli *c, struct err *e, const char *what);
+
+/* A file, or the standard input (NULL, "-"); the buffer's limit is the bound. */
+int cli_input(const char *path, struct buf *b, struct err *e) MUST_CHECK;
+/* SIGINT and SIGTERM, blocked from now on: for whoever waits for them. */
+void cli_signals(sigset_t *ret);
+/* Where the store is, by the settings. */
+struct store_opts cli_store(const struct cli *c);
 
 #endif

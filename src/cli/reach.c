@@ -17,11 +17,7 @@
 static int
 open_store(struct cli *c, struct reach *x, struct err *e)
 {
-	struct store_opts o = {
-	    .dir = c->conf.data,
-	    .url = c->conf.database_url,
-	    .sqlite_sync = c->conf.sqlite_synchronous,
-	};
+	struct store_opts o = cli_store(c);
 	int steps = 0;
 	int rc = store_there(&o, e);
 

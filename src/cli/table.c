@@ -59,8 +59,8 @@ cell_of(struct arena *a, const struct column *c, const struct json *item)
 	return text.n ? text : STR("-");
 }
 
-static void
-add_row(struct table *t, const struct json *item)
+void
+table_add(struct table *t, const struct json *item)
 {
 	struct row *row = arena_alloc(t->arena, sizeof(*row));
 
@@ -86,14 +86,8 @@ table_new(struct arena *a, const struct column *columns)
 
 	t->arena = a;
 	t->columns = columns;
-	add_row(t, NULL);
+	table_add(t, NULL);
 	return t;
-}
-
-void
-table_add(struct table *t, const struct json *item)
-{
-	add_row(t, item);
 }
 
 void

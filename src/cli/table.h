@@ -26,7 +26,7 @@ struct column {
 struct table;
 
 struct table *table_new(struct arena *a, const struct column *columns);
-/* What it shows is borrowed until table_print(). */
+/* What it shows is borrowed until table_print(); NULL is the heads. */
 void table_add(struct table *t, const struct json *item);
 void table_print(const struct table *t, FILE *to);
 

@@ -115,9 +115,9 @@ bulk_body(struct cli *c, struct buf *b, struct err *e)
 	buf_addz(b, "\"filter\":{");
 	if (sub.n > 0)
 		buf_fmt(b, "\"subscription\":\"%.*s\"", STR_ARG(sub));
-	args_comma(b);
 	if (reason.n > 0)
-		buf_fmt(b, "\"reason\":\"%.*s\"", STR_ARG(reason));
+		buf_fmt(b, "%s\"reason\":\"%.*s\"", sub.n > 0 ? "," : "",
+		    STR_ARG(reason));
 	buf_addz(b, "}}");
 	return rc == OK && b->failed
 		   ? err_set(e, ERR_LIMIT, "the note is too long")

@@ -400,10 +400,7 @@ verb_demo(struct cli *c, struct err *e)
 	    .cli = c, .seen = map_new(SEEN_MAX), .words = arena_new(4 * MIB)};
 	int rc;
 
-	(void)sigemptyset(&d.stop);
-	(void)sigaddset(&d.stop, SIGINT);
-	(void)sigaddset(&d.stop, SIGTERM);
-	(void)pthread_sigmask(SIG_BLOCK, &d.stop, NULL);
+	cli_signals(&d.stop);
 	rc = prepare(&d, e);
 	if (rc == OK)
 		rc = play(&d, e);

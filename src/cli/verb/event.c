@@ -8,13 +8,13 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/client.h"
-#include "cli/input.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "event/append.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/mask.h"
+#include "http/percent.h"
 #include "http/server/req.h"
 
 /* event publish */
@@ -230,13 +230,12 @@ verb_event_publish(struct cli *c, struct err *e)
 {
 	struct publish p = {.cli = c};
 	struct buf input = BUF(INPUT_MAX);
-	const char *path = c->args.n_operands > 0 ? c->args.operands[0] : NULL;
 	int rc = reach_open(c, e);
 
 	if (rc == OK && !c->reach.client)
 		rc = start_offline(&p, e);
 	if (rc == OK)
-		rc = input_read(path, &input, e);
+		rc = cli_input(c->args.operands[0], &input, e);
 	if (rc == OK)
 		rc = publish_all(&p, buf_str(&input), e);
 	append_stop(p.append);
@@ -326,16 +325,7 @@ add_query(struct buf *b, const char *name, const char *value)
 	buf_addc(b, str_has(buf_str(b), '?') ? '&' : '?');
 	buf_addz(b, name);
 	buf_addc(b, '=');
-	for (const char *p = value; *p; p++) {
-		bool plain = (*p >= '0' && *p <= '9') ||
-			     ((*p | 32) >= 'a' && (*p | 32) <= 'z') ||
-			     *p == '-' || *p == '_' || *p == '.';
-
-		if (plain)
-			buf_addc(b, *p);
-		else
-			buf_fmt(b, "%%%02X", (unsigned)(unsigned char)*p);
-	}
+	percent_add(b, str_of(value));
 }
 
 /* Where to begin: a cursor, or NULL for the end of the log. */

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
 #include "cli/verbs.h"
 
 /*
@@ -42,7 +41,7 @@ parse(struct cli *c, struct arena *a, const char *path, struct err *e)
 	};
 	struct buf in = BUF(FEED_BYTES_MAX + MIB), out = BUF(8 * FEED_TEXT_MAX);
 	struct feed *f = NULL;
-	int rc = input_read(path, &in, e);
+	int rc = cli_input(path, &in, e);
 
 	if (rc == OK)
 		rc = feed_parse(a, buf_str(&in), &from, &f, e);

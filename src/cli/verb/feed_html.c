@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
 #include "cli/verbs.h"
 #include "feed/discover.h"
 #include "markup/sanitize.h"
@@ -23,7 +22,7 @@ verb_feed_sanitize(struct cli *c, struct err *e)
 {
 	struct buf in = BUF(SANITIZE_IN_MAX), out = BUF(SANITIZE_OUT_MAX);
 	bool cut = false;
-	int rc = input_read(c->args.operands[0], &in, e);
+	int rc = cli_input(c->args.operands[0], &in, e);
 
 	if (rc == OK)
 		rc = sanitize(buf_str(&in), text_arg(c, "base"),
@@ -76,7 +75,7 @@ verb_feed_discover(struct cli *c, struct err *e)
 {
 	struct buf in = BUF(DISCOVER_IN_MAX), out = BUF(4 * MIB);
 	struct discover d UNINIT;
-	int rc = input_read(c->args.operands[1], &in, e);
+	int rc = cli_input(c->args.operands[1], &in, e);
 
 	if (rc == OK)
 		rc = discover(c->arena, buf_str(&in),

@@ -195,10 +195,7 @@ verb_listen(struct cli *c, struct err *e)
 	sigset_t stop;
 	int rc, got;
 
-	(void)sigemptyset(&stop);
-	(void)sigaddset(&stop, SIGINT);
-	(void)sigaddset(&stop, SIGTERM);
-	(void)pthread_sigmask(SIG_BLOCK, &stop, NULL);
+	cli_signals(&stop);
 	rc = scheme_open(c, &l.scheme, e);
 	if (rc == OK)
 		rc = start(&l, e);

@@ -7,11 +7,7 @@
 int
 verb_migrate(struct cli *c, struct err *e)
 {
-	struct store_opts o = {
-	    .dir = c->conf.data,
-	    .url = c->conf.database_url,
-	    .sqlite_sync = c->conf.sqlite_synchronous,
-	};
+	struct store_opts o = cli_store(c);
 	struct store *s = NULL;
 	int lock_fd = -1, steps = 0, version = 0;
 	int rc = store_lock(c->conf.data, &lock_fd, e);

@@ -4,9 +4,9 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/client.h"
-#include "cli/input.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "http/percent.h"
 
 /* Subscriptions in and out. The server fetches them, so one must run. */
 
@@ -15,14 +15,11 @@ ask(struct cli *c, const char *method, struct str body, struct str *ret,
     struct err *e)
 {
 	const char *name = args_text(&c->args, "user");
-	struct str s = str_of(name ? name : "admin");
 	struct buf path = BUF(4 * KIB);
 	int rc = reach_server(c, e);
 
-	/* A name as a segment of a path. */
 	buf_addz(&path, "/v1/users/");
-	for (size_t i = 0; i < s.n; i++)
-		buf_fmt(&path, "%%%02X", (unsigned)(unsigned char)s.p[i]);
+	percent_add(&path, str_of(name ? name : "admin"));
 	buf_addz(&path, "/opml");
 	if (rc == OK && path.failed)
 		rc = err_set(e, ERR_INVALID, "--user is too long");
@@ -49,12 +46,11 @@ verb_opml_export(struct cli *c, struct err *e)
 int
 verb_opml_import(struct cli *c, struct err *e)
 {
-	const char *file = c->args.n_operands ? c->args.operands[0] : NULL;
 	struct buf b = BUF(OPML_BYTES_MAX);
 	struct str answer = STR_EMPTY;
 	struct json *j = NULL;
 	const struct json *x;
-	int rc = input_read(file, &b, e);
+	int rc = cli_input(c->args.operands[0], &b, e);
 
 	if (rc == OK)
 		rc = ask(c, "POST", buf_str(&b), &answer, e);

@@ -111,11 +111,7 @@ log_least(const struct conf *c)
 static int
 open_store(struct serve *s, struct err *e)
 {
-	struct store_opts o = {
-	    .dir = s->conf->data,
-	    .url = s->conf->database_url,
-	    .sqlite_sync = s->conf->sqlite_synchronous,
-	};
+	struct store_opts o = cli_store(s->cli);
 	const char *fault = args_text(&s->cli->args, "fault");
 	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
 
@@ -286,30 +282,16 @@ start_threads(struct serve *s, struct err *e)
 	    .keep_us = keep_us(c),
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
 	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
-	struct pool_opts read = {
-	    .name = "read",
-	    .threads = (int)c->read_threads,
-	    .queue_max = READ_QUEUE_MAX,
-	    .enter = api_reader_enter,
-	    .leave = api_reader_leave,
-	    .arg = s->api.store,
+	const struct pool_opts pools[] = {
+	    {"read", (int)c->read_threads, READ_QUEUE_MAX, api_reader_enter,
+		api_reader_leave, s->api.store},
+	    {"check", 1, CHECK_QUEUE_MAX, api_checker_enter, api_checker_leave,
+		&s->api},
+	    {"hooks", 1, HOOK_QUEUE_MAX, api_hooks_enter, api_hooks_leave,
+		&s->api},
 	};
-	struct pool_opts check = {
-	    .name = "check",
-	    .threads = 1,
-	    .queue_max = CHECK_QUEUE_MAX,
-	    .enter = api_checker_enter,
-	    .leave = api_checker_leave,
-	    .arg = &s->api,
-	};
-	struct pool_opts hooks = {
-	    .name = "hooks",
-	    .threads = 1,
-	    .queue_max = HOOK_QUEUE_MAX,
-	    .enter = api_hooks_enter,
-	    .leave = api_hooks_leave,
-	    .arg = &s->api,
-	};
+	struct pool **const started[] = {
+	    &s->api.read, &s->api.check, &s->api.hooks};
 	int rc = tail_start(s->api.store, &s->api.tail, e);
 
 	if (rc == OK)
@@ -330,12 +312,8 @@ start_threads(struct serve *s, struct err *e)
 		jobs.arg = s->failures;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
-	if (rc == OK)
-		rc = pool_start(&read, &s->api.read, e);
-	if (rc == OK)
-		rc = pool_start(&check, &s->api.check, e);
-	if (rc == OK)
-		rc = pool_start(&hooks, &s->api.hooks, e);
+	for (size_t i = 0; rc == OK && i < COUNT_OF(pools); i++)
+		rc = pool_start(&pools[i], started[i], e);
 	if (rc == OK)
 		s->api.resealer =
 		    resealer_new(s->api.append, s->api.keyring, s->conf);
@@ -548,9 +526,7 @@ verb_serve(struct cli *c, struct err *e)
 	sigset_t set;
 	int rc;
 
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
+	cli_signals(&set);
 	(void)sigaddset(&set, SIGHUP);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)sigaction(

@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "contract/subscription.h"
@@ -49,11 +48,10 @@ ask(struct cli *c, const char *method, struct str body, struct json **ret,
 int
 verb_source_put(struct cli *c, struct err *e)
 {
-	const char *file = c->args.n_operands > 1 ? c->args.operands[1] : NULL;
 	struct buf b = BUF(MIB);
 	struct json *j = NULL;
 	struct str secret;
-	int rc = input_read(file, &b, e);
+	int rc = cli_input(c->args.operands[1], &b, e);
 
 	if (rc == OK)
 		rc = ask(c, "PUT", buf_str(&b), &j, e);

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
 #include "contract/receive.h"
@@ -55,7 +54,7 @@ verb_verify(struct cli *c, struct err *e)
 		rc = err_set(e, ERR_INVALID,
 		    "--secret is needed, or the environment's HIKYAKU_SECRET");
 	if (rc == OK)
-		rc = input_read(c->args.operands[0], &b, e);
+		rc = cli_input(c->args.operands[0], &b, e);
 	if (rc == OK)
 		rc = verify(c, &s, buf_str(&b), &result, e);
 	if (rc == OK && result == RECEIVE_OK)
