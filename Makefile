@@ -168,9 +168,10 @@ clean: ## removes what was built
 
 # Tests. A stage that has a closing line "N passed, M failed" is counted by it.
 JOBS ?= $(shell nproc)
-.PHONY: test unit unit-pg check tsan soak sim bench fresh
+.PHONY: test unit unit-pg check tsan soak sim planted bench fresh
 test: all ## everything; closes with "N passed, M failed"
 	@tools/stages unit='$(MAKE) -j$(JOBS) V=asan unit-pg' lint='$(MAKE) lint' \
+	  planted='$(MAKE) planted' \
 	  system='$(PYTHON) tests/run' \
 	  crash='$(PYTHON) tests/crash/run.py --rounds 10' \
 	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 8' \
@@ -205,6 +206,9 @@ soak: all ## the long forms of what `make test` does in short
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.
 sim: $(B)/unit/deliver/core/core_sim_test $(B)/unit/deliver/core/core_sim_small_test ## a million steps of the delivery core
 	@SIM_STEPS=1000000 tools/run-unit $^
+
+planted: $(B)/libserver.a ## bugs are planted in the delivery core: its simulator must find each
+	@CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LIB='$<' LDLIBS='$(TEST_LD)' $(PYTHON) tools/planted -j $(JOBS)
 
 bench: all ## the benchmarks
 	@$(MAKE) $(B)/bench/feed

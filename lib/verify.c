@@ -3,6 +3,7 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 #include "contract/receive.h"
 #include "hk_priv.h"

@@ -19,13 +19,8 @@ UPDATE audit_head SET cut_n = :n, cut_hash = :hash WHERE id = 1;
 
 -- name: audit_add
 -- args: n int, at int, category text, row text, hash bytes
+-- rows: many
 INSERT INTO audit (n, at, category, row, hash) VALUES (:n, :at, :category, :row, :hash);
-
--- name: audit_add_many
--- args: ns int[], ats int[], categories text[], texts text[], hashes bytes[]
--- only: postgres
-INSERT INTO audit (n, at, category, row, hash)
-SELECT * FROM unnest(:ns::bigint[], :ats::bigint[], :categories::text[], :texts::text[], :hashes::bytea[]);
 
 -- name: audit_page
 -- args: from_at int, at int, n int, most int

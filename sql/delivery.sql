@@ -116,49 +116,23 @@ UPDATE node SET flush = :flush WHERE id = :id AND flush < :flush;
 
 -- name: attempt_put
 -- args: seq int, sub int, rep int, n int, at int, us int, status int, verdict int, reason int, detail text?
--- only: sqlite
+-- rows: many
 INSERT INTO attempt (seq, sub, rep, n, at, us, status, verdict, reason, detail)
 VALUES (:seq, :sub, :rep, :n, :at, :us, :status, :verdict, :reason, :detail) ON CONFLICT DO NOTHING;
 
--- name: attempt_put_many
--- args: seqs int[], subs int[], reps int[], ns int[], ats int[], uss int[], statuses int[], verdicts int[], reasons int[], details text[]
--- only: postgres
-INSERT INTO attempt (seq, sub, rep, n, at, us, status, verdict, reason, detail)
-SELECT * FROM unnest(:seqs::bigint[], :subs::bigint[], :reps::bigint[], :ns::bigint[], :ats::bigint[], :uss::bigint[],
-                     :statuses::bigint[], :verdicts::bigint[], :reasons::bigint[], :details::text[]) ON CONFLICT DO NOTHING;
-
 -- name: row_put
 -- args: sub int, seq int, rep int, okey int, skey int, state int, tries int, n int, crashes int, next_at int, token text, last_status int, last_reason int, rec_a int, rec_b int, rv int, asked int
--- only: sqlite
+-- rows: many
 INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason, rec_a, rec_b, rv, asked)
 VALUES (:sub, :seq, :rep, :okey, :skey, :state, :tries, :n, :crashes, :next_at, :token, :last_status, :last_reason, :rec_a, :rec_b, :rv, :asked)
 ON CONFLICT (sub, seq, rep) DO UPDATE SET state = excluded.state, tries = excluded.tries, n = excluded.n,
   crashes = excluded.crashes, next_at = excluded.next_at, token = excluded.token,
   last_status = excluded.last_status, last_reason = excluded.last_reason, asked = excluded.asked;
 
--- name: row_put_many
--- args: subs int[], seqs int[], reps int[], okeys int[], skeys int[], states int[], triess int[], ns int[], crashess int[], next_ats int[], token text, last_statuses int[], last_reasons int[], rec_as int[], rec_bs int[], rvs int[], askeds int[]
--- only: postgres
-INSERT INTO delivery (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, token, last_status, last_reason, rec_a, rec_b, rv, asked)
-SELECT sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, :token, last_status, last_reason, rec_a, rec_b, rv, asked
-  FROM unnest(:subs::bigint[], :seqs::bigint[], :reps::bigint[], :okeys::bigint[], :skeys::bigint[], :states::bigint[],
-              :triess::bigint[], :ns::bigint[], :crashess::bigint[], :next_ats::bigint[], :last_statuses::bigint[], :last_reasons::bigint[],
-              :rec_as::bigint[], :rec_bs::bigint[], :rvs::bigint[], :askeds::bigint[])
-       AS r (sub, seq, rep, okey, skey, state, tries, n, crashes, next_at, last_status, last_reason, rec_a, rec_b, rv, asked)
-ON CONFLICT (sub, seq, rep) DO UPDATE SET state = excluded.state, tries = excluded.tries, n = excluded.n,
-  crashes = excluded.crashes, next_at = excluded.next_at, token = excluded.token,
-  last_status = excluded.last_status, last_reason = excluded.last_reason, asked = excluded.asked;
-
 -- name: row_del
 -- args: sub int, seq int, rep int
--- only: sqlite
+-- rows: many
 DELETE FROM delivery WHERE sub = :sub AND seq = :seq AND rep = :rep;
-
--- name: row_del_many
--- args: subs int[], seqs int[], reps int[]
--- only: postgres
-DELETE FROM delivery d USING unnest(:subs::bigint[], :seqs::bigint[], :reps::bigint[]) AS r (sub, seq, rep)
- WHERE d.sub = r.sub AND d.seq = r.seq AND d.rep = r.rep;
 
 -- name: dead_put
 -- args: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, error text?
@@ -199,19 +173,13 @@ SELECT count(*) FROM (SELECT 1 FROM delivery WHERE sub = :sub LIMIT :most) waiti
 
 -- name: record_version_put
 -- args: sub int, rec_a int, rec_b int, rv int, seq int
--- only: sqlite
--- It never goes back; with the same version the later place counts.
-INSERT INTO version (sub, rec_a, rec_b, rv, seq) VALUES (:sub, :rec_a, :rec_b, :rv, :seq)
-ON CONFLICT (sub, rec_a, rec_b) DO UPDATE SET rv = excluded.rv, seq = excluded.seq WHERE excluded.rv >= version.rv;
-
--- name: record_version_put_many
--- args: subs int[], rec_as int[], rec_bs int[], rvs int[], seqs int[]
--- only: postgres
--- A record may be there twice: the newest of it.
+-- rows: many
+-- It never goes back; with the same version the later place counts. A record
+-- may be there twice, which PostgreSQL takes in one statement by its newest.
 INSERT INTO version (sub, rec_a, rec_b, rv, seq)
-SELECT DISTINCT ON (sub, rec_a, rec_b) sub, rec_a, rec_b, rv, seq
-  FROM unnest(:subs::bigint[], :rec_as::bigint[], :rec_bs::bigint[], :rvs::bigint[], :seqs::bigint[]) AS v (sub, rec_a, rec_b, rv, seq)
- ORDER BY sub, rec_a, rec_b, rv DESC, seq DESC
+--sqlite: VALUES (:sub, :rec_a, :rec_b, :rv, :seq)
+--postgres: SELECT DISTINCT ON (:sub, :rec_a, :rec_b) :sub, :rec_a, :rec_b, :rv, :seq
+--postgres:   FROM {{each}} ORDER BY :sub, :rec_a, :rec_b, :rv DESC, :seq DESC
 ON CONFLICT (sub, rec_a, rec_b) DO UPDATE SET rv = excluded.rv, seq = excluded.seq WHERE excluded.rv >= version.rv;
 
 -- name: record_version_get

@@ -1,5 +1,6 @@
 -- name: log_insert
 -- args: seq int, kind int, tenant bytes, event_id bytes, h int, hash bytes, type text, pkey text, rv int?, received_at int, to_sub int?, attrs text?, body bytes
+-- rows: many
 -- only: sqlite
 -- times: 8
 INSERT INTO log (seq, kind, tenant, event_id, h, hash, type, pkey, rv, received_at, to_sub, attrs, body)

@@ -18,13 +18,8 @@ RETURNING id, uid, feed_url, title, site_url, etag, last_modified, body_hash, co
 
 -- name: fetch_begin
 -- args: id int, run bytes
--- only: sqlite
+-- rows: many
 UPDATE feed SET begun_by = :run WHERE id = :id;
-
--- name: fetch_begin_many
--- args: ids int[], run bytes
--- only: postgres
-UPDATE feed SET begun_by = :run WHERE id = ANY (:ids::bigint[]);
 
 -- name: fetch_unbegin
 -- args: id int, run bytes

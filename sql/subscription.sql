@@ -73,23 +73,23 @@ DELETE FROM delivery WHERE (sub, seq, rep) IN (
        SELECT sub, seq, rep FROM delivery WHERE sub = :sub LIMIT :most);
 
 -- name: ended_reader
--- args: sub int, most int
+-- args: as ended_delivery
 DELETE FROM reader WHERE (sub, okey, rep) IN (
        SELECT sub, okey, rep FROM reader WHERE sub = :sub LIMIT :most);
 
 -- name: ended_dead
--- args: sub int, most int
+-- args: as ended_delivery
 -- What somebody decided on stays, as attempts do: until their time.
 DELETE FROM dead WHERE (sub, seq, rep) IN (
        SELECT sub, seq, rep FROM dead WHERE sub = :sub AND state = 0 LIMIT :most);
 
 -- name: ended_stat
--- args: sub int, most int
+-- args: as ended_delivery
 DELETE FROM stat WHERE (sub, minute) IN (
        SELECT sub, minute FROM stat WHERE sub = :sub LIMIT :most);
 
 -- name: ended_version
--- args: sub int, most int
+-- args: as ended_delivery
 DELETE FROM version WHERE (sub, rec_a, rec_b) IN (
        SELECT sub, rec_a, rec_b FROM version WHERE sub = :sub LIMIT :most);
 

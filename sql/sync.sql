@@ -24,8 +24,8 @@ SELECT i.id, i.created_at
  ORDER BY i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_ids_down
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, most int, skip int
--- rows: id int, created_at int
+-- args: as sync_ids_up
+-- rows: as sync_ids_up
 SELECT i.id, i.created_at
   FROM feed_item i CROSS JOIN feed_subscription s
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
@@ -44,8 +44,8 @@ SELECT i.id, i.created_at
  ORDER BY i.id DESC LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_up
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, most int, skip int
--- rows: id int, created_at int
+-- args: as sync_ids_up
+-- rows: as sync_ids_up
 SELECT i.id, i.created_at
   FROM feed_subscription s CROSS JOIN feed_item i
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
@@ -64,8 +64,8 @@ SELECT i.id, i.created_at
  ORDER BY i.published_at, i.id LIMIT :most OFFSET :skip;
 
 -- name: sync_dates_down
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text, most int, skip int
--- rows: id int, created_at int
+-- args: as sync_ids_up
+-- rows: as sync_ids_up
 SELECT i.id, i.created_at
   FROM feed_subscription s CROSS JOIN feed_item i
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
@@ -113,9 +113,9 @@ SELECT i.id, i.uid, i.feed_id, i.published_at, i.created_at, i.updated_at, coale
 --postgres: WHERE i.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint);
 
 -- name: sync_read
--- args: user int, ids text, is_read int, now int
+-- args: user int, ids text, value int, now int
 INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
-SELECT s.user_id, i.id, i.feed_id, :is_read, 0, :now
+SELECT s.user_id, i.id, i.feed_id, :value, 0, :now
   FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
 --sqlite: WHERE i.id IN (SELECT value FROM json_each(:ids))
 --postgres: WHERE i.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint)
@@ -123,9 +123,9 @@ ON CONFLICT (user_id, item_id) DO UPDATE SET is_read = excluded.is_read, updated
  WHERE item_state.is_read <> excluded.is_read;
 
 -- name: sync_star
--- args: user int, ids text, is_starred int, now int
+-- args: as sync_read
 INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
-SELECT s.user_id, i.id, i.feed_id, 0, :is_starred, :now
+SELECT s.user_id, i.id, i.feed_id, 0, :value, :now
   FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user
 --sqlite: WHERE i.id IN (SELECT value FROM json_each(:ids))
 --postgres: WHERE i.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint)

@@ -7,14 +7,31 @@ sql/<room>.sql holds statements:
     -- args: seq int, type text?        (int, text, bytes; ? may be null;
     -- rows: seq int, body bytes         int[] text[] bytes[] PostgreSQL only)
     -- only: postgres                    (left out on the other engine)
-    -- times: 8                          (an INSERT: also one of so many rows)
     -- Any further comment.
     SELECT ... :seq ...;
 
 `:name` becomes ?N (SQLite) or $N (PostgreSQL) by the order of `args`. A line
 `--sqlite: x` or `--postgres: x` is kept for that engine only. {{token}} is one
-of the type names below. OUTDIR gets sql.h (enum stmt, a typed wrapper
-sql_<name>() each, a struct and reader for its rows) and sql.c (the texts).
+of the type names below.
+
+OUTDIR gets sql.c (the texts) and sql.h, where callers name each argument:
+
+    sql_log_cut(db, e, .seq = 7)              rows changed, or < 0
+    sql_log_get(db, &rows, e, .seq = 7)       struct rows, for
+    sql_log_get_next(rows, &row, e)           1 and the row, 0, or < 0
+    sql_log_get_one(db, arena, &row, e, .seq = 7)   1, 0 or < 0; texts are the
+                                              arena's; without texts, no arena
+
+`-- args: as x` and `-- rows: as x` are those of the statement x above it, with
+the same struct.
+
+`-- rows: many` is for a statement that changes data: its wrapper takes an array
+of its args, sql_x(db, v, n, e). SQLite runs it for each; PostgreSQL once, with
+an array for each argument: INSERT … VALUES, UPDATE … WHERE and DELETE … WHERE
+are made so by themselves, any other form says where the rows come from by
+{{each}}, and `:name` is a column of that. `-- times: 8`: SQLite takes so many
+rows of an INSERT at once.
+
 sql/migrations/NNNN_what.sql become the steps of store_migrate(), numbered
 without gaps.
 """
@@ -43,7 +60,7 @@ def fail(where, what):
 def render(engine, text):
     text = re.sub(r"(?m)^(\s*)--(sqlite|postgres): ?(.*)$",
                   lambda m: m[1] + m[3] if m[2] == engine else "", text)
-    return re.sub(r"\{\{(\w+)\}\}", lambda m: TOKENS[engine][m[1]], text)
+    return re.sub(r"\{\{(\w+)\}\}", lambda m: TOKENS[engine].get(m[1], m[0]), text)
 
 
 def strip(text):
@@ -70,14 +87,44 @@ def meta(chunk, key):
     return m[1] if m else None
 
 
-def statement(path, chunk):
+PG_TYPE = {"int": "bigint[]", "text": "text[]", "bytes": "bytea[]"}
+
+
+def over_each(where, body, args):
+    """The statement over arrays: PostgreSQL's form of `rows: many`."""
+    each = (f"unnest({', '.join(f'${i + 1}::{PG_TYPE[k]}' for i, (_, k, _) in enumerate(args))})"
+            f" AS each ({', '.join(n + '_' for n, _, _ in args)})")
+    body = re.sub(r"(?<!:):([a-z_]\w*)", r"each.\1_", body)
+    if "{{each}}" in body:
+        return body.replace("{{each}}", each)
+    m = re.fullmatch(r"(?s)(INSERT INTO .*?)\bVALUES\s*\(([^()]*)\)(.*)", body)
+    if m:
+        return f"{m[1]}SELECT {m[2]}\n  FROM {each}{m[3]}"
+    m = re.fullmatch(r"(?s)((UPDATE|DELETE FROM) .*?)(\s+WHERE .*)", body)
+    if m:
+        return f"{m[1]} {'FROM' if m[2] == 'UPDATE' else 'USING'} {each}{m[3]}"
+    fail(where, "rows: many needs {{each}} here")
+
+
+def shared(where, rest, what, name, known):
+    """The fields of a line, and the statement whose struct has them."""
+    m = re.fullmatch(r"as (\w+)", meta(rest, what) or "")
+    if not m:
+        return fields(where, meta(rest, what), what == "args"), name
+    if m[1] not in known:
+        fail(where, f"{what}: as {m[1]}: no such statement above it")
+    return known[m[1]][what], known[m[1]]["of_" + what]
+
+
+def statement(path, chunk, known=()):
     name, rest = chunk.split("\n", 1)
     name, where = name.strip(), f"{path}: {chunk.split(chr(10), 1)[0].strip()}"
     only = meta(rest, "only")
     if only and only not in ENGINES:
         fail(where, f"only: {only}")
-    args = fields(where, meta(rest, "args"), True)
+    args, of_args = shared(where, rest, "args", name, known)
     order = {a[0]: i + 1 for i, a in enumerate(args)}
+    many = meta(rest, "rows") == "many"
     text = {}
     for engine in ENGINES:
         if only and only != engine:
@@ -87,54 +134,30 @@ def statement(path, chunk):
         used = set(re.findall(r"(?<!:):([a-z_]\w*)", body))
         if used != set(order):
             fail(where, f"{engine}: args and use differ: {used ^ set(order)}")
+        if many and engine == "postgres":
+            text[engine] = over_each(where, body, args)
+            continue
         mark = "?" if engine == "sqlite" else "$"
         text[engine] = re.sub(r"(?<!:):([a-z_]\w*)",
                               lambda m: f"{mark}{order[m[1]]}", body)
     if any(k.endswith("[]") for _, k, _ in args) and only != "postgres":
         fail(where, "arrays are for `only: postgres`")
-    return {"name": name, "args": args, "text": text,
-            "rows": fields(where, meta(rest, "rows"), False)}
+    if many and only != "sqlite" and any(k == "int" and null for _, k, null in args):
+        fail(where, "an array has no null among whole numbers")
+    rows, of_rows = ([], name) if many else shared(where, rest, "rows", name, known)
+    return {"name": name, "args": args, "rows": rows, "text": text, "many": many, "times": int(meta(rest, "times") or 1),
+            "of_args": of_args, "of_rows": of_rows}
 
 
-def repeated(s, times):
+def repeated(s):
     """The statement with its last (…) repeated, for so many rows at once."""
-    n, text = len(s["args"]), {}
-    for engine, body in s["text"].items():
-        m = body and re.fullmatch(r"(?s)(.* VALUES|.*\nVALUES)\s*(\([^()]*\));?", body)
-        if body and not m:
-            fail(s["name"], "times: is for INSERT … VALUES (…)")
-        rows = body and ",\n".join(
-            re.sub(r"([?$])(\d+)", lambda x, i=i: f"{x[1]}{int(x[2]) + i * n}", m[2])
-            for i in range(times))
-        text[engine] = body and f"{m[1]}\n{rows};"
-    return {"name": f"{s['name']}_{times}", "args": s["args"] * times, "text": text,
-            "rows": [], "each": s, "times": times}
-
-
-def wrapper_each(s):
-    """sql_<name>_<times>() takes an array of struct sql_<name>_args."""
-    one, n = s["each"]["name"], len(s["each"]["args"])
-    out = [f"struct sql_{one}_args {{"]
-    for name, kind, null in s["each"]["args"]:
-        c = f"const int64_t *{name}" if kind == "int" and null else C_ARG[kind].format(name)
-        out.append(f"\t{c};")
-    out += ["};", "static inline int64_t",
-            f"sql_{s['name']}(struct db *db, const struct sql_{one}_args *each, struct err *e)", "{",
-            f"\tUNINIT struct val args[{n * s['times']}];", "",
-            f"\tfor (size_t i = 0; i < {s['times']}; i++) {{",
-            f"\t\tconst struct sql_{one}_args *a = &each[i];",
-            f"\t\tstruct val *to = &args[i * {n}];", ""]
-    for i, (name, kind, null) in enumerate(s["each"]["args"]):
-        v = f"a->{name}"
-        if kind == "int" and null:
-            val = f"{{.type = {v} ? VAL_INT : VAL_NULL, .i = {v} ? *{v} : 0}}"
-        elif kind == "int":
-            val = f"{{.type = VAL_INT, .i = {v}}}"
-        else:
-            val = f"{{.type = {v}.p ? {VAL[kind]} : VAL_NULL, .s = {v}}}"
-        out.append(f"\t\tto[{i}] = (struct val){val};")
-    out += ["\t}", f"\treturn db_exec(db, STMT_{s['name'].upper()}, args, {n * s['times']}, e);", "}"]
-    return "\n".join(out)
+    n, times, body = len(s["args"]), s["times"], s["text"]["sqlite"]
+    m = re.fullmatch(r"(?s)(.* VALUES|.*\nVALUES)\s*(\([^()]*\));?", body)
+    if not m or not s["many"]:
+        fail(s["name"], "times: is for INSERT … VALUES (…) with rows: many")
+    rows = ",\n".join(re.sub(r"\?(\d+)", lambda x, i=i: f"?{int(x[1]) + i * n}", m[2]) for i in range(times))
+    return {"name": f"{s['name']}_{times}", "args": s["args"] * times, "rows": [], "many": False, "times": 1,
+            "text": {"sqlite": f"{m[1]}\n{rows};", "postgres": None}, "part_of": s["name"]}
 
 
 def quote(text):
@@ -144,60 +167,89 @@ def quote(text):
     return "\n    ".join(f'"{l}\\n"' for l in esc.split("\n"))
 
 
-# What the wrappers of the store are made of.
-STORE = {"name": "sql", "stmt": "STMT", "db": "struct db", "rows": "struct rows",
-         "exec": "db_exec", "query": "db_query", "int": "rows_int", "str": "rows_str",
-         "null": "rows_null"}
+def c_field(name, kind, null):
+    return f"const int64_t *{name}" if kind == "int" and null else C_ARG[kind].format(name)
 
 
-def wrapper(s, w=STORE):
-    n, args, rows = s["name"], s["args"], s["rows"]
-    arrays = any(k.endswith("[]") for _, k, _ in args)
-    params = [w["db"] + " *db"]
-    for name, kind, null in args:
-        if kind == "int" and null:
-            params.append(f"const int64_t *{name}")
-        else:
-            params.append(C_ARG[kind].format(name))
-    if arrays:
-        params.append("size_t n_each")
-    if rows:
-        params.append(w["rows"] + " **ret")
-    params.append("struct err *e")
-    vals = []
-    for name, kind, null in args:
-        if kind == "int" and null:
-            vals.append(f"{{.type = {name} ? VAL_INT : VAL_NULL, .i = {name} ? *{name} : 0}}")
-        elif kind == "int":
-            vals.append(f"{{.type = VAL_INT, .i = {name}}}")
-        elif kind == "int[]":
-            vals.append(f"{{.type = VAL_INTS, .iv = {name}, .n = n_each}}")
-        elif kind.endswith("[]"):
-            vals.append(f"{{.type = {VAL[kind]}, .sv = {name}, .n = n_each}}")
-        else:
-            vals.append(f"{{.type = {name}.p ? {VAL[kind]} : VAL_NULL, .s = {name}}}")
-    out = [f"static inline {'int' if rows else 'int64_t'}",
-           f"{w['name']}_{n}({', '.join(params)})", "{"]
-    if vals:
-        out.append("\tconst struct val args[] = {" + ", ".join(vals) + "};")
-    argv = "args, " + str(len(vals)) if vals else "NULL, 0"
-    call = f"{w['stmt']}_{n.upper()}, {argv}"
-    out.append(f"\treturn {w['query']}(db, {call}, ret, e);" if rows
-               else f"\treturn {w['exec']}(db, {call}, e);")
-    out.append("}")
-    if rows:
-        out.append(f"struct {w['name']}_{n}_row {{")
-        for name, kind, null in rows:
+def declared(s):
+    """What sql.h says of a statement."""
+    n, ta, tr = s["name"], s["of_args"], s["of_rows"]
+    arrays = any(k.endswith("[]") for _, k, _ in s["args"])
+    texts = any(k != "int" for _, k, _ in s["rows"])
+    out = []
+    if s["args"] and n == ta:
+        out += [f"struct sql_{n}_args {{", *(f"\t{c_field(*a)};" for a in s["args"]),
+                *(["\tsize_t n_each;"] if arrays else []), "};"]
+    p = f"const struct sql_{ta}_args *a, " if s["args"] else ""
+    given, more = (f"&(struct sql_{ta}_args){{__VA_ARGS__}}, ", ", ...") if s["args"] else ("", "")
+    if s["many"]:
+        return "\n".join(out + [f"int64_t sql_{n}(struct db *db, const struct sql_{ta}_args *v, size_t n, struct err *e) MUST_CHECK;"])
+    if not s["rows"]:
+        return "\n".join(out + [f"int64_t sql_{n}_run(struct db *db, {p}struct err *e) MUST_CHECK;",
+                                f"#define sql_{n}(db, e{more}) sql_{n}_run(db, {given}e)"])
+    if n == tr:
+        out.append(f"struct sql_{n}_row {{")
+        for name, kind, null in s["rows"]:
             out.append("\t" + ("int64_t" if kind == "int" else "struct str") + f" {name};")
             if kind == "int" and null:
                 out.append(f"\tbool {name}_null;")
-        out += ["};", "static inline void",
-                f"{w['name']}_{n}_get(const {w['rows']} *r, struct {w['name']}_{n}_row *ret)", "{"]
-        for i, (name, kind, null) in enumerate(rows):
-            out.append(f"\tret->{name} = {w['int' if kind == 'int' else 'str']}(r, {i});")
-            if kind == "int" and null:
-                out.append(f"\tret->{name}_null = {w['null']}(r, {i});")
-        out.append("}")
+        out.append("};")
+    a, x = ("struct arena *arena, ", "arena, ") if texts else ("", "")
+    out += [f"int sql_{n}_run(struct db *db, {p}struct rows **ret, struct err *e) MUST_CHECK;",
+            f"#define sql_{n}(db, ret, e{more}) sql_{n}_run(db, {given}ret, e)",
+            f"void sql_{n}_get(const struct rows *r, struct sql_{tr}_row *ret);",
+            f"int sql_{n}_next(struct rows *r, struct sql_{tr}_row *ret, struct err *e) MUST_CHECK;",
+            f"int sql_{n}_first(struct db *db, {p}{a}struct sql_{tr}_row *ret, struct err *e) MUST_CHECK;",
+            f"#define sql_{n}_one(db, {x}ret, e{more}) sql_{n}_first(db, {given}{x}ret, e)"]
+    return "\n".join(out)
+
+
+def val(name, kind, null):
+    v = f"a->{name}"
+    if kind == "int" and null:
+        return f"{{.type = {v} ? VAL_INT : VAL_NULL, .i = {v} ? *{v} : 0}}"
+    if kind == "int":
+        return f"{{.type = VAL_INT, .i = {v}}}"
+    if kind == "int[]":
+        return f"{{.type = VAL_INTS, .iv = {v}, .n = a->n_each}}"
+    if kind.endswith("[]"):
+        return f"{{.type = {VAL[kind]}, .sv = {v}, .n = a->n_each}}"
+    return f"{{.type = {v}.p ? {VAL[kind]} : VAL_NULL, .s = {v}}}"
+
+
+def defined(s):
+    """What sql.c does for it."""
+    n, ta, tr, q = s["name"], s["of_args"], s["of_rows"], f"STMT_{s['name'].upper()}"
+    if s["many"]:
+        return "\n".join([
+            "static void", f"{n}_fill(const void *v, size_t i, struct val *to)", "{",
+            f"\tconst struct sql_{ta}_args *a = (const struct sql_{ta}_args *)v + i;", "",
+            *(f"\tto[{i}] = (struct val){val(*a)};" for i, a in enumerate(s["args"])), "}",
+            "int64_t", f"sql_{n}(struct db *db, const struct sql_{ta}_args *v, size_t n, struct err *e)", "{",
+            f"\treturn db_exec_many(db, {q}, v, n, {n}_fill, e);", "}"])
+    p = f"const struct sql_{ta}_args *a, " if s["args"] else ""
+    ret = "struct rows **ret, " if s["rows"] else ""
+    out = ["int" if s["rows"] else "int64_t", f"sql_{n}_run(struct db *db, {p}{ret}struct err *e)", "{"]
+    if s["args"]:
+        out.append("\tconst struct val args[] = {" + ", ".join(val(*a) for a in s["args"]) + "};")
+    argv = f"args, {len(s['args'])}" if s["args"] else "NULL, 0"
+    out += [f"\treturn db_{'query' if s['rows'] else 'exec'}(db, {q}, {argv}, {'ret, ' if s['rows'] else ''}e);", "}"]
+    if not s["rows"]:
+        return "\n".join(out)
+    out += ["void", f"sql_{n}_get(const struct rows *r, struct sql_{tr}_row *ret)", "{"]
+    for i, (name, kind, null) in enumerate(s["rows"]):
+        out.append(f"\tret->{name} = rows_{'int' if kind == 'int' else 'str'}(r, {i});")
+        if kind == "int" and null:
+            out.append(f"\tret->{name}_null = rows_null(r, {i});")
+    out += ["}", "int", f"sql_{n}_next(struct rows *r, struct sql_{tr}_row *ret, struct err *e)", "{",
+            "\tint rc = rows_next(r, e);", "", "\tif (rc > 0)", f"\t\tsql_{n}_get(r, ret);", "\treturn rc;", "}"]
+    texts = [name for name, kind, _ in s["rows"] if kind != "int"]
+    out += ["int", f"sql_{n}_first(struct db *db, {p}{'struct arena *arena, ' if texts else ''}struct sql_{tr}_row *ret, struct err *e)", "{",
+            "\tstruct rows *rows = NULL;", f"\tint rc = sql_{n}_run(db, {'a, ' if s['args'] else ''}&rows, e);", "",
+            "\tif (rc == OK)", f"\t\trc = sql_{n}_next(rows, ret, e);"]
+    if texts:
+        out += ["\tif (rc > 0) {", *(f"\t\tret->{t} = kept(arena, ret->{t});" for t in texts), "\t}"]
+    out += ["\trows_close(rows);", "\treturn rc;", "}"]
     return "\n".join(out)
 
 
@@ -212,10 +264,9 @@ def main(outdir, paths):
             steps.append((os.path.basename(path), {e: strip(render(e, text)) for e in ENGINES}))
         else:
             for c in re.split(r"(?m)^-- name: ", text)[1:]:
-                stmts.append(statement(path, c))
-                times = meta(c, "times")
-                if times:
-                    stmts.append(repeated(stmts[-1], int(times)))
+                stmts.append(statement(path, c, {x["name"]: x for x in stmts}))
+                if stmts[-1]["times"] > 1:
+                    stmts.append(repeated(stmts[-1]))
     names = [s["name"] for s in stmts]
     for n in names:
         if names.count(n) > 1:
@@ -223,20 +274,23 @@ def main(outdir, paths):
 
     with open(os.path.join(outdir, "sql.h"), "w", encoding="utf-8") as f:
         f.write("/* made by tools/sqlgen.py from sql/: do not edit */\n"
-                "#ifndef GEN_SQL_H\n#define GEN_SQL_H\n\n#include \"store/store.h\"\n\nenum stmt {\n")
+                "#ifndef GEN_SQL_H\n#define GEN_SQL_H\n\n#include \"store/store.h\"\n\nstruct arena;\n\nenum stmt {\n")
         f.writelines(f"\tSTMT_{n.upper()},\n" for n in names)
         f.write("\tSTMT_COUNT\n};\n\n")
         f.write("struct stmt_info {\n\tconst char *name, *sqlite, *postgres;\n"
                 "\tint n_args;\n\tconst enum val_type *args;\n"
-                "\tint n_cols;\n\tconst enum val_type *cols;\n};\n"
+                "\tint n_cols;\n\tconst enum val_type *cols;\n"
+                "\tbool many; /* PostgreSQL takes its args as arrays */\n"
+                "\tint times; /* over 1: the next statement takes so many at once */\n};\n"
                 "struct step_info {\n\tconst char *name, *sqlite, *postgres;\n};\n"
                 "extern const struct stmt_info STMTS[];\n"
                 "extern const struct step_info STEPS[];\nextern const int STEP_COUNT;\n\n")
-        for s in stmts:
-            f.write((wrapper_each(s) if "each" in s else wrapper(s)) + "\n\n")
+        f.writelines(declared(s) + "\n\n" for s in stmts if "part_of" not in s)
         f.write("#endif\n")
     with open(os.path.join(outdir, "sql.c"), "w", encoding="utf-8") as f:
-        f.write('/* made by tools/sqlgen.py from sql/: do not edit */\n#include "sql.h"\n\n')
+        f.write('/* made by tools/sqlgen.py from sql/: do not edit */\n#include "sql.h"\n\n#include "base/arena.h"\n\n'
+                "static struct str\nkept(struct arena *a, struct str s)\n{\n\treturn s.p ? arena_dup(a, s) : s;\n}\n\n")
+        f.writelines(defined(s) + "\n\n" for s in stmts if "part_of" not in s)
         for s in stmts:
             for what in ("args", "rows"):
                 kinds = ", ".join(VAL[k] for _, k, _ in s[what])
@@ -247,7 +301,7 @@ def main(outdir, paths):
             a = f"{len(s['args'])}, {s['name'] + '_args' if s['args'] else 'NULL'}"
             r = f"{len(s['rows'])}, {s['name'] + '_rows' if s['rows'] else 'NULL'}"
             f.write(f"    {{\"{s['name']}\",\n    {quote(s['text']['sqlite'])},\n"
-                    f"    {quote(s['text']['postgres'])},\n    {a}, {r}}},\n")
+                    f"    {quote(s['text']['postgres'])},\n    {a}, {r}, {'true' if s['many'] else 'false'}, {s['times']}}},\n")
         f.write("};\n\nconst struct step_info STEPS[] = {\n")
         for name, t in steps:
             f.write(f"    {{\"{name}\",\n    {quote(t['sqlite'])},\n    {quote(t['postgres'])}}},\n")

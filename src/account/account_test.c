@@ -1,6 +1,7 @@
 /* Accounts and keys over a real store: SQLite in a temporary folder. */
 #include "account/accounts.h"
 #include "account/keys.h"
+#include "account/limits.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -370,19 +371,23 @@ test_secret(void **state)
 	assert_true(str_eq(got, str_of(made.secret)));
 
 	/* The other's, put in its place, is none. */
-	assert_int_equal(
-	    sql_key_secret(w->db, uuid_str(&other.public_id), &rows, &w->e),
+	assert_int_equal(sql_key_secret(w->db, &rows, &w->e,
+			     .public_id = uuid_str(&other.public_id)),
 	    OK);
 	assert_int_equal(rows_next(rows, &w->e), 1);
 	stored = arena_dup(w->arena, rows_str(rows, 0));
 	rows_close(rows);
 	assert_null(strstr(arena_z(w->arena, stored), two.secret));
 	rows = NULL;
-	assert_int_equal(sql_seal_api_key_page(w->db, 0, 1, &rows, &w->e), OK);
+	assert_int_equal(
+	    sql_seal_api_key_page(w->db, &rows, &w->e, .after = 0, .most = 1),
+	    OK);
 	assert_int_equal(rows_next(rows, &w->e), 1);
 	got = arena_dup(w->arena, rows_str(rows, 2));
 	rows_close(rows);
-	assert_int_equal(sql_seal_api_key_put(w->db, 1, got, stored, &w->e), 1);
+	assert_int_equal(sql_seal_api_key_put(w->db, &w->e, .id = 1, .was = got,
+			     .sealed = stored),
+	    1);
 	assert_int_equal(keys_secret(w->db, w->ring, k.public_id, STR("d"),
 			     w->arena, &got, &w->e),
 	    ERR_INVALID);
@@ -400,9 +405,11 @@ test_secret_default(void **state)
 	struct str got = STR_EMPTY;
 
 	assert_int_equal(
-	    sql_key_add(w->db, uuid_str(&id), STR("old"), STR("h"), STR("hk_"),
-		STR("read"), (struct str){NULL, 0}, NULL, NOW, STR("local"),
-		NULL, (struct str){NULL, 0}, &w->e),
+	    sql_key_add(w->db, &w->e, .public_id = uuid_str(&id),
+		.name = STR("old"), .hash = STR("h"), .shown = STR("hk_"),
+		.scopes = STR("read"), .tenants = (struct str){NULL, 0},
+		.rate = NULL, .now = NOW, .created_by = STR("local"),
+		.expires_at = NULL, .webhook_secret = (struct str){NULL, 0}),
 	    1);
 	assert_int_equal(keys_secret(w->db, w->ring, id, STR("the default"),
 			     w->arena, &got, &w->e),

@@ -1,11 +1,11 @@
 #include "account/accounts.h"
 
+#include "account/limits.h"
 #include "account/users.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
 
@@ -128,7 +128,8 @@ accounts_add(struct db *db, struct str name, struct str hash, enum role role,
 	if (!some)
 		return err_at(e, ERR_CONFLICT, "/role",
 		    "the first user must be an admin");
-	n = sql_account_add(db, name, hash, str_of(role_name(role)), now_us, e);
+	n = sql_account_add(db, e, .name = name, .password = hash,
+	    .role = str_of(role_name(role)), .now = now_us);
 	if (n < 0)
 		return (int)n;
 	if (n == 0)
@@ -149,7 +150,7 @@ accounts_find(struct db *db, struct str name, struct arena *a,
 {
 	struct sql_account_find_row row;
 	struct rows *rows = NULL;
-	int rc = sql_account_find(db, name, &rows, e);
+	int rc = sql_account_find(db, &rows, e, .name = name);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -182,14 +183,16 @@ accounts_password(struct db *db, const struct account_password *p,
     int64_t now_us, struct err *e)
 {
 	struct str keep = p->keep.p ? p->keep : STR_EMPTY;
-	int64_t n = sql_account_password(db, p->name, p->hash, now_us, e);
+	int64_t n = sql_account_password(
+	    db, e, .name = p->name, .password = p->hash, .now = now_us);
 
 	if (n == 0)
 		return absent(p->name, e);
 	if (n > 0)
-		n = sql_session_remove_account(db, p->name, keep, e);
+		n = sql_session_remove_account(
+		    db, e, .name = p->name, .keep = keep);
 	if (n >= 0)
-		n = sql_token_remove_account(db, p->name, e);
+		n = sql_token_remove_account(db, e, .name = p->name);
 	return n < 0 ? (int)n
 		     : audit(db, AUDIT_USER_PASSWORD_CHANGED, p->name, p->by,
 			   now_us, e);
@@ -229,7 +232,7 @@ accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
 	if (is_admin && n == 1)
 		return err_set(e, ERR_CONFLICT,
 		    "%.*s is the last admin; add another first", STR_ARG(name));
-	changed = sql_account_remove(db, name, e);
+	changed = sql_account_remove(db, e, .name = name);
 	if (changed > 0) {
 		int64_t user = 0;
 
@@ -257,7 +260,8 @@ accounts_list(struct db *db, struct str after, size_t most, struct arena *a,
 
 	if (!list)
 		return err_set(e, ERR_NOMEM, "no room for %zu accounts", most);
-	rc = sql_account_list(db, after, (int64_t)most, &rows, e);
+	rc = sql_account_list(
+	    db, &rows, e, .after = after, .most = (int64_t)most);
 	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0) {
 		sql_account_list_get(rows, &row);
 		list[n] = (struct account){

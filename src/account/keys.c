@@ -1,10 +1,10 @@
 #include "account/keys.h"
 
+#include "account/limits.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/keyring.h"
@@ -200,13 +200,16 @@ keys_create(struct db *db, struct keyring *ring, struct key *k, int64_t now_us,
 	rc = seal_secret(ring, k, ret->secret, a, &sealed, e);
 	if (rc < 0)
 		goto out;
-	rc = sql_key_add(db, uuid_str(&k->public_id), k->name,
-	    (struct str){
-		(const char *)ret->token.hash, sizeof(ret->token.hash)},
-	    k->shown, scopes,
-	    k->tenants ? buf_str(&tenants) : (struct str){NULL, 0},
-	    k->rate_per_second ? &k->rate_per_second : NULL, now_us,
-	    k->created_by, k->expires_us ? &k->expires_us : NULL, sealed, e);
+	rc = sql_key_add(db, e, .public_id = uuid_str(&k->public_id),
+	    .name = k->name,
+	    .hash = (struct str){(const char *)ret->token.hash,
+		sizeof(ret->token.hash)},
+	    .shown = k->shown, .scopes = scopes,
+	    .tenants = k->tenants ? buf_str(&tenants) : (struct str){NULL, 0},
+	    .rate = k->rate_per_second ? &k->rate_per_second : NULL,
+	    .now = now_us, .created_by = k->created_by,
+	    .expires_at = k->expires_us ? &k->expires_us : NULL,
+	    .webhook_secret = sealed);
 	if (rc >= 0)
 		rc = audit(db, AUDIT_KEY_CREATED, k->public_id, k->name,
 		    k->created_by, now_us, e);
@@ -221,8 +224,9 @@ keys_secret(struct db *db, struct keyring *ring, struct uuid id,
 {
 	struct str where = keyring_where(a, SECRET_COLUMN, id);
 	struct rows *rows = NULL;
-	int rc =
-	    where.p ? sql_key_secret(db, uuid_str(&id), &rows, e) : no_room(e);
+	int rc = where.p
+		     ? sql_key_secret(db, &rows, e, .public_id = uuid_str(&id))
+		     : no_room(e);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -244,7 +248,7 @@ keys_find(struct db *db, const unsigned char hash[DIGEST_LEN], struct arena *a,
 {
 	struct rows *rows = NULL;
 	int rc = sql_key_by_hash(
-	    db, (struct str){(const char *)hash, DIGEST_LEN}, &rows, e);
+	    db, &rows, e, .hash = (struct str){(const char *)hash, DIGEST_LEN});
 
 	return read_one(rc, rows, a, ret, e);
 }
@@ -254,7 +258,7 @@ keys_get(struct db *db, struct uuid id, struct arena *a, struct key *ret,
     struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_key_get(db, uuid_str(&id), &rows, e);
+	int rc = sql_key_get(db, &rows, e, .public_id = uuid_str(&id));
 
 	return read_one(rc, rows, a, ret, e);
 }
@@ -270,7 +274,7 @@ keys_list(struct db *db, int64_t after, size_t most, struct arena *a,
 
 	if (!list)
 		return no_room(e);
-	rc = sql_key_list(db, after, (int64_t)most, &rows, e);
+	rc = sql_key_list(db, &rows, e, .after = after, .most = (int64_t)most);
 	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0)
 		rc = read_row(rows, a, &list[n++], e);
 	rows_close(rows);
@@ -285,7 +289,8 @@ int
 keys_revoke(
     struct db *db, struct uuid id, struct str by, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_key_revoke(db, uuid_str(&id), now_us, e);
+	int64_t n =
+	    sql_key_revoke(db, e, .public_id = uuid_str(&id), .now = now_us);
 
 	if (n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such key");
@@ -297,7 +302,7 @@ keys_revoke(
 int
 keys_touch(struct db *db, int64_t id, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_key_touch(db, id, now_us, e);
+	int64_t n = sql_key_touch(db, e, .id = id, .now = now_us);
 
 	return n < 0 ? (int)n : OK;
 }
@@ -353,7 +358,7 @@ int
 keys_public(struct db *db, int64_t id, struct uuid *ret, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_key_public(db, id, &rows, e);
+	int rc = sql_key_public(db, &rows, e, .id = id);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "account/limits.h"
 #include "account/signup.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -13,7 +14,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "http/client/limits.h"
 #include "http/client/oauth.h"
+#include "http/limits.h"
 #include "http/percent.h"
 #include "seal/base64.h"
 #include "seal/digest.h"

@@ -1,5 +1,6 @@
 #include "account/session.h"
 
+#include "account/limits.h"
 #include "account/scopes.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -29,7 +30,7 @@ static int
 kept(struct db *db, struct arena *a, struct str *ret, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_meta_get(db, SECRET, &rows, e);
+	int rc = sql_meta_get(db, &rows, e, .name = SECRET);
 
 	*ret = (struct str){.p = NULL};
 	if (rc == OK)
@@ -60,7 +61,7 @@ make_kept(struct db *db, struct keyring *k, struct arena *a, struct err *e)
 	digest_wipe(made, sizeof(made));
 	if (rc < 0)
 		return rc;
-	n = sql_meta_add(db, SECRET, sealed, e);
+	n = sql_meta_add(db, e, .name = SECRET, .value = sealed);
 	return n < 0 ? (int)n : OK;
 }
 
@@ -199,11 +200,11 @@ session_add(struct db *db, struct keyring *k, struct arena *a,
 			    : no_room(e);
 
 	if (n == OK)
-		n = sql_session_add(
-		    db, id_str(id), user, sealed, expires_us, now_us, e);
+		n = sql_session_add(db, e, .id = id_str(id), .user_id = user,
+		    .data = sealed, .expires_at = expires_us, .now = now_us);
 	if (n < 0)
 		return (int)n;
-	n = sql_session_trim(db, user, SESSIONS_EACH, e);
+	n = sql_session_trim(db, e, .user_id = user, .keep = SESSIONS_EACH);
 	*ret_ended = n > 0;
 	return n < 0 ? (int)n : OK;
 }
@@ -214,7 +215,8 @@ session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
 {
 	struct sql_session_find_row row;
 	struct rows *rows = NULL;
-	int rc = sql_session_find(db, id_str(id), now_us, &rows, e);
+	int rc =
+	    sql_session_find(db, &rows, e, .id = id_str(id), .now = now_us);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -247,8 +249,8 @@ session_look(struct db *db, struct keyring *k,
 	struct sql_session_data_row row;
 	struct rows *rows = NULL;
 	struct err broken;
-	int rc =
-	    where.p ? sql_session_data(db, id_str(id), &rows, e) : no_room(e);
+	int rc = where.p ? sql_session_data(db, &rows, e, .id = id_str(id))
+			 : no_room(e);
 
 	*ret_provider = (struct str){.p = NULL};
 	*ret_expires_us = 0;
@@ -271,7 +273,7 @@ session_look(struct db *db, struct keyring *k,
 int
 session_remove(struct db *db, const unsigned char id[DIGEST_LEN], struct err *e)
 {
-	int64_t n = sql_session_remove(db, id_str(id), e);
+	int64_t n = sql_session_remove(db, e, .id = id_str(id));
 
 	return n < 0 ? (int)n : OK;
 }

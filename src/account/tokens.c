@@ -1,9 +1,9 @@
 #include "account/tokens.h"
 
+#include "account/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "seal/token.h"
 #include "sql.h"
@@ -71,7 +71,7 @@ check_user(struct db *db, int64_t user, struct arena *a, struct str *ret_login,
 {
 	struct rows *rows = NULL;
 	int64_t n = 0;
-	int rc = sql_token_login(db, user, &rows, e);
+	int rc = sql_token_login(db, &rows, e, .user_id = user);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -83,7 +83,7 @@ check_user(struct db *db, int64_t user, struct arena *a, struct str *ret_login,
 	if (rc == 0)
 		return err_set(e, ERR_ABSENT, "there is no such person");
 	rows = NULL;
-	rc = sql_token_count(db, user, &rows, e);
+	rc = sql_token_count(db, &rows, e, .user_id = user);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)
@@ -142,9 +142,11 @@ tokens_add(struct db *db, int64_t user, struct str name, int64_t now_us,
 	rc = fever_hash(t.login, ret_text, a, fever, e);
 	if (rc < 0)
 		return rc;
-	n = sql_token_add(db, uuid_str(&t.uid), user, name, t.login, t.shown,
-	    (struct str){(const char *)hash, sizeof(hash)},
-	    (struct str){(const char *)fever, sizeof(fever)}, now_us, e);
+	n = sql_token_add(db, e, .uid = uuid_str(&t.uid), .user_id = user,
+	    .name = name, .login = t.login, .shown = t.shown,
+	    .hash = (struct str){(const char *)hash, sizeof(hash)},
+	    .fever_hash = (struct str){(const char *)fever, sizeof(fever)},
+	    .now = now_us);
 	if (n < 0)
 		return (int)n;
 	*ret = t;
@@ -157,8 +159,8 @@ tokens_find(struct db *db, const unsigned char hash[DIGEST_LEN], bool fever,
 {
 	struct str bytes = {(const char *)hash, DIGEST_LEN};
 	struct rows *rows = NULL;
-	int rc = fever ? sql_token_by_fever(db, bytes, &rows, e)
-		       : sql_token_by_hash(db, bytes, &rows, e);
+	int rc = fever ? sql_token_by_fever(db, &rows, e, .hash = bytes)
+		       : sql_token_by_hash(db, &rows, e, .hash = bytes);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -177,7 +179,8 @@ tokens_list(struct db *db, int64_t user, struct arena *a,
 	struct app_token *list = arena_array(a, APP_TOKENS_MAX, sizeof(*list));
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = list ? sql_token_list(db, user, APP_TOKENS_MAX, &rows, e)
+	int rc = list ? sql_token_list(db, &rows, e, .user_id = user,
+			    .most = APP_TOKENS_MAX)
 		      : no_room(e);
 
 	while (rc == OK && n < APP_TOKENS_MAX && (rc = rows_next(rows, e)) > 0)
@@ -193,7 +196,8 @@ tokens_list(struct db *db, int64_t user, struct arena *a,
 int
 tokens_remove(struct db *db, int64_t user, struct uuid uid, struct err *e)
 {
-	int64_t n = sql_token_remove(db, user, uuid_str(&uid), e);
+	int64_t n =
+	    sql_token_remove(db, e, .user_id = user, .uid = uuid_str(&uid));
 
 	if (n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such app password");
@@ -204,7 +208,7 @@ int
 tokens_user(struct db *db, struct str login, int64_t *ret_user, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_token_user(db, login, &rows, e);
+	int rc = sql_token_user(db, &rows, e, .login = login);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -219,7 +223,7 @@ tokens_user(struct db *db, struct str login, int64_t *ret_user, struct err *e)
 int
 tokens_touch(struct db *db, int64_t id, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_token_touch(db, id, now_us, e);
+	int64_t n = sql_token_touch(db, e, .id = id, .now = now_us);
 
 	return n < 0 ? (int)n : OK;
 }

@@ -1,5 +1,6 @@
 #include "account/tokens.h"
 
+#include "account/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -66,8 +67,8 @@ person(struct db *db, const char *email, const char *name)
 	struct rows *rows = NULL;
 	int64_t id = 0;
 
-	must(sql_user_add(
-	    db, uuid_str(&uid), str_of(email), str_of(name), NOW, &rows, &e));
+	must(sql_user_add(db, &rows, &e, .uid = uuid_str(&uid),
+	    .email = str_of(email), .name = str_of(name), .now = NOW));
 	if (rows_next(rows, &e) > 0)
 		id = rows_int(rows, 0);
 	rows_close(rows);

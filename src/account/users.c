@@ -13,8 +13,8 @@ users_add(struct db *db, const struct user_new *u, int64_t now_us,
 	struct sql_user_add_row row = {0};
 	struct rows *rows = NULL;
 	int64_t n;
-	int rc =
-	    sql_user_add(db, uuid_str(&uid), email, u->name, now_us, &rows, e);
+	int rc = sql_user_add(db, &rows, e, .uid = uuid_str(&uid),
+	    .email = email, .name = u->name, .now = now_us);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -23,7 +23,8 @@ users_add(struct db *db, const struct user_new *u, int64_t now_us,
 	rows_close(rows);
 	if (rc < 0)
 		return rc;
-	n = sql_identity_add(db, row.id, u->provider, u->subject, now_us, e);
+	n = sql_identity_add(db, e, .user_id = row.id, .provider = u->provider,
+	    .provider_user_id = u->subject, .now = now_us);
 	if (n < 0)
 		return (int)n;
 	if (n == 0)
@@ -40,7 +41,7 @@ users_get(
 {
 	struct sql_user_get_row row;
 	struct rows *rows = NULL;
-	int rc = sql_user_get(db, id, &rows, e);
+	int rc = sql_user_get(db, &rows, e, .id = id);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -71,7 +72,8 @@ find(struct db *db, const struct user_new *u, int64_t *ret_id, bool *ret_same,
 {
 	struct sql_user_of_row row;
 	struct rows *rows = NULL;
-	int rc = sql_user_of(db, u->provider, u->subject, &rows, e);
+	int rc = sql_user_of(db, &rows, e, .provider = u->provider,
+	    .provider_user_id = u->subject);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -114,16 +116,17 @@ users_login(struct db *db, const struct user_new *u, int64_t now_us,
 	if (rc == ERR_ABSENT)
 		return users_add(db, u, now_us, ret_id, e);
 	if (rc == OK && !same)
-		n = sql_user_change(db, *ret_id, u->email, u->name, now_us, e);
+		n = sql_user_change(db, e, .id = *ret_id, .email = u->email,
+		    .name = u->name, .now = now_us);
 	return rc < 0 ? rc : n < 0 ? (int)n : OK;
 }
 
 int
 users_remove(struct db *db, int64_t id, struct err *e)
 {
-	int64_t n = sql_user_leave_feeds(db, id, e);
+	int64_t n = sql_user_leave_feeds(db, e, .id = id);
 
 	if (n >= 0)
-		n = sql_user_remove(db, id, e);
+		n = sql_user_remove(db, e, .id = id);
 	return n < 0 ? (int)n : OK;
 }

@@ -26,7 +26,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"

@@ -3,9 +3,10 @@
 #include <assert.h>
 
 #include "audit/audit_priv.h"
+#include "audit/limits.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "http/url.h"
@@ -33,12 +34,6 @@ audit_category_of(struct str name, enum audit_category *ret)
 			return true;
 		}
 	return false;
-}
-
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for an audit row");
 }
 
 static struct str
@@ -255,12 +250,11 @@ number(struct buf *b, int64_t v)
 		buf_addc(b, (char)((uint64_t)v >> shift & 0xff));
 }
 
-bool
+void
 audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
     struct str category, struct str row)
 {
-	struct buf b = BUF(DIGEST_LEN + 32 + category.n + row.n);
-	bool ok;
+	struct buf b = BUF(DIGEST_LEN + 64 + category.n + row.n);
 
 	buf_add(&b, bytes(hash));
 	number(&b, n);
@@ -268,11 +262,9 @@ audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
 	buf_add(&b, category);
 	buf_addc(&b, '\n');
 	buf_add(&b, row);
-	ok = !b.failed;
-	if (ok)
-		digest_sha256(buf_str(&b), hash);
+	assert(!b.failed);
+	digest_sha256(buf_str(&b), hash);
 	buf_done(&b);
-	return ok;
 }
 
 static int
@@ -319,82 +311,51 @@ audit_head_lock(struct db *db, struct audit_head *ret, struct err *e)
 	return read_head(rc, rows, ret, e);
 }
 
-static int
-add_one(struct db *db, const struct audit_row *r, struct audit_head *h,
-    struct err *e)
-{
-	struct buf b = BUF(AUDIT_ROW_MAX);
-	struct str category = str_of(audit_name(r->category));
-	int64_t rc;
-
-	compose(r, &b);
-	h->n++;
-	if (b.failed ||
-	    !audit_chain(h->hash, h->n, r->at_us, category, buf_str(&b)))
-		rc = no_room(e);
-	else
-		rc = sql_audit_add(db, h->n, r->at_us, category, buf_str(&b),
-		    bytes(h->hash), e);
-	buf_done(&b);
-	return rc < 0 ? (int)rc : OK;
-}
-
-/* PostgreSQL takes them in one message. */
-struct columns {
-	int64_t n[AUDIT_MANY_MAX], at[AUDIT_MANY_MAX];
-	struct str category[AUDIT_MANY_MAX], row[AUDIT_MANY_MAX];
-	struct str hash[AUDIT_MANY_MAX];
-	unsigned char hashes[AUDIT_MANY_MAX][DIGEST_LEN];
-	struct buf rows[AUDIT_MANY_MAX];
+/* A row as it is stored: its text, and the chain's hash behind it. */
+struct made {
+	struct buf text;
+	unsigned char hash[DIGEST_LEN];
 };
 
 static int
-add_all(struct db *db, const struct audit_row *rows, size_t n,
-    struct audit_head *h, struct err *e)
+make(const struct audit_row *r, struct audit_head *h, struct made *m,
+    struct sql_audit_add_args *ret, struct err *e)
 {
-	struct columns *c = calloc(1, sizeof(*c));
-	int64_t rc = c ? OK : no_room(e);
+	struct str category = str_of(audit_name(r->category));
 
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		c->rows[i] = BUF(AUDIT_ROW_MAX);
-		compose(&rows[i], &c->rows[i]);
-		c->n[i] = ++h->n;
-		c->at[i] = rows[i].at_us;
-		c->category[i] = str_of(audit_name(rows[i].category));
-		c->row[i] = buf_str(&c->rows[i]);
-		if (c->rows[i].failed || !audit_chain(h->hash, h->n, c->at[i],
-					     c->category[i], c->row[i]))
-			rc = no_room(e);
-		memcpy(c->hashes[i], h->hash, DIGEST_LEN);
-		c->hash[i] = bytes(c->hashes[i]);
-	}
-	if (rc == OK)
-		rc = sql_audit_add_many(
-		    db, c->n, c->at, c->category, c->row, c->hash, n, e);
-	for (size_t i = 0; c && i < n; i++)
-		buf_done(&c->rows[i]);
-	free(c);
-	return rc < 0 ? (int)rc : OK;
+	m->text = BUF(AUDIT_ROW_MAX);
+	compose(r, &m->text);
+	if (m->text.failed)
+		return err_set(e, ERR_LIMIT, "a row of the audit is too long");
+	audit_chain(h->hash, ++h->n, r->at_us, category, buf_str(&m->text));
+	memcpy(m->hash, h->hash, DIGEST_LEN);
+	*ret = (struct sql_audit_add_args){.n = h->n,
+	    .at = r->at_us,
+	    .category = category,
+	    .row = buf_str(&m->text),
+	    .hash = bytes(m->hash)};
+	return OK;
 }
 
 int
 audit_put_many(
     struct db *db, const struct audit_row *rows, size_t n, struct err *e)
 {
+	struct made *made = mem_array(n, sizeof(*made));
+	struct sql_audit_add_args *v = mem_array(n, sizeof(*v));
 	struct audit_head h;
-	int64_t rc;
+	int64_t rc = n > 0 ? audit_head_lock(db, &h, e) : OK;
 
-	assert(n <= AUDIT_MANY_MAX);
-	if (n == 0)
-		return OK;
-	rc = audit_head_lock(db, &h, e);
-	if (rc == OK && n > 1 && db_engine(db) == STORE_POSTGRES)
-		rc = add_all(db, rows, n, &h, e);
-	else
-		for (size_t i = 0; rc == OK && i < n; i++)
-			rc = add_one(db, &rows[i], &h, e);
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = make(&rows[i], &h, &made[i], &v[i], e);
 	if (rc == OK)
-		rc = sql_audit_head_put(db, h.n, bytes(h.hash), e);
+		rc = sql_audit_add(db, v, n, e);
+	if (rc >= 0 && n > 0)
+		rc = sql_audit_head_put(db, e, .n = h.n, .hash = bytes(h.hash));
+	for (size_t i = 0; i < n; i++)
+		buf_done(&made[i].text);
+	free(made);
+	free(v);
 	return rc < 0 ? (int)rc : OK;
 }
 
@@ -417,11 +378,13 @@ audit_list(struct db *db, const struct audit_query *q,
 
 	if (!at.n && !at.at_us)
 		at = (struct audit_at){q->to_us ? q->to_us : INT64_MAX, 0};
-	rc = q->one ? sql_audit_page_category(db, str_of(audit_name(*q->one)),
-			  q->from_us, at.at_us, at.n, (int64_t)q->limit + 1,
-			  &rows, e)
-		    : sql_audit_page(db, q->from_us, at.at_us, at.n,
-			  (int64_t)q->limit + 1, &rows, e);
+	rc = q->one ? sql_audit_page_category(db, &rows, e,
+			  .category = str_of(audit_name(*q->one)),
+			  .from_at = q->from_us, .at = at.at_us, .n = at.n,
+			  .most = (int64_t)q->limit + 1)
+		    : sql_audit_page(db, &rows, e, .from_at = q->from_us,
+			  .at = at.at_us, .n = at.n,
+			  .most = (int64_t)q->limit + 1);
 	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		sql_audit_page_get(rows, &row);
 		rc = shown++ == q->limit ? AUDIT_ENOUGH : each(ctx, row.row, e);

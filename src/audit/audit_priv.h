@@ -17,8 +17,8 @@ int audit_head_get(
 int audit_head_lock(
     struct db *db, struct audit_head *ret, struct err *e) MUST_CHECK;
 
-/* `hash` is the row's before, and becomes this one's. False: no memory. */
-bool audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
+/* `hash` is the row's before, and becomes this one's. */
+void audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
     struct str category, struct str row);
 
 #endif

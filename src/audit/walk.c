@@ -1,8 +1,9 @@
 #include "audit/audit_priv.h"
+#include "audit/limits.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 
 static void
 broken(struct audit_walk *w, int64_t n, const char *why)
@@ -37,8 +38,8 @@ look(struct audit_walk *w, const struct sql_audit_walk_row *row)
 	unsigned char hash[DIGEST_LEN];
 
 	memcpy(hash, w->hash, DIGEST_LEN);
-	if (!audit_chain(hash, row->n, row->at, row->category, row->row) ||
-	    row->hash.n != DIGEST_LEN ||
+	audit_chain(hash, row->n, row->at, row->category, row->row);
+	if (row->hash.n != DIGEST_LEN ||
 	    memcmp(hash, row->hash.p, DIGEST_LEN) != 0) {
 		broken(w, row->n,
 		    "it or the row before it is not what was written");
@@ -78,7 +79,8 @@ audit_walk(struct db *db, struct audit_walk *w, struct err *e)
 		return OK;
 	}
 	if (rc == OK)
-		rc = sql_audit_walk(db, w->n, h.n, AUDIT_WALK_MAX, &rows, e);
+		rc = sql_audit_walk(db, &rows, e, .after = w->n, .upto = h.n,
+		    .most = AUDIT_WALK_MAX);
 	while (rc == OK && good && (rc = rows_next(rows, e)) > 0) {
 		sql_audit_walk_get(rows, &row);
 		any = true;
@@ -115,7 +117,7 @@ audit_old(struct db *db, int64_t cut_us, bool *ret, struct err *e)
 {
 	struct sql_audit_oldest_row row;
 	struct rows *rows = NULL;
-	int rc = sql_audit_oldest(db, 1, &rows, e);
+	int rc = sql_audit_oldest(db, &rows, e, .most = 1);
 
 	*ret = false;
 	if (rc == OK)
@@ -138,7 +140,7 @@ audit_retain(struct db *db, int64_t cut_us, int64_t *ret_removed, struct err *e)
 	int64_t rc = audit_head_lock(db, &h, e);
 
 	if (rc == OK)
-		rc = sql_audit_oldest(db, RETAIN_STEP, &rows, e);
+		rc = sql_audit_oldest(db, &rows, e, .most = RETAIN_STEP);
 	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		sql_audit_oldest_get(rows, &row);
 		rc = OK;
@@ -150,10 +152,11 @@ audit_retain(struct db *db, int64_t cut_us, int64_t *ret_removed, struct err *e)
 	}
 	rows_close(rows);
 	if (rc == OK && n > 0) {
-		rc = sql_audit_remove(db, upto, e);
+		rc = sql_audit_remove(db, e, .upto = upto);
 		if (rc >= 0)
-			rc = sql_audit_cut_put(db, upto,
-			    (struct str){(char *)h.cut_hash, DIGEST_LEN}, e);
+			rc = sql_audit_cut_put(db, e, .n = upto,
+			    .hash =
+				(struct str){(char *)h.cut_hash, DIGEST_LEN});
 	}
 	if (rc < 0)
 		return (int)rc;

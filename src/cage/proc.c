@@ -13,10 +13,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "cage/cage.h"
+#include "cage/limits.h"
 
 #define BURY_MS 1000 /* from the end of its socket to that of the child */
 

@@ -9,6 +9,7 @@
 #include "base/near.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "cli/limits.h"
 #include "store/store.h"
 
 #define HELP_COLUMN 28

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 struct client {
 	CURL *curl;

@@ -3,8 +3,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "cli/limits.h"
+#include "http/server/limits.h"
 
 struct str
 listing_text(const struct json *item, const char *name)

@@ -5,10 +5,10 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/limits.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "store/lock.h"

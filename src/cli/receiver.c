@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 struct receiver {

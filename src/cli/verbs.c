@@ -1,6 +1,9 @@
 #include "cli/verbs.h"
 
-#include "base/limits.h"
+#include "account/limits.h"
+#include "api/limits.h"
+#include "contract/limits.h"
+#include "deliver/limits.h"
 
 #define OPT(n, t, v, h, ...)                                                   \
 	{                                                                      \

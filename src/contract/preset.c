@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/conf/conf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset_priv.h"
 
 /* A preset as it is kept: whoever has the pointer sees its first member. */

@@ -1,10 +1,11 @@
 /* preset.h, the parser: from JSON to struct preset. */
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/member.h"
 #include "contract/preset_priv.h"
+#include "event/limits.h"
 
 static const char *const SECRETS[] = {
     "standard", "text", "optional", "none", NULL};

@@ -1,7 +1,6 @@
 #include "contract/preset.h"
 
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/test.h"
 
 #define OK_ROW "\"verdicts\":[{\"status\":\"200\",\"verdict\":\"success\"}]"

@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/request_priv.h"
 
 int

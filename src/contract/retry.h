@@ -27,7 +27,7 @@
 #define CONTRACT_RETRY_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "contract/limits.h"
 
 enum retry_kind { RETRY_DOUBLING, RETRY_LIST };
 

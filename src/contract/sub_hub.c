@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/sub_priv.h"
 
 static const char *const FAILS[] = {"dead_letter", "retry", "hold", NULL};

@@ -1,8 +1,8 @@
 /* subscription.h: the secrets that sign, and changing them. */
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/sub_priv.h"
 #include "seal/digest.h"
 

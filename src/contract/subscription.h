@@ -30,8 +30,8 @@
 #define CONTRACT_SUBSCRIPTION_H
 
 #include "base/base.h"
-#include "base/limits.h"
 #include "base/uuid.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 #include "seal/otp.h"
 #include "seal/sign.h"

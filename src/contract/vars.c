@@ -2,9 +2,9 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/near.h"
 #include "base/str.h"
+#include "contract/limits.h"
 
 static const struct {
 	const char *name;

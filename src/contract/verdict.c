@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 
 static const struct {
 	enum reason reason;

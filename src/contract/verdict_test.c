@@ -4,6 +4,7 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 
 #define FORM                                                                   \

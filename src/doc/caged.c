@@ -13,9 +13,11 @@
 #include "cage/proc.h"
 #include "doc/child.h"
 #include "doc/favicon.h"
+#include "doc/limits.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "feed/opml.h"
+#include "markup/limits.h"
 
 #define HEAD_MAX (2 * HREF_MAX + 64)
 #define TRIES    2

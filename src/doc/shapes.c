@@ -1,9 +1,11 @@
 #include "doc/shapes.h"
 
-#include "base/limits.h"
+#include "doc/limits.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "feed/opml.h"
+#include "markup/limits.h"
 #include "markup/sanitize.h"
 #include "store/store.h"
 

@@ -1,8 +1,8 @@
 #include "doc/terms.h"
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "doc/limits.h"
 #include "markup/entity.h"
 
 enum sign_class {

@@ -5,18 +5,20 @@
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "event/append_priv.h"
 #include "event/append_queue.h"
+#include "event/limits.h"
 #include "event/retain.h"
 #include "event/sealed.h"
 #include "loop/thread.h"
 #include "seal/digest.h"
 #include "seal/keyring.h"
+#include "seal/limits.h"
 #include "sql.h"
+#include "store/limits.h"
 
 #define SCRATCH_SLOTS ((size_t)4 * COMMIT_BATCH_MAX)
 #define DISK_LOOK_MS  250
@@ -363,8 +365,10 @@ put_note(struct db *db, void *ctx, struct err *e)
 {
 	const struct note *n = ctx;
 
-	return sql_log_key_put(db, n->kid, n->hour, n->seq, e) < 0 ? e->code
-								   : OK;
+	return sql_log_key_put(
+		   db, e, .kid = n->kid, .hour = n->hour, .seq = n->seq) < 0
+		   ? e->code
+		   : OK;
 }
 
 /* In a transaction of its own, before: a note too many does no harm. */

@@ -1,7 +1,7 @@
 #include <assert.h>
 
-#include "base/limits.h"
 #include "event/append_priv.h"
+#include "event/limits.h"
 #include "sql.h"
 
 /* Pieces are made well before they are needed: every so many entries. */
@@ -44,7 +44,7 @@ make_pieces(struct self *s, struct db *db, int64_t seq, struct err *e)
 
 	if (seq >> PIECE_STEP_BITS == s->pieces_for)
 		return OK;
-	rc = sql_pieces_make(db, seq, &rows, e);
+	rc = sql_pieces_make(db, &rows, e, .upto = seq);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	rows_close(rows);
@@ -133,9 +133,11 @@ put(struct self *s, struct db *db, struct append_batch *b, int64_t *ret_top,
 	assert(b->n <= COMMIT_BATCH_MAX);
 	for (size_t i = 0; i < b->n; i++)
 		bind(s, i, b->v[i]);
-	rc = sql_log_append(db, s->kind, s->tenant, s->id, s->h, s->hash,
-	    s->type, s->key, s->rv, b->now_us, s->to_sub, s->attrs, s->body,
-	    b->n, &rows, e);
+	rc = sql_log_append(db, &rows, e, .kinds = s->kind,
+	    .tenants = s->tenant, .event_ids = s->id, .hs = s->h,
+	    .hashes = s->hash, .types = s->type, .pkeys = s->key, .rvs = s->rv,
+	    .now = b->now_us, .to_subs = s->to_sub, .attrss = s->attrs,
+	    .bodies = s->body, .n_each = b->n);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		rc = answer(b, rows, e);
 		if (rows_int(rows, 1) > *ret_top)
@@ -189,7 +191,7 @@ find(void *self, struct db *db, int64_t h, int64_t ret_seqs[IDS_SAME_MAX],
     struct err *e)
 {
 	struct rows *rows = NULL;
-	int n = 0, rc = sql_ids_find(db, h, &rows, e);
+	int n = 0, rc = sql_ids_find(db, &rows, e, .h = h);
 
 	(void)self;
 	while (rc >= 0 && n < IDS_SAME_MAX && (rc = rows_next(rows, e)) > 0)

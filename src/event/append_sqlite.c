@@ -84,7 +84,7 @@ compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
 {
 	struct rows *rows = NULL;
 	struct sql_log_get_row row;
-	int rc = sql_log_get(db, seq, &rows, e);
+	int rc = sql_log_get(db, &rows, e, .seq = seq);
 	bool same = false;
 
 	if (rc == OK)
@@ -151,29 +151,15 @@ row_of(const struct entry *en, int64_t now_us)
 }
 
 static int
-insert_one(struct db *db, const struct sql_log_insert_args *r, struct err *e)
-{
-	return sql_log_insert(db, r->seq, r->kind, r->tenant, r->event_id, r->h,
-		   r->hash, r->type, r->pkey, r->rv, r->received_at, r->to_sub,
-		   r->attrs, r->body, e) < 0
-		   ? (int)e->code
-		   : OK;
-}
-
-static int
 insert(struct db *db, struct group *g, int64_t now_us, struct err *e)
 {
 	UNINIT struct sql_log_insert_args rows[TOGETHER];
-	int rc = OK;
+	size_t n = g->n;
 
-	for (size_t i = 0; i < g->n; i++)
+	for (size_t i = 0; i < n; i++)
 		rows[i] = row_of(g->v[i], now_us);
-	if (g->n == TOGETHER)
-		rc = sql_log_insert_8(db, rows, e) < 0 ? (int)e->code : OK;
-	for (size_t i = 0; g->n < TOGETHER && rc == OK && i < g->n; i++)
-		rc = insert_one(db, &rows[i], e);
 	g->n = 0;
-	return rc;
+	return sql_log_insert(db, rows, n, e) < 0 ? (int)e->code : OK;
 }
 
 /* Inside the transaction. *ret_new: how many entries were put. */
@@ -210,7 +196,7 @@ fill(struct self *s, struct db *db, struct append_batch *b, size_t *ret_new,
 	if (rc == OK)
 		rc = insert(db, &g, b->now_us, e);
 	if (rc == OK && *ret_new > 0 && minute != s->minute &&
-	    sql_mark_put(db, minute, s->last + 1, e) < 0)
+	    sql_mark_put(db, e, .minute = minute, .seq = s->last + 1) < 0)
 		rc = e->code;
 	return rc;
 }

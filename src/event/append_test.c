@@ -242,9 +242,10 @@ count_log(struct store *s)
 	int64_t n = 0;
 
 	assert_int_equal(db_open(s, DB_READ, &db, &e), OK);
-	assert_int_equal(
-	    sql_log_page(db, 0, INT64_MAX, (struct str){0}, (struct str){0},
-		(struct str){0}, (struct str){0}, 1000000, &rows, &e),
+	assert_int_equal(sql_log_page(db, &rows, &e, .after = 0,
+			     .upto = INT64_MAX, .type = (struct str){0},
+			     .prefix = (struct str){0}, .pkey = (struct str){0},
+			     .tenant = (struct str){0}, .most = 1000000),
 	    OK);
 	while (rows_next(rows, &e) > 0)
 		n++;

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "event/limits.h"
 #include "seal/digest.h"
 
 /* What an envelope is made of; all other attributes are extensions. */

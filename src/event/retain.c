@@ -1,10 +1,11 @@
 #include "event/retain.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/metric.h"
 #include "event/ids/id_table.h"
+#include "event/limits.h"
 #include "sql.h"
+#include "store/limits.h"
 
 #define RETAIN_BUSY_MS 100  /* between steps while there is other work */
 #define RETAIN_REST_MS 1000 /* after a look that found nothing old */
@@ -43,19 +44,21 @@ delete_some(struct db *db, void *ctx, struct err *e)
 	const struct cut *cut = ctx;
 	int64_t n;
 
-	if (sql_keep_rows(db, cut->first, cut->upto, cut->now_us, e) < 0 ||
-	    sql_keep_deads(db, cut->first, cut->upto, e) < 0)
+	if (sql_keep_rows(db, e, .lo = cut->first, .hi = cut->upto,
+		.now = cut->now_us) < 0 ||
+	    sql_keep_deads(db, e, .lo = cut->first, .hi = cut->upto) < 0)
 		return e->code;
 	if (db_engine(db) == STORE_SQLITE
 		? id_table_retain(db, cut->first, e) < 0
-		: sql_retain_ids(db, cut->upto, cut->before_us, e) < 0)
+		: sql_retain_ids(
+		      db, e, .upto = cut->upto, .cut = cut->before_us) < 0)
 		return e->code;
-	n = sql_retain_log(db, cut->upto, cut->before_us, e);
+	n = sql_retain_log(db, e, .upto = cut->upto, .cut = cut->before_us);
 	if (n < 0 ||
-	    sql_retain_mark(db, cut->before_us / US_PER_MIN, RETAIN_STEP, e) <
-		0 ||
-	    sql_retain_log_key(db, cut->first_us / US_PER_HOUR, cut->first, e) <
-		0)
+	    sql_retain_mark(db, e, .minute = cut->before_us / US_PER_MIN,
+		.most = RETAIN_STEP) < 0 ||
+	    sql_retain_log_key(db, e, .hour = cut->first_us / US_PER_HOUR,
+		.seq = cut->first) < 0)
 		return e->code;
 	metric_add(M_EVENTS_EXPIRED, n);
 	return OK;

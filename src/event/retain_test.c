@@ -1,10 +1,10 @@
 #include "event/retain.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 
 /* Entry n came in second n of the test's own time. */
 #define START   (INT64_C(1700000000) * US_PER_S)
@@ -25,9 +25,21 @@ begin(void **state)
 	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	assert_int_equal(db_begin(db, &e), OK);
 	for (int64_t n = 1; n <= ENTRIES; n++) {
-		assert_true(sql_log_insert(db, n, 0, ID, ID, n, ID, STR("t"),
-				STR("k"), NULL, AT(n), NULL,
-				(struct str){.p = NULL}, STR("{}"), &e) >= 0);
+		assert_true(sql_log_insert(db,
+				&(struct sql_log_insert_args){.seq = n,
+				    .kind = 0,
+				    .tenant = ID,
+				    .event_id = ID,
+				    .h = n,
+				    .hash = ID,
+				    .type = STR("t"),
+				    .pkey = STR("k"),
+				    .rv = NULL,
+				    .received_at = AT(n),
+				    .to_sub = NULL,
+				    .attrs = (struct str){.p = NULL},
+				    .body = STR("{}")},
+				1, &e) >= 0);
 	}
 	assert_int_equal(db_commit(db, &e), OK);
 	return 0;

@@ -96,7 +96,8 @@ sealed_keys(struct db *db,
 	int rc = first_entry(db, &seq, &us, e);
 
 	if (rc == OK)
-		rc = sql_log_keys(db, us / US_PER_HOUR, seq, &rows, e);
+		rc = sql_log_keys(
+		    db, &rows, e, .hour = us / US_PER_HOUR, .seq = seq);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		int64_t from_us;
 

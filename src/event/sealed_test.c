@@ -86,7 +86,7 @@ look(struct db *db, int64_t seq, struct keyring *k, bool *ret_sealed,
 	struct str body;
 	int rc;
 
-	assert_int_equal(sql_log_get(db, seq, &rows, e), OK);
+	assert_int_equal(sql_log_get(db, &rows, e, .seq = seq), OK);
 	assert_int_equal(rows_next(rows, e), 1);
 	sql_log_get_get(rows, &row);
 	assert_true(row.body.n <= sizeof(to));
@@ -161,7 +161,8 @@ check_engine(struct fixture *t)
 	assert_int_equal(s.first[0], old);
 	assert_string_equal(s.ids[1], "b");
 	assert_int_equal(s.first[1], new);
-	assert_true(sql_retain_log_key(db, INT64_MAX, new, &e) == 1);
+	assert_true(
+	    sql_retain_log_key(db, &e, .hour = INT64_MAX, .seq = new) == 1);
 	s.n = 0;
 	assert_int_equal(sealed_keys(db, see, &s, &e), OK);
 	assert_int_equal(s.n, 1);

@@ -11,7 +11,7 @@ entry_from(
     struct db *db, int64_t seq, struct sql_seq_from_row *ret, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_seq_from(db, seq, &rows, e);
+	int rc = sql_seq_from(db, &rows, e, .seq = seq);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -26,7 +26,7 @@ static int
 mark_from(struct db *db, int64_t minute, int64_t *ret, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_mark_first_from(db, minute, &rows, e);
+	int rc = sql_mark_first_from(db, &rows, e, .minute = minute);
 	bool there;
 
 	if (rc == OK)

@@ -25,11 +25,24 @@ fill(struct db *db)
 	for (size_t i = 0; i < COUNT_OF(ENTRIES); i++) {
 		int64_t at = AT(ENTRIES[i].second);
 
-		assert_true(sql_log_insert(db, ENTRIES[i].seq, 0, ID, ID, 1, ID,
-				STR("t"), STR("k"), NULL, at, NULL,
-				(struct str){.p = NULL}, STR("{}"), &e) >= 0);
-		assert_true(sql_mark_put(db, at / US_PER_S / MIN,
-				ENTRIES[i].seq, &e) >= 0);
+		assert_true(
+		    sql_log_insert(db,
+			&(struct sql_log_insert_args){.seq = ENTRIES[i].seq,
+			    .kind = 0,
+			    .tenant = ID,
+			    .event_id = ID,
+			    .h = 1,
+			    .hash = ID,
+			    .type = STR("t"),
+			    .pkey = STR("k"),
+			    .rv = NULL,
+			    .received_at = at,
+			    .to_sub = NULL,
+			    .attrs = (struct str){.p = NULL},
+			    .body = STR("{}")},
+			1, &e) >= 0);
+		assert_true(sql_mark_put(db, &e, .minute = at / US_PER_S / MIN,
+				.seq = ENTRIES[i].seq) >= 0);
 	}
 	assert_int_equal(db_commit(db, &e), OK);
 }

@@ -1,8 +1,8 @@
 #include "feed/date.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
 
 struct word {
 	struct str text;

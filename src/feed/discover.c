@@ -6,6 +6,7 @@
 #include "markup/charset.h"
 #include "markup/href.h"
 #include "markup/html.h"
+#include "markup/limits.h"
 
 /* The largest page: its text, converted, and as much of its tree as fits. */
 #define PAGE_MEM  (64 * MIB)

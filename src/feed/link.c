@@ -1,8 +1,8 @@
 #include "feed/link.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
 
 /* How many bytes "scheme:" takes; 0 when there is none. */
 static size_t

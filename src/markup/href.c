@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "markup/limits.h"
 
 /* A link in parts, all borrowed. */
 struct parts {

@@ -12,8 +12,8 @@
 #ifndef MARKUP_HTML_PRIV_H
 #define MARKUP_HTML_PRIV_H
 
-#include "base/limits.h"
 #include "markup/html.h"
+#include "markup/limits.h"
 
 /* What html_tags.tbl says of an element. */
 enum {

@@ -4,10 +4,10 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "markup/href.h"
 #include "markup/html.h"
+#include "markup/limits.h"
 
 /* How deep a table's parts nest: table, tbody, tr, td. */
 #define TABLE_DEPTH 4

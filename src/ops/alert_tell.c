@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "deliver/engine/control.h"
 #include "ops/alert_priv.h"
+#include "ops/limits.h"
 #include "sql.h"
 
 struct telling {
@@ -81,8 +82,9 @@ remember(struct db *db, void *ctx, struct err *e)
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct alert_news *x = &t->v[i];
-		int64_t n = sql_alert_put(db, x->sub, x->rule, x->firing,
-		    t->now_us, before, x->minute, x->n, e);
+		int64_t n = sql_alert_put(db, e, .sub = x->sub, .rule = x->rule,
+		    .firing = x->firing, .now = t->now_us, .before = before,
+		    .minute = x->minute, .n = x->n);
 
 		if (n < 0)
 			return e->code;
@@ -90,8 +92,9 @@ remember(struct db *db, void *ctx, struct err *e)
 			return err_set(
 			    e, ERR_CONFLICT, "another node has told it");
 	}
-	return sql_alert_sweep(db, t->now_us - US_PER_DAY, e) < 0 ? (int)e->code
-								  : OK;
+	return sql_alert_sweep(db, e, .before = t->now_us - US_PER_DAY) < 0
+		   ? (int)e->code
+		   : OK;
 }
 
 static void
@@ -146,7 +149,7 @@ name_it(struct db *db, struct arena *a, struct alert_news *x, struct err *e)
 	int rc = OK;
 
 	if (x->sub > 0)
-		rc = sql_alert_sub(db, x->sub, &rows, e);
+		rc = sql_alert_sub(db, &rows, e, .sub = x->sub);
 	if (x->sub > 0 && rc == OK && rows_next(rows, e) > 0) {
 		struct str uid = rows_str(rows, 0);
 

@@ -8,6 +8,7 @@
 #include "contract/verdict.h"
 #include "event/append.h"
 #include "ops/alert_priv.h"
+#include "ops/limits.h"
 #include "sql.h"
 
 #define KNOWN_MAX  5000
@@ -62,7 +63,8 @@ load_told(struct look *k, struct err *e)
 	k->told = calloc(KNOWN_MAX, sizeof(*k->told));
 	if (!k->told)
 		return err_set(e, ERR_NOMEM, "no memory for alerts");
-	rc = sql_alert_known(k->db, since, KNOWN_MAX, &rows, e);
+	rc =
+	    sql_alert_known(k->db, &rows, e, .since = since, .most = KNOWN_MAX);
 	while (
 	    rc >= 0 && k->n_told < KNOWN_MAX && (rc = rows_next(rows, e)) > 0) {
 		sql_alert_known_get(rows, &row);
@@ -142,13 +144,14 @@ judge_dead(
 
 	if (s->dead == 0)
 		return OK;
-	rc = sql_alert_dead_since(k->db, sub, since, &rows, e);
+	rc = sql_alert_dead_since(k->db, &rows, e, .sub = sub, .minute = since);
 	rc = one_number(rc, rows, &x.count, e);
 	if (rc == OK && t && t->minute == since)
 		x.count -= t->n;
 	rows = NULL;
 	if (rc == OK)
-		rc = sql_alert_dead_since(k->db, sub, k->minute, &rows, e);
+		rc = sql_alert_dead_since(
+		    k->db, &rows, e, .sub = sub, .minute = k->minute);
 	if (rc == OK)
 		rc = one_number(rc, rows, &x.n, e);
 	x.minute = k->minute;
@@ -167,7 +170,8 @@ in_a_row(struct look *k, int64_t sub, bool *ret, struct err *e)
 	struct sql_alert_latest_row row;
 	struct rows *rows = NULL;
 	int n = 0;
-	int rc = sql_alert_latest(k->db, sub, ALERT_LATEST, &rows, e);
+	int rc =
+	    sql_alert_latest(k->db, &rows, e, .sub = sub, .most = ALERT_LATEST);
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		size_t i = 0;
@@ -211,7 +215,8 @@ look_at(struct look *k, int64_t sub, struct err *e)
 	struct sql_alert_sums_row row;
 	struct alert_sums s = {0};
 	struct rows *rows = NULL;
-	int rc = sql_alert_sums(k->db, sub, k->since, k->hour, &rows, e);
+	int rc = sql_alert_sums(
+	    k->db, &rows, e, .sub = sub, .since = k->since, .hour = k->hour);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -234,8 +239,8 @@ look_at_busy(struct look *k, struct err *e)
 	int64_t *subs = calloc(ALERT_SUBS_MAX, sizeof(*subs));
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = subs ? sql_alert_subs(k->db, k->a->after, k->since,
-			    ALERT_SUBS_MAX, &rows, e)
+	int rc = subs ? sql_alert_subs(k->db, &rows, e, .after = k->a->after,
+			    .since = k->since, .most = ALERT_SUBS_MAX)
 		      : err_set(e, ERR_NOMEM, "no memory for alerts");
 
 	while (rc >= 0 && n < ALERT_SUBS_MAX && (rc = rows_next(rows, e)) > 0)
@@ -257,7 +262,8 @@ look_at_held(struct look *k, struct err *e)
 	int64_t *subs = calloc(KNOWN_MAX, sizeof(*subs));
 	struct rows *rows = NULL;
 	size_t n = 0, at = 0;
-	int rc = subs ? sql_alert_held(k->db, 0, KNOWN_MAX, &rows, e)
+	int rc = subs ? sql_alert_held(
+			    k->db, &rows, e, .after = 0, .most = KNOWN_MAX)
 		      : err_set(e, ERR_NOMEM, "no memory for alerts");
 
 	while (rc >= 0 && n < KNOWN_MAX && (rc = rows_next(rows, e)) > 0)
@@ -284,7 +290,8 @@ busy_since(struct look *k, int64_t sub, struct err *e)
 {
 	struct rows *rows = NULL;
 	int64_t next = 0;
-	int rc = sql_alert_subs(k->db, sub - 1, k->since, 1, &rows, e);
+	int rc = sql_alert_subs(
+	    k->db, &rows, e, .after = sub - 1, .since = k->since, .most = 1);
 
 	return one_number(rc, rows, &next, e) == OK && next == sub;
 }
@@ -320,7 +327,8 @@ look_at_all(struct look *k, struct err *e)
 	struct alert_sums s = {0};
 	struct rows *rows = NULL;
 	int64_t behind = 0, reasons[REASONS_MAX] = {0};
-	int rc = sql_alert_totals(k->db, k->since, k->hour, &rows, e);
+	int rc = sql_alert_totals(
+	    k->db, &rows, e, .since = k->since, .hour = k->hour);
 
 	_Static_assert(sizeof(row) == sizeof(same), "one shape");
 	if (rc == OK)
@@ -334,12 +342,12 @@ look_at_all(struct look *k, struct err *e)
 	rows = NULL;
 	if (rc >= 0)
 		rc = sql_alert_behind(
-		    k->db, append_last_seq(a->append), &rows, e);
+		    k->db, &rows, e, .last = append_last_seq(a->append));
 	if (rc >= 0)
 		rc = one_number(rc, rows, &behind, e);
 	rows = NULL;
 	if (rc >= 0)
-		rc = sql_alert_reasons(k->db, k->hour, &rows, e);
+		rc = sql_alert_reasons(k->db, &rows, e, .since = k->hour);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
 		if (rows_int(rows, 0) >= 0 && rows_int(rows, 0) < REASONS_MAX)
 			reasons[rows_int(rows, 0)] = rows_int(rows, 1);

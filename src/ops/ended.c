@@ -5,6 +5,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/uuid.h"
+#include "contract/limits.h"
+#include "ops/limits.h"
 #include "sql.h"
 
 struct ended {
@@ -79,9 +81,10 @@ tell(struct db *db, const struct ended *s, int64_t now_us, const int64_t n[3],
 int
 ended_step(struct db *db, int64_t now_us, int64_t *ret_did, struct err *e)
 {
-	static int64_t (*const DROP[])(struct db *, int64_t, int64_t,
-	    struct err *) = {sql_ended_delivery, sql_ended_reader,
-	    sql_ended_dead, sql_ended_stat, sql_ended_version};
+	static int64_t (*const DROP[])(struct db *,
+	    const struct sql_ended_delivery_args *,
+	    struct err *) = {sql_ended_delivery_run, sql_ended_reader_run,
+	    sql_ended_dead_run, sql_ended_stat_run, sql_ended_version_run};
 	int64_t n[COUNT_OF(DROP)] = {0}, room = SUB_DROP_STEP;
 	struct ended s = {.id = 0};
 	int rc = next(db, &s, e);
@@ -91,12 +94,15 @@ ended_step(struct db *db, int64_t now_us, int64_t *ret_did, struct err *e)
 		return rc;
 	}
 	for (size_t i = 0; room > 0 && i < COUNT_OF(DROP); i++) {
-		n[i] = DROP[i](db, s.id, room, e);
+		n[i] = DROP[i](db,
+		    &(struct sql_ended_delivery_args){
+			.sub = s.id, .most = room},
+		    e);
 		if (n[i] < 0)
 			return e->code;
 		room -= n[i];
 	}
-	if (room > 0 && sql_ended_done(db, s.id, e) < 0)
+	if (room > 0 && sql_ended_done(db, e, .sub = s.id) < 0)
 		return e->code;
 	*ret_did = 1;
 	return n[0] + n[1] + n[2] > 0 ? tell(db, &s, now_us, n, e) : OK;

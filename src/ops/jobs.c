@@ -2,7 +2,6 @@
 
 #include "audit/audit.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/log_folder.h"
 #include "base/log/metric.h"
@@ -11,9 +10,11 @@
 #include "loop/thread.h"
 #include "ops/alerts.h"
 #include "ops/ended.h"
+#include "ops/limits.h"
 #include "ops/tidy.h"
 #include "reader/clean.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "task/task.h"
 
 #define CHECKPOINT_MS 250
@@ -89,7 +90,8 @@ drop_pieces(struct jobs *j)
 	if (j->o.keep_us <= 0 || now_ms < j->pieces_at_ms)
 		return;
 	j->pieces_at_ms = now_ms + PIECES_MS;
-	rc = sql_pieces_detach(j->db, clock_now_us() - j->o.keep_us, &rows, &e);
+	rc = sql_pieces_detach(
+	    j->db, &rows, &e, .cut = clock_now_us() - j->o.keep_us);
 	rc = number(rc, rows, &detached, &e);
 	rows = NULL;
 	if (rc == OK)
@@ -201,7 +203,8 @@ results_step(struct db *db, void *ctx, struct err *e)
 	int64_t minute = s->cut_us / (60 * US_PER_S);
 
 	/* Nobody looks at reasons that are older than an hour. */
-	if (sql_stat_reason_drop(db, minute - 2 * ALERT_HOUR_M, e) < 0)
+	if (sql_stat_reason_drop(db, e, .before = minute - 2 * ALERT_HOUR_M) <
+	    0)
 		return e->code;
 	return task_expire(db, s->cut_us, &s->removed, e);
 }
@@ -223,7 +226,8 @@ sessions_step(struct db *db, void *ctx, struct err *e)
 {
 	struct chore *s = ctx;
 
-	s->removed = sql_session_expire(db, s->cut_us, RETAIN_STEP, e);
+	s->removed =
+	    sql_session_expire(db, e, .now = s->cut_us, .most = RETAIN_STEP);
 	return s->removed < 0 ? (int)s->removed : OK;
 }
 
@@ -238,7 +242,7 @@ drop_sessions(struct jobs *j)
 	if (!j->o.append || now_ms < j->sessions_at_ms)
 		return;
 	j->sessions_at_ms = now_ms + SESSIONS_MS;
-	rc = sql_session_expired(j->db, now_us, &rows, &e);
+	rc = sql_session_expired(j->db, &rows, &e, .now = now_us);
 	if (number(rc, rows, &seq, &e) == OK && seq > 0)
 		post_chore(
 		    j, sessions_step, "sessions past their end stay", now_us);

@@ -12,6 +12,7 @@
 #include "contract/subscription.h"
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"
+#include "ops/limits.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "sql.h"
@@ -108,9 +109,12 @@ fill(struct world *w, int n)
 			plain, &sealed, &w->e),
 		    OK);
 		assert_int_equal(
-		    sql_key_add(w->db, uuid_str(&id), STR("k"), uuid_str(&id),
-			STR("hk_"), STR("read"), (struct str){NULL, 0}, NULL, 1,
-			STR("local"), NULL, sealed, &w->e),
+		    sql_key_add(w->db, &w->e, .public_id = uuid_str(&id),
+			.name = STR("k"), .hash = uuid_str(&id),
+			.shown = STR("hk_"), .scopes = STR("read"),
+			.tenants = (struct str){NULL, 0}, .rate = NULL,
+			.now = 1, .created_by = STR("local"),
+			.expires_at = NULL, .webhook_secret = sealed),
 		    1);
 	}
 }
@@ -126,8 +130,9 @@ readable(struct world *w, int n)
 		struct rows *rows = NULL;
 		struct str sealed, plain, kid;
 
-		assert_int_equal(
-		    sql_key_secret(w->db, uuid_str(&id), &rows, &w->e), OK);
+		assert_int_equal(sql_key_secret(w->db, &rows, &w->e,
+				     .public_id = uuid_str(&id)),
+		    OK);
 		assert_int_equal(rows_next(rows, &w->e), 1);
 		sealed = arena_dup(w->a, rows_str(rows, 0));
 		rows_close(rows);
@@ -232,16 +237,20 @@ test_broken_value(void **state)
 
 	assert_int_equal(reopen(w), OK);
 	fill(w, 3);
-	assert_int_equal(sql_seal_api_key_page(w->db, 0, 1, &rows, &w->e), OK);
+	assert_int_equal(
+	    sql_seal_api_key_page(w->db, &rows, &w->e, .after = 0, .most = 1),
+	    OK);
 	assert_int_equal(rows_next(rows, &w->e), 1);
 	id = rows_int(rows, 0);
 	was = arena_dup(w->a, rows_str(rows, 2));
 	rows_close(rows);
-	assert_int_equal(
-	    sql_seal_api_key_put(w->db, id, was, STR("{}"), &w->e), 1);
+	assert_int_equal(sql_seal_api_key_put(w->db, &w->e, .id = id,
+			     .was = was, .sealed = STR("{}")),
+	    1);
 	/* … and not over what it no longer is. */
-	assert_int_equal(
-	    sql_seal_api_key_put(w->db, id, was, STR("x"), &w->e), 0);
+	assert_int_equal(sql_seal_api_key_put(w->db, &w->e, .id = id,
+			     .was = was, .sealed = STR("x")),
+	    0);
 	assert_int_equal(db_tx(w->db, rotate_fn, w, &w->e), OK);
 	steps(w, 10);
 	assert_true(w->at.done);
@@ -299,9 +308,11 @@ insert_sub(struct db *db, void *ctx, struct err *e)
 	if (rc == OK)
 		rc = sub_store(s, &by, w->a, &text, e);
 	if (rc == OK)
-		rc = sql_sub_insert(db, uuid_str(&id), STR("n"), STR("u"),
-		    STR("standard"), text, 1, (struct str){NULL, 0}, NULL,
-		    (struct str){NULL, 0}, 1, &rows, e);
+		rc = sql_sub_insert(db, &rows, e, .uid = uuid_str(&id),
+		    .name = STR("n"), .url = STR("u"),
+		    .preset = STR("standard"), .conf = text, .enabled = 1,
+		    .managed_by = (struct str){NULL, 0}, .owner = NULL,
+		    .tenants = (struct str){NULL, 0}, .now = 1);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	rows_close(rows);

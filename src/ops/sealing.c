@@ -22,7 +22,7 @@ get(struct db *db, struct str name, struct arena *a, struct str *ret,
     struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_meta_get(db, name, &rows, e);
+	int rc = sql_meta_get(db, &rows, e, .name = name);
 
 	*ret = NOT_THERE;
 	if (rc == OK)
@@ -80,11 +80,13 @@ try_open(struct db *db, struct keyring_opts *o, struct arena *a,
 		rc = check(k, a, sealed, e);
 	made = rc == OK ? keyring_wrapped(k) : STR_EMPTY;
 	if (rc == OK && !str_eq(made, o->wrapped))
-		n = sql_seal_meta_put(db, WRAPPED, wrapped, made, e);
+		n = sql_seal_meta_put(
+		    db, e, .name = WRAPPED, .was = wrapped, .value = made);
 	if (rc == OK && n > 0 && !sealed.p) {
 		rc = seal_word(k, a, &made, e);
 		if (rc == OK)
-			n = sql_seal_meta_put(db, CHECK, NOT_THERE, made, e);
+			n = sql_seal_meta_put(db, e, .name = CHECK,
+			    .was = NOT_THERE, .value = made);
 	}
 	if (rc == OK && n < 0)
 		rc = (int)n;
@@ -156,7 +158,8 @@ sealing_fresh(struct db *db, struct keyring *k, struct arena *a, struct err *e)
 	if (rc == OK)
 		rc = seal_word(k, a, &sealed, e);
 	if (rc == OK)
-		rc = sql_seal_meta_put(db, CHECK, was, sealed, e);
+		rc = sql_seal_meta_put(
+		    db, e, .name = CHECK, .was = was, .value = sealed);
 	return rc < 0 ? (int)rc : OK;
 }
 
@@ -180,8 +183,8 @@ sealing_rotate(struct db *db, struct keyring *k, struct arena *a, struct str by,
 		rc = keyring_add(k, e);
 	/* Run twice, it finds the key that it made: that must be kept too. */
 	if (rc == OK && !str_eq(keyring_wrapped(k), wrapped)) {
-		rc = sql_seal_meta_put(
-		    db, WRAPPED, wrapped, keyring_wrapped(k), e);
+		rc = sql_seal_meta_put(db, e, .name = WRAPPED, .was = wrapped,
+		    .value = keyring_wrapped(k));
 		if (rc == 0)
 			rc = err_set(e, ERR_CONFLICT,
 			    "another node changes the keys at this moment");

@@ -3,11 +3,12 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "event/append.h"
 #include "event/when.h"
+#include "ops/limits.h"
 #include "sql.h"
+#include "store/limits.h"
 
 #define US_PER_MIN (60 * US_PER_S)
 #define REST_PARTS 100
@@ -93,16 +94,17 @@ attempts(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	rc = sql_tidy_attempts_end(
-	    db, k.a, k.b, k.c, k.d, top, RETAIN_STEP - 1, &rows, e);
+	rc = sql_tidy_attempts_end(db, &rows, e, .seq = k.a, .sub = k.b,
+	    .rep = k.c, .n = k.d, .edge = top, .skip = RETAIN_STEP - 1);
 	rc = end_of(rc, rows, 4, &to, e);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
 		to = (struct key){.a = top};
 	t->next = to;
-	return sql_tidy_attempts(db, k.a, k.b, k.c, k.d, to.a, to.b, to.c, to.d,
-		   cut_us, e) < 0
+	return sql_tidy_attempts(db, e, .seq = k.a, .sub = k.b, .rep = k.c,
+		   .n = k.d, .to_seq = to.a, .to_sub = to.b, .to_rep = to.c,
+		   .to_n = to.d, .cut = cut_us) < 0
 		   ? (int)e->code
 		   : rc;
 }
@@ -112,8 +114,8 @@ deads(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
 {
 	struct key k = t->at, to = {0};
 	struct rows *rows = NULL;
-	int rc =
-	    sql_tidy_deads_end(db, k.a, k.b, k.c, RETAIN_STEP - 1, &rows, e);
+	int rc = sql_tidy_deads_end(db, &rows, e, .sub = k.a, .seq = k.b,
+	    .rep = k.c, .skip = RETAIN_STEP - 1);
 
 	rc = end_of(rc, rows, 3, &to, e);
 	if (rc < 0)
@@ -121,8 +123,9 @@ deads(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
 	if (rc == 0)
 		to = (struct key){.a = INT64_MAX};
 	t->next = to;
-	return sql_tidy_deads(db, k.a, k.b, k.c, to.a, to.b, to.c, cut_us, e) <
-		       0
+	return sql_tidy_deads(db, e, .sub = k.a, .seq = k.b, .rep = k.c,
+		   .to_sub = to.a, .to_seq = to.b, .to_rep = to.c,
+		   .cut = cut_us) < 0
 		   ? (int)e->code
 		   : rc;
 }
@@ -142,8 +145,8 @@ versions(struct tidy *t, struct db *db, struct err *e)
 	rows_close(rows);
 	rows = NULL;
 	if (rc >= 0)
-		rc = sql_tidy_versions_end(
-		    db, t->at.a, first, RETAIN_STEP - 1, &rows, e);
+		rc = sql_tidy_versions_end(db, &rows, e, .seq = t->at.a,
+		    .edge = first, .skip = RETAIN_STEP - 1);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	to = rc > 0 ? rows_int(rows, 0) : first - 1;
@@ -151,7 +154,9 @@ versions(struct tidy *t, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	t->next = (struct key){.a = to};
-	return sql_tidy_versions(db, t->at.a, to, e) < 0 ? (int)e->code : rc;
+	return sql_tidy_versions(db, e, .seq = t->at.a, .to_seq = to) < 0
+		   ? (int)e->code
+		   : rc;
 }
 
 static int
@@ -160,7 +165,8 @@ fold(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 	int64_t upto = now_us / US_PER_MIN - STAT_MINUTES, minute = 0;
 	struct rows *rows = NULL;
 	bool there = false;
-	int rc = sql_tidy_stat_next(db, t->at.a, upto - upto % 60, &rows, e);
+	int rc = sql_tidy_stat_next(db, &rows, e, .from_minute = t->at.a,
+	    .to_minute = upto - upto % 60);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -172,8 +178,10 @@ fold(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 	if (rc < 0 || !there)
 		return rc < 0 ? rc : 0;
 	t->next = (struct key){.a = minute};
-	if (sql_tidy_stat_fold(db, minute, RETAIN_STEP, e) < 0 ||
-	    sql_tidy_stat_drop(db, minute, RETAIN_STEP, e) < 0)
+	if (sql_tidy_stat_fold(db, e, .minute = minute, .most = RETAIN_STEP) <
+		0 ||
+	    sql_tidy_stat_drop(db, e, .minute = minute, .most = RETAIN_STEP) <
+		0)
 		return e->code;
 	return 1;
 }
@@ -200,11 +208,12 @@ one_step(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 		rc = fold(t, db, now_us, e);
 		break;
 	case STAT_OLD:
-		n = sql_tidy_stat_old(db, cut_us / US_PER_MIN, RETAIN_STEP, e);
+		n = sql_tidy_stat_old(
+		    db, e, .before = cut_us / US_PER_MIN, .most = RETAIN_STEP);
 		rc = n < 0 ? (int)e->code : n == RETAIN_STEP;
 		break;
 	case REPLAYS:
-		n = sql_tidy_replays(db, cut_us, RETAIN_STEP, e);
+		n = sql_tidy_replays(db, e, .cut = cut_us, .most = RETAIN_STEP);
 		rc = n < 0 ? (int)e->code : n == RETAIN_STEP;
 		break;
 	case PHASES:

@@ -1,11 +1,11 @@
 #include "ops/tidy.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 
 #define MINUTE  (60 * US_PER_S)
 #define NOW     (INT64_C(28400000) * MINUTE)
@@ -35,16 +35,49 @@ begin(void **state)
 	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
 	assert_int_equal(db_begin(db, &e), OK);
 	for (int64_t n = 1; n <= ENTRIES; n++) {
-		assert_true(
-		    sql_log_insert(db, n, 0, ID, ID, n, ID, STR("t"), STR("k"),
-			NULL, came(n), NULL, NONE, STR("{}"), &e) >= 0);
-		assert_true(sql_mark_put(db, came(n) / MINUTE, n, &e) >= 0);
-		assert_true(sql_attempt_put(db, n, 1, 0, 1, came(n), 5, 200, 0,
-				0, NONE, &e) >= 0);
+		assert_true(sql_log_insert(db,
+				&(struct sql_log_insert_args){.seq = n,
+				    .kind = 0,
+				    .tenant = ID,
+				    .event_id = ID,
+				    .h = n,
+				    .hash = ID,
+				    .type = STR("t"),
+				    .pkey = STR("k"),
+				    .rv = NULL,
+				    .received_at = came(n),
+				    .to_sub = NULL,
+				    .attrs = NONE,
+				    .body = STR("{}")},
+				1, &e) >= 0);
+		assert_true(sql_mark_put(db, &e, .minute = came(n) / MINUTE,
+				.seq = n) >= 0);
+		assert_true(sql_attempt_put(db,
+				&(struct sql_attempt_put_args){.seq = n,
+				    .sub = 1,
+				    .rep = 0,
+				    .n = 1,
+				    .at = came(n),
+				    .us = 5,
+				    .status = 200,
+				    .verdict = 0,
+				    .reason = 0,
+				    .detail = NONE},
+				1, &e) >= 0);
 	}
 	/* An old one that was sent again today. */
-	assert_true(
-	    sql_attempt_put(db, 5, 1, 0, 2, NOW, 5, 200, 0, 0, NONE, &e) >= 0);
+	assert_true(sql_attempt_put(db,
+			&(struct sql_attempt_put_args){.seq = 5,
+			    .sub = 1,
+			    .rep = 0,
+			    .n = 2,
+			    .at = NOW,
+			    .us = 5,
+			    .status = 200,
+			    .verdict = 0,
+			    .reason = 0,
+			    .detail = NONE},
+			1, &e) >= 0);
 	assert_int_equal(db_commit(db, &e), OK);
 	return 0;
 }
@@ -81,8 +114,9 @@ count(int64_t lo, int64_t hi)
 	struct rows *rows = NULL;
 	int64_t n = 0;
 
-	assert_int_equal(
-	    sql_look_attempts(db, lo, hi, 0, 0, 0, 10000, &rows, &e), OK);
+	assert_int_equal(sql_look_attempts(db, &rows, &e, .lo = lo, .seq = hi,
+			     .sub = 0, .rep = 0, .n = 0, .most = 10000),
+	    OK);
 	while (rows_next(rows, &e) > 0)
 		n++;
 	rows_close(rows);
@@ -105,11 +139,14 @@ test_attempts(void **state)
 static void
 dead(int64_t seq, int state, int64_t decided)
 {
-	assert_true(sql_dead_put(db, 1, seq, 0, seq, 0, 0, 9, 503, 3, 3,
-			NOW - 2 * KEEP, (struct str){.p = NULL}, &e) >= 0);
+	assert_true(sql_dead_put(db, &e, .sub = 1, .seq = seq, .rep = 0,
+			.seq_to = seq, .okey = 0, .skey = 0, .reason = 9,
+			.status = 503, .tries = 3, .n = 3, .at = NOW - 2 * KEEP,
+			.error = (struct str){.p = NULL}) >= 0);
 	if (state > 0)
-		assert_int_equal(sql_dead_decide(db, 1, seq, 0, state, decided,
-				     STR("me"), NONE, &e),
+		assert_int_equal(sql_dead_decide(db, &e, .sub = 1, .seq = seq,
+				     .rep = 0, .state = state, .at = decided,
+				     .who = STR("me"), .note = NONE),
 		    1);
 }
 
@@ -126,8 +163,9 @@ test_deads(void **state)
 	dead(3, 1, NOW - KEEP / 2); /* requeued lately */
 	dead(4, 1, NOW - 2 * KEEP);
 	(void)pass();
-	assert_int_equal(
-	    sql_look_deads_sub(db, 0, 100, 1, 0, 100, &rows, &e), OK);
+	assert_int_equal(sql_look_deads_sub(db, &rows, &e, .lo = 0, .seq = 100,
+			     .sub = 1, .rep = 0, .most = 100),
+	    OK);
 	while (rows_next(rows, &e) > 0)
 		left[n++] = rows_int(rows, 0);
 	rows_close(rows);
@@ -143,19 +181,43 @@ test_kept(void **state)
 	struct rows *rows = NULL;
 
 	(void)state;
-	assert_true(sql_row_put(db, 1, 7, 0, 0, 0, 1, 1, 1, 0, NOW, STR("n"),
-			503, 1, 0, 0, 0, 0, &e) >= 0);
-	assert_int_equal(sql_keep_rows(db, 1, 10, NOW, &e), 1);
+	assert_true(sql_row_put(db,
+			&(struct sql_row_put_args){.sub = 1,
+			    .seq = 7,
+			    .rep = 0,
+			    .okey = 0,
+			    .skey = 0,
+			    .state = 1,
+			    .tries = 1,
+			    .n = 1,
+			    .crashes = 0,
+			    .next_at = NOW,
+			    .token = STR("n"),
+			    .last_status = 503,
+			    .last_reason = 1,
+			    .rec_a = 0,
+			    .rec_b = 0,
+			    .rv = 0,
+			    .asked = 0},
+			1, &e) >= 0);
+	assert_int_equal(
+	    sql_keep_rows(db, &e, .lo = 1, .hi = 10, .now = NOW), 1);
 	(void)pass();
-	assert_int_equal(sql_dead_body(db, 1, 7, 0, &rows, &e), OK);
+	assert_int_equal(
+	    sql_dead_body(db, &rows, &e, .sub = 1, .seq = 7, .rep = 0), OK);
 	assert_int_equal(rows_next(rows, &e), 1);
 	assert_true(str_eq(rows_str(rows, 0), STR("{}")));
 	assert_int_equal(rows_int(rows, 1), 3);
 	rows_close(rows);
-	assert_int_equal(sql_row_del(db, 1, 7, 0, &e), 1);
+	assert_int_equal(
+	    sql_row_del(db,
+		&(struct sql_row_del_args){.sub = 1, .seq = 7, .rep = 0}, 1,
+		&e),
+	    1);
 	(void)pass();
 	rows = NULL;
-	assert_int_equal(sql_dead_body(db, 1, 7, 0, &rows, &e), OK);
+	assert_int_equal(
+	    sql_dead_body(db, &rows, &e, .sub = 1, .seq = 7, .rep = 0), OK);
 	assert_int_equal(rows_next(rows, &e), 0);
 	rows_close(rows);
 }
@@ -164,7 +226,11 @@ test_kept(void **state)
 static void
 version(int64_t sub, int64_t rec, int64_t seq)
 {
-	assert_true(sql_record_version_put(db, sub, rec, 0, 1, seq, &e) >= 0);
+	assert_true(
+	    sql_record_version_put(db,
+		&(struct sql_record_version_put_args){
+		    .sub = sub, .rec_a = rec, .rec_b = 0, .rv = 1, .seq = seq},
+		1, &e) >= 0);
 }
 
 static bool
@@ -173,8 +239,9 @@ version_there(int64_t sub, int64_t rec)
 	struct rows *rows = NULL;
 	bool there;
 
-	assert_int_equal(
-	    sql_record_version_get(db, sub, rec, 0, &rows, &e), OK);
+	assert_int_equal(sql_record_version_get(db, &rows, &e, .sub = sub,
+			     .rec_a = rec, .rec_b = 0),
+	    OK);
 	there = rows_next(rows, &e) > 0;
 	rows_close(rows);
 	return there;
@@ -184,9 +251,26 @@ static void
 test_versions(void **state)
 {
 	(void)state;
-	assert_true(sql_retain_log(db, 1199, NOW, &e) == 1199);
-	assert_true(sql_row_put(db, 9, 20, 0, 0, 0, 1, 1, 1, 0, NOW, STR("n"),
-			503, 1, 0, 0, 0, 0, &e) >= 0);
+	assert_true(sql_retain_log(db, &e, .upto = 1199, .cut = NOW) == 1199);
+	assert_true(sql_row_put(db,
+			&(struct sql_row_put_args){.sub = 9,
+			    .seq = 20,
+			    .rep = 0,
+			    .okey = 0,
+			    .skey = 0,
+			    .state = 1,
+			    .tries = 1,
+			    .n = 1,
+			    .crashes = 0,
+			    .next_at = NOW,
+			    .token = STR("n"),
+			    .last_status = 503,
+			    .last_reason = 1,
+			    .rec_a = 0,
+			    .rec_b = 0,
+			    .rv = 0,
+			    .asked = 0},
+			1, &e) >= 0);
 	version(8, 1, 30); /* the log has lost it */
 	version(8, 2, 1200);
 	version(9, 1, 30); /* and so here, but a row is older */
@@ -201,7 +285,11 @@ test_versions(void **state)
 	assert_false(version_there(9, 2));
 	for (int64_t i = 1; i <= 2 * RETAIN_STEP + 10; i++)
 		assert_true(version_there(10, i) == (i == 5));
-	assert_int_equal(sql_row_del(db, 9, 20, 0, &e), 1);
+	assert_int_equal(
+	    sql_row_del(db,
+		&(struct sql_row_del_args){.sub = 9, .seq = 20, .rep = 0}, 1,
+		&e),
+	    1);
 	(void)pass();
 	assert_false(version_there(9, 1));
 }
@@ -209,8 +297,10 @@ test_versions(void **state)
 static void
 stat(int64_t sub, int64_t minute)
 {
-	assert_true(sql_stat_add(db, sub, minute, 2, 1, 0, 100, minute % 60, 3,
-			0, 0, 0, 0, 0, 0, &e) >= 0);
+	assert_true(
+	    sql_stat_add(db, &e, .sub = sub, .minute = minute, .ok = 2,
+		.fail = 1, .dead = 0, .us = 100, .slow = minute % 60, .h0 = 3,
+		.h1 = 0, .h2 = 0, .h3 = 0, .h4 = 0, .h5 = 0, .h6 = 0) >= 0);
 }
 
 /* Minutes for two days, then hours, then nothing. */
@@ -229,8 +319,9 @@ test_stats(void **state)
 	stat(1, now - 10);
 	stat(1, now - 40 * 1440);
 	(void)pass();
-	assert_int_equal(
-	    sql_stat_seen(db, 1, 0, INT64_MAX, 100, &rows, &e), OK);
+	assert_int_equal(sql_stat_seen(db, &rows, &e, .sub = 1, .since = 0,
+			     .upto = INT64_MAX, .most = 100),
+	    OK);
 	while (rows_next(rows, &e) > 0) {
 		sql_stat_seen_get(rows, &row);
 		if (n++ == 0) {
@@ -255,24 +346,42 @@ test_replays(void **state)
 	(void)state;
 	for (int round = 0; round < 3; round++) {
 		rows = NULL;
-		assert_int_equal(sql_replay_rep(db, 1, &rows, &e), OK);
+		assert_int_equal(sql_replay_rep(db, &rows, &e, .sub = 1), OK);
 		assert_int_equal(rows_next(rows, &e), 1);
 		sql_replay_rep_get(rows, &row);
 		rows_close(rows);
 		assert_int_equal(row.rep, round == 1 ? 2 : 1);
 		if (round == 0) {
-			assert_int_equal(sql_replay_add(db, UID, 1, 1, 0, 10,
-					     NONE, 0, 0, NOW, STR("me"), &e),
-			    1);
 			assert_int_equal(
-			    sql_replay_stop(db, UID, NOW - 2 * KEEP, &e), 1);
-			assert_true(sql_attempt_put(db, ENTRIES, 1, 1, 1, NOW,
-					5, 200, 0, 0, NONE, &e) >= 0);
+			    sql_replay_add(db, &e, .uid = UID, .sub = 1,
+				.rep = 1, .from_seq = 0, .until_seq = 10,
+				.types = NONE, .rate = 0, .exclusive = 0,
+				.now = NOW, .who = STR("me")),
+			    1);
+			assert_int_equal(sql_replay_stop(db, &e, .uid = UID,
+					     .now = NOW - 2 * KEEP),
+			    1);
+			assert_true(
+			    sql_attempt_put(db,
+				&(struct sql_attempt_put_args){.seq = ENTRIES,
+				    .sub = 1,
+				    .rep = 1,
+				    .n = 1,
+				    .at = NOW,
+				    .us = 5,
+				    .status = 200,
+				    .verdict = 0,
+				    .reason = 0,
+				    .detail = NONE},
+				1, &e) >= 0);
 			(void)pass();
 		}
 		if (round == 1) {
-			assert_true(sql_tidy_attempts(db, 0, 0, 0, 0, ENTRIES,
-					99, 0, 0, NOW + 1, &e) >= 0);
+			assert_true(
+			    sql_tidy_attempts(db, &e, .seq = 0, .sub = 0,
+				.rep = 0, .n = 0, .to_seq = ENTRIES,
+				.to_sub = 99, .to_rep = 0, .to_n = 0,
+				.cut = NOW + 1) >= 0);
 			(void)pass();
 		}
 	}

@@ -1,8 +1,8 @@
 #include "reader/clean.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "reader/items_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 struct gone {
@@ -16,7 +16,7 @@ int
 clean_any(struct db *db, int64_t cut_us, bool *ret, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_clean_any(db, cut_us, &rows, e);
+	int rc = sql_clean_any(db, &rows, e, .cut = cut_us);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -44,8 +44,8 @@ find_old(struct db *db, struct clean *c, struct gone *g, struct err *e)
 {
 	struct sql_clean_old_row row;
 	struct rows *rows = NULL;
-	int n = 0, rc = sql_clean_old(
-		       db, c->cut_us, c->at, c->id, CLEAN_STEP, &rows, e);
+	int n = 0, rc = sql_clean_old(db, &rows, e, .cut = c->cut_us,
+		       .at = c->at, .id = c->id, .most = CLEAN_STEP);
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_clean_old_get(rows, &row);
@@ -65,12 +65,13 @@ remove_each(struct db *db, const struct gone *g, int64_t now_us,
     int64_t *ret_removed, struct err *e)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		int64_t n = sql_clean_item(db, g->ids[i], e);
+		int64_t n = sql_clean_item(db, e, .id = g->ids[i]);
 
-		if (n > 0 && (sql_clean_terms(db, g->ids[i], e) < 0 ||
-				 sql_clean_tomb(db, g->feeds[i],
-				     g->identities[i], now_us, e) < 0 ||
-				 sql_clean_count(db, g->feeds[i], e) < 0))
+		if (n > 0 &&
+		    (sql_clean_terms(db, e, .id = g->ids[i]) < 0 ||
+			sql_clean_tomb(db, e, .feed = g->feeds[i],
+			    .identity = g->identities[i], .now = now_us) < 0 ||
+			sql_clean_count(db, e, .feed = g->feeds[i]) < 0))
 			n = -1;
 		if (n < 0)
 			return e->code;
@@ -87,10 +88,10 @@ remove_many(struct db *db, const struct gone *g, int64_t now_us,
 	struct rows *rows = NULL;
 	int rc;
 
-	if (sql_clean_tomb_many(db, now_us, g->feeds, g->identities, g->n, e) <
-	    0)
+	if (sql_clean_tomb_many(db, e, .now = now_us, .feeds = g->feeds,
+		.identities = g->identities, .n_each = g->n) < 0)
 		return e->code;
-	rc = sql_clean_items_many(db, g->ids, g->n, &rows, e);
+	rc = sql_clean_items_many(db, &rows, e, .ids = g->ids, .n_each = g->n);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)

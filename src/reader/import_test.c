@@ -9,6 +9,7 @@
 #include "base/test.h"
 #include "feed/opml.h"
 #include "http/client/guard.h"
+#include "reader/limits.h"
 #include "reader/subs.h"
 #include "reader/sync.h"
 #include "sql.h"
@@ -45,8 +46,8 @@ fill(struct db *db, void *ctx, struct err *err)
 	struct world *w = ctx;
 	struct uuid uid = uuid_v7(NOW);
 	struct rows *rows = NULL;
-	int rc = sql_user_add(
-	    db, uuid_str(&uid), STR_EMPTY, STR("anna"), NOW, &rows, err);
+	int rc = sql_user_add(db, &rows, err, .uid = uuid_str(&uid),
+	    .email = STR_EMPTY, .name = STR("anna"), .now = NOW);
 
 	if (rc == OK && rows_next(rows, err) > 0)
 		w->user = rows_int(rows, 0);

@@ -4,12 +4,13 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "doc/caged.h"
+#include "doc/limits.h"
 #include "feed/feed.h"
 #include "reader/items_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 /* Known ones are asked for so many at a time. */
@@ -119,7 +120,8 @@ look_one(struct planning *p, const struct item_cand *c, struct err *e)
 	int rc = OK;
 
 	if (c->guid.p) {
-		rc = sql_item_known_guid(p->db, feed, c->guid, &rows, e);
+		rc = sql_item_known_guid(
+		    p->db, &rows, e, .feed = feed, .guid = c->guid);
 		rc = take_rows(p, rc, rows, e);
 		/* It is that one: nobody asks for the rest. */
 		if (rc < 0 || map_find(p->guids, c->guid))
@@ -127,14 +129,14 @@ look_one(struct planning *p, const struct item_cand *c, struct err *e)
 	}
 	if (c->link.p) {
 		rows = NULL;
-		rc = sql_item_known_link(
-		    p->db, feed, short_hash(c->link_hash), &rows, e);
+		rc = sql_item_known_link(p->db, &rows, e, .feed = feed,
+		    .link = short_hash(c->link_hash));
 		rc = take_rows(p, rc, rows, e);
 	}
 	if (rc == OK && item_tells(c)) {
 		rows = NULL;
-		rc = sql_item_known_hash(
-		    p->db, feed, long_hash(c->content_hash), &rows, e);
+		rc = sql_item_known_hash(p->db, &rows, e, .feed = feed,
+		    .hash = long_hash(c->content_hash));
 		rc = take_rows(p, rc, rows, e);
 	}
 	return rc;
@@ -182,11 +184,14 @@ look_by(struct planning *p, struct item_cand **v, size_t n, int what,
 	if (k == 0)
 		return OK;
 	if (what == 0)
-		rc = sql_item_known_guids(p->db, feed, keys, k, &rows, e);
+		rc = sql_item_known_guids(
+		    p->db, &rows, e, .feed = feed, .guids = keys, .n_each = k);
 	else if (what == 1)
-		rc = sql_item_known_links(p->db, feed, keys, k, &rows, e);
+		rc = sql_item_known_links(
+		    p->db, &rows, e, .feed = feed, .links = keys, .n_each = k);
 	else
-		rc = sql_item_known_hashes(p->db, feed, keys, k, &rows, e);
+		rc = sql_item_known_hashes(
+		    p->db, &rows, e, .feed = feed, .hashes = keys, .n_each = k);
 	return take_rows(p, rc, rows, e);
 }
 
@@ -278,8 +283,8 @@ static int
 read_tombs(struct planning *p, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc =
-	    sql_item_tombs(p->db, p->from->feed, FEED_TOMBSTONES_MAX, &rows, e);
+	int rc = sql_item_tombs(p->db, &rows, e, .feed = p->from->feed,
+	    .most = FEED_TOMBSTONES_MAX);
 	size_t room = 0;
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
@@ -477,7 +482,7 @@ static int
 read_feed(struct planning *p, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_item_feed(p->db, p->from->feed, &rows, e);
+	int rc = sql_item_feed(p->db, &rows, e, .feed = p->from->feed);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -89,25 +89,35 @@ write_many(struct db *db, const struct items_plan *p, struct err *e)
 	size_t o = c->n_new;
 
 	if (c->n_new > 0 &&
-	    sql_item_insert_many(db, p->feed, p->now_us, c->uids, c->published,
-		c->estimated, c->content_hashes, c->state_hashes,
-		c->link_hashes, c->sames, c->guids, c->links, c->titles,
-		c->authors, c->categories, c->enclosures, c->summaries,
-		c->contents, c->n_new, e) < 0)
+	    sql_item_insert_many(db, e, .feed = p->feed, .now = p->now_us,
+		.uids = c->uids, .published = c->published,
+		.estimated = c->estimated, .content_hashes = c->content_hashes,
+		.state_hashes = c->state_hashes, .link_hashes = c->link_hashes,
+		.sames = c->sames, .guids = c->guids, .links = c->links,
+		.titles = c->titles, .authors = c->authors,
+		.categoriess = c->categories, .enclosuress = c->enclosures,
+		.summaries = c->summaries, .contents = c->contents,
+		.n_each = c->n_new) < 0)
 		return e->code;
 	if (c->n_old > 0 &&
-	    sql_item_update_many(db, p->now_us, c->ids + o, c->published + o,
-		c->estimated + o, c->content_hashes + o, c->state_hashes + o,
-		c->link_hashes + o, c->sames + o, c->guids + o, c->links + o,
-		c->titles + o, c->authors + o, c->categories + o,
-		c->enclosures + o, c->summaries + o, c->contents + o, c->n_old,
-		e) < 0)
+	    sql_item_update_many(db, e, .now = p->now_us, .ids = c->ids + o,
+		.published = c->published + o, .estimated = c->estimated + o,
+		.content_hashes = c->content_hashes + o,
+		.state_hashes = c->state_hashes + o,
+		.link_hashes = c->link_hashes + o, .sames = c->sames + o,
+		.guids = c->guids + o, .links = c->links + o,
+		.titles = c->titles + o, .authors = c->authors + o,
+		.categoriess = c->categories + o,
+		.enclosuress = c->enclosures + o, .summaries = c->summaries + o,
+		.contents = c->contents + o, .n_each = c->n_old) < 0)
 		return e->code;
 	if (p->n_changes > 0 &&
-	    sql_item_terms_put_many(db, c->uids, c->terms, p->n_changes, e) < 0)
+	    sql_item_terms_put_many(db, e, .uids = c->uids, .terms = c->terms,
+		.n_each = p->n_changes) < 0)
 		return e->code;
 	if (p->n_gone > 0 &&
-	    sql_item_tomb_del_many(db, p->feed, p->gone, p->n_gone, e) < 0)
+	    sql_item_tomb_del_many(db, e, .feed = p->feed,
+		.identities = p->gone, .n_each = p->n_gone) < 0)
 		return e->code;
 	return OK;
 }
@@ -125,20 +135,29 @@ write_one(struct db *db, const struct items_plan *p,
 	int64_t n;
 
 	if (ch->id == 0)
-		n = sql_item_insert(db, uuid_str(&ch->uid), p->feed,
-		    ch->published_us, ch->estimated, p->now_us, content_hash,
-		    state_hash, link_hash, same_as, ch->guid, ch->link,
-		    ch->title, ch->author, ch->categories, ch->enclosures,
-		    ch->summary, ch->content, e);
+		n = sql_item_insert(db, e, .uid = uuid_str(&ch->uid),
+		    .feed = p->feed, .published_at = ch->published_us,
+		    .estimated = ch->estimated, .now = p->now_us,
+		    .content_hash = content_hash, .state_hash = state_hash,
+		    .link_hash = link_hash, .same_as = same_as,
+		    .guid = ch->guid, .link = ch->link, .title = ch->title,
+		    .author = ch->author, .categories = ch->categories,
+		    .enclosures = ch->enclosures, .summary = ch->summary,
+		    .content = ch->content);
 	else
-		n = sql_item_update(db, ch->id, ch->published_us, ch->estimated,
-		    p->now_us, content_hash, state_hash, link_hash, same_as,
-		    ch->guid, ch->link, ch->title, ch->author, ch->categories,
-		    ch->enclosures, ch->summary, ch->content, e);
+		n = sql_item_update(db, e, .id = ch->id,
+		    .published_at = ch->published_us,
+		    .estimated = ch->estimated, .now = p->now_us,
+		    .content_hash = content_hash, .state_hash = state_hash,
+		    .link_hash = link_hash, .same_as = same_as,
+		    .guid = ch->guid, .link = ch->link, .title = ch->title,
+		    .author = ch->author, .categories = ch->categories,
+		    .enclosures = ch->enclosures, .summary = ch->summary,
+		    .content = ch->content);
 	if (n >= 0 && ch->id == 0)
-		n = sql_item_terms_add(db, ch->terms, e);
+		n = sql_item_terms_add(db, e, .terms = ch->terms);
 	else if (n >= 0)
-		n = sql_item_terms_put(db, ch->id, ch->terms, e);
+		n = sql_item_terms_put(db, e, .id = ch->id, .terms = ch->terms);
 	return n < 0 ? (int)e->code : OK;
 }
 
@@ -150,7 +169,8 @@ write_each(struct db *db, const struct items_plan *p, struct err *e)
 	for (size_t i = 0; rc == OK && i < p->n_changes; i++)
 		rc = write_one(db, p, &p->changes[i], e);
 	for (size_t i = 0; rc == OK && i < p->n_gone; i++)
-		if (sql_item_tomb_del(db, p->feed, p->gone[i], e) < 0)
+		if (sql_item_tomb_del(
+			db, e, .feed = p->feed, .identity = p->gone[i]) < 0)
 			rc = e->code;
 	return rc;
 }
@@ -162,8 +182,8 @@ items_write(struct db *db, const struct items_plan *p, struct err *e)
 
 	if (p->n_changes == 0 && p->n_gone == 0)
 		return OK;
-	n = sql_item_version(
-	    db, p->feed, p->version, (int64_t)p->inserted, p->now_us, e);
+	n = sql_item_version(db, e, .feed = p->feed, .version = p->version,
+	    .more = (int64_t)p->inserted, .now = p->now_us);
 	if (n < 0)
 		return e->code;
 	if (n == 0)

@@ -2,8 +2,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 static const char *const FILTERS[] = {"all", "unread", "starred"};
@@ -79,16 +79,21 @@ ask(struct db *db, const struct list_query *q, struct rows **ret, struct err *e)
 		starred = q->filter == LIST_STARRED, most = READER_PAGE + 1;
 
 	if (q->search.p)
-		return sql_list_search(db, q->user, q->search, feed, category,
-		    unread, starred, id, most, ret, e);
+		return sql_list_search(db, ret, e, .user = q->user,
+		    .query = q->search, .feed = feed, .category = category,
+		    .unread = unread, .starred = starred, .id = id,
+		    .most = most);
 	if (starred)
-		return sql_list_starred(
-		    db, q->user, feed, category, at, id, most, ret, e);
+		return sql_list_starred(db, ret, e, .user = q->user,
+		    .feed = feed, .category = category, .at = at, .id = id,
+		    .most = most);
 	if (feed && !category)
-		return sql_list_feed(
-		    db, q->user, q->feed, unread, at, id, most, ret, e);
-	return sql_list_all(
-	    db, q->user, category, unread, q->unique, at, id, most, ret, e);
+		return sql_list_feed(db, ret, e, .user = q->user,
+		    .feed = q->feed, .unread = unread, .at = at, .id = id,
+		    .most = most);
+	return sql_list_all(db, ret, e, .user = q->user, .category = category,
+	    .unread = unread, .uniq = q->unique, .at = at, .id = id,
+	    .most = most);
 }
 
 static int
@@ -154,7 +159,8 @@ item_show(
 	struct sql_list_feed_row head;
 	struct sql_item_get_row r;
 	struct rows *rows = NULL;
-	int rc = sql_item_get(db, user, uuid_str(&uid), &rows, e);
+	int rc =
+	    sql_item_get(db, &rows, e, .user = user, .uid = uuid_str(&uid));
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -185,7 +191,8 @@ show_state(struct db *db, int64_t user, struct uuid user_uid, struct uuid uid,
 {
 	struct sql_state_get_row r = {0};
 	struct rows *rows = NULL;
-	int rc = sql_state_get(db, user, uuid_str(&uid), &rows, e);
+	int rc =
+	    sql_state_get(db, &rows, e, .user = user, .uid = uuid_str(&uid));
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -209,8 +216,10 @@ int
 state_change(struct db *db, int64_t user, struct uuid user_uid, struct uuid uid,
     const struct state_change *c, int64_t now_us, struct buf *b, struct err *e)
 {
-	int64_t n = sql_state_put(db, user, uuid_str(&uid), c->set_read,
-	    c->is_read, c->set_starred, c->is_starred, now_us, e);
+	int64_t n = sql_state_put(db, e, .user = user, .uid = uuid_str(&uid),
+	    .set_read = c->set_read, .is_read = c->is_read,
+	    .set_starred = c->set_starred, .is_starred = c->is_starred,
+	    .now = now_us);
 
 	if (n < 0)
 		return e->code;
@@ -230,8 +239,8 @@ feeds_to_read(struct db *db, const struct read_query *q, int64_t *ret,
 		ret[(*ret_n)++] = q->feed;
 		return OK;
 	}
-	rc = sql_read_feeds(
-	    db, q->user, q->category ? &q->category : NULL, &rows, e);
+	rc = sql_read_feeds(db, &rows, e, .user = q->user,
+	    .category = q->category ? &q->category : NULL);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
 		if (*ret_n < READER_FEEDS_MAX)
 			ret[(*ret_n)++] = rows_int(rows, 0);
@@ -248,8 +257,9 @@ read_step(struct db *db, const struct read_query *q, int64_t *ret_marked,
 	int rc = feeds_to_read(db, q, feeds, &n, e);
 
 	for (size_t i = 0; rc == OK && i < n && left > 0; i++) {
-		int64_t did = sql_read_all(
-		    db, q->user, feeds[i], q->upto, q->now_us, left, e);
+		int64_t did =
+		    sql_read_all(db, e, .user = q->user, .feed = feeds[i],
+			.upto = q->upto, .now = q->now_us, .most = left);
 
 		if (did < 0)
 			return e->code;

@@ -2,9 +2,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "event/cursor.h"
+#include "reader/limits.h"
 #include "reader/subs.h"
 #include "sql.h"
 
@@ -93,8 +93,8 @@ subscription_show(struct db *db, int64_t user, struct uuid user_uid,
 	struct sql_fsub_list_row row;
 	struct rows *rows = NULL;
 	bool first = true;
-	int rc = sql_fsub_list(
-	    db, user, uid ? uuid_str(uid) : (struct str){.p = NULL}, &rows, e);
+	int rc = sql_fsub_list(db, &rows, e, .user = user,
+	    .uid = uid ? uuid_str(uid) : (struct str){.p = NULL});
 
 	if (!uid)
 		buf_addc(b, '[');
@@ -126,7 +126,8 @@ feeds_show(struct db *db, int64_t user, struct uuid feed_uid, struct buf *b,
 {
 	struct sql_feed_show_row r;
 	struct rows *rows = NULL;
-	int rc = sql_feed_show(db, user, uuid_str(&feed_uid), &rows, e);
+	int rc = sql_feed_show(
+	    db, &rows, e, .user = user, .uid = uuid_str(&feed_uid));
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -166,7 +167,8 @@ feeds_icon(struct db *db, int64_t user, struct uuid feed_uid, struct arena *a,
     struct str *ret_mime, struct buf *b, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_feed_icon(db, user, uuid_str(&feed_uid), &rows, e);
+	int rc = sql_feed_icon(
+	    db, &rows, e, .user = user, .uid = uuid_str(&feed_uid));
 	struct str mime = {.p = NULL}, data = {.p = NULL};
 
 	if (rc == OK)
@@ -219,8 +221,8 @@ feeds_fetches(struct db *db, int64_t user, struct uuid feed_uid, int64_t before,
 	int n = 0, rc = subscription_feed(db, user, feed_uid, &feed, e);
 
 	if (rc == OK)
-		rc = sql_feed_fetches(
-		    db, user, feed, before, READER_FETCHES + 1, &rows, e);
+		rc = sql_feed_fetches(db, &rows, e, .user = user, .feed = feed,
+		    .before = before, .most = READER_FETCHES + 1);
 	buf_addz(b, "{\"fetches\":[");
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		if (++n > READER_FETCHES)
@@ -259,8 +261,8 @@ category_show(struct db *db, int64_t user, const struct uuid *uid,
 	struct sql_category_list_row row;
 	struct rows *rows = NULL;
 	bool first = true;
-	int rc = sql_category_list(
-	    db, user, uid ? uuid_str(uid) : (struct str){.p = NULL}, &rows, e);
+	int rc = sql_category_list(db, &rows, e, .user = user,
+	    .uid = uid ? uuid_str(uid) : (struct str){.p = NULL});
 
 	if (!uid)
 		buf_addc(b, '[');

@@ -1,7 +1,7 @@
 #include "reader/subs.h"
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 #include "reader/secret_url.h"
 #include "sql.h"
 
@@ -46,7 +46,7 @@ feeds_find_by_url(struct db *db, struct str url, int64_t *ret_id,
     struct uuid *ret_uid, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_feed_by_url(db, url, &rows, e);
+	int rc = sql_feed_by_url(db, &rows, e, .url = url);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -65,11 +65,14 @@ feeds_add(struct db *db, const struct feed_new *f, int64_t now_us,
 	struct uuid uid = uuid_v7(now_us);
 	struct str title = str_chars(f->title, FEED_TITLE_MAX);
 	int rc = changed(
-	    sql_feed_add(db, uuid_str(&uid), f->url, f->site_url,
-		title.p ? title : STR_EMPTY, f->etag, f->last_modified,
-		f->body_hash, f->next_fetch_us,
-		f->last_fetch_us ? &f->last_fetch_us : NULL, f->favicon_mime,
-		f->favicon_data, f->private || secret_url(f->url), now_us, e),
+	    sql_feed_add(db, e, .uid = uuid_str(&uid), .url = f->url,
+		.site_url = f->site_url, .title = title.p ? title : STR_EMPTY,
+		.etag = f->etag, .last_modified = f->last_modified,
+		.body_hash = f->body_hash, .next_fetch_at = f->next_fetch_us,
+		.last_fetch_at = f->last_fetch_us ? &f->last_fetch_us : NULL,
+		.favicon_mime = f->favicon_mime,
+		.favicon_data = f->favicon_data,
+		.private = f->private || secret_url(f->url), .now = now_us),
 	    e);
 
 	return rc < 0 ? rc : feeds_find_by_url(db, f->url, ret_id, ret_uid, e);
@@ -79,7 +82,8 @@ int
 feeds_mark(struct db *db, int64_t feed, bool private, bool alone,
     int64_t now_us, struct err *e)
 {
-	int64_t n = sql_feed_mark(db, feed, private, alone, now_us, e);
+	int64_t n = sql_feed_mark(db, e, .feed = feed, .private = private,
+	    .alone = alone, .now = now_us);
 
 	if (n < 0)
 		return (int)n;
@@ -107,14 +111,14 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
 	int64_t n = 0;
 	int rc;
 
-	n = sql_fsub_add(
-	    db, uuid_str(&uid), user, feed, INTERVAL_NEW, now_us, e);
+	n = sql_fsub_add(db, e, .uid = uuid_str(&uid), .user = user,
+	    .feed = feed, .interval = INTERVAL_NEW, .now = now_us);
 	if (n == 0)
 		return already(e);
 	rc = changed(n, e);
 	/* Counted behind it: of two at once on PostgreSQL each sees its own. */
 	if (rc == OK)
-		rc = sql_fsub_count(db, user, &rows, e);
+		rc = sql_fsub_count(db, &rows, e, .user = user);
 	rc = one_int(rc, rows, 0, 0, &n, e);
 	if (rc == OK && n > READER_FEEDS_MAX) {
 		(void)err_set(e, ERR_CONFLICT,
@@ -123,7 +127,7 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
 		return err_word(e, "SUBSCRIPTION_LIMIT");
 	}
 	if (rc == OK)
-		rc = changed(sql_feed_subscribers(db, feed, e), e);
+		rc = changed(sql_feed_subscribers(db, e, .feed = feed), e);
 	if (rc == OK && ret_uid)
 		*ret_uid = uid;
 	return rc;
@@ -132,14 +136,16 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
 int
 subscription_drop(struct db *db, int64_t user, int64_t feed, struct err *e)
 {
-	int64_t n = sql_fsub_del(db, user, feed, e);
+	int64_t n = sql_fsub_del(db, e, .user = user, .feed = feed);
 	int rc = changed(n, e);
 
 	if (n == 0)
 		return absent(e);
 	if (rc == OK)
-		rc = changed(sql_fsub_states_del(db, user, feed, e), e);
-	return rc == OK ? changed(sql_feed_subscribers(db, feed, e), e) : rc;
+		rc = changed(
+		    sql_fsub_states_del(db, e, .user = user, .feed = feed), e);
+	return rc == OK ? changed(sql_feed_subscribers(db, e, .feed = feed), e)
+			: rc;
 }
 
 int
@@ -152,19 +158,22 @@ subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
 
 	if (from == to)
 		return OK;
-	rc = sql_fsub_has(db, user, to, &rows, e);
+	rc = sql_fsub_has(db, &rows, e, .user = user, .feed = to);
 	rc = one_int(rc, rows, 0, 0, &n, e);
 	if (rc == OK && n > 0)
 		return already(e);
 	if (rc == OK) {
-		n = sql_fsub_move(db, user, from, to, now_us, e);
+		n = sql_fsub_move(db, e, .user = user, .feed = from,
+		    .to_feed = to, .now = now_us);
 		rc = n == 0 ? absent(e) : changed(n, e);
 	}
 	if (rc == OK)
-		rc = changed(sql_fsub_states_del(db, user, from, e), e);
+		rc = changed(
+		    sql_fsub_states_del(db, e, .user = user, .feed = from), e);
 	if (rc == OK)
-		rc = changed(sql_feed_subscribers(db, from, e), e);
-	return rc == OK ? changed(sql_feed_subscribers(db, to, e), e) : rc;
+		rc = changed(sql_feed_subscribers(db, e, .feed = from), e);
+	return rc == OK ? changed(sql_feed_subscribers(db, e, .feed = to), e)
+			: rc;
 }
 
 int
@@ -172,7 +181,8 @@ subscription_find(struct db *db, int64_t user, struct uuid uid,
     int64_t *ret_feed, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_fsub_find(db, user, uuid_str(&uid), &rows, e);
+	int rc =
+	    sql_fsub_find(db, &rows, e, .user = user, .uid = uuid_str(&uid));
 	int64_t feed = 0;
 
 	rc = one_int(rc, rows, 1, 0, &feed, e);
@@ -188,7 +198,8 @@ subscription_feed(struct db *db, int64_t user, struct uuid feed_uid,
     int64_t *ret_feed, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_fsub_feed(db, user, uuid_str(&feed_uid), &rows, e);
+	int rc = sql_fsub_feed(
+	    db, &rows, e, .user = user, .uid = uuid_str(&feed_uid));
 	int64_t feed = 0;
 
 	rc = one_int(rc, rows, 1, 0, &feed, e);
@@ -213,10 +224,13 @@ subscription_interval(struct db *db, int64_t user, struct uuid uid,
 		    FETCH_INTERVAL_MIN, FETCH_INTERVAL_MAX, FETCH_INTERVAL_MIN);
 	rc = subscription_find(db, user, uid, &feed, e);
 	if (rc == OK)
-		rc = changed(sql_fsub_interval(
-				 db, user, uuid_str(&uid), minutes, now_us, e),
+		rc = changed(sql_fsub_interval(db, e, .user = user,
+				 .uid = uuid_str(&uid), .interval = minutes,
+				 .now = now_us),
 		    e);
-	return rc == OK ? changed(sql_feed_sooner(db, feed, minutes, e), e)
+	return rc == OK ? changed(sql_feed_sooner(
+				      db, e, .feed = feed, .interval = minutes),
+			      e)
 			: rc;
 }
 
@@ -228,7 +242,7 @@ subscription_resume(
 	int rc = subscription_find(db, user, uid, &feed, e);
 
 	if (rc == OK) {
-		n = sql_feed_resume(db, feed, now_us, e);
+		n = sql_feed_resume(db, e, .feed = feed, .now = now_us);
 		rc = changed(n, e);
 	}
 	if (rc == OK && n == 0) {
@@ -248,7 +262,7 @@ subscription_patch(struct db *db, int64_t user, struct uuid uid,
 
 	if (p->set_category && p->has_category) {
 		rc = sql_category_list(
-		    db, user, uuid_str(&p->category), &rows, e);
+		    db, &rows, e, .user = user, .uid = uuid_str(&p->category));
 		rc = one_int(rc, rows, 0, 0, &category, e);
 		if (rc == OK && category == 0)
 			return err_at(e, ERR_INVALID, "/category_id",
@@ -256,8 +270,10 @@ subscription_patch(struct db *db, int64_t user, struct uuid uid,
 	}
 	if (rc < 0)
 		return rc;
-	n = sql_fsub_patch(db, user, uuid_str(&uid), p->set_title, p->title,
-	    p->set_category, category ? &category : NULL, now_us, e);
+	n = sql_fsub_patch(db, e, .user = user, .uid = uuid_str(&uid),
+	    .set_title = p->set_title, .title = p->title,
+	    .set_category = p->set_category,
+	    .category = category ? &category : NULL, .now = now_us);
 	return n == 0 ? absent(e) : changed(n, e);
 }
 
@@ -275,7 +291,8 @@ category_find(
 {
 	struct rows *rows = NULL;
 	int64_t id = 0;
-	int rc = sql_category_list(db, user, uuid_str(&uid), &rows, e);
+	int rc = sql_category_list(
+	    db, &rows, e, .user = user, .uid = uuid_str(&uid));
 
 	rc = one_int(rc, rows, 0, 0, &id, e);
 	if (rc == OK && id == 0)
@@ -290,7 +307,7 @@ named(struct db *db, int64_t user, struct str title, struct uuid *ret,
     bool *ret_there, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_category_named(db, user, title, &rows, e);
+	int rc = sql_category_named(db, &rows, e, .user = user, .title = title);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -332,7 +349,7 @@ category_add(struct db *db, int64_t user, struct str title, int64_t now_us,
 	if (rc == OK && there)
 		return taken(e);
 	if (rc == OK) {
-		rc = sql_category_count(db, user, &rows, e);
+		rc = sql_category_count(db, &rows, e, .user = user);
 		rc = one_int(rc, rows, 0, 0, &n, e);
 	}
 	if (rc == OK && n >= READER_CATEGORIES_MAX)
@@ -340,8 +357,8 @@ category_add(struct db *db, int64_t user, struct str title, int64_t now_us,
 		    "you have %d categories, which is as many as one can have",
 		    READER_CATEGORIES_MAX);
 	if (rc == OK) {
-		n = sql_category_add(
-		    db, uuid_str(&uid), user, title, now_us, e);
+		n = sql_category_add(db, e, .uid = uuid_str(&uid), .user = user,
+		    .title = title, .now = now_us);
 		rc = n == 0 ? taken(e) : changed(n, e);
 	}
 	if (rc == OK)
@@ -364,14 +381,16 @@ category_rename(struct db *db, int64_t user, struct uuid uid, struct str title,
 		return taken(e);
 	if (rc < 0)
 		return rc;
-	n = sql_category_rename(db, user, uuid_str(&uid), title, now_us, e);
+	n = sql_category_rename(db, e, .user = user, .uid = uuid_str(&uid),
+	    .title = title, .now = now_us);
 	return n == 0 ? no_category(e) : changed(n, e);
 }
 
 int
 category_del(struct db *db, int64_t user, struct uuid uid, struct err *e)
 {
-	int64_t n = sql_category_del(db, user, uuid_str(&uid), e);
+	int64_t n =
+	    sql_category_del(db, e, .user = user, .uid = uuid_str(&uid));
 
 	return n == 0 ? no_category(e) : changed(n, e);
 }

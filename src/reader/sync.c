@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "doc/terms.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 static int
@@ -77,7 +78,7 @@ sync_feeds(struct db *db, int64_t user, struct arena *a, struct sync_feed **ret,
 	    arena_array(a, READER_FEEDS_MAX, sizeof(*list));
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = list ? sql_sync_feeds(db, user, &rows, e) : no_room(e);
+	int rc = list ? sql_sync_feeds(db, &rows, e, .user = user) : no_room(e);
 
 	while (
 	    rc == OK && n < READER_FEEDS_MAX && (rc = rows_next(rows, e)) > 0)
@@ -115,8 +116,8 @@ sync_categories(struct db *db, int64_t user, struct arena *a,
 	struct rows *rows = NULL;
 	bool full = !list;
 	size_t n = 0;
-	int rc = list ? sql_sync_categories(
-			    db, user, READER_CATEGORIES_MAX, &rows, e)
+	int rc = list ? sql_sync_categories(db, &rows, e, .user = user,
+			    .most = READER_CATEGORIES_MAX)
 		      : no_room(e);
 
 	while (rc == OK && n < READER_CATEGORIES_MAX &&
@@ -183,11 +184,7 @@ ask(struct db *db, const struct sync_filter *f, struct arena *a,
 	return terms(db, a, f->search, &ret->terms, e);
 }
 
-typedef int (*page_fn)(struct db *db, int64_t user, int64_t feed,
-    int64_t category, int64_t after_id, int64_t before_id, int64_t since,
-    int64_t until, int64_t crawled_since, int64_t crawled_until,
-    int64_t changed_after, int64_t changed_before, int64_t is_read,
-    int64_t is_starred, struct str search, int64_t most, int64_t skip,
+typedef int (*page_fn)(struct db *db, const struct sql_sync_ids_up_args *a,
     struct rows **ret, struct err *e);
 
 /* At most `most` of them, into list. */
@@ -196,21 +193,34 @@ read_ids(struct db *db, int64_t user, const struct sync_filter *f,
     struct arena *a, struct sync_id *list, size_t most, size_t *ret_n,
     struct err *e)
 {
-	static const page_fn pages[] = {[SYNC_ID_UP] = sql_sync_ids_up,
-	    [SYNC_ID_DOWN] = sql_sync_ids_down,
-	    [SYNC_DATE_UP] = sql_sync_dates_up,
-	    [SYNC_DATE_DOWN] = sql_sync_dates_down};
+	static const page_fn pages[] = {[SYNC_ID_UP] = sql_sync_ids_up_run,
+	    [SYNC_ID_DOWN] = sql_sync_ids_down_run,
+	    [SYNC_DATE_UP] = sql_sync_dates_up_run,
+	    [SYNC_DATE_DOWN] = sql_sync_dates_down_run};
 	struct rows *rows = NULL;
 	struct asked q;
 	size_t n = 0;
 	int rc = ask(db, f, a, &q, e);
 
 	if (rc == OK)
-		rc = pages[f->order](db, user, f->feed, f->category,
-		    f->after_id, q.before_id, q.since, q.until,
-		    f->crawled_since_us, q.crawled_until, f->changed_after_us,
-		    q.changed_before, f->read, f->starred, q.terms,
-		    (int64_t)most, (int64_t)f->skip, &rows, e);
+		rc = pages[f->order](db,
+		    &(struct sql_sync_ids_up_args){.user = user,
+			.feed = f->feed,
+			.category = f->category,
+			.after_id = f->after_id,
+			.before_id = q.before_id,
+			.since = q.since,
+			.until = q.until,
+			.crawled_since = f->crawled_since_us,
+			.crawled_until = q.crawled_until,
+			.changed_after = f->changed_after_us,
+			.changed_before = q.changed_before,
+			.is_read = f->read,
+			.is_starred = f->starred,
+			.search = q.terms,
+			.most = (int64_t)most,
+			.skip = (int64_t)f->skip},
+		    &rows, e);
 	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0) {
 		list[n].id = rows_int(rows, 0);
 		list[n++].created_us = rows_int(rows, 1);
@@ -243,10 +253,14 @@ sync_count(struct db *db, int64_t user, const struct sync_filter *f,
 	int rc = ask(db, f, a, &q, e);
 
 	if (rc == OK)
-		rc = sql_sync_count(db, user, f->feed, f->category, f->after_id,
-		    q.before_id, q.since, q.until, f->crawled_since_us,
-		    q.crawled_until, f->changed_after_us, q.changed_before,
-		    f->read, f->starred, q.terms, &rows, e);
+		rc = sql_sync_count(db, &rows, e, .user = user, .feed = f->feed,
+		    .category = f->category, .after_id = f->after_id,
+		    .before_id = q.before_id, .since = q.since,
+		    .until = q.until, .crawled_since = f->crawled_since_us,
+		    .crawled_until = q.crawled_until,
+		    .changed_after = f->changed_after_us,
+		    .changed_before = q.changed_before, .is_read = f->read,
+		    .is_starred = f->starred, .search = q.terms);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)
@@ -358,7 +372,8 @@ sync_items(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
 	if (!where || !list || json.failed)
 		rc = no_room(e);
 	if (rc == OK)
-		rc = sql_sync_items(db, user, buf_str(&json), &rows, e);
+		rc = sql_sync_items(
+		    db, &rows, e, .user = user, .ids = buf_str(&json));
 	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct place key = {rows_int(rows, 0), 0};
 		struct place *p =
@@ -395,7 +410,7 @@ int
 sync_newest(struct db *db, int64_t user, int64_t *ret_id, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_sync_newest(db, user, &rows, e);
+	int rc = sql_sync_newest(db, &rows, e, .user = user);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -411,7 +426,7 @@ sync_icon(struct db *db, int64_t user, int64_t feed, struct arena *a,
 {
 	struct rows *rows = NULL;
 	bool full = false;
-	int rc = sql_sync_icon(db, user, feed, &rows, e);
+	int rc = sql_sync_icon(db, &rows, e, .user = user, .feed = feed);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -431,8 +446,8 @@ sync_icon(struct db *db, int64_t user, int64_t feed, struct arena *a,
 static int
 set(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
     int64_t value, int64_t now_us,
-    int64_t (*fn)(struct db *db, int64_t user, struct str ids, int64_t value,
-	int64_t now, struct err *e),
+    int64_t (*fn)(
+	struct db *db, const struct sql_sync_read_args *a, struct err *e),
     struct err *e)
 {
 	struct buf json = BUF(IDS_JSON_MAX);
@@ -442,7 +457,12 @@ set(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
 		return (int)rc;
 	add_ids(&json, ids, n);
 	rc = json.failed ? no_room(e)
-			 : fn(db, user, buf_str(&json), value, now_us, e);
+			 : fn(db,
+			       &(struct sql_sync_read_args){.user = user,
+				   .ids = buf_str(&json),
+				   .value = value,
+				   .now = now_us},
+			       e);
 	buf_done(&json);
 	return rc < 0 ? (int)rc : OK;
 }
@@ -451,21 +471,22 @@ int
 sync_set_read(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
     bool read, int64_t now_us, struct err *e)
 {
-	return set(db, user, ids, n, read, now_us, sql_sync_read, e);
+	return set(db, user, ids, n, read, now_us, sql_sync_read_run, e);
 }
 
 int
 sync_set_starred(struct db *db, int64_t user, const struct sync_id *ids,
     size_t n, bool starred, int64_t now_us, struct err *e)
 {
-	return set(db, user, ids, n, starred, now_us, sql_sync_star, e);
+	return set(db, user, ids, n, starred, now_us, sql_sync_star_run, e);
 }
 
 int
 sync_turn_star(
     struct db *db, int64_t user, int64_t item, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_sync_star_turn(db, user, item, now_us, e);
+	int64_t n = sql_sync_star_turn(
+	    db, e, .user = user, .item = item, .now = now_us);
 
 	if (n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such article");
@@ -496,7 +517,8 @@ int
 sync_fetch_soon(
     struct db *db, int64_t user, int64_t feed, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_sync_due(db, user, feed, now_us, e);
+	int64_t n =
+	    sql_sync_due(db, e, .user = user, .feed = feed, .now = now_us);
 
 	return n < 0 ? (int)n : OK;
 }

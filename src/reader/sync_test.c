@@ -8,6 +8,7 @@
 #include "doc/caged.h"
 #include "doc/child.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "reader/items.h"
 #include "reader/subs.h"
 #include "sql.h"
@@ -47,8 +48,8 @@ person(struct db *db, const char *name)
 	struct rows *rows = NULL;
 	int64_t id = 0;
 
-	must(sql_user_add(
-	    db, uuid_str(&uid), STR_EMPTY, str_of(name), NOW, &rows, &e));
+	must(sql_user_add(db, &rows, &e, .uid = uuid_str(&uid),
+	    .email = STR_EMPTY, .name = str_of(name), .now = NOW));
 	if (rows_next(rows, &e) > 0)
 		id = rows_int(rows, 0);
 	rows_close(rows);

@@ -1,8 +1,8 @@
 #include "reader/websub.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "http/url.h"
+#include "reader/limits.h"
 #include "seal/digest.h"
 
 /* ---- Link (RFC 8288) ---- */

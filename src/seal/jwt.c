@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "seal/limits.h"
 
 #define P256_BYTES 32
 #define P256_NAME  "prime256v1"

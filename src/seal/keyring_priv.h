@@ -12,8 +12,8 @@
 
 #include <stdatomic.h>
 
-#include "base/limits.h"
 #include "seal/keyring.h"
+#include "seal/limits.h"
 
 #define SEAL_KEY_LEN  32
 #define SEAL_SALT_LEN 16

@@ -5,10 +5,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "seal/limits.h"
 
 enum {
 	HASH_MAX = 64,
@@ -59,9 +59,9 @@ otp_valid(const struct otp *o, const char *at, struct err *e)
 {
 	char why[80];
 
-	if (o->secret.n < 1 || o->secret.n > SUB_TEXT_MAX)
+	if (o->secret.n < 1 || o->secret.n > SIGN_TEXT_MAX)
 		return wrong(e, at, "secret", "must be 1 to 4096 bytes");
-	if (o->salt.n > SUB_TEXT_MAX)
+	if (o->salt.n > SIGN_TEXT_MAX)
 		return wrong(e, at, "salt", "must be at most 4096 bytes");
 	if ((o->salt_mode == OTP_SALT_NONE) != (o->salt.n == 0))
 		return wrong(e, at, "saltMode",
@@ -86,8 +86,8 @@ code_of(const struct otp *o, struct str bound, int64_t counter,
     unsigned char ret[HASH_MAX])
 {
 	static const char *const NAMES[] = {"SHA1", "SHA256", "SHA512"};
-	struct buf key = BUF(2 * SUB_TEXT_MAX);
-	struct buf msg = BUF(3 * SUB_TEXT_MAX);
+	struct buf key = BUF(2 * SIGN_TEXT_MAX);
+	struct buf msg = BUF(3 * SIGN_TEXT_MAX);
 	size_t n = 0;
 	unsigned char *done;
 

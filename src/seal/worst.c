@@ -1,7 +1,7 @@
 #include "seal/worst.h"
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "seal/limits.h"
 #include "seal/password.h"
 
 #define UNIT_MAX 4 /* of what is repeated */

@@ -13,7 +13,9 @@
 #include "contract/preset.h"
 #include "contract/subscription.h"
 #include "event/envelope.h"
+#include "event/limits.h"
 #include "seal/digest.h"
+#include "source/limits.h"
 
 #define HOOK(field) offsetof(struct hook, field)
 
@@ -27,7 +29,7 @@ static const struct member TOP[] = {
 	NULL},
     {"template", MEMBER_LONG, HOOK(template), 1, SUB_PROGRAM_MAX, NULL},
     {"deliveryId", MEMBER_TEXT, HOOK(delivery_id), 1, SUB_NAME_MAX, NULL},
-    {"ratePerSecond", MEMBER_INT, HOOK(rate_per_s), 1, KEY_RATE_MAX, NULL},
+    {"ratePerSecond", MEMBER_INT, HOOK(rate_per_s), 1, HOOK_RATE_MAX, NULL},
     {"enabled", MEMBER_BOOL, HOOK(enabled), 0, 0, NULL},
     {.name = "secret", .kind = MEMBER_OWN},
     {.name = "defaults", .kind = MEMBER_OWN},

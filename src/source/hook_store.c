@@ -12,6 +12,7 @@
 #include "match/jq/jq.h"
 #include "seal/digest.h"
 #include "seal/keyring.h"
+#include "source/limits.h"
 #include "sql.h"
 
 #define COLUMN "hook_source.secrets"
@@ -96,7 +97,7 @@ hook_find(struct db *db, struct keyring *k, const struct hook_rules *rules,
 {
 	struct sql_hook_get_row row;
 	struct rows *rows = NULL;
-	int rc = sql_hook_get(db, name, &rows, e);
+	int rc = sql_hook_get(db, &rows, e, .name = name);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -118,7 +119,8 @@ hook_walk(struct db *db, struct keyring *k, const struct hook_rules *rules,
 {
 	struct sql_hook_get_row row; /* both have these columns */
 	struct rows *rows = NULL;
-	int rc = sql_hook_page(db, after, (int64_t)most, &rows, e);
+	int rc =
+	    sql_hook_page(db, &rows, e, .after = after, .most = (int64_t)most);
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct hook *h = NULL;
@@ -192,10 +194,12 @@ hook_put(struct db *db, struct keyring *k, struct arena *a, struct hook *h,
 	if (rc == OK && conf.failed)
 		rc = no_room(e);
 	if (rc == OK)
-		n = was == 0 ? sql_hook_add(db, uuid_str(&h->uid), h->name,
-				   buf_str(&conf), secrets, h->changed_us, e)
-			     : sql_hook_change(db, h->name, was, buf_str(&conf),
-				   secrets, h->changed_us, e);
+		n = was == 0 ? sql_hook_add(db, e, .uid = uuid_str(&h->uid),
+				   .name = h->name, .conf = buf_str(&conf),
+				   .secrets = secrets, .now = h->changed_us)
+			     : sql_hook_change(db, e, .name = h->name,
+				   .was = was, .conf = buf_str(&conf),
+				   .secrets = secrets, .now = h->changed_us);
 	buf_done(&conf);
 	if (rc < 0 || n < 0)
 		return rc < 0 ? rc : (int)n;
@@ -209,7 +213,7 @@ hook_put(struct db *db, struct keyring *k, struct arena *a, struct hook *h,
 int
 hook_remove(struct db *db, struct str name, struct err *e)
 {
-	int64_t n = sql_hook_del(db, name, e);
+	int64_t n = sql_hook_del(db, e, .name = name);
 
 	if (n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such source");
@@ -235,12 +239,11 @@ hooks_new(const struct conf *conf, struct keyring *k, struct hooks **ret,
 	struct hooks *hs = calloc(1, sizeof(*hs));
 	int rc = hs ? presets_load(conf, &hs->presets, e) : no_room(e);
 
-	if (rc == OK)
-		rc = jq_new("/proc/self/exe", &hs->jq, e);
 	if (rc < 0) {
 		hooks_free(hs);
 		return rc;
 	}
+	hs->jq = jq_new("/proc/self/exe");
 	hs->keyring = k;
 	*ret = hs;
 	return OK;

@@ -9,6 +9,7 @@
 #include "seal/digest.h"
 #include "seal/sign.h"
 #include "source/hook.h"
+#include "source/limits.h"
 
 #define SIGNATURES_MAX 16 /* in one header; Stripe sends one a secret */
 

@@ -10,9 +10,11 @@
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "event/envelope.h"
+#include "event/limits.h"
 #include "event/mask.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "source/limits.h"
 #include "sql.h"
 
 /* Twice the copy when each byte is escaped, and what stands around it. */
@@ -199,9 +201,12 @@ refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
 	int rc = OK;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_new(&v[i]) && sql_dead_put(db, 0, v[i].seq, 0, v[i].seq,
-					 0, 0, REASON_SCHEMA, 0, 0, 0, now_us,
-					 (struct str){.p = NULL}, e) < 0)
+		if (is_new(&v[i]) &&
+		    sql_dead_put(db, e, .sub = 0, .seq = v[i].seq, .rep = 0,
+			.seq_to = v[i].seq, .okey = 0, .skey = 0,
+			.reason = REASON_SCHEMA, .status = 0, .tries = 0,
+			.n = 0, .at = now_us,
+			.error = (struct str){.p = NULL}) < 0)
 			return e->code;
 	/* Behind all else (audit.h, LIFE). */
 	for (size_t i = 0; rc == OK && i < n; i++) {

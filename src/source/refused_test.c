@@ -10,6 +10,7 @@
 #include "base/log/metric.h"
 #include "base/test.h"
 #include "event/mask.h"
+#include "source/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 
@@ -184,8 +185,9 @@ check_counts(struct fixture *t, int want_dead, int want_audit)
 	int dead = 0, audit = 0;
 
 	assert_int_equal(db_open(t->store, DB_READ, &db, &e), OK);
-	assert_int_equal(
-	    sql_dead_page(db, 0, INT64_MAX, 0, 0, 0, 100, &rows, &e), OK);
+	assert_int_equal(sql_dead_page(db, &rows, &e, .lo = 0, .at = INT64_MAX,
+			     .sub = 0, .seq = 0, .rep = 0, .most = 100),
+	    OK);
 	while (rows_next(rows, &e) > 0) {
 		assert_int_equal(rows_int(rows, 0), 0);
 		dead++;
@@ -207,8 +209,9 @@ decide_fn(struct db *db, void *ctx, struct err *e)
 {
 	(void)ctx;
 	for (int64_t seq = 1; seq < 10; seq++)
-		if (sql_dead_decide(
-			db, 0, seq, 0, 2, 1, STR("anna"), STR_EMPTY, e) < 0)
+		if (sql_dead_decide(db, e, .sub = 0, .seq = seq, .rep = 0,
+			.state = 2, .at = 1, .who = STR("anna"),
+			.note = STR_EMPTY) < 0)
 			return e->code;
 	return OK;
 }

@@ -53,7 +53,8 @@ apply(struct db *db, int at, struct err *e)
 	rc = db->driver->script(db, sqlite ? step->sqlite : step->postgres, e);
 	if (rc < 0)
 		return rc;
-	n = sql_version_put(db, at + 1, str_of(step->name), clock_now_us(), e);
+	n = sql_version_put(db, e, .version = at + 1,
+	    .name = str_of(step->name), .applied_at = clock_now_us());
 	return n < 0 ? (int)n : OK;
 }
 

@@ -6,9 +6,10 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "store/store_driver.h"
 
 int
@@ -89,11 +90,9 @@ store_there(const struct store_opts *o, struct err *e)
 int
 store_open(const struct store_opts *o, struct store **ret, struct err *e)
 {
-	struct store *s = calloc(1, sizeof(*s));
+	struct store *s = mem_get(sizeof(*s));
 	int rc;
 
-	if (!s)
-		return err_set(e, ERR_NOMEM, "no memory for the store");
 	rc = pick_engine(o->url, &s->engine, e);
 	if (rc < 0)
 		goto out;
@@ -205,7 +204,8 @@ int
 db_ping(struct db *db, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_echo(db, NULL, STR_EMPTY, STR_EMPTY, &rows, e);
+	int rc =
+	    sql_echo(db, &rows, e, .i = NULL, .t = STR_EMPTY, .b = STR_EMPTY);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -330,15 +330,27 @@ store_commits(const struct db *db, int q)
 	return !str_starts(str_of(sql), STR("SELECT")) || strstr(sql, "hk_");
 }
 
+enum val_type
+store_arg_type(enum store_engine engine, int q, int i)
+{
+	static const enum val_type MANY[] = {[VAL_INT] = VAL_INTS,
+	    [VAL_TEXT] = VAL_TEXTS,
+	    [VAL_BYTES] = VAL_BYTESS};
+	enum val_type one = STMTS[q].args[i];
+
+	return STMTS[q].many && engine == STORE_POSTGRES ? MANY[one] : one;
+}
+
 static void
-check_args(int q, const struct val *args, size_t n_args)
+check_args(const struct db *db, int q, const struct val *args, size_t n_args)
 {
 	assert(q >= 0 && q < STMT_COUNT);
 	assert(n_args == (size_t)STMTS[q].n_args);
 	assert(n_args <= STORE_ARGS_MAX);
 	for (size_t i = 0; i < n_args; i++)
-		assert(args[i].type == VAL_NULL ||
-		       args[i].type == STMTS[q].args[i]);
+		assert(
+		    args[i].type == VAL_NULL ||
+		    args[i].type == store_arg_type(db_engine(db), q, (int)i));
 }
 
 int64_t
@@ -347,11 +359,72 @@ db_exec(
 {
 	int64_t n = refuse_doomed(db, e);
 
-	check_args(q, args, n_args);
+	check_args(db, q, args, n_args);
 	if (n == OK)
 		n = db->driver->exec(db, q, args, n_args, e);
 	doom(db, n);
 	return n;
+}
+
+/* As many at once as the statement, or its next, takes. */
+static int64_t
+exec_each(struct db *db, int q, const void *v, size_t n,
+    void (*fill)(const void *v, size_t i, struct val *to), struct err *e)
+{
+	size_t n_args = (size_t)STMTS[q].n_args, times = (size_t)STMTS[q].times;
+	UNINIT struct val args[STORE_ARGS_MAX];
+	int64_t rc = 0, sum = 0;
+
+	for (size_t i = 0, k; i < n && rc >= 0; i += k, sum += rc) {
+		k = n - i >= times ? times : 1;
+		for (size_t row = 0; row < k; row++)
+			fill(v, i + row, &args[row * n_args]);
+		rc = db_exec(db, k > 1 ? q + 1 : q, args, k * n_args, e);
+	}
+	return rc < 0 ? rc : sum;
+}
+
+/* A column each: whole numbers, or texts. */
+static int64_t
+exec_arrays(struct db *db, int q, const void *v, size_t n,
+    void (*fill)(const void *v, size_t i, struct val *to), struct err *e)
+{
+	size_t n_args = (size_t)STMTS[q].n_args;
+	struct val one[STORE_ARGS_MAX], args[STORE_ARGS_MAX];
+	int64_t *ints = mem_array(n * n_args, sizeof(*ints)), rc;
+	struct str *strs = mem_array(n * n_args, sizeof(*strs));
+
+	for (size_t i = 0; i < n; i++) {
+		fill(v, i, one);
+		for (size_t k = 0; k < n_args; k++)
+			if (STMTS[q].args[k] == VAL_INT)
+				ints[k * n + i] = one[k].i;
+			else
+				strs[k * n + i] = one[k].s;
+	}
+	for (size_t k = 0; k < n_args; k++) {
+		args[k] = (struct val){
+		    .type = store_arg_type(STORE_POSTGRES, q, (int)k), .n = n};
+		if (STMTS[q].args[k] == VAL_INT)
+			args[k].iv = &ints[k * n];
+		else
+			args[k].sv = &strs[k * n];
+	}
+	rc = db_exec(db, q, args, n_args, e);
+	free(ints);
+	free(strs);
+	return rc;
+}
+
+int64_t
+db_exec_many(struct db *db, int q, const void *v, size_t n,
+    void (*fill)(const void *v, size_t i, struct val *to), struct err *e)
+{
+	if (n == 0)
+		return 0;
+	return db_engine(db) == STORE_POSTGRES
+		   ? exec_arrays(db, q, v, n, fill, e)
+		   : exec_each(db, q, v, n, fill, e);
 }
 
 int
@@ -361,7 +434,7 @@ db_query(struct db *db, int q, const struct val *args, size_t n_args,
 	struct rows *r = NULL;
 	int rc = refuse_doomed(db, e);
 
-	check_args(q, args, n_args);
+	check_args(db, q, args, n_args);
 	if (rc == OK)
 		rc = db->driver->query(db, q, args, n_args, &r, e);
 	doom(db, rc);

@@ -135,6 +135,13 @@ int64_t db_exec(struct db *db, int q, const struct val *args, size_t n_args,
     struct err *e) MUST_CHECK;
 int db_query(struct db *db, int q, const struct val *args, size_t n_args,
     struct rows **ret, struct err *e) MUST_CHECK;
+/*
+ * For each of n: SQLite runs it n times, PostgreSQL once, with arrays. `fill`
+ * makes the arguments of v[i]. Rows changed by all, or < 0.
+ */
+int64_t db_exec_many(struct db *db, int q, const void *v, size_t n,
+    void (*fill)(const void *v, size_t i, struct val *to),
+    struct err *e) MUST_CHECK;
 int rows_next(struct rows *r, struct err *e) MUST_CHECK; /* 1, 0, or < 0 */
 int64_t rows_int(const struct rows *r, int col);         /* 0 when null */
 struct str rows_str(const struct rows *r, int col);      /* .p NULL: null */

@@ -117,6 +117,9 @@ int store_fail(struct err *e, enum err_code code, const char *fmt, ...)
 int store_connect(struct store *s, const struct store_driver *driver,
     enum db_use use, struct db **ret, struct err *e) MUST_CHECK;
 
+/* What the engine gets as argument i: PostgreSQL an array, of many rows. */
+enum val_type store_arg_type(enum store_engine engine, int q, int i);
+
 /*
  * Whether this call is a commit by itself. A SELECT changes something only by
  * a function of ours, and their names begin with hk_.

@@ -60,7 +60,7 @@ value(struct db *db, struct str name)
 	struct rows *r;
 	int64_t v = -1;
 
-	if (sql_meta_get(db, name, &r, &e) < 0)
+	if (sql_meta_get(db, &r, &e, .name = name) < 0)
 		fail_msg("%s", e.text);
 	if (rows_next(r, &e) == 1)
 		assert_true(str_int(rows_str(r, 0), &v));
@@ -74,7 +74,8 @@ put(struct db *db, struct str name, int64_t v, struct err *e)
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%lld", (long long)v);
 
-	return sql_meta_put(db, name, (struct str){text, (size_t)n}, e);
+	return sql_meta_put(
+	    db, e, .name = name, .value = (struct str){text, (size_t)n});
 }
 
 static void
@@ -108,7 +109,8 @@ round_trip(void **state)
 
 		if (i % 5 == 0)
 			n = NULL;
-		assert_int_equal(sql_echo(b.r, n, t, y, &r, &e), OK);
+		assert_int_equal(
+		    sql_echo(b.r, &r, &e, .i = n, .t = t, .b = y), OK);
 		assert_int_equal(rows_next(r, &e), 1);
 		sql_echo_get(r, &row);
 		assert_int_equal(row.i, n ? *n : 0);
@@ -205,7 +207,9 @@ swallow(struct db *db, void *ctx, struct err *e)
 {
 	(void)ctx;
 	assert_int_equal(put(db, STR("a"), 1, e), 1);
-	assert_int_equal(sql_version_put(db, 1, STR("x"), 0, e), ERR_CONFLICT);
+	assert_int_equal(sql_version_put(db, e, .version = 1, .name = STR("x"),
+			     .applied_at = 0),
+	    ERR_CONFLICT);
 	/* Doomed: nothing more is taken, on either engine. */
 	assert_int_equal(put(db, STR("b"), 1, e), ERR_CONFLICT);
 	return OK;
@@ -218,8 +222,9 @@ conflict(void **state)
 	struct err e;
 
 	start(&b, *state, NULL);
-	assert_int_equal(
-	    sql_version_put(b.w, 1, STR("x"), 0, &e), ERR_CONFLICT);
+	assert_int_equal(sql_version_put(b.w, &e, .version = 1,
+			     .name = STR("x"), .applied_at = 0),
+	    ERR_CONFLICT);
 	assert_int_equal(db_tx(b.w, swallow, NULL, &e), ERR_CONFLICT);
 	assert_int_equal(value(b.w, STR("a")), -1);
 	assert_int_equal(value(b.w, STR("b")), -1);
@@ -236,7 +241,7 @@ rows_side_by_side(void **state)
 
 	start(&b, *state, NULL);
 	assert_int_equal(put(b.w, STR("a"), 7, &e), 1);
-	assert_int_equal(sql_meta_get(b.r, STR("a"), &a, &e), OK);
+	assert_int_equal(sql_meta_get(b.r, &a, &e, .name = STR("a")), OK);
 	assert_int_equal(rows_next(a, &e), 1);
 	assert_int_equal(sql_log_last(b.r, &c, &e), OK);
 	assert_int_equal(rows_next(c, &e), 1);
@@ -292,8 +297,9 @@ versions(void **state)
 	assert_int_equal(n, STEP_COUNT);
 
 	assert_int_equal(db_open(f.store, DB_WRITE, &db, &e), OK);
-	assert_int_equal(
-	    sql_version_put(db, STEP_COUNT + 1, STR("x"), 0, &e), 1);
+	assert_int_equal(sql_version_put(db, &e, .version = STEP_COUNT + 1,
+			     .name = STR("x"), .applied_at = 0),
+	    1);
 	db_close(db);
 	assert_int_equal(store_migrate(f.store, &n, &e), ERR_INVALID);
 	assert_non_null(strstr(e.text, "newer"));

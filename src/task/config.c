@@ -3,10 +3,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/subscription.h"
 #include "sql.h"
+#include "task/limits.h"
 #include "task/target.h"
 
 static int
@@ -255,8 +256,8 @@ config_list(struct db *db, int64_t owner, const struct uuid *uid, int64_t after,
 	struct sql_task_config_list_row row;
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = v ? sql_task_config_list(
-			 db, owner, id, after, (int64_t)most, &rows, e)
+	int rc = v ? sql_task_config_list(db, &rows, e, .owner = owner,
+			 .uid = id, .after = after, .most = (int64_t)most)
 		   : no_room(e);
 
 	while (rc >= 0 && n < most && (rc = rows_next(rows, e)) > 0) {
@@ -279,7 +280,7 @@ check_count(struct db *db, int64_t owner, struct err *e)
 {
 	struct rows *rows = NULL;
 	int64_t n = 0;
-	int rc = sql_task_config_count(db, owner, &rows, e);
+	int rc = sql_task_config_count(db, &rows, e, .owner = owner);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -310,9 +311,11 @@ config_add(struct db *db, const struct config *c, int64_t now_us, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	return taken(sql_task_config_add(db, uuid_str(&c->uid), c->owner,
-			 c->url, c->events, c->retry_enabled, c->max_retries,
-			 c->description, now_us, e),
+	return taken(sql_task_config_add(db, e, .uid = uuid_str(&c->uid),
+			 .owner = c->owner, .url = c->url, .events = c->events,
+			 .retry_enabled = c->retry_enabled,
+			 .max_retries = c->max_retries,
+			 .description = c->description, .now = now_us),
 	    e);
 }
 
@@ -320,17 +323,19 @@ int
 config_set(struct db *db, const struct config *c, int64_t now_us, struct err *e)
 {
 	return taken(
-	    sql_task_config_set(db, uuid_str(&c->uid), c->url, c->events,
-		c->retry_enabled, c->max_retries, c->description, now_us, e),
+	    sql_task_config_set(db, e, .uid = uuid_str(&c->uid), .url = c->url,
+		.events = c->events, .retry_enabled = c->retry_enabled,
+		.max_retries = c->max_retries, .description = c->description,
+		.now = now_us),
 	    e);
 }
 
 int
 config_del(struct db *db, const struct config *c, struct err *e)
 {
-	if (sql_task_count_end(db, c->owner, c->sub, e) < 0 ||
-	    sql_task_event_end(db, c->sub, e) < 0 ||
-	    sql_task_config_del(db, uuid_str(&c->uid), e) < 0)
+	if (sql_task_count_end(db, e, .owner = c->owner, .sub = c->sub) < 0 ||
+	    sql_task_event_end(db, e, .sub = c->sub) < 0 ||
+	    sql_task_config_del(db, e, .uid = uuid_str(&c->uid)) < 0)
 		return e->code;
 	return OK;
 }

@@ -3,12 +3,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/deliver.h"
 #include "sql.h"
+#include "task/limits.h"
 
 const char *
 notice_status_word(enum notice_status s)
@@ -29,10 +29,12 @@ history_add(struct db *db, const struct task *t, int64_t seq,
     const int64_t *subs, size_t n, int64_t now_us, struct err *e)
 {
 	for (size_t i = 0; i < n; i++)
-		if (sql_task_event_add(db, seq, subs[i], t->id, t->owner,
-			t->status, now_us, e) < 0)
+		if (sql_task_event_add(db, e, .seq = seq, .sub = subs[i],
+			.task = t->id, .owner = t->owner, .event = t->status,
+			.now = now_us) < 0)
 			return e->code;
-	if (n > 0 && sql_task_count_new(db, t->owner, (int64_t)n, e) < 0)
+	if (n > 0 &&
+	    sql_task_count_new(db, e, .owner = t->owner, .n = (int64_t)n) < 0)
 		return e->code;
 	return OK;
 }
@@ -46,12 +48,12 @@ history_settled(
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t state = STATES[v[i].how];
-		int64_t moved =
-		    sql_task_count_move(db, v[i].seq, v[i].sub, state, e);
+		int64_t moved = sql_task_count_move(
+		    db, e, .seq = v[i].seq, .sub = v[i].sub, .state = state);
 
 		if (moved > 0)
-			moved = sql_task_event_state(
-			    db, v[i].seq, v[i].sub, state, e);
+			moved = sql_task_event_state(db, e, .seq = v[i].seq,
+			    .sub = v[i].sub, .state = state);
 		if (moved < 0)
 			return e->code;
 	}
@@ -135,7 +137,8 @@ history_list(struct db *db, const struct task *t, struct arena *a,
 	struct sql_task_event_list_row row;
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = v ? sql_task_event_list(db, t->id, TASK_HISTORY_MAX, &rows, e)
+	int rc = v ? sql_task_event_list(
+			 db, &rows, e, .task = t->id, .most = TASK_HISTORY_MAX)
 		   : err_set(e, ERR_NOMEM, "no memory for a list");
 
 	while (
@@ -189,7 +192,8 @@ history_find(struct db *db, int64_t seq, uint32_t sub, int64_t owner,
 {
 	struct sql_task_event_find_row row;
 	struct rows *rows = NULL;
-	int rc = sql_task_event_find(db, seq, sub, owner, &rows, e);
+	int rc = sql_task_event_find(
+	    db, &rows, e, .seq = seq, .sub = sub, .owner = owner);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -208,8 +212,10 @@ history_find(struct db *db, int64_t seq, uint32_t sub, int64_t owner,
 int
 history_anew(struct db *db, int64_t seq, uint32_t sub, int base, struct err *e)
 {
-	return sql_task_event_base(db, seq, sub, base, e) < 0 ? (int)e->code
-							      : OK;
+	return sql_task_event_base(
+		   db, e, .seq = seq, .sub = sub, .base = base) < 0
+		   ? (int)e->code
+		   : OK;
 }
 
 int
@@ -219,7 +225,7 @@ history_count(
 	struct sql_task_count_get_row row;
 	struct history_count c = {0};
 	struct rows *rows = NULL;
-	int rc = sql_task_count_get(db, owner, &rows, e);
+	int rc = sql_task_count_get(db, &rows, e, .owner = owner);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

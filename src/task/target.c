@@ -5,13 +5,15 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
+#include "task/limits.h"
 
 int
 callback_find(
     struct db *db, int64_t owner, struct str url, int64_t *ret, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_task_callback_find(db, owner, url, &rows, e);
+	int rc =
+	    sql_task_callback_find(db, &rows, e, .owner = owner, .url = url);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -30,8 +32,8 @@ callback_add(struct db *db, int64_t owner, struct str url, struct uuid uid,
 
 	if (rc == OK && there > 0)
 		rc = err_set(e, ERR_CONFLICT, "the callback was just made");
-	if (rc == OK &&
-	    sql_task_callback_add(db, owner, url, uuid_str(&uid), e) < 0)
+	if (rc == OK && sql_task_callback_add(db, e, .owner = owner, .url = url,
+			    .uid = uuid_str(&uid)) < 0)
 		rc = e->code;
 	return rc;
 }
@@ -59,8 +61,8 @@ configured(struct db *db, const struct task *t, int64_t *ret, size_t *ret_n,
 {
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = sql_task_config_subs(db, t->owner,
-	    (int64_t)1 << (int)t->status, TASK_CONFIGS_MAX, &rows, e);
+	int rc = sql_task_config_subs(db, &rows, e, .owner = t->owner,
+	    .event = (int64_t)1 << (int)t->status, .most = TASK_CONFIGS_MAX);
 
 	while (rc >= 0 && n < TASK_CONFIGS_MAX && (rc = rows_next(rows, e)) > 0)
 		ret[n++] = rows_int(rows, 0);

@@ -4,9 +4,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "sql.h"
+#include "store/limits.h"
+#include "task/limits.h"
 
 /* Seed 004, 5.3: statuses, what they are called, how far they are. */
 static const struct {
@@ -267,8 +269,9 @@ task_read_change(
 int
 task_add(struct db *db, const struct task *t, int64_t now_us, struct err *e)
 {
-	return sql_task_add(db, uuid_str(&t->uid), t->owner, t->callback_url,
-		   t->document, now_us, e) < 0
+	return sql_task_add(db, e, .uid = uuid_str(&t->uid), .owner = t->owner,
+		   .callback_url = t->callback_url, .document = t->document,
+		   .now = now_us) < 0
 		   ? (int)e->code
 		   : OK;
 }
@@ -317,7 +320,7 @@ task_get(struct db *db, struct uuid uid, struct arena *a, struct task *ret,
 	struct sql_task_get_row row;
 	struct task t = {.uid = uid};
 	struct rows *rows = NULL;
-	int rc = sql_task_get(db, uuid_str(&uid), &rows, e);
+	int rc = sql_task_get(db, &rows, e, .uid = uuid_str(&uid));
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -339,7 +342,7 @@ task_result(struct db *db, const struct task *t, struct arena *a,
 {
 	struct rows *rows = NULL;
 	bool ok = true;
-	int rc = sql_task_result(db, t->id, &rows, e);
+	int rc = sql_task_result(db, &rows, e, .id = t->id);
 
 	*ret = (struct str){.p = NULL};
 	if (rc == OK)
@@ -392,12 +395,15 @@ int
 task_put(struct db *db, const struct task *was, const struct task *is,
     struct str result, struct err *e)
 {
-	int64_t changed = sql_task_change(db, is->id, was->status,
-	    was->changed_us, is->status, is->confidence, is->forwarder_id,
-	    is->forwarder_name, result, is->error_code, is->error_message,
-	    is->error_retryable, is->reason, is->changed_us,
-	    is->completed_us ? &is->completed_us : NULL,
-	    is->expires_us ? &is->expires_us : NULL, e);
+	int64_t changed = sql_task_change(db, e, .id = is->id,
+	    .was = was->status, .was_at = was->changed_us, .status = is->status,
+	    .confidence = is->confidence, .forwarder_id = is->forwarder_id,
+	    .forwarder_name = is->forwarder_name, .result = result,
+	    .error_code = is->error_code, .error_message = is->error_message,
+	    .error_retryable = is->error_retryable, .reason = is->reason,
+	    .now = is->changed_us,
+	    .completed_at = is->completed_us ? &is->completed_us : NULL,
+	    .expires_at = is->expires_us ? &is->expires_us : NULL);
 
 	if (changed < 0)
 		return e->code;
@@ -409,7 +415,7 @@ task_put(struct db *db, const struct task *was, const struct task *is,
 int
 task_expire(struct db *db, int64_t now_us, int64_t *ret_removed, struct err *e)
 {
-	int64_t n = sql_task_expire(db, now_us, RETAIN_STEP, e);
+	int64_t n = sql_task_expire(db, e, .now = now_us, .most = RETAIN_STEP);
 
 	if (n < 0)
 		return e->code;

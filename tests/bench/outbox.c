@@ -71,11 +71,21 @@ append(struct db *db, const PGresult *res, int64_t *seq, struct buf *b)
 		    PQgetvalue(res, i, 8));
 		digest_sha256(uuid_str(&id), digest);
 		memcpy(&h, digest, sizeof(h));
-		if (sql_log_insert(db, ++*seq, 0, uuid_str(&tenant),
-			uuid_str(&id), h, (struct str){(char *)digest, 16},
-			str_of(PQgetvalue(res, i, 3)),
-			str_of(PQgetvalue(res, i, 5)), NULL, now, NULL,
-			(struct str){.p = NULL}, buf_str(b), &e) < 0)
+		if (sql_log_insert(db,
+			&(struct sql_log_insert_args){.seq = ++*seq,
+			    .kind = 0,
+			    .tenant = uuid_str(&tenant),
+			    .event_id = uuid_str(&id),
+			    .h = h,
+			    .hash = (struct str){(char *)digest, 16},
+			    .type = str_of(PQgetvalue(res, i, 3)),
+			    .pkey = str_of(PQgetvalue(res, i, 5)),
+			    .rv = NULL,
+			    .received_at = now,
+			    .to_sub = NULL,
+			    .attrs = (struct str){.p = NULL},
+			    .body = buf_str(b)},
+			1, &e) < 0)
 			die("insert", e.text);
 	}
 	if (db_commit(db, &e) < 0)

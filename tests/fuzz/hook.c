@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "contract/preset.h"
 #include "event/envelope.h"
+#include "source/limits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

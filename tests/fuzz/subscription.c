@@ -11,6 +11,7 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -66,7 +66,7 @@ int
 api_me_settings_get(struct req *r, struct db *db, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_user_settings_get(db, r->who.user, &rows, e);
+	int rc = sql_user_settings_get(db, &rows, e, .user_id = r->who.user);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -82,8 +82,8 @@ static int
 put_settings(struct req *r, struct db *db, struct err *e)
 {
 	const struct str *theme = r->ctx;
-	int64_t n =
-	    sql_user_settings_put(db, r->who.user, *theme, clock_now_us(), e);
+	int64_t n = sql_user_settings_put(db, e, .user_id = r->who.user,
+	    .theme = *theme, .now = clock_now_us());
 
 	if (n < 0)
 		return (int)n;

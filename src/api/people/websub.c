@@ -5,11 +5,11 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "reader/fetch/fetcher.h"
+#include "reader/limits.h"
 #include "reader/websub.h"
 #include "seal/keyring.h"
 #include "sql.h"
@@ -76,7 +76,7 @@ find(struct hub_call *c, struct db *db, struct err *e)
 	struct arena *a = c->r->arena;
 	struct sql_hub_find_row row;
 	struct rows *rows = NULL;
-	int rc = sql_hub_find(db, uuid_str(&c->uid), &rows, e);
+	int rc = sql_hub_find(db, &rows, e, .uid = uuid_str(&c->uid));
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -127,17 +127,18 @@ settle(struct req *r, struct db *db, struct err *e)
 	case WEBSUB_SUBSCRIBED:
 		us = websub_lease_s(c->call.lease) * US_PER_S /
 		     api->conf->time_scale;
-		n = sql_hub_verified(
-		    db, c->id, now + us, now + us / 3 * 2, now, e);
+		n = sql_hub_verified(db, e, .id = c->id, .until = now + us,
+		    .next = now + us / 3 * 2, .now = now);
 		break;
 	case WEBSUB_DENIED:
 		us = (int64_t)HUB_DENIED_MIN * 60 * US_PER_S /
 		     api->conf->time_scale;
-		n = sql_hub_denied(
-		    db, c->id, STR("the hub denied it"), now + us, now, e);
+		n = sql_hub_denied(db, e, .id = c->id,
+		    .error = STR("the hub denied it"), .next = now + us,
+		    .now = now);
 		break;
 	case WEBSUB_LEFT:
-		n = sql_hub_left(db, c->id, e);
+		n = sql_hub_left(db, e, .id = c->id);
 		break;
 	case WEBSUB_NO:
 		break;

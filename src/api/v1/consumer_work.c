@@ -1,13 +1,14 @@
 /* consumers.h: fetching events and answering for them. */
 #include "account/scopes.h"
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/consumers.h"
 #include "api/v1/deliveries.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"
 #include "event/envelope.h"
@@ -51,7 +52,7 @@ find(struct req *r, struct db *db, struct err *e)
 	struct sql_consumer_id_row row;
 	struct rows *rows = NULL;
 	bool there = false;
-	int rc = sql_consumer_id(db, r->params[0], &rows, e);
+	int rc = sql_consumer_id(db, &rows, e, .name = r->params[0]);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -234,8 +235,8 @@ look_up(struct req *r, struct db *db, struct err *e)
 
 		if (a->how != ANSWER_UNKNOWN)
 			continue;
-		rc = sql_consumer_settled(
-		    db, a->seq, w->ask.sub, a->rep, &rows, e);
+		rc = sql_consumer_settled(db, &rows, e, .seq = a->seq,
+		    .sub = w->ask.sub, .rep = a->rep);
 		if (rc == OK)
 			rc = rows_next(rows, e);
 		if (rc > 0)

@@ -2,18 +2,21 @@
 #include "api/v1/consumers.h"
 
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/subscription.h"
 #include "deliver/engine/preset_store.h"
+#include "deliver/limits.h"
 #include "event/append.h"
 #include "event/when.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 static int
@@ -348,12 +351,12 @@ find_lag(struct req *r, struct db *db, const struct sub_seen *s,
 	int rc;
 
 	*ret = (struct lag){.events = 0};
-	rc = sql_consumer_dead(db, s->id, PAGE_SCAN, &rows, e);
+	rc = sql_consumer_dead(db, &rows, e, .sub = s->id, .most = PAGE_SCAN);
 	rc = one_int(rows, rc, &ret->dead, e);
 	if (rc < 0)
 		return rc;
 	rows = NULL;
-	rc = sql_consumer_oldest(db, s->id, &rows, e);
+	rc = sql_consumer_oldest(db, &rows, e, .sub = s->id);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0)
@@ -371,7 +374,7 @@ find_lag(struct req *r, struct db *db, const struct sub_seen *s,
 		return OK;
 	ret->events = last - pos;
 	rows = NULL;
-	rc = sql_seq_from(db, pos + 1, &rows, e);
+	rc = sql_seq_from(db, &rows, e, .seq = pos + 1);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0) {

@@ -10,12 +10,13 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 struct bulk {
@@ -101,7 +102,8 @@ room(struct bulk *b, struct db *db, uint32_t sub, struct err *e)
 	if (i == COUNT_OF(b->full))
 		return 0;
 	if (i == b->n_full) {
-		rc = sql_rows_of_sub(db, sub, BULK_ROWS_MAX, &rows, e);
+		rc = sql_rows_of_sub(
+		    db, &rows, e, .sub = sub, .most = BULK_ROWS_MAX);
 		if (rc == OK)
 			rc = rows_next(rows, e);
 		b->full[i].sub = sub;
@@ -116,7 +118,7 @@ static int
 in_log(struct db *db, int64_t seq, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_event_head(db, seq, &rows, e);
+	int rc = sql_event_head(db, &rows, e, .seq = seq);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/v1/deliveries.h"
 #include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "event/append.h"
 #include "event/envelope.h"
 #include "event/sealed.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 static int
@@ -39,10 +41,12 @@ deads_query(struct db *db, const struct deads *d, int64_t most,
     struct rows **ret, struct err *e)
 {
 	if (d->by_sub)
-		return sql_dead_page_sub(db, d->from, d->at, d->sub.id,
-		    d->spot.seq, d->spot.rep, most, ret, e);
-	return sql_dead_page(db, d->from, d->at, d->spot.sub, d->spot.seq,
-	    d->spot.rep, most, ret, e);
+		return sql_dead_page_sub(db, ret, e, .lo = d->from, .at = d->at,
+		    .sub = d->sub.id, .seq = d->spot.seq, .rep = d->spot.rep,
+		    .most = most);
+	return sql_dead_page(db, ret, e, .lo = d->from, .at = d->at,
+	    .sub = d->spot.sub, .seq = d->spot.seq, .rep = d->spot.rep,
+	    .most = most);
 }
 
 static void
@@ -74,7 +78,7 @@ type_fits(struct db *db, const struct deads *d, int64_t seq, struct err *e)
 
 	if (!d->type.p)
 		return 1;
-	rc = sql_event_head(db, seq, &rows, e);
+	rc = sql_event_head(db, &rows, e, .seq = seq);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0) {
@@ -254,7 +258,7 @@ dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
     struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_log_get(db, spot.seq, &rows, e);
+	int rc = sql_log_get(db, &rows, e, .seq = spot.seq);
 
 	*ret = (struct str){.p = NULL};
 	if (rc == OK)
@@ -271,7 +275,8 @@ dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
 	if (rc != 0)
 		return rc < 0 ? rc : OK;
 	rows = NULL;
-	rc = sql_dead_body(db, spot.sub, spot.seq, spot.rep, &rows, e);
+	rc = sql_dead_body(
+	    db, &rows, e, .sub = spot.sub, .seq = spot.seq, .rep = spot.rep);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	/* A sealed one opens by what the log said of it alone: it is gone. */
@@ -481,8 +486,9 @@ edit_after(struct db *db, void *ctx, struct err *e)
 	    .target_type = STR("delivery"),
 	    .details = d->details,
 	};
-	int64_t n = sql_dead_decide(db, d->spot.sub, d->spot.seq, d->spot.rep,
-	    1, row.at_us, d->ask.who, d->ask.note, e);
+	int64_t n = sql_dead_decide(db, e, .sub = d->spot.sub,
+	    .seq = d->spot.seq, .rep = d->spot.rep, .state = 1, .at = row.at_us,
+	    .who = d->ask.who, .note = d->ask.note);
 
 	if (n < 0)
 		return e->code;

@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/v1/deliveries.h"
 #include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -169,8 +170,9 @@ static int
 decide_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct choice *c = ctx;
-	int64_t n = sql_dead_decide(db, 0, c->spot.seq, c->spot.rep,
-	    c->requeue ? 1 : 2, c->now_us, api_actor(c->r), c->note, e);
+	int64_t n = sql_dead_decide(db, e, .sub = 0, .seq = c->spot.seq,
+	    .rep = c->spot.rep, .state = c->requeue ? 1 : 2, .at = c->now_us,
+	    .who = api_actor(c->r), .note = c->note);
 
 	if (n < 0)
 		return e->code;

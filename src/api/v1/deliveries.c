@@ -2,15 +2,16 @@
 #include "api/v1/deliveries.h"
 
 #include "api/api.h"
+#include "api/limits.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"
 #include "event/sealed.h"
 #include "event/when.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 /* What others use too --------------------------------------------------------- */
@@ -147,7 +148,7 @@ find_event(struct list *l, struct db *db, int64_t *ret_seq, struct err *e)
 		struct sql_event_head_row row;
 		struct rows *rows = NULL;
 		struct uuid id = {{0}}, tenant = {{0}};
-		int rc = sql_event_head(db, l->find.seqs[i], &rows, e);
+		int rc = sql_event_head(db, &rows, e, .seq = l->find.seqs[i]);
 
 		if (rc == OK)
 			rc = rows_next(rows, e);
@@ -329,7 +330,8 @@ read_letter(struct retry *t, struct db *db, struct err *e)
 {
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
-	int rc = sql_log_feed(db, t->spot.seq - 1, t->spot.seq, 1, &rows, e);
+	int rc = sql_log_feed(db, &rows, e, .after = t->spot.seq - 1,
+	    .upto = t->spot.seq, .most = 1);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -4,13 +4,14 @@
  * time; the newest head is next, and takes what the others have of the same.
  */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 enum { OF_ATTEMPTS, OF_ROWS, OF_DEADS, STREAMS };
@@ -54,19 +55,25 @@ query(struct walk *w, int which, struct rows **ret, struct err *e)
 	int64_t most = (int64_t)w->batch;
 
 	if (which == OF_ATTEMPTS)
-		return p->sub ? sql_look_attempts_sub(w->db, p->lo, at.seq,
-				    p->sub, at.rep, s->last_n, most, ret, e)
-			      : sql_look_attempts(w->db, p->lo, at.seq, at.sub,
-				    at.rep, s->last_n, most, ret, e);
+		return p->sub ? sql_look_attempts_sub(w->db, ret, e,
+				    .lo = p->lo, .seq = at.seq, .sub = p->sub,
+				    .rep = at.rep, .n = s->last_n, .most = most)
+			      : sql_look_attempts(w->db, ret, e, .lo = p->lo,
+				    .seq = at.seq, .sub = at.sub, .rep = at.rep,
+				    .n = s->last_n, .most = most);
 	if (which == OF_ROWS)
-		return p->sub ? sql_look_rows_sub(w->db, p->lo, at.seq, p->sub,
-				    at.rep, most, ret, e)
-			      : sql_look_rows(w->db, p->lo, at.seq, at.sub,
-				    at.rep, most, ret, e);
-	return p->sub ? sql_look_deads_sub(
-			    w->db, p->lo, at.seq, p->sub, at.rep, most, ret, e)
-		      : sql_look_deads(
-			    w->db, p->lo, at.seq, at.sub, at.rep, most, ret, e);
+		return p->sub ? sql_look_rows_sub(w->db, ret, e, .lo = p->lo,
+				    .seq = at.seq, .sub = p->sub, .rep = at.rep,
+				    .most = most)
+			      : sql_look_rows(w->db, ret, e, .lo = p->lo,
+				    .seq = at.seq, .sub = at.sub, .rep = at.rep,
+				    .most = most);
+	return p->sub
+		   ? sql_look_deads_sub(w->db, ret, e, .lo = p->lo,
+			 .seq = at.seq, .sub = p->sub, .rep = at.rep,
+			 .most = most)
+		   : sql_look_deads(w->db, ret, e, .lo = p->lo, .seq = at.seq,
+			 .sub = at.sub, .rep = at.rep, .most = most);
 }
 
 static struct str
@@ -298,7 +305,7 @@ seen_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
 	struct rows *rows = NULL, *readers = NULL;
 	int64_t subs[SEEN_WAITING_MAX];
 	size_t n = 0;
-	int rc = sql_event_head(db, seq, &rows, e);
+	int rc = sql_event_head(db, &rows, e, .seq = seq);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -316,8 +323,8 @@ seen_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
 		int64_t okey;
 
 		memcpy(&okey, &hash, sizeof(okey));
-		rc = sql_readers_before(
-		    db, seq, okey, sub, SEEN_WAITING_MAX, &readers, e);
+		rc = sql_readers_before(db, &readers, e, .seq = seq,
+		    .okey = okey, .sub = sub, .most = SEEN_WAITING_MAX);
 		while (rc >= 0 && (rc = rows_next(readers, e)) > 0)
 			subs[n++] = rows_int(readers, 0);
 		rows_close(readers);

@@ -1,15 +1,17 @@
 /* deliveries.h: what the tables say of deliveries, one or a page of them. */
 #include "account/scopes.h"
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
 #include "match/types.h"
 #include "sql.h"
 
@@ -89,7 +91,7 @@ sub_brief_get(struct req *r, struct db *db, int64_t id, struct sub_brief *ret,
 {
 	struct sql_sub_head_row row;
 	struct rows *rows = NULL;
-	int rc = sql_sub_head(db, id, &rows, e);
+	int rc = sql_sub_head(db, &rows, e, .id = id);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -113,7 +115,7 @@ sub_brief_find(struct req *r, struct db *db, struct str uid, const char *at,
 	if (!uuid_parse(uid, &id))
 		return err_at(
 		    e, ERR_INVALID, at, "subscription must be a uuid");
-	rc = sql_sub_head_uid(db, uuid_str(&id), &rows, e);
+	rc = sql_sub_head_uid(db, &rows, e, .uid = uuid_str(&id));
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0) {
@@ -263,8 +265,9 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 {
 	struct seen s = {.spot = spot};
 	struct rows *rows = NULL;
-	int rc = sql_look_attempts_sub(
-	    db, spot.seq, spot.seq, spot.sub, spot.rep + 1, 0, 1, &rows, e);
+	int rc =
+	    sql_look_attempts_sub(db, &rows, e, .lo = spot.seq, .seq = spot.seq,
+		.sub = spot.sub, .rep = spot.rep + 1, .n = 0, .most = 1);
 
 	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct sql_look_attempts_row row;
@@ -276,8 +279,9 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 	rows_close(rows);
 	rows = NULL;
 	if (rc >= 0)
-		rc = sql_look_rows_sub(db, spot.seq, spot.seq, spot.sub,
-		    spot.rep + 1, 1, &rows, e);
+		rc = sql_look_rows_sub(db, &rows, e, .lo = spot.seq,
+		    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1,
+		    .most = 1);
 	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct sql_look_rows_row row;
 
@@ -288,8 +292,9 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 	rows_close(rows);
 	rows = NULL;
 	if (rc >= 0)
-		rc = sql_look_deads_sub(db, spot.seq, spot.seq, spot.sub,
-		    spot.rep + 1, 1, &rows, e);
+		rc = sql_look_deads_sub(db, &rows, e, .lo = spot.seq,
+		    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1,
+		    .most = 1);
 	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		struct sql_look_deads_row row;
 
@@ -333,7 +338,7 @@ show_event(
 	struct sql_event_head_row row;
 	struct rows *rows = NULL;
 	struct uuid id;
-	int rc = sql_event_head(db, seq, &rows, e);
+	int rc = sql_event_head(db, &rows, e, .seq = seq);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -526,8 +531,8 @@ seen_attempts(struct db *db, struct spot spot, struct buf *b, struct err *e)
 
 	if (!a)
 		return err_set(e, ERR_NOMEM, "no memory for attempts");
-	rc = sql_attempts_of(
-	    db, spot.seq, spot.sub, spot.rep, 0, ATTEMPTS_SHOWN, &rows, e);
+	rc = sql_attempts_of(db, &rows, e, .seq = spot.seq, .sub = spot.sub,
+	    .rep = spot.rep, .after = 0, .most = ATTEMPTS_SHOWN);
 	buf_addz(b, ",\"attempts\":[");
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct sql_attempts_of_row row;

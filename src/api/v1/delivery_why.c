@@ -8,7 +8,6 @@
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
@@ -45,7 +44,8 @@ read_event(struct req *r, struct db *db, struct why *w, struct err *e)
 {
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
-	int rc = sql_log_feed(db, w->spot.seq - 1, w->spot.seq, 1, &rows, e);
+	int rc = sql_log_feed(db, &rows, e, .after = w->spot.seq - 1,
+	    .upto = w->spot.seq, .most = 1);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -83,9 +83,9 @@ filtered(struct why *w, struct arena *a, struct jq **jq)
 	text = json_get(j, "filter");
 	if (!json_is(text, JSON_STRING) || text->text.n == 0)
 		return NULL;
-	rc = *jq ? OK : jq_new("/proc/self/exe", jq, &e);
-	if (rc == OK)
-		rc = jq_program(*jq, text->text, &item.program, &e);
+	if (!*jq)
+		*jq = jq_new("/proc/self/exe");
+	rc = jq_program(*jq, text->text, &item.program, &e);
 	if (rc < 0)
 		return "the subscription's filter can't be run now";
 	rc = jq_filter(*jq, &item, 1, &said, &e);
@@ -112,8 +112,8 @@ behind_reader(struct db *db, const struct why *w, struct err *e)
 	uint64_t hash = letter_hash(w->key);
 	int64_t okey;
 	bool found = false;
-	int rc = sql_reader_over(
-	    db, w->spot.sub, w->spot.seq, w->spot.rep, &rows, e);
+	int rc = sql_reader_over(db, &rows, e, .sub = w->spot.sub,
+	    .seq = w->spot.seq, .rep = w->spot.rep);
 
 	memcpy(&okey, &hash, sizeof(okey));
 	while (rc >= 0 && !found && (rc = rows_next(rows, e)) > 0) {

@@ -6,14 +6,15 @@
 #include "api/v1/log_page.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "event/append.h"
 #include "event/catalog.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/sealed.h"
 #include "event/tail.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 /* GET /v1/events */
@@ -187,7 +188,7 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 	struct sql_log_get_row row;
 	struct uuid tenant, id;
 	bool ok = false;
-	int rc = sql_log_get(db, seq, &rows, e);
+	int rc = sql_log_get(db, &rows, e, .seq = seq);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -1,10 +1,11 @@
 #include "api/v1/log_page.h"
 
 #include "api/api.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "event/cursor.h"
+#include "event/limits.h"
 #include "event/sealed.h"
+#include "http/server/limits.h"
 #include "http/server/reply.h"
 #include "sql.h"
 
@@ -167,8 +168,9 @@ log_page_read(struct db *db, struct keyring *k, const struct principal *who,
 		return rc;
 	upto = last - f->after > PAGE_SCAN ? f->after + PAGE_SCAN : last;
 	*ret = (struct log_page){.next = f->after};
-	rc = sql_log_page(db, f->after, upto, f->type, f->prefix, f->key,
-	    f->tenant, most, &rows, e);
+	rc = sql_log_page(db, &rows, e, .after = f->after, .upto = upto,
+	    .type = f->type, .prefix = f->prefix, .pkey = f->key,
+	    .tenant = f->tenant, .most = most);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct sql_log_page_row row;
 		struct str body = STR_EMPTY;

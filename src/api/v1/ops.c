@@ -3,10 +3,10 @@
 #include <pthread.h>
 
 #include "api/api.h"
-#include "base/limits.h"
 #include "base/log/metric.h"
 #include "event/append.h"
 #include "http/server/gzip.h"
+#include "http/server/limits.h"
 #include "http/server/openapi.h"
 #include "ops/alerts.h"
 

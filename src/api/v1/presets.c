@@ -1,9 +1,9 @@
 /* subs.h: presets over HTTP. */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/preset.h"
 #include "contract/subscription.h"
@@ -88,8 +88,8 @@ check_users(
 {
 	struct sql_subs_of_preset_row row;
 	struct rows *rows = NULL;
-	int rc = sql_subs_of_preset(
-	    db, r->params[0], 0, PRESET_USERS_CHECK, &rows, e);
+	int rc = sql_subs_of_preset(db, &rows, e, .preset = r->params[0],
+	    .after = 0, .most = PRESET_USERS_CHECK);
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct sub_conf *s = NULL;

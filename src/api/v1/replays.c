@@ -4,14 +4,16 @@
  * begin; should it not hear of it, whoever delivers next finds the reader.
  */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "deliver/limits.h"
 #include "event/when.h"
+#include "http/server/limits.h"
 #include "match/types.h"
 #include "sql.h"
 
@@ -47,7 +49,7 @@ choose_rep(struct db *db, int64_t sub, bool exclusive, int *ret, struct err *e)
 {
 	struct sql_replay_rep_row row;
 	struct rows *rows = NULL;
-	int rc = sql_replay_rep(db, sub, &rows, e);
+	int rc = sql_replay_rep(db, &rows, e, .sub = sub);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -94,11 +96,14 @@ store(struct req *r, struct db *db, struct err *e)
 	    "\"seqAfter\":%lld,\"seqUpto\":%lld,\"exclusive\":%s",
 	    (long long)op->ask.pos, (long long)op->ask.until,
 	    op->ask.exclusive ? "true" : "false");
-	if (sql_replay_add(db, uuid_str(&op->uid), op->sub.id, op->ask.rep,
-		op->ask.pos, op->ask.until, op->types, op->rate,
-		op->ask.exclusive, row.at_us, who, e) < 0 ||
-	    sql_reader_put(db, op->sub.id, 0, op->ask.rep, op->ask.pos,
-		op->ask.until, e) < 0)
+	if (sql_replay_add(db, e, .uid = uuid_str(&op->uid), .sub = op->sub.id,
+		.rep = op->ask.rep, .from_seq = op->ask.pos,
+		.until_seq = op->ask.until, .types = op->types,
+		.rate = op->rate, .exclusive = op->ask.exclusive,
+		.now = row.at_us, .who = who) < 0 ||
+	    sql_reader_put(db, e, .sub = op->sub.id, .okey = 0,
+		.rep = op->ask.rep, .pos = op->ask.pos,
+		.until_seq = op->ask.until) < 0)
 		return e->code;
 	return audit_put(db, &row, e);
 }
@@ -344,7 +349,7 @@ get(struct req *r, struct db *db, struct rows **ret_rows,
 	int rc = 0;
 
 	if (uuid_parse(r->params[0], &id)) {
-		rc = sql_replay_get(db, uuid_str(&id), ret_rows, e);
+		rc = sql_replay_get(db, ret_rows, e, .uid = uuid_str(&id));
 		if (rc == OK)
 			rc = rows_next(*ret_rows, e);
 		if (rc > 0) {
@@ -386,7 +391,8 @@ list_some(struct req *r, struct db *db, struct listing *l, int64_t *ret_n,
 {
 	struct sql_replay_get_row row;
 	struct rows *rows = NULL;
-	int rc = sql_replay_page(db, l->before, l->limit + 1, &rows, e);
+	int rc = sql_replay_page(
+	    db, &rows, e, .before = l->before, .most = l->limit + 1);
 
 	*ret_n = 0;
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
@@ -429,7 +435,7 @@ api_replays_list(struct req *r, struct db *db, struct err *e)
 		struct rows *rows = NULL;
 
 		rc = uuid_parse(after, &id)
-			 ? sql_replay_get(db, uuid_str(&id), &rows, e)
+			 ? sql_replay_get(db, &rows, e, .uid = uuid_str(&id))
 			 : 0;
 		if (rc == OK && rows)
 			rc = rows_next(rows, e);
@@ -480,8 +486,8 @@ stop(struct req *r, struct db *db, struct err *e)
 			    e, ERR_CONFLICT, "the replay has ended already");
 	}
 	rows_close(rows);
-	if (rc == OK &&
-	    sql_replay_stop(db, uuid_str(&id), clock_now_us(), e) < 0)
+	if (rc == OK && sql_replay_stop(db, e, .uid = uuid_str(&id),
+			    .now = clock_now_us()) < 0)
 		rc = e->code;
 	return rc;
 }

@@ -7,9 +7,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
+#include "http/server/limits.h"
 #include "match/jq/jq.h"
 #include "source/hook_store.h"
 #include "store/store.h"
@@ -220,9 +221,10 @@ static int
 check_program(void *arg, struct str program, struct err *e)
 {
 	struct checker *k = arg;
-	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
 
-	return rc == OK ? jq_check(k->jq, program, e) : rc;
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	return jq_check(k->jq, program, e);
 }
 
 static int

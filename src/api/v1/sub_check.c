@@ -104,7 +104,7 @@ static int
 preset_there(struct db *db, struct str name, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_preset_there(db, name, &rows, e);
+	int rc = sql_preset_there(db, &rows, e, .name = name);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -4,13 +4,13 @@
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
 #include "contract/subscription.h"
 #include "deliver/engine/preset_store.h"
 #include "deliver/engine/wish.h"
 #include "event/append.h"
+#include "http/server/limits.h"
 #include "seal/keyring.h"
 #include "sql.h"
 
@@ -57,7 +57,7 @@ endpoint(struct db *db, struct sub_seen *s, struct err *e)
 	struct sql_endpoint_seen_row row;
 	struct rows *rows = NULL;
 	int rc = sql_endpoint_seen(
-	    db, (int64_t)wish_endpoint(s->conf->url), &rows, e);
+	    db, &rows, e, .endpoint = (int64_t)wish_endpoint(s->conf->url));
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -148,7 +148,7 @@ sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
 	int rc = 0;
 
 	if (uuid_parse(r->params[0], &uid)) {
-		rc = sql_sub_seen(db, uuid_str(&uid), &rows, e);
+		rc = sql_sub_seen(db, &rows, e, .uid = uuid_str(&uid));
 		if (rc == OK)
 			rc = rows_next(rows, e);
 		if (rc > 0) {
@@ -177,7 +177,7 @@ sub_seen_consumer(struct req *r, struct db *db, const struct presets *presets,
 {
 	struct sql_sub_seen_row row;
 	struct rows *rows = NULL;
-	int rc = sql_consumer_seen(db, name, &rows, e);
+	int rc = sql_consumer_seen(db, &rows, e, .name = name);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -198,7 +198,7 @@ sub_seen_consumers(struct req *r, struct db *db, const struct presets *presets,
 {
 	struct sql_sub_seen_row row;
 	struct rows *rows = NULL;
-	int rc = sql_consumers_seen(db, after, most, &rows, e);
+	int rc = sql_consumers_seen(db, &rows, e, .after = after, .most = most);
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct sub_seen s = {.id = 0};
@@ -370,7 +370,7 @@ list_some(
 	struct sql_sub_seen_row row;
 	struct rows *rows = NULL;
 	int64_t n = 0;
-	int rc = sql_subs_seen(db, l->after, most, &rows, e);
+	int rc = sql_subs_seen(db, &rows, e, .after = l->after, .most = most);
 
 	while (rc >= 0 && !l->more && (rc = rows_next(rows, e)) > 0) {
 		sql_sub_seen_get(rows, &row);
@@ -415,7 +415,7 @@ list_read(struct list *l, struct db *db, struct err *e)
 		return rc;
 	rc = 0;
 	if (uuid_parse(s, &uid)) {
-		rc = sql_sub_row_of(db, uuid_str(&uid), &rows, e);
+		rc = sql_sub_row_of(db, &rows, e, .uid = uuid_str(&uid));
 		if (rc == OK)
 			rc = rows_next(rows, e);
 		if (rc > 0)

@@ -1,8 +1,8 @@
 /* subs.h: how a subscription fares, from its counters. */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/subs.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/engine/preset_store.h"
@@ -127,8 +127,8 @@ walk(struct req *r, struct db *db, int64_t sub, const struct span *span,
 	struct rows *rows = NULL;
 	struct sums one = {0};
 	int64_t at = -1, shown = 0;
-	int rc = sql_stat_seen(
-	    db, sub, span->from, span->to, STATS_HOURS_MAX * 60, &rows, e);
+	int rc = sql_stat_seen(db, &rows, e, .sub = sub, .since = span->from,
+	    .upto = span->to, .most = STATS_HOURS_MAX * 60);
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		int64_t step;

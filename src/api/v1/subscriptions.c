@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/subscription.h"
 #include "deliver/engine/preset_store.h"
@@ -36,10 +35,11 @@ static int
 check_program(void *arg, struct str program, const char *at, struct err *e)
 {
 	struct checker *k = arg;
-	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
+	int rc;
 
-	if (rc == OK)
-		rc = jq_check(k->jq, program, e);
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	rc = jq_check(k->jq, program, e);
 	return rc == ERR_INVALID ? put_at(e, at) : rc;
 }
 

@@ -1,3 +1,4 @@
+#include "api/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"

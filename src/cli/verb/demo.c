@@ -12,6 +12,7 @@
 #include "cli/listing.h"
 #include "cli/receiver.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 /*

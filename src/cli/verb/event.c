@@ -10,11 +10,13 @@
 #include "cli/client.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "event/append.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/mask.h"
 #include "http/percent.h"
+#include "http/server/limits.h"
 #include "http/server/req.h"
 
 /* event publish */

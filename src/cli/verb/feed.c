@@ -6,6 +6,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/verbs.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 
 /*
  * `hikyaku feed parse`: what we make of a feed. Needs neither server nor

@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "cli/verbs.h"
 #include "feed/discover.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 #include "markup/sanitize.h"
 
 /*

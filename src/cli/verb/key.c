@@ -1,4 +1,5 @@
 #include "account/keys.h"
+#include "account/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -7,6 +8,7 @@
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "http/server/limits.h"
 #include "store/store.h"
 
 static int

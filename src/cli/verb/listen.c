@@ -2,12 +2,13 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "cli/limits.h"
 #include "cli/receiver.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 #include "seal/otp.h"
 

@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "feed/limits.h"
 #include "http/percent.h"
 
 /* Subscriptions in and out. The server fetches them, so one must run. */

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "cli/limits.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 

@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "http/server/limits.h"
+#include "seal/limits.h"
 #include "store/store.h"
 
 /* One line of the standard input, without its end. */

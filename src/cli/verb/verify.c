@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 /*

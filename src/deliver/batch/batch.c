@@ -426,9 +426,9 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 	size_t n = 0, bytes = 0;
 	bool room = !wish_held(g->wish);
 	struct jq_said said;
-	int rc =
-	    room ? sql_log_feed(g->b->db, g->seen, upto, FEED_PAGE, &rows, e)
-		 : OK;
+	int rc = room ? sql_log_feed(g->b->db, &rows, e, .after = g->seen,
+			    .upto = upto, .most = FEED_PAGE)
+		      : OK;
 
 	while (rc >= 0 && room && bytes < FEED_BYTES &&
 	       (rc = rows_next(rows, e)) > 0) {

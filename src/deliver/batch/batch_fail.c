@@ -5,6 +5,7 @@
 #include "deliver/engine/letter.h"
 #include "deliver/engine/told.h"
 #include "match/jq/jq.h"
+#include "match/limits.h"
 #include "sql.h"
 
 bool

@@ -26,8 +26,8 @@ step(struct db *db, void *ctx, struct err *e)
 	int64_t n = flush_fence(db, j->b->d->node, j->epoch, e);
 
 	if (n == OK)
-		n = sql_batch_step(
-		    db, j->sub, j->pos, j->idle, j->step, j->state, e);
+		n = sql_batch_step(db, e, .sub = j->sub, .pos = j->pos,
+		    .idle = j->idle, .step = j->step, .state = j->state);
 	j->known = n == 0;
 	if (n > 0)
 		n = flush_deads(db, j->fails, j->n_fails, j->minute, e);
@@ -42,7 +42,8 @@ drops(struct db *db, void *ctx, struct err *e)
 
 	if (j->known || j->dropped == 0)
 		return OK;
-	if (sql_stat_drop(db, j->sub, j->minute, j->dropped, e) < 0)
+	if (sql_stat_drop(db, e, .sub = j->sub, .minute = j->minute,
+		.dropped = j->dropped) < 0)
 		return e->code;
 	return audit_put_many(db, j->audits, j->n_audits, e);
 }
@@ -74,8 +75,8 @@ engage(struct db *db, void *ctx, struct err *e)
 	int rc = flush_fence(db, b->d->node, b->engage.epoch, e);
 
 	for (size_t i = 0; rc == OK && i < b->engage.n; i++)
-		if (sql_batch_engage(
-			db, b->engage.v[i].sub, b->engage.v[i].pos, e) < 0)
+		if (sql_batch_engage(db, e, .sub = b->engage.v[i].sub,
+			.pos = b->engage.v[i].pos) < 0)
 			rc = e->code;
 	return rc;
 }
@@ -317,7 +318,8 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 	struct sql_log_feed_row row;
 	struct letter *l = NULL;
 	struct rows *rows = NULL;
-	int rc = sql_log_feed(j->b->db, seq - 1, seq, 1, &rows, e);
+	int rc = sql_log_feed(
+	    j->b->db, &rows, e, .after = seq - 1, .upto = seq, .most = 1);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

@@ -17,6 +17,7 @@
 #include "deliver/batch/ring.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 
 #define BATCH_RETRY_US ((int64_t)250 * 1000) /* after a store that failed */
 #define BATCH_SCRATCH  (64 * MIB)

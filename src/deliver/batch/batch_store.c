@@ -65,7 +65,7 @@ batch_reload(struct gather *g, int64_t now)
 {
 	struct rows *rows = NULL;
 	struct err e = {0};
-	int rc = sql_batch_one(g->b->db, g->sub, &rows, &e);
+	int rc = sql_batch_one(g->b->db, &rows, &e, .sub = g->sub);
 
 	if (rc == OK)
 		rc = rows_next(rows, &e);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "deliver/limits.h"
 
 #define ID_MAX      256 /* bytes of a folder's or an object's id */
 #define KEY_BATCH   "hikyaku.batch"

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 struct core *
 core_new(const struct core_opts *o)
@@ -308,7 +309,7 @@ core_hold(struct core *c, uint32_t id)
 
 	if (!s || s->ended || !s->o.enabled)
 		return;
-	s->o.enabled = BUG(35);
+	s->o.enabled = false;
 	s->o.held = true;
 	sub_to_reader(c, s, sub_front(c, s));
 }
@@ -356,7 +357,7 @@ core_sub_skip(struct core *c, uint32_t id, int64_t now)
 		if (rd->read_pos < upto)
 			rd->read_pos = upto;
 		rd->until = rd->read_pos;
-		rd->hold = BUG(18) || rd->lane ? 0 : rd->until;
+		rd->hold = rd->lane ? 0 : rd->until;
 		reader_moved(c, rd);
 		if (rd->lane)
 			lane_ready(c, rd->lane);
@@ -389,7 +390,7 @@ sub_room(const struct core *c, const struct sub *s)
 {
 	return sub_used(s) < SUB_ITEMS_MAX &&
 	       (map_count(c->items) < CORE_ITEMS_MAX ||
-		   sub_used(s) < SUB_ITEMS_LEAST || BUG(16));
+		   sub_used(s) < SUB_ITEMS_LEAST);
 }
 
 struct lane *

@@ -3,6 +3,7 @@
  * what closes it.
  */
 #include "base/test.h"
+#include "contract/limits.h"
 #include "deliver/core/core_test.h"
 
 static void

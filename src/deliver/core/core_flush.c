@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 size_t
 unflushed(const struct core *c)
@@ -145,8 +146,6 @@ cover(struct core *c, struct item *it)
 			pull_rest(c, s);
 		return true;
 	}
-	if (BUG(6))
-		goto row;
 	if (lane && !behind_gap(it) && (!prev || ITEM_OF(prev, in_lane)->row) &&
 	    lane->rows < LANE_ROWS_MAX && s->rows < SUB_ROWS_MAX &&
 	    s->items.n <= SUB_ITEMS_MAX / 2)
@@ -179,9 +178,8 @@ age(struct core *c, int64_t now)
 	while ((k = list_first(&c->live))) {
 		struct item *it = ITEM_OF(k, in_origin);
 
-		if ((now - it->fed_at < DELIVER_WINDOW_US &&
-			c->upto - it->spot.seq <= DELIVER_WINDOW_SEQS) ||
-		    BUG(5))
+		if (now - it->fed_at < DELIVER_WINDOW_US &&
+		    c->upto - it->spot.seq <= DELIVER_WINDOW_SEQS)
 			break;
 		if (!cover(c, it))
 			break;
@@ -210,15 +208,13 @@ reader_pos(const struct reader *rd)
 	struct link *k = list_first(&rd->items);
 	int64_t first = k ? ITEM_OF(k, in_origin)->spot.seq - 1 : INT64_MAX;
 
-	return first < rd->read_pos && !BUG(2) ? first : rd->read_pos;
+	return first < rd->read_pos ? first : rd->read_pos;
 }
 
 static bool
 reader_over(const struct core *c, const struct reader *rd, int64_t cursor)
 {
-	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
-	       !rd->reading &&
-	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33)) &&
+	return reader_read_out(rd) &&
 	       (rd->rep > 0 || (rd->until <= c->upto && rd->hold <= cursor));
 }
 
@@ -320,7 +316,7 @@ cursor_now(const struct core *c)
 {
 	struct link *k = list_first(&c->live);
 
-	return k && !BUG(1) ? ITEM_OF(k, in_origin)->spot.seq - 1 : c->upto;
+	return k ? ITEM_OF(k, in_origin)->spot.seq - 1 : c->upto;
 }
 
 /* Positions move all the time; they are written now and then. */

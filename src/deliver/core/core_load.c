@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 void
 core_load_cursor(struct core *c, int64_t cursor)
@@ -42,7 +43,7 @@ row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
 	it->crashes = row->crashes;
 	it->last_status = row->last_status;
 	it->last_reason = row->last_reason;
-	it->unjudged = BUG(37) ? 0 : row->unjudged;
+	it->unjudged = row->unjudged;
 	it->asked = row->asked;
 	/* It may be settled without being sent in this life: see pull_rest(). */
 	if (row->rep == 0 && row->seq > s->flown)
@@ -74,7 +75,7 @@ core_load_row(struct core *c, const struct core_row *row, int64_t now)
 		return;
 	it = row_item(c, s, row, now);
 	it->due = row->next_at;
-	if (s->o.pull && row->state == ROW_SENDING && !BUG(28)) {
+	if (s->o.pull && row->state == ROW_SENDING) {
 		pull_load(c, it, row->next_at);
 		return;
 	}
@@ -85,8 +86,6 @@ core_load_row(struct core *c, const struct core_row *row, int64_t now)
 		it->state = IT_RETRY;
 		timer_set(c, &it->timer, row->next_at);
 	}
-	if (BUG(20) && it->state != IT_WAIT)
-		return;
 	/* Rows come in any order: this one may be before one that is ready. */
 	start(c, it);
 }

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /*
  * Those of one record that a subscription has in memory: RECORDS in core.h.
@@ -48,8 +49,7 @@ peers_leave(struct core *c, struct item *it)
 bool
 peers_busy(const struct item *it)
 {
-	return it->peers && it->sub->o.alone && it->peers->flying > 0 &&
-	       !BUG(24);
+	return it->peers && it->sub->o.alone && it->peers->flying > 0;
 }
 
 /* The others lose their turn. */
@@ -87,7 +87,7 @@ peers_ready(struct core *c, struct peers *p)
 static bool
 newer(const struct item *x, const struct item *y)
 {
-	if (x->rv == CORE_NO_RV || y->rv == CORE_NO_RV || BUG(25))
+	if (x->rv == CORE_NO_RV || y->rv == CORE_NO_RV)
 		return x->spot.seq > y->spot.seq;
 	return x->rv > y->rv;
 }
@@ -115,8 +115,7 @@ drop(struct core *c, struct item *it, int64_t now)
 	    .rv = CORE_NO_RV};
 
 	it->n++;
-	if (!BUG(26))
-		put_attempt(c, it, &r, now);
+	put_attempt(c, it, &r, now);
 	item_settle(c, it);
 }
 

@@ -32,17 +32,10 @@
 #define DELIVER_CORE_CORE_PRIV_H
 
 #include "base/heap.h"
-#include "base/limits.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "deliver/core/core.h"
-
-/* Planted by core_sim_test.c, which must find each of them. */
-#ifndef BUG
-#define BUG(n) false
-#endif
-#define CORE_BUGS 38
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -261,6 +254,7 @@ void reader_free(struct core *c, struct reader *rd);
 void sub_waits_for(struct core *c, struct sub *s, struct reader *rd);
 int64_t sub_front(const struct core *c, const struct sub *s);
 bool reader_gap(const struct reader *rd, int64_t seq);
+bool reader_read_out(const struct reader *rd);
 bool reader_unread(const struct core *c, const struct reader *rd);
 void reader_check(struct core *c, struct reader *rd);
 void reader_later(struct core *c, struct reader *rd);

@@ -179,7 +179,7 @@ core_lease(const struct core *c, uint32_t sub, int64_t seq, int rep, int n,
 	if (!it || it->orphan)
 		return CORE_LEASE_NONE;
 	tell_send(it, ret);
-	if (it->state == IT_FLIGHT && (it->n == n || BUG(29)))
+	if (it->state == IT_FLIGHT && it->n == n)
 		return CORE_LEASE_MINE;
 	if (it->state == IT_HELD)
 		return CORE_LEASE_DEAD;

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /* Everything up to here was fed to it: by dispatch or by its reader. */
 int64_t
@@ -27,7 +28,7 @@ limit(const struct core *c, const struct reader *rd)
 		return rd->until;
 	if (rd->lane)
 		return sub_front(c, s);
-	return s->fed > c->upto && !BUG(10) ? s->fed : c->upto;
+	return s->fed > c->upto ? s->fed : c->upto;
 }
 
 /*
@@ -41,7 +42,7 @@ may_end(const struct reader *rd)
 	const struct reader *all = rd->sub->rd;
 
 	return rd->until == 0 && (!rd->lane || !all || all->until == 0 ||
-				     all->read_pos >= all->until || BUG(23));
+				     all->read_pos >= all->until);
 }
 
 bool
@@ -113,7 +114,7 @@ sub_go_on(struct core *c, struct sub *s)
 void
 sub_waits_for(struct core *c, struct sub *s, struct reader *rd)
 {
-	if (s->excl || BUG(32))
+	if (s->excl)
 		return;
 	rd->exclusive = true;
 	s->excl = rd;
@@ -174,12 +175,12 @@ reader_free(struct core *c, struct reader *rd)
 		free(rd);
 }
 
-static bool
-read_to_end(const struct reader *rd)
+/* Nothing is left of it: not to read, not to settle. */
+bool
+reader_read_out(const struct reader *rd)
 {
 	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
-	       !rd->reading &&
-	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33));
+	       !rd->reading && (!rd->exclusive || rd->sub->excl_items == 0);
 }
 
 /* Its position, its end or what holds it back changed. */
@@ -189,7 +190,7 @@ reader_moved(struct core *c, struct reader *rd)
 	int64_t pos = reader_pos(rd);
 
 	if (!rd->stored || rd->until != rd->stored_until ||
-	    pos < rd->stored_pos || read_to_end(rd)) {
+	    pos < rd->stored_pos || reader_read_out(rd)) {
 		if (!link_on(&rd->in_urgent))
 			list_add(&c->urgent, &rd->in_urgent);
 	} else if (pos != rd->stored_pos && !link_on(&rd->in_moved)) {
@@ -399,7 +400,7 @@ is_settled(struct core *c, uint32_t sub, int64_t seq, uint32_t rep)
 {
 	struct spot spot = {.seq = seq, .sub = sub, .rep = rep};
 
-	return map_count(c->settled) > 0 && !BUG(8) &&
+	return map_count(c->settled) > 0 &&
 	       map_find(c->settled, key_str(&spot, sizeof(spot)));
 }
 
@@ -431,7 +432,7 @@ may_die(const struct item *it)
 {
 	const struct lane *lane = it->lane;
 
-	if (!lane || BUG(38))
+	if (!lane)
 		return true;
 	return !it->sub->o.block && !behind_gap(it) &&
 	       list_first(&lane->items) == &it->in_lane;
@@ -445,10 +446,7 @@ take(struct core *c, struct sub *s, const struct core_entry *en,
 
 	item_origin(c, it, from);
 	if (en->reason && may_die(it)) {
-		if (!BUG(36))
-			put_dead(c, it, en->reason, en->detail, now);
-		else
-			c->o.free_detail(en->detail);
+		put_dead(c, it, en->reason, en->detail, now);
 		item_settle(c, it);
 		return;
 	}

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 static void
 endpoint_dirty(struct core *c, struct endpoint *ep)
@@ -81,7 +82,7 @@ endpoint_failed(
 	else if (it->probe) /* nobody wants it any more */
 		close_breaker(c, ep);
 	else if (it->breaker_fails > 0 && !ep->open &&
-		 (ep->fails >= it->breaker_fails || BUG(30)) &&
+		 ep->fails >= it->breaker_fails &&
 		 (ep->fail_keys || !ep->seen_keys || it->breaker_fails == 1))
 		open_breaker(c, ep, it->breaker_us, now);
 }
@@ -158,7 +159,7 @@ item_land(
 	space_end(c, it, now);
 	if (r->sick)
 		endpoint_failed(c, ep, it, now);
-	else if (tried && (!r->unasked || BUG(31)))
+	else if (tried && !r->unasked)
 		endpoint_fine(c, ep, it, r->verdict == CORE_OK, now);
 	if (r->endpoint_wait_us > 0 &&
 	    now + r->endpoint_wait_us > ep->not_before) {
@@ -245,7 +246,7 @@ dead(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
 	put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason,
 	    r->verdict == CORE_NEVER ? r->detail : NULL, now);
-	if (!it->sub->o.block || !it->lane || BUG(22)) {
+	if (!it->sub->o.block || !it->lane) {
 		item_settle(c, it);
 		return;
 	}
@@ -286,7 +287,7 @@ core_result(
 	}
 	waits = it->lane && it->lane->items.n > 1 ? it->lane : NULL;
 	peers = it->peers && it->peers->items.n > 1 ? it->peers : NULL;
-	if (tried && (!probe || BUG(11)))
+	if (tried && !probe)
 		it->tries++;
 	switch (r->verdict) {
 	case CORE_OK:
@@ -295,7 +296,7 @@ core_result(
 		break;
 	case CORE_SPENT:
 	case CORE_LATER:
-		if ((probe && !BUG(11)) || r->verdict == CORE_LATER)
+		if (probe || r->verdict == CORE_LATER)
 			later(c, it, now + r->delay_us);
 		else
 			dead(c, it, r, now);

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /* Who may send ------------------------------------------------------------- */
 
@@ -27,7 +28,7 @@ sub_ready(struct core *c, struct sub *s)
 bool
 behind_gap(const struct item *it)
 {
-	if (it->row || it->spot.rep > 0 || BUG(4))
+	if (it->row || it->spot.rep > 0)
 		return false;
 	return reader_gap(it->sub->rd, it->spot.seq) ||
 	       (it->lane && reader_gap(it->lane->rd, it->spot.seq));
@@ -53,7 +54,7 @@ lane_ready(struct core *c, struct lane *lane)
 
 	if (!k)
 		return;
-	if (lane->flying > 0 && (!BUG(3) || !(k = list_next(&lane->items, k))))
+	if (lane->flying > 0)
 		return;
 	first = ITEM_OF(k, in_lane);
 	/* One that was requeued may have come in front of one that is ready. */
@@ -71,7 +72,7 @@ lane_ready(struct core *c, struct lane *lane)
 static bool
 rate_wait(struct core *c, struct rate *r, struct timer *t, int64_t now)
 {
-	if (r->interval_us == 0 || now >= r->next || BUG(13))
+	if (r->interval_us == 0 || now >= r->next)
 		return false;
 	timer_set(c, t, r->next);
 	return true;
@@ -92,7 +93,7 @@ spaced_out(struct core *c, struct item *it, int64_t now)
 	const struct sub *s = it->sub;
 	struct space *sp;
 
-	if (!it->skey || s->o.spacing_us == 0 || BUG(12))
+	if (!it->skey || s->o.spacing_us == 0)
 		return false;
 	if (now - s->spaced_from < s->o.spacing_us) {
 		timer_set(c, &it->timer, s->spaced_from + s->o.spacing_us);
@@ -189,16 +190,13 @@ too_much_unflushed(const struct core *c, int64_t now)
 	int64_t oldest = c->flushing && c->first_now_at ? c->first_now_at
 							: c->first_result_at;
 
-	return (unflushed(c) >= UNFLUSHED_MAX && !BUG(7)) ||
-	       drops(c) >= UNFLUSHED_MAX ||
-	       (oldest > 0 && now - oldest >= UNFLUSHED_US && !BUG(14));
+	return unflushed(c) >= UNFLUSHED_MAX || drops(c) >= UNFLUSHED_MAX ||
+	       (oldest > 0 && now - oldest >= UNFLUSHED_US);
 }
 
 int
 sick_slots(const struct core *c)
 {
-	if (BUG(15))
-		return c->o.slots;
 	return c->o.slots > 1 ? c->o.slots / 2 : 1;
 }
 
@@ -206,7 +204,7 @@ sick_slots(const struct core *c)
 static bool
 endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 {
-	if (ep->open && !BUG(21)) {
+	if (ep->open) {
 		if (ep->probing)
 			return true;
 		if (now < ep->open_until) {
@@ -214,7 +212,7 @@ endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 			return true;
 		}
 	}
-	if (now < ep->not_before && !BUG(19)) {
+	if (now < ep->not_before) {
 		timer_set(c, &ep->timer, ep->not_before);
 		return true;
 	}
@@ -264,7 +262,7 @@ pick(struct core *c, struct sub *s, int64_t now)
 	struct link *k;
 
 	if (!s->o.enabled || s->ended || s->in_flight >= s->o.concurrency ||
-	    (s->o.pull && s->demand <= 0 && !BUG(27)) ||
+	    (s->o.pull && s->demand <= 0) ||
 	    rate_wait(c, &s->rate, &s->timer, now))
 		return NULL;
 	while ((k = list_first(&s->ready))) {
@@ -280,8 +278,7 @@ pick(struct core *c, struct sub *s, int64_t now)
 static bool
 needs_lock(const struct core *c, const struct item *it)
 {
-	return (it->sub->o.lock_us > 0 && !BUG(9)) ||
-	       it->spot.seq <= c->careful_upto;
+	return it->sub->o.lock_us > 0 || it->spot.seq <= c->careful_upto;
 }
 
 /* Its row is written with the next flush, and then it goes. */
@@ -300,7 +297,7 @@ lock_is_old(const struct item *it, int64_t now)
 {
 	int64_t us = it->sub->o.lock_us;
 
-	return us > 0 && it->due - now < us / 2 && !BUG(34);
+	return us > 0 && it->due - now < us / 2;
 }
 
 /* True: *ret_it flies now. False: nothing does, or its lock comes first. */
@@ -408,7 +405,7 @@ core_next_send(struct core *c, int64_t now, struct core_send *ret)
 		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);
 
 		if (c->in_flight >= c->o.slots ||
-		    (c->careful_upto > 0 && c->in_flight > 0 && !BUG(17)))
+		    (c->careful_upto > 0 && c->in_flight > 0))
 			return false;
 		list_remove(&c->run, k);
 		if (endpoint_held(c, ep, now) ||

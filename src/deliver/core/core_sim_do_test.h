@@ -1,11 +1,12 @@
 /*
- * core_sim_do_test.h - what happens in the world of core_sim.h: sends and answers,
+ * core_sim_do_test.h - what happens in the world of core_sim_test.h: sends and answers,
  * feeding, flushes, crashes, and what people do by hand.
  */
 #ifndef DELIVER_CORE_CORE_SIM_DO_TEST_H
 #define DELIVER_CORE_CORE_SIM_DO_TEST_H
 
 #include "deliver/core/core_sim_filter_test.h"
+#include "deliver/core/limits.h"
 
 static void
 no_ev(void *ev)
@@ -13,7 +14,7 @@ no_ev(void *ev)
 	free(ev);
 }
 
-/* core_sim_pull.h */
+/* core_sim_pull_test.h */
 static void hand_out(struct sim *s, const struct core_send *x);
 static void pull_forget(struct sim *s);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
+#include "contract/limits.h"
 #include "deliver/core/core_test.h"
 
 /* How many may be in flight after so many answers: o fine, f failed. */

@@ -1,10 +1,10 @@
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/replay.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "sql.h"
 
 /*

@@ -108,7 +108,7 @@ load(struct deliver *d, uint32_t sub, struct kept_conf *k, struct err *e)
 {
 	struct sql_subs_one_row row;
 	struct rows *rows = NULL;
-	int rc = sql_subs_one(d->db, sub, &rows, e);
+	int rc = sql_subs_one(d->db, &rows, e, .id = sub);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

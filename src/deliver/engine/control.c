@@ -61,9 +61,11 @@ static int
 make(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_sub_insert(db, uuid_str(&c->uid), c->name, c->url,
-	    c->preset, c->conf, c->enabled, c->managed_by,
-	    c->owner ? &c->owner : NULL, c->tenants, c->now_us, &rows, e);
+	int rc = sql_sub_insert(db, &rows, e, .uid = uuid_str(&c->uid),
+	    .name = c->name, .url = c->url, .preset = c->preset,
+	    .conf = c->conf, .enabled = c->enabled, .managed_by = c->managed_by,
+	    .owner = c->owner ? &c->owner : NULL, .tenants = c->tenants,
+	    .now = c->now_us);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -89,15 +91,19 @@ before(struct db *db, void *ctx, struct err *e)
 		rc = make(db, c, e);
 		break;
 	case SUB_CHANGE:
-		n = sql_sub_update(db, c->id, c->name, c->url, c->preset,
-		    c->conf, c->enabled, c->why, c->held, c->tenants, c->now_us,
-		    c->version, e);
+		n = sql_sub_update(db, e, .id = c->id, .name = c->name,
+		    .url = c->url, .preset = c->preset, .conf = c->conf,
+		    .enabled = c->enabled, .why = c->why, .held = c->held,
+		    .tenants = c->tenants, .now = c->now_us,
+		    .version = c->version);
 		break;
 	case SUB_HOLD:
-		n = sql_sub_hold(db, c->id, c->held, c->now_us, c->version, e);
+		n = sql_sub_hold(db, e, .id = c->id, .held = c->held,
+		    .now = c->now_us, .version = c->version);
 		break;
 	case SUB_SWITCH:
-		n = sql_sub_switch(db, c->id, c->enabled, c->why, c->now_us, e);
+		n = sql_sub_switch(db, e, .id = c->id, .enabled = c->enabled,
+		    .why = c->why, .now = c->now_us);
 		break;
 	case SUB_FINISH:
 		break;
@@ -122,20 +128,22 @@ after(struct db *db, void *ctx, struct err *e)
 
 		if (c->reads && c->from_seq >= 0 && c->from_seq < from)
 			from = c->from_seq;
-		n = sql_sub_from(db, c->id, from, e);
+		n = sql_sub_from(db, e, .id = c->id, .seq = from);
 		if (n > 0 && c->reads)
-			n = sql_reader_put(db, c->id, 0, 0, from, 0, e);
+			n = sql_reader_put(db, e, .sub = c->id, .okey = 0,
+			    .rep = 0, .pos = from, .until_seq = 0);
 	}
 	if (c->kind == SUB_FINISH)
-		n = sql_sub_until(db, c->id, c->entries[0].seq, c->now_us, e);
+		n = sql_sub_until(db, e, .id = c->id, .seq = c->entries[0].seq,
+		    .now = c->now_us);
 	if (n > 0 && c->kind == SUB_FINISH &&
-	    (sql_batch_end(db, c->id, e) < 0 ||
-		sql_batch_kind_end(db, c->id, e) < 0))
+	    (sql_batch_end(db, e, .sub = c->id) < 0 ||
+		sql_batch_kind_end(db, e, .sub = c->id) < 0))
 		return e->code;
 	if (n > 0 && c->kind == SUB_CHANGE && c->was_kind >= 0 &&
-	    (sql_batch_kind_old(db, c->id, e) < 0 ||
-		sql_batch_kind_put(
-		    db, c->id, c->entries[0].seq, c->was_kind, e) < 0))
+	    (sql_batch_kind_old(db, e, .sub = c->id) < 0 ||
+		sql_batch_kind_put(db, e, .sub = c->id,
+		    .until_seq = c->entries[0].seq, .kind = c->was_kind) < 0))
 		return e->code;
 	if (n < 0)
 		return e->code;
@@ -163,7 +171,7 @@ in_use(struct db *db, struct str name, struct err *e)
 {
 	struct sql_preset_user_row row;
 	struct rows *rows = NULL;
-	int rc = sql_preset_user(db, name, &rows, e);
+	int rc = sql_preset_user(db, &rows, e, .name = name);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -184,13 +192,14 @@ preset_before(struct db *db, void *ctx, struct err *e)
 	int rc;
 
 	if (c->conf.p) {
-		n = sql_preset_put(db, c->name, c->conf, c->now_us, e);
+		n = sql_preset_put(
+		    db, e, .name = c->name, .conf = c->conf, .now = c->now_us);
 		return n < 0 ? (int)e->code : OK;
 	}
 	rc = in_use(db, c->name, e);
 	if (rc < 0)
 		return rc;
-	n = sql_preset_del(db, c->name, e);
+	n = sql_preset_del(db, e, .name = c->name);
 	if (n < 0)
 		return e->code;
 	return n > 0 ? OK : err_set(e, ERR_ABSENT, "there is no such preset");
@@ -243,7 +252,7 @@ still_enabled(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sql_subs_one_row row = {.enabled = 0};
 	struct rows *rows = NULL;
-	int rc = sql_subs_one(db, c->id, &rows, e);
+	int rc = sql_subs_one(db, &rows, e, .id = c->id);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);

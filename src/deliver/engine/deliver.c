@@ -20,6 +20,7 @@
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
 #include "http/client/oauth.h"
+#include "http/server/limits.h"
 #include "loop/pool.h"
 #include "loop/thread.h"
 #include "match/jq/jq.h"
@@ -570,7 +571,7 @@ make_parts(struct deliver *d, struct err *e)
 	if (rc == OK)
 		d->oauth = oauth_new(d->client);
 	if (rc == OK)
-		rc = jq_new("/proc/self/exe", &d->jq, e);
+		d->jq = jq_new("/proc/self/exe");
 	if (rc == OK)
 		rc = db_open(d->o.store, DB_READ, &d->db, e);
 	if (rc == OK)

@@ -12,7 +12,7 @@ find(struct db *db, struct delivery_id_key *ret, struct err *e)
 {
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = sql_meta_get(db, NAME, &rows, e);
+	int rc = sql_meta_get(db, &rows, e, .name = NAME);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -36,7 +36,9 @@ delivery_key(struct db *db, struct delivery_id_key *ret, struct err *e)
 	rand_bytes(ret->b, sizeof(ret->b));
 	base64_add(&text, (struct str){(char *)ret->b, sizeof(ret->b)});
 	/* Of two nodes that start at once the first one's stays. */
-	rc = sql_meta_add(db, NAME, buf_str(&text), e) < 0 ? (int)e->code : OK;
+	rc = sql_meta_add(db, e, .name = NAME, .value = buf_str(&text)) < 0
+		 ? (int)e->code
+		 : OK;
 	buf_done(&text);
 	if (rc == OK)
 		rc = find(db, ret, e);

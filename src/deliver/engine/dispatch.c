@@ -311,7 +311,7 @@ events_upto(struct dispatch *x)
 		to = x->pos + LEAP_MAX;
 	if (to <= x->pos)
 		return 0;
-	rc = sql_log_other(x->db, x->pos, to, &rows, &e);
+	rc = sql_log_other(x->db, &rows, &e, .after = x->pos, .upto = to);
 	if (rc == OK)
 		rc = rows_next(rows, &e);
 	rows_close(rows);
@@ -339,7 +339,8 @@ read_page(struct dispatch *x, struct err *e)
 	struct feed *f = NULL;
 	size_t n = 0, bytes = 0;
 	int64_t done = x->pos;
-	int rc = sql_log_feed(x->db, x->pos, INT64_MAX, FEED_PAGE, &rows, e);
+	int rc = sql_log_feed(x->db, &rows, e, .after = x->pos,
+	    .upto = INT64_MAX, .most = FEED_PAGE);
 
 	while (rc >= 0 && bytes < FEED_BYTES && (rc = rows_next(rows, e)) > 0) {
 		sql_log_feed_get(rows, &row);
@@ -591,8 +592,7 @@ dispatch_start(struct deliver *d, struct dispatch **ret, struct err *e)
 	}
 	if (!x->box || !x->table || !x->subs || x->n_free < FEEDS)
 		rc = err_set(e, ERR_NOMEM, "no memory for dispatch");
-	if (rc == OK)
-		rc = jq_new("/proc/self/exe", &x->jq, e);
+	x->jq = jq_new("/proc/self/exe");
 	if (rc == OK)
 		rc = db_open(d->o.store, DB_READ, &x->db, e);
 	if (rc == OK && !(x->batch = batcher_new(d, x->box, x->db, x->jq)))

@@ -99,7 +99,7 @@ static int
 load_kinds(struct dispatch *x, int64_t sub, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_batch_kinds(x->db, sub, &rows, e);
+	int rc = sql_batch_kinds(x->db, &rows, e, .sub = sub);
 
 	x->n_kinds = 0;
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
@@ -203,9 +203,10 @@ load_page(struct dispatch *x, struct str preset, int64_t *after, int *ret_n,
 	struct sql_subs_page_row row;
 	struct rows *rows = NULL;
 	int rc = preset.n > 0
-		     ? sql_subs_of_preset(
-			   x->db, preset, *after, SUBS_A_PAGE, &rows, e)
-		     : sql_subs_page(x->db, *after, SUBS_A_PAGE, &rows, e);
+		     ? sql_subs_of_preset(x->db, &rows, e, .preset = preset,
+			   .after = *after, .most = SUBS_A_PAGE)
+		     : sql_subs_page(x->db, &rows, e, .after = *after,
+			   .most = SUBS_A_PAGE);
 
 	*ret_n = 0;
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
@@ -284,7 +285,7 @@ dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 		return apply_preset(x, l->key, e);
 	rc = load_kinds(x, l->to_sub, e);
 	if (rc == OK)
-		rc = sql_subs_one(x->db, l->to_sub, &rows, e);
+		rc = sql_subs_one(x->db, &rows, e, .id = l->to_sub);
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0) {

@@ -58,13 +58,11 @@ static void *
 enter(void *arg)
 {
 	struct fetcher *f = calloc(1, sizeof(*f));
-	struct err e = {0};
 
 	if (!f)
 		return NULL;
 	f->d = arg;
-	if (jq_new("/proc/self/exe", &f->jq, &e) < 0)
-		log_err(LOG_ERROR, "the fetch thread has no filters", &e);
+	f->jq = jq_new("/proc/self/exe");
 	return f;
 }
 
@@ -210,8 +208,9 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 	if (top > p->read.upto)
 		top = p->read.upto;
 	if (rc == OK)
-		rc = sql_log_feed_sub(f->db, p->upto, top, p->read.sub,
-		    p->read.rep, FETCH_SCAN, &rows, e);
+		rc = sql_log_feed_sub(f->db, &rows, e, .after = p->upto,
+		    .upto = top, .sub = p->read.sub, .rep = p->read.rep,
+		    .most = FETCH_SCAN);
 	/* One that is held by now reads no further. */
 	full = wish_held(p->wish);
 	while (rc >= 0 && !full && (rc = rows_next(rows, e)) > 0) {
@@ -330,7 +329,8 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 {
 	struct sql_dead_body_row row;
 	struct rows *rows = NULL;
-	int rc = sql_dead_body(f->db, one->sub, one->seq, one->rep, &rows, e);
+	int rc = sql_dead_body(
+	    f->db, &rows, e, .sub = one->sub, .seq = one->seq, .rep = one->rep);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -379,8 +379,8 @@ run_version(struct pool_job *job, void *ctx)
 
 	memcpy(rec, &v->rec, sizeof(rec));
 	if (ready(f))
-		rc = sql_record_version_get(
-		    f->db, v->sub, rec[0], rec[1], &rows, &e);
+		rc = sql_record_version_get(f->db, &rows, &e, .sub = v->sub,
+		    .rec_a = rec[0], .rec_b = rec[1]);
 	if (rc == OK)
 		rc = rows_next(rows, &e);
 	if (rc > 0) {
@@ -429,9 +429,10 @@ run_letter(struct pool_job *job, void *ctx)
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
 	struct err e = {0};
-	int rc = !ready(f) ? ERR_AWAY
-			   : sql_log_feed(f->db, j->one.seq - 1, j->one.seq, 1,
-				 &rows, &e);
+	int rc = !ready(f)
+		     ? ERR_AWAY
+		     : sql_log_feed(f->db, &rows, &e, .after = j->one.seq - 1,
+			   .upto = j->one.seq, .most = 1);
 
 	if (rc == OK)
 		rc = rows_next(rows, &e);
@@ -491,7 +492,8 @@ crowded(struct fetcher *f, uint32_t sub, struct err *e)
 {
 	struct sql_rows_some_row row = {0};
 	struct rows *rows = NULL;
-	int rc = sql_rows_some(f->db, sub, REVIVE_PAGE, &rows, e);
+	int rc =
+	    sql_rows_some(f->db, &rows, e, .sub = sub, .most = REVIVE_PAGE);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -546,9 +548,10 @@ read_deads(struct fetcher *f, struct deads *p, struct err *e)
 	p->crowded = rc > 0;
 	if (rc != OK)
 		return rc;
-	rc = sql_dead_revive(f->db, p->sub, REASON_PREFLIGHT, REVIVE_TIMES,
-	    p->until, p->after.at, p->after.seq, p->after.rep, REVIVE_PAGE,
-	    &rows, e);
+	rc = sql_dead_revive(f->db, &rows, e, .sub = p->sub,
+	    .reason = REASON_PREFLIGHT, .times = REVIVE_TIMES,
+	    .until = p->until, .at = p->after.at, .seq = p->after.seq,
+	    .rep = p->after.rep, .most = REVIVE_PAGE);
 	while (rc >= 0 && bytes < FETCH_BYTES && (rc = rows_next(rows, e)) > 0)
 		rc = add_dead(f, p, rows, &bytes, e);
 	rows_close(rows);

@@ -1,13 +1,16 @@
 #include "deliver/engine/flush.h"
 
 #include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
+#include "deliver/limits.h"
 #include "sql.h"
 #include "store/store.h"
 
@@ -29,83 +32,29 @@ detail_of(const struct flush_detail *d)
 			     : (struct str){.p = NULL};
 }
 
-/* Arrays of a call, in the order of their statement's columns. */
-struct columns {
-	struct arena *arena;
-	int64_t *v[16];
-	size_t n;
-};
-
-static int
-columns_new(struct columns *c, size_t columns, size_t n, struct err *e)
-{
-	for (size_t i = 0; i < columns; i++) {
-		c->v[i] = arena_array(c->arena, n, sizeof(int64_t));
-		if (!c->v[i])
-			return err_set(e, ERR_NOMEM, "no memory for a flush");
-	}
-	c->n = n;
-	return OK;
-}
-
-static int
-attempts_many(struct db *db, struct arena *a, const struct core_changes *ch,
-    struct err *e)
-{
-	struct columns c = {.arena = a};
-	struct str *details = arena_array(a, ch->n_attempts, sizeof(*details));
-	int rc = columns_new(&c, 9, ch->n_attempts, e);
-
-	if (rc < 0 || !details)
-		return err_set(e, ERR_NOMEM, "no memory for a flush");
-	for (size_t i = 0; i < c.n; i++) {
-		const struct core_attempt *x = &ch->attempts[i];
-		const int64_t row[] = {x->seq, x->sub, x->rep, x->n, x->at,
-		    x->took_us, x->status, (int64_t)x->verdict, x->reason};
-
-		for (size_t k = 0; k < COUNT_OF(row); k++)
-			c.v[k][i] = row[k];
-		details[i] = detail_of(x->detail);
-	}
-	return sql_attempt_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4],
-		   c.v[5], c.v[6], c.v[7], c.v[8], details, c.n, e) < 0
-		   ? (int)e->code
-		   : OK;
-}
-
 static int
 put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
     struct err *e)
 {
-	if (ch->n_attempts > 0 && db_engine(db) == STORE_POSTGRES)
-		return attempts_many(db, a, ch, e);
+	struct sql_attempt_put_args *v =
+	    arena_array(a, ch->n_attempts, sizeof(*v));
+
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		if (sql_attempt_put(db, x->seq, x->sub, x->rep, x->n, x->at,
-			x->took_us, x->status, (int64_t)x->verdict, x->reason,
-			detail_of(x->detail), e) < 0)
-			return e->code;
+		v[i] = (struct sql_attempt_put_args){.seq = x->seq,
+		    .sub = x->sub,
+		    .rep = x->rep,
+		    .n = x->n,
+		    .at = x->at,
+		    .us = x->took_us,
+		    .status = x->status,
+		    .verdict = (int64_t)x->verdict,
+		    .reason = x->reason,
+		    .detail = detail_of(x->detail)};
 	}
-	return OK;
-}
-
-static int
-dels_many(struct db *db, struct arena *a, const struct core_changes *ch,
-    struct err *e)
-{
-	struct columns c = {.arena = a};
-	int rc = columns_new(&c, 3, ch->n_dels, e);
-
-	for (size_t i = 0; rc == OK && i < c.n; i++) {
-		c.v[0][i] = ch->dels[i].sub;
-		c.v[1][i] = ch->dels[i].seq;
-		c.v[2][i] = ch->dels[i].rep;
-	}
-	if (rc == OK &&
-	    sql_row_del_many(db, c.v[0], c.v[1], c.v[2], c.n, e) < 0)
-		rc = e->code;
-	return rc;
+	return sql_attempt_put(db, v, ch->n_attempts, e) < 0 ? (int)e->code
+							     : OK;
 }
 
 /* recover.c knows which reasons say that the filter is to be asked. */
@@ -115,119 +64,79 @@ row_reason(const struct core_row *r)
 	return r->unjudged ? r->unjudged : r->last_reason;
 }
 
-static int
-puts_many(struct db *db, struct arena *a, const struct flush *f, struct err *e)
-{
-	const struct core_changes *ch = f->changes;
-	struct columns c = {.arena = a};
-	int rc = columns_new(&c, 16, ch->n_puts, e);
-
-	for (size_t i = 0; rc == OK && i < c.n; i++) {
-		const struct core_row *r = &ch->puts[i];
-		const int64_t row[] = {r->sub, r->seq, r->rep, as_int(r->okey),
-		    as_int(r->skey), (int64_t)r->state, r->tries, r->n,
-		    r->crashes, r->next_at, r->last_status, row_reason(r),
-		    as_int(r->rec.a), as_int(r->rec.b), r->rv, r->asked};
-
-		for (size_t k = 0; k < COUNT_OF(row); k++)
-			c.v[k][i] = row[k];
-	}
-	if (rc == OK &&
-	    sql_row_put_many(db, c.v[0], c.v[1], c.v[2], c.v[3], c.v[4], c.v[5],
-		c.v[6], c.v[7], c.v[8], c.v[9], str_of(f->node), c.v[10],
-		c.v[11], c.v[12], c.v[13], c.v[14], c.v[15], c.n, e) < 0)
-		rc = e->code;
-	return rc;
-}
-
 /* What is gone first: a row may come back under the same key. */
 static int
 put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
-	bool many = db_engine(db) == STORE_POSTGRES;
-	int rc = OK;
+	struct sql_row_del_args *dels =
+	    arena_array(a, ch->n_dels, sizeof(*dels));
+	struct sql_row_put_args *puts =
+	    arena_array(a, ch->n_puts, sizeof(*puts));
 
-	if (many && ch->n_dels > 0)
-		rc = dels_many(db, a, ch, e);
-	for (size_t i = 0; !many && rc == OK && i < ch->n_dels; i++)
-		if (sql_row_del(db, ch->dels[i].sub, ch->dels[i].seq,
-			ch->dels[i].rep, e) < 0)
-			rc = e->code;
-	if (many && rc == OK && ch->n_puts > 0)
-		rc = puts_many(db, a, f, e);
-	for (size_t i = 0; !many && rc == OK && i < ch->n_puts; i++) {
+	for (size_t i = 0; i < ch->n_dels; i++)
+		dels[i] = (struct sql_row_del_args){.sub = ch->dels[i].sub,
+		    .seq = ch->dels[i].seq,
+		    .rep = ch->dels[i].rep};
+	for (size_t i = 0; i < ch->n_puts; i++) {
 		const struct core_row *r = &ch->puts[i];
 
-		if (sql_row_put(db, r->sub, r->seq, r->rep, as_int(r->okey),
-			as_int(r->skey), (int64_t)r->state, r->tries, r->n,
-			r->crashes, r->next_at, str_of(f->node), r->last_status,
-			row_reason(r), as_int(r->rec.a), as_int(r->rec.b),
-			r->rv, r->asked, e) < 0)
-			rc = e->code;
+		puts[i] = (struct sql_row_put_args){.sub = r->sub,
+		    .seq = r->seq,
+		    .rep = r->rep,
+		    .okey = as_int(r->okey),
+		    .skey = as_int(r->skey),
+		    .state = (int64_t)r->state,
+		    .tries = r->tries,
+		    .n = r->n,
+		    .crashes = r->crashes,
+		    .next_at = r->next_at,
+		    .token = str_of(f->node),
+		    .last_status = r->last_status,
+		    .last_reason = row_reason(r),
+		    .rec_a = as_int(r->rec.a),
+		    .rec_b = as_int(r->rec.b),
+		    .rv = r->rv,
+		    .asked = r->asked};
 	}
-	return rc;
+	if (sql_row_del(db, dels, ch->n_dels, e) < 0 ||
+	    sql_row_put(db, puts, ch->n_puts, e) < 0)
+		return e->code;
+	return OK;
 }
 
-/* Handed over, and somebody wants to know at which version: deliver/engine/stale.h. */
-static bool
-versioned(const struct core_attempt *x)
-{
-	return x->verdict == CORE_OK && (x->rec.a != 0 || x->rec.b != 0);
-}
-
-static int
-versions_many(struct db *db, struct arena *a, const struct core_changes *ch,
-    size_t n, struct err *e)
-{
-	struct columns c = {.arena = a};
-	int rc = columns_new(&c, 5, n, e);
-	size_t k = 0;
-
-	for (size_t i = 0; rc == OK && i < ch->n_attempts; i++) {
-		const struct core_attempt *x = &ch->attempts[i];
-
-		if (!versioned(x))
-			continue;
-		c.v[0][k] = x->sub;
-		c.v[1][k] = as_int(x->rec.a);
-		c.v[2][k] = as_int(x->rec.b);
-		c.v[3][k] = x->rv;
-		c.v[4][k++] = x->seq;
-	}
-	if (rc == OK && sql_record_version_put_many(db, c.v[0], c.v[1], c.v[2],
-			    c.v[3], c.v[4], c.n, e) < 0)
-		rc = e->code;
-	return rc;
-}
-
+/* Of what was handed over, where somebody wants to know at which version:
+ * deliver/engine/stale.h. */
 static int
 put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
     struct err *e)
 {
-	bool many = db_engine(db) == STORE_POSTGRES;
+	struct sql_record_version_put_args *v =
+	    arena_array(a, ch->n_attempts, sizeof(*v));
 	size_t n = 0;
 
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		if (!versioned(x))
-			continue;
-		n++;
-		if (!many &&
-		    sql_record_version_put(db, x->sub, as_int(x->rec.a),
-			as_int(x->rec.b), x->rv, x->seq, e) < 0)
-			return e->code;
+		if (x->verdict == CORE_OK && (x->rec.a != 0 || x->rec.b != 0))
+			v[n++] =
+			    (struct sql_record_version_put_args){.sub = x->sub,
+				.rec_a = as_int(x->rec.a),
+				.rec_b = as_int(x->rec.b),
+				.rv = x->rv,
+				.seq = x->seq};
 	}
-	return many && n > 0 ? versions_many(db, a, ch, n, e) : OK;
+	return sql_record_version_put(db, v, n, e) < 0 ? (int)e->code : OK;
 }
 
 static int
 put_dead(struct db *db, const struct core_dead *d, struct err *e)
 {
-	return sql_dead_put(db, d->sub, d->seq, d->rep, d->seq, as_int(d->okey),
-		   as_int(d->skey), d->reason, d->status, d->tries, d->n, d->at,
-		   detail_of(d->detail), e) < 0
+	return sql_dead_put(db, e, .sub = d->sub, .seq = d->seq, .rep = d->rep,
+		   .seq_to = d->seq, .okey = as_int(d->okey),
+		   .skey = as_int(d->skey), .reason = d->reason,
+		   .status = d->status, .tries = d->tries, .n = d->n,
+		   .at = d->at, .error = detail_of(d->detail)) < 0
 		   ? (int)e->code
 		   : OK;
 }
@@ -243,8 +152,10 @@ flush_deads(struct db *db, const struct core_dead *v, size_t n, int64_t minute,
 
 		rc = put_dead(db, &v[i], e);
 		if (rc == OK && !(d && d->own) &&
-		    sql_stat_add(db, v[i].sub, minute, 0, 0, 1, 0, 0, 0, 0, 0,
-			0, 0, 0, 0, e) < 0)
+		    sql_stat_add(db, e, .sub = v[i].sub, .minute = minute,
+			.ok = 0, .fail = 0, .dead = 1, .us = 0, .slow = 0,
+			.h0 = 0, .h1 = 0, .h2 = 0, .h3 = 0, .h4 = 0, .h5 = 0,
+			.h6 = 0) < 0)
 			rc = e->code;
 	}
 	return rc;
@@ -261,8 +172,9 @@ put_deads(struct db *db, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < f->n_ranges; i++) {
 		const struct flush_range *g = &f->ranges[i];
 
-		if (sql_dead_range(db, g->sub, g->seq, g->seq_to,
-			as_int(g->okey), REASON_EXPIRED, g->at, e) < 0)
+		if (sql_dead_range(db, e, .sub = g->sub, .seq = g->seq,
+			.seq_to = g->seq_to, .okey = as_int(g->okey),
+			.reason = REASON_EXPIRED, .at = g->at) < 0)
 			return e->code;
 	}
 	return OK;
@@ -275,8 +187,9 @@ put_decisions(
 {
 	for (size_t i = 0; i < f->n_decisions; i++) {
 		const struct flush_decision *d = &f->decisions[i];
-		int64_t n = sql_dead_decide(db, d->sub, d->seq, d->rep,
-		    d->state, d->at, d->who, d->note, e);
+		int64_t n = sql_dead_decide(db, e, .sub = d->sub, .seq = d->seq,
+		    .rep = d->rep, .state = d->state, .at = d->at,
+		    .who = d->who, .note = d->note);
 
 		if (n < 0)
 			return e->code;
@@ -330,28 +243,34 @@ put_positions(struct db *db, const struct flush *f, struct err *e)
 		const struct core_reader *r = &ch->readers[i];
 
 		if (!r->gone)
-			n = sql_reader_put(db, r->sub, as_int(r->okey), r->rep,
-			    r->pos, r->until, e);
+			n = sql_reader_put(db, e, .sub = r->sub,
+			    .okey = as_int(r->okey), .rep = r->rep,
+			    .pos = r->pos, .until_seq = r->until);
 		else
-			n = sql_reader_del(
-			    db, r->sub, as_int(r->okey), r->rep, e);
+			n = sql_reader_del(db, e, .sub = r->sub,
+			    .okey = as_int(r->okey), .rep = r->rep);
 		if (n >= 0 && r->gone && r->rep > 0)
-			n = sql_replay_end(db, r->sub, r->rep, now, e);
+			n = sql_replay_end(
+			    db, e, .sub = r->sub, .rep = r->rep, .at = now);
 	}
 	for (size_t i = 0; n >= 0 && i < ch->n_endpoints; i++) {
 		const struct core_endpoint *ep = &ch->endpoints[i];
 
 		if (ep->open_until > 0 || ep->not_before > 0)
-			n = sql_endpoint_put(db, as_int(ep->endpoint),
-			    ep->open_until, ep->not_before, e);
+			n = sql_endpoint_put(db, e,
+			    .endpoint = as_int(ep->endpoint),
+			    .open_until = ep->open_until,
+			    .not_before = ep->not_before);
 		else
-			n = sql_endpoint_del(db, as_int(ep->endpoint), e);
+			n = sql_endpoint_del(
+			    db, e, .endpoint = as_int(ep->endpoint));
 	}
 	if (n >= 0 && f->progress)
-		n = sql_grp_progress(db, str_of(f->node), f->epoch, e);
+		n = sql_grp_progress(
+		    db, e, .node = str_of(f->node), .epoch = f->epoch);
 	if (n >= 0 && ch->cursor >= 0)
-		n = sql_grp_cursor(
-		    db, str_of(f->node), f->epoch, ch->cursor, e);
+		n = sql_grp_cursor(db, e, .node = str_of(f->node),
+		    .epoch = f->epoch, .cursor = ch->cursor);
 	return n < 0 ? (int)e->code : OK;
 }
 
@@ -439,8 +358,8 @@ put_reasons(struct db *db, const struct flush *f, struct err *e)
 			n[x->reason]++;
 	}
 	for (int r = 0; r < REASONS_MAX; r++)
-		if (n[r] > 0 &&
-		    sql_stat_reason_add(db, f->minute, r, n[r], e) < 0)
+		if (n[r] > 0 && sql_stat_reason_add(db, e, .minute = f->minute,
+				    .reason = r, .n = n[r]) < 0)
 			return e->code;
 	return OK;
 }
@@ -454,8 +373,6 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	struct tally *v = arena_array(a, most + 1, sizeof(*v));
 	bool some = false;
 
-	if (!v)
-		return err_set(e, ERR_NOMEM, "no memory for a flush");
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
@@ -470,12 +387,15 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		const int64_t *h = v[i].hist;
 
 		if (v[i].dropped > 0 &&
-		    sql_stat_drop(db, v[i].sub, f->minute, v[i].dropped, e) < 0)
+		    sql_stat_drop(db, e, .sub = v[i].sub, .minute = f->minute,
+			.dropped = v[i].dropped) < 0)
 			return e->code;
 		if (v[i].ok + v[i].fail + v[i].dead > 0 &&
-		    sql_stat_add(db, v[i].sub, f->minute, v[i].ok, v[i].fail,
-			v[i].dead, v[i].us, v[i].slow, h[0], h[1], h[2], h[3],
-			h[4], h[5], h[6], e) < 0)
+		    sql_stat_add(db, e, .sub = v[i].sub, .minute = f->minute,
+			.ok = v[i].ok, .fail = v[i].fail, .dead = v[i].dead,
+			.us = v[i].us, .slow = v[i].slow, .h0 = h[0],
+			.h1 = h[1], .h2 = h[2], .h3 = h[3], .h4 = h[4],
+			.h5 = h[5], .h6 = h[6]) < 0)
 			return e->code;
 	}
 	return some ? put_reasons(db, f, e) : OK;
@@ -485,7 +405,8 @@ int
 flush_fence(struct db *db, const char *node, int64_t epoch, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_grp_fence(db, str_of(node), epoch, &rows, e);
+	int rc =
+	    sql_grp_fence(db, &rows, e, .node = str_of(node), .epoch = epoch);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -500,13 +421,13 @@ int
 flush_write(struct db *db, const struct flush *f, struct err *e)
 {
 	struct arena *a = arena_new(FLUSH_MEM);
-	bool *decided = a ? arena_array(a, f->n_decisions + 1, 1) : NULL;
+	bool *decided = arena_array(a, f->n_decisions, sizeof(*decided));
 	int64_t fresh = 0;
-	int rc = decided ? flush_fence(db, f->node, f->epoch, e)
-			 : err_set(e, ERR_NOMEM, "no memory for a flush");
+	int rc = flush_fence(db, f->node, f->epoch, e);
 
 	if (rc == OK) {
-		fresh = sql_node_flush(db, str_of(f->node), f->number, e);
+		fresh = sql_node_flush(
+		    db, e, .id = str_of(f->node), .flush = f->number);
 		rc = fresh < 0 ? (int)e->code : OK;
 	}
 	if (rc == OK && fresh > 0) {

@@ -83,19 +83,20 @@ take_groups(struct db *db, void *ctx, struct err *e)
 	int64_t n = rc;
 
 	if (rc == OK)
-		n = sql_node_start(
-		    db, str_of(d->node), str_of(d->host), now, lease, e);
+		n = sql_node_start(db, e, .id = str_of(d->node),
+		    .name = str_of(d->host), .now = now, .lease_us = lease);
 
 	/* The data folder is locked: whoever had them is gone. */
 	if (n >= 0 && !shared(d))
-		n = sql_grp_take(db, str_of(d->node), INT64_MAX - 1, e);
+		n = sql_grp_take(
+		    db, e, .node = str_of(d->node), .now = INT64_MAX - 1);
 	else if (n >= 0)
-		n = sql_grp_take(db, str_of(d->node), now, e);
+		n = sql_grp_take(db, e, .node = str_of(d->node), .now = now);
 	if (n >= 0)
-		n = sql_node_sweep(db, now - 60 * LEASE_US, e);
+		n = sql_node_sweep(db, e, .before = now - 60 * LEASE_US);
 	if (n < 0)
 		return e->code;
-	rc = sql_grp_mine(db, str_of(d->node), &rows, e);
+	rc = sql_grp_mine(db, &rows, e, .node = str_of(d->node));
 	if (rc == OK)
 		rc = rows_next(rows, e);
 	if (rc > 0) {
@@ -112,8 +113,8 @@ static int
 renew(struct db *db, void *ctx, struct err *e)
 {
 	struct deliver *d = ctx;
-	int64_t n =
-	    sql_node_renew(db, str_of(d->node), deliver_now(d), LEASE_US, e);
+	int64_t n = sql_node_renew(db, e, .id = str_of(d->node),
+	    .now = deliver_now(d), .lease_us = LEASE_US);
 
 	/* The lease is one thing, what it is for another: while this process
 	 * stood still, somebody else may have taken the groups. */
@@ -125,8 +126,9 @@ leave(struct db *db, void *ctx, struct err *e)
 {
 	struct deliver *d = ctx;
 
-	if (sql_grp_leave(db, str_of(d->node), d->epoch, e) < 0 ||
-	    sql_node_end(db, str_of(d->node), e) < 0)
+	if (sql_grp_leave(db, e, .node = str_of(d->node), .epoch = d->epoch) <
+		0 ||
+	    sql_node_end(db, e, .id = str_of(d->node)) < 0)
 		return e->code;
 	return OK;
 }

@@ -10,6 +10,7 @@
 #include "deliver/engine/stale.h"
 #include "deliver/engine/told.h"
 #include "deliver/engine/wish.h"
+#include "http/server/limits.h"
 
 /*
  * Workers of pull consumers: those who wait for events, and what they answer.

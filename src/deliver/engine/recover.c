@@ -40,7 +40,7 @@ load_settled(struct core *c, struct db *db, int64_t cursor, struct err *e)
 {
 	struct sql_load_settled_row row;
 	struct rows *rows = NULL;
-	int rc = sql_load_settled(db, cursor, &rows, e);
+	int rc = sql_load_settled(db, &rows, e, .cursor = cursor);
 
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_load_settled_get(rows, &row);
@@ -56,8 +56,8 @@ load_page(struct core *c, struct db *db, struct core_row *last, int64_t now,
 {
 	struct sql_load_rows_row row;
 	struct rows *rows = NULL;
-	int rc = sql_load_rows(
-	    db, last->sub, last->seq, last->rep, ROWS_A_PAGE, &rows, e);
+	int rc = sql_load_rows(db, &rows, e, .sub = last->sub, .seq = last->seq,
+	    .rep = last->rep, .most = ROWS_A_PAGE);
 
 	*ret_n = 0;
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {

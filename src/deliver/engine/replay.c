@@ -3,11 +3,12 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "deliver/core/limits.h"
 #include "deliver/engine/deliver_priv.h"
+#include "deliver/limits.h"
 #include "match/types.h"
 
 int

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/limits.h"
 #include "base/list.h"
 #include "base/log/metric.h"
 #include "base/map.h"
@@ -10,6 +9,7 @@
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
 
 struct version_key {
 	struct core_rec rec;

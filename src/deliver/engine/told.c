@@ -6,13 +6,16 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 #include "contract/request.h"
 #include "contract/subscription.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/flush.h"
+#include "deliver/limits.h"
 #include "http/client/client.h"
+#include "http/client/limits.h"
 #include "http/url.h"
 
 static struct str

@@ -1,12 +1,12 @@
 #include "deliver/engine/wish.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/retry.h"
 #include "contract/subscription.h"
 #include "deliver/batch/child_limit.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
 #include "http/url.h"
 #include "match/types.h"
 

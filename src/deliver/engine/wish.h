@@ -15,11 +15,11 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "base/limits.h"
 #include "base/uuid.h"
 #include "contract/subscription.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/strikes.h"
+#include "deliver/limits.h"
 
 struct presets;
 

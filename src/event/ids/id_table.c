@@ -137,7 +137,7 @@ static int
 read_number(struct db *db, struct str name, int64_t *ret, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_meta_get(db, name, &rows, e);
+	int rc = sql_meta_get(db, &rows, e, .name = name);
 
 	*ret = 0;
 	if (rc == OK)
@@ -155,7 +155,8 @@ put_number(struct db *db, struct str name, int64_t v, struct err *e)
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%lld", (long long)v);
 
-	return sql_meta_put(db, name, (struct str){text, (size_t)n}, e) < 0
+	return sql_meta_put(db, e, .name = name,
+		   .value = (struct str){text, (size_t)n}) < 0
 		   ? (int)e->code
 		   : OK;
 }
@@ -203,7 +204,8 @@ put_parts(struct db *db, int level, int64_t run, const void *pairs, size_t n,
 
 		while (i < n && part_key(level, run, id_at(pairs, i)) == key)
 			i++;
-		if (sql_id_part_put(db, key, bytes_of(pairs, from, i), e) < 0)
+		if (sql_id_part_put(db, e, .part = key,
+			.pairs = bytes_of(pairs, from, i)) < 0)
 			rc = (int)e->code;
 	}
 	*at = i;
@@ -252,7 +254,7 @@ static int
 read_part(struct db *db, int64_t key, struct buf *b, struct err *e)
 {
 	struct rows *rows = NULL;
-	int rc = sql_id_part_get(db, key, &rows, e);
+	int rc = sql_id_part_get(db, &rows, e, .part = key);
 
 	if (rc == OK)
 		rc = rows_next(rows, e);
@@ -319,8 +321,8 @@ drop_some(struct id_table *t, struct db *db, int level, struct err *e)
 
 	if (t->next.dropped[level] == runs)
 		return 0;
-	n = sql_id_part_drop(
-	    db, run_key(level, 0), run_key(level, runs), DROP_STEP, e);
+	n = sql_id_part_drop(db, e, .from = run_key(level, 0),
+	    .below = run_key(level, runs), .most = DROP_STEP);
 	if (n < 0)
 		return e->code;
 	if (n < DROP_STEP)
@@ -349,8 +351,9 @@ int
 id_table_retain(struct db *db, int64_t first, struct err *e)
 {
 	for (int k = 0; k < ID_LEVELS; k++)
-		if (sql_id_part_drop(db, run_key(k, 0),
-			run_key(k, first >> run_bits(k)), DROP_STEP, e) < 0)
+		if (sql_id_part_drop(db, e, .from = run_key(k, 0),
+			.below = run_key(k, first >> run_bits(k)),
+			.most = DROP_STEP) < 0)
 			return e->code;
 	return OK;
 }
@@ -364,7 +367,7 @@ find_in(struct db *db, int64_t key, int64_t h, int64_t top,
 {
 	struct rows *rows = NULL;
 	struct str row = STR_EMPTY;
-	int rc = sql_id_part_get(db, key, &rows, e);
+	int rc = sql_id_part_get(db, &rows, e, .part = key);
 	int64_t n;
 
 	if (rc == OK)
@@ -411,7 +414,7 @@ id_table_scan(struct db *db, struct id_scan *s, int64_t parts,
 
 	if (s->done)
 		return OK;
-	rc = sql_id_part_from(db, s->part, parts, &rows, e);
+	rc = sql_id_part_from(db, &rows, e, .part = s->part, .most = parts);
 	while (rc >= 0 && n >= 0 && (rc = rows_next(rows, e)) > 0) {
 		struct str row = rows_str(rows, 1);
 

@@ -1,6 +1,5 @@
 #include "event/ids/id_table.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
@@ -147,8 +146,8 @@ rows_of(struct bench *b, int level)
 	struct rows *rows = NULL;
 	struct err e = {0};
 	int64_t n = 0;
-	int rc = sql_id_part_from(
-	    b->db, (int64_t)level << ID_LEVEL_AT, INT64_C(1) << 30, &rows, &e);
+	int rc = sql_id_part_from(b->db, &rows, &e,
+	    .part = (int64_t)level << ID_LEVEL_AT, .most = INT64_C(1) << 30);
 
 	while (rc >= 0 && (rc = rows_next(rows, &e)) > 0)
 		n += rows_int(rows, 0) >> ID_LEVEL_AT == level;
@@ -268,7 +267,8 @@ test_damaged(void **state)
 	(void)state;
 	open_bench(&b);
 	put_run(&b, 0);
-	assert_int_equal(sql_id_part_put(b.db, 0, STR("123456789"), &e), 1);
+	assert_int_equal(
+	    sql_id_part_put(b.db, &e, .part = 0, .pairs = STR("123456789")), 1);
 	assert_int_equal(
 	    id_table_find(&b.t, b.db, 0, 0, see, &s, &e), ERR_STORE);
 	assert_non_null(strstr(e.text, "damaged"));

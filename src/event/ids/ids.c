@@ -443,7 +443,8 @@ read_log(struct ids *x, struct db *db, struct err *e)
 		struct rows *rows = NULL;
 
 		seen = 0;
-		rc = sql_log_ids_above(db, after, PAGE, &rows, e);
+		rc = sql_log_ids_above(
+		    db, &rows, e, .after = after, .most = PAGE);
 		while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 			after = rows_int(rows, 0);
 			ids_put(x, rows_int(rows, 1), after);

@@ -1,9 +1,9 @@
 #include "event/ids/ids.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "event/ids/id_table.h"
+#include "event/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 
@@ -42,9 +42,21 @@ insert(struct db *db, int64_t seq)
 	static const struct str ID = {"0123456789abcdef", 16};
 	struct err e;
 
-	assert_true(
-	    sql_log_insert(db, seq, 0, ID, ID, h_of(seq), ID, STR("t"),
-		STR("k"), NULL, 1, NULL, (struct str){0}, STR("{}"), &e) >= 0);
+	assert_true(sql_log_insert(db,
+			&(struct sql_log_insert_args){.seq = seq,
+			    .kind = 0,
+			    .tenant = ID,
+			    .event_id = ID,
+			    .h = h_of(seq),
+			    .hash = ID,
+			    .type = STR("t"),
+			    .pkey = STR("k"),
+			    .rv = NULL,
+			    .received_at = 1,
+			    .to_sub = NULL,
+			    .attrs = (struct str){0},
+			    .body = STR("{}")},
+			1, &e) >= 0);
 }
 
 static void
@@ -121,7 +133,8 @@ few_runs_wait(struct db *db)
 	struct err e = {0};
 	int64_t n = 0;
 
-	assert_int_equal(sql_id_part_from(db, 0, 1 << 20, &rows, &e), OK);
+	assert_int_equal(
+	    sql_id_part_from(db, &rows, &e, .part = 0, .most = 1 << 20), OK);
 	while (rows_next(rows, &e) > 0 && rows_int(rows, 0) >> ID_LEVEL_AT == 0)
 		n++;
 	assert_true(rows_int(rows, 0) >> ID_LEVEL_AT > 0);
@@ -259,7 +272,8 @@ test_undo(void **state)
 		if (seq % IDS_SLICE_MIN == 0)
 			write_slice(x, db);
 	}
-	assert_int_equal(sql_meta_get(db, STR("ids_upto"), &rows, &e), OK);
+	assert_int_equal(
+	    sql_meta_get(db, &rows, &e, .name = STR("ids_upto")), OK);
 	assert_int_equal(rows_next(rows, &e), 1);
 	(void)snprintf(upto, sizeof(upto), "%d", IDS_FRESH_MAX - 1);
 	assert_true(str_eq(rows_str(rows, 0), str_of(upto)));

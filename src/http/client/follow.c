@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/client/limits.h"
 
 struct follows {
 	struct client *client;

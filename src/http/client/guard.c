@@ -3,9 +3,9 @@
 #include <assert.h>
 
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/limits.h"
 #include "http/nets.h"
 #include "http/url.h"
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/client/client.h"
+#include "http/client/limits.h"
 #include "http/percent.h"
 #include "seal/base64.h"
 #include "seal/digest.h"

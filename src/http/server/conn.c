@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 #include "http/server/peer.h"
 
 /* The address of the connection: the caller, or the last proxy before us. */

@@ -1,8 +1,8 @@
 #include "http/server/form.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 #include "http/server/query.h"
 
 int

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "http/server/limits.h"
 #include "http/server/query.h"
 
 static struct req

@@ -1,7 +1,7 @@
 #include "http/server/peer.h"
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 /* The last ones of a list; .p NULL: one that is no address. */
 struct hops {

@@ -1,8 +1,8 @@
 #include "http/server/peer.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "http/server/limits.h"
 
 #define ABSENT  ((struct str){.p = NULL})
 #define TRUSTED "10.0.0.0/8,2001:db8:1::/48,127.0.0.1"

@@ -1,8 +1,8 @@
 #include "http/server/query.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 static size_t
 count_parts(struct str s)

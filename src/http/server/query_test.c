@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "http/server/limits.h"
 
 /* Pairs are written back as "name=value;" */
 static const struct {

@@ -3,11 +3,11 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/gzip.h"
+#include "http/server/limits.h"
 #include "http/server/router.h"
 
 #define JSON       "application/json"

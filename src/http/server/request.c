@@ -1,9 +1,9 @@
 #include <assert.h>
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "http/server/conn.h"
+#include "http/server/limits.h"
 #include "http/server/query.h"
 #include "http/server/reply.h"
 #include "http/server/router.h"

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 #include "http/server/query.h"
 
 #define ROUTER_BYTES (1 * MIB)

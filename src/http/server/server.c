@@ -13,7 +13,9 @@
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/limits.h"
 #include "http/server/conn.h"
+#include "http/server/limits.h"
 #include "http/server/router.h"
 
 #define STACK_BYTES ((size_t)256 << 10)

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/test.h"
+#include "http/server/limits.h"
 
 static struct server *server;
 static int port;

@@ -1,8 +1,8 @@
 #include <assert.h>
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "http/server/conn.h"
+#include "http/server/limits.h"
 
 #define BLOCK_BYTES ((size_t)4096)
 

@@ -2,8 +2,8 @@
 
 #include <stdarg.h>
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 #define VERSION   "HTTP/1.1"
 #define CODING    "chunked"

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-#include "base/limits.h"
+#include "http/server/limits.h"
 #include "http/server/wire.h"
 
 /* By the number of the socket. A slot is set and cleared by the http thread that

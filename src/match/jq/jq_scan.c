@@ -1,7 +1,7 @@
 #include "match/jq/jq_scan.h"
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "match/limits.h"
 
 /* Variables are written with their dollar. */
 static const char *const REFUSED[] = {

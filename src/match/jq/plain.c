@@ -1,8 +1,11 @@
 #include "match/jq/plain.h"
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "match/limits.h"
 
 enum kind { FIELD, CONSTANT, COMPARE, NOT, AND, OR };
 enum compare { EQ, NE, LT, LE, GT, GE };
@@ -23,16 +26,16 @@ struct node {
 
 struct plain {
 	const struct node *root;
-	char *text; /* the program, which paths and strings lie in */
 	struct node nodes[];
 };
 
 /* Reading. All functions return NULL for what is not of our kind. */
 struct reader {
+	struct arena *scratch;
 	struct str rest;
 	unsigned deep;
+	struct node *nodes;
 	size_t n;
-	struct node nodes[PLAIN_NODES_MAX];
 };
 
 static struct node *pipe_of(struct reader *r);
@@ -139,95 +142,42 @@ field(struct reader *r)
 	return n;
 }
 
-/* No escapes: those are jq's business. */
-static struct node *
-string(struct reader *r)
-{
-	struct str s = str_from(r->rest, 1);
-	struct node *n;
-	size_t at = 0;
-
-	while (at < s.n && s.p[at] != '"') {
-		if (s.p[at] == '\\' || (unsigned char)s.p[at] < 0x20)
-			return NULL;
-		at++;
-	}
-	if (at == s.n)
-		return NULL;
-	n = node(r, CONSTANT);
-	if (n)
-		n->c =
-		    (struct constant){.type = JSON_STRING, .text = {s.p, at}};
-	r->rest = str_from(s, at + 1);
-	return n;
-}
-
+/* How far a constant goes: a string, or all that a number or word may have. */
 static size_t
-digits(struct str s, size_t at)
+constant_length(struct str s)
 {
-	while (at < s.n && digit(s.p[at]))
-		at++;
-	return at;
-}
+	size_t n = 1;
 
-/* As JSON writes them, up to a length. */
-static struct node *
-number(struct reader *r)
-{
-	char z[64];
-	struct str s = r->rest;
-	size_t sign = peek(r) == '-', at = digits(s, sign), part;
-	struct node *n;
-
-	if (at == sign || (s.p[sign] == '0' && at > sign + 1))
-		return NULL;
-	if (at < s.n && s.p[at] == '.') {
-		part = digits(s, at + 1);
-		if (part == at + 1)
-			return NULL;
-		at = part;
+	if (s.p[0] == '"') {
+		while (n < s.n && s.p[n] != '"')
+			n++;
+		return n < s.n ? n + 1 : n;
 	}
-	if (at < s.n && (s.p[at] | 0x20) == 'e') {
-		part = at + 1;
-		if (part < s.n && (s.p[part] == '+' || s.p[part] == '-'))
-			part++;
-		at = digits(s, part);
-		if (at == part)
-			return NULL;
-	}
-	if (at < s.n && (begins_word(s.p[at]) || s.p[at] == '.'))
-		return NULL;
-	if (at >= sizeof(z))
-		return NULL;
-	memcpy(z, s.p, at);
-	z[at] = '\0';
-	n = node(r, CONSTANT);
-	if (n)
-		n->c = (struct constant){
-		    .type = JSON_NUMBER, .number = strtod(z, NULL)};
-	r->rest = str_from(s, at);
+	while (n < s.n &&
+	       (begins_word(s.p[n]) || digit(s.p[n]) || strchr("+-.", s.p[n])))
+		n++;
 	return n;
 }
 
+/* As JSON writes them, but for strings with escapes: those are jq's business,
+ * which knows others. */
 static struct node *
-word(struct reader *r)
+constant(struct reader *r)
 {
-	static const struct {
-		const char *name;
-		enum json_type type;
-	} WORDS[] = {
-	    {"null", JSON_NULL}, {"true", JSON_TRUE}, {"false", JSON_FALSE}};
+	struct str s = {r->rest.p, constant_length(r->rest)};
+	struct json *j;
 	struct node *n;
+	struct err e;
 
-	for (size_t i = 0; i < COUNT_OF(WORDS); i++) {
-		if (!eat(r, WORDS[i].name))
-			continue;
-		n = node(r, CONSTANT);
-		if (n)
-			n->c.type = WORDS[i].type;
-		return n;
-	}
-	return NULL;
+	if (str_has(s, '\\') || json_parse(r->scratch, s, &j, &e) < 0)
+		return NULL;
+	n = node(r, CONSTANT);
+	if (n)
+		n->c = (struct constant){.type = j->type, .text = j->text};
+	if (n && j->type == JSON_NUMBER)
+		n->c.number = strtod(arena_z(r->scratch, s), NULL);
+	r->rest = str_from(r->rest, s.n);
+	return n;
 }
 
 static struct node *
@@ -239,11 +189,8 @@ operand(struct reader *r)
 	c = peek(r);
 	if (c == '.')
 		return field(r);
-	if (c == '"')
-		return string(r);
-	if (c == '-' || digit(c))
-		return number(r);
-	return begins_word(c) ? word(r) : NULL;
+	return c == '"' || c == '-' || digit(c) || begins_word(c) ? constant(r)
+								  : NULL;
 }
 
 static bool
@@ -334,60 +281,38 @@ pipe_of(struct reader *r)
 	return n;
 }
 
-/* From what was read, and lies on the stack and in the caller's text, to what
- * stays. */
-static struct plain *
-pack(const struct reader *r, const struct node *root, struct str program)
+/* The root; NULL: not all of it is of our kind. */
+static const struct node *
+read_all(struct reader *r, struct str program, struct node *nodes)
 {
-	struct plain *p = malloc(sizeof(*p) + r->n * sizeof(struct node));
-	char *text = malloc(program.n);
+	const struct node *root;
 
-	if (!p || !text) {
-		free(p);
-		free(text);
-		return NULL;
-	}
-	memcpy(text, program.p, program.n);
-	p->text = text;
-	p->root = p->nodes + (root - r->nodes);
-	for (size_t i = 0; i < r->n; i++) {
-		struct node *n = &p->nodes[i];
-
-		*n = r->nodes[i];
-		if (n->left)
-			n->left = p->nodes + (n->left - r->nodes);
-		if (n->right)
-			n->right = p->nodes + (n->right - r->nodes);
-		if (n->path.p)
-			n->path.p = text + (n->path.p - program.p);
-		if (n->c.text.p)
-			n->c.text.p = text + (n->c.text.p - program.p);
-	}
-	return p;
+	r->rest = program;
+	r->deep = 0;
+	r->nodes = nodes;
+	r->n = 0;
+	root = pipe_of(r);
+	blanks(r);
+	return r->rest.n == 0 ? root : NULL;
 }
 
 struct plain *
 plain_parse(struct str program)
 {
-	UNINIT struct reader r;
-	const struct node *root;
+	UNINIT struct node nodes[PLAIN_NODES_MAX];
+	struct reader r;
+	struct plain *p = NULL;
 
 	if (program.n > PLAIN_TEXT_MAX || str_utf8_bad(program) < program.n)
 		return NULL;
-	r.rest = program;
-	r.deep = 0;
-	r.n = 0;
-	root = pipe_of(&r);
-	blanks(&r);
-	return root && r.rest.n == 0 ? pack(&r, root, program) : NULL;
-}
-
-void
-plain_free(struct plain *p)
-{
-	if (p)
-		free(p->text);
-	free(p);
+	r.scratch = arena_new(64 * KIB);
+	/* Twice: to know how many nodes it has, and into so many. */
+	if (read_all(&r, program, nodes)) {
+		p = mem_get(sizeof(*p) + r.n * sizeof(struct node));
+		p->root = read_all(&r, program, p->nodes);
+	}
+	arena_free(r.scratch);
+	return p;
 }
 
 /* Running. A field that is absent is null: no value, as is null's field. */

@@ -3,6 +3,7 @@
 #include "base/log/log.h"
 #include "base/str.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 /*
@@ -18,19 +19,15 @@ static int
 mark_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	struct str run = uuid_str(&f->run);
-	int64_t ids[FETCH_BATCH_MAX], n = 0;
-	size_t n_ids = 0;
+	struct sql_fetch_begin_args v[FETCH_BATCH_MAX];
+	size_t n = 0;
 
-	for (struct link *k = list_first(&f->begin.list); k && n >= 0;
-	     k = list_next(&f->begin.list, k)) {
-		ids[n_ids++] = LINK_OF(k, struct fetch, link)->id;
-		if (db_engine(db) == STORE_SQLITE)
-			n = sql_fetch_begin(db, ids[n_ids - 1], run, e);
-	}
-	if (db_engine(db) == STORE_POSTGRES)
-		n = sql_fetch_begin_many(db, ids, run, n_ids, e);
-	return n < 0 ? (int)n : OK;
+	for (struct link *k = list_first(&f->begin.list); k;
+	     k = list_next(&f->begin.list, k))
+		v[n++] = (struct sql_fetch_begin_args){
+		    .id = LINK_OF(k, struct fetch, link)->id,
+		    .run = uuid_str(&f->run)};
+	return sql_fetch_begin(db, v, n, e) < 0 ? (int)e->code : OK;
 }
 
 static int
@@ -41,8 +38,9 @@ forget_fn(struct db *db, void *ctx, struct err *e)
 
 	for (struct link *k = list_first(&f->forget.list); k && n >= 0;
 	     k = list_next(&f->forget.list, k))
-		n = sql_fetch_unbegin(db, LINK_OF(k, struct fetch, link)->id,
-		    uuid_str(&f->run), e);
+		n = sql_fetch_unbegin(db, e,
+		    .id = LINK_OF(k, struct fetch, link)->id,
+		    .run = uuid_str(&f->run));
 	return n < 0 ? (int)n : OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "http/url.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 /* A lease outlives any one fetch, however time is scaled in tests. */
@@ -73,8 +74,8 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 	int rc;
 
 	drop_got(c); /* it may run twice */
-	rc = sql_fetch_claim(
-	    db, c->now_us, c->until_us, uuid_str(&f->node), c->want, &rows, e);
+	rc = sql_fetch_claim(db, &rows, e, .now = c->now_us,
+	    .until = c->until_us, .by = uuid_str(&f->node), .most = c->want);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_fetch_claim_get(rows, &row);
 		rc = take_row(c, &row, e);
@@ -269,7 +270,8 @@ tidy_fn(struct db *db, void *ctx, struct err *e)
 	const struct fetcher *f = ctx;
 	int64_t before =
 	    clock_now_us() - f->o.conf->fetch_history_ms * US_PER_MS;
-	int64_t n = sql_fetch_forget(db, before, FETCH_FORGET_STEP, e);
+	int64_t n = sql_fetch_forget(
+	    db, e, .before = before, .most = FETCH_FORGET_STEP);
 
 	return n < 0 ? (int)n : OK;
 }
@@ -347,7 +349,7 @@ static int
 release_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	int64_t n = sql_fetch_release(db, uuid_str(&f->node), e);
+	int64_t n = sql_fetch_release(db, e, .by = uuid_str(&f->node));
 
 	return n < 0 ? (int)n : OK;
 }
@@ -356,7 +358,7 @@ static int
 release_dead_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	int64_t n = sql_fetch_release_dead(db, uuid_str(&f->node), e);
+	int64_t n = sql_fetch_release_dead(db, e, .by = uuid_str(&f->node));
 
 	return n < 0 ? (int)n : OK;
 }

@@ -5,9 +5,11 @@
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "doc/caged.h"
+#include "doc/limits.h"
 #include "feed/feed.h"
 #include "http/url.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "reader/secret_url.h"
 #include "reader/websub.h"
 #include "sql.h"
@@ -34,16 +36,18 @@ static int
 write_push(struct db *db, const struct fetch *x, struct err *e)
 {
 	bool good = x->seen.outcome == FETCH_PUSHED;
-	int64_t n =
-	    sql_hub_fetched(db, x->id, x->at_us, clock_now_us() - x->at_us,
-		str_of(fetch_outcome_word(x->seen.outcome)), x->bytes,
-		(int64_t)(x->inserted + x->plan.inserted),
-		(int64_t)(x->updated + x->plan.updated),
+	int64_t n = sql_hub_fetched(db, e, .feed = x->id, .at = x->at_us,
+	    .took = clock_now_us() - x->at_us,
+	    .outcome = str_of(fetch_outcome_word(x->seen.outcome)),
+	    .bytes = x->bytes,
+	    .inserted = (int64_t)(x->inserted + x->plan.inserted),
+	    .updated = (int64_t)(x->updated + x->plan.updated),
+	    .error =
 		good ? (struct str){.p = NULL} : str_of(x->verdict.message),
-		STR("as planned: a push changes nothing about that"), e);
+	    .why = STR("as planned: a push changes nothing about that"));
 
 	if (n >= 0 && good)
-		n = sql_hub_pushed(db, x->push->hub, x->at_us, e);
+		n = sql_hub_pushed(db, e, .id = x->push->hub, .now = x->at_us);
 	return n < 0 ? (int)n : OK;
 }
 
@@ -56,8 +60,8 @@ move(struct db *db, const struct fetch *x, bool *ret_taken, struct err *e)
 	*ret_taken = x->taken;
 	if (!x->verdict.good || !x->moved || str_eq(x->final_url, x->url))
 		return n;
-	n = sql_fetch_move(
-	    db, x->id, x->final_url, secret_url(x->final_url), e);
+	n = sql_fetch_move(db, e, .id = x->id, .url = x->final_url,
+	    .private = secret_url(x->final_url));
 	*ret_taken = n == 0;
 	return n;
 }
@@ -104,21 +108,27 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 	if (taken)
 		say_taken(x, &verdict);
 	if (n >= 0)
-		n = sql_fetch_done(db, x->id, x->title, x->site_url, etag,
-		    modified, hash, v->stop ? STR("stopped") : STR("active"),
-		    v->errors, v->parse_errors, or_null(v->message), next,
-		    x->at_us, e);
+		n = sql_fetch_done(db, e, .id = x->id, .title = x->title,
+		    .site_url = x->site_url, .etag = etag,
+		    .last_modified = modified, .body_hash = hash,
+		    .status = v->stop ? STR("stopped") : STR("active"),
+		    .errors = v->errors, .parse_errors = v->parse_errors,
+		    .message = or_null(v->message), .next = next,
+		    .now = x->at_us);
 	if (n > 0 && x->hub_secret.p &&
-	    sql_hub_put(db, x->id, uuid_str(&x->hub_uid), x->hub, x->topic,
-		x->hub_secret, x->at_us, e) < 0)
+	    sql_hub_put(db, e, .feed = x->id, .uid = uuid_str(&x->hub_uid),
+		.hub = x->hub, .topic = x->topic, .secret = x->hub_secret,
+		.now = x->at_us) < 0)
 		n = e->code;
 	if (n > 0) /* else it was removed meanwhile */
-		n = sql_fetch_add(db, x->id, x->at_us, x->took_us,
-		    str_of(fetch_outcome_word(x->seen.outcome)), x->seen.status,
-		    x->bytes, (int64_t)(x->inserted + x->plan.inserted),
-		    (int64_t)(x->updated + x->plan.updated),
-		    or_null(v->message), v->stop ? NULL : &next, str_of(v->why),
-		    e);
+		n = sql_fetch_add(db, e, .feed = x->id, .at = x->at_us,
+		    .took = x->took_us,
+		    .outcome = str_of(fetch_outcome_word(x->seen.outcome)),
+		    .status = x->seen.status, .bytes = x->bytes,
+		    .inserted = (int64_t)(x->inserted + x->plan.inserted),
+		    .updated = (int64_t)(x->updated + x->plan.updated),
+		    .error = or_null(v->message),
+		    .next = v->stop ? NULL : &next, .why = str_of(v->why));
 	return n < 0 ? (int)n : OK;
 }
 

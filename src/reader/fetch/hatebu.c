@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 #define DAY_US     (INT64_C(86400) * US_PER_S)
@@ -82,7 +83,8 @@ static int
 leave_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hatebu *h = ctx;
-	int64_t n = sql_hatebu_leave(db, uuid_str(&h->f->node), h->next_us, e);
+	int64_t n = sql_hatebu_leave(
+	    db, e, .me = uuid_str(&h->f->node), .next = h->next_us);
 
 	return n < 0 ? (int)n : OK;
 }
@@ -123,10 +125,12 @@ put_fn(struct db *db, void *ctx, struct err *e)
 	int64_t now = clock_now_us(), n = 0;
 
 	for (size_t i = 0; h->good && i < h->n && n >= 0; i++)
-		n = sql_hatebu_put(db, h->ids[i], h->counts[i], now, e);
+		n = sql_hatebu_put(
+		    db, e, .id = h->ids[i], .n = h->counts[i], .now = now);
 	if (n >= 0)
-		n = sql_hatebu_called(db, uuid_str(&h->f->node), now + TURN_US,
-		    h->next_us, h->failures, e);
+		n = sql_hatebu_called(db, e, .me = uuid_str(&h->f->node),
+		    .until = now + TURN_US, .next = h->next_us,
+		    .failures = h->failures);
 	if (n < 0)
 		return (int)n;
 	h->mine = n > 0; /* else somebody took the turn meanwhile */
@@ -214,8 +218,9 @@ read_rows(struct hatebu *h, bool old, int64_t before, struct err *e)
 	int64_t most = HATEBU_URLS_MAX - (int64_t)h->n;
 	struct rows *rows = NULL;
 	bool room = true;
-	int rc = old ? sql_hatebu_old(h->f->db, before, most, &rows, e)
-		     : sql_hatebu_new(h->f->db, most, &rows, e);
+	int rc = old ? sql_hatebu_old(
+			   h->f->db, &rows, e, .before = before, .most = most)
+		     : sql_hatebu_new(h->f->db, &rows, e, .most = most);
 
 	while (rc >= 0 && room && (rc = rows_next(rows, e)) > 0)
 		room = take_row(h, rows_int(rows, 0), rows_str(rows, 1));
@@ -279,8 +284,8 @@ take_fn(struct db *db, void *ctx, struct err *e)
 	int rc;
 
 	h->mine = false;
-	n = sql_hatebu_take(
-	    db, uuid_str(&h->f->node), now, now + TURN_US, now / DAY_US, e);
+	n = sql_hatebu_take(db, e, .me = uuid_str(&h->f->node), .now = now,
+	    .until = now + TURN_US, .day = now / DAY_US);
 	if (n <= 0)
 		return (int)n;
 	rc = sql_hatebu_state(db, &rows, e);

@@ -10,6 +10,7 @@
 #include "http/percent.h"
 #include "http/url.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "reader/websub.h"
 #include "seal/keyring.h"
 #include "sql.h"
@@ -79,7 +80,7 @@ known(struct fetch *x, struct err *e)
 {
 	struct sql_hub_of_row row;
 	struct rows *rows = NULL;
-	int rc = sql_hub_of(x->f->db, x->id, &rows, e);
+	int rc = sql_hub_of(x->f->db, &rows, e, .feed = x->id);
 
 	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
 		sql_hub_of_get(rows, &row);
@@ -189,8 +190,8 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 	int rc;
 
 	hub_drop(f); /* it may run twice */
-	rc = sql_hub_claim(
-	    db, f->hubs.now_us, f->hubs.until_us, HUB_ASKS_MAX, &rows, e);
+	rc = sql_hub_claim(db, &rows, e, .now = f->hubs.now_us,
+	    .until = f->hubs.until_us, .most = HUB_ASKS_MAX);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_hub_claim_get(rows, &row);
 		rc = take_row(f, &row, e);
@@ -208,12 +209,13 @@ note_fn(struct db *db, void *ctx, struct err *e)
 	int64_t now = clock_now_us(), n;
 
 	if (a->leaving && a->failures >= HUB_LEAVES_MAX)
-		n = sql_hub_left(db, a->id, e); /* its lease will end */
+		n = sql_hub_left(db, e, .id = a->id); /* its lease will end */
 	else if (a->failed)
-		n = sql_hub_failed(db, a->id, a->failures, str_of(a->error),
-		    a->next_us, now, e);
+		n = sql_hub_failed(db, e, .id = a->id, .failures = a->failures,
+		    .error = str_of(a->error), .next = a->next_us, .now = now);
 	else
-		n = sql_hub_waits(db, a->id, a->failures, a->next_us, now, e);
+		n = sql_hub_waits(db, e, .id = a->id, .failures = a->failures,
+		    .next = a->next_us, .now = now);
 	return n < 0 ? (int)n : OK;
 }
 

@@ -21,10 +21,10 @@
 #include <assert.h>
 #include <endian.h>
 
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "store/postgres/pgconn.h"
 #include "store/postgres/pgparam.h"
 #include "store/store_driver.h"
@@ -305,7 +305,7 @@ prepare(struct pg_db *d, int q, struct err *e)
 	if (d->prepared[q] == d->conn.times)
 		return OK;
 	for (int i = 0; i < s->n_args; i++)
-		types[i] = pgparam_type(s->args[i]);
+		types[i] = pgparam_type(store_arg_type(STORE_POSTGRES, q, i));
 	rc = take(d,
 	    PQsendPrepare(d->conn.pg, s->name, s->postgres, s->n_args, types),
 	    s->name, false, STORE_WAIT_MS, &res, e);

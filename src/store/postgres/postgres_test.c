@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 #include "store/postgres/pgparam.h"
 
 struct bench {
@@ -77,7 +78,7 @@ has(struct db *db, struct str name)
 	struct rows *r;
 	int n;
 
-	if (sql_meta_get(db, name, &r, &e) < 0)
+	if (sql_meta_get(db, &r, &e, .name = name) < 0)
 		fail_msg("%s", e.text);
 	n = rows_next(r, &e);
 	rows_close(r);
@@ -173,11 +174,13 @@ lost_while_idle(void **state)
 
 	(void)state;
 	start(&b);
-	assert_int_equal(sql_meta_put(b.w, STR("a"), STR("1"), &e), 1);
+	assert_int_equal(
+	    sql_meta_put(b.w, &e, .name = STR("a"), .value = STR("1")), 1);
 	assert_true(has(b.r, STR("a")));
 	kill_all(&b);
 	/* Seen before anything was sent: neither away nor uncertain. */
-	assert_int_equal(sql_meta_put(b.w, STR("b"), STR("1"), &e), 1);
+	assert_int_equal(
+	    sql_meta_put(b.w, &e, .name = STR("b"), .value = STR("1")), 1);
 	assert_true(has(b.r, STR("b")));
 	stop(&b);
 }
@@ -192,12 +195,12 @@ lose_once(struct db *db, void *ctx, struct err *e)
 {
 	struct loser *l = ctx;
 
-	if (sql_meta_put(db, STR("a"), STR("1"), e) < 0)
+	if (sql_meta_put(db, e, .name = STR("a"), .value = STR("1")) < 0)
 		return e->code;
 	if (l->runs++ == 0)
 		kill_all(l->b);
 	/* Must not reconnect and go on outside of the transaction. */
-	if (sql_meta_put(db, STR("b"), STR("1"), e) < 0)
+	if (sql_meta_put(db, e, .name = STR("b"), .value = STR("1")) < 0)
 		return e->code;
 	return OK;
 }
@@ -212,11 +215,16 @@ lost_in_transaction(void **state)
 	(void)state;
 	start(&b);
 	assert_int_equal(db_begin(b.w, &e), OK);
-	assert_int_equal(sql_meta_put(b.w, STR("x"), STR("1"), &e), 1);
+	assert_int_equal(
+	    sql_meta_put(b.w, &e, .name = STR("x"), .value = STR("1")), 1);
 	kill_all(&b);
-	assert_int_equal(sql_meta_put(b.w, STR("y"), STR("1"), &e), ERR_AWAY);
+	assert_int_equal(
+	    sql_meta_put(b.w, &e, .name = STR("y"), .value = STR("1")),
+	    ERR_AWAY);
 	assert_false(db_up(b.w));
-	assert_int_equal(sql_meta_put(b.w, STR("y"), STR("1"), &e), ERR_AWAY);
+	assert_int_equal(
+	    sql_meta_put(b.w, &e, .name = STR("y"), .value = STR("1")),
+	    ERR_AWAY);
 	assert_int_equal(db_commit(b.w, &e), ERR_AWAY);
 	assert_false(has(b.r, STR("x")));
 	assert_false(has(b.r, STR("y")));
@@ -241,7 +249,7 @@ put_tx(struct db *db, struct err *e)
 	int64_t n = db_begin(db, e);
 
 	if (n == OK)
-		n = sql_meta_put(db, STR("a"), STR("1"), e);
+		n = sql_meta_put(db, e, .name = STR("a"), .value = STR("1"));
 	return n < 0 ? n : db_commit(db, e);
 }
 
@@ -265,7 +273,8 @@ lost_at_commit(void **state)
 
 		assert_int_equal(pthread_create(&t, NULL, kill_soon, &b), 0);
 		rc = i == 0 ? put_tx(b.w, &e)
-			    : sql_meta_put(b.w, STR("a"), STR("1"), &e);
+			    : sql_meta_put(
+				  b.w, &e, .name = STR("a"), .value = STR("1"));
 		(void)pthread_join(t, NULL);
 		assert_int_equal(rc, ERR_UNCERTAIN);
 		assert_int_equal(db_ping(b.w, &e), OK);
@@ -284,7 +293,8 @@ stopped(void **state)
 
 	(void)state;
 	start(&b);
-	assert_int_equal(sql_meta_put(b.w, STR("a"), STR("1"), &e), 1);
+	assert_int_equal(
+	    sql_meta_put(b.w, &e, .name = STR("a"), .value = STR("1")), 1);
 	db_close(b.r);
 	b.r = NULL;
 	pid = (pid_t)backends(&b, "pid");
@@ -295,7 +305,8 @@ stopped(void **state)
 	}
 	began = clock_mono_ms();
 	assert_int_equal(
-	    sql_meta_put(b.w, STR("a"), STR("2"), &e), ERR_UNCERTAIN);
+	    sql_meta_put(b.w, &e, .name = STR("a"), .value = STR("2")),
+	    ERR_UNCERTAIN);
 	took = clock_mono_ms() - began;
 	assert_in_range(took, STORE_WAIT_MS, STORE_WAIT_MS + 2000);
 	assert_false(db_up(b.w));
@@ -334,8 +345,8 @@ states(void **state)
 	    "CREATE TRIGGER fail BEFORE INSERT ON meta FOR EACH ROW"
 	    " EXECUTE FUNCTION fail()");
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-		assert_int_equal(
-		    sql_meta_put(b.w, STR("a"), str_of(ROWS[i].sqlstate), &e),
+		assert_int_equal(sql_meta_put(b.w, &e, .name = STR("a"),
+				     .value = str_of(ROWS[i].sqlstate)),
 		    ROWS[i].want);
 		assert_non_null(strstr(e.text, "told to"));
 		assert_true(db_up(b.w));
@@ -377,9 +388,11 @@ append(struct db *db, struct batch *b, uint64_t from, size_t n)
 		b->attrss[i] = i % 2 ? STR("{}") : (struct str){NULL, 0};
 		b->bodies[i] = STR("{\"a\":\"\0 body\"}");
 	}
-	if (sql_log_append(db, b->kinds, b->tenants, b->ids, b->hs, b->hashes,
-		b->types, b->pkeys, b->rvs, 60000000, b->to_subs, b->attrss,
-		b->bodies, n, &r, &e) < 0)
+	if (sql_log_append(db, &r, &e, .kinds = b->kinds, .tenants = b->tenants,
+		.event_ids = b->ids, .hs = b->hs, .hashes = b->hashes,
+		.types = b->types, .pkeys = b->pkeys, .rvs = b->rvs,
+		.now = 60000000, .to_subs = b->to_subs, .attrss = b->attrss,
+		.bodies = b->bodies, .n_each = n) < 0)
 		fail_msg("%s", e.text);
 	while (rows_next(r, &e) == 1) {
 		struct sql_log_append_row row;
@@ -419,11 +432,11 @@ append_to_log(void **state)
 		assert_int_equal(a.seq[i], i + 6);
 		assert_int_equal(a.old[i], i < 5);
 	}
-	assert_int_equal(sql_log_get(b.r, 2, &r, &e), OK);
+	assert_int_equal(sql_log_get(b.r, &r, &e, .seq = 2), OK);
 	assert_int_equal(rows_next(r, &e), 1);
 	assert_true(str_eq(rows_str(r, 5), STR("{\"a\":\"\0 body\"}")));
 	rows_close(r);
-	assert_int_equal(sql_mark_first_from(b.r, 0, &r, &e), OK);
+	assert_int_equal(sql_mark_first_from(b.r, &r, &e, .minute = 0), OK);
 	assert_int_equal(rows_next(r, &e), 1);
 	assert_int_equal(rows_int(r, 0), 1);
 	assert_int_equal(rows_int(r, 1), 1);
@@ -472,7 +485,7 @@ pieces(void **state)
 	(void)state;
 	start(&b);
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-		if (sql_pieces_make(b.w, ROWS[i].upto, &r, &e) < 0)
+		if (sql_pieces_make(b.w, &r, &e, .upto = ROWS[i].upto) < 0)
 			fail_msg("%s", e.text);
 		assert_int_equal(rows_next(r, &e), 1);
 		assert_int_equal(rows_int(r, 0), ROWS[i].made);

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 
 static char body[64 * KIB];
 
@@ -34,8 +35,21 @@ insert(struct db *db, int64_t seq, struct err *e)
 {
 	struct str b = {body, sizeof(body)};
 
-	return sql_log_insert(db, seq, 0, STR_EMPTY, STR("id"), seq, STR("h"),
-	    STR("t"), STR("k"), NULL, 0, NULL, STR_EMPTY, b, e);
+	return sql_log_insert(db,
+	    &(struct sql_log_insert_args){.seq = seq,
+		.kind = 0,
+		.tenant = STR_EMPTY,
+		.event_id = STR("id"),
+		.h = seq,
+		.hash = STR("h"),
+		.type = STR("t"),
+		.pkey = STR("k"),
+		.rv = NULL,
+		.received_at = 0,
+		.to_sub = NULL,
+		.attrs = STR_EMPTY,
+		.body = b},
+	    1, e);
 }
 
 static int
@@ -128,7 +142,7 @@ checkpoints(void **state)
 	assert_int_equal(db_checkpoint(w, CHECKPOINT_WAIT, &wal, &e), OK);
 	assert_int_equal(wal, 0);
 
-	assert_int_equal(sql_log_get(r, 34, &rows, &e), OK);
+	assert_int_equal(sql_log_get(r, &rows, &e, .seq = 34), OK);
 	assert_int_equal(rows_next(rows, &e), 1);
 	assert_int_equal(rows_str(rows, 5).n, sizeof(body));
 	rows_close(rows);
@@ -198,7 +212,9 @@ outgrows(void **state)
 			assert_int_equal(insert(w, i, &e), 1);
 			if (i % 50 == 0)
 				assert_int_equal(
-				    sql_retain_log(w, i - 25, 1, &e) > 0, true);
+				    sql_retain_log(
+					w, &e, .upto = i - 25, .cut = 1) > 0,
+				    true);
 		}
 		assert_int_equal(last(r), 0);
 		if (turn < TWICE)
@@ -208,7 +224,7 @@ outgrows(void **state)
 	}
 	assert_int_equal(last(r), ROWS);
 	for (int64_t i = ROWS - 24; i <= ROWS; i++) {
-		assert_int_equal(sql_log_get(r, i, &rows, &e), OK);
+		assert_int_equal(sql_log_get(r, &rows, &e, .seq = i), OK);
 		assert_int_equal(rows_next(rows, &e), 1);
 		assert_int_equal(rows_str(rows, 5).n, sizeof(body));
 		assert_memory_equal(rows_str(rows, 5).p, body, sizeof(body));

@@ -1,5 +1,5 @@
-#include "base/limits.h"
 #include "base/test.h"
+#include "match/limits.h"
 #include "match/table.h"
 
 static const struct row {
