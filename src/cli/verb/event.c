@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/client.h"
 #include "cli/listing.h"

@@ -1,6 +1,5 @@
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/verbs.h"
 #include "feed/discover.h"

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
@@ -94,25 +93,13 @@ read_key(struct cli *c, int64_t now_us, struct key *k, struct err *e)
 
 /* The request that asks the server for the key. */
 static void
-ask_json(const struct key *k, struct buf *b)
+ask_json(const struct cli *c, const struct key *k, struct buf *b)
 {
-	const char *word;
-	size_t at = 0, n = 0;
-
 	buf_addz(b, "{\"name\":");
 	buf_json(b, k->name);
-	buf_addz(b, ",\"scopes\":[");
-	while ((word = scope_next(k->scopes, &at)))
-		buf_fmt(b, "%s\"%s\"", n++ ? "," : "", word);
-	buf_addc(b, ']');
-	for (size_t i = 0; i < k->n_tenants; i++) {
-		buf_addz(b, i ? ",\"" : ",\"tenants\":[\"");
-		uuid_add(b, k->tenants[i]);
-		buf_addz(b, i + 1 < k->n_tenants ? "\"" : "\"]");
-	}
-	if (k->rate_per_second)
-		buf_fmt(b, ",\"ratePerSecond\":%lld",
-		    (long long)k->rate_per_second);
+	if (!args_text(&c->args, "scopes"))
+		buf_addz(b, ",\"scopes\":[\"publish\"]");
+	args_body(&c->args, b);
 	if (k->expires_us) {
 		buf_addz(b, ",\"expiresAt\":\"");
 		time_add(b, k->expires_us);
@@ -156,7 +143,7 @@ create(struct cli *c, struct key *k, int64_t now_us, struct str *ret_answer,
 	int rc = reach_open(c, e);
 
 	if (rc == OK && c->reach.client) {
-		ask_json(k, &b);
+		ask_json(c, k, &b);
 		rc = reach_ask(c, c->arena, "POST", STR("/v1/keys"),
 		    buf_str(&b), ret_answer, e);
 	} else if (rc == OK) {

@@ -1,7 +1,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/client.h"
 #include "cli/listing.h"

@@ -26,29 +26,14 @@ judged_at(struct cli *c, int64_t *ret, struct err *e)
 	return OK;
 }
 
-static int
-verify(struct cli *c, const struct scheme *s, struct str text,
-    enum receive_result *ret, struct err *e)
-{
-	struct received r;
-	int64_t now_us = 0;
-	int rc = judged_at(c, &now_us, e);
-
-	if (rc == OK)
-		rc = receive_parse(c->arena, text, &r, e);
-	return rc == OK
-		   ? scheme_verify(s, c->arena, &r, now_us,
-			 args_int(&c->args, "tolerance", RECEIVE_TOLERANCE_S),
-			 ret, e)
-		   : rc;
-}
-
 int
 verb_verify(struct cli *c, struct err *e)
 {
 	enum receive_result result = RECEIVE_WRONG;
 	struct buf b = BUF(REQUEST_BODY_MAX + MIB);
+	struct received r;
 	struct scheme s;
+	int64_t now_us = 0;
 	int rc = scheme_open(c, &s, e);
 
 	if (rc == OK && s.secret.n == 0)
@@ -57,7 +42,13 @@ verb_verify(struct cli *c, struct err *e)
 	if (rc == OK)
 		rc = cli_input(c->args.operands[0], &b, e);
 	if (rc == OK)
-		rc = verify(c, &s, buf_str(&b), &result, e);
+		rc = judged_at(c, &now_us, e);
+	if (rc == OK)
+		rc = receive_parse(c->arena, buf_str(&b), &r, e);
+	if (rc == OK)
+		rc = scheme_verify(&s, c->arena, &r, now_us,
+		    args_int(&c->args, "tolerance", RECEIVE_TOLERANCE_S),
+		    &result, e);
 	if (rc == OK && result == RECEIVE_OK)
 		(void)fprintf(c->out, "verified\n");
 	if (rc == OK && result != RECEIVE_OK)
