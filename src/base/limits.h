@@ -35,7 +35,6 @@
 /* Newest ids kept in memory before they are written sorted (event/ids/ids.h). */
 #define IDS_FRESH_MAX      131072
 #define IDS_SLICE_MIN      512 /* puts between two writings: they share pages */
-#define IDS_TIDY           1024 /* puts between two steps of merging */
 /* The filter before the written ones grows with the log, by about a byte an id:
  * at 5 million it is 4 MiB, and one id in twenty is looked for in vain. Past
  * the largest it is more. */
@@ -77,10 +76,7 @@
 #define WAL_RESTART_BYTES (64 * MIB)
 #define WAL_READY_BYTES   (48 * MIB)
 #define WAL_LITTLE_BYTES  (8 * MIB)
-#define WAL_SHARE_BYTES   (4 * MIB)  /* that a checkpoint does not wait for */
-#define WAL_POLITE_BYTES  (16 * MIB) /* more to copy: it lets nobody before */
-/* Writes to it that become one call: twice as much is hardly faster. */
-#define WAL_JOIN_BYTES    (128 * KIB)
+#define WAL_SHARE_BYTES   (4 * MIB) /* that a checkpoint does not wait for */
 
 /* HTTP. */
 #define HTTP_ARENA_MAX   (24 * MIB) /* all that one request may make */
