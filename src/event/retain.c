@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/metric.h"
-#include "event/ids/id_table.h"
+#include "event/ids/ids.h"
 #include "sql.h"
 
 #define RETAIN_BUSY_MS 100  /* between steps while there is other work */
@@ -48,7 +48,7 @@ delete_some(struct db *db, void *ctx, struct err *e)
 	    sql_keep_deads(db, e, .lo = cut->first, .hi = cut->upto) < 0)
 		return e->code;
 	if (db_engine(db) == STORE_SQLITE
-		? id_table_retain(db, cut->first, e) < 0
+		? ids_retain(db, cut->first, e) < 0
 		: sql_retain_ids(
 		      db, e, .upto = cut->upto, .cut = cut->before_us) < 0)
 		return e->code;
