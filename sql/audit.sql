@@ -1,13 +1,13 @@
--- name: audit_head_lock
+-- name: audit_head_get
 -- rows: n int, hash bytes, cut_n int, cut_hash bytes
+SELECT n, hash, cut_n, cut_hash FROM audit_head WHERE id = 1;
+
+-- name: audit_head_lock
+-- rows: as audit_head_get
 -- Inside a transaction that adds rows: the next one waits for its end.
 SELECT n, hash, cut_n, cut_hash FROM audit_head WHERE id = 1
 --postgres: FOR UPDATE
 ;
-
--- name: audit_head_get
--- rows: n int, hash bytes, cut_n int, cut_hash bytes
-SELECT n, hash, cut_n, cut_hash FROM audit_head WHERE id = 1;
 
 -- name: audit_head_put
 -- args: n int, hash bytes

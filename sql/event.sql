@@ -57,28 +57,30 @@ SELECT seq, tenant, event_id, hash, received_at, body FROM log WHERE seq = :seq;
 -- only: postgres
 SELECT seq FROM ids WHERE h = :h;
 
--- name: id_part_put
--- args: part int, pairs bytes
+-- name: id_put
+-- args: piece int, pair int
+-- rows: many
 -- only: sqlite
-INSERT OR REPLACE INTO id_part (part, pairs) VALUES (:part, :pairs);
+-- times: 8
+INSERT OR IGNORE INTO id (piece, pair) VALUES (:piece, :pair);
 
--- name: id_part_get
--- args: part int
--- rows: pairs bytes
+-- name: id_find
+-- args: piece int, least int, most int
+-- rows: pair int
 -- only: sqlite
-SELECT pairs FROM id_part WHERE part = :part;
+SELECT pair FROM id WHERE piece = :piece AND pair BETWEEN :least AND :most;
 
--- name: id_part_from
--- args: part int, most int
--- rows: part int, pairs bytes
+-- name: id_from
+-- args: piece int, pair int, most int
+-- rows: piece int, pair int
 -- only: sqlite
-SELECT part, pairs FROM id_part WHERE part >= :part ORDER BY part LIMIT :most;
+SELECT piece, pair FROM id WHERE (piece, pair) > (:piece, :pair) ORDER BY piece, pair LIMIT :most;
 
--- name: id_part_drop
--- args: from int, below int, most int
+-- name: id_retain
+-- args: piece int, most int
 -- only: sqlite
-DELETE FROM id_part WHERE part IN
- (SELECT part FROM id_part WHERE part >= :from AND part < :below ORDER BY part LIMIT :most);
+DELETE FROM id WHERE (piece, pair) IN
+ (SELECT piece, pair FROM id WHERE piece < :piece ORDER BY piece, pair LIMIT :most);
 
 -- name: log_ids_above
 -- args: after int, most int

@@ -7,7 +7,7 @@ SELECT id, uid, name, conf, secrets, version, created_at, changed_at FROM hook_s
 
 -- name: hook_page
 -- args: after text, most int
--- rows: id int, uid bytes, name text, conf text, secrets text?, version int, created_at int, changed_at int
+-- rows: as hook_get
 SELECT id, uid, name, conf, secrets, version, created_at, changed_at FROM hook_source
  WHERE name > :after ORDER BY name LIMIT :most;
 

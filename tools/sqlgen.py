@@ -253,20 +253,30 @@ def defined(s):
     return "\n".join(out)
 
 
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def statements(paths):
+    """Those of some files, in order."""
+    stmts = []
+    for path in paths:
+        for c in re.split(r"(?m)^-- name: ", read(path))[1:]:
+            stmts.append(statement(path, c, {x["name"]: x for x in stmts}))
+            if stmts[-1]["times"] > 1:
+                stmts.append(repeated(stmts[-1]))
+    return stmts
+
+
 def main(outdir, paths):
-    stmts, steps = [], []
-    for path in sorted(paths):
-        text = open(path, encoding="utf-8").read()
-        if "migrations/" in path:
-            number = int(os.path.basename(path)[:4])
-            if number != len(steps) + 1:
-                fail(path, f"expected number {len(steps) + 1:04}")
-            steps.append((os.path.basename(path), {e: strip(render(e, text)) for e in ENGINES}))
-        else:
-            for c in re.split(r"(?m)^-- name: ", text)[1:]:
-                stmts.append(statement(path, c, {x["name"]: x for x in stmts}))
-                if stmts[-1]["times"] > 1:
-                    stmts.append(repeated(stmts[-1]))
+    steps = []
+    for path in sorted(p for p in paths if "migrations/" in p):
+        number = int(os.path.basename(path)[:4])
+        if number != len(steps) + 1:
+            fail(path, f"expected number {len(steps) + 1:04}")
+        steps.append((os.path.basename(path), {e: strip(render(e, read(path))) for e in ENGINES}))
+    stmts = statements(sorted(p for p in paths if "migrations/" not in p))
     names = [s["name"] for s in stmts]
     for n in names:
         if names.count(n) > 1:

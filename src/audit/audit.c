@@ -85,7 +85,6 @@ text(struct obj *o, const char *key, struct str s)
 	}
 	buf_add(&clean, rest);
 	buf_json(o->b, buf_str(&clean));
-	o->b->failed = o->b->failed || clean.failed;
 	buf_done(&clean);
 }
 
@@ -244,7 +243,7 @@ compose(const struct audit_row *r, struct buf *b)
 }
 
 static void
-number(struct buf *b, int64_t v)
+chain_int(struct buf *b, int64_t v)
 {
 	for (int shift = 56; shift >= 0; shift -= 8)
 		buf_addc(b, (char)((uint64_t)v >> shift & 0xff));
@@ -257,8 +256,8 @@ audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
 	struct buf b = BUF(DIGEST_LEN + 64 + category.n + row.n);
 
 	buf_add(&b, bytes(hash));
-	number(&b, n);
-	number(&b, at);
+	chain_int(&b, n);
+	chain_int(&b, at);
 	buf_add(&b, category);
 	buf_addc(&b, '\n');
 	buf_add(&b, row);
@@ -267,48 +266,30 @@ audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
 	buf_done(&b);
 }
 
-static int
-read_head(int rc, struct rows *rows, struct audit_head *ret, struct err *e)
+int
+audit_head_get(struct db *db, bool lock, struct audit_head *ret, struct err *e)
 {
 	struct sql_audit_head_get_row row;
+	struct rows *rows = NULL;
+	int rc = lock ? sql_audit_head_lock(db, &rows, e)
+		      : sql_audit_head_get(db, &rows, e);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_audit_head_get_get(rows, &row);
-		rc = OK;
-		if (row.hash.n != DIGEST_LEN || row.cut_hash.n != DIGEST_LEN) {
-			rc = err_set(e, ERR_STORE,
-			    "the head of the audit can't be read");
-		} else {
-			ret->n = row.n;
-			ret->cut_n = row.cut_n;
-			memcpy(ret->hash, row.hash.p, DIGEST_LEN);
-			memcpy(ret->cut_hash, row.cut_hash.p, DIGEST_LEN);
-		}
-	} else if (rc == 0) {
+		rc = sql_audit_head_get_next(rows, &row, e);
+	if (rc == 0)
 		rc = err_set(e, ERR_STORE, "the audit has no head");
+	if (rc > 0 &&
+	    (row.hash.n != DIGEST_LEN || row.cut_hash.n != DIGEST_LEN))
+		rc = err_set(
+		    e, ERR_STORE, "the head of the audit can't be read");
+	if (rc > 0) {
+		ret->n = row.n;
+		ret->cut_n = row.cut_n;
+		memcpy(ret->hash, row.hash.p, DIGEST_LEN);
+		memcpy(ret->cut_hash, row.cut_hash.p, DIGEST_LEN);
 	}
 	rows_close(rows);
-	return rc;
-}
-
-int
-audit_head_get(struct db *db, struct audit_head *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_audit_head_get(db, &rows, e);
-
-	return read_head(rc, rows, ret, e);
-}
-
-int
-audit_head_lock(struct db *db, struct audit_head *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_audit_head_lock(db, &rows, e);
-
-	return read_head(rc, rows, ret, e);
+	return rc < 0 ? rc : OK;
 }
 
 /* A row as it is stored: its text, and the chain's hash behind it. */
@@ -344,7 +325,7 @@ audit_put_many(
 	struct made *made = mem_array(n, sizeof(*made));
 	struct sql_audit_add_args *v = mem_array(n, sizeof(*v));
 	struct audit_head h;
-	int64_t rc = n > 0 ? audit_head_lock(db, &h, e) : OK;
+	int64_t rc = n > 0 ? audit_head_get(db, true, &h, e) : OK;
 
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = make(&rows[i], &h, &made[i], &v[i], e);
@@ -385,8 +366,7 @@ audit_list(struct db *db, const struct audit_query *q,
 		    : sql_audit_page(db, &rows, e, .from_at = q->from_us,
 			  .at = at.at_us, .n = at.n,
 			  .most = (int64_t)q->limit + 1);
-	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
-		sql_audit_page_get(rows, &row);
+	while (rc == OK && (rc = sql_audit_page_next(rows, &row, e)) > 0) {
 		rc = shown++ == q->limit ? AUDIT_ENOUGH : each(ctx, row.row, e);
 		if (rc == AUDIT_ENOUGH) {
 			next = at;

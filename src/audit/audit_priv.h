@@ -1,5 +1,5 @@
 /*
- * audit_priv.h - the chain, as audit.c writes and walk.c reads it.
+ * audit_priv.h - the chain, as audit.c writes and audit_walk.c reads it.
  */
 #ifndef AUDIT_AUDIT_PRIV_H
 #define AUDIT_AUDIT_PRIV_H
@@ -11,11 +11,9 @@ struct audit_head {
 	unsigned char hash[DIGEST_LEN], cut_hash[DIGEST_LEN];
 };
 
+/* lock: inside a write transaction, for whose end others wait. */
 int audit_head_get(
-    struct db *db, struct audit_head *ret, struct err *e) MUST_CHECK;
-/* Inside a write transaction: others wait for its end. */
-int audit_head_lock(
-    struct db *db, struct audit_head *ret, struct err *e) MUST_CHECK;
+    struct db *db, bool lock, struct audit_head *ret, struct err *e) MUST_CHECK;
 
 /* `hash` is the row's before, and becomes this one's. */
 void audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "event/append_priv.h"
 #include "event/append_queue.h"
@@ -23,7 +24,6 @@
 #define SCRATCH_SLOTS ((size_t)4 * COMMIT_BATCH_MAX)
 #define DISK_LOOK_MS  250
 #define TELL_AGAIN_MS 10000 /* between lines about the same trouble */
-#define TELL_TOGETHER 32    /* events in a line of the log */
 #define IDLE_MS       100   /* how often an idle thread looks after retention */
 #define AGAIN_MS      50    /* between tries of an uncertain commit */
 
@@ -72,8 +72,7 @@ append_events_only(const struct append *a, int64_t after)
 {
 	int64_t last = append_last_seq(a);
 
-	/* On PostgreSQL others write too. */
-	if (a->engine != &APPEND_SQLITE || append_config_seq(a) > after)
+	if (!a->engine->alone || append_config_seq(a) > after)
 		return 0;
 	return last;
 }
@@ -96,26 +95,21 @@ id_hash(const struct uuid *event_id)
 }
 
 /* All bodies of a job, one behind the other, in one piece of memory. */
-static int
-seal_bodies(struct append *a, struct append_job *job, struct err *e)
+static void
+seal_bodies(struct append *a, struct append_job *job)
 {
 	size_t at = 0, room = job->bytes + job->n * SEAL_BYTES_MORE;
-	int rc = OK;
 
-	job->sealed = malloc(room);
-	if (!job->sealed)
-		return err_set(e, ERR_NOMEM, "no memory to seal events");
-	for (size_t i = 0; rc == OK && i < job->n; i++) {
+	job->sealed = mem_get(room);
+	for (size_t i = 0; i < job->n; i++) {
 		struct entry *en = &job->entries[i];
 
 		if (en->kind != ENTRY_EVENT)
 			continue;
-		rc = sealed_make(
-		    a->o.seal, en, job->sealed + at, &en->stored, e);
-		at += rc == OK ? en->stored.n : 0;
+		en->stored = sealed_make(a->o.seal, en, job->sealed + at);
+		at += en->stored.n;
 	}
 	assert(at <= room);
-	return rc;
 }
 
 static void
@@ -129,7 +123,6 @@ int
 append_post(struct append *a, struct append_job *job, struct err *e)
 {
 	size_t n, bytes;
-	int rc = OK;
 
 	job->bytes = 0;
 	job->sealed = NULL;
@@ -140,7 +133,7 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 		en->h = id_hash(&en->event_id);
 		en->stored = en->body;
 		job->bytes += en->body.n;
-		if (a->o.seal || a->engine != &APPEND_SQLITE)
+		if (a->o.seal || !a->engine->alone)
 			entry_hash(en);
 	}
 	assert(job->n <= COMMIT_BATCH_MAX &&
@@ -149,15 +142,13 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 	bytes = atomic_fetch_add(&a->waiting_bytes, job->bytes) + job->bytes;
 	if (n <= COMMIT_QUEUE_MAX && bytes <= COMMIT_QUEUE_BYTES_MAX) {
 		if (a->o.seal && job->n > 0)
-			rc = seal_bodies(a, job, e);
-		if (rc == OK && mailbox_post(a->queue.box, &job->mail))
+			seal_bodies(a, job);
+		if (mailbox_post(a->queue.box, &job->mail))
 			return OK;
 	}
 	drop_sealed(job);
 	(void)atomic_fetch_sub(&a->waiting, job->n + 1);
 	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
-	if (rc < 0)
-		return rc;
 	(void)err_set(e, ERR_AWAY, "too much is waiting to be written");
 	e->retry_after_s = 1;
 	return ERR_AWAY;
@@ -170,62 +161,6 @@ finish(struct append *a, struct append_job *job)
 	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
 	drop_sealed(job);
 	job->done(job);
-}
-
-/* n entries that differ in nothing but their ids, with seqs in a row. */
-static void
-tell(const struct entry *en, size_t n)
-{
-	static const char *const MSG[][2] = {
-	    [ENTRY_NEW] = {"event appended", "events appended"},
-	    [ENTRY_SAME] = {"event known", "events known"},
-	    [ENTRY_DIFFERS] = {"event id reused", "event ids reused"},
-	};
-	UNINIT struct log_line l;
-	UNINIT struct uuid ids[TELL_TOGETHER];
-
-	static_assert(
-	    TELL_TOGETHER * (UUID_LEN + 3) + 2 * EVENT_TYPE_MAX + 256 <
-		sizeof(l.text),
-	    "all of them have room in a line");
-	for (size_t i = 0; i < n; i++)
-		ids[i] = en[i].event_id;
-	log_begin(&l, LOG_INFO, MSG[en->state][n > 1]);
-	if (n == 1)
-		log_uuid(&l, "eventId", ids[0]);
-	log_uuid(&l, "correlationId", en->correlation);
-	log_str(&l, "type", en->type);
-	log_int(&l, "seq", en->seq);
-	if (n > 1)
-		log_uuids(&l, "eventIds", ids, n);
-	log_end(&l);
-}
-
-static bool
-told_with(const struct entry *en, const struct entry *first, size_t n)
-{
-	return en->kind == ENTRY_EVENT && en->state == first->state &&
-	       en->seq == first->seq + (int64_t)n &&
-	       uuid_eq(en->correlation, first->correlation) &&
-	       str_eq(en->type, first->type);
-}
-
-void
-append_tell(const struct append_job *job)
-{
-	const struct entry *en = job->entries, *end = en + job->n;
-
-	while (log_on(LOG_INFO) && en < end) {
-		size_t n = 1;
-
-		if (en->kind == ENTRY_EVENT) {
-			while (n < TELL_TOGETHER && en + n < end &&
-			       told_with(en + n, en, n))
-				n++;
-			tell(en, n);
-		}
-		en += n;
-	}
 }
 
 /* Links the entries of a batch that have the same id to the first of them. */
@@ -498,7 +433,7 @@ answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
 	log_hold();
 	for (size_t j = 0; rc == OK && j < n_jobs; j++)
 		if (!jobs[j]->quiet)
-			append_tell(jobs[j]);
+			entry_tell(jobs[j]->entries, jobs[j]->n);
 	for (size_t j = 0; j < n_jobs; j++) {
 		if (rc < 0)
 			jobs[j]->err = *e;
@@ -632,8 +567,7 @@ run(void *arg)
 static void
 release(struct append *a)
 {
-	if (a->self)
-		a->engine->close(a->self);
+	a->engine->close(a->self);
 	retain_free(a->retain);
 	db_close(a->db);
 	mailbox_free(a->queue.box);
@@ -643,23 +577,17 @@ release(struct append *a)
 int
 append_start(const struct append_opts *o, struct append **ret, struct err *e)
 {
-	struct append *a = calloc(1, sizeof(*a));
-	int rc = OK;
+	struct append *a = mem_get(sizeof(*a));
+	int rc;
 
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for the commit thread");
 	a->o = *o;
 	a->engine = store_engine(o->store) == STORE_POSTGRES ? &APPEND_POSTGRES
 							     : &APPEND_SQLITE;
 	atomic_store(&a->up, true);
 	queue_init(&a->queue, mailbox_new());
-	a->retain = retain_new(o->keep_us);
-	if (!a->queue.box || !a->retain)
-		rc = err_set(e, ERR_NOMEM, "no memory for the commit thread");
-	if (rc == OK)
-		rc = db_open(o->store, DB_WRITE, &a->db, e);
-	if (rc == OK)
-		rc = a->engine->open(&a->self, e);
+	a->retain = retain_new(o->keep_us, a->engine);
+	a->self = a->engine->open();
+	rc = db_open(o->store, DB_WRITE, &a->db, e);
 	if (rc == OK)
 		rc = step_in(a, e);
 	if (rc == OK)

@@ -32,6 +32,7 @@
 #define EVENT_APPEND_H
 
 #include "base/uuid.h"
+#include "event/entry.h"
 #include "event/limits.h"
 #include "loop/mailbox.h"
 
@@ -39,38 +40,6 @@ struct append;
 struct db;
 struct keyring;
 struct store;
-
-enum entry_state { ENTRY_NEW, ENTRY_SAME, ENTRY_DIFFERS };
-/* An event, or the place where a subscription was made, changed or ended. */
-enum entry_kind { ENTRY_EVENT, ENTRY_CONFIG };
-
-#define ENTRY_HASH_LEN 16
-
-struct entry {
-	struct uuid tenant, event_id, correlation;
-	unsigned char hash[ENTRY_HASH_LEN]; /* of the bytes received; … */
-	bool unhashed; /* … not made yet: body is what was received */
-	struct str type, key;
-	struct str body; /* plain */
-	int64_t to_sub;  /* for this subscription alone; 0: for whoever wants */
-	struct str attrs; /* JSON, what dispatch is to know; .p NULL: nothing */
-	enum entry_kind kind;
-	bool has_rv;
-	int64_t rv_us;
-	/* answers */
-	enum entry_state state;
-	int64_t seq;
-	/* the commit thread's own */
-	int64_t h;
-	struct entry *first; /* the same id, earlier in this batch */
-	struct str stored;   /* body as it is written: itself, or sealed */
-};
-
-struct event;
-/* From an event and the bytes it came as; it borrows what the event does. */
-void entry_fill(struct entry *ret, const struct event *ev, struct str received);
-/* Makes the hash if it is not there: only repeats and some stores ask for it. */
-void entry_hash(struct entry *en);
 
 struct append_find {
 	struct uuid event_id;
@@ -96,13 +65,8 @@ struct append_job {
 	/* the answer: OK, or why not */
 	struct err err;
 	void (*done)(struct append_job *job);
-	bool quiet; /* append_tell() is whoever's who posted it */
+	bool quiet; /* entry_tell() is whoever's who posted it */
 };
-
-/* So that a correlation id is found in the log: a line for each event, or for
- * a run of them that have it, the type and the outcome in common. The commit
- * thread does so, which for a job of many would hold up others. */
-void append_tell(const struct append_job *job);
 
 struct append_opts {
 	struct store *store;

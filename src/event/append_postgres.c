@@ -1,5 +1,7 @@
 #include <assert.h>
 
+#include "base/limits.h"
+#include "base/mem.h"
 #include "event/append_priv.h"
 #include "event/limits.h"
 #include "sql.h"
@@ -18,16 +20,13 @@ struct self {
 	char rv_text[COMMIT_BATCH_MAX][24];
 };
 
-static int
-open_self(void **ret, struct err *e)
+static void *
+open_self(void)
 {
-	struct self *s = calloc(1, sizeof(*s));
+	struct self *s = mem_get(sizeof(*s));
 
-	if (!s)
-		return err_set(e, ERR_NOMEM, "no memory for batches");
 	s->pieces_for = -1;
-	*ret = s;
-	return OK;
+	return s;
 }
 
 static void
@@ -39,17 +38,12 @@ close_self(void *self)
 static int
 make_pieces(struct self *s, struct db *db, int64_t seq, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc;
+	struct sql_pieces_make_row row;
 
 	if (seq >> PIECE_STEP_BITS == s->pieces_for)
 		return OK;
-	rc = sql_pieces_make(db, &rows, e, .upto = seq);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	rows_close(rows);
-	if (rc < 0)
-		return rc;
+	if (sql_pieces_make_one(db, &row, e, .upto = seq) < 0)
+		return e->code;
 	s->pieces_for = seq >> PIECE_STEP_BITS;
 	return OK;
 }
@@ -57,20 +51,14 @@ make_pieces(struct self *s, struct db *db, int64_t seq, struct err *e)
 static int
 resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_log_last(db, &rows, e);
-	int64_t last = 0;
+	struct sql_log_last_row row = {0};
+	int rc = sql_log_last_one(db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		last = rows_int(rows, 0);
-	rows_close(rows);
 	if (rc >= 0)
-		rc = make_pieces(self, db, last, e);
+		rc = make_pieces(self, db, row.seq, e);
 	if (rc < 0)
 		return rc;
-	*ret_last_seq = last;
+	*ret_last_seq = row.seq;
 	return OK;
 }
 
@@ -98,23 +86,21 @@ bind(struct self *s, size_t i, struct entry *en)
 }
 
 static int
-answer(struct append_batch *b, struct rows *rows, struct err *e)
+answer(
+    struct append_batch *b, const struct sql_log_append_row *row, struct err *e)
 {
-	struct sql_log_append_row row;
 	struct entry *en;
 
-	sql_log_append_get(rows, &row);
-	if (row.ord < 1 || (size_t)row.ord > b->n)
+	if (row->ord < 1 || (size_t)row->ord > b->n)
 		return err_set(e, ERR_STORE,
-		    "the append answered for entry "
-		    "%lld of %zu",
-		    (long long)row.ord, b->n);
-	en = b->v[row.ord - 1];
-	en->seq = row.seq;
-	if (!row.old_hash.p)
+		    "the append answered for entry %lld of %zu",
+		    (long long)row->ord, b->n);
+	en = b->v[row->ord - 1];
+	en->seq = row->seq;
+	if (!row->old_hash.p)
 		en->state = ENTRY_NEW;
-	else if (row.old_hash.n == ENTRY_HASH_LEN &&
-		 memcmp(row.old_hash.p, en->hash, ENTRY_HASH_LEN) == 0)
+	else if (row->old_hash.n == ENTRY_HASH_LEN &&
+		 memcmp(row->old_hash.p, en->hash, ENTRY_HASH_LEN) == 0)
 		en->state = ENTRY_SAME;
 	else
 		en->state = ENTRY_DIFFERS;
@@ -126,6 +112,7 @@ static int
 put(struct self *s, struct db *db, struct append_batch *b, int64_t *ret_top,
     struct err *e)
 {
+	struct sql_log_append_row row;
 	struct rows *rows = NULL;
 	size_t seen = 0;
 	int rc;
@@ -138,10 +125,10 @@ put(struct self *s, struct db *db, struct append_batch *b, int64_t *ret_top,
 	    .hashes = s->hash, .types = s->type, .pkeys = s->key, .rvs = s->rv,
 	    .now = b->now_us, .to_subs = s->to_sub, .attrss = s->attrs,
 	    .bodies = s->body, .n_each = b->n);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		rc = answer(b, rows, e);
-		if (rows_int(rows, 1) > *ret_top)
-			*ret_top = rows_int(rows, 1);
+	while (rc >= 0 && (rc = sql_log_append_next(rows, &row, e)) > 0) {
+		rc = answer(b, &row, e);
+		if (row.seq > *ret_top)
+			*ret_top = row.seq;
 		seen++;
 	}
 	rows_close(rows);
@@ -190,17 +177,29 @@ static int
 find(void *self, struct db *db, int64_t h, int64_t ret_seqs[IDS_SAME_MAX],
     struct err *e)
 {
+	struct sql_ids_find_row row;
 	struct rows *rows = NULL;
 	int n = 0, rc = sql_ids_find(db, &rows, e, .h = h);
 
 	(void)self;
-	while (rc >= 0 && n < IDS_SAME_MAX && (rc = rows_next(rows, e)) > 0)
-		ret_seqs[n++] = rows_int(rows, 0);
+	while (rc >= 0 && n < IDS_SAME_MAX &&
+	       (rc = sql_ids_find_next(rows, &row, e)) > 0)
+		ret_seqs[n++] = row.seq;
 	rows_close(rows);
 	return rc < 0 ? rc : n;
 }
 
+static int
+retain_ids(struct db *db, const struct retain_cut *cut, struct err *e)
+{
+	return sql_retain_ids(db, e, .upto = cut->upto, .cut = cut->before_us) <
+		       0
+		   ? (int)e->code
+		   : OK;
+}
+
 const struct append_engine APPEND_POSTGRES = {
+    .retain_ids = retain_ids,
     .open = open_self,
     .close = close_self,
     .resync = resync,

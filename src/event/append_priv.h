@@ -11,6 +11,7 @@
 
 #include "event/append.h"
 #include "event/limits.h"
+#include "event/retain.h"
 
 struct append_batch {
 	struct entry **v;
@@ -23,12 +24,16 @@ struct append_batch {
 };
 
 struct append_engine {
-	int (*open)(void **ret, struct err *e);
+	bool alone; /* nobody else writes: what memory holds is all there is */
+	void *(*open)(void);
 	void (*close)(void *self);
 	int (*resync)(
 	    void *self, struct db *db, int64_t *ret_last_seq, struct err *e);
 	int (*write)(
 	    void *self, struct db *db, struct append_batch *b, struct err *e);
+	/* What goes before the entries of the cut do. */
+	int (*retain_ids)(
+	    struct db *db, const struct retain_cut *cut, struct err *e);
 	/* How many seqs may have the event id with this hash. */
 	int (*find)(void *self, struct db *db, int64_t h,
 	    int64_t ret_seqs[IDS_SAME_MAX], struct err *e);

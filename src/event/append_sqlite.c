@@ -1,6 +1,8 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "event/append_priv.h"
 #include "event/ids/ids.h"
 #include "seal/digest.h"
@@ -16,19 +18,13 @@ struct self {
 	int64_t minute; /* that has its mark */
 };
 
-static int
-open_self(void **ret, struct err *e)
+static void *
+open_self(void)
 {
-	struct self *s = calloc(1, sizeof(*s));
+	struct self *s = mem_get(sizeof(*s));
 
-	if (s)
-		s->ids = ids_new();
-	if (!s || !s->ids) {
-		free(s);
-		return err_set(e, ERR_NOMEM, "no memory for the id index");
-	}
-	*ret = s;
-	return OK;
+	s->ids = ids_new();
+	return s;
 }
 
 static void
@@ -36,8 +32,7 @@ close_self(void *self)
 {
 	struct self *s = self;
 
-	if (s)
-		ids_free(s->ids);
+	ids_free(s->ids);
 	free(s);
 }
 
@@ -45,14 +40,11 @@ static int
 resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
 {
 	struct self *s = self;
-	struct rows *rows = NULL;
-	int rc = sql_log_last(db, &rows, e);
+	struct sql_log_last_row row;
+	int rc = sql_log_last_one(db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
 	if (rc > 0)
-		s->last = rows_int(rows, 0);
-	rows_close(rows);
+		s->last = row.seq;
 	if (rc >= 0)
 		rc = ids_load(s->ids, db, e);
 	if (rc < 0)
@@ -85,18 +77,12 @@ compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
 	struct rows *rows = NULL;
 	struct sql_log_get_row row;
 	int rc = sql_log_get(db, &rows, e, .seq = seq);
-	bool same = false;
+	bool same;
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_log_get_get(rows, &row);
-		same =
-		    row.tenant.n == sizeof(en->tenant.b) &&
-		    row.event_id.n == sizeof(en->event_id.b) &&
-		    memcmp(row.tenant.p, en->tenant.b, row.tenant.n) == 0 &&
-		    memcmp(row.event_id.p, en->event_id.b, row.event_id.n) == 0;
-	}
+		rc = sql_log_get_next(rows, &row, e);
+	same = rc > 0 && str_eq(row.tenant, uuid_str(&en->tenant)) &&
+	       str_eq(row.event_id, uuid_str(&en->event_id));
 	if (same) {
 		en->seq = seq;
 		en->state = same_content(&row, en) ? ENTRY_SAME : ENTRY_DIFFERS;
@@ -240,7 +226,15 @@ find(void *self, struct db *db, int64_t h, int64_t ret_seqs[IDS_SAME_MAX],
 	return ids_find(s->ids, db, h, ret_seqs, e);
 }
 
+static int
+retain_ids(struct db *db, const struct retain_cut *cut, struct err *e)
+{
+	return ids_retain(db, cut->first, e);
+}
+
 const struct append_engine APPEND_SQLITE = {
+    .alone = true,
+    .retain_ids = retain_ids,
     .open = open_self,
     .close = close_self,
     .resync = resync,

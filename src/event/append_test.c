@@ -394,7 +394,7 @@ test_tell(void **state)
 	v[5].type = STR("order.made");
 	v[6].seq = 7;
 	log_setup(LOG_INFO, LOG_JSON, fd);
-	append_tell(&job);
+	entry_tell(job.entries, job.n);
 	log_setup(LOG_ERROR, LOG_TEXT, 2);
 	n = pread(fd, text, sizeof(text) - 1, 0);
 	assert_true(n > 0);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "event/limits.h"
+#include "event/envelope.h"
 #include "seal/digest.h"
 
 /* What an envelope is made of; all other attributes are extensions. */
@@ -75,13 +76,10 @@ wrong_at(const struct reader *c, enum at at, const char *why)
 	return wrong(c, str_of(NAMES[at]), why);
 }
 
-static bool
-has_control(struct str s)
+static int
+no_room(const struct reader *c)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-			return true;
-	return false;
+	return err_set(c->e, ERR_LIMIT, "no room for an event");
 }
 
 static bool
@@ -117,9 +115,7 @@ keep(struct reader *c, struct str name, struct str json)
 static void
 keep_text(struct reader *c, struct str name, struct str text)
 {
-	buf_addc(&c->more, ',');
-	buf_json(&c->more, name);
-	buf_addc(&c->more, ':');
+	keep(c, name, STR_EMPTY);
 	buf_json(&c->more, text);
 }
 
@@ -132,7 +128,7 @@ take(struct reader *c, struct str name, struct str text, struct str json)
 	if (!good_name(name) || str_eq(name, STR("data")))
 		return wrong(c, name,
 		    "is no attribute: lower-case letters and digits alone");
-	if (has_control(text))
+	if (envelope_has_control(text))
 		return wrong(c, name, "must not have control characters");
 	if (!find(name, &at)) {
 		if (json.p)
@@ -295,7 +291,7 @@ write_producer(const struct reader *c, struct buf *b)
 	if (source.p[0] == '/' && rest.n > 0 && !str_has(rest, '/')) {
 		service = unpercent(c->a, rest);
 		if (!service.p)
-			return err_set(c->e, ERR_NOMEM, "no room for an event");
+			return no_room(c);
 		if (str_utf8_bad(service) != service.n)
 			return wrong_at(
 			    c, SOURCE, "must be UTF-8, once decoded");
@@ -394,18 +390,12 @@ finish(
     struct reader *c, size_t bytes, const struct uuid *tenant, struct str *ret)
 {
 	struct buf b = BUF(2 * bytes + FRAME_MAX);
-	struct str text;
-	int rc = c->more.failed
-		     ? err_set(c->e, ERR_NOMEM, "no room for an event")
-		     : write_all(c, tenant, &b);
+	int rc = write_all(c, tenant, &b);
 
-	if (rc == OK) {
-		text = arena_dup(c->a, buf_str(&b));
-		if (b.failed || c->more.failed || !text.p)
-			rc = err_set(c->e, ERR_NOMEM, "no room for an event");
-		else
-			*ret = text;
-	}
+	if (rc == OK && (b.failed || c->more.failed))
+		rc = no_room(c);
+	if (rc == OK)
+		*ret = arena_dup(c->a, buf_str(&b));
 	buf_done(&b);
 	return rc;
 }
@@ -508,8 +498,8 @@ take_header(struct reader *c, const struct cloudevent_header *h)
 
 	if (value.p)
 		value = unpercent(c->a, value);
-	if (!name.p || !value.p)
-		return err_set(c->e, ERR_NOMEM, "no room for an event");
+	if (!value.p)
+		return no_room(c);
 	for (size_t i = 0; i < name.n; i++)
 		if (p[i] >= 'A' && p[i] <= 'Z')
 			p[i] = (char)(p[i] - 'A' + 'a');

@@ -136,8 +136,8 @@ read_uuid_or(const struct found *f, enum at at, bool *ret_made,
 	return *ret_made ? OK : read_uuid(f, at, ret, e);
 }
 
-static bool
-has_control(struct str s)
+bool
+envelope_has_control(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
 		if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
@@ -156,7 +156,7 @@ read_name(const struct found *f, enum at at, size_t max, struct str *ret,
 	if (j->text.n < 1 || j->text.n > max)
 		return json_wrong(e, FIELDS[at].at,
 		    "must be 1 to %zu bytes, not %zu", max, j->text.n);
-	if (has_control(j->text))
+	if (envelope_has_control(j->text))
 		return wrong(e, at, "must not have control characters");
 	*ret = j->text;
 	return OK;
@@ -349,8 +349,6 @@ judge(struct arena *a, const struct envelope_opts *o, struct event *ev,
 		return rc;
 	}
 	ev->warning = arena_fmt(a, "%s: %s", why.at, why.text);
-	if (!ev->warning.p)
-		return err_set(e, ERR_NOMEM, "no room for the event");
 	return OK;
 }
 
@@ -415,7 +413,7 @@ compose(struct arena *a, struct json *tree, const struct envelope_opts *o,
 	}
 	ev->body = insert(a, bytes, head);
 	if (!ev->body.p)
-		return err_set(e, ERR_NOMEM, "no room for the event");
+		return err_set(e, ERR_LIMIT, "no room for the event");
 	ev->payload_raw = str_from(ev->body, before + head.n);
 	ev->payload_raw.n -= after;
 	return OK;

@@ -71,7 +71,7 @@ struct envelope_opts {
 
 /*
  * ERR_SYNTAX: no JSON. ERR_INVALID: with pointer and reason. ERR_LIMIT: more
- * than body_max. ERR_NOMEM: the arena. *ret is untouched on failure.
+ * than body_max. *ret is untouched on failure.
  */
 int envelope_parse(struct arena *a, struct str bytes,
     const struct envelope_opts *o, struct event *ret, struct err *e) MUST_CHECK;
@@ -79,6 +79,7 @@ int envelope_parse(struct arena *a, struct str bytes,
 int envelope_read(struct arena *a, struct json *tree,
     const struct envelope_opts *o, struct event *ret, struct err *e) MUST_CHECK;
 
+bool envelope_has_control(struct str s); /* a control character */
 /* What is wrong with a type's name, or NULL. Knows nothing of prefixes. */
 const char *envelope_type_wrong(struct str type);
 

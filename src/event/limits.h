@@ -26,7 +26,6 @@
 /* Newest ids kept in memory before they are written sorted (event/ids/ids.h). */
 #define IDS_FRESH_MAX      131072
 #define IDS_SLICE_MIN      512 /* puts between two writings: they share pages */
-#define IDS_TIDY           1024 /* puts between two steps of merging */
 /* The filter before the written ones grows with the log, by about a byte an id:
  * at 5 million it is 4 MiB, and one id in twenty is looked for in vain. Past
  * the largest it is more. */

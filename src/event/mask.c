@@ -104,15 +104,11 @@ read_pointer(struct arena *a, struct rule *r, struct str entry,
 	if (n > JSON_DEPTH_MAX)
 		return wrong(e, entry, "the pointer is too deep");
 	r->names = arena_array(a, n, sizeof(*r->names));
-	if (!r->names)
-		return err_set(e, ERR_NOMEM, "too many masks");
 	for (; r->n < n; r->n++) {
 		struct str seg = str_cut(&pointer, '/');
 		size_t bytes = seg.n;
 		char *p = arena_alloc(a, bytes + 1);
 
-		if (!p)
-			return err_set(e, ERR_NOMEM, "too many masks");
 		if (bytes > 0)
 			memcpy(p, seg.p, bytes);
 		if (!unescape(p, &bytes))
@@ -133,8 +129,6 @@ read_rule(struct arena *a, struct str entry, struct rule *r, struct err *e)
 	if (!str_has(entry, ':'))
 		return wrong(e, entry, "a mask is Type:/payload/pointer");
 	rest = arena_dup(a, entry);
-	if (!rest.p)
-		return err_set(e, ERR_NOMEM, "too many masks");
 	type = str_cut(&rest, ':');
 	rc = read_type(r, entry, type, e);
 	return rc < 0 ? rc : read_pointer(a, r, entry, rest, e);
@@ -144,18 +138,14 @@ int
 mask_parse(struct arena *a, struct str text, struct mask **ret, struct err *e)
 {
 	struct mask *m = arena_alloc(a, sizeof(*m));
-	struct rule **tail = m ? &m->rules : NULL;
+	struct rule **tail = &m->rules;
 	struct str entry;
 	int count = 0;
 
-	if (!m)
-		return err_set(e, ERR_NOMEM, "too many masks");
 	while ((entry = next_entry(&text)).n > 0) {
 		struct rule *r = arena_alloc(a, sizeof(*r));
 		int rc;
 
-		if (!r)
-			return err_set(e, ERR_NOMEM, "too many masks");
 		if (++count > MASK_RULES_MAX)
 			return err_set(
 			    e, ERR_LIMIT, "more than %d masks", MASK_RULES_MAX);
@@ -243,9 +233,9 @@ mask_apply(struct arena *a, const struct mask *m, struct str type,
 		*ret = event->raw;
 		return OK;
 	}
-	out = arena_alloc(a, event->raw.n + count * STARS.n);
+	out = arena_try(a, event->raw.n + count * STARS.n);
 	if (!out)
-		return err_set(e, ERR_NOMEM, "no room to mask the event");
+		return err_set(e, ERR_LIMIT, "no room to mask the event");
 	s.out = out;
 	splice(&s, payload);
 	copy_upto(&s, event->raw.p + event->raw.n);

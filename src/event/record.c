@@ -56,17 +56,16 @@ text_at(const struct json *payload, const char *where)
 	return json_is(j, JSON_STRING) ? j->text : STR_EMPTY;
 }
 
-static int
-plain_id(struct arena *a, struct str *id, struct err *e)
+static struct str
+plain_id(struct arena *a, struct str id)
 {
 	char text[UUID_LEN + 1];
 	struct uuid u;
 
-	if (!uuid_parse(*id, &u))
-		return OK;
+	if (!uuid_parse(id, &u))
+		return id;
 	uuid_format(u, text);
-	*id = arena_dup(a, (struct str){text, UUID_LEN});
-	return id->p ? OK : err_set(e, ERR_NOMEM, "no memory for a record");
+	return arena_dup(a, (struct str){text, UUID_LEN});
 }
 
 /* A:tenant:B; the tenant's colons are what makes it sure. */
@@ -88,14 +87,12 @@ by_key(struct str key, const struct uuid *tenant, struct record *ret)
 	ret->id = str_from(rest, UUID_LEN + 1);
 }
 
-int
+struct record
 record_of(struct arena *a, struct str type, const struct uuid *tenant,
-    struct str key, const struct json *payload, struct record *ret,
-    struct err *e)
+    struct str key, const struct json *payload)
 {
 	const struct about *t = payload ? find(type) : NULL;
 	struct record r = {STR_EMPTY, STR_EMPTY, STR_EMPTY};
-	int rc;
 
 	if (t) {
 		r.object = text_at(payload, t->object);
@@ -105,12 +102,9 @@ record_of(struct arena *a, struct str type, const struct uuid *tenant,
 	/* A part may be absent: all assignments of a territory. */
 	if (r.object.n == 0 || r.id.n == 0)
 		by_key(key, tenant, &r);
-	rc = plain_id(a, &r.id, e);
-	if (rc == OK)
-		rc = plain_id(a, &r.part, e);
-	if (rc == OK)
-		*ret = r;
-	return rc;
+	r.id = plain_id(a, r.id);
+	r.part = plain_id(a, r.part);
+	return r;
 }
 
 static void
@@ -125,9 +119,9 @@ put(char **at, struct str s)
 	*at += s.n;
 }
 
-int
+void
 record_id(struct arena *a, const struct uuid *tenant, const struct record *r,
-    struct str type, unsigned char ret[RECORD_ID_LEN], struct err *e)
+    struct str type, unsigned char ret[RECORD_ID_LEN])
 {
 	const struct str parts[] = {
 	    uuid_str(tenant), r->object, r->id, r->part, type};
@@ -137,12 +131,9 @@ record_id(struct arena *a, const struct uuid *tenant, const struct record *r,
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		n += sizeof(uint64_t) + parts[i].n;
-	text = at = arena_try(a, n);
-	if (!text)
-		return err_set(e, ERR_NOMEM, "no memory for a record");
+	text = at = arena_alloc(a, n);
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		put(&at, parts[i]);
 	digest_sha256((struct str){text, n}, digest);
 	memcpy(ret, digest, RECORD_ID_LEN);
-	return OK;
 }

@@ -33,16 +33,14 @@ struct record {
 };
 
 /* Borrows from its arguments, and the arena. payload NULL: as if empty. */
-int record_of(struct arena *a, struct str type, const struct uuid *tenant,
-    struct str key, const struct json *payload, struct record *ret,
-    struct err *e) MUST_CHECK;
+struct record record_of(struct arena *a, struct str type,
+    const struct uuid *tenant, struct str key, const struct json *payload);
 
 /*
  * `type` not empty: of the events of this type alone. For those without a
  * version, of which only the same type tells the same thing anew.
  */
-int record_id(struct arena *a, const struct uuid *tenant,
-    const struct record *r, struct str type, unsigned char ret[RECORD_ID_LEN],
-    struct err *e) MUST_CHECK;
+void record_id(struct arena *a, const struct uuid *tenant,
+    const struct record *r, struct str type, unsigned char ret[RECORD_ID_LEN]);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log/metric.h"
-#include "event/ids/id_table.h"
+#include "base/mem.h"
+#include "event/append_priv.h"
 #include "event/limits.h"
 #include "sql.h"
 #include "store/limits.h"
@@ -12,23 +13,20 @@
 #define US_PER_MIN     (60 * US_PER_S)
 
 struct retain {
+	const struct append_engine *engine;
 	int64_t keep_us;
 	int64_t not_before_ms;
 	bool behind;          /* there was more than a step took */
 	int64_t seen, credit; /* last_seq, and what may go for what came */
 };
 
-struct cut {
-	int64_t before_us, now_us, first, first_us, upto;
-};
-
 struct retain *
-retain_new(int64_t keep_us)
+retain_new(int64_t keep_us, const struct append_engine *engine)
 {
-	struct retain *x = calloc(1, sizeof(*x));
+	struct retain *x = mem_get(sizeof(*x));
 
-	if (x)
-		x->keep_us = keep_us;
+	x->keep_us = keep_us;
+	x->engine = engine;
 	return x;
 }
 
@@ -38,20 +36,22 @@ retain_free(struct retain *x)
 	free(x);
 }
 
+struct step {
+	const struct append_engine *engine;
+	struct retain_cut cut;
+};
+
 static int
 delete_some(struct db *db, void *ctx, struct err *e)
 {
-	const struct cut *cut = ctx;
+	const struct step *s = ctx;
+	const struct retain_cut *cut = &s->cut;
 	int64_t n;
 
 	if (sql_keep_rows(db, e, .lo = cut->first, .hi = cut->upto,
 		.now = cut->now_us) < 0 ||
-	    sql_keep_deads(db, e, .lo = cut->first, .hi = cut->upto) < 0)
-		return e->code;
-	if (db_engine(db) == STORE_SQLITE
-		? id_table_retain(db, cut->first, e) < 0
-		: sql_retain_ids(
-		      db, e, .upto = cut->upto, .cut = cut->before_us) < 0)
+	    sql_keep_deads(db, e, .lo = cut->first, .hi = cut->upto) < 0 ||
+	    s->engine->retain_ids(db, cut, e) < 0)
 		return e->code;
 	n = sql_retain_log(db, e, .upto = cut->upto, .cut = cut->before_us);
 	if (n < 0 ||
@@ -66,17 +66,11 @@ delete_some(struct db *db, void *ctx, struct err *e)
 
 /* 1 when the oldest entry is past its time. */
 static int
-oldest(struct db *db, struct cut *cut, struct err *e)
+oldest(struct db *db, struct retain_cut *cut, struct err *e)
 {
-	struct rows *rows = NULL;
-	struct sql_log_first_row row = {0};
-	int rc = sql_log_first(db, &rows, e);
+	struct sql_log_first_row row;
+	int rc = sql_log_first_one(db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_log_first_get(rows, &row);
-	rows_close(rows);
 	if (rc <= 0)
 		return rc;
 	metric_set(M_LOG_FIRST, row.seq);
@@ -87,25 +81,22 @@ oldest(struct db *db, struct cut *cut, struct err *e)
 
 /* Where deliveries are, when somebody delivers: dispatch never waits long. */
 static int
-edge(struct db *db, struct cut *cut, struct err *e)
+edge(struct db *db, struct retain_cut *cut, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_grp_edge(db, &rows, e);
+	struct sql_grp_edge_row row;
+	int rc = sql_grp_edge_one(db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0 && !rows_null(rows, 0) && cut->upto > rows_int(rows, 0))
-		cut->upto = rows_int(rows, 0);
-	rows_close(rows);
+	if (rc > 0 && !row.cursor_null && cut->upto > row.cursor)
+		cut->upto = row.cursor;
 	return rc < 0 ? rc : OK;
 }
 
-/* For each entry that comes two may go: the old end is always the faster. On
- * PostgreSQL, where to delete costs more, whole pieces will go. */
+/* For each entry that comes two may go: the old end is always the faster. Of a
+ * shared store, where to delete costs more, whole pieces will go. */
 static int64_t
-rows_now(struct retain *x, const struct db *db, int64_t last_seq)
+rows_now(struct retain *x, int64_t last_seq)
 {
-	if (db_engine(db) == STORE_SQLITE && x->seen > 0)
+	if (x->engine->alone && x->seen > 0)
 		x->credit += 2 * (last_seq - x->seen);
 	x->seen = last_seq;
 	if (x->credit > RETAIN_STEP_MAX)
@@ -117,30 +108,32 @@ int
 retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
     bool idle, struct err *e)
 {
-	struct cut cut = {.before_us = now_us - x->keep_us, .now_us = now_us};
-	int64_t now_ms = now_us / US_PER_MS, most = rows_now(x, db, last_seq);
+	struct step step = {.engine = x->engine,
+	    .cut = {.before_us = now_us - x->keep_us, .now_us = now_us}};
+	struct retain_cut *cut = &step.cut;
+	int64_t now_ms = now_us / US_PER_MS, most = rows_now(x, last_seq);
 	int rc;
 
 	if (x->keep_us <= 0 || (now_ms < x->not_before_ms &&
 				   !(x->behind && x->credit >= RETAIN_STEP)))
 		return OK;
 	x->behind = false;
-	rc = oldest(db, &cut, e);
+	rc = oldest(db, cut, e);
 	if (rc <= 0) {
 		x->not_before_ms = now_ms + RETAIN_REST_MS;
 		return rc;
 	}
-	cut.upto = cut.first + most - 1;
-	if (cut.upto >= last_seq)
-		cut.upto = last_seq - 1;
-	rc = edge(db, &cut, e);
+	cut->upto = cut->first + most - 1;
+	if (cut->upto >= last_seq)
+		cut->upto = last_seq - 1;
+	rc = edge(db, cut, e);
 	if (rc < 0)
 		return rc;
-	if (cut.upto < cut.first) {
+	if (cut->upto < cut->first) {
 		x->not_before_ms = now_ms + RETAIN_REST_MS;
 		return OK;
 	}
-	rc = db_tx(db, delete_some, &cut, e);
+	rc = db_tx(db, delete_some, &step, e);
 	x->behind = rc == OK;
 	x->credit = 0;
 	x->not_before_ms = now_ms + (idle ? 0 : RETAIN_BUSY_MS);

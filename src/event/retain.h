@@ -23,10 +23,17 @@
 
 #include "base/base.h"
 
+struct append_engine;
 struct db;
 struct retain;
 
-struct retain *retain_new(int64_t keep_us); /* 0: for ever */
+/* Entries from first, which came at first_us, to upto that came before_us. */
+struct retain_cut {
+	int64_t before_us, now_us, first, first_us, upto;
+};
+
+/* keep_us 0: for ever */
+struct retain *retain_new(int64_t keep_us, const struct append_engine *engine);
 void retain_free(struct retain *x);
 /* On the commit thread. */
 int retain_step(struct retain *x, struct db *db, int64_t last_seq,

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/test.h"
+#include "event/append_priv.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 #include "store/limits.h"
@@ -99,7 +100,8 @@ test_what_goes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-		struct retain *x = retain_new(ROWS[i].keep_s * US_PER_S);
+		struct retain *x =
+		    retain_new(ROWS[i].keep_s * US_PER_S, &APPEND_SQLITE);
 		int64_t first;
 
 		(void)begin(NULL);
@@ -115,7 +117,7 @@ test_what_goes(void **state)
 static void
 test_steps_are_small(void **state)
 {
-	struct retain *x = retain_new(US_PER_S);
+	struct retain *x = retain_new(US_PER_S, &APPEND_SQLITE);
 
 	(void)state;
 	assert_int_equal(
@@ -127,7 +129,7 @@ test_steps_are_small(void **state)
 static void
 test_busy(void **state)
 {
-	struct retain *x = retain_new(US_PER_S);
+	struct retain *x = retain_new(US_PER_S, &APPEND_SQLITE);
 
 	(void)state;
 	assert_int_equal(retain_step(x, db, ENTRIES, AT(5000), false, &e), OK);
@@ -155,7 +157,7 @@ test_keeps_up(void **state)
 	    {51, RETAIN_STEP + 100},  /* worth a larger one */
 	    {80, 0},
 	};
-	struct retain *x = retain_new(US_PER_S);
+	struct retain *x = retain_new(US_PER_S, &APPEND_SQLITE);
 	int64_t last = 2 * ENTRIES, first = 1;
 
 	(void)state;

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "event/append.h"
+#include "event/entry.h"
 #include "seal/keyring.h"
 #include "sql.h"
 
@@ -24,17 +24,14 @@ where(struct place *p, struct str tenant, struct str event_id)
 	return (struct str){p->text, at + tenant.n + event_id.n};
 }
 
-int
-sealed_make(struct keyring *k, const struct entry *en, char *to,
-    struct str *ret, struct err *e)
+struct str
+sealed_make(struct keyring *k, const struct entry *en, char *to)
 {
 	struct place p;
 
-	(void)e;
-	*ret = keyring_seal_bytes(k,
+	return keyring_seal_bytes(k,
 	    where(&p, uuid_str(&en->tenant), uuid_str(&en->event_id)), en->body,
 	    to);
-	return OK;
 }
 
 bool
@@ -68,41 +65,24 @@ sealed_open(struct keyring *k, struct str tenant, struct str event_id,
 	return rc;
 }
 
-static int
-first_entry(struct db *db, int64_t *ret_seq, int64_t *ret_us, struct err *e)
-{
-	struct sql_log_first_row row = {0};
-	struct rows *rows = NULL;
-	int rc = sql_log_first(db, &rows, e);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_log_first_get(rows, &row);
-	rows_close(rows);
-	*ret_seq = rc > 0 ? row.seq : INT64_MAX;
-	*ret_us = rc > 0 ? row.received_at : INT64_MAX;
-	return rc < 0 ? rc : OK;
-}
-
 int
 sealed_keys(struct db *db,
     int (*each)(void *arg, const struct sealed_key *key, struct err *e),
     void *arg, struct err *e)
 {
+	struct sql_log_first_row first;
 	struct sql_log_keys_row row;
 	struct rows *rows = NULL;
-	int64_t seq = 0, us = 0;
-	int rc = first_entry(db, &seq, &us, e);
+	int rc = sql_log_first_one(db, &first, e);
+	int64_t seq = rc > 0 ? first.seq : INT64_MAX;
+	int64_t us = rc > 0 ? first.received_at : INT64_MAX;
 
-	if (rc == OK)
+	if (rc >= 0)
 		rc = sql_log_keys(
 		    db, &rows, e, .hour = us / US_PER_HOUR, .seq = seq);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		int64_t from_us;
+	while (rc >= 0 && (rc = sql_log_keys_next(rows, &row, e)) > 0) {
+		int64_t from_us = row.first_hour * US_PER_HOUR;
 
-		sql_log_keys_get(rows, &row);
-		from_us = row.first_hour * US_PER_HOUR;
 		rc = each(arg,
 		    &(struct sealed_key){
 			.id = row.kid,

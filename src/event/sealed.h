@@ -25,8 +25,7 @@ struct entry;
 struct keyring;
 
 /* en->body to `to`, with room for SEAL_BYTES_MORE more; its place is en's. */
-int sealed_make(struct keyring *k, const struct entry *en, char *to,
-    struct str *ret, struct err *e) MUST_CHECK;
+struct str sealed_make(struct keyring *k, const struct entry *en, char *to);
 
 /*
  * A body as it lies in the log, by the row's tenant and event id. A plain one

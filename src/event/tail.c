@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "loop/thread.h"
 #include "sql.h"
 
@@ -13,7 +14,7 @@
 struct tail {
 	struct mailbox *box;
 	struct thread *thread;
-	struct db *db; /* PostgreSQL only: to see other nodes' commits */
+	struct db *db; /* of a shared store: to see others' commits */
 	_Atomic int64_t last_seq;
 	_Atomic bool hurry;
 	_Atomic int waiters;
@@ -123,14 +124,10 @@ static void
 look(struct tail *t)
 {
 	struct err e = {0};
-	struct rows *rows = NULL;
-	int rc = sql_log_last(t->db, &rows, &e);
+	struct sql_log_last_row row;
 
-	if (rc == OK)
-		rc = rows_next(rows, &e);
-	if (rc > 0)
-		raise(t, rows_int(rows, 0));
-	rows_close(rows);
+	if (sql_log_last_one(t->db, &row, &e) > 0)
+		raise(t, row.seq);
 }
 
 static void
@@ -160,15 +157,11 @@ run(void *arg)
 int
 tail_start(struct store *s, struct tail **ret, struct err *e)
 {
-	struct tail *t = calloc(1, sizeof(*t));
+	struct tail *t = mem_get(sizeof(*t));
 	int rc = OK;
 
-	if (!t)
-		return err_set(e, ERR_NOMEM, "no memory for the tail");
 	t->box = mailbox_new();
-	if (!t->box)
-		rc = err_set(e, ERR_NOMEM, "no memory for the tail");
-	if (rc == OK && store_engine(s) == STORE_POSTGRES)
+	if (store_shared(s))
 		rc = db_open(s, DB_READ, &t->db, e);
 	if (rc == OK)
 		rc = thread_start("tail", run, t, &t->thread, e);

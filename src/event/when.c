@@ -5,45 +5,20 @@
 
 #define US_PER_MIN (60 * US_PER_S)
 
-/* The entry at or behind seq: 1 and what it is, 0 at the end of the log. */
-static int
-entry_from(
-    struct db *db, int64_t seq, struct sql_seq_from_row *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_seq_from(db, &rows, e, .seq = seq);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_seq_from_get(rows, ret);
-	rows_close(rows);
-	return rc;
-}
-
 /* The first mark from a minute on; where there is none, one past the log. */
 static int
 mark_from(struct db *db, int64_t minute, int64_t *ret, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_mark_first_from(db, &rows, e, .minute = minute);
-	bool there;
+	struct sql_mark_first_from_row mark;
+	struct sql_log_last_row last = {0};
+	int rc = sql_mark_first_from_one(db, &mark, e, .minute = minute);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	there = rc > 0;
-	if (there)
-		*ret = rows_int(rows, 1);
-	rows_close(rows);
-	if (rc < 0 || there)
-		return rc < 0 ? rc : OK;
-	rows = NULL;
-	rc = sql_log_last(db, &rows, e);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		*ret = rows_int(rows, 0) + 1;
-	rows_close(rows);
+	if (rc == 0)
+		rc = sql_log_last_one(db, &last, e);
+	else if (rc > 0)
+		last.seq = mark.seq - 1;
+	if (rc >= 0)
+		*ret = last.seq + 1;
 	return rc < 0 ? rc : OK;
 }
 
@@ -59,7 +34,7 @@ when_seq(struct db *db, int64_t at_us, int64_t *ret, struct err *e)
 		int64_t mid = lo + (hi - lo) / 2;
 		struct sql_seq_from_row row = {0};
 
-		rc = entry_from(db, mid, &row, e);
+		rc = sql_seq_from_one(db, &row, e, .seq = mid);
 		if (rc > 0 && row.received_at < at_us)
 			lo = row.seq + 1;
 		else

@@ -59,12 +59,6 @@ static const struct hook INITIAL = {
     .program = -1,
 };
 
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for a source");
-}
-
 int
 hook_name_check(struct str name, struct err *e)
 {
@@ -93,8 +87,6 @@ net_read(struct arena *a, struct str text, struct hook_net *ret)
 	int64_t bits = -1, most = 128;
 
 	*ret = (struct hook_net){.b = {[10] = 0xff, [11] = 0xff}};
-	if (!z)
-		return false;
 	if (inet_pton(AF_INET, z, ret->b + 12) == 1)
 		most = 32;
 	else if (inet_pton(AF_INET6, z, ret->b) != 1)
@@ -122,11 +114,8 @@ read_networks(struct hook *h, const struct json *list, struct err *e)
 		    e, "/networks", "has over %d networks", HOOK_NETS_MAX);
 	h->nets = arena_array(h->arena, list->n + 1, sizeof(*h->nets));
 	h->networks = arena_array(h->arena, list->n + 1, sizeof(*h->networks));
-	if (!h->nets || !h->networks)
-		return no_room(e);
 	for (const struct json *j = list->child; j; j = j->next) {
 		char at[JSON_POINTER_MAX + 1] = "/networks", place[24];
-		struct str *text = &h->networks[h->n_nets];
 
 		(void)snprintf(place, sizeof(place), "%zu", h->n_nets);
 		json_point(at, str_of(place));
@@ -134,10 +123,7 @@ read_networks(struct hook *h, const struct json *list, struct err *e)
 		    !net_read(h->arena, j->text, &h->nets[h->n_nets]))
 			return err_at(e, ERR_INVALID, at,
 			    "a network is an address, or one with a length as 192.0.2.0/24");
-		*text = arena_dup(h->arena, j->text);
-		if (!text->p)
-			return no_room(e);
-		h->n_nets++;
+		h->networks[h->n_nets++] = arena_dup(h->arena, j->text);
 	}
 	return OK;
 }
@@ -270,17 +256,12 @@ static struct hook *
 hook_new(struct str name)
 {
 	struct arena *a = arena_new(HOOK_MEM_MAX);
-	struct hook *h = a ? arena_alloc(a, sizeof(*h)) : NULL;
+	struct hook *h = arena_alloc(a, sizeof(*h));
 
-	if (h) {
-		*h = INITIAL;
-		h->arena = a;
-		h->name = arena_dup(a, name);
-	}
-	if (h && h->name.p)
-		return h;
-	arena_free(a);
-	return NULL;
+	*h = INITIAL;
+	h->arena = a;
+	h->name = arena_dup(a, name);
+	return h;
 }
 
 void
@@ -350,18 +331,19 @@ check_secret(const struct hook *h, struct str text, struct err *e)
 	return rc;
 }
 
-static int
-make_secret(const struct hook *h, struct str *ret, struct err *e)
+static struct str
+make_secret(const struct hook *h)
 {
 	char made[SECRET_TEXT_LEN];
+	struct str ret;
 
 	if (is_standard(h))
 		sign_make_secret(SIGN_HMAC_SHA256, made);
 	else
 		sign_make_text(made);
-	*ret = arena_dup(h->arena, str_of(made));
+	ret = arena_dup(h->arena, str_of(made));
 	digest_wipe(made, sizeof(made));
-	return ret->p ? OK : no_room(e);
+	return ret;
 }
 
 static int
@@ -369,7 +351,7 @@ keep_secrets(struct hook *h, const struct hook *old, struct err *e)
 {
 	for (size_t i = 0; i < old->n_secrets; i++) {
 		struct str text = arena_dup(h->arena, old->secrets[i].text);
-		int rc = text.p ? check_secret(h, text, e) : no_room(e);
+		int rc = check_secret(h, text, e);
 
 		if (rc < 0)
 			return rc;
@@ -395,8 +377,6 @@ read_secret(
 		text = arena_dup(h->arena, j->text);
 	else if (j && j->type != JSON_STRING && j->type != JSON_NULL)
 		return member_want(j, JSON_STRING, "/secret", e);
-	if (!text.p)
-		return no_room(e);
 	if (text.n == 0 && old && old->n_secrets > 0)
 		return keep_secrets(h, old, e);
 	if (j && j->type == JSON_STRING && str_eq(j->text, STR(SUB_MASK)))
@@ -410,7 +390,7 @@ read_secret(
 	if (text.n > 0)
 		rc = check_secret(h, text, e);
 	else
-		rc = make_secret(h, &text, e);
+		text = make_secret(h);
 	if (rc == OK)
 		h->secrets[h->n_secrets++] = (struct hook_secret){.text = text};
 	return rc;
@@ -421,9 +401,9 @@ hook_rotate(struct hook *h, struct str given, int64_t overlap_s, int64_t now_us,
     struct err *e)
 {
 	struct hook_secret kept[SUB_SECRETS_MAX];
-	struct str text = given;
+	struct str text;
 	size_t n = 1;
-	int rc;
+	int rc = OK;
 
 	if (h->n_secrets == 0)
 		return err_set(
@@ -431,13 +411,11 @@ hook_rotate(struct hook *h, struct str given, int64_t overlap_s, int64_t now_us,
 	if (given.n == 0 && h->scheme == HOOK_STRIPE)
 		return json_wrong(
 		    e, "/secret", "is required: Stripe makes it, whsec_…");
-	rc = given.n > 0 ? check_secret(h, given, e) : make_secret(h, &text, e);
-	if (rc == OK) {
-		text = arena_dup(h->arena, text);
-		rc = text.p ? OK : no_room(e);
-	}
+	if (given.n > 0)
+		rc = check_secret(h, given, e);
 	if (rc < 0)
 		return rc;
+	text = given.n > 0 ? arena_dup(h->arena, given) : make_secret(h);
 	kept[0] = (struct hook_secret){.text = text};
 	for (size_t i = 0; i < h->n_secrets; i++) {
 		struct hook_secret old = h->secrets[i];
@@ -465,7 +443,7 @@ hook_read(struct str json, struct str name, const struct hook *old,
 {
 	struct hook *h = hook_new(name);
 	struct json *doc = NULL;
-	int rc = h ? hook_name_check(name, e) : no_room(e);
+	int rc = hook_name_check(name, e);
 
 	if (rc == OK)
 		rc = json_parse(h->arena, json, &doc, e);
@@ -496,8 +474,6 @@ load_secrets(struct hook *h, struct str text, struct err *e)
 			return err_set(
 			    e, ERR_INVALID, "the secrets can't be read");
 		k->text = arena_dup(h->arena, secret->text);
-		if (!k->text.p)
-			return no_room(e);
 		(void)json_int(json_get(j, "until"), &k->until_us);
 		h->n_secrets++;
 	}
@@ -509,9 +485,8 @@ hook_load(struct str name, struct str conf, struct str secrets,
     const struct hook_rules *rules, struct hook **ret, struct err *e)
 {
 	struct hook *h = hook_new(name);
-	struct str text = h ? arena_dup(h->arena, conf) : STR_EMPTY;
 	struct json *doc = NULL;
-	int rc = h && text.p ? json_parse(h->arena, text, &doc, e) : no_room(e);
+	int rc = json_parse(h->arena, arena_dup(h->arena, conf), &doc, e);
 
 	if (rc == OK)
 		rc = read_conf(h, doc, rules, e);

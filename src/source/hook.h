@@ -113,7 +113,7 @@ int hook_name_check(struct str name, struct err *e) MUST_CHECK;
 /*
  * PUT: all of it; what is absent has its default, but a secret that is absent
  * or masked stays that of `old` (NULL: none). ERR_SYNTAX, ERR_INVALID with the
- * pointer, ERR_NOMEM.
+ * pointer.
  */
 int hook_read(struct str json, struct str name, const struct hook *old,
     const struct hook_rules *rules, struct hook **ret,

@@ -29,7 +29,7 @@ struct maker {
 static int
 no_room(struct err *e)
 {
-	return err_set(e, ERR_NOMEM, "no memory for a request");
+	return err_set(e, ERR_LIMIT, "the request takes too much memory");
 }
 
 /* Variables ------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ expand(const struct maker *m, struct str text)
 	if (there && !b.failed)
 		ret = arena_dup(m->a, buf_str(&b));
 	buf_done(&b);
-	return ret.p ? ret : STR_EMPTY;
+	return ret;
 }
 
 /* What names a request ---------------------------------------------------------- */
@@ -109,7 +109,7 @@ bytes_ref(const struct maker *m, struct str time)
 	return ret;
 }
 
-static int
+static void
 name_it(struct maker *m)
 {
 	static const char *const IDS[] = {"webhook-id", "svix-id",
@@ -125,7 +125,7 @@ name_it(struct maker *m)
 	if (m->ref.n > EVENT_KEY_MAX)
 		m->ref = bytes_ref(m, m->ref);
 	if (m->ref.n > 0)
-		return OK;
+		return;
 	time = first_of(m, TIMES);
 	if (time.n > 0) {
 		m->ref = bytes_ref(m, time);
@@ -133,7 +133,6 @@ name_it(struct maker *m)
 		uuid_format(uuid_v7(m->q->now_us), fresh);
 		m->ref = arena_dup(m->a, str_of(fresh));
 	}
-	return m->ref.p ? OK : no_room(m->e);
 }
 
 static void
@@ -204,7 +203,7 @@ read_form(struct maker *m, struct err *wrong)
 		}
 	add_pairs(&b, v, n);
 	m->json = arena_dup(m->a, buf_str(&b));
-	rc = b.failed || !m->json.p ? no_room(wrong) : OK;
+	rc = b.failed ? no_room(wrong) : OK;
 	buf_done(&b);
 	return rc;
 }
@@ -287,7 +286,7 @@ put_text(struct maker *m, struct buf *b, struct hook_item *ret)
 	int rc = OK;
 
 	ret->text = arena_dup(m->a, buf_str(b));
-	if (b->failed || !ret->text.p)
+	if (b->failed)
 		rc = no_room(m->e);
 	buf_done(b);
 	return rc;
@@ -341,6 +340,7 @@ plain(struct maker *m, const struct err *unread, struct hook_item *ret)
 	return put_text(m, &b, ret);
 }
 
+/* What is wrong with it, ret->wrong says. */
 static int
 cloudevent(struct maker *m, const struct err *unread, struct hook_item *ret)
 {
@@ -349,27 +349,21 @@ cloudevent(struct maker *m, const struct err *unread, struct hook_item *ret)
 	struct cloudevent_header *list =
 	    arena_array(m->a, in->n + 1, sizeof(*list));
 	struct str type = receive_header(in, "Content-Type");
-	int rc;
 
-	if (!list)
-		return no_room(m->e);
 	ret->text = in->body;
 	type = str_trim(str_cut(&type, ';'));
 	if (str_eq_nocase(type, STR("application/cloudevents+json"))) {
-		if (!m->tree) {
-			ret->wrong = *unread;
-			return OK;
-		}
-		rc = cloudevent_structured(
-		    m->a, m->tree, tenant, &ret->text, &ret->wrong);
-	} else {
-		for (size_t i = 0; i < in->n; i++)
-			list[i] = (struct cloudevent_header){
-			    in->headers[i].name, in->headers[i].value};
-		rc = cloudevent_binary(m->a, list, in->n, in->body, tenant,
-		    &ret->text, &ret->wrong);
+		if (m->tree)
+			return cloudevent_structured(
+			    m->a, m->tree, tenant, &ret->text, &ret->wrong);
+		ret->wrong = *unread;
+		return unread->code;
 	}
-	return rc == ERR_NOMEM ? no_room(m->e) : OK;
+	for (size_t i = 0; i < in->n; i++)
+		list[i] = (struct cloudevent_header){
+		    in->headers[i].name, in->headers[i].value};
+	return cloudevent_binary(
+	    m->a, list, in->n, in->body, tenant, &ret->text, &ret->wrong);
 }
 
 /* The template -------------------------------------------------------------------- */
@@ -390,8 +384,6 @@ add_header(struct buf *b, struct str name, struct str value, struct arena *a)
 	struct str copy = arena_dup(a, value), low = arena_dup(a, name);
 	char *p = (char *)(uintptr_t)low.p;
 
-	if (!copy.p || !low.p)
-		return;
 	for (size_t i = 0; i < low.n; i++)
 		if (p[i] >= 'A' && p[i] <= 'Z')
 			p[i] = (char)(p[i] - 'A' + 'a');
@@ -438,21 +430,13 @@ input_of(struct maker *m, struct str *ret)
 		buf_add(&b, m->json);
 	} else {
 		text = arena_dup(m->a, body);
-		if (!text.p) {
-			buf_done(&b);
-			return no_room(m->e);
-		}
 		str_clean_utf8((char *)(uintptr_t)text.p, text.n);
 		buf_json(&b, text);
 	}
 	buf_addc(&b, '}');
 	*ret = arena_dup(m->a, buf_str(&b));
-	if (b.failed || !ret->p) {
-		buf_done(&b);
-		return no_room(m->e);
-	}
 	buf_done(&b);
-	return OK;
+	return b.failed ? no_room(m->e) : OK;
 }
 
 static int
@@ -497,9 +481,9 @@ by_template(struct maker *m, struct jq *jq, struct hook_made *ret)
 		ret->items[0].wrong = why;
 		return OK;
 	}
-	if (rc < 0 || !made) {
+	if (rc < 0) {
 		*m->e = why;
-		return rc < 0 ? rc : no_room(m->e);
+		return rc;
 	}
 	if (made->type == JSON_NULL) {
 		ret->n = 0;
@@ -516,18 +500,12 @@ hook_events(const struct hook *h, const struct hook_request *q, struct jq *jq,
 {
 	struct maker m = {.h = h, .q = q, .a = a, .e = e};
 	struct err unread = {0};
-	int rc;
 
 	*ret = (struct hook_made){
 	    .items = arena_array(a, HOOK_EVENTS_MAX, sizeof(*ret->items))};
-	if (!ret->items)
-		return no_room(e);
-	if (read_body(&m, &unread) == ERR_NOMEM)
-		return no_room(e);
-	rc = name_it(&m);
+	(void)read_body(&m, &unread); /* what can't be read has no tree */
+	name_it(&m);
 	ret->ref = m.ref;
-	if (rc < 0)
-		return rc;
 	/* GitHub's first call, which tells of no change. */
 	if (h->scheme == HOOK_GITHUB &&
 	    str_eq(receive_header(&q->in, "X-GitHub-Event"), STR("ping"))) {
@@ -539,6 +517,8 @@ hook_events(const struct hook *h, const struct hook_request *q, struct jq *jq,
 	ret->n = 1;
 	if (h->scheme == HOOK_PRESET &&
 	    str_starts(h->scheme_name, STR("cloudevents")))
-		return cloudevent(&m, &unread, &ret->items[0]);
-	return plain(&m, &unread, &ret->items[0]);
+		(void)cloudevent(&m, &unread, &ret->items[0]);
+	else
+		return plain(&m, &unread, &ret->items[0]);
+	return OK;
 }

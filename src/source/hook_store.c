@@ -26,12 +26,6 @@ hooks_changed(void)
 	(void)atomic_fetch_add(&changes, 1);
 }
 
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for a source");
-}
-
 /* Rows ------------------------------------------------------------------------- */
 
 /* .p NULL: there are none, or no key of ours opens them. */
@@ -47,8 +41,6 @@ open_secrets(struct keyring *k, struct arena *a,
 	if (!row->secrets.p)
 		return OK;
 	where = keyring_where(a, COLUMN, uid);
-	if (!where.p)
-		return no_room(e);
 	rc = keyring_unseal(k, a, where, row->secrets, ret, e);
 	if (rc != ERR_INVALID)
 		return rc;
@@ -67,12 +59,11 @@ take(struct keyring *k, const struct hook_rules *rules,
 	struct str secrets = {.p = NULL};
 	struct hook *h = NULL;
 	bool closed = false;
-	int rc = a ? OK : no_room(e);
+	int rc;
 
 	if (row->uid.n == sizeof(uid.b))
 		memcpy(uid.b, row->uid.p, row->uid.n);
-	if (rc == OK)
-		rc = open_secrets(k, a, row, uid, &secrets, &closed, e);
+	rc = open_secrets(k, a, row, uid, &secrets, &closed, e);
 	if (rc == OK)
 		rc = hook_load(row->name, row->conf, secrets, rules, &h, e);
 	if (secrets.p)
@@ -80,8 +71,6 @@ take(struct keyring *k, const struct hook_rules *rules,
 	arena_free(a);
 	if (rc < 0)
 		return rc;
-	if (!h)
-		return no_room(e);
 	h->id = row->id;
 	h->uid = uid;
 	h->version = row->version;
@@ -101,40 +90,32 @@ hook_find(struct db *db, struct keyring *k, const struct hook_rules *rules,
 	int rc = sql_hook_get(db, &rows, e, .name = name);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_hook_get_get(rows, &row);
+		rc = sql_hook_get_next(rows, &row, e);
+	if (rc > 0)
 		rc = take(k, rules, &row, ret, e);
-	} else if (rc == 0) {
+	else if (rc == 0)
 		rc = err_set(e, ERR_ABSENT, "there is no such source");
-	}
 	rows_close(rows);
 	return rc;
 }
 
 int
 hook_walk(struct db *db, struct keyring *k, const struct hook_rules *rules,
-    struct str after, size_t most,
-    int (*each)(void *ctx, struct hook *h, struct err *e), void *ctx,
-    struct err *e)
+    const struct hook_each *each, struct err *e)
 {
-	struct sql_hook_get_row row; /* both have these columns */
+	struct sql_hook_get_row row;
 	struct rows *rows = NULL;
-	int rc =
-	    sql_hook_page(db, &rows, e, .after = after, .most = (int64_t)most);
+	int rc = sql_hook_page(
+	    db, &rows, e, .after = each->after, .most = (int64_t)each->most);
 
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+	while (rc >= 0 && (rc = sql_hook_page_next(rows, &row, e)) > 0) {
 		struct hook *h = NULL;
 
-		sql_hook_get_get(rows, &row);
-		rc = take(k, rules, &row, &h, e);
-		if (rc == OK) {
-			rc = each(ctx, h, e);
-		} else if (rc != ERR_NOMEM) {
-			/* One that can't be read must not stop the others. */
+		/* One that can't be read must not stop the others. */
+		if (take(k, rules, &row, &h, e) < 0)
 			log_err(LOG_ERROR, "a source can't be used", e);
-			rc = OK;
-		}
+		else
+			rc = each->fn(each->ctx, h, e);
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
@@ -144,20 +125,17 @@ static int
 has_room(struct db *db, struct err *e)
 {
 	struct sql_hook_stamp_row row;
-	struct rows *rows = NULL;
-	int rc = sql_hook_stamp(db, &rows, e);
+	int rc = sql_hook_stamp_one(db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_hook_stamp_get(rows, &row);
-		rc = row.n < HOOKS_MAX
-			 ? OK
-			 : err_set(e, ERR_LIMIT, "there are %d sources already",
-			       HOOKS_MAX);
-	}
-	rows_close(rows);
-	return rc;
+	if (rc <= 0 || row.n < HOOKS_MAX)
+		return rc < 0 ? rc : OK;
+	return err_set(e, ERR_LIMIT, "there are %d sources already", HOOKS_MAX);
+}
+
+static int
+too_long(struct err *e)
+{
+	return err_set(e, ERR_LIMIT, "the source is too long to be stored");
 }
 
 static int
@@ -166,15 +144,14 @@ seal_secrets(struct keyring *k, struct arena *a, const struct hook *h,
 {
 	struct buf b = BUF(SEAL_PLAIN_MAX);
 	struct str where = keyring_where(a, COLUMN, h->uid);
-	int rc = OK;
+	int rc;
 
 	*ret = (struct str){.p = NULL};
 	if (h->n_secrets == 0)
 		return OK;
 	hook_secrets(h, &b);
-	rc = where.p && !b.failed
-		 ? keyring_seal(k, a, where, buf_str(&b), ret, e)
-		 : no_room(e);
+	rc = b.failed ? too_long(e)
+		      : keyring_seal(k, a, where, buf_str(&b), ret, e);
 	digest_wipe(b.p, b.n);
 	buf_done(&b);
 	return rc;
@@ -193,7 +170,7 @@ hook_put(struct db *db, struct keyring *k, struct arena *a, struct hook *h,
 		rc = seal_secrets(k, a, h, &secrets, e);
 	hook_conf(h, &conf);
 	if (rc == OK && conf.failed)
-		rc = no_room(e);
+		rc = too_long(e);
 	if (rc == OK)
 		n = was == 0 ? sql_hook_add(db, e, .uid = uuid_str(&h->uid),
 				   .name = h->name, .conf = buf_str(&conf),
@@ -306,9 +283,9 @@ read_all(struct hooks *hs, struct db *db, struct err *e)
 {
 	const struct hook_rules rules = {.presets = hs->presets};
 	struct filling f = {.hs = hs, .to = map_new(HOOKS_MAX)};
-	int rc = f.to ? hook_walk(db, hs->keyring, &rules, STR_EMPTY, HOOKS_MAX,
-			    keep, &f, e)
-		      : no_room(e);
+	const struct hook_each each = {
+	    .most = HOOKS_MAX, .fn = keep, .ctx = &f};
+	int rc = hook_walk(db, hs->keyring, &rules, &each, e);
 
 	if (rc < 0) {
 		drop(hs, f.to);
@@ -317,20 +294,6 @@ read_all(struct hooks *hs, struct db *db, struct err *e)
 	drop(hs, hs->by_name); /* what both have stays compiled */
 	hs->by_name = f.to;
 	return OK;
-}
-
-static int
-read_stamp(struct db *db, struct sql_hook_stamp_row *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_hook_stamp(db, &rows, e);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_hook_stamp_get(rows, ret);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
 }
 
 int
@@ -344,8 +307,8 @@ hooks_refresh(struct hooks *hs, struct db *db, struct err *e)
 	if (hs->by_name && hs->seen == now &&
 	    now_ms - hs->looked_ms < HOOK_FRESH_MS)
 		return OK;
-	rc = read_stamp(db, &stamp, e);
-	if (rc == OK &&
+	rc = sql_hook_stamp_one(db, &stamp, e);
+	if (rc >= 0 &&
 	    (!hs->by_name || hs->seen != now || stamp.n != hs->stamp.n ||
 		stamp.versions != hs->stamp.versions ||
 		stamp.newest != hs->stamp.newest))

@@ -21,11 +21,16 @@ struct keyring;
 /* ERR_ABSENT; one whose secrets can't be opened is `closed`. */
 int hook_find(struct db *db, struct keyring *k, const struct hook_rules *rules,
     struct str name, struct hook **ret, struct err *e) MUST_CHECK;
-/* Each after this name, by name; `each` returns < 0 to end. It owns none. */
+/* What is called with each after this name, by name; it returns < 0 to end,
+ * and owns the source. */
+struct hook_each {
+	struct str after;
+	size_t most;
+	int (*fn)(void *ctx, struct hook *h, struct err *e);
+	void *ctx;
+};
 int hook_walk(struct db *db, struct keyring *k, const struct hook_rules *rules,
-    struct str after, size_t most,
-    int (*each)(void *ctx, struct hook *h, struct err *e), void *ctx,
-    struct err *e) MUST_CHECK;
+    const struct hook_each *each, struct err *e) MUST_CHECK;
 
 /*
  * Inside a write transaction. `was` is the version it had, 0: it is new.

@@ -1,5 +1,6 @@
 #include "source/outbox_check.h"
 
+#include <assert.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -106,8 +107,8 @@ ask(struct look *k, const char *before, const char *after, char *ret,
 	buf_addc(&sql, '\'');
 	buf_addz(&sql, after);
 	buf_addc(&sql, '\0');
-	rc = sql.failed ? err_set(e, ERR_NOMEM, "no memory")
-			: pgwire_ask(&k->w, sql.p, NULL, &res, e);
+	assert(!sql.failed);
+	rc = pgwire_ask(&k->w, sql.p, NULL, &res, e);
 	buf_done(&sql);
 	ret[0] = '\0';
 	if (rc == OK && res && PQntuples(res) > 0)
@@ -151,32 +152,33 @@ columns_pg(struct look *k, struct err *e)
 	return rc;
 }
 
+#define INDEX_WHERE                                                            \
+	"SELECT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON"       \
+	" a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE"            \
+	" i.indrelid = "
+
 static const struct rule {
 	const char *before, *after; /* answers t or f around the table's name */
 	bool fault, xid;
 	const char *what, *mend; /* the mend's %s is the table */
 } RULES[] = {
-    {"SELECT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON"
-     " a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = ",
+    {INDEX_WHERE,
 	"::regclass AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1"
 	" AND i.indpred IS NULL AND a.attname = 'event_id')",
 	true, false, "event_id is not unique",
 	"CREATE UNIQUE INDEX ON %s (event_id);"},
-    {"SELECT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON"
-     " a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = ",
+    {INDEX_WHERE,
 	"::regclass AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1"
 	" AND i.indpred IS NULL AND a.attname = 'id')",
 	true, false, "id is not unique",
 	"ALTER TABLE %s ADD PRIMARY KEY (id);"},
-    {"SELECT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON"
-     " a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = ",
+    {INDEX_WHERE,
 	"::regclass AND i.indisvalid AND a.attname = 'id' AND"
 	" pg_get_expr(i.indpred, i.indrelid) = '(published_at IS NULL)')",
 	true, false,
 	"there is no index of the rows that wait: each look would read the whole table",
 	"CREATE INDEX ON %s (id) WHERE published_at IS NULL;"},
-    {"SELECT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON"
-     " a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = ",
+    {INDEX_WHERE,
 	"::regclass AND i.indisvalid AND i.indpred IS NULL AND"
 	" a.attname = 'xid')",
 	true, true, "xid has no index: each look would read the whole table",

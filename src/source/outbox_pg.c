@@ -37,12 +37,12 @@
  * the advisory lock is held by the one that reads and ends with it.
  */
 #include <assert.h>
-#include <endian.h>
 #include <poll.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "source/outbox_driver.h"
@@ -74,7 +74,7 @@ struct self {
 	/* the round */
 	bool window;           /* by snapshot; else polling */
 	bool ended, read_some; /* no more rows */
-	int64_t left, asked, got;
+	int64_t left, got;
 	struct buf sql;
 	/* xid */
 	struct buf snap, prev; /* of this round, of the one before */
@@ -87,17 +87,11 @@ struct self {
 	char text[OUTBOX_COLS][48];
 };
 
-static const char COLUMNS[] =
-    "id, event_id, tenant_id, event_type, schema_version, partition_key,"
-    " record_version, correlation_id, producer,";
-
 static void
 close_self(void *self)
 {
 	struct self *s = self;
 
-	if (!s)
-		return;
 	pgwire_close(&s->w);
 	pgwire_close(&s->marker);
 	buf_done(&s->sql);
@@ -107,31 +101,44 @@ close_self(void *self)
 	free(s);
 }
 
-static int
-no_memory(struct err *e)
+/* What was written into it: it has room for all there is to say. */
+static const char *
+text_of(struct buf *b)
 {
-	return err_set(e, ERR_NOMEM, "no memory for the outbox");
+	buf_addc(b, '\0');
+	assert(!b->failed);
+	return b->p;
+}
+
+/* The statement in s->sql by itself; its only row, when it has one. */
+static int
+ask(struct self *s, PGresult **ret, struct err *e)
+{
+	PGresult *res = NULL;
+	int rc = pgwire_ask(&s->w, text_of(&s->sql), NULL, &res, e);
+
+	if (rc == OK && res && PQntuples(res) == 1) {
+		*ret = res;
+		return OK;
+	}
+	PQclear(res);
+	return rc;
 }
 
 static int
 open_self(const struct outbox_opts *o, void **ret, struct err *e)
 {
-	struct self *s = calloc(1, sizeof(*s));
+	struct self *s = mem_get(sizeof(*s));
 	PGresult *res = NULL;
-	int rc = OK;
+	int rc;
 
-	if (!s)
-		return no_memory(e);
 	s->o = *o;
 	s->sql = BUF(OUTBOX_SNAP_MAX + 4 * KIB);
 	s->snap = BUF(OUTBOX_SNAP_MAX);
 	s->prev = BUF(OUTBOX_SNAP_MAX);
 	s->marks =
-	    calloc(OUTBOX_MARKS_MAX + OUTBOX_CHUNK_ROWS, sizeof(*s->marks));
-	if (!s->marks)
-		rc = no_memory(e);
-	if (rc == OK)
-		rc = pgwire_open(&s->w, o->url, o->stop, e);
+	    mem_array(OUTBOX_MARKS_MAX + OUTBOX_CHUNK_ROWS, sizeof(*s->marks));
+	rc = pgwire_open(&s->w, o->url, o->stop, e);
 	if (rc == OK && o->xid)
 		rc = pgwire_open(&s->marker, o->url, o->stop, e);
 	if (rc == OK)
@@ -158,27 +165,14 @@ lock(void *self, struct err *e)
 	    "SELECT pg_try_advisory_lock((1751739257::bigint << 32) |"
 	    " '%s'::regclass::oid::bigint)",
 	    s->o.table);
-	buf_addc(&s->sql, '\0');
-	if (s->sql.failed)
-		return no_memory(e);
-	rc = pgwire_ask(&s->w, s->sql.p, NULL, &res, e);
+	rc = ask(s, &res, e);
 	if (rc == OK)
-		rc = res && PQntuples(res) == 1 &&
-		     PQgetvalue(res, 0, 0)[0] == 't';
+		rc = res && PQgetvalue(res, 0, 0)[0] == 't';
 	PQclear(res);
 	return rc;
 }
 
 /* Rounds --------------------------------------------------------------------- */
-
-static int
-send_buf(struct self *s, int kind, struct err *e)
-{
-	buf_addc(&s->sql, '\0');
-	if (s->sql.failed)
-		return no_memory(e);
-	return pgwire_send(&s->w, kind, s->sql.p, e);
-}
 
 static int
 send_cursor(struct self *s, struct err *e)
@@ -188,12 +182,14 @@ send_cursor(struct self *s, struct err *e)
 
 	buf_clear(b);
 	buf_fmt(b,
-	    "DECLARE hikyaku NO SCROLL CURSOR FOR SELECT %s"
+	    "DECLARE hikyaku NO SCROLL CURSOR FOR SELECT id, event_id,"
+	    " tenant_id, event_type, schema_version, partition_key,"
+	    " record_version, correlation_id, producer,"
 	    " CASE WHEN octet_length(payload::text) <= %lld THEN payload END,"
 	    " occurred_at, created_at,"
 	    " CASE WHEN octet_length(payload::text) > %lld"
 	    " THEN octet_length(payload::text) END FROM %s WHERE ",
-	    COLUMNS, max, max, s->o.table);
+	    max, max, s->o.table);
 	if (s->window) {
 		buf_addz(b, "xid >= pg_snapshot_xmin('");
 		buf_add(b, buf_str(&s->prev));
@@ -206,7 +202,7 @@ send_cursor(struct self *s, struct err *e)
 		    "published_at IS NULL ORDER BY id LIMIT %lld FOR UPDATE",
 		    (long long)s->o.batch);
 	}
-	return send_buf(s, SENT_PLAIN, e);
+	return pgwire_send(&s->w, SENT_PLAIN, text_of(b), e);
 }
 
 static int
@@ -215,10 +211,9 @@ send_fetch(struct self *s, struct err *e)
 	char sql[64];
 	int rc;
 
-	s->asked = OUTBOX_FETCH_ROWS;
 	s->got = 0;
 	(void)snprintf(sql, sizeof(sql), "FETCH FORWARD %lld FROM hikyaku",
-	    (long long)s->asked);
+	    (long long)OUTBOX_FETCH_ROWS);
 	rc = pgwire_send_with(&s->w, SENT_FETCH, sql, NULL, true, e);
 	return rc == OK ? pgwire_flush(&s->w, e) : rc;
 }
@@ -268,29 +263,15 @@ take_snap(struct self *s, const PGresult *res, struct err *e)
 	return OK;
 }
 
-static int64_t
-be64(const char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return (int64_t)be64toh(v);
-}
-
+/* A number as it is sent: big endian, of n bytes. */
 static int64_t
 int_of(const char *p, int n)
 {
-	uint32_t w;
-	uint16_t h;
+	int64_t v = (signed char)p[0];
 
-	if (n == 8)
-		return be64(p);
-	if (n == 4) {
-		memcpy(&w, p, sizeof(w));
-		return (int32_t)be32toh(w);
-	}
-	memcpy(&h, p, sizeof(h));
-	return (int16_t)be16toh(h);
+	for (int i = 1; i < n; i++)
+		v = v * 256 + (unsigned char)p[i];
+	return v;
 }
 
 /* Microseconds where it has them: two saves of one millisecond differ. */
@@ -341,9 +322,10 @@ read_value(struct self *s, const PGresult *res, int col, struct str *ret,
 		break;
 	case OID_TIMESTAMP:
 	case OID_TIMESTAMPTZ:
-		format_time(be64(p) + PG_EPOCH_US, text);
-		if (col != COL_RV) /* envelope: milliseconds */
-			time_format(be64(p) + PG_EPOCH_US, text);
+		if (col == COL_RV)
+			format_time(int_of(p, n) + PG_EPOCH_US, text);
+		else /* envelope: milliseconds */
+			time_format(int_of(p, n) + PG_EPOCH_US, text);
 		break;
 	default:
 		return err_set(e, ERR_AWAY,
@@ -374,7 +356,7 @@ static int
 fetched(struct self *s, struct err *e)
 {
 	s->left -= s->got;
-	if (s->got == s->asked && (s->window || s->left > 0))
+	if (s->got == OUTBOX_FETCH_ROWS && (s->window || s->left > 0))
 		return send_fetch(s, e);
 	s->ended = true;
 	return OK;
@@ -418,19 +400,6 @@ next(void *self, const struct outbox_sink *sink, struct err *e)
 	return n > 0;
 }
 
-static void
-add_ids(struct buf *b, const int64_t *ids, size_t n)
-{
-	buf_addc(b, '{');
-	for (size_t i = 0; i < n; i++) {
-		if (i > 0)
-			buf_addc(b, ',');
-		buf_int(b, ids[i]);
-	}
-	buf_addz(b, "}");
-	buf_addc(b, '\0');
-}
-
 static int
 send_marks(struct self *s, struct pgwire *w, const int64_t *ids, size_t n,
     struct err *e)
@@ -438,16 +407,18 @@ send_marks(struct self *s, struct pgwire *w, const int64_t *ids, size_t n,
 	struct buf list = BUF(32 * (OUTBOX_MARK_ROWS + OUTBOX_CHUNK_ROWS));
 	int rc;
 
-	add_ids(&list, ids, n);
+	for (size_t i = 0; i < n; i++) {
+		buf_addc(&list, i ? ',' : '{');
+		buf_int(&list, ids[i]);
+	}
+	buf_addc(&list, '}');
 	buf_clear(&s->sql);
 	buf_fmt(&s->sql,
 	    "UPDATE %s SET published_at = clock_timestamp()"
 	    " WHERE id = ANY ($1::bigint[]) AND published_at IS NULL",
 	    s->o.table);
-	buf_addc(&s->sql, '\0');
-	rc = s->sql.failed || list.failed
-		 ? no_memory(e)
-		 : pgwire_send_with(w, SENT_MARK, s->sql.p, list.p, false, e);
+	rc = pgwire_send_with(
+	    w, SENT_MARK, text_of(&s->sql), text_of(&list), false, e);
 	buf_done(&list);
 	return rc;
 }
@@ -493,8 +464,6 @@ marks_flush(struct self *s, bool all, struct err *e)
 		rc = send_some(s, m, e);
 		if (rc == OK)
 			rc = pgwire_sync(m, e);
-		if (rc == OK)
-			rc = pgwire_flush(m, e);
 	}
 }
 
@@ -530,8 +499,6 @@ end(void *self, bool *ret_more, struct err *e)
 		rc = pgwire_send(&s->w, SENT_PLAIN, "COMMIT", e);
 	if (rc == OK)
 		rc = pgwire_sync(&s->w, e);
-	if (rc == OK)
-		rc = pgwire_flush(&s->w, e);
 	while (rc >= 0 && s->w.n > 0) {
 		rc = pgwire_get(&s->w, false, &res, e);
 		if (rc > 0) {
@@ -557,16 +524,14 @@ end(void *self, bool *ret_more, struct err *e)
 	return OK;
 }
 
-static int
+static bool
 heard(struct self *s)
 {
-	PGnotify *n;
-	int any = 0;
+	PGnotify *n = PQnotifies(s->w.pg);
+	bool any = n != NULL;
 
-	while ((n = PQnotifies(s->w.pg))) {
+	for (; n; n = PQnotifies(s->w.pg))
 		PQfreemem(n);
-		any = 1;
-	}
 	return any;
 }
 
@@ -613,11 +578,8 @@ lag(void *self, int64_t *ret_rows, int64_t *ret_s, struct err *e)
 	    " min(created_at)), 0)::bigint FROM (SELECT created_at FROM %s"
 	    " WHERE published_at IS NULL ORDER BY id LIMIT %d) x",
 	    s->o.table, OUTBOX_LAG_MAX);
-	buf_addc(&s->sql, '\0');
-	if (s->sql.failed)
-		return no_memory(e);
-	rc = pgwire_ask(&s->w, s->sql.p, NULL, &res, e);
-	if (rc == OK && res && PQntuples(res) == 1) {
+	rc = ask(s, &res, e);
+	if (res) {
 		(void)str_int(str_of(PQgetvalue(res, 0, 0)), ret_rows);
 		(void)str_int(str_of(PQgetvalue(res, 0, 1)), ret_s);
 	}

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "source/outbox_driver.h"
 
@@ -45,11 +46,11 @@ prepare(struct self *s, sqlite3_stmt **ret, const char *before,
 	struct buf b = BUF(4 * KIB);
 	int rc;
 
+	/* A table's name is at most OUTBOX_TABLE_MAX. */
 	buf_addz(&b, before);
 	buf_addz(&b, s->o.table);
 	buf_addz(&b, after);
-	rc = b.failed ? SQLITE_NOMEM
-		      : sqlite3_prepare_v2(s->db, b.p, (int)b.n, ret, NULL);
+	rc = sqlite3_prepare_v2(s->db, b.p, (int)b.n, ret, NULL);
 	buf_done(&b);
 	return rc == SQLITE_OK ? OK : fail(s, "the outbox can't be read", e);
 }
@@ -59,8 +60,6 @@ close_self(void *self)
 {
 	struct self *s = self;
 
-	if (!s)
-		return;
 	sqlite3_finalize(s->read);
 	sqlite3_finalize(s->mark);
 	sqlite3_finalize(s->lag);
@@ -100,11 +99,9 @@ prepare_all(struct self *s, struct err *e)
 static int
 open_self(const struct outbox_opts *o, void **ret, struct err *e)
 {
-	struct self *s = calloc(1, sizeof(*s));
+	struct self *s = mem_get(sizeof(*s));
 	int rc = OK;
 
-	if (!s)
-		return err_set(e, ERR_NOMEM, "no memory for the outbox");
 	s->o = *o;
 	s->path = outbox_file(o->url);
 	if (access(s->path, F_OK) != 0)

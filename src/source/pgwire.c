@@ -189,7 +189,9 @@ pgwire_send(struct pgwire *w, int kind, const char *sql, struct err *e)
 int
 pgwire_sync(struct pgwire *w, struct err *e)
 {
-	return sent(w, PGWIRE_SYNC, PQpipelineSync(w->pg), e);
+	int rc = sent(w, PGWIRE_SYNC, PQpipelineSync(w->pg), e);
+
+	return rc == OK ? pgwire_flush(w, e) : rc;
 }
 
 /* Reads too while the socket takes nothing, or both sides could wait. */
@@ -304,8 +306,6 @@ pgwire_ask(struct pgwire *w, const char *sql, const char *param, PGresult **ret,
 	rc = pgwire_send_with(w, 0, sql, param, false, e);
 	if (rc == OK)
 		rc = pgwire_sync(w, e);
-	if (rc == OK)
-		rc = pgwire_flush(w, e);
 	while (rc >= 0 && w->n > 0) {
 		rc = pgwire_get(w, false, &res, e);
 		if (rc > 0) {

@@ -40,8 +40,8 @@ int pgwire_send(
 /* With one text parameter; `binary` results. */
 int pgwire_send_with(struct pgwire *w, int kind, const char *sql,
     const char *param, bool binary, struct err *e) MUST_CHECK;
+/* All of it is on its way to the server; after a sync. */
 int pgwire_sync(struct pgwire *w, struct err *e) MUST_CHECK;
-/* All of it is on its way to the server. */
 int pgwire_flush(struct pgwire *w, struct err *e) MUST_CHECK;
 
 /* Of what was sent first; only when something was. */

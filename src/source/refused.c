@@ -26,7 +26,6 @@ id_of(const struct refused *x)
 {
 	struct buf b = BUF(EVENT_KEY_MAX + REFUSED_REF_MAX + 128);
 	unsigned char digest[DIGEST_LEN];
-	struct uuid id;
 
 	digest_sha256(x->copy, digest);
 	buf_fmt(&b, "%s %zu ", REFUSED_TYPE, x->source.n);
@@ -37,8 +36,7 @@ id_of(const struct refused *x)
 	buf_add(&b, (struct str){(const char *)digest, sizeof(digest)});
 	digest_sha256(buf_str(&b), digest);
 	buf_done(&b);
-	id = uuid_from_digest(digest);
-	return id;
+	return uuid_from_digest(digest);
 }
 
 /* Readable as it stands: UTF-8 without control characters but blanks. */
@@ -141,11 +139,10 @@ refused_entry(struct arena *a, const struct refused *x, const struct mask *mask,
 	add_text(&b, "pointer", y.pointer);
 	add_copy(&b, masked(a, mask, y.copy), y.copy.n);
 	buf_addz(&b, "}}");
-	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	text = arena_dup(a, buf_str(&b));
+	rc = b.failed ? err_set(e, ERR_LIMIT, "a refused event is too long")
+		      : envelope_parse(a, text, &o, &ev, e);
 	buf_done(&b);
-	if (!text.p)
-		return err_set(e, ERR_NOMEM, "no memory for a refused event");
-	rc = envelope_parse(a, text, &o, &ev, e);
 	if (rc == OK)
 		entry_fill(ret, &ev, text);
 	return rc;
@@ -181,8 +178,6 @@ audit_one(struct db *db, struct arena *a, const struct entry *en,
 	row.payload_bytes = (int64_t)x.copy.n;
 	row.details = arena_fmt(
 	    a, "\"eventId\":\"%s\",\"seq\":%lld", id, (long long)en->seq);
-	if (!row.details.p)
-		return err_set(e, ERR_NOMEM, "no memory for a refused event");
 	return audit_put(db, &row, e);
 }
 
@@ -197,7 +192,7 @@ int
 refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
     struct err *e)
 {
-	struct arena *a = NULL;
+	struct arena *a;
 	int rc = OK;
 
 	for (size_t i = 0; i < n; i++)
@@ -209,15 +204,10 @@ refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
 			.error = (struct str){.p = NULL}) < 0)
 			return e->code;
 	/* Behind all else (audit.h, LIFE). */
+	a = arena_new(REFUSED_MEM);
 	for (size_t i = 0; rc == OK && i < n; i++) {
-		if (!is_new(&v[i]))
-			continue;
-		if (!a)
-			a = arena_new(REFUSED_MEM);
-		if (!a)
-			return err_set(
-			    e, ERR_NOMEM, "no memory for a refused event");
-		rc = audit_one(db, a, &v[i], now_us, e);
+		if (is_new(&v[i]))
+			rc = audit_one(db, a, &v[i], now_us, e);
 		arena_reset(a);
 	}
 	arena_free(a);
@@ -230,7 +220,6 @@ tell(struct arena *a, const struct entry *en)
 	struct log_line l;
 	struct refused x;
 	struct err e;
-	char id[UUID_LEN + 1];
 
 	if (refused_open(a, en->body, &x, &e) < 0)
 		return;
@@ -239,8 +228,7 @@ tell(struct arena *a, const struct entry *en)
 	log_str(&l, "ref", x.ref);
 	log_str(&l, "pointer", x.pointer);
 	log_str(&l, "reason", x.reason);
-	uuid_format(en->correlation, id);
-	log_str(&l, "correlationId", str_of(id));
+	log_uuid(&l, "correlationId", en->correlation);
 	log_int(&l, "seq", en->seq);
 	log_end(&l);
 }
@@ -248,19 +236,15 @@ tell(struct arena *a, const struct entry *en)
 size_t
 refused_told(const struct entry *v, size_t n)
 {
-	struct arena *a = NULL;
+	struct arena *a = arena_new(REFUSED_MEM);
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!is_new(&v[i]))
 			continue;
 		count++;
-		if (!a)
-			a = arena_new(REFUSED_MEM);
-		if (a)
-			tell(a, &v[i]);
-		if (a)
-			arena_reset(a);
+		tell(a, &v[i]);
+		arena_reset(a);
 	}
 	arena_free(a);
 	metric_add(M_SOURCE_REFUSED, (int64_t)count);
@@ -331,12 +315,9 @@ refused_open(
 	x.copy = text_of(payload, "copy");
 	x.truncated = json_is(json_get(payload, "truncated"), JSON_TRUE);
 	if (str_eq(text_of(payload, "encoding"), STR("base64"))) {
-		char *raw = arena_try(a, x.copy.n + 1);
+		char *raw = arena_alloc(a, x.copy.n + 1);
 		size_t n = 0;
 
-		if (!raw)
-			return err_set(
-			    e, ERR_NOMEM, "no memory for a refused event");
 		if (!base64_read(x.copy, raw, x.copy.n, &n))
 			return err_set(e, ERR_STORE, "its copy is damaged");
 		x.copy = (struct str){raw, n};

@@ -11,6 +11,7 @@
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "event/append.h"
 #include "loop/thread.h"
@@ -93,31 +94,27 @@ rest(struct relay *r, int64_t ms)
 static struct chunk *
 chunk_new(struct relay *r)
 {
-	struct chunk *c = calloc(1, sizeof(*c));
+	struct chunk *c = mem_get(sizeof(*c));
 
-	if (!c)
-		return NULL;
 	c->r = r;
 	c->arena = arena_new(OUTBOX_CHUNK_MEM);
-	if (!c->arena) {
-		free(c);
-		return NULL;
-	}
 	return c;
 }
 
 static void
 chunk_free(struct chunk *c)
 {
-	if (c)
-		arena_free(c->arena);
+	arena_free(c->arena);
 	free(c);
 }
 
 static struct row_opts
-row_opts(const struct relay *r, const struct chunk *c)
+row_opts(struct relay *r, const struct chunk *c)
 {
 	return (struct row_opts){
+	    .keep = c->arena,
+	    .scratch = r->scratch,
+	    .text = &r->text,
 	    .source = STR(SOURCE_NAME),
 	    .strict = r->o.strict,
 	    .mask = r->o.mask,
@@ -136,8 +133,7 @@ take(void *ctx, const struct outbox_row *row, struct err *e)
 	int rc;
 
 	arena_reset(r->scratch);
-	rc = row_entry(c->arena, r->scratch, &r->text, row, &o,
-	    &c->entries[c->n], &refused, e);
+	rc = row_entry(&o, row, &c->entries[c->n], &refused, e);
 	if (rc < 0)
 		return rc;
 	c->ids[c->n] = row->id;
@@ -236,13 +232,10 @@ refuse_one(struct relay *r, struct chunk *c, size_t i, const char *pointer,
     const char *reason, struct err *e)
 {
 	struct row_opts o = row_opts(r, c);
-	struct entry en;
-	int rc = row_refuse(
-	    c->arena, c->ids[i], &o, &c->entries[i], pointer, reason, &en, e);
+	int rc = row_refuse(&o, c->ids[i], pointer, reason, &c->entries[i], e);
 
 	if (rc < 0)
 		return rc;
-	c->entries[i] = en;
 	c->has_refused = true;
 	return append_now(r, c, i, 1, true, e);
 }
@@ -290,14 +283,11 @@ tell_one(const struct chunk *c, size_t i)
 {
 	const struct entry *en = &c->entries[i];
 	UNINIT struct log_line l;
-	char id[UUID_LEN + 1];
 
 	log_begin(&l, LOG_INFO,
 	    en->state == ENTRY_NEW ? "event relayed" : "event relayed before");
-	uuid_format(en->event_id, id);
-	log_str(&l, "eventId", (struct str){id, UUID_LEN});
-	uuid_format(en->correlation, id);
-	log_str(&l, "correlationId", (struct str){id, UUID_LEN});
+	log_uuid(&l, "eventId", en->event_id);
+	log_uuid(&l, "correlationId", en->correlation);
 	log_int(&l, "outboxId", c->ids[i]);
 	log_int(&l, "seq", en->seq);
 	log_end(&l);
@@ -515,11 +505,9 @@ int
 relay_start(const struct relay_opts *o, struct relay **ret, struct err *e)
 {
 	const struct conf *c = o->conf;
-	struct relay *r = calloc(1, sizeof(*r));
+	struct relay *r = mem_get(sizeof(*r));
 	int rc;
 
-	if (!r)
-		return err_set(e, ERR_NOMEM, "no memory for the relay");
 	r->o = *o;
 	r->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	r->poll_ms = c->outbox_poll_ms;
@@ -540,9 +528,8 @@ relay_start(const struct relay_opts *o, struct relay **ret, struct err *e)
 	r->chunks[0] = chunk_new(r);
 	r->chunks[1] = chunk_new(r);
 	r->scratch = arena_new(OUTBOX_SCRATCH_MEM);
-	if (rc == OK &&
-	    (r->fd < 0 || !r->chunks[0] || !r->chunks[1] || !r->scratch))
-		rc = err_set(e, ERR_NOMEM, "no memory for the relay");
+	if (rc == OK && r->fd < 0)
+		rc = err_set(e, ERR_IO, "eventfd: %m");
 	if (rc == OK)
 		rc = thread_start("relay", run, r, &r->thread, e);
 	if (rc < 0) {

@@ -85,35 +85,19 @@ in(struct str whole, struct str part)
 }
 
 /* What does not lie in the text, which is kept, is copied. */
-static bool
-keep_it(struct arena *keep, struct str text, struct str *s)
+static void
+keep_entry(struct arena *keep, struct str text, struct entry *en)
 {
-	if (in(text, *s))
-		return true;
-	*s = arena_dup(keep, *s);
-	return s->p != NULL;
+	struct str *const parts[] = {&en->type, &en->key, &en->body};
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (!in(text, *parts[i]))
+			*parts[i] = arena_dup(keep, *parts[i]);
 }
 
 static int
-no_memory(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for rows of the outbox");
-}
-
-static int
-keep_entry(struct arena *keep, struct str text, struct entry *en, struct err *e)
-{
-	return keep_it(keep, text, &en->type) &&
-		       keep_it(keep, text, &en->key) &&
-		       keep_it(keep, text, &en->body)
-		   ? OK
-		   : no_memory(e);
-}
-
-static int
-refuse(struct arena *keep, struct arena *scratch, const struct outbox_row *row,
-    struct str copy, const struct row_opts *o, const struct err *why,
-    struct entry *ret, struct err *e)
+refuse(const struct row_opts *o, const struct outbox_row *row, struct str copy,
+    const struct err *why, struct entry *ret, struct err *e)
 {
 	int rc;
 	struct uuid correlation;
@@ -130,31 +114,40 @@ refuse(struct arena *keep, struct arena *scratch, const struct outbox_row *row,
 	if (row->v[COL_CORRELATION].p &&
 	    uuid_parse(row->v[COL_CORRELATION], &correlation))
 		x.correlation = &correlation;
-	arena_reset(scratch);
-	rc = refused_entry(scratch, &x, o->mask, o->now_us, ret, e);
-	return rc == OK ? keep_entry(keep, copy, ret, e) : rc;
+	arena_reset(o->scratch);
+	rc = refused_entry(o->scratch, &x, o->mask, o->now_us, ret, e);
+	if (rc == OK)
+		keep_entry(o->keep, copy, ret);
+	return rc;
 }
 
-/* The row as far as it goes: what it is, if not what it says. */
+/* The envelope; of a row that is too long what it is, if not what it says. */
 static int
-too_long(struct arena *keep, struct buf *b, const struct outbox_row *row,
-    struct str *ret_text, struct err *e)
+write_row(const struct row_opts *o, const struct outbox_row *row, bool quoted,
+    bool odd_producer, struct str *ret_text, struct err *e)
 {
+	struct buf *b = o->text;
+	bool fits;
+
 	buf_clear(b);
-	add_text(b, "{\"eventId\":", str_chars(row->v[COL_EVENT_ID], 64));
-	buf_addc(b, '}');
-	*ret_text = arena_dup(keep, buf_str(b));
-	return b->failed || !ret_text->p
-		   ? no_memory(e)
-		   : err_at(e, ERR_LIMIT, "",
-			 "the row is larger than an event may be");
+	add_envelope(b, row, quoted, odd_producer);
+	fits = !b->failed;
+	if (!fits) {
+		buf_clear(b);
+		add_text(
+		    b, "{\"eventId\":", str_chars(row->v[COL_EVENT_ID], 64));
+		buf_addc(b, '}');
+	}
+	*ret_text = arena_dup(o->keep, buf_str(b));
+	return fits ? OK
+		    : err_at(e, ERR_LIMIT, "",
+			  "the row is larger than an event may be");
 }
 
 /* What is wrong with the row, or OK and the event; *ret_text is the bytes. */
 static int
-read_row(struct arena *keep, struct arena *scratch, struct buf *b,
-    const struct outbox_row *row, const struct row_opts *o, struct event *ret,
-    struct str *ret_text, struct err *e)
+read_row(const struct row_opts *o, const struct outbox_row *row,
+    struct event *ret, struct str *ret_text, struct err *e)
 {
 	struct envelope_opts eo = {
 	    .now_us = o->now_us,
@@ -162,71 +155,57 @@ read_row(struct arena *keep, struct arena *scratch, struct buf *b,
 	    .mask = o->mask,
 	    .body_max = o->body_max,
 	};
-	bool whole;
-	int rc;
+	bool payload_ok, producer_ok;
+	int rc = write_row(o, row, false, false, ret_text, e);
 
-	buf_clear(b);
-	add_envelope(b, row, false, false);
-	if (b->failed)
-		return too_long(keep, b, row, ret_text, e);
-	*ret_text = arena_dup(keep, buf_str(b));
-	if (!ret_text->p)
-		return no_memory(e);
+	if (rc < 0)
+		return rc;
 	if (row->v[COL_TOO_LARGE].p)
 		return err_at(e, ERR_LIMIT, "/payload",
 		    "the payload has %.*s bytes; webhook.max.payload.size allows %zu",
 		    STR_ARG(row->v[COL_TOO_LARGE]), o->body_max);
-	rc = envelope_parse(scratch, *ret_text, &eo, ret, e);
+	rc = envelope_parse(o->scratch, *ret_text, &eo, ret, e);
 	/* scratch holds any event there is: this one will never fit. */
 	if (rc == ERR_LIMIT)
 		return rc;
-	whole = rc == OK &&
-		str_eq(ret->payload->raw, str_trim(row->v[COL_PAYLOAD])) &&
-		str_eq(json_get(ret->tree, "producer")->raw,
-		    str_trim(row->v[COL_PRODUCER]));
-	if (whole || (is_json(scratch, row->v[COL_PAYLOAD]) &&
-			 is_json(scratch, row->v[COL_PRODUCER])))
+	if (rc == OK &&
+	    str_eq(ret->payload->raw, str_trim(row->v[COL_PAYLOAD])) &&
+	    str_eq(json_get(ret->tree, "producer")->raw,
+		str_trim(row->v[COL_PRODUCER])))
+		return OK;
+	payload_ok = is_json(o->scratch, row->v[COL_PAYLOAD]);
+	producer_ok = is_json(o->scratch, row->v[COL_PRODUCER]);
+	if (payload_ok && producer_ok)
 		return rc;
 	/* One of the two is no JSON by itself, whatever came of the whole. */
-	rc = is_json(scratch, row->v[COL_PAYLOAD])
-		 ? err_at(e, ERR_INVALID, "/producer", "producer is no JSON")
-		 : err_at(e, ERR_INVALID, "/payload", "payload is no JSON");
-	buf_clear(b);
-	add_envelope(b, row, !is_json(scratch, row->v[COL_PAYLOAD]),
-	    !is_json(scratch, row->v[COL_PRODUCER]));
-	if (b->failed)
-		return too_long(keep, b, row, ret_text, e);
-	*ret_text = arena_dup(keep, buf_str(b));
-	return ret_text->p ? rc : no_memory(e);
+	rc = write_row(o, row, !payload_ok, !producer_ok, ret_text, e);
+	if (rc < 0)
+		return rc;
+	return payload_ok
+		   ? err_at(e, ERR_INVALID, "/producer", "producer is no JSON")
+		   : err_at(e, ERR_INVALID, "/payload", "payload is no JSON");
 }
 
 int
-row_entry(struct arena *keep, struct arena *scratch, struct buf *b,
-    const struct outbox_row *row, const struct row_opts *o, struct entry *ret,
-    bool *ret_refused, struct err *e)
+row_entry(const struct row_opts *o, const struct outbox_row *row,
+    struct entry *ret, bool *ret_refused, struct err *e)
 {
 	struct err why = {0};
 	struct event ev;
 	struct str text;
-	int rc = read_row(keep, scratch, b, row, o, &ev, &text, &why);
+	int rc = read_row(o, row, &ev, &text, &why);
 
-	*ret_refused = false;
-	if (rc == ERR_NOMEM) {
-		*e = why;
-		return rc;
-	}
-	if (rc < 0) {
-		*ret_refused = true;
-		return refuse(keep, scratch, row, text, o, &why, ret, e);
-	}
+	*ret_refused = rc < 0;
+	if (rc < 0)
+		return refuse(o, row, text, &why, ret, e);
 	entry_fill(ret, &ev, text);
-	return keep_entry(keep, text, ret, e);
+	keep_entry(o->keep, text, ret);
+	return OK;
 }
 
 int
-row_refuse(struct arena *keep, int64_t id, const struct row_opts *o,
-    const struct entry *en, const char *pointer, const char *reason,
-    struct entry *ret, struct err *e)
+row_refuse(const struct row_opts *o, int64_t id, const char *pointer,
+    const char *reason, struct entry *en, struct err *e)
 {
 	char ref[24];
 	struct refused x = {
@@ -236,8 +215,13 @@ row_refuse(struct arena *keep, int64_t id, const struct row_opts *o,
 	    .copy = en->body,
 	    .correlation = &en->correlation,
 	};
+	struct entry made;
+	int rc;
 
 	(void)snprintf(ref, sizeof(ref), "%lld", (long long)id);
 	x.ref = str_of(ref);
-	return refused_entry(keep, &x, NULL, o->now_us, ret, e);
+	rc = refused_entry(o->keep, &x, NULL, o->now_us, &made, e);
+	if (rc == OK)
+		*en = made;
+	return rc;
 }

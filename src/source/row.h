@@ -26,23 +26,21 @@ struct arena;
 struct mask;
 
 struct row_opts {
-	struct str source; /* name, for refused ones */
+	struct arena *keep;    /* entries live here */
+	struct arena *scratch; /* may be reset behind each */
+	struct buf *text;      /* for envelopes, with what one may have */
+	struct str source;     /* name, for refused ones */
 	bool strict;
 	const struct mask *mask;
 	size_t body_max;
 	int64_t now_us;
 };
 
-/*
- * The entry lives in `keep`; `scratch` may be reset afterwards, `b` is for the
- * caller to reuse and free. Fails by memory alone. *ret_refused: it is one.
- */
-int row_entry(struct arena *keep, struct arena *scratch, struct buf *b,
-    const struct outbox_row *row, const struct row_opts *o, struct entry *ret,
-    bool *ret_refused, struct err *e) MUST_CHECK;
-/* A dead letter of an entry that the log itself refused. */
-int row_refuse(struct arena *keep, int64_t id, const struct row_opts *o,
-    const struct entry *en, const char *pointer, const char *reason,
-    struct entry *ret, struct err *e) MUST_CHECK;
+/* *ret_refused: it is an entry of a refused one. */
+int row_entry(const struct row_opts *o, const struct outbox_row *row,
+    struct entry *ret, bool *ret_refused, struct err *e) MUST_CHECK;
+/* An entry that the log itself refused becomes its dead letter. */
+int row_refuse(const struct row_opts *o, int64_t id, const char *pointer,
+    const char *reason, struct entry *en, struct err *e) MUST_CHECK;
 
 #endif

@@ -39,12 +39,16 @@ some(void)
 static struct entry
 make(const struct outbox_row *row, int64_t now_us, bool *ret_refused)
 {
-	struct row_opts o = {
-	    .source = STR("outbox"), .body_max = 1000, .now_us = now_us};
+	struct row_opts o = {.keep = keep,
+	    .scratch = scratch,
+	    .text = &text,
+	    .source = STR("outbox"),
+	    .body_max = 1000,
+	    .now_us = now_us};
 	struct entry en;
 	struct err e = {0};
 
-	if (row_entry(keep, scratch, &text, row, &o, &en, ret_refused, &e) < 0)
+	if (row_entry(&o, row, &en, ret_refused, &e) < 0)
 		fail_msg("%s", e.text);
 	arena_reset(scratch); /* nothing of the entry may lie there */
 	return en;

@@ -28,9 +28,6 @@
 #define WAL_RESTART_BYTES (64 * MIB)
 #define WAL_READY_BYTES   (48 * MIB)
 #define WAL_LITTLE_BYTES  (8 * MIB)
-#define WAL_SHARE_BYTES   (4 * MIB)  /* that a checkpoint does not wait for */
-#define WAL_POLITE_BYTES  (16 * MIB) /* more to copy: it lets nobody before */
-/* Writes to it that become one call: twice as much is hardly faster. */
-#define WAL_JOIN_BYTES    (128 * KIB)
+#define WAL_SHARE_BYTES   (4 * MIB) /* that a checkpoint does not wait for */
 
 #endif

@@ -128,6 +128,12 @@ store_engine(const struct store *s)
 	return s->engine->kind;
 }
 
+bool
+store_shared(const struct store *s)
+{
+	return s->engine->shared;
+}
+
 const char *
 store_name(const struct store *s)
 {

@@ -32,6 +32,7 @@
 
 struct store_driver {
 	enum store_engine kind;
+	bool shared; /* several processes may write at once */
 	/* Sets s->self and s->name; connects to nothing. */
 	int (*open)(struct store *s, const struct store_opts *o, struct err *e);
 	void (*close)(struct store *s); /* also after a failed open */

@@ -454,7 +454,7 @@ tell(struct req *r)
 	if (p->job.err.code != OK)
 		return;
 	log_hold();
-	append_tell(&p->job);
+	entry_tell(p->job.entries, p->job.n);
 	log_release();
 }
 

@@ -97,8 +97,8 @@ api_sources_list(struct req *r, struct db *db, struct err *e)
 	l.limit = (size_t)limit;
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"data\":[");
-	rc = hook_walk(
-	    db, api->keyring, &rules, after, l.limit + 1, list_one, &l, e);
+	rc = hook_walk(db, api->keyring, &rules,
+	    &(struct hook_each){after, l.limit + 1, list_one, &l}, e);
 	presets_free(presets);
 	buf_addz(&r->out, "],\"next\":");
 	if (l.more)

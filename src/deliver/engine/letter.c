@@ -129,12 +129,12 @@ letter_record(struct letter *l, struct arena *scratch)
 	if (l->rec.a != 0 || l->rec.b != 0 || l->shut || l->to_sub > 0)
 		return l->rec;
 	arena_reset(scratch);
-	if (json_parse(scratch, l->body, &body, &e) < 0 ||
-	    record_of(scratch, l->type, &l->tenant, l->key,
-		json_get(body, "payload"), &r, &e) < 0 ||
-	    record_id(scratch, &l->tenant, &r,
-		l->rv == CORE_NO_RV ? l->type : STR_EMPTY, id, &e) < 0)
+	if (json_parse(scratch, l->body, &body, &e) < 0)
 		return NONE;
+	r = record_of(scratch, l->type, &l->tenant, l->key,
+	    json_get(body, "payload"));
+	record_id(scratch, &l->tenant, &r,
+	    l->rv == CORE_NO_RV ? l->type : STR_EMPTY, id);
 	memcpy(&l->rec, id, sizeof(l->rec));
 	return l->rec;
 }

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/mem.h"
+
 #define BLOCK_BITS 512 /* one cache line */
 #define BITS       4   /* of a hash, each 9 bits of it */
 #define UNUSED     21  /* low bits of a hash */
@@ -18,17 +20,13 @@ struct bloom {
 struct bloom *
 bloom_new(size_t bytes)
 {
-	struct bloom *b = calloc(1, sizeof(*b));
+	struct bloom *b = mem_get(sizeof(*b));
 
 	assert(bytes >= sizeof(struct block) && (bytes & (bytes - 1)) == 0);
-	if (!b)
-		return NULL;
 	b->n_blocks = bytes / sizeof(struct block);
 	b->blocks = aligned_alloc(sizeof(struct block), bytes);
-	if (!b->blocks) {
-		free(b);
-		return NULL;
-	}
+	if (!b->blocks)
+		mem_out(bytes);
 	memset(b->blocks, 0, bytes);
 	return b;
 }

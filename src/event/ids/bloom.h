@@ -5,7 +5,7 @@
  * A Bloom filter in blocks of one cache line: each hash sets BITS bits of the
  * block it belongs to, so that a question costs one look at memory. The hashes
  * are taken as random: they are parts of a SHA-256. Their lowest 21 bits don't
- * count, so that pairs of id_table.h will do.
+ * count, so that pairs of ids.h will do.
  *
  * At 10 bits of the filter for each hash one answer in eighty is wrong, at 6.7
  * one in twenty, at half of that one in four. Nothing can be taken out: who
@@ -18,7 +18,7 @@
 
 struct bloom;
 
-/* bytes is a power of two, from 64 on. NULL when there is no memory. */
+/* bytes is a power of two, from 64 on. */
 struct bloom *bloom_new(size_t bytes);
 void bloom_free(struct bloom *b);
 

@@ -4,16 +4,19 @@
 
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "event/ids/bloom.h"
-#include "event/ids/id_table.h"
 #include "sql.h"
 
+#define SEQ_BITS   21 /* of a seq in a pair: as many as pieces have */
+#define RUN_BITS   17
+#define SEQ_MASK   ((UINT64_C(1) << SEQ_BITS) - 1)
 #define SLOTS      ((size_t)2 * IDS_FRESH_MAX) /* a power of two */
 #define PAGE       4096
 #define FRESH_MOST (IDS_FRESH_MAX + 2 * PAGE)
-#define PART_IDS   128 /* of a part, about */
+#define TOGETHER   512 /* pairs that are given to the store at once */
 #define TELL_MS    5000
-#define TIDY_MANY  64 /* steps of a transaction, when behind */
 
 /* A slot is 0, or where its pair is in fresh, from 1 on, under some bits of h:
  * a look for what is not there seldom leaves the slots. */
@@ -23,43 +26,38 @@
 _Static_assert((SLOTS & (SLOTS - 1)) == 0, "SLOTS must be a power of two");
 _Static_assert(FRESH_MOST <= AT_MASK, "a slot must be able to tell each");
 _Static_assert(FRESH_MOST < SLOTS, "one slot must be free");
-_Static_assert(IDS_FRESH_MAX == 1 << ID_RUN_BITS, "what is frozen is a run");
+_Static_assert(IDS_FRESH_MAX == 1 << RUN_BITS, "what is frozen is a run");
 _Static_assert(PAGE > 2 * COMMIT_BATCH_MAX, "a commit must find room");
 
 struct ids {
 	uint32_t slots[SLOTS];
-	uint64_t *fresh; /* pairs, in the order of their puts: by seq */
+	int64_t *fresh; /* pairs, in the order of their puts: by seq */
 	size_t n_fresh;
-	int64_t newest;   /* seq that was put, perhaps undone since */
-	uint64_t *frozen; /* those of one run, sorted, as they are stored */
+	int64_t newest;  /* seq that was put, perhaps undone since */
+	int64_t *frozen; /* those of one run, sorted */
 	size_t n_frozen, at,
 	    at_next; /* written up to here; see ids_written() */
 	int64_t run;
 	size_t credit, spent; /* puts since the last slice; see ids_written() */
-	size_t due, tidied;   /* the same for merging */
 	int64_t first;        /* seq of the log's oldest entry, or less */
-	struct id_table table;
+	int64_t upto, upto_next; /* every id up to this seq is in the table */
 
 	/* All of frozen and the table are in bloom; NULL: there is none yet.
 	 * The next one is being filled, and will be in its place. */
 	struct bloom *bloom, *next;
-	struct id_scan scan; /* how far the table was read for it */
-	size_t review_at;    /* count from which another may serve better */
+	int64_t scan_piece,
+	    scan_pair;    /* up to where the table was read for it */
+	size_t review_at; /* count from which another may serve better */
 };
 
 struct ids *
 ids_new(void)
 {
-	struct ids *x = calloc(1, sizeof(*x));
+	struct ids *x = mem_get(sizeof(*x));
 
-	if (!x)
-		return NULL;
-	x->fresh = calloc(FRESH_MOST, sizeof(*x->fresh));
-	x->frozen = calloc(FRESH_MOST, sizeof(*x->frozen));
-	if (x->fresh && x->frozen)
-		return x;
-	ids_free(x);
-	return NULL;
+	x->fresh = mem_array(FRESH_MOST, sizeof(*x->fresh));
+	x->frozen = mem_array(FRESH_MOST, sizeof(*x->frozen));
+	return x;
 }
 
 void
@@ -74,29 +72,49 @@ ids_free(struct ids *x)
 	free(x);
 }
 
+static int64_t
+pair_of(int64_t h, int64_t seq)
+{
+	return (
+	    int64_t)(((uint64_t)h & ~SEQ_MASK) | ((uint64_t)seq & SEQ_MASK));
+}
+
+static bool
+same(int64_t pair, int64_t h)
+{
+	return pair >> SEQ_BITS == h >> SEQ_BITS;
+}
+
+/* The seq of a pair that is at or below `top`, by less than 2^21. */
+static int64_t
+seq_of(int64_t pair, int64_t top)
+{
+	return top - (int64_t)(((uint64_t)top - (uint64_t)pair) & SEQ_MASK);
+}
+
 static size_t
-slot_of(uint64_t pair)
+slot_of(int64_t pair)
 {
 	/* h is part of a SHA-256: any of its bits are as good. */
-	return (size_t)(pair >> ID_SEQ_BITS) & (SLOTS - 1);
+	return (size_t)(pair >> SEQ_BITS) & (SLOTS - 1);
 }
 
 static uint32_t
-tag_of(uint64_t pair)
+tag_of(int64_t pair)
 {
-	return (uint32_t)(pair >> (32 + AT_BITS)) << AT_BITS;
+	return (uint32_t)((uint64_t)pair >> (32 + AT_BITS)) << AT_BITS;
 }
 
 void
 ids_hint(const struct ids *x, int64_t h)
 {
-	__builtin_prefetch(&x->slots[slot_of((uint64_t)h)]);
+	__builtin_prefetch(&x->slots[slot_of(h)]);
 	if (x->bloom)
 		bloom_hint(x->bloom, h);
 }
 
 static void
-add_fresh(struct ids *x, uint64_t pair)
+add_fresh(struct ids *x, int64_t pair)
 {
 	size_t at = slot_of(pair);
 
@@ -111,11 +129,10 @@ void
 ids_put(struct ids *x, int64_t h, int64_t seq)
 {
 	assert(seq > x->newest || x->n_fresh == 0 ||
-	       seq > id_seq(x->fresh[x->n_fresh - 1], x->newest));
-	add_fresh(x, id_pair(h, seq));
+	       seq > seq_of(x->fresh[x->n_fresh - 1], x->newest));
+	add_fresh(x, pair_of(h, seq));
 	x->newest = seq;
 	x->credit++;
-	x->due++;
 }
 
 /* Emptied newest first, no later put can have probed past the slot. */
@@ -124,8 +141,7 @@ ids_undo(struct ids *x, size_t n)
 {
 	assert(n <= x->n_fresh && n <= COMMIT_BATCH_MAX);
 	x->credit -= n < x->credit ? n : x->credit; /* a freeze forgets some */
-	x->due -= n;
-	x->spent = x->tidied = 0;
+	x->spent = 0;
 	for (; n > 0; n--, x->n_fresh--) {
 		size_t at = slot_of(x->fresh[x->n_fresh - 1]);
 
@@ -138,14 +154,22 @@ ids_undo(struct ids *x, size_t n)
 static int64_t
 fresh_run(const struct ids *x, size_t i)
 {
-	return id_seq(x->fresh[i], x->newest) >> ID_RUN_BITS;
+	return seq_of(x->fresh[i], x->newest) >> RUN_BITS;
+}
+
+static int
+by_pair(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
 }
 
 /* When a run is whole it is frozen; what is fresh beyond it stays so. */
 static void
 freeze(struct ids *x)
 {
-	uint64_t *v = x->fresh;
+	int64_t *v = x->fresh;
 	size_t n = x->n_fresh, all = n;
 
 	if (x->n_frozen > 0 || n == 0 || fresh_run(x, 0) == fresh_run(x, n - 1))
@@ -160,12 +184,11 @@ freeze(struct ids *x)
 		add_fresh(x, v[i]);
 	for (size_t i = 0; i < n; i++) {
 		if (x->bloom)
-			bloom_add(x->bloom, (int64_t)v[i]);
+			bloom_add(x->bloom, v[i]);
 		if (x->next)
-			bloom_add(x->next, (int64_t)v[i]);
+			bloom_add(x->next, v[i]);
 	}
-	id_sort(v, n, 64);
-	id_store(v, n);
+	qsort(v, n, sizeof(*v), by_pair);
 	x->frozen = v;
 	x->n_frozen = n;
 	x->at = x->at_next = 0;
@@ -176,14 +199,11 @@ freeze(struct ids *x)
 static int
 first_seq(struct ids *x, struct db *db, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_log_first(db, &rows, e);
+	struct sql_log_first_row row;
+	int rc = sql_log_first_one(db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
 	if (rc > 0)
-		x->first = rows_int(rows, 0);
-	rows_close(rows);
+		x->first = row.seq;
 	return rc < 0 ? rc : OK;
 }
 
@@ -226,21 +246,13 @@ review(struct ids *x, struct db *db, struct err *e)
 		return OK;
 	}
 	x->next = bloom_new(bloom_size(live));
-	x->scan = (struct id_scan){0};
-	if (!x->next)
-		return OK;
+	x->scan_piece = x->scan_pair = -1;
 	x->review_at = bloom_ids(bloom_bytes(x->next));
 	if (x->review_at < 2 * live)
 		x->review_at = 2 * live;
 	for (size_t i = 0; i < x->n_frozen; i++)
-		bloom_add(x->next, (int64_t)id_at(x->frozen, i));
+		bloom_add(x->next, x->frozen[i]);
 	return OK;
-}
-
-static void
-learn_one(void *ctx, uint64_t pair)
-{
-	bloom_add(ctx, (int64_t)pair);
 }
 
 /* Some more of the table into the filter. Before anything is deleted in this
@@ -248,13 +260,23 @@ learn_one(void *ctx, uint64_t pair)
 static int
 learn(struct ids *x, struct db *db, struct err *e)
 {
+	struct rows *rows = NULL;
+	struct sql_id_from_row row;
+	int64_t n = 0;
 	int rc = review(x, db, e);
 
 	if (rc < 0 || !x->next)
 		return rc;
-	rc = id_table_scan(
-	    db, &x->scan, IDS_BLOOM_STEP / PART_IDS, learn_one, x->next, e);
-	if (rc == OK && x->scan.done) {
+	rc = sql_id_from(db, &rows, e, .piece = x->scan_piece,
+	    .pair = x->scan_pair, .most = IDS_BLOOM_STEP);
+	while (rc >= 0 && (rc = sql_id_from_next(rows, &row, e)) > 0) {
+		bloom_add(x->next, row.pair);
+		x->scan_piece = row.piece;
+		x->scan_pair = row.pair;
+		n++;
+	}
+	rows_close(rows);
+	if (rc == OK && n < IDS_BLOOM_STEP) {
 		bloom_free(x->bloom);
 		x->bloom = x->next;
 		x->next = NULL;
@@ -263,14 +285,37 @@ learn(struct ids *x, struct db *db, struct err *e)
 }
 
 static int
+put_upto(struct ids *x, struct db *db, struct err *e)
+{
+	char text[24];
+	int n;
+
+	x->upto_next = ((x->run + 1) << RUN_BITS) - 1;
+	n = snprintf(text, sizeof(text), "%lld", (long long)x->upto_next);
+	return sql_meta_put(db, e, .name = STR("ids_upto"),
+		   .value = (struct str){text, (size_t)n}) < 0
+		   ? (int)e->code
+		   : OK;
+}
+
+/* The next pairs of frozen, at most so many. */
+static int
 write_slice(struct ids *x, struct db *db, size_t most, struct err *e)
 {
-	int rc = id_table_put(
-	    db, x->run, x->frozen, x->n_frozen, most, &x->at_next, e);
+	UNINIT struct sql_id_put_args v[TOGETHER];
+	size_t end = x->n_frozen - x->at > most ? x->at + most : x->n_frozen;
+	int64_t piece = x->run >> (SEQ_BITS - RUN_BITS);
 
-	if (rc == OK && x->at_next == x->n_frozen)
-		rc = id_table_put_end(&x->table, db, x->run, e);
-	return rc;
+	for (x->at_next = x->at; x->at_next < end;) {
+		size_t n = 0;
+
+		for (; n < TOGETHER && x->at_next < end; n++)
+			v[n] = (struct sql_id_put_args){
+			    .piece = piece, .pair = x->frozen[x->at_next++]};
+		if (sql_id_put(db, v, n, e) < 0)
+			return e->code;
+	}
+	return end == x->n_frozen ? put_upto(x, db, e) : OK;
 }
 
 int
@@ -280,16 +325,11 @@ ids_write(struct ids *x, struct db *db, struct err *e)
 
 	freeze(x);
 	x->at_next = x->at;
+	x->upto_next = x->upto;
 	x->spent =
 	    x->n_frozen > 0 && x->credit >= IDS_SLICE_MIN ? x->credit : 0;
-	x->tidied = x->due >= IDS_TIDY ? x->due : 0;
-	id_table_begin(&x->table);
 	if (rc == OK && x->spent > 0)
 		rc = write_slice(x, db, 2 * x->spent, e); /* invariant 2 */
-	if (rc == OK && x->tidied > 0)
-		rc = first_seq(x, db, e);
-	if (rc == OK && x->tidied > 0)
-		rc = id_table_tidy(&x->table, db, x->first, e);
 	return rc < 0 ? rc : OK;
 }
 
@@ -297,13 +337,21 @@ ids_write(struct ids *x, struct db *db, struct err *e)
 void
 ids_written(struct ids *x)
 {
-	id_table_committed(&x->table);
+	x->upto = x->upto_next;
 	x->credit -= x->spent;
-	x->due -= x->tidied;
-	x->spent = x->tidied = 0;
+	x->spent = 0;
 	x->at = x->at_next;
 	if (x->n_frozen > 0 && x->at == x->n_frozen)
 		x->n_frozen = x->at = x->at_next = 0;
+}
+
+int
+ids_retain(struct db *db, int64_t first, struct err *e)
+{
+	return sql_id_retain(db, e, .piece = first >> SEQ_BITS,
+		   .most = 2 * RETAIN_STEP_MAX) < 0
+		   ? (int)e->code
+		   : OK;
 }
 
 struct found {
@@ -313,10 +361,8 @@ struct found {
 
 /* An id may be in memory and written already: it counts once. */
 static int
-add(void *ctx, int64_t seq, struct err *e)
+add(struct found *f, int64_t seq, struct err *e)
 {
-	struct found *f = ctx;
-
 	for (int i = 0; i < f->n; i++)
 		if (f->seqs[i] == seq)
 			return OK;
@@ -330,32 +376,70 @@ add(void *ctx, int64_t seq, struct err *e)
 static int
 find_fresh(const struct ids *x, int64_t h, struct found *f, struct err *e)
 {
-	uint32_t tag = tag_of((uint64_t)h);
+	uint32_t tag = tag_of(h);
 	int rc = OK;
 
-	for (size_t at = slot_of((uint64_t)h); x->slots[at] && rc == OK;
+	for (size_t at = slot_of(h); x->slots[at] && rc == OK;
 	     at = (at + 1) & (SLOTS - 1)) {
-		uint64_t pair;
+		int64_t pair;
 
 		if ((x->slots[at] & ~AT_MASK) != tag)
 			continue;
 		pair = x->fresh[(x->slots[at] & AT_MASK) - 1];
-		if (id_same(pair, h))
-			rc = add(f, id_seq(pair, x->newest), e);
+		if (same(pair, h))
+			rc = add(f, seq_of(pair, x->newest), e);
 	}
 	return rc;
+}
+
+/* The first of frozen that is not below h; or n_frozen. */
+static size_t
+lower(const struct ids *x, int64_t h)
+{
+	int64_t least = pair_of(h, 0);
+	size_t lo = 0, hi = x->n_frozen;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->frozen[mid] < least)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 static int
 find_frozen(const struct ids *x, int64_t h, struct found *f, struct err *e)
 {
-	int64_t top = ((x->run + 1) << ID_RUN_BITS) - 1;
-	size_t i = id_lower(x->frozen, x->n_frozen, h);
+	int64_t top = ((x->run + 1) << RUN_BITS) - 1;
 	int rc = OK;
 
-	for (; rc == OK && i < x->n_frozen && id_same(id_at(x->frozen, i), h);
-	     i++)
-		rc = add(f, id_seq(id_at(x->frozen, i), top), e);
+	for (size_t i = lower(x, h);
+	     rc == OK && i < x->n_frozen && same(x->frozen[i], h); i++)
+		rc = add(f, seq_of(x->frozen[i], top), e);
+	return rc;
+}
+
+static int
+find_written(const struct ids *x, struct db *db, int64_t h, struct found *f,
+    struct err *e)
+{
+	int64_t piece = x->upto >> SEQ_BITS, oldest = x->first >> SEQ_BITS;
+	int rc = OK;
+
+	for (; rc >= 0 && piece >= oldest; piece--) {
+		int64_t top = ((piece + 1) << SEQ_BITS) - 1;
+		struct rows *rows = NULL;
+		struct sql_id_find_row row;
+
+		rc = sql_id_find(db, &rows, e, .piece = piece,
+		    .least = pair_of(h, 0), .most = pair_of(h, -1));
+		while (rc >= 0 && (rc = sql_id_find_next(rows, &row, e)) > 0)
+			rc = add(f, seq_of(row.pair, top), e);
+		rows_close(rows);
+	}
 	return rc;
 }
 
@@ -371,7 +455,7 @@ ids_find(struct ids *x, struct db *db, int64_t h,
 	if (rc == OK)
 		rc = find_frozen(x, h, &f, e);
 	if (rc == OK)
-		rc = id_table_find(&x->table, db, h, x->first, add, &f, e);
+		rc = find_written(x, db, h, &f, e);
 	return rc < 0 ? rc : f.n;
 }
 
@@ -382,21 +466,7 @@ write_frozen(struct db *db, void *ctx, struct err *e)
 {
 	struct ids *x = ctx;
 
-	x->at_next = x->at;
-	id_table_begin(&x->table);
 	return write_slice(x, db, x->n_frozen, e);
-}
-
-static int
-tidy_many(struct db *db, void *ctx, struct err *e)
-{
-	struct ids *x = ctx;
-	int rc = 1;
-
-	id_table_begin(&x->table);
-	for (int i = 0; rc > 0 && i < TIDY_MANY; i++)
-		rc = id_table_tidy(&x->table, db, x->first, e);
-	return rc < 0 ? rc : OK;
 }
 
 /* A table that has to be made anew is written as the log is read. */
@@ -406,16 +476,10 @@ keep_up(struct ids *x, struct db *db, struct err *e)
 	int rc = OK;
 
 	freeze(x);
-	if (x->n_frozen > 0) {
+	if (x->n_frozen > 0)
 		rc = db_tx(db, write_frozen, x, e);
-		if (rc == OK)
-			ids_written(x);
-	}
-	while (rc == OK && id_table_behind(&x->table) > 1) {
-		rc = db_tx(db, tidy_many, x, e);
-		if (rc == OK)
-			id_table_committed(&x->table);
-	}
+	if (rc == OK && x->n_frozen > 0)
+		ids_written(x);
 	return rc;
 }
 
@@ -441,13 +505,15 @@ read_log(struct ids *x, struct db *db, struct err *e)
 
 	do {
 		struct rows *rows = NULL;
+		struct sql_log_ids_above_row row;
 
 		seen = 0;
 		rc = sql_log_ids_above(
 		    db, &rows, e, .after = after, .most = PAGE);
-		while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-			after = rows_int(rows, 0);
-			ids_put(x, rows_int(rows, 1), after);
+		while (rc >= 0 &&
+		       (rc = sql_log_ids_above_next(rows, &row, e)) > 0) {
+			after = row.seq;
+			ids_put(x, row.h, after);
 			seen++;
 		}
 		rows_close(rows);
@@ -455,6 +521,22 @@ read_log(struct ids *x, struct db *db, struct err *e)
 			rc = keep_up(x, db, e);
 		tell(after, &again_ms);
 	} while (rc >= 0 && seen == PAGE);
+	return rc < 0 ? rc : OK;
+}
+
+static int
+read_upto(struct ids *x, struct db *db, struct err *e)
+{
+	struct rows *rows = NULL;
+	struct sql_meta_get_row row;
+	int rc = sql_meta_get(db, &rows, e, .name = STR("ids_upto"));
+
+	x->upto = 0;
+	if (rc == OK)
+		rc = sql_meta_get_next(rows, &row, e);
+	if (rc > 0 && !str_int(row.value, &x->upto))
+		rc = err_set(e, ERR_STORE, "meta ids_upto is no number");
+	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
 
@@ -469,10 +551,10 @@ ids_load(struct ids *x, struct db *db, struct err *e)
 	x->bloom = x->next = NULL;
 	memset(x->slots, 0, sizeof(x->slots));
 	x->n_fresh = x->n_frozen = x->at = x->at_next = 0;
-	x->credit = x->spent = x->due = x->tidied = 0;
+	x->credit = x->spent = 0;
 	x->first = 0;
-	rc = id_table_load(&x->table, db, e);
-	x->newest = x->table.now.upto;
+	rc = read_upto(x, db, e);
+	x->newest = x->upto_next = x->upto;
 	if (rc == OK)
 		rc = first_seq(x, db, e);
 	if (rc == OK)

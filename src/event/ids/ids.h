@@ -4,15 +4,21 @@
  * WHY NOT A UNIQUE INDEX. Ids are random, so each insert into an index over
  * them touches another page: a commit of 64 events writes 64 index pages. The
  * index is therefore derived and late: the newest ids live in memory, and are
- * written sorted, a slice at a time, by later commits (id_table.h). What memory
- * held when the process died is read again from the log, which is the truth;
- * without the table all of it is.
+ * written sorted, a slice at a time, by later commits. What memory held when
+ * the process died is read again from the log, which is the truth; without the
+ * table all of it is.
  *
- * An id is kept as 43 bits of h, which is 64 of SHA-256 over the event id, with
- * the seq of its entry. A find gives candidates; the caller compares with the
- * log, since two tenants may use the same id, and entries go before their ids.
+ *   pair     43 bits of h, which is 64 of SHA-256 over the event id, then the
+ *            low 21 of the seq: sorted by h
+ *   run      the pairs of 2^17 seqs, written one after the other by h
+ *   piece    the pairs of 2^21 seqs, the leading part of the table's key: a run
+ *            is sorted into the newest piece alone, whose pages take many of
+ *            its ids each, and what retention takes goes by pieces
  *
  *   put ──▶ fresh (hash table) ──a run──▶ frozen (sorted) ──slices──▶ table
+ *
+ * A find gives candidates, which agree in 43 bits; the caller compares with the
+ * log, since two tenants may use the same id, and entries go before their ids.
  *
  * Nearly every id is new, and to look for it in a table that does not fit in
  * the cache is a read of a page. A filter (bloom.h) of all that is in frozen
@@ -42,7 +48,7 @@
 struct db;
 struct ids;
 
-struct ids *ids_new(void); /* NULL when there is no memory */
+struct ids *ids_new(void);
 void ids_free(struct ids *x);
 
 /* Forgets what memory holds and reads it again from the log; not within a
@@ -60,9 +66,12 @@ void ids_put(struct ids *x, int64_t h, int64_t seq);
 /* Takes back the last n puts, after a rollback. */
 void ids_undo(struct ids *x, size_t n);
 
-/* Writes a slice, and merges a little, when it is time. */
+/* Writes a slice when it is time. */
 int ids_write(struct ids *x, struct db *db, struct err *e) MUST_CHECK;
 void ids_written(struct ids *x); /* that transaction was committed */
+
+/* Drops some of what is below the log's oldest seq. */
+int ids_retain(struct db *db, int64_t first, struct err *e) MUST_CHECK;
 
 size_t ids_in_memory(const struct ids *x);
 

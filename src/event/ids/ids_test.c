@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 #include "base/test.h"
-#include "event/ids/id_table.h"
 #include "event/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"
@@ -124,24 +123,6 @@ test_all_are_found(void **state)
 	end(&f, x, db);
 }
 
-/* All but the newest runs have been merged on the way: the first key that is not
- * of the lowest level comes after few. */
-static void
-few_runs_wait(struct db *db)
-{
-	struct rows *rows = NULL;
-	struct err e = {0};
-	int64_t n = 0;
-
-	assert_int_equal(
-	    sql_id_part_from(db, &rows, &e, .part = 0, .most = 1 << 20), OK);
-	while (rows_next(rows, &e) > 0 && rows_int(rows, 0) >> ID_LEVEL_AT == 0)
-		n++;
-	assert_true(rows_int(rows, 0) >> ID_LEVEL_AT > 0);
-	assert_true(n <= 8 << 10);
-	rows_close(rows);
-}
-
 /* While a larger filter is filled the smaller one serves: none is missed. */
 static void
 test_filter_grows(void **state)
@@ -168,7 +149,6 @@ test_filter_grows(void **state)
 	}
 	for (int64_t seq = 1; seq <= last; seq += 331)
 		expect(x, db, seq, true);
-	few_runs_wait(db);
 	assert_int_equal(db_commit(db, &e), OK);
 	end(&f, x, db);
 }
@@ -281,6 +261,100 @@ test_undo(void **state)
 	end(&f, x, db);
 }
 
+/* How many of the table's rows are of pieces from `first` on, and all. */
+static void
+count_rows(struct db *db, int64_t first, int64_t *ret_from, int64_t *ret_all)
+{
+	struct sql_id_from_row row;
+	struct rows *rows = NULL;
+	struct err e = {0};
+
+	*ret_from = *ret_all = 0;
+	assert_int_equal(sql_id_from(db, &rows, &e, .piece = -1, .pair = -1,
+			     .most = 1 << 22),
+	    OK);
+	while (sql_id_from_next(rows, &row, &e) > 0) {
+		++*ret_all;
+		*ret_from += row.piece >= first;
+	}
+	rows_close(rows);
+}
+
+/* What is below the log's first seq goes by whole pieces, in steps. */
+static void
+test_retained(void **state)
+{
+	const int64_t edge = INT64_C(1) << 21;
+	const int64_t from = edge - 2 * IDS_FRESH_MAX;
+	const int64_t last = edge + 2 * IDS_FRESH_MAX;
+	int64_t kept, all, after;
+	struct fixture f;
+	struct ids *x = ids_new();
+	struct db *db;
+	struct err e = {0};
+
+	(void)state;
+	db = begin(&f);
+	assert_int_equal(db_begin(db, &e), OK);
+	for (int64_t seq = from; seq < last; seq++)
+		insert(db, seq);
+	assert_int_equal(db_commit(db, &e), OK);
+	assert_int_equal(ids_load(x, db, &e), OK);
+	count_rows(db, 1, &kept, &all);
+	assert_int_equal(all - kept, 2 * IDS_FRESH_MAX);
+	assert_int_equal(ids_retain(db, edge - 1, &e), OK);
+	count_rows(db, 1, &kept, &after);
+	assert_int_equal(after, all);
+	assert_int_equal(ids_retain(db, edge + 17, &e), OK);
+	count_rows(db, 1, &kept, &after);
+	assert_in_range(after, kept + 1, all - 1);
+	for (int64_t i = 0; i < IDS_FRESH_MAX / RETAIN_STEP_MAX; i++)
+		assert_int_equal(ids_retain(db, edge + 17, &e), OK);
+	count_rows(db, 1, &kept, &after);
+	assert_int_equal(after, kept);
+	expect(x, db, edge - 1, false);
+	all_there(x, db, edge, last - 1);
+	end(&f, x, db);
+}
+
+/* A slice that was rolled back is written again, and one that was written
+ * before a crash is no trouble. */
+static void
+test_slice_again(void **state)
+{
+	struct fixture f;
+	struct ids *x = ids_new();
+	struct db *db;
+	struct err e = {0};
+	int64_t seq = 0, kept, all;
+
+	(void)state;
+	db = begin(&f);
+	assert_int_equal(db_begin(db, &e), OK);
+	while (seq < IDS_FRESH_MAX + IDS_SLICE_MIN)
+		insert(db, ++seq);
+	assert_int_equal(db_commit(db, &e), OK);
+	for (int64_t i = 1; i <= IDS_FRESH_MAX; i++)
+		ids_put(x, h_of(i), i);
+	write_slice(x, db);
+	for (int64_t i = IDS_FRESH_MAX + 1; i <= seq; i++)
+		ids_put(x, h_of(i), i);
+	assert_int_equal(db_begin(db, &e), OK);
+	assert_int_equal(ids_write(x, db, &e), OK);
+	db_rollback(db);
+	ids_undo(x, 0);
+	count_rows(db, 0, &kept, &all);
+	assert_int_equal(all, 0);
+	write_slice(x, db);
+	count_rows(db, 0, &kept, &all);
+	assert_int_equal(all, 2 * IDS_SLICE_MIN);
+	assert_int_equal(ids_load(x, db, &e), OK);
+	count_rows(db, 0, &kept, &all);
+	assert_int_equal(all, IDS_FRESH_MAX - 1);
+	all_there(x, db, 0, seq);
+	end(&f, x, db);
+}
+
 /* Colliding hashes are told apart by the caller, up to a bound. */
 static void
 test_same_hash(void **state)
@@ -310,6 +384,8 @@ main(void)
 	    cmocka_unit_test(test_slices),
 	    cmocka_unit_test(test_made_anew),
 	    cmocka_unit_test(test_undo),
+	    cmocka_unit_test(test_retained),
+	    cmocka_unit_test(test_slice_again),
 	    cmocka_unit_test(test_same_hash),
 	};
 

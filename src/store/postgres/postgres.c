@@ -505,6 +505,7 @@ pg_rows_close(struct rows *rows)
 
 const struct store_driver POSTGRES_DRIVER = {
     .kind = STORE_POSTGRES,
+    .shared = true,
     .open = pg_open,
     .close = pg_close,
     .db_open = pg_db_open,

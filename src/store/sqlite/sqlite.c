@@ -27,8 +27,6 @@
 #include "base/str.h"
 #include "sql.h"
 #include "store/limits.h"
-#include "store/sqlite/copy.h"
-#include "store/sqlite/joined.h"
 #include "store/store_driver.h"
 
 #define ROOM_BLOCKS 64 /* fewer free ones than that: the disk is full */
@@ -73,8 +71,6 @@ static const char *const OPTIONS[] = {
     [DB_WRITE] = "PRAGMA cache_size=-2048; PRAGMA journal_size_limit=67108864",
 };
 
-static const char *joined; /* the name of a VFS, or NULL */
-
 static struct sqlite_db *
 of(struct db *db)
 {
@@ -88,7 +84,6 @@ configure(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	(void)sqlite3_initialize();
-	joined = joined_vfs();
 }
 
 static bool
@@ -306,8 +301,7 @@ set_up(struct sqlite_db *d, struct err *e)
 
 	if (d->base.use == DB_WRITE)
 		flags |= SQLITE_OPEN_CREATE;
-	rc = sqlite3_open_v2(f->path, &d->h, flags,
-	    d->base.use == DB_WRITE && f->sync_full ? joined : NULL);
+	rc = sqlite3_open_v2(f->path, &d->h, flags, NULL);
 	if (!d->h)
 		return err_set(e, ERR_NOMEM, "no memory for a connection");
 	(void)sqlite3_extended_result_codes(d->h, 1);
@@ -446,6 +440,26 @@ wait_a_bit(void *ctx, int tries)
 	return tries < STORE_RESTART_MS * 1000 / STEP_US;
 }
 
+/*
+ * SQLite syncs the database when it has copied the last frame, which under load
+ * is in a restart, while the writer stands: little is left to do then when what
+ * was copied before is on the disk already.
+ */
+static int
+copy_wal(sqlite3 *h, int *ret_frames, int *ret_copied)
+{
+	sqlite3_file *f = NULL;
+	int rc = sqlite3_wal_checkpoint_v2(
+	    h, NULL, SQLITE_CHECKPOINT_PASSIVE, ret_frames, ret_copied);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_file_control(
+		    h, NULL, SQLITE_FCNTL_FILE_POINTER, &f);
+	return rc == SQLITE_OK && f->pMethods
+		   ? f->pMethods->xSync(f, SQLITE_SYNC_NORMAL)
+		   : rc;
+}
+
 static int
 sqlite_checkpoint(
     struct db *db, enum checkpoint how, int64_t *ret_wal_bytes, struct err *e)
@@ -456,7 +470,7 @@ sqlite_checkpoint(
 	(void)sqlite3_busy_handler(
 	    d->h, how == CHECKPOINT_WAIT ? wait_a_bit : NULL, NULL);
 	rc = how == CHECKPOINT_COPY
-		 ? copy_wal(d->h, db, &frames, &copied)
+		 ? copy_wal(d->h, &frames, &copied)
 		 : sqlite3_wal_checkpoint_v2(
 		       d->h, NULL, SQLITE_CHECKPOINT_RESTART, &frames, &copied);
 	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);

@@ -18,7 +18,7 @@ static int
 find_start(
     struct db *db, struct audit_walk *w, struct audit_head *h, struct err *e)
 {
-	int rc = audit_head_get(db, h, e);
+	int rc = audit_head_get(db, false, h, e);
 
 	if (rc < 0)
 		return rc;
@@ -56,7 +56,7 @@ static int
 gap(struct db *db, struct audit_walk *w, struct err *e)
 {
 	struct audit_head h;
-	int rc = audit_head_get(db, &h, e);
+	int rc = audit_head_get(db, false, &h, e);
 
 	if (rc == OK && h.cut_n <= w->n)
 		broken(w, w->n + 1, "it is missing");
@@ -81,8 +81,8 @@ audit_walk(struct db *db, struct audit_walk *w, struct err *e)
 	if (rc == OK)
 		rc = sql_audit_walk(db, &rows, e, .after = w->n, .upto = h.n,
 		    .most = AUDIT_WALK_MAX);
-	while (rc == OK && good && (rc = rows_next(rows, e)) > 0) {
-		sql_audit_walk_get(rows, &row);
+	while (
+	    rc == OK && good && (rc = sql_audit_walk_next(rows, &row, e)) > 0) {
 		any = true;
 		rc = OK;
 		if (row.n != w->n + 1)
@@ -119,13 +119,9 @@ audit_old(struct db *db, int64_t cut_us, bool *ret, struct err *e)
 	struct rows *rows = NULL;
 	int rc = sql_audit_oldest(db, &rows, e, .most = 1);
 
-	*ret = false;
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_audit_oldest_get(rows, &row);
-		*ret = row.at < cut_us;
-	}
+		rc = sql_audit_oldest_next(rows, &row, e);
+	*ret = rc > 0 && row.at < cut_us;
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
@@ -137,12 +133,11 @@ audit_retain(struct db *db, int64_t cut_us, int64_t *ret_removed, struct err *e)
 	struct audit_head h;
 	struct rows *rows = NULL;
 	int64_t upto = 0, n = 0;
-	int64_t rc = audit_head_lock(db, &h, e);
+	int64_t rc = audit_head_get(db, true, &h, e);
 
 	if (rc == OK)
 		rc = sql_audit_oldest(db, &rows, e, .most = RETAIN_STEP);
-	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
-		sql_audit_oldest_get(rows, &row);
+	while (rc == OK && (rc = sql_audit_oldest_next(rows, &row, e)) > 0) {
 		rc = OK;
 		if (row.at >= cut_us || row.hash.n != DIGEST_LEN)
 			break;

@@ -1,0 +1,10 @@
+-- SQLite keeps ids as rows, as event/ids/ids.h tells; what was there is read
+-- again from the log, at the next start. PostgreSQL's stay.
+--sqlite: DROP TABLE id_part;
+--sqlite: CREATE TABLE id (
+--sqlite:     piece INTEGER NOT NULL,
+--sqlite:     pair  INTEGER NOT NULL,
+--sqlite:     PRIMARY KEY (piece, pair)
+--sqlite: ) WITHOUT ROWID;
+--sqlite: DELETE FROM meta WHERE name IN ('ids_upto', 'ids_merged_0', 'ids_merged_1');
+--postgres: SELECT 1;
