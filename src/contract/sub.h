@@ -80,6 +80,13 @@ struct sub_value {
 
 enum sub_bind { BIND_NONE, BIND_TENANT, BIND_ISSUER };
 
+struct sub_otp {
+	struct otp otp;
+	int64_t digits; /* as JSON has it */
+	enum sub_bind bind;
+	struct str template; /* with {otp} once */
+};
+
 struct sub_hub {
 	bool there;
 	struct sub_value tenant, organization_id, service_partition, sender;
@@ -91,9 +98,7 @@ struct sub_hub {
 	struct str account_pointer; /* into the payload */
 	enum preflight_fail preflight_fail;
 	bool has_otp; /* false: interim mode (W4) */
-	struct otp otp;
-	enum sub_bind otp_bind;
-	struct str otp_template; /* with {otp} once */
+	struct sub_otp otp;
 };
 
 enum sub_batch_mode { BATCH_IMMEDIATE, BATCH_BATCHED, BATCH_SUMMARY };
