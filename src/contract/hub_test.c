@@ -195,20 +195,30 @@ test_W17_keys(void **state)
 	struct str key;
 	struct err e;
 
-	assert_int_equal(request_order_key(w.arena, s, &w.ev, &key, &e), OK);
+	assert_int_equal(
+	    request_key(w.arena, s, &w.ev, &s->preset->order_key, &key, &e),
+	    OK);
 	assert_str(key, "ké 1");
-	assert_int_equal(request_spacing_key(w.arena, s, &w.ev, &key, &e), OK);
+	assert_int_equal(
+	    request_key(w.arena, s, &w.ev, &s->preset->spacing_key, &key, &e),
+	    OK);
 	assert_int_equal(key.n, 0);
 	sub_free(s);
 	s = hub(&w, "");
 	w.ev.body = STR(USER);
-	assert_int_equal(request_order_key(w.arena, s, &w.ev, &key, &e), OK);
+	assert_int_equal(
+	    request_key(w.arena, s, &w.ev, &s->preset->order_key, &key, &e),
+	    OK);
 	assert_str(key, "tenant1/acc 1");
-	assert_int_equal(request_spacing_key(w.arena, s, &w.ev, &key, &e), OK);
+	assert_int_equal(
+	    request_key(w.arena, s, &w.ev, &s->preset->spacing_key, &key, &e),
+	    OK);
 	assert_str(key, "tenant1/acc 1");
 	/* Without an account the event's own key. */
 	w.ev.body = STR("{\"payload\":{}}");
-	assert_int_equal(request_order_key(w.arena, s, &w.ev, &key, &e), OK);
+	assert_int_equal(
+	    request_key(w.arena, s, &w.ev, &s->preset->order_key, &key, &e),
+	    OK);
 	assert_str(key, "tenant1/ké 1");
 	sub_free(s);
 }

@@ -48,35 +48,19 @@ check_name(struct str name, struct err *e)
 			PRESET_NAME_MAX);
 }
 
-static bool
-text_uses(const struct vars *v)
-{
-	static const enum var HUB[] = {VAR_DOMAIN, VAR_ORGANIZATION_ID,
-	    VAR_SERVICE_PARTITION, VAR_SENDER, VAR_ACCOUNT, VAR_USER_PATH,
-	    VAR_ORGANIZATION_PATH, VAR_ORGANIZATION_EVENTS, VAR_OTP,
-	    VAR_SHARED_INTERNAL_KEY, VAR_EVENT_API_KEY};
-
-	for (size_t i = 0; i < COUNT_OF(HUB); i++)
-		if (vars_has(v, HUB[i]))
-			return true;
-	return false;
-}
-
 /* Does any of its texts name what stands in a subscription's `hub`? */
 static bool
 uses_hub(const struct preset *p)
 {
-	bool uses = text_uses(&p->text) || text_uses(&p->order_key) ||
-		    text_uses(&p->spacing_key) ||
-		    text_uses(&p->preflight.url) || text_uses(&p->log_call) ||
-		    text_uses(&p->log_error);
+	bool uses = p->text.hub || p->order_key.hub || p->spacing_key.hub ||
+		    p->preflight.url.hub || p->log_call.hub || p->log_error.hub;
 
 	for (size_t i = 0; i < p->n_headers; i++)
-		uses |= text_uses(&p->headers[i].value);
+		uses |= p->headers[i].value.hub;
 	for (size_t i = 0; i < p->n_paths; i++)
-		uses |= text_uses(&p->paths[i].path);
+		uses |= p->paths[i].path.hub;
 	for (size_t i = 0; i < p->n_signatures; i++)
-		uses |= text_uses(&p->signatures[i].content);
+		uses |= p->signatures[i].content.hub;
 	return uses;
 }
 

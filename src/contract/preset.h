@@ -38,6 +38,10 @@
  *   managed      {directed, keepAnswers, keyName}: of subscriptions that a
  *                part of the server keeps (sub_managed_by())
  *
+ * A NEW PRESET is a PRESET() of presets.tbl and its section of
+ * docs/presets.md, nothing else. A new member of presets that is a value is a
+ * field here and a row of TOP in preset_read.c.
+ *
  * A NAME DECIDES NOTHING. No code asks what a preset is called: a copy of a
  * built-in one under another name is the same preset. What a preset of the
  * store doesn't say has the value that it always had.

@@ -443,10 +443,8 @@ read_spacing(struct reader *r, const struct json *doc)
 	const char *at = "/spacing";
 
 	read_object(r, TABLE, o, at, r->p);
-	if (o)
-		reading_need(&r->g, r->p->spacing_ms > 0, at, "ms");
-	if (o)
-		reading_need(&r->g, json_get(o, "key"), at, "key");
+	reading_need(&r->g, !o || r->p->spacing_ms > 0, at, "ms");
+	reading_need(&r->g, !o || json_get(o, "key"), at, "key");
 	read_vars(r, o, at, "key", VARS_KEY, &r->p->spacing_key);
 }
 

@@ -370,8 +370,8 @@ request_make(struct arena *a, const struct sub_conf *s,
 	return m.rc;
 }
 
-static int
-render_key(struct arena *a, const struct sub_conf *s,
+int
+request_key(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct vars *key, struct str *ret,
     struct err *e)
 {
@@ -380,20 +380,6 @@ render_key(struct arena *a, const struct sub_conf *s,
 
 	(void)maker_render(&m, key, VARS_KEY, ret);
 	return m.rc;
-}
-
-int
-request_order_key(struct arena *a, const struct sub_conf *s,
-    const struct request_event *ev, struct str *ret, struct err *e)
-{
-	return render_key(a, s, ev, &s->preset->order_key, ret, e);
-}
-
-int
-request_spacing_key(struct arena *a, const struct sub_conf *s,
-    const struct request_event *ev, struct str *ret, struct err *e)
-{
-	return render_key(a, s, ev, &s->preset->spacing_key, ret, e);
 }
 
 int

@@ -10,10 +10,10 @@
  * values have `secret` set; request_head(), which the attempt log keeps, shows
  * values only of a short list of harmless names and of none that is marked.
  *
- * ORDER AND SPACING. request_order_key() says which events of a subscription
- * must follow each other: the event's partitionKey or what the preset's
- * orderKey makes of it (hub: tenant and account). request_spacing_key()
- * likewise, for calls that must lie apart. Both are texts to be hashed.
+ * ORDER AND SPACING. request_key() with the preset's order_key says which
+ * events of a subscription must follow each other: the event's partitionKey,
+ * unless the preset has another orderKey. With its spacing_key it says which
+ * calls must lie apart. Both are texts to be hashed, empty without a key.
  *
  * LIFE. What is made is the arena's and borrows from preset, subscription and
  * event. ERR_INVALID means that this event can't be sent with this preset,
@@ -70,11 +70,10 @@ int request_make(struct arena *a, const struct sub_conf *s,
 /* False when the preset's paths have no place for the type: never sent. */
 bool request_wanted(const struct sub_conf *s, struct str type);
 
-/* Texts of the arena; empty without a key. */
-int request_order_key(struct arena *a, const struct sub_conf *s,
-    const struct request_event *ev, struct str *ret, struct err *e) MUST_CHECK;
-int request_spacing_key(struct arena *a, const struct sub_conf *s,
-    const struct request_event *ev, struct str *ret, struct err *e) MUST_CHECK;
+/* Of the arena; `key` is the preset's order_key or spacing_key. */
+int request_key(struct arena *a, const struct sub_conf *s,
+    const struct request_event *ev, const struct vars *key, struct str *ret,
+    struct err *e) MUST_CHECK;
 
 /*
  * The GET that must succeed before each call. 1 and *ret, or 0 when there is

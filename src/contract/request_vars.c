@@ -179,21 +179,21 @@ otp(struct maker *m, struct str *ret)
 {
 	const struct sub_hub *h = &m->s->hub;
 	char code[OTP_MAX + 1];
-	struct str bound = STR_EMPTY, tenant = STR_EMPTY, t = h->otp_template;
+	struct str bound = STR_EMPTY, tenant = STR_EMPTY, t = h->otp.template;
 	size_t at = 0;
 
 	if (!h->there || !h->has_otp)
 		return false;
-	if (h->otp_bind != BIND_NONE)
+	if (h->otp.bind != BIND_NONE)
 		(void)maker_value(m, VAR_TENANT, &tenant);
 	if (m->rc < 0)
 		return false;
-	if (h->otp_bind == BIND_TENANT)
+	if (h->otp.bind == BIND_TENANT)
 		bound = tenant;
-	if (h->otp_bind == BIND_ISSUER)
+	if (h->otp.bind == BIND_ISSUER)
 		bound = arena_fmt(m->a, "https://%.*s.%.*s/auth",
 		    STR_ARG(tenant), STR_ARG(h->domain));
-	(void)otp_make(&h->otp, bound, m->at->now_us, code);
+	(void)otp_make(&h->otp.otp, bound, m->at->now_us, code);
 	while (memcmp(t.p + at, "{otp}", 5) != 0)
 		at++;
 	*ret = arena_fmt(m->a, "%.*s%s%.*s", (int)at, t.p, code,
@@ -359,7 +359,7 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 	const struct sub_hub *h = &m->s->hub;
 	const struct json *payload;
 
-	if (FIELDS[var].of != FIELD_NONE)
+	if (var < VAR_COUNT && FIELDS[var].of != FIELD_NONE)
 		return field_value(m, &FIELDS[var], ret);
 	if (var == VAR_ORIGINAL_ID)
 		return m->at->repeats && of_uuid(m, m->at->original_id, ret);

@@ -13,6 +13,33 @@
 static const char *const ORDERS[] = {"none", "key", NULL};
 static const char *const ON_DEAD[] = {"continue", "block", NULL};
 
+/* Whose word it is: anybody's; of the stored form alone; what is shown beside
+ * a subscription, and comes back with a change. */
+enum own_form { ANY, STORED, SHOWN };
+/* The members that are not a value by themselves, in the order of need. */
+#define OWN_MEMBERS(X)                                                         \
+	X("preset", NULL, ANY)                                                 \
+	X("secrets", sub_secrets_read, STORED)                                 \
+	X("managed", sub_managed_read, STORED)                                 \
+	X("types", sub_types_read, ANY)                                        \
+	X("tenants", sub_tenants_read, ANY)                                    \
+	X("secret", sub_secret_read, ANY)                                      \
+	X("headers", sub_headers_read, ANY)                                    \
+	X("auth", sub_auth_read, ANY)                                          \
+	X("order", order_read, ANY)                                            \
+	X("retry", sub_retry_read, ANY)                                        \
+	X("batch", sub_batch_read, ANY)                                        \
+	X("hub", sub_hub_read, ANY)                                            \
+	X("id", NULL, SHOWN)                                                   \
+	X("managedBy", NULL, SHOWN)                                            \
+	X("publicKey", NULL, SHOWN)                                            \
+	X("createdAt", NULL, SHOWN)                                            \
+	X("changedAt", NULL, SHOWN)                                            \
+	X("version", NULL, SHOWN)                                              \
+	X("disabledReason", NULL, SHOWN)                                       \
+	X("heldReason", NULL, SHOWN)                                           \
+	X("delivery", NULL, SHOWN)
+
 #define SUB(field) offsetof(struct sub_conf, field)
 static const struct member TOP[] = {
     {"name", MEMBER_TEXT, SUB(name), 1, SUB_NAME_MAX, NULL},
@@ -28,30 +55,10 @@ static const struct member TOP[] = {
     {"timeoutMs", MEMBER_INT, SUB(timeout_ms), 1, SUB_TIMEOUT_MAX_MS, NULL},
     {"concurrency", MEMBER_INT, SUB(concurrency), 1, SUB_CONCURRENCY_MAX, NULL},
     {"ratePerSecond", MEMBER_INT, SUB(rate_per_second), 1, SUB_RATE_MAX, NULL},
-    {.name = "preset", .kind = MEMBER_OWN},
-    {.name = "types", .kind = MEMBER_OWN},
-    {.name = "tenants", .kind = MEMBER_OWN},
-    {.name = "secret", .kind = MEMBER_OWN},
-    {.name = "headers", .kind = MEMBER_OWN},
-    {.name = "auth", .kind = MEMBER_OWN},
-    {.name = "order", .kind = MEMBER_OWN},
-    {.name = "retry", .kind = MEMBER_OWN},
-    {.name = "batch", .kind = MEMBER_OWN},
-    {.name = "hub", .kind = MEMBER_OWN},
-    /* Of the stored form alone. */
-    {.name = "secrets", .kind = MEMBER_OWN},
-    {.name = "managed", .kind = MEMBER_OWN},
-    /* What we show beside it, and get back with a change. */
-    {.name = "id", .kind = MEMBER_OWN},
-    {.name = "managedBy", .kind = MEMBER_OWN},
-    {.name = "publicKey", .kind = MEMBER_OWN},
-    {.name = "createdAt", .kind = MEMBER_OWN},
-    {.name = "changedAt", .kind = MEMBER_OWN},
-    {.name = "version", .kind = MEMBER_OWN},
-    {.name = "disabledReason", .kind = MEMBER_OWN},
-    {.name = "heldReason", .kind = MEMBER_OWN},
-    {.name = "delivery", .kind = MEMBER_OWN},
-    {.name = NULL},
+#define X(name_, read, form) {.name = (name_), .kind = MEMBER_OWN},
+    OWN_MEMBERS(X)
+#undef X
+	{.name = NULL},
 };
 
 static const struct sub_conf INITIAL = {
@@ -123,38 +130,26 @@ preset_member(
 	r->s->preset = p;
 }
 
-/* The members that are not a value by themselves, in the order of need. */
 static const struct {
 	const char *name;
-	void (*read)(struct sub_reader *r, const struct json *j);
+	void (*read)(struct sub_reader *r, const struct json *j); /* or NULL */
+	enum own_form form;
 } OWN[] = {
-    {"secrets", sub_secrets_read},
-    {"managed", sub_managed_read},
-    {"types", sub_types_read},
-    {"tenants", sub_tenants_read},
-    {"secret", sub_secret_read},
-    {"headers", sub_headers_read},
-    {"auth", sub_auth_read},
-    {"order", order_read},
-    {"retry", sub_retry_read},
-    {"batch", sub_batch_read},
-    {"hub", sub_hub_read},
+#define X(name, read, form) {name, read, form},
+    OWN_MEMBERS(X)
+#undef X
 };
 
 /* Names that are known in other forms, or when something is changed. */
 static void
 refuse(struct sub_reader *r, const struct json *doc, bool change)
 {
-	static const char *const STORED[] = {"secrets", "managed", NULL};
-	static const char *const SHOWN[] = {"id", "managedBy", "publicKey",
-	    "createdAt", "changedAt", "version", "disabledReason", "heldReason",
-	    "delivery", NULL};
-
-	for (int k = 0; k < (change ? 1 : 2); k++)
-		for (const char *const *n = k ? SHOWN : STORED; *n; n++)
-			if (json_get(doc, *n))
-				reading_wrong(&r->g, reading_at(&r->g, "", *n),
-				    "is not a known field");
+	for (size_t i = 0; i < COUNT_OF(OWN); i++)
+		if (json_get(doc, OWN[i].name) &&
+		    (OWN[i].form == STORED ||
+			(OWN[i].form == SHOWN && !change)))
+			reading_wrong(&r->g, reading_at(&r->g, "", OWN[i].name),
+			    "is not a known field");
 }
 
 static void
@@ -173,7 +168,7 @@ read_doc(struct sub_reader *r, const struct presets *presets, struct str text,
 	for (size_t i = 0; r->g.rc == OK && i < COUNT_OF(OWN); i++) {
 		const struct json *j = json_get(doc, OWN[i].name);
 
-		if (j)
+		if (j && OWN[i].read)
 			OWN[i].read(r, j);
 	}
 	if (r->rules && !change && !json_get(doc, "batch"))

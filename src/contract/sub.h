@@ -23,6 +23,12 @@
  *
  * LIMITS stand in contract/limits.h; each error has the JSON pointer.
  *
+ * A NEW MEMBER that is a value is a field of struct sub_conf here and a row of
+ * TOP in sub.c: with these it is read, checked, changed, stored, loaded and
+ * shown. The third file is the one that acts on it. A member that is an object
+ * has a field here, a row of OWN_MEMBERS in sub.c, and its table, its reader
+ * and a line of sub_parts_write() in sub_parts.c.
+ *
  * LIFE. A sub_conf owns an arena and signers, belongs to one thread at a time
  * (signers do), and ends with sub_free(). It holds a reference to its preset.
  */
@@ -80,6 +86,13 @@ struct sub_value {
 
 enum sub_bind { BIND_NONE, BIND_TENANT, BIND_ISSUER };
 
+struct sub_otp {
+	struct otp otp;
+	int64_t digits; /* as JSON has it */
+	enum sub_bind bind;
+	struct str template; /* with {otp} once */
+};
+
 struct sub_hub {
 	bool there;
 	struct sub_value tenant, organization_id, service_partition, sender;
@@ -91,9 +104,7 @@ struct sub_hub {
 	struct str account_pointer; /* into the payload */
 	enum preflight_fail preflight_fail;
 	bool has_otp; /* false: interim mode (W4) */
-	struct otp otp;
-	enum sub_bind otp_bind;
-	struct str otp_template; /* with {otp} once */
+	struct sub_otp otp;
 };
 
 enum sub_batch_mode { BATCH_IMMEDIATE, BATCH_BATCHED, BATCH_SUMMARY };

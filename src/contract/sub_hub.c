@@ -33,14 +33,7 @@ static const struct member TABLE[] = {
     {.name = NULL},
 };
 
-/* The code's settings as JSON has them: all numbers 64 bits. */
-struct otp_fields {
-	struct otp otp;
-	int64_t digits;
-	enum sub_bind bind;
-	struct str template;
-};
-#define OTP(field) offsetof(struct otp_fields, field)
+#define OTP(field) offsetof(struct sub_otp, field)
 static const struct member OTP_TABLE[] = {
     {"secret", MEMBER_SECRET, OTP(otp.secret), 1, SUB_TEXT_MAX, NULL},
     {"algorithm", MEMBER_CHOICE, OTP(otp.hash), 0, 0, OTP_HASHES},
@@ -55,18 +48,11 @@ static const struct member OTP_TABLE[] = {
     {.name = NULL},
 };
 
-static const struct otp_fields OTP_INITIAL = {
+static const struct sub_otp OTP_INITIAL = {
     .otp = {.hash = OTP_SHA1, .step_s = 30},
     .digits = 8,
     .template = {"{otp}", 5},
 };
-
-static struct otp_fields
-fields_of(const struct sub_hub *h)
-{
-	return (struct otp_fields){
-	    h->otp, h->otp.digits, h->otp_bind, h->otp_template};
-}
 
 /* {otp} once, and nothing else that looks like a variable. */
 static bool
@@ -87,23 +73,21 @@ static void
 otp_read(struct sub_reader *r, const struct json *j)
 {
 	struct sub_hub *h = &r->s->hub;
-	struct otp_fields f = h->has_otp ? fields_of(h) : OTP_INITIAL;
+	struct sub_otp *o = &h->otp;
 	struct reading *g = &r->g;
 
-	h->has_otp = false;
-	if (j->type == JSON_NULL)
+	if (!h->has_otp)
+		*o = OTP_INITIAL;
+	h->has_otp = j->type != JSON_NULL;
+	if (!h->has_otp)
 		return;
-	reading_members(g, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, &f);
-	f.otp.digits = (unsigned)f.digits;
+	reading_members(g, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, o);
+	o->otp.digits = (unsigned)o->digits;
 	/* One that is closed has no secret. */
 	if (g->rc == OK && (g->io.form != FORM_STORED || g->io.seal))
-		g->rc = otp_valid(&f.otp, "/hub/otp", g->e);
-	if (!template_ok(f.template))
+		g->rc = otp_valid(&o->otp, "/hub/otp", g->e);
+	if (!template_ok(o->template))
 		reading_wrong(g, "/hub/otp/template", "must have {otp}, once");
-	h->has_otp = true;
-	h->otp = f.otp;
-	h->otp_bind = f.bind;
-	h->otp_template = f.template;
 }
 
 void
@@ -237,7 +221,6 @@ int
 sub_hub_write(const struct member_io *io, const struct sub_hub *h,
     struct buf *b, struct err *e)
 {
-	struct otp_fields f = fields_of(h);
 	int rc;
 
 	buf_addz(b, ",\"hub\":");
@@ -250,7 +233,7 @@ sub_hub_write(const struct member_io *io, const struct sub_hub *h,
 	buf_addz(b, ",\"otp\":");
 	if (rc == OK && h->has_otp) {
 		buf_addc(b, '{');
-		rc = member_write(io, OTP_TABLE, &f, b, e);
+		rc = member_write(io, OTP_TABLE, &h->otp, b, e);
 		buf_addc(b, '}');
 	} else {
 		buf_addz(b, "null");

@@ -40,26 +40,26 @@ static const struct member MTLS[] = {AUTH_TYPE,
 static const struct member *const AUTH_TABLES[] = {
     NONE, BASIC, BEARER, APIKEY, OAUTH2, MTLS};
 
+#define AT(field) offsetof(struct sub_batch, field)
 static const struct member BATCH[] = {
-    {"mode", MEMBER_CHOICE, offsetof(struct sub_batch, mode), 0, 0, MODES},
-    {"windowSeconds", MEMBER_INT, offsetof(struct sub_batch, window_s), 1,
-	SUB_BATCH_WINDOW_MAX_S, NULL},
-    {"maxSize", MEMBER_INT, offsetof(struct sub_batch, max_size), 1,
-	SUB_BATCH_MAX, NULL},
+    {"mode", MEMBER_CHOICE, AT(mode), 0, 0, MODES},
+    {"windowSeconds", MEMBER_INT, AT(window_s), 1, SUB_BATCH_WINDOW_MAX_S,
+	NULL},
+    {"maxSize", MEMBER_INT, AT(max_size), 1, SUB_BATCH_MAX, NULL},
     {.name = NULL}};
 
+#undef AT
+
+#define AT(field) offsetof(struct sub_managed, field)
 static const struct member MANAGED[] = {
-    {"by", MEMBER_TEXT, offsetof(struct sub_managed, by), 0, SUB_TEXT_MAX,
+    {"by", MEMBER_TEXT, AT(by), 0, SUB_TEXT_MAX, NULL},
+    {"objectId", MEMBER_TEXT, AT(object_id), 0, SUB_TEXT_MAX, NULL},
+    {"objectPath", MEMBER_TEXT, AT(object_path), 0, SUB_TEXT_MAX, NULL},
+    {"webhookId", MEMBER_TEXT, AT(webhook_id), 0, SUB_TEXT_MAX, NULL},
+    {"ackWaitSeconds", MEMBER_INT, AT(ack_wait_s), 1, CONSUMER_WAIT_MAX_S,
 	NULL},
-    {"objectId", MEMBER_TEXT, offsetof(struct sub_managed, object_id), 0,
-	SUB_TEXT_MAX, NULL},
-    {"objectPath", MEMBER_TEXT, offsetof(struct sub_managed, object_path), 0,
-	SUB_TEXT_MAX, NULL},
-    {"webhookId", MEMBER_TEXT, offsetof(struct sub_managed, webhook_id), 0,
-	SUB_TEXT_MAX, NULL},
-    {"ackWaitSeconds", MEMBER_INT, offsetof(struct sub_managed, ack_wait_s), 1,
-	CONSUMER_WAIT_MAX_S, NULL},
     {.name = NULL}};
+#undef AT
 
 /* A list with one to `most` elements, and room for them; NULL: it is none. */
 static void *

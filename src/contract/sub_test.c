@@ -478,8 +478,8 @@ test_hub(void **state)
 	assert_str(s->hub.account_pointer, "/user/accountId");
 	assert_false(s->hub.organization_events);
 	assert_int_equal(s->hub.preflight_fail, PREFLIGHT_DEAD);
-	assert_int_equal(s->hub.otp.digits, 8);
-	assert_int_equal(s->hub.otp.step_s, 30);
+	assert_int_equal(s->hub.otp.otp.digits, 8);
+	assert_int_equal(s->hub.otp.otp.step_s, 30);
 	assert_int_equal(s->n_secrets, 0);
 	text = shown(w, s, true);
 	assert_null(strstr(text, "hush"));
@@ -489,7 +489,7 @@ test_hub(void **state)
 	assert_null(strstr(arena_z(w->arena, one), "\"hush"));
 	assert_null(strstr(arena_z(w->arena, one), "\"api\""));
 	assert_int_equal(sub_load(one, w->presets, &SEAL, &t, &e), OK);
-	assert_str(t->hub.otp.salt, "hush3");
+	assert_str(t->hub.otp.otp.salt, "hush3");
 	assert_str(t->hub.shared_internal_key, "hush");
 	assert_true(str_eq(one, stored(w, t)));
 	sub_free(t);

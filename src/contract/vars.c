@@ -42,7 +42,7 @@ unknown(struct str name, const char *at, struct err *e)
 	int shown = name.n < 64 ? (int)name.n : 64;
 
 	for (size_t i = 0; i < COUNT_OF(VARS); i++)
-		if (VARS[i].places)
+		if (VARS[i].places & ~VARS_HUB)
 			near_try(&n, VARS[i].name);
 	if (n.best)
 		return json_wrong(e, at,
@@ -60,7 +60,7 @@ one_var(struct str name, enum vars_place place, const char *at, enum var *ret,
 		return unknown(name, at, e);
 	if (VARS[*ret].places & place)
 		return OK;
-	if (VARS[*ret].places == VARS_SECRET)
+	if ((VARS[*ret].places & ~VARS_HUB) == VARS_SECRET)
 		return json_wrong(e, at,
 		    "has {%.*s}, which may stand in a header marked secret only",
 		    STR_ARG(name));
@@ -133,6 +133,9 @@ vars_compile(struct arena *a, struct str text, enum vars_place place,
 		return rc;
 	v.pieces = arena_array(a, v.n ? v.n : 1, sizeof(*v.pieces));
 	memcpy(v.pieces, pieces, v.n * sizeof(*pieces));
+	for (size_t i = 0; i < v.n; i++)
+		v.hub |= pieces[i].var < VAR_COUNT &&
+			 VARS[pieces[i].var].places & VARS_HUB;
 	*ret = v;
 	return OK;
 }

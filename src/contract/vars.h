@@ -30,6 +30,7 @@ enum vars_place {
 	VARS_KEY = 32,
 	VARS_LOG = 64,
 };
+#define VARS_HUB 128U /* no place: it is of a subscription's `hub` */
 
 enum var {
 #define VAR(id, name, places, help) VAR_##id,
@@ -46,6 +47,7 @@ struct vars_piece {
 
 struct vars {
 	struct str text; /* as written */
+	bool hub;        /* a variable of it is of a subscription's `hub` */
 	struct vars_piece *pieces;
 	size_t n;
 };

@@ -101,7 +101,7 @@ use(struct arena *a, const struct sub_conf *s)
 		words(&e);
 		assert(e.code == ERR_LIMIT || reason != REASON_NONE);
 	}
-	if (request_order_key(a, s, &ev, &key, &e) < 0)
+	if (request_key(a, s, &ev, &s->preset->order_key, &key, &e) < 0)
 		words(&e);
 	if (preflight_make(a, s, &ev, &at, &r, &reason, &e) < 0)
 		words(&e);

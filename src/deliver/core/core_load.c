@@ -129,6 +129,9 @@ core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep)
 	list_add_once(&c->settling, &s->in_settling);
 	if (seq > s->settled_upto)
 		s->settled_upto = seq;
+	/* It is forgotten when dispatch is past it: see pull_rest(). */
+	if (rep == 0 && seq > s->flown)
+		s->flown = seq;
 	if (seq > c->settled_upto)
 		c->settled_upto = seq;
 }

@@ -2,7 +2,8 @@
  * core_priv.h - the parts of the core, for its own files.
  *
  *   core.c        life, subscriptions, items and where they are listed
- *   core_read.c   feeding, readers
+ *   core_feed.c   entries that come in
+ *   core_read.c   readers, pages
  *   core_send.c   who may send now
  *   core_peers.c  those of one record
  *   core_result.c results, breaker, timers
@@ -254,6 +255,7 @@ struct reader *reader_new(
 void reader_free(struct core *c, struct reader *rd);
 void sub_waits_for(struct core *c, struct sub *s, struct reader *rd);
 int64_t sub_front(const struct core *c, const struct sub *s);
+bool reader_room(struct core *c, struct reader *rd);
 bool reader_gap(const struct reader *rd, int64_t seq);
 bool reader_read_out(const struct reader *rd);
 bool reader_unread(const struct core *c, const struct reader *rd);

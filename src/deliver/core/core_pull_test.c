@@ -269,10 +269,31 @@ ended_with_leases(void **state)
 	core_free(c);
 }
 
+/* Settled before a start, it is not read again when nobody fetches. */
+static void
+what_was_settled_is_not_read_again(void **state)
+{
+	int64_t late = T0 + 2 * DELIVER_WINDOW_US;
+	struct core *c = make();
+	struct core_read page;
+
+	(void)state;
+	core_load_settled(c, 1, 2, 0);
+	for (int64_t i = 1; i <= 3; i++)
+		feed(c, i, (uint64_t)i); /* dispatch is past it: forgotten */
+	(void)flush(c, late);            /* what waits is left to a reader */
+	core_allow(c, 1, 3);
+	assert_true(core_next_read(c, late, &page));
+	assert_int_equal(page.after, 2);
+	core_read_done(c, page.reader, page.after);
+	core_free(c);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_was_settled_is_not_read_again),
 	    cmocka_unit_test(nothing_without_demand),
 	    cmocka_unit_test(one_of_a_key),
 	    cmocka_unit_test(the_end_of_a_lease),

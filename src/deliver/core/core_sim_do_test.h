@@ -565,10 +565,9 @@ skip_all(struct sim *s, uint32_t sub)
 		struct one *o = one(s, sub, seq, 0);
 
 		/* One may have arrived as the process died: nobody knows. */
-		fresh[seq] =
-		    wants(s, sub, seq) && !o->dead && !o->skipped &&
-		    !o->dropped && !o->stored_ok && !o->known_ok &&
-		    !core_look(s->core, sub, seq, 0, &seen);
+		fresh[seq] = wants(s, sub, seq) && !o->dead && !o->skipped &&
+			     !o->dropped && !o->stored_ok && !o->known_ok &&
+			     !core_look(s->core, sub, seq, 0, &seen);
 		if (!fresh[seq])
 			continue;
 		if (o->n > 0)

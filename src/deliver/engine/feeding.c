@@ -41,10 +41,12 @@ deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
 		wanted = request_wanted(k->conf, l->type);
 	arena_reset(d->scratch);
 	if (wanted && !l->shut && w->key == WISH_KEY_PRESET &&
-	    request_order_key(d->scratch, k->conf, &ev, &text, &e) == OK)
+	    request_key(d->scratch, k->conf, &ev, &k->conf->preset->order_key,
+		&text, &e) == OK)
 		en->okey = letter_hash(text);
 	if (wanted && !l->shut && w->spaced &&
-	    request_spacing_key(d->scratch, k->conf, &ev, &text, &e) == OK &&
+	    request_key(d->scratch, k->conf, &ev, &k->conf->preset->spacing_key,
+		&text, &e) == OK &&
 	    text.n > 0)
 		en->skey = letter_hash(text);
 	conf_put(d, k);

@@ -55,7 +55,7 @@ struct wish {
 	int64_t strike_us; /* the time that they are counted in */
 	bool hold_begun;   /* hold.c's */
 	enum wish_key key;
-	bool spaced;   /* request_spacing_key() has to be asked */
+	bool spaced;   /* its spacing_key has to be asked */
 	bool picky;    /* request_wanted() has to be asked */
 	bool directed; /* gets what names it (letter.h), and nothing else */
 	bool checked;  /* there is a health check before each call */
