@@ -1,5 +1,7 @@
 #include "base/buf.h"
 
+#include <unistd.h>
+
 #include "base/test.h"
 
 static void
@@ -126,6 +128,32 @@ writes_json_strings(void **state)
 	buf_done(&b);
 }
 
+/* All of a file, up to the limit and not a byte past it. */
+static void
+reads_files(void **state)
+{
+	char text[1500];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (size_t limit = sizeof(text) - 1; limit <= sizeof(text) + 1;
+	     limit++) {
+		struct buf b = BUF(limit);
+		int ends[2];
+
+		assert_int_equal(pipe(ends), 0);
+		assert_int_equal(
+		    write(ends[1], text, sizeof(text)), sizeof(text));
+		assert_int_equal(close(ends[1]), 0);
+		assert_int_equal(buf_read(&b, ends[0]), limit >= sizeof(text));
+		assert_int_equal(b.failed, limit < sizeof(text));
+		assert_int_equal(
+		    b.n, limit < sizeof(text) ? limit : sizeof(text));
+		assert_int_equal(close(ends[0]), 0);
+		buf_done(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -136,6 +164,7 @@ main(void)
 	    cmocka_unit_test(writes_numbers),
 	    cmocka_unit_test(format_over_the_limit_fails),
 	    cmocka_unit_test(writes_json_strings),
+	    cmocka_unit_test(reads_files),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);

@@ -129,18 +129,6 @@ str_unhex(struct str text, void *ret)
 	return text.n % 2 == 0;
 }
 
-uint64_t
-str_hash(struct str s)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < s.n; i++)
-		h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
-	h ^= h >> 32;
-	h *= 0x9e3779b97f4a7c15u;
-	return h ^ (h >> 29);
-}
-
 size_t
 str_utf8_len(struct str s)
 {

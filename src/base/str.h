@@ -64,7 +64,6 @@ bool str_int(struct str s, int64_t *ret);
 int str_hex_digit(char c); /* its value, -1: none */
 /* Two digits a byte, either case, to text.n / 2 bytes; false: no such text. */
 bool str_unhex(struct str text, void *ret);
-uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
 /* Length of the UTF-8 sequence that s, not empty, begins with; 0: none. */
 size_t str_utf8_len(struct str s);
 /* A code point as UTF-8; returns its length. */

@@ -147,20 +147,19 @@ finds_bad_utf8(void **state)
 }
 
 static void
-hashes_differ(void **state)
+reads_hex(void **state)
 {
-	uint64_t seen[256];
+	unsigned char b[4] = {0};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(seen); i++) {
-		char c = (char)i;
-
-		seen[i] = str_hash((struct str){&c, 1});
-		for (size_t j = 0; j < i; j++)
-			assert_true(seen[i] != seen[j]);
-	}
-	assert_true(str_hash(STR("ab")) == str_hash(STR("ab")));
-	assert_true(str_hash(STR("ab")) != str_hash(STR("ba")));
+	assert_true(str_unhex(STR("00aFf0"), b));
+	assert_memory_equal(b, "\x00\xaf\xf0\x00", 4);
+	assert_true(str_unhex(STR_EMPTY, b));
+	assert_false(str_unhex(STR("0"), b));
+	assert_false(str_unhex(STR("0g"), b));
+	assert_int_equal(str_hex_digit('G'), -1);
+	assert_int_equal(str_hex_digit('F'), 15);
+	assert_int_equal(str_hex_digit('\0'), -1);
 }
 
 static void
@@ -197,7 +196,7 @@ main(void)
 	    cmocka_unit_test(reads_whole_numbers),
 	    cmocka_unit_test(finds_bad_utf8),
 	    cmocka_unit_test(counts_characters),
-	    cmocka_unit_test(hashes_differ),
+	    cmocka_unit_test(reads_hex),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);

@@ -82,28 +82,6 @@ nets_has(const struct nets *l, const struct ip *ip)
 	return false;
 }
 
-bool
-nets_has_text(const struct nets *l, const char *address)
-{
-	struct ip ip;
-
-	if (l->n == 0 || !ip_read(str_of(address), &ip))
-		return false;
-	ip_unmap(&ip);
-	return nets_has(l, &ip);
-}
-
-bool
-nets_has_addr(const struct nets *l, const struct sockaddr *sa)
-{
-	struct ip ip;
-
-	if (l->n == 0 || !ip_of(sa, &ip))
-		return false;
-	ip_unmap(&ip);
-	return nets_has(l, &ip);
-}
-
 /* "10.0.0.0/8" or one address. */
 static bool
 read_net(struct str item, struct net *ret)
@@ -126,16 +104,28 @@ read_net(struct str item, struct net *ret)
 }
 
 int
+nets_count(const char *key, const char *text, size_t *ret, struct err *e)
+{
+	size_t n = text[0] != '\0';
+
+	for (; *text; text++)
+		n += *text == ',';
+	if (n > GUARD_RULES_MAX)
+		return err_set(e, ERR_INVALID, "%s has over %d entries", key,
+		    GUARD_RULES_MAX);
+	*ret = n;
+	return OK;
+}
+
+int
 nets_read(const char *key, const char *text, struct nets *ret, struct err *e)
 {
 	struct str rest = str_of(text);
-	size_t most = rest.n > 0;
+	size_t most = 0;
+	int rc = nets_count(key, text, &most, e);
 
-	for (size_t i = 0; i < rest.n; i++)
-		most += rest.p[i] == ',';
-	if (most > GUARD_RULES_MAX)
-		return err_set(e, ERR_INVALID, "%s has over %d entries", key,
-		    GUARD_RULES_MAX);
+	if (rc < 0)
+		return rc;
 	ret->n = 0;
 	ret->v = mem_array(most + 1, sizeof(*ret->v));
 	while (rest.n > 0) {

@@ -44,11 +44,9 @@ void ip_format(const struct ip *ip, char ret[IP_TEXT_MAX]);
 
 bool net_has(const struct net *net, const struct ip *ip);
 bool nets_has(const struct nets *l, const struct ip *ip);
-/* The same of an address as text or of a socket, a mapped one unmapped; what
- * is no IP is in no network. */
-bool nets_has_text(const struct nets *l, const char *address);
-bool nets_has_addr(const struct nets *l, const struct sockaddr *sa);
-
+/* Entries of the setting `key`, a list; ERR_INVALID past GUARD_RULES_MAX. */
+int nets_count(
+    const char *key, const char *text, size_t *ret, struct err *e) MUST_CHECK;
 /* From the setting `key`. ERR_INVALID names it and the entry. */
 int nets_read(const char *key, const char *text, struct nets *ret,
     struct err *e) MUST_CHECK;

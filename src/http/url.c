@@ -419,9 +419,15 @@ put_origin(const struct url *u, bool port, char ret[URL_TEXT_MAX])
 }
 
 size_t
+url_origin(const struct url *u, char ret[URL_TEXT_MAX])
+{
+	return put_origin(u, u->port != (u->https ? 443 : 80), ret);
+}
+
+size_t
 url_show(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = put_origin(u, u->port != (u->https ? 443 : 80), ret);
+	size_t at = url_origin(u, ret);
 
 	at = url_put(ret, url_put(ret, at, u->path), u->query);
 	ret[at] = '\0';

@@ -59,7 +59,9 @@ int url_parse(struct str text, struct url *ret, struct err *e) MUST_CHECK;
 
 /* "https://host:443/path?query"; returns its length. */
 size_t url_format(const struct url *u, char ret[URL_TEXT_MAX]);
-/* The same as people write it: no port where it is the scheme's own. */
+/* As browsers write it: no path, no port that goes without saying. */
+size_t url_origin(const struct url *u, char ret[URL_TEXT_MAX]);
+/* The whole as people write it: no port where it is the scheme's own. */
 size_t url_show(const struct url *u, char ret[URL_TEXT_MAX]);
 /*
  * What is one endpoint, for grouping: "https://host:443/path". Two spellings

@@ -36,12 +36,6 @@ fetch_gcm(void)
 	assert(gcm);
 }
 
-static struct ring *
-newest(struct keyring *k)
-{
-	return atomic_load_explicit(&k->now, memory_order_acquire);
-}
-
 /* Derived before, by anybody? */
 static const unsigned char *
 derived_before(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN])
@@ -209,17 +203,15 @@ take_apart(struct arena *a, struct str sealed, struct parts *ret, struct err *e)
 struct seal_key *
 keyring_active(struct keyring *k)
 {
-	return newest(k)->keys[0];
+	return k->keys[atomic_load(&k->n) - 1];
 }
 
 struct seal_key *
 keyring_find(struct keyring *k, struct str id)
 {
-	struct ring *r = newest(k);
-
-	for (size_t i = 0; i < r->n; i++)
-		if (str_eq(str_of(r->keys[i]->id), id))
-			return r->keys[i];
+	for (size_t i = atomic_load(&k->n); i-- > 0;)
+		if (str_eq(str_of(k->keys[i]->id), id))
+			return k->keys[i];
 	return NULL;
 }
 
@@ -289,9 +281,9 @@ keyring_source(const struct keyring *k)
 const char *
 keyring_id(struct keyring *k, size_t nth)
 {
-	struct ring *r = newest(k);
+	size_t n = atomic_load(&k->n);
 
-	return nth < r->n ? r->keys[nth]->id : NULL;
+	return nth < n ? k->keys[n - 1 - nth]->id : NULL;
 }
 
 struct str
@@ -300,25 +292,12 @@ keyring_wrapped(const struct keyring *k)
 	return str_of(k->wrapped);
 }
 
-/* The list becomes the newest ring; its keys are the ring's then. */
-static void
-publish(struct keyring *k, struct key_list *l)
-{
-	struct ring *r = mem_get(sizeof(*r));
-
-	assert(l->n > 0);
-	for (; r->n < l->n; r->n++)
-		r->keys[r->n] = l->keys[r->n];
-	l->n = 0;
-	r->older = newest(k);
-	atomic_store_explicit(&k->now, r, memory_order_release);
-}
-
 /* "id key-that-wraps base64", one a line, the active one first. */
 static int
-unwrap(struct keyring *k, struct arena *a, struct str wrapped,
-    struct key_list *l, bool *ret_current, struct err *e)
+unwrap(struct keyring *k, bool *ret_current, struct err *e)
 {
+	struct arena *a = arena_new(MIB);
+	struct str wrapped = keyring_wrapped(k);
 	unsigned char key[SEAL_KEY_LEN];
 	int rc = OK;
 
@@ -327,107 +306,115 @@ unwrap(struct keyring *k, struct arena *a, struct str wrapped,
 		const char *id = arena_z(a, str_cut(&line, ' '));
 		struct str by = str_cut(&line, ' ');
 
-		if (l->n == 0)
+		if (atomic_load(&k->n) == 0)
 			*ret_current = str_eq(by, str_of(k->kms.key_id));
 		rc = kms_decrypt(&k->kms, a, line, key, e);
 		if (rc == OK)
-			rc = key_list_raw(l, id, key, e);
+			rc = keyring_raw(k, id, key, e);
 	}
 	digest_wipe(key, sizeof(key));
+	arena_free(a);
 	return rc;
 }
 
-/* A new data key, before those that are in the list. */
+/* A new data key, active from now on. */
 static int
-wrap_new(struct keyring *k, struct arena *a, struct str wrapped,
-    struct key_list *l, struct err *e)
+wrap_new(struct keyring *k, struct err *e)
 {
+	struct arena *a = arena_new(MIB);
 	unsigned char key[SEAL_KEY_LEN];
-	struct key_list all = {0};
 	char id[SEAL_ID_MAX + 1];
 	struct str blob;
-	int rc = kms_generate(&k->kms, a, key, &blob, e);
+	int rc = atomic_load(&k->n) < SEAL_KEYS_MAX
+		     ? kms_generate(&k->kms, a, key, &blob, e)
+		     : err_set(e, ERR_LIMIT, "there are %d keys already",
+			   SEAL_KEYS_MAX);
 
-	if (rc < 0)
-		return rc;
-	if (l->n == SEAL_KEYS_MAX)
-		return err_set(
-		    e, ERR_LIMIT, "there are %d keys already", SEAL_KEYS_MAX);
-	keyring_new_id("kms", id);
-	blob = arena_fmt(a, "%s %s %.*s\n%.*s", id, k->kms.key_id,
-	    STR_ARG(blob), STR_ARG(wrapped));
-	rc = key_list_raw(&all, id, key, e);
-	digest_wipe(key, sizeof(key));
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < l->n; i++)
-		all.keys[all.n++] = l->keys[i];
-	*l = all;
-	free(k->wrapped);
-	k->wrapped = mem_z(blob);
-	return OK;
+	if (rc == OK) {
+		keyring_new_id(k, "kms", id);
+		rc = keyring_raw(k, id, key, e);
+		digest_wipe(key, sizeof(key));
+	}
+	if (rc == OK) {
+		blob = arena_fmt(a, "%s %s %.*s\n%s", id, k->kms.key_id,
+		    STR_ARG(blob), k->wrapped);
+		free(k->wrapped);
+		k->wrapped = mem_z(blob);
+	}
+	arena_free(a);
+	return rc;
+}
+
+/* Sources have the active key first, a ring has it last. */
+static void
+turn_round(struct keyring *k)
+{
+	size_t n = atomic_load(&k->n);
+
+	for (size_t i = 0; i < n / 2; i++) {
+		struct seal_key *key = k->keys[i];
+
+		k->keys[i] = k->keys[n - 1 - i];
+		k->keys[n - 1 - i] = key;
+	}
 }
 
 static int
-open_kms(struct keyring *k, const struct keyring_opts *o, struct key_list *l,
-    struct err *e)
+open_kms(struct keyring *k, const struct keyring_opts *o, struct err *e)
 {
-	struct arena *a = arena_new(MIB);
 	bool current = false;
 	int rc;
 
 	k->kms = o->kms;
 	k->wrapped = mem_z(o->wrapped);
-	rc = unwrap(k, a, o->wrapped, l, &current, e);
-	if (rc == OK && l->n == 0 && !o->first)
+	rc = unwrap(k, &current, e);
+	if (rc == OK && atomic_load(&k->n) == 0 && !o->first)
 		rc = err_set(e, ERR_ABSENT,
 		    "values are sealed in this store, but no data key of the KMS is kept in it");
-	if (rc == OK && !current)
-		rc = wrap_new(k, a, o->wrapped, l, e);
-	arena_free(a);
-	return rc;
+	turn_round(k);
+	return rc == OK && !current ? wrap_new(k, e) : rc;
 }
 
 static int
-open_source(struct keyring *k, const struct keyring_opts *o, struct key_list *l,
-    struct err *e)
+open_source(struct keyring *k, const struct keyring_opts *o, struct err *e)
 {
 	bool own = !o->file || !o->file[0];
+	int rc;
 
-	if (strcmp(o->source, "env") == 0) {
-		k->source = "env";
-		return keyring_env(o->env_name, l, e);
-	}
 	if (strcmp(o->source, "kms") == 0) {
 		k->source = "kms";
-		return open_kms(k, o, l, e);
+		return open_kms(k, o, e);
 	}
-	k->source = "file";
-	if (asprintf(&k->path, "%s%s", own ? o->dir : o->file,
-		own ? "/seal.key" : "") < 0)
-		mem_out(0);
-	return keyring_file(k->path, own && o->first, l, e);
+	if (strcmp(o->source, "env") == 0) {
+		k->source = "env";
+		rc = keyring_env(k, o->env_name, e);
+	} else {
+		k->source = "file";
+		if (asprintf(&k->path, "%s%s", own ? o->dir : o->file,
+			own ? "/seal.key" : "") < 0)
+			mem_out(0);
+		rc = keyring_file(k, own && o->first, e);
+	}
+	turn_round(k);
+	return rc;
 }
 
 int
 keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 {
 	struct keyring *k = mem_get(sizeof(*k));
-	struct key_list l = {0};
 	unsigned char bytes[SEAL_KEY_LEN];
-	int rc = open_source(k, o, &l, e);
+	int rc = open_source(k, o, e);
 
-	if (rc == OK && l.keys[0]->phrase)
+	if (rc == OK && keyring_active(k)->phrase)
 		rc = keyring_salt(o->dir, k->salt, e);
 	if (rc < 0) {
-		key_list_done(&l);
 		keyring_close(k);
 		return rc;
 	}
 	/* Now, and not while somebody waits. */
-	seal_key_bytes(l.keys[0], k->salt, bytes);
+	seal_key_bytes(keyring_active(k), k->salt, bytes);
 	digest_wipe(bytes, sizeof(bytes));
-	publish(k, &l);
 	*ret = k;
 	return OK;
 }
@@ -435,61 +422,49 @@ keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 int
 keyring_add(struct keyring *k, struct err *e)
 {
-	struct ring *r = newest(k);
-	struct key_list l = {0};
 	unsigned char key[SEAL_KEY_LEN];
 	char id[SEAL_ID_MAX + 1];
-	struct arena *a;
 	int rc;
 
 	if (strcmp(k->source, "env") == 0)
 		return err_set(e, ERR_CONFLICT,
 		    "the keys come from the environment: set the new one there, the old one as …_OLD, and start again");
-	if (r->n == SEAL_KEYS_MAX)
+	if (atomic_load(&k->n) == SEAL_KEYS_MAX)
 		return err_set(e, ERR_LIMIT,
 		    "there are %d keys already: take out those that seal nothing any more",
 		    SEAL_KEYS_MAX);
-	a = arena_new(MIB);
-	if (k->path) {
-		rand_bytes(key, sizeof(key));
-		keyring_new_id("key", id);
-		rc = key_list_raw(&l, id, key, e);
-		if (rc == OK)
-			rc = keyring_file_add(k->path, id, key, e);
-		digest_wipe(key, sizeof(key));
-	} else {
-		rc = wrap_new(k, a, keyring_wrapped(k), &l, e);
+	if (!k->path)
+		return wrap_new(k, e);
+	rand_bytes(key, sizeof(key));
+	keyring_new_id(k, "key", id);
+	rc = keyring_file_add(k, id, key, e);
+	if (rc == OK)
+		rc = keyring_raw(k, id, key, e);
+	digest_wipe(key, sizeof(key));
+	return rc;
+}
+
+static void
+key_free(struct seal_key *key)
+{
+	struct derived *d = atomic_load(&key->derived), *next;
+
+	for (; d; d = next) {
+		next = d->next;
+		digest_wipe(d, sizeof(*d));
+		free(d);
 	}
-	arena_free(a);
-	if (rc < 0) {
-		key_list_done(&l);
-		return rc;
-	}
-	for (size_t i = 0; i < r->n; i++)
-		l.keys[l.n++] = r->keys[i];
-	publish(k, &l);
-	return OK;
+	digest_wipe(key, sizeof(*key));
+	free(key);
 }
 
 void
 keyring_close(struct keyring *k)
 {
-	struct ring *r, *older;
-
 	if (!k)
 		return;
-	/* The newest ring has every key that an older one has. */
-	r = newest(k);
-	if (r) {
-		struct key_list l = {.n = r->n};
-
-		memcpy(l.keys, r->keys, r->n * sizeof(r->keys[0]));
-		key_list_done(&l);
-	}
-	for (; r; r = older) {
-		older = r->older;
-		free(r);
-	}
+	for (size_t i = 0; i < atomic_load(&k->n); i++)
+		key_free(k->keys[i]);
 	free(k->path);
 	free(k->wrapped);
 	digest_wipe(k, sizeof(*k));

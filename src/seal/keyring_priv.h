@@ -1,9 +1,9 @@
 /*
  * keyring_priv.h - what keyring.c, keyring_bytes.c and keyring_source.c share.
  *
- * A ring is an immutable list of keys; the keyring points to the newest, and
- * older ones stay until it is closed, for threads that still look at them. The
- * keys of passphrases are derived when they are needed and pushed on a list
+ * A ring is only added to: a thread sees as many keys as `n` said when it
+ * looked, and none of these goes before the ring is closed. The keys of
+ * passphrases are derived when they are needed and pushed on a list
  * that only grows: two threads may derive the same one, which costs time and
  * nothing else.
  */
@@ -36,19 +36,14 @@ struct seal_key {
 	_Atomic int n_derived;
 };
 
-struct ring {
-	struct ring *older;
-	size_t n;
-	struct seal_key *keys[SEAL_KEYS_MAX]; /* the first is active */
-};
-
 struct keyring {
 	const char *source;
 	char *path; /* of the key file */
 	char *wrapped;
 	struct kms_opts kms;
 	unsigned char salt[SEAL_SALT_LEN]; /* for what is sealed from now on */
-	_Atomic(struct ring *) now;
+	struct seal_key *keys[SEAL_KEYS_MAX]; /* the last is active */
+	atomic_size_t n;
 };
 
 struct seal_key *keyring_active(struct keyring *k);
@@ -62,31 +57,21 @@ bool seal_gcm(bool seal, const unsigned char key[SEAL_KEY_LEN],
     const unsigned char iv[SEAL_IV_LEN], struct str where, struct str in,
     char *out, unsigned char tag[SEAL_TAG_LEN]);
 
-/* The keys of a source, as they are read. */
-struct key_list {
-	size_t n;
-	struct seal_key *keys[SEAL_KEYS_MAX];
-};
-
-/* `[id:]key`, or an error that names `what` it came from. */
-int key_list_add(struct key_list *l, struct str line, const char *default_id,
-    const char *what, struct err *e) MUST_CHECK;
 /* A key that is known already: unwrapped, or just made. */
-int key_list_raw(struct key_list *l, const char *id,
+int keyring_raw(struct keyring *k, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e) MUST_CHECK;
-void key_list_done(struct key_list *l); /* wipes and frees what is left */
 
-int keyring_file(const char *path, bool may_make, struct key_list *ret,
-    struct err *e) MUST_CHECK;
-int keyring_env(
-    const char *name, struct key_list *ret, struct err *e) MUST_CHECK;
+/* From the file k->path, and from the environment: the active key first. */
+int keyring_file(struct keyring *k, bool may_make, struct err *e) MUST_CHECK;
+int keyring_env(struct keyring *k, const char *name, struct err *e) MUST_CHECK;
 /* Puts `id:key` before what stands in the file, whole or not at all. */
-int keyring_file_add(const char *path, const char *id,
+int keyring_file_add(struct keyring *k, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e) MUST_CHECK;
 /* The folder's salt, made when it is not there. */
 int keyring_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN],
     struct err *e) MUST_CHECK;
 /* "key-2026-01-3f9a": the month, so that a reader can tell old from new. */
-void keyring_new_id(const char *prefix, char ret[SEAL_ID_MAX + 1]);
+void keyring_new_id(
+    struct keyring *k, const char *prefix, char ret[SEAL_ID_MAX + 1]);
 
 #endif

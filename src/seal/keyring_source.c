@@ -33,43 +33,45 @@ take_id(struct str *line, struct str *ret)
 	return true;
 }
 
+/* What is behind `n` is seen by nobody until that counts it. */
 static int
-key_list_put(
-    struct key_list *l, struct seal_key *key, const char *what, struct err *e)
+key_put(
+    struct keyring *k, struct seal_key *key, const char *what, struct err *e)
 {
-	const char *wrong = l->n == SEAL_KEYS_MAX ? "has too many keys" : NULL;
+	size_t n = atomic_load(&k->n);
+	const char *wrong = n == SEAL_KEYS_MAX ? "has too many keys" : NULL;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->keys[i]->id, key->id) == 0)
-			wrong = "has two keys with the same id";
+	if (keyring_find(k, str_of(key->id)))
+		wrong = "has two keys with the same id";
 	if (wrong) {
-		char id[SEAL_ID_MAX + 1];
-
-		memcpy(id, key->id, sizeof(id));
+		(void)err_set(
+		    e, ERR_INVALID, "%s %s (%s)", what, wrong, key->id);
 		digest_wipe(key, sizeof(*key));
 		free(key);
-		return err_set(e, ERR_INVALID, "%s %s (%s)", what, wrong, id);
+		return ERR_INVALID;
 	}
-	l->keys[l->n++] = key;
+	k->keys[n] = key;
+	atomic_store(&k->n, n + 1);
 	return OK;
 }
 
 int
-key_list_raw(struct key_list *l, const char *id,
+keyring_raw(struct keyring *k, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e)
 {
-	struct seal_key *k = mem_get(sizeof(*k));
+	struct seal_key *made = mem_get(sizeof(*made));
 
-	(void)snprintf(k->id, sizeof(k->id), "%s", id);
-	memcpy(k->key, key, SEAL_KEY_LEN);
-	return key_list_put(l, k, "the key store", e);
+	(void)snprintf(made->id, sizeof(made->id), "%s", id);
+	memcpy(made->key, key, SEAL_KEY_LEN);
+	return key_put(k, made, "the key store", e);
 }
 
-int
-key_list_add(struct key_list *l, struct str line, const char *default_id,
+/* `[id:]key`, or an error that names `what` it came from. */
+static int
+key_read(struct keyring *k, struct str line, const char *default_id,
     const char *what, struct err *e)
 {
-	struct seal_key *k;
+	struct seal_key *key;
 	struct str id = str_of(default_id);
 	char bytes[SEAL_KEY_LEN];
 	size_t n = 0;
@@ -83,51 +85,31 @@ key_list_add(struct key_list *l, struct str line, const char *default_id,
 		return err_set(e, ERR_INVALID,
 		    "the key %.*s in %s is too short: 32 bytes in base64 (openssl rand -base64 32), or a passphrase of at least %d bytes",
 		    STR_ARG(id), what, SEAL_TEXT_MIN);
-	k = mem_get(sizeof(*k));
-	memcpy(k->id, id.p, id.n);
+	key = mem_get(sizeof(*key));
+	memcpy(key->id, id.p, id.n);
 	if (base64_read(line, bytes, sizeof(bytes), &n) && n == sizeof(bytes)) {
-		memcpy(k->key, bytes, sizeof(bytes));
+		memcpy(key->key, bytes, sizeof(bytes));
 	} else {
-		k->phrase = true;
-		memcpy(k->text, line.p, line.n);
-		k->text_n = line.n;
+		key->phrase = true;
+		memcpy(key->text, line.p, line.n);
+		key->text_n = line.n;
 	}
 	digest_wipe(bytes, sizeof(bytes));
-	return key_list_put(l, k, what, e);
-}
-
-static void
-key_free(struct seal_key *k)
-{
-	struct derived *d = atomic_load(&k->derived), *next;
-
-	for (; d; d = next) {
-		next = d->next;
-		digest_wipe(d, sizeof(*d));
-		free(d);
-	}
-	digest_wipe(k, sizeof(*k));
-	free(k);
+	return key_put(k, key, what, e);
 }
 
 void
-key_list_done(struct key_list *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		key_free(l->keys[i]);
-	l->n = 0;
-}
-
-void
-keyring_new_id(const char *prefix, char ret[SEAL_ID_MAX + 1])
+keyring_new_id(struct keyring *k, const char *prefix, char ret[SEAL_ID_MAX + 1])
 {
 	char at[TIME_LEN + 1];
 	unsigned char r[2];
 
 	time_format(clock_now_us(), at);
-	rand_bytes(r, sizeof(r));
-	(void)snprintf(
-	    ret, SEAL_ID_MAX + 1, "%s-%.7s-%02x%02x", prefix, at, r[0], r[1]);
+	do {
+		rand_bytes(r, sizeof(r));
+		(void)snprintf(ret, SEAL_ID_MAX + 1, "%s-%.7s-%02x%02x", prefix,
+		    at, r[0], r[1]);
+	} while (keyring_find(k, str_of(ret)));
 }
 
 static int
@@ -191,11 +173,11 @@ write_secret(const char *path, struct str text, struct err *e)
 }
 
 int
-keyring_file_add(const char *path, const char *id,
+keyring_file_add(struct keyring *k, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e)
 {
 	struct buf old = BUF(SEAL_FILE_MAX), b = BUF(SEAL_FILE_MAX + KIB);
-	int rc = read_secret(path, &old, e);
+	int rc = read_secret(k->path, &old, e);
 
 	if (rc == ERR_ABSENT) {
 		rc = OK;
@@ -209,8 +191,8 @@ keyring_file_add(const char *path, const char *id,
 		base64_add(&b, (struct str){(const char *)key, SEAL_KEY_LEN});
 		buf_addc(&b, '\n');
 		buf_add(&b, buf_str(&old));
-		rc = b.failed ? err_set(e, ERR_LIMIT, "%s is too long", path)
-			      : write_secret(path, buf_str(&b), e);
+		rc = b.failed ? err_set(e, ERR_LIMIT, "%s is too long", k->path)
+			      : write_secret(k->path, buf_str(&b), e);
 	}
 	digest_wipe_buf(&old);
 	digest_wipe_buf(&b);
@@ -218,7 +200,7 @@ keyring_file_add(const char *path, const char *id,
 }
 
 static int
-parse(const char *path, struct str text, struct key_list *l, struct err *e)
+parse(struct keyring *k, struct str text, struct err *e)
 {
 	int rc = OK;
 
@@ -226,38 +208,37 @@ parse(const char *path, struct str text, struct key_list *l, struct err *e)
 		struct str line = str_trim(str_cut(&text, '\n'));
 
 		if (line.n > 0 && line.p[0] != '#')
-			rc = key_list_add(l, line, "file", path, e);
+			rc = key_read(k, line, "file", k->path, e);
 	}
-	if (rc == OK && l->n == 0)
+	if (rc == OK && atomic_load(&k->n) == 0)
 		rc = err_set(e, ERR_INVALID,
 		    "%s has no key: a line `id:key` with 32 bytes in base64",
-		    path);
+		    k->path);
 	return rc;
 }
 
 int
-keyring_file(
-    const char *path, bool may_make, struct key_list *ret, struct err *e)
+keyring_file(struct keyring *k, bool may_make, struct err *e)
 {
 	struct buf b = BUF(SEAL_FILE_MAX);
 	unsigned char key[SEAL_KEY_LEN];
 	char id[SEAL_ID_MAX + 1];
-	int rc = read_secret(path, &b, e);
+	int rc = read_secret(k->path, &b, e);
 
 	if (rc == ERR_ABSENT && may_make) {
 		rand_bytes(key, sizeof(key));
-		keyring_new_id("key", id);
-		rc = keyring_file_add(path, id, key, e);
+		keyring_new_id(k, "key", id);
+		rc = keyring_file_add(k, id, key, e);
 		digest_wipe(key, sizeof(key));
 		if (rc == OK)
-			rc = read_secret(path, &b, e);
+			rc = read_secret(k->path, &b, e);
 	} else if (rc == ERR_ABSENT) {
 		rc = err_set(e, ERR_ABSENT,
 		    "the key file %s is not there: put back the one that sealed this store's secrets (webhook.encryption.key.file)",
-		    path);
+		    k->path);
 	}
 	if (rc == OK)
-		rc = parse(path, buf_str(&b), ret, e);
+		rc = parse(k, buf_str(&b), e);
 	digest_wipe_buf(&b);
 	return rc;
 }
@@ -271,7 +252,7 @@ has_id(struct str text)
 }
 
 int
-keyring_env(const char *name, struct key_list *ret, struct err *e)
+keyring_env(struct keyring *k, const char *name, struct err *e)
 {
 	const char *now = getenv(name), *old;
 	char old_name[256];
@@ -287,10 +268,9 @@ keyring_env(const char *name, struct key_list *ret, struct err *e)
 		return err_set(e, ERR_INVALID,
 		    "%s and %s both need an id, `id:key`; a key that was given without one has the id env",
 		    name, old_name);
-	rc = key_list_add(ret, str_trim(str_of(now)), "env", name, e);
+	rc = key_read(k, str_trim(str_of(now)), "env", name, e);
 	if (rc == OK && old && *old)
-		rc = key_list_add(
-		    ret, str_trim(str_of(old)), "env", old_name, e);
+		rc = key_read(k, str_trim(str_of(old)), "env", old_name, e);
 	return rc;
 }
 

@@ -14,7 +14,6 @@
 
 /* What a call needs; strings are the arena's or the environment's. */
 struct call {
-	const char *target; /* TrentService.… */
 	const char *url, *sign, *userpwd, *token;
 };
 
@@ -129,23 +128,27 @@ perform(CURL *curl, const struct call *c, const struct curl_slist *headers,
 }
 
 static int
-ask_kms(struct call *c, struct arena *a, struct str body, struct buf *answer,
-    struct json **ret, struct err *e)
+ask_kms(const struct kms_opts *o, const char *target, struct arena *a,
+    struct str body, struct buf *answer, struct json **ret, struct err *e)
 {
-	struct curl_slist *headers =
-	    with(NULL, a, "Content-Type", "application/x-amz-json-1.1");
-	CURL *curl = curl_easy_init();
+	struct curl_slist *headers;
 	struct json *j = NULL;
 	long status = 0;
+	struct call c;
 	struct err inner;
-	int rc;
+	CURL *curl;
+	int rc = prepare_call(o, a, &c, e);
 
+	if (rc < 0)
+		return rc;
+	curl = curl_easy_init();
 	if (!curl)
 		mem_out(0);
-	headers = with(headers, a, "X-Amz-Target", c->target);
-	if (c->token[0])
-		headers = with(headers, a, "X-Amz-Security-Token", c->token);
-	rc = perform(curl, c, headers, body, answer, &status, e);
+	headers = with(NULL, a, "Content-Type", "application/x-amz-json-1.1");
+	headers = with(headers, a, "X-Amz-Target", target);
+	if (c.token[0])
+		headers = with(headers, a, "X-Amz-Security-Token", c.token);
+	rc = perform(curl, &c, headers, body, answer, &status, e);
 	if (rc == OK) {
 		if (json_parse(a, buf_str(answer), &j, &inner) < 0)
 			j = NULL;
@@ -154,7 +157,7 @@ ask_kms(struct call *c, struct arena *a, struct str body, struct buf *answer,
 		else if (!j)
 			rc = err_set(e, ERR_IO,
 			    "the KMS at %s answered something else than JSON",
-			    c->url);
+			    c.url);
 		else
 			*ret = j;
 	}
@@ -183,31 +186,23 @@ int
 kms_generate(const struct kms_opts *o, struct arena *a,
     unsigned char ret_key[KMS_KEY_LEN], struct str *ret_wrapped, struct err *e)
 {
-	struct call c = {.target = "TrentService.GenerateDataKey"};
 	struct buf answer = BUF(KMS_ANSWER_MAX);
 	const struct json *blob;
 	struct json *j = NULL;
-	struct str body, wrapped = STR_EMPTY;
-	int rc = prepare_call(o, a, &c, e);
-
-	if (rc < 0)
-		return rc;
-	body = arena_fmt(a,
+	struct str body = arena_fmt(a,
 	    "{\"KeyId\":\"%s\",\"KeySpec\":\"AES_256\"," CONTEXT "}",
 	    o->key_id);
-	rc = ask_kms(&c, a, body, &answer, &j, e);
-	if (rc == OK) {
-		blob = json_get(j, "CiphertextBlob");
-		if (json_is(blob, JSON_STRING) && blob->text.n > 0)
-			wrapped = arena_dup(a, blob->text);
-		if (!wrapped.n)
-			rc = err_set(e, ERR_IO,
-			    "the KMS answered without a wrapped key");
-	}
+	int rc =
+	    ask_kms(o, "TrentService.GenerateDataKey", a, body, &answer, &j, e);
+
 	if (rc == OK)
 		rc = plain_of(j, ret_key, e);
-	if (rc == OK)
-		*ret_wrapped = wrapped;
+	blob = json_get(j, "CiphertextBlob");
+	if (rc == OK && json_is(blob, JSON_STRING) && blob->text.n > 0)
+		*ret_wrapped = arena_dup(a, blob->text);
+	else if (rc == OK)
+		rc = err_set(
+		    e, ERR_IO, "the KMS answered without a wrapped key");
 	digest_wipe_buf(&answer); /* the plain key was in it */
 	return rc;
 }
@@ -216,17 +211,12 @@ int
 kms_decrypt(const struct kms_opts *o, struct arena *a, struct str wrapped,
     unsigned char ret_key[KMS_KEY_LEN], struct err *e)
 {
-	struct call c = {.target = "TrentService.Decrypt"};
 	struct buf answer = BUF(KMS_ANSWER_MAX);
 	struct json *j = NULL;
-	struct str body;
-	int rc = prepare_call(o, a, &c, e);
-
-	if (rc < 0)
-		return rc;
-	body = arena_fmt(
+	struct str body = arena_fmt(
 	    a, "{\"CiphertextBlob\":\"%.*s\"," CONTEXT "}", STR_ARG(wrapped));
-	rc = ask_kms(&c, a, body, &answer, &j, e);
+	int rc = ask_kms(o, "TrentService.Decrypt", a, body, &answer, &j, e);
+
 	if (rc == OK)
 		rc = plain_of(j, ret_key, e);
 	digest_wipe_buf(&answer);

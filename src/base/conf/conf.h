@@ -13,7 +13,7 @@
  * documentation; CONF_ALIAS(alias, key) gives a key another name, for those who
  * include with it. Limits that a table names are those of its room's limits.h.
  *
- * The Makefile gathers the tables in config.tbl. From it come the fields below
+ * The Makefile gathers the tables in one. From that come the fields below
  * (dots to underscores, spans with the unit they are kept in), the reader, the
  * printer and docs/settings.md (`make docs`). A later place wins:
  *

@@ -19,52 +19,30 @@ enum tag { TAG_CURL, TAG_RESOLVE, TAG_WAKE };
 
 /* ---- transfers ---- */
 
-static void
-xfer_join(struct client *c, struct client_xfer *x)
-{
-	x->prev = NULL;
-	x->next = c->active;
-	if (x->next)
-		x->next->prev = x;
-	c->active = x;
-}
-
-static void
-xfer_part(struct client *c, struct client_xfer *x)
-{
-	*(x->prev ? &x->prev->next : &c->active) = x->next;
-	if (x->next)
-		x->next->prev = x->prev;
-}
-
+/* The one used last, whose memory is warm, or a new one. */
 static struct client_xfer *
 xfer_take(struct client *c)
 {
-	struct client_xfer *x = c->idle;
+	struct link *k = list_last(&c->idle);
+	struct client_xfer *x =
+	    k ? LINK_OF(k, struct client_xfer, link) : xfer_new(c);
 
-	if (x) {
-		c->idle = x->next;
-		c->n_idle--;
-	} else {
-		x = xfer_new(c);
-	}
-	xfer_join(c, x);
+	list_remove(&c->idle, &x->link);
+	list_add(&c->active, &x->link);
 	return x;
 }
 
 static void
 xfer_put(struct client *c, struct client_xfer *x)
 {
-	xfer_part(c, x);
+	list_remove(&c->active, &x->link);
 	xfer_clear(x);
-	if (c->n_idle >= CLIENT_IDLE_MAX) {
+	if (c->idle.n >= CLIENT_IDLE_MAX) {
 		xfer_free(x);
 		return;
 	}
 	x->state = XFER_FREE;
-	x->next = c->idle;
-	c->idle = x;
-	c->n_idle++;
+	list_add(&c->idle, &x->link);
 }
 
 int64_t
@@ -467,6 +445,8 @@ client_new(const struct client_opts *o, struct client **ret, struct err *e)
 	c->epoll_fd = c->wake_fd = -1;
 	c->curl_due_us = -1;
 	c->ended_end = &c->ended;
+	list_init(&c->active);
+	list_init(&c->idle);
 	rc = open_loop(c, e);
 	if (rc == OK)
 		rc = open_multi(c, e);
@@ -481,19 +461,17 @@ client_new(const struct client_opts *o, struct client **ret, struct err *e)
 void
 client_free(struct client *c)
 {
+	struct link *k;
+
 	if (!c)
 		return;
-	for (struct client_xfer *x = c->active, *next; x; x = next) {
-		next = x->next;
-		client_cancel(c, x->send);
-	}
+	for (k = list_first(&c->active); k; k = list_next(&c->active, k))
+		client_cancel(c, LINK_OF(k, struct client_xfer, link)->send);
 	(void)tell_ended(c);
 	assert(c->n_running == 0);
-	while (c->idle) {
-		struct client_xfer *x = c->idle;
-
-		c->idle = x->next;
-		xfer_free(x);
+	while ((k = list_first(&c->idle))) {
+		list_remove(&c->idle, k);
+		xfer_free(LINK_OF(k, struct client_xfer, link));
 	}
 	(void)curl_multi_cleanup(c->multi);
 	resolve_free(c->resolve);

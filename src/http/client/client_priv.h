@@ -19,6 +19,7 @@
 #include <curl/curl.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "http/client/client.h"
 #include "http/client/resolve.h"
 #include "http/url.h"
@@ -33,7 +34,7 @@ struct client_xfer {
 	struct client_send *send;
 	CURL *easy;
 	enum xfer_state state;
-	struct client_xfer *next, *prev; /* of those that run, or are free */
+	struct link link; /* of those that run, or are free */
 	struct resolve_ask ask;
 	struct url url;
 	int64_t started_us;
@@ -68,8 +69,8 @@ struct client {
 	struct resolve *resolve;
 	int epoll_fd, wake_fd;
 	int64_t curl_due_us; /* -1: no timer */
-	struct client_xfer *active, *idle;
-	size_t n_running, n_idle;
+	struct list active, idle;
+	size_t n_running;
 	struct client_send *ended, **ended_end;
 };
 

@@ -461,11 +461,6 @@ set_certificate(struct client_xfer *x, const char *cert, const char *key)
 static void
 set_method(struct client_xfer *x)
 {
-	static const char *const NAMES[] = {[GET] = "GET",
-	    [POST] = "POST",
-	    [PUT] = "PUT",
-	    [PATCH] = "PATCH",
-	    [DELETE] = "DELETE"};
 	const struct client_send *s = x->send;
 	/* These have a body by definition, if an empty one. */
 	bool body = s->body.n > 0 || s->method == POST || s->method == PUT ||
@@ -475,7 +470,8 @@ set_method(struct client_xfer *x)
 		if (!body)
 			SET(x, CURLOPT_HTTPGET, 1L);
 		SET(x, CURLOPT_CUSTOMREQUEST,
-		    s->method == (body ? POST : GET) ? NULL : NAMES[s->method]);
+		    s->method == (body ? POST : GET) ? NULL
+						     : method_name(s->method));
 		x->method = s->method;
 		x->with_body = body;
 	}

@@ -203,25 +203,15 @@ guard_url(
 
 /* ---- settings ---- */
 
-static size_t
-items(struct str list)
-{
-	size_t n = list.n > 0;
-
-	for (size_t i = 0; i < list.n; i++)
-		n += list.p[i] == ',';
-	return n;
-}
-
 static int
 read_hosts(const char *key, const char *text, struct hosts *ret, struct err *e)
 {
 	struct str rest = str_of(text);
-	size_t most = items(rest);
+	size_t most = 0;
+	int rc = nets_count(key, text, &most, e);
 
-	if (most > GUARD_RULES_MAX)
-		return err_set(e, ERR_INVALID, "%s has over %d entries", key,
-		    GUARD_RULES_MAX);
+	if (rc < 0)
+		return rc;
 	ret->v = mem_array(most + 1, sizeof(*ret->v));
 	while (rest.n > 0) {
 		struct str item = str_cut(&rest, ',');

@@ -25,7 +25,7 @@ struct oauth_token {
 	bool fetching;
 	bool failed; /* the last fetch, as `why` says */
 	struct err why;
-	struct oauth_ask *asks;
+	struct list asks;
 	/* the fetch */
 	struct client_send send;
 	struct client_header headers[3];
@@ -42,25 +42,12 @@ struct oauth {
 
 /* ---- who asks ---- */
 
-static void
-enlist(struct oauth_token *t, struct oauth_ask *q)
-{
-	q->at = &t->asks;
-	q->next = t->asks;
-	if (q->next)
-		q->next->at = &q->next;
-	t->asks = q;
-}
-
 void
 oauth_drop(struct oauth_ask *q)
 {
-	if (!q->at)
-		return;
-	*q->at = q->next;
-	if (q->next)
-		q->next->at = q->at;
-	q->at = NULL;
+	if (q->in)
+		list_remove(q->in, &q->link);
+	q->in = NULL;
 }
 
 /* The token, or why the last fetch failed. */
@@ -169,8 +156,9 @@ fetched(struct client_send *s, const struct client_answer *a)
 	t->failed = read_answer(t, a, &t->why) < 0;
 	arena_reset(t->owner->arena);
 	t->held++;
-	while (t->asks) {
-		struct oauth_ask *q = t->asks;
+	while (t->asks.n > 0) {
+		struct oauth_ask *q =
+		    LINK_OF(list_first(&t->asks), struct oauth_ask, link);
 
 		oauth_drop(q);
 		token_tell(t, q, !t->failed);
@@ -279,7 +267,7 @@ shrink(struct oauth *o)
 	size_t at = 0;
 
 	while ((t = map_each(o->tokens, &at)))
-		if (!t->fetching && t->held == 0 && !t->asks &&
+		if (!t->fetching && t->held == 0 && t->asks.n == 0 &&
 		    (!gone || t->until_ms < gone->until_ms))
 			gone = t;
 	if (!gone)
@@ -300,6 +288,7 @@ token_new(struct oauth *o, struct buf *key, const struct oauth_conf *c)
 		return NULL;
 	t = mem_get(sizeof(*t));
 	t->owner = o;
+	list_init(&t->asks);
 	t->key = *key;
 	*key = BUF(0);
 	colon = memchr(t->key.p, ':', t->key.n);
@@ -336,7 +325,7 @@ oauth_get(struct oauth *o, const struct oauth_conf *c, int64_t now_ms,
 	struct oauth_token *t = token_of(o, c, true);
 	struct err e;
 
-	q->at = NULL;
+	q->in = NULL;
 	if (!t) {
 		(void)err_set(&e, ERR_DENIED,
 		    "URL, client and scope of a token are too long, or there are too many tokens");
@@ -356,7 +345,8 @@ oauth_get(struct oauth *o, const struct oauth_conf *c, int64_t now_ms,
 		token_tell(t, q, false);
 		return;
 	}
-	enlist(t, q);
+	q->in = &t->asks;
+	list_add(&t->asks, &q->link);
 	if (!t->fetching)
 		fetch(t, c, now_ms);
 }
@@ -390,7 +380,7 @@ oauth_free(struct oauth *o)
 	if (!o)
 		return;
 	while ((t = map_each(o->tokens, &at))) {
-		assert(!t->fetching && !t->asks);
+		assert(!t->fetching && t->asks.n == 0);
 		token_free(t);
 	}
 	map_free(o->tokens);

@@ -19,6 +19,7 @@
 #define HTTP_CLIENT_OAUTH_H
 
 #include "base/base.h"
+#include "base/list.h"
 
 struct buf;
 struct client;
@@ -45,7 +46,8 @@ struct oauth_ask {
 	void (*done)(
 	    struct oauth_ask *q, struct str token, const struct err *e);
 	/* ours */
-	struct oauth_ask *next, **at;
+	struct link link;
+	struct list *in; /* NULL: nobody is asked */
 };
 
 /* "Basic " and base64 of id:secret, each encoded as in a form (2.3.1). */

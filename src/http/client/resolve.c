@@ -14,7 +14,7 @@
 
 struct name {
 	struct resolve *owner;
-	struct resolve_ask *asks;
+	struct list asks;
 	bool asking;   /* c-ares will call name_answered() */
 	unsigned held; /* a done() is looking at it */
 	bool known;    /* r or why is an answer, until until_ms */
@@ -30,42 +30,36 @@ struct resolve {
 	struct timespec conf_at; /* resolv.conf, as the channel read it */
 	int64_t conf_seen_ms;
 	struct map *names;
-	/* All that wait, the soonest due first. */
-	struct resolve_ask *first, *last;
-	size_t looking; /* names that c-ares works on */
+	struct list due; /* all that wait, the soonest first */
+	size_t looking;  /* names that c-ares works on */
 };
 
 /* ---- who waits ---- */
+
+static struct resolve_ask *
+ask_due(struct link *k)
+{
+	return LINK_OF(k, struct resolve_ask, by_due);
+}
 
 /* Most wait equally long, so that the place in time is near the end. */
 static void
 enlist(struct resolve *r, struct name *n, struct resolve_ask *q)
 {
-	struct resolve_ask *before = r->last;
+	struct link *before = r->due.head.prev;
 
-	q->at = &n->asks;
-	q->next = n->asks;
-	if (q->next)
-		q->next->at = &q->next;
-	n->asks = q;
-	while (before && before->due_ms > q->due_ms)
-		before = before->sooner;
-	q->sooner = before;
-	q->later = before ? before->later : r->first;
-	*(before ? &before->later : &r->first) = q;
-	*(q->later ? &q->later->sooner : &r->last) = q;
+	q->in = &n->asks;
+	list_add(q->in, &q->of_name);
+	while (before != &r->due.head && ask_due(before)->due_ms > q->due_ms)
+		before = before->prev;
+	list_add_after(&r->due, before, &q->by_due);
 }
 
 void
 resolve_drop(struct resolve *r, struct resolve_ask *q)
 {
-	*q->at = q->next;
-	if (q->next)
-		q->next->at = q->at;
-	*(q->sooner ? &q->sooner->later : &r->first) = q->later;
-	*(q->later ? &q->later->sooner : &r->last) = q->sooner;
-	q->next = q->later = q->sooner = NULL;
-	q->at = NULL;
+	list_remove(q->in, &q->of_name);
+	list_remove(&r->due, &q->by_due);
 }
 
 static void
@@ -98,8 +92,9 @@ name_settle(struct name *n)
 	n->known = true;
 	/* A done() may ask again: that is answered from what is known now. */
 	n->held++;
-	while (n->asks) {
-		struct resolve_ask *q = n->asks;
+	while (n->asks.n > 0) {
+		struct resolve_ask *q =
+		    LINK_OF(list_first(&n->asks), struct resolve_ask, of_name);
 
 		resolve_drop(n->owner, q);
 		name_tell(n, q);
@@ -250,7 +245,7 @@ shrink(struct resolve *r)
 	size_t at = 0;
 
 	while ((n = map_each(r->names, &at)))
-		if (!n->asking && !n->asks && n->held == 0 &&
+		if (!n->asking && n->asks.n == 0 && n->held == 0 &&
 		    (!gone || n->until_ms < gone->until_ms))
 			gone = n;
 	if (!gone)
@@ -272,6 +267,7 @@ name_of(struct resolve *r, const char *host)
 		return NULL;
 	n = mem_get(sizeof(*n));
 	n->owner = r;
+	list_init(&n->asks);
 	(void)snprintf(n->host, sizeof(n->host), "%s", host);
 	map_set(r->names, str_of(n->host), n);
 	return n;
@@ -330,9 +326,11 @@ resolve_tick(struct resolve *r)
 
 	if (r->looking > 0)
 		ares_process_fd(r->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	while (r->first && r->first->due_ms <= now) {
-		struct resolve_ask *q = r->first;
+	for (struct link *k; (k = list_first(&r->due));) {
+		struct resolve_ask *q = ask_due(k);
 
+		if (q->due_ms > now)
+			break;
 		resolve_drop(r, q);
 		q->done(q, NULL, "the host name was not resolved in time");
 	}
@@ -344,8 +342,8 @@ resolve_timeout_ms(struct resolve *r)
 	struct timeval room, *tv;
 	int64_t own = -1, ares;
 
-	if (r->first) {
-		own = r->first->due_ms - clock_mono_ms();
+	if (r->due.n > 0) {
+		own = ask_due(list_first(&r->due))->due_ms - clock_mono_ms();
 		own = own < 0 ? 0 : own;
 	}
 	tv = r->looking > 0 ? ares_timeout(r->ares, NULL, &room) : NULL;
@@ -366,6 +364,7 @@ resolve_new(const struct resolve_opts *o, struct resolve **ret, struct err *e)
 	r = mem_get(sizeof(*r));
 	r->o = *o;
 	r->names = map_new(RESOLVE_CACHE_MAX);
+	list_init(&r->due);
 	rc = open_channel(r, e);
 	if (rc < 0) {
 		resolve_free(r);

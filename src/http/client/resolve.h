@@ -17,6 +17,7 @@
 #define HTTP_CLIENT_RESOLVE_H
 
 #include "base/base.h"
+#include "base/list.h"
 #include "http/client/limits.h"
 #include "http/url.h"
 
@@ -40,8 +41,8 @@ struct resolve_ask {
 	void (*done)(
 	    struct resolve_ask *q, const struct resolved *r, const char *why);
 	/* the resolver's */
-	struct resolve_ask *next, **at; /* of the same name */
-	struct resolve_ask *later, *sooner;
+	struct list *in; /* those of the same name */
+	struct link of_name, by_due;
 	int64_t due_ms;
 };
 

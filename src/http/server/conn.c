@@ -115,7 +115,6 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 	} else if (c) {
 		(void)wire_tap(c->door.fd, NULL);
 		door_leave(s->door, &c->door);
-		reply_forget(c);
 		buf_done(&c->r.out);
 		arena_free(c->r.arena);
 		waker_free(c->waker);
@@ -176,13 +175,12 @@ reset(struct conn *c)
 	else
 		memcpy(r->peer, was.peer, sizeof(r->peer));
 	c->stage = AT_HEAD;
-	c->in = (struct intake){.names = 0};
+	c->in = (struct intake){.expect = {NULL, 0}};
 	c->linger = c->bad_frame = c->paused = c->to_sleep = false;
 	c->retry_after[0] = '\0';
 	c->early_status = 0;
 	c->early_code = NULL;
-	c->small = NULL;
-	c->body_n = c->body_known = 0;
+	c->body_known = 0;
 	c->chunked = false;
 	c->sent_status = 0;
 	c->stream = (struct stream){.pull = NULL};

@@ -51,12 +51,10 @@ struct server {
 	atomic_bool started;
 };
 
-/* What is seen in the headers of every request, in one pass. */
+/* What is seen in the headers of every request, in one pass; .p NULL: absent. */
 struct intake {
-	struct str content_type, content_length;
-	struct str accept_encoding, trace_id;
-	bool expect, chunked;
-	uint64_t names; /* a bit of each, by name_bit() in conn_request.c */
+	struct str content_type, content_length, transfer_encoding;
+	struct str accept_encoding, expect, trace_id;
 };
 
 struct stream {
@@ -65,14 +63,6 @@ struct stream {
 	size_t at; /* sent up to here */
 	enum stream_next next;
 	bool watched; /* the door looks whether the client is there */
-};
-
-/* The last answer, while the next is likely to be of the same form: then its
- * id alone has to be set anew. */
-struct kept {
-	struct MHD_Response *m; /* NULL: none */
-	struct str body;        /* where it was, and is again */
-	char trace_id[REQ_TRACE_MAX + 1];
 };
 
 struct conn {
@@ -96,19 +86,16 @@ struct conn {
 	char retry_after[16];   /* "": none */
 
 	struct str raw_query;
-	char *small;       /* a small body, in the arena */
-	size_t body_n;     /* bytes so far */
 	size_t body_known; /* Content-Length, 0 when there is none */
 	size_t body_max;   /* of this route */
 	bool chunked;
-	size_t reserved;     /* of s->body_bytes, */
-	unsigned slot;       /* by this caller, */
-	bool stranger;       /* who is not known */
-	struct buf body_buf; /* a big body */
+	size_t reserved; /* of s->body_bytes, */
+	unsigned slot;   /* by this caller, */
+	bool stranger;   /* who is not known */
+	struct buf body; /* as far as it came */
 	struct buf zip;
 
 	int sent_status; /* 0: no answer yet */
-	struct kept kept;
 	int64_t start_us;
 	struct stream stream;
 	struct door_entry door; /* what the door thread sees */
@@ -157,7 +144,6 @@ void body_release(struct conn *c);
 enum MHD_Result reply_out(struct conn *c);
 enum MHD_Result reply_error(struct conn *c);
 enum MHD_Result reply_early(struct conn *c);
-void reply_forget(struct conn *c); /* what was kept of the last answer */
 
 /* req_stream.c */
 struct MHD_Response *stream_response(struct conn *c);

@@ -1,6 +1,5 @@
 #include <assert.h>
 
-#include "base/arena.h"
 #include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/limits.h"
@@ -54,7 +53,7 @@ body_release(struct conn *c)
 	if (c->reserved > 0)
 		give_back(c, c->reserved);
 	c->reserved = 0;
-	buf_done(&c->body_buf);
+	buf_done(&c->body);
 }
 
 static void
@@ -84,29 +83,17 @@ body_begin(struct conn *c)
 		return;
 	take_caller(c);
 
-	/* A big one gets memory as its bytes come, not because it says so. */
-	c->body_buf.limit = n > 0 ? n : c->body_max;
-	if (n == 0 || n > HTTP_BODY_SMALL)
-		return;
-	if (reserve(c, n) == OK)
-		c->small = arena_alloc(c->r.arena, n);
-	else
-		refuse_body(c);
+	/* It gets memory as its bytes come, not because it says so. */
+	c->body.limit = n > 0 ? n : c->body_max;
 }
 
 void
 body_add(struct conn *c, struct str bytes)
 {
-	struct buf *b = &c->body_buf;
+	struct buf *b = &c->body;
 
 	if (c->early_status)
 		return;
-	if (c->small) {
-		assert(bytes.n <= c->body_known - c->body_n);
-		memcpy(c->small + c->body_n, bytes.p, bytes.n);
-		c->body_n += bytes.n;
-		return;
-	}
 	if (bytes.n > c->body_max - b->n) {
 		(void)err_set(&c->r.err, ERR_LIMIT,
 		    "the body is over %zu bytes", c->body_max);
@@ -133,6 +120,5 @@ body_add(struct conn *c, struct str bytes)
 void
 body_end(struct conn *c)
 {
-	c->r.body = c->small ? (struct str){c->small, c->body_n}
-			     : buf_str(&c->body_buf);
+	c->r.body = buf_str(&c->body);
 }

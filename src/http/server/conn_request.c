@@ -11,50 +11,28 @@
 #define TRACE_CHARS                                                            \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-/* Handlers ask for many headers that few requests have: one that is not there
- * is mostly told by this, without a search. */
-static uint64_t
-name_bit(struct str name)
-{
-	size_t first = name.n > 0 ? (unsigned char)name.p[0] | 0x20 : 0;
-
-	return (uint64_t)1 << (first * 7 + name.n) % 64;
-}
-
+/* What is looked at of every request; the last of each name counts. */
 static enum MHD_Result
 take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
     const char *value, size_t value_n)
 {
 	struct intake *in = cls;
-	struct str k = {name, name_n};
-	struct str v = str_trim((struct str){value ? value : "", value_n});
+	const struct {
+		struct str name, *to;
+	} KNOWN[] = {
+	    {STR("content-type"), &in->content_type},
+	    {STR("content-length"), &in->content_length},
+	    {STR("transfer-encoding"), &in->transfer_encoding},
+	    {STR("accept-encoding"), &in->accept_encoding},
+	    {STR("expect"), &in->expect},
+	    {STR("x-request-id"), &in->trace_id},
+	};
 
 	(void)kind;
-	in->names |= name_bit(k);
-	switch (name_n) {
-	case 6:
-		in->expect |= str_eq_nocase(k, STR("expect"));
-		break;
-	case 12:
-		if (str_eq_nocase(k, STR("content-type")))
-			in->content_type = v;
-		else if (str_eq_nocase(k, STR("x-request-id")))
-			in->trace_id = v;
-		break;
-	case 14:
-		if (str_eq_nocase(k, STR("content-length")))
-			in->content_length = v;
-		break;
-	case 15:
-		if (str_eq_nocase(k, STR("accept-encoding")))
-			in->accept_encoding = v;
-		break;
-	case 17:
-		in->chunked |= str_eq_nocase(k, STR("transfer-encoding"));
-		break;
-	default:
-		break;
-	}
+	for (size_t i = 0; i < COUNT_OF(KNOWN); i++)
+		if (str_eq_nocase(KNOWN[i].name, (struct str){name, name_n}))
+			*KNOWN[i].to =
+			    str_trim((struct str){value ? value : "", value_n});
 	return MHD_YES;
 }
 
@@ -111,7 +89,7 @@ take_frame(struct conn *c)
 
 	if (rc < 0)
 		return rc;
-	c->chunked = c->in.chunked;
+	c->chunked = c->in.transfer_encoding.p;
 	if (c->in.content_length.n > 0 && !str_int(c->in.content_length, &n))
 		return err_set(
 		    &c->r.err, ERR_SYNTAX, "Content-Length is no number");
@@ -258,7 +236,7 @@ settle_early(struct conn *c)
 	c->stage = AT_BODY;
 	if (!c->bad_frame && !c->chunked &&
 	    (c->body_known == 0 ||
-		(c->body_known <= HTTP_SWALLOW_MAX && !c->in.expect)))
+		(c->body_known <= HTTP_SWALLOW_MAX && !c->in.expect.p)))
 		return MHD_YES;
 	if (!door_phase(&c->door, READING, BUSY))
 		return MHD_NO;
@@ -430,9 +408,8 @@ req_header(const struct req *r, const char *name)
 	const char *value;
 	size_t n;
 
-	if (!r->conn || !(r->conn->in.names & name_bit(k)) ||
-	    MHD_lookup_connection_value_n(
-		r->conn->mc, MHD_HEADER_KIND, k.p, k.n, &value, &n) != MHD_YES)
+	if (!r->conn || MHD_lookup_connection_value_n(r->conn->mc,
+			    MHD_HEADER_KIND, k.p, k.n, &value, &n) != MHD_YES)
 		return STR_EMPTY;
 	return str_trim((struct str){value ? value : "", n});
 }

@@ -18,8 +18,6 @@
 #define HTTP_FDS_MAX      65536 /* numbers of sockets that are known */
 /* Bodies in memory, of all requests together: past it the answer is 503. */
 #define BODY_TOTAL_MAX    (64 * MIB)
-/* Bodies up to here go straight to the arena: nearly all single events. */
-#define HTTP_BODY_SMALL   (16 * KIB)
 /* A refused body up to here is read and dropped, which saves the connection. */
 #define HTTP_SWALLOW_MAX  (64 * KIB)
 #define HTTP_OUT_MAX      (16 * MIB) /* an answer; a page has PAGE_BYTES */

@@ -12,23 +12,16 @@
 #define HEADERS_EXPOSED "Retry-After, X-Request-Id"
 #define PREFLIGHT_S     "600"
 
-/* As browsers write it: no path, no port that goes without saying. */
 static int
 write_origin(
     const char *url, char ret[ORIGIN_MAX + 1], struct url *u, struct err *e)
 {
+	char text[URL_TEXT_MAX];
 	int rc = url_parse(str_of(url), u, e);
-	char port[8] = "";
-	bool six;
 
-	if (rc < 0)
-		return rc;
-	six = u->literal && u->addr.sa.sa_family == AF_INET6;
-	if (u->port != (u->https ? 443 : 80))
-		(void)snprintf(port, sizeof(port), ":%u", (unsigned)u->port);
-	(void)snprintf(ret, ORIGIN_MAX + 1, "http%s://%s%s%s%s",
-	    u->https ? "s" : "", six ? "[" : "", u->host, six ? "]" : "", port);
-	return OK;
+	if (rc == OK)
+		memcpy(ret, text, url_origin(u, text) + 1);
+	return rc;
 }
 
 int
@@ -58,8 +51,8 @@ allowed(const struct origins *o, struct str origin)
 	return o->allowed[0] && str_eq_nocase(origin, str_of(o->allowed));
 }
 
-bool
-origin_ours(const struct origins *o, struct str origin, struct str host)
+static bool
+is_ours(const struct origins *o, struct str origin, struct str host)
 {
 	struct str rest = origin;
 
@@ -80,7 +73,7 @@ origin_trusted(const struct origins *o, struct str origin,
     struct str fetch_site, struct str host)
 {
 	return str_eq(fetch_site, STR("same-origin")) ||
-	       origin_ours(o, origin, host) || allowed(o, origin);
+	       is_ours(o, origin, host) || allowed(o, origin);
 }
 
 bool

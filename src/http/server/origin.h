@@ -37,9 +37,8 @@ struct origins {
 int origins_init(struct origins *o, const char *base_url, const char *allowed,
     struct err *e) MUST_CHECK;
 
-/* Origin and Host as they came, empty when absent. */
-bool origin_ours(const struct origins *o, struct str origin, struct str host);
-/* Whether a request that changes something may go by its cookie. */
+/* Whether a request that changes something may go by its cookie; Origin,
+ * Sec-Fetch-Site and Host as they came, empty when absent. */
 bool origin_trusted(const struct origins *o, struct str origin,
     struct str fetch_site, struct str host);
 /* The same of a request. */

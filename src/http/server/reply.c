@@ -215,8 +215,7 @@ queue(struct conn *c, int status, struct MHD_Response *m, bool ok)
 	c->stage = AT_ANSWER;
 	if (ok)
 		rc = MHD_queue_response(c->mc, (unsigned)status, m);
-	if (m != c->kept.m)
-		MHD_destroy_response(m);
+	MHD_destroy_response(m);
 	if (rc == MHD_YES)
 		c->sent_status = status;
 	/* A stream is not over yet: it sleeps and is woken. */
@@ -235,48 +234,6 @@ compressible(const char *type)
 	       strstr(type, "xml") || strstr(type, "javascript");
 }
 
-void
-reply_forget(struct conn *c)
-{
-	if (c->kept.m)
-		MHD_destroy_response(c->kept.m);
-	c->kept.m = NULL;
-}
-
-/* An answer has a dozen pieces of memory, and a caller who publishes gets the
- * same one again but for a few bytes: it is kept for the connection. */
-static enum MHD_Result
-send_usual(struct conn *c, int status, struct str body)
-{
-	static const char ID[] = "X-Request-Id";
-	struct kept *k = &c->kept;
-	bool ok = k->m && k->body.p == body.p && k->body.n == body.n &&
-		  MHD_del_response_header(k->m, ID, k->trace_id) == MHD_YES &&
-		  reply_header(k->m, ID, c->r.trace_id);
-
-	if (!ok) {
-		reply_forget(c);
-		k->body = body;
-		k->m = MHD_create_response_from_buffer(
-		    body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
-		ok = k->m && add_headers(c, k->m, body.n > 0 ? JSON : NULL);
-	}
-	memcpy(k->trace_id, c->r.trace_id, sizeof(k->trace_id));
-	return queue(c, status, k->m, ok);
-}
-
-/* Nothing in its headers but what every answer has. */
-static bool
-usual(const struct conn *c, int status)
-{
-	const struct req *r = &c->r;
-
-	return !r->content_type && r->n_headers == 0 &&
-	       r->out.n <= HTTP_GZIP_MIN && c->retry_after[0] == '\0' &&
-	       status >= 200 && status < 300 && status != MHD_HTTP_NO_CONTENT &&
-	       !atomic_load(&c->s->draining);
-}
-
 static enum MHD_Result
 send_body(struct conn *c, int status)
 {
@@ -286,8 +243,6 @@ send_body(struct conn *c, int status)
 	struct MHD_Response *m;
 	bool ok = true, zipped = false, vary;
 
-	if (usual(c, status))
-		return send_usual(c, status, body);
 	if (status == MHD_HTTP_NO_CONTENT || status == MHD_HTTP_NOT_MODIFIED)
 		body = STR_EMPTY;
 	vary = body.n > HTTP_GZIP_MIN && compressible(type) &&
