@@ -53,6 +53,7 @@ str_is_letter(char c)
 bool str_eq_nocase(struct str a, struct str b); /* ASCII only */
 int str_cmp(struct str a, struct str b);
 bool str_starts(struct str s, struct str prefix);
+bool str_starts_nocase(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 bool str_has(struct str s, char c);
 /* What tokens are made of: RFC 9110, 5.6.2. */
@@ -60,6 +61,8 @@ bool str_is_tchar(char c);
 struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);
+/* Goes on behind the first `what`; false: it is not in there. */
+bool str_pass(struct str *s, struct str what);
 bool str_int(struct str s, int64_t *ret);
 uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
 /* Length of the UTF-8 sequence that s, not empty, begins with; 0: none. */
