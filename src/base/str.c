@@ -43,6 +43,13 @@ str_starts(struct str s, struct str prefix)
 }
 
 bool
+str_starts_nocase(struct str s, struct str prefix)
+{
+	return s.n >= prefix.n &&
+	       str_eq_nocase((struct str){s.p, prefix.n}, prefix);
+}
+
+bool
 str_ends(struct str s, struct str suffix)
 {
 	return s.n >= suffix.n && str_eq(str_from(s, s.n - suffix.n), suffix);
@@ -80,6 +87,16 @@ str_cut(struct str *s, char sep)
 
 	*s = str_from(*s, skip);
 	return head;
+}
+
+bool
+str_pass(struct str *s, struct str what)
+{
+	const char *at = s->n ? memmem(s->p, s->n, what.p, what.n) : NULL;
+
+	if (at)
+		*s = str_from(*s, (size_t)(at - s->p) + what.n);
+	return at;
 }
 
 bool

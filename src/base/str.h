@@ -53,6 +53,7 @@ str_is_letter(char c)
 bool str_eq_nocase(struct str a, struct str b); /* ASCII only */
 int str_cmp(struct str a, struct str b);
 bool str_starts(struct str s, struct str prefix);
+bool str_starts_nocase(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 bool str_has(struct str s, char c);
 /* What tokens are made of: RFC 9110, 5.6.2. */
@@ -60,6 +61,8 @@ bool str_is_tchar(char c);
 struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);
+/* Goes on behind the first `what`; false: it is not in there. */
+bool str_pass(struct str *s, struct str what);
 bool str_int(struct str s, int64_t *ret);
 int str_hex_digit(char c); /* its value, -1: none */
 /* Two digits a byte, either case, to text.n / 2 bytes; false: no such text. */

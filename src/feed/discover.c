@@ -34,28 +34,12 @@ discover_kind_name(enum discover_kind k)
 /* ---- is it a feed? ---- */
 
 static bool
-contains(struct str s, const char *z, bool nocase)
+contains(struct str s, const char *z)
 {
-	size_t n = strlen(z);
-
-	for (size_t i = 0; i + n <= s.n; i++) {
-		struct str at = {s.p + i, n};
-
-		if (nocase ? str_eq_nocase(at, str_of(z))
-			   : str_eq(at, str_of(z)))
+	for (; s.n > 0; s = str_from(s, 1))
+		if (str_starts_nocase(s, str_of(z)))
 			return true;
-	}
 	return false;
-}
-
-static struct str
-past(struct str s, const char *z)
-{
-	const char *found = s.n > 0 ? memmem(s.p, s.n, z, strlen(z)) : NULL;
-
-	if (!found)
-		return STR_EMPTY;
-	return str_from(s, (size_t)(found - s.p) + strlen(z));
 }
 
 bool
@@ -68,13 +52,17 @@ discover_is_feed(struct str s)
 		s = str_from(s, 3);
 	for (s = str_trim(s);
 	     str_starts(s, STR("<?")) || str_starts(s, STR("<!"));
-	     s = str_trim(s))
-		s = str_starts(s, STR("<!--")) ? past(str_from(s, 4), "-->")
-					       : past(s, ">");
+	     s = str_trim(s)) {
+		bool comment = str_starts(s, STR("<!--"));
+
+		s = str_from(s, comment ? 4 : 0);
+		if (!str_pass(&s, comment ? STR("-->") : STR(">")))
+			return false;
+	}
 	if (s.n > 0 && s.p[0] == '{') {
 		s.n = s.n < SNIFF_MAX ? s.n : SNIFF_MAX;
-		return contains(s, "jsonfeed.org/version/", false) ||
-		       contains(s, "jsonfeed.org\\/version\\/", false);
+		return str_pass(&s, STR("jsonfeed.org/version/")) ||
+		       str_pass(&s, STR("jsonfeed.org\\/version\\/"));
 	}
 	if (s.n == 0 || s.p[0] != '<')
 		return false;
@@ -132,10 +120,9 @@ kind_of(const struct html_node *n, enum discover_kind *ret)
 	};
 	struct str type = html_attr(n, "type"), href = html_attr(n, "href");
 	struct str title = html_attr(n, "title");
-	bool called =
-	    contains(title, "rss", true) || contains(title, "atom", true) ||
-	    contains(title, "feed", true) || contains(href, "rss", true) ||
-	    contains(href, "atom", true) || contains(href, "feed", true);
+	bool called = contains(title, "rss") || contains(title, "atom") ||
+		      contains(title, "feed") || contains(href, "rss") ||
+		      contains(href, "atom") || contains(href, "feed");
 
 	type = str_trim(str_cut(&type, ';'));
 	for (size_t i = 0; i < COUNT_OF(TYPES); i++) {

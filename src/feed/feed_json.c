@@ -123,7 +123,7 @@ read_feed(struct making *m, const struct json *j, struct err *e)
 
 	if (!json_is(j, JSON_OBJECT) ||
 	    (!json_is(items, JSON_ARRAY) &&
-		!memmem(version.p, version.n, "jsonfeed.org", 12)))
+		!str_pass(&version, STR("jsonfeed.org"))))
 		return err_set(e, ERR_INVALID,
 		    "this is JSON, but no JSON Feed: it has no list of items");
 	f->format = FEED_JSON;

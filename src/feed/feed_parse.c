@@ -33,15 +33,7 @@ blanks(struct str s)
 static struct str
 behind(struct str s, struct str end)
 {
-	const char *at = memmem(s.p, s.n, end.p, end.n);
-
-	return at ? str_from(s, (size_t)(at - s.p) + end.n) : str_from(s, s.n);
-}
-
-static bool
-starts_nocase(struct str s, struct str with)
-{
-	return s.n >= with.n && str_eq_nocase((struct str){s.p, with.n}, with);
+	return str_pass(&s, end) ? s : STR_EMPTY;
 }
 
 static struct str
@@ -67,16 +59,17 @@ read_prolog(struct str s)
 		p.from = s;
 		if (str_starts(s, STR("<?"))) {
 			/* A declaration may lack its second question mark. */
-			s = behind(s, starts_nocase(s, STR("<?xml"))
+			s = behind(s, str_starts_nocase(s, STR("<?xml"))
 					  ? STR(">")
 					  : STR("?>"));
 		} else if (str_starts(s, STR("<!--"))) {
 			s = behind(s, STR("-->"));
-		} else if (starts_nocase(s, STR("<!doctype"))) {
+		} else if (str_starts_nocase(s, STR("<!doctype"))) {
 			size_t n = xml_doctype(s);
 
-			p.html = p.html || starts_nocase(blanks(str_from(s, 9)),
-					       STR("html"));
+			p.html =
+			    p.html || str_starts_nocase(
+					  blanks(str_from(s, 9)), STR("html"));
 			p.doctype = (struct str){s.p, n};
 			s = n > 0 ? str_from(s, n) : behind(s, STR(">"));
 		} else {

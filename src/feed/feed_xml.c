@@ -138,16 +138,11 @@ is(struct str name, const char *wanted)
 }
 
 static bool
-has(struct str uri, struct str part)
-{
-	return uri.n > 0 && memmem(uri.p, uri.n, part.p, part.n);
-}
-
-static bool
 known_root(struct reading *r, const struct xml_tag *t)
 {
 	struct feed *f = r->m->feed;
 	struct str version = str_trim(value_attr(t, STR("version")));
+	struct str uri = t->uri;
 
 	if (is(t->name, "rss") || is(t->name, "channel")) {
 		f->format =
@@ -161,7 +156,7 @@ known_root(struct reading *r, const struct xml_tag *t)
 	if (!is(t->name, "feed") && !is(t->name, "entry"))
 		return false;
 	f->format =
-	    has(t->uri, STR("purl.org/atom")) || str_eq(version, STR("0.3"))
+	    str_pass(&uri, STR("purl.org/atom")) || str_eq(version, STR("0.3"))
 		? FEED_ATOM03
 		: FEED_ATOM1;
 	r->plain_atom = t->space == FAMILY_RSS;
@@ -306,6 +301,7 @@ on_start(void *ctx, const struct xml_tag *t)
 	enum element_where where;
 	const struct element *e;
 	struct frame *f = &r->frames[++r->depth];
+	struct str uri = t->uri;
 
 	*f = (struct frame){NOWHERE, f[-1].base, NULL};
 	if (t->n_attrs > 0)
@@ -332,7 +328,7 @@ on_start(void *ctx, const struct xml_tag *t)
 		return true;
 	/* RSS 0.90 and 1.0 differ in nothing but their namespace. */
 	if (e->kind == KIND_CHANNEL && r->m->feed->format == FEED_RSS1 &&
-	    has(t->uri, STR("simple/0.9")))
+	    str_pass(&uri, STR("simple/0.9")))
 		r->m->feed->format = FEED_RSS09X;
 	f->where = begin_element(r, e, where, t);
 	return !r->enough;

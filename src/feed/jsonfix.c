@@ -110,10 +110,10 @@ comment(struct fix *f)
 {
 	bool line = f->s.p[1] == '/';
 	struct str end = line ? STR("\n") : STR("*/");
-	const char *at = memmem(f->s.p + 2, f->s.n - 2, end.p, end.n);
 
-	f->s = at ? str_from(f->s, (size_t)(at - f->s.p) + end.n)
-		  : str_from(f->s, f->s.n);
+	f->s = str_from(f->s, 2);
+	if (!str_pass(&f->s, end))
+		f->s = STR_EMPTY;
 }
 
 static void

@@ -59,23 +59,18 @@ name_of(struct outlines *r, const struct xml_tag *t)
 	return plain_text(r, s.n > 0 ? s : value_attr(t, STR("text")));
 }
 
-static bool
-feed_scheme(struct str s)
-{
-	return s.n >= 5 && str_eq_nocase((struct str){s.p, 5}, STR("feed:"));
-}
-
 /* feed://host/ is http, feed:https://host/ is https. */
 static struct str
 url_of(struct outlines *r, const struct xml_tag *t)
 {
+	static const struct str FEED = {"feed:", 5};
 	struct str s = link_text(r, value_attr(t, STR("xmlUrl")));
 
 	if (s.n == 0 && str_eq_nocase(value_attr(t, STR("type")), STR("rss")))
 		s = link_text(r, value_attr(t, STR("url")));
-	if (!feed_scheme(s))
+	if (!str_starts_nocase(s, FEED))
 		return s;
-	while (feed_scheme(s))
+	while (str_starts_nocase(s, FEED))
 		s = str_trim(str_from(s, 5));
 	if (!str_starts(s, STR("//")))
 		return s;
@@ -213,17 +208,9 @@ read_xml(struct arena *a, struct str xml, bool mend, struct opml **ret,
 static struct str
 from_tag(struct str s, struct str name)
 {
-	while (s.n > name.n) {
-		const char *lt = memchr(s.p, '<', s.n - name.n);
-
-		if (!lt)
-			break;
-		s = str_from(s, (size_t)(lt - s.p));
-		if (s.n > name.n &&
-		    str_eq_nocase((struct str){s.p + 1, name.n}, name))
-			return s;
-		s = str_from(s, 1);
-	}
+	while (str_pass(&s, STR("<")))
+		if (str_starts_nocase(s, name))
+			return (struct str){s.p - 1, s.n + 1};
 	return STR_EMPTY;
 }
 
@@ -283,18 +270,14 @@ add_outline(struct buf *b, const struct opml_feed *f)
 static void
 add_date(struct buf *b, int64_t us)
 {
-	static const char *const days[] = {
-	    "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-	static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May",
-	    "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 	time_t s = (time_t)(us / US_PER_S);
+	char text[64];
 	struct tm t;
 
-	if (!gmtime_r(&s, &t))
-		return;
-	buf_fmt(b, "%s, %02d %s %d %02d:%02d:%02d GMT", days[t.tm_wday],
-	    t.tm_mday, months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min,
-	    t.tm_sec);
+	/* No locale is ever set: these are English names. */
+	if (gmtime_r(&s, &t) &&
+	    strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &t) > 0)
+		buf_addz(b, text);
 }
 
 static void

@@ -7,7 +7,8 @@
 #include "markup/charset_priv.h"
 #include "markup/entity.h"
 
-#define META_BYTES ((size_t)1024) /* where HTML wants it */
+#define DECLARATION_BYTES ((size_t)1024)
+#define META_BYTES        ((size_t)1024) /* where HTML wants it */
 
 static const struct str LABELS[CS_COUNT] = {
 #define ENCODING(id, iconv, kind, labels) [CS_##id] = STR(labels),
@@ -46,22 +47,13 @@ from_header(struct str type)
 static struct str
 from_declaration(struct str s)
 {
-	const char *at, *end;
-
-	assert(s.p);
-	if (s.n > 1024)
-		s.n = 1024;
-	at = memmem(s.p, s.n, "<?xml", 5);
-	if (!at)
+	s.n = s.n > DECLARATION_BYTES ? DECLARATION_BYTES : s.n;
+	if (!str_pass(&s, STR("<?xml")))
 		return STR_EMPTY;
-	s = str_from(s, (size_t)(at - s.p));
-	end = memchr(s.p, '>', s.n);
-	if (end)
-		s.n = (size_t)(end - s.p);
-	at = memmem(s.p, s.n, "encoding", 8);
-	if (!at)
+	s = str_cut(&s, '>');
+	if (!str_pass(&s, STR("encoding")))
 		return STR_EMPTY;
-	s = str_trim(str_from(s, (size_t)(at - s.p) + 8));
+	s = str_trim(s);
 	if (s.n < 2 || s.p[0] != '=')
 		return STR_EMPTY;
 	s = str_trim(str_from(s, 1));
@@ -84,10 +76,8 @@ from_meta(struct str s)
 		struct str rest = str_from(s, 7);
 		size_t n = 0;
 
-		meta =
-		    meta || str_eq_nocase((struct str){s.p, 5}, STR("<meta"));
-		if (!meta ||
-		    !str_eq_nocase((struct str){s.p, 7}, STR("charset")))
+		meta = meta || str_starts_nocase(s, STR("<meta"));
+		if (!meta || !str_starts_nocase(s, STR("charset")))
 			continue;
 		while (rest.n > 0 && strchr(" \t\n\"'=", rest.p[0]))
 			rest = str_from(rest, 1);

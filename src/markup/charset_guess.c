@@ -123,17 +123,15 @@ by_language(struct str s)
 
 	s.n = s.n > LANGUAGE_BYTES ? LANGUAGE_BYTES : s.n;
 	for (size_t i = 0; i < COUNT_OF(MARKS); i++) {
-		const char *at = memmem(s.p, s.n, MARKS[i].p, MARKS[i].n);
-		struct str rest;
+		struct str rest = s;
 
-		if (!at)
+		if (!str_pass(&rest, MARKS[i]))
 			continue;
-		rest = str_from(s, (size_t)(at - s.p) + MARKS[i].n);
 		for (size_t k = 0; k < COUNT_OF(LANGUAGES); k++) {
 			struct str l = LANGUAGES[k].language;
 
 			if (rest.n > l.n && strchr("-_<\" ", rest.p[l.n]) &&
-			    str_eq_nocase((struct str){rest.p, l.n}, l))
+			    str_starts_nocase(rest, l))
 				return LANGUAGES[k].charset;
 		}
 	}

@@ -11,15 +11,6 @@ no_blanks(struct str s)
 	return s;
 }
 
-static const char *
-behind_amp(struct str s)
-{
-	for (size_t i = 1; i < s.n; i++)
-		if (s.p[i] == ';')
-			return s.p + i;
-	return NULL;
-}
-
 static bool
 add_value(struct dtd *d, size_t from, struct str s)
 {
@@ -64,7 +55,7 @@ expand(struct dtd *d, size_t from, struct str s)
 		took = entity_read(s, ENTITY_IN_XML, room, &len);
 		as = (struct str){room, len};
 		if (took == 0) {
-			end = behind_amp(s);
+			end = memchr(s.p, ';', s.n);
 			n = end ? (size_t)(end - s.p) : 0;
 			if (n < 2 ||
 			    !entity_find(d, (struct str){s.p + 1, n - 1}, &as))
@@ -109,15 +100,8 @@ define(struct dtd *d, struct str s)
 void
 dtd_read(struct dtd *d, struct str s)
 {
-	static const struct str MARK = STR("<!ENTITY");
-
 	s.n = s.n < DTD_BYTES_MAX ? s.n : DTD_BYTES_MAX;
-	while (s.n > 0) {
-		const char *at = memmem(s.p, s.n, MARK.p, MARK.n);
-
-		if (!at)
-			return;
-		s = str_from(s, (size_t)(at - s.p) + MARK.n);
+	while (str_pass(&s, STR("<!ENTITY"))) {
 		if (s.n > 0 && str_is_blank(s.p[0]))
 			define(d, s);
 	}

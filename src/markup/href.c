@@ -125,8 +125,7 @@ dots(struct str seg, size_t count)
 	while (seg.n > 0) {
 		if (seg.p[0] == '.')
 			seg = str_from(seg, 1);
-		else if (seg.n > 2 &&
-			 str_eq_nocase((struct str){seg.p, 3}, STR("%2e")))
+		else if (str_starts_nocase(seg, STR("%2e")))
 			seg = str_from(seg, 3);
 		else
 			return false;

@@ -111,8 +111,8 @@ element(struct html_parser *p, const struct html_token *t, enum html_ns ns)
 	return n;
 }
 
-void
-html_detach(struct html_node *n)
+static void
+detach(struct html_node *n)
 {
 	struct html_node *up = n->parent;
 
@@ -127,7 +127,7 @@ static void
 insert_before(
     struct html_node *parent, struct html_node *n, struct html_node *mark)
 {
-	html_detach(n);
+	detach(n);
 	n->parent = parent;
 	n->next = mark;
 	n->prev = mark ? mark->prev : parent->last;

@@ -117,7 +117,6 @@ void html_raw(struct html_parser *p, struct html_token *t);
 /* Where it belongs when `target` is the current element. */
 void html_place(
     struct html_parser *p, struct html_node *target, struct html_node *n);
-void html_detach(struct html_node *n);
 void html_append(struct html_node *parent, struct html_node *n);
 bool html_has_room(
     const struct html_parser *p); /* for more than a table's parts */

@@ -29,10 +29,7 @@ peek(const struct html_lexer *l, size_t k)
 static bool
 is_ahead(const struct html_lexer *l, size_t at, const char *z)
 {
-	size_t n = strlen(z);
-
-	return l->in.n - at >= n &&
-	       str_eq_nocase((struct str){l->in.p + at, n}, str_of(z));
+	return str_starts_nocase(str_from(l->in, at), str_of(z));
 }
 
 /* Not its 64 attributes: this is done for each token. */

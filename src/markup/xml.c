@@ -206,14 +206,14 @@ start_tag(struct xml_reader *r)
 static bool
 skip_to(struct xml_reader *r, size_t from, struct str end, bool *none)
 {
-	const char *at = *none ? NULL : find_in(str_from(r->s, from), end);
+	struct str s = str_from(r->s, from);
 
-	if (!at) {
+	if (*none || !str_pass(&s, end)) {
 		*none = true;
 		r->faulty = true;
 		return false;
 	}
-	r->s = str_from(r->s, (size_t)(at - r->s.p) + end.n);
+	r->s = s;
 	return true;
 }
 
@@ -323,7 +323,7 @@ other_markup(struct xml_reader *r)
 		return true;
 	}
 	if (r->s.n > 9 &&
-	    str_eq_nocase((struct str){r->s.p + 2, 7}, STR("doctype"))) {
+	    str_starts_nocase(str_from(r->s, 2), STR("doctype"))) {
 		doctype(r);
 		return true;
 	}
