@@ -134,7 +134,7 @@ ask_kms(const struct kms_opts *o, const char *target, struct arena *a,
 	struct curl_slist *headers;
 	struct json *j = NULL;
 	long status = 0;
-	struct call c;
+	struct call c = {.url = NULL};
 	struct err inner;
 	CURL *curl;
 	int rc = prepare_call(o, a, &c, e);

@@ -8,21 +8,12 @@
 
 /* The core itself. */
 #include "deliver/core/core.c"
-#include "deliver/core/core.c"      /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_feed.c" /* NOLINT(bugprone-suspicious-include) */
+#include "deliver/core/core_feed.c"
 #include "deliver/core/core_flush.c"
-#include "deliver/core/core_flush.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_load.c"
-#include "deliver/core/core_load.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_peers.c"
-#include "deliver/core/core_peers.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_pull.c"
-#include "deliver/core/core_pull.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_read.c"
-#include "deliver/core/core_read.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_result.c"
-#include "deliver/core/core_result.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_send.c"
-#include "deliver/core/core_send.c" /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_sim_test.c"
-#include "deliver/core/core_sim_test.c" /* NOLINT(bugprone-suspicious-include) */
