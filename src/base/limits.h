@@ -496,7 +496,7 @@
 #define CHILD_OPEN_MAX     64     /* breakers open at once */
 #define CHILD_DROPS_MAX    100    /* audited one by one, in one commit */
 
-/* Pull consumers (deliver/engine/pull.c, api/v1/consumers.h). */
+/* Pull consumers (sink/pull/pull.h, api/v1/consumers.h). */
 #define CONSUMER_NAME_MAX    100
 #define CONSUMER_WAIT_S      60    /* of a lease, when nobody says */
 #define CONSUMER_WAIT_MAX_S  43200 /* half a day: longer work extends it */

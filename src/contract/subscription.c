@@ -236,6 +236,12 @@ programs_check(struct sub_reader *r)
 	return rc;
 }
 
+bool
+sub_called(const struct sub_conf *s)
+{
+	return s->url.n > 0 && memmem(s->url.p, s->url.n, "://", 3) != NULL;
+}
+
 /* All that concerns more than one member. */
 static int
 check_whole(struct sub_reader *r)
@@ -253,9 +259,11 @@ check_whole(struct sub_reader *r)
 	}
 	if (s->url.n == 0)
 		return json_wrong(r->e, "/url", "is required");
-	/* A consumer's is a name alone. */
-	if (s->managed.ack_wait_s == 0)
+	if (!sub_called(s) && r->rules->sink_check)
+		rc = r->rules->sink_check(r->rules->arg, s, r->e);
+	if (rc == 0)
 		rc = sub_url_check(r, s->url, "/url");
+	rc = rc < 0 ? rc : OK;
 	if (rc == OK)
 		rc = sub_auth_check(r);
 	if (rc == OK)
@@ -387,7 +395,7 @@ sub_read(struct str json, const struct sub_conf *old,
 		rc = managed_copy(s, rules->managed, e);
 	if (rc == OK)
 		rc = check_whole(&r);
-	if (rc == OK && old && s->managed.ack_wait_s == 0)
+	if (rc == OK && old && sub_called(s))
 		rc = sub_kept_check(&r, &was);
 	if (rc == OK)
 		rc = url_compile(&r);

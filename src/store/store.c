@@ -128,6 +128,12 @@ store_engine(const struct store *s)
 	return s->engine->kind;
 }
 
+bool
+store_shared(const struct store *s)
+{
+	return store_engine(s) == STORE_POSTGRES;
+}
+
 const char *
 store_name(const struct store *s)
 {

@@ -64,6 +64,8 @@ int store_open(
     const struct store_opts *o, struct store **ret, struct err *e) MUST_CHECK;
 void store_close(struct store *s); /* NULL is fine; all dbs are closed */
 enum store_engine store_engine(const struct store *s);
+/* Other processes may use it at the same time. */
+bool store_shared(const struct store *s);
 const char *store_name(const struct store *s); /* for people, no password */
 
 /*

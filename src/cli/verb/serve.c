@@ -31,6 +31,7 @@
 #include "http/nets.h"
 #include "http/server/server.h"
 #include "loop/pool.h"
+#include "node/node.h"
 #include "ops/alerts.h"
 #include "ops/jobs.h"
 #include "ops/reseal.h"
@@ -55,6 +56,7 @@ struct serve {
 	struct cli *cli;
 	const struct conf *conf;
 	int lock_fd;
+	struct node node;
 	struct guard *guard;
 	struct nets trusted;     /* http.trusted.proxies */
 	struct log_folder *logs; /* NULL: to the standard error */
@@ -123,6 +125,8 @@ open_store(struct serve *s, struct err *e)
 		s->api.fault = fault;
 	else
 		o.fault = fault;
+	if (rc == OK)
+		rc = node_open(s->conf->data, &s->node, e);
 	if (rc == OK)
 		rc = store_open(&o, &s->api.store, e);
 	if (rc == OK)
@@ -246,6 +250,7 @@ start_deliveries(struct serve *s, struct err *e)
 	    .tail = s->api.tail,
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
+	    .node = &s->node,
 	    .id_key = s->api.id_key,
 	    .settled = history_settled,
 	};
@@ -262,6 +267,7 @@ start_fetcher(struct serve *s, struct err *e)
 	    .append = s->api.append,
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
+	    .node = &s->node,
 	    .schedule = has_role(s->conf, "fetch"),
 	    .fault = s->api.fault,
 	};

@@ -37,14 +37,16 @@ batch_no_memory(void)
 int64_t
 batch_minute_us(const struct batcher *b)
 {
-	return retry_scaled(CHILD_MINUTE_MS, b->d->o.conf->time_scale) *
+	return retry_scaled(
+		   CHILD_MINUTE_MS, deliver_opts(b->d)->conf->time_scale) *
 	       US_PER_MS;
 }
 
 size_t
 batch_per_minute(const struct batcher *b)
 {
-	return (size_t)b->d->o.conf->webhook_child_event_rate_limit_per_minute;
+	return (size_t)deliver_opts(b->d)
+	    ->conf->webhook_child_event_rate_limit_per_minute;
 }
 
 /* When -------------------------------------------------------------------- */
@@ -148,7 +150,7 @@ batch_drop_window(struct gather *g)
 void
 batch_limiter(struct gather *g)
 {
-	const struct conf *c = g->b->d->o.conf;
+	const struct conf *c = deliver_opts(g->b->d)->conf;
 	int64_t minute = batch_minute_us(g->b);
 	struct child_limit_opts o = {
 	    .per_minute = batch_per_minute(g->b),
@@ -396,7 +398,7 @@ wanted(const struct gather *g, struct letter *l, struct jq_said *ret,
 	    !wish_gathers(w, l->type, l->seq) ||
 	    !wish_wants(w, l->type, &l->tenant))
 		return 0;
-	letter_open(l, g->b->d->o.keyring);
+	letter_open(l, deliver_opts(g->b->d)->keyring);
 	item.input = l->body;
 	if (g->program >= 0 && !l->shut &&
 	    jq_filter(g->b->jq, &item, 1, ret, e) < 0)
@@ -408,12 +410,12 @@ wanted(const struct gather *g, struct letter *l, struct jq_said *ret,
 static bool
 take_said(struct gather *g, const struct letter *l, const struct jq_said *said)
 {
-	enum reason r = hold_strike(g->b->d, g->wish, said);
+	enum reason r = hold_strike(g->wish, said, deliver_now(g->b->d));
 	bool room =
 	    r ? batch_fail(g, l, r, said->why) : take_or_make_room(g, l);
 
 	if (r && wish_held(g->wish))
-		hold_tell(g->b->d, g->wish);
+		deliver_tell_sub(g->b->d, NOTE_HOLD, g->wish, 0);
 	return room;
 }
 

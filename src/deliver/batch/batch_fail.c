@@ -2,8 +2,8 @@
  * dead letter, written with the position that leaves it behind. */
 #include "base/str.h"
 #include "deliver/batch/batch_priv.h"
+#include "deliver/engine/detail.h"
 #include "deliver/engine/letter.h"
-#include "deliver/engine/told.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 
@@ -28,7 +28,7 @@ batch_fail(
 	    .seq = l->seq,
 	    .at = deliver_now(g->b->d),
 	    .reason = (int)r,
-	    .detail = told_dead(text, str_starts(l->type, STR("ops."))),
+	    .detail = detail_dead(text, letter_ours(l)),
 	};
 	batch_engage(g, l->seq);
 	g->seen = l->seq;

@@ -11,6 +11,7 @@
 #include "deliver/batch/batch_priv.h"
 #include "deliver/engine/flush.h"
 #include "deliver/engine/letter.h"
+#include "node/node.h"
 #include "seal/digest.h"
 #include "sql.h"
 
@@ -23,7 +24,7 @@ static int
 step(struct db *db, void *ctx, struct err *e)
 {
 	struct batch_job *j = ctx;
-	int64_t n = flush_fence(db, j->b->d->node, j->epoch, e);
+	int64_t n = node_fence(db, deliver_opts(j->b->d)->node, j->epoch, e);
 
 	if (n == OK)
 		n = sql_batch_step(db, e, .sub = j->sub, .pos = j->pos,
@@ -72,7 +73,7 @@ static int
 engage(struct db *db, void *ctx, struct err *e)
 {
 	struct batcher *b = ctx;
-	int rc = flush_fence(db, b->d->node, b->engage.epoch, e);
+	int rc = node_fence(db, deliver_opts(b->d)->node, b->engage.epoch, e);
 
 	for (size_t i = 0; rc == OK && i < b->engage.n; i++)
 		if (sql_batch_engage(db, e, .sub = b->engage.v[i].sub,
@@ -102,7 +103,8 @@ batch_engage_post(struct batcher *b)
 	b->engage.job =
 	    (struct append_job){.fn = engage, .ctx = b, .done = engage_done};
 	(void)atomic_fetch_add(&b->in_flight, 1);
-	b->engage.busy = append_post(b->d->o.append, &b->engage.job, &e) == OK;
+	b->engage.busy =
+	    append_post(deliver_opts(b->d)->append, &b->engage.job, &e) == OK;
 	if (!b->engage.busy) {
 		(void)atomic_fetch_sub(&b->in_flight, 1);
 		b->engage.retry_us = deliver_now(b->d) + BATCH_RETRY_US;
@@ -154,7 +156,7 @@ batch_job_post(struct gather *g, int64_t now)
 	    .done = done,
 	};
 	(void)atomic_fetch_add(&g->b->in_flight, 1);
-	g->busy = append_post(g->b->d->o.append, &j->job, &e) == OK;
+	g->busy = append_post(deliver_opts(g->b->d)->append, &j->job, &e) == OK;
 	if (!g->busy) {
 		(void)atomic_fetch_sub(&g->b->in_flight, 1);
 		g->retry_us = now + BATCH_RETRY_US;
@@ -330,7 +332,7 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 		l = letter_new(&row);
 		if (!l)
 			batch_no_memory();
-		letter_open(l, j->b->d->o.keyring);
+		letter_open(l, deliver_opts(j->b->d)->keyring);
 		rc = copy_single(j, l, now, e);
 		letter_unref(l);
 	}

@@ -15,8 +15,11 @@
 #include "deliver/batch/batch_window.h"
 #include "deliver/batch/child_limit.h"
 #include "deliver/batch/ring.h"
-#include "deliver/engine/deliver_priv.h"
+#include "deliver/engine/attempt.h"
+#include "deliver/engine/flush.h"
+#include "deliver/engine/hold.h"
 #include "deliver/engine/wish.h"
+#include "event/append.h"
 
 #define BATCH_RETRY_US ((int64_t)250 * 1000) /* after a store that failed */
 #define BATCH_SCRATCH  (64 * MIB)

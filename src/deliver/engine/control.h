@@ -74,5 +74,8 @@ int control_preset(
 int control_event(struct arena *a, const char *type, struct uuid tenant,
     struct str key, struct str payload, int64_t now_us, struct entry *ret,
     struct err *e) MUST_CHECK;
+/* The same about a subscription, on its own; a failure is logged alone. */
+void control_tell(struct append *append, const char *type, struct str payload,
+    int64_t now_us);
 
 #endif

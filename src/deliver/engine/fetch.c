@@ -1,7 +1,10 @@
+#include "deliver/engine/fetch.h"
+
 #include <assert.h>
 
 #include "base/arena.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/engine/deliver_priv.h"
@@ -13,13 +16,6 @@
 #include "match/jq/jq.h"
 #include "sql.h"
 
-/*
- * The fetch thread reads what the deliver thread must not wait for: pages of
- * the log for readers, and single entries for retries. A page looks at no more
- * than FETCH_SCAN entries, so that a reader which wants one event in a million
- * holds nobody up.
- */
-
 #define FETCH_SCAN  1024
 #define FETCH_BYTES (4 * MIB)
 #define DEAD_KEPT   3 /* a dead letter's state: sql 0007 */
@@ -30,38 +26,24 @@ struct fetcher {
 	struct jq *jq;
 };
 
-struct page_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct page page;
-};
-
-struct letter_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct one_letter one;
-};
-
-struct version_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct one_version one;
-};
-
-struct deads_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct deads deads;
-};
+/* What is asked for comes back in one piece with its job. */
+#define JOB(name, what)                                                        \
+	struct name {                                                          \
+		struct pool_job job;                                           \
+		struct deliver *d;                                             \
+		what;                                                          \
+	}
+JOB(page_job, struct page page);
+JOB(letter_job, struct one_letter one);
+JOB(version_job, struct one_version one);
+JOB(deads_job, struct deads deads);
 
 static void *
-enter(void *arg)
+fetch_enter(void *arg)
 {
-	struct fetcher *f = calloc(1, sizeof(*f));
+	struct fetcher *f = mem_get(sizeof(*f));
 	struct err e = {0};
 
-	if (!f)
-		return NULL;
 	f->d = arg;
 	if (jq_new("/proc/self/exe", &f->jq, &e) < 0)
 		log_err(LOG_ERROR, "the fetch thread has no filters", &e);
@@ -74,37 +56,34 @@ ready(struct fetcher *f)
 {
 	struct err e = {0};
 
-	if (f && f->jq && !f->db &&
-	    db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
+	if (f->jq && !f->db && db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
 		log_err(LOG_WARN, "the log can't be read now", &e);
-	return f && f->db;
+	return f->db != NULL;
 }
 
 static void
-leave(void *ctx)
+fetch_leave(void *ctx)
 {
 	struct fetcher *f = ctx;
 
-	if (!f)
-		return;
 	db_close(f->db);
 	jq_free(f->jq);
 	free(f);
 }
 
 int
-fetch_start(struct deliver *d, struct err *e)
+fetch_start(struct deliver *d, struct pool **ret, struct err *e)
 {
 	struct pool_opts o = {
 	    .name = "fetch",
 	    .threads = 1,
 	    .queue_max = 4096,
-	    .enter = enter,
-	    .leave = leave,
+	    .enter = fetch_enter,
+	    .leave = fetch_leave,
 	    .arg = d,
 	};
 
-	return pool_start(&o, &d->fetch, e);
+	return pool_start(&o, ret, e);
 }
 
 static bool
@@ -130,7 +109,7 @@ judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
 
 	if (jq_filter(f->jq, &item, 1, &said, e) < 0)
 		return e->code;
-	r = hold_strike(f->d, w, &said);
+	r = hold_strike(w, &said, deliver_now(f->d));
 	if (r)
 		letter_fail(l, w->version, (int)r, said.why);
 	return said.verdict != JQ_FALSE;
@@ -169,15 +148,9 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 static int
 find_edge(struct fetcher *f, struct page *p, struct err *e)
 {
-	struct sql_log_first_row row = {0};
-	struct rows *rows = NULL;
-	int rc = sql_log_first(f->db, &rows, e);
+	struct sql_log_first_row row;
+	int rc = sql_log_first_one(f->db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_log_first_get(rows, &row);
-	rows_close(rows);
 	if (rc > 0 && row.seq > p->read.after + 1) {
 		p->lost_to =
 		    row.seq - 1 < p->read.upto ? row.seq - 1 : p->read.upto;
@@ -192,7 +165,7 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 	struct sql_log_feed_sub_row row;
 	struct rows *rows = NULL;
 	size_t bytes = 0;
-	int program = -1, scanned = 0, rc = OK;
+	int program = -1, rc = OK;
 	bool full = false;
 	size_t most = (size_t)p->read.most;
 	int64_t top;
@@ -215,16 +188,11 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 		    .most = FETCH_SCAN);
 	/* One that is held by now reads no further. */
 	full = wish_held(p->wish);
-	while (rc >= 0 && !full && (rc = rows_next(rows, e)) > 0) {
-		struct letter *l;
+	while (rc >= 0 && !full &&
+	       (rc = sql_log_feed_sub_next(rows, &row, e)) > 0) {
+		struct letter *l =
+		    letter_new((const struct sql_log_feed_row *)(void *)&row);
 
-		sql_log_feed_sub_get(rows, &row);
-		l = letter_new((const struct sql_log_feed_row *)(void *)&row);
-		if (!l) {
-			rc = err_set(e, ERR_NOMEM, "no memory for events");
-			break;
-		}
-		scanned++;
 		rc = wanted(f, p, l, program, e);
 		if (rc > 0) {
 			bytes += letter_bytes(l);
@@ -263,19 +231,18 @@ run_page(struct pool_job *job, void *ctx)
 }
 
 bool
-fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
+fetch_page(struct deliver *d, const struct core_read *r, struct wish *w,
+    struct replay *replay)
 {
-	struct page_job *j = calloc(1, sizeof(*j));
+	struct page_job *j = mem_get(sizeof(*j));
 
 	assert(r->most <= READ_PAGE_MAX);
-	if (!j)
-		return false;
 	j->job.run = run_page;
 	j->d = d;
 	j->page.note.kind = NOTE_PAGE;
 	j->page.read = *r;
 	j->page.wish = wish_ref(w);
-	j->page.replay = replay_ref(replays_find(d, r->sub, r->rep));
+	j->page.replay = replay_ref(replay);
 	j->page.upto = r->after;
 	if (pool_post(d->fetch, &j->job))
 		return true;
@@ -305,7 +272,7 @@ old_letter(struct str body, int64_t seq)
 	struct event ev;
 	struct err e = {0};
 
-	if (a && envelope_parse(a, body, &o, &ev, &e) == OK)
+	if (envelope_parse(a, body, &o, &ev, &e) == OK)
 		l = letter_new(&(struct sql_log_feed_row){
 		    .seq = seq,
 		    .tenant = uuid_str(&ev.tenant),
@@ -335,12 +302,9 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 	    f->db, &rows, e, .sub = one->sub, .seq = one->seq, .rep = one->rep);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_dead_body_get(rows, &row);
-		if (row.state != DEAD_KEPT && row.body.n > 0)
-			one->letter = old_letter(row.body, one->seq);
-	}
+		rc = sql_dead_body_next(rows, &row, e);
+	if (rc > 0 && row.state != DEAD_KEPT && row.body.n > 0)
+		one->letter = old_letter(row.body, one->seq);
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
@@ -372,41 +336,32 @@ run_version(struct pool_job *job, void *ctx)
 {
 	struct version_job *j = (struct version_job *)job;
 	struct one_version *v = &j->one;
-	struct sql_record_version_get_row row = {0};
+	struct sql_record_version_get_row row;
 	struct fetcher *f = ctx;
-	struct rows *rows = NULL;
 	struct err e = {0};
 	int64_t rec[2];
 	int rc = ERR_AWAY;
 
 	memcpy(rec, &v->rec, sizeof(rec));
 	if (ready(f))
-		rc = sql_record_version_get(f->db, &rows, &e, .sub = v->sub,
+		rc = sql_record_version_get_one(f->db, &row, &e, .sub = v->sub,
 		    .rec_a = rec[0], .rec_b = rec[1]);
-	if (rc == OK)
-		rc = rows_next(rows, &e);
-	if (rc > 0) {
-		sql_record_version_get_get(rows, &row);
+	if (rc > 0)
 		v->rv = row.rv;
-	}
-	rows_close(rows);
 	v->failed = rc < 0;
 	deliver_tell(j->d, &v->note);
 }
 
 bool
-fetch_version(struct deliver *d, struct attempt *at, uint32_t sub,
-    const struct core_rec *rec)
+fetch_version(struct deliver *d, struct attempt *at, const struct core_rec *rec)
 {
-	struct version_job *j = calloc(1, sizeof(*j));
+	struct version_job *j = mem_get(sizeof(*j));
 
-	if (!j)
-		return false;
 	j->job.run = run_version;
 	j->d = d;
 	j->one = (struct one_version){
 	    .note.kind = NOTE_VERSION,
-	    .sub = sub,
+	    .sub = at->s.sub,
 	    .rec = *rec,
 	    .rv = CORE_NO_RV,
 	    .attempt = at,
@@ -427,40 +382,37 @@ static void
 run_letter(struct pool_job *job, void *ctx)
 {
 	struct letter_job *j = (struct letter_job *)job;
+	struct one_letter *one = &j->one;
 	struct fetcher *f = ctx;
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
 	struct err e = {0};
 	int rc = !ready(f)
 		     ? ERR_AWAY
-		     : sql_log_feed(f->db, &rows, &e, .after = j->one.seq - 1,
-			   .upto = j->one.seq, .most = 1);
+		     : sql_log_feed(f->db, &rows, &e, .after = one->seq - 1,
+			   .upto = one->seq, .most = 1);
 
 	if (rc == OK)
-		rc = rows_next(rows, &e);
+		rc = sql_log_feed_next(rows, &row, &e);
 	if (rc > 0) {
-		sql_log_feed_get(rows, &row);
-		j->one.letter = letter_new(&row);
+		one->letter = letter_new(&row);
+		letter_open(one->letter, j->d->o.keyring);
 	}
 	rows_close(rows);
-	if (j->one.letter)
-		letter_open(j->one.letter, j->d->o.keyring);
-	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
 	if (rc == 0)
-		j->one.failed = read_kept(f, &j->one, &e) < 0;
-	if (!j->one.failed)
-		j->one.failed = ask_filter(f, &j->one, &e) < 0;
-	deliver_tell(j->d, &j->one.note);
+		rc = read_kept(f, one, &e);
+	if (rc >= 0)
+		rc = ask_filter(f, one, &e);
+	one->failed = rc < 0;
+	deliver_tell(j->d, &one->note);
 }
 
 bool
-fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
-    const struct core_send *s, struct wish *w)
+fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
+    struct wish *w)
 {
-	struct letter_job *j = calloc(1, sizeof(*j));
+	struct letter_job *j = mem_get(sizeof(*j));
 
-	if (!j)
-		return false;
 	j->job.run = run_letter;
 	j->d = d;
 	j->one.note.kind = NOTE_LETTER;
@@ -468,8 +420,6 @@ fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
 	j->one.rep = s->rep;
 	j->one.seq = s->seq;
 	j->one.attempt = at;
-	j->one.waiter = waiter;
-	j->one.n = s->n;
 	j->one.unjudged = s->unjudged != 0;
 	if (w && w->filter.n > 0 && (s->n == 0 || j->one.unjudged))
 		j->one.wish = wish_ref(w);
@@ -493,56 +443,45 @@ static int
 crowded(struct fetcher *f, uint32_t sub, struct err *e)
 {
 	struct sql_rows_some_row row = {0};
-	struct rows *rows = NULL;
 	int rc =
-	    sql_rows_some(f->db, &rows, e, .sub = sub, .most = REVIVE_PAGE);
+	    sql_rows_some_one(f->db, &row, e, .sub = sub, .most = REVIVE_PAGE);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_rows_some_get(rows, &row);
-	rows_close(rows);
 	return rc < 0 ? rc : row.n >= REVIVE_PAGE;
 }
 
-static int
-add_dead(struct fetcher *f, struct deads *p, struct rows *rows, size_t *bytes,
-    struct err *e)
+static size_t
+add_dead(
+    struct fetcher *f, struct deads *p, const struct sql_dead_revive_row *row)
 {
-	struct sql_dead_revive_row row;
-	struct letter *l;
-
-	sql_dead_revive_get(rows, &row);
-	l = letter_new(&(struct sql_log_feed_row){
-	    .seq = row.seq,
-	    .kind = row.kind,
-	    .tenant = row.tenant,
-	    .event_id = row.event_id,
-	    .type = row.type,
-	    .pkey = row.pkey,
-	    .received_at = row.received_at,
-	    .to_sub = row.to_sub,
-	    .to_sub_null = row.to_sub_null,
-	    .attrs = row.attrs,
-	    .body = row.body,
-	    .rv = row.rv,
-	    .rv_null = row.rv_null,
+	struct letter *l = letter_new(&(struct sql_log_feed_row){
+	    .seq = row->seq,
+	    .kind = row->kind,
+	    .tenant = row->tenant,
+	    .event_id = row->event_id,
+	    .type = row->type,
+	    .pkey = row->pkey,
+	    .received_at = row->received_at,
+	    .to_sub = row->to_sub,
+	    .to_sub_null = row->to_sub_null,
+	    .attrs = row->attrs,
+	    .body = row->body,
+	    .rv = row->rv,
+	    .rv_null = row->rv_null,
 	});
-	if (!l)
-		return err_set(e, ERR_NOMEM, "no memory for events");
+
 	letter_open(l, f->d->o.keyring);
-	*bytes += letter_bytes(l);
-	p->v[p->n].at = (struct dead_at){row.at, row.seq, (int)row.rep};
-	memcpy(&p->v[p->n].okey, &row.okey, sizeof(row.okey));
-	memcpy(&p->v[p->n].skey, &row.skey, sizeof(row.skey));
-	p->v[p->n].n = (int)row.n;
+	p->v[p->n].at = (struct dead_at){row->at, row->seq, (int)row->rep};
+	memcpy(&p->v[p->n].okey, &row->okey, sizeof(row->okey));
+	memcpy(&p->v[p->n].skey, &row->skey, sizeof(row->skey));
+	p->v[p->n].n = (int)row->n;
 	p->v[p->n++].letter = l;
-	return OK;
+	return letter_bytes(l);
 }
 
 static int
 read_deads(struct fetcher *f, struct deads *p, struct err *e)
 {
+	struct sql_dead_revive_row row;
 	struct rows *rows = NULL;
 	size_t bytes = 0;
 	int rc = crowded(f, p->sub, e);
@@ -554,8 +493,9 @@ read_deads(struct fetcher *f, struct deads *p, struct err *e)
 	    .reason = REASON_PREFLIGHT, .times = REVIVE_TIMES,
 	    .until = p->until, .at = p->after.at, .seq = p->after.seq,
 	    .rep = p->after.rep, .most = REVIVE_PAGE);
-	while (rc >= 0 && bytes < FETCH_BYTES && (rc = rows_next(rows, e)) > 0)
-		rc = add_dead(f, p, rows, &bytes, e);
+	while (rc >= 0 && bytes < FETCH_BYTES &&
+	       (rc = sql_dead_revive_next(rows, &row, e)) > 0)
+		bytes += add_dead(f, p, &row);
 	rows_close(rows);
 	p->more = bytes >= FETCH_BYTES || p->n == REVIVE_PAGE;
 	return rc;
@@ -577,10 +517,8 @@ run_deads(struct pool_job *job, void *ctx)
 bool
 fetch_deads(struct deliver *d, const struct deads *want)
 {
-	struct deads_job *j = calloc(1, sizeof(*j));
+	struct deads_job *j = mem_get(sizeof(*j));
 
-	if (!j)
-		return false;
 	j->job.run = run_deads;
 	j->d = d;
 	j->deads = *want;

@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
+#include "deliver/engine/detail.h"
+#include "node/node.h"
 #include "sql.h"
 #include "store/store.h"
 
@@ -23,7 +25,7 @@ as_int(uint64_t hash)
 }
 
 static struct str
-detail_of(const struct flush_detail *d)
+kept_text(const struct flush_detail *d)
 {
 	return d && d->n > 0 ? (struct str){d->text, d->n}
 			     : (struct str){.p = NULL};
@@ -48,7 +50,7 @@ put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
 		    .status = x->status,
 		    .verdict = (int64_t)x->verdict,
 		    .reason = x->reason,
-		    .detail = detail_of(x->detail)};
+		    .detail = kept_text(x->detail)};
 	}
 	return sql_attempt_put(db, v, ch->n_attempts, e) < 0 ? (int)e->code
 							     : OK;
@@ -88,7 +90,7 @@ put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		    .n = r->n,
 		    .crashes = r->crashes,
 		    .next_at = r->next_at,
-		    .token = str_of(f->node),
+		    .token = node_id(f->node),
 		    .last_status = r->last_status,
 		    .last_reason = row_reason(r),
 		    .rec_a = as_int(r->rec.a),
@@ -133,7 +135,7 @@ put_dead(struct db *db, const struct core_dead *d, struct err *e)
 		   .seq_to = d->seq, .okey = as_int(d->okey),
 		   .skey = as_int(d->skey), .reason = d->reason,
 		   .status = d->status, .tries = d->tries, .n = d->n,
-		   .at = d->at, .error = detail_of(d->detail)) < 0
+		   .at = d->at, .error = kept_text(d->detail)) < 0
 		   ? (int)e->code
 		   : OK;
 }
@@ -264,9 +266,9 @@ put_positions(struct db *db, const struct flush *f, struct err *e)
 	}
 	if (n >= 0 && f->progress)
 		n = sql_grp_progress(
-		    db, e, .node = str_of(f->node), .epoch = f->epoch);
+		    db, e, .node = node_id(f->node), .epoch = f->epoch);
 	if (n >= 0 && ch->cursor >= 0)
-		n = sql_grp_cursor(db, e, .node = str_of(f->node),
+		n = sql_grp_cursor(db, e, .node = node_id(f->node),
 		    .epoch = f->epoch, .cursor = ch->cursor);
 	return n < 0 ? (int)e->code : OK;
 }
@@ -399,32 +401,16 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 }
 
 int
-flush_fence(struct db *db, const char *node, int64_t epoch, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc =
-	    sql_grp_fence(db, &rows, e, .node = str_of(node), .epoch = epoch);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	rows_close(rows);
-	if (rc == 0)
-		return err_set(e, ERR_DENIED,
-		    "another node has taken over the deliveries");
-	return rc < 0 ? rc : OK;
-}
-
-int
 flush_write(struct db *db, const struct flush *f, struct err *e)
 {
 	struct arena *a = arena_new(FLUSH_MEM);
 	bool *decided = arena_array(a, f->n_decisions, sizeof(*decided));
 	int64_t fresh = 0;
-	int rc = flush_fence(db, f->node, f->epoch, e);
+	int rc = node_fence(db, f->node, f->epoch, e);
 
 	if (rc == OK) {
 		fresh = sql_node_flush(
-		    db, e, .id = str_of(f->node), .flush = f->number);
+		    db, e, .id = node_id(f->node), .flush = f->number);
 		rc = fresh < 0 ? (int)e->code : OK;
 	}
 	if (rc == OK && fresh > 0) {
