@@ -23,8 +23,8 @@
  * forgotten there.
  *
  * A NEW SINK
- *   1. a folder NAME here, with NAME.c, its test and what it needs; it has
- *      `const struct sink_driver SINK_NAME`;
+ *   1. a folder here with its code and test, and in it a driver with the name
+ *      that is in the table, `const struct sink_driver SINK_NAME`;
  *   2. a line in sinks.tbl;
  *   3. settings, when it has any: src/sink/settings.tbl.
  * sink/file/file.c is a small one that is complete.

@@ -48,7 +48,7 @@ def test_delivers(t):
     same([json.loads(x["body"]) for x in got], events[2:], "what the filter wants, as published")
     same([x["eventId"] for x in got], [e["eventId"] for e in events[2:]], "ids")
     same([x["attempt"] for x in got], [1, 1], "attempts")
-    until(lambda: c.get("/v1/deliveries/" + got[0]["deliveryId"]).json["status"] == "DELIVERED", "it is delivered")
+    until(lambda: c.get("/v1/deliveries/" + got[0]["deliveryId"]).json["status"] == "SUCCESS", "it is delivered")
 
 
 def test_survives_kill_9(t):

@@ -21,7 +21,7 @@
 #include "cli/files.h"
 #include "cli/verbs.h"
 #include "deliver/engine/deliver.h"
-#include "deliver/engine/delivery_key.h"
+#include "deliver/engine/delivery_id.h"
 #include "doc/caged.h"
 #include "event/append.h"
 #include "event/mask.h"
@@ -180,7 +180,7 @@ first_run(struct serve *s, struct err *e)
 		rc = sealing_stale(
 		    db, s->api.keyring, s->cli->arena, &s->stale, e);
 	if (rc == OK)
-		rc = delivery_key(db, &s->api.id_key, e);
+		rc = delivery_id_key(db, &s->api.id_key, e);
 	if (rc == OK)
 		rc = session_key_open(db, s->api.keyring,
 		    s->conf->session_secret, &s->api.session, e);

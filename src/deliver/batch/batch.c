@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/retry.h"
 #include "deliver/batch/batch_priv.h"
@@ -15,23 +16,10 @@
 
 #define PAGES_A_TURN 4 /* of those behind */
 
-static struct str
-sub_key(const uint32_t *id)
-{
-	return (struct str){(const char *)id, sizeof(*id)};
-}
-
 struct gather *
 batch_find(const struct batcher *b, uint32_t sub)
 {
-	return map_find(b->gathers, sub_key(&sub));
-}
-
-void
-batch_no_memory(void)
-{
-	(void)fputs("hikyaku: no memory for batches\n", stderr);
-	abort();
+	return map_find(b->gathers, SUB_KEY(&sub));
 }
 
 int64_t
@@ -184,20 +172,16 @@ batcher_sub(struct batcher *b, struct wish *w, int program)
 {
 	struct gather *g = batch_find(b, w->core.id);
 	const struct wish *old = g ? g->wish : NULL;
-	struct err e;
 
 	if (!g && w->kind == WISH_PLAIN && w->n_was == 0)
 		return;
 	if (!g) {
-		g = calloc(1, sizeof(*g));
-		if (!g)
-			batch_no_memory();
+		g = mem_get(sizeof(*g));
 		g->b = b;
 		g->sub = w->core.id;
 		g->again = -1;
 		g->live = true;
-		if (map_put(b->gathers, sub_key(&g->sub), g, NULL, &e) < 0)
-			batch_no_memory();
+		map_set(b->gathers, SUB_KEY(&g->sub), g);
 	} else if (old->kind != w->kind || old->window_us != w->window_us ||
 		   old->batch.mode != w->batch.mode ||
 		   old->batch.max_size != w->batch.max_size) {
@@ -232,7 +216,7 @@ forget(struct batcher *b, struct gather *g)
 void
 batcher_forget(struct batcher *b, uint32_t sub)
 {
-	struct gather *g = map_take(b->gathers, sub_key(&sub));
+	struct gather *g = map_take(b->gathers, SUB_KEY(&sub));
 
 	if (g)
 		forget(b, g);
@@ -245,7 +229,7 @@ batcher_halt(struct batcher *b)
 	struct gather *g;
 
 	while (at = 0, (g = map_each(b->gathers, &at))) {
-		(void)map_take(b->gathers, sub_key(&g->sub));
+		(void)map_take(b->gathers, SUB_KEY(&g->sub));
 		forget(b, g);
 	}
 	b->engage.n_next = 0;
@@ -301,8 +285,6 @@ take_window(struct gather *g, const struct batch_event *ev)
 		return false;
 	if (!g->open)
 		g->open = batch_window_new(&o);
-	if (!g->open)
-		batch_no_memory();
 	before = batch_window_bytes(g->open);
 	ok = batch_window_take(g->open, ev);
 	g->b->bytes += batch_window_bytes(g->open) - before;
@@ -433,13 +415,9 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 		      : OK;
 
 	while (rc >= 0 && room && bytes < FEED_BYTES &&
-	       (rc = rows_next(rows, e)) > 0) {
-		struct letter *l;
+	       (rc = sql_log_feed_next(rows, &row, e)) > 0) {
+		struct letter *l = letter_new(&row);
 
-		sql_log_feed_get(rows, &row);
-		l = letter_new(&row);
-		if (!l)
-			batch_no_memory();
 		n++;
 		bytes += letter_bytes(l);
 		rc = wanted(g, l, &said, e);
@@ -522,10 +500,8 @@ struct batcher *
 batcher_new(
     struct deliver *d, struct mailbox *box, struct db *db, struct jq *jq)
 {
-	struct batcher *b = calloc(1, sizeof(*b));
+	struct batcher *b = mem_get(sizeof(*b));
 
-	if (!b)
-		return NULL;
 	b->d = d;
 	b->box = box;
 	b->db = db;
@@ -534,10 +510,7 @@ batcher_new(
 	list_init(&b->gone);
 	b->gathers = map_new(SIZE_MAX / 2);
 	b->scratch = arena_new(BATCH_SCRATCH);
-	if (b->gathers && b->scratch)
-		return b;
-	batcher_free(b);
-	return NULL;
+	return b;
 }
 
 void
@@ -557,7 +530,7 @@ batcher_free(struct batcher *b)
 
 	if (!b)
 		return;
-	while (b->gathers && (g = map_each(b->gathers, &at)))
+	while ((g = map_each(b->gathers, &at)))
 		batch_gather_free(g);
 	while ((k = list_first(&b->gone))) {
 		list_remove(&b->gone, k);

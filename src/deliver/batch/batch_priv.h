@@ -110,7 +110,6 @@ struct batcher {
 };
 
 /* batch.c */
-_Noreturn void batch_no_memory(void);
 struct gather *batch_find(const struct batcher *b, uint32_t sub);
 void batch_gather_free(struct gather *g);
 void batch_set_due(struct gather *g, int64_t now);

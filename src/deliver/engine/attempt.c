@@ -7,9 +7,9 @@
 #include "base/log/metric.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "deliver/engine/control.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/detail.h"
-#include "deliver/engine/gone.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
@@ -267,7 +267,7 @@ attempt_gone(const struct attempt *a)
 	const struct wish *w = deliver_wish(a->d, a->s.sub);
 
 	if (w && !a->test)
-		gone_disable(
+		control_gone(
 		    a->d->o.append, w, !attempt_ours(a), deliver_now(a->d));
 }
 

@@ -6,6 +6,7 @@
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "deliver/engine/wish.h"
 #include "event/envelope.h"
 #include "seal/digest.h"
 #include "sql.h"
@@ -25,9 +26,8 @@ config_entry(struct entry *en, const char *type)
 }
 
 int
-control_event(struct arena *a, const char *type, struct uuid tenant,
-    struct str key, struct str payload, int64_t now_us, struct entry *ret,
-    struct err *e)
+control_event(struct arena *a, const char *type, struct str key,
+    struct str payload, int64_t now_us, struct entry *ret, struct err *e)
 {
 	struct envelope_opts o = {.now_us = now_us, .own = true};
 	struct buf b = BUF(1 * MIB);
@@ -37,7 +37,7 @@ control_event(struct arena *a, const char *type, struct uuid tenant,
 
 	buf_fmt(&b, "{\"eventType\":\"%s\",\"schemaVersion\":1,\"tenantId\":\"",
 	    type);
-	uuid_add(&b, tenant);
+	uuid_add(&b, (struct uuid){{0}}); /* nobody's */
 	buf_addz(&b, "\",\"producer\":{\"service\":\"hikyaku\",\"instanceId\":"
 		     "\"1\"},\"sequence\":{\"partitionKey\":");
 	buf_json(&b, key);
@@ -78,8 +78,8 @@ control_tell(
 	int rc;
 
 	t->arena = arena_new(64 * KIB);
-	rc = control_event(t->arena, type, (struct uuid){{0}},
-	    STR("subscription"), payload, now_us, &t->entry, &e);
+	rc = control_event(t->arena, type, STR("subscription"), payload, now_us,
+	    &t->entry, &e);
 	t->job = (struct append_job){
 	    .entries = &t->entry, .n = 1, .ctx = t, .done = telling_done};
 	if (rc == OK)
@@ -252,4 +252,87 @@ control_preset(struct append *append, struct preset_change *c, struct err *e)
 	c->job.after = preset_after;
 	c->job.ctx = c;
 	return append_post(append, &c->job, e);
+}
+
+/* Gone for good --------------------------------------------------------------- */
+
+struct gone {
+	struct sub_change change;
+	struct arena *arena;
+};
+
+static void
+gone_done(struct append_job *job)
+{
+	const struct sub_change *c = job->ctx;
+	struct gone *g = c->arg;
+
+	if (job->err.code < 0 && job->err.code != ERR_CONFLICT)
+		log_err(LOG_ERROR, "a subscription could not be disabled",
+		    &job->err);
+	arena_free(g->arena);
+	free(g);
+}
+
+/* Several may have been under way: one of them disables and tells of it. */
+static int
+still_enabled(struct db *db, struct sub_change *c, struct err *e)
+{
+	const struct gone *g = c->arg;
+	struct sql_subs_one_row row;
+	int rc = sql_subs_one_one(db, g->arena, &row, e, .id = c->id);
+
+	if (rc < 0)
+		return rc;
+	return rc > 0 && row.enabled
+		   ? OK
+		   : err_set(e, ERR_CONFLICT, "it is disabled already");
+}
+
+void
+control_gone(
+    struct append *append, const struct wish *w, bool tell, int64_t now)
+{
+	static const char WHY[] = "the receiver answered 410 Gone";
+	struct gone *g = mem_get(sizeof(*g));
+	struct sub_change *c = &g->change;
+	struct arena *a = arena_new(64 * KIB);
+	struct buf b = BUF(1 * KIB);
+	char *id = arena_alloc(a, UUID_LEN + 1);
+	struct err e = {0};
+	int rc;
+
+	uuid_format(w->uid, id);
+	g->arena = a;
+	*c = (struct sub_change){
+	    .kind = SUB_SWITCH,
+	    .id = w->core.id,
+	    .why = STR(WHY),
+	    .now_us = now,
+	    .fill = still_enabled,
+	    .job.done = gone_done,
+	    .arg = g, /* gone_done() frees it */
+	    .audit =
+		{
+		    .category = AUDIT_SUBSCRIPTION_DISABLED,
+		    .at_us = now,
+		    .target_type = STR("subscription"),
+		    .webhook_id = str_of(id),
+		    .has_result = true,
+		    .status = 410,
+		    .error = STR(WHY),
+		},
+	};
+	buf_fmt(&b, "{\"subscriptionId\":\"%s\",\"reason\":\"%s\"}", id, WHY);
+	rc = control_event(a, "ops.endpoint.disabled", STR("subscription"),
+	    buf_str(&b), now, &c->entries[1], &e);
+	c->has_event = tell;
+	if (rc == OK)
+		rc = control_post(append, c, &e);
+	buf_done(&b);
+	if (rc < 0) {
+		log_err(LOG_ERROR, "a subscription could not be disabled", &e);
+		arena_free(a);
+		free(g);
+	}
 }

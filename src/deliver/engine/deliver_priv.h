@@ -1,7 +1,8 @@
 /*
  * deliver_priv.h - the deliver thread and its parts.
  *
- *   deliver.c    start and stop, the deliver thread's loop, its mail
+ *   deliver.c    start and stop, the deliver thread's loop;
+ *                deliver_mail.c, deliver_load.c
  *   owner.h      taking, holding and losing the groups
  *   feeding.h    entries into the core
  *   attempt.h    one attempt, from the core's wish to its sink
@@ -11,7 +12,6 @@
  *   replay.h     replays under way
  *   stale.h      the last version of each record that was handed over
  *   hold.h       subscriptions whose programs go wrong too often
- *   dispatch.c   the dispatch thread
  *   fetch.h      the fetch thread: pages and single entries of the log
  *
  * Each part is a struct with an owner, the file of its name; what is here is
@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 #include "deliver/core/core.h"
+#include "deliver/dispatch/dispatch.h"
 #include "deliver/engine/ask.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/confs.h"
@@ -35,7 +36,6 @@
 
 struct arena;
 struct client;
-struct dispatch;
 struct map;
 struct pool;
 struct stale;
@@ -92,9 +92,21 @@ void attempt_letter(struct deliver *d, struct one_letter *one);
 void attempt_version(struct deliver *d, struct one_version *one);
 void attempt_test(struct deliver *d, struct ask_test *q, struct letter *l);
 
-/* dispatch.c */
-int dispatch_start(
-    struct deliver *d, struct dispatch **ret, struct err *e) MUST_CHECK;
-void dispatch_stop(struct dispatch *x); /* NULL is fine */
+/* deliver_mail.c: what other threads tell and ask; true: there was some. */
+bool deliver_mail(struct deliver *d);
+/* The same once nobody takes it any more. */
+void deliver_mail_drop(struct deliver *d, const struct err *e);
+void deliver_forget_subs(struct deliver *d);
+void deliver_sinks_drop(struct deliver *d, const struct err *e);
+
+/*
+ * deliver_load.c: what the store knows of deliveries, into the core; after a start,
+ * and after groups were taken over, once the core knows the subscriptions. It
+ * reads endpoints, rows and readers, and what is settled above the cursor, which
+ * is bounded by the window (limits.h) whatever the backlog is. What is settled
+ * above a reader's position is not read: its pages leave such entries out (sql
+ * log_feed_sub).
+ */
+int deliver_load(struct deliver *d, int64_t now, struct err *e) MUST_CHECK;
 
 #endif

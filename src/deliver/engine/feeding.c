@@ -1,13 +1,16 @@
 #include "deliver/engine/feeding.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
 #include "base/str.h"
 #include "contract/request.h"
 #include "contract/verdict.h"
+#include "deliver/engine/control.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/detail.h"
 #include "deliver/engine/letter.h"
-#include "deliver/engine/lost.h"
 #include "deliver/engine/wish.h"
 
 bool
@@ -94,6 +97,46 @@ feeding_drop(struct feed *f)
 	f->n = 0;
 }
 
+/* An event for whoever watches; to lose one is no loss: the log line stays. */
+static void
+tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
+{
+	struct buf b = BUF(1 * KIB);
+
+	buf_addz(&b, "{\"subscriptionId\":\"");
+	uuid_add(&b, uid);
+	buf_fmt(&b,
+	    "\",\"seqFrom\":%lld,\"seqTo\":%lld,\"reason\":\"EXPIRED\"}",
+	    (long long)g->seq, (long long)g->seq_to);
+	control_tell(append, "ops.events.expired", buf_str(&b), g->at);
+	buf_done(&b);
+}
+
+static void
+add_lost(struct flushing *f, const struct page *p, int64_t now)
+{
+	struct flush_range g = {
+	    .sub = p->read.sub,
+	    .okey = p->read.okey,
+	    .seq = p->read.after + 1,
+	    .seq_to = p->lost_to,
+	    .at = now,
+	};
+	struct log_line l;
+
+	log_begin(&l, LOG_WARN, "events went before they were delivered");
+	log_int(&l, "subscription", p->read.sub);
+	log_int(&l, "rep", p->read.rep);
+	log_int(&l, "seqFrom", g.seq);
+	log_int(&l, "seqTo", g.seq_to);
+	log_end(&l);
+	metric_add(M_EVENTS_LOST, g.seq_to - g.seq + 1);
+	if (p->read.rep > 0)
+		return; /* a replay of what is gone: its answer says so */
+	flushing_range(f, &g);
+	tell_lost(f->append, p->wish->uid, &g);
+}
+
 static int64_t
 feed_page(struct deliver *d, struct page *p, int64_t now)
 {
@@ -123,7 +166,7 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 	if (d->owner.state == OWNER_YES) {
 		upto = feed_page(d, p, now);
 		if (p->lost_to > 0)
-			lost_add(&d->flushing, p, now);
+			add_lost(&d->flushing, p, now);
 		core_read_done(d->core, p->read.reader, upto, now);
 		hold_apply(&d->holds, d->core, p->wish, now);
 	}

@@ -5,6 +5,17 @@
  * Feeds circulate between dispatch and deliver, so that dispatch can't run
  * ahead by more than there are feeds.
  *
+ * LOST. Entries may have gone by their age before a reader came to them. The
+ * log loses entries on the commit thread, readers move on the deliver thread:
+ * whoever moved a reader in the store alone would have its position written
+ * back by the core, so nobody does. Fetch finds that the log begins above a
+ * reader, its page tells so, and one dead letter for the whole stretch is
+ * written with the flush that moves the reader. A crash before that flush finds
+ * the same once more. One that stands still (its subscription is disabled)
+ * jumps when it is read again. Rows are not touched either: their bodies were
+ * kept (event/retain.c), and their next try finds the log without them and
+ * makes the dead letter.
+ *
  * LIFE. The deliver thread's.
  */
 #ifndef DELIVER_ENGINE_FEEDING_H

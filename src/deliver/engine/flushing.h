@@ -3,7 +3,7 @@
  *
  * One set of changes at a time, written again until it is in, or until another
  * node has the groups. With it goes what else has to be stored with it: what
- * people decided (ask.h), stretches of the log that went unread (lost.h), and
+ * people decided (ask.h), stretches of the log that went unread (feeding.h), and
  * what became of deliveries that another part keeps account of (flush.h,
  * "settled"). What comes while a set is under way waits for the next one, in a
  * second list: the two take turns.

@@ -10,7 +10,6 @@
 #include "loop/mailbox.h"
 
 struct deliver;
-struct dispatch;
 struct presets;
 struct wish;
 
@@ -63,6 +62,5 @@ void deliver_tell(struct deliver *d, struct note *n);
 /* SUB or HOLD with a wish, of which it takes a reference; SUB_END with sub. */
 void deliver_tell_sub(
     struct deliver *d, enum note_kind kind, struct wish *w, uint32_t sub);
-void dispatch_tell(struct dispatch *x, struct note *n);
 
 #endif

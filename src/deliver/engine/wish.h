@@ -19,7 +19,7 @@
 #include "base/uuid.h"
 #include "contract/subscription.h"
 #include "deliver/core/core.h"
-#include "deliver/engine/strikes.h"
+#include "deliver/dispatch/strikes.h"
 #include "sink/sink.h"
 
 struct presets;

@@ -1,4 +1,4 @@
-#include "deliver/engine/strikes.h"
+#include "deliver/dispatch/strikes.h"
 
 #include "base/clock.h"
 

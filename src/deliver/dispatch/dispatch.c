@@ -1,3 +1,5 @@
+#include "deliver/dispatch/dispatch.h"
+
 #include <assert.h>
 
 #include "base/clock.h"
@@ -8,19 +10,13 @@
 #include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/batch/batch.h"
-#include "deliver/engine/deliver_priv.h"
-#include "deliver/engine/dispatch_priv.h"
+#include "deliver/dispatch/dispatch_priv.h"
+#include "deliver/engine/hold.h"
 #include "deliver/engine/letter.h"
+#include "event/append.h"
 #include "loop/thread.h"
 #include "match/jq/jq.h"
 #include "sql.h"
-
-/*
- * The dispatch thread reads the log in order, applies what changed with
- * subscriptions at its place in that order, finds who wants each event, and
- * hands both to the deliver thread. It never waits for a receiver: where one
- * is behind, the core keeps a position for it and forgets what it is fed.
- */
 
 #define AGAIN_MS  250 /* after a store that did not answer */
 #define SETTLE_MS 100
@@ -361,9 +357,7 @@ read_page(struct dispatch *x, struct err *e)
 static void
 woken(struct tail_waiter *w)
 {
-	struct dispatch *x =
-	    (struct dispatch *)(void *)((char *)w -
-					offsetof(struct dispatch, waiter));
+	struct dispatch *x = LINK_OF(w, struct dispatch, waiter);
 
 	/* Once this is false x may be gone: it is the last we do with it, but
 	 * for the post, which must come first. */

@@ -2,8 +2,8 @@
  * dispatch_priv.h - the dispatch thread: dispatch.c reads and matches,
  * dispatch_subs.c knows who there is.
  */
-#ifndef DELIVER_ENGINE_DISPATCH_PRIV_H
-#define DELIVER_ENGINE_DISPATCH_PRIV_H
+#ifndef DELIVER_DISPATCH_DISPATCH_PRIV_H
+#define DELIVER_DISPATCH_DISPATCH_PRIV_H
 
 #include <stdatomic.h>
 

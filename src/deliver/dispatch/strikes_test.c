@@ -1,5 +1,5 @@
 /* strikes.h: three overruns, a hundred errors, and the edges of their time. */
-#include "deliver/engine/strikes.h"
+#include "deliver/dispatch/strikes.h"
 
 #include "base/str.h"
 #include "base/test.h"

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/batch/batch.h"
-#include "deliver/engine/dispatch_priv.h"
+#include "deliver/dispatch/dispatch_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/preset_store.h"
 #include "match/jq/jq.h"
