@@ -18,7 +18,8 @@
 #include "match/jq/jq.h"
 #include "sql.h"
 
-#define AGAIN_MS  250 /* after a store that did not answer */
+#define HALTED    (-1000) /* of no error: we are to stop */
+#define AGAIN_MS  250     /* after a store that did not answer */
 #define SETTLE_MS 100
 #define LEAP_MS   20   /* between looks, while there is nobody to deliver to */
 #define LEAP_MAX  8192 /* entries that the store is asked of at once */
@@ -201,7 +202,7 @@ hold_hits(struct dispatch *x, const struct letter *l, struct feed **f, size_t n)
 		if (!h->failed || !wish_held(h->k->wish))
 			continue;
 		if (*f && !feed_send(x, f, l->seq))
-			return ERR_BUSY;
+			return HALTED;
 		deliver_tell_sub(x->d, NOTE_HOLD, h->k->wish, 0);
 	}
 	return OK;
@@ -221,7 +222,7 @@ match_named(struct dispatch *x, struct letter *l, struct feed **f)
 			continue;
 		letter_open(l, x->o->keyring);
 		if (!feed_add(x, f, l, k->wish, false))
-			return ERR_BUSY;
+			return HALTED;
 	}
 	return OK;
 }
@@ -238,9 +239,7 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 		struct known *k = map_find(x->subs, SUB_KEY(&id));
 
 		letter_open(l, x->o->keyring);
-		if (k && !feed_add(x, f, l, k->wish, false))
-			rc = ERR_BUSY;
-		return rc;
+		return k && !feed_add(x, f, l, k->wish, false) ? HALTED : OK;
 	}
 	rc = match_find(x->table, l->type, &l->tenant, &x->hits, e);
 	if (rc == OK) {
@@ -253,7 +252,7 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 	}
 	for (size_t i = 0; rc == OK && i < n; i++)
 		if (!feed_hit(x, f, &x->found[i], l))
-			rc = ERR_BUSY;
+			rc = HALTED;
 	if (rc == OK)
 		rc = match_named(x, l, f);
 	return rc == OK ? hold_hits(x, l, f, n) : rc;
@@ -265,7 +264,7 @@ apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
     int64_t done, struct err *e)
 {
 	if (*f && !feed_send(x, f, done))
-		return ERR_BUSY;
+		return HALTED;
 	return dispatch_apply(x, l, e);
 }
 
@@ -342,9 +341,9 @@ read_page(struct dispatch *x, struct err *e)
 			done = page[i]->seq;
 		letter_unref(page[i]);
 	}
-	if (rc != ERR_BUSY && done > x->pos && !moved(x, &f, done))
+	if (rc != HALTED && done > x->pos && !moved(x, &f, done))
 		return 0;
-	if (rc == ERR_BUSY) { /* told to stop in the middle */
+	if (rc == HALTED) { /* told to stop in the middle */
 		if (f)
 			feed_drop(x, f);
 		return 0;
@@ -371,16 +370,12 @@ static void
 begin_load(struct dispatch *x)
 {
 	struct err e = {0};
+	bool failed = dispatch_load(x, &e) < 0;
 
-	if (dispatch_load(x, &e) < 0) {
-		if (!x->told)
-			log_err(LOG_ERROR, "subscriptions can't be read", &e);
-		x->told = true;
-		x->again_ms = clock_mono_ms() + AGAIN_MS;
-		return;
-	}
-	x->told = false;
-	x->again_ms = 0;
+	if (failed && !x->told)
+		log_err(LOG_ERROR, "subscriptions can't be read", &e);
+	x->told = failed;
+	x->again_ms = failed ? clock_mono_ms() + AGAIN_MS : 0;
 }
 
 static void

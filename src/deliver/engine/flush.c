@@ -56,7 +56,7 @@ put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
 							     : OK;
 }
 
-/* recover.c knows which reasons say that the filter is to be asked. */
+/* deliver_load.c knows which reasons say that the filter is to be asked. */
 static int
 row_reason(const struct core_row *r)
 {

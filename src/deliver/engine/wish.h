@@ -58,7 +58,7 @@ struct wish {
 	struct core_sub core;
 	struct strikes strikes;
 	int64_t strike_us; /* the time that they are counted in */
-	bool hold_begun;   /* hold.c's */
+	bool hold_begun;   /* hold.h's */
 	enum wish_key key;
 	bool spaced;   /* request_spacing_key() has to be asked */
 	bool picky;    /* request_wanted() has to be asked */
