@@ -197,7 +197,7 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 		break;
 	case NOTE_VERSION:
 		attempt_version(d, (struct one_version *)n);
-		fetch_version_free((struct one_version *)n);
+		free(n);
 		break;
 	case NOTE_DEADS:
 		take_deads(d, (struct deads *)n, now);

@@ -12,7 +12,6 @@
 #include "deliver/engine/replay.h"
 #include "deliver/engine/wish.h"
 #include "event/envelope.h"
-#include "loop/pool.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 
@@ -25,18 +24,6 @@ struct fetcher {
 	struct db *db;
 	struct jq *jq;
 };
-
-/* What is asked for comes back in one piece with its job. */
-#define JOB(name, what)                                                        \
-	struct name {                                                          \
-		struct pool_job job;                                           \
-		struct deliver *d;                                             \
-		what;                                                          \
-	}
-JOB(page_job, struct page page);
-JOB(letter_job, struct one_letter one);
-JOB(version_job, struct one_version one);
-JOB(deads_job, struct deads deads);
 
 static void *
 fetch_enter(void *arg)
@@ -84,6 +71,24 @@ fetch_start(struct deliver *d, struct pool **ret, struct err *e)
 	};
 
 	return pool_start(&o, ret, e);
+}
+
+static void
+run_job(struct pool_job *job, void *ctx)
+{
+	struct fetched *x = LINK_OF(job, struct fetched, job);
+
+	x->read(ctx, x);
+	deliver_tell(x->d, &x->note);
+}
+
+static bool
+post_job(struct deliver *d, struct fetched *x, enum note_kind kind,
+    void (*read)(struct fetcher *f, struct fetched *x))
+{
+	*x = (struct fetched){
+	    .note.kind = kind, .job.run = run_job, .d = d, .read = read};
+	return pool_post(d->fetch, &x->job);
 }
 
 static bool
@@ -214,41 +219,34 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 }
 
 static void
-run_page(struct pool_job *job, void *ctx)
+read_page_job(struct fetcher *f, struct fetched *x)
 {
-	struct page_job *j = (struct page_job *)job;
-	struct fetcher *f = ctx;
+	struct page *p = (struct page *)x;
 	struct err e = {0};
 
-	if (ready(f) && read_page(f, &j->page, &e) < 0) {
-		for (size_t i = 0; i < j->page.n; i++)
-			letter_unref(j->page.letters[i]);
-		j->page.n = 0;
-		j->page.upto = j->page.read.after;
-		j->page.lost_to = 0;
-	}
-	deliver_tell(j->d, &j->page.note);
+	if (!ready(f) || read_page(f, p, &e) == OK)
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		letter_unref(p->letters[i]);
+	p->n = 0;
+	p->upto = p->read.after;
+	p->lost_to = 0;
 }
 
 bool
 fetch_page(struct deliver *d, const struct core_read *r, struct wish *w,
     struct replay *replay)
 {
-	struct page_job *j = mem_get(sizeof(*j));
+	struct page *p = mem_get(sizeof(*p));
 
 	assert(r->most <= READ_PAGE_MAX);
-	j->job.run = run_page;
-	j->d = d;
-	j->page.note.kind = NOTE_PAGE;
-	j->page.read = *r;
-	j->page.wish = wish_ref(w);
-	j->page.replay = replay_ref(replay);
-	j->page.upto = r->after;
-	if (pool_post(d->fetch, &j->job))
+	p->read = *r;
+	p->wish = wish_ref(w);
+	p->replay = replay_ref(replay);
+	p->upto = r->after;
+	if (post_job(d, &p->head, NOTE_PAGE, read_page_job))
 		return true;
-	wish_unref(w);
-	replay_unref(j->page.replay);
-	free(j);
+	fetch_page_free(p);
 	return false;
 }
 
@@ -259,7 +257,7 @@ fetch_page_free(struct page *p)
 		letter_unref(p->letters[i]);
 	wish_unref(p->wish);
 	replay_unref(p->replay);
-	free(MAIL_OF(p, struct page_job, page));
+	free(p);
 }
 
 /* A stored body as the entry that it was. */
@@ -332,12 +330,10 @@ ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
 }
 
 static void
-run_version(struct pool_job *job, void *ctx)
+read_version(struct fetcher *f, struct fetched *x)
 {
-	struct version_job *j = (struct version_job *)job;
-	struct one_version *v = &j->one;
+	struct one_version *v = (struct one_version *)x;
 	struct sql_record_version_get_row row;
-	struct fetcher *f = ctx;
 	struct err e = {0};
 	int64_t rec[2];
 	int rc = ERR_AWAY;
@@ -349,41 +345,27 @@ run_version(struct pool_job *job, void *ctx)
 	if (rc > 0)
 		v->rv = row.rv;
 	v->failed = rc < 0;
-	deliver_tell(j->d, &v->note);
 }
 
 bool
 fetch_version(struct deliver *d, struct attempt *at, const struct core_rec *rec)
 {
-	struct version_job *j = mem_get(sizeof(*j));
+	struct one_version *v = mem_get(sizeof(*v));
 
-	j->job.run = run_version;
-	j->d = d;
-	j->one = (struct one_version){
-	    .note.kind = NOTE_VERSION,
-	    .sub = at->s.sub,
-	    .rec = *rec,
-	    .rv = CORE_NO_RV,
-	    .attempt = at,
-	};
-	if (pool_post(d->fetch, &j->job))
+	v->sub = at->s.sub;
+	v->rec = *rec;
+	v->rv = CORE_NO_RV;
+	v->attempt = at;
+	if (post_job(d, &v->head, NOTE_VERSION, read_version))
 		return true;
-	free(j);
+	free(v);
 	return false;
 }
 
-void
-fetch_version_free(struct one_version *one)
-{
-	free(MAIL_OF(one, struct version_job, one));
-}
-
 static void
-run_letter(struct pool_job *job, void *ctx)
+read_letter(struct fetcher *f, struct fetched *x)
 {
-	struct letter_job *j = (struct letter_job *)job;
-	struct one_letter *one = &j->one;
-	struct fetcher *f = ctx;
+	struct one_letter *one = (struct one_letter *)x;
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
 	struct err e = {0};
@@ -396,7 +378,7 @@ run_letter(struct pool_job *job, void *ctx)
 		rc = sql_log_feed_next(rows, &row, &e);
 	if (rc > 0) {
 		one->letter = letter_new(&row);
-		letter_open(one->letter, j->d->o.keyring);
+		letter_open(one->letter, f->d->o.keyring);
 	}
 	rows_close(rows);
 	if (rc == 0)
@@ -404,29 +386,24 @@ run_letter(struct pool_job *job, void *ctx)
 	if (rc >= 0)
 		rc = ask_filter(f, one, &e);
 	one->failed = rc < 0;
-	deliver_tell(j->d, &one->note);
 }
 
 bool
 fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
     struct wish *w)
 {
-	struct letter_job *j = mem_get(sizeof(*j));
+	struct one_letter *one = mem_get(sizeof(*one));
 
-	j->job.run = run_letter;
-	j->d = d;
-	j->one.note.kind = NOTE_LETTER;
-	j->one.sub = s->sub;
-	j->one.rep = s->rep;
-	j->one.seq = s->seq;
-	j->one.attempt = at;
-	j->one.unjudged = s->unjudged != 0;
-	if (w && w->filter.n > 0 && (s->n == 0 || j->one.unjudged))
-		j->one.wish = wish_ref(w);
-	if (pool_post(d->fetch, &j->job))
+	one->sub = s->sub;
+	one->rep = s->rep;
+	one->seq = s->seq;
+	one->attempt = at;
+	one->unjudged = s->unjudged != 0;
+	if (w && w->filter.n > 0 && (s->n == 0 || one->unjudged))
+		one->wish = wish_ref(w);
+	if (post_job(d, &one->head, NOTE_LETTER, read_letter))
 		return true;
-	wish_unref(j->one.wish);
-	free(j);
+	fetch_letter_free(one);
 	return false;
 }
 
@@ -435,7 +412,7 @@ fetch_letter_free(struct one_letter *one)
 {
 	letter_unref(one->letter);
 	wish_unref(one->wish);
-	free(MAIL_OF(one, struct letter_job, one));
+	free(one);
 }
 
 /* 1: no more of it should wait to be sent. */
@@ -502,30 +479,25 @@ read_deads(struct fetcher *f, struct deads *p, struct err *e)
 }
 
 static void
-run_deads(struct pool_job *job, void *ctx)
+read_deads_job(struct fetcher *f, struct fetched *x)
 {
-	struct deads_job *j = (struct deads_job *)job;
-	struct fetcher *f = ctx;
+	struct deads *p = (struct deads *)x;
 	struct err e = {0};
 
-	j->deads.failed = !ready(f) || read_deads(f, &j->deads, &e) < 0;
+	p->failed = !ready(f) || read_deads(f, p, &e) < 0;
 	if (e.code < 0)
 		log_err(LOG_WARN, "dead letters can't be read now", &e);
-	deliver_tell(j->d, &j->deads.note);
 }
 
 bool
 fetch_deads(struct deliver *d, const struct deads *want)
 {
-	struct deads_job *j = mem_get(sizeof(*j));
+	struct deads *p = mem_get(sizeof(*p));
 
-	j->job.run = run_deads;
-	j->d = d;
-	j->deads = *want;
-	j->deads.note.kind = NOTE_DEADS;
-	if (pool_post(d->fetch, &j->job))
+	*p = *want;
+	if (post_job(d, &p->head, NOTE_DEADS, read_deads_job))
 		return true;
-	free(j);
+	free(p);
 	return false;
 }
 
@@ -534,5 +506,5 @@ fetch_deads_free(struct deads *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		letter_unref(p->v[i].letter);
-	free(MAIL_OF(p, struct deads_job, deads));
+	free(p);
 }

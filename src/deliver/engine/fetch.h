@@ -15,14 +15,25 @@
 #include "base/limits.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/note.h"
+#include "loop/pool.h"
 
 struct attempt;
 struct letter;
 struct replay;
 
+struct fetcher;
+
+/* The head of what is asked for. */
+struct fetched {
+	struct note note; /* as which it comes back */
+	struct pool_job job;
+	struct deliver *d;
+	void (*read)(struct fetcher *f, struct fetched *x);
+};
+
 /* A page of a reader. */
 struct page {
-	struct note note;
+	struct fetched head;
 	struct core_read read;
 	struct wish *wish;
 	struct replay *replay; /* NULL: none; a reference */
@@ -34,7 +45,7 @@ struct page {
 
 /* The log entry of an attempt whose letter is gone from memory. */
 struct one_letter {
-	struct note note;
+	struct fetched head;
 	uint32_t sub;
 	int rep;
 	int64_t seq;
@@ -48,7 +59,7 @@ struct one_letter {
 
 /* The last version of a record, for an attempt that may be stale. */
 struct one_version {
-	struct note note;
+	struct fetched head;
 	uint32_t sub;
 	struct core_rec rec;
 	int64_t rv;  /* CORE_NO_RV: none was handed over */
@@ -64,7 +75,7 @@ struct dead_at {
 
 /* Dead letters of a health check that failed, and their events. */
 struct deads {
-	struct note note;
+	struct fetched head;
 	uint32_t sub;
 	int64_t turn;  /* the asker's own */
 	bool failed;   /* the store is away */
@@ -81,7 +92,6 @@ struct deads {
 	} v[REVIVE_PAGE];
 };
 
-struct pool;
 int fetch_start(struct deliver *d, struct pool **ret, struct err *e) MUST_CHECK;
 
 /* NOTE_PAGE. */
@@ -93,10 +103,9 @@ void fetch_page_free(struct page *p);
 bool fetch_letter(struct deliver *d, struct attempt *at,
     const struct core_send *s, struct wish *w);
 void fetch_letter_free(struct one_letter *one);
-/* NOTE_VERSION. */
+/* NOTE_VERSION; free() it. */
 bool fetch_version(
     struct deliver *d, struct attempt *at, const struct core_rec *rec);
-void fetch_version_free(struct one_version *one);
 /* NOTE_DEADS, which goes to the sink of the subscription. */
 bool fetch_deads(struct deliver *d, const struct deads *want);
 void fetch_deads_free(struct deads *p);

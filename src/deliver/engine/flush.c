@@ -413,27 +413,19 @@ flush_write(struct db *db, const struct flush *f, struct err *e)
 		    db, e, .id = node_id(f->node), .flush = f->number);
 		rc = fresh < 0 ? (int)e->code : OK;
 	}
-	if (rc == OK && fresh > 0) {
-		rc = put_attempts(db, a, f->changes, e);
-		if (rc == OK)
-			rc = put_versions(db, a, f->changes, e);
-		if (rc == OK)
-			rc = put_rows(db, a, f, e);
-		/* What was put back may have failed again by now. */
-		if (rc == OK)
-			rc = put_decisions(db, f, decided, e);
-		if (rc == OK)
-			rc = put_deads(db, f, e);
-		if (rc == OK)
-			rc = put_positions(db, f, e);
-		if (rc == OK)
-			rc = put_stats(db, a, f, e);
-		if (rc == OK && f->n_settlements > 0)
-			rc =
-			    f->settled(db, f->settlements, f->n_settlements, e);
-		if (rc == OK)
-			rc = put_audit(db, f, decided, e);
-	}
+	/* What was put back may have failed again by now: decisions go before
+	 * dead letters. */
+	if (rc == OK && fresh > 0 &&
+	    (put_attempts(db, a, f->changes, e) < 0 ||
+		put_versions(db, a, f->changes, e) < 0 ||
+		put_rows(db, a, f, e) < 0 ||
+		put_decisions(db, f, decided, e) < 0 ||
+		put_deads(db, f, e) < 0 || put_positions(db, f, e) < 0 ||
+		put_stats(db, a, f, e) < 0 ||
+		(f->n_settlements > 0 &&
+		    f->settled(db, f->settlements, f->n_settlements, e) < 0) ||
+		put_audit(db, f, decided, e) < 0))
+		rc = e->code;
 	arena_free(a);
 	return rc;
 }
