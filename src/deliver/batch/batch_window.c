@@ -149,17 +149,6 @@ batch_window_free(struct batch_window *w)
 	free(w);
 }
 
-static struct str
-keep_text(char **at, struct str s)
-{
-	struct str copy = {*at, s.n};
-
-	if (s.n > 0)
-		memcpy(*at, s.p, s.n);
-	*at += s.n;
-	return copy;
-}
-
 static struct group *
 group_find(struct batch_window *w, const struct batch_event *ev)
 {
@@ -194,10 +183,8 @@ group_new(struct batch_window *w, const struct batch_event *ev)
 	    .texts = at,
 	    .members = BUF(BATCH_BYTES_MAX),
 	};
+	g->face = child_folder_copy(f, at);
 	g->face.tenant = ev->tenant;
-	g->face.id = keep_text(&at, f->id);
-	g->face.parent = keep_text(&at, f->parent);
-	g->face.repository = keep_text(&at, f->repository);
 	w->n_groups++;
 	return g;
 }

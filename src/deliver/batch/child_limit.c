@@ -120,19 +120,26 @@ keep_text(char **at, struct str s)
 	return copy;
 }
 
+struct child_folder
+child_folder_copy(const struct child_folder *f, char *at)
+{
+	struct child_folder copy = {.tenant = f->tenant};
+
+	copy.id = keep_text(&at, f->id);
+	copy.parent = keep_text(&at, f->parent);
+	copy.repository = keep_text(&at, f->repository);
+	return copy;
+}
+
 static struct folder *
 folder_new(struct child_limit *l, const struct child_folder *face)
 {
 	size_t tenant = sizeof(face->tenant.b);
 	struct folder *f = mem_get(sizeof(*f) + tenant + face->id.n +
 				   face->parent.n + face->repository.n);
-	char *at = f->data;
 
-	(void)keep_text(&at, uuid_str(&face->tenant));
-	f->face.tenant = face->tenant;
-	f->face.id = keep_text(&at, face->id);
-	f->face.parent = keep_text(&at, face->parent);
-	f->face.repository = keep_text(&at, face->repository);
+	memcpy(f->data, face->tenant.b, tenant);
+	f->face = child_folder_copy(face, f->data + tenant);
 	f->key = (struct str){f->data, tenant + face->id.n};
 	map_set(l->folders, f->key, f);
 	list_add(&l->by_use, &f->by_use);

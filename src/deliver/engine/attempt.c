@@ -37,62 +37,25 @@ static struct attempt *
 attempt_new(struct deliver *d, uint32_t sub)
 {
 	const struct wish *w = deliver_wish(d, sub);
-	struct link *k = list_first(&d->attempts.spare);
-	struct attempt *a;
-	struct arena *arena;
+	struct attempt *a = mem_get(sizeof(*a));
 
-	if (k) {
-		list_remove(&d->attempts.spare, k);
-		a = LINK_OF(k, struct attempt, in_list);
-		arena = a->arena;
-	} else {
-		a = mem_get(sizeof(*a));
-		arena = arena_new(ATTEMPT_MEM);
-	}
-	*a = (struct attempt){
-	    .d = d, .arena = arena, .sink = w ? w->sink : (enum sink_kind)0};
-	list_add(&d->attempts.list, &a->in_list);
+	a->d = d;
+	a->sink = w ? w->sink : (enum sink_kind)0;
+	a->arena = arena_new(ATTEMPT_MEM);
+	list_add(&d->attempts, &a->in_list);
 	return a;
 }
 
 static void
 attempt_free(struct attempt *a)
 {
-	struct attempts *all = &a->d->attempts;
-
-	list_remove(&all->list, &a->in_list);
+	list_remove(&a->d->attempts, &a->in_list);
 	if (a->admitted)
 		driver(a)->ended(self(a), a);
 	confs_put(&a->d->confs, a->conf);
 	letter_unref(a->letter);
-	arena_reset(a->arena);
-	if (all->spare.n < ATTEMPTS_SPARE) {
-		list_add(&all->spare, &a->in_list);
-		return;
-	}
 	arena_free(a->arena);
 	free(a);
-}
-
-void
-attempts_init(struct attempts *all)
-{
-	list_init(&all->list);
-	list_init(&all->spare);
-}
-
-void
-attempts_done(struct attempts *all)
-{
-	struct link *k;
-
-	while (all->spare.head.next && (k = list_first(&all->spare))) {
-		struct attempt *a = LINK_OF(k, struct attempt, in_list);
-
-		list_remove(&all->spare, k);
-		arena_free(a->arena);
-		free(a);
-	}
 }
 
 /* The end ------------------------------------------------------------------- */
@@ -505,16 +468,15 @@ attempt_test(struct deliver *d, struct ask_test *q, struct letter *l)
 	begin(a);
 }
 
-/* The groups are lost or the server stops: what is under way is cut off. */
 void
-attempts_cancel(struct attempts *all, bool lost)
+attempt_cancel_all(struct deliver *d, bool lost)
 {
 	struct link *k, *next;
 
-	for (k = list_first(&all->list); k; k = next) {
+	for (k = list_first(&d->attempts); k; k = next) {
 		struct attempt *a = LINK_OF(k, struct attempt, in_list);
 
-		next = list_next(&all->list, k);
+		next = list_next(&d->attempts, k);
 		a->void_ = a->void_ || (lost && !a->test);
 		if (driver(a)->cancel && a->own)
 			driver(a)->cancel(self(a), a);

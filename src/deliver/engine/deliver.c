@@ -191,7 +191,7 @@ renew_core(struct deliver *d)
 {
 	struct err e = {.code = ERR_AWAY};
 
-	if (!d->core_void || d->feeding.pages > 0 || d->attempts.list.n > 0)
+	if (!d->core_void || d->feeding.pages > 0 || d->attempts.n > 0)
 		return;
 	deliver_sinks_drop(d, &e);
 	core_free(d->core);
@@ -254,9 +254,9 @@ finished(struct deliver *d, int64_t now)
 	bool late = now >= d->stop_by_us + US_PER_S;
 	struct core_count n;
 
-	if (d->attempts.list.n > 0 || d->feeding.pages > 0) {
+	if (d->attempts.n > 0 || d->feeding.pages > 0) {
 		if (now >= d->stop_by_us)
-			attempts_cancel(&d->attempts, false);
+			attempt_cancel_all(d, false);
 		return false;
 	}
 	if (d->flushing.busy || d->owner.job.busy || d->holds.busy > 0)
@@ -347,7 +347,6 @@ free_deliver(struct deliver *d)
 	hold_done(&d->holds);
 	core_free(d->core);
 	deliver_forget_subs(d);
-	attempts_done(&d->attempts);
 	confs_done(&d->confs);
 	flushing_done(&d->flushing);
 	map_free(d->wishes);
@@ -401,7 +400,7 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 	d->scratch = arena_new(HTTP_ARENA_MAX); /* what was published fits */
 	d->core = new_core(d);
 	d->stale = stale_new();
-	attempts_init(&d->attempts);
+	list_init(&d->attempts);
 	d->confs.conf = o->conf;
 	d->confs.keyring = o->keyring;
 	confs_init(&d->confs);

@@ -83,7 +83,7 @@ lose(struct deliver *d, const struct err *e)
 {
 	lose_groups(d);
 	flushing_drop(&d->flushing);
-	attempts_cancel(&d->attempts, true);
+	attempt_cancel_all(d, true);
 	ask_drop(&d->asks, e);
 	deliver_sinks_drop(d, e);
 }

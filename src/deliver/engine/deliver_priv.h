@@ -40,11 +40,6 @@ struct map;
 struct pool;
 struct stale;
 
-/* Those in flight, and some that are kept for the next. */
-struct attempts {
-	struct list list, spare;
-};
-
 struct deliver {
 	struct deliver_opts o;
 	/* A clock that never jumps, and goes on while the machine sleeps: a
@@ -74,7 +69,7 @@ struct deliver {
 
 	struct owner owner;
 	struct feeding feeding;
-	struct attempts attempts;
+	struct list attempts; /* in flight */
 	struct flushing flushing;
 	struct asks asks;
 	struct confs confs;
@@ -83,10 +78,8 @@ struct deliver {
 };
 
 /* attempt.c */
-void attempts_init(struct attempts *all);
-void attempts_done(struct attempts *all); /* a zeroed one is fine */
 /* The groups are lost or the server stops: what is under way is cut off. */
-void attempts_cancel(struct attempts *all, bool lost);
+void attempt_cancel_all(struct deliver *d, bool lost);
 void attempt_start(struct deliver *d, const struct core_send *s, int64_t now);
 void attempt_letter(struct deliver *d, struct one_letter *one);
 void attempt_version(struct deliver *d, struct one_version *one);
