@@ -200,7 +200,7 @@ batcher_sub(struct batcher *b, struct wish *w, int program)
 }
 
 static void
-forget(struct batcher *b, struct gather *g)
+forget_gather(struct batcher *b, struct gather *g)
 {
 	be_due(g, INT64_MAX);
 	list_remove(&b->behind, &g->in_list);
@@ -219,7 +219,7 @@ batcher_forget(struct batcher *b, uint32_t sub)
 	struct gather *g = map_take(b->gathers, SUB_KEY(&sub));
 
 	if (g)
-		forget(b, g);
+		forget_gather(b, g);
 }
 
 void
@@ -230,7 +230,7 @@ batcher_halt(struct batcher *b)
 
 	while (at = 0, (g = map_each(b->gathers, &at))) {
 		(void)map_take(b->gathers, SUB_KEY(&g->sub));
-		forget(b, g);
+		forget_gather(b, g);
 	}
 	b->engage.n_next = 0;
 	b->engage.stale = b->engage.busy;
@@ -242,7 +242,7 @@ batcher_halt(struct batcher *b)
 
 /* One thing that is due. */
 static void
-step(struct gather *g, int64_t now)
+step_gather(struct gather *g, int64_t now)
 {
 	struct err e = {0};
 
@@ -292,7 +292,7 @@ take_window(struct gather *g, const struct batch_event *ev)
 }
 
 static bool
-take(struct gather *g, const struct letter *l)
+take_event(struct gather *g, const struct letter *l)
 {
 	struct batch_event ev = {
 	    .seq = l->seq,
@@ -336,11 +336,11 @@ take_or_make_room(struct gather *g, const struct letter *l)
 {
 	int64_t now;
 
-	if (take(g, l))
+	if (take_event(g, l))
 		return true;
 	now = deliver_now(g->b->d);
-	step(g, now);
-	return take(g, l);
+	step_gather(g, now);
+	return take_event(g, l);
 }
 
 void
@@ -369,7 +369,7 @@ batcher_live(const struct batcher *b, uint32_t sub)
 
 /* 1 when the subscription wants it gathered, as far as its filter says so. */
 static int
-wanted(const struct gather *g, struct letter *l, struct jq_said *ret,
+gather_wants(const struct gather *g, struct letter *l, struct jq_said *ret,
     struct err *e)
 {
 	const struct wish *w = g->wish;
@@ -420,7 +420,7 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 
 		n++;
 		bytes += letter_bytes(l);
-		rc = wanted(g, l, &said, e);
+		rc = gather_wants(g, l, &said, e);
 		room = rc <= 0 || take_said(g, l, &said);
 		if (rc >= 0)
 			g->seen = room ? l->seq : l->seq - 1;
@@ -475,7 +475,7 @@ batcher_turn(struct batcher *b, int64_t upto)
 	while ((first = heap_first(&b->due)) && first->due <= now) {
 		struct gather *g = LINK_OF(first, struct gather, due);
 
-		step(g, now);
+		step_gather(g, now);
 		if (g->due.at && g->due.due <= now)
 			be_due(g, now + US_PER_MS);
 	}

@@ -237,7 +237,7 @@ attempt_gone(const struct attempt *a)
 /* The beginning ----------------------------------------------------------------- */
 
 static int
-render(struct attempt *a, struct err *e)
+render_body(struct attempt *a, struct err *e)
 {
 	if (a->conf->template <0)
 		return OK;
@@ -246,7 +246,7 @@ render(struct attempt *a, struct err *e)
 }
 
 static void
-fill(struct attempt *a)
+fill_attempt(struct attempt *a)
 {
 	const struct wish *w = deliver_wish(a->d, a->s.sub);
 
@@ -266,7 +266,7 @@ fill(struct attempt *a)
 
 /* False: it is stale, or the store has to be asked first. */
 static bool
-fresh(struct attempt *a)
+is_fresh(struct attempt *a)
 {
 	struct deliver *d = a->d;
 	const struct wish *w = deliver_wish(d, a->s.sub);
@@ -313,14 +313,14 @@ render_failed(struct attempt *a, int rc, const struct err *e)
 }
 
 static void
-begin(struct attempt *a)
+begin_attempt(struct attempt *a)
 {
 	struct deliver *d = a->d;
 	struct err e = {0};
 	int rc;
 
 	a->began_us = deliver_now(d);
-	fill(a);
+	fill_attempt(a);
 	if (a->letter->failed) {
 		enum reason r = (enum reason)a->letter->failed;
 
@@ -328,7 +328,7 @@ begin(struct attempt *a)
 		    a->letter->why ? a->letter->why : reason_text(r));
 		return;
 	}
-	if (!fresh(a))
+	if (!is_fresh(a))
 		return;
 	a->conf = confs_get(&d->confs, a->s.sub, &e);
 	if (!a->conf) {
@@ -353,7 +353,7 @@ begin(struct attempt *a)
 		    "its deadline has passed");
 		return;
 	}
-	rc = render(a, &e);
+	rc = render_body(a, &e);
 	if (rc < 0) {
 		render_failed(a, rc, &e);
 		return;
@@ -390,7 +390,7 @@ attempt_start(struct deliver *d, const struct core_send *s, int64_t now)
 	}
 	if (knows(d, s)) {
 		a->letter = letter_ref(s->ev);
-		begin(a);
+		begin_attempt(a);
 	} else if (!fetch_letter(d, a, s, deliver_wish(d, s->sub))) {
 		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");
@@ -425,7 +425,7 @@ attempt_letter(struct deliver *d, struct one_letter *one)
 		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "the log can't be read now");
 	} else if (one->left_out) {
-		fill(a);
+		fill_attempt(a);
 		attempt_end_early(a, CORE_DROP, REASON_FILTERED, 0,
 		    reason_text(REASON_FILTERED));
 	} else if (!a->letter) {
@@ -434,7 +434,7 @@ attempt_letter(struct deliver *d, struct one_letter *one)
 	} else {
 		if (a->s.unjudged && !a->letter->failed && !a->letter->shut)
 			core_judged(d->core, a->s.item);
-		begin(a);
+		begin_attempt(a);
 		if (one->wish)
 			hold_apply(
 			    &d->holds, d->core, one->wish, deliver_now(d));
@@ -453,7 +453,7 @@ attempt_version(struct deliver *d, struct one_version *one)
 		return;
 	}
 	stale_learn(d->stale, one->sub, &one->rec, one->rv);
-	begin(a);
+	begin_attempt(a);
 }
 
 /* The same way as any delivery, for an event that is in no log. */
@@ -465,7 +465,7 @@ attempt_test(struct deliver *d, struct ask_test *q, struct letter *l)
 	a->s = (struct core_send){.sub = q->ask.sub, .seq = 0};
 	a->test = q;
 	a->letter = l;
-	begin(a);
+	begin_attempt(a);
 }
 
 void

@@ -105,7 +105,7 @@ named(const struct letter *l, uint32_t sub)
 
 /* 1 when the filter wants it, or failed: that stands in the letter. */
 static int
-judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
+judge_letter(struct fetcher *f, struct wish *w, struct letter *l, int program,
     struct err *e)
 {
 	struct jq_item item = {.program = program, .input = l->body};
@@ -122,8 +122,8 @@ judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
 
 /* 1 when its reader should have it. */
 static int
-wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
-    struct err *e)
+reader_wants(struct fetcher *f, const struct page *p, struct letter *l,
+    int program, struct err *e)
 {
 	const struct wish *w = p->wish;
 
@@ -146,7 +146,9 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 	    letter_hash(l->key) != p->read.okey)
 		return 0;
 	letter_open(l, f->d->o.keyring);
-	return program >= 0 && !l->shut ? judge(f, p->wish, l, program, e) : 1;
+	return program >= 0 && !l->shut
+		   ? judge_letter(f, p->wish, l, program, e)
+		   : 1;
 }
 
 /* Where the log begins; what a reader has not read before it is lost. */
@@ -198,7 +200,7 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 		struct letter *l =
 		    letter_new((const struct sql_log_feed_row *)(void *)&row);
 
-		rc = wanted(f, p, l, program, e);
+		rc = reader_wants(f, p, l, program, e);
 		if (rc > 0) {
 			bytes += letter_bytes(l);
 			p->letters[p->n++] = l;
@@ -323,7 +325,7 @@ ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
 	rc = jq_program(f->jq, one->wish->filter, &program, e);
 	if (rc < 0)
 		return rc;
-	rc = judge(f, one->wish, one->letter, program, e);
+	rc = judge_letter(f, one->wish, one->letter, program, e);
 	jq_forget(f->jq, program);
 	one->left_out = rc == 0;
 	return rc < 0 ? rc : OK;

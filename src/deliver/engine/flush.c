@@ -294,7 +294,7 @@ tally_of(struct tally *v, size_t *n, uint32_t sub)
 }
 
 static void
-count(struct tally *t, const struct core_attempt *x)
+count_attempt(struct tally *t, const struct core_attempt *x)
 {
 	if (x->verdict == CORE_DROP) { /* there was no call */
 		t->dropped++;
@@ -312,7 +312,7 @@ count(struct tally *t, const struct core_attempt *x)
 }
 
 static bool
-own(const struct core_attempt *x)
+is_own(const struct core_attempt *x)
 {
 	const struct flush_detail *d = x->detail;
 
@@ -332,13 +332,13 @@ own_dead(const struct core_changes *ch, const struct core_dead *d)
 		const struct core_attempt *x = &ch->attempts[i - 1];
 
 		if (x->seq == d->seq && x->sub == d->sub && x->rep == d->rep)
-			return own(x);
+			return is_own(x);
 	}
 	return false;
 }
 
 static bool
-failed(const struct core_attempt *x)
+attempt_failed(const struct core_attempt *x)
 {
 	return x->verdict != CORE_OK && x->verdict != CORE_DROP;
 }
@@ -352,7 +352,7 @@ put_reasons(struct db *db, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		if (failed(x) && !own(x) && x->reason >= 0 &&
+		if (attempt_failed(x) && !is_own(x) && x->reason >= 0 &&
 		    x->reason < REASONS_MAX)
 			n[x->reason]++;
 	}
@@ -375,9 +375,9 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		some = some || failed(x);
-		if (!own(x))
-			count(tally_of(v, &n, x->sub), x);
+		some = some || attempt_failed(x);
+		if (!is_own(x))
+			count_attempt(tally_of(v, &n, x->sub), x);
 	}
 	for (size_t i = 0; i < ch->n_deads; i++)
 		if (!own_dead(ch, &ch->deads[i]))

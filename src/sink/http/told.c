@@ -52,7 +52,7 @@ told_hidden(
 
 /* Texts that strangers sent, as UTF-8 that JSON can hold. */
 static void
-add_text(struct buf *b, struct arena *a, struct str s, size_t most)
+add_clean(struct buf *b, struct arena *a, struct str s, size_t most)
 {
 	char *copy;
 
@@ -103,13 +103,13 @@ told_detail(struct arena *a, const struct request *r,
 
 	request_head(r, &head);
 	buf_addz(&b, "{\"error\":");
-	add_text(&b, a, str_of(error), DETAIL_ERROR);
+	add_clean(&b, a, str_of(error), DETAIL_ERROR);
 	buf_addz(&b, ",\"requestHeaders\":");
-	add_text(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
+	add_clean(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
 	buf_addz(&b, ",\"responseHead\":");
-	add_text(&b, a, hide_cookies(a, ans->head), 1024);
+	add_clean(&b, a, hide_cookies(a, ans->head), 1024);
 	buf_addz(&b, ",\"responseBody\":");
-	add_text(&b, a, ans->body, DETAIL_BODY);
+	add_clean(&b, a, ans->body, DETAIL_BODY);
 	buf_addc(&b, '}');
 	d = detail_of(&b);
 	buf_done(&head);
