@@ -61,19 +61,17 @@ endif
 SRC   := $(sort $(shell find src -name '*.c'))
 TESTS := $(filter %_test.c,$(SRC))
 LIB   := $(filter-out src/main.c %_test.c,$(SRC)) $(GEN)/sql.c $(GEN)/outbox.c
-OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o \
-  $(B)/gen/crm_sql.o
+OBJ   := $(patsubst src/%.c,$(B)/%.o,$(filter src/%,$(LIB))) $(B)/gen/sql.o $(B)/gen/outbox.o
 SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
-CRM   := $(sort $(wildcard sql/crm/*.sql)) lib/sql/sqlite.sql
 # Tables of the rooms, and what they are gathered in; where it runs comes first.
 SETTINGS := src/cli/settings.tbl $(filter-out src/cli/%,$(sort $(shell find src -name settings.tbl)))
 METRICS := $(sort $(shell find src -name metrics.tbl))
 TABLES := $(GEN)/config.tbl $(GEN)/conf_limits.h $(GEN)/metrics.tbl
-MADE  := $(GEN)/sql.h $(GEN)/crm_sql.h $(TABLES)
+MADE  := $(GEN)/sql.h $(TABLES)
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
 TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
-FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c lib/*.[ch] lib/example/*.c))
+FORM  := $(SRC) $(sort $(shell find src -name '*.h')) $(sort $(wildcard tests/*/*.c tools/*.c lib/*.[ch] lib/example/*.c examples/*/*.[ch]))
 
 .PHONY: all build/hikyaku
 all: build/hikyaku $(if $(filter release,$(V)),lib) ## builds build/hikyaku and libhikyaku (V=release, asan, tsan)
@@ -111,10 +109,6 @@ $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/sqlgen.py $(GEN) $(SQL)
 
-$(GEN)/crm_sql.h $(GEN)/crm_sql.c &: tools/sqlgen.py $(CRM)
-	@mkdir -p $(GEN)
-	@$(PYTHON) tools/sqlgen.py --lite crm $(GEN) $(CRM)
-
 $(GEN)/outbox.c: tools/textgen.py outbox/postgres.sql outbox/sqlite.sql
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/textgen.py $@ OUTBOX_SCHEMA_POSTGRES=outbox/postgres.sql OUTBOX_SCHEMA_SQLITE=outbox/sqlite.sql
@@ -148,6 +142,7 @@ $(B)/target/%: tests/fuzz/%.c $(B)/libserver.a
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(TEST_LD)
 
 include lib/lib.mk
+include examples/crm/crm.mk
 
 -include $(wildcard $(OBJ:.o=.d) $(B)/main.d $(TESTS:src/%.c=$(B)/%.d) $(TIDY:.ok=.d))
 
@@ -166,16 +161,17 @@ install: all install-lib ## installs to DESTDIR and PREFIX (/usr/local)
 	install -D -m 644 docs/hikyaku.1 $(DESTDIR)$(PREFIX)/share/man/man1/hikyaku.1
 
 help: ## lists the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile lib/lib.mk | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile lib/lib.mk examples/crm/crm.mk | expand -t 14
 
 clean: ## removes what was built
 	rm -rf build
 
 # Tests. A stage that has a closing line "N passed, M failed" is counted by it.
 JOBS ?= $(shell nproc)
-.PHONY: test unit unit-pg check tsan soak sim bench fresh
+.PHONY: test unit unit-pg check tsan soak sim planted bench fresh
 test: all ## everything; closes with "N passed, M failed"
 	@tools/stages unit='$(MAKE) -j$(JOBS) V=asan unit-pg' lint='$(MAKE) lint' \
+	  planted='$(MAKE) planted' \
 	  system='$(PYTHON) tests/run' \
 	  crash='$(PYTHON) tests/crash/run.py --rounds 10' \
 	  deliver='$(PYTHON) tests/crash/deliver.py --rounds 8' \
@@ -184,11 +180,11 @@ test: all ## everything; closes with "N passed, M failed"
 	  outbox='$(PYTHON) tests/crash/outbox.py --rounds 5' \
 	  fuzz='$(MAKE) -j$(JOBS) fuzz-replay'
 
-unit: $(UNIT) $(LIB_UNIT) ## builds and runs the unit tests of V
-	@tools/run-unit $(UNIT) $(LIB_UNIT)
+unit: $(UNIT) $(LIB_UNIT) $(CRM_UNIT) ## builds and runs the unit tests of V
+	@tools/run-unit $(UNIT) $(LIB_UNIT) $(CRM_UNIT)
 
-unit-pg: $(UNIT) $(LIB_UNIT) ## the same, with a PostgreSQL of their own
-	@tools/with-pg tools/run-unit $(UNIT) $(LIB_UNIT)
+unit-pg: $(UNIT) $(LIB_UNIT) $(CRM_UNIT) ## the same, with a PostgreSQL of their own
+	@tools/with-pg tools/run-unit $(UNIT) $(LIB_UNIT) $(CRM_UNIT)
 
 check: ## unit tests under ASan and UBSan, no servers
 	@$(MAKE) V=asan unit
@@ -210,6 +206,9 @@ soak: all ## the long forms of what `make test` does in short
 # Each takes SIM_STEPS and SIM_SEED; the second meets every bound.
 sim: $(B)/unit/deliver/core/core_sim_test $(B)/unit/deliver/core/core_sim_small_test ## a million steps of the delivery core
 	@SIM_STEPS=1000000 tools/run-unit $^
+
+planted: $(B)/libserver.a ## bugs are planted in the delivery core: its simulator must find each
+	@CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LIB='$<' LDLIBS='$(TEST_LD)' $(PYTHON) tools/planted -j $(JOBS)
 
 bench: all ## the benchmarks
 	@$(MAKE) $(B)/bench/feed

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "hk_priv.h"
 
 /*

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "hk_priv.h"
 
 /*
@@ -58,6 +59,16 @@ name_ok(const char *name)
 	return true;
 }
 
+static int
+check_name(const char *name, struct hk_error *e)
+{
+	if (name_ok(name))
+		return HK_OK;
+	return hk_fail(e, HK_INVALID,
+	    "a consumer's name is 1 to %d of A-Z a-z 0-9 . _ -",
+	    NAME_MAX_BYTES);
+}
+
 static void
 path_of(const struct hk_consumer *c, char ret[PATH_ROOM], const char *more)
 {
@@ -86,10 +97,9 @@ hk_consumer_open(struct hk_client *client, const char *name,
 	int rc;
 	LIB_ERROR(e);
 
-	if (!name_ok(name))
-		return hk_fail(e, HK_INVALID,
-		    "a consumer's name is 1 to %d of A-Z a-z 0-9 . _ -",
-		    NAME_MAX_BYTES);
+	rc = check_name(name, e);
+	if (rc < 0)
+		return rc;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return lib_nomem(e);
@@ -119,6 +129,22 @@ hk_consumer_open(struct hk_client *client, const char *name,
 	else
 		*ret = c;
 	return rc;
+}
+
+int
+hk_consumer_remove(
+    struct hk_client *client, const char *name, struct hk_error *e)
+{
+	char path[PATH_ROOM];
+	struct lib_call k = {.method = "DELETE", .path = path};
+	int rc;
+	LIB_ERROR(e);
+
+	rc = check_name(name, e);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(path, sizeof(path), "/v1/consumers/%s", name);
+	return lib_call(client, &k, NULL, e);
 }
 
 /* The first n words, which were said, or never will be. */

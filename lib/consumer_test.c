@@ -84,6 +84,28 @@ test_consumer(void **state)
 	fake_done(&f);
 }
 
+/* A consumer ends on the server; one that is not there is told of. */
+static void
+test_remove(void **state)
+{
+	static const char *const answers[] = {"204 ", "404 {}"};
+	struct hk_client *cl;
+	struct hk_error e;
+	struct fake f;
+
+	(void)state;
+	fake_start(&f, answers, COUNT_OF(answers));
+	cl = fake_client(&f, 1, NULL, NULL);
+	assert_int_equal(hk_consumer_remove(cl, "a/b", &e), HK_INVALID);
+	assert_int_equal(hk_consumer_remove(cl, "mine", &e), HK_OK);
+	assert_int_equal(hk_consumer_remove(cl, "mine", &e), HK_ABSENT);
+	hk_client_free(cl);
+	fake_stop(&f);
+	assert_int_equal(f.n, 2);
+	assert_string_equal(f.asked[0].line, "DELETE /v1/consumers/mine");
+	fake_done(&f);
+}
+
 /* What was acknowledged goes out at the end, and when enough are there. */
 static void
 test_ack_batches(void **state)
@@ -291,6 +313,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_consumer),
+	    cmocka_unit_test(test_remove),
 	    cmocka_unit_test(test_ack_batches),
 	    cmocka_unit_test(test_consume),
 	    cmocka_unit_test(test_consume_stops),

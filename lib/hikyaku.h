@@ -407,6 +407,12 @@ HK_API int hk_consumer_flush(
     struct hk_consumer *c, struct hk_error *e) HK_CHECK;
 HK_API void hk_consumer_count(
     const struct hk_consumer *c, struct hk_consumer_counts *ret);
+/*
+ * Ends the pull consumer on the server, with what waits for it. HK_ABSENT: there
+ * is none of that name.
+ */
+HK_API int hk_consumer_remove(
+    struct hk_client *c, const char *name, struct hk_error *e) HK_CHECK;
 
 /* ---- applying each event once, in a database of your own ---- */
 

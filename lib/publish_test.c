@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "fake.h"
 #include "hikyaku.h"

@@ -3,6 +3,7 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 #include "contract/receive.h"
 #include "hk_priv.h"
@@ -239,12 +240,13 @@ check_signed(struct hk_verifier *v, struct arena *a, const struct hk_request *r,
 		list[got.n] =
 		    (struct received_header){str_of(r->headers[got.n].name),
 			str_of(r->headers[got.n].value)};
-	if (v->scheme == HK_STRIPE && receive_stripe(a, &got, &got, &why) < 0)
-		return lib_from(&why, e);
+	if (v->scheme == HK_STRIPE)
+		got = receive_stripe(a, &got);
 	for (size_t i = 0; i < v->n; i++)
 		secrets[i] = str_of(v->secrets[i]);
-	if (receive_verify(v->preset, secrets, v->n, &got, now_s * US_PER_S,
-		v->o.tolerance_s, &result, &why) < 0)
+	if (receive_verify(v->preset, secrets, v->n, &got,
+		(struct receive_time){now_s * US_PER_S, v->o.tolerance_s},
+		&result, &why) < 0)
 		return lib_from(&why, e);
 	return result_of(result, e);
 }

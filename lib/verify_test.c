@@ -1,6 +1,6 @@
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
+#include "contract/limits.h"
 #include "hikyaku.h"
 #include "seal/sign.h"
 

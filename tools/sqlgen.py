@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sqlgen [--lite NAME] OUTDIR FILE... - named statements and migrations to C.
+"""sqlgen OUTDIR FILE... - named statements and migrations to C.
 
 sql/<room>.sql holds statements:
 
@@ -34,10 +34,6 @@ rows of an INSERT at once.
 
 sql/migrations/NNNN_what.sql become the steps of store_migrate(), numbered
 without gaps.
-
---lite NAME is for the small SQLite databases of src/NAME, which are no part of
-the store: OUTDIR gets NAME_sql.h and NAME_sql.c, made for NAME/lite.h. What
-stands in a file before its first statement is its schema.
 """
 import os
 import re
@@ -257,63 +253,6 @@ def defined(s):
     return "\n".join(out)
 
 
-def lite_words(name):
-    return {"name": name, "stmt": f"{name.upper()}_STMT", "db": "struct lite",
-            "rows": "struct lite_rows", "exec": "lite_exec", "query": "lite_query",
-            "int": "lite_int", "str": "lite_str", "null": "lite_null"}
-
-
-def wrapper(s, w):
-    n, args, rows = s["name"], s["args"], s["rows"]
-    arrays = any(k.endswith("[]") for _, k, _ in args)
-    params = [w["db"] + " *db"]
-    for name, kind, null in args:
-        if kind == "int" and null:
-            params.append(f"const int64_t *{name}")
-        else:
-            params.append(C_ARG[kind].format(name))
-    if arrays:
-        params.append("size_t n_each")
-    if rows:
-        params.append(w["rows"] + " **ret")
-    params.append("struct err *e")
-    vals = []
-    for name, kind, null in args:
-        if kind == "int" and null:
-            vals.append(f"{{.type = {name} ? VAL_INT : VAL_NULL, .i = {name} ? *{name} : 0}}")
-        elif kind == "int":
-            vals.append(f"{{.type = VAL_INT, .i = {name}}}")
-        elif kind == "int[]":
-            vals.append(f"{{.type = VAL_INTS, .iv = {name}, .n = n_each}}")
-        elif kind.endswith("[]"):
-            vals.append(f"{{.type = {VAL[kind]}, .sv = {name}, .n = n_each}}")
-        else:
-            vals.append(f"{{.type = {name}.p ? {VAL[kind]} : VAL_NULL, .s = {name}}}")
-    out = [f"static inline {'int' if rows else 'int64_t'}",
-           f"{w['name']}_{n}({', '.join(params)})", "{"]
-    if vals:
-        out.append("\tconst struct val args[] = {" + ", ".join(vals) + "};")
-    argv = "args, " + str(len(vals)) if vals else "NULL, 0"
-    call = f"{w['stmt']}_{n.upper()}, {argv}"
-    out.append(f"\treturn {w['query']}(db, {call}, ret, e);" if rows
-               else f"\treturn {w['exec']}(db, {call}, e);")
-    out.append("}")
-    if rows:
-        out.append(f"struct {w['name']}_{n}_row {{")
-        for name, kind, null in rows:
-            out.append("\t" + ("int64_t" if kind == "int" else "struct str") + f" {name};")
-            if kind == "int" and null:
-                out.append(f"\tbool {name}_null;")
-        out += ["};", "static inline void",
-                f"{w['name']}_{n}_get(const {w['rows']} *r, struct {w['name']}_{n}_row *ret)", "{"]
-        for i, (name, kind, null) in enumerate(rows):
-            out.append(f"\tret->{name} = {w['int' if kind == 'int' else 'str']}(r, {i});")
-            if kind == "int" and null:
-                out.append(f"\tret->{name}_null = {w['null']}(r, {i});")
-        out.append("}")
-    return "\n".join(out)
-
-
 def main(outdir, paths):
     stmts, steps = [], []
     for path in sorted(paths):
@@ -369,49 +308,5 @@ def main(outdir, paths):
         f.write(f"}};\nconst int STEP_COUNT = {len(steps)};\n")
 
 
-def lite(name, outdir, paths):
-    words, stmts, schemas = lite_words(name), [], []
-    up = name.upper()
-    for path in sorted(paths):
-        text = open(path, encoding="utf-8").read()
-        first, *chunks = re.split(r"(?m)^-- name: ", text)
-        room = os.path.basename(path).removesuffix(".sql")
-        schemas.append((room, strip(render("sqlite", first))))
-        stmts += [{**statement(path, c), "room": room} for c in chunks]
-    names = [s["name"] for s in stmts]
-    for n in names:
-        if names.count(n) > 1:
-            fail(n, "named twice")
-    with open(os.path.join(outdir, f"{name}_sql.h"), "w", encoding="utf-8") as f:
-        f.write(f"/* made by tools/sqlgen.py from sql/{name}/: do not edit */\n"
-                f"#ifndef GEN_{up}_SQL_H\n#define GEN_{up}_SQL_H\n\n"
-                f"#include \"{name}/lite.h\"\n\n"
-                f"/* A file of sql/{name}: its schema, and its statements. */\n"
-                f"enum {name}_schema {{\n")
-        f.writelines(f"\t{up}_SCHEMA_{room.upper()},\n" for room, _ in schemas)
-        f.write(f"\t{up}_SCHEMA_COUNT\n}};\n\nenum {name}_stmt {{\n")
-        f.writelines(f"\t{up}_STMT_{n.upper()},\n" for n in names)
-        f.write(f"\t{up}_STMT_COUNT\n}};\n\n"
-                f"extern const char *const {up}_SCHEMAS[];\n"
-                f"extern const struct lite_stmt {up}_STMTS[];\n\n")
-        for s in stmts:
-            f.write(wrapper(s, words) + "\n\n")
-        f.write("#endif\n")
-    with open(os.path.join(outdir, f"{name}_sql.c"), "w", encoding="utf-8") as f:
-        f.write(f"/* made by tools/sqlgen.py from sql/{name}/: do not edit */\n"
-                f"#include \"{name}_sql.h\"\n\n"
-                f"const char *const {up}_SCHEMAS[] = {{\n")
-        f.writelines(f"    {quote(text)},\n" for _, text in schemas)
-        f.write(f"}};\n\nconst struct lite_stmt {up}_STMTS[] = {{\n")
-        for s in stmts:
-            f.write(f"    {{\"{s['name']}\", {up}_SCHEMA_{s['room'].upper()},\n"
-                    f"    {quote(s['text']['sqlite'])},\n"
-                    f"    {len(s['args'])}, {len(s['rows'])}}},\n")
-        f.write("};\n")
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--lite":
-        lite(sys.argv[2], sys.argv[3], sys.argv[4:])
-    else:
-        main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2:])

@@ -1,6 +1,7 @@
 /* Accounts and keys over a real store: SQLite in a temporary folder. */
 #include "account/accounts.h"
 #include "account/keys.h"
+#include "account/limits.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -519,6 +520,48 @@ test_within(void **state)
 	    scopes_of(STR("read bogus admin")), SCOPE_READ | SCOPE_ADMIN);
 }
 
+/* What a route wants, and who may. */
+static void
+test_may(void **state)
+{
+	static const struct uuid one[1];
+	static const struct {
+		struct principal who;
+		unsigned wants;
+		int rc;
+		const char *text;
+	} ROWS[] = {
+	    {{.kind = WHO_NOBODY}, SCOPE_ANY, ERR_UNKNOWN, "who are you?"},
+	    {{.kind = WHO_KEY}, SCOPE_ANY, OK, NULL},
+	    {{.kind = WHO_KEY, .scopes = SCOPE_READ}, SCOPE_READ, OK, NULL},
+	    {{.kind = WHO_KEY, .scopes = SCOPE_READ}, SCOPE_METRICS, OK, NULL},
+	    {{.kind = WHO_KEY, .scopes = SCOPE_ADMIN}, SCOPE_QUERY, OK, NULL},
+	    {{.kind = WHO_KEY, .scopes = SCOPE_PUBLISH},
+		SCOPE_READ | SCOPE_MANAGE, ERR_DENIED,
+		"this needs the scope read or manage"},
+	    {{.kind = WHO_KEY, .scopes = SCOPE_PUBLISH}, SCOPE_METRICS,
+		ERR_DENIED, "this needs the scope read"},
+	    {{.kind = WHO_KEY, .scopes = SCOPE_ADMIN}, SCOPE_USER, ERR_DENIED,
+		"this needs the scope user"},
+	    {{.kind = WHO_USER, .user = 1}, SCOPE_USER, OK, NULL},
+	    {{.kind = WHO_KEY,
+		 .scopes = SCOPE_ADMIN,
+		 .tenants = one,
+		 .n_tenants = 1},
+		SCOPE_MANAGE | SCOPE_WHOLE, ERR_DENIED,
+		"this is not for a key that is limited to tenants"},
+	};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+		assert_int_equal(
+		    scopes_may(&ROWS[i].who, ROWS[i].wants, &e), ROWS[i].rc);
+		if (ROWS[i].text)
+			assert_string_equal(e.text, ROWS[i].text);
+	}
+}
+
 #define WITH_STORE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int
@@ -536,6 +579,7 @@ main(void)
 	    WITH_STORE(test_audited),
 	    cmocka_unit_test(test_json),
 	    cmocka_unit_test(test_within),
+	    cmocka_unit_test(test_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 #include "account/accounts.h"
 
+#include "account/limits.h"
 #include "account/users.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
 

@@ -7,16 +7,17 @@
 #include "account/check.h"
 #include "account/failures.h"
 #include "account/keys.h"
+#include "account/limits.h"
 #include "account/seen.h"
 #include "account/tokens.h"
 #include "account/users.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
+#include "seal/limits.h"
 #include "seal/token.h"
 
 #define PAIR_MAX (ACCOUNT_NAME_MAX + 1 + PASSWORD_MAX) /* name:password */

@@ -2,11 +2,11 @@
 
 #include <stdatomic.h>
 
+#include "account/limits.h"
 #include "account/lockout.h"
 #include "audit/audit.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"

@@ -1,5 +1,6 @@
 #include "account/failures.h"
 
+#include "account/limits.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"

@@ -1,10 +1,10 @@
 #include "account/keys.h"
 
+#include "account/limits.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/keyring.h"

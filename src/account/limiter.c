@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-#include "base/limits.h"
 #include "base/mem.h"
 
 #define NS_PER_US   INT64_C(1000)

@@ -2,8 +2,8 @@
 
 #include <stdatomic.h>
 
+#include "account/limits.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "loop/thread.h"
 

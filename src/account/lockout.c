@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/limits.h"
+#include "account/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/network.h"

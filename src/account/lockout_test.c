@@ -1,7 +1,7 @@
 #include "account/lockout.h"
 
+#include "account/limits.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 

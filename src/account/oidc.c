@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "account/limits.h"
 #include "account/signup.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -13,7 +14,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "http/client/limits.h"
 #include "http/client/oauth.h"
+#include "http/limits.h"
 #include "http/percent.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
@@ -147,7 +150,7 @@ oidc_page(const struct oidc *o, struct str authorize, struct str state,
 	percent_add(&b, nonce);
 	buf_addz(&b, "&code_challenge_method=S256&code_challenge=");
 	digest_sha256(verifier, sum);
-	base64url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
+	base64_url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
 	page = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return page;

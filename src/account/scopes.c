@@ -1,6 +1,7 @@
 #include "account/scopes.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 #include "http/server/req.h"
 
@@ -41,6 +42,16 @@ scope_of(struct str word)
 		if (str_eq(word, str_of(SCOPES[i].word)))
 			return SCOPES[i].bit;
 	return 0;
+}
+
+const char *
+scope_name(unsigned bit)
+{
+	size_t at = 0;
+
+	if (bit == SCOPE_USER)
+		return "user";
+	return scope_next(bit == SCOPE_METRICS ? SCOPE_READ : bit, &at);
 }
 
 const char *
@@ -97,6 +108,39 @@ unsigned
 role_scopes(enum role role)
 {
 	return ROLES[role].scopes;
+}
+
+/* The scopes that would do, "publish or manage". */
+static int
+deny(unsigned wants, struct err *e)
+{
+	struct buf b = BUF(128);
+	int rc;
+
+	for (unsigned bit = 1; bit < SCOPES_END; bit <<= 1)
+		if ((wants & bit) && scope_name(bit))
+			buf_fmt(&b, "%s%s", b.n ? " or " : "", scope_name(bit));
+	rc = err_set(
+	    e, ERR_DENIED, "this needs the scope %.*s", STR_ARG(buf_str(&b)));
+	buf_done(&b);
+	return rc;
+}
+
+int
+scopes_may(const struct principal *who, unsigned wants, struct err *e)
+{
+	unsigned has = who->scopes | SCOPE_ANY;
+
+	if (has & SCOPE_READ)
+		has |= SCOPE_METRICS;
+	if (who->kind == WHO_NOBODY)
+		return err_set(e, ERR_UNKNOWN, "who are you?");
+	if ((wants & SCOPE_WHOLE) && who->tenants)
+		return err_set(e, ERR_DENIED,
+		    "this is not for a key that is limited to tenants");
+	if (wants & SCOPE_USER)
+		return who->user ? OK : deny(wants, e);
+	return (has & wants) || (has & SCOPE_ADMIN) ? OK : deny(wants, e);
 }
 
 bool

@@ -1,7 +1,7 @@
 /*
  * scopes.h - what may be done, as words and as bits, and who stays within what.
  *
- * A scope is a bit of http/server/req.h; users, the store and the API know its word:
+ * A scope is a bit; users, the store and the API know its word:
  *
  *   publish  send events           admin   everything, users included
  *   read     look at everything    submit  hand in tasks
@@ -31,12 +31,31 @@ struct arena;
 struct buf;
 struct principal;
 
+/* A principal has some, a route wants one of them. ADMIN has all. That anybody
+ * may is SCOPE_OPEN (http/server/req.h). */
+enum scope {
+	SCOPE_PUBLISH = 1 << 0,
+	SCOPE_READ = 1 << 1,
+	SCOPE_MANAGE = 1 << 2,
+	SCOPE_ADMIN = 1 << 3,
+	SCOPE_SUBMIT = 1 << 4,
+	SCOPE_QUERY = 1 << 5,
+	SCOPE_CONSUME = 1 << 6,
+	SCOPE_ANY = 1 << 7,     /* anybody who is known */
+	SCOPE_METRICS = 1 << 8, /* READ; anybody when metrics.open */
+	SCOPE_USER = 1 << 9, /* a person (who.user): no key, no admin's right */
+	SCOPE_WHOLE = 1 << 10 /* beside another: no key limited to tenants */
+};
+
+#define SCOPES_END  (1U << 11)
 #define SCOPES_ALL  0x7fU /* the seven that can be given */
 /* For messages: what each scope and role is called. */
 #define SCOPE_WORDS "publish, read, consume, manage, admin, submit or query"
 #define ROLE_WORDS  "reader, viewer, operator or admin"
 
 unsigned scope_of(struct str word); /* 0 when it is none */
+/* What one bit asks for; NULL for those that nobody can be given. */
+const char *scope_name(unsigned bit);
 /* The words of `scopes` one after the other; start with *at = 0. NULL ends. */
 const char *scope_next(unsigned scopes, size_t *at);
 /* Words with blanks between, as the store has them. */
@@ -49,6 +68,9 @@ enum role role_of(struct str word); /* ROLE_NONE when it is none */
 const char *role_name(enum role role);
 unsigned role_scopes(enum role role);
 
+/* ERR_UNKNOWN when nobody is known; ERR_DENIED, with the scopes that would do. */
+int scopes_may(
+    const struct principal *who, unsigned wants, struct err *e) MUST_CHECK;
 bool scopes_within(unsigned scopes, unsigned of);
 /* NULL is no limit: nothing is within a limit but a limit. */
 bool tenants_within(

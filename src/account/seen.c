@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "base/limits.h"
+#include "account/limits.h"
 #include "base/mem.h"
 
 struct table {

@@ -1,5 +1,6 @@
 #include "account/session.h"
 
+#include "account/limits.h"
 #include "account/scopes.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -130,7 +131,7 @@ session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
 	token_text(ret, SESSION_TOKEN_LEN, ALPHABET);
 	digest_sha256(token, ret_id);
 	session_mac(k, LABEL, token, m);
-	base64url_add(&b, (struct str){(const char *)m, sizeof(m)});
+	base64_url_add(&b, (struct str){(const char *)m, sizeof(m)});
 	ret[SESSION_TOKEN_LEN] = '.';
 	memset(ret + SESSION_TOKEN_LEN + 1, '0', 43);
 	if (b.n == 43)
@@ -149,7 +150,7 @@ session_read(const struct session_key *k, struct str text,
 	size_t n = 0;
 
 	if (text.n != SESSION_TEXT_LEN || text.p[SESSION_TOKEN_LEN] != '.' ||
-	    !base64url_read(
+	    !base64_url_read(
 		str_from(text, SESSION_TOKEN_LEN + 1), got, sizeof(got), &n) ||
 	    n != sizeof(got))
 		return false;

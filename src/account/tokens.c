@@ -1,9 +1,9 @@
 #include "account/tokens.h"
 
+#include "account/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "seal/token.h"
 #include "sql.h"

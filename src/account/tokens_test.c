@@ -1,5 +1,6 @@
 #include "account/tokens.h"
 
+#include "account/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"

@@ -6,6 +6,7 @@
 #include "account/keys.h"
 #include "account/limiter.h"
 #include "account/lockout.h"
+#include "account/scopes.h"
 #include "account/tokens.h"
 #include "api/apps/apps.h"
 #include "api/groups.h"
@@ -26,7 +27,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"
@@ -218,11 +218,10 @@ changes(const struct route *route)
 	return route->method != GET || (route->scope & SCOPE_CONSUME);
 }
 
+/* Who calls, from where, and not too often. */
 static int
-hook_who(void *arg, struct req *r, struct err *e)
+known(struct api *api, struct req *r, struct err *e)
 {
-	struct api *api = arg;
-
 	int rc = auth_who(api->auth, r, e);
 
 	if (rc == OK && changes(r->route) &&
@@ -235,6 +234,18 @@ hook_who(void *arg, struct req *r, struct err *e)
 		return rc;
 	return limiter_take(api->limiter, r->who.id, r->who.rate_per_second, 1,
 	    clock_mono_us(), e);
+}
+
+static int
+hook_who(void *arg, struct req *r, struct err *e)
+{
+	struct api *api = arg;
+	int rc;
+
+	if ((r->route->scope & SCOPE_METRICS) && api->conf->metrics_open)
+		return OK;
+	rc = known(api, r, e);
+	return rc == OK ? scopes_may(&r->who, r->route->scope, e) : rc;
 }
 
 static bool

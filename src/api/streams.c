@@ -1,5 +1,5 @@
 #include "api/api.h"
-#include "base/limits.h"
+#include "api/limits.h"
 
 static int
 too_many(struct err *e, const char *who, int most)

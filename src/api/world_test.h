@@ -11,7 +11,9 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/limiter.h"
+#include "account/limits.h"
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/sources.h"
 #include "api/v1/subs.h"
 #include "base/arena.h"
@@ -26,6 +28,7 @@
 #include "ops/reseal.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
+#include "source/limits.h"
 #include "store/fixture_test.h"
 
 static struct world {

@@ -3,9 +3,9 @@
 #include <assert.h>
 
 #include "audit/audit_priv.h"
+#include "audit/limits.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "base/limits.h"
 #include "base/test.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 
 #define NOW (INT64_C(1700000000) * US_PER_S)
 

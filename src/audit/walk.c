@@ -1,8 +1,9 @@
 #include "audit/audit_priv.h"
+#include "audit/limits.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 
 static void
 broken(struct audit_walk *w, int64_t n, const char *why)

@@ -69,7 +69,7 @@ int err_at(struct err *e, enum err_code code, const char *at, const char *fmt,
     ...) PRINTF(4, 5);
 /* Behind one of the two: what programs are to know it by. Returns its code. */
 int err_word(struct err *e, const char *word);
-/* clang-tidy can't look into err.c: for it, a failure is seen to be one. */
+/* clang-tidy can't look into base_err.c: for it, a failure is seen to be one. */
 #ifdef __clang_analyzer__
 #define err_set(e, code, ...) ((err_set)(e, code, __VA_ARGS__), (int)(code))
 #define err_at(e, code, ...)  ((err_at)(e, code, __VA_ARGS__), (int)(code))

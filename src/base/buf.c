@@ -1,11 +1,14 @@
 #include "base/buf.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 
 #define FIRST_BYTES ((size_t)256)
+#define READ_BYTES  ((size_t)512)
 
 void
 buf_done(struct buf *b)
@@ -43,6 +46,24 @@ buf_room(struct buf *b, size_t n)
 	b->p = mem_grow(b->p, cap, 1);
 	b->cap = cap;
 	return b->p + b->n;
+}
+
+bool
+buf_read(struct buf *b, int fd)
+{
+	for (;;) {
+		size_t left = b->limit - b->n;
+		size_t want = left < READ_BYTES ? left : READ_BYTES;
+		char more, *to = want ? buf_room(b, want) : &more;
+		ssize_t n = read(fd, to, want ? want : 1);
+
+		b->failed = n > 0 && want == 0;
+		if (b->failed || (n < 0 && errno != EINTR))
+			return false;
+		if (n == 0)
+			return true;
+		b->n += n > 0 ? (size_t)n : 0;
+	}
 }
 
 void

@@ -26,6 +26,9 @@ struct str buf_str(const struct buf *b);
 
 /* Room for n more bytes at p + n; NULL and failed when over the limit. */
 char *buf_room(struct buf *b, size_t n);
+/* All that the file still has. False: errno says why, or it is over the limit
+ * and the buffer has failed. */
+bool buf_read(struct buf *b, int fd) MUST_CHECK;
 void buf_add(struct buf *b, struct str s);
 void buf_addc(struct buf *b, char c);
 void buf_addz(struct buf *b, const char *z);

@@ -33,6 +33,6 @@ void time_add(struct buf *b, int64_t us);
  * says whether it ended in Z (or z); NULL when nobody asks.
  */
 bool time_parse(struct str s, int64_t *ret_us, bool *ret_utc);
-bool date_parse(struct str s); /* YYYY-MM-DD, a day that exists */
+bool time_is_day(struct str s); /* YYYY-MM-DD, a day that exists */
 
 #endif

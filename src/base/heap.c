@@ -4,11 +4,9 @@
 
 #include "base/mem.h"
 
-#define FIRST_NODES ((size_t)16)
-
 /* Places are 1-based, so that the children of i are 2i and 2i + 1. */
 static void
-put(struct heap *h, size_t at, struct heap_node *node)
+heap_put(struct heap *h, size_t at, struct heap_node *node)
 {
 	h->v[at - 1] = node;
 	node->at = at;
@@ -20,8 +18,8 @@ up(struct heap *h, struct heap_node *node)
 	size_t at = node->at;
 
 	for (; at > 1 && h->v[at / 2 - 1]->due > node->due; at /= 2)
-		put(h, at, h->v[at / 2 - 1]);
-	put(h, at, node);
+		heap_put(h, at, h->v[at / 2 - 1]);
+	heap_put(h, at, node);
 }
 
 static void
@@ -34,28 +32,17 @@ down(struct heap *h, struct heap_node *node)
 			child++;
 		if (h->v[child - 1]->due >= node->due)
 			break;
-		put(h, at, h->v[child - 1]);
+		heap_put(h, at, h->v[child - 1]);
 	}
-	put(h, at, node);
-}
-
-static void
-grow(struct heap *h)
-{
-	size_t cap = h->cap ? 2 * h->cap : FIRST_NODES;
-
-	if (h->n < h->cap)
-		return;
-	h->v = mem_grow(h->v, cap, sizeof(struct heap_node *));
-	h->cap = cap;
+	heap_put(h, at, node);
 }
 
 void
 heap_add(struct heap *h, struct heap_node *node)
 {
 	assert(node->at == 0);
-	grow(h);
-	put(h, ++h->n, node);
+	h->v = mem_more(h->v, &h->cap, h->n, sizeof(struct heap_node *));
+	heap_put(h, ++h->n, node);
 	up(h, node);
 }
 
@@ -81,7 +68,7 @@ heap_remove(struct heap *h, struct heap_node *node)
 	last = h->v[--h->n];
 	if (last == node)
 		return;
-	put(h, at, last);
+	heap_put(h, at, last);
 	up(h, last);
 	down(h, last);
 }

@@ -55,8 +55,8 @@ struct json {
 
 /*
  * ERR_SYNTAX with what and where ("… at byte 17 (line 1, column 18)") for all
- * that is no JSON and for too much depth, ERR_LIMIT for too many values,
- * ERR_NOMEM when the arena is at its limit. *ret is untouched on failure.
+ * that is no JSON and for too much depth, ERR_LIMIT for too many values and
+ * when the arena is at its limit. *ret is untouched on failure.
  */
 int json_parse(struct arena *a, struct str text, struct json **ret,
     struct err *e) MUST_CHECK;

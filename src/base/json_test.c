@@ -413,7 +413,7 @@ a_small_arena_is_an_error(void **state)
 		fitted = rc == OK;
 		assert_int_equal(!j, !fitted);
 		if (!fitted)
-			assert_int_equal(rc, ERR_NOMEM);
+			assert_int_equal(rc, ERR_LIMIT);
 		arena_free(a);
 	}
 }
@@ -581,7 +581,7 @@ a_long_array_needs_little(void **state)
 		buf_addz(&text, ",1");
 	buf_addz(&text, "]]");
 	assert_int_equal(
-	    json_each(a, scratch, buf_str(&text), count, &n, &e), ERR_NOMEM);
+	    json_each(a, scratch, buf_str(&text), count, &n, &e), ERR_LIMIT);
 	buf_done(&text);
 	arena_free(a);
 	arena_free(scratch);

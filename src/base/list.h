@@ -48,6 +48,14 @@ list_add(struct list *l, struct link *k)
 	list_add_after(l, l->head.prev, k);
 }
 
+/* Unless it is in the list already. */
+static inline void
+list_add_once(struct list *l, struct link *k)
+{
+	if (!link_on(k))
+		list_add(l, k);
+}
+
 static inline void
 list_remove(struct list *l, struct link *k)
 {
@@ -74,13 +82,43 @@ list_last(const struct list *l)
 }
 
 static inline struct link *
-list_next(const struct list *l, struct link *k)
+list_next(const struct list *l, const struct link *k)
 {
 	return k->next == &l->head ? NULL : k->next;
+}
+
+/* The first one, which is removed. */
+static inline struct link *
+list_shift(struct list *l)
+{
+	struct link *k = list_first(l);
+
+	if (k)
+		list_remove(l, k);
+	return k;
+}
+
+static inline void *
+link_owner(struct link *k, size_t offset)
+{
+	return k ? (char *)k - offset : NULL;
 }
 
 /* The struct that the link is a member of. */
 #define LINK_OF(link, type, member)                                            \
 	((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+/* The same for the first of a list; NULL: it is empty. */
+#define list_head(l, type, member)                                             \
+	((type *)link_owner(list_first(l), offsetof(type, member)))
+#define list_take(l, type, member)                                             \
+	((type *)link_owner(list_shift(l), offsetof(type, member)))
+/* Each in turn is `x`, which may leave the list; its neighbour may not. */
+#define list_each(type, x, l, member)                                          \
+	for (type *x = list_head(l, type, member), *x##_next;                  \
+	     x && (x##_next = link_owner(                                      \
+		       list_next(l, &x->member), offsetof(type, member)),      \
+		  true);                                                       \
+	     x = x##_next)
 
 #endif

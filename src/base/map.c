@@ -48,7 +48,7 @@ map_count(const struct map *m)
 
 /* Where the key is, or the free slot where it belongs. Never a full table. */
 static struct slot *
-look(const struct map *m, struct str key, uint64_t h)
+map_slot(const struct map *m, struct str key, uint64_t h)
 {
 	for (size_t i = h & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
 		struct slot *s = &m->slots[i];
@@ -58,9 +58,9 @@ look(const struct map *m, struct str key, uint64_t h)
 	}
 }
 
-/* Keeps a quarter of the slots free, so that look() ends soon. */
+/* Keeps a quarter of the slots free, so that map_slot() ends soon. */
 static void
-grow(struct map *m)
+map_grow(struct map *m)
 {
 	struct map wide = *m;
 
@@ -72,7 +72,7 @@ grow(struct map *m)
 		struct slot *s = &m->slots[i];
 
 		if (s->value)
-			*look(&wide, s->key, s->hash) = *s;
+			*map_slot(&wide, s->key, s->hash) = *s;
 	}
 	free(m->slots);
 	*m = wide;
@@ -81,7 +81,7 @@ grow(struct map *m)
 void *
 map_find(const struct map *m, struct str key)
 {
-	return m->n ? look(m, key, sip_hash(&m->sip, key))->value : NULL;
+	return m->n ? map_slot(m, key, sip_hash(&m->sip, key))->value : NULL;
 }
 
 int
@@ -89,7 +89,7 @@ map_put(
     struct map *m, struct str key, void *value, void **ret_old, struct err *e)
 {
 	uint64_t h = sip_hash(&m->sip, key);
-	struct slot *s = m->cap ? look(m, key, h) : NULL;
+	struct slot *s = m->cap ? map_slot(m, key, h) : NULL;
 	void *old = s ? s->value : NULL;
 
 	assert(value);
@@ -97,8 +97,8 @@ map_put(
 		if (m->n >= m->most)
 			return err_set(e, ERR_LIMIT,
 			    "a table is full at %zu entries", m->most);
-		grow(m);
-		s = look(m, key, h);
+		map_grow(m);
+		s = map_slot(m, key, h);
 		m->n++;
 	}
 	/* The key too: the old one may live inside the old value. */
@@ -121,7 +121,7 @@ map_set(struct map *m, struct str key, void *value)
 void *
 map_take(struct map *m, struct str key)
 {
-	struct slot *s = m->n ? look(m, key, sip_hash(&m->sip, key)) : NULL;
+	struct slot *s = m->n ? map_slot(m, key, sip_hash(&m->sip, key)) : NULL;
 	size_t mask = m->cap - 1, hole;
 	void *value;
 

@@ -57,24 +57,16 @@ str_has(struct str s, char c)
 bool
 str_is_tchar(char c)
 {
-	char low = (char)(c | 0x20);
-
-	return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
+	return str_is_letter(c) || str_is_digit(c) ||
 	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
-static bool
-blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 struct str
 str_trim(struct str s)
 {
-	while (s.n > 0 && blank(s.p[0]))
+	while (s.n > 0 && str_is_blank(s.p[0]))
 		s = str_from(s, 1);
-	while (s.n > 0 && blank(s.p[s.n - 1]))
+	while (s.n > 0 && str_is_blank(s.p[s.n - 1]))
 		s.n--;
 	return s;
 }
@@ -110,6 +102,31 @@ str_int(struct str s, int64_t *ret)
 	}
 	*ret = minus ? (int64_t)(0 - v) : (int64_t)v;
 	return true;
+}
+
+int
+str_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool
+str_unhex(struct str text, void *ret)
+{
+	unsigned char *to = ret;
+
+	for (size_t i = 0; i + 1 < text.n; i += 2) {
+		int hi = str_hex_digit(text.p[i]);
+		int lo = str_hex_digit(text.p[i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return false;
+		*to++ = (unsigned char)(hi << 4 | lo);
+	}
+	return text.n % 2 == 0;
 }
 
 uint64_t
@@ -158,13 +175,44 @@ str_utf8_len(struct str s)
 }
 
 size_t
+str_utf8_put(uint32_t code, char ret[4])
+{
+	if (code < 0x80) {
+		ret[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		ret[0] = (char)(0xc0 | code >> 6);
+		ret[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	if (code < 0x10000) {
+		ret[0] = (char)(0xe0 | code >> 12);
+		ret[1] = (char)(0x80 | (code >> 6 & 0x3f));
+		ret[2] = (char)(0x80 | (code & 0x3f));
+		return 3;
+	}
+	ret[0] = (char)(0xf0 | code >> 18);
+	ret[1] = (char)(0x80 | (code >> 12 & 0x3f));
+	ret[2] = (char)(0x80 | (code >> 6 & 0x3f));
+	ret[3] = (char)(0x80 | (code & 0x3f));
+	return 4;
+}
+
+size_t
 str_utf8_bad(struct str s)
 {
 	size_t at = 0;
 
 	while (at < s.n) {
-		size_t n = str_utf8_len(str_from(s, at));
+		uint64_t eight = UINT64_MAX;
+		size_t n = sizeof(eight);
 
+		if (s.n - at >= n)
+			memcpy(&eight, s.p + at, n);
+		/* Where all are ASCII there is nothing to look for. */
+		if (eight & UINT64_C(0x8080808080808080))
+			n = str_utf8_len(str_from(s, at));
 		if (n == 0)
 			break;
 		at += n;

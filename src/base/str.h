@@ -11,7 +11,7 @@
 
 struct str str_of(const char *z); /* NULL gives the empty run */
 
-/* These two are here for speed: whoever reads a text calls them at each step. */
+/* What whoever reads a text calls at each step is here for speed. */
 static inline bool
 str_eq(struct str a, struct str b)
 {
@@ -29,6 +29,27 @@ str_from(struct str s, size_t at)
 	return (struct str){.p = s.p + at, .n = s.n - at};
 }
 
+/* Of ASCII. */
+static inline bool
+str_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static inline bool
+str_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+str_is_letter(char c)
+{
+	char low = (char)(c | 0x20);
+
+	return low >= 'a' && low <= 'z';
+}
+
 bool str_eq_nocase(struct str a, struct str b); /* ASCII only */
 int str_cmp(struct str a, struct str b);
 bool str_starts(struct str s, struct str prefix);
@@ -40,9 +61,14 @@ struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);
 bool str_int(struct str s, int64_t *ret);
+int str_hex_digit(char c); /* its value, -1: none */
+/* Two digits a byte, either case, to text.n / 2 bytes; false: no such text. */
+bool str_unhex(struct str text, void *ret);
 uint64_t str_hash(struct str s); /* FNV-1a then mixed; not for strangers */
 /* Length of the UTF-8 sequence that s, not empty, begins with; 0: none. */
 size_t str_utf8_len(struct str s);
+/* A code point as UTF-8; returns its length. */
+size_t str_utf8_put(uint32_t code, char ret[4]);
 /* Position of the first byte that is no valid UTF-8, or s.n when all is. */
 size_t str_utf8_bad(struct str s);
 /* Its first n characters, in 4 n bytes at most whatever these are. */

@@ -13,10 +13,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "cage/cage.h"
+#include "cage/limits.h"
 
 #define BURY_MS 1000 /* from the end of its socket to that of the child */
 
@@ -358,8 +358,8 @@ proc_ask(
 	to = buf_room(ret_answer, bytes);
 	if (!to) {
 		proc_stop(p);
-		return err_set(e, ERR_NOMEM, "no memory for an answer of %s",
-		    p->kind->verb);
+		return err_set(
+		    e, ERR_LIMIT, "an answer of %s is too long", p->kind->verb);
 	}
 	rc = proc_receive(p, to, bytes, e);
 	if (rc == OK)

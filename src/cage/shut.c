@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "cage/limits.h"
 
 /* ASan maps terabytes of address space, TSan also has a thread of its own. */
 #if defined(__SANITIZE_THREAD__)

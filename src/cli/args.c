@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/buf.h"
 #include "base/near.h"
 #include "base/str.h"
 
@@ -41,7 +42,7 @@ unknown(const struct opt *own, struct str name, struct err *e)
 }
 
 static int
-check(const struct opt *o, const char *value, struct err *e)
+check_value(const struct opt *o, const char *value, struct err *e)
 {
 	int64_t v;
 
@@ -84,7 +85,7 @@ take(struct args *a, const struct opt *own, char *const *word, bool more,
 		value = word[1];
 		used = 2;
 	}
-	rc = check(o, value, e);
+	rc = check_value(o, value, e);
 	if (rc < 0)
 		return rc;
 	a->given[a->n_given].opt = o;
@@ -148,4 +149,46 @@ args_int(const struct args *a, const char *name, int64_t absent)
 	assert(ok); /* checked when it was read */
 	(void)ok;
 	return v;
+}
+
+void
+args_comma(struct buf *b)
+{
+	if (b->n > 0 && b->p[b->n - 1] != '{' && b->p[b->n - 1] != '[')
+		buf_addc(b, ',');
+}
+
+static void
+add_list(struct buf *b, struct str list)
+{
+	buf_addc(b, '[');
+	while (list.n > 0) {
+		args_comma(b);
+		buf_json(b, str_trim(str_cut(&list, ',')));
+	}
+	buf_addc(b, ']');
+}
+
+void
+args_body(const struct args *a, struct buf *b)
+{
+	for (size_t i = 0; i < a->n_given; i++) {
+		const struct opt *o = a->given[i].opt;
+		struct str value = str_of(a->given[i].value);
+
+		/* Given twice, the last counts. */
+		if (!o->member || args_text(a, o->name) != a->given[i].value ||
+		    (o->type == OPT_LIST && value.n == 0))
+			continue;
+		args_comma(b);
+		buf_fmt(b, "\"%s\":", o->member);
+		if (o->type == OPT_FLAG)
+			buf_addz(b, "true");
+		else if (o->type == OPT_INT)
+			buf_add(b, value);
+		else if (o->type == OPT_LIST)
+			add_list(b, value);
+		else
+			buf_json(b, value);
+	}
 }

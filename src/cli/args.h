@@ -13,9 +13,12 @@
 
 #include "base/base.h"
 
+struct buf;
+
 enum opt_type {
 	OPT_FLAG,
 	OPT_TEXT,
+	OPT_LIST, /* words with commas between */
 	OPT_INT,  /* least..most */
 	OPT_CONF, /* sets `key` */
 };
@@ -26,6 +29,7 @@ struct opt {
 	const char *value; /* what help calls it: "FILE" */
 	const char *help;
 	const char *key;
+	const char *member; /* what the API calls it: args_body() */
 	int64_t least, most;
 };
 
@@ -39,7 +43,7 @@ struct args {
 		const struct opt *opt;
 		const char *value; /* "" for a flag */
 	} given[ARGS_MAX];
-	const char *operands[OPERANDS_MAX];
+	const char *operands[OPERANDS_MAX]; /* NULL behind the last */
 	size_t n_given, n_operands;
 };
 
@@ -50,5 +54,12 @@ int args_read(struct args *a, const struct opt *own, int argc,
 const char *args_text(const struct args *a, const char *name); /* or NULL */
 bool args_flag(const struct args *a, const char *name);
 int64_t args_int(const struct args *a, const char *name, int64_t absent);
+/*
+ * Those that were given and are members of a request, into a JSON object that
+ * was begun: texts, numbers, true for a flag, arrays.
+ */
+void args_body(const struct args *a, struct buf *b);
+/* A comma, unless the object or array has only just begun. */
+void args_comma(struct buf *b);
 
 #endif

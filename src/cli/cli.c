@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -8,7 +9,10 @@
 #include "base/near.h"
 #include "base/str.h"
 #include "base/version.h"
-#include "cli/help.h"
+#include "cli/limits.h"
+#include "store/store.h"
+
+#define HELP_COLUMN 28
 
 static int
 usage(FILE *err, const char *verb, const struct err *e)
@@ -19,10 +23,11 @@ usage(FILE *err, const char *verb, const struct err *e)
 }
 
 int
-cli_fail(struct cli *c, const struct err *e)
+cli_usage(struct cli *c, struct err *e, const char *what)
 {
-	(void)fprintf(c->err, "hikyaku: %s\n", e->text);
-	return EXIT_FAILED;
+	c->status = EXIT_USAGE;
+	return err_set(
+	    e, ERR_INVALID, "%s: see hikyaku %s --help", what, c->verb->name);
 }
 
 void
@@ -32,6 +37,100 @@ cli_log(const struct cli *c, enum log_level least, int fd)
 
 	log_setup(least, text ? LOG_TEXT : LOG_JSON, fd);
 }
+
+int
+cli_input(const char *path, struct buf *b, struct err *e)
+{
+	bool standard = !path || str_eq(str_of(path), STR("-"));
+	FILE *f = standard ? stdin : fopen(path, "re");
+	size_t n;
+	int rc = OK;
+
+	if (!f)
+		return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+	do {
+		char *p = buf_room(b, 64 * KIB);
+
+		n = p ? fread(p, 1, 64 * KIB, f) : 0;
+		b->n += n;
+	} while (n > 0);
+	if (b->failed)
+		rc = err_set(
+		    e, ERR_LIMIT, "the input is over %zu MiB", b->limit / MIB);
+	else if (ferror(f))
+		rc = err_set(e, ERR_IO, "reading failed: %s", strerror(errno));
+	if (!standard)
+		(void)fclose(f);
+	return rc;
+}
+
+void
+cli_signals(sigset_t *ret)
+{
+	(void)sigemptyset(ret);
+	(void)sigaddset(ret, SIGINT);
+	(void)sigaddset(ret, SIGTERM);
+	(void)pthread_sigmask(SIG_BLOCK, ret, NULL);
+}
+
+struct store_opts
+cli_store(const struct cli *c)
+{
+	return (struct store_opts){.dir = c->conf.data,
+	    .url = c->conf.database_url,
+	    .sqlite_sync = c->conf.sqlite_synchronous};
+}
+
+/* Help ---------------------------------------------------------------------- */
+
+static void
+help_all(const struct verbs *verbs, const char *group, FILE *to)
+{
+	(void)fprintf(to,
+	    "Usage: hikyaku %s%sVERB [OPTION]... [OPERAND]...\n"
+	    "Carries change to whoever needs to know.\n\n",
+	    group, group[0] ? " " : "");
+	for (size_t i = 0; i < verbs->n; i++) {
+		const struct verb *v = &verbs->v[i];
+		struct str name = str_of(v->name);
+		int width;
+
+		if (group[0] && !str_eq(str_cut(&name, ' '), str_of(group)))
+			continue;
+		width = fprintf(to, "  %s %s", v->name, v->operands);
+		(void)fprintf(to, "%*s%s\n",
+		    width < HELP_COLUMN ? HELP_COLUMN - width : 1, "",
+		    v->summary);
+	}
+	(void)fprintf(to,
+	    "\n`hikyaku VERB --help` explains a verb, `hikyaku --version` says the version.\n"
+	    "Exit status: 0 well, 1 it failed, 2 wrong usage.\n");
+}
+
+static void
+options(const struct opt *o, FILE *to)
+{
+	for (; o && o->name; o++) {
+		int width = fprintf(to, "  --%s %s", o->name, o->value);
+
+		(void)fprintf(to, "%*s%s",
+		    width < HELP_COLUMN ? HELP_COLUMN - width : 1, "", o->help);
+		if (o->key)
+			(void)fprintf(to, " (%s)", o->key);
+		(void)fprintf(to, "\n");
+	}
+}
+
+static void
+help_verb(const struct verb *v, FILE *to)
+{
+	(void)fprintf(to, "Usage: hikyaku %s [OPTION]...%s%s\n\n%s\nOptions:\n",
+	    v->name, v->operands[0] ? " " : "", v->operands, v->text);
+	options(v->own, to);
+	options(OPTS_COMMON, to);
+}
+
+/* The frame ----------------------------------------------------------------- */
 
 /* How many words the name is when argv begins with it, else 0. */
 static int
@@ -160,35 +259,30 @@ print_config(struct cli *c)
 	conf_print(&c->conf, &b);
 	(void)fwrite(b.p, 1, b.n, c->out);
 	buf_done(&b);
-	return EXIT_OK;
+	return OK;
 }
 
 static int
 run(struct cli *c, char *const *environment)
 {
-	struct err e;
-	int status;
+	struct err e = {0};
+	int rc = load(c, environment, &e);
 
-	if (load(c, environment, &e) < 0) {
-		status = cli_fail(c, &e);
-		goto out;
-	}
-	cli_log(c, LOG_WARN, STDERR_FILENO);
-	if (args_flag(&c->args, "print-config")) {
-		status = print_config(c);
-		goto out;
-	}
 	c->arena = arena_new(CLI_ARENA_MAX);
-	if (!c->arena) {
-		(void)err_set(&e, ERR_NOMEM, "no memory");
-		status = cli_fail(c, &e);
-		goto out;
+	if (rc == OK) {
+		cli_log(c, LOG_WARN, STDERR_FILENO);
+		rc = args_flag(&c->args, "print-config") ? print_config(c)
+							 : c->verb->run(c, &e);
 	}
-	status = c->verb->run(c);
-out:
+	if (rc < 0) {
+		(void)fprintf(c->err, "hikyaku: %s\n", e.text);
+		if (c->status == EXIT_OK)
+			c->status = EXIT_FAILED;
+	}
+	reach_close(&c->reach);
 	arena_free(c->arena);
 	conf_done(&c->conf);
-	return status;
+	return c->status;
 }
 
 /* The options and operands, the answer to --help, then the verb. */
@@ -213,7 +307,7 @@ int
 cli_run(const struct verbs *verbs, int argc, char *const *argv,
     char *const *environment, FILE *out, FILE *err)
 {
-	struct cli c = {.out = out, .err = err};
+	struct cli c = {.out = out, .err = err, .reach = {.lock = -1}};
 	int status, words = 0;
 
 	argc -= argc > 0;

@@ -6,23 +6,28 @@
  * and --print-config itself, loads the settings, and calls run(). A verb so
  * begins with everything checked, and has an arena for what it makes.
  *
- * A verb returns an exit status: EXIT_OK, EXIT_FAILED (after one line on err
- * that says what and what to do: cli_fail) or EXIT_USAGE. What was asked for
- * goes to `out`, everything else to `err`.
+ * A verb returns OK, or an error whose line says what and what to do: the frame
+ * shows it, and the exit status is EXIT_FAILED, or EXIT_USAGE by cli_usage().
+ * What was asked for goes to `out`, everything else to `err`. Whoever was
+ * reached for it (reach.h) is left when it ends.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/base.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "cli/args.h"
+#include "cli/reach.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+struct buf;
 struct cli;
+struct store_opts;
 
 struct verb {
 	const char *name;
@@ -31,7 +36,7 @@ struct verb {
 	const char *summary;   /* half a line */
 	const char *text;      /* paragraphs for VERB --help, ending in \n */
 	const struct opt *own; /* its options, or NULL */
-	int (*run)(struct cli *c);
+	int (*run)(struct cli *c, struct err *e);
 };
 
 struct verbs {
@@ -44,6 +49,8 @@ struct cli {
 	struct args args;
 	struct conf conf;
 	struct arena *arena; /* ends with the verb */
+	struct reach reach;
+	int status; /* when it is not what run() says */
 	FILE *out, *err;
 };
 
@@ -55,7 +62,14 @@ int cli_run(const struct verbs *verbs, int argc, char *const *argv,
  * error: they answer people. */
 void cli_log(const struct cli *c, enum log_level least, int fd);
 
-/* One line on err; EXIT_FAILED. */
-int cli_fail(struct cli *c, const struct err *e);
+/* For a verb whose words are wrong: an error, and EXIT_USAGE. */
+int cli_usage(struct cli *c, struct err *e, const char *what);
+
+/* A file, or the standard input (NULL, "-"); the buffer's limit is the bound. */
+int cli_input(const char *path, struct buf *b, struct err *e) MUST_CHECK;
+/* SIGINT and SIGTERM, blocked from now on: for whoever waits for them. */
+void cli_signals(sigset_t *ret);
+/* Where the store is, by the settings. */
+struct store_opts cli_store(const struct cli *c);
 
 #endif

@@ -8,26 +8,25 @@ static char *const NO_ENV[] = {NULL};
 
 /* Says what it was given, so that a test sees it. */
 static int
-echo(struct cli *c)
+echo(struct cli *c, struct err *e)
 {
 	const char *name = args_text(&c->args, "name");
 
+	(void)e;
 	assert_non_null(arena_alloc(c->arena, 100));
 	(void)fprintf(c->out, "%s name=%s loud=%d count=%lld data=%s",
 	    c->verb->name, name ? name : "-", args_flag(&c->args, "loud"),
 	    (long long)args_int(&c->args, "count", -1), c->conf.data);
 	for (size_t i = 0; i < c->args.n_operands; i++)
 		(void)fprintf(c->out, " %s", c->args.operands[i]);
-	return EXIT_OK;
+	return OK;
 }
 
 static int
-never(struct cli *c)
+never(struct cli *c, struct err *e)
 {
-	struct err e;
-
-	(void)err_set(&e, ERR_AWAY, "no server; start one");
-	return cli_fail(c, &e);
+	(void)c;
+	return err_set(e, ERR_AWAY, "no server; start one");
 }
 
 static const struct opt OWN[] = {

@@ -10,7 +10,9 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 struct client {
 	CURL *curl;
@@ -21,9 +23,8 @@ struct client {
 /* What a transfer's bytes go to. */
 struct sink {
 	CURL *curl;
+	const struct client_call *call;
 	struct buf *answer;
-	bool (*piece)(void *arg, struct str bytes); /* NULL: all to answer */
-	void *arg;
 	bool ended; /* piece() had enough */
 };
 
@@ -55,11 +56,9 @@ knock(const struct sockaddr_un *at, struct err *e)
 int
 client_open(const char *dir, struct client **ret, struct err *e)
 {
-	struct client *c = calloc(1, sizeof(*c));
+	struct client *c = mem_get(sizeof(*c));
 	int n, rc;
 
-	if (!c)
-		return err_set(e, ERR_NOMEM, "no memory");
 	c->at.sun_family = AF_UNIX;
 	c->content_type = "application/json";
 	n = snprintf(c->at.sun_path, sizeof(c->at.sun_path), "%s/%s", dir,
@@ -70,7 +69,7 @@ client_open(const char *dir, struct client **ret, struct err *e)
 	else
 		rc = knock(&c->at, e);
 	if (rc == OK && !(c->curl = curl_easy_init()))
-		rc = err_set(e, ERR_NOMEM, "libcurl can't be started");
+		rc = err_set(e, ERR_IO, "libcurl can't be started");
 	if (rc < 0) {
 		client_close(c);
 		return rc;
@@ -101,11 +100,11 @@ take(char *bytes, size_t size, size_t n, void *arg)
 	struct str got = {bytes, size * n};
 	long status = 0;
 
-	if (s->piece)
+	if (s->call->piece)
 		(void)curl_easy_getinfo(
 		    s->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200) {
-		s->ended = !s->piece(s->arg, got);
+		s->ended = !s->call->piece(s->call->arg, got);
 		return s->ended ? 0 : got.n;
 	}
 	buf_add(s->answer, got);
@@ -120,42 +119,7 @@ take(char *bytes, size_t size, size_t n, void *arg)
 		(void)set_;                                                    \
 	} while (0)
 
-static int
-prepare(struct client *c, const char *path, struct sink *s, struct err *e)
-{
-	char url[HTTP_PATH_MAX + 32];
-	int n = snprintf(url, sizeof(url), "http://localhost%s", path);
-
-	if (n < 0 || (size_t)n >= sizeof(url))
-		return err_set(e, ERR_LIMIT, "the request's path is too long");
-	curl_easy_reset(c->curl);
-	s->curl = c->curl;
-	SET(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->at.sun_path);
-	SET(c->curl, CURLOPT_URL, url);
-	SET(c->curl, CURLOPT_NOSIGNAL, 1L);
-	SET(c->curl, CURLOPT_NOPROXY, "*");
-	SET(c->curl, CURLOPT_WRITEFUNCTION, take);
-	SET(c->curl, CURLOPT_WRITEDATA, s);
-	return OK;
-}
-
-static int
-perform(struct client *c, struct sink *s, int *ret_status, struct err *e)
-{
-	CURLcode code = curl_easy_perform(c->curl);
-	long status = 0;
-
-	if (s->answer->failed)
-		return err_set(e, ERR_LIMIT, "the server's answer is too long");
-	if (code != CURLE_OK && !s->ended)
-		return err_set(e, ERR_IO, "the server did not answer: %s",
-		    curl_easy_strerror(code));
-	(void)curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-	*ret_status = (int)status;
-	return OK;
-}
-
-/* "Name: value" joined to the list; NULL when there is no memory. */
+/* "Name: value" joined to the list; one that does not fit is left out. */
 static struct curl_slist *
 header(struct curl_slist *list, const char *name, const char *value)
 {
@@ -165,60 +129,60 @@ header(struct curl_slist *list, const char *name, const char *value)
 				      ? NULL
 				      : curl_slist_append(list, line);
 
-	if (!more)
-		curl_slist_free_all(list);
-	return more;
+	return more ? more : list;
 }
 
-int
-client_call(struct client *c, const char *method, const char *path,
-    struct str body, struct buf *answer, int *ret_status, struct err *e)
+static void
+prepare(struct client *c, const struct client_call *k, const char *url,
+    struct curl_slist *headers, struct sink *s)
 {
-	struct sink s = {.answer = answer};
-	struct curl_slist *headers =
-	    header(NULL, "Content-Type", body.n ? c->content_type : "");
-	int rc;
-
-	if (!headers)
-		return err_set(e, ERR_NOMEM, "no memory");
-	rc = prepare(c, path, &s, e);
-	if (rc < 0)
-		goto out;
-	SET(c->curl, CURLOPT_CUSTOMREQUEST, method);
+	curl_easy_reset(c->curl);
+	SET(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->at.sun_path);
+	SET(c->curl, CURLOPT_URL, url);
+	SET(c->curl, CURLOPT_NOSIGNAL, 1L);
+	SET(c->curl, CURLOPT_NOPROXY, "*");
+	SET(c->curl, CURLOPT_WRITEFUNCTION, take);
+	SET(c->curl, CURLOPT_WRITEDATA, s);
+	SET(c->curl, CURLOPT_CUSTOMREQUEST, k->method);
 	SET(c->curl, CURLOPT_HTTPHEADER, headers);
 	/* POST and PUT have a body by definition, if an empty one. */
-	if (body.n || method[0] == 'P') {
-		SET(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
-		SET(c->curl, CURLOPT_POSTFIELDS, body.n ? body.p : "");
+	if (k->body.n || k->method[0] == 'P') {
+		SET(c->curl, CURLOPT_POSTFIELDSIZE_LARGE,
+		    (curl_off_t)k->body.n);
+		SET(c->curl, CURLOPT_POSTFIELDS, k->body.n ? k->body.p : "");
 	}
-	rc = perform(c, &s, ret_status, e);
-out:
-	curl_slist_free_all(headers);
-	return rc;
 }
 
 int
-client_stream(struct client *c, const char *path, const char *last_id,
-    bool (*piece)(void *arg, struct str bytes), void *arg, struct buf *answer,
+client_send(struct client *c, const struct client_call *k, struct buf *answer,
     int *ret_status, struct err *e)
 {
-	struct sink s = {.answer = answer, .piece = piece, .arg = arg};
-	struct curl_slist *headers =
-	    header(NULL, "Accept", "text/event-stream");
-	int rc;
+	struct sink s = {.curl = c->curl, .call = k, .answer = answer};
+	struct curl_slist *headers;
+	char url[HTTP_PATH_MAX + 32];
+	int n = snprintf(url, sizeof(url), "http://localhost%s", k->path);
+	long status = 0;
+	CURLcode code;
 
-	if (headers && last_id)
-		headers = header(headers, "Last-Event-ID", last_id);
-	if (!headers)
-		return err_set(e, ERR_NOMEM, "the stream's headers don't fit");
-	rc = prepare(c, path, &s, e);
-	if (rc < 0)
-		goto out;
-	SET(c->curl, CURLOPT_HTTPHEADER, headers);
-	rc = perform(c, &s, ret_status, e);
-out:
+	if (n < 0 || (size_t)n >= sizeof(url))
+		return err_set(e, ERR_LIMIT, "the request's path is too long");
+	headers =
+	    header(NULL, "Content-Type", k->body.n ? c->content_type : "");
+	if (k->piece)
+		headers = header(headers, "Accept", "text/event-stream");
+	if (k->last_id)
+		headers = header(headers, "Last-Event-ID", k->last_id);
+	prepare(c, k, url, headers, &s);
+	code = curl_easy_perform(c->curl);
 	curl_slist_free_all(headers);
-	return rc;
+	if (answer->failed)
+		return err_set(e, ERR_LIMIT, "the server's answer is too long");
+	if (code != CURLE_OK && !s.ended)
+		return err_set(e, ERR_IO, "the server did not answer: %s",
+		    curl_easy_strerror(code));
+	(void)curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+	*ret_status = (int)status;
+	return OK;
 }
 
 int

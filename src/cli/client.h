@@ -26,23 +26,24 @@ void client_close(struct client *c); /* NULL is fine */
 void client_type(struct client *c, const char *content_type);
 
 /*
- * One request. `path` is encoded and may have a query; an empty body is none.
- * The answer's body is appended to *answer, whatever the status. ERR_IO when
- * no answer came.
+ * A request. With piece() it is a stream: each piece as it comes, until the
+ * server ends it or piece() returns false. last_id, unless NULL, goes as
+ * Last-Event-ID: so a stream that broke (ERR_IO) goes on where it was.
  */
-int client_call(struct client *c, const char *method, const char *path,
-    struct str body, struct buf *answer, int *ret_status,
-    struct err *e) MUST_CHECK;
+struct client_call {
+	const char *method, *path; /* encoded; may have a query */
+	struct str body;           /* empty: none */
+	bool (*piece)(void *arg, struct str bytes);
+	void *arg;
+	const char *last_id;
+};
 
 /*
- * GET as a stream: each piece as it comes, until the server ends it (OK) or
- * `piece` returns false (OK). last_id, unless NULL, goes as Last-Event-ID: so
- * a stream that broke (ERR_IO) goes on where it was. An answer other than 200
- * goes to *answer instead.
+ * The answer's body is appended to *answer, whatever the status; of a stream
+ * only when that is not 200. ERR_IO when no answer came, or not all of it.
  */
-int client_stream(struct client *c, const char *path, const char *last_id,
-    bool (*piece)(void *arg, struct str bytes), void *arg, struct buf *answer,
-    int *ret_status, struct err *e) MUST_CHECK;
+int client_send(struct client *c, const struct client_call *k,
+    struct buf *answer, int *ret_status, struct err *e) MUST_CHECK;
 
 /* OK for 2xx; else the message of the answer, as an error. */
 int client_check(

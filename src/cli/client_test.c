@@ -157,22 +157,27 @@ end(void **state)
 	return 0;
 }
 
+/* A request without a stream. */
+static int
+call(const char *method, const char *path, struct str body, int *ret_status)
+{
+	struct client_call k = {.method = method, .path = path, .body = body};
+
+	return client_send(w.client, &k, &w.out, ret_status, &w.e);
+}
+
 static void
 test_call(void **state)
 {
 	int status = 0;
 
 	(void)state;
-	assert_int_equal(client_call(w.client, "POST", "/echo", STR("[1]"),
-			     &w.out, &status, &w.e),
-	    OK);
+	assert_int_equal(call("POST", "/echo", STR("[1]"), &status), OK);
 	assert_int_equal(status, 201);
 	assert_str(buf_str(&w.out), "application/json [1]");
 	buf_clear(&w.out);
 	client_type(w.client, "application/x-ndjson");
-	assert_int_equal(client_call(w.client, "POST", "/echo", STR("{}\n{}"),
-			     &w.out, &status, &w.e),
-	    OK);
+	assert_int_equal(call("POST", "/echo", STR("{}\n{}"), &status), OK);
 	assert_str(buf_str(&w.out), "application/x-ndjson {}\n{}");
 }
 
@@ -184,9 +189,7 @@ test_errors(void **state)
 
 	(void)state;
 	assert_non_null(a);
-	assert_int_equal(client_call(w.client, "DELETE", "/refuse", STR_EMPTY,
-			     &w.out, &status, &w.e),
-	    OK);
+	assert_int_equal(call("DELETE", "/refuse", STR_EMPTY, &status), OK);
 	assert_int_equal(status, 409);
 	assert_int_equal(
 	    client_check(status, buf_str(&w.out), a, &w.e), ERR_CONFLICT);
@@ -198,9 +201,7 @@ test_errors(void **state)
 	/* An answer beyond its buffer is refused, not cut. */
 	buf_done(&w.out);
 	w.out = BUF(10);
-	assert_int_equal(client_call(w.client, "GET", "/refuse", STR_EMPTY,
-			     &w.out, &status, &w.e),
-	    ERR_LIMIT);
+	assert_int_equal(call("GET", "/refuse", STR_EMPTY, &status), ERR_LIMIT);
 	arena_free(a);
 }
 
@@ -218,6 +219,18 @@ piece(void *arg, struct str bytes)
 	return g->b.n < g->most;
 }
 
+static int
+follow(const char *path, const char *last_id, struct got *g, int *ret_status)
+{
+	struct client_call k = {.method = "GET",
+	    .path = path,
+	    .last_id = last_id,
+	    .piece = piece,
+	    .arg = g};
+
+	return client_send(w.client, &k, &w.out, ret_status, &w.e);
+}
+
 static void
 test_stream(void **state)
 {
@@ -225,30 +238,22 @@ test_stream(void **state)
 	int status = 0;
 
 	(void)state;
-	assert_int_equal(client_stream(w.client, "/stream", NULL, piece, &g,
-			     &w.out, &status, &w.e),
-	    OK);
+	assert_int_equal(follow("/stream", NULL, &g, &status), OK);
 	assert_int_equal(status, 200);
 	assert_str(buf_str(&g.b), "piece\npiece\npiece\npiece\n");
 	buf_clear(&g.b);
-	assert_int_equal(client_stream(w.client, "/stream", "3", piece, &g,
-			     &w.out, &status, &w.e),
-	    OK);
+	assert_int_equal(follow("/stream", "3", &g, &status), OK);
 	assert_str(buf_str(&g.b), "piece\n");
 
 	/* The taker has had enough. */
 	buf_clear(&g.b);
 	g.most = 1;
-	assert_int_equal(client_stream(w.client, "/stream", NULL, piece, &g,
-			     &w.out, &status, &w.e),
-	    OK);
+	assert_int_equal(follow("/stream", NULL, &g, &status), OK);
 	assert_true(g.b.n > 0);
 
 	/* No stream, but an error: its body is the answer. */
 	buf_clear(&g.b);
-	assert_int_equal(client_stream(w.client, "/refuse", NULL, piece, &g,
-			     &w.out, &status, &w.e),
-	    OK);
+	assert_int_equal(follow("/refuse", NULL, &g, &status), OK);
 	assert_int_equal(status, 409);
 	assert_int_equal(g.b.n, 0);
 	assert_non_null(memmem(w.out.p, w.out.n, "already", 7));

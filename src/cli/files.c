@@ -2,8 +2,9 @@
 
 #include <sys/resource.h>
 
-#include "base/limits.h"
 #include "base/log/log.h"
+#include "cli/limits.h"
+#include "http/server/limits.h"
 
 int
 files_fit(uint64_t limit, int wanted, int others)

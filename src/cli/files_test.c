@@ -1,7 +1,8 @@
 #include "cli/files.h"
 
-#include "base/limits.h"
 #include "base/test.h"
+#include "cli/limits.h"
+#include "http/server/limits.h"
 
 #define OWN (FILES_OWN + HTTP_LOCAL_EXTRA + HTTP_LINGER_MAX)
 

@@ -4,7 +4,11 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/limits.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/limits.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "store/lock.h"
@@ -13,11 +17,7 @@
 static int
 open_store(struct cli *c, struct reach *x, struct err *e)
 {
-	struct store_opts o = {
-	    .dir = c->conf.data,
-	    .url = c->conf.database_url,
-	    .sqlite_sync = c->conf.sqlite_synchronous,
-	};
+	struct store_opts o = cli_store(c);
 	int steps = 0;
 	int rc = store_there(&o, e);
 
@@ -41,13 +41,26 @@ open_store(struct cli *c, struct reach *x, struct err *e)
 }
 
 int
-reach_open(struct cli *c, struct reach *ret, struct err *e)
+reach_open(struct cli *c, struct err *e)
 {
+	struct reach *x = &c->reach;
 	int rc;
 
-	*ret = (struct reach){.lock = -1};
-	rc = client_open(c->conf.data, &ret->client, e);
-	return rc == ERR_ABSENT ? open_store(c, ret, e) : rc;
+	if (x->client || x->db)
+		return OK;
+	rc = client_open(c->conf.data, &x->client, e);
+	return rc == ERR_ABSENT ? open_store(c, x, e) : rc;
+}
+
+int
+reach_server(struct cli *c, struct err *e)
+{
+	int rc = reach_open(c, e);
+
+	if (rc == OK && !c->reach.client)
+		rc = err_set(e, ERR_AWAY,
+		    "no server runs on this data folder: start hikyaku serve first");
+	return rc;
 }
 
 void
@@ -64,28 +77,37 @@ reach_close(struct reach *x)
 }
 
 int
-reach_keyring(struct reach *x, struct cli *c, struct err *e)
+reach_keyring(struct cli *c, struct err *e)
 {
-	assert(x->db);
-	return sealing_open(x->db, &c->conf, &x->keyring, e);
+	assert(c->reach.db);
+	return sealing_open(c->reach.db, &c->conf, &c->reach.keyring, e);
 }
 
 int
-reach_ask(struct reach *x, struct cli *c, const char *method, const char *path,
+reach_ask(struct cli *c, struct arena *a, const char *method, struct str path,
     struct str body, struct str *ret_answer, struct err *e)
 {
+	struct client_call k = {
+	    .method = method, .path = arena_z(a, path), .body = body};
 	struct buf answer = BUF(CLI_ANSWER_MAX);
-	int status = 0, rc;
+	int status = 0, rc = reach_server(c, e);
 
-	assert(x->client);
-	rc = client_call(x->client, method, path, body, &answer, &status, e);
 	if (rc == OK)
-		rc = client_check(status, buf_str(&answer), c->arena, e);
-	if (rc == OK) {
-		*ret_answer = arena_dup(c->arena, buf_str(&answer));
-		if (!ret_answer->p)
-			rc = err_set(e, ERR_NOMEM, "the answer is too long");
-	}
+		rc = client_send(c->reach.client, &k, &answer, &status, e);
+	if (rc == OK)
+		rc = client_check(status, buf_str(&answer), a, e);
+	if (rc == OK)
+		*ret_answer = arena_dup(a, buf_str(&answer));
 	buf_done(&answer);
 	return rc;
+}
+
+int
+reach_json(struct cli *c, struct arena *a, const char *method, struct str path,
+    struct str body, struct json **ret, struct err *e)
+{
+	struct str text;
+	int rc = reach_ask(c, a, method, path, body, &text, e);
+
+	return rc < 0 || text.n == 0 ? rc : json_parse(a, text, ret, e);
 }

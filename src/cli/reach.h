@@ -5,19 +5,24 @@
  * (client.h). When none does, the verb takes the folder's lock, so that none
  * starts meanwhile, and works on the store itself as its one writer. It makes
  * neither folder nor store: a mistyped --data must not look like an empty one.
+ *
+ * LIFE. It is the verb's (struct cli), reached by the first call that needs it
+ * and left by the frame when the verb ends.
  */
 #ifndef CLI_REACH_H
 #define CLI_REACH_H
 
 #include "base/base.h"
-#include "cli/cli.h"
-#include "cli/client.h"
 
+struct arena;
+struct cli;
+struct client;
 struct db;
+struct json;
 struct keyring;
 struct store;
 
-/* Exactly one of client and db is there. */
+/* Once it is open, exactly one of client and db is there. */
 struct reach {
 	struct client *client;
 	struct db *db;
@@ -26,18 +31,24 @@ struct reach {
 	int lock;                /* fd, or -1 */
 };
 
-/* The store is brought to this version. reach_close() in any case. */
-int reach_open(struct cli *c, struct reach *ret, struct err *e) MUST_CHECK;
+/* The server, or the store, which is brought to this version. */
+int reach_open(struct cli *c, struct err *e) MUST_CHECK;
+/* Nobody but a server will do: ERR_AWAY. */
+int reach_server(struct cli *c, struct err *e) MUST_CHECK;
 void reach_close(struct reach *x);
 /* For a verb that works on the store itself: the keys that seal secrets. */
-int reach_keyring(struct reach *x, struct cli *c, struct err *e) MUST_CHECK;
+int reach_keyring(struct cli *c, struct err *e) MUST_CHECK;
 
 /*
  * Asks the server, and takes what is not 2xx for an error. The answer is in
- * the verb's arena.
+ * the arena, and so is the path.
  */
-int reach_ask(struct reach *x, struct cli *c, const char *method,
-    const char *path, struct str body, struct str *ret_answer,
+int reach_ask(struct cli *c, struct arena *a, const char *method,
+    struct str path, struct str body, struct str *ret_answer,
+    struct err *e) MUST_CHECK;
+/* The same, and the answer as JSON. */
+int reach_json(struct cli *c, struct arena *a, const char *method,
+    struct str path, struct str body, struct json **ret,
     struct err *e) MUST_CHECK;
 
 #endif

@@ -8,7 +8,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 struct receiver {
@@ -68,7 +70,7 @@ complete(struct receiver *x, struct MHD_Connection *conn, struct incoming *in,
 	if (str_eq(str_of(method), STR("GET")) &&
 	    str_ends(str_of(url), STR("/g/api/pca119")))
 		return answer(conn, MHD_HTTP_OK, STR("{\"Status\":2}"));
-	if (!g.list || in->body.failed)
+	if (in->body.failed)
 		return answer(conn, MHD_HTTP_CONTENT_TOO_LARGE,
 		    STR("{\"error\":\"too large\"}"));
 	(void)MHD_get_connection_values(conn, MHD_HEADER_KIND, each_header, &g);
@@ -79,7 +81,7 @@ complete(struct receiver *x, struct MHD_Connection *conn, struct incoming *in,
 }
 
 static enum MHD_Result
-handle(void *arg, struct MHD_Connection *conn, const char *url,
+on_request(void *arg, struct MHD_Connection *conn, const char *url,
     const char *method, const char *version, const char *data,
     size_t *data_size, void **ctx)
 {
@@ -87,13 +89,11 @@ handle(void *arg, struct MHD_Connection *conn, const char *url,
 
 	(void)version;
 	if (!in) {
-		in = calloc(1, sizeof(*in));
-		if (!in)
-			return MHD_NO;
+		in = mem_get(sizeof(*in));
 		in->body = BUF(REQUEST_BODY_MAX);
 		in->arena = arena_new(MIB);
 		*ctx = in;
-		return in->arena ? MHD_YES : MHD_NO;
+		return MHD_YES;
 	}
 	if (*data_size > 0) {
 		buf_add(&in->body, (struct str){data, *data_size});
@@ -127,13 +127,11 @@ receiver_start(
 	struct sockaddr_in at = {.sin_family = AF_INET,
 	    .sin_port = htons((uint16_t)o->port),
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct receiver *x = calloc(1, sizeof(*x));
+	struct receiver *x = mem_get(sizeof(*x));
 
-	if (!x)
-		return err_set(e, ERR_NOMEM, "no memory for a receiver");
 	x->o = *o;
 	x->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL,
-	    NULL, handle, x, MHD_OPTION_SOCK_ADDR, &at,
+	    NULL, on_request, x, MHD_OPTION_SOCK_ADDR, &at,
 	    MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
 	    MHD_OPTION_CONNECTION_TIMEOUT, 60U, MHD_OPTION_END);
 	if (!x->daemon) {

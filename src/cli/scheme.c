@@ -22,9 +22,7 @@ scheme_open(struct cli *c, struct scheme *s, struct err *e)
 	if (!secret)
 		secret = getenv("HIKYAKU_SECRET");
 	s->secret = str_of(secret);
-	rc = presets_load(&c->conf, &s->presets, e);
-	if (rc < 0)
-		return rc;
+	s->presets = presets_load(&c->conf);
 	if (!name)
 		name = "standard";
 	s->preset = presets_find(s->presets, str_of(name));
@@ -57,11 +55,9 @@ scheme_verify(const struct scheme *s, struct arena *a, const struct received *r,
     struct err *e)
 {
 	struct received known = *r;
-	int rc = OK;
 
 	if (s->provider && str_eq(s->provider->name, STR("stripe")))
-		rc = receive_stripe(a, r, &known, e);
-	return rc < 0 ? rc
-		      : receive_verify(s->preset, &s->secret, 1, &known, now_us,
-			    tolerance_s, ret, e);
+		known = receive_stripe(a, r);
+	return receive_verify(s->preset, &s->secret, 1, &known,
+	    (struct receive_time){now_us, tolerance_s}, ret, e);
 }

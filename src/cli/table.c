@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/str.h"
 
 struct row {
@@ -12,14 +13,14 @@ struct row {
 
 struct table {
 	struct arena *arena;
-	size_t columns, at; /* at: cells of the last row that are there */
+	const struct column *columns;
 	size_t width[TABLE_COLUMNS_MAX];
 	struct row *first, *last;
 };
 
 /* Bytes that begin a character. */
 static size_t
-width(struct str s)
+width_of(struct str s)
 {
 	size_t n = 0;
 
@@ -28,51 +29,76 @@ width(struct str s)
 	return n;
 }
 
+static struct str
+joined(struct arena *a, const struct json *list)
+{
+	struct str text = STR_EMPTY;
+
+	for (const struct json *s = list->child; s; s = s->next)
+		text = arena_fmt(a, "%.*s%s%.*s", STR_ARG(text),
+		    text.n ? "," : "", STR_ARG(s->text));
+	return text;
+}
+
+static struct str
+cell_of(struct arena *a, const struct column *c, const struct json *item)
+{
+	const struct json *v = c->cell ? NULL : json_at(item, str_of(c->at));
+	struct str text = STR_EMPTY;
+
+	if (c->cell)
+		text = c->cell(item);
+	else if (json_is(v, JSON_STRING))
+		text = v->text;
+	else if (json_is(v, JSON_NUMBER))
+		text = v->raw;
+	else if (json_is_bool(v))
+		text = v->type == JSON_TRUE ? STR("yes") : STR("no");
+	else if (json_is(v, JSON_ARRAY))
+		text = joined(a, v);
+	return text.n ? text : STR("-");
+}
+
+void
+table_add(struct table *t, const struct json *item)
+{
+	struct row *row = arena_alloc(t->arena, sizeof(*row));
+
+	for (size_t i = 0; t->columns[i].head; i++) {
+		const struct column *c = &t->columns[i];
+		size_t w;
+
+		assert(i < TABLE_COLUMNS_MAX);
+		row->cells[i] =
+		    item ? cell_of(t->arena, c, item) : str_of(c->head);
+		w = width_of(row->cells[i]);
+		if (w > t->width[i])
+			t->width[i] = w;
+	}
+	*(t->last ? &t->last->next : &t->first) = row;
+	t->last = row;
+}
+
 struct table *
-table_new(struct arena *a, const char *const *heads, size_t columns)
+table_new(struct arena *a, const struct column *columns)
 {
 	struct table *t = arena_alloc(a, sizeof(*t));
 
-	assert(columns >= 1 && columns <= TABLE_COLUMNS_MAX);
-	if (!t)
-		return NULL;
 	t->arena = a;
-	t->columns = t->at = columns;
-	for (size_t i = 0; i < columns; i++)
-		if (!table_add(t, str_of(heads[i])))
-			return NULL;
+	t->columns = columns;
+	table_add(t, NULL);
 	return t;
-}
-
-bool
-table_add(struct table *t, struct str cell)
-{
-	size_t w = width(cell);
-
-	if (t->at == t->columns) {
-		struct row *row = arena_alloc(t->arena, sizeof(*row));
-
-		if (!row)
-			return false;
-		*(t->last ? &t->last->next : &t->first) = row;
-		t->last = row;
-		t->at = 0;
-	}
-	if (w > t->width[t->at])
-		t->width[t->at] = w;
-	t->last->cells[t->at++] = cell;
-	return true;
 }
 
 void
 table_print(const struct table *t, FILE *to)
 {
 	for (const struct row *r = t->first; r; r = r->next) {
-		for (size_t i = 0; i < t->columns; i++) {
+		for (size_t i = 0; t->columns[i].head; i++) {
 			struct str cell = r->cells[i];
-			bool last = i + 1 == t->columns;
+			bool last = !t->columns[i + 1].head;
 			int pad =
-			    last ? 0 : (int)(t->width[i] - width(cell)) + 2;
+			    last ? 0 : (int)(t->width[i] - width_of(cell)) + 2;
 
 			(void)fprintf(to, "%.*s%*s", STR_ARG(cell), pad, "");
 		}

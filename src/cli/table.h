@@ -1,7 +1,9 @@
 /*
- * table.h - a list for people: columns as wide as their widest cell.
+ * table.h - a list of JSON objects for people: columns as wide as their widest
+ * cell. Width counts characters, not bytes.
  *
- * Cells are borrowed until table_print(). Width counts characters, not bytes.
+ * A cell is what the column's pointer leads to: a text, a number, yes or no, the
+ * words of an array with commas between; "-" when there is nothing.
  */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
@@ -11,16 +13,21 @@
 #include "base/base.h"
 
 struct arena;
+struct json;
 
 #define TABLE_COLUMNS_MAX 10
 
+struct column {
+	const char *head; /* NULL ends */
+	const char *at;   /* JSON pointer: "/lag/events" */
+	struct str (*cell)(const struct json *item); /* instead */
+};
+
 struct table;
 
-/* `heads` are the columns' names; NULL when there is no memory. */
-struct table *table_new(
-    struct arena *a, const char *const *heads, size_t columns);
-/* One cell after the other, row by row. False when there is no memory. */
-bool table_add(struct table *t, struct str cell);
+struct table *table_new(struct arena *a, const struct column *columns);
+/* What it shows is borrowed until table_print(); NULL is the heads. */
+void table_add(struct table *t, const struct json *item);
 void table_print(const struct table *t, FILE *to);
 
 #endif

@@ -60,7 +60,7 @@ setup(void **state)
 	struct err e;
 
 	assert_int_equal(conf_init(&w.conf, &e), OK);
-	assert_int_equal(presets_load(&w.conf, &w.presets, &e), OK);
+	w.presets = presets_load(&w.conf);
 	w.arena = arena_new(64 * MIB);
 	w.rules = (struct sub_rules){
 	    .presets = w.presets, .conf = &w.conf, .now_us = NOW};

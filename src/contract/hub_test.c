@@ -157,36 +157,32 @@ test_W16_log(void **state)
 	struct sub_conf *s = hub(&w, "");
 	struct outcome o = {.status = 500,
 	    .body = STR("{\"trace\":\"t-1\",\r\n\"x\":\"\x1b\"}\xff")};
-	struct str line, trace;
+	struct request_error said;
 	static char big[40 * 1024];
 	struct err e;
 
 	w.ev.body = STR(USER);
 	assert_int_equal(
-	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &line, &trace, &e),
-	    OK);
-	assert_str(line,
+	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &said, &e), OK);
+	assert_str(said.line,
 	    "Error PCA Hub Webhook (tenantname:tenant1, accountid:acc 1, "
 	    "res:{\"trace\":\"t-1\",\\r\\n\"x\":\"\\x1b\"}\\xff)");
-	assert_int_equal(trace.n, 0); /* that was no JSON */
+	assert_int_equal(said.trace.n, 0); /* that was no JSON */
 	o.body = STR("{\"trace\":\"t-1\"}");
 	assert_int_equal(
-	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &line, &trace, &e),
-	    OK);
-	assert_str(trace, "t-1");
+	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &said, &e), OK);
+	assert_str(said.trace, "t-1");
 	memset(big, 'x', sizeof(big));
 	o.body = (struct str){big, sizeof(big)};
 	assert_int_equal(
-	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &line, &trace, &e),
-	    OK);
+	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &said, &e), OK);
 	assert_in_range(
-	    line.n, REQUEST_LOG_BODY_MAX, REQUEST_LOG_BODY_MAX + 100);
+	    said.line.n, REQUEST_LOG_BODY_MAX, REQUEST_LOG_BODY_MAX + 100);
 	sub_free(s);
 	s = sub(&w, "{" BASE "}");
 	assert_int_equal(
-	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &line, &trace, &e),
-	    OK);
-	assert_int_equal(line.n, 0);
+	    request_log_error(w.arena, s, &w.ev, &w.at, &o, &said, &e), OK);
+	assert_int_equal(said.line.n, 0);
 	sub_free(s);
 }
 

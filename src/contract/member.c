@@ -2,9 +2,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/limits.h"
+#include "contract/sub.h"
 
 void
 member_at(char ret[JSON_POINTER_MAX + 1], const char *at, const char *name)
@@ -12,12 +12,6 @@ member_at(char ret[JSON_POINTER_MAX + 1], const char *at, const char *name)
 	if (ret != at)
 		(void)snprintf(ret, JSON_POINTER_MAX + 1, "%s", at);
 	json_point(ret, str_of(name));
-}
-
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for this");
 }
 
 int
@@ -48,7 +42,6 @@ static int
 read_text(const struct json *j, const char *at, int64_t least, int64_t most,
     bool lines, struct arena *a, struct str *ret, struct err *e)
 {
-	struct str s;
 	int rc = member_want(j, JSON_STRING, at, e);
 
 	if (rc < 0)
@@ -58,10 +51,7 @@ read_text(const struct json *j, const char *at, int64_t least, int64_t most,
 		    (long long)least, (long long)most, j->text.n);
 	if (has_control(j->text, lines))
 		return json_wrong(e, at, "must not have control characters");
-	s = arena_dup(a, j->text);
-	if (!s.p)
-		return no_room(e);
-	*ret = s;
+	*ret = arena_dup(a, j->text);
 	return OK;
 }
 

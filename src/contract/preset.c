@@ -7,7 +7,9 @@
 #include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset_priv.h"
 
 /* A preset as it is kept: whoever has the pointer sees its first member. */
@@ -135,11 +137,7 @@ parse(struct str name, struct str text, const struct conf *conf,
 		return err_set(e, ERR_LIMIT, "a preset has at most %zu bytes",
 		    PRESET_TEXT_MAX);
 	a = arena_new(PRESET_MEM_MAX);
-	h = a ? arena_alloc(a, sizeof(*h)) : NULL;
-	if (!h) {
-		arena_free(a);
-		return err_set(e, ERR_NOMEM, "no memory for a preset");
-	}
+	h = arena_alloc(a, sizeof(*h));
 	h->arena = a;
 	atomic_init(&h->refs, 1);
 	rc = preset_read(a, name, text, &h->p, e);
@@ -223,30 +221,22 @@ insert(struct presets *ps, size_t at, const struct preset *p)
 	ps->n++;
 }
 
-int
-presets_load(const struct conf *conf, struct presets **ret, struct err *e)
+struct presets *
+presets_load(const struct conf *conf)
 {
-	struct presets *ps = calloc(1, sizeof(*ps));
-	int rc = OK;
+	struct presets *ps = mem_get(sizeof(*ps));
 
-	if (!ps)
-		return err_set(e, ERR_NOMEM, "no memory for the presets");
 	for (size_t i = 0; i < COUNT_OF(BUILTIN); i++) {
 		struct str name = str_of(BUILTIN[i].name);
-		struct held *h;
+		struct held *h = NULL;
+		struct err e;
+		int rc = parse(name, str_of(BUILTIN[i].text), conf, &h, &e);
 
-		rc = parse(name, str_of(BUILTIN[i].text), conf, &h, e);
-		assert(rc != ERR_INVALID && rc != ERR_SYNTAX);
-		if (rc < 0)
-			break;
+		assert(rc == OK);
 		h->p.builtin = true;
 		insert(ps, place_of(ps, name), &h->p);
 	}
-	if (rc < 0)
-		presets_free(ps);
-	else
-		*ret = ps;
-	return rc;
+	return ps;
 }
 
 void

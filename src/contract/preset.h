@@ -172,8 +172,7 @@ bool preset_owns_header(const struct preset *p, struct str name);
 struct presets;
 
 /* The built-in ones, with the numbers that the settings give. */
-int presets_load(
-    const struct conf *conf, struct presets **ret, struct err *e) MUST_CHECK;
+struct presets *presets_load(const struct conf *conf);
 void presets_free(struct presets *ps);
 const struct preset *presets_find(const struct presets *ps, struct str name);
 /* Takes the reference. ERR_CONFLICT for the name of a built-in one. */

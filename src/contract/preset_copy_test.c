@@ -51,7 +51,7 @@ setup_copies(void **state)
 
 	presets_free(w->presets);
 	assert_int_equal(conf_read(&w->conf, "f", STR(OTHER), &e), OK);
-	assert_int_equal(presets_load(&w->conf, &w->presets, &e), OK);
+	w->presets = presets_load(&w->conf);
 	w->rules.presets = w->presets;
 	put_copies(w);
 	return rc;

@@ -1,10 +1,12 @@
 /* preset.h, the parser: from JSON to struct preset. */
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/member.h"
 #include "contract/preset_priv.h"
+#include "contract/reading.h"
+#include "event/limits.h"
 
 static const char *const SECRETS[] = {
     "standard", "text", "optional", "none", NULL};
@@ -22,120 +24,87 @@ static const char *const VERDICTS[] = {
     "success", "retry", "dead", "gone", NULL};
 
 struct reader {
-	struct member_io io;
+	struct reading g;
 	struct preset *p;
-	struct err *e;
 };
 
-/* The object's own place, and room for the pointer of one member. */
-struct spot {
-	char at[JSON_POINTER_MAX + 1];
-	char member[JSON_POINTER_MAX + 1];
-};
+/* What null brings, where that is nothing. */
+static const struct preset NOTHING;
 
-static struct spot
-spot_at(const char *at)
+/* An object; absent or null: nothing happens. */
+static void
+read_object(struct reader *r, const struct member *table, const struct json *o,
+    const char *at, void *base)
 {
-	struct spot s = {.at = ""};
-
-	(void)snprintf(s.at, sizeof(s.at), "%s", at);
-	return s;
+	reading_members(&r->g, table, o, at, &NOTHING, base);
 }
 
-/* The pointer of a member of the object at the spot. */
-static const char *
-in(struct spot *s, const char *name)
-{
-	member_at(s->member, s->at, name);
-	return s->member;
-}
-
-static int
-required(struct reader *r, struct spot *s, const char *name)
-{
-	return json_wrong(r->e, in(s, name), "is required");
-}
-
-/* A member that is a text with variables; absent or null: nothing happens. */
-static int
-read_vars(struct reader *r, const struct json *o, struct spot *s,
+/* A member that is a text with variables. */
+static void
+read_vars(struct reader *r, const struct json *o, const char *at,
     const char *name, enum vars_place place, struct vars *ret)
 {
-	const struct json *j = json_get(o, name);
-	int rc;
+	struct reading *g = &r->g;
+	const struct json *j = reading_given(o, name);
 
-	if (!j || j->type == JSON_NULL)
-		return OK;
-	rc = member_want(j, JSON_STRING, in(s, name), r->e);
-	return rc < 0 ? rc
-		      : vars_compile(r->io.arena, j->text, place, in(s, name),
-			    ret, r->e);
+	if (j && reading_want(g, j, JSON_STRING, reading_at(g, at, name)))
+		g->rc =
+		    vars_compile(g->io.arena, j->text, place, g->at, ret, g->e);
 }
 
 /* The name of a variable that must have a value. */
-static int
-read_when(struct reader *r, const struct json *o, struct spot *s, enum var *ret)
+static void
+read_when(struct reader *r, const struct json *o, const char *at, enum var *ret)
 {
-	const struct json *j = json_get(o, "when");
+	const struct json *j = reading_given(o, "when");
 
 	*ret = VAR_COUNT;
-	if (!j || j->type == JSON_NULL)
-		return OK;
-	if (j->type != JSON_STRING || !vars_find(j->text, ret))
-		return json_wrong(
-		    r->e, in(s, "when"), "must be the name of a variable");
-	return OK;
+	if (j && (j->type != JSON_STRING || !vars_find(j->text, ret)))
+		reading_wrong(&r->g, reading_at(&r->g, at, "when"),
+		    "must be the name of a variable");
 }
 
-static int
+static void
 check_header_name(
-    struct reader *r, struct str name, struct spot *s, const char *member)
+    struct reader *r, struct str name, const char *at, const char *member)
 {
 	static const char *const NEVER[] = {"host", "content-length",
 	    "transfer-encoding", "connection", "content-type", NULL};
 
+	reading_need(&r->g, name.n > 0, at, member);
 	if (!member_token_ok(name))
-		return json_wrong(
-		    r->e, in(s, member), "must be a header's name");
+		reading_wrong(&r->g, reading_at(&r->g, at, member),
+		    "must be a header's name");
 	for (const char *const *n = NEVER; *n; n++)
 		if (str_eq_nocase(name, str_of(*n)))
-			return json_wrong(r->e, in(s, member),
+			reading_wrong(&r->g, reading_at(&r->g, at, member),
 			    "must not be %s, which is set for you", *n);
-	return OK;
 }
 
-static int
+static void
 read_header(struct reader *r, const struct json *o, const char *at, void *row)
 {
+#define AT(field) offsetof(struct preset_header, field)
 	static const struct member TABLE[] = {
-	    {"name", MEMBER_TEXT, offsetof(struct preset_header, name), 1,
-		SUB_HEADER_NAME_MAX, NULL},
-	    {"secret", MEMBER_BOOL, offsetof(struct preset_header, secret), 0,
-		0, NULL},
-	    {"encode", MEMBER_EITHER, offsetof(struct preset_header, percent),
-		0, 0, ENCODES},
+	    {"name", MEMBER_TEXT, AT(name), 1, SUB_HEADER_NAME_MAX, NULL},
+	    {"secret", MEMBER_BOOL, AT(secret), 0, 0, NULL},
+	    {"encode", MEMBER_EITHER, AT(percent), 0, 0, ENCODES},
 	    {.name = "value", .kind = MEMBER_OWN},
 	    {.name = "when", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset_header INITIAL;
+#undef AT
 	struct preset_header *h = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, h, r->e);
 
-	if (rc == OK && h->name.n == 0)
-		rc = required(r, &s, "name");
-	if (rc == OK)
-		rc = check_header_name(r, h->name, &s, "name");
-	if (rc == OK && !json_get(o, "value"))
-		rc = required(r, &s, "value");
-	if (rc == OK)
-		rc = read_vars(r, o, &s, "value",
-		    h->secret ? VARS_SECRET : VARS_HEADER, &h->value);
-	return rc == OK ? read_when(r, o, &s, &h->when) : rc;
+	read_object(r, TABLE, o, at, h);
+	check_header_name(r, h->name, at, "name");
+	reading_need(&r->g, json_get(o, "value"), at, "value");
+	read_vars(r, o, at, "value", h->secret ? VARS_SECRET : VARS_HEADER,
+	    &h->value);
+	read_when(r, o, at, &h->when);
 }
 
-static int
+static void
 read_signature(
     struct reader *r, const struct json *o, const char *at, void *row)
 {
@@ -151,27 +120,20 @@ read_signature(
 	    {.name = NULL},
 	};
 #undef AT
-	static const struct preset_signature INITIAL;
-	struct preset_signature *g = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, g, r->e);
+	struct preset_signature *s = row;
 
-	if (rc == OK && g->header.n == 0)
-		rc = required(r, &s, "header");
-	if (rc == OK)
-		rc = check_header_name(r, g->header, &s, "header");
-	if (rc == OK && g->algorithm == SIGN_ED25519 && !g->decoded)
-		rc = json_wrong(
-		    r->e, in(&s, "key"), "must be decoded with ed25519");
-	if (rc == OK)
-		rc = read_vars(r, o, &s, "content", VARS_SIGN, &g->content);
-	if (rc == OK && !vars_has(&g->content, VAR_BODY))
-		rc = json_wrong(r->e, in(&s, "content"),
+	read_object(r, TABLE, o, at, s);
+	check_header_name(r, s->header, at, "header");
+	if (s->algorithm == SIGN_ED25519 && !s->decoded)
+		reading_wrong(&r->g, reading_at(&r->g, at, "key"),
+		    "must be decoded with ed25519");
+	read_vars(r, o, at, "content", VARS_SIGN, &s->content);
+	if (!vars_has(&s->content, VAR_BODY))
+		reading_wrong(&r->g, reading_at(&r->g, at, "content"),
 		    "must have {body}: else nothing is proven of it");
-	return rc;
 }
 
-static int
+static void
 read_path(struct reader *r, const struct json *o, const char *at, void *row)
 {
 	static const struct member TABLE[] = {
@@ -181,59 +143,58 @@ read_path(struct reader *r, const struct json *o, const char *at, void *row)
 	    {.name = "when", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset_path INITIAL;
 	struct preset_path *p = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, p, r->e);
 
-	if (rc == OK && p->types.n == 0)
-		rc = required(r, &s, "types");
-	if (rc == OK && !json_get(o, "path"))
-		rc = required(r, &s, "path");
-	if (rc == OK)
-		rc = read_vars(r, o, &s, "path", VARS_URL, &p->path);
-	return rc == OK ? read_when(r, o, &s, &p->when) : rc;
+	read_object(r, TABLE, o, at, p);
+	reading_need(&r->g, p->types.n > 0, at, "types");
+	reading_need(&r->g, json_get(o, "path"), at, "path");
+	read_vars(r, o, at, "path", VARS_URL, &p->path);
+	read_when(r, o, at, &p->when);
 }
 
 /* "200" or "500-599". */
-static int
-read_status(
-    struct reader *r, struct str text, struct spot *s, struct verdict_row *row)
-{
-	struct str to = text, from = str_cut(&to, '-');
-	int64_t a, b;
-
-	if (!str_has(text, '-'))
-		to = from;
-	if (from.n != 3 || to.n != 3 || !str_int(from, &a) ||
-	    !str_int(to, &b) || a < 100 || b > 599 || a > b)
-		return json_wrong(r->e, in(s, "status"),
-		    "must be a status or a range of them, 500-599");
-	row->from = (int)a;
-	row->to = (int)b;
-	return OK;
-}
-
-static int
-read_nets(struct reader *r, const struct json *list, struct spot *s,
+static void
+read_status(struct reader *r, const struct json *j, const char *at,
     struct verdict_row *row)
 {
-	int rc = member_want(list, JSON_ARRAY, in(s, "network"), r->e);
+	struct str to, from;
+	int64_t a, b;
 
-	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
+	if (!reading_want(&r->g, j, JSON_STRING, at))
+		return;
+	to = j->text;
+	from = str_cut(&to, '-');
+	if (!str_has(j->text, '-'))
+		to = from;
+	if (from.n != 3 || to.n != 3 || !str_int(from, &a) ||
+	    !str_int(to, &b) || a < 100 || b > 599 || a > b) {
+		reading_wrong(
+		    &r->g, at, "must be a status or a range of them, 500-599");
+		return;
+	}
+	row->from = (int)a;
+	row->to = (int)b;
+}
+
+static void
+read_nets(struct reader *r, const struct json *list, const char *at,
+    struct verdict_row *row)
+{
+	if (!reading_want(&r->g, list, JSON_ARRAY, at))
+		return;
+	for (const struct json *j = list->child; j; j = j->next) {
 		enum outcome_net net;
 
-		if (j->type != JSON_STRING || !net_find(j->text, &net) ||
-		    net == NET_ANSWER)
-			rc = json_wrong(r->e, in(s, "network"),
+		if (j->type != JSON_STRING ||
+		    !outcome_net_find(j->text, &net) || net == NET_ANSWER)
+			reading_wrong(&r->g, at,
 			    "must hold timeout, network, dns, tls, refused or tooLarge");
 		else
 			row->nets |= 1U << net;
 	}
-	return rc;
 }
 
-static int
+static void
 read_verdict(struct reader *r, const struct json *o, const char *at, void *row)
 {
 	static const struct member TABLE[] = {
@@ -245,88 +206,104 @@ read_verdict(struct reader *r, const struct json *o, const char *at, void *row)
 	    {.name = "network", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct verdict_row INITIAL;
-	struct verdict_row *v = row;
-	struct spot s = spot_at(at);
-	int rc = member_read(&r->io, TABLE, o, at, &INITIAL, v, r->e);
 	const struct json *status = json_get(o, "status");
 	const struct json *nets = json_get(o, "network");
 
-	if (rc == OK && !json_get(o, "verdict"))
-		rc = required(r, &s, "verdict");
-	if (rc == OK && !status && !nets)
-		rc = json_wrong(r->e, at, "must have a status or a network");
-	if (rc == OK && status)
-		rc = member_want(status, JSON_STRING, in(&s, "status"), r->e);
-	if (rc == OK && status)
-		rc = read_status(r, status->text, &s, v);
-	return rc == OK && nets ? read_nets(r, nets, &s, v) : rc;
+	read_object(r, TABLE, o, at, row);
+	reading_need(&r->g, json_get(o, "verdict"), at, "verdict");
+	if (!status && !nets)
+		reading_wrong(&r->g, at, "must have a status or a network");
+	if (status)
+		read_status(r, status, reading_at(&r->g, at, "status"), row);
+	if (nets)
+		read_nets(r, nets, reading_at(&r->g, at, "network"), row);
 }
 
-/* An array of objects, each read by `one` into a row of `size` bytes. */
-static int
-read_rows(struct reader *r, const struct json *doc, const char *name,
-    size_t size,
-    int (*one)(
-	struct reader *r, const struct json *o, const char *at, void *row),
-    void *ret_rows, size_t *ret_n)
+/* The members that are arrays of objects. */
+struct rows {
+	const char *name;
+	void (*read)(
+	    struct reader *r, const struct json *o, const char *at, void *row);
+	size_t size, list, n; /* of a row; where the preset has them */
+};
+#define ROWS(field, read)                                                      \
+	{                                                                      \
+#field, read, sizeof(*((struct preset *)0)->field),            \
+		    offsetof(struct preset, field),                            \
+		    offsetof(struct preset, n_##field)                         \
+	}
+static const struct rows TABLES[] = {
+    ROWS(headers, read_header),
+    ROWS(signatures, read_signature),
+    ROWS(paths, read_path),
+    ROWS(verdicts, read_verdict),
+};
+#undef ROWS
+
+static void
+read_rows(struct reader *r, const struct json *doc, const struct rows *t)
 {
-	const struct json *list = json_get(doc, name);
-	char at[JSON_POINTER_MAX + 1] = "", here[JSON_POINTER_MAX + 1];
+	const struct json *list = reading_given(doc, t->name);
+	char at[JSON_POINTER_MAX + 1], here[JSON_POINTER_MAX + 1];
 	char *rows;
 	size_t i = 0;
-	int rc;
 
-	if (!list || list->type == JSON_NULL)
-		return OK;
-	member_at(at, "", name);
-	rc = member_want(list, JSON_ARRAY, at, r->e);
-	if (rc < 0)
-		return rc;
+	member_at(at, "", t->name);
+	if (!list || !reading_want(&r->g, list, JSON_ARRAY, at))
+		return;
 	if (list->n > PRESET_ROWS_MAX)
-		return json_wrong(
-		    r->e, at, "must have at most %d rows", PRESET_ROWS_MAX);
-	rows = arena_array(r->io.arena, list->n ? list->n : 1, size);
-	if (!rows)
-		return err_set(r->e, ERR_NOMEM, "no memory for a preset");
-	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
+		reading_wrong(
+		    &r->g, at, "must have at most %d rows", PRESET_ROWS_MAX);
+	rows = arena_array(r->g.io.arena, list->n + 1, t->size);
+	for (const struct json *j = list->child; r->g.rc == OK && j;
+	     j = j->next) {
 		char index[24];
 
 		(void)snprintf(index, sizeof(index), "%zu", i);
 		member_at(here, at, index);
-		rc = one(r, j, here, rows + i * size);
-		i++;
+		t->read(r, j, here, rows + i++ * t->size);
 	}
-	memcpy(ret_rows, &rows, sizeof(rows));
-	*ret_n = i;
-	return rc;
+	memcpy((char *)r->p + t->list, &rows, sizeof(rows));
+	memcpy((char *)r->p + t->n, &i, sizeof(i));
+}
+
+static void
+read_tables(struct reader *r, const struct json *doc)
+{
+	struct preset *p = r->p;
+
+	for (size_t i = 0; i < COUNT_OF(TABLES); i++)
+		read_rows(r, doc, &TABLES[i]);
+	reading_need(&r->g, p->n_verdicts > 0, "", "verdicts");
+	if (!json_get(doc, "secret"))
+		p->secret = p->n_signatures > 0 ? PRESET_SECRET_TEXT
+						: PRESET_SECRET_NONE;
+	if ((p->secret == PRESET_SECRET_NONE) != (p->n_signatures == 0))
+		reading_wrong(&r->g, "/secret",
+		    "must be none exactly when there are no signatures");
 }
 
 /* Names of members. */
-static int
+static void
 read_frame(struct reader *r, const struct json *doc)
 {
-	const struct json *list = json_get(doc, "frame");
-	int rc;
+	const struct json *list = reading_given(doc, "frame");
+	struct reading *g = &r->g;
+	struct preset *p = r->p;
 
-	if (!list || list->type == JSON_NULL)
-		return OK;
-	rc = member_want(list, JSON_ARRAY, "/frame", r->e);
-	if (rc == OK && list->n > PRESET_ROWS_MAX)
-		rc = json_wrong(r->e, "/frame", "must have at most %d names",
-		    PRESET_ROWS_MAX);
-	if (rc < 0)
-		return rc;
-	r->p->frame =
-	    arena_array(r->io.arena, list->n + 1, sizeof(*r->p->frame));
-	r->p->n_frame = 0;
-	for (const struct json *j = list->child; rc == OK && j; j = j->next)
-		rc = member_text(j, "/frame", SUB_TEXT_MAX, r->io.arena,
-		    &r->p->frame[r->p->n_frame++], r->e);
-	return rc;
+	if (!list || !reading_want(g, list, JSON_ARRAY, "/frame"))
+		return;
+	if (list->n > PRESET_ROWS_MAX)
+		reading_wrong(
+		    g, "/frame", "must have at most %d names", PRESET_ROWS_MAX);
+	p->frame = arena_array(g->io.arena, list->n + 1, sizeof(*p->frame));
+	p->n_frame = 0;
+	for (const struct json *j = list->child; g->rc == OK && j; j = j->next)
+		g->rc = member_text(j, "/frame", SUB_TEXT_MAX, g->io.arena,
+		    &p->frame[p->n_frame++], g->e);
 }
 
-static int
+static void
 read_managed(struct reader *r, const struct json *doc)
 {
 #define AT(field) offsetof(struct preset_managed, field)
@@ -338,34 +315,29 @@ read_managed(struct reader *r, const struct json *doc)
 	    {.name = NULL},
 	};
 #undef AT
-	static const struct preset_managed INITIAL;
-	const struct json *o = json_get(doc, "managed");
 	struct preset_managed *m = &r->p->managed;
-	int rc = OK;
 
-	if (o && o->type != JSON_NULL)
-		rc = member_read(
-		    &r->io, TABLE, o, "/managed", &INITIAL, m, r->e);
-	if (rc == OK && m->key_name.n > 0 && !member_token_ok(m->key_name))
-		rc = json_wrong(r->e, "/managed/keyName",
+	read_object(r, TABLE, reading_given(doc, "managed"), "/managed", m);
+	if (m->key_name.n > 0 && !member_token_ok(m->key_name))
+		reading_wrong(&r->g, "/managed/keyName",
 		    "must be a name: letters, digits, - and _");
-	return rc;
 }
 
 /* [from, to, step]. */
-static int
-read_jitter(
-    struct reader *r, const struct json *j, const char *at, int64_t ret[3])
+static void
+read_jitter(struct reader *r, const struct json *list, int64_t ret[3])
 {
-	const struct json *c;
-	int rc = member_want(j, JSON_ARRAY, at, r->e);
+	const char *at = "/retry/jitterMs";
+	struct reading *g = &r->g;
+	int i = 0;
 
-	if (rc == OK && j->n != 3)
-		rc = json_wrong(r->e, at, "must be [from, to, step]");
-	c = rc == OK ? j->child : NULL;
-	for (int i = 0; c && rc == OK; i++, c = c->next)
-		rc = member_int(c, at, 0, RETRY_DELAY_MAX_MS, &ret[i], r->e);
-	return rc;
+	if (!reading_want(g, list, JSON_ARRAY, at))
+		return;
+	if (list->n != 3)
+		reading_wrong(g, at, "must be [from, to, step]");
+	for (const struct json *j = list->child; g->rc == OK && j; j = j->next)
+		g->rc =
+		    member_int(j, at, 0, RETRY_DELAY_MAX_MS, &ret[i++], g->e);
 }
 
 struct retry_numbers {
@@ -373,31 +345,7 @@ struct retry_numbers {
 	bool heed;
 };
 
-static int
-read_delays(struct reader *r, const struct json *list, const char *at,
-    struct retry_schedule *t)
-{
-	int rc = member_want(list, JSON_ARRAY, at, r->e);
-
-	if (rc == OK && list->n > RETRY_DELAYS_MAX)
-		rc = json_wrong(
-		    r->e, at, "must hold at most %d", RETRY_DELAYS_MAX);
-	if (rc < 0)
-		return rc;
-	t->kind = RETRY_LIST;
-	t->retries = 0;
-	t->most_ms = 0;
-	for (const struct json *j = list->child; j && rc == OK; j = j->next) {
-		int64_t ms = 0;
-
-		rc = member_int(j, at, 0, RETRY_DELAY_MAX_MS, &ms, r->e);
-		t->delays_ms[t->retries++] = ms;
-		t->most_ms = ms > t->most_ms ? ms : t->most_ms;
-	}
-	return rc;
-}
-
-static int
+static void
 read_retry(struct reader *r, const struct json *doc)
 {
 #define AT(field) offsetof(struct retry_numbers, field)
@@ -415,52 +363,48 @@ read_retry(struct reader *r, const struct json *doc)
 	static const struct retry_numbers INITIAL = {
 	    1000, INT64_C(3600) * 1000, 10, 0, true};
 	struct retry_numbers n = INITIAL;
-	const struct json *o = json_get(doc, "retry");
+	const struct json *o = reading_given(doc, "retry");
 	const struct json *list = json_get(o, "delaysMs");
 	const struct json *spread = json_get(o, "jitterMs");
 	struct retry_schedule *t = &r->p->retry;
 	int64_t jitter[3] = {0, 0, 1};
-	struct spot s = spot_at("/retry");
-	int rc = OK;
+	struct reading *g = &r->g;
 
-	if (o && o->type != JSON_NULL)
-		rc =
-		    member_read(&r->io, TABLE, o, "/retry", &INITIAL, &n, r->e);
+	reading_members(g, TABLE, o, "/retry", &INITIAL, &n);
 	*t = (struct retry_schedule){.kind = RETRY_DOUBLING,
 	    .retries = (unsigned)n.count,
 	    .base_ms = n.base_ms,
 	    .most_ms = n.most_ms,
 	    .jitter_pct = (unsigned)n.percent,
 	    .heed = n.heed};
-	if (rc == OK && list)
-		rc = read_delays(r, list, in(&s, "delaysMs"), t);
-	if (rc == OK && spread)
-		rc = read_jitter(r, spread, in(&s, "jitterMs"), jitter);
+	if (g->rc == OK && list)
+		g->rc = retry_delays_read(list, "/retry/delaysMs", t, g->e);
+	if (spread)
+		read_jitter(r, spread, jitter);
 	t->jitter_from_ms = jitter[0];
 	t->jitter_to_ms = jitter[1];
 	t->jitter_step_ms = jitter[2];
-	return rc == OK ? retry_check(t, "/retry", r->e) : rc;
+	if (g->rc == OK)
+		g->rc = retry_check(t, "/retry", g->e);
 }
 
 /* The word of a body, or a text with variables. */
-static int
+static void
 read_body(struct reader *r, const struct json *doc)
 {
-	const struct json *j = json_get(doc, "body");
-	struct spot s = spot_at("");
+	const struct json *j = reading_given(doc, "body");
+	struct str word = json_is(j, JSON_STRING) ? j->text : STR_EMPTY;
 
-	r->p->body = PRESET_ENVELOPE;
-	if (!j || j->type == JSON_NULL ||
-	    (j->type == JSON_STRING && str_eq(j->text, STR("envelope"))))
-		return OK;
-	r->p->body = PRESET_PAYLOAD;
-	if (j->type == JSON_STRING && str_eq(j->text, STR("payload")))
-		return OK;
 	r->p->body = PRESET_TEXT;
-	return read_vars(r, doc, &s, "body", VARS_BODY, &r->p->text);
+	if (!j || str_eq(word, STR("envelope")))
+		r->p->body = PRESET_ENVELOPE;
+	else if (str_eq(word, STR("payload")))
+		r->p->body = PRESET_PAYLOAD;
+	else
+		read_vars(r, doc, "", "body", VARS_BODY, &r->p->text);
 }
 
-static int
+static void
 read_breaker(struct reader *r, const struct json *doc)
 {
 	struct numbers {
@@ -477,19 +421,16 @@ read_breaker(struct reader *r, const struct json *doc)
 	};
 	const struct json *o = json_get(doc, "breaker");
 	struct numbers n = INITIAL;
-	int rc = OK;
 
 	if (o && o->type == JSON_NULL)
 		n.failures = 0;
-	else if (o)
-		rc = member_read(
-		    &r->io, TABLE, o, "/breaker", &INITIAL, &n, r->e);
+	else
+		reading_members(&r->g, TABLE, o, "/breaker", &INITIAL, &n);
 	r->p->breaker_failures = (unsigned)n.failures;
 	r->p->breaker_open_ms = n.open_ms;
-	return rc;
 }
 
-static int
+static void
 read_spacing(struct reader *r, const struct json *doc)
 {
 	static const struct member TABLE[] = {
@@ -498,24 +439,18 @@ read_spacing(struct reader *r, const struct json *doc)
 	    {.name = "key", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset INITIAL;
-	const struct json *o = json_get(doc, "spacing");
-	struct spot s = spot_at("/spacing");
-	int rc;
+	const struct json *o = reading_given(doc, "spacing");
+	const char *at = "/spacing";
 
-	if (!o || o->type == JSON_NULL)
-		return OK;
-	rc = member_read(&r->io, TABLE, o, "/spacing", &INITIAL, r->p, r->e);
-	if (rc == OK && r->p->spacing_ms == 0)
-		rc = required(r, &s, "ms");
-	if (rc == OK && !json_get(o, "key"))
-		rc = required(r, &s, "key");
-	return rc == OK
-		   ? read_vars(r, o, &s, "key", VARS_KEY, &r->p->spacing_key)
-		   : rc;
+	read_object(r, TABLE, o, at, r->p);
+	if (o)
+		reading_need(&r->g, r->p->spacing_ms > 0, at, "ms");
+	if (o)
+		reading_need(&r->g, json_get(o, "key"), at, "key");
+	read_vars(r, o, at, "key", VARS_KEY, &r->p->spacing_key);
 }
 
-static int
+static void
 read_preflight(struct reader *r, const struct json *doc)
 {
 	static const struct member TABLE[] = {
@@ -527,32 +462,26 @@ read_preflight(struct reader *r, const struct json *doc)
 	    {.name = "equals", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preflight INITIAL;
-	const struct json *o = json_get(doc, "preflight");
+	const struct json *o = reading_given(doc, "preflight");
 	const struct json *equals = json_get(o, "equals");
+	const char *at = "/preflight";
 	struct preflight *f = &r->p->preflight;
-	struct spot s = spot_at("/preflight");
-	int rc;
 
-	if (!o || o->type == JSON_NULL)
-		return OK;
-	rc = member_read(&r->io, TABLE, o, "/preflight", &INITIAL, f, r->e);
-	if (rc == OK && !json_get(o, "url"))
-		rc = required(r, &s, "url");
-	if (rc == OK)
-		rc = read_vars(r, o, &s, "url", VARS_URL, &f->url);
-	if (rc == OK && (!equals || equals->type >= JSON_ARRAY))
-		rc = json_wrong(r->e, in(&s, "equals"),
+	if (!o)
+		return;
+	read_object(r, TABLE, o, at, f);
+	reading_need(&r->g, json_get(o, "url"), at, "url");
+	read_vars(r, o, at, "url", VARS_URL, &f->url);
+	if (!equals || equals->type >= JSON_ARRAY) {
+		reading_wrong(&r->g, reading_at(&r->g, at, "equals"),
 		    "must be a number, string, true, false or null");
-	if (rc < 0 || !equals)
-		return rc;
+		return;
+	}
 	f->on = true;
-	f->equals = arena_dup(r->io.arena, equals->raw);
-	return f->equals.p ? OK
-			   : err_set(r->e, ERR_NOMEM, "no memory for a preset");
+	f->equals = arena_dup(r->g.io.arena, equals->raw);
 }
 
-static int
+static void
 read_log(struct reader *r, const struct json *doc)
 {
 	static const struct member TABLE[] = {
@@ -562,22 +491,14 @@ read_log(struct reader *r, const struct json *doc)
 	    {.name = "error", .kind = MEMBER_OWN},
 	    {.name = NULL},
 	};
-	static const struct preset INITIAL;
-	const struct json *o = json_get(doc, "log");
-	struct spot s = spot_at("/log");
-	int rc;
+	const struct json *o = reading_given(doc, "log");
 
-	if (!o || o->type == JSON_NULL)
-		return OK;
-	rc = member_read(&r->io, TABLE, o, "/log", &INITIAL, r->p, r->e);
-	if (rc == OK)
-		rc = read_vars(r, o, &s, "call", VARS_LOG, &r->p->log_call);
-	return rc == OK
-		   ? read_vars(r, o, &s, "error", VARS_LOG, &r->p->log_error)
-		   : rc;
+	read_object(r, TABLE, o, "/log", r->p);
+	read_vars(r, o, "/log", "call", VARS_LOG, &r->p->log_call);
+	read_vars(r, o, "/log", "error", VARS_LOG, &r->p->log_error);
 }
 
-static int
+static void
 read_timeout(struct reader *r, const struct json *doc)
 {
 	static const struct member TABLE[] = {
@@ -587,65 +508,30 @@ read_timeout(struct reader *r, const struct json *doc)
 		SUB_TIMEOUT_MAX_MS, NULL},
 	    {.name = NULL},
 	};
-	const struct json *o = json_get(doc, "timeout");
-	struct preset initial = *r->p;
-	int rc = OK;
+	const struct json *o = reading_given(doc, "timeout");
+	struct preset *p = r->p, initial = *p;
 
-	if (o && o->type != JSON_NULL)
-		rc = member_read(
-		    &r->io, TABLE, o, "/timeout", &initial, r->p, r->e);
-	if (rc == OK && r->p->connect_ms > r->p->total_ms)
-		rc = json_wrong(r->e, "/timeout/connectMs",
+	reading_members(&r->g, TABLE, o, "/timeout", &initial, p);
+	if (p->connect_ms > p->total_ms)
+		reading_wrong(&r->g, "/timeout/connectMs",
 		    "must not be more than totalMs");
 	/* The lock must outlive the call it protects (W14). */
-	if (rc == OK && r->p->lock_ms > 0 && r->p->total_ms * 2 > r->p->lock_ms)
-		rc = json_wrong(
-		    r->e, "/lockMs", "must be at least twice timeout.totalMs");
-	return rc;
+	if (p->lock_ms > 0 && p->total_ms * 2 > p->lock_ms)
+		reading_wrong(
+		    &r->g, "/lockMs", "must be at least twice timeout.totalMs");
 }
 
-static int
-read_tables(struct reader *r, const struct json *doc)
-{
-	struct preset *p = r->p;
-	struct spot s = spot_at("");
-	int rc = read_rows(r, doc, "headers", sizeof(*p->headers), read_header,
-	    &p->headers, &p->n_headers);
-
-	if (rc == OK)
-		rc = read_rows(r, doc, "signatures", sizeof(*p->signatures),
-		    read_signature, &p->signatures, &p->n_signatures);
-	if (rc == OK)
-		rc = read_rows(r, doc, "paths", sizeof(*p->paths), read_path,
-		    &p->paths, &p->n_paths);
-	if (rc == OK)
-		rc = read_rows(r, doc, "verdicts", sizeof(*p->verdicts),
-		    read_verdict, &p->verdicts, &p->n_verdicts);
-	if (rc == OK && p->n_verdicts == 0)
-		rc = required(r, &s, "verdicts");
-	if (!json_get(doc, "secret"))
-		p->secret = p->n_signatures > 0 ? PRESET_SECRET_TEXT
-						: PRESET_SECRET_NONE;
-	if (rc == OK &&
-	    (p->secret == PRESET_SECRET_NONE) != (p->n_signatures == 0))
-		rc = json_wrong(r->e, "/secret",
-		    "must be none exactly when there are no signatures");
-	return rc;
-}
-
-static int
+static void
 read_keys(struct reader *r, const struct json *doc)
 {
-	struct spot s = spot_at("");
-	int rc = vars_compile(r->io.arena, STR("{key}"), VARS_KEY, "/orderKey",
-	    &r->p->order_key, r->e);
+	struct vars *key = &r->p->order_key;
 
-	if (rc == OK)
-		rc = read_vars(
-		    r, doc, &s, "orderKey", VARS_KEY, &r->p->order_key);
-	r->p->keyed_by_event = rc == OK && r->p->order_key.n == 1 &&
-			       r->p->order_key.pieces[0].var == VAR_KEY;
-	return rc;
+	if (r->g.rc == OK)
+		r->g.rc = vars_compile(r->g.io.arena, STR("{key}"), VARS_KEY,
+		    "/orderKey", key, r->g.e);
+	read_vars(r, doc, "", "orderKey", VARS_KEY, key);
+	r->p->keyed_by_event =
+	    r->g.rc == OK && key->n == 1 && key->pieces[0].var == VAR_KEY;
 }
 
 #define AT(field) offsetof(struct preset, field)
@@ -685,13 +571,13 @@ int
 preset_read(struct arena *a, struct str name, struct str text,
     struct preset *ret, struct err *e)
 {
-	static int (*const PARTS[])(
+	static void (*const PARTS[])(
 	    struct reader * r, const struct json *doc) = {read_body,
 	    read_tables, read_retry, read_timeout, read_breaker, read_keys,
 	    read_spacing, read_preflight, read_log, read_frame, read_managed};
 	static struct str FRAME[] = {
 	    {"event", 5}, {"webhookConfig", 13}, {"truncated", 9}};
-	struct preset initial = {
+	const struct preset initial = {
 	    .name = arena_dup(a, name),
 	    .json = arena_dup(a, text),
 	    .content_type = STR("application/json"),
@@ -703,18 +589,14 @@ preset_read(struct arena *a, struct str name, struct str text,
 	    .frame = FRAME,
 	    .n_frame = COUNT_OF(FRAME),
 	};
-	struct reader r = {{FORM_PLAIN, a, NULL}, ret, e};
-	struct json *doc;
-	int rc;
+	struct reader r = {
+	    .g = {.io = {FORM_PLAIN, a, NULL}, .e = e}, .p = ret};
+	struct json *doc = NULL;
 
-	if (!initial.name.p || !initial.json.p)
-		return err_set(e, ERR_NOMEM, "no memory for a preset");
-	rc = json_parse(a, initial.json, &doc, e);
-	if (rc < 0)
-		return rc;
 	*ret = initial;
-	rc = member_read(&r.io, TOP, doc, "", &initial, ret, e);
-	for (size_t i = 0; i < COUNT_OF(PARTS) && rc == OK; i++)
-		rc = PARTS[i](&r, doc);
-	return rc;
+	r.g.rc = json_parse(a, initial.json, &doc, e);
+	reading_members(&r.g, TOP, doc, "", &initial, ret);
+	for (size_t i = 0; i < COUNT_OF(PARTS) && r.g.rc == OK; i++)
+		PARTS[i](&r, doc);
+	return r.g.rc;
 }

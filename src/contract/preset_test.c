@@ -1,7 +1,6 @@
 #include "contract/preset.h"
 
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/test.h"
 
 #define OK_ROW "\"verdicts\":[{\"status\":\"200\",\"verdict\":\"success\"}]"
@@ -22,16 +21,6 @@ teardown(void **state)
 {
 	conf_done(*state);
 	return 0;
-}
-
-static struct presets *
-load(const struct conf *conf)
-{
-	struct presets *ps = NULL;
-	struct err e;
-
-	assert_int_equal(presets_load(conf, &ps, &e), OK);
-	return ps;
 }
 
 /* "Presets at a glance" of the specification. */
@@ -59,7 +48,7 @@ test_at_a_glance(void **state)
 	    {"hub", 5000, 60000, 16, 0, 2000, 180000, 5, 0, true, false, true,
 		PRESET_SECRET_NONE},
 	};
-	struct presets *ps = load(*state);
+	struct presets *ps = presets_load(*state);
 	size_t at = 0, n = 0;
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -112,7 +101,7 @@ test_settings_give_numbers(void **state)
 	(void)state;
 	assert_int_equal(conf_init(&conf, &e), OK);
 	assert_int_equal(conf_read(&conf, "f", STR(TEXT), &e), OK);
-	ps = load(&conf);
+	ps = presets_load(&conf);
 	p = presets_find(ps, STR("repository"));
 	assert_int_equal(p->retry.retries, 7);
 	assert_int_equal(p->retries_max, 7);
@@ -248,7 +237,7 @@ test_names_refused(void **state)
 static void
 test_own(void **state)
 {
-	struct presets *ps = load(*state);
+	struct presets *ps = presets_load(*state);
 	const struct preset *p, *kept;
 	struct err e;
 
@@ -278,7 +267,7 @@ test_own(void **state)
 static void
 test_same_parser(void **state)
 {
-	struct presets *ps = load(*state);
+	struct presets *ps = presets_load(*state);
 	size_t at = 0;
 	const struct preset *p, *mine;
 	struct err e;

@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 
@@ -52,8 +52,6 @@ receive_parse(
 	bool first = true;
 	int64_t length;
 
-	if (!list)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	while (text.n > 0) {
 		struct str line = str_trim(str_cut(&text, '\n'));
 		int rc;
@@ -85,9 +83,8 @@ receive_parse(
 
 /* "t=1492774577,v1=5257…,v1=…,v0=…". Ours come first, and the first of a name is
  * the one that counts. */
-int
-receive_stripe(struct arena *a, const struct received *r, struct received *ret,
-    struct err *e)
+struct received
+receive_stripe(struct arena *a, const struct received *r)
 {
 	struct str rest = receive_header(r, "Stripe-Signature");
 	struct received_header *list = arena_array(a, r->n + 2, sizeof(*list));
@@ -107,14 +104,11 @@ receive_stripe(struct arena *a, const struct received *r, struct received *ret,
 	}
 	signatures = arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	if (!list || !signatures.p)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	list[0] = (struct received_header){STR("Stripe-Time"), time};
 	list[1] = (struct received_header){STR("Stripe-Signature"), signatures};
 	if (r->n > 0)
 		memcpy(list + 2, r->headers, r->n * sizeof(*list));
-	*ret = (struct received){r->line, list, r->n + 2, r->body};
-	return OK;
+	return (struct received){r->line, list, r->n + 2, r->body};
 }
 
 /* The header that carries a variable and nothing else. */
@@ -134,21 +128,20 @@ carrier(const struct preset *p, enum var var)
 }
 
 static bool
-in_time(enum var var, struct str value, int64_t now_us, int64_t tolerance_s)
+in_time(enum var var, struct str value, struct receive_time now)
 {
 	int64_t t, unit = var == VAR_TIMESTAMP ? US_PER_S : US_PER_MS;
 
 	if (!str_int(value, &t) || t < 0 || t > INT64_MAX / unit)
 		return false;
-	return t * unit >= now_us - tolerance_s * US_PER_S &&
-	       t * unit <= now_us + tolerance_s * US_PER_S;
+	return t * unit >= now.us - now.tolerance_s * US_PER_S &&
+	       t * unit <= now.us + now.tolerance_s * US_PER_S;
 }
 
 /* What was signed, as parts, from what came. */
 static enum receive_result
 parts_of(const struct preset *p, const struct vars *content,
-    const struct received *r, int64_t now_us, int64_t tolerance_s,
-    struct str *parts)
+    const struct received *r, struct receive_time now, struct str *parts)
 {
 	for (size_t i = 0; i < content->n; i++) {
 		const struct vars_piece *piece = &content->pieces[i];
@@ -165,20 +158,10 @@ parts_of(const struct preset *p, const struct vars *content,
 			return RECEIVE_NO_FIELD;
 		if ((piece->var == VAR_TIMESTAMP ||
 			piece->var == VAR_TIMESTAMP_MS) &&
-		    !in_time(piece->var, parts[i], now_us, tolerance_s))
+		    !in_time(piece->var, parts[i], now))
 			return RECEIVE_TIME;
 	}
 	return RECEIVE_OK;
-}
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static bool
@@ -187,17 +170,8 @@ decode(struct str text, enum preset_encoding encoding, char ret[SIGN_MAX],
 {
 	if (encoding == PRESET_BASE64)
 		return base64_read(text, ret, SIGN_MAX, ret_n);
-	if (text.n % 2 != 0 || text.n / 2 > SIGN_MAX)
-		return false;
-	for (size_t i = 0; i < text.n; i += 2) {
-		int hi = hex_digit(text.p[i]), lo = hex_digit(text.p[i + 1]);
-
-		if (hi < 0 || lo < 0)
-			return false;
-		ret[i / 2] = (char)(hi << 4 | lo);
-	}
 	*ret_n = text.n / 2;
-	return true;
+	return *ret_n <= SIGN_MAX && str_unhex(text, ret);
 }
 
 /* The header's signatures of this row's form: the first few. */
@@ -255,7 +229,7 @@ row_fits(const struct preset_signature *g, const struct keys *k,
 /* All rows of one header: one that fits is enough. */
 static enum receive_result
 check_header(const struct preset *p, struct str name, const struct keys *k,
-    const struct received *r, int64_t now_us, int64_t tolerance_s)
+    const struct received *r, struct receive_time now)
 {
 	struct str parts[VARS_PIECES_MAX], value = header(r, name);
 	enum receive_result result = RECEIVE_WRONG;
@@ -266,7 +240,7 @@ check_header(const struct preset *p, struct str name, const struct keys *k,
 
 		if (!str_eq_nocase(g->header, name))
 			continue;
-		found = parts_of(p, &g->content, r, now_us, tolerance_s, parts);
+		found = parts_of(p, &g->content, r, now, parts);
 		if (found != RECEIVE_OK)
 			return found;
 		if (row_fits(g, k, parts, value))
@@ -277,7 +251,7 @@ check_header(const struct preset *p, struct str name, const struct keys *k,
 
 static enum receive_result
 check_all(const struct preset *p, const struct keys *k,
-    const struct received *r, int64_t now_us, int64_t tolerance_s)
+    const struct received *r, struct receive_time now)
 {
 	enum receive_result result = RECEIVE_UNSIGNED;
 
@@ -286,7 +260,7 @@ check_all(const struct preset *p, const struct keys *k,
 
 		if (header(r, name).n == 0)
 			continue;
-		result = check_header(p, name, k, r, now_us, tolerance_s);
+		result = check_header(p, name, k, r, now);
 		if (result != RECEIVE_OK)
 			return result;
 	}
@@ -322,8 +296,8 @@ keys_open(const struct preset *p, const struct str *secrets, size_t n,
 
 int
 receive_verify(const struct preset *p, const struct str *secrets, size_t n,
-    const struct received *r, int64_t now_us, int64_t tolerance_s,
-    enum receive_result *ret, struct err *e)
+    const struct received *r, struct receive_time now, enum receive_result *ret,
+    struct err *e)
 {
 	struct keys k = {.n = 0};
 	int rc;
@@ -334,7 +308,7 @@ receive_verify(const struct preset *p, const struct str *secrets, size_t n,
 	}
 	rc = keys_open(p, secrets, n, &k, e);
 	if (rc == OK)
-		*ret = check_all(p, &k, r, now_us, tolerance_s);
+		*ret = check_all(p, &k, r, now);
 	for (size_t i = 0; i < k.n; i++) {
 		signer_free(k.text[i]);
 		signer_free(k.decoded[i]);

@@ -57,16 +57,19 @@ int receive_parse(struct arena *a, struct str text, struct received *ret,
 struct str receive_header(const struct received *r, const char *name);
 
 /*
- * Stripe has the time and all signatures in one header. *ret, which may be *r,
- * is the same request with the headers that its row in providers.tbl names.
+ * Stripe has the time and all signatures in one header: the same request with
+ * the headers that its row in providers.tbl names.
  */
-int receive_stripe(struct arena *a, const struct received *r,
-    struct received *ret, struct err *e) MUST_CHECK;
+struct received receive_stripe(struct arena *a, const struct received *r);
+
+struct receive_time {
+	int64_t us, tolerance_s; /* now, and how far from it */
+};
 
 /* ERR_INVALID for a secret that is none of the scheme's; else *ret. */
 int receive_verify(const struct preset *p, const struct str *secrets, size_t n,
-    const struct received *r, int64_t now_us, int64_t tolerance_s,
-    enum receive_result *ret, struct err *e) MUST_CHECK;
+    const struct received *r, struct receive_time now, enum receive_result *ret,
+    struct err *e) MUST_CHECK;
 const char *receive_text(enum receive_result r);
 
 #endif

@@ -33,7 +33,8 @@ check(struct world *w, const char *preset, struct str secret, struct str text,
 
 	assert_int_equal(receive_parse(w->arena, text, &got, &e), OK);
 	if (receive_verify(presets_find(w->presets, str_of(preset)), secrets, 2,
-		&got, now_us, RECEIVE_TOLERANCE_S, &result, &e) != OK)
+		&got, (struct receive_time){now_us, RECEIVE_TOLERANCE_S},
+		&result, &e) != OK)
 		fail_msg("%s", e.text);
 	return result;
 }
@@ -201,17 +202,18 @@ test_refused(void **state)
 	struct received r = {.n = 0};
 	struct err e;
 
-	assert_int_equal(receive_verify(presets_find(w->presets, STR("hub")),
-			     NULL, 0, &r, NOW, 300, &result, &e),
+	assert_int_equal(
+	    receive_verify(presets_find(w->presets, STR("hub")), NULL, 0, &r,
+		(struct receive_time){NOW, 300}, &result, &e),
 	    OK);
 	assert_int_equal(result, RECEIVE_NO_SCHEME);
 	assert_int_equal(
 	    receive_verify(presets_find(w->presets, STR("standard")), &secret,
-		1, &r, NOW, 300, &result, &e),
+		1, &r, (struct receive_time){NOW, 300}, &result, &e),
 	    ERR_INVALID);
 	assert_int_equal(
 	    receive_verify(presets_find(w->presets, STR("standard")), NULL, 0,
-		&r, NOW, 300, &result, &e),
+		&r, (struct receive_time){NOW, 300}, &result, &e),
 	    ERR_INVALID);
 	for (int i = 0; i <= RECEIVE_WRONG; i++)
 		assert_true(strlen(receive_text((enum receive_result)i)) > 5);

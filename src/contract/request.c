@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/request_priv.h"
 #include "http/url.h"
 #include "seal/base64.h"
@@ -23,45 +23,43 @@ maker_for(struct arena *a, const struct sub_conf *s,
 	    .response = STR_EMPTY};
 }
 
-/* The body, .p NULL when it is over the preset's limit. */
-static int
-body_once(struct maker *m, struct str *ret)
+static struct str
+body_once(struct maker *m)
 {
 	const struct preset *p = m->s->preset;
-	int rc = 1;
+	struct str body = m->ev->rendered;
 
-	if (m->ev->rendered.p)
-		*ret = m->ev->rendered;
-	else if (p->body == PRESET_ENVELOPE)
-		*ret = m->ev->body;
-	else if (p->body == PRESET_PAYLOAD)
-		rc = maker_value(m, VAR_PAYLOAD, ret);
-	else
-		rc = maker_render(m, &p->text, VARS_BODY, ret);
-	return rc < 0 ? rc : OK;
+	if (!body.p && p->body == PRESET_ENVELOPE)
+		body = m->ev->body;
+	else if (!body.p && p->body == PRESET_PAYLOAD)
+		(void)maker_value(m, VAR_PAYLOAD, &body);
+	else if (!body.p)
+		(void)maker_render(m, &p->text, VARS_BODY, &body);
+	return body;
 }
 
-static int
+static void
 make_body(struct maker *m, struct request *r)
 {
 	size_t most = (size_t)m->s->preset->body_max;
-	int rc = body_once(m, &r->body);
 
-	for (int i = 0; rc == OK && r->body.n > most; i++) {
-		if (i == 2 || !m->s->preset->truncate || m->ev->rendered.p)
-			return maker_fail(m, REASON_TOO_LARGE,
+	r->body = body_once(m);
+	for (int i = 0; m->rc == OK && r->body.n > most; i++) {
+		if (i == 2 || !m->s->preset->truncate || m->ev->rendered.p) {
+			maker_fail(m, REASON_TOO_LARGE,
 			    "the body has %zu bytes; %zu are allowed",
 			    r->body.n, most);
+			return;
+		}
 		m->truncate = true;
 		m->tiny = i == 1;
 		r->truncated = true;
-		rc = body_once(m, &r->body);
+		r->body = body_once(m);
 	}
 	m->body = r->body;
-	return rc;
 }
 
-static int
+static void
 add_header(struct maker *m, struct request *r, struct str name,
     struct str value, bool secret)
 {
@@ -69,18 +67,19 @@ add_header(struct maker *m, struct request *r, struct str name,
 		unsigned char c = (unsigned char)value.p[i];
 
 		if ((c < 0x20 && c != '\t') || c == 0x7f)
-			return maker_fail(m, REASON_RENDER,
+			maker_fail(m, REASON_RENDER,
 			    "the value of header %.*s has control characters",
 			    STR_ARG(name));
 	}
 	if (r->n == REQUEST_HEADERS_MAX)
-		return maker_fail(m, REASON_RENDER, "too many headers");
-	r->headers[r->n++] = (struct request_header){name, value, secret};
-	return OK;
+		maker_fail(m, REASON_RENDER, "too many headers");
+	else
+		r->headers[r->n++] =
+		    (struct request_header){name, value, secret};
 }
 
 /* CloudEvents over HTTP, 3.1.3.2: printable ASCII but " and %. */
-static int
+static bool
 percented(struct maker *m, struct str s, struct str *ret)
 {
 	struct buf b = BUF(3 * VARS_TEXT_MAX);
@@ -93,56 +92,41 @@ percented(struct maker *m, struct str s, struct str *ret)
 		else
 			buf_addc(&b, (char)c);
 	}
-	*ret = arena_dup(m->a, buf_str(&b));
-	buf_done(&b);
-	return ret->p ? OK : maker_no_room(m);
+	return maker_done(m, &b, ret);
 }
 
-static int
+static void
 preset_headers(struct maker *m, struct request *r)
 {
 	const struct preset *p = m->s->preset;
-	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < p->n_headers; i++) {
+	for (size_t i = 0; m->rc == OK && i < p->n_headers; i++) {
 		const struct preset_header *h = &p->headers[i];
 		struct str value = STR_EMPTY;
-		int there = 0;
 
-		if (maker_has(m->s, h->when))
-			there = maker_render(m, &h->value,
-			    h->secret ? VARS_SECRET : VARS_HEADER, &value);
-		if (there < 0)
-			return there;
-		if (there && h->percent)
-			rc = percented(m, value, &value);
-		if (there && rc == OK)
-			rc = add_header(m, r, h->name, value, h->secret);
+		if (maker_has(m->s, h->when) &&
+		    maker_render(m, &h->value,
+			h->secret ? VARS_SECRET : VARS_HEADER, &value) &&
+		    (!h->percent || percented(m, value, &value)))
+			add_header(m, r, h->name, value, h->secret);
 	}
-	return rc;
 }
 
 /* What is signed, in parts, so that the body isn't copied. */
-static int
+static void
 signed_parts(struct maker *m, const struct vars *content, struct str *parts)
 {
 	for (size_t i = 0; i < content->n; i++) {
 		const struct vars_piece *p = &content->pieces[i];
-		int rc = 1;
 
 		parts[i] = p->text;
-		if (p->var != VAR_LITERAL)
-			rc = maker_value(m, p->var, &parts[i]);
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
+		if (p->var != VAR_LITERAL && !maker_value(m, p->var, &parts[i]))
 			parts[i] = STR_EMPTY;
 	}
-	return OK;
 }
 
 /* One row of the preset with one secret: " v1,base64" behind what is there. */
-static int
+static void
 sign_once(struct maker *m, const struct preset_signature *g, struct signer *s,
     const struct str *parts, struct buf *b)
 {
@@ -150,8 +134,10 @@ sign_once(struct maker *m, const struct preset_signature *g, struct signer *s,
 	struct str bytes = {(const char *)mac, 0};
 	int n = signer_sign(s, parts, g->content.n, mac, m->e);
 
-	if (n < 0)
-		return n;
+	if (n < 0) {
+		m->rc = n;
+		return;
+	}
 	bytes.n = (size_t)n;
 	if (b->n > 0)
 		buf_addc(b, ' ');
@@ -160,17 +146,16 @@ sign_once(struct maker *m, const struct preset_signature *g, struct signer *s,
 		buf_hex(b, bytes);
 	else
 		base64_add(b, bytes);
-	return OK;
 }
 
-static int
+static void
 sign_row(struct maker *m, const struct preset_signature *g, struct buf *b)
 {
 	struct str parts[VARS_PIECES_MAX];
 	const struct sub_conf *s = m->s;
-	int rc = signed_parts(m, &g->content, parts);
 
-	for (size_t i = 0; rc == OK && i < s->n_secrets; i++) {
+	signed_parts(m, &g->content, parts);
+	for (size_t i = 0; m->rc == OK && i < s->n_secrets; i++) {
 		const struct sub_secret *k = &s->secrets[i];
 		struct signer *with =
 		    g->decoded ? k->decode_signer : k->text_signer;
@@ -178,97 +163,81 @@ sign_row(struct maker *m, const struct preset_signature *g, struct buf *b)
 		if (i > 0 && (!g->all || k->until_us <= m->at->now_us))
 			continue;
 		if (signer_algorithm(with) == g->algorithm)
-			rc = sign_once(m, g, with, parts, b);
+			sign_once(m, g, with, parts, b);
 	}
-	return rc;
 }
 
-static int
+static void
 signatures(struct maker *m, struct request *r)
 {
 	const struct preset *p = m->s->preset;
-	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < p->n_signatures; i++) {
-		struct str header = p->signatures[i].header;
+	for (size_t i = 0; m->rc == OK && i < p->n_signatures; i++) {
+		struct str header = p->signatures[i].header, value;
 		struct buf b = BUF(SUB_HEADER_VALUE_MAX);
 		bool before = false;
 
 		for (size_t k = 0; k < i; k++)
 			before |=
 			    str_eq_nocase(p->signatures[k].header, header);
-		for (size_t k = i; !before && rc == OK && k < p->n_signatures;
-		     k++)
+		for (size_t k = i; !before && k < p->n_signatures; k++)
 			if (str_eq_nocase(p->signatures[k].header, header))
-				rc = sign_row(m, &p->signatures[k], &b);
-		if (rc == OK && b.failed)
-			rc = maker_no_room(m);
-		if (rc == OK && b.n > 0) {
-			struct str value = arena_dup(m->a, buf_str(&b));
-
-			rc = value.p ? add_header(m, r, header, value, true)
-				     : maker_no_room(m);
-		}
+				sign_row(m, &p->signatures[k], &b);
+		if (b.n > 0 && maker_done(m, &b, &value))
+			add_header(m, r, header, value, true);
 		buf_done(&b);
 	}
-	return rc;
 }
 
-static int
-basic(struct maker *m, struct str *ret)
+static struct str
+basic(struct maker *m)
 {
 	const struct sub_auth *a = &m->s->auth;
-	struct buf b = BUF(4 * SUB_TEXT_MAX), pair = BUF(2 * SUB_TEXT_MAX + 1);
+	struct str pair = arena_fmt(
+	    m->a, "%.*s:%.*s", STR_ARG(a->username), STR_ARG(a->password));
+	struct buf b = BUF(4 * SUB_TEXT_MAX);
+	struct str value;
 
-	buf_add(&pair, a->username);
-	buf_addc(&pair, ':');
-	buf_add(&pair, a->password);
 	buf_addz(&b, "Basic ");
-	base64_add(&b, buf_str(&pair));
-	*ret = arena_dup(m->a, buf_str(&b));
+	base64_add(&b, pair);
+	value = arena_dup(m->a, buf_str(&b));
 	buf_done(&b);
-	buf_done(&pair);
-	return ret->p ? OK : maker_no_room(m);
+	return value;
 }
 
-static int
+static void
 auth(struct maker *m, struct request *r)
 {
 	const struct sub_auth *a = &m->s->auth;
 	struct str value = STR_EMPTY;
 	struct str token =
 	    a->type == AUTH_OAUTH2 ? m->at->access_token : a->token;
-	int rc = OK;
 
 	switch (a->type) {
 	case AUTH_NONE:
 	case AUTH_MTLS:
-		return OK;
+		return;
 	case AUTH_APIKEY:
-		return add_header(m, r, a->header, a->value, true);
+		add_header(m, r, a->header, a->value, true);
+		return;
 	case AUTH_BASIC:
-		rc = basic(m, &value);
+		value = basic(m);
 		break;
 	case AUTH_OAUTH2:
 	case AUTH_BEARER:
 		if (token.n == 0)
-			return maker_fail(
-			    m, REASON_AUTH, "there is no access token");
+			maker_fail(m, REASON_AUTH, "there is no access token");
 		value = arena_fmt(m->a, "Bearer %.*s", STR_ARG(token));
-		rc = value.p ? OK : maker_no_room(m);
 		break;
 	}
-	return rc < 0 ? rc
-		      : add_header(m, r, STR("Authorization"), value, true);
+	add_header(m, r, STR("Authorization"), value, true);
 }
 
 /* A subscription's own; those that the preset also has take its place. */
-static int
+static void
 own_headers(struct maker *m, struct request *r)
 {
-	int rc = OK;
-
-	for (size_t i = 0; rc == OK && i < m->s->n_headers; i++) {
+	for (size_t i = 0; i < m->s->n_headers; i++) {
 		const struct sub_header *h = &m->s->headers[i];
 		bool replaced = false;
 
@@ -279,9 +248,8 @@ own_headers(struct maker *m, struct request *r)
 				replaced = true;
 			}
 		if (!replaced)
-			rc = add_header(m, r, h->name, h->value, h->secret);
+			add_header(m, r, h->name, h->value, h->secret);
 	}
-	return rc;
 }
 
 static bool
@@ -329,7 +297,7 @@ is_dots(struct str segment)
 }
 
 /* What comes from an event is part of a path, and never leads out of it. */
-static int
+static void
 check_dots(struct maker *m, const struct vars *v, struct str url)
 {
 	struct str path = url;
@@ -341,49 +309,40 @@ check_dots(struct maker *m, const struct vars *v, struct str url)
 	path = str_cut(&path, '#');
 	while (has_vars && path.n > 0)
 		if (is_dots(str_cut(&path, '/')))
-			return maker_fail(m, REASON_RENDER,
+			maker_fail(m, REASON_RENDER,
 			    "a variable makes a segment of the URL's path . or ..");
-	return OK;
 }
 
-static int
+static void
 make_url(struct maker *m, struct request *r)
 {
 	const struct preset_path *p = path_for(m->s, m->ev->type);
 	struct str path = STR_EMPTY;
-	int rc;
 
 	if (!request_wanted(m->s, m->ev->type))
-		return maker_fail(m, REASON_FILTER,
+		maker_fail(m, REASON_FILTER,
 		    "the preset %.*s sends no events of type %.*s",
 		    STR_ARG(m->s->preset->name), STR_ARG(m->ev->type));
-	rc = maker_render(m, &m->s->url_vars, VARS_URL, &r->url);
-	if (rc >= 0)
-		rc = check_dots(m, &m->s->url_vars, r->url);
-	if (rc < 0 || !p)
-		return rc < 0 ? rc : OK;
-	rc = maker_render(m, &p->path, VARS_URL, &path);
-	if (rc >= 0)
-		rc = check_dots(m, &p->path, path);
-	if (rc < 0)
-		return rc;
+	else if (maker_render(m, &m->s->url_vars, VARS_URL, &r->url))
+		check_dots(m, &m->s->url_vars, r->url);
+	if (!p || m->rc < 0 || !maker_render(m, &p->path, VARS_URL, &path))
+		return;
+	check_dots(m, &p->path, path);
 	while (r->url.n > 0 && r->url.p[r->url.n - 1] == '/' &&
 	       str_starts(path, STR("/")))
 		r->url.n--;
 	r->url = arena_fmt(m->a, "%.*s%.*s", STR_ARG(r->url), STR_ARG(path));
-	return r->url.p ? OK : maker_no_room(m);
 }
 
-static int
-begin(struct maker *m, struct request *r, struct str method)
+static struct request
+request_begin(struct arena *a, struct str method)
 {
-	*r = (struct request){.method = method,
+	return (struct request){.method = method,
 	    .url = STR_EMPTY,
 	    .body = STR_EMPTY,
-	    .log_call = STR_EMPTY};
-	r->headers =
-	    arena_array(m->a, REQUEST_HEADERS_MAX, sizeof(*r->headers));
-	return r->headers ? OK : maker_no_room(m);
+	    .log_call = STR_EMPTY,
+	    .headers = arena_array(
+		a, REQUEST_HEADERS_MAX, sizeof(struct request_header))};
 }
 
 int
@@ -392,57 +351,49 @@ request_make(struct arena *a, const struct sub_conf *s,
     struct request *ret, enum reason *ret_reason, struct err *e)
 {
 	struct maker m = maker_for(a, s, ev, at, ret_reason, e);
-	struct request r;
-	int rc = begin(&m, &r, STR("POST"));
+	struct request r = request_begin(a, STR("POST"));
 
-	if (rc == OK)
-		rc = make_url(&m, &r);
-	if (rc == OK)
-		rc = make_body(&m, &r);
-	if (rc == OK)
-		rc = add_header(&m, &r, STR("Content-Type"),
-		    s->preset->content_type, false);
-	if (rc == OK)
-		rc = preset_headers(&m, &r);
-	if (rc == OK)
-		rc = signatures(&m, &r);
-	if (rc == OK)
-		rc = auth(&m, &r);
-	if (rc == OK)
-		rc = own_headers(&m, &r);
-	if (rc == OK && s->preset->log_call.n > 0)
-		rc = maker_render(
+	make_url(&m, &r);
+	if (m.rc == OK)
+		make_body(&m, &r);
+	add_header(&m, &r, STR("Content-Type"), s->preset->content_type, false);
+	preset_headers(&m, &r);
+	signatures(&m, &r);
+	if (m.rc == OK)
+		auth(&m, &r);
+	own_headers(&m, &r);
+	if (m.rc == OK && s->preset->log_call.n > 0)
+		(void)maker_render(
 		    &m, &s->preset->log_call, VARS_LOG, &r.log_call);
-	if (rc < 0)
-		return rc;
-	*ret = r;
-	return OK;
+	if (m.rc == OK)
+		*ret = r;
+	return m.rc;
 }
 
 static int
-key_of(struct arena *a, const struct sub_conf *s,
+render_key(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct vars *key, struct str *ret,
     struct err *e)
 {
 	static const struct request_attempt NONE = {.number = 0};
 	struct maker m = maker_for(a, s, ev, &NONE, NULL, e);
-	int rc = maker_render(&m, key, VARS_KEY, ret);
 
-	return rc < 0 ? rc : OK;
+	(void)maker_render(&m, key, VARS_KEY, ret);
+	return m.rc;
 }
 
 int
 request_order_key(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, struct str *ret, struct err *e)
 {
-	return key_of(a, s, ev, &s->preset->order_key, ret, e);
+	return render_key(a, s, ev, &s->preset->order_key, ret, e);
 }
 
 int
 request_spacing_key(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, struct str *ret, struct err *e)
 {
-	return key_of(a, s, ev, &s->preset->spacing_key, ret, e);
+	return render_key(a, s, ev, &s->preset->spacing_key, ret, e);
 }
 
 int
@@ -453,22 +404,17 @@ preflight_make(struct arena *a, const struct sub_conf *s,
 	struct maker m = maker_for(a, s, ev, at, ret_reason, e);
 	const struct vars *url = &s->preset->preflight.url;
 	struct request r;
-	int rc;
 
 	if (!s->preset->preflight.on)
 		return 0;
 	if (s->health_vars.n > 0)
 		url = &s->health_vars;
-	rc = begin(&m, &r, STR("GET"));
-	if (rc == OK)
-		rc = maker_render(&m, url, VARS_URL, &r.url);
-	if (rc >= 0)
-		rc = check_dots(&m, url, r.url);
-	if (rc >= 0)
-		rc = add_header(
-		    &m, &r, STR("Accept"), STR("application/json"), false);
-	if (rc < 0)
-		return rc;
+	r = request_begin(a, STR("GET"));
+	if (maker_render(&m, url, VARS_URL, &r.url))
+		check_dots(&m, url, r.url);
+	add_header(&m, &r, STR("Accept"), STR("application/json"), false);
+	if (m.rc < 0)
+		return m.rc;
 	*ret = r;
 	return 1;
 }
@@ -563,30 +509,28 @@ request_head(const struct request *r, struct buf *b)
 int
 request_log_error(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct request_attempt *at,
-    const struct outcome *o, struct str *ret, struct str *ret_trace,
-    struct err *e)
+    const struct outcome *o, struct request_error *ret, struct err *e)
 {
 	struct maker m = maker_for(a, s, ev, at, NULL, e);
-	struct str line = STR_EMPTY, trace = STR_EMPTY;
+	struct request_error said = {STR_EMPTY, STR_EMPTY};
 	struct json *doc;
 	struct err inner;
-	int rc = OK;
 
 	m.response = o->body;
 	if (m.response.n > REQUEST_LOG_BODY_MAX)
 		m.response.n = REQUEST_LOG_BODY_MAX;
 	if (s->preset->log_error.n > 0)
-		rc = maker_render(&m, &s->preset->log_error, VARS_LOG, &line);
-	if (rc < 0)
-		return rc;
+		(void)maker_render(
+		    &m, &s->preset->log_error, VARS_LOG, &said.line);
+	if (m.rc < 0)
+		return m.rc;
 	if (s->preset->trace_pointer.n > 0 && o->body.n <= VERDICT_BODY_MAX &&
 	    json_parse(a, o->body, &doc, &inner) == OK) {
 		const struct json *j = json_at(doc, s->preset->trace_pointer);
 
 		if (json_is(j, JSON_STRING))
-			trace = j->text;
+			said.trace = j->text;
 	}
-	*ret = line;
-	*ret_trace = trace;
+	*ret = said;
 	return OK;
 }

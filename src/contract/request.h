@@ -24,7 +24,7 @@
 
 #include "base/base.h"
 #include "base/uuid.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "contract/verdict.h"
 
 struct arena;
@@ -62,7 +62,7 @@ struct request {
 	struct str log_call; /* W15: one line before the call; empty: none */
 };
 
-/* ERR_INVALID with *ret_reason, or ERR_NOMEM. */
+/* ERR_INVALID with *ret_reason. */
 int request_make(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct request_attempt *at,
     struct request *ret, enum reason *ret_reason, struct err *e) MUST_CHECK;
@@ -90,14 +90,16 @@ struct judgement preflight_judge(
 /* For the attempt log, at most REQUEST_HEAD_MAX bytes. */
 void request_head(const struct request *r, struct buf *b);
 
-/*
- * W16: the line after a call that did not answer 200 alone, at most
- * REQUEST_LOG_BODY_MAX of the answer's body, escaped; empty when the preset
- * has none. *ret_trace is what its tracePointer finds in the body, or empty.
- */
+/* W16: after a call that did not answer 200. */
+struct request_error {
+	struct str line; /* with at most REQUEST_LOG_BODY_MAX of the answer's
+			   * body, escaped; empty: the preset has none */
+	struct str
+	    trace; /* what its tracePointer finds in the body, or empty */
+};
 int request_log_error(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct request_attempt *at,
-    const struct outcome *o, struct str *ret, struct str *ret_trace,
+    const struct outcome *o, struct request_error *ret,
     struct err *e) MUST_CHECK;
 
 #endif

@@ -15,6 +15,7 @@ struct maker {
 	const struct request_attempt *at;
 	enum reason *reason;
 	struct err *e;
+	int rc;                  /* OK, or that it can't be sent */
 	const struct json *tree; /* the envelope, when somebody asked */
 	struct str body;         /* {body}, once it is there */
 	struct str response;     /* {response} */
@@ -22,18 +23,21 @@ struct maker {
 	bool tiny;               /* and their names */
 };
 
-/* ERR_INVALID with the reason. */
-int maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
+/*
+ * It can't be sent: false, and m->rc is ERR_INVALID with the reason. The first
+ * failure stays, and whoever began asks for it at the end.
+ */
+bool maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
     PRINTF(3, 4);
-int maker_no_room(struct maker *m);
+/* What stands in b, which ends here; too much is a failure. */
+bool maker_done(struct maker *m, struct buf *b, struct str *ret);
 
-/* 1 and *ret, 0 when it has no value here, or a failure. */
-int maker_value(struct maker *m, enum var var, struct str *ret);
+/* False: it has no value here, or m->rc is a failure. */
+bool maker_value(struct maker *m, enum var var, struct str *ret);
 bool maker_has(const struct sub_conf *s, enum var var); /* for `when` */
-/* The text, in the arena, as its place wants it; 0 when a header lacks one. */
-int maker_render(struct maker *m, const struct vars *v, enum vars_place place,
+/* The text, in the arena, as its place wants it; false when a header lacks a
+ * value, or as above. */
+bool maker_render(struct maker *m, const struct vars *v, enum vars_place place,
     struct str *ret);
-/* NULL and m->e set when the event has none. */
-const struct json *maker_payload(struct maker *m);
 
 #endif

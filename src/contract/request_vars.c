@@ -6,9 +6,12 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/host.h"
+#include "contract/limits.h"
 #include "contract/request_priv.h"
+#include "http/percent.h"
 
-int
+bool
 maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
 {
 	char text[sizeof(m->e->text)];
@@ -17,46 +20,46 @@ maker_fail(struct maker *m, enum reason why, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (m->reason)
+	if (m->rc == OK && m->reason)
 		*m->reason = why;
-	return err_set(m->e, ERR_INVALID, "%s", text);
+	if (m->rc == OK)
+		m->rc = err_set(m->e, ERR_INVALID, "%s", text);
+	return false;
 }
 
-int
-maker_no_room(struct maker *m)
+bool
+maker_done(struct maker *m, struct buf *b, struct str *ret)
 {
-	return err_set(m->e, ERR_NOMEM, "no memory for a request");
+	if (b->failed)
+		maker_fail(m, REASON_TOO_LARGE, "the request is too large");
+	else
+		*ret = arena_dup(m->a, buf_str(b));
+	buf_done(b);
+	return m->rc == OK;
 }
 
-static int
+/* The envelope. */
+static const struct json *
 tree_of(struct maker *m)
 {
-	struct json *tree;
+	struct json *tree = NULL;
 	struct err inner;
-	int rc;
 
-	if (m->tree)
-		return OK;
-	rc = json_parse(m->a, m->ev->body, &tree, &inner);
-	if (rc == ERR_NOMEM)
-		return maker_no_room(m);
-	if (rc < 0)
-		return maker_fail(m, REASON_RENDER,
-		    "the event can't be read: %.200s", inner.text);
-	m->tree = tree;
-	return OK;
+	if (!m->tree && json_parse(m->a, m->ev->body, &tree, &inner) < 0)
+		maker_fail(m, REASON_RENDER, "the event can't be read: %.200s",
+		    inner.text);
+	else if (!m->tree)
+		m->tree = tree;
+	return m->tree;
 }
 
-const struct json *
-maker_payload(struct maker *m)
+static const struct json *
+payload_of(struct maker *m)
 {
-	const struct json *payload;
+	const struct json *payload = json_get(tree_of(m), "payload");
 
-	if (tree_of(m) < 0)
-		return NULL;
-	payload = json_get(m->tree, "payload");
 	if (!payload)
-		(void)maker_fail(m, REASON_RENDER, "the event has no payload");
+		maker_fail(m, REASON_RENDER, "the event has no payload");
 	return payload;
 }
 
@@ -71,93 +74,77 @@ scalar(const struct json *j, struct str *ret)
 }
 
 /* The member of the envelope at that pointer. */
-static int
+static bool
 pointed(struct maker *m, const char *pointer, struct str *ret)
 {
-	int rc = tree_of(m);
+	const struct json *tree = tree_of(m);
 
-	if (rc < 0)
-		return rc;
-	return scalar(json_at(m->tree, str_of(pointer)), ret) ? 1 : 0;
+	return tree && scalar(json_at(tree, str_of(pointer)), ret);
 }
 
 /* What a subscription says is there must be there. */
-static int
+static bool
 sub_value(struct maker *m, const struct sub_value *v, const char *name,
     struct str *ret)
 {
-	int rc;
+	const struct json *tree;
 
 	*ret = v->text;
 	if (!v->pointer)
 		return v->text.n > 0;
-	rc = tree_of(m);
-	if (rc < 0)
-		return rc;
-	if (!scalar(json_at(m->tree, v->text), ret))
-		return maker_fail(m, REASON_RENDER,
-		    "hub.%s: the event has no text at %.*s", name,
-		    STR_ARG(v->text));
-	return 1;
+	tree = tree_of(m);
+	return (tree && scalar(json_at(tree, v->text), ret)) ||
+	       maker_fail(m, REASON_RENDER,
+		   "hub.%s: the event has no text at %.*s", name,
+		   STR_ARG(v->text));
 }
 
-static int
+static bool
 account(struct maker *m, struct str *ret)
 {
-	const struct json *payload;
+	const struct json *payload = m->s->hub.there ? payload_of(m) : NULL;
 
-	if (!m->s->hub.there)
-		return 0;
-	payload = maker_payload(m);
-	if (!payload)
-		return m->e->code;
-	return scalar(json_at(payload, m->s->hub.account_pointer), ret) ? 1 : 0;
+	return payload &&
+	       scalar(json_at(payload, m->s->hub.account_pointer), ret);
 }
 
-static int
-made(struct maker *m, struct str s, struct str *ret)
-{
-	if (!s.p)
-		return maker_no_room(m);
-	*ret = s;
-	return 1;
-}
-
-static int
+static bool
 of_uuid(struct maker *m, struct uuid u, struct str *ret)
 {
 	char text[UUID_LEN + 1];
 
 	uuid_format(u, text);
-	return made(m, arena_dup(m->a, str_of(text)), ret);
+	*ret = arena_dup(m->a, str_of(text));
+	return true;
 }
 
-static int
+static bool
 of_time(struct maker *m, int64_t us, struct str *ret)
 {
 	char text[TIME_LEN + 1];
 
 	time_format(us, text);
-	return made(m, arena_dup(m->a, str_of(text)), ret);
+	*ret = arena_dup(m->a, str_of(text));
+	return true;
 }
 
 /* As the event has it. */
-static int
+static bool
 occurred_at(struct maker *m, struct str *ret)
 {
-	int rc = pointed(m, "/occurredAt", ret);
-
-	return rc != 0 ? rc : of_time(m, m->ev->received_us, ret);
+	return pointed(m, "/occurredAt", ret) ||
+	       (m->rc == OK && of_time(m, m->ev->received_us, ret));
 }
 
-static int
+static bool
 of_int(struct maker *m, int64_t v, struct str *ret)
 {
-	return made(m, arena_fmt(m->a, "%lld", (long long)v), ret);
+	*ret = arena_fmt(m->a, "%lld", (long long)v);
+	return true;
 }
 
 /* Without the first part: cmis.child_created is CHILD_CREATED. */
-static int
+static bool
 type_name(struct maker *m, struct str *ret)
 {
 	struct str rest = m->ev->type, s;
@@ -169,84 +156,59 @@ type_name(struct maker *m, struct str *ret)
 	for (size_t i = 0; i < s.n; i++)
 		if (p[i] >= 'a' && p[i] <= 'z')
 			p[i] = (char)(p[i] - 'a' + 'A');
-	return made(m, s, ret);
+	*ret = s;
+	return true;
 }
 
 static bool
-unreserved(char c)
-{
-	char low = (char)(c | 0x20);
-
-	return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '.' || c == '_' || c == '~';
-}
-
-static void
-percent(struct buf *b, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (unreserved(s.p[i]))
-			buf_addc(b, s.p[i]);
-		else
-			buf_fmt(b, "%%%02X", (unsigned char)s.p[i]);
-}
-
-static int
 source(struct maker *m, struct str *ret)
 {
 	struct buf b = BUF(4 * KIB);
 	struct str service;
-	int rc = pointed(m, "/producer/service", &service);
 
-	if (rc <= 0)
-		return rc;
+	if (!pointed(m, "/producer/service", &service))
+		return false;
 	buf_addc(&b, '/');
-	percent(&b, service);
-	rc = made(m, arena_dup(m->a, buf_str(&b)), ret);
-	buf_done(&b);
-	return rc;
+	percent_add(&b, service);
+	return maker_done(m, &b, ret);
 }
 
 /* The code, in the form that the header's template gives it. */
-static int
+static bool
 otp(struct maker *m, struct str *ret)
 {
 	const struct sub_hub *h = &m->s->hub;
 	char code[OTP_MAX + 1];
-	struct str bound = STR_EMPTY, tenant, t = h->otp_template;
+	struct str bound = STR_EMPTY, tenant = STR_EMPTY, t = h->otp_template;
 	size_t at = 0;
-	int rc;
 
 	if (!h->there || !h->has_otp)
-		return 0;
-	rc = h->otp_bind == BIND_NONE ? 1 : maker_value(m, VAR_TENANT, &tenant);
-	if (rc < 0)
-		return rc;
+		return false;
+	if (h->otp_bind != BIND_NONE)
+		(void)maker_value(m, VAR_TENANT, &tenant);
+	if (m->rc < 0)
+		return false;
 	if (h->otp_bind == BIND_TENANT)
 		bound = tenant;
 	if (h->otp_bind == BIND_ISSUER)
 		bound = arena_fmt(m->a, "https://%.*s.%.*s/auth",
 		    STR_ARG(tenant), STR_ARG(h->domain));
-	if (!bound.p)
-		return maker_no_room(m);
 	(void)otp_make(&h->otp, bound, m->at->now_us, code);
 	while (memcmp(t.p + at, "{otp}", 5) != 0)
 		at++;
-	return made(m,
-	    arena_fmt(m->a, "%.*s%s%.*s", (int)at, t.p, code,
-		(int)(t.n - at - 5), t.p + at + 5),
-	    ret);
+	*ret = arena_fmt(m->a, "%.*s%s%.*s", (int)at, t.p, code,
+	    (int)(t.n - at - 5), t.p + at + 5);
+	return true;
 }
 
-static int
+static bool
 webhook_config(struct maker *m, struct str *ret)
 {
 	const struct sub_managed *g = &m->s->managed;
 	struct buf b = BUF(32 * KIB);
-	int rc;
 
 	if (g->by.n == 0)
-		return 0;
+		return false;
 	buf_addz(&b, "{\"webhookId\":");
 	buf_json(&b, g->webhook_id);
 	buf_addz(&b, ",\"sourceObjectId\":");
@@ -254,10 +216,7 @@ webhook_config(struct maker *m, struct str *ret)
 	buf_addz(&b, ",\"sourceObjectPath\":");
 	buf_json(&b, g->object_path);
 	buf_addc(&b, '}');
-	rc = b.failed ? maker_no_room(m)
-		      : made(m, arena_dup(m->a, buf_str(&b)), ret);
-	buf_done(&b);
-	return rc;
+	return maker_done(m, &b, ret);
 }
 
 /* All of it but the values in `cut`: names of them, or when tiny not even. */
@@ -297,16 +256,15 @@ in_frame(const struct preset *p, struct str name)
 }
 
 /* Each member, a comma before it; not what the frame around them has. */
-static int
+static bool
 payload_members(struct maker *m, struct str *ret)
 {
 	struct buf b = BUF(REQUEST_BODY_MAX);
-	const struct json *payload = maker_payload(m), *cut = NULL;
+	const struct json *payload = payload_of(m), *cut = NULL;
 	const struct preset *p = m->s->preset;
-	int rc;
 
 	if (!payload)
-		return m->e->code;
+		return false;
 	if (m->truncate)
 		cut = json_at(payload, p->truncate_pointer);
 	for (const struct json *j = payload->child; j; j = j->next) {
@@ -325,126 +283,121 @@ payload_members(struct maker *m, struct str *ret)
 		buf_json(&b, p->truncate_mark);
 		buf_addz(&b, ":true");
 	}
-	rc = b.failed ? maker_no_room(m)
-		      : made(m, arena_dup(m->a, buf_str(&b)), ret);
-	buf_done(&b);
-	return rc;
+	return maker_done(m, &b, ret);
 }
 
-static int
+static bool
 text_of(struct str s, struct str *ret)
 {
 	*ret = s;
 	return s.n > 0;
 }
 
-static int
-hub_value(struct maker *m, enum var var, struct str *ret)
+/* Those that are a field as it is, or a member of the envelope. */
+static const struct field {
+	enum { FIELD_NONE, OF_EVENT, OF_ATTEMPT, OF_HUB, OF_ENVELOPE } of;
+	enum { FIELD_TEXT, FIELD_UUID, FIELD_VALUE } kind;
+	size_t offset;
+	const char *name; /* FIELD_VALUE; the pointer of OF_ENVELOPE */
+} FIELDS[VAR_COUNT] = {
+#define EVENT(field)     OF_EVENT, FIELD_TEXT, offsetof(struct request_event, field)
+#define ID(from, field)  FIELD_UUID, offsetof(struct from, field)
+#define HUB(kind, field) OF_HUB, kind, offsetof(struct sub_hub, field)
+    [VAR_ID] = {OF_ATTEMPT, ID(request_attempt, delivery_id), NULL},
+    [VAR_DELIVERY_ID] = {OF_ATTEMPT, ID(request_attempt, delivery_id), NULL},
+    [VAR_SUBSCRIPTION_ID] = {OF_ATTEMPT, ID(request_attempt, subscription_id),
+	NULL},
+    [VAR_EVENT_ID] = {OF_EVENT, ID(request_event, event_id), NULL},
+    [VAR_TENANT_ID] = {OF_EVENT, ID(request_event, tenant), NULL},
+    [VAR_TYPE] = {EVENT(type), NULL},
+    [VAR_KEY] = {EVENT(key), NULL},
+    [VAR_ENVELOPE] = {EVENT(body), NULL},
+    [VAR_DOMAIN] = {HUB(FIELD_TEXT, domain), NULL},
+    [VAR_USER_PATH] = {HUB(FIELD_TEXT, user_path), NULL},
+    [VAR_ORGANIZATION_PATH] = {HUB(FIELD_TEXT, organization_path), NULL},
+    [VAR_SHARED_INTERNAL_KEY] = {HUB(FIELD_TEXT, shared_internal_key), NULL},
+    [VAR_EVENT_API_KEY] = {HUB(FIELD_TEXT, event_api_key), NULL},
+    [VAR_ORGANIZATION_ID] = {HUB(FIELD_VALUE, organization_id),
+	"organizationId"},
+    [VAR_SERVICE_PARTITION] = {HUB(FIELD_VALUE, service_partition),
+	"servicePartition"},
+    [VAR_SENDER] = {HUB(FIELD_VALUE, sender), "sender"},
+    [VAR_CORRELATION_ID] = {.of = OF_ENVELOPE, .name = "/correlationId"},
+    [VAR_SCHEMA_VERSION] = {.of = OF_ENVELOPE, .name = "/schemaVersion"},
+    [VAR_INSTANCE_ID] = {.of = OF_ENVELOPE, .name = "/producer/instanceId"},
+    [VAR_RECORD_VERSION] = {.of = OF_ENVELOPE,
+	.name = "/sequence/recordVersion"},
+#undef EVENT
+#undef ID
+#undef HUB
+};
+
+static bool
+field_value(struct maker *m, const struct field *f, struct str *ret)
 {
-	const struct sub_hub *h = &m->s->hub;
+	const void *from = f->of == OF_EVENT     ? (const void *)m->ev
+			   : f->of == OF_ATTEMPT ? (const void *)m->at
+						 : (const void *)&m->s->hub;
+	const void *at = (const char *)from + f->offset;
 
-	if (var == VAR_DOMAIN)
-		return text_of(h->domain, ret);
-	if (var == VAR_ORGANIZATION_ID)
-		return sub_value(m, &h->organization_id, "organizationId", ret);
-	if (var == VAR_SERVICE_PARTITION)
-		return sub_value(
-		    m, &h->service_partition, "servicePartition", ret);
-	if (var == VAR_SENDER)
-		return sub_value(m, &h->sender, "sender", ret);
-	if (var == VAR_USER_PATH)
-		return text_of(h->user_path, ret);
-	if (var == VAR_ORGANIZATION_PATH)
-		return text_of(h->organization_path, ret);
-	if (var == VAR_SHARED_INTERNAL_KEY)
-		return text_of(h->shared_internal_key, ret);
-	return text_of(h->event_api_key, ret);
-}
-
-int
-maker_value(struct maker *m, enum var var, struct str *ret)
-{
-	const struct request_event *ev = m->ev;
-	const struct json *payload;
-
-	switch (var) {
-	case VAR_ID:
-	case VAR_DELIVERY_ID:
-		return of_uuid(m, m->at->delivery_id, ret);
-	case VAR_ORIGINAL_ID:
-		return m->at->repeats ? of_uuid(m, m->at->original_id, ret) : 0;
-	case VAR_EVENT_ID:
-		return of_uuid(m, ev->event_id, ret);
-	case VAR_TYPE:
-		return text_of(ev->type, ret);
-	case VAR_TYPE_NAME:
-		return type_name(m, ret);
-	case VAR_TENANT:
-		if (m->s->hub.there)
-			return sub_value(m, &m->s->hub.tenant, "tenant", ret);
-		return of_uuid(m, ev->tenant, ret);
-	case VAR_TENANT_ID:
-		return of_uuid(m, ev->tenant, ret);
-	case VAR_KEY:
-		return text_of(ev->key, ret);
-	case VAR_OCCURRED_AT:
-		return occurred_at(m, ret);
-	case VAR_CORRELATION_ID:
-		return pointed(m, "/correlationId", ret);
-	case VAR_SCHEMA_VERSION:
-		return pointed(m, "/schemaVersion", ret);
-	case VAR_INSTANCE_ID:
-		return pointed(m, "/producer/instanceId", ret);
-	case VAR_RECORD_VERSION:
-		return pointed(m, "/sequence/recordVersion", ret);
-	case VAR_SOURCE:
-		return source(m, ret);
-	case VAR_SEQ:
-		return of_int(m, ev->seq, ret);
-	case VAR_ATTEMPT:
-		return of_int(m, m->at->number, ret);
-	case VAR_SUBSCRIPTION_ID:
-		return of_uuid(m, m->at->subscription_id, ret);
-	case VAR_TIMESTAMP:
-		return of_int(m, m->at->now_us / US_PER_S, ret);
-	case VAR_TIMESTAMP_MS:
-		return of_int(m, m->at->now_us / US_PER_MS, ret);
-	case VAR_TIMESTAMP_ISO:
-		return of_time(m, m->at->now_us, ret);
-	case VAR_DOMAIN:
-	case VAR_ORGANIZATION_ID:
-	case VAR_SERVICE_PARTITION:
-	case VAR_SENDER:
-	case VAR_USER_PATH:
-	case VAR_ORGANIZATION_PATH:
-	case VAR_SHARED_INTERNAL_KEY:
-	case VAR_EVENT_API_KEY:
-		return hub_value(m, var, ret);
-	case VAR_ACCOUNT:
-		return account(m, ret);
-	case VAR_OTP:
-		return otp(m, ret);
-	case VAR_BODY:
-		*ret = m->body;
-		return 1;
-	case VAR_ENVELOPE:
-		return text_of(ev->body, ret);
-	case VAR_PAYLOAD:
-		payload = maker_payload(m);
-		return payload ? text_of(payload->raw, ret) : m->e->code;
-	case VAR_PAYLOAD_MEMBERS:
-		return payload_members(m, ret);
-	case VAR_WEBHOOK_CONFIG:
-		return webhook_config(m, ret);
-	case VAR_RESPONSE:
-		*ret = m->response;
-		return 1;
-	case VAR_ORGANIZATION_EVENTS:
-	case VAR_LITERAL:
-	case VAR_COUNT:
+	if (f->of == OF_ENVELOPE)
+		return pointed(m, f->name, ret);
+	switch (f->kind) {
+	case FIELD_UUID:
+		return of_uuid(m, *(const struct uuid *)at, ret);
+	case FIELD_VALUE:
+		return sub_value(m, at, f->name, ret);
+	case FIELD_TEXT:
 		break;
 	}
-	return 0;
+	return text_of(*(const struct str *)at, ret);
+}
+
+bool
+maker_value(struct maker *m, enum var var, struct str *ret)
+{
+	const struct sub_hub *h = &m->s->hub;
+	const struct json *payload;
+
+	if (FIELDS[var].of != FIELD_NONE)
+		return field_value(m, &FIELDS[var], ret);
+	if (var == VAR_ORIGINAL_ID)
+		return m->at->repeats && of_uuid(m, m->at->original_id, ret);
+	if (var == VAR_TYPE_NAME)
+		return type_name(m, ret);
+	if (var == VAR_TENANT)
+		return h->there ? sub_value(m, &h->tenant, "tenant", ret)
+				: of_uuid(m, m->ev->tenant, ret);
+	if (var == VAR_OCCURRED_AT)
+		return occurred_at(m, ret);
+	if (var == VAR_SOURCE)
+		return source(m, ret);
+	if (var == VAR_SEQ)
+		return of_int(m, m->ev->seq, ret);
+	if (var == VAR_ATTEMPT)
+		return of_int(m, m->at->number, ret);
+	if (var == VAR_TIMESTAMP)
+		return of_int(m, m->at->now_us / US_PER_S, ret);
+	if (var == VAR_TIMESTAMP_MS)
+		return of_int(m, m->at->now_us / US_PER_MS, ret);
+	if (var == VAR_TIMESTAMP_ISO)
+		return of_time(m, m->at->now_us, ret);
+	if (var == VAR_ACCOUNT)
+		return account(m, ret);
+	if (var == VAR_OTP)
+		return otp(m, ret);
+	if (var == VAR_PAYLOAD) {
+		payload = payload_of(m);
+		return payload && text_of(payload->raw, ret);
+	}
+	if (var == VAR_PAYLOAD_MEMBERS)
+		return payload_members(m, ret);
+	if (var == VAR_WEBHOOK_CONFIG)
+		return webhook_config(m, ret);
+	if (var != VAR_BODY && var != VAR_RESPONSE)
+		return false;
+	*ret = var == VAR_BODY ? m->body : m->response;
+	return true;
 }
 
 bool
@@ -502,32 +455,16 @@ escaped(struct buf *b, struct str s)
 	}
 }
 
-static bool
-is_label(struct str s)
-{
-	bool ok = s.n >= 1 && s.n <= 63 && s.p[0] != '-' && s.p[s.n - 1] != '-';
-
-	for (size_t i = 0; ok && i < s.n; i++)
-		ok = unreserved(s.p[i]) && !str_has(STR("._~"), s.p[i]);
-	return ok;
-}
-
 /* Are we still between :// and the next slash? */
 static bool
 in_host(const struct buf *b)
 {
-	struct str s = buf_str(b);
+	struct str s = buf_str(b), host;
 
-	if (str_starts(s, STR("https://")))
-		s = str_from(s, 8);
-	else if (str_starts(s, STR("http://")))
-		s = str_from(s, 7);
-	else
-		return false;
-	return !str_has(s, '/') && !str_has(s, '?') && !str_has(s, '#');
+	return host_of(s, &host) && host.p + host.n == s.p + s.n;
 }
 
-static int
+static void
 add_to_url(struct maker *m, enum var var, struct str s, struct buf *b)
 {
 	/* These were checked as parts of a URL when they were saved. */
@@ -535,35 +472,32 @@ add_to_url(struct maker *m, enum var var, struct str s, struct buf *b)
 		       var == VAR_ORGANIZATION_PATH;
 
 	if (!checked && !in_host(b))
-		percent(b, s);
-	else if (checked || is_label(s))
+		percent_add(b, s);
+	else if (checked || host_label_ok(s))
 		buf_add(b, s);
 	else
-		return maker_fail(m, REASON_RENDER,
+		maker_fail(m, REASON_RENDER,
 		    "a part of the host is no DNS label: letters, digits and - only");
-	return OK;
 }
 
-/* One variable at its place; 0 when a header has to go without. */
-static int
+/* One variable at its place; false when a header has to go without. */
+static bool
 add_value(struct maker *m, enum var var, enum vars_place place, struct buf *b)
 {
 	struct str s = STR_EMPTY;
-	int rc = maker_value(m, var, &s);
+	bool there = maker_value(m, var, &s);
 
-	if (rc < 0)
-		return rc;
-	if (rc == 0 && var == VAR_ACCOUNT && place == VARS_KEY)
+	if (m->rc < 0)
+		return false;
+	if (!there && var == VAR_ACCOUNT && place == VARS_KEY)
 		s = m->ev->key;
 	switch (place) {
 	case VARS_HEADER:
 	case VARS_SECRET:
-		if (rc == 0)
-			return 0;
 		buf_add(b, s);
-		break;
+		return there;
 	case VARS_BODY:
-		if (rc == 0)
+		if (!there)
 			buf_addz(b, "null");
 		else if (is_raw_json(var))
 			buf_add(b, s);
@@ -571,12 +505,11 @@ add_value(struct maker *m, enum var var, enum vars_place place, struct buf *b)
 			buf_json(b, s);
 		break;
 	case VARS_URL:
-		if (rc == 0)
-			return maker_fail(m, REASON_RENDER,
+		if (there)
+			add_to_url(m, var, s, b);
+		else
+			maker_fail(m, REASON_RENDER,
 			    "a variable of the URL has no value");
-		rc = add_to_url(m, var, s, b);
-		if (rc < 0)
-			return rc;
 		break;
 	case VARS_LOG:
 		escaped(b, s);
@@ -586,31 +519,24 @@ add_value(struct maker *m, enum var var, enum vars_place place, struct buf *b)
 		buf_add(b, s);
 		break;
 	}
-	return 1;
+	return m->rc == OK;
 }
 
-int
+bool
 maker_render(struct maker *m, const struct vars *v, enum vars_place place,
     struct str *ret)
 {
 	struct buf b = BUF(REQUEST_BODY_MAX);
-	struct str s = STR_EMPTY;
-	int rc = 1;
 
-	for (size_t i = 0; rc == 1 && i < v->n; i++)
-		if (v->pieces[i].var == VAR_LITERAL)
-			buf_add(&b, v->pieces[i].text);
-		else
-			rc = add_value(m, v->pieces[i].var, place, &b);
-	if (rc == 1 && b.failed)
-		rc =
-		    maker_fail(m, REASON_TOO_LARGE, "the request is too large");
-	if (rc == 1)
-		s = arena_dup(m->a, buf_str(&b));
-	if (rc == 1 && !s.p)
-		rc = maker_no_room(m);
-	if (rc == 1)
-		*ret = s;
-	buf_done(&b);
-	return rc;
+	for (size_t i = 0; i < v->n; i++) {
+		const struct vars_piece *p = &v->pieces[i];
+
+		if (p->var == VAR_LITERAL) {
+			buf_add(&b, p->text);
+		} else if (!add_value(m, p->var, place, &b)) {
+			buf_done(&b);
+			return false;
+		}
+	}
+	return maker_done(m, &b, ret);
 }

@@ -3,9 +3,10 @@
 #include <assert.h>
 
 #include "base/json.h"
+#include "contract/member.h"
 
 static int
-wrong(struct err *e, const char *at, const char *name, const char *why)
+retry_wrong(struct err *e, const char *at, const char *name, const char *why)
 {
 	char here[JSON_POINTER_MAX + 1];
 
@@ -20,31 +21,56 @@ in_range(int64_t ms)
 }
 
 int
+retry_delays_read(const struct json *list, const char *at,
+    struct retry_schedule *s, struct err *e)
+{
+	int rc = member_want(list, JSON_ARRAY, at, e);
+
+	if (rc == OK && list->n > RETRY_DELAYS_MAX)
+		rc =
+		    json_wrong(e, at, "must hold at most %d", RETRY_DELAYS_MAX);
+	if (rc < 0)
+		return rc;
+	s->kind = RETRY_LIST;
+	s->retries = 0;
+	s->most_ms = 0;
+	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
+		int64_t ms = 0;
+
+		rc = member_int(j, at, 0, RETRY_DELAY_MAX_MS, &ms, e);
+		s->delays_ms[s->retries++] = ms;
+		s->most_ms = ms > s->most_ms ? ms : s->most_ms;
+	}
+	return rc;
+}
+
+int
 retry_check(const struct retry_schedule *s, const char *at, struct err *e)
 {
 	if (s->retries > RETRY_DELAYS_MAX)
-		return wrong(e, at,
+		return retry_wrong(e, at,
 		    s->kind == RETRY_LIST ? "delaysMs" : "count",
 		    "must be at most 64");
 	if (s->kind == RETRY_DOUBLING &&
 	    (s->base_ms < 1 || !in_range(s->base_ms)))
-		return wrong(e, at, "baseMs", "must be 1 to 30 days");
+		return retry_wrong(e, at, "baseMs", "must be 1 to 30 days");
 	if (s->kind == RETRY_DOUBLING &&
 	    (s->most_ms < s->base_ms || !in_range(s->most_ms)))
-		return wrong(e, at, "maxMs",
+		return retry_wrong(e, at, "maxMs",
 		    "must be at least baseMs and at most 30 days");
 	for (unsigned i = 0; s->kind == RETRY_LIST && i < s->retries; i++)
 		if (!in_range(s->delays_ms[i]))
-			return wrong(e, at, "delaysMs",
+			return retry_wrong(e, at, "delaysMs",
 			    "must hold whole numbers from 0 to 2592000000");
 	if (!in_range(s->jitter_from_ms) || !in_range(s->jitter_to_ms) ||
 	    s->jitter_from_ms > s->jitter_to_ms)
-		return wrong(e, at, "jitterMs",
+		return retry_wrong(e, at, "jitterMs",
 		    "must run from 0 or more to 30 days or less");
 	if (s->jitter_step_ms < 1 || s->jitter_step_ms > RETRY_DELAY_MAX_MS)
-		return wrong(e, at, "jitterMs", "must have a step above 0");
+		return retry_wrong(
+		    e, at, "jitterMs", "must have a step above 0");
 	if (s->jitter_pct > 100)
-		return wrong(e, at, "jitterPercent", "must be 0 to 100");
+		return retry_wrong(e, at, "jitterPercent", "must be 0 to 100");
 	return OK;
 }
 

@@ -27,7 +27,7 @@
 #define CONTRACT_RETRY_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "contract/limits.h"
 
 enum retry_kind { RETRY_DOUBLING, RETRY_LIST };
 
@@ -48,6 +48,10 @@ enum retry_answer {
 	RETRY_STOP,  /* the tries are used up */
 };
 
+struct json;
+/* A list of waits, in place of what *s had. */
+int retry_delays_read(const struct json *list, const char *at,
+    struct retry_schedule *s, struct err *e) MUST_CHECK;
 /* What came from a user; `at` is the JSON pointer of the schedule. */
 int retry_check(
     const struct retry_schedule *s, const char *at, struct err *e) MUST_CHECK;

@@ -18,7 +18,7 @@ setup(void **state)
 	struct err e;
 
 	assert_int_equal(conf_init(&w.conf, &e), OK);
-	assert_int_equal(presets_load(&w.conf, &w.presets, &e), OK);
+	w.presets = presets_load(&w.conf);
 	*state = &w;
 	return 0;
 }

@@ -1,9 +1,10 @@
-/* subscription.h: the object `hub`, and URLs. */
+/* sub.h: the object `hub`, and URLs. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/host.h"
+#include "contract/limits.h"
 #include "contract/sub_priv.h"
 
 static const char *const FAILS[] = {"dead_letter", "retry", "hold", NULL};
@@ -82,36 +83,30 @@ template_ok(struct str t)
 	return at < t.n;
 }
 
-static int
+static void
 otp_read(struct sub_reader *r, const struct json *j)
 {
 	struct sub_hub *h = &r->s->hub;
 	struct otp_fields f = h->has_otp ? fields_of(h) : OTP_INITIAL;
-	int rc;
+	struct reading *g = &r->g;
 
 	h->has_otp = false;
 	if (j->type == JSON_NULL)
-		return OK;
-	rc = member_read(
-	    &r->io, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, &f, r->e);
-	if (rc < 0)
-		return rc;
+		return;
+	reading_members(g, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, &f);
 	f.otp.digits = (unsigned)f.digits;
-	if (r->io.form != FORM_STORED || r->io.seal) /* closed: no secret */
-		rc = otp_valid(&f.otp, "/hub/otp", r->e);
-	if (rc == OK && !template_ok(f.template))
-		rc = json_wrong(
-		    r->e, "/hub/otp/template", "must have {otp}, once");
-	if (rc < 0)
-		return rc;
+	/* One that is closed has no secret. */
+	if (g->rc == OK && (g->io.form != FORM_STORED || g->io.seal))
+		g->rc = otp_valid(&f.otp, "/hub/otp", g->e);
+	if (!template_ok(f.template))
+		reading_wrong(g, "/hub/otp/template", "must have {otp}, once");
 	h->has_otp = true;
 	h->otp = f.otp;
 	h->otp_bind = f.bind;
 	h->otp_template = f.template;
-	return OK;
 }
 
-int
+void
 sub_hub_read(struct sub_reader *r, const struct json *j)
 {
 	struct sub_hub initial = {
@@ -120,47 +115,30 @@ sub_hub_read(struct sub_reader *r, const struct json *j)
 	};
 	struct sub_hub *h = &r->s->hub;
 	const struct json *otp = json_get(j, "otp");
-	int rc;
+	struct arena *a = r->g.io.arena;
 
 	if (j->type == JSON_NULL) {
 		*h = (struct sub_hub){.there = false};
-		return OK;
+		return;
 	}
 	if (!r->s->preset->uses_hub)
-		return json_wrong(r->e, "/hub",
+		reading_wrong(&r->g, "/hub",
 		    "has no meaning for the preset %.*s",
 		    STR_ARG(r->s->preset->name));
 	if (r->rules) {
-		initial.user_path = str_of(r->rules->conf->webhooks_user_path);
-		initial.organization_path =
-		    str_of(r->rules->conf->webhooks_organization_path);
+		const struct conf *c = r->rules->conf;
+
 		/* The settings may end before the subscription does. */
-		initial.user_path = arena_dup(r->io.arena, initial.user_path);
+		initial.user_path = arena_dup(a, str_of(c->webhooks_user_path));
 		initial.organization_path =
-		    arena_dup(r->io.arena, initial.organization_path);
-		if (!initial.user_path.p || !initial.organization_path.p)
-			return err_set(
-			    r->e, ERR_NOMEM, "no memory for a subscription");
+		    arena_dup(a, str_of(c->webhooks_organization_path));
 	}
 	if (!h->there)
 		*h = initial;
 	h->there = true;
-	rc = member_read(&r->io, TABLE, j, "/hub", &initial, h, r->e);
-	return rc == OK && otp ? otp_read(r, otp) : rc;
-}
-
-static bool
-is_label(struct str s)
-{
-	bool ok = s.n >= 1 && s.n <= 63 && s.p[0] != '-' && s.p[s.n - 1] != '-';
-
-	for (size_t i = 0; ok && i < s.n; i++) {
-		char c = s.p[i], low = (char)(c | 0x20);
-
-		ok = (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
-		     c == '-';
-	}
-	return ok;
+	reading_members(&r->g, TABLE, j, "/hub", &initial, h);
+	if (otp && r->g.rc == OK)
+		otp_read(r, otp);
 }
 
 static bool
@@ -177,24 +155,8 @@ is_domain(struct str s)
 		ok = ok && str_int(port, &n) && n >= 1 && n <= 65535;
 	}
 	while (ok && s.n > 0)
-		ok = is_label(str_cut(&s, '.'));
+		ok = host_label_ok(str_cut(&s, '.'));
 	return ok;
-}
-
-static int
-need(struct sub_reader *r, bool there, const char *at)
-{
-	return there ? OK : json_wrong(r->e, at, "is required");
-}
-
-static int
-one_line(struct sub_reader *r, struct str s, const char *at)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < 0x20)
-			return json_wrong(
-			    r->e, at, "must not have control characters");
-	return OK;
 }
 
 static bool
@@ -203,104 +165,72 @@ url_char(char c)
 	return c > ' ' && c < 0x7f && !str_has(STR("\"<>\\^`|"), c);
 }
 
-static int
+static void
 path_check(struct sub_reader *r, struct str path, const char *at)
 {
 	bool ok = path.n == 0 || path.p[0] == '/';
 
 	for (size_t i = 0; ok && i < path.n; i++)
 		ok = url_char(path.p[i]);
-	return ok ? OK
-		  : json_wrong(r->e, at, "must be a path that begins with /");
+	if (!ok)
+		reading_wrong(&r->g, at, "must be a path that begins with /");
 }
 
-int
+void
 sub_hub_check(struct sub_reader *r)
 {
 	const struct sub_hub *h = &r->s->hub;
-	bool otp = h->has_otp;
-	int rc;
+	struct reading *g = &r->g;
+	const struct {
+		bool there;
+		const char *name;
+	} NEEDED[] = {
+	    {h->tenant.text.n > 0, "tenant"},
+	    {h->event_api_key.n > 0, "eventApiKey"},
+	    {h->organization_id.text.n > 0, "organizationId"},
+	    {h->service_partition.text.n > 0, "servicePartition"},
+	    {h->sender.text.n > 0, "sender"},
+	    {!h->has_otp || h->shared_internal_key.n > 0, "sharedInternalKey"},
+	    {h->domain.n > 0 || (h->health_url.n > 0 && !h->has_otp), "domain"},
+	};
 
 	if (!r->s->preset->uses_hub)
-		return OK;
+		return;
 	if (!h->there)
-		return json_wrong(r->e, "/hub", "is required by the preset");
-	rc = need(r, h->tenant.text.n > 0, "/hub/tenant");
-	if (rc == OK)
-		rc = need(r, h->event_api_key.n > 0, "/hub/eventApiKey");
-	if (rc == OK)
-		rc = need(
-		    r, h->organization_id.text.n > 0, "/hub/organizationId");
-	if (rc == OK)
-		rc = need(r, h->service_partition.text.n > 0,
-		    "/hub/servicePartition");
-	if (rc == OK)
-		rc = need(r, h->sender.text.n > 0, "/hub/sender");
-	if (rc == OK)
-		rc = need(r, !otp || h->shared_internal_key.n > 0,
-		    "/hub/sharedInternalKey");
-	if (rc == OK)
-		rc = need(r, h->domain.n > 0 || (h->health_url.n > 0 && !otp),
-		    "/hub/domain");
-	if (rc == OK)
-		rc = one_line(r, h->event_api_key, "/hub/eventApiKey");
-	if (rc == OK)
-		rc = one_line(
-		    r, h->shared_internal_key, "/hub/sharedInternalKey");
-	if (rc == OK && !h->tenant.pointer && !is_label(h->tenant.text))
-		rc = json_wrong(r->e, "/hub/tenant",
+		reading_wrong(g, "/hub", "is required by the preset");
+	for (size_t i = 0; i < COUNT_OF(NEEDED); i++)
+		reading_need(g, NEEDED[i].there, "/hub", NEEDED[i].name);
+	reading_one_line(g, h->event_api_key, "/hub/eventApiKey");
+	reading_one_line(g, h->shared_internal_key, "/hub/sharedInternalKey");
+	if (!h->tenant.pointer && !host_label_ok(h->tenant.text))
+		reading_wrong(g, "/hub/tenant",
 		    "must be one DNS label: letters, digits and - only");
-	if (rc == OK && h->domain.n > 0 && !is_domain(h->domain))
-		rc = json_wrong(r->e, "/hub/domain", "must be a domain name");
-	if (rc == OK)
-		rc = path_check(r, h->user_path, "/hub/userPath");
-	if (rc == OK)
-		rc = path_check(
-		    r, h->organization_path, "/hub/organizationPath");
-	if (rc == OK && h->health_url.n > 0)
-		rc = sub_url_check(r, h->health_url, "/hub/healthUrl");
-	return rc;
+	if (h->domain.n > 0 && !is_domain(h->domain))
+		reading_wrong(g, "/hub/domain", "must be a domain name");
+	path_check(r, h->user_path, "/hub/userPath");
+	path_check(r, h->organization_path, "/hub/organizationPath");
+	if (h->health_url.n > 0)
+		sub_url_check(r, h->health_url, "/hub/healthUrl");
 }
 
-/* The host of an http URL, with its port; false when it is none. */
-static bool
-host_of(struct str url, struct str *ret)
-{
-	struct str rest;
-
-	if (str_starts(url, STR("https://")))
-		rest = str_from(url, 8);
-	else if (str_starts(url, STR("http://")))
-		rest = str_from(url, 7);
-	else
-		return false;
-	*ret = rest;
-	for (size_t i = 0; i < rest.n; i++)
-		if (str_has(STR("/?#"), rest.p[i])) {
-			ret->n = i;
-			break;
-		}
-	return ret->n > 0 && ret->p[0] != ':';
-}
-
-int
+void
 sub_url_check(struct sub_reader *r, struct str url, const char *at)
 {
-	struct str host;
+	const struct sub_rules *k = r->rules;
+	struct reading *g = &r->g;
+	struct str host = STR_EMPTY;
 
 	for (size_t i = 0; i < url.n; i++)
 		if (!url_char(url.p[i]))
-			return json_wrong(r->e, at,
+			reading_wrong(g, at,
 			    "must be a URL: no blanks, controls or non-ASCII letters");
-	if (!host_of(url, &host))
-		return json_wrong(
-		    r->e, at, "must be http:// or https:// and a host");
+	if (!host_of(url, &host) || host.n == 0 || host.p[0] == ':')
+		reading_wrong(g, at, "must be http:// or https:// and a host");
 	if (str_has(host, '@'))
-		return json_wrong(r->e, at,
+		reading_wrong(g, at,
 		    "must not have user or password; `auth` is for those");
-	return r->rules && r->rules->url_check
-		   ? r->rules->url_check(r->rules->arg, url, at, r->e)
-		   : OK;
+	if (g->rc == OK && k && k->url_check)
+		g->rc = k->url_check(k->arg, url, at, g->e);
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * subscription.h: secrets that a change would send to somebody else.
+ * sub.h: secrets that a change would send to somebody else.
  *
  * A change may leave secrets as they are without knowing them, and may set
  * another URL. Both at once would hand them to whoever has the new URL. So
@@ -16,6 +16,7 @@
  */
 #include "base/buf.h"
 #include "base/str.h"
+#include "contract/host.h"
 #include "contract/sub_priv.h"
 
 /* What counts: where the bytes go. */
@@ -29,13 +30,9 @@ static struct origin
 origin_of(struct str url)
 {
 	struct origin o = {.https = str_starts(url, STR("https://"))};
-	size_t at = o.https ? 8 : 7, end = at, colon = 0;
+	size_t colon = 0;
 
-	while (end < url.n && !str_has(STR("/?#"), url.p[end]))
-		end++;
-	if (at > url.n)
-		return o;
-	o.host = (struct str){url.p + at, end - at};
+	(void)host_of(url, &o.host);
 	for (size_t i = 0; i < o.host.n; i++)
 		colon = o.host.p[i] == ':'   ? i + 1
 			: o.host.p[i] == ']' ? 0
@@ -98,7 +95,7 @@ look_headers(
 	}
 }
 
-int
+void
 sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 {
 	const struct sub_conf *s = r->s;
@@ -106,8 +103,7 @@ sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 	bool moved = !same_place(was, s);
 	bool token_moved = a->type == AUTH_OAUTH2 && b->type == AUTH_OAUTH2 &&
 			   !same_origin(a->token_url, b->token_url);
-	struct kept k = {.list = BUF(sizeof(r->e->text))};
-	int rc = OK;
+	struct kept k = {.list = BUF(sizeof(r->g.e->text))};
 
 	if (moved) {
 		look(&k, b->password, a->password, "/auth/password");
@@ -123,10 +119,9 @@ sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 		look(&k, b->client_secret, a->client_secret,
 		    "/auth/clientSecret");
 	if (k.list.n > 0 || k.list.failed)
-		rc = json_wrong(r->e, k.first,
+		reading_wrong(&r->g, k.first,
 		    "must be given again, since %s leads to another server now (asked for: %.*s)",
 		    moved ? "/url" : "/auth/tokenUrl",
 		    STR_ARG(buf_str(&k.list)));
 	buf_done(&k.list);
-	return rc;
 }

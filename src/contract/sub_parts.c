@@ -1,9 +1,9 @@
-/* subscription.h: lists, headers, auth, retry and batch. */
+/* sub.h: lists, headers, auth, retry and batch. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/sub_priv.h"
 #include "event/envelope.h"
 
@@ -61,97 +61,65 @@ static const struct member MANAGED[] = {
 	CONSUMER_WAIT_MAX_S, NULL},
     {.name = NULL}};
 
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for a subscription");
-}
-
-/* A list with one to `most` elements, and room for them. */
-static int
+/* A list with one to `most` elements, and room for them; NULL: it is none. */
+static void *
 open_list(struct sub_reader *r, const struct json *j, const char *at,
-    unsigned most, size_t size, void **ret)
+    unsigned most, size_t size)
 {
-	int rc = member_want(j, JSON_ARRAY, at, r->e);
-
-	if (rc < 0)
-		return rc;
-	if (j->n < 1 || j->n > most)
-		return json_wrong(r->e, at,
+	if (j->type == JSON_NULL || !reading_want(&r->g, j, JSON_ARRAY, at))
+		return NULL;
+	if (j->n < 1 || j->n > most) {
+		reading_wrong(&r->g, at,
 		    "must have 1 to %u elements; leave it out for all", most);
-	*ret = arena_array(r->io.arena, j->n, size);
-	return *ret ? OK : no_room(r->e);
+		return NULL;
+	}
+	return arena_array(r->g.io.arena, j->n, size);
 }
 
 static void
-element_at(char ret[JSON_POINTER_MAX + 1], const char *at, size_t i)
+element_wrong(struct sub_reader *r, const char *at, size_t i, const char *why)
 {
 	char index[24];
 
 	(void)snprintf(index, sizeof(index), "%zu", i);
-	member_at(ret, at, index);
+	reading_wrong(&r->g, reading_at(&r->g, at, index), "%s", why);
 }
 
-int
+void
 sub_types_read(struct sub_reader *r, const struct json *j)
 {
-	char at[JSON_POINTER_MAX + 1];
-	void *room = NULL;
-	struct str *list;
+	struct str *list =
+	    open_list(r, j, "/types", SUB_TYPES_MAX, sizeof(*list));
 	size_t n = 0;
-	int rc = OK;
 
-	if (j->type != JSON_NULL)
-		rc = open_list(
-		    r, j, "/types", SUB_TYPES_MAX, sizeof(*list), &room);
-	list = room;
 	for (const struct json *c = list ? j->child : NULL; c; c = c->next) {
-		struct str family;
+		struct str family = c->text;
 		const char *why = "must be a string";
 
-		element_at(at, "/types", n);
-		family = c->text;
 		if (str_ends(family, STR(".*")))
 			family.n -= 2;
 		if (c->type == JSON_STRING)
 			why = envelope_type_wrong(family);
 		if (why)
-			return json_wrong(r->e, at, "%s", why);
-		list[n] = arena_dup(r->io.arena, c->text);
-		if (!list[n++].p)
-			return no_room(r->e);
+			element_wrong(r, "/types", n, why);
+		list[n++] = arena_dup(r->g.io.arena, c->text);
 	}
-	if (rc == OK) {
-		r->s->types = list;
-		r->s->n_types = n;
-	}
-	return rc;
+	r->s->types = list;
+	r->s->n_types = n;
 }
 
-int
+void
 sub_tenants_read(struct sub_reader *r, const struct json *j)
 {
-	char at[JSON_POINTER_MAX + 1];
-	void *room = NULL;
-	struct uuid *list;
+	struct uuid *list =
+	    open_list(r, j, "/tenants", SUB_TENANTS_MAX, sizeof(*list));
 	size_t n = 0;
-	int rc = OK;
 
-	if (j->type != JSON_NULL)
-		rc = open_list(
-		    r, j, "/tenants", SUB_TENANTS_MAX, sizeof(*list), &room);
-	list = room;
-	for (const struct json *c = list ? j->child : NULL; c; c = c->next) {
-		element_at(at, "/tenants", n);
+	for (const struct json *c = list ? j->child : NULL; c; c = c->next, n++)
 		if (c->type != JSON_STRING || !uuid_parse(c->text, &list[n]))
-			return json_wrong(r->e, at, "must be a UUID");
-		n++;
-	}
-	if (rc == OK) {
-		r->s->tenants = list;
-		r->s->n_tenants = n;
-	}
-	return rc;
+			element_wrong(r, "/tenants", n, "must be a UUID");
+	r->s->tenants = list;
+	r->s->n_tenants = n;
 }
 
 static struct sub_header *
@@ -172,113 +140,98 @@ is_credential(struct str name)
 }
 
 /* {"value": …, "secret": true}, or a string. */
-static int
+static void
 header_value(struct sub_reader *r, const struct json *j, const char *at,
     struct sub_header *h)
 {
 	static const char *const NAMES[] = {"value", "secret", NULL};
 	const struct json *value = j, *mark = NULL;
 	char here[JSON_POINTER_MAX + 1];
+	struct reading *g = &r->g;
 	bool plain;
-	int rc = OK;
 
 	(void)snprintf(here, sizeof(here), "%s", at);
 	if (j->type == JSON_OBJECT) {
-		rc = json_known(j, at, NAMES, r->e);
+		g->rc = json_known(j, at, NAMES, g->e);
 		mark = json_get(j, "secret");
 		value = json_get(j, "value");
-		member_at(here, at, "secret");
-		if (rc == OK && mark && !json_is_bool(mark))
-			rc = json_wrong(r->e, here, "must be true or false");
+		if (mark && !json_is_bool(mark))
+			reading_wrong(g, reading_at(g, at, "secret"),
+			    "must be true or false");
+		reading_need(g, value, at, "value");
 		member_at(here, at, "value");
-		if (rc == OK && !value)
-			rc = json_wrong(r->e, here, "is required");
 	}
-	if (rc < 0)
-		return rc;
+	if (g->rc < 0)
+		return;
 	/* Once secret it stays so, until somebody says false. */
 	if (mark)
 		h->secret = mark->type == JSON_TRUE;
 	/* One that was stored before it was a secret is plain there. */
-	plain = !mark && r->io.form == FORM_STORED;
+	plain = !mark && g->io.form == FORM_STORED;
 	if (is_credential(h->name))
 		h->secret = true;
 	if (h->secret && !plain)
-		rc = member_secret_read(
-		    &r->io, value, here, SUB_HEADER_VALUE_MAX, &h->value, r->e);
+		sub_one_secret(r, value, here, SUB_HEADER_VALUE_MAX, &h->value);
 	else
-		rc = member_text(value, here, SUB_HEADER_VALUE_MAX, r->io.arena,
-		    &h->value, r->e);
-	for (size_t i = 0; rc == OK && i < h->value.n; i++)
-		if ((unsigned char)h->value.p[i] < 0x20)
-			rc = json_wrong(
-			    r->e, here, "must not have control characters");
-	return rc;
+		g->rc = member_text(value, here, SUB_HEADER_VALUE_MAX,
+		    g->io.arena, &h->value, g->e);
+	reading_one_line(g, h->value, here);
 }
 
-static int
+static void
 header_one(struct sub_reader *r, const struct json *j, struct sub_header *list,
     size_t *n)
 {
 	char at[JSON_POINTER_MAX + 1] = "/headers";
 	struct sub_header *h = header_find(list, *n, j->key);
-	bool added = !h;
-	int rc;
 
 	json_point(at, j->key);
 	if (j->type == JSON_NULL) {
 		if (h)
 			*h = list[--*n];
-		return OK;
+		return;
 	}
 	if (!member_token_ok(j->key) || j->key.n > SUB_HEADER_NAME_MAX)
-		return json_wrong(r->e, at,
+		reading_wrong(&r->g, at,
 		    "is not a header's name of 1 to %d bytes",
 		    SUB_HEADER_NAME_MAX);
-	if (added && *n == SUB_HEADERS_MAX)
-		return json_wrong(r->e, at,
+	if (!h && *n == SUB_HEADERS_MAX)
+		reading_wrong(&r->g, at,
 		    "is one header too many; %d are allowed", SUB_HEADERS_MAX);
-	if (added)
-		h = &list[*n];
-	if (added)
+	if (r->g.rc < 0)
+		return;
+	if (!h) {
+		h = &list[(*n)++];
 		*h = (struct sub_header){.value = STR_EMPTY};
-	h->name = arena_dup(r->io.arena, j->key);
-	if (!h->name.p)
-		return no_room(r->e);
-	rc = header_value(r, j, at, h);
-	*n += added && rc == OK;
-	return rc;
+	}
+	h->name = arena_dup(r->g.io.arena, j->key);
+	header_value(r, j, at, h);
 }
 
-int
+void
 sub_headers_read(struct sub_reader *r, const struct json *j)
 {
 	struct sub_header list[SUB_HEADERS_MAX];
-	size_t n = r->s->n_headers;
-	int rc = OK;
+	struct sub_conf *s = r->s;
+	size_t n = s->n_headers;
 
 	if (j->type == JSON_NULL) {
-		r->s->n_headers = 0;
-		return OK;
+		s->n_headers = 0;
+		return;
 	}
-	rc = member_want(j, JSON_OBJECT, "/headers", r->e);
+	if (!reading_want(&r->g, j, JSON_OBJECT, "/headers"))
+		return;
 	for (size_t i = 0; i < n; i++)
-		list[i] = r->s->headers[i];
-	for (const struct json *c = j->child; rc == OK && c; c = c->next)
-		rc = header_one(r, c, list, &n);
-	if (rc < 0)
-		return rc;
-	r->s->headers =
-	    arena_array(r->io.arena, n ? n : 1, sizeof(*r->s->headers));
-	if (!r->s->headers)
-		return no_room(r->e);
-	memcpy(r->s->headers, list, n * sizeof(*list));
-	r->s->n_headers = n;
-	return OK;
+		list[i] = s->headers[i];
+	for (const struct json *c = j->child; r->g.rc == OK && c; c = c->next)
+		header_one(r, c, list, &n);
+	s->headers = arena_array(r->g.io.arena, n + 1, sizeof(*s->headers));
+	memcpy(s->headers, list, n * sizeof(*list));
+	s->n_headers = n;
 }
 
 /* Whether somebody else sets it: HTTP itself, the preset, or `auth`. */
-static int
+static void
 header_free(struct sub_reader *r, struct str name, const char *at)
 {
 	static const char *const NEVER[] = {"host", "content-length",
@@ -288,66 +241,56 @@ header_free(struct sub_reader *r, struct str name, const char *at)
 
 	for (const char *const *n = NEVER; *n; n++)
 		if (str_eq_nocase(name, str_of(*n)))
-			return json_wrong(
-			    r->e, at, "can't be set: it is HTTP's own");
+			reading_wrong(
+			    &r->g, at, "can't be set: it is HTTP's own");
 	if (preset_owns_header(r->s->preset, name))
-		return json_wrong(r->e, at,
+		reading_wrong(&r->g, at,
 		    "can't be set: it is the preset %.*s's own",
 		    STR_ARG(r->s->preset->name));
-	return OK;
 }
 
-int
+void
 sub_headers_check(struct sub_reader *r)
 {
-	enum sub_auth_type type = r->s->auth.type;
-	bool authorizes =
-	    type == AUTH_BASIC || type == AUTH_BEARER || type == AUTH_OAUTH2;
-	int rc = OK;
+	const struct sub_auth *a = &r->s->auth;
+	bool authorizes = a->type == AUTH_BASIC || a->type == AUTH_BEARER ||
+			  a->type == AUTH_OAUTH2;
 
-	for (size_t i = 0; rc == OK && i < r->s->n_headers; i++) {
+	for (size_t i = 0; i < r->s->n_headers; i++) {
 		struct str name = r->s->headers[i].name;
 		char at[JSON_POINTER_MAX + 1] = "/headers";
 
 		json_point(at, name);
-		rc = header_free(r, name, at);
-		if (rc == OK && authorizes &&
-		    str_eq_nocase(name, STR("Authorization")))
-			rc = json_wrong(
-			    r->e, at, "can't be set beside this auth");
-		if (rc == OK && type == AUTH_APIKEY &&
-		    str_eq_nocase(name, r->s->auth.header))
-			rc = json_wrong(
-			    r->e, at, "can't be set beside this auth");
+		header_free(r, name, at);
+		if ((authorizes && str_eq_nocase(name, STR("Authorization"))) ||
+		    (a->type == AUTH_APIKEY && str_eq_nocase(name, a->header)))
+			reading_wrong(
+			    &r->g, at, "can't be set beside this auth");
 	}
-	return rc;
 }
 
-int
+void
 sub_auth_read(struct sub_reader *r, const struct json *j)
 {
 	static const struct sub_auth INITIAL;
 	struct sub_auth *a = &r->s->auth;
 	const struct json *word = json_get(j, "type");
 	unsigned type = a->type;
-	int rc = OK;
+	struct reading *g = &r->g;
 
 	if (j->type == JSON_NULL) {
 		*a = INITIAL;
-		return OK;
+		return;
 	}
-	rc = member_want(j, JSON_OBJECT, "/auth", r->e);
-	if (rc == OK && !word && a->type == AUTH_NONE)
-		rc = json_wrong(r->e, "/auth/type", "is required");
-	if (rc == OK && word)
-		rc = member_choice(word, "/auth/type", AUTHS, &type, r->e);
-	if (rc < 0)
-		return rc;
+	if (!reading_want(g, j, JSON_OBJECT, "/auth"))
+		return;
+	reading_need(g, word || a->type != AUTH_NONE, "/auth", "type");
+	if (g->rc == OK && word)
+		g->rc = member_choice(word, "/auth/type", AUTHS, &type, g->e);
 	/* Another type begins anew: no secret wanders from one to another. */
 	if (type != a->type)
 		*a = (struct sub_auth){.type = type};
-	return member_read(
-	    &r->io, AUTH_TABLES[a->type], j, "/auth", &INITIAL, a, r->e);
+	reading_members(g, AUTH_TABLES[a->type], j, "/auth", &INITIAL, a);
 }
 
 static bool
@@ -356,11 +299,11 @@ is_pem(struct str s)
 	return str_starts(str_trim(s), STR("-----BEGIN "));
 }
 
-int
+void
 sub_auth_check(struct sub_reader *r)
 {
 	const struct sub_auth *a = &r->s->auth;
-	char at[JSON_POINTER_MAX + 1] = "";
+	struct reading *g = &r->g;
 
 	for (const struct member *m = AUTH_TABLES[a->type]; m->name; m++) {
 		const struct str *field =
@@ -368,54 +311,27 @@ sub_auth_check(struct sub_reader *r)
 
 		if (m->kind == MEMBER_OWN || m->least == 0)
 			continue;
-		member_at(at, "/auth", m->name);
-		if (field->n == 0)
-			return json_wrong(r->e, at, "is required");
+		reading_need(g, field->n > 0, "/auth", m->name);
 		/* Header values are one line. */
-		for (size_t i = 0; a->type != AUTH_MTLS && i < field->n; i++)
-			if ((unsigned char)field->p[i] < 0x20)
-				return json_wrong(r->e, at,
-				    "must not have control characters");
+		if (a->type != AUTH_MTLS)
+			reading_one_line(
+			    g, *field, reading_at(g, "/auth", m->name));
 	}
 	if (a->type == AUTH_BASIC && str_has(a->username, ':'))
-		return json_wrong(
-		    r->e, "/auth/username", "must not have a colon");
+		reading_wrong(g, "/auth/username", "must not have a colon");
 	if (a->type == AUTH_APIKEY && !member_token_ok(a->header))
-		return json_wrong(
-		    r->e, "/auth/header", "must be a header's name");
+		reading_wrong(g, "/auth/header", "must be a header's name");
 	if (a->type == AUTH_APIKEY)
-		return header_free(r, a->header, "/auth/header");
+		header_free(r, a->header, "/auth/header");
 	if (a->type == AUTH_MTLS && !is_pem(a->certificate))
-		return json_wrong(r->e, "/auth/certificate", "must be PEM");
+		reading_wrong(g, "/auth/certificate", "must be PEM");
 	if (a->type == AUTH_MTLS && !is_pem(a->key))
-		return json_wrong(r->e, "/auth/key", "must be PEM");
+		reading_wrong(g, "/auth/key", "must be PEM");
 	if (a->type == AUTH_OAUTH2)
-		return sub_url_check(r, a->token_url, "/auth/tokenUrl");
-	return OK;
+		sub_url_check(r, a->token_url, "/auth/tokenUrl");
 }
 
-static int
-read_delays(
-    struct sub_reader *r, const struct json *j, struct retry_schedule *t)
-{
-	int rc = member_want(j, JSON_ARRAY, "/retry/delaysMs", r->e);
-
-	if (rc == OK && j->n > RETRY_DELAYS_MAX)
-		rc = json_wrong(r->e, "/retry/delaysMs", "must hold at most %d",
-		    RETRY_DELAYS_MAX);
-	for (const struct json *c = rc == OK ? j->child : NULL; c && rc == OK;
-	     c = c->next) {
-		int64_t ms = 0;
-
-		rc = member_int(
-		    c, "/retry/delaysMs", 0, RETRY_DELAY_MAX_MS, &ms, r->e);
-		t->delays_ms[t->retries++] = ms;
-		t->most_ms = ms > t->most_ms ? ms : t->most_ms;
-	}
-	return rc;
-}
-
-int
+void
 sub_retry_read(struct sub_reader *r, const struct json *j)
 {
 	static const char *const NAMES[] = {
@@ -424,37 +340,33 @@ sub_retry_read(struct sub_reader *r, const struct json *j)
 	const struct json *jitter = json_get(j, "jitterMs");
 	const struct json *count = json_get(j, "count");
 	struct sub_retry t = {
-	    .list = {.kind = RETRY_LIST, .jitter_step_ms = 1, .heed = true}};
+	    .has_list = delays,
+	    .list = {.kind = RETRY_LIST, .jitter_step_ms = 1, .heed = true},
+	    .has_count = count,
+	};
+	struct reading *g = &r->g;
 	int64_t n = 0;
-	int rc = OK;
 
 	if (j->type != JSON_NULL) {
-		rc = member_want(j, JSON_OBJECT, "/retry", r->e);
-		if (rc == OK)
-			rc = json_known(j, "/retry", NAMES, r->e);
-		if (rc == OK && !delays == !count)
-			rc = json_wrong(r->e, "/retry",
-			    "must have either delaysMs or count");
-		if (rc == OK && jitter && !delays)
-			rc = json_wrong(
-			    r->e, "/retry/jitterMs", "needs delaysMs");
+		if (reading_want(g, j, JSON_OBJECT, "/retry"))
+			g->rc = json_known(j, "/retry", NAMES, g->e);
+		if (!delays == !count)
+			reading_wrong(
+			    g, "/retry", "must have either delaysMs or count");
+		if (jitter && !delays)
+			reading_wrong(g, "/retry/jitterMs", "needs delaysMs");
 	}
-	if (rc == OK && delays) {
-		t.has_list = true;
-		rc = read_delays(r, delays, &t.list);
-	}
-	if (rc == OK && jitter)
-		rc = member_int(jitter, "/retry/jitterMs", 0,
-		    RETRY_DELAY_MAX_MS, &t.list.jitter_to_ms, r->e);
-	if (rc == OK && count) {
-		rc = member_int(count, "/retry/count", 0,
-		    r->s->preset->retries_max, &n, r->e);
-		t.has_count = true;
-		t.count = (unsigned)n;
-	}
-	if (rc == OK)
-		r->s->retry = t;
-	return rc;
+	if (g->rc == OK && delays)
+		g->rc =
+		    retry_delays_read(delays, "/retry/delaysMs", &t.list, g->e);
+	if (g->rc == OK && jitter)
+		g->rc = member_int(jitter, "/retry/jitterMs", 0,
+		    RETRY_DELAY_MAX_MS, &t.list.jitter_to_ms, g->e);
+	if (g->rc == OK && count)
+		g->rc = member_int(count, "/retry/count", 0,
+		    r->s->preset->retries_max, &n, g->e);
+	t.count = (unsigned)n;
+	r->s->retry = t;
 }
 
 struct sub_batch
@@ -469,28 +381,26 @@ sub_batch_initial(const struct sub_reader *r)
 	};
 }
 
-int
+void
 sub_batch_read(struct sub_reader *r, const struct json *j)
 {
 	const struct sub_batch INITIAL = sub_batch_initial(r);
 
-	if (j->type == JSON_NULL) {
+	if (j->type == JSON_NULL)
 		r->s->batch = INITIAL;
-		return OK;
-	}
-	return member_read(
-	    &r->io, BATCH, j, "/batch", &INITIAL, &r->s->batch, r->e);
+	else
+		reading_members(
+		    &r->g, BATCH, j, "/batch", &INITIAL, &r->s->batch);
 }
 
-int
+void
 sub_managed_read(struct sub_reader *r, const struct json *j)
 {
 	static const struct sub_managed INITIAL;
 
-	return j->type == JSON_NULL
-		   ? OK
-		   : member_read(&r->io, MANAGED, j, "/managed", &INITIAL,
-			 &r->s->managed, r->e);
+	if (j->type != JSON_NULL)
+		reading_members(
+		    &r->g, MANAGED, j, "/managed", &INITIAL, &r->s->managed);
 }
 
 static void

@@ -1,8 +1,8 @@
-/* subscription.h: the secrets that sign, and changing them. */
+/* sub.h: the secrets that sign, and changing them. */
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/sub_priv.h"
 #include "seal/digest.h"
 
@@ -22,57 +22,61 @@ sub_secrets_done(struct sub_conf *s)
 	s->n_secrets = 0;
 }
 
-static void
-replace(struct sub_conf *s, struct str text)
+void
+sub_one_secret(struct sub_reader *r, const struct json *j, const char *at,
+    size_t most, struct str *ret)
 {
+	struct reading *g = &r->g;
+
+	if (g->rc == OK)
+		g->rc = member_secret_read(&g->io, j, at, most, ret, g->e);
+}
+
+void
+sub_secret_read(struct sub_reader *r, const struct json *j)
+{
+	struct sub_conf *s = r->s;
+	struct str was = s->n_secrets > 0 ? s->secrets[0].text : STR_EMPTY;
+	struct str text = was;
+
+	if (j->type == JSON_NULL) {
+		sub_secrets_done(s);
+		return;
+	}
+	if (s->preset->secret == PRESET_SECRET_NONE)
+		reading_wrong(&r->g, "/secret",
+		    "has no meaning: the preset %.*s signs nothing",
+		    STR_ARG(s->preset->name));
+	sub_one_secret(r, j, "/secret", SUB_TEXT_MAX, &text);
+	if (text.p == was.p)
+		return;
 	sub_secrets_done(s);
 	s->n_secrets = text.n > 0;
 	s->secrets[0].text = text;
 }
 
-int
-sub_secret_read(struct sub_reader *r, const struct json *j)
-{
-	struct str text =
-	    r->s->n_secrets > 0 ? r->s->secrets[0].text : STR_EMPTY;
-	struct str was = text;
-	int rc = OK;
-
-	if (j->type == JSON_NULL) {
-		sub_secrets_done(r->s);
-		return OK;
-	}
-	if (r->s->preset->secret == PRESET_SECRET_NONE)
-		return json_wrong(r->e, "/secret",
-		    "has no meaning: the preset %.*s signs nothing",
-		    STR_ARG(r->s->preset->name));
-	rc =
-	    member_secret_read(&r->io, j, "/secret", SUB_TEXT_MAX, &text, r->e);
-	if (rc == OK && text.p != was.p)
-		replace(r->s, text);
-	return rc;
-}
-
 /* [{"text": …, "until": null | µs}] */
-int
+void
 sub_secrets_read(struct sub_reader *r, const struct json *list)
 {
 	size_t n = 0;
-	int rc = member_want(list, JSON_ARRAY, "/secrets", r->e);
 
-	for (const struct json *j = list->child; rc == OK && j; j = j->next) {
+	if (!reading_want(&r->g, list, JSON_ARRAY, "/secrets"))
+		return;
+	for (const struct json *j = list->child; r->g.rc == OK && j;
+	     j = j->next) {
 		const struct json *text = json_get(j, "text");
 		struct sub_secret *k = &r->s->secrets[n];
 
-		if (n == SUB_SECRETS_MAX || !text)
-			return json_wrong(r->e, "/secrets", "can't be read");
-		rc = member_secret_read(
-		    &r->io, text, "/secrets", SUB_TEXT_MAX, &k->text, r->e);
+		if (n == SUB_SECRETS_MAX || !text) {
+			reading_wrong(&r->g, "/secrets", "can't be read");
+			return;
+		}
+		sub_one_secret(r, text, "/secrets", SUB_TEXT_MAX, &k->text);
 		(void)json_int(json_get(j, "until"), &k->until_us);
 		n++;
 	}
 	r->s->n_secrets = n;
-	return rc;
 }
 
 static int
@@ -94,20 +98,19 @@ sign_with(struct sub_conf *s, struct sub_secret *k, struct err *e)
 	return rc;
 }
 
-static int
-make_text(struct sub_conf *s, enum sign_algorithm algorithm, struct str *ret,
-    struct err *e)
+static struct str
+make_text(const struct sub_conf *s, enum sign_algorithm algorithm)
 {
 	char made[SECRET_TEXT_LEN];
+	struct str text;
 
 	if (s->preset->secret == PRESET_SECRET_STANDARD)
-		secret_make(algorithm, made);
+		sign_make_secret(algorithm, made);
 	else
-		secret_make_text(made);
-	*ret = arena_dup(s->arena, str_of(made));
+		sign_make_text(made);
+	text = arena_dup(s->arena, str_of(made));
 	digest_wipe(made, sizeof(made));
-	return ret->p ? OK
-		      : err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return text;
 }
 
 int
@@ -118,10 +121,9 @@ sub_secrets_arm(struct sub_conf *s, struct err *e)
 		      sub_called(s); /* else nothing is signed */
 	int rc = OK;
 
-	if (s->n_secrets == 0 && wanted) {
-		rc = make_text(s, SIGN_HMAC_SHA256, &s->secrets[0].text, e);
-		s->n_secrets = rc == OK;
-	}
+	if (s->n_secrets == 0 && wanted)
+		s->secrets[s->n_secrets++].text =
+		    make_text(s, SIGN_HMAC_SHA256);
 	for (size_t i = 0; rc == OK && i < s->n_secrets; i++)
 		rc = sign_with(s, &s->secrets[i], e);
 	return rc;
@@ -146,10 +148,8 @@ sub_rotate(struct sub_conf *s, int64_t overlap_s, int64_t now_us, struct err *e)
 		return err_set(e, ERR_LIMIT,
 		    "%zu secrets are in use already; wait for one to end",
 		    n + 1);
-	rc = make_text(
-	    s, signer_algorithm(s->secrets[0].decode_signer), &made.text, e);
-	if (rc == OK)
-		rc = sign_with(s, &made, e);
+	made.text = make_text(s, signer_algorithm(s->secrets[0].decode_signer));
+	rc = sign_with(s, &made, e);
 	if (rc < 0) {
 		secret_done(&made);
 		return rc;

@@ -2,9 +2,9 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/near.h"
 #include "base/str.h"
+#include "contract/limits.h"
 
 static const struct {
 	const char *name;
@@ -16,7 +16,7 @@ static const struct {
 };
 
 static bool
-is_letter(char c)
+vars_letter(char c)
 {
 	char low = (char)(c | 0x20);
 
@@ -79,7 +79,7 @@ split(struct str text, enum vars_place place, const char *at,
 
 	for (size_t i = 0; i < text.n; i++) {
 		if (text.p[i] != '{' || i + 1 == text.n ||
-		    !is_letter(text.p[i + 1]))
+		    !vars_letter(text.p[i + 1]))
 			continue;
 		if (n + 3 > VARS_PIECES_MAX)
 			return json_wrong(e, at, "has too many variables");
@@ -128,14 +128,10 @@ vars_compile(struct arena *a, struct str text, enum vars_place place,
 	if (rc < 0)
 		return rc;
 	v.text = arena_dup(a, text);
-	if (!v.text.p)
-		return err_set(e, ERR_NOMEM, "no memory for a text");
 	rc = split(v.text, place, at, pieces, &v.n, e);
 	if (rc < 0)
 		return rc;
 	v.pieces = arena_array(a, v.n ? v.n : 1, sizeof(*v.pieces));
-	if (!v.pieces)
-		return err_set(e, ERR_NOMEM, "no memory for a text");
 	memcpy(v.pieces, pieces, v.n * sizeof(*pieces));
 	*ret = v;
 	return OK;

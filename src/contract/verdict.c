@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 
 static const struct {
 	enum reason reason;
@@ -128,7 +128,7 @@ reason_find(struct str name, enum reason *ret)
 }
 
 bool
-net_find(struct str name, enum outcome_net *ret)
+outcome_net_find(struct str name, enum outcome_net *ret)
 {
 	for (size_t i = 0; i < COUNT_OF(NETS); i++)
 		if (str_eq(name, str_of(NETS[i].name))) {

@@ -83,6 +83,6 @@ const char *reason_text(enum reason r);
 /* Whether the subscription wants the event is not known: its filter failed. */
 bool reason_unjudged(int r);
 bool reason_find(struct str name, enum reason *ret);
-bool net_find(struct str name, enum outcome_net *ret); /* "timeout" */
+bool outcome_net_find(struct str name, enum outcome_net *ret); /* "timeout" */
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 
 #define FORM                                                                   \
@@ -22,7 +23,7 @@ setup(void **state)
 	struct err e;
 
 	assert_int_equal(conf_init(&w.conf, &e), OK);
-	assert_int_equal(presets_load(&w.conf, &w.presets, &e), OK);
+	w.presets = presets_load(&w.conf);
 	w.arena = arena_new(4 * MIB);
 	*state = &w;
 	return 0;
@@ -258,9 +259,9 @@ test_names(void **state)
 	assert_string_equal(reason_name((enum reason)99), "UNKNOWN");
 	assert_string_equal(verdict_name(VERDICT_OK), "success");
 	assert_string_equal(verdict_name(VERDICT_HOLD), "hold");
-	assert_true(net_find(STR("tooLarge"), &n));
+	assert_true(outcome_net_find(STR("tooLarge"), &n));
 	assert_int_equal(n, NET_TOO_LARGE);
-	assert_false(net_find(STR("TIMEOUT"), &n));
+	assert_false(outcome_net_find(STR("TIMEOUT"), &n));
 }
 
 int

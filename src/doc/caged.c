@@ -13,9 +13,11 @@
 #include "cage/proc.h"
 #include "doc/child.h"
 #include "doc/favicon.h"
+#include "doc/limits.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
 #include "feed/opml.h"
+#include "markup/limits.h"
 
 #define HEAD_MAX (2 * HREF_MAX + 64)
 #define TRIES    2
@@ -245,7 +247,7 @@ text_or_none(struct str s)
 /* Asks, and reads the answer's struct; `what` is zeroed memory for it. */
 static int
 ask_child(struct caged *c, struct arena *a, const struct doc_ask *q,
-    struct str body, const struct pack_shape *shape, void *what, struct err *e)
+    struct str body, void *what, struct err *e)
 {
 	struct doc_result said = {.code = OK};
 	struct str rest = STR_EMPTY;
@@ -263,7 +265,7 @@ ask_child(struct caged *c, struct arena *a, const struct doc_ask *q,
 		return rest.n > 0 ? not_understood(c, e)
 				  : err_set(e, (enum err_code)said.code, "%.*s",
 					STR_ARG(said.text));
-	rc = pack_get(a, &rest, shape, what, e);
+	rc = pack_get(a, &rest, DOC_SHAPES[q->kind], what, e);
 	if (rc == ERR_LIMIT)
 		return rc;
 	return rc == OK && rest.n == 0 ? OK : not_understood(c, e);
@@ -271,64 +273,64 @@ ask_child(struct caged *c, struct arena *a, const struct doc_ask *q,
 
 /* Kinds ------------------------------------------------------------------------- */
 
+/* The struct that a document becomes; NULL: it failed. */
+static void *
+read_document(struct caged *c, struct arena *a, enum doc_kind kind,
+    struct str bytes, const struct feed_from *from, struct err *e)
+{
+	struct doc_ask q = {.kind = (int)kind,
+	    .url = text_or_none(from->url),
+	    .content_type = text_or_none(from->content_type)};
+	void *what = arena_alloc(a, DOC_SHAPES[kind]->size);
+
+	return ask_child(c, a, &q, bytes, what, e) == OK ? what : NULL;
+}
+
 int
 caged_feed(struct caged *c, struct arena *a, struct str bytes,
     const struct feed_from *from, struct feed **ret, struct err *e)
 {
-	struct doc_ask q = {.kind = DOC_FEED,
-	    .url = text_or_none(from->url),
-	    .content_type = text_or_none(from->content_type)};
-	struct feed *f = arena_alloc(a, sizeof(*f));
-	int rc = ask_child(c, a, &q, bytes, &DOC_FEED_SHAPE, f, e);
+	struct feed *f = read_document(c, a, DOC_FEED, bytes, from, e);
 
-	if (rc == OK)
+	if (f)
 		*ret = f;
-	return rc;
+	return f ? OK : e->code;
 }
 
 int
 caged_page(struct caged *c, struct arena *a, struct str bytes,
     const struct feed_from *from, struct discover **ret, struct err *e)
 {
-	struct doc_ask q = {.kind = DOC_PAGE,
-	    .url = text_or_none(from->url),
-	    .content_type = text_or_none(from->content_type)};
-	struct discover *d = arena_alloc(a, sizeof(*d));
-	int rc = ask_child(c, a, &q, bytes, &DOC_PAGE_SHAPE, d, e);
+	struct discover *d = read_document(c, a, DOC_PAGE, bytes, from, e);
 
-	if (rc == OK)
+	if (d)
 		*ret = d;
-	return rc;
+	return d ? OK : e->code;
 }
 
 int
 caged_opml(struct caged *c, struct arena *a, struct str bytes,
     struct str content_type, struct opml **ret, struct err *e)
 {
-	struct doc_ask q = {.kind = DOC_OPML,
-	    .url = STR_EMPTY,
-	    .content_type = text_or_none(content_type)};
-	struct opml *o = arena_alloc(a, sizeof(*o));
-	int rc = ask_child(c, a, &q, bytes, &DOC_OPML_SHAPE, o, e);
+	struct feed_from from = {.content_type = content_type};
+	struct opml *o = read_document(c, a, DOC_OPML, bytes, &from, e);
 
-	if (rc == OK)
+	if (o)
 		*ret = o;
-	return rc;
+	return o ? OK : e->code;
 }
 
 int
 caged_icon(struct caged *c, struct str bytes, const char **ret, struct err *e)
 {
-	struct doc_ask q = {
-	    .kind = DOC_ICON, .url = STR_EMPTY, .content_type = STR_EMPTY};
-	struct doc_icon icon = {.mime = STR_EMPTY};
-	int rc;
+	struct feed_from from = {.url = STR_EMPTY};
+	struct doc_icon *icon;
 
 	arena_reset(c->small);
-	rc = ask_child(c, c->small, &q, bytes, &DOC_ICON_SHAPE, &icon, e);
-	if (rc == OK)
-		*ret = favicon_find(icon.mime);
-	return rc;
+	icon = read_document(c, c->small, DOC_ICON, bytes, &from, e);
+	if (icon)
+		*ret = favicon_find(icon->mime);
+	return icon ? OK : e->code;
 }
 
 int
@@ -350,7 +352,7 @@ caged_clean(struct caged *c, struct arena *a, const struct caged_how *how,
 	pack_put(&c->articles, &DOC_ARTICLES, articles);
 	if (c->articles.failed)
 		return err_set(e, ERR_LIMIT, "an article is too large");
-	rc = ask_child(c, a, &q, buf_str(&c->articles), &DOC_CLEANED, &out, e);
+	rc = ask_child(c, a, &q, buf_str(&c->articles), &out, e);
 	if (c->articles.cap > MIB)
 		buf_done(&c->articles);
 	if (rc == OK && out.n != n)

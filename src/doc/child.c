@@ -9,10 +9,12 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "doc/favicon.h"
+#include "doc/limits.h"
 #include "doc/shapes.h"
 #include "doc/terms.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "feed/opml.h"
 #include "markup/charset.h"
 #include "markup/sanitize.h"
@@ -32,65 +34,51 @@ struct child {
 	struct buf request, answer;
 };
 
-/* Each: OK when the answer is written. */
-typedef int read_fn(
-    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e);
-
-static void
-answer_with(struct child *c, const struct pack_shape *shape, const void *what)
-{
-	static const struct doc_result FINE = {.text = {"", 0}};
-
-	pack_put(&c->answer, &DOC_RESULT, &FINE);
-	pack_put(&c->answer, shape, what);
-}
+/* Each gives the struct of its kind, which is the arena's. */
+typedef int read_fn(struct arena *a, const struct doc_ask *q, struct str bytes,
+    void **ret, struct err *e);
 
 static int
-read_feed(
-    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+read_feed(struct arena *a, const struct doc_ask *q, struct str bytes,
+    void **ret, struct err *e)
 {
 	struct feed_from from = {q->url, q->content_type};
 	struct feed *f = NULL;
-	int rc = feed_parse(c->arena, bytes, &from, &f, e);
+	int rc = feed_parse(a, bytes, &from, &f, e);
 
-	if (rc == OK)
-		answer_with(c, &DOC_FEED_SHAPE, f);
+	*ret = f;
 	return rc;
 }
 
 static int
-read_page(
-    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+read_page(struct arena *a, const struct doc_ask *q, struct str bytes,
+    void **ret, struct err *e)
 {
-	struct discover *d = arena_alloc(c->arena, sizeof(*d));
-	int rc = discover(c->arena, bytes, q->url, q->content_type, d, e);
-
-	if (rc == OK)
-		answer_with(c, &DOC_PAGE_SHAPE, d);
-	return rc;
+	*ret = arena_alloc(a, sizeof(struct discover));
+	return discover(a, bytes, q->url, q->content_type, *ret, e);
 }
 
 static int
-read_opml(
-    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+read_opml(struct arena *a, const struct doc_ask *q, struct str bytes,
+    void **ret, struct err *e)
 {
 	struct opml *o = NULL;
-	int rc = opml_parse(c->arena, bytes, q->content_type, &o, e);
+	int rc = opml_parse(a, bytes, q->content_type, &o, e);
 
-	if (rc == OK)
-		answer_with(c, &DOC_OPML_SHAPE, o);
+	*ret = o;
 	return rc;
 }
 
 static int
-read_icon(
-    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+read_icon(struct arena *a, const struct doc_ask *q, struct str bytes,
+    void **ret, struct err *e)
 {
-	struct doc_icon icon = {.mime = str_of(favicon_mime(bytes))};
+	struct doc_icon *icon = arena_alloc(a, sizeof(*icon));
 
 	(void)q;
 	(void)e;
-	answer_with(c, &DOC_ICON_SHAPE, &icon);
+	icon->mime = str_of(favicon_mime(bytes));
+	*ret = icon;
 	return OK;
 }
 
@@ -98,7 +86,7 @@ read_icon(
 
 /* .p NULL: nothing is left, or it would be too much. */
 static int
-clean_html(struct child *c, const struct doc_ask *q, struct str html,
+clean_html(struct arena *a, const struct doc_ask *q, struct str html,
     struct str base, struct str *ret, struct err *e)
 {
 	struct buf b = BUF(ITEM_CONTENT_MAX);
@@ -109,13 +97,13 @@ clean_html(struct child *c, const struct doc_ask *q, struct str html,
 		rc = sanitize(
 		    html, base, (enum sanitize_tags)q->tags, &b, NULL, e);
 	if (rc == OK && b.n > 0)
-		*ret = arena_dup(c->arena, buf_str(&b));
+		*ret = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return rc == ERR_LIMIT ? OK : rc;
 }
 
 static void
-make_terms(struct child *c, const struct doc_ask *q,
+make_terms(struct arena *a, const struct doc_ask *q,
     const struct doc_article *from, struct doc_clean *to)
 {
 	struct buf b = BUF(2 * TERMS_BYTES_MAX);
@@ -125,59 +113,58 @@ make_terms(struct child *c, const struct doc_ask *q,
 	terms_add(&t, from->author);
 	terms_add_html(&t, to->content);
 	terms_add_html(&t, to->summary);
-	to->terms = arena_dup(c->arena, buf_str(&b));
+	to->terms = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 }
 
 /* The beginning of what there is to read, without markup. */
 static struct str
-excerpt(struct child *c, const struct doc_clean *to)
+excerpt(struct arena *a, const struct doc_clean *to)
 {
 	struct str html = to->summary.p ? to->summary : to->content;
 
 	/* Far more than is shown, and no more work than that. */
 	html = str_chars(html, (size_t)20 * ITEM_EVENT_TEXT);
-	return str_chars(text_squeeze(c->arena, text_of_html(c->arena, html)),
-	    ITEM_EVENT_TEXT);
+	return str_chars(
+	    text_squeeze(a, text_of_html(a, html)), ITEM_EVENT_TEXT);
 }
 
 static int
-clean_one(struct child *c, const struct doc_ask *q,
+clean_one(struct arena *a, const struct doc_ask *q,
     const struct doc_article *from, struct doc_clean *to, struct err *e)
 {
-	int rc = clean_html(c, q, from->summary, from->base, &to->summary, e);
+	int rc = clean_html(a, q, from->summary, from->base, &to->summary, e);
 
 	if (rc == OK)
 		rc = clean_html(
-		    c, q, from->content, from->base, &to->content, e);
+		    a, q, from->content, from->base, &to->content, e);
 	if (rc != OK)
 		return rc;
-	make_terms(c, q, from, to);
-	to->excerpt = excerpt(c, to);
-	return arena_over(c->arena)
+	make_terms(a, q, from, to);
+	to->excerpt = excerpt(a, to);
+	return arena_over(a)
 		   ? err_set(e, ERR_LIMIT, "the articles are too large")
 		   : OK;
 }
 
 static int
-clean_all(
-    struct child *c, const struct doc_ask *q, struct str bytes, struct err *e)
+clean_all(struct arena *a, const struct doc_ask *q, struct str bytes,
+    void **ret, struct err *e)
 {
 	struct doc_articles in = {.first = NULL};
-	struct doc_cleaned out = {.first = NULL};
-	struct doc_clean **tail = &out.first;
-	int rc = pack_get(c->arena, &bytes, &DOC_ARTICLES, &in, e);
+	struct doc_cleaned *out = arena_alloc(a, sizeof(*out));
+	struct doc_clean **tail = &out->first;
+	int rc = pack_get(a, &bytes, &DOC_ARTICLES, &in, e);
 
 	for (const struct doc_article *it = in.first; rc == OK && it;
 	     it = it->next) {
-		struct doc_clean *one = arena_alloc(c->arena, sizeof(*one));
+		struct doc_clean *one = arena_alloc(a, sizeof(*one));
 
 		*tail = one;
 		tail = &one->next;
-		rc = clean_one(c, q, it, one, e);
+		rc = clean_one(a, q, it, one, e);
 	}
-	if (rc == OK)
-		answer_with(c, &DOC_CLEANED, &out);
+	*ret = out;
 	return rc;
 }
 
@@ -244,6 +231,8 @@ serve_one(struct child *c)
 {
 	struct doc_ask q = {.kind = DOC_FEED};
 	struct err e = {.code = OK};
+	struct doc_result fine = {.text = STR_EMPTY};
+	void *what = NULL;
 	struct str rest;
 	int rc;
 
@@ -255,7 +244,11 @@ serve_one(struct child *c)
 	if (pack_get(c->arena, &rest, &DOC_ASK, &q, &e) < 0)
 		return false; /* our server says no such thing */
 	fail_as_told((enum doc_fault)q.fault);
-	rc = READERS[q.kind](c, &q, rest, &e);
+	rc = READERS[q.kind](c->arena, &q, rest, &what, &e);
+	if (rc == OK) {
+		pack_put(&c->answer, &DOC_RESULT, &fine);
+		pack_put(&c->answer, DOC_SHAPES[q.kind], what);
+	}
 	if (rc == OK && c->answer.failed)
 		rc = err_set(&e, ERR_LIMIT, "what is in it is too large");
 	if (rc != OK)

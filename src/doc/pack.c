@@ -1,5 +1,7 @@
 #include "doc/pack.h"
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -36,14 +38,10 @@ put_text(struct buf *to, const struct pack_field *f, struct str s)
 	buf_add(to, s);
 }
 
-static size_t
-chain_length(const struct pack_shape *s, const char *p)
+static const char *
+next_of(const struct pack_shape *s, const char *p)
 {
-	size_t n = 0;
-
-	for (; p; p = *(const char *const *)(const void *)(p + s->next))
-		n++;
-	return n;
+	return *(const char *const *)(const void *)(p + s->next);
 }
 
 static void
@@ -51,6 +49,7 @@ put_field(struct buf *to, const struct pack_field *f, const char *at)
 {
 	const void *v = at + f->at;
 	const char *p;
+	size_t n = 0;
 
 	switch (f->type) {
 	case PACK_TEXT:
@@ -58,29 +57,21 @@ put_field(struct buf *to, const struct pack_field *f, const char *at)
 		put_text(to, f, *(const struct str *)v);
 		return;
 	case PACK_NUMBER:
-		put_bytes(to, v, sizeof(int64_t));
-		return;
-	case PACK_CHOICE:
-		put_bytes(to, v, sizeof(int));
-		return;
-	case PACK_FLAG:
-		buf_addc(to, *(const bool *)v ? 1 : 0);
+		put_bytes(to, v, f->size);
 		return;
 	case PACK_CHAIN:
-		p = *(const char *const *)v;
-		put_u32(to, chain_length(f->of, p));
-		for (; p;
-		     p = *(const char *const *)(const void *)(p + f->of->next))
+		for (p = *(const char *const *)v; p; p = next_of(f->of, p))
+			n++;
+		put_u32(to, n);
+		for (p = *(const char *const *)v; p; p = next_of(f->of, p))
 			pack_put(to, f->of, p);
 		return;
-	case PACK_ROW: {
-		size_t n = *(const size_t *)(const void *)(at + f->count);
-
+	case PACK_ROW:
+		n = *(const size_t *)(const void *)(at + f->count);
 		put_u32(to, n);
 		for (size_t i = 0; i < n; i++)
 			pack_put(to, f->of, (const char *)v + i * f->of->size);
 		return;
-	}
 	}
 }
 
@@ -92,170 +83,135 @@ pack_put(struct buf *to, const struct pack_shape *s, const void *from)
 		put_field(to, &s->fields[i], from);
 }
 
-/* Reading --------------------------------------------------------------------- */
+/* Reading. The first fault counts, and nothing more is read then. ----------- */
 
-static int get_shape(struct arena *a, struct str *rest,
-    const struct pack_shape *s, char *to, int depth, struct err *e);
+struct unpack {
+	struct arena *arena;
+	struct str rest;
+	int code;
+};
 
-static int
-not_packed(struct err *e)
-{
-	return err_set(e, ERR_SYNTAX, "it can't be understood");
-}
+static void get_shape(
+    struct unpack *u, const struct pack_shape *s, char *to, int depth);
 
 static bool
-take_bytes(struct str *rest, void *to, size_t n)
+needs(struct unpack *u, bool fine)
 {
-	if (rest->n < n)
-		return false;
-	memcpy(to, rest->p, n);
-	*rest = str_from(*rest, n);
-	return true;
+	if (u->code == OK && !fine)
+		u->code = ERR_SYNTAX;
+	return u->code == OK;
 }
 
-/* UTF-8 without NUL; most of it is ASCII. */
-static bool
-is_text(struct str s)
+/* `to` is as it was when they are not there. */
+static void
+take_bytes(struct unpack *u, void *to, size_t n)
 {
-	const uint64_t high = UINT64_C(0x8080808080808080);
-	uint64_t word;
-	size_t at = 0;
-
-	if (memchr(s.p, '\0', s.n))
-		return false;
-	for (; at + sizeof(word) <= s.n; at += sizeof(word)) {
-		memcpy(&word, s.p + at, sizeof(word));
-		if (word & high)
-			break;
-	}
-	s = str_from(s, at);
-	return str_utf8_bad(s) == s.n;
+	if (!needs(u, u->rest.n >= n))
+		return;
+	memcpy(to, u->rest.p, n);
+	u->rest = str_from(u->rest, n);
 }
 
-static int
-get_text(
-    struct str *rest, const struct pack_field *f, struct str *to, struct err *e)
+static void
+get_text(struct unpack *u, const struct pack_field *f, struct str *to)
 {
-	uint32_t n;
+	uint32_t n = 0;
 	struct str s;
 
-	if (!take_bytes(rest, &n, sizeof(n)))
-		return not_packed(e);
-	if (n == ABSENT && f->type == PACK_MAYBE) {
-		*to = (struct str){.p = NULL};
-		return OK;
-	}
-	if (n > rest->n || n > f->most)
-		return not_packed(e);
-	s = (struct str){rest->p, n};
-	if (!is_text(s))
-		return not_packed(e);
+	take_bytes(u, &n, sizeof(n));
+	if (n == ABSENT && f->type == PACK_MAYBE)
+		return; /* as `to` is zeroed */
+	if (!needs(u, n <= u->rest.n && n <= f->most))
+		return;
+	s = (struct str){u->rest.p, n};
+	if (!needs(u, !str_has(s, '\0') && str_utf8_bad(s) == n))
+		return;
 	*to = n > 0 ? s : STR_EMPTY;
-	*rest = str_from(*rest, n);
-	return OK;
+	u->rest = str_from(u->rest, n);
 }
 
-static int
-get_number(
-    struct str *rest, const struct pack_field *f, void *to, struct err *e)
+static void
+get_number(struct unpack *u, const struct pack_field *f, void *to)
 {
-	int64_t v = 0;
-	int choice = 0;
+	union {
+		int8_t one;
+		int32_t four;
+		int64_t eight;
+	} v = {.eight = 0};
+	int64_t n;
 
-	if (f->type == PACK_CHOICE) {
-		if (!take_bytes(rest, &choice, sizeof(choice)))
-			return not_packed(e);
-		v = choice;
-	} else if (!take_bytes(rest, &v, sizeof(v))) {
-		return not_packed(e);
-	}
-	if (v < f->least || v > f->most)
-		return not_packed(e);
-	if (f->type == PACK_CHOICE)
-		memcpy(to, &choice, sizeof(choice));
-	else
-		memcpy(to, &v, sizeof(v));
-	return OK;
+	assert(f->size == 1 || f->size == 4 || f->size == 8);
+	take_bytes(u, &v, f->size);
+	n = f->size == 1 ? v.one : f->size == 4 ? v.four : v.eight;
+	if (needs(u, n >= f->least && n <= f->most))
+		memcpy(to, &v, f->size);
 }
 
-static int
-get_flag(struct str *rest, bool *to, struct err *e)
-{
-	unsigned char c;
-
-	if (!take_bytes(rest, &c, 1) || c > 1)
-		return not_packed(e);
-	*to = c == 1;
-	return OK;
-}
-
-static int
-get_list(struct arena *a, struct str *rest, const struct pack_field *f,
-    char *to, int depth, struct err *e)
+static void
+get_list(struct unpack *u, const struct pack_field *f, char *to, int depth)
 {
 	char *v = to + f->at, **tail = (char **)(void *)v;
-	uint32_t n;
-	size_t kept;
-	int rc = OK;
+	uint32_t n = 0;
+	size_t kept = 0;
 
+	take_bytes(u, &n, sizeof(n));
 	/* Each has a byte at least: more than that were never written. */
-	if (!take_bytes(rest, &n, sizeof(n)) || n > f->most || n > rest->n)
-		return not_packed(e);
-	for (uint32_t i = 0; rc == OK && i < n; i++) {
-		char *one = f->type == PACK_ROW ? v + i * f->of->size
-						: arena_alloc(a, f->of->size);
+	(void)needs(u, n <= f->most && n <= u->rest.n);
+	for (; u->code == OK && kept < n; kept++) {
+		char *one = f->type == PACK_ROW
+				? v + kept * f->of->size
+				: arena_alloc(u->arena, f->of->size);
 
-		if (arena_over(a))
-			return err_set(
-			    e, ERR_LIMIT, "what is in it is too large");
+		if (arena_over(u->arena))
+			u->code = ERR_LIMIT;
 		if (f->type == PACK_CHAIN) {
 			*tail = one;
 			tail = (char **)(void *)(one + f->of->next);
 		}
-		rc = get_shape(a, rest, f->of, one, depth + 1, e);
+		get_shape(u, f->of, one, depth + 1);
 	}
-	kept = n;
 	if (f->count != PACK_UNCOUNTED)
 		memcpy(to + f->count, &kept, sizeof(kept));
-	return rc;
 }
 
-static int
-get_field(struct arena *a, struct str *rest, const struct pack_field *f,
-    char *to, int depth, struct err *e)
+static void
+get_field(struct unpack *u, const struct pack_field *f, char *to, int depth)
 {
 	void *v = to + f->at;
 
 	switch (f->type) {
 	case PACK_TEXT:
 	case PACK_MAYBE:
-		return get_text(rest, f, v, e);
+		get_text(u, f, v);
+		return;
 	case PACK_NUMBER:
-	case PACK_CHOICE:
-		return get_number(rest, f, v, e);
-	case PACK_FLAG:
-		return get_flag(rest, v, e);
+		get_number(u, f, v);
+		return;
 	case PACK_CHAIN:
 	case PACK_ROW:
-		return get_list(a, rest, f, to, depth, e);
+		get_list(u, f, to, depth);
+		return;
 	}
-	return not_packed(e);
 }
 
-static int
-get_shape(struct arena *a, struct str *rest, const struct pack_shape *s,
-    char *to, int depth, struct err *e)
+static void
+get_shape(struct unpack *u, const struct pack_shape *s, char *to, int depth)
 {
-	int rc = depth < DEPTH_MAX ? OK : not_packed(e);
-
-	for (size_t i = 0; rc == OK && i < s->n; i++)
-		rc = get_field(a, rest, &s->fields[i], to, depth, e);
-	return rc;
+	(void)needs(u, depth < DEPTH_MAX);
+	for (size_t i = 0; u->code == OK && i < s->n; i++)
+		get_field(u, &s->fields[i], to, depth);
 }
 
 int
 pack_get(struct arena *a, struct str *rest, const struct pack_shape *s,
     void *to, struct err *e)
 {
-	return get_shape(a, rest, s, to, 0, e);
+	struct unpack u = {.arena = a, .rest = *rest};
+
+	get_shape(&u, s, to, 0);
+	*rest = u.rest;
+	if (u.code == ERR_LIMIT)
+		return err_set(e, ERR_LIMIT, "what is in it is too large");
+	return u.code == OK ? OK
+			    : err_set(e, ERR_SYNTAX, "it can't be understood");
 }

@@ -6,9 +6,8 @@
  * function that reads bytes which a stranger may have made is small.
  *
  * BYTES. The fields in the order of the table: a text is its length (four
- * bytes) and itself, a number eight bytes, a flag one, a list the number of
- * its elements (four bytes) and they. Numbers lie as in memory: both ends are
- * the same binary.
+ * bytes) and itself, a list the number of its elements (four bytes) and they.
+ * Numbers lie as in memory: both ends are the same binary.
  *
  * INVARIANTS of what was read
  *   1. Texts lie in the bytes that were read, are UTF-8 without NUL, and not
@@ -27,9 +26,7 @@ struct buf;
 enum pack_type {
 	PACK_TEXT,   /* struct str */
 	PACK_MAYBE,  /* struct str that may be absent */
-	PACK_NUMBER, /* int64_t */
-	PACK_CHOICE, /* an enum, or an int */
-	PACK_FLAG,   /* bool */
+	PACK_NUMBER, /* int64_t, int, an enum, bool: by its size */
 	PACK_CHAIN,  /* a pointer to the first of structs with a `next` */
 	PACK_ROW,    /* an array within the struct */
 };
@@ -38,7 +35,7 @@ enum pack_type {
 
 struct pack_field {
 	enum pack_type type;
-	size_t at;           /* in the struct */
+	size_t at, size;     /* in the struct */
 	int64_t least, most; /* of a number; `most` bytes, or elements */
 	const struct pack_shape *of; /* of CHAIN and ROW: the elements */
 	size_t count; /* where their number is kept, a size_t, or UNCOUNTED */

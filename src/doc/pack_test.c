@@ -8,6 +8,7 @@
 #include "doc/shapes.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 
 static struct arena *arena;
 

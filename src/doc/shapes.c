@@ -1,81 +1,69 @@
 #include "doc/shapes.h"
 
-#include "base/limits.h"
+#include "doc/limits.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "feed/opml.h"
+#include "markup/limits.h"
 #include "markup/sanitize.h"
 #include "store/store.h"
 
 #define FIELD(kind, s, member, ...)                                            \
 	{                                                                      \
 		.type = PACK_##kind, .at = offsetof(struct s, member),         \
-		__VA_ARGS__                                                    \
+		.size = sizeof(((struct s *)NULL)->member), __VA_ARGS__        \
 	}
 #define TEXT(s, member, bytes) FIELD(TEXT, s, member, .most = (int64_t)(bytes))
 #define MAYBE(s, member, bytes)                                                \
 	FIELD(MAYBE, s, member, .most = (int64_t)(bytes))
 #define NUMBER(s, member, from, to)                                            \
 	FIELD(NUMBER, s, member, .least = (from), .most = (to))
-#define CHOICE(s, member, from, to)                                            \
-	FIELD(CHOICE, s, member, .least = (from), .most = (to))
-#define FLAG(s, member) FIELD(FLAG, s, member, .most = 1)
+#define FLAG(s, member) NUMBER(s, member, 0, 1)
 #define CHAIN(s, member, shape, max, counted)                                  \
 	FIELD(CHAIN, s, member, .most = (max), .of = &(shape),                 \
 	    .count = (counted))
 #define ROW(s, member, shape, max, counted)                                    \
 	FIELD(ROW, s, member, .most = (max), .of = &(shape),                   \
 	    .count = offsetof(struct s, counted))
-#define SHAPE(s, f)                                                            \
+#define FIELDS(...)                                                            \
+	.fields = (const struct pack_field[]){__VA_ARGS__},                    \
+	.n = COUNT_OF(((const struct pack_field[]){__VA_ARGS__}))
+#define SHAPE(s, ...)                                                          \
 	{                                                                      \
-		.size = sizeof(struct s), .fields = (f), .n = COUNT_OF(f)      \
+		.size = sizeof(struct s), FIELDS(__VA_ARGS__)                  \
 	}
-#define LINKED(s, f)                                                           \
+#define LINKED(s, ...)                                                         \
 	{                                                                      \
 		.size = sizeof(struct s), .next = offsetof(struct s, next),    \
-		.fields = (f), .n = COUNT_OF(f)                                \
+		FIELDS(__VA_ARGS__)                                            \
 	}
-
-_Static_assert(sizeof(enum feed_format) == sizeof(int) &&
-		   sizeof(enum discover_kind) == sizeof(int),
-    "an enum goes as an int");
 
 /* Both ways ------------------------------------------------------------------- */
 
-static const struct pack_field ASK[] = {
-    CHOICE(doc_ask, kind, 0, DOC_KINDS - 1),
-    CHOICE(doc_ask, fault, 0, DOC_FAULTS - 1),
-    CHOICE(doc_ask, tags, SANITIZE_BASIC, SANITIZE_ARTICLE),
-    CHOICE(doc_ask, engine, STORE_SQLITE, STORE_POSTGRES),
-    TEXT(doc_ask, url, HREF_MAX),
-    TEXT(doc_ask, content_type, HREF_MAX),
-};
-const struct pack_shape DOC_ASK = SHAPE(doc_ask, ASK);
+const struct pack_shape DOC_ASK =
+    SHAPE(doc_ask, NUMBER(doc_ask, kind, 0, DOC_KINDS - 1),
+	NUMBER(doc_ask, fault, 0, DOC_FAULTS - 1),
+	NUMBER(doc_ask, tags, SANITIZE_BASIC, SANITIZE_ARTICLE),
+	NUMBER(doc_ask, engine, STORE_SQLITE, STORE_POSTGRES),
+	TEXT(doc_ask, url, HREF_MAX), TEXT(doc_ask, content_type, HREF_MAX));
 
-static const struct pack_field RESULT[] = {
-    CHOICE(doc_result, code, ERR_LIMIT, OK),
-    TEXT(doc_result, text, sizeof(((struct err *)NULL)->text)),
-};
-const struct pack_shape DOC_RESULT = SHAPE(doc_result, RESULT);
+const struct pack_shape DOC_RESULT =
+    SHAPE(doc_result, NUMBER(doc_result, code, ERR_LIMIT, OK),
+	TEXT(doc_result, text, sizeof(((struct err *)NULL)->text)));
 
 /* A feed ---------------------------------------------------------------------- */
 
-static const struct pack_field ENCLOSURE[] = {
-    TEXT(feed_enclosure, url, FEED_TEXT_MAX),
-    TEXT(feed_enclosure, type, FEED_TEXT_MAX),
-    NUMBER(feed_enclosure, length, -1, INT64_MAX),
-};
 static const struct pack_shape ENCLOSURE_SHAPE =
-    LINKED(feed_enclosure, ENCLOSURE);
+    LINKED(feed_enclosure, TEXT(feed_enclosure, url, FEED_TEXT_MAX),
+	TEXT(feed_enclosure, type, FEED_TEXT_MAX),
+	NUMBER(feed_enclosure, length, -1, INT64_MAX));
 
-static const struct pack_field CATEGORY[] = {
-    TEXT(feed_text, text, FEED_TEXT_MAX),
-};
-static const struct pack_shape CATEGORY_SHAPE = LINKED(feed_text, CATEGORY);
+static const struct pack_shape CATEGORY_SHAPE =
+    LINKED(feed_text, TEXT(feed_text, text, FEED_TEXT_MAX));
 
-static const struct pack_field ITEM[] = {
-    TEXT(feed_item, id, FEED_TEXT_MAX),
-    TEXT(feed_item, title, FEED_TEXT_MAX),
+static const struct pack_shape ITEM_SHAPE = LINKED(feed_item,
+    TEXT(feed_item, id, FEED_TEXT_MAX), TEXT(feed_item, title, FEED_TEXT_MAX),
     TEXT(feed_item, link, FEED_TEXT_MAX),
     TEXT(feed_item, content, FEED_TEXT_MAX),
     TEXT(feed_item, summary, FEED_TEXT_MAX),
@@ -86,103 +74,80 @@ static const struct pack_field ITEM[] = {
     CHAIN(feed_item, categories, CATEGORY_SHAPE, FEED_CATEGORIES_MAX,
 	PACK_UNCOUNTED),
     CHAIN(feed_item, enclosures, ENCLOSURE_SHAPE, FEED_ENCLOSURES_MAX,
-	PACK_UNCOUNTED),
-};
-static const struct pack_shape ITEM_SHAPE = LINKED(feed_item, ITEM);
+	PACK_UNCOUNTED));
 
-static const struct pack_field FEED[] = {
-    CHOICE(feed, format, FEED_RSS2, FEED_JSON),
-    FLAG(feed, repaired),
-    FLAG(feed, cut),
-    TEXT(feed, title, FEED_TEXT_MAX),
-    TEXT(feed, link, FEED_TEXT_MAX),
-    TEXT(feed, description, FEED_TEXT_MAX),
-    TEXT(feed, language, FEED_TEXT_MAX),
-    TEXT(feed, self, FEED_TEXT_MAX),
-    TEXT(feed, hub, FEED_TEXT_MAX),
-    NUMBER(feed, updated_us, INT64_MIN, INT64_MAX),
-    CHAIN(feed, items, ITEM_SHAPE, FEED_ITEMS_MAX,
-	offsetof(struct feed, n_items)),
-};
-const struct pack_shape DOC_FEED_SHAPE = SHAPE(feed, FEED);
+const struct pack_shape DOC_FEED_SHAPE =
+    SHAPE(feed, NUMBER(feed, format, FEED_RSS2, FEED_JSON),
+	FLAG(feed, repaired), FLAG(feed, cut), TEXT(feed, title, FEED_TEXT_MAX),
+	TEXT(feed, link, FEED_TEXT_MAX), TEXT(feed, description, FEED_TEXT_MAX),
+	TEXT(feed, language, FEED_TEXT_MAX), TEXT(feed, self, FEED_TEXT_MAX),
+	TEXT(feed, hub, FEED_TEXT_MAX),
+	NUMBER(feed, updated_us, INT64_MIN, INT64_MAX),
+	CHAIN(feed, items, ITEM_SHAPE, FEED_ITEMS_MAX,
+	    offsetof(struct feed, n_items)));
 
 /* A page ---------------------------------------------------------------------- */
 
-static const struct pack_field NAMED[] = {
-    TEXT(discover_feed, url, HREF_MAX),
-    TEXT(discover_feed, title, 4 * DISCOVER_TITLE_MAX),
-    CHOICE(discover_feed, kind, DISCOVER_ATOM, DISCOVER_XML),
-    FLAG(discover_feed, same_host),
-};
-static const struct pack_shape NAMED_SHAPE = SHAPE(discover_feed, NAMED);
+static const struct pack_shape NAMED_SHAPE =
+    SHAPE(discover_feed, TEXT(discover_feed, url, HREF_MAX),
+	TEXT(discover_feed, title, 4 * DISCOVER_TITLE_MAX),
+	NUMBER(discover_feed, kind, DISCOVER_ATOM, DISCOVER_XML),
+	FLAG(discover_feed, same_host));
 
-static const struct pack_field PICTURE[] = {
-    TEXT(discover_icon, url, HREF_MAX),
-    CHOICE(discover_icon, pixels, INT32_MIN, INT32_MAX),
-    FLAG(discover_icon, svg),
-    FLAG(discover_icon, touch),
-};
-static const struct pack_shape PICTURE_SHAPE = SHAPE(discover_icon, PICTURE);
+static const struct pack_shape PICTURE_SHAPE =
+    SHAPE(discover_icon, TEXT(discover_icon, url, HREF_MAX),
+	NUMBER(discover_icon, pixels, INT32_MIN, INT32_MAX),
+	FLAG(discover_icon, svg), FLAG(discover_icon, touch));
 
-static const struct pack_field PAGE[] = {
-    FLAG(discover, is_feed),
-    ROW(discover, feeds, NAMED_SHAPE, DISCOVER_FEEDS_MAX, n_feeds),
-    ROW(discover, icons, PICTURE_SHAPE, DISCOVER_ICONS_MAX + 1, n_icons),
-};
-const struct pack_shape DOC_PAGE_SHAPE = SHAPE(discover, PAGE);
+const struct pack_shape DOC_PAGE_SHAPE =
+    SHAPE(discover, FLAG(discover, is_feed),
+	ROW(discover, feeds, NAMED_SHAPE, DISCOVER_FEEDS_MAX, n_feeds),
+	ROW(discover, icons, PICTURE_SHAPE, DISCOVER_ICONS_MAX + 1, n_icons));
 
 /* A list of subscriptions ------------------------------------------------------ */
 
-static const struct pack_field LISTED[] = {
+static const struct pack_shape LISTED_SHAPE = LINKED(opml_feed,
     TEXT(opml_feed, title, OPML_BYTES_MAX),
-    TEXT(opml_feed, url, OPML_BYTES_MAX),
-    TEXT(opml_feed, site, OPML_BYTES_MAX),
-    TEXT(opml_feed, category, OPML_BYTES_MAX),
-};
-static const struct pack_shape LISTED_SHAPE = LINKED(opml_feed, LISTED);
+    TEXT(opml_feed, url, OPML_BYTES_MAX), TEXT(opml_feed, site, OPML_BYTES_MAX),
+    TEXT(opml_feed, category, OPML_BYTES_MAX));
 
-static const struct pack_field OPML[] = {
-    FLAG(opml, repaired),
-    FLAG(opml, cut),
-    TEXT(opml, title, OPML_BYTES_MAX),
+const struct pack_shape DOC_OPML_SHAPE = SHAPE(opml, FLAG(opml, repaired),
+    FLAG(opml, cut), TEXT(opml, title, OPML_BYTES_MAX),
     CHAIN(opml, feeds, LISTED_SHAPE, OPML_FEEDS_MAX,
-	offsetof(struct opml, n_feeds)),
-};
-const struct pack_shape DOC_OPML_SHAPE = SHAPE(opml, OPML);
+	offsetof(struct opml, n_feeds)));
 
 /* An icon ---------------------------------------------------------------------- */
 
-static const struct pack_field ICON[] = {
-    TEXT(doc_icon, mime, 32),
-};
-const struct pack_shape DOC_ICON_SHAPE = SHAPE(doc_icon, ICON);
+const struct pack_shape DOC_ICON_SHAPE =
+    SHAPE(doc_icon, TEXT(doc_icon, mime, 32));
 
 /* Articles --------------------------------------------------------------------- */
 
-static const struct pack_field ARTICLE[] = {
-    TEXT(doc_article, title, FEED_TEXT_MAX),
-    MAYBE(doc_article, author, FEED_TEXT_MAX),
-    TEXT(doc_article, summary, FEED_TEXT_MAX),
-    TEXT(doc_article, content, FEED_TEXT_MAX),
-    TEXT(doc_article, base, FEED_TEXT_MAX),
-};
-static const struct pack_shape ARTICLE_SHAPE = LINKED(doc_article, ARTICLE);
+static const struct pack_shape ARTICLE_SHAPE =
+    LINKED(doc_article, TEXT(doc_article, title, FEED_TEXT_MAX),
+	MAYBE(doc_article, author, FEED_TEXT_MAX),
+	TEXT(doc_article, summary, FEED_TEXT_MAX),
+	TEXT(doc_article, content, FEED_TEXT_MAX),
+	TEXT(doc_article, base, FEED_TEXT_MAX));
 
-static const struct pack_field ARTICLES[] = {
-    CHAIN(doc_articles, first, ARTICLE_SHAPE, DOC_ARTICLES_MAX, PACK_UNCOUNTED),
-};
-const struct pack_shape DOC_ARTICLES = SHAPE(doc_articles, ARTICLES);
+const struct pack_shape DOC_ARTICLES =
+    SHAPE(doc_articles, CHAIN(doc_articles, first, ARTICLE_SHAPE,
+			    DOC_ARTICLES_MAX, PACK_UNCOUNTED));
 
-static const struct pack_field CLEAN[] = {
-    MAYBE(doc_clean, summary, ITEM_CONTENT_MAX),
-    MAYBE(doc_clean, content, ITEM_CONTENT_MAX),
-    TEXT(doc_clean, terms, 2 * TERMS_BYTES_MAX),
-    TEXT(doc_clean, excerpt, 4 * ITEM_EVENT_TEXT),
-};
-static const struct pack_shape CLEAN_SHAPE = LINKED(doc_clean, CLEAN);
+static const struct pack_shape CLEAN_SHAPE =
+    LINKED(doc_clean, MAYBE(doc_clean, summary, ITEM_CONTENT_MAX),
+	MAYBE(doc_clean, content, ITEM_CONTENT_MAX),
+	TEXT(doc_clean, terms, 2 * TERMS_BYTES_MAX),
+	TEXT(doc_clean, excerpt, 4 * ITEM_EVENT_TEXT));
 
-static const struct pack_field CLEANED[] = {
-    CHAIN(doc_cleaned, first, CLEAN_SHAPE, DOC_ARTICLES_MAX,
-	offsetof(struct doc_cleaned, n)),
+const struct pack_shape DOC_CLEANED =
+    SHAPE(doc_cleaned, CHAIN(doc_cleaned, first, CLEAN_SHAPE, DOC_ARTICLES_MAX,
+			   offsetof(struct doc_cleaned, n)));
+
+const struct pack_shape *const DOC_SHAPES[DOC_KINDS] = {
+    [DOC_FEED] = &DOC_FEED_SHAPE,
+    [DOC_PAGE] = &DOC_PAGE_SHAPE,
+    [DOC_OPML] = &DOC_OPML_SHAPE,
+    [DOC_ICON] = &DOC_ICON_SHAPE,
+    [DOC_CLEAN] = &DOC_CLEANED,
 };
-const struct pack_shape DOC_CLEANED = SHAPE(doc_cleaned, CLEANED);

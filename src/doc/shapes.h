@@ -66,5 +66,7 @@ struct doc_cleaned {
 
 extern const struct pack_shape DOC_ASK, DOC_RESULT, DOC_ICON_SHAPE,
     DOC_ARTICLES, DOC_CLEANED, DOC_FEED_SHAPE, DOC_PAGE_SHAPE, DOC_OPML_SHAPE;
+/* What each kind is answered with. */
+extern const struct pack_shape *const DOC_SHAPES[DOC_KINDS];
 
 #endif

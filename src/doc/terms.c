@@ -1,8 +1,8 @@
 #include "doc/terms.h"
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "doc/limits.h"
 #include "markup/entity.h"
 
 enum sign_class {
@@ -218,11 +218,11 @@ cut_words(struct cutter *c, struct str text)
 			flush(c);
 			break;
 		case LETTER:
-			n = entity_utf8(ch, p);
+			n = str_utf8_put(ch, p);
 			add_letter(c, p, n);
 			break;
 		case PAIR:
-			n = entity_utf8(ch, p);
+			n = str_utf8_put(ch, p);
 			add_pair(c, p, n);
 			break;
 		case NOTHING:
@@ -231,22 +231,44 @@ cut_words(struct cutter *c, struct str text)
 	}
 }
 
+/* What each engine wants ------------------------------------------------------- */
+
+static const struct dialect {
+	const char *quote;         /* around a word */
+	bool places;               /* behind a text's word its place is said */
+	const char *open, *close;  /* around a phrase */
+	const char *then, *and;    /* between its words; between phrases */
+	const char *begins;        /* behind a word that is a beginning */
+	const char *phrase_begins; /* behind a phrase that ends in one */
+} DIALECTS[] = {
+    [STORE_SQLITE] = {"", false, "\"", "\"", " ", " AND ", "", "*"},
+    [STORE_POSTGRES] = {"'", true, "(", ")", " <-> ", " & ", ":*", ""},
+};
+
+static void
+put_word(struct buf *out, const struct dialect *d, const struct word *w)
+{
+	buf_addz(out, d->quote);
+	buf_add(out, (struct str){w->p, w->n});
+	buf_addz(out, d->quote);
+}
+
 /* Texts ------------------------------------------------------------------------- */
 
 static void
 put_term(void *arg, const struct word *w)
 {
 	struct terms *t = arg;
+	const struct dialect *d = &DIALECTS[t->engine];
 
 	if (t->n >= TERMS_MAX || t->out->n > TERMS_BYTES_MAX)
 		return;
 	t->n++;
 	if (t->out->n > 0)
 		buf_addc(t->out, ' ');
-	if (t->engine == STORE_POSTGRES)
-		buf_fmt(t->out, "'%.*s':%zu", (int)w->n, w->p, t->n);
-	else
-		buf_add(t->out, (struct str){w->p, w->n});
+	put_word(t->out, d, w);
+	if (d->places)
+		buf_fmt(t->out, ":%zu", t->n);
 }
 
 /* No phrase goes from one text to the next: a sign that is in no word. */
@@ -337,7 +359,7 @@ terms_add_html(struct terms *t, struct str html)
 /* Queries ------------------------------------------------------------------------ */
 
 struct asking {
-	enum store_engine engine;
+	const struct dialect *dialect;
 	struct buf *out;
 	size_t n;         /* words of all */
 	size_t n_phrase;  /* of this phrase */
@@ -348,19 +370,15 @@ struct asking {
 static void
 write_held(struct asking *q, bool prefix)
 {
-	bool pg = q->engine == STORE_POSTGRES;
-	struct str w = {q->held.p, q->held.n};
+	const struct dialect *d = q->dialect;
 
-	if (q->n_phrase == 0)
-		buf_addz(q->out, q->n == 0 ? "" : pg ? " & " : " AND ");
+	if (q->n_phrase > 0)
+		buf_addz(q->out, d->then);
 	else
-		buf_addz(q->out, pg ? " <-> " : " ");
-	if (q->n_phrase == 0)
-		buf_addc(q->out, pg ? '(' : '"');
-	if (pg)
-		buf_fmt(q->out, "'%.*s'%s", STR_ARG(w), prefix ? ":*" : "");
-	else
-		buf_add(q->out, w);
+		buf_fmt(q->out, "%s%s", q->n > 0 ? d->and : "", d->open);
+	put_word(q->out, d, &q->held);
+	if (prefix)
+		buf_addz(q->out, d->begins);
 	q->n_phrase++;
 	q->n++;
 	q->holds = false;
@@ -394,46 +412,46 @@ end_phrase(struct asking *q, bool star)
 		write_held(q, prefix);
 	else
 		prefix = false;
-	if (q->n_phrase > 0) {
-		buf_addc(q->out, q->engine == STORE_POSTGRES ? ')' : '"');
-		if (prefix && q->engine != STORE_POSTGRES)
-			buf_addc(q->out, '*');
-	}
+	if (q->n_phrase > 0)
+		buf_fmt(q->out, "%s%s", q->dialect->close,
+		    prefix ? q->dialect->phrase_begins : "");
 	q->n_phrase = 0;
 }
 
+/* Of the query at its byte `at`. */
 static bool
-is_blank(char c)
+query_has(struct str query, size_t at, const char *signs)
 {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+	return at < query.n && query.p[at] != '\0' &&
+	       strchr(signs, query.p[at]);
 }
 
 int
 terms_query(
     enum store_engine engine, struct str query, struct buf *out, struct err *e)
 {
-	struct asking q = {.engine = engine, .out = out};
+	struct asking q = {.dialect = &DIALECTS[engine], .out = out};
 	size_t at = 0;
 
 	while (at < query.n) {
 		struct cutter c = {.each = ask_word, .arg = &q};
 		bool quoted = query.p[at] == '"', star;
+		const char *ends = quoted ? "\"" : "\" \t\n\r";
 		size_t from = quoted ? ++at : at;
 
-		while (at < query.n && query.p[at] != '"' &&
-		       (quoted || !is_blank(query.p[at])))
+		while (at < query.n && !query_has(query, at, ends))
 			at++;
 		star = at > from && query.p[at - 1] == '*';
 		cut_words(&c, (struct str){query.p + from, at - from});
 		flush(&c);
 		if (quoted && at < query.n)
 			at++; /* the closing one */
-		if (at < query.n && query.p[at] == '*') {
+		if (query_has(query, at, "*")) {
 			star = true; /* "two words"* */
 			at++;
 		}
 		end_phrase(&q, star);
-		while (at < query.n && is_blank(query.p[at]))
+		while (query_has(query, at, " \t\n\r"))
 			at++;
 	}
 	if (q.n == 0)

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "doc/limits.h"
 
 static void
 test_texts(void **state)

@@ -5,18 +5,20 @@
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "event/append_priv.h"
 #include "event/append_queue.h"
+#include "event/limits.h"
 #include "event/retain.h"
 #include "event/sealed.h"
 #include "loop/thread.h"
 #include "seal/digest.h"
 #include "seal/keyring.h"
+#include "seal/limits.h"
 #include "sql.h"
+#include "store/limits.h"
 
 #define SCRATCH_SLOTS ((size_t)4 * COMMIT_BATCH_MAX)
 #define DISK_LOOK_MS  250

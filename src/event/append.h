@@ -31,8 +31,8 @@
 #ifndef EVENT_APPEND_H
 #define EVENT_APPEND_H
 
-#include "base/limits.h"
 #include "base/uuid.h"
+#include "event/limits.h"
 #include "loop/mailbox.h"
 
 struct append;

@@ -1,7 +1,7 @@
 #include <assert.h>
 
-#include "base/limits.h"
 #include "event/append_priv.h"
+#include "event/limits.h"
 #include "sql.h"
 
 /* Pieces are made well before they are needed: every so many entries. */

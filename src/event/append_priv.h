@@ -9,8 +9,8 @@
 #ifndef EVENT_APPEND_PRIV_H
 #define EVENT_APPEND_PRIV_H
 
-#include "base/limits.h"
 #include "event/append.h"
+#include "event/limits.h"
 
 struct append_batch {
 	struct entry **v;

@@ -3,8 +3,8 @@
 #include <sched.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "event/append.h"
+#include "event/limits.h"
 
 #define GATHER_JOBS  4    /* a commit of fewer is not waited for */
 #define GATHER_US    1000 /* at most */

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "event/limits.h"
 #include "seal/digest.h"
 
 /* What an envelope is made of; all other attributes are extensions. */
@@ -258,15 +259,6 @@ write_tenant(const struct reader *c, const struct uuid *tenant, struct buf *b)
 	return OK;
 }
 
-static int
-hex_digit(char ch)
-{
-	if (ch >= '0' && ch <= '9')
-		return ch - '0';
-	ch = (char)(ch | 0x20);
-	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 /* %XX undone, once; .p NULL when there is no memory. */
 static struct str
 unpercent(struct arena *a, struct str s)
@@ -280,8 +272,8 @@ unpercent(struct arena *a, struct str s)
 		int hi = -1, lo = -1;
 
 		if (s.p[i] == '%' && i + 2 < s.n) {
-			hi = hex_digit(s.p[i + 1]);
-			lo = hex_digit(s.p[i + 2]);
+			hi = str_hex_digit(s.p[i + 1]);
+			lo = str_hex_digit(s.p[i + 2]);
 		}
 		if (hi >= 0 && lo >= 0) {
 			p[n++] = (char)(hi << 4 | lo);

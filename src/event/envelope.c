@@ -6,9 +6,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "event/catalog.h"
+#include "event/limits.h"
 #include "event/mask.h"
 
 /* What we made up, in the order in which it is put in front. */

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "event/envelope.h"
+#include "event/limits.h"
 
 static const struct str STARS = {"\"***\"", 5};
 static const struct str PAYLOAD = {"/payload/", 9};

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "event/limits.h"
 
 static struct arena *arena;
 static struct err e;

@@ -1,10 +1,11 @@
 #include "event/retain.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/metric.h"
 #include "event/ids/id_table.h"
+#include "event/limits.h"
 #include "sql.h"
+#include "store/limits.h"
 
 #define RETAIN_BUSY_MS 100  /* between steps while there is other work */
 #define RETAIN_REST_MS 1000 /* after a look that found nothing old */

@@ -1,10 +1,10 @@
 #include "event/retain.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 
 /* Entry n came in second n of the test's own time. */
 #define START   (INT64_C(1700000000) * US_PER_S)

@@ -113,7 +113,7 @@ scalar_wrong(enum field_type type, const struct json *j)
 			   ? NULL
 			   : "must be a time as in RFC 3339";
 	case FIELD_DATE:
-		return string && date_parse(j->text)
+		return string && time_is_day(j->text)
 			   ? NULL
 			   : "must be a date, YYYY-MM-DD";
 	case FIELD_ANY:

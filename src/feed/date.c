@@ -1,8 +1,8 @@
 #include "feed/date.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
 
 struct word {
 	struct str text;
@@ -40,17 +40,9 @@ struct date {
 };
 
 static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
 is_letter(char c)
 {
-	char low = (char)(c | 0x20);
-
-	return (low >= 'a' && low <= 'z') || (unsigned char)c >= 0x80;
+	return str_is_letter(c) || (unsigned char)c >= 0x80;
 }
 
 /* Signs of other scripts to ASCII, ASCII to lower case; the new length. */
@@ -117,7 +109,7 @@ take_number(struct str *s)
 {
 	struct number r = {0};
 
-	while (s->n > 0 && is_digit(s->p[0])) {
+	while (s->n > 0 && str_is_digit(s->p[0])) {
 		if (r.value < 100000000)
 			r.value = r.value * 10 + (s->p[0] - '0');
 		r.digits++;
@@ -129,7 +121,7 @@ take_number(struct str *s)
 static bool
 next_digit(struct str s, char sep)
 {
-	return s.n > 1 && s.p[0] == sep && is_digit(s.p[1]);
+	return s.n > 1 && s.p[0] == sep && str_is_digit(s.p[1]);
 }
 
 /* h has been read, a colon follows. */
@@ -150,7 +142,7 @@ take_time(struct date *d, struct number h, struct str *s)
 		d->second = take_number(s).value;
 	}
 	if (next_digit(*s, '.') || next_digit(*s, ','))
-		for (*s = str_from(*s, 1); s->n > 0 && is_digit(s->p[0]);
+		for (*s = str_from(*s, 1); s->n > 0 && str_is_digit(s->p[0]);
 		     *s = str_from(*s, 1), unit /= 10)
 			d->frac_us += unit * (s->p[0] - '0');
 	while (s->n > 0 && s->p[0] == ':')
@@ -375,13 +367,14 @@ take_word(struct date *d, struct str *s)
 		return;
 	}
 	if (str_eq(w, STR("w")) && d->year >= 0 && d->month < 0 && s->n > 0 &&
-	    is_digit(s->p[0])) {
+	    str_is_digit(s->p[0])) {
 		*s = (struct str){s->p - 1, s->n + 1};
 		week_date(d, s);
 		return;
 	}
 	for (size_t i = 0; d->year < 0 && i < COUNT_OF(ERAS); i++)
-		if (str_eq(w, ERAS[i].text) && s->n > 0 && is_digit(s->p[0])) {
+		if (str_eq(w, ERAS[i].text) && s->n > 0 &&
+		    str_is_digit(s->p[0])) {
 			struct number y = take_number(s);
 
 			y.value += ERAS[i].value;
@@ -448,7 +441,7 @@ packed(struct date *d, struct str s)
 	if (s.n < 5 || s.n > 7)
 		return false;
 	for (size_t i = 0; i < s.n; i++)
-		if (!is_digit(s.p[i]))
+		if (!str_is_digit(s.p[i]))
 			return false;
 	s = str_from(s, year.n);
 	y = take_number(&year);
@@ -498,6 +491,12 @@ date_finish(struct date *d, int64_t *ret)
 	return true;
 }
 
+static int
+two_digits(const char *p)
+{
+	return (p[0] - '0') * 10 + (p[1] - '0');
+}
+
 /*
  * "Mon, 05 Jan 2026 10:00:00 GMT" or "+0900", and RFC 3339, to the letter:
  * nearly all are, and need no thinking.
@@ -505,39 +504,35 @@ date_finish(struct date *d, int64_t *ret)
 static bool
 usual(struct str s, int64_t *ret)
 {
+	static const char FORM[] = "___, 00 ___ 0000 00:00:00 _0000";
 	static const char MONTH_NAMES[] =
 	    "JanFebMarAprMayJunJulAugSepOctNovDec";
-	bool gmt = s.n == 29 && str_ends(s, STR(" GMT"));
-	size_t month = 0;
-	char room[32];
+	bool gmt = s.n == 29 && str_ends(s, STR("GMT"));
+	struct date d = {.zone = 0};
 
-	if (is_digit(s.p[0]))
+	if (str_is_digit(s.p[0]))
 		return s.n > 18 && s.p[4] == '-' && time_parse(s, ret, NULL);
-	if (!gmt &&
-	    !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') && s.p[27] < '2'))
+	if (!gmt && !(s.n == 31 && (s.p[26] == '+' || s.p[26] == '-') &&
+			s.p[27] < '2' && s.p[29] < '6'))
 		return false;
-	if (s.p[3] != ',' || s.p[4] != ' ' || s.p[7] != ' ' || s.p[11] != ' ' ||
-	    s.p[16] != ' ' || s.p[25] != ' ')
+	for (size_t i = 0; i < (gmt ? 26 : s.n); i++)
+		if (FORM[i] == '0' ? !str_is_digit(s.p[i])
+				   : FORM[i] != '_' && FORM[i] != s.p[i])
+			return false;
+	while (
+	    d.month < 12 && memcmp(s.p + 8, MONTH_NAMES + 3 * d.month, 3) != 0)
+		d.month++;
+	if (d.month++ == 12)
 		return false;
-	while (month < 12 && memcmp(s.p + 8, MONTH_NAMES + 3 * month, 3) != 0)
-		month++;
-	if (month == 12)
-		return false;
-	month++;
-	memcpy(room, s.p + 12, 4);
-	room[4] = room[7] = '-';
-	room[5] = (char)('0' + month / 10);
-	room[6] = (char)('0' + month % 10);
-	memcpy(room + 8, s.p + 5, 2);
-	room[10] = 'T';
-	memcpy(room + 11, s.p + 17, 8);
-	room[19] = 'Z';
-	if (!gmt) {
-		memcpy(room + 19, s.p + 26, 3);
-		room[22] = ':';
-		memcpy(room + 23, s.p + 29, 2);
-	}
-	return time_parse((struct str){room, gmt ? 20 : 25}, ret, NULL);
+	d.day = two_digits(s.p + 5);
+	d.year = two_digits(s.p + 12) * 100 + two_digits(s.p + 14);
+	d.hour = two_digits(s.p + 17);
+	d.minute = two_digits(s.p + 20);
+	d.second = two_digits(s.p + 23);
+	if (!gmt)
+		d.zone = (s.p[26] == '-' ? -1 : 1) *
+			 (two_digits(s.p + 27) * 60 + two_digits(s.p + 29));
+	return d.hour < 24 && date_finish(&d, ret);
 }
 
 bool
@@ -561,9 +556,9 @@ feed_date(struct str text, int64_t *ret_us)
 	s = (struct str){room, to_ascii(s, room)};
 	while (s.n > 0) {
 		bool sign = (s.p[0] == '+' || s.p[0] == '-') && s.n > 1 &&
-			    is_digit(s.p[1]);
+			    str_is_digit(s.p[1]);
 
-		if (is_digit(s.p[0])) {
+		if (str_is_digit(s.p[0])) {
 			if (!take_digits(&d, &s))
 				return false;
 		} else if (sign && d.hour >= 0 && !d.zoned) {

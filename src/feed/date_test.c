@@ -1,8 +1,8 @@
 #include "feed/date.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
+#include "feed/limits.h"
 
 /* want NULL: no date can be made out. */
 static const struct {

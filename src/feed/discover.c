@@ -6,6 +6,7 @@
 #include "markup/charset.h"
 #include "markup/href.h"
 #include "markup/html.h"
+#include "markup/limits.h"
 
 /* The largest page: its text, converted, and as much of its tree as fits. */
 #define PAGE_MEM  (64 * MIB)
@@ -176,11 +177,34 @@ link_of(struct search *s, const struct html_node *n)
 			  : (struct str){NULL, 0};
 }
 
+static int
+feed_rank(const struct discover_feed *f)
+{
+	int kind = f->kind == DISCOVER_ATOM  ? 0
+		   : f->kind == DISCOVER_RSS ? 1
+					     : 2;
+
+	return (f->same_host ? 0 : 10) + kind;
+}
+
+/* Smaller than wanted is worse than larger; not said is between. */
+static int
+icon_rank(const struct discover_icon *i)
+{
+	int off = i->pixels == 0        ? 500
+		  : i->pixels >= PIXELS ? i->pixels - PIXELS
+					: 600 + PIXELS - i->pixels;
+
+	off = off < 1000 ? off : 1000;
+	return off + (i->touch ? 2000 : 0) + (i->svg ? 4000 : 0);
+}
+
 static void
 take_feed(struct search *s, const struct html_node *n)
 {
 	struct discover *d = s->ret;
 	struct discover_feed f = {0};
+	size_t at = d->n_feeds;
 
 	if (d->n_feeds == DISCOVER_FEEDS_MAX || !kind_of(n, &f.kind) ||
 	    has_word(html_attr(n, "rel"), "stylesheet"))
@@ -194,7 +218,10 @@ take_feed(struct search *s, const struct html_node *n)
 	f.url = arena_dup(s->keep, f.url);
 	f.title = tidy_title(s->keep, html_attr(n, "title"));
 	f.same_host = str_eq(href_host(f.url), href_host(s->url));
-	d->feeds[d->n_feeds++] = f;
+	for (; at > 0 && feed_rank(&d->feeds[at - 1]) > feed_rank(&f); at--)
+		d->feeds[at] = d->feeds[at - 1];
+	d->feeds[at] = f;
+	d->n_feeds++;
 }
 
 /* "16x16 32x32": that which fits best. "any" is none: it is SVG's. */
@@ -221,16 +248,23 @@ best_size(struct str sizes)
 	return best;
 }
 
+/* By rank, behind its equals; or behind all. */
 static void
-add_icon(struct search *s, struct discover_icon icon)
+add_icon(struct search *s, struct discover_icon icon, bool last)
 {
 	struct discover *d = s->ret;
+	size_t at = d->n_icons;
 
 	for (size_t i = 0; i < d->n_icons; i++)
 		if (str_eq(d->icons[i].url, icon.url))
 			return;
 	icon.url = arena_dup(s->keep, icon.url);
-	d->icons[d->n_icons++] = icon;
+	for (;
+	     at > 0 && !last && icon_rank(&d->icons[at - 1]) > icon_rank(&icon);
+	     at--)
+		d->icons[at] = d->icons[at - 1];
+	d->icons[at] = icon;
+	d->n_icons++;
 }
 
 static void
@@ -248,7 +282,7 @@ take_icon(struct search *s, const struct html_node *n)
 	i.pixels = best_size(html_attr(n, "sizes"));
 	i.svg = str_eq_nocase(str_trim(type), STR("image/svg+xml")) ||
 		str_ends(i.url, STR(".svg"));
-	add_icon(s, i);
+	add_icon(s, i, false);
 }
 
 /* Content that is not the page's own. */
@@ -294,58 +328,10 @@ find_links(struct search *s, const struct html_node *root)
 	}
 }
 
-/* ---- order ---- */
-
-static int
-feed_rank(const struct discover_feed *f)
-{
-	int kind = f->kind == DISCOVER_ATOM  ? 0
-		   : f->kind == DISCOVER_RSS ? 1
-					     : 2;
-
-	return (f->same_host ? 0 : 10) + kind;
-}
-
-/* Smaller than wanted is worse than larger; not said is between. */
-static int
-icon_rank(const struct discover_icon *i)
-{
-	int off = i->pixels == 0        ? 500
-		  : i->pixels >= PIXELS ? i->pixels - PIXELS
-					: 600 + PIXELS - i->pixels;
-
-	off = off < 1000 ? off : 1000;
-	return off + (i->touch ? 2000 : 0) + (i->svg ? 4000 : 0);
-}
-
-/* Few, and what is equal keeps its order. */
-static void
-sort(struct discover *d)
-{
-	for (size_t i = 1; i < d->n_feeds; i++) {
-		struct discover_feed f = d->feeds[i];
-		size_t at = i;
-
-		for (; at > 0 && feed_rank(&d->feeds[at - 1]) > feed_rank(&f);
-		     at--)
-			d->feeds[at] = d->feeds[at - 1];
-		d->feeds[at] = f;
-	}
-	for (size_t i = 1; i < d->n_icons; i++) {
-		struct discover_icon x = d->icons[i];
-		size_t at = i;
-
-		for (; at > 0 && icon_rank(&d->icons[at - 1]) > icon_rank(&x);
-		     at--)
-			d->icons[at] = d->icons[at - 1];
-		d->icons[at] = x;
-	}
-}
-
 static int
 search_page(struct search *s, struct str text, struct err *e)
 {
-	struct discover_icon last = {0};
+	struct discover_icon icon = {0};
 	struct html h;
 
 	if (discover_is_feed(text)) {
@@ -356,11 +342,10 @@ search_page(struct search *s, struct str text, struct err *e)
 		return e->code;
 	find_base(s, h.root);
 	find_links(s, h.root);
-	sort(s->ret);
 	arena_reset(s->links); /* the other one may be full */
-	last.url = href_resolve(s->links, s->url, STR("/favicon.ico"), WEB);
-	if (last.url.p)
-		add_icon(s, last);
+	icon.url = href_resolve(s->links, s->url, STR("/favicon.ico"), WEB);
+	if (icon.url.p)
+		add_icon(s, icon, true);
 	return OK;
 }
 

@@ -23,7 +23,7 @@
 #define FEED_DISCOVER_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "feed/limits.h"
 
 struct arena;
 

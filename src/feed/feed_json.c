@@ -1,12 +1,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "feed/feed_priv.h"
 #include "feed/jsonfix.h"
 #include "feed/link.h"
 #include "feed/slots.h"
+#include "markup/limits.h"
 #include "markup/text.h"
 
 /* JSON Feed 1.0 and 1.1. A member of the wrong type is as good as none. */

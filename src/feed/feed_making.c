@@ -1,7 +1,7 @@
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "feed/feed_priv.h"
+#include "feed/limits.h"
 #include "feed/link.h"
 #include "markup/text.h"
 

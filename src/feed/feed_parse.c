@@ -3,7 +3,9 @@
 #include "base/str.h"
 #include "feed/feed.h"
 #include "feed/feed_priv.h"
+#include "feed/limits.h"
 #include "markup/charset.h"
+#include "markup/limits.h"
 #include "markup/xml.h"
 
 /* What is before the root element. */

@@ -1,13 +1,14 @@
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "feed/feed_priv.h"
+#include "feed/limits.h"
 #include "feed/link.h"
 #include "feed/slots.h"
 #include "feed/xml_value.h"
 #include "markup/dtd.h"
+#include "markup/limits.h"
 #include "markup/text.h"
 
 /*

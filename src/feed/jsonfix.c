@@ -13,12 +13,6 @@ struct fix {
 	size_t safe_depth; /* and what was open then */
 };
 
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static int
 hex4(struct str s)
 {
@@ -125,7 +119,7 @@ comment(struct fix *f)
 static void
 drop_comma(struct fix *f)
 {
-	while (f->to->n > 0 && is_blank(f->to->p[f->to->n - 1]))
+	while (f->to->n > 0 && str_is_blank(f->to->p[f->to->n - 1]))
 		f->to->n--;
 	if (f->to->n > 0 && f->to->p[f->to->n - 1] == ',')
 		f->to->n--;

@@ -1,26 +1,17 @@
 #include "feed/link.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
+#include "markup/href.h"
 
 /* How many bytes "scheme:" takes; 0 when there is none. */
 static size_t
 scheme(struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char low = (char)(s.p[i] | 0x20);
+	size_t n = href_scheme(s).n;
 
-		if (s.p[i] == ':')
-			return i > 0 ? i + 1 : 0;
-		if (low >= 'a' && low <= 'z')
-			continue;
-		if (i == 0 ||
-		    !(s.p[i] == '+' || s.p[i] == '-' || s.p[i] == '.' ||
-			(s.p[i] >= '0' && s.p[i] <= '9')))
-			return 0;
-	}
-	return 0;
+	return n > 0 ? n + 1 : 0;
 }
 
 bool
@@ -29,14 +20,22 @@ link_absolute(struct str link)
 	return scheme(link) > 0;
 }
 
+static bool
+has_scheme(struct str s, const struct str *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq_nocase(href_scheme(s), names[i]))
+			return true;
+	return false;
+}
+
 bool
 link_web(struct str s)
 {
+	static const struct str WEB[] = {STR("http"), STR("https")};
 	size_t n = scheme(s);
-	struct str name = {s.p, n};
 
-	return (str_eq_nocase(name, STR("http:")) ||
-		   str_eq_nocase(name, STR("https:"))) &&
+	return has_scheme(s, WEB, COUNT_OF(WEB)) &&
 	       str_starts(str_from(s, n), STR("//")) && s.n > n + 2;
 }
 
@@ -44,13 +43,9 @@ static bool
 runs(struct str s)
 {
 	static const struct str BAD[] = {
-	    STR("javascript:"), STR("data:"), STR("vbscript:"), STR("file:")};
-	struct str name = {s.p, scheme(s)};
+	    STR("javascript"), STR("data"), STR("vbscript"), STR("file")};
 
-	for (size_t i = 0; i < COUNT_OF(BAD); i++)
-		if (str_eq_nocase(name, BAD[i]))
-			return true;
-	return false;
+	return has_scheme(s, BAD, COUNT_OF(BAD));
 }
 
 static struct str

@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
 #include "feed/xml_value.h"
 #include "markup/charset.h"
+#include "markup/limits.h"
 #include "markup/text.h"
 #include "markup/xml_write.h"
 

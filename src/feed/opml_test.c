@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "feed/limits.h"
 
 #define BODY(x)                                                                \
 	"<?xml version=\"1.0\"?>\n<opml version=\"1.0\"><head><title>My "      \

@@ -1,10 +1,10 @@
 #include "feed/slots.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "feed/date.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "markup/text.h"
 
 void

@@ -163,7 +163,7 @@ mend_c1(struct buf *b, size_t i)
 		i = (size_t)(at - s.p) + 2;
 		if (c >= 0xa0)
 			continue;
-		n = entity_utf8(ENTITY_CP1252[c - 0x80], room);
+		n = str_utf8_put(ENTITY_CP1252[c - 0x80], room);
 		buf_add(&to, (struct str){s.p + from, i - 2 - from});
 		buf_add(&to, (struct str){room, n});
 		from = i;

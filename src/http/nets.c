@@ -2,9 +2,9 @@
 
 #include <arpa/inet.h>
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/limits.h"
 
 bool
 ip_read(struct str text, struct ip *ret)

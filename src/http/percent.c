@@ -6,15 +6,6 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-static int
-nibble(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The length of what was written to p, or -1 for a bad escape. */
 static ssize_t
 unescape(struct str s, bool plus, char *p)
@@ -25,8 +16,8 @@ unescape(struct str s, bool plus, char *p)
 		char c = s.p[i];
 
 		if (c == '%') {
-			int hi = s.n - i > 2 ? nibble(s.p[i + 1]) : -1;
-			int lo = s.n - i > 2 ? nibble(s.p[i + 2]) : -1;
+			int hi = s.n - i > 2 ? str_hex_digit(s.p[i + 1]) : -1;
+			int lo = s.n - i > 2 ? str_hex_digit(s.p[i + 2]) : -1;
 
 			if (hi < 0 || lo < 0)
 				return -1;

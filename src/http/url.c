@@ -9,18 +9,6 @@
 
 /* ---- the host ---- */
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* %xx to bytes. What has no room is too long for a host anyway. */
 static int
 decode(struct str s, char *to, size_t room, size_t *ret_n, struct err *e)
@@ -31,8 +19,8 @@ decode(struct str s, char *to, size_t room, size_t *ret_n, struct err *e)
 		int c = (unsigned char)s.p[i];
 
 		if (c == '%') {
-			int hi = i + 2 < s.n ? hex_digit(s.p[i + 1]) : -1;
-			int lo = hi >= 0 ? hex_digit(s.p[i + 2]) : -1;
+			int hi = i + 2 < s.n ? str_hex_digit(s.p[i + 1]) : -1;
+			int lo = hi >= 0 ? str_hex_digit(s.p[i + 2]) : -1;
 
 			if (lo < 0)
 				return err_set(e, ERR_INVALID,
@@ -137,7 +125,7 @@ read_part(struct str s, uint64_t *ret)
 		s = str_from(s, hex ? 2 : 1);
 	}
 	for (size_t i = 0; i < s.n; i++) {
-		int d = hex_digit(s.p[i]);
+		int d = str_hex_digit(s.p[i]);
 
 		if (d < 0 || (unsigned)d >= base || v > UINT32_MAX)
 			return false;
@@ -153,7 +141,7 @@ looks_numeric(struct str label)
 	size_t i = 0;
 
 	if (label.n > 1 && label.p[0] == '0' && label.p[1] == 'x') {
-		for (i = 2; i < label.n && hex_digit(label.p[i]) >= 0; i++)
+		for (i = 2; i < label.n && str_hex_digit(label.p[i]) >= 0; i++)
 			continue;
 		return i == label.n;
 	}
@@ -399,7 +387,7 @@ url_parse(struct str text, struct url *ret, struct err *e)
 /* ---- writing ---- */
 
 static size_t
-put(char *to, size_t at, struct str s)
+url_put(char *to, size_t at, struct str s)
 {
 	static const char HEX[] = "0123456789ABCDEF";
 
@@ -435,7 +423,7 @@ url_show(const struct url *u, char ret[URL_TEXT_MAX])
 {
 	size_t at = put_origin(u, u->port != (u->https ? 443 : 80), ret);
 
-	at = put(ret, put(ret, at, u->path), u->query);
+	at = url_put(ret, url_put(ret, at, u->path), u->query);
 	ret[at] = '\0';
 	return at;
 }
@@ -443,7 +431,7 @@ url_show(const struct url *u, char ret[URL_TEXT_MAX])
 size_t
 url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = put(ret, put_origin(u, true, ret), u->path);
+	size_t at = url_put(ret, put_origin(u, true, ret), u->path);
 
 	ret[at] = '\0';
 	return at;
@@ -452,7 +440,7 @@ url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
 size_t
 url_format(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = put(ret, url_endpoint(u, ret), u->query);
+	size_t at = url_put(ret, url_endpoint(u, ret), u->query);
 
 	ret[at] = '\0';
 	return at;

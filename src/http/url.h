@@ -26,7 +26,7 @@
 #include <netinet/in.h>
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "http/limits.h"
 
 struct log_line;
 

@@ -43,7 +43,7 @@ mailbox_free(struct mailbox *box)
 }
 
 static void
-enter(struct mailbox *box)
+mailbox_enter(struct mailbox *box)
 {
 	int rc = pthread_mutex_lock(&box->lock);
 
@@ -52,7 +52,7 @@ enter(struct mailbox *box)
 }
 
 static void
-leave(struct mailbox *box)
+mailbox_leave(struct mailbox *box)
 {
 	(void)pthread_mutex_unlock(&box->lock);
 }
@@ -63,7 +63,7 @@ mailbox_post(struct mailbox *box, struct mail *m)
 	bool wake, ok;
 
 	m->next = NULL;
-	enter(box);
+	mailbox_enter(box);
 	ok = !box->closed;
 	if (ok) {
 		*box->last = m;
@@ -72,7 +72,7 @@ mailbox_post(struct mailbox *box, struct mail *m)
 	/* A taker at work looks again by itself: no system call for it. */
 	wake = ok && box->asleep;
 	box->asleep = box->asleep && !wake;
-	leave(box);
+	mailbox_leave(box);
 	if (wake)
 		(void)pthread_cond_signal(&box->some);
 	return ok;
@@ -87,7 +87,7 @@ mailbox_take(struct mailbox *box, int timeout_ms)
 	struct mail *m;
 	int rc = 0;
 
-	enter(box);
+	mailbox_enter(box);
 	while (
 	    !box->first && !box->closed && timeout_ms != 0 && rc != ETIMEDOUT) {
 		box->asleep = true;
@@ -99,7 +99,7 @@ mailbox_take(struct mailbox *box, int timeout_ms)
 	m = box->first;
 	box->first = NULL;
 	box->last = &box->first;
-	leave(box);
+	mailbox_leave(box);
 	return m;
 }
 
@@ -108,17 +108,17 @@ mailbox_closed(struct mailbox *box)
 {
 	bool closed;
 
-	enter(box);
+	mailbox_enter(box);
 	closed = box->closed;
-	leave(box);
+	mailbox_leave(box);
 	return closed;
 }
 
 void
 mailbox_close(struct mailbox *box)
 {
-	enter(box);
+	mailbox_enter(box);
 	box->closed = true;
-	leave(box);
+	mailbox_leave(box);
 	(void)pthread_cond_broadcast(&box->some);
 }

@@ -21,7 +21,7 @@ struct pool {
 
 /* The oldest job; NULL once the pool is closed and empty. */
 static struct pool_job *
-take(struct pool *p)
+pool_take(struct pool *p)
 {
 	struct pool_job *job;
 
@@ -40,13 +40,13 @@ take(struct pool *p)
 }
 
 static void
-run(void *arg)
+pool_run(void *arg)
 {
 	struct pool *p = arg;
 	void *ctx = p->o.enter ? p->o.enter(p->o.arg) : NULL;
 	struct pool_job *job;
 
-	while ((job = take(p)))
+	while ((job = pool_take(p)))
 		job->run(job, ctx);
 	if (p->o.leave)
 		p->o.leave(ctx);
@@ -64,7 +64,8 @@ pool_start(const struct pool_opts *o, struct pool **ret, struct err *e)
 	(void)pthread_mutex_init(&p->lock, NULL);
 	(void)pthread_cond_init(&p->some, NULL);
 	while (rc == OK && p->started < o->threads) {
-		rc = thread_start(o->name, run, p, &p->threads[p->started], e);
+		rc = thread_start(
+		    o->name, pool_run, p, &p->threads[p->started], e);
 		p->started += rc == OK;
 	}
 	if (rc < 0) {

@@ -16,7 +16,7 @@ struct thread {
 };
 
 static void *
-start(void *arg)
+thread_main(void *arg)
 {
 	struct thread *t = arg;
 
@@ -42,7 +42,7 @@ thread_start(const char *name, void (*run)(void *arg), void *arg,
 	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&t->id, &attr, start, t);
+	rc = pthread_create(&t->id, &attr, thread_main, t);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attr);
 	if (rc != 0) {

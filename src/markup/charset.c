@@ -121,33 +121,6 @@ static const struct {
     {STR("\x4c\x6f\xa7\x94"), CS_EBCDIC, false},
 };
 
-/* As str_utf8_bad(), eight at a time where it is ASCII. */
-static size_t
-utf8_bad(struct str s, bool *ret_plain)
-{
-	size_t at = 0;
-
-	*ret_plain = true;
-	while (at < s.n) {
-		uint64_t w;
-		size_t n;
-
-		if (s.n - at >= 8) {
-			memcpy(&w, s.p + at, sizeof(w));
-			if (!(w & 0x8080808080808080u)) {
-				at += 8;
-				continue;
-			}
-		}
-		n = str_utf8_len(str_from(s, at));
-		if (n == 0)
-			break;
-		*ret_plain = *ret_plain && n == 1;
-		at += n;
-	}
-	return at;
-}
-
 /* A character that the end of the text cuts in two. */
 static bool
 is_cut(struct str s)
@@ -211,10 +184,10 @@ mostly_utf8(struct str s)
 static void
 mend_utf8(struct str s, struct buf *to)
 {
-	bool plain, utf8 = mostly_utf8(s);
+	bool utf8 = mostly_utf8(s);
 
 	while (s.n > 0) {
-		size_t good = utf8_bad(s, &plain);
+		size_t good = str_utf8_bad(s);
 		char room[ENTITY_MAX];
 		uint32_t code = 0;
 		unsigned char c;
@@ -226,14 +199,14 @@ mend_utf8(struct str s, struct buf *to)
 		good = utf8 ? halves(s, &code) : 0;
 		if (good > 0) {
 			buf_add(
-			    to, (struct str){room, entity_utf8(code, room)});
+			    to, (struct str){room, str_utf8_put(code, room)});
 			s = str_from(s, good);
 			continue;
 		}
 		c = (unsigned char)s.p[0];
 		buf_add(
 		    to, (struct str){room,
-			    entity_utf8(
+			    str_utf8_put(
 				c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c, room)});
 		s = str_from(s, 1);
 	}
@@ -310,20 +283,29 @@ ask_both(struct str bytes, struct str content_type, enum charset said[2])
 	}
 }
 
+static bool
+is_ascii(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] >= 0x80)
+			return false;
+	return true;
+}
+
 /* What no byte order mark and no zeros tell. */
 static int
 decode_said(struct str bytes, struct str content_type, struct buf *to,
     struct str *ret, struct err *e)
 {
-	bool plain, whole = utf8_bad(bytes, &plain) == bytes.n;
+	struct str good = {bytes.p, str_utf8_bad(bytes)};
 	enum charset said[2], guessed;
 
 	ask_both(bytes, content_type, said);
 	/* Valid UTF-8 is no accident, but these look like ASCII. */
-	if (plain && said[0] == CS_REPLACEMENT)
+	if (said[0] == CS_REPLACEMENT && is_ascii(good))
 		return err_set(e, ERR_INVALID,
 		    "its charset is one that browsers refuse too (ISO-2022-KR, ISO-2022-CN, HZ): it has to be written anew, best in UTF-8");
-	if (whole &&
+	if (good.n == bytes.n &&
 	    !((said[0] == CS_ISO_2022_JP || said[1] == CS_ISO_2022_JP) &&
 		memchr(bytes.p, '\x1b', bytes.n))) {
 		*ret = bytes;
@@ -347,7 +329,6 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 {
 	enum charset start = by_start(&bytes);
 	struct str text = STR_EMPTY;
-	bool plain;
 	int rc = OK;
 
 	assert(bytes.p);
@@ -356,7 +337,7 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
 	} else if (start != CS_UTF_8) {
 		(void)charset_convert(start, bytes, to);
 		text = buf_str(to);
-	} else if (utf8_bad(bytes, &plain) == bytes.n) {
+	} else if (str_utf8_bad(bytes) == bytes.n) {
 		text = bytes;
 	} else {
 		mend_utf8(bytes, to);

@@ -89,7 +89,7 @@ add_code(struct buf *to, uint32_t code)
 {
 	char room[ENTITY_MAX];
 
-	buf_add(to, (struct str){room, entity_utf8(code, room)});
+	buf_add(to, (struct str){room, str_utf8_put(code, room)});
 }
 
 /* All of s, or nothing of it. */

@@ -3,16 +3,10 @@
 #include "base/str.h"
 #include "markup/entity.h"
 
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static struct str
 no_blanks(struct str s)
 {
-	while (s.n > 0 && is_blank(s.p[0]))
+	while (s.n > 0 && str_is_blank(s.p[0]))
 		s = str_from(s, 1);
 	return s;
 }
@@ -92,7 +86,8 @@ define(struct dtd *d, struct str s)
 	size_t from = d->n_text, n = 0;
 
 	s = no_blanks(s);
-	while (n < s.n && !is_blank(s.p[n]) && !strchr("%'\"<>&;[]", s.p[n]))
+	while (
+	    n < s.n && !str_is_blank(s.p[n]) && !strchr("%'\"<>&;[]", s.p[n]))
 		n++;
 	name = (struct str){s.p, n};
 	s = no_blanks(str_from(s, n));
@@ -123,7 +118,7 @@ dtd_read(struct dtd *d, struct str s)
 		if (!at)
 			return;
 		s = str_from(s, (size_t)(at - s.p) + MARK.n);
-		if (s.n > 0 && is_blank(s.p[0]))
+		if (s.n > 0 && str_is_blank(s.p[0]))
 			define(d, s);
 	}
 }

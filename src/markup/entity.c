@@ -17,31 +17,6 @@ const uint16_t ENTITY_CP1252[32] = {0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026,
     0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc, 0x2122,
     0x161, 0x203a, 0x153, 0x9d, 0x17e, 0x178};
 
-size_t
-entity_utf8(uint32_t code, char ret[4])
-{
-	if (code < 0x80) {
-		ret[0] = (char)code;
-		return 1;
-	}
-	if (code < 0x800) {
-		ret[0] = (char)(0xc0 | code >> 6);
-		ret[1] = (char)(0x80 | (code & 0x3f));
-		return 2;
-	}
-	if (code < 0x10000) {
-		ret[0] = (char)(0xe0 | code >> 12);
-		ret[1] = (char)(0x80 | (code >> 6 & 0x3f));
-		ret[2] = (char)(0x80 | (code & 0x3f));
-		return 3;
-	}
-	ret[0] = (char)(0xf0 | code >> 18);
-	ret[1] = (char)(0x80 | (code >> 12 & 0x3f));
-	ret[2] = (char)(0x80 | (code >> 6 & 0x3f));
-	ret[3] = (char)(0x80 | (code & 0x3f));
-	return 4;
-}
-
 uint32_t
 entity_code(struct str s, size_t len)
 {
@@ -98,16 +73,14 @@ numeric(struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
 		i++;
 	else if (in == ENTITY_IN_XML)
 		return 0;
-	*ret_n = entity_utf8(allowed(code, in), ret);
+	*ret_n = str_utf8_put(allowed(code, in), ret);
 	return i;
 }
 
 static bool
 is_alnum(char c)
 {
-	char l = (char)(c | 0x20);
-
-	return (c >= '0' && c <= '9') || (l >= 'a' && l <= 'z');
+	return str_is_digit(c) || str_is_letter(c);
 }
 
 static const char *

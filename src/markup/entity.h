@@ -26,9 +26,6 @@ enum entity_in {
 size_t entity_read(
     struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n);
 
-/* How many bytes the character takes; `code` is a character. */
-size_t entity_utf8(uint32_t code, char ret[4]);
-
 /* The character that s begins with, which takes `len` bytes of UTF-8. */
 uint32_t entity_code(struct str s, size_t len);
 

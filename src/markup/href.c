@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "markup/limits.h"
 
 /* A link in parts, all borrowed. */
 struct parts {
@@ -32,17 +32,17 @@ stripped(struct arena *a, struct str s)
 	return (struct str){p, n};
 }
 
-static struct str
-scheme_of(struct str s)
+struct str
+href_scheme(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i], l = (char)(c | 0x20);
+		char c = s.p[i];
 
 		if (c == ':' && i > 0)
 			return (struct str){s.p, i};
-		if (!(l >= 'a' && l <= 'z') &&
-		    (i == 0 || !((c >= '0' && c <= '9') || c == '+' ||
-				   c == '-' || c == '.')))
+		if (!str_is_letter(c) &&
+		    (i == 0 ||
+			!(str_is_digit(c) || c == '+' || c == '-' || c == '.')))
 			break;
 	}
 	return STR_EMPTY;
@@ -261,9 +261,9 @@ href_resolve(struct arena *a, struct str base, struct str text, int schemes)
 
 	if (!s.p)
 		return ret;
-	r.scheme = scheme_of(s);
+	r.scheme = href_scheme(s);
 	base = stripped(a, base);
-	from.scheme = scheme_of(base);
+	from.scheme = href_scheme(base);
 	if (!(scheme_bit(from.scheme) & (HREF_HTTP | HREF_HTTPS)))
 		from.scheme = STR_EMPTY;
 	bit = scheme_bit(r.scheme.n > 0 ? r.scheme : from.scheme);

@@ -29,6 +29,8 @@ enum { HREF_HTTP = 1, HREF_HTTPS = 2, HREF_MAILTO = 4 };
  */
 struct str href_resolve(
     struct arena *a, struct str base, struct str text, int schemes);
+/* "scheme" of "scheme:rest", in any case; empty: there is none. */
+struct str href_scheme(struct str s);
 /* "host:port" of what href_resolve() wrote. */
 struct str href_host(struct str url);
 

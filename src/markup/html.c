@@ -185,13 +185,17 @@ push(struct html_parser *p, struct html_node *n)
 }
 
 struct html_node *
-html_open_ns(struct html_parser *p, const struct html_token *t, enum html_ns ns)
+html_open_node(struct html_parser *p, struct html_node *n)
 {
-	struct html_node *n = element(p, t, ns);
-
 	html_place(p, current(p), n);
 	push(p, n);
 	return n;
+}
+
+struct html_node *
+html_open_ns(struct html_parser *p, const struct html_token *t, enum html_ns ns)
+{
+	return html_open_node(p, element(p, t, ns));
 }
 
 struct html_node *
@@ -207,9 +211,7 @@ html_open_tag(struct html_parser *p, enum html_tag tag)
 
 	n->tag = (uint8_t)tag;
 	n->text = str_of(NAMES[tag]);
-	html_place(p, current(p), n);
-	push(p, n);
-	return n;
+	return html_open_node(p, n);
 }
 
 void
@@ -257,62 +259,34 @@ html_stack_pop(struct html_parser *p)
 		p->n_open--;
 }
 
-void
-html_stack_pop_to(struct html_parser *p, const struct html_node *n)
+size_t
+html_stack_index(const struct html_parser *p, const struct html_node *n)
 {
-	while (p->n_open > 1) {
-		const struct html_node *c = current(p);
+	size_t i = 0;
 
-		p->n_open--;
-		if (c == n)
-			return;
-	}
+	while (i < p->n_open && p->open[i] != n)
+		i++;
+	return i;
 }
 
 void
 html_stack_pop_until(struct html_parser *p, enum html_tag t)
 {
-	while (p->n_open > 1) {
-		bool done = is(current(p), t);
-
-		p->n_open--;
-		if (done)
+	while (p->n_open > 1)
+		if (is(p->open[--p->n_open], t))
 			return;
-	}
-}
-
-void
-html_stack_pop_until_any(struct html_parser *p, uint16_t f)
-{
-	while (p->n_open > 1) {
-		bool done = flag(current(p), f);
-
-		p->n_open--;
-		if (done)
-			return;
-	}
-}
-
-bool
-html_stack_holds(const struct html_parser *p, const struct html_node *n)
-{
-	for (size_t i = p->n_open; i > 0; i--)
-		if (p->open[i - 1] == n)
-			return true;
-	return false;
 }
 
 void
 html_stack_remove(struct html_parser *p, const struct html_node *n)
 {
-	for (size_t i = p->n_open; i > 1; i--) {
-		if (p->open[i - 1] != n)
-			continue;
-		memmove(&p->open[i - 1], &p->open[i],
-		    (p->n_open - i) * sizeof(p->open[0]));
-		p->n_open--;
+	size_t i = html_stack_index(p, n);
+
+	if (i == 0 || i == p->n_open)
 		return;
-	}
+	p->n_open--;
+	memmove(
+	    &p->open[i], &p->open[i + 1], (p->n_open - i) * sizeof(p->open[0]));
 }
 
 bool
@@ -340,28 +314,50 @@ html_scope_ends(const struct html_node *n, enum html_scope s)
 	       (s == SCOPE_LIST && (is(n, T_OL) || is(n, T_UL)));
 }
 
-bool
-html_in_scope(const struct html_parser *p, enum html_tag t, enum html_scope s)
+/* The last that is open of this tag, or with one of these flags; 0: none. */
+static size_t
+find_in_scope(
+    const struct html_parser *p, enum html_tag t, uint16_t f, enum html_scope s)
 {
-	for (size_t i = p->n_open; i > 1; i--) {
-		if (is(p->open[i - 1], t))
-			return true;
-		if (html_scope_ends(p->open[i - 1], s))
-			return false;
+	for (size_t i = p->n_open; i-- > 1;) {
+		if (is(p->open[i], t) || flag(p->open[i], f))
+			return i;
+		if (html_scope_ends(p->open[i], s))
+			break;
 	}
-	return false;
+	return 0;
 }
 
 bool
-html_in_scope_any(const struct html_parser *p, uint16_t f, enum html_scope s)
+html_in_scope(const struct html_parser *p, enum html_tag t, enum html_scope s)
 {
-	for (size_t i = p->n_open; i > 1; i--) {
-		if (flag(p->open[i - 1], f))
-			return true;
-		if (html_scope_ends(p->open[i - 1], s))
-			return false;
-	}
-	return false;
+	return find_in_scope(p, t, 0, s) > 0;
+}
+
+static bool
+cut_stack(struct html_parser *p, size_t n)
+{
+	if (n > 0)
+		p->n_open = n;
+	return n > 0;
+}
+
+bool
+html_close(struct html_parser *p, enum html_tag t, enum html_scope s)
+{
+	return cut_stack(p, find_in_scope(p, t, 0, s));
+}
+
+bool
+html_close_any(struct html_parser *p, uint16_t f, enum html_scope s)
+{
+	return cut_stack(p, find_in_scope(p, T_COUNT, f, s));
+}
+
+bool
+html_close_p(struct html_parser *p)
+{
+	return html_close(p, T_P, SCOPE_BUTTON);
 }
 
 void
@@ -370,13 +366,6 @@ html_end_implied(struct html_parser *p, enum html_tag but)
 	while (flag(current(p), F_IMPLIED) &&
 	       (but == T_OTHER || !is(current(p), but)) && p->n_open > 1)
 		p->n_open--;
-}
-
-void
-html_close_p(struct html_parser *p)
-{
-	if (html_in_scope(p, T_P, SCOPE_BUTTON))
-		html_stack_pop_until(p, T_P);
 }
 
 void

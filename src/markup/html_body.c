@@ -41,14 +41,14 @@ start_item(struct html_parser *p, struct html_token *t)
 		    t->tag == T_LI ? is(n, T_LI) : is(n, T_DD) || is(n, T_DT);
 
 		if (ends) {
-			html_stack_pop_to(p, n);
+			p->n_open = i - 1;
 			break;
 		}
 		if (html_is_special(n) && !is(n, T_ADDRESS) && !is(n, T_DIV) &&
 		    !is(n, T_P))
 			break;
 	}
-	html_close_p(p);
+	(void)html_close_p(p);
 	(void)html_open(p, t);
 }
 
@@ -80,7 +80,7 @@ start_form(struct html_parser *p, struct html_token *t)
 
 	if (p->form && !inside)
 		return;
-	html_close_p(p);
+	(void)html_close_p(p);
 	n = html_open(p, t);
 	if (!inside)
 		p->form = n;
@@ -89,7 +89,7 @@ start_form(struct html_parser *p, struct html_token *t)
 static void
 start_table(struct html_parser *p, struct html_token *t)
 {
-	html_close_p(p);
+	(void)html_close_p(p);
 	if (!html_has_room(p))
 		return;
 	(void)html_open(p, t);
@@ -100,12 +100,8 @@ start_table(struct html_parser *p, struct html_token *t)
 static void
 start_button(struct html_parser *p, struct html_token *t)
 {
-	if (html_in_scope(p, t->tag, SCOPE_PLAIN)) {
-		html_end_implied(p, T_OTHER);
-		html_stack_pop_until(p, t->tag);
-		if (t->tag == T_SELECT)
-			return;
-	}
+	if (html_close(p, t->tag, SCOPE_PLAIN) && t->tag == T_SELECT)
+		return;
 	html_format_reopen(p);
 	(void)html_open(p, t);
 }
@@ -125,9 +121,9 @@ static void
 start_void(struct html_parser *p, struct html_token *t)
 {
 	if (t->tag == T_HR)
-		html_close_p(p);
-	else if (t->tag == T_INPUT && html_in_scope(p, T_SELECT, SCOPE_PLAIN))
-		html_stack_pop_until(p, T_SELECT);
+		(void)html_close_p(p);
+	else if (t->tag == T_INPUT)
+		(void)html_close(p, T_SELECT, SCOPE_PLAIN);
 	if (t->tag != T_PARAM && t->tag != T_SOURCE && t->tag != T_TRACK &&
 	    t->tag != T_HR)
 		html_format_reopen(p);
@@ -138,7 +134,7 @@ static void
 start_raw(struct html_parser *p, struct html_token *t)
 {
 	if (t->tag == T_XMP) {
-		html_close_p(p);
+		(void)html_close_p(p);
 		html_format_reopen(p);
 	}
 	html_raw(p, t);
@@ -165,7 +161,7 @@ start_other(struct html_parser *p, struct html_token *t)
 static void
 start_pre(struct html_parser *p, struct html_token *t)
 {
-	html_close_p(p);
+	(void)html_close_p(p);
 	(void)html_open(p, t);
 	p->skip_lf = true;
 }
@@ -173,7 +169,7 @@ start_pre(struct html_parser *p, struct html_token *t)
 static void
 start_heading(struct html_parser *p, struct html_token *t)
 {
-	html_close_p(p);
+	(void)html_close_p(p);
 	if (flag(current(p), F_HEADING))
 		html_stack_pop(p);
 	(void)html_open(p, t);
@@ -194,7 +190,7 @@ start_marked(struct html_parser *p, struct html_token *t)
 static void
 start_plaintext(struct html_parser *p, struct html_token *t)
 {
-	html_close_p(p);
+	(void)html_close_p(p);
 	(void)html_open(p, t);
 	html_format_reopen(p);
 	html_text(p, html_lexer_rest(&p->lex));
@@ -203,7 +199,7 @@ start_plaintext(struct html_parser *p, struct html_token *t)
 static void
 start_block(struct html_parser *p, struct html_token *t)
 {
-	html_close_p(p);
+	(void)html_close_p(p);
 	(void)html_open(p, t);
 }
 
@@ -265,14 +261,11 @@ end_form(struct html_parser *p)
 	const struct html_node *n = p->form;
 
 	if (html_stack_has(p, T_TEMPLATE)) {
-		if (!html_in_scope(p, T_FORM, SCOPE_PLAIN))
-			return;
-		html_end_implied(p, T_OTHER);
-		html_stack_pop_until(p, T_FORM);
+		(void)html_close(p, T_FORM, SCOPE_PLAIN);
 		return;
 	}
 	p->form = NULL;
-	if (!n || !html_stack_holds(p, n) ||
+	if (!n || html_stack_index(p, n) == p->n_open ||
 	    !html_in_scope(p, T_FORM, SCOPE_PLAIN))
 		return;
 	html_end_implied(p, T_OTHER);
@@ -282,11 +275,8 @@ end_form(struct html_parser *p)
 static void
 end_scoped(struct html_parser *p, const struct html_token *t, enum html_scope s)
 {
-	if (!html_in_scope(p, t->tag, s))
-		return;
-	html_end_implied(p, HTML_FLAGS[t->tag] & F_IMPLIED ? t->tag : T_OTHER);
-	html_stack_pop_until(p, t->tag);
-	if (t->tag == T_APPLET || t->tag == T_MARQUEE || t->tag == T_OBJECT)
+	if (html_close(p, t->tag, s) &&
+	    (t->tag == T_APPLET || t->tag == T_MARQUEE || t->tag == T_OBJECT))
 		html_format_clear(p);
 }
 
@@ -308,7 +298,7 @@ body_end(struct html_parser *p, struct html_token *t)
 	case T_P:
 		if (!html_in_scope(p, T_P, SCOPE_BUTTON))
 			(void)html_open_tag(p, T_P);
-		html_close_p(p);
+		(void)html_close_p(p);
 		return;
 	case T_LI:
 		end_scoped(p, t, SCOPE_LIST);
@@ -324,8 +314,7 @@ body_end(struct html_parser *p, struct html_token *t)
 	if (f & (F_BLOCK | F_CLOSES)) {
 		end_scoped(p, t, SCOPE_PLAIN);
 	} else if (f & F_HEADING) {
-		if (html_in_scope_any(p, F_HEADING, SCOPE_PLAIN))
-			html_stack_pop_until_any(p, F_HEADING);
+		(void)html_close_any(p, F_HEADING, SCOPE_PLAIN);
 	} else if (f & F_FORMAT) {
 		html_adopt(p, t);
 	} else {

@@ -52,7 +52,7 @@ html_format_push(struct html_parser *p, struct html_node *n)
 {
 	size_t begin = part(p), alike = 0, first = 0;
 
-	if (!html_stack_holds(p, n))
+	if (html_stack_index(p, n) == p->n_open)
 		return; /* the stack was full: it is closed already */
 	for (size_t i = p->n_format; i > begin; i--) {
 		if (!same(p->format[i - 1], n))
@@ -119,23 +119,13 @@ html_format_reopen(struct html_parser *p)
 {
 	size_t i = p->n_format;
 
-	while (
-	    i > 0 && p->format[i - 1] && !html_stack_holds(p, p->format[i - 1]))
+	while (i > 0 && p->format[i - 1] &&
+	       html_stack_index(p, p->format[i - 1]) == p->n_open)
 		i--;
 	for (; i < p->n_format; i++) {
-		const struct html_node *old = p->format[i];
-		struct html_node *n;
-		struct html_token t UNINIT;
-
 		if (!html_has_room(p))
 			return;
-		t.tag = (enum html_tag)old->tag;
-		t.text = old->text;
-		t.n_attrs = 0;
-		n = html_open(p, &t);
-		n->attrs = old->attrs;
-		n->n_attrs = old->n_attrs;
-		p->format[i] = n;
+		p->format[i] = html_open_node(p, clone(p, p->format[i]));
 	}
 }
 
@@ -161,16 +151,6 @@ format_index(const struct html_parser *p, const struct html_node *n)
 	size_t i = 0;
 
 	while (i < p->n_format && p->format[i] != n)
-		i++;
-	return i;
-}
-
-static size_t
-html_stack_index(const struct html_parser *p, const struct html_node *n)
-{
-	size_t i = 0;
-
-	while (i < p->n_open && p->open[i] != n)
 		i++;
 	return i;
 }

@@ -12,8 +12,8 @@
 #ifndef MARKUP_HTML_PRIV_H
 #define MARKUP_HTML_PRIV_H
 
-#include "base/limits.h"
 #include "markup/html.h"
+#include "markup/limits.h"
 
 /* What html_tags.tbl says of an element. */
 enum {
@@ -107,6 +107,7 @@ flag(const struct html_node *n, uint16_t f)
 struct html_node *html_open(struct html_parser *p, const struct html_token *t);
 struct html_node *html_open_ns(
     struct html_parser *p, const struct html_token *t, enum html_ns ns);
+struct html_node *html_open_node(struct html_parser *p, struct html_node *n);
 struct html_node *html_open_tag(struct html_parser *p, enum html_tag tag);
 /* Puts it in, closed at once. */
 void html_put(struct html_parser *p, const struct html_token *t);
@@ -122,23 +123,23 @@ bool html_has_room(
     const struct html_parser *p); /* for more than a table's parts */
 
 void html_stack_pop(struct html_parser *p);
-void html_stack_pop_to(struct html_parser *p, const struct html_node *n);
 void html_stack_pop_until(struct html_parser *p, enum html_tag t);
-void html_stack_pop_until_any(struct html_parser *p, uint16_t f);
 void html_stack_remove(struct html_parser *p, const struct html_node *n);
 bool html_stack_has(const struct html_parser *p, enum html_tag t);
-bool html_stack_holds(const struct html_parser *p, const struct html_node *n);
+/* From the bottom; n_open: it is not in there. */
+size_t html_stack_index(const struct html_parser *p, const struct html_node *n);
 /* SCOPE_TABLE stops at table, html and template alone. */
 enum html_scope { SCOPE_PLAIN, SCOPE_LIST, SCOPE_BUTTON, SCOPE_TABLE };
 bool html_scope_ends(const struct html_node *n, enum html_scope s);
 bool html_is_special(const struct html_node *n);
 bool html_in_scope(
     const struct html_parser *p, enum html_tag t, enum html_scope s);
+/* Ends it, and what is open in it; false: there is none in scope. */
+bool html_close(struct html_parser *p, enum html_tag t, enum html_scope s);
 /* One that has the flag. */
-bool html_in_scope_any(
-    const struct html_parser *p, uint16_t f, enum html_scope s);
+bool html_close_any(struct html_parser *p, uint16_t f, enum html_scope s);
+bool html_close_p(struct html_parser *p); /* in button scope */
 void html_end_implied(struct html_parser *p, enum html_tag but);
-void html_close_p(struct html_parser *p); /* when one is in button scope */
 
 void html_format_push(struct html_parser *p, struct html_node *n);
 void html_format_marker(struct html_parser *p);

@@ -93,9 +93,8 @@ table_start(struct html_parser *p, struct html_token *t)
 		return start_part(p, t);
 	switch ((int)t->tag) {
 	case T_TABLE:
-		if (!html_in_scope(p, T_TABLE, SCOPE_TABLE))
+		if (!html_close(p, T_TABLE, SCOPE_TABLE))
 			return false;
-		html_stack_pop_until(p, T_TABLE);
 		html_set_mode(p);
 		return true;
 	case T_STYLE:
@@ -139,10 +138,8 @@ html_in_table(struct html_parser *p, struct html_token *t)
 	if (t->kind == TOK_START)
 		return table_start(p, t);
 	if (t->tag == T_TABLE) {
-		if (html_in_scope(p, T_TABLE, SCOPE_TABLE)) {
-			html_stack_pop_until(p, T_TABLE);
+		if (html_close(p, T_TABLE, SCOPE_TABLE))
 			html_set_mode(p);
-		}
 		return false;
 	}
 	if (t->tag == T_TEMPLATE) {
@@ -162,9 +159,8 @@ html_in_caption(struct html_parser *p, struct html_token *t)
 	if (!ends)
 		return t->kind == TOK_END && outer(t->tag) ? false
 							   : html_in_body(p, t);
-	if (!html_in_scope(p, T_CAPTION, SCOPE_TABLE))
+	if (!html_close(p, T_CAPTION, SCOPE_TABLE))
 		return false;
-	html_stack_pop_until(p, T_CAPTION);
 	html_format_clear(p);
 	p->mode = html_in_table;
 	return !own;
@@ -206,10 +202,8 @@ html_in_colgroup(struct html_parser *p, struct html_token *t)
 static bool
 leave_section(struct html_parser *p)
 {
-	if (!html_in_scope_any(p, F_SECTION, SCOPE_TABLE))
+	if (!html_close_any(p, F_SECTION, SCOPE_TABLE))
 		return false;
-	to_section(p);
-	html_stack_pop(p);
 	p->mode = html_in_table;
 	return true;
 }
@@ -250,10 +244,8 @@ html_in_table_body(struct html_parser *p, struct html_token *t)
 static bool
 leave_row(struct html_parser *p)
 {
-	if (!html_in_scope(p, T_TR, SCOPE_TABLE))
+	if (!html_close(p, T_TR, SCOPE_TABLE))
 		return false;
-	to_row(p);
-	html_stack_pop(p);
 	p->mode = html_in_table_body;
 	return true;
 }
@@ -299,9 +291,8 @@ end_cell(struct html_parser *p)
 static bool
 leave_cell(struct html_parser *p)
 {
-	if (!html_in_scope_any(p, F_CELL, SCOPE_TABLE))
+	if (!html_close_any(p, F_CELL, SCOPE_TABLE))
 		return false;
-	html_stack_pop_until_any(p, F_CELL);
 	end_cell(p);
 	return true;
 }
@@ -315,10 +306,8 @@ html_in_cell(struct html_parser *p, struct html_token *t)
 		return leave_cell(p);
 	if (t->kind == TOK_END) {
 		if (f & F_CELL) {
-			if (html_in_scope(p, t->tag, SCOPE_TABLE)) {
-				html_stack_pop_until(p, t->tag);
+			if (html_close(p, t->tag, SCOPE_TABLE))
 				end_cell(p);
-			}
 			return false;
 		}
 		if (t->tag == T_TABLE || t->tag == T_TR || (f & F_SECTION))

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "markup/limits.h"
 
 /*
  * What stands on the right is what parse5 finds, a parser of HTML for Node

@@ -8,12 +8,6 @@
 static const char UNKNOWN[3] = {'\xef', '\xbf', '\xbd'};
 
 static bool
-is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool
 is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\f';
@@ -169,7 +163,7 @@ text_token(struct html_lexer *l, struct html_token *t)
 		if (!lt)
 			break;
 		c = peek(l, 1);
-		if (is_letter(c) || c == '!' || c == '?' ||
+		if (str_is_letter(c) || c == '!' || c == '?' ||
 		    (c == '/' && l->at + 2 < l->in.n))
 			break;
 		l->at++;
@@ -357,8 +351,8 @@ html_lexer_next(struct html_lexer *l, struct html_token *t)
 	while (l->at < l->in.n && !l->full) {
 		if (text_token(l, t))
 			return;
-		if (is_letter(peek(l, 1)) ||
-		    (peek(l, 1) == '/' && is_letter(peek(l, 2)))) {
+		if (str_is_letter(peek(l, 1)) ||
+		    (peek(l, 1) == '/' && str_is_letter(peek(l, 2)))) {
 			if (tag_token(l, t))
 				return;
 		} else if (skip_markup(l, t)) {

@@ -4,10 +4,10 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "markup/href.h"
 #include "markup/html.h"
+#include "markup/limits.h"
 
 /* How deep a table's parts nest: table, tbody, tr, td. */
 #define TABLE_DEPTH 4
@@ -222,57 +222,51 @@ put_line(struct writer *w)
 	w->want_line = false;
 }
 
-/* What the byte at the start of s is written as; *n: how many it stands for. */
-static struct str
-escape(struct str s, bool attr, size_t *n)
+/* How many bytes at the start of s are not written as they are. */
+static size_t
+special(struct str s, bool attr)
 {
 	unsigned char c = (unsigned char)s.p[0];
 
-	*n = 1;
-	if (c == '&')
-		return STR("&amp;");
-	if (c == '<')
-		return STR("&lt;");
-	if (c == '>')
-		return STR("&gt;");
-	if (c == '"' && attr)
-		return STR("&#34;");
-	if (c == '\r' || c == '\f')
-		return STR("\n");
-	if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
-		return STR_EMPTY;
+	if (c == '"')
+		return attr;
 	/* Controls of C1, and a mark that a parser may take off. */
-	if (c == 0xc2 && s.n > 1 && (unsigned char)s.p[1] < 0xa0) {
-		*n = 2;
-		return STR_EMPTY;
-	}
-	if (c == 0xef && str_starts(s, STR("\xef\xbb\xbf"))) {
-		*n = 3;
-		return STR_EMPTY;
-	}
-	return (struct str){s.p, 1};
+	if (c == 0xc2)
+		return s.n > 1 && (unsigned char)s.p[1] < 0xa0 ? 2 : 0;
+	if (c == 0xef)
+		return str_starts(s, STR("\xef\xbb\xbf")) ? 3 : 0;
+	return 1;
 }
 
 static void
 escaped(struct buf *b, struct str s, bool attr)
 {
-	while (s.n > 0) {
-		size_t run = 0, n;
+	static const char *const AS[256] = {[0 ... 8] = "",
+	    [11] = "",
+	    ['\f'] = "\n",
+	    ['\r'] = "\n",
+	    [14 ... 31] = "",
+	    ['"'] = "&#34;",
+	    ['&'] = "&amp;",
+	    ['<'] = "&lt;",
+	    ['>'] = "&gt;",
+	    [0x7f] = "",
+	    [0xc2] = "",
+	    [0xef] = ""};
+	size_t from = 0;
 
-		while (run < s.n && (s.p[run] >= '?' || s.p[run] == ' ' ||
-					(s.p[run] >= '\'' && s.p[run] < '<')))
-			run++;
-		/* 0x7f is the one of these that is not plain. */
-		if (run > 0 && memchr(s.p, 0x7f, run))
-			run = (size_t)((const char *)memchr(s.p, 0x7f, run) -
-				       s.p);
-		buf_add(b, (struct str){s.p, run});
-		s = str_from(s, run);
-		if (s.n == 0)
-			return;
-		buf_add(b, escape(s, attr, &n));
-		s = str_from(s, n);
+	for (size_t i = 0; i < s.n; i++) {
+		const char *as = AS[(unsigned char)s.p[i]];
+		size_t n = as ? special(str_from(s, i), attr) : 0;
+
+		if (n == 0)
+			continue;
+		buf_add(b, (struct str){s.p + from, i - from});
+		buf_addz(b, as);
+		from = i + n;
+		i = from - 1;
 	}
+	buf_add(b, str_from(s, from));
 }
 
 static void

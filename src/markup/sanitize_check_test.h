@@ -8,9 +8,9 @@
 #define MARKUP_SANITIZE_CHECK_TEST_H
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "markup/html.h"
+#include "markup/limits.h"
 #include "markup/sanitize.h"
 
 static inline bool

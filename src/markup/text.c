@@ -17,27 +17,14 @@ text_copy(struct arena *a, struct str s)
 	return (struct str){p, s.n};
 }
 
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static bool
-is_letter(char c)
-{
-	char low = (char)(c | 0x20);
-
-	return low >= 'a' && low <= 'z';
-}
-
 /* Bytes of the tag or comment at s; 0: it is none; SIZE_MAX: nor is any. */
 static size_t
 tag_len(struct str s)
 {
 	const char *end;
 
-	if (s.n < 3 || !(is_letter(s.p[1]) || s.p[1] == '/' || s.p[1] == '!'))
+	if (s.n < 3 ||
+	    !(str_is_letter(s.p[1]) || s.p[1] == '/' || s.p[1] == '!'))
 		return 0;
 	end = memchr(s.p, '>', s.n);
 	return end ? (size_t)(end - s.p) + 1 : SIZE_MAX;
@@ -87,15 +74,15 @@ text_squeeze(struct arena *a, struct str s)
 
 	s = str_trim(s);
 	for (size_t i = 0; i < s.n && !again; i++)
-		again =
-		    is_blank(s.p[i]) && (s.p[i] != ' ' || is_blank(s.p[i + 1]));
+		again = str_is_blank(s.p[i]) &&
+			(s.p[i] != ' ' || str_is_blank(s.p[i + 1]));
 	if (!again)
 		return s;
 	p = arena_try(a, s.n);
 	if (!p)
 		return STR_EMPTY;
 	for (size_t i = 0; i < s.n; i++) {
-		if (!is_blank(s.p[i]))
+		if (!str_is_blank(s.p[i]))
 			p[n++] = s.p[i];
 		else if (n > 0 && p[n - 1] != ' ')
 			p[n++] = ' ';
@@ -119,7 +106,7 @@ tagged(struct str s)
 		if (!lt)
 			return false;
 		s = str_from(s, (size_t)(lt - s.p) + 1);
-		if ((s.p[0] == '/' && is_letter(s.p[1])) ||
+		if ((s.p[0] == '/' && str_is_letter(s.p[1])) ||
 		    str_starts(s, STR("br")) || str_starts(s, STR("img ")))
 			return true;
 	}
@@ -226,7 +213,7 @@ text_base64(struct arena *a, struct str s)
 	for (size_t i = 0; i < s.n && s.p[i] != '='; i++) {
 		const char *at;
 
-		if (is_blank(s.p[i]))
+		if (str_is_blank(s.p[i]))
 			continue;
 		at = s.p[i] ? strchr(SIGNS, s.p[i]) : NULL;
 		if (!at)

@@ -7,8 +7,8 @@
 #include <assert.h>
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "markup/limits.h"
 #include "markup/xml.h"
 
 struct xml_print {

@@ -5,8 +5,8 @@
 #define MARKUP_XML_PRIV_H
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "markup/entity.h"
+#include "markup/limits.h"
 #include "markup/xml.h"
 
 enum {

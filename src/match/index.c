@@ -2,64 +2,73 @@
 
 #include <assert.h>
 
+#include "base/mem.h"
+
 #define FIRST_BUCKETS ((size_t)16)
 
-static struct link **
+void
+index_init(
+    struct index *x, bool (*is)(const struct index_link *l, struct str key))
+{
+	*x = (struct index){.is = is, .sip = sip_new()};
+}
+
+static struct index_link **
 bucket(const struct index *x, uint32_t hash)
 {
 	return &x->buckets[hash & (x->cap - 1)];
 }
 
-struct link *
-index_first(const struct index *x, uint32_t hash)
+void *
+index_find(const struct index *x, struct str key)
 {
-	return x->cap ? *bucket(x, hash) : NULL;
+	uint32_t h = (uint32_t)sip_hash(&x->sip, key);
+	struct index_link *l = x->cap ? *bucket(x, h) : NULL;
+
+	while (l && (l->hash != h || !x->is(l, key)))
+		l = l->next;
+	return l;
 }
 
 static void
-push(struct index *x, struct link *l)
+push(struct index *x, struct index_link *l)
 {
-	struct link **at = bucket(x, l->hash);
+	struct index_link **at = bucket(x, l->hash);
 
 	l->next = *at;
 	*at = l;
 }
 
-static bool
-grow(struct index *x)
+static void
+widen(struct index *x)
 {
-	struct index wide = {.n = x->n};
+	struct index wide = *x;
 
-	if (x->n < x->cap)
-		return true;
 	wide.cap = x->cap ? 2 * x->cap : FIRST_BUCKETS;
-	wide.buckets = calloc(wide.cap, sizeof(struct link *));
-	if (!wide.buckets)
-		return false;
+	wide.buckets = mem_array(wide.cap, sizeof(struct index_link *));
 	for (size_t i = 0; i < x->cap; i++)
-		for (struct link *l = x->buckets[i], *next; l; l = next) {
+		for (struct index_link *l = x->buckets[i], *next; l; l = next) {
 			next = l->next;
 			push(&wide, l);
 		}
 	free(x->buckets);
 	*x = wide;
-	return true;
-}
-
-int
-index_add(struct index *x, struct link *l, struct err *e)
-{
-	if (!grow(x))
-		return err_set(e, ERR_NOMEM, "no memory for a table");
-	push(x, l);
-	x->n++;
-	return OK;
 }
 
 void
-index_remove(struct index *x, struct link *l)
+index_add(struct index *x, struct str key, struct index_link *l)
 {
-	struct link **at = bucket(x, l->hash);
+	if (x->n == x->cap)
+		widen(x);
+	l->hash = (uint32_t)sip_hash(&x->sip, key);
+	push(x, l);
+	x->n++;
+}
+
+void
+index_remove(struct index *x, struct index_link *l)
+{
+	struct index_link **at = bucket(x, l->hash);
 
 	while (*at != l) {
 		assert(*at);
@@ -69,10 +78,10 @@ index_remove(struct index *x, struct link *l)
 	x->n--;
 }
 
-struct link *
+void *
 index_pop(struct index *x, size_t *at)
 {
-	struct link *l;
+	struct index_link *l;
 
 	while (*at < x->cap && !x->buckets[*at])
 		(*at)++;

@@ -2,231 +2,251 @@
 
 #include <assert.h>
 
-#include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"
-#include "match/cell.h"
+#include "event/limits.h"
+#include "match/limits.h"
 #include "match/table_priv.h"
 #include "match/types.h"
 
 /* A subscription, and where it stands. */
-struct entry {
-	struct link link; /* count: of cells */
-	int64_t sub;
+struct want {
+	struct by_sub by; /* count: of cells */
 	struct cell *cells[];
 };
 
-/* The key of a pattern, and who wants it. */
-struct name {
-	struct link link; /* count: of cells, that of all tenants among them */
-	struct cell *any; /* of all tenants; NULL: nobody */
-	uint16_t n;
-	char text[];
-};
+static bool
+is_sub(const struct index_link *l, struct str key)
+{
+	return memcmp(&((const struct by_sub *)l)->sub, key.p, key.n) == 0;
+}
+
+static bool
+is_cell(const struct index_link *l, struct str key)
+{
+	const struct cell *c = (const struct cell *)l;
+
+	return str_eq((struct str){c->key, c->n}, key);
+}
 
 struct match_table *
 match_new(void)
 {
-	struct match_table *t = calloc(1, sizeof(*t));
+	struct match_table *t = mem_get(sizeof(*t));
 
-	if (t)
-		t->sip = sip_new();
+	index_init(&t->wants, is_sub);
+	index_init(&t->watches, is_sub);
+	index_init(&t->cells, is_cell);
 	return t;
 }
 
-static uint32_t
-hash(const struct match_table *t, const void *p, size_t n)
-{
-	return (uint32_t)sip_hash(&t->sip, (struct str){p, n});
-}
-
-uint32_t
-match_sub_hash(const struct match_table *t, int64_t sub)
-{
-	return hash(t, &sub, sizeof(sub));
-}
-
-static struct entry *
-find_entry(const struct match_table *t, int64_t sub)
-{
-	struct link *l = index_first(&t->subs, match_sub_hash(t, sub));
-
-	while (l && ((struct entry *)l)->sub != sub)
-		l = l->next;
-	return (struct entry *)l;
-}
-
-static struct name *
-find_name(const struct match_table *t, struct str key, uint32_t h)
-{
-	for (struct link *l = index_first(&t->names, h); l; l = l->next) {
-		struct name *nm = (struct name *)l;
-
-		if (l->hash == h && str_eq((struct str){nm->text, nm->n}, key))
-			return nm;
-	}
-	return NULL;
-}
-
-static uint32_t
-cell_hash(const struct match_table *t, const struct name *nm,
-    const struct uuid *tenant)
-{
-	unsigned char key[sizeof(nm) + sizeof(*tenant)];
-
-	memcpy(key, &nm, sizeof(nm));
-	memcpy(key + sizeof(nm), tenant, sizeof(*tenant));
-	return hash(t, key, sizeof(key));
-}
-
-static struct cell *
-find_cell(const struct match_table *t, const struct name *nm,
-    const struct uuid *tenant)
-{
-	uint32_t h;
-
-	if (!tenant || nm->link.count == (nm->any != NULL))
-		return tenant ? NULL : nm->any;
-	h = cell_hash(t, nm, tenant);
-	for (struct link *l = index_first(&t->cells, h); l; l = l->next) {
-		struct cell *c = (struct cell *)l;
-
-		if (l->hash == h && c->name == nm &&
-		    uuid_eq(c->tenant, *tenant))
-			return c;
-	}
-	return NULL;
-}
-
-static struct name *
-get_name(struct match_table *t, struct str key, struct err *e)
-{
-	uint32_t h = hash(t, key.p, key.n);
-	struct name *nm = find_name(t, key, h);
-
-	if (nm)
-		return nm;
-	nm = malloc(sizeof(*nm) + key.n);
-	if (!nm) {
-		(void)err_set(e, ERR_NOMEM, "no memory for a type");
-		return NULL;
-	}
-	*nm = (struct name){.link.hash = h, .n = (uint16_t)key.n};
-	memcpy(nm->text, key.p, key.n);
-	if (index_add(&t->names, &nm->link, e) == OK)
-		return nm;
-	free(nm);
-	return NULL;
-}
-
 static void
-drop_name(struct match_table *t, struct name *nm)
+free_all(struct index *x)
 {
-	if (nm->link.count > 0)
-		return;
-	index_remove(&t->names, &nm->link);
-	free(nm);
+	void *p;
+
+	for (size_t at = 0; (p = index_pop(x, &at));)
+		free(p);
+	index_done(x);
 }
 
-/* A new one that nobody refers to yet. */
-static struct cell *
-new_cell(struct match_table *t, struct name *nm, const struct uuid *tenant,
-    struct err *e)
+void
+match_free(struct match_table *t)
 {
-	struct cell *c = calloc(1, sizeof(*c));
+	struct cell *c;
+
+	if (!t)
+		return;
+	for (size_t at = 0; (c = index_pop(&t->cells, &at)); free(c))
+		free(c->subs);
+	index_done(&t->cells);
+	free_all(&t->wants);
+	free_all(&t->watches);
+	free(t);
+}
+
+/* Subs ---------------------------------------------------------------------- */
+
+static struct str
+sub_key(const int64_t *sub)
+{
+	return (struct str){(const char *)sub, sizeof(*sub)};
+}
+
+void *
+by_sub_find(const struct index *x, int64_t sub)
+{
+	return index_find(x, sub_key(&sub));
+}
+
+void
+by_sub_add(struct index *x, struct by_sub *s, int64_t sub)
+{
+	assert(sub > 0);
+	s->sub = sub;
+	index_add(x, sub_key(&s->sub), &s->link);
+}
+
+size_t
+match_count(const struct match_table *t)
+{
+	return t->wants.n + t->watches.n;
+}
+
+int
+match_room(const struct match_table *t, struct err *e)
+{
+	if (match_count(t) < MATCH_SUBS_MAX)
+		return OK;
+	return err_set(
+	    e, ERR_LIMIT, "there are %d subscriptions already", MATCH_SUBS_MAX);
+}
+
+/* Cells --------------------------------------------------------------------- */
+
+struct cell_key {
+	char bytes[1 + sizeof(struct uuid) + MATCH_OBJECT_MAX];
+};
+_Static_assert(EVENT_TYPE_MAX <= MATCH_OBJECT_MAX, "both fit in a key");
+
+static struct str
+cell_key(struct cell_key *k, enum cell_kind kind, const struct uuid *tenant,
+    struct str name)
+{
+	size_t n = 1;
+
+	k->bytes[0] = (char)kind;
+	if (kind == CELL_TENANT) {
+		memcpy(k->bytes + n, tenant, sizeof(*tenant));
+		n += sizeof(*tenant);
+	}
+	memcpy(k->bytes + n, name.p, name.n);
+	return (struct str){k->bytes, n + name.n};
+}
+
+const struct cell *
+cell_find(const struct match_table *t, enum cell_kind kind,
+    const struct uuid *tenant, struct str name)
+{
+	UNINIT struct cell_key k;
+
+	if (name.n > MATCH_OBJECT_MAX)
+		return NULL;
+	return index_find(&t->cells, cell_key(&k, kind, tenant, name));
+}
+
+/* Where it is, or where it belongs. */
+static size_t
+place(const struct cell *c, int64_t sub)
+{
+	size_t low = 0, n = c->link.count;
+
+	if (n == 0 || sub > c->subs[n - 1])
+		return n; /* ids grow: nearly always */
+	while (low < n) {
+		size_t mid = low + (n - low) / 2;
+
+		if (c->subs[mid] < sub)
+			low = mid + 1;
+		else
+			n = mid;
+	}
+	return low;
+}
+
+struct cell *
+cell_put(struct match_table *t, enum cell_kind kind, const struct uuid *tenant,
+    struct str name, int64_t sub)
+{
+	UNINIT struct cell_key k;
+	struct str key = cell_key(&k, kind, tenant, name);
+	struct cell *c = index_find(&t->cells, key);
+	size_t n, at;
 
 	if (!c) {
-		(void)err_set(e, ERR_NOMEM, "no memory for a subscription");
+		c = mem_get(sizeof(*c) + key.n);
+		c->n = (uint16_t)key.n;
+		memcpy(c->key, key.p, key.n);
+		index_add(&t->cells, key, &c->link);
+	}
+	n = c->link.count;
+	at = place(c, sub);
+	if (at < n && c->subs[at] == sub)
 		return NULL;
-	}
-	c->name = nm;
-	if (tenant) {
-		c->tenant = *tenant;
-		c->link.hash = cell_hash(t, nm, tenant);
-		if (index_add(&t->cells, &c->link, e) < 0) {
-			free(c);
-			return NULL;
-		}
-	} else {
-		nm->any = c;
-	}
-	nm->link.count++;
+	/* There is room up to the next power of two, which most never see:
+	 * they have one. */
+	if ((n & (n - 1)) == 0)
+		c->subs = mem_grow(c->subs, n ? 2 * n : 1, sizeof(*c->subs));
+	memmove(c->subs + at + 1, c->subs + at, (n - at) * sizeof(*c->subs));
+	c->subs[at] = sub;
+	c->link.count++;
 	return c;
 }
 
-static void
-release(struct match_table *t, struct cell *c)
+void
+cell_drop(struct match_table *t, struct cell *c, int64_t sub)
 {
-	struct name *nm = c->name;
+	size_t at = place(c, sub), n = --c->link.count;
 
-	if (--c->link.count > 0)
+	assert(at <= n && c->subs[at] == sub);
+	memmove(c->subs + at, c->subs + at + 1, (n - at) * sizeof(*c->subs));
+	if (n > 0)
 		return;
-	if (nm->any == c)
-		nm->any = NULL;
-	else
-		index_remove(&t->cells, &c->link);
-	cell_done(c);
+	index_remove(&t->cells, &c->link);
+	free(c->subs);
 	free(c);
-	nm->link.count--;
-	drop_name(t, nm);
 }
 
-/* Refers to the cell, with room in it for the sub to come. */
-static int
-hold(struct match_table *t, struct entry *en, struct str pattern,
-    const struct uuid *tenant, struct err *e)
-{
-	struct name *nm = get_name(t, match_types_key(pattern), e);
-	struct cell *c;
+/* Hits ---------------------------------------------------------------------- */
 
-	if (!nm)
-		return e->code;
-	c = find_cell(t, nm, tenant);
-	if (!c)
-		c = new_cell(t, nm, tenant, e);
-	if (!c) {
-		drop_name(t, nm);
-		return e->code;
-	}
-	c->link.count++;
-	en->cells[en->link.count++] = c;
-	return cell_reserve(c, e);
+int
+match_hit(struct match_hits *h, const int64_t *subs, size_t n, struct err *e)
+{
+	if (n > MATCH_HITS_MAX - h->n)
+		return err_set(e, ERR_LIMIT,
+		    "an event hits over %d subscriptions", MATCH_HITS_MAX);
+	h->subs = mem_more(h->subs, &h->cap, h->n + n, sizeof(*h->subs));
+	memcpy(h->subs + h->n, subs, n * sizeof(*subs));
+	h->n += n;
+	return OK;
 }
 
 static int
-hold_all(struct match_table *t, struct entry *en, const struct match_want *w,
-    struct err *e)
+ascending(const void *a, const void *b)
 {
-	struct str all = STR("*");
-	const struct str *types = w->n_types ? w->types : &all;
-	size_t n_types = w->n_types ? w->n_types : 1;
-	int rc = OK;
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-	for (size_t i = 0; i < n_types && rc == OK; i++) {
-		if (w->n_tenants == 0)
-			rc = hold(t, en, types[i], NULL, e);
-		for (size_t k = 0; k < w->n_tenants && rc == OK; k++)
-			rc = hold(t, en, types[i], &w->tenants[k], e);
-	}
+	return (x > y) - (x < y);
+}
+
+int
+match_settle(struct match_hits *h, size_t from, int rc)
+{
+	size_t kept = from, at = from + 1;
+
+	if (rc < 0)
+		h->n = from;
+	while (at < h->n && h->subs[at - 1] < h->subs[at])
+		at++;
+	if (at >= h->n)
+		return rc; /* one list gave them: as a rule */
+	qsort(h->subs + from, h->n - from, sizeof(*h->subs), ascending);
+	for (size_t i = from; i < h->n; i++)
+		if (i == from || h->subs[i] != h->subs[kept - 1])
+			h->subs[kept++] = h->subs[i];
+	h->n = kept;
 	return rc;
 }
 
-static void
-release_all(struct match_table *t, struct entry *en)
+void
+match_hits_done(struct match_hits *h)
 {
-	for (uint32_t i = 0; i < en->link.count; i++)
-		release(t, en->cells[i]);
-	free(en);
+	free(h->subs);
+	*h = (struct match_hits){.n = 0};
 }
 
-static void
-forget(struct match_table *t, struct entry *en)
-{
-	index_remove(&t->subs, &en->link);
-	for (uint32_t i = 0; i < en->link.count; i++)
-		cell_remove(en->cells[i], en->sub);
-	release_all(t, en);
-}
+/* Wants --------------------------------------------------------------------- */
 
 int
 match_check_types(const struct str *types, size_t n, struct err *e)
@@ -265,77 +285,72 @@ match_want_check(const struct match_want *w, struct err *e)
 	return rc;
 }
 
-size_t
-match_count(const struct match_table *t)
+static void
+forget(struct match_table *t, struct want *w)
 {
-	return t->subs.n + t->watches.n;
+	index_remove(&t->wants, &w->by.link);
+	for (uint32_t i = 0; i < w->by.link.count; i++)
+		cell_drop(t, w->cells[i], w->by.sub);
+	free(w);
 }
 
-int
-match_room(const struct match_table *t, struct err *e)
+/* It may name the same twice. */
+static void
+put(struct match_table *t, struct want *w, struct str pattern,
+    const struct uuid *tenant)
 {
-	if (match_count(t) < MATCH_SUBS_MAX)
-		return OK;
-	return err_set(
-	    e, ERR_LIMIT, "there are %d subscriptions already", MATCH_SUBS_MAX);
+	enum cell_kind kind = tenant ? CELL_TENANT : CELL_ALL_TENANTS;
+	struct cell *c =
+	    cell_put(t, kind, tenant, match_types_key(pattern), w->by.sub);
+
+	if (c)
+		w->cells[w->by.link.count++] = c;
 }
 
 int
 match_add(struct match_table *t, const struct match_want *w, struct err *e)
 {
-	struct entry *old = find_entry(t, w->sub), *en;
-	size_t cells =
-	    (w->n_types ? w->n_types : 1) * (w->n_tenants ? w->n_tenants : 1);
+	static const struct str ALL = {"*", 1};
+	struct want *old = by_sub_find(&t->wants, w->sub), *x;
+	const struct str *types = w->n_types ? w->types : &ALL;
+	size_t n_types = w->n_types ? w->n_types : 1;
+	size_t n_tenants = w->n_tenants ? w->n_tenants : 1;
 	int rc = match_want_check(w, e);
 
-	assert(w->sub > 0);
 	if (rc == OK && !old)
 		rc = match_room(t, e);
 	if (rc < 0)
 		return rc;
-	en = malloc(sizeof(*en) + cells * sizeof(struct cell *));
-	if (!en)
-		return err_set(e, ERR_NOMEM, "no memory for a subscription");
-	*en = (struct entry){
-	    .link.hash = match_sub_hash(t, w->sub), .sub = w->sub};
-	rc = hold_all(t, en, w, e);
-	if (rc == OK)
-		rc = index_add(&t->subs, &en->link, e);
-	if (rc != OK) {
-		release_all(t, en);
-		return rc;
-	}
 	if (old)
 		forget(t, old);
-	for (uint32_t i = 0; i < en->link.count; i++)
-		cell_put(en->cells[i], en->sub);
+	x = mem_get(sizeof(*x) + n_types * n_tenants * sizeof(struct cell *));
+	by_sub_add(&t->wants, &x->by, w->sub);
+	for (size_t i = 0; i < n_types; i++)
+		for (size_t k = 0; k < n_tenants; k++)
+			put(t, x, types[i],
+			    w->n_tenants ? &w->tenants[k] : NULL);
 	return OK;
 }
 
 void
 match_drop(struct match_table *t, int64_t sub)
 {
-	struct entry *en = find_entry(t, sub);
+	struct want *w = by_sub_find(&t->wants, sub);
 
-	if (en)
-		forget(t, en);
+	if (w)
+		forget(t, w);
 	match_drop_object(t, sub);
 }
 
 static int
-take(const struct match_table *t, struct str key, const struct uuid *tenant,
-    struct match_hits *h, struct err *e)
+hit_name(const struct match_table *t, struct str name,
+    const struct uuid *tenant, struct match_hits *h, struct err *e)
 {
-	const struct name *nm = find_name(t, key, hash(t, key.p, key.n));
-	const struct cell *c;
-	int rc = OK;
+	const struct cell *c = cell_find(t, CELL_ALL_TENANTS, NULL, name);
+	int rc = c ? match_hit(h, c->subs, c->link.count, e) : OK;
 
-	if (!nm)
-		return OK;
-	if (nm->any)
-		rc = cell_hits(nm->any, h, e);
-	c = tenant && rc == OK ? find_cell(t, nm, tenant) : NULL;
-	return c ? cell_hits(c, h, e) : rc;
+	c = tenant && rc == OK ? cell_find(t, CELL_TENANT, tenant, name) : NULL;
+	return c ? match_hit(h, c->subs, c->link.count, e) : rc;
 }
 
 int
@@ -343,34 +358,13 @@ match_find(struct match_table *t, struct str type, const struct uuid *tenant,
     struct match_hits *ret, struct err *e)
 {
 	size_t from = ret->n;
-	int rc = take(t, type, tenant, ret, e);
+	int rc = hit_name(t, type, tenant, ret, e);
 
 	if (rc == OK)
-		rc = take(t, STR_EMPTY, tenant, ret, e);
+		rc = hit_name(t, STR_EMPTY, tenant, ret, e);
 	for (size_t i = 0; i < type.n && rc == OK; i++)
 		if (type.p[i] == '.')
-			rc = take(
+			rc = hit_name(
 			    t, (struct str){type.p, i + 1}, tenant, ret, e);
-	if (rc < 0)
-		ret->n = from;
-	else
-		match_settle(ret, from);
-	return rc;
-}
-
-void
-match_free(struct match_table *t)
-{
-	struct link *l;
-	size_t at = 0;
-
-	if (!t)
-		return;
-	while ((l = index_pop(&t->subs, &at)))
-		release_all(t, (struct entry *)l);
-	match_objects_done(t);
-	index_done(&t->subs);
-	index_done(&t->names);
-	index_done(&t->cells);
-	free(t);
+	return match_settle(ret, from, rc);
 }

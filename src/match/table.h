@@ -5,24 +5,19 @@
  * none of either means all. The other kind belongs to an object of a
  * repository and wants what happens to it, or so many levels below it.
  *
- * HOW. The trie of dotted names is laid out flat: a pattern's key (types.h) is
- * looked up in a hash index, so that an event asks for itself, for each of its
- * beginnings ("feed.item.", "feed.") and for all. Under a pattern, tenants are
- * an index again. A find costs the parts of the type and its hits; what does
- * not match is never seen, were it a hundred thousand of the same type.
- *
- *   type ─▶ name ("feed.item.") ─▶ cell of all tenants ─▶ subs, ascending
- *                               └▶ cell of one tenant  ─▶ subs, ascending
- *
- * A sub that is dropped stays in its cells' lists as a hole until holes are the
- * half, so that dropping one of a hundred thousand equals moves nothing.
+ * HOW. The trie of dotted names is laid out flat: a cell is the ascending list
+ * of those who want one pattern (its key, types.h) of one tenant or of all, and
+ * is found by hash. So an event asks for its type, for each beginning of that
+ * ("feed.item.", "feed.") and for all types, each for all tenants and for its
+ * own. A find costs the parts of the type and its hits; what does not match is
+ * never seen, were it a hundred thousand of the same type.
  *
  * LIFE. Owned by one thread (dispatch), no locks. All that is given is copied.
  *
  * INVARIANTS
  *   1. After a failed add the table answers as before.
- *   2. A cell that nobody is in is gone, and so is a name without cells: the
- *      memory is that of the subscriptions there are.
+ *   2. A cell that nobody is in is gone: the memory is that of the
+ *      subscriptions there are.
  *   3. Never more than MATCH_SUBS_MAX subscriptions.
  */
 #ifndef MATCH_TABLE_H
@@ -58,8 +53,8 @@ struct match_hits {
 	size_t n, cap;
 };
 
-struct match_table *match_new(void); /* NULL when there is no memory */
-void match_free(struct match_table *t);
+struct match_table *match_new(void);
+void match_free(struct match_table *t);          /* NULL is fine */
 size_t match_count(const struct match_table *t); /* of both kinds */
 
 /*

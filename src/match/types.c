@@ -1,8 +1,8 @@
 #include "match/types.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "event/envelope.h"
+#include "event/limits.h"
 
 int
 match_types_check(struct str pattern, struct err *e)

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "node/limits.h"
 #include "sql.h"
 
 struct str

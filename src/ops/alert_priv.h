@@ -7,8 +7,8 @@
 
 #include <stdatomic.h>
 
-#include "base/limits.h"
 #include "base/uuid.h"
+#include "contract/limits.h"
 #include "ops/alerts.h"
 
 struct rule {

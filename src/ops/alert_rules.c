@@ -1,7 +1,8 @@
 /* alerts.h: the rules, as pure functions of the sums. */
 #include "base/clock.h"
-#include "base/limits.h"
+#include "deliver/limits.h"
 #include "ops/alert_priv.h"
+#include "ops/limits.h"
 
 const struct rule RULES[ALERT_RULES] = {
     [ALERT_SUCCESS_99] = {"webhook_delivery_success_rate", "warning", 99, true,

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "deliver/engine/control.h"
 #include "ops/alert_priv.h"
+#include "ops/limits.h"
 #include "sql.h"
 
 struct telling {

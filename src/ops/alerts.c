@@ -8,6 +8,7 @@
 #include "contract/verdict.h"
 #include "event/append.h"
 #include "ops/alert_priv.h"
+#include "ops/limits.h"
 #include "sql.h"
 
 #define KNOWN_MAX  5000

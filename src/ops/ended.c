@@ -5,6 +5,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/uuid.h"
+#include "contract/limits.h"
+#include "ops/limits.h"
 #include "sql.h"
 
 struct ended {

@@ -2,9 +2,9 @@
 #include "ops/ended.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/test.h"
 #include "base/uuid.h"
+#include "ops/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 

@@ -2,7 +2,6 @@
 
 #include "audit/audit.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/log_folder.h"
 #include "base/log/metric.h"
@@ -11,9 +10,11 @@
 #include "loop/thread.h"
 #include "ops/alerts.h"
 #include "ops/ended.h"
+#include "ops/limits.h"
 #include "ops/tidy.h"
 #include "reader/clean.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "task/task.h"
 
 #define CHECKPOINT_MS 250

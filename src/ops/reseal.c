@@ -6,12 +6,15 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 #include "deliver/engine/preset_store.h"
 #include "event/sealed.h"
+#include "ops/limits.h"
 #include "ops/reseal_sub.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
+#include "seal/limits.h"
 #include "sql.h"
 
 /* Every column that holds sealed values. */

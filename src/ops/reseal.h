@@ -11,7 +11,7 @@
  * none of an old key can come in behind the walk.
  *
  * A subscription has several sealed values within one text; which they are is
- * known to contract/subscription.h alone, so it is loaded and stored again, all
+ * known to contract/sub.h alone, so it is loaded and stored again, all
  * of them at once.
  *
  * WHEN IT IS BROKEN OFF, by a crash or a stop, nothing is lost: each value is

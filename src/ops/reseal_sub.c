@@ -1,7 +1,7 @@
 #include "ops/reseal_sub.h"
 
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "seal/keyring.h"
 
 struct walk {

@@ -1,7 +1,7 @@
 /*
  * reseal_sub.h - the sealed values within a stored subscription.
  *
- * Only contract/subscription.h knows which texts of it are secrets, so nothing
+ * Only contract/sub.h knows which texts of it are secrets, so nothing
  * here looks for them: it is loaded, and what is handed over for unsealing is
  * what there is.
  */

@@ -3,11 +3,12 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "event/append.h"
 #include "event/when.h"
+#include "ops/limits.h"
 #include "sql.h"
+#include "store/limits.h"
 
 #define US_PER_MIN (60 * US_PER_S)
 #define REST_PARTS 100

@@ -1,11 +1,11 @@
 #include "ops/tidy.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 
 #define MINUTE  (60 * US_PER_S)
 #define NOW     (INT64_C(28400000) * MINUTE)

@@ -1,8 +1,8 @@
 #include "reader/clean.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "reader/items_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 struct gone {

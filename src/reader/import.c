@@ -2,11 +2,11 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "feed/opml.h"
 #include "http/client/guard.h"
+#include "reader/limits.h"
 #include "reader/subs.h"
 #include "reader/sync.h"
 

@@ -9,6 +9,7 @@
 #include "base/test.h"
 #include "feed/opml.h"
 #include "http/client/guard.h"
+#include "reader/limits.h"
 #include "reader/subs.h"
 #include "reader/sync.h"
 #include "sql.h"

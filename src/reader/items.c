@@ -4,12 +4,13 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "doc/caged.h"
+#include "doc/limits.h"
 #include "feed/feed.h"
 #include "reader/items_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 /* Known ones are asked for so many at a time. */

@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "feed/feed.h"

@@ -6,7 +6,9 @@
 #include "base/str.h"
 #include "doc/shapes.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "reader/items_priv.h"
+#include "reader/limits.h"
 #include "reader/same.h"
 #include "reader/secret_url.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/uuid.h"
 #include "event/append.h"
+#include "markup/limits.h"
 #include "reader/items.h"
 #include "seal/digest.h"
 #include "store/store.h"

@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "doc/caged.h"
@@ -12,7 +11,9 @@
 #include "event/append.h"
 #include "event/envelope.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "reader/items_priv.h"
+#include "reader/limits.h"
 #include "reader/same.h"
 #include "reader/subs.h"
 #include "sql.h"

@@ -2,8 +2,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 static const char *const FILTERS[] = {"all", "unread", "starred"};

@@ -2,9 +2,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "event/cursor.h"
+#include "reader/limits.h"
 #include "reader/subs.h"
 #include "sql.h"
 

@@ -1,7 +1,7 @@
 #include "reader/subs.h"
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 #include "reader/secret_url.h"
 #include "sql.h"
 

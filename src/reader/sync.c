@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "doc/terms.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 static int

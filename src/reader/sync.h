@@ -21,8 +21,8 @@
 #define READER_SYNC_H
 
 #include "base/base.h"
-#include "base/limits.h"
 #include "base/uuid.h"
+#include "reader/limits.h"
 
 struct arena;
 struct db;

@@ -8,6 +8,7 @@
 #include "doc/caged.h"
 #include "doc/child.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "reader/items.h"
 #include "reader/subs.h"
 #include "sql.h"

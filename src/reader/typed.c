@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/limits.h"
 
 /* ---- Punycode (RFC 3492) ---- */
 

@@ -1,8 +1,8 @@
 #include "reader/websub.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "http/url.h"
+#include "reader/limits.h"
 #include "seal/digest.h"
 
 /* ---- Link (RFC 8288) ---- */
@@ -82,15 +82,6 @@ websub_links(struct str head, struct str *ret_hub, struct str *ret_self)
 
 /* ---- the signature ---- */
 
-static int
-nibble(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool
 websub_signed(struct str header, struct str secret, struct str body)
 {
@@ -99,15 +90,9 @@ websub_signed(struct str header, struct str secret, struct str body)
 	struct str hash = str_cut(&hex, '=');
 	size_t n;
 
-	if (secret.n == 0 || hex.n == 0 || hex.n > sizeof(got) * 2)
+	if (secret.n == 0 || hex.n == 0 || hex.n > sizeof(got) * 2 ||
+	    !str_unhex(hex, got))
 		return false;
-	for (size_t i = 0; i < hex.n; i++) {
-		int v = nibble(hex.p[i]);
-
-		if (v < 0)
-			return false;
-		got[i / 2] = (unsigned char)(i % 2 ? got[i / 2] | v : v << 4);
-	}
 	n = hmac_named(hash, secret, body, want);
 	return n > 0 && hex.n == 2 * n && digest_eq(want, got, n);
 }

@@ -1,8 +1,8 @@
 #include "reader/websub.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "reader/limits.h"
 
 static const struct {
 	const char *head, *hub, *self;

@@ -73,7 +73,7 @@ base64_read(struct str text, char *ret, size_t cap, size_t *ret_n)
 }
 
 void
-base64url_add(struct buf *b, struct str bytes)
+base64_url_add(struct buf *b, struct str bytes)
 {
 	size_t from = b->n;
 
@@ -98,7 +98,7 @@ value_url(char c)
 }
 
 bool
-base64url_read(struct str text, char *ret, size_t cap, size_t *ret_n)
+base64_url_read(struct str text, char *ret, size_t cap, size_t *ret_n)
 {
 	uint32_t v = 0;
 	size_t n = 0;

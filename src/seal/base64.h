@@ -20,7 +20,7 @@ void base64_add(struct buf *b, struct str bytes);
 bool base64_read(struct str text, char *ret, size_t cap, size_t *ret_n);
 
 #define BASE64URL_LEN(n) (((n)*4 + 2) / 3)
-void base64url_add(struct buf *b, struct str bytes);
-bool base64url_read(struct str text, char *ret, size_t cap, size_t *ret_n);
+void base64_url_add(struct buf *b, struct str bytes);
+bool base64_url_read(struct str text, char *ret, size_t cap, size_t *ret_n);
 
 #endif

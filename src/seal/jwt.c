@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "seal/limits.h"
 
 #define P256_BYTES 32
 #define P256_NAME  "prime256v1"
@@ -72,12 +72,12 @@ from_params(const char *type, OSSL_PARAM_BLD *bld)
 }
 
 static BIGNUM *
-number(struct str text)
+big_number(struct str text)
 {
 	char bytes[JWT_RSA_MAX / 8];
 	size_t n = 0;
 
-	if (!base64url_read(text, bytes, sizeof(bytes), &n) || n == 0)
+	if (!base64_url_read(text, bytes, sizeof(bytes), &n) || n == 0)
 		return NULL;
 	return BN_bin2bn((const unsigned char *)bytes, (int)n, NULL);
 }
@@ -85,7 +85,8 @@ number(struct str text)
 static EVP_PKEY *
 rsa_key(const struct json *j)
 {
-	BIGNUM *n = number(text_of(j, "n")), *x = number(text_of(j, "e"));
+	BIGNUM *n = big_number(text_of(j, "n")),
+	       *x = big_number(text_of(j, "e"));
 	OSSL_PARAM_BLD *bld = OSSL_PARAM_BLD_new();
 	EVP_PKEY *pkey = NULL;
 
@@ -111,9 +112,9 @@ ec_key(const struct json *j)
 	size_t nx = 0, ny = 0;
 
 	if (!str_eq(text_of(j, "crv"), STR("P-256")) ||
-	    !base64url_read(
+	    !base64_url_read(
 		text_of(j, "x"), (char *)point + 1, P256_BYTES, &nx) ||
-	    !base64url_read(text_of(j, "y"), (char *)point + 1 + P256_BYTES,
+	    !base64_url_read(text_of(j, "y"), (char *)point + 1 + P256_BYTES,
 		P256_BYTES, &ny) ||
 	    nx != P256_BYTES || ny != P256_BYTES)
 		return NULL;
@@ -280,7 +281,7 @@ decode(struct str part, struct arena *a)
 	char *to = arena_alloc(a, part.n + 1);
 	size_t n = 0;
 
-	if (!base64url_read(part, to, part.n, &n))
+	if (!base64_url_read(part, to, part.n, &n))
 		return (struct str){.p = NULL};
 	return (struct str){to, n};
 }

@@ -47,7 +47,7 @@ add_number(struct buf *b, const char *name, const EVP_PKEY *k, const char *what,
 	len = bytes ? bytes : BN_num_bytes(n);
 	assert_int_equal(BN_bn2binpad(n, raw, len), len);
 	buf_fmt(b, ",\"%s\":\"", name);
-	base64url_add(b, (struct str){(const char *)raw, (size_t)len});
+	base64_url_add(b, (struct str){(const char *)raw, (size_t)len});
 	buf_addc(b, '"');
 	BN_free(n);
 }
@@ -154,16 +154,16 @@ token(const char *header, const char *claims, enum by by)
 	struct buf b = BUF(64 * KIB);
 	struct str text, sig = STR_EMPTY;
 
-	base64url_add(&b, str_of(header));
+	base64_url_add(&b, str_of(header));
 	buf_addc(&b, '.');
-	base64url_add(&b, arena_fmt(p.arena, "{%s}", claims));
+	base64_url_add(&b, arena_fmt(p.arena, "{%s}", claims));
 	text = buf_str(&b);
 	if (by == PUBLIC_AS_SECRET)
 		sig = sign_public(text);
 	else if (by != NOBODY)
 		sig = sign(keys[by], text);
 	buf_addc(&b, '.');
-	base64url_add(&b, sig);
+	base64_url_add(&b, sig);
 	text = arena_dup(p.arena, buf_str(&b));
 	buf_done(&b);
 	return text;

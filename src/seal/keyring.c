@@ -353,7 +353,7 @@ wrap_new(struct keyring *k, struct arena *a, struct str wrapped,
 	if (l->n == SEAL_KEYS_MAX)
 		return err_set(
 		    e, ERR_LIMIT, "there are %d keys already", SEAL_KEYS_MAX);
-	source_new_id("kms", id);
+	keyring_new_id("kms", id);
 	blob = arena_fmt(a, "%s %s %.*s\n%.*s", id, k->kms.key_id,
 	    STR_ARG(blob), STR_ARG(wrapped));
 	rc = key_list_raw(&all, id, key, e);
@@ -396,7 +396,7 @@ open_source(struct keyring *k, const struct keyring_opts *o, struct key_list *l,
 
 	if (strcmp(o->source, "env") == 0) {
 		k->source = "env";
-		return source_env(o->env_name, l, e);
+		return keyring_env(o->env_name, l, e);
 	}
 	if (strcmp(o->source, "kms") == 0) {
 		k->source = "kms";
@@ -406,7 +406,7 @@ open_source(struct keyring *k, const struct keyring_opts *o, struct key_list *l,
 	if (asprintf(&k->path, "%s%s", own ? o->dir : o->file,
 		own ? "/seal.key" : "") < 0)
 		mem_out(0);
-	return source_file(k->path, own && o->first, l, e);
+	return keyring_file(k->path, own && o->first, l, e);
 }
 
 int
@@ -418,7 +418,7 @@ keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 	int rc = open_source(k, o, &l, e);
 
 	if (rc == OK && l.keys[0]->phrase)
-		rc = source_salt(o->dir, k->salt, e);
+		rc = keyring_salt(o->dir, k->salt, e);
 	if (rc < 0) {
 		key_list_done(&l);
 		keyring_close(k);
@@ -452,10 +452,10 @@ keyring_add(struct keyring *k, struct err *e)
 	a = arena_new(MIB);
 	if (k->path) {
 		rand_bytes(key, sizeof(key));
-		source_new_id("key", id);
+		keyring_new_id("key", id);
 		rc = key_list_raw(&l, id, key, e);
 		if (rc == OK)
-			rc = source_file_add(k->path, id, key, e);
+			rc = keyring_file_add(k->path, id, key, e);
 		digest_wipe(key, sizeof(key));
 	} else {
 		rc = wrap_new(k, a, keyring_wrapped(k), &l, e);

@@ -40,8 +40,8 @@
 #define SEAL_KEYRING_H
 
 #include "base/base.h"
-#include "base/limits.h"
 #include "base/uuid.h"
+#include "seal/limits.h"
 
 struct arena;
 struct keyring;

@@ -12,8 +12,8 @@
 
 #include <stdatomic.h>
 
-#include "base/limits.h"
 #include "seal/keyring.h"
+#include "seal/limits.h"
 
 #define SEAL_KEY_LEN  32
 #define SEAL_SALT_LEN 16
@@ -76,17 +76,17 @@ int key_list_raw(struct key_list *l, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e) MUST_CHECK;
 void key_list_done(struct key_list *l); /* wipes and frees what is left */
 
-int source_file(const char *path, bool may_make, struct key_list *ret,
+int keyring_file(const char *path, bool may_make, struct key_list *ret,
     struct err *e) MUST_CHECK;
-int source_env(
+int keyring_env(
     const char *name, struct key_list *ret, struct err *e) MUST_CHECK;
 /* Puts `id:key` before what stands in the file, whole or not at all. */
-int source_file_add(const char *path, const char *id,
+int keyring_file_add(const char *path, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e) MUST_CHECK;
 /* The folder's salt, made when it is not there. */
-int source_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN],
+int keyring_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN],
     struct err *e) MUST_CHECK;
 /* "key-2026-01-3f9a": the month, so that a reader can tell old from new. */
-void source_new_id(const char *prefix, char ret[SEAL_ID_MAX + 1]);
+void keyring_new_id(const char *prefix, char ret[SEAL_ID_MAX + 1]);
 
 #endif

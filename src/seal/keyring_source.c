@@ -119,7 +119,7 @@ key_list_done(struct key_list *l)
 }
 
 void
-source_new_id(const char *prefix, char ret[SEAL_ID_MAX + 1])
+keyring_new_id(const char *prefix, char ret[SEAL_ID_MAX + 1])
 {
 	char at[TIME_LEN + 1];
 	unsigned char r[2];
@@ -143,8 +143,6 @@ read_secret(const char *path, struct buf *b, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = OK;
 	struct stat st;
-	ssize_t n = 1;
-	char *room;
 
 	if (fd < 0)
 		return io(e, "can't be opened", path);
@@ -156,19 +154,10 @@ read_secret(const char *path, struct buf *b, struct err *e)
 		rc = err_set(e, ERR_INVALID,
 		    "%s may be read by others (mode %03o): chmod 600 %s", path,
 		    (unsigned)st.st_mode & 0777, path);
-	while (rc == OK && n > 0) {
-		room = buf_room(b, 512);
-		if (!room) {
-			rc = err_set(
-			    e, ERR_LIMIT, "%s is too long for keys", path);
-			break;
-		}
-		n = read(fd, room, 512);
-		if (n < 0)
-			rc = io(e, "can't be read", path);
-		else
-			b->n += (size_t)n;
-	}
+	else if (!buf_read(b, fd))
+		rc = b->failed ? err_set(e, ERR_LIMIT,
+				     "%s is too long for keys", path)
+			       : io(e, "can't be read", path);
 	(void)close(fd);
 	return rc;
 }
@@ -202,7 +191,7 @@ write_secret(const char *path, struct str text, struct err *e)
 }
 
 int
-source_file_add(const char *path, const char *id,
+keyring_file_add(const char *path, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e)
 {
 	struct buf old = BUF(SEAL_FILE_MAX), b = BUF(SEAL_FILE_MAX + KIB);
@@ -247,7 +236,7 @@ parse(const char *path, struct str text, struct key_list *l, struct err *e)
 }
 
 int
-source_file(
+keyring_file(
     const char *path, bool may_make, struct key_list *ret, struct err *e)
 {
 	struct buf b = BUF(SEAL_FILE_MAX);
@@ -257,8 +246,8 @@ source_file(
 
 	if (rc == ERR_ABSENT && may_make) {
 		rand_bytes(key, sizeof(key));
-		source_new_id("key", id);
-		rc = source_file_add(path, id, key, e);
+		keyring_new_id("key", id);
+		rc = keyring_file_add(path, id, key, e);
 		digest_wipe(key, sizeof(key));
 		if (rc == OK)
 			rc = read_secret(path, &b, e);
@@ -282,7 +271,7 @@ has_id(struct str text)
 }
 
 int
-source_env(const char *name, struct key_list *ret, struct err *e)
+keyring_env(const char *name, struct key_list *ret, struct err *e)
 {
 	const char *now = getenv(name), *old;
 	char old_name[256];
@@ -306,7 +295,7 @@ source_env(const char *name, struct key_list *ret, struct err *e)
 }
 
 int
-source_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN], struct err *e)
+keyring_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN], struct err *e)
 {
 	struct buf b = BUF(KIB);
 	char *path = NULL;

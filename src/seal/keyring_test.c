@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "seal/limits.h"
 
 #define RAW_KEY "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 #define OTHER   "//ECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

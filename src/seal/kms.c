@@ -6,11 +6,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "seal/limits.h"
 
 /* What a call needs; strings are the arena's or the environment's. */
 struct call {

@@ -5,10 +5,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "seal/limits.h"
 
 enum {
 	HASH_MAX = 64,
@@ -27,7 +27,7 @@ const char *const OTP_SALTS[] = {
 static const size_t HASH_LEN[] = {20, 32, 64};
 
 static int
-wrong(struct err *e, const char *at, const char *name, const char *why)
+otp_wrong(struct err *e, const char *at, const char *name, const char *why)
 {
 	char here[128];
 
@@ -59,23 +59,24 @@ otp_valid(const struct otp *o, const char *at, struct err *e)
 {
 	char why[80];
 
-	if (o->secret.n < 1 || o->secret.n > SUB_TEXT_MAX)
-		return wrong(e, at, "secret", "must be 1 to 4096 bytes");
-	if (o->salt.n > SUB_TEXT_MAX)
-		return wrong(e, at, "salt", "must be at most 4096 bytes");
+	if (o->secret.n < 1 || o->secret.n > SIGN_TEXT_MAX)
+		return otp_wrong(e, at, "secret", "must be 1 to 4096 bytes");
+	if (o->salt.n > SIGN_TEXT_MAX)
+		return otp_wrong(e, at, "salt", "must be at most 4096 bytes");
 	if ((o->salt_mode == OTP_SALT_NONE) != (o->salt.n == 0))
-		return wrong(e, at, "saltMode",
+		return otp_wrong(e, at, "saltMode",
 		    o->salt.n ? "must say where the salt goes"
 			      : "needs a salt");
 	if (o->step_s < 1 || o->step_s > STEP_MAX_S)
-		return wrong(e, at, "step", "must be 1 to 86400 seconds");
+		return otp_wrong(e, at, "step", "must be 1 to 86400 seconds");
 	if (o->t0_s < 0 || o->t0_s > INT32_MAX)
-		return wrong(e, at, "t0", "must be 0 to 2147483647 seconds");
+		return otp_wrong(
+		    e, at, "t0", "must be 0 to 2147483647 seconds");
 	if (o->digits < DIGITS_MIN || o->digits > longest(o)) {
 		(void)snprintf(why, sizeof(why),
 		    "must be %d to %u with this encoding", DIGITS_MIN,
 		    longest(o));
-		return wrong(e, at, "digits", why);
+		return otp_wrong(e, at, "digits", why);
 	}
 	return OK;
 }
@@ -86,8 +87,8 @@ code_of(const struct otp *o, struct str bound, int64_t counter,
     unsigned char ret[HASH_MAX])
 {
 	static const char *const NAMES[] = {"SHA1", "SHA256", "SHA512"};
-	struct buf key = BUF(2 * SUB_TEXT_MAX);
-	struct buf msg = BUF(3 * SUB_TEXT_MAX);
+	struct buf key = BUF(2 * SIGN_TEXT_MAX);
+	struct buf msg = BUF(3 * SIGN_TEXT_MAX);
 	size_t n = 0;
 	unsigned char *done;
 

@@ -2,10 +2,10 @@
 
 #include <argon2.h>
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "seal/digest.h"
+#include "seal/limits.h"
 #include "seal/token.h"
 #include "seal/worst.h"
 

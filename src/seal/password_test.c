@@ -1,8 +1,8 @@
 #include "seal/password.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "seal/limits.h"
 #include "seal/token.h"
 
 static void

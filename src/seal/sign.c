@@ -4,12 +4,12 @@
 #include <openssl/evp.h>
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "seal/limits.h"
 
 enum {
 	HMAC_KEY_MIN = 24, /* Standard Webhooks */
@@ -133,9 +133,9 @@ signer_new(struct str secret, enum secret_form form, const char *at,
 	if (form == SECRET_STANDARD && !prefixed(secret))
 		return err_at(e, ERR_INVALID, at,
 		    "the secret must begin with whsec_ or whsk_, then base64");
-	if (secret.n < 1 || secret.n > SUB_TEXT_MAX)
+	if (secret.n < 1 || secret.n > SIGN_TEXT_MAX)
 		return err_at(e, ERR_INVALID, at,
-		    "the secret must be 1 to %d bytes", SUB_TEXT_MAX);
+		    "the secret must be 1 to %d bytes", SIGN_TEXT_MAX);
 	s = mem_get(sizeof(*s));
 	if (form == SECRET_TEXT || !prefixed(secret))
 		rc = hmac_from(s, secret);
@@ -204,7 +204,7 @@ int
 signer_sign(struct signer *s, const struct str *parts, size_t n,
     unsigned char ret[SIGN_MAX], struct err *e)
 {
-	struct buf b = BUF(REQUEST_BODY_MAX + SUB_TEXT_MAX);
+	struct buf b = BUF(SIGN_BODY_MAX + SIGN_TEXT_MAX);
 	int rc;
 
 	assert(s->can_sign);
@@ -236,7 +236,7 @@ bool
 signer_verify(
     struct signer *s, const struct str *parts, size_t n, struct str signature)
 {
-	struct buf b = BUF(REQUEST_BODY_MAX + SUB_TEXT_MAX);
+	struct buf b = BUF(SIGN_BODY_MAX + SIGN_TEXT_MAX);
 	unsigned char mac[DIGEST_LEN];
 	struct err e;
 	bool ok;
@@ -267,7 +267,7 @@ write_text(
 }
 
 void
-secret_make(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
+sign_make_secret(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
 {
 	unsigned char key[ED_BOTH];
 	struct signer s = {.algorithm = algorithm};
@@ -290,7 +290,7 @@ secret_make(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
 }
 
 void
-secret_make_text(char ret[SECRET_TEXT_LEN])
+sign_make_text(char ret[SECRET_TEXT_LEN])
 {
 	static const char HEX[] = "0123456789abcdef";
 	unsigned char key[ED_KEY];
@@ -305,7 +305,7 @@ secret_make_text(char ret[SECRET_TEXT_LEN])
 }
 
 bool
-secret_public(const struct signer *s, char ret[SECRET_TEXT_LEN])
+sign_public(const struct signer *s, char ret[SECRET_TEXT_LEN])
 {
 	unsigned char key[ED_KEY];
 

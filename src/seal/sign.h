@@ -48,10 +48,10 @@ bool signer_verify(
     struct signer *s, const struct str *parts, size_t n, struct str signature);
 
 /* A new one: whsec_ with 32 random bytes, or whsk_ with both keys. */
-void secret_make(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN]);
+void sign_make_secret(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN]);
 /* 64 hexadecimal digits of 32 random bytes, for schemes that take text. */
-void secret_make_text(char ret[SECRET_TEXT_LEN]);
+void sign_make_text(char ret[SECRET_TEXT_LEN]);
 /* whpk_ of a signer with an ed25519 key; false with another. */
-bool secret_public(const struct signer *s, char ret[SECRET_TEXT_LEN]);
+bool sign_public(const struct signer *s, char ret[SECRET_TEXT_LEN]);
 
 #endif

@@ -80,7 +80,7 @@ test_ed25519_rfc8032(void **state)
 		    SECRET_STANDARD);
 		assert_int_equal(signer_sign(s, &part, 1, got, &e), 64);
 		assert_memory_equal(got, want, 64);
-		assert_true(secret_public(s, text));
+		assert_true(sign_public(s, text));
 		signer_free(s);
 		s = signer_of(prefixed(&b, "whsk_", (struct str){key, 32}),
 		    SECRET_STANDARD);
@@ -193,8 +193,8 @@ test_made(void **state)
 		struct signer *s;
 		int n;
 
-		secret_make(algorithm, text);
-		secret_make(algorithm, again);
+		sign_make_secret(algorithm, text);
+		sign_make_secret(algorithm, again);
 		assert_string_not_equal(text, again);
 		s = signer_of(str_of(text), SECRET_STANDARD);
 		assert_int_equal(signer_algorithm(s), algorithm);
@@ -203,10 +203,10 @@ test_made(void **state)
 		assert_true(signer_verify(
 		    s, &hi, 1, (struct str){(const char *)got, (size_t)n}));
 		if (!algorithm)
-			assert_false(secret_public(s, again));
+			assert_false(sign_public(s, again));
 		signer_free(s);
 
-		secret_make_text(text);
+		sign_make_text(text);
 		assert_int_equal(strlen(text), 64);
 		assert_int_equal(strspn(text, "0123456789abcdef"), 64);
 	}

@@ -41,7 +41,7 @@ token_make(struct token *ret)
 }
 
 static bool
-is_letter(char c)
+token_letter(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
 	       (c >= 'a' && c <= 'z');
@@ -53,7 +53,7 @@ token_formed(struct str text)
 	if (text.n != TOKEN_LEN || !str_starts(text, STR(PREFIX)))
 		return false;
 	for (size_t i = strlen(PREFIX); i < text.n; i++)
-		if (!is_letter(text.p[i]))
+		if (!token_letter(text.p[i]))
 			return false;
 	return true;
 }

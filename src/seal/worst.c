@@ -1,7 +1,7 @@
 #include "seal/worst.h"
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "seal/limits.h"
 #include "seal/password.h"
 
 #define UNIT_MAX 4 /* of what is repeated */
@@ -25,7 +25,7 @@ lower(char c)
 }
 
 static bool
-is_letter(char c)
+word_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
 }
@@ -44,9 +44,9 @@ meant(char c)
 static struct str
 core(struct str s)
 {
-	while (s.n > 0 && !is_letter(s.p[0]))
+	while (s.n > 0 && !word_letter(s.p[0]))
 		s = str_from(s, 1);
-	while (s.n > 0 && !is_letter(s.p[s.n - 1]))
+	while (s.n > 0 && !word_letter(s.p[s.n - 1]))
 		s.n--;
 	return s;
 }

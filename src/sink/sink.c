@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "sink/sink_driver.h"
 
 const struct sink_driver *const SINK_DRIVERS[SINKS] = {

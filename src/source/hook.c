@@ -11,9 +11,11 @@
 #include "base/str.h"
 #include "contract/member.h"
 #include "contract/preset.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "event/envelope.h"
+#include "event/limits.h"
 #include "seal/digest.h"
+#include "source/limits.h"
 
 #define HOOK(field) offsetof(struct hook, field)
 
@@ -27,7 +29,7 @@ static const struct member TOP[] = {
 	NULL},
     {"template", MEMBER_LONG, HOOK(template), 1, SUB_PROGRAM_MAX, NULL},
     {"deliveryId", MEMBER_TEXT, HOOK(delivery_id), 1, SUB_NAME_MAX, NULL},
-    {"ratePerSecond", MEMBER_INT, HOOK(rate_per_s), 1, KEY_RATE_MAX, NULL},
+    {"ratePerSecond", MEMBER_INT, HOOK(rate_per_s), 1, HOOK_RATE_MAX, NULL},
     {"enabled", MEMBER_BOOL, HOOK(enabled), 0, 0, NULL},
     {.name = "secret", .kind = MEMBER_OWN},
     {.name = "defaults", .kind = MEMBER_OWN},
@@ -354,9 +356,9 @@ make_secret(const struct hook *h, struct str *ret, struct err *e)
 	char made[SECRET_TEXT_LEN];
 
 	if (is_standard(h))
-		secret_make(SIGN_HMAC_SHA256, made);
+		sign_make_secret(SIGN_HMAC_SHA256, made);
 	else
-		secret_make_text(made);
+		sign_make_text(made);
 	*ret = arena_dup(h->arena, str_of(made));
 	digest_wipe(made, sizeof(made));
 	return ret->p ? OK : no_room(e);

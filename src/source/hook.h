@@ -39,8 +39,8 @@
 #define SOURCE_HOOK_H
 
 #include "base/base.h"
-#include "base/limits.h"
 #include "base/uuid.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 #include "http/server/req.h"
 

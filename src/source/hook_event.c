@@ -7,10 +7,12 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "event/cloudevent.h"
+#include "event/limits.h"
 #include "http/server/query.h"
 #include "match/jq/jq.h"
 #include "seal/digest.h"
 #include "source/hook.h"
+#include "source/limits.h"
 
 #define INSTANCE "in" /* of the producer: the route that took it */
 

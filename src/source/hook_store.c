@@ -7,11 +7,13 @@
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/preset.h"
 #include "match/jq/jq.h"
 #include "seal/digest.h"
 #include "seal/keyring.h"
+#include "source/limits.h"
 #include "sql.h"
 
 #define COLUMN "hook_source.secrets"
@@ -235,15 +237,11 @@ int
 hooks_new(const struct conf *conf, struct keyring *k, struct hooks **ret,
     struct err *e)
 {
-	struct hooks *hs = calloc(1, sizeof(*hs));
-	int rc = hs ? presets_load(conf, &hs->presets, e) : no_room(e);
+	struct hooks *hs = mem_get(sizeof(*hs));
 
-	if (rc == OK)
-		rc = jq_new("/proc/self/exe", &hs->jq, e);
-	if (rc < 0) {
-		hooks_free(hs);
-		return rc;
-	}
+	(void)e;
+	hs->presets = presets_load(conf);
+	hs->jq = jq_new("/proc/self/exe");
 	hs->keyring = k;
 	*ret = hs;
 	return OK;

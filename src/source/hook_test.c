@@ -42,7 +42,7 @@ begin(void **state)
 
 	(void)state;
 	arena = arena_new(16 * MIB);
-	assert_int_equal(presets_load(&conf, &presets, &e), OK);
+	presets = presets_load(&conf);
 	rules.presets = presets;
 	return arena ? 0 : -1;
 }

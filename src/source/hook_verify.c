@@ -9,6 +9,7 @@
 #include "seal/digest.h"
 #include "seal/sign.h"
 #include "source/hook.h"
+#include "source/limits.h"
 
 #define SIGNATURES_MAX 16 /* in one header; Stripe sends one a secret */
 
@@ -26,29 +27,10 @@ good_secrets(
 	return n;
 }
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool
 hex_read(struct str text, unsigned char ret[DIGEST_LEN])
 {
-	if (text.n != 2 * (size_t)DIGEST_LEN)
-		return false;
-	for (size_t i = 0; i < DIGEST_LEN; i++) {
-		int hi = hex_digit(text.p[2 * i]);
-		int lo = hex_digit(text.p[2 * i + 1]);
-
-		if (hi < 0 || lo < 0)
-			return false;
-		ret[i] = (unsigned char)(hi << 4 | lo);
-	}
-	return true;
+	return text.n == 2 * (size_t)DIGEST_LEN && str_unhex(text, ret);
 }
 
 struct macs {
@@ -238,8 +220,8 @@ by_preset(const struct hook *h, const struct hook_request *q,
 		*ret = RECEIVE_WRONG;
 		return OK;
 	}
-	return receive_verify(
-	    h->preset, secrets, n, &in, q->now_us, h->tolerance_s, ret, e);
+	return receive_verify(h->preset, secrets, n, &in,
+	    (struct receive_time){q->now_us, h->tolerance_s}, ret, e);
 }
 
 int

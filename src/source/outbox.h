@@ -8,7 +8,7 @@
 #define SOURCE_OUTBOX_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "source/limits.h"
 
 struct outbox_opts {
 	const char *url;

@@ -4,9 +4,9 @@
 #include <poll.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
+#include "source/limits.h"
 
 /* A look at `stop` so often. */
 #define LOOK_MS 100

@@ -10,9 +10,11 @@
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "event/envelope.h"
+#include "event/limits.h"
 #include "event/mask.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
+#include "source/limits.h"
 #include "sql.h"
 
 /* Twice the copy when each byte is escaped, and what stands around it. */

@@ -10,6 +10,7 @@
 #include "base/log/metric.h"
 #include "base/test.h"
 #include "event/mask.h"
+#include "source/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 

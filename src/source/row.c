@@ -178,8 +178,8 @@ read_row(struct arena *keep, struct arena *scratch, struct buf *b,
 		    STR_ARG(row->v[COL_TOO_LARGE]), o->body_max);
 	rc = envelope_parse(scratch, *ret_text, &eo, ret, e);
 	/* scratch holds any event there is: this one will never fit. */
-	if (rc == ERR_NOMEM)
-		return err_at(e, ERR_LIMIT, "", "it takes too much memory");
+	if (rc == ERR_LIMIT)
+		return rc;
 	whole = rc == OK &&
 		str_eq(ret->payload->raw, str_trim(row->v[COL_PAYLOAD])) &&
 		str_eq(json_get(ret->tree, "producer")->raw,

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "source/limits.h"
 #include "source/refused.h"
 
 static struct arena *keep, *scratch;

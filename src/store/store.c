@@ -6,10 +6,10 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "store/store_driver.h"
 
 int

@@ -3,10 +3,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/limits.h"
+#include "contract/sub.h"
 #include "sql.h"
+#include "task/limits.h"
 #include "task/target.h"
 
 static int

@@ -3,12 +3,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/deliver.h"
 #include "sql.h"
+#include "task/limits.h"
 
 const char *
 notice_status_word(enum notice_status s)

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
+#include "task/limits.h"
 
 int
 callback_find(

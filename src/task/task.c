@@ -4,9 +4,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "sql.h"
+#include "store/limits.h"
+#include "task/limits.h"
 
 /* Seed 004, 5.3: statuses, what they are called, how far they are. */
 static const struct {

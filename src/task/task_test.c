@@ -13,6 +13,7 @@
 #include "sql.h"
 #include "store/fixture_test.h"
 #include "task/history.h"
+#include "task/limits.h"
 #include "task/notice.h"
 #include "task/target.h"
 

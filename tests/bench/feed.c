@@ -14,8 +14,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
 
 #define ITEMS   1000
 #define ROUNDS  5

@@ -11,8 +11,8 @@
 #include "markup/sanitize.h"
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "markup/limits.h"
 
 static const char ARTICLE[] =
     "<div class=\"entry\"><h2 id=\"s1\">A heading &amp; more</h2>\n"

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "markup/href.h"
+#include "markup/limits.h"
 #include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,13 +12,14 @@
 #include "doc/shapes.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
+#include "feed/limits.h"
 #include "feed/opml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct pack_shape *const SHAPES[] = {&DOC_FEED_SHAPE,
-    &DOC_PAGE_SHAPE, &DOC_OPML_SHAPE, &DOC_ICON_SHAPE, &DOC_CLEANED, &DOC_RESULT,
-    &DOC_ASK, &DOC_ARTICLES};
+    &DOC_PAGE_SHAPE, &DOC_OPML_SHAPE, &DOC_ICON_SHAPE, &DOC_CLEANED,
+    &DOC_RESULT, &DOC_ASK, &DOC_ARTICLES};
 
 static void
 check_text(struct str s)

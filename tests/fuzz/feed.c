@@ -12,8 +12,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 #include "markup/xml_print_test.h"
 #include "said.h"
 

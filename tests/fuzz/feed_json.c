@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "feed/feed.h"
 #include "feed/jsonfix.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 #include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

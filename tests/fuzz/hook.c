@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "contract/preset.h"
 #include "event/envelope.h"
+#include "source/limits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -45,8 +46,7 @@ prepare(void)
 
 	if (presets)
 		return;
-	if (presets_load(&conf, &presets, &e) < 0)
-		abort();
+	presets = presets_load(&conf);
 	rules = (struct hook_rules){.presets = presets};
 	for (size_t i = 0; i < COUNT_OF(CONFS); i++)
 		if (hook_read(str_of(CONFS[i]), STR("fuzz"), NULL, &rules,

@@ -82,16 +82,18 @@ stream(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+#define KNOWN 1 /* a scope: anybody who says who he is */
+
 static const struct route_group OWN = {.by_browsers = true};
 
 static const struct route ROUTES[] = {
     {GET, "/", SCOPE_OPEN, ON_HTTP, echo, "", .summary = ""},
     {GET, "/v1/events", SCOPE_OPEN, ON_READ, limits, "", .summary = ""},
-    {POST, "/v1/events", SCOPE_PUBLISH, ON_WRITE, echo,
+    {POST, "/v1/events", KNOWN, ON_WRITE, echo,
 	"application/json, application/x-ndjson", .summary = ""},
     {PUT, "/e", SCOPE_OPEN, ON_HTTP, echo, "*/*", .summary = ""},
     {GET, "/v1/events/stream", SCOPE_OPEN, ON_HTTP, stream, "", .summary = ""},
-    {GET, "/v1/events/{id}", SCOPE_ANY, ON_HTTP, echo, "", .summary = ""},
+    {GET, "/v1/events/{id}", KNOWN, ON_HTTP, echo, "", .summary = ""},
     {DELETE, "/{a}/{b}/{c}/{d}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = ""},
     {GET, "/app/{id}", SCOPE_OPEN, ON_HTTP, echo, "", .summary = "",
 	.group = &OWN, .alias = "/api/old.php"},
@@ -106,7 +108,6 @@ who(void *arg, struct req *r, struct err *e)
 	if (req_header(r, "Authorization").n == 0)
 		return err_set(e, ERR_UNKNOWN, "who?");
 	r->who.kind = WHO_KEY;
-	r->who.scopes = SCOPE_PUBLISH;
 	return OK;
 }
 

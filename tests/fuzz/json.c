@@ -87,7 +87,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (rc < 0) {
 		assert(!root);
-		assert(rc == ERR_NOMEM || strstr(e.text, " at byte "));
+		assert(rc == ERR_LIMIT || strstr(e.text, " at byte "));
 	} else {
 		assert(str_eq(root->raw, str_trim(text)));
 		alone(scratch, root);

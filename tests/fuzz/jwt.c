@@ -3,9 +3,10 @@
  * and whatever is refused is refused in words that can be shown. */
 #include "seal/jwt.h"
 
+#include "account/limits.h"
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "seal/limits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

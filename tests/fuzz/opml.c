@@ -9,8 +9,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 #include "said.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
  * it added, or to the proxy's own when another header says otherwise; and a
  * Forwarded leads to one of these two or can't be read.
  */
-#include "http/server/peer.h"
+#include "http/peer.h"
 
 #include <assert.h>
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "doc/limits.h"
 #include "doc/terms.h"
 #include "reader/item_cursor.h"
 

@@ -2,8 +2,6 @@
  * taken: stored and loaded it is the same, shown and sent back it is taken
  * again, and a request is made or refused in words. Whatever is refused: in
  * words that can be shown. */
-#include "contract/subscription.h"
-
 #include <assert.h>
 
 #include "base/arena.h"
@@ -11,7 +9,9 @@
 #include "base/conf/conf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/request.h"
+#include "contract/sub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -22,7 +22,7 @@ seal(void *arg, struct arena *a, struct str plain, struct str *ret,
 {
 	(void)arg;
 	*ret = arena_fmt(a, "~%.*s", STR_ARG(plain));
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory");
+	return ret->p ? OK : err_set(e, ERR_LIMIT, "no memory");
 }
 
 static int
@@ -33,7 +33,7 @@ unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
 	if (!str_starts(sealed, STR("~")))
 		return err_set(e, ERR_INVALID, "not sealed");
 	*ret = arena_dup(a, str_from(sealed, 1));
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory");
+	return ret->p ? OK : err_set(e, ERR_LIMIT, "no memory");
 }
 
 static const struct sub_seal SEAL = {seal, unseal, NULL};
@@ -53,7 +53,7 @@ stored(struct arena *a, const struct sub_conf *s)
 	struct err e;
 
 	if (sub_store(s, &SEAL, a, &text, &e) < 0)
-		assert(e.code == ERR_LIMIT || e.code == ERR_NOMEM);
+		assert(e.code == ERR_LIMIT);
 	return text;
 }
 
@@ -99,7 +99,7 @@ use(struct arena *a, const struct sub_conf *s)
 		assert(b.n <= REQUEST_HEAD_MAX);
 	} else {
 		words(&e);
-		assert(e.code == ERR_NOMEM || reason != REASON_NONE);
+		assert(e.code == ERR_LIMIT || reason != REASON_NONE);
 	}
 	if (request_order_key(a, s, &ev, &key, &e) < 0)
 		words(&e);
@@ -138,8 +138,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct conf conf;
 	struct err e = {0};
 
-	if (conf_init(&conf, &e) < 0 || presets_load(&conf, &presets, &e) < 0)
+	if (conf_init(&conf, &e) < 0)
 		abort();
+	presets = presets_load(&conf);
 	if (preset_parse(STR("own"), first, &conf, &own, &e) < 0)
 		words(&e);
 	else if (presets_put(presets, own, &e) < 0)

@@ -10,7 +10,7 @@ import re
 import hk
 
 FILE = os.path.join(hk.ROOT, "src", "api", "routes.tbl")
-LINE = re.compile(r'ROUTE\((\w+), "([^"]+)", ([A-Z_| ]+), (ON_\w+), (\w+), ("[^"]*"|\w+), "')
+LINE = re.compile(r'ROUTE\((\w+), "([^"]+)", ([A-Z_| ]+), LIMIT_\w+, (ON_\w+), (\w+), ("[^"]*"|\w+), "')
 
 
 class Route:
@@ -35,7 +35,7 @@ def read():
     group = alias = None
     for line in open(FILE):
         if d := re.match(r"#define (\w+)\s+(.*)", line):
-            names[d[1]] = d[2].strip().strip('"')
+            names[d[1]] = d[2].strip().strip('"&')
             group, alias = names.get("GROUP"), names.get("ALIAS")
         seen += line.startswith("ROUTE(")
         if m := LINE.match(line):

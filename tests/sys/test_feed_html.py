@@ -32,7 +32,7 @@ def clean(html, *args, **settings):
 
 def payloads():
     """Those of the unit test: C strings with octal escapes."""
-    with open(os.path.join(hk.ROOT, "src", "feed", "payloads.tbl"), encoding="ascii") as f:
+    with open(os.path.join(hk.ROOT, "src", "markup", "payloads_test.tbl"), encoding="ascii") as f:
         for text in re.findall(r'^P\("(.*)"\)$', f.read(), re.M):
             octets = re.sub(r"\\([0-7]{3}|.)",
                             lambda m: chr(int(m[1], 8)) if len(m[1]) == 3 else m[1], text)

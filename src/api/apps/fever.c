@@ -5,9 +5,9 @@
 #include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "http/server/form.h"
+#include "http/server/query.h"
+#include "reader/limits.h"
 #include "reader/sync.h"
 #include "seal/base64.h"
 

@@ -5,8 +5,8 @@
 #include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 #include "seal/digest.h"
 
 /* ---- names ---- */

@@ -18,7 +18,7 @@
 #ifndef API_APPS_GREADER_H
 #define API_APPS_GREADER_H
 
-#include "http/server/form.h"
+#include "http/server/query.h"
 #include "http/server/req.h"
 #include "reader/sync.h"
 

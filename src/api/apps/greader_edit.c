@@ -5,7 +5,6 @@
 #include "api/apps/greader.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "reader/import.h"
 #include "reader/subs.h"

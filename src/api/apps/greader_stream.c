@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 
 #define STREAM_DEFAULT 20
 #define CATEGORIES     "\"categories\":[\"" GR_STATE "reading-list\""

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 
 #define ENTRIES_DEFAULT 100
 

@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "feed/limits.h"
 
 #define READ_BYTES 1500 /* of HTML in a minute: 250 words */
 

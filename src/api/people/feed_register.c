@@ -1,5 +1,6 @@
 #include "api/people/feed_register.h"
 
+#include "account/scopes.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 static int

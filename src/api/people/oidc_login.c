@@ -1,4 +1,5 @@
 #include "account/auth.h"
+#include "account/limits.h"
 #include "account/oidc.h"
 #include "account/session.h"
 #include "account/signup.h"
@@ -8,9 +9,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 #include "seal/keyring.h"
@@ -180,11 +181,11 @@ seal_state(struct req *r, const struct trip *t, struct str state,
 	to = plain.p ? arena_try(r->arena, plain.n + SEAL_BYTES_MORE) : NULL;
 	if (!to)
 		return no_room(e);
-	base64url_add(
+	base64_url_add(
 	    &b, keyring_seal_bytes(api->keyring, STATE_WHERE, plain, to));
 	session_mac(&api->session, STATE_LABEL, buf_str(&b), mac);
 	buf_addc(&b, '.');
-	base64url_add(&b, (struct str){(char *)mac, sizeof(mac)});
+	base64_url_add(&b, (struct str){(char *)mac, sizeof(mac)});
 	rc = b.failed ? no_room(e) : state_cookie(r, buf_str(&b), e);
 	buf_done(&b);
 	return rc;
@@ -250,7 +251,7 @@ is_ours(const struct api *api, struct str text, struct str mac)
 	char got[DIGEST_LEN];
 	size_t n = 0;
 
-	if (!base64url_read(mac, got, sizeof(got), &n) || n != sizeof(got))
+	if (!base64_url_read(mac, got, sizeof(got), &n) || n != sizeof(got))
 		return false;
 	session_mac(&api->session, STATE_LABEL, text, want);
 	return digest_eq(want, got, sizeof(want));
@@ -273,7 +274,7 @@ open_state(struct req *r, struct trip *t, struct str *ret_state)
 		return "this browser has not begun it, or too long ago";
 	text = str_cut(&mac, '.');
 	if (!bytes || !is_ours(api, text, mac) ||
-	    !base64url_read(text, bytes, text.n, &n) ||
+	    !base64_url_read(text, bytes, text.n, &n) ||
 	    !keyring_is_bytes((struct str){bytes, n}) ||
 	    keyring_unseal_bytes(api->keyring, STATE_WHERE,
 		(struct str){bytes, n}, bytes, &plain, &e) < 0)

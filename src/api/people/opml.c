@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "doc/caged.h"
 #include "reader/import.h"

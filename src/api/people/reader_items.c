@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "doc/terms.h"
+#include "reader/limits.h"
 #include "reader/lists.h"
 #include "reader/subs.h"
 #include "seal/digest.h"

@@ -4,10 +4,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "event/cursor.h"
 #include "reader/fetch/fetcher.h"
+#include "reader/limits.h"
 #include "reader/subs.h"
 
 static const char *const NO_QUERY[] = {NULL};

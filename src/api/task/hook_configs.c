@@ -3,10 +3,10 @@
 #include "api/task/tasks.h"
 #include "api/v1/subs.h"
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
+#include "task/limits.h"
 #include "task/target.h"
 
 /* The one that the path names. */

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "http/client/guard.h"
 

@@ -6,7 +6,6 @@
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "deliver/engine/deliver.h"
 #include "task/history.h"

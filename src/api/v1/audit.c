@@ -2,11 +2,12 @@
 
 #include "api/api.h"
 #include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 /* The columns of the CSV: a name, and where it is in a row. */
 static const struct {

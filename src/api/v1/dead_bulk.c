@@ -10,12 +10,13 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 struct bulk {

@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/v1/deliveries.h"
 #include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "event/append.h"
 #include "event/envelope.h"
 #include "event/sealed.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 static int

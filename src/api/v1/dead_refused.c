@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/v1/deliveries.h"
 #include "audit/audit.h"
+#include "audit/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"

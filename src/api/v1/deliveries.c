@@ -2,15 +2,16 @@
 #include "api/v1/deliveries.h"
 
 #include "api/api.h"
+#include "api/limits.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"
 #include "event/sealed.h"
 #include "event/when.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 /* What others use too --------------------------------------------------------- */

@@ -4,13 +4,14 @@
  * time; the newest head is next, and takes what the others have of the same.
  */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 enum { OF_ATTEMPTS, OF_ROWS, OF_DEADS, STREAMS };

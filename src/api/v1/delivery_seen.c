@@ -1,15 +1,17 @@
 /* deliveries.h: what the tables say of deliveries, one or a page of them. */
 #include "account/scopes.h"
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
 #include "match/types.h"
 #include "sql.h"
 

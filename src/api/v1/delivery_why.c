@@ -8,7 +8,6 @@
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
@@ -84,9 +83,9 @@ filtered(struct why *w, struct arena *a, struct jq **jq)
 	text = json_get(j, "filter");
 	if (!json_is(text, JSON_STRING) || text->text.n == 0)
 		return NULL;
-	rc = *jq ? OK : jq_new("/proc/self/exe", jq, &e);
-	if (rc == OK)
-		rc = jq_program(*jq, text->text, &item.program, &e);
+	if (!*jq)
+		*jq = jq_new("/proc/self/exe");
+	rc = jq_program(*jq, text->text, &item.program, &e);
 	if (rc < 0)
 		return "the subscription's filter can't be run now";
 	rc = jq_filter(*jq, &item, 1, &said, &e);

@@ -6,14 +6,15 @@
 #include "api/v1/log_page.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "event/append.h"
 #include "event/catalog.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/sealed.h"
 #include "event/tail.h"
+#include "http/server/limits.h"
 #include "sql.h"
 
 /* GET /v1/events */

@@ -11,6 +11,7 @@
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/tail.h"
+#include "http/server/limits.h"
 #include "loop/pool.h"
 
 /*

@@ -1,13 +1,14 @@
 #include "account/keys.h"
 
+#include "account/limits.h"
 #include "api/api.h"
 #include "api/v1/account.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 static int
 read_scopes(const struct json *j, struct key *k, struct err *e)

@@ -1,10 +1,11 @@
 #include "api/v1/log_page.h"
 
 #include "api/api.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "event/cursor.h"
+#include "event/limits.h"
 #include "event/sealed.h"
+#include "http/server/limits.h"
 #include "http/server/reply.h"
 #include "sql.h"
 

@@ -7,6 +7,8 @@
 #include "base/test.h"
 #include "event/append.h"
 #include "event/cursor.h"
+#include "event/limits.h"
+#include "http/server/limits.h"
 #include "http/server/req.h"
 #include "seal/keyring.h"
 #include "store/fixture_test.h"

@@ -3,11 +3,11 @@
 #include <pthread.h>
 
 #include "api/api.h"
-#include "base/limits.h"
+#include "api/openapi.h"
 #include "base/log/metric.h"
 #include "event/append.h"
 #include "http/server/gzip.h"
-#include "http/server/openapi.h"
+#include "http/server/limits.h"
 #include "ops/alerts.h"
 
 int

@@ -1,12 +1,12 @@
 /* subs.h: presets over HTTP. */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/preset.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "sql.h"
 

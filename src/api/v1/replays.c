@@ -4,14 +4,16 @@
  * begin; should it not hear of it, whoever delivers next finds the reader.
  */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/deliveries.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "deliver/limits.h"
 #include "event/when.h"
+#include "http/server/limits.h"
 #include "match/types.h"
 #include "sql.h"
 

@@ -7,9 +7,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
+#include "http/server/limits.h"
 #include "match/jq/jq.h"
 #include "source/hook_store.h"
 #include "store/store.h"
@@ -31,14 +32,11 @@ int
 api_sources_get(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct hook_rules rules = {.presets = NULL};
-	struct presets *presets = NULL;
+	struct presets *presets = presets_load(api->conf);
+	struct hook_rules rules = {.presets = presets};
 	struct hook *h = NULL;
-	int rc = presets_load(api->conf, &presets, e);
+	int rc = hook_find(db, api->keyring, &rules, r->params[0], &h, e);
 
-	rules.presets = presets;
-	if (rc == OK)
-		rc = hook_find(db, api->keyring, &rules, r->params[0], &h, e);
 	if (rc == OK) {
 		buf_clear(&r->out);
 		hook_show(h, false, &r->out);
@@ -93,11 +91,9 @@ api_sources_list(struct req *r, struct db *db, struct err *e)
 	if (rc == OK && req_query(r, "after", &after) &&
 	    hook_name_check(after, e) < 0)
 		rc = err_set(e, ERR_INVALID, "after is no cursor of this list");
-	if (rc == OK)
-		rc = presets_load(api->conf, &presets, e);
 	if (rc < 0)
 		return rc;
-	rules.presets = presets;
+	rules.presets = presets = presets_load(api->conf);
 	l.limit = (size_t)limit;
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"data\":[");
@@ -220,9 +216,10 @@ static int
 check_program(void *arg, struct str program, struct err *e)
 {
 	struct checker *k = arg;
-	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
 
-	return rc == OK ? jq_check(k->jq, program, e) : rc;
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	return jq_check(k->jq, program, e);
 }
 
 static int
@@ -254,13 +251,11 @@ put_with(struct source_op *op, struct checker *k,
 static int
 check_put(struct source_op *op, struct checker *k, struct err *e)
 {
-	struct hook_rules rules = {.program_check = check_program, .arg = k};
-	struct presets *presets = NULL;
-	int rc = presets_load(k->api->conf, &presets, e);
+	struct presets *presets = presets_load(k->api->conf);
+	struct hook_rules rules = {
+	    .presets = presets, .program_check = check_program, .arg = k};
+	int rc = put_with(op, k, &rules, e);
 
-	rules.presets = presets;
-	if (rc == OK)
-		rc = put_with(op, k, &rules, e);
 	presets_free(presets);
 	return rc;
 }
@@ -276,14 +271,11 @@ api_sources_put(struct req *r, struct db *db, struct err *e)
 static int
 find(struct source_op *op, struct checker *k, struct err *e)
 {
-	struct hook_rules rules = {.presets = NULL};
-	struct presets *presets = NULL;
-	int rc = presets_load(k->api->conf, &presets, e);
+	struct presets *presets = presets_load(k->api->conf);
+	struct hook_rules rules = {.presets = presets};
+	int rc = hook_find(
+	    k->db, k->api->keyring, &rules, op->r->params[0], &op->hook, e);
 
-	rules.presets = presets;
-	if (rc == OK)
-		rc = hook_find(k->db, k->api->keyring, &rules, op->r->params[0],
-		    &op->hook, e);
 	presets_free(presets);
 	if (rc < 0)
 		return rc;

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "event/append.h"
 #include "match/jq/jq.h"
 #include "sql.h"

@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/limits.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"
 

@@ -1,8 +1,8 @@
 /* subs.h: how a subscription fares, from its counters. */
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/subs.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/engine/preset_store.h"

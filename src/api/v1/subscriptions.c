@@ -5,9 +5,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "http/client/guard.h"
 #include "match/jq/jq.h"
@@ -45,10 +44,11 @@ static int
 check_program(void *arg, struct str program, const char *at, struct err *e)
 {
 	struct checker *k = arg;
-	int rc = k->jq ? OK : jq_new("/proc/self/exe", &k->jq, e);
+	int rc;
 
-	if (rc == OK)
-		rc = jq_check(k->jq, program, e);
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	rc = jq_check(k->jq, program, e);
 	return rc == ERR_INVALID ? put_at(e, at) : rc;
 }
 

@@ -1,6 +1,7 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/first_password.h"
+#include "account/scopes.h"
 #include "api/api.h"
 #include "api/people/people.h"
 #include "api/v1/account.h"
@@ -8,8 +9,8 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 /* Committed, or perhaps (ERR_UNCERTAIN): what caches know may be wrong now. */
 static void

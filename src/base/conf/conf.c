@@ -196,27 +196,18 @@ conf_read(struct conf *c, const char *name, struct str text, struct err *e)
 static int
 read_file(struct conf *c, const char *file, struct err *e)
 {
-	struct buf b = BUF(CONF_FILE_MAX + 1);
-	char *room = buf_room(&b, CONF_FILE_MAX + 1);
-	ssize_t n = 1;
+	struct buf b = BUF(CONF_FILE_MAX);
 	int rc, fd = open(file, O_RDONLY | O_CLOEXEC);
 
-	while (fd >= 0 && n > 0 && b.n <= CONF_FILE_MAX) {
-		n = read(fd, room + b.n, CONF_FILE_MAX + 1 - b.n);
-		if (n > 0)
-			b.n += (size_t)n;
-		else if (n < 0 && errno == EINTR)
-			n = 1;
-	}
-	if (fd < 0 || n < 0)
-		rc = err_set(e, ERR_IO, "can't read the settings file %s: %s",
-		    file, strerror(errno));
-	else if (b.n > CONF_FILE_MAX)
+	if (fd >= 0 && buf_read(&b, fd))
+		rc = conf_read(c, file, buf_str(&b), e);
+	else if (b.failed)
 		rc = err_set(e, ERR_LIMIT,
 		    "the settings file %s is over %zu bytes", file,
 		    CONF_FILE_MAX);
 	else
-		rc = conf_read(c, file, buf_str(&b), e);
+		rc = err_set(e, ERR_IO, "can't read the settings file %s: %s",
+		    file, strerror(errno));
 	if (fd >= 0)
 		(void)close(fd);
 	buf_done(&b);

@@ -181,7 +181,7 @@ good_number(const struct conf_key *k, struct str s, int64_t *ret)
 }
 
 static int
-refuse(const struct conf_key *k, struct str text, struct err *e)
+value_refuse(const struct conf_key *k, struct str text, struct err *e)
 {
 	bool hide = k->type == CONF_SECRET || k->type == CONF_URL;
 	struct buf allowed = BUF(KIB);
@@ -211,13 +211,13 @@ conf_value_read(const struct conf_key *k, struct str text, struct arena *a,
 
 	if (is_number(k->type)) {
 		if (!good_number(k, text, &v))
-			return refuse(k, text, e);
+			return value_refuse(k, text, e);
 		*(int64_t *)field = v;
 		return OK;
 	}
 	if (k->type == CONF_BOOL) {
 		if (!read_bool(text, &yes))
-			return refuse(k, text, e);
+			return value_refuse(k, text, e);
 		*(bool *)field = yes;
 		return OK;
 	}
@@ -225,7 +225,7 @@ conf_value_read(const struct conf_key *k, struct str text, struct arena *a,
 		*(const char **)field =
 		    arena_z(a, k->type == CONF_LIST ? buf_str(&list) : text);
 	else
-		rc = refuse(k, text, e);
+		rc = value_refuse(k, text, e);
 	buf_done(&list);
 	return rc;
 }

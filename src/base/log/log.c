@@ -62,7 +62,7 @@ flush_held(void)
 
 /* Inline, and cut apart: most have a size that the compiler knows. */
 static inline void
-put(struct log_line *l, struct str s)
+line_put(struct log_line *l, struct str s)
 {
 	size_t room = l->cap - l->n - 4; /* for ...}\n */
 
@@ -76,32 +76,15 @@ put(struct log_line *l, struct str s)
 	l->n += room;
 }
 
-#define EACH(byte) (0x0101010101010101u * (byte))
-
-/* Most values are ids and names, which need no escape: no byte of eight is
- * below 0x20, a quote, a backslash or over 0x7e. */
-static bool
-plain8(const char *p)
-{
-	uint64_t w;
-
-	memcpy(&w, p, sizeof(w));
-	return !(((w - EACH(0x20)) | ((w ^ EACH('"')) - EACH(1)) |
-		     ((w ^ EACH('\\')) - EACH(1)) | (w + EACH(1)) | w) &
-		 EACH(0x80));
-}
-
+/* Most values are ids and names, which need no escape. */
 static bool
 plain(struct str v)
 {
-	char rest[8] = "        ";
-
-	for (; v.n >= sizeof(rest); v = str_from(v, sizeof(rest)))
-		if (!plain8(v.p))
+	for (size_t i = 0; i < v.n; i++)
+		if (v.p[i] < ' ' || v.p[i] > '~' || v.p[i] == '"' ||
+		    v.p[i] == '\\')
 			return false;
-	if (v.n > 0)
-		memcpy(rest, v.p, v.n);
-	return plain8(rest);
+	return true;
 }
 
 /* As buf_json, cut at a character so that what is written stays JSON. */
@@ -126,8 +109,8 @@ put_escaped(struct log_line *l, struct str v)
 			break;
 	}
 	if (b.n <= room && !b.failed) {
-		put(l, (struct str){b.p, b.n - 1});
-		put(l, cut ? STR("~\"") : STR("\""));
+		line_put(l, (struct str){b.p, b.n - 1});
+		line_put(l, cut ? STR("~\"") : STR("\""));
 	}
 	buf_done(&b);
 }
@@ -139,9 +122,9 @@ put_quoted(struct log_line *l, struct str v)
 		put_escaped(l, v);
 		return;
 	}
-	put(l, STR("\""));
-	put(l, v);
-	put(l, STR("\""));
+	line_put(l, STR("\""));
+	line_put(l, v);
+	line_put(l, STR("\""));
 }
 
 /* A commit has a thousand lines, and all within few milliseconds. */
@@ -186,11 +169,11 @@ log_begin_long(struct log_line *l, enum log_level level, const char *msg,
 		l->n = n > 0 ? (size_t)n : 0;
 		return;
 	}
-	put(l, STR("{\"time\":\""));
-	put(l, (struct str){now, TIME_LEN});
-	put(l, STR("\",\"level\":\""));
-	put(l, str_of(LEVELS[level]));
-	put(l, STR("\",\"msg\":"));
+	line_put(l, STR("{\"time\":\""));
+	line_put(l, (struct str){now, TIME_LEN});
+	line_put(l, STR("\",\"level\":\""));
+	line_put(l, str_of(LEVELS[level]));
+	line_put(l, STR("\",\"msg\":"));
 	put_quoted(l, str_of(msg));
 }
 
@@ -201,13 +184,13 @@ key(struct log_line *l, const char *name, size_t need)
 	if (!l->on || l->cap - l->n < strlen(name) + need + 16)
 		return false;
 	if (setup.form == LOG_TEXT) {
-		put(l, STR(" "));
-		put(l, str_of(name));
-		put(l, STR("="));
+		line_put(l, STR(" "));
+		line_put(l, str_of(name));
+		line_put(l, STR("="));
 	} else {
-		put(l, STR(",\""));
-		put(l, str_of(name));
-		put(l, STR("\":"));
+		line_put(l, STR(",\""));
+		line_put(l, str_of(name));
+		line_put(l, STR("\":"));
 	}
 	return true;
 }
@@ -227,7 +210,7 @@ put_uuid(struct log_line *l, struct uuid v)
 	text[0] = '"';
 	uuid_format(v, text + 1);
 	text[UUID_LEN + 1] = '"';
-	put(l, (struct str){text, UUID_LEN + 2});
+	line_put(l, (struct str){text, UUID_LEN + 2});
 }
 
 void
@@ -244,30 +227,23 @@ log_uuids(struct log_line *l, const char *name, const struct uuid *v, size_t n)
 
 	if (!key(l, name, END))
 		return;
-	put(l, STR("["));
+	line_put(l, STR("["));
 	for (size_t i = 0; i < n && l->cap - l->n >= ONE + END; i++) {
 		if (i > 0)
-			put(l, STR(","));
+			line_put(l, STR(","));
 		put_uuid(l, v[i]);
 	}
-	put(l, STR("]"));
+	line_put(l, STR("]"));
 }
 
 void
 log_int(struct log_line *l, const char *name, int64_t v)
 {
-	char text[20];
-	size_t at = sizeof(text);
-	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%lld", (long long)v);
 
-	if (!key(l, name, 24))
-		return;
-	for (; u > 9; u /= 10)
-		text[--at] = (char)('0' + u % 10);
-	text[--at] = (char)('0' + u);
-	if (v < 0)
-		text[--at] = '-';
-	put(l, (struct str){text + at, sizeof(text) - at});
+	if (key(l, name, sizeof(text)))
+		line_put(l, (struct str){text, (size_t)n});
 }
 
 void
@@ -277,7 +253,7 @@ log_end(struct log_line *l)
 
 	if (!l->on)
 		return;
-	put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
+	line_put(l, setup.form == LOG_TEXT ? STR("\n") : STR("}\n"));
 	s = (struct str){l->to, l->n};
 	if (held.on && s.n > sizeof(held.lines) - held.n)
 		flush_held();

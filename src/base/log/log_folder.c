@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #define PREFIX   "hikyaku-"
@@ -31,7 +32,7 @@ name_of(int64_t us, char ret[NAME_LEN + 1])
 }
 
 static int
-failed(const struct log_folder *f, const char *what, struct err *e)
+folder_failed(const struct log_folder *f, const char *what, struct err *e)
 {
 	return err_set(e, ERR_IO, "%s in log.folder %s: %s", what, f->path,
 	    strerror(errno));
@@ -66,13 +67,13 @@ remove_old(struct log_folder *f, int64_t now_us, struct err *e)
 	if (!dir) {
 		if (fd >= 0)
 			(void)close(fd);
-		return failed(f, "can't look for old files", e);
+		return folder_failed(f, "can't look for old files", e);
 	}
 	name_of(now_us - f->keep_us, least);
 	while ((d = readdir(dir)) != NULL)
 		if (is_ours(d->d_name) && strcmp(d->d_name, least) < 0 &&
 		    unlinkat(f->dir, d->d_name, 0) < 0 && errno != ENOENT)
-			rc = failed(f, "can't remove an old file", e);
+			rc = folder_failed(f, "can't remove an old file", e);
 	(void)closedir(dir);
 	return rc;
 }
@@ -87,7 +88,7 @@ open_file(struct log_folder *f, int64_t now_us, struct err *e)
 	fd = openat(
 	    f->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 	if (fd < 0)
-		return failed(f, "can't make a file", e);
+		return folder_failed(f, "can't make a file", e);
 	if (f->fd < 0) {
 		f->fd = fd;
 	} else {
@@ -95,7 +96,7 @@ open_file(struct log_folder *f, int64_t now_us, struct err *e)
 
 		(void)close(fd);
 		if (rc < 0)
-			return failed(f, "can't change files", e);
+			return folder_failed(f, "can't change files", e);
 	}
 	memcpy(f->name, name, sizeof(name));
 	return OK;
@@ -106,11 +107,9 @@ log_folder_open(const char *path, int64_t keep_us, int64_t now_us,
     struct log_folder **ret, int *ret_fd, struct err *e)
 {
 	size_t n = strlen(path) + 1;
-	struct log_folder *f = calloc(1, sizeof(*f) + n);
+	struct log_folder *f = mem_get(sizeof(*f) + n);
 	int rc;
 
-	if (!f)
-		return err_set(e, ERR_NOMEM, "no memory for the log's folder");
 	memcpy(f->path, path, n);
 	f->keep_us = keep_us;
 	f->fd = -1;
@@ -118,7 +117,8 @@ log_folder_open(const char *path, int64_t keep_us, int64_t now_us,
 		f->dir = -1;
 	else
 		f->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	rc = f->dir < 0 ? failed(f, "can't write", e) : open_file(f, now_us, e);
+	rc = f->dir < 0 ? folder_failed(f, "can't write", e)
+			: open_file(f, now_us, e);
 	if (rc == OK)
 		rc = remove_old(f, now_us, e);
 	if (rc < 0) {

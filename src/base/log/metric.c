@@ -23,30 +23,18 @@ static const struct {
 	double scale;
 	int64_t bounds[BOUNDS_MAX + 1]; /* ended by 0 */
 } TABLE[] = {
-#define COUNTER(id, name, help)  {KIND_COUNTER, name, help, 1, {0}},
-#define GAUGE(id, name, help)    {KIND_GAUGE, name, help, 1, {0}},
-#define STATUSES(id, name, help) {KIND_STATUSES, name, help, 1, {0}},
-#define HISTOGRAM(id, name, help, scale, ...)                                  \
-	{KIND_HISTOGRAM, name, help, scale, {__VA_ARGS__}},
+#define METRIC(id, kind, name, help, scale, ...)                               \
+	{KIND_##kind, name, help, scale, {__VA_ARGS__}},
 #include "metrics.tbl"
-#undef COUNTER
-#undef GAUGE
-#undef STATUSES
-#undef HISTOGRAM
+#undef METRIC
 };
 
 /* One more would leave no room for the 0 at the end. */
-#define COUNTER(...)
-#define GAUGE(...)
-#define STATUSES(...)
-#define HISTOGRAM(id, name, help, scale, ...)                                  \
+#define METRIC(id, kind, name, help, scale, ...)                               \
 	_Static_assert(COUNT_OF(((int64_t[]){__VA_ARGS__})) <= BOUNDS_MAX,     \
 	    name " has too many bounds");
 #include "metrics.tbl"
-#undef COUNTER
-#undef GAUGE
-#undef STATUSES
-#undef HISTOGRAM
+#undef METRIC
 
 static struct {
 	_Atomic int64_t value; /* of a histogram: how many observations */
@@ -58,13 +46,13 @@ static struct {
 static _Atomic int64_t statuses[STATUS_MAX - STATUS_MIN + 1];
 
 static void
-add(_Atomic int64_t *v, int64_t n)
+metric_more(_Atomic int64_t *v, int64_t n)
 {
 	(void)atomic_fetch_add_explicit(v, n, memory_order_relaxed);
 }
 
 static int64_t
-get(const _Atomic int64_t *v)
+metric_read(const _Atomic int64_t *v)
 {
 	return atomic_load_explicit(v, memory_order_relaxed);
 }
@@ -72,7 +60,7 @@ get(const _Atomic int64_t *v)
 void
 metric_add(enum metric m, int64_t n)
 {
-	add(&values[m].value, n);
+	metric_more(&values[m].value, n);
 }
 
 void
@@ -86,11 +74,11 @@ metric_observe(enum metric m, int64_t v)
 {
 	for (int i = 0; TABLE[m].bounds[i]; i++)
 		if (v <= TABLE[m].bounds[i]) {
-			add(&values[m].buckets[i], 1);
+			metric_more(&values[m].buckets[i], 1);
 			break;
 		}
-	add(&values[m].sum, v);
-	add(&values[m].value, 1);
+	metric_more(&values[m].sum, v);
+	metric_more(&values[m].value, 1);
 }
 
 void
@@ -98,14 +86,14 @@ metric_status(enum metric m, int status)
 {
 	if (status < STATUS_MIN || status > STATUS_MAX)
 		return;
-	add(&values[m].value, 1);
-	add(&statuses[status - STATUS_MIN], 1);
+	metric_more(&values[m].value, 1);
+	metric_more(&statuses[status - STATUS_MIN], 1);
 }
 
 int64_t
 metric_value(enum metric m)
 {
-	return get(&values[m].value);
+	return metric_read(&values[m].value);
 }
 
 static void
@@ -118,10 +106,10 @@ static void
 histogram(struct buf *b, size_t m)
 {
 	const char *name = TABLE[m].name;
-	int64_t count = get(&values[m].value), below = 0;
+	int64_t count = metric_read(&values[m].value), below = 0;
 
 	for (int i = 0; TABLE[m].bounds[i]; i++) {
-		below += get(&values[m].buckets[i]);
+		below += metric_read(&values[m].buckets[i]);
 		/* Read after the count: never show more in a bucket. */
 		buf_fmt(b, "%s_bucket{le=\"%g\"} %lld\n", name,
 		    (double)TABLE[m].bounds[i] / TABLE[m].scale,
@@ -129,7 +117,7 @@ histogram(struct buf *b, size_t m)
 	}
 	buf_fmt(b, "%s_bucket{le=\"+Inf\"} %lld\n%s_sum %.6f\n%s_count %lld\n",
 	    name, (long long)count, name,
-	    (double)get(&values[m].sum) / TABLE[m].scale, name,
+	    (double)metric_read(&values[m].sum) / TABLE[m].scale, name,
 	    (long long)count);
 }
 
@@ -137,10 +125,10 @@ static void
 by_status(struct buf *b, size_t m)
 {
 	for (int i = 0; i <= STATUS_MAX - STATUS_MIN; i++)
-		if (get(&statuses[i]) > 0)
+		if (metric_read(&statuses[i]) > 0)
 			buf_fmt(b, "%s{status_code=\"%d\"} %lld\n",
 			    TABLE[m].name, STATUS_MIN + i,
-			    (long long)get(&statuses[i]));
+			    (long long)metric_read(&statuses[i]));
 }
 
 /* Resident bytes: the second number of /proc/self/statm, in pages. */
@@ -217,7 +205,7 @@ metric_write(struct buf *b)
 			by_status(b, m);
 		else
 			buf_fmt(b, "%s %lld\n", TABLE[m].name,
-			    (long long)get(&values[m].value));
+			    (long long)metric_read(&values[m].value));
 	}
 	process(b);
 }

@@ -10,9 +10,9 @@
  *                                      counts observations; `scale` divides
  *                                      what is observed into the shown unit
  *
- * The Makefile gathers them in a metrics.tbl of all. A metric is an atomic that any thread may
- * change; the order of changes doesn't matter, so they are relaxed and cost a
- * few nanoseconds. Values of the process (memory, CPU) are read when asked.
+ * The Makefile gathers them in a metrics.tbl of all. A metric is an atomic that
+ * any thread may change; the order of changes doesn't matter, so they are
+ * relaxed and cost a few nanoseconds. Values of the process (memory, CPU) are read when asked.
  */
 #ifndef BASE_LOG_METRIC_H
 #define BASE_LOG_METRIC_H
@@ -21,16 +21,17 @@
 
 struct buf;
 
+/* Each is a METRIC for whoever goes through the tables. */
+#define COUNTER(id, name, help)  METRIC(id, COUNTER, name, help, 1, 0)
+#define GAUGE(id, name, help)    METRIC(id, GAUGE, name, help, 1, 0)
+#define STATUSES(id, name, help) METRIC(id, STATUSES, name, help, 1, 0)
+#define HISTOGRAM(id, name, help, scale, ...)                                  \
+	METRIC(id, HISTOGRAM, name, help, scale, __VA_ARGS__)
+
 enum metric {
-#define COUNTER(id, name, help)               id,
-#define GAUGE(id, name, help)                 id,
-#define STATUSES(id, name, help)              id,
-#define HISTOGRAM(id, name, help, scale, ...) id,
+#define METRIC(id, ...) id,
 #include "metrics.tbl"
-#undef COUNTER
-#undef GAUGE
-#undef STATUSES
-#undef HISTOGRAM
+#undef METRIC
 	METRIC_COUNT
 };
 

@@ -5,14 +5,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/uuid.h"
-#include "cli/demo_crm.h"
 #include "cli/listing.h"
 #include "cli/receiver.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 /*
@@ -44,7 +43,6 @@ static const struct {
 
 struct demo {
 	struct cli *cli;
-	struct reach reach;
 	struct receiver *receiver;
 	struct presets *presets;
 	const struct preset *preset;
@@ -80,8 +78,9 @@ judge(struct demo *d, enum endpoint at, const struct received *r)
 	enum receive_result result = RECEIVE_WRONG;
 	struct err e;
 
-	if (receive_verify(d->preset, &d->secrets[at], 1, r, clock_now_us(),
-		RECEIVE_TOLERANCE_S, &result, &e) == OK &&
+	if (receive_verify(d->preset, &d->secrets[at], 1, r,
+		(struct receive_time){clock_now_us(), RECEIVE_TOLERANCE_S},
+		&result, &e) == OK &&
 	    result == RECEIVE_OK)
 		return "verified";
 	(void)atomic_fetch_add(&d->wrong, 1);
@@ -98,7 +97,7 @@ seen_before(struct demo *d, struct str word)
 	if (map_find(d->seen, word))
 		return true;
 	kept = arena_dup(d->words, word);
-	if (kept.p && map_put(d->seen, kept, d, NULL, &e) < 0)
+	if (map_put(d->seen, kept, d, NULL, &e) < 0)
 		(void)atomic_fetch_add(&d->wrong, 1);
 	return false;
 }
@@ -144,11 +143,8 @@ static int
 ask(struct demo *d, const char *method, const char *path, struct str body,
     struct json **ret, struct err *e)
 {
-	struct str text;
-	int rc = reach_ask(&d->reach, d->cli, method, path, body, &text, e);
-
-	return rc < 0 || text.n == 0 ? rc
-				     : json_parse(d->cli->arena, text, ret, e);
+	return reach_json(
+	    d->cli, d->cli->arena, method, str_of(path), body, ret, e);
 }
 
 static int
@@ -266,8 +262,7 @@ publish_round(struct demo *d, const char *tenant, struct err *e)
 	/* Before the answer: the first deliveries may be earlier than that. */
 	tell(d, "publish", STR("3 events"), deal,
 	    STR("RecordCreated, RecordUpdated, StageChanged"));
-	rc = b.failed ? err_set(e, ERR_NOMEM, "no memory for events")
-		      : ask(d, "POST", "/v1/events", buf_str(&b), &j, e);
+	rc = ask(d, "POST", "/v1/events", buf_str(&b), &j, e);
 	buf_done(&b);
 	if (rc < 0)
 		return rc;
@@ -375,19 +370,16 @@ static int
 prepare(struct demo *d, struct err *e)
 {
 	struct receiver_opts o = {.take = take, .arg = d};
-	int rc = reach_open(d->cli, &d->reach, e);
+	int rc = reach_open(d->cli, e);
 
-	if (rc == ERR_ABSENT || (rc == OK && !d->reach.client))
+	if (rc == ERR_ABSENT || (rc == OK && !d->cli->reach.client))
 		return err_set(e, ERR_ABSENT,
 		    "no server runs on %s: start one with ./dev run, or with WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 hikyaku serve, and run this beside it",
 		    d->cli->conf.data);
 	if (rc == OK)
 		rc = check_empty(d, e);
-	if (rc == OK)
-		rc = presets_load(&d->cli->conf, &d->presets, e);
-	if (rc == OK && (!d->seen || !d->words))
-		rc = err_set(e, ERR_NOMEM, "no memory for the demo");
 	if (rc == OK) {
+		d->presets = presets_load(&d->cli->conf);
 		d->preset = presets_find(d->presets, STR("standard"));
 		rc = receiver_start(&o, &d->receiver, e);
 	}
@@ -401,53 +393,24 @@ prepare(struct demo *d, struct err *e)
 	return rc;
 }
 
-/* What goes with --crm alone, and was given without it; or NULL. */
-static const char *
-needs_crm(const struct args *a)
-{
-	static const char *const NAMES[] = {"records", "once", "check"};
-
-	for (size_t i = 0; i < COUNT_OF(NAMES); i++)
-		if (args_text(a, NAMES[i]))
-			return NAMES[i];
-	return NULL;
-}
-
 int
-verb_demo(struct cli *c)
+verb_demo(struct cli *c, struct err *e)
 {
-	struct demo d = {.cli = c,
-	    .reach = {.lock = -1},
-	    .seen = map_new(SEEN_MAX),
-	    .words = arena_new(4 * MIB)};
-	struct err e = {0};
+	struct demo d = {
+	    .cli = c, .seen = map_new(SEEN_MAX), .words = arena_new(4 * MIB)};
 	int rc;
 
-	if (args_flag(&c->args, "crm") || needs_crm(&c->args)) {
-		map_free(d.seen);
-		arena_free(d.words);
-		if (args_flag(&c->args, "crm"))
-			return demo_crm(c);
-		(void)err_set(&e, ERR_INVALID, "--%s goes with --crm",
-		    needs_crm(&c->args));
-		return cli_fail(c, &e);
-	}
-	(void)sigemptyset(&d.stop);
-	(void)sigaddset(&d.stop, SIGINT);
-	(void)sigaddset(&d.stop, SIGTERM);
-	(void)pthread_sigmask(SIG_BLOCK, &d.stop, NULL);
-	rc = prepare(&d, &e);
+	cli_signals(&d.stop);
+	rc = prepare(&d, e);
 	if (rc == OK)
-		rc = play(&d, &e);
+		rc = play(&d, e);
 	switch_off(&d);
 	receiver_stop(d.receiver);
-	reach_close(&d.reach);
 	presets_free(d.presets);
 	map_free(d.seen);
 	arena_free(d.words);
-	if (rc < 0)
-		return cli_fail(c, &e);
-	(void)fprintf(
-	    c->out, "Look at what is there: hikyaku event tail --from-start\n");
-	return EXIT_OK;
+	if (rc == OK)
+		(void)fprintf(c->out,
+		    "Look at what is there: hikyaku event tail --from-start\n");
+	return rc;
 }

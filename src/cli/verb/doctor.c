@@ -17,7 +17,6 @@
  */
 struct visit {
 	struct cli *c;
-	struct reach x;
 	size_t bad;
 };
 
@@ -36,9 +35,9 @@ look_store(struct visit *v)
 	struct err e = {0};
 	int version = 0;
 
-	if (v->x.client) {
+	if (v->c->reach.client) {
 		say(v, "ok", "store", "a server runs on it and answers");
-	} else if (store_version(v->x.store, &version, &e) < 0) {
+	} else if (store_version(v->c->reach.store, &version, &e) < 0) {
 		say(v, "bad", "store", e.text);
 	} else {
 		(void)snprintf(text, sizeof(text),
@@ -53,9 +52,10 @@ look_seal(struct visit *v)
 {
 	struct str answer;
 	struct err e = {0};
-	int rc = v->x.client ? reach_ask(&v->x, v->c, "GET", "/v1/seal",
-				   STR_EMPTY, &answer, &e)
-			     : reach_keyring(&v->x, v->c, &e);
+	int rc = v->c->reach.client
+		     ? reach_ask(v->c, v->c->arena, "GET", STR("/v1/seal"),
+			   STR_EMPTY, &answer, &e)
+		     : reach_keyring(v->c, &e);
 
 	say(v, rc < 0 ? "bad" : "ok", "seal",
 	    rc < 0 ? e.text : "the keys that seal secrets are there");
@@ -100,28 +100,23 @@ look_folder(struct visit *v)
 	    "data", text);
 }
 
-static bool
+static void
 look_account(void *arg, const struct json *u)
 {
 	struct visit *v = arg;
-	struct str name = listing_text(u, "name");
 	enum role role = role_of(listing_text(u, "role"));
-	char text[256], words[128];
-	struct str scopes = scopes_text(v->c->arena, role_scopes(role));
+	char text[256];
 
-	if (!scopes.p)
-		return false;
 	if (role == ROLE_READER)
-		return true;
-	(void)snprintf(words, sizeof(words), "%.*s", STR_ARG(scopes));
-	(void)snprintf(text, sizeof(text), "%.*s is %s: %s", STR_ARG(name),
-	    role_name(role), words);
+		return;
+	(void)snprintf(text, sizeof(text), "%.*s is %s: %.*s",
+	    STR_ARG(listing_text(u, "name")), role_name(role),
+	    STR_ARG(scopes_text(v->c->arena, role_scopes(role))));
 	say(v, "look", "account", text);
-	return true;
 }
 
 /* Keys that see events, or take them from a consumer's other workers. */
-static bool
+static void
 look_key(void *arg, const struct json *k)
 {
 	struct visit *v = arg;
@@ -129,46 +124,39 @@ look_key(void *arg, const struct json *k)
 	unsigned scopes = 0;
 	int64_t end_us = 0;
 	char text[256];
-	struct str words;
 
 	if (listing_text(k, "revokedAt").n ||
 	    (time_parse(listing_text(k, "expiresAt"), &end_us, NULL) &&
 		end_us <= clock_now_us()))
-		return true;
+		return;
 	for (list = list ? list->child : NULL; list; list = list->next)
 		scopes |= scope_of(list->text);
 	if (!(scopes & scopes_of(STR("read consume manage admin"))))
-		return true;
-	words = scopes_text(v->c->arena, scopes);
-	if (!words.p)
-		return false;
+		return;
 	(void)snprintf(text, sizeof(text), "%.*s: %.*s; of %s",
-	    STR_ARG(str_chars(listing_text(k, "name"), 60)), STR_ARG(words),
+	    STR_ARG(str_chars(listing_text(k, "name"), 60)),
+	    STR_ARG(scopes_text(v->c->arena, scopes)),
 	    json_is(json_get(k, "tenants"), JSON_ARRAY) ? "its tenants"
 							: "all tenants");
 	say(v, "look", "key", text);
-	return true;
 }
 
 int
-verb_doctor(struct cli *c)
+verb_doctor(struct cli *c, struct err *e)
 {
-	struct visit v = {.c = c, .x = {.lock = -1}};
-	struct err e;
-	int rc = reach_open(c, &v.x, &e);
+	struct visit v = {.c = c};
+	int rc = reach_open(c, e);
 
 	if (rc == OK) {
 		look_store(&v);
 		look_seal(&v);
 		look_folder(&v);
 		look_disk(&v);
-		rc =
-		    listing_each(c, &v.x, &LISTING_USERS, look_account, &v, &e);
+		rc = listing_each(c, &LISTING_USERS, look_account, &v, e);
 	}
 	if (rc == OK)
-		rc = listing_each(c, &v.x, &LISTING_KEYS, look_key, &v, &e);
-	reach_close(&v.x);
-	if (rc < 0)
-		return cli_fail(c, &e);
-	return v.bad ? EXIT_FAILED : EXIT_OK;
+		rc = listing_each(c, &LISTING_KEYS, look_key, &v, e);
+	if (v.bad)
+		c->status = EXIT_FAILED;
+	return rc;
 }

@@ -5,15 +5,17 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
-#include "cli/reach.h"
+#include "cli/client.h"
+#include "cli/listing.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "event/append.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
 #include "event/mask.h"
+#include "http/percent.h"
+#include "http/server/limits.h"
 #include "http/server/req.h"
 
 /* event publish */
@@ -23,7 +25,6 @@
 
 struct publish {
 	struct cli *cli;
-	struct reach reach;
 	struct append *append; /* when no server runs, as is the next one */
 	struct mailbox *done;  /* what the commit thread is through with */
 	struct mask *mask;
@@ -49,55 +50,42 @@ tell_seq(struct publish *p, struct str id, int64_t seq, bool again)
 
 /* The answer to a batch, one line an event. */
 static int
-tell_results(
-    struct publish *p, struct str answer, struct arena *a, struct err *e)
+tell_results(struct publish *p, const struct json *doc, struct err *e)
 {
-	struct json *doc;
-	int rc = json_parse(a, answer, &doc, e);
-	const struct json *v = rc == OK ? json_get(doc, "results") : NULL;
+	const struct json *v = json_get(doc, "results");
 
-	if (rc == OK && !v)
-		rc = err_set(e, ERR_IO, "the server's answer has no results");
-	for (v = v ? v->child : NULL; v; v = v->next) {
+	if (!v)
+		return err_set(e, ERR_IO, "the server's answer has no results");
+	for (v = v->child; v; v = v->next) {
 		const struct json *wrong = json_get(v, "error");
-		const struct json *id = json_get(v, "eventId");
-		int64_t seq = 0;
+		struct str code = listing_text(wrong, "code");
 
 		p->total++;
-		if (wrong) {
-			const struct json *at = json_get(wrong, "pointer");
-			const struct json *m = json_get(wrong, "message");
-			const struct json *c = json_get(wrong, "code");
-
-			tell_error(p, c ? c->text : STR("ERROR"),
-			    m ? m->text : STR_EMPTY, at ? at->text : STR_EMPTY);
-			continue;
-		}
-		(void)json_int(json_get(v, "seq"), &seq);
-		tell_seq(p, id ? id->text : STR_EMPTY, seq,
-		    json_is(json_get(v, "duplicate"), JSON_TRUE));
+		if (wrong)
+			tell_error(p, code.n ? code : STR("ERROR"),
+			    listing_text(wrong, "message"),
+			    listing_text(wrong, "pointer"));
+		else
+			tell_seq(p, listing_text(v, "eventId"),
+			    listing_int(v, "seq"),
+			    json_is(json_get(v, "duplicate"), JSON_TRUE));
 	}
-	return rc;
+	return OK;
 }
 
 static int
 send_batch(struct publish *p, struct buf *b, struct err *e)
 {
 	struct arena *a = arena_new(HTTP_ARENA_MAX);
-	struct buf answer = BUF(HTTP_ARENA_MAX);
-	int status = 0, rc;
+	struct json *doc = NULL;
+	int rc;
 
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for an answer");
 	buf_addc(b, ']');
-	rc = client_call(p->reach.client, "POST", "/v1/events", buf_str(b),
-	    &answer, &status, e);
+	rc = reach_json(
+	    p->cli, a, "POST", STR("/v1/events"), buf_str(b), &doc, e);
 	if (rc == OK)
-		rc = client_check(status, buf_str(&answer), a, e);
-	if (rc == OK)
-		rc = tell_results(p, buf_str(&answer), a, e);
+		rc = tell_results(p, doc, e);
 	buf_clear(b);
-	buf_done(&answer);
 	arena_free(a);
 	return rc;
 }
@@ -161,8 +149,7 @@ static int
 write_event(struct publish *p, struct str raw, struct err *e)
 {
 	struct arena *a = arena_new(HTTP_ARENA_MAX);
-	int rc = a ? write_one(p, raw, a, e)
-		   : err_set(e, ERR_NOMEM, "no memory for an event");
+	int rc = write_one(p, raw, a, e);
 
 	p->total++;
 	arena_free(a);
@@ -189,7 +176,7 @@ take(struct publish *p, struct buf *batch, size_t *n, struct str raw,
 	buf_add(batch, raw);
 	++*n;
 	if (rc == OK && batch->failed)
-		rc = err_set(e, ERR_NOMEM, "no memory for a request");
+		rc = err_set(e, ERR_LIMIT, "an event is too long");
 	return rc;
 }
 
@@ -204,8 +191,6 @@ publish_all(struct publish *p, struct str input, struct err *e)
 	size_t n = 0;
 	int rc = OK;
 
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for the input");
 	if (json_parse(a, input, &doc, &(struct err){0}) < 0) {
 		while (rc == OK && json_line(&input, &line))
 			rc = take(p, &batch, &n, line, e);
@@ -223,46 +208,46 @@ publish_all(struct publish *p, struct str input, struct err *e)
 	return rc;
 }
 
+/* The commit thread, for when no server runs. */
+static int
+start_offline(struct publish *p, struct err *e)
+{
+	struct cli *c = p->cli;
+	struct append_opts o = {.store = c->reach.store,
+	    .dir = c->conf.data,
+	    .disk_free_min = c->conf.disk_free_min};
+	int rc = mask_parse(c->arena, str_of(c->conf.event_mask), &p->mask, e);
+
+	if (rc == OK && c->conf.event_seal_payload) {
+		rc = reach_keyring(c, e);
+		o.seal = c->reach.keyring;
+	}
+	p->done = mailbox_new();
+	return rc < 0 ? rc : append_start(&o, &p->append, e);
+}
+
 int
-verb_event_publish(struct cli *c)
+verb_event_publish(struct cli *c, struct err *e)
 {
 	struct publish p = {.cli = c};
 	struct buf input = BUF(INPUT_MAX);
-	struct err e = {0};
-	const char *path = c->args.n_operands > 0 ? c->args.operands[0] : NULL;
-	int rc = reach_open(c, &p.reach, &e);
+	int rc = reach_open(c, e);
 
-	if (rc == OK && !p.reach.client) {
-		struct append_opts o = {.store = p.reach.store,
-		    .dir = c->conf.data,
-		    .disk_free_min = c->conf.disk_free_min};
-
-		rc = mask_parse(
-		    c->arena, str_of(c->conf.event_mask), &p.mask, &e);
-		if (rc == OK && c->conf.event_seal_payload) {
-			rc = reach_keyring(&p.reach, c, &e);
-			o.seal = p.reach.keyring;
-		}
-		p.done = mailbox_new();
-		if (rc == OK && !p.done)
-			rc = err_set(&e, ERR_NOMEM, "no memory for a mailbox");
-		if (rc == OK)
-			rc = append_start(&o, &p.append, &e);
-	}
+	if (rc == OK && !c->reach.client)
+		rc = start_offline(&p, e);
 	if (rc == OK)
-		rc = input_read(path, &input, &e);
+		rc = cli_input(c->args.operands[0], &input, e);
 	if (rc == OK)
-		rc = publish_all(&p, buf_str(&input), &e);
+		rc = publish_all(&p, buf_str(&input), e);
 	append_stop(p.append);
 	mailbox_free(p.done);
 	buf_done(&input);
-	reach_close(&p.reach);
 	if (rc == OK && p.total == 0)
-		rc = err_set(&e, ERR_INVALID, "there is no event in the input");
+		rc = err_set(e, ERR_INVALID, "there is no event in the input");
 	if (rc == OK && p.refused > 0)
-		rc = err_set(&e, ERR_INVALID, "%zu of %zu events were refused",
+		rc = err_set(e, ERR_INVALID, "%zu of %zu events were refused",
 		    p.refused, p.total);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }
 
 /* event tail */
@@ -341,16 +326,7 @@ add_query(struct buf *b, const char *name, const char *value)
 	buf_addc(b, str_has(buf_str(b), '?') ? '&' : '?');
 	buf_addz(b, name);
 	buf_addc(b, '=');
-	for (const char *p = value; *p; p++) {
-		bool plain = (*p >= '0' && *p <= '9') ||
-			     ((*p | 32) >= 'a' && (*p | 32) <= 'z') ||
-			     *p == '-' || *p == '_' || *p == '.';
-
-		if (plain)
-			buf_addc(b, *p);
-		else
-			buf_fmt(b, "%%%02X", (unsigned)(unsigned char)*p);
-	}
+	percent_add(b, str_of(value));
 }
 
 /* Where to begin: a cursor, or NULL for the end of the log. */
@@ -365,11 +341,12 @@ begin_at(struct cli *c, char start[CURSOR_LEN + 1])
 
 /* Until enough was shown, the server refuses, or somebody interrupts. */
 static int
-follow_server(struct follow *f, struct reach *reach, struct err *e)
+follow_server(struct follow *f, struct err *e)
 {
 	static const char *const FILTERS[] = {"type", "key", "tenant"};
 	struct cli *c = f->cli;
 	struct buf path = BUF(16 * KIB), answer = BUF(MIB);
+	struct client_call k = {.method = "GET", .piece = take_piece, .arg = f};
 	char start[CURSOR_LEN + 1];
 	int rc, status = 0;
 
@@ -382,12 +359,12 @@ follow_server(struct follow *f, struct reach *reach, struct err *e)
 		rc = err_set(e, ERR_LIMIT, "the filters are too long");
 		goto out;
 	}
+	k.path = path.p;
 	for (;;) {
 		buf_clear(&f->line);
 		buf_clear(&f->data);
-		rc = client_stream(reach->client, path.p,
-		    f->last_id[0] ? f->last_id : NULL, take_piece, f, &answer,
-		    &status, e);
+		k.last_id = f->last_id[0] ? f->last_id : NULL;
+		rc = client_send(c->reach.client, &k, &answer, &status, e);
 		if (rc == OK && status != 200)
 			rc =
 			    client_check(status, buf_str(&answer), c->arena, e);
@@ -414,7 +391,7 @@ show_event(struct buf *b, struct str body, int64_t seq, int64_t received_us,
 
 /* Without a server nothing is added: shows what is there and ends. */
 static int
-show_store(struct follow *f, struct reach *x, struct err *e)
+show_store(struct follow *f, struct err *e)
 {
 	struct cli *c = f->cli;
 	struct log_words words = {
@@ -435,7 +412,7 @@ show_store(struct follow *f, struct reach *x, struct err *e)
 		    "no server runs on %s: start one with hikyaku serve, or "
 		    "read what is there with --from-start",
 		    c->conf.data);
-	rc = reach_keyring(x, c, e);
+	rc = reach_keyring(c, e);
 	if (rc == OK)
 		rc = cursor_parse(str_of(from), &filter.after, e);
 	if (rc == OK)
@@ -444,8 +421,8 @@ show_store(struct follow *f, struct reach *x, struct err *e)
 		struct str rest;
 
 		buf_clear(&out);
-		rc = log_page_read(x->db, x->keyring, &all, &filter, show_event,
-		    &out, &page, e);
+		rc = log_page_read(c->reach.db, c->reach.keyring, &all, &filter,
+		    show_event, &out, &page, e);
 		filter.after = page.next;
 		rest = buf_str(&out);
 		while (rc == OK && rest.n > 0 &&
@@ -457,7 +434,7 @@ show_store(struct follow *f, struct reach *x, struct err *e)
 }
 
 int
-verb_event_tail(struct cli *c)
+verb_event_tail(struct cli *c, struct err *e)
 {
 	struct follow f = {
 	    .cli = c,
@@ -465,15 +442,11 @@ verb_event_tail(struct cli *c)
 	    .line = BUF(4 * PAGE_BYTES),
 	    .data = BUF(4 * PAGE_BYTES),
 	};
-	struct reach reach;
-	struct err e = {0};
-	int rc = reach_open(c, &reach, &e);
+	int rc = reach_open(c, e);
 
 	if (rc == OK)
-		rc = reach.client ? follow_server(&f, &reach, &e)
-				  : show_store(&f, &reach, &e);
+		rc = c->reach.client ? follow_server(&f, e) : show_store(&f, e);
 	buf_done(&f.line);
 	buf_done(&f.data);
-	reach_close(&reach);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

@@ -3,10 +3,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
 #include "cli/verbs.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 
 /*
  * `hikyaku feed parse`: what we make of a feed. Needs neither server nor
@@ -42,7 +42,7 @@ parse(struct cli *c, struct arena *a, const char *path, struct err *e)
 	};
 	struct buf in = BUF(FEED_BYTES_MAX + MIB), out = BUF(8 * FEED_TEXT_MAX);
 	struct feed *f = NULL;
-	int rc = input_read(path, &in, e);
+	int rc = cli_input(path, &in, e);
 
 	if (rc == OK)
 		rc = feed_parse(a, buf_str(&in), &from, &f, e);
@@ -62,21 +62,18 @@ parse(struct cli *c, struct arena *a, const char *path, struct err *e)
 }
 
 int
-verb_feed_parse(struct cli *c)
+verb_feed_parse(struct cli *c, struct err *e)
 {
 	struct arena *a = arena_new(FEED_ARENA_MAX);
-	int status = EXIT_OK;
 
-	for (size_t i = 0; a && i < c->args.n_operands; i++) {
-		struct err e = {0};
-
+	for (size_t i = 0; i < c->args.n_operands; i++) {
 		arena_reset(a);
-		if (parse(c, a, c->args.operands[i], &e) < 0) {
+		if (parse(c, a, c->args.operands[i], e) < 0) {
 			(void)fprintf(c->err, "hikyaku: %s: %s\n",
-			    c->args.operands[i], e.text);
-			status = EXIT_FAILED;
+			    c->args.operands[i], e->text);
+			c->status = EXIT_FAILED;
 		}
 	}
 	arena_free(a);
-	return a ? status : EXIT_FAILED;
+	return OK;
 }

@@ -1,10 +1,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
 #include "cli/verbs.h"
 #include "feed/discover.h"
+#include "feed/limits.h"
+#include "markup/limits.h"
 #include "markup/sanitize.h"
 
 /*
@@ -19,27 +19,26 @@ text_arg(const struct cli *c, const char *name)
 }
 
 int
-verb_feed_sanitize(struct cli *c)
+verb_feed_sanitize(struct cli *c, struct err *e)
 {
 	struct buf in = BUF(SANITIZE_IN_MAX), out = BUF(SANITIZE_OUT_MAX);
-	struct err e = {0};
 	bool cut = false;
-	int rc = input_read(c->args.operands[0], &in, &e);
+	int rc = cli_input(c->args.operands[0], &in, e);
 
 	if (rc == OK)
 		rc = sanitize(buf_str(&in), text_arg(c, "base"),
 		    strcmp(c->conf.reader_sanitize_tags, "article") == 0
 			? SANITIZE_ARTICLE
 			: SANITIZE_BASIC,
-		    &out, &cut, &e);
+		    &out, &cut, e);
 	if (rc == OK && out.n > 0)
 		(void)fwrite(out.p, 1, out.n, c->out);
 	if (rc == OK && cut)
-		rc = err_set(&e, ERR_LIMIT,
+		rc = err_set(e, ERR_LIMIT,
 		    "its tree is too large: the end of it is missing");
 	buf_done(&in);
 	buf_done(&out);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }
 
 static void
@@ -73,17 +72,16 @@ show_text(const struct discover *d, struct buf *b)
 }
 
 int
-verb_feed_discover(struct cli *c)
+verb_feed_discover(struct cli *c, struct err *e)
 {
 	struct buf in = BUF(DISCOVER_IN_MAX), out = BUF(4 * MIB);
 	struct discover d UNINIT;
-	struct err e = {0};
-	int rc = input_read(c->args.operands[1], &in, &e);
+	int rc = cli_input(c->args.operands[1], &in, e);
 
 	if (rc == OK)
 		rc = discover(c->arena, buf_str(&in),
 		    str_of(c->args.operands[0]), text_arg(c, "content-type"),
-		    &d, &e);
+		    &d, e);
 	if (rc == OK && d.is_feed)
 		(void)fprintf(c->out, "the page is a feed itself\n");
 	if (rc == OK && args_flag(&c->args, "json"))
@@ -93,8 +91,8 @@ verb_feed_discover(struct cli *c)
 	if (rc == OK && out.n > 0)
 		(void)fwrite(out.p, 1, out.n, c->out);
 	if (rc == OK && !d.is_feed && d.n_feeds == 0)
-		rc = err_set(&e, ERR_ABSENT, "the page names no feed");
+		rc = err_set(e, ERR_ABSENT, "the page names no feed");
 	buf_done(&in);
 	buf_done(&out);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

@@ -1,19 +1,14 @@
 #include "account/keys.h"
+#include "account/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "http/server/limits.h"
 #include "store/store.h"
-
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory");
-}
 
 static int
 read_scopes(struct str list, struct key *k, struct err *e)
@@ -36,8 +31,6 @@ read_tenants(struct str list, struct arena *a, struct key *k, struct err *e)
 {
 	struct uuid *ids = arena_array(a, KEY_TENANTS_MAX, sizeof(*ids));
 
-	if (!ids)
-		return no_room(e);
 	while (list.n > 0) {
 		struct str id = str_trim(str_cut(&list, ','));
 
@@ -100,25 +93,13 @@ read_key(struct cli *c, int64_t now_us, struct key *k, struct err *e)
 
 /* The request that asks the server for the key. */
 static void
-ask_json(const struct key *k, struct buf *b)
+ask_json(const struct cli *c, const struct key *k, struct buf *b)
 {
-	const char *word;
-	size_t at = 0, n = 0;
-
 	buf_addz(b, "{\"name\":");
 	buf_json(b, k->name);
-	buf_addz(b, ",\"scopes\":[");
-	while ((word = scope_next(k->scopes, &at)))
-		buf_fmt(b, "%s\"%s\"", n++ ? "," : "", word);
-	buf_addc(b, ']');
-	for (size_t i = 0; i < k->n_tenants; i++) {
-		buf_addz(b, i ? ",\"" : ",\"tenants\":[\"");
-		uuid_add(b, k->tenants[i]);
-		buf_addz(b, i + 1 < k->n_tenants ? "\"" : "\"]");
-	}
-	if (k->rate_per_second)
-		buf_fmt(b, ",\"ratePerSecond\":%lld",
-		    (long long)k->rate_per_second);
+	if (!args_text(&c->args, "scopes"))
+		buf_addz(b, ",\"scopes\":[\"publish\"]");
+	args_body(&c->args, b);
 	if (k->expires_us) {
 		buf_addz(b, ",\"expiresAt\":\"");
 		time_add(b, k->expires_us);
@@ -129,8 +110,7 @@ ask_json(const struct key *k, struct buf *b)
 
 /* What is done to the store itself, in one transaction. */
 struct change {
-	struct reach *x;
-	struct arena *arena;
+	struct cli *cli;
 	struct key *key;
 	struct uuid id;
 	int64_t now_us;
@@ -142,8 +122,8 @@ create_one(struct db *db, void *ctx, struct err *e)
 {
 	struct change *ch = ctx;
 
-	return keys_create(
-	    db, ch->x->keyring, ch->key, ch->now_us, ch->arena, &ch->made, e);
+	return keys_create(db, ch->cli->reach.keyring, ch->key, ch->now_us,
+	    ch->cli->arena, &ch->made, e);
 }
 
 static int
@@ -155,28 +135,24 @@ revoke_one(struct db *db, void *ctx, struct err *e)
 }
 
 static int
-create(struct cli *c, struct reach *x, struct key *k, int64_t now_us,
-    struct str *ret_answer, struct err *e)
+create(struct cli *c, struct key *k, int64_t now_us, struct str *ret_answer,
+    struct err *e)
 {
 	struct buf b = BUF(KIB * 16);
-	struct change ch = {
-	    .x = x, .arena = c->arena, .key = k, .now_us = now_us};
-	int rc;
+	struct change ch = {.cli = c, .key = k, .now_us = now_us};
+	int rc = reach_open(c, e);
 
-	if (x->client) {
-		ask_json(k, &b);
-		rc = b.failed ? no_room(e)
-			      : reach_ask(x, c, "POST", "/v1/keys", buf_str(&b),
-				    ret_answer, e);
-	} else {
-		rc = reach_keyring(x, c, e);
+	if (rc == OK && c->reach.client) {
+		ask_json(c, k, &b);
+		rc = reach_ask(c, c->arena, "POST", STR("/v1/keys"),
+		    buf_str(&b), ret_answer, e);
+	} else if (rc == OK) {
+		rc = reach_keyring(c, e);
 		if (rc == OK)
-			rc = db_tx(x->db, create_one, &ch, e);
+			rc = db_tx(c->reach.db, create_one, &ch, e);
 		if (rc == OK) {
 			key_json(k, &ch.made, &b);
 			*ret_answer = arena_dup(c->arena, buf_str(&b));
-			if (b.failed || !ret_answer->p)
-				rc = no_room(e);
 		}
 	}
 	buf_done(&b);
@@ -184,40 +160,32 @@ create(struct cli *c, struct reach *x, struct key *k, int64_t now_us,
 }
 
 int
-verb_key_create(struct cli *c)
+verb_key_create(struct cli *c, struct err *e)
 {
 	int64_t now_us = clock_now_us();
-	struct reach x = {.lock = -1};
 	struct key k = {0};
 	struct str answer = STR_EMPTY;
 	struct json *j = NULL;
-	struct err e;
 	int rc;
 
-	if (c->args.n_operands == 0 && !args_text(&c->args, "name")) {
-		(void)fprintf(c->err, "hikyaku: key create needs a name: "
-				      "see hikyaku key create --help\n");
-		return EXIT_USAGE;
-	}
-	rc = read_key(c, now_us, &k, &e);
+	if (c->args.n_operands == 0 && !args_text(&c->args, "name"))
+		return cli_usage(c, e, "key create needs a name");
+	rc = read_key(c, now_us, &k, e);
 	if (rc == OK)
-		rc = reach_open(c, &x, &e);
+		rc = create(c, &k, now_us, &answer, e);
 	if (rc == OK)
-		rc = create(c, &x, &k, now_us, &answer, &e);
-	if (rc == OK)
-		rc = json_parse(c->arena, answer, &j, &e);
-	reach_close(&x);
+		rc = json_parse(c->arena, answer, &j, e);
 	if (rc < 0)
-		return cli_fail(c, &e);
+		return rc;
 	if (args_flag(&c->args, "json")) {
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
-		return EXIT_OK;
+		return OK;
 	}
 	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(j, "key")));
 	(void)fprintf(c->err,
 	    "key %.*s has the id %.*s; the key itself is shown this once\n",
 	    STR_ARG(k.name), STR_ARG(listing_text(j, "id")));
-	return EXIT_OK;
+	return OK;
 }
 
 static int
@@ -228,31 +196,10 @@ all(struct db *db, struct arena *a, struct buf *b, struct err *e)
 	int rc = keys_list(db, 0, PAGE_SCAN, a, &list, &n, e);
 
 	for (size_t i = 0; rc == OK && i < n; i++) {
-		if (i)
-			buf_addc(b, ',');
+		args_comma(b);
 		key_json(&list[i], NULL, b);
 	}
 	return rc;
-}
-
-/* The words of an array with commas between. */
-static struct str
-joined(struct arena *a, const struct json *list)
-{
-	struct str text = STR_EMPTY;
-
-	if (!json_is(list, JSON_ARRAY))
-		return text;
-	for (const struct json *s = list->child; s && text.p; s = s->next)
-		text = arena_fmt(a, "%.*s%s%.*s", STR_ARG(text),
-		    text.n ? "," : "", STR_ARG(s->text));
-	return text;
-}
-
-static struct str
-or_dash(struct str s)
-{
-	return s.n ? s : STR("-");
 }
 
 static struct str
@@ -268,67 +215,48 @@ state(const struct json *k)
 	return STR("good");
 }
 
-static bool
-row(struct table *t, struct arena *a, const struct json *k)
-{
-	const struct json *rate = json_get(k, "ratePerSecond");
-
-	return table_add(t, listing_text(k, "id")) &&
-	       table_add(t, listing_text(k, "name")) &&
-	       table_add(t, listing_text(k, "prefix")) &&
-	       table_add(t, joined(a, json_get(k, "scopes"))) &&
-	       table_add(t, or_dash(joined(a, json_get(k, "tenants")))) &&
-	       table_add(
-		   t, json_is(rate, JSON_NUMBER) ? rate->raw : STR("-")) &&
-	       table_add(t, listing_text(k, "createdAt")) &&
-	       table_add(t, or_dash(listing_text(k, "lastUsedAt"))) &&
-	       table_add(t, or_dash(listing_text(k, "expiresAt"))) &&
-	       table_add(t, state(k));
-}
-
-static const char *const HEADS[] = {"ID", "NAME", "KEY", "SCOPES", "TENANTS",
-    "RATE", "CREATED", "LAST USED", "EXPIRES", "STATE"};
-
-const struct listing LISTING_KEYS = {
-    .path = "/v1/keys",
-    .all = all,
-    .heads = HEADS,
-    .columns = COUNT_OF(HEADS),
-    .row = row,
+static const struct column COLUMNS[] = {
+    {"ID", .at = "/id"},
+    {"NAME", .at = "/name"},
+    {"KEY", .at = "/prefix"},
+    {"SCOPES", .at = "/scopes"},
+    {"TENANTS", .at = "/tenants"},
+    {"RATE", .at = "/ratePerSecond"},
+    {"CREATED", .at = "/createdAt"},
+    {"LAST USED", .at = "/lastUsedAt"},
+    {"EXPIRES", .at = "/expiresAt"},
+    {"STATE", .cell = state},
+    {.head = NULL},
 };
 
+const struct listing LISTING_KEYS = {
+    .path = "/v1/keys", .all = all, .columns = COLUMNS};
+
 int
-verb_key_list(struct cli *c)
+verb_key_list(struct cli *c, struct err *e)
 {
-	return listing_show(c, &LISTING_KEYS);
+	return listing_show(c, &LISTING_KEYS, e);
 }
 
 int
-verb_key_revoke(struct cli *c)
+verb_key_revoke(struct cli *c, struct err *e)
 {
-	struct str id_text = str_of(c->args.operands[0]), answer, path;
-	struct reach x = {.lock = -1};
+	const char *id = c->args.operands[0];
 	struct change ch = {.now_us = clock_now_us()};
-	struct err e;
-	int rc = OK;
+	struct str answer;
+	int rc;
 
-	if (!uuid_parse(id_text, &ch.id))
-		rc = err_set(&e, ERR_INVALID,
-		    "%.64s is no key's id; `hikyaku key list` shows them",
-		    c->args.operands[0]);
-	path = arena_fmt(c->arena, "/v1/keys/%.*s", STR_ARG(id_text));
-	if (rc == OK && !path.p)
-		rc = no_room(&e);
+	if (!uuid_parse(str_of(id), &ch.id))
+		return err_set(e, ERR_INVALID,
+		    "%.64s is no key's id; `hikyaku key list` shows them", id);
+	rc = reach_open(c, e);
 	if (rc == OK)
-		rc = reach_open(c, &x, &e);
+		rc = c->reach.client
+			 ? reach_ask(c, c->arena, "DELETE",
+			       arena_fmt(c->arena, "/v1/keys/%s", id),
+			       STR_EMPTY, &answer, e)
+			 : db_tx(c->reach.db, revoke_one, &ch, e);
 	if (rc == OK)
-		rc = x.client
-			 ? reach_ask(&x, c, "DELETE", arena_z(c->arena, path),
-			       STR_EMPTY, &answer, &e)
-			 : db_tx(x.db, revoke_one, &ch, &e);
-	reach_close(&x);
-	if (rc < 0)
-		return cli_fail(c, &e);
-	(void)fprintf(c->err, "key %.*s is revoked\n", STR_ARG(id_text));
-	return EXIT_OK;
+		(void)fprintf(c->err, "key %s is revoked\n", id);
+	return rc;
 }

@@ -1,5 +1,5 @@
 /* key and user, as they work on a store that no server has. */
-#include "base/limits.h"
+#include "account/limits.h"
 #include "base/test.h"
 #include "base/uuid.h"
 #include "cli/verbs.h"

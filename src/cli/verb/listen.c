@@ -2,12 +2,13 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "cli/limits.h"
 #include "cli/receiver.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 #include "seal/otp.h"
 
@@ -63,7 +64,7 @@ judge(const struct listener *l, struct arena *a, const struct received *r)
 		return "verified";
 	else
 		text = arena_fmt(a, "not verified: %s", receive_text(result));
-	return text.p ? text.p : "not checked: no memory";
+	return text.p;
 }
 
 /* What names the delivery, in any scheme. */
@@ -185,7 +186,7 @@ start(struct listener *l, struct err *e)
 }
 
 int
-verb_listen(struct cli *c)
+verb_listen(struct cli *c, struct err *e)
 {
 	struct listener l = {.cli = c,
 	    .status = args_int(&c->args, "status", 200),
@@ -193,23 +194,17 @@ verb_listen(struct cli *c)
 	    .seen = map_new(IDS_MAX),
 	    .ids = arena_new(CLI_ARENA_MAX)};
 	sigset_t stop;
-	struct err e = {0};
 	int rc, got;
 
-	(void)sigemptyset(&stop);
-	(void)sigaddset(&stop, SIGINT);
-	(void)sigaddset(&stop, SIGTERM);
-	(void)pthread_sigmask(SIG_BLOCK, &stop, NULL);
-	rc = scheme_open(c, &l.scheme, &e);
-	if (rc == OK && (!l.seen || !l.ids))
-		rc = err_set(&e, ERR_NOMEM, "no memory");
+	cli_signals(&stop);
+	rc = scheme_open(c, &l.scheme, e);
 	if (rc == OK)
-		rc = start(&l, &e);
+		rc = start(&l, e);
 	if (rc == OK)
 		(void)sigwait(&stop, &got);
 	receiver_stop(l.receiver);
 	scheme_close(&l.scheme);
 	map_free(l.seen);
 	arena_free(l.ids);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

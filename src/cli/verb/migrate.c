@@ -5,24 +5,19 @@
 #include "store/store.h"
 
 int
-verb_migrate(struct cli *c)
+verb_migrate(struct cli *c, struct err *e)
 {
-	struct store_opts o = {
-	    .dir = c->conf.data,
-	    .url = c->conf.database_url,
-	    .sqlite_sync = c->conf.sqlite_synchronous,
-	};
+	struct store_opts o = cli_store(c);
 	struct store *s = NULL;
-	struct err e = {0};
 	int lock_fd = -1, steps = 0, version = 0;
-	int rc = store_lock(c->conf.data, &lock_fd, &e);
+	int rc = store_lock(c->conf.data, &lock_fd, e);
 
 	if (rc == OK)
-		rc = store_open(&o, &s, &e);
+		rc = store_open(&o, &s, e);
 	if (rc == OK)
-		rc = store_migrate(s, &steps, &e);
+		rc = store_migrate(s, &steps, e);
 	if (rc == OK)
-		rc = store_version(s, &version, &e);
+		rc = store_version(s, &version, e);
 	if (rc == OK)
 		(void)fprintf(c->out,
 		    "%s is at version %d (%d steps applied)\n", store_name(s),
@@ -30,5 +25,5 @@ verb_migrate(struct cli *c)
 	store_close(s);
 	if (lock_fd >= 0)
 		(void)close(lock_fd);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

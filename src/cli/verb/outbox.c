@@ -7,18 +7,16 @@
 /* An outbox table: how it is made, and whether one is fit. */
 
 int
-verb_outbox_schema(struct cli *c)
+verb_outbox_schema(struct cli *c, struct err *e)
 {
 	bool lite = args_flag(&c->args, "sqlite");
 
-	if (lite && args_flag(&c->args, "postgres")) {
-		(void)fprintf(c->err,
-		    "hikyaku: outbox schema is --postgres or --sqlite: see hikyaku outbox schema --help\n");
-		return EXIT_USAGE;
-	}
+	if (lite && args_flag(&c->args, "postgres"))
+		return cli_usage(
+		    c, e, "outbox schema is --postgres or --sqlite");
 	(void)fputs(
 	    lite ? OUTBOX_SCHEMA_SQLITE : OUTBOX_SCHEMA_POSTGRES, c->out);
-	return EXIT_OK;
+	return OK;
 }
 
 static void
@@ -31,31 +29,29 @@ say(void *ctx, bool fault, const char *what, const char *mend)
 }
 
 int
-verb_outbox_check(struct cli *c)
+verb_outbox_check(struct cli *c, struct err *e)
 {
 	struct outbox_opts o = {
 	    .url = c->conf.outbox_url,
 	    .xid = strcmp(c->conf.outbox_mode, "xid") == 0,
 	};
 	struct outbox_told t = {.say = say, .ctx = c};
-	struct err e = {0};
-	int rc = outbox_table(c->conf.outbox_table, o.table, &e);
+	int rc = outbox_table(c->conf.outbox_table, o.table, e);
 
 	if (rc == OK && !o.url[0])
-		rc = err_set(&e, ERR_INVALID,
-		    "which one? Give --url, or set outbox.url");
+		rc = err_set(
+		    e, ERR_INVALID, "which one? Give --url, or set outbox.url");
 	if (rc == OK && o.xid && outbox_file(o.url))
 		rc = err_set(
-		    &e, ERR_INVALID, "outbox.mode = xid is for PostgreSQL");
+		    e, ERR_INVALID, "outbox.mode = xid is for PostgreSQL");
 	if (rc == OK)
-		rc = outbox_check(&o, &t, &e);
+		rc = outbox_check(&o, &t, e);
 	if (rc == OK && t.faults > 0)
-		rc = err_set(&e, ERR_INVALID,
+		rc = err_set(e, ERR_INVALID,
 		    "%s is not fit for outbox.mode = %s: %d wrong, see above",
 		    o.table, c->conf.outbox_mode, t.faults);
-	if (rc < 0)
-		return cli_fail(c, &e);
-	(void)fprintf(c->out, "%s is fit for outbox.mode = %s\n", o.table,
-	    c->conf.outbox_mode);
-	return EXIT_OK;
+	if (rc == OK)
+		(void)fprintf(c->out, "%s is fit for outbox.mode = %s\n",
+		    o.table, c->conf.outbox_mode);
+	return rc;
 }

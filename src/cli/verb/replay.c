@@ -4,42 +4,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "cli/limits.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 
 #define POLL_MS 250
-
-static void
-add_text(struct cli *c, struct buf *b, const char *name, const char *opt)
-{
-	const char *text = args_text(&c->args, opt);
-
-	if (!text)
-		return;
-	buf_fmt(b, "%s\"%s\":", b->n > 1 ? "," : "", name);
-	buf_json(b, str_of(text));
-}
-
-static void
-add_types(struct cli *c, struct buf *b)
-{
-	struct str list = str_of(args_text(&c->args, "types"));
-	size_t n = 0;
-
-	if (list.n == 0)
-		return;
-	buf_addz(b, ",\"types\":[");
-	while (list.n > 0) {
-		struct str one = str_trim(str_cut(&list, ','));
-
-		if (n++)
-			buf_addc(b, ',');
-		buf_json(b, one);
-	}
-	buf_addc(b, ']');
-}
 
 /* A line that is written over, for whoever watches. */
 static void
@@ -54,91 +24,61 @@ progress(struct cli *c, int64_t done, int64_t total)
 }
 
 static int
-watch(struct cli *c, struct reach *x, struct str id, struct str *ret_state,
-    struct err *e)
+watch(struct cli *c, struct str id, struct str *ret_state, struct err *e)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-	struct str path = arena_fmt(c->arena, "/v1/replays/%.*s", STR_ARG(id));
-	struct arena *kept = c->arena;
-	int rc = path.p ? OK : err_set(e, ERR_NOMEM, "no memory");
-	const char *z = rc == OK ? arena_z(kept, path) : NULL;
+	struct arena *look = arena_new(CLI_LOOK_MEM);
+	bool running = true;
+	int rc = OK;
 
-	/* What one look makes is gone with the next. */
-	c->arena = arena_new(CLI_LOOK_MEM);
-	if (!c->arena || (rc == OK && !z))
-		rc = err_set(e, ERR_NOMEM, "no memory");
-	while (rc == OK) {
-		struct str answer = STR_EMPTY, state;
+	while (rc == OK && running) {
 		struct json *j = NULL;
-		int64_t done = 0, total = 0;
+		struct str state;
 
-		arena_reset(c->arena);
-		rc = reach_ask(x, c, "GET", z, STR_EMPTY, &answer, e);
-		if (rc == OK)
-			rc = json_parse(c->arena, answer, &j, e);
+		arena_reset(look);
+		rc = reach_json(c, look, "GET",
+		    arena_fmt(look, "/v1/replays/%.*s", STR_ARG(id)), STR_EMPTY,
+		    &j, e);
 		if (rc < 0)
 			break;
-		(void)json_int(json_get(j, "done"), &done);
-		(void)json_int(json_get(j, "total"), &total);
 		state = listing_text(j, "state");
-		progress(c, done, total);
-		if (!str_eq(state, STR("running"))) {
-			*ret_state = str_eq(state, STR("done"))
-					 ? STR("done")
-					 : STR("stopped");
-			break;
-		}
-		(void)nanosleep(&pause, NULL);
+		running = str_eq(state, STR("running"));
+		*ret_state =
+		    str_eq(state, STR("done")) ? STR("done") : STR("stopped");
+		progress(c, listing_int(j, "done"), listing_int(j, "total"));
+		if (running)
+			(void)nanosleep(&pause, NULL);
 	}
 	if (isatty(fileno(c->err)))
 		(void)fputc('\n', c->err);
-	arena_free(c->arena);
-	c->arena = kept;
+	arena_free(look);
 	return rc;
 }
 
 int
-verb_replay(struct cli *c)
+verb_replay(struct cli *c, struct err *e)
 {
-	int64_t rate = args_int(&c->args, "rate", 0);
-	struct reach x = {.lock = -1};
 	struct buf b = BUF(16 * KIB);
-	struct str answer = STR_EMPTY, id, state = STR("running");
+	struct str id = STR_EMPTY, state = STR("running");
 	struct json *j = NULL;
-	struct err e;
 	int rc;
 
 	if (!args_text(&c->args, "subscription") ||
-	    !args_text(&c->args, "since")) {
-		(void)fprintf(c->err,
-		    "hikyaku: replay needs --subscription and --since: see hikyaku replay --help\n");
-		return EXIT_USAGE;
-	}
+	    !args_text(&c->args, "since"))
+		return cli_usage(
+		    c, e, "replay needs --subscription and --since");
 	buf_addc(&b, '{');
-	add_text(c, &b, "subscription", "subscription");
-	add_text(c, &b, "since", "since");
-	add_text(c, &b, "until", "until");
-	add_types(c, &b);
-	if (rate > 0)
-		buf_fmt(&b, ",\"ratePerSecond\":%lld", (long long)rate);
+	args_body(&c->args, &b);
 	buf_addc(&b, '}');
-	rc = reach_open(c, &x, &e);
-	if (rc == OK && !x.client)
-		rc = err_set(&e, ERR_AWAY,
-		    "no server runs on this data folder: start hikyaku serve first");
-	if (rc == OK)
-		rc = reach_ask(
-		    &x, c, "POST", "/v1/replays", buf_str(&b), &answer, &e);
+	rc = reach_json(
+	    c, c->arena, "POST", STR("/v1/replays"), buf_str(&b), &j, e);
 	buf_done(&b);
 	if (rc == OK)
-		rc = json_parse(c->arena, answer, &j, &e);
-	id = rc == OK ? listing_text(j, "id") : STR_EMPTY;
+		id = listing_text(j, "id");
 	if (rc == OK && !args_flag(&c->args, "detach"))
-		rc = watch(c, &x, id, &state, &e);
-	reach_close(&x);
-	if (rc < 0)
-		return cli_fail(c, &e);
-	(void)fprintf(
-	    c->out, "replay %.*s: %.*s\n", STR_ARG(id), STR_ARG(state));
-	return EXIT_OK;
+		rc = watch(c, id, &state, e);
+	if (rc == OK)
+		(void)fprintf(
+		    c->out, "replay %.*s: %.*s\n", STR_ARG(id), STR_ARG(state));
+	return rc;
 }

@@ -6,14 +6,15 @@
 #include "account/failures.h"
 #include "account/first_password.h"
 #include "account/limiter.h"
+#include "account/limits.h"
 #include "account/oidc.h"
 #include "api/api.h"
+#include "api/limits.h"
 #include "api/v1/sources.h"
 #include "api/v1/subs.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/log_folder.h"
 #include "base/str.h"
@@ -28,6 +29,7 @@
 #include "event/tail.h"
 #include "http/client/caller.h"
 #include "http/client/guard.h"
+#include "http/client/limits.h"
 #include "http/nets.h"
 #include "http/server/server.h"
 #include "loop/pool.h"
@@ -39,6 +41,7 @@
 #include "ops/tidy.h"
 #include "reader/fetch/fetcher.h"
 #include "seal/keyring.h"
+#include "source/limits.h"
 #include "source/relay.h"
 #include "store/lock.h"
 #include "store/store.h"
@@ -113,11 +116,7 @@ log_least(const struct conf *c)
 static int
 open_store(struct serve *s, struct err *e)
 {
-	struct store_opts o = {
-	    .dir = s->conf->data,
-	    .url = s->conf->database_url,
-	    .sqlite_sync = s->conf->sqlite_synchronous,
-	};
+	struct store_opts o = cli_store(s->cli);
 	const char *fault = args_text(&s->cli->args, "fault");
 	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
 
@@ -292,30 +291,16 @@ start_threads(struct serve *s, struct err *e)
 	    .keep_us = keep_us(c),
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
 	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
-	struct pool_opts read = {
-	    .name = "read",
-	    .threads = (int)c->read_threads,
-	    .queue_max = READ_QUEUE_MAX,
-	    .enter = api_reader_enter,
-	    .leave = api_reader_leave,
-	    .arg = s->api.store,
+	const struct pool_opts pools[] = {
+	    {"read", (int)c->read_threads, READ_QUEUE_MAX, api_reader_enter,
+		api_reader_leave, s->api.store},
+	    {"check", 1, CHECK_QUEUE_MAX, api_checker_enter, api_checker_leave,
+		&s->api},
+	    {"hooks", 1, HOOK_QUEUE_MAX, api_hooks_enter, api_hooks_leave,
+		&s->api},
 	};
-	struct pool_opts check = {
-	    .name = "check",
-	    .threads = 1,
-	    .queue_max = CHECK_QUEUE_MAX,
-	    .enter = api_checker_enter,
-	    .leave = api_checker_leave,
-	    .arg = &s->api,
-	};
-	struct pool_opts hooks = {
-	    .name = "hooks",
-	    .threads = 1,
-	    .queue_max = HOOK_QUEUE_MAX,
-	    .enter = api_hooks_enter,
-	    .leave = api_hooks_leave,
-	    .arg = &s->api,
-	};
+	struct pool **const started[] = {
+	    &s->api.read, &s->api.check, &s->api.hooks};
 	int rc = tail_start(s->api.store, &s->api.tail, e);
 
 	if (rc == OK)
@@ -336,18 +321,11 @@ start_threads(struct serve *s, struct err *e)
 		jobs.arg = s->failures;
 		rc = jobs_start(&jobs, &s->jobs, e);
 	}
+	for (size_t i = 0; rc == OK && i < COUNT_OF(pools); i++)
+		rc = pool_start(&pools[i], started[i], e);
 	if (rc == OK)
-		rc = pool_start(&read, &s->api.read, e);
-	if (rc == OK)
-		rc = pool_start(&check, &s->api.check, e);
-	if (rc == OK)
-		rc = pool_start(&hooks, &s->api.hooks, e);
-	if (rc == OK) {
 		s->api.resealer =
 		    resealer_new(s->api.append, s->api.keyring, s->conf);
-		if (!s->api.resealer)
-			rc = err_set(e, ERR_NOMEM, "no memory to start");
-	}
 	if (rc == OK && s->stale)
 		rc = resealer_start(s->api.resealer, e);
 	if (rc == OK && c->webhook_enabled && has_role(c, "deliver"))
@@ -401,8 +379,6 @@ start_access(struct serve *s, struct err *e)
 	s->api.limiter = limiter_new(LIMITER_MAX);
 	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
 	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
-	if (rc == OK && (!s->api.limiter || !s->api.people || !s->api.networks))
-		rc = err_set(e, ERR_NOMEM, "no memory for the rate limits");
 	if (rc == OK)
 		rc = auth_new(&auth, &s->api.auth, e);
 	if (rc == OK)
@@ -439,7 +415,6 @@ start_server(struct serve *s, struct err *e)
 		(int)(c->webhook_slots + c->fetch_max_concurrent) +
 		    CALLER_CONNECTIONS),
 	    .trusted = &s->trusted,
-	    .metrics_open = c->metrics_open,
 	    .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
 	    .tls_key = c->tls_key[0] ? c->tls_key : NULL,
 	    .routes = API_ROUTES,
@@ -550,47 +525,44 @@ start_log(struct serve *s, struct err *e)
 }
 
 int
-verb_serve(struct cli *c)
+verb_serve(struct cli *c, struct err *e)
 {
 	struct serve s = {.cli = c,
 	    .conf = &c->conf,
 	    .lock_fd = -1,
 	    .api = {.conf = &c->conf}};
-	struct err e = {0};
 	sigset_t set;
 	int rc;
 
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
+	cli_signals(&set);
 	(void)sigaddset(&set, SIGHUP);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)sigaction(
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 
-	rc = start_log(&s, &e);
+	rc = start_log(&s, e);
 	if (rc == OK)
-		rc = check_roles(s.conf, &e);
+		rc = check_roles(s.conf, e);
 	if (rc == OK)
-		rc = oidc_check(s.conf, &e);
+		rc = oidc_check(s.conf, e);
 	if (rc == OK)
-		rc = guard_new(s.conf, &s.guard, &e);
+		rc = guard_new(s.conf, &s.guard, e);
 	s.api.guard = s.guard;
 	if (rc == OK)
 		rc = nets_read("http.trusted.proxies",
-		    s.conf->http_trusted_proxies, &s.trusted, &e);
+		    s.conf->http_trusted_proxies, &s.trusted, e);
 	if (rc == OK)
-		rc = open_store(&s, &e);
+		rc = open_store(&s, e);
 	if (rc == OK)
-		rc = first_run(&s, &e);
+		rc = first_run(&s, e);
 	if (rc == OK)
-		rc = start_threads(&s, &e);
+		rc = start_threads(&s, e);
 	if (rc == OK)
-		rc = start_access(&s, &e);
+		rc = start_access(&s, e);
 	if (rc == OK)
-		rc = start_server(&s, &e);
+		rc = start_server(&s, e);
 	if (rc == OK)
-		rc = start_relay(&s, &e);
+		rc = start_relay(&s, e);
 	if (rc == OK) {
 		tell_address(&s);
 		wait_for_signal(&set);
@@ -600,5 +572,5 @@ verb_serve(struct cli *c)
 		log_err(LOG_INFO, "stopped", NULL);
 	cli_log(c, LOG_WARN, STDERR_FILENO);
 	log_folder_close(s.logs);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

@@ -7,17 +7,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
+#include "http/server/limits.h"
+#include "seal/limits.h"
 #include "store/store.h"
-
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory");
-}
 
 /* One line of the standard input, without its end. */
 static int
@@ -38,7 +33,7 @@ read_line(struct cli *c, struct str *ret, struct err *e)
 		n--;
 	*ret = arena_dup(c->arena, (struct str){line, n});
 	explicit_bzero(line, sizeof(line));
-	return ret->p ? OK : no_room(e);
+	return OK;
 }
 
 static int
@@ -73,7 +68,7 @@ get_password(struct cli *c, struct str name, struct str *ret, struct err *e)
 	if (args_flag(&c->args, "generate")) {
 		password_make(made);
 		*ret = arena_dup(c->arena, str_of(made));
-		return ret->p ? OK : no_room(e);
+		return OK;
 	}
 	if (!isatty(0)) {
 		rc = read_line(c, ret, e);
@@ -91,21 +86,9 @@ get_password(struct cli *c, struct str name, struct str *ret, struct err *e)
 	return rc < 0 ? rc : password_check(*ret, &of, "", e);
 }
 
-static int
-ask(struct cli *c, struct reach *x, const char *method, struct str path,
-    const struct buf *body, struct err *e)
-{
-	struct str answer;
-
-	if (!path.p || body->failed)
-		return no_room(e);
-	return reach_ask(
-	    x, c, method, arena_z(c->arena, path), buf_str(body), &answer, e);
-}
-
-/* What is done to the store itself, in one transaction. */
+/* What is done to an account, by the server or here in one transaction. */
 struct change {
-	struct str name;
+	struct str name, password;
 	enum role role;
 	char hash[PASSWORD_HASH_SIZE];
 };
@@ -123,7 +106,6 @@ static int
 set_one(struct db *db, void *ctx, struct err *e)
 {
 	const struct change *ch = ctx;
-
 	struct account_password p = {
 	    .name = ch->name, .hash = str_of(ch->hash), .by = STR("local")};
 
@@ -131,62 +113,30 @@ set_one(struct db *db, void *ctx, struct err *e)
 }
 
 static int
-add(struct cli *c, struct str name, enum role role, struct str password,
-    struct err *e)
+remove_one(struct db *db, void *ctx, struct err *e)
 {
-	struct buf b = BUF(8 * KIB);
-	struct change ch = {.name = name, .role = role};
-	struct reach x;
-	int rc = reach_open(c, &x, e);
+	const struct change *ch = ctx;
 
-	if (rc < 0)
-		goto out;
-	if (x.client) {
-		buf_addz(&b, "{\"name\":");
-		buf_json(&b, name);
-		buf_fmt(&b, ",\"role\":\"%s\",\"password\":", role_name(role));
-		buf_json(&b, password);
-		buf_addc(&b, '}');
-		rc = ask(c, &x, "POST", STR("/v1/users"), &b, e);
-		goto out;
-	}
-	rc = password_hash(password, ch.hash, e);
-	if (rc == OK)
-		rc = db_tx(x.db, add_one, &ch, e);
-out:
-	reach_close(&x);
-	buf_done(&b);
-	return rc;
+	return accounts_remove(db, ch->name, STR("local"), clock_now_us(), e);
 }
 
+/* The server is asked with this body; the store gets the change itself. */
 static int
-set(struct cli *c, struct str name, struct str password, struct err *e)
+apply(struct cli *c, struct change *ch, const char *method, struct str path,
+    struct buf *body, int (*here)(struct db *db, void *ctx, struct err *e),
+    struct err *e)
 {
-	struct buf b = BUF(8 * KIB);
-	struct change ch = {.name = name};
-	struct reach x;
-	int rc = reach_open(c, &x, e);
+	struct str answer;
+	int rc = reach_open(c, e);
 
-	if (rc < 0)
-		goto out;
-	if (x.client) {
-		buf_addz(&b, "{\"password\":");
-		buf_json(&b, password);
-		buf_addc(&b, '}');
-		rc = ask(c, &x, "PUT",
-		    arena_fmt(
-			c->arena, "/v1/users/%.*s/password", STR_ARG(name)),
-		    &b, e);
-		goto out;
-	}
-	rc = password_hash(password, ch.hash, e);
-	if (rc == OK)
-		rc = db_tx(x.db, set_one, &ch, e);
-	if (rc == OK)
-		first_password_forget(c->conf.data, name);
-out:
-	reach_close(&x);
-	buf_done(&b);
+	if (rc == OK && c->reach.client)
+		rc = reach_ask(
+		    c, c->arena, method, path, buf_str(body), &answer, e);
+	else if (rc == OK && ch->password.n > 0)
+		rc = password_hash(ch->password, ch->hash, e);
+	if (rc == OK && c->reach.db)
+		rc = db_tx(c->reach.db, here, ch, e);
+	buf_done(body);
 	return rc;
 }
 
@@ -199,76 +149,76 @@ show_made(struct cli *c, struct str password)
 }
 
 int
-verb_user_add(struct cli *c)
+verb_user_add(struct cli *c, struct err *e)
 {
-	struct str name = str_of(c->args.operands[0]), password = STR_EMPTY;
+	struct change ch = {.name = str_of(c->args.operands[0])};
 	const char *word = args_text(&c->args, "role");
-	enum role role = word ? role_of(str_of(word)) : ROLE_READER;
-	struct err e;
-	int rc = account_check_name(name, "", &e);
+	struct buf b = BUF(8 * KIB);
+	int rc = account_check_name(ch.name, "", e);
 
-	if (rc == OK && role == ROLE_NONE)
-		rc = err_set(&e, ERR_INVALID, "--role must be " ROLE_WORDS);
+	ch.role = word ? role_of(str_of(word)) : ROLE_READER;
+	if (rc == OK && ch.role == ROLE_NONE)
+		rc = err_set(e, ERR_INVALID, "--role must be " ROLE_WORDS);
 	if (rc == OK)
-		rc = get_password(c, name, &password, &e);
-	if (rc == OK)
-		rc = add(c, name, role, password, &e);
+		rc = get_password(c, ch.name, &ch.password, e);
 	if (rc < 0)
-		return cli_fail(c, &e);
-	show_made(c, password);
-	(void)fprintf(c->err, "user %.*s is there, role %s\n", STR_ARG(name),
-	    role_name(role));
-	return EXIT_OK;
+		return rc;
+	buf_addz(&b, "{\"name\":");
+	buf_json(&b, ch.name);
+	buf_fmt(&b, ",\"role\":\"%s\",\"password\":", role_name(ch.role));
+	buf_json(&b, ch.password);
+	buf_addc(&b, '}');
+	rc = apply(c, &ch, "POST", STR("/v1/users"), &b, add_one, e);
+	if (rc < 0)
+		return rc;
+	show_made(c, ch.password);
+	(void)fprintf(c->err, "user %.*s is there, role %s\n", STR_ARG(ch.name),
+	    role_name(ch.role));
+	return OK;
 }
 
 int
-verb_user_passwd(struct cli *c)
+verb_user_passwd(struct cli *c, struct err *e)
 {
-	struct str name = str_of(c->args.operands[0]), password = STR_EMPTY;
-	struct err e;
-	int rc = account_check_name(name, "", &e);
+	struct change ch = {.name = str_of(c->args.operands[0])};
+	struct buf b = BUF(8 * KIB);
+	int rc = account_check_name(ch.name, "", e);
 
 	if (rc == OK)
-		rc = get_password(c, name, &password, &e);
-	if (rc == OK)
-		rc = set(c, name, password, &e);
+		rc = get_password(c, ch.name, &ch.password, e);
 	if (rc < 0)
-		return cli_fail(c, &e);
-	show_made(c, password);
+		return rc;
+	buf_addz(&b, "{\"password\":");
+	buf_json(&b, ch.password);
+	buf_addc(&b, '}');
+	rc = apply(c, &ch, "PUT",
+	    arena_fmt(c->arena, "/v1/users/%.*s/password", STR_ARG(ch.name)),
+	    &b, set_one, e);
+	if (rc < 0)
+		return rc;
+	if (c->reach.db)
+		first_password_forget(c->conf.data, ch.name);
+	show_made(c, ch.password);
 	(void)fprintf(
-	    c->err, "the password of %.*s is changed\n", STR_ARG(name));
-	return EXIT_OK;
-}
-
-static int
-remove_one(struct db *db, void *ctx, struct err *e)
-{
-	return accounts_remove(
-	    db, *(const struct str *)ctx, STR("local"), clock_now_us(), e);
+	    c->err, "the password of %.*s is changed\n", STR_ARG(ch.name));
+	return OK;
 }
 
 int
-verb_user_remove(struct cli *c)
+verb_user_remove(struct cli *c, struct err *e)
 {
-	struct str name = str_of(c->args.operands[0]);
+	struct change ch = {.name = str_of(c->args.operands[0])};
 	struct buf none = BUF(1);
-	struct reach x = {.lock = -1};
-	struct err e;
-	int rc = account_check_name(name, "", &e);
+	int rc = account_check_name(ch.name, "", e);
 
 	if (rc == OK)
-		rc = reach_open(c, &x, &e);
+		rc = apply(c, &ch, "DELETE",
+		    arena_fmt(c->arena, "/v1/users/%.*s", STR_ARG(ch.name)),
+		    &none, remove_one, e);
 	if (rc == OK)
-		rc = x.client ? ask(c, &x, "DELETE",
-				    arena_fmt(c->arena, "/v1/users/%.*s",
-					STR_ARG(name)),
-				    &none, &e)
-			      : db_tx(x.db, remove_one, &name, &e);
-	reach_close(&x);
-	if (rc < 0)
-		return cli_fail(c, &e);
-	(void)fprintf(c->err, "user %.*s is removed\n", STR_ARG(name));
-	return EXIT_OK;
+		(void)fprintf(
+		    c->err, "user %.*s is removed\n", STR_ARG(ch.name));
+	return rc;
 }
 
 static int
@@ -279,36 +229,25 @@ all(struct db *db, struct arena *a, struct buf *b, struct err *e)
 	int rc = accounts_list(db, STR_EMPTY, PAGE_SCAN, a, &list, &n, e);
 
 	for (size_t i = 0; rc == OK && i < n; i++) {
-		if (i)
-			buf_addc(b, ',');
+		args_comma(b);
 		account_json(&list[i], b);
 	}
 	return rc;
 }
 
-static bool
-row(struct table *t, struct arena *a, const struct json *u)
-{
-	(void)a;
-	return table_add(t, listing_text(u, "name")) &&
-	       table_add(t, listing_text(u, "role")) &&
-	       table_add(t, listing_text(u, "createdAt")) &&
-	       table_add(t, listing_text(u, "passwordChangedAt"));
-}
-
-static const char *const HEADS[] = {
-    "NAME", "ROLE", "CREATED", "PASSWORD CHANGED"};
-
-const struct listing LISTING_USERS = {
-    .path = "/v1/users",
-    .all = all,
-    .heads = HEADS,
-    .columns = COUNT_OF(HEADS),
-    .row = row,
+static const struct column COLUMNS[] = {
+    {"NAME", .at = "/name"},
+    {"ROLE", .at = "/role"},
+    {"CREATED", .at = "/createdAt"},
+    {"PASSWORD CHANGED", .at = "/passwordChangedAt"},
+    {.head = NULL},
 };
 
+const struct listing LISTING_USERS = {
+    .path = "/v1/users", .all = all, .columns = COLUMNS};
+
 int
-verb_user_list(struct cli *c)
+verb_user_list(struct cli *c, struct err *e)
 {
-	return listing_show(c, &LISTING_USERS);
+	return listing_show(c, &LISTING_USERS, e);
 }

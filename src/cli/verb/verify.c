@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "cli/input.h"
 #include "cli/scheme.h"
 #include "cli/verbs.h"
+#include "contract/limits.h"
 #include "contract/receive.h"
 
 /*
@@ -26,45 +26,35 @@ judged_at(struct cli *c, int64_t *ret, struct err *e)
 	return OK;
 }
 
-static int
-verify(struct cli *c, const struct scheme *s, struct str text,
-    enum receive_result *ret, struct err *e)
-{
-	struct received r;
-	int64_t now_us = 0;
-	int rc = judged_at(c, &now_us, e);
-
-	if (rc == OK)
-		rc = receive_parse(c->arena, text, &r, e);
-	return rc == OK
-		   ? scheme_verify(s, c->arena, &r, now_us,
-			 args_int(&c->args, "tolerance", RECEIVE_TOLERANCE_S),
-			 ret, e)
-		   : rc;
-}
-
 int
-verb_verify(struct cli *c)
+verb_verify(struct cli *c, struct err *e)
 {
 	enum receive_result result = RECEIVE_WRONG;
 	struct buf b = BUF(REQUEST_BODY_MAX + MIB);
+	struct received r;
 	struct scheme s;
-	struct err e = {0};
-	int rc = scheme_open(c, &s, &e);
+	int64_t now_us = 0;
+	int rc = scheme_open(c, &s, e);
 
 	if (rc == OK && s.secret.n == 0)
-		rc = err_set(&e, ERR_INVALID,
+		rc = err_set(e, ERR_INVALID,
 		    "--secret is needed, or the environment's HIKYAKU_SECRET");
 	if (rc == OK)
-		rc = input_read(c->args.operands[0], &b, &e);
+		rc = cli_input(c->args.operands[0], &b, e);
 	if (rc == OK)
-		rc = verify(c, &s, buf_str(&b), &result, &e);
+		rc = judged_at(c, &now_us, e);
+	if (rc == OK)
+		rc = receive_parse(c->arena, buf_str(&b), &r, e);
+	if (rc == OK)
+		rc = scheme_verify(&s, c->arena, &r, now_us,
+		    args_int(&c->args, "tolerance", RECEIVE_TOLERANCE_S),
+		    &result, e);
 	if (rc == OK && result == RECEIVE_OK)
 		(void)fprintf(c->out, "verified\n");
 	if (rc == OK && result != RECEIVE_OK)
 		rc = err_set(
-		    &e, ERR_DENIED, "not verified: %s", receive_text(result));
+		    e, ERR_DENIED, "not verified: %s", receive_text(result));
 	scheme_close(&s);
 	buf_done(&b);
-	return rc < 0 ? cli_fail(c, &e) : EXIT_OK;
+	return rc;
 }

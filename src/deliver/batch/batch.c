@@ -11,6 +11,7 @@
 #include "contract/retry.h"
 #include "deliver/batch/batch_priv.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 

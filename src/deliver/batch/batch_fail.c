@@ -6,6 +6,7 @@
 #include "deliver/engine/detail.h"
 #include "deliver/engine/letter.h"
 #include "match/jq/jq.h"
+#include "match/limits.h"
 #include "sql.h"
 
 bool

@@ -19,6 +19,7 @@
 #include "deliver/engine/flush.h"
 #include "deliver/engine/hold.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "event/append.h"
 
 #define BATCH_RETRY_US ((int64_t)250 * 1000) /* after a store that failed */

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "deliver/limits.h"
 
 #define ID_MAX      256 /* bytes of a folder's or an object's id */
 #define KEY_BATCH   "hikyaku.batch"

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "deliver/limits.h"
 
 #define T0 (INT64_C(1769524195) * US_PER_S) /* 2026-01-27T14:29:55Z */
 

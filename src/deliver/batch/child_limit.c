@@ -7,12 +7,12 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "deliver/batch/ring.h"
+#include "deliver/limits.h"
 
 struct folder {
 	struct link by_use; /* least used first */

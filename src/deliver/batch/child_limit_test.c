@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "deliver/limits.h"
 
 #define MS     INT64_C(1000)
 #define MINUTE (60 * US_PER_S)

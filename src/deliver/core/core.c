@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 struct core *
 core_new(const struct core_opts *o)
@@ -56,17 +57,6 @@ free_changes(const struct core *c, struct core_changes *ch)
 	free(ch->endpoints);
 }
 
-static void
-free_readers(struct list *l)
-{
-	struct link *k, *next;
-
-	for (k = list_first(l); k; k = next) {
-		next = list_next(l, k);
-		free(LINK_OF(k, struct reader, in_all));
-	}
-}
-
 void
 core_free(struct core *c)
 {
@@ -76,10 +66,11 @@ core_free(struct core *c)
 	if (!c)
 		return;
 	while ((it = map_each(c->items, &at)))
-		if (it->ev)
-			c->o.free_ev(it->ev);
-	free_readers(&c->readers);
-	free_readers(&c->closing);
+		item_no_ev(c, it);
+	list_each (struct reader, rd, &c->readers, in_all)
+		free(rd);
+	list_each (struct reader, rd, &c->closing, in_all)
+		free(rd);
 	free_all(c->items);
 	free_all(c->lanes);
 	free_all(c->subs);
@@ -115,13 +106,13 @@ timer_off(struct core *c, struct timer *t)
 struct sub *
 sub_find(const struct core *c, uint32_t id)
 {
-	return map_find(c->subs, key_str(&id, sizeof(id)));
+	return map_find(c->subs, KEY(id));
 }
 
 struct endpoint *
 endpoint_get(struct core *c, uint64_t id)
 {
-	struct endpoint *ep = map_find(c->endpoints, key_str(&id, sizeof(id)));
+	struct endpoint *ep = map_find(c->endpoints, KEY(id));
 
 	if (ep)
 		return ep;
@@ -131,7 +122,7 @@ endpoint_get(struct core *c, uint64_t id)
 	ep->timer.kind = TIMER_ENDPOINT;
 	list_init(&ep->ready);
 	list_init(&ep->members);
-	map_set(c->endpoints, key_str(&ep->id, sizeof(ep->id)), ep);
+	map_set(c->endpoints, KEY(ep->id), ep);
 	return ep;
 }
 
@@ -144,26 +135,27 @@ endpoint_drop_idle(struct core *c, struct endpoint *ep)
 	timer_off(c, &ep->timer);
 	list_remove(ep->pull ? &c->pull_run : &c->run, &ep->in_run);
 	list_remove(&c->sick, &ep->in_sick);
-	(void)map_take(c->endpoints, key_str(&ep->id, sizeof(ep->id)));
+	(void)map_take(c->endpoints, KEY(ep->id));
 	free(ep);
 }
 
 /* The widest and the slowest of those who share it. */
 static void
+endpoint_widen(struct endpoint *ep, const struct core_sub *o)
+{
+	if (o->concurrency > ep->cap_max)
+		ep->cap_max = o->concurrency;
+	if (o->url_rate_us > ep->rate.interval_us)
+		ep->rate.interval_us = o->url_rate_us;
+}
+
+static void
 endpoint_terms(struct endpoint *ep)
 {
 	ep->cap_max = 1;
 	ep->rate.interval_us = 0;
-	for (struct link *k = list_first(&ep->members); k;
-	     k = list_next(&ep->members, k)) {
-		const struct core_sub *o =
-		    &LINK_OF(k, struct sub, in_members)->o;
-
-		if (o->concurrency > ep->cap_max)
-			ep->cap_max = o->concurrency;
-		if (o->url_rate_us > ep->rate.interval_us)
-			ep->rate.interval_us = o->url_rate_us;
-	}
+	list_each (const struct sub, s, &ep->members, in_members)
+		endpoint_widen(ep, &s->o);
 	if (ep->cap > ep->cap_max)
 		ep->cap = ep->cap_max;
 }
@@ -198,10 +190,7 @@ join_endpoint(struct core *c, struct sub *s, const struct core_sub *o)
 		s->o = *o;
 		endpoint_terms(ep);
 	}
-	if (o->concurrency > ep->cap_max)
-		ep->cap_max = o->concurrency;
-	if (o->url_rate_us > ep->rate.interval_us)
-		ep->rate.interval_us = o->url_rate_us;
+	endpoint_widen(ep, o);
 }
 
 static struct sub *
@@ -221,7 +210,7 @@ sub_new(struct core *c, const struct core_sub *o, int64_t now)
 		s->spaced_from = now;
 	if (o->pull)
 		list_add(&c->pulls, &s->in_pulls);
-	map_set(c->subs, key_str(&s->o.id, sizeof(s->o.id)), s);
+	map_set(c->subs, KEY(s->o.id), s);
 	return s;
 }
 
@@ -243,32 +232,25 @@ core_sub(struct core *c, const struct core_sub *o, int64_t now)
 	}
 	s->o = *o;
 	sub_ready(c, s);
-	for (struct link *k = list_first(&s->readers); k;
-	     k = list_next(&s->readers, k))
-		reader_later(c, LINK_OF(k, struct reader, in_sub));
+	sub_readers_later(c, s);
 }
 
 /* Frees what waits; what is in flight goes on without a subscription. */
 static void
 drop_items(struct core *c, struct sub *s)
 {
-	struct link *k, *next;
+	list_each (struct item, it, &s->items, in_sub) {
+		bool lease = s->o.pull && it->state == IT_FLIGHT;
 
-	for (k = list_first(&s->items); k; k = next) {
-		struct item *it = ITEM_OF(k, in_sub);
-
-		next = list_next(&s->items, k);
-		if (s->o.pull && it->state == IT_FLIGHT)
+		if (lease)
 			pull_land(c, it);
-		else if (it->state == IT_FLIGHT || it->state == IT_LOCK)
-			goto flies;
-		item_free(c, it);
-		continue;
-flies:
+		if (lease || (it->state != IT_FLIGHT && it->state != IT_LOCK)) {
+			item_free(c, it);
+			continue;
+		}
 		it->orphan = true;
 		list_remove(&c->dirty, &it->in_dirty);
-		if (link_on(&it->in_origin))
-			item_no_origin(c, it);
+		item_no_origin(c, it);
 	}
 }
 
@@ -282,7 +264,7 @@ sub_free_idle(struct core *c, struct sub *s)
 	leave_endpoint(c, s);
 	sub_forget_settled(c, s);
 	list_remove(&c->pulls, &s->in_pulls);
-	(void)map_take(c->subs, key_str(&s->o.id, sizeof(s->o.id)));
+	(void)map_take(c->subs, KEY(s->o.id));
 	free(s);
 }
 
@@ -290,13 +272,12 @@ void
 core_sub_end(struct core *c, uint32_t id)
 {
 	struct sub *s = sub_find(c, id);
-	struct link *k;
 
 	if (!s || s->ended)
 		return;
 	drop_items(c, s);
-	while ((k = list_first(&s->readers)))
-		reader_free(c, LINK_OF(k, struct reader, in_sub));
+	list_each (struct reader, rd, &s->readers, in_sub)
+		reader_free(c, rd);
 	s->ended = true;
 	sub_free_idle(c, s);
 }
@@ -308,7 +289,7 @@ core_hold(struct core *c, uint32_t id)
 
 	if (!s || s->ended || !s->o.enabled)
 		return;
-	s->o.enabled = BUG(35);
+	s->o.enabled = false;
 	s->o.held = true;
 	sub_to_reader(c, s, sub_front(c, s));
 }
@@ -322,17 +303,14 @@ void
 core_sub_skip(struct core *c, uint32_t id, int64_t now)
 {
 	struct sub *s = sub_find(c, id);
-	struct link *k, *next;
 	int64_t upto;
 
 	if (!s || s->ended)
 		return;
 	upto = s->fed > c->upto ? s->fed : c->upto;
-	for (k = list_first(&s->items); k; k = next) {
-		struct item *it = ITEM_OF(k, in_sub);
+	list_each (struct item, it, &s->items, in_sub) {
 		bool waits = it->state == IT_WAIT || it->state == IT_RETRY;
 
-		next = list_next(&s->items, k);
 		if (it->spot.rep > 0)
 			continue;
 		if (!waits || it->n > 0) {
@@ -341,28 +319,24 @@ core_sub_skip(struct core *c, uint32_t id, int64_t now)
 			continue;
 		}
 		if (it->row)
-			put_del(c, it);
+			item_put_del(c, it);
 		item_free(c, it);
 	}
 	if (!s->rd)
 		(void)reader_new(c, s, NULL, 0);
-	for (k = list_first(&s->readers); k; k = next) {
-		struct reader *rd = LINK_OF(k, struct reader, in_sub);
-
-		next = list_next(&s->readers, k);
+	list_each (struct reader, rd, &s->readers, in_sub) {
 		if (rd->rep > 0)
 			continue;
 		/* A page under way finds nothing that it may feed. */
 		if (rd->read_pos < upto)
 			rd->read_pos = upto;
 		rd->until = rd->read_pos;
-		rd->hold = BUG(18) || rd->lane ? 0 : rd->until;
+		rd->hold = rd->lane ? 0 : rd->until;
 		reader_moved(c, rd);
 		if (rd->lane)
 			lane_ready(c, rd->lane);
 	}
-	if (c->first_result_at == 0)
-		c->first_result_at = now;
+	core_touched(c, now);
 	sub_ready(c, s);
 	sub_check_readers(c, s);
 }
@@ -374,7 +348,7 @@ item_find(const struct core *c, uint32_t sub, int64_t seq, uint32_t rep)
 {
 	struct spot spot = {.seq = seq, .sub = sub, .rep = rep};
 
-	return map_find(c->items, key_str(&spot, sizeof(spot)));
+	return map_find(c->items, KEY(spot));
 }
 
 /* What waits for an exclusive replay must not take the replay's room. */
@@ -389,7 +363,7 @@ sub_room(const struct core *c, const struct sub *s)
 {
 	return sub_used(s) < SUB_ITEMS_MAX &&
 	       (map_count(c->items) < CORE_ITEMS_MAX ||
-		   sub_used(s) < SUB_ITEMS_LEAST || BUG(16));
+		   sub_used(s) < SUB_ITEMS_LEAST);
 }
 
 struct lane *
@@ -398,9 +372,7 @@ lane_find(
 {
 	struct lane_key key = {.okey = okey, .sub = s->o.id, .rep = rep};
 
-	return okey && s->lanes > 0
-		   ? map_find(c->lanes, key_str(&key, sizeof(key)))
-		   : NULL;
+	return okey && s->lanes > 0 ? map_find(c->lanes, KEY(key)) : NULL;
 }
 
 struct lane *
@@ -414,7 +386,7 @@ lane_get(struct core *c, struct sub *s, uint64_t okey, uint32_t rep)
 	lane->key = (struct lane_key){.okey = okey, .sub = s->o.id, .rep = rep};
 	lane->sub = s;
 	list_init(&lane->items);
-	map_set(c->lanes, key_str(&lane->key, sizeof(lane->key)), lane);
+	map_set(c->lanes, KEY(lane->key), lane);
 	s->lanes++;
 	return lane;
 }
@@ -424,7 +396,7 @@ lane_drop_idle(struct core *c, struct lane *lane)
 {
 	if (lane->items.n > 0 || lane->rd)
 		return;
-	(void)map_take(c->lanes, key_str(&lane->key, sizeof(lane->key)));
+	(void)map_take(c->lanes, KEY(lane->key));
 	lane->sub->lanes--;
 	free(lane);
 }
@@ -483,7 +455,7 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 	it->unjudged = en->reason;
 	it->fed_at = now;
 	it->timer.kind = TIMER_ITEM;
-	map_set(c->items, key_str(&it->spot, sizeof(it->spot)), it);
+	map_set(c->items, KEY(it->spot), it);
 	list_add(&s->items, &it->in_sub);
 	s->own += rep == 0;
 	s->excl_items += s->excl && s->excl->rep == rep;
@@ -499,19 +471,33 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 	return it;
 }
 
+void
+item_has_row(struct core *c, struct item *it)
+{
+	if (it->row)
+		return;
+	it->row = true;
+	it->sub->rows++;
+	c->rows++;
+	if (it->lane)
+		it->lane->rows++;
+}
+
 /* Its row is written with the next flush. */
 void
 item_row(struct core *c, struct item *it)
 {
-	if (!it->row) {
-		it->row = true;
-		it->sub->rows++;
-		c->rows++;
-		if (it->lane)
-			it->lane->rows++;
-	}
-	if (!link_on(&it->in_dirty))
-		list_add(&c->dirty, &it->in_dirty);
+	item_has_row(c, it);
+	list_add_once(&c->dirty, &it->in_dirty);
+}
+
+/* Its body is read again when it is needed. */
+void
+item_no_ev(struct core *c, struct item *it)
+{
+	if (it->ev)
+		c->o.free_ev(it->ev);
+	it->ev = NULL;
 }
 
 /* Gone from memory; its row, if any, is the caller's to delete. */
@@ -527,8 +513,7 @@ item_free(struct core *c, struct item *it)
 		if (lane)
 			lane->rows--;
 	}
-	if (link_on(&it->in_origin))
-		item_no_origin(c, it);
+	item_no_origin(c, it);
 	timer_off(c, &it->timer);
 	list_remove(&c->dirty, &it->in_dirty);
 	list_remove(&c->expired, &it->in_expired);
@@ -542,9 +527,8 @@ item_free(struct core *c, struct item *it)
 		list_remove(&lane->items, &it->in_lane);
 		lane_drop_idle(c, lane);
 	}
-	(void)map_take(c->items, key_str(&it->spot, sizeof(it->spot)));
-	if (it->ev)
-		c->o.free_ev(it->ev);
+	(void)map_take(c->items, KEY(it->spot));
+	item_no_ev(c, it);
 	free(it);
 	if (s->starved.n > 0 && sub_used(s) < SUB_ITEMS_MAX / 8 * 7 &&
 	    sub_room(c, s))
@@ -556,14 +540,8 @@ item_free(struct core *c, struct item *it)
 void
 sub_forget_settled(struct core *c, struct sub *s)
 {
-	struct link *k, *next;
-
-	for (k = list_first(&s->settled); k; k = next) {
-		struct settled *st = LINK_OF(k, struct settled, in_sub);
-
-		next = list_next(&s->settled, k);
-		(void)map_take(
-		    c->settled, key_str(&st->spot, sizeof(st->spot)));
+	list_each (struct settled, st, &s->settled, in_sub) {
+		(void)map_take(c->settled, KEY(st->spot));
 		free(st);
 	}
 	list_init(&s->settled);
@@ -581,8 +559,8 @@ core_counts(const struct core *c, struct core_count *ret)
 	    .in_flight = (size_t)c->in_flight,
 	    .leases = (size_t)c->leases,
 	    .starting = (size_t)c->starting,
-	    .unflushed = unflushed(c),
-	    .drops = drops(c),
+	    .unflushed = core_unflushed(c),
+	    .drops = core_drops(c),
 	    .lanes = map_count(c->lanes),
 	    .cursor = c->cursor,
 	    .upto = c->upto,

@@ -164,7 +164,7 @@ bool core_next_read(struct core *c, int64_t now, struct core_read *ret);
 bool core_read_feed(
     struct core *c, void *reader, const struct core_entry *en, int64_t now);
 /* Everything up to `upto` was looked at. */
-void core_read_done(struct core *c, void *reader, int64_t upto, int64_t now);
+void core_read_done(struct core *c, void *reader, int64_t upto);
 
 /* Sending ----------------------------------------------------------------- */
 
@@ -190,7 +190,7 @@ struct core_send {
 
 bool core_next_send(struct core *c, int64_t now, struct core_send *ret);
 /* Its filter was asked, and wants it. */
-void core_judged(struct core *c, struct item *it);
+void core_judged(struct item *it);
 
 enum core_verdict {
 	CORE_OK,
@@ -352,8 +352,7 @@ void core_load_cursor(struct core *c, int64_t cursor);
 void core_load_endpoint(struct core *c, const struct core_endpoint *ep);
 /* ROW_SENDING: it waits until its lock ends. Unknown subs are ignored. */
 void core_load_row(struct core *c, const struct core_row *row, int64_t now);
-void core_load_reader(
-    struct core *c, const struct core_reader *rd, int64_t now);
+void core_load_reader(struct core *c, const struct core_reader *rd);
 /* Above the cursor or a reader's position this one is settled already. */
 void core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep);
 /*
@@ -377,8 +376,8 @@ void core_skip(struct core *c, uint32_t sub, int64_t seq, int rep, int64_t now);
  * the subscription starts nothing of its own: all that is newer comes after it.
  * There is one such at a time; a second is as any other.
  */
-void core_replay(struct core *c, const struct core_reader *rd,
-    int64_t interval_us, int64_t now);
+void core_replay(
+    struct core *c, const struct core_reader *rd, int64_t interval_us);
 
 /* Looking at it ------------------------------------------------------------ */
 
@@ -390,9 +389,16 @@ struct core_count {
 void core_counts(const struct core *c, struct core_count *ret);
 /* All of the log up to here was fed to it; above it, nothing was sent. */
 int64_t core_front(const struct core *c, uint32_t sub);
-/* What the core knows of a delivery. False: it holds none. */
+
+/* What the core knows of a delivery. */
+struct core_seen {
+	struct core_row row; /* PARKED also while it is in flight */
+	bool in_flight;
+	const char *why; /* it is not delivered yet, for people */
+	int64_t due;     /* until when that lasts; 0: nobody knows */
+};
+/* False: the core holds none. */
 bool core_look(const struct core *c, uint32_t sub, int64_t seq, int rep,
-    struct core_row *ret, bool *ret_in_flight, const char **ret_why,
-    int64_t *ret_due);
+    struct core_seen *ret);
 
 #endif

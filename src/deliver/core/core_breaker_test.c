@@ -3,6 +3,7 @@
  * what closes it.
  */
 #include "base/test.h"
+#include "contract/limits.h"
 #include "deliver/core/core_test.h"
 
 static void
@@ -13,10 +14,8 @@ breaker_opens_probes_and_closes(void **state)
 	const struct core_changes *ch;
 	struct core_endpoint stored;
 	struct core_send x;
-	int64_t opened = T0 + 8 * SEC, now, due;
-	struct core_row row;
-	const char *why;
-	bool flies;
+	int64_t opened = T0 + 8 * SEC, now;
+	struct core_seen seen;
 
 	(void)state;
 	s.breaker_fails = BREAKER_FAILURES;
@@ -36,10 +35,10 @@ breaker_opens_probes_and_closes(void **state)
 	assert_true(x.probe);
 	send_none(c, now);
 	result(c, x.item, CORE_SPENT, now);
-	assert_true(core_look(c, 1, x.seq, 0, &row, &flies, &why, &due));
-	assert_int_equal(row.tries, x.tries);
-	assert_int_equal(row.n, x.n + 1);
-	assert_int_equal(row.state, ROW_RETRY);
+	assert_true(core_look(c, 1, x.seq, 0, &seen));
+	assert_int_equal(seen.row.tries, x.tries);
+	assert_int_equal(seen.row.n, x.n + 1);
+	assert_int_equal(seen.row.state, ROW_RETRY);
 	settle(c, now);
 	send_none(c, now + 10 * SEC);
 	now += BREAKER_US;

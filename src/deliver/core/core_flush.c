@@ -1,22 +1,24 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 size_t
-unflushed(const struct core *c)
+core_unflushed(const struct core *c)
 {
 	return c->next.n_attempts + (c->flushing ? c->now.n_attempts : 0) -
-	       drops(c);
+	       core_drops(c);
 }
 
 size_t
-drops(const struct core *c)
+core_drops(const struct core *c)
 {
 	return c->drops_next + (c->flushing ? c->drops_now : 0);
 }
 
-static void
-touched(struct core *c, int64_t now)
+/* Something is to be stored. */
+void
+core_touched(struct core *c, int64_t now)
 {
 	if (c->first_result_at == 0)
 		c->first_result_at = now;
@@ -30,8 +32,8 @@ touched(struct core *c, int64_t now)
 		ch_->what[ch_->n_##what++] = __VA_ARGS__;                      \
 	} while (0)
 
-static struct core_row
-row_of(const struct item *it)
+struct core_row
+item_as_row(const struct item *it)
 {
 	static const enum core_row_state STATES[] = {
 	    [IT_WAIT] = ROW_PARKED,
@@ -64,16 +66,16 @@ row_of(const struct item *it)
 }
 
 void
-put_del(struct core *c, const struct item *it)
+item_put_del(struct core *c, const struct item *it)
 {
-	PUT(c, dels, row_of(it));
+	PUT(c, dels, item_as_row(it));
 }
 
 void
-put_dead(struct core *c, const struct item *it, int reason, void *detail,
+item_put_dead(struct core *c, const struct item *it, int reason, void *detail,
     int64_t now)
 {
-	touched(c, now);
+	core_touched(c, now);
 	PUT(c, deads,
 	    ((struct core_dead){
 		.sub = it->spot.sub,
@@ -91,10 +93,10 @@ put_dead(struct core *c, const struct item *it, int reason, void *detail,
 }
 
 void
-put_attempt(struct core *c, const struct item *it, const struct core_result *r,
-    int64_t now)
+item_put_attempt(struct core *c, const struct item *it,
+    const struct core_result *r, int64_t now)
 {
-	touched(c, now);
+	core_touched(c, now);
 	c->drops_next += r->verdict == CORE_DROP;
 	PUT(c, attempts,
 	    ((struct core_attempt){
@@ -137,7 +139,7 @@ cover(struct core *c, struct item *it)
 	if (it->spot.rep > 0 || it->state != IT_WAIT || it->tries > 0)
 		goto row;
 	/* It waits for nothing but a worker: no row for each of these. */
-	if (s->o.pull && (!lane || !prev) && !behind_gap(it)) {
+	if (s->o.pull && (!lane || !prev) && !item_behind_gap(it)) {
 		if (it->origin)
 			return false;
 		sub_to_reader(c, s, sub_front(c, s));
@@ -145,13 +147,12 @@ cover(struct core *c, struct item *it)
 			pull_rest(c, s);
 		return true;
 	}
-	if (BUG(6))
-		goto row;
-	if (lane && !behind_gap(it) && (!prev || ITEM_OF(prev, in_lane)->row) &&
+	if (lane && !item_behind_gap(it) &&
+	    (!prev || ITEM_OF(prev, in_lane)->row) &&
 	    lane->rows < LANE_ROWS_MAX && s->rows < SUB_ROWS_MAX &&
 	    s->items.n <= SUB_ITEMS_MAX / 2)
 		goto row;
-	if (!lane && !behind_gap(it) && s->rows < SUB_ROWS_MAX &&
+	if (!lane && !item_behind_gap(it) && s->rows < SUB_ROWS_MAX &&
 	    s->items.n <= SUB_PARK_MAX)
 		goto row;
 	if (lane && it->origin == lane->rd && lane->rd)
@@ -174,30 +175,25 @@ row:
 static void
 age(struct core *c, int64_t now)
 {
-	struct link *k;
+	struct item *it;
 
-	while ((k = list_first(&c->live))) {
-		struct item *it = ITEM_OF(k, in_origin);
-
-		if ((now - it->fed_at < DELIVER_WINDOW_US &&
-			c->upto - it->spot.seq <= DELIVER_WINDOW_SEQS) ||
-		    BUG(5))
+	while ((it = list_head(&c->live, struct item, in_origin))) {
+		if (now - it->fed_at < DELIVER_WINDOW_US &&
+		    c->upto - it->spot.seq <= DELIVER_WINDOW_SEQS)
 			break;
 		if (!cover(c, it))
 			break;
 	}
 	/* Positions that are held back: by a slow one, or by a retry. */
-	for (struct link *r = list_first(&c->lagging), *next; r; r = next) {
-		struct reader *rd = LINK_OF(r, struct reader, in_lagging);
+	list_each (struct reader, rd, &c->lagging, in_lagging) {
 		bool left = false;
 
-		next = list_next(&c->lagging, r);
-		while (!left && (k = list_first(&rd->items)) &&
-		       rd->read_pos - ITEM_OF(k, in_origin)->spot.seq >
-			   DELIVER_WINDOW_SEQS)
-			left = !cover(c, ITEM_OF(k, in_origin));
+		while (!left &&
+		       (it = list_head(&rd->items, struct item, in_origin)) &&
+		       rd->read_pos - it->spot.seq > DELIVER_WINDOW_SEQS)
+			left = !cover(c, it);
 		if (!left)
-			list_remove(&c->lagging, r);
+			list_remove(&c->lagging, &rd->in_lagging);
 		reader_later(c, rd);
 	}
 }
@@ -207,18 +203,16 @@ age(struct core *c, int64_t now)
 int64_t
 reader_pos(const struct reader *rd)
 {
-	struct link *k = list_first(&rd->items);
-	int64_t first = k ? ITEM_OF(k, in_origin)->spot.seq - 1 : INT64_MAX;
+	const struct item *it = list_head(&rd->items, struct item, in_origin);
+	int64_t first = it ? it->spot.seq - 1 : INT64_MAX;
 
-	return first < rd->read_pos && !BUG(2) ? first : rd->read_pos;
+	return first < rd->read_pos ? first : rd->read_pos;
 }
 
 static bool
 reader_over(const struct core *c, const struct reader *rd, int64_t cursor)
 {
-	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
-	       !rd->reading &&
-	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33)) &&
+	return reader_read_out(rd) &&
 	       (rd->rep > 0 || (rd->until <= c->upto && rd->hold <= cursor));
 }
 
@@ -249,61 +243,46 @@ put_reader(struct core *c, struct reader *rd, bool over)
 static void
 put_readers(struct core *c, bool positions, int64_t cursor)
 {
-	struct link *k, *next;
+	struct reader *rd;
 	size_t n = c->urgent.n; /* some come back */
 
-	for (k = list_first(&c->urgent); n-- > 0; k = next) {
-		struct reader *rd = LINK_OF(k, struct reader, in_urgent);
-		int64_t pos = reader_pos(rd);
-
-		next = list_next(&c->urgent, k);
+	while (
+	    n-- > 0 && (rd = list_take(&c->urgent, struct reader, in_urgent))) {
 		if (reader_over(c, rd, cursor)) {
 			put_reader(c, rd, true);
 			continue;
 		}
 		if (!rd->stored || rd->until != rd->stored_until ||
-		    pos < rd->stored_pos)
+		    reader_pos(rd) < rd->stored_pos)
 			put_reader(c, rd, false);
-		list_remove(&c->urgent, k);
 		reader_moved(c, rd); /* to where it belongs now */
 	}
-	while (positions && (k = list_first(&c->moved))) {
-		struct reader *rd = LINK_OF(k, struct reader, in_moved);
-
-		list_remove(&c->moved, k);
+	while (
+	    positions && (rd = list_take(&c->moved, struct reader, in_moved)))
 		if (reader_pos(rd) != rd->stored_pos)
 			put_reader(c, rd, false);
-	}
 }
 
 static void
 put_rows(struct core *c)
 {
 	struct link *k;
+	struct item *it;
 
-	while ((k = list_first(&c->dirty))) {
-		struct item *it = ITEM_OF(k, in_dirty);
-
-		list_remove(&c->dirty, k);
-		if (link_on(&it->in_origin))
-			item_no_origin(c, it);
-		PUT(c, puts, row_of(it));
+	while ((it = list_take(&c->dirty, struct item, in_dirty))) {
+		item_no_origin(c, it);
+		PUT(c, puts, item_as_row(it));
 	}
-	while ((k = list_first(&c->locking))) {
-		list_remove(&c->locking, k);
+	while ((k = list_shift(&c->locking)))
 		list_add(&c->lock_now, k);
-	}
 }
 
 static void
 put_endpoints(struct core *c)
 {
-	struct link *k;
+	struct endpoint *ep;
 
-	while ((k = list_first(&c->dirty_eps))) {
-		struct endpoint *ep = LINK_OF(k, struct endpoint, in_dirty);
-
-		list_remove(&c->dirty_eps, k);
+	while ((ep = list_take(&c->dirty_eps, struct endpoint, in_dirty))) {
 		ep->dirty = false;
 		PUT(c, endpoints,
 		    ((struct core_endpoint){
@@ -318,9 +297,9 @@ put_endpoints(struct core *c)
 static int64_t
 cursor_now(const struct core *c)
 {
-	struct link *k = list_first(&c->live);
+	const struct item *it = list_head(&c->live, struct item, in_origin);
 
-	return k && !BUG(1) ? ITEM_OF(k, in_origin)->spot.seq - 1 : c->upto;
+	return it ? it->spot.seq - 1 : c->upto;
 }
 
 /* Positions move all the time; they are written now and then. */
@@ -362,7 +341,7 @@ const struct core_changes *
 core_flush(struct core *c, int64_t now, bool hurry)
 {
 	struct core_changes ch;
-	size_t caps[sizeof(c->cap_now) / sizeof(size_t)];
+	struct caps caps;
 	int64_t cursor = c->cursor;
 	bool positions;
 
@@ -387,10 +366,9 @@ core_flush(struct core *c, int64_t now, bool hurry)
 	ch = c->now;
 	c->now = c->next;
 	c->next = ch;
-	static_assert(sizeof(caps) == sizeof(c->cap_now), "all caps");
-	memcpy(caps, &c->cap_now, sizeof(caps));
+	caps = c->cap_now;
 	c->cap_now = c->cap_next;
-	memcpy(&c->cap_next, caps, sizeof(caps));
+	c->cap_next = caps;
 	c->drops_now = c->drops_next;
 	c->drops_next = 0;
 	c->first_now_at = c->first_result_at;
@@ -402,9 +380,8 @@ core_flush(struct core *c, int64_t now, bool hurry)
 void
 core_flushed(struct core *c, int64_t now)
 {
-	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
 	struct core_changes *ch = &c->now;
-	struct link *k;
+	struct item *it;
 
 	assert(c->flushing);
 	c->flushing = false;
@@ -416,29 +393,21 @@ core_flushed(struct core *c, int64_t now)
 	ch->cursor = -1;
 	ch->n_attempts = ch->n_dels = ch->n_puts = ch->n_deads = 0;
 	ch->n_readers = ch->n_endpoints = 0;
-	while ((k = list_first(&c->lock_now))) {
-		struct item *it = ITEM_OF(k, in_ready);
-
-		list_remove(&c->lock_now, k);
-		if (it->orphan) {
-			item_land(c, it, &NOTHING, now);
-			item_free(c, it);
-			continue;
-		}
-		list_add(&c->locked, k);
-	}
+	while ((it = list_take(&c->lock_now, struct item, in_ready)))
+		if (!item_orphaned(c, it, now))
+			list_add(&c->locked, &it->in_ready);
 }
 
 int64_t
 core_next_due(const struct core *c, int64_t now)
 {
 	const struct heap_node *node = heap_first(&c->timers);
-	struct link *k = list_first(&c->live);
+	const struct item *it = list_head(&c->live, struct item, in_origin);
 	int64_t due = node ? node->due : INT64_MAX, d;
 
 	if (c->flushing)
 		return due;
-	if (k && (d = ITEM_OF(k, in_origin)->fed_at + DELIVER_WINDOW_US) < due)
+	if (it && (d = it->fed_at + DELIVER_WINDOW_US) < due)
 		due = d;
 	if (c->first_result_at && (d = c->first_result_at + FLUSH_US) < due)
 		due = d;

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 void
 core_load_cursor(struct core *c, int64_t cursor)
@@ -11,8 +12,7 @@ core_load_cursor(struct core *c, int64_t cursor)
 void
 core_load_endpoint(struct core *c, const struct core_endpoint *o)
 {
-	struct endpoint *ep =
-	    map_find(c->endpoints, key_str(&o->endpoint, sizeof(o->endpoint)));
+	struct endpoint *ep = map_find(c->endpoints, KEY(o->endpoint));
 
 	if (!ep)
 		return;
@@ -42,26 +42,13 @@ row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
 	it->crashes = row->crashes;
 	it->last_status = row->last_status;
 	it->last_reason = row->last_reason;
-	it->unjudged = BUG(37) ? 0 : row->unjudged;
+	it->unjudged = row->unjudged;
 	it->asked = row->asked;
 	/* It may be settled without being sent in this life: see pull_rest(). */
 	if (row->rep == 0 && row->seq > s->flown)
 		s->flown = row->seq;
-	it->row = true;
-	s->rows++;
-	c->rows++;
-	if (it->lane)
-		it->lane->rows++;
+	item_has_row(c, it);
 	return it;
-}
-
-static void
-start(struct core *c, struct item *it)
-{
-	if (it->lane)
-		lane_ready(c, it->lane);
-	else
-		item_ready(c, it);
 }
 
 void
@@ -74,7 +61,7 @@ core_load_row(struct core *c, const struct core_row *row, int64_t now)
 		return;
 	it = row_item(c, s, row, now);
 	it->due = row->next_at;
-	if (s->o.pull && row->state == ROW_SENDING && !BUG(28)) {
+	if (s->o.pull && row->state == ROW_SENDING) {
 		pull_load(c, it, row->next_at);
 		return;
 	}
@@ -85,39 +72,45 @@ core_load_row(struct core *c, const struct core_row *row, int64_t now)
 		it->state = IT_RETRY;
 		timer_set(c, &it->timer, row->next_at);
 	}
-	if (BUG(20) && it->state != IT_WAIT)
-		return;
 	/* Rows come in any order: this one may be before one that is ready. */
-	start(c, it);
+	item_go(c, it);
 }
 
-void
-core_load_reader(struct core *c, const struct core_reader *o, int64_t now)
+/* It is stored as it is. */
+static struct reader *
+load_reader(struct core *c, struct sub *s, struct lane *lane,
+    const struct core_reader *o)
 {
-	struct sub *s = sub_find(c, o->sub);
-	struct lane *lane = NULL;
-	struct reader *rd;
-
-	(void)now;
-	if (!s)
-		return;
-	if (o->okey != 0)
-		lane = lane_get(c, s, o->okey, (uint32_t)o->rep);
 	/* One that waits for a replay may have got a reader already. */
-	rd = o->rep == 0 && !lane && s->rd
-		 ? s->rd
-		 : reader_new(c, s, lane, (uint32_t)o->rep);
+	struct reader *rd = o->rep == 0 && !lane && s->rd
+				? s->rd
+				: reader_new(c, s, lane, (uint32_t)o->rep);
+
 	rd->read_pos = rd->stored_pos = o->pos;
 	rd->until = rd->stored_until = o->until;
 	rd->stored = true;
 	if (o->exclusive)
 		sub_waits_for(c, s, rd);
+	reader_moved(c, rd);
+	reader_later(c, rd);
+	return rd;
+}
+
+void
+core_load_reader(struct core *c, const struct core_reader *o)
+{
+	struct sub *s = sub_find(c, o->sub);
+	struct lane *lane;
+	struct reader *rd;
+
+	if (!s)
+		return;
+	lane = o->okey ? lane_get(c, s, o->okey, (uint32_t)o->rep) : NULL;
+	rd = load_reader(c, s, lane, o);
 	if (s->excl && s->rd == rd) /* dispatch leaves all to it */
 		sub_to_reader(c, s, rd->read_pos);
 	/* What was skipped must not come again: see core_sub_skip(). */
 	rd->hold = rd->rep == 0 && !lane ? o->pos : 0;
-	reader_moved(c, rd);
-	reader_later(c, rd);
 }
 
 void
@@ -127,14 +120,13 @@ core_load_settled(struct core *c, uint32_t sub, int64_t seq, int rep)
 	struct sub *s = sub_find(c, sub);
 	struct settled *st;
 
-	if (!s || map_find(c->settled, key_str(&spot, sizeof(spot))))
+	if (!s || map_find(c->settled, KEY(spot)))
 		return;
 	st = mem_get(sizeof(*st));
 	st->spot = spot;
-	map_set(c->settled, key_str(&st->spot, sizeof(st->spot)), st);
+	map_set(c->settled, KEY(st->spot), st);
 	list_add(&s->settled, &st->in_sub);
-	if (!link_on(&s->in_settling))
-		list_add(&c->settling, &s->in_settling);
+	list_add_once(&c->settling, &s->in_settling);
 	if (seq > s->settled_upto)
 		s->settled_upto = seq;
 	if (seq > c->settled_upto)
@@ -174,9 +166,8 @@ core_requeue(struct core *c, const struct core_row *row, int64_t now)
 	}
 	it->due = now;
 	item_row(c, it);
-	if (c->first_result_at == 0)
-		c->first_result_at = now;
-	start(c, it);
+	core_touched(c, now);
+	item_go(c, it);
 }
 
 void
@@ -188,32 +179,20 @@ core_skip(struct core *c, uint32_t sub, int64_t seq, int rep, int64_t now)
 	if (!it || it->state != IT_HELD)
 		return;
 	s = it->sub;
-	if (c->first_result_at == 0)
-		c->first_result_at = now;
+	core_touched(c, now);
 	item_settle(c, it);
 	sub_check_readers(c, s);
 }
 
 void
-core_replay(struct core *c, const struct core_reader *o, int64_t interval_us,
-    int64_t now)
+core_replay(struct core *c, const struct core_reader *o, int64_t interval_us)
 {
 	struct sub *s = sub_find(c, o->sub);
-	struct reader *rd;
 
-	(void)now;
 	if (!s || s->ended)
 		return;
 	assert(o->rep > 0 && o->until > 0);
-	rd = reader_new(c, s, NULL, (uint32_t)o->rep);
-	rd->read_pos = rd->stored_pos = o->pos;
-	rd->until = rd->stored_until = o->until;
-	rd->stored = true;
-	rd->interval_us = interval_us;
-	if (o->exclusive)
-		sub_waits_for(c, s, rd);
-	reader_moved(c, rd);
-	reader_later(c, rd);
+	load_reader(c, s, NULL, o)->interval_us = interval_us;
 }
 
 static const char *
@@ -278,30 +257,18 @@ core_front(const struct core *c, uint32_t sub)
 
 bool
 core_look(const struct core *c, uint32_t sub, int64_t seq, int rep,
-    struct core_row *ret, bool *ret_in_flight, const char **ret_why,
-    int64_t *ret_due)
+    struct core_seen *ret)
 {
 	const struct item *it = item_find(c, sub, seq, (uint32_t)rep);
 
 	if (!it)
 		return false;
-	*ret = (struct core_row){
-	    .sub = sub,
-	    .seq = seq,
-	    .rep = rep,
-	    .okey = it->okey,
-	    .skey = it->skey,
-	    .state = it->state == IT_RETRY  ? ROW_RETRY
-		     : it->state == IT_HELD ? ROW_HELD
-					    : ROW_PARKED,
-	    .tries = it->tries,
-	    .n = it->n,
-	    .next_at = it->due,
-	    .last_status = it->last_status,
-	    .last_reason = it->last_reason,
+	*ret = (struct core_seen){
+	    .row = item_as_row(it),
+	    .in_flight = it->state == IT_FLIGHT || it->state == IT_LOCK,
 	};
-	*ret_in_flight = it->state == IT_FLIGHT || it->state == IT_LOCK;
-	*ret_due = 0;
-	*ret_why = why(it, ret_due);
+	if (ret->in_flight)
+		ret->row.state = ROW_PARKED;
+	ret->why = why(it, &ret->due);
 	return true;
 }

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /*
  * Those of one record that a subscription has in memory: RECORDS in core.h.
@@ -17,12 +18,12 @@ peers_join(struct core *c, struct item *it)
 	if ((it->rec.a == 0 && it->rec.b == 0) || it->spot.rep > 0 ||
 	    it->asked || !(it->sub->o.alone || it->sub->o.coalesce))
 		return;
-	p = map_find(c->peers, key_str(&key, sizeof(key)));
+	p = map_find(c->peers, KEY(key));
 	if (!p) {
 		p = mem_get(sizeof(*p));
 		p->key = key;
 		list_init(&p->items);
-		map_set(c->peers, key_str(&p->key, sizeof(p->key)), p);
+		map_set(c->peers, KEY(p->key), p);
 	}
 	it->peers = p;
 	list_add(&p->items, &it->in_peers);
@@ -40,7 +41,7 @@ peers_leave(struct core *c, struct item *it)
 	list_remove(&p->items, &it->in_peers);
 	if (p->items.n > 0)
 		return;
-	(void)map_take(c->peers, key_str(&p->key, sizeof(p->key)));
+	(void)map_take(c->peers, KEY(p->key));
 	free(p);
 }
 
@@ -48,8 +49,7 @@ peers_leave(struct core *c, struct item *it)
 bool
 peers_busy(const struct item *it)
 {
-	return it->peers && it->sub->o.alone && it->peers->flying > 0 &&
-	       !BUG(24);
+	return it->peers && it->sub->o.alone && it->peers->flying > 0;
 }
 
 /* The others lose their turn. */
@@ -61,10 +61,7 @@ peers_fly(struct item *it)
 	if (!p)
 		return;
 	p->flying++;
-	for (struct link *k = list_first(&p->items); k;
-	     k = list_next(&p->items, k)) {
-		struct item *x = ITEM_OF(k, in_peers);
-
+	list_each (struct item, x, &p->items, in_peers) {
 		if (x != it && peers_busy(x))
 			list_remove(&x->sub->ready, &x->in_ready);
 	}
@@ -73,21 +70,14 @@ peers_fly(struct item *it)
 void
 peers_ready(struct core *c, struct peers *p)
 {
-	for (struct link *k = list_first(&p->items); k;
-	     k = list_next(&p->items, k)) {
-		struct item *it = ITEM_OF(k, in_peers);
-
-		if (it->lane)
-			lane_ready(c, it->lane);
-		else
-			item_ready(c, it);
-	}
+	list_each (struct item, it, &p->items, in_peers)
+		item_go(c, it);
 }
 
 static bool
 newer(const struct item *x, const struct item *y)
 {
-	if (x->rv == CORE_NO_RV || y->rv == CORE_NO_RV || BUG(25))
+	if (x->rv == CORE_NO_RV || y->rv == CORE_NO_RV)
 		return x->spot.seq > y->spot.seq;
 	return x->rv > y->rv;
 }
@@ -115,8 +105,7 @@ drop(struct core *c, struct item *it, int64_t now)
 	    .rv = CORE_NO_RV};
 
 	it->n++;
-	if (!BUG(26))
-		put_attempt(c, it, &r, now);
+	item_put_attempt(c, it, &r, now);
 	item_settle(c, it);
 }
 
@@ -126,10 +115,7 @@ yields(struct core *c, struct item *it, int64_t now)
 {
 	const struct peers *p = it->peers;
 
-	for (struct link *k = list_first(&p->items); k;
-	     k = list_next(&p->items, k)) {
-		const struct item *x = ITEM_OF(k, in_peers);
-
+	list_each (const struct item, x, &p->items, in_peers) {
 		if (waits(x) && outdoes(x, it)) {
 			drop(c, it, now);
 			return true;
@@ -143,12 +129,8 @@ static void
 outdo(struct core *c, const struct item *it, bool tried, int64_t now)
 {
 	struct peers *p = it->peers;
-	struct link *k, *next;
 
-	for (k = list_first(&p->items); k; k = next) {
-		struct item *x = ITEM_OF(k, in_peers);
-
-		next = list_next(&p->items, k);
+	list_each (struct item, x, &p->items, in_peers) {
 		if ((x->state == IT_WAIT || (tried && waits(x))) &&
 		    outdoes(it, x))
 			drop(c, x, now);
@@ -163,7 +145,7 @@ bool
 peers_fed(struct core *c, struct item *it, int64_t now)
 {
 	if (!it->peers || !it->sub->o.coalesce || it->peers->items.n < 2 ||
-	    drops(c) >= UNFLUSHED_MAX)
+	    core_drops(c) >= UNFLUSHED_MAX)
 		return false;
 	if (yields(c, it, now))
 		return true;

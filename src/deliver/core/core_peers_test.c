@@ -1,7 +1,7 @@
 /* core.h, RECORDS: small scenarios; core_sim_test.c has the invariants. */
-#include "base/limits.h"
 #include "base/test.h"
 #include "deliver/core/core.h"
+#include "deliver/core/limits.h"
 
 #define SEC    ((int64_t)1000 * 1000)
 #define T0     (1000 * SEC)

@@ -32,17 +32,10 @@
 #define DELIVER_CORE_CORE_PRIV_H
 
 #include "base/heap.h"
-#include "base/limits.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "deliver/core/core.h"
-
-/* Planted by core_sim_test.c, which must find each of them. */
-#ifndef BUG
-#define BUG(n) false
-#endif
-#define CORE_BUGS 38
 
 /* A delivery's name; the map's key. */
 struct spot {
@@ -191,6 +184,11 @@ struct space {
 	struct link in_spaces;
 };
 
+/* Of the arrays of a set of changes. */
+struct caps {
+	size_t attempts, dels, puts, deads, readers, endpoints;
+};
+
 struct core {
 	struct core_opts o;
 	struct map *subs, *endpoints, *items, *lanes, *spaces, *settled;
@@ -211,9 +209,7 @@ struct core {
 	bool started;
 
 	struct core_changes next, now; /* being filled; being written */
-	struct {
-		size_t attempts, dels, puts, deads, readers, endpoints;
-	} cap_next, cap_now;
+	struct caps cap_next, cap_now;
 	size_t drops_next, drops_now; /* of their attempts */
 	bool flushing;
 	int64_t first_result_at; /* oldest in `next` */
@@ -224,11 +220,7 @@ struct core {
 
 #define ITEM_OF(link, member) LINK_OF(link, struct item, member)
 
-static inline struct str
-key_str(const void *p, size_t n)
-{
-	return (struct str){(const char *)p, n};
-}
+#define KEY(x) ((struct str){(const char *)&(x), sizeof(x)}) /* of a map */
 
 /* core.c */
 struct sub *sub_find(const struct core *c, uint32_t id);
@@ -239,7 +231,9 @@ struct item *item_new(struct core *c, struct sub *s, uint32_t rep,
 void item_free(struct core *c, struct item *it);
 void item_origin(struct core *c, struct item *it, struct reader *rd);
 void item_no_origin(struct core *c, struct item *it);
+void item_has_row(struct core *c, struct item *it);
 void item_row(struct core *c, struct item *it);
+void item_no_ev(struct core *c, struct item *it);
 struct lane *lane_find(
     const struct core *c, const struct sub *s, uint64_t okey, uint32_t rep);
 struct lane *lane_get(
@@ -261,9 +255,11 @@ void reader_free(struct core *c, struct reader *rd);
 void sub_waits_for(struct core *c, struct sub *s, struct reader *rd);
 int64_t sub_front(const struct core *c, const struct sub *s);
 bool reader_gap(const struct reader *rd, int64_t seq);
+bool reader_read_out(const struct reader *rd);
 bool reader_unread(const struct core *c, const struct reader *rd);
 void reader_check(struct core *c, struct reader *rd);
 void reader_later(struct core *c, struct reader *rd);
+void sub_readers_later(struct core *c, struct sub *s);
 void sub_feed_starved(struct core *c, struct sub *s);
 void reader_moved(struct core *c, struct reader *rd);
 void sub_check_readers(struct core *c, struct sub *s);
@@ -271,15 +267,18 @@ void sub_to_reader(struct core *c, struct sub *s, int64_t read_pos);
 void lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos);
 
 /* core_send.c */
-bool behind_gap(const struct item *it);
-int sick_slots(const struct core *c);
-void tell_send(struct item *it, struct core_send *ret);
+void item_go(struct core *c, struct item *it);
+bool item_behind_gap(const struct item *it);
+int core_sick_slots(const struct core *c);
+void item_tell(struct item *it, struct core_send *ret);
 void item_ready(struct core *c, struct item *it);
 void lane_ready(struct core *c, struct lane *lane);
 void sub_ready(struct core *c, struct sub *s);
 void endpoint_run(struct core *c, struct endpoint *ep);
-void space_end(struct core *c, const struct item *it, int64_t now);
+void space_end(struct core *c, const struct item *it, int64_t not_before);
 void send_unused(struct core *c, struct item *it);
+
+void item_flies(struct item *it);
 
 /* core_peers.c */
 void peers_join(struct core *c, struct item *it);
@@ -291,24 +290,25 @@ bool peers_fed(struct core *c, struct item *it, int64_t now);
 bool peers_turn(struct core *c, struct item *it, int64_t now);
 
 /* core_pull.c */
-void pull_fly(struct core *c, struct item *it, int64_t now);
 void pull_land(struct core *c, struct item *it);
 void pull_load(struct core *c, struct item *it, int64_t until);
 void pull_rest(struct core *c, struct sub *s);
 
 /* core_result.c */
 void item_settle(struct core *c, struct item *it);
-void item_land(
-    struct core *c, struct item *it, const struct core_result *r, int64_t now);
+void item_landed(struct item *it);
+bool item_orphaned(struct core *c, struct item *it, int64_t now);
 
 /* core_flush.c */
-void put_del(struct core *c, const struct item *it);
-void put_dead(struct core *c, const struct item *it, int reason, void *detail,
-    int64_t now);
-void put_attempt(struct core *c, const struct item *it,
+void item_put_del(struct core *c, const struct item *it);
+void item_put_dead(struct core *c, const struct item *it, int reason,
+    void *detail, int64_t now);
+void item_put_attempt(struct core *c, const struct item *it,
     const struct core_result *r, int64_t now);
 int64_t reader_pos(const struct reader *rd);
-size_t unflushed(const struct core *c);
-size_t drops(const struct core *c);
+void core_touched(struct core *c, int64_t now);
+struct core_row item_as_row(const struct item *it);
+size_t core_unflushed(const struct core *c);
+size_t core_drops(const struct core *c);
 
 #endif

@@ -4,24 +4,6 @@
 
 /* Counting ------------------------------------------------------------------ */
 
-void
-pull_fly(struct core *c, struct item *it, int64_t now)
-{
-	struct sub *s = it->sub;
-
-	s->ep->in_flight++;
-	s->in_flight++;
-	s->demand--;
-	s->starting++;
-	c->starting++;
-	if (it->lane)
-		it->lane->flying++;
-	if (it->spot.rep == 0 && it->spot.seq > s->flown)
-		s->flown = it->spot.seq;
-	it->flew_at = now;
-	peers_fly(it);
-}
-
 static void
 lease(struct core *c, struct item *it)
 {
@@ -35,12 +17,7 @@ pull_land(struct core *c, struct item *it)
 {
 	struct endpoint *ep = it->sent_to;
 
-	ep->in_flight--;
-	it->sub->in_flight--;
-	if (it->lane)
-		it->lane->flying--;
-	if (it->peers)
-		it->peers->flying--;
+	item_landed(it);
 	if (it->handed) {
 		c->leases--;
 	} else {
@@ -61,19 +38,12 @@ pull_load(struct core *c, struct item *it, int64_t until)
 	struct sub *s = it->sub;
 
 	it->state = IT_FLIGHT;
-	it->sent_to = s->ep;
 	it->due = until;
 	it->flew_at = until - s->o.lock_us;
-	s->ep->in_flight++;
-	s->in_flight++;
-	if (it->lane) {
-		it->lane->flying++;
-		/* A later one may have been loaded before it. */
-		for (struct link *k = list_first(&it->lane->items); k;
-		     k = list_next(&it->lane->items, k))
-			list_remove(&s->ready, &ITEM_OF(k, in_lane)->in_ready);
-	}
-	peers_fly(it);
+	item_flies(it);
+	if (it->lane) /* a later one may have been loaded before it */
+		list_each (struct item, x, &it->lane->items, in_lane)
+			list_remove(&s->ready, &x->in_ready);
 	lease(c, it);
 }
 
@@ -93,9 +63,7 @@ core_allow(struct core *c, uint32_t id, int n)
 	sub_ready(c, s);
 	if (!began)
 		return;
-	for (struct link *k = list_first(&s->readers); k;
-	     k = list_next(&s->readers, k))
-		reader_later(c, LINK_OF(k, struct reader, in_sub));
+	sub_readers_later(c, s);
 }
 
 /*
@@ -106,15 +74,11 @@ void
 pull_rest(struct core *c, struct sub *s)
 {
 	struct reader *rd = s->rd;
-	struct link *k, *next;
 	int64_t pos = INT64_MAX;
 
 	if (!rd || rd->until > 0)
 		return;
-	for (k = list_first(&s->items); k; k = next) {
-		struct item *it = ITEM_OF(k, in_sub);
-
-		next = list_next(&s->items, k);
+	list_each (struct item, it, &s->items, in_sub) {
 		if (it->row || it->state != IT_WAIT || it->n > 0 ||
 		    it->origin != rd || it->spot.seq <= s->flown)
 			continue;
@@ -152,22 +116,17 @@ core_handed(struct core *c, struct item *it, bool mark)
 	it->mark = mark;
 	lease(c, it);
 	/* Its body is not kept for so long: a retry reads it again. */
-	if (it->ev) {
-		c->o.free_ev(it->ev);
-		it->ev = NULL;
-	}
+	item_no_ev(c, it);
 }
 
 bool
 core_next_expired(struct core *c, struct core_send *ret)
 {
-	struct link *k = list_first(&c->expired);
+	struct item *it = list_take(&c->expired, struct item, in_expired);
 
-	if (!k)
-		return false;
-	list_remove(&c->expired, k);
-	tell_send(ITEM_OF(k, in_expired), ret);
-	return true;
+	if (it)
+		item_tell(it, ret);
+	return it;
 }
 
 enum core_lease
@@ -178,8 +137,8 @@ core_lease(const struct core *c, uint32_t sub, int64_t seq, int rep, int n,
 
 	if (!it || it->orphan)
 		return CORE_LEASE_NONE;
-	tell_send(it, ret);
-	if (it->state == IT_FLIGHT && (it->n == n || BUG(29)))
+	item_tell(it, ret);
+	if (it->state == IT_FLIGHT && it->n == n)
 		return CORE_LEASE_MINE;
 	if (it->state == IT_HELD)
 		return CORE_LEASE_DEAD;
@@ -199,7 +158,7 @@ core_late(
 	it->tries++;
 	it->last_status = r->status;
 	it->last_reason = r->reason;
-	put_attempt(c, it, r, now);
+	item_put_attempt(c, it, r, now);
 	item_settle(c, it);
 	sub_ready(c, s);
 	sub_check_readers(c, s);
@@ -215,8 +174,7 @@ core_extend(struct core *c, struct item *it, int64_t until, int64_t now)
 	timer_set(c, &it->timer, until);
 	list_remove(&c->expired, &it->in_expired);
 	item_row(c, it);
-	if (c->first_result_at == 0)
-		c->first_result_at = now;
+	core_touched(c, now);
 }
 
 bool
@@ -237,13 +195,10 @@ core_pulled(const struct core *c, uint32_t id, struct core_pulled *ret)
 		return true;
 	}
 	ret->idle = s->ready.n == 0;
-	for (struct link *k = list_first(&s->readers); ret->idle && k;
-	     k = list_next(&s->readers, k)) {
-		const struct reader *rd = LINK_OF(k, struct reader, in_sub);
-
-		ret->idle = !rd->reading && !link_on(&rd->in_want) &&
-			    !link_on(&rd->in_check);
-	}
+	list_each (const struct reader, rd, &s->readers, in_sub)
+		if (rd->reading || link_on(&rd->in_want) ||
+		    link_on(&rd->in_check))
+			ret->idle = false;
 	return true;
 }
 
@@ -252,9 +207,7 @@ core_lag(const struct core *c)
 {
 	int64_t most = 0;
 
-	for (struct link *k = list_first(&c->pulls); k;
-	     k = list_next(&c->pulls, k)) {
-		const struct sub *s = LINK_OF(k, struct sub, in_pulls);
+	list_each (const struct sub, s, &c->pulls, in_pulls) {
 		int64_t lag = s->rd ? c->upto - reader_pos(s->rd) : 0;
 
 		most = lag > most ? lag : most;

@@ -3,9 +3,9 @@
  */
 #include <stdlib.h>
 
-#include "base/limits.h"
 #include "base/test.h"
 #include "deliver/core/core.h"
+#include "deliver/core/limits.h"
 
 #define SEC   ((int64_t)1000 * 1000)
 #define T0    (1000 * SEC)

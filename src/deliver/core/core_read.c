@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /* Everything up to here was fed to it: by dispatch or by its reader. */
 int64_t
@@ -27,7 +28,7 @@ limit(const struct core *c, const struct reader *rd)
 		return rd->until;
 	if (rd->lane)
 		return sub_front(c, s);
-	return s->fed > c->upto && !BUG(10) ? s->fed : c->upto;
+	return s->fed > c->upto ? s->fed : c->upto;
 }
 
 /*
@@ -41,7 +42,7 @@ may_end(const struct reader *rd)
 	const struct reader *all = rd->sub->rd;
 
 	return rd->until == 0 && (!rd->lane || !all || all->until == 0 ||
-				     all->read_pos >= all->until || BUG(23));
+				     all->read_pos >= all->until);
 }
 
 bool
@@ -85,25 +86,12 @@ reader_new(struct core *c, struct sub *s, struct lane *lane, uint32_t rep)
 	return rd;
 }
 
-static void
-item_go(struct core *c, struct item *it)
-{
-	if (it->lane)
-		lane_ready(c, it->lane);
-	else
-		item_ready(c, it);
-}
-
-/* What it waited for is over. */
+/* What its items waited for is over. */
 static void
 sub_go_on(struct core *c, struct sub *s)
 {
-	for (struct link *k = list_first(&s->items); k;
-	     k = list_next(&s->items, k))
-		item_go(c, ITEM_OF(k, in_sub));
-	for (struct link *k = list_first(&s->readers); k;
-	     k = list_next(&s->readers, k))
-		reader_later(c, LINK_OF(k, struct reader, in_sub));
+	list_each (struct item, it, &s->items, in_sub)
+		item_go(c, it);
 }
 
 /*
@@ -113,15 +101,12 @@ sub_go_on(struct core *c, struct sub *s)
 void
 sub_waits_for(struct core *c, struct sub *s, struct reader *rd)
 {
-	if (s->excl || BUG(32))
+	if (s->excl)
 		return;
 	rd->exclusive = true;
 	s->excl = rd;
 	s->excl_items = 0;
-	for (struct link *k = list_first(&s->items); k;
-	     k = list_next(&s->items, k)) {
-		struct item *it = ITEM_OF(k, in_sub);
-
+	list_each (struct item, it, &s->items, in_sub) {
 		s->excl_items += it->spot.rep == rd->rep;
 		/* One with a lock is under way, and in another list. */
 		if (it->spot.rep == 0 && it->state == IT_WAIT)
@@ -135,10 +120,9 @@ void
 reader_free(struct core *c, struct reader *rd)
 {
 	struct sub *s = rd->sub;
-	struct link *k;
 
-	while ((k = list_first(&rd->items)))
-		item_no_origin(c, ITEM_OF(k, in_origin));
+	list_each (struct item, it, &rd->items, in_origin)
+		item_no_origin(c, it);
 	timer_off(c, &rd->timer);
 	list_remove(&c->want, &rd->in_want);
 	list_remove(&c->check, &rd->in_check);
@@ -163,6 +147,7 @@ reader_free(struct core *c, struct reader *rd)
 	if (s->excl == rd) {
 		s->excl = NULL;
 		sub_go_on(c, s);
+		sub_readers_later(c, s);
 	}
 	if (s->readers.n == 0 && s->settled_upto <= c->upto)
 		sub_forget_settled(c, s);
@@ -174,12 +159,12 @@ reader_free(struct core *c, struct reader *rd)
 		free(rd);
 }
 
-static bool
-read_to_end(const struct reader *rd)
+/* Nothing is left of it: not to read, not to settle. */
+bool
+reader_read_out(const struct reader *rd)
 {
 	return rd->until > 0 && rd->read_pos >= rd->until && rd->items.n == 0 &&
-	       !rd->reading &&
-	       (!rd->exclusive || rd->sub->excl_items == 0 || BUG(33));
+	       !rd->reading && (!rd->exclusive || rd->sub->excl_items == 0);
 }
 
 /* Its position, its end or what holds it back changed. */
@@ -189,9 +174,8 @@ reader_moved(struct core *c, struct reader *rd)
 	int64_t pos = reader_pos(rd);
 
 	if (!rd->stored || rd->until != rd->stored_until ||
-	    pos < rd->stored_pos || read_to_end(rd)) {
-		if (!link_on(&rd->in_urgent))
-			list_add(&c->urgent, &rd->in_urgent);
+	    pos < rd->stored_pos || reader_read_out(rd)) {
+		list_add_once(&c->urgent, &rd->in_urgent);
 	} else if (pos != rd->stored_pos && !link_on(&rd->in_moved)) {
 		list_add(&c->moved, &rd->in_moved);
 	}
@@ -205,20 +189,22 @@ void
 reader_later(struct core *c, struct reader *rd)
 {
 	rd->stuck = false;
-	if (!link_on(&rd->in_check))
-		list_add(&c->check, &rd->in_check);
+	list_add_once(&c->check, &rd->in_check);
+}
+
+void
+sub_readers_later(struct core *c, struct sub *s)
+{
+	list_each (struct reader, rd, &s->readers, in_sub)
+		reader_later(c, rd);
 }
 
 bool
 lane_blocked(const struct lane *lane)
 {
-	struct link *k = list_first(&lane->items);
-	const struct item *it;
+	const struct item *it = list_head(&lane->items, struct item, in_lane);
 
-	if (!k)
-		return false;
-	it = ITEM_OF(k, in_lane);
-	return it->state == IT_RETRY || it->state == IT_HELD;
+	return it && (it->state == IT_RETRY || it->state == IT_HELD);
 }
 
 /* What waits behind a gap must not keep the gap open: it goes. */
@@ -233,22 +219,18 @@ page_room(struct core *c, struct reader *rd)
 		sub_to_reader(c, s, s->rd->read_pos);
 	if (sub_room(c, s))
 		return true;
-	if (!link_on(&rd->in_starved))
-		list_add(&s->starved, &rd->in_starved);
-	if (!link_on(&s->in_starving))
-		list_add(&c->starving, &s->in_starving);
+	list_add_once(&s->starved, &rd->in_starved);
+	list_add_once(&c->starving, &s->in_starving);
 	return false;
 }
 
 void
 sub_feed_starved(struct core *c, struct sub *s)
 {
-	struct link *k;
+	struct reader *rd;
 
-	while ((k = list_first(&s->starved))) {
-		list_remove(&s->starved, k);
-		reader_later(c, LINK_OF(k, struct reader, in_starved));
-	}
+	while ((rd = list_take(&s->starved, struct reader, in_starved)))
+		reader_later(c, rd);
 	list_remove(&c->starving, &s->in_starving);
 }
 
@@ -257,7 +239,7 @@ static bool
 wants_page(const struct core *c, const struct reader *rd)
 {
 	const struct sub *s = rd->sub;
-	struct link *head = list_first(&rd->items);
+	const struct item *head = list_head(&rd->items, struct item, in_origin);
 
 	if (!s->o.enabled || s->ended || rd->reading || rd->stuck ||
 	    !reader_unread(c, rd) || (s->o.pull && s->demand <= 0) ||
@@ -270,8 +252,7 @@ wants_page(const struct core *c, const struct reader *rd)
 		       (rd->until > 0 ||
 			   rd->lane->items.n < LANE_ITEMS_KEEP / 2);
 	/* Too far ahead of what it waits for: recovery has its bound. */
-	if (head && rd->read_pos - ITEM_OF(head, in_origin)->spot.seq >
-			2 * DELIVER_WINDOW_SEQS)
+	if (head && rd->read_pos - head->spot.seq > 2 * DELIVER_WINDOW_SEQS)
 		return false;
 	return s->ready.n < READ_PAGE_MAX / 2;
 }
@@ -290,32 +271,27 @@ reader_check(struct core *c, struct reader *rd)
 	list_add(&c->want, &rd->in_want);
 }
 
+static void
+reader_retry(struct core *c, struct reader *rd)
+{
+	rd->stuck = false;
+	reader_check(c, rd);
+}
+
 void
 sub_check_readers(struct core *c, struct sub *s)
 {
-	if (s->rd) {
-		s->rd->stuck = false;
-		reader_check(c, s->rd);
-	}
-	for (struct link *k = list_first(&s->replays); k;
-	     k = list_next(&s->replays, k)) {
-		struct reader *rd = LINK_OF(k, struct reader, in_replays);
-
-		rd->stuck = false;
-		reader_check(c, rd);
-	}
+	if (s->rd)
+		reader_retry(c, s->rd);
+	list_each (struct reader, rd, &s->replays, in_replays)
+		reader_retry(c, rd);
 }
 
 /* What dispatch fed behind a gap was never sent: it is read again later. */
 static void
 drop_behind(struct core *c, struct sub *s, int64_t pos)
 {
-	struct link *k, *next;
-
-	for (k = list_first(&s->items); k; k = next) {
-		struct item *it = ITEM_OF(k, in_sub);
-
-		next = list_next(&s->items, k);
+	list_each (struct item, it, &s->items, in_sub) {
 		if (it->spot.rep == 0 && !it->row && it->state == IT_WAIT &&
 		    it->spot.seq > pos)
 			item_free(c, it);
@@ -330,19 +306,15 @@ void
 sub_to_reader(struct core *c, struct sub *s, int64_t read_pos)
 {
 	struct reader *rd = s->rd ? s->rd : reader_new(c, s, NULL, 0);
-	struct link *k;
 
 	if (rd->until > 0 && rd->read_pos < rd->until)
 		drop_behind(c, s, rd->until);
 	else if (rd->until > 0 || rd->read_pos < 0)
 		rd->read_pos = read_pos;
 	rd->until = 0;
-	for (k = list_first(&s->items); k; k = list_next(&s->items, k)) {
-		struct item *it = ITEM_OF(k, in_sub);
-
+	list_each (struct item, it, &s->items, in_sub)
 		if (link_on(&it->in_origin) && !it->origin)
 			item_origin(c, it, rd);
-	}
 	reader_moved(c, rd);
 	reader_later(c, rd);
 }
@@ -360,17 +332,15 @@ lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos)
 	bool gap = rd && !open && rd->read_pos < rd->until;
 	size_t keep = lane_blocked(lane) ? 1 : LANE_ITEMS_KEEP, i = 0;
 	int64_t pos = gap ? rd->read_pos : -1;
-	struct link *k, *next;
 
 	if (!rd)
 		rd = reader_new(c, lane->sub, lane, 0);
-	for (k = list_first(&lane->items); k; k = next, i++) {
-		struct item *it = ITEM_OF(k, in_lane);
+	list_each (struct item, it, &lane->items, in_lane) {
+		bool kept = gap ? it->spot.seq <= pos : i < keep;
 
-		next = list_next(&lane->items, k);
-		if (it->row || it->state != IT_WAIT ||
-		    it->spot.seq <= lane->past ||
-		    (gap ? it->spot.seq <= pos : i < keep)) {
+		i++;
+		if (kept || it->row || it->state != IT_WAIT ||
+		    it->spot.seq <= lane->past) {
 			if (link_on(&it->in_origin))
 				item_origin(c, it, rd);
 			continue;
@@ -399,8 +369,7 @@ is_settled(struct core *c, uint32_t sub, int64_t seq, uint32_t rep)
 {
 	struct spot spot = {.seq = seq, .sub = sub, .rep = rep};
 
-	return map_count(c->settled) > 0 && !BUG(8) &&
-	       map_find(c->settled, key_str(&spot, sizeof(spot)));
+	return map_count(c->settled) > 0 && map_find(c->settled, KEY(spot));
 }
 
 /* Nothing to do with it: there already, settled, or left to a key's reader. */
@@ -431,9 +400,9 @@ may_die(const struct item *it)
 {
 	const struct lane *lane = it->lane;
 
-	if (!lane || BUG(38))
+	if (!lane)
 		return true;
-	return !it->sub->o.block && !behind_gap(it) &&
+	return !it->sub->o.block && !item_behind_gap(it) &&
 	       list_first(&lane->items) == &it->in_lane;
 }
 
@@ -445,10 +414,7 @@ take(struct core *c, struct sub *s, const struct core_entry *en,
 
 	item_origin(c, it, from);
 	if (en->reason && may_die(it)) {
-		if (!BUG(36))
-			put_dead(c, it, en->reason, en->detail, now);
-		else
-			c->o.free_detail(en->detail);
+		item_put_dead(c, it, en->reason, en->detail, now);
 		item_settle(c, it);
 		return;
 	}
@@ -538,10 +504,7 @@ core_upto(struct core *c, int64_t seq)
 		return;
 	/* Those who have readers forget with their last. */
 	c->settled_upto = 0;
-	for (struct link *k = list_first(&c->settling), *next; k; k = next) {
-		struct sub *s = LINK_OF(k, struct sub, in_settling);
-
-		next = list_next(&c->settling, k);
+	list_each (struct sub, s, &c->settling, in_settling) {
 		if (s->readers.n == 0)
 			sub_forget_settled(c, s);
 	}
@@ -550,33 +513,27 @@ core_upto(struct core *c, int64_t seq)
 static void
 check_waiting(struct core *c)
 {
-	struct link *k, *next;
+	struct reader *rd;
 
 	if (map_count(c->items) < CORE_ITEMS_MAX / 8 * 7)
-		for (k = list_first(&c->starving); k; k = next) {
-			struct sub *s = LINK_OF(k, struct sub, in_starving);
-
-			next = list_next(&c->starving, k);
+		list_each (struct sub, s, &c->starving, in_starving) {
 			if (sub_used(s) < SUB_ITEMS_MAX / 8 * 7)
 				sub_feed_starved(c, s);
 		}
-	while ((k = list_first(&c->check))) {
-		list_remove(&c->check, k);
-		reader_check(c, LINK_OF(k, struct reader, in_check));
-	}
+	while ((rd = list_take(&c->check, struct reader, in_check)))
+		reader_check(c, rd);
 }
 
 bool
 core_next_read(struct core *c, int64_t now, struct core_read *ret)
 {
-	struct link *k;
+	struct reader *rd;
 
 	check_waiting(c);
-	while (c->reads < READS_MAX && (k = list_first(&c->want))) {
-		struct reader *rd = LINK_OF(k, struct reader, in_want);
+	while (c->reads < READS_MAX &&
+	       (rd = list_take(&c->want, struct reader, in_want))) {
 		int64_t upto;
 
-		list_remove(&c->want, k);
 		if (!wants_page(c, rd) || !page_room(c, rd))
 			continue;
 		if (now < rd->next_read) {
@@ -641,23 +598,11 @@ away:
 	return true;
 }
 
-/* The gap is closed: what waited behind it may go. */
-static void
-past_gap(struct core *c, struct reader *rd)
-{
-	struct sub *s = rd->sub;
-
-	for (struct link *k = list_first(&s->items); k;
-	     k = list_next(&s->items, k))
-		item_go(c, ITEM_OF(k, in_sub));
-}
-
 void
-core_read_done(struct core *c, void *reader, int64_t upto, int64_t now)
+core_read_done(struct core *c, void *reader, int64_t upto)
 {
 	struct reader *rd = reader;
 
-	(void)now;
 	c->reads--;
 	rd->reading = false;
 	if (!rd->sub) {
@@ -672,11 +617,10 @@ core_read_done(struct core *c, void *reader, int64_t upto, int64_t now)
 	if (rd->lane)
 		lane_ready(c, rd->lane); /* one it came past may be there */
 	else if (rd->until > 0 && rd->read_pos >= rd->until && rd->rep == 0)
-		past_gap(c, rd);
+		sub_go_on(c, rd->sub); /* the gap is closed */
 	reader_check(c, rd);
 	/* Keys that follow this one have more to read now. */
 	if (!rd->lane && rd->sub->lane_readers > 0)
-		for (struct link *k = list_first(&rd->sub->readers); k;
-		     k = list_next(&rd->sub->readers, k))
-			reader_check(c, LINK_OF(k, struct reader, in_sub));
+		list_each (struct reader, x, &rd->sub->readers, in_sub)
+			reader_check(c, x);
 }

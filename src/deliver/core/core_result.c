@@ -1,13 +1,13 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 static void
 endpoint_dirty(struct core *c, struct endpoint *ep)
 {
 	ep->dirty = true;
-	if (!link_on(&ep->in_dirty))
-		list_add(&c->dirty_eps, &ep->in_dirty);
+	list_add_once(&c->dirty_eps, &ep->in_dirty);
 }
 
 static void
@@ -33,14 +33,8 @@ close_breaker(struct core *c, struct endpoint *ep)
 	ep->open_until = 0;
 	timer_off(c, &ep->timer);
 	endpoint_dirty(c, ep);
-	for (struct link *k = list_first(&ep->members); k;
-	     k = list_next(&ep->members, k)) {
-		struct sub *s = LINK_OF(k, struct sub, in_members);
-
-		for (struct link *r = list_first(&s->readers); r;
-		     r = list_next(&s->readers, r))
-			reader_later(c, LINK_OF(r, struct reader, in_sub));
-	}
+	list_each (struct sub, s, &ep->members, in_members)
+		sub_readers_later(c, s);
 }
 
 /* A failed probe of one without terms: the shortest of those who have any. */
@@ -51,14 +45,9 @@ probe_again_us(const struct endpoint *ep, const struct item *it)
 
 	if (it->breaker_fails > 0)
 		return it->breaker_us;
-	for (struct link *k = list_first(&ep->members); k;
-	     k = list_next(&ep->members, k)) {
-		const struct core_sub *o =
-		    &LINK_OF(k, struct sub, in_members)->o;
-
-		if (o->breaker_fails > 0 && (us == 0 || o->breaker_us < us))
-			us = o->breaker_us;
-	}
+	list_each (const struct sub, s, &ep->members, in_members)
+		if (s->o.breaker_fails > 0 && (us == 0 || s->o.breaker_us < us))
+			us = s->o.breaker_us;
 	return us;
 }
 
@@ -81,7 +70,7 @@ endpoint_failed(
 	else if (it->probe) /* nobody wants it any more */
 		close_breaker(c, ep);
 	else if (it->breaker_fails > 0 && !ep->open &&
-		 (ep->fails >= it->breaker_fails || BUG(30)) &&
+		 ep->fails >= it->breaker_fails &&
 		 (ep->fail_keys || !ep->seen_keys || it->breaker_fails == 1))
 		open_breaker(c, ep, it->breaker_us, now);
 }
@@ -108,7 +97,7 @@ endpoint_fine(struct core *c, struct endpoint *ep, const struct item *it,
 static void
 count_sick(struct core *c, struct endpoint *ep)
 {
-	struct link *k;
+	struct endpoint *next;
 
 	if (ep->sick != (ep->fails > 0)) {
 		ep->sick = ep->fails > 0;
@@ -116,11 +105,9 @@ count_sick(struct core *c, struct endpoint *ep)
 	}
 	if (!ep->sick)
 		list_remove(&c->sick, &ep->in_sick);
-	while (
-	    c->sick_in_flight < sick_slots(c) && (k = list_first(&c->sick))) {
-		list_remove(&c->sick, k);
-		endpoint_run(c, LINK_OF(k, struct endpoint, in_sick));
-	}
+	while (c->sick_in_flight < core_sick_slots(c) &&
+	       (next = list_take(&c->sick, struct endpoint, in_sick)))
+		endpoint_run(c, next);
 }
 
 static bool
@@ -130,10 +117,20 @@ was_tried(const struct core_result *r)
 	       r->verdict != CORE_DROP;
 }
 
-/* Back on the ground: its slot is free, and others may use it. */
 void
-item_land(
-    struct core *c, struct item *it, const struct core_result *r, int64_t now)
+item_landed(struct item *it)
+{
+	it->sent_to->in_flight--;
+	it->sub->in_flight--;
+	if (it->lane)
+		it->lane->flying--;
+	if (it->peers)
+		it->peers->flying--;
+}
+
+/* Back on the ground: its slot is free, and others may use it. */
+static void
+land(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
 	struct endpoint *ep = it->sent_to;
 	bool tried = was_tried(r);
@@ -144,21 +141,17 @@ item_land(
 	}
 	if (r->verdict == CORE_DROP)
 		send_unused(c, it);
-	ep->in_flight--;
-	it->sub->in_flight--;
+	item_landed(it);
 	c->in_flight--;
-	if (it->lane)
-		it->lane->flying--;
-	if (it->peers)
-		it->peers->flying--;
 	if (ep->sick)
 		c->sick_in_flight--;
 	if (it->probe)
 		ep->probing = false;
-	space_end(c, it, now);
+	space_end(
+	    c, it, r->verdict == CORE_DROP ? now : now + it->sub->o.spacing_us);
 	if (r->sick)
 		endpoint_failed(c, ep, it, now);
-	else if (tried && (!r->unasked || BUG(31)))
+	else if (tried && !r->unasked)
 		endpoint_fine(c, ep, it, r->verdict == CORE_OK, now);
 	if (r->endpoint_wait_us > 0 &&
 	    now + r->endpoint_wait_us > ep->not_before) {
@@ -174,6 +167,19 @@ item_land(
 	endpoint_drop_idle(c, ep);
 }
 
+/* True: its subscription ended before it was sent, and so does it. */
+bool
+item_orphaned(struct core *c, struct item *it, int64_t now)
+{
+	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
+
+	if (!it->orphan)
+		return false;
+	land(c, it, &NOTHING, now);
+	item_free(c, it);
+	return true;
+}
+
 /* It waits in a row until its time has come. */
 static void
 later(struct core *c, struct item *it, int64_t due)
@@ -182,10 +188,7 @@ later(struct core *c, struct item *it, int64_t due)
 	it->due = due;
 	timer_set(c, &it->timer, due);
 	item_row(c, it);
-	if (it->ev) {
-		c->o.free_ev(it->ev);
-		it->ev = NULL;
-	}
+	item_no_ev(c, it);
 	if (it->lane && it->spot.rep == 0 && it->lane->items.n > 1 &&
 	    it->sub->items.n > SUB_ITEMS_MAX / 2 &&
 	    (it->lane->rd || it->sub->lane_readers < SUB_LANES_MAX))
@@ -205,10 +208,7 @@ ahead(const struct core *c, const struct item *it)
 		return it->spot.seq > sub_front(c, s) ||
 		       (lane && reader_gap(lane->rd, it->spot.seq));
 	}
-	for (struct link *k = list_first(&s->replays); k;
-	     k = list_next(&s->replays, k)) {
-		const struct reader *rd = LINK_OF(k, struct reader, in_replays);
-
+	list_each (const struct reader, rd, &s->replays, in_replays) {
 		if (rd->rep == it->spot.rep)
 			return it->spot.seq > rd->read_pos;
 	}
@@ -223,7 +223,7 @@ item_settle(struct core *c, struct item *it)
 	struct reader *rd = lane ? lane->rd : NULL;
 
 	if (it->row)
-		put_del(c, it);
+		item_put_del(c, it);
 	if (it->spot.rep == 0 && it->spot.seq > it->sub->flown)
 		it->sub->flown = it->spot.seq; /* or was dropped */
 	/* One may be settled before an older one: coalesced, or a row of when
@@ -243,18 +243,15 @@ item_settle(struct core *c, struct item *it)
 static void
 dead(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 {
-	put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason,
+	item_put_dead(c, it, r->dead_reason ? r->dead_reason : r->reason,
 	    r->verdict == CORE_NEVER ? r->detail : NULL, now);
-	if (!it->sub->o.block || !it->lane || BUG(22)) {
+	if (!it->sub->o.block || !it->lane) {
 		item_settle(c, it);
 		return;
 	}
 	it->state = IT_HELD;
 	item_row(c, it);
-	if (it->ev) {
-		c->o.free_ev(it->ev);
-		it->ev = NULL;
-	}
+	item_no_ev(c, it);
 }
 
 void
@@ -268,15 +265,15 @@ core_result(
 	bool tried = was_tried(r);
 
 	assert(it->state == IT_FLIGHT);
-	item_land(c, it, r, now);
+	land(c, it, r, now);
 	if (tried) {
 		it->n++;
 		it->last_status = r->status;
 		it->last_reason = r->reason;
-		put_attempt(c, it, r, now);
+		item_put_attempt(c, it, r, now);
 	} else if (r->verdict == CORE_DROP) {
 		it->n++;
-		put_attempt(c, it, r, now);
+		item_put_attempt(c, it, r, now);
 	} else if (r->detail && (orphan || r->verdict == CORE_HOLD)) {
 		c->o.free_detail(r->detail);
 	}
@@ -286,7 +283,7 @@ core_result(
 	}
 	waits = it->lane && it->lane->items.n > 1 ? it->lane : NULL;
 	peers = it->peers && it->peers->items.n > 1 ? it->peers : NULL;
-	if (tried && (!probe || BUG(11)))
+	if (tried && !probe)
 		it->tries++;
 	switch (r->verdict) {
 	case CORE_OK:
@@ -295,7 +292,7 @@ core_result(
 		break;
 	case CORE_SPENT:
 	case CORE_LATER:
-		if ((probe && !BUG(11)) || r->verdict == CORE_LATER)
+		if (probe || r->verdict == CORE_LATER)
 			later(c, it, now + r->delay_us);
 		else
 			dead(c, it, r, now);
@@ -327,10 +324,7 @@ item_due(struct core *c, struct item *it)
 	}
 	if (it->state == IT_RETRY)
 		it->state = IT_WAIT;
-	if (it->lane)
-		lane_ready(c, it->lane);
-	else
-		item_ready(c, it);
+	item_go(c, it);
 }
 
 void

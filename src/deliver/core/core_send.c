@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 /* Who may send ------------------------------------------------------------- */
 
@@ -25,9 +26,9 @@ sub_ready(struct core *c, struct sub *s)
 
 /* Rows are older than whatever is still to be read. */
 bool
-behind_gap(const struct item *it)
+item_behind_gap(const struct item *it)
 {
-	if (it->row || it->spot.rep > 0 || BUG(4))
+	if (it->row || it->spot.rep > 0)
 		return false;
 	return reader_gap(it->sub->rd, it->spot.seq) ||
 	       (it->lane && reader_gap(it->lane->rd, it->spot.seq));
@@ -37,7 +38,7 @@ void
 item_ready(struct core *c, struct item *it)
 {
 	if (it->state != IT_WAIT || link_on(&it->in_ready) ||
-	    it->timer.node.at || behind_gap(it) || peers_busy(it) ||
+	    it->timer.node.at || item_behind_gap(it) || peers_busy(it) ||
 	    (it->spot.rep == 0 && it->sub->excl))
 		return;
 	list_add(&it->sub->ready, &it->in_ready);
@@ -48,19 +49,14 @@ item_ready(struct core *c, struct item *it)
 void
 lane_ready(struct core *c, struct lane *lane)
 {
-	struct link *k = list_first(&lane->items);
-	struct item *first;
+	struct item *first = list_head(&lane->items, struct item, in_lane);
 
-	if (!k)
+	if (!first || lane->flying > 0)
 		return;
-	if (lane->flying > 0 && (!BUG(3) || !(k = list_next(&lane->items, k))))
-		return;
-	first = ITEM_OF(k, in_lane);
 	/* One that was requeued may have come in front of one that is ready. */
-	for (k = list_next(&lane->items, k); k;
-	     k = list_next(&lane->items, k)) {
-		struct item *it = ITEM_OF(k, in_lane);
-
+	list_each (struct item, it, &lane->items, in_lane) {
+		if (it == first)
+			continue;
 		if (!link_on(&it->in_ready))
 			break;
 		list_remove(&it->sub->ready, &it->in_ready);
@@ -68,10 +64,19 @@ lane_ready(struct core *c, struct lane *lane)
 	item_ready(c, first);
 }
 
+void
+item_go(struct core *c, struct item *it)
+{
+	if (it->lane)
+		lane_ready(c, it->lane);
+	else
+		item_ready(c, it);
+}
+
 static bool
 rate_wait(struct core *c, struct rate *r, struct timer *t, int64_t now)
 {
-	if (r->interval_us == 0 || now >= r->next || BUG(13))
+	if (r->interval_us == 0 || now >= r->next)
 		return false;
 	timer_set(c, t, r->next);
 	return true;
@@ -85,6 +90,12 @@ rate_used(struct rate *r, int64_t now)
 			  r->interval_us;
 }
 
+static struct space *
+space_of(const struct core *c, const struct item *it)
+{
+	return it->skey ? map_find(c->spaces, KEY(it->skey)) : NULL;
+}
+
 /* A call of the same spacing key is under way or has just ended. */
 static bool
 spaced_out(struct core *c, struct item *it, int64_t now)
@@ -92,13 +103,13 @@ spaced_out(struct core *c, struct item *it, int64_t now)
 	const struct sub *s = it->sub;
 	struct space *sp;
 
-	if (!it->skey || s->o.spacing_us == 0 || BUG(12))
+	if (!it->skey || s->o.spacing_us == 0)
 		return false;
 	if (now - s->spaced_from < s->o.spacing_us) {
 		timer_set(c, &it->timer, s->spaced_from + s->o.spacing_us);
 		return true;
 	}
-	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
+	sp = space_of(c, it);
 	if (!sp || (!sp->busy && now >= sp->not_before))
 		return false;
 	/* While it is busy nobody knows until when: its end tells. */
@@ -111,15 +122,11 @@ spaced_out(struct core *c, struct item *it, int64_t now)
 static void
 space_sweep(struct core *c, int64_t now)
 {
-	struct link *k;
-
-	while ((k = list_first(&c->space_list))) {
-		struct space *sp = LINK_OF(k, struct space, in_spaces);
-
+	list_each (struct space, sp, &c->space_list, in_spaces) {
 		if (sp->not_before > now)
 			break;
-		list_remove(&c->space_list, k);
-		(void)map_take(c->spaces, key_str(&sp->key, sizeof(sp->key)));
+		list_remove(&c->space_list, &sp->in_spaces);
+		(void)map_take(c->spaces, KEY(sp->key));
 		free(sp);
 	}
 }
@@ -133,12 +140,11 @@ space_begin(struct core *c, const struct item *it, int64_t now)
 	if (!it->skey)
 		return;
 	space_sweep(c, now);
-	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
+	sp = space_of(c, it);
 	if (!sp) {
 		sp = mem_get(sizeof(*sp));
 		sp->key = it->skey;
-		if (map_put(c->spaces, key_str(&sp->key, sizeof(sp->key)), sp,
-			NULL, &e) < 0) {
+		if (map_put(c->spaces, KEY(sp->key), sp, NULL, &e) < 0) {
 			free(sp); /* SPACING_KEYS_MAX of them at once */
 			return;
 		}
@@ -153,33 +159,22 @@ send_unused(struct core *c, struct item *it)
 {
 	struct sub *s = it->sub;
 	struct endpoint *ep = it->sent_to;
-	struct space *sp;
 
 	s->rate.next -= s->rate.interval_us;
 	ep->rate.next -= ep->rate.interval_us;
 	timer_off(c, &s->timer);
 	timer_off(c, &ep->timer);
-	sp = it->skey
-		 ? map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)))
-		 : NULL;
-	if (sp && sp->busy) {
-		sp->busy = false;
-		list_add(&c->space_list, &sp->in_spaces);
-	}
 }
 
 void
-space_end(struct core *c, const struct item *it, int64_t now)
+space_end(struct core *c, const struct item *it, int64_t not_before)
 {
-	struct space *sp;
+	struct space *sp = space_of(c, it);
 
-	if (!it->skey)
-		return;
-	sp = map_find(c->spaces, key_str(&it->skey, sizeof(it->skey)));
 	if (!sp || !sp->busy)
 		return;
 	sp->busy = false;
-	sp->not_before = now + it->sub->o.spacing_us;
+	sp->not_before = not_before;
 	list_add(&c->space_list, &sp->in_spaces);
 }
 
@@ -189,16 +184,14 @@ too_much_unflushed(const struct core *c, int64_t now)
 	int64_t oldest = c->flushing && c->first_now_at ? c->first_now_at
 							: c->first_result_at;
 
-	return (unflushed(c) >= UNFLUSHED_MAX && !BUG(7)) ||
-	       drops(c) >= UNFLUSHED_MAX ||
-	       (oldest > 0 && now - oldest >= UNFLUSHED_US && !BUG(14));
+	return core_unflushed(c) >= UNFLUSHED_MAX ||
+	       core_drops(c) >= UNFLUSHED_MAX ||
+	       (oldest > 0 && now - oldest >= UNFLUSHED_US);
 }
 
 int
-sick_slots(const struct core *c)
+core_sick_slots(const struct core *c)
 {
-	if (BUG(15))
-		return c->o.slots;
 	return c->o.slots > 1 ? c->o.slots / 2 : 1;
 }
 
@@ -206,7 +199,7 @@ sick_slots(const struct core *c)
 static bool
 endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 {
-	if (ep->open && !BUG(21)) {
+	if (ep->open) {
 		if (ep->probing)
 			return true;
 		if (now < ep->open_until) {
@@ -214,37 +207,50 @@ endpoint_held(struct core *c, struct endpoint *ep, int64_t now)
 			return true;
 		}
 	}
-	if (now < ep->not_before && !BUG(19)) {
+	if (now < ep->not_before) {
 		timer_set(c, &ep->timer, ep->not_before);
 		return true;
 	}
 	if (ep->in_flight >= (ep->open ? 1 : ep->cap))
 		return true;
 	/* The sick share half of the slots at most. */
-	if (ep->sick && c->sick_in_flight >= sick_slots(c)) {
+	if (ep->sick && c->sick_in_flight >= core_sick_slots(c)) {
 		list_add(&c->sick, &ep->in_sick);
 		return true;
 	}
 	return rate_wait(c, &ep->rate, &ep->timer, now);
 }
 
+void
+item_flies(struct item *it)
+{
+	it->sent_to = it->sub->ep;
+	it->sent_to->in_flight++;
+	it->sub->in_flight++;
+	if (it->lane)
+		it->lane->flying++;
+	peers_fly(it);
+}
+
 static void
 fly(struct core *c, struct item *it, int64_t now)
 {
-	struct endpoint *ep = it->sub->ep;
+	struct sub *s = it->sub;
+	struct endpoint *ep = s->ep;
 
-	it->sent_to = ep;
-	if (it->sub->o.pull) {
-		pull_fly(c, it, now);
+	item_flies(it);
+	if (s->o.pull) {
+		s->demand--;
+		s->starting++;
+		c->starting++;
+		if (it->spot.rep == 0 && it->spot.seq > s->flown)
+			s->flown = it->spot.seq;
+		it->flew_at = now;
 		return;
 	}
-	it->breaker_fails = it->sub->o.breaker_fails;
-	it->breaker_us = it->sub->o.breaker_us;
-	ep->in_flight++;
-	it->sub->in_flight++;
+	it->breaker_fails = s->o.breaker_fails;
+	it->breaker_us = s->o.breaker_us;
 	c->in_flight++;
-	if (it->lane)
-		it->lane->flying++;
 	if (ep->sick)
 		c->sick_in_flight++;
 	if (ep->open) {
@@ -252,8 +258,7 @@ fly(struct core *c, struct item *it, int64_t now)
 		ep->probing = true;
 	}
 	rate_used(&ep->rate, now);
-	rate_used(&it->sub->rate, now);
-	peers_fly(it);
+	rate_used(&s->rate, now);
 	space_begin(c, it, now);
 }
 
@@ -261,27 +266,22 @@ fly(struct core *c, struct item *it, int64_t now)
 static struct item *
 pick(struct core *c, struct sub *s, int64_t now)
 {
-	struct link *k;
+	struct item *it;
 
 	if (!s->o.enabled || s->ended || s->in_flight >= s->o.concurrency ||
-	    (s->o.pull && s->demand <= 0 && !BUG(27)) ||
+	    (s->o.pull && s->demand <= 0) ||
 	    rate_wait(c, &s->rate, &s->timer, now))
 		return NULL;
-	while ((k = list_first(&s->ready))) {
-		struct item *it = ITEM_OF(k, in_ready);
-
-		list_remove(&s->ready, k);
+	while ((it = list_take(&s->ready, struct item, in_ready)))
 		if (!peers_turn(c, it, now) && !spaced_out(c, it, now))
 			return it;
-	}
 	return NULL;
 }
 
 static bool
 needs_lock(const struct core *c, const struct item *it)
 {
-	return (it->sub->o.lock_us > 0 && !BUG(9)) ||
-	       it->spot.seq <= c->careful_upto;
+	return it->sub->o.lock_us > 0 || it->spot.seq <= c->careful_upto;
 }
 
 /* Its row is written with the next flush, and then it goes. */
@@ -300,44 +300,39 @@ lock_is_old(const struct item *it, int64_t now)
 {
 	int64_t us = it->sub->o.lock_us;
 
-	return us > 0 && it->due - now < us / 2 && !BUG(34);
+	return us > 0 && it->due - now < us / 2;
 }
 
-/* True: *ret_it flies now. False: nothing does, or its lock comes first. */
-static bool
-endpoint_next(
-    struct core *c, struct endpoint *ep, int64_t now, struct item **ret_it)
+/* The one that flies now; NULL: none, or its lock comes first. */
+static struct item *
+endpoint_next(struct core *c, struct endpoint *ep, int64_t now)
 {
-	struct link *k;
+	struct sub *s;
 
-	while ((k = list_first(&ep->ready))) {
-		struct sub *s = LINK_OF(k, struct sub, in_ep);
-		struct item *it;
+	while ((s = list_take(&ep->ready, struct sub, in_ep))) {
+		struct item *it = pick(c, s, now);
 
-		list_remove(&ep->ready, k);
-		it = pick(c, s, now);
 		if (!it)
 			continue;
 		fly(c, it, now);
 		sub_ready(c, s); /* its others, after those of the others */
+		endpoint_run(c, ep);
 		if (!needs_lock(c, it)) {
 			it->state = IT_FLIGHT;
-			*ret_it = it;
-			return true;
+			return it;
 		}
 		if (it->spot.seq <= c->careful_upto && !s->o.pull) {
 			it->crashes++;
 			it->counted = true;
 		}
 		lock(c, it, now);
-		endpoint_run(c, ep);
-		return false;
+		return NULL;
 	}
-	return false;
+	return NULL;
 }
 
 void
-tell_send(struct item *it, struct core_send *ret)
+item_tell(struct item *it, struct core_send *ret)
 {
 	*ret = (struct core_send){
 	    .item = it,
@@ -362,61 +357,47 @@ tell_send(struct item *it, struct core_send *ret)
 }
 
 void
-core_judged(struct core *c, struct item *it)
+core_judged(struct item *it)
 {
-	(void)c;
 	it->unjudged = 0;
+}
+
+static struct item *
+next_send(struct core *c, int64_t now)
+{
+	struct endpoint *ep;
+	struct item *it;
+
+	if (too_much_unflushed(c, now))
+		return NULL;
+	/* Their rows are stored and their slots taken: they go first. */
+	while ((it = list_take(&c->locked, struct item, in_ready))) {
+		if (item_orphaned(c, it, now))
+			continue;
+		if (!lock_is_old(it, now)) {
+			it->state = IT_FLIGHT;
+			return it;
+		}
+		lock(c, it, now);
+	}
+	while ((ep = list_take(&c->pull_run, struct endpoint, in_run)))
+		if ((it = endpoint_next(c, ep, now)))
+			return it;
+	while (c->in_flight < c->o.slots &&
+	       (c->careful_upto == 0 || c->in_flight == 0) &&
+	       (ep = list_take(&c->run, struct endpoint, in_run)))
+		if (!endpoint_held(c, ep, now) &&
+		    (it = endpoint_next(c, ep, now)))
+			return it;
+	return NULL;
 }
 
 bool
 core_next_send(struct core *c, int64_t now, struct core_send *ret)
 {
-	static const struct core_result NOTHING = {.verdict = CORE_HOLD};
-	struct link *k;
-	struct item *it;
+	struct item *it = next_send(c, now);
 
-	if (too_much_unflushed(c, now))
-		return false;
-	/* Their rows are stored and their slots taken: they go first. */
-	while ((k = list_first(&c->locked))) {
-		it = ITEM_OF(k, in_ready);
-		list_remove(&c->locked, k);
-		if (it->orphan) {
-			item_land(c, it, &NOTHING, now);
-			item_free(c, it);
-			continue;
-		}
-		if (lock_is_old(it, now)) {
-			lock(c, it, now);
-			continue;
-		}
-		it->state = IT_FLIGHT;
-		tell_send(it, ret);
-		return true;
-	}
-	while ((k = list_first(&c->pull_run))) {
-		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);
-
-		list_remove(&c->pull_run, k);
-		if (endpoint_next(c, ep, now, &it)) {
-			endpoint_run(c, ep);
-			tell_send(it, ret);
-			return true;
-		}
-	}
-	while ((k = list_first(&c->run))) {
-		struct endpoint *ep = LINK_OF(k, struct endpoint, in_run);
-
-		if (c->in_flight >= c->o.slots ||
-		    (c->careful_upto > 0 && c->in_flight > 0 && !BUG(17)))
-			return false;
-		list_remove(&c->run, k);
-		if (endpoint_held(c, ep, now) ||
-		    !endpoint_next(c, ep, now, &it))
-			continue;
-		endpoint_run(c, ep);
-		tell_send(it, ret);
-		return true;
-	}
-	return false;
+	if (it)
+		item_tell(it, ret);
+	return it;
 }

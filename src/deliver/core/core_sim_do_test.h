@@ -1,11 +1,12 @@
 /*
- * core_sim_do_test.h - what happens in the world of core_sim.h: sends and answers,
+ * core_sim_do_test.h - what happens in the world of core_sim_test.h: sends and answers,
  * feeding, flushes, crashes, and what people do by hand.
  */
 #ifndef DELIVER_CORE_CORE_SIM_DO_TEST_H
 #define DELIVER_CORE_CORE_SIM_DO_TEST_H
 
 #include "deliver/core/core_sim_filter_test.h"
+#include "deliver/core/limits.h"
 
 static void
 no_ev(void *ev)
@@ -13,7 +14,7 @@ no_ev(void *ev)
 	free(ev);
 }
 
-/* core_sim_pull.h */
+/* core_sim_pull_test.h */
 static void hand_out(struct sim *s, const struct core_send *x);
 static void pull_forget(struct sim *s);
 
@@ -171,7 +172,7 @@ forget_endpoint(struct sim *s, uint64_t id)
 {
 	struct sim_ep *ep = &s->eps[id];
 
-	if (map_find(s->core->endpoints, key_str(&id, sizeof(id))))
+	if (map_find(s->core->endpoints, KEY(id)))
 		return;
 	for (uint32_t i = 1; i <= SUBS; i++)
 		if (s->subs[i].on && !s->subs[i].ended &&
@@ -288,7 +289,7 @@ read_page(struct sim *s)
 			break;
 		}
 	}
-	core_read_done(s->core, p.reader, seq - 1, s->now);
+	core_read_done(s->core, p.reader, seq - 1);
 }
 
 static void
@@ -430,7 +431,7 @@ start_core(struct sim *s)
 	for (size_t i = 0, off = roll(s) % (s->n_rows + 1); i < s->n_rows; i++)
 		core_load_row(s->core, &s->rows[(i + off) % s->n_rows], s->now);
 	for (size_t i = 0; i < s->n_readers; i++)
-		core_load_reader(s->core, &s->readers[i], s->now);
+		core_load_reader(s->core, &s->readers[i]);
 	s->dispatched = s->cursor;
 	s->feeding = 1;
 	s->started_us = s->now;
@@ -530,7 +531,7 @@ replay(struct sim *s, uint32_t sub)
 		x->waited = true;
 		x->excl_low = rd.pos;
 	}
-	core_replay(s->core, &rd, x->replay_every[rep], s->now);
+	core_replay(s->core, &rd, x->replay_every[rep]);
 	/* It is answered when it is stored. */
 	reader_put(s, &rd);
 }
@@ -556,10 +557,7 @@ static void
 skip_all(struct sim *s, uint32_t sub)
 {
 	static bool fresh[EVENTS_MAX + 1];
-	struct core_row row;
-	const char *why;
-	bool flies;
-	int64_t due;
+	struct core_seen seen;
 
 	core_sub_skip(s->core, sub, s->now);
 	note_drops(s);
@@ -570,7 +568,7 @@ skip_all(struct sim *s, uint32_t sub)
 		fresh[seq] =
 		    wants(s, sub, seq) && !o->dead && !o->skipped &&
 		    !o->dropped && !o->stored_ok && !o->known_ok &&
-		    !core_look(s->core, sub, seq, 0, &row, &flies, &why, &due);
+		    !core_look(s->core, sub, seq, 0, &seen);
 		if (!fresh[seq])
 			continue;
 		if (o->n > 0)

@@ -1,5 +1,5 @@
 /*
- * core_sim_filter_test.h - filters in the world of core_sim.h: they fail over some
+ * core_sim_filter_test.h - filters in the world of core_sim_test.h: they fail over some
  * entries until they are mended, and their subscriptions are held now and then.
  * What nobody judged must not be sent, and what a filter failed over must end
  * as a dead letter, whatever happens.
@@ -54,7 +54,7 @@ filter_failed(struct sim *s, const struct core_send *x)
 	}
 	o->judged = !fails(s, x->sub, x->seq);
 	if (o->judged) {
-		core_judged(s->core, x->item);
+		core_judged(x->item);
 		return false;
 	}
 	o->dead = true;

@@ -1,5 +1,5 @@
 /*
- * core_sim_pull_test.h - workers of pull subscriptions in the world of core_sim.h.
+ * core_sim_pull_test.h - workers of pull subscriptions in the world of core_sim_test.h.
  *
  * A worker's slip outlives the process: its answer comes before, at or after
  * the lease's end, after a crash, or never. While a lease is in force nobody
@@ -63,7 +63,7 @@ hand_out(struct sim *s, const struct core_send *x)
 	core_handed(s->core, x->item, false);
 }
 
-/* What a result means for the model; f as in core_sim_do.h. */
+/* What a result means for the model; f as in core_sim_do_test.h. */
 static struct core_result
 settle(struct sim *s, const struct core_send *x, enum core_verdict v)
 {

@@ -1,5 +1,5 @@
 /*
- * core_sim_send_test.h - what must be true of each send in the world of core_sim.h.
+ * core_sim_send_test.h - what must be true of each send in the world of core_sim_test.h.
  */
 #ifndef DELIVER_CORE_CORE_SIM_SEND_TEST_H
 #define DELIVER_CORE_CORE_SIM_SEND_TEST_H

@@ -1,24 +1,18 @@
 /*
  * core_sim_small_test.c - core_sim_test.c where every bound is met at once.
  *
- * What takes a core of 32,768 items to go wrong does so here with 80. The
- * planted bugs are looked for here, since most need some bound to be met.
+ * The core is compiled into this file, with the bounds of
+ * core_sim_small_test.h; tools/planted compiles it file by file.
  */
-#define CORE_LIMITS_SMALL
-#define CORE_ITEMS_MAX      80
-#define SUB_ITEMS_MAX       32
-#define SUB_ITEMS_LEAST     2
-#define SUB_PARK_MAX        8
-#define LANE_ITEMS_MAX      10
-#define LANE_ITEMS_KEEP     4
-#define LANE_ROWS_MAX       6
-#define SUB_ROWS_MAX        32
-#define SUB_LANES_MAX       4
-#define DELIVER_WINDOW_SEQS 200
-#define READ_NEAR_SEQS      40
-#define READ_PAGE_MAX       12
-#define FLUSH_RESULTS       16
-#define UNFLUSHED_MAX       40
-#define SIM_SLOTS           8
+#include "deliver/core/core_sim_small_test.h"
 
-#include "deliver/core/core_sim_test.c" /* NOLINT(bugprone-suspicious-include) */
+/* The core itself. */
+#include "deliver/core/core.c"
+#include "deliver/core/core_flush.c"
+#include "deliver/core/core_load.c"
+#include "deliver/core/core_peers.c"
+#include "deliver/core/core_pull.c"
+#include "deliver/core/core_read.c"
+#include "deliver/core/core_result.c"
+#include "deliver/core/core_send.c"
+#include "deliver/core/core_sim_test.c"

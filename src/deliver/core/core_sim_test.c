@@ -6,29 +6,16 @@
  * send, answer, ask for or read a page, begin, commit, commit again or end a
  * flush, make, change, hold, skip or end a subscription, requeue, replay, or
  * crash, while filters fail over some entries and are mended one day:
- * also between a commit and its answer, and with sends under way. core_sim.h
+ * also between a commit and its answer, and with sends under way. core_sim_test.h
  * checks the invariants of ENGINE.md at each send and commit, and at the end,
  * when everything heals, all must have arrived.
  *
- * The core is compiled into this file with its planted bugs (BUG in
- * core_priv.h): for each of them the check that stands for it must fail, or it
- * checks nothing. core_sim_small_test.c is the same with small bounds.
- *
  * SIM_STEPS and SIM_SEED may be given; `make soak` runs a million steps.
+ * With SIM_FIND=CHECK the core has a planted bug (tools/planted): the program
+ * succeeds when that check finds it, or the check checks nothing.
+ * core_sim_small_test.c is the same with small bounds.
  */
-static int planted; /* which bug is live; 0: none */
-#define BUG(n) (planted == (n))
-
-/* The core itself, with its bugs. */
 #include "base/test.h"
-#include "deliver/core/core.c"        /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_flush.c"  /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_load.c"   /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_peers.c"  /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_pull.c"   /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_read.c"   /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_result.c" /* NOLINT(bugprone-suspicious-include) */
-#include "deliver/core/core_send.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "deliver/core/core_sim_pull_test.h"
 
 /* One run --------------------------------------------------------------------- */
@@ -251,7 +238,6 @@ invariants_hold(void **state)
 	int64_t sends = 0, crashes = 0, acks = 0;
 
 	(void)state;
-	planted = 0;
 	for (; left > 0; left -= RUN_STEPS, seed++) {
 		const char *broken = simulate(seed, RUN_STEPS, &s);
 
@@ -266,89 +252,33 @@ invariants_hold(void **state)
 	assert_true(sends > 1000 && crashes > 1 && acks > 100);
 }
 
-#ifdef CORE_LIMITS_SMALL /* most are met only where bounds are */
-/* Which check must find it, and the first seed that does. */
-static const struct {
-	const char *by;
-	uint64_t seed;
-} FOUND[CORE_BUGS + 1] = {
-    [1] = {"2:", 1},
-    [2] = {"2:", 2},
-    [3] = {"3:", 1},
-    [4] = {"3:", 2},
-    [5] = {"4:", 7},
-    [6] = {"5:", 2},
-    [7] = {"6:", 1},
-    [8] = {"6:", 1},
-    [9] = {"lock:", 1},
-    [10] = {"2:", 2},
-    [11] = {"tries:", 2},
-    [12] = {"spacing:", 1},
-    [13] = {"rate:", 1},
-    [14] = {"6:", 1},
-    [15] = {"sick:", 1},
-    [16] = {"5:", 1},
-    [17] = {"careful:", 1},
-    [18] = {"2:", 3},
-    [19] = {"rest:", 1},
-    [20] = {"3:", 280},
-    [21] = {"breaker:", 1},
-    [22] = {"held:", 3},
-    [23] = {"2:", 4},
-    [24] = {"alone:", 1},
-    [25] = {"coalesce:", 1},
-    [26] = {"2:", 1},
-    [27] = {"demand:", 1},
-    [28] = {"lease:", 1},
-    [29] = {"lease:", 1},
-    [30] = {"breaker:", 1},
-    [31] = {"breaker:", 10},
-    [32] = {"exclusive:", 1},
-    [33] = {"exclusive:", 5},
-    [34] = {"lock:", 1},
-    [35] = {"filter:", 1},
-    [36] = {"2:", 1},
-    [37] = {"filter:", 1},
-    [38] = {"3:", 1},
-};
-
-static void
-planted_bugs_are_found(void **state)
+/* Another check may be the first to see it, now and then. */
+static int
+bug_found(const char *check)
 {
 	static struct sim s;
+	uint64_t first = (uint64_t)env_number("SIM_SEED", 1);
 
-	(void)state;
-	if (getenv("SIM_STEPS"))
-		skip(); /* the long form is for what holds */
-	for (planted = 1; planted <= CORE_BUGS; planted++) {
-		const char *want = FOUND[planted].by, *broken = NULL;
-		uint64_t first = FOUND[planted].seed;
-		bool found = false;
+	for (uint64_t seed = first; seed < first + 40; seed++) {
+		const char *broken = simulate(seed, PLANT_STEPS, &s);
 
-		/* Another check may be the first to see it, now and then. */
-		for (uint64_t seed = first; !found && seed < first + 40;
-		     seed++) {
-			broken = simulate(seed, PLANT_STEPS, &s);
-			found =
-			    broken && strncmp(s.what, want, strlen(want)) == 0;
+		if (broken && strncmp(s.what, check, strlen(check)) == 0) {
+			print_message("%s\n", broken);
+			return 0;
 		}
-		if (!found)
-			fail_msg("bug %d was not found by %s", planted, want);
-		print_message("bug %d: %s\n", planted, broken);
 	}
-	planted = 0;
+	print_message("%s found nothing\n", check);
+	return 1;
 }
-#endif
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(invariants_hold),
-#ifdef CORE_LIMITS_SMALL
-	    cmocka_unit_test(planted_bugs_are_found),
-#endif
 	};
+	const char *check = getenv("SIM_FIND");
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return check ? bug_found(check)
+		     : cmocka_run_group_tests(tests, NULL, NULL);
 }

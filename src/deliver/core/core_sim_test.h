@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "deliver/core/core_priv.h"
+#include "deliver/core/limits.h"
 
 #define EVENTS_MAX 4000
 #define SUBS       12 /* the last two pull */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/test.h"
+#include "contract/limits.h"
 #include "deliver/core/core_test.h"
 
 /* How many may be in flight after so many answers: o fine, f failed. */
@@ -279,7 +279,7 @@ a_replay_reads_its_part_of_the_log(void **state)
 	(void)state;
 	core_sub(c, &s, T0);
 	core_load_cursor(c, 9);
-	core_replay(c, &rd, 10 * SEC, T0);
+	core_replay(c, &rd, 10 * SEC);
 	assert_true(core_next_read(c, T0, &page));
 	assert_int_equal(page.rep, 2);
 	assert_int_equal(page.after, 3);
@@ -289,7 +289,7 @@ a_replay_reads_its_part_of_the_log(void **state)
 
 		assert_true(core_read_feed(c, page.reader, &en, T0));
 	}
-	core_read_done(c, page.reader, 5, T0);
+	core_read_done(c, page.reader, 5);
 	for (int64_t seq = 4; seq <= 5; seq++) {
 		struct core_send x = send_one(c, T0);
 
@@ -302,7 +302,7 @@ a_replay_reads_its_part_of_the_log(void **state)
 	core_tick(c, T0 + 10 * SEC);
 	assert_true(core_next_read(c, T0 + 10 * SEC, &page));
 	assert_int_equal(page.after, 5);
-	core_read_done(c, page.reader, 6, T0 + 10 * SEC);
+	core_read_done(c, page.reader, 6);
 	ch = flush(c, T0 + 10 * SEC);
 	assert_int_equal(ch->n_readers, 1);
 	assert_true(ch->readers[0].gone);
@@ -359,7 +359,7 @@ a_skip_is_remembered(void **state)
 	c = make(8);
 	core_sub(c, &s, T0);
 	core_load_row(c, &row, T0);
-	core_load_reader(c, &rd, T0);
+	core_load_reader(c, &rd);
 	for (int64_t seq = 2; seq <= 9; seq++)
 		feed(c, 1, seq, 0, T0);
 	feed(c, 1, 10, 0, T0);
@@ -372,13 +372,10 @@ a_skip_is_remembered(void **state)
 static void
 assert_why(struct core *c, uint32_t sub, int64_t seq, const char *want)
 {
-	struct core_row row;
-	const char *why = NULL;
-	bool flies = false;
-	int64_t due = 0;
+	struct core_seen seen;
 
-	assert_true(core_look(c, sub, seq, 0, &row, &flies, &why, &due));
-	assert_string_equal(why, want);
+	assert_true(core_look(c, sub, seq, 0, &seen));
+	assert_string_equal(seen.why, want);
 }
 
 static void

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "base/limits.h"
 #include "deliver/core/core.h"
 
 #define SEC        ((int64_t)1000 * 1000)

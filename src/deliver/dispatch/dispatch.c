@@ -13,6 +13,7 @@
 #include "deliver/dispatch/dispatch_priv.h"
 #include "deliver/engine/hold.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
 #include "event/append.h"
 #include "loop/thread.h"
 #include "match/jq/jq.h"
@@ -561,9 +562,8 @@ dispatch_start(struct deliver *d, struct dispatch **ret, struct err *e)
 	x->subs = map_new(SIZE_MAX / 2);
 	while (x->n_free < FEEDS)
 		x->free[x->n_free++] = mem_get(sizeof(struct feed));
-	rc = jq_new("/proc/self/exe", &x->jq, e);
-	if (rc == OK)
-		rc = db_open(x->o->store, DB_READ, &x->db, e);
+	x->jq = jq_new("/proc/self/exe");
+	rc = db_open(x->o->store, DB_READ, &x->db, e);
 	if (rc == OK) {
 		x->batch = batcher_new(d, x->box, x->db, x->jq);
 		rc = thread_start("dispatch", run_dispatch, x, &x->thread, e);

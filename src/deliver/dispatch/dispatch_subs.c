@@ -9,6 +9,7 @@
 #include "deliver/dispatch/dispatch_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/preset_store.h"
+#include "deliver/limits.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 

@@ -1,6 +1,7 @@
 #include "deliver/dispatch/strikes.h"
 
 #include "base/clock.h"
+#include "deliver/limits.h"
 
 #define TEXT_(n) #n
 #define TEXT(n)  TEXT_(n)

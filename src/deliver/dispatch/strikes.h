@@ -18,8 +18,8 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "base/limits.h"
 #include "contract/verdict.h"
+#include "deliver/limits.h"
 
 struct strikes {
 	_Atomic int64_t overran_us[STRIKE_OVERRUNS - 1]; /* the last of them */

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "base/test.h"
+#include "deliver/limits.h"
 
 #define WINDOW ((int64_t)600 * 1000 * 1000)
 #define S      ((int64_t)1000 * 1000)

@@ -1,6 +1,5 @@
 #include "deliver/engine/ask.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/engine/attempt.h"
@@ -8,6 +7,7 @@
 #include "deliver/engine/letter.h"
 #include "deliver/engine/replay.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "sink/sink_driver.h"
 #include "sql.h"
 
@@ -55,20 +55,22 @@ decide(struct deliver *d, const struct ask_decide *q, int state, int64_t now)
 static void
 ask_look(const struct deliver *d, struct ask_look *q)
 {
-	struct core_row row;
+	struct core_seen seen;
 	struct deliver_look *l = &q->look;
 
 	*l = (struct deliver_look){
 	    .why = "", .front = core_front(d->core, q->ask.sub)};
-	l->known = core_look(d->core, q->ask.sub, q->seq, q->rep, &row,
-	    &l->in_flight, &l->why, &l->due);
+	l->known = core_look(d->core, q->ask.sub, q->seq, q->rep, &seen);
 	if (l->known) {
-		l->state = (int)row.state;
-		l->tries = row.tries;
-		l->n = row.n;
-		l->last_status = row.last_status;
-		l->last_reason = row.last_reason;
-		l->next_at = row.state == ROW_RETRY ? row.next_at : 0;
+		l->in_flight = seen.in_flight;
+		l->why = seen.why;
+		l->due = seen.due;
+		l->state = (int)seen.row.state;
+		l->tries = seen.row.tries;
+		l->n = seen.row.n;
+		l->last_status = seen.row.last_status;
+		l->last_reason = seen.row.last_reason;
+		l->next_at = seen.row.state == ROW_RETRY ? seen.row.next_at : 0;
 	}
 	answer_ask(&q->ask, OK, "");
 }
@@ -124,7 +126,7 @@ ask_requeue(struct deliver *d, struct ask_requeue *q, int64_t now)
 }
 
 static int
-ask_replay(struct deliver *d, struct ask_replay *q, int64_t now)
+ask_replay(struct deliver *d, struct ask_replay *q)
 {
 	struct core_reader rd = {
 	    .sub = q->ask.sub,
@@ -138,7 +140,7 @@ ask_replay(struct deliver *d, struct ask_replay *q, int64_t now)
 		return err_set(
 		    &q->ask.err, ERR_CONFLICT, "its subscription is gone");
 	return replays_begin(&d->replays, d->core, &rd,
-	    &(struct replay_terms){.rate = q->rate, .types = q->types}, now,
+	    &(struct replay_terms){.rate = q->rate, .types = q->types},
 	    &q->ask.err);
 }
 
@@ -222,7 +224,7 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		decide(d, skip, 2, now);
 		break;
 	case ASK_REPLAY:
-		rc = ask_replay(d, (struct ask_replay *)q, now);
+		rc = ask_replay(d, (struct ask_replay *)q);
 		break;
 	case ASK_STOP:
 		p = replays_find(

@@ -13,6 +13,7 @@
 #include "deliver/engine/letter.h"
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "http/url.h"
 #include "match/jq/jq.h"
 #include "sink/sink_driver.h"
@@ -433,7 +434,7 @@ attempt_letter(struct deliver *d, struct one_letter *one)
 		    reason_text(REASON_EXPIRED));
 	} else {
 		if (a->s.unjudged && !a->letter->failed && !a->letter->shut)
-			core_judged(d->core, a->s.item);
+			core_judged(a->s.item);
 		begin_attempt(a);
 		if (one->wish)
 			hold_apply(

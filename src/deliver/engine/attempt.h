@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "contract/request.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/confs.h"

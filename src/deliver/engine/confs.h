@@ -12,7 +12,7 @@
 #define DELIVER_ENGINE_CONFS_H
 
 #include "base/list.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 
 struct conf;
 struct db;

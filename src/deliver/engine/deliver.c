@@ -8,11 +8,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "contract/verdict.h"
+#include "deliver/core/limits.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "http/client/client.h"
+#include "http/server/limits.h"
 #include "loop/pool.h"
 #include "loop/thread.h"
 #include "match/jq/jq.h"
@@ -369,8 +372,6 @@ open_parts(struct deliver *d, struct err *e)
 	c.body_max = ANSWER_MAX;
 	rc = client_new(&c, &d->client, e);
 	if (rc == OK)
-		rc = jq_new("/proc/self/exe", &d->confs.jq, e);
-	if (rc == OK)
 		rc = db_open(d->o.store, DB_READ, &d->confs.db, e);
 	for (int i = 0; rc == OK && i < SINKS; i++) {
 		d->sinks[i].due = INT64_MAX;
@@ -403,6 +404,7 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 	list_init(&d->attempts);
 	d->confs.conf = o->conf;
 	d->confs.keyring = o->keyring;
+	d->confs.jq = jq_new("/proc/self/exe");
 	confs_init(&d->confs);
 	d->holds = (struct holds){.d = d, .append = o->append};
 	list_init(&d->holds.list);

@@ -84,8 +84,8 @@ load_page(struct core *c, struct db *db, struct core_row *last, int64_t now,
 
 /* One of a subscription that there is no more is left alone. */
 static int
-load_reader(struct deliver *d, const struct sql_load_readers_row *row,
-    int64_t now, struct err *e)
+load_reader(
+    struct deliver *d, const struct sql_load_readers_row *row, struct err *e)
 {
 	struct core_reader rd = {
 	    .sub = (uint32_t)row->sub,
@@ -100,21 +100,21 @@ load_reader(struct deliver *d, const struct sql_load_readers_row *row,
 	    .stopped = row->stopped != 0};
 
 	if (rd.rep == 0)
-		core_load_reader(d->core, &rd, now);
+		core_load_reader(d->core, &rd);
 	else if (deliver_wish(d, rd.sub))
-		return replays_begin(&d->replays, d->core, &rd, &t, now, e);
+		return replays_begin(&d->replays, d->core, &rd, &t, e);
 	return OK;
 }
 
 static int
-load_readers(struct deliver *d, int64_t now, struct err *e)
+load_readers(struct deliver *d, struct err *e)
 {
 	struct sql_load_readers_row row;
 	struct rows *rows = NULL;
 	int rc = sql_load_readers(d->confs.db, &rows, e);
 
 	while (rc >= 0 && (rc = sql_load_readers_next(rows, &row, e)) > 0)
-		rc = load_reader(d, &row, now, e);
+		rc = load_reader(d, &row, e);
 	rows_close(rows);
 	return rc;
 }
@@ -133,6 +133,6 @@ deliver_load(struct deliver *d, int64_t now, struct err *e)
 	while (rc >= 0 && n == ROWS_A_PAGE)
 		rc = load_page(d->core, db, &last, now, &n, e);
 	if (rc >= 0)
-		rc = load_readers(d, now, e);
+		rc = load_readers(d, e);
 	return rc < 0 ? rc : OK;
 }

@@ -36,10 +36,9 @@ take_sub(struct deliver *d, struct sub_note *n, int64_t now)
 		core_sub(d->core, &w->core, now);
 		if (SINK_DRIVERS[w->sink]->reads && !old &&
 		    d->owner.state == OWNER_YES)
-			core_load_reader(d->core,
-			    &(struct core_reader){
-				.sub = id, .pos = w->from_seq},
-			    now);
+			core_load_reader(
+			    d->core, &(struct core_reader){
+					 .sub = id, .pos = w->from_seq});
 	} else {
 		replays_forget(&d->replays, id);
 		core_sub_end(d->core, id);

@@ -1,10 +1,10 @@
 #include "deliver/engine/detail.h"
 
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "deliver/core/core.h"
+#include "deliver/limits.h"
 
 struct flush_detail *
 detail_new(struct str text, bool own)

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/str.h"
@@ -167,7 +168,7 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 		upto = feed_page(d, p, now);
 		if (p->lost_to > 0)
 			add_lost(&d->flushing, p, now);
-		core_read_done(d->core, p->read.reader, upto, now);
+		core_read_done(d->core, p->read.reader, upto);
 		hold_apply(&d->holds, d->core, p->wish, now);
 	}
 	d->feeding.pages--;
@@ -186,7 +187,7 @@ feeding_read(struct deliver *d, int64_t now)
 			replays_find(&d->replays, r.sub, r.rep))) {
 			d->feeding.pages++;
 		} else {
-			core_read_done(d->core, r.reader, r.after, now);
+			core_read_done(d->core, r.reader, r.after);
 			d->feeding.again_us = now + FLUSH_AGAIN_US;
 		}
 	}

@@ -22,6 +22,7 @@
 #define DELIVER_ENGINE_FEEDING_H
 
 #include "deliver/engine/fetch.h"
+#include "deliver/limits.h"
 
 /* A part of a page of the log, matched. */
 struct feed {

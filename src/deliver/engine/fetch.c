@@ -3,14 +3,17 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "contract/verdict.h"
+#include "deliver/core/limits.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/replay.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "event/envelope.h"
 #include "match/jq/jq.h"
 #include "sql.h"
@@ -29,11 +32,9 @@ static void *
 fetch_enter(void *arg)
 {
 	struct fetcher *f = mem_get(sizeof(*f));
-	struct err e = {0};
 
 	f->d = arg;
-	if (jq_new("/proc/self/exe", &f->jq, &e) < 0)
-		log_err(LOG_ERROR, "the fetch thread has no filters", &e);
+	f->jq = jq_new("/proc/self/exe");
 	return f;
 }
 
@@ -43,7 +44,7 @@ ready(struct fetcher *f)
 {
 	struct err e = {0};
 
-	if (f->jq && !f->db && db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
+	if (!f->db && db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
 		log_err(LOG_WARN, "the log can't be read now", &e);
 	return f->db != NULL;
 }

@@ -12,9 +12,10 @@
 #ifndef DELIVER_ENGINE_FETCH_H
 #define DELIVER_ENGINE_FETCH_H
 
-#include "base/limits.h"
 #include "deliver/core/core.h"
+#include "deliver/core/limits.h"
 #include "deliver/engine/note.h"
+#include "deliver/limits.h"
 #include "loop/pool.h"
 
 struct attempt;

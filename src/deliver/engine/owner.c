@@ -3,6 +3,7 @@
 #include "base/log/log.h"
 #include "base/str.h"
 #include "deliver/engine/attempt.h"
+#include "node/limits.h"
 #include "node/node.h"
 #include "sql.h"
 

@@ -25,12 +25,10 @@ presets_open(
     struct db *db, const struct conf *conf, struct presets **ret, struct err *e)
 {
 	struct sql_presets_all_row row;
-	struct presets *ps = NULL;
+	struct presets *ps = presets_load(conf);
 	struct rows *rows = NULL;
-	int rc = presets_load(conf, &ps, e);
+	int rc = sql_presets_all(db, &rows, e);
 
-	if (rc == OK)
-		rc = sql_presets_all(db, &rows, e);
 	while (rc >= 0 && (rc = sql_presets_all_next(rows, &row, e)) > 0)
 		take_preset(ps, &row, conf, e);
 	rows_close(rows);

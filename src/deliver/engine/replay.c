@@ -3,12 +3,13 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "deliver/core/core.h"
+#include "deliver/core/limits.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "match/types.h"
 
 int
@@ -96,8 +97,7 @@ replays_find(const struct replays *all, uint32_t sub, int rep)
 
 int
 replays_begin(struct replays *all, struct core *core,
-    const struct core_reader *rd, const struct replay_terms *t, int64_t now,
-    struct err *e)
+    const struct core_reader *rd, const struct replay_terms *t, struct err *e)
 {
 	struct replay_key k = {rd->sub, (uint32_t)rd->rep};
 	struct replay *p = NULL;
@@ -110,7 +110,7 @@ replays_begin(struct replays *all, struct core *core,
 		return rc;
 	map_set(all->map, SUB_KEY(&p->key), p);
 	p->stopped = t->stopped;
-	core_replay(core, rd, replay_interval_us(t->rate), now);
+	core_replay(core, rd, replay_interval_us(t->rate));
 	return OK;
 }
 

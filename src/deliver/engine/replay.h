@@ -65,7 +65,7 @@ struct replay_terms {
 struct replay *replays_find(const struct replays *all, uint32_t sub, int rep);
 /* Stored already; again is nothing: a recovery may have found it before. */
 int replays_begin(struct replays *all, struct core *core,
-    const struct core_reader *rd, const struct replay_terms *t, int64_t now,
+    const struct core_reader *rd, const struct replay_terms *t,
     struct err *e) MUST_CHECK;
 void replays_written(struct replays *all, const struct core_reader *rd);
 void replays_forget(struct replays *all, uint32_t sub); /* 0: all */

@@ -1,9 +1,10 @@
 #include "deliver/engine/replay.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "deliver/core/limits.h"
+#include "deliver/limits.h"
 
 /* A page and the time between two of them make the rate. */
 static void

@@ -1,6 +1,5 @@
 #include "deliver/engine/stale.h"
 
-#include "base/limits.h"
 #include "base/list.h"
 #include "base/log/metric.h"
 #include "base/map.h"
@@ -9,6 +8,7 @@
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 
 struct version_key {
 	struct core_rec rec;

@@ -1,8 +1,8 @@
 /* stale.h: what is stale, and what stays in memory. */
 #include "deliver/engine/stale.h"
 
-#include "base/limits.h"
 #include "base/test.h"
+#include "deliver/limits.h"
 
 static const struct core_rec REC = {1, 2}, OTHER = {1, 3}, NONE = {0, 0};
 

@@ -15,11 +15,11 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "base/limits.h"
 #include "base/uuid.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "deliver/core/core.h"
 #include "deliver/dispatch/strikes.h"
+#include "deliver/limits.h"
 #include "sink/sink.h"
 
 struct presets;
@@ -78,7 +78,7 @@ struct wish {
 
 struct wish_row {
 	int64_t id;
-	struct str uid, conf; /* 16 bytes; contract/subscription.h, stored */
+	struct str uid, conf; /* 16 bytes; contract/sub.h, stored */
 	bool enabled, held;
 	int64_t from_seq, version;
 	const struct wish_was *was; /* oldest first */

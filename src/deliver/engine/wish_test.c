@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 
@@ -42,7 +43,7 @@ test_copies(void **state)
 
 	(void)state;
 	assert_int_equal(conf_init(&conf, &e), OK);
-	assert_int_equal(presets_load(&conf, &ps, &e), OK);
+	ps = presets_load(&conf);
 	while ((p = presets_each(ps, &at)))
 		all[n++] = p;
 	for (size_t i = 0; i < n; i++) {
@@ -98,7 +99,7 @@ test_kinds(void **state)
 
 	(void)state;
 	assert_int_equal(conf_init(&conf, &e), OK);
-	assert_int_equal(presets_load(&conf, &ps, &e), OK);
+	ps = presets_load(&conf);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct wish *w = wish_of(ps, rows[i].preset, rows[i].more);
 

@@ -1,6 +1,5 @@
 #include "event/ids/id_table.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"

@@ -37,7 +37,7 @@
 #define EVENT_IDS_IDS_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "event/limits.h"
 
 struct db;
 struct ids;

@@ -1,9 +1,9 @@
 #include "event/ids/ids.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 #include "event/ids/id_table.h"
+#include "event/limits.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 

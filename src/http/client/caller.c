@@ -26,7 +26,7 @@ run_posted(struct caller *c)
 }
 
 static void
-run(void *arg)
+caller_run(void *arg)
 {
 	struct caller *c = arg;
 
@@ -37,7 +37,7 @@ run(void *arg)
 }
 
 static void
-release(struct caller *c)
+caller_release(struct caller *c)
 {
 	client_free(c->client);
 	mailbox_free(c->box);
@@ -53,9 +53,9 @@ caller_start(const struct client_opts *o, struct caller **ret, struct err *e)
 	c->box = mailbox_new();
 	rc = client_new(o, &c->client, e);
 	if (rc == OK)
-		rc = thread_start("caller", run, c, &c->thread, e);
+		rc = thread_start("caller", caller_run, c, &c->thread, e);
 	if (rc < 0) {
-		release(c);
+		caller_release(c);
 		return rc;
 	}
 	*ret = c;
@@ -81,5 +81,5 @@ caller_stop(struct caller *c)
 	client_wake(c->client);
 	thread_join(c->thread);
 	run_posted(c);
-	release(c);
+	caller_release(c);
 }

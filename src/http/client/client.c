@@ -20,7 +20,7 @@ enum tag { TAG_CURL, TAG_RESOLVE, TAG_WAKE };
 /* ---- transfers ---- */
 
 static void
-join(struct client *c, struct client_xfer *x)
+xfer_join(struct client *c, struct client_xfer *x)
 {
 	x->prev = NULL;
 	x->next = c->active;
@@ -30,7 +30,7 @@ join(struct client *c, struct client_xfer *x)
 }
 
 static void
-part(struct client *c, struct client_xfer *x)
+xfer_part(struct client *c, struct client_xfer *x)
 {
 	*(x->prev ? &x->prev->next : &c->active) = x->next;
 	if (x->next)
@@ -48,14 +48,14 @@ xfer_take(struct client *c)
 	} else {
 		x = xfer_new(c);
 	}
-	join(c, x);
+	xfer_join(c, x);
 	return x;
 }
 
 static void
 xfer_put(struct client *c, struct client_xfer *x)
 {
-	part(c, x);
+	xfer_part(c, x);
 	xfer_clear(x);
 	if (c->n_idle >= CLIENT_IDLE_MAX) {
 		xfer_free(x);

@@ -27,6 +27,8 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "http/client/client.h"
+#include "http/client/limits.h"
+#include "http/limits.h"
 
 #define MAYBE __attribute__((unused)) static
 

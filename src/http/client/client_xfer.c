@@ -66,7 +66,8 @@ take_body(char *p, size_t size, size_t n, void *arg)
  * that it may not be called, and the log has the address.
  */
 static int
-judge(const struct client_xfer *x, const struct sockaddr *sa, struct err *e)
+xfer_judge(
+    const struct client_xfer *x, const struct sockaddr *sa, struct err *e)
 {
 	const struct guard *g = x->client->o.guard;
 	struct log_line l;
@@ -100,7 +101,7 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 	struct client_xfer *x = arg;
 
 	(void)purpose;
-	if (!x->send->proxy && judge(x, &a->addr, &x->refusal) < 0) {
+	if (!x->send->proxy && xfer_judge(x, &a->addr, &x->refusal) < 0) {
 		x->refused = true;
 		return CURL_SOCKET_BAD;
 	}
@@ -367,7 +368,7 @@ xfer_pin(struct client_xfer *x, const struct resolved *r, struct err *e)
 	size_t end = from + (proxied ? 1 : CLIENT_PINS_MAX);
 
 	for (size_t i = 0; i < r->n; i++) {
-		int rc = judge(x, &r->v[i].sa, e);
+		int rc = xfer_judge(x, &r->v[i].sa, e);
 
 		if (rc < 0)
 			return rc;

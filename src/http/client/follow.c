@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/client/limits.h"
 
 struct follows {
 	struct client *client;
@@ -33,7 +34,7 @@ has_scheme(struct str s)
 
 /* Appends, with blanks escaped; 0 when there is no room. */
 static size_t
-put(char *to, size_t at, struct str s)
+follow_put(char *to, size_t at, struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		if (at + 4 > URL_TEXT_MAX)
@@ -92,29 +93,30 @@ follow_resolve(const struct url *base, struct str ref, char ret[URL_TEXT_MAX])
 		if (ref.p[i] == '#')
 			ref.n = i;
 	if (has_scheme(ref)) {
-		at = put(ret, 0, ref);
+		at = follow_put(ret, 0, ref);
 		ret[at] = '\0';
 		return at;
 	}
 	root.path = root.query = STR_EMPTY;
 	at = url_show(&root, ret);
 	if (str_starts(ref, STR("//"))) {
-		at = put(ret, 0, base->https ? STR("https:") : STR("http:"));
-		at = put(ret, at, ref);
+		at = follow_put(
+		    ret, 0, base->https ? STR("https:") : STR("http:"));
+		at = follow_put(ret, at, ref);
 		ret[at] = '\0';
 		return at;
 	}
 	from = at;
 	if (ref.n == 0 || ref.p[0] == '?') {
-		at = put(ret, at, base->path);
-		at = at ? put(ret, at, ref.n ? ref : base->query) : 0;
+		at = follow_put(ret, at, base->path);
+		at = at ? follow_put(ret, at, ref.n ? ref : base->query) : 0;
 	} else if (ref.p[0] == '/') {
-		at = put(ret, at, ref);
+		at = follow_put(ret, at, ref);
 	} else {
 		while (dir.n > 0 && dir.p[dir.n - 1] != '/')
 			dir.n--;
-		at = put(ret, at, dir);
-		at = at ? put(ret, at, ref) : 0;
+		at = follow_put(ret, at, dir);
+		at = at ? follow_put(ret, at, ref) : 0;
 	}
 	if (at == 0)
 		return 0;
@@ -246,7 +248,7 @@ finish(struct follow *f, struct follow_answer *r)
 }
 
 static void
-answered(struct client_send *s, const struct client_answer *a)
+follow_answered(struct client_send *s, const struct client_answer *a)
 {
 	struct follow *f = MAIL_OF(s, struct follow, send);
 	struct follows *fs = f->all;
@@ -311,7 +313,7 @@ follow_start(struct follows *fs, struct follow *f)
 	    .decode = true,
 	    .user_agent = f->user_agent,
 	    .proxy = fs->proxy,
-	    .done = answered};
+	    .done = follow_answered};
 	f->n_at = f->url.n < URL_TEXT_MAX ? f->url.n : URL_TEXT_MAX - 1;
 	memcpy(f->at, f->url.p, f->n_at);
 	f->at[f->n_at] = '\0';

@@ -27,9 +27,9 @@
 #ifndef HTTP_CLIENT_FOLLOW_H
 #define HTTP_CLIENT_FOLLOW_H
 
-#include "base/limits.h"
 #include "base/list.h"
 #include "http/client/client.h"
+#include "http/limits.h"
 #include "http/url.h"
 
 struct follows;

@@ -3,9 +3,9 @@
 #include <assert.h>
 
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/limits.h"
 #include "http/nets.h"
 #include "http/url.h"
 
@@ -104,7 +104,7 @@ read_ranges(struct guard *g)
  * of the networks that the operator opened.
  */
 static const char *
-judge(const struct guard *g, struct ip ip, bool *ret_private)
+guard_judge(const struct guard *g, struct ip ip, bool *ret_private)
 {
 	/* An inner address is IPv4, which has no inner one: two rounds. */
 	for (;;) {
@@ -134,7 +134,7 @@ guard_connect(const struct guard *g, enum guard_use use, bool https,
 		return err_set(e, ERR_DENIED,
 		    "the address is neither IPv4 nor IPv6 (family %d)",
 		    sa->sa_family);
-	what = judge(g, ip, &opened);
+	what = guard_judge(g, ip, &opened);
 	addr_format(sa, text);
 	if (what)
 		return err_set(e, ERR_DENIED,

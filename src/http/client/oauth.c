@@ -11,13 +11,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/client/client.h"
+#include "http/client/limits.h"
 #include "http/percent.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 
 struct oauth_token {
 	struct oauth *owner;
-	struct buf key; /* all that names it; see key_of() */
+	struct buf key; /* all that names it; see token_key() */
 	struct buf token;
 	int64_t fetched_ms; /* when the last fetch began */
 	int64_t renew_ms, until_ms;
@@ -64,7 +65,7 @@ oauth_drop(struct oauth_ask *q)
 
 /* The token, or why the last fetch failed. */
 static void
-tell(struct oauth_token *t, struct oauth_ask *q, bool good)
+token_tell(struct oauth_token *t, struct oauth_ask *q, bool good)
 {
 	struct err e = good ? (struct err){.code = OK} : t->why;
 
@@ -86,7 +87,7 @@ plain_text(struct str s)
 }
 
 static int
-keep(struct oauth_token *t, const struct json *j, struct err *e)
+token_keep(struct oauth_token *t, const struct json *j, struct err *e)
 {
 	const struct json *token = json_get(j, "access_token");
 	const struct json *type = json_get(j, "token_type");
@@ -155,7 +156,7 @@ read_answer(struct oauth_token *t, const struct client_answer *a, struct err *e)
 		rc = err_set(
 		    e, ERR_DENIED, "the token endpoint's answer is no JSON");
 	else
-		rc = keep(t, j, e);
+		rc = token_keep(t, j, e);
 	return rc;
 }
 
@@ -172,7 +173,7 @@ fetched(struct client_send *s, const struct client_answer *a)
 		struct oauth_ask *q = t->asks;
 
 		oauth_drop(q);
-		tell(t, q, !t->failed);
+		token_tell(t, q, !t->failed);
 	}
 	t->held--;
 }
@@ -258,7 +259,7 @@ token_free(struct oauth_token *t)
 
 /* Each part with its length in front, so that none can pretend to be two. */
 static bool
-key_of(const struct oauth_conf *c, struct buf *b)
+token_key(const struct oauth_conf *c, struct buf *b)
 {
 	const struct str parts[] = {
 	    c->token_url, c->client_id, c->client_secret, c->scope};
@@ -319,7 +320,7 @@ token_of(struct oauth *o, const struct oauth_conf *c, bool make)
 	struct buf key = BUF(OAUTH_KEY_MAX);
 	struct oauth_token *t = NULL;
 
-	if (key_of(c, &key)) {
+	if (token_key(c, &key)) {
 		t = map_find(o->tokens, buf_str(&key));
 		if (!t && make)
 			t = token_new(o, &key, c);
@@ -347,12 +348,12 @@ oauth_get(struct oauth *o, const struct oauth_conf *c, int64_t now_ms,
 		if (now_ms >= t->renew_ms && !t->fetching &&
 		    now_ms >= t->fetched_ms + OAUTH_FAILED_MS)
 			fetch(t, c, now_ms);
-		tell(t, q, true);
+		token_tell(t, q, true);
 		return;
 	}
 	if (!t->fetching && t->failed &&
 	    now_ms < t->fetched_ms + OAUTH_FAILED_MS) {
-		tell(t, q, false);
+		token_tell(t, q, false);
 		return;
 	}
 	enlist(t, q);

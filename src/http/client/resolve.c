@@ -15,7 +15,7 @@
 struct name {
 	struct resolve *owner;
 	struct resolve_ask *asks;
-	bool asking;   /* c-ares will call answered() */
+	bool asking;   /* c-ares will call name_answered() */
 	unsigned held; /* a done() is looking at it */
 	bool known;    /* r or why is an answer, until until_ms */
 	int64_t until_ms;
@@ -69,7 +69,7 @@ resolve_drop(struct resolve *r, struct resolve_ask *q)
 }
 
 static void
-tell(struct name *n, struct resolve_ask *q)
+name_tell(struct name *n, struct resolve_ask *q)
 {
 	n->held++;
 	q->done(q, n->r.n > 0 ? &n->r : NULL, n->why);
@@ -79,7 +79,7 @@ tell(struct name *n, struct resolve_ask *q)
 /* ---- answers ---- */
 
 static void
-failed(struct name *n, const char *why)
+name_failed(struct name *n, const char *why)
 {
 	n->r.n = 0;
 	n->r.fresh_ms = RESOLVE_LEAST_MS;
@@ -87,7 +87,7 @@ failed(struct name *n, const char *why)
 }
 
 static void
-settle(struct name *n)
+name_settle(struct name *n)
 {
 	int64_t fresh = n->r.fresh_ms;
 
@@ -102,13 +102,13 @@ settle(struct name *n)
 		struct resolve_ask *q = n->asks;
 
 		resolve_drop(n->owner, q);
-		tell(n, q);
+		name_tell(n, q);
 	}
 	n->held--;
 }
 
 static void
-take(struct name *n, const struct ares_addrinfo *info)
+name_take(struct name *n, const struct ares_addrinfo *info)
 {
 	struct resolved *r = &n->r;
 
@@ -119,7 +119,7 @@ take(struct name *n, const struct ares_addrinfo *info)
 		if ((size_t)at->ai_addrlen > sizeof(r->v[0]))
 			continue;
 		if (r->n == RESOLVE_ADDRS_MAX) {
-			failed(n, "the host name has too many addresses");
+			name_failed(n, "the host name has too many addresses");
 			return;
 		}
 		r->v[r->n] = (union addr){.v6 = {0}};
@@ -128,11 +128,11 @@ take(struct name *n, const struct ares_addrinfo *info)
 			r->fresh_ms = at->ai_ttl * INT64_C(1000);
 	}
 	if (r->n == 0)
-		failed(n, "the host name has no address");
+		name_failed(n, "the host name has no address");
 }
 
 static void
-answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
+name_answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
 	struct name *n = arg;
 
@@ -141,17 +141,17 @@ answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 	if (status == ARES_EDESTRUCTION || status == ARES_ECANCELLED)
 		return; /* the resolver goes, and n with it */
 	if (status == ARES_SUCCESS && info) {
-		take(n, info);
+		name_take(n, info);
 	} else {
 		char why[128];
 
 		(void)snprintf(why, sizeof(why),
 		    "the host name can't be resolved: %s",
 		    ares_strerror(status));
-		failed(n, why);
+		name_failed(n, why);
 	}
 	ares_freeaddrinfo(info);
-	settle(n);
+	name_settle(n);
 	/* Last, so that the channel stays for as long as this is inside it. */
 	n->owner->looking--;
 }
@@ -278,7 +278,7 @@ name_of(struct resolve *r, const char *host)
 }
 
 static void
-look(struct resolve *r, struct name *n)
+name_look(struct resolve *r, struct name *n)
 {
 	static const struct ares_addrinfo_hints HINTS = {
 	    .ai_flags = ARES_AI_NOSORT,
@@ -290,7 +290,7 @@ look(struct resolve *r, struct name *n)
 	n->known = false;
 	n->asking = true;
 	r->looking++;
-	ares_getaddrinfo(r->ares, n->host, NULL, &HINTS, answered, n);
+	ares_getaddrinfo(r->ares, n->host, NULL, &HINTS, name_answered, n);
 }
 
 void
@@ -304,14 +304,14 @@ resolve_ask(
 		return;
 	}
 	if (n->known && clock_mono_ms() < n->until_ms) {
-		tell(n, q);
+		name_tell(n, q);
 		return;
 	}
 	q->due_ms = clock_mono_ms() +
 		    (most_ms < r->o.timeout_ms ? most_ms : r->o.timeout_ms);
 	enlist(r, n, q);
 	if (!n->asking)
-		look(r, n);
+		name_look(r, n);
 }
 
 /* ---- the loop ---- */

@@ -17,7 +17,7 @@
 #define HTTP_CLIENT_RESOLVE_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "http/client/limits.h"
 #include "http/url.h"
 
 struct resolve;

@@ -4,10 +4,10 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "http/server/peer.h"
+#include "http/peer.h"
+#include "http/server/limits.h"
 
 /* The address of the connection: the caller, or the last proxy before us. */
 static void

@@ -56,7 +56,7 @@ struct intake {
 	struct str content_type, content_length;
 	struct str accept_encoding, trace_id;
 	bool expect, chunked;
-	uint64_t names; /* a bit of each, by name_bit() in request.c */
+	uint64_t names; /* a bit of each, by name_bit() in conn_request.c */
 };
 
 struct stream {
@@ -87,7 +87,7 @@ struct conn {
 	bool counted;          /* in s->busy */
 	bool linger;           /* answered before the body was read */
 	bool bad_frame;        /* where the body ends is anybody's guess */
-	bool paused, to_sleep; /* see doze() in request.c */
+	bool paused, to_sleep; /* see doze() in conn_request.c */
 
 	/* An answer that is known before the handler runs; 0: none. It waits
 	 * for the end of the body, which is dropped. r.err says why. */
@@ -129,7 +129,7 @@ void conn_uncount(struct conn *c); /* it is answered */
 /* Settles the answer before the handler runs; r.err is set. */
 void conn_early(struct conn *c, int status, const char *code);
 
-/* wake.c */
+/* req_wake.c */
 struct waker *waker_new(struct conn *c);
 void waker_over(struct waker *w); /* wakes do nothing from now on */
 bool waker_shared(const struct waker *w);
@@ -140,12 +140,12 @@ void waker_reuse(struct waker *w);
  */
 bool waker_sleep(struct waker *w);
 
-/* request.c */
-enum MHD_Result request_on(void *server, struct MHD_Connection *mc,
+/* conn_request.c */
+enum MHD_Result conn_request(void *server, struct MHD_Connection *mc,
     const char *url, const char *method, const char *version,
     const char *upload, size_t *upload_n, void **ctx);
 
-/* body.c */
+/* conn_body.c */
 /* Room for the body that was announced. */
 void body_begin(struct conn *c);
 /* Takes the next bytes; a body over a bound is dropped and refused. */
@@ -159,7 +159,7 @@ enum MHD_Result reply_error(struct conn *c);
 enum MHD_Result reply_early(struct conn *c);
 void reply_forget(struct conn *c); /* what was kept of the last answer */
 
-/* stream.c */
+/* req_stream.c */
 struct MHD_Response *stream_response(struct conn *c);
 void stream_end(struct conn *c);
 

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "http/server/conn.h"
+#include "http/server/limits.h"
 #include "http/server/linger.h"
 #include "http/server/listen.h"
 #include "loop/thread.h"

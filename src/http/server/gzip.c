@@ -20,7 +20,7 @@ static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void
-forget(void *arg)
+drop_compressor(void *arg)
 {
 	(void)deflateEnd(arg);
 	free(arg);
@@ -29,7 +29,7 @@ forget(void *arg)
 static void
 make_key(void)
 {
-	int rc = pthread_key_create(&key, forget);
+	int rc = pthread_key_create(&key, drop_compressor);
 
 	assert(rc == 0);
 	(void)rc;
@@ -52,7 +52,7 @@ compressor(void)
 		return NULL;
 	}
 	if (pthread_setspecific(key, z) != 0) {
-		forget(z);
+		drop_compressor(z);
 		return NULL;
 	}
 	return z;

@@ -8,7 +8,7 @@
 #define HTTP_SERVER_LINGER_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "http/server/limits.h"
 
 struct linger_list {
 	struct {

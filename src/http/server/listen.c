@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 #define BACKLOG 1024
 

@@ -5,7 +5,7 @@
 #include "http/url.h"
 
 #define METHODS_ALLOWED "GET, POST, PUT, PATCH, DELETE"
-/* X-Auth-Token: as apps of Miniflux say who they are. */
+/* X-Auth-Token: as some apps say who they are. */
 #define HEADERS_ALLOWED                                                        \
 	"Authorization, Content-Type, Idempotency-Key, If-Match, "             \
 	"If-None-Match, Last-Event-ID, X-Auth-Token, X-Request-Id"

@@ -19,7 +19,7 @@
 #define HTTP_SERVER_ORIGIN_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "http/limits.h"
 
 struct req;
 

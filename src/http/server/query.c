@@ -1,8 +1,8 @@
 #include "http/server/query.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 static size_t
 count_parts(struct str s)
@@ -14,7 +14,7 @@ count_parts(struct str s)
 	return n;
 }
 
-int
+static int
 pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
     struct req_pair **ret, size_t *ret_n, struct err *e)
 {
@@ -61,14 +61,24 @@ query_parse(struct arena *a, struct str s, const struct req_pair **ret,
 bool
 req_query(const struct req *r, const char *name, struct str *ret)
 {
-	struct str want = str_of(name);
+	struct form f = {r->query, r->n_query};
+	size_t at = 0;
 
-	for (size_t i = 0; i < r->n_query; i++)
-		if (str_eq(r->query[i].name, want)) {
-			*ret = r->query[i].value;
-			return true;
-		}
-	return false;
+	return form_each(&f, name, &at, ret);
+}
+
+static int
+whole_number(const char *name, struct str s, int64_t lo, int64_t hi,
+    int64_t *ret, struct err *e)
+{
+	int64_t v;
+
+	if (!str_int(s, &v) || v < lo || v > hi)
+		return err_set(e, ERR_INVALID,
+		    "parameter %s must be a whole number from %lld to %lld",
+		    name, (long long)lo, (long long)hi);
+	*ret = v;
+	return OK;
 }
 
 int
@@ -76,17 +86,10 @@ req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
     int64_t absent, int64_t *ret, struct err *e)
 {
 	struct str s;
-	int64_t v;
 
-	if (!req_query(r, name, &s)) {
-		*ret = absent;
-		return OK;
-	}
-	if (!str_int(s, &v) || v < lo || v > hi)
-		return err_set(e, ERR_INVALID,
-		    "parameter %s must be a whole number from %lld to %lld",
-		    name, (long long)lo, (long long)hi);
-	*ret = v;
+	if (req_query(r, name, &s))
+		return whole_number(name, s, lo, hi, ret, e);
+	*ret = absent;
 	return OK;
 }
 
@@ -115,5 +118,68 @@ req_query_only(const struct req *r, const char *const *names, struct err *e)
 				    "parameter %.*s is given twice", shown,
 				    name.p);
 	}
+	return OK;
+}
+
+int
+form_read(const struct req *r, struct form *ret, struct err *e)
+{
+	struct req_pair *body = NULL, *all;
+	size_t n = 0;
+	int rc = pairs_parse(
+	    r->arena, r->body, FORM_PAIRS_MAX, "the form", &body, &n, e);
+
+	if (rc < 0)
+		return rc;
+	all = arena_array(r->arena, n + r->n_query, sizeof(*all));
+	if (n > 0)
+		memcpy(all, body, n * sizeof(*all));
+	if (r->n_query > 0)
+		memcpy(all + n, r->query, r->n_query * sizeof(*all));
+	ret->pairs = all;
+	ret->n = n + r->n_query;
+	return OK;
+}
+
+bool
+form_each(const struct form *f, const char *name, size_t *at, struct str *ret)
+{
+	struct str want = str_of(name);
+
+	for (; *at < f->n; ++*at)
+		if (str_eq(f->pairs[*at].name, want)) {
+			*ret = f->pairs[(*at)++].value;
+			return true;
+		}
+	return false;
+}
+
+struct str
+form_get(const struct form *f, const char *name)
+{
+	struct str s = STR_EMPTY;
+	size_t at = 0;
+
+	return form_each(f, name, &at, &s) ? s : STR_EMPTY;
+}
+
+bool
+form_has(const struct form *f, const char *name)
+{
+	struct str s;
+	size_t at = 0;
+
+	return form_each(f, name, &at, &s);
+}
+
+int
+form_int(const struct form *f, const char *name, int64_t lo, int64_t hi,
+    int64_t absent, int64_t *ret, struct err *e)
+{
+	struct str s = form_get(f, name);
+
+	if (s.n > 0)
+		return whole_number(name, s, lo, hi, ret, e);
+	*ret = absent;
 	return OK;
 }

@@ -1,5 +1,12 @@
 /*
- * query.h - the query of a request, and the pairs of a form.
+ * query.h - the parameters of a request, wherever they stand.
+ *
+ * Older protocols send them in the query, in a form as the body
+ * (application/x-www-form-urlencoded) or in both, and repeat a name for each
+ * value of a list. A form is all of them: first the body's, then the query's.
+ *
+ * LIFE. The request's arena's. INVARIANT: at most HTTP_QUERY_MAX of the query
+ * and FORM_PAIRS_MAX of the body.
  */
 #ifndef HTTP_SERVER_QUERY_H
 #define HTTP_SERVER_QUERY_H
@@ -14,8 +21,22 @@
 int query_parse(struct arena *a, struct str s, const struct req_pair **ret,
     size_t *ret_n, struct err *e) MUST_CHECK;
 
-/* The same with a bound and a name for it of one's own: for forms. */
-int pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
-    struct req_pair **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+struct form {
+	const struct req_pair *pairs;
+	size_t n;
+};
+
+/* ERR_SYNTAX, ERR_LIMIT. */
+int form_read(const struct req *r, struct form *ret, struct err *e) MUST_CHECK;
+
+/* The first of that name; empty when there is none. */
+struct str form_get(const struct form *f, const char *name);
+bool form_has(const struct form *f, const char *name);
+/* One after the other; begin with *at = 0. False at the end. */
+bool form_each(
+    const struct form *f, const char *name, size_t *at, struct str *ret);
+/* ERR_INVALID naming the parameter when it is no whole number in range. */
+int form_int(const struct form *f, const char *name, int64_t lo, int64_t hi,
+    int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
 
 #endif

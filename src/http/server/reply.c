@@ -3,11 +3,11 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/gzip.h"
+#include "http/server/limits.h"
 #include "http/server/router.h"
 
 #define JSON       "application/json"
@@ -62,7 +62,7 @@ http_error_status(const struct err *e)
 
 /* An error's text may quote what was sent, and be cut in mid-character. */
 static void
-add_text(struct buf *b, const char *text)
+reply_text(struct buf *b, const char *text)
 {
 	struct str s = str_of(text);
 
@@ -90,10 +90,10 @@ add_error(
 	buf_addz(b, "{\"code\":\"");
 	buf_addz(b, e->word ? e->word : name);
 	buf_addz(b, "\",\"message\":");
-	add_text(b, text);
+	reply_text(b, text);
 	if (e->at[0] != '\0') {
 		buf_addz(b, ",\"pointer\":");
-		add_text(b, e->at);
+		reply_text(b, e->at);
 	}
 	buf_addc(b, '}');
 }
@@ -176,7 +176,7 @@ has_header(const struct req *r, const char *name)
 }
 
 static bool
-add(struct MHD_Response *m, const char *name, const char *value)
+reply_header(struct MHD_Response *m, const char *name, const char *value)
 {
 	return MHD_add_response_header(m, name, value) == MHD_YES;
 }
@@ -186,21 +186,22 @@ static bool
 add_headers(struct conn *c, struct MHD_Response *m, const char *type)
 {
 	const struct req *r = &c->r;
-	bool ok = add(m, "X-Request-Id", r->trace_id);
+	bool ok = reply_header(m, "X-Request-Id", r->trace_id);
 
 	if (type) {
-		ok = ok && add(m, "Content-Type", type);
-		ok = ok && add(m, "X-Content-Type-Options", "nosniff");
+		ok = ok && reply_header(m, "Content-Type", type);
+		ok = ok && reply_header(m, "X-Content-Type-Options", "nosniff");
 	}
 	if (type && str_starts(str_of(type), STR(JSON)) &&
 	    !has_header(r, "Cache-Control"))
-		ok = ok && add(m, "Cache-Control", "no-store");
+		ok = ok && reply_header(m, "Cache-Control", "no-store");
 	for (size_t i = 0; i < r->n_headers; i++)
-		ok = ok && add(m, r->headers[i].name, r->headers[i].value);
+		ok = ok &&
+		     reply_header(m, r->headers[i].name, r->headers[i].value);
 	if (c->retry_after[0] != '\0')
-		ok = ok && add(m, "Retry-After", c->retry_after);
+		ok = ok && reply_header(m, "Retry-After", c->retry_after);
 	if (atomic_load(&c->s->draining) || c->bad_frame)
-		ok = ok && add(m, "Connection", "close");
+		ok = ok && reply_header(m, "Connection", "close");
 	return ok;
 }
 
@@ -251,7 +252,7 @@ send_usual(struct conn *c, int status, struct str body)
 	struct kept *k = &c->kept;
 	bool ok = k->m && k->body.p == body.p && k->body.n == body.n &&
 		  MHD_del_response_header(k->m, ID, k->trace_id) == MHD_YES &&
-		  add(k->m, ID, c->r.trace_id);
+		  reply_header(k->m, ID, c->r.trace_id);
 
 	if (!ok) {
 		reply_forget(c);
@@ -302,16 +303,16 @@ send_body(struct conn *c, int status)
 	m = MHD_create_response_from_buffer(
 	    body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 	if (m && vary)
-		ok = add(m, "Vary", "Accept-Encoding");
+		ok = reply_header(m, "Vary", "Accept-Encoding");
 	if (m && zipped)
-		ok = ok && add(m, "Content-Encoding", "gzip");
+		ok = ok && reply_header(m, "Content-Encoding", "gzip");
 	if (m && status == MHD_HTTP_UNAUTHORIZED) {
 		if (!group_of(c)->by_browsers)
-			ok = ok && add(m, "WWW-Authenticate",
+			ok = ok && reply_header(m, "WWW-Authenticate",
 				       "Basic realm=\"hikyaku\", "
 				       "charset=\"UTF-8\"");
-		ok = ok &&
-		     add(m, "WWW-Authenticate", "Bearer realm=\"hikyaku\"");
+		ok = ok && reply_header(m, "WWW-Authenticate",
+			       "Bearer realm=\"hikyaku\"");
 	}
 	ok = ok && m && add_headers(c, m, body.n > 0 ? type : NULL);
 	return queue(c, status, m, ok);

@@ -40,22 +40,6 @@ struct conn;
 struct db;
 struct req;
 
-/* Bits; a principal has some, a route wants one of them. ADMIN has all. */
-enum scope {
-	SCOPE_OPEN = 0, /* anybody */
-	SCOPE_PUBLISH = 1 << 0,
-	SCOPE_READ = 1 << 1,
-	SCOPE_MANAGE = 1 << 2,
-	SCOPE_ADMIN = 1 << 3,
-	SCOPE_SUBMIT = 1 << 4,
-	SCOPE_QUERY = 1 << 5,
-	SCOPE_CONSUME = 1 << 6,
-	SCOPE_ANY = 1 << 7,     /* anybody who is known */
-	SCOPE_METRICS = 1 << 8, /* READ; anybody when metrics.open */
-	SCOPE_USER = 1 << 9, /* a person (who.user): no key, no admin's right */
-	SCOPE_WHOLE = 1 << 10 /* beside another: no key limited to tenants */
-};
-
 /*
  * What routes for the same kind of caller have in common. The groups are the
  * program's own; no group is one of which all is NULL and false. It is decided
@@ -71,7 +55,8 @@ struct route_group {
 
 enum run_on { ON_HTTP, ON_READ, ON_WRITE };
 
-#define REQ_WAIT 1 /* what a handler returns besides OK and errors */
+#define SCOPE_OPEN 0 /* a route's scope when anybody may call */
+#define REQ_WAIT   1 /* what a handler returns besides OK and errors */
 
 typedef int (*handler_fn)(struct req *r, struct db *db, struct err *e);
 
@@ -79,7 +64,7 @@ struct route {
 	enum method method;
 	const char *path; /* "/v1/events/{eventId}"; a {name} is one segment,
 			     a {name...} at the end all that follow */
-	unsigned scope;
+	unsigned scope;   /* who may call: the program's, for its hooks */
 	enum run_on on;
 	handler_fn run;
 	const char *body;    /* media types it takes, "" for none: 415 */

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 #include "http/server/query.h"
 
 #define ROUTER_BYTES (1 * MIB)
@@ -27,32 +28,6 @@ struct path {
 	size_t n;
 	size_t rest_from, rest_param; /* of a {name...}; rest_from 0: none */
 };
-
-const char *
-scope_name(unsigned scope)
-{
-	switch (scope) {
-	case SCOPE_PUBLISH:
-		return "publish";
-	case SCOPE_READ:
-	case SCOPE_METRICS:
-		return "read";
-	case SCOPE_MANAGE:
-		return "manage";
-	case SCOPE_ADMIN:
-		return "admin";
-	case SCOPE_SUBMIT:
-		return "submit";
-	case SCOPE_QUERY:
-		return "query";
-	case SCOPE_CONSUME:
-		return "consume";
-	case SCOPE_USER:
-		return "user";
-	default:
-		return NULL;
-	}
-}
 
 static bool
 is_param(struct str segment)
@@ -221,7 +196,7 @@ walk(const struct node *at, struct path *path, size_t depth, struct str *params,
 
 /* The segments from there on, as one param. */
 static struct str
-join(const struct path *path, struct arena *a)
+join_rest(const struct path *path, struct arena *a)
 {
 	struct str s = path->segments[path->rest_from];
 
@@ -249,7 +224,7 @@ router_find(const struct router *rt, int method, struct str path,
 	if (method >= 0)
 		m.route = n->methods[method];
 	if (split_path.rest_from)
-		m.params[split_path.rest_param] = join(&split_path, a);
+		m.params[split_path.rest_param] = join_rest(&split_path, a);
 	*ret = m;
 	return OK;
 }

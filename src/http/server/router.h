@@ -55,8 +55,4 @@ int router_find(const struct router *rt, int method, struct str path,
 const struct route_group *router_group(
     const struct router *rt, struct str path, struct arena *a);
 
-#define SCOPES_END (1u << 10)
-/* Of one bit, as in "publish"; NULL for those that are no name to be had. */
-const char *scope_name(unsigned scope);
-
 #endif

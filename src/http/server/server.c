@@ -5,16 +5,19 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/limits.h"
 #include "http/server/conn.h"
+#include "http/server/limits.h"
 #include "http/server/router.h"
+#include "seal/digest.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
 #define LOOK_MS     5 /* how often a drain looks whether it is done */
@@ -53,36 +56,18 @@ leave_escaped(void *cls, struct MHD_Connection *mc, char *s)
 static int
 read_file(const char *path, char **ret, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char *p = NULL;
-	size_t n = 0;
-	int rc = OK;
+	struct buf b = BUF(TLS_FILE_MAX);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = OK;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		rc = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)TLS_FILE_MAX) {
-		rc = err_set(e, ERR_INVALID, "%s: no PEM file", path);
-		goto out;
-	}
-	p = mem_get((size_t)st.st_size + 1);
-	while (n < (size_t)st.st_size) {
-		ssize_t got = read(fd, p + n, (size_t)st.st_size - n);
-
-		if (got <= 0) {
-			rc = err_set(e, ERR_IO, "%s: can't read", path);
-			goto out;
-		}
-		n += (size_t)got;
-	}
-	*ret = p;
-	p = NULL;
-out:
-	free(p);
+	if (fd < 0 || !buf_read(&b, fd))
+		rc = b.failed
+			 ? err_set(e, ERR_INVALID, "%s: no PEM file", path)
+			 : err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+	else
+		*ret = mem_z(buf_str(&b));
 	if (fd >= 0)
 		(void)close(fd);
+	digest_wipe_buf(&b);
 	return rc;
 }
 
@@ -130,7 +115,7 @@ start_daemon(struct server *s, const struct setup *set, struct MHD_Daemon **ret,
 	}
 	o[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 	assert(n < OPTIONS_MAX);
-	*ret = MHD_start_daemon(flags, 0, NULL, NULL, request_on, s,
+	*ret = MHD_start_daemon(flags, 0, NULL, NULL, conn_request, s,
 	    MHD_OPTION_EXTERNAL_LOGGER, listen_to, s, MHD_OPTION_ARRAY, o,
 	    MHD_OPTION_END);
 	if (!*ret && set->cert)
@@ -162,14 +147,14 @@ start_daemons(struct server *s, struct err *e)
 	if (rc == OK && (!s->o.tls_cert || s->o.unix_path))
 		rc = start_daemon(s, &plain, &s->plain, e);
 	if (tls.key)
-		explicit_bzero(tls.key, strlen(tls.key));
+		digest_wipe(tls.key, strlen(tls.key));
 	free(tls.key);
 	free(tls.cert);
 	return rc;
 }
 
 static int
-check(const struct server_opts *o, struct err *e)
+server_check(const struct server_opts *o, struct err *e)
 {
 	assert(o->threads >= 1 && o->connections_max >= 1);
 	assert(o->idle_timeout_s >= 1 && o->request_timeout_s >= 1);
@@ -188,7 +173,7 @@ server_start(const struct server_opts *o, struct server **ret, struct err *e)
 {
 	struct server *s = NULL;
 	sigset_t all, before;
-	int rc = check(o, e);
+	int rc = server_check(o, e);
 
 	if (rc < 0)
 		return rc;

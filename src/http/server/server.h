@@ -8,7 +8,7 @@
  * WHO DOES WHAT. The door thread accepts and hands connections to the http
  * threads of libmicrohttpd; it also looks at all of them a few times a second
  * and cuts those whose request is not complete in time (door.h). Everything
- * else of a connection happens on its one http thread (request.c).
+ * else of a connection happens on its one http thread (conn_request.c).
  *
  * LIFE. server_start() → requests → server_drain() (no new connections; what
  * was accepted is answered; waiting streams and long polls end) → server_stop().
@@ -19,7 +19,7 @@
  *   1. A request that was handed to a handler is answered, unless its client
  *      left first.
  *   2. No more than BODY_TOTAL_MAX bytes of request bodies are held at once,
- *      counted as they come, and no caller keeps others from theirs (body.c).
+ *      counted as they come, and no caller keeps others from theirs (conn_body.c).
  *   3. A request is complete within request_timeout_s of its first byte, or
  *      its connection is closed, however fast the bytes drip.
  */
@@ -37,9 +37,10 @@ struct server_hooks {
 	 * headers, which errors have too. NULL: nothing. */
 	void (*begin)(void *arg, struct req *r);
 	/*
-	 * Says who calls, from the headers, before the body is read. OK with
-	 * r->who set; ERR_UNKNOWN (401), ERR_BUSY (429), other errors; or
-	 * REQ_WAIT: it is called again after req_wake(r).
+	 * Says who calls, from the headers, before the body is read, and
+	 * whether he may (r->route->scope). OK with r->who set; ERR_UNKNOWN
+	 * (401), ERR_DENIED (403), ERR_BUSY (429), other errors; or REQ_WAIT:
+	 * it is called again after req_wake(r).
 	 */
 	int (*who)(void *arg, struct req *r, struct err *e);
 	/* The same for a route that is open to anybody, where nobody is asked
@@ -68,7 +69,6 @@ struct server_opts {
 	int request_timeout_s; /* from the first byte to the last of a request */
 	int connections_max;
 	const struct nets *trusted;     /* proxies: peer.h; NULL: none */
-	bool metrics_open;              /* SCOPE_METRICS is for anybody */
 	const char *tls_cert, *tls_key; /* PEM files; both or none */
 	const struct route *routes;
 	size_t n_routes;

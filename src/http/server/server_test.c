@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/test.h"
+#include "http/server/limits.h"
 
 static struct server *server;
 static int port;
@@ -109,7 +110,7 @@ static const struct row {
     {"GET /secret" H "Authorization: Bearer wait\r\n\r\n", 200, "wait", NULL},
     {"GET /secret" H "Authorization: Bearer admin\r\n\r\n", 200, "admin", NULL},
     {"GET /secret" H "Authorization: Bearer publish\r\n\r\n", 403,
-	"this needs the scope read or manage", NULL},
+	"this needs another scope", NULL},
     {"GET /secret" H "Authorization: Bearer busy\r\n\r\n", 429, "RATE_LIMITED",
 	"retry-after: 7"},
     {"GET /any" H "Authorization: Bearer nothing\r\n\r\n", 200, "nothing",
@@ -118,7 +119,7 @@ static const struct row {
     {"GET /local" H "\r\n", 200, "\"peer\":\"127.0.0.1\"", NULL},
     {"POST /private" H "Authorization: Bearer wait\r\n"
      "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-	403, "scope publish", NULL},
+	403, "another scope", NULL},
     {"POST /private" H "Authorization: Bearer publish\r\n"
      "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
 	201, "{}", NULL},

@@ -8,7 +8,7 @@
  * in SHARE_SLOTS, and then have a share together. So there is no list of holders
  * to grow, and nothing to clean up.
  *
- * How much is too much is said by those who count: door.c, body.c, api/streams.c.
+ * How much is too much is said by those who count: door.c, conn_body.c, api/streams.c.
  *
  * LIFE. Any thread; the counts are atomic.
  */

@@ -2,8 +2,8 @@
 
 #include <stdarg.h>
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "http/server/limits.h"
 
 #define VERSION   "HTTP/1.1"
 #define CODING    "chunked"
@@ -13,7 +13,7 @@
 enum verdict { KEEP, DROP, STOP };
 
 static bool
-is_blank(unsigned char c)
+wire_blank(unsigned char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -89,7 +89,7 @@ set_tail(struct wire *w)
 }
 
 static enum verdict
-refuse(struct wire *w, int status, const char *why)
+wire_refuse(struct wire *w, int status, const char *why)
 {
 	set_tail(w);
 	if (w->state == WIRE_START || w->state == WIRE_START_LF)
@@ -113,7 +113,7 @@ static enum verdict
 on_lf(struct wire *w, unsigned char c, enum wire_state next)
 {
 	if (c != '\n')
-		return refuse(w, 400, "a line must end with CRLF");
+		return wire_refuse(w, 400, "a line must end with CRLF");
 	w->state = next;
 	return KEEP;
 }
@@ -126,7 +126,7 @@ on_start(struct wire *w, unsigned char c)
 		return DROP;
 	}
 	if (!str_is_tchar((char)c))
-		return refuse(w, 400, "the request begins with no method");
+		return wire_refuse(w, 400, "the request begins with no method");
 	w->requests++;
 	w->cost = w->n = 1;
 	w->lengths = w->codings = w->hosts = 0;
@@ -151,9 +151,9 @@ on_method(struct wire *w, unsigned char c)
 		return KEEP;
 	}
 	if (!str_is_tchar((char)c))
-		return refuse(w, 400, "the method is no token");
+		return wire_refuse(w, 400, "the method is no token");
 	if (++w->n > HTTP_METHOD_MAX)
-		return refuse(w, 400, "there is no such method");
+		return wire_refuse(w, 400, "there is no such method");
 	return KEEP;
 }
 
@@ -166,10 +166,10 @@ on_target(struct wire *w, unsigned char c)
 		return KEEP;
 	}
 	if (c <= ' ' || c == 0x7f)
-		return refuse(w, 400,
+		return wire_refuse(w, 400,
 		    "the request's target has a byte that no target has");
 	if (too_dear(w, c == '&' || c == '?' ? 1 + TABLE_ROW : 1))
-		return refuse(
+		return wire_refuse(
 		    w, 414, "the path and its parameters are too long");
 	w->n++;
 	return KEEP;
@@ -187,7 +187,7 @@ on_version(struct wire *w, unsigned char c)
 	if (w->n == last && (c == '0' || c == '1'))
 		w->minor = c - '0';
 	else if (w->n > last || (char)c != VERSION[w->n])
-		return refuse(
+		return wire_refuse(
 		    w, 400, "the request's line must end with HTTP/1.1");
 	w->n++;
 	return KEEP;
@@ -202,7 +202,7 @@ on_line_lf(struct wire *w, unsigned char c)
 static enum verdict
 too_long(struct wire *w)
 {
-	return refuse(w, 431, "the headers are too long, or too many");
+	return wire_refuse(w, 431, "the headers are too long, or too many");
 }
 
 static void
@@ -235,9 +235,9 @@ on_name(struct wire *w, unsigned char c)
 		take_name(w);
 		w->state = WIRE_VALUE;
 	} else if (!str_is_tchar((char)c)) {
-		return refuse(w, 400,
+		return wire_refuse(w, 400,
 		    w->n > 0 ? "a header's name is no token"
-		    : is_blank(c)
+		    : wire_blank(c)
 			? "a header's line must not begin with a blank"
 			: "a header has no name");
 	} else if (too_dear(w, 1)) {
@@ -263,14 +263,14 @@ price(const struct wire *w, unsigned char c)
 static enum verdict
 on_length(struct wire *w, unsigned char c)
 {
-	if (is_blank(c)) {
+	if (wire_blank(c)) {
 		w->ended = w->n > 0;
 		return KEEP;
 	}
 	if (c < '0' || c > '9' || w->ended)
-		return refuse(w, 400, "Content-Length is no number");
+		return wire_refuse(w, 400, "Content-Length is no number");
 	if (++w->n > 15)
-		return refuse(w, 413, "Content-Length is too large");
+		return wire_refuse(w, 413, "Content-Length is too large");
 	w->left = w->left * 10 + (c - '0');
 	return KEEP;
 }
@@ -278,12 +278,12 @@ on_length(struct wire *w, unsigned char c)
 static enum verdict
 on_coding(struct wire *w, unsigned char c)
 {
-	if (is_blank(c)) {
+	if (wire_blank(c)) {
 		w->ended = w->n > 0;
 		return w->ended ? DROP : KEEP;
 	}
 	if (w->ended || (char)(c | 0x20) != CODING[w->n])
-		return refuse(
+		return wire_refuse(
 		    w, 400, "the only Transfer-Encoding known here is chunked");
 	w->n++;
 	return KEEP;
@@ -294,15 +294,15 @@ on_value(struct wire *w, unsigned char c)
 {
 	if (c == '\r') {
 		if (w->field == FIELD_LENGTH && w->n == 0)
-			return refuse(w, 400, "Content-Length is empty");
+			return wire_refuse(w, 400, "Content-Length is empty");
 		if (w->field == FIELD_CODING && w->n < sizeof(CODING) - 1)
-			return refuse(w, 400,
+			return wire_refuse(w, 400,
 			    "the only Transfer-Encoding known here is chunked");
 		w->state = WIRE_VALUE_LF;
 		return w->trailer ? DROP : KEEP;
 	}
 	if ((c < ' ' && c != '\t') || c == 0x7f)
-		return refuse(
+		return wire_refuse(
 		    w, 400, "a header's value has a byte that no value has");
 	if (too_dear(w, price(w, c)))
 		return too_long(w);
@@ -323,12 +323,12 @@ end_head(struct wire *w)
 	if (w->trailer)
 		w->state = WIRE_START;
 	else if (w->lengths + w->codings > 1)
-		return refuse(w, 400,
+		return wire_refuse(w, 400,
 		    "more than one Content-Length or Transfer-Encoding");
 	else if (w->codings && w->minor == 0)
-		return refuse(w, 400, "HTTP/1.0 has no Transfer-Encoding");
+		return wire_refuse(w, 400, "HTTP/1.0 has no Transfer-Encoding");
 	else if (w->hosts > 1 || (w->hosts == 0 && w->minor > 0))
-		return refuse(w, 400, "one Host header is needed");
+		return wire_refuse(w, 400, "one Host header is needed");
 	else if (w->codings)
 		w->state = WIRE_SIZE;
 	else
@@ -365,21 +365,18 @@ on_head_lf(struct wire *w, unsigned char c)
 static enum verdict
 on_size(struct wire *w, unsigned char c)
 {
-	unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0')
-			 : (c | 0x20) >= 'a' && (c | 0x20) <= 'f'
-			     ? (unsigned)((c | 0x20) - 'a' + 10)
-			     : 16;
+	int digit = str_hex_digit((char)c);
 
-	if (digit < 16) {
+	if (digit >= 0) {
 		if (w->n == 0)
 			w->left = w->cost = 0;
 		if (++w->n > 8)
-			return refuse(w, 413, "a chunk is too large");
-		w->left = w->left * 16 + digit;
+			return wire_refuse(w, 413, "a chunk is too large");
+		w->left = w->left * 16 + (unsigned)digit;
 		return DROP;
 	}
-	if (w->n == 0 || (c != '\r' && c != ';' && !is_blank(c)))
-		return refuse(w, 400, "a chunk's size is no number");
+	if (w->n == 0 || (c != '\r' && c != ';' && !wire_blank(c)))
+		return wire_refuse(w, 400, "a chunk's size is no number");
 	w->state = c == '\r' ? WIRE_SIZE_LF : WIRE_EXTENSION;
 	return DROP;
 }
@@ -392,10 +389,10 @@ on_extension(struct wire *w, unsigned char c)
 		return DROP;
 	}
 	if ((c < ' ' && c != '\t') || c == 0x7f)
-		return refuse(
+		return wire_refuse(
 		    w, 400, "a chunk's line has a byte that no line has");
 	if (too_dear(w, 1))
-		return refuse(w, 431, "a chunk's extension is too long");
+		return wire_refuse(w, 431, "a chunk's extension is too long");
 	return DROP;
 }
 
@@ -414,7 +411,7 @@ static enum verdict
 on_data_cr(struct wire *w, unsigned char c)
 {
 	if (c != '\r')
-		return refuse(w, 400, "a chunk must end with CRLF");
+		return wire_refuse(w, 400, "a chunk must end with CRLF");
 	w->state = WIRE_DATA_LF;
 	return KEEP;
 }

@@ -20,7 +20,7 @@
  * THE TAIL. At the first byte that is wrong the automaton is STOPPED: nothing
  * behind it is ever read. libmicrohttpd is given a few bytes instead that end
  * the head or the body in a well-formed way, so that the request gets to
- * request.c, which asks wire_bad() and answers like any other error.
+ * conn_request.c, which asks wire_bad() and answers like any other error.
  *
  * What libmicrohttpd need not see it does not get: blanks behind a coding, empty
  * lines between requests, extensions of chunks, trailers. A chunk's size is

@@ -5,7 +5,7 @@
  * for all of its libraries (the ELF rule by which allocators are replaced). They
  * do what the others do, and for a socket of the server more.
  *
- * request.c refuses a request whose bytes did not come through here, so a
+ * conn_request.c refuses a request whose bytes did not come through here, so a
  * libmicrohttpd that reads in another way serves nothing, rather than unseen.
  */
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-#include "base/limits.h"
+#include "http/server/limits.h"
 #include "http/server/wire.h"
 
 /* By the number of the socket. A slot is set and cleared by the http thread that

@@ -1,8 +1,8 @@
 #include "http/server/wire.h"
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "http/server/limits.h"
 
 #define GET_  "GET / HTTP/1.1\r\nHost: a\r\n"
 #define POST_ "POST /p HTTP/1.1\r\nHost: a\r\n"

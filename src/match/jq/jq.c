@@ -8,12 +8,14 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cage/proc.h"
 #include "match/jq/jq_child.h"
 #include "match/jq/jq_scan.h"
 #include "match/jq/jq_wire.h"
 #include "match/jq/plain.h"
+#include "match/limits.h"
 #include "seal/digest.h"
 
 #define PARSE_MAX (64 * MIB) /* the tree of one event of some MiB */
@@ -34,8 +36,7 @@ struct program {
 		size_t n;
 		unsigned char digest[DIGEST_LEN];
 	} overran; /* the last input that it overran on */
-	size_t n;
-	char *text;
+	struct str text;
 };
 
 struct jq {
@@ -61,27 +62,27 @@ struct chunk {
 	size_t n, bytes;
 };
 
-int
-jq_new(const char *self_exe, struct jq **ret, struct err *e)
+struct jq *
+jq_new(const char *self_exe)
 {
-	struct jq *j = calloc(1, sizeof(*j));
+	struct jq *j = mem_get(sizeof(*j));
 
-	if (j) {
-		j->proc.kind = &JQ_CHILD;
-		j->proc.exe = self_exe;
-		j->first_free = NO_ID;
-		j->request = BUF(JQ_REQUEST_MAX);
-		j->answer = BUF(JQ_ANSWER_MAX);
-		j->by_text = map_new(JQ_PROGRAMS_MAX);
-		j->scratch = arena_new(PARSE_MAX);
-		j->whys = arena_new(WHYS_MAX);
-	}
-	if (!j || !j->by_text || !j->scratch || !j->whys) {
-		jq_free(j);
-		return err_set(e, ERR_NOMEM, "no memory for jq programs");
-	}
-	*ret = j;
-	return OK;
+	j->proc.kind = &JQ_CHILD;
+	j->proc.exe = self_exe;
+	j->first_free = NO_ID;
+	j->request = BUF(JQ_REQUEST_MAX);
+	j->answer = BUF(JQ_ANSWER_MAX);
+	j->by_text = map_new(JQ_PROGRAMS_MAX);
+	j->scratch = arena_new(PARSE_MAX);
+	j->whys = arena_new(WHYS_MAX);
+	return j;
+}
+
+static void
+free_program(struct program *p)
+{
+	free(p->plain);
+	free((void *)(uintptr_t)p->text.p);
 }
 
 void
@@ -91,8 +92,7 @@ jq_free(struct jq *j)
 		return;
 	proc_stop(&j->proc);
 	for (size_t i = 0; i < j->n; i++) {
-		plain_free(j->programs[i]->plain);
-		free(j->programs[i]->text);
+		free_program(j->programs[i]);
 		free(j->programs[i]);
 	}
 	free(j->programs);
@@ -117,12 +117,11 @@ get(const struct jq *j, int id)
 	return j->programs[id];
 }
 
-/* One with an id and nothing else. NULL: no memory, or too many. */
+/* One with an id and nothing else. NULL: too many. */
 static struct program *
 new_program(struct jq *j)
 {
-	struct program *p, **wide;
-	size_t cap = j->cap ? 2 * j->cap : 16;
+	struct program *p;
 
 	if (j->first_free != NO_ID) {
 		p = j->programs[j->first_free];
@@ -131,28 +130,12 @@ new_program(struct jq *j)
 	}
 	if (j->n == JQ_PROGRAMS_MAX)
 		return NULL;
-	if (j->n == j->cap) {
-		wide = realloc(j->programs, cap * sizeof(struct program *));
-		if (!wide)
-			return NULL;
-		j->programs = wide;
-		j->cap = cap;
-	}
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
+	j->programs =
+	    mem_more(j->programs, &j->cap, j->n, sizeof(struct program *));
+	p = mem_get(sizeof(*p));
 	p->id = (int)j->n;
 	j->programs[j->n++] = p;
 	return p;
-}
-
-static void
-free_program(struct jq *j, struct program *p)
-{
-	plain_free(p->plain);
-	free(p->text);
-	*p = (struct program){.id = p->id, .next_free = j->first_free};
-	j->first_free = p->id;
 }
 
 int
@@ -168,16 +151,9 @@ jq_program(struct jq *j, struct str program, int *ret_id, struct err *e)
 		if (!p)
 			return err_set(e, ERR_LIMIT,
 			    "there are %zu jq programs already", j->n);
-		p->text = strndup(program.p, program.n);
-		p->n = program.n;
-		p->plain = plain_parse(program);
-		rc = p->text ? map_put(j->by_text, (struct str){p->text, p->n},
-				   p, NULL, e)
-			     : err_set(e, ERR_NOMEM, "no memory for a program");
-		if (rc < 0) {
-			free_program(j, p);
-			return rc;
-		}
+		p->text = (struct str){mem_z(program), program.n};
+		p->plain = plain_parse(p->text);
+		map_set(j->by_text, p->text, p);
 	}
 	p->refs++;
 	*ret_id = p->id;
@@ -212,8 +188,10 @@ jq_forget(struct jq *j, int id)
 	if (--p->refs > 0)
 		return;
 	leave_child(j, p);
-	(void)map_take(j->by_text, (struct str){p->text, p->n});
-	free_program(j, p);
+	(void)map_take(j->by_text, p->text);
+	free_program(p);
+	*p = (struct program){.id = p->id, .next_free = j->first_free};
+	j->first_free = p->id;
 }
 
 /* So many items may share a program and an event that each of them can't be
@@ -255,7 +233,7 @@ ask(struct jq *j, struct err *e)
 	if (j->request.failed) {
 		/* It would not know the programs that we think it has. */
 		proc_stop(&j->proc);
-		rc = err_set(e, ERR_NOMEM, "no memory for a request to jq");
+		rc = err_set(e, ERR_LIMIT, "too much for one request to jq");
 	} else {
 		rc = proc_ask(&j->proc, buf_str(&j->request), &j->answer, e);
 	}
@@ -287,7 +265,7 @@ enter_child(struct jq *j, struct program *p)
 		return;
 	if (j->in_child == JQ_COMPILED_MAX)
 		make_room(j);
-	put(j, JQ_OP_PROGRAM, p->id, (struct str){p->text, p->n});
+	put(j, JQ_OP_PROGRAM, p->id, p->text);
 	p->life = j->proc.life;
 	j->in_child++;
 }
@@ -343,8 +321,6 @@ attempt(
 			said->why = said->verdict == JQ_ERROR
 					? arena_dup(j->whys, why)
 					: STR_EMPTY;
-		if (rc == OK && !said->why.p)
-			said->why = STR("it raised an error");
 	}
 	return rc;
 }
@@ -403,8 +379,6 @@ tree_of(struct jq *j, const struct jq_item *it)
 {
 	struct err e;
 
-	if (it->tree)
-		return it->tree;
 	if (it->input.p == j->parsed.p && it->input.n == j->parsed.n)
 		return j->tree;
 	arena_reset(j->scratch);
@@ -444,7 +418,8 @@ add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 	if (c->n == JQ_CHUNK_MAX || c->bytes + bytes > JQ_CHUNK_BYTES)
 		rc = flush(j, c, e);
 	c->at[c->n++] = i;
-	if (c->n == 1 || c->items[i].input.p != c->items[i - 1].input.p)
+	if (c->n == 1 ||
+	    c->items[i].input.p != c->items[c->at[c->n - 2]].input.p)
 		c->bytes += bytes;
 	return rc;
 }
@@ -526,10 +501,7 @@ jq_render(struct jq *j, int program, struct str input, struct arena *a,
 	if (v != JQ_TRUE)
 		return err_set(
 		    e, ERR_INVALID, "the template failed: %.*s", STR_ARG(text));
-	text = arena_dup(a, text);
-	if (!text.p)
-		return err_set(e, ERR_NOMEM, "no memory for a body");
-	*ret = text;
+	*ret = arena_dup(a, text);
 	return OK;
 }
 
@@ -577,6 +549,6 @@ jq_check(struct jq *j, struct str program, struct err *e)
 	} else if (rc == OK && !plain && v != JQ_TRUE) {
 		rc = refuse(text, e);
 	}
-	plain_free(plain);
+	free(plain);
 	return rc;
 }

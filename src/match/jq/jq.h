@@ -35,7 +35,6 @@
 
 struct arena;
 struct jq;
-struct json;
 
 enum jq_verdict {
 	JQ_FALSE,
@@ -51,13 +50,12 @@ struct jq_said {
 
 struct jq_item {
 	int program;
-	struct str input;        /* JSON; equal ones in a row are sent once */
-	const struct json *tree; /* the same, parsed; NULL: parse if needed */
+	struct str input; /* JSON; equal ones in a row are sent once */
 };
 
 /* self_exe is "/proc/self/exe": this binary, which must call
  * cage_main() with JQ_CHILD (jq_child.h). It must live as long. */
-int jq_new(const char *self_exe, struct jq **ret, struct err *e) MUST_CHECK;
+struct jq *jq_new(const char *self_exe);
 void jq_free(struct jq *j);
 
 /* Can this be saved? ERR_INVALID with the place of the fault. */

@@ -4,10 +4,12 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cage/cage.h"
 #include "match/jq/jq.h"
 #include "match/jq/jq_wire.h"
+#include "match/limits.h"
 
 struct program {
 	char *text;   /* NULL: dropped */
@@ -91,17 +93,9 @@ get_program(struct jq_run *r, int32_t id)
 {
 	size_t cap = r->cap;
 
-	while (cap <= (size_t)id)
-		cap = cap ? 2 * cap : 64;
-	if (cap > r->cap) {
-		r->programs =
-		    realloc(r->programs, cap * sizeof(struct program));
-		if (!r->programs)
-			cage_leave(1);
-		memset(r->programs + r->cap, 0,
-		    (cap - r->cap) * sizeof(struct program));
-		r->cap = cap;
-	}
+	r->programs =
+	    mem_more(r->programs, &r->cap, (size_t)id, sizeof(struct program));
+	memset(r->programs + cap, 0, (r->cap - cap) * sizeof(struct program));
 	return &r->programs[id];
 }
 
@@ -114,23 +108,13 @@ drop(struct program *p)
 	*p = (struct program){.text = NULL};
 }
 
-static char *
-dup_z(struct str s)
-{
-	char *z = strndup(s.p, s.n);
-
-	if (!z)
-		cage_leave(1); /* no program's fault */
-	return z;
-}
-
 static void
 set_program(struct jq_run *r, int32_t id, struct str text)
 {
 	struct program *p = get_program(r, id);
 
 	drop(p);
-	p->text = dup_z(text);
+	p->text = mem_z(text);
 }
 
 /* False: it is answered already. */
@@ -210,7 +194,7 @@ run(struct jq_run *r, struct program *p, bool render)
 static void
 check(struct jq_run *r, struct str text)
 {
-	char *z = dup_z(text);
+	char *z = mem_z(text);
 	jq_state *jq = compile(r, z);
 
 	if (jq) {
@@ -283,10 +267,8 @@ warm(struct jq_run *r)
 struct jq_run *
 jq_run_new(void)
 {
-	struct jq_run *r = calloc(1, sizeof(*r));
+	struct jq_run *r = mem_get(sizeof(*r));
 
-	if (!r)
-		return NULL;
 	r->input = jv_invalid();
 	r->answer = BUF(JQ_ANSWER_MAX);
 	if (warm(r))

@@ -1,7 +1,7 @@
 #include "match/jq/jq_scan.h"
 
-#include "base/limits.h"
 #include "base/str.h"
+#include "match/limits.h"
 
 /* Variables are written with their dollar. */
 static const char *const REFUSED[] = {
@@ -50,16 +50,10 @@ wrong(const struct scan *s, size_t at, struct err *e, const char *what,
 	    column, STR_ARG(name), what);
 }
 
-static bool
-begins_word(char c)
+bool
+jq_scan_begins(char c)
 {
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
-}
-
-static bool
-in_word(char c)
-{
-	return begins_word(c) || (c >= '0' && c <= '9');
+	return str_is_letter(c) || c == '_';
 }
 
 static char
@@ -73,7 +67,7 @@ word(struct scan *s)
 {
 	struct str w = {s->all.p + s->at, 0};
 
-	while (in_word(peek(s, 0))) {
+	while (jq_scan_begins(peek(s, 0)) || str_is_digit(peek(s, 0))) {
 		s->at++;
 		w.n++;
 	}
@@ -146,10 +140,10 @@ token(struct scan *s, struct err *e)
 {
 	char c = peek(s, 0);
 
-	if (begins_word(c))
+	if (jq_scan_begins(c))
 		return name(s, e);
 	s->at++;
-	if (c == ' ' || c == '\t' || c == '\r' || c == '\n')
+	if (str_is_blank(c))
 		return OK;
 	if (c == '#') {
 		while (s->at < s->all.n && s->all.p[s->at] != '\n')
@@ -159,7 +153,7 @@ token(struct scan *s, struct err *e)
 	if (c == '"')
 		return string(s, e);
 	s->last = c;
-	if ((c == '.' || c == '@') && begins_word(peek(s, 0))) {
+	if ((c == '.' || c == '@') && jq_scan_begins(peek(s, 0))) {
 		(void)word(s);
 		s->last = WORD;
 	}

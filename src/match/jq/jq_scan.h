@@ -17,4 +17,6 @@
 /* ERR_INVALID with the line and column; ERR_LIMIT when it is too long. */
 int jq_scan(struct str program, struct err *e) MUST_CHECK;
 
+bool jq_scan_begins(char c); /* a name */
+
 #endif

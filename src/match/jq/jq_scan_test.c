@@ -1,7 +1,7 @@
 #include "match/jq/jq_scan.h"
 
-#include "base/limits.h"
 #include "base/test.h"
+#include "match/limits.h"
 
 static void
 scans(void **state)

@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/test.h"
+#include "cage/limits.h"
 #include "match/jq/jq_child.h"
+#include "match/limits.h"
 
 #define EVENT                                                                  \
 	"{\"eventId\":\"e-1\",\"n\":5,\"s\":\"x\",\"l\":[1,2,3],\"o\":{\"k\":true},\"z\":null}"
@@ -22,11 +24,10 @@ static struct arena *arena;
 static int
 set_up(void **state)
 {
-	struct err e;
-
 	(void)state;
 	arena = arena_new(16 * MIB);
-	return arena && jq_new(SELF, &j, &e) == OK ? 0 : -1;
+	j = jq_new(SELF);
+	return 0;
 }
 
 static int
@@ -378,7 +379,7 @@ backs_off(void **state)
 	(void)state;
 	for (size_t k = 0; k < COUNT_OF(EXES); k++) {
 		jq_free(broken);
-		assert_int_equal(jq_new(EXES[k], &broken, &e), OK);
+		broken = jq_new(EXES[k]);
 		for (int i = 0; i < CAGE_DEATHS_FREE + 3; i++) {
 			assert_int_equal(
 			    jq_check(broken, STR("1 + 1"), &e), ERR_AWAY);
@@ -486,7 +487,6 @@ ends(void **state)
 {
 	struct timespec ms = {.tv_nsec = 1000000};
 	int worker, tries = 0;
-	struct err e;
 
 	(void)state;
 	assert_int_equal(filter(program(".n + 1"), EVENT), JQ_TRUE);
@@ -495,7 +495,7 @@ ends(void **state)
 	while (kill(worker, 0) == 0 && tries++ < 2000)
 		(void)nanosleep(&ms, NULL);
 	assert_true(tries < 2000);
-	assert_int_equal(jq_new(SELF, &j, &e), OK);
+	j = jq_new(SELF);
 }
 
 static void

@@ -9,7 +9,7 @@
 #define MATCH_JQ_JQ_WIRE_H
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "match/limits.h"
 
 enum jq_op {
 	JQ_OP_PROGRAM, /* the text of program `id`; compiled when it is run */

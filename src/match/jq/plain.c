@@ -1,11 +1,16 @@
 #include "match/jq/plain.h"
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "match/jq/jq_scan.h"
+#include "match/limits.h"
 
 enum kind { FIELD, CONSTANT, COMPARE, NOT, AND, OR };
-enum compare { EQ, NE, LT, LE, GT, GE };
+/* How a field may stand to a constant. */
+enum { LESS = 1, EQUAL = 2, MORE = 4 };
 
 struct constant {
 	enum json_type type;
@@ -15,7 +20,7 @@ struct constant {
 
 struct node {
 	enum kind kind;
-	enum compare op;
+	unsigned when;   /* COMPARE: it holds */
 	struct str path; /* FIELD: "a.b.c" */
 	struct constant c;
 	const struct node *left, *right;
@@ -23,16 +28,16 @@ struct node {
 
 struct plain {
 	const struct node *root;
-	char *text; /* the program, which paths and strings lie in */
 	struct node nodes[];
 };
 
 /* Reading. All functions return NULL for what is not of our kind. */
 struct reader {
+	struct arena *scratch;
 	struct str rest;
 	unsigned deep;
+	struct node *nodes;
 	size_t n;
-	struct node nodes[PLAIN_NODES_MAX];
 };
 
 static struct node *pipe_of(struct reader *r);
@@ -40,8 +45,7 @@ static struct node *pipe_of(struct reader *r);
 static void
 blanks(struct reader *r)
 {
-	while (r->rest.n > 0 && strchr(" \t\r\n", r->rest.p[0]) &&
-	       r->rest.p[0] != '\0')
+	while (r->rest.n > 0 && str_is_blank(r->rest.p[0]))
 		r->rest = str_from(r->rest, 1);
 }
 
@@ -51,24 +55,12 @@ peek(const struct reader *r)
 	return r->rest.n > 0 ? r->rest.p[0] : '\0';
 }
 
-static bool
-begins_word(char c)
-{
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
-}
-
-static bool
-digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static size_t
 word_length(struct str s)
 {
 	size_t n = 0;
 
-	while (n < s.n && (begins_word(s.p[n]) || digit(s.p[n])))
+	while (n < s.n && (jq_scan_begins(s.p[n]) || str_is_digit(s.p[n])))
 		n++;
 	return n;
 }
@@ -82,7 +74,7 @@ eat(struct reader *r, const char *sign)
 	blanks(r);
 	if (!str_starts(r->rest, s))
 		return false;
-	if (begins_word(sign[0]) && word_length(r->rest) != s.n)
+	if (jq_scan_begins(sign[0]) && word_length(r->rest) != s.n)
 		return false;
 	r->rest = str_from(r->rest, s.n);
 	return true;
@@ -124,11 +116,11 @@ field(struct reader *r)
 	for (;;) {
 		size_t word = word_length(str_from(path, at));
 
-		if (word == 0 || digit(path.p[at]))
+		if (word == 0 || str_is_digit(path.p[at]))
 			return NULL;
 		at += word;
 		if (at + 1 >= path.n || path.p[at] != '.' ||
-		    !begins_word(path.p[at + 1]))
+		    !jq_scan_begins(path.p[at + 1]))
 			break;
 		at++;
 	}
@@ -139,95 +131,42 @@ field(struct reader *r)
 	return n;
 }
 
-/* No escapes: those are jq's business. */
-static struct node *
-string(struct reader *r)
-{
-	struct str s = str_from(r->rest, 1);
-	struct node *n;
-	size_t at = 0;
-
-	while (at < s.n && s.p[at] != '"') {
-		if (s.p[at] == '\\' || (unsigned char)s.p[at] < 0x20)
-			return NULL;
-		at++;
-	}
-	if (at == s.n)
-		return NULL;
-	n = node(r, CONSTANT);
-	if (n)
-		n->c =
-		    (struct constant){.type = JSON_STRING, .text = {s.p, at}};
-	r->rest = str_from(s, at + 1);
-	return n;
-}
-
+/* How far a constant goes: a string, or all that a number or word may have. */
 static size_t
-digits(struct str s, size_t at)
+constant_length(struct str s)
 {
-	while (at < s.n && digit(s.p[at]))
-		at++;
-	return at;
-}
+	size_t n = 1;
 
-/* As JSON writes them, up to a length. */
-static struct node *
-number(struct reader *r)
-{
-	char z[64];
-	struct str s = r->rest;
-	size_t sign = peek(r) == '-', at = digits(s, sign), part;
-	struct node *n;
-
-	if (at == sign || (s.p[sign] == '0' && at > sign + 1))
-		return NULL;
-	if (at < s.n && s.p[at] == '.') {
-		part = digits(s, at + 1);
-		if (part == at + 1)
-			return NULL;
-		at = part;
+	if (s.p[0] == '"') {
+		while (n < s.n && s.p[n] != '"')
+			n++;
+		return n < s.n ? n + 1 : n;
 	}
-	if (at < s.n && (s.p[at] | 0x20) == 'e') {
-		part = at + 1;
-		if (part < s.n && (s.p[part] == '+' || s.p[part] == '-'))
-			part++;
-		at = digits(s, part);
-		if (at == part)
-			return NULL;
-	}
-	if (at < s.n && (begins_word(s.p[at]) || s.p[at] == '.'))
-		return NULL;
-	if (at >= sizeof(z))
-		return NULL;
-	memcpy(z, s.p, at);
-	z[at] = '\0';
-	n = node(r, CONSTANT);
-	if (n)
-		n->c = (struct constant){
-		    .type = JSON_NUMBER, .number = strtod(z, NULL)};
-	r->rest = str_from(s, at);
+	while (n < s.n && (jq_scan_begins(s.p[n]) || str_is_digit(s.p[n]) ||
+			      strchr("+-.", s.p[n])))
+		n++;
 	return n;
 }
 
+/* As JSON writes them, but for strings with escapes: those are jq's business,
+ * which knows others. */
 static struct node *
-word(struct reader *r)
+constant(struct reader *r)
 {
-	static const struct {
-		const char *name;
-		enum json_type type;
-	} WORDS[] = {
-	    {"null", JSON_NULL}, {"true", JSON_TRUE}, {"false", JSON_FALSE}};
+	struct str s = {r->rest.p, constant_length(r->rest)};
+	struct json *j;
 	struct node *n;
+	struct err e;
 
-	for (size_t i = 0; i < COUNT_OF(WORDS); i++) {
-		if (!eat(r, WORDS[i].name))
-			continue;
-		n = node(r, CONSTANT);
-		if (n)
-			n->c.type = WORDS[i].type;
-		return n;
-	}
-	return NULL;
+	if (str_has(s, '\\') || json_parse(r->scratch, s, &j, &e) < 0)
+		return NULL;
+	n = node(r, CONSTANT);
+	if (n)
+		n->c = (struct constant){.type = j->type, .text = j->text};
+	if (n && j->type == JSON_NUMBER)
+		n->c.number = strtod(arena_z(r->scratch, s), NULL);
+	r->rest = str_from(r->rest, s.n);
+	return n;
 }
 
 static struct node *
@@ -239,40 +178,43 @@ operand(struct reader *r)
 	c = peek(r);
 	if (c == '.')
 		return field(r);
-	if (c == '"')
-		return string(r);
-	if (c == '-' || digit(c))
-		return number(r);
-	return begins_word(c) ? word(r) : NULL;
+	return c == '"' || c == '-' || str_is_digit(c) || jq_scan_begins(c)
+		   ? constant(r)
+		   : NULL;
 }
 
-static bool
-comparator(struct reader *r, enum compare *ret)
+/* 0: none is next. */
+static unsigned
+comparator(struct reader *r)
 {
 	static const struct {
 		const char *sign;
-		enum compare op;
-	} SIGNS[] = {{"==", EQ}, {"!=", NE}, {"<=", LE}, {">=", GE}, {"<", LT},
-	    {">", GT}};
+		unsigned when;
+	} SIGNS[] = {{"==", EQUAL}, {"!=", LESS | MORE}, {"<=", LESS | EQUAL},
+	    {">=", MORE | EQUAL}, {"<", LESS}, {">", MORE}};
 
 	for (size_t i = 0; i < COUNT_OF(SIGNS); i++)
-		if (eat(r, SIGNS[i].sign)) {
-			*ret = SIGNS[i].op;
-			return true;
-		}
-	return false;
+		if (eat(r, SIGNS[i].sign))
+			return SIGNS[i].when;
+	return 0;
+}
+
+/* As it is when the sides change places. */
+static unsigned
+turned(unsigned when)
+{
+	return (when & EQUAL) | (when & LESS ? MORE : 0) |
+	       (when & MORE ? LESS : 0);
 }
 
 /* A field against a constant, in either order; or one of them alone. */
 static struct node *
 comparison(struct reader *r)
 {
-	static const enum compare TURNED[] = {
-	    [EQ] = EQ, [NE] = NE, [LT] = GT, [LE] = GE, [GT] = LT, [GE] = LE};
 	struct node *left = operand(r), *right, *n;
-	enum compare op;
+	unsigned when = left ? comparator(r) : 0;
 
-	if (!left || !comparator(r, &op))
+	if (when == 0)
 		return left;
 	right = operand(r);
 	if (!right || right->kind == left->kind)
@@ -282,7 +224,7 @@ comparison(struct reader *r)
 	else
 		n = join(r, COMPARE, right, left);
 	if (n)
-		n->op = left->kind == FIELD ? op : TURNED[op];
+		n->when = left->kind == FIELD ? when : turned(when);
 	return n;
 }
 
@@ -334,60 +276,38 @@ pipe_of(struct reader *r)
 	return n;
 }
 
-/* From what was read, and lies on the stack and in the caller's text, to what
- * stays. */
-static struct plain *
-pack(const struct reader *r, const struct node *root, struct str program)
+/* The root; NULL: not all of it is of our kind. */
+static const struct node *
+read_all(struct reader *r, struct str program, struct node *nodes)
 {
-	struct plain *p = malloc(sizeof(*p) + r->n * sizeof(struct node));
-	char *text = malloc(program.n);
+	const struct node *root;
 
-	if (!p || !text) {
-		free(p);
-		free(text);
-		return NULL;
-	}
-	memcpy(text, program.p, program.n);
-	p->text = text;
-	p->root = p->nodes + (root - r->nodes);
-	for (size_t i = 0; i < r->n; i++) {
-		struct node *n = &p->nodes[i];
-
-		*n = r->nodes[i];
-		if (n->left)
-			n->left = p->nodes + (n->left - r->nodes);
-		if (n->right)
-			n->right = p->nodes + (n->right - r->nodes);
-		if (n->path.p)
-			n->path.p = text + (n->path.p - program.p);
-		if (n->c.text.p)
-			n->c.text.p = text + (n->c.text.p - program.p);
-	}
-	return p;
+	r->rest = program;
+	r->deep = 0;
+	r->nodes = nodes;
+	r->n = 0;
+	root = pipe_of(r);
+	blanks(r);
+	return r->rest.n == 0 ? root : NULL;
 }
 
 struct plain *
 plain_parse(struct str program)
 {
-	UNINIT struct reader r;
-	const struct node *root;
+	UNINIT struct node nodes[PLAIN_NODES_MAX];
+	struct reader r;
+	struct plain *p = NULL;
 
 	if (program.n > PLAIN_TEXT_MAX || str_utf8_bad(program) < program.n)
 		return NULL;
-	r.rest = program;
-	r.deep = 0;
-	r.n = 0;
-	root = pipe_of(&r);
-	blanks(&r);
-	return root && r.rest.n == 0 ? pack(&r, root, program) : NULL;
-}
-
-void
-plain_free(struct plain *p)
-{
-	if (p)
-		free(p->text);
-	free(p);
+	r.scratch = arena_new(64 * KIB);
+	/* Twice: to know how many nodes it has, and into so many. */
+	if (read_all(&r, program, nodes)) {
+		p = mem_get(sizeof(*p) + r.n * sizeof(struct node));
+		p->root = read_all(&r, program, p->nodes);
+	}
+	arena_free(r.scratch);
+	return p;
 }
 
 /* Running. A field that is absent is null: no value, as is null's field. */
@@ -413,40 +333,25 @@ _Static_assert(JSON_NULL < JSON_FALSE && JSON_FALSE < JSON_TRUE &&
 		   JSON_STRING < JSON_ARRAY && JSON_ARRAY < JSON_OBJECT,
     "jq orders by type first");
 
-static int
+static unsigned
 order(const struct json *j, const struct constant *c)
 {
 	enum json_type type = j ? j->type : JSON_NULL;
 	double v;
 
 	if (type != c->type)
-		return type < c->type ? -1 : 1;
+		return type < c->type ? LESS : MORE;
 	if (type == JSON_NUMBER) {
 		/* A member of an object: behind it is a comma or a brace. */
 		v = strtod(j->raw.p, NULL);
-		return (v > c->number) - (v < c->number);
+		return v < c->number ? LESS : v > c->number ? MORE : EQUAL;
 	}
-	return type == JSON_STRING ? str_cmp(j->text, c->text) : 0;
-}
+	if (type == JSON_STRING) {
+		int cmp = str_cmp(j->text, c->text);
 
-static bool
-holds(enum compare op, int order)
-{
-	switch (op) {
-	case EQ:
-		return order == 0;
-	case NE:
-		return order != 0;
-	case LT:
-		return order < 0;
-	case LE:
-		return order <= 0;
-	case GT:
-		return order > 0;
-	case GE:
-		return order >= 0;
+		return cmp < 0 ? LESS : cmp > 0 ? MORE : EQUAL;
 	}
-	return false;
+	return EQUAL;
 }
 
 static enum jq_verdict
@@ -465,7 +370,7 @@ run(const struct node *n, const struct json *doc)
 	case COMPARE:
 		if (!find(doc, n->left->path, &j))
 			return JQ_ERROR;
-		return holds(n->op, order(j, &n->right->c));
+		return (n->when & order(j, &n->right->c)) != 0;
 	case NOT:
 	case AND:
 	case OR:

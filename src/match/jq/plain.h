@@ -11,7 +11,8 @@
  * boolean or an array is an error; numbers are compared as doubles. Whatever
  * is written in another way is not understood here, and left to jq.
  *
- * LIFE. A plain is the heap's, and is only read once it is made.
+ * LIFE. A plain is the heap's, is only read once it is made, and ends with
+ * free(). It borrows the program's text, which must live as long.
  */
 #ifndef MATCH_JQ_PLAIN_H
 #define MATCH_JQ_PLAIN_H
@@ -19,11 +20,11 @@
 #include "base/base.h"
 #include "match/jq/jq.h"
 
+struct json;
 struct plain;
 
-/* NULL when it is not of this kind (or when there is no memory). */
+/* NULL when it is not of this kind. */
 struct plain *plain_parse(struct str program);
-void plain_free(struct plain *p); /* NULL is fine */
 
 /* JQ_TRUE, JQ_FALSE or JQ_ERROR. */
 enum jq_verdict plain_run(const struct plain *p, const struct json *doc);

@@ -3,6 +3,7 @@
 #include "base/log/log.h"
 #include "base/str.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 /*

@@ -8,6 +8,7 @@
 #include "http/url.h"
 #include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 /* A lease outlives any one fetch, however time is scaled in tests. */

@@ -11,9 +11,11 @@
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "doc/caged.h"
+#include "doc/limits.h"
 #include "http/client/guard.h"
 #include "loop/thread.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "reader/websub.h"
 
 /* ---- jobs and notes ---- */

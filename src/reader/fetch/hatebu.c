@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "sql.h"
 
 #define DAY_US     (INT64_C(86400) * US_PER_S)

@@ -1,9 +1,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "reader/fetch/hatebu.h"
+#include "reader/limits.h"
 
 int64_t
 hatebu_pause_ms(int64_t failures)

@@ -2,9 +2,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "reader/limits.h"
 
 static void
 test_pauses(void **state)

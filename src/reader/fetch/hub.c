@@ -10,6 +10,7 @@
 #include "http/percent.h"
 #include "http/url.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "reader/websub.h"
 #include "seal/keyring.h"
 #include "sql.h"

@@ -12,6 +12,7 @@
 #include "http/client/guard.h"
 #include "http/url.h"
 #include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
 #include "reader/subs.h"
 #include "reader/typed.h"
 

@@ -1,8 +1,8 @@
 #include "reader/fetch/verdict.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/str.h"
+#include "reader/limits.h"
 
 const char *
 fetch_outcome_word(enum fetch_outcome o)

@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
+#include "http/server/limits.h"
 #include "sink/sink_driver.h"
 
 #define NAME_MAX_BYTES 64

@@ -3,7 +3,7 @@
 #include "base/conf/conf.h"
 #include "base/str.h"
 #include "base/test.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "sink/sink_driver.h"
 
 static const struct {

@@ -5,12 +5,15 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/preset.h"
 #include "contract/request.h"
-#include "contract/subscription.h"
+#include "contract/sub.h"
 #include "contract/verdict.h"
 #include "deliver/engine/detail.h"
+#include "deliver/limits.h"
 #include "http/client/client.h"
+#include "http/client/limits.h"
 
 static struct str
 without(struct arena *a, struct str s, struct str secret)
@@ -177,22 +180,23 @@ told_hub_error(struct arena *a, const struct sub_conf *c,
     const struct request_event *ev, const struct request_attempt *at,
     const struct outcome *o)
 {
-	struct str text = STR_EMPTY, trace = STR_EMPTY;
+	struct request_error said;
 	UNINIT struct log_line l;
 	size_t n;
 	char *mem;
 	struct err e;
 
-	if (request_log_error(a, c, ev, at, o, &text, &trace, &e) < 0 ||
-	    text.n == 0)
+	if (request_log_error(a, c, ev, at, o, &said, &e) < 0 ||
+	    said.line.n == 0)
 		return;
-	n = 2 * (text.n + trace.n) + sizeof(l.text); /* escaped once more */
+	/* escaped once more */
+	n = 2 * (said.line.n + said.trace.n) + sizeof(l.text);
 	mem = arena_try(a, n);
 	if (!mem)
 		return;
 	log_begin_long(&l, LOG_WARN, "error of a call", mem, n);
-	log_str(&l, "mt", text);
-	if (trace.n > 0)
-		log_str(&l, "traceId", trace);
+	log_str(&l, "mt", said.line);
+	if (said.trace.n > 0)
+		log_str(&l, "traceId", said.trace);
 	log_end(&l);
 }

@@ -1,6 +1,5 @@
 #include "sink/pull/pull.h"
 
-#include "base/limits.h"
 #include "base/log/metric.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -10,6 +9,8 @@
 #include "deliver/engine/letter.h"
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
+#include "http/server/limits.h"
 #include "sink/sink_driver.h"
 
 struct pulls {

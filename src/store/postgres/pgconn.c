@@ -4,9 +4,9 @@
 #include <poll.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
+#include "store/limits.h"
 #include "store/store_driver.h"
 
 /* Ours, unless the url says otherwise. */

@@ -11,7 +11,7 @@
 #include <libpq-fe.h>
 
 #include "base/buf.h"
-#include "base/limits.h"
+#include "store/limits.h"
 #include "store/store.h"
 
 struct pgparam {

@@ -21,10 +21,10 @@
 #include <assert.h>
 #include <endian.h>
 
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "store/postgres/pgconn.h"
 #include "store/postgres/pgparam.h"
 #include "store/store_driver.h"

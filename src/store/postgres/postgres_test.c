@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 #include "store/postgres/pgparam.h"
 
 struct bench {

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "base/limits.h"
+#include "store/limits.h"
 #include "store/store.h"
 
 /* The system's methods of a file, but for one. */

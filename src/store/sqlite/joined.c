@@ -3,7 +3,7 @@
 #include <sqlite3.h>
 
 #include "base/base.h"
-#include "base/limits.h"
+#include "store/limits.h"
 
 /* The system's own file lies behind it, in the same piece of memory. */
 struct joined {

@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
 #include "sql.h"
+#include "store/limits.h"
 #include "store/sqlite/copy.h"
 #include "store/sqlite/joined.h"
 #include "store/store_driver.h"

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/limits.h"
 
 static char body[64 * KIB];
 

@@ -1,1 +1,0 @@
--- Metadata has settings and an outbox (inbox.sql, outbox.sql), and nothing more.

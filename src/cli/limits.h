@@ -1,0 +1,20 @@
+/*
+ * limits.h - the bounds of the program and of its verbs.
+ */
+#ifndef CLI_LIMITS_H
+#define CLI_LIMITS_H
+
+#include "base/limits.h"
+#include "http/server/limits.h"
+
+/* What one verb of the command line may make. */
+#define CLI_ARENA_MAX  (64 * MIB)
+/* One answer of the server to a verb: a page of a list fits. */
+#define CLI_ANSWER_MAX (2 * PAGE_BYTES)
+#define CLI_LOOK_MEM   (64 * KIB) /* one answer about a replay */
+
+/* Files and sockets of the program itself, beside connections and calls to
+ * other servers: the store's, threads', children's, the log's. */
+#define FILES_OWN 256
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * limits.h - the bounds of an event, and of what the log takes at once.
+ */
+#ifndef EVENT_LIMITS_H
+#define EVENT_LIMITS_H
+
+#include "base/limits.h"
+
+/* Envelope. Names are indexed and shown; these fit a column and a screen. */
+#define EVENT_TYPE_MAX      128
+#define EVENT_KEY_MAX       512
+#define EVENT_SERVICE_MAX   128
+#define IDEMPOTENCY_KEY_MAX 255
+/* Each event is walked once for each mask that names its type. */
+#define MASK_RULES_MAX      256
+
+/* Group commit: how many entries and bytes one transaction takes. */
+#define COMMIT_BATCH_MAX       1024
+#define COMMIT_BYTES_MAX       (8 * MIB)
+/* What may wait for the committer; past it the answer is 503. */
+#define COMMIT_QUEUE_MAX       16384
+#define COMMIT_QUEUE_BYTES_MAX (64 * MIB)
+/* A batch whose commit's answer was lost is run again for so long. */
+#define COMMIT_RETRY_MS        3000
+
+/* Newest ids kept in memory before they are written sorted (event/ids/ids.h). */
+#define IDS_FRESH_MAX      131072
+#define IDS_SLICE_MIN      512 /* puts between two writings: they share pages */
+#define IDS_TIDY           1024 /* puts between two steps of merging */
+/* The filter before the written ones grows with the log, by about a byte an id:
+ * at 5 million it is 4 MiB, and one id in twenty is looked for in vain. Past
+ * the largest it is more. */
+#define IDS_BLOOM_MIN      (1 * MIB)
+#define IDS_BLOOM_MAX      (64 * MIB)
+#define IDS_BLOOM_STEP     16384 /* ids read into it by a commit */
+#define IDS_BLOOM_START_MS 1000  /* and at the start, for so long */
+/* Tenants that may use the same event id. */
+#define IDS_SAME_MAX       64
+
+/* Steps of retention (store/limits.h), after a large commit. */
+#define RETAIN_STEP_MAX  (2 * COMMIT_BATCH_MAX)
+/* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
+#define EVENT_STORED_MAX (16 * MIB)
+
+#endif

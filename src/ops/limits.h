@@ -1,0 +1,32 @@
+/*
+ * limits.h - the bounds of jobs: how often, and how much at once.
+ */
+#ifndef OPS_LIMITS_H
+#define OPS_LIMITS_H
+
+/* Values that one step of a rotation seals anew: some 5 ms. */
+#define RESEAL_STEP 200
+
+/* Old audit rows. */
+#define AUDIT_JOB_STEPS 20   /* of RETAIN_STEP, that one look begins */
+#define AUDIT_JOB_MS    1000 /* how often old rows are looked for */
+/* Alerts (ops/alerts.h). */
+#define ALERT_MS        5000 /* between two looks */
+#define ALERT_WINDOW_M  15   /* minutes that rates are taken over */
+#define ALERT_HOUR_M    60
+#define ALERT_SUBS_MAX  1000 /* subscriptions looked at in one look */
+#define ALERT_NEWS_MAX  64   /* alerts told by one look; the rest by the next */
+#define ALERT_LEAST     10   /* finished deliveries: fewer make no rate */
+#define ALERT_LATEST    32   /* newest attempts, to find three in a row */
+
+/* Ended subscriptions. */
+#define SUB_DROP_STEP 500  /* rows of one, a transaction */
+#define ENDED_JOB_MS  1000 /* between looks for ended ones */
+
+/* What goes by its age (ops/tidy.h). */
+#define TIDY_MS          1000    /* between looks */
+#define TIDY_REST_MAX_MS 3600000 /* after a pass that found all in order */
+#define TIDY_STEPS       20      /* of RETAIN_STEP rows, that one look begins */
+#define STAT_MINUTES     2880    /* two days by the minute, then by the hour */
+
+#endif
