@@ -13,8 +13,8 @@
  * call() begins one try and returns at once; its end is told by attempt_end()
  * (deliver/engine/attempt.h), once, from the same thread. A sink that *leases*
  * says attempt_handed() instead and tells the core later what came of it: the
- * terms of its subscriptions have core_sub.pull, and core.h, "Pulling", is its
- * contract.
+ * terms of its subscriptions have core_sub.pull, and its contract is "Pulling"
+ * in deliver/core/core.h.
  *
  * WHO KNOWS WHOM. contract < sink.h, sink_driver.h < the engine < the sinks.
  * The engine knows this table and no sink; a sink knows what the engine offers
