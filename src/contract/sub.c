@@ -216,6 +216,26 @@ program_check(struct sub_reader *r, struct str program, const char *at)
 		r->g.rc = k->program_check(k->arg, program, at, r->g.e);
 }
 
+bool
+sub_called(const struct sub_conf *s)
+{
+	return s->url.n > 0 && memmem(s->url.p, s->url.n, "://", 3) != NULL;
+}
+
+/* False: its URL is to be one of the web. */
+static bool
+taken_by_sink(struct sub_reader *r)
+{
+	const struct sub_rules *k = r->rules;
+	int rc = OK;
+
+	if (r->g.rc == OK && !sub_called(r->s) && k->sink_check)
+		rc = k->sink_check(k->arg, r->s, r->g.e);
+	if (rc < 0)
+		r->g.rc = rc;
+	return rc != OK;
+}
+
 /* All that concerns more than one member. */
 static void
 check_whole(struct sub_reader *r)
@@ -230,8 +250,7 @@ check_whole(struct sub_reader *r)
 		s->url = arena_dup(
 		    s->arena, str_of(r->rules->conf->webhooks_endpoint_root));
 	reading_need(g, s->url.n > 0, "", "url");
-	/* A consumer's is a name alone. */
-	if (s->managed.ack_wait_s == 0)
+	if (!taken_by_sink(r))
 		sub_url_check(r, s->url, "/url");
 	sub_auth_check(r);
 	sub_headers_check(r);
@@ -364,7 +383,7 @@ sub_read(struct str json, const struct sub_conf *old,
 	if (rules->managed)
 		s->managed = managed_copy(s->arena, rules->managed);
 	check_whole(&r);
-	if (r.g.rc == OK && old && s->managed.ack_wait_s == 0)
+	if (r.g.rc == OK && old && sub_called(s))
 		sub_kept_check(&r, &was);
 	return finish(&r, true, ret);
 }

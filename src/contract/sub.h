@@ -166,12 +166,18 @@ struct sub_rules {
 	/* The URL guard's rules that need no network; NULL: syntax alone. */
 	int (*url_check)(
 	    void *arg, struct str url, const char *at, struct err *e);
+	/* A URL without a host is a sink's of ours (sink/sink.h): 1 when one
+	 * takes it, 0: none does, < 0: it is wrong; NULL: there are none. */
+	int (*sink_check)(void *arg, const struct sub_conf *s, struct err *e);
 	/* Compiles a jq program ("/filter" or "/template"); NULL: not now. */
 	int (*program_check)(
 	    void *arg, struct str program, const char *at, struct err *e);
 	void *arg;
 	const struct sub_managed *managed; /* NULL: a user's own */
 };
+
+/* Its URL has a host: it is called over HTTP, and what is sent is signed. */
+bool sub_called(const struct sub_conf *s);
 
 /* As keyring_seal() and keyring_unseal(). */
 struct sub_seal {

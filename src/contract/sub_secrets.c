@@ -118,7 +118,7 @@ sub_secrets_arm(struct sub_conf *s, struct err *e)
 {
 	bool wanted = (s->preset->secret == PRESET_SECRET_STANDARD ||
 			  s->preset->secret == PRESET_SECRET_TEXT) &&
-		      s->managed.ack_wait_s == 0; /* nothing is signed */
+		      sub_called(s); /* else nothing is signed */
 	int rc = OK;
 
 	if (s->n_secrets == 0 && wanted)

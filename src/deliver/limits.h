@@ -22,8 +22,7 @@
 #define VERSIONS_MAX    65536
 /* Whole subscriptions kept in memory because they were sent to lately. */
 #define CONFS_MAX       4096
-#define CRASHES_MAX     3   /* of the process, with the same entry in flight */
-#define ATTEMPTS_SPARE  256 /* kept for the next ones */
+#define CRASHES_MAX     3 /* of the process, with the same entry in flight */
 #define ATTEMPT_MEM     (4 * MIB) /* all that one attempt may make */
 #define DETAIL_BODY     1000      /* characters of an answer that are kept */
 #define HIDE_LEAST      4         /* of a secret that is hidden in answers */
@@ -32,10 +31,6 @@
 #define DETAIL_MAX      (48 * KIB) /* JSON of an attempt, all of it escaped */
 #define DETAIL_ERROR    1000       /* … of what went wrong */
 #define ERROR_BODY      500        /* … of an answer in that */
-/* A node that delivers says so each second; see deliver/engine/deliver.h. */
-#define LEASE_US        ((int64_t)15 * 1000 * 1000)
-#define LEASE_RENEW_US  ((int64_t)1000 * 1000)
-#define LEASE_SEND_US   ((int64_t)3 * 1000 * 1000)
 /*
  * Dead letters of a health check, put back when it is good again: each so often
  * at most, so many at once, while no more than that wait; a check a minute.
@@ -69,7 +64,7 @@
 #define CHILD_OPEN_MAX    64     /* breakers open at once */
 #define CHILD_DROPS_MAX   100    /* audited one by one, in one commit */
 
-/* Pull consumers (deliver/engine/pull.c). Leases at once: below SUB_ITEMS_MAX, so that others can be read meanwhile. */
+/* Pull consumers (sink/pull/pull.h). Leases at once: below SUB_ITEMS_MAX, so that others can be read meanwhile. */
 #define CONSUMER_FLIGHT_MAX 800
 #define CONSUMER_SOON_US    (5 * (int64_t)1000 * 1000) /* "now" takes at most */
 /* Without a worker for so long, what waits for one leaves memory. */

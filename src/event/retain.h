@@ -11,7 +11,7 @@
  *
  * DELIVERIES. What has a row, or is a dead letter that waits, keeps its body in
  * `dead`, in the same transaction. A reader is not looked at: it jumps when it
- * is read (deliver/engine/lost.c).
+ * is read (deliver/engine/feeding.h).
  *
  * INVARIANTS
  *   1. Entries go in the order of seq. An id is unknown without its entry.

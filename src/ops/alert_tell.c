@@ -63,12 +63,8 @@ alert_entry(struct telling *t, size_t i, struct err *e)
 	if (x->sub > 0)
 		uuid_format(x->uid, id);
 	key = arena_dup(t->arena, str_of(id));
-	rc = b.failed || !key.p
-		 ? err_set(e, ERR_NOMEM, "no memory for an alert")
-		 : control_event(t->arena,
-		       dead ? "ops.delivery.dead" : "ops.alert",
-		       (struct uuid){{0}}, key, buf_str(&b), t->now_us,
-		       &t->entries[i], e);
+	rc = control_event(t->arena, dead ? "ops.delivery.dead" : "ops.alert",
+	    key, buf_str(&b), t->now_us, &t->entries[i], e);
 	buf_done(&b);
 	return rc;
 }

@@ -17,7 +17,7 @@
 #define LOOKS_MAX 64
 
 struct look {
-	struct deliver_ask ask;
+	struct ask_look ask;
 	struct list_op *op;
 	struct notice *notice;
 };
@@ -75,11 +75,11 @@ list_answer(struct req *r, struct err *e)
 static void
 looked(struct deliver_ask *q)
 {
-	struct look *l = MAIL_OF(q, struct look, ask);
+	struct look *l = MAIL_OF(q, struct look, ask.ask);
 	struct list_op *op = l->op;
 
 	if (q->err.code == OK)
-		notice_look(l->notice, &q->look);
+		notice_look(l->notice, &l->ask.look);
 	if (atomic_fetch_sub(&op->left, 1) == 1)
 		req_wake(op->r);
 }
@@ -101,14 +101,14 @@ list_look(struct req *r, struct err *e)
 
 		if (d->status == NOTICE_DELIVERED || d->status == NOTICE_FAILED)
 			continue;
-		*l = (struct look){.ask = {.kind = ASK_LOOK,
-				       .sub = d->sub,
-				       .seq = d->seq,
-				       .done = looked},
+		*l = (struct look){.ask = {.ask = {.kind = ASK_LOOK,
+					       .sub = d->sub,
+					       .done = looked},
+				       .seq = d->seq},
 		    .op = op,
 		    .notice = d};
 		(void)atomic_fetch_add(&op->left, 1);
-		if (!deliver_post(api->deliver, &l->ask))
+		if (!deliver_post(api->deliver, &l->ask.ask))
 			(void)atomic_fetch_sub(&op->left, 1);
 		n++;
 	}
@@ -157,7 +157,7 @@ struct retry_op {
 	struct req *r;
 	struct uuid id;
 	struct notice_again again;
-	struct deliver_ask ask;
+	struct ask_requeue ask;
 };
 
 static int
@@ -187,7 +187,8 @@ write_base(struct req *r, struct db *db, struct err *e)
 	    .target_type = STR("delivery"),
 	    .attempts = op->again.n,
 	};
-	int rc = history_anew(db, op->ask.seq, op->ask.sub, op->again.n, e);
+	int rc = history_anew(
+	    db, op->ask.decide.seq, op->ask.decide.ask.sub, op->again.n, e);
 
 	uuid_format(op->id, id);
 	row.delivery_id = str_of(id);
@@ -223,7 +224,7 @@ retry_ask(struct req *r, struct err *e)
 	if (r->rc < 0)
 		return api_said(r, e);
 	r->then = retry_write;
-	if (!api->deliver || !deliver_post(api->deliver, &op->ask))
+	if (!api->deliver || !deliver_post(api->deliver, &op->ask.decide.ask))
 		return err_set(e, ERR_AWAY, "this server does not deliver now");
 	return REQ_WAIT;
 }
@@ -251,16 +252,16 @@ api_webhooks_retry(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	op->r = r;
-	op->ask = (struct deliver_ask){
-	    .kind = ASK_REQUEUE,
-	    .sub = sub,
-	    .seq = seq,
+	op->ask = (struct ask_requeue){
+	    .decide.ask.kind = ASK_REQUEUE,
+	    .decide.ask.sub = sub,
+	    .decide.ask.done = retry_asked,
+	    .decide.ask.arg = op,
+	    .decide.seq = seq,
+	    .decide.who = api_actor(r),
 	    .okey = op->again.okey,
 	    .skey = op->again.skey,
 	    .n = op->again.n,
-	    .who = api_actor(r),
-	    .done = retry_asked,
-	    .arg = op,
 	};
 	r->ctx = op;
 	r->then = retry_ask;

@@ -12,12 +12,15 @@
 #include "deliver/engine/letter.h"
 #include "event/append.h"
 #include "event/envelope.h"
+#include "sink/pull/pull.h"
 #include "sql.h"
 
 /* Both kinds of requests. */
 struct work {
 	struct req *r;
-	struct deliver_ask ask;
+	uint32_t sub;
+	struct pull_fetch fetch;
+	struct pull_answers answers;
 	bool counted;             /* among the long polls */
 	const struct json *names; /* of the cursors, as they were given */
 	bool looked;
@@ -58,7 +61,7 @@ find(struct req *r, struct db *db, struct err *e)
 		rc = rows_next(rows, e);
 	if (rc > 0) {
 		sql_consumer_id_get(rows, &row);
-		w->ask.sub = (uint32_t)row.id;
+		w->sub = (uint32_t)row.id;
 		there = visible(r, row.tenants);
 	}
 	rows_close(rows);
@@ -120,12 +123,12 @@ failed(struct req *r, struct err *e)
 /* GET …/events ---------------------------------------------------------------- */
 
 static void
-show(const struct work *w, const struct deliver_got *g, struct buf *b)
+show(const struct work *w, const struct pull_got *g, struct buf *b)
 {
 	struct api *api = w->r->app;
 	struct delivery_cursor c = {
 	    .seq = g->seq,
-	    .sub = w->ask.sub,
+	    .sub = w->sub,
 	    .rep = (uint16_t)g->rep,
 	    .n = (uint32_t)g->n,
 	};
@@ -144,7 +147,7 @@ static int
 fetched(struct req *r, struct err *e)
 {
 	const struct work *w = r->ctx;
-	const struct deliver_fetch *f = &w->ask.fetch;
+	const struct pull_fetch *f = &w->fetch;
 
 	if (r->rc < 0)
 		return failed(r, e);
@@ -167,10 +170,15 @@ fetch(struct req *r, struct err *e)
 
 	if (r->rc < 0)
 		return api_said(r, e);
-	w->ask.kind = ASK_FETCH;
-	w->ask.behind = append_last_seq(api->append);
+	w->fetch.pull = (struct pull_ask){
+	    .ask = {.kind = ASK_SINK,
+		.sub = w->sub,
+		.behind = append_last_seq(api->append),
+		.anyway = true, /* who waits needs not wait for that first */
+		.patient = true},
+	    .what = PULL_FETCH};
 	r->then = fetched;
-	return api_ask(r, &w->ask, e);
+	return api_ask(r, &w->fetch.pull.ask, e);
 }
 
 static void
@@ -178,8 +186,8 @@ events_done(struct req *r)
 {
 	const struct work *w = r->ctx;
 
-	for (size_t i = 0; i < w->ask.fetch.n; i++)
-		letter_unref(w->ask.fetch.v[i].letter);
+	for (size_t i = 0; i < w->fetch.n; i++)
+		letter_unref(w->fetch.v[i].letter);
 	if (w->counted)
 		api_uncount_stream(r);
 }
@@ -203,11 +211,10 @@ api_consumers_events(struct req *r, struct db *db, struct err *e)
 		rc = req_query_int(r, "wait", 0, WAIT_MAX_S, 0, &wait_s, e);
 	if (rc < 0)
 		return rc;
-	w->ask.fetch.max = (size_t)max;
-	w->ask.fetch.wait_us = wait_s * US_PER_S;
-	w->ask.fetch.v =
-	    arena_array(r->arena, (size_t)max, sizeof(*w->ask.fetch.v));
-	if (!w->ask.fetch.v)
+	w->fetch.max = (size_t)max;
+	w->fetch.wait_us = wait_s * US_PER_S;
+	w->fetch.v = arena_array(r->arena, (size_t)max, sizeof(*w->fetch.v));
+	if (!w->fetch.v)
 		return err_set(e, ERR_NOMEM, "no memory for a request");
 	if (wait_s > 0) {
 		rc = api_count_stream(r, e);
@@ -228,15 +235,15 @@ look_up(struct req *r, struct db *db, struct err *e)
 	struct work *w = r->ctx;
 	int rc = OK;
 
-	for (size_t i = 0; rc >= 0 && i < w->ask.answers.n; i++) {
-		struct deliver_answer *a = &w->ask.answers.v[i];
+	for (size_t i = 0; rc >= 0 && i < w->answers.n; i++) {
+		struct pull_answer *a = &w->answers.v[i];
 		struct sql_consumer_settled_row row = {0};
 		struct rows *rows = NULL;
 
 		if (a->how != ANSWER_UNKNOWN)
 			continue;
-		rc = sql_consumer_settled(db, &rows, e, .seq = a->seq,
-		    .sub = w->ask.sub, .rep = a->rep);
+		rc = sql_consumer_settled(
+		    db, &rows, e, .seq = a->seq, .sub = w->sub, .rep = a->rep);
 		if (rc == OK)
 			rc = rows_next(rows, e);
 		if (rc > 0)
@@ -249,7 +256,7 @@ look_up(struct req *r, struct db *db, struct err *e)
 }
 
 static const char *
-word(const struct deliver_answers *a, enum answer_how how)
+word(const struct pull_answers *a, enum pull_answer_how how)
 {
 	static const char *const DID[] = {
 	    [ANSWER_ACK] = "acked",
@@ -271,7 +278,7 @@ static int
 answered(struct req *r, struct err *e)
 {
 	struct work *w = r->ctx;
-	const struct deliver_answers *a = &w->ask.answers;
+	const struct pull_answers *a = &w->answers;
 	const struct json *name = w->names->child;
 	bool unknown = false;
 
@@ -305,7 +312,7 @@ tell(struct req *r, struct err *e)
 {
 	struct api *api = r->app;
 	struct work *w = r->ctx;
-	struct deliver_answers *a = &w->ask.answers;
+	struct pull_answers *a = &w->answers;
 	size_t i = 0;
 
 	if (r->rc < 0)
@@ -313,24 +320,26 @@ tell(struct req *r, struct err *e)
 	for (const struct json *j = w->names->child; j; j = j->next, i++) {
 		struct delivery_cursor c = {0};
 		bool ours = delivery_cursor_open(&api->id_key, j->text, &c) &&
-			    c.sub == w->ask.sub;
+			    c.sub == w->sub;
 
-		a->v[i] = (struct deliver_answer){
+		a->v[i] = (struct pull_answer){
 		    .seq = c.seq,
 		    .rep = c.rep,
 		    .n = (int)c.n,
 		    .how = ours ? ANSWERED : ANSWER_NO_CURSOR,
 		};
 	}
-	w->ask.kind = ASK_ANSWER;
+	a->pull = (struct pull_ask){
+	    .ask = {.kind = ASK_SINK, .sub = w->sub, .patient = true},
+	    .what = PULL_ANSWER};
 	r->then = answered;
-	return api_ask(r, &w->ask, e);
+	return api_ask(r, &a->pull.ask, e);
 }
 
 static int
 read_cursors(struct work *w, const struct json *doc, struct err *e)
 {
-	struct deliver_answers *a = &w->ask.answers;
+	struct pull_answers *a = &w->answers;
 
 	w->names = json_get(doc, "cursors");
 	if (!json_is(w->names, JSON_ARRAY) || w->names->n < 1 ||
@@ -367,7 +376,7 @@ read_number(const struct json *doc, const char *name, const char *at,
 static int
 read_nack(struct work *w, const struct json *doc, struct err *e)
 {
-	struct deliver_answers *a = &w->ask.answers;
+	struct pull_answers *a = &w->answers;
 	const struct json *dead = json_get(doc, "dead");
 	int64_t delay_ms = -1;
 	int rc = read_number(
@@ -385,18 +394,18 @@ read_nack(struct work *w, const struct json *doc, struct err *e)
 }
 
 static int
-answer(struct req *r, enum answer_kind kind, const char *const *names,
+answer(struct req *r, enum pull_answer_kind kind, const char *const *names,
     struct err *e)
 {
 	struct work *w = begin(r, tell, e);
-	struct deliver_answers *a;
+	struct pull_answers *a;
 	struct json *doc = NULL;
 	int64_t seconds = -1;
 	int rc;
 
 	if (!w)
 		return e->code;
-	a = &w->ask.answers;
+	a = &w->answers;
 	a->kind = kind;
 	a->delay_us = -1;
 	rc = req_query_only(r, (const char *const[]){NULL}, e);

@@ -17,6 +17,7 @@
 #include "event/append.h"
 #include "event/when.h"
 #include "http/server/limits.h"
+#include "sink/pull/pull.h"
 #include "sql.h"
 
 static int
@@ -458,7 +459,7 @@ api_consumers_delete(struct req *r, struct db *db, struct err *e)
 /* GET ------------------------------------------------------------------------ */
 
 struct get {
-	struct deliver_ask ask;
+	struct pull_count ask;
 };
 
 static int
@@ -478,7 +479,7 @@ get_read(struct req *r, struct db *db, struct err *e)
 	if (rc > 0)
 		rc = find_lag(r, db, &s, &lag, e);
 	if (rc == OK) {
-		g->ask.sub = (uint32_t)s.id;
+		g->ask.pull.ask.sub = (uint32_t)s.id;
 		buf_clear(&r->out);
 		show(&s, &r->out);
 		show_retry(&s, &r->out);
@@ -500,7 +501,7 @@ get_shown(struct req *r, struct err *e)
 		buf_addz(&r->out, ",\"inFlight\":null,\"waiting\":null}");
 	else
 		buf_fmt(&r->out, ",\"inFlight\":%zu,\"waiting\":%zu}",
-		    g->ask.pulled.leases, g->ask.pulled.waiters);
+		    g->ask.leases, g->ask.waiters);
 	return OK;
 }
 
@@ -512,9 +513,10 @@ get_ask(struct req *r, struct err *e)
 
 	if (r->rc < 0)
 		return api_said(r, e);
-	g->ask.kind = ASK_PULLED;
+	g->ask.pull.ask.kind = ASK_SINK;
+	g->ask.pull.what = PULL_COUNT;
 	r->then = get_shown;
-	rc = api_ask(r, &g->ask, e);
+	rc = api_ask(r, &g->ask.pull.ask, e);
 	/* Once it is asked, r->rc is the answer's, which may be there already. */
 	if (rc == REQ_WAIT)
 		return REQ_WAIT;

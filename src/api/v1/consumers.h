@@ -11,7 +11,7 @@
  *   POST   /v1/consumers/{name}/extend   READ    {"cursors","seconds"}
  *
  * A consumer is a subscription that is managed here and has no URL: workers
- * come and fetch (deliver/engine/pull.c). So its deliveries, attempts, dead letters
+ * come and fetch (sink/pull/pull.h). So its deliveries, attempts, dead letters
  * and replays are those of any other, under its id.
  *
  * A CURSOR names a delivery and an attempt of it (deliver/engine/delivery_id.h), and

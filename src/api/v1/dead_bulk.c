@@ -25,7 +25,7 @@ struct bulk {
 	bool dry;
 	struct json *filter;
 	struct str note;
-	struct deliver_ask *asks;
+	struct ask_requeue *asks;
 	size_t n_asks;
 	_Atomic int left;
 	_Atomic int failed;
@@ -178,7 +178,7 @@ bulk_read(struct req *r, struct db *db, struct err *e)
 		rc = deads_next(db, &b->deads, most, v, &n, e);
 		for (size_t i = 0; rc >= 0 && i < n; i++) {
 			const struct seen *s = &v[i];
-			struct deliver_ask *q = &b->asks[b->n_asks];
+			struct ask_requeue *q = &b->asks[b->n_asks];
 
 			if (b->n_asks == most) {
 				b->more = true;
@@ -187,11 +187,11 @@ bulk_read(struct req *r, struct db *db, struct err *e)
 			rc = bulk_one(b, db, s, e);
 			if (rc <= 0)
 				continue;
-			*q = (struct deliver_ask){
-			    .kind = ASK_REQUEUE,
-			    .sub = s->spot.sub,
-			    .seq = s->spot.seq,
-			    .rep = s->spot.rep,
+			*q = (struct ask_requeue){
+			    .decide.ask.kind = ASK_REQUEUE,
+			    .decide.ask.sub = s->spot.sub,
+			    .decide.seq = s->spot.seq,
+			    .decide.rep = s->spot.rep,
 			    .n = s->dead.n,
 			    .reason = s->dead.reason,
 			};
@@ -254,10 +254,10 @@ bulk_known(struct req *r, struct err *e)
 	r->then = bulk_show;
 	b->left = (int)n;
 	for (size_t i = 0; i < n; i++) {
-		struct deliver_ask *q = &b->asks[i];
+		struct deliver_ask *q = &b->asks[i].decide.ask;
 
-		q->who = api_actor(r);
-		q->note = b->note;
+		b->asks[i].decide.who = api_actor(r);
+		b->asks[i].decide.note = b->note;
 		q->arg = b;
 		q->done = bulk_asked;
 		if (!api->deliver || !deliver_post(api->deliver, q)) {

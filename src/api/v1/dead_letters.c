@@ -318,7 +318,7 @@ api_deads_get(struct req *r, struct db *db, struct err *e)
 /* Deciding ----------------------------------------------------------------------------- */
 
 struct decision {
-	struct deliver_ask ask;
+	struct ask_requeue ask; /* to skip, its head alone */
 	struct spot spot;
 	struct sub_brief sub;
 	/* edited: a new event for this subscription alone */
@@ -347,7 +347,8 @@ show_decided(struct req *r, const struct decision *d)
 		buf_addc(&r->out, '"');
 	}
 	buf_addc(&r->out, '}');
-	r->status = d->ask.kind == ASK_SKIP && !d->payload ? 200 : 202;
+	r->status =
+	    d->ask.decide.ask.kind == ASK_SKIP && !d->payload ? 200 : 202;
 }
 
 static int
@@ -382,7 +383,7 @@ edit_details(struct req *r, struct decision *d, struct err *e)
 	buf_addz(&b, "\"edited\":true,\"newEventId\":\"");
 	uuid_add(&b, d->event_id);
 	buf_addz(&b, "\",\"reason\":");
-	buf_json(&b, d->ask.note.p ? d->ask.note : STR_EMPTY);
+	buf_json(&b, d->ask.decide.note.p ? d->ask.decide.note : STR_EMPTY);
 	d->details = arena_dup(r->arena, buf_str(&b));
 	buf_done(&b);
 	return d->details.p ? OK
@@ -447,7 +448,7 @@ static int
 decide_read(struct req *r, struct db *db, struct err *e)
 {
 	struct decision *d = r->ctx;
-	bool requeue = d->ask.kind == ASK_REQUEUE;
+	bool requeue = d->ask.decide.ask.kind == ASK_REQUEUE;
 	struct str old = {.p = NULL};
 	struct seen s = {.dead = {.there = false}};
 	int rc = get(r, db, d->spot, &s, &d->sub, e);
@@ -482,13 +483,13 @@ edit_after(struct db *db, void *ctx, struct err *e)
 	struct audit_row row = {
 	    .category = AUDIT_DEAD_REQUEUED,
 	    .at_us = clock_now_us(),
-	    .actor = d->ask.who,
+	    .actor = d->ask.decide.who,
 	    .target_type = STR("delivery"),
 	    .details = d->details,
 	};
 	int64_t n = sql_dead_decide(db, e, .sub = d->spot.sub,
 	    .seq = d->spot.seq, .rep = d->spot.rep, .state = 1, .at = row.at_us,
-	    .who = d->ask.who, .note = d->ask.note);
+	    .who = d->ask.decide.who, .note = d->ask.decide.note);
 
 	if (n < 0)
 		return e->code;
@@ -520,9 +521,10 @@ edited(struct req *r, struct err *e)
 
 	if (r->rc < 0)
 		return api_said(r, e);
-	d->ask.kind = ASK_SKIP;
+	d->ask.decide.ask.kind = ASK_SKIP;
 	r->then = decided;
-	return api_ask(r, &d->ask, e) == REQ_WAIT ? REQ_WAIT : decided(r, e);
+	return api_ask(r, &d->ask.decide.ask, e) == REQ_WAIT ? REQ_WAIT
+							     : decided(r, e);
 }
 
 static int
@@ -536,7 +538,7 @@ decide_known(struct req *r, struct err *e)
 		return api_said(r, e);
 	if (!d->payload) {
 		r->then = decided;
-		return api_ask(r, &d->ask, e);
+		return api_ask(r, &d->ask.decide.ask, e);
 	}
 	d->job.entries = &d->entry;
 	d->job.n = 1;
@@ -562,12 +564,12 @@ decide(struct req *r, enum deliver_ask_kind kind, struct err *e)
 	rc = spot_read(r, &d->spot, e);
 	if (rc == OK)
 		rc = note_read(r, kind == ASK_SKIP ? SKIP_NAMES : NAMES,
-		    &d->ask.note, &j, e);
+		    &d->ask.decide.note, &j, e);
 	if (rc < 0)
 		return rc;
 	if (d->spot.sub == 0)
 		return dead_refused_decide(
-		    r, d->spot, kind == ASK_REQUEUE, d->ask.note, j, e);
+		    r, d->spot, kind == ASK_REQUEUE, d->ask.decide.note, j, e);
 	if (j && json_get(j, "event"))
 		return json_wrong(e, "/event",
 		    "is for what a source handed over; payload is what can be changed here");
@@ -575,11 +577,11 @@ decide(struct req *r, enum deliver_ask_kind kind, struct err *e)
 	if (d->payload && !json_is(d->payload, JSON_OBJECT))
 		return json_wrong(e, "/payload", "must be an object");
 	d->r = r;
-	d->ask.kind = kind;
-	d->ask.sub = d->spot.sub;
-	d->ask.seq = d->spot.seq;
-	d->ask.rep = d->spot.rep;
-	d->ask.who = api_actor(r);
+	d->ask.decide.ask.kind = kind;
+	d->ask.decide.ask.sub = d->spot.sub;
+	d->ask.decide.seq = d->spot.seq;
+	d->ask.decide.rep = d->spot.rep;
+	d->ask.decide.who = api_actor(r);
 	r->ctx = d;
 	r->then = decide_known;
 	return api_read(r, decide_read, e);

@@ -313,7 +313,7 @@ api_deliveries_list(struct req *r, struct db *db, struct err *e)
 
 struct retry {
 	struct replay_op op; /* newId; first, so that it is r->ctx too */
-	struct deliver_ask ask;
+	struct ask_requeue ask;
 	struct spot spot;
 	bool new_id;
 };
@@ -431,7 +431,7 @@ retry_known(struct req *r, struct err *e)
 		return api_said(r, e);
 	if (!t->new_id) {
 		r->then = retry_done;
-		return api_ask(r, &t->ask, e);
+		return api_ask(r, &t->ask.decide.ask, e);
 	}
 	t->op.r = r;
 	t->op.old = t->spot;
@@ -471,12 +471,12 @@ api_deliveries_retry(struct req *r, struct db *db, struct err *e)
 	}
 	if (rc < 0)
 		return rc;
-	t->ask.kind = ASK_REQUEUE;
-	t->ask.sub = t->spot.sub;
-	t->ask.seq = t->spot.seq;
-	t->ask.rep = t->spot.rep;
-	t->ask.who = api_actor(r);
-	t->ask.note = STR("retried by hand");
+	t->ask.decide.ask.kind = ASK_REQUEUE;
+	t->ask.decide.ask.sub = t->spot.sub;
+	t->ask.decide.seq = t->spot.seq;
+	t->ask.decide.rep = t->spot.rep;
+	t->ask.decide.who = api_actor(r);
+	t->ask.decide.note = STR("retried by hand");
 	r->ctx = t;
 	r->then = retry_known;
 	r->done = retry_end;

@@ -205,7 +205,8 @@ int note_read(struct req *r, const char *const *names, struct str *ret_note,
  */
 struct replay_op {
 	struct req *r;
-	struct deliver_ask ask;
+	struct ask_look look; /* whether it is awake */
+	struct ask_replay ask;
 	struct sub_brief sub;
 	struct uuid uid;
 	struct str types; /* as stored; .p NULL: all */

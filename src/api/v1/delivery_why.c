@@ -16,7 +16,7 @@
 #include "sql.h"
 
 struct why {
-	struct deliver_ask ask;
+	struct ask_look ask;
 	bool awake; /* ask.look counts */
 	bool wants_reason;
 	struct spot spot;
@@ -357,13 +357,13 @@ begin(struct req *r, bool wants_reason, struct err *e)
 	if (rc < 0)
 		return rc;
 	w->wants_reason = wants_reason;
-	w->ask.kind = ASK_LOOK;
-	w->ask.sub = w->spot.sub;
+	w->ask.ask.kind = ASK_LOOK;
+	w->ask.ask.sub = w->spot.sub;
 	w->ask.seq = w->spot.seq;
 	w->ask.rep = w->spot.rep;
 	r->ctx = w;
 	r->then = looked;
-	if (api_ask(r, &w->ask, e) == REQ_WAIT)
+	if (api_ask(r, &w->ask.ask, e) == REQ_WAIT)
 		return REQ_WAIT;
 	r->rc = ERR_AWAY;
 	return looked(r, e);

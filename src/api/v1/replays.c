@@ -37,11 +37,13 @@ stored(struct req *r, struct err *e)
 
 	if (r->rc < 0)
 		return api_said(r, e);
-	op->ask.kind = ASK_REPLAY;
+	op->ask.ask.kind = ASK_REPLAY;
+	op->ask.ask.sub = op->look.ask.sub;
+	op->ask.ask.behind = op->look.ask.behind;
 	op->ask.types = op->types;
 	op->ask.rate = op->rate;
 	r->then = begun;
-	return api_ask(r, &op->ask, e) == REQ_WAIT ? REQ_WAIT : begun(r, e);
+	return api_ask(r, &op->ask.ask, e) == REQ_WAIT ? REQ_WAIT : begun(r, e);
 }
 
 static int
@@ -117,8 +119,8 @@ awake(struct req *r, struct err *e)
 	if (r->rc < 0)
 		return api_said(r, e);
 	/* What it has not come to yet it will deliver by itself, after this. */
-	if (op->ask.exclusive && op->ask.until > op->ask.look.front)
-		op->ask.until = op->ask.look.front;
+	if (op->ask.exclusive && op->ask.until > op->look.look.front)
+		op->ask.until = op->look.look.front;
 	if (op->ask.until <= op->ask.pos)
 		return err_at(e, ERR_CONFLICT, "/exclusive",
 		    "the subscription has not come to these events yet: it delivers them by itself, in order");
@@ -132,11 +134,12 @@ replay_op_begin(struct replay_op *op, struct err *e)
 {
 	struct req *r = op->r;
 
-	op->ask.kind = ASK_LOOK;
-	op->ask.sub = (uint32_t)op->sub.id;
-	op->ask.behind = op->sub.from_seq; /* another node may have made it */
+	op->look.ask.kind = ASK_LOOK;
+	op->look.ask.sub = (uint32_t)op->sub.id;
+	op->look.ask.behind =
+	    op->sub.from_seq; /* another node may have made it */
 	r->then = awake;
-	return api_ask(r, &op->ask, e);
+	return api_ask(r, &op->look.ask, e);
 }
 
 /* POST /v1/replays ------------------------------------------------------------------ */
@@ -470,7 +473,7 @@ api_replays_list(struct req *r, struct db *db, struct err *e)
 static int
 stop(struct req *r, struct db *db, struct err *e)
 {
-	struct deliver_ask *q = r->ctx;
+	struct ask_stop *q = r->ctx;
 	struct sql_replay_get_row row;
 	struct sub_brief sub;
 	struct rows *rows = NULL;
@@ -478,7 +481,7 @@ stop(struct req *r, struct db *db, struct err *e)
 	int rc = get(r, db, &rows, &row, &sub, e);
 
 	if (rc == OK) {
-		q->sub = (uint32_t)row.sub;
+		q->ask.sub = (uint32_t)row.sub;
 		q->rep = (int)row.rep;
 		memcpy(id.b, row.uid.p, sizeof(id.b));
 		if (row.state != 0)
@@ -513,12 +516,12 @@ stopped(struct req *r, struct err *e)
 int
 api_replays_delete(struct req *r, struct db *db, struct err *e)
 {
-	struct deliver_ask *q = arena_alloc(r->arena, sizeof(*q));
+	struct ask_stop *q = arena_alloc(r->arena, sizeof(*q));
 
 	(void)db;
 	if (!q)
 		return err_set(e, ERR_NOMEM, "no memory for a request");
-	q->kind = ASK_STOP;
+	q->ask.kind = ASK_STOP;
 	r->ctx = q;
 	r->then = stopped;
 	return api_write(r, stop, e);

@@ -55,7 +55,7 @@ ask(struct req *r, enum deliver_ask_kind kind,
 {
 	struct api *api = r->app;
 	struct sub_op *op = r->ctx;
-	struct deliver_ask *q = &op->ask;
+	struct deliver_ask *q = &op->ask.ask;
 
 	if (!api->deliver) {
 		return err_set(e, ERR_AWAY,

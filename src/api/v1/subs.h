@@ -105,12 +105,12 @@ struct sub_op {
 	int (*check)(struct sub_op *op, struct checker *k, struct err *e);
 	struct sub_seen seen; /* as it is; then as it will be */
 	struct sub_change change;
-	struct deliver_ask ask;
-	bool skip;  /* enable: from now */
-	bool same;  /* it is as it should be: nothing to write */
-	bool once;  /* the answer shows the secret */
-	int status; /* of the answer */
-	void *more; /* of whoever began it */
+	struct ask_test ask; /* for what is no test its head */
+	bool skip;           /* enable: from now */
+	bool same;           /* it is as it should be: nothing to write */
+	bool once;           /* the answer shows the secret */
+	int status;          /* of the answer */
+	void *more;          /* of whoever began it */
 };
 /* Begins one: REQ_WAIT, and `check` runs on the check thread. */
 int sub_op_begin(struct req *r,

@@ -10,6 +10,7 @@
 #include "deliver/engine/preset_store.h"
 #include "http/client/guard.h"
 #include "match/jq/jq.h"
+#include "sink/sink.h"
 
 /* The same failure, at the member it is about. */
 static int
@@ -29,6 +30,14 @@ check_url(void *arg, struct str url, const char *at, struct err *e)
 	if (guard_url(k->api->guard, GUARD_WEBHOOK, url, e) == OK)
 		return OK;
 	return put_at(e, at);
+}
+
+static int
+check_sink(void *arg, const struct sub_conf *s, struct err *e)
+{
+	const struct checker *k = arg;
+
+	return sink_check(s, k->api->conf, e);
 }
 
 static int
@@ -76,6 +85,7 @@ sub_op_read(struct sub_op *op, struct checker *k, const struct presets *presets,
 	    .conf = k->api->conf,
 	    .now_us = clock_now_us(),
 	    .url_check = check_url,
+	    .sink_check = check_sink,
 	    .program_check = check_program,
 	    .arg = k,
 	    .managed = managed,

@@ -22,7 +22,7 @@
 #include "cli/files.h"
 #include "cli/verbs.h"
 #include "deliver/engine/deliver.h"
-#include "deliver/engine/delivery_key.h"
+#include "deliver/engine/delivery_id.h"
 #include "doc/caged.h"
 #include "event/append.h"
 #include "event/mask.h"
@@ -33,6 +33,7 @@
 #include "http/nets.h"
 #include "http/server/server.h"
 #include "loop/pool.h"
+#include "node/node.h"
 #include "ops/alerts.h"
 #include "ops/jobs.h"
 #include "ops/reseal.h"
@@ -58,6 +59,7 @@ struct serve {
 	struct cli *cli;
 	const struct conf *conf;
 	int lock_fd;
+	struct node node;
 	struct guard *guard;
 	struct nets trusted;     /* http.trusted.proxies */
 	struct log_folder *logs; /* NULL: to the standard error */
@@ -123,6 +125,8 @@ open_store(struct serve *s, struct err *e)
 	else
 		o.fault = fault;
 	if (rc == OK)
+		rc = node_open(s->conf->data, &s->node, e);
+	if (rc == OK)
 		rc = store_open(&o, &s->api.store, e);
 	if (rc == OK)
 		rc = store_migrate(s->api.store, &steps, e);
@@ -175,7 +179,7 @@ first_run(struct serve *s, struct err *e)
 		rc = sealing_stale(
 		    db, s->api.keyring, s->cli->arena, &s->stale, e);
 	if (rc == OK)
-		rc = delivery_key(db, &s->api.id_key, e);
+		rc = delivery_id_key(db, &s->api.id_key, e);
 	if (rc == OK)
 		rc = session_key_open(db, s->api.keyring,
 		    s->conf->session_secret, &s->api.session, e);
@@ -245,6 +249,7 @@ start_deliveries(struct serve *s, struct err *e)
 	    .tail = s->api.tail,
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
+	    .node = &s->node,
 	    .id_key = s->api.id_key,
 	    .settled = history_settled,
 	};
@@ -261,6 +266,7 @@ start_fetcher(struct serve *s, struct err *e)
 	    .append = s->api.append,
 	    .guard = s->guard,
 	    .keyring = s->api.keyring,
+	    .node = &s->node,
 	    .schedule = has_role(s->conf, "fetch"),
 	    .fault = s->api.fault,
 	};

@@ -6,45 +6,36 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/retry.h"
 #include "deliver/batch/batch_priv.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 
 #define PAGES_A_TURN 4 /* of those behind */
 
-static struct str
-sub_key(const uint32_t *id)
-{
-	return (struct str){(const char *)id, sizeof(*id)};
-}
-
 struct gather *
 batch_find(const struct batcher *b, uint32_t sub)
 {
-	return map_find(b->gathers, sub_key(&sub));
-}
-
-void
-batch_no_memory(void)
-{
-	(void)fputs("hikyaku: no memory for batches\n", stderr);
-	abort();
+	return map_find(b->gathers, SUB_KEY(&sub));
 }
 
 int64_t
 batch_minute_us(const struct batcher *b)
 {
-	return retry_scaled(CHILD_MINUTE_MS, b->d->o.conf->time_scale) *
+	return retry_scaled(
+		   CHILD_MINUTE_MS, deliver_opts(b->d)->conf->time_scale) *
 	       US_PER_MS;
 }
 
 size_t
 batch_per_minute(const struct batcher *b)
 {
-	return (size_t)b->d->o.conf->webhook_child_event_rate_limit_per_minute;
+	return (size_t)deliver_opts(b->d)
+	    ->conf->webhook_child_event_rate_limit_per_minute;
 }
 
 /* When -------------------------------------------------------------------- */
@@ -148,7 +139,7 @@ batch_drop_window(struct gather *g)
 void
 batch_limiter(struct gather *g)
 {
-	const struct conf *c = g->b->d->o.conf;
+	const struct conf *c = deliver_opts(g->b->d)->conf;
 	int64_t minute = batch_minute_us(g->b);
 	struct child_limit_opts o = {
 	    .per_minute = batch_per_minute(g->b),
@@ -182,20 +173,16 @@ batcher_sub(struct batcher *b, struct wish *w, int program)
 {
 	struct gather *g = batch_find(b, w->core.id);
 	const struct wish *old = g ? g->wish : NULL;
-	struct err e;
 
 	if (!g && w->kind == WISH_PLAIN && w->n_was == 0)
 		return;
 	if (!g) {
-		g = calloc(1, sizeof(*g));
-		if (!g)
-			batch_no_memory();
+		g = mem_get(sizeof(*g));
 		g->b = b;
 		g->sub = w->core.id;
 		g->again = -1;
 		g->live = true;
-		if (map_put(b->gathers, sub_key(&g->sub), g, NULL, &e) < 0)
-			batch_no_memory();
+		map_set(b->gathers, SUB_KEY(&g->sub), g);
 	} else if (old->kind != w->kind || old->window_us != w->window_us ||
 		   old->batch.mode != w->batch.mode ||
 		   old->batch.max_size != w->batch.max_size) {
@@ -214,7 +201,7 @@ batcher_sub(struct batcher *b, struct wish *w, int program)
 }
 
 static void
-forget(struct batcher *b, struct gather *g)
+forget_gather(struct batcher *b, struct gather *g)
 {
 	be_due(g, INT64_MAX);
 	list_remove(&b->behind, &g->in_list);
@@ -230,10 +217,10 @@ forget(struct batcher *b, struct gather *g)
 void
 batcher_forget(struct batcher *b, uint32_t sub)
 {
-	struct gather *g = map_take(b->gathers, sub_key(&sub));
+	struct gather *g = map_take(b->gathers, SUB_KEY(&sub));
 
 	if (g)
-		forget(b, g);
+		forget_gather(b, g);
 }
 
 void
@@ -243,8 +230,8 @@ batcher_halt(struct batcher *b)
 	struct gather *g;
 
 	while (at = 0, (g = map_each(b->gathers, &at))) {
-		(void)map_take(b->gathers, sub_key(&g->sub));
-		forget(b, g);
+		(void)map_take(b->gathers, SUB_KEY(&g->sub));
+		forget_gather(b, g);
 	}
 	b->engage.n_next = 0;
 	b->engage.stale = b->engage.busy;
@@ -256,7 +243,7 @@ batcher_halt(struct batcher *b)
 
 /* One thing that is due. */
 static void
-step(struct gather *g, int64_t now)
+step_gather(struct gather *g, int64_t now)
 {
 	struct err e = {0};
 
@@ -299,8 +286,6 @@ take_window(struct gather *g, const struct batch_event *ev)
 		return false;
 	if (!g->open)
 		g->open = batch_window_new(&o);
-	if (!g->open)
-		batch_no_memory();
 	before = batch_window_bytes(g->open);
 	ok = batch_window_take(g->open, ev);
 	g->b->bytes += batch_window_bytes(g->open) - before;
@@ -308,7 +293,7 @@ take_window(struct gather *g, const struct batch_event *ev)
 }
 
 static bool
-take(struct gather *g, const struct letter *l)
+take_event(struct gather *g, const struct letter *l)
 {
 	struct batch_event ev = {
 	    .seq = l->seq,
@@ -352,11 +337,11 @@ take_or_make_room(struct gather *g, const struct letter *l)
 {
 	int64_t now;
 
-	if (take(g, l))
+	if (take_event(g, l))
 		return true;
 	now = deliver_now(g->b->d);
-	step(g, now);
-	return take(g, l);
+	step_gather(g, now);
+	return take_event(g, l);
 }
 
 void
@@ -385,7 +370,7 @@ batcher_live(const struct batcher *b, uint32_t sub)
 
 /* 1 when the subscription wants it gathered, as far as its filter says so. */
 static int
-wanted(const struct gather *g, struct letter *l, struct jq_said *ret,
+gather_wants(const struct gather *g, struct letter *l, struct jq_said *ret,
     struct err *e)
 {
 	const struct wish *w = g->wish;
@@ -396,7 +381,7 @@ wanted(const struct gather *g, struct letter *l, struct jq_said *ret,
 	    !wish_gathers(w, l->type, l->seq) ||
 	    !wish_wants(w, l->type, &l->tenant))
 		return 0;
-	letter_open(l, g->b->d->o.keyring);
+	letter_open(l, deliver_opts(g->b->d)->keyring);
 	item.input = l->body;
 	if (g->program >= 0 && !l->shut &&
 	    jq_filter(g->b->jq, &item, 1, ret, e) < 0)
@@ -408,12 +393,12 @@ wanted(const struct gather *g, struct letter *l, struct jq_said *ret,
 static bool
 take_said(struct gather *g, const struct letter *l, const struct jq_said *said)
 {
-	enum reason r = hold_strike(g->b->d, g->wish, said);
+	enum reason r = hold_strike(g->wish, said, deliver_now(g->b->d));
 	bool room =
 	    r ? batch_fail(g, l, r, said->why) : take_or_make_room(g, l);
 
 	if (r && wish_held(g->wish))
-		hold_tell(g->b->d, g->wish);
+		deliver_tell_sub(g->b->d, NOTE_HOLD, g->wish, 0);
 	return room;
 }
 
@@ -431,16 +416,12 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 		      : OK;
 
 	while (rc >= 0 && room && bytes < FEED_BYTES &&
-	       (rc = rows_next(rows, e)) > 0) {
-		struct letter *l;
+	       (rc = sql_log_feed_next(rows, &row, e)) > 0) {
+		struct letter *l = letter_new(&row);
 
-		sql_log_feed_get(rows, &row);
-		l = letter_new(&row);
-		if (!l)
-			batch_no_memory();
 		n++;
 		bytes += letter_bytes(l);
-		rc = wanted(g, l, &said, e);
+		rc = gather_wants(g, l, &said, e);
 		room = rc <= 0 || take_said(g, l, &said);
 		if (rc >= 0)
 			g->seen = room ? l->seq : l->seq - 1;
@@ -495,7 +476,7 @@ batcher_turn(struct batcher *b, int64_t upto)
 	while ((first = heap_first(&b->due)) && first->due <= now) {
 		struct gather *g = LINK_OF(first, struct gather, due);
 
-		step(g, now);
+		step_gather(g, now);
 		if (g->due.at && g->due.due <= now)
 			be_due(g, now + US_PER_MS);
 	}
@@ -520,10 +501,8 @@ struct batcher *
 batcher_new(
     struct deliver *d, struct mailbox *box, struct db *db, struct jq *jq)
 {
-	struct batcher *b = calloc(1, sizeof(*b));
+	struct batcher *b = mem_get(sizeof(*b));
 
-	if (!b)
-		return NULL;
 	b->d = d;
 	b->box = box;
 	b->db = db;
@@ -532,10 +511,7 @@ batcher_new(
 	list_init(&b->gone);
 	b->gathers = map_new(SIZE_MAX / 2);
 	b->scratch = arena_new(BATCH_SCRATCH);
-	if (b->gathers && b->scratch)
-		return b;
-	batcher_free(b);
-	return NULL;
+	return b;
 }
 
 void
@@ -555,7 +531,7 @@ batcher_free(struct batcher *b)
 
 	if (!b)
 		return;
-	while (b->gathers && (g = map_each(b->gathers, &at)))
+	while ((g = map_each(b->gathers, &at)))
 		batch_gather_free(g);
 	while ((k = list_first(&b->gone))) {
 		list_remove(&b->gone, k);

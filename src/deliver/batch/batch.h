@@ -33,7 +33,7 @@
  *                         └──── something came meanwhile ───────┘ again ◀┘
  *
  * FILTERS. One that fails over an event makes it a dead letter, in the same
- * transaction as the position behind it. A subscription that is held (hold.c)
+ * transaction as the position behind it. A subscription that is held (hold.h)
  * falls behind and reads on when it is not: its window ends all the same.
  *
  * CHANGES. Another mode or window: what is not committed is gathered anew under

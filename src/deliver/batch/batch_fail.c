@@ -1,9 +1,10 @@
 /* batch.h: events that a filter failed over. They are of no window: each is a
  * dead letter, written with the position that leaves it behind. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "deliver/batch/batch_priv.h"
+#include "deliver/engine/detail.h"
 #include "deliver/engine/letter.h"
-#include "deliver/engine/told.h"
 #include "match/jq/jq.h"
 #include "match/limits.h"
 #include "sql.h"
@@ -18,9 +19,7 @@ batch_fail(
 	if (g->n_fails == BATCH_FAILS_MAX || g->reload)
 		return false;
 	if (!g->fails)
-		g->fails = calloc(BATCH_FAILS_MAX, sizeof(*g->fails));
-	if (!g->fails)
-		batch_no_memory();
+		g->fails = mem_array(BATCH_FAILS_MAX, sizeof(*g->fails));
 	(void)snprintf(text, sizeof(text), "%.*s", STR_ARG(why));
 	d = &g->fails[g->n_fails++];
 	*d = (struct core_dead){
@@ -29,7 +28,7 @@ batch_fail(
 	    .seq = l->seq,
 	    .at = deliver_now(g->b->d),
 	    .reason = (int)r,
-	    .detail = told_dead(text, str_starts(l->type, STR("ops."))),
+	    .detail = detail_dead(text, letter_ours(l)),
 	};
 	batch_engage(g, l->seq);
 	g->seen = l->seq;

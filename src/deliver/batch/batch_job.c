@@ -5,12 +5,16 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "deliver/batch/batch_priv.h"
 #include "deliver/engine/flush.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
+#include "node/node.h"
 #include "seal/digest.h"
 #include "sql.h"
 
@@ -20,10 +24,10 @@
 /* Commit thread ------------------------------------------------------------- */
 
 static int
-step(struct db *db, void *ctx, struct err *e)
+write_step(struct db *db, void *ctx, struct err *e)
 {
 	struct batch_job *j = ctx;
-	int64_t n = flush_fence(db, j->b->d->node, j->epoch, e);
+	int64_t n = node_fence(db, deliver_opts(j->b->d)->node, j->epoch, e);
 
 	if (n == OK)
 		n = sql_batch_step(db, e, .sub = j->sub, .pos = j->pos,
@@ -51,13 +55,13 @@ drops(struct db *db, void *ctx, struct err *e)
 static int
 step_alone(struct db *db, void *ctx, struct err *e)
 {
-	int rc = step(db, ctx, e);
+	int rc = write_step(db, ctx, e);
 
 	return rc < 0 ? rc : drops(db, ctx, e);
 }
 
 static void
-done(struct append_job *job)
+job_done(struct append_job *job)
 {
 	struct batch_job *j = LINK_OF(job, struct batch_job, job);
 	struct batcher *b = j->b;
@@ -72,7 +76,7 @@ static int
 engage(struct db *db, void *ctx, struct err *e)
 {
 	struct batcher *b = ctx;
-	int rc = flush_fence(db, b->d->node, b->engage.epoch, e);
+	int rc = node_fence(db, deliver_opts(b->d)->node, b->engage.epoch, e);
 
 	for (size_t i = 0; rc == OK && i < b->engage.n; i++)
 		if (sql_batch_engage(db, e, .sub = b->engage.v[i].sub,
@@ -102,7 +106,8 @@ batch_engage_post(struct batcher *b)
 	b->engage.job =
 	    (struct append_job){.fn = engage, .ctx = b, .done = engage_done};
 	(void)atomic_fetch_add(&b->in_flight, 1);
-	b->engage.busy = append_post(b->d->o.append, &b->engage.job, &e) == OK;
+	b->engage.busy =
+	    append_post(deliver_opts(b->d)->append, &b->engage.job, &e) == OK;
 	if (!b->engage.busy) {
 		(void)atomic_fetch_sub(&b->in_flight, 1);
 		b->engage.retry_us = deliver_now(b->d) + BATCH_RETRY_US;
@@ -122,11 +127,10 @@ batch_job_free(struct batch_job *j)
 static struct batch_job *
 job_new(struct gather *g, int64_t now)
 {
-	struct batch_job *j = calloc(1, sizeof(*j));
+	struct batch_job *j = mem_get(sizeof(*j));
 
 	assert(!g->job);
-	if (!j || !(j->arena = arena_new(BATCH_JOB_MEM)))
-		batch_no_memory();
+	j->arena = arena_new(BATCH_JOB_MEM);
 	j->note.kind = NOTE_BATCH;
 	j->b = g->b;
 	j->g = g;
@@ -148,13 +152,13 @@ batch_job_post(struct gather *g, int64_t now)
 	j->job = (struct append_job){
 	    .entries = j->entries,
 	    .n = j->n_entries,
-	    .fn = j->n_entries > 0 ? step : step_alone,
+	    .fn = j->n_entries > 0 ? write_step : step_alone,
 	    .after = j->n_entries > 0 ? drops : NULL,
 	    .ctx = j,
-	    .done = done,
+	    .done = job_done,
 	};
 	(void)atomic_fetch_add(&g->b->in_flight, 1);
-	g->busy = append_post(g->b->d->o.append, &j->job, &e) == OK;
+	g->busy = append_post(deliver_opts(g->b->d)->append, &j->job, &e) == OK;
 	if (!g->busy) {
 		(void)atomic_fetch_sub(&g->b->in_flight, 1);
 		g->retry_us = now + BATCH_RETRY_US;
@@ -187,9 +191,10 @@ add_entry(struct batch_job *j, struct str type, struct uuid tenant,
 	buf_addz(&b, "},\"payload\":");
 	buf_add(&b, payload);
 	buf_addc(&b, '}');
-	text = b.failed ? (struct str){.p = NULL}
-			: arena_dup(j->arena, buf_str(&b));
+	text = b.failed ? STR_EMPTY : arena_dup(j->arena, buf_str(&b));
 	buf_done(&b);
+	if (text.n == 0)
+		return false;
 	*en = (struct entry){
 	    .tenant = tenant,
 	    .event_id = id,
@@ -199,8 +204,6 @@ add_entry(struct batch_job *j, struct str type, struct uuid tenant,
 	    .body = text,
 	    .to_sub = j->sub,
 	};
-	if (!text.p || !en->type.p || !en->key.p)
-		return false;
 	digest_short(text, en->hash);
 	j->n_entries++;
 	return true;
@@ -209,10 +212,8 @@ add_entry(struct batch_job *j, struct str type, struct uuid tenant,
 static struct str
 uid_text(struct batch_job *j)
 {
-	char *text = arena_try(j->arena, UUID_LEN + 1);
+	char *text = arena_alloc(j->arena, UUID_LEN + 1);
 
-	if (!text)
-		batch_no_memory();
 	uuid_format(j->g->wish->uid, text);
 	return (struct str){text, UUID_LEN};
 }
@@ -223,8 +224,6 @@ audit_drop(struct batch_job *j, int64_t n, int64_t now, struct str details)
 	struct audit_row *row = &j->audits[j->n_audits++];
 
 	assert(j->n_audits <= BATCH_AUDITS);
-	if (!details.p)
-		batch_no_memory();
 	j->dropped += n;
 	*row = (struct audit_row){
 	    .category = AUDIT_WEBHOOK_DELIVERY_DROPPED,
@@ -247,11 +246,12 @@ batch_job_window(struct gather *g, int64_t now)
 	for (size_t i = 0; i < batch_window_count(w); i++) {
 		struct buf b = BUF(BATCH_BYTES_MAX + 64 * KIB);
 		struct batch_made m;
+		bool fits;
 
 		batch_window_make(w, i, &m, &b);
-		if (b.failed || !add_entry(j, str_of(m.type), m.tenant, m.key,
-				    buf_str(&b), now))
-			batch_no_memory();
+		fits = !b.failed && add_entry(j, str_of(m.type), m.tenant,
+					m.key, buf_str(&b), now);
+		assert(fits); /* a window is bounded */
 		buf_done(&b);
 	}
 	j->pos = g->handled = batch_window_last(w);
@@ -322,15 +322,12 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 	    j->b->db, &rows, e, .after = seq - 1, .upto = seq, .most = 1);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
+		rc = sql_log_feed_next(rows, &row, e);
 	if (rc == 0)
 		lost_single(j, seq, now, "not in the log any more");
 	if (rc > 0) {
-		sql_log_feed_get(rows, &row);
 		l = letter_new(&row);
-		if (!l)
-			batch_no_memory();
-		letter_open(l, j->b->d->o.keyring);
+		letter_open(l, deliver_opts(j->b->d)->keyring);
 		rc = copy_single(j, l, now, e);
 		letter_unref(l);
 	}
@@ -344,11 +341,12 @@ add_summary(struct batch_job *j, const struct child_out *out, int64_t now)
 	struct buf b = BUF(BATCH_BYTES_MAX);
 	struct str key =
 	    out->folder.id.n > 0 ? out->folder.id : STR("cmis.child_summary");
+	bool fits;
 
 	batch_summary_payload(out, &b);
-	if (b.failed || !add_entry(j, STR("cmis.child_summary"),
-			    out->folder.tenant, key, buf_str(&b), now))
-		batch_no_memory();
+	fits = !b.failed && add_entry(j, STR("cmis.child_summary"),
+				out->folder.tenant, key, buf_str(&b), now);
+	assert(fits);
 	buf_done(&b);
 }
 
@@ -405,8 +403,7 @@ batch_job_limit(struct gather *g, int64_t now, struct err *e)
 	if (!child_limit_idle(g->limit))
 		child_limit_save(g->limit, &b);
 	j->state = arena_dup(j->arena, buf_str(&b));
-	if (b.failed || !j->state.p)
-		batch_no_memory();
+	assert(!b.failed);
 	buf_done(&b);
 	if (g->last > g->handled)
 		g->handled = g->last;

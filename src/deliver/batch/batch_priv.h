@@ -15,9 +15,12 @@
 #include "deliver/batch/batch_window.h"
 #include "deliver/batch/child_limit.h"
 #include "deliver/batch/ring.h"
-#include "deliver/engine/deliver_priv.h"
+#include "deliver/engine/attempt.h"
+#include "deliver/engine/flush.h"
+#include "deliver/engine/hold.h"
 #include "deliver/engine/wish.h"
 #include "deliver/limits.h"
+#include "event/append.h"
 
 #define BATCH_RETRY_US ((int64_t)250 * 1000) /* after a store that failed */
 #define BATCH_SCRATCH  (64 * MIB)
@@ -108,7 +111,6 @@ struct batcher {
 };
 
 /* batch.c */
-_Noreturn void batch_no_memory(void);
 struct gather *batch_find(const struct batcher *b, uint32_t sub);
 void batch_gather_free(struct gather *g);
 void batch_set_due(struct gather *g, int64_t now);

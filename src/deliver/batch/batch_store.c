@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "deliver/batch/batch_priv.h"
 #include "sql.h"
 
@@ -29,8 +30,7 @@ restore(struct gather *g, const struct sql_batch_all_row *row, int64_t cursor,
 		child_limit_free(g->limit);
 		batch_limiter(g);
 		a = arena_new(BATCH_SCRATCH);
-		rc = a ? child_limit_load(g->limit, a, row->state, e)
-		       : err_set(e, ERR_NOMEM, "no memory for batches");
+		rc = child_limit_load(g->limit, a, row->state, e);
 		arena_free(a);
 	}
 	if (row->pos < cursor)
@@ -47,11 +47,9 @@ batcher_go(struct batcher *b, int64_t cursor, int64_t epoch, struct err *e)
 	int rc = sql_batch_all(b->db, &rows, e);
 
 	b->epoch = epoch;
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		struct gather *g;
+	while (rc >= 0 && (rc = sql_batch_all_next(rows, &row, e)) > 0) {
+		struct gather *g = batch_find(b, (uint32_t)row.sub);
 
-		sql_batch_all_get(rows, &row);
-		g = batch_find(b, (uint32_t)row.sub);
 		if (g)
 			rc = restore(g, &row, cursor, e);
 	}
@@ -63,17 +61,15 @@ batcher_go(struct batcher *b, int64_t cursor, int64_t epoch, struct err *e)
 void
 batch_reload(struct gather *g, int64_t now)
 {
+	struct sql_batch_all_row row;
 	struct rows *rows = NULL;
 	struct err e = {0};
 	int rc = sql_batch_one(g->b->db, &rows, &e, .sub = g->sub);
 
 	if (rc == OK)
-		rc = rows_next(rows, &e);
+		rc = sql_batch_one_next(
+		    rows, (struct sql_batch_one_row *)(void *)&row, &e);
 	if (rc > 0) {
-		struct sql_batch_all_row row;
-
-		sql_batch_one_get(
-		    rows, (struct sql_batch_one_row *)(void *)&row);
 		child_limit_free(g->limit);
 		g->limit = NULL;
 		rc = restore(g, &row, INT64_MAX, &e);
@@ -88,16 +84,8 @@ batch_reload(struct gather *g, int64_t now)
 static void
 engage_add(struct batcher *b, uint32_t sub, int64_t pos)
 {
-	if (b->engage.n_next == b->engage.cap_next) {
-		size_t cap = b->engage.cap_next ? 2 * b->engage.cap_next : 16;
-		struct engage *v =
-		    realloc(b->engage.next, cap * sizeof(*b->engage.next));
-
-		if (!v)
-			batch_no_memory();
-		b->engage.next = v;
-		b->engage.cap_next = cap;
-	}
+	b->engage.next = mem_more(b->engage.next, &b->engage.cap_next,
+	    b->engage.n_next, sizeof(*b->engage.next));
 	b->engage.next[b->engage.n_next++] =
 	    (struct engage){.sub = sub, .pos = pos};
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "deliver/limits.h"
 
@@ -127,10 +128,9 @@ shape(struct str s, size_t *ret_depth, size_t *ret_nodes)
 struct batch_window *
 batch_window_new(const struct batch_window_opts *o)
 {
-	struct batch_window *w = calloc(1, sizeof(*w));
+	struct batch_window *w = mem_get(sizeof(*w));
 
-	if (w)
-		w->o = *o;
+	w->o = *o;
 	return w;
 }
 
@@ -150,17 +150,6 @@ batch_window_free(struct batch_window *w)
 	free(w);
 }
 
-static struct str
-keep(char **at, struct str s)
-{
-	struct str copy = {*at, s.n};
-
-	if (s.n > 0)
-		memcpy(*at, s.p, s.n);
-	*at += s.n;
-	return copy;
-}
-
 static struct group *
 group_find(struct batch_window *w, const struct batch_event *ev)
 {
@@ -176,26 +165,6 @@ group_find(struct batch_window *w, const struct batch_event *ev)
 	return NULL;
 }
 
-/* Room for one more, up to `most`; false when there is none. */
-static bool
-grow(void **v, size_t n, size_t *cap, size_t most, size_t size)
-{
-	size_t more = *cap ? 2 * *cap : 1;
-	void *p;
-
-	if (n < *cap)
-		return true;
-	if (n == most)
-		return false;
-	more = more > most ? most : more;
-	p = realloc(*v, more * size);
-	if (!p)
-		return false;
-	*v = p;
-	*cap = more;
-	return true;
-}
-
 /* NULL: no room in this window. */
 static struct group *
 group_new(struct batch_window *w, const struct batch_event *ev)
@@ -204,22 +173,19 @@ group_new(struct batch_window *w, const struct batch_event *ev)
 	struct group *g;
 	char *at;
 
-	if (!grow((void **)&w->groups, w->n_groups, &w->cap_groups,
-		BATCH_GROUPS_MAX, sizeof(*g)))
+	if (w->n_groups == BATCH_GROUPS_MAX)
 		return NULL;
+	w->groups = mem_more(
+	    w->groups, &w->cap_groups, w->n_groups, sizeof(*w->groups));
 	g = &w->groups[w->n_groups];
-	at = malloc(f->id.n + f->parent.n + f->repository.n + 1);
-	if (!at)
-		return NULL;
+	at = mem_get(f->id.n + f->parent.n + f->repository.n + 1);
 	*g = (struct group){
 	    .child = ev->child != CHILD_TYPES,
 	    .texts = at,
 	    .members = BUF(BATCH_BYTES_MAX),
 	};
+	g->face = child_folder_copy(f, at);
 	g->face.tenant = ev->tenant;
-	g->face.id = keep(&at, f->id);
-	g->face.parent = keep(&at, f->parent);
-	g->face.repository = keep(&at, f->repository);
 	w->n_groups++;
 	return g;
 }
@@ -302,17 +268,12 @@ add_count(struct batch_window *w, struct group *g, const struct batch_event *ev)
 				      !str_eq(str_of(w->counts[i].type), type)))
 		i++;
 	if (i == w->n_counts) {
-		char *name;
-
-		if (!grow((void **)&w->counts, i, &w->cap_counts,
-			BATCH_COUNTS_MAX, sizeof(*w->counts)))
+		if (i == BATCH_COUNTS_MAX)
 			return false;
-		name = calloc(1, type.n + 1);
-		if (!name)
-			return false;
-		memcpy(name, type.p, type.n);
-		w->counts[i] = (struct count){.group = at, .type = name};
-		w->n_counts++;
+		w->counts =
+		    mem_more(w->counts, &w->cap_counts, i, sizeof(*w->counts));
+		w->counts[w->n_counts++] =
+		    (struct count){.group = at, .type = mem_z(type)};
 	}
 	w->counts[i].n++;
 	g->n++;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "deliver/batch/ring.h"
 #include "deliver/limits.h"
@@ -70,16 +71,6 @@ child_type_name(enum child_type t)
 	return NAMES[t];
 }
 
-static void *
-must(void *p)
-{
-	if (!p) {
-		(void)fputs("hikyaku: no memory for a queue\n", stderr);
-		abort();
-	}
-	return p;
-}
-
 /* Folders ------------------------------------------------------------------ */
 
 static void
@@ -119,7 +110,7 @@ prune(struct child_limit *l, int64_t now)
 }
 
 static struct str
-keep(char **at, struct str s)
+keep_text(char **at, struct str s)
 {
 	struct str copy = {*at, s.n};
 
@@ -129,24 +120,28 @@ keep(char **at, struct str s)
 	return copy;
 }
 
+struct child_folder
+child_folder_copy(const struct child_folder *f, char *at)
+{
+	struct child_folder copy = {.tenant = f->tenant};
+
+	copy.id = keep_text(&at, f->id);
+	copy.parent = keep_text(&at, f->parent);
+	copy.repository = keep_text(&at, f->repository);
+	return copy;
+}
+
 static struct folder *
 folder_new(struct child_limit *l, const struct child_folder *face)
 {
 	size_t tenant = sizeof(face->tenant.b);
-	struct folder *f =
-	    must(calloc(1, sizeof(*f) + tenant + face->id.n + face->parent.n +
-			       face->repository.n));
-	char *at = f->data;
-	struct err e;
+	struct folder *f = mem_get(sizeof(*f) + tenant + face->id.n +
+				   face->parent.n + face->repository.n);
 
-	(void)keep(&at, uuid_str(&face->tenant));
-	f->face.tenant = face->tenant;
-	f->face.id = keep(&at, face->id);
-	f->face.parent = keep(&at, face->parent);
-	f->face.repository = keep(&at, face->repository);
+	memcpy(f->data, face->tenant.b, tenant);
+	f->face = child_folder_copy(face, f->data + tenant);
 	f->key = (struct str){f->data, tenant + face->id.n};
-	if (map_put(l->folders, f->key, f, NULL, &e) < 0)
-		(void)must(NULL);
+	map_set(l->folders, f->key, f);
 	list_add(&l->by_use, &f->by_use);
 	return f;
 }
@@ -159,7 +154,6 @@ folder_get(struct child_limit *l, const struct child_folder *face, int64_t now)
 
 	buf_add(&key, uuid_str(&face->tenant));
 	buf_add(&key, face->id);
-	(void)must(key.failed ? NULL : l);
 	f = map_find(l->folders, buf_str(&key));
 	buf_done(&key);
 	if (f) {
@@ -190,7 +184,7 @@ note_drop(struct child_limit *l, const struct folder *f, enum child_type type,
 		d->more++;
 		return;
 	}
-	id = must(malloc(f->face.id.n + 1));
+	id = mem_get(f->face.id.n + 1);
 	memcpy(id, f->face.id.p, f->face.id.n);
 	l->drop_texts[d->n] = id;
 	l->drops[d->n++] = (struct child_drop){
@@ -251,7 +245,7 @@ static void
 enqueue(struct child_limit *l, struct folder *f, enum child_type type,
     int64_t seq, int64_t at)
 {
-	struct wait *w = must(calloc(1, sizeof(*w)));
+	struct wait *w = mem_get(sizeof(*w));
 
 	w->folder = f;
 	w->type = type;
@@ -386,10 +380,10 @@ child_limit_waiting(const struct child_limit *l)
 struct child_limit *
 child_limit_new(const struct child_limit_opts *o)
 {
-	struct child_limit *l = must(calloc(1, sizeof(*l)));
+	struct child_limit *l = mem_get(sizeof(*l));
 
 	l->o = *o;
-	l->folders = must(map_new(SIZE_MAX / 2));
+	l->folders = map_new(SIZE_MAX / 2);
 	list_init(&l->by_use);
 	list_init(&l->queue);
 	return l;

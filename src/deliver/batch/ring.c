@@ -1,7 +1,6 @@
 #include "deliver/batch/ring.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "base/mem.h"
 
 bool
 ring_full(const struct ring *r, size_t most, int64_t now, int64_t span)
@@ -16,18 +15,14 @@ ring_free_at(const struct ring *r, size_t most, int64_t now, int64_t span)
 }
 
 static void
-grow(struct ring *r, size_t most)
+grow_ring(struct ring *r, size_t most)
 {
 	size_t cap = r->cap ? 2 * r->cap : 8;
 	int64_t *v;
 
 	if (cap > most)
 		cap = most;
-	v = calloc(cap, sizeof(*v));
-	if (!v) {
-		(void)fputs("hikyaku: no memory for a limit\n", stderr);
-		abort();
-	}
+	v = mem_array(cap, sizeof(*v));
 	for (size_t i = 0; i < r->n; i++)
 		v[i] = r->v[(r->at + i) % r->cap];
 	free(r->v);
@@ -40,7 +35,7 @@ void
 ring_add(struct ring *r, size_t most, int64_t now)
 {
 	if (r->n == r->cap && r->cap < most)
-		grow(r, most);
+		grow_ring(r, most);
 	if (r->n < r->cap) {
 		r->v[(r->at + r->n++) % r->cap] = now;
 		return;

@@ -4,8 +4,7 @@
  * Exact, not in steps of a clock, and no larger than what really happened: it
  * grows up to `most`, which each call names and which must not change.
  *
- * A zeroed struct is empty; ring_done() frees it. Without memory the process
- * ends, as in core.h.
+ * A zeroed struct is empty; ring_done() frees it.
  */
 #ifndef DELIVER_BATCH_RING_H
 #define DELIVER_BATCH_RING_H

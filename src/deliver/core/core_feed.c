@@ -1,7 +1,7 @@
 #include <assert.h>
 
 #include "deliver/core/core_priv.h"
-#include "deliver/limits.h"
+#include "deliver/core/limits.h"
 
 /* From dispatch, and from the pages of readers. */
 

@@ -1,19 +1,18 @@
+#include "deliver/engine/ask.h"
+
 #include "base/str.h"
 #include "contract/verdict.h"
+#include "deliver/engine/attempt.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/replay.h"
 #include "deliver/engine/wish.h"
 #include "deliver/limits.h"
+#include "sink/sink_driver.h"
 #include "sql.h"
 
-/*
- * What people ask of the engine. Whatever changes something is answered when
- * the flush that holds it is committed.
- */
-
 static void
-answer(struct deliver_ask *q, int rc, const char *text)
+answer_ask(struct deliver_ask *q, int rc, const char *text)
 {
 	int retry_after_s = q->err.retry_after_s;
 
@@ -25,35 +24,20 @@ answer(struct deliver_ask *q, int rc, const char *text)
 }
 
 static void
-wait_for_flush(struct deliver *d, struct deliver_ask *q)
+put_off(struct mail **list, struct deliver_ask *q)
 {
-	q->mail.next = d->asked;
-	d->asked = &q->mail;
-	d->hurry = true;
+	q->mail.next = *list;
+	*list = &q->mail;
 }
 
 static void
-decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
+decide(struct deliver *d, const struct ask_decide *q, int state, int64_t now)
 {
-	const struct wish *w = deliver_wish(d, q->sub);
-	struct flush_decision *v;
+	const struct wish *w = deliver_wish(d, q->ask.sub);
+	struct flush_decision *v = flushing_decide(&d->flushing);
 
-	if (d->n_decisions == d->cap_decisions) {
-		size_t cap = d->cap_decisions ? 2 * d->cap_decisions : 16;
-
-		v = reallocarray(d->decisions, cap, sizeof(*v));
-
-		if (!v) {
-			(void)fputs(
-			    "hikyaku: no memory for decisions\n", stderr);
-			abort();
-		}
-		d->decisions = v;
-		d->cap_decisions = cap;
-	}
-	v = &d->decisions[d->n_decisions++];
 	*v = (struct flush_decision){
-	    .sub = q->sub,
+	    .sub = q->ask.sub,
 	    .rep = q->rep,
 	    .seq = q->seq,
 	    .at = now,
@@ -63,20 +47,20 @@ decide(struct deliver *d, const struct deliver_ask *q, int state, int64_t now)
 	};
 	if (w)
 		uuid_format(w->uid, v->webhook_id);
-	uuid_format(
-	    delivery_id_make(&d->o.id_key, q->seq, q->sub, (uint16_t)q->rep),
+	uuid_format(delivery_id_make(
+			&d->o.id_key, q->seq, q->ask.sub, (uint16_t)q->rep),
 	    v->delivery_id);
 }
 
 static void
-look(struct deliver *d, struct deliver_ask *q)
+ask_look(const struct deliver *d, struct ask_look *q)
 {
 	struct core_seen seen;
 	struct deliver_look *l = &q->look;
 
 	*l = (struct deliver_look){
-	    .why = "", .front = core_front(d->core, q->sub)};
-	l->known = core_look(d->core, q->sub, q->seq, q->rep, &seen);
+	    .why = "", .front = core_front(d->core, q->ask.sub)};
+	l->known = core_look(d->core, q->ask.sub, q->seq, q->rep, &seen);
 	if (l->known) {
 		l->in_flight = seen.in_flight;
 		l->why = seen.why;
@@ -88,11 +72,11 @@ look(struct deliver *d, struct deliver_ask *q)
 		l->last_reason = seen.row.last_reason;
 		l->next_at = seen.row.state == ROW_RETRY ? seen.row.next_at : 0;
 	}
-	answer(q, OK, "");
+	answer_ask(&q->ask, OK, "");
 }
 
 static void
-test(struct deliver *d, struct deliver_ask *q)
+ask_test(struct deliver *d, struct ask_test *q)
 {
 	struct uuid id = uuid_v4();
 	struct sql_log_feed_row row = {
@@ -103,33 +87,31 @@ test(struct deliver *d, struct deliver_ask *q)
 	    .pkey = STR("test"),
 	    .body = q->body,
 	};
-	struct letter *l = letter_new(&row);
 
-	if (!l)
-		answer(q, ERR_NOMEM, "no memory for a test");
-	else
-		sending_test(d, q, l);
+	attempt_test(d, q, letter_new(&row));
 }
 
 static int
-requeue(struct deliver *d, const struct deliver_ask *q, int64_t now)
+ask_requeue(struct deliver *d, struct ask_requeue *q, int64_t now)
 {
-	const struct wish *w = deliver_wish(d, q->sub);
+	uint32_t sub = q->decide.ask.sub;
+	const struct wish *w = deliver_wish(d, sub);
 	struct core_entry en = {.okey = q->okey, .skey = q->skey};
 
 	if (!w)
-		return ERR_CONFLICT;
+		return err_set(&q->decide.ask.err, ERR_CONFLICT,
+		    "its subscription is gone");
 	if (q->letter)
-		(void)deliver_keys(d, w, q->letter, &en);
+		(void)feeding_keys(d, w, q->letter, &en);
 	if (q->rule) {
 		en.okey = q->okey;
 		en.skey = q->skey;
 	}
 	core_requeue(d->core,
 	    &(struct core_row){
-		.sub = q->sub,
-		.seq = q->seq,
-		.rep = q->rep,
+		.sub = sub,
+		.seq = q->decide.seq,
+		.rep = q->decide.rep,
 		.okey = en.okey,
 		.skey = en.skey,
 		.n = q->n,
@@ -139,34 +121,39 @@ requeue(struct deliver *d, const struct deliver_ask *q, int64_t now)
 		.asked = !q->rule,
 	    },
 	    now);
-	decide(d, q, 1, now);
+	decide(d, &q->decide, 1, now);
 	return OK;
 }
 
 static int
-replay(struct deliver *d, struct deliver_ask *q)
+ask_replay(struct deliver *d, struct ask_replay *q)
 {
 	struct core_reader rd = {
-	    .sub = q->sub,
+	    .sub = q->ask.sub,
 	    .rep = q->rep,
 	    .pos = q->pos,
 	    .until = q->until,
 	    .exclusive = q->exclusive,
 	};
 
-	if (!deliver_wish(d, q->sub))
+	if (!deliver_wish(d, q->ask.sub))
 		return err_set(
-		    &q->err, ERR_CONFLICT, "its subscription is gone");
-	return replays_begin(d, &rd, q->rate, false, q->types, &q->err);
+		    &q->ask.err, ERR_CONFLICT, "its subscription is gone");
+	return replays_begin(&d->replays, d->core, &rd,
+	    &(struct replay_terms){.rate = q->rate, .types = q->types},
+	    &q->ask.err);
 }
 
-static void
-stop(const struct deliver *d, const struct deliver_ask *q)
+static enum sink_answer
+ask_sink(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
-	struct replay *p = replays_find(d, q->sub, q->rep);
+	const struct wish *w = deliver_wish(d, q->sub);
+	const struct sink_driver *s = w ? SINK_DRIVERS[w->sink] : NULL;
 
-	if (p)
-		p->stopped = true;
+	if (s && s->ask)
+		return s->ask(d->sinks[w->sink].self, q, now);
+	answer_ask(q, ERR_ABSENT, "its subscription is gone");
+	return SINK_ANSWERS;
 }
 
 /*
@@ -181,128 +168,127 @@ too_early(struct deliver *d, struct deliver_ask *q, int64_t now)
 	core_counts(d->core, &n);
 	if (n.upto >= q->behind)
 		return false;
-	/* A worker that waits anyway needs not wait for that first. */
-	if (q->kind == ASK_FETCH &&
-	    (q->give_up_us > 0 && now >= q->give_up_us) &&
+	if (q->anyway && q->give_up_us > 0 && now >= q->give_up_us &&
 	    deliver_wish(d, q->sub))
 		return false;
 	if (q->give_up_us == 0)
 		q->give_up_us = now + ASK_WAIT_US;
 	if (now < q->give_up_us) {
-		q->mail.next = d->later;
-		d->later = &q->mail;
+		put_off(&d->asks.later, q);
 	} else {
 		q->err.retry_after_s = 1;
-		answer(q, ERR_AWAY, "the log is still being read");
+		answer_ask(q, ERR_AWAY, "the log is still being read");
 	}
 	return true;
 }
 
-/* A start takes a moment: workers come back before it is over. */
-static bool
-soon(struct deliver *d, struct deliver_ask *q, int64_t now)
+/* Not for this node now; a start takes a moment. */
+static void
+turn_away(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
-	if ((q->kind != ASK_FETCH && q->kind != ASK_ANSWER) ||
-	    now - d->wall_us >= ASK_WAIT_US || atomic_load(&d->stopping))
-		return false;
-	q->mail.next = d->later;
-	d->later = &q->mail;
-	return true;
+	if (q->patient && now - d->wall_us < ASK_WAIT_US &&
+	    !deliver_stopping(d)) {
+		put_off(&d->asks.later, q);
+		return;
+	}
+	q->err.retry_after_s = 1;
+	answer_ask(q, ERR_AWAY, "this server does not deliver now");
 }
 
 void
 ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 {
-	if (d->owner != OWNER_YES && soon(d, q, now))
-		return;
-	if (d->owner != OWNER_YES) {
-		q->err.retry_after_s = 1;
-		answer(q, ERR_AWAY, "this server does not deliver now");
+	const struct ask_decide *skip;
+	struct replay *p;
+	int rc = OK;
+
+	if (d->owner.state != OWNER_YES) {
+		turn_away(d, q, now);
 		return;
 	}
 	if (too_early(d, q, now))
 		return;
 	switch (q->kind) {
 	case ASK_LOOK:
-		look(d, q);
+		ask_look(d, (struct ask_look *)q);
 		return;
 	case ASK_TEST:
-		test(d, q);
+		ask_test(d, (struct ask_test *)q);
 		return;
 	case ASK_REQUEUE:
-		if (requeue(d, q, now) < 0) {
-			answer(q, ERR_CONFLICT, "its subscription is gone");
-			return;
-		}
+		rc = ask_requeue(d, (struct ask_requeue *)q, now);
 		break;
 	case ASK_SKIP:
-		core_skip(d->core, q->sub, q->seq, q->rep, now);
-		decide(d, q, 2, now);
+		skip = (const struct ask_decide *)q;
+		core_skip(d->core, q->sub, skip->seq, skip->rep, now);
+		decide(d, skip, 2, now);
 		break;
 	case ASK_REPLAY:
-		if (replay(d, q) < 0) {
-			q->done(q);
-			return;
-		}
+		rc = ask_replay(d, (struct ask_replay *)q);
 		break;
 	case ASK_STOP:
-		stop(d, q);
+		p = replays_find(
+		    &d->replays, q->sub, ((const struct ask_stop *)q)->rep);
+		if (p)
+			p->stopped = true;
 		break;
 	case ASK_NOW:
 		core_sub_skip(d->core, q->sub, now);
 		break;
-	case ASK_FETCH:
-		pull_fetch(d, q, now);
-		return;
-	case ASK_PULLED:
-		pull_numbers(d, q);
-		return;
-	case ASK_ANSWER:
-		pull_answers(d, q, now);
+	case ASK_SINK:
+		if (ask_sink(d, q, now) == SINK_ANSWERS)
+			return;
 		break;
 	}
-	wait_for_flush(d, q);
+	if (rc < 0) {
+		q->done(q);
+		return;
+	}
+	put_off(&d->asks.asked, q);
+	d->flushing.hurry = true;
 }
 
-/* Those that waited for dispatch; some may have to go on. */
 void
 ask_again(struct deliver *d, int64_t now)
 {
-	struct mail *m = d->later;
+	struct mail *m = d->asks.later;
 
-	d->later = NULL;
+	d->asks.later = NULL;
 	while (m) {
 		struct deliver_ask *q = MAIL_OF(m, struct deliver_ask, mail);
 
 		m = m->next;
-		if (atomic_load(&d->stopping))
+		if (deliver_stopping(d))
 			q->give_up_us = now;
 		ask_take(d, q, now);
 	}
 }
 
-/* The flush under way has ended: well, or never to be. */
 void
-ask_flushed(struct deliver *d, int rc, const struct err *e)
+ask_flushing(struct asks *a)
 {
-	struct mail *m = d->asked_now;
+	a->asked_now = a->asked;
+	a->asked = NULL;
+}
 
-	d->asked_now = NULL;
-	d->n_decisions_now = 0;
+void
+ask_flushed(struct asks *a, int rc, const struct err *e)
+{
+	struct mail *m = a->asked_now;
+
+	a->asked_now = NULL;
 	while (m) {
 		struct deliver_ask *q = MAIL_OF(m, struct deliver_ask, mail);
 
 		m = m->next;
-		answer(q, rc, rc < 0 ? e->text : "");
+		answer_ask(q, rc, rc < 0 ? e->text : "");
 	}
 }
 
-/* The thread has ended; the store was away to the last. */
 void
-ask_drop(struct deliver *d, const struct err *e)
+ask_drop(struct asks *a, const struct err *e)
 {
-	ask_flushed(d, ERR_AWAY, e);
-	d->asked_now = d->asked;
-	d->asked = NULL;
-	ask_flushed(d, ERR_AWAY, e);
+	ask_flushed(a, ERR_AWAY, e);
+	ask_flushing(a);
+	ask_flushed(a, ERR_AWAY, e);
 }

@@ -1,20 +1,19 @@
+#include "deliver/engine/confs.h"
+
 #include "base/arena.h"
 #include "base/conf/conf.h"
-#include "base/log/log.h"
+#include "base/limits.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "contract/request.h"
-#include "deliver/engine/deliver_priv.h"
-#include "deliver/engine/told.h"
+#include "contract/limits.h"
+#include "contract/preset.h"
+#include "deliver/engine/preset_store.h"
+#include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "match/jq/jq.h"
 #include "seal/keyring.h"
 #include "sql.h"
-
-/*
- * Whole subscriptions, with their secrets open, as long as they are sent to:
- * the CONFS_MAX least idle ones. One that changed is forgotten and read again;
- * an attempt under way goes on with the old one.
- */
 
 struct opener {
 	struct keyring *ring;
@@ -30,158 +29,125 @@ unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
 	return keyring_unseal(o->ring, a, o->where, sealed, ret, e);
 }
 
-static struct str
-key_of(const uint32_t *sub)
+void
+confs_init(struct confs *c)
 {
-	return (struct str){(const char *)sub, sizeof(*sub)};
+	c->map = map_new(SIZE_MAX / 2);
+	list_init(&c->order);
 }
 
 void
-conf_put(struct deliver *d, struct kept_conf *k)
+confs_put(struct confs *c, struct kept_conf *k)
 {
 	if (!k || --k->refs > 0)
 		return;
 	if (k->template >= 0)
-		jq_forget(d->jq, k->template);
+		jq_forget(c->jq, k->template);
 	sub_free(k->conf);
 	free(k);
 }
 
 static void
-drop(struct deliver *d, struct kept_conf *k)
+uncache(struct confs *c, struct kept_conf *k)
 {
-	(void)map_take(d->confs, key_of(&k->sub));
-	list_remove(&d->conf_order, &k->in_order);
-	conf_put(d, k);
+	(void)map_take(c->map, SUB_KEY(&k->sub));
+	list_remove(&c->order, &k->in_order);
+	confs_put(c, k);
 }
 
 void
-conf_forget(struct deliver *d, uint32_t sub)
+confs_forget(struct confs *c, uint32_t sub)
 {
-	struct kept_conf *k = map_find(d->confs, key_of(&sub));
+	struct kept_conf *k = sub ? map_find(c->map, SUB_KEY(&sub)) : NULL;
+	struct link *l;
 
 	if (k)
-		drop(d, k);
+		uncache(c, k);
+	while (!sub && (l = list_first(&c->order)))
+		uncache(c, LINK_OF(l, struct kept_conf, in_order));
 }
 
 void
-confs_done(struct deliver *d)
+confs_done(struct confs *c)
 {
-	struct link *l, *next;
-
-	for (l = d->confs ? list_first(&d->conf_order) : NULL; l; l = next) {
-		next = list_next(&d->conf_order, l);
-		drop(d, LINK_OF(l, struct kept_conf, in_order));
-	}
-	map_free(d->confs);
-	d->confs = NULL;
+	if (c->map)
+		confs_forget(c, 0);
+	map_free(c->map);
+	jq_free(c->jq);
+	presets_free(c->presets);
+	db_close(c->db);
 }
 
-static int
-open_row(struct deliver *d, const struct sql_subs_one_row *row,
-    struct kept_conf *k, struct err *e)
+int
+confs_load_presets(struct confs *c, struct err *e)
 {
-	struct arena *a = arena_new(64 * KIB);
-	struct uuid uid = {{0}};
-	struct opener o = {.ring = d->o.keyring};
-	struct sub_seal seal = {.unseal = unseal, .arg = &o};
-	int rc = OK;
+	struct presets *fresh = NULL;
+	int rc = presets_open(c->db, c->conf, &fresh, e);
 
-	if (a && row->uid.n == sizeof(uid.b)) {
-		memcpy(uid.b, row->uid.p, row->uid.n);
-		o.where = keyring_where(a, "subscription.conf", uid);
-	}
-	if (!o.where.p)
-		rc = err_set(e, ERR_NOMEM, "no memory for a subscription");
 	if (rc == OK)
-		rc = sub_load(row->conf, d->presets, &seal, &k->conf, e);
-	if (rc == OK)
-		sub_policy(k->conf, d->o.conf->time_scale, &k->policy);
-	if (rc == OK && k->conf->template.n > 0)
-		rc = jq_program(d->jq, k->conf->template, &k->template, e);
-	arena_free(a);
+		confs_take_presets(c, fresh);
 	return rc;
 }
 
+void
+confs_take_presets(struct confs *c, struct presets *presets)
+{
+	presets_free(c->presets);
+	c->presets = presets;
+}
+
 static int
-load(struct deliver *d, uint32_t sub, struct kept_conf *k, struct err *e)
+load(struct confs *c, struct arena *a, struct kept_conf *k, struct err *e)
 {
 	struct sql_subs_one_row row;
-	struct rows *rows = NULL;
-	int rc = sql_subs_one(d->db, &rows, e, .id = sub);
+	struct opener o = {.ring = c->keyring};
+	struct sub_seal seal = {.unseal = unseal, .arg = &o};
+	struct uuid uid = {{0}};
+	int rc = sql_subs_one_one(c->db, a, &row, e, .id = k->sub);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_subs_one_get(rows, &row);
-		rc = open_row(d, &row, k, e);
-	} else if (rc == 0) {
+	if (rc == 0)
 		rc = err_set(e, ERR_ABSENT, "the subscription is gone");
-	}
-	rows_close(rows);
-	return rc;
+	if (rc < 0)
+		return rc;
+	if (row.uid.n == sizeof(uid.b))
+		memcpy(uid.b, row.uid.p, row.uid.n);
+	o.where = keyring_where(a, "subscription.conf", uid);
+	rc = sub_load(row.conf, c->presets, &seal, &k->conf, e);
+	if (rc < 0)
+		return rc;
+	sub_policy(k->conf, c->conf->time_scale, &k->policy);
+	return k->conf->template.n > 0
+		   ? jq_program(c->jq, k->conf->template, &k->template, e)
+		   : OK;
 }
 
-/* A reference, or NULL: ERR_AWAY when it may be tried again. */
 struct kept_conf *
-conf_get(struct deliver *d, uint32_t sub, struct err *e)
+confs_get(struct confs *c, uint32_t sub, struct err *e)
 {
-	struct kept_conf *k = map_find(d->confs, key_of(&sub));
+	struct kept_conf *k = map_find(c->map, SUB_KEY(&sub));
+	struct arena *a;
+	int rc;
 
 	if (k) {
-		list_remove(&d->conf_order, &k->in_order);
-		list_add(&d->conf_order, &k->in_order);
+		list_remove(&c->order, &k->in_order);
+		list_add(&c->order, &k->in_order);
 		k->refs++;
 		return k;
 	}
-	k = calloc(1, sizeof(*k));
-	if (!k) {
-		(void)err_set(e, ERR_NOMEM, "no memory for a subscription");
+	k = mem_get(sizeof(*k));
+	*k = (struct kept_conf){.sub = sub, .refs = 1, .template = -1};
+	a = arena_new(SUB_STORED_MAX + 64 * KIB);
+	rc = load(c, a, k, e);
+	arena_free(a);
+	if (rc < 0) {
+		confs_put(c, k);
 		return NULL;
 	}
-	k->sub = sub;
-	k->refs = 1;
-	k->template = -1;
-	if (load(d, sub, k, e) < 0) {
-		conf_put(d, k);
-		return NULL;
-	}
-	if (d->conf_order.n >= CONFS_MAX)
-		drop(d, LINK_OF(list_first(&d->conf_order), struct kept_conf,
-			    in_order));
-	if (map_put(d->confs, key_of(&k->sub), k, NULL, e) == OK) {
-		list_add(&d->conf_order, &k->in_order);
-		k->refs++;
-	}
+	if (c->order.n >= CONFS_MAX)
+		uncache(c,
+		    LINK_OF(list_first(&c->order), struct kept_conf, in_order));
+	map_set(c->map, SUB_KEY(&k->sub), k);
+	list_add(&c->order, &k->in_order);
+	k->refs++;
 	return k;
-}
-
-bool
-conf_send(struct deliver *d, struct arena *a, const struct kept_conf *k,
-    const struct request *r, struct client_send *ret)
-{
-	const struct sub_conf *c = k->conf;
-	struct client_header *h = arena_array(a, r->n + 1, sizeof(*h));
-	bool mtls = c->auth.type == AUTH_MTLS;
-
-	if (!h)
-		return false;
-	for (size_t i = 0; i < r->n; i++)
-		h[i] = (struct client_header){
-		    r->headers[i].name, r->headers[i].value};
-	*ret = (struct client_send){
-	    .url = r->url,
-	    .headers = h,
-	    .n_headers = r->n,
-	    .body = r->body,
-	    .use = GUARD_WEBHOOK,
-	    .connect_ms = (int)k->policy.connect_ms,
-	    .total_ms = (int)k->policy.total_ms,
-	    .keep_max = told_keep(c->preset),
-	    .proxy =
-		d->o.conf->webhook_proxy[0] ? d->o.conf->webhook_proxy : NULL,
-	    .tls_cert_pem = mtls ? arena_z(a, c->auth.certificate) : NULL,
-	    .tls_key_pem = mtls ? arena_z(a, c->auth.key) : NULL,
-	};
-	return true;
 }

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/wish.h"
 #include "event/envelope.h"
 #include "seal/digest.h"
@@ -26,9 +26,8 @@ config_entry(struct entry *en, const char *type)
 }
 
 int
-control_event(struct arena *a, const char *type, struct uuid tenant,
-    struct str key, struct str payload, int64_t now_us, struct entry *ret,
-    struct err *e)
+control_event(struct arena *a, const char *type, struct str key,
+    struct str payload, int64_t now_us, struct entry *ret, struct err *e)
 {
 	struct envelope_opts o = {.now_us = now_us, .own = true};
 	struct buf b = BUF(1 * MIB);
@@ -38,21 +37,57 @@ control_event(struct arena *a, const char *type, struct uuid tenant,
 
 	buf_fmt(&b, "{\"eventType\":\"%s\",\"schemaVersion\":1,\"tenantId\":\"",
 	    type);
-	uuid_add(&b, tenant);
+	uuid_add(&b, (struct uuid){{0}}); /* nobody's */
 	buf_addz(&b, "\",\"producer\":{\"service\":\"hikyaku\",\"instanceId\":"
 		     "\"1\"},\"sequence\":{\"partitionKey\":");
 	buf_json(&b, key);
 	buf_addz(&b, "},\"payload\":");
 	buf_add(&b, payload);
 	buf_addc(&b, '}');
-	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	text = b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	if (!text.p)
-		return err_set(e, ERR_NOMEM, "no memory for an event");
 	rc = envelope_parse(a, text, &o, &ev, e);
 	if (rc == OK)
 		entry_fill(ret, &ev, text);
 	return rc;
+}
+
+struct telling {
+	struct append_job job;
+	struct entry entry;
+	struct arena *arena;
+};
+
+static void
+telling_done(struct append_job *job)
+{
+	struct telling *t = job->ctx;
+
+	if (job->err.code < 0)
+		log_err(LOG_WARN, "an alert could not be stored", &job->err);
+	arena_free(t->arena);
+	free(t);
+}
+
+void
+control_tell(
+    struct append *append, const char *type, struct str payload, int64_t now_us)
+{
+	struct telling *t = mem_get(sizeof(*t));
+	struct err e = {0};
+	int rc;
+
+	t->arena = arena_new(64 * KIB);
+	rc = control_event(t->arena, type, STR("subscription"), payload, now_us,
+	    &t->entry, &e);
+	t->job = (struct append_job){
+	    .entries = &t->entry, .n = 1, .ctx = t, .done = telling_done};
+	if (rc == OK)
+		rc = append_post(append, &t->job, &e);
+	if (rc < 0) {
+		t->job.err = e;
+		telling_done(&t->job);
+	}
 }
 
 /* Commit thread ------------------------------------------------------------- */
@@ -60,18 +95,15 @@ control_event(struct arena *a, const char *type, struct uuid tenant,
 static int
 make(struct db *db, struct sub_change *c, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_sub_insert(db, &rows, e, .uid = uuid_str(&c->uid),
+	struct sql_sub_insert_row row;
+	int rc = sql_sub_insert_one(db, &row, e, .uid = uuid_str(&c->uid),
 	    .name = c->name, .url = c->url, .preset = c->preset,
 	    .conf = c->conf, .enabled = c->enabled, .managed_by = c->managed_by,
 	    .owner = c->owner ? &c->owner : NULL, .tenants = c->tenants,
 	    .now = c->now_us);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
 	if (rc > 0)
-		c->id = rows_int(rows, 0);
-	rows_close(rows);
+		c->id = row.id;
 	return rc < 0 ? rc : OK;
 }
 
@@ -170,17 +202,13 @@ static int
 in_use(struct db *db, struct str name, struct err *e)
 {
 	struct sql_preset_user_row row;
-	struct rows *rows = NULL;
-	int rc = sql_preset_user(db, &rows, e, .name = name);
+	struct arena *a = arena_new(4 * KIB);
+	int rc = sql_preset_user_one(db, a, &row, e, .name = name);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_preset_user_get(rows, &row);
+	if (rc > 0)
 		rc = err_set(e, ERR_CONFLICT, "the subscription %.*s uses it",
 		    row.name.n < 64 ? (int)row.name.n : 64, row.name.p);
-	}
-	rows_close(rows);
+	arena_free(a);
 	return rc;
 }
 
@@ -226,7 +254,7 @@ control_preset(struct append *append, struct preset_change *c, struct err *e)
 	return append_post(append, &c->job, e);
 }
 
-/* The deliver thread's own ----------------------------------------------------- */
+/* Gone for good --------------------------------------------------------------- */
 
 struct gone {
 	struct sub_change change;
@@ -250,75 +278,61 @@ gone_done(struct append_job *job)
 static int
 still_enabled(struct db *db, struct sub_change *c, struct err *e)
 {
-	struct sql_subs_one_row row = {.enabled = 0};
-	struct rows *rows = NULL;
-	int rc = sql_subs_one(db, &rows, e, .id = c->id);
+	const struct gone *g = c->arg;
+	struct sql_subs_one_row row;
+	int rc = sql_subs_one_one(db, g->arena, &row, e, .id = c->id);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_subs_one_get(rows, &row);
-	rows_close(rows);
 	if (rc < 0)
 		return rc;
-	return row.enabled ? OK
-			   : err_set(e, ERR_CONFLICT, "it is disabled already");
+	return rc > 0 && row.enabled
+		   ? OK
+		   : err_set(e, ERR_CONFLICT, "it is disabled already");
 }
 
 void
-control_gone(struct deliver *d, uint32_t sub, bool tell)
+control_gone(
+    struct append *append, const struct wish *w, bool tell, int64_t now)
 {
 	static const char WHY[] = "the receiver answered 410 Gone";
-	const struct wish *w = deliver_wish(d, sub);
-	struct gone *g = calloc(1, sizeof(*g));
-	struct sub_change *c;
-	struct err e = {0};
+	struct gone *g = mem_get(sizeof(*g));
+	struct sub_change *c = &g->change;
+	struct arena *a = arena_new(64 * KIB);
 	struct buf b = BUF(1 * KIB);
-	int rc = OK;
+	char *id = arena_alloc(a, UUID_LEN + 1);
+	struct err e = {0};
+	int rc;
 
-	if (!g || !w) {
-		free(g);
-		return;
-	}
-	c = &g->change;
-	g->arena = arena_new(64 * KIB);
-	c->kind = SUB_SWITCH;
-	c->id = sub;
-	c->why = STR(WHY);
-	c->now_us = deliver_now(d);
-	c->fill = still_enabled;
-	c->job.done = gone_done;
-	c->arg = g; /* gone_done() frees it */
-	buf_addz(&b, "{\"subscriptionId\":\"");
-	uuid_add(&b, w->uid);
-	buf_fmt(&b, "\",\"reason\":\"%s\"}", WHY);
-	if (!g->arena)
-		rc = err_set(&e, ERR_NOMEM, "no memory");
-	if (rc == OK)
-		rc = control_event(g->arena, "ops.endpoint.disabled",
-		    (struct uuid){{0}}, STR("subscription"), buf_str(&b),
-		    c->now_us, &c->entries[1], &e);
-	c->has_event = rc == OK && tell;
-	if (rc == OK) {
-		char *id = arena_try(g->arena, UUID_LEN + 1);
-
-		if (id)
-			uuid_format(w->uid, id);
-		c->audit = (struct audit_row){
+	uuid_format(w->uid, id);
+	g->arena = a;
+	*c = (struct sub_change){
+	    .kind = SUB_SWITCH,
+	    .id = w->core.id,
+	    .why = STR(WHY),
+	    .now_us = now,
+	    .fill = still_enabled,
+	    .job.done = gone_done,
+	    .arg = g, /* gone_done() frees it */
+	    .audit =
+		{
 		    .category = AUDIT_SUBSCRIPTION_DISABLED,
-		    .at_us = c->now_us,
+		    .at_us = now,
 		    .target_type = STR("subscription"),
 		    .webhook_id = str_of(id),
 		    .has_result = true,
 		    .status = 410,
 		    .error = STR(WHY),
-		};
-		rc = control_post(d->o.append, c, &e);
-	}
+		},
+	};
+	buf_fmt(&b, "{\"subscriptionId\":\"%s\",\"reason\":\"%s\"}", id, WHY);
+	rc = control_event(a, "ops.endpoint.disabled", STR("subscription"),
+	    buf_str(&b), now, &c->entries[1], &e);
+	c->has_event = tell;
+	if (rc == OK)
+		rc = control_post(append, c, &e);
 	buf_done(&b);
 	if (rc < 0) {
 		log_err(LOG_ERROR, "a subscription could not be disabled", &e);
-		arena_free(g->arena);
+		arena_free(a);
 		free(g);
 	}
 }

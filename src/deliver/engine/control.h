@@ -19,6 +19,7 @@
 
 struct arena;
 struct db;
+struct wish;
 
 enum sub_change_kind {
 	SUB_MAKE,   /* id comes back */
@@ -71,8 +72,15 @@ int control_preset(
     struct append *append, struct preset_change *c, struct err *e) MUST_CHECK;
 
 /* An event of our own, as an entry; the payload is JSON text. */
-int control_event(struct arena *a, const char *type, struct uuid tenant,
-    struct str key, struct str payload, int64_t now_us, struct entry *ret,
+int control_event(struct arena *a, const char *type, struct str key,
+    struct str payload, int64_t now_us, struct entry *ret,
     struct err *e) MUST_CHECK;
+/* The same about a subscription, on its own; a failure is logged alone. */
+void control_tell(struct append *append, const char *type, struct str payload,
+    int64_t now_us);
+/* A receiver said that it is gone for good: its subscription is disabled. A
+ * failure is logged, and the next answer of the receiver tries again. */
+void control_gone(
+    struct append *append, const struct wish *w, bool tell, int64_t now);
 
 #endif

@@ -4,6 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/str.h"
+#include "seal/base64.h"
+#include "sql.h"
+
 enum { ROUNDS = 8, HALF_BITS = 61, CHECK_BITS = 26 };
 #define HALF_MASK  ((UINT64_C(1) << HALF_BITS) - 1)
 #define CHECK_MASK ((UINT64_C(1) << CHECK_BITS) - 1)
@@ -222,4 +227,47 @@ delivery_cursor_open(const struct delivery_id_key *key, struct str text,
 	c.n = words[0];
 	*ret = c;
 	return true;
+}
+
+/* The key ------------------------------------------------------------------- */
+
+#define KEY_NAME STR("delivery_id_key")
+
+static int
+find_key(struct db *db, struct delivery_id_key *ret, struct err *e)
+{
+	struct sql_meta_get_row row;
+	struct rows *rows = NULL;
+	size_t n = 0;
+	int rc = sql_meta_get(db, &rows, e, .name = KEY_NAME);
+
+	if (rc == OK)
+		rc = sql_meta_get_next(rows, &row, e);
+	if (rc > 0 &&
+	    (!base64_read(row.value, (char *)ret->b, sizeof(ret->b), &n) ||
+		n != sizeof(ret->b)))
+		rc = err_set(e, ERR_STORE,
+		    "meta delivery_id_key is no key of deliveryIds");
+	rows_close(rows);
+	return rc;
+}
+
+int
+delivery_id_key(struct db *db, struct delivery_id_key *ret, struct err *e)
+{
+	struct buf text = BUF(BASE64_LEN(DELIVERY_ID_KEY_LEN));
+	int rc = find_key(db, ret, e);
+
+	if (rc != 0)
+		return rc < 0 ? rc : OK;
+	rand_bytes(ret->b, sizeof(ret->b));
+	base64_add(&text, (struct str){(char *)ret->b, sizeof(ret->b)});
+	/* Of two nodes that start at once the first one's stays. */
+	rc = sql_meta_add(db, e, .name = KEY_NAME, .value = buf_str(&text)) < 0
+		 ? (int)e->code
+		 : OK;
+	buf_done(&text);
+	if (rc == OK)
+		rc = find_key(db, ret, e);
+	return rc < 0 ? rc : OK;
 }

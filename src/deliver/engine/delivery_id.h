@@ -23,6 +23,8 @@
 #include "base/base.h"
 #include "base/uuid.h"
 
+struct db;
+
 #define DELIVERY_ID_KEY_LEN 16
 #define DELIVERY_SEQ_MAX    ((INT64_C(1) << 48) - 1)
 
@@ -53,5 +55,13 @@ void delivery_cursor_make(const struct delivery_id_key *key,
 /* False when it is none of ours. */
 bool delivery_cursor_open(const struct delivery_id_key *key, struct str text,
     struct delivery_cursor *ret);
+
+/*
+ * The key of this installation, made with the first start, kept in the store
+ * (meta `delivery_id_key`), and never changed: receivers keep ids. By the one
+ * writer, before there are threads.
+ */
+int delivery_id_key(
+    struct db *db, struct delivery_id_key *ret, struct err *e) MUST_CHECK;
 
 #endif

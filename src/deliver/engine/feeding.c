@@ -1,26 +1,24 @@
+#include "deliver/engine/feeding.h"
+
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
 #include "base/str.h"
 #include "contract/request.h"
 #include "contract/verdict.h"
+#include "deliver/engine/control.h"
 #include "deliver/engine/deliver_priv.h"
+#include "deliver/engine/detail.h"
 #include "deliver/engine/letter.h"
-#include "deliver/engine/told.h"
 #include "deliver/engine/wish.h"
 
-/* Entries of the log into the core: dispatch's feeds, and readers' pages. */
-
 bool
-deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
+feeding_keys(struct deliver *d, const struct wish *w, struct letter *l,
     struct core_entry *en)
 {
-	struct request_event ev = {
-	    .event_id = l->event_id,
-	    .tenant = l->tenant,
-	    .type = l->type,
-	    .key = l->key,
-	    .seq = l->seq,
-	    .body = l->body,
-	};
+	struct request_event ev = letter_event(l);
 	struct kept_conf *k;
 	struct str text = STR_EMPTY;
 	bool wanted = true;
@@ -34,7 +32,7 @@ deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
 		en->rec = letter_record(l, d->scratch);
 	if (w->key == WISH_KEY_EVENT && !w->spaced && !w->picky)
 		return true;
-	k = conf_get(d, w->core.id, &e);
+	k = confs_get(&d->confs, w->core.id, &e);
 	if (!k)
 		return true; /* it can't be sent either: that will tell of it */
 	if (w->picky)
@@ -49,46 +47,118 @@ deliver_keys(struct deliver *d, const struct wish *w, struct letter *l,
 		&text, &e) == OK &&
 	    text.n > 0)
 		en->skey = letter_hash(text);
-	conf_put(d, k);
+	confs_put(&d->confs, k);
 	return wanted;
 }
 
 /* Its filter failed: the core has to know, and people why. */
 static void
-mark(const struct letter *l, struct core_entry *en)
+mark_failed(const struct letter *l, struct core_entry *en)
 {
 	if (!l->failed)
 		return;
 	en->reason = l->failed;
 	en->detail =
-	    told_dead(l->why ? l->why : reason_text((enum reason)l->failed),
-		str_starts(l->type, STR("ops.")));
+	    detail_dead(l->why ? l->why : reason_text((enum reason)l->failed),
+		letter_ours(l));
 }
 
 void
 feeding_feed(struct deliver *d, struct feed *f, int64_t now)
 {
-	for (size_t i = 0; i < f->n; i++) {
+	bool ours = d->owner.state == OWNER_YES;
+
+	for (size_t i = 0; ours && i < f->n; i++) {
 		struct letter *l = f->v[i].letter;
 		struct wish *w = f->v[i].wish;
 		struct core_entry en = {
 		    .seq = l->seq, .sub = w->core.id, .ev = l};
 
 		/* What nobody judged must not be sent. */
-		if (d->owner == OWNER_YES && f->v[i].waits)
-			hold_apply(d, w, now);
-		if (d->owner == OWNER_YES && deliver_keys(d, w, l, &en)) {
-			mark(l, &en);
-			core_feed(d->core, &en, now);
-		} else {
-			letter_unref(l);
-		}
-		wish_unref(w);
+		if (f->v[i].waits)
+			hold_apply(&d->holds, d->core, w, now);
+		if (!feeding_keys(d, w, l, &en))
+			continue;
+		mark_failed(l, &en);
+		core_feed(d->core, &en, now);
+		f->v[i].letter = NULL; /* the core has it */
 	}
-	if (d->owner == OWNER_YES)
+	feeding_drop(f);
+	if (ours)
 		core_upto(d->core, f->upto);
 	f->note.kind = NOTE_FREE;
 	dispatch_tell(d->dispatch, &f->note);
+}
+
+void
+feeding_drop(struct feed *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		letter_unref(f->v[i].letter);
+		wish_unref(f->v[i].wish);
+	}
+	f->n = 0;
+}
+
+/* An event for whoever watches; to lose one is no loss: the log line stays. */
+static void
+tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
+{
+	struct buf b = BUF(1 * KIB);
+
+	buf_addz(&b, "{\"subscriptionId\":\"");
+	uuid_add(&b, uid);
+	buf_fmt(&b,
+	    "\",\"seqFrom\":%lld,\"seqTo\":%lld,\"reason\":\"EXPIRED\"}",
+	    (long long)g->seq, (long long)g->seq_to);
+	control_tell(append, "ops.events.expired", buf_str(&b), g->at);
+	buf_done(&b);
+}
+
+static void
+add_lost(struct flushing *f, const struct page *p, int64_t now)
+{
+	struct flush_range g = {
+	    .sub = p->read.sub,
+	    .okey = p->read.okey,
+	    .seq = p->read.after + 1,
+	    .seq_to = p->lost_to,
+	    .at = now,
+	};
+	struct log_line l;
+
+	log_begin(&l, LOG_WARN, "events went before they were delivered");
+	log_int(&l, "subscription", p->read.sub);
+	log_int(&l, "rep", p->read.rep);
+	log_int(&l, "seqFrom", g.seq);
+	log_int(&l, "seqTo", g.seq_to);
+	log_end(&l);
+	metric_add(M_EVENTS_LOST, g.seq_to - g.seq + 1);
+	if (p->read.rep > 0)
+		return; /* a replay of what is gone: its answer says so */
+	flushing_range(f, &g);
+	tell_lost(f->append, p->wish->uid, &g);
+}
+
+static int64_t
+feed_page(struct deliver *d, struct page *p, int64_t now)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct letter *l = p->letters[i];
+		struct core_entry en = {
+		    .seq = l->seq, .sub = p->read.sub, .ev = l};
+
+		if (!feeding_keys(d, p->wish, l, &en) ||
+		    (p->read.okey != 0 && en.okey != p->read.okey))
+			continue;
+		mark_failed(l, &en);
+		if (!core_read_feed(d->core, p->read.reader, &en, now)) {
+			free(en.detail);
+			return l->seq - 1;
+		}
+		p->letters[i] = NULL; /* the core has it */
+	}
+	return p->upto;
 }
 
 void
@@ -96,30 +166,31 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 {
 	int64_t upto = p->upto;
 
-	for (size_t i = 0; d->owner == OWNER_YES && i < p->n; i++) {
-		struct letter *l = p->letters[i];
-		struct core_entry en = {
-		    .seq = l->seq, .sub = p->read.sub, .ev = l};
-
-		if (!deliver_keys(d, p->wish, l, &en) ||
-		    (p->read.okey != 0 && en.okey != p->read.okey))
-			continue;
-		mark(l, &en);
-		if (!core_read_feed(d->core, p->read.reader, &en, now)) {
-			free(en.detail);
-			upto = l->seq - 1;
-			break;
-		}
-		p->letters[i] = NULL; /* the core has it */
-	}
-	if (d->owner == OWNER_YES) {
+	if (d->owner.state == OWNER_YES) {
+		upto = feed_page(d, p, now);
 		if (p->lost_to > 0)
-			lost_add(d, p, now);
+			add_lost(&d->flushing, p, now);
 		core_read_done(d->core, p->read.reader, upto);
-		hold_apply(d, p->wish, now);
+		hold_apply(&d->holds, d->core, p->wish, now);
 	}
-	d->pages--;
+	d->feeding.pages--;
 	if (upto == p->read.after)
-		d->read_again_us = now + FLUSH_AGAIN_US;
+		d->feeding.again_us = now + FLUSH_AGAIN_US;
 	fetch_page_free(p);
+}
+
+void
+feeding_read(struct deliver *d, int64_t now)
+{
+	struct core_read r;
+
+	while (now >= d->feeding.again_us && core_next_read(d->core, now, &r)) {
+		if (fetch_page(d, &r, deliver_wish(d, r.sub),
+			replays_find(&d->replays, r.sub, r.rep))) {
+			d->feeding.pages++;
+		} else {
+			core_read_done(d->core, r.reader, r.after);
+			d->feeding.again_us = now + FLUSH_AGAIN_US;
+		}
+	}
 }

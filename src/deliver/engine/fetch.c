@@ -1,24 +1,22 @@
+#include "deliver/engine/fetch.h"
+
 #include <assert.h>
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/verdict.h"
+#include "deliver/core/limits.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/replay.h"
 #include "deliver/engine/wish.h"
+#include "deliver/limits.h"
 #include "event/envelope.h"
-#include "loop/pool.h"
 #include "match/jq/jq.h"
 #include "sql.h"
-
-/*
- * The fetch thread reads what the deliver thread must not wait for: pages of
- * the log for readers, and single entries for retries. A page looks at no more
- * than FETCH_SCAN entries, so that a reader which wants one event in a million
- * holds nobody up.
- */
 
 #define FETCH_SCAN  1024
 #define FETCH_BYTES (4 * MIB)
@@ -30,37 +28,11 @@ struct fetcher {
 	struct jq *jq;
 };
 
-struct page_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct page page;
-};
-
-struct letter_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct one_letter one;
-};
-
-struct version_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct one_version one;
-};
-
-struct deads_job {
-	struct pool_job job;
-	struct deliver *d;
-	struct deads deads;
-};
-
 static void *
-enter(void *arg)
+fetch_enter(void *arg)
 {
-	struct fetcher *f = calloc(1, sizeof(*f));
+	struct fetcher *f = mem_get(sizeof(*f));
 
-	if (!f)
-		return NULL;
 	f->d = arg;
 	f->jq = jq_new("/proc/self/exe");
 	return f;
@@ -72,37 +44,52 @@ ready(struct fetcher *f)
 {
 	struct err e = {0};
 
-	if (f && f->jq && !f->db &&
-	    db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
+	if (!f->db && db_open(f->d->o.store, DB_READ, &f->db, &e) < 0)
 		log_err(LOG_WARN, "the log can't be read now", &e);
-	return f && f->db;
+	return f->db != NULL;
 }
 
 static void
-leave(void *ctx)
+fetch_leave(void *ctx)
 {
 	struct fetcher *f = ctx;
 
-	if (!f)
-		return;
 	db_close(f->db);
 	jq_free(f->jq);
 	free(f);
 }
 
 int
-fetch_start(struct deliver *d, struct err *e)
+fetch_start(struct deliver *d, struct pool **ret, struct err *e)
 {
 	struct pool_opts o = {
 	    .name = "fetch",
 	    .threads = 1,
 	    .queue_max = 4096,
-	    .enter = enter,
-	    .leave = leave,
+	    .enter = fetch_enter,
+	    .leave = fetch_leave,
 	    .arg = d,
 	};
 
-	return pool_start(&o, &d->fetch, e);
+	return pool_start(&o, ret, e);
+}
+
+static void
+run_job(struct pool_job *job, void *ctx)
+{
+	struct fetched *x = LINK_OF(job, struct fetched, job);
+
+	x->read(ctx, x);
+	deliver_tell(x->d, &x->note);
+}
+
+static bool
+post_job(struct deliver *d, struct fetched *x, enum note_kind kind,
+    void (*read)(struct fetcher *f, struct fetched *x))
+{
+	*x = (struct fetched){
+	    .note.kind = kind, .job.run = run_job, .d = d, .read = read};
+	return pool_post(d->fetch, &x->job);
 }
 
 static bool
@@ -119,7 +106,7 @@ named(const struct letter *l, uint32_t sub)
 
 /* 1 when the filter wants it, or failed: that stands in the letter. */
 static int
-judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
+judge_letter(struct fetcher *f, struct wish *w, struct letter *l, int program,
     struct err *e)
 {
 	struct jq_item item = {.program = program, .input = l->body};
@@ -128,7 +115,7 @@ judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
 
 	if (jq_filter(f->jq, &item, 1, &said, e) < 0)
 		return e->code;
-	r = hold_strike(f->d, w, &said);
+	r = hold_strike(w, &said, deliver_now(f->d));
 	if (r)
 		letter_fail(l, w->version, (int)r, said.why);
 	return said.verdict != JQ_FALSE;
@@ -136,8 +123,8 @@ judge(struct fetcher *f, struct wish *w, struct letter *l, int program,
 
 /* 1 when its reader should have it. */
 static int
-wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
-    struct err *e)
+reader_wants(struct fetcher *f, const struct page *p, struct letter *l,
+    int program, struct err *e)
 {
 	const struct wish *w = p->wish;
 
@@ -160,22 +147,18 @@ wanted(struct fetcher *f, const struct page *p, struct letter *l, int program,
 	    letter_hash(l->key) != p->read.okey)
 		return 0;
 	letter_open(l, f->d->o.keyring);
-	return program >= 0 && !l->shut ? judge(f, p->wish, l, program, e) : 1;
+	return program >= 0 && !l->shut
+		   ? judge_letter(f, p->wish, l, program, e)
+		   : 1;
 }
 
 /* Where the log begins; what a reader has not read before it is lost. */
 static int
 find_edge(struct fetcher *f, struct page *p, struct err *e)
 {
-	struct sql_log_first_row row = {0};
-	struct rows *rows = NULL;
-	int rc = sql_log_first(f->db, &rows, e);
+	struct sql_log_first_row row;
+	int rc = sql_log_first_one(f->db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_log_first_get(rows, &row);
-	rows_close(rows);
 	if (rc > 0 && row.seq > p->read.after + 1) {
 		p->lost_to =
 		    row.seq - 1 < p->read.upto ? row.seq - 1 : p->read.upto;
@@ -190,7 +173,7 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 	struct sql_log_feed_sub_row row;
 	struct rows *rows = NULL;
 	size_t bytes = 0;
-	int program = -1, scanned = 0, rc = OK;
+	int program = -1, rc = OK;
 	bool full = false;
 	size_t most = (size_t)p->read.most;
 	int64_t top;
@@ -213,17 +196,12 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 		    .most = FETCH_SCAN);
 	/* One that is held by now reads no further. */
 	full = wish_held(p->wish);
-	while (rc >= 0 && !full && (rc = rows_next(rows, e)) > 0) {
-		struct letter *l;
+	while (rc >= 0 && !full &&
+	       (rc = sql_log_feed_sub_next(rows, &row, e)) > 0) {
+		struct letter *l =
+		    letter_new((const struct sql_log_feed_row *)(void *)&row);
 
-		sql_log_feed_sub_get(rows, &row);
-		l = letter_new((const struct sql_log_feed_row *)(void *)&row);
-		if (!l) {
-			rc = err_set(e, ERR_NOMEM, "no memory for events");
-			break;
-		}
-		scanned++;
-		rc = wanted(f, p, l, program, e);
+		rc = reader_wants(f, p, l, program, e);
 		if (rc > 0) {
 			bytes += letter_bytes(l);
 			p->letters[p->n++] = l;
@@ -244,42 +222,34 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 }
 
 static void
-run_page(struct pool_job *job, void *ctx)
+read_page_job(struct fetcher *f, struct fetched *x)
 {
-	struct page_job *j = (struct page_job *)job;
-	struct fetcher *f = ctx;
+	struct page *p = (struct page *)x;
 	struct err e = {0};
 
-	if (ready(f) && read_page(f, &j->page, &e) < 0) {
-		for (size_t i = 0; i < j->page.n; i++)
-			letter_unref(j->page.letters[i]);
-		j->page.n = 0;
-		j->page.upto = j->page.read.after;
-		j->page.lost_to = 0;
-	}
-	deliver_tell(j->d, &j->page.note);
+	if (!ready(f) || read_page(f, p, &e) == OK)
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		letter_unref(p->letters[i]);
+	p->n = 0;
+	p->upto = p->read.after;
+	p->lost_to = 0;
 }
 
 bool
-fetch_page(struct deliver *d, const struct core_read *r, struct wish *w)
+fetch_page(struct deliver *d, const struct core_read *r, struct wish *w,
+    struct replay *replay)
 {
-	struct page_job *j = calloc(1, sizeof(*j));
+	struct page *p = mem_get(sizeof(*p));
 
 	assert(r->most <= READ_PAGE_MAX);
-	if (!j)
-		return false;
-	j->job.run = run_page;
-	j->d = d;
-	j->page.note.kind = NOTE_PAGE;
-	j->page.read = *r;
-	j->page.wish = wish_ref(w);
-	j->page.replay = replay_ref(replays_find(d, r->sub, r->rep));
-	j->page.upto = r->after;
-	if (pool_post(d->fetch, &j->job))
+	p->read = *r;
+	p->wish = wish_ref(w);
+	p->replay = replay_ref(replay);
+	p->upto = r->after;
+	if (post_job(d, &p->head, NOTE_PAGE, read_page_job))
 		return true;
-	wish_unref(w);
-	replay_unref(j->page.replay);
-	free(j);
+	fetch_page_free(p);
 	return false;
 }
 
@@ -290,7 +260,7 @@ fetch_page_free(struct page *p)
 		letter_unref(p->letters[i]);
 	wish_unref(p->wish);
 	replay_unref(p->replay);
-	free(MAIL_OF(p, struct page_job, page));
+	free(p);
 }
 
 /* A stored body as the entry that it was. */
@@ -303,7 +273,7 @@ old_letter(struct str body, int64_t seq)
 	struct event ev;
 	struct err e = {0};
 
-	if (a && envelope_parse(a, body, &o, &ev, &e) == OK)
+	if (envelope_parse(a, body, &o, &ev, &e) == OK)
 		l = letter_new(&(struct sql_log_feed_row){
 		    .seq = seq,
 		    .tenant = uuid_str(&ev.tenant),
@@ -333,12 +303,9 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
 	    f->db, &rows, e, .sub = one->sub, .seq = one->seq, .rep = one->rep);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_dead_body_get(rows, &row);
-		if (row.state != DEAD_KEPT && row.body.n > 0)
-			one->letter = old_letter(row.body, one->seq);
-	}
+		rc = sql_dead_body_next(rows, &row, e);
+	if (rc > 0 && row.state != DEAD_KEPT && row.body.n > 0)
+		one->letter = old_letter(row.body, one->seq);
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
@@ -359,122 +326,87 @@ ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
 	rc = jq_program(f->jq, one->wish->filter, &program, e);
 	if (rc < 0)
 		return rc;
-	rc = judge(f, one->wish, one->letter, program, e);
+	rc = judge_letter(f, one->wish, one->letter, program, e);
 	jq_forget(f->jq, program);
 	one->left_out = rc == 0;
 	return rc < 0 ? rc : OK;
 }
 
 static void
-run_version(struct pool_job *job, void *ctx)
+read_version(struct fetcher *f, struct fetched *x)
 {
-	struct version_job *j = (struct version_job *)job;
-	struct one_version *v = &j->one;
-	struct sql_record_version_get_row row = {0};
-	struct fetcher *f = ctx;
-	struct rows *rows = NULL;
+	struct one_version *v = (struct one_version *)x;
+	struct sql_record_version_get_row row;
 	struct err e = {0};
 	int64_t rec[2];
 	int rc = ERR_AWAY;
 
 	memcpy(rec, &v->rec, sizeof(rec));
 	if (ready(f))
-		rc = sql_record_version_get(f->db, &rows, &e, .sub = v->sub,
+		rc = sql_record_version_get_one(f->db, &row, &e, .sub = v->sub,
 		    .rec_a = rec[0], .rec_b = rec[1]);
-	if (rc == OK)
-		rc = rows_next(rows, &e);
-	if (rc > 0) {
-		sql_record_version_get_get(rows, &row);
+	if (rc > 0)
 		v->rv = row.rv;
-	}
-	rows_close(rows);
 	v->failed = rc < 0;
-	deliver_tell(j->d, &v->note);
 }
 
 bool
-fetch_version(struct deliver *d, struct attempt *at, uint32_t sub,
-    const struct core_rec *rec)
+fetch_version(struct deliver *d, struct attempt *at, const struct core_rec *rec)
 {
-	struct version_job *j = calloc(1, sizeof(*j));
+	struct one_version *v = mem_get(sizeof(*v));
 
-	if (!j)
-		return false;
-	j->job.run = run_version;
-	j->d = d;
-	j->one = (struct one_version){
-	    .note.kind = NOTE_VERSION,
-	    .sub = sub,
-	    .rec = *rec,
-	    .rv = CORE_NO_RV,
-	    .attempt = at,
-	};
-	if (pool_post(d->fetch, &j->job))
+	v->sub = at->s.sub;
+	v->rec = *rec;
+	v->rv = CORE_NO_RV;
+	v->attempt = at;
+	if (post_job(d, &v->head, NOTE_VERSION, read_version))
 		return true;
-	free(j);
+	free(v);
 	return false;
 }
 
-void
-fetch_version_free(struct one_version *one)
-{
-	free(MAIL_OF(one, struct version_job, one));
-}
-
 static void
-run_letter(struct pool_job *job, void *ctx)
+read_letter(struct fetcher *f, struct fetched *x)
 {
-	struct letter_job *j = (struct letter_job *)job;
-	struct fetcher *f = ctx;
+	struct one_letter *one = (struct one_letter *)x;
 	struct sql_log_feed_row row;
 	struct rows *rows = NULL;
 	struct err e = {0};
 	int rc = !ready(f)
 		     ? ERR_AWAY
-		     : sql_log_feed(f->db, &rows, &e, .after = j->one.seq - 1,
-			   .upto = j->one.seq, .most = 1);
+		     : sql_log_feed(f->db, &rows, &e, .after = one->seq - 1,
+			   .upto = one->seq, .most = 1);
 
 	if (rc == OK)
-		rc = rows_next(rows, &e);
+		rc = sql_log_feed_next(rows, &row, &e);
 	if (rc > 0) {
-		sql_log_feed_get(rows, &row);
-		j->one.letter = letter_new(&row);
+		one->letter = letter_new(&row);
+		letter_open(one->letter, f->d->o.keyring);
 	}
 	rows_close(rows);
-	if (j->one.letter)
-		letter_open(j->one.letter, j->d->o.keyring);
-	j->one.failed = rc < 0 || (rc > 0 && !j->one.letter);
 	if (rc == 0)
-		j->one.failed = read_kept(f, &j->one, &e) < 0;
-	if (!j->one.failed)
-		j->one.failed = ask_filter(f, &j->one, &e) < 0;
-	deliver_tell(j->d, &j->one.note);
+		rc = read_kept(f, one, &e);
+	if (rc >= 0)
+		rc = ask_filter(f, one, &e);
+	one->failed = rc < 0;
 }
 
 bool
-fetch_letter(struct deliver *d, struct attempt *at, struct waiter *waiter,
-    const struct core_send *s, struct wish *w)
+fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
+    struct wish *w)
 {
-	struct letter_job *j = calloc(1, sizeof(*j));
+	struct one_letter *one = mem_get(sizeof(*one));
 
-	if (!j)
-		return false;
-	j->job.run = run_letter;
-	j->d = d;
-	j->one.note.kind = NOTE_LETTER;
-	j->one.sub = s->sub;
-	j->one.rep = s->rep;
-	j->one.seq = s->seq;
-	j->one.attempt = at;
-	j->one.waiter = waiter;
-	j->one.n = s->n;
-	j->one.unjudged = s->unjudged != 0;
-	if (w && w->filter.n > 0 && (s->n == 0 || j->one.unjudged))
-		j->one.wish = wish_ref(w);
-	if (pool_post(d->fetch, &j->job))
+	one->sub = s->sub;
+	one->rep = s->rep;
+	one->seq = s->seq;
+	one->attempt = at;
+	one->unjudged = s->unjudged != 0;
+	if (w && w->filter.n > 0 && (s->n == 0 || one->unjudged))
+		one->wish = wish_ref(w);
+	if (post_job(d, &one->head, NOTE_LETTER, read_letter))
 		return true;
-	wish_unref(j->one.wish);
-	free(j);
+	fetch_letter_free(one);
 	return false;
 }
 
@@ -483,7 +415,7 @@ fetch_letter_free(struct one_letter *one)
 {
 	letter_unref(one->letter);
 	wish_unref(one->wish);
-	free(MAIL_OF(one, struct letter_job, one));
+	free(one);
 }
 
 /* 1: no more of it should wait to be sent. */
@@ -491,56 +423,45 @@ static int
 crowded(struct fetcher *f, uint32_t sub, struct err *e)
 {
 	struct sql_rows_some_row row = {0};
-	struct rows *rows = NULL;
 	int rc =
-	    sql_rows_some(f->db, &rows, e, .sub = sub, .most = REVIVE_PAGE);
+	    sql_rows_some_one(f->db, &row, e, .sub = sub, .most = REVIVE_PAGE);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_rows_some_get(rows, &row);
-	rows_close(rows);
 	return rc < 0 ? rc : row.n >= REVIVE_PAGE;
 }
 
-static int
-add_dead(struct fetcher *f, struct deads *p, struct rows *rows, size_t *bytes,
-    struct err *e)
+static size_t
+add_dead(
+    struct fetcher *f, struct deads *p, const struct sql_dead_revive_row *row)
 {
-	struct sql_dead_revive_row row;
-	struct letter *l;
-
-	sql_dead_revive_get(rows, &row);
-	l = letter_new(&(struct sql_log_feed_row){
-	    .seq = row.seq,
-	    .kind = row.kind,
-	    .tenant = row.tenant,
-	    .event_id = row.event_id,
-	    .type = row.type,
-	    .pkey = row.pkey,
-	    .received_at = row.received_at,
-	    .to_sub = row.to_sub,
-	    .to_sub_null = row.to_sub_null,
-	    .attrs = row.attrs,
-	    .body = row.body,
-	    .rv = row.rv,
-	    .rv_null = row.rv_null,
+	struct letter *l = letter_new(&(struct sql_log_feed_row){
+	    .seq = row->seq,
+	    .kind = row->kind,
+	    .tenant = row->tenant,
+	    .event_id = row->event_id,
+	    .type = row->type,
+	    .pkey = row->pkey,
+	    .received_at = row->received_at,
+	    .to_sub = row->to_sub,
+	    .to_sub_null = row->to_sub_null,
+	    .attrs = row->attrs,
+	    .body = row->body,
+	    .rv = row->rv,
+	    .rv_null = row->rv_null,
 	});
-	if (!l)
-		return err_set(e, ERR_NOMEM, "no memory for events");
+
 	letter_open(l, f->d->o.keyring);
-	*bytes += letter_bytes(l);
-	p->v[p->n].at = (struct dead_at){row.at, row.seq, (int)row.rep};
-	memcpy(&p->v[p->n].okey, &row.okey, sizeof(row.okey));
-	memcpy(&p->v[p->n].skey, &row.skey, sizeof(row.skey));
-	p->v[p->n].n = (int)row.n;
+	p->v[p->n].at = (struct dead_at){row->at, row->seq, (int)row->rep};
+	memcpy(&p->v[p->n].okey, &row->okey, sizeof(row->okey));
+	memcpy(&p->v[p->n].skey, &row->skey, sizeof(row->skey));
+	p->v[p->n].n = (int)row->n;
 	p->v[p->n++].letter = l;
-	return OK;
+	return letter_bytes(l);
 }
 
 static int
 read_deads(struct fetcher *f, struct deads *p, struct err *e)
 {
+	struct sql_dead_revive_row row;
 	struct rows *rows = NULL;
 	size_t bytes = 0;
 	int rc = crowded(f, p->sub, e);
@@ -552,40 +473,34 @@ read_deads(struct fetcher *f, struct deads *p, struct err *e)
 	    .reason = REASON_PREFLIGHT, .times = REVIVE_TIMES,
 	    .until = p->until, .at = p->after.at, .seq = p->after.seq,
 	    .rep = p->after.rep, .most = REVIVE_PAGE);
-	while (rc >= 0 && bytes < FETCH_BYTES && (rc = rows_next(rows, e)) > 0)
-		rc = add_dead(f, p, rows, &bytes, e);
+	while (rc >= 0 && bytes < FETCH_BYTES &&
+	       (rc = sql_dead_revive_next(rows, &row, e)) > 0)
+		bytes += add_dead(f, p, &row);
 	rows_close(rows);
 	p->more = bytes >= FETCH_BYTES || p->n == REVIVE_PAGE;
 	return rc;
 }
 
 static void
-run_deads(struct pool_job *job, void *ctx)
+read_deads_job(struct fetcher *f, struct fetched *x)
 {
-	struct deads_job *j = (struct deads_job *)job;
-	struct fetcher *f = ctx;
+	struct deads *p = (struct deads *)x;
 	struct err e = {0};
 
-	j->deads.failed = !ready(f) || read_deads(f, &j->deads, &e) < 0;
+	p->failed = !ready(f) || read_deads(f, p, &e) < 0;
 	if (e.code < 0)
 		log_err(LOG_WARN, "dead letters can't be read now", &e);
-	deliver_tell(j->d, &j->deads.note);
 }
 
 bool
 fetch_deads(struct deliver *d, const struct deads *want)
 {
-	struct deads_job *j = calloc(1, sizeof(*j));
+	struct deads *p = mem_get(sizeof(*p));
 
-	if (!j)
-		return false;
-	j->job.run = run_deads;
-	j->d = d;
-	j->deads = *want;
-	j->deads.note.kind = NOTE_DEADS;
-	if (pool_post(d->fetch, &j->job))
+	*p = *want;
+	if (post_job(d, &p->head, NOTE_DEADS, read_deads_job))
 		return true;
-	free(j);
+	free(p);
 	return false;
 }
 
@@ -594,5 +509,5 @@ fetch_deads_free(struct deads *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		letter_unref(p->v[i].letter);
-	free(MAIL_OF(p, struct deads_job, deads));
+	free(p);
 }

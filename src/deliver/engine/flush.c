@@ -10,7 +10,9 @@
 #include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
+#include "deliver/engine/detail.h"
 #include "deliver/limits.h"
+#include "node/node.h"
 #include "sql.h"
 #include "store/store.h"
 
@@ -26,7 +28,7 @@ as_int(uint64_t hash)
 }
 
 static struct str
-detail_of(const struct flush_detail *d)
+kept_text(const struct flush_detail *d)
 {
 	return d && d->n > 0 ? (struct str){d->text, d->n}
 			     : (struct str){.p = NULL};
@@ -51,13 +53,13 @@ put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
 		    .status = x->status,
 		    .verdict = (int64_t)x->verdict,
 		    .reason = x->reason,
-		    .detail = detail_of(x->detail)};
+		    .detail = kept_text(x->detail)};
 	}
 	return sql_attempt_put(db, v, ch->n_attempts, e) < 0 ? (int)e->code
 							     : OK;
 }
 
-/* recover.c knows which reasons say that the filter is to be asked. */
+/* deliver_load.c knows which reasons say that the filter is to be asked. */
 static int
 row_reason(const struct core_row *r)
 {
@@ -91,7 +93,7 @@ put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		    .n = r->n,
 		    .crashes = r->crashes,
 		    .next_at = r->next_at,
-		    .token = str_of(f->node),
+		    .token = node_id(f->node),
 		    .last_status = r->last_status,
 		    .last_reason = row_reason(r),
 		    .rec_a = as_int(r->rec.a),
@@ -136,7 +138,7 @@ put_dead(struct db *db, const struct core_dead *d, struct err *e)
 		   .seq_to = d->seq, .okey = as_int(d->okey),
 		   .skey = as_int(d->skey), .reason = d->reason,
 		   .status = d->status, .tries = d->tries, .n = d->n,
-		   .at = d->at, .error = detail_of(d->detail)) < 0
+		   .at = d->at, .error = kept_text(d->detail)) < 0
 		   ? (int)e->code
 		   : OK;
 }
@@ -267,9 +269,9 @@ put_positions(struct db *db, const struct flush *f, struct err *e)
 	}
 	if (n >= 0 && f->progress)
 		n = sql_grp_progress(
-		    db, e, .node = str_of(f->node), .epoch = f->epoch);
+		    db, e, .node = node_id(f->node), .epoch = f->epoch);
 	if (n >= 0 && ch->cursor >= 0)
-		n = sql_grp_cursor(db, e, .node = str_of(f->node),
+		n = sql_grp_cursor(db, e, .node = node_id(f->node),
 		    .epoch = f->epoch, .cursor = ch->cursor);
 	return n < 0 ? (int)e->code : OK;
 }
@@ -295,7 +297,7 @@ tally_of(struct tally *v, size_t *n, uint32_t sub)
 }
 
 static void
-count(struct tally *t, const struct core_attempt *x)
+count_attempt(struct tally *t, const struct core_attempt *x)
 {
 	if (x->verdict == CORE_DROP) { /* there was no call */
 		t->dropped++;
@@ -313,7 +315,7 @@ count(struct tally *t, const struct core_attempt *x)
 }
 
 static bool
-own(const struct core_attempt *x)
+is_own(const struct core_attempt *x)
 {
 	const struct flush_detail *d = x->detail;
 
@@ -333,13 +335,13 @@ own_dead(const struct core_changes *ch, const struct core_dead *d)
 		const struct core_attempt *x = &ch->attempts[i - 1];
 
 		if (x->seq == d->seq && x->sub == d->sub && x->rep == d->rep)
-			return own(x);
+			return is_own(x);
 	}
 	return false;
 }
 
 static bool
-failed(const struct core_attempt *x)
+attempt_failed(const struct core_attempt *x)
 {
 	return x->verdict != CORE_OK && x->verdict != CORE_DROP;
 }
@@ -353,7 +355,7 @@ put_reasons(struct db *db, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		if (failed(x) && !own(x) && x->reason >= 0 &&
+		if (attempt_failed(x) && !is_own(x) && x->reason >= 0 &&
 		    x->reason < REASONS_MAX)
 			n[x->reason]++;
 	}
@@ -376,9 +378,9 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		some = some || failed(x);
-		if (!own(x))
-			count(tally_of(v, &n, x->sub), x);
+		some = some || attempt_failed(x);
+		if (!is_own(x))
+			count_attempt(tally_of(v, &n, x->sub), x);
 	}
 	for (size_t i = 0; i < ch->n_deads; i++)
 		if (!own_dead(ch, &ch->deads[i]))
@@ -402,55 +404,31 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 }
 
 int
-flush_fence(struct db *db, const char *node, int64_t epoch, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc =
-	    sql_grp_fence(db, &rows, e, .node = str_of(node), .epoch = epoch);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	rows_close(rows);
-	if (rc == 0)
-		return err_set(e, ERR_DENIED,
-		    "another node has taken over the deliveries");
-	return rc < 0 ? rc : OK;
-}
-
-int
 flush_write(struct db *db, const struct flush *f, struct err *e)
 {
 	struct arena *a = arena_new(FLUSH_MEM);
 	bool *decided = arena_array(a, f->n_decisions, sizeof(*decided));
 	int64_t fresh = 0;
-	int rc = flush_fence(db, f->node, f->epoch, e);
+	int rc = node_fence(db, f->node, f->epoch, e);
 
 	if (rc == OK) {
 		fresh = sql_node_flush(
-		    db, e, .id = str_of(f->node), .flush = f->number);
+		    db, e, .id = node_id(f->node), .flush = f->number);
 		rc = fresh < 0 ? (int)e->code : OK;
 	}
-	if (rc == OK && fresh > 0) {
-		rc = put_attempts(db, a, f->changes, e);
-		if (rc == OK)
-			rc = put_versions(db, a, f->changes, e);
-		if (rc == OK)
-			rc = put_rows(db, a, f, e);
-		/* What was put back may have failed again by now. */
-		if (rc == OK)
-			rc = put_decisions(db, f, decided, e);
-		if (rc == OK)
-			rc = put_deads(db, f, e);
-		if (rc == OK)
-			rc = put_positions(db, f, e);
-		if (rc == OK)
-			rc = put_stats(db, a, f, e);
-		if (rc == OK && f->n_settlements > 0)
-			rc =
-			    f->settled(db, f->settlements, f->n_settlements, e);
-		if (rc == OK)
-			rc = put_audit(db, f, decided, e);
-	}
+	/* What was put back may have failed again by now: decisions go before
+	 * dead letters. */
+	if (rc == OK && fresh > 0 &&
+	    (put_attempts(db, a, f->changes, e) < 0 ||
+		put_versions(db, a, f->changes, e) < 0 ||
+		put_rows(db, a, f, e) < 0 ||
+		put_decisions(db, f, decided, e) < 0 ||
+		put_deads(db, f, e) < 0 || put_positions(db, f, e) < 0 ||
+		put_stats(db, a, f, e) < 0 ||
+		(f->n_settlements > 0 &&
+		    f->settled(db, f->settlements, f->n_settlements, e) < 0) ||
+		put_audit(db, f, decided, e) < 0))
+		rc = e->code;
 	arena_free(a);
 	return rc;
 }

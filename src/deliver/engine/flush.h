@@ -19,6 +19,7 @@
 struct core_changes;
 struct core_dead;
 struct db;
+struct node;
 
 /* What a person decided about a dead letter; written with the rows it makes. */
 struct flush_decision {
@@ -52,7 +53,7 @@ typedef int (*flush_settled_fn)(
     struct db *db, const struct flush_settled *v, size_t n, struct err *e);
 
 struct flush {
-	const char *node;
+	const struct node *node;
 	int64_t epoch, number;
 	int64_t minute; /* of the wall clock, for counters */
 	bool progress;  /* the first results of this start */
@@ -66,20 +67,7 @@ struct flush {
 	size_t n_settlements;
 };
 
-/*
- * What core_attempt.detail and core_dead.detail point at, JSON and plain text;
- * NULL: none. `own`: the event is one of
- * ours (ops.*), which counts for nothing, so that no alert feeds itself.
- */
-struct flush_detail {
-	bool own;
-	size_t n; /* 0: nothing to keep */
-	char text[];
-};
-
-/* Both: ERR_DENIED when the groups belong to another node. In a transaction. */
-int flush_fence(
-    struct db *db, const char *node, int64_t epoch, struct err *e) MUST_CHECK;
+/* ERR_DENIED when the groups belong to another node. In a transaction. */
 int flush_write(struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
 /* Dead letters that are not the core's, and their counters. */
 int flush_deads(struct db *db, const struct core_dead *v, size_t n,

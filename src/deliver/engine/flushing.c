@@ -1,156 +1,196 @@
+#include "deliver/engine/flushing.h"
+
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "contract/verdict.h"
-#include "deliver/engine/deliver_priv.h"
-#include "deliver/engine/replay.h"
-#include "deliver/engine/stale.h"
+#include "base/mem.h"
+#include "deliver/core/core.h"
+#include "deliver/engine/attempt.h"
 #include "deliver/engine/wish.h"
 
-/*
- * Results, rows and positions on their way into the store: one set of changes
- * at a time, written again until it is in, or until another node has the
- * groups.
- */
-
 #define US_PER_MIN (60 * US_PER_S)
+
+struct flush_decision *
+flushing_decide(struct flushing *f)
+{
+	struct flush_decisions *l = &f->decisions;
+
+	l->v = mem_more(l->v, &l->cap, l->n, sizeof(*l->v));
+	return &l->v[l->n++];
+}
+
+void
+flushing_range(struct flushing *f, const struct flush_range *g)
+{
+	struct flush_ranges *l = &f->ranges;
+
+	l->v = mem_more(l->v, &l->cap, l->n, sizeof(*l->v));
+	l->v[l->n++] = *g;
+	f->hurry = true;
+}
+
+/* Settled ------------------------------------------------------------------ */
+
+static void
+add_settled(struct flushing *f, uint32_t sub, int64_t seq, enum settled how)
+{
+	const struct wish *w = deliver_wish(f->d, sub);
+
+	if (!w || !w->directed)
+		return;
+	f->settlements = mem_more(f->settlements, &f->cap_settlements,
+	    f->flush.n_settlements, sizeof(*f->settlements));
+	f->settlements[f->flush.n_settlements++] =
+	    (struct flush_settled){.sub = sub, .seq = seq, .how = how};
+	f->flush.settlements = f->settlements;
+}
+
+/* What the set says of deliveries that another part keeps account of. */
+static void
+find_settled(struct flushing *f)
+{
+	const struct flush_decisions *l = &f->decisions_now;
+	const struct core_changes *ch = f->flush.changes;
+
+	if (!f->flush.settled)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].rep == 0 && l->v[i].state == 1)
+			add_settled(f, l->v[i].sub, l->v[i].seq, SETTLED_AGAIN);
+	for (size_t i = 0; i < ch->n_attempts; i++)
+		if (ch->attempts[i].rep == 0 &&
+		    ch->attempts[i].verdict == CORE_OK)
+			add_settled(f, ch->attempts[i].sub, ch->attempts[i].seq,
+			    SETTLED_OK);
+	for (size_t i = 0; i < ch->n_deads; i++)
+		if (ch->deads[i].rep == 0)
+			add_settled(f, ch->deads[i].sub, ch->deads[i].seq,
+			    SETTLED_DEAD);
+}
+
+/* One set ------------------------------------------------------------------ */
 
 static int
 write_flush(struct db *db, void *ctx, struct err *e)
 {
-	struct deliver *d = ctx;
+	const struct flushing *f = ctx;
 
-	return flush_write(db, &d->flush_job.flush, e);
+	return flush_write(db, &f->flush, e);
 }
 
 static void
-flush_job_done(struct append_job *job)
+job_done(struct append_job *job)
 {
-	struct deliver *d = job->ctx;
+	struct flushing *f = job->ctx;
 
-	deliver_tell(d, &d->flush_job.note);
+	deliver_tell(f->d, &f->note);
 }
 
 static void
-post_flush(struct deliver *d, int64_t now)
+post_flush(struct flushing *f, int64_t now)
 {
 	struct err e;
 
-	d->flush_job.note.kind = NOTE_JOB;
-	d->flush_job.job = (struct append_job){
-	    .fn = write_flush, .ctx = d, .done = flush_job_done};
-	d->flush_job.busy =
-	    append_post(d->o.append, &d->flush_job.job, &e) == OK;
-	d->flush_again_us = now + FLUSH_AGAIN_US;
+	f->note.kind = NOTE_FLUSHED;
+	f->job =
+	    (struct append_job){.fn = write_flush, .ctx = f, .done = job_done};
+	f->busy = append_post(f->append, &f->job, &e) == OK;
+	f->again_us = now + FLUSH_AGAIN_US;
+}
+
+bool
+flushing_begin(struct flushing *f, struct core *core, int64_t epoch, bool asked,
+    int64_t now)
+{
+	static const struct core_changes NONE = {.cursor = -1};
+	const struct deliver_opts *o = deliver_opts(f->d);
+	struct flush_decisions decisions = f->decisions_now;
+	struct flush_ranges ranges = f->ranges_now;
+	const struct core_changes *ch;
+
+	if (f->flush.changes) { /* one that failed */
+		if (!f->busy && now >= f->again_us)
+			post_flush(f, now);
+		return false;
+	}
+	ch = core_flush(core, now, f->hurry);
+	if (!ch && !asked && f->ranges.n == 0)
+		return false;
+	f->real = ch != NULL;
+	if (!ch) /* nothing to write, somebody waits all the same */
+		ch = &NONE;
+	f->hurry = false;
+	f->decisions_now = f->decisions;
+	f->ranges_now = f->ranges;
+	decisions.n = ranges.n = 0;
+	f->decisions = decisions;
+	f->ranges = ranges;
+	f->flush = (struct flush){
+	    .node = o->node,
+	    .epoch = epoch,
+	    .number = f->flush.number + 1,
+	    .minute = clock_now_us() / US_PER_MIN,
+	    .progress = !f->progressed && ch->n_attempts > 0,
+	    .changes = ch,
+	    .decisions = f->decisions_now.v,
+	    .n_decisions = f->decisions_now.n,
+	    .ranges = f->ranges_now.v,
+	    .n_ranges = f->ranges_now.n,
+	    .settled = o->settled,
+	};
+	find_settled(f);
+	post_flush(f, now);
+	return true;
+}
+
+int
+flushing_ended(struct flushing *f, int64_t now)
+{
+	const struct err *e = &f->job.err;
+	int rc = e->code;
+
+	f->busy = false;
+	if (rc != f->told_rc && rc < 0)
+		log_err(LOG_WARN, "results can't be written now", e);
+	else if (rc == OK && f->told_rc < 0)
+		log_err(LOG_INFO, "results are written again", NULL);
+	f->told_rc = rc;
+	f->again_us = now + FLUSH_AGAIN_US;
+	return rc;
 }
 
 void
-flushing_begin(struct deliver *d, int64_t now)
+flushing_next(struct flushing *f, struct core *core, int64_t now)
 {
-	static const struct core_changes NONE = {.cursor = -1};
-	const struct core_changes *ch;
-	struct flush_decision *v = d->decisions_now;
-	size_t cap = d->cap_decisions_now;
+	const struct core_changes *ch = f->flush.changes;
 
-	if (d->flush_job.flush.changes) { /* one that failed */
-		if (!d->flush_job.busy && now >= d->flush_again_us)
-			post_flush(d, now);
-		return;
-	}
-	ch = core_flush(d->core, now, d->hurry);
-	if (!ch && !d->asked && d->n_ranges == 0)
-		return;
-	d->flush_job.real = ch != NULL;
-	if (!ch) /* nothing to write, somebody waits all the same */
-		ch = &NONE;
-	d->hurry = false;
-	d->asked_now = d->asked;
-	d->asked = NULL;
-	d->decisions_now = d->decisions;
-	d->cap_decisions_now = d->cap_decisions;
-	d->n_decisions_now = d->n_decisions;
-	d->decisions = v;
-	d->cap_decisions = cap;
-	d->n_decisions = 0;
-	lost_take(d);
-	d->flush_job.flush = (struct flush){
-	    .node = d->node,
-	    .epoch = d->epoch,
-	    .number = ++d->flush_number,
-	    .minute = clock_now_us() / US_PER_MIN,
-	    .progress = !d->progressed && ch->n_attempts > 0,
-	    .changes = ch,
-	    .decisions = d->decisions_now,
-	    .n_decisions = d->n_decisions_now,
-	    .ranges = d->ranges_now,
-	    .n_ranges = d->n_ranges_now,
-	    .settled = d->o.settled,
-	};
-	settled_find(d);
-	post_flush(d, now);
-}
-
-static void
-flush_written(struct deliver *d, int64_t now)
-{
-	const struct core_changes *ch = d->flush_job.flush.changes;
-
-	for (size_t i = 0; i < ch->n_attempts; i++) {
-		stale_written(d->stale, &ch->attempts[i]);
+	for (size_t i = 0; i < ch->n_attempts; i++)
 		free(ch->attempts[i].detail);
-	}
-	for (size_t i = 0; i < ch->n_readers; i++)
-		replays_written(d, &ch->readers[i]);
-	for (size_t i = 0; i < ch->n_deads; i++) {
-		if (ch->deads[i].reason == REASON_PREFLIGHT)
-			revive_note(d, ch->deads[i].sub, now);
+	for (size_t i = 0; i < ch->n_deads; i++)
 		free(ch->deads[i].detail);
-	}
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);
-	d->progressed = d->progressed || d->flush_job.flush.progress;
-	d->flush_job.flush.changes = NULL;
-	if (d->flush_job.real)
-		core_flushed(d->core, now);
+	f->progressed = f->progressed || f->flush.progress;
+	f->flush.changes = NULL;
+	if (f->real)
+		core_flushed(core, now);
 }
 
 void
-deliver_lose(struct deliver *d, const struct err *e)
+flushing_drop(struct flushing *f)
 {
-	d->flush_job.flush.changes = NULL;
-	owner_lost(d);
-	sending_cancel_all(d, true);
-	revive_forget_all(d);
-	ask_drop(d, e);
-	pull_drop(d, e);
-	d->n_decisions = 0;
-	d->n_ranges = 0;
-	d->core_void = true; /* once its pages have come back */
+	f->flush.changes = NULL;
+	f->decisions.n = 0;
+	f->ranges.n = 0;
 }
 
 void
-flushing_ended(struct deliver *d, int64_t now)
+flushing_done(struct flushing *f)
 {
-	const struct err *e = &d->flush_job.job.err;
-	int rc = e->code;
-
-	d->flush_job.busy = false;
-	if (rc != d->told_rc && rc < 0)
-		log_err(LOG_WARN, "results can't be written now", e);
-	else if (rc == OK && d->told_rc < 0)
-		log_err(LOG_INFO, "results are written again", NULL);
-	d->told_rc = rc;
-	if (rc == ERR_DENIED) {
-		deliver_lose(d, e);
-		return;
-	}
-	if (rc < 0) {
-		d->flush_again_us = now + FLUSH_AGAIN_US;
-		return;
-	}
-	flush_written(d, now);
-	ask_flushed(d, OK, NULL);
+	free(f->decisions.v);
+	free(f->decisions_now.v);
+	free(f->ranges.v);
+	free(f->ranges_now.v);
+	free(f->settlements);
 }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "event/record.h"
 #include "event/sealed.h"
@@ -12,7 +13,7 @@
 #include "sql.h"
 
 static struct str
-put(char **at, struct str s)
+put_text(char **at, struct str s)
 {
 	struct str copy = {*at, s.n};
 
@@ -33,12 +34,10 @@ put_uuid(struct uuid *ret, struct str bytes)
 struct letter *
 letter_new(const struct sql_log_feed_row *row)
 {
-	struct letter *l = malloc(sizeof(*l) + row->type.n + row->pkey.n +
-				  row->attrs.n + row->body.n);
+	struct letter *l = mem_get(sizeof(*l) + row->type.n + row->pkey.n +
+				   row->attrs.n + row->body.n);
 	char *at;
 
-	if (!l)
-		return NULL;
 	*l = (struct letter){
 	    .refs = 1,
 	    .seq = row->seq,
@@ -50,10 +49,10 @@ letter_new(const struct sql_log_feed_row *row)
 	put_uuid(&l->tenant, row->tenant);
 	put_uuid(&l->event_id, row->event_id);
 	at = l->data;
-	l->type = put(&at, row->type);
-	l->key = put(&at, row->pkey);
-	l->attrs = put(&at, row->attrs);
-	l->body = put(&at, row->body);
+	l->type = put_text(&at, row->type);
+	l->key = put_text(&at, row->pkey);
+	l->attrs = put_text(&at, row->attrs);
+	l->body = put_text(&at, row->body);
 	return l;
 }
 
@@ -89,7 +88,7 @@ letter_fail(struct letter *l, int64_t version, int reason, struct str why)
 {
 	l->judged_by = version;
 	l->failed = reason;
-	l->why = strndup(why.p, why.n);
+	l->why = mem_z(why);
 }
 
 struct letter *
@@ -111,8 +110,7 @@ letter_failed(
 	    .rv_null = l->rv == CORE_NO_RV,
 	});
 
-	if (copy)
-		letter_fail(copy, version, reason, why);
+	letter_fail(copy, version, reason, why);
 	return copy;
 }
 
@@ -161,6 +159,26 @@ size_t
 letter_bytes(const struct letter *l)
 {
 	return sizeof(*l) + l->type.n + l->key.n + l->attrs.n + l->body.n;
+}
+
+struct request_event
+letter_event(const struct letter *l)
+{
+	return (struct request_event){
+	    .event_id = l->event_id,
+	    .tenant = l->tenant,
+	    .type = l->type,
+	    .key = l->key,
+	    .received_us = l->received_us,
+	    .seq = l->seq,
+	    .body = l->body,
+	};
+}
+
+bool
+letter_ours(const struct letter *l)
+{
+	return str_starts(l->type, STR("ops."));
 }
 
 bool

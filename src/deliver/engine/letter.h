@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "base/uuid.h"
+#include "contract/request.h"
 #include "deliver/core/core.h"
 
 struct arena;
@@ -35,26 +36,30 @@ struct letter {
 	struct str type, key, attrs, body; /* attrs.p NULL: none */
 	int failed;        /* enum reason: its filter did; 0: no */
 	int64_t judged_by; /* … of that version of the subscription */
-	char *why;         /* … in words; NULL: no memory for them */
+	char *why;         /* … in words */
 	char data[];
 };
 
-/* With one reference; NULL when there is no memory. */
+/* With one reference. */
 struct letter *letter_new(const struct sql_log_feed_row *row);
 /* Opens a sealed body, in place; when it can't, the letter is shut. */
 void letter_open(struct letter *l, struct keyring *k);
 /* Nobody else has it: its filter failed, with these words. */
 void letter_fail(struct letter *l, int64_t version, int reason, struct str why);
-/* The same for a copy of one that others have; NULL when there is no memory. */
+/* The same for a copy of one that others have. */
 struct letter *letter_failed(
     const struct letter *l, int64_t version, int reason, struct str why);
 struct letter *letter_ref(struct letter *l);
 void letter_unref(void *letter); /* NULL is fine */
 size_t letter_bytes(const struct letter *l);
+/* As requests are made of it: borrowed. */
+struct request_event letter_event(const struct letter *l);
+/* It is one that the program tells of itself: ops.* */
+bool letter_ours(const struct letter *l);
 
 /*
- * What record it is about; zero when that can't be told: it is shut, there is
- * no memory, or it is for one subscription alone, as a batch or an edited dead
+ * What record it is about; zero when that can't be told: it is shut,
+ * or it is for one subscription alone, as a batch or an edited dead
  * letter is, and so stands for nothing but itself. Without a version events of
  * another type are of another record: they tell other things. The arena is for
  * looking into the body, and is reset.

@@ -5,8 +5,8 @@
 #include "contract/preset.h"
 #include "sql.h"
 
-static int
-take(struct presets *ps, const struct sql_presets_all_row *row,
+static void
+take_preset(struct presets *ps, const struct sql_presets_all_row *row,
     const struct conf *conf, struct err *e)
 {
 	const struct preset *p = NULL;
@@ -15,12 +15,9 @@ take(struct presets *ps, const struct sql_presets_all_row *row,
 	if (rc == OK)
 		rc = presets_put(ps, p, e);
 	if (rc == OK)
-		return rc;
+		return;
 	preset_unref(p);
-	if (rc == ERR_NOMEM)
-		return rc;
 	log_err(LOG_ERROR, "a preset can't be used", e);
-	return OK;
 }
 
 int
@@ -32,10 +29,8 @@ presets_open(
 	struct rows *rows = NULL;
 	int rc = sql_presets_all(db, &rows, e);
 
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_presets_all_get(rows, &row);
-		rc = take(ps, &row, conf, e);
-	}
+	while (rc >= 0 && (rc = sql_presets_all_next(rows, &row, e)) > 0)
+		take_preset(ps, &row, conf, e);
 	rows_close(rows);
 	if (rc < 0)
 		presets_free(ps);

@@ -3,11 +3,12 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/log/log.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "deliver/core/core.h"
 #include "deliver/core/limits.h"
-#include "deliver/engine/deliver_priv.h"
+#include "deliver/engine/wish.h"
 #include "deliver/limits.h"
 #include "match/types.h"
 
@@ -17,22 +18,17 @@ replay_new(struct replay_key key, int64_t rate, struct str types,
 {
 	struct arena *a = arena_new(REPLAY_TYPES_MEM);
 	struct json *j = NULL;
-	struct replay *p = NULL;
+	struct replay *p;
 	char *at;
-	int rc = OK;
+	int rc = types.p ? json_parse(a, types, &j, e) : OK;
+	size_t n = j ? j->n : 0;
 
-	if (a && types.p)
-		rc = json_parse(a, types, &j, e);
-	if (a && rc == OK)
-		p = calloc(1,
-		    sizeof(*p) + (j ? j->n : 0) * sizeof(struct str) + types.n);
-	if (rc == OK && !p)
-		rc = err_set(e, ERR_NOMEM, "no memory for a replay");
-	if (p) {
+	if (rc == OK) {
+		p = mem_get(sizeof(*p) + n * sizeof(struct str) + types.n);
 		p->refs = 1;
 		p->key = key;
 		p->rate = rate;
-		at = (char *)(p->types + (j ? j->n : 0));
+		at = (char *)(p->types + n);
 		for (const struct json *t = j ? j->child : NULL; t;
 		     t = t->next) {
 			struct str k = match_types_key(t->text);
@@ -91,66 +87,60 @@ replay_interval_us(int64_t rate)
 
 /* The deliver thread's ------------------------------------------------------- */
 
-static struct str
-key_of(const struct replay_key *k)
-{
-	return (struct str){(const char *)k, sizeof(*k)};
-}
-
 struct replay *
-replays_find(const struct deliver *d, uint32_t sub, int rep)
+replays_find(const struct replays *all, uint32_t sub, int rep)
 {
 	struct replay_key k = {sub, (uint32_t)rep};
 
-	return rep > 0 ? map_find(d->replays, key_of(&k)) : NULL;
+	return rep > 0 ? map_find(all->map, SUB_KEY(&k)) : NULL;
 }
 
 int
-replays_begin(struct deliver *d, const struct core_reader *rd, int64_t rate,
-    bool stopped, struct str types, struct err *e)
+replays_begin(struct replays *all, struct core *core,
+    const struct core_reader *rd, const struct replay_terms *t, struct err *e)
 {
 	struct replay_key k = {rd->sub, (uint32_t)rd->rep};
 	struct replay *p = NULL;
 	int rc;
 
-	/* A recovery meanwhile has found it in the store. */
-	if (map_find(d->replays, key_of(&k)) || !deliver_wish(d, rd->sub))
+	if (map_find(all->map, SUB_KEY(&k)))
 		return OK;
-	rc = replay_new(k, rate, types, &p, e);
-	if (rc < 0 || !p)
+	rc = replay_new(k, t->rate, t->types, &p, e);
+	if (rc < 0)
 		return rc;
-	rc = map_put(d->replays, key_of(&p->key), p, NULL, e);
-	if (rc < 0) {
-		replay_unref(p);
-		return rc;
-	}
-	p->stopped = stopped;
-	core_replay(d->core, rd, replay_interval_us(rate));
+	map_set(all->map, SUB_KEY(&p->key), p);
+	p->stopped = t->stopped;
+	core_replay(core, rd, replay_interval_us(t->rate));
 	return OK;
 }
 
-void
-replays_written(struct deliver *d, const struct core_reader *rd)
+static void
+drop_replay(struct replays *all, struct replay *p)
 {
-	struct replay *p = rd->gone ? replays_find(d, rd->sub, rd->rep) : NULL;
-
-	if (!p)
-		return;
-	(void)map_take(d->replays, key_of(&p->key));
+	(void)map_take(all->map, SUB_KEY(&p->key));
 	replay_unref(p);
 }
 
 void
-replays_forget(struct deliver *d, uint32_t sub)
+replays_written(struct replays *all, const struct core_reader *rd)
+{
+	struct replay *p =
+	    rd->gone ? replays_find(all, rd->sub, rd->rep) : NULL;
+
+	if (p)
+		drop_replay(all, p);
+}
+
+void
+replays_forget(struct replays *all, uint32_t sub)
 {
 	size_t at = 0;
 	struct replay *p;
 
-	while ((p = map_each(d->replays, &at))) {
+	while ((p = map_each(all->map, &at))) {
 		if (sub && p->key.sub != sub)
 			continue;
-		(void)map_take(d->replays, key_of(&p->key));
-		replay_unref(p);
+		drop_replay(all, p);
 		at = 0;
 	}
 }

@@ -28,6 +28,10 @@
 
 #include "base/base.h"
 
+struct core;
+struct core_reader;
+struct map;
+
 struct replay_key {
 	uint32_t sub, rep;
 };
@@ -46,6 +50,25 @@ int replay_new(struct replay_key key, int64_t rate, struct str types,
     struct replay **ret, struct err *e) MUST_CHECK;
 struct replay *replay_ref(struct replay *p); /* NULL is fine */
 void replay_unref(struct replay *p);         /* NULL is fine */
+
+/* Those of the deliver thread, by (subscription, rep). */
+struct replays {
+	struct map *map;
+};
+
+struct replay_terms {
+	int64_t rate;
+	struct str types; /* as replay_new() */
+	bool stopped;
+};
+
+struct replay *replays_find(const struct replays *all, uint32_t sub, int rep);
+/* Stored already; again is nothing: a recovery may have found it before. */
+int replays_begin(struct replays *all, struct core *core,
+    const struct core_reader *rd, const struct replay_terms *t,
+    struct err *e) MUST_CHECK;
+void replays_written(struct replays *all, const struct core_reader *rd);
+void replays_forget(struct replays *all, uint32_t sub); /* 0: all */
 
 bool replay_wants(const struct replay *p, struct str type);
 int replay_chunk(int64_t rate);

@@ -1,7 +1,5 @@
 #include "deliver/engine/stale.h"
 
-#include <stdlib.h>
-
 #include "base/list.h"
 #include "base/log/metric.h"
 #include "base/map.h"
@@ -9,6 +7,7 @@
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
+#include "deliver/engine/wish.h"
 #include "deliver/limits.h"
 
 struct version_key {
@@ -32,29 +31,17 @@ struct stale {
 struct stale *
 stale_new(void)
 {
-	struct stale *t = calloc(1, sizeof(*t));
+	struct stale *t = mem_get(sizeof(*t));
 
-	if (!t)
-		return NULL;
 	list_init(&t->order);
 	t->map = map_new(SIZE_MAX / 2);
-	if (!t->map) {
-		free(t);
-		return NULL;
-	}
 	return t;
 }
 
-static struct str
-key_of(const struct version_key *k)
-{
-	return (struct str){(const char *)k, sizeof(*k)};
-}
-
 static void
-forget(struct stale *t, struct version *v)
+forget_version(struct stale *t, struct version *v)
 {
-	(void)map_take(t->map, key_of(&v->key));
+	(void)map_take(t->map, SUB_KEY(&v->key));
 	list_remove(&t->order, &v->in_order);
 	free(v);
 }
@@ -65,7 +52,7 @@ stale_forget_all(struct stale *t)
 	struct link *k;
 
 	while ((k = list_first(&t->order)))
-		forget(t, LINK_OF(k, struct version, in_order));
+		forget_version(t, LINK_OF(k, struct version, in_order));
 }
 
 void
@@ -79,10 +66,10 @@ stale_free(struct stale *t)
 }
 
 static struct version *
-find(struct stale *t, uint32_t sub, const struct core_rec *rec)
+find_version(struct stale *t, uint32_t sub, const struct core_rec *rec)
 {
 	struct version_key key = {.rec = *rec, .sub = sub};
-	struct version *v = map_find(t->map, key_of(&key));
+	struct version *v = map_find(t->map, SUB_KEY(&key));
 
 	if (v) {
 		list_remove(&t->order, &v->in_order);
@@ -103,14 +90,14 @@ make_room(struct stale *t)
 
 		next = list_next(&t->order, k);
 		if (v->pins == 0)
-			forget(t, v);
+			forget_version(t, v);
 	}
 }
 
 static struct version *
-get(struct stale *t, uint32_t sub, const struct core_rec *rec)
+get_version(struct stale *t, uint32_t sub, const struct core_rec *rec)
 {
-	struct version *v = find(t, sub, rec);
+	struct version *v = find_version(t, sub, rec);
 
 	if (v)
 		return v;
@@ -118,7 +105,7 @@ get(struct stale *t, uint32_t sub, const struct core_rec *rec)
 	v = mem_get(sizeof(*v));
 	v->key = (struct version_key){.rec = *rec, .sub = sub};
 	v->rv = CORE_NO_RV;
-	map_set(t->map, key_of(&v->key), v);
+	map_set(t->map, SUB_KEY(&v->key), v);
 	list_add(&t->order, &v->in_order);
 	return v;
 }
@@ -132,7 +119,7 @@ stale_look(struct stale *t, const struct core_send *s,
 	if (s->rep > 0 || s->asked || rv == CORE_NO_RV ||
 	    (rec->a == 0 && rec->b == 0))
 		return STALE_SEND;
-	v = find(t, s->sub, rec);
+	v = find_version(t, s->sub, rec);
 	if (!v || !v->known)
 		return STALE_ASK;
 	return rv < v->rv ? STALE_DROP : STALE_SEND;
@@ -143,7 +130,7 @@ void
 stale_learn(
     struct stale *t, uint32_t sub, const struct core_rec *rec, int64_t rv)
 {
-	struct version *v = get(t, sub, rec);
+	struct version *v = get_version(t, sub, rec);
 
 	v->known = true;
 	if (rv > v->rv)
@@ -159,7 +146,7 @@ stale_handed(struct stale *t, uint32_t sub, const struct core_rec *rec,
 
 	if (rv == CORE_NO_RV || (rec->a == 0 && rec->b == 0))
 		return;
-	v = get(t, sub, rec);
+	v = get_version(t, sub, rec);
 	v->pins++;
 	if (rv > v->rv)
 		v->rv = rv;
@@ -179,7 +166,7 @@ stale_written(struct stale *t, const struct core_attempt *a)
 		    1);
 	if (a->verdict != CORE_OK || (a->rec.a == 0 && a->rec.b == 0))
 		return;
-	v = map_find(t->map, key_of(&key));
+	v = map_find(t->map, SUB_KEY(&key));
 	if (v && v->pins > 0)
 		v->pins--;
 }

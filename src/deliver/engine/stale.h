@@ -42,7 +42,7 @@
 
 struct stale;
 
-struct stale *stale_new(void);    /* NULL: no memory */
+struct stale *stale_new(void);
 void stale_free(struct stale *t); /* NULL is fine */
 void stale_forget_all(struct stale *t);
 

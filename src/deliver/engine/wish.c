@@ -1,6 +1,7 @@
 #include "deliver/engine/wish.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/retry.h"
 #include "contract/sub.h"
@@ -9,6 +10,7 @@
 #include "deliver/limits.h"
 #include "http/url.h"
 #include "match/types.h"
+#include "sink/sink_driver.h"
 
 uint64_t
 wish_endpoint(struct str text)
@@ -49,11 +51,9 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 		w->core.rate_us = US_PER_S / p.rate_per_second;
 	else if (p.rate_per_second > 0)
 		w->core.url_rate_us = US_PER_S / p.rate_per_second;
-	if (s->managed.ack_wait_s > 0) {
-		w->core.pull = true;
-		w->core.lock_us = s->managed.ack_wait_s * US_PER_S;
-		w->core.breaker_fails = 0;
-	}
+	w->sink = sink_of(s->url);
+	if (SINK_DRIVERS[w->sink]->terms)
+		SINK_DRIVERS[w->sink]->terms(s, &w->core);
 	w->spaced = p.spacing_ms > 0;
 	w->picky = s->preset->n_paths > 0;
 	w->checked = s->preset->preflight.on;
@@ -111,10 +111,8 @@ alloc(const struct sub_conf *s)
 
 	for (size_t i = 0; i < s->n_types; i++)
 		texts += s->types[i].n;
-	w = calloc(1, sizeof(*w) + s->n_types * sizeof(*types) +
-			  s->n_tenants * sizeof(*tenants) + texts);
-	if (!w)
-		return NULL;
+	w = mem_get(sizeof(*w) + s->n_types * sizeof(*types) +
+		    s->n_tenants * sizeof(*tenants) + texts);
 	types = (struct str *)(w + 1);
 	tenants = (struct uuid *)(types + s->n_types);
 	at = (char *)(tenants + s->n_tenants);
@@ -147,18 +145,16 @@ wish_new(const struct wish_row *row, const struct presets *presets,
 	if (rc < 0)
 		return rc;
 	w = alloc(s);
-	if (w) {
-		w->from_seq = row->from_seq;
-		w->version = row->version;
-		w->strike_us = retry_scaled(STRIKE_MS, scale) * US_PER_MS;
-		if (row->uid.n == sizeof(w->uid.b))
-			memcpy(w->uid.b, row->uid.p, row->uid.n);
-		fill_core(w, row, s, scale);
-		fill_batch(w, row, s, scale);
-		*ret = w;
-	}
+	w->from_seq = row->from_seq;
+	w->version = row->version;
+	w->strike_us = retry_scaled(STRIKE_MS, scale) * US_PER_MS;
+	if (row->uid.n == sizeof(w->uid.b))
+		memcpy(w->uid.b, row->uid.p, row->uid.n);
+	fill_core(w, row, s, scale);
+	fill_batch(w, row, s, scale);
+	*ret = w;
 	sub_free(s);
-	return w ? OK : err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return OK;
 }
 
 struct wish *

@@ -4,7 +4,7 @@
  * There may be a hundred thousand of them in memory, so a wish has no secrets,
  * no templates and no arena: types, tenants, the filter's text, and the numbers
  * that core.h wants. The whole subscription is read from the store when
- * something is to be sent to it (deliver/mailroom.h).
+ * something is to be sent to it (confs.h).
  *
  * Counted and never changed, but for its strikes: dispatch, readers and the
  * deliver thread share it.
@@ -18,10 +18,14 @@
 #include "base/uuid.h"
 #include "contract/sub.h"
 #include "deliver/core/core.h"
-#include "deliver/engine/strikes.h"
+#include "deliver/dispatch/strikes.h"
 #include "deliver/limits.h"
+#include "sink/sink.h"
 
 struct presets;
+
+/* The key of a map by something of a fixed size, as the id of a subscription. */
+#define SUB_KEY(id) ((struct str){(const char *)(id), sizeof(*(id))})
 
 /*
  * What an entry's order key is made of. It is made whether deliveries are in
@@ -48,12 +52,13 @@ struct wish_was {
 struct wish {
 	_Atomic int refs;
 	struct uuid uid;
+	enum sink_kind sink;
 	int64_t version;
 	int64_t from_seq; /* it wants what stands behind it */
 	struct core_sub core;
 	struct strikes strikes;
 	int64_t strike_us; /* the time that they are counted in */
-	bool hold_begun;   /* hold.c's */
+	bool hold_begun;   /* hold.h's */
 	enum wish_key key;
 	bool spaced;   /* its spacing_key has to be asked */
 	bool picky;    /* request_wanted() has to be asked */

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
 

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "http/url.h"
+#include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
 #include "sql.h"
@@ -75,7 +76,8 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 
 	drop_got(c); /* it may run twice */
 	rc = sql_fetch_claim(db, &rows, e, .now = c->now_us,
-	    .until = c->until_us, .by = uuid_str(&f->node), .most = c->want);
+	    .until = c->until_us, .by = uuid_str(&f->o.node->uuid),
+	    .most = c->want);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
 		sql_fetch_claim_get(rows, &row);
 		rc = take_row(c, &row, e);
@@ -349,7 +351,7 @@ static int
 release_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	int64_t n = sql_fetch_release(db, e, .by = uuid_str(&f->node));
+	int64_t n = sql_fetch_release(db, e, .by = uuid_str(&f->o.node->uuid));
 
 	return n < 0 ? (int)n : OK;
 }
@@ -358,7 +360,8 @@ static int
 release_dead_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	int64_t n = sql_fetch_release_dead(db, e, .by = uuid_str(&f->node));
+	int64_t n =
+	    sql_fetch_release_dead(db, e, .by = uuid_str(&f->o.node->uuid));
 
 	return n < 0 ? (int)n : OK;
 }

@@ -249,22 +249,6 @@ run(void *arg)
 
 /* ---- life ---- */
 
-/* The data folder's place is a node's name: its lock is one process's. */
-static struct uuid
-name_of(const char *folder)
-{
-	char path[PATH_MAX] = "", host[128] = "", text[PATH_MAX + 160];
-	unsigned char d[DIGEST_LEN];
-	int n;
-
-	if (!realpath(folder, path))
-		(void)snprintf(path, sizeof(path), "%s", folder);
-	(void)gethostname(host, sizeof(host) - 1);
-	n = snprintf(text, sizeof(text), "fetcher:%s:%s", host, path);
-	digest_sha256((struct str){text, (size_t)n}, d);
-	return uuid_from_digest(d);
-}
-
 static int
 make_parts(struct fetcher *f, struct err *e)
 {
@@ -317,7 +301,6 @@ fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 	if (!f)
 		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
 	f->o = *o;
-	f->node = name_of(o->conf->data);
 	f->run = uuid_v4();
 	list_init(&f->queue);
 	list_init(&f->ready);

@@ -58,6 +58,7 @@ struct conf;
 struct discover_feed;
 struct fetcher;
 struct guard;
+struct node;
 struct keyring;
 struct store;
 
@@ -67,6 +68,7 @@ struct fetcher_opts {
 	struct append *append;
 	const struct guard *guard;
 	struct keyring *keyring; /* seals what hubs are told; outlives it */
+	const struct node *node; /* who claims */
 	bool schedule;           /* the role `fetch`; else it only adds feeds */
 	const char *fault;       /* for tests: doc/caged.h; or NULL */
 };

@@ -125,7 +125,7 @@ struct fetcher {
 	struct mailbox *box;
 	struct db *db;
 	struct thread *thread;
-	struct uuid node, run; /* run: of this process alone */
+	struct uuid run; /* of this process alone; o.node: of all its lives */
 	_Atomic bool stopping, hurry, poked;
 	_Atomic int n_regs; /* registered and not done */
 	size_t n_jobs;      /* with the commit thread */

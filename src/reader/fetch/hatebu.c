@@ -8,6 +8,7 @@
 #include "base/log/metric.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
 #include "sql.h"
@@ -84,7 +85,7 @@ leave_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hatebu *h = ctx;
 	int64_t n = sql_hatebu_leave(
-	    db, e, .me = uuid_str(&h->f->node), .next = h->next_us);
+	    db, e, .me = uuid_str(&h->f->o.node->uuid), .next = h->next_us);
 
 	return n < 0 ? (int)n : OK;
 }
@@ -128,9 +129,9 @@ put_fn(struct db *db, void *ctx, struct err *e)
 		n = sql_hatebu_put(
 		    db, e, .id = h->ids[i], .n = h->counts[i], .now = now);
 	if (n >= 0)
-		n = sql_hatebu_called(db, e, .me = uuid_str(&h->f->node),
-		    .until = now + TURN_US, .next = h->next_us,
-		    .failures = h->failures);
+		n = sql_hatebu_called(db, e,
+		    .me = uuid_str(&h->f->o.node->uuid), .until = now + TURN_US,
+		    .next = h->next_us, .failures = h->failures);
 	if (n < 0)
 		return (int)n;
 	h->mine = n > 0; /* else somebody took the turn meanwhile */
@@ -284,8 +285,8 @@ take_fn(struct db *db, void *ctx, struct err *e)
 	int rc;
 
 	h->mine = false;
-	n = sql_hatebu_take(db, e, .me = uuid_str(&h->f->node), .now = now,
-	    .until = now + TURN_US, .day = now / DAY_US);
+	n = sql_hatebu_take(db, e, .me = uuid_str(&h->f->o.node->uuid),
+	    .now = now, .until = now + TURN_US, .day = now / DAY_US);
 	if (n <= 0)
 		return (int)n;
 	rc = sql_hatebu_state(db, &rows, e);

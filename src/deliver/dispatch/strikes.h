@@ -12,8 +12,8 @@
  * them adds, without a lock. Two that add at the same moment may be counted one
  * late. A changed subscription is another wish, and begins with none.
  */
-#ifndef DELIVER_ENGINE_STRIKES_H
-#define DELIVER_ENGINE_STRIKES_H
+#ifndef DELIVER_DISPATCH_STRIKES_H
+#define DELIVER_DISPATCH_STRIKES_H
 
 #include <stdatomic.h>
 

@@ -1,8 +1,7 @@
-#include "deliver/engine/told.h"
+#include "sink/http/told.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/str.h"
@@ -11,12 +10,10 @@
 #include "contract/request.h"
 #include "contract/sub.h"
 #include "contract/verdict.h"
-#include "deliver/core/core.h"
-#include "deliver/engine/flush.h"
+#include "deliver/engine/detail.h"
 #include "deliver/limits.h"
 #include "http/client/client.h"
 #include "http/client/limits.h"
-#include "http/url.h"
 
 static struct str
 without(struct arena *a, struct str s, struct str secret)
@@ -37,7 +34,7 @@ without(struct arena *a, struct str s, struct str secret)
 	if (!b.failed)
 		out = arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	return out.p ? out : STR_EMPTY;
+	return out;
 }
 
 struct str
@@ -58,7 +55,7 @@ told_hidden(
 
 /* Texts that strangers sent, as UTF-8 that JSON can hold. */
 static void
-add_text(struct buf *b, struct arena *a, struct str s, size_t most)
+add_clean(struct buf *b, struct arena *a, struct str s, size_t most)
 {
 	char *copy;
 
@@ -97,7 +94,7 @@ hide_cookies(struct arena *a, struct str head)
 	}
 	out = b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	return out.p ? out : STR_EMPTY;
+	return out;
 }
 
 struct flush_detail *
@@ -105,44 +102,21 @@ told_detail(struct arena *a, const struct request *r,
     const struct client_answer *ans, const char *error)
 {
 	struct buf b = BUF(DETAIL_MAX), head = BUF(REQUEST_HEAD_MAX);
-	struct flush_detail *d = NULL;
+	struct flush_detail *d;
 
 	request_head(r, &head);
 	buf_addz(&b, "{\"error\":");
-	add_text(&b, a, str_of(error), DETAIL_ERROR);
+	add_clean(&b, a, str_of(error), DETAIL_ERROR);
 	buf_addz(&b, ",\"requestHeaders\":");
-	add_text(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
+	add_clean(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
 	buf_addz(&b, ",\"responseHead\":");
-	add_text(&b, a, hide_cookies(a, ans->head), 1024);
+	add_clean(&b, a, hide_cookies(a, ans->head), 1024);
 	buf_addz(&b, ",\"responseBody\":");
-	add_text(&b, a, ans->body, DETAIL_BODY);
+	add_clean(&b, a, ans->body, DETAIL_BODY);
 	buf_addc(&b, '}');
-	if (!b.failed) {
-		d = malloc(sizeof(*d) + b.n);
-		if (d) {
-			d->own = false;
-			d->n = b.n;
-			memcpy(d->text, b.p, b.n);
-		}
-	}
+	d = detail_of(&b);
 	buf_done(&head);
 	buf_done(&b);
-	return d;
-}
-
-struct flush_detail *
-told_dead(const char *error, bool own)
-{
-	struct str s = str_chars(str_of(error), DETAIL_ERROR);
-	struct flush_detail *d = malloc(sizeof(*d) + s.n);
-
-	if (!d)
-		return NULL;
-	d->own = own;
-	d->n = s.n;
-	if (s.n > 0)
-		memcpy(d->text, s.p, s.n);
-	str_clean_utf8(d->text, s.n);
 	return d;
 }
 
@@ -189,7 +163,7 @@ told_error(struct arena *a, const struct client_answer *ans)
 	} else {
 		text = arena_fmt(a, "HTTP %d", ans->status);
 	}
-	return text.p ? text.p : "";
+	return text.p;
 }
 
 size_t
@@ -199,59 +173,6 @@ told_keep(const struct preset *p)
 		if (p->verdicts[i].body != BODY_ANY)
 			return VERDICT_BODY_MAX + 1;
 	return 4 * KIB;
-}
-
-void
-told_log(const struct told_line *t)
-{
-	static const char *const WORDS[] = {
-	    [CORE_OK] = "delivered",
-	    [CORE_LATER] = "will be tried again",
-	    [CORE_DEAD] = "given up",
-	    [CORE_SPENT] = "given up, no try is left",
-	    [CORE_HOLD] = "held",
-	    [CORE_NEVER] = "given up before it was tried",
-	    [CORE_DROP] = "dropped",
-	};
-	const struct core_result *r = t->result;
-	enum log_level level = r->verdict == CORE_OK || r->verdict == CORE_DROP
-				   ? LOG_INFO
-				   : LOG_WARN;
-	UNINIT struct log_line l;
-	char id[UUID_LEN + 1];
-
-	if (!log_on(level))
-		return;
-	log_begin(&l, level, "attempt");
-	uuid_format(t->delivery_id, id);
-	log_str(&l, "deliveryId", (struct str){id, UUID_LEN});
-	uuid_format(t->event_id, id);
-	log_str(&l, "eventId", (struct str){id, UUID_LEN});
-	log_str(&l, "event", t->type);
-	if (t->key_name.n > 0 && t->key.n > 0)
-		log_str(&l, t->key_name.p, t->key);
-	url_log(&l, "targetUrl", t->url);
-	log_str(&l, "status", str_of(WORDS[r->verdict]));
-	log_int(&l, "httpStatus", r->status);
-	log_int(&l, "responseTime", r->took_us / US_PER_MS);
-	if (r->reason)
-		log_str(
-		    &l, "reason", str_of(reason_name((enum reason)r->reason)));
-	if (t->error[0])
-		log_str(&l, "error", str_of(t->error));
-	log_end(&l);
-}
-
-void
-told_own(struct core_result *r)
-{
-	struct flush_detail *d = r->detail;
-
-	if (!d)
-		d = calloc(1, sizeof(*d));
-	if (d)
-		d->own = true;
-	r->detail = d;
 }
 
 void

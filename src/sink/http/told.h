@@ -7,15 +7,13 @@
  * secrets of the request must not be. What is secret is known by its mark, so
  * that nothing is guessed.
  */
-#ifndef DELIVER_ENGINE_TOLD_H
-#define DELIVER_ENGINE_TOLD_H
+#ifndef SINK_HTTP_TOLD_H
+#define SINK_HTTP_TOLD_H
 
 #include "base/base.h"
-#include "base/uuid.h"
 
 struct arena;
 struct client_answer;
-struct core_result;
 struct flush_detail;
 struct outcome;
 struct preset;
@@ -27,8 +25,8 @@ struct sub_conf;
 /*
  * `s` with SUB_MASK for each value of a secret header, with and without the
  * word in front ("Bearer "), and for `password`. Secrets of fewer than
- * HIDE_LEAST bytes stay: they would take letters out of words. Empty when
- * there is no memory.
+ * HIDE_LEAST bytes stay: they would take letters out of words. Empty when it
+ * would be longer than an answer may be.
  */
 struct str told_hidden(struct arena *a, const struct request *r,
     struct str password, struct str s);
@@ -41,25 +39,9 @@ void told_outcome(const struct client_answer *ans, struct outcome *ret);
 
 /* "HTTP 503: the first 500 characters", or what failed. The arena's. */
 const char *told_error(struct arena *a, const struct client_answer *ans);
-/* JSON with the heads; malloc()ed, NULL when there is no memory. */
+/* JSON with the heads; NULL when it would be too large. free() it. */
 struct flush_detail *told_detail(struct arena *a, const struct request *r,
     const struct client_answer *ans, const char *error);
-
-/* For a dead letter without an attempt: in words. malloc()ed, or NULL. */
-struct flush_detail *told_dead(const char *error, bool own);
-
-/* One line an attempt, as seed 004 asks for it. */
-struct told_line {
-	struct uuid delivery_id, event_id;
-	struct str type, url;     /* empty: none */
-	struct str key_name, key; /* the event's key, when it has a name */
-	const struct core_result *result;
-	const char *error; /* "": none */
-};
-void told_log(const struct told_line *t);
-
-/* It was an event of our own: flush.h. */
-void told_own(struct core_result *r);
 /* A failed call in the words of its preset, when that has some. */
 void told_hub_error(struct arena *a, const struct sub_conf *c,
     const struct request_event *ev, const struct request_attempt *at,

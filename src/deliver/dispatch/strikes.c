@@ -1,6 +1,7 @@
-#include "deliver/engine/strikes.h"
+#include "deliver/dispatch/strikes.h"
 
 #include "base/clock.h"
+#include "deliver/limits.h"
 
 #define TEXT_(n) #n
 #define TEXT(n)  TEXT_(n)
@@ -13,7 +14,7 @@ is_overrun(enum reason r)
 
 /* The one before the last STRIKE_OVERRUNS - 1 gives way to it. */
 static bool
-overran(struct strikes *s, int64_t now_us, int64_t window_us)
+strike_overran(struct strikes *s, int64_t now_us, int64_t window_us)
 {
 	unsigned i = atomic_fetch_add(&s->overruns, 1) % (STRIKE_OVERRUNS - 1);
 	int64_t old = atomic_exchange(&s->overran_us[i], now_us);
@@ -22,7 +23,7 @@ overran(struct strikes *s, int64_t now_us, int64_t window_us)
 }
 
 static bool
-failed(struct strikes *s, int64_t now_us, int64_t window_us)
+strike_failed(struct strikes *s, int64_t now_us, int64_t window_us)
 {
 	int64_t first = atomic_load(&s->failed_us);
 
@@ -37,8 +38,8 @@ failed(struct strikes *s, int64_t now_us, int64_t window_us)
 bool
 strikes_add(struct strikes *s, enum reason r, int64_t now_us, int64_t window_us)
 {
-	bool much = is_overrun(r) ? overran(s, now_us, window_us)
-				  : failed(s, now_us, window_us);
+	bool much = is_overrun(r) ? strike_overran(s, now_us, window_us)
+				  : strike_failed(s, now_us, window_us);
 	int none = 0;
 
 	return much && atomic_compare_exchange_strong(&s->held, &none, (int)r);

@@ -1,8 +1,9 @@
 /* strikes.h: three overruns, a hundred errors, and the edges of their time. */
-#include "deliver/engine/strikes.h"
+#include "deliver/dispatch/strikes.h"
 
 #include "base/str.h"
 #include "base/test.h"
+#include "deliver/limits.h"
 
 #define WINDOW ((int64_t)600 * 1000 * 1000)
 #define S      ((int64_t)1000 * 1000)

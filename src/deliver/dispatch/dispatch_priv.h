@@ -2,11 +2,15 @@
  * dispatch_priv.h - the dispatch thread: dispatch.c reads and matches,
  * dispatch_subs.c knows who there is.
  */
-#ifndef DELIVER_ENGINE_DISPATCH_PRIV_H
-#define DELIVER_ENGINE_DISPATCH_PRIV_H
+#ifndef DELIVER_DISPATCH_DISPATCH_PRIV_H
+#define DELIVER_DISPATCH_DISPATCH_PRIV_H
 
-#include "deliver/engine/deliver_priv.h"
+#include <stdatomic.h>
+
+#include "deliver/engine/attempt.h"
+#include "deliver/engine/feeding.h"
 #include "deliver/engine/wish.h"
+#include "event/tail.h"
 #include "match/table.h"
 
 #define FEEDS 8 /* that circulate */
@@ -16,6 +20,7 @@ struct jq_item;
 struct jq_said;
 struct sql_batch_kinds_row;
 
+/* One that there is: its wish, and its filter. */
 struct known {
 	struct wish *wish;
 	int program; /* jq; -1: none */
@@ -31,7 +36,8 @@ struct hit {
 };
 
 struct dispatch {
-	struct deliver *d;
+	struct deliver *d; /* who is told */
+	const struct deliver_opts *o;
 	struct mailbox *box;
 	struct thread *thread;
 	struct db *db;
@@ -63,7 +69,6 @@ struct dispatch {
 	bool told;
 };
 
-struct str dispatch_key(const uint32_t *sub); /* of subs */
 void dispatch_forget_all(struct dispatch *x);
 /* Tells the deliver thread of all, and that these were all. */
 int dispatch_load(struct dispatch *x, struct err *e) MUST_CHECK;

@@ -1,26 +1,26 @@
+#include "deliver/dispatch/dispatch.h"
+
 #include <assert.h>
 
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/batch/batch.h"
-#include "deliver/engine/dispatch_priv.h"
+#include "deliver/dispatch/dispatch_priv.h"
+#include "deliver/engine/hold.h"
 #include "deliver/engine/letter.h"
+#include "deliver/limits.h"
+#include "event/append.h"
 #include "loop/thread.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 
-/*
- * The dispatch thread reads the log in order, applies what changed with
- * subscriptions at its place in that order, finds who wants each event, and
- * hands both to the deliver thread. It never waits for a receiver: where one
- * is behind, the core keeps a position for it and forgets what it is fed.
- */
-
-#define AGAIN_MS  250 /* after a store that did not answer */
+#define HALTED    (-1000) /* of no error: we are to stop */
+#define AGAIN_MS  250     /* after a store that did not answer */
 #define SETTLE_MS 100
 #define LEAP_MS   20   /* between looks, while there is nobody to deliver to */
 #define LEAP_MAX  8192 /* entries that the store is asked of at once */
@@ -32,10 +32,7 @@ static void take_mail(struct dispatch *x, int timeout_ms);
 static void
 feed_drop(struct dispatch *x, struct feed *f)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		letter_unref(f->v[i].letter);
-		wish_unref(f->v[i].wish);
-	}
+	feeding_drop(f);
 	x->free[x->n_free++] = f;
 }
 
@@ -97,23 +94,19 @@ feed_add(struct dispatch *x, struct feed **f, struct letter *l, struct wish *w,
 
 /* Filters ------------------------------------------------------------------- */
 
-static int
-room_for_hits(struct dispatch *x, struct err *e)
+static void
+room_for_hits(struct dispatch *x)
 {
 	size_t cap = x->cap_found ? x->cap_found : 64;
 
 	if (x->hits.n <= x->cap_found)
-		return OK;
+		return;
 	while (cap < x->hits.n)
 		cap *= 2;
-	free(x->found);
-	free(x->items);
-	free(x->said);
-	x->found = calloc(cap, sizeof(*x->found));
-	x->items = calloc(cap, sizeof(*x->items));
-	x->said = calloc(cap, sizeof(*x->said));
-	x->cap_found = x->found && x->items && x->said ? cap : 0;
-	return x->cap_found ? OK : err_set(e, ERR_NOMEM, "no memory to match");
+	x->found = mem_grow(x->found, cap, sizeof(*x->found));
+	x->items = mem_grow(x->items, cap, sizeof(*x->items));
+	x->said = mem_grow(x->said, cap, sizeof(*x->said));
+	x->cap_found = cap;
 }
 
 /*
@@ -128,7 +121,7 @@ sift(struct dispatch *x, const struct letter *l)
 
 	for (size_t i = 0; i < x->hits.n; i++) {
 		uint32_t id = (uint32_t)x->hits.subs[i];
-		struct known *k = map_find(x->subs, dispatch_key(&id));
+		struct known *k = map_find(x->subs, SUB_KEY(&id));
 		struct hit h = {.k = k};
 
 		if (!k || l->seq <= k->wish->from_seq ||
@@ -177,10 +170,6 @@ feed_failed(struct dispatch *x, struct feed **f, struct hit *h,
 		return true;
 	}
 	copy = letter_failed(l, h->k->wish->version, (int)r, why);
-	if (!copy) {
-		(void)fputs("hikyaku: no memory for events\n", stderr);
-		abort();
-	}
 	ok = feed_add(x, f, copy, h->k->wish, false);
 	letter_unref(copy);
 	return ok;
@@ -195,7 +184,7 @@ feed_hit(struct dispatch *x, struct feed **f, struct hit *h, struct letter *l)
 	if (h->ask > 0 && x->said[h->ask - 1].verdict == JQ_FALSE)
 		return true;
 	if (h->ask > 0)
-		r = hold_strike(x->d, w, &x->said[h->ask - 1]);
+		r = hold_strike(w, &x->said[h->ask - 1], deliver_now(x->d));
 	if (r)
 		return feed_failed(x, f, h, l, r);
 	if (!h->gathers)
@@ -214,8 +203,8 @@ hold_hits(struct dispatch *x, const struct letter *l, struct feed **f, size_t n)
 		if (!h->failed || !wish_held(h->k->wish))
 			continue;
 		if (*f && !feed_send(x, f, l->seq))
-			return ERR_BUSY;
-		hold_tell(x->d, h->k->wish);
+			return HALTED;
+		deliver_tell_sub(x->d, NOTE_HOLD, h->k->wish, 0);
 	}
 	return OK;
 }
@@ -228,13 +217,13 @@ match_named(struct dispatch *x, struct letter *l, struct feed **f)
 	uint32_t id;
 
 	while (letter_named(l, &at, &id)) {
-		const struct known *k = map_find(x->subs, dispatch_key(&id));
+		const struct known *k = map_find(x->subs, SUB_KEY(&id));
 
 		if (!k || !k->wish->directed || l->seq <= k->wish->from_seq)
 			continue;
-		letter_open(l, x->d->o.keyring);
+		letter_open(l, x->o->keyring);
 		if (!feed_add(x, f, l, k->wish, false))
-			return ERR_BUSY;
+			return HALTED;
 	}
 	return OK;
 }
@@ -248,25 +237,23 @@ match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
 	x->hits.n = 0;
 	if (l->to_sub > 0) {
 		uint32_t id = (uint32_t)l->to_sub;
-		struct known *k = map_find(x->subs, dispatch_key(&id));
+		struct known *k = map_find(x->subs, SUB_KEY(&id));
 
-		letter_open(l, x->d->o.keyring);
-		if (k && !feed_add(x, f, l, k->wish, false))
-			rc = ERR_BUSY;
-		return rc;
+		letter_open(l, x->o->keyring);
+		return k && !feed_add(x, f, l, k->wish, false) ? HALTED : OK;
 	}
 	rc = match_find(x->table, l->type, &l->tenant, &x->hits, e);
-	if (rc == OK)
-		rc = room_for_hits(x, e);
-	if (rc == OK)
+	if (rc == OK) {
+		room_for_hits(x);
 		n = sift(x, l);
+	}
 	if (n > 0) {
-		letter_open(l, x->d->o.keyring);
+		letter_open(l, x->o->keyring);
 		rc = run_filters(x, l, n, e);
 	}
 	for (size_t i = 0; rc == OK && i < n; i++)
 		if (!feed_hit(x, f, &x->found[i], l))
-			rc = ERR_BUSY;
+			rc = HALTED;
 	if (rc == OK)
 		rc = match_named(x, l, f);
 	return rc == OK ? hold_hits(x, l, f, n) : rc;
@@ -278,7 +265,7 @@ apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
     int64_t done, struct err *e)
 {
 	if (*f && !feed_send(x, f, done))
-		return ERR_BUSY;
+		return HALTED;
 	return dispatch_apply(x, l, e);
 }
 
@@ -295,27 +282,25 @@ moved(struct dispatch *x, struct feed **f, int64_t done)
 	return true;
 }
 
-/* Up to where there are only events; 0: not known. On PostgreSQL, where other
- * nodes write, the store is asked, which costs less than to read them. */
+/* Up to where there are only events; 0: not known. Where other nodes write, the
+ * store is asked, which costs less than to read them. */
 static int64_t
 events_upto(struct dispatch *x)
 {
-	int64_t to = tail_last_seq(x->d->o.tail);
-	struct rows *rows = NULL;
+	int64_t to = tail_last_seq(x->o->tail);
+	struct sql_log_other_row row;
 	struct err e = {0};
-	int rc;
 
-	if (db_engine(x->db) == STORE_SQLITE)
-		return append_events_only(x->d->o.append, x->pos);
+	if (!store_shared(x->o->store))
+		return append_events_only(x->o->append, x->pos);
 	if (to > x->pos + LEAP_MAX)
 		to = x->pos + LEAP_MAX;
 	if (to <= x->pos)
 		return 0;
-	rc = sql_log_other(x->db, &rows, &e, .after = x->pos, .upto = to);
-	if (rc == OK)
-		rc = rows_next(rows, &e);
-	rows_close(rows);
-	return rc == 0 ? to : 0;
+	return sql_log_other_one(
+		   x->db, &row, &e, .after = x->pos, .upto = to) == 0
+		   ? to
+		   : 0;
 }
 
 /* Past what nobody wants, without reading it: there is no subscription, and
@@ -342,13 +327,10 @@ read_page(struct dispatch *x, struct err *e)
 	int rc = sql_log_feed(x->db, &rows, e, .after = x->pos,
 	    .upto = INT64_MAX, .most = FEED_PAGE);
 
-	while (rc >= 0 && bytes < FEED_BYTES && (rc = rows_next(rows, e)) > 0) {
-		sql_log_feed_get(rows, &row);
+	while (rc >= 0 && bytes < FEED_BYTES &&
+	       (rc = sql_log_feed_next(rows, &row, e)) > 0) {
 		page[n] = letter_new(&row);
-		if (!page[n])
-			rc = err_set(e, ERR_NOMEM, "no memory for events");
-		else
-			bytes += letter_bytes(page[n++]);
+		bytes += letter_bytes(page[n++]);
 	}
 	rows_close(rows);
 	for (size_t i = 0; i < n; i++) {
@@ -360,9 +342,9 @@ read_page(struct dispatch *x, struct err *e)
 			done = page[i]->seq;
 		letter_unref(page[i]);
 	}
-	if (rc != ERR_BUSY && done > x->pos && !moved(x, &f, done))
+	if (rc != HALTED && done > x->pos && !moved(x, &f, done))
 		return 0;
-	if (rc == ERR_BUSY) { /* told to stop in the middle */
+	if (rc == HALTED) { /* told to stop in the middle */
 		if (f)
 			feed_drop(x, f);
 		return 0;
@@ -375,9 +357,7 @@ read_page(struct dispatch *x, struct err *e)
 static void
 woken(struct tail_waiter *w)
 {
-	struct dispatch *x =
-	    (struct dispatch *)(void *)((char *)w -
-					offsetof(struct dispatch, waiter));
+	struct dispatch *x = LINK_OF(w, struct dispatch, waiter);
 
 	/* Once this is false x may be gone: it is the last we do with it, but
 	 * for the post, which must come first. */
@@ -388,19 +368,15 @@ woken(struct tail_waiter *w)
 }
 
 static void
-begin(struct dispatch *x)
+begin_load(struct dispatch *x)
 {
 	struct err e = {0};
+	bool failed = dispatch_load(x, &e) < 0;
 
-	if (dispatch_load(x, &e) < 0) {
-		if (!x->told)
-			log_err(LOG_ERROR, "subscriptions can't be read", &e);
-		x->told = true;
-		x->again_ms = clock_mono_ms() + AGAIN_MS;
-		return;
-	}
-	x->told = false;
-	x->again_ms = 0;
+	if (failed && !x->told)
+		log_err(LOG_ERROR, "subscriptions can't be read", &e);
+	x->told = failed;
+	x->again_ms = failed ? clock_mono_ms() + AGAIN_MS : 0;
 }
 
 static void
@@ -422,7 +398,7 @@ take_note(struct dispatch *x, struct note *n)
 	switch (n->kind) {
 	case NOTE_BEGIN:
 		x->going = false;
-		begin(x);
+		begin_load(x);
 		break;
 	case NOTE_GO:
 		go(x, (struct go_note *)n);
@@ -451,10 +427,10 @@ take_note(struct dispatch *x, struct note *n)
 	case NOTE_LETTER:
 	case NOTE_VERSION:
 	case NOTE_DEADS:
-	case NOTE_JOB:
+	case NOTE_FLUSHED:
+	case NOTE_OWNED:
 	case NOTE_HOLD:
 	case NOTE_HELD:
-	case NOTE_ASK:
 		abort(); /* a note for the deliver thread */
 	}
 }
@@ -482,7 +458,7 @@ wait(struct dispatch *x)
 	x->waiter.until_ms = clock_mono_ms() + 1000;
 	x->waiter.wake = woken;
 	(void)atomic_fetch_add(&x->held, 1);
-	x->waiting = tail_wait(x->d->o.tail, &x->waiter);
+	x->waiting = tail_wait(x->o->tail, &x->waiter);
 	if (!x->waiting)
 		(void)atomic_fetch_sub(&x->held, 1);
 }
@@ -514,7 +490,7 @@ read_on(struct dispatch *x)
 }
 
 static void
-run(void *arg)
+run_dispatch(void *arg)
 {
 	struct dispatch *x = arg;
 	int timeout = -1;
@@ -526,7 +502,7 @@ run(void *arg)
 		take_mail(x, timeout);
 		timeout = -1;
 		if (x->again_ms > 0 && clock_mono_ms() >= x->again_ms)
-			begin(x);
+			begin_load(x);
 		if (x->again_ms > 0)
 			timeout = AGAIN_MS;
 		if (!x->going)
@@ -551,7 +527,7 @@ run(void *arg)
 }
 
 static void
-release(struct dispatch *x)
+free_dispatch(struct dispatch *x)
 {
 	if (x->subs && x->batch)
 		dispatch_forget_all(x);
@@ -575,32 +551,25 @@ release(struct dispatch *x)
 int
 dispatch_start(struct deliver *d, struct dispatch **ret, struct err *e)
 {
-	struct dispatch *x = calloc(1, sizeof(*x));
-	int rc = x ? OK : err_set(e, ERR_NOMEM, "no memory for dispatch");
+	struct dispatch *x = mem_get(sizeof(*x));
+	int rc;
 
-	if (!x)
-		return rc;
 	x->d = d;
+	x->o = deliver_opts(d);
 	x->news.kind = NOTE_NEWS;
 	x->box = mailbox_new();
 	x->table = match_new();
 	x->subs = map_new(SIZE_MAX / 2);
-	for (; x->n_free < FEEDS; x->n_free++) {
-		x->free[x->n_free] = calloc(1, sizeof(struct feed));
-		if (!x->free[x->n_free])
-			break;
-	}
-	if (!x->box || !x->table || !x->subs || x->n_free < FEEDS)
-		rc = err_set(e, ERR_NOMEM, "no memory for dispatch");
+	while (x->n_free < FEEDS)
+		x->free[x->n_free++] = mem_get(sizeof(struct feed));
 	x->jq = jq_new("/proc/self/exe");
-	if (rc == OK)
-		rc = db_open(d->o.store, DB_READ, &x->db, e);
-	if (rc == OK && !(x->batch = batcher_new(d, x->box, x->db, x->jq)))
-		rc = err_set(e, ERR_NOMEM, "no memory for batches");
-	if (rc == OK)
-		rc = thread_start("dispatch", run, x, &x->thread, e);
+	rc = db_open(x->o->store, DB_READ, &x->db, e);
+	if (rc == OK) {
+		x->batch = batcher_new(d, x->box, x->db, x->jq);
+		rc = thread_start("dispatch", run_dispatch, x, &x->thread, e);
+	}
 	if (rc < 0) {
-		release(x);
+		free_dispatch(x);
 		return rc;
 	}
 	*ret = x;
@@ -624,5 +593,5 @@ dispatch_stop(struct dispatch *x)
 		return;
 	mailbox_close(x->box);
 	thread_join(x->thread);
-	release(x);
+	free_dispatch(x);
 }

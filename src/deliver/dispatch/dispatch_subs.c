@@ -2,27 +2,23 @@
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/preset.h"
 #include "deliver/batch/batch.h"
-#include "deliver/engine/dispatch_priv.h"
+#include "deliver/dispatch/dispatch_priv.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/preset_store.h"
+#include "deliver/limits.h"
 #include "match/jq/jq.h"
 #include "sql.h"
 
 #define SUBS_A_PAGE 500
 
-struct str
-dispatch_key(const uint32_t *id)
-{
-	return (struct str){(const char *)id, sizeof(*id)};
-}
-
 static void
-forget(struct dispatch *x, uint32_t id)
+forget_sub(struct dispatch *x, uint32_t id)
 {
-	struct known *k = map_take(x->subs, dispatch_key(&id));
+	struct known *k = map_take(x->subs, SUB_KEY(&id));
 
 	if (!k)
 		return;
@@ -40,29 +36,14 @@ dispatch_forget_all(struct dispatch *x)
 	struct known *k;
 
 	while (at = 0, (k = map_each(x->subs, &at)))
-		forget(x, k->wish->core.id);
+		forget_sub(x, k->wish->core.id);
 	batcher_halt(x->batch);
 }
 
-static void
-tell_sub(struct dispatch *x, struct wish *w, uint32_t ended)
-{
-	struct sub_note *n = calloc(1, sizeof(*n));
-
-	if (!n) {
-		(void)fputs("hikyaku: no memory for subscriptions\n", stderr);
-		abort();
-	}
-	n->note.kind = w ? NOTE_SUB : NOTE_SUB_END;
-	n->wish = w ? wish_ref(w) : NULL;
-	n->sub = ended;
-	deliver_tell(x->d, &n->note);
-}
-
+/* With a wish that it keeps a reference of. */
 static int
 learn(struct dispatch *x, struct wish *w, struct err *e)
 {
-	struct known *k = calloc(1, sizeof(*k));
 	struct match_want want = {
 	    .sub = w->core.id,
 	    .types = w->types,
@@ -70,52 +51,48 @@ learn(struct dispatch *x, struct wish *w, struct err *e)
 	    .tenants = w->tenants,
 	    .n_tenants = w->n_tenants,
 	};
-	int rc = OK;
+	int program = -1, rc = OK;
+	struct known *k;
 
-	forget(x, w->core.id);
-	if (!k)
-		return err_set(e, ERR_NOMEM, "no memory for subscriptions");
-	k->program = -1;
-	k->wish = w;
+	forget_sub(x, w->core.id);
 	if (w->filter.n > 0)
-		rc = jq_program(x->jq, w->filter, &k->program, e);
+		rc = jq_program(x->jq, w->filter, &program, e);
 	if (rc == OK && !w->directed)
 		rc = match_add(x->table, &want, e);
-	if (rc == OK)
-		rc = map_put(x->subs, dispatch_key(&w->core.id), k, NULL, e);
-	if (rc == OK) {
-		(void)wish_ref(w);
-		return OK;
+	if (rc < 0) {
+		if (program >= 0)
+			jq_forget(x->jq, program);
+		return rc;
 	}
-	match_drop(x->table, w->core.id);
-	if (k->program >= 0)
-		jq_forget(x->jq, k->program);
-	free(k);
-	return rc;
+	k = mem_get(sizeof(*k));
+	*k = (struct known){.wish = wish_ref(w), .program = program};
+	map_set(x->subs, SUB_KEY(&w->core.id), k);
+	batcher_sub(x->batch, w, program);
+	deliver_tell_sub(x->d, NOTE_SUB, w, 0);
+	return OK;
+}
+
+static void
+unlearn(struct dispatch *x, uint32_t id)
+{
+	forget_sub(x, id);
+	batcher_forget(x->batch, id);
+	deliver_tell_sub(x->d, NOTE_SUB_END, NULL, id);
 }
 
 /* Of one subscription, or of all: 0. */
 static int
 load_kinds(struct dispatch *x, int64_t sub, struct err *e)
 {
+	struct sql_batch_kinds_row row;
 	struct rows *rows = NULL;
 	int rc = sql_batch_kinds(x->db, &rows, e, .sub = sub);
 
 	x->n_kinds = 0;
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		if (x->n_kinds == x->cap_kinds) {
-			size_t cap = x->cap_kinds ? 2 * x->cap_kinds : 64;
-			void *v = realloc(x->kinds, cap * sizeof(*x->kinds));
-
-			if (!v) {
-				rc = err_set(
-				    e, ERR_NOMEM, "no memory for batches");
-				break;
-			}
-			x->kinds = v;
-			x->cap_kinds = cap;
-		}
-		sql_batch_kinds_get(rows, &x->kinds[x->n_kinds++]);
+	while (rc >= 0 && (rc = sql_batch_kinds_next(rows, &row, e)) > 0) {
+		x->kinds = mem_more(
+		    x->kinds, &x->cap_kinds, x->n_kinds, sizeof(*x->kinds));
+		x->kinds[x->n_kinds++] = row;
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
@@ -147,46 +124,41 @@ kinds_of(
 }
 
 /* One that can't be used is told of and left out; the others go on. */
-static int
-take_row(struct dispatch *x, const struct wish_row *given, struct err *e)
+static void
+take_sub(struct dispatch *x, struct wish_row row)
 {
 	struct wish_was was[BATCH_KINDS_MAX];
-	struct wish_row row_now = *given, *row = &row_now;
 	struct wish *w = NULL;
-	struct err why = {0};
+	struct err e = {0};
 	int rc;
 
-	row->was = was;
-	row->n_was = kinds_of(x, row->id, was);
-	rc = wish_new(row, x->presets, x->d->o.conf->time_scale, &w, &why);
+	row.was = was;
+	row.n_was = kinds_of(x, row.id, was);
+	rc = wish_new(&row, x->presets, x->o->conf->time_scale, &w, &e);
 	if (rc == OK)
-		rc = learn(x, w, &why);
-	if (rc == OK) {
-		const struct known *k =
-		    map_find(x->subs, dispatch_key(&w->core.id));
-
-		batcher_sub(x->batch, w, k->program);
-		tell_sub(x, w, 0);
-	}
+		rc = learn(x, w, &e);
 	wish_unref(w);
-	if (rc == ERR_NOMEM) {
-		*e = why;
-		return rc;
-	}
 	if (rc < 0) {
-		log_err(LOG_ERROR, "a subscription can't be used", &why);
-		forget(x, (uint32_t)row->id);
-		batcher_forget(x->batch, (uint32_t)row->id);
-		tell_sub(x, NULL, (uint32_t)row->id);
+		log_err(LOG_ERROR, "a subscription can't be used", &e);
+		unlearn(x, (uint32_t)row.id);
 	}
-	return OK;
 }
+
+/* The rows of several statements have the same columns. */
+#define WISH_ROW(r)                                                            \
+	((struct wish_row){.id = (r).id,                                       \
+	    .uid = (r).uid,                                                    \
+	    .conf = (r).conf,                                                  \
+	    .enabled = (r).enabled != 0,                                       \
+	    .held = (r).held != 0,                                             \
+	    .from_seq = (r).from_seq,                                          \
+	    .version = (r).version})
 
 static int
 load_presets(struct dispatch *x, struct err *e)
 {
 	struct presets *fresh = NULL;
-	int rc = presets_open(x->db, x->d->o.conf, &fresh, e);
+	int rc = presets_open(x->db, x->o->conf, &fresh, e);
 
 	if (rc == OK) {
 		presets_free(x->presets);
@@ -209,19 +181,8 @@ load_page(struct dispatch *x, struct str preset, int64_t *after, int *ret_n,
 			   .most = SUBS_A_PAGE);
 
 	*ret_n = 0;
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_subs_page_get(rows, &row);
-		rc = take_row(x,
-		    &(struct wish_row){
-			.id = row.id,
-			.uid = row.uid,
-			.conf = row.conf,
-			.enabled = row.enabled != 0,
-			.held = row.held != 0,
-			.from_seq = row.from_seq,
-			.version = row.version,
-		    },
-		    e);
+	while (rc >= 0 && (rc = sql_subs_page_next(rows, &row, e)) > 0) {
+		take_sub(x, WISH_ROW(row));
 		*after = row.id;
 		++*ret_n;
 	}
@@ -251,16 +212,14 @@ dispatch_load(struct dispatch *x, struct err *e)
 static int
 apply_preset(struct dispatch *x, struct str name, struct err *e)
 {
-	struct presets_note *note = calloc(1, sizeof(*note));
+	struct presets_note *note = mem_get(sizeof(*note));
 	int64_t after = 0;
 	int n = SUBS_A_PAGE, rc;
 
-	if (!note)
-		return err_set(e, ERR_NOMEM, "no memory for presets");
 	note->note.kind = NOTE_PRESETS;
 	rc = load_presets(x, e);
 	if (rc == OK)
-		rc = presets_open(x->db, x->d->o.conf, &note->presets, e);
+		rc = presets_open(x->db, x->o->conf, &note->presets, e);
 	if (rc < 0) {
 		free(note);
 		return rc;
@@ -278,7 +237,7 @@ dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 {
 	struct sql_subs_one_row row;
 	struct rows *rows = NULL;
-	bool there = false;
+	bool there;
 	int rc;
 
 	if (str_eq(l->type, STR("preset")))
@@ -287,28 +246,12 @@ dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 	if (rc == OK)
 		rc = sql_subs_one(x->db, &rows, e, .id = l->to_sub);
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_subs_one_get(rows, &row);
-		there = row.until_seq_null;
-		rc = !there ? OK
-			    : take_row(x,
-				  &(struct wish_row){
-				      .id = row.id,
-				      .uid = row.uid,
-				      .conf = row.conf,
-				      .enabled = row.enabled != 0,
-				      .held = row.held != 0,
-				      .from_seq = row.from_seq,
-				      .version = row.version,
-				  },
-				  e);
-	}
+		rc = sql_subs_one_next(rows, &row, e);
+	there = rc > 0 && row.until_seq_null;
+	if (there)
+		take_sub(x, WISH_ROW(row));
 	rows_close(rows);
-	if (rc >= 0 && !there) {
-		forget(x, (uint32_t)l->to_sub);
-		batcher_forget(x->batch, (uint32_t)l->to_sub);
-		tell_sub(x, NULL, (uint32_t)l->to_sub);
-	}
+	if (rc >= 0 && !there)
+		unlearn(x, (uint32_t)l->to_sub);
 	return rc < 0 ? rc : OK;
 }

@@ -1,0 +1,114 @@
+/*
+ * fetch.h - the fetch thread: what the deliver thread must not wait for.
+ *
+ * Pages of the log for readers, single entries for retries, versions of
+ * records, pages of dead letters. A page looks at no more than FETCH_SCAN
+ * entries, so that a reader which wants one event in a million holds nobody up.
+ *
+ * LIFE. Each is asked for by a function that is false when too much is asked
+ * for already, comes back to the deliver thread as a note, and is freed by the
+ * function of its name.
+ */
+#ifndef DELIVER_ENGINE_FETCH_H
+#define DELIVER_ENGINE_FETCH_H
+
+#include "deliver/core/core.h"
+#include "deliver/core/limits.h"
+#include "deliver/engine/note.h"
+#include "deliver/limits.h"
+#include "loop/pool.h"
+
+struct attempt;
+struct letter;
+struct replay;
+
+struct fetcher;
+
+/* The head of what is asked for. */
+struct fetched {
+	struct note note; /* as which it comes back */
+	struct pool_job job;
+	struct deliver *d;
+	void (*read)(struct fetcher *f, struct fetched *x);
+};
+
+/* A page of a reader. */
+struct page {
+	struct fetched head;
+	struct core_read read;
+	struct wish *wish;
+	struct replay *replay; /* NULL: none; a reference */
+	int64_t upto;          /* looked at; read.after when it failed */
+	int64_t lost_to; /* the log begins behind it; 0: nothing is lost */
+	size_t n;
+	struct letter *letters[READ_PAGE_MAX];
+};
+
+/* The log entry of an attempt whose letter is gone from memory. */
+struct one_letter {
+	struct fetched head;
+	uint32_t sub;
+	int rep;
+	int64_t seq;
+	bool failed;           /* the store is away: ask again */
+	bool unjudged;         /* its filter failed before: ask it again */
+	bool left_out;         /* by the filter, now that it could be asked */
+	struct wish *wish;     /* whose filter that is; NULL: not asked */
+	struct letter *letter; /* NULL: the log has it no more */
+	struct attempt *attempt;
+};
+
+/* The last version of a record, for an attempt that may be stale. */
+struct one_version {
+	struct fetched head;
+	uint32_t sub;
+	struct core_rec rec;
+	int64_t rv;  /* CORE_NO_RV: none was handed over */
+	bool failed; /* the store is away */
+	struct attempt *attempt;
+};
+
+/* A place among the dead letters of a subscription: by when they died. */
+struct dead_at {
+	int64_t at, seq;
+	int rep;
+};
+
+/* Dead letters of a health check that failed, and their events. */
+struct deads {
+	struct fetched head;
+	uint32_t sub;
+	int64_t turn;  /* the asker's own */
+	bool failed;   /* the store is away */
+	bool crowded;  /* too much of it waits to be sent */
+	bool more;     /* there may be */
+	int64_t until; /* those that died by then */
+	struct dead_at after;
+	size_t n;
+	struct {
+		struct dead_at at;
+		uint64_t okey, skey;
+		int n;
+		struct letter *letter;
+	} v[REVIVE_PAGE];
+};
+
+int fetch_start(struct deliver *d, struct pool **ret, struct err *e) MUST_CHECK;
+
+/* NOTE_PAGE. */
+bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w,
+    struct replay *replay);
+void fetch_page_free(struct page *p);
+/* NOTE_LETTER. With `w` its filter is asked about an entry that was sealed, or
+ * whose filter failed before (s->unjudged); or NULL. */
+bool fetch_letter(struct deliver *d, struct attempt *at,
+    const struct core_send *s, struct wish *w);
+void fetch_letter_free(struct one_letter *one);
+/* NOTE_VERSION; free() it. */
+bool fetch_version(
+    struct deliver *d, struct attempt *at, const struct core_rec *rec);
+/* NOTE_DEADS, which goes to the sink of the subscription. */
+bool fetch_deads(struct deliver *d, const struct deads *want);
+void fetch_deads_free(struct deads *p);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * limits.h - the bounds of leases (node/node.h).
+ */
+#ifndef NODE_LIMITS_H
+#define NODE_LIMITS_H
+
+#include "base/limits.h"
+
+/* A node that delivers says so each second; see deliver/engine/deliver.h. */
+#define LEASE_US       ((int64_t)15 * 1000 * 1000)
+#define LEASE_RENEW_US ((int64_t)1000 * 1000)
+#define LEASE_SEND_US  ((int64_t)3 * 1000 * 1000)
+
+#endif
