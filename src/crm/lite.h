@@ -14,7 +14,7 @@
 #define CRM_LITE_H
 
 #include "base/base.h"
-#include "store/store.h"
+#include "store/store_val.h"
 
 struct lite;
 struct lite_rows;

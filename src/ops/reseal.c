@@ -13,6 +13,7 @@
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "sql.h"
+#include "store/store_val.h"
 
 /* Every column that holds sealed values. */
 static const struct table {

@@ -43,7 +43,8 @@
 #include "reader/subs.h"
 #include "seal/digest.h"
 #include "sql.h"
-#include "store/postgres/pgparam.h"
+#include "store/pgparam.h"
+#include "store/store_val.h"
 #include "store/store.h"
 
 #define PARTS_MAX 64

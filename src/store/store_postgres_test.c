@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
-#include "store/postgres/pgparam.h"
+#include "store/pgparam.h"
 
 struct bench {
 	struct fixture f;
