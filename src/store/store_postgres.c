@@ -1,5 +1,5 @@
 /*
- * postgres.c - the data in a PostgreSQL database.
+ * store_postgres.c - the data in a PostgreSQL database.
  *
  * Arguments and results are binary; a result is read whole, so that rows of
  * several statements may be open at once (lists have a LIMIT). Statements are

@@ -1,5 +1,5 @@
 /*
- * sqlite.c - the data in one file, <dir>/hikyaku.db.
+ * store_sqlite.c - the data in one file, <dir>/hikyaku.db.
  *
  * WAL, so that readers never wait for the writer. SQLite's own checkpoints are
  * off: they would run inside a commit, at its worst moment; the owner of a db
