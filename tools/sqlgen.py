@@ -287,18 +287,10 @@ def main(outdir, paths):
                 "#ifndef GEN_SQL_H\n#define GEN_SQL_H\n\n#include \"store/store.h\"\n\nstruct arena;\n\nenum stmt {\n")
         f.writelines(f"\tSTMT_{n.upper()},\n" for n in names)
         f.write("\tSTMT_COUNT\n};\n\n")
-        f.write("struct stmt_info {\n\tconst char *name, *sqlite, *postgres;\n"
-                "\tint n_args;\n\tconst enum val_type *args;\n"
-                "\tint n_cols;\n\tconst enum val_type *cols;\n"
-                "\tbool many; /* PostgreSQL takes its args as arrays */\n"
-                "\tint times; /* over 1: the next statement takes so many at once */\n};\n"
-                "struct step_info {\n\tconst char *name, *sqlite, *postgres;\n};\n"
-                "extern const struct stmt_info STMTS[];\n"
-                "extern const struct step_info STEPS[];\nextern const int STEP_COUNT;\n\n")
         f.writelines(declared(s) + "\n\n" for s in stmts if "part_of" not in s)
         f.write("#endif\n")
     with open(os.path.join(outdir, "sql.c"), "w", encoding="utf-8") as f:
-        f.write('/* made by tools/sqlgen.py from sql/: do not edit */\n#include "sql.h"\n\n#include "base/arena.h"\n\n'
+        f.write('/* made by tools/sqlgen.py from sql/: do not edit */\n#include "sql.h"\n\n#include "base/arena.h"\n#include "store/store_val.h"\n\n'
                 "static struct str\nkept(struct arena *a, struct str s)\n{\n\treturn s.p ? arena_dup(a, s) : s;\n}\n\n")
         f.writelines(defined(s) + "\n\n" for s in stmts if "part_of" not in s)
         for s in stmts:

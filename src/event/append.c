@@ -15,7 +15,6 @@
 #include "event/retain.h"
 #include "event/sealed.h"
 #include "loop/thread.h"
-#include "seal/digest.h"
 #include "seal/keyring.h"
 #include "seal/limits.h"
 #include "sql.h"
@@ -83,17 +82,6 @@ append_store_up(const struct append *a)
 	return atomic_load_explicit(&a->up, memory_order_relaxed);
 }
 
-static int64_t
-id_hash(const struct uuid *event_id)
-{
-	unsigned char digest[DIGEST_LEN];
-	int64_t h;
-
-	digest_sha256(uuid_str(event_id), digest);
-	memcpy(&h, digest, sizeof(h));
-	return h;
-}
-
 /* All bodies of a job, one behind the other, in one piece of memory. */
 static void
 seal_bodies(struct append *a, struct append_job *job)
@@ -130,7 +118,7 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 	for (size_t i = 0; i < job->n; i++) {
 		struct entry *en = &job->entries[i];
 
-		en->h = id_hash(&en->event_id);
+		en->h = entry_id_hash(&en->event_id);
 		en->stored = en->body;
 		job->bytes += en->body.n;
 		if (a->o.seal || !a->engine->alone)
@@ -483,8 +471,8 @@ run_find(struct append *a, struct append_job *job)
 	int rc = step_in(a, &job->err);
 
 	if (rc == OK)
-		rc = a->engine->find(
-		    a->self, a->db, id_hash(&f->event_id), f->seqs, &job->err);
+		rc = a->engine->find(a->self, a->db,
+		    entry_id_hash(&f->event_id), f->seqs, &job->err);
 	f->n = rc < 0 ? 0 : rc;
 	note_state(a, rc < 0 ? rc : OK, &job->err);
 	finish(a, job);

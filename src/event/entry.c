@@ -91,3 +91,14 @@ entry_tell(const struct entry *v, size_t n)
 		v += same;
 	}
 }
+
+int64_t
+entry_id_hash(const struct uuid *event_id)
+{
+	unsigned char digest[DIGEST_LEN];
+	int64_t h;
+
+	digest_sha256(uuid_str(event_id), digest);
+	memcpy(&h, digest, sizeof(h));
+	return h;
+}

@@ -43,6 +43,8 @@ struct event;
 void entry_fill(struct entry *ret, const struct event *ev, struct str received);
 /* Makes the hash if it is not there: only repeats and some stores ask for it. */
 void entry_hash(struct entry *en);
+/* What an event id is looked for by: 64 bits of its SHA-256. */
+int64_t entry_id_hash(const struct uuid *event_id);
 /*
  * So that a correlation id is found in the program's log: a line for each event
  * of n entries, or for a run of them that have it, the type and the outcome in

@@ -16,6 +16,7 @@
 #include "seal/keyring.h"
 #include "seal/limits.h"
 #include "sql.h"
+#include "store/store_val.h"
 
 /* Every column that holds sealed values. */
 static const struct table {

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
+#include "store/store_val.h"
 #include "store/fixture_test.h"
 
 static const struct {

@@ -284,7 +284,7 @@ read_all(struct hooks *hs, struct db *db, struct err *e)
 	const struct hook_rules rules = {.presets = hs->presets};
 	struct filling f = {.hs = hs, .to = map_new(HOOKS_MAX)};
 	const struct hook_each each = {
-	    .most = HOOKS_MAX, .fn = keep, .ctx = &f};
+	    .after = STR_EMPTY, .most = HOOKS_MAX, .fn = keep, .ctx = &f};
 	int rc = hook_walk(db, hs->keyring, &rules, &each, e);
 
 	if (rc < 0) {

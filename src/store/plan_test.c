@@ -8,6 +8,7 @@
 #include "base/test.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/store_val.h"
 
 static const struct {
 	enum stmt q;

@@ -209,12 +209,13 @@ db_up(const struct db *db)
 int
 db_ping(struct db *db, struct err *e)
 {
+	struct sql_echo_row row;
 	struct rows *rows = NULL;
 	int rc =
 	    sql_echo(db, &rows, e, .i = NULL, .t = STR_EMPTY, .b = STR_EMPTY);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
+		rc = sql_echo_next(rows, &row, e);
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }

@@ -109,40 +109,7 @@ bool db_wal_due(const struct db *db);
  * what is in it, but under steady load it would grow for ever without this. */
 int db_wal_restart(struct db *db, struct err *e) MUST_CHECK;
 
-/* What the generated wrappers are made of. */
-enum val_type {
-	VAL_NULL,
-	VAL_INT,
-	VAL_TEXT,
-	VAL_BYTES,
-	VAL_INTS,
-	VAL_TEXTS,
-	VAL_BYTESS,
-};
-struct val {
-	enum val_type type;
-	union {
-		int64_t i;
-		struct str s;
-		const int64_t *iv; /* VAL_INTS: PostgreSQL arrays only */
-		const struct str
-		    *sv; /* VAL_TEXTS, VAL_BYTESS; .p NULL is NULL */
-	};
-	size_t n; /* of an array */
-};
-
-/* q is one of enum stmt of gen/sql.h. Rows changed, or < 0. */
-int64_t db_exec(struct db *db, int q, const struct val *args, size_t n_args,
-    struct err *e) MUST_CHECK;
-int db_query(struct db *db, int q, const struct val *args, size_t n_args,
-    struct rows **ret, struct err *e) MUST_CHECK;
-/*
- * For each of n: SQLite runs it n times, PostgreSQL once, with arrays. `fill`
- * makes the arguments of v[i]. Rows changed by all, or < 0.
- */
-int64_t db_exec_many(struct db *db, int q, const void *v, size_t n,
-    void (*fill)(const void *v, size_t i, struct val *to),
-    struct err *e) MUST_CHECK;
+/* Of a statement's own functions (gen/sql.h); its rows are read by theirs. */
 int rows_next(struct rows *r, struct err *e) MUST_CHECK; /* 1, 0, or < 0 */
 int64_t rows_int(const struct rows *r, int col);         /* 0 when null */
 struct str rows_str(const struct rows *r, int col);      /* .p NULL: null */

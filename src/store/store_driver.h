@@ -12,7 +12,7 @@
  * first member. db_open sets all of struct db but `driver`, query sets nothing
  * of struct rows: store.c does.
  *
- * FAULTS. fake/fake.c copies the table of the engine that is in use and puts
+ * FAULTS. store_fault.c copies the table of the engine that is in use and puts
  * its own functions over some of it: it works on every engine, since it makes
  * no objects of its own. Migrations go around it, so that how many of them
  * there are does not change which call a fault hits.
@@ -28,7 +28,7 @@
 
 #include <stdatomic.h>
 
-#include "store/store.h"
+#include "store/store_val.h"
 
 struct store_driver {
 	enum store_engine kind;

@@ -46,8 +46,9 @@
 #include "seal/digest.h"
 #include "sql.h"
 #include "store/limits.h"
-#include "store/postgres/pgparam.h"
+#include "store/pgparam.h"
 #include "store/store.h"
+#include "store/store_val.h"
 
 #define PARTS_MAX 64
 #define FEED_URL  STR("https://news.example/feed")

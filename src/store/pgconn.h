@@ -14,8 +14,8 @@
  *
  * One thread, the owner of the db.
  */
-#ifndef STORE_POSTGRES_PGCONN_H
-#define STORE_POSTGRES_PGCONN_H
+#ifndef STORE_PGCONN_H
+#define STORE_PGCONN_H
 
 #include <libpq-fe.h>
 

@@ -14,7 +14,7 @@
 #include "sql.h"
 #include "store/fixture_test.h"
 #include "store/limits.h"
-#include "store/postgres/pgparam.h"
+#include "store/pgparam.h"
 
 struct bench {
 	struct fixture f;

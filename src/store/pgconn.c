@@ -1,10 +1,11 @@
-#include "store/postgres/pgconn.h"
+#include "store/pgconn.h"
 
 #include <assert.h>
 #include <poll.h>
 
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "store/limits.h"
 #include "store/store_driver.h"
@@ -132,7 +133,7 @@ start(struct pgconn *c, struct err *e)
 	c->next_ms = now + STORE_RECONNECT_MS;
 	c->pg = PQconnectStartParams(c->keys, c->values, 0);
 	if (!c->pg)
-		return err_set(e, ERR_NOMEM, "no memory for a connection");
+		mem_out(sizeof(*c));
 	c->wants = PGRES_POLLING_WRITING;
 	if (PQstatus(c->pg) != CONNECTION_BAD)
 		return OK;

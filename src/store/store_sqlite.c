@@ -1,5 +1,5 @@
 /*
- * sqlite.c - the data in one file, <dir>/hikyaku.db.
+ * store_sqlite.c - the data in one file, <dir>/hikyaku.db.
  *
  * WAL, so that readers never wait for the writer. SQLite's own checkpoints are
  * off: they would run inside a commit, at its worst moment; the owner of a db
@@ -15,53 +15,29 @@
  * disk is full is no such thing: the frames before it have no commit mark.
  */
 #include <assert.h>
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sqlite3.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "sql.h"
 #include "store/limits.h"
 #include "store/store_driver.h"
+#include "store/store_sqlite_priv.h"
 
-#define ROOM_BLOCKS 64 /* fewer free ones than that: the disk is full */
 #define FRAME_HEAD  24 /* bytes before each page in the WAL */
 /* Of a new file; one that is there keeps its own. A page takes some eight
  * events, and half as many pages as by default go through WAL and checkpoint;
  * larger ones cost more where one row of one is changed. */
 #define PAGE_PRAGMA "PRAGMA page_size=8192"
+#define SQL_WAL     "PRAGMA journal_mode=WAL"
 
-enum control { BEGIN_READ, BEGIN_WRITE, COMMIT, ROLLBACK, CONTROL_COUNT };
-static const char *const CONTROL[CONTROL_COUNT] = {
+static const char *const CONTROL[] = {
     "BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"};
-
-/* When a call failed: only at a step is it sure that nothing was kept. */
-enum moment { AT_STEP, AT_COMMIT, AT_CHECKPOINT };
-
-struct file {
-	char path[PATH_MAX];
-	bool sync_full;
-};
-
-struct sqlite_rows {
-	struct rows base;
-	struct sqlite_db *db;
-	sqlite3_stmt *st; /* NULL: not prepared yet */
-	bool open;
-};
-
-struct sqlite_db {
-	struct db base;
-	sqlite3 *h;
-	int frame_bytes; /* of a page in the WAL */
-	sqlite3_stmt *control[CONTROL_COUNT];
-	struct sqlite_rows stmts[STMT_COUNT];
-};
 
 static_assert(WAL_RESTART_BYTES == 67108864, "as in OPTIONS");
 /* The writer keeps the inner pages of its tables in memory. */
@@ -86,116 +62,15 @@ configure(void)
 	(void)sqlite3_initialize();
 }
 
-static bool
-is_sync(int rc)
-{
-	return rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC;
-}
-
-/* The system's word on the last failed write to one of the two files. */
-static int
-write_errno(sqlite3 *h, enum moment when)
-{
-	int op = when == AT_CHECKPOINT ? SQLITE_FCNTL_FILE_POINTER
-				       : SQLITE_FCNTL_JOURNAL_POINTER;
-	sqlite3_file *f = NULL;
-	int why = 0;
-
-	/* sqlite3_system_errno() is what the rollback has left of it. */
-	if (sqlite3_file_control(h, NULL, op, &f) == SQLITE_OK && f &&
-	    f->pMethods)
-		(void)f->pMethods->xFileControl(
-		    f, SQLITE_FCNTL_LAST_ERRNO, &why);
-	return why;
-}
-
-/*
- * A quota and a limit on the size of a file are a full disk too, and memory
- * shared by readers that can't grow is one when there is no room.
- */
-static bool
-no_room(struct sqlite_db *d, int rc, enum moment when)
-{
-	const struct file *f = d->base.store->self;
-	struct statvfs fs;
-	int why;
-
-	if ((rc & 0xff) == SQLITE_FULL)
-		return true;
-	if ((rc & 0xff) != SQLITE_IOERR || is_sync(rc))
-		return false;
-	why = rc == SQLITE_IOERR_WRITE ? write_errno(d->h, when) : 0;
-	if (why == ENOSPC || why == EDQUOT || why == EFBIG)
-		return true;
-	return statvfs(f->path, &fs) == 0 && fs.f_bavail < ROOM_BLOCKS;
-}
-
-static _Noreturn void
-die(sqlite3 *h, const char *doing)
-{
-	log_release();
-	log_fmt(LOG_ERROR,
-	    "the disk failed under the database: stopping, so that the next start reads what is really there",
-	    "%s: %s (%d)", doing, sqlite3_errmsg(h),
-	    sqlite3_extended_errcode(h));
-	_exit(1);
-}
-
-static int
-fail_constraint(sqlite3 *h, int rc, const char *doing, struct err *e)
-{
-	bool there = rc == SQLITE_CONSTRAINT_UNIQUE ||
-		     rc == SQLITE_CONSTRAINT_PRIMARYKEY ||
-		     rc == SQLITE_CONSTRAINT_ROWID;
-
-	return err_set(e, there ? ERR_CONFLICT : ERR_STORE, "%s: %s", doing,
-	    sqlite3_errmsg(h));
-}
-
-static int
-fail(struct sqlite_db *d, int rc, const char *doing, enum moment when,
-    struct err *e)
-{
-	const struct file *f = d->base.store->self;
-	const char *text = sqlite3_errmsg(d->h);
-
-	if (no_room(d, rc, when))
-		return store_fail(
-		    e, ERR_FULL, "%s: the disk of %s is full", doing, f->path);
-	switch (rc & 0xff) {
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		d->base.again = true;
-		return store_fail(e, ERR_BUSY, "%s: %s", doing, text);
-	case SQLITE_CONSTRAINT:
-		return fail_constraint(d->h, rc, doing, e);
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return err_set(e, ERR_STORE,
-		    "%s is damaged, or no database of ours (%s): restore it from a backup",
-		    f->path, text);
-	case SQLITE_IOERR:
-		if (when != AT_STEP || is_sync(rc))
-			die(d->h, doing);
-		return err_set(e, ERR_STORE, "%s: %s (%d)", doing, text, rc);
-	case SQLITE_NOMEM:
-		return err_set(e, ERR_NOMEM, "%s: no memory", doing);
-	default:
-		return err_set(e, ERR_STORE, "%s: %s", doing, text);
-	}
-}
-
 static int
 sqlite_open(struct store *s, const struct store_opts *o, struct err *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct str sync = str_of(o->sqlite_sync ? o->sqlite_sync : "full");
-	struct file *f = calloc(1, sizeof(*f));
+	struct file *f = mem_get(sizeof(*f));
 	int n;
 
 	s->self = f;
-	if (!f)
-		return err_set(e, ERR_NOMEM, "no memory for the store");
 	(void)pthread_once(&once, configure);
 	f->sync_full = str_eq(sync, STR("full"));
 	if (!f->sync_full && !str_eq(sync, STR("normal")))
@@ -214,34 +89,18 @@ sqlite_close(struct store *s)
 	free(s->self);
 }
 
+/* What a pragma answers; a code of SQLite's, SQLITE_ROW when it does. */
 static int
-ask_page(struct sqlite_db *d)
+pragma(struct sqlite_db *d, const char *sql, char ret[8])
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(d->h, "PRAGMA page_size", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(d->h, sql, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		d->frame_bytes = sqlite3_column_int(st, 0) + FRAME_HEAD;
-	(void)sqlite3_finalize(st);
-	return rc == SQLITE_ROW ? SQLITE_OK : rc;
-}
-
-/* What journal mode the file is in now; a code of SQLite's. */
-static int
-ask_wal(struct sqlite_db *d, bool *ret_wal)
-{
-	sqlite3_stmt *st = NULL;
-	int rc =
-	    sqlite3_prepare_v2(d->h, "PRAGMA journal_mode=WAL", -1, &st, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		*ret_wal =
-		    str_eq(str_of((const char *)sqlite3_column_text(st, 0)),
-			STR("wal"));
+		(void)snprintf(
+		    ret, 8, "%s", (const char *)sqlite3_column_text(st, 0));
 	(void)sqlite3_finalize(st);
 	return rc;
 }
@@ -256,16 +115,17 @@ use_wal(struct sqlite_db *d, struct err *e)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
 	int64_t until = clock_mono_ms() + STORE_BUSY_MS;
-	bool wal = false;
-	int rc = ask_wal(d, &wal);
+	char mode[8];
+	int rc = pragma(d, SQL_WAL, mode);
 
 	while ((rc & 0xff) == SQLITE_BUSY && clock_mono_ms() < until) {
 		(void)nanosleep(&pause, NULL);
-		rc = ask_wal(d, &wal);
+		rc = pragma(d, SQL_WAL, mode);
 	}
 	if (rc != SQLITE_ROW)
-		return fail(d, rc, "open", AT_STEP, e);
-	return wal ? OK
+		return sqlite_fail(d, rc, "open", AT_STEP, e);
+	return strcmp(mode, "wal") == 0
+		   ? OK
 		   : err_set(e, ERR_STORE,
 			 "the file system of the data folder can't do a write-ahead log");
 }
@@ -297,13 +157,15 @@ set_up(struct sqlite_db *d, struct err *e)
 {
 	const struct file *f = d->base.store->self;
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+	int64_t bytes = 0;
+	char page[8];
 	int rc;
 
 	if (d->base.use == DB_WRITE)
 		flags |= SQLITE_OPEN_CREATE;
 	rc = sqlite3_open_v2(f->path, &d->h, flags, NULL);
 	if (!d->h)
-		return err_set(e, ERR_NOMEM, "no memory for a connection");
+		mem_out(sizeof(*d));
 	(void)sqlite3_extended_result_codes(d->h, 1);
 	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
 	if (rc != SQLITE_OK)
@@ -325,10 +187,13 @@ set_up(struct sqlite_db *d, struct err *e)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(d->h, OPTIONS[d->base.use], NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = ask_page(d);
+		rc = pragma(d, "PRAGMA page_size", page);
+	if (rc == SQLITE_ROW && str_int(str_of(page), &bytes))
+		rc = SQLITE_OK;
+	d->frame_bytes = (int)bytes + FRAME_HEAD;
 	/* After the pragmas: autocheckpoint is a hook too. */
 	(void)sqlite3_wal_hook(d->h, note_wal, d);
-	return rc == SQLITE_OK ? OK : fail(d, rc, "open", AT_STEP, e);
+	return rc == SQLITE_OK ? OK : sqlite_fail(d, rc, "open", AT_STEP, e);
 }
 
 static void
@@ -347,11 +212,9 @@ sqlite_db_close(struct db *db)
 static int
 sqlite_db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
 {
-	struct sqlite_db *d = calloc(1, sizeof(*d));
+	struct sqlite_db *d = mem_get(sizeof(*d));
 	int rc;
 
-	if (!d)
-		return err_set(e, ERR_NOMEM, "no memory for a connection");
 	d->base = (struct db){.store = s, .use = use, .up = true};
 	rc = set_up(d, e);
 	if (rc < 0) {
@@ -372,7 +235,7 @@ prepare(struct sqlite_db *d, const char *sql, const char *name,
 		return OK;
 	rc = sqlite3_prepare_v3(
 	    d->h, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
-	return rc == SQLITE_OK ? OK : fail(d, rc, name, AT_STEP, e);
+	return rc == SQLITE_OK ? OK : sqlite_fail(d, rc, name, AT_STEP, e);
 }
 
 static int
@@ -385,7 +248,7 @@ control(struct sqlite_db *d, enum control c, struct err *e)
 	(void)sqlite3_step(d->control[c]);
 	rc = sqlite3_reset(d->control[c]);
 	return rc == SQLITE_OK ? OK
-			       : fail(d, rc, CONTROL[c],
+			       : sqlite_fail(d, rc, CONTROL[c],
 				     c == COMMIT ? AT_COMMIT : AT_STEP, e);
 }
 
@@ -476,7 +339,7 @@ sqlite_checkpoint(
 	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
 	/* Busy: somebody was in the way, the next one will do more. */
 	if (rc != SQLITE_OK && rc != SQLITE_BUSY)
-		return fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
+		return sqlite_fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
 	/* The next write begins at the front: what is there counts no more. */
 	if (rc == SQLITE_OK && how != CHECKPOINT_COPY)
 		frames = copied = 0;
@@ -496,7 +359,8 @@ sqlite_script(struct db *db, const char *sql, struct err *e)
 	struct sqlite_db *d = of(db);
 	int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? OK : fail(d, rc, "migration", AT_STEP, e);
+	return rc == SQLITE_OK ? OK
+			       : sqlite_fail(d, rc, "migration", AT_STEP, e);
 }
 
 static int
@@ -537,7 +401,7 @@ ready(struct sqlite_db *d, int q, const struct val *args, size_t n_args,
 	for (size_t i = 0; i < n_args; i++) {
 		rc = bind_one(r->st, (int)i + 1, &args[i]);
 		if (rc != SQLITE_OK)
-			return fail(d, rc, STMTS[q].name, AT_STEP, e);
+			return sqlite_fail(d, rc, STMTS[q].name, AT_STEP, e);
 	}
 	r->db = d;
 	return OK;
@@ -574,7 +438,7 @@ sqlite_exec(
 	while (rc == SQLITE_ROW);
 	rc = sqlite3_reset(r->st);
 	if (rc != SQLITE_OK)
-		return fail(
+		return sqlite_fail(
 		    d, rc, STMTS[q].name, db->in_tx ? AT_STEP : AT_COMMIT, e);
 	return sqlite3_changes64(d->h);
 }
@@ -611,7 +475,7 @@ sqlite_next(struct rows *rows, struct err *e)
 		return 1;
 	if (rc == SQLITE_DONE)
 		return 0;
-	return fail(r->db, rc, STMTS[r - r->db->stmts].name, AT_STEP, e);
+	return sqlite_fail(r->db, rc, STMTS[r - r->db->stmts].name, AT_STEP, e);
 }
 
 static int64_t

@@ -10,33 +10,18 @@ static const char MAKE_TABLE[] =
     "CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY,"
     " name TEXT NOT NULL, applied_at BIGINT NOT NULL)";
 
-/* The one number that a query without arguments answers. */
-static int
-number(struct db *db, int q, int *ret, struct err *e)
-{
-	struct rows *r;
-	int rc = db_query(db, q, NULL, 0, &r, e);
-
-	if (rc < 0)
-		return rc;
-	rc = rows_next(r, e);
-	if (rc > 0)
-		*ret = (int)rows_int(r, 0);
-	rows_close(r);
-	return rc < 0 ? rc : OK;
-}
-
 /* 0 for a store that was never migrated. */
 static int
 version(struct db *db, int *ret, struct err *e)
 {
-	int there = 0;
-	int rc = number(db, STMT_VERSION_THERE, &there, e);
+	struct sql_version_there_row there = {0};
+	struct sql_version_get_row row = {0};
+	int rc = sql_version_there_one(db, &there, e);
 
-	*ret = 0;
-	if (rc < 0 || !there)
-		return rc;
-	return number(db, STMT_VERSION_GET, ret, e);
+	if (rc > 0 && there.there)
+		rc = sql_version_get_one(db, &row, e);
+	*ret = (int)row.version;
+	return rc < 0 ? rc : OK;
 }
 
 static int

@@ -5,14 +5,16 @@
  * order in place; arrays are written, all of one call into one buffer that is
  * kept for the next call. Everything is valid until pgparam_sent().
  */
-#ifndef STORE_POSTGRES_PGPARAM_H
-#define STORE_POSTGRES_PGPARAM_H
+#ifndef STORE_PGPARAM_H
+#define STORE_PGPARAM_H
 
 #include <libpq-fe.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "store/limits.h"
 #include "store/store.h"
+#include "store/store_val.h"
 
 struct pgparam {
 	struct buf arrays;

@@ -1,4 +1,4 @@
-#include "store/postgres/pgparam.h"
+#include "store/pgparam.h"
 
 #include <assert.h>
 #include <endian.h>

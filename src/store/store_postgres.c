@@ -1,5 +1,5 @@
 /*
- * postgres.c - the data in a PostgreSQL database.
+ * store_postgres.c - the data in a PostgreSQL database.
  *
  * Arguments and results are binary; a result is read whole, so that rows of
  * several statements may be open at once (lists have a LIMIT). Statements are
@@ -22,11 +22,12 @@
 #include <endian.h>
 
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "sql.h"
 #include "store/limits.h"
-#include "store/postgres/pgconn.h"
-#include "store/postgres/pgparam.h"
+#include "store/pgconn.h"
+#include "store/pgparam.h"
 #include "store/store_driver.h"
 
 struct pg_rows {
@@ -207,12 +208,10 @@ pg_db_close(struct db *db)
 static int
 pg_db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
 {
-	struct pg_db *d = calloc(1, sizeof(*d));
+	struct pg_db *d = mem_get(sizeof(*d));
 	struct err ignored;
 	int rc;
 
-	if (!d)
-		return err_set(e, ERR_NOMEM, "no memory for a connection");
 	d->base = (struct db){.store = s, .use = use};
 	rc = pgconn_init(&d->conn, s->self, use, e);
 	if (rc < 0) {
