@@ -12,9 +12,9 @@
 #include "event/append.h"
 #include "event/envelope.h"
 #include "feed/feed.h"
+#include "reader/feeds.h"
 #include "reader/items_priv.h"
 #include "reader/same.h"
-#include "reader/subs.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 

@@ -39,7 +39,7 @@
 #include "feed/feed.h"
 #include "markup/sanitize.h"
 #include "reader/items.h"
-#include "reader/subs.h"
+#include "reader/feeds.h"
 #include "seal/digest.h"
 #include "sql.h"
 #include "store/postgres/pgparam.h"

@@ -2,7 +2,7 @@
 
 #include "account/tokens.h"
 #include "api/api.h"
-#include "api/apps/app_feeds.h"
+#include "api/apps/app.h"
 #include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -18,10 +18,11 @@
 static int
 write_out(struct req *r, struct db *db, int64_t user, struct err *e)
 {
+	struct sync who = {db, user, r->arena};
 	int rc;
 
 	buf_clear(&r->out);
-	rc = export_opml(db, user, clock_now_us(), r->arena, &r->out, e);
+	rc = import_export(&who, clock_now_us(), &r->out, e);
 	if (rc < 0)
 		return rc;
 	r->content_type = "text/x-opml; charset=utf-8";
@@ -60,8 +61,9 @@ take_in(struct req *r, struct db *db, struct err *e)
 	const struct importing *im = r->ctx;
 	const struct api *api = r->app;
 	struct import_result done = {0};
-	int rc = import_opml(db, im->user, api->guard, im->list, clock_now_us(),
-	    r->arena, &done, e);
+	struct sync who = {db, im->user, r->arena};
+	int rc =
+	    import_opml(&who, api->guard, im->list, clock_now_us(), &done, e);
 
 	if (rc < 0)
 		return rc;
@@ -120,13 +122,9 @@ start(struct req *r, int64_t user, bool miniflux, struct err *e)
 {
 	struct importing *im = arena_alloc(r->arena, sizeof(*im));
 
-	if (!im)
-		return err_set(e, ERR_NOMEM, "no room for the list");
 	im->miniflux = miniflux;
 	im->user = user;
 	im->content_type = arena_dup(r->arena, req_header(r, "Content-Type"));
-	if (!im->content_type.p)
-		return err_set(e, ERR_NOMEM, "no room for the list");
 	r->ctx = im;
 	r->then = parsed;
 	return api_read(r, parse, e);

@@ -53,14 +53,10 @@ int api_categories_delete(struct req *r, struct db *db, struct err *e);
 /* The id in the path; ERR_ABSENT when it is none. */
 int reader_id(
     const struct req *r, const char *what, struct uuid *ret, struct err *e);
-/* req_query_only(), which also says which field it is. */
-int reader_query(
-    const struct req *r, const char *const *names, struct err *e) MUST_CHECK;
-/* The body as an object with no members but these; empty is {}. */
-struct json;
-int reader_body(struct req *r, const char *const *names, struct json **ret,
+/* api_query() (api/io.h), which also names a field that is none. */
+struct member;
+int reader_query(struct req *r, const struct member *table, void *ret,
     struct err *e) MUST_CHECK;
-/* The answer, made by what ran; a buffer that is full is an error. */
-int reader_done(struct req *r, int status, int rc, struct err *e);
+int reader_query_none(struct req *r, struct err *e) MUST_CHECK;
 
 #endif

@@ -12,7 +12,8 @@
 #include "http/client/guard.h"
 #include "http/url.h"
 #include "reader/fetch/fetcher_priv.h"
-#include "reader/subs.h"
+#include "reader/feeds.h"
+#include "reader/subscription.h"
 #include "reader/typed.h"
 
 /*
