@@ -608,8 +608,8 @@ auth_who(void *arg, struct req *r, struct err *e)
 	}
 	rest = str_trim(req_header(r, "Authorization"));
 	if (rest.n == 0) {
-		rest =
-		    cookie_find(req_header(r, "Cookie"), STR(SESSION_COOKIE));
+		rest = session_cookie(
+		    req_header(r, "Cookie"), STR(SESSION_COOKIE));
 		return rest.n ? cookie(a, r, rest, e) : OK;
 	}
 	scheme = str_cut(&rest, ' ');

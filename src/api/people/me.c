@@ -30,7 +30,7 @@ audit_gone(struct req *r, struct db *db, struct err *e)
 
 /* On the commit thread. */
 static int
-leave(struct req *r, struct db *db, struct err *e)
+leave_us(struct req *r, struct db *db, struct err *e)
 {
 	int rc;
 
@@ -44,37 +44,36 @@ leave(struct req *r, struct db *db, struct err *e)
 	}
 	buf_clear(&r->out);
 	r->status = 204;
-	return rc < 0 ? rc : api_session_cookie(r, "", e);
+	if (rc == OK)
+		api_session_cookie(r, "");
+	return rc;
 }
 
 int
 api_me_delete(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return api_account_write(r, leave, e);
+	return api_account_write(r, leave_us, e);
 }
 
 static void
 write_settings(struct req *r, struct str theme)
 {
 	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"theme\":");
-	buf_json(&r->out, theme);
-	buf_addc(&r->out, '}');
+	put_open(&r->out, NULL, '{');
+	put_text(&r->out, "theme", theme);
+	put_close(&r->out, '}');
 }
 
 int
 api_me_settings_get(struct req *r, struct db *db, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_user_settings_get(db, &rows, e, .user_id = r->who.user);
+	struct sql_user_settings_get_row row;
+	int rc = sql_user_settings_get_one(
+	    db, r->arena, &row, e, .user_id = r->who.user);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
 	if (rc >= 0)
-		write_settings(
-		    r, rc > 0 ? rows_str(rows, 0) : STR(THEME_FIRST));
-	rows_close(rows);
+		write_settings(r, rc > 0 ? row.theme : STR(THEME_FIRST));
 	return rc < 0 ? rc : OK;
 }
 

@@ -56,7 +56,6 @@ int api_login(struct req *r, struct api_login *l, struct err *e) MUST_CHECK;
 /* The session of the request's cookie; false when there is none of ours. */
 bool api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN]);
 /* The session's cookie; an empty text clears it. */
-int api_session_cookie(
-    struct req *r, const char *text, struct err *e) MUST_CHECK;
+void api_session_cookie(struct req *r, const char *text);
 
 #endif
