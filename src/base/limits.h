@@ -668,7 +668,7 @@
 #define OPML_BYTES_MAX         (4 * MIB)
 #define OPML_FEEDS_MAX         10000
 #define OPML_TEXT_MAX          200 /* of a name, in characters */
-/* Apps that read for a person (account/tokens.h, api/apps/apps.h). */
+/* Apps that read for a person (account/tokens.h, api/apps/app.h). */
 #define APP_TOKENS_MAX         50   /* app passwords of one person */
 #define FORM_PAIRS_MAX         4096 /* of a form: a thousand ids and more */
 #define SYNC_IDS_MAX           10000 /* ids of one page, or changed by one call */

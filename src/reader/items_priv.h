@@ -110,7 +110,7 @@ int item_make(struct arena *a, const struct items_from *from,
 /* What the store says of the feed. */
 struct item_feed {
 	struct str title;
-	bool private; /* events carry ids alone: subs.h */
+	bool private; /* events carry ids alone: feeds.h */
 };
 int item_event(struct arena *a, const struct items_from *from,
     const struct item_feed *feed, const struct item_change *ch,

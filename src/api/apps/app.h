@@ -1,7 +1,20 @@
 /*
- * app.h - what the three protocols of apps share: who asks, which numbers the
- * request has, how a feed is added, how all is marked as read, and how a list
- * of files beside an article is read.
+ * app.h - for apps that sync: their passwords, OPML, and three protocols.
+ *
+ *   /api/users/me/tokens   app passwords (account/tokens.h)   app_tokens.c
+ *   /api/opml              a list of subscriptions, in and out opml.c
+ *   /miniflux/v1/…         the Miniflux REST API              miniflux*.c
+ *   /reader/api/0/…        the Google Reader API              greader*.c
+ *   /fever/?api            Fever                              fever.c
+ *
+ * The three are spelling around reader/sync.h. They answer as apps expect of
+ * the originals, also where the rest of this API would be stricter: parameters
+ * that we don't know are left alone, since apps send what newer servers have.
+ * Google Reader's routes, and no others, are also at /api/greader.php/…, for
+ * apps that know FreshRSS (routes.tbl: ALIAS).
+ *
+ * Here is what the three share: who asks, which numbers the request has, how a
+ * feed is added, how all is marked as read, which files an article has.
  *
  * A FEED is added as POST /api/feeds does: the fetcher looks at the address,
  * finds the feed and its articles, and then a function of the protocol's runs on
@@ -21,9 +34,9 @@
 #ifndef API_APPS_APP_H
 #define API_APPS_APP_H
 
+#include "api/handlers.h"
 #include "base/put.h"
 #include "http/server/form.h"
-#include "http/server/req.h"
 #include "reader/fetch/fetcher.h"
 #include "reader/sync.h"
 

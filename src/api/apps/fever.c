@@ -2,7 +2,6 @@
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/apps/app.h"
-#include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"

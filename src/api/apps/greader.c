@@ -2,7 +2,6 @@
 
 #include "account/auth.h"
 #include "api/api.h"
-#include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"

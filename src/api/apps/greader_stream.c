@@ -1,5 +1,4 @@
 #include "api/api.h"
-#include "api/apps/apps.h"
 #include "api/apps/greader.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -63,8 +62,8 @@ choose(struct asked *q, struct err *e)
 }
 
 static int
-ask(struct req *r, struct db *db, const struct form *form, struct str stream,
-    int64_t most, struct asked *q, struct err *e)
+ask_stream(struct req *r, struct db *db, const struct form *form,
+    struct str stream, int64_t most, struct asked *q, struct err *e)
 {
 	static const struct app_number NUMBERS[] = {
 	    {"n", offsetof(struct asked, n), INT32_MAX},
@@ -220,7 +219,7 @@ greader_page(
 	struct asked q = {0};
 	struct sync_ids ids = {0};
 	const struct sync_feed *f;
-	int rc = ask(r, db, &form, stream, SYNC_PAGE_MAX, &q, e);
+	int rc = ask_stream(r, db, &form, stream, SYNC_PAGE_MAX, &q, e);
 
 	if (rc == OK && !q.none)
 		rc = sync_ids(&who, &q.f, &ids, e);
@@ -252,7 +251,8 @@ api_gr_ids(struct req *r, struct db *db, struct err *e)
 	struct form form = {r->query, r->n_query};
 	struct asked q = {0};
 	struct sync_ids ids = {0};
-	int rc = ask(r, db, &form, form_get(&form, "s"), SYNC_IDS_MAX, &q, e);
+	int rc =
+	    ask_stream(r, db, &form, form_get(&form, "s"), SYNC_IDS_MAX, &q, e);
 
 	if (rc == OK && !q.none)
 		rc = sync_ids(&who, &q.f, &ids, e);

@@ -1,7 +1,6 @@
 #include "api/apps/miniflux.h"
 
 #include "api/api.h"
-#include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"

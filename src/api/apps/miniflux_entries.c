@@ -1,5 +1,4 @@
 #include "api/api.h"
-#include "api/apps/apps.h"
 #include "api/apps/miniflux.h"
 #include "base/arena.h"
 #include "base/clock.h"

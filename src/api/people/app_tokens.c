@@ -1,7 +1,7 @@
 #include "account/auth.h"
 #include "account/tokens.h"
 #include "api/api.h"
-#include "api/apps/apps.h"
+#include "api/apps/app.h"
 #include "api/io.h"
 #include "api/v1/account.h"
 #include "base/arena.h"

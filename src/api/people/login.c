@@ -233,7 +233,7 @@ drop_session(struct req *r, struct db *db, struct err *e)
 
 /* Committed, or perhaps: what caches know of sessions may be wrong now. */
 static void
-forget(struct req *r)
+forget_session(struct req *r)
 {
 	(void)r;
 	auth_session_ended();
@@ -262,7 +262,8 @@ api_auth_logout(struct req *r, struct db *db, struct err *e)
 	if (!own)
 		return OK;
 	r->then = logged_out;
-	r->done = forget; /* for the client that left: then is not called */
+	r->done =
+	    forget_session; /* for the client that left: then is not called */
 	return api_write(r, drop_session, e);
 }
 

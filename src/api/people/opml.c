@@ -3,7 +3,6 @@
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/apps/app.h"
-#include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -118,7 +117,7 @@ parse(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-start(struct req *r, int64_t user, bool miniflux, struct err *e)
+start_import(struct req *r, int64_t user, bool miniflux, struct err *e)
 {
 	struct importing *im = arena_alloc(r->arena, sizeof(*im));
 
@@ -134,19 +133,19 @@ int
 api_opml_post(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, r->who.user, false, e);
+	return start_import(r, r->who.user, false, e);
 }
 
 int
 api_mf_import(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, r->who.user, true, e);
+	return start_import(r, r->who.user, true, e);
 }
 
 int
 api_user_opml_post(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, 0, false, e);
+	return start_import(r, 0, false, e);
 }

@@ -12,25 +12,16 @@
  *   PUT    /api/users/me/settings      USER  ON_HTTP  api_me_settings_put
  *
  * A login makes a session (account/session.h) and answers its cookie. Errors
- * have the shape of http/server/person.h.
+ * have the shape of api/people/person.h.
  */
 #ifndef API_PEOPLE_PEOPLE_H
 #define API_PEOPLE_PEOPLE_H
 
 #include "account/session.h"
+#include "api/handlers.h"
 #include "http/server/req.h"
 
 struct user_new;
-
-int api_auth_providers(struct req *r, struct db *db, struct err *e);
-int api_auth_login(struct req *r, struct db *db, struct err *e);
-int api_auth_logout(struct req *r, struct db *db, struct err *e);
-int api_auth_me(struct req *r, struct db *db, struct err *e);
-int api_oidc_login(struct req *r, struct db *db, struct err *e);
-int api_oidc_callback(struct req *r, struct db *db, struct err *e);
-int api_me_delete(struct req *r, struct db *db, struct err *e);
-int api_me_settings_get(struct req *r, struct db *db, struct err *e);
-int api_me_settings_put(struct req *r, struct db *db, struct err *e);
 
 /* A session on its way to the store; in the request's arena. */
 struct api_login {

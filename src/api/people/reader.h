@@ -25,30 +25,7 @@
 #ifndef API_PEOPLE_READER_H
 #define API_PEOPLE_READER_H
 
-#include "http/server/req.h"
-
-int api_feeds_get(struct req *r, struct db *db, struct err *e);
-int api_feeds_delete(struct req *r, struct db *db, struct err *e);
-int api_feeds_items(struct req *r, struct db *db, struct err *e);
-int api_feeds_read(struct req *r, struct db *db, struct err *e);
-int api_feeds_favicon(struct req *r, struct db *db, struct err *e);
-int api_feeds_fetches(struct req *r, struct db *db, struct err *e);
-
-int api_items_list(struct req *r, struct db *db, struct err *e);
-int api_items_read(struct req *r, struct db *db, struct err *e);
-int api_items_get(struct req *r, struct db *db, struct err *e);
-int api_items_state(struct req *r, struct db *db, struct err *e);
-
-int api_fsubs_list(struct req *r, struct db *db, struct err *e);
-int api_fsubs_patch(struct req *r, struct db *db, struct err *e);
-int api_fsubs_delete(struct req *r, struct db *db, struct err *e);
-int api_fsubs_settings(struct req *r, struct db *db, struct err *e);
-int api_fsubs_resume(struct req *r, struct db *db, struct err *e);
-
-int api_categories_list(struct req *r, struct db *db, struct err *e);
-int api_categories_post(struct req *r, struct db *db, struct err *e);
-int api_categories_patch(struct req *r, struct db *db, struct err *e);
-int api_categories_delete(struct req *r, struct db *db, struct err *e);
+#include "api/handlers.h"
 
 /* The id in the path; ERR_ABSENT when it is none. */
 int reader_id(
