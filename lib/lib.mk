@@ -4,7 +4,7 @@
 LIB_SRC  := $(filter-out %_test.c lib/fake.c lib/sqlite.c lib/pq.c,$(sort $(wildcard lib/*.c)))
 # What it shares with the server.
 LIB_USES := base/arena base/buf base/clock base/clock_time base/base_err base/json base/json_get \
-  base/mem base/near base/sip base/str base/uuid base/uuid_rand \
+  base/mem base/near base/put base/sip base/str base/uuid base/uuid_rand \
   seal/base64 seal/digest seal/otp seal/sign \
   contract/member contract/preset contract/preset_read contract/reading contract/receive \
   contract/retry contract/vars contract/verdict

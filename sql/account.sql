@@ -96,13 +96,13 @@ SELECT id, public_id, name, shown, scopes, tenants, rate_per_second, created_at,
 
 -- name: key_get
 -- args: public_id bytes
--- rows: id int, public_id bytes, name text, shown text, scopes text, tenants text?, rate int?, created_at int, created_by text, last_used_at int?, expires_at int?, revoked_at int?
+-- rows: as key_by_hash
 SELECT id, public_id, name, shown, scopes, tenants, rate_per_second, created_at, created_by, last_used_at, expires_at, revoked_at
   FROM api_key WHERE public_id = :public_id;
 
 -- name: key_list
 -- args: after int, most int
--- rows: id int, public_id bytes, name text, shown text, scopes text, tenants text?, rate int?, created_at int, created_by text, last_used_at int?, expires_at int?, revoked_at int?
+-- rows: as key_by_hash
 SELECT id, public_id, name, shown, scopes, tenants, rate_per_second, created_at, created_by, last_used_at, expires_at, revoked_at
   FROM api_key WHERE id > :after ORDER BY id LIMIT :most;
 

@@ -22,7 +22,8 @@ RETURNING id, uid, feed_url, title, site_url, etag, last_modified, body_hash, co
 UPDATE feed SET begun_by = :run WHERE id = :id;
 
 -- name: fetch_unbegin
--- args: id int, run bytes
+-- args: as fetch_begin
+-- rows: many
 -- Its result can't be written, which is no fault of the feed's: it is fetched
 -- again when its lease ends.
 UPDATE feed SET begun_by = NULL WHERE id = :id AND begun_by = :run;

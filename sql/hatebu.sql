@@ -7,8 +7,8 @@ UPDATE hatebu_turn SET owner = :me, until = :until, calls = CASE WHEN day = :day
  WHERE id = 1 AND next_at <= :now AND (owner IS NULL OR owner = :me OR until < :now);
 
 -- name: hatebu_state
--- rows: next_at int, failures int, calls int
-SELECT next_at, failures, calls FROM hatebu_turn WHERE id = 1;
+-- rows: failures int, calls int
+SELECT failures, calls FROM hatebu_turn WHERE id = 1;
 
 -- name: hatebu_called
 -- args: me bytes, until int, next int, failures int
@@ -27,10 +27,11 @@ SELECT id, link FROM feed_item WHERE hatebu_fetched_at IS NULL ORDER BY id DESC 
 
 -- name: hatebu_old
 -- args: before int, most int
--- rows: id int, link text?
+-- rows: as hatebu_new
 SELECT id, link FROM feed_item WHERE hatebu_fetched_at IS NOT NULL AND hatebu_fetched_at < :before
  ORDER BY hatebu_fetched_at LIMIT :most;
 
 -- name: hatebu_put
 -- args: id int, n int, now int
+-- rows: many
 UPDATE feed_item SET hatebu_count = :n, hatebu_fetched_at = :now WHERE id = :id;

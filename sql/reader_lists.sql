@@ -18,7 +18,7 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
 
 -- name: list_all
 -- args: user int, category int?, unread int, uniq int, at int, id int, most int
--- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?
+-- rows: as list_feed
 -- All feeds, or those of a category: as many as a page has of each, and of
 -- those the newest. What is in another feed too is shown where it came first.
 -- Feeds without anything unread are not looked through for it.
@@ -47,7 +47,7 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
 
 -- name: list_starred
 -- args: user int, feed int?, category int?, at int, id int, most int
--- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?
+-- rows: as list_feed
 SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated, t.is_read, t.is_starred,
        i.hatebu_count, i.hatebu_fetched_at
   FROM item_state t
@@ -60,7 +60,7 @@ SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated,
 
 -- name: list_search
 -- args: user int, query text, feed int?, category int?, unread int, starred int, id int, most int
--- rows: id int, uid bytes, feed bytes, title text, link text?, published_at int, estimated int, is_read int, is_starred int, hatebu int, hatebu_at int?
+-- rows: as list_feed
 SELECT i.id, i.uid, f.uid, i.title, i.link, i.published_at, i.is_date_estimated, coalesce(t.is_read, 0), coalesce(t.is_starred, 0),
        i.hatebu_count, i.hatebu_fetched_at
   FROM item_terms q

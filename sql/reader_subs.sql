@@ -1,4 +1,4 @@
--- Feeds, and who reads them (reader/subs.h). Whatever is a person's own has
+-- Feeds, and who reads them (reader/feeds.h, subscription.h, category.h). Whatever is a person's own has
 -- user_id in its statement.
 
 -- name: feed_by_url
@@ -7,11 +7,11 @@
 SELECT id, uid FROM feed WHERE feed_url = :url;
 
 -- name: feed_add
--- args: uid bytes, url text, site_url text?, title text, etag text?, last_modified text?, body_hash bytes?, next_fetch_at int, last_fetch_at int?, favicon_mime text?, favicon_data bytes?, private int, now int
-INSERT INTO feed (uid, feed_url, site_url, title, etag, last_modified, body_hash, fetch_status, consecutive_errors, parse_errors,
-       next_fetch_at, last_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at, favicon_mime, favicon_data, private)
-VALUES (:uid, :url, :site_url, :title, :etag, :last_modified, :body_hash, 'active', 0, 0,
-       :next_fetch_at, :last_fetch_at, 0, 0, 0, 1, :now, :now, :favicon_mime, :favicon_data, :private)
+-- args: uid bytes, url text, site_url text?, title text, next_fetch_at int, favicon_mime text?, favicon_data bytes?, private int, now int
+INSERT INTO feed (uid, feed_url, site_url, title, fetch_status, consecutive_errors, parse_errors,
+       next_fetch_at, claimed_until, subscribers, items, version, created_at, updated_at, favicon_mime, favicon_data, private)
+VALUES (:uid, :url, :site_url, :title, 'active', 0, 0,
+       :next_fetch_at, 0, 0, 0, 1, :now, :now, :favicon_mime, :favicon_data, :private)
 ON CONFLICT (feed_url) DO NOTHING;
 
 -- name: feed_mark
@@ -55,14 +55,14 @@ UPDATE feed_subscription SET feed_id = :to_feed, updated_at = :now WHERE user_id
 
 -- name: fsub_find
 -- args: user int, uid bytes
--- rows: id int, feed int, interval int
-SELECT id, feed_id, fetch_interval_minutes FROM feed_subscription WHERE user_id = :user AND uid = :uid;
+-- rows: feed int
+SELECT feed_id FROM feed_subscription WHERE user_id = :user AND uid = :uid;
 
 -- name: fsub_feed
 -- args: user int, uid bytes
--- rows: sub int, feed int
+-- rows: feed int
 -- A feed that the person has.
-SELECT s.id, f.id FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
+SELECT f.id FROM feed f JOIN feed_subscription s ON s.feed_id = f.id AND s.user_id = :user WHERE f.uid = :uid;
 
 -- name: fsub_interval
 -- args: user int, uid bytes, interval int, now int
@@ -125,9 +125,14 @@ SELECT x.id, x.at, x.took_us, x.outcome, x.http_status, x.bytes, x.inserted, x.u
 
 -- name: category_list
 -- args: user int, uid bytes?
--- rows: id int, uid bytes, title text, created_at int, updated_at int
-SELECT id, uid, title, created_at, updated_at FROM feed_category
+-- rows: uid bytes, title text, created_at int, updated_at int
+SELECT uid, title, created_at, updated_at FROM feed_category
  WHERE user_id = :user AND (:uid IS NULL OR uid = :uid) ORDER BY title, id;
+
+-- name: category_row
+-- args: user int, uid bytes
+-- rows: id int
+SELECT id FROM feed_category WHERE user_id = :user AND uid = :uid;
 
 -- name: category_count
 -- args: user int

@@ -84,8 +84,9 @@ SELECT i.id, i.created_at
  ORDER BY i.published_at DESC, i.id DESC LIMIT :most OFFSET :skip;
 
 -- name: sync_count
--- args: user int, feed int, category int, after_id int, before_id int, since int, until int, crawled_since int, crawled_until int, changed_after int, changed_before int, is_read int, is_starred int, search text
+-- args: as sync_ids_up
 -- rows: n int
+-- All of them, whatever most and skip say.
 SELECT count(*)
   FROM feed_subscription s CROSS JOIN feed_item i
   LEFT JOIN item_state t ON t.user_id = s.user_id AND t.item_id = i.id
@@ -100,7 +101,7 @@ SELECT count(*)
    AND (:is_starred < 0 OR coalesce(t.is_starred, 0) = :is_starred)
 --sqlite:   AND (:search = '' OR i.id IN (SELECT q.rowid FROM item_terms q WHERE q.terms MATCH :search))
 --postgres:   AND (:search = '' OR i.id IN (SELECT q.item_id FROM item_terms q WHERE q.terms @@ CAST(:search AS text)::tsquery))
-   AND s.feed_id = i.feed_id;
+   AND s.feed_id = i.feed_id AND :most >= 0 AND :skip >= 0;
 
 -- name: sync_items
 -- args: user int, ids text
@@ -142,9 +143,9 @@ ON CONFLICT (user_id, item_id) DO UPDATE SET is_starred = 1 - item_state.is_star
 
 -- name: sync_feeds
 -- args: user int
--- rows: id int, uid bytes, sub_uid bytes, url text, site text?, title text, own_title int, category_id int?, category_uid bytes?, category text?, minutes int, status text, errors int, error text?, last_fetch_at int?, next_fetch_at int, icon int, items int, read int, newest int?, created_at int
-SELECT f.id, f.uid, s.uid, f.feed_url, f.site_url, coalesce(s.title, f.title), CASE WHEN s.title IS NULL THEN 0 ELSE 1 END,
-       c.id, c.uid, c.title, s.fetch_interval_minutes, f.fetch_status, f.consecutive_errors, f.error_message,
+-- rows: id int, uid bytes, sub_uid bytes, url text, site text?, title text, category_id int?, category text?, status text, errors int, error text?, last_fetch_at int?, next_fetch_at int, icon int, items int, read int, newest int?, created_at int
+SELECT f.id, f.uid, s.uid, f.feed_url, f.site_url, coalesce(s.title, f.title),
+       c.id, c.title, f.fetch_status, f.consecutive_errors, f.error_message,
        f.last_fetch_at, f.next_fetch_at, CASE WHEN f.favicon_mime IS NULL THEN 0 ELSE 1 END, f.items,
        (SELECT count(*) FROM item_state t WHERE t.user_id = s.user_id AND t.feed_id = f.id AND t.is_read = 1),
        (SELECT max(i.published_at) FROM feed_item i WHERE i.feed_id = f.id), s.created_at
@@ -169,9 +170,3 @@ SELECT f.favicon_mime, f.favicon_data FROM feed f JOIN feed_subscription s ON s.
 UPDATE feed SET next_fetch_at = :now
  WHERE id IN (SELECT s.feed_id FROM feed_subscription s WHERE s.user_id = :user AND (:feed = 0 OR s.feed_id = :feed))
    AND fetch_status = 'active' AND next_fetch_at > :now AND (last_fetch_at IS NULL OR last_fetch_at < :now - 60000000);
-
--- name: sync_newest
--- args: user int
--- rows: id int?
--- The newest article that the person can see.
-SELECT max(i.id) FROM feed_item i JOIN feed_subscription s ON s.feed_id = i.feed_id AND s.user_id = :user;

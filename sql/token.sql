@@ -25,14 +25,14 @@ SELECT t.id, t.uid, t.user_id, u.uid, t.name, t.login, t.shown, t.created_at, t.
   FROM user_token t JOIN users u ON u.id = t.user_id WHERE t.hash = :hash;
 
 -- name: token_by_fever
--- args: hash bytes
--- rows: id int, uid bytes, user_id int, user_uid bytes, name text, login text, shown text, created_at int, last_used_at int?
+-- args: as token_by_hash
+-- rows: as token_by_hash
 SELECT t.id, t.uid, t.user_id, u.uid, t.name, t.login, t.shown, t.created_at, t.last_used_at
   FROM user_token t JOIN users u ON u.id = t.user_id WHERE t.fever_hash = :hash;
 
 -- name: token_list
 -- args: user_id int, most int
--- rows: id int, uid bytes, user_id int, user_uid bytes, name text, login text, shown text, created_at int, last_used_at int?
+-- rows: as token_by_hash
 SELECT t.id, t.uid, t.user_id, u.uid, t.name, t.login, t.shown, t.created_at, t.last_used_at
   FROM user_token t JOIN users u ON u.id = t.user_id
  WHERE t.user_id = :user_id ORDER BY t.id LIMIT :most;

@@ -503,12 +503,12 @@ test_within(void **state)
 	struct principal all = {0};
 
 	(void)state;
-	assert_true(tenants_within(t, 2, &two));
-	assert_true(tenants_within(t + 1, 1, &two));
-	assert_false(tenants_within(t, 3, &two));
-	assert_false(tenants_within(NULL, 0, &two));
-	assert_true(tenants_within(NULL, 0, &all));
-	assert_true(tenants_within(t, 3, &all));
+	assert_true(scopes_tenants_within(t, 2, &two));
+	assert_true(scopes_tenants_within(t + 1, 1, &two));
+	assert_false(scopes_tenants_within(t, 3, &two));
+	assert_false(scopes_tenants_within(NULL, 0, &two));
+	assert_true(scopes_tenants_within(NULL, 0, &all));
+	assert_true(scopes_tenants_within(t, 3, &all));
 
 	assert_true(scopes_within(SCOPE_READ, SCOPE_READ | SCOPE_MANAGE));
 	assert_false(scopes_within(SCOPE_PUBLISH, SCOPE_READ | SCOPE_MANAGE));

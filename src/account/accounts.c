@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "sql.h"
 
@@ -31,24 +33,9 @@ account_check_name(struct str name, const char *at, struct err *e)
 }
 
 static int
-absent(struct str name, struct err *e)
+no_account(struct str name, struct err *e)
 {
 	return err_set(e, ERR_ABSENT, "there is no user %.*s", STR_ARG(name));
-}
-
-static int
-any(struct db *db, bool *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_account_any(db, &rows, e);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	rows_close(rows);
-	if (rc < 0)
-		return rc;
-	*ret = rc > 0;
-	return OK;
 }
 
 static int
@@ -86,14 +73,14 @@ accounts_first(struct db *db, struct str given, int64_t now_us,
 {
 	char made[PASSWORD_MADE_LEN + 1] = "", hash[PASSWORD_HASH_SIZE];
 	struct first f = {.hash = hash, .now_us = now_us};
-	bool some = false;
-	int rc = any(db, &some, e);
+	struct sql_account_any_row some;
+	int rc = sql_account_any_one(db, &some, e);
 
 	if (rc < 0)
 		return rc;
 	ret_made[0] = '\0';
 	*ret_first = false;
-	if (some)
+	if (rc > 0)
 		return OK;
 	if (given.n == 0) {
 		password_make(made);
@@ -119,29 +106,24 @@ int
 accounts_add(struct db *db, struct str name, struct str hash, enum role role,
     struct str by, int64_t now_us, struct err *e)
 {
-	bool some = role == ROLE_ADMIN;
-	int64_t n = some ? OK : any(db, &some, e);
-	int rc;
+	struct user_new user = {
+	    .provider = STR(USER_LOCAL), .subject = name, .name = name};
+	struct sql_account_any_row some;
+	int64_t n = role == ROLE_ADMIN ? 1 : sql_account_any_one(db, &some, e);
 
-	if (n < 0)
-		return (int)n;
-	if (!some)
+	if (n == 0)
 		return err_at(e, ERR_CONFLICT, "/role",
 		    "the first user must be an admin");
-	n = sql_account_add(db, e, .name = name, .password = hash,
-	    .role = str_of(role_name(role)), .now = now_us);
-	if (n < 0)
-		return (int)n;
+	if (n > 0)
+		n = sql_account_add(db, e, .name = name, .password = hash,
+		    .role = str_of(role_name(role)), .now = now_us);
 	if (n == 0)
 		return err_at(e, ERR_CONFLICT, "/name",
 		    "there is a user %.*s already", STR_ARG(name));
-	rc = users_add(db,
-	    &(struct user_new){
-		.provider = STR(USER_LOCAL), .subject = name, .name = name},
-	    now_us, NULL, e);
-	if (rc < 0)
-		return rc;
-	return audit(db, AUDIT_USER_CREATED, name, by, now_us, e);
+	if (n > 0)
+		n = users_add(db, &user, now_us, NULL, e);
+	return n < 0 ? (int)n
+		     : audit(db, AUDIT_USER_CREATED, name, by, now_us, e);
 }
 
 int
@@ -149,33 +131,21 @@ accounts_find(struct db *db, struct str name, struct arena *a,
     struct account *ret, struct err *e)
 {
 	struct sql_account_find_row row;
-	struct rows *rows = NULL;
-	int rc = sql_account_find(db, &rows, e, .name = name);
+	int rc = sql_account_find_one(db, a, &row, e, .name = name);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc == 0)
-		rc = absent(name, e);
-	if (rc < 0)
-		goto out;
-	sql_account_find_get(rows, &row);
+	if (rc <= 0)
+		return rc < 0 ? rc : no_account(name, e);
 	*ret = (struct account){
 	    .id = row.id,
 	    .user = row.user_id,
-	    .name = arena_dup(a, row.name),
-	    .password = arena_dup(a, row.password),
+	    .user_uid = uuid_of(row.user_uid),
+	    .name = row.name,
+	    .password = row.password,
 	    .role = role_of(row.role),
 	    .created_us = row.created_at,
 	    .changed_us = row.changed_at,
 	};
-	if (row.user_uid.n == sizeof(ret->user_uid.b))
-		memcpy(ret->user_uid.b, row.user_uid.p, row.user_uid.n);
-	rc = OK;
-	if (!ret->name.p || !ret->password.p)
-		rc = err_set(e, ERR_NOMEM, "no room for an account");
-out:
-	rows_close(rows);
-	return rc;
+	return OK;
 }
 
 int
@@ -187,7 +157,7 @@ accounts_password(struct db *db, const struct account_password *p,
 	    db, e, .name = p->name, .password = p->hash, .now = now_us);
 
 	if (n == 0)
-		return absent(p->name, e);
+		return no_account(p->name, e);
 	if (n > 0)
 		n = sql_session_remove_account(
 		    db, e, .name = p->name, .keep = keep);
@@ -206,13 +176,9 @@ admins(struct db *db, struct str name, int *ret_n, bool *ret_one, struct err *e)
 	struct rows *rows = NULL;
 	int rc = sql_account_admins(db, &rows, e);
 
-	*ret_n = 0;
-	*ret_one = false;
-	while (rc == OK && (rc = rows_next(rows, e)) > 0) {
-		sql_account_admins_get(rows, &row);
+	while (rc >= 0 && (rc = sql_account_admins_next(rows, &row, e)) > 0) {
 		*ret_n += 1;
 		*ret_one = *ret_one || str_eq(row.name, name);
-		rc = OK;
 	}
 	rows_close(rows);
 	return rc;
@@ -223,7 +189,7 @@ accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
     struct err *e)
 {
 	bool is_admin = false;
-	int64_t changed;
+	int64_t user = 0, changed;
 	int n = 0;
 	int rc = admins(db, name, &n, &is_admin, e);
 
@@ -233,18 +199,13 @@ accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
 		return err_set(e, ERR_CONFLICT,
 		    "%.*s is the last admin; add another first", STR_ARG(name));
 	changed = sql_account_remove(db, e, .name = name);
-	if (changed > 0) {
-		int64_t user = 0;
-
-		rc = users_find(db, STR(USER_LOCAL), name, &user, e);
-		if (rc == OK)
-			rc = users_remove(db, user, e);
-		if (rc < 0 && rc != ERR_ABSENT)
-			return rc;
-	}
-	return changed < 0 ? (int)changed
-	       : changed == 0
-		   ? absent(name, e)
+	if (changed <= 0)
+		return changed < 0 ? (int)changed : no_account(name, e);
+	rc = users_find(db, STR(USER_LOCAL), name, &user, e);
+	if (rc == OK)
+		rc = users_remove(db, user, e);
+	return rc < 0 && rc != ERR_ABSENT
+		   ? rc
 		   : audit(db, AUDIT_USER_REMOVED, name, by, now_us, e);
 }
 
@@ -256,41 +217,31 @@ accounts_list(struct db *db, struct str after, size_t most, struct arena *a,
 	struct sql_account_list_row row;
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc;
-
-	if (!list)
-		return err_set(e, ERR_NOMEM, "no room for %zu accounts", most);
-	rc = sql_account_list(
+	int rc = sql_account_list(
 	    db, &rows, e, .after = after, .most = (int64_t)most);
-	while (rc == OK && n < most && (rc = rows_next(rows, e)) > 0) {
-		sql_account_list_get(rows, &row);
-		list[n] = (struct account){
+
+	while (rc >= 0 && n < most &&
+	       (rc = sql_account_list_next(rows, &row, e)) > 0)
+		list[n++] = (struct account){
 		    .id = row.id,
 		    .name = arena_dup(a, row.name),
 		    .role = role_of(row.role),
 		    .created_us = row.created_at,
 		    .changed_us = row.changed_at,
 		};
-		rc = list[n++].name.p ? OK
-				      : err_set(e, ERR_NOMEM,
-					    "no room for %zu accounts", most);
-	}
 	rows_close(rows);
-	if (rc < 0)
-		return rc;
 	*ret = list;
 	*ret_n = n;
-	return OK;
+	return rc < 0 ? rc : OK;
 }
 
 void
 account_json(const struct account *u, struct buf *b)
 {
-	buf_addz(b, "{\"name\":");
-	buf_json(b, u->name);
-	buf_fmt(b, ",\"role\":\"%s\",\"createdAt\":\"", role_name(u->role));
-	time_add(b, u->created_us);
-	buf_addz(b, "\",\"passwordChangedAt\":\"");
-	time_add(b, u->changed_us);
-	buf_addz(b, "\"}");
+	put_open(b, NULL, '{');
+	put_text(b, "name", u->name);
+	put_z(b, "role", role_name(u->role));
+	put_time(b, "createdAt", u->created_us);
+	put_time(b, "passwordChangedAt", u->changed_us);
+	put_close(b, '}');
 }

@@ -23,9 +23,6 @@
 #define PAIR_MAX (ACCOUNT_NAME_MAX + 1 + PASSWORD_MAX) /* name:password */
 #define NETWORKS 256
 
-static _Atomic uint64_t generation = 1;
-static _Atomic uint64_t sessions = 1; /* how often some have ended */
-
 struct auth {
 	struct auth_opts o;
 	struct check *check; /* the password thread's */
@@ -83,26 +80,6 @@ auth_free(struct auth *a)
 	free(a);
 }
 
-void
-auth_changed(void)
-{
-	atomic_fetch_add(&generation, 1);
-}
-
-void
-auth_session_ended(void)
-{
-	atomic_fetch_add(&sessions, 1);
-}
-
-/* Both only grow: the sum is the same when neither has. */
-uint64_t
-auth_generation(bool by_cookie)
-{
-	return atomic_load(&generation) +
-	       (by_cookie ? atomic_load(&sessions) : 0);
-}
-
 bool
 auth_post(struct auth *a, struct pool_job *job)
 {
@@ -125,20 +102,10 @@ finish_lookup(struct lookup *k, int rc)
 	req_wake(k->req);
 }
 
-/* Before the row is read: from now on it may become wrong. */
-static void
-begin_fresh(struct lookup *k)
-{
-	k->seen.fresh_until_us = clock_mono_us() + AUTH_FRESH_S * US_PER_S;
-}
-
 static void
 copy_name(struct principal *who, struct str name)
 {
-	size_t n = name.n < sizeof(who->name) ? name.n : sizeof(who->name) - 1;
-
-	memcpy(who->name, name.p, n);
-	who->name[n] = '\0';
+	(void)snprintf(who->name, sizeof(who->name), "%.*s", STR_ARG(name));
 }
 
 /* On a read thread. */
@@ -154,11 +121,6 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 		return err_set(e, ERR_UNKNOWN, "nobody has this key");
 	if (rc < 0)
 		return rc;
-	copy_name(&k->seen.who, key.name); /* whose it is, if it will not do */
-	if (key.revoked_us)
-		return err_set(e, ERR_UNKNOWN, "this key was revoked");
-	if (key.expires_us && key.expires_us <= now_us)
-		return err_set(e, ERR_UNKNOWN, "this key has expired");
 	k->seen.who = (struct principal){
 	    .kind = WHO_KEY,
 	    .id = key.id,
@@ -169,7 +131,11 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 		key.rate_per_second ? key.rate_per_second : a->o.key_rate,
 	    .expires_us = key.expires_us,
 	};
-	copy_name(&k->seen.who, key.name);
+	copy_name(&k->seen.who, key.name); /* whose it is, if it will not do */
+	if (key.revoked_us)
+		return err_set(e, ERR_UNKNOWN, "this key was revoked");
+	if (key.expires_us && key.expires_us <= now_us)
+		return err_set(e, ERR_UNKNOWN, "this key has expired");
 	if (now_us - key.last_used_us >= KEY_TOUCH_S * US_PER_S)
 		a->o.touch(a->o.arg, key.id, now_us);
 	return OK;
@@ -304,13 +270,14 @@ load_app(struct lookup *k, struct db *db, struct err *e)
 }
 
 static void
-load(struct pool_job *job, void *ctx)
+load_lookup(struct pool_job *job, void *ctx)
 {
 	struct lookup *k = MAIL_OF(job, struct lookup, job);
 	struct err *e = &k->req->err;
 	int rc;
 
-	begin_fresh(k);
+	/* Before the row is read: from now on it may become wrong. */
+	k->seen.fresh_until_us = clock_mono_us() + AUTH_FRESH_S * US_PER_S;
 	if (!ctx)
 		rc = err_set(e, ERR_AWAY, "the store is not there");
 	else if (k->app)
@@ -335,16 +302,12 @@ is_fresh(const struct seen *s)
 static int
 use(struct req *r, const struct principal *who)
 {
-	struct uuid *tenants;
+	struct str tenants = {
+	    (const char *)who->tenants, who->n_tenants * sizeof(*who->tenants)};
 
 	r->who = *who;
-	if (who->n_tenants) {
-		tenants =
-		    arena_array(r->arena, who->n_tenants, sizeof(*tenants));
-		memcpy(
-		    tenants, who->tenants, who->n_tenants * sizeof(*tenants));
-		r->who.tenants = tenants;
-	}
+	if (tenants.n > 0)
+		r->who.tenants = (const void *)arena_dup(r->arena, tenants).p;
 	return OK;
 }
 
@@ -378,12 +341,21 @@ look_up(
 	k->auth = a;
 	k->req = r;
 	k->seen.generation = now_generation;
-	k->job.run = load;
+	k->job.run = load_lookup;
 	r->ctx = k;
 	if (a->o.post(a->o.arg, &k->job))
 		return REQ_WAIT;
 	r->ctx = NULL;
 	return busy(e);
+}
+
+static void
+tell_way(struct auth *a, const struct req *r, const char *way, struct str whom)
+{
+	failures_add(a->o.failures, &(struct failure){.way = way,
+					.whom = whom,
+					.peer = r->peer,
+					.trace_id = r->trace_id});
 }
 
 /* What was shown is nobody's, or not his. */
@@ -392,26 +364,18 @@ tell_failed(struct auth *a, const struct req *r, const struct lookup *k)
 {
 	const struct principal *who = &k->seen.who;
 	bool key = !k->app && !k->name.p;
-	struct failure f = {.way = k->app ? "app"
-				   : key  ? "key"
-					  : "password",
-	    .whom = STR_EMPTY,
-	    .peer = r->peer,
-	    .trace_id = r->trace_id};
+	struct str whom = STR_EMPTY;
 
 	if (key ? who->name[0] != '\0' : k->hash.p != NULL)
-		f.whom = arena_fmt(
+		whom = arena_fmt(
 		    r->arena, "%s:%s", key ? "key" : "user", who->name);
-	failures_add(a->o.failures, &f);
+	tell_way(a, r, k->app ? "app" : key ? "key" : "password", whom);
 }
 
 void
 auth_failed(struct auth *a, const struct req *r, const char *way)
 {
-	failures_add(a->o.failures, &(struct failure){.way = way,
-					.whom = STR_EMPTY,
-					.peer = r->peer,
-					.trace_id = r->trace_id});
+	tell_way(a, r, way, STR_EMPTY);
 }
 
 /* What can't be anybody's is a failed login like others. */
@@ -525,7 +489,8 @@ token(struct auth *a, struct req *r, struct str text, bool fever, struct err *e)
 
 /* name:password, as Basic has it; false when it is too long. */
 static bool
-join(struct str name, struct str password, char ret[PAIR_MAX], size_t *ret_n)
+join_pair(
+    struct str name, struct str password, char ret[PAIR_MAX], size_t *ret_n)
 {
 	if (name.n + 1 + password.n > PAIR_MAX)
 		return false;
@@ -546,7 +511,7 @@ auth_login(struct auth *a, struct req *r, struct str login, struct str password,
 	size_t n;
 
 	if (str_has(login, ':') || !token_app_formed(password) ||
-	    !join(login, password, pair, &n))
+	    !join_pair(login, password, pair, &n))
 		return malformed(a, r, "this is no app password", e);
 	return look_up_pair(a, r, pair, n, true, e);
 }
@@ -566,7 +531,7 @@ auth_check(struct auth *a, struct req *r, struct str name, struct str password,
 	size_t n;
 
 	if (account_check_name(name, "", &unused) < 0 ||
-	    !join(name, password, pair, &n))
+	    !join_pair(name, password, pair, &n))
 		return malformed(a, r, "wrong name or password", e);
 	return look_up_pair(a, r, pair, n, false, e);
 }
@@ -609,8 +574,8 @@ auth_who(void *arg, struct req *r, struct err *e)
 	}
 	rest = str_trim(req_header(r, "Authorization"));
 	if (rest.n == 0) {
-		rest =
-		    cookie_find(req_header(r, "Cookie"), STR(SESSION_COOKIE));
+		rest = session_cookie(
+		    req_header(r, "Cookie"), STR(SESSION_COOKIE));
 		return rest.n ? cookie(a, r, rest, e) : OK;
 	}
 	scheme = str_cut(&rest, ' ');

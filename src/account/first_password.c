@@ -17,8 +17,6 @@ first_password_keep(const char *dir, const char *password, struct arena *a,
 	int fd;
 	bool ok;
 
-	if (!path.p || !line.p)
-		return err_set(e, ERR_NOMEM, "no memory for a password");
 	(void)unlink(path.p); /* of a store that is no more */
 	fd = open(path.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	ok = fd >= 0 && write(fd, line.p, line.n) == (ssize_t)line.n &&

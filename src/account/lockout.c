@@ -73,7 +73,7 @@ bucket(struct lockout *l, const struct lockout_key *k)
 
 /* The link that points to the pair, or the empty one that ends its chain. */
 static uint32_t *
-find(struct lockout *l, const struct lockout_key *k)
+find_pair(struct lockout *l, const struct lockout_key *k)
 {
 	uint32_t *at = bucket(l, k);
 
@@ -103,7 +103,7 @@ make_newest(struct lockout *l, uint32_t i)
 }
 
 static void
-forget(struct lockout *l, uint32_t *link)
+forget_pair(struct lockout *l, uint32_t *link)
 {
 	uint32_t i = *link;
 	struct pair *p = &l->pairs[i];
@@ -124,7 +124,7 @@ is_over(const struct lockout *l, const struct pair *p, int64_t now_us)
 int64_t
 lockout_wait_us(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 {
-	uint32_t *link = find(l, k);
+	uint32_t *link = find_pair(l, k);
 	const struct pair *p = &l->pairs[*link];
 
 	if (!*link || p->failures < l->o.failures_max)
@@ -139,7 +139,7 @@ place(struct lockout *l)
 	uint32_t i;
 
 	if (!l->free && l->n == LOCKOUT_MAX)
-		forget(l, find(l, &l->pairs[l->oldest].key));
+		forget_pair(l, find_pair(l, &l->pairs[l->oldest].key));
 	i = l->free;
 	if (i)
 		l->free = l->pairs[i].chain;
@@ -168,7 +168,7 @@ lock_for(const struct lockout_opts *o, int failures)
 void
 lockout_failed(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 {
-	uint32_t *link = find(l, k);
+	uint32_t *link = find_pair(l, k);
 	uint32_t i = *link;
 	struct pair *p;
 
@@ -193,10 +193,10 @@ lockout_failed(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 void
 lockout_passed(struct lockout *l, const struct lockout_key *k)
 {
-	uint32_t *link = find(l, k);
+	uint32_t *link = find_pair(l, k);
 
 	if (*link)
-		forget(l, link);
+		forget_pair(l, link);
 }
 
 size_t

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "http/server/req.h"
 
@@ -73,10 +74,22 @@ scopes_text(struct arena *a, unsigned scopes)
 	const char *word;
 	size_t at = 0;
 
-	while (text.p && (word = scope_next(scopes, &at)))
+	while ((word = scope_next(scopes, &at)))
 		text = arena_fmt(
 		    a, "%.*s%s%s", STR_ARG(text), text.n ? " " : "", word);
 	return text;
+}
+
+void
+scopes_put(struct buf *b, const char *name, unsigned scopes)
+{
+	const char *word;
+	size_t at = 0;
+
+	put_open(b, name, '[');
+	while ((word = scope_next(scopes, &at)))
+		put_z(b, NULL, word);
+	put_close(b, ']');
 }
 
 unsigned
@@ -150,7 +163,7 @@ scopes_within(unsigned scopes, unsigned of)
 }
 
 static bool
-has(const struct principal *who, struct uuid tenant)
+has_tenant(const struct principal *who, struct uuid tenant)
 {
 	for (size_t i = 0; i < who->n_tenants; i++)
 		if (uuid_eq(who->tenants[i], tenant))
@@ -159,7 +172,7 @@ has(const struct principal *who, struct uuid tenant)
 }
 
 bool
-tenants_within(
+scopes_tenants_within(
     const struct uuid *tenants, size_t n, const struct principal *who)
 {
 	if (!who->tenants)
@@ -167,7 +180,7 @@ tenants_within(
 	if (!tenants)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!has(who, tenants[i]))
+		if (!has_tenant(who, tenants[i]))
 			return false;
 	return true;
 }

@@ -59,7 +59,9 @@ const char *scope_name(unsigned bit);
 /* The words of `scopes` one after the other; start with *at = 0. NULL ends. */
 const char *scope_next(unsigned scopes, size_t *at);
 /* Words with blanks between, as the store has them. */
-struct str scopes_text(struct arena *a, unsigned scopes); /* .p NULL: no room */
+struct str scopes_text(struct arena *a, unsigned scopes);
+/* The same as a list of JSON. */
+void scopes_put(struct buf *b, const char *name, unsigned scopes);
 unsigned scopes_of(struct str text); /* unknown words are no scopes */
 
 enum role { ROLE_NONE, ROLE_READER, ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
@@ -73,7 +75,7 @@ int scopes_may(
     const struct principal *who, unsigned wants, struct err *e) MUST_CHECK;
 bool scopes_within(unsigned scopes, unsigned of);
 /* NULL is no limit: nothing is within a limit but a limit. */
-bool tenants_within(
+bool scopes_tenants_within(
     const struct uuid *tenants, size_t n, const struct principal *who);
 
 #endif

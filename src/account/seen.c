@@ -1,8 +1,11 @@
 #include "account/seen.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "account/auth.h"
 #include "account/limits.h"
+#include "base/limits.h"
 #include "base/mem.h"
 
 struct table {
@@ -87,4 +90,29 @@ void
 seen_mark(struct str secret, unsigned char ret[DIGEST_LEN])
 {
 	hmac_sum(table()->hmac, &secret, 1, ret);
+}
+
+/* ---- what was seen is wrong from now on: auth.h ---- */
+
+static _Atomic uint64_t generation = 1;
+static _Atomic uint64_t sessions = 1; /* how often some have ended */
+
+void
+auth_changed(void)
+{
+	atomic_fetch_add(&generation, 1);
+}
+
+void
+auth_session_ended(void)
+{
+	atomic_fetch_add(&sessions, 1);
+}
+
+/* Both only grow: the sum is the same when neither has. */
+uint64_t
+auth_generation(bool by_cookie)
+{
+	return atomic_load(&generation) +
+	       (by_cookie ? atomic_load(&sessions) : 0);
 }

@@ -19,49 +19,25 @@
 #define SECRET_WHERE "meta.session_secret"
 #define DATA_WHERE   "sessions.data"
 
-static int
-no_room(struct err *e)
+static struct str
+secret_where(struct arena *a)
 {
-	return err_set(e, ERR_NOMEM, "no room for a session");
-}
-
-/* .p NULL when none was made yet. */
-static int
-kept(struct db *db, struct arena *a, struct str *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_meta_get(db, &rows, e, .name = SECRET);
-
-	*ret = (struct str){.p = NULL};
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		*ret = arena_dup(a, rows_str(rows, 0));
-		rc = ret->p ? OK : no_room(e);
-	}
-	rows_close(rows);
-	return rc;
+	return keyring_where(a, SECRET_WHERE, (struct uuid){.b = {0}});
 }
 
 /* Another node may be faster: then its secret is the one. */
 static int
 make_kept(struct db *db, struct keyring *k, struct arena *a, struct err *e)
 {
-	struct str where =
-	    keyring_where(a, SECRET_WHERE, (struct uuid){.b = {0}});
 	char made[SESSION_TOKEN_LEN + 1];
 	struct str sealed = STR_EMPTY;
 	int64_t n;
-	int rc;
 
-	if (!where.p)
-		return no_room(e);
 	token_text(made, SESSION_TOKEN_LEN, ALPHABET);
-	rc = keyring_seal(k, a, where, str_of(made), &sealed, e);
+	n = keyring_seal(k, a, secret_where(a), str_of(made), &sealed, e);
 	digest_wipe(made, sizeof(made));
-	if (rc < 0)
-		return rc;
-	n = sql_meta_add(db, e, .name = SECRET, .value = sealed);
+	if (n == OK)
+		n = sql_meta_add(db, e, .name = SECRET, .value = sealed);
 	return n < 0 ? (int)n : OK;
 }
 
@@ -69,21 +45,20 @@ static int
 open_kept(struct db *db, struct keyring *k, struct arena *a,
     struct session_key *ret, struct err *e)
 {
-	struct str where =
-	    keyring_where(a, SECRET_WHERE, (struct uuid){.b = {0}});
-	struct str sealed = STR_EMPTY, secret = STR_EMPTY;
-	int rc = where.p ? kept(db, a, &sealed, e) : no_room(e);
+	struct sql_meta_get_row row;
+	struct str secret;
+	int rc = sql_meta_get_one(db, a, &row, e, .name = SECRET);
 
-	if (rc == OK && !sealed.p) {
+	if (rc == 0) {
 		rc = make_kept(db, k, a, e);
 		if (rc == OK)
-			rc = kept(db, a, &sealed, e);
-		if (rc == OK && !sealed.p)
-			rc = err_set(
-			    e, ERR_STORE, "the session secret was not kept");
+			rc = sql_meta_get_one(db, a, &row, e, .name = SECRET);
 	}
-	if (rc == OK)
-		rc = keyring_unseal(k, a, where, sealed, &secret, e);
+	if (rc == 0)
+		rc = err_set(e, ERR_STORE, "the session secret was not kept");
+	if (rc > 0)
+		rc = keyring_unseal(
+		    k, a, secret_where(a), row.value, &secret, e);
 	if (rc == OK)
 		digest_sha256(secret, ret->b);
 	return rc;
@@ -101,8 +76,6 @@ session_key_open(struct db *db, struct keyring *k, const char *given,
 		return OK;
 	}
 	a = arena_new(MIB);
-	if (!a)
-		return no_room(e);
 	rc = open_kept(db, k, a, ret, e);
 	arena_free(a);
 	return rc;
@@ -133,9 +106,7 @@ session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
 	session_mac(k, LABEL, token, m);
 	base64_url_add(&b, (struct str){(const char *)m, sizeof(m)});
 	ret[SESSION_TOKEN_LEN] = '.';
-	memset(ret + SESSION_TOKEN_LEN + 1, '0', 43);
-	if (b.n == 43)
-		memcpy(ret + SESSION_TOKEN_LEN + 1, b.p, b.n);
+	memcpy(ret + SESSION_TOKEN_LEN + 1, b.p, b.n);
 	ret[SESSION_TEXT_LEN] = '\0';
 	buf_done(&b);
 }
@@ -162,7 +133,7 @@ session_read(const struct session_key *k, struct str text,
 }
 
 struct str
-cookie_find(struct str header, struct str name)
+session_cookie(struct str header, struct str name)
 {
 	while (header.n > 0) {
 		struct str one = str_trim(str_cut(&header, ';'));
@@ -192,19 +163,19 @@ data_where(struct arena *a, const unsigned char id[DIGEST_LEN])
 
 int
 session_add(struct db *db, struct keyring *k, struct arena *a,
-    const unsigned char id[DIGEST_LEN], int64_t user, struct str provider,
-    int64_t now_us, int64_t expires_us, bool *ret_ended, struct err *e)
+    const struct session_new *s, bool *ret_ended, struct err *e)
 {
-	struct str where = data_where(a, id), sealed = STR_EMPTY;
-	int64_t n = where.p ? keyring_seal(k, a, where, provider, &sealed, e)
-			    : no_room(e);
+	struct str sealed = STR_EMPTY;
+	int64_t n =
+	    keyring_seal(k, a, data_where(a, s->id), s->provider, &sealed, e);
 
 	if (n == OK)
-		n = sql_session_add(db, e, .id = id_str(id), .user_id = user,
-		    .data = sealed, .expires_at = expires_us, .now = now_us);
-	if (n < 0)
-		return (int)n;
-	n = sql_session_trim(db, e, .user_id = user, .keep = SESSIONS_EACH);
+		n = sql_session_add(db, e, .id = id_str(s->id),
+		    .user_id = s->user, .data = sealed,
+		    .expires_at = s->expires_us, .now = s->now_us);
+	if (n >= 0)
+		n = sql_session_trim(
+		    db, e, .user_id = s->user, .keep = SESSIONS_EACH);
 	*ret_ended = n > 0;
 	return n < 0 ? (int)n : OK;
 }
@@ -214,60 +185,38 @@ session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
     struct arena *a, struct session *ret, struct err *e)
 {
 	struct sql_session_find_row row;
-	struct rows *rows = NULL;
-	int rc =
-	    sql_session_find(db, &rows, e, .id = id_str(id), .now = now_us);
+	int rc = sql_session_find_one(
+	    db, a, &row, e, .id = id_str(id), .now = now_us);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc == 0)
-		rc = err_set(e, ERR_ABSENT, "there is no such session");
-	if (rc < 0)
-		goto out;
-	sql_session_find_get(rows, &row);
+	if (rc <= 0)
+		return rc < 0
+			   ? rc
+			   : err_set(e, ERR_ABSENT, "there is no such session");
 	*ret = (struct session){
 	    .user = row.user_id,
+	    .user_uid = uuid_of(row.user_uid),
 	    .expires_us = row.expires_at,
 	    .account = row.account_id,
-	    .name = row.account_id ? arena_dup(a, row.account_name) : STR_EMPTY,
+	    .name = row.account_id ? row.account_name : STR_EMPTY,
 	    .scopes = row.account_id ? role_scopes(role_of(row.role)) : 0,
 	};
-	if (row.user_uid.n == sizeof(ret->user_uid.b))
-		memcpy(ret->user_uid.b, row.user_uid.p, row.user_uid.n);
-	rc = ret->name.p ? OK : no_room(e);
-out:
-	rows_close(rows);
-	return rc;
+	return OK;
 }
 
 int
 session_look(struct db *db, struct keyring *k,
     const unsigned char id[DIGEST_LEN], struct arena *a,
-    struct str *ret_provider, int64_t *ret_expires_us, struct err *e)
+    struct str *ret_provider, struct err *e)
 {
-	struct str where = data_where(a, id), sealed = {.p = NULL};
 	struct sql_session_data_row row;
-	struct rows *rows = NULL;
 	struct err broken;
-	int rc = where.p ? sql_session_data(db, &rows, e, .id = id_str(id))
-			 : no_room(e);
+	int rc = sql_session_data_one(db, a, &row, e, .id = id_str(id));
 
-	*ret_provider = (struct str){.p = NULL};
-	*ret_expires_us = 0;
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_session_data_get(rows, &row);
-		*ret_expires_us = row.expires_at;
-		sealed = arena_dup(a, row.data);
-		rc = sealed.p ? OK : no_room(e);
-	}
-	rows_close(rows);
 	/* Without its key it is still a session. */
-	if (rc == OK && sealed.p &&
-	    keyring_unseal(k, a, where, sealed, ret_provider, &broken) < 0)
+	if (rc <= 0 || keyring_unseal(k, a, data_where(a, id), row.data,
+			   ret_provider, &broken) < 0)
 		*ret_provider = (struct str){.p = NULL};
-	return rc;
+	return rc < 0 ? rc : OK;
 }
 
 int

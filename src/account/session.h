@@ -53,7 +53,7 @@ bool session_read(const struct session_key *k, struct str text,
 void session_mac(const struct session_key *k, const char *label,
     struct str text, unsigned char ret[DIGEST_LEN]);
 /* The value of a cookie in a Cookie header; empty when it is not there. */
-struct str cookie_find(struct str header, struct str name);
+struct str session_cookie(struct str header, struct str name);
 
 struct session {
 	int64_t user;
@@ -64,20 +64,23 @@ struct session {
 	unsigned scopes; /* of the account's role */
 };
 
-/* provider: how the person logged in. *ret_ended: older ones went for it. */
+struct session_new {
+	const unsigned char *id; /* as session_make() has it */
+	int64_t user;
+	struct str provider; /* how the person logged in */
+	int64_t now_us, expires_us;
+};
+/* *ret_ended: older ones went for it. */
 int session_add(struct db *db, struct keyring *k, struct arena *a,
-    const unsigned char id[DIGEST_LEN], int64_t user, struct str provider,
-    int64_t now_us, int64_t expires_us, bool *ret_ended,
-    struct err *e) MUST_CHECK;
+    const struct session_new *s, bool *ret_ended, struct err *e) MUST_CHECK;
 /* ERR_ABSENT when there is none, or it is over. */
 int session_find(struct db *db, const unsigned char id[DIGEST_LEN],
     int64_t now_us, struct arena *a, struct session *ret,
     struct err *e) MUST_CHECK;
-/* How the person logged in, and until when; .p NULL when it can't be read. */
+/* How the person logged in; .p NULL when it can't be read. */
 int session_look(struct db *db, struct keyring *k,
     const unsigned char id[DIGEST_LEN], struct arena *a,
-    struct str *ret_provider, int64_t *ret_expires_us,
-    struct err *e) MUST_CHECK;
+    struct str *ret_provider, struct err *e) MUST_CHECK;
 /* None of that id is fine. */
 int session_remove(struct db *db, const unsigned char id[DIGEST_LEN],
     struct err *e) MUST_CHECK;

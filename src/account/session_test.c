@@ -56,7 +56,7 @@ test_cookie(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (!str_eq(cookie_find(
+		if (!str_eq(session_cookie(
 				str_of(rows[i].header), STR(SESSION_COOKIE)),
 			str_of(rows[i].want)))
 			fail_msg("row %zu", i);

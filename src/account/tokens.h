@@ -42,10 +42,11 @@ bool token_app_formed(struct str text);
 
 /*
  * Inside a transaction. ERR_CONFLICT past APP_TOKENS_MAX, ERR_ABSENT without
- * such a person. `name` says what it is for.
+ * such a person. Takes user and name, which says what it is for, from *t and
+ * fills in the rest but for the row's id.
  */
-int tokens_add(struct db *db, int64_t user, struct str name, int64_t now_us,
-    struct arena *a, struct app_token *ret, char ret_text[APP_TOKEN_LEN + 1],
+int tokens_add(struct db *db, struct app_token *t, int64_t now_us,
+    struct arena *a, char ret_text[APP_TOKEN_LEN + 1],
     struct err *e) MUST_CHECK;
 /* By the SHA-256 of itself or of Fever's key. ERR_ABSENT. */
 int tokens_find(struct db *db, const unsigned char hash[DIGEST_LEN], bool fever,

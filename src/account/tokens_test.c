@@ -82,8 +82,8 @@ fill(struct db *db, void *ctx, struct err *err)
 
 	w->user = person(db, "anna@e.x", "Anna");
 	w->other = person(db, "", "ben");
-	return tokens_add(
-	    db, w->user, STR("phone"), NOW, w->a, &w->t, w->text, err);
+	w->t = (struct app_token){.user = w->user, .name = STR("phone")};
+	return tokens_add(db, &w->t, NOW, w->a, w->text, err);
 }
 
 static void
@@ -164,12 +164,11 @@ add_more(struct db *db, void *ctx, struct err *err)
 {
 	struct world *w = ctx;
 	char text[APP_TOKEN_LEN + 1];
-	struct app_token t;
+	struct app_token t = {.user = w->user, .name = STR("more")};
 	int rc = OK;
 
 	for (int i = 0; i < w->n && rc == OK; i++)
-		rc = tokens_add(
-		    db, w->user, STR("more"), NOW, w->a, &t, text, err);
+		rc = tokens_add(db, &t, NOW, w->a, text, err);
 	return rc;
 }
 
@@ -178,9 +177,9 @@ add_nobodys(struct db *db, void *ctx, struct err *err)
 {
 	struct world *w = ctx;
 	char text[APP_TOKEN_LEN + 1];
-	struct app_token t;
+	struct app_token t = {.user = 999, .name = STR("x")};
 
-	return tokens_add(db, 999, STR("x"), NOW, w->a, &t, text, err);
+	return tokens_add(db, &t, NOW, w->a, text, err);
 }
 
 static int

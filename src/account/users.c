@@ -11,28 +11,19 @@ users_add(struct db *db, const struct user_new *u, int64_t now_us,
 	struct str email = u->email.p ? u->email : STR_EMPTY;
 	struct uuid uid = uuid_v4();
 	struct sql_user_add_row row = {0};
-	struct rows *rows = NULL;
-	int64_t n;
-	int rc = sql_user_add(db, &rows, e, .uid = uuid_str(&uid),
+	int64_t n = sql_user_add_one(db, &row, e, .uid = uuid_str(&uid),
 	    .email = email, .name = u->name, .now = now_us);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_user_add_get(rows, &row);
-	rows_close(rows);
-	if (rc < 0)
-		return rc;
-	n = sql_identity_add(db, e, .user_id = row.id, .provider = u->provider,
-	    .provider_user_id = u->subject, .now = now_us);
-	if (n < 0)
-		return (int)n;
+	if (n >= 0)
+		n = sql_identity_add(db, e, .user_id = row.id,
+		    .provider = u->provider, .provider_user_id = u->subject,
+		    .now = now_us);
 	if (n == 0)
 		return err_set(e, ERR_CONFLICT, "%.*s has a user %.*s already",
 		    STR_ARG(u->provider), STR_ARG(u->subject));
 	if (ret_id)
 		*ret_id = row.id;
-	return OK;
+	return n < 0 ? (int)n : OK;
 }
 
 int
@@ -40,35 +31,23 @@ users_get(
     struct db *db, int64_t id, struct arena *a, struct user *ret, struct err *e)
 {
 	struct sql_user_get_row row;
-	struct rows *rows = NULL;
-	int rc = sql_user_get(db, &rows, e, .id = id);
+	int rc = sql_user_get_one(db, a, &row, e, .id = id);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc == 0)
-		rc = err_set(e, ERR_ABSENT, "there is no such person");
-	if (rc < 0)
-		goto out;
-	sql_user_get_get(rows, &row);
-	*ret = (struct user){
-	    .email = arena_dup(a, row.email),
-	    .name = arena_dup(a, row.name),
-	    .created_us = row.created_at,
-	};
-	if (row.uid.n == sizeof(ret->uid.b))
-		memcpy(ret->uid.b, row.uid.p, row.uid.n);
-	rc = ret->email.p && ret->name.p
-		 ? OK
-		 : err_set(e, ERR_NOMEM, "no room for a person");
-out:
-	rows_close(rows);
-	return rc;
+	if (rc <= 0)
+		return rc < 0
+			   ? rc
+			   : err_set(e, ERR_ABSENT, "there is no such person");
+	*ret = (struct user){.uid = uuid_of(row.uid),
+	    .email = row.email,
+	    .name = row.name,
+	    .created_us = row.created_at};
+	return OK;
 }
 
 /* *ret_same: it is there, with this email and name. */
 static int
-find(struct db *db, const struct user_new *u, int64_t *ret_id, bool *ret_same,
-    struct err *e)
+find_user(struct db *db, const struct user_new *u, int64_t *ret_id,
+    bool *ret_same, struct err *e)
 {
 	struct sql_user_of_row row;
 	struct rows *rows = NULL;
@@ -76,9 +55,8 @@ find(struct db *db, const struct user_new *u, int64_t *ret_id, bool *ret_same,
 	    .provider_user_id = u->subject);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
+		rc = sql_user_of_next(rows, &row, e);
 	if (rc > 0) {
-		sql_user_of_get(rows, &row);
 		*ret_id = row.user_id;
 		*ret_same =
 		    str_eq(row.email, u->email) && str_eq(row.name, u->name);
@@ -100,7 +78,7 @@ users_find(struct db *db, struct str provider, struct str subject,
 	    .name = STR_EMPTY};
 	bool same;
 
-	return find(db, &u, ret_id, &same, e);
+	return find_user(db, &u, ret_id, &same, e);
 }
 
 int
@@ -109,7 +87,7 @@ users_login(struct db *db, const struct user_new *u, int64_t now_us,
 {
 	bool same = false;
 	int64_t n = 0;
-	int rc = find(db, u, ret_id, &same, e);
+	int rc = find_user(db, u, ret_id, &same, e);
 
 	if (ret_made)
 		*ret_made = rc == ERR_ABSENT;

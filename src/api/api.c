@@ -8,7 +8,7 @@
 #include "account/lockout.h"
 #include "account/scopes.h"
 #include "account/tokens.h"
-#include "api/apps/apps.h"
+#include "api/apps/app.h"
 #include "api/groups.h"
 #include "api/people/feed_register.h"
 #include "api/people/people.h"

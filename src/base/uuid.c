@@ -107,3 +107,13 @@ uuid_str(const struct uuid *u)
 {
 	return (struct str){.p = (const char *)u->b, .n = sizeof(u->b)};
 }
+
+struct uuid
+uuid_of(struct str bytes)
+{
+	struct uuid u = {{0}};
+
+	if (bytes.n == sizeof(u.b))
+		memcpy(u.b, bytes.p, bytes.n);
+	return u;
+}

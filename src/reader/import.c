@@ -3,62 +3,47 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "feed/opml.h"
 #include "http/client/guard.h"
+#include "reader/category.h"
+#include "reader/feeds.h"
 #include "reader/limits.h"
-#include "reader/subs.h"
+#include "reader/subscription.h"
 #include "reader/sync.h"
 
 struct importing {
-	struct db *db;
-	int64_t user, now_us;
+	const struct sync *s;
 	const struct guard *guard;
-	struct arena *arena;
+	int64_t now_us;
 	struct map *categories; /* by title: a struct uuid */
 	struct map *urls;       /* of the feeds that the person has */
 };
 
-static int
-no_room(struct err *e)
+static const struct uuid *
+remember(struct importing *im, struct str title, struct uuid uid)
 {
-	return err_set(e, ERR_NOMEM, "no room for the list");
-}
+	struct uuid *u = arena_alloc(im->s->arena, sizeof(*u));
 
-static struct uuid *
-remember(struct importing *im, struct str title, struct uuid uid, struct err *e)
-{
-	struct uuid *u = arena_alloc(im->arena, sizeof(*u));
-
-	if (u)
-		*u = uid;
-	if (!u || map_put(im->categories, title, u, NULL, e) < 0)
-		return NULL;
+	*u = uid;
+	map_set(im->categories, title, u);
 	return u;
 }
 
 static int
-load_categories(struct importing *im, struct err *e)
+load(struct importing *im, struct err *e)
 {
-	struct sync_category *list = NULL;
-	size_t n = 0;
-	int rc = sync_categories(im->db, im->user, im->arena, &list, &n, e);
+	struct sync_categories categories = {0};
+	struct sync_feeds feeds = {0};
+	int rc = sync_categories(im->s, &categories, e);
 
-	for (size_t i = 0; rc == OK && i < n; i++)
-		if (!remember(im, list[i].title, list[i].uid, e))
-			rc = no_room(e);
-	return rc;
-}
-
-static int
-load_urls(struct importing *im, struct err *e)
-{
-	struct sync_feed *list = NULL;
-	size_t n = 0;
-	int rc = sync_feeds(im->db, im->user, im->arena, &list, &n, e);
-
-	for (size_t i = 0; rc == OK && i < n; i++)
-		rc = map_put(im->urls, list[i].url, &list[i], NULL, e);
+	if (rc == OK)
+		rc = sync_feeds(im->s, &feeds, e);
+	for (size_t i = 0; i < categories.n; i++)
+		(void)remember(im, categories.v[i].title, categories.v[i].uid);
+	for (size_t i = 0; i < feeds.n; i++)
+		map_set(im->urls, feeds.v[i].url, &feeds.v[i]);
 	return rc;
 }
 
@@ -73,13 +58,10 @@ category_of(struct importing *im, struct str title, const struct uuid **ret,
 	*ret = title.n > 0 ? map_find(im->categories, title) : NULL;
 	if (*ret || title.n == 0)
 		return OK;
-	rc = category_add(im->db, im->user, title, im->now_us, &uid, e);
-	if (rc == ERR_LIMIT || rc == ERR_INVALID)
-		return OK;
-	if (rc < 0)
-		return rc;
-	*ret = remember(im, title, uid, e);
-	return *ret ? OK : no_room(e);
+	rc = category_add(im->s->db, im->s->user, title, im->now_us, &uid, e);
+	if (rc == OK)
+		*ret = remember(im, title, uid);
+	return rc == ERR_CONFLICT || rc == ERR_INVALID ? OK : rc;
 }
 
 /* Its own name and place. */
@@ -98,7 +80,8 @@ settle(struct importing *im, struct uuid sub, struct str title,
 		return OK;
 	if (category)
 		p.category = *category;
-	return subscription_patch(im->db, im->user, sub, &p, im->now_us, e);
+	return subscription_patch(
+	    im->s->db, im->s->user, sub, &p, im->now_us, e);
 }
 
 /*
@@ -143,11 +126,11 @@ subscribe(struct importing *im, struct str url, struct str site,
 
 	if (rc < 0)
 		return rc;
-	rc = feeds_add(im->db, &f, im->now_us, ret_feed, &uid, e);
+	rc = feeds_add(im->s->db, &f, im->now_us, ret_feed, &uid, e);
 	if (rc < 0)
 		return rc;
 	return subscription_add(
-	    im->db, im->user, *ret_feed, im->now_us, ret_sub, e);
+	    im->s->db, im->s->user, *ret_feed, im->now_us, ret_sub, e);
 }
 
 /* OK also for what is refused: the line tells. */
@@ -164,9 +147,7 @@ take(struct importing *im, const struct opml_feed *f, struct import_line *line,
 	rc = subscribe(im, f->url, f->site, f->title, &feed, &sub, e);
 	if (rc == OK) {
 		line->outcome = IMPORT_ADDED;
-		rc = map_put(im->urls, line->url, line, NULL, e);
-		if (rc < 0)
-			return rc;
+		map_set(im->urls, line->url, line);
 		rc = category_of(im, f->category, &category, e);
 		return rc < 0 ? rc : settle(im, sub, f->title, category, e);
 	}
@@ -178,27 +159,25 @@ take(struct importing *im, const struct opml_feed *f, struct import_line *line,
 	}
 	line->outcome = IMPORT_REFUSED;
 	line->word = e->word;
-	line->reason = arena_dup(im->arena, str_of(e->text));
-	return line->reason.p ? OK : no_room(e);
+	line->reason = arena_dup(im->s->arena, str_of(e->text));
+	return OK;
 }
 
 int
-import_opml(struct db *db, int64_t user, const struct guard *g,
-    const struct opml *list, int64_t now_us, struct arena *a,
-    struct import_result *ret, struct err *e)
+import_opml(const struct sync *who, const struct guard *g,
+    const struct opml *list, int64_t now_us, struct import_result *ret,
+    struct err *e)
 {
-	struct importing im = {
-	    .db = db, .user = user, .now_us = now_us, .guard = g, .arena = a};
-	struct import_result r = {.cut = list->cut};
-	int rc;
+	struct importing im = {.s = who,
+	    .guard = g,
+	    .now_us = now_us,
+	    .categories = map_new(2 * READER_CATEGORIES_MAX),
+	    .urls = map_new(READER_FEEDS_MAX + 1)};
+	struct import_result r = {.cut = list->cut,
+	    .lines =
+		arena_array(who->arena, list->n_feeds + 1, sizeof(*r.lines))};
+	int rc = load(&im, e);
 
-	im.categories = map_new(2 * READER_CATEGORIES_MAX);
-	im.urls = map_new(READER_FEEDS_MAX + 1);
-	r.lines = arena_array(a, list->n_feeds + 1, sizeof(*r.lines));
-	rc = im.categories && im.urls && r.lines ? load_categories(&im, e)
-						 : no_room(e);
-	if (rc == OK)
-		rc = load_urls(&im, e);
 	for (const struct opml_feed *f = list->feeds; f && rc == OK;
 	     f = f->next) {
 		struct import_line *line = &r.lines[r.n++];
@@ -219,79 +198,64 @@ import_opml(struct db *db, int64_t user, const struct guard *g,
 }
 
 /* An error's text may quote what was sent, and be cut in mid-character. */
-static void
-add_text(struct buf *b, struct str s)
+static struct str
+whole(struct str s)
 {
 	s.n = str_utf8_bad(s);
-	buf_json(b, s);
+	return s;
 }
 
 void
 import_json(const struct import_result *r, struct buf *b)
 {
-	size_t shown = 0;
-
-	buf_fmt(b, "{\"added\":%zu,\"known\":%zu,\"cut\":%s,\"refused\":[",
-	    r->added, r->known, r->cut ? "true" : "false");
+	put_open(b, NULL, '{');
+	put_int(b, "added", (int64_t)r->added);
+	put_int(b, "known", (int64_t)r->known);
+	put_bool(b, "cut", r->cut);
+	put_open(b, "refused", '[');
 	for (size_t i = 0; i < r->n; i++) {
 		const struct import_line *l = &r->lines[i];
 
 		if (l->outcome != IMPORT_REFUSED)
 			continue;
-		buf_addz(b, shown++ ? ",{\"url\":" : "{\"url\":");
-		add_text(b, l->url);
-		buf_addz(b, ",\"title\":");
-		add_text(b, l->title);
-		buf_fmt(b, ",\"code\":\"%s\",\"message\":", l->word);
-		add_text(b, l->reason);
-		buf_addc(b, '}');
+		put_open(b, NULL, '{');
+		put_text(b, "url", whole(l->url));
+		put_text(b, "title", whole(l->title));
+		put_z(b, "code", l->word);
+		put_text(b, "message", whole(l->reason));
+		put_close(b, '}');
 	}
-	buf_addz(b, "]}");
+	put_close(b, ']');
+	put_close(b, '}');
 }
 
 int
-import_one(struct db *db, int64_t user, const struct guard *g, struct str url,
-    struct str title, int64_t category, int64_t now_us, struct arena *a,
-    int64_t *ret_feed, struct err *e)
+import_one(const struct sync *who, const struct guard *g, struct str url,
+    struct str title, int64_t now_us, int64_t *ret_feed, struct err *e)
 {
-	struct importing im = {
-	    .db = db, .user = user, .now_us = now_us, .guard = g, .arena = a};
-	struct sync_category *list = NULL;
-	const struct uuid *place = NULL;
+	struct importing im = {.s = who, .guard = g, .now_us = now_us};
 	struct uuid sub;
-	size_t n = 0;
-	int rc = sync_categories(db, user, a, &list, &n, e);
+	int rc = subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e);
 
-	for (size_t i = 0; rc == OK && i < n; i++)
-		if (list[i].id == category)
-			place = &list[i].uid;
-	if (rc == OK && category && category != SYNC_NO_CATEGORY && !place)
-		return err_at(e, ERR_INVALID, "/category_id",
-		    "there is no such category");
-	if (rc == OK)
-		rc = subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e);
-	return rc < 0 ? rc : settle(&im, sub, title, place, e);
+	return rc < 0 ? rc : settle(&im, sub, title, NULL, e);
 }
 
 int
-export_opml(struct db *db, int64_t user, int64_t now_us, struct arena *a,
-    struct buf *to, struct err *e)
+import_export(
+    const struct sync *who, int64_t now_us, struct buf *to, struct err *e)
 {
 	struct opml o = {.title = STR("Hikyaku subscriptions")};
 	struct opml_feed **tail = &o.feeds;
-	struct sync_feed *list = NULL;
-	size_t n = 0;
-	int rc = sync_feeds(db, user, a, &list, &n, e);
+	struct sync_feeds list = {0};
+	int rc = sync_feeds(who, &list, e);
 
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		struct opml_feed *f = arena_alloc(a, sizeof(*f));
+	for (size_t i = 0; i < list.n; i++) {
+		struct opml_feed *f = arena_alloc(who->arena, sizeof(*f));
 
-		if (!f)
-			return no_room(e);
-		*f = (struct opml_feed){.title = list[i].title,
-		    .url = list[i].url,
-		    .site = list[i].site,
-		    .category = list[i].category_title};
+		*f = (struct opml_feed){.title = list.v[i].title,
+		    .url = list.v[i].url,
+		    .site = list.v[i].site,
+		    .category = list.v[i].category_title};
 		*tail = f;
 		tail = &f->next;
 		o.n_feeds++;

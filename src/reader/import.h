@@ -11,11 +11,9 @@
 #ifndef READER_IMPORT_H
 #define READER_IMPORT_H
 
-#include "base/base.h"
+#include "reader/sync.h"
 
-struct arena;
 struct buf;
-struct db;
 struct guard;
 struct opml;
 
@@ -35,20 +33,20 @@ struct import_result {
 };
 
 /* On the commit thread, inside a transaction. */
-int import_opml(struct db *db, int64_t user, const struct guard *g,
-    const struct opml *list, int64_t now_us, struct arena *a,
-    struct import_result *ret, struct err *e) MUST_CHECK;
+int import_opml(const struct sync *who, const struct guard *g,
+    const struct opml *list, int64_t now_us, struct import_result *ret,
+    struct err *e) MUST_CHECK;
 /* {"added","known","refused":[{"url","title","code","message"}],"cut"} */
 void import_json(const struct import_result *r, struct buf *b);
 
 /* One feed, in the same way; ERR_CONFLICT with a word, ERR_DENIED or
- * ERR_INVALID with URL_REFUSED. category 0: none. title empty: the feed's. */
-int import_one(struct db *db, int64_t user, const struct guard *g,
-    struct str url, struct str title, int64_t category, int64_t now_us,
-    struct arena *a, int64_t *ret_feed, struct err *e) MUST_CHECK;
+ * ERR_INVALID with URL_REFUSED. title empty: the feed's. */
+int import_one(const struct sync *who, const struct guard *g, struct str url,
+    struct str title, int64_t now_us, int64_t *ret_feed,
+    struct err *e) MUST_CHECK;
 
 /* The person's subscriptions as OPML 2.0. */
-int export_opml(struct db *db, int64_t user, int64_t now_us, struct arena *a,
-    struct buf *to, struct err *e) MUST_CHECK;
+int import_export(const struct sync *who, int64_t now_us, struct buf *to,
+    struct err *e) MUST_CHECK;
 
 #endif

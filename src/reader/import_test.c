@@ -10,7 +10,6 @@
 #include "feed/opml.h"
 #include "http/client/guard.h"
 #include "reader/limits.h"
-#include "reader/subs.h"
 #include "reader/sync.h"
 #include "sql.h"
 #include "store/fixture_test.h"
@@ -30,7 +29,7 @@ struct world {
 	const char *body;
 	struct import_result got;
 	const char *url, *title;
-	int64_t category, feed;
+	int64_t feed;
 };
 
 static void
@@ -91,8 +90,8 @@ do_import(struct db *db, void *ctx, struct err *err)
 	int rc = opml_parse(w->a, text, STR("text/xml"), &list, err);
 
 	return rc < 0 ? rc
-		      : import_opml(db, w->user, w->guard, list, NOW, w->a,
-			    &w->got, err);
+		      : import_opml(&(struct sync){db, w->user, w->a}, w->guard,
+			    list, NOW, &w->got, err);
 }
 
 static int
@@ -100,23 +99,22 @@ do_one(struct db *db, void *ctx, struct err *err)
 {
 	struct world *w = ctx;
 
-	return import_one(db, w->user, w->guard, str_of(w->url),
-	    str_of(w->title), w->category, NOW, w->a, &w->feed, err);
+	return import_one(&(struct sync){db, w->user, w->a}, w->guard,
+	    str_of(w->url), str_of(w->title), NOW, &w->feed, err);
 }
 
 /* "title|url|category" of each, with blanks between. */
 static struct str
 feeds(struct world *w)
 {
-	struct sync_feed *list = NULL;
+	struct sync_feeds list = {0};
 	struct str s = STR_EMPTY;
-	size_t n = 0;
 
-	must(sync_feeds(w->db, w->user, w->a, &list, &n, &e));
-	for (size_t i = 0; i < n; i++)
+	must(sync_feeds(&(struct sync){w->db, w->user, w->a}, &list, &e));
+	for (size_t i = 0; i < list.n; i++)
 		s = arena_fmt(w->a, "%.*s%s%.*s|%.*s|%.*s", STR_ARG(s),
-		    i ? " " : "", STR_ARG(list[i].title), STR_ARG(list[i].url),
-		    STR_ARG(list[i].category_title));
+		    i ? " " : "", STR_ARG(list.v[i].title),
+		    STR_ARG(list.v[i].url), STR_ARG(list.v[i].category_title));
 	return s;
 }
 
@@ -207,16 +205,14 @@ test_one(void **state)
 {
 	static const struct {
 		const char *url, *title;
-		int64_t category;
 		int rc;
 		const char *word;
 	} rows[] = {
-	    {"https://e.x/a", "Mine", 0, OK, NULL},
-	    {"https://e.x/b", "", SYNC_NO_CATEGORY, OK, NULL},
-	    {"https://e.x/a", "", 0, ERR_CONFLICT, "ALREADY_SUBSCRIBED"},
-	    {"https://e.x/c", "", 77, ERR_INVALID, NULL},
-	    {"http://127.0.0.1/", "", 0, ERR_DENIED, "URL_REFUSED"},
-	    {"nonsense", "", 0, ERR_INVALID, "URL_REFUSED"},
+	    {"https://e.x/a", "Mine", OK, NULL},
+	    {"https://e.x/b", "", OK, NULL},
+	    {"https://e.x/a", "", ERR_CONFLICT, "ALREADY_SUBSCRIBED"},
+	    {"http://127.0.0.1/", "", ERR_DENIED, "URL_REFUSED"},
+	    {"nonsense", "", ERR_INVALID, "URL_REFUSED"},
 	};
 	struct world w;
 
@@ -227,7 +223,6 @@ test_one(void **state)
 
 		w.url = rows[i].url;
 		w.title = rows[i].title;
-		w.category = rows[i].category;
 		e = (struct err){.code = OK};
 		rc = db_tx(w.db, do_one, &w, &e);
 		if (rc != rows[i].rc ||
@@ -254,7 +249,7 @@ test_round_trip(void **state)
 		 "htmlUrl=\"https://e.x/\"/><outline text=\"F &lt;\">"
 		 "<outline text=\"B\" xmlUrl=\"https://e.x/b\"/></outline>";
 	must(db_tx(w.db, do_import, &w, &e));
-	must(export_opml(w.db, w.user, NOW, w.a, &out, &e));
+	must(import_export(&(struct sync){w.db, w.user, w.a}, NOW, &out, &e));
 	must(opml_parse(w.a, buf_str(&out), STR("text/x-opml"), &list, &e));
 	assert_int_equal(list->n_feeds, 2);
 	assert_false(list->repaired);

@@ -1,10 +1,9 @@
 #include "reader/items.h"
 
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "doc/caged.h"
 #include "doc/limits.h"
@@ -21,197 +20,112 @@ struct planning {
 	struct arena *a;
 	const struct items_from *from;
 	struct items_plan *p;
+	struct item_change *changes;
 	struct item_feed feed;
 	struct buf scratch;
 	const struct item_doc *doc;
 	struct map *ids, *guids, *links, *hashes; /* item_known, item_holder */
 	struct map *tombs;
 	struct str *tomb_list;
-	size_t n_tombs, bytes;
+	size_t n_tombs, room_tombs, bytes;
 	struct doc_articles raw; /* behind the changes that are done … */
 	struct doc_article **raw_tail;
 	size_t n_raw, raw_bytes; /* … so many, to be cleaned together */
 };
 
-static int
-no_memory(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for the articles of a feed");
-}
-
 /* What the store has ----------------------------------------------------------- */
 
-static struct item_known *
-known_of(struct planning *p, const struct sql_item_known_guid_row *r)
-{
-	struct item_known *k = arena_alloc(p->a, sizeof(*k));
-
-	if (!k || r->uid.n != sizeof(k->uid.b) ||
-	    r->content_hash.n != DIGEST_LEN || r->state_hash.n != DIGEST_LEN)
-		return NULL;
-	k->id = r->id;
-	memcpy(k->uid.b, r->uid.p, sizeof(k->uid.b));
-	memcpy(k->content_hash, r->content_hash.p, DIGEST_LEN);
-	memcpy(k->state_hash, r->state_hash.p, DIGEST_LEN);
-	k->published_us = r->published_at;
-	k->estimated = r->is_date_estimated != 0;
-	k->has_link = r->link_hash.n == DIGEST_SHORT_LEN;
-	if (k->has_link)
-		memcpy(k->link_hash, r->link_hash.p, DIGEST_SHORT_LEN);
-	if (r->guid.p) {
-		k->guid = arena_dup(p->a, r->guid);
-		if (!k->guid.p)
-			return NULL;
-	}
-	return k;
-}
-
-static int
-take_known(
-    struct planning *p, const struct sql_item_known_guid_row *r, struct err *e)
+static void
+take_known(struct planning *p, const struct sql_item_known_guids_row *r)
 {
 	struct str id = {(const char *)&r->id, sizeof(r->id)};
-	struct item_holder *h = NULL;
 	struct item_known *k;
-	int rc;
 
 	if (map_find(p->ids, id))
-		return OK;
-	k = known_of(p, r);
-	if (!k)
-		return no_memory(e);
-	id.p = (const char *)&k->id;
-	rc = map_put(p->ids, id, k, NULL, e);
-	if (rc == OK && k->guid.p)
-		rc = map_put(p->guids, k->guid, k, NULL, e);
-	if (rc == OK && k->has_link)
-		rc = item_hold(
-		    p->a, p->links, short_hash(k->link_hash), k, &h, e);
-	if (h && h->who != k)
-		h->several = true;
-	h = NULL;
-	if (rc == OK)
-		rc = item_hold(
-		    p->a, p->hashes, long_hash(k->content_hash), k, &h, e);
-	if (h && h->who != k)
-		h->several = true;
-	return rc;
-}
-
-/* The three look-ups answer the same columns. */
-static int
-take_rows(struct planning *p, int rc, struct rows *rows, struct err *e)
-{
-	struct sql_item_known_guid_row row;
-
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_item_known_guid_get(rows, &row);
-		rc = take_known(p, &row, e);
+		return;
+	k = arena_alloc(p->a, sizeof(*k));
+	k->row = *r;
+	k->row.uid = arena_dup(p->a, r->uid);
+	k->row.content_hash = arena_dup(p->a, r->content_hash);
+	k->row.state_hash = arena_dup(p->a, r->state_hash);
+	map_set(p->ids, (struct str){(const char *)&k->row.id, id.n}, k);
+	if (r->guid.p) {
+		k->row.guid = arena_dup(p->a, r->guid);
+		map_set(p->guids, k->row.guid, k);
 	}
-	rows_close(rows);
-	return rc;
+	if (r->link_hash.p)
+		item_hold(p->a, p->links, r->link_hash, k);
+	item_hold(p->a, p->hashes, r->content_hash, k);
 }
 
+/* By what an article is looked for, one after the other: who was found by one
+ * is not asked for by the next. */
+enum key { BY_GUID, BY_LINK, BY_HASH };
+
+static bool
+add_key(const struct planning *p, const struct item_cand *c, enum key by,
+    struct buf *keys)
+{
+	bool found = c->guid.p && map_find(p->guids, c->guid);
+
+	if (by == BY_GUID && c->guid.p) {
+		buf_addc(keys, keys->n > 0 ? ',' : '[');
+		buf_json(keys, c->guid);
+	} else if (by == BY_LINK && !found && c->link.p) {
+		buf_add(keys, short_hash(c->link_hash));
+	} else if (by == BY_HASH && !found && item_tells(c)) {
+		buf_add(keys, long_hash(c->content_hash));
+	}
+	return !keys->failed;
+}
+
+/* Asks for all of a window that has such a key, in one statement. */
 static int
-look_one(struct planning *p, const struct item_cand *c, struct err *e)
+look_by(struct planning *p, struct item_cand **v, size_t n, enum key by,
+    struct err *e)
 {
 	int64_t feed = p->from->feed;
+	/* An id in JSON is at most six times as long. */
+	struct buf keys = BUF(WINDOW * (6 * ITEM_GUID_MAX + 4));
+	struct sql_item_known_guids_row row;
 	struct rows *rows = NULL;
 	int rc = OK;
 
-	if (c->guid.p) {
-		rc = sql_item_known_guid(
-		    p->db, &rows, e, .feed = feed, .guid = c->guid);
-		rc = take_rows(p, rc, rows, e);
-		/* It is that one: nobody asks for the rest. */
-		if (rc < 0 || map_find(p->guids, c->guid))
-			return rc;
-	}
-	if (c->link.p) {
-		rows = NULL;
-		rc = sql_item_known_link(p->db, &rows, e, .feed = feed,
-		    .link = short_hash(c->link_hash));
-		rc = take_rows(p, rc, rows, e);
-	}
-	if (rc == OK && item_tells(c)) {
-		rows = NULL;
-		rc = sql_item_known_hash(p->db, &rows, e, .feed = feed,
-		    .hash = long_hash(c->content_hash));
-		rc = take_rows(p, rc, rows, e);
-	}
-	return rc;
-}
-
-/* In one transaction: the locks of a thousand small ones cost more than all
- * that they read. */
-static int
-look_each(struct planning *p, struct item_cand **v, size_t n, struct err *e)
-{
-	int rc = db_begin(p->db, e);
-
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; rc == OK && i < n; i++)
-		rc = look_one(p, v[i], e);
-	if (rc == OK)
-		return db_commit(p->db, e);
-	db_rollback(p->db);
-	return rc;
-}
-
-/* Asks for all of a window that has `what`, in one statement. */
-static int
-look_by(struct planning *p, struct item_cand **v, size_t n, int what,
-    struct str *keys, struct err *e)
-{
-	int64_t feed = p->from->feed;
-	struct rows *rows = NULL;
-	size_t k = 0;
-	int rc;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct item_cand *c = v[i];
-
-		if (what == 0 && c->guid.p)
-			keys[k++] = c->guid;
-		if (what > 0 && c->guid.p && map_find(p->guids, c->guid))
-			continue;
-		if (what == 1 && c->link.p)
-			keys[k++] = short_hash(c->link_hash);
-		if (what == 2 && item_tells(c))
-			keys[k++] = long_hash(c->content_hash);
-	}
-	if (k == 0)
+	for (size_t i = 0; i < n && add_key(p, v[i], by, &keys);)
+		i++;
+	if (by == BY_GUID && keys.n > 0)
+		buf_addc(&keys, ']');
+	if (keys.failed)
+		rc = err_set(e, ERR_LIMIT, "the ids of articles are too long");
+	else if (keys.n == 0)
 		return OK;
-	if (what == 0)
+	else if (by == BY_GUID)
 		rc = sql_item_known_guids(
-		    p->db, &rows, e, .feed = feed, .guids = keys, .n_each = k);
-	else if (what == 1)
+		    p->db, &rows, e, .feed = feed, .keys = buf_str(&keys));
+	else if (by == BY_LINK)
 		rc = sql_item_known_links(
-		    p->db, &rows, e, .feed = feed, .links = keys, .n_each = k);
+		    p->db, &rows, e, .feed = feed, .keys = buf_str(&keys));
 	else
 		rc = sql_item_known_hashes(
-		    p->db, &rows, e, .feed = feed, .hashes = keys, .n_each = k);
-	return take_rows(p, rc, rows, e);
+		    p->db, &rows, e, .feed = feed, .keys = buf_str(&keys));
+	while (rc >= 0 && (rc = sql_item_known_guids_next(rows, &row, e)) > 0)
+		take_known(p, &row);
+	rows_close(rows);
+	buf_done(&keys);
+	return rc;
 }
 
 static int
 look(struct planning *p, struct item_cand **v, size_t n, struct err *e)
 {
-	struct str *keys;
 	int rc = OK;
 
 	for (size_t i = 0; i < n; i++) {
 		v[i]->known = NULL; /* of the plan before */
 		item_content_hash(v[i], &p->scratch);
 	}
-	if (db_engine(p->db) != STORE_POSTGRES)
-		return look_each(p, v, n, e);
-	keys = arena_array(p->a, n, sizeof(*keys));
-	if (!keys)
-		return no_memory(e);
-	for (int what = 0; rc == OK && what < 3; what++)
-		rc = look_by(p, v, n, what, keys, e);
+	for (enum key by = BY_GUID; rc == OK && by <= BY_HASH; by++)
+		rc = look_by(p, v, n, by, e);
 	return rc;
 }
 
@@ -230,7 +144,8 @@ free_for(const struct planning *p, const struct item_holder *h)
 {
 	const struct item_known *k = h && !h->several ? h->who : NULL;
 
-	return k && !k->taken && !(k->guid.p && item_doc_has(p->doc, k->guid));
+	return k && !k->taken &&
+	       !(k->row.guid.p && item_doc_has(p->doc, k->row.guid));
 }
 
 static void
@@ -282,39 +197,23 @@ find_known(struct planning *p, struct item_cand **v, size_t n)
 static int
 read_tombs(struct planning *p, struct err *e)
 {
+	struct sql_item_tombs_row row;
 	struct rows *rows = NULL;
 	int rc = sql_item_tombs(p->db, &rows, e, .feed = p->from->feed,
 	    .most = FEED_TOMBSTONES_MAX);
-	size_t room = 0;
 
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		struct str s = arena_dup(p->a, rows_str(rows, 0));
-
-		if (p->n_tombs == room) {
-			size_t more = room ? 2 * room : 64;
-			struct str *v =
-			    arena_array(p->a, more, sizeof(struct str));
-
-			if (v && room)
-				memcpy(
-				    v, p->tomb_list, room * sizeof(struct str));
-			p->tomb_list = v;
-			room = more;
-		}
-		if (!s.p || !p->tomb_list) {
-			rc = no_memory(e);
-			break;
-		}
-		p->tomb_list[p->n_tombs++] = s;
+	while (rc >= 0 && (rc = sql_item_tombs_next(rows, &row, e)) > 0) {
+		p->tomb_list = mem_more(p->tomb_list, &p->room_tombs,
+		    p->n_tombs, sizeof(struct str));
+		p->tomb_list[p->n_tombs++] = arena_dup(p->a, row.identity);
 	}
 	rows_close(rows);
 	if (rc < 0 || p->n_tombs == 0)
 		return rc;
 	p->tombs = map_new(p->n_tombs);
-	for (size_t i = 0; rc == OK && p->tombs && i < p->n_tombs; i++)
-		rc = map_put(
-		    p->tombs, p->tomb_list[i], &p->tomb_list[i], NULL, e);
-	return p->tombs ? rc : no_memory(e);
+	for (size_t i = 0; i < p->n_tombs; i++)
+		map_set(p->tombs, p->tomb_list[i], &p->tomb_list[i]);
+	return OK;
 }
 
 static struct str *
@@ -330,25 +229,24 @@ tomb_of(struct planning *p, struct item_cand *c)
 }
 
 /* At the end of the document: those that nobody shows any more. */
-static int
-find_gone(struct planning *p, struct err *e)
+static void
+find_gone(struct planning *p)
 {
-	if (p->n_tombs == 0)
-		return OK;
-	p->p->gone = arena_array(p->a, p->n_tombs, sizeof(struct str));
-	if (!p->p->gone)
-		return no_memory(e);
-	for (size_t i = 0; i < p->doc->n; i++)
+	struct items_plan *to = p->p;
+
+	for (size_t i = 0; p->n_tombs > 0 && i < p->doc->n; i++)
 		if (p->doc->cands[i].it) {
 			struct str *t = tomb_of(p, &p->doc->cands[i]);
 
 			if (t)
 				t->n = 0; /* shown */
 		}
+	to->gone = arena_array(p->a, p->n_tombs + 1, sizeof(*to->gone));
 	for (size_t i = 0; i < p->n_tombs; i++)
 		if (p->tomb_list[i].n > 0)
-			p->p->gone[p->p->n_gone++] = p->tomb_list[i];
-	return OK;
+			to->gone[to->n_gone++] =
+			    (struct sql_item_tomb_del_args){
+				.feed = to->feed, .identity = p->tomb_list[i]};
 }
 
 /* The plan ------------------------------------------------------------------------ */
@@ -362,7 +260,7 @@ is_news(struct planning *p, struct item_cand *c,
 	if (!c->known && tomb_of(p, c))
 		return OK;
 	item_state_hash(c, p->from->tags, &p->scratch, state);
-	if (c->known && memcmp(state, c->known->state_hash, DIGEST_LEN) == 0)
+	if (c->known && str_eq(long_hash(state), c->known->row.state_hash))
 		return OK;
 	*ret = true;
 	return p->scratch.failed
@@ -373,25 +271,26 @@ is_news(struct planning *p, struct item_cand *c,
 static int
 plan_one(struct planning *p, struct item_cand *c, struct err *e)
 {
-	struct items_plan *to = p->p;
-	struct item_change *ch = &to->changes[to->n_changes + p->n_raw];
+	struct item_change *ch = &p->changes[p->p->n_changes + p->n_raw];
 	unsigned char state[DIGEST_LEN];
 	struct doc_article *raw;
 	bool news = false;
 	int rc = is_news(p, c, state, &news, e);
 
 	if (rc == OK && !news)
-		to->same++;
+		p->p->same++;
 	if (rc < 0 || !news)
 		return rc;
-	raw = arena_alloc(p->a, sizeof(*raw));
-	if (!raw)
-		return no_memory(e);
 	rc = item_make(p->a, p->from, c, ch, e);
 	if (rc < 0)
 		return rc;
 	memcpy(ch->state_hash, state, DIGEST_LEN);
-	item_raw(ch, c->it, raw);
+	raw = arena_alloc(p->a, sizeof(*raw));
+	*raw = (struct doc_article){.title = ch->title,
+	    .author = ch->author,
+	    .summary = c->it->summary,
+	    .content = c->it->content,
+	    .base = c->it->base};
 	*p->raw_tail = raw;
 	p->raw_tail = &raw->next;
 	p->n_raw++;
@@ -399,25 +298,54 @@ plan_one(struct planning *p, struct item_cand *c, struct err *e)
 	return OK;
 }
 
+/* The row that it becomes. */
+static void
+put_row(struct items_plan *to, const struct item_change *ch,
+    const struct doc_clean *clean)
+{
+	bool link = ch->link.p != NULL;
+
+	to->terms[to->n_changes] = (struct sql_item_terms_put_args){
+	    .uid = uuid_str(&ch->uid), .terms = clean->terms};
+	*(ch->known ? &to->changed[to->updated++]
+		    : &to->added[to->inserted++]) =
+	    (struct sql_item_insert_args){.uid = uuid_str(&ch->uid),
+		.feed = to->feed,
+		.published_at = ch->published_us,
+		.estimated = ch->estimated,
+		.now = to->now_us,
+		.content_hash = long_hash(ch->content_hash),
+		.state_hash = long_hash(ch->state_hash),
+		.link_hash =
+		    link ? short_hash(ch->link_hash) : (struct str){.p = NULL},
+		.same_as =
+		    link ? short_hash(ch->same_as) : (struct str){.p = NULL},
+		.guid = ch->guid,
+		.link = ch->link,
+		.title = ch->title,
+		.author = ch->author,
+		.categories = ch->categories,
+		.enclosures = ch->enclosures,
+		.summary = clean->summary,
+		.content = clean->content};
+}
+
 static int
 take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
 {
 	struct items_plan *to = p->p;
-	struct item_change *ch = &to->changes[to->n_changes];
+	struct item_change *ch = &p->changes[to->n_changes];
 	struct entry *en = &to->entries[to->n_changes];
 	int rc;
 
-	item_cleaned(ch, clean);
+	ch->excerpt = clean->excerpt;
 	rc = item_event(p->a, p->from, &p->feed, ch, en, e);
 	if (rc < 0)
 		return rc;
-	p->bytes += ch->summary.n + ch->content.n + ch->link.n + ch->terms.n +
-		    en->body.n;
+	p->bytes += clean->summary.n + clean->content.n + ch->link.n +
+		    clean->terms.n + en->body.n;
+	put_row(to, ch, clean);
 	to->n_entries = ++to->n_changes;
-	if (ch->id == 0)
-		to->inserted++;
-	else
-		to->updated++;
 	return OK;
 }
 
@@ -474,72 +402,58 @@ plan_parts(struct planning *p, struct err *e)
 	to->done = at;
 	to->more = at < p->doc->n_order;
 	if (rc == OK && !to->more)
-		rc = find_gone(p, e);
+		find_gone(p);
 	return rc;
 }
 
 static int
 read_feed(struct planning *p, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_item_feed(p->db, &rows, e, .feed = p->from->feed);
+	struct sql_item_feed_row row;
+	int rc = sql_item_feed_one(p->db, p->a, &row, e, .feed = p->from->feed);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc == 0)
-		rc = err_set(e, ERR_ABSENT, "there is no such feed");
-	if (rc > 0) {
-		p->p->version = rows_int(rows, 0);
-		p->feed.title = arena_dup(p->a, rows_str(rows, 1));
-		p->feed.private = rows_int(rows, 2) != 0;
-		rc = p->feed.title.p ? OK : no_memory(e);
-	}
-	rows_close(rows);
-	return rc;
-}
-
-/* Once for all plans of a document. */
-static int
-read_document(struct planning *p, struct err *e)
-{
-	struct item_doc *doc = NULL;
-	int rc = OK;
-
-	p->doc = p->from->doc;
-	if (!p->doc || p->doc->parsed != p->from->parsed) {
-		rc = item_doc_read(p->a, p->from->parsed, &doc, e);
-		p->doc = doc;
-	}
-	p->p->doc = p->doc;
-	return rc;
-}
-
-static int
-open_maps(struct planning *p, struct err *e)
-{
-	struct map **all[] = {&p->ids, &p->guids, &p->links, &p->hashes};
-	bool ok = true;
-
-	/* Of each article: one by its id, two by its link, two by its hash. */
-	for (size_t i = 0; i < COUNT_OF(all); i++) {
-		*all[i] = map_new(5 * p->from->parsed->n_items + 1);
-		ok = ok && *all[i];
-	}
-	p->p->changes =
-	    arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*p->p->changes));
-	p->p->entries =
-	    arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*p->p->entries));
-	return ok && p->p->changes && p->p->entries ? OK : no_memory(e);
+	if (rc <= 0)
+		return rc < 0 ? rc
+			      : err_set(e, ERR_ABSENT, "there is no such feed");
+	p->p->version = row.version;
+	p->feed = (struct item_feed){row.title, row.private != 0};
+	return OK;
 }
 
 static void
-close_maps(struct planning *p)
+begin_plan(struct planning *p)
+{
+	const struct items_from *from = p->from;
+	/* Of each article: one by its id, two by its link, two by its hash. */
+	size_t most = 5 * from->parsed->n_items + 1;
+	struct items_plan *to = p->p;
+
+	p->raw_tail = &p->raw.first;
+	p->ids = map_new(most);
+	p->guids = map_new(most);
+	p->links = map_new(most);
+	p->hashes = map_new(most);
+	p->changes = arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*p->changes));
+	to->entries = arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*to->entries));
+	to->added = arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*to->added));
+	to->changed = arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*to->changed));
+	to->terms = arena_array(p->a, ITEMS_PLAN_MAX, sizeof(*to->terms));
+	/* Once for all plans of a document. */
+	p->doc = from->doc && from->doc->parsed == from->parsed
+		     ? from->doc
+		     : item_doc_read(p->a, from->parsed);
+	to->doc = p->doc;
+}
+
+static void
+end_plan(struct planning *p)
 {
 	struct map *all[] = {p->ids, p->guids, p->links, p->hashes, p->tombs};
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
-		if (all[i])
-			map_free(all[i]);
+		map_free(all[i]);
+	free(p->tomb_list);
+	buf_done(&p->scratch);
 }
 
 int
@@ -552,23 +466,36 @@ items_plan(struct db *db, struct arena *a, const struct items_from *from,
 	    .from = from,
 	    .p = &plan,
 	    .scratch = BUF(ITEM_HASH_BUF)};
-	int rc = open_maps(&p, e);
-
-	p.raw_tail = &p.raw.first;
 	/* The version first: what changes behind it is seen at the write. */
-	if (rc == OK)
-		rc = read_feed(&p, e);
+	int rc = read_feed(&p, e);
+
 	if (rc == OK)
 		rc = read_tombs(&p, e);
-	if (rc == OK)
-		rc = read_document(&p, e);
+	begin_plan(&p);
 	if (rc == OK)
 		rc = plan_parts(&p, e);
-	if (rc == OK && db_engine(db) == STORE_POSTGRES)
-		rc = item_columns(a, &plan, e);
-	close_maps(&p);
-	buf_done(&p.scratch);
+	end_plan(&p);
 	if (rc == OK)
 		*ret = plan;
 	return rc;
+}
+
+int
+items_write(struct db *db, const struct items_plan *p, struct err *e)
+{
+	int64_t n;
+
+	if (p->n_changes == 0 && p->n_gone == 0)
+		return OK;
+	n = sql_item_version(db, e, .feed = p->feed, .version = p->version,
+	    .more = (int64_t)p->inserted, .now = p->now_us);
+	if (n == 0)
+		return err_set(e, ERR_CONFLICT,
+		    "somebody else changed the articles of this feed");
+	if (n < 0 || sql_item_insert(db, p->added, p->inserted, e) < 0 ||
+	    sql_item_update(db, p->changed, p->updated, e) < 0 ||
+	    sql_item_terms_put(db, p->terms, p->n_changes, e) < 0 ||
+	    sql_item_tomb_del(db, p->gone, p->n_gone, e) < 0)
+		return e->code;
+	return OK;
 }

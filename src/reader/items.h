@@ -41,9 +41,10 @@ struct caged;
 struct db;
 struct entry;
 struct feed;
-struct item_change;
-struct item_columns;
 struct item_doc;
+struct sql_item_insert_args;
+struct sql_item_terms_put_args;
+struct sql_item_tomb_del_args;
 
 struct items_from {
 	int64_t feed; /* feed.id */
@@ -66,11 +67,12 @@ struct items_plan {
 	bool more;             /* write this, then make a plan from `done` on */
 	struct entry *entries; /* events, for the append_job */
 	size_t n_entries;
-	struct item_change *changes; /* items.c's own, as is all below */
 	size_t n_changes;
-	struct str *gone; /* identities of tombstones that nobody shows */
+	/* as they are written: so many as inserted, updated, n_changes say */
+	struct sql_item_insert_args *added, *changed;
+	struct sql_item_terms_put_args *terms;
+	struct sql_item_tomb_del_args *gone; /* tombstones that nobody shows */
 	size_t n_gone;
-	const struct item_columns *columns; /* for PostgreSQL */
 };
 
 /* All of it is the arena's and lives until the job is done. */

@@ -15,34 +15,22 @@ struct reading {
 	struct buf scratch;
 };
 
-static int
-no_memory(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for the articles of a feed");
-}
-
-int
-item_hold(struct arena *a, struct map *m, struct str key, void *who,
-    struct item_holder **ret, struct err *e)
+void
+item_hold(struct arena *a, struct map *m, struct str key, void *who)
 {
 	struct item_holder *h = map_find(m, key);
 
 	if (!h) {
 		h = arena_alloc(a, sizeof(*h));
-		key = arena_dup(a, key); /* merge() may overwrite it */
-		if (!h || !key.p)
-			return no_memory(e);
 		h->who = who;
-		if (map_put(m, key, h, NULL, e) < 0)
-			return e->code;
+		map_set(m, arena_dup(a, key), h); /* merge() may overwrite it */
 	}
-	*ret = h;
-	return OK;
+	if (h->who != who)
+		h->several = true;
 }
 
-static int
-fill_cand(struct reading *p, struct item_cand *c, const struct feed_item *it,
-    struct err *e)
+static void
+fill_cand(struct reading *p, struct item_cand *c, const struct feed_item *it)
 {
 	c->it = it;
 	c->date = it->published_us != FEED_NO_DATE ? it->published_us
@@ -51,7 +39,7 @@ fill_cand(struct reading *p, struct item_cand *c, const struct feed_item *it,
 		c->link = it->link;
 		digest_short(it->link, c->link_hash);
 	}
-	return item_guid(p->a, it->id, &c->guid, e);
+	c->guid = item_guid(p->a, it->id);
 }
 
 bool
@@ -85,25 +73,16 @@ twin(struct reading *p, struct item_cand *c)
 	return l ? l->who : NULL;
 }
 
-static int
-enter(
-    struct reading *p, struct item_cand *c, struct item_cand *as, struct err *e)
+/* Two ids with one link: it is nobody's. */
+static void
+enter(struct reading *p, struct item_cand *c, struct item_cand *as)
 {
-	struct item_holder *h = NULL;
-	int rc = OK;
-
 	if (c->guid.p)
-		rc = map_put(p->guids, c->guid, as, NULL, e);
-	if (rc == OK && c->link.p)
-		rc = item_hold(
-		    p->a, p->links, short_hash(c->link_hash), as, &h, e);
-	/* Two ids with one link: it is nobody's. */
-	if (h && h->who != as)
-		h->several = true;
-	if (rc == OK && c->hashed && !c->guid.p)
-		rc = item_hold(
-		    p->a, p->hashes, long_hash(c->content_hash), as, &h, e);
-	return rc;
+		map_set(p->guids, c->guid, as);
+	if (c->link.p)
+		item_hold(p->a, p->links, short_hash(c->link_hash), as);
+	if (c->hashed && !c->guid.p)
+		item_hold(p->a, p->hashes, long_hash(c->content_hash), as);
 }
 
 static int64_t
@@ -149,35 +128,27 @@ oldest_first(const void *x, const void *y)
 	return a->pos > b->pos ? -1 : a->pos < b->pos;
 }
 
-static int
-read_items(struct reading *p, struct err *e)
+static void
+read_items(struct reading *p)
 {
 	const struct feed_item *it = p->doc->parsed->items;
 	struct item_cand *c, *as;
-	int rc = OK;
 
-	for (size_t i = 0; rc == OK && it && i < p->doc->n; i++) {
+	for (size_t i = 0; it && i < p->doc->n; i++, it = it->next) {
 		c = &p->doc->cands[i];
 		c->pos = i;
-		rc = fill_cand(p, c, it, e);
-		if (rc < 0)
-			break;
+		fill_cand(p, c, it);
 		as = twin(p, c);
-		rc = enter(p, c, as ? as : c, e);
+		enter(p, c, as ? as : c);
 		if (as)
 			merge(as, c);
-		it = it->next;
 	}
-	return rc;
 }
 
 static int
 by_text(const void *x, const void *y)
 {
-	const struct str *a = x, *b = y;
-	int rc = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
-
-	return rc ? rc : (a->n > b->n) - (a->n < b->n);
+	return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
 
 bool
@@ -208,9 +179,8 @@ sort_items(struct reading *p)
 	qsort(d->guids, d->n_guids, sizeof(struct str), by_text);
 }
 
-int
-item_doc_read(struct arena *a, const struct feed *parsed, struct item_doc **ret,
-    struct err *e)
+struct item_doc *
+item_doc_read(struct arena *a, const struct feed *parsed)
 {
 	size_t n = parsed->n_items;
 	struct item_doc *d = arena_alloc(a, sizeof(*d));
@@ -220,28 +190,17 @@ item_doc_read(struct arena *a, const struct feed *parsed, struct item_doc **ret,
 	    .links = map_new(n + 1),
 	    .hashes = map_new(n + 1),
 	    .scratch = BUF(ITEM_HASH_BUF)};
-	struct map *all[] = {p.guids, p.links, p.hashes};
-	int rc = OK;
 
-	if (d) {
-		d->parsed = parsed;
-		d->n = n;
-		d->cands = arena_array(a, n + 1, sizeof(*d->cands));
-		d->order = arena_array(a, n + 1, sizeof(struct item_cand *));
-		d->guids = arena_array(a, n + 1, sizeof(*d->guids));
-	}
-	if (!d || !d->cands || !d->order || !d->guids || !p.guids || !p.links ||
-	    !p.hashes)
-		rc = no_memory(e);
-	if (rc == OK)
-		rc = read_items(&p, e);
-	if (rc == OK) {
-		sort_items(&p);
-		*ret = d;
-	}
-	for (size_t i = 0; i < COUNT_OF(all); i++)
-		if (all[i])
-			map_free(all[i]);
+	*d = (struct item_doc){.parsed = parsed,
+	    .n = n,
+	    .cands = arena_array(a, n + 1, sizeof(*d->cands)),
+	    .order = arena_array(a, n + 1, sizeof(struct item_cand *)),
+	    .guids = arena_array(a, n + 1, sizeof(*d->guids))};
+	read_items(&p);
+	sort_items(&p);
+	map_free(p.guids);
+	map_free(p.links);
+	map_free(p.hashes);
 	buf_done(&p.scratch);
-	return rc;
+	return d;
 }

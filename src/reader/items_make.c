@@ -17,25 +17,23 @@
 /* Hashes are of parts with a byte between them that no text has. */
 #define SEPARATOR   '\0'
 
-int
-item_guid(struct arena *a, struct str id, struct str *ret, struct err *e)
+struct str
+item_guid(struct arena *a, struct str id)
 {
 	unsigned char digest[DIGEST_LEN];
 	struct buf b = BUF(128);
+	struct str kept;
 
-	*ret = (struct str){.p = NULL};
 	if (id.n == 0)
-		return OK;
-	if (id.n <= ITEM_GUID_MAX) {
-		*ret = id;
-		return OK;
-	}
+		return (struct str){.p = NULL};
+	if (id.n <= ITEM_GUID_MAX)
+		return id;
 	digest_sha256(id, digest);
 	buf_addz(&b, "sha256:");
-	buf_hex(&b, (struct str){(const char *)digest, DIGEST_LEN});
-	*ret = arena_dup(a, buf_str(&b));
+	buf_hex(&b, long_hash(digest));
+	kept = arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for an article");
+	return kept;
 }
 
 static void
@@ -108,8 +106,7 @@ item_identity(struct str guid, struct str link,
 		buf_add(&b, link);
 	} else {
 		part(&b, STR("hash"));
-		buf_add(
-		    &b, (struct str){(const char *)content_hash, DIGEST_LEN});
+		buf_add(&b, long_hash(content_hash));
 	}
 	digest_sha256(buf_str(&b), ret);
 	buf_done(&b);
@@ -124,16 +121,21 @@ item_date(int64_t date, const struct item_known *known, int64_t now_us,
 	    date <= now_us + US_PER_DAY)
 		return date;
 	/* What was first believed stays: articles must not wander. */
-	*ret_estimated = !known || known->estimated;
-	return known ? known->published_us : now_us;
+	*ret_estimated = !known || known->row.is_date_estimated;
+	return known ? known->row.published_at : now_us;
 }
 
+/* What was written, as the arena's; the buffer goes. */
 static int
 keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
 {
-	*ret = b->failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(b));
+	int rc =
+	    b->failed ? err_set(e, ERR_LIMIT, "an article is too large") : OK;
+
+	if (rc == OK)
+		*ret = arena_dup(a, buf_str(b));
 	buf_done(b);
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for an article");
+	return rc;
 }
 
 static void
@@ -165,14 +167,15 @@ make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
 	struct buf b = BUF(8 * MIB);
 	int rc = OK;
 
-	for (const struct feed_text *t = it->categories; t; t = t->next) {
-		buf_addc(&b, t == it->categories ? '[' : ',');
-		buf_json(&b, t->text);
-	}
-	buf_addc(&b, ']');
-	if (it->categories)
+	if (it->categories) {
+		for (const struct feed_text *t = it->categories; t;
+		     t = t->next) {
+			buf_addc(&b, t == it->categories ? '[' : ',');
+			buf_json(&b, t->text);
+		}
+		buf_addc(&b, ']');
 		rc = keep(a, &b, &ch->categories, e);
-	buf_clear(&b);
+	}
 	if (rc == OK && it->enclosures) {
 		list_enclosures(it, as_it_is, &b);
 		rc = keep(a, &b, &ch->enclosures, e);
@@ -180,11 +183,9 @@ make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
 	}
 	/* Few have an address with an @ in it at all. */
 	if (rc == OK && str_has(ch->enclosures, '@')) {
-		b = BUF(8 * MIB);
 		list_enclosures(it, secret_url_json, &b);
 		rc = keep(a, &b, &ch->told, e);
 	}
-	buf_done(&b);
 	return rc;
 }
 
@@ -200,8 +201,9 @@ item_make(struct arena *a, const struct items_from *from,
 {
 	const struct feed_item *it = c->it;
 	struct item_change ch = {
-	    .id = c->known ? c->known->id : 0,
-	    .uid = c->known ? c->known->uid : uuid_v7(from->now_us),
+	    .known = c->known != NULL,
+	    .uid =
+		c->known ? uuid_of(c->known->row.uid) : uuid_v7(from->now_us),
 	    .guid = c->guid,
 	    .link = c->link,
 	    .title = str_chars(it->title, ITEM_TITLE_MAX),
@@ -221,26 +223,6 @@ item_make(struct arena *a, const struct items_from *from,
 	if (rc == OK)
 		*ret = ch;
 	return rc;
-}
-
-void
-item_raw(const struct item_change *ch, const struct feed_item *it,
-    struct doc_article *ret)
-{
-	*ret = (struct doc_article){.title = ch->title,
-	    .author = ch->author,
-	    .summary = it->summary,
-	    .content = it->content,
-	    .base = it->base};
-}
-
-void
-item_cleaned(struct item_change *ch, const struct doc_clean *clean)
-{
-	ch->summary = clean->summary;
-	ch->content = clean->content;
-	ch->terms = clean->terms;
-	ch->excerpt = clean->excerpt;
 }
 
 /* The event ------------------------------------------------------------------- */
@@ -315,8 +297,8 @@ item_event(struct arena *a, const struct items_from *from,
 {
 	struct entry en = {.event_id = uuid_v7(from->now_us),
 	    .correlation = uuid_v7(from->now_us),
-	    .type = ch->id == 0 ? STR("feed.item.created")
-				: STR("feed.item.updated"),
+	    .type = !ch->known ? STR("feed.item.created")
+			       : STR("feed.item.updated"),
 	    .key = from->feed_uid,
 	    .unhashed = true,
 	    .has_rv = true,
@@ -346,11 +328,6 @@ item_event(struct arena *a, const struct items_from *from,
 	else
 		add_payload(from, feed->title, ch, &b);
 	buf_addc(&b, '}');
-	en.body =
-	    b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	if (!en.body.p)
-		return err_set(e, ERR_NOMEM, "no memory for an event");
 	*ret = en;
-	return OK;
+	return keep(a, &b, &ret->body, e);
 }

@@ -9,10 +9,8 @@
 #include "markup/limits.h"
 #include "reader/items.h"
 #include "seal/digest.h"
-#include "store/store.h"
+#include "sql.h"
 
-struct doc_article;
-struct doc_clean;
 struct feed_item;
 struct item_known;
 struct map;
@@ -35,14 +33,7 @@ struct item_cand {
 
 /* One that the store has. */
 struct item_known {
-	int64_t id;
-	struct uuid uid;
-	struct str guid; /* .p NULL: none */
-	bool has_link;
-	unsigned char link_hash[DIGEST_SHORT_LEN];
-	unsigned char content_hash[DIGEST_LEN], state_hash[DIGEST_LEN];
-	int64_t published_us;
-	bool estimated;
+	struct sql_item_known_guids_row row;
 	bool taken; /* by one of the document */
 };
 
@@ -64,7 +55,7 @@ struct item_holder {
 };
 
 struct item_change {
-	int64_t id; /* 0: new */
+	bool known; /* else new */
 	struct uuid uid;
 	int64_t published_us;
 	bool estimated;
@@ -72,19 +63,8 @@ struct item_change {
 	unsigned char link_hash[DIGEST_SHORT_LEN], same_as[DIGEST_SHORT_LEN];
 	struct str guid, link, title, author;
 	struct str categories, enclosures; /* JSON arrays */
-	struct str told; /* enclosures for the event: no credentials */
-	struct str summary, content; /* clean */
-	struct str terms;            /* for the search: doc/terms.h */
-	struct str excerpt;          /* plain text, for its event */
-};
-
-/* What PostgreSQL is given, by column: new ones, then changed ones. */
-struct item_columns {
-	size_t n_new, n_old;
-	int64_t *ids, *published, *estimated;
-	struct str *uids, *content_hashes, *state_hashes, *link_hashes, *sames;
-	struct str *guids, *links, *titles, *authors, *categories, *enclosures;
-	struct str *summaries, *contents, *terms;
+	struct str told;    /* enclosures for the event: no credentials */
+	struct str excerpt; /* plain text, for its event */
 };
 
 static inline struct str
@@ -100,20 +80,17 @@ long_hash(const unsigned char *h)
 }
 
 /* The document. It and what it points to are the arena's. */
-int item_doc_read(struct arena *a, const struct feed *parsed,
-    struct item_doc **ret, struct err *e) MUST_CHECK;
+struct item_doc *item_doc_read(struct arena *a, const struct feed *parsed);
 bool item_doc_has(const struct item_doc *d, struct str guid);
 /* Whether its hash says anything: titles alone are often the same. */
 bool item_tells(const struct item_cand *c);
-/* Who has `key`: the first that came. */
-int item_hold(struct arena *a, struct map *m, struct str key, void *who,
-    struct item_holder **ret, struct err *e) MUST_CHECK;
+/* `who` has `key`, unless somebody had it before. */
+void item_hold(struct arena *a, struct map *m, struct str key, void *who);
 
 /* Pure ---------------------------------------------------------------------- */
 
 /* An id as it is kept: itself, or its hash when it is long. .p NULL: none. */
-int item_guid(
-    struct arena *a, struct str id, struct str *ret, struct err *e) MUST_CHECK;
+struct str item_guid(struct arena *a, struct str id);
 /* The third step; `b` is scratch. */
 void item_content_hash(struct item_cand *c, struct buf *b);
 /* All that is shown, and by which list it is cleaned. */
@@ -127,23 +104,17 @@ void item_identity(struct str guid, struct str link,
 int64_t item_date(int64_t date, const struct item_known *known, int64_t now_us,
     bool *ret_estimated);
 
-/* What c becomes, but for its texts … */
+/* What c becomes, but for its texts, which are cleaned elsewhere. */
 int item_make(struct arena *a, const struct items_from *from,
     const struct item_cand *c, struct item_change *ret,
     struct err *e) MUST_CHECK;
-/* … which go to be cleaned as `ret`, and come back as `clean`. */
-void item_raw(const struct item_change *ch, const struct feed_item *it,
-    struct doc_article *ret);
-void item_cleaned(struct item_change *ch, const struct doc_clean *clean);
 /* What the store says of the feed. */
 struct item_feed {
 	struct str title;
-	bool private; /* events carry ids alone: subs.h */
+	bool private; /* events carry ids alone: feeds.h */
 };
 int item_event(struct arena *a, const struct items_from *from,
     const struct item_feed *feed, const struct item_change *ch,
     struct entry *ret, struct err *e) MUST_CHECK;
-int item_columns(
-    struct arena *a, struct items_plan *p, struct err *e) MUST_CHECK;
 
 #endif

@@ -12,10 +12,10 @@
 #include "event/envelope.h"
 #include "feed/feed.h"
 #include "feed/limits.h"
+#include "reader/feeds.h"
 #include "reader/items_priv.h"
 #include "reader/limits.h"
 #include "reader/same.h"
-#include "reader/subs.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 
@@ -291,8 +291,9 @@ static void
 test_4_2_dates(void **state)
 {
 	const int64_t now = NOW;
-	const struct item_known sure = {.published_us = 5},
-				guess = {.published_us = 7, .estimated = true};
+	const struct item_known sure = {.row = {.published_at = 5}},
+				guess = {.row = {.published_at = 7,
+					     .is_date_estimated = 1}};
 	const struct {
 		int64_t date;
 		const struct item_known *known;

@@ -2,70 +2,35 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "reader/limits.h"
 #include "sql.h"
 
-static const char *const FILTERS[] = {"all", "unread", "starred"};
-
-bool
-list_filter_find(struct str word, enum list_filter *ret)
+static struct str
+or_empty(struct str s)
 {
-	for (size_t i = 0; i < COUNT_OF(FILTERS); i++)
-		if (str_eq(word, str_of(FILTERS[i]))) {
-			*ret = (enum list_filter)i;
-			return true;
-		}
-	return false;
+	return s.p ? s : STR_EMPTY;
 }
 
-static void
-add_uid(struct buf *b, const char *name, struct str bytes)
-{
-	struct uuid u = {{0}};
-
-	if (bytes.n == sizeof(u.b))
-		memcpy(u.b, bytes.p, bytes.n);
-	buf_addc(b, '"');
-	buf_addz(b, name);
-	buf_addz(b, "\":\"");
-	uuid_add(b, u);
-	buf_addz(b, "\",");
-}
-
-static void
-add_text(struct buf *b, const char *name, struct str s)
-{
-	buf_addz(b, name);
-	buf_json(b, s.p ? s : STR_EMPTY);
-}
-
-static void
-add_bool(struct buf *b, const char *name, int64_t v)
-{
-	buf_addz(b, name);
-	buf_addz(b, v ? "true" : "false");
-}
-
-/* Up to its closing brace. The lists answer the same columns. */
+/* Up to its closing brace. */
 static void
 show_open(const struct sql_list_feed_row *r, struct buf *b)
 {
-	buf_addc(b, '{');
-	add_uid(b, "id", r->uid);
-	add_uid(b, "feed_id", r->feed);
-	add_text(b, "\"title\":", r->title);
-	add_text(b, ",\"link\":", r->link);
-	buf_addz(b, ",\"published_at\":\"");
-	time_add(b, r->published_at);
-	add_bool(b, "\",\"is_date_estimated\":", r->estimated);
-	add_bool(b, ",\"is_read\":", r->is_read);
-	add_bool(b, ",\"is_starred\":", r->is_starred);
-	buf_addz(b, ",\"hatebu_count\":");
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", uuid_of(r->uid));
+	put_uuid(b, "feed_id", uuid_of(r->feed));
+	put_text(b, "title", r->title);
+	put_text(b, "link", or_empty(r->link));
+	put_time(b, "published_at", r->published_at);
+	put_bool(b, "is_date_estimated", r->estimated);
+	put_bool(b, "is_read", r->is_read);
+	put_bool(b, "is_starred", r->is_starred);
 	if (r->hatebu_at_null)
-		buf_addz(b, "null");
+		put_null(b, "hatebu_count");
 	else
-		buf_int(b, r->hatebu);
+		put_int(b, "hatebu_count", r->hatebu);
 }
 
 static int
@@ -96,64 +61,50 @@ ask(struct db *db, const struct list_query *q, struct rows **ret, struct err *e)
 	    .most = most);
 }
 
-static int
-newest(struct db *db, int64_t *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_item_newest(db, &rows, e);
-
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		*ret = rows_int(rows, 0);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
 int
 list_show(
     struct db *db, const struct list_query *q, struct buf *b, struct err *e)
 {
 	enum item_order order = q->search.p ? ITEM_BY_ID : ITEM_BY_DATE;
+	struct sql_item_newest_row top = {0};
 	struct sql_list_feed_row row = {0};
-	struct item_place last = {0, 0}, top = {0, 0};
+	struct item_place last = {0, 0};
 	struct rows *rows = NULL;
 	char cursor[ITEM_CURSOR_LEN + 1];
-	int n = 0, rc = newest(db, &top.id, e);
+	int n = 0, rc = sql_item_newest_one(db, &top, e);
 
-	if (rc == OK)
+	if (rc >= 0)
 		rc = ask(db, q, &rows, e);
-	buf_addz(b, "{\"items\":[");
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+	put_open(b, NULL, '{');
+	put_open(b, "items", '[');
+	while (rc >= 0 && (rc = sql_list_feed_next(rows, &row, e)) > 0) {
 		if (++n > READER_PAGE)
 			continue;
-		sql_list_feed_get(rows, &row);
 		last = (struct item_place){row.published_at, row.id};
-		if (n > 1)
-			buf_addc(b, ',');
 		show_open(&row, b);
-		buf_addc(b, '}');
+		put_close(b, '}');
 	}
 	rows_close(rows);
-	buf_addc(b, ']');
+	put_close(b, ']');
 	if (n > READER_PAGE) {
 		item_cursor_format(order, last, cursor);
-		buf_fmt(b, ",\"next_cursor\":\"%s\"", cursor);
+		put_z(b, "next_cursor", cursor);
 	}
-	item_cursor_format(ITEM_BY_ID, top, cursor);
-	buf_fmt(b, ",\"has_more\":%s,\"as_of\":\"%s\"}",
-	    n > READER_PAGE ? "true" : "false", cursor);
+	item_cursor_format(ITEM_BY_ID, (struct item_place){0, top.id}, cursor);
+	put_bool(b, "has_more", n > READER_PAGE);
+	put_z(b, "as_of", cursor);
+	put_close(b, '}');
 	return rc;
 }
 
 static int
-absent(struct err *e)
+no_article(struct err *e)
 {
 	return err_set(e, ERR_ABSENT, "there is no such article of yours");
 }
 
 int
-item_show(
+list_item(
     struct db *db, int64_t user, struct uuid uid, struct buf *b, struct err *e)
 {
 	struct sql_list_feed_row head;
@@ -163,21 +114,20 @@ item_show(
 	    sql_item_get(db, &rows, e, .user = user, .uid = uuid_str(&uid));
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
+		rc = sql_item_get_next(rows, &r, e);
 	if (rc == 0)
-		rc = absent(e);
+		rc = no_article(e);
 	if (rc > 0) {
-		sql_list_feed_get(rows, &head);
-		sql_item_get_get(rows, &r);
+		sql_list_feed_get(rows, &head); /* its first columns */
 		show_open(&head, b);
-		add_text(b, ",\"content\":", r.content);
-		add_text(b, ",\"summary\":", r.summary);
-		add_text(b, ",\"author\":", r.author);
-		buf_addz(b, ",\"categories\":");
-		buf_add(b, r.categories.p ? r.categories : STR("[]"));
-		buf_addz(b, ",\"enclosures\":");
-		buf_add(b, r.enclosures.p ? r.enclosures : STR("[]"));
-		buf_addc(b, '}');
+		put_text(b, "content", or_empty(r.content));
+		put_text(b, "summary", or_empty(r.summary));
+		put_text(b, "author", or_empty(r.author));
+		put_raw(
+		    b, "categories", r.categories.p ? r.categories : STR("[]"));
+		put_raw(
+		    b, "enclosures", r.enclosures.p ? r.enclosures : STR("[]"));
+		put_close(b, '}');
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
@@ -185,54 +135,39 @@ item_show(
 
 /* What is done with them ----------------------------------------------------------- */
 
-static int
-show_state(struct db *db, int64_t user, struct uuid user_uid, struct uuid uid,
+int
+list_state(struct db *db, const struct list_state *s, int64_t now_us,
     struct buf *b, struct err *e)
 {
-	struct sql_state_get_row r = {0};
-	struct rows *rows = NULL;
-	int rc =
-	    sql_state_get(db, &rows, e, .user = user, .uid = uuid_str(&uid));
+	struct sql_state_get_row row;
+	int64_t n = sql_state_put(db, e, .user = s->user,
+	    .uid = uuid_str(&s->uid), .set_read = s->set_read,
+	    .is_read = s->is_read, .set_starred = s->set_starred,
+	    .is_starred = s->is_starred, .now = now_us);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_state_get_get(rows, &r);
-	rows_close(rows);
-	if (rc <= 0)
-		return rc < 0 ? rc : absent(e);
-	buf_addc(b, '{');
-	add_uid(b, "user_id", uuid_str(&user_uid));
-	add_uid(b, "item_id", uuid_str(&uid));
-	add_bool(b, "\"is_read\":", r.is_read);
-	add_bool(b, ",\"is_starred\":", r.is_starred);
-	buf_addz(b, ",\"updated_at\":\"");
-	time_add(b, r.updated_at);
-	buf_addz(b, "\"}");
+	if (n > 0)
+		n = sql_state_get_one(
+		    db, &row, e, .user = s->user, .uid = uuid_str(&s->uid));
+	if (n <= 0)
+		return n < 0 ? (int)n : no_article(e);
+	put_open(b, NULL, '{');
+	put_uuid(b, "user_id", s->user_uid);
+	put_uuid(b, "item_id", s->uid);
+	put_bool(b, "is_read", row.is_read);
+	put_bool(b, "is_starred", row.is_starred);
+	put_time(b, "updated_at", row.updated_at);
+	put_close(b, '}');
 	return OK;
-}
-
-int
-state_change(struct db *db, int64_t user, struct uuid user_uid, struct uuid uid,
-    const struct state_change *c, int64_t now_us, struct buf *b, struct err *e)
-{
-	int64_t n = sql_state_put(db, e, .user = user, .uid = uuid_str(&uid),
-	    .set_read = c->set_read, .is_read = c->is_read,
-	    .set_starred = c->set_starred, .is_starred = c->is_starred,
-	    .now = now_us);
-
-	if (n < 0)
-		return e->code;
-	return n == 0 ? absent(e) : show_state(db, user, user_uid, uid, b, e);
 }
 
 /* The one, or those with something unread. */
 static int
-feeds_to_read(struct db *db, const struct read_query *q, int64_t *ret,
+feeds_to_read(struct db *db, const struct list_read *q, int64_t *ret,
     size_t *ret_n, struct err *e)
 {
+	struct sql_read_feeds_row row;
 	struct rows *rows = NULL;
-	int rc = OK;
+	int rc;
 
 	*ret_n = 0;
 	if (q->feed) {
@@ -241,15 +176,15 @@ feeds_to_read(struct db *db, const struct read_query *q, int64_t *ret,
 	}
 	rc = sql_read_feeds(db, &rows, e, .user = q->user,
 	    .category = q->category ? &q->category : NULL);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
+	while (rc >= 0 && (rc = sql_read_feeds_next(rows, &row, e)) > 0)
 		if (*ret_n < READER_FEEDS_MAX)
-			ret[(*ret_n)++] = rows_int(rows, 0);
+			ret[(*ret_n)++] = row.feed;
 	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 int
-read_step(struct db *db, const struct read_query *q, int64_t *ret_marked,
+list_read_step(struct db *db, const struct list_read *q, int64_t *ret_marked,
     bool *ret_more, struct err *e)
 {
 	int64_t feeds[READER_FEEDS_MAX], left = READ_STEP;

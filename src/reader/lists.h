@@ -23,7 +23,6 @@ struct buf;
 struct db;
 
 enum list_filter { LIST_ALL, LIST_UNREAD, LIST_STARRED };
-bool list_filter_find(struct str word, enum list_filter *ret);
 
 struct list_query {
 	int64_t user;
@@ -40,18 +39,20 @@ struct list_query {
 int list_show(struct db *db, const struct list_query *q, struct buf *b,
     struct err *e) MUST_CHECK;
 /* One with all that there is to read. ERR_ABSENT. */
-int item_show(struct db *db, int64_t user, struct uuid uid, struct buf *b,
+int list_item(struct db *db, int64_t user, struct uuid uid, struct buf *b,
     struct err *e) MUST_CHECK;
 
-struct state_change {
+/* What one person does with an article. */
+struct list_state {
+	int64_t user;
+	struct uuid user_uid, uid; /* uid: the article's */
 	bool set_read, set_starred, is_read, is_starred;
 };
 /* In a transaction; {"user_id","item_id",…} as it then is. ERR_ABSENT. */
-int state_change(struct db *db, int64_t user, struct uuid user_uid,
-    struct uuid uid, const struct state_change *c, int64_t now_us,
+int list_state(struct db *db, const struct list_state *s, int64_t now_us,
     struct buf *b, struct err *e) MUST_CHECK;
 
-struct read_query {
+struct list_read {
 	int64_t user;
 	int64_t feed;     /* 0: all of … */
 	int64_t category; /* … this one; 0: all */
@@ -59,7 +60,7 @@ struct read_query {
 	int64_t now_us;
 };
 /* A step of READ_STEP rows, in a transaction. *ret_more: not the last. */
-int read_step(struct db *db, const struct read_query *q, int64_t *ret_marked,
-    bool *ret_more, struct err *e) MUST_CHECK;
+int list_read_step(struct db *db, const struct list_read *q,
+    int64_t *ret_marked, bool *ret_more, struct err *e) MUST_CHECK;
 
 #endif

@@ -3,7 +3,7 @@
  *
  * What a subscriber alone may know stands in the query of many feeds (GitHub's
  * ?token=, Patreon's ?auth=, ?key=), or before an @ in links of articles. A
- * feed of such an address is private from the start (subs.h); others are when a
+ * feed of such an address is private from the start (feeds.h); others are when a
  * person says so. What is secret in a path looks like any other path and is not
  * guessed at.
  *

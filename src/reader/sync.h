@@ -8,7 +8,8 @@
  * spelling. Ids are those of the tables: apps want numbers.
  *
  * LIFE. What reads runs on any thread with a read connection, what changes on
- * the commit thread inside a transaction. Results are the arena's.
+ * the commit thread inside a transaction: struct sync has either. Results are
+ * its arena's.
  *
  * INVARIANTS
  *   1. Every statement has the person in it: nobody sees or changes what
@@ -30,22 +31,39 @@ struct db;
 /* The category of feeds that have none: an app wants one for each. */
 #define SYNC_NO_CATEGORY 2147483647
 
+/* Who asks, of which connection. */
+struct sync {
+	struct db *db;
+	int64_t user;
+	struct arena *arena;
+};
+
 struct sync_feed {
 	int64_t id;
-	struct uuid uid, sub, category_uid;
+	struct uuid uid, sub;
 	struct str url, site, title;
 	int64_t category; /* SYNC_NO_CATEGORY: none, and category_title empty */
 	struct str category_title;
-	bool own_title, stopped, icon;
-	int64_t minutes, errors, unread, items;
+	bool stopped, icon;
+	int64_t errors, unread, items;
 	struct str error;
 	int64_t last_fetch_us, next_fetch_us, newest_us, created_us; /* 0: no */
+};
+
+struct sync_feeds {
+	struct sync_feed *v;
+	size_t n;
 };
 
 struct sync_category {
 	int64_t id;
 	struct uuid uid;
 	struct str title;
+};
+
+struct sync_categories {
+	struct sync_category *v;
+	size_t n;
 };
 
 enum sync_order { SYNC_ID_UP, SYNC_ID_DOWN, SYNC_DATE_UP, SYNC_DATE_DOWN };
@@ -68,6 +86,11 @@ struct sync_id {
 	int64_t id, created_us;
 };
 
+struct sync_ids {
+	struct sync_id *v;
+	size_t n;
+};
+
 struct sync_item {
 	int64_t id, feed;
 	struct uuid uid;
@@ -79,58 +102,62 @@ struct sync_item {
 	struct str html;                /* content, or the summary: clean */
 };
 
-int sync_feeds(struct db *db, int64_t user, struct arena *a,
-    struct sync_feed **ret, size_t *ret_n, struct err *e) MUST_CHECK;
-/* By its id: ERR_ABSENT when the person has no such feed. */
-int sync_feed(struct db *db, int64_t user, int64_t feed, struct arena *a,
-    struct sync_feed *ret, struct err *e) MUST_CHECK;
-int sync_categories(struct db *db, int64_t user, struct arena *a,
-    struct sync_category **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+struct sync_items {
+	struct sync_item *v;
+	size_t n;
+};
 
-int sync_ids(struct db *db, int64_t user, const struct sync_filter *f,
-    struct arena *a, struct sync_id **ret, size_t *ret_n,
+int sync_feeds(
+    const struct sync *s, struct sync_feeds *ret, struct err *e) MUST_CHECK;
+/* By its id: NULL or ERR_ABSENT when the person has no such feed. */
+const struct sync_feed *sync_feeds_find(
+    const struct sync_feeds *feeds, int64_t id);
+int sync_feed(const struct sync *s, int64_t id, struct sync_feed *ret,
     struct err *e) MUST_CHECK;
+int sync_categories(const struct sync *s, struct sync_categories *ret,
+    struct err *e) MUST_CHECK;
+/* ERR_ABSENT */
+int sync_category(const struct sync *s, int64_t id, struct sync_category *ret,
+    struct err *e) MUST_CHECK;
+
+int sync_ids(const struct sync *s, const struct sync_filter *f,
+    struct sync_ids *ret, struct err *e) MUST_CHECK;
 /* How many there are, whatever most and skip say. */
-int sync_count(struct db *db, int64_t user, const struct sync_filter *f,
-    struct arena *a, int64_t *ret, struct err *e) MUST_CHECK;
+int sync_count(const struct sync *s, const struct sync_filter *f, int64_t *ret,
+    struct err *e) MUST_CHECK;
 /* In the order of the ids; those that the person can't see are left out. */
-int sync_items(struct db *db, int64_t user, const struct sync_id *ids, size_t n,
-    struct arena *a, struct sync_item **ret, size_t *ret_n,
-    struct err *e) MUST_CHECK;
+int sync_items(const struct sync *s, const struct sync_ids *ids,
+    struct sync_items *ret, struct err *e) MUST_CHECK;
 /* sync_ids() and sync_items(). */
-int sync_page(struct db *db, int64_t user, const struct sync_filter *f,
-    struct arena *a, struct sync_item **ret, size_t *ret_n,
-    struct err *e) MUST_CHECK;
-int sync_newest(
-    struct db *db, int64_t user, int64_t *ret_id, struct err *e) MUST_CHECK;
+int sync_page(const struct sync *s, const struct sync_filter *f,
+    struct sync_items *ret, struct err *e) MUST_CHECK;
 /* Mime and data are empty when it has none; ERR_ABSENT without such a feed. */
-int sync_icon(struct db *db, int64_t user, int64_t feed, struct arena *a,
-    struct str *ret_mime, struct str *ret_data, struct err *e) MUST_CHECK;
+int sync_icon(const struct sync *s, int64_t feed, struct str *ret_mime,
+    struct str *ret_data, struct err *e) MUST_CHECK;
 
 /* Changing: on the commit thread. What is not the person's stays as it is. */
-int sync_set_read(struct db *db, int64_t user, const struct sync_id *ids,
-    size_t n, bool read, int64_t now_us, struct err *e) MUST_CHECK;
-int sync_set_starred(struct db *db, int64_t user, const struct sync_id *ids,
-    size_t n, bool starred, int64_t now_us, struct err *e) MUST_CHECK;
+int sync_set_read(const struct sync *s, const struct sync_ids *ids, bool read,
+    int64_t now_us, struct err *e) MUST_CHECK;
+int sync_set_starred(const struct sync *s, const struct sync_ids *ids,
+    bool starred, int64_t now_us, struct err *e) MUST_CHECK;
 /* ERR_ABSENT */
-int sync_turn_star(struct db *db, int64_t user, int64_t item, int64_t now_us,
+int sync_turn_star(const struct sync *s, int64_t item, int64_t now_us,
     struct err *e) MUST_CHECK;
 /*
  * Marking all read, in steps, so that nobody waits behind it: ids by any read
- * connection, then sync_set_read() of them, until n is 0. What comes in
+ * connection, then sync_set_read() of them, until there are none. What comes in
  * meanwhile is past before_us and stays unread.
  */
 struct sync_reading {
 	int64_t feed, category; /* 0: all */
 	int64_t before_us;      /* what came up to then */
 	int64_t after;          /* sync_reading_next()'s own: 0 at first */
-	size_t n;
-	struct sync_id ids[READ_STEP];
+	struct sync_ids ids;    /* at most READ_STEP */
 };
-int sync_reading_next(struct db *db, int64_t user, struct sync_reading *s,
-    struct arena *a, struct err *e) MUST_CHECK;
+int sync_reading_next(const struct sync *s, struct sync_reading *reading,
+    struct err *e) MUST_CHECK;
 /* To be fetched now, unless it was within a minute; feed 0: all. */
-int sync_fetch_soon(struct db *db, int64_t user, int64_t feed, int64_t now_us,
+int sync_fetch_soon(const struct sync *s, int64_t feed, int64_t now_us,
     struct err *e) MUST_CHECK;
 
 #endif

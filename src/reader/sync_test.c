@@ -9,8 +9,10 @@
 #include "doc/child.h"
 #include "feed/feed.h"
 #include "feed/limits.h"
+#include "reader/category.h"
+#include "reader/feeds.h"
 #include "reader/items.h"
-#include "reader/subs.h"
+#include "reader/subscription.h"
 #include "sql.h"
 #include "store/fixture_test.h"
 
@@ -123,27 +125,27 @@ fill(struct db *db, void *ctx, struct err *err)
 	return OK;
 }
 
+#define WHO(w, who) (&(struct sync){(w)->db, who, (w)->a})
+
 /* What one sees of all, by id. */
 static void
 learn(struct world *w, int64_t user, int feed)
 {
 	struct sync_filter f = SYNC_ALL;
-	struct sync_id *ids = NULL;
-	size_t n = 0;
+	struct sync_ids ids = {0};
 
 	f.feed = w->feeds[feed];
 	f.most = 10;
-	must(sync_ids(w->db, user, &f, w->a, &ids, &n, &e));
-	assert_true(n <= 3);
-	for (size_t i = 0; i < n; i++)
-		w->ids[feed][i] = ids[i].id;
+	must(sync_ids(WHO(w, user), &f, &ids, &e));
+	assert_true(ids.n <= 3);
+	for (size_t i = 0; i < ids.n; i++)
+		w->ids[feed][i] = ids.v[i].id;
 }
 
 static void
 world_open(struct world *w)
 {
-	struct sync_category *list = NULL;
-	size_t n = 0;
+	struct sync_categories list = {0};
 
 	*w = (struct world){.anna = 0};
 	fixture_open(&w->f, engine, NULL);
@@ -153,9 +155,9 @@ world_open(struct world *w)
 	must(db_tx(w->db, fill, w, &e));
 	for (int i = 0; i < 3; i++)
 		articles(w, i);
-	must(sync_categories(w->db, w->anna, w->a, &list, &n, &e));
-	assert_int_equal(n, 1);
-	w->category = list[0].id;
+	must(sync_categories(WHO(w, w->anna), &list, &e));
+	assert_int_equal(list.n, 1);
+	w->category = list.v[0].id;
 	learn(w, w->anna, 0);
 	learn(w, w->anna, 1);
 	learn(w, w->ben, 2);
@@ -173,18 +175,17 @@ world_close(struct world *w)
 static struct str
 titles(struct world *w, int64_t user, const struct sync_filter *f)
 {
-	struct sync_item *items = NULL;
+	struct sync_items items = {0};
 	struct str s = STR_EMPTY;
 	int64_t total = 0;
-	size_t n = 0;
 
-	must(sync_page(w->db, user, f, w->a, &items, &n, &e));
-	for (size_t i = 0; i < n; i++)
+	must(sync_page(WHO(w, user), f, &items, &e));
+	for (size_t i = 0; i < items.n; i++)
 		s = arena_fmt(w->a, "%.*s%s%.*s", STR_ARG(s), i ? " " : "",
-		    STR_ARG(items[i].title));
-	must(sync_count(w->db, user, f, w->a, &total, &e));
+		    STR_ARG(items.v[i].title));
+	must(sync_count(WHO(w, user), f, &total, &e));
 	if (f->skip == 0 && f->most >= 10)
-		assert_int_equal(total, n);
+		assert_int_equal(total, items.n);
 	return s;
 }
 
@@ -235,11 +236,11 @@ static void
 test_what_is_mine(void **state)
 {
 	struct sync_filter f = SYNC_ALL;
-	struct sync_feed *feeds = NULL, one;
-	struct sync_item *items = NULL;
+	struct sync_feeds feeds = {0};
+	struct sync_feed one;
+	struct sync_items items = {0};
 	struct sync_id theirs[2];
 	struct world w;
-	size_t n = 0;
 
 	(void)state;
 	world_open(&w);
@@ -247,20 +248,22 @@ test_what_is_mine(void **state)
 	f.feed = w.feeds[2];
 	assert_str(titles(&w, w.anna, &f), "");
 	assert_str(titles(&w, w.ben, &f), "Five");
-	must(sync_feeds(w.db, w.anna, w.a, &feeds, &n, &e));
-	assert_int_equal(n, 2);
-	assert_int_equal(feeds[0].unread, 3);
-	assert_int_equal(feeds[0].category, SYNC_NO_CATEGORY);
-	assert_int_equal(feeds[1].category, w.category);
+	must(sync_feeds(WHO(&w, w.anna), &feeds, &e));
+	assert_int_equal(feeds.n, 2);
+	assert_int_equal(feeds.v[0].unread, 3);
+	assert_int_equal(feeds.v[0].category, SYNC_NO_CATEGORY);
+	assert_int_equal(feeds.v[1].category, w.category);
 	assert_int_equal(
-	    sync_feed(w.db, w.anna, w.feeds[2], w.a, &one, &e), ERR_ABSENT);
+	    sync_feed(WHO(&w, w.anna), w.feeds[2], &one, &e), ERR_ABSENT);
 	theirs[0].id = w.ids[2][0];
 	theirs[1].id = w.ids[0][1];
-	must(sync_items(w.db, w.anna, theirs, 2, w.a, &items, &n, &e));
-	assert_int_equal(n, 1);
-	assert_str(items[0].title, "Two");
-	assert_int_equal(sync_items(w.db, w.anna, theirs, SYNC_IDS_MAX + 1, w.a,
-			     &items, &n, &e),
+	must(sync_items(
+	    WHO(&w, w.anna), &(struct sync_ids){theirs, 2}, &items, &e));
+	assert_int_equal(items.n, 1);
+	assert_str(items.v[0].title, "Two");
+	assert_int_equal(
+	    sync_items(WHO(&w, w.anna),
+		&(struct sync_ids){theirs, SYNC_IDS_MAX + 1}, &items, &e),
 	    ERR_LIMIT);
 	world_close(&w);
 }
@@ -276,18 +279,20 @@ do_act(struct db *db, void *ctx, struct err *err)
 {
 	const struct act *c = ctx;
 	struct world *w = c->w;
-	struct sync_id ids[] = {
+	struct sync_id v[] = {
 	    {.id = w->ids[0][0]}, {.id = w->ids[2][0]}, {.id = 999999}};
+	struct sync_ids ids = {v, COUNT_OF(v)};
+	struct sync anna = {db, w->anna, w->a};
 
 	if (c->what == 0)
-		return sync_set_read(db, w->anna, ids, 3, true, NOW, err);
+		return sync_set_read(&anna, &ids, true, NOW, err);
 	if (c->what == 1)
-		return sync_set_read(db, w->anna, ids, 3, false, NOW, err);
+		return sync_set_read(&anna, &ids, false, NOW, err);
 	if (c->what == 2)
-		return sync_set_starred(db, w->anna, ids, 3, true, NOW, err);
+		return sync_set_starred(&anna, &ids, true, NOW, err);
 	if (c->what == 3)
-		return sync_turn_star(db, w->anna, w->ids[0][0], NOW, err);
-	return sync_turn_star(db, w->anna, w->ids[2][0], NOW, err);
+		return sync_turn_star(&anna, w->ids[0][0], NOW, err);
+	return sync_turn_star(&anna, w->ids[2][0], NOW, err);
 }
 
 static void
@@ -353,15 +358,14 @@ test_reading(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct sync_reading *s = arena_alloc(w.a, sizeof(*s));
 
-		assert_non_null(s);
 		s->feed = rows[i].feed < 0 ? 0 : w.feeds[rows[i].feed];
 		s->category = rows[i].category ? w.category : 0;
 		s->before_us = rows[i].before_us;
-		must(sync_reading_next(w.db, w.anna, s, w.a, &e));
-		if (s->n != rows[i].n)
-			fail_msg("row %zu: %zu", i, s->n);
-		must(sync_reading_next(w.db, w.anna, s, w.a, &e));
-		assert_int_equal(s->n, 0);
+		must(sync_reading_next(WHO(&w, w.anna), s, &e));
+		if (s->ids.n != rows[i].n)
+			fail_msg("row %zu: %zu", i, s->ids.n);
+		must(sync_reading_next(WHO(&w, w.anna), s, &e));
+		assert_int_equal(s->ids.n, 0);
 	}
 	world_close(&w);
 }

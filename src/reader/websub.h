@@ -14,7 +14,7 @@
  *
  * Nothing rests on it: the feed is fetched all the same, only every 12 h while
  * a hub that has sent something before holds its lease. A hub that verified and
- * never sent anything changes nothing. The rows are in feed_hub; hub.c asks
+ * never sent anything changes nothing. The rows are in feed_hub; fetch/fetcher_hub.c asks
  * (one server each: taking a row moves its next_at on), api/people/websub.c is called.
  *
  * Here is what is pure: no clock, no state, any thread.

@@ -39,15 +39,16 @@
 #include "feed/feed.h"
 #include "feed/limits.h"
 #include "markup/sanitize.h"
+#include "reader/feeds.h"
 #include "reader/items.h"
 #include "reader/items_priv.h"
 #include "reader/limits.h"
-#include "reader/subs.h"
 #include "seal/digest.h"
 #include "sql.h"
 #include "store/limits.h"
 #include "store/pgparam.h"
 #include "store/store.h"
+#include "store/store_driver.h"
 #include "store/store_val.h"
 
 #define PARTS_MAX 64
@@ -319,21 +320,20 @@ bind_bytes(sqlite3_stmt *st, int at, const void *p, size_t n)
 }
 
 static void
-lite_item(
-    sqlite3_stmt *st, const struct items_plan *x, const struct item_change *c)
+lite_item(sqlite3_stmt *st, const struct sql_item_insert_args *r)
 {
-	const struct str texts[] = {c->guid, c->link, c->title, c->author,
-	    c->categories, c->enclosures, c->summary, c->content};
+	const struct str texts[] = {r->guid, r->link, r->title, r->author,
+	    r->categories, r->enclosures, r->summary, r->content};
 
-	bind_bytes(st, 1, c->uid.b, sizeof(c->uid.b));
-	(void)sqlite3_bind_int64(st, 2, x->feed);
-	(void)sqlite3_bind_int64(st, 3, c->published_us);
-	(void)sqlite3_bind_int64(st, 4, c->estimated);
-	(void)sqlite3_bind_int64(st, 5, x->now_us);
-	bind_bytes(st, 6, c->content_hash, DIGEST_LEN);
-	bind_bytes(st, 7, c->state_hash, DIGEST_LEN);
-	bind_bytes(st, 8, c->link_hash, DIGEST_SHORT_LEN);
-	bind_bytes(st, 9, c->same_as, DIGEST_SHORT_LEN);
+	bind_bytes(st, 1, r->uid.p, r->uid.n);
+	(void)sqlite3_bind_int64(st, 2, r->feed);
+	(void)sqlite3_bind_int64(st, 3, r->published_at);
+	(void)sqlite3_bind_int64(st, 4, r->estimated);
+	(void)sqlite3_bind_int64(st, 5, r->now);
+	bind_bytes(st, 6, r->content_hash.p, r->content_hash.n);
+	bind_bytes(st, 7, r->state_hash.p, r->state_hash.n);
+	bind_bytes(st, 8, r->link_hash.p, r->link_hash.n);
+	bind_bytes(st, 9, r->same_as.p, r->same_as.n);
 	for (int i = 0; i < (int)COUNT_OF(texts); i++)
 		bind_text(st, 10 + i, texts[i]);
 }
@@ -384,11 +384,11 @@ bare_sqlite(const struct place *p, const struct items_plan *v, size_t parts)
 
 		put(h, begin);
 		for (size_t i = 0; i < x->n_changes; i++, n++) {
-			lite_item(items, x, &x->changes[i]);
+			lite_item(items, &x->added[i]);
 			put(h, items);
 			(void)sqlite3_bind_int64(
 			    terms, 1, sqlite3_last_insert_rowid(h));
-			bind_text(terms, 2, x->changes[i].terms);
+			bind_text(terms, 2, x->terms[i].terms);
 			put(h, terms);
 			lite_entry(
 			    log, (int64_t)n + 1, x->now_us, &x->entries[i]);
@@ -526,27 +526,65 @@ whole(int64_t i)
 	return (struct val){.type = VAL_INT, .i = i};
 }
 
+/* The member at `at` of each row. */
+static struct val
+column(struct arena *a, const void *rows, size_t size, size_t n, size_t at,
+    enum val_type type)
+{
+	int64_t *iv = arena_array(a, n, sizeof(*iv));
+	struct str *sv = arena_array(a, n, sizeof(*sv));
+
+	for (size_t i = 0; i < n; i++)
+		if (type == VAL_INTS)
+			memcpy(&iv[i], (const char *)rows + i * size + at,
+			    sizeof(*iv));
+		else
+			memcpy(&sv[i], (const char *)rows + i * size + at,
+			    sizeof(*sv));
+	return type == VAL_INTS ? ints(iv, n)
+				: (struct val){.type = type, .sv = sv, .n = n};
+}
+
+enum { ITEM_ARGS = 17 };
+
+struct item_columns {
+	struct val items[ITEM_ARGS], terms[2];
+};
+
+/* What is to be written, an array for each argument. */
+static struct item_columns
+item_columns(struct arena *a, const struct items_plan *x)
+{
+	struct item_columns c;
+	size_t at = 0;
+
+	for (int i = 0; i < ITEM_ARGS; i++) {
+		enum val_type t =
+		    store_arg_type(STORE_POSTGRES, STMT_ITEM_INSERT, i);
+
+		c.items[i] =
+		    column(a, x->added, sizeof(*x->added), x->inserted, at, t);
+		at += t == VAL_INTS ? sizeof(int64_t) : sizeof(struct str);
+	}
+	c.terms[0] =
+	    column(a, x->terms, sizeof(*x->terms), x->n_changes, 0, VAL_BYTESS);
+	c.terms[1] = column(a, x->terms, sizeof(*x->terms), x->n_changes,
+	    sizeof(struct str), VAL_TEXTS);
+	return c;
+}
+
 static void
 pg_part(PGconn *pg, struct pgparam *p, const struct items_plan *x,
-    const struct log_columns *l)
+    const struct item_columns *c, const struct log_columns *l)
 {
-	const struct item_columns *c = x->columns;
 	size_t n = x->n_changes;
-	struct val items[] = {whole(x->feed), whole(x->now_us),
-	    bytes(c->uids, n), ints(c->published, n), ints(c->estimated, n),
-	    bytes(c->content_hashes, n), bytes(c->state_hashes, n),
-	    bytes(c->link_hashes, n), bytes(c->sames, n), texts(c->guids, n),
-	    texts(c->links, n), texts(c->titles, n), texts(c->authors, n),
-	    texts(c->categories, n), texts(c->enclosures, n),
-	    texts(c->summaries, n), texts(c->contents, n)};
-	struct val terms[] = {bytes(c->uids, n), texts(c->terms, n)};
 	struct val log[] = {bytes(l->tenants, n), bytes(l->ids, n),
 	    ints(l->h, n), bytes(l->hashes, n), texts(l->types, n),
 	    texts(l->keys, n), bytes(l->bodies, n), whole(x->now_us)};
 
 	pg_do(pg, "BEGIN");
-	PQclear(pg_run(pg, p, "items", items, COUNT_OF(items)));
-	PQclear(pg_run(pg, p, "terms", terms, COUNT_OF(terms)));
+	PQclear(pg_run(pg, p, "items", c->items, ITEM_ARGS));
+	PQclear(pg_run(pg, p, "terms", c->terms, COUNT_OF(c->terms)));
 	PQclear(pg_run(pg, p, "log", log, COUNT_OF(log)));
 	pg_do(pg, "COMMIT");
 }
@@ -554,26 +592,32 @@ pg_part(PGconn *pg, struct pgparam *p, const struct items_plan *x,
 static void
 bare_postgres(struct place *p, const struct items_plan *v, size_t parts)
 {
-	const struct stmt_info *items = &STMTS[STMT_ITEM_INSERT_MANY];
 	static const enum val_type TERMS_ARGS[] = {VAL_BYTESS, VAL_TEXTS};
+	enum val_type types[ITEM_ARGS];
+	struct item_columns items[PARTS_MAX];
 	struct log_columns logs[PARTS_MAX];
 	struct pgparam params = {.arrays = BUF(STORE_ARRAYS_MAX)};
 	PGconn *pg = pg_open(p->o.url);
 	struct lap lap;
 	size_t n = 0;
 
-	pg_prepare(pg, "items", items->postgres, items->args, items->n_args);
+	for (int i = 0; i < ITEM_ARGS; i++)
+		types[i] = store_arg_type(STORE_POSTGRES, STMT_ITEM_INSERT, i);
+	pg_prepare(
+	    pg, "items", STMTS[STMT_ITEM_INSERT].postgres, types, ITEM_ARGS);
 	pg_prepare(pg, "terms",
 	    "INSERT INTO item_terms (item_id, terms) SELECT i.id,"
 	    " u.terms::tsvector FROM unnest($1::bytea[], $2::text[]) AS u (uid,"
 	    " terms) JOIN feed_item i ON i.uid = u.uid",
 	    TERMS_ARGS, 2);
 	pg_prepare(pg, "log", PG_LOG, PG_LOG_ARGS, COUNT_OF(PG_LOG_ARGS));
-	for (size_t k = 0; k < parts; k++)
+	for (size_t k = 0; k < parts; k++) {
 		logs[k] = log_columns(p->a, &v[k]);
+		items[k] = item_columns(p->a, &v[k]);
+	}
 	lap = ready();
 	for (size_t k = 0; k < parts; k++) {
-		pg_part(pg, &params, &v[k], &logs[k]);
+		pg_part(pg, &params, &v[k], &items[k], &logs[k]);
 		n += v[k].n_changes;
 	}
 	tell(since(lap), n, 0, 0);

@@ -1,8 +1,7 @@
 #include "account/auth.h"
 #include "account/tokens.h"
 #include "api/api.h"
-#include "api/apps/app_read.h"
-#include "api/apps/apps.h"
+#include "api/apps/app.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -22,111 +21,97 @@
 
 struct fever {
 	struct req *r;
-	struct db *db;
+	struct buf *b;
+	struct sync who;
 	struct form form;
-	struct sync_feed *feeds;
-	size_t n_feeds;
+	struct sync_feeds feeds;
 };
 
 /* ---- reading ---- */
 
-static void
-add_text(struct buf *b, const char *name, struct str s)
-{
-	buf_fmt(b, ",\"%s\":", name);
-	buf_json(b, s);
-}
-
 /* Which feeds are in which group. Feeds without one are in none. */
 static void
-add_feeds_groups(struct fever *x, const struct sync_category *c, size_t n)
+put_feeds_groups(struct fever *x, const struct sync_categories *c)
 {
-	struct buf *b = &x->r->out;
-
-	buf_addz(b, ",\"feeds_groups\":[");
-	for (size_t i = 0; i < n; i++) {
+	put_open(x->b, "feeds_groups", '[');
+	for (size_t i = 0; i < c->n; i++) {
 		size_t shown = 0;
 
-		buf_fmt(b, "%s{\"group_id\":%lld,\"feed_ids\":\"", i ? "," : "",
-		    (long long)c[i].id);
-		for (size_t k = 0; k < x->n_feeds; k++)
-			if (x->feeds[k].category == c[i].id)
-				buf_fmt(b, "%s%lld", shown++ ? "," : "",
-				    (long long)x->feeds[k].id);
-		buf_addz(b, "\"}");
+		put_open(x->b, NULL, '{');
+		put_int(x->b, "group_id", c->v[i].id);
+		put_name(x->b, "feed_ids");
+		buf_addc(x->b, '"');
+		for (size_t k = 0; k < x->feeds.n; k++)
+			if (x->feeds.v[k].category == c->v[i].id)
+				buf_fmt(x->b, "%s%lld", shown++ ? "," : "",
+				    (long long)x->feeds.v[k].id);
+		buf_addc(x->b, '"');
+		put_close(x->b, '}');
 	}
-	buf_addc(b, ']');
+	put_close(x->b, ']');
 }
 
 static int
-add_groups(struct fever *x, struct err *e)
+put_groups(struct fever *x, struct err *e)
 {
-	struct buf *b = &x->r->out;
-	struct sync_category *c = NULL;
-	size_t n = 0;
-	int rc = sync_categories(x->db, x->r->who.user, x->r->arena, &c, &n, e);
+	struct sync_categories c = {0};
+	int rc = sync_categories(&x->who, &c, e);
 
 	if (rc < 0)
 		return rc;
 	if (form_has(&x->form, "groups")) {
-		buf_addz(b, ",\"groups\":[");
-		for (size_t i = 0; i < n; i++) {
-			buf_fmt(b, "%s{\"id\":%lld", i ? "," : "",
-			    (long long)c[i].id);
-			add_text(b, "title", c[i].title);
-			buf_addc(b, '}');
+		put_open(x->b, "groups", '[');
+		for (size_t i = 0; i < c.n; i++) {
+			put_open(x->b, NULL, '{');
+			put_int(x->b, "id", c.v[i].id);
+			put_text(x->b, "title", c.v[i].title);
+			put_close(x->b, '}');
 		}
-		buf_addc(b, ']');
+		put_close(x->b, ']');
 	}
-	add_feeds_groups(x, c, n);
+	put_feeds_groups(x, &c);
 	return OK;
 }
 
 static void
-add_feeds(struct fever *x)
+put_feeds(struct fever *x)
 {
-	struct buf *b = &x->r->out;
+	put_open(x->b, "feeds", '[');
+	for (size_t i = 0; i < x->feeds.n; i++) {
+		const struct sync_feed *f = &x->feeds.v[i];
 
-	buf_addz(b, ",\"feeds\":[");
-	for (size_t i = 0; i < x->n_feeds; i++) {
-		const struct sync_feed *f = &x->feeds[i];
-
-		buf_fmt(b, "%s{\"id\":%lld,\"favicon_id\":%lld", i ? "," : "",
-		    (long long)f->id, f->icon ? (long long)f->id : 0);
-		add_text(b, "title", f->title);
-		add_text(b, "url", f->url);
-		add_text(b, "site_url", f->site.n > 0 ? f->site : f->url);
-		buf_fmt(b, ",\"is_spark\":0,\"last_updated_on_time\":%lld}",
-		    (long long)(f->newest_us / US_PER_S));
+		put_open(x->b, NULL, '{');
+		put_int(x->b, "id", f->id);
+		put_int(x->b, "favicon_id", f->icon ? f->id : 0);
+		put_text(x->b, "title", f->title);
+		put_text(x->b, "url", f->url);
+		put_text(x->b, "site_url", f->site.n > 0 ? f->site : f->url);
+		put_int(x->b, "is_spark", 0);
+		put_int(x->b, "last_updated_on_time", f->newest_us / US_PER_S);
+		put_close(x->b, '}');
 	}
-	buf_addc(b, ']');
+	put_close(x->b, ']');
 }
 
 static int
-add_favicons(struct fever *x, struct err *e)
+put_favicons(struct fever *x, struct err *e)
 {
-	struct buf *b = &x->r->out;
-	size_t shown = 0;
+	int rc = OK;
 
-	buf_addz(b, ",\"favicons\":[");
-	for (size_t i = 0; i < x->n_feeds; i++) {
+	put_open(x->b, "favicons", '[');
+	for (size_t i = 0; rc == OK && i < x->feeds.n; i++) {
 		struct str mime = STR_EMPTY, data = STR_EMPTY;
-		int rc;
 
-		if (!x->feeds[i].icon)
+		if (!x->feeds.v[i].icon)
 			continue;
-		rc = sync_icon(x->db, x->r->who.user, x->feeds[i].id,
-		    x->r->arena, &mime, &data, e);
-		if (rc < 0)
-			return rc;
-		buf_fmt(b, "%s{\"id\":%lld,\"data\":\"%.*s;base64,",
-		    shown++ ? "," : "", (long long)x->feeds[i].id,
-		    STR_ARG(mime));
-		base64_add(b, data);
-		buf_addz(b, "\"}");
+		rc = sync_icon(&x->who, x->feeds.v[i].id, &mime, &data, e);
+		put_open(x->b, NULL, '{');
+		put_int(x->b, "id", x->feeds.v[i].id);
+		app_put_icon(x->b, mime, data);
+		put_close(x->b, '}');
 	}
-	buf_addc(b, ']');
-	return OK;
+	put_close(x->b, ']');
+	return rc;
 }
 
 /* "3,1,2", at most a page; what is no number is left out. */
@@ -142,83 +127,77 @@ with_ids(struct str list, struct sync_id ids[PAGE])
 }
 
 static void
-add_item(struct buf *b, const struct sync_item *it)
+put_item(struct buf *b, const struct sync_item *it)
 {
-	buf_fmt(b, "{\"id\":%lld,\"feed_id\":%lld", (long long)it->id,
-	    (long long)it->feed);
-	add_text(b, "title", it->title);
-	add_text(b, "author", it->author);
-	add_text(b, "html", it->html);
-	add_text(b, "url", it->link);
-	buf_fmt(b, ",\"is_saved\":%d,\"is_read\":%d,\"created_on_time\":%lld}",
-	    it->starred, it->read, (long long)(it->published_us / US_PER_S));
+	put_open(b, NULL, '{');
+	put_int(b, "id", it->id);
+	put_int(b, "feed_id", it->feed);
+	put_text(b, "title", it->title);
+	put_text(b, "author", it->author);
+	put_text(b, "html", it->html);
+	put_text(b, "url", it->link);
+	put_int(b, "is_saved", it->starred);
+	put_int(b, "is_read", it->read);
+	put_int(b, "created_on_time", it->published_us / US_PER_S);
+	put_close(b, '}');
 }
 
 static int
-add_items(struct fever *x, struct err *e)
+put_items(struct fever *x, struct err *e)
 {
-	struct sync_filter f = SYNC_ALL;
-	struct arena *a = x->r->arena;
+	static const struct app_number NUMBERS[] = {
+	    {"since_id", offsetof(struct sync_filter, after_id)},
+	    {"max_id", offsetof(struct sync_filter, before_id)},
+	    {NULL},
+	};
+	struct sync_filter f = SYNC_ALL, all = SYNC_ALL;
 	struct sync_id wanted[PAGE] = {{0}};
-	struct sync_item *items = NULL;
-	int64_t user = x->r->who.user, total = 0;
-	size_t n = 0;
-	int rc =
-	    form_int(&x->form, "since_id", 0, INT64_MAX, 0, &f.after_id, e);
+	struct sync_items items = {0};
+	int64_t total = 0;
+	int rc = app_numbers(&x->form, NUMBERS, &f, e);
 
 	f.most = PAGE;
-	f.order = SYNC_ID_UP;
-	if (rc == OK && form_has(&x->form, "max_id")) {
-		f.order = SYNC_ID_DOWN;
-		rc = form_int(
-		    &x->form, "max_id", 0, INT64_MAX, 0, &f.before_id, e);
-	}
+	f.order = form_has(&x->form, "max_id") ? SYNC_ID_DOWN : SYNC_ID_UP;
 	if (rc == OK && form_has(&x->form, "with_ids"))
-		rc = sync_items(x->db, user, wanted,
-		    with_ids(form_get(&x->form, "with_ids"), wanted), a, &items,
-		    &n, e);
+		rc = sync_items(&x->who,
+		    &(struct sync_ids){wanted,
+			with_ids(form_get(&x->form, "with_ids"), wanted)},
+		    &items, e);
 	else if (rc == OK)
-		rc = sync_page(x->db, user, &f, a, &items, &n, e);
-	f = SYNC_ALL;
+		rc = sync_page(&x->who, &f, &items, e);
 	if (rc == OK)
-		rc = sync_count(x->db, user, &f, a, &total, e);
-	if (rc < 0)
-		return rc;
-	buf_fmt(
-	    &x->r->out, ",\"total_items\":%lld,\"items\":[", (long long)total);
-	for (size_t i = 0; i < n; i++) {
-		if (i)
-			buf_addc(&x->r->out, ',');
-		add_item(&x->r->out, &items[i]);
-	}
-	buf_addc(&x->r->out, ']');
-	return OK;
+		rc = sync_count(&x->who, &all, &total, e);
+	put_int(x->b, "total_items", total);
+	put_open(x->b, "items", '[');
+	for (size_t i = 0; i < items.n; i++)
+		put_item(x->b, &items.v[i]);
+	put_close(x->b, ']');
+	return rc;
 }
 
 /* All ids of a kind, newest first, a page of the store at a time. */
 static int
-add_ids(struct fever *x, const char *name, struct sync_filter f, struct err *e)
+put_ids(struct fever *x, const char *name, struct sync_filter f, struct err *e)
 {
-	struct buf *b = &x->r->out;
-	size_t n = SYNC_IDS_MAX, all = 0;
+	struct sync_ids ids = {.n = SYNC_IDS_MAX};
+	size_t all = 0;
 
-	buf_fmt(b, ",\"%s\":\"", name);
+	put_name(x->b, name);
+	buf_addc(x->b, '"');
 	f.order = SYNC_ID_DOWN;
 	f.most = SYNC_IDS_MAX;
-	while (n == SYNC_IDS_MAX && all < SYNC_IDS_ALL) {
-		struct sync_id *ids = NULL;
-		int rc = sync_ids(
-		    x->db, x->r->who.user, &f, x->r->arena, &ids, &n, e);
+	while (ids.n == SYNC_IDS_MAX && all < SYNC_IDS_ALL) {
+		int rc = sync_ids(&x->who, &f, &ids, e);
 
 		if (rc < 0)
 			return rc;
-		for (size_t i = 0; i < n; i++) {
-			buf_addz(b, all++ ? "," : "");
-			buf_int(b, ids[i].id);
-			f.before_id = ids[i].id;
+		for (size_t i = 0; i < ids.n; i++) {
+			buf_addz(x->b, all++ ? "," : "");
+			buf_int(x->b, ids.v[i].id);
+			f.before_id = ids.v[i].id;
 		}
 	}
-	buf_addc(b, '"');
+	buf_addc(x->b, '"');
 	return OK;
 }
 
@@ -229,16 +208,17 @@ mark_item(struct fever *x, struct err *e)
 {
 	struct str as = form_get(&x->form, "as");
 	struct sync_id one = {0, 0};
-	int64_t now_us = clock_now_us(), user = x->r->who.user;
+	struct sync_ids ids = {&one, 1};
+	int64_t now_us = clock_now_us();
 	bool read = str_eq(as, STR("read")), saved = str_eq(as, STR("saved"));
 	int rc = form_int(&x->form, "id", -1, INT64_MAX, 0, &one.id, e);
 
 	if (rc < 0)
 		return rc;
 	if (read || str_eq(as, STR("unread")))
-		return sync_set_read(x->db, user, &one, 1, read, now_us, e);
+		return sync_set_read(&x->who, &ids, read, now_us, e);
 	if (saved || str_eq(as, STR("unsaved")))
-		return sync_set_starred(x->db, user, &one, 1, saved, now_us, e);
+		return sync_set_starred(&x->who, &ids, saved, now_us, e);
 	return err_set(
 	    e, ERR_INVALID, "as must be read, unread, saved or unsaved");
 }
@@ -265,42 +245,41 @@ answer_all(struct fever *x, struct err *e)
 	unread.read = 0;
 	saved.starred = 1;
 	if (form_has(&x->form, "feeds")) {
-		add_feeds(x);
+		put_feeds(x);
 		groups = true;
 	}
 	if (groups)
-		rc = add_groups(x, e);
+		rc = put_groups(x, e);
 	if (rc == OK && form_has(&x->form, "favicons"))
-		rc = add_favicons(x, e);
+		rc = put_favicons(x, e);
 	if (rc == OK && form_has(&x->form, "items"))
-		rc = add_items(x, e);
+		rc = put_items(x, e);
 	if (form_has(&x->form, "links"))
-		buf_addz(&x->r->out, ",\"links\":[]");
+		put_raw(x->b, "links", STR("[]"));
 	if (rc == OK && form_has(&x->form, "unread_item_ids"))
-		rc = add_ids(x, "unread_item_ids", unread, e);
+		rc = put_ids(x, "unread_item_ids", unread, e);
 	if (rc == OK && form_has(&x->form, "saved_item_ids"))
-		rc = add_ids(x, "saved_item_ids", saved, e);
+		rc = put_ids(x, "saved_item_ids", saved, e);
 	return rc;
 }
 
 /* On a read thread, or when it marks an item on the commit thread. */
 static int
-answer(struct req *r, struct db *db, struct err *e)
+fever_answer(struct req *r, struct db *db, struct err *e)
 {
-	struct fever x = {.r = r, .db = db};
+	struct fever x = {.r = r, .b = &r->out, .who = app_sync(r, db)};
 	int64_t last = 0;
 	int rc = form_read(r, &x.form, e);
 
 	if (rc == OK && str_eq(form_get(&x.form, "mark"), STR("item")))
 		rc = mark_item(&x, e);
 	if (rc == OK)
-		rc = sync_feeds(
-		    db, r->who.user, r->arena, &x.feeds, &x.n_feeds, e);
+		rc = sync_feeds(&x.who, &x.feeds, e);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < x.n_feeds; i++)
-		if (x.feeds[i].last_fetch_us > last)
-			last = x.feeds[i].last_fetch_us;
+	for (size_t i = 0; i < x.feeds.n; i++)
+		if (x.feeds.v[i].last_fetch_us > last)
+			last = x.feeds.v[i].last_fetch_us;
 	buf_clear(&r->out);
 	buf_fmt(&r->out, BEGIN "1,\"last_refreshed_on_time\":%lld",
 	    (long long)(last / US_PER_S));
@@ -317,8 +296,7 @@ mark_all(struct req *r, const struct form *f, struct err *e)
 	struct str what = form_get(f, "mark");
 	int64_t id = 0, before_s = 0;
 	bool feed = str_eq(what, STR("feed"));
-	int rc = a ? form_int(f, "id", -1, INT64_MAX, 0, &id, e)
-		   : err_set(e, ERR_NOMEM, "no room for the ids");
+	int rc = form_int(f, "id", -1, INT64_MAX, 0, &id, e);
 
 	if (rc == OK)
 		rc = form_int(
@@ -332,17 +310,17 @@ mark_all(struct req *r, const struct form *f, struct err *e)
 		return err_set(e, ERR_INVALID, "as must be read");
 	/* Group 0 is all; -1 are its "sparks", of which there are none. */
 	if (id < 0 || (feed && id == 0))
-		return api_read(r, answer, e);
+		return api_read(r, fever_answer, e);
 	a->what.feed = feed ? id : 0;
 	a->what.category = feed ? 0 : id;
 	a->what.before_us =
 	    before_s ? (before_s + 1) * US_PER_S - 1 : clock_now_us();
-	a->finish = answer;
+	a->finish = fever_answer;
 	return app_read_all(r, a, e);
 }
 
 static int
-begin(struct req *r, struct err *e)
+fever_begin(struct req *r, struct err *e)
 {
 	struct form f;
 	int rc = form_read(r, &f, e);
@@ -351,9 +329,9 @@ begin(struct req *r, struct err *e)
 		return rc;
 	r->then = NULL;
 	if (!form_has(&f, "mark"))
-		return api_read(r, answer, e);
+		return api_read(r, fever_answer, e);
 	if (str_eq(form_get(&f, "mark"), STR("item")))
-		return api_write(r, answer, e);
+		return api_write(r, fever_answer, e);
 	return mark_all(r, &f, e);
 }
 
@@ -362,7 +340,7 @@ placed(struct req *r, struct err *e)
 {
 	int rc = auth_checked(r, e);
 
-	return rc < 0 ? refused(r, rc) : begin(r, e);
+	return rc < 0 ? refused(r, rc) : fever_begin(r, e);
 }
 
 int
@@ -388,5 +366,5 @@ api_fever(struct req *r, struct db *db, struct err *e)
 	rc = auth_fever(api->auth, r, (struct str){key, sizeof(key)}, e);
 	if (rc == REQ_WAIT)
 		return rc;
-	return rc < 0 ? refused(r, rc) : begin(r, e);
+	return rc < 0 ? refused(r, rc) : fever_begin(r, e);
 }

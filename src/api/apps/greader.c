@@ -2,7 +2,6 @@
 
 #include "account/auth.h"
 #include "api/api.h"
-#include "api/apps/apps.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -11,26 +10,26 @@
 
 /* ---- names ---- */
 
-struct gr_stream
-gr_stream(struct str s)
+struct greader_stream
+greader_stream(struct str s)
 {
 	static const struct {
 		struct str name;
-		enum gr_kind kind;
+		enum greader_kind kind;
 	} states[] = {{STR("reading-list"), GR_ALL}, {STR("read"), GR_READ},
 	    {STR("starred"), GR_STARRED}, {STR("kept-unread"), GR_KEPT}};
-	struct gr_stream g = {GR_NONE, STR_EMPTY};
+	struct greader_stream g = {GR_NONE, STR_EMPTY};
 	struct str kind;
 
 	if (str_starts(s, STR("feed/")))
-		return (struct gr_stream){GR_FEED, str_from(s, 5)};
+		return (struct greader_stream){GR_FEED, str_from(s, 5)};
 	if (!str_starts(s, STR("user/")))
 		return g;
 	s = str_from(s, 5);
 	(void)str_cut(&s, '/'); /* - or whoever it is: it is the caller */
 	kind = str_cut(&s, '/');
 	if (str_eq(kind, STR("label")) && s.n > 0)
-		return (struct gr_stream){GR_NAMED, s};
+		return (struct greader_stream){GR_NAMED, s};
 	if (!str_eq(kind, STR("state")) ||
 	    !str_eq(str_cut(&s, '/'), STR("com.google")))
 		return g;
@@ -64,7 +63,7 @@ hex(struct str s, int64_t *ret)
 }
 
 bool
-gr_item_id(struct str s, int64_t *ret)
+greader_item_id(struct str s, int64_t *ret)
 {
 	if (str_starts(s, STR(GR_ITEM)))
 		return hex(str_from(s, STR(GR_ITEM).n), ret);
@@ -75,61 +74,56 @@ gr_item_id(struct str s, int64_t *ret)
 }
 
 int
-gr_world(struct req *r, struct db *db, struct gr_world *ret, struct err *e)
+greader_ids(
+    const struct form *f, struct arena *a, struct sync_ids *ret, struct err *e)
 {
-	int rc = sync_feeds(
-	    db, r->who.user, r->arena, &ret->feeds, &ret->n_feeds, e);
+	size_t at = 0;
+	struct str s;
 
-	return rc < 0 ? rc
-		      : sync_categories(db, r->who.user, r->arena,
-			    &ret->categories, &ret->n_categories, e);
+	*ret = (struct sync_ids){arena_array(a, f->n + 1, sizeof(*ret->v)), 0};
+	while (form_each(f, "i", &at, &s))
+		if (!greader_item_id(s, &ret->v[ret->n++].id))
+			return err_set(e, ERR_INVALID, "i is no article's id");
+	return OK;
+}
+
+int
+greader_world(
+    struct req *r, struct db *db, struct greader_world *ret, struct err *e)
+{
+	struct sync who = app_sync(r, db);
+	int rc = sync_feeds(&who, &ret->feeds, e);
+
+	return rc < 0 ? rc : sync_categories(&who, &ret->categories, e);
 }
 
 const struct sync_feed *
-gr_feed(const struct gr_world *w, struct str rest)
+greader_feed(const struct greader_world *w, struct str rest)
 {
 	int64_t id = 0;
-	bool number = str_int(rest, &id);
 
-	for (size_t i = 0; i < w->n_feeds; i++)
-		if (number ? w->feeds[i].id == id
-			   : str_eq(w->feeds[i].url, rest))
-			return &w->feeds[i];
-	return NULL;
-}
-
-const struct sync_feed *
-gr_world_feed(const struct gr_world *w, int64_t id)
-{
-	for (size_t i = 0; i < w->n_feeds; i++)
-		if (w->feeds[i].id == id)
-			return &w->feeds[i];
+	if (str_int(rest, &id))
+		return sync_feeds_find(&w->feeds, id);
+	for (size_t i = 0; i < w->feeds.n; i++)
+		if (str_eq(w->feeds.v[i].url, rest))
+			return &w->feeds.v[i];
 	return NULL;
 }
 
 const struct sync_category *
-gr_category(const struct gr_world *w, struct str name)
+greader_category(const struct greader_world *w, struct str name)
 {
-	for (size_t i = 0; i < w->n_categories; i++)
-		if (str_eq(w->categories[i].title, name))
-			return &w->categories[i];
+	for (size_t i = 0; i < w->categories.n; i++)
+		if (str_eq(w->categories.v[i].title, name))
+			return &w->categories.v[i];
 	return NULL;
 }
 
 /* ---- who ---- */
 
-int
-gr_ok(struct req *r)
-{
-	buf_clear(&r->out);
-	r->content_type = "text/plain; charset=utf-8";
-	buf_addz(&r->out, "OK");
-	return OK;
-}
-
 /* On the http thread, where the headers are. */
 void
-gr_token(struct req *r, char ret[41])
+greader_token(struct req *r, char ret[41])
 {
 	struct str with = str_trim(req_header(r, "Authorization"));
 	struct str seed = arena_fmt(
@@ -137,33 +131,29 @@ gr_token(struct req *r, char ret[41])
 	unsigned char sum[DIGEST_LEN];
 	struct buf text = BUF(64);
 
-	digest_sha256(seed.p ? seed : with, sum);
-	if (seed.p)
-		digest_wipe((void *)(uintptr_t)seed.p, seed.n);
+	digest_sha256(seed, sum);
+	digest_wipe((void *)(uintptr_t)seed.p, seed.n);
 	buf_hex(&text, (struct str){(const char *)sum, 20});
-	memset(ret, 0, 41);
-	if (!text.failed)
-		memcpy(ret, text.p, 40);
+	memcpy(ret, text.p, 40);
+	ret[40] = '\0';
 	buf_done(&text);
 }
 
 int
-gr_form(struct req *r, struct form **ret, struct err *e)
+greader_form(struct req *r, struct form **ret, struct err *e)
 {
 	struct form *f = arena_alloc(r->arena, sizeof(*f));
 	char want[41];
 	struct str got;
 	int rc;
 
-	if (!f)
-		return err_set(e, ERR_NOMEM, "no room for the form");
 	if (req_header(r, "Authorization").n == 0)
 		return err_set(e, ERR_UNKNOWN, "log in by ClientLogin first");
 	rc = form_read(r, f, e);
 	if (rc < 0)
 		return rc;
 	got = str_trim(form_get(f, "T"));
-	gr_token(r, want);
+	greader_token(r, want);
 	if (got.n > 0 && (got.n != 40 || !digest_eq(got.p, want, 40))) {
 		req_add_header(r, "X-Reader-Google-Bad-Token", "true");
 		return err_set(
@@ -174,10 +164,10 @@ gr_form(struct req *r, struct form **ret, struct err *e)
 }
 
 int
-gr_post(struct req *r, handler_fn write, struct err *e)
+greader_post(struct req *r, handler_fn write, struct err *e)
 {
 	struct form *f = NULL;
-	int rc = gr_form(r, &f, e);
+	int rc = greader_form(r, &f, e);
 
 	if (rc < 0)
 		return rc;
@@ -191,30 +181,26 @@ api_gr_token(struct req *r, struct db *db, struct err *e)
 	char text[41];
 
 	(void)db, (void)e;
-	gr_token(r, text);
-	buf_clear(&r->out);
-	r->content_type = "text/plain; charset=utf-8";
-	buf_addz(&r->out, text); /* apps send it back with all that is there */
-	return OK;
+	greader_token(r, text);
+	/* Apps send it back with all that is there. */
+	return app_text(r, text);
 }
 
 /* Whoever is here has shown an app password: it is what the app goes on with. */
 static int
 logged_in(struct req *r, const struct form *f)
 {
+	bool json = str_eq(form_get(f, "output"), STR("json"));
 	struct str word = str_trim(form_get(f, "Passwd"));
 
 	buf_clear(&r->out);
 	req_add_header(r, "Cache-Control", "no-store");
-	if (str_eq(form_get(f, "output"), STR("json"))) {
-		buf_fmt(&r->out,
-		    "{\"SID\":\"%.*s\",\"LSID\":\"%.*s\",\"Auth\":\"%.*s\"}",
-		    STR_ARG(word), STR_ARG(word), STR_ARG(word));
-		return OK;
-	}
-	r->content_type = "text/plain; charset=utf-8";
-	buf_fmt(&r->out, "SID=%.*s\nLSID=%.*s\nAuth=%.*s\n", STR_ARG(word),
-	    STR_ARG(word), STR_ARG(word));
+	if (!json)
+		r->content_type = "text/plain; charset=utf-8";
+	buf_fmt(&r->out,
+	    json ? "{\"SID\":\"%.*s\",\"LSID\":\"%.*s\",\"Auth\":\"%.*s\"}"
+		 : "SID=%.*s\nLSID=%.*s\nAuth=%.*s\n",
+	    STR_ARG(word), STR_ARG(word), STR_ARG(word));
 	return OK;
 }
 
@@ -224,11 +210,8 @@ refused(struct req *r, int rc)
 {
 	if (rc != ERR_UNKNOWN)
 		return rc;
-	buf_clear(&r->out);
-	r->content_type = "text/plain; charset=utf-8";
 	r->status = 401;
-	buf_addz(&r->out, "Error=BadAuthentication\n");
-	return OK;
+	return app_text(r, "Error=BadAuthentication\n");
 }
 
 static int
@@ -264,12 +247,13 @@ api_gr_login(struct req *r, struct db *db, struct err *e)
 int
 api_gr_user(struct req *r, struct db *db, struct err *e)
 {
+	struct buf *b = &r->out;
+
 	(void)db, (void)e;
-	buf_clear(&r->out);
-	buf_fmt(&r->out,
-	    "{\"userId\":\"%lld\",\"userName\":", (long long)r->who.user);
-	buf_json(&r->out, str_of(r->who.name));
-	buf_fmt(&r->out,
+	buf_clear(b);
+	buf_fmt(b, "{\"userId\":\"%lld\"", (long long)r->who.user);
+	put_z(b, "userName", r->who.name);
+	buf_fmt(b,
 	    ",\"userProfileId\":\"%lld\",\"userEmail\":\"\","
 	    "\"isBloggerUser\":false,\"signupTimeSec\":0,"
 	    "\"isMultiLoginEnabled\":false}",
@@ -279,51 +263,59 @@ api_gr_user(struct req *r, struct db *db, struct err *e)
 
 /* ---- lists ---- */
 
-static void
-add_label(struct buf *b, struct str title)
+void
+greader_put_feed(struct buf *b, const char *name, int64_t id)
+{
+	put_name(b, name);
+	buf_fmt(b, "\"feed/%lld\"", (long long)id);
+}
+
+void
+greader_put_label(struct buf *b, const char *name, struct str title)
 {
 	struct buf id = BUF(4 * READER_CATEGORY_NAME + 64);
 
 	buf_addz(&id, GR_LABEL);
 	buf_add(&id, title);
-	buf_json(b, id.failed ? STR_EMPTY : buf_str(&id));
+	put_text(b, name, id.failed ? STR_EMPTY : buf_str(&id));
 	buf_done(&id);
+}
+
+static void
+put_sub(struct buf *b, const struct sync_feed *f)
+{
+	put_open(b, NULL, '{');
+	greader_put_feed(b, "id", f->id);
+	put_text(b, "title", f->title);
+	put_open(b, "categories", '[');
+	if (f->category_title.n > 0) {
+		put_open(b, NULL, '{');
+		greader_put_label(b, "id", f->category_title);
+		put_text(b, "label", f->category_title);
+		put_close(b, '}');
+	}
+	put_close(b, ']');
+	buf_fmt(b, ",\"sortid\":\"%08llX\",\"firstitemmsec\":\"%lld\"",
+	    (unsigned long long)f->id, (long long)(f->created_us / US_PER_MS));
+	put_text(b, "url", f->url);
+	put_text(b, "htmlUrl", f->site.n > 0 ? f->site : f->url);
+	put_text(b, "iconUrl", STR_EMPTY);
+	put_close(b, '}');
 }
 
 int
 api_gr_subs(struct req *r, struct db *db, struct err *e)
 {
-	struct gr_world w = {0};
+	struct greader_world w = {0};
 	struct buf *b = &r->out;
-	int rc = gr_world(r, db, &w, e);
+	int rc = greader_world(r, db, &w, e);
 
 	if (rc < 0)
 		return rc;
 	buf_clear(b);
 	buf_addz(b, "{\"subscriptions\":[");
-	for (size_t i = 0; i < w.n_feeds; i++) {
-		const struct sync_feed *f = &w.feeds[i];
-
-		buf_fmt(b, "%s{\"id\":\"feed/%lld\",\"title\":", i ? "," : "",
-		    (long long)f->id);
-		buf_json(b, f->title);
-		buf_addz(b, ",\"categories\":[");
-		if (f->category_title.n > 0) {
-			buf_addz(b, "{\"id\":");
-			add_label(b, f->category_title);
-			buf_addz(b, ",\"label\":");
-			buf_json(b, f->category_title);
-			buf_addc(b, '}');
-		}
-		buf_fmt(b, "],\"sortid\":\"%08llX\",\"firstitemmsec\":\"%lld\"",
-		    (unsigned long long)f->id,
-		    (long long)(f->created_us / US_PER_MS));
-		buf_addz(b, ",\"url\":");
-		buf_json(b, f->url);
-		buf_addz(b, ",\"htmlUrl\":");
-		buf_json(b, f->site.n > 0 ? f->site : f->url);
-		buf_addz(b, ",\"iconUrl\":\"\"}");
-	}
+	for (size_t i = 0; i < w.feeds.n; i++)
+		put_sub(b, &w.feeds.v[i]);
 	buf_addz(b, "]}");
 	return OK;
 }
@@ -331,68 +323,68 @@ api_gr_subs(struct req *r, struct db *db, struct err *e)
 int
 api_gr_tags(struct req *r, struct db *db, struct err *e)
 {
-	struct gr_world w = {0};
+	struct greader_world w = {0};
 	struct buf *b = &r->out;
-	int rc = gr_world(r, db, &w, e);
+	int rc = greader_world(r, db, &w, e);
 
 	if (rc < 0)
 		return rc;
 	buf_clear(b);
 	buf_addz(b, "{\"tags\":[{\"id\":\"" GR_STATE "starred\"}");
-	for (size_t i = 0; i < w.n_categories; i++) {
-		buf_addz(b, ",{\"id\":");
-		add_label(b, w.categories[i].title);
-		buf_addz(b, ",\"type\":\"folder\"}");
+	for (size_t i = 0; i < w.categories.n; i++) {
+		put_open(b, NULL, '{');
+		greader_put_label(b, "id", w.categories.v[i].title);
+		put_z(b, "type", "folder");
+		put_close(b, '}');
 	}
 	buf_addz(b, "]}");
 	return OK;
 }
 
+/* How many are unread in the feeds of a category, or of all with 0. */
 static void
-add_count(struct buf *b, int64_t count, int64_t newest_us)
+put_count(struct buf *b, const struct greader_world *w, int64_t category)
 {
+	int64_t n = 0, last = 0;
+
+	for (size_t i = 0; i < w->feeds.n; i++) {
+		const struct sync_feed *f = &w->feeds.v[i];
+
+		if (category && f->category != category)
+			continue;
+		n += f->unread;
+		last = f->newest_us > last ? f->newest_us : last;
+	}
 	buf_fmt(b, ",\"count\":%lld,\"newestItemTimestampUsec\":\"%lld\"}",
-	    (long long)count, (long long)newest_us);
+	    (long long)n, (long long)last);
 }
 
 int
 api_gr_unread(struct req *r, struct db *db, struct err *e)
 {
-	struct gr_world w = {0};
+	struct greader_world w = {0};
 	struct buf *b = &r->out;
-	int64_t all = 0, newest = 0;
-	int rc = gr_world(r, db, &w, e);
+	int rc = greader_world(r, db, &w, e);
 
 	if (rc < 0)
 		return rc;
 	buf_clear(b);
 	buf_fmt(b, "{\"max\":%d,\"unreadcounts\":[", SYNC_PAGE_MAX);
-	for (size_t i = 0; i < w.n_feeds; i++) {
-		const struct sync_feed *f = &w.feeds[i];
+	for (size_t i = 0; i < w.feeds.n; i++) {
+		struct greader_world one = {.feeds = {&w.feeds.v[i], 1}};
 
-		buf_fmt(b, "{\"id\":\"feed/%lld\"", (long long)f->id);
-		add_count(b, f->unread, f->newest_us);
-		buf_addc(b, ',');
-		all += f->unread;
-		newest = f->newest_us > newest ? f->newest_us : newest;
+		put_open(b, NULL, '{');
+		greader_put_feed(b, "id", w.feeds.v[i].id);
+		put_count(b, &one, 0);
 	}
-	for (size_t k = 0; k < w.n_categories; k++) {
-		int64_t n = 0, last = 0;
-
-		for (size_t i = 0; i < w.n_feeds; i++)
-			if (w.feeds[i].category == w.categories[k].id) {
-				n += w.feeds[i].unread;
-				last = w.feeds[i].newest_us > last
-					   ? w.feeds[i].newest_us
-					   : last;
-			}
-		buf_addz(b, "{\"id\":");
-		add_label(b, w.categories[k].title);
-		add_count(b, n, last);
-		buf_addc(b, ',');
+	for (size_t i = 0; i < w.categories.n; i++) {
+		put_open(b, NULL, '{');
+		greader_put_label(b, "id", w.categories.v[i].title);
+		put_count(b, &w, w.categories.v[i].id);
 	}
-	buf_addz(b, "{\"id\":\"" GR_STATE "reading-list\"");
-	add_count(b, all, newest);
+	put_open(b, NULL, '{');
+	put_z(b, "id", GR_STATE "reading-list");
+	put_count(b, &w, 0);
 	buf_addz(b, "]}");
 	return OK;
 }

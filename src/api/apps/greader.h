@@ -18,6 +18,7 @@
 #ifndef API_APPS_GREADER_H
 #define API_APPS_GREADER_H
 
+#include "api/apps/app.h"
 #include "http/server/query.h"
 #include "http/server/req.h"
 #include "reader/sync.h"
@@ -27,7 +28,7 @@
 #define GR_ITEM  "tag:google.com,2005:reader/item/"
 
 /* A stream, as far as its text says it. */
-enum gr_kind {
+enum greader_kind {
 	GR_NONE,
 	GR_FEED,
 	GR_NAMED,
@@ -37,45 +38,48 @@ enum gr_kind {
 	GR_KEPT
 };
 
-struct gr_stream {
-	enum gr_kind kind;
+struct greader_stream {
+	enum greader_kind kind;
 	struct str rest; /* of a feed its number or URL, of a label its name */
 };
 
-struct gr_stream gr_stream(struct str text);
-bool gr_item_id(struct str text, int64_t *ret);
+struct greader_stream greader_stream(struct str text);
+bool greader_item_id(struct str text, int64_t *ret);
 
 /* What the person has: feeds with their categories, and categories. */
-struct gr_world {
-	struct sync_feed *feeds;
-	struct sync_category *categories;
-	size_t n_feeds, n_categories;
+struct greader_world {
+	struct sync_feeds feeds;
+	struct sync_categories categories;
 };
-int gr_world(struct req *r, struct db *db, struct gr_world *ret,
+int greader_world(struct req *r, struct db *db, struct greader_world *ret,
     struct err *e) MUST_CHECK;
 /* NULL when there is none. */
-const struct sync_feed *gr_feed(const struct gr_world *w, struct str rest);
-const struct sync_category *gr_category(
-    const struct gr_world *w, struct str name);
-
-const struct sync_feed *gr_world_feed(const struct gr_world *w, int64_t id);
+const struct sync_feed *greader_feed(
+    const struct greader_world *w, struct str rest);
+const struct sync_category *greader_category(
+    const struct greader_world *w, struct str name);
 
 /* A page of the stream that the path, or s, names. */
-struct gr_page {
-	struct gr_world w;
+struct greader_page {
+	struct greader_world w;
 	struct str stream, title;
-	struct sync_item *items;
-	size_t n;
+	struct sync_items items;
 	int64_t next; /* the continuation; 0: that was all */
 };
-int gr_page(struct req *r, struct db *db, struct gr_page *ret,
+int greader_page(struct req *r, struct db *db, struct greader_page *ret,
     struct err *e) MUST_CHECK;
 
+/* The ids of articles that it has as i; ERR_INVALID. */
+int greader_ids(const struct form *f, struct arena *a, struct sync_ids *ret,
+    struct err *e) MUST_CHECK;
+/* "id": that of a feed or a label. */
+void greader_put_feed(struct buf *b, const char *name, int64_t id);
+void greader_put_label(struct buf *b, const char *name, struct str title);
+
 /* A POST's parameters, once its T is seen to be right. On the http thread. */
-int gr_form(struct req *r, struct form **ret, struct err *e) MUST_CHECK;
+int greader_form(struct req *r, struct form **ret, struct err *e) MUST_CHECK;
 /* The same, then `write` on the commit thread with them in r->ctx. */
-int gr_post(struct req *r, handler_fn write, struct err *e) MUST_CHECK;
-void gr_token(struct req *r, char ret[41]);
-int gr_ok(struct req *r); /* answers OK, as text */
+int greader_post(struct req *r, handler_fn write, struct err *e) MUST_CHECK;
+void greader_token(struct req *r, char ret[41]);
 
 #endif

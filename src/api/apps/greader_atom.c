@@ -1,5 +1,4 @@
 #include "api/api.h"
-#include "api/apps/apps.h"
 #include "api/apps/greader.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -18,7 +17,7 @@ add_element(struct buf *b, const char *name, struct str s)
 }
 
 static void
-add_time(struct buf *b, const char *name, int64_t us)
+add_date(struct buf *b, const char *name, int64_t us)
 {
 	buf_fmt(b, "<%s>", name);
 	time_add(b, us);
@@ -35,9 +34,10 @@ add_state(struct buf *b, const char *state)
 }
 
 static void
-add_entry(struct buf *b, const struct gr_world *w, const struct sync_item *it)
+add_entry(
+    struct buf *b, const struct greader_world *w, const struct sync_item *it)
 {
-	const struct sync_feed *f = gr_world_feed(w, it->feed);
+	const struct sync_feed *f = sync_feeds_find(&w->feeds, it->feed);
 
 	buf_fmt(b,
 	    "<entry gr:crawl-timestamp-msec=\"%lld\">\n<id>" GR_ITEM
@@ -51,8 +51,8 @@ add_entry(struct buf *b, const struct gr_world *w, const struct sync_item *it)
 	buf_addz(b, "<title type=\"text\">");
 	xml_write_text(b, it->title);
 	buf_addz(b, "</title>\n");
-	add_time(b, "published", it->published_us);
-	add_time(b, "updated", it->updated_us);
+	add_date(b, "published", it->published_us);
+	add_date(b, "updated", it->updated_us);
 	buf_addz(b, "<link rel=\"alternate\" type=\"text/html\"");
 	xml_write_attr(b, "href", it->link);
 	buf_addz(b, "/>\n<content type=\"html\">");
@@ -68,9 +68,9 @@ add_entry(struct buf *b, const struct gr_world *w, const struct sync_item *it)
 int
 api_gr_atom(struct req *r, struct db *db, struct err *e)
 {
-	struct gr_page p = {0};
+	struct greader_page p = {0};
 	struct buf *b = &r->out;
-	int rc = gr_page(r, db, &p, e);
+	int rc = greader_page(r, db, &p, e);
 
 	if (rc < 0)
 		return rc;
@@ -86,9 +86,9 @@ api_gr_atom(struct req *r, struct db *db, struct err *e)
 	if (p.next)
 		buf_fmt(b, "<gr:continuation>%lld</gr:continuation>\n",
 		    (long long)p.next);
-	add_time(b, "updated", clock_now_us());
-	for (size_t i = 0; i < p.n; i++)
-		add_entry(b, &p.w, &p.items[i]);
+	add_date(b, "updated", clock_now_us());
+	for (size_t i = 0; i < p.items.n; i++)
+		add_entry(b, &p.w, &p.items.v[i]);
 	buf_addz(b, "</feed>\n");
 	return OK;
 }

@@ -1,22 +1,20 @@
 #include "api/api.h"
-#include "api/apps/app_feeds.h"
-#include "api/apps/app_read.h"
-#include "api/apps/apps.h"
 #include "api/apps/greader.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "reader/category.h"
 #include "reader/import.h"
-#include "reader/subs.h"
+#include "reader/subscription.h"
 
 /* Subscriptions and labels, by their names. All on the commit thread. */
 
 /* A label's category, made when there is none. */
 static int
-label(struct req *r, struct db *db, const struct gr_world *w, struct str name,
-    struct uuid *ret, struct err *e)
+label(struct req *r, struct db *db, const struct greader_world *w,
+    struct str name, struct uuid *ret, struct err *e)
 {
-	const struct sync_category *c = gr_category(w, name);
+	const struct sync_category *c = greader_category(w, name);
 
 	if (!c)
 		return category_add(
@@ -28,10 +26,10 @@ label(struct req *r, struct db *db, const struct gr_world *w, struct str name,
 /* t is its title, a the label it gets, r the one it leaves. */
 static int
 edit_one(struct req *r, struct db *db, const struct form *f,
-    const struct gr_world *w, const struct sync_feed *feed, struct err *e)
+    const struct greader_world *w, const struct sync_feed *feed, struct err *e)
 {
-	struct gr_stream add = gr_stream(form_get(f, "a"));
-	struct gr_stream out = gr_stream(form_get(f, "r"));
+	struct greader_stream add = greader_stream(form_get(f, "a"));
+	struct greader_stream out = greader_stream(form_get(f, "r"));
 	struct subscription_patch p = {.title = str_trim(form_get(f, "t"))};
 	int rc = OK;
 
@@ -53,21 +51,21 @@ subscribe(struct req *r, struct db *db, const struct form *f, struct str url,
     struct err *e)
 {
 	const struct api *api = r->app;
-	struct gr_world w = {0};
+	struct sync who = app_sync(r, db);
+	const struct sync_feed *it;
+	struct greader_world w = {0};
 	int64_t feed = 0;
-	int rc = import_one(db, r->who.user, api->guard, url,
-	    str_trim(form_get(f, "t")), 0, clock_now_us(), r->arena, &feed, e);
+	int rc = import_one(&who, api->guard, url, str_trim(form_get(f, "t")),
+	    clock_now_us(), &feed, e);
 
 	/* Who has it already is edited. */
 	if (rc == ERR_CONFLICT && e->word &&
 	    strcmp(e->word, "ALREADY_SUBSCRIBED") == 0)
 		rc = OK;
 	if (rc == OK)
-		rc = gr_world(r, db, &w, e);
-	for (size_t i = 0; rc == OK && i < w.n_feeds; i++)
-		if (feed ? w.feeds[i].id == feed : str_eq(w.feeds[i].url, url))
-			return edit_one(r, db, f, &w, &w.feeds[i], e);
-	return rc;
+		rc = greader_world(r, db, &w, e);
+	it = feed ? sync_feeds_find(&w.feeds, feed) : greader_feed(&w, url);
+	return rc == OK && it ? edit_one(r, db, f, &w, it, e) : rc;
 }
 
 static int
@@ -75,14 +73,14 @@ sub_edit(struct req *r, struct db *db, struct err *e)
 {
 	const struct form *f = r->ctx;
 	struct str ac = form_get(f, "ac"), s;
-	struct gr_world w = {0};
+	struct greader_world w = {0};
 	size_t at = 0;
-	int rc = gr_world(r, db, &w, e);
+	int rc = greader_world(r, db, &w, e);
 
 	while (rc == OK && form_each(f, "s", &at, &s)) {
-		struct gr_stream g = gr_stream(s);
+		struct greader_stream g = greader_stream(s);
 		const struct sync_feed *feed =
-		    g.kind == GR_FEED ? gr_feed(&w, g.rest) : NULL;
+		    g.kind == GR_FEED ? greader_feed(&w, g.rest) : NULL;
 
 		if (g.kind != GR_FEED)
 			rc = err_set(e, ERR_INVALID, "s must be feed/…");
@@ -98,14 +96,14 @@ sub_edit(struct req *r, struct db *db, struct err *e)
 			rc = err_set(e, ERR_INVALID,
 			    "ac must be subscribe, unsubscribe or edit");
 	}
-	return rc < 0 ? rc : gr_ok(r);
+	return rc < 0 ? rc : app_text(r, "OK");
 }
 
 int
 api_gr_sub_edit(struct req *r, struct db *db, struct err *e)
 {
 	struct form *f = NULL;
-	int rc = gr_form(r, &f, e);
+	int rc = greader_form(r, &f, e);
 
 	(void)db;
 	if (rc < 0)
@@ -119,18 +117,18 @@ static int
 added(struct req *r, struct db *db, struct err *e)
 {
 	const struct app_feed *a = r->ctx;
+	struct sync who = app_sync(r, db);
 	struct sync_feed f;
-	int rc = sync_feed(db, r->who.user, a->reg.feed, r->arena, &f, e);
+	int rc = sync_feed(&who, a->reg.feed, &f, e);
 
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"numResults\":1,\"query\":");
-	buf_json(&r->out, a->reg.url);
-	buf_fmt(&r->out,
-	    ",\"streamId\":\"feed/%lld\",\"streamName\":", (long long)f.id);
-	buf_json(&r->out, f.title);
-	buf_addc(&r->out, '}');
+	buf_addz(&r->out, "{\"numResults\":1");
+	put_text(&r->out, "query", a->reg.url);
+	greader_put_feed(&r->out, "streamId", f.id);
+	put_text(&r->out, "streamName", f.title);
+	put_close(&r->out, '}');
 	return OK;
 }
 
@@ -140,8 +138,7 @@ api_gr_quickadd(struct req *r, struct db *db, struct err *e)
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
 	struct form *f = NULL;
 	struct str url;
-	int rc =
-	    a ? gr_form(r, &f, e) : err_set(e, ERR_NOMEM, "no room for a feed");
+	int rc = greader_form(r, &f, e);
 
 	(void)db;
 	if (rc < 0)
@@ -161,15 +158,15 @@ static int
 named(struct req *r, struct db *db, const struct form *f,
     const struct sync_category **ret, struct err *e)
 {
-	struct gr_stream g = gr_stream(form_get(f, "s"));
-	struct gr_world w = {0};
-	int rc = gr_world(r, db, &w, e);
+	struct greader_stream g = greader_stream(form_get(f, "s"));
+	struct greader_world w = {0};
+	int rc = greader_world(r, db, &w, e);
 
 	if (rc < 0)
 		return rc;
 	if (g.kind != GR_NAMED)
 		g.rest = form_get(f, "t");
-	*ret = gr_category(&w, g.rest);
+	*ret = greader_category(&w, g.rest);
 	return *ret ? OK : err_set(e, ERR_ABSENT, "there is no such label");
 }
 
@@ -178,7 +175,7 @@ tag_rename(struct req *r, struct db *db, struct err *e)
 {
 	const struct form *f = r->ctx;
 	const struct sync_category *c = NULL;
-	struct gr_stream to = gr_stream(form_get(f, "dest"));
+	struct greader_stream to = greader_stream(form_get(f, "dest"));
 	int rc = named(r, db, f, &c, e);
 
 	if (rc == OK && to.kind != GR_NAMED)
@@ -186,14 +183,14 @@ tag_rename(struct req *r, struct db *db, struct err *e)
 	if (rc == OK)
 		rc = category_rename(
 		    db, r->who.user, c->uid, to.rest, clock_now_us(), e);
-	return rc < 0 ? rc : gr_ok(r);
+	return rc < 0 ? rc : app_text(r, "OK");
 }
 
 int
 api_gr_tag_rename(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return gr_post(r, tag_rename, e);
+	return greader_post(r, tag_rename, e);
 }
 
 static int
@@ -204,72 +201,51 @@ tag_disable(struct req *r, struct db *db, struct err *e)
 
 	if (rc == OK)
 		rc = category_del(db, r->who.user, c->uid, e);
-	return rc < 0 ? rc : gr_ok(r);
+	return rc < 0 ? rc : app_text(r, "OK");
 }
 
 int
 api_gr_tag_disable(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return gr_post(r, tag_disable, e);
+	return greader_post(r, tag_disable, e);
 }
 
 /* ---- articles ---- */
 
 static int
-read_ids(const struct form *f, struct arena *a, struct sync_id **ret,
-    size_t *ret_n, struct err *e)
-{
-	struct sync_id *ids = arena_array(a, f->n + 1, sizeof(*ids));
-	struct str s;
-	size_t at = 0, n = 0;
-
-	if (!ids)
-		return err_set(e, ERR_NOMEM, "no room for the ids");
-	while (form_each(f, "i", &at, &s))
-		if (!gr_item_id(s, &ids[n++].id))
-			return err_set(e, ERR_INVALID, "i is no article's id");
-	*ret = ids;
-	*ret_n = n;
-	return OK;
-}
-
-static int
 edit_tag(struct req *r, struct db *db, struct err *e)
 {
 	const struct form *f = r->ctx;
-	struct sync_id *ids = NULL;
+	struct sync who = app_sync(r, db);
+	struct sync_ids ids;
 	int64_t now_us = clock_now_us();
-	size_t n = 0;
-	int rc = read_ids(f, r->arena, &ids, &n, e);
+	int rc = greader_ids(f, r->arena, &ids, e);
 
 	for (int add = 0; add < 2; add++) {
 		size_t at = 0;
 		struct str s;
 
 		while (rc == OK && form_each(f, add ? "a" : "r", &at, &s)) {
-			enum gr_kind kind = gr_stream(s).kind;
+			enum greader_kind kind = greader_stream(s).kind;
 
-			if (kind == GR_READ)
-				rc = sync_set_read(
-				    db, r->who.user, ids, n, add, now_us, e);
-			else if (kind == GR_KEPT && add)
-				rc = sync_set_read(
-				    db, r->who.user, ids, n, false, now_us, e);
+			/* Labels of articles we don't have: left alone. */
+			if (kind == GR_READ || (kind == GR_KEPT && add))
+				rc = sync_set_read(&who, &ids,
+				    add && kind == GR_READ, now_us, e);
 			else if (kind == GR_STARRED)
 				rc = sync_set_starred(
-				    db, r->who.user, ids, n, add, now_us, e);
-			/* Labels of articles we don't have: left alone. */
+				    &who, &ids, add, now_us, e);
 		}
 	}
-	return rc < 0 ? rc : gr_ok(r);
+	return rc < 0 ? rc : app_text(r, "OK");
 }
 
 int
 api_gr_edit_tag(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return gr_post(r, edit_tag, e);
+	return greader_post(r, edit_tag, e);
 }
 
 /* On a read thread: which stream it is. */
@@ -277,18 +253,18 @@ static int
 find_stream(struct req *r, struct db *db, struct err *e)
 {
 	struct app_reading *a = r->ctx;
-	struct gr_stream g = gr_stream(form_get(a->ctx, "s"));
+	struct greader_stream g = greader_stream(form_get(a->ctx, "s"));
 	const struct sync_category *c = NULL;
 	const struct sync_feed *feed = NULL;
-	struct gr_world w = {0};
-	int rc = gr_world(r, db, &w, e);
+	struct greader_world w = {0};
+	int rc = greader_world(r, db, &w, e);
 
 	if (rc < 0)
 		return rc;
 	if (g.kind == GR_FEED)
-		feed = gr_feed(&w, g.rest);
+		feed = greader_feed(&w, g.rest);
 	else if (g.kind == GR_NAMED)
-		c = gr_category(&w, g.rest);
+		c = greader_category(&w, g.rest);
 	if (!feed && !c && g.kind != GR_ALL)
 		return err_set(e, ERR_ABSENT, "there is no such stream");
 	a->what.feed = feed ? feed->id : 0;
@@ -300,7 +276,7 @@ static int
 all_read(struct req *r, struct db *db, struct err *e)
 {
 	(void)db, (void)e;
-	return gr_ok(r);
+	return app_text(r, "OK");
 }
 
 int
@@ -308,8 +284,7 @@ api_gr_read_all(struct req *r, struct db *db, struct err *e)
 {
 	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
 	struct form *f = NULL;
-	int rc = a ? gr_form(r, &f, e)
-		   : err_set(e, ERR_NOMEM, "no room for the ids");
+	int rc = greader_form(r, &f, e);
 
 	(void)db;
 	if (rc == OK)

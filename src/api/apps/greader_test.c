@@ -8,7 +8,7 @@ test_streams(void **state)
 {
 	static const struct {
 		const char *text;
-		enum gr_kind kind;
+		enum greader_kind kind;
 		const char *rest;
 	} rows[] = {
 	    {"feed/7", GR_FEED, "7"},
@@ -30,7 +30,7 @@ test_streams(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct gr_stream g = gr_stream(str_of(rows[i].text));
+		struct greader_stream g = greader_stream(str_of(rows[i].text));
 
 		if (g.kind != rows[i].kind ||
 		    !str_eq(g.rest, str_of(rows[i].rest)))
@@ -66,7 +66,7 @@ test_ids(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int64_t id = -1;
-		bool good = gr_item_id(str_of(rows[i].text), &id);
+		bool good = greader_item_id(str_of(rows[i].text), &id);
 
 		if (good != (rows[i].id >= 0) || (good && id != rows[i].id))
 			fail_msg(

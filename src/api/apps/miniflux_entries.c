@@ -1,6 +1,4 @@
 #include "api/api.h"
-#include "api/apps/app_read.h"
-#include "api/apps/apps.h"
 #include "api/apps/miniflux.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -9,18 +7,6 @@
 #include "reader/limits.h"
 
 #define ENTRIES_DEFAULT 100
-
-/* Unix seconds, as the API has times in the query. */
-static int
-seconds(const struct req *r, const char *name, int64_t *us, struct err *e)
-{
-	int64_t s = 0;
-	int rc = req_query_int(r, name, 0, INT64_MAX / US_PER_S, 0, &s, e);
-
-	if (rc == OK && s > 0)
-		*us = s * US_PER_S;
-	return rc;
-}
 
 /* status may stand there several times; "removed" is what we never have. */
 static int
@@ -76,82 +62,85 @@ read_order(const struct req *r, struct sync_filter *f, struct err *e)
 	return OK;
 }
 
+/* Times are Unix seconds in the query. */
+struct asked {
+	struct sync_filter f;
+	int64_t limit, offset, category;
+};
+
 static int
 read_filter(
     const struct req *r, struct sync_filter *f, bool *none, struct err *e)
 {
-	int64_t limit = 0, skip = 0, category = 0;
-	struct str starred;
-	int rc = read_status(r, f, none, e);
+	static const struct app_number NUMBERS[] = {
+	    {"limit", offsetof(struct asked, limit), INT32_MAX},
+	    {"offset", offsetof(struct asked, offset), INT32_MAX},
+	    {"category_id", offsetof(struct asked, category)},
+	    {"after_entry_id", offsetof(struct asked, f.after_id)},
+	    {"before_entry_id", offsetof(struct asked, f.before_id)},
+	    {"after", offsetof(struct asked, f.since_us), .seconds = true},
+	    {"published_after", offsetof(struct asked, f.since_us),
+		.seconds = true},
+	    {"before", offsetof(struct asked, f.until_us), .seconds = true},
+	    {"published_before", offsetof(struct asked, f.until_us),
+		.seconds = true},
+	    {"changed_after", offsetof(struct asked, f.changed_after_us),
+		.seconds = true},
+	    {"changed_before", offsetof(struct asked, f.changed_before_us),
+		.seconds = true},
+	    {NULL},
+	};
+	struct form form = {r->query, r->n_query};
+	struct asked q = {.f = *f, .limit = ENTRIES_DEFAULT};
+	struct str starred = form_get(&form, "starred");
+	int rc = read_status(r, &q.f, none, e);
 
 	if (rc == OK)
-		rc = read_order(r, f, e);
+		rc = read_order(r, &q.f, e);
 	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 0, INT32_MAX, ENTRIES_DEFAULT, &limit, e);
-	if (rc == OK)
-		rc = req_query_int(r, "offset", 0, INT32_MAX, 0, &skip, e);
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "category_id", 0, INT64_MAX, 0, &category, e);
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "after_entry_id", 0, INT64_MAX, 0, &f->after_id, e);
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "before_entry_id", 0, INT64_MAX, 0, &f->before_id, e);
-	if (rc == OK)
-		rc = seconds(r, "after", &f->since_us, e);
-	if (rc == OK)
-		rc = seconds(r, "published_after", &f->since_us, e);
-	if (rc == OK)
-		rc = seconds(r, "before", &f->until_us, e);
-	if (rc == OK)
-		rc = seconds(r, "published_before", &f->until_us, e);
-	if (rc == OK)
-		rc = seconds(r, "changed_after", &f->changed_after_us, e);
-	if (rc == OK)
-		rc = seconds(r, "changed_before", &f->changed_before_us, e);
+		rc = app_numbers(&form, NUMBERS, &q, e);
 	if (rc < 0)
 		return rc;
-	if (category)
-		f->category = category;
-	f->most =
-	    limit == 0 || limit > SYNC_PAGE_MAX ? SYNC_PAGE_MAX : (size_t)limit;
-	f->skip = (size_t)skip;
-	if (req_query(r, "starred", &starred))
-		f->starred =
+	if (q.category)
+		q.f.category = q.category;
+	q.f.most = q.limit == 0 || q.limit > SYNC_PAGE_MAX ? SYNC_PAGE_MAX
+							   : (size_t)q.limit;
+	q.f.skip = (size_t)q.offset;
+	if (form_has(&form, "starred"))
+		q.f.starred =
 		    str_eq(starred, STR("true")) || str_eq(starred, STR("1"));
-	(void)req_query(r, "search", &f->search);
+	q.f.search = form_get(&form, "search");
+	*f = q.f;
 	return OK;
 }
 
 static int
 entries(struct req *r, struct db *db, struct sync_filter f, struct err *e)
 {
-	struct sync_feed *feeds = NULL;
-	struct sync_item *items = NULL;
-	size_t n_feeds = 0, n = 0;
-	int64_t total = 0, user = r->who.user;
+	struct sync who = app_sync(r, db);
+	struct sync_feeds feeds = {0};
+	struct sync_items items = {0};
+	struct buf *b = &r->out;
+	int64_t total = 0;
 	bool none = false;
 	int rc = read_filter(r, &f, &none, e);
 
 	if (rc == OK)
-		rc = sync_feeds(db, user, r->arena, &feeds, &n_feeds, e);
+		rc = sync_feeds(&who, &feeds, e);
 	if (rc == OK && !none)
-		rc = sync_count(db, user, &f, r->arena, &total, e);
+		rc = sync_count(&who, &f, &total, e);
 	if (rc == OK && !none)
-		rc = sync_page(db, user, &f, r->arena, &items, &n, e);
+		rc = sync_page(&who, &f, &items, e);
 	if (rc < 0)
 		return rc;
-	buf_clear(&r->out);
-	buf_fmt(&r->out, "{\"total\":%lld,\"entries\":[", (long long)total);
-	for (size_t i = 0; i < n; i++) {
-		if (i)
-			buf_addc(&r->out, ',');
-		mf_entry(&r->out, r->arena, user, &items[i], feeds, n_feeds);
-	}
-	buf_addz(&r->out, "]}");
+	buf_clear(b);
+	put_open(b, NULL, '{');
+	put_int(b, "total", total);
+	put_open(b, "entries", '[');
+	for (size_t i = 0; i < items.n; i++)
+		miniflux_entry(r, &items.v[i], &feeds);
+	put_close(b, ']');
+	put_close(b, '}');
 	return OK;
 }
 
@@ -164,12 +153,13 @@ api_mf_entries(struct req *r, struct db *db, struct err *e)
 int
 api_mf_feed_entries(struct req *r, struct db *db, struct err *e)
 {
+	struct sync who = app_sync(r, db);
 	struct sync_filter f = SYNC_ALL;
 	struct sync_feed feed;
-	int rc = mf_id(r, 0, &f.feed, e);
+	int rc = app_id(r, 0, &f.feed, e);
 
 	if (rc == OK)
-		rc = sync_feed(db, r->who.user, f.feed, r->arena, &feed, e);
+		rc = sync_feed(&who, f.feed, &feed, e);
 	return rc < 0 ? rc : entries(r, db, f, e);
 }
 
@@ -177,7 +167,7 @@ int
 api_mf_category_entries(struct req *r, struct db *db, struct err *e)
 {
 	struct sync_filter f = SYNC_ALL;
-	int rc = mf_id(r, 0, &f.category, e);
+	int rc = app_id(r, 0, &f.category, e);
 
 	return rc < 0 ? rc : entries(r, db, f, e);
 }
@@ -187,31 +177,29 @@ int
 api_mf_entry(struct req *r, struct db *db, struct err *e)
 {
 	size_t last = r->params[1].n > 0 ? 1 : 0;
-	struct sync_feed *feeds = NULL;
-	struct sync_item *it = NULL;
+	struct sync who = app_sync(r, db);
+	struct sync_feeds feeds = {0};
+	struct sync_items it = {0};
 	struct sync_id id = {0};
-	size_t n_feeds = 0, n = 0;
-	int64_t user = r->who.user;
-	int rc = mf_id(r, last, &id.id, e);
+	int rc = app_id(r, last, &id.id, e);
 
 	if (rc == OK)
-		rc = sync_feeds(db, user, r->arena, &feeds, &n_feeds, e);
+		rc = sync_feeds(&who, &feeds, e);
 	if (rc == OK)
-		rc = sync_items(db, user, &id, 1, r->arena, &it, &n, e);
+		rc = sync_items(&who, &(struct sync_ids){&id, 1}, &it, e);
 	if (rc < 0)
 		return rc;
-	if (n == 0)
+	if (it.n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such entry");
 	buf_clear(&r->out);
-	mf_entry(&r->out, r->arena, user, it, feeds, n_feeds);
+	miniflux_entry(r, it.v, &feeds);
 	return OK;
 }
 
 /* ---- changing ---- */
 
 struct change {
-	struct sync_id *ids;
-	size_t n;
+	struct sync_ids ids;
 	bool read, status, star, starred;
 };
 
@@ -220,20 +208,20 @@ static int
 change(struct req *r, struct db *db, struct err *e)
 {
 	const struct change *c = r->ctx;
-	int64_t now_us = clock_now_us(), user = r->who.user;
+	struct sync who = app_sync(r, db);
+	int64_t now_us = clock_now_us();
 	int rc = OK;
 
 	if (c->status)
-		rc = sync_set_read(db, user, c->ids, c->n, c->read, now_us, e);
+		rc = sync_set_read(&who, &c->ids, c->read, now_us, e);
 	if (rc == OK && c->star)
-		rc = sync_set_starred(
-		    db, user, c->ids, c->n, c->starred, now_us, e);
-	return rc < 0 ? rc : mf_nothing(r);
+		rc = sync_set_starred(&who, &c->ids, c->starred, now_us, e);
+	return rc < 0 ? rc : miniflux_nothing(r);
 }
 
 static int
-read_ids(
-    const struct json *list, struct arena *a, struct change *c, struct err *e)
+read_ids(const struct json *list, struct arena *a, struct sync_ids *ret,
+    struct err *e)
 {
 	if (!json_is(list, JSON_ARRAY) || list->n == 0)
 		return err_set(
@@ -241,11 +229,9 @@ read_ids(
 	if (list->n > SYNC_IDS_MAX)
 		return err_set(
 		    e, ERR_LIMIT, "entry_ids has over %d ids", SYNC_IDS_MAX);
-	c->ids = arena_array(a, list->n, sizeof(*c->ids));
-	if (!c->ids)
-		return err_set(e, ERR_NOMEM, "no room for the ids");
+	ret->v = arena_array(a, list->n, sizeof(*ret->v));
 	for (const struct json *x = list->child; x; x = x->next)
-		if (!json_int(x, &c->ids[c->n++].id))
+		if (!json_int(x, &ret->v[ret->n++].id))
 			return err_set(
 			    e, ERR_SYNTAX, "entry_ids must be a list of ids");
 	return OK;
@@ -257,12 +243,11 @@ api_mf_entries_put(struct req *r, struct db *db, struct err *e)
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
 	const struct json *status, *starred;
 	struct json *j = NULL;
-	int rc = c ? mf_body(r, &j, e)
-		   : err_set(e, ERR_NOMEM, "no room for the ids");
+	int rc = miniflux_body(r, &j, e);
 
 	(void)db;
 	if (rc == OK)
-		rc = read_ids(json_get(j, "entry_ids"), r->arena, c, e);
+		rc = read_ids(json_get(j, "entry_ids"), r->arena, &c->ids, e);
 	if (rc < 0)
 		return rc;
 	status = json_get(j, "status");
@@ -285,19 +270,20 @@ api_mf_entries_put(struct req *r, struct db *db, struct err *e)
 int
 api_mf_bookmark(struct req *r, struct db *db, struct err *e)
 {
+	struct sync who = app_sync(r, db);
 	int64_t id;
-	int rc = mf_id(r, 0, &id, e);
+	int rc = app_id(r, 0, &id, e);
 
 	if (rc == OK)
-		rc = sync_turn_star(db, r->who.user, id, clock_now_us(), e);
-	return rc < 0 ? rc : mf_nothing(r);
+		rc = sync_turn_star(&who, id, clock_now_us(), e);
+	return rc < 0 ? rc : miniflux_nothing(r);
 }
 
 static int
-all_read(struct req *r, struct db *db, struct err *e)
+entries_read(struct req *r, struct db *db, struct err *e)
 {
 	(void)db, (void)e;
-	return mf_nothing(r);
+	return miniflux_nothing(r);
 }
 
 /* All, or what `find` says; on the http thread. */
@@ -306,11 +292,9 @@ read_all(struct req *r, handler_fn find, struct err *e)
 {
 	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
 
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no room for the ids");
 	a->what.before_us = clock_now_us();
 	a->find = find;
-	a->finish = all_read;
+	a->finish = entries_read;
 	return app_read_all(r, a, e);
 }
 
@@ -319,12 +303,11 @@ static int
 this_feed(struct req *r, struct db *db, struct err *e)
 {
 	struct app_reading *a = r->ctx;
+	struct sync who = app_sync(r, db);
 	struct sync_feed feed;
-	int rc = mf_id(r, 0, &a->what.feed, e);
+	int rc = app_id(r, 0, &a->what.feed, e);
 
-	return rc < 0 ? rc
-		      : sync_feed(
-			    db, r->who.user, a->what.feed, r->arena, &feed, e);
+	return rc < 0 ? rc : sync_feed(&who, a->what.feed, &feed, e);
 }
 
 static int
@@ -333,7 +316,7 @@ this_category(struct req *r, struct db *db, struct err *e)
 	struct app_reading *a = r->ctx;
 
 	(void)db;
-	return mf_id(r, 0, &a->what.category, e);
+	return app_id(r, 0, &a->what.category, e);
 }
 
 int
@@ -354,7 +337,7 @@ int
 api_mf_user_read(struct req *r, struct db *db, struct err *e)
 {
 	int64_t id;
-	int rc = mf_id(r, 0, &id, e);
+	int rc = app_id(r, 0, &id, e);
 
 	(void)db;
 	if (rc == OK && id != r->who.user)

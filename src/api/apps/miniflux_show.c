@@ -1,23 +1,15 @@
 #include "api/api.h"
 #include "api/apps/miniflux.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "feed/limits.h"
 
 #define READ_BYTES 1500 /* of HTML in a minute: 250 words */
 
 int
-mf_id(const struct req *r, size_t param, int64_t *ret, struct err *e)
-{
-	if (!str_int(r->params[param], ret) || *ret <= 0)
-		return err_set(e, ERR_ABSENT, "there is none with this id");
-	return OK;
-}
-
-int
-mf_body(struct req *r, struct json **ret, struct err *e)
+miniflux_body(struct req *r, struct json **ret, struct err *e)
 {
 	int rc = json_parse(r->arena, r->body, ret, e);
 
@@ -27,140 +19,123 @@ mf_body(struct req *r, struct json **ret, struct err *e)
 }
 
 int
-mf_nothing(struct req *r)
+miniflux_nothing(struct req *r)
 {
 	buf_clear(&r->out);
 	r->status = 204;
 	return OK;
 }
 
+/* Apps want a time where there is none, too. */
 static void
-add_time(struct buf *b, const char *name, int64_t us)
+put_always(struct buf *b, const char *name, int64_t us)
 {
-	buf_fmt(b, ",\"%s\":\"", name);
+	put_name(b, name);
+	buf_addc(b, '"');
 	time_add(b, us);
 	buf_addc(b, '"');
 }
 
-static void
-add_text(struct buf *b, const char *name, struct str s)
+void
+miniflux_category(
+    struct buf *b, const char *name, int64_t user, int64_t id, struct str title)
 {
-	buf_fmt(b, ",\"%s\":", name);
-	buf_json(b, s);
+	put_open(b, name, '{');
+	put_int(b, "id", id);
+	put_int(b, "user_id", user);
+	put_text(b, "title", title.n > 0 ? title : STR("All"));
+	put_bool(b, "hide_globally", false);
 }
 
 void
-mf_category(
-    struct buf *b, int64_t user, int64_t id, struct str title, const char *more)
+miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f)
 {
-	buf_fmt(
-	    b, "{\"id\":%lld,\"user_id\":%lld", (long long)id, (long long)user);
-	add_text(b, "title", title.n > 0 ? title : STR("All"));
-	buf_fmt(b, ",\"hide_globally\":false%s}", more);
-}
-
-void
-mf_feed(struct buf *b, int64_t user, const struct sync_feed *f)
-{
-	buf_fmt(b, "{\"id\":%lld,\"user_id\":%lld", (long long)f->id,
-	    (long long)user);
-	add_text(b, "feed_url", f->url);
-	add_text(b, "site_url", f->site.n > 0 ? f->site : f->url);
-	add_text(b, "title", f->title);
-	add_time(b, "checked_at", f->last_fetch_us);
-	add_time(b, "next_check_at", f->next_fetch_us);
+	put_open(b, NULL, '{');
+	put_int(b, "id", f->id);
+	put_int(b, "user_id", user);
+	put_text(b, "feed_url", f->url);
+	put_text(b, "site_url", f->site.n > 0 ? f->site : f->url);
+	put_text(b, "title", f->title);
+	put_always(b, "checked_at", f->last_fetch_us);
+	put_always(b, "next_check_at", f->next_fetch_us);
 	buf_addz(b, ",\"etag_header\":\"\",\"last_modified_header\":\"\"");
-	add_text(b, "parsing_error_message", f->error);
-	buf_fmt(b, ",\"parsing_error_count\":%lld", (long long)f->errors);
-	buf_fmt(b,
-	    ",\"scraper_rules\":\"\",\"rewrite_rules\":\"\","
-	    "\"blocklist_rules\":\"\",\"keeplist_rules\":\"\","
-	    "\"user_agent\":\"\",\"username\":\"\",\"password\":\"\","
-	    "\"crawler\":false,\"disabled\":%s,\"ignore_http_cache\":false,"
-	    "\"fetch_via_proxy\":false,\"hide_globally\":false,\"category\":",
-	    f->stopped ? "true" : "false");
-	mf_category(b, user, f->category, f->category_title, "");
-	if (f->icon)
-		buf_fmt(b, ",\"icon\":{\"feed_id\":%lld,\"icon_id\":%lld}}",
-		    (long long)f->id, (long long)f->id);
-	else
-		buf_addz(b, ",\"icon\":null}");
+	put_text(b, "parsing_error_message", f->error);
+	put_int(b, "parsing_error_count", f->errors);
+	buf_addz(b, ",\"scraper_rules\":\"\",\"rewrite_rules\":\"\","
+		    "\"blocklist_rules\":\"\",\"keeplist_rules\":\"\","
+		    "\"user_agent\":\"\",\"username\":\"\",\"password\":\"\","
+		    "\"crawler\":false,\"ignore_http_cache\":false,"
+		    "\"fetch_via_proxy\":false,\"hide_globally\":false");
+	put_bool(b, "disabled", f->stopped);
+	miniflux_category(b, "category", user, f->category, f->category_title);
+	put_close(b, '}');
+	if (f->icon) {
+		put_open(b, "icon", '{');
+		put_int(b, "feed_id", f->id);
+		put_int(b, "icon_id", f->id);
+		put_close(b, '}');
+	} else {
+		put_null(b, "icon");
+	}
+	put_close(b, '}');
 }
 
 static void
-add_enclosures(
+put_files(
     struct buf *b, struct arena *a, int64_t user, const struct sync_item *it)
 {
-	struct json *list = NULL;
-	struct err e;
-	int64_t n = 0;
+	const struct json *at = app_files(a, it);
+	struct app_file f;
 
-	buf_addz(b, ",\"enclosures\":[");
-	if (it->enclosures.n > 0 &&
-	    json_parse(a, it->enclosures, &list, &e) == OK)
-		for (const struct json *x = list->child; x; x = x->next) {
-			const struct json *url = json_get(x, "url");
-			const struct json *type = json_get(x, "type");
-			int64_t id = it->id * FEED_ENCLOSURES_MAX + n;
-			int64_t size = 0;
-
-			if (!json_is(url, JSON_STRING))
-				continue;
-			(void)json_int(json_get(x, "length"), &size);
-			buf_fmt(b,
-			    "%s{\"id\":%lld,\"user_id\":%lld,"
-			    "\"entry_id\":%lld",
-			    n ? "," : "", (long long)id, (long long)user,
-			    (long long)it->id);
-			add_text(b, "url", url->text);
-			add_text(b, "mime_type",
-			    json_is(type, JSON_STRING) ? type->text
-						       : STR_EMPTY);
-			buf_fmt(b, ",\"size\":%lld,\"media_progression\":0}",
-			    (long long)size);
-			n++;
-		}
-	buf_addc(b, ']');
-}
-
-static const struct sync_feed *
-feed_of(int64_t id, const struct sync_feed *feeds, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (feeds[i].id == id)
-			return &feeds[i];
-	return NULL;
+	put_open(b, "enclosures", '[');
+	for (int64_t n = 0; app_file_next(&at, &f); n++) {
+		put_open(b, NULL, '{');
+		put_int(b, "id", it->id * FEED_ENCLOSURES_MAX + n);
+		put_int(b, "user_id", user);
+		put_int(b, "entry_id", it->id);
+		put_text(b, "url", f.url);
+		put_text(b, "mime_type", f.type);
+		put_int(b, "size", f.length);
+		put_int(b, "media_progression", 0);
+		put_close(b, '}');
+	}
+	put_close(b, ']');
 }
 
 void
-mf_entry(struct buf *b, struct arena *a, int64_t user,
-    const struct sync_item *it, const struct sync_feed *feeds, size_t n)
+miniflux_entry(
+    struct req *r, const struct sync_item *it, const struct sync_feeds *feeds)
 {
-	const struct sync_feed *f = feed_of(it->feed, feeds, n);
+	const struct sync_feed *f = sync_feeds_find(feeds, it->feed);
+	int64_t user = r->who.user;
+	struct buf *b = &r->out;
 
-	buf_fmt(b, "{\"id\":%lld,\"user_id\":%lld,\"feed_id\":%lld,",
-	    (long long)it->id, (long long)user, (long long)it->feed);
-	buf_fmt(
-	    b, "\"status\":\"%s\",\"hash\":\"", it->read ? "read" : "unread");
+	put_open(b, NULL, '{');
+	put_int(b, "id", it->id);
+	put_int(b, "user_id", user);
+	put_int(b, "feed_id", it->feed);
+	put_z(b, "status", it->read ? "read" : "unread");
+	put_name(b, "hash");
+	buf_addc(b, '"');
 	buf_hex(b, uuid_str(&it->uid));
 	buf_addc(b, '"');
-	add_text(b, "title", it->title);
-	add_text(b, "url", it->link);
-	buf_addz(b, ",\"comments_url\":\"\"");
-	add_time(b, "published_at", it->published_us);
-	add_time(b, "created_at", it->created_us);
-	add_time(b, "changed_at", it->changed_us);
-	add_text(b, "content", it->html);
-	add_text(b, "author", it->author);
-	buf_fmt(b, ",\"share_code\":\"\",\"starred\":%s,\"reading_time\":%zu",
-	    it->starred ? "true" : "false",
-	    (it->html.n + READ_BYTES - 1) / READ_BYTES);
-	add_enclosures(b, a, user, it);
-	buf_addz(b, ",\"tags\":");
-	buf_add(b, it->categories.n > 0 ? it->categories : STR("[]"));
+	put_text(b, "title", it->title);
+	put_text(b, "url", it->link);
+	put_text(b, "comments_url", STR_EMPTY);
+	put_always(b, "published_at", it->published_us);
+	put_always(b, "created_at", it->created_us);
+	put_always(b, "changed_at", it->changed_us);
+	put_text(b, "content", it->html);
+	put_text(b, "author", it->author);
+	put_text(b, "share_code", STR_EMPTY);
+	put_bool(b, "starred", it->starred);
+	put_int(b, "reading_time",
+	    (int64_t)((it->html.n + READ_BYTES - 1) / READ_BYTES));
+	put_files(b, r->arena, user, it);
+	put_raw(b, "tags", it->categories.n > 0 ? it->categories : STR("[]"));
 	if (f) {
-		buf_addz(b, ",\"feed\":");
-		mf_feed(b, user, f);
+		put_name(b, "feed");
+		miniflux_feed(b, user, f);
 	}
-	buf_addc(b, '}');
+	put_close(b, '}');
 }

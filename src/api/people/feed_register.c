@@ -1,13 +1,15 @@
 #include "api/people/feed_register.h"
 
 #include "account/scopes.h"
+#include "api/io.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "http/url.h"
+#include "reader/feeds.h"
 #include "reader/fetch/fetcher.h"
-#include "reader/subs.h"
+#include "reader/subscription.h"
 
 /*
  * Adding a feed, and moving a subscription to another address. The fetcher's
@@ -18,10 +20,11 @@
 struct adding {
 	struct registration reg;
 	struct req *r;
+	const struct json *private; /* NULL: it does not say */
 };
 
 static int
-show(struct req *r, struct db *db, struct err *e)
+show_added(struct req *r, struct db *db, struct err *e)
 {
 	const struct adding *a = r->ctx;
 
@@ -41,7 +44,7 @@ added(struct req *r, struct err *e)
 	}
 	r->then = api_said;
 	r->status = a->reg.instead ? 200 : 201;
-	return api_read(r, show, e);
+	return api_read(r, show_added, e);
 }
 
 static void
@@ -50,42 +53,33 @@ done(struct registration *reg)
 	req_wake(MAIL_OF(reg, struct adding, reg)->r);
 }
 
-/* {"<name>": "…", "private": true} and nothing else. */
-static int
-read_body(struct req *r, const char *name, struct json **ret, struct err *e)
-{
-	const char *const names[] = {name, "private", NULL};
-	struct json *j = NULL;
-	const struct json *private;
-	int rc = json_parse(r->arena, r->body, &j, e);
+/* Its address may be of a feed or of a page that names one. */
+#define ADDRESS(name)                                                          \
+	{                                                                      \
+		name, MEMBER_STRING, offsetof(struct adding, reg.url), 1,      \
+		    URL_MAX                                                    \
+	}
+#define PRIVATE                                                                \
+	{                                                                      \
+		"private", MEMBER_JSON, offsetof(struct adding, private)       \
+	}
 
-	if (rc == OK && !json_is(j, JSON_OBJECT))
-		rc = err_set(e, ERR_INVALID, "the body must be an object");
-	if (rc == OK)
-		rc = json_known(j, "", names, e);
+static int
+read_adding(struct req *r, const struct member *body, struct adding **ret,
+    struct err *e)
+{
+	struct adding *a = arena_alloc(r->arena, sizeof(*a));
+	int rc = api_body(r, body, NULL, a, e);
+
 	if (rc < 0)
 		return rc;
-	private = json_get(j, "private");
-	if (private && !json_is(private, JSON_TRUE) &&
-	    !json_is(private, JSON_FALSE))
+	if (a->private && !json_is_bool(a->private))
 		return json_wrong(e, "/private", "must be true or false");
-	*ret = j;
-	return OK;
-}
-
-static int
-read_url(const struct json *j, const char *name, struct str *ret, struct err *e)
-{
-	const struct json *url = json_get(j, name);
-	char at[32];
-
-	(void)snprintf(at, sizeof(at), "/%s", name);
-	if (!json_is(url, JSON_STRING))
+	if (a->reg.url.p && str_trim(a->reg.url).n == 0)
 		return json_wrong(
-		    e, at, "must be the address of a feed or page");
-	if (str_trim(url->text).n == 0 || url->text.n > URL_MAX)
-		return json_wrong(e, at, "must have 1 to %d bytes", URL_MAX);
-	*ret = url->text;
+		    e, body->name, "must have 1 to %d bytes", URL_MAX);
+	a->reg.private = json_is(a->private, JSON_TRUE);
+	r->ctx = *ret = a;
 	return OK;
 }
 
@@ -102,11 +96,12 @@ feed_register(struct req *r, struct registration *reg, struct err *e)
 }
 
 static int
-start(struct req *r, struct adding *a, struct err *e)
+start_adding(struct req *r, struct err *e)
 {
+	struct adding *a = r->ctx;
+
 	a->r = r;
 	a->reg.done = done;
-	r->ctx = a;
 	r->then = added;
 	return feed_register(r, &a->reg, e);
 }
@@ -114,25 +109,21 @@ start(struct req *r, struct adding *a, struct err *e)
 int
 api_feeds_post(struct req *r, struct db *db, struct err *e)
 {
-	struct adding *a = arena_alloc(r->arena, sizeof(*a));
-	struct json *j = NULL;
-	int rc;
+	static const struct member BODY[] = {
+	    ADDRESS("url"), PRIVATE, {.name = NULL}};
+	struct adding *a;
+	int rc = read_adding(r, BODY, &a, e);
 
 	(void)db;
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = read_body(r, "url", &j, e);
-	if (rc == OK)
-		rc = read_url(j, "url", &a->reg.url, e);
-	if (rc < 0)
-		return rc;
-	a->reg.private = json_is(json_get(j, "private"), JSON_TRUE);
-	return start(r, a, e);
+	if (rc == OK && !a->reg.url.p)
+		rc = json_wrong(
+		    e, "/url", "must be the address of a feed or page");
+	return rc < 0 ? rc : start_adding(r, e);
 }
 
 /* The feed that is to be another; on a read thread. */
 static int
-find(struct req *r, struct db *db, struct err *e)
+find_instead(struct req *r, struct db *db, struct err *e)
 {
 	struct adding *a = r->ctx;
 	struct uuid uid;
@@ -149,16 +140,16 @@ go_on(struct req *r, struct err *e)
 		*e = r->err;
 		return r->rc;
 	}
-	return start(r, r->ctx, e);
+	return start_adding(r, e);
 }
 
 /* On the commit thread. An admin marks what others read, too. */
 static int
-mark(struct req *r, struct db *db, struct err *e)
+mark_feed(struct req *r, struct db *db, struct err *e)
 {
 	struct adding *a = r->ctx;
 	bool alone = !(r->who.scopes & SCOPE_ADMIN);
-	int rc = find(r, db, e);
+	int rc = find_instead(r, db, e);
 
 	if (rc == OK)
 		rc = feeds_mark(db, a->reg.instead, a->reg.private, alone,
@@ -166,34 +157,28 @@ mark(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	(void)uuid_parse(r->params[0], &a->reg.feed_uid);
-	return show(r, db, e);
+	return show_added(r, db, e);
 }
 
 int
 api_feeds_patch(struct req *r, struct db *db, struct err *e)
 {
-	struct adding *a = arena_alloc(r->arena, sizeof(*a));
-	struct json *j = NULL;
-	const struct json *private;
-	int rc;
+	static const struct member BODY[] = {
+	    ADDRESS("feed_url"), PRIVATE, {.name = NULL}};
+	struct adding *a;
+	int rc = read_adding(r, BODY, &a, e);
 
 	(void)db;
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	r->ctx = a;
-	rc = read_body(r, "feed_url", &j, e);
 	if (rc < 0)
 		return rc;
-	private = json_get(j, "private");
-	a->reg.private = json_is(private, JSON_TRUE);
-	if (private && json_get(j, "feed_url"))
+	if (a->private && a->reg.url.p)
 		return json_wrong(
 		    e, "/private", "can't be given together with feed_url");
-	if (private)
-		return api_write(r, mark, e);
-	rc = read_url(j, "feed_url", &a->reg.url, e);
-	if (rc < 0)
-		return rc;
+	if (a->private)
+		return api_write(r, mark_feed, e);
+	if (!a->reg.url.p)
+		return json_wrong(
+		    e, "/feed_url", "must be the address of a feed or page");
 	r->then = go_on;
-	return api_read(r, find, e);
+	return api_read(r, find_instead, e);
 }

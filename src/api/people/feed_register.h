@@ -5,6 +5,7 @@
 #define API_PEOPLE_FEED_REGISTER_H
 
 #include "api/api.h"
+#include "api/handlers.h"
 
 struct registration;
 
@@ -12,8 +13,5 @@ struct registration;
  * error. r->ctx and r->then are the caller's. */
 int feed_register(
     struct req *r, struct registration *reg, struct err *e) MUST_CHECK;
-
-int api_feeds_post(struct req *r, struct db *db, struct err *e);
-int api_feeds_patch(struct req *r, struct db *db, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
 #include "account/session.h"
 #include "account/users.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/people/people.h"
 #include "audit/audit.h"
 #include "base/arena.h"
@@ -12,24 +13,18 @@
 #include "base/json.h"
 #include "base/str.h"
 
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no room for a login");
-}
-
 bool
 api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])
 {
 	const struct api *api = r->app;
 	struct str text =
-	    cookie_find(req_header(r, "Cookie"), STR(SESSION_COOKIE));
+	    session_cookie(req_header(r, "Cookie"), STR(SESSION_COOKIE));
 
 	return text.n > 0 && session_read(&api->session, text, ret_id);
 }
 
-int
-api_session_cookie(struct req *r, const char *text, struct err *e)
+void
+api_session_cookie(struct req *r, const char *text)
 {
 	const struct api *api = r->app;
 	int64_t age_s = text[0] ? api->conf->session_max_age_ms / 1000 : 0;
@@ -38,10 +33,7 @@ api_session_cookie(struct req *r, const char *text, struct err *e)
 	    "=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s",
 	    text, (long long)age_s, api->secure ? "; Secure" : "");
 
-	if (!line.p)
-		return no_room(e);
 	req_add_header(r, "Set-Cookie", line.p);
-	return OK;
 }
 
 /* {"id","email","name","provider","scopes"} */
@@ -50,28 +42,18 @@ write_me(struct req *r, struct db *db, int64_t user, struct str provider,
     unsigned scopes, struct err *e)
 {
 	struct user u;
-	const char *word;
-	size_t at = 0, n = 0;
 	int rc = users_get(db, user, r->arena, &u, e);
 
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"id\":\"");
-	uuid_add(&r->out, u.uid);
-	buf_addz(&r->out, "\",\"email\":");
-	buf_json(&r->out, u.email);
-	buf_addz(&r->out, ",\"name\":");
-	buf_json(&r->out, u.name);
-	buf_addz(&r->out, ",\"provider\":");
-	if (provider.p)
-		buf_json(&r->out, provider);
-	else
-		buf_addz(&r->out, "null");
-	buf_addz(&r->out, ",\"scopes\":[");
-	while ((word = scope_next(scopes, &at)))
-		buf_fmt(&r->out, "%s\"%s\"", n++ ? "," : "", word);
-	buf_addz(&r->out, "]}");
+	put_open(&r->out, NULL, '{');
+	put_uuid(&r->out, "id", u.uid);
+	put_text(&r->out, "email", u.email);
+	put_text(&r->out, "name", u.name);
+	put_text(&r->out, "provider", provider);
+	scopes_put(&r->out, "scopes", scopes);
+	put_close(&r->out, '}');
 	return OK;
 }
 
@@ -133,7 +115,6 @@ put_session(struct req *r, struct db *db, struct err *e)
 	const struct api *api = r->app;
 	struct api_login *l = r->ctx;
 	int64_t now_us = clock_now_us();
-	int64_t until_us = now_us + api->conf->session_max_age_ms * US_PER_MS;
 	int rc = l->person ? put_person(r, db, l, now_us, e) : OK;
 
 	if (l->refused)
@@ -146,8 +127,14 @@ put_session(struct req *r, struct db *db, struct err *e)
 	if (rc == OK && l->has_old)
 		rc = session_remove(db, l->old, e);
 	if (rc == OK)
-		rc = session_add(db, api->keyring, r->arena, l->id, l->user,
-		    l->provider, now_us, until_us, &l->ended, e);
+		rc = session_add(db, api->keyring, r->arena,
+		    &(struct session_new){.id = l->id,
+			.user = l->user,
+			.provider = l->provider,
+			.now_us = now_us,
+			.expires_us =
+			    now_us + api->conf->session_max_age_ms * US_PER_MS},
+		    &l->ended, e);
 	return rc;
 }
 
@@ -173,7 +160,8 @@ logged_in(struct req *r, struct err *e)
 		req_add_header(r, "Location", l->location);
 		req_add_header(r, "Cache-Control", "no-store");
 	}
-	return api_session_cookie(r, l->text, e);
+	api_session_cookie(r, l->text);
+	return OK;
 }
 
 int
@@ -193,8 +181,6 @@ known(struct req *r, struct err *e)
 {
 	struct api_login *l = arena_alloc(r->arena, sizeof(*l));
 
-	if (!l)
-		return no_room(e);
 	l->user = r->who.user;
 	l->scopes = r->who.scopes;
 	l->provider = STR(USER_LOCAL);
@@ -212,27 +198,28 @@ checked(struct req *r, struct err *e)
 int
 api_auth_login(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"name", "password", NULL};
+	struct login {
+		struct str name, password;
+	} it = {.name = STR_EMPTY};
+	static const struct member BODY[] = {
+	    {"name", MEMBER_STRING, offsetof(struct login, name), 0, INT32_MAX,
+		.must = true},
+	    {"password", MEMBER_STRING, offsetof(struct login, password), 0,
+		INT32_MAX, .must = true},
+	    {.name = NULL},
+	};
 	struct api *api = r->app;
-	const struct json *name, *password;
-	struct json *j = NULL;
 	int rc;
 
 	(void)db;
 	/* Nobody is logged in as somebody else by a page that he looks at. */
 	if (req_header(r, "Origin").n > 0 && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
-	rc = api_body(r, names, &j, e);
+	rc = api_body(r, BODY, NULL, &it, e);
 	if (rc < 0)
 		return rc;
-	name = json_get(j, "name");
-	password = json_get(j, "password");
-	if (!json_is(name, JSON_STRING))
-		return json_wrong(e, "/name", "must be a string");
-	if (!json_is(password, JSON_STRING))
-		return json_wrong(e, "/password", "must be a string");
 	r->then = checked;
-	rc = auth_check(api->auth, r, name->text, password->text, e);
+	rc = auth_check(api->auth, r, it.name, it.password, e);
 	return rc == OK ? known(r, e) : rc;
 }
 
@@ -245,7 +232,7 @@ drop_session(struct req *r, struct db *db, struct err *e)
 
 /* Committed, or perhaps: what caches know of sessions may be wrong now. */
 static void
-forget(struct req *r)
+forget_session(struct req *r)
 {
 	(void)r;
 	auth_session_ended();
@@ -263,24 +250,19 @@ api_auth_logout(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	unsigned char *id = arena_alloc(r->arena, DIGEST_LEN);
-	bool own;
-	int rc;
+	bool own = api_own_session(r, id);
 
 	(void)db;
-	if (!id)
-		return no_room(e);
-	own = api_own_session(r, id);
 	if (own && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
-	rc = api_session_cookie(r, "", e);
-	if (rc < 0)
-		return rc;
+	api_session_cookie(r, "");
 	r->status = 204;
 	r->ctx = id;
 	if (!own)
 		return OK;
 	r->then = logged_out;
-	r->done = forget; /* for the client that left: then is not called */
+	r->done =
+	    forget_session; /* for the client that left: then is not called */
 	return api_write(r, drop_session, e);
 }
 
@@ -290,12 +272,10 @@ api_auth_me(struct req *r, struct db *db, struct err *e)
 	const struct api *api = r->app;
 	struct str provider = STR(USER_LOCAL);
 	unsigned char id[DIGEST_LEN];
-	int64_t until_us;
 	int rc = OK;
 
 	if (r->who.by_cookie && api_own_session(r, id))
-		rc = session_look(
-		    db, api->keyring, id, r->arena, &provider, &until_us, e);
+		rc = session_look(db, api->keyring, id, r->arena, &provider, e);
 	if (rc == OK)
 		rc = write_me(r, db, r->who.user, provider, r->who.scopes, e);
 	if (rc == ERR_ABSENT)
@@ -314,9 +294,10 @@ api_auth_providers(struct req *r, struct db *db, struct err *e)
 	buf_addz(&r->out,
 	    "{\"providers\":[{\"name\":\"local\",\"login\":\"/auth/login\"}");
 	if (api->oidc) {
-		buf_addz(&r->out, ",{\"name\":");
-		buf_json(&r->out, oidc_provider(api->oidc));
-		buf_addz(&r->out, ",\"login\":\"/auth/google/login\"}");
+		put_open(&r->out, NULL, '{');
+		put_text(&r->out, "name", oidc_provider(api->oidc));
+		put_z(&r->out, "login", "/auth/google/login");
+		put_close(&r->out, '}');
 	}
 	buf_addz(&r->out, "]}");
 	return OK;

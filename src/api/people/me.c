@@ -1,6 +1,7 @@
 #include "account/accounts.h"
 #include "account/users.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/people/people.h"
 #include "api/v1/account.h"
 #include "audit/audit.h"
@@ -29,7 +30,7 @@ audit_gone(struct req *r, struct db *db, struct err *e)
 
 /* On the commit thread. */
 static int
-leave(struct req *r, struct db *db, struct err *e)
+leave_us(struct req *r, struct db *db, struct err *e)
 {
 	int rc;
 
@@ -43,37 +44,36 @@ leave(struct req *r, struct db *db, struct err *e)
 	}
 	buf_clear(&r->out);
 	r->status = 204;
-	return rc < 0 ? rc : api_session_cookie(r, "", e);
+	if (rc == OK)
+		api_session_cookie(r, "");
+	return rc;
 }
 
 int
 api_me_delete(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return api_account_write(r, leave, e);
+	return api_account_write(r, leave_us, e);
 }
 
 static void
 write_settings(struct req *r, struct str theme)
 {
 	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"theme\":");
-	buf_json(&r->out, theme);
-	buf_addc(&r->out, '}');
+	put_open(&r->out, NULL, '{');
+	put_text(&r->out, "theme", theme);
+	put_close(&r->out, '}');
 }
 
 int
 api_me_settings_get(struct req *r, struct db *db, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_user_settings_get(db, &rows, e, .user_id = r->who.user);
+	struct sql_user_settings_get_row row;
+	int rc = sql_user_settings_get_one(
+	    db, r->arena, &row, e, .user_id = r->who.user);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
 	if (rc >= 0)
-		write_settings(
-		    r, rc > 0 ? rows_str(rows, 0) : STR(THEME_FIRST));
-	rows_close(rows);
+		write_settings(r, rc > 0 ? row.theme : STR(THEME_FIRST));
 	return rc < 0 ? rc : OK;
 }
 
@@ -94,21 +94,19 @@ put_settings(struct req *r, struct db *db, struct err *e)
 int
 api_me_settings_put(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"theme", NULL};
+	static const char *const THEMES[] = {"light", "dark", NULL};
+	static const struct member BODY[] = {
+	    {"theme", MEMBER_CHOICE, 0, 0, 0, THEMES, .must = true},
+	    {.name = NULL},
+	};
 	struct str *theme = arena_alloc(r->arena, sizeof(*theme));
-	const struct json *v;
-	struct json *j = NULL;
-	int rc = theme ? api_body(r, names, &j, e)
-		       : err_set(e, ERR_NOMEM, "no room for settings");
+	unsigned i = 0;
+	int rc = api_body(r, BODY, NULL, &i, e);
 
 	(void)db;
 	if (rc < 0)
 		return rc;
-	v = json_get(j, "theme");
-	if (!json_is(v, JSON_STRING) ||
-	    (!str_eq(v->text, STR("light")) && !str_eq(v->text, STR("dark"))))
-		return json_wrong(e, "/theme", "must be light or dark");
-	*theme = v->text;
+	*theme = str_of(THEMES[i]);
 	r->ctx = theme;
 	return api_write(r, put_settings, e);
 }

@@ -37,12 +37,6 @@ struct trip {
 	struct api_login login;
 };
 
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no room for a login");
-}
-
 /* A path of this server and nothing that a browser takes for another's. */
 static bool
 is_path(struct str s)
@@ -68,10 +62,8 @@ url_of(const struct req *r, struct str path)
 }
 
 static int
-lead_to(struct req *r, const char *url, struct err *e)
+lead_to(struct req *r, const char *url)
 {
-	if (!url)
-		return no_room(e);
 	buf_clear(&r->out);
 	r->status = 302;
 	req_add_header(r, "Location", url);
@@ -80,8 +72,8 @@ lead_to(struct req *r, const char *url, struct err *e)
 }
 
 /* Empty clears it. */
-static int
-state_cookie(struct req *r, struct str text, struct err *e)
+static void
+state_cookie(struct req *r, struct str text)
 {
 	const struct api *api = r->app;
 	struct str line = arena_fmt(r->arena,
@@ -90,15 +82,12 @@ state_cookie(struct req *r, struct str text, struct err *e)
 	    STR_ARG(text), text.n ? OIDC_LOGIN_S : 0,
 	    api->secure ? "; Secure" : "");
 
-	if (!line.p)
-		return no_room(e);
 	req_add_header(r, "Set-Cookie", line.p);
-	return OK;
 }
 
 /* Back to a page of ours that can say so; the log has the reason. */
 static int
-failed(struct req *r, const char *code, const char *why, struct err *e)
+login_failed(struct req *r, const char *code, const char *why)
 {
 	const struct api *api = r->app;
 	struct str path = arena_fmt(r->arena, "/?login_error=%s", code);
@@ -111,9 +100,8 @@ failed(struct req *r, const char *code, const char *why, struct err *e)
 	log_str(&l, "error", str_of(why));
 	log_str(&l, "peer", str_of(r->peer));
 	log_end(&l);
-	if (state_cookie(r, STR_EMPTY, e) < 0 || !path.p)
-		return no_room(e);
-	return lead_to(r, url_of(r, path), e);
+	state_cookie(r, STR_EMPTY);
+	return lead_to(r, url_of(r, path));
 }
 
 static int
@@ -121,11 +109,11 @@ flow_failed(struct req *r, const struct oidc_flow *f, struct err *e)
 {
 	switch (f->rc) {
 	case ERR_AWAY:
-		return failed(r, "provider_unavailable", f->err.text, e);
+		return login_failed(r, "provider_unavailable", f->err.text);
 	case ERR_DENIED:
-		return failed(r, "code_refused", f->err.text, e);
+		return login_failed(r, "code_refused", f->err.text);
 	case ERR_INVALID:
-		return failed(r, "bad_token", f->err.text, e);
+		return login_failed(r, "bad_token", f->err.text);
 	default:
 		*e = f->err;
 		return f->rc;
@@ -140,8 +128,8 @@ flow_done(struct oidc_flow *f)
 }
 
 static int
-start(struct req *r, struct trip *t, int (*then)(struct req *, struct err *),
-    struct err *e)
+start_trip(struct req *r, struct trip *t,
+    int (*then)(struct req *, struct err *), struct err *e)
 {
 	const struct api *api = r->app;
 	int rc;
@@ -163,9 +151,9 @@ not_set(struct err *e)
 
 /* ---- going there ---- */
 
-static int
+static void
 seal_state(struct req *r, const struct trip *t, struct str state,
-    struct str nonce, struct str verifier, struct err *e)
+    struct str nonce, struct str verifier)
 {
 	const struct api *api = r->app;
 	int64_t until_us = clock_now_us() + OIDC_LOGIN_S * US_PER_S;
@@ -174,31 +162,25 @@ seal_state(struct req *r, const struct trip *t, struct str state,
 	    (long long)until_us, STR_ARG(t->back));
 	struct buf b = BUF(BASE64URL_LEN(STATE_MAX + SEAL_BYTES_MORE) + 1 +
 			   BASE64URL_LEN(DIGEST_LEN));
+	char *to = arena_alloc(r->arena, plain.n + SEAL_BYTES_MORE);
 	unsigned char mac[DIGEST_LEN];
-	char *to;
-	int rc;
 
-	to = plain.p ? arena_try(r->arena, plain.n + SEAL_BYTES_MORE) : NULL;
-	if (!to)
-		return no_room(e);
 	base64_url_add(
 	    &b, keyring_seal_bytes(api->keyring, STATE_WHERE, plain, to));
 	session_mac(&api->session, STATE_LABEL, buf_str(&b), mac);
 	buf_addc(&b, '.');
 	base64_url_add(&b, (struct str){(char *)mac, sizeof(mac)});
-	rc = b.failed ? no_room(e) : state_cookie(r, buf_str(&b), e);
+	state_cookie(r, buf_str(&b));
 	buf_done(&b);
-	return rc;
 }
 
 static int
-go(struct req *r, struct err *e)
+go_there(struct req *r, struct err *e)
 {
 	const struct api *api = r->app;
 	struct trip *t = r->ctx;
 	char words[3][OIDC_WORD_LEN + 1];
 	struct str state, nonce, verifier;
-	int rc;
 
 	if (t->flow.rc < 0)
 		return flow_failed(r, &t->flow, e);
@@ -207,14 +189,10 @@ go(struct req *r, struct err *e)
 	state = str_of(words[0]);
 	nonce = str_of(words[1]);
 	verifier = str_of(words[2]);
-	rc = seal_state(r, t, state, nonce, verifier, e);
-	if (rc < 0)
-		return rc;
-	return lead_to(r,
-	    oidc_page(
-		api->oidc, t->flow.authorize, state, nonce, verifier, r->arena)
-		.p,
-	    e);
+	seal_state(r, t, state, nonce, verifier);
+	return lead_to(r, oidc_page(api->oidc, t->flow.authorize, state, nonce,
+			      verifier, r->arena)
+			      .p);
 }
 
 int
@@ -228,8 +206,6 @@ api_oidc_login(struct req *r, struct db *db, struct err *e)
 	(void)db;
 	if (!api->oidc)
 		return not_set(e);
-	if (!t)
-		return no_room(e);
 	rc = req_query_only(r, names, e);
 	if (rc < 0)
 		return rc;
@@ -237,7 +213,7 @@ api_oidc_login(struct req *r, struct db *db, struct err *e)
 	if (req_query(r, "return", &t->back) && !is_path(t->back))
 		return err_at(e, ERR_INVALID, "/return",
 		    "must be a path of this server, as /feeds");
-	return start(r, t, go, e);
+	return start_trip(r, t, go_there, e);
 }
 
 /* ---- coming back ---- */
@@ -263,7 +239,7 @@ open_state(struct req *r, struct trip *t, struct str *ret_state)
 {
 	const struct api *api = r->app;
 	struct str text =
-	    cookie_find(req_header(r, "Cookie"), STR(STATE_COOKIE));
+	    session_cookie(req_header(r, "Cookie"), STR(STATE_COOKIE));
 	char *bytes = arena_try(r->arena, text.n + 1);
 	struct str plain = STR_EMPTY, mac = text;
 	int64_t until_us = 0;
@@ -312,8 +288,9 @@ check_state(struct req *r, struct trip *t)
 static int
 signup_refused(struct req *r, struct err *e)
 {
-	return failed(r, "signup_closed",
-	    "oidc.signup does not name this person, who is new here", e);
+	(void)e;
+	return login_failed(r, "signup_closed",
+	    "oidc.signup does not name this person, who is new here");
 }
 
 static int
@@ -322,13 +299,10 @@ came_back(struct req *r, struct err *e)
 	const struct api *api = r->app;
 	struct trip *t = r->ctx;
 	const struct jwt_claims *c = &t->flow.claims;
-	const char *url;
 
 	if (t->flow.rc < 0)
 		return flow_failed(r, &t->flow, e);
-	url = url_of(r, t->back);
-	if (!url || state_cookie(r, STR_EMPTY, e) < 0)
-		return no_room(e);
+	state_cookie(r, STR_EMPTY);
 	t->person = (struct user_new){
 	    .provider = oidc_provider(api->oidc),
 	    .subject = c->subject,
@@ -339,7 +313,7 @@ came_back(struct req *r, struct err *e)
 	    .person = &t->person,
 	    .may_come = signup_allows(str_of(api->conf->oidc_signup), c),
 	    .refuse = signup_refused,
-	    .location = url};
+	    .location = url_of(r, t->back)};
 	return api_login(r, &t->login, e);
 }
 
@@ -354,17 +328,15 @@ api_oidc_callback(struct req *r, struct db *db, struct err *e)
 	(void)db;
 	if (!api->oidc)
 		return not_set(e);
-	if (!t)
-		return no_room(e);
 	why = check_state(r, t);
 	if (why)
-		return failed(r, "state", why, e);
+		return login_failed(r, "state", why);
 	if (req_query(r, "error", &error))
-		return failed(r,
+		return login_failed(r,
 		    str_eq(error, STR("access_denied")) ? "access_denied"
 							: "provider_error",
-		    "the provider says so", e);
+		    "the provider says so");
 	if (!req_query(r, "code", &t->flow.code) || t->flow.code.n == 0)
-		return failed(r, "provider_error", "there is no code", e);
-	return start(r, t, came_back, e);
+		return login_failed(r, "provider_error", "there is no code");
+	return start_trip(r, t, came_back, e);
 }

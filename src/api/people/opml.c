@@ -2,8 +2,7 @@
 
 #include "account/tokens.h"
 #include "api/api.h"
-#include "api/apps/app_feeds.h"
-#include "api/apps/apps.h"
+#include "api/apps/app.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -17,10 +16,11 @@
 static int
 write_out(struct req *r, struct db *db, int64_t user, struct err *e)
 {
+	struct sync who = {db, user, r->arena};
 	int rc;
 
 	buf_clear(&r->out);
-	rc = export_opml(db, user, clock_now_us(), r->arena, &r->out, e);
+	rc = import_export(&who, clock_now_us(), &r->out, e);
 	if (rc < 0)
 		return rc;
 	r->content_type = "text/x-opml; charset=utf-8";
@@ -59,8 +59,9 @@ take_in(struct req *r, struct db *db, struct err *e)
 	const struct importing *im = r->ctx;
 	const struct api *api = r->app;
 	struct import_result done = {0};
-	int rc = import_opml(db, im->user, api->guard, im->list, clock_now_us(),
-	    r->arena, &done, e);
+	struct sync who = {db, im->user, r->arena};
+	int rc =
+	    import_opml(&who, api->guard, im->list, clock_now_us(), &done, e);
 
 	if (rc < 0)
 		return rc;
@@ -115,17 +116,13 @@ parse(struct req *r, struct db *db, struct err *e)
 }
 
 static int
-start(struct req *r, int64_t user, bool miniflux, struct err *e)
+start_import(struct req *r, int64_t user, bool miniflux, struct err *e)
 {
 	struct importing *im = arena_alloc(r->arena, sizeof(*im));
 
-	if (!im)
-		return err_set(e, ERR_NOMEM, "no room for the list");
 	im->miniflux = miniflux;
 	im->user = user;
 	im->content_type = arena_dup(r->arena, req_header(r, "Content-Type"));
-	if (!im->content_type.p)
-		return err_set(e, ERR_NOMEM, "no room for the list");
 	r->ctx = im;
 	r->then = parsed;
 	return api_read(r, parse, e);
@@ -135,19 +132,19 @@ int
 api_opml_post(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, r->who.user, false, e);
+	return start_import(r, r->who.user, false, e);
 }
 
 int
 api_mf_import(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, r->who.user, true, e);
+	return start_import(r, r->who.user, true, e);
 }
 
 int
 api_user_opml_post(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return start(r, 0, false, e);
+	return start_import(r, 0, false, e);
 }

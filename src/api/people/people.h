@@ -12,25 +12,16 @@
  *   PUT    /api/users/me/settings      USER  ON_HTTP  api_me_settings_put
  *
  * A login makes a session (account/session.h) and answers its cookie. Errors
- * have the shape of http/server/person.h.
+ * have the shape of api/people/person.h.
  */
 #ifndef API_PEOPLE_PEOPLE_H
 #define API_PEOPLE_PEOPLE_H
 
 #include "account/session.h"
+#include "api/handlers.h"
 #include "http/server/req.h"
 
 struct user_new;
-
-int api_auth_providers(struct req *r, struct db *db, struct err *e);
-int api_auth_login(struct req *r, struct db *db, struct err *e);
-int api_auth_logout(struct req *r, struct db *db, struct err *e);
-int api_auth_me(struct req *r, struct db *db, struct err *e);
-int api_oidc_login(struct req *r, struct db *db, struct err *e);
-int api_oidc_callback(struct req *r, struct db *db, struct err *e);
-int api_me_delete(struct req *r, struct db *db, struct err *e);
-int api_me_settings_get(struct req *r, struct db *db, struct err *e);
-int api_me_settings_put(struct req *r, struct db *db, struct err *e);
 
 /* A session on its way to the store; in the request's arena. */
 struct api_login {
@@ -56,12 +47,6 @@ int api_login(struct req *r, struct api_login *l, struct err *e) MUST_CHECK;
 /* The session of the request's cookie; false when there is none of ours. */
 bool api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN]);
 /* The session's cookie; an empty text clears it. */
-int api_session_cookie(
-    struct req *r, const char *text, struct err *e) MUST_CHECK;
-
-/* The body as an object that has no members but `names`; ERR_INVALID. */
-struct json;
-int api_body(struct req *r, const char *const *names, struct json **ret,
-    struct err *e) MUST_CHECK;
+void api_session_cookie(struct req *r, const char *text);
 
 #endif

@@ -25,42 +25,15 @@
 #ifndef API_PEOPLE_READER_H
 #define API_PEOPLE_READER_H
 
-#include "http/server/req.h"
-
-int api_feeds_get(struct req *r, struct db *db, struct err *e);
-int api_feeds_delete(struct req *r, struct db *db, struct err *e);
-int api_feeds_items(struct req *r, struct db *db, struct err *e);
-int api_feeds_read(struct req *r, struct db *db, struct err *e);
-int api_feeds_favicon(struct req *r, struct db *db, struct err *e);
-int api_feeds_fetches(struct req *r, struct db *db, struct err *e);
-
-int api_items_list(struct req *r, struct db *db, struct err *e);
-int api_items_read(struct req *r, struct db *db, struct err *e);
-int api_items_get(struct req *r, struct db *db, struct err *e);
-int api_items_state(struct req *r, struct db *db, struct err *e);
-
-int api_fsubs_list(struct req *r, struct db *db, struct err *e);
-int api_fsubs_patch(struct req *r, struct db *db, struct err *e);
-int api_fsubs_delete(struct req *r, struct db *db, struct err *e);
-int api_fsubs_settings(struct req *r, struct db *db, struct err *e);
-int api_fsubs_resume(struct req *r, struct db *db, struct err *e);
-
-int api_categories_list(struct req *r, struct db *db, struct err *e);
-int api_categories_post(struct req *r, struct db *db, struct err *e);
-int api_categories_patch(struct req *r, struct db *db, struct err *e);
-int api_categories_delete(struct req *r, struct db *db, struct err *e);
+#include "api/handlers.h"
 
 /* The id in the path; ERR_ABSENT when it is none. */
 int reader_id(
     const struct req *r, const char *what, struct uuid *ret, struct err *e);
-/* req_query_only(), which also says which field it is. */
-int reader_query(
-    const struct req *r, const char *const *names, struct err *e) MUST_CHECK;
-/* The body as an object with no members but these; empty is {}. */
-struct json;
-int reader_body(struct req *r, const char *const *names, struct json **ret,
+/* api_query() (api/io.h), which also names a field that is none. */
+struct member;
+int reader_query(struct req *r, const struct member *table, void *ret,
     struct err *e) MUST_CHECK;
-/* The answer, made by what ran; a buffer that is full is an error. */
-int reader_done(struct req *r, int status, int rc, struct err *e);
+int reader_query_none(struct req *r, struct err *e) MUST_CHECK;
 
 #endif

@@ -1,16 +1,17 @@
 /* reader.h: feeds, subscriptions and categories. */
 #include "api/api.h"
+#include "api/io.h"
 #include "api/people/reader.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "event/cursor.h"
+#include "reader/category.h"
+#include "reader/feeds.h"
 #include "reader/fetch/fetcher.h"
 #include "reader/limits.h"
-#include "reader/subs.h"
-
-static const char *const NO_QUERY[] = {NULL};
+#include "reader/subscription.h"
 
 /* Feeds -------------------------------------------------------------------------- */
 
@@ -21,10 +22,8 @@ api_feeds_get(struct req *r, struct db *db, struct err *e)
 	int rc = reader_id(r, "feed", &uid, e);
 
 	if (rc == OK)
-		rc = reader_query(r, NO_QUERY, e);
-	if (rc == OK)
-		rc = feeds_show(db, r->who.user, uid, &r->out, e);
-	return reader_done(r, 200, rc, e);
+		rc = reader_query_none(r, e);
+	return rc < 0 ? rc : feeds_show(db, r->who.user, uid, &r->out, e);
 }
 
 int
@@ -34,72 +33,49 @@ api_feeds_delete(struct req *r, struct db *db, struct err *e)
 	int64_t feed = 0;
 	int rc = reader_id(r, "feed", &uid, e);
 
+	r->status = 204;
 	if (rc == OK)
 		rc = subscription_feed(db, r->who.user, uid, &feed, e);
-	if (rc == OK)
-		rc = subscription_drop(db, r->who.user, feed, e);
-	return reader_done(r, 204, rc, e);
+	return rc < 0 ? rc : subscription_drop(db, r->who.user, feed, e);
 }
 
 int
 api_feeds_fetches(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"cursor", NULL};
+	static const struct member QUERY[] = {
+	    {"cursor", MEMBER_STRING, 0, 0, API_CURSOR_MAX},
+	    {.name = NULL},
+	};
+	struct str cursor = {.p = NULL};
 	int64_t before = INT64_MAX;
 	struct err why;
-	struct str s;
 	struct uuid uid;
 	int rc = reader_id(r, "feed", &uid, e);
 
 	if (rc == OK)
-		rc = reader_query(r, NAMES, e);
-	if (rc == OK && req_query(r, "cursor", &s) &&
-	    cursor_parse(s, &before, &why) < 0)
+		rc = reader_query(r, QUERY, &cursor, e);
+	if (rc == OK && cursor.p && cursor_parse(cursor, &before, &why) < 0)
 		rc = err_at(e, ERR_INVALID, "/cursor", "%s", why.text);
-	if (rc == OK)
-		rc = feeds_fetches(db, r->who.user, uid, before, &r->out, e);
-	return reader_done(r, 200, rc, e);
+	return rc < 0 ? rc
+		      : feeds_fetches(db, r->who.user, uid, before, &r->out, e);
 }
 
 /* Subscriptions --------------------------------------------------------------------- */
 
-struct fsub_op {
-	struct uuid uid;
-	int64_t minutes;
-	struct subscription_patch patch;
-	struct str title;
-};
-
-static struct fsub_op *
-op_new(struct req *r, struct err *e)
-{
-	struct fsub_op *op = arena_alloc(r->arena, sizeof(*op));
-
-	if (!op)
-		(void)err_set(e, ERR_NOMEM, "no memory for a request");
-	r->ctx = op;
-	return op;
-}
-
 static int
-show(struct req *r, struct db *db, struct uuid uid, struct err *e)
+show_subs(struct req *r, struct db *db, const struct uuid *uid, struct err *e)
 {
 	buf_clear(&r->out);
-	return reader_done(r, 200,
-	    subscription_show(
-		db, r->who.user, r->who.user_uid, &uid, &r->out, e),
-	    e);
+	return subscription_show(
+	    db, r->who.user, r->who.user_uid, uid, &r->out, e);
 }
 
 int
 api_fsubs_list(struct req *r, struct db *db, struct err *e)
 {
-	int rc = reader_query(r, NO_QUERY, e);
+	int rc = reader_query_none(r, e);
 
-	if (rc == OK)
-		rc = subscription_show(
-		    db, r->who.user, r->who.user_uid, NULL, &r->out, e);
-	return reader_done(r, 200, rc, e);
+	return rc < 0 ? rc : show_subs(r, db, NULL, e);
 }
 
 int
@@ -109,12 +85,20 @@ api_fsubs_delete(struct req *r, struct db *db, struct err *e)
 	int64_t feed = 0;
 	int rc = reader_id(r, "subscription", &uid, e);
 
+	r->status = 204;
 	if (rc == OK)
 		rc = subscription_find(db, r->who.user, uid, &feed, e);
-	if (rc == OK)
-		rc = subscription_drop(db, r->who.user, feed, e);
-	return reader_done(r, 204, rc, e);
+	return rc < 0 ? rc : subscription_drop(db, r->who.user, feed, e);
 }
+
+/* What a body says, on its way to the commit thread. */
+struct fsub_op {
+	struct uuid uid;
+	int64_t minutes;
+	struct str name; /* of a category */
+	const struct json *title, *category;
+	struct subscription_patch patch;
+};
 
 static int
 write_settings(struct req *r, struct db *db, struct err *e)
@@ -123,27 +107,35 @@ write_settings(struct req *r, struct db *db, struct err *e)
 	int rc = subscription_interval(
 	    db, r->who.user, op->uid, op->minutes, clock_now_us(), e);
 
-	return rc == OK ? show(r, db, op->uid, e) : rc;
+	return rc < 0 ? rc : show_subs(r, db, &op->uid, e);
+}
+
+/* The id in the path and the body, then `fn` with them. */
+static int
+take_body(struct req *r, const char *what, const struct member *body,
+    const void *initial, struct fsub_op **ret, struct err *e)
+{
+	struct fsub_op *op = arena_alloc(r->arena, sizeof(*op));
+	int rc = what ? reader_id(r, what, &op->uid, e) : OK;
+
+	r->ctx = *ret = op;
+	return rc < 0 ? rc : api_body_maybe(r, body, initial, op, e);
 }
 
 int
 api_fsubs_settings(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"fetch_interval_minutes", NULL};
-	struct fsub_op *op = op_new(r, e);
-	const struct json *j;
-	struct json *doc = NULL;
-	int rc = op ? reader_id(r, "subscription", &op->uid, e) : (int)e->code;
+	/* What is out of range is told by the store's side. */
+	static const struct member BODY[] = {
+	    {"fetch_interval_minutes", MEMBER_INT,
+		offsetof(struct fsub_op, minutes), INT64_MIN, INT64_MAX},
+	    {.name = NULL},
+	};
+	struct fsub_op *op;
+	int rc = take_body(r, "subscription", BODY, NULL, &op, e);
 
 	(void)db;
-	if (rc == OK)
-		rc = reader_body(r, NAMES, &doc, e);
-	if (rc < 0)
-		return rc;
-	j = json_get(doc, "fetch_interval_minutes");
-	if (!json_is(j, JSON_NUMBER) || !json_int(j, &op->minutes))
-		op->minutes = 0; /* out of range, and told so */
-	return api_write(r, write_settings, e);
+	return rc < 0 ? rc : api_write(r, write_settings, e);
 }
 
 int
@@ -156,9 +148,10 @@ api_fsubs_resume(struct req *r, struct db *db, struct err *e)
 	if (rc == OK)
 		rc = subscription_resume(
 		    db, r->who.user, uid, clock_now_us(), e);
-	if (rc == OK)
-		fetcher_poke(api->fetcher); /* it claims behind this commit */
-	return rc == OK ? show(r, db, uid, e) : rc;
+	if (rc < 0)
+		return rc;
+	fetcher_poke(api->fetcher); /* it claims behind this commit */
+	return show_subs(r, db, &uid, e);
 }
 
 static int
@@ -168,14 +161,14 @@ write_patch(struct req *r, struct db *db, struct err *e)
 	int rc = subscription_patch(
 	    db, r->who.user, op->uid, &op->patch, clock_now_us(), e);
 
-	return rc == OK ? show(r, db, op->uid, e) : rc;
+	return rc < 0 ? rc : show_subs(r, db, &op->uid, e);
 }
 
 static int
-read_patch(const struct json *doc, struct subscription_patch *p, struct err *e)
+read_patch(struct fsub_op *op, struct err *e)
 {
-	const struct json *title = json_get(doc, "title"),
-			  *category = json_get(doc, "category_id");
+	struct subscription_patch *p = &op->patch;
+	const struct json *title = op->title, *category = op->category;
 
 	p->set_title = title != NULL;
 	if (title && title->type != JSON_NULL) {
@@ -201,101 +194,97 @@ read_patch(const struct json *doc, struct subscription_patch *p, struct err *e)
 int
 api_fsubs_patch(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"title", "category_id", NULL};
-	struct fsub_op *op = op_new(r, e);
-	struct json *doc = NULL;
-	int rc = op ? reader_id(r, "subscription", &op->uid, e) : (int)e->code;
+	static const struct json NONE = {.type = JSON_NULL};
+	static const struct fsub_op NULLS = {.title = &NONE, .category = &NONE};
+	static const struct member BODY[] = {
+	    {"title", MEMBER_JSON, offsetof(struct fsub_op, title)},
+	    {"category_id", MEMBER_JSON, offsetof(struct fsub_op, category)},
+	    {.name = NULL},
+	};
+	struct fsub_op *op;
+	int rc = take_body(r, "subscription", BODY, &NULLS, &op, e);
 
 	(void)db;
 	if (rc == OK)
-		rc = reader_body(r, NAMES, &doc, e);
-	if (rc == OK)
-		rc = read_patch(doc, &op->patch, e);
-	return rc == OK ? api_write(r, write_patch, e) : rc;
+		rc = read_patch(op, e);
+	return rc < 0 ? rc : api_write(r, write_patch, e);
 }
 
 /* Categories -------------------------------------------------------------------------- */
 
 static int
-show_category(
-    struct req *r, struct db *db, struct uuid uid, int status, struct err *e)
+show_categories(
+    struct req *r, struct db *db, const struct uuid *uid, struct err *e)
 {
 	buf_clear(&r->out);
-	return reader_done(
-	    r, status, category_show(db, r->who.user, &uid, &r->out, e), e);
+	return category_show(db, r->who.user, uid, &r->out, e);
 }
 
 int
 api_categories_list(struct req *r, struct db *db, struct err *e)
 {
-	int rc = reader_query(r, NO_QUERY, e);
+	int rc = reader_query_none(r, e);
 
-	if (rc == OK)
-		rc = category_show(db, r->who.user, NULL, &r->out, e);
-	return reader_done(r, 200, rc, e);
+	return rc < 0 ? rc : show_categories(r, db, NULL, e);
 }
 
+/* what NULL: one that is new. */
 static int
-read_title(struct req *r, struct fsub_op *op, struct err *e)
+write_category(struct req *r, const char *what, handler_fn write, struct err *e)
 {
-	static const char *const NAMES[] = {"title", NULL};
-	const struct json *j;
-	struct json *doc = NULL;
-	int rc = reader_body(r, NAMES, &doc, e);
+	static const struct member BODY[] = {
+	    {"title", MEMBER_JSON, offsetof(struct fsub_op, title)},
+	    {.name = NULL},
+	};
+	struct fsub_op *op;
+	int rc = take_body(r, what, BODY, NULL, &op, e);
 
 	if (rc < 0)
 		return rc;
-	j = json_get(doc, "title");
-	if (!json_is(j, JSON_STRING) ||
-	    (j->text.n > 0 && memchr(j->text.p, 0, j->text.n)))
+	if (!json_is(op->title, JSON_STRING) ||
+	    (op->title->text.n > 0 &&
+		memchr(op->title->text.p, 0, op->title->text.n)))
 		return json_wrong(e, "/title",
 		    "must be a string of 1 to %d characters",
 		    READER_CATEGORY_NAME);
-	op->title = str_trim(j->text);
-	return OK;
+	op->name = str_trim(op->title->text);
+	return api_write(r, write, e);
 }
 
 static int
-write_category(struct req *r, struct db *db, struct err *e)
+put_category(struct req *r, struct db *db, struct err *e)
 {
 	const struct fsub_op *op = r->ctx;
 	struct uuid uid;
 	int rc =
-	    category_add(db, r->who.user, op->title, clock_now_us(), &uid, e);
+	    category_add(db, r->who.user, op->name, clock_now_us(), &uid, e);
 
-	return rc == OK ? show_category(r, db, uid, 201, e) : rc;
+	r->status = 201;
+	return rc < 0 ? rc : show_categories(r, db, &uid, e);
 }
 
 int
 api_categories_post(struct req *r, struct db *db, struct err *e)
 {
-	struct fsub_op *op = op_new(r, e);
-	int rc = op ? read_title(r, op, e) : (int)e->code;
-
 	(void)db;
-	return rc == OK ? api_write(r, write_category, e) : rc;
+	return write_category(r, NULL, put_category, e);
 }
 
 static int
-write_rename(struct req *r, struct db *db, struct err *e)
+rename_category(struct req *r, struct db *db, struct err *e)
 {
 	const struct fsub_op *op = r->ctx;
 	int rc = category_rename(
-	    db, r->who.user, op->uid, op->title, clock_now_us(), e);
+	    db, r->who.user, op->uid, op->name, clock_now_us(), e);
 
-	return rc == OK ? show_category(r, db, op->uid, 200, e) : rc;
+	return rc < 0 ? rc : show_categories(r, db, &op->uid, e);
 }
 
 int
 api_categories_patch(struct req *r, struct db *db, struct err *e)
 {
-	struct fsub_op *op = op_new(r, e);
-	int rc = op ? reader_id(r, "category", &op->uid, e) : (int)e->code;
-
 	(void)db;
-	if (rc == OK)
-		rc = read_title(r, op, e);
-	return rc == OK ? api_write(r, write_rename, e) : rc;
+	return write_category(r, "category", rename_category, e);
 }
 
 int
@@ -304,7 +293,6 @@ api_categories_delete(struct req *r, struct db *db, struct err *e)
 	struct uuid uid;
 	int rc = reader_id(r, "category", &uid, e);
 
-	if (rc == OK)
-		rc = category_del(db, r->who.user, uid, e);
-	return reader_done(r, 204, rc, e);
+	r->status = 204;
+	return rc < 0 ? rc : category_del(db, r->who.user, uid, e);
 }

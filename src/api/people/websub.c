@@ -54,10 +54,6 @@ call_new(struct req *r, struct err *e)
 {
 	struct hub_call *c = arena_alloc(r->arena, sizeof(*c));
 
-	if (!c) {
-		(void)err_set(e, ERR_NOMEM, "no memory for a request");
-		return NULL;
-	}
 	if (limit(r, e) < 0)
 		return NULL;
 	if (!uuid_parse(r->params[0], &c->uid)) {
@@ -71,43 +67,31 @@ call_new(struct req *r, struct err *e)
 
 /* On a read thread. */
 static int
-find(struct hub_call *c, struct db *db, struct err *e)
+find_hub(struct hub_call *c, struct db *db, struct err *e)
 {
-	struct arena *a = c->r->arena;
 	struct sql_hub_find_row row;
-	struct rows *rows = NULL;
-	int rc = sql_hub_find(db, &rows, e, .uid = uuid_str(&c->uid));
+	int rc = sql_hub_find_one(
+	    db, c->r->arena, &row, e, .uid = uuid_str(&c->uid));
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_hub_find_get(rows, &row);
-		c->id = c->push.hub = row.id;
-		c->push.feed = row.feed;
-		memcpy(c->push.feed_uid.b, row.feed_uid.p,
-		    sizeof(c->push.feed_uid.b));
-		c->push.feed_url = arena_dup(a, row.feed_url);
-		c->push.topic = arena_dup(a, row.topic);
-		c->secret = arena_dup(a, row.secret);
-		c->state = arena_dup(a, row.state);
-		rc = c->push.feed_url.p && c->push.topic.p && c->secret.p &&
-			     c->state.p
-			 ? OK
-			 : err_set(e, ERR_NOMEM, "no memory for a request");
-	} else if (rc == 0) {
-		rc = nothing(e);
-	}
-	rows_close(rows);
-	return rc;
+	if (rc <= 0)
+		return rc < 0 ? rc : nothing(e);
+	c->id = c->push.hub = row.id;
+	c->push.feed = row.feed;
+	c->push.feed_uid = uuid_of(row.feed_uid);
+	c->push.feed_url = row.feed_url;
+	c->push.topic = row.topic;
+	c->secret = row.secret;
+	c->state = row.state;
+	return OK;
 }
 
 /* Verification -------------------------------------------------------------- */
 
 static int
-look(struct req *r, struct db *db, struct err *e)
+hub_look_up(struct req *r, struct db *db, struct err *e)
 {
 	struct hub_call *c = r->ctx;
-	int rc = find(c, db, e);
+	int rc = find_hub(c, db, e);
 
 	if (rc < 0)
 		return rc;
@@ -117,7 +101,7 @@ look(struct req *r, struct db *db, struct err *e)
 
 /* On the commit thread. */
 static int
-settle(struct req *r, struct db *db, struct err *e)
+hub_settle(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct hub_call *c = r->ctx;
@@ -172,12 +156,12 @@ confirm(struct req *r, struct err *e)
 }
 
 static int
-looked(struct req *r, struct err *e)
+hub_looked_up(struct req *r, struct err *e)
 {
 	if (r->rc < 0)
 		return api_said(r, e);
 	r->then = confirm;
-	return api_write(r, settle, e);
+	return api_write(r, hub_settle, e);
 }
 
 int
@@ -192,30 +176,28 @@ api_websub_get(struct req *r, struct db *db, struct err *e)
 	(void)req_query(r, "hub.topic", &c->call.topic);
 	(void)req_query(r, "hub.challenge", &c->call.challenge);
 	(void)req_query(r, "hub.lease_seconds", &c->call.lease);
-	r->then = looked;
-	return api_read(r, look, e);
+	r->then = hub_looked_up;
+	return api_read(r, hub_look_up, e);
 }
 
 /* Content --------------------------------------------------------------------- */
 
 /* On a read thread: nothing of the body is read before this. */
 static int
-judge(struct req *r, struct db *db, struct err *e)
+push_judge(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct hub_call *c = r->ctx;
-	struct str secret = STR_EMPTY, where;
-	int rc = find(c, db, e);
+	struct str secret = STR_EMPTY;
+	int rc = find_hub(c, db, e);
 
 	if (rc == OK && !websub_sends(c->state))
 		rc = nothing(e);
 	if (rc < 0)
 		return rc;
-	where = keyring_where(r->arena, "feed_hub.secret", c->uid);
-	if (!where.p)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = keyring_unseal(
-	    api->keyring, r->arena, where, c->secret, &secret, e);
+	rc = keyring_unseal(api->keyring, r->arena,
+	    keyring_where(r->arena, "feed_hub.secret", c->uid), c->secret,
+	    &secret, e);
 	if (rc < 0)
 		return err_set(
 		    e, ERR_SEALED, "the hub's secret can't be opened");
@@ -272,7 +254,7 @@ tell_unsigned(struct api *api, const struct req *r, const struct hub_call *c)
 }
 
 static int
-judged(struct req *r, struct err *e)
+push_judged(struct req *r, struct err *e)
 {
 	struct api *api = r->app;
 	struct hub_call *c = r->ctx;
@@ -306,6 +288,6 @@ api_websub_post(struct req *r, struct db *db, struct err *e)
 	if (r->body.n > (size_t)api->conf->fetch_max_size)
 		return err_set(e, ERR_LIMIT, "a feed has at most %lld bytes",
 		    (long long)api->conf->fetch_max_size);
-	r->then = judged;
-	return api_read(r, judge, e);
+	r->then = push_judged;
+	return api_read(r, push_judge, e);
 }

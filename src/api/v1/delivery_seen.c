@@ -60,7 +60,7 @@ visible(struct req *r, struct str tenants)
 	     t = t->next)
 		if (!uuid_parse(t->text, &list[n++]))
 			return false;
-	return n > 0 && tenants_within(list, n, &r->who);
+	return n > 0 && scopes_tenants_within(list, n, &r->who);
 }
 
 static int

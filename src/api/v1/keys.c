@@ -124,7 +124,7 @@ may_give(const struct req *r, const struct key *k, struct err *e)
 	if (!scopes_within(k->scopes, who->scopes))
 		return err_at(e, ERR_DENIED, "/scopes",
 		    "nobody gives a key scopes that he has not got");
-	if (!tenants_within(k->tenants, k->n_tenants, who))
+	if (!scopes_tenants_within(k->tenants, k->n_tenants, who))
 		return err_at(e, ERR_DENIED, "/tenants",
 		    "you are limited to tenants: name some of them, no others");
 	if (!within(rate, who->rate_per_second))
@@ -189,7 +189,8 @@ get(struct req *r, struct db *db, struct key *ret, struct err *e)
 	if (!uuid_parse(r->params[0], &id))
 		return err_set(e, ERR_ABSENT, "there is no such key");
 	rc = keys_get(db, id, r->arena, ret, e);
-	if (rc == OK && !tenants_within(ret->tenants, ret->n_tenants, &r->who))
+	if (rc == OK &&
+	    !scopes_tenants_within(ret->tenants, ret->n_tenants, &r->who))
 		rc = err_set(e, ERR_ABSENT, "there is no such key");
 	return rc;
 }
@@ -278,7 +279,8 @@ page(struct req *r, struct db *db, int64_t after, size_t limit, struct err *e)
 				break;
 			after = k->id;
 			last = k->public_id;
-			if (!tenants_within(k->tenants, k->n_tenants, &r->who))
+			if (!scopes_tenants_within(
+				k->tenants, k->n_tenants, &r->who))
 				continue;
 			if (shown++)
 				buf_addc(&r->out, ',');

@@ -132,9 +132,9 @@ take(struct req *r, struct db *db, const struct presets *presets,
 bool
 sub_seen_may(const struct req *r, const struct sub_seen *s)
 {
-	return s->conf &&
-	       tenants_within(s->conf->n_tenants ? s->conf->tenants : NULL,
-		   s->conf->n_tenants, &r->who);
+	return s->conf && scopes_tenants_within(
+			      s->conf->n_tenants ? s->conf->tenants : NULL,
+			      s->conf->n_tenants, &r->who);
 }
 
 int

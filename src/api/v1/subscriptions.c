@@ -69,7 +69,7 @@ limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
 		    who->n_tenants * sizeof(*s->tenants));
 		s->n_tenants = who->n_tenants;
 	}
-	if (!tenants_within(s->tenants, s->n_tenants, who))
+	if (!scopes_tenants_within(s->tenants, s->n_tenants, who))
 		return err_at(e, ERR_DENIED, "/tenants",
 		    "you are limited to tenants: name some of them, no others");
 	return OK;

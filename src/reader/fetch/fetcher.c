@@ -9,6 +9,7 @@
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "doc/caged.h"
 #include "doc/limits.h"
@@ -39,13 +40,19 @@ job_done(struct append_job *job)
 }
 
 int
-fetcher_post(struct fetcher *f, struct fetch_job *j, struct err *e)
+fetcher_post(struct fetcher *f, struct fetch_job *j, fetch_fn fn,
+    fetch_take take, struct err *e)
 {
 	int rc;
 
 	j->f = f;
 	j->note.job = true;
-	j->job.done = job_done;
+	j->note.take = take;
+	j->job = (struct append_job){.fn = fn,
+	    .ctx = j->ctx ? j->ctx : f,
+	    .entries = j->entries,
+	    .n = j->n_entries,
+	    .done = job_done};
 	rc = append_post(f->o.append, &j->job, e);
 	if (rc == OK)
 		f->n_jobs++;
@@ -74,17 +81,12 @@ take_mail(struct fetcher *f, int wait_ms)
 struct fetch *
 fetch_new(struct fetcher *f)
 {
-	struct fetch *x = calloc(1, sizeof(*x));
+	struct fetch *x = mem_get(sizeof(*x));
 
-	if (!x)
-		return NULL;
 	x->f = f;
 	x->arena = arena_new(FETCH_ARENA_MAX);
 	x->seen.retry_after_ms = x->seen.max_age_s = -1;
-	if (x->arena)
-		return x;
-	free(x);
-	return NULL;
+	return x;
 }
 
 void
@@ -177,14 +179,7 @@ fetch_look(struct fetch *x, const struct follow_answer *a)
 	if (x->seen.outcome == FETCH_NOT_MODIFIED)
 		return;
 	x->heavy = arena_new(FEED_ARENA_MAX);
-	if (x->heavy)
-		x->body = arena_dup(x->heavy, a->body);
-	if (!x->body.p) {
-		x->seen.outcome = FETCH_TOO_LARGE;
-		(void)snprintf(
-		    x->error, sizeof(x->error), "no memory for the answer");
-		x->seen.error = str_of(x->error);
-	}
+	x->body = arena_dup(x->heavy, a->body);
 }
 
 /* ---- the loop ---- */
@@ -222,7 +217,7 @@ run(void *arg)
 			register_drop(f);
 		register_run(f);
 		due_run(f);
-		store_run(f);
+		fetch_store_run(f);
 		hub_run(f);
 		hatebu_run(f->hatebu);
 		wait = least(due_patience_ms(f), hatebu_patience_ms(f->hatebu));
@@ -262,14 +257,13 @@ make_parts(struct fetcher *f, struct err *e)
 			 ? (size_t)c->fetch_max_size
 			 : DISCOVER_IN_MAX;
 	f->box = mailbox_new();
+	f->hatebu = hatebu_new(f);
 	rc = client_new(&o, &f->client, e);
 	if (rc == OK)
 		f->follows = follows_new(
 		    f->client, c->webhook_proxy[0] ? c->webhook_proxy : NULL);
 	if (rc == OK)
 		rc = db_open(f->o.store, DB_READ, &f->db, e);
-	if (rc == OK)
-		rc = hatebu_new(f, &f->hatebu, e);
 	if (rc == OK)
 		rc = caged_new("/proc/self/exe", f->o.fault, &f->caged, e);
 	return rc;
@@ -283,7 +277,7 @@ fetcher_free(struct fetcher *f)
 	client_free(f->client);
 	follows_free(f->follows);
 	due_done(f);
-	store_drop(f);
+	fetch_store_drop(f);
 	hub_drop(f);
 	hatebu_free(f->hatebu);
 	caged_free(f->caged);
@@ -295,25 +289,17 @@ fetcher_free(struct fetcher *f)
 int
 fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 {
-	struct fetcher *f = calloc(1, sizeof(*f));
+	struct fetcher *f = mem_get(sizeof(*f));
+	struct list *lists[] = {&f->queue, &f->ready, &f->claim.got,
+	    &f->hubs.got, &f->begin.list, &f->forget.waiting, &f->forget.list,
+	    &f->answers, &f->pending, &f->batch.list, &f->regs,
+	    &f->regs_waiting};
 	int rc;
 
-	if (!f)
-		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
 	f->o = *o;
 	f->run = uuid_v4();
-	list_init(&f->queue);
-	list_init(&f->ready);
-	list_init(&f->claim.got);
-	list_init(&f->hubs.got);
-	list_init(&f->begin.list);
-	list_init(&f->forget.waiting);
-	list_init(&f->forget.list);
-	list_init(&f->answers);
-	list_init(&f->pending);
-	list_init(&f->batch.list);
-	list_init(&f->regs);
-	list_init(&f->regs_waiting);
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		list_init(lists[i]);
 	rc = make_parts(f, e);
 	if (rc == OK)
 		rc = thread_start("reader", run, f, &f->thread, e);

@@ -114,7 +114,7 @@ struct registration {
 
 /*
  * ERR_AWAY when too many wait. What done() is told: ERR_INVALID at /url, or one
- * of the words of http/server/person.tbl.
+ * of the words of api/people/person.tbl.
  */
 int fetcher_register(
     struct fetcher *f, struct registration *r, struct err *e) MUST_CHECK;

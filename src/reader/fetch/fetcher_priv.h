@@ -1,14 +1,14 @@
 /*
  * fetcher_priv.h - the parts of the fetcher's thread.
  *
- *   fetcher.c      the loop; one fetch from its request to its answer
- *   due.c          which feeds are due, and whose they are
- *   begin.c        the mark of those that are begun
- *   fetch_store.c  what an answer means, and writing it
- *   register.c     adding a feed that a person names
- *   look.c         … or only saying what is there
- *   hub.c          subscribing at the hubs that feeds name, and what they send
- *   hatebu.c       counts of bookmarks
+ *   fetcher.c           the loop; one fetch from its request to its answer
+ *   fetcher_due.c       which feeds are due, and whose they are
+ *   fetcher_begin.c     the mark of those that are begun
+ *   fetcher_store.c     what an answer means, and writing it
+ *   fetcher_register.c  adding a feed that a person names
+ *   fetcher_find.c      … which feed an address leads to
+ *   fetcher_hub.c       subscribing at the hubs that feeds name, what they send
+ *   hatebu.c            counts of bookmarks
  *
  * All of it is the one thread's, but for what a job's fn and done() touch
  * while the commit thread has it.
@@ -24,6 +24,7 @@
 #include "reader/fetch/fetcher.h"
 #include "reader/fetch/verdict.h"
 #include "reader/items.h"
+#include "reader/typed.h"
 #include "seal/digest.h"
 #include "store/store.h"
 
@@ -34,11 +35,17 @@ struct hatebu;
 struct reg;
 struct thread;
 
-/* What the commit thread is to do; note.take gets it back. */
+typedef int (*fetch_fn)(struct db *db, void *ctx, struct err *e);
+typedef void (*fetch_take)(struct fetcher *f, struct fetch_note *n);
+
+/* What the commit thread is to do; ctx is the fetcher unless it is set. */
 struct fetch_job {
 	struct append_job job;
 	struct fetch_note note;
 	struct fetcher *f;
+	void *ctx;
+	struct entry *entries; /* that are written with it */
+	size_t n_entries;
 };
 
 /* One feed that is fetched. */
@@ -156,6 +163,37 @@ struct fetcher {
 	struct caged *caged; /* reads documents */
 };
 
+/* A registration that is under way. */
+enum reg_step { TYPED, NAMED, PATHS, SITE, ICON };
+
+struct reg {
+	struct fetcher *f;
+	struct registration *r; /* NULL: whoever waited was told */
+	int64_t user, instead;  /* of r, which may be gone */
+	bool private;           /* the same */
+	struct link link;
+	struct arena *arena;
+	struct follow follow;
+	struct client_header accept;
+	enum reg_step step;
+	int64_t begin_us, until_us; /* monotonic */
+	struct str urls[TYPED_MAX];
+	size_t n_urls, tried, icons_tried;
+	struct discover *page; /* NULL: none was seen */
+	struct str page_url, asked;
+	struct err why; /* what to say when nothing is found */
+	int http_status;
+
+	struct fetch *x; /* the feed that was found */
+	const char *icon_mime;
+	struct str icon;
+
+	struct fetch_job j; /* feed and subscription */
+	bool known, stored;
+	int64_t feed;
+	struct uuid uid;
+};
+
 #define FETCHER_AGENT "Hikyaku/" HIKYAKU_VERSION " (feed reader)"
 #define FETCH_ACCEPT                                                           \
 	"application/atom+xml, application/rss+xml, application/feed+json, "   \
@@ -166,9 +204,9 @@ struct fetcher {
 #define FETCH_FORGET_STEP   1000 /* rows of feed_fetch that one tick looks at */
 
 /* fetcher.c */
-/* j->job and j->note.take are set; its done() is ours. */
-int fetcher_post(
-    struct fetcher *f, struct fetch_job *j, struct err *e) MUST_CHECK;
+/* `fn` on the commit thread, with j->ctx; then `take` here, with j->note. */
+int fetcher_post(struct fetcher *f, struct fetch_job *j, fetch_fn fn,
+    fetch_take take, struct err *e) MUST_CHECK;
 int64_t fetcher_scaled_us(const struct fetcher *f, int64_t ms);
 struct fetch *fetch_new(struct fetcher *f);
 void fetch_free(struct fetch *x);
@@ -176,7 +214,7 @@ void fetch_free_all(struct list *l);
 /* What the answer says, but for its body. */
 void fetch_look(struct fetch *x, const struct follow_answer *a);
 
-/* due.c */
+/* fetcher_due.c */
 void due_done(struct fetcher *f);
 void due_run(struct fetcher *f); /* a turn: ticks, claims, starts */
 int due_patience_ms(const struct fetcher *f);
@@ -184,7 +222,7 @@ int due_patience_ms(const struct fetcher *f);
  * died of them. */
 void due_release(struct fetcher *f, bool dead);
 
-/* begin.c */
+/* fetcher_begin.c */
 /* Takes what is in `some`, which is not over FETCH_BATCH_MAX: it becomes ready.
  * Not while f->begin.busy. */
 void begin_mark(struct fetcher *f, struct list *some);
@@ -192,23 +230,29 @@ void begin_mark(struct fetcher *f, struct list *some);
 void begin_forget(struct fetch *x);
 void begin_run(struct fetcher *f);
 
-/* fetch_store.c */
-void store_answer(struct fetch *x); /* takes it: it will be read and written */
-void store_parsed(struct fetch *x); /* of a registration: x->parsed is there */
-void store_run(struct fetcher *f);
-void store_drop(struct fetcher *f); /* what was not written, at the end */
+/* fetcher_store.c */
+void fetch_store_answer(
+    struct fetch *x); /* takes it: it will be read and written */
+void fetch_store_parsed(
+    struct fetch *x); /* of a registration: x->parsed is there */
+void fetch_store_run(struct fetcher *f);
+void fetch_store_drop(struct fetcher *f); /* what was not written, at the end */
 
-/* register.c */
+/* fetcher_register.c */
 void register_run(struct fetcher *f);
 void register_stored(struct reg *g, const struct err *why); /* why NULL: all */
 void register_drop(struct fetcher *f); /* all of them are told to come again */
+/* Tells whoever waits; why NULL: it is there. Frees it. */
+void register_end(struct reg *g, const struct err *why);
+/* Feed and subscription go to the store, then its articles. */
+void register_store(struct reg *g);
+/* The same when the feed at this URL is ours already; else false. */
+bool register_known(struct reg *g, struct str url);
 
-/* look.c */
-struct discover_feed look_feed(const struct feed *parsed, struct str at);
-int look_found(struct registration *r, const struct discover_feed *list,
-    size_t n, struct err *e) MUST_CHECK;
+/* fetcher_find.c */
+void find_next(struct reg *g); /* the next address that it may be */
 
-/* hub.c */
+/* fetcher_hub.c */
 void hub_run(struct fetcher *f);
 void hub_drop(struct fetcher *f); /* what was not begun, at the end */
 /* Is there a hub in x->parsed, or in what x->hub and x->topic have from the
@@ -217,8 +261,7 @@ void hub_look(struct fetch *x);
 void hub_pushed(struct fetch *x, const struct err *why); /* why NULL: all */
 
 /* hatebu.c */
-int hatebu_new(
-    struct fetcher *f, struct hatebu **ret, struct err *e) MUST_CHECK;
+struct hatebu *hatebu_new(struct fetcher *f); /* NULL: not here */
 void hatebu_run(struct hatebu *h);
 int hatebu_patience_ms(const struct hatebu *h);
 void hatebu_free(struct hatebu *h); /* NULL is fine */

@@ -6,6 +6,7 @@
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
 #include "node/node.h"
@@ -64,18 +65,14 @@ look_ms(const struct hatebu *h)
 	return round < 30000 ? round : 30000;
 }
 
-static bool
-post(struct hatebu *h, int (*fn)(struct db *, void *, struct err *),
-    void (*take)(struct fetcher *, struct fetch_note *))
+static void
+post_job(struct hatebu *h, fetch_fn fn, fetch_take take)
 {
 	struct err e;
 
-	h->j.note.take = take;
-	h->j.job = (struct append_job){.fn = fn, .ctx = h};
-	if (fetcher_post(h->f, &h->j, &e) == OK)
-		return true;
-	go_idle(h, 1000);
-	return false;
+	h->j.ctx = h;
+	if (fetcher_post(h->f, &h->j, fn, take, &e) < 0)
+		go_idle(h, 1000);
 }
 
 /* ---- the end of a round ---- */
@@ -101,14 +98,14 @@ left(struct fetcher *f, struct fetch_note *n)
 }
 
 static void
-leave(struct hatebu *h, int64_t wait_ms)
+leave_turn(struct hatebu *h, int64_t wait_ms)
 {
 	int64_t round = h->f->o.conf->hatebu_batch_interval_ms;
 
 	h->next_us =
 	    clock_now_us() + (wait_ms > round ? wait_ms : round) * US_PER_MS;
 	h->state = LEAVING;
-	(void)post(h, leave_fn, left);
+	post_job(h, leave_fn, left);
 }
 
 /* ---- what a call brought ---- */
@@ -123,19 +120,20 @@ static int
 put_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hatebu *h = ctx;
+	struct sql_hatebu_put_args v[HATEBU_URLS_MAX];
 	int64_t now = clock_now_us(), n = 0;
 
-	for (size_t i = 0; h->good && i < h->n && n >= 0; i++)
-		n = sql_hatebu_put(
-		    db, e, .id = h->ids[i], .n = h->counts[i], .now = now);
+	for (size_t i = 0; i < h->n; i++)
+		v[i] = (struct sql_hatebu_put_args){
+		    .id = h->ids[i], .n = h->counts[i], .now = now};
+	if (h->good)
+		n = sql_hatebu_put(db, v, h->n, e);
 	if (n >= 0)
 		n = sql_hatebu_called(db, e,
 		    .me = uuid_str(&h->f->o.node->uuid), .until = now + TURN_US,
 		    .next = h->next_us, .failures = h->failures);
-	if (n < 0)
-		return (int)n;
 	h->mine = n > 0; /* else somebody took the turn meanwhile */
-	return OK;
+	return n < 0 ? (int)n : OK;
 }
 
 static void
@@ -152,9 +150,9 @@ put(struct fetcher *f, struct fetch_note *n)
 	} else if (!h->mine) {
 		go_idle(h, f->o.conf->hatebu_batch_interval_ms);
 	} else if (pause > 0) {
-		leave(h, pause);
+		leave_turn(h, pause);
 	} else if (h->calls >= f->o.conf->hatebu_max_calls_per_cycle) {
-		leave(h, 0);
+		leave_turn(h, 0);
 	} else {
 		h->state = PAUSING;
 		h->due_us = in(f->o.conf->hatebu_api_interval_ms);
@@ -192,7 +190,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 	h->next_us =
 	    clock_now_us() + f->o.conf->hatebu_api_interval_ms * US_PER_MS;
 	h->state = PUTTING;
-	(void)post(h, put_fn, put);
+	post_job(h, put_fn, put);
 }
 
 /* ---- what to ask for ---- */
@@ -200,16 +198,13 @@ answered(struct follow *fo, const struct follow_answer *a)
 static bool
 take_row(struct hatebu *h, int64_t id, struct str link)
 {
-	struct str kept = STR_EMPTY;
-
 	/* One without a link, or with an endless one, has none. */
-	if (link.p && link.n > 0 && link.n <= URL_MAX) {
-		if (!hatebu_add_url(&h->query, link))
-			return false;
-		kept = arena_dup(h->arena, link);
-	}
+	if (link.n > URL_MAX)
+		link.n = 0;
+	if (link.n > 0 && !hatebu_add_url(&h->query, link))
+		return false;
 	h->ids[h->n] = id;
-	h->links[h->n++] = kept.p ? kept : STR_EMPTY;
+	h->links[h->n++] = link.n > 0 ? arena_dup(h->arena, link) : STR_EMPTY;
 	return true;
 }
 
@@ -217,20 +212,21 @@ static int
 read_rows(struct hatebu *h, bool old, int64_t before, struct err *e)
 {
 	int64_t most = HATEBU_URLS_MAX - (int64_t)h->n;
+	struct sql_hatebu_new_row row;
 	struct rows *rows = NULL;
 	bool room = true;
 	int rc = old ? sql_hatebu_old(
 			   h->f->db, &rows, e, .before = before, .most = most)
 		     : sql_hatebu_new(h->f->db, &rows, e, .most = most);
 
-	while (rc >= 0 && room && (rc = rows_next(rows, e)) > 0)
-		room = take_row(h, rows_int(rows, 0), rows_str(rows, 1));
+	while (rc >= 0 && room && (rc = sql_hatebu_new_next(rows, &row, e)) > 0)
+		room = take_row(h, row.id, row.link);
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
 
 static void
-ask(struct hatebu *h)
+ask_counts(struct hatebu *h)
 {
 	struct fetcher *f = h->f;
 
@@ -261,16 +257,16 @@ pick(struct hatebu *h)
 	if (rc == OK && h->n < HATEBU_URLS_MAX)
 		rc = read_rows(h, true, before, &e);
 	if (rc < 0 || h->n == 0) {
-		leave(h, 0);
+		leave_turn(h, 0);
 	} else if (h->query.n > 0) {
-		ask(h);
+		ask_counts(h);
 	} else {
 		/* None of them has a link: nobody is asked. */
 		memset(h->counts, 0, sizeof(h->counts));
 		h->good = true;
 		h->next_us = clock_now_us();
 		h->state = PUTTING;
-		(void)post(h, put_fn, put);
+		post_job(h, put_fn, put);
 	}
 }
 
@@ -280,25 +276,19 @@ static int
 take_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hatebu *h = ctx;
+	struct sql_hatebu_state_row row;
 	int64_t now = clock_now_us(), n;
-	struct rows *rows = NULL;
-	int rc;
 
-	h->mine = false;
 	n = sql_hatebu_take(db, e, .me = uuid_str(&h->f->o.node->uuid),
 	    .now = now, .until = now + TURN_US, .day = now / DAY_US);
-	if (n <= 0)
-		return (int)n;
-	rc = sql_hatebu_state(db, &rows, e);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		h->failures = rows_int(rows, 1);
-		h->day_calls = rows_int(rows, 2);
-		h->mine = true;
+	if (n > 0)
+		n = sql_hatebu_state_one(db, &row, e);
+	h->mine = n > 0;
+	if (h->mine) {
+		h->failures = row.failures;
+		h->day_calls = row.calls;
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return n < 0 ? (int)n : OK;
 }
 
 static void
@@ -312,7 +302,7 @@ taken(struct fetcher *f, struct fetch_note *n)
 		/* Somebody else's, or too early: look again soon. */
 		go_idle(h, look_ms(h));
 	else if (h->day_calls >= HATEBU_DAY_CALLS)
-		leave(h, (DAY_US - clock_now_us() % DAY_US) / US_PER_MS);
+		leave_turn(h, (DAY_US - clock_now_us() % DAY_US) / US_PER_MS);
 	else
 		pick(h);
 }
@@ -321,13 +311,10 @@ taken(struct fetcher *f, struct fetch_note *n)
 static bool
 any_feed(struct hatebu *h)
 {
-	struct rows *rows = NULL;
+	struct sql_fetch_any_row row;
 	struct err e;
-	bool any = sql_fetch_any(h->f->db, &rows, &e) == OK &&
-		   rows_next(rows, &e) > 0 && rows_int(rows, 0) > 0;
 
-	rows_close(rows);
-	return any;
+	return sql_fetch_any_one(h->f->db, &row, &e) > 0 && row.n > 0;
 }
 
 void
@@ -338,12 +325,12 @@ hatebu_run(struct hatebu *h)
 	if (h->state == PAUSING && h->day_calls < HATEBU_DAY_CALLS) {
 		pick(h);
 	} else if (h->state == PAUSING) {
-		leave(h, (DAY_US - clock_now_us() % DAY_US) / US_PER_MS);
+		leave_turn(h, (DAY_US - clock_now_us() % DAY_US) / US_PER_MS);
 	} else if (h->state == IDLE && !any_feed(h)) {
 		go_idle(h, look_ms(h));
 	} else if (h->state == IDLE) {
 		h->state = TAKING;
-		(void)post(h, take_fn, taken);
+		post_job(h, take_fn, taken);
 	}
 }
 
@@ -358,25 +345,19 @@ hatebu_patience_ms(const struct hatebu *h)
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
-int
-hatebu_new(struct fetcher *f, struct hatebu **ret, struct err *e)
+struct hatebu *
+hatebu_new(struct fetcher *f)
 {
 	struct hatebu *h;
 
 	if (!f->o.schedule || !f->o.conf->hatebu_enabled)
-		return OK;
-	h = calloc(1, sizeof(*h));
-	if (h)
-		h->arena = arena_new(8 * MIB);
-	if (!h || !h->arena) {
-		free(h);
-		return err_set(e, ERR_NOMEM, "no memory for the fetcher");
-	}
+		return NULL;
+	h = mem_get(sizeof(*h));
+	h->arena = arena_new(8 * MIB);
 	h->f = f;
 	h->query = BUF(HATEBU_QUERY_MAX + 64);
 	h->due_us = clock_mono_us();
-	*ret = h;
-	return OK;
+	return h;
 }
 
 void

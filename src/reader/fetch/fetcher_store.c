@@ -158,7 +158,7 @@ plan_fn(struct db *db, void *ctx, struct err *e)
 /* ---- telling of it ---- */
 
 static void
-tell(const struct fetch *x)
+tell_fetch(const struct fetch *x)
 {
 	bool good = x->verdict.good;
 	struct log_line l;
@@ -188,7 +188,7 @@ tell(const struct fetch *x)
 
 /* It is written, or can't be. */
 static void
-finish(struct fetch *x, const struct err *why)
+finish_fetch(struct fetch *x, const struct err *why)
 {
 	if (!why && x->hub_secret.p)
 		x->f->hubs.more = true;
@@ -197,7 +197,7 @@ finish(struct fetch *x, const struct err *why)
 	else if (why)
 		log_err(LOG_WARN, "a fetch can't be stored", why);
 	else if (!x->reg || x->seen.outcome != FETCH_UPDATED)
-		tell(x);
+		tell_fetch(x);
 	if (x->reg)
 		register_stored(x->reg, why);
 	if (why && x->begun)
@@ -229,7 +229,7 @@ batched(struct fetcher *f, struct fetch_note *n)
 		} else if (again) {
 			list_add(&f->pending, k);
 		} else {
-			finish(x, why);
+			finish_fetch(x, why);
 		}
 	}
 }
@@ -248,9 +248,7 @@ write_pending(struct fetcher *f)
 		list_remove(&f->pending, k);
 		list_add(&b->list, k);
 	}
-	b->j.note.take = batched;
-	b->j.job = (struct append_job){.fn = batch_fn, .ctx = f};
-	b->busy = fetcher_post(f, &b->j, &e) == OK;
+	b->busy = fetcher_post(f, &b->j, batch_fn, batched, &e) == OK;
 	while (!b->busy && (k = list_last(&b->list))) {
 		list_remove(&b->list, k);
 		list_add_after(&f->pending, &f->pending.head, k);
@@ -258,7 +256,7 @@ write_pending(struct fetcher *f)
 }
 
 static void
-judge(struct fetch *x)
+judge_fetch(struct fetch *x)
 {
 	unsigned jitter;
 
@@ -269,12 +267,12 @@ judge(struct fetch *x)
 
 /* It will be written with others; what was large goes at once. */
 static void
-settle(struct fetch *x)
+settle_fetch(struct fetch *x)
 {
 	arena_free(x->heavy);
 	x->heavy = NULL;
 	x->parsed = NULL;
-	judge(x);
+	judge_fetch(x);
 	list_add(&x->f->pending, &x->link);
 }
 
@@ -289,7 +287,7 @@ unread(struct fetch *x, const struct err *why)
 							   : FETCH_TOO_LARGE;
 	(void)snprintf(x->error, sizeof(x->error), "%s", why->text);
 	x->seen.error = str_of(x->error);
-	settle(x);
+	settle_fetch(x);
 }
 
 /*
@@ -306,7 +304,7 @@ not_planned(struct fetch *x, const struct err *why)
 	if (ended || (away && !x->push))
 		unread(x, why);
 	else
-		finish(x, why);
+		finish_fetch(x, why);
 }
 
 /* ---- articles ---- */
@@ -332,7 +330,7 @@ planned(struct fetcher *f, struct fetch_note *n)
 		    (int64_t)(x->plan.inserted + x->plan.updated));
 		x->part = x->plan.done;
 		if (!more) {
-			finish(x, NULL);
+			finish_fetch(x, NULL);
 			return;
 		}
 		if (make_plan(x, &e) == OK)
@@ -346,12 +344,10 @@ post_plan(struct fetch *x, struct err *e)
 {
 	int rc;
 
-	x->j.note.take = planned;
-	x->j.job = (struct append_job){.fn = plan_fn,
-	    .ctx = x,
-	    .entries = x->plan.entries,
-	    .n = x->plan.n_entries};
-	rc = fetcher_post(x->f, &x->j, e);
+	x->j.ctx = x;
+	x->j.entries = x->plan.entries;
+	x->j.n_entries = x->plan.n_entries;
+	rc = fetcher_post(x->f, &x->j, plan_fn, planned, e);
 	if (rc < 0)
 		return rc;
 	x->heavy_bytes = arena_used(x->heavy);
@@ -387,7 +383,7 @@ make_plan(struct fetch *x, struct err *e)
 	if (x->push) /* it may show less than the feed does */
 		x->plan.n_gone = 0;
 	if (x->plan.n_changes == 0 && x->plan.n_gone == 0 && !x->plan.more) {
-		settle(x);
+		settle_fetch(x);
 		return OK;
 	}
 	return post_plan(x, e);
@@ -406,7 +402,7 @@ take_meta(struct fetch *x)
 }
 
 void
-store_parsed(struct fetch *x)
+fetch_store_parsed(struct fetch *x)
 {
 	struct err e = {0};
 
@@ -414,7 +410,7 @@ store_parsed(struct fetch *x)
 		take_meta(x);
 		hub_look(x);
 	}
-	judge(x);
+	judge_fetch(x);
 	x->plan.doc = NULL;
 	if (make_plan(x, &e) < 0)
 		not_planned(x, &e);
@@ -432,7 +428,7 @@ read_push(struct fetch *x, const struct feed_from *from)
 	    !websub_same(x->parsed->self, x->push->topic))
 		rc = err_set(&e, ERR_INVALID, "it is another feed's");
 	if (rc == OK)
-		store_parsed(x);
+		fetch_store_parsed(x);
 	else
 		not_planned(x, &e);
 }
@@ -449,33 +445,33 @@ read_answer(struct fetch *x)
 		return;
 	}
 	if (x->seen.outcome != FETCH_UPDATED) {
-		settle(x);
+		settle_fetch(x);
 		return;
 	}
 	digest_sha256(x->body, x->hash);
 	if (x->body_hash.n == DIGEST_LEN &&
 	    memcmp(x->body_hash.p, x->hash, DIGEST_LEN) == 0) {
 		x->seen.outcome = FETCH_SAME;
-		settle(x);
+		settle_fetch(x);
 		return;
 	}
 	if (caged_feed(x->f->caged, x->heavy, x->body, &from, &x->parsed, &e) <
 	    0)
 		unread(x, &e);
 	else
-		store_parsed(x);
+		fetch_store_parsed(x);
 }
 
 /* ---- turns ---- */
 
 void
-store_answer(struct fetch *x)
+fetch_store_answer(struct fetch *x)
 {
 	list_add(&x->f->answers, &x->link);
 }
 
 void
-store_run(struct fetcher *f)
+fetch_store_run(struct fetcher *f)
 {
 	/* A document may take its reader's time to the end: who waits for bytes
 	 * of another must not time out behind several of them. */
@@ -494,7 +490,7 @@ store_run(struct fetcher *f)
 }
 
 void
-store_drop(struct fetcher *f)
+fetch_store_drop(struct fetcher *f)
 {
 	fetch_free_all(&f->answers);
 	fetch_free_all(&f->pending);

@@ -1,7 +1,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log/log.h"
-#include "base/str.h"
+#include "base/mem.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
 #include "sql.h"
@@ -15,32 +15,39 @@
 
 /* ---- on the commit thread ---- */
 
+/* The arguments of either change, for each of the list. */
+static struct sql_fetch_begin_args *
+marks_of(const struct fetcher *f, const struct list *l)
+{
+	struct sql_fetch_begin_args *v = mem_array(l->n, sizeof(*v));
+	size_t n = 0;
+
+	for (struct link *k = list_first(l); k; k = list_next(l, k))
+		v[n++] = (struct sql_fetch_begin_args){
+		    .id = LINK_OF(k, struct fetch, link)->id,
+		    .run = uuid_str(&f->run)};
+	return v;
+}
+
 static int
 mark_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	struct sql_fetch_begin_args v[FETCH_BATCH_MAX];
-	size_t n = 0;
+	struct sql_fetch_begin_args *v = marks_of(f, &f->begin.list);
+	int64_t n = sql_fetch_begin(db, v, f->begin.list.n, e);
 
-	for (struct link *k = list_first(&f->begin.list); k;
-	     k = list_next(&f->begin.list, k))
-		v[n++] = (struct sql_fetch_begin_args){
-		    .id = LINK_OF(k, struct fetch, link)->id,
-		    .run = uuid_str(&f->run)};
-	return sql_fetch_begin(db, v, n, e) < 0 ? (int)e->code : OK;
+	free(v);
+	return n < 0 ? (int)n : OK;
 }
 
 static int
 forget_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	int64_t n = 0;
+	struct sql_fetch_begin_args *v = marks_of(f, &f->forget.list);
+	int64_t n = sql_fetch_unbegin(db, v, f->forget.list.n, e);
 
-	for (struct link *k = list_first(&f->forget.list); k && n >= 0;
-	     k = list_next(&f->forget.list, k))
-		n = sql_fetch_unbegin(db, e,
-		    .id = LINK_OF(k, struct fetch, link)->id,
-		    .run = uuid_str(&f->run));
+	free(v);
 	return n < 0 ? (int)n : OK;
 }
 
@@ -77,15 +84,11 @@ marked(struct fetcher *f, struct fetch_note *n)
 }
 
 static void
-post(struct fetcher *f, struct marks *m,
-    int (*fn)(struct db *db, void *ctx, struct err *e),
-    void (*take)(struct fetcher *f, struct fetch_note *n))
+post_marks(struct fetcher *f, struct marks *m, fetch_fn fn, fetch_take take)
 {
 	struct err e;
 
-	m->j.note.take = take;
-	m->j.job = (struct append_job){.fn = fn, .ctx = f};
-	m->busy = fetcher_post(f, &m->j, &e) == OK;
+	m->busy = fetcher_post(f, &m->j, fn, take, &e) == OK;
 	if (!m->busy)
 		f->retry_us = clock_mono_us() + US_PER_S / 10;
 }
@@ -98,7 +101,7 @@ begin_mark(struct fetcher *f, struct list *some)
 	if (some->n == 0)
 		return;
 	move_all(some, &m->list);
-	post(f, m, mark_fn, marked);
+	post_marks(f, m, mark_fn, marked);
 	if (!m->busy)
 		move_all(&m->list, &f->queue);
 }
@@ -134,7 +137,7 @@ begin_run(struct fetcher *f)
 	if (m->busy || m->waiting.n == 0 || clock_mono_us() < f->retry_us)
 		return;
 	move_all(&m->waiting, &m->list);
-	post(f, m, forget_fn, forgotten);
+	post_marks(f, m, forget_fn, forgotten);
 	if (!m->busy)
 		move_all(&m->list, &m->waiting);
 }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
-#include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
 #include "feed/feed.h"
@@ -21,7 +21,7 @@
  *   due rows ──claim──▶ POST to the hub, one host at a time ──▶ next_at written
  *
  * What the hub calls back with is api/people/websub.c's; what it sends comes here by
- * fetcher_push() and goes on as an answer does (fetch_store.c).
+ * fetcher_push() and goes on as an answer does (fetcher_store.c).
  */
 
 #define ASK_ARENA_MAX ((size_t)64 * KIB)
@@ -79,35 +79,27 @@ static int
 known(struct fetch *x, struct err *e)
 {
 	struct sql_hub_of_row row;
-	struct rows *rows = NULL;
-	int rc = sql_hub_of(x->f->db, &rows, e, .feed = x->id);
+	int rc = sql_hub_of_one(x->f->db, x->arena, &row, e, .feed = x->id);
 
-	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
-		sql_hub_of_get(rows, &row);
-		rc = str_eq(row.hub, x->hub) && str_eq(row.topic, x->topic);
-	}
-	rows_close(rows);
-	return rc;
+	return rc > 0 ? str_eq(row.hub, x->hub) && str_eq(row.topic, x->topic)
+		      : rc;
 }
 
 static int
 make_secret(struct fetch *x, struct err *e)
 {
 	unsigned char b[SECRET_LEN];
-	char hex[2 * SECRET_LEN + 1];
-	struct str where;
+	struct buf hex = BUF(2 * SECRET_LEN);
 	int rc;
 
 	rand_bytes(b, sizeof(b));
-	for (size_t i = 0; i < sizeof(b); i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", (unsigned)b[i]);
+	buf_hex(&hex, (struct str){(const char *)b, sizeof(b)});
 	x->hub_uid = uuid_v4();
-	where = keyring_where(x->arena, SECRET_COLUMN, x->hub_uid);
-	rc = where.p ? keyring_seal(x->f->o.keyring, x->arena, where,
-			   (struct str){hex, 2 * sizeof(b)}, &x->hub_secret, e)
-		     : err_set(e, ERR_NOMEM, "no memory for a hub");
+	rc = keyring_seal(x->f->o.keyring, x->arena,
+	    keyring_where(x->arena, SECRET_COLUMN, x->hub_uid), buf_str(&hex),
+	    &x->hub_secret, e);
 	digest_wipe(b, sizeof(b));
-	digest_wipe(hex, sizeof(hex));
+	digest_wipe_buf(&hex);
 	return rc;
 }
 
@@ -139,35 +131,27 @@ hub_look(struct fetch *x)
 static void
 ask_free(struct hub_ask *a)
 {
-	if (a->body.p)
-		digest_wipe(a->body.p, a->body.n);
-	buf_done(&a->body);
+	digest_wipe_buf(&a->body);
 	arena_free(a->arena);
 	free(a);
 }
 
-static int
-take_row(struct fetcher *f, const struct sql_hub_claim_row *row, struct err *e)
+static void
+take_row(struct fetcher *f, const struct sql_hub_claim_row *row)
 {
-	struct hub_ask *a = calloc(1, sizeof(*a));
+	struct hub_ask *a = mem_get(sizeof(*a));
 
-	if (!a || !(a->arena = arena_new(ASK_ARENA_MAX))) {
-		free(a);
-		return err_set(e, ERR_NOMEM, "no memory to ask a hub");
-	}
+	a->arena = arena_new(ASK_ARENA_MAX);
 	a->f = f;
 	a->body = BUF(ASK_BODY_MAX);
 	a->id = row->id;
 	a->failures = row->failures;
 	a->leaving = str_eq(row->state, STR("leaving"));
-	memcpy(a->uid.b, row->uid.p, sizeof(a->uid.b));
+	a->uid = uuid_of(row->uid);
 	a->hub = arena_dup(a->arena, row->hub);
 	a->topic = arena_dup(a->arena, row->topic);
 	a->secret = arena_dup(a->arena, row->secret);
 	list_add(&f->hubs.got, &a->link);
-	return a->hub.p && a->topic.p && a->secret.p
-		   ? OK
-		   : err_set(e, ERR_NOMEM, "no memory to ask a hub");
 }
 
 void
@@ -192,12 +176,10 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 	hub_drop(f); /* it may run twice */
 	rc = sql_hub_claim(db, &rows, e, .now = f->hubs.now_us,
 	    .until = f->hubs.until_us, .most = HUB_ASKS_MAX);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_hub_claim_get(rows, &row);
-		rc = take_row(f, &row, e);
-	}
+	while (rc >= 0 && (rc = sql_hub_claim_next(rows, &row, e)) > 0)
+		take_row(f, &row);
 	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 /* ---- asking ---- */
@@ -239,7 +221,7 @@ noted(struct fetcher *f, struct fetch_note *n)
 }
 
 static void
-tell(const struct hub_ask *a)
+tell_asked(const struct hub_ask *a)
 {
 	struct log_line l;
 
@@ -260,13 +242,12 @@ note(struct hub_ask *a)
 	struct fetcher *f = a->f;
 	struct err e;
 
-	tell(a);
+	tell_asked(a);
 	a->next_us =
 	    clock_now_us() +
 	    fetcher_scaled_us(f, websub_pause_min(a->failures) * 60 * 1000);
-	a->j.note.take = noted;
-	a->j.job = (struct append_job){.fn = note_fn, .ctx = a};
-	if (fetcher_post(f, &a->j, &e) < 0)
+	a->j.ctx = a;
+	if (fetcher_post(f, &a->j, note_fn, noted, &e) < 0)
 		ask_done(a);
 }
 
@@ -292,7 +273,7 @@ answered(struct follow *fo, const struct follow_answer *r)
 }
 
 static void
-add(struct buf *b, const char *name, struct str value)
+add_pair(struct buf *b, const char *name, struct str value)
 {
 	if (b->n > 0)
 		buf_addc(b, '&');
@@ -304,7 +285,7 @@ add(struct buf *b, const char *name, struct str value)
 static int
 write_form(struct hub_ask *a, struct err *e)
 {
-	struct str base = str_of(a->f->o.conf->base_url), secret, where, back;
+	struct str base = str_of(a->f->o.conf->base_url), secret, back;
 	char uid[UUID_LEN + 1], lease[24];
 	int rc;
 
@@ -312,28 +293,26 @@ write_form(struct hub_ask *a, struct err *e)
 		base.n--;
 	uuid_format(a->uid, uid);
 	back = arena_fmt(a->arena, "%.*s/websub/%s", STR_ARG(base), uid);
-	where = keyring_where(a->arena, SECRET_COLUMN, a->uid);
-	if (!back.p || !where.p)
-		return err_set(e, ERR_NOMEM, "no memory to ask a hub");
-	rc = keyring_unseal(
-	    a->f->o.keyring, a->arena, where, a->secret, &secret, e);
+	rc = keyring_unseal(a->f->o.keyring, a->arena,
+	    keyring_where(a->arena, SECRET_COLUMN, a->uid), a->secret, &secret,
+	    e);
 	if (rc < 0)
 		return rc;
 	(void)snprintf(lease, sizeof(lease), "%d", HUB_LEASE_S);
-	add(&a->body, "hub.mode",
+	add_pair(&a->body, "hub.mode",
 	    a->leaving ? STR("unsubscribe") : STR("subscribe"));
-	add(&a->body, "hub.topic", a->topic);
-	add(&a->body, "hub.callback", back);
+	add_pair(&a->body, "hub.topic", a->topic);
+	add_pair(&a->body, "hub.callback", back);
 	if (!a->leaving) {
-		add(&a->body, "hub.lease_seconds", str_of(lease));
-		add(&a->body, "hub.secret", secret);
+		add_pair(&a->body, "hub.lease_seconds", str_of(lease));
+		add_pair(&a->body, "hub.secret", secret);
 	}
 	return a->body.failed ? err_set(e, ERR_LIMIT, "the form is too long")
 			      : OK;
 }
 
 static void
-ask(struct hub_ask *a)
+ask_hub(struct hub_ask *a)
 {
 	struct fetcher *f = a->f;
 	struct err e = {0};
@@ -376,7 +355,7 @@ claimed(struct fetcher *f, struct fetch_note *n)
 	h->more = h->got.n == HUB_ASKS_MAX;
 	while ((k = list_first(&h->got))) {
 		list_remove(&h->got, k);
-		ask(LINK_OF(k, struct hub_ask, link));
+		ask_hub(LINK_OF(k, struct hub_ask, link));
 	}
 }
 
@@ -395,9 +374,7 @@ hub_run(struct fetcher *f)
 	h->now_us = clock_now_us();
 	/* All of them may be of one host, one after the other. */
 	h->until_us = h->now_us + HUB_ASKS_MAX * each;
-	h->j.note.take = claimed;
-	h->j.job = (struct append_job){.fn = claim_fn, .ctx = f};
-	h->busy = fetcher_post(f, &h->j, &e) == OK;
+	h->busy = fetcher_post(f, &h->j, claim_fn, claimed, &e) == OK;
 }
 
 /* ---- what a hub sends ---- */
@@ -442,15 +419,7 @@ take_push(struct fetcher *f, struct fetch_note *n)
 	struct push *p = MAIL_OF(n, struct push, note);
 	struct fetch *x = fetch_new(f);
 
-	if (x && !(x->heavy = arena_new(FEED_ARENA_MAX))) {
-		fetch_free(x);
-		x = NULL;
-	}
-	if (!x) {
-		(void)err_set(&p->err, ERR_AWAY, "no memory for a push");
-		push_done(f, p);
-		return;
-	}
+	x->heavy = arena_new(FEED_ARENA_MAX);
 	x->push = p;
 	x->id = p->feed;
 	x->uid = p->feed_uid;
@@ -460,7 +429,7 @@ take_push(struct fetcher *f, struct fetch_note *n)
 	x->content_type = p->content_type;
 	x->at_us = clock_now_us();
 	x->seen.outcome = FETCH_PUSHED;
-	store_answer(x);
+	fetch_store_answer(x);
 }
 
 int

@@ -24,28 +24,26 @@ lease_us(const struct fetcher *f)
 /* ---- the claim: on the commit thread ---- */
 
 static struct str
-keep(struct arena *a, struct str s)
+keep(struct fetch *x, struct str s)
 {
-	return s.p ? arena_dup(a, s) : s;
+	return s.p ? arena_dup(x->arena, s) : s;
 }
 
-static int
-take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
+static void
+take_row(struct claim *c, const struct sql_fetch_claim_row *row)
 {
 	struct fetch *x = fetch_new(MAIL_OF(c, struct fetcher, claim));
 	struct url url;
 	struct err none;
 
-	if (!x)
-		return err_set(e, ERR_NOMEM, "no memory to fetch a feed");
 	x->id = row->id;
-	memcpy(x->uid.b, row->uid.p, sizeof(x->uid.b));
-	x->url = keep(x->arena, row->feed_url);
-	if (x->url.p && url_parse(x->url, &url, &none) == OK)
-		x->host = arena_dup(x->arena, str_of(url.host));
-	x->etag = keep(x->arena, row->etag);
-	x->last_modified = keep(x->arena, row->last_modified);
-	x->body_hash = keep(x->arena, row->body_hash);
+	x->uid = uuid_of(row->uid);
+	x->url = keep(x, row->feed_url);
+	if (url_parse(x->url, &url, &none) == OK)
+		x->host = keep(x, str_of(url.host));
+	x->etag = keep(x, row->etag);
+	x->last_modified = keep(x, row->last_modified);
+	x->body_hash = keep(x, row->body_hash);
 	x->before = (struct fetch_before){.errors = row->errors,
 	    .parse_errors = row->parse_errors,
 	    .interval_min = row->interval_min,
@@ -55,7 +53,6 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row, struct err *e)
 	    row->begun_by.p && !str_eq(row->begun_by, uuid_str(&x->f->run));
 	list_add(&c->got, &x->link);
 	c->n++;
-	return x->url.p ? OK : err_set(e, ERR_NOMEM, "no memory for a feed");
 }
 
 static void
@@ -78,12 +75,10 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 	rc = sql_fetch_claim(db, &rows, e, .now = c->now_us,
 	    .until = c->until_us, .by = uuid_str(&f->o.node->uuid),
 	    .most = c->want);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		sql_fetch_claim_get(rows, &row);
-		rc = take_row(c, &row, e);
-	}
+	while (rc >= 0 && (rc = sql_fetch_claim_next(rows, &row, e)) > 0)
+		take_row(c, &row);
 	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 /* ---- the thread ---- */
@@ -97,7 +92,7 @@ blame(struct fetch *x)
 	x->seen.outcome = FETCH_CRASHED;
 	x->seen.error = str_of(x->error);
 	x->at_us = clock_now_us();
-	store_answer(x);
+	fetch_store_answer(x);
 }
 
 static void
@@ -135,9 +130,7 @@ claim(struct fetcher *f, int want)
 	c->now_us = clock_now_us();
 	c->until_us = c->now_us + lease_us(f);
 	c->want = want;
-	c->j.note.take = claimed;
-	c->j.job = (struct append_job){.fn = claim_fn, .ctx = f};
-	c->busy = fetcher_post(f, &c->j, &e) == OK;
+	c->busy = fetcher_post(f, &c->j, claim_fn, claimed, &e) == OK;
 	if (!c->busy)
 		f->retry_us = clock_mono_us() + US_PER_S / 10;
 }
@@ -160,7 +153,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 		return;
 	}
 	fetch_look(x, a);
-	store_answer(x);
+	fetch_store_answer(x);
 }
 
 static void
@@ -170,7 +163,7 @@ add_header(struct fetch *x, struct str name, struct str value)
 }
 
 static void
-start(struct fetch *x)
+start_fetch(struct fetch *x)
 {
 	struct fetcher *f = x->f;
 
@@ -230,7 +223,7 @@ start_some(struct fetcher *f)
 			f->more = true;
 		} else if (follow_free_host(f->follows, x->url)) {
 			list_remove(&f->ready, k);
-			start(x);
+			start_fetch(x);
 		}
 	}
 }
@@ -293,9 +286,7 @@ tidy(struct fetcher *f)
 
 	if (f->tidy_busy)
 		return;
-	f->tidy.job = (struct append_job){.fn = tidy_fn, .ctx = f};
-	f->tidy.note.take = tidied;
-	f->tidy_busy = fetcher_post(f, &f->tidy, &e) == OK;
+	f->tidy_busy = fetcher_post(f, &f->tidy, tidy_fn, tidied, &e) == OK;
 }
 
 void
@@ -386,8 +377,7 @@ due_release(struct fetcher *f, bool dead)
 
 	if (!f->o.schedule || f->tidy_busy)
 		return;
-	f->tidy.job = (struct append_job){
-	    .fn = dead ? release_dead_fn : release_fn, .ctx = f};
-	f->tidy.note.take = tidied;
-	f->tidy_busy = fetcher_post(f, &f->tidy, &e) == OK;
+	f->tidy_busy =
+	    fetcher_post(f, &f->tidy, dead ? release_dead_fn : release_fn,
+		tidied, &e) == OK;
 }

@@ -1,0 +1,104 @@
+/*
+ * app.h - for apps that sync: their passwords, OPML, and three protocols.
+ *
+ *   /api/users/me/tokens   app passwords (account/tokens.h)   app_tokens.c
+ *   /api/opml              a list of subscriptions, in and out opml.c
+ *   /miniflux/v1/…         the Miniflux REST API              miniflux*.c
+ *   /reader/api/0/…        the Google Reader API              greader*.c
+ *   /fever/?api            Fever                              fever.c
+ *
+ * The three are spelling around reader/sync.h. They answer as apps expect of
+ * the originals, also where the rest of this API would be stricter: parameters
+ * that we don't know are left alone, since apps send what newer servers have.
+ * Google Reader's routes, and no others, are also at /api/greader.php/…, for
+ * apps that know FreshRSS (routes.tbl: ALIAS).
+ *
+ * Here is what the three share: who asks, which numbers the request has, how a
+ * feed is added, how all is marked as read, which files an article has.
+ *
+ * A FEED is added as POST /api/feeds does: the fetcher looks at the address,
+ * finds the feed and its articles, and then a function of the protocol's runs on
+ * the commit thread to put it into its place and to answer.
+ *
+ * ALL READ goes in steps:
+ *
+ *   read thread: find, ids of a step ──▶ commit thread: these are read ──┐
+ *        ▲  └── none left: finish, the answer                            │
+ *        └───────────────────────────────────────────────────────────────┘
+ *
+ * A hundred thousand articles in one statement hold the commit thread for a
+ * second, and everybody who publishes waits behind it. A step has READ_STEP of
+ * them. Whoever is killed in between has some that are read, and has not been
+ * answered.
+ */
+#ifndef API_APPS_APP_H
+#define API_APPS_APP_H
+
+#include "api/handlers.h"
+#include "base/put.h"
+#include "http/server/query.h"
+#include "reader/fetch/fetcher.h"
+#include "reader/sync.h"
+
+struct json;
+
+static inline struct sync
+app_sync(const struct req *r, struct db *db)
+{
+	return (struct sync){db, r->who.user, r->arena};
+}
+
+/* The param as an id; ERR_ABSENT when it is none. */
+int app_id(
+    const struct req *r, size_t param, int64_t *ret, struct err *e) MUST_CHECK;
+/* Answers these words, as text. */
+int app_text(struct req *r, const char *text);
+
+/* A number of the request: where it goes, and what it may be. */
+struct app_number {
+	const char *name; /* NULL ends a table */
+	size_t at;        /* of an int64_t */
+	int64_t most;     /* 0: any */
+	bool seconds;     /* since 1970, kept as us; 0 leaves what was there */
+};
+/* Absent ones leave their field as it is. */
+int app_numbers(const struct form *f, const struct app_number *table, void *to,
+    struct err *e) MUST_CHECK;
+
+/* A file beside an article; *at begins as app_files(). False at the end. */
+struct app_file {
+	struct str url, type; /* type empty: it is not known */
+	int64_t length;       /* 0: the same */
+};
+const struct json *app_files(struct arena *a, const struct sync_item *it);
+bool app_file_next(const struct json **at, struct app_file *ret);
+
+/* "data":"image/png;base64,…" */
+void app_put_icon(struct buf *b, struct str mime, struct str data);
+
+struct app_feed {
+	struct registration reg; /* url before, feed behind it */
+	struct req *r;
+	int64_t category;  /* 0: none */
+	handler_fn finish; /* with r->ctx the struct app_feed */
+	int (*failed)(struct req *r, const struct err *why, struct err *e);
+};
+/* On the http thread. a->reg.url, category and finish are set; failed NULL: the
+ * error is the answer. With reg.look nothing is added, and finish runs there. */
+int app_feed_add(struct req *r, struct app_feed *a, struct err *e) MUST_CHECK;
+
+/* api_write(), and then the fetcher looks what is due. */
+int app_write_due(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+
+struct app_reading {
+	struct sync_reading what;
+	handler_fn find;   /* fills `what`; NULL: it is filled */
+	handler_fn finish; /* answers; both have this as r->ctx */
+	const void *ctx;   /* the protocol's own */
+	bool found;
+};
+/* On the http thread. */
+int app_read_all(
+    struct req *r, struct app_reading *a, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * handlers.h - the handlers that routes.tbl names, one for each of its lines.
+ *
+ * What a handler does stands in its file, and what a family of them shares in
+ * that family's header; that they are there is said by the table alone.
+ */
+#ifndef API_HANDLERS_H
+#define API_HANDLERS_H
+
+#include "http/server/req.h"
+
+#define ROUTE(method, path, scope, limit, on, run, body, summary)              \
+	int run(struct req *r, struct db *db, struct err *e);
+#include "api/routes.tbl"
+#undef ROUTE
+
+#endif

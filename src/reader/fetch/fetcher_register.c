@@ -1,0 +1,292 @@
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/conf/conf.h"
+#include "base/log/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "feed/feed.h"
+#include "http/client/guard.h"
+#include "http/url.h"
+#include "reader/feeds.h"
+#include "reader/fetch/fetcher_priv.h"
+#include "reader/limits.h"
+#include "reader/subscription.h"
+
+/*
+ * Adding a feed (seed 002, 2.1 to 2.8).
+ *
+ *   TYPED ──a feed──────────────────────────▶ found ──▶ SITE ──▶ ICON ──▶ store
+ *     └─a page──▶ NAMED ──it names one──▶ found
+ *                   └──none──▶ PATHS, where feeds often lie ──▶ found
+ *
+ * Who only looks is answered at `found`, or with all that a page names.
+ *
+ * At each address the store is asked first: a feed that is known is not
+ * fetched, only subscribed to. Feed and subscription are one transaction, the
+ * articles with their events the next; the person is answered behind it. When
+ * we are killed between the two, the feed is fetched like any other.
+ */
+
+/* ---- the end ---- */
+
+static void
+reg_free(struct reg *g)
+{
+	list_remove(&g->f->regs, &g->link);
+	if (g->x)
+		fetch_free(g->x);
+	arena_free(g->arena);
+	free(g);
+}
+
+static void
+answer_reg(struct reg *g, const struct err *why)
+{
+	struct registration *r = g->r;
+	struct log_line l;
+
+	if (!r)
+		return;
+	log_begin(&l, LOG_INFO,
+	    r->look ? "feeds looked for"
+	    : why   ? "feed registration failed"
+		    : "feed registered");
+	log_int(&l, "user_id", r->user);
+	url_log(&l, "url", r->url);
+	log_int(&l, "http_status", g->http_status);
+	log_int(&l, "duration_ms", (clock_mono_us() - g->begin_us) / US_PER_MS);
+	if (why) {
+		log_str(&l, "error_kind", str_of(why->word ? why->word : ""));
+		log_str(&l, "error", str_of(why->text));
+	} else if (r->look) {
+		log_int(&l, "found", (int64_t)r->n_found);
+	} else {
+		log_uuid(&l, "feed_id", g->uid);
+	}
+	log_end(&l);
+	if (why) {
+		r->err = *why;
+	} else {
+		r->err = (struct err){.code = OK};
+		r->feed = g->feed;
+		r->feed_uid = g->uid;
+	}
+	g->r = NULL;
+	(void)atomic_fetch_sub(&g->f->n_regs, 1);
+	r->done(r);
+}
+
+void
+register_end(struct reg *g, const struct err *why)
+{
+	answer_reg(g, why);
+	reg_free(g);
+}
+
+/* ---- storing ---- */
+
+static int
+store_fn(struct db *db, void *ctx, struct err *e)
+{
+	struct reg *g = ctx;
+	struct fetch *x = g->x;
+	int64_t now = clock_now_us(), id = g->feed;
+	struct uuid uid = g->uid;
+	int rc = OK;
+
+	g->stored = false;
+	if (!g->known) {
+		struct feed_new n = {.url = g->asked,
+		    .site_url = x->parsed->link,
+		    .title =
+			x->parsed->title.n > 0 ? x->parsed->title : g->asked,
+		    .private = g->private,
+		    .next_fetch_us = now + 2 * 60 * US_PER_S};
+
+		if (n.site_url.n == 0 || n.site_url.n > URL_MAX)
+			n.site_url.p = NULL;
+		if (g->icon_mime) {
+			n.favicon_mime = str_of(g->icon_mime);
+			n.favicon_data = g->icon;
+		}
+		rc = feeds_find_by_url(db, g->asked, &id, &uid, e);
+		if (rc == OK && id == 0) {
+			rc = feeds_add(db, &n, now, &id, &uid, e);
+			g->stored = true;
+		}
+	}
+	if (rc == OK && g->instead == id)
+		rc = OK; /* it is the one that they have */
+	else if (rc == OK && g->instead)
+		rc = subscription_move(db, g->user, g->instead, id, now, e);
+	else if (rc == OK)
+		rc = subscription_add(db, g->user, id, now, NULL, e);
+	if (rc == OK && g->private && !g->stored) {
+		rc = feeds_mark(db, id, true, true, now, e);
+		rc = rc == ERR_CONFLICT ? OK : rc; /* the answer tells */
+	}
+	if (rc == OK) {
+		g->feed = id;
+		g->uid = uid;
+	}
+	return rc;
+}
+
+static void
+stored(struct fetcher *f, struct fetch_note *n)
+{
+	struct reg *g = MAIL_OF(n, struct reg, j.note);
+	struct fetch *x = g->x;
+
+	(void)f;
+	if (g->j.job.err.code != OK) {
+		register_end(g, &g->j.job.err);
+		return;
+	}
+	if (!g->stored) {
+		register_end(g, NULL);
+		return;
+	}
+	g->x = NULL; /* it will come back by register_stored() */
+	x->reg = g;
+	x->id = g->feed;
+	x->uid = g->uid;
+	x->url = g->asked;
+	x->moved = false;
+	x->before.interval_min = 60;
+	fetch_store_parsed(x);
+}
+
+void
+register_stored(struct reg *g, const struct err *why)
+{
+	/* The feed is there and will be fetched, whatever became of this. */
+	(void)why;
+	register_end(g, NULL);
+}
+
+void
+register_store(struct reg *g)
+{
+	struct err e;
+
+	g->j.ctx = g;
+	if (fetcher_post(g->f, &g->j, store_fn, stored, &e) < 0)
+		register_end(g, &e);
+}
+
+/* Is the feed at this URL ours already? Then that is all. */
+bool
+register_known(struct reg *g, struct str url)
+{
+	int64_t id = 0;
+	struct uuid uid;
+	struct err e;
+
+	if (feeds_find_by_url(g->f->db, url, &id, &uid, &e) < 0 || id == 0)
+		return false;
+	g->known = true;
+	g->feed = id;
+	g->uid = uid;
+	register_store(g);
+	return true;
+}
+
+/* ---- the start ---- */
+
+static int
+check_typed(struct reg *g, struct err *e)
+{
+	int rc = typed_urls(g->arena, g->r->url, g->urls, &g->n_urls, e);
+
+	for (size_t i = 0; i < g->n_urls && rc == OK; i++) {
+		rc = guard_url(g->f->o.guard, GUARD_READER, g->urls[i], e);
+		if (rc < 0) {
+			(void)err_word(e, "URL_REFUSED");
+			e->at[0] = '\0';
+		}
+	}
+	return rc;
+}
+
+static void
+begin_reg(struct fetcher *f, struct registration *r)
+{
+	struct reg *g = mem_get(sizeof(*g));
+	struct err e = {0};
+
+	g->arena = arena_new(FEED_ARENA_MAX);
+	g->f = f;
+	g->r = r;
+	g->user = r->user;
+	g->instead = r->instead;
+	g->private = r->private;
+	g->asked = STR_EMPTY;
+	g->begin_us = clock_mono_us();
+	g->until_us = g->begin_us + REGISTER_MS * US_PER_MS;
+	list_add(&f->regs, &g->link);
+	if (check_typed(g, &e) < 0)
+		register_end(g, &e);
+	else
+		find_next(g);
+}
+
+void
+register_run(struct fetcher *f)
+{
+	struct link *k;
+
+	while (f->regs.n < REGISTER_MAX && (k = list_first(&f->regs_waiting))) {
+		list_remove(&f->regs_waiting, k);
+		begin_reg(f, LINK_OF(k, struct registration, link));
+	}
+}
+
+void
+register_drop(struct fetcher *f)
+{
+	struct err e = {0};
+	struct link *k;
+
+	(void)err_set(&e, ERR_AWAY, "the server is stopping");
+	e.retry_after_s = 1;
+	while ((k = list_first(&f->regs_waiting))) {
+		struct registration *r = LINK_OF(k, struct registration, link);
+
+		list_remove(&f->regs_waiting, k);
+		r->err = e;
+		(void)atomic_fetch_sub(&f->n_regs, 1);
+		r->done(r);
+	}
+	/* What is being asked or written ends by itself. */
+	for (k = list_first(&f->regs); k; k = list_next(&f->regs, k))
+		answer_reg(LINK_OF(k, struct reg, link), &e);
+}
+
+static void
+take_registration(struct fetcher *f, struct fetch_note *n)
+{
+	list_add(
+	    &f->regs_waiting, &MAIL_OF(n, struct registration, note)->link);
+}
+
+int
+fetcher_register(struct fetcher *f, struct registration *r, struct err *e)
+{
+	if (atomic_fetch_add(&f->n_regs, 1) >=
+	    REGISTER_MAX + REGISTER_QUEUE_MAX) {
+		(void)atomic_fetch_sub(&f->n_regs, 1);
+		(void)err_set(e, ERR_AWAY, "too many feeds are being added");
+		e->retry_after_s = 5;
+		return ERR_AWAY;
+	}
+	r->note.job = false;
+	r->note.take = take_registration;
+	r->link = (struct link){.prev = NULL};
+	if (!mailbox_post(f->box, &r->note.mail)) {
+		(void)atomic_fetch_sub(&f->n_regs, 1);
+		return err_set(e, ERR_AWAY, "the server is stopping");
+	}
+	client_wake(f->client);
+	return OK;
+}

@@ -1,0 +1,224 @@
+#include "reader/subscription.h"
+
+#include "base/limits.h"
+#include "base/put.h"
+#include "reader/category.h"
+#include "reader/feeds.h"
+#include "reader/limits.h"
+#include "sql.h"
+
+#define INTERVAL_NEW 60 /* minutes: seed 002 */
+
+static int
+no_subscription(struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "there is no such subscription of yours");
+}
+
+static int
+already(struct err *e)
+{
+	(void)err_set(e, ERR_CONFLICT, "you have this feed already");
+	return err_word(e, "ALREADY_SUBSCRIBED");
+}
+
+int
+subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
+    struct uuid *ret_uid, struct err *e)
+{
+	struct sql_fsub_count_row count;
+	struct uuid uid = uuid_v7(now_us);
+	int64_t n = sql_fsub_add(db, e, .uid = uuid_str(&uid), .user = user,
+	    .feed = feed, .interval = INTERVAL_NEW, .now = now_us);
+
+	if (n == 0)
+		return already(e);
+	/* Counted behind it: of two at once on PostgreSQL each sees its own. */
+	if (n > 0)
+		n = sql_fsub_count_one(db, &count, e, .user = user);
+	if (n > 0 && count.n > READER_FEEDS_MAX) {
+		(void)err_set(e, ERR_CONFLICT,
+		    "you have %d feeds, which is as many as one can have",
+		    READER_FEEDS_MAX);
+		return err_word(e, "SUBSCRIPTION_LIMIT");
+	}
+	if (n < 0 || sql_feed_subscribers(db, e, .feed = feed) < 0)
+		return e->code;
+	if (ret_uid)
+		*ret_uid = uid;
+	return OK;
+}
+
+/* What the person did with a feed goes, and its readers are counted. */
+static int
+leave_feed(struct db *db, int64_t user, int64_t feed, struct err *e)
+{
+	if (sql_fsub_states_del(db, e, .user = user, .feed = feed) < 0 ||
+	    sql_feed_subscribers(db, e, .feed = feed) < 0)
+		return e->code;
+	return OK;
+}
+
+int
+subscription_drop(struct db *db, int64_t user, int64_t feed, struct err *e)
+{
+	int64_t n = sql_fsub_del(db, e, .user = user, .feed = feed);
+
+	return n == 0  ? no_subscription(e)
+	       : n < 0 ? (int)n
+		       : leave_feed(db, user, feed, e);
+}
+
+int
+subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
+    int64_t now_us, struct err *e)
+{
+	struct sql_fsub_has_row has;
+	int64_t n;
+	int rc;
+
+	if (from == to)
+		return OK;
+	rc = sql_fsub_has_one(db, &has, e, .user = user, .feed = to);
+	if (rc < 0)
+		return rc;
+	if (has.n > 0)
+		return already(e);
+	n = sql_fsub_move(
+	    db, e, .user = user, .feed = from, .to_feed = to, .now = now_us);
+	if (n <= 0)
+		return n < 0 ? (int)n : no_subscription(e);
+	rc = leave_feed(db, user, from, e);
+	if (rc == OK && sql_feed_subscribers(db, e, .feed = to) < 0)
+		rc = e->code;
+	return rc;
+}
+
+int
+subscription_find(struct db *db, int64_t user, struct uuid uid,
+    int64_t *ret_feed, struct err *e)
+{
+	struct sql_fsub_find_row row;
+	int rc =
+	    sql_fsub_find_one(db, &row, e, .user = user, .uid = uuid_str(&uid));
+
+	if (rc > 0)
+		*ret_feed = row.feed;
+	return rc == 0 ? no_subscription(e) : rc < 0 ? rc : OK;
+}
+
+int
+subscription_feed(struct db *db, int64_t user, struct uuid feed_uid,
+    int64_t *ret_feed, struct err *e)
+{
+	struct sql_fsub_feed_row row;
+	int rc = sql_fsub_feed_one(
+	    db, &row, e, .user = user, .uid = uuid_str(&feed_uid));
+
+	if (rc > 0)
+		*ret_feed = row.feed;
+	if (rc == 0)
+		return err_set(e, ERR_ABSENT, "there is no such feed of yours");
+	return rc < 0 ? rc : OK;
+}
+
+int
+subscription_interval(struct db *db, int64_t user, struct uuid uid,
+    int64_t minutes, int64_t now_us, struct err *e)
+{
+	int64_t feed = 0;
+	int rc;
+
+	if (minutes < FETCH_INTERVAL_MIN || minutes > FETCH_INTERVAL_MAX ||
+	    minutes % FETCH_INTERVAL_MIN != 0)
+		return err_at(e, ERR_INVALID, "/fetch_interval_minutes",
+		    "fetch_interval_minutes must be %d to %d, in steps of %d",
+		    FETCH_INTERVAL_MIN, FETCH_INTERVAL_MAX, FETCH_INTERVAL_MIN);
+	rc = subscription_find(db, user, uid, &feed, e);
+	if (rc == OK &&
+	    (sql_fsub_interval(db, e, .user = user, .uid = uuid_str(&uid),
+		 .interval = minutes, .now = now_us) < 0 ||
+		sql_feed_sooner(db, e, .feed = feed, .interval = minutes) < 0))
+		rc = e->code;
+	return rc;
+}
+
+int
+subscription_resume(
+    struct db *db, int64_t user, struct uuid uid, int64_t now_us, struct err *e)
+{
+	int64_t feed = 0, n = subscription_find(db, user, uid, &feed, e);
+
+	if (n == OK)
+		n = sql_feed_resume(db, e, .feed = feed, .now = now_us);
+	if (n != 0)
+		return n < 0 ? (int)n : OK;
+	(void)err_set(e, ERR_CONFLICT, "this feed is not stopped");
+	return err_word(e, "NOT_STOPPED");
+}
+
+int
+subscription_patch(struct db *db, int64_t user, struct uuid uid,
+    const struct subscription_patch *p, int64_t now_us, struct err *e)
+{
+	bool named = p->set_category && p->has_category;
+	int64_t category = 0, n = OK;
+
+	if (named)
+		n = category_find(db, user, p->category, &category, e);
+	if (n == ERR_ABSENT)
+		return err_at(e, ERR_INVALID, "/category_id",
+		    "category_id must be one of your categories");
+	if (n == OK)
+		n = sql_fsub_patch(db, e, .user = user, .uid = uuid_str(&uid),
+		    .set_title = p->set_title, .title = p->title,
+		    .set_category = p->set_category,
+		    .category = named ? &category : NULL, .now = now_us);
+	return n == 0 ? no_subscription(e) : n < 0 ? (int)n : OK;
+}
+
+static void
+show_sub(const struct sql_fsub_list_row *r, struct uuid user_uid, struct buf *b)
+{
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", uuid_of(r->uid));
+	put_uuid(b, "user_id", user_uid);
+	put_uuid(b, "feed_id", uuid_of(r->feed_uid));
+	put_text(b, "feed_title", r->title);
+	put_text(b, "feed_url", r->url);
+	if (r->icon)
+		feeds_put_icon(b, r->feed_uid);
+	put_int(b, "fetch_interval_minutes", r->interval);
+	feeds_put_status(b, "feed_status", r->status, r->errors);
+	if (r->error.p)
+		put_text(b, "error_message", r->error);
+	put_int(b, "unread_count", r->unread);
+	if (r->category.p)
+		put_uuid(b, "category_id", uuid_of(r->category));
+	else
+		put_null(b, "category_id");
+	put_time(b, "created_at", r->created_at);
+	put_close(b, '}');
+}
+
+int
+subscription_show(struct db *db, int64_t user, struct uuid user_uid,
+    const struct uuid *uid, struct buf *b, struct err *e)
+{
+	struct sql_fsub_list_row row;
+	struct rows *rows = NULL;
+	bool any = false;
+	int rc = sql_fsub_list(db, &rows, e, .user = user,
+	    .uid = uid ? uuid_str(uid) : (struct str){.p = NULL});
+
+	if (!uid)
+		put_open(b, NULL, '[');
+	while (rc >= 0 && (rc = sql_fsub_list_next(rows, &row, e)) > 0) {
+		any = true;
+		show_sub(&row, user_uid, b);
+	}
+	rows_close(rows);
+	if (!uid)
+		put_close(b, ']');
+	return rc == OK && uid && !any ? no_subscription(e) : rc;
+}
