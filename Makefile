@@ -20,7 +20,8 @@ GEN     := build/gen
 WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wcast-qual -Wpointer-arith -Wwrite-strings -Wstrict-prototypes \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \
-  -Wswitch-enum -Wnull-dereference -Wdouble-promotion
+  -Wswitch-enum -Wnull-dereference -Wdouble-promotion \
+  -Wno-missing-field-initializers
 
 PKGS   := libmicrohttpd gnutls sqlite3 libpq libargon2 libcrypto libcurl libcares zlib
 PKG_CF := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)

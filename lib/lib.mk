@@ -4,7 +4,7 @@
 LIB_SRC  := $(filter-out %_test.c lib/fake.c lib/sqlite.c lib/pq.c,$(sort $(wildcard lib/*.c)))
 # What it shares with the server.
 LIB_USES := base/arena base/buf base/clock base/err base/json base/json_get \
-  base/mem base/near base/str base/uuid \
+  base/mem base/near base/put base/str base/uuid \
   seal/base64 seal/digest seal/otp seal/sign \
   contract/member contract/preset contract/preset_read contract/receive \
   contract/retry contract/vars contract/verdict

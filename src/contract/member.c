@@ -2,7 +2,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/subscription.h"
 
@@ -12,12 +14,6 @@ member_at(char ret[JSON_POINTER_MAX + 1], const char *at, const char *name)
 	if (ret != at)
 		(void)snprintf(ret, JSON_POINTER_MAX + 1, "%s", at);
 	json_point(ret, str_of(name));
-}
-
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for this");
 }
 
 int
@@ -44,24 +40,22 @@ has_control(struct str s, bool lines)
 	return false;
 }
 
+/* Its kind (TEXT, LONG or STRING) and bounds are those of `as`. */
 static int
-read_text(const struct json *j, const char *at, int64_t least, int64_t most,
-    bool lines, struct arena *a, struct str *ret, struct err *e)
+read_text(const struct json *j, const char *at, const struct member *as,
+    struct arena *a, struct str *ret, struct err *e)
 {
-	struct str s;
 	int rc = member_want(j, JSON_STRING, at, e);
 
 	if (rc < 0)
 		return rc;
-	if (j->text.n < (size_t)least || j->text.n > (size_t)most)
+	if (j->text.n < (size_t)as->least || j->text.n > (size_t)as->most)
 		return json_wrong(e, at, "must be %lld to %lld bytes, not %zu",
-		    (long long)least, (long long)most, j->text.n);
-	if (has_control(j->text, lines))
+		    (long long)as->least, (long long)as->most, j->text.n);
+	if (as->kind != MEMBER_STRING &&
+	    has_control(j->text, as->kind == MEMBER_LONG))
 		return json_wrong(e, at, "must not have control characters");
-	s = arena_dup(a, j->text);
-	if (!s.p)
-		return no_room(e);
-	*ret = s;
+	*ret = arena_dup(a, j->text);
 	return OK;
 }
 
@@ -69,7 +63,10 @@ int
 member_text(const struct json *j, const char *at, size_t most, struct arena *a,
     struct str *ret, struct err *e)
 {
-	return read_text(j, at, 1, (int64_t)most, false, a, ret, e);
+	struct member as = {
+	    .kind = MEMBER_TEXT, .least = 1, .most = (int64_t)most};
+
+	return read_text(j, at, &as, a, ret, e);
 }
 
 int
@@ -111,8 +108,9 @@ static int
 read_pointer(const struct json *j, const char *at, struct arena *a,
     struct str *ret, struct err *e)
 {
+	const struct member as = {.kind = MEMBER_TEXT, .most = SUB_TEXT_MAX};
 	struct str s = STR_EMPTY;
-	int rc = read_text(j, at, 0, SUB_TEXT_MAX, false, a, &s, e);
+	int rc = read_text(j, at, &as, a, &s, e);
 
 	if (rc < 0)
 		return rc;
@@ -136,7 +134,7 @@ read_value(const struct json *j, const char *at, int64_t most, struct arena *a,
 		if (j->type != JSON_STRING)
 			return json_wrong(
 			    e, at, "must be a string or {\"pointer\": \"/…\"}");
-		rc = read_text(j, at, 1, most, false, a, &ret->text, e);
+		rc = member_text(j, at, (size_t)most, a, &ret->text, e);
 		if (rc == OK)
 			ret->pointer = false;
 		return rc;
@@ -154,20 +152,25 @@ read_value(const struct json *j, const char *at, int64_t most, struct arena *a,
 	return rc;
 }
 
-int
-member_choice(const struct json *j, const char *at, const char *const *words,
-    unsigned *ret, struct err *e)
+static bool
+choose(struct str word, const char *const *words, unsigned *ret)
+{
+	for (unsigned i = 0; words[i]; i++)
+		if (str_eq(word, str_of(words[i]))) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+static int
+no_choice(const char *at, const char *const *words, struct err *e)
 {
 	char all[160] = "";
 
 	for (unsigned i = 0; words[i]; i++) {
 		size_t n = strlen(all);
 
-		if (j->type == JSON_STRING &&
-		    str_eq(j->text, str_of(words[i]))) {
-			*ret = i;
-			return OK;
-		}
 		(void)snprintf(
 		    all + n, sizeof(all) - n, "%s%s", i ? ", " : "", words[i]);
 	}
@@ -175,9 +178,77 @@ member_choice(const struct json *j, const char *at, const char *const *words,
 }
 
 int
+member_choice(const struct json *j, const char *at, const char *const *words,
+    unsigned *ret, struct err *e)
+{
+	return j->type == JSON_STRING && choose(j->text, words, ret)
+		   ? OK
+		   : no_choice(at, words, e);
+}
+
+static int
+read_words(const struct json *j, const char *at, const char *const *words,
+    unsigned *ret, struct err *e)
+{
+	struct str rest = j->text; /* of a query, with commas */
+	unsigned bits = 0, i = 0;
+
+	while (rest.n > 0) {
+		if (!choose(str_cut(&rest, ','), words, &i))
+			return no_choice(at, words, e);
+		bits |= 1U << i;
+	}
+	for (const struct json *w = j->child; w; w = w->next) {
+		if (!json_is(w, JSON_STRING) || !choose(w->text, words, &i))
+			return no_choice(at, words, e);
+		bits |= 1U << i;
+	}
+	*ret = bits;
+	return OK;
+}
+
+static int
+read_time(const struct json *j, const char *at, int64_t *ret, struct err *e)
+{
+	if (j->type == JSON_STRING && time_parse(j->text, ret, NULL))
+		return OK;
+	return json_wrong(
+	    e, at, "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
+}
+
+static int
+read_uuid(const struct json *j, const char *at, struct uuid *ret, struct err *e)
+{
+	return j->type == JSON_STRING && uuid_parse(j->text, ret)
+		   ? OK
+		   : json_wrong(e, at, "must be a uuid");
+}
+
+static int
+read_uuids(const struct json *j, const char *at, const struct member *m,
+    struct arena *a, struct member_uuids *ret, struct err *e)
+{
+	struct uuid *v;
+	size_t n = 0;
+
+	if (j->type != JSON_ARRAY || j->n < m->least || j->n > m->most)
+		return json_wrong(e, at,
+		    "must be an array of %lld to %lld uuids, or absent",
+		    (long long)m->least, (long long)m->most);
+	v = arena_array(a, j->n, sizeof(*v));
+	for (const struct json *u = j->child; u; u = u->next)
+		if (!json_is(u, JSON_STRING) || !uuid_parse(u->text, &v[n++]))
+			return json_wrong(e, at, "must hold uuids only");
+	*ret = (struct member_uuids){v, n};
+	return OK;
+}
+
+int
 member_secret_read(const struct member_io *io, const struct json *j,
     const char *at, size_t most, struct str *ret, struct err *e)
 {
+	struct member as = {
+	    .kind = MEMBER_LONG, .least = 1, .most = (int64_t)most};
 	struct str s = STR_EMPTY;
 	int rc;
 
@@ -188,7 +259,7 @@ member_secret_read(const struct member_io *io, const struct json *j,
 		return io->seal->unseal(
 		    io->seal->arg, io->arena, j->text, ret, e);
 	}
-	rc = read_text(j, at, 1, (int64_t)most, true, io->arena, &s, e);
+	rc = read_text(j, at, &as, io->arena, &s, e);
 	if (rc < 0)
 		return rc;
 	if (io->form == FORM_USER && str_eq(s, STR(SUB_MASK))) {
@@ -231,8 +302,8 @@ read_one(const struct member_io *io, const struct member *m,
 	switch (m->kind) {
 	case MEMBER_TEXT:
 	case MEMBER_LONG:
-		return read_text(j, at, m->least, m->most,
-		    m->kind == MEMBER_LONG, io->arena, field, e);
+	case MEMBER_STRING:
+		return read_text(j, at, m, io->arena, field, e);
 	case MEMBER_SECRET:
 		return member_secret_read(io, j, at, (size_t)m->most, field, e);
 	case MEMBER_POINTER:
@@ -253,6 +324,24 @@ read_one(const struct member_io *io, const struct member *m,
 		if (rc == OK)
 			*(bool *)field = i == 1;
 		return rc;
+	case MEMBER_WORDS:
+		rc = io->form == FORM_QUERY ? OK
+					    : member_want(j, JSON_ARRAY, at, e);
+		return rc < 0 ? rc : read_words(j, at, m->words, field, e);
+	case MEMBER_TIME:
+		return read_time(j, at, field, e);
+	case MEMBER_UUID:
+		return read_uuid(j, at, field, e);
+	case MEMBER_UUIDS:
+		return read_uuids(j, at, m, io->arena, field, e);
+	case MEMBER_OBJECT:
+		rc = member_want(j, JSON_OBJECT, at, e);
+		if (rc == OK)
+			*(const struct json **)field = j;
+		return rc;
+	case MEMBER_JSON:
+		*(const struct json **)field = j;
+		return OK;
 	case MEMBER_OWN:
 		break;
 	}
@@ -267,6 +356,7 @@ size_of(enum member_kind kind)
 	case MEMBER_LONG:
 	case MEMBER_SECRET:
 	case MEMBER_POINTER:
+	case MEMBER_STRING:
 		return sizeof(struct str);
 	case MEMBER_VALUE:
 		return sizeof(struct sub_value);
@@ -274,22 +364,49 @@ size_of(enum member_kind kind)
 	case MEMBER_EITHER:
 		return sizeof(bool);
 	case MEMBER_INT:
+	case MEMBER_TIME:
 		return sizeof(int64_t);
 	case MEMBER_CHOICE:
+	case MEMBER_WORDS:
 		return sizeof(unsigned);
+	case MEMBER_UUID:
+		return sizeof(struct uuid);
+	case MEMBER_UUIDS:
+		return sizeof(struct member_uuids);
+	case MEMBER_OBJECT:
+	case MEMBER_JSON:
+		return sizeof(const struct json *);
 	case MEMBER_OWN:
 		break;
 	}
 	return 0;
 }
 
-static const struct member *
-find(const struct member *table, struct str name)
+const struct member *
+member_find(const struct member *table, struct str name)
 {
 	for (; table->name; table++)
 		if (str_eq(name, str_of(table->name)))
 			return table;
 	return NULL;
+}
+
+static int
+check_there(const struct member *table, const struct json *object,
+    const char *at, struct err *e)
+{
+	char here[JSON_POINTER_MAX + 1];
+
+	for (; table->name; table++) {
+		const struct json *j =
+		    table->must ? json_get(object, table->name) : NULL;
+
+		if (!table->must || (j && j->type != JSON_NULL))
+			continue;
+		member_at(here, at, table->name);
+		return json_wrong(e, here, "is required");
+	}
+	return OK;
 }
 
 int
@@ -301,7 +418,7 @@ member_read(const struct member_io *io, const struct member *table,
 	int rc = member_want(object, JSON_OBJECT, at, e);
 
 	for (const struct json *j = object->child; rc == OK && j; j = j->next) {
-		const struct member *m = find(table, j->key);
+		const struct member *m = member_find(table, j->key);
 		void *field;
 
 		(void)snprintf(here, sizeof(here), "%s", at);
@@ -309,71 +426,118 @@ member_read(const struct member_io *io, const struct member *table,
 		if (!m)
 			return json_wrong(e, here, "is not a known field");
 		field = (char *)base + m->offset;
-		if (j->type == JSON_NULL)
+		if (j->type != JSON_NULL)
+			rc = read_one(io, m, j, here, field, e);
+		else if (initial)
 			memcpy(field, (const char *)initial + m->offset,
 			    size_of(m->kind));
-		else
-			rc = read_one(io, m, j, here, field, e);
 	}
+	return rc < 0 ? rc : check_there(table, object, at, e);
+}
+
+int
+member_query(const struct member_io *io, const struct member *m,
+    struct str value, void *base, struct err *e)
+{
+	struct json j = {.type = JSON_STRING, .raw = value, .text = value};
+	char here[JSON_POINTER_MAX + 1];
+	int rc;
+
+	if (m->kind == MEMBER_INT)
+		j.type = JSON_NUMBER;
+	else if (m->kind == MEMBER_BOOL && str_eq(value, STR("true")))
+		j.type = JSON_TRUE;
+	else if (m->kind == MEMBER_BOOL && str_eq(value, STR("false")))
+		j.type = JSON_FALSE;
+	member_at(here, "", m->name);
+	rc = read_one(io, m, &j, here, (char *)base + m->offset, e);
+	if (rc < 0)
+		(void)snprintf(e->at, sizeof(e->at), "%s", m->name);
 	return rc;
 }
 
 static void
-write_text(struct buf *b, struct str s)
+write_text(struct buf *b, const char *name, struct str s)
 {
-	if (s.n > 0)
-		buf_json(b, s);
-	else
-		buf_addz(b, "null");
+	put_text(b, name, s.n > 0 ? s : (struct str){.p = NULL});
 }
 
 static void
-write_value(struct buf *b, const struct sub_value *v)
+write_value(struct buf *b, const char *name, const struct sub_value *v)
 {
-	if (v->pointer)
-		buf_addz(b, "{\"pointer\":");
-	if (v->pointer)
-		buf_json(b, v->text);
-	else
-		write_text(b, v->text);
-	if (v->pointer)
-		buf_addc(b, '}');
+	if (!v->pointer) {
+		write_text(b, name, v->text);
+		return;
+	}
+	put_open(b, name, '{');
+	put_text(b, "pointer", v->text);
+	put_close(b, '}');
+}
+
+static void
+write_words(struct buf *b, const struct member *m, unsigned bits)
+{
+	put_open(b, m->name, '[');
+	for (unsigned i = 0; m->words[i]; i++)
+		if (bits & 1U << i)
+			put_z(b, NULL, m->words[i]);
+	put_close(b, ']');
 }
 
 static int
 write_one(const struct member_io *io, const struct member *m, const void *field,
     struct buf *b, struct err *e)
 {
+	const struct member_uuids *list = field;
+	int64_t v;
+
 	switch (m->kind) {
 	case MEMBER_TEXT:
 	case MEMBER_LONG:
+	case MEMBER_STRING:
 	case MEMBER_POINTER:
-		write_text(b, *(const struct str *)field);
+		write_text(b, m->name, *(const struct str *)field);
 		break;
 	case MEMBER_SECRET:
+		put_name(b, m->name);
 		return member_secret_write(
 		    io, *(const struct str *)field, b, e);
 	case MEMBER_VALUE:
-		write_value(b, field);
+		write_value(b, m->name, field);
 		break;
 	case MEMBER_BOOL:
-		buf_addz(b, *(const bool *)field ? "true" : "false");
+		put_bool(b, m->name, *(const bool *)field);
 		break;
 	case MEMBER_INT:
 		/* Where 0 is out of range it stands for "not given". */
-		if (*(const int64_t *)field == 0 && m->least > 0)
-			buf_addz(b, "null");
+		v = *(const int64_t *)field;
+		if (m->least > 0)
+			put_some(b, m->name, v);
 		else
-			buf_int(b, *(const int64_t *)field);
+			put_int(b, m->name, v);
 		break;
 	case MEMBER_EITHER:
-		buf_json(b, str_of(m->words[*(const bool *)field]));
+		put_z(b, m->name, m->words[*(const bool *)field]);
 		break;
 	case MEMBER_CHOICE:
-		buf_json(b, str_of(m->words[*(const unsigned *)field]));
+		put_z(b, m->name, m->words[*(const unsigned *)field]);
 		break;
+	case MEMBER_WORDS:
+		write_words(b, m, *(const unsigned *)field);
+		break;
+	case MEMBER_TIME:
+		put_time(b, m->name, *(const int64_t *)field);
+		break;
+	case MEMBER_UUID:
+		put_uuid(b, m->name, *(const struct uuid *)field);
+		break;
+	case MEMBER_UUIDS:
+		put_uuids(b, m->name, list->v, list->n);
+		break;
+	case MEMBER_OBJECT:
+	case MEMBER_JSON:
 	case MEMBER_OWN:
-		break;
+		break; /* the caller's */
 	}
 	return OK;
 }
@@ -382,18 +546,10 @@ int
 member_write(const struct member_io *io, const struct member *table,
     const void *base, struct buf *b, struct err *e)
 {
-	bool first = true;
 	int rc = OK;
 
-	for (; rc == OK && table->name; table++) {
-		if (table->kind == MEMBER_OWN)
-			continue;
-		buf_addz(b, first ? "\"" : ",\"");
-		buf_addz(b, table->name);
-		buf_addz(b, "\":");
-		first = false;
+	for (; rc == OK && table->name; table++)
 		rc = write_one(
 		    io, table, (const char *)base + table->offset, b, e);
-	}
 	return rc;
 }

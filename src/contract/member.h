@@ -8,7 +8,11 @@
  * a secret can't be shown because somebody forgot that it is one.
  *
  * READING. Members that are absent leave their field as it is, null brings the
- * initial value, unknown ones are errors. Texts are copied to the arena.
+ * initial value (without one it is as if absent), unknown ones are errors, and
+ * so is one that must be there and is not. Texts are copied to the arena. The
+ * parameters of a query are members too: each is a text, read by its kind.
+ *
+ * A row tells all that a description of the API needs to know of a member.
  *
  * SECRETS (MEMBER_SECRET) are sealed in the stored form and masked in the
  * shown one. The mask, sent back, leaves the field as it is.
@@ -18,6 +22,7 @@
 
 #include "base/base.h"
 #include "base/json.h"
+#include "base/uuid.h"
 
 struct arena;
 struct buf;
@@ -33,6 +38,13 @@ enum member_kind {
 	MEMBER_INT,     /* int64_t; least..most */
 	MEMBER_CHOICE,  /* an enum; the index in `words` */
 	MEMBER_EITHER,  /* bool; the first word is false, the second true */
+	MEMBER_WORDS,   /* unsigned; bits by the index in `words` */
+	MEMBER_STRING,  /* struct str; least..most bytes, whatever they are */
+	MEMBER_TIME,    /* int64_t, microseconds; RFC 3339 */
+	MEMBER_UUID,    /* struct uuid */
+	MEMBER_UUIDS,   /* struct member_uuids; least..most of them */
+	MEMBER_OBJECT,  /* const struct json *, an object */
+	MEMBER_JSON,    /* const struct json *, which the caller judges */
 	MEMBER_OWN,     /* the caller reads and writes it */
 };
 
@@ -42,10 +54,19 @@ struct member {
 	size_t offset;
 	int64_t least, most;
 	const char *const *words; /* NULL ends */
+	bool must;                /* absent, or null: an error */
+	int64_t absent;           /* INT of a query that was not given */
+	const char *about;        /* for those who read what the API is */
+};
+
+struct member_uuids {
+	const struct uuid *v; /* the arena's */
+	size_t n;
 };
 
 enum member_form {
 	FORM_USER,   /* read: masks keep; written: secrets masked */
+	FORM_QUERY,  /* read: texts of a query; lists have commas */
 	FORM_STORED, /* secrets sealed */
 	FORM_PLAIN,  /* secrets as they are: from hand to hand */
 };
@@ -57,12 +78,16 @@ struct member_io {
 };
 
 /*
- * `initial` is a struct with the values that null brings. `at` is the object's
- * pointer. Members of kind OWN are known but not read.
+ * `initial` is a struct with the values that null brings, or NULL. `at` is the
+ * object's pointer. Members of kind OWN are known but not read.
  */
 int member_read(const struct member_io *io, const struct member *table,
     const struct json *object, const char *at, const void *initial, void *base,
     struct err *e) MUST_CHECK;
+/* One parameter of a query, by FORM_QUERY; errors are at its bare name. */
+int member_query(const struct member_io *io, const struct member *m,
+    struct str value, void *base, struct err *e) MUST_CHECK;
+const struct member *member_find(const struct member *table, struct str name);
 /* "name":value for each, commas between; OWN ones are left out. */
 int member_write(const struct member_io *io, const struct member *table,
     const void *base, struct buf *b, struct err *e) MUST_CHECK;
@@ -78,7 +103,7 @@ int member_text(const struct json *j, const char *at, size_t most,
     struct arena *a, struct str *ret, struct err *e) MUST_CHECK;
 int member_int(const struct json *j, const char *at, int64_t least,
     int64_t most, int64_t *ret, struct err *e) MUST_CHECK;
-/* What of that type; NULL and e set when it is not. */
+/* It has that type, or the error says which. */
 int member_want(const struct json *j, enum json_type type, const char *at,
     struct err *e) MUST_CHECK;
 /* The index of the word. */

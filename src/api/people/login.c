@@ -4,6 +4,7 @@
 #include "account/session.h"
 #include "account/users.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/people/people.h"
 #include "audit/audit.h"
 #include "base/arena.h"
@@ -213,27 +214,28 @@ checked(struct req *r, struct err *e)
 int
 api_auth_login(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"name", "password", NULL};
+	struct login {
+		struct str name, password;
+	} it = {.name = STR_EMPTY};
+	static const struct member BODY[] = {
+	    {"name", MEMBER_STRING, offsetof(struct login, name), 0, INT32_MAX,
+		.must = true},
+	    {"password", MEMBER_STRING, offsetof(struct login, password), 0,
+		INT32_MAX, .must = true},
+	    {.name = NULL},
+	};
 	struct api *api = r->app;
-	const struct json *name, *password;
-	struct json *j = NULL;
 	int rc;
 
 	(void)db;
 	/* Nobody is logged in as somebody else by a page that he looks at. */
 	if (req_header(r, "Origin").n > 0 && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
-	rc = api_body(r, names, &j, e);
+	rc = api_body(r, BODY, NULL, &it, e);
 	if (rc < 0)
 		return rc;
-	name = json_get(j, "name");
-	password = json_get(j, "password");
-	if (!json_is(name, JSON_STRING))
-		return json_wrong(e, "/name", "must be a string");
-	if (!json_is(password, JSON_STRING))
-		return json_wrong(e, "/password", "must be a string");
 	r->then = checked;
-	rc = auth_check(api->auth, r, name->text, password->text, e);
+	rc = auth_check(api->auth, r, it.name, it.password, e);
 	return rc == OK ? known(r, e) : rc;
 }
 

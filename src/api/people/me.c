@@ -1,6 +1,7 @@
 #include "account/accounts.h"
 #include "account/users.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/people/people.h"
 #include "api/v1/account.h"
 #include "audit/audit.h"
@@ -94,21 +95,19 @@ put_settings(struct req *r, struct db *db, struct err *e)
 int
 api_me_settings_put(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"theme", NULL};
+	static const char *const THEMES[] = {"light", "dark", NULL};
+	static const struct member BODY[] = {
+	    {"theme", MEMBER_CHOICE, 0, 0, 0, THEMES, .must = true},
+	    {.name = NULL},
+	};
 	struct str *theme = arena_alloc(r->arena, sizeof(*theme));
-	const struct json *v;
-	struct json *j = NULL;
-	int rc = theme ? api_body(r, names, &j, e)
-		       : err_set(e, ERR_NOMEM, "no room for settings");
+	unsigned i = 0;
+	int rc = api_body(r, BODY, NULL, &i, e);
 
 	(void)db;
 	if (rc < 0)
 		return rc;
-	v = json_get(j, "theme");
-	if (!json_is(v, JSON_STRING) ||
-	    (!str_eq(v->text, STR("light")) && !str_eq(v->text, STR("dark"))))
-		return json_wrong(e, "/theme", "must be light or dark");
-	*theme = v->text;
+	*theme = str_of(THEMES[i]);
 	r->ctx = theme;
 	return api_write(r, put_settings, e);
 }

@@ -59,9 +59,4 @@ bool api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN]);
 int api_session_cookie(
     struct req *r, const char *text, struct err *e) MUST_CHECK;
 
-/* The body as an object that has no members but `names`; ERR_INVALID. */
-struct json;
-int api_body(struct req *r, const char *const *names, struct json **ret,
-    struct err *e) MUST_CHECK;
-
 #endif

@@ -2,6 +2,7 @@
 #include "account/auth.h"
 #include "account/first_password.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/people/people.h"
 #include "api/v1/account.h"
 #include "base/arena.h"
@@ -39,7 +40,7 @@ api_account_write(struct req *r, handler_fn fn, struct err *e)
 struct change {
 	struct pool_job job;
 	struct req *req;
-	struct str name, password;
+	struct str name, password, old, role_word;
 	enum role role;
 	bool own; /* password: the caller's */
 	char hash[PASSWORD_HASH_SIZE];
@@ -88,46 +89,6 @@ start(struct req *r, struct change *c, struct err *e)
 	return auth_post(api->auth, &c->job) ? REQ_WAIT : api_too_busy(e);
 }
 
-int
-api_body(
-    struct req *r, const char *const *names, struct json **ret, struct err *e)
-{
-	struct json *j = NULL;
-	int rc = json_parse(r->arena, r->body, &j, e);
-
-	if (rc < 0)
-		return rc;
-	if (!json_is(j, JSON_OBJECT))
-		return err_at(e, ERR_INVALID, "", "expected a JSON object");
-	rc = json_known(j, "", names, e);
-	if (rc == OK)
-		*ret = j;
-	return rc;
-}
-
-static int
-text(const struct json *j, const char *name, const char *at, struct str *ret,
-    struct err *e)
-{
-	const struct json *v = json_get(j, name);
-
-	if (!json_is(v, JSON_STRING))
-		return json_wrong(e, at, "must be a string");
-	*ret = v->text;
-	return OK;
-}
-
-static int
-read_role(const struct json *j, enum role *ret, struct err *e)
-{
-	const struct json *v = json_get(j, "role");
-
-	*ret = v ? role_of(v->text) : ROLE_READER;
-	if (*ret == ROLE_NONE)
-		return json_wrong(e, "/role", "must be " ROLE_WORDS);
-	return OK;
-}
-
 /* On the commit thread. */
 static int
 add(struct req *r, struct db *db, struct err *e)
@@ -149,26 +110,32 @@ add(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
+#define CHANGE(field) offsetof(struct change, field)
+#define PASSWORD                                                               \
+	{                                                                      \
+		"password", MEMBER_STRING, CHANGE(password), 0, INT32_MAX,     \
+		    .must = true                                               \
+	}
+
 int
 api_users_post(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"name", "password", "role", NULL};
+	static const struct member BODY[] = {
+	    {"name", MEMBER_STRING, CHANGE(name), 0, INT32_MAX, .must = true},
+	    PASSWORD,
+	    {"role", MEMBER_STRING, CHANGE(role_word), 0, INT32_MAX,
+		.about = ROLE_WORDS},
+	    {.name = NULL},
+	};
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
-	struct json *j = NULL;
-	int rc;
+	int rc = api_body(r, BODY, NULL, c, e);
 
 	(void)db;
-	if (!c)
-		return err_set(e, ERR_NOMEM, "no room for a user");
-	rc = api_body(r, names, &j, e);
-	if (rc == OK)
-		rc = text(j, "name", "/name", &c->name, e);
+	c->role = c->role_word.p ? role_of(c->role_word) : ROLE_READER;
 	if (rc == OK)
 		rc = account_check_name(c->name, "/name", e);
-	if (rc == OK)
-		rc = text(j, "password", "/password", &c->password, e);
-	if (rc == OK)
-		rc = read_role(j, &c->role, e);
+	if (rc == OK && c->role == ROLE_NONE)
+		rc = json_wrong(e, "/role", "must be " ROLE_WORDS);
 	if (rc == OK)
 		rc = check_new(r->app, c, e);
 	if (rc < 0)
@@ -208,25 +175,25 @@ is_own(const struct req *r)
 }
 
 static int
-read_password(
-    struct req *r, struct change *c, struct str *ret_old, struct err *e)
+read_password(struct req *r, struct change *c, struct err *e)
 {
-	static const char *const names[] = {"password", "oldPassword", NULL};
-	const struct api *api = r->app;
-	struct json *j = NULL;
-	int rc = api_body(r, names, &j, e);
+	static const struct member BODY[] = {
+	    PASSWORD,
+	    {"oldPassword", MEMBER_STRING, CHANGE(old), 0, INT32_MAX,
+		.about = "for one's own password"},
+	    {.name = NULL},
+	};
+	int rc = api_body(r, BODY, NULL, c, e);
 
 	c->name = r->params[0];
 	c->own = is_own(r);
 	c->write = set;
-	if (rc == OK)
-		rc = text(j, "password", "/password", &c->password, e);
-	if (rc == OK && c->own)
-		rc = text(j, "oldPassword", "/oldPassword", ret_old, e);
-	if (rc == OK && !c->own && json_get(j, "oldPassword"))
+	if (rc == OK && c->own && !c->old.p)
+		rc = json_wrong(e, "/oldPassword", "must be a string");
+	if (rc == OK && !c->own && c->old.p)
 		rc = json_wrong(e, "/oldPassword",
 		    "is for one's own password alone; leave it out");
-	return rc < 0 ? rc : check_new(api, c, e);
+	return rc < 0 ? rc : check_new(r->app, c, e);
 }
 
 /* The old password is the right one, or nobody asked for it. */
@@ -234,9 +201,7 @@ static int
 start_set(struct req *r, struct err *e)
 {
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
-	struct str old;
-	int rc = c ? read_password(r, c, &old, e)
-		   : err_set(e, ERR_NOMEM, "no room for a user");
+	int rc = read_password(r, c, e);
 
 	return rc < 0 ? rc : start(r, c, e);
 }
@@ -262,20 +227,19 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 	struct change c = {.own = false};
-	struct str old = STR_EMPTY;
 	int rc;
 
 	(void)db;
 	if (!is_own(r) && !(r->who.scopes & SCOPE_ADMIN))
 		return err_set(e, ERR_DENIED,
 		    "only an admin sets the password of somebody else");
-	rc = read_password(r, &c, &old, e);
+	rc = read_password(r, &c, e);
 	if (rc < 0)
 		return rc;
 	if (!c.own)
 		return start_set(r, e);
 	r->then = old_checked;
-	rc = auth_check(api->auth, r, c.name, old, e);
+	rc = auth_check(api->auth, r, c.name, c.old, e);
 	return rc == OK ? start_set(r, e) : wrong_old(rc, e);
 }
 
@@ -303,37 +267,26 @@ api_users_delete(struct req *r, struct db *db, struct err *e)
 int
 api_users_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"limit", "after", NULL};
-	struct str after = STR_EMPTY;
+	struct api_page page = {.after = STR_EMPTY};
 	struct account *list = NULL;
-	int64_t limit = 0;
 	size_t n = 0, shown;
-	int rc = req_query_only(r, names, e);
+	int rc = api_query(r, API_PAGE_ONLY, &page, e);
 
+	if (rc == OK && page.after.n > 0)
+		rc = account_check_name(page.after, "", e);
 	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &limit, e);
-	if (rc == OK && req_query(r, "after", &after))
-		rc = account_check_name(after, "", e);
-	if (rc == OK)
-		rc = accounts_list(
-		    db, after, (size_t)limit + 1, r->arena, &list, &n, e);
+		rc = accounts_list(db, page.after, (size_t)page.limit + 1,
+		    r->arena, &list, &n, e);
 	if (rc < 0)
 		return rc;
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
-	shown = n > (size_t)limit ? (size_t)limit : n;
+	api_list(r);
+	shown = n > (size_t)page.limit ? (size_t)page.limit : n;
 	for (size_t i = 0; i < shown; i++) {
-		if (i)
-			buf_addc(&r->out, ',');
+		put_name(&r->out, NULL);
 		account_json(&list[i], &r->out);
 	}
-	buf_addz(&r->out, "],\"next\":");
-	if (n > shown)
-		buf_json(&r->out, list[shown - 1].name);
-	else
-		buf_addz(&r->out, "null");
-	buf_addc(&r->out, '}');
+	api_list_end(
+	    r, n > shown ? list[shown - 1].name : (struct str){.p = NULL});
 	return OK;
 }
 
@@ -345,23 +298,21 @@ api_whoami(struct req *r, struct db *db, struct err *e)
 	    [WHO_KEY] = "key",
 	    [WHO_LOCAL] = "local"};
 	const struct principal *who = &r->who;
+	struct buf *b = &r->out;
 	const char *word;
-	size_t at = 0, n = 0;
+	size_t at = 0;
 
 	(void)db;
 	(void)e;
-	buf_clear(&r->out);
-	buf_fmt(&r->out, "{\"kind\":\"%s\",\"name\":", kinds[who->kind]);
-	buf_json(&r->out, str_of(who->name));
-	buf_addz(&r->out, ",\"scopes\":[");
+	buf_clear(b);
+	put_open(b, NULL, '{');
+	put_z(b, "kind", kinds[who->kind]);
+	put_z(b, "name", who->name);
+	put_open(b, "scopes", '[');
 	while ((word = scope_next(who->scopes, &at)))
-		buf_fmt(&r->out, "%s\"%s\"", n++ ? "," : "", word);
-	buf_addz(&r->out, "],\"tenants\":");
-	for (size_t i = 0; i < who->n_tenants; i++) {
-		buf_addz(&r->out, i ? ",\"" : "[\"");
-		uuid_add(&r->out, who->tenants[i]);
-		buf_addc(&r->out, '"');
-	}
-	buf_addz(&r->out, who->n_tenants ? "]}" : "null}");
+		put_z(b, NULL, word);
+	put_close(b, ']');
+	put_uuids(b, "tenants", who->tenants, who->n_tenants);
+	put_close(b, '}');
 	return OK;
 }

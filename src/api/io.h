@@ -1,0 +1,68 @@
+/*
+ * io.h - what a handler reads, by tables, and how it answers with a list.
+ *
+ * A handler tells the members of its body and the parameters of its query by
+ * tables of contract/member.h, whose rows also describe them to whoever reads
+ * about the API; nothing else of a handler looks at JSON or at the query.
+ *
+ *   static const struct member BODY[] = {
+ *       {"name", MEMBER_TEXT, offsetof(struct it, name), 1, 100, .must = true},
+ *       {.name = NULL},
+ *   };
+ *
+ * PAGES. A list takes `limit` and `after` (API_PAGE) and answers
+ * {"data":[…],"next":cursor or null}: api_list(), the items by put.h with NULL
+ * for their name, api_list_end().
+ */
+#ifndef API_IO_H
+#define API_IO_H
+
+#include "base/limits.h"
+#include "base/put.h"
+#include "contract/member.h"
+#include "http/server/req.h"
+
+/*
+ * The body is an object with these members and no others. Absent ones leave
+ * their field as it is; null brings that of `initial`, or with NULL is the same
+ * as absent. Texts are the request's arena's; JSON and OBJECT are the document.
+ */
+int api_body(struct req *r, const struct member *table, const void *initial,
+    void *ret, struct err *e) MUST_CHECK;
+/* The same; no body at all is an object without members. */
+int api_body_maybe(struct req *r, const struct member *table,
+    const void *initial, void *ret, struct err *e) MUST_CHECK;
+
+/*
+ * The query has these parameters and no others, none twice. Absent ones leave
+ * their field as it is, numbers apart, which become the row's `absent`.
+ */
+int api_query(struct req *r, const struct member *table, void *ret,
+    struct err *e) MUST_CHECK;
+/* It has none at all. */
+int api_query_none(struct req *r, struct err *e) MUST_CHECK;
+
+struct api_page {
+	int64_t limit;
+	struct str after; /* .p NULL: from the beginning */
+};
+/* Rows of a query whose struct has a `struct api_page page`. */
+#define API_PAGE(type) API_PAGE_AT(offsetof(type, page))
+#define API_PAGE_AT(at)                                                        \
+	{"limit", MEMBER_INT, (at) + offsetof(struct api_page, limit), 1,      \
+	    PAGE_MAX, .absent = PAGE_DEFAULT, .about = "how many at most"},    \
+	{                                                                      \
+		"after", MEMBER_STRING,                                        \
+		    (at) + offsetof(struct api_page, after), 0,                \
+		    API_CURSOR_MAX, .about = "the next of the page before"     \
+	}
+#define API_CURSOR_MAX 1024
+extern const struct member API_PAGE_ONLY[]; /* of a struct api_page */
+int api_no_cursor(struct err *e);           /* `after` is none of ours */
+
+void api_list(struct req *r);
+/* .p NULL: it was the last page. */
+void api_list_end(struct req *r, struct str next);
+void api_list_end_uuid(struct req *r, bool more, struct uuid last);
+
+#endif
