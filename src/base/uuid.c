@@ -217,6 +217,16 @@ uuid_eq(struct uuid a, struct uuid b)
 	return memcmp(a.b, b.b, sizeof(a.b)) == 0;
 }
 
+struct uuid
+uuid_of(struct str bytes)
+{
+	struct uuid u = {{0}};
+
+	if (bytes.n == sizeof(u.b))
+		memcpy(u.b, bytes.p, sizeof(u.b));
+	return u;
+}
+
 struct str
 uuid_str(const struct uuid *u)
 {

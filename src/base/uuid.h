@@ -31,5 +31,6 @@ void uuid_add(struct buf *b, struct uuid u);
 bool uuid_parse(struct str s, struct uuid *ret); /* either case, 8-4-4-4-12 */
 bool uuid_eq(struct uuid a, struct uuid b);
 struct str uuid_str(const struct uuid *u); /* the 16 bytes, borrowed */
+struct uuid uuid_of(struct str bytes);     /* all zero when they are not 16 */
 
 #endif

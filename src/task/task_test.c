@@ -12,6 +12,7 @@
 #include "event/append.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "task/config.h"
 #include "task/history.h"
 #include "task/notice.h"
 #include "task/target.h"
