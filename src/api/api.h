@@ -45,7 +45,7 @@ struct api {
 	struct append *append;
 	struct tail *tail;
 	struct pool *read;
-	struct pool *check; /* one thread: subs.h */
+	struct pool *check; /* one thread: sub.h */
 	struct pool *hooks; /* one thread: sources.h */
 	struct auth *auth;
 	struct oidc *oidc;        /* NULL: no login provider is set */

@@ -467,7 +467,7 @@
 #define RECEIVE_TOLERANCE_S    300
 #define RECEIVE_SIGNATURES_MAX 8 /* of one kind in a header; one a secret */
 
-/* Subscriptions over HTTP (api/v1/subs.h). */
+/* Subscriptions over HTTP (api/v1/sub.h). */
 #define CHECK_QUEUE_MAX    64      /* wait for the check thread, 45 ms each */
 #define PRESET_USERS_CHECK 1000    /* asked before a preset is changed */
 #define STATS_MINUTES_MAX  1440    /* a day by the minute; */

@@ -87,7 +87,7 @@ test_statuses(void **state)
 	    STR("invoice.queued"), &(enum task_status){TASK_QUEUED}));
 }
 
-/* 5.1 buildPayload(): the bytes that JSON.stringify would make. */
+/* 5.1: the bytes that JSON.stringify would make. */
 static void
 test_bodies(void **state)
 {

@@ -2,7 +2,7 @@
 #include "api/api.h"
 #include "api/io.h"
 #include "api/task/tasks.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"

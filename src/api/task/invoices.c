@@ -1,7 +1,7 @@
 /* tasks.h: submitting a task, looking at it, and reporting its status. */
 #include "api/api.h"
 #include "api/task/tasks.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"

@@ -3,7 +3,7 @@
 
 #include "account/keys.h"
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"

@@ -2,7 +2,7 @@
 #include "account/scopes.h"
 #include "api/api.h"
 #include "api/v1/consumers.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"

@@ -2,8 +2,8 @@
 #include "api/v1/consumers.h"
 
 #include "api/api.h"
-#include "api/v1/deliveries.h"
-#include "api/v1/subs.h"
+#include "api/v1/delivery.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"

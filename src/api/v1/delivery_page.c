@@ -1,10 +1,10 @@
 /*
- * deliveries.h: a page of deliveries, newest first. Attempts, rows and dead
+ * delivery.h: a page of deliveries, newest first. Attempts, rows and dead
  * letters are three streams in the order of (seq, sub, rep), read some at a
  * time; the newest head is next, and takes what the others have of the same.
  */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"

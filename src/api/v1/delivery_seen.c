@@ -1,7 +1,7 @@
-/* deliveries.h: what the tables say of deliveries, one or a page of them. */
+/* delivery.h: what the tables say of deliveries, one or a page of them. */
 #include "account/scopes.h"
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"

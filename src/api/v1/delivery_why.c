@@ -1,11 +1,11 @@
 /*
- * deliveries.h: one delivery, and what it is waiting for. The engine is asked
+ * delivery.h: one delivery, and what it is waiting for. The engine is asked
  * first, since it alone knows what is in flight; then the tables; and when
  * nobody has heard of it, what the subscription wants and where its reader is.
  */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
-#include "api/v1/subs.h"
+#include "api/v1/delivery.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"

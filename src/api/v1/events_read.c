@@ -1,7 +1,7 @@
 #include <assert.h>
 
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "api/v1/events.h"
 #include "api/v1/log_page.h"
 #include "base/arena.h"

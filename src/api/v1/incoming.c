@@ -312,7 +312,7 @@ hook_job(struct pool_job *job, void *ctx)
 }
 
 static int
-post(struct req *r, struct err *e)
+post_hook(struct req *r, struct err *e)
 {
 	struct api *api = r->app;
 
@@ -440,7 +440,7 @@ api_in_post(struct req *r, struct db *db, struct err *e)
 	in->binary = req_header(r, "ce-specversion").n > 0;
 	in->work = take_in;
 	api_then(r, commit);
-	return post(r, e);
+	return post_hook(r, e);
 }
 
 /* Trying out ------------------------------------------------------------------------ */
@@ -582,5 +582,5 @@ api_sources_test(struct req *r, struct db *db, struct err *e)
 		return rc;
 	in->work = try_out;
 	r->then = api_said;
-	return post(r, e);
+	return post_hook(r, e);
 }

@@ -1,7 +1,7 @@
-/* subs.h: presets over HTTP. */
+/* sub.h: presets over HTTP. */
 #include "api/api.h"
 #include "api/io.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"

@@ -3,7 +3,7 @@
 
 #include "api/api.h"
 #include "api/io.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"

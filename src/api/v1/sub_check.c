@@ -1,8 +1,8 @@
-/* subs.h: the check thread, and the way of a change through the threads. */
+/* sub.h: the check thread, and the way of a change through the threads. */
 #include <assert.h>
 
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"

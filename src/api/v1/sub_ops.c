@@ -1,7 +1,7 @@
-/* subs.h: switching, ending, rotating and trying out a subscription. */
+/* sub.h: switching, ending, rotating and trying out a subscription. */
 #include "api/api.h"
 #include "api/io.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"

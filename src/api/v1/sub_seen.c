@@ -1,8 +1,8 @@
-/* subs.h: subscriptions as they are seen: one, a list, their numbers. */
+/* sub.h: subscriptions as they are seen: one, a list, their numbers. */
 #include "account/scopes.h"
 #include "api/api.h"
 #include "api/io.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"

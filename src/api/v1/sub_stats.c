@@ -1,7 +1,7 @@
-/* subs.h: how a subscription fares, from its counters. */
+/* sub.h: how a subscription fares, from its counters. */
 #include "api/api.h"
 #include "api/io.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/str.h"

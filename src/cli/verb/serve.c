@@ -9,7 +9,7 @@
 #include "account/oidc.h"
 #include "api/api.h"
 #include "api/v1/sources.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"

@@ -1,5 +1,5 @@
 /*
- * subs.h - subscriptions and presets over HTTP.
+ * sub.h - subscriptions and presets over HTTP.
  *
  *   POST   /v1/subscriptions                     MANAGE  201, the secret once
  *   GET    /v1/subscriptions                     READ    limit, after, enabled, q, managedBy
@@ -27,8 +27,8 @@
  * it only sees.
  * What another part of the program manages is read here and changed there.
  */
-#ifndef API_V1_SUBS_H
-#define API_V1_SUBS_H
+#ifndef API_V1_SUB_H
+#define API_V1_SUB_H
 
 #include "base/uuid.h"
 #include "contract/subscription.h"

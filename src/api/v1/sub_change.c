@@ -1,7 +1,7 @@
-/* subs.h: making and changing subscriptions. */
+/* sub.h: making and changing subscriptions. */
 #include "account/scopes.h"
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"

@@ -1,10 +1,10 @@
 /*
- * deliveries.h: replays. One is stored (its row, its reader and the audit's
+ * delivery.h: replays. One is stored (its row, its reader and the audit's
  * row in one transaction of the commit thread), then the engine is told to
  * begin; should it not hear of it, whoever delivers next finds the reader.
  */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -285,7 +285,7 @@ show(struct req *r, const struct sql_replay_get_row *row,
 
 /* The one that the path names. */
 static int
-get(struct req *r, struct db *db, struct sql_replay_get_row *ret,
+replay_get(struct req *r, struct db *db, struct sql_replay_get_row *ret,
     struct sub_brief *sub, struct err *e)
 {
 	struct uuid id;
@@ -306,7 +306,7 @@ api_replays_get(struct req *r, struct db *db, struct err *e)
 {
 	struct sql_replay_get_row row;
 	struct sub_brief sub;
-	int rc = get(r, db, &row, &sub, e);
+	int rc = replay_get(r, db, &row, &sub, e);
 
 	if (rc < 0)
 		return rc;
@@ -397,7 +397,7 @@ stop(struct req *r, struct db *db, struct err *e)
 	struct deliver_ask *q = r->ctx;
 	struct sql_replay_get_row row;
 	struct sub_brief sub;
-	int rc = get(r, db, &row, &sub, e);
+	int rc = replay_get(r, db, &row, &sub, e);
 
 	if (rc < 0)
 		return rc;

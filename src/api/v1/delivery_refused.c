@@ -1,5 +1,5 @@
 /*
- * deliveries.h: deciding on what a source handed over (source/refused.h).
+ * delivery.h: deciding on what a source handed over (source/refused.h).
  *
  * No engine is behind it: a decision is one transaction of the commit thread.
  * Put back, its copy is published as if it had just come, with its own id; what
@@ -8,7 +8,7 @@
  * names its cause.
  */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* deliveries.h: the list, one delivery, and sending it again. */
-#include "api/v1/deliveries.h"
+/* delivery.h: the list, one delivery, and sending it again. */
+#include "api/v1/delivery.h"
 
 #include "api/api.h"
 #include "base/arena.h"

@@ -1,5 +1,5 @@
 /*
- * deliveries.h - deliveries, dead letters and replays over HTTP.
+ * delivery.h - deliveries, dead letters and replays over HTTP.
  *
  *   GET    /v1/deliveries                    READ    subscription, event, status, from, to, limit, after
  *   GET    /v1/deliveries/{id}               READ    with its attempts
@@ -22,14 +22,14 @@
  * first, a list is not.
  *
  * A dead letter of subscription 0 is none of a delivery: it is what a source
- * handed over that is no event (source/refused.h, dead_refused.c).
+ * handed over that is no event (source/refused.h, delivery_refused.c).
  *
  * WHO SEES WHAT. A key that is limited to tenants sees the deliveries of
- * subscriptions whose tenants are within its own, as in subs.h; what sources
+ * subscriptions whose tenants are within its own, as in sub.h; what sources
  * handed over it does not see.
  */
-#ifndef API_V1_DELIVERIES_H
-#define API_V1_DELIVERIES_H
+#ifndef API_V1_DELIVERY_H
+#define API_V1_DELIVERY_H
 
 #include "api/io.h"
 #include "base/uuid.h"

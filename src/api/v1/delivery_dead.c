@@ -1,6 +1,6 @@
-/* deliveries.h: dead letters, and deciding on one. */
+/* delivery.h: dead letters, and deciding on one. */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -230,7 +230,7 @@ api_deads_list(struct req *r, struct db *db, struct err *e)
 
 /* The dead letter that the path names, if the caller may see it. */
 static int
-get(struct req *r, struct db *db, struct spot spot, struct seen *s,
+dead_get(struct req *r, struct db *db, struct spot spot, struct seen *s,
     struct sub_brief *sub, struct err *e)
 {
 	int rc;
@@ -277,7 +277,7 @@ api_deads_get(struct req *r, struct db *db, struct err *e)
 	int rc = spot_read(r, &spot, e);
 
 	if (rc == OK)
-		rc = get(r, db, spot, &s, &sub, e);
+		rc = dead_get(r, db, spot, &s, &sub, e);
 	if (rc == OK)
 		rc = dead_event(r, db, spot, &event, e);
 	if (rc < 0)
@@ -416,7 +416,7 @@ decide_read(struct req *r, struct db *db, struct err *e)
 	bool requeue = d->ask.kind == ASK_REQUEUE;
 	struct str old = {.p = NULL};
 	struct seen s = {.dead = {.there = false}};
-	int rc = get(r, db, d->spot, &s, &d->sub, e);
+	int rc = dead_get(r, db, d->spot, &s, &d->sub, e);
 
 	if (rc == OK)
 		rc = dead_open(&s, requeue, e);

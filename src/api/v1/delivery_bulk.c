@@ -1,5 +1,5 @@
 /*
- * deliveries.h: POST /v1/dead-letters/requeue.
+ * delivery.h: POST /v1/dead-letters/requeue.
  *
  * Up to BULK_MAX of those that fit, unless they were put back so often, their
  * event is gone, or BULK_ROWS_MAX of their subscription wait already. What is
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
