@@ -11,8 +11,8 @@ SELECT seq, sub, rep, n, at, us, status, verdict, reason FROM attempt
  ORDER BY seq DESC, sub DESC, rep DESC, n DESC LIMIT :most;
 
 -- name: look_attempts_sub
--- args: lo int, seq int, sub int, rep int, n int, most int
--- rows: seq int, sub int, rep int, n int, at int, us int, status int, verdict int, reason int
+-- args: as look_attempts
+-- rows: as look_attempts
 SELECT seq, sub, rep, n, at, us, status, verdict, reason FROM attempt
  WHERE (sub, seq, rep, n) >= (:sub, :lo, 0, 0) AND (sub, seq, rep, n) < (:sub, :seq, :rep, :n)
  ORDER BY sub DESC, seq DESC, rep DESC, n DESC LIMIT :most;
@@ -25,14 +25,14 @@ SELECT seq, sub, rep, okey, skey, state, tries, n, next_at, last_status, last_re
  ORDER BY seq DESC, sub DESC, rep DESC LIMIT :most;
 
 -- name: look_rows_sub
--- args: lo int, seq int, sub int, rep int, most int
--- rows: seq int, sub int, rep int, okey int, skey int, state int, tries int, n int, next_at int, last_status int, last_reason int
+-- args: as look_rows
+-- rows: as look_rows
 SELECT seq, sub, rep, okey, skey, state, tries, n, next_at, last_status, last_reason FROM delivery
  WHERE (sub, seq, rep) >= (:sub, :lo, 0) AND (sub, seq, rep) < (:sub, :seq, :rep)
  ORDER BY sub DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: look_deads
--- args: lo int, seq int, sub int, rep int, most int
+-- args: as look_rows
 -- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int, error text?
 SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, decided_at, decided_by, note,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END, error
@@ -41,8 +41,8 @@ SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, r
  ORDER BY seq DESC, sub DESC, rep DESC LIMIT :most;
 
 -- name: look_deads_sub
--- args: lo int, seq int, sub int, rep int, most int
--- rows: seq int, sub int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, decided_at int?, decided_by text?, note text?, kept int, error text?
+-- args: as look_rows
+-- rows: as look_deads
 SELECT seq, sub, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues, decided_at, decided_by, note,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END, error
   FROM dead
@@ -72,7 +72,7 @@ SELECT id, uid, name, enabled, why, from_seq, until_seq, tenants, conf, held FRO
 
 -- name: sub_head_uid
 -- args: uid bytes
--- rows: id int, uid bytes, name text, enabled int, why text, from_seq int, until_seq int?, tenants text?, conf text, held text?
+-- rows: as sub_head
 SELECT id, uid, name, enabled, why, from_seq, until_seq, tenants, conf, held FROM subscription WHERE uid = :uid;
 
 -- name: reader_over
@@ -113,8 +113,8 @@ SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, r
  ORDER BY at DESC, sub DESC, seq DESC, rep DESC LIMIT :most;
 
 -- name: dead_page_sub
--- args: lo int, at int, sub int, seq int, rep int, most int
--- rows: sub int, seq int, rep int, seq_to int, okey int, skey int, reason int, status int, tries int, n int, at int, state int, requeues int, kept int
+-- args: as dead_page
+-- rows: as dead_page
 SELECT sub, seq, rep, seq_to, okey, skey, reason, status, tries, n, at, state, requeues,
        CASE WHEN body IS NULL THEN 0 ELSE 1 END
   FROM dead
@@ -157,7 +157,7 @@ SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.st
 
 -- name: replay_page
 -- args: before int, most int
--- rows: id int, uid bytes, sub int, rep int, from_seq int, until_seq int, types text?, rate int, state int, created_at int, created_by text, ended_at int?, pos int?, exclusive int
+-- rows: as replay_get
 SELECT p.id, p.uid, p.sub, p.rep, p.from_seq, p.until_seq, p.types, p.rate, p.state, p.created_at, p.created_by, p.ended_at, r.pos, p.exclusive
   FROM replay p LEFT JOIN reader r ON r.sub = p.sub AND r.okey = 0 AND r.rep = p.rep
  WHERE p.id < :before ORDER BY p.id DESC LIMIT :most;

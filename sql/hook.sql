@@ -31,12 +31,3 @@ UPDATE hook_source SET conf = :conf, secrets = :secrets, version = version + 1, 
 -- name: hook_del
 -- args: name text
 DELETE FROM hook_source WHERE name = :name;
-
--- name: seal_hook_page
--- args: after int, most int
--- rows: id int, uid bytes, sealed text
-SELECT id, uid, secrets FROM hook_source WHERE id > :after AND secrets IS NOT NULL ORDER BY id LIMIT :most;
-
--- name: seal_hook_put
--- args: id int, was text, sealed text
-UPDATE hook_source SET secrets = :sealed WHERE id = :id AND secrets = :was;

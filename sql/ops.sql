@@ -23,7 +23,7 @@ SELECT CAST(coalesce(sum(CASE WHEN minute >= :since THEN ok ELSE 0 END), 0) AS B
 
 -- name: alert_totals
 -- args: since int, hour int
--- rows: ok int, fail int, dead int, slow int, h0 int, h1 int, h2 int, h3 int, h4 int, h5 int, h6 int, dead_hour int
+-- rows: as alert_sums
 -- The same over all of them.
 SELECT CAST(coalesce(sum(CASE WHEN minute >= :since THEN ok ELSE 0 END), 0) AS BIGINT),
        CAST(coalesce(sum(CASE WHEN minute >= :since THEN fail ELSE 0 END), 0) AS BIGINT),

@@ -45,28 +45,6 @@ SELECT seq FROM sessions WHERE expires_at <= :now LIMIT 1;
 DELETE FROM sessions WHERE seq IN
  (SELECT seq FROM sessions WHERE expires_at <= :now ORDER BY expires_at LIMIT :most);
 
--- name: seal_session_page
--- args: after int, most int
--- rows: id int, uid bytes, sealed text
-SELECT seq, substr(id, 1, 16), data FROM sessions WHERE seq > :after ORDER BY seq LIMIT :most;
-
--- name: seal_session_put
--- args: id int, was text, sealed text
-UPDATE sessions SET data = :sealed WHERE seq = :id AND data = :was;
-
--- name: seal_session_secret_page
--- args: after int, most int
--- rows: id int, uid bytes, sealed text
--- The one that was made: it stands in meta.
-SELECT 1,
---sqlite: zeroblob(16),
---postgres: decode('00000000000000000000000000000000', 'hex'),
- value FROM meta WHERE name = 'session_secret' AND :after < 1 LIMIT :most;
-
--- name: seal_session_secret_put
--- args: id int, was text, sealed text
-UPDATE meta SET value = :sealed WHERE name = 'session_secret' AND value = :was AND :id = 1;
-
 -- name: user_get
 -- args: id int
 -- rows: uid bytes, email text, name text, created_at int

@@ -10,7 +10,7 @@ SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed
 
 -- name: subs_seen
 -- args: after int, most int
--- rows: id int, uid bytes, conf text, enabled int, why text, version int, created_at int, changed_at int, managed_by text?, tenants text?, pos int?, held text?
+-- rows: as sub_seen
 SELECT s.id, s.uid, s.conf, s.enabled, s.why, s.version, s.created_at, s.changed_at, s.managed_by, s.tenants, r.pos, s.held
   FROM subscription s LEFT JOIN reader r ON r.sub = s.id AND r.okey = 0 AND r.rep = 0
  WHERE s.id > :after AND s.until_seq IS NULL ORDER BY s.id LIMIT :most;

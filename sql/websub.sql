@@ -73,12 +73,3 @@ UPDATE feed_hub SET pushed_at = :now WHERE id = :id;
 -- What came of a push, beside the fetches. The next one is when it was.
 INSERT INTO feed_fetch (feed_id, at, took_us, outcome, http_status, bytes, inserted, updated, error, next_at, why_next)
 SELECT id, :at, :took, :outcome, 0, :bytes, :inserted, :updated, :error, next_fetch_at, :why FROM feed WHERE id = :feed;
-
--- name: seal_hub_page
--- args: after int, most int
--- rows: id int, uid bytes, sealed text
-SELECT id, uid, secret FROM feed_hub WHERE id > :after ORDER BY id LIMIT :most;
-
--- name: seal_hub_put
--- args: id int, was text, sealed text
-UPDATE feed_hub SET secret = :sealed WHERE id = :id AND secret = :was;

@@ -18,12 +18,12 @@
 #include "api/v1/account.h"
 #include "api/v1/audit.h"
 #include "api/v1/consumers.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "api/v1/events.h"
 #include "api/v1/ops.h"
 #include "api/v1/seal.h"
 #include "api/v1/sources.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
@@ -31,6 +31,7 @@
 #include "base/log/metric.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "deliver/engine/deliver.h"
 #include "event/append.h"
 #include "loop/pool.h"
 #include "store/store.h"
@@ -78,6 +79,28 @@ api_said(struct req *r, struct err *e)
 	return r->rc;
 }
 
+static int
+succeeded(struct req *r, struct err *e)
+{
+	r->then = NULL;
+	return r->rc < 0 ? api_said(r, e) : r->next(r, e);
+}
+
+void
+api_then(struct req *r, int (*next)(struct req *r, struct err *e))
+{
+	r->then = succeeded;
+	r->next = next;
+}
+
+void
+api_wake(struct req *r, const struct err *result)
+{
+	r->rc = result->code;
+	r->err = *result;
+	req_wake(r);
+}
+
 int
 api_too_busy(struct err *e)
 {
@@ -107,28 +130,57 @@ write_fn(struct db *db, void *ctx, struct err *e)
 }
 
 static void
-write_done(struct append_job *job)
+append_done(struct append_job *job)
 {
-	struct req *r = job->ctx;
+	api_wake(job->ctx, &job->err);
+}
 
-	r->rc = job->err.code;
-	r->err = job->err;
-	req_wake(r);
+int
+api_append(struct req *r, struct append_job *job, struct err *e)
+{
+	struct api *api = r->app;
+
+	if (!r->then)
+		r->then = api_said;
+	job->ctx = r;
+	job->done = append_done;
+	return append_post(api->append, job, e) < 0 ? (int)e->code : REQ_WAIT;
 }
 
 int
 api_write(struct req *r, handler_fn fn, struct err *e)
 {
-	struct api *api = r->app;
 	struct append_job *job = arena_alloc(r->arena, sizeof(*job));
 
 	r->work = fn;
+	job->fn = write_fn;
+	return api_append(r, job, e);
+}
+
+static void
+asked(struct deliver_ask *q)
+{
+	api_wake(q->arg, &q->err);
+}
+
+int
+api_ask(struct req *r, struct deliver_ask *q, struct err *e)
+{
+	struct api *api = r->app;
+	int64_t changed = append_config_seq(api->append);
+
+	/* The engine learns of a subscription from the log: first that. */
+	if (q->behind < changed)
+		q->behind = changed;
 	if (!r->then)
 		r->then = api_said;
-	job->fn = write_fn;
-	job->ctx = r;
-	job->done = write_done;
-	return append_post(api->append, job, e) < 0 ? (int)e->code : REQ_WAIT;
+	q->done = asked;
+	q->arg = r;
+	if (api->deliver && deliver_post(api->deliver, q))
+		return REQ_WAIT;
+	(void)err_set(e, ERR_AWAY, "this server does not deliver now");
+	e->retry_after_s = 1;
+	return ERR_AWAY;
 }
 
 static bool

@@ -5,9 +5,10 @@
  * built once by `hikyaku serve`, reaches a handler as r->app, and never
  * changes while requests are served.
  *
- * A handler that runs on the http thread goes elsewhere by api_read() or
- * api_write(): the request waits, `fn` runs there, and r->then (by default:
- * answer what fn said) goes on with it.
+ * A handler that runs on the http thread goes elsewhere by api_read(),
+ * api_write(), api_append() or api_ask(): the request waits, the work is done
+ * there, and r->then goes on with its result in r->rc and r->err. Without one
+ * that is the answer; api_then() is for a next step that wants a success.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -22,9 +23,11 @@
 
 struct alerts;
 struct append;
+struct append_job;
 struct auth;
 struct conf;
 struct deliver;
+struct deliver_ask;
 struct fetcher;
 struct guard;
 struct keyring;
@@ -42,7 +45,7 @@ struct api {
 	struct append *append;
 	struct tail *tail;
 	struct pool *read;
-	struct pool *check; /* one thread: subs.h */
+	struct pool *check; /* one thread: sub.h */
 	struct pool *hooks; /* one thread: sources.h */
 	struct auth *auth;
 	struct oidc *oidc;        /* NULL: no login provider is set */
@@ -93,9 +96,17 @@ void api_reader_leave(void *db);
 /* REQ_WAIT, or ERR_AWAY when too much waits already. */
 int api_read(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+/* A job of the caller's making; its ctx and done are set here: fn gets r. */
+int api_append(struct req *r, struct append_job *job, struct err *e) MUST_CHECK;
+/* The engine, as soon as it knows all that was committed. */
+int api_ask(struct req *r, struct deliver_ask *q, struct err *e) MUST_CHECK;
 int api_too_busy(struct err *e); /* says so, and when to come again */
 /* The default r->then: what the other thread said is the answer. */
 int api_said(struct req *r, struct err *e);
+/* Goes on with `next` after a success; a failure is the answer. */
+void api_then(struct req *r, int (*next)(struct req *r, struct err *e));
+/* From any thread: that was the result, and the request goes on. */
+void api_wake(struct req *r, const struct err *result);
 
 /* 403: the cookie came, but not from a page of ours (http/server/origin.h). */
 int api_cross_origin(struct err *e);

@@ -102,18 +102,18 @@ uuid_eq(struct uuid a, struct uuid b)
 	return memcmp(a.b, b.b, sizeof(a.b)) == 0;
 }
 
-struct str
-uuid_str(const struct uuid *u)
-{
-	return (struct str){.p = (const char *)u->b, .n = sizeof(u->b)};
-}
-
 struct uuid
 uuid_of(struct str bytes)
 {
 	struct uuid u = {{0}};
 
 	if (bytes.n == sizeof(u.b))
-		memcpy(u.b, bytes.p, bytes.n);
+		memcpy(u.b, bytes.p, sizeof(u.b));
 	return u;
+}
+
+struct str
+uuid_str(const struct uuid *u)
+{
+	return (struct str){.p = (const char *)u->b, .n = sizeof(u->b)};
 }

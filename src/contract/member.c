@@ -188,24 +188,60 @@ member_choice(const struct json *j, const char *at, const char *const *words,
 }
 
 static int
-read_words(const struct json *j, const char *at, const char *const *words,
+read_words(const struct json *j, const char *at, const struct member *m,
     unsigned *ret, struct err *e)
 {
 	struct str rest = j->text; /* of a query, with commas */
+	char here[JSON_POINTER_MAX + 1], place[24];
 	unsigned bits = 0, i = 0;
+	int n = 0;
 
 	while (rest.n > 0) {
-		if (!choose(str_cut(&rest, ','), words, &i))
-			return no_choice(at, words, e);
+		if (!choose(str_cut(&rest, ','), m->words, &i))
+			return no_choice(at, m->words, e);
 		bits |= 1U << i;
 	}
-	for (const struct json *w = j->child; w; w = w->next) {
-		if (!json_is(w, JSON_STRING) || !choose(w->text, words, &i))
-			return no_choice(at, words, e);
+	for (const struct json *w = j->child; w; w = w->next, n++) {
+		(void)snprintf(place, sizeof(place), "%d", n);
+		member_at(here, at, place);
+		if (!json_is(w, JSON_STRING) || !choose(w->text, m->words, &i))
+			return no_choice(here, m->words, e);
 		bits |= 1U << i;
 	}
+	if (j->type == JSON_ARRAY && n < m->least)
+		return no_choice(at, m->words, e);
 	*ret = bits;
 	return OK;
+}
+
+static int
+read_chars(const struct json *j, const char *at, const struct member *m,
+    struct arena *a, struct str *ret, struct err *e)
+{
+	if (j->type != JSON_STRING || j->text.n < (size_t)m->least ||
+	    str_chars(j->text, (size_t)m->most).n < j->text.n)
+		return json_wrong(e, at,
+		    "must be a string of %lld to %lld characters",
+		    (long long)m->least, (long long)m->most);
+	/* PostgreSQL's texts can't hold it. */
+	if (memchr(j->text.p, 0, j->text.n))
+		return json_wrong(e, at, "must not have a NUL character");
+	*ret = arena_dup(a, j->text);
+	return OK;
+}
+
+static int
+read_object(const struct json *j, const char *at, int64_t most,
+    const struct json **ret, struct err *e)
+{
+	int rc = member_want(j, JSON_OBJECT, at, e);
+
+	if (rc == OK && most > 0 && j->raw.n > (size_t)most)
+		rc = json_wrong(
+		    e, at, "must have at most %lld bytes", (long long)most);
+	if (rc == OK)
+		*ret = j;
+	return rc;
 }
 
 static int
@@ -328,7 +364,7 @@ read_one(const struct member_io *io, const struct member *m,
 	case MEMBER_WORDS:
 		rc = io->form == FORM_QUERY ? OK
 					    : member_want(j, JSON_ARRAY, at, e);
-		return rc < 0 ? rc : read_words(j, at, m->words, field, e);
+		return rc < 0 ? rc : read_words(j, at, m, field, e);
 	case MEMBER_TIME:
 		return read_time(j, at, field, e);
 	case MEMBER_UUID:
@@ -336,10 +372,9 @@ read_one(const struct member_io *io, const struct member *m,
 	case MEMBER_UUIDS:
 		return read_uuids(j, at, m, io->arena, field, e);
 	case MEMBER_OBJECT:
-		rc = member_want(j, JSON_OBJECT, at, e);
-		if (rc == OK)
-			*(const struct json **)field = j;
-		return rc;
+		return read_object(j, at, m->most, field, e);
+	case MEMBER_CHARS:
+		return read_chars(j, at, m, io->arena, field, e);
 	case MEMBER_JSON:
 		*(const struct json **)field = j;
 		return OK;
@@ -358,6 +393,7 @@ size_of(enum member_kind kind)
 	case MEMBER_SECRET:
 	case MEMBER_POINTER:
 	case MEMBER_STRING:
+	case MEMBER_CHARS:
 		return sizeof(struct str);
 	case MEMBER_VALUE:
 		return sizeof(struct sub_value);
@@ -496,6 +532,7 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
 	case MEMBER_TEXT:
 	case MEMBER_LONG:
 	case MEMBER_STRING:
+	case MEMBER_CHARS:
 	case MEMBER_POINTER:
 		write_text(b, m->name, *(const struct str *)field);
 		break;

@@ -38,14 +38,15 @@ enum member_kind {
 	MEMBER_INT,     /* int64_t; least..most */
 	MEMBER_CHOICE,  /* an enum; the index in `words` */
 	MEMBER_EITHER,  /* bool; the first word is false, the second true */
-	MEMBER_WORDS,   /* unsigned; bits by the index in `words` */
+	MEMBER_WORDS,   /* unsigned; bits by the index in `words`; at least */
 	MEMBER_STRING,  /* struct str; least..most bytes, whatever they are */
-	MEMBER_TIME,    /* int64_t, microseconds; RFC 3339 */
-	MEMBER_UUID,    /* struct uuid */
-	MEMBER_UUIDS,   /* struct member_uuids; least..most of them */
-	MEMBER_OBJECT,  /* const struct json *, an object */
-	MEMBER_JSON,    /* const struct json *, which the caller judges */
-	MEMBER_OWN,     /* the caller reads and writes it */
+	MEMBER_CHARS, /* struct str; least..most characters, none of them NUL */
+	MEMBER_TIME,  /* int64_t, microseconds; RFC 3339 */
+	MEMBER_UUID,  /* struct uuid */
+	MEMBER_UUIDS, /* struct member_uuids; least..most of them */
+	MEMBER_OBJECT, /* const struct json *, an object; most bytes, 0: any */
+	MEMBER_JSON,   /* const struct json *, which the caller judges */
+	MEMBER_OWN,    /* the caller reads and writes it */
 };
 
 struct member {

@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "deliver/engine/control.h"
 #include "ops/alert_priv.h"
@@ -25,20 +27,6 @@ alert_minute_us(const struct alerts *a)
 	return 60 * US_PER_S / (a->scale > 0 ? a->scale : 1);
 }
 
-static void
-add_subscription(const struct alert_news *x, struct buf *b)
-{
-	buf_addz(b, ",\"subscriptionId\":");
-	if (x->sub == 0) {
-		buf_addz(b, "null");
-		return;
-	}
-	buf_addc(b, '"');
-	uuid_add(b, x->uid);
-	buf_addz(b, "\",\"subscriptionName\":");
-	buf_json(b, x->name);
-}
-
 static int
 alert_entry(struct telling *t, size_t i, struct err *e)
 {
@@ -47,24 +35,30 @@ alert_entry(struct telling *t, size_t i, struct err *e)
 	bool dead = x->rule == ALERT_DEAD;
 	char id[UUID_LEN + 1] = "hikyaku";
 	struct buf b = BUF(8 * KIB);
-	struct str key;
 	int rc;
 
-	if (dead)
-		buf_fmt(&b, "{\"count\":%lld", (long long)x->count);
-	else
-		buf_fmt(&b,
-		    "{\"rule\":\"%s\",\"severity\":\"%s\",\"state\":\"%s\","
-		    "\"value\":%.3f,\"threshold\":%g,\"message\":\"%s\"",
-		    r->name, r->severity, x->firing ? "firing" : "resolved",
-		    x->value, r->threshold, r->text);
-	add_subscription(x, &b);
-	buf_addc(&b, '}');
-	if (x->sub > 0)
+	put_open(&b, NULL, '{');
+	if (dead) {
+		put_int(&b, "count", x->count);
+	} else {
+		put_z(&b, "rule", r->name);
+		put_z(&b, "severity", r->severity);
+		put_z(&b, "state", x->firing ? "firing" : "resolved");
+		buf_fmt(&b, ",\"value\":%.3f,\"threshold\":%g", x->value,
+		    r->threshold);
+		put_z(&b, "message", r->text);
+	}
+	if (x->sub > 0) {
+		put_uuid(&b, "subscriptionId", x->uid);
+		put_text(&b, "subscriptionName", x->name);
 		uuid_format(x->uid, id);
-	key = arena_dup(t->arena, str_of(id));
+	} else {
+		put_null(&b, "subscriptionId");
+	}
+	put_close(&b, '}');
 	rc = control_event(t->arena, dead ? "ops.delivery.dead" : "ops.alert",
-	    key, buf_str(&b), t->now_us, &t->entries[i], e);
+	    arena_dup(t->arena, str_of(id)), buf_str(&b), t->now_us,
+	    &t->entries[i], e);
 	buf_done(&b);
 	return rc;
 }
@@ -140,33 +134,24 @@ told(struct append_job *job)
 static bool
 name_it(struct db *db, struct arena *a, struct alert_news *x, struct err *e)
 {
-	struct rows *rows = NULL;
-	bool there = x->sub == 0;
-	int rc = OK;
+	struct sql_alert_sub_row row;
 
-	if (x->sub > 0)
-		rc = sql_alert_sub(db, &rows, e, .sub = x->sub);
-	if (x->sub > 0 && rc == OK && rows_next(rows, e) > 0) {
-		struct str uid = rows_str(rows, 0);
-
-		if (uid.n == sizeof(x->uid.b))
-			memcpy(x->uid.b, uid.p, uid.n);
-		x->name = arena_dup(a, rows_str(rows, 1));
-		there = x->name.p != NULL;
-	}
-	rows_close(rows);
-	return there;
+	if (x->sub == 0)
+		return true;
+	if (sql_alert_sub_one(db, a, &row, e, .sub = x->sub) <= 0)
+		return false;
+	x->uid = uuid_of(row.uid);
+	x->name = row.name;
+	return true;
 }
 
 static int
-fill(struct telling *t, struct db *db, struct alert_news *v, size_t n,
+fill_entries(struct telling *t, struct db *db, struct alert_news *v, size_t n,
     struct err *e)
 {
 	int rc = OK;
 
 	t->v = arena_array(t->arena, n, sizeof(*t->v));
-	if (!t->v)
-		return err_set(e, ERR_NOMEM, "no memory for alerts");
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		if (!name_it(db, t->arena, &v[i], e))
 			continue;
@@ -179,17 +164,14 @@ fill(struct telling *t, struct db *db, struct alert_news *v, size_t n,
 void
 alert_tell(struct alerts *a, struct db *db, struct alert_news *v, size_t n)
 {
-	struct telling *t = calloc(1, sizeof(*t));
+	struct telling *t = mem_get(sizeof(*t));
 	struct err e = {0};
-	int rc = OK;
+	int rc;
 
-	if (!t)
-		return; /* the next look finds it again */
 	t->alerts = a;
 	t->now_us = clock_now_us();
 	t->arena = arena_new(4 * MIB);
-	rc = t->arena ? fill(t, db, v, n, &e)
-		      : err_set(&e, ERR_NOMEM, "no memory for alerts");
+	rc = fill_entries(t, db, v, n, &e);
 	t->job = (struct append_job){.entries = t->entries,
 	    .n = t->n,
 	    .fn = remember,

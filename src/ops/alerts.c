@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "event/append.h"
@@ -37,12 +38,10 @@ struct look {
 struct alerts *
 alerts_new(struct append *append, int64_t time_scale)
 {
-	struct alerts *a = calloc(1, sizeof(*a));
+	struct alerts *a = mem_get(sizeof(*a));
 
-	if (a) {
-		a->append = append;
-		a->scale = time_scale;
-	}
+	a->append = append;
+	a->scale = time_scale;
 	return a;
 }
 
@@ -60,17 +59,13 @@ load_told(struct look *k, struct err *e)
 	int64_t since = k->now_us - (ALERT_WINDOW_M + 5) * US_PER_MIN;
 	int rc;
 
-	k->told = calloc(KNOWN_MAX, sizeof(*k->told));
-	if (!k->told)
-		return err_set(e, ERR_NOMEM, "no memory for alerts");
+	k->told = mem_array(KNOWN_MAX, sizeof(*k->told));
 	rc =
 	    sql_alert_known(k->db, &rows, e, .since = since, .most = KNOWN_MAX);
-	while (
-	    rc >= 0 && k->n_told < KNOWN_MAX && (rc = rows_next(rows, e)) > 0) {
-		sql_alert_known_get(rows, &row);
+	while (rc >= 0 && k->n_told < KNOWN_MAX &&
+	       (rc = sql_alert_known_next(rows, &row, e)) > 0)
 		k->told[k->n_told++] = (struct told){row.sub, (int)row.rule,
 		    row.firing != 0, row.changed_at, row.minute, row.n};
-	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
@@ -119,18 +114,6 @@ judge(
 	add_news(k, &x, t);
 }
 
-static int
-one_number(int rc, struct rows *rows, int64_t *ret, struct err *e)
-{
-	*ret = 0;
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		*ret = rows_int(rows, 0);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
 /* Dead letters that were not told yet. */
 static int
 judge_dead(
@@ -138,26 +121,23 @@ judge_dead(
 {
 	const struct told *t = find_told(k, sub, ALERT_DEAD);
 	struct alert_news x = {.sub = sub, .rule = ALERT_DEAD};
-	struct rows *rows = NULL;
+	struct sql_alert_dead_since_row all = {0}, now = {0};
 	int64_t since = t && t->minute > k->since ? t->minute : k->since;
 	int rc;
 
 	if (s->dead == 0)
 		return OK;
-	rc = sql_alert_dead_since(k->db, &rows, e, .sub = sub, .minute = since);
-	rc = one_number(rc, rows, &x.count, e);
-	if (rc == OK && t && t->minute == since)
-		x.count -= t->n;
-	rows = NULL;
-	if (rc == OK)
-		rc = sql_alert_dead_since(
-		    k->db, &rows, e, .sub = sub, .minute = k->minute);
-	if (rc == OK)
-		rc = one_number(rc, rows, &x.n, e);
+	rc = sql_alert_dead_since_one(
+	    k->db, &all, e, .sub = sub, .minute = since);
+	if (rc >= 0)
+		rc = sql_alert_dead_since_one(
+		    k->db, &now, e, .sub = sub, .minute = k->minute);
+	x.count = all.n - (t && t->minute == since ? t->n : 0);
+	x.n = now.n;
 	x.minute = k->minute;
-	if (rc == OK && x.count > 0)
+	if (rc >= 0 && x.count > 0)
 		add_news(k, &x, t);
-	return rc;
+	return rc < 0 ? rc : OK;
 }
 
 /* The three newest of its attempts failed. */
@@ -173,10 +153,9 @@ in_a_row(struct look *k, int64_t sub, bool *ret, struct err *e)
 	int rc =
 	    sql_alert_latest(k->db, &rows, e, .sub = sub, .most = ALERT_LATEST);
 
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+	while (rc >= 0 && (rc = sql_alert_latest_next(rows, &row, e)) > 0) {
 		size_t i = 0;
 
-		sql_alert_latest_get(rows, &row);
 		while (i < 3 && newest[i].at >= row.at)
 			i++;
 		for (size_t j = 2; i < 3 && j > i; j--)
@@ -193,10 +172,10 @@ in_a_row(struct look *k, int64_t sub, bool *ret, struct err *e)
 	return rc < 0 ? rc : OK;
 }
 
-static void
-take_sums(const struct sql_alert_sums_row *r, struct alert_sums *s)
+static struct alert_sums
+sums_of(const struct sql_alert_sums_row *r)
 {
-	*s = (struct alert_sums){
+	return (struct alert_sums){
 	    .ok = r->ok,
 	    .fail = r->fail,
 	    .dead = r->dead,
@@ -212,19 +191,12 @@ look_at(struct look *k, int64_t sub, struct err *e)
 	static const enum alert_rule EACH[] = {ALERT_SUCCESS_99,
 	    ALERT_SUCCESS_95, ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES,
 	    ALERT_IN_A_ROW};
-	struct sql_alert_sums_row row;
-	struct alert_sums s = {0};
-	struct rows *rows = NULL;
-	int rc = sql_alert_sums(
-	    k->db, &rows, e, .sub = sub, .since = k->since, .hour = k->hour);
+	struct sql_alert_sums_row row = {0};
+	struct alert_sums s;
+	int rc = sql_alert_sums_one(
+	    k->db, &row, e, .sub = sub, .since = k->since, .hour = k->hour);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_alert_sums_get(rows, &row);
-		take_sums(&row, &s);
-	}
-	rows_close(rows);
+	s = sums_of(&row);
 	if (rc >= 0 && s.fail > 0)
 		rc = in_a_row(k, sub, &s.in_a_row, e);
 	for (size_t i = 0; rc >= 0 && i < COUNT_OF(EACH); i++)
@@ -236,12 +208,11 @@ look_at(struct look *k, int64_t sub, struct err *e)
 static int
 look_at_busy(struct look *k, struct err *e)
 {
-	int64_t *subs = calloc(ALERT_SUBS_MAX, sizeof(*subs));
+	int64_t *subs = mem_array(ALERT_SUBS_MAX, sizeof(*subs));
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = subs ? sql_alert_subs(k->db, &rows, e, .after = k->a->after,
-			    .since = k->since, .most = ALERT_SUBS_MAX)
-		      : err_set(e, ERR_NOMEM, "no memory for alerts");
+	int rc = sql_alert_subs(k->db, &rows, e, .after = k->a->after,
+	    .since = k->since, .most = ALERT_SUBS_MAX);
 
 	while (rc >= 0 && n < ALERT_SUBS_MAX && (rc = rows_next(rows, e)) > 0)
 		subs[n++] = rows_int(rows, 0);
@@ -259,12 +230,10 @@ static int
 look_at_held(struct look *k, struct err *e)
 {
 	static const struct alert_sums HELD = {.held = true}, FREE = {0};
-	int64_t *subs = calloc(KNOWN_MAX, sizeof(*subs));
+	int64_t *subs = mem_array(KNOWN_MAX, sizeof(*subs));
 	struct rows *rows = NULL;
 	size_t n = 0, at = 0;
-	int rc = subs ? sql_alert_held(
-			    k->db, &rows, e, .after = 0, .most = KNOWN_MAX)
-		      : err_set(e, ERR_NOMEM, "no memory for alerts");
+	int rc = sql_alert_held(k->db, &rows, e, .after = 0, .most = KNOWN_MAX);
 
 	while (rc >= 0 && n < KNOWN_MAX && (rc = rows_next(rows, e)) > 0)
 		subs[n++] = rows_int(rows, 0);
@@ -288,12 +257,11 @@ look_at_held(struct look *k, struct err *e)
 static bool
 busy_since(struct look *k, int64_t sub, struct err *e)
 {
-	struct rows *rows = NULL;
-	int64_t next = 0;
-	int rc = sql_alert_subs(
-	    k->db, &rows, e, .after = sub - 1, .since = k->since, .most = 1);
+	struct sql_alert_subs_row next = {0};
+	int rc = sql_alert_subs_one(
+	    k->db, &next, e, .after = sub - 1, .since = k->since, .most = 1);
 
-	return one_number(rc, rows, &next, e) == OK && next == sub;
+	return rc >= 0 && next.sub == sub;
 }
 
 /* Those that fall silent while something is said of them: it ends. */
@@ -322,30 +290,17 @@ look_at_all(struct look *k, struct err *e)
 	static const enum alert_rule GAUGES[] = {ALERT_SUCCESS_99,
 	    ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES, ALERT_WAITING};
 	struct alerts *a = k->a;
-	struct sql_alert_totals_row row;
-	struct sql_alert_sums_row same; /* the same columns */
-	struct alert_sums s = {0};
+	struct sql_alert_sums_row row = {0};
+	struct sql_alert_behind_row behind = {0};
+	struct alert_sums s;
 	struct rows *rows = NULL;
-	int64_t behind = 0, reasons[REASONS_MAX] = {0};
-	int rc = sql_alert_totals(
-	    k->db, &rows, e, .since = k->since, .hour = k->hour);
+	int64_t reasons[REASONS_MAX] = {0};
+	int rc = sql_alert_totals_one(
+	    k->db, &row, e, .since = k->since, .hour = k->hour);
 
-	_Static_assert(sizeof(row) == sizeof(same), "one shape");
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_alert_totals_get(rows, &row);
-		memcpy(&same, &row, sizeof(same));
-		take_sums(&same, &s);
-	}
-	rows_close(rows);
-	rows = NULL;
 	if (rc >= 0)
-		rc = sql_alert_behind(
-		    k->db, &rows, e, .last = append_last_seq(a->append));
-	if (rc >= 0)
-		rc = one_number(rc, rows, &behind, e);
-	rows = NULL;
+		rc = sql_alert_behind_one(
+		    k->db, &behind, e, .last = append_last_seq(a->append));
 	if (rc >= 0)
 		rc = sql_alert_reasons(k->db, &rows, e, .since = k->hour);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
@@ -354,7 +309,8 @@ look_at_all(struct look *k, struct err *e)
 	rows_close(rows);
 	if (rc < 0)
 		return rc;
-	s.waiting = metric_value(M_DELIVER_ROWS) + behind;
+	s = sums_of(&row);
+	s.waiting = metric_value(M_DELIVER_ROWS) + behind.n;
 	judge(k, 0, ALERT_WAITING, &s);
 	for (size_t i = 0; i < COUNT_OF(GAUGES); i++) {
 		double v;

@@ -3,6 +3,7 @@
 #include "audit/audit.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "contract/limits.h"
@@ -25,12 +26,10 @@ next(struct db *db, struct ended *ret, struct err *e)
 	int rc = sql_ended_next(db, &rows, e);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
+		rc = sql_ended_next_next(rows, &row, e);
 	if (rc > 0) {
-		sql_ended_next_get(rows, &row);
 		ret->id = row.id;
-		if (row.uid.n == sizeof(ret->uid.b))
-			memcpy(ret->uid.b, row.uid.p, row.uid.n);
+		ret->uid = uuid_of(row.uid);
 		ret->n_name =
 		    row.name.n < SUB_NAME_MAX ? row.name.n : SUB_NAME_MAX;
 		memcpy(ret->name, row.name.p, ret->n_name);
@@ -52,8 +51,8 @@ ended_any(struct db *db, bool *ret, struct err *e)
 }
 
 static int
-tell(struct db *db, const struct ended *s, int64_t now_us, const int64_t n[3],
-    struct err *e)
+tell_audit(struct db *db, const struct ended *s, int64_t now_us,
+    const int64_t n[3], struct err *e)
 {
 	char id[UUID_LEN + 1];
 	struct buf b = BUF(1 * KIB);
@@ -69,11 +68,11 @@ tell(struct db *db, const struct ended *s, int64_t now_us, const int64_t n[3],
 
 	uuid_format(s->uid, id);
 	row.object_id = row.webhook_id = str_of(id);
-	buf_fmt(&b, "\"deliveries\":%lld,\"readers\":%lld,\"deadLetters\":%lld",
-	    (long long)n[0], (long long)n[1], (long long)n[2]);
+	put_int(&b, "deliveries", n[0]);
+	put_int(&b, "readers", n[1]);
+	put_int(&b, "deadLetters", n[2]);
 	row.details = buf_str(&b);
-	rc = b.failed ? err_set(e, ERR_NOMEM, "no memory for an audit row")
-		      : audit_put(db, &row, e);
+	rc = audit_put(db, &row, e);
 	buf_done(&b);
 	return rc;
 }
@@ -105,5 +104,5 @@ ended_step(struct db *db, int64_t now_us, int64_t *ret_did, struct err *e)
 	if (room > 0 && sql_ended_done(db, e, .sub = s.id) < 0)
 		return e->code;
 	*ret_did = 1;
-	return n[0] + n[1] + n[2] > 0 ? tell(db, &s, now_us, n, e) : OK;
+	return n[0] + n[1] + n[2] > 0 ? tell_audit(db, &s, now_us, n, e) : OK;
 }

@@ -5,6 +5,7 @@
 #include "base/log/log.h"
 #include "base/log/log_folder.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "event/append.h"
 #include "loop/mailbox.h"
 #include "loop/thread.h"
@@ -66,43 +67,27 @@ checkpoint(struct jobs *j)
 	    0; /* a full disk is not asked fifty times a second */
 }
 
-/* One call that answers a number. */
-static int
-number(int rc, struct rows *rows, int64_t *ret, struct err *e)
-{
-	*ret = 0;
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		*ret = rows_int(rows, 0);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
 static void
 drop_pieces(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms(), detached, dropped = 0;
-	struct rows *rows = NULL;
+	struct sql_pieces_detach_row detached = {0};
+	struct sql_pieces_drop_row dropped = {0};
+	int64_t now_ms = clock_mono_ms();
 	struct err e = {0};
 	int rc;
 
 	if (j->o.keep_us <= 0 || now_ms < j->pieces_at_ms)
 		return;
 	j->pieces_at_ms = now_ms + PIECES_MS;
-	rc = sql_pieces_detach(
-	    j->db, &rows, &e, .cut = clock_now_us() - j->o.keep_us);
-	rc = number(rc, rows, &detached, &e);
-	rows = NULL;
-	if (rc == OK)
-		rc = sql_pieces_drop(j->db, &rows, &e);
-	if (rc == OK)
-		rc = number(rc, rows, &dropped, &e);
+	rc = sql_pieces_detach_one(
+	    j->db, &detached, &e, .cut = clock_now_us() - j->o.keep_us);
+	if (rc >= 0)
+		rc = sql_pieces_drop_one(j->db, &dropped, &e);
 	if (rc < 0)
 		log_err(LOG_WARN, "old pieces of the log stay", &e);
-	else if (detached > 0 || dropped > 0)
+	else if (detached.n > 0 || dropped.n > 0)
 		log_fmt(LOG_INFO, "old pieces of the log dropped", "%lld",
-		    (long long)dropped);
+		    (long long)dropped.n);
 }
 
 /* Work in steps on the commit thread; it outlives the jobs thread. */
@@ -149,11 +134,9 @@ static void
 post_chore(struct jobs *j, int (*step)(struct db *, void *, struct err *),
     const char *failed, int64_t cut_us)
 {
-	struct chore *s = calloc(1, sizeof(*s));
+	struct chore *s = mem_get(sizeof(*s));
 	struct err e;
 
-	if (!s)
-		return;
 	s->append = j->o.append;
 	s->failed = failed;
 	s->cut_us = cut_us;
@@ -234,16 +217,14 @@ sessions_step(struct db *db, void *ctx, struct err *e)
 static void
 drop_sessions(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms(), now_us = clock_now_us(), seq;
-	struct rows *rows = NULL;
+	int64_t now_ms = clock_mono_ms(), now_us = clock_now_us();
+	struct sql_session_expired_row row;
 	struct err e = {0};
-	int rc;
 
 	if (!j->o.append || now_ms < j->sessions_at_ms)
 		return;
 	j->sessions_at_ms = now_ms + SESSIONS_MS;
-	rc = sql_session_expired(j->db, &rows, &e, .now = now_us);
-	if (number(rc, rows, &seq, &e) == OK && seq > 0)
+	if (sql_session_expired_one(j->db, &row, &e, .now = now_us) > 0)
 		post_chore(
 		    j, sessions_step, "sessions past their end stay", now_us);
 }
@@ -316,9 +297,7 @@ drop_articles(struct jobs *j)
 	j->articles_at_ms = now_ms + (rest < ARTICLES_MS ? rest : ARTICLES_MS);
 	if (clean_any(j->db, cut_us, &any, &e) < 0 || !any)
 		return;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return; /* the next look finds them again */
+	c = mem_get(sizeof(*c));
 	c->append = j->o.append;
 	c->clean.cut_us = cut_us;
 	c->job = (struct append_job){
@@ -336,9 +315,9 @@ run(void *arg)
 		bool busy = clock_mono_ms() < j->busy_until_ms;
 
 		(void)mailbox_take(j->box, busy ? BUSY_MS : CHECKPOINT_MS);
-		if (db_engine(j->db) == STORE_SQLITE)
+		if (db_has_wal(j->db))
 			checkpoint(j);
-		else
+		if (db_has_pieces(j->db))
 			drop_pieces(j);
 		drop_audit(j);
 		drop_ended(j);
@@ -360,17 +339,11 @@ run(void *arg)
 int
 jobs_start(const struct jobs_opts *o, struct jobs **ret, struct err *e)
 {
-	struct jobs *j = calloc(1, sizeof(*j));
-	int rc = OK;
+	struct jobs *j = mem_get(sizeof(*j));
+	int rc = db_open(o->store, DB_JOBS, &j->db, e);
 
-	if (!j)
-		return err_set(e, ERR_NOMEM, "no memory for the jobs thread");
 	j->o = *o;
 	j->box = mailbox_new();
-	if (!j->box)
-		rc = err_set(e, ERR_NOMEM, "no memory for the jobs thread");
-	if (rc == OK)
-		rc = db_open(o->store, DB_JOBS, &j->db, e);
 	if (rc == OK)
 		rc = thread_start("jobs", run, j, &j->thread, e);
 	if (rc < 0) {

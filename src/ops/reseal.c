@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
@@ -21,17 +22,22 @@
 /* Every column that holds sealed values. */
 static const struct table {
 	const char *column; /* as in keyring_where() */
-	enum stmt page, put;
+	int (*page)(struct db *, const struct sql_seal_api_key_page_args *,
+	    struct rows **, struct err *);
+	int64_t (*put)(struct db *, const struct sql_seal_api_key_put_args *,
+	    struct err *);
 	bool sub; /* a whole subscription: reseal_sub.h */
 } TABLES[] = {
-    {"api_key.webhook_secret", STMT_SEAL_API_KEY_PAGE, STMT_SEAL_API_KEY_PUT,
+    {"api_key.webhook_secret", sql_seal_api_key_page_run,
+	sql_seal_api_key_put_run, false},
+    {"feed_hub.secret", sql_seal_hub_page_run, sql_seal_hub_put_run, false},
+    {"hook_source.secrets", sql_seal_hook_page_run, sql_seal_hook_put_run,
 	false},
-    {"feed_hub.secret", STMT_SEAL_HUB_PAGE, STMT_SEAL_HUB_PUT, false},
-    {"hook_source.secrets", STMT_SEAL_HOOK_PAGE, STMT_SEAL_HOOK_PUT, false},
-    {"meta.session_secret", STMT_SEAL_SESSION_SECRET_PAGE,
-	STMT_SEAL_SESSION_SECRET_PUT, false},
-    {"sessions.data", STMT_SEAL_SESSION_PAGE, STMT_SEAL_SESSION_PUT, false},
-    {"subscription.conf", STMT_SEAL_SUB_PAGE, STMT_SEAL_SUB_PUT, true},
+    {"meta.session_secret", sql_seal_session_secret_page_run,
+	sql_seal_session_secret_put_run, false},
+    {"sessions.data", sql_seal_session_page_run, sql_seal_session_put_run,
+	false},
+    {"subscription.conf", sql_seal_sub_page_run, sql_seal_sub_put_run, true},
 };
 
 /* A limit, seldom reached: most values are short. */
@@ -43,48 +49,26 @@ struct value {
 	struct str sealed;
 };
 
-static int
-no_room(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for sealed values");
-}
-
 /* The next values of a column, in *ret[RESEAL_STEP]. */
 static int
 page(struct db *db, const struct table *t, int64_t after, struct arena *a,
     struct value *ret, size_t *ret_n, struct err *e)
 {
-	struct sql_seal_api_key_page_row row; /* all pages have these columns */
-	const struct val args[] = {
-	    {.type = VAL_INT, .i = after}, {.type = VAL_INT, .i = RESEAL_STEP}};
+	const struct sql_seal_api_key_page_args args = {after, RESEAL_STEP};
+	struct sql_seal_api_key_page_row row;
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = db_query(db, (int)t->page, args, COUNT_OF(args), &rows, e);
+	int rc = t->page(db, &args, &rows, e);
 
-	while (rc == OK && n < RESEAL_STEP && (rc = rows_next(rows, e)) > 0) {
-		sql_seal_api_key_page_get(rows, &row);
-		ret[n] = (struct value){
-		    .id = row.id, .sealed = arena_dup(a, row.sealed)};
-		if (row.uid.n == sizeof(ret[n].uid.b))
-			memcpy(ret[n].uid.b, row.uid.p, row.uid.n);
-		rc = ret[n++].sealed.p ? OK : no_room(e);
-	}
+	while (rc >= 0 && n < RESEAL_STEP &&
+	       (rc = sql_seal_api_key_page_next(rows, &row, e)) > 0)
+		ret[n++] = (struct value){.id = row.id,
+		    .uid = uuid_of(row.uid),
+		    .sealed = arena_dup(a, row.sealed)};
 	rows_close(rows);
-	if (rc == OK)
+	if (rc >= 0)
 		*ret_n = n;
-	return rc;
-}
-
-static int
-put(struct db *db, const struct table *t, const struct value *v,
-    struct str sealed, struct err *e)
-{
-	const struct val args[] = {{.type = VAL_INT, .i = v->id},
-	    {.type = VAL_TEXT, .s = v->sealed},
-	    {.type = VAL_TEXT, .s = sealed}};
-	int64_t n = db_exec(db, (int)t->put, args, COUNT_OF(args), e);
-
-	return n < 0 ? (int)n : OK;
+	return rc < 0 ? rc : OK;
 }
 
 /* A value with a fault is told and stays; the others must not wait for it. */
@@ -116,56 +100,63 @@ seal_again(struct keyring *k, struct arena *a, struct str where,
 	return rc < 0 ? rc : keyring_seal(k, a, where, plain, ret, e);
 }
 
-static int
-move(struct db *db, struct keyring *k, const struct presets *presets,
-    const struct table *t, const struct value *v, struct arena *a,
-    struct reseal *s, struct err *e)
-{
-	struct str sealed = {.p = NULL};
-	struct str where = keyring_where(a, t->column, v->uid);
-	int rc = where.p ? OK : no_room(e);
+struct walk {
+	struct db *db;
+	struct keyring *k;
+	struct presets *presets; /* of a table of subscriptions */
+	const struct table *t;
+	struct arena *a; /* of one value */
+};
 
-	if (rc == OK)
-		rc = t->sub ? reseal_sub(
-				  k, presets, a, where, v->sealed, &sealed, e)
-			    : seal_again(k, a, where, v->sealed, &sealed, e);
+static int
+move(struct walk *w, const struct value *v, struct reseal *s, struct err *e)
+{
+	const struct table *t = w->t;
+	struct str sealed = {.p = NULL};
+	struct str where = keyring_where(w->a, t->column, v->uid);
+	int rc = t->sub ? reseal_sub(w->k, w->presets, w->a, where, v->sealed,
+			      &sealed, e)
+			: seal_again(w->k, w->a, where, v->sealed, &sealed, e);
+
 	if (rc == ERR_INVALID || (rc == ERR_ABSENT && t->sub)) {
 		tell_broken(t, v, e);
 		s->broken++;
 		return OK;
 	}
-	if (rc == OK && sealed.p) {
-		rc = put(db, t, v, sealed, e);
-		s->changed++;
-	}
-	return rc;
+	if (rc < 0 || !sealed.p)
+		return rc;
+	s->changed++;
+	return t->put(w->db,
+		   &(struct sql_seal_api_key_put_args){
+		       v->id, v->sealed, sealed},
+		   e) < 0
+		   ? (int)e->code
+		   : OK;
 }
 
 int
 reseal_step(struct db *db, struct keyring *k, const struct conf *conf,
     struct reseal *s, struct err *e)
 {
-	struct arena *a = arena_new(PAGE_MOST), *each = arena_new(4 * MIB);
-	struct presets *presets = NULL;
+	struct arena *a = arena_new(PAGE_MOST);
+	struct walk w = {.db = db, .k = k, .a = arena_new(4 * MIB)};
 	UNINIT struct value values[RESEAL_STEP];
 	struct reseal next = *s;
 	size_t n = 0;
-	int rc = a && each ? OK : no_room(e);
+	int rc = OK;
 
-	if (rc == OK && next.table == COUNT_OF(TABLES)) {
+	if (next.table == COUNT_OF(TABLES)) {
 		rc = sealing_fresh(db, k, a, e);
 		next.done = true;
-	} else if (rc == OK) {
-		const struct table *t = &TABLES[next.table];
-
-		if (t->sub)
-			rc = presets_open(db, conf, &presets, e);
+	} else {
+		w.t = &TABLES[next.table];
+		if (w.t->sub)
+			rc = presets_open(db, conf, &w.presets, e);
 		if (rc == OK)
-			rc = page(db, t, next.after, a, values, &n, e);
+			rc = page(db, w.t, next.after, a, values, &n, e);
 		for (size_t i = 0; rc == OK && i < n; i++) {
-			arena_reset(each);
-			rc =
-			    move(db, k, presets, t, &values[i], each, &next, e);
+			arena_reset(w.a);
+			rc = move(&w, &values[i], &next, e);
 			next.seen++;
 			next.after = values[i].id;
 		}
@@ -174,9 +165,9 @@ reseal_step(struct db *db, struct keyring *k, const struct conf *conf,
 			next.after = 0;
 		}
 	}
-	presets_free(presets);
+	presets_free(w.presets);
 	arena_free(a);
-	arena_free(each);
+	arena_free(w.a);
 	if (rc == OK)
 		*s = next;
 	return rc;
@@ -212,7 +203,7 @@ count_all(
 	struct presets *presets = NULL;
 	struct arena *a = arena_new(PAGE_MOST), *each = arena_new(4 * MIB);
 	UNINIT struct value values[RESEAL_STEP];
-	int rc = a && each ? presets_open(db, conf, &presets, e) : no_room(e);
+	int rc = presets_open(db, conf, &presets, e);
 
 	for (size_t t = 0; rc == OK && t < COUNT_OF(TABLES); t++) {
 		int64_t after = 0;
@@ -248,13 +239,13 @@ struct log_keys {
 static void
 add_needed(struct buf *b, const struct sealed_key *key)
 {
-	char first[TIME_LEN + 1], last[TIME_LEN + 1];
 	int64_t now = clock_now_us();
 
-	time_format(key->first_us, first);
-	time_format(key->last_us < now ? key->last_us : now, last);
-	buf_fmt(b, "{\"firstSeq\":%lld,\"firstAt\":\"%s\",\"lastAt\":\"%s\"}",
-	    (long long)key->first_seq, first, last);
+	put_open(b, "log", '{');
+	put_int(b, "firstSeq", key->first_seq);
+	put_time(b, "firstAt", key->first_us);
+	put_time(b, "lastAt", key->last_us < now ? key->last_us : now);
+	put_close(b, '}');
 }
 
 static int
@@ -269,13 +260,10 @@ take_log_key(void *arg, const struct sealed_key *key, struct err *e)
 			l->keys[i] = *key;
 			return OK;
 		}
-	if (l->missing.n > 0)
-		buf_addc(&l->missing, ',');
-	buf_addz(&l->missing, "{\"id\":");
-	buf_json(&l->missing, key->id);
-	buf_addz(&l->missing, ",\"log\":");
+	put_open(&l->missing, NULL, '{');
+	put_text(&l->missing, "id", key->id);
 	add_needed(&l->missing, key);
-	buf_addc(&l->missing, '}');
+	put_close(&l->missing, '}');
 	return OK;
 }
 
@@ -285,15 +273,15 @@ add_keys(struct buf *b, const struct counts *c, const struct log_keys *l)
 	const char *id;
 
 	for (size_t i = 0; (id = keyring_id(l->k, i)); i++) {
-		buf_fmt(b,
-		    "%s{\"id\":\"%s\",\"active\":%s,\"values\":%lld,\"log\":",
-		    i ? "," : "", id, i ? "false" : "true",
-		    (long long)c->values[i]);
+		put_open(b, NULL, '{');
+		put_z(b, "id", id);
+		put_bool(b, "active", i == 0);
+		put_int(b, "values", c->values[i]);
 		if (l->keys[i].first_seq > 0)
 			add_needed(b, &l->keys[i]);
 		else
-			buf_addz(b, "null");
-		buf_addc(b, '}');
+			put_null(b, "log");
+		put_close(b, '}');
 	}
 }
 
@@ -311,17 +299,22 @@ reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
 		buf_done(&l.missing);
 		return rc;
 	}
-	buf_fmt(b, "{\"source\":\"%s\",\"active\":\"%s\",\"keys\":[",
-	    keyring_source(k), keyring_id(k, 0));
+	put_open(b, NULL, '{');
+	put_z(b, "source", keyring_source(k));
+	put_z(b, "active", keyring_id(k, 0));
+	put_open(b, "keys", '[');
 	add_keys(b, &c, &l);
-	buf_addz(b, "],\"logMissing\":[");
+	put_close(b, ']');
+	put_open(b, "logMissing", '[');
 	buf_add(b, buf_str(&l.missing));
 	buf_done(&l.missing);
-	buf_fmt(b,
-	    "],\"missing\":%lld,\"running\":%s,\"failed\":%s,\"seen\":%lld,"
-	    "\"changed\":%lld,\"broken\":%lld}",
-	    (long long)c.missing, s->running ? "true" : "false",
-	    s->failed ? "true" : "false", (long long)s->seen,
-	    (long long)s->changed, (long long)s->broken);
+	put_close(b, ']');
+	put_int(b, "missing", c.missing);
+	put_bool(b, "running", s->running);
+	put_bool(b, "failed", s->failed);
+	put_int(b, "seen", s->seen);
+	put_int(b, "changed", s->changed);
+	put_int(b, "broken", s->broken);
+	put_close(b, '}');
 	return OK;
 }

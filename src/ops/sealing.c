@@ -21,18 +21,11 @@ static int
 get(struct db *db, struct str name, struct arena *a, struct str *ret,
     struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_meta_get(db, &rows, e, .name = name);
+	struct sql_meta_get_row row;
+	int rc = sql_meta_get_one(db, a, &row, e, .name = name);
 
-	*ret = NOT_THERE;
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		*ret = arena_dup(a, rows_str(rows, 0));
-		rc = ret->p ? OK : err_set(e, ERR_NOMEM, "no memory");
-	}
-	rows_close(rows);
-	return rc;
+	*ret = rc > 0 ? row.value : NOT_THERE;
+	return rc < 0 ? rc : OK;
 }
 
 static int
@@ -120,8 +113,6 @@ sealing_open(
 		return err_set(e, ERR_INVALID,
 		    "webhook.encryption.enabled = false is not possible: secrets are always sealed; webhook.encryption.key.source says with which key");
 	a = arena_new(MIB);
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for the keys");
 	for (int i = 0; rc == OK && again && i < TRIES; i++) {
 		arena_reset(a);
 		rc = try_open(db, &o, a, ret, &again, e);

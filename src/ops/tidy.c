@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "event/append.h"
 #include "event/when.h"
 #include "ops/limits.h"
@@ -39,12 +40,10 @@ struct tidy {
 struct tidy *
 tidy_new(struct append *append, int64_t keep_us)
 {
-	struct tidy *t = calloc(1, sizeof(*t));
+	struct tidy *t = mem_get(sizeof(*t));
 
-	if (t) {
-		t->append = append;
-		t->keep_us = keep_us;
-	}
+	t->append = append;
+	t->keep_us = keep_us;
 	return t;
 }
 
@@ -58,16 +57,13 @@ tidy_free(struct tidy *t)
 static int
 edge(struct db *db, int64_t cut_us, int64_t *ret, struct err *e)
 {
-	struct rows *rows = NULL;
+	struct sql_grp_edge_row row;
 	int rc = when_seq(db, cut_us, ret, e);
 
 	if (rc == OK)
-		rc = sql_grp_edge(db, &rows, e);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0 && !rows_null(rows, 0) && rows_int(rows, 0) + 1 < *ret)
-		*ret = rows_int(rows, 0) + 1;
-	rows_close(rows);
+		rc = sql_grp_edge_one(db, &row, e);
+	if (rc > 0 && !row.cursor_null && row.cursor + 1 < *ret)
+		*ret = row.cursor + 1;
 	return rc < 0 ? rc : OK;
 }
 
@@ -134,25 +130,17 @@ deads(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
 static int
 versions(struct tidy *t, struct db *db, struct err *e)
 {
-	struct rows *rows = NULL;
-	int64_t first = 0, to = 0;
-	int rc = sql_log_first(db, &rows, e);
+	struct sql_log_first_row first = {0};
+	struct sql_tidy_versions_end_row end = {0};
+	int64_t to;
+	int rc = sql_log_first_one(db, &first, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		first = rows_int(rows, 0);
-	rows_close(rows);
-	rows = NULL;
 	if (rc >= 0)
-		rc = sql_tidy_versions_end(db, &rows, e, .seq = t->at.a,
-		    .edge = first, .skip = RETAIN_STEP - 1);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	to = rc > 0 ? rows_int(rows, 0) : first - 1;
-	rows_close(rows);
+		rc = sql_tidy_versions_end_one(db, &end, e, .seq = t->at.a,
+		    .edge = first.seq, .skip = RETAIN_STEP - 1);
 	if (rc < 0)
 		return rc;
+	to = rc > 0 ? end.seq : first.seq - 1;
 	t->next = (struct key){.a = to};
 	return sql_tidy_versions(db, e, .seq = t->at.a, .to_seq = to) < 0
 		   ? (int)e->code
@@ -162,26 +150,18 @@ versions(struct tidy *t, struct db *db, struct err *e)
 static int
 fold(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
-	int64_t upto = now_us / US_PER_MIN - STAT_MINUTES, minute = 0;
-	struct rows *rows = NULL;
-	bool there = false;
-	int rc = sql_tidy_stat_next(db, &rows, e, .from_minute = t->at.a,
-	    .to_minute = upto - upto % 60);
+	int64_t upto = now_us / US_PER_MIN - STAT_MINUTES;
+	struct sql_tidy_stat_next_row row;
+	int rc = sql_tidy_stat_next_one(
+	    db, &row, e, .from_minute = t->at.a, .to_minute = upto - upto % 60);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0 && !rows_null(rows, 0)) {
-		there = true;
-		minute = rows_int(rows, 0);
-	}
-	rows_close(rows);
-	if (rc < 0 || !there)
+	if (rc <= 0 || row.minute_null)
 		return rc < 0 ? rc : 0;
-	t->next = (struct key){.a = minute};
-	if (sql_tidy_stat_fold(db, e, .minute = minute, .most = RETAIN_STEP) <
-		0 ||
-	    sql_tidy_stat_drop(db, e, .minute = minute, .most = RETAIN_STEP) <
-		0)
+	t->next = (struct key){.a = row.minute};
+	if (sql_tidy_stat_fold(
+		db, e, .minute = row.minute, .most = RETAIN_STEP) < 0 ||
+	    sql_tidy_stat_drop(
+		db, e, .minute = row.minute, .most = RETAIN_STEP) < 0)
 		return e->code;
 	return 1;
 }

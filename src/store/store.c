@@ -176,6 +176,18 @@ db_engine(const struct db *db)
 	return db->store->engine->kind;
 }
 
+bool
+db_has_wal(const struct db *db)
+{
+	return db_engine(db) == STORE_SQLITE;
+}
+
+bool
+db_has_pieces(const struct db *db)
+{
+	return db_engine(db) == STORE_POSTGRES;
+}
+
 int64_t
 db_wal_bytes(const struct db *db)
 {

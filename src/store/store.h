@@ -79,6 +79,10 @@ int db_open(struct store *s, enum db_use use, struct db **ret,
     struct err *e) MUST_CHECK;
 void db_close(struct db *db);
 enum store_engine db_engine(const struct db *db);
+/* Somebody has to copy its log into the file: db_checkpoint(). */
+bool db_has_wal(const struct db *db);
+/* The events stand in tables that go as a whole when they are old. */
+bool db_has_pieces(const struct db *db);
 bool db_up(const struct db *db); /* as far as the last call could tell */
 /* Asks the database: 0 when it answers. */
 int db_ping(struct db *db, struct err *e) MUST_CHECK;

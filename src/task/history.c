@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
@@ -92,9 +94,9 @@ status_of(const struct sql_task_event_list_row *r)
 		   : NOTICE_PENDING;
 }
 
-static int
-take(const struct sql_task_event_list_row *r, struct arena *a, struct notice *d,
-    struct err *e)
+static void
+notice_take(
+    const struct sql_task_event_list_row *r, struct arena *a, struct notice *d)
 {
 	bool tried = !r->n_null && r->n > r->base;
 	struct str detail = {.p = NULL};
@@ -115,18 +117,14 @@ take(const struct sql_task_event_list_row *r, struct arena *a, struct notice *d,
 		d->completed_us = r->tried_at + r->us;
 	if (d->status == NOTICE_FAILED)
 		d->completed_us = r->dead_at;
-	if (tried && r->verdict != CORE_OK && r->detail.p) {
+	if (tried && r->verdict != CORE_OK && r->detail.p)
 		detail = arena_dup(a, r->detail);
-		if (!detail.p)
-			return err_set(e, ERR_NOMEM, "no memory for a list");
-	}
 	d->error = error_of(a, detail);
 	if (d->status == NOTICE_FAILED && !d->error.p)
 		d->error =
 		    r->dead_state_null
 			? STR("its configuration was removed")
 			: str_of(reason_text((enum reason)r->dead_reason));
-	return OK;
 }
 
 int
@@ -137,15 +135,12 @@ history_list(struct db *db, const struct task *t, struct arena *a,
 	struct sql_task_event_list_row row;
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = v ? sql_task_event_list(
-			 db, &rows, e, .task = t->id, .most = TASK_HISTORY_MAX)
-		   : err_set(e, ERR_NOMEM, "no memory for a list");
+	int rc = sql_task_event_list(
+	    db, &rows, e, .task = t->id, .most = TASK_HISTORY_MAX);
 
-	while (
-	    rc >= 0 && n < TASK_HISTORY_MAX && (rc = rows_next(rows, e)) > 0) {
-		sql_task_event_list_get(rows, &row);
-		rc = take(&row, a, &v[n++], e);
-	}
+	while (rc >= 0 && n < TASK_HISTORY_MAX &&
+	       (rc = sql_task_event_list_next(rows, &row, e)) > 0)
+		notice_take(&row, a, &v[n++]);
 	rows_close(rows);
 	if (rc < 0)
 		return rc;
@@ -191,21 +186,15 @@ history_find(struct db *db, int64_t seq, uint32_t sub, int64_t owner,
     struct notice_again *ret, struct err *e)
 {
 	struct sql_task_event_find_row row;
-	struct rows *rows = NULL;
-	int rc = sql_task_event_find(
-	    db, &rows, e, .seq = seq, .sub = sub, .owner = owner);
+	int rc = sql_task_event_find_one(
+	    db, &row, e, .seq = seq, .sub = sub, .owner = owner);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_task_event_find_get(rows, &row);
+	if (rc == 0)
+		return err_set(e, ERR_ABSENT, "there is no such delivery");
+	if (rc > 0)
 		*ret = (struct notice_again){.n = (int)row.n,
 		    .okey = as_hash(row.okey),
 		    .skey = as_hash(row.skey)};
-	} else if (rc == 0) {
-		rc = err_set(e, ERR_ABSENT, "there is no such delivery");
-	}
-	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
 
@@ -222,22 +211,13 @@ int
 history_count(
     struct db *db, int64_t owner, struct history_count *ret, struct err *e)
 {
-	struct sql_task_count_get_row row;
-	struct history_count c = {0};
-	struct rows *rows = NULL;
-	int rc = sql_task_count_get(db, &rows, e, .owner = owner);
+	struct sql_task_count_get_row row = {0};
+	int rc = sql_task_count_get_one(db, &row, e, .owner = owner);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_task_count_get_get(rows, &row);
-		c = (struct history_count){row.total, row.delivered, row.failed,
-		    row.total - row.delivered - row.failed};
-	}
-	rows_close(rows);
 	if (rc < 0)
 		return rc;
-	*ret = c;
+	*ret = (struct history_count){row.total, row.delivered, row.failed,
+	    row.total - row.delivered - row.failed};
 	return OK;
 }
 
@@ -249,11 +229,12 @@ history_count_show(const struct history_count *c, struct buf *b)
 	int64_t rate =
 	    done > 0 ? (c->delivered * 20000 + done) / (2 * done) : 0;
 
-	buf_fmt(b,
-	    "{\"total\":%lld,\"delivered\":%lld,\"failed\":%lld,\"pending\":%lld,"
-	    "\"successRate\":%lld",
-	    (long long)c->total, (long long)c->delivered, (long long)c->failed,
-	    (long long)c->pending, (long long)(rate / 100));
+	put_open(b, NULL, '{');
+	put_int(b, "total", c->total);
+	put_int(b, "delivered", c->delivered);
+	put_int(b, "failed", c->failed);
+	put_int(b, "pending", c->pending);
+	put_int(b, "successRate", rate / 100);
 	if (rate % 100 > 0)
 		buf_fmt(b, rate % 10 ? ".%02lld" : ".%01lld",
 		    (long long)(rate % 10 ? rate % 100 : rate % 100 / 10));

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "event/append.h"
 #include "event/envelope.h"
@@ -14,17 +14,15 @@
 static void
 add_result(const struct task *t, struct buf *b)
 {
-	buf_addz(b, ",\"result\":{\"confidenceScore\":");
-	buf_add(b, t->confidence.p ? t->confidence : STR("0"));
-	if (t->forwarder_id.p) {
-		buf_addz(b, ",\"forwarderId\":");
-		buf_json(b, t->forwarder_id);
-	}
-	if (t->forwarder_name.p) {
-		buf_addz(b, ",\"forwarderName\":");
-		buf_json(b, t->forwarder_name);
-	}
-	buf_addz(b, ",\"resultUrl\":\"/api/v1/invoices/");
+	put_open(b, "result", '{');
+	put_raw(
+	    b, "confidenceScore", t->confidence.p ? t->confidence : STR("0"));
+	if (t->forwarder_id.p)
+		put_text(b, "forwarderId", t->forwarder_id);
+	if (t->forwarder_name.p)
+		put_text(b, "forwarderName", t->forwarder_name);
+	put_name(b, "resultUrl");
+	buf_addz(b, "\"/api/v1/invoices/");
 	uuid_add(b, t->uid);
 	buf_addz(b, "/result\"}");
 }
@@ -32,25 +30,25 @@ add_result(const struct task *t, struct buf *b)
 static void
 add_error(const struct task *t, struct buf *b)
 {
-	buf_addz(b, ",\"error\":{\"code\":");
-	buf_json(b, t->error_code.p ? t->error_code : STR("PROCESSING_FAILED"));
-	buf_addz(b, ",\"message\":");
-	buf_json(b, t->error_message.p
-			? t->error_message
-			: STR("An error occurred during processing"));
-	buf_fmt(b, ",\"retryable\":%s}", t->error_retryable ? "true" : "false");
+	put_open(b, "error", '{');
+	put_text(b, "code",
+	    t->error_code.p ? t->error_code : STR("PROCESSING_FAILED"));
+	put_text(b, "message",
+	    t->error_message.p ? t->error_message
+			       : STR("An error occurred during processing"));
+	put_bool(b, "retryable", t->error_retryable);
+	put_close(b, '}');
 }
 
 static void
 add_review(const struct task *t, struct buf *b)
 {
-	buf_addz(b, ",\"reviewInfo\":{\"reason\":");
-	buf_json(b, t->reason.p
-			? t->reason
+	put_open(b, "reviewInfo", '{');
+	put_text(b, "reason",
+	    t->reason.p ? t->reason
 			: STR("Low confidence score requires manual review"));
-	buf_addz(b, ",\"escalatedAt\":\"");
-	time_add(b, t->changed_us);
-	buf_addz(b, "\"}");
+	put_time(b, "escalatedAt", t->changed_us);
+	put_close(b, '}');
 }
 
 void
@@ -60,45 +58,45 @@ notice_body(const struct task *t, int64_t now_us, struct buf *b)
 	const char *word = task_status_word(t->status);
 
 	assert(event);
-	buf_fmt(b, "{\"event\":\"%s\",\"taskId\":\"", event);
-	uuid_add(b, t->uid);
-	buf_fmt(b, "\",\"status\":\"%s\",\"timestamp\":\"", word);
-	time_add(b, now_us);
-	buf_addz(b, "\",\"data\":{\"taskId\":\"");
-	uuid_add(b, t->uid);
-	buf_fmt(b, "\",\"status\":\"%s\",\"progress\":%d", word,
-	    task_progress(t->status));
+	put_open(b, NULL, '{');
+	put_z(b, "event", event);
+	put_uuid(b, "taskId", t->uid);
+	put_z(b, "status", word);
+	put_time(b, "timestamp", now_us);
+	put_open(b, "data", '{');
+	put_uuid(b, "taskId", t->uid);
+	put_z(b, "status", word);
+	put_int(b, "progress", task_progress(t->status));
 	if (t->status == TASK_COMPLETED)
 		add_result(t, b);
 	if (t->status == TASK_FAILED)
 		add_error(t, b);
 	if (t->status == TASK_REVIEW_REQUIRED)
 		add_review(t, b);
-	buf_addz(b, "}}");
+	put_close(b, '}');
+	put_close(b, '}');
 }
 
 static void
 add_envelope(
     const struct task *t, struct uuid event_id, int64_t now_us, struct buf *b)
 {
-	buf_addz(b, "{\"eventId\":\"");
-	uuid_add(b, event_id);
-	buf_fmt(b,
-	    "\",\"schemaVersion\":1,\"eventType\":\"%s\",\"occurredAt\":\"",
-	    task_event_name(t->status));
-	time_add(b, now_us);
+	put_open(b, NULL, '{');
+	put_uuid(b, "eventId", event_id);
+	put_int(b, "schemaVersion", 1);
+	put_z(b, "eventType", task_event_name(t->status));
+	put_time(b, "occurredAt", now_us);
 	/* Tasks are the system's: the tenant that stands for it. */
-	buf_addz(b, "\",\"tenantId\":\"");
-	uuid_add(b, (struct uuid){{0}});
-	buf_addz(b,
-	    "\",\"producer\":{\"service\":\"task\",\"instanceId\":\"1\"},"
-	    "\"correlationId\":\"");
-	uuid_add(b, t->uid); /* one for all of a task's events */
-	buf_addz(b, "\",\"sequence\":{\"partitionKey\":\"");
-	uuid_add(b, t->uid);
-	buf_addz(b, "\"},\"payload\":");
+	put_uuid(b, "tenantId", (struct uuid){{0}});
+	put_raw(
+	    b, "producer", STR("{\"service\":\"task\",\"instanceId\":\"1\"}"));
+	put_uuid(b, "correlationId", t->uid); /* of all events of a task */
+	put_open(b, "sequence", '{');
+	put_uuid(b, "partitionKey", t->uid);
+	put_close(b, '}');
+	put_name(b, "payload");
 	notice_body(t, now_us, b);
-	buf_addc(b, '}');
+	put_close(b, '}');
 }
 
 static struct str
@@ -107,11 +105,13 @@ attrs(struct arena *a, const int64_t *subs, size_t n)
 	struct buf b = BUF(4 * KIB);
 	struct str text;
 
-	buf_addz(&b, "{\"subs\":[");
+	put_open(&b, NULL, '{');
+	put_open(&b, "subs", '[');
 	for (size_t i = 0; i < n; i++)
-		buf_fmt(&b, "%s%lld", i ? "," : "", (long long)subs[i]);
-	buf_addz(&b, "]}");
-	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+		put_int(&b, NULL, subs[i]);
+	put_close(&b, ']');
+	put_close(&b, '}');
+	text = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return text;
 }
@@ -124,20 +124,16 @@ notice_entry(struct arena *a, const struct task *t, const int64_t *subs,
 	struct buf b = BUF(64 * KIB);
 	struct event ev;
 	struct str text;
-	int rc = OK;
+	int rc;
 
 	add_envelope(t, uuid_v7(now_us), now_us, &b);
-	text = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	text = arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	if (!text.p)
-		return err_set(e, ERR_NOMEM, "no memory for an event");
 	rc = envelope_parse(a, text, &o, &ev, e);
 	if (rc == OK) {
 		entry_fill(en, &ev, text);
 		if (n_subs > 0)
 			en->attrs = attrs(a, subs, n_subs);
-		if (n_subs > 0 && !en->attrs.p)
-			rc = err_set(e, ERR_NOMEM, "no memory for an event");
 	}
 	return rc;
 }

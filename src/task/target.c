@@ -3,32 +3,29 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "sql.h"
 #include "task/limits.h"
 
 int
-callback_find(
+target_callback_find(
     struct db *db, int64_t owner, struct str url, int64_t *ret, struct err *e)
 {
-	struct rows *rows = NULL;
+	struct sql_task_callback_find_row row = {0};
 	int rc =
-	    sql_task_callback_find(db, &rows, e, .owner = owner, .url = url);
+	    sql_task_callback_find_one(db, &row, e, .owner = owner, .url = url);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc >= 0)
-		*ret = rc > 0 ? rows_int(rows, 0) : 0;
-	rows_close(rows);
+	*ret = row.sub;
 	return rc < 0 ? rc : OK;
 }
 
 int
-callback_add(struct db *db, int64_t owner, struct str url, struct uuid uid,
-    struct err *e)
+target_callback_add(struct db *db, int64_t owner, struct str url,
+    struct uuid uid, struct err *e)
 {
 	int64_t there = 0;
-	int rc = callback_find(db, owner, url, &there, e);
+	int rc = target_callback_find(db, owner, url, &there, e);
 
 	if (rc == OK && there > 0)
 		rc = err_set(e, ERR_CONFLICT, "the callback was just made");
@@ -38,21 +35,22 @@ callback_add(struct db *db, int64_t owner, struct str url, struct uuid uid,
 	return rc;
 }
 
-int
-callback_json(struct arena *a, struct str url, struct str secret,
-    struct str *ret, struct err *e)
+struct str
+target_callback_json(struct arena *a, struct str url, struct str secret)
 {
 	struct buf b = BUF(32 * KIB);
+	struct str text;
 
-	buf_addz(&b, "{\"name\":\"task callback\",\"preset\":\"task\","
-		     "\"types\":[\"invoice.*\"],\"url\":");
-	buf_json(&b, url);
-	buf_addz(&b, ",\"secret\":");
-	buf_json(&b, secret);
-	buf_addc(&b, '}');
-	*ret = b.failed ? (struct str){.p = NULL} : arena_dup(a, buf_str(&b));
+	put_open(&b, NULL, '{');
+	put_z(&b, "name", "task callback");
+	put_z(&b, "preset", "task");
+	put_raw(&b, "types", STR("[\"invoice.*\"]"));
+	put_text(&b, "url", url);
+	put_text(&b, "secret", secret);
+	put_close(&b, '}');
+	text = arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for a callback");
+	return text;
 }
 
 static int
@@ -79,7 +77,7 @@ targets_find(struct db *db, const struct task *t, int64_t *ret, size_t *ret_n,
 
 	if (!t->callback_url.p)
 		return configured(db, t, ret, ret_n, e);
-	rc = callback_find(db, t->owner, t->callback_url, &ret[0], e);
+	rc = target_callback_find(db, t->owner, t->callback_url, &ret[0], e);
 	if (rc == OK)
 		*ret_n = ret[0] > 0;
 	return rc;

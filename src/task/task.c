@@ -4,8 +4,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
+#include "contract/member.h"
 #include "sql.h"
 #include "store/limits.h"
 #include "task/limits.h"
@@ -67,112 +70,79 @@ task_ended(enum task_status s)
 
 /* Reading what people send ---------------------------------------------------- */
 
-static bool
-given(const struct json *j)
-{
-	return j && j->type != JSON_NULL;
-}
-
-/* A text of 1 to `most` characters; absent leaves *ret alone. */
+/* Everything may be left out: nothing at all is the same as {}. */
 static int
-read_text(const struct json *doc, const char *name, size_t most,
-    struct str *ret, struct err *e)
+read_doc(struct arena *a, struct str body, const struct member *table,
+    void *ret, struct json **ret_doc, struct err *e)
 {
-	const struct json *j = json_get(doc, name);
-	char at[JSON_POINTER_MAX + 1] = "";
+	const struct member_io io = {.form = FORM_USER, .arena = a};
+	int rc = json_parse(a, body.n > 0 ? body : STR("{}"), ret_doc, e);
 
-	if (!given(j))
-		return OK;
-	json_point(at, str_of(name));
-	if (!json_is(j, JSON_STRING) || j->text.n == 0 ||
-	    str_chars(j->text, most).n < j->text.n)
-		return json_wrong(
-		    e, at, "must be a string of 1 to %zu characters", most);
-	/* PostgreSQL's texts can't hold it. */
-	if (memchr(j->text.p, 0, j->text.n))
-		return json_wrong(e, at, "must not have a NUL character");
-	*ret = j->text;
-	return OK;
-}
-
-static int
-read_object(const struct json *doc, const char *name, size_t most,
-    struct str *ret, struct err *e)
-{
-	const struct json *j = json_get(doc, name);
-	char at[JSON_POINTER_MAX + 1] = "";
-
-	if (!given(j))
-		return OK;
-	json_point(at, str_of(name));
-	if (!json_is(j, JSON_OBJECT))
-		return json_wrong(e, at, "must be an object");
-	if (j->raw.n > most)
-		return json_wrong(e, at, "must have at most %zu bytes", most);
-	*ret = j->raw;
-	return OK;
-}
-
-static int
-read_doc(struct arena *a, struct str body, const char *const *names,
-    struct json **ret, struct err *e)
-{
-	/* Everything may be left out: nothing at all is the same as {}. */
-	int rc = json_parse(a, body.n > 0 ? body : STR("{}"), ret, e);
-
-	if (rc == OK && !json_is(*ret, JSON_OBJECT))
+	if (rc == OK && !json_is(*ret_doc, JSON_OBJECT))
 		rc = err_at(e, ERR_INVALID, "", "it must be a JSON object");
-	return rc == OK ? json_known(*ret, "", names, e) : rc;
+	return rc == OK ? member_read(&io, table, *ret_doc, "", NULL, ret, e)
+			: rc;
+}
+
+static struct str
+raw_of(const struct json *j)
+{
+	return j ? j->raw : (struct str){.p = NULL};
 }
 
 int
 task_read_submit(
     struct arena *a, struct str body, struct task *ret, struct err *e)
 {
-	static const char *const NAMES[] = {"callbackUrl", "document", NULL};
+	struct submit {
+		struct str url;
+		const struct json *document;
+	} it = {.document = NULL};
+	static const struct member BODY[] = {
+	    {"callbackUrl", MEMBER_CHARS, offsetof(struct submit, url), 1,
+		SUB_URL_MAX},
+	    {"document", MEMBER_OBJECT, offsetof(struct submit, document),
+		.most = TASK_DOCUMENT_MAX},
+	    {.name = NULL},
+	};
 	struct json *doc = NULL;
-	struct task t = {.status = TASK_QUEUED};
-	int rc = read_doc(a, body, NAMES, &doc, e);
+	int rc = read_doc(a, body, BODY, &it, &doc, e);
 
 	if (rc == OK)
-		rc = read_text(
-		    doc, "callbackUrl", SUB_URL_MAX, &t.callback_url, e);
-	if (rc == OK)
-		rc = read_object(
-		    doc, "document", TASK_DOCUMENT_MAX, &t.document, e);
-	if (rc == OK)
-		*ret = t;
+		*ret = (struct task){.status = TASK_QUEUED,
+		    .callback_url = it.url,
+		    .document = raw_of(it.document)};
 	return rc;
 }
 
-static int
-read_status(const struct json *doc, enum task_status *ret, struct err *e)
-{
-	const struct json *j = json_get(doc, "status");
+struct change {
+	struct task_change ch;
+	const struct json *score, *result;
+};
 
-	for (int s = 0; json_is(j, JSON_STRING) && s < TASK_STATUSES; s++)
-		if (str_eq(j->text, str_of(STATUSES[s].name))) {
-			*ret = (enum task_status)s;
-			return OK;
-		}
-	return json_wrong(e, "/status",
-	    "must be QUEUED, PROCESSING, COMPLETED, FAILED or REVIEW_REQUIRED");
-}
-
-static int
-read_score(const struct json *doc, struct str *ret, struct err *e)
-{
-	const struct json *j = json_get(doc, "confidenceScore");
-
-	if (!given(j))
-		return OK;
-	if (!json_is(j, JSON_NUMBER) || j->raw.n > TASK_NUMBER_MAX)
-		return json_wrong(e, "/confidenceScore",
-		    "must be a number of at most %d characters",
-		    TASK_NUMBER_MAX);
-	*ret = j->raw;
-	return OK;
-}
+#define CHANGE(field) offsetof(struct change, field)
+static const char *const NAMES[] = {
+    "QUEUED", "PROCESSING", "COMPLETED", "FAILED", "REVIEW_REQUIRED", NULL};
+static const struct member CHANGES[] = {
+    {"status", MEMBER_CHOICE, CHANGE(ch.status), .words = NAMES, .must = true},
+    {"confidenceScore", MEMBER_JSON, CHANGE(score), .about = "a number"},
+    {"forwarderId", MEMBER_CHARS, CHANGE(ch.forwarder_id), 1, TASK_CODE_MAX},
+    {"forwarderName", MEMBER_CHARS, CHANGE(ch.forwarder_name), 1,
+	TASK_NAME_MAX},
+    {"result", MEMBER_OBJECT, CHANGE(result), .most = TASK_RESULT_MAX},
+    {"errorCode", MEMBER_CHARS, CHANGE(ch.error_code), 1, TASK_CODE_MAX},
+    {"errorMessage", MEMBER_CHARS, CHANGE(ch.error_message), 1, TASK_TEXT_MAX},
+    {"errorRetryable", MEMBER_BOOL, CHANGE(ch.error_retryable)},
+    {"escalationReason", MEMBER_CHARS, CHANGE(ch.reason), 1, TASK_TEXT_MAX},
+    {.name = NULL},
+};
+/* Of a result, which may say what was not said beside it. */
+static const struct member RESULT[] = {
+    {"forwarderId", MEMBER_CHARS, CHANGE(ch.forwarder_id), 1, TASK_CODE_MAX},
+    {"forwarderName", MEMBER_CHARS, CHANGE(ch.forwarder_name), 1,
+	TASK_NAME_MAX},
+    {.name = NULL},
+};
 
 /* What has a meaning with one status alone. */
 static int
@@ -190,77 +160,64 @@ check_meaning(const struct json *doc, enum task_status s, struct err *e)
 	};
 	char at[JSON_POINTER_MAX + 1] = "";
 
-	for (size_t i = 0; i < COUNT_OF(ONLY); i++)
-		if (given(json_get(doc, ONLY[i].name)) && s != ONLY[i].of) {
+	for (size_t i = 0; i < COUNT_OF(ONLY); i++) {
+		const struct json *j = json_get(doc, ONLY[i].name);
+
+		if (j && j->type != JSON_NULL && s != ONLY[i].of) {
 			json_point(at, str_of(ONLY[i].name));
 			return json_wrong(e, at, "goes with status %s alone",
-			    STATUSES[ONLY[i].of].name);
+			    NAMES[ONLY[i].of]);
 		}
+	}
 	return OK;
 }
 
-/* The result may say what was not said beside it. */
+/* One that is too long or no text is no forwarder: it is left there. */
 static void
-take_from_result(const struct json *doc, struct task_change *ch)
+take_from_result(struct arena *a, struct change *c)
 {
-	const struct json *r = json_get(doc, "result"), *j;
+	const struct member_io io = {.form = FORM_USER, .arena = a};
+	const struct json *j = json_get(c->result, "confidenceScore");
+	struct change said = {.score = NULL};
+	struct err e;
 
-	j = json_get(r, "confidenceScore");
-	if (!ch->confidence.p && json_is(j, JSON_NUMBER) &&
+	if (!c->ch.confidence.p && json_is(j, JSON_NUMBER) &&
 	    j->raw.n <= TASK_NUMBER_MAX)
-		ch->confidence = j->raw;
-	/* One that is too long or no text is no forwarder: it is left there. */
-	if (!ch->forwarder_id.p)
-		(void)read_text(r, "forwarderId", TASK_CODE_MAX,
-		    &ch->forwarder_id, &(struct err){0});
-	if (!ch->forwarder_name.p)
-		(void)read_text(r, "forwarderName", TASK_NAME_MAX,
-		    &ch->forwarder_name, &(struct err){0});
+		c->ch.confidence = j->raw;
+	for (const struct member *m = RESULT; m->name; m++) {
+		j = json_get(c->result, m->name);
+		if (json_is(j, JSON_STRING) &&
+		    member_query(&io, m, j->text, &said, &e) < 0)
+			continue;
+	}
+	if (!c->ch.forwarder_id.p)
+		c->ch.forwarder_id = said.ch.forwarder_id;
+	if (!c->ch.forwarder_name.p)
+		c->ch.forwarder_name = said.ch.forwarder_name;
 }
 
 int
 task_read_change(
     struct arena *a, struct str body, struct task_change *ret, struct err *e)
 {
-	static const char *const NAMES[] = {"status", "confidenceScore",
-	    "forwarderId", "forwarderName", "result", "errorCode",
-	    "errorMessage", "errorRetryable", "escalationReason", NULL};
+	struct change c = {.score = NULL};
 	struct json *doc = NULL;
-	const struct json *j;
-	struct task_change ch = {.error_retryable = false};
-	int rc = read_doc(a, body, NAMES, &doc, e);
+	int rc = read_doc(a, body, CHANGES, &c, &doc, e);
 
 	if (rc == OK)
-		rc = read_status(doc, &ch.status, e);
-	if (rc == OK)
-		rc = check_meaning(doc, ch.status, e);
-	if (rc == OK)
-		rc = read_score(doc, &ch.confidence, e);
-	if (rc == OK)
-		rc = read_text(
-		    doc, "forwarderId", TASK_CODE_MAX, &ch.forwarder_id, e);
-	if (rc == OK)
-		rc = read_text(
-		    doc, "forwarderName", TASK_NAME_MAX, &ch.forwarder_name, e);
-	if (rc == OK)
-		rc = read_object(doc, "result", TASK_RESULT_MAX, &ch.result, e);
-	if (rc == OK)
-		rc = read_text(
-		    doc, "errorCode", TASK_CODE_MAX, &ch.error_code, e);
-	if (rc == OK)
-		rc = read_text(
-		    doc, "errorMessage", TASK_TEXT_MAX, &ch.error_message, e);
-	if (rc == OK)
-		rc = read_text(
-		    doc, "escalationReason", TASK_TEXT_MAX, &ch.reason, e);
-	j = json_get(doc, "errorRetryable");
-	if (rc == OK && given(j) && !json_is_bool(j))
-		rc = json_wrong(e, "/errorRetryable", "must be true or false");
+		rc = check_meaning(doc, c.ch.status, e);
+	if (rc == OK && c.score &&
+	    (!json_is(c.score, JSON_NUMBER) ||
+		c.score->raw.n > TASK_NUMBER_MAX))
+		rc = json_wrong(e, "/confidenceScore",
+		    "must be a number of at most %d characters",
+		    TASK_NUMBER_MAX);
 	if (rc < 0)
 		return rc;
-	ch.error_retryable = json_is(j, JSON_TRUE);
-	take_from_result(doc, &ch);
-	*ret = ch;
+	c.ch.confidence = raw_of(c.score);
+	c.ch.result = raw_of(c.result);
+	take_from_result(a, &c);
+	*ret = c.ch;
 	return OK;
 }
 
@@ -276,24 +233,24 @@ task_add(struct db *db, const struct task *t, int64_t now_us, struct err *e)
 		   : OK;
 }
 
-static bool
-keep(struct arena *a, struct str s, struct str *ret)
+static struct task
+task_of(const struct sql_task_get_row *r, struct uuid uid)
 {
-	*ret = s.p ? arena_dup(a, s) : s;
-	return !s.p || ret->p;
-}
-
-static int
-take_row(const struct sql_task_get_row *r, struct arena *a, struct task *t,
-    struct err *e)
-{
-	*t = (struct task){
+	return (struct task){
 	    .id = r->id,
-	    .uid = t->uid,
+	    .uid = uid,
 	    .owner = r->owner,
 	    .status = r->status >= 0 && r->status < TASK_STATUSES
 			  ? (enum task_status)r->status
 			  : TASK_QUEUED,
+	    .callback_url = r->callback_url,
+	    .document = r->document,
+	    .confidence = r->confidence,
+	    .forwarder_id = r->forwarder_id,
+	    .forwarder_name = r->forwarder_name,
+	    .error_code = r->error_code,
+	    .error_message = r->error_message,
+	    .reason = r->reason,
 	    .error_retryable = r->error_retryable != 0,
 	    .has_result = r->has_result != 0,
 	    .created_us = r->created_at,
@@ -301,16 +258,6 @@ take_row(const struct sql_task_get_row *r, struct arena *a, struct task *t,
 	    .completed_us = r->completed_at,
 	    .expires_us = r->expires_at,
 	};
-	return keep(a, r->callback_url, &t->callback_url) &&
-		       keep(a, r->document, &t->document) &&
-		       keep(a, r->confidence, &t->confidence) &&
-		       keep(a, r->forwarder_id, &t->forwarder_id) &&
-		       keep(a, r->forwarder_name, &t->forwarder_name) &&
-		       keep(a, r->error_code, &t->error_code) &&
-		       keep(a, r->error_message, &t->error_message) &&
-		       keep(a, r->reason, &t->reason)
-		   ? OK
-		   : err_set(e, ERR_NOMEM, "no memory for a task");
 }
 
 int
@@ -318,40 +265,23 @@ task_get(struct db *db, struct uuid uid, struct arena *a, struct task *ret,
     struct err *e)
 {
 	struct sql_task_get_row row;
-	struct task t = {.uid = uid};
-	struct rows *rows = NULL;
-	int rc = sql_task_get(db, &rows, e, .uid = uuid_str(&uid));
+	int rc = sql_task_get_one(db, a, &row, e, .uid = uuid_str(&uid));
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_task_get_get(rows, &row);
-		rc = take_row(&row, a, &t, e);
-	} else if (rc == 0) {
-		rc = err_set(e, ERR_ABSENT, "there is no such task");
-	}
-	rows_close(rows);
-	if (rc == OK)
-		*ret = t;
-	return rc;
+	if (rc == 0)
+		return err_set(e, ERR_ABSENT, "there is no such task");
+	if (rc > 0)
+		*ret = task_of(&row, uid);
+	return rc < 0 ? rc : OK;
 }
 
 int
 task_result(struct db *db, const struct task *t, struct arena *a,
     struct str *ret, struct err *e)
 {
-	struct rows *rows = NULL;
-	bool ok = true;
-	int rc = sql_task_result(db, &rows, e, .id = t->id);
+	struct sql_task_result_row row = {.result = {.p = NULL}};
+	int rc = sql_task_result_one(db, a, &row, e, .id = t->id);
 
-	*ret = (struct str){.p = NULL};
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		ok = keep(a, rows_str(rows, 0), ret);
-	rows_close(rows);
-	if (rc >= 0 && !ok)
-		rc = err_set(e, ERR_NOMEM, "no memory for a result");
+	*ret = row.result;
 	return rc < 0 ? rc : OK;
 }
 
@@ -425,77 +355,44 @@ task_expire(struct db *db, int64_t now_us, int64_t *ret_removed, struct err *e)
 
 /* Showing it --------------------------------------------------------------------- */
 
-static void
-add_time(struct buf *b, const char *name, int64_t us)
-{
-	buf_fmt(b, ",\"%s\":", name);
-	if (us == 0) {
-		buf_addz(b, "null");
-		return;
-	}
-	buf_addc(b, '"');
-	time_add(b, us);
-	buf_addc(b, '"');
-}
-
-static void
-add_text(struct buf *b, const char *name, struct str s)
-{
-	buf_fmt(b, ",\"%s\":", name);
-	if (s.p)
-		buf_json(b, s);
-	else
-		buf_addz(b, "null");
-}
-
-static void
-add_raw(struct buf *b, const char *name, struct str json)
-{
-	buf_fmt(b, ",\"%s\":", name);
-	buf_add(b, json.p ? json : STR("null"));
-}
-
 void
 task_show(const struct task *t, int64_t now_us, struct buf *b)
 {
-	buf_addz(b, "{\"taskId\":\"");
-	uuid_add(b, t->uid);
-	buf_fmt(b,
-	    "\",\"status\":\"%s\",\"progress\":%d,\"currentStep\":\"%s\"",
-	    STATUSES[t->status].name, STATUSES[t->status].progress,
-	    STATUSES[t->status].name);
-	add_text(b, "callbackUrl", t->callback_url);
-	add_raw(b, "document", t->document);
-	add_raw(b, "confidenceScore", t->confidence);
+	put_open(b, NULL, '{');
+	put_uuid(b, "taskId", t->uid);
+	put_z(b, "status", STATUSES[t->status].name);
+	put_int(b, "progress", STATUSES[t->status].progress);
+	put_z(b, "currentStep", STATUSES[t->status].name);
+	put_text(b, "callbackUrl", t->callback_url);
+	put_raw(b, "document", t->document);
+	put_raw(b, "confidenceScore", t->confidence);
 	if (t->status == TASK_FAILED) {
-		add_text(b, "errorCode", t->error_code);
-		add_text(b, "errorMessage", t->error_message);
-		buf_fmt(b, ",\"errorRetryable\":%s",
-		    t->error_retryable ? "true" : "false");
+		put_text(b, "errorCode", t->error_code);
+		put_text(b, "errorMessage", t->error_message);
+		put_bool(b, "errorRetryable", t->error_retryable);
 	}
 	if (t->status == TASK_REVIEW_REQUIRED)
-		add_text(b, "escalationReason", t->reason);
-	add_time(b, "createdAt", t->created_us);
-	add_time(b, "updatedAt", t->changed_us);
-	add_time(b, "completedAt", t->completed_us);
-	buf_fmt(b, ",\"resultAvailable\":%s",
-	    t->status == TASK_COMPLETED && now_us < t->expires_us ? "true"
-								  : "false");
-	add_time(b, "resultExpiresAt", t->expires_us);
-	buf_addc(b, '}');
+		put_text(b, "escalationReason", t->reason);
+	put_time(b, "createdAt", t->created_us);
+	put_time(b, "updatedAt", t->changed_us);
+	put_time(b, "completedAt", t->completed_us);
+	put_bool(b, "resultAvailable",
+	    t->status == TASK_COMPLETED && now_us < t->expires_us);
+	put_time(b, "resultExpiresAt", t->expires_us);
+	put_close(b, '}');
 }
 
 void
 task_show_result(const struct task *t, struct str result, struct buf *b)
 {
-	buf_addz(b, "{\"taskId\":\"");
-	uuid_add(b, t->uid);
-	buf_fmt(b, "\",\"status\":\"%s\"", STATUSES[t->status].name);
-	add_raw(b, "confidenceScore", t->confidence);
-	add_text(b, "forwarderId", t->forwarder_id);
-	add_text(b, "forwarderName", t->forwarder_name);
-	add_raw(b, "result", result);
-	add_time(b, "completedAt", t->completed_us);
-	add_time(b, "resultExpiresAt", t->expires_us);
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_uuid(b, "taskId", t->uid);
+	put_z(b, "status", STATUSES[t->status].name);
+	put_raw(b, "confidenceScore", t->confidence);
+	put_text(b, "forwarderId", t->forwarder_id);
+	put_text(b, "forwarderName", t->forwarder_name);
+	put_raw(b, "result", result);
+	put_time(b, "completedAt", t->completed_us);
+	put_time(b, "resultExpiresAt", t->expires_us);
+	put_close(b, '}');
 }

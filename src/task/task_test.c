@@ -12,6 +12,7 @@
 #include "event/append.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "task/config.h"
 #include "task/history.h"
 #include "task/limits.h"
 #include "task/notice.h"
@@ -87,7 +88,7 @@ test_statuses(void **state)
 	    STR("invoice.queued"), &(enum task_status){TASK_QUEUED}));
 }
 
-/* 5.1 buildPayload(): the bytes that JSON.stringify would make. */
+/* 5.1: the bytes that JSON.stringify would make. */
 static void
 test_bodies(void **state)
 {

@@ -1,24 +1,25 @@
 /* tasks.h: webhook configurations of a key. */
 #include "api/api.h"
+#include "api/io.h"
 #include "api/task/tasks.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
+#include "task/config.h"
 #include "task/limits.h"
 #include "task/target.h"
 
 /* The one that the path names. */
 static int
-find(struct req *r, struct db *db, struct config **ret, struct err *e)
+find(struct req *r, struct db *db, struct config *ret, struct err *e)
 {
 	struct uuid id;
-	size_t n = 0;
 
 	if (r->who.kind != WHO_KEY || !uuid_parse(r->params[0], &id))
 		return err_set(e, ERR_ABSENT, "there is no such configuration");
-	return config_list(db, r->who.id, &id, 0, 1, r->arena, ret, &n, e);
+	return config_get(db, r->who.id, id, r->arena, ret, e);
 }
 
 /* Changing: on the check thread, then the commit thread ------------------------ */
@@ -29,8 +30,7 @@ answer(struct req *r, struct err *e)
 	struct sub_op *op = r->ctx;
 	struct config *c = op->more;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	r->status = op->status;
 	buf_clear(&r->out);
 	if (op->status == 204)
@@ -46,15 +46,13 @@ answer(struct req *r, struct err *e)
 static int
 commit(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
-	r->then = answer;
+	api_then(r, answer);
 	return sub_op_post(r->ctx, e);
 }
 
 /* Its own row, in the transaction of the subscription's. */
 static int
-fill(struct db *db, struct sub_change *c, struct err *e)
+put_row(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	const struct config *conf = op->more;
@@ -70,19 +68,18 @@ fill(struct db *db, struct sub_change *c, struct err *e)
 }
 
 static int
-prepare(struct sub_op *op, enum sub_change_kind kind,
-    enum audit_category category, struct err *e)
+change(
+    struct sub_op *op, enum sub_change_kind kind, enum audit_category category)
 {
 	const struct config *c = op->more;
-	int rc;
 
 	op->seen.id = c->sub;
 	op->seen.uid = c->uid;
 	op->seen.version = c->version;
-	rc = sub_op_fill(op, kind, category, e);
+	sub_op_fill(op, kind, category);
 	op->change.managed_by = STR("task");
-	op->change.fill = fill;
-	return rc;
+	op->change.fill = put_row;
+	return OK;
 }
 
 static int
@@ -93,8 +90,6 @@ check_post(struct sub_op *op, struct checker *k, struct err *e)
 	struct str secret, json;
 	int rc = tasks_key_only(r, e);
 
-	if (rc == OK && !c)
-		rc = err_set(e, ERR_NOMEM, "no memory for a configuration");
 	if (rc == OK)
 		rc = tasks_key_secret(r, k->db, &secret, e);
 	if (rc == OK)
@@ -108,7 +103,7 @@ check_post(struct sub_op *op, struct checker *k, struct err *e)
 	op->more = c;
 	op->status = 201;
 	op->once = true;
-	return prepare(op, SUB_MAKE, AUDIT_WEBHOOK_CONFIG_CREATED, e);
+	return change(op, SUB_MAKE, AUDIT_WEBHOOK_CONFIG_CREATED);
 }
 
 int
@@ -123,17 +118,10 @@ static int
 open_sub(struct sub_op *op, struct checker *k, const struct config *c,
     struct sub_conf **ret, struct err *e)
 {
-	struct presets *presets = NULL;
 	struct sub_sealer sealer;
-	struct sub_seal by;
-	int rc = sub_sealer(k->api, op->r->arena, c->uid, &sealer, &by, e);
+	struct sub_seal by = sub_sealer(k->api, op->r->arena, c->uid, &sealer);
 
-	if (rc == OK)
-		rc = presets_open(k->db, k->api->conf, &presets, e);
-	if (rc == OK)
-		rc = sub_load(c->stored, presets, &by, ret, e);
-	presets_free(presets);
-	return rc;
+	return sub_load(c->stored, k->presets, &by, ret, e);
 }
 
 static enum audit_category
@@ -149,19 +137,18 @@ static int
 check_patch(struct sub_op *op, struct checker *k, struct err *e)
 {
 	struct req *r = op->r;
-	struct config *was = NULL, *c = arena_alloc(r->arena, sizeof(*c));
+	struct config was, *c = arena_alloc(r->arena, sizeof(*c));
 	struct sub_conf *old = NULL;
 	struct str json;
-	int rc = c ? find(r, k->db, &was, e)
-		   : err_set(e, ERR_NOMEM, "no memory for a configuration");
+	int rc = find(r, k->db, &was, e);
 
 	if (rc == OK)
-		rc = open_sub(op, k, was, &old, e);
+		rc = open_sub(op, k, &was, &old, e);
 	if (rc == OK) {
-		was->timeout_ms =
+		was.timeout_ms =
 		    old->timeout_ms ? old->timeout_ms : old->preset->total_ms;
-		rc =
-		    config_read(r->arena, r->body, was, STR_EMPTY, c, &json, e);
+		rc = config_read(
+		    r->arena, r->body, &was, STR_EMPTY, c, &json, e);
 	}
 	if (rc == OK)
 		rc = tasks_sub_read(op, k, json, old, "/url", e);
@@ -169,7 +156,7 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 	if (rc < 0)
 		return rc;
 	op->more = c;
-	return prepare(op, SUB_CHANGE, category_of(was, c), e);
+	return change(op, SUB_CHANGE, category_of(&was, c));
 }
 
 int
@@ -182,8 +169,8 @@ api_hook_configs_patch(struct req *r, struct db *db, struct err *e)
 static int
 check_delete(struct sub_op *op, struct checker *k, struct err *e)
 {
-	struct config *c = NULL;
-	int rc = find(op->r, k->db, &c, e);
+	struct config *c = arena_alloc(op->r->arena, sizeof(*c));
+	int rc = find(op->r, k->db, c, e);
 
 	if (rc == OK)
 		rc = open_sub(op, k, c, &op->seen.conf, e);
@@ -191,7 +178,7 @@ check_delete(struct sub_op *op, struct checker *k, struct err *e)
 		return rc;
 	op->more = c;
 	op->status = 204;
-	return prepare(op, SUB_FINISH, AUDIT_WEBHOOK_CONFIG_DELETED, e);
+	return change(op, SUB_FINISH, AUDIT_WEBHOOK_CONFIG_DELETED);
 }
 
 int
@@ -221,14 +208,14 @@ api_hook_configs_get(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct presets *presets = NULL;
-	struct config *c = NULL;
+	struct config c;
 	int rc = find(r, db, &c, e);
 
 	if (rc == OK)
 		rc = presets_open(db, api->conf, &presets, e);
 	tasks_data(r);
 	if (rc == OK)
-		rc = show(r, presets, c, e);
+		rc = show(r, presets, &c, e);
 	presets_free(presets);
 	return rc == OK ? tasks_data_end(r) : rc;
 }
@@ -236,26 +223,23 @@ api_hook_configs_get(struct req *r, struct db *db, struct err *e)
 int
 api_hook_configs_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {NULL};
 	const struct api *api = r->app;
 	struct presets *presets = NULL;
 	struct config *v = NULL;
 	size_t n = 0;
-	int rc = req_query_only(r, NAMES, e);
+	int rc = api_query_none(r, e);
 
 	if (rc == OK && r->who.kind == WHO_KEY)
-		rc = config_list(db, r->who.id, NULL, 0, TASK_CONFIGS_MAX,
-		    r->arena, &v, &n, e);
+		rc = config_list(db, r->who.id, r->arena, &v, &n, e);
 	if (rc == OK)
 		rc = presets_open(db, api->conf, &presets, e);
 	tasks_data(r);
-	buf_addc(&r->out, '[');
+	put_open(&r->out, NULL, '[');
 	for (size_t i = 0; rc == OK && i < n; i++) {
-		if (i > 0)
-			buf_addc(&r->out, ',');
+		put_name(&r->out, NULL);
 		rc = show(r, presets, &v[i], e);
 	}
-	buf_addc(&r->out, ']');
+	put_close(&r->out, ']');
 	presets_free(presets);
 	return rc == OK ? tasks_data_end(r) : rc;
 }

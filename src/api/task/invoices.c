@@ -2,9 +2,11 @@
 #include "account/scopes.h"
 #include "api/api.h"
 #include "api/task/tasks.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "event/append.h"
 #include "loop/pool.h"
@@ -41,8 +43,8 @@ fill_submit(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	const struct submit *s = op->more;
-	int rc =
-	    callback_add(db, s->task.owner, s->task.callback_url, c->uid, e);
+	int rc = target_callback_add(
+	    db, s->task.owner, s->task.callback_url, c->uid, e);
 
 	if (rc == OK)
 		rc = sub_op_seal(db, c, e);
@@ -59,19 +61,19 @@ make_callback(struct sub_op *op, struct checker *k, struct err *e)
 	struct str secret, json;
 	int rc = tasks_key_secret(r, k->db, &secret, e);
 
-	if (rc == OK)
-		rc = callback_json(
-		    r->arena, s->task.callback_url, secret, &json, e);
-	if (rc == OK)
+	if (rc == OK) {
+		json = target_callback_json(
+		    r->arena, s->task.callback_url, secret);
 		rc = tasks_sub_read(op, k, json, NULL, "/callbackUrl", e);
+	}
 	if (rc < 0)
 		return rc;
 	op->seen.uid = uuid_v4();
-	rc = sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED, e);
+	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
 	op->change.managed_by = STR("task");
 	op->change.fill = fill_submit;
 	s->make = true;
-	return rc;
+	return OK;
 }
 
 static int
@@ -84,8 +86,6 @@ check_submit(struct sub_op *op, struct checker *k, struct err *e)
 
 	if (rc == OK && !s) {
 		s = op->more = arena_alloc(r->arena, sizeof(*s));
-		if (!s)
-			return err_set(e, ERR_NOMEM, "no memory for a task");
 		rc = task_read_submit(r->arena, r->body, &s->task, e);
 		s->task.uid = uuid_v7(clock_now_us());
 		s->task.owner = r->who.id;
@@ -93,7 +93,8 @@ check_submit(struct sub_op *op, struct checker *k, struct err *e)
 	if (rc < 0 || !s->task.callback_url.p)
 		return rc;
 	s->make = false;
-	rc = callback_find(k->db, r->who.id, s->task.callback_url, &sub, e);
+	rc = target_callback_find(
+	    k->db, r->who.id, s->task.callback_url, &sub, e);
 	if (rc == OK && sub == 0)
 		rc = make_callback(op, k, e);
 	return rc;
@@ -110,16 +111,17 @@ submit_answer(struct req *r, struct err *e)
 
 	/* Somebody else made the callback meanwhile: then it is there. */
 	if (r->rc == ERR_CONFLICT && s->make && ++s->runs < TASK_SUBMIT_RUNS) {
-		r->then = submit_commit;
+		api_then(r, submit_commit);
 		return pool_post(api->check, &r->job) ? REQ_WAIT
 						      : api_too_busy(e);
 	}
 	if (r->rc < 0)
 		return api_said(r, e);
 	tasks_data(r);
-	buf_addz(&r->out, "{\"taskId\":\"");
-	uuid_add(&r->out, s->task.uid);
-	buf_addz(&r->out, "\",\"status\":\"QUEUED\"}");
+	put_open(&r->out, NULL, '{');
+	put_uuid(&r->out, "taskId", s->task.uid);
+	put_z(&r->out, "status", "QUEUED");
+	put_close(&r->out, '}');
 	r->status = 202;
 	return tasks_data_end(r);
 }
@@ -130,8 +132,6 @@ submit_commit(struct req *r, struct err *e)
 	struct sub_op *op = r->ctx;
 	const struct submit *s = op->more;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	r->then = submit_answer;
 	if (s->make)
 		return sub_op_post(op, e);
@@ -210,7 +210,6 @@ api_invoices_result(struct req *r, struct db *db, struct err *e)
  */
 
 struct report {
-	struct req *r;
 	struct uuid uid;
 	struct task_change change;
 	struct task was, is;
@@ -263,7 +262,8 @@ report_read(struct req *r, struct db *db, struct err *e)
 static int
 report_fn(struct db *db, void *ctx, struct err *e)
 {
-	struct report *p = ctx;
+	const struct req *r = ctx;
+	struct report *p = r->ctx;
 	int64_t subs[TASK_CONFIGS_MAX];
 	size_t n = 0;
 	int rc = OK;
@@ -283,20 +283,11 @@ report_fn(struct db *db, void *ctx, struct err *e)
 static int
 report_after(struct db *db, void *ctx, struct err *e)
 {
-	struct report *p = ctx;
+	const struct req *r = ctx;
+	struct report *p = r->ctx;
 
 	return history_add(
 	    db, &p->is, p->entry.seq, p->subs, p->n_subs, p->now_us, e);
-}
-
-static void
-report_done(struct append_job *job)
-{
-	struct report *p = job->ctx;
-
-	p->r->rc = job->err.code;
-	p->r->err = job->err;
-	req_wake(p->r);
 }
 
 static int report_post(struct req *r, struct err *e);
@@ -320,38 +311,33 @@ report_answer(struct req *r, struct err *e)
 static int
 report_post(struct req *r, struct err *e)
 {
-	struct api *api = r->app;
 	struct report *p = r->ctx;
-	int rc;
 
 	if (r->rc < 0 || p->same)
 		return report_answer(r, e);
-	p->job =
-	    (struct append_job){.fn = report_fn, .ctx = p, .done = report_done};
+	p->job = (struct append_job){.fn = report_fn};
 	if (task_event_name(p->is.status)) {
 		p->job.entries = &p->entry;
 		p->job.n = 1;
 		p->job.after = report_after;
 	}
 	r->then = report_answer;
-	rc = append_post(api->append, &p->job, e);
-	return rc < 0 ? rc : REQ_WAIT;
+	return api_append(r, &p->job, e);
 }
 
 int
 api_invoices_status(struct req *r, struct db *db, struct err *e)
 {
 	struct report *p = arena_alloc(r->arena, sizeof(*p));
-	int rc = p ? OK : err_set(e, ERR_NOMEM, "no memory for a request");
+	int rc = OK;
 
 	(void)db;
-	if (rc == OK && !uuid_parse(r->params[0], &p->uid))
+	if (!uuid_parse(r->params[0], &p->uid))
 		rc = err_set(e, ERR_ABSENT, "there is no such task");
 	if (rc == OK)
 		rc = task_read_change(r->arena, r->body, &p->change, e);
 	if (rc < 0)
 		return rc;
-	p->r = r;
 	r->ctx = p;
 	r->then = report_post;
 	return api_read(r, report_read, e);

@@ -3,10 +3,11 @@
 
 #include "account/keys.h"
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
@@ -22,9 +23,8 @@ tasks_data(struct req *r)
 int
 tasks_data_end(struct req *r)
 {
-	buf_addz(&r->out, ",\"traceId\":");
-	buf_json(&r->out, str_of(r->trace_id));
-	buf_addc(&r->out, '}');
+	put_z(&r->out, "traceId", r->trace_id);
+	put_close(&r->out, '}');
 	return OK;
 }
 
@@ -32,9 +32,11 @@ int
 tasks_refuse(struct req *r, int status, const char *code, const char *message)
 {
 	buf_clear(&r->out);
-	buf_fmt(&r->out, "{\"error\":{\"code\":\"%s\",\"message\":", code);
-	buf_json(&r->out, str_of(message));
-	buf_addc(&r->out, '}');
+	put_open(&r->out, NULL, '{');
+	put_open(&r->out, "error", '{');
+	put_z(&r->out, "code", code);
+	put_z(&r->out, "message", message);
+	put_close(&r->out, '}');
 	r->status = status;
 	return tasks_data_end(r);
 }
@@ -95,24 +97,19 @@ tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
 	    .webhook_id = {"", 0}};
 	struct url_rule u = {k->api->guard, at_url};
 	struct sub_rules rules = {
+	    .presets = k->presets,
 	    .conf = k->api->conf,
 	    .now_us = clock_now_us(),
 	    .url_check = check_url,
 	    .arg = &u,
 	    .managed = &MANAGED,
 	};
-	struct presets *presets = NULL;
 	struct sub_conf *fresh = NULL;
-	int rc = presets_open(k->db, k->api->conf, &presets, e);
+	int rc = sub_read(json, old, &rules, &fresh, e);
 
-	if (rc == OK) {
-		rules.presets = presets;
-		rc = sub_read(json, old, &rules, &fresh, e);
-	}
 	/* What is wrong with the URL before the guard sees it. */
 	if (rc < 0 && str_eq(str_of(e->at), STR("/url")))
 		(void)snprintf(e->at, sizeof(e->at), "%s", at_url);
-	presets_free(presets);
 	if (rc < 0 || !fresh)
 		return rc;
 	if (old)

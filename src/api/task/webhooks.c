@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
+#include "api/io.h"
 #include "api/task/tasks.h"
 #include "audit/audit.h"
 #include "base/arena.h"
@@ -33,25 +34,19 @@ struct list_op {
 static void
 show(const struct api *api, const struct notice *d, struct buf *b)
 {
-	buf_addz(b, "{\"id\":\"");
-	uuid_add(b, delivery_id_make(&api->id_key, d->seq, d->sub, 0));
-	buf_fmt(b, "\",\"event\":\"%s\",\"status\":\"%s\"",
-	    task_event_name(d->event), notice_status_word(d->status));
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", delivery_id_make(&api->id_key, d->seq, d->sub, 0));
+	put_z(b, "event", task_event_name(d->event));
+	put_z(b, "status", notice_status_word(d->status));
 	if (d->http_status > 0)
-		buf_fmt(b, ",\"httpStatus\":%d", d->http_status);
-	buf_fmt(b, ",\"attempts\":%d,\"createdAt\":\"", d->attempts);
-	time_add(b, d->created_us);
-	buf_addc(b, '"');
-	if (d->completed_us > 0) {
-		buf_addz(b, ",\"completedAt\":\"");
-		time_add(b, d->completed_us);
-		buf_addc(b, '"');
-	}
-	if (d->error.p) {
-		buf_addz(b, ",\"errorMessage\":");
-		buf_json(b, d->error);
-	}
-	buf_addc(b, '}');
+		put_int(b, "httpStatus", d->http_status);
+	put_int(b, "attempts", d->attempts);
+	put_time(b, "createdAt", d->created_us);
+	if (d->completed_us > 0)
+		put_time(b, "completedAt", d->completed_us);
+	if (d->error.p)
+		put_text(b, "errorMessage", d->error);
+	put_close(b, '}');
 }
 
 static int
@@ -61,13 +56,13 @@ list_answer(struct req *r, struct err *e)
 
 	(void)e;
 	tasks_data(r);
-	buf_addz(&r->out, "{\"deliveries\":[");
-	for (size_t i = 0; op && i < op->n; i++) {
-		if (i > 0)
-			buf_addc(&r->out, ',');
+	put_open(&r->out, NULL, '{');
+	put_open(&r->out, "deliveries", '[');
+	for (size_t i = 0; op && i < op->n; i++)
 		show(r->app, &op->list[i], &r->out);
-	}
-	buf_fmt(&r->out, "],\"total\":%zu}", op ? op->n : 0);
+	put_close(&r->out, ']');
+	put_int(&r->out, "total", op ? (int64_t)op->n : 0);
+	put_close(&r->out, '}');
 	return tasks_data_end(r);
 }
 
@@ -91,8 +86,6 @@ list_look(struct req *r, struct err *e)
 	struct list_op *op = r->ctx;
 	size_t n = 0;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	r->then = list_answer;
 	atomic_store(&op->left, 1); /* ours, until all are asked */
 	for (size_t i = 0; i < op->n && n < LOOKS_MAX; i++) {
@@ -119,16 +112,19 @@ list_look(struct req *r, struct err *e)
 int
 api_webhooks_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"taskId", NULL};
+	static const struct member QUERY[] = {
+	    {"taskId", MEMBER_STRING, 0, 0, API_CURSOR_MAX,
+		.about = "it is required"},
+	    {.name = NULL},
+	};
 	const struct api *api = r->app;
 	struct list_op *op = arena_alloc(r->arena, sizeof(*op));
 	struct str text = STR_EMPTY;
 	struct task t = {.owner = 0};
 	struct uuid id;
-	int rc = op ? req_query_only(r, NAMES, e)
-		    : err_set(e, ERR_NOMEM, "no memory for a list");
+	int rc = api_query(r, QUERY, &text, e);
 
-	if (rc == OK && (!req_query(r, "taskId", &text) || text.n == 0))
+	if (rc == OK && text.n == 0)
 		return tasks_refuse(
 		    r, 400, "MISSING_TASK_ID", "taskId parameter is required");
 	if (rc == OK)
@@ -147,14 +143,13 @@ api_webhooks_list(struct req *r, struct db *db, struct err *e)
 	r->ctx = op;
 	if (!api->deliver)
 		return list_answer(r, e);
-	r->then = list_look;
+	api_then(r, list_look);
 	return REQ_WAIT;
 }
 
 /* Again, from attempt 0 -------------------------------------------------------------- */
 
 struct retry_op {
-	struct req *r;
 	struct uuid id;
 	struct notice_again again;
 	struct ask_requeue ask;
@@ -165,12 +160,12 @@ retry_answer(struct req *r, struct err *e)
 {
 	const struct retry_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	tasks_data(r);
-	buf_addz(&r->out, "{\"deliveryId\":\"");
-	uuid_add(&r->out, op->id);
-	buf_addz(&r->out, "\",\"message\":\"Retry initiated successfully\"}");
+	put_open(&r->out, NULL, '{');
+	put_uuid(&r->out, "deliveryId", op->id);
+	put_z(&r->out, "message", "Retry initiated successfully");
+	put_close(&r->out, '}');
 	return tasks_data_end(r);
 }
 
@@ -198,35 +193,17 @@ write_base(struct req *r, struct db *db, struct err *e)
 static int
 retry_write(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
-	r->then = retry_answer;
+	api_then(r, retry_answer);
 	return api_write(r, write_base, e);
-}
-
-/* The engine has it, committed. */
-static void
-retry_asked(struct deliver_ask *q)
-{
-	struct retry_op *op = q->arg;
-
-	op->r->rc = q->err.code;
-	op->r->err = q->err;
-	req_wake(op->r);
 }
 
 static int
 retry_ask(struct req *r, struct err *e)
 {
-	struct api *api = r->app;
 	struct retry_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
-	r->then = retry_write;
-	if (!api->deliver || !deliver_post(api->deliver, &op->ask.decide.ask))
-		return err_set(e, ERR_AWAY, "this server does not deliver now");
-	return REQ_WAIT;
+	api_then(r, retry_write);
+	return api_ask(r, &op->ask.decide.ask, e);
 }
 
 int
@@ -237,12 +214,11 @@ api_webhooks_retry(struct req *r, struct db *db, struct err *e)
 	int64_t seq = 0;
 	uint32_t sub = 0;
 	uint16_t rep = 0;
-	int rc = op ? OK : err_set(e, ERR_NOMEM, "no memory for a request");
+	int rc = OK;
 
-	if (rc == OK &&
-	    (r->who.kind != WHO_KEY || !uuid_parse(r->params[0], &op->id) ||
-		!delivery_id_open(&api->id_key, op->id, &seq, &sub, &rep) ||
-		rep != 0))
+	if (r->who.kind != WHO_KEY || !uuid_parse(r->params[0], &op->id) ||
+	    !delivery_id_open(&api->id_key, op->id, &seq, &sub, &rep) ||
+	    rep != 0)
 		rc = ERR_ABSENT;
 	if (rc == OK)
 		rc = history_find(db, seq, sub, r->who.id, &op->again, e);
@@ -251,20 +227,17 @@ api_webhooks_retry(struct req *r, struct db *db, struct err *e)
 		    "Webhook delivery record not found");
 	if (rc < 0)
 		return rc;
-	op->r = r;
 	op->ask = (struct ask_requeue){
 	    .decide.ask.kind = ASK_REQUEUE,
 	    .decide.ask.sub = sub,
-	    .decide.ask.done = retry_asked,
-	    .decide.ask.arg = op,
 	    .decide.seq = seq,
-	    .decide.who = api_actor(r),
 	    .okey = op->again.okey,
 	    .skey = op->again.skey,
 	    .n = op->again.n,
+	    .decide.who = api_actor(r),
 	};
 	r->ctx = op;
-	r->then = retry_ask;
+	api_then(r, retry_ask);
 	return REQ_WAIT;
 }
 

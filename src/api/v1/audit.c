@@ -1,6 +1,7 @@
 #include "api/v1/audit.h"
 
 #include "api/api.h"
+#include "api/io.h"
 #include "audit/audit.h"
 #include "audit/limits.h"
 #include "base/arena.h"
@@ -36,31 +37,31 @@ static const struct {
     {"details", "/details"},
 };
 
-static int
-read_time(const struct req *r, const char *name, int64_t *ret_us, struct err *e)
-{
-	struct str s;
+struct query {
+	struct api_page page;
+	struct audit_query q;
+	struct str category;
+};
 
-	if (req_query(r, name, &s) && !time_parse(s, ret_us, NULL))
-		return err_set(e, ERR_INVALID,
-		    "%s must be a time as in RFC 3339, 2030-01-31T12:00:00Z",
-		    name);
-	return OK;
-}
+#define QUERY_AT(field) offsetof(struct query, field)
+static const struct member QUERY[] = {
+    {"from", MEMBER_TIME, QUERY_AT(q.from_us)},
+    {"to", MEMBER_TIME, QUERY_AT(q.to_us)},
+    {"category", MEMBER_STRING, QUERY_AT(category), 0, API_CURSOR_MAX},
+    {"limit", MEMBER_INT, QUERY_AT(page.limit), 1, PAGE_MAX},
+    {"after", MEMBER_STRING, QUERY_AT(page.after), 0, API_CURSOR_MAX},
+    {.name = NULL},
+};
 
 /* at-n, as next_cursor() writes it. */
 static int
-read_cursor(const struct req *r, struct audit_at *ret, struct err *e)
+read_cursor(struct str s, struct audit_at *ret, struct err *e)
 {
-	struct str s, at;
+	struct str at = str_cut(&s, '-');
 
-	if (!req_query(r, "after", &s))
-		return OK;
-	at = str_cut(&s, '-');
 	if (!str_int(at, &ret->at_us) || !str_int(s, &ret->n) ||
 	    ret->at_us < 0 || ret->n < 1)
-		return err_set(
-		    e, ERR_INVALID, "after is no cursor of this list");
+		return api_no_cursor(e);
 	return OK;
 }
 
@@ -75,28 +76,21 @@ static int
 read_query(struct req *r, bool csv, struct audit_query *q,
     enum audit_category *one, struct err *e)
 {
-	static const char *const names[] = {
-	    "from", "to", "category", "limit", "after", NULL};
-	int64_t limit = 0;
-	struct str s;
-	int rc = req_query_only(r, names, e);
+	struct query x = {.page = {.limit = 0}};
+	int rc = api_query(r, QUERY, &x, e);
 
-	if (rc == OK)
-		rc = req_query_int(r, "limit", 1, PAGE_MAX,
-		    csv ? PAGE_MAX : PAGE_DEFAULT, &limit, e);
-	if (rc == OK)
-		rc = read_time(r, "from", &q->from_us, e);
-	if (rc == OK)
-		rc = read_time(r, "to", &q->to_us, e);
-	if (rc == OK)
-		rc = read_cursor(r, &q->after, e);
-	if (rc == OK && req_query(r, "category", &s)) {
-		if (!audit_category_of(s, one))
+	if (rc == OK && x.page.after.p)
+		rc = read_cursor(x.page.after, &x.q.after, e);
+	*q = x.q;
+	if (rc == OK && x.category.p) {
+		if (!audit_category_of(x.category, one))
 			rc = err_set(e, ERR_INVALID,
 			    "category is none of the audit's, such as KEY_CREATED or WEBHOOK_DELIVERY_FAILURE");
 		q->one = one;
 	}
-	q->limit = (size_t)limit;
+	q->limit = x.page.limit ? (size_t)x.page.limit
+		   : csv        ? PAGE_MAX
+				: PAGE_DEFAULT;
 	return rc;
 }
 
@@ -118,17 +112,14 @@ show_json(void *ctx, struct str row, struct err *e)
 		return AUDIT_ENOUGH;
 	arena_reset(p->scratch);
 	rc = json_parse(p->scratch, row, &j, e);
-	if (rc == ERR_NOMEM)
-		return rc;
-	if (p->n++)
-		buf_addc(&p->r->out, ',');
+	p->n++;
 	if (rc == OK) {
-		buf_add(&p->r->out, row);
-	} else {
-		buf_addz(&p->r->out, "{\"broken\":");
-		buf_json(&p->r->out, (struct str){row.p, str_utf8_bad(row)});
-		buf_addc(&p->r->out, '}');
+		put_raw(&p->r->out, NULL, row);
+		return OK;
 	}
+	put_open(&p->r->out, NULL, '{');
+	put_text(&p->r->out, "broken", (struct str){row.p, str_utf8_bad(row)});
+	put_close(&p->r->out, '}');
 	return OK;
 }
 
@@ -170,7 +161,7 @@ show_csv(void *ctx, struct str row, struct err *e)
 	if (rc < 0) {
 		cell(&p->r->out, row);
 		buf_addz(&p->r->out, "\r\n");
-		return rc == ERR_NOMEM ? rc : OK;
+		return OK;
 	}
 	for (size_t i = 0; i < COUNT_OF(COLUMNS); i++) {
 		const struct json *v = json_at(j, str_of(COLUMNS[i].pointer));
@@ -200,13 +191,9 @@ list_csv(
 	if (rc < 0)
 		return rc;
 	r->content_type = "text/csv; charset=utf-8; header=present";
-	if (next.n) {
-		struct str cursor = next_cursor(r->arena, next);
-
-		if (!cursor.p)
-			return err_set(e, ERR_NOMEM, "no memory for a page");
-		req_add_header(r, "X-Next-Cursor", arena_z(r->arena, cursor));
-	}
+	if (next.n)
+		req_add_header(
+		    r, "X-Next-Cursor", next_cursor(r->arena, next).p);
 	return OK;
 }
 
@@ -218,16 +205,12 @@ list_json(
 	struct audit_at next;
 	int rc;
 
-	buf_addz(&r->out, "{\"data\":[");
+	api_list(r);
 	rc = audit_list(db, q, show_json, p, &next, e);
 	if (rc < 0)
 		return rc;
-	buf_addz(&r->out, "],\"next\":");
-	if (next.n)
-		buf_json(&r->out, next_cursor(r->arena, next));
-	else
-		buf_addz(&r->out, "null");
-	buf_addc(&r->out, '}');
+	api_list_end(
+	    r, next.n ? next_cursor(r->arena, next) : (struct str){.p = NULL});
 	return OK;
 }
 
@@ -261,8 +244,6 @@ api_audit_list(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	p.scratch = arena_new(4 * AUDIT_ROW_MAX);
-	if (!p.scratch)
-		return err_set(e, ERR_NOMEM, "no memory for a page");
 	buf_clear(&r->out);
 	req_add_header(r, "Vary", "Accept");
 	rc = csv ? list_csv(&p, db, &q, e) : list_json(&p, db, &q, e);
@@ -291,25 +272,30 @@ read_hash(struct str s, unsigned char ret[DIGEST_LEN])
 int
 api_audit_verify(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"after", "hash", "rows", NULL};
-	struct audit_walk w = {0};
-	struct str hash;
-	int rc = req_query_only(r, names, e);
+	struct verify {
+		struct audit_walk w;
+		struct str hash;
+	} q = {.hash = {.p = NULL}};
+	static const struct member VERIFY[] = {
+	    {"after", MEMBER_INT, offsetof(struct verify, w.n), 0, INT64_MAX},
+	    {"rows", MEMBER_INT, offsetof(struct verify, w.rows), 0, INT64_MAX},
+	    {"hash", MEMBER_STRING, offsetof(struct verify, hash), 0,
+		API_CURSOR_MAX, .about = "of the answer before this"},
+	    {.name = NULL},
+	};
+	struct audit_walk *w = &q.w;
+	int rc = api_query(r, VERIFY, &q, e);
 
-	if (rc == OK)
-		rc = req_query_int(r, "after", 0, INT64_MAX, 0, &w.n, e);
-	if (rc == OK)
-		rc = req_query_int(r, "rows", 0, INT64_MAX, 0, &w.rows, e);
 	if (rc < 0)
 		return rc;
-	w.begun = req_query(r, "hash", &hash);
-	if (w.begun && !read_hash(hash, w.hash))
+	w->begun = q.hash.p != NULL;
+	if (w->begun && !read_hash(q.hash, w->hash))
 		return err_set(e, ERR_INVALID,
 		    "hash must be the one that the answer before this had");
-	rc = audit_walk(db, &w, e);
+	rc = audit_walk(db, w, e);
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	audit_walk_json(&w, &r->out);
+	audit_walk_json(w, &r->out);
 	return OK;
 }

@@ -3,7 +3,7 @@
 #include "api/api.h"
 #include "api/limits.h"
 #include "api/v1/consumers.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -23,6 +23,7 @@ struct work {
 	struct pull_answers answers;
 	bool counted;             /* among the long polls */
 	const struct json *names; /* of the cursors, as they were given */
+	int64_t delay; /* a nack's in ms, an extension in s; -1: not given */
 	bool looked;
 	bool away; /* the engine is, and who has it was looked up */
 };
@@ -53,35 +54,25 @@ find(struct req *r, struct db *db, struct err *e)
 {
 	struct work *w = r->ctx;
 	struct sql_consumer_id_row row;
-	struct rows *rows = NULL;
-	bool there = false;
-	int rc = sql_consumer_id(db, &rows, e, .name = r->params[0]);
+	int rc =
+	    sql_consumer_id_one(db, r->arena, &row, e, .name = r->params[0]);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_consumer_id_get(rows, &row);
-		w->sub = (uint32_t)row.id;
-		there = visible(r, row.tenants);
-	}
-	rows_close(rows);
 	if (rc < 0)
 		return rc;
-	return there ? OK : err_set(e, ERR_ABSENT, "there is no such consumer");
+	if (rc == 0 || !visible(r, row.tenants))
+		return err_set(e, ERR_ABSENT, "there is no such consumer");
+	w->sub = (uint32_t)row.id;
+	return OK;
 }
 
 static struct work *
-begin(struct req *r, int (*then)(struct req *r, struct err *e), struct err *e)
+begin(struct req *r, int (*next)(struct req *r, struct err *e))
 {
 	struct work *w = arena_alloc(r->arena, sizeof(*w));
 
-	if (!w) {
-		(void)err_set(e, ERR_NOMEM, "no memory for a request");
-		return NULL;
-	}
 	w->r = r;
 	r->ctx = w;
-	r->then = then;
+	api_then(r, next);
 	return w;
 }
 
@@ -90,20 +81,14 @@ static int
 find_node(struct req *r, struct db *db, struct err *e)
 {
 	struct sql_deliver_node_row row;
-	struct rows *rows = NULL;
-	int rc = sql_deliver_node(db, &rows, e);
+	int rc = sql_deliver_node_one(db, r->arena, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_deliver_node_get(rows, &row);
+	if (rc > 0)
 		(void)err_set(e, ERR_AWAY,
 		    "this server does not deliver now, but node %.64s does: ask there",
-		    arena_z(r->arena, row.name));
-	} else if (rc == 0) {
+		    row.name.p);
+	else if (rc == 0)
 		(void)err_set(e, ERR_AWAY, "no server delivers now: try again");
-	}
-	rows_close(rows);
 	e->retry_after_s = 1;
 	return e->code;
 }
@@ -136,11 +121,12 @@ show(const struct work *w, const struct pull_got *g, struct buf *b)
 
 	delivery_cursor_make(&api->id_key, &c, cursor);
 	envelope_show_open(b, g->letter->body, g->seq, g->letter->received_us);
-	buf_fmt(b, ",\"cursor\":\"%s\",\"deliveryId\":\"", cursor);
-	uuid_add(b, delivery_id_make(&api->id_key, c.seq, c.sub, c.rep));
-	buf_fmt(b, "\",\"attempt\":%d,\"leaseUntil\":\"", g->n + 1);
-	time_add(b, g->until_us);
-	buf_addz(b, "\"}");
+	put_z(b, "cursor", cursor);
+	put_uuid(b, "deliveryId",
+	    delivery_id_make(&api->id_key, c.seq, c.sub, c.rep));
+	put_int(b, "attempt", g->n + 1);
+	put_time(b, "leaseUntil", g->until_us);
+	put_close(b, '}');
 }
 
 static int
@@ -154,8 +140,7 @@ fetched(struct req *r, struct err *e)
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"data\":[");
 	for (size_t i = 0; i < f->n; i++) {
-		if (i > 0)
-			buf_addc(&r->out, ',');
+		put_name(&r->out, NULL);
 		show(w, &f->v[i], &r->out);
 	}
 	buf_addz(&r->out, "]}");
@@ -168,8 +153,6 @@ fetch(struct req *r, struct err *e)
 	struct api *api = r->app;
 	struct work *w = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	w->fetch.pull = (struct pull_ask){
 	    .ask = {.kind = ASK_SINK,
 		.sub = w->sub,
@@ -195,28 +178,27 @@ events_done(struct req *r)
 int
 api_consumers_events(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"max", "wait", NULL};
-	struct work *w = begin(r, fetch, e);
-	int64_t max = 0, wait_s = 0;
-	int rc;
+	struct query {
+		int64_t max, wait_s;
+	} q;
+	static const struct member QUERY[] = {
+	    {"max", MEMBER_INT, offsetof(struct query, max), 1,
+		CONSUMER_FETCH_MAX, .absent = CONSUMER_FETCH,
+		.about = "how many events at most"},
+	    {"wait", MEMBER_INT, offsetof(struct query, wait_s), 0, WAIT_MAX_S,
+		.about = "seconds to wait for an event when there is none"},
+	    {.name = NULL},
+	};
+	struct work *w = begin(r, fetch);
+	int rc = api_query(r, QUERY, &q, e);
 
 	(void)db;
-	if (!w)
-		return e->code;
-	rc = req_query_only(r, NAMES, e);
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "max", 1, CONSUMER_FETCH_MAX, CONSUMER_FETCH, &max, e);
-	if (rc == OK)
-		rc = req_query_int(r, "wait", 0, WAIT_MAX_S, 0, &wait_s, e);
 	if (rc < 0)
 		return rc;
-	w->fetch.max = (size_t)max;
-	w->fetch.wait_us = wait_s * US_PER_S;
-	w->fetch.v = arena_array(r->arena, (size_t)max, sizeof(*w->fetch.v));
-	if (!w->fetch.v)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	if (wait_s > 0) {
+	w->fetch.max = (size_t)q.max;
+	w->fetch.wait_us = q.wait_s * US_PER_S;
+	w->fetch.v = arena_array(r->arena, (size_t)q.max, sizeof(*w->fetch.v));
+	if (q.wait_s > 0) {
 		rc = api_count_stream(r, e);
 		if (rc < 0)
 			return rc;
@@ -238,17 +220,11 @@ look_up(struct req *r, struct db *db, struct err *e)
 	for (size_t i = 0; rc >= 0 && i < w->answers.n; i++) {
 		struct pull_answer *a = &w->answers.v[i];
 		struct sql_consumer_settled_row row = {0};
-		struct rows *rows = NULL;
 
 		if (a->how != ANSWER_UNKNOWN)
 			continue;
-		rc = sql_consumer_settled(
-		    db, &rows, e, .seq = a->seq, .sub = w->sub, .rep = a->rep);
-		if (rc == OK)
-			rc = rows_next(rows, e);
-		if (rc > 0)
-			sql_consumer_settled_get(rows, &row);
-		rows_close(rows);
+		rc = sql_consumer_settled_one(
+		    db, &row, e, .seq = a->seq, .sub = w->sub, .rep = a->rep);
 		if (row.ok == 0)
 			a->how = row.dead > 0 ? ANSWER_DEAD : ANSWER_EXPIRED;
 	}
@@ -275,7 +251,7 @@ word(const struct pull_answers *a, enum pull_answer_how how)
 }
 
 static int
-answered(struct req *r, struct err *e)
+show_results(struct req *r, struct err *e)
 {
 	struct work *w = r->ctx;
 	const struct pull_answers *a = &w->answers;
@@ -293,30 +269,28 @@ answered(struct req *r, struct err *e)
 	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"results\":[");
 	for (size_t i = 0; i < a->n; i++, name = name->next) {
-		buf_addz(&r->out, i ? ",{\"cursor\":" : "{\"cursor\":");
-		buf_json(&r->out, name->text);
-		buf_fmt(&r->out, ",\"status\":\"%s\"", word(a, a->v[i].how));
+		put_open(&r->out, NULL, '{');
+		put_text(&r->out, "cursor", name->text);
+		put_z(&r->out, "status", word(a, a->v[i].how));
 		if (a->v[i].at_us > 0)
-			seen_time(&r->out,
+			put_time(&r->out,
 			    a->kind == ANSWER_EXTEND ? "leaseUntil"
 						     : "nextAttemptAt",
 			    a->v[i].at_us);
-		buf_addc(&r->out, '}');
+		put_close(&r->out, '}');
 	}
 	buf_addz(&r->out, "]}");
 	return OK;
 }
 
 static int
-tell(struct req *r, struct err *e)
+tell_engine(struct req *r, struct err *e)
 {
 	struct api *api = r->app;
 	struct work *w = r->ctx;
 	struct pull_answers *a = &w->answers;
 	size_t i = 0;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	for (const struct json *j = w->names->child; j; j = j->next, i++) {
 		struct delivery_cursor c = {0};
 		bool ours = delivery_cursor_open(&api->id_key, j->text, &c) &&
@@ -332,16 +306,15 @@ tell(struct req *r, struct err *e)
 	a->pull = (struct pull_ask){
 	    .ask = {.kind = ASK_SINK, .sub = w->sub, .patient = true},
 	    .what = PULL_ANSWER};
-	r->then = answered;
+	r->then = show_results;
 	return api_ask(r, &a->pull.ask, e);
 }
 
 static int
-read_cursors(struct work *w, const struct json *doc, struct err *e)
+read_cursors(struct work *w, struct err *e)
 {
 	struct pull_answers *a = &w->answers;
 
-	w->names = json_get(doc, "cursors");
 	if (!json_is(w->names, JSON_ARRAY) || w->names->n < 1 ||
 	    w->names->n > CONSUMER_CURSORS_MAX)
 		return json_wrong(e, "/cursors",
@@ -355,100 +328,70 @@ read_cursors(struct work *w, const struct json *doc, struct err *e)
 			return json_wrong(e, at, "must be a string");
 		}
 	a->v = arena_array(w->r->arena, a->n, sizeof(*a->v));
-	return a->v ? OK : err_set(e, ERR_NOMEM, "no memory for a request");
-}
-
-static int
-read_number(const struct json *doc, const char *name, const char *at,
-    int64_t least, int64_t most, int64_t *ret, struct err *e)
-{
-	const struct json *j = json_get(doc, name);
-
-	if (!j || json_is(j, JSON_NULL))
-		return OK;
-	if (!json_int(j, ret) || *ret < least || *ret > most)
-		return json_wrong(e, at,
-		    "must be a whole number from %lld to %lld",
-		    (long long)least, (long long)most);
 	return OK;
 }
 
-static int
-read_nack(struct work *w, const struct json *doc, struct err *e)
-{
-	struct pull_answers *a = &w->answers;
-	const struct json *dead = json_get(doc, "dead");
-	int64_t delay_ms = -1;
-	int rc = read_number(
-	    doc, "delayMs", "/delayMs", 0, RETRY_DELAY_MAX_MS, &delay_ms, e);
+#define WORK(field) offsetof(struct work, field)
+#define CURSORS                                                                \
+	{                                                                      \
+		"cursors", MEMBER_JSON, WORK(names),                           \
+		    .must = true, .about = "of the events that it is about"    \
+	}
+static const struct member ACK[] = {CURSORS, {.name = NULL}};
+static const struct member NACK[] = {
+    CURSORS,
+    {"delayMs", MEMBER_INT, WORK(delay), 0, RETRY_DELAY_MAX_MS,
+	.about = "absent: as the consumer has it"},
+    {"dead", MEMBER_BOOL, WORK(answers.dead), .about = "never again"},
+    NOTE_REASON(struct work, answers.note),
+    {.name = NULL},
+};
+static const struct member EXTEND[] = {
+    CURSORS,
+    {"seconds", MEMBER_INT, WORK(delay), 1, CONSUMER_WAIT_MAX_S},
+    {.name = NULL},
+};
 
-	if (rc == OK && dead && !json_is_bool(dead))
-		rc = json_wrong(e, "/dead", "must be true or false");
-	a->dead = json_is(dead, JSON_TRUE);
-	if (rc == OK && a->dead && delay_ms >= 0)
-		rc = json_wrong(e, "/delayMs",
-		    "is of no use with dead: it is never tried again");
-	if (rc == OK && delay_ms >= 0)
-		a->delay_us = delay_ms * US_PER_MS;
-	return rc;
-}
-
 static int
-answer(struct req *r, enum pull_answer_kind kind, const char *const *names,
+answer(struct req *r, enum pull_answer_kind kind, const struct member *body,
     struct err *e)
 {
-	struct work *w = begin(r, tell, e);
-	struct pull_answers *a;
-	struct json *doc = NULL;
-	int64_t seconds = -1;
-	int rc;
+	struct work *w = begin(r, tell_engine);
+	struct pull_answers *a = &w->answers;
+	int rc = api_query_none(r, e);
 
-	if (!w)
-		return e->code;
-	a = &w->answers;
 	a->kind = kind;
-	a->delay_us = -1;
-	rc = req_query_only(r, (const char *const[]){NULL}, e);
-	if (rc == OK && r->body.n == 0)
-		rc = json_wrong(e, "/cursors", "is required");
+	a->delay_us = w->delay = -1;
 	if (rc == OK)
-		rc = note_read(r, names, &a->note, &doc, e);
+		rc = api_body_maybe(r, body, NULL, w, e);
 	if (rc == OK)
-		rc = read_cursors(w, doc, e);
-	if (rc == OK && kind == ANSWER_NACK)
-		rc = read_nack(w, doc, e);
-	if (rc == OK && kind == ANSWER_EXTEND)
-		rc = read_number(doc, "seconds", "/seconds", 1,
-		    CONSUMER_WAIT_MAX_S, &seconds, e);
-	if (seconds > 0)
-		a->delay_us = seconds * US_PER_S;
+		rc = read_cursors(w, e);
+	if (rc == OK && a->dead && w->delay >= 0)
+		rc = json_wrong(e, "/delayMs",
+		    "is of no use with dead: it is never tried again");
+	if (w->delay >= 0)
+		a->delay_us =
+		    w->delay * (kind == ANSWER_NACK ? US_PER_MS : US_PER_S);
 	return rc < 0 ? rc : api_read(r, find, e);
 }
 
 int
 api_consumers_ack(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"cursors", NULL};
-
 	(void)db;
-	return answer(r, ANSWER_ACK, NAMES, e);
+	return answer(r, ANSWER_ACK, ACK, e);
 }
 
 int
 api_consumers_nack(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {
-	    "cursors", "delayMs", "dead", "reason", NULL};
-
 	(void)db;
-	return answer(r, ANSWER_NACK, NAMES, e);
+	return answer(r, ANSWER_NACK, NACK, e);
 }
 
 int
 api_consumers_extend(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"cursors", "seconds", NULL};
-
 	(void)db;
-	return answer(r, ANSWER_EXTEND, NAMES, e);
+	return answer(r, ANSWER_EXTEND, EXTEND, e);
 }

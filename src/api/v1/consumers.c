@@ -3,8 +3,8 @@
 
 #include "api/api.h"
 #include "api/limits.h"
-#include "api/v1/deliveries.h"
-#include "api/v1/subs.h"
+#include "api/v1/delivery.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -39,25 +39,32 @@ check_name(struct str name, struct err *e)
 
 /* PUT ------------------------------------------------------------------------ */
 
+enum {
+	SAME_TYPES,
+	SAME_TENANTS,
+	SAME_FILTER,
+	SAME_ORDER,
+	SAME_ON_DEAD,
+	SAME_DROP_STALE,
+	SAME_COALESCE,
+	SAME_DEADLINE,
+	SAME_RETRY,
+	SAME_ENABLED,
+	SAME_COUNT,
+};
+
 /* Where a new one begins: the seq before the first that it gets; -1: now. */
 static int
 read_from(struct db *db, const struct json *j, int64_t *ret, struct err *e)
 {
 	struct sql_log_first_row first = {.seq_null = true};
-	struct rows *rows = NULL;
 	int64_t at_us, seq = -1;
 	int rc;
 
 	*ret = -1;
-	if (!j || json_is(j, JSON_NULL) ||
-	    (json_is(j, JSON_STRING) && str_eq(j->text, STR("now"))))
+	if (!j || (json_is(j, JSON_STRING) && str_eq(j->text, STR("now"))))
 		return OK;
-	rc = sql_log_first(db, &rows, e);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_log_first_get(rows, &first);
-	rows_close(rows);
+	rc = sql_log_first_one(db, &first, e);
 	if (rc < 0)
 		return rc;
 	rc = OK;
@@ -76,76 +83,67 @@ read_from(struct db *db, const struct json *j, int64_t *ret, struct err *e)
 	return OK;
 }
 
-static int
-read_int(const struct json *doc, const char *name, const char *at,
-    int64_t least, int64_t most, int64_t absent, int64_t *ret, struct err *e)
-{
-	const struct json *j = json_get(doc, name);
+/* What a consumer has in common with a subscription is read there. */
+struct put {
+	const struct json *from, *same[SAME_COUNT];
+	int64_t ack_wait_s, flight, attempts;
+};
 
-	*ret = absent;
-	if (!j || json_is(j, JSON_NULL))
-		return OK;
-	if (!json_int(j, ret) || *ret < least || *ret > most)
-		return json_wrong(e, at,
-		    "must be a whole number from %lld to %lld",
-		    (long long)least, (long long)most);
-	return OK;
-}
+#define PUT_AT(field) offsetof(struct put, field)
+#define SAME(i, name) [i] = {name, MEMBER_JSON, PUT_AT(same[i])}
+static const struct member BODY[] = {
+    SAME(SAME_TYPES, "types"),
+    SAME(SAME_TENANTS, "tenants"),
+    SAME(SAME_FILTER, "filter"),
+    SAME(SAME_ORDER, "order"),
+    SAME(SAME_ON_DEAD, "onDead"),
+    SAME(SAME_DROP_STALE, "dropStale"),
+    SAME(SAME_COALESCE, "coalesce"),
+    SAME(SAME_DEADLINE, "deadlineSeconds"),
+    SAME(SAME_RETRY, "retry"),
+    SAME(SAME_ENABLED, "enabled"),
+    {"ackWaitSeconds", MEMBER_INT, PUT_AT(ack_wait_s), 1, CONSUMER_WAIT_MAX_S},
+    {"maxInFlight", MEMBER_INT, PUT_AT(flight), 1, CONSUMER_FLIGHT_MAX},
+    {"maxAttempts", MEMBER_INT, PUT_AT(attempts), 1, RETRY_DELAYS_MAX},
+    {"from", MEMBER_JSON, PUT_AT(from),
+	.about = "now, start, a time, or the seq of the first event"},
+    {.name = NULL},
+};
 
-/* The consumer as a subscription: what they have in common is read there. */
+/* The consumer as a subscription. */
 static int
-translate(struct req *r, const struct json *doc, struct sub_managed *m,
-    struct str *ret, struct err *e)
+translate(struct req *r, const struct put *p, struct str *ret, struct err *e)
 {
-	static const char *const SAME[] = {"types", "tenants", "filter",
-	    "order", "onDead", "dropStale", "coalesce", "deadlineSeconds",
-	    "retry", "enabled", NULL};
 	struct buf b = BUF(SUB_STORED_MAX);
-	int64_t flight = 0, attempts = 0;
-	int rc = read_int(doc, "ackWaitSeconds", "/ackWaitSeconds", 1,
-	    CONSUMER_WAIT_MAX_S, CONSUMER_WAIT_S, &m->ack_wait_s, e);
+	int rc = OK;
 
-	if (rc == OK)
-		rc = read_int(doc, "maxInFlight", "/maxInFlight", 1,
-		    CONSUMER_FLIGHT_MAX, CONSUMER_FLIGHT, &flight, e);
-	if (rc == OK)
-		rc = read_int(doc, "maxAttempts", "/maxAttempts", 1,
-		    RETRY_DELAYS_MAX, 0, &attempts, e);
-	if (rc == OK && attempts > 0 && json_get(doc, "retry"))
-		rc = json_wrong(e, "/maxAttempts",
+	if (p->attempts > 0 && p->same[SAME_RETRY])
+		return json_wrong(e, "/maxAttempts",
 		    "is said by retry already: give one of them");
-	if (rc < 0)
-		return rc;
-	buf_addz(&b, "{\"name\":");
-	buf_json(&b, r->params[0]);
-	buf_addz(&b, ",\"url\":\"consumer:");
-	buf_add(&b, r->params[0]);
-	buf_fmt(&b,
-	    "\",\"preset\":\"standard\",\"batch\":{\"mode\":\"immediate\"},"
-	    "\"concurrency\":%lld",
-	    (long long)flight);
-	if (attempts > 0)
-		buf_fmt(
-		    &b, ",\"retry\":{\"count\":%lld}", (long long)attempts - 1);
-	if (!json_get(doc, "order"))
-		buf_addz(&b, ",\"order\":\"key\"");
-	for (const char *const *n = SAME; *n; n++) {
-		const struct json *j = json_get(doc, *n);
-
-		if (!j)
-			continue;
-		buf_fmt(&b, ",\"%s\":", *n);
-		buf_add(&b, j->raw);
-	}
-	buf_addc(&b, '}');
+	put_open(&b, NULL, '{');
+	put_text(&b, "name", r->params[0]);
+	put_text(&b, "url",
+	    arena_fmt(r->arena, "consumer:%.*s", STR_ARG(r->params[0])));
+	put_z(&b, "preset", "standard");
+	put_raw(&b, "batch", STR("{\"mode\":\"immediate\"}"));
+	put_int(&b, "concurrency", p->flight);
+	if (p->attempts > 0)
+		put_raw(&b, "retry",
+		    arena_fmt(r->arena, "{\"count\":%lld}",
+			(long long)p->attempts - 1));
+	if (!p->same[SAME_ORDER])
+		put_z(&b, "order", "key");
+	for (size_t i = 0; i < SAME_COUNT; i++)
+		if (p->same[i])
+			put_raw(&b, BODY[i].name, p->same[i]->raw);
+	put_close(&b, '}');
 	if (b.failed)
 		rc = err_set(e, ERR_LIMIT, "a consumer has at most %zu bytes",
 		    SUB_STORED_MAX);
 	else
 		*ret = arena_dup(r->arena, buf_str(&b));
 	buf_done(&b);
-	return rc < 0 || ret->p ? rc
-				: err_set(e, ERR_NOMEM, "no memory for it");
+	return rc;
 }
 
 /* Nothing in it is secret, so the same is stored as the same. */
@@ -153,84 +151,71 @@ static bool
 same(struct sub_op *op, const struct sub_conf *a, const struct sub_conf *b)
 {
 	struct sub_sealer sealer;
-	struct sub_seal by;
+	struct sub_seal by =
+	    sub_sealer(op->r->app, op->r->arena, op->seen.uid, &sealer);
 	struct str x, y;
 	struct err e;
 
-	return sub_sealer(op->r->app, op->r->arena, op->seen.uid, &sealer, &by,
-		   &e) == OK &&
-	       sub_store(a, &by, op->r->arena, &x, &e) == OK &&
+	return sub_store(a, &by, op->r->arena, &x, &e) == OK &&
 	       sub_store(b, &by, op->r->arena, &y, &e) == OK && str_eq(x, y);
 }
 
-static int
-prepare(struct sub_op *op, struct sub_conf *fresh, bool there, int64_t from_seq,
-    struct err *e)
+static void
+fill_op(struct sub_op *op, struct sub_conf *fresh, bool there, int64_t from_seq)
 {
-	int rc;
-
 	/* The same once more lets go of one that is held. */
 	if (there && !op->seen.held.p && same(op, op->seen.conf, fresh)) {
 		sub_free(fresh);
 		op->same = true;
-		return OK;
+		return;
 	}
 	sub_seen_done(&op->seen);
 	op->seen.conf = fresh;
 	op->seen.why = STR_EMPTY;
 	op->seen.held = (struct str){.p = NULL};
 	op->seen.enabled = fresh->enabled;
-	if (there)
-		return sub_op_fill(
-		    op, SUB_CHANGE, AUDIT_SUBSCRIPTION_CHANGED, e);
+	if (there) {
+		sub_op_fill(op, SUB_CHANGE, AUDIT_SUBSCRIPTION_CHANGED);
+		return;
+	}
 	op->seen.uid = uuid_v4();
 	op->status = 201;
-	rc = sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED, e);
+	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
 	op->change.managed_by = STR("consumer");
 	op->change.reads = true;
 	op->change.from_seq = from_seq;
-	return rc;
 }
 
 static int
 check_put(struct sub_op *op, struct checker *k, struct err *e)
 {
-	static const char *const NAMES[] = {"types", "tenants", "filter",
-	    "order", "onDead", "dropStale", "coalesce", "deadlineSeconds",
-	    "retry", "enabled", "ackWaitSeconds", "maxInFlight", "maxAttempts",
-	    "from", NULL};
+	struct put p = {
+	    .ack_wait_s = CONSUMER_WAIT_S, .flight = CONSUMER_FLIGHT};
 	struct sub_managed m = {.by = STR("consumer"),
 	    .object_id = STR_EMPTY,
 	    .object_path = STR_EMPTY,
 	    .webhook_id = STR_EMPTY};
 	struct req *r = op->r;
-	struct presets *presets = NULL;
 	struct sub_conf *fresh = NULL;
-	struct json *doc = NULL;
 	struct str text = STR_EMPTY;
 	int64_t from_seq = -1;
-	int there = 0, rc;
+	int there = 0, rc = api_body_maybe(r, BODY, NULL, &p, e);
 
-	rc = json_parse(r->arena, r->body.n ? r->body : STR("{}"), &doc, e);
-	if (rc == OK && !json_is(doc, JSON_OBJECT))
-		rc = err_at(e, ERR_INVALID, "", "a consumer is a JSON object");
+	m.ack_wait_s = p.ack_wait_s;
 	if (rc == OK)
-		rc = json_known(doc, "", NAMES, e);
+		rc = read_from(k->db, p.from, &from_seq, e);
 	if (rc == OK)
-		rc = read_from(k->db, json_get(doc, "from"), &from_seq, e);
-	if (rc == OK)
-		rc = translate(r, doc, &m, &text, e);
-	if (rc == OK)
-		rc = presets_open(k->db, k->api->conf, &presets, e);
+		rc = translate(r, &p, &text, e);
 	if (rc == OK)
 		rc = there = sub_seen_consumer(
-		    r, k->db, presets, r->params[0], &op->seen, e);
+		    r, k->db, k->presets, r->params[0], &op->seen, e);
 	if (rc > 0 && !sub_seen_may(r, &op->seen))
 		rc = err_set(e, ERR_CONFLICT, "this name is taken");
 	if (rc >= 0)
-		rc = sub_op_read(op, k, presets, text, NULL, &m, &fresh, e);
-	presets_free(presets);
-	return rc < 0 ? rc : prepare(op, fresh, there > 0, from_seq, e);
+		rc = sub_op_read(op, k, text, NULL, &m, &fresh, e);
+	if (rc == OK)
+		fill_op(op, fresh, there > 0, from_seq);
+	return rc;
 }
 
 /* Showing -------------------------------------------------------------------- */
@@ -246,45 +231,22 @@ show(const struct sub_seen *s, struct buf *b)
 {
 	const struct sub_conf *c = s->conf;
 
-	buf_addz(b, "{\"name\":");
-	buf_json(b, c->name);
-	buf_addz(b, ",\"id\":\"");
-	uuid_add(b, s->uid);
-	buf_addz(b, "\",\"types\":");
-	for (size_t i = 0; i < c->n_types; i++) {
-		buf_addc(b, i ? ',' : '[');
-		buf_json(b, c->types[i]);
-	}
-	buf_addz(b, c->n_types ? "],\"tenants\":" : "null,\"tenants\":");
-	for (size_t i = 0; i < c->n_tenants; i++) {
-		buf_addz(b, i ? ",\"" : "[\"");
-		uuid_add(b, c->tenants[i]);
-		buf_addc(b, '"');
-	}
-	buf_addz(b, c->n_tenants ? "],\"filter\":" : "null,\"filter\":");
-	if (c->filter.n > 0)
-		buf_json(b, c->filter);
-	else
-		buf_addz(b, "null");
-	buf_fmt(b,
-	    ",\"order\":\"%s\",\"onDead\":\"%s\",\"dropStale\":%s,\"coalesce\":%s",
-	    c->has_order && !c->ordered ? "none" : "key",
-	    c->block ? "block" : "continue", c->drop_stale ? "true" : "false",
-	    c->coalesce ? "true" : "false");
-	buf_addz(b, ",\"deadlineSeconds\":");
-	if (c->deadline_s > 0)
-		buf_int(b, c->deadline_s);
-	else
-		buf_addz(b, "null");
-	buf_fmt(b,
-	    ",\"ackWaitSeconds\":%lld,\"maxInFlight\":%lld,\"enabled\":%s,"
-	    "\"heldReason\":",
-	    (long long)c->managed.ack_wait_s, (long long)c->concurrency,
-	    s->enabled ? "true" : "false");
-	if (s->held.p)
-		buf_json(b, s->held);
-	else
-		buf_addz(b, "null");
+	put_open(b, NULL, '{');
+	put_text(b, "name", c->name);
+	put_uuid(b, "id", s->uid);
+	put_texts(b, "types", c->types, c->n_types);
+	put_uuids(b, "tenants", c->tenants, c->n_tenants);
+	put_text(
+	    b, "filter", c->filter.n > 0 ? c->filter : (struct str){.p = NULL});
+	put_z(b, "order", c->has_order && !c->ordered ? "none" : "key");
+	put_z(b, "onDead", c->block ? "block" : "continue");
+	put_bool(b, "dropStale", c->drop_stale);
+	put_bool(b, "coalesce", c->coalesce);
+	put_some(b, "deadlineSeconds", c->deadline_s > 0 ? c->deadline_s : 0);
+	put_int(b, "ackWaitSeconds", c->managed.ack_wait_s);
+	put_int(b, "maxInFlight", c->concurrency);
+	put_bool(b, "enabled", s->enabled);
+	put_text(b, "heldReason", s->held);
 }
 
 static void
@@ -294,45 +256,36 @@ show_retry(const struct sub_seen *s, struct buf *b)
 	struct sub_policy p;
 
 	sub_policy(s->conf, 1, &p);
-	buf_fmt(b, ",\"maxAttempts\":%u,\"retry\":", p.retry.retries + 1);
-	if (!s->conf->retry.has_list) {
-		buf_addz(b, "null");
-		return;
+	put_int(b, "maxAttempts", p.retry.retries + 1);
+	if (s->conf->retry.has_list) {
+		put_open(b, "retry", '{');
+		put_open(b, "delaysMs", '[');
+		for (unsigned i = 0; i < t->retries; i++)
+			put_int(b, NULL, t->delays_ms[i]);
+		put_close(b, ']');
+		put_int(b, "jitterMs", t->jitter_to_ms);
+		put_close(b, '}');
+	} else {
+		put_null(b, "retry");
 	}
-	buf_addz(b, "{\"delaysMs\":[");
-	for (unsigned i = 0; i < t->retries; i++) {
-		buf_addz(b, i ? "," : "");
-		buf_int(b, t->delays_ms[i]);
-	}
-	buf_fmt(b, "],\"jitterMs\":%lld}", (long long)t->jitter_to_ms);
+	put_int(b, "version", s->version);
+	put_time(b, "createdAt", s->created_us);
+	put_time(b, "changedAt", s->changed_us);
 }
 
 static void
-show_lag(const struct sub_seen *s, const struct lag *l, struct buf *b)
+show_lag(const struct lag *l, struct buf *b)
 {
 	int64_t age_us = l->oldest_us ? clock_now_us() - l->oldest_us : 0;
 
-	buf_fmt(b, ",\"version\":%lld", (long long)s->version);
-	seen_time(b, "createdAt", s->created_us);
-	seen_time(b, "changedAt", s->changed_us);
-	buf_fmt(b, ",\"lag\":{\"events\":%lld,\"oldestSeconds\":",
-	    (long long)l->events);
+	put_open(b, "lag", '{');
+	put_int(b, "events", l->events);
 	if (l->oldest_us)
-		buf_int(b, age_us > 0 ? age_us / US_PER_S : 0);
+		put_int(b, "oldestSeconds", age_us > 0 ? age_us / US_PER_S : 0);
 	else
-		buf_addz(b, "null");
-	buf_fmt(b, "},\"dead\":%lld", (long long)l->dead);
-}
-
-static int
-one_int(struct rows *rows, int rc, int64_t *ret, struct err *e)
-{
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		*ret = rows_int(rows, 0);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+		put_null(b, "oldestSeconds");
+	put_close(b, '}');
+	put_int(b, "dead", l->dead);
 }
 
 /*
@@ -346,23 +299,15 @@ find_lag(struct req *r, struct db *db, const struct sub_seen *s,
 	struct api *api = r->app;
 	struct sql_consumer_oldest_row old = {
 	    .row_seq_null = true, .key_pos_null = true};
+	struct sql_consumer_dead_row dead = {0};
 	struct sql_seq_from_row first = {0};
-	struct rows *rows = NULL;
 	int64_t last = append_last_seq(api->append), pos = last;
-	int rc;
+	int rc = sql_consumer_dead_one(
+	    db, &dead, e, .sub = s->id, .most = PAGE_SCAN);
 
-	*ret = (struct lag){.events = 0};
-	rc = sql_consumer_dead(db, &rows, e, .sub = s->id, .most = PAGE_SCAN);
-	rc = one_int(rows, rc, &ret->dead, e);
-	if (rc < 0)
-		return rc;
-	rows = NULL;
-	rc = sql_consumer_oldest(db, &rows, e, .sub = s->id);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_consumer_oldest_get(rows, &old);
-	rows_close(rows);
+	*ret = (struct lag){.dead = dead.n};
+	if (rc >= 0)
+		rc = sql_consumer_oldest_one(db, &old, e, .sub = s->id);
 	if (rc < 0)
 		return rc;
 	if (s->behind && s->pos < pos)
@@ -374,15 +319,8 @@ find_lag(struct req *r, struct db *db, const struct sub_seen *s,
 	if (pos >= last)
 		return OK;
 	ret->events = last - pos;
-	rows = NULL;
-	rc = sql_seq_from(db, &rows, e, .seq = pos + 1);
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_seq_from_get(rows, &first);
-		ret->oldest_us = first.received_at;
-	}
-	rows_close(rows);
+	rc = sql_seq_from_one(db, &first, e, .seq = pos + 1);
+	ret->oldest_us = first.received_at;
 	return rc < 0 ? rc : OK;
 }
 
@@ -392,18 +330,14 @@ put_answer(struct req *r, struct err *e)
 {
 	const struct sub_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	r->status = op->status;
 	buf_clear(&r->out);
 	if (op->status == 204)
 		return OK;
 	show(&op->seen, &r->out);
 	show_retry(&op->seen, &r->out);
-	buf_fmt(&r->out, ",\"version\":%lld", (long long)op->seen.version);
-	seen_time(&r->out, "createdAt", op->seen.created_us);
-	seen_time(&r->out, "changedAt", op->seen.changed_us);
-	buf_addc(&r->out, '}');
+	put_close(&r->out, '}');
 	return OK;
 }
 
@@ -412,11 +346,9 @@ put_commit(struct req *r, struct err *e)
 {
 	struct sub_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	if (op->same)
 		return put_answer(r, e);
-	r->then = put_answer;
+	api_then(r, put_answer);
 	return sub_op_post(op, e);
 }
 
@@ -434,19 +366,16 @@ api_consumers_put(struct req *r, struct db *db, struct err *e)
 static int
 check_delete(struct sub_op *op, struct checker *k, struct err *e)
 {
-	struct presets *presets = NULL;
-	int rc = presets_open(k->db, k->api->conf, &presets, e);
+	int rc = sub_seen_consumer(
+	    op->r, k->db, k->presets, op->r->params[0], &op->seen, e);
 
-	if (rc == OK)
-		rc = sub_seen_consumer(
-		    op->r, k->db, presets, op->r->params[0], &op->seen, e);
-	presets_free(presets);
 	if (rc == 0 || (rc > 0 && !sub_seen_may(op->r, &op->seen)))
 		rc = err_set(e, ERR_ABSENT, "there is no such consumer");
 	if (rc < 0)
 		return rc;
 	op->status = 204;
-	return sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED, e);
+	sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
+	return OK;
 }
 
 int
@@ -458,15 +387,11 @@ api_consumers_delete(struct req *r, struct db *db, struct err *e)
 
 /* GET ------------------------------------------------------------------------ */
 
-struct get {
-	struct pull_count ask;
-};
-
 static int
 get_read(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct get *g = r->ctx;
+	struct pull_count *q = r->ctx;
 	struct presets *presets = NULL;
 	struct sub_seen s = {.id = 0};
 	struct lag lag;
@@ -479,11 +404,11 @@ get_read(struct req *r, struct db *db, struct err *e)
 	if (rc > 0)
 		rc = find_lag(r, db, &s, &lag, e);
 	if (rc == OK) {
-		g->ask.pull.ask.sub = (uint32_t)s.id;
+		q->pull.ask.sub = (uint32_t)s.id;
 		buf_clear(&r->out);
 		show(&s, &r->out);
 		show_retry(&s, &r->out);
-		show_lag(&s, &lag, &r->out);
+		show_lag(&lag, &r->out);
 	}
 	sub_seen_done(&s);
 	presets_free(presets);
@@ -494,29 +419,30 @@ get_read(struct req *r, struct db *db, struct err *e)
 static int
 get_shown(struct req *r, struct err *e)
 {
-	const struct get *g = r->ctx;
+	const struct pull_count *q = r->ctx;
 
 	(void)e;
-	if (r->rc < 0)
-		buf_addz(&r->out, ",\"inFlight\":null,\"waiting\":null}");
-	else
-		buf_fmt(&r->out, ",\"inFlight\":%zu,\"waiting\":%zu}",
-		    g->ask.leases, g->ask.waiters);
+	if (r->rc < 0) {
+		put_null(&r->out, "inFlight");
+		put_null(&r->out, "waiting");
+	} else {
+		put_int(&r->out, "inFlight", (int64_t)q->leases);
+		put_int(&r->out, "waiting", (int64_t)q->waiters);
+	}
+	put_close(&r->out, '}');
 	return OK;
 }
 
 static int
 get_ask(struct req *r, struct err *e)
 {
-	struct get *g = r->ctx;
+	struct pull_count *q = r->ctx;
 	int rc;
 
-	if (r->rc < 0)
-		return api_said(r, e);
-	g->ask.pull.ask.kind = ASK_SINK;
-	g->ask.pull.what = PULL_COUNT;
+	q->pull.ask.kind = ASK_SINK;
+	q->pull.what = PULL_COUNT;
 	r->then = get_shown;
-	rc = api_ask(r, &g->ask.pull.ask, e);
+	rc = api_ask(r, &q->pull.ask, e);
 	/* Once it is asked, r->rc is the answer's, which may be there already. */
 	if (rc == REQ_WAIT)
 		return REQ_WAIT;
@@ -527,34 +453,28 @@ get_ask(struct req *r, struct err *e)
 int
 api_consumers_get(struct req *r, struct db *db, struct err *e)
 {
-	struct get *g = arena_alloc(r->arena, sizeof(*g));
-	int rc = req_query_only(r, (const char *const[]){NULL}, e);
+	int rc = api_query_none(r, e);
 
 	(void)db;
 	if (rc < 0)
 		return rc;
-	if (!g)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	r->ctx = g;
-	r->then = get_ask;
+	r->ctx = arena_alloc(r->arena, sizeof(struct pull_count));
+	api_then(r, get_ask);
 	return api_read(r, get_read, e);
 }
 
 /* The list ------------------------------------------------------------------- */
 
 struct page {
-	struct req *r;
-	struct db *db;
 	int64_t limit, shown, looked;
 	struct str last;
 	bool more;
 };
 
 static int
-page_row(void *arg, const struct sub_seen *s, struct err *e)
+page_row(struct req *r, struct db *db, struct page *p, const struct sub_seen *s,
+    struct err *e)
 {
-	struct page *p = arg;
-	struct req *r = p->r;
 	struct lag lag;
 	int rc;
 
@@ -564,55 +484,63 @@ page_row(void *arg, const struct sub_seen *s, struct err *e)
 		return OK;
 	}
 	p->last = arena_dup(r->arena, s->conf->name);
-	if (!p->last.p)
-		return err_set(e, ERR_NOMEM, "no memory for a list");
 	if (!sub_seen_may(r, s))
 		return OK;
-	rc = find_lag(r, p->db, s, &lag, e);
+	rc = find_lag(r, db, s, &lag, e);
 	if (rc < 0)
 		return rc;
-	if (p->shown++)
-		buf_addc(&r->out, ',');
+	p->shown++;
 	show(s, &r->out);
 	show_retry(s, &r->out);
-	show_lag(s, &lag, &r->out);
-	buf_addc(&r->out, '}');
+	show_lag(&lag, &r->out);
+	put_close(&r->out, '}');
 	return OK;
+}
+
+static int
+page_some(struct req *r, struct db *db, const struct presets *presets,
+    struct page *p, struct err *e)
+{
+	struct sub_seen s = {.id = 0};
+	struct rows *rows = NULL;
+	int rc = sub_seen_consumers(db, p->last, p->limit + 1, &rows, e);
+
+	while (
+	    rc >= 0 && (rc = sub_seen_next(r, db, presets, rows, &s, e)) > 0) {
+		rc = page_row(r, db, p, &s, e);
+		sub_seen_done(&s);
+	}
+	rows_close(rows);
+	return rc;
 }
 
 int
 api_consumers_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"limit", "after", NULL};
 	struct api *api = r->app;
 	struct presets *presets = NULL;
-	struct page p = {.r = r, .db = db, .last = STR_EMPTY};
+	struct api_page q = {.after = {.p = NULL}};
+	struct page p = {.last = STR_EMPTY};
 	int64_t n = 0, before;
-	int rc = req_query_only(r, NAMES, e);
+	int rc = api_query(r, API_PAGE_ONLY, &q, e);
 
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &p.limit, e);
-	if (rc == OK && req_query(r, "after", &p.last))
+	p.limit = q.limit;
+	if (rc == OK && q.after.p) {
+		p.last = q.after;
 		rc = check_name(p.last, e);
+	}
 	if (rc == OK)
 		rc = presets_open(db, api->conf, &presets, e);
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
+	api_list(r);
 	do {
 		before = p.looked;
 		if (rc == OK)
-			rc = sub_seen_consumers(r, db, presets, p.last,
-			    p.limit + 1, page_row, &p, e);
+			rc = page_some(r, db, presets, &p, e);
 		n = p.looked - before;
 	} while (
 	    rc == OK && !p.more && n == p.limit + 1 && p.looked < PAGE_SCAN);
 	presets_free(presets);
-	buf_addz(&r->out, "],\"next\":");
-	if (p.more || n == p.limit + 1)
-		buf_json(&r->out, p.last);
-	else
-		buf_addz(&r->out, "null");
-	buf_addc(&r->out, '}');
+	api_list_end(
+	    r, p.more || n == p.limit + 1 ? p.last : (struct str){.p = NULL});
 	return rc;
 }

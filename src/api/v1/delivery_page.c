@@ -1,11 +1,11 @@
 /*
- * deliveries.h: a page of deliveries, newest first. Attempts, rows and dead
+ * delivery.h: a page of deliveries, newest first. Attempts, rows and dead
  * letters are three streams in the order of (seq, sub, rep), read some at a
  * time; the newest head is next, and takes what the others have of the same.
  */
 #include "api/api.h"
 #include "api/limits.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -52,38 +52,31 @@ query(struct walk *w, int which, struct rows **ret, struct err *e)
 	const struct seen_page *p = w->p;
 	const struct stream *s = &w->s[which];
 	struct spot at = s->last;
-	int64_t most = (int64_t)w->batch;
+	struct sql_look_rows_args a = {.lo = p->lo,
+	    .seq = at.seq,
+	    .sub = p->sub ? p->sub : at.sub,
+	    .rep = at.rep,
+	    .most = (int64_t)w->batch};
+	struct sql_look_attempts_args n = {.lo = a.lo,
+	    .seq = a.seq,
+	    .sub = a.sub,
+	    .rep = a.rep,
+	    .n = s->last_n,
+	    .most = a.most};
 
 	if (which == OF_ATTEMPTS)
-		return p->sub ? sql_look_attempts_sub(w->db, ret, e,
-				    .lo = p->lo, .seq = at.seq, .sub = p->sub,
-				    .rep = at.rep, .n = s->last_n, .most = most)
-			      : sql_look_attempts(w->db, ret, e, .lo = p->lo,
-				    .seq = at.seq, .sub = at.sub, .rep = at.rep,
-				    .n = s->last_n, .most = most);
+		return p->sub ? sql_look_attempts_sub_run(w->db, &n, ret, e)
+			      : sql_look_attempts_run(w->db, &n, ret, e);
 	if (which == OF_ROWS)
-		return p->sub ? sql_look_rows_sub(w->db, ret, e, .lo = p->lo,
-				    .seq = at.seq, .sub = p->sub, .rep = at.rep,
-				    .most = most)
-			      : sql_look_rows(w->db, ret, e, .lo = p->lo,
-				    .seq = at.seq, .sub = at.sub, .rep = at.rep,
-				    .most = most);
-	return p->sub
-		   ? sql_look_deads_sub(w->db, ret, e, .lo = p->lo,
-			 .seq = at.seq, .sub = p->sub, .rep = at.rep,
-			 .most = most)
-		   : sql_look_deads(w->db, ret, e, .lo = p->lo, .seq = at.seq,
-			 .sub = at.sub, .rep = at.rep, .most = most);
-}
-
-static struct str
-kept(struct walk *w, struct str s)
-{
-	return s.p ? arena_dup(w->r->arena, s) : s;
+		return p->sub ? sql_look_rows_sub_run(w->db, &a, ret, e)
+			      : sql_look_rows_run(w->db, &a, ret, e);
+	return p->sub ? sql_look_deads_sub_run(w->db, &a, ret, e)
+		      : sql_look_deads_run(w->db, &a, ret, e);
 }
 
 static void
-take(struct walk *w, int which, struct rows *rows, struct seen *x, int *ret_n)
+take_part(
+    struct walk *w, int which, struct rows *rows, struct seen *x, int *ret_n)
 {
 	struct sql_look_attempts_row a;
 	struct sql_look_rows_row d;
@@ -105,9 +98,7 @@ take(struct walk *w, int which, struct rows *rows, struct seen *x, int *ret_n)
 		sql_look_deads_get(rows, &z);
 		x->spot = (struct spot){z.seq, (uint32_t)z.sub, (int)z.rep};
 		seen_take_dead(x, &z);
-		x->dead.by = kept(w, x->dead.by);
-		x->dead.note = kept(w, x->dead.note);
-		x->dead.error = kept(w, x->dead.error);
+		seen_keep(x, w->r->arena);
 	}
 }
 
@@ -122,15 +113,13 @@ fill(struct walk *w, int which, struct err *e)
 		return OK;
 	if (!s->v)
 		s->v = arena_array(w->r->arena, w->batch, sizeof(*s->v));
-	if (!s->v)
-		return err_set(e, ERR_NOMEM, "no memory for a page");
 	memset(s->v, 0, w->batch * sizeof(*s->v));
 	s->n = s->at = 0;
 	rc = query(w, which, &rows, e);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0 && s->n < w->batch) {
 		struct seen *x = &s->v[s->n++];
 
-		take(w, which, rows, x, &s->last_n);
+		take_part(w, which, rows, x, &s->last_n);
 		s->last = x->spot;
 	}
 	rows_close(rows);
@@ -195,8 +184,6 @@ brief(struct walk *w, uint32_t id, const struct sub_brief **ret, struct err *e)
 	if (!w->subs.v)
 		w->subs.v =
 		    arena_array(w->r->arena, SUBS_SEEN_MAX, sizeof(*w->subs.v));
-	if (!w->subs.v)
-		return err_set(e, ERR_NOMEM, "no memory for a page");
 	if (w->subs.n == SUBS_SEEN_MAX)
 		w->subs.n = 0;
 	b = &w->subs.v[w->subs.n];
@@ -258,8 +245,7 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 			continue;
 		if (closed && seen_get(r, db, x.spot, &x, e) < 0)
 			return e->code;
-		if (p->shown++)
-			buf_addc(b, ',');
+		p->shown++;
 		if (seen_show(r, db, &x, sub, NULL, b, e) < 0)
 			return e->code;
 		buf_addc(b, '}');
@@ -267,73 +253,59 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 	return rc < 0 ? rc : OK;
 }
 
-/* One event, seen from those who are still to come to it. */
+/* One event, seen from one who is still to come to it. */
 static int
-show_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
-    const struct sql_event_head_row *ev, size_t *shown, struct buf *b,
-    struct err *e)
+show_waiting(struct req *r, struct db *db, struct spot spot,
+    const struct sql_event_head_row *ev, struct buf *b, struct err *e)
 {
-	struct seen s = {.spot = {.seq = seq, .sub = (uint32_t)sub}};
+	struct seen s = {.spot = spot};
 	struct sub_brief brief;
-	struct uuid tenant = {{0}};
-	int rc = sub_brief_get(r, db, sub, &brief, e);
+	int rc = sub_brief_get(r, db, spot.sub, &brief, e);
 
 	if (rc <= 0)
 		return rc;
-	if (ev->tenant.n == sizeof(tenant.b))
-		memcpy(tenant.b, ev->tenant.p, sizeof(tenant.b));
-	if (!brief.visible || brief.until_seq > 0 || seq <= brief.from_seq ||
-	    (ev->to_sub > 0 && ev->to_sub != sub) ||
+	if (!brief.visible || brief.until_seq > 0 ||
+	    spot.seq <= brief.from_seq ||
+	    (ev->to_sub > 0 && ev->to_sub != spot.sub) ||
 	    (ev->to_sub == 0 &&
-		sub_refuses(r->arena, &brief, ev->type, tenant)))
+		seen_refuses(r->arena, &brief, ev->type, uuid_of(ev->tenant))))
 		return OK;
 	rc = seen_get(r, db, s.spot, &s, e);
 	if (rc < 0 || seen_any(&s))
 		return rc;
-	if ((*shown)++)
-		buf_addc(b, ',');
 	rc = seen_show(r, db, &s, &brief, NULL, b, e);
-	buf_addc(b, '}');
+	put_close(b, '}');
 	return rc;
 }
 
 int
 seen_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
-    size_t *shown, struct buf *b, struct err *e)
+    struct buf *b, struct err *e)
 {
 	struct sql_event_head_row ev;
-	struct rows *rows = NULL, *readers = NULL;
-	int64_t subs[SEEN_WAITING_MAX];
+	struct rows *rows = NULL;
+	int64_t subs[SEEN_WAITING_MAX], okey;
+	uint64_t hash;
 	size_t n = 0;
-	int rc = sql_event_head(db, &rows, e, .seq = seq);
+	int rc = sql_event_head_one(db, r->arena, &ev, e, .seq = seq);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_event_head_get(rows, &ev);
-		if (ev.to_sub_null)
-			ev.to_sub = 0;
-		ev.tenant = arena_dup(r->arena, ev.tenant);
-		ev.type = arena_dup(r->arena, ev.type);
-	}
-	if (rc > 0 && (!ev.tenant.p || !ev.type.p))
-		rc = err_set(e, ERR_NOMEM, "no memory for a page");
-	if (rc > 0) {
-		uint64_t hash = letter_hash(ev.pkey);
-		int64_t okey;
-
-		memcpy(&okey, &hash, sizeof(okey));
-		rc = sql_readers_before(db, &readers, e, .seq = seq,
-		    .okey = okey, .sub = sub, .most = SEEN_WAITING_MAX);
-		while (rc >= 0 && (rc = rows_next(readers, e)) > 0)
-			subs[n++] = rows_int(readers, 0);
-		rows_close(readers);
-	}
+	if (rc <= 0)
+		return rc;
+	if (ev.to_sub_null)
+		ev.to_sub = 0;
+	hash = letter_hash(ev.pkey);
+	memcpy(&okey, &hash, sizeof(okey));
+	rc = sql_readers_before(db, &rows, e, .seq = seq, .okey = okey,
+	    .sub = sub, .most = SEEN_WAITING_MAX);
+	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
+		subs[n++] = rows_int(rows, 0);
 	rows_close(rows);
-	for (size_t i = 0; rc >= 0 && i < n; i++)
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		struct spot spot = {.seq = seq, .sub = (uint32_t)subs[i]};
+
 		if (i == 0 || subs[i] != subs[i - 1])
-			rc =
-			    show_waiting(r, db, seq, subs[i], &ev, shown, b, e);
+			rc = show_waiting(r, db, spot, &ev, b, e);
+	}
 	return rc < 0 ? rc : OK;
 }
 
@@ -352,7 +324,7 @@ seen_of_event(
 	buf_addc(b, '[');
 	rc = seen_page(r, db, &p, b, e);
 	if (rc == OK && !p.more)
-		rc = seen_waiting(r, db, seq, 0, &p.shown, b, e);
+		rc = seen_waiting(r, db, seq, 0, b, e);
 	buf_addc(b, ']');
 	return rc;
 }

@@ -1,8 +1,8 @@
-/* deliveries.h: what the tables say of deliveries, one or a page of them. */
+/* delivery.h: what the tables say of deliveries, one or a page of them. */
 #include "account/scopes.h"
 #include "api/api.h"
 #include "api/limits.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -63,26 +63,22 @@ visible(struct req *r, struct str tenants)
 	return n > 0 && scopes_tenants_within(list, n, &r->who);
 }
 
-static int
-take_brief(struct req *r, const struct sql_sub_head_row *row,
-    struct sub_brief *ret, struct err *e)
+static void
+take_brief(
+    struct req *r, const struct sql_sub_head_row *row, struct sub_brief *ret)
 {
 	*ret = (struct sub_brief){
 	    .id = row->id,
 	    .from_seq = row->from_seq,
 	    .until_seq = row->until_seq_null ? 0 : row->until_seq,
-	    .name = arena_dup(r->arena, row->name),
-	    .why = arena_dup(r->arena, row->why),
-	    .conf = arena_dup(r->arena, row->conf),
-	    .held = row->held.p ? arena_dup(r->arena, row->held) : row->held,
+	    .uid = uuid_of(row->uid),
+	    .name = row->name,
+	    .why = row->why,
+	    .conf = row->conf,
+	    .held = row->held,
 	    .enabled = row->enabled != 0,
 	    .visible = visible(r, row->tenants),
 	};
-	if (row->uid.n == sizeof(ret->uid.b))
-		memcpy(ret->uid.b, row->uid.p, row->uid.n);
-	if (!ret->name.p || !ret->why.p || !ret->conf.p)
-		return err_set(e, ERR_NOMEM, "no memory for a subscription");
-	return 1;
 }
 
 int
@@ -90,16 +86,10 @@ sub_brief_get(struct req *r, struct db *db, int64_t id, struct sub_brief *ret,
     struct err *e)
 {
 	struct sql_sub_head_row row;
-	struct rows *rows = NULL;
-	int rc = sql_sub_head(db, &rows, e, .id = id);
+	int rc = sql_sub_head_one(db, r->arena, &row, e, .id = id);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_sub_head_get(rows, &row);
-		rc = take_brief(r, &row, ret, e);
-	}
-	rows_close(rows);
+	if (rc > 0)
+		take_brief(r, &row, ret);
 	return rc;
 }
 
@@ -108,21 +98,15 @@ sub_brief_find(struct req *r, struct db *db, struct str uid, const char *at,
     struct sub_brief *ret, struct err *e)
 {
 	struct sql_sub_head_row row;
-	struct rows *rows = NULL;
 	struct uuid id;
 	int rc;
 
 	if (!uuid_parse(uid, &id))
 		return err_at(
 		    e, ERR_INVALID, at, "subscription must be a uuid");
-	rc = sql_sub_head_uid(db, &rows, e, .uid = uuid_str(&id));
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_sub_head_get(rows, &row); /* the same columns */
-		rc = take_brief(r, &row, ret, e);
-	}
-	rows_close(rows);
+	rc = sql_sub_head_uid_one(db, r->arena, &row, e, .uid = uuid_str(&id));
+	if (rc > 0)
+		take_brief(r, &row, ret);
 	if (rc == 0 || (rc > 0 && !ret->visible))
 		return err_at(
 		    e, ERR_ABSENT, at, "there is no such subscription");
@@ -130,7 +114,7 @@ sub_brief_find(struct req *r, struct db *db, struct str uid, const char *at,
 }
 
 const char *
-sub_refuses(struct arena *a, const struct sub_brief *s, struct str type,
+seen_refuses(struct arena *a, const struct sub_brief *s, struct str type,
     struct uuid tenant)
 {
 	struct json *j = NULL;
@@ -159,20 +143,14 @@ sub_refuses(struct arena *a, const struct sub_brief *s, struct str type,
 
 /* One --------------------------------------------------------------------------- */
 
-const char *
-delivery_status_name(enum delivery_status s)
-{
-	static const char *const NAMES[STATUS_COUNT] = {
-	    [STATUS_PENDING] = "PENDING",
-	    [STATUS_PROCESSING] = "PROCESSING",
-	    [STATUS_RETRY_PENDING] = "RETRY_PENDING",
-	    [STATUS_SUCCESS] = "SUCCESS",
-	    [STATUS_DEAD_LETTER] = "DEAD_LETTER",
-	    [STATUS_DROPPED] = "DROPPED",
-	};
-
-	return NAMES[s];
-}
+const char *const DELIVERY_STATUS[STATUS_COUNT + 1] = {
+    [STATUS_PENDING] = "PENDING",
+    [STATUS_PROCESSING] = "PROCESSING",
+    [STATUS_RETRY_PENDING] = "RETRY_PENDING",
+    [STATUS_SUCCESS] = "SUCCESS",
+    [STATUS_DEAD_LETTER] = "DEAD_LETTER",
+    [STATUS_DROPPED] = "DROPPED",
+};
 
 bool
 seen_any(const struct seen *s)
@@ -259,72 +237,49 @@ seen_take_dead(struct seen *s, const struct sql_look_deads_row *row)
 	s->dead.error = row->error;
 }
 
+static struct str
+kept(struct arena *a, struct str s)
+{
+	return s.p ? arena_dup(a, s) : s;
+}
+
+void
+seen_keep(struct seen *s, struct arena *a)
+{
+	s->dead.by = kept(a, s->dead.by);
+	s->dead.note = kept(a, s->dead.note);
+	s->dead.error = kept(a, s->dead.error);
+}
+
 int
 seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
     struct err *e)
 {
+	const struct sql_look_rows_args at = {.lo = spot.seq,
+	    .seq = spot.seq,
+	    .sub = spot.sub,
+	    .rep = spot.rep + 1,
+	    .most = 1};
 	struct seen s = {.spot = spot};
-	struct rows *rows = NULL;
-	int rc =
-	    sql_look_attempts_sub(db, &rows, e, .lo = spot.seq, .seq = spot.seq,
-		.sub = spot.sub, .rep = spot.rep + 1, .n = 0, .most = 1);
+	struct sql_look_attempts_row attempt;
+	struct sql_look_rows_row row;
+	struct sql_look_deads_row dead;
+	int rc = sql_look_attempts_sub_one(db, &attempt, e, .lo = spot.seq,
+	    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1, .most = 1);
 
-	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
-		struct sql_look_attempts_row row;
-
-		sql_look_attempts_get(rows, &row);
-		if (row.rep == spot.rep)
-			seen_take_attempt(&s, &row);
-	}
-	rows_close(rows);
-	rows = NULL;
+	if (rc > 0 && attempt.rep == spot.rep)
+		seen_take_attempt(&s, &attempt);
 	if (rc >= 0)
-		rc = sql_look_rows_sub(db, &rows, e, .lo = spot.seq,
-		    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1,
-		    .most = 1);
-	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
-		struct sql_look_rows_row row;
-
-		sql_look_rows_get(rows, &row);
-		if (row.rep == spot.rep)
-			seen_take_row(&s, &row);
-	}
-	rows_close(rows);
-	rows = NULL;
+		rc = sql_look_rows_sub_first(db, &at, &row, e);
+	if (rc > 0 && row.rep == spot.rep)
+		seen_take_row(&s, &row);
 	if (rc >= 0)
-		rc = sql_look_deads_sub(db, &rows, e, .lo = spot.seq,
-		    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1,
-		    .most = 1);
-	if (rc == OK && (rc = rows_next(rows, e)) > 0) {
-		struct sql_look_deads_row row;
-
-		sql_look_deads_get(rows, &row);
-		if (row.rep == spot.rep)
-			seen_take_dead(&s, &row);
-		if (s.dead.by.p)
-			s.dead.by = arena_dup(r->arena, s.dead.by);
-		if (s.dead.note.p)
-			s.dead.note = arena_dup(r->arena, s.dead.note);
-		if (s.dead.error.p)
-			s.dead.error = arena_dup(r->arena, s.dead.error);
-	}
-	rows_close(rows);
+		rc = sql_look_deads_sub_first(db, &at, r->arena, &dead, e);
+	if (rc > 0 && dead.rep == spot.rep)
+		seen_take_dead(&s, &dead);
 	if (rc >= 0)
 		*ret = s;
 	return rc < 0 ? rc : OK;
-}
-
-void
-seen_time(struct buf *b, const char *name, int64_t us)
-{
-	buf_fmt(b, ",\"%s\":", name);
-	if (us <= 0) {
-		buf_addz(b, "null");
-		return;
-	}
-	buf_addc(b, '"');
-	time_add(b, us);
-	buf_addc(b, '"');
 }
 
 /*
@@ -332,35 +287,24 @@ seen_time(struct buf *b, const char *name, int64_t us)
  * a source handed over has the source's name as its key.
  */
 static int
-show_event(
-    struct db *db, int64_t seq, bool of_source, struct buf *b, struct err *e)
+show_event(struct req *r, struct db *db, int64_t seq, bool of_source,
+    struct buf *b, struct err *e)
 {
 	struct sql_event_head_row row;
-	struct rows *rows = NULL;
-	struct uuid id;
-	int rc = sql_event_head(db, &rows, e, .seq = seq);
+	int rc = sql_event_head_one(db, r->arena, &row, e, .seq = seq);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_event_head_get(rows, &row);
-	if (rc > 0 && row.event_id.n == sizeof(id.b)) {
-		memcpy(id.b, row.event_id.p, sizeof(id.b));
-		buf_addz(b, ",\"eventId\":\"");
-		uuid_add(b, id);
-		buf_addz(b, "\",\"eventType\":");
-		buf_json(b, row.type);
-		seen_time(b, "receivedAt", row.received_at);
-		if (of_source) {
-			buf_addz(b, ",\"source\":");
-			buf_json(b, row.pkey);
-		}
-	} else {
-		buf_addz(b, ",\"eventId\":null,\"eventType\":null,"
-			    "\"receivedAt\":null");
+	if (rc <= 0) {
+		put_null(b, "eventId");
+		put_null(b, "eventType");
+		put_null(b, "receivedAt");
+		return rc;
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	put_uuid(b, "eventId", uuid_of(row.event_id));
+	put_text(b, "eventType", row.type);
+	put_time(b, "receivedAt", row.received_at);
+	if (of_source)
+		put_text(b, "source", row.pkey);
+	return OK;
 }
 
 static int
@@ -380,35 +324,25 @@ show_dead(const struct seen *s, struct buf *b)
 
 	if (!s->dead.there || s->dead.state > 2)
 		return;
-	buf_fmt(b, ",\"deadLetter\":{\"reason\":\"%s\",\"state\":\"%s\"",
-	    reason_name((enum reason)s->dead.reason), STATES[s->dead.state]);
-	seen_time(b, "at", s->dead.at);
-	buf_fmt(b, ",\"requeues\":%d", s->dead.requeues);
-	if (s->dead.seq_to > s->spot.seq)
-		buf_fmt(b, ",\"seqFrom\":%lld,\"seqTo\":%lld",
-		    (long long)s->spot.seq, (long long)s->dead.seq_to);
-	seen_time(b, "decidedAt", s->dead.decided_at);
-	buf_addz(b, ",\"decidedBy\":");
-	if (s->dead.by.p)
-		buf_json(b, s->dead.by);
-	else
-		buf_addz(b, "null");
-	buf_addz(b, ",\"note\":");
-	if (s->dead.note.p)
-		buf_json(b, s->dead.note);
-	else
-		buf_addz(b, "null");
-	buf_addz(b, ",\"error\":");
-	if (s->dead.error.p)
-		buf_json(b, s->dead.error);
-	else
-		buf_addz(b, "null");
-	buf_addc(b, '}');
+	put_open(b, "deadLetter", '{');
+	put_z(b, "reason", reason_name((enum reason)s->dead.reason));
+	put_z(b, "state", STATES[s->dead.state]);
+	put_time(b, "at", s->dead.at);
+	put_int(b, "requeues", s->dead.requeues);
+	if (s->dead.seq_to > s->spot.seq) {
+		put_int(b, "seqFrom", s->spot.seq);
+		put_int(b, "seqTo", s->dead.seq_to);
+	}
+	put_time(b, "decidedAt", s->dead.decided_at);
+	put_text(b, "decidedBy", s->dead.by);
+	put_text(b, "note", s->dead.note);
+	put_text(b, "error", s->dead.error);
+	put_close(b, '}');
 }
 
 /* What the engine says is newer than the tables. */
-static enum delivery_status
-status_now(const struct seen *s, const struct deliver_look *look)
+enum delivery_status
+seen_status_now(const struct seen *s, const struct deliver_look *look)
 {
 	if (!look || !look->known)
 		return seen_status(s);
@@ -424,7 +358,7 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
     const struct sub_brief *sub, const struct deliver_look *look, struct buf *b,
     struct err *e)
 {
-	enum delivery_status status = status_now(s, look);
+	enum delivery_status status = seen_status_now(s, look);
 	struct spot first = s->spot;
 	int64_t next =
 	    s->row.there && s->row.state == ROW_RETRY ? s->row.next_at : 0;
@@ -434,42 +368,32 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 		next = look->next_at;
 		n = look->n > n ? look->n : n;
 	}
-	buf_addz(b, "{\"id\":\"");
-	uuid_add(b, spot_id(r->app, s->spot));
-	buf_addc(b, '"');
-	rc = show_event(db, s->spot.seq, !sub, b, e);
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", spot_id(r->app, s->spot));
+	rc = show_event(r, db, s->spot.seq, !sub, b, e);
 	if (rc < 0)
 		return rc;
-	if (sub) {
-		buf_addz(b, ",\"subscriptionId\":\"");
-		uuid_add(b, sub->uid);
-		buf_addc(b, '"');
-	} else {
-		buf_addz(b, ",\"subscriptionId\":null");
-	}
-	buf_fmt(b, ",\"seq\":%lld,\"status\":\"%s\",\"attemptCount\":%d",
-	    (long long)s->spot.seq, delivery_status_name(status), n);
-	seen_time(
-	    b, "nextAttemptAt", status == STATUS_RETRY_PENDING ? next : 0);
-	seen_time(b, "lastAttemptAt",
+	if (sub)
+		put_uuid(b, "subscriptionId", sub->uid);
+	else
+		put_null(b, "subscriptionId");
+	put_int(b, "seq", s->spot.seq);
+	put_z(b, "status", DELIVERY_STATUS[status]);
+	put_int(b, "attemptCount", n);
+	put_time(b, "nextAttemptAt", status == STATUS_RETRY_PENDING ? next : 0);
+	put_time(b, "lastAttemptAt",
 	    s->attempt.there && !dropped(s) ? s->attempt.at : 0);
 	if (dropped(s))
-		seen_time(b, "droppedAt", s->attempt.at);
-	if (s->attempt.there && s->attempt.status > 0)
-		buf_fmt(b, ",\"lastStatusCode\":%d", s->attempt.status);
-	else
-		buf_addz(b, ",\"lastStatusCode\":null");
-	buf_addz(b, ",\"lastError\":");
-	if (s->attempt.there && s->attempt.reason != REASON_NONE)
-		buf_json(
-		    b, str_of(reason_text((enum reason)s->attempt.reason)));
-	else
-		buf_addz(b, "null");
+		put_time(b, "droppedAt", s->attempt.at);
+	put_some(b, "lastStatusCode",
+	    s->attempt.there && s->attempt.status > 0 ? s->attempt.status : 0);
+	put_z(b, "lastError",
+	    s->attempt.there && s->attempt.reason != REASON_NONE
+		? reason_text((enum reason)s->attempt.reason)
+		: NULL);
 	if (s->spot.rep > 0) {
 		first.rep = 0;
-		buf_addz(b, ",\"replayOf\":\"");
-		uuid_add(b, spot_id(r->app, first));
-		buf_addc(b, '"');
+		put_uuid(b, "replayOf", spot_id(r->app, first));
 	}
 	show_dead(s, b);
 	return OK;
@@ -478,72 +402,56 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 /* One member of an attempt's stored detail, as it stands there. */
 static void
 show_detail(
-    struct buf *b, const struct json *j, const char *name, struct str absent)
+    struct buf *b, const struct json *j, const char *name, const char *absent)
 {
 	const struct json *v = json_get(j, name);
 
-	buf_fmt(b, ",\"%s\":", name);
 	if (json_is(v, JSON_STRING) && v->text.n > 0)
-		buf_add(b, v->raw);
-	else if (absent.n > 0)
-		buf_json(b, absent);
+		put_raw(b, name, v->raw);
 	else
-		buf_addz(b, "null");
+		put_z(b, name, absent);
 }
 
 static void
 show_attempt(
     struct arena *a, const struct sql_attempts_of_row *row, struct buf *b)
 {
+	const char *why = row->reason == REASON_NONE
+			      ? NULL
+			      : reason_text((enum reason)row->reason);
 	struct json *j = NULL;
-	struct str why = STR_EMPTY;
 	struct err e;
 
 	arena_reset(a);
 	if (row->detail.p && json_parse(a, row->detail, &j, &e) < 0)
 		j = NULL;
-	if (row->reason != REASON_NONE)
-		why = str_of(reason_text((enum reason)row->reason));
-	buf_fmt(b, "{\"number\":%lld", (long long)row->n);
-	seen_time(b, "at", row->at);
-	if (row->status > 0)
-		buf_fmt(b, ",\"statusCode\":%lld", (long long)row->status);
-	else
-		buf_addz(b, ",\"statusCode\":null");
-	buf_fmt(b, ",\"durationMs\":%lld", (long long)(row->us / US_PER_MS));
-	buf_fmt(b, ",\"success\":%s,\"reason\":\"%s\"",
-	    row->verdict == CORE_OK ? "true" : "false",
-	    reason_name((enum reason)row->reason));
+	put_open(b, NULL, '{');
+	put_int(b, "number", row->n);
+	put_time(b, "at", row->at);
+	put_some(b, "statusCode", row->status > 0 ? row->status : 0);
+	put_int(b, "durationMs", row->us / US_PER_MS);
+	put_bool(b, "success", row->verdict == CORE_OK);
+	put_z(b, "reason", reason_name((enum reason)row->reason));
 	show_detail(b, j, "error", why);
-	show_detail(b, j, "requestHeaders", STR_EMPTY);
-	show_detail(b, j, "responseHead", STR_EMPTY);
-	show_detail(b, j, "responseBody", STR_EMPTY);
-	buf_addc(b, '}');
+	show_detail(b, j, "requestHeaders", NULL);
+	show_detail(b, j, "responseHead", NULL);
+	show_detail(b, j, "responseBody", NULL);
+	put_close(b, '}');
 }
 
 int
 seen_attempts(struct db *db, struct spot spot, struct buf *b, struct err *e)
 {
 	struct arena *a = arena_new(16 * DETAIL_MAX);
+	struct sql_attempts_of_row row;
 	struct rows *rows = NULL;
-	size_t n = 0;
-	int rc;
-
-	if (!a)
-		return err_set(e, ERR_NOMEM, "no memory for attempts");
-	rc = sql_attempts_of(db, &rows, e, .seq = spot.seq, .sub = spot.sub,
+	int rc = sql_attempts_of(db, &rows, e, .seq = spot.seq, .sub = spot.sub,
 	    .rep = spot.rep, .after = 0, .most = ATTEMPTS_SHOWN);
-	buf_addz(b, ",\"attempts\":[");
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		struct sql_attempts_of_row row;
 
-		sql_attempts_of_get(rows, &row);
-		if (row.verdict == CORE_DROP)
-			continue; /* there was no call */
-		if (n++)
-			buf_addc(b, ',');
-		show_attempt(a, &row, b);
-	}
+	put_open(b, "attempts", '[');
+	while (rc >= 0 && (rc = sql_attempts_of_next(rows, &row, e)) > 0)
+		if (row.verdict != CORE_DROP) /* there was no call */
+			show_attempt(a, &row, b);
 	rows_close(rows);
 	buf_addc(b, ']');
 	arena_free(a);

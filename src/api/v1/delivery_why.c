@@ -1,11 +1,11 @@
 /*
- * deliveries.h: one delivery, and what it is waiting for. The engine is asked
+ * delivery.h: one delivery, and what it is waiting for. The engine is asked
  * first, since it alone knows what is in flight; then the tables; and when
  * nobody has heard of it, what the subscription wants and where its reader is.
  */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
-#include "api/v1/subs.h"
+#include "api/v1/delivery.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -43,28 +43,18 @@ static int
 read_event(struct req *r, struct db *db, struct why *w, struct err *e)
 {
 	struct sql_log_feed_row row;
-	struct rows *rows = NULL;
-	int rc = sql_log_feed(db, &rows, e, .after = w->spot.seq - 1,
-	    .upto = w->spot.seq, .most = 1);
+	int rc = sql_log_feed_one(db, r->arena, &row, e,
+	    .after = w->spot.seq - 1, .upto = w->spot.seq, .most = 1);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_log_feed_get(rows, &row);
-		w->in_log = row.kind == 0;
-		w->to_sub = row.to_sub_null ? 0 : row.to_sub;
-		w->type = arena_dup(r->arena, row.type);
-		w->key = arena_dup(r->arena, row.pkey);
-		if (body_open(
-			r, row.tenant, row.event_id, row.body, &w->body, e) < 0)
-			rc = e->code;
-		if (row.tenant.n == sizeof(w->tenant.b))
-			memcpy(w->tenant.b, row.tenant.p, row.tenant.n);
-		if (rc > 0 && (!w->type.p || !w->key.p))
-			rc = err_set(e, ERR_NOMEM, "no memory for an event");
-	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	if (rc <= 0)
+		return rc;
+	w->in_log = row.kind == 0;
+	w->to_sub = row.to_sub_null ? 0 : row.to_sub;
+	w->type = row.type;
+	w->key = row.pkey;
+	w->tenant = uuid_of(row.tenant);
+	return delivery_body(
+	    r, row.tenant, row.event_id, row.body, &w->body, e);
 }
 
 /* NULL when the filter lets it through, or there is none. */
@@ -116,10 +106,9 @@ behind_reader(struct db *db, const struct why *w, struct err *e)
 	    .seq = w->spot.seq, .rep = w->spot.rep);
 
 	memcpy(&okey, &hash, sizeof(okey));
-	while (rc >= 0 && !found && (rc = rows_next(rows, e)) > 0) {
-		sql_reader_over_get(rows, &row);
+	while (
+	    rc >= 0 && !found && (rc = sql_reader_over_next(rows, &row, e)) > 0)
 		found = row.okey == 0 || row.okey == okey;
-	}
 	rows_close(rows);
 	return rc < 0 ? rc : found;
 }
@@ -128,14 +117,8 @@ static int
 not_dispatched(struct db *db, const struct why *w, struct err *e)
 {
 	struct sql_cursor_low_row row = {0};
-	struct rows *rows = NULL;
-	int rc = sql_cursor_low(db, &rows, e);
+	int rc = sql_cursor_low_one(db, &row, e);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_cursor_low_get(rows, &row);
-	rows_close(rows);
 	return rc < 0 ? rc : w->spot.seq > row.cursor;
 }
 
@@ -155,7 +138,7 @@ guess(struct why *w, struct arena *a, struct db *db, struct jq **jq,
 	else if (w->spot.rep == 0 && w->spot.seq <= w->sub.from_seq)
 		w->reason = "the event is older than the subscription";
 	else if (w->to_sub == 0)
-		w->reason = sub_refuses(a, &w->sub, w->type, w->tenant);
+		w->reason = seen_refuses(a, &w->sub, w->type, w->tenant);
 	if (!w->reason && w->to_sub == 0)
 		w->reason = filtered(w, a, jq);
 	if (!w->reason && w->sub.until_seq > 0)
@@ -198,7 +181,7 @@ row_reason(const struct seen *s)
 }
 
 static int
-tell(struct why *w, struct arena *a, struct db *db, struct jq **jq,
+explain(struct why *w, struct arena *a, struct db *db, struct jq **jq,
     struct err *e)
 {
 	const struct seen *s = &w->seen;
@@ -252,7 +235,7 @@ read_one(struct req *r, struct db *db, struct jq **jq, struct err *e)
 	if (rc == OK)
 		rc = read_event(r, db, w, e);
 	if (rc == OK)
-		rc = tell(w, r->arena, db, jq, e);
+		rc = explain(w, r->arena, db, jq, e);
 	return rc < 0 ? rc : OK;
 }
 
@@ -280,35 +263,22 @@ show_why(struct req *r)
 	struct buf *b = &r->out;
 
 	if (w->awake && w->ask.look.known) {
-		w->status = w->ask.look.in_flight ? STATUS_PROCESSING
-			    : w->ask.look.state == ROW_RETRY
-				? STATUS_RETRY_PENDING
-			    : w->ask.look.state == ROW_HELD ? STATUS_DEAD_LETTER
-							    : STATUS_PENDING;
+		w->status = seen_status_now(&w->seen, &w->ask.look);
 		if (w->due == 0 && w->status == STATUS_RETRY_PENDING)
 			w->due = w->ask.look.next_at;
 	}
 	buf_clear(b);
-	buf_addz(b, "{\"id\":\"");
-	uuid_add(b, spot_id(r->app, w->spot));
-	buf_addz(b, "\",\"status\":");
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", spot_id(r->app, w->spot));
 	/* It is no delivery at all: the reason says why. */
-	if (w->unknown)
-		buf_addz(b, "null");
-	else
-		buf_fmt(b, "\"%s\"", delivery_status_name(w->status));
-	buf_addz(b, ",\"reason\":");
-	buf_json(b, str_of(w->reason));
-	seen_time(b, "until", w->due);
-	if (!w->sub.enabled && w->sub.why.n > 0) {
-		buf_addz(b, ",\"disabledReason\":");
-		buf_json(b, w->sub.why);
-	}
-	if (w->sub.held.p) {
-		buf_addz(b, ",\"heldReason\":");
-		buf_json(b, w->sub.held);
-	}
-	buf_addc(b, '}');
+	put_z(b, "status", w->unknown ? NULL : DELIVERY_STATUS[w->status]);
+	put_z(b, "reason", w->reason);
+	put_time(b, "until", w->due);
+	if (!w->sub.enabled && w->sub.why.n > 0)
+		put_text(b, "disabledReason", w->sub.why);
+	if (w->sub.held.p)
+		put_text(b, "heldReason", w->sub.held);
+	put_close(b, '}');
 }
 
 /* On the check thread, which has a jq. */
@@ -349,11 +319,8 @@ static int
 begin(struct req *r, bool wants_reason, struct err *e)
 {
 	struct why *w = arena_alloc(r->arena, sizeof(*w));
-	int rc;
+	int rc = spot_read(r, &w->spot, e);
 
-	if (!w)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = spot_read(r, &w->spot, e);
 	if (rc < 0)
 		return rc;
 	w->wants_reason = wants_reason;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "event/append.h"
@@ -133,8 +134,6 @@ read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
 	if (p->form == CE_BINARY) {
 		req_each_header(p->r, count_header, &h);
 		h.list = arena_array(a, h.n + 1, sizeof(*h.list));
-		if (!h.list)
-			return err_set(e, ERR_NOMEM, "no memory for a request");
 		h.n = 0;
 		req_each_header(p->r, list_header, &h);
 		return cloudevent_binary(a, h.list, h.n, bytes, tenant, ret, e);
@@ -204,13 +203,11 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
 }
 
 /* What lies in the request's body lives long enough; the rest is copied. */
-static bool
-keep(const struct req *r, struct str *s)
+static void
+keep_text(const struct req *r, struct str *s)
 {
-	if (s->p >= r->body.p && s->p < r->body.p + r->body.n)
-		return true;
-	*s = arena_dup(r->arena, *s);
-	return s->p != NULL;
+	if (s->p < r->body.p || s->p >= r->body.p + r->body.n)
+		*s = arena_dup(r->arena, *s);
 }
 
 /* How many there will be, when all are as long as the first; and one more. */
@@ -225,7 +222,7 @@ guess(const struct publish *p, size_t first_n)
 /* Room for one item more, of so many bytes. Each array is twice the last: few
  * are left behind. */
 static int
-grow(struct publish *p, size_t n, struct err *e)
+make_room(struct publish *p, size_t n, struct err *e)
 {
 	struct arena *a = p->r->arena;
 	size_t room = p->room ? 2 * p->room : guess(p, n);
@@ -240,7 +237,7 @@ grow(struct publish *p, size_t n, struct err *e)
 		return OK;
 	items = arena_array(a, room, sizeof(*items));
 	entries = arena_array(a, room, sizeof(*entries));
-	if (!items || !entries)
+	if (arena_over(a))
 		return err_set(e, ERR_LIMIT, "the events need too much memory");
 	if (p->n > 0) {
 		memcpy(items, p->items, p->n * sizeof(*items));
@@ -254,12 +251,13 @@ grow(struct publish *p, size_t n, struct err *e)
 
 /* One of many: what is wrong with it is kept for its place in the answer. */
 static int
-take(struct publish *p, struct str bytes, struct json *node, struct err *e)
+take_event(
+    struct publish *p, struct str bytes, struct json *node, struct err *e)
 {
 	struct req *r = p->r;
 	struct err wrong = {0};
 	struct entry *en;
-	int rc = grow(p, bytes.n, e);
+	int rc = make_room(p, bytes.n, e);
 
 	if (rc < 0)
 		return rc;
@@ -267,23 +265,23 @@ take(struct publish *p, struct str bytes, struct json *node, struct err *e)
 	rc = read_event(p, p->scratch, bytes, node, en, &wrong);
 	if (rc == OK) {
 		p->items[p->n++].at = p->job.n++;
-		if (keep(r, &en->type) && keep(r, &en->key) &&
-		    keep(r, &en->body))
-			return OK;
-		return err_set(e, ERR_LIMIT, "the events need too much memory");
+		keep_text(r, &en->type);
+		keep_text(r, &en->key);
+		keep_text(r, &en->body);
+	} else {
+		metric_add(M_EVENTS_REJECTED, 1);
+		p->items[p->n].err = arena_alloc(r->arena, sizeof(wrong));
+		*p->items[p->n++].err = wrong;
 	}
-	metric_add(M_EVENTS_REJECTED, 1);
-	p->items[p->n].err = arena_alloc(r->arena, sizeof(wrong));
-	if (!p->items[p->n].err)
-		return err_set(e, ERR_LIMIT, "the events need too much memory");
-	*p->items[p->n++].err = wrong;
-	return OK;
+	return arena_over(r->arena)
+		   ? err_set(e, ERR_LIMIT, "the events need too much memory")
+		   : OK;
 }
 
 static int
 take_element(void *ctx, struct json *element, struct err *e)
 {
-	return take(ctx, element->raw, element, e);
+	return take_event(ctx, element->raw, element, e);
 }
 
 static int
@@ -293,7 +291,7 @@ read_lines(struct publish *p, struct err *e)
 	int rc = OK;
 
 	while (rc == OK && json_line(&rest, &line)) {
-		rc = take(p, line, NULL, e);
+		rc = take_event(p, line, NULL, e);
 		arena_reset(p->scratch);
 	}
 	return rc;
@@ -306,8 +304,6 @@ read_many(struct publish *p, bool lines, struct err *e)
 
 	p->many = true;
 	p->scratch = arena_new(HTTP_ARENA_MAX);
-	if (!p->scratch)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	rc = lines ? read_lines(p, e)
 		   : json_each(p->r->arena, p->scratch, p->r->body,
 			 take_element, p, e);
@@ -347,7 +343,7 @@ read_body(struct publish *p, struct err *e)
 		p->form = CE_BINARY;
 	if (lines || batch || (p->form == NATIVE && str_starts(body, STR("["))))
 		return read_many(p, lines, e);
-	rc = grow(p, body.n, e);
+	rc = make_room(p, body.n, e);
 	if (rc == OK)
 		rc = read_event(
 		    p, p->r->arena, body, NULL, &p->job.entries[0], e);
@@ -359,20 +355,10 @@ read_body(struct publish *p, struct err *e)
 }
 
 static void
-add_id(struct buf *b, const struct entry *en)
-{
-	buf_addz(b, "\"eventId\":\"");
-	uuid_add(b, en->event_id);
-	buf_addz(b, "\",");
-}
-
-static void
 add_seq(struct buf *b, const struct entry *en)
 {
-	buf_addz(b, "\"seq\":");
-	buf_int(b, en->seq);
-	buf_addz(b, en->state == ENTRY_NEW ? ",\"duplicate\":false}"
-					   : ",\"duplicate\":true}");
+	put_int(b, "seq", en->seq);
+	put_bool(b, "duplicate", en->state != ENTRY_NEW);
 }
 
 static int
@@ -386,11 +372,9 @@ differs(const struct entry *en, struct err *e)
 static void
 add_wrong(struct buf *b, const struct err *wrong)
 {
-	buf_addz(b, "\"status\":");
-	buf_int(b, http_error_status(wrong));
-	buf_addz(b, ",\"error\":");
+	put_int(b, "status", http_error_status(wrong));
+	put_name(b, "error");
 	http_error_json(b, wrong);
-	buf_addc(b, '}');
 }
 
 static void
@@ -399,19 +383,20 @@ add_result(struct buf *b, const struct publish *p, const struct item *it)
 	const struct entry *en = &p->job.entries[it->at];
 	struct err other;
 
-	buf_addc(b, '{');
+	put_open(b, NULL, '{');
 	if (it->err) {
 		add_wrong(b, it->err);
-		return;
+	} else {
+		put_uuid(b, "eventId", en->event_id);
+		if (en->state == ENTRY_DIFFERS) {
+			(void)differs(en, &other);
+			add_wrong(b, &other);
+		} else {
+			put_int(b, "status", 202);
+			add_seq(b, en);
+		}
 	}
-	add_id(b, en);
-	if (en->state == ENTRY_DIFFERS) {
-		(void)differs(en, &other);
-		add_wrong(b, &other);
-		return;
-	}
-	buf_addz(b, "\"status\":202,");
-	add_seq(b, en);
+	put_close(b, '}');
 }
 
 /* On the http thread again, when all is durable or has failed. */
@@ -421,33 +406,27 @@ published(struct req *r, struct err *e)
 	struct publish *p = r->ctx;
 	struct entry *en = p->job.entries;
 
-	if (p->job.err.code != OK) {
-		*e = p->job.err;
-		return e->code;
-	}
 	if (p->many) {
 		(void)buf_room(&r->out, p->n * RESULT_BYTES);
 		buf_addz(&r->out, "{\"results\":[");
-		for (size_t i = 0; i < p->n; i++) {
-			if (i > 0)
-				buf_addc(&r->out, ',');
+		for (size_t i = 0; i < p->n; i++)
 			add_result(&r->out, p, &p->items[i]);
-		}
 		buf_addz(&r->out, "]}");
 		return OK;
 	}
 	if (en->state == ENTRY_DIFFERS)
 		return differs(en, e);
 	r->status = 202;
-	buf_addc(&r->out, '{');
-	add_id(&r->out, en);
+	put_open(&r->out, NULL, '{');
+	put_uuid(&r->out, "eventId", en->event_id);
 	add_seq(&r->out, en);
+	put_close(&r->out, '}');
 	return OK;
 }
 
 /* When the answer has gone, or the client. */
 static void
-tell(struct req *r)
+tell_log(struct req *r)
 {
 	const struct publish *p = r->ctx;
 
@@ -458,12 +437,6 @@ tell(struct req *r)
 	log_release();
 }
 
-static void
-committed(struct append_job *job)
-{
-	req_wake(MAIL_OF(job, struct publish, job)->r);
-}
-
 int
 api_events_post(struct req *r, struct db *db, struct err *e)
 {
@@ -472,12 +445,10 @@ api_events_post(struct req *r, struct db *db, struct err *e)
 	int rc;
 
 	(void)db;
-	if (!p)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	p->r = r;
 	p->idempotency = req_header(r, "Idempotency-Key");
 	r->ctx = p;
-	r->then = published;
+	api_then(r, published);
 	rc = check_idempotency(p->idempotency, e);
 	if (rc == OK)
 		rc = read_body(p, e);
@@ -490,12 +461,9 @@ api_events_post(struct req *r, struct db *db, struct err *e)
 		return rc;
 	if (p->job.n == 0)
 		return published(r, e);
-	p->job.done = committed;
 	p->job.quiet = p->many;
-	rc = append_post(api->append, &p->job, e);
-	if (rc < 0)
-		return rc;
-	if (p->many)
-		r->done = tell;
-	return REQ_WAIT;
+	rc = api_append(r, &p->job, e);
+	if (rc >= 0 && p->many)
+		r->done = tell_log;
+	return rc;
 }

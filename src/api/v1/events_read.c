@@ -1,7 +1,7 @@
 #include <assert.h>
 
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "api/v1/events.h"
 #include "api/v1/log_page.h"
 #include "base/arena.h"
@@ -26,14 +26,29 @@ struct list {
 	struct req *r;
 	bool waits; /* ?wait= was given: a follower, who always gets a cursor */
 	int64_t until_ms;
+	/* the query */
+	struct log_words words;
+	struct str after;
+	int64_t wait_s;
+};
+
+#define LIST(field) offsetof(struct list, field)
+static const struct member LIST_QUERY[] = {
+    {"after", MEMBER_STRING, LIST(after), 0, API_CURSOR_MAX},
+    LOG_WORDS(struct list),
+    {"limit", MEMBER_INT, LIST(filter.limit), 1, PAGE_MAX,
+	.absent = PAGE_DEFAULT},
+    {"wait", MEMBER_INT, LIST(wait_s), 0, WAIT_MAX_S, .absent = -1,
+	.about = "seconds to wait for an event when there is none"},
+    {.name = NULL},
 };
 
 static void
 show_item(struct buf *b, struct str body, int64_t seq, int64_t received_us,
     size_t nth)
 {
-	if (nth > 0)
-		buf_addc(b, ',');
+	(void)nth;
+	put_name(b, NULL);
 	envelope_show(b, body, seq, received_us);
 }
 
@@ -42,23 +57,18 @@ list_page(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 	struct list *l = r->ctx;
+	struct log_view v = {api->keyring, &r->who, &l->filter, show_item};
 	char cursor[CURSOR_LEN + 1];
+	bool end;
 	int rc;
 
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
-	rc = log_page_read(db, api->keyring, &r->who, &l->filter, show_item,
-	    &r->out, &l->page, e);
+	api_list(r);
+	rc = log_page_read(db, &v, &r->out, &l->page, e);
 	if (rc < 0)
 		return rc;
-	buf_addz(&r->out, "],\"next\":");
-	if (l->page.at_end && !l->waits) {
-		buf_addz(&r->out, "null}");
-		return OK;
-	}
+	end = l->page.at_end && !l->waits;
 	cursor_format(l->page.next, cursor);
-	buf_json(&r->out, str_of(cursor));
-	buf_addc(&r->out, '}');
+	api_list_end(r, end ? (struct str){.p = NULL} : str_of(cursor));
 	return OK;
 }
 
@@ -110,27 +120,15 @@ list_again(struct req *r, struct err *e)
 int
 api_events_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {
-	    "after", "type", "key", "tenant", "limit", "wait", NULL};
 	struct list *l = arena_alloc(r->arena, sizeof(*l));
-	int64_t wait_s = 0;
-	struct str after;
-	int rc;
+	int rc = api_query(r, LIST_QUERY, l, e);
 
 	(void)db;
-	if (!l)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = req_query_only(r, NAMES, e);
 	if (rc == OK)
-		rc = log_filter_read(r, &l->filter, e);
-	if (rc == OK && req_query(r, "after", &after))
-		rc = log_cursor_read(after, "after", &l->filter.after, e);
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &l->filter.limit, e);
-	if (rc == OK)
-		rc = req_query_int(r, "wait", 0, WAIT_MAX_S, -1, &wait_s, e);
-	if (rc == OK && wait_s > 0) {
+		rc = log_filter_read(r, &l->words, &l->filter, e);
+	if (rc == OK && l->after.p)
+		rc = log_cursor_read(l->after, "after", &l->filter.after, e);
+	if (rc == OK && l->wait_s > 0) {
 		rc = api_count_stream(r, e);
 		if (rc == OK)
 			r->done = list_done;
@@ -138,8 +136,8 @@ api_events_list(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	l->r = r;
-	l->waits = wait_s >= 0;
-	l->until_ms = clock_mono_ms() + wait_s * 1000;
+	l->waits = l->wait_s >= 0;
+	l->until_ms = clock_mono_ms() + l->wait_s * 1000;
 	r->ctx = l;
 	return list_again(r, e);
 }
@@ -149,9 +147,7 @@ api_events_list(struct req *r, struct db *db, struct err *e)
 struct get {
 	struct append_job job;
 	struct append_find find;
-	struct req *r;
-	struct uuid tenant;
-	bool has_tenant;
+	struct uuid tenant; /* all zero: any */
 };
 
 static int
@@ -159,17 +155,10 @@ get_show(struct req *r, struct db *db, const struct sql_log_get_row *row,
     struct err *e)
 {
 	struct buf b = BUF(PAGE_BYTES);
-	struct api *api = r->app;
-	struct str body = row->body;
-	char *to;
-	int rc = OK;
+	struct str body = STR_EMPTY;
+	int rc =
+	    delivery_body(r, row->tenant, row->event_id, row->body, &body, e);
 
-	if (sealed_is(row->body)) {
-		to = arena_try(r->arena, row->body.n);
-		rc = to ? sealed_open(api->keyring, row->tenant, row->event_id,
-			      row->body, to, &body, e)
-			: err_set(e, ERR_NOMEM, "no memory for an event");
-	}
 	if (rc == OK)
 		rc = seen_of_event(r, db, row->seq, &b, e);
 	if (rc == OK)
@@ -184,29 +173,19 @@ static int
 get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 {
 	struct get *g = r->ctx;
-	struct rows *rows = NULL;
 	struct sql_log_get_row row;
-	struct uuid tenant, id;
-	bool ok = false;
-	int rc = sql_log_get(db, &rows, e, .seq = seq);
+	struct uuid tenant;
+	int rc = sql_log_get_one(db, r->arena, &row, e, .seq = seq);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_log_get_get(rows, &row);
-		ok = row.tenant.n == 16 && row.event_id.n == 16;
-	}
-	if (ok) {
-		memcpy(tenant.b, row.tenant.p, 16);
-		memcpy(id.b, row.event_id.p, 16);
-		ok = uuid_eq(id, g->find.event_id) &&
-		     (!g->has_tenant || uuid_eq(tenant, g->tenant)) &&
-		     api_tenant_ok(&r->who, tenant);
-	}
-	if (ok)
-		rc = get_show(r, db, &row, e);
-	rows_close(rows);
-	return rc < 0 ? rc : ok;
+	if (rc <= 0 || !uuid_eq(uuid_of(row.event_id), g->find.event_id))
+		return rc < 0 ? rc : 0;
+	tenant = uuid_of(row.tenant);
+	if ((!uuid_eq(g->tenant, (struct uuid){{0}}) &&
+		!uuid_eq(tenant, g->tenant)) ||
+	    !api_tenant_ok(&r->who, tenant))
+		return 0;
+	rc = get_show(r, db, &row, e);
+	return rc < 0 ? rc : 1;
 }
 
 static int
@@ -227,51 +206,29 @@ get_read(struct req *r, struct db *db, struct err *e)
 static int
 get_found(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
-	r->then = api_said;
 	return api_read(r, get_read, e);
-}
-
-static void
-get_done(struct append_job *job)
-{
-	struct get *g = MAIL_OF(job, struct get, job);
-
-	g->r->rc = job->err.code;
-	g->r->err = job->err;
-	req_wake(g->r);
 }
 
 int
 api_events_get(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"tenant", NULL};
-	struct api *api = r->app;
+	static const struct member QUERY[] = {
+	    {"tenant", MEMBER_UUID, offsetof(struct get, tenant)},
+	    {.name = NULL},
+	};
 	struct get *g = arena_alloc(r->arena, sizeof(*g));
-	struct str tenant;
-	int rc;
+	int rc = api_query(r, QUERY, g, e);
 
 	(void)db;
-	if (!g)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = req_query_only(r, NAMES, e);
 	if (rc < 0)
 		return rc;
 	if (!uuid_parse(r->params[0], &g->find.event_id))
 		return err_at(
 		    e, ERR_INVALID, "eventId", "the event id must be a uuid");
-	g->has_tenant = req_query(r, "tenant", &tenant);
-	if (g->has_tenant && !uuid_parse(tenant, &g->tenant))
-		return err_at(
-		    e, ERR_INVALID, "tenant", "tenant must be a uuid");
-	g->r = r;
 	g->job.find = &g->find;
-	g->job.done = get_done;
 	r->ctx = g;
-	r->then = get_found;
-	rc = append_post(api->append, &g->job, e);
-	return rc < 0 ? rc : REQ_WAIT;
+	api_then(r, get_found);
+	return api_append(r, &g->job, e);
 }
 
 /* GET /v1/event-types */

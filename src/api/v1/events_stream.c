@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
@@ -57,7 +58,7 @@ struct stream {
 };
 
 static void
-drop(struct stream *s)
+stream_drop(struct stream *s)
 {
 	if (atomic_fetch_sub(&s->owners, 1) > 1)
 		return;
@@ -87,7 +88,7 @@ back(struct stream *s)
 {
 	atomic_store(&s->away, false);
 	waker_wake(s->waker);
-	drop(s);
+	stream_drop(s);
 }
 
 /* A line break in JSON is a blank, so each line becomes a data field. */
@@ -127,13 +128,11 @@ static void
 read_some(struct pool_job *job, void *db)
 {
 	struct stream *s = MAIL_OF(job, struct stream, job);
+	struct log_view v = {s->api->keyring, &s->who, &s->filter, show};
 	struct log_page page = {0};
 	struct err e = {0};
-	int rc = ERR_AWAY;
+	int rc = db ? log_page_read(db, &v, &s->ready, &page, &e) : ERR_AWAY;
 
-	if (db)
-		rc = log_page_read(db, s->api->keyring, &s->who, &s->filter,
-		    show, &s->ready, &page, &e);
 	s->failed = rc < 0;
 	if (rc == OK)
 		s->filter.after = page.next;
@@ -222,44 +221,36 @@ over(struct req *r)
 	struct stream *s = r->ctx;
 
 	api_uncount_stream(r);
-	drop(s);
+	stream_drop(s);
 }
 
 /* Nothing of the request may be needed when it is over. */
-static bool
-keep(struct stream *s, const struct principal *who)
+static void
+keep_filter(struct stream *s, const struct principal *who)
 {
 	struct log_filter *f = &s->filter;
 	struct str *texts[] = {&f->type, &f->prefix, &f->key};
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (texts[i]->p) {
+		if (texts[i]->p)
 			*texts[i] = arena_dup(s->arena, *texts[i]);
-			if (!texts[i]->p)
-				return false;
-		}
 	s->who = *who;
 	if (who->tenants) {
 		struct uuid *v = arena_array(
 		    s->arena, who->n_tenants, sizeof(*who->tenants));
 
-		if (!v)
-			return false;
 		memcpy(v, who->tenants, who->n_tenants * sizeof(*v));
 		s->who.tenants = v;
 		if (f->tenant.p)
 			f->tenant = arena_dup(s->arena, f->tenant);
 	}
-	return !who->tenants || !f->tenant.n || f->tenant.p;
 }
 
 static struct stream *
 stream_new(struct req *r)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct stream *s = mem_get(sizeof(*s));
 
-	if (!s)
-		return NULL;
 	s->api = r->app;
 	s->ready = BUF(4 * PAGE_BYTES);
 	s->arena = arena_new(STREAM_ARENA_MAX);
@@ -270,25 +261,32 @@ stream_new(struct req *r)
 static int
 begin(struct stream *s, struct req *r, struct err *e)
 {
-	static const char *const NAMES[] = {
-	    "after", "type", "key", "tenant", NULL};
-	struct str last = req_header(r, "Last-Event-ID"), after;
-	int rc = req_query_only(r, NAMES, e);
+	struct query {
+		struct log_words words;
+		struct str after;
+	} q = {.after = {.p = NULL}};
+	static const struct member QUERY[] = {
+	    {"after", MEMBER_STRING, offsetof(struct query, after), 0,
+		API_CURSOR_MAX},
+	    LOG_WORDS(struct query),
+	    {.name = NULL},
+	};
+	struct str last = req_header(r, "Last-Event-ID");
+	int rc = api_query(r, QUERY, &q, e);
 
 	if (rc == OK)
-		rc = log_filter_read(r, &s->filter, e);
+		rc = log_filter_read(r, &q.words, &s->filter, e);
 	s->filter.after = tail_last_seq(s->api->tail);
 	s->filter.limit = PAGE_DEFAULT;
 	if (rc == OK && last.n > 0)
 		rc =
 		    log_cursor_read(last, "Last-Event-ID", &s->filter.after, e);
-	else if (rc == OK && req_query(r, "after", &after))
-		rc = log_cursor_read(after, "after", &s->filter.after, e);
-	if (rc == OK && (!s->arena || !keep(s, &r->who)))
-		rc = err_set(e, ERR_NOMEM, "no memory for a stream");
-	if (rc == OK)
-		rc = api_count_stream(r, e);
-	return rc;
+	else if (rc == OK && q.after.p)
+		rc = log_cursor_read(q.after, "after", &s->filter.after, e);
+	if (rc < 0)
+		return rc;
+	keep_filter(s, &r->who);
+	return api_count_stream(r, e);
 }
 
 static int64_t
@@ -306,11 +304,9 @@ api_events_stream(struct req *r, struct db *db, struct err *e)
 	int rc;
 
 	(void)db;
-	if (!s)
-		return err_set(e, ERR_NOMEM, "no memory for a stream");
 	rc = begin(s, r, e);
 	if (rc < 0) {
-		drop(s);
+		stream_drop(s);
 		return rc;
 	}
 	s->waker = req_waker(r);

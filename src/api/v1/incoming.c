@@ -3,6 +3,7 @@
 
 #include "account/limiter.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/v1/sources.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "base/json.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "event/append.h"
@@ -48,18 +50,20 @@ struct incoming {
 	bool any_refused;
 	struct hook_made made;
 	struct result *results;
+	int (*work)(struct incoming *in, struct hooker *k, struct err *e);
+	/* a sample's */
+	const struct json *headers, *query, *body;
+	struct str text;
 };
 
 void *
 api_hooks_enter(void *arg)
 {
 	const struct api *api = arg;
-	struct hooker *k = calloc(1, sizeof(*k));
+	struct hooker *k = mem_get(sizeof(*k));
 	struct err e = {0};
 	int rc;
 
-	if (!k)
-		return NULL;
 	k->api = api;
 	rc = db_open(api->store, DB_READ, &k->db, &e);
 	if (rc == OK)
@@ -120,8 +124,6 @@ gather(struct incoming *in, struct err *e)
 		return err_set(e, ERR_LIMIT, "a request has at most %d headers",
 		    REQUEST_HEADERS_MAX);
 	g.list = arena_array(r->arena, g.room + 1, sizeof(*g.list));
-	if (!g.list)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	req_each_header(r, take_header, &g);
 	in->q = (struct hook_request){
 	    .in = {.headers = g.list, .n = g.n, .body = r->body},
@@ -229,7 +231,7 @@ parse_item(const struct incoming *in, const struct api *api,
 
 /* What is no event gets the entry of a dead letter. */
 static int
-refuse(struct incoming *in, const struct api *api, const struct hook *h,
+refuse_item(struct incoming *in, const struct api *api, const struct hook *h,
     const struct hook_item *it, size_t i, const struct err *why, struct err *e)
 {
 	struct str ref = in->made.ref;
@@ -247,8 +249,6 @@ refuse(struct incoming *in, const struct api *api, const struct hook *h,
 		    ? arena_fmt(in->arena, "%.*s#%zu", STR_ARG(ref), i)
 		    : ref;
 	result->err = arena_alloc(in->arena, sizeof(*result->err));
-	if (!x.ref.p || !result->err)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	*result->err = *why;
 	in->any_refused = true;
 	return refused_entry(in->arena, &x, api->mask, in->q.now_us,
@@ -256,7 +256,7 @@ refuse(struct incoming *in, const struct api *api, const struct hook *h,
 }
 
 static int
-fill(struct incoming *in, const struct api *api, const struct hook *h,
+fill_entries(struct incoming *in, const struct api *api, const struct hook *h,
     struct err *e)
 {
 	size_t n = in->made.n;
@@ -265,8 +265,6 @@ fill(struct incoming *in, const struct api *api, const struct hook *h,
 	in->job.entries =
 	    arena_array(in->arena, n + 1, sizeof(*in->job.entries));
 	in->results = arena_array(in->arena, n + 1, sizeof(*in->results));
-	if (!in->job.entries || !in->results)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		const struct hook_item *it = &in->made.items[i];
 		struct err why = {0};
@@ -279,7 +277,7 @@ fill(struct incoming *in, const struct api *api, const struct hook *h,
 			entry_fill(&in->job.entries[i], &ev, in->q.in.body);
 		} else if (rc == ERR_INVALID || rc == ERR_SYNTAX ||
 			   rc == ERR_LIMIT) {
-			rc = refuse(in, api, h, it, i, &why, e);
+			rc = refuse_item(in, api, h, it, i, &why, e);
 		} else {
 			*e = why;
 		}
@@ -288,7 +286,7 @@ fill(struct incoming *in, const struct api *api, const struct hook *h,
 }
 
 static int
-work(struct incoming *in, struct hooker *k, struct err *e)
+take_in(struct incoming *in, struct hooker *k, struct err *e)
 {
 	const struct hook *h = NULL;
 	int rc = admit(in, k, &h, e);
@@ -297,11 +295,9 @@ work(struct incoming *in, struct hooker *k, struct err *e)
 		return rc;
 	metric_add(M_HOOKS_TAKEN, 1);
 	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	if (!in->arena)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	rc =
 	    hook_events(h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
-	return rc == OK ? fill(in, k->api, h, e) : rc;
+	return rc == OK ? fill_entries(in, k->api, h, e) : rc;
 }
 
 static void
@@ -309,9 +305,20 @@ hook_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 
-	r->rc = ctx ? work(r->ctx, ctx, &r->err)
+	struct incoming *in = r->ctx;
+
+	r->rc = ctx ? in->work(in, ctx, &r->err)
 		    : err_set(&r->err, ERR_AWAY, "hooks can't be taken now");
 	req_wake(r);
+}
+
+static int
+post_hook(struct req *r, struct err *e)
+{
+	struct api *api = r->app;
+
+	r->job.run = hook_job;
+	return pool_post(api->hooks, &r->job) ? REQ_WAIT : api_too_busy(e);
 }
 
 /* The answer ---------------------------------------------------------------------- */
@@ -321,51 +328,47 @@ hook_job(struct pool_job *job, void *ctx)
 static void
 add_entry(struct buf *b, const struct entry *en)
 {
-	buf_addz(b, "\"eventId\":\"");
-	uuid_add(b, en->event_id);
-	buf_fmt(b, "\",\"seq\":%lld,\"duplicate\":%s", (long long)en->seq,
-	    en->state == ENTRY_NEW ? "false" : "true");
+	put_uuid(b, "eventId", en->event_id);
+	put_int(b, "seq", en->seq);
+	put_bool(b, "duplicate", en->state != ENTRY_NEW);
 }
 
 static void
 add_result(struct buf *b, const struct incoming *in, const struct result *x)
 {
-	buf_addc(b, '{');
+	put_open(b, NULL, '{');
 	if (x->err) {
-		buf_addz(b, "\"refused\":");
+		put_name(b, "refused");
 		http_error_json(b, x->err);
 	} else {
 		add_entry(b, &in->job.entries[x->at]);
 	}
-	buf_addc(b, '}');
+	put_close(b, '}');
 }
 
 static int
 answer(struct req *r, struct err *e)
 {
 	const struct incoming *in = r->ctx;
+	struct buf *b = &r->out;
 
-	if (in->job.err.code != OK) {
-		*e = in->job.err;
-		return e->code;
-	}
+	(void)e;
 	r->status = 202;
-	buf_clear(&r->out);
-	if (in->made.n == 0) {
-		buf_addz(&r->out, "{\"ignored\":");
-		buf_json(&r->out, str_of(in->made.why));
-		buf_addc(&r->out, '}');
-	} else if (!in->made.many) {
-		add_result(&r->out, in, &in->results[0]);
-	} else {
-		buf_addz(&r->out, "{\"results\":[");
-		for (size_t i = 0; i < in->made.n; i++) {
-			if (i > 0)
-				buf_addc(&r->out, ',');
-			add_result(&r->out, in, &in->results[i]);
-		}
-		buf_addz(&r->out, "]}");
+	buf_clear(b);
+	if (in->made.n > 0 && !in->made.many) {
+		add_result(b, in, &in->results[0]);
+		return OK;
 	}
+	put_open(b, NULL, '{');
+	if (in->made.n == 0) {
+		put_z(b, "ignored", in->made.why);
+	} else {
+		put_open(b, "results", '[');
+		for (size_t i = 0; i < in->made.n; i++)
+			add_result(b, in, &in->results[i]);
+		put_close(b, ']');
+	}
+	put_close(b, '}');
 	return OK;
 }
 
@@ -373,7 +376,8 @@ answer(struct req *r, struct err *e)
 static int
 store_refused(struct db *db, void *ctx, struct err *e)
 {
-	const struct incoming *in = ctx;
+	const struct req *r = ctx;
+	const struct incoming *in = r->ctx;
 
 	return refused_store(db, in->job.entries, in->job.n, in->q.now_us, e);
 }
@@ -381,11 +385,12 @@ store_refused(struct db *db, void *ctx, struct err *e)
 static void
 committed(struct append_job *job)
 {
-	struct incoming *in = MAIL_OF(job, struct incoming, job);
+	struct req *r = job->ctx;
+	const struct incoming *in = r->ctx;
 
 	if (job->err.code == OK && in->any_refused)
 		(void)refused_told(job->entries, job->n);
-	req_wake(in->r);
+	api_wake(r, &job->err);
 }
 
 static int
@@ -394,15 +399,13 @@ commit(struct req *r, struct err *e)
 	struct api *api = r->app;
 	struct incoming *in = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	if (in->made.n == 0)
 		return answer(r, e);
 	in->job.done = committed;
-	in->job.ctx = in;
+	in->job.ctx = r;
 	if (in->any_refused)
 		in->job.after = store_refused;
-	r->then = answer;
+	api_then(r, answer);
 	return append_post(api->append, &in->job, e) < 0 ? (int)e->code
 							 : REQ_WAIT;
 }
@@ -416,14 +419,10 @@ in_done(struct req *r)
 }
 
 static struct incoming *
-incoming_new(struct req *r, struct err *e)
+incoming_new(struct req *r)
 {
 	struct incoming *in = arena_alloc(r->arena, sizeof(*in));
 
-	if (!in) {
-		(void)err_set(e, ERR_NOMEM, "no memory for a request");
-		return NULL;
-	}
 	in->r = r;
 	r->ctx = in;
 	r->done = in_done;
@@ -433,20 +432,16 @@ incoming_new(struct req *r, struct err *e)
 int
 api_in_post(struct req *r, struct db *db, struct err *e)
 {
-	struct api *api = r->app;
-	struct incoming *in = incoming_new(r, e);
-	int rc;
+	struct incoming *in = incoming_new(r);
+	int rc = gather(in, e);
 
 	(void)db;
-	if (!in)
-		return e->code;
-	rc = gather(in, e);
 	if (rc < 0)
 		return rc;
 	in->binary = req_header(r, "ce-specversion").n > 0;
-	r->then = commit;
-	r->job.run = hook_job;
-	return pool_post(api->hooks, &r->job) ? REQ_WAIT : api_too_busy(e);
+	in->work = take_in;
+	api_then(r, commit);
+	return post_hook(r, e);
 }
 
 /* Trying out ------------------------------------------------------------------------ */
@@ -460,15 +455,13 @@ read_pairs(const struct json *j, const char *at, struct arena *a,
 	size_t n = 0;
 
 	*ret_n = 0;
-	if (!j || j->type == JSON_NULL)
+	if (!j)
 		return OK;
-	if (j->type != JSON_OBJECT || j->n > REQUEST_HEADERS_MAX)
+	if (j->n > REQUEST_HEADERS_MAX)
 		return json_wrong(e, at,
 		    "must be an object of at most %d texts",
 		    REQUEST_HEADERS_MAX);
 	v = arena_array(a, j->n + 1, sizeof(*v));
-	if (!v)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	for (const struct json *c = j->child; c; c = c->next, n++) {
 		char here[JSON_POINTER_MAX + 1];
 
@@ -486,45 +479,39 @@ read_pairs(const struct json *j, const char *at, struct arena *a,
 static int
 read_sample(struct incoming *in, struct err *e)
 {
-	static const char *const names[] = {
-	    "headers", "query", "body", "bodyText", NULL};
+	static const struct member BODY[] = {
+	    {"headers", MEMBER_OBJECT, offsetof(struct incoming, headers)},
+	    {"query", MEMBER_OBJECT, offsetof(struct incoming, query)},
+	    {"body", MEMBER_JSON, offsetof(struct incoming, body)},
+	    {"bodyText", MEMBER_STRING, offsetof(struct incoming, text), 0,
+		INT32_MAX, .about = "instead of body, when it is no JSON"},
+	    {.name = NULL},
+	};
 	struct req *r = in->r;
 	struct received_header *headers;
 	struct req_pair *pairs = NULL, *query = NULL;
-	struct json *doc = NULL;
-	const struct json *body, *text;
 	size_t n = 0;
-	int rc = json_parse(r->arena, r->body, &doc, e);
+	int rc = api_body(r, BODY, NULL, in, e);
 
-	if (rc == OK && doc->type != JSON_OBJECT)
-		rc = err_at(e, ERR_INVALID, "", "the body is a JSON object");
 	if (rc == OK)
-		rc = json_known(doc, "", names, e);
+		rc = read_pairs(
+		    in->headers, "/headers", r->arena, &pairs, &n, e);
 	if (rc == OK)
-		rc = read_pairs(json_get(doc, "headers"), "/headers", r->arena,
-		    &pairs, &n, e);
-	if (rc == OK)
-		rc = read_pairs(json_get(doc, "query"), "/query", r->arena,
-		    &query, &in->q.n_query, e);
+		rc = read_pairs(
+		    in->query, "/query", r->arena, &query, &in->q.n_query, e);
 	if (rc < 0)
 		return rc;
-	body = json_get(doc, "body");
-	text = json_get(doc, "bodyText");
-	if (body && text)
+	if (in->body && in->text.p)
 		return json_wrong(e, "/bodyText", "and body are one too many");
-	if (text && text->type != JSON_STRING)
-		return json_wrong(e, "/bodyText", "must be a string");
 	headers = arena_array(r->arena, n + 1, sizeof(*headers));
-	if (!headers)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	for (size_t i = 0; i < n; i++)
 		headers[i] =
 		    (struct received_header){pairs[i].name, pairs[i].value};
 	in->q.in = (struct received){.headers = headers,
 	    .n = n,
-	    .body = text   ? text->text
-		    : body ? body->raw
-			   : STR_EMPTY};
+	    .body = in->text.p ? in->text
+		    : in->body ? in->body->raw
+			       : STR_EMPTY};
 	in->q.query = query;
 	in->q.now_us = clock_now_us();
 	in->binary = receive_header(&in->q.in, "ce-specversion").n > 0;
@@ -536,23 +523,22 @@ static void
 show_items(const struct incoming *in, const struct api *api,
     const struct hook *h, struct buf *b)
 {
-	buf_addz(b, ",\"events\":[");
+	put_open(b, "events", '[');
 	for (size_t i = 0; i < in->made.n; i++) {
 		struct err why = {0};
 		struct event ev;
 		int rc = parse_item(in, api, h, &in->made.items[i], &ev, &why);
 
-		buf_addz(b, i ? ",{" : "{");
+		put_open(b, NULL, '{');
 		if (rc == OK) {
-			buf_addz(b, "\"event\":");
-			buf_add(b, ev.body);
+			put_raw(b, "event", ev.body);
 		} else {
-			buf_addz(b, "\"error\":");
+			put_name(b, "error");
 			http_error_json(b, &why);
 		}
-		buf_addc(b, '}');
+		put_close(b, '}');
 	}
-	buf_addc(b, ']');
+	put_close(b, ']');
 }
 
 static int
@@ -569,8 +555,6 @@ try_out(struct incoming *in, struct hooker *k, struct err *e)
 	if (!h)
 		return err_set(e, ERR_ABSENT, "there is no such source");
 	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	if (!in->arena)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	rc = hook_verify(h, &in->q, &v, e);
 	if (rc == OK)
 		rc = hook_events(
@@ -578,43 +562,26 @@ try_out(struct incoming *in, struct hooker *k, struct err *e)
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	buf_fmt(&r->out, "{\"verified\":%s,\"verification\":\"%s\",\"ref\":",
-	    v == RECEIVE_OK ? "true" : "false", receive_text(v));
-	buf_json(&r->out, in->made.ref);
-	buf_addz(&r->out, ",\"ignored\":");
-	if (in->made.n == 0)
-		buf_json(&r->out, str_of(in->made.why));
-	else
-		buf_addz(&r->out, "null");
+	put_open(&r->out, NULL, '{');
+	put_bool(&r->out, "verified", v == RECEIVE_OK);
+	put_z(&r->out, "verification", receive_text(v));
+	put_text(&r->out, "ref", in->made.ref);
+	put_z(&r->out, "ignored", in->made.n == 0 ? in->made.why : NULL);
 	show_items(in, k->api, h, &r->out);
-	buf_addc(&r->out, '}');
+	put_close(&r->out, '}');
 	return OK;
-}
-
-static void
-try_job(struct pool_job *job, void *ctx)
-{
-	struct req *r = MAIL_OF(job, struct req, job);
-
-	r->rc = ctx ? try_out(r->ctx, ctx, &r->err)
-		    : err_set(&r->err, ERR_AWAY, "hooks can't be taken now");
-	req_wake(r);
 }
 
 int
 api_sources_test(struct req *r, struct db *db, struct err *e)
 {
-	struct api *api = r->app;
-	struct incoming *in = incoming_new(r, e);
-	int rc;
+	struct incoming *in = incoming_new(r);
+	int rc = read_sample(in, e);
 
 	(void)db;
-	if (!in)
-		return e->code;
-	rc = read_sample(in, e);
 	if (rc < 0)
 		return rc;
+	in->work = try_out;
 	r->then = api_said;
-	r->job.run = try_job;
-	return pool_post(api->hooks, &r->job) ? REQ_WAIT : api_too_busy(e);
+	return post_hook(r, e);
 }

@@ -2,6 +2,7 @@
 
 #include "account/limits.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/v1/account.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -33,73 +34,33 @@ read_scopes(const struct json *j, struct key *k, struct err *e)
 	return OK;
 }
 
-static int
-read_tenants(
-    const struct json *j, struct arena *a, struct key *k, struct err *e)
-{
-	struct uuid *list;
+struct body {
+	struct key key;
+	const struct json *scopes;
+	struct member_uuids tenants;
+};
 
-	if (!j || json_is(j, JSON_NULL))
-		return OK;
-	if (!json_is(j, JSON_ARRAY) || j->n < 1 || j->n > KEY_TENANTS_MAX)
-		return json_wrong(e, "/tenants",
-		    "must be an array of 1 to %d UUIDs, or absent",
-		    KEY_TENANTS_MAX);
-	list = arena_array(a, j->n, sizeof(*list));
-	if (!list)
-		return err_set(e, ERR_NOMEM, "no room for the tenants");
-	for (const struct json *t = j->child; t; t = t->next)
-		if (!json_is(t, JSON_STRING) ||
-		    !uuid_parse(t->text, &list[k->n_tenants++]))
-			return json_wrong(
-			    e, "/tenants", "must hold UUIDs only");
-	k->tenants = list;
-	return OK;
-}
+#define BODY_AT(field) offsetof(struct body, field)
+static const struct member BODY[] = {
+    {"name", MEMBER_STRING, BODY_AT(key.name), 0, INT32_MAX, .must = true},
+    {"scopes", MEMBER_JSON, BODY_AT(scopes), .about = SCOPE_WORDS},
+    {"tenants", MEMBER_UUIDS, BODY_AT(tenants), 1, KEY_TENANTS_MAX,
+	.about = "it is limited to these; absent: to none"},
+    {"ratePerSecond", MEMBER_INT, BODY_AT(key.rate_per_second), 1,
+	KEY_RATE_MAX},
+    {"expiresAt", MEMBER_TIME, BODY_AT(key.expires_us)},
+    {.name = NULL},
+};
 
 static int
-read_limits(const struct json *j, struct key *k, struct err *e)
+read_key(struct req *r, struct body *b, struct err *e)
 {
-	const struct json *rate = json_get(j, "ratePerSecond");
-	const struct json *end = json_get(j, "expiresAt");
+	int rc = api_body(r, BODY, NULL, b, e);
 
-	if (rate && !json_is(rate, JSON_NULL) &&
-	    (!json_int(rate, &k->rate_per_second) || k->rate_per_second < 1))
-		return json_wrong(e, "/ratePerSecond",
-		    "must be a whole number from 1 to %d", KEY_RATE_MAX);
-	if (end && !json_is(end, JSON_NULL) &&
-	    (!json_is(end, JSON_STRING) ||
-		!time_parse(end->text, &k->expires_us, NULL)))
-		return json_wrong(e, "/expiresAt",
-		    "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
-	return OK;
-}
-
-static int
-read_key(struct req *r, struct key *k, struct err *e)
-{
-	static const char *const names[] = {
-	    "name", "scopes", "tenants", "ratePerSecond", "expiresAt", NULL};
-	struct json *j = NULL;
-	const struct json *name;
-	int rc = json_parse(r->arena, r->body, &j, e);
-
-	if (rc < 0)
-		return rc;
-	if (!json_is(j, JSON_OBJECT))
-		return err_at(e, ERR_INVALID, "", "a key is a JSON object");
-	rc = json_known(j, "", names, e);
-	if (rc < 0)
-		return rc;
-	name = json_get(j, "name");
-	if (!json_is(name, JSON_STRING))
-		return json_wrong(e, "/name", "must be a string");
-	k->name = name->text;
-	rc = read_scopes(json_get(j, "scopes"), k, e);
 	if (rc == OK)
-		rc = read_tenants(json_get(j, "tenants"), r->arena, k, e);
-	if (rc == OK)
-		rc = read_limits(j, k, e);
+		rc = read_scopes(b->scopes, &b->key, e);
+	b->key.tenants = b->tenants.v;
+	b->key.n_tenants = b->tenants.n;
 	return rc;
 }
 
@@ -160,13 +121,11 @@ create(struct req *r, struct db *db, struct err *e)
 int
 api_keys_post(struct req *r, struct db *db, struct err *e)
 {
-	struct key *k = arena_alloc(r->arena, sizeof(*k));
-	int rc;
+	struct body *b = arena_alloc(r->arena, sizeof(*b));
+	struct key *k = &b->key;
+	int rc = read_key(r, b, e);
 
 	(void)db;
-	if (!k)
-		return err_set(e, ERR_NOMEM, "no room for a key");
-	rc = read_key(r, k, e);
 	if (rc == OK)
 		rc = key_check(k, clock_now_us(), e);
 	if (rc == OK)
@@ -181,7 +140,7 @@ api_keys_post(struct req *r, struct db *db, struct err *e)
 
 /* The key that the path names, if the caller may see it. */
 static int
-get(struct req *r, struct db *db, struct key *ret, struct err *e)
+get_key(struct req *r, struct db *db, struct key *ret, struct err *e)
 {
 	struct uuid id;
 	int rc;
@@ -199,7 +158,7 @@ int
 api_keys_get(struct req *r, struct db *db, struct err *e)
 {
 	struct key k;
-	int rc = get(r, db, &k, e);
+	int rc = get_key(r, db, &k, e);
 
 	if (rc < 0)
 		return rc;
@@ -213,7 +172,7 @@ static int
 revoke(struct req *r, struct db *db, struct err *e)
 {
 	struct key k;
-	int rc = get(r, db, &k, e);
+	int rc = get_key(r, db, &k, e);
 
 	if (rc == OK && !scopes_within(k.scopes, r->who.scopes))
 		rc = err_set(e, ERR_DENIED,
@@ -237,21 +196,19 @@ api_keys_delete(struct req *r, struct db *db, struct err *e)
 
 /* The row id behind a cursor, which is the id of the last key shown. */
 static int
-cursor(struct req *r, struct db *db, int64_t *ret, struct err *e)
+cursor(
+    struct req *r, struct db *db, struct str after, int64_t *ret, struct err *e)
 {
-	struct str after;
 	struct uuid id;
 	struct key k;
 	int rc;
 
-	*ret = 0;
-	if (!req_query(r, "after", &after))
+	if (!after.p)
 		return OK;
 	rc = uuid_parse(after, &id) ? keys_get(db, id, r->arena, &k, e)
 				    : ERR_ABSENT;
 	if (rc == ERR_ABSENT)
-		return err_set(
-		    e, ERR_INVALID, "after is no cursor of this list");
+		return api_no_cursor(e);
 	if (rc == OK)
 		*ret = k.id;
 	return rc;
@@ -282,37 +239,26 @@ page(struct req *r, struct db *db, int64_t after, size_t limit, struct err *e)
 			if (!scopes_tenants_within(
 				k->tenants, k->n_tenants, &r->who))
 				continue;
-			if (shown++)
-				buf_addc(&r->out, ',');
+			shown++;
+			put_name(&r->out, NULL);
 			key_json(k, NULL, &r->out);
 		}
 	}
-	buf_addz(&r->out, "],\"next\":");
-	if (more || n == batch) {
-		buf_addc(&r->out, '"');
-		uuid_add(&r->out, last);
-		buf_addz(&r->out, "\"}");
-	} else {
-		buf_addz(&r->out, "null}");
-	}
+	api_list_end_uuid(r, more || n == batch, last);
 	return OK;
 }
 
 int
 api_keys_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"limit", "after", NULL};
-	int64_t limit = 0, after = 0;
-	int rc = req_query_only(r, names, e);
+	struct api_page q = {.after = {.p = NULL}};
+	int64_t after = 0;
+	int rc = api_query(r, API_PAGE_ONLY, &q, e);
 
 	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &limit, e);
-	if (rc == OK)
-		rc = cursor(r, db, &after, e);
+		rc = cursor(r, db, q.after, &after, e);
 	if (rc < 0)
 		return rc;
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
-	return page(r, db, after, (size_t)limit, e);
+	api_list(r);
+	return page(r, db, after, (size_t)q.limit, e);
 }

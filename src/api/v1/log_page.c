@@ -44,15 +44,11 @@ log_filter_set(struct log_filter *f, const struct log_words *w, struct err *e)
 }
 
 int
-log_filter_read(const struct req *r, struct log_filter *ret, struct err *e)
+log_filter_read(const struct req *r, const struct log_words *w,
+    struct log_filter *ret, struct err *e)
 {
-	struct log_words w = {0};
-	int rc;
+	int rc = log_filter_set(ret, w, e);
 
-	(void)req_query(r, "type", &w.type);
-	(void)req_query(r, "key", &w.key);
-	(void)req_query(r, "tenant", &w.tenant);
-	rc = log_filter_set(ret, &w, e);
 	if (rc < 0)
 		return rc;
 	if (ret->tenant.p && !api_tenant_ok(&r->who, ret->tenant_id))
@@ -76,39 +72,7 @@ log_cursor_read(struct str text, const char *name, int64_t *ret, struct err *e)
 static bool
 visible(const struct principal *who, const struct sql_log_page_row *row)
 {
-	struct uuid tenant;
-
-	if (!who->tenants)
-		return true;
-	if (row->tenant.n != sizeof(tenant.b))
-		return false;
-	memcpy(tenant.b, row->tenant.p, sizeof(tenant.b));
-	return api_tenant_ok(who, tenant);
-}
-
-static int
-last_seq(struct db *db, int64_t *ret, struct err *e)
-{
-	struct rows *rows = NULL;
-	int rc = sql_log_last(db, &rows, e);
-
-	*ret = 0;
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		*ret = rows_int(rows, 0);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
-static void
-add_uuid(struct buf *b, struct str bytes)
-{
-	struct uuid u = {{0}};
-
-	if (bytes.n == sizeof(u.b))
-		memcpy(u.b, bytes.p, bytes.n);
-	uuid_add(b, u);
+	return api_tenant_ok(who, uuid_of(row->tenant));
 }
 
 /* What can be told of an event that can't be opened. */
@@ -116,15 +80,13 @@ static struct str
 shut(struct buf *b, const struct sql_log_page_row *row, const struct err *why)
 {
 	buf_clear(b);
-	buf_addz(b, "{\"eventId\":\"");
-	add_uuid(b, row->event_id);
-	buf_addz(b, "\",\"eventType\":");
-	buf_json(b, row->type);
-	buf_addz(b, ",\"tenantId\":\"");
-	add_uuid(b, row->tenant);
-	buf_addz(b, "\",\"error\":");
+	put_open(b, NULL, '{');
+	put_uuid(b, "eventId", uuid_of(row->event_id));
+	put_text(b, "eventType", row->type);
+	put_uuid(b, "tenantId", uuid_of(row->tenant));
+	put_name(b, "error");
 	http_error_json(b, why);
-	buf_addc(b, '}');
+	put_close(b, '}');
 	return buf_str(b);
 }
 
@@ -141,7 +103,7 @@ body_of(struct keyring *k, const struct sql_log_page_row *row, struct buf *b,
 	buf_clear(b);
 	buf_add(b, row->body); /* makes the room */
 	if (b->failed)
-		return err_set(e, ERR_NOMEM, "no memory for an event");
+		return err_set(e, ERR_LIMIT, "an event is too large");
 	rc = sealed_open(
 	    k, row->tenant, row->event_id, buf_str(b), b->p, ret, e);
 	if (rc == ERR_SEALED)
@@ -150,39 +112,39 @@ body_of(struct keyring *k, const struct sql_log_page_row *row, struct buf *b,
 }
 
 int
-log_page_read(struct db *db, struct keyring *k, const struct principal *who,
-    const struct log_filter *f,
-    void (*show)(struct buf *b, struct str body, int64_t seq,
-	int64_t received_us, size_t nth),
-    struct buf *out, struct log_page *ret, struct err *e)
+log_page_read(struct db *db, const struct log_view *v, struct buf *out,
+    struct log_page *ret, struct err *e)
 {
+	const struct log_filter *f = v->filter;
+	struct sql_log_last_row newest = {0};
+	struct sql_log_page_row row;
 	struct rows *rows = NULL;
 	struct buf plain = BUF(EVENT_STORED_MAX);
 	/* What only we can tell apart must not use up the statement's limit. */
-	int64_t most = who->tenants && !f->tenant.p ? PAGE_SCAN : f->limit;
+	int64_t most = v->who->tenants && !f->tenant.p ? PAGE_SCAN : f->limit;
 	int64_t last, upto;
 	bool cut = false;
-	int rc = last_seq(db, &last, e);
+	int rc = sql_log_last_one(db, &newest, e);
 
 	if (rc < 0)
 		return rc;
+	last = newest.seq;
 	upto = last - f->after > PAGE_SCAN ? f->after + PAGE_SCAN : last;
 	*ret = (struct log_page){.next = f->after};
 	rc = sql_log_page(db, &rows, e, .after = f->after, .upto = upto,
 	    .type = f->type, .prefix = f->prefix, .pkey = f->key,
 	    .tenant = f->tenant, .most = most);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		struct sql_log_page_row row;
+	while (rc >= 0 && (rc = sql_log_page_next(rows, &row, e)) > 0) {
 		struct str body = STR_EMPTY;
-		bool mine;
+		bool mine = visible(v->who, &row);
 
-		sql_log_page_get(rows, &row);
-		mine = visible(who, &row);
-		if (mine && (rc = body_of(k, &row, &plain, &body, e)) < 0)
+		if (mine &&
+		    (rc = body_of(v->keyring, &row, &plain, &body, e)) < 0)
 			break;
 		ret->next = row.seq;
 		if (mine)
-			show(out, body, row.seq, row.received_at, ret->shown++);
+			v->show(
+			    out, body, row.seq, row.received_at, ret->shown++);
 		cut = out->n > PAGE_BYTES || (int64_t)ret->shown == f->limit;
 		if (cut)
 			break;

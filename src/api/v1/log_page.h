@@ -9,7 +9,9 @@
 #ifndef API_V1_LOG_PAGE_H
 #define API_V1_LOG_PAGE_H
 
+#include "api/io.h"
 #include "base/uuid.h"
+#include "event/limits.h"
 
 struct buf;
 struct db;
@@ -40,23 +42,36 @@ struct log_words {
 /* The filter borrows the words, and points into itself: it is not copied. */
 int log_filter_set(
     struct log_filter *f, const struct log_words *w, struct err *e) MUST_CHECK;
-/* From ?type=&key=&tenant=; a tenant that is not the caller's is denied. */
-int log_filter_read(
-    const struct req *r, struct log_filter *ret, struct err *e) MUST_CHECK;
+/* Rows of a query whose struct has a `struct log_words words`. */
+#define LOG_WORDS(of)                                                          \
+	{"type", MEMBER_STRING, offsetof(of, words.type), 0, EVENT_TYPE_MAX,   \
+	    .about = "exactly, or name.*"},                                    \
+	    {"key", MEMBER_STRING, offsetof(of, words.key), 0, EVENT_KEY_MAX}, \
+	{                                                                      \
+		"tenant", MEMBER_STRING, offsetof(of, words.tenant), 0,        \
+		    UUID_LEN                                                   \
+	}
+/* The same; a tenant that is not the caller's is denied. */
+int log_filter_read(const struct req *r, const struct log_words *w,
+    struct log_filter *ret, struct err *e) MUST_CHECK;
 
 /* A cursor given as the header or parameter `name`. */
 int log_cursor_read(
     struct str text, const char *name, int64_t *ret, struct err *e) MUST_CHECK;
 
+struct log_view {
+	struct keyring *keyring;
+	const struct principal *who;
+	const struct log_filter *filter;
+	void (*show)(struct buf *b, struct str body, int64_t seq,
+	    int64_t received_us, size_t nth);
+};
 /*
  * Writes each event's text by `show`, in the order of the log. One that is
  * sealed and can't be opened stands there with its ids, type and an `error`
  * instead of all else: those behind it must not wait for a key.
  */
-int log_page_read(struct db *db, struct keyring *k, const struct principal *who,
-    const struct log_filter *f,
-    void (*show)(struct buf *b, struct str body, int64_t seq,
-	int64_t received_us, size_t nth),
-    struct buf *out, struct log_page *ret, struct err *e) MUST_CHECK;
+int log_page_read(struct db *db, const struct log_view *v, struct buf *out,
+    struct log_page *ret, struct err *e) MUST_CHECK;
 
 #endif

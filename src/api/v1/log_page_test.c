@@ -141,7 +141,8 @@ check_rows(struct db *db)
 		who.tenants = who.n_tenants ? may : NULL;
 		assert_int_equal(log_filter_set(&f, &ROWS[i].words, &e), OK);
 		assert_int_equal(
-		    log_page_read(db, NULL, &who, &f, show, &out, &page, &e),
+		    log_page_read(db, &(struct log_view){NULL, &who, &f, show},
+			&out, &page, &e),
 		    OK);
 		if (!str_eq(buf_str(&out), str_of(ROWS[i].shown)) ||
 		    page.next != ROWS[i].next ||
@@ -226,19 +227,25 @@ test_bounds(void **state)
 
 	assert_int_equal(db_open(fix.store, DB_READ, &db, &e), OK);
 	assert_int_equal(
-	    log_page_read(db, NULL, &all, &f, show_body, &out, &page, &e), OK);
+	    log_page_read(db, &(struct log_view){NULL, &all, &f, show_body},
+		&out, &page, &e),
+	    OK);
 	assert_int_equal(page.shown, 0);
 	assert_int_equal(page.next, PAGE_SCAN);
 	assert_false(page.at_end);
 	f.after = page.next;
 	assert_int_equal(
-	    log_page_read(db, NULL, &all, &f, show_body, &out, &page, &e), OK);
+	    log_page_read(db, &(struct log_view){NULL, &all, &f, show_body},
+		&out, &page, &e),
+	    OK);
 	assert_int_equal(page.next, SMALL + 100);
 	assert_true(page.at_end);
 
 	f = (struct log_filter){.limit = PAGE_MAX, .after = SMALL};
 	assert_int_equal(
-	    log_page_read(db, NULL, &all, &f, show_body, &out, &page, &e), OK);
+	    log_page_read(db, &(struct log_view){NULL, &all, &f, show_body},
+		&out, &page, &e),
+	    OK);
 	assert_int_equal(page.shown, PAGE_BYTES / BIG + 1);
 	assert_int_equal(page.next, SMALL + (int64_t)page.shown);
 	assert_false(page.at_end);
@@ -288,7 +295,9 @@ test_shut(void **state)
 	}
 	assert_int_equal(db_open(fix.store, DB_READ, &db, &e), OK);
 	assert_int_equal(
-	    log_page_read(db, k[1], &all, &f, show_body, &out, &page, &e), OK);
+	    log_page_read(db, &(struct log_view){k[1], &all, &f, show_body},
+		&out, &page, &e),
+	    OK);
 	assert_int_equal(page.shown, 2);
 	assert_null(memmem(out.p, out.n, "theirs", 6));
 	assert_non_null(memmem(out.p, out.n, "\"code\":\"SEALED\"", 15));

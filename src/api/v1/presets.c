@@ -1,7 +1,8 @@
-/* subs.h: presets over HTTP. */
+/* sub.h: presets over HTTP. */
 #include "api/api.h"
+#include "api/io.h"
 #include "api/limits.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -19,38 +20,31 @@ struct preset_op {
 static void
 show(const struct preset *p, struct buf *b)
 {
-	buf_addz(b, "{\"name\":");
-	buf_json(b, p->name);
-	buf_fmt(b,
-	    ",\"builtin\":%s,\"description\":", p->builtin ? "true" : "false");
-	buf_json(b, p->description);
-	buf_addz(b, ",\"definition\":");
-	buf_add(b, p->json);
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_text(b, "name", p->name);
+	put_bool(b, "builtin", p->builtin);
+	put_text(b, "description", p->description);
+	put_raw(b, "definition", p->json);
+	put_close(b, '}');
 }
 
 int
 api_presets_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const none[] = {NULL};
 	struct api *api = r->app;
 	struct presets *presets = NULL;
 	const struct preset *p;
 	size_t at = 0;
-	int rc = req_query_only(r, none, e);
+	int rc = api_query_none(r, e);
 
 	if (rc == OK)
 		rc = presets_open(db, api->conf, &presets, e);
 	if (rc < 0)
 		return rc;
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
-	for (size_t n = 0; (p = presets_each(presets, &at)); n++) {
-		if (n > 0)
-			buf_addc(&r->out, ',');
+	api_list(r);
+	while ((p = presets_each(presets, &at)))
 		show(p, &r->out);
-	}
-	buf_addz(&r->out, "],\"next\":null}");
+	api_list_end(r, (struct str){.p = NULL});
 	presets_free(presets);
 	return OK;
 }
@@ -91,18 +85,14 @@ check_users(
 	int rc = sql_subs_of_preset(db, &rows, e, .preset = r->params[0],
 	    .after = 0, .most = PRESET_USERS_CHECK);
 
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+	while (rc >= 0 && (rc = sql_subs_of_preset_next(rows, &row, e)) > 0) {
 		struct sub_conf *s = NULL;
 		struct sub_sealer sealer;
-		struct sub_seal by;
-		struct uuid uid = {{0}};
+		struct sub_seal by =
+		    sub_sealer(r->app, r->arena, uuid_of(row.uid), &sealer);
 		struct err why = {0};
 
-		sql_subs_of_preset_get(rows, &row);
-		if (row.uid.n == sizeof(uid.b))
-			memcpy(uid.b, row.uid.p, row.uid.n);
-		rc = sub_sealer(r->app, r->arena, uid, &sealer, &by, e);
-		if (rc == OK && sub_load(row.conf, presets, &by, &s, &why) < 0)
+		if (sub_load(row.conf, presets, &by, &s, &why) < 0)
 			rc = err_set(e, ERR_CONFLICT,
 			    "a subscription that uses it could not: %s",
 			    why.text);
@@ -131,7 +121,7 @@ may_change(const struct req *r, struct db *db, struct presets **ret_presets,
 }
 
 static void
-fill(struct preset_op *op, enum audit_category category, struct str conf)
+fill_op(struct preset_op *op, enum audit_category category, struct str conf)
 {
 	struct preset_change *c = &op->change;
 
@@ -178,7 +168,7 @@ check_put(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	r->status = there ? 200 : 201;
-	fill(op, AUDIT_PRESET_CHANGED, r->body);
+	fill_op(op, AUDIT_PRESET_CHANGED, r->body);
 	return OK;
 }
 
@@ -193,7 +183,7 @@ check_delete(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	r->status = 204;
-	fill(op, AUDIT_PRESET_DELETED, (struct str){.p = NULL});
+	fill_op(op, AUDIT_PRESET_DELETED, (struct str){.p = NULL});
 	return OK;
 }
 
@@ -202,9 +192,7 @@ committed(struct append_job *job)
 {
 	struct preset_op *op = MAIL_OF(job, struct preset_op, change.job);
 
-	op->r->rc = job->err.code;
-	op->r->err = job->err;
-	req_wake(op->r);
+	api_wake(op->r, &job->err);
 }
 
 static int
@@ -212,8 +200,7 @@ answer(struct req *r, struct err *e)
 {
 	struct preset_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	buf_clear(&r->out);
 	if (op->preset)
 		show(op->preset, &r->out);
@@ -226,10 +213,8 @@ commit(struct req *r, struct err *e)
 	struct api *api = r->app;
 	struct preset_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	op->change.job.done = committed;
-	r->then = answer;
+	api_then(r, answer);
 	return control_preset(api->append, &op->change, e) < 0 ? (int)e->code
 							       : REQ_WAIT;
 }
@@ -247,12 +232,10 @@ begin(struct req *r, handler_fn check, struct err *e)
 {
 	struct preset_op *op = arena_alloc(r->arena, sizeof(*op));
 
-	if (!op)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	op->r = r;
 	r->ctx = op;
 	r->done = op_done;
-	r->then = commit;
+	api_then(r, commit);
 	return api_read(r, check, e);
 }
 

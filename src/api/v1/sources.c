@@ -2,7 +2,8 @@
 #include "api/v1/sources.h"
 
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/io.h"
+#include "api/v1/sub.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -57,55 +58,41 @@ static int
 list_one(void *ctx, struct hook *h, struct err *e)
 {
 	struct list *l = ctx;
-	int rc = OK;
 
+	(void)e;
 	if (l->shown == l->limit) {
 		l->more = true;
 	} else {
-		if (l->shown++)
-			buf_addc(&l->r->out, ',');
+		l->shown++;
+		put_name(&l->r->out, NULL);
 		hook_show(h, false, &l->r->out);
 		l->last = arena_dup(l->r->arena, h->name);
-		if (!l->last.p)
-			rc = err_set(e, ERR_NOMEM, "no memory for a request");
 	}
 	hook_free(h);
-	return rc;
+	return OK;
 }
 
 int
 api_sources_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"limit", "after", NULL};
 	struct api *api = r->app;
 	struct hook_rules rules = {.presets = NULL};
 	struct presets *presets = NULL;
-	struct list l = {.r = r};
-	struct str after = STR_EMPTY;
-	int64_t limit = 0;
-	int rc = req_query_only(r, names, e);
+	struct list l = {.r = r, .last = {.p = NULL}};
+	struct api_page q = {.after = STR_EMPTY};
+	int rc = api_query(r, API_PAGE_ONLY, &q, e);
 
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &limit, e);
-	if (rc == OK && req_query(r, "after", &after) &&
-	    hook_name_check(after, e) < 0)
-		rc = err_set(e, ERR_INVALID, "after is no cursor of this list");
+	if (rc == OK && q.after.n > 0 && hook_name_check(q.after, e) < 0)
+		rc = api_no_cursor(e);
 	if (rc < 0)
 		return rc;
 	rules.presets = presets = presets_load(api->conf);
-	l.limit = (size_t)limit;
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
+	l.limit = (size_t)q.limit;
+	api_list(r);
 	rc = hook_walk(db, api->keyring, &rules,
-	    &(struct hook_each){after, l.limit + 1, list_one, &l}, e);
+	    &(struct hook_each){q.after, l.limit + 1, list_one, &l}, e);
 	presets_free(presets);
-	buf_addz(&r->out, "],\"next\":");
-	if (l.more)
-		buf_json(&r->out, l.last);
-	else
-		buf_addz(&r->out, "null");
-	buf_addc(&r->out, '}');
+	api_list_end(r, l.more ? l.last : (struct str){.p = NULL});
 	return rc;
 }
 
@@ -135,8 +122,7 @@ answer(struct req *r, struct err *e)
 {
 	struct source_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	if (!op->same)
 		hooks_changed();
 	buf_clear(&r->out);
@@ -183,11 +169,9 @@ commit(struct req *r, struct err *e)
 {
 	struct source_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	if (op->same)
 		return answer(r, e);
-	r->then = answer;
+	api_then(r, answer);
 	return api_write(r, write_it, e);
 }
 
@@ -199,15 +183,13 @@ begin(struct req *r,
 	struct api *api = r->app;
 	struct source_op *op = arena_alloc(r->arena, sizeof(*op));
 
-	if (!op)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	op->r = r;
 	op->check = check;
 	op->status = 200;
 	op->category = AUDIT_SOURCE_CHANGED;
 	r->ctx = op;
 	r->done = op_done;
-	r->then = commit;
+	api_then(r, commit);
 	r->job.run = check_job;
 	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
 }
@@ -312,25 +294,11 @@ api_sources_delete(struct req *r, struct db *db, struct err *e)
 	return begin(r, check_delete, e);
 }
 
-/* {} when there is no body. */
-static int
-read_body(
-    struct req *r, const char *const *names, struct json **ret, struct err *e)
-{
-	struct str text = r->body.n > 0 ? r->body : STR("{}");
-	int rc = json_parse(r->arena, text, ret, e);
-
-	if (rc == OK && !json_is(*ret, JSON_OBJECT))
-		rc = err_at(e, ERR_INVALID, "", "the body is a JSON object");
-	return rc == OK ? json_known(*ret, "", names, e) : rc;
-}
-
 static int
 turn(struct source_op *op, struct checker *k, bool on, struct err *e)
 {
-	static const char *const names[] = {NULL};
-	struct json *doc = NULL;
-	int rc = read_body(op->r, names, &doc, e);
+	static const struct member NONE[] = {{.name = NULL}};
+	int rc = api_body_maybe(op->r, NONE, NULL, op, e);
 
 	if (rc == OK)
 		rc = find_open(op, k, e);
@@ -371,26 +339,25 @@ api_sources_disable(struct req *r, struct db *db, struct err *e)
 static int
 check_rotate(struct source_op *op, struct checker *k, struct err *e)
 {
-	static const char *const names[] = {"secret", "overlapSeconds", NULL};
-	int64_t overlap = SUB_OVERLAP_S;
-	const struct json *secret, *seconds;
-	struct json *doc = NULL;
-	int rc = read_body(op->r, names, &doc, e);
+	struct rotate {
+		struct str secret;
+		int64_t overlap_s;
+	} it = {STR_EMPTY, SUB_OVERLAP_S};
+	static const struct member BODY[] = {
+	    {"secret", MEMBER_STRING, offsetof(struct rotate, secret), 0,
+		INT32_MAX, .about = "absent: one is made"},
+	    {"overlapSeconds", MEMBER_INT, offsetof(struct rotate, overlap_s),
+		0, SUB_OVERLAP_MAX_S,
+		.about = "for so long the old secret counts too"},
+	    {.name = NULL},
+	};
+	int rc = api_body_maybe(op->r, BODY, NULL, &it, e);
 
-	if (rc < 0)
-		return rc;
-	secret = json_get(doc, "secret");
-	seconds = json_get(doc, "overlapSeconds");
-	if (secret && !json_is(secret, JSON_STRING))
-		return json_wrong(e, "/secret", "must be a string");
-	if (seconds && (!json_int(seconds, &overlap) || overlap < 0 ||
-			   overlap > SUB_OVERLAP_MAX_S))
-		return json_wrong(e, "/overlapSeconds",
-		    "must be a whole number from 0 to %d", SUB_OVERLAP_MAX_S);
-	rc = find_open(op, k, e);
 	if (rc == OK)
-		rc = hook_rotate(op->hook, secret ? secret->text : STR_EMPTY,
-		    overlap, clock_now_us(), e);
+		rc = find_open(op, k, e);
+	if (rc == OK)
+		rc = hook_rotate(
+		    op->hook, it.secret, it.overlap_s, clock_now_us(), e);
 	op->once = true;
 	op->category = AUDIT_SECRET_ROTATED;
 	return rc;

@@ -1,15 +1,18 @@
-/* subs.h: the check thread, and the way of a change through the threads. */
+/* sub.h: the check thread, and the way of a change through the threads. */
 #include <assert.h>
 
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
+#include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/sub.h"
+#include "deliver/engine/preset_store.h"
 #include "event/append.h"
 #include "match/jq/jq.h"
 #include "sql.h"
@@ -18,11 +21,9 @@ void *
 api_checker_enter(void *arg)
 {
 	const struct api *api = arg;
-	struct checker *k = calloc(1, sizeof(*k));
+	struct checker *k = mem_get(sizeof(*k));
 	struct err e = {0};
 
-	if (!k)
-		return NULL;
 	k->api = api;
 	if (db_open(api->store, DB_READ, &k->db, &e) < 0) {
 		log_err(LOG_ERROR, "the check thread has no connection", &e);
@@ -49,9 +50,19 @@ check_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 	struct sub_op *op = r->ctx;
+	struct checker *k = ctx;
 
-	r->rc = ctx ? op->check(op, ctx, &r->err)
-		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
+	if (!k) {
+		r->rc =
+		    err_set(&r->err, ERR_AWAY, "no connection to the store");
+		req_wake(r);
+		return;
+	}
+	r->rc = presets_open(k->db, k->api->conf, &k->presets, &r->err);
+	if (r->rc == OK)
+		r->rc = op->check(op, k, &r->err);
+	presets_free(k->presets);
+	k->presets = NULL;
 	req_wake(r);
 }
 
@@ -66,28 +77,25 @@ op_done(struct req *r)
 int
 sub_op_begin(struct req *r,
     int (*check)(struct sub_op *op, struct checker *k, struct err *e),
-    int (*then)(struct req *r, struct err *e), struct err *e)
+    int (*next)(struct req *r, struct err *e), struct err *e)
 {
 	struct api *api = r->app;
 	struct sub_op *op = arena_alloc(r->arena, sizeof(*op));
 
-	if (!op)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	op->r = r;
 	op->check = check;
 	op->status = 200;
 	r->ctx = op;
 	r->done = op_done;
-	r->then = then;
+	api_then(r, next);
 	r->job.run = check_job;
 	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
 }
 
 int
-sub_op_find(struct sub_op *op, struct checker *k, const struct presets *presets,
-    struct err *e)
+sub_op_find(struct sub_op *op, struct checker *k, struct err *e)
 {
-	int rc = sub_seen_get(op->r, k->db, presets, &op->seen, e);
+	int rc = sub_seen_get(op->r, k->db, k->presets, &op->seen, e);
 
 	if (rc == OK && op->seen.managed)
 		rc = err_set(e, ERR_CONFLICT,
@@ -121,46 +129,38 @@ sub_op_seal(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	struct sub_sealer sealer;
-	struct sub_seal by;
-	int rc = sub_sealer(op->r->app, op->r->arena, c->uid, &sealer, &by, e);
+	struct sub_seal by =
+	    sub_sealer(op->r->app, op->r->arena, c->uid, &sealer);
+	int rc = OK;
 
-	if (rc == OK && !op->seen.conf->preset->builtin)
+	if (!op->seen.conf->preset->builtin)
 		rc = preset_there(db, op->seen.conf->preset->name, e);
 	if (rc == OK)
 		rc = sub_store(op->seen.conf, &by, op->r->arena, &c->conf, e);
 	return rc;
 }
 
-static int
-tenants_text(
-    struct arena *a, const struct sub_conf *s, struct str *ret, struct err *e)
+static struct str
+tenants_text(struct arena *a, const struct sub_conf *s)
 {
 	struct buf b = BUF(64 * KIB);
+	struct str text = {.p = NULL};
 
-	*ret = (struct str){.p = NULL};
-	if (s->n_tenants == 0)
-		return OK;
-	for (size_t i = 0; i < s->n_tenants; i++) {
-		buf_addz(&b, i ? ",\"" : "[\"");
-		uuid_add(&b, s->tenants[i]);
-		buf_addc(&b, '"');
-	}
-	buf_addc(&b, ']');
-	*ret = arena_dup(a, buf_str(&b));
+	put_uuids(&b, NULL, s->tenants, s->n_tenants);
+	if (s->n_tenants > 0)
+		text = arena_dup(a, buf_str(&b));
 	buf_done(&b);
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for tenants");
+	return text;
 }
 
-static int
-fill_audit(struct sub_op *op, enum audit_category category, struct err *e)
+static void
+fill_audit(struct sub_op *op, enum audit_category category)
 {
 	const struct sub_conf *s = op->seen.conf;
 	struct arena *a = op->r->arena;
 	struct str *names = arena_array(a, s->n_headers + 1, sizeof(*names));
-	char *id = arena_try(a, UUID_LEN + 1);
+	char *id = arena_alloc(a, UUID_LEN + 1);
 
-	if (!names || !id)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	for (size_t i = 0; i < s->n_headers; i++)
 		names[i] = s->headers[i].name;
 	uuid_format(op->seen.uid, id);
@@ -176,17 +176,15 @@ fill_audit(struct sub_op *op, enum audit_category category, struct err *e)
 	    .header_names = names,
 	    .n_header_names = s->n_headers,
 	};
-	return OK;
 }
 
-int
-sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
-    enum audit_category category, struct err *e)
+void
+sub_op_fill(
+    struct sub_op *op, enum sub_change_kind kind, enum audit_category category)
 {
 	struct sub_seen *s = &op->seen;
 	struct sub_change *c = &op->change;
 	enum wish_kind gathers = wish_kind_of(s->conf);
-	int rc;
 
 	*c = (struct sub_change){
 	    .kind = kind,
@@ -207,14 +205,12 @@ sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
 	};
 	if (kind == SUB_MAKE || kind == SUB_CHANGE)
 		c->fill = sub_op_seal;
-	rc = tenants_text(op->r->arena, s->conf, &c->tenants, e);
-	if (rc == OK)
-		rc = fill_audit(op, category, e);
+	c->tenants = tenants_text(op->r->arena, s->conf);
+	fill_audit(op, category);
 	s->changed_us = c->now_us;
 	if (kind == SUB_MAKE)
 		s->created_us = c->now_us;
 	s->version++;
-	return rc;
 }
 
 static void
@@ -222,9 +218,7 @@ committed(struct append_job *job)
 {
 	struct sub_op *op = MAIL_OF(job, struct sub_op, change.job);
 
-	op->r->rc = job->err.code;
-	op->r->err = job->err;
-	req_wake(op->r);
+	api_wake(op->r, &job->err);
 }
 
 static int
@@ -232,8 +226,7 @@ answer(struct req *r, struct err *e)
 {
 	struct sub_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	r->status = op->status;
 	buf_clear(&r->out);
 	if (op->status != 204)
@@ -256,10 +249,8 @@ sub_op_commit(struct req *r, struct err *e)
 {
 	struct sub_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	if (op->same)
 		return answer(r, e);
-	r->then = answer;
+	api_then(r, answer);
 	return sub_op_post(op, e);
 }

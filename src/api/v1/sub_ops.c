@@ -1,6 +1,7 @@
-/* subs.h: switching, ending, rotating and trying out a subscription. */
+/* sub.h: switching, ending, rotating and trying out a subscription. */
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/io.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -12,64 +13,19 @@
 #include "deliver/engine/preset_store.h"
 #include "event/append.h"
 
-/* {} when there is no body. */
-static int
-read_body(
-    struct req *r, const char *const *names, struct json **ret, struct err *e)
-{
-	struct str text = r->body.n > 0 ? r->body : STR("{}");
-	int rc = json_parse(r->arena, text, ret, e);
-
-	if (rc == OK && !json_is(*ret, JSON_OBJECT))
-		rc = err_at(e, ERR_INVALID, "", "the body is a JSON object");
-	return rc == OK ? json_known(*ret, "", names, e) : rc;
-}
-
-static int
-find(struct sub_op *op, struct checker *k, struct err *e)
-{
-	struct presets *presets = NULL;
-	int rc = presets_open(k->db, k->api->conf, &presets, e);
-
-	if (rc == OK)
-		rc = sub_op_find(op, k, presets, e);
-	presets_free(presets);
-	return rc;
-}
-
-/* Asking the engine ------------------------------------------------------- */
-
-static void
-asked(struct deliver_ask *q)
-{
-	struct req *r = q->arg;
-
-	r->rc = q->err.code;
-	r->err = q->err;
-	req_wake(r);
-}
-
+/* Asking the engine, as soon as it has read what the log has now. */
 static int
 ask(struct req *r, enum deliver_ask_kind kind,
-    int (*then)(struct req *r, struct err *e), struct err *e)
+    int (*next)(struct req *r, struct err *e), struct err *e)
 {
 	struct api *api = r->app;
 	struct sub_op *op = r->ctx;
-	struct deliver_ask *q = &op->ask.ask;
 
-	if (!api->deliver) {
-		return err_set(e, ERR_AWAY,
-		    "this server does not deliver: webhook.enabled is false");
-	}
-	q->kind = kind;
-	q->sub = (uint32_t)op->seen.id;
-	q->behind = append_last_seq(api->append);
-	q->done = asked;
-	q->arg = r;
-	r->then = then;
-	if (deliver_post(api->deliver, q))
-		return REQ_WAIT;
-	return err_set(e, ERR_AWAY, "the server is stopping");
+	op->ask.ask.kind = kind;
+	op->ask.ask.sub = (uint32_t)op->seen.id;
+	op->ask.ask.behind = append_last_seq(api->append);
+	api_then(r, next);
+	return api_ask(r, &op->ask.ask, e);
 }
 
 /* Switching --------------------------------------------------------------- */
@@ -77,19 +33,16 @@ ask(struct req *r, enum deliver_ask_kind kind,
 static int
 check_enable(struct sub_op *op, struct checker *k, struct err *e)
 {
-	static const char *const names[] = {"from", NULL};
-	struct json *doc = NULL;
-	const struct json *from;
-	int rc = read_body(op->r, names, &doc, e);
+	static const char *const FROM[] = {"resume", "now", NULL};
+	static const struct member BODY[] = {
+	    {"from", MEMBER_EITHER, offsetof(struct sub_op, skip),
+		.words = FROM, .about = "now leaves out what waits"},
+	    {.name = NULL},
+	};
+	int rc = api_body_maybe(op->r, BODY, NULL, op, e);
 
-	if (rc < 0)
-		return rc;
-	from = json_get(doc, "from");
-	op->skip = json_is(from, JSON_STRING) && str_eq(from->text, STR("now"));
-	if (from && !op->skip &&
-	    !(json_is(from, JSON_STRING) && str_eq(from->text, STR("resume"))))
-		return json_wrong(e, "/from", "must be resume or now");
-	rc = find(op, k, e);
+	if (rc == OK)
+		rc = sub_op_find(op, k, e);
 	if (rc < 0)
 		return rc;
 	op->same = op->seen.enabled && !op->seen.held.p;
@@ -98,11 +51,11 @@ check_enable(struct sub_op *op, struct checker *k, struct err *e)
 	op->seen.enabled = op->seen.conf->enabled = true;
 	op->seen.why = STR_EMPTY;
 	op->seen.held = (struct str){.p = NULL};
-	rc = sub_op_fill(op, SUB_SWITCH, AUDIT_SUBSCRIPTION_CHANGED, e);
+	sub_op_fill(op, SUB_SWITCH, AUDIT_SUBSCRIPTION_CHANGED);
 	op->change.audit.details =
 	    op->skip ? STR("\"enabled\":true,\"from\":\"now\"")
 		     : STR("\"enabled\":true,\"from\":\"resume\"");
-	return rc;
+	return OK;
 }
 
 /*
@@ -114,8 +67,6 @@ enable(struct req *r, struct err *e)
 {
 	const struct sub_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	return op->skip ? ask(r, ASK_NOW, sub_op_commit, e)
 			: sub_op_commit(r, e);
 }
@@ -130,30 +81,27 @@ api_subs_enable(struct req *r, struct db *db, struct err *e)
 static int
 check_disable(struct sub_op *op, struct checker *k, struct err *e)
 {
-	static const char *const names[] = {"reason", NULL};
-	struct json *doc = NULL;
-	const struct json *why;
-	int rc = read_body(op->r, names, &doc, e);
+	static const struct member BODY[] = {
+	    {"reason", MEMBER_STRING, 0, 0, SUB_NAME_MAX},
+	    {.name = NULL},
+	};
+	struct str why = {.p = NULL};
+	int rc = api_body_maybe(op->r, BODY, NULL, &why, e);
 
-	if (rc < 0)
-		return rc;
-	why = json_get(doc, "reason");
-	if (why && (!json_is(why, JSON_STRING) || why->text.n > SUB_NAME_MAX))
-		return json_wrong(e, "/reason",
-		    "must be a string of at most %d bytes", SUB_NAME_MAX);
-	rc = find(op, k, e);
+	if (rc == OK)
+		rc = sub_op_find(op, k, e);
 	if (rc < 0)
 		return rc;
 	op->same = !op->seen.enabled;
 	if (op->same)
 		return OK;
 	op->seen.enabled = op->seen.conf->enabled = false;
-	op->seen.why = why ? why->text
-			   : arena_fmt(op->r->arena, "disabled by %.*s",
-				 STR_ARG(api_actor(op->r)));
-	rc = sub_op_fill(op, SUB_SWITCH, AUDIT_SUBSCRIPTION_DISABLED, e);
+	op->seen.why = why.p ? why
+			     : arena_fmt(op->r->arena, "disabled by %.*s",
+				   STR_ARG(api_actor(op->r)));
+	sub_op_fill(op, SUB_SWITCH, AUDIT_SUBSCRIPTION_DISABLED);
 	op->change.audit.error = op->seen.why;
-	return rc;
+	return OK;
 }
 
 int
@@ -168,10 +116,10 @@ api_subs_disable(struct req *r, struct db *db, struct err *e)
 static int
 check_delete(struct sub_op *op, struct checker *k, struct err *e)
 {
-	int rc = find(op, k, e);
+	int rc = sub_op_find(op, k, e);
 
 	if (rc == OK)
-		rc = sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED, e);
+		sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
 	op->status = 204;
 	return rc;
 }
@@ -188,26 +136,22 @@ api_subs_delete(struct req *r, struct db *db, struct err *e)
 static int
 check_rotate(struct sub_op *op, struct checker *k, struct err *e)
 {
-	static const char *const names[] = {"overlapSeconds", NULL};
-	struct json *doc = NULL;
-	const struct json *j;
+	static const struct member BODY[] = {
+	    {"overlapSeconds", MEMBER_INT, 0, 0, SUB_OVERLAP_MAX_S,
+		.about = "for so long the old secret counts too"},
+	    {.name = NULL},
+	};
 	int64_t overlap_s = SUB_OVERLAP_S;
-	int rc = read_body(op->r, names, &doc, e);
+	int rc = api_body_maybe(op->r, BODY, NULL, &overlap_s, e);
 
-	if (rc < 0)
-		return rc;
-	j = json_get(doc, "overlapSeconds");
-	if (j && (!json_int(j, &overlap_s) || overlap_s < 0 ||
-		     overlap_s > SUB_OVERLAP_MAX_S))
-		return json_wrong(e, "/overlapSeconds",
-		    "must be a whole number from 0 to %d", SUB_OVERLAP_MAX_S);
-	rc = find(op, k, e);
+	if (rc == OK)
+		rc = sub_op_find(op, k, e);
 	if (rc == OK)
 		rc = sub_rotate(op->seen.conf, overlap_s, clock_now_us(), e);
 	if (rc == ERR_LIMIT) /* not of the request: of what is there */
 		rc = e->code = ERR_CONFLICT;
 	if (rc == OK)
-		rc = sub_op_fill(op, SUB_CHANGE, AUDIT_SECRET_ROTATED, e);
+		sub_op_fill(op, SUB_CHANGE, AUDIT_SECRET_ROTATED);
 	op->once = true;
 	return rc;
 }
@@ -222,60 +166,50 @@ api_subs_rotate(struct req *r, struct db *db, struct err *e)
 /* Trying it out ------------------------------------------------------------ */
 
 /* As one that was published, of type TEST. */
-static int
-test_event(
-    struct req *r, const struct sub_conf *s, struct str *ret, struct err *e)
+static struct str
+test_event(struct req *r, const struct sub_conf *s)
 {
 	struct buf b = BUF(4 * KIB);
-	struct uuid tenant = s->n_tenants ? s->tenants[0] : (struct uuid){{0}};
-	char now[TIME_LEN + 1];
+	struct str text;
 
-	time_format(clock_now_us(), now);
-	buf_addz(&b, "{\"eventId\":\"");
-	uuid_add(&b, uuid_v4());
-	buf_fmt(&b,
-	    "\",\"schemaVersion\":1,\"eventType\":\"TEST\",\"occurredAt\":"
-	    "\"%s\",\"tenantId\":\"",
-	    now);
-	uuid_add(&b, tenant);
-	buf_addz(&b, "\",\"producer\":{\"service\":\"hikyaku\",\"instanceId\":"
-		     "\"test\"},\"correlationId\":\"");
-	uuid_add(&b, uuid_v4());
-	buf_addz(&b, "\",\"sequence\":{\"partitionKey\":\"test\"},\"payload\":"
-		     "{\"message\":\"This is a test.\",\"subscription\":");
-	buf_json(&b, s->name);
-	buf_addz(&b, "}}");
-	*ret = b.failed ? (struct str){.p = NULL}
-			: arena_dup(r->arena, buf_str(&b));
+	put_open(&b, NULL, '{');
+	put_uuid(&b, "eventId", uuid_v4());
+	put_int(&b, "schemaVersion", 1);
+	put_z(&b, "eventType", "TEST");
+	put_time(&b, "occurredAt", clock_now_us());
+	put_uuid(
+	    &b, "tenantId", s->n_tenants ? s->tenants[0] : (struct uuid){{0}});
+	put_raw(&b, "producer",
+	    STR("{\"service\":\"hikyaku\",\"instanceId\":\"test\"}"));
+	put_uuid(&b, "correlationId", uuid_v4());
+	put_raw(&b, "sequence", STR("{\"partitionKey\":\"test\"}"));
+	put_open(&b, "payload", '{');
+	put_z(&b, "message", "This is a test.");
+	put_text(&b, "subscription", s->name);
+	put_close(&b, '}');
+	put_close(&b, '}');
+	text = arena_dup(r->arena, buf_str(&b));
 	buf_done(&b);
-	return ret->p ? OK : err_set(e, ERR_NOMEM, "no memory for a test");
+	return text;
 }
 
 static int
 check_test(struct sub_op *op, struct checker *k, struct err *e)
 {
-	static const char *const names[] = {"event", NULL};
-	struct presets *presets = NULL;
-	struct json *doc = NULL;
-	const struct json *event;
-	int rc = read_body(op->r, names, &doc, e);
+	static const struct member BODY[] = {
+	    {"event", MEMBER_OBJECT, 0, .about = "absent: one of type TEST"},
+	    {.name = NULL},
+	};
+	const struct json *event = NULL;
+	int rc = api_body_maybe(op->r, BODY, NULL, &event, e);
 
-	if (rc < 0)
-		return rc;
-	event = json_get(doc, "event");
-	if (event && !json_is(event, JSON_OBJECT))
-		return json_wrong(e, "/event", "must be an object");
-	rc = presets_open(k->db, k->api->conf, &presets, e);
 	/* Also of one that is managed elsewhere: nothing is changed. */
 	if (rc == OK)
-		rc = sub_seen_get(op->r, k->db, presets, &op->seen, e);
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
-	if (!event)
-		return test_event(op->r, op->seen.conf, &op->ask.body, e);
-	op->ask.body = event->raw;
-	return OK;
+		rc = sub_seen_get(op->r, k->db, k->presets, &op->seen, e);
+	if (rc == OK)
+		op->ask.body =
+		    event ? event->raw : test_event(op->r, op->seen.conf);
+	return rc;
 }
 
 static int
@@ -283,32 +217,24 @@ tested(struct req *r, struct err *e)
 {
 	const struct sub_op *op = r->ctx;
 	const struct deliver_test *t = &op->ask.test;
+	struct str error = {.p = NULL};
 
-	if (r->rc < 0)
-		return api_said(r, e);
-	buf_clear(&r->out);
-	buf_fmt(&r->out,
-	    "{\"success\":%s,\"statusCode\":", t->success ? "true" : "false");
-	if (t->status > 0)
-		buf_int(&r->out, t->status);
-	else
-		buf_addz(&r->out, "null");
-	buf_fmt(&r->out, ",\"responseTimeMs\":%lld,\"error\":",
-	    (long long)(t->took_us / US_PER_MS));
+	(void)e;
 	if (t->error[0] && !t->success)
-		buf_json(&r->out,
-		    (struct str){t->error, str_utf8_bad(str_of(t->error))});
-	else
-		buf_addz(&r->out, "null");
-	buf_addc(&r->out, '}');
+		error = (struct str){t->error, str_utf8_bad(str_of(t->error))};
+	buf_clear(&r->out);
+	put_open(&r->out, NULL, '{');
+	put_bool(&r->out, "success", t->success);
+	put_some(&r->out, "statusCode", t->status > 0 ? t->status : 0);
+	put_int(&r->out, "responseTimeMs", t->took_us / US_PER_MS);
+	put_text(&r->out, "error", error);
+	put_close(&r->out, '}');
 	return OK;
 }
 
 static int
 test(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
 	return ask(r, ASK_TEST, tested, e);
 }
 

@@ -1,7 +1,8 @@
-/* subs.h: subscriptions as they are seen: one, a list, their numbers. */
+/* sub.h: subscriptions as they are seen: one, a list, their numbers. */
 #include "account/scopes.h"
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/io.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log/log.h"
@@ -32,16 +33,13 @@ unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
 	return keyring_unseal(s->ring, a, s->where, sealed, ret, e);
 }
 
-int
+struct sub_seal
 sub_sealer(const struct api *api, struct arena *a, struct uuid uid,
-    struct sub_sealer *arg, struct sub_seal *ret, struct err *e)
+    struct sub_sealer *arg)
 {
 	arg->ring = api->keyring;
 	arg->where = keyring_where(a, "subscription.conf", uid);
-	*ret = (struct sub_seal){.seal = seal, .unseal = unseal, .arg = arg};
-	return arg->where.p
-		   ? OK
-		   : err_set(e, ERR_NOMEM, "no memory for a subscription");
+	return (struct sub_seal){.seal = seal, .unseal = unseal, .arg = arg};
 }
 
 void
@@ -54,19 +52,12 @@ sub_seen_done(struct sub_seen *s)
 static int
 endpoint(struct db *db, struct sub_seen *s, struct err *e)
 {
-	struct sql_endpoint_seen_row row;
-	struct rows *rows = NULL;
-	int rc = sql_endpoint_seen(
-	    db, &rows, e, .endpoint = (int64_t)wish_endpoint(s->conf->url));
+	struct sql_endpoint_seen_row row = {0};
+	int rc = sql_endpoint_seen_one(
+	    db, &row, e, .endpoint = (int64_t)wish_endpoint(s->conf->url));
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_endpoint_seen_get(rows, &row);
-		s->open_until = row.open_until;
-		s->not_before = row.not_before;
-	}
-	rows_close(rows);
+	s->open_until = row.open_until;
+	s->not_before = row.not_before;
 	return rc < 0 ? rc : OK;
 }
 
@@ -79,11 +70,9 @@ open_conf(const struct api *api, struct arena *a, struct str conf,
     const struct presets *presets, struct sub_seen *s, struct err *e)
 {
 	struct sub_sealer sealer;
-	struct sub_seal by;
-	int rc = sub_sealer(api, a, s->uid, &sealer, &by, e);
+	struct sub_seal by = sub_sealer(api, a, s->uid, &sealer);
+	int rc = sub_load(conf, presets, &by, &s->conf, e);
 
-	if (rc == OK)
-		rc = sub_load(conf, presets, &by, &s->conf, e);
 	if (rc == ERR_INVALID) {
 		log_err(LOG_WARN, "a subscription's secrets can't be read", e);
 		s->closed = true;
@@ -92,9 +81,9 @@ open_conf(const struct api *api, struct arena *a, struct str conf,
 	return rc;
 }
 
-/* Both statements have these columns. */
+/* All statements have these columns. */
 static int
-take(struct req *r, struct db *db, const struct presets *presets,
+seen_take(struct req *r, struct db *db, const struct presets *presets,
     const struct sql_sub_seen_row *row, struct sub_seen *ret, struct err *e)
 {
 	struct sub_seen s = {
@@ -111,14 +100,10 @@ take(struct req *r, struct db *db, const struct presets *presets,
 	};
 	int rc;
 
-	if (row->uid.n == sizeof(s.uid.b))
-		memcpy(s.uid.b, row->uid.p, row->uid.n);
-	rc = s.why.p ? open_conf(r->app, r->arena, row->conf, presets, &s, e)
-		     : err_set(e, ERR_NOMEM, "no memory for a subscription");
+	s.uid = uuid_of(row->uid);
+	rc = open_conf(r->app, r->arena, row->conf, presets, &s, e);
 	if (rc < 0)
 		return rc;
-	if (!s.conf)
-		return err_set(e, ERR_NOMEM, "no memory for a subscription");
 	s.kind = wish_kind_of(s.conf);
 	s.conf->enabled = s.enabled; /* it may have been switched since */
 	rc = endpoint(db, &s, e);
@@ -138,10 +123,22 @@ sub_seen_may(const struct req *r, const struct sub_seen *s)
 }
 
 int
+sub_seen_next(struct req *r, struct db *db, const struct presets *presets,
+    struct rows *rows, struct sub_seen *ret, struct err *e)
+{
+	struct sql_sub_seen_row row;
+	int rc = sql_sub_seen_next(rows, &row, e);
+
+	if (rc > 0)
+		rc = seen_take(r, db, presets, &row, ret, e) < 0 ? (int)e->code
+								 : 1;
+	return rc;
+}
+
+int
 sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
     struct sub_seen *ret, struct err *e)
 {
-	struct sql_sub_seen_row row;
 	struct rows *rows = NULL;
 	struct sub_seen s = {.id = 0};
 	struct uuid uid;
@@ -150,13 +147,7 @@ sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
 	if (uuid_parse(r->params[0], &uid)) {
 		rc = sql_sub_seen(db, &rows, e, .uid = uuid_str(&uid));
 		if (rc == OK)
-			rc = rows_next(rows, e);
-		if (rc > 0) {
-			sql_sub_seen_get(rows, &row);
-			rc = take(r, db, presets, &row, &s, e);
-			if (rc == OK)
-				rc = 1;
-		}
+			rc = sub_seen_next(r, db, presets, rows, &s, e);
 		rows_close(rows);
 	}
 	if (rc > 0 && !sub_seen_may(r, &s)) {
@@ -175,56 +166,20 @@ int
 sub_seen_consumer(struct req *r, struct db *db, const struct presets *presets,
     struct str name, struct sub_seen *ret, struct err *e)
 {
-	struct sql_sub_seen_row row;
 	struct rows *rows = NULL;
 	int rc = sql_consumer_seen(db, &rows, e, .name = name);
 
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_sub_seen_get(rows, &row); /* the same columns */
-		rc = take(r, db, presets, &row, ret, e);
-		rc = rc == OK ? 1 : rc;
-	}
+		rc = sub_seen_next(r, db, presets, rows, ret, e);
 	rows_close(rows);
 	return rc;
 }
 
 int
-sub_seen_consumers(struct req *r, struct db *db, const struct presets *presets,
-    struct str after, int64_t most,
-    int (*each)(void *arg, const struct sub_seen *s, struct err *e), void *arg,
-    struct err *e)
+sub_seen_consumers(struct db *db, struct str after, int64_t most,
+    struct rows **ret, struct err *e)
 {
-	struct sql_sub_seen_row row;
-	struct rows *rows = NULL;
-	int rc = sql_consumers_seen(db, &rows, e, .after = after, .most = most);
-
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		struct sub_seen s = {.id = 0};
-
-		sql_sub_seen_get(rows, &row);
-		rc = take(r, db, presets, &row, &s, e);
-		if (rc == OK)
-			rc = each(arg, &s, e);
-		sub_seen_done(&s);
-	}
-	rows_close(rows);
-	return rc;
-}
-
-static void
-add_time(struct buf *b, const char *name, int64_t us)
-{
-	char text[TIME_LEN + 1];
-
-	buf_fmt(b, ",\"%s\":", name);
-	if (us <= 0) {
-		buf_addz(b, "null");
-		return;
-	}
-	time_format(us, text);
-	buf_fmt(b, "\"%s\"", text);
+	return sql_consumers_seen(db, ret, e, .after = after, .most = most);
 }
 
 static void
@@ -234,42 +189,36 @@ add_delivery(const struct api *api, const struct sub_seen *s, struct buf *b)
 
 	if (s->behind)
 		lag = append_last_seq(api->append) - s->pos;
-	buf_fmt(b, ",\"delivery\":{\"state\":\"%s\",\"lag\":%lld",
+	put_open(b, "delivery", '{');
+	put_z(b, "state",
 	    !s->enabled            ? "disabled"
 	    : s->held.p            ? "held"
 	    : s->open_until > now  ? "open"
 	    : s->not_before > now  ? "waiting"
 	    : s->behind && lag > 0 ? "behind"
-				   : "live",
-	    (long long)(lag > 0 ? lag : 0));
-	add_time(b, "openUntil", s->open_until > now ? s->open_until : 0);
-	add_time(b, "notBefore", s->not_before > now ? s->not_before : 0);
-	buf_addc(b, '}');
+				   : "live");
+	put_int(b, "lag", lag > 0 ? lag : 0);
+	put_time(b, "openUntil", s->open_until > now ? s->open_until : 0);
+	put_time(b, "notBefore", s->not_before > now ? s->not_before : 0);
+	put_close(b, '}');
 }
 
 void
 sub_seen_show(
     const struct api *api, const struct sub_seen *s, bool once, struct buf *b)
 {
-	buf_addz(b, "{\"id\":\"");
-	uuid_add(b, s->uid);
-	buf_addz(b, "\",");
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", s->uid);
+	put_name(b, NULL);
 	sub_show(s->conf, once, b);
-	buf_fmt(
-	    b, ",\"version\":%lld,\"disabledReason\":", (long long)s->version);
-	if (!s->enabled && s->why.n > 0)
-		buf_json(b, s->why);
-	else
-		buf_addz(b, "null");
-	buf_addz(b, ",\"heldReason\":");
-	if (s->held.p)
-		buf_json(b, s->held);
-	else
-		buf_addz(b, "null");
-	add_time(b, "createdAt", s->created_us);
-	add_time(b, "changedAt", s->changed_us);
+	put_int(b, "version", s->version);
+	put_text(b, "disabledReason",
+	    !s->enabled && s->why.n > 0 ? s->why : (struct str){.p = NULL});
+	put_text(b, "heldReason", s->held);
+	put_time(b, "createdAt", s->created_us);
+	put_time(b, "changedAt", s->changed_us);
 	add_delivery(api, s, b);
-	buf_addc(b, '}');
+	put_close(b, '}');
 }
 
 int
@@ -296,13 +245,25 @@ api_subs_get(struct req *r, struct db *db, struct err *e)
 struct list {
 	struct req *r;
 	struct presets *presets;
-	int64_t limit, after;
-	int enabled; /* -1: both */
+	struct api_page page;
+	int64_t after;
+	unsigned enabled; /* a word's index */
 	struct str q, managed_by;
-	bool has_managed;
 	size_t shown, looked;
 	struct uuid last;
 	bool more;
+};
+
+#define LIST(field) offsetof(struct list, field)
+enum { NO, YES, ANY };
+static const char *const ENABLED[] = {"false", "true", NULL};
+static const struct member LIST_QUERY[] = {
+    API_PAGE(struct list),
+    {"enabled", MEMBER_CHOICE, LIST(enabled), .words = ENABLED},
+    {"q", MEMBER_STRING, LIST(q), 0, API_CURSOR_MAX,
+	.about = "part of a name or URL"},
+    {"managedBy", MEMBER_STRING, LIST(managed_by), 0, API_CURSOR_MAX},
+    {.name = NULL},
 };
 
 static char
@@ -329,9 +290,9 @@ has(struct str in, struct str part)
 static bool
 fits(const struct list *l, const struct sql_sub_seen_row *row)
 {
-	if (l->enabled >= 0 && (row->enabled != 0) != l->enabled)
+	if (l->enabled < ANY && (row->enabled != 0) != l->enabled)
 		return false;
-	return !l->has_managed ||
+	return !l->managed_by.p ||
 	       (row->managed_by.p && str_eq(row->managed_by, l->managed_by));
 }
 
@@ -345,7 +306,7 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
 
 	if (!fits(l, row))
 		return OK;
-	rc = take(r, db, l->presets, row, &s, e);
+	rc = seen_take(r, db, l->presets, row, &s, e);
 	if (rc == ERR_ABSENT || rc == ERR_INVALID || rc == ERR_SYNTAX) {
 		log_err(LOG_ERROR, "a subscription can't be shown", e);
 		return OK;
@@ -354,8 +315,7 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
 		return rc;
 	if (sub_seen_may(r, &s) && (l->q.n == 0 || has(s.conf->name, l->q) ||
 				       has(s.conf->url, l->q))) {
-		if (l->shown++)
-			buf_addc(&r->out, ',');
+		l->shown++;
 		sub_seen_show(r->app, &s, false, &r->out);
 	}
 	sub_seen_done(&s);
@@ -372,16 +332,16 @@ list_some(
 	int64_t n = 0;
 	int rc = sql_subs_seen(db, &rows, e, .after = l->after, .most = most);
 
-	while (rc >= 0 && !l->more && (rc = rows_next(rows, e)) > 0) {
-		sql_sub_seen_get(rows, &row);
+	while (rc >= 0 && !l->more &&
+	       (rc = sql_sub_seen_next(rows, &row, e)) > 0) {
 		n++;
-		l->more =
-		    (int64_t)l->shown == l->limit || l->r->out.n > PAGE_BYTES;
+		l->more = (int64_t)l->shown == l->page.limit ||
+			  l->r->out.n > PAGE_BYTES;
 		if (l->more)
 			break;
 		l->looked++;
 		l->after = row.id;
-		memcpy(l->last.b, row.uid.p, sizeof(l->last.b));
+		l->last = uuid_of(row.uid);
 		rc = list_row(l, db, &row, e);
 	}
 	rows_close(rows);
@@ -390,67 +350,36 @@ list_some(
 }
 
 static int
-list_read(struct list *l, struct db *db, struct err *e)
+list_after(struct list *l, struct db *db, struct err *e)
 {
-	static const char *const names[] = {
-	    "limit", "after", "enabled", "q", "managedBy", NULL};
-	struct req *r = l->r;
-	struct rows *rows = NULL;
+	struct sql_sub_row_of_row row;
 	struct uuid uid;
-	struct str s;
-	int rc = req_query_only(r, names, e);
+	int rc = 0;
 
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &l->limit, e);
-	if (rc == OK && req_query(r, "enabled", &s)) {
-		l->enabled = str_eq(s, STR("true"));
-		if (!l->enabled && !str_eq(s, STR("false")))
-			rc = err_set(
-			    e, ERR_INVALID, "enabled must be true or false");
-	}
-	(void)req_query(r, "q", &l->q);
-	l->has_managed = req_query(r, "managedBy", &l->managed_by);
-	if (rc < 0 || !req_query(r, "after", &s))
-		return rc;
-	rc = 0;
-	if (uuid_parse(s, &uid)) {
-		rc = sql_sub_row_of(db, &rows, e, .uid = uuid_str(&uid));
-		if (rc == OK)
-			rc = rows_next(rows, e);
-		if (rc > 0)
-			l->after = rows_int(rows, 0);
-		rows_close(rows);
-	}
-	if (rc == 0)
-		return err_set(
-		    e, ERR_INVALID, "after is no cursor of this list");
-	return rc < 0 ? rc : OK;
+	if (uuid_parse(l->page.after, &uid))
+		rc = sql_sub_row_of_one(db, &row, e, .uid = uuid_str(&uid));
+	if (rc > 0)
+		l->after = row.id;
+	return rc == 0 ? api_no_cursor(e) : rc;
 }
 
 int
 api_subs_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct list l = {.r = r, .enabled = -1};
+	struct list l = {.r = r, .enabled = ANY};
 	int64_t batch, n;
-	int rc = list_read(&l, db, e);
+	int rc = api_query(r, LIST_QUERY, &l, e);
 
-	if (rc == OK)
+	if (rc == OK && l.page.after.p)
+		rc = list_after(&l, db, e);
+	if (rc >= 0)
 		rc = presets_open(db, api->conf, &l.presets, e);
-	batch = n = l.limit + 1;
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
+	batch = n = l.page.limit + 1;
+	api_list(r);
 	while (rc == OK && !l.more && n == batch && l.looked < PAGE_SCAN)
 		rc = list_some(&l, db, batch, &n, e);
-	buf_addz(&r->out, "],\"next\":");
-	if (l.more || n == batch) {
-		buf_addc(&r->out, '"');
-		uuid_add(&r->out, l.last);
-		buf_addz(&r->out, "\"}");
-	} else {
-		buf_addz(&r->out, "null}");
-	}
+	api_list_end_uuid(r, l.more || n == batch, l.last);
 	presets_free(l.presets);
 	return rc;
 }

@@ -1,7 +1,8 @@
-/* subs.h: how a subscription fares, from its counters. */
+/* sub.h: how a subscription fares, from its counters. */
 #include "api/api.h"
+#include "api/io.h"
 #include "api/limits.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "contract/preset.h"
@@ -33,72 +34,54 @@ add(struct sums *s, const struct sql_stat_seen_row *row)
 static void
 show(const struct sums *s, struct buf *b)
 {
-	int64_t n = s->ok + s->fail;
+	double n = (double)(s->ok + s->fail), ms = (double)US_PER_MS;
 
-	buf_fmt(b,
-	    "\"success\":%lld,\"failure\":%lld,\"deadLetter\":%lld,"
-	    "\"dropped\":%lld,\"successRate\":",
-	    (long long)s->ok, (long long)s->fail, (long long)s->dead,
-	    (long long)s->dropped);
-	if (n == 0) {
-		buf_addz(b, "null,\"averageMs\":null,\"slowestMs\":null");
+	put_int(b, "success", s->ok);
+	put_int(b, "failure", s->fail);
+	put_int(b, "deadLetter", s->dead);
+	put_int(b, "dropped", s->dropped);
+	if (s->ok + s->fail == 0) {
+		put_null(b, "successRate");
+		put_null(b, "averageMs");
+		put_null(b, "slowestMs");
 		return;
 	}
-	buf_fmt(b, "%.4f,\"averageMs\":%.1f,\"slowestMs\":%.1f",
-	    (double)s->ok / (double)n,
-	    (double)s->us / (double)n / (double)US_PER_MS,
-	    (double)s->slow / (double)US_PER_MS);
+	put_name(b, "successRate");
+	buf_fmt(b, "%.4f", (double)s->ok / n);
+	put_name(b, "averageMs");
+	buf_fmt(b, "%.1f", (double)s->us / n / ms);
+	put_name(b, "slowestMs");
+	buf_fmt(b, "%.1f", (double)s->slow / ms);
 }
 
-static void
-add_time(struct buf *b, const char *name, int64_t minute)
-{
-	char text[TIME_LEN + 1];
-
-	time_format(minute * US_PER_MIN, text);
-	buf_fmt(b, "\"%s\":\"%s\"", name, text);
-}
+struct query {
+	int64_t from, to;
+	unsigned step;
+};
 
 static int
-read_time(const struct req *r, const char *name, int64_t absent, int64_t *ret,
-    struct err *e)
+read_span(struct req *r, struct span *s, struct err *e)
 {
-	struct str s;
-	int64_t us;
-
-	*ret = absent;
-	if (!req_query(r, name, &s))
-		return OK;
-	if (!time_parse(s, &us, NULL) || us < 0)
-		return err_set(e, ERR_INVALID,
-		    "%s must be a time as in RFC 3339, 2030-01-31T12:00:00Z",
-		    name);
-	*ret = us / US_PER_MIN;
-	return OK;
-}
-
-static int
-read_span(const struct req *r, struct span *s, struct err *e)
-{
-	static const char *const names[] = {"from", "to", "step", NULL};
+	enum { MINUTE, HOUR, ANY };
+	static const char *const STEP_WORDS[] = {"minute", "hour", NULL};
+	static const struct member QUERY[] = {
+	    {"from", MEMBER_TIME, offsetof(struct query, from)},
+	    {"to", MEMBER_TIME, offsetof(struct query, to)},
+	    {"step", MEMBER_CHOICE, offsetof(struct query, step),
+		.words = STEP_WORDS},
+	    {.name = NULL},
+	};
+	struct query q = {.from = -1, .to = -1, .step = ANY};
 	int64_t most;
-	struct str step = STR_EMPTY;
-	int rc = req_query_only(r, names, e);
+	int rc = api_query(r, QUERY, &q, e);
 
-	if (rc == OK)
-		rc = read_time(
-		    r, "to", clock_now_us() / US_PER_MIN + 1, &s->to, e);
-	if (rc == OK)
-		rc = read_time(r, "from", s->to - 60, &s->from, e);
 	if (rc != OK)
 		return rc;
-	s->step = s->to - s->from > 180 ? 60 : 1;
-	if (req_query(r, "step", &step)) {
-		s->step = str_eq(step, STR("hour")) ? 60 : 1;
-		if (s->step == 1 && !str_eq(step, STR("minute")))
-			return err_set(
-			    e, ERR_INVALID, "step must be minute or hour");
-	}
+	s->to = (q.to < 0 ? clock_now_us() + US_PER_MIN : q.to) / US_PER_MIN;
+	s->from = q.from < 0 ? s->to - 60 : q.from / US_PER_MIN;
+	if (q.step == ANY)
+		q.step = s->to - s->from > 180 ? HOUR : MINUTE;
+	s->step = q.step == HOUR ? 60 : 1;
 	most = s->step == 1 ? STATS_MINUTES_MAX : STATS_HOURS_MAX * 60;
 	if (s->from >= s->to || s->to - s->from > most)
 		return err_set(e, ERR_INVALID,
@@ -109,13 +92,12 @@ read_span(const struct req *r, struct span *s, struct err *e)
 }
 
 static void
-show_step(struct buf *b, int64_t at, const struct sums *s, bool first)
+show_step(struct buf *b, int64_t at, const struct sums *s)
 {
-	buf_addz(b, first ? "{" : ",{");
-	add_time(b, "at", at);
-	buf_addc(b, ',');
+	put_open(b, NULL, '{');
+	put_time(b, "at", at * US_PER_MIN);
 	show(s, b);
-	buf_addc(b, '}');
+	put_close(b, '}');
 }
 
 /* Steps without a single attempt are left out. */
@@ -126,17 +108,15 @@ walk(struct req *r, struct db *db, int64_t sub, const struct span *span,
 	struct sql_stat_seen_row row;
 	struct rows *rows = NULL;
 	struct sums one = {0};
-	int64_t at = -1, shown = 0;
+	int64_t at = -1;
 	int rc = sql_stat_seen(db, &rows, e, .sub = sub, .since = span->from,
 	    .upto = span->to, .most = STATS_HOURS_MAX * 60);
 
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
-		int64_t step;
+	while (rc >= 0 && (rc = sql_stat_seen_next(rows, &row, e)) > 0) {
+		int64_t step = row.minute - row.minute % span->step;
 
-		sql_stat_seen_get(rows, &row);
-		step = row.minute - row.minute % span->step;
 		if (at >= 0 && step != at) {
-			show_step(&r->out, at, &one, shown++ == 0);
+			show_step(&r->out, at, &one);
 			one = (struct sums){0};
 		}
 		at = step;
@@ -145,7 +125,7 @@ walk(struct req *r, struct db *db, int64_t sub, const struct span *span,
 	}
 	rows_close(rows);
 	if (at >= 0)
-		show_step(&r->out, at, &one, shown == 0);
+		show_step(&r->out, at, &one);
 	return rc < 0 ? rc : OK;
 }
 
@@ -167,16 +147,17 @@ api_subs_stats(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	buf_addc(&r->out, '{');
-	add_time(&r->out, "from", span.from);
-	buf_addc(&r->out, ',');
-	add_time(&r->out, "to", span.to);
-	buf_fmt(&r->out, ",\"step\":\"%s\",\"data\":[",
-	    span.step == 1 ? "minute" : "hour");
+	put_open(&r->out, NULL, '{');
+	put_time(&r->out, "from", span.from * US_PER_MIN);
+	put_time(&r->out, "to", span.to * US_PER_MIN);
+	put_z(&r->out, "step", span.step == 1 ? "minute" : "hour");
+	put_open(&r->out, "data", '[');
 	rc = walk(r, db, s.id, &span, &total, e);
-	buf_addz(&r->out, "],\"totals\":{");
+	put_close(&r->out, ']');
+	put_open(&r->out, "totals", '{');
 	show(&total, &r->out);
-	buf_addz(&r->out, "}}");
+	put_close(&r->out, '}');
+	put_close(&r->out, '}');
 	sub_seen_done(&s);
 	return rc;
 }

@@ -66,7 +66,7 @@ hashed(struct req *r, struct err *e)
 {
 	struct change *c = r->ctx;
 
-	return r->rc < 0 ? api_said(r, e) : api_account_write(r, c->write, e);
+	return api_account_write(r, c->write, e);
 }
 
 static int
@@ -86,7 +86,7 @@ start(struct req *r, struct change *c, struct err *e)
 	c->req = r;
 	c->job.run = hash;
 	r->ctx = c;
-	r->then = hashed;
+	api_then(r, hashed);
 	return auth_post(api->auth, &c->job) ? REQ_WAIT : api_too_busy(e);
 }
 

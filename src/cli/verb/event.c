@@ -402,6 +402,8 @@ show_store(struct follow *f, struct err *e)
 	struct log_filter filter = {.limit = PAGE_DEFAULT};
 	struct log_page page = {.at_end = false};
 	struct principal all = {.kind = WHO_LOCAL};
+	struct log_view view = {
+	    .who = &all, .filter = &filter, .show = show_event};
 	struct buf out = BUF(8 * PAGE_BYTES);
 	char start[CURSOR_LEN + 1];
 	const char *from = begin_at(c, start);
@@ -417,12 +419,12 @@ show_store(struct follow *f, struct err *e)
 		rc = cursor_parse(str_of(from), &filter.after, e);
 	if (rc == OK)
 		rc = log_filter_set(&filter, &words, e);
+	view.keyring = c->reach.keyring;
 	while (rc == OK && !page.at_end && f->left != 0) {
 		struct str rest;
 
 		buf_clear(&out);
-		rc = log_page_read(c->reach.db, c->reach.keyring, &all, &filter,
-		    show_event, &out, &page, e);
+		rc = log_page_read(c->reach.db, &view, &out, &page, e);
 		filter.after = page.next;
 		rest = buf_str(&out);
 		while (rc == OK && rest.n > 0 &&

@@ -11,7 +11,7 @@
 #include "api/api.h"
 #include "api/limits.h"
 #include "api/v1/sources.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"

@@ -127,6 +127,7 @@ struct req {
 	void *app;                                 /* server_hooks.arg */
 	handler_fn work;                           /* what runs elsewhere */
 	int (*then)(struct req *r, struct err *e); /* OK, error or REQ_WAIT */
+	int (*next)(struct req *r, struct err *e); /* the app's: api_then() */
 	void (*done)(struct req *r); /* once, on the http thread, at the end */
 	void *ctx;                   /* the handler's */
 	struct pool_job job;         /* ON_READ */

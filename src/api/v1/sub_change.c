@@ -1,7 +1,7 @@
-/* subs.h: making and changing subscriptions. */
+/* sub.h: making and changing subscriptions. */
 #include "account/scopes.h"
 #include "api/api.h"
-#include "api/v1/subs.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -63,8 +63,6 @@ limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
 	if (s->n_tenants == 0) {
 		s->tenants =
 		    arena_array(s->arena, who->n_tenants, sizeof(*s->tenants));
-		if (!s->tenants)
-			return err_set(e, ERR_NOMEM, "no room for tenants");
 		memcpy(s->tenants, who->tenants,
 		    who->n_tenants * sizeof(*s->tenants));
 		s->n_tenants = who->n_tenants;
@@ -76,12 +74,12 @@ limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
 }
 
 int
-sub_op_read(struct sub_op *op, struct checker *k, const struct presets *presets,
-    struct str json, const struct sub_conf *old,
-    const struct sub_managed *managed, struct sub_conf **ret, struct err *e)
+sub_op_read(struct sub_op *op, struct checker *k, struct str json,
+    const struct sub_conf *old, const struct sub_managed *managed,
+    struct sub_conf **ret, struct err *e)
 {
 	struct sub_rules rules = {
-	    .presets = presets,
+	    .presets = k->presets,
 	    .conf = k->api->conf,
 	    .now_us = clock_now_us(),
 	    .url_check = check_url,
@@ -105,20 +103,16 @@ sub_op_read(struct sub_op *op, struct checker *k, const struct presets *presets,
 static int
 check_post(struct sub_op *op, struct checker *k, struct err *e)
 {
-	struct presets *presets = NULL;
-	int rc = presets_open(k->db, k->api->conf, &presets, e);
+	int rc = sub_op_read(op, k, op->r->body, NULL, NULL, &op->seen.conf, e);
 
-	if (rc == OK)
-		rc = sub_op_read(
-		    op, k, presets, op->r->body, NULL, NULL, &op->seen.conf, e);
-	presets_free(presets);
 	if (rc < 0)
 		return rc;
 	op->seen.uid = uuid_v4();
 	op->seen.enabled = op->seen.conf->enabled;
 	op->once = true;
 	op->status = 201;
-	return sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED, e);
+	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
+	return OK;
 }
 
 int
@@ -167,18 +161,14 @@ lets_go(const struct sub_op *op, const struct sub_conf *fresh)
 static int
 check_patch(struct sub_op *op, struct checker *k, struct err *e)
 {
-	struct presets *presets = NULL;
 	struct sub_conf *fresh = NULL;
-	int rc = presets_open(k->db, k->api->conf, &presets, e);
+	int rc = sub_op_find(op, k, e);
 
-	if (rc == OK)
-		rc = sub_op_find(op, k, presets, e);
 	if (rc == OK)
 		rc = check_version(op, e);
 	if (rc == OK)
-		rc = sub_op_read(op, k, presets, op->r->body, op->seen.conf,
-		    NULL, &fresh, e);
-	presets_free(presets);
+		rc = sub_op_read(
+		    op, k, op->r->body, op->seen.conf, NULL, &fresh, e);
 	if (rc != OK || !fresh)
 		return rc;
 	if (lets_go(op, fresh))
@@ -188,7 +178,8 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 	if (fresh->enabled != op->seen.enabled)
 		op->seen.why = STR_EMPTY;
 	op->seen.enabled = fresh->enabled;
-	return sub_op_fill(op, SUB_CHANGE, AUDIT_SUBSCRIPTION_CHANGED, e);
+	sub_op_fill(op, SUB_CHANGE, AUDIT_SUBSCRIPTION_CHANGED);
+	return OK;
 }
 
 int

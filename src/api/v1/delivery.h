@@ -1,5 +1,5 @@
 /*
- * deliveries.h - deliveries, dead letters and replays over HTTP.
+ * delivery.h - deliveries, dead letters and replays over HTTP.
  *
  *   GET    /v1/deliveries                    READ    subscription, event, status, from, to, limit, after
  *   GET    /v1/deliveries/{id}               READ    with its attempts
@@ -22,15 +22,17 @@
  * first, a list is not.
  *
  * A dead letter of subscription 0 is none of a delivery: it is what a source
- * handed over that is no event (source/refused.h, dead_refused.c).
+ * handed over that is no event (source/refused.h, delivery_refused.c).
  *
  * WHO SEES WHAT. A key that is limited to tenants sees the deliveries of
- * subscriptions whose tenants are within its own, as in subs.h; what sources
+ * subscriptions whose tenants are within its own, as in sub.h; what sources
  * handed over it does not see.
  */
-#ifndef API_V1_DELIVERIES_H
-#define API_V1_DELIVERIES_H
+#ifndef API_V1_DELIVERY_H
+#define API_V1_DELIVERY_H
 
+#include "api/io.h"
+#include "api/limits.h"
 #include "base/uuid.h"
 #include "deliver/engine/deliver.h"
 #include "http/server/req.h"
@@ -87,7 +89,7 @@ enum delivery_status {
 	STATUS_DROPPED, /* dropStale or coalesce: nothing was sent */
 	STATUS_COUNT,
 };
-const char *delivery_status_name(enum delivery_status s);
+extern const char *const DELIVERY_STATUS[STATUS_COUNT + 1];
 
 /* What the tables say of one delivery. */
 struct seen {
@@ -116,8 +118,12 @@ struct sql_look_rows_row;
 void seen_take_attempt(struct seen *s, const struct sql_look_attempts_row *row);
 void seen_take_row(struct seen *s, const struct sql_look_rows_row *row);
 void seen_take_dead(struct seen *s, const struct sql_look_deads_row *row);
+void seen_keep(struct seen *s, struct arena *a); /* its texts */
 bool seen_any(const struct seen *s);
 enum delivery_status seen_status(const struct seen *s);
+/* … and the engine, when it looked (not NULL). */
+enum delivery_status seen_status_now(
+    const struct seen *s, const struct deliver_look *look);
 int seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
     struct err *e) MUST_CHECK;
 /*
@@ -127,10 +133,9 @@ int seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 int seen_show(struct req *r, struct db *db, const struct seen *s,
     const struct sub_brief *sub, const struct deliver_look *look, struct buf *b,
     struct err *e) MUST_CHECK;
-/* ,"attempts":[…] */
+/* "attempts":[…] */
 int seen_attempts(
     struct db *db, struct spot spot, struct buf *b, struct err *e) MUST_CHECK;
-void seen_time(struct buf *b, const char *name, int64_t us); /* 0: null */
 
 /* A page of them, newest first. */
 struct seen_page {
@@ -148,13 +153,13 @@ int seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
     struct err *e) MUST_CHECK;
 /* What stands behind a reader and so is in no table yet, for one event. */
 int seen_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
-    size_t *shown, struct buf *b, struct err *e) MUST_CHECK;
+    struct buf *b, struct err *e) MUST_CHECK;
 /* [ … ] for GET /v1/events/{eventId}. */
 int seen_of_event(struct req *r, struct db *db, int64_t seq, struct buf *b,
     struct err *e) MUST_CHECK;
 
 /* Does it want the event, by type and tenant? NULL, or why not. */
-const char *sub_refuses(struct arena *a, const struct sub_brief *s,
+const char *seen_refuses(struct arena *a, const struct sub_brief *s,
     struct str type, struct uuid tenant);
 
 /* Dead letters that wait. What is looked for, and how far one has come. */
@@ -181,23 +186,23 @@ int dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
     struct err *e) MUST_CHECK;
 /* ERR_CONFLICT when it was decided on, or can't be put back. */
 int dead_open(const struct seen *s, bool requeue, struct err *e) MUST_CHECK;
+/* What somebody says who decides; .p NULL, NULL: nothing. */
+struct dead_note {
+	struct str reason;
+	const struct json *payload, *event;
+};
+#define NOTE_REASON(type, field)                                               \
+	{                                                                      \
+		"reason", MEMBER_STRING, offsetof(type, field), 0, NOTE_MAX,   \
+		    .about = "for the record"                                  \
+	}
 /* What a source handed over: the request is answered from here on. */
 int dead_refused_decide(struct req *r, struct spot spot, bool requeue,
-    struct str note, const struct json *doc, struct err *e) MUST_CHECK;
+    const struct dead_note *note, struct err *e) MUST_CHECK;
 
 /* A stored body, opened when it was sealed, in the arena. */
-int body_open(struct req *r, struct str tenant, struct str event_id,
+int delivery_body(struct req *r, struct str tenant, struct str event_id,
     struct str body, struct str *ret, struct err *e) MUST_CHECK;
-
-/* Asks the engine: REQ_WAIT, then r->then with its answer as r->rc, r->err. */
-int api_ask(struct req *r, struct deliver_ask *q, struct err *e) MUST_CHECK;
-
-/* ?from= or ?to= as microseconds; *ret is left alone when it is absent. */
-int query_time(const struct req *r, const char *name, int64_t *ret,
-    struct err *e) MUST_CHECK;
-/* {"reason": text of at most NOTE_MAX bytes}; other members in `names`. */
-int note_read(struct req *r, const char *const *names, struct str *ret_note,
-    struct json **ret_doc, struct err *e) MUST_CHECK;
 
 /*
  * Begins a replay of (pos, until]. On the http thread, after the engine was

@@ -1,5 +1,5 @@
 /*
- * deliveries.h: POST /v1/dead-letters/requeue.
+ * delivery.h: POST /v1/dead-letters/requeue.
  *
  * Up to BULK_MAX of those that fit, unless they were put back so often, their
  * event is gone, or BULK_ROWS_MAX of their subscription wait already. What is
@@ -11,11 +11,12 @@
 
 #include "api/api.h"
 #include "api/limits.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "event/limits.h"
 #include "http/server/limits.h"
 #include "sql.h"
 
@@ -23,8 +24,8 @@ struct bulk {
 	struct req *r;
 	struct deads deads;
 	bool dry;
-	struct json *filter;
-	struct str note;
+	const struct json *filter;
+	struct str note, reason, subscription; /* the latter of the filter */
 	struct ask_requeue *asks;
 	size_t n_asks;
 	_Atomic int left;
@@ -39,51 +40,31 @@ struct bulk {
 };
 
 static int
-filter_time(const struct json *j, const char *name, const char *at,
-    int64_t *ret, struct err *e)
-{
-	const struct json *t = json_get(j, name);
-
-	if (!t || json_is(t, JSON_NULL))
-		return OK;
-	if (!json_is(t, JSON_STRING) || !time_parse(t->text, ret, NULL))
-		return json_wrong(e, at,
-		    "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
-	return OK;
-}
-
-static int
 bulk_filter(struct bulk *b, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {
-	    "subscription", "reason", "from", "to", "type", NULL};
-	const struct json *f = b->filter, *x;
+	static const struct member FILTER[] = {
+	    {"subscription", MEMBER_STRING, offsetof(struct bulk, subscription),
+		0, UUID_LEN},
+	    {"reason", MEMBER_STRING, offsetof(struct bulk, reason), 0,
+		NOTE_MAX},
+	    {"from", MEMBER_TIME, offsetof(struct bulk, deads.from)},
+	    {"to", MEMBER_TIME, offsetof(struct bulk, deads.to)},
+	    {"type", MEMBER_STRING, offsetof(struct bulk, deads.type), 0,
+		EVENT_TYPE_MAX},
+	    {.name = NULL},
+	};
+	const struct member_io io = {.arena = b->r->arena};
 	struct deads *d = &b->deads;
-	int rc = json_known(f, "/filter", NAMES, e);
+	int rc;
 
 	*d = (struct deads){.reason = -1, .to = INT64_MAX};
-	if (rc == OK)
-		rc = filter_time(f, "from", "/filter/from", &d->from, e);
-	if (rc == OK)
-		rc = filter_time(f, "to", "/filter/to", &d->to, e);
+	rc = member_read(&io, FILTER, b->filter, "/filter", NULL, b, e);
 	d->at = d->to;
-	x = json_get(f, "reason");
-	if (rc == OK && x)
-		rc =
-		    json_is(x, JSON_STRING)
-			? deads_reason(x->text, "/filter/reason", &d->reason, e)
-			: json_wrong(e, "/filter/reason", "must be a string");
-	x = json_get(f, "type");
-	if (rc == OK && x) {
-		if (!json_is(x, JSON_STRING))
-			rc = json_wrong(e, "/filter/type", "must be a string");
-		d->type = x->text;
-	}
-	x = json_get(f, "subscription");
-	if (rc == OK && x) {
+	if (rc == OK && b->reason.p)
+		rc = deads_reason(b->reason, "/filter/reason", &d->reason, e);
+	if (rc == OK && b->subscription.p) {
 		d->by_sub = true;
-		rc = sub_brief_find(b->r, db,
-		    json_is(x, JSON_STRING) ? x->text : STR_EMPTY,
+		rc = sub_brief_find(b->r, db, b->subscription,
 		    "/filter/subscription", &d->sub, e);
 	}
 	return rc;
@@ -171,8 +152,6 @@ bulk_read(struct req *r, struct db *db, struct err *e)
 	int rc = bulk_filter(b, db, e);
 
 	b->asks = arena_array(r->arena, most, sizeof(*b->asks));
-	if (!v || !b->asks)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	while (rc == OK && !b->deads.end && b->n_asks < most &&
 	       b->deads.looked < PAGE_SCAN) {
 		rc = deads_next(db, &b->deads, most, v, &n, e);
@@ -218,14 +197,17 @@ bulk_show(struct req *r, struct err *e)
 
 	(void)e;
 	buf_clear(&r->out);
-	buf_fmt(&r->out,
-	    "{\"dryRun\":%s,\"matched\":%lld,\"requeued\":%lld,"
-	    "\"failed\":%d,\"requeuedTooOften\":%lld,\"gone\":%lld,"
-	    "\"mustWait\":%lld,\"ofSources\":%lld,\"more\":%s}",
-	    b->dry ? "true" : "false", (long long)b->matched, (long long)done,
-	    atomic_load(&b->failed), (long long)b->tired, (long long)b->gone,
-	    (long long)b->waiting, (long long)b->of_sources,
-	    b->more ? "true" : "false");
+	put_open(&r->out, NULL, '{');
+	put_bool(&r->out, "dryRun", b->dry);
+	put_int(&r->out, "matched", b->matched);
+	put_int(&r->out, "requeued", done);
+	put_int(&r->out, "failed", atomic_load(&b->failed));
+	put_int(&r->out, "requeuedTooOften", b->tired);
+	put_int(&r->out, "gone", b->gone);
+	put_int(&r->out, "mustWait", b->waiting);
+	put_int(&r->out, "ofSources", b->of_sources);
+	put_bool(&r->out, "more", b->more);
+	put_close(&r->out, '}');
 	return OK;
 }
 
@@ -247,8 +229,6 @@ bulk_known(struct req *r, struct err *e)
 	struct bulk *b = r->ctx;
 	size_t n = b->n_asks;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	if (b->dry || n == 0)
 		return bulk_show(r, e);
 	r->then = bulk_show;
@@ -271,28 +251,24 @@ bulk_known(struct req *r, struct err *e)
 int
 api_deads_bulk(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const NAMES[] = {"filter", "dryRun", "reason", NULL};
+	static const struct member BODY[] = {
+	    {"filter", MEMBER_OBJECT, offsetof(struct bulk, filter),
+		.about = "an empty one means all dead letters"},
+	    {"dryRun", MEMBER_BOOL, offsetof(struct bulk, dry)},
+	    NOTE_REASON(struct bulk, note),
+	    {.name = NULL},
+	};
 	struct bulk *b = arena_alloc(r->arena, sizeof(*b));
-	const struct json *dry;
-	struct json *j = NULL;
-	int rc;
+	int rc = api_body_maybe(r, BODY, NULL, b, e);
 
 	(void)db;
-	if (!b)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = note_read(r, NAMES, &b->note, &j, e);
+	if (rc == OK && !b->filter)
+		rc = json_wrong(e, "/filter",
+		    "must be an object; an empty one means all dead letters");
 	if (rc < 0)
 		return rc;
-	b->filter = j ? json_get(j, "filter") : NULL;
-	if (!json_is(b->filter, JSON_OBJECT))
-		return json_wrong(e, "/filter",
-		    "must be an object; an empty one means all dead letters");
-	dry = json_get(j, "dryRun");
-	if (dry && !json_is_bool(dry))
-		return json_wrong(e, "/dryRun", "must be true or false");
-	b->dry = json_is(dry, JSON_TRUE);
 	b->r = r;
 	r->ctx = b;
-	r->then = bulk_known;
+	api_then(r, bulk_known);
 	return api_read(r, bulk_read, e);
 }

@@ -1,11 +1,11 @@
 /*
- * deliveries.h: replays. One is stored (its row, its reader and the audit's
+ * delivery.h: replays. One is stored (its row, its reader and the audit's
  * row in one transaction of the commit thread), then the engine is told to
  * begin; should it not hear of it, whoever delivers next finds the reader.
  */
 #include "api/api.h"
 #include "api/limits.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -35,8 +35,6 @@ stored(struct req *r, struct err *e)
 {
 	struct replay_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	op->ask.ask.kind = ASK_REPLAY;
 	op->ask.ask.sub = op->look.ask.sub;
 	op->ask.ask.behind = op->look.ask.behind;
@@ -50,14 +48,8 @@ static int
 choose_rep(struct db *db, int64_t sub, bool exclusive, int *ret, struct err *e)
 {
 	struct sql_replay_rep_row row;
-	struct rows *rows = NULL;
-	int rc = sql_replay_rep(db, &rows, e, .sub = sub);
+	int rc = sql_replay_rep_one(db, &row, e, .sub = sub);
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0)
-		sql_replay_rep_get(rows, &row);
-	rows_close(rows);
 	if (rc <= 0)
 		return rc;
 	if (row.running >= SUB_REPLAYS_MAX)
@@ -116,8 +108,6 @@ awake(struct req *r, struct err *e)
 {
 	struct replay_op *op = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	/* What it has not come to yet it will deliver by itself, after this. */
 	if (op->ask.exclusive && op->ask.until > op->look.look.front)
 		op->ask.until = op->look.look.front;
@@ -125,7 +115,7 @@ awake(struct req *r, struct err *e)
 		return err_at(e, ERR_CONFLICT, "/exclusive",
 		    "the subscription has not come to these events yet: it delivers them by itself, in order");
 	op->uid = uuid_v4();
-	r->then = stored;
+	api_then(r, stored);
 	return api_write(r, store, e);
 }
 
@@ -138,7 +128,7 @@ replay_op_begin(struct replay_op *op, struct err *e)
 	op->look.ask.sub = (uint32_t)op->sub.id;
 	op->look.ask.behind =
 	    op->sub.from_seq; /* another node may have made it */
-	r->then = awake;
+	api_then(r, awake);
 	return api_ask(r, &op->look.ask, e);
 }
 
@@ -146,16 +136,30 @@ replay_op_begin(struct replay_op *op, struct err *e)
 
 struct post {
 	struct replay_op op;
-	struct json *j;
+	struct str subscription;
+	const struct json *types;
 	int64_t since_us, until_us; /* until -1: now */
+};
+
+#define POST_AT(field) offsetof(struct post, field)
+static const struct member BODY[] = {
+    {"subscription", MEMBER_STRING, POST_AT(subscription), 0, UUID_LEN,
+	.must = true, .about = "whose events are sent again"},
+    {"since", MEMBER_TIME, POST_AT(since_us), .must = true},
+    {"until", MEMBER_TIME, POST_AT(until_us), .about = "absent: now"},
+    {"types", MEMBER_JSON, POST_AT(types),
+	.about = "eventTypes or name.*; absent: all"},
+    {"ratePerSecond", MEMBER_INT, POST_AT(op.rate), 1, REPLAY_RATE_MAX},
+    {"exclusive", MEMBER_BOOL, POST_AT(op.ask.exclusive)},
+    {.name = NULL},
 };
 
 static int
 read_types(struct post *p, struct err *e)
 {
-	const struct json *j = json_get(p->j, "types");
+	const struct json *j = p->types;
 
-	if (!j || json_is(j, JSON_NULL))
+	if (!j)
 		return OK;
 	if (!json_is(j, JSON_ARRAY) || j->n < 1 || j->n > REPLAY_TYPES_MAX)
 		return json_wrong(e, "/types",
@@ -176,63 +180,12 @@ read_types(struct post *p, struct err *e)
 }
 
 static int
-read_moment(const struct json *j, const char *name, const char *at,
-    int64_t *ret, struct err *e)
-{
-	const struct json *t = json_get(j, name);
-
-	if (!t || json_is(t, JSON_NULL))
-		return OK;
-	if (!json_is(t, JSON_STRING) || !time_parse(t->text, ret, NULL))
-		return json_wrong(e, at,
-		    "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
-	return OK;
-}
-
-static int
-read_body(struct req *r, struct post *p, struct err *e)
-{
-	static const char *const names[] = {"subscription", "since", "until",
-	    "types", "ratePerSecond", "exclusive", NULL};
-	const struct json *rate, *exclusive;
-	int rc = json_parse(r->arena, r->body, &p->j, e);
-
-	if (rc < 0)
-		return rc;
-	if (!json_is(p->j, JSON_OBJECT))
-		return err_at(e, ERR_INVALID, "", "a replay is a JSON object");
-	rc = json_known(p->j, "", names, e);
-	if (rc == OK && !json_is(json_get(p->j, "subscription"), JSON_STRING))
-		rc = json_wrong(e, "/subscription", "must be a uuid");
-	p->since_us = p->until_us = -1;
-	if (rc == OK)
-		rc = read_moment(p->j, "since", "/since", &p->since_us, e);
-	if (rc == OK && p->since_us < 0)
-		rc = json_wrong(e, "/since", "is missing: from when on?");
-	if (rc == OK)
-		rc = read_moment(p->j, "until", "/until", &p->until_us, e);
-	if (rc == OK && p->until_us >= 0 && p->until_us <= p->since_us)
-		rc = json_wrong(e, "/until", "must be after since");
-	rate = json_get(p->j, "ratePerSecond");
-	if (rc == OK && rate && !json_is(rate, JSON_NULL) &&
-	    (!json_int(rate, &p->op.rate) || p->op.rate < 1 ||
-		p->op.rate > REPLAY_RATE_MAX))
-		rc = json_wrong(e, "/ratePerSecond",
-		    "must be a whole number from 1 to %d", REPLAY_RATE_MAX);
-	exclusive = json_get(p->j, "exclusive");
-	if (rc == OK && exclusive && !json_is_bool(exclusive))
-		rc = json_wrong(e, "/exclusive", "must be true or false");
-	p->op.ask.exclusive = json_is(exclusive, JSON_TRUE);
-	return rc == OK ? read_types(p, e) : rc;
-}
-
-static int
 post_read(struct req *r, struct db *db, struct err *e)
 {
 	struct post *p = r->ctx;
 	int64_t first = 0, end = 0;
-	int rc = sub_brief_find(r, db, json_get(p->j, "subscription")->text,
-	    "/subscription", &p->op.sub, e);
+	int rc = sub_brief_find(
+	    r, db, p->subscription, "/subscription", &p->op.sub, e);
 
 	if (rc == OK && p->op.ask.exclusive && !p->op.sub.enabled)
 		rc = err_at(e, ERR_CONFLICT, "/exclusive",
@@ -259,7 +212,7 @@ post_known(struct req *r, struct err *e)
 {
 	struct post *p = r->ctx;
 
-	return r->rc < 0 ? api_said(r, e) : replay_op_begin(&p->op, e);
+	return replay_op_begin(&p->op, e);
 }
 
 static void
@@ -268,10 +221,12 @@ post_show(struct replay_op *op)
 	struct req *r = op->r;
 
 	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"id\":\"");
-	uuid_add(&r->out, op->uid);
-	buf_fmt(&r->out, "\",\"state\":\"running\",\"total\":%lld,\"done\":0}",
-	    (long long)(op->ask.until - op->ask.pos));
+	put_open(&r->out, NULL, '{');
+	put_uuid(&r->out, "id", op->uid);
+	put_z(&r->out, "state", "running");
+	put_int(&r->out, "total", op->ask.until - op->ask.pos);
+	put_int(&r->out, "done", 0);
+	put_close(&r->out, '}');
 	r->status = 202;
 }
 
@@ -282,15 +237,18 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 	int rc;
 
 	(void)db;
-	if (!p)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = read_body(r, p, e);
+	p->until_us = -1;
+	rc = api_body(r, BODY, NULL, p, e);
+	if (rc == OK && p->until_us >= 0 && p->until_us <= p->since_us)
+		rc = json_wrong(e, "/until", "must be after since");
+	if (rc == OK)
+		rc = read_types(p, e);
 	if (rc < 0)
 		return rc;
 	p->op.r = r;
 	p->op.show = post_show;
 	r->ctx = p;
-	r->then = post_known;
+	api_then(r, post_known);
 	return api_read(r, post_read, e);
 }
 
@@ -314,52 +272,35 @@ show(struct req *r, const struct sql_replay_get_row *row,
 {
 	static const char *const STATES[] = {"running", "done", "stopped"};
 	struct buf *b = &r->out;
-	struct uuid id = {{0}};
 
-	if (row->uid.n == sizeof(id.b))
-		memcpy(id.b, row->uid.p, sizeof(id.b));
-	buf_addz(b, "{\"id\":\"");
-	uuid_add(b, id);
-	buf_addz(b, "\",\"subscriptionId\":\"");
-	uuid_add(b, sub->uid);
-	buf_fmt(b, "\",\"state\":\"%s\",\"total\":%lld,\"done\":%lld",
-	    STATES[row->state > 2 ? 2 : row->state],
-	    (long long)(row->until_seq - row->from_seq),
-	    (long long)done_of(row));
-	buf_addz(b, ",\"types\":");
-	if (row->types.p)
-		buf_add(b, row->types);
-	else
-		buf_addz(b, "null");
-	if (row->rate > 0)
-		buf_fmt(b, ",\"ratePerSecond\":%lld", (long long)row->rate);
-	else
-		buf_addz(b, ",\"ratePerSecond\":null");
-	buf_fmt(b, ",\"exclusive\":%s", row->exclusive ? "true" : "false");
-	seen_time(b, "createdAt", row->created_at);
-	buf_addz(b, ",\"createdBy\":");
-	buf_json(b, row->created_by);
-	seen_time(b, "endedAt", row->ended_at_null ? 0 : row->ended_at);
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", uuid_of(row->uid));
+	put_uuid(b, "subscriptionId", sub->uid);
+	put_z(b, "state", STATES[row->state > 2 ? 2 : row->state]);
+	put_int(b, "total", row->until_seq - row->from_seq);
+	put_int(b, "done", done_of(row));
+	put_raw(b, "types", row->types);
+	put_some(b, "ratePerSecond", row->rate > 0 ? row->rate : 0);
+	put_bool(b, "exclusive", row->exclusive);
+	put_time(b, "createdAt", row->created_at);
+	put_text(b, "createdBy", row->created_by);
+	put_time(b, "endedAt", row->ended_at_null ? 0 : row->ended_at);
+	put_close(b, '}');
 }
 
-/* The one that the path names, into *ret; its texts end with *ret_rows. */
+/* The one that the path names. */
 static int
-get(struct req *r, struct db *db, struct rows **ret_rows,
-    struct sql_replay_get_row *ret, struct sub_brief *sub, struct err *e)
+replay_get(struct req *r, struct db *db, struct sql_replay_get_row *ret,
+    struct sub_brief *sub, struct err *e)
 {
 	struct uuid id;
 	int rc = 0;
 
-	if (uuid_parse(r->params[0], &id)) {
-		rc = sql_replay_get(db, ret_rows, e, .uid = uuid_str(&id));
-		if (rc == OK)
-			rc = rows_next(*ret_rows, e);
-		if (rc > 0) {
-			sql_replay_get_get(*ret_rows, ret);
-			rc = sub_brief_get(r, db, ret->sub, sub, e);
-		}
-	}
+	if (uuid_parse(r->params[0], &id))
+		rc = sql_replay_get_one(
+		    db, r->arena, ret, e, .uid = uuid_str(&id));
+	if (rc > 0)
+		rc = sub_brief_get(r, db, ret->sub, sub, e);
 	if (rc == 0 || (rc > 0 && !sub->visible))
 		return err_set(e, ERR_ABSENT, "there is no such replay");
 	return rc < 0 ? rc : OK;
@@ -370,15 +311,13 @@ api_replays_get(struct req *r, struct db *db, struct err *e)
 {
 	struct sql_replay_get_row row;
 	struct sub_brief sub;
-	struct rows *rows = NULL;
-	int rc = get(r, db, &rows, &row, &sub, e);
+	int rc = replay_get(r, db, &row, &sub, e);
 
-	if (rc == OK) {
-		buf_clear(&r->out);
-		show(r, &row, &sub);
-	}
-	rows_close(rows);
-	return rc;
+	if (rc < 0)
+		return rc;
+	buf_clear(&r->out);
+	show(r, &row, &sub);
+	return OK;
 }
 
 struct listing {
@@ -398,72 +337,59 @@ list_some(struct req *r, struct db *db, struct listing *l, int64_t *ret_n,
 	    db, &rows, e, .before = l->before, .most = l->limit + 1);
 
 	*ret_n = 0;
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0) {
+	while (rc >= 0 && (rc = sql_replay_get_next(rows, &row, e)) > 0) {
 		struct sub_brief sub;
 
-		sql_replay_get_get(rows, &row); /* the same columns */
 		l->more = (int64_t)l->shown == l->limit;
 		if (l->more)
 			break;
 		++*ret_n;
 		l->looked++;
 		l->before = row.id;
-		if (row.uid.n == sizeof(l->last.b))
-			memcpy(l->last.b, row.uid.p, row.uid.n);
+		l->last = uuid_of(row.uid);
 		rc = sub_brief_get(r, db, row.sub, &sub, e);
 		if (rc <= 0 || !sub.visible)
 			continue;
-		if (l->shown++)
-			buf_addc(&r->out, ',');
+		l->shown++;
 		show(r, &row, &sub);
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
 
+static int
+find_after(struct db *db, struct arena *a, struct str after, struct listing *l,
+    struct err *e)
+{
+	struct sql_replay_get_row row;
+	struct uuid id;
+	int rc = 0;
+
+	if (uuid_parse(after, &id))
+		rc = sql_replay_get_one(db, a, &row, e, .uid = uuid_str(&id));
+	if (rc > 0)
+		l->before = row.id;
+	return rc == 0 ? api_no_cursor(e) : rc;
+}
+
 int
 api_replays_list(struct req *r, struct db *db, struct err *e)
 {
-	static const char *const names[] = {"limit", "after", NULL};
 	struct listing l = {.before = INT64_MAX};
+	struct api_page page = {.after = {.p = NULL}};
 	int64_t n = 0;
-	struct str after;
-	struct uuid id;
-	int rc = req_query_only(r, names, e);
+	int rc = api_query(r, API_PAGE_ONLY, &page, e);
 
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, &l.limit, e);
-	if (rc == OK && req_query(r, "after", &after)) {
-		struct rows *rows = NULL;
-
-		rc = uuid_parse(after, &id)
-			 ? sql_replay_get(db, &rows, e, .uid = uuid_str(&id))
-			 : 0;
-		if (rc == OK && rows)
-			rc = rows_next(rows, e);
-		if (rc > 0)
-			l.before = rows_int(rows, 0);
-		rows_close(rows);
-		if (rc == 0)
-			rc = err_at(e, ERR_INVALID, "after",
-			    "after is no cursor of this list");
-	}
+	l.limit = page.limit;
+	if (rc == OK && page.after.p)
+		rc = find_after(db, r->arena, page.after, &l, e);
 	if (rc < 0)
 		return rc;
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
+	api_list(r);
 	do
 		rc = list_some(r, db, &l, &n, e);
 	while (rc == OK && !l.more && n == l.limit + 1 && l.looked < PAGE_SCAN);
-	buf_addz(&r->out, "],\"next\":");
-	if (l.more || n == l.limit + 1) {
-		buf_addc(&r->out, '"');
-		uuid_add(&r->out, l.last);
-		buf_addz(&r->out, "\"}");
-	} else {
-		buf_addz(&r->out, "null}");
-	}
+	api_list_end_uuid(r, l.more || n == l.limit + 1, l.last);
 	return rc;
 }
 
@@ -476,23 +402,17 @@ stop(struct req *r, struct db *db, struct err *e)
 	struct ask_stop *q = r->ctx;
 	struct sql_replay_get_row row;
 	struct sub_brief sub;
-	struct rows *rows = NULL;
-	struct uuid id = {{0}};
-	int rc = get(r, db, &rows, &row, &sub, e);
+	int rc = replay_get(r, db, &row, &sub, e);
 
-	if (rc == OK) {
-		q->ask.sub = (uint32_t)row.sub;
-		q->rep = (int)row.rep;
-		memcpy(id.b, row.uid.p, sizeof(id.b));
-		if (row.state != 0)
-			rc = err_set(
-			    e, ERR_CONFLICT, "the replay has ended already");
-	}
-	rows_close(rows);
-	if (rc == OK && sql_replay_stop(db, e, .uid = uuid_str(&id),
-			    .now = clock_now_us()) < 0)
-		rc = e->code;
-	return rc;
+	if (rc < 0)
+		return rc;
+	q->ask.sub = (uint32_t)row.sub;
+	q->rep = (int)row.rep;
+	if (row.state != 0)
+		return err_set(e, ERR_CONFLICT, "the replay has ended already");
+	return sql_replay_stop(db, e, .uid = row.uid, .now = clock_now_us()) < 0
+		   ? (int)e->code
+		   : OK;
 }
 
 static int
@@ -507,8 +427,6 @@ told(struct req *r, struct err *e)
 static int
 stopped(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
 	r->then = told;
 	return api_ask(r, r->ctx, e) == REQ_WAIT ? REQ_WAIT : told(r, e);
 }
@@ -519,10 +437,8 @@ api_replays_delete(struct req *r, struct db *db, struct err *e)
 	struct ask_stop *q = arena_alloc(r->arena, sizeof(*q));
 
 	(void)db;
-	if (!q)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
 	q->ask.kind = ASK_STOP;
 	r->ctx = q;
-	r->then = stopped;
+	api_then(r, stopped);
 	return api_write(r, stop, e);
 }

@@ -1,6 +1,7 @@
 #include <stdatomic.h>
 
 #include "base/log/log.h"
+#include "base/mem.h"
 #include "event/append.h"
 #include "ops/reseal.h"
 
@@ -17,13 +18,11 @@ struct resealer {
 struct resealer *
 resealer_new(struct append *append, struct keyring *k, const struct conf *conf)
 {
-	struct resealer *x = calloc(1, sizeof(*x));
+	struct resealer *x = mem_get(sizeof(*x));
 
-	if (x) {
-		x->append = append;
-		x->keyring = k;
-		x->conf = conf;
-	}
+	x->append = append;
+	x->keyring = k;
+	x->conf = conf;
 	return x;
 }
 

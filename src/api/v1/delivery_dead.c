@@ -1,6 +1,6 @@
-/* deliveries.h: dead letters, and deciding on one. */
+/* delivery.h: dead letters, and deciding on one. */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "audit/limits.h"
 #include "base/arena.h"
@@ -40,13 +40,15 @@ static int
 deads_query(struct db *db, const struct deads *d, int64_t most,
     struct rows **ret, struct err *e)
 {
-	if (d->by_sub)
-		return sql_dead_page_sub(db, ret, e, .lo = d->from, .at = d->at,
-		    .sub = d->sub.id, .seq = d->spot.seq, .rep = d->spot.rep,
-		    .most = most);
-	return sql_dead_page(db, ret, e, .lo = d->from, .at = d->at,
-	    .sub = d->spot.sub, .seq = d->spot.seq, .rep = d->spot.rep,
-	    .most = most);
+	struct sql_dead_page_args a = {.lo = d->from,
+	    .at = d->at,
+	    .sub = d->by_sub ? d->sub.id : d->spot.sub,
+	    .seq = d->spot.seq,
+	    .rep = d->spot.rep,
+	    .most = most};
+
+	return d->by_sub ? sql_dead_page_sub_run(db, &a, ret, e)
+			 : sql_dead_page_run(db, &a, ret, e);
 }
 
 static void
@@ -73,20 +75,17 @@ type_fits(struct db *db, const struct deads *d, int64_t seq, struct err *e)
 {
 	struct sql_event_head_row row;
 	struct rows *rows = NULL;
-	bool fits = false;
 	int rc;
 
 	if (!d->type.p)
 		return 1;
 	rc = sql_event_head(db, &rows, e, .seq = seq);
 	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		sql_event_head_get(rows, &row);
-		fits = str_eq(row.type, d->type);
-	}
+		rc = sql_event_head_next(rows, &row, e);
+	if (rc > 0)
+		rc = str_eq(row.type, d->type);
 	rows_close(rows);
-	return rc < 0 ? rc : fits;
+	return rc;
 }
 
 int
@@ -101,8 +100,8 @@ deads_next(struct db *db, struct deads *d, size_t most, struct seen *v,
 		size_t got = 0;
 		int rc = deads_query(db, d, (int64_t)most + 1, &rows, e);
 
-		while (rc >= 0 && n < most && (rc = rows_next(rows, e)) > 0) {
-			sql_dead_page_get(rows, &row); /* the same columns */
+		while (rc >= 0 && n < most &&
+		       (rc = sql_dead_page_next(rows, &row, e)) > 0) {
 			got++;
 			d->looked++;
 			d->at = row.at;
@@ -125,23 +124,34 @@ deads_next(struct db *db, struct deads *d, size_t most, struct seen *v,
 
 /* GET /v1/dead-letters --------------------------------------------------------------- */
 
+struct deads_query {
+	struct api_page page;
+	struct str subscription, reason;
+	int64_t from, to;
+};
+
+#define QUERY_AT(field) offsetof(struct deads_query, field)
+static const struct member QUERY[] = {
+    {"subscription", MEMBER_STRING, QUERY_AT(subscription), 0, UUID_LEN},
+    {"reason", MEMBER_STRING, QUERY_AT(reason), 0, API_CURSOR_MAX},
+    {"from", MEMBER_TIME, QUERY_AT(from)},
+    {"to", MEMBER_TIME, QUERY_AT(to)},
+    API_PAGE(struct deads_query),
+    {.name = NULL},
+};
+
 /* at.deliveryId */
 static int
-read_after(struct req *r, struct deads *d, struct err *e)
+read_after(const struct api *api, struct str s, struct deads *d, struct err *e)
 {
-	struct api *api = r->app;
-	struct str s, at;
+	struct str at = str_cut(&s, '.');
 	struct uuid id;
 	uint16_t rep;
 
-	if (!req_query(r, "after", &s))
-		return OK;
-	at = str_cut(&s, '.');
 	if (!str_int(at, &d->at) || !uuid_parse(s, &id) ||
 	    !delivery_id_open(
 		&api->id_key, id, &d->spot.seq, &d->spot.sub, &rep))
-		return err_at(
-		    e, ERR_INVALID, "after", "after is no cursor of this list");
+		return api_no_cursor(e);
 	d->spot.rep = rep;
 	return OK;
 }
@@ -150,32 +160,26 @@ static int
 read_query(struct req *r, struct db *db, struct deads *d, int64_t *limit,
     struct err *e)
 {
-	static const char *const NAMES[] = {
-	    "subscription", "reason", "from", "to", "limit", "after", NULL};
-	struct str s;
-	int rc = req_query_only(r, NAMES, e);
+	struct deads_query q = {.to = INT64_MAX};
+	int rc = api_query(r, QUERY, &q, e);
 
-	*d = (struct deads){.reason = -1, .to = INT64_MAX};
-	if (rc == OK)
-		rc = req_query_int(
-		    r, "limit", 1, PAGE_MAX, PAGE_DEFAULT, limit, e);
-	if (rc == OK)
-		rc = query_time(r, "from", &d->from, e);
-	if (rc == OK)
-		rc = query_time(r, "to", &d->to, e);
-	d->at = d->to;
-	if (rc == OK && req_query(r, "reason", &s))
-		rc = deads_reason(s, "reason", &d->reason, e);
-	if (rc == OK && req_query(r, "subscription", &s)) {
-		rc = sub_brief_find(r, db, s, "subscription", &d->sub, e);
+	*d = (struct deads){
+	    .reason = -1, .from = q.from, .to = q.to, .at = q.to};
+	*limit = q.page.limit;
+	if (rc == OK && q.reason.p)
+		rc = deads_reason(q.reason, "reason", &d->reason, e);
+	if (rc == OK && q.subscription.p) {
+		rc = sub_brief_find(
+		    r, db, q.subscription, "subscription", &d->sub, e);
 		d->by_sub = true;
 	}
-	return rc == OK ? read_after(r, d, e) : rc;
+	if (rc == OK && q.page.after.p)
+		rc = read_after(r->app, q.page.after, d, e);
+	return rc;
 }
 
 static int
-show_dead(struct req *r, struct db *db, const struct seen *s, size_t *shown,
-    struct err *e)
+show_dead(struct req *r, struct db *db, const struct seen *s, struct err *e)
 {
 	bool of_source = s->spot.sub == 0;
 	struct sub_brief sub;
@@ -189,8 +193,6 @@ show_dead(struct req *r, struct db *db, const struct seen *s, size_t *shown,
 	rc = seen_get(r, db, s->spot, &whole, e);
 	if (rc < 0)
 		return rc;
-	if ((*shown)++)
-		buf_addc(&r->out, ',');
 	rc =
 	    seen_show(r, db, &whole, of_source ? NULL : &sub, NULL, &r->out, e);
 	buf_addc(&r->out, '}');
@@ -202,34 +204,27 @@ api_deads_list(struct req *r, struct db *db, struct err *e)
 {
 	struct deads d;
 	struct seen *v;
-	size_t n = 0, shown = 0, i;
+	struct str next = {.p = NULL};
+	char id[UUID_LEN + 1];
+	size_t n = 0, i;
 	int64_t limit = 0;
-	bool more = false;
 	int rc = read_query(r, db, &d, &limit, e);
 
 	if (rc < 0)
 		return rc;
 	v = arena_array(r->arena, (size_t)limit + 1, sizeof(*v));
-	if (!v)
-		return err_set(e, ERR_NOMEM, "no memory for a page");
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
+	api_list(r);
 	rc = deads_next(db, &d, (size_t)limit + 1, v, &n, e);
 	for (i = 0; rc >= 0 && i < n && (int64_t)i < limit; i++)
-		rc = show_dead(r, db, &v[i], &shown, e);
-	more = (int64_t)n > limit || !d.end;
+		rc = show_dead(r, db, &v[i], e);
 	if ((int64_t)n > limit) {
 		d.at = v[limit - 1].dead.at;
 		d.spot = v[limit - 1].spot;
 	}
-	buf_addz(&r->out, "],\"next\":");
-	if (more) {
-		buf_fmt(&r->out, "\"%lld.", (long long)d.at);
-		uuid_add(&r->out, spot_id(r->app, d.spot));
-		buf_addz(&r->out, "\"}");
-	} else {
-		buf_addz(&r->out, "null}");
-	}
+	uuid_format(spot_id(r->app, d.spot), id);
+	if ((int64_t)n > limit || !d.end)
+		next = arena_fmt(r->arena, "%lld.%s", (long long)d.at, id);
+	api_list_end(r, next);
 	return rc < 0 ? rc : OK;
 }
 
@@ -237,7 +232,7 @@ api_deads_list(struct req *r, struct db *db, struct err *e)
 
 /* The dead letter that the path names, if the caller may see it. */
 static int
-get(struct req *r, struct db *db, struct spot spot, struct seen *s,
+dead_get(struct req *r, struct db *db, struct spot spot, struct seen *s,
     struct sub_brief *sub, struct err *e)
 {
 	int rc;
@@ -257,32 +252,20 @@ int
 dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
     struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_log_get(db, &rows, e, .seq = spot.seq);
+	struct sql_log_get_row row;
+	struct sql_dead_body_row dead;
+	int rc = sql_log_get_one(db, r->arena, &row, e, .seq = spot.seq);
 
 	*ret = (struct str){.p = NULL};
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	if (rc > 0) {
-		struct sql_log_get_row row;
-
-		sql_log_get_get(rows, &row);
-		if (body_open(r, row.tenant, row.event_id, row.body, ret, e) <
-		    0)
-			rc = e->code;
-	}
-	rows_close(rows);
 	if (rc != 0)
-		return rc < 0 ? rc : OK;
-	rows = NULL;
-	rc = sql_dead_body(
-	    db, &rows, e, .sub = spot.sub, .seq = spot.seq, .rep = spot.rep);
-	if (rc == OK)
-		rc = rows_next(rows, e);
+		return rc < 0 ? rc
+			      : delivery_body(r, row.tenant, row.event_id,
+				    row.body, ret, e);
+	rc = sql_dead_body_one(db, r->arena, &dead, e, .sub = spot.sub,
+	    .seq = spot.seq, .rep = spot.rep);
 	/* A sealed one opens by what the log said of it alone: it is gone. */
-	if (rc > 0 && !rows_null(rows, 0) && !sealed_is(rows_str(rows, 0)))
-		*ret = arena_dup(r->arena, rows_str(rows, 0));
-	rows_close(rows);
+	if (rc > 0 && dead.body.p && !sealed_is(dead.body))
+		*ret = dead.body;
 	return rc < 0 ? rc : OK;
 }
 
@@ -296,7 +279,7 @@ api_deads_get(struct req *r, struct db *db, struct err *e)
 	int rc = spot_read(r, &spot, e);
 
 	if (rc == OK)
-		rc = get(r, db, spot, &s, &sub, e);
+		rc = dead_get(r, db, spot, &s, &sub, e);
 	if (rc == OK)
 		rc = dead_event(r, db, spot, &event, e);
 	if (rc < 0)
@@ -306,12 +289,8 @@ api_deads_get(struct req *r, struct db *db, struct err *e)
 	    seen_show(r, db, &s, spot.sub == 0 ? NULL : &sub, NULL, &r->out, e);
 	if (rc == OK)
 		rc = seen_attempts(db, spot, &r->out, e);
-	buf_addz(&r->out, ",\"event\":");
-	if (event.p)
-		buf_add(&r->out, event);
-	else
-		buf_addz(&r->out, "null");
-	buf_addc(&r->out, '}');
+	put_raw(&r->out, "event", event);
+	put_close(&r->out, '}');
 	return rc;
 }
 
@@ -327,7 +306,7 @@ struct decision {
 	struct entry entry;
 	struct uuid event_id;
 	struct str details; /* of its audit row */
-	struct req *r;
+	struct dead_note note;
 };
 
 static void
@@ -336,17 +315,13 @@ show_decided(struct req *r, const struct decision *d)
 	struct spot now = {.seq = d->entry.seq, .sub = d->spot.sub};
 
 	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"id\":\"");
-	uuid_add(&r->out, spot_id(r->app, d->payload ? now : d->spot));
-	buf_addc(&r->out, '"');
+	put_open(&r->out, NULL, '{');
+	put_uuid(&r->out, "id", spot_id(r->app, d->payload ? now : d->spot));
 	if (d->payload) {
-		buf_addz(&r->out, ",\"eventId\":\"");
-		uuid_add(&r->out, d->event_id);
-		buf_addz(&r->out, "\",\"requeueOf\":\"");
-		uuid_add(&r->out, spot_id(r->app, d->spot));
-		buf_addc(&r->out, '"');
+		put_uuid(&r->out, "eventId", d->event_id);
+		put_uuid(&r->out, "requeueOf", spot_id(r->app, d->spot));
 	}
-	buf_addc(&r->out, '}');
+	put_close(&r->out, '}');
 	r->status =
 	    d->ask.decide.ask.kind == ASK_SKIP && !d->payload ? 200 : 202;
 }
@@ -375,19 +350,17 @@ dead_open(const struct seen *s, bool requeue, struct err *e)
 	return OK;
 }
 
-static int
-edit_details(struct req *r, struct decision *d, struct err *e)
+static void
+edit_details(struct req *r, struct decision *d)
 {
 	struct buf b = BUF(AUDIT_DETAILS_MAX);
 
-	buf_addz(&b, "\"edited\":true,\"newEventId\":\"");
-	uuid_add(&b, d->event_id);
-	buf_addz(&b, "\",\"reason\":");
-	buf_json(&b, d->ask.decide.note.p ? d->ask.decide.note : STR_EMPTY);
+	put_bool(&b, "edited", true);
+	put_uuid(&b, "newEventId", d->event_id);
+	put_text(&b, "reason",
+	    d->ask.decide.note.p ? d->ask.decide.note : STR_EMPTY);
 	d->details = arena_dup(r->arena, buf_str(&b));
 	buf_done(&b);
-	return d->details.p ? OK
-			    : err_set(e, ERR_NOMEM, "no memory for a request");
 }
 
 /*
@@ -409,13 +382,10 @@ edit(struct req *r, struct decision *d, struct str old, struct err *e)
 	if (rc < 0)
 		return rc;
 	d->event_id = uuid_v7(o.now_us);
-	buf_addz(&b, "{\"eventId\":\"");
-	uuid_add(&b, d->event_id);
-	buf_addz(&b, "\",\"causationId\":");
-	buf_add(&b, json_get(j, "eventId")->raw);
-	buf_addz(&b, ",\"causedByDelivery\":\"");
-	uuid_add(&b, spot_id(r->app, d->spot));
-	buf_addc(&b, '"');
+	put_open(&b, NULL, '{');
+	put_uuid(&b, "eventId", d->event_id);
+	put_raw(&b, "causationId", json_get(j, "eventId")->raw);
+	put_uuid(&b, "causedByDelivery", spot_id(r->app, d->spot));
 	for (const struct json *m = j->child; m; m = m->next) {
 		bool ours = false;
 
@@ -423,14 +393,12 @@ edit(struct req *r, struct decision *d, struct str old, struct err *e)
 			ours = ours || str_eq(m->key, str_of(OURS[i]));
 		if (ours)
 			continue;
-		buf_addc(&b, ',');
-		buf_json(&b, m->key);
+		put_text(&b, NULL, m->key);
 		buf_addc(&b, ':');
 		buf_add(&b, m->raw);
 	}
-	buf_addz(&b, ",\"payload\":");
-	buf_add(&b, d->payload->raw);
-	buf_addc(&b, '}');
+	put_raw(&b, "payload", d->payload->raw);
+	put_close(&b, '}');
 	text = b.failed ? (struct str){.p = NULL}
 			: arena_dup(r->arena, buf_str(&b));
 	buf_done(&b);
@@ -441,7 +409,8 @@ edit(struct req *r, struct decision *d, struct str old, struct err *e)
 		return rc;
 	entry_fill(&d->entry, &ev, text);
 	d->entry.to_sub = d->spot.sub;
-	return edit_details(r, d, e);
+	edit_details(r, d);
+	return OK;
 }
 
 static int
@@ -451,7 +420,7 @@ decide_read(struct req *r, struct db *db, struct err *e)
 	bool requeue = d->ask.decide.ask.kind == ASK_REQUEUE;
 	struct str old = {.p = NULL};
 	struct seen s = {.dead = {.there = false}};
-	int rc = get(r, db, d->spot, &s, &d->sub, e);
+	int rc = dead_get(r, db, d->spot, &s, &d->sub, e);
 
 	if (rc == OK)
 		rc = dead_open(&s, requeue, e);
@@ -478,7 +447,8 @@ decide_read(struct req *r, struct db *db, struct err *e)
 static int
 edit_after(struct db *db, void *ctx, struct err *e)
 {
-	struct decision *d = ctx;
+	const struct req *r = ctx;
+	struct decision *d = r->ctx;
 	char webhook[UUID_LEN + 1], delivery[UUID_LEN + 1];
 	struct audit_row row = {
 	    .category = AUDIT_DEAD_REQUEUED,
@@ -497,20 +467,10 @@ edit_after(struct db *db, void *ctx, struct err *e)
 		return err_set(
 		    e, ERR_CONFLICT, "somebody decided on it meanwhile");
 	uuid_format(d->sub.uid, webhook);
-	uuid_format(spot_id(d->r->app, d->spot), delivery);
+	uuid_format(spot_id(r->app, d->spot), delivery);
 	row.webhook_id = str_of(webhook);
 	row.delivery_id = str_of(delivery);
 	return audit_put(db, &row, e);
-}
-
-static void
-edit_done(struct append_job *job)
-{
-	struct decision *d = job->ctx;
-
-	d->r->rc = job->err.code;
-	d->r->err = job->err;
-	req_wake(d->r);
 }
 
 /* The old one no longer holds its key up. */
@@ -519,8 +479,6 @@ edited(struct req *r, struct err *e)
 {
 	struct decision *d = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	d->ask.decide.ask.kind = ASK_SKIP;
 	r->then = decided;
 	return api_ask(r, &d->ask.decide.ask, e) == REQ_WAIT ? REQ_WAIT
@@ -530,12 +488,8 @@ edited(struct req *r, struct err *e)
 static int
 decide_known(struct req *r, struct err *e)
 {
-	struct api *api = r->app;
 	struct decision *d = r->ctx;
-	int rc;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	if (!d->payload) {
 		r->then = decided;
 		return api_ask(r, &d->ask.decide.ask, e);
@@ -543,47 +497,49 @@ decide_known(struct req *r, struct err *e)
 	d->job.entries = &d->entry;
 	d->job.n = 1;
 	d->job.after = edit_after;
-	d->job.ctx = d;
-	d->job.done = edit_done;
-	r->then = edited;
-	rc = append_post(api->append, &d->job, e);
-	return rc < 0 ? rc : REQ_WAIT;
+	api_then(r, edited);
+	return api_append(r, &d->job, e);
 }
+
+#define NOTE_AT(field) offsetof(struct dead_note, field)
+static const struct member SKIP_BODY[] = {
+    NOTE_REASON(struct dead_note, reason), {.name = NULL}};
+static const struct member REQUEUE_BODY[] = {
+    NOTE_REASON(struct dead_note, reason),
+    {"payload", MEMBER_OBJECT, NOTE_AT(payload),
+	.about = "instead of the event's own"},
+    {"event", MEMBER_OBJECT, NOTE_AT(event),
+	.about = "instead of what a source handed over"},
+    {.name = NULL},
+};
 
 static int
 decide(struct req *r, enum deliver_ask_kind kind, struct err *e)
 {
-	static const char *const NAMES[] = {"reason", "payload", "event", NULL};
-	static const char *const SKIP_NAMES[] = {"reason", NULL};
 	struct decision *d = arena_alloc(r->arena, sizeof(*d));
-	struct json *j = NULL;
-	int rc;
+	int rc = spot_read(r, &d->spot, e);
 
-	if (!d)
-		return err_set(e, ERR_NOMEM, "no memory for a request");
-	rc = spot_read(r, &d->spot, e);
 	if (rc == OK)
-		rc = note_read(r, kind == ASK_SKIP ? SKIP_NAMES : NAMES,
-		    &d->ask.decide.note, &j, e);
+		rc = api_body_maybe(r,
+		    kind == ASK_SKIP ? SKIP_BODY : REQUEUE_BODY, NULL, &d->note,
+		    e);
 	if (rc < 0)
 		return rc;
 	if (d->spot.sub == 0)
 		return dead_refused_decide(
-		    r, d->spot, kind == ASK_REQUEUE, d->ask.decide.note, j, e);
-	if (j && json_get(j, "event"))
+		    r, d->spot, kind == ASK_REQUEUE, &d->note, e);
+	if (d->note.event)
 		return json_wrong(e, "/event",
 		    "is for what a source handed over; payload is what can be changed here");
-	d->payload = j ? json_get(j, "payload") : NULL;
-	if (d->payload && !json_is(d->payload, JSON_OBJECT))
-		return json_wrong(e, "/payload", "must be an object");
-	d->r = r;
+	d->payload = d->note.payload;
 	d->ask.decide.ask.kind = kind;
 	d->ask.decide.ask.sub = d->spot.sub;
 	d->ask.decide.seq = d->spot.seq;
 	d->ask.decide.rep = d->spot.rep;
 	d->ask.decide.who = api_actor(r);
+	d->ask.decide.note = d->note.reason;
 	r->ctx = d;
-	r->then = decide_known;
+	api_then(r, decide_known);
 	return api_read(r, decide_read, e);
 }
 

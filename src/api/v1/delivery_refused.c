@@ -1,5 +1,5 @@
 /*
- * deliveries.h: deciding on what a source handed over (source/refused.h).
+ * delivery.h: deciding on what a source handed over (source/refused.h).
  *
  * No engine is behind it: a decision is one transaction of the commit thread.
  * Put back, its copy is published as if it had just come, with its own id; what
@@ -8,7 +8,7 @@
  * names its cause.
  */
 #include "api/api.h"
-#include "api/v1/deliveries.h"
+#include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "audit/limits.h"
 #include "base/arena.h"
@@ -34,12 +34,6 @@ struct choice {
 	int64_t now_us;
 };
 
-static int
-no_memory(struct err *e)
-{
-	return err_set(e, ERR_NOMEM, "no memory for a request");
-}
-
 /* `from` with another payload when there is one, and its cause. */
 static int
 edited(struct choice *c, const struct json *from, struct str cause,
@@ -48,11 +42,9 @@ edited(struct choice *c, const struct json *from, struct str cause,
 	static const char *const OURS[] = {"causationId", "causedByDelivery"};
 	struct buf b = BUF(2 * MIB);
 
-	buf_addz(&b, "{\"causationId\":");
-	buf_add(&b, cause);
-	buf_addz(&b, ",\"causedByDelivery\":\"");
-	uuid_add(&b, spot_id(c->r->app, c->spot));
-	buf_addc(&b, '"');
+	put_open(&b, NULL, '{');
+	put_raw(&b, "causationId", cause);
+	put_uuid(&b, "causedByDelivery", spot_id(c->r->app, c->spot));
 	for (const struct json *m = from->child; m; m = m->next) {
 		bool ours = c->payload && str_eq(m->key, STR("payload"));
 
@@ -60,16 +52,13 @@ edited(struct choice *c, const struct json *from, struct str cause,
 			ours = ours || str_eq(m->key, str_of(OURS[i]));
 		if (ours)
 			continue;
-		buf_addc(&b, ',');
-		buf_json(&b, m->key);
+		put_text(&b, NULL, m->key);
 		buf_addc(&b, ':');
 		buf_add(&b, m->raw);
 	}
-	if (c->payload) {
-		buf_addz(&b, ",\"payload\":");
-		buf_add(&b, c->payload->raw);
-	}
-	buf_addc(&b, '}');
+	if (c->payload)
+		put_raw(&b, "payload", c->payload->raw);
+	put_close(&b, '}');
 	*ret = b.failed ? (struct str){.p = NULL}
 			: arena_dup(c->r->arena, buf_str(&b));
 	buf_done(&b);
@@ -126,10 +115,6 @@ make_entry(struct choice *c, struct str text, struct err *e)
 		entry_fill(&c->entry, &ev, text);
 		return OK;
 	}
-	if (rc == ERR_NOMEM) {
-		*e = wrong;
-		return rc;
-	}
 	if (c->event) {
 		char at[JSON_POINTER_MAX + 1] = "/event";
 		size_t n = strlen(at);
@@ -169,7 +154,8 @@ read_it(struct req *r, struct db *db, struct err *e)
 static int
 decide_fn(struct db *db, void *ctx, struct err *e)
 {
-	const struct choice *c = ctx;
+	const struct req *r = ctx;
+	const struct choice *c = r->ctx;
 	int64_t n = sql_dead_decide(db, e, .sub = 0, .seq = c->spot.seq,
 	    .rep = c->spot.rep, .state = c->requeue ? 1 : 2, .at = c->now_us,
 	    .who = api_actor(c->r), .note = c->note);
@@ -184,7 +170,8 @@ decide_fn(struct db *db, void *ctx, struct err *e)
 static int
 audit_fn(struct db *db, void *ctx, struct err *e)
 {
-	const struct choice *c = ctx;
+	const struct req *r = ctx;
+	const struct choice *c = r->ctx;
 	char delivery[UUID_LEN + 1];
 	struct buf b = BUF(AUDIT_DETAILS_MAX);
 	struct audit_row row = {
@@ -203,15 +190,12 @@ audit_fn(struct db *db, void *ctx, struct err *e)
 	uuid_format(spot_id(c->r->app, c->spot), delivery);
 	row.delivery_id = str_of(delivery);
 	if (c->requeue) {
-		buf_fmt(&b, "\"edited\":%s,\"newEventId\":\"",
-		    c->event || c->payload ? "true" : "false");
-		uuid_add(&b, c->entry.event_id);
-		buf_addz(&b, "\",");
+		put_bool(&b, "edited", c->event || c->payload);
+		put_uuid(&b, "newEventId", c->entry.event_id);
 	}
-	buf_addz(&b, "\"reason\":");
-	buf_json(&b, c->note.p ? c->note : STR_EMPTY);
+	put_text(&b, "reason", c->note.p ? c->note : STR_EMPTY);
 	row.details = buf_str(&b);
-	rc = b.failed ? no_memory(e) : audit_put(db, &row, e);
+	rc = audit_put(db, &row, e);
 	buf_done(&b);
 	return rc;
 }
@@ -224,35 +208,21 @@ skip_fn(struct db *db, void *ctx, struct err *e)
 	return rc == OK ? audit_fn(db, ctx, e) : rc;
 }
 
-static void
-decided(struct append_job *job)
-{
-	struct choice *c = job->ctx;
-
-	c->r->rc = job->err.code;
-	c->r->err = job->err;
-	req_wake(c->r);
-}
-
 static int
 show(struct req *r, struct err *e)
 {
 	const struct choice *c = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"id\":\"");
-	uuid_add(&r->out, spot_id(r->app, c->spot));
-	buf_addc(&r->out, '"');
+	put_open(&r->out, NULL, '{');
+	put_uuid(&r->out, "id", spot_id(r->app, c->spot));
 	if (c->requeue) {
-		buf_addz(&r->out, ",\"eventId\":\"");
-		uuid_add(&r->out, c->entry.event_id);
-		buf_fmt(&r->out, "\",\"seq\":%lld,\"duplicate\":%s",
-		    (long long)c->entry.seq,
-		    c->entry.state == ENTRY_NEW ? "false" : "true");
+		put_uuid(&r->out, "eventId", c->entry.event_id);
+		put_int(&r->out, "seq", c->entry.seq);
+		put_bool(&r->out, "duplicate", c->entry.state != ENTRY_NEW);
 	}
-	buf_addc(&r->out, '}');
+	put_close(&r->out, '}');
 	r->status = c->requeue ? 202 : 200;
 	return OK;
 }
@@ -260,49 +230,36 @@ show(struct req *r, struct err *e)
 static int
 known(struct req *r, struct err *e)
 {
-	const struct api *api = r->app;
 	struct choice *c = r->ctx;
-	int rc;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	c->job = (struct append_job){
 	    .fn = c->requeue ? decide_fn : skip_fn,
 	    .after = c->requeue ? audit_fn : NULL,
 	    .entries = c->requeue ? &c->entry : NULL,
 	    .n = c->requeue ? 1 : 0,
-	    .ctx = c,
-	    .done = decided,
 	};
-	r->then = show;
-	rc = append_post(api->append, &c->job, e);
-	return rc < 0 ? rc : REQ_WAIT;
+	api_then(r, show);
+	return api_append(r, &c->job, e);
 }
 
 int
 dead_refused_decide(struct req *r, struct spot spot, bool requeue,
-    struct str note, const struct json *doc, struct err *e)
+    const struct dead_note *note, struct err *e)
 {
 	struct choice *c = arena_alloc(r->arena, sizeof(*c));
 
-	if (!c)
-		return no_memory(e);
 	if (r->who.tenants)
 		return err_set(e, ERR_ABSENT, "there is no such dead letter");
-	c->event = doc ? json_get(doc, "event") : NULL;
-	c->payload = doc ? json_get(doc, "payload") : NULL;
+	c->event = note->event;
+	c->payload = note->payload;
 	if (c->event && c->payload)
 		return json_wrong(e, "/payload", "is part of event already");
-	if (c->event && !json_is(c->event, JSON_OBJECT))
-		return json_wrong(e, "/event", "must be an object");
-	if (c->payload && !json_is(c->payload, JSON_OBJECT))
-		return json_wrong(e, "/payload", "must be an object");
 	c->r = r;
 	c->spot = spot;
 	c->requeue = requeue;
-	c->note = note;
+	c->note = note->reason;
 	c->now_us = clock_now_us();
 	r->ctx = c;
-	r->then = known;
+	api_then(r, known);
 	return api_read(r, read_it, e);
 }

@@ -1,5 +1,5 @@
 /*
- * subs.h - subscriptions and presets over HTTP.
+ * sub.h - subscriptions and presets over HTTP.
  *
  *   POST   /v1/subscriptions                     MANAGE  201, the secret once
  *   GET    /v1/subscriptions                     READ    limit, after, enabled, q, managedBy
@@ -27,10 +27,11 @@
  * it only sees.
  * What another part of the program manages is read here and changed there.
  */
-#ifndef API_V1_SUBS_H
-#define API_V1_SUBS_H
+#ifndef API_V1_SUB_H
+#define API_V1_SUB_H
 
 #include "base/uuid.h"
+#include "contract/sub.h"
 #include "deliver/engine/control.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/wish.h"
@@ -39,6 +40,7 @@
 struct api;
 struct jq;
 struct presets;
+struct rows;
 struct sub_conf;
 struct sub_managed;
 
@@ -62,7 +64,8 @@ int api_presets_delete(struct req *r, struct db *db, struct err *e);
 struct checker {
 	const struct api *api;
 	struct db *db;
-	struct jq *jq; /* made when first needed */
+	struct jq *jq;           /* made when first needed */
+	struct presets *presets; /* while a sub_op is checked */
 };
 void *api_checker_enter(void *api);
 void api_checker_leave(void *checker);
@@ -89,11 +92,12 @@ int sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
 int sub_seen_consumer(struct req *r, struct db *db,
     const struct presets *presets, struct str name, struct sub_seen *ret,
     struct err *e) MUST_CHECK;
-/* Each of them behind `after`, by name, as long as it returns OK. */
-int sub_seen_consumers(struct req *r, struct db *db,
-    const struct presets *presets, struct str after, int64_t most,
-    int (*each)(void *arg, const struct sub_seen *s, struct err *e), void *arg,
-    struct err *e) MUST_CHECK;
+/* Those behind `after`, by name. sub_seen_next(): 1 and one for
+ * sub_seen_done(), 0, < 0. */
+int sub_seen_consumers(struct db *db, struct str after, int64_t most,
+    struct rows **ret, struct err *e) MUST_CHECK;
+int sub_seen_next(struct req *r, struct db *db, const struct presets *presets,
+    struct rows *rows, struct sub_seen *ret, struct err *e) MUST_CHECK;
 bool sub_seen_may(const struct req *r, const struct sub_seen *s);
 void sub_seen_done(struct sub_seen *s);
 void sub_seen_show(
@@ -112,35 +116,32 @@ struct sub_op {
 	int status;          /* of the answer */
 	void *more;          /* of whoever began it */
 };
-/* Begins one: REQ_WAIT, and `check` runs on the check thread. */
+/* Begins one: REQ_WAIT, and `check` runs on the check thread; then `next`. */
 int sub_op_begin(struct req *r,
     int (*check)(struct sub_op *op, struct checker *k, struct err *e),
-    int (*then)(struct req *r, struct err *e), struct err *e) MUST_CHECK;
+    int (*next)(struct req *r, struct err *e), struct err *e) MUST_CHECK;
 /* check: a subscription as it was written, within the caller's tenants. */
-int sub_op_read(struct sub_op *op, struct checker *k,
-    const struct presets *presets, struct str json, const struct sub_conf *old,
-    const struct sub_managed *managed, struct sub_conf **ret,
-    struct err *e) MUST_CHECK;
+int sub_op_read(struct sub_op *op, struct checker *k, struct str json,
+    const struct sub_conf *old, const struct sub_managed *managed,
+    struct sub_conf **ret, struct err *e) MUST_CHECK;
 /* check: fills `seen` and refuses what is not to be changed here. */
-int sub_op_find(struct sub_op *op, struct checker *k,
-    const struct presets *presets, struct err *e) MUST_CHECK;
+int sub_op_find(struct sub_op *op, struct checker *k, struct err *e) MUST_CHECK;
 /* check: the change, its row and its audit, from `seen`. */
-int sub_op_fill(struct sub_op *op, enum sub_change_kind kind,
-    enum audit_category category, struct err *e) MUST_CHECK;
+void sub_op_fill(
+    struct sub_op *op, enum sub_change_kind kind, enum audit_category category);
 /* A sub_change's fill(): its secrets are sealed into its conf. */
 int sub_op_seal(struct db *db, struct sub_change *c, struct err *e) MUST_CHECK;
-/* The change goes to the commit thread, and then on with r->then: REQ_WAIT. */
+/* The change goes to the commit thread; the rest as with api_write(). */
 int sub_op_post(struct sub_op *op, struct err *e) MUST_CHECK;
-/* As r->then, after the check: posted, and answered with the subscription. */
+/* After the check: it is posted, and answered with the subscription. */
 int sub_op_commit(struct req *r, struct err *e);
 
-/* sub_seal for the subscription `uid`; *arg lives as long as it. */
-struct sub_seal;
+/* For the subscription `uid`; *arg lives as long as it. */
 struct sub_sealer {
 	struct keyring *ring;
 	struct str where;
 };
-int sub_sealer(const struct api *api, struct arena *a, struct uuid uid,
-    struct sub_sealer *arg, struct sub_seal *ret, struct err *e) MUST_CHECK;
+struct sub_seal sub_sealer(const struct api *api, struct arena *a,
+    struct uuid uid, struct sub_sealer *arg);
 
 #endif
