@@ -33,7 +33,7 @@ find_start(
 
 /* True: it is good, and the walk is behind it. */
 static bool
-look(struct audit_walk *w, const struct sql_audit_walk_row *row)
+audit_walk_look(struct audit_walk *w, const struct sql_audit_walk_row *row)
 {
 	unsigned char hash[DIGEST_LEN];
 
@@ -87,7 +87,7 @@ audit_walk(struct db *db, struct audit_walk *w, struct err *e)
 		rc = OK;
 		if (row.n != w->n + 1)
 			good = false;
-		else if (!look(w, &row))
+		else if (!audit_walk_look(w, &row))
 			break;
 	}
 	rows_close(rows);

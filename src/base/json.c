@@ -314,7 +314,7 @@ decode(struct parser *p, struct str raw, struct str *ret)
 
 /* Of a string: in the input when it was written without escapes. */
 static inline bool
-text_of(struct parser *p, struct str raw, bool escaped, struct str *ret)
+json_text_of(struct parser *p, struct str raw, bool escaped, struct str *ret)
 {
 	*ret = (struct str){raw.p + 1, raw.n - 2};
 	return !escaped || decode(p, raw, ret);
@@ -440,7 +440,7 @@ string(struct parser *p)
 	struct json *j =
 	    json_add(p, JSON_STRING, string_end(p, p->at, &escaped));
 
-	return j && text_of(p, j->raw, escaped, &j->text) && whole(p);
+	return j && json_text_of(p, j->raw, escaped, &j->text) && whole(p);
 }
 
 static bool
@@ -488,8 +488,8 @@ key(struct parser *p)
 	if (*p->at != '"')
 		return misplaced(p, "a key in quotes was expected");
 	s = string_end(p, p->at, &escaped);
-	if (!s || !text_of(p, (struct str){p->at, (size_t)(s - p->at)}, escaped,
-		      &p->key))
+	if (!s || !json_text_of(p, (struct str){p->at, (size_t)(s - p->at)},
+		      escaped, &p->key))
 		return false;
 	p->at = blank_end(p, s);
 	if (p->at == p->end)

@@ -16,7 +16,7 @@ const struct opt OPTS_COMMON[] = {
 };
 
 static const struct opt *
-find(const struct opt *opts, struct str name)
+args_find(const struct opt *opts, struct str name)
 {
 	for (; opts && opts->name; opts++)
 		if (str_eq(str_of(opts->name), name))
@@ -56,7 +56,7 @@ check_value(const struct opt *o, const char *value, struct err *e)
 
 /* One option; *ret_used is how many words it took. */
 static int
-take(struct args *a, const struct opt *own, char *const *word, bool more,
+args_take(struct args *a, const struct opt *own, char *const *word, bool more,
     int *ret_used, struct err *e)
 {
 	const char *value = strchr(word[0], '=');
@@ -65,9 +65,9 @@ take(struct args *a, const struct opt *own, char *const *word, bool more,
 	int used = 1, rc;
 
 	name = str_cut(&name, '=');
-	o = find(own, name);
+	o = args_find(own, name);
 	if (!o)
-		o = find(OPTS_COMMON, name);
+		o = args_find(OPTS_COMMON, name);
 	if (!o)
 		return unknown(own, name, e);
 	if (value && o->type == OPT_FLAG)
@@ -109,7 +109,8 @@ args_read(struct args *a, const struct opt *own, int argc, char *const *argv,
 		if (options && strcmp(argv[i], "--") == 0) {
 			options = false;
 		} else if (options && str_starts(str_of(argv[i]), STR("--"))) {
-			int rc = take(a, own, argv + i, i + 1 < argc, &used, e);
+			int rc =
+			    args_take(a, own, argv + i, i + 1 < argc, &used, e);
 
 			if (rc < 0)
 				return rc;

@@ -147,7 +147,7 @@ begins(const char *name, int argc, char *const *argv)
 }
 
 static const struct verb *
-find(const struct verbs *verbs, int argc, char *const *argv, int *ret_words)
+cli_find(const struct verbs *verbs, int argc, char *const *argv, int *ret_words)
 {
 	for (size_t i = 0; i < verbs->n; i++) {
 		*ret_words = begins(verbs->v[i].name, argc, argv);
@@ -263,7 +263,7 @@ print_config(struct cli *c)
 }
 
 static int
-run(struct cli *c, char *const *environment)
+cli_run_it(struct cli *c, char *const *environment)
 {
 	struct err e = {0};
 	int rc = load(c, environment, &e);
@@ -300,7 +300,7 @@ with_verb(struct cli *c, int argc, char *const *argv, char *const *environment)
 		rc = check_operands(c->verb, c->args.n_operands, &e);
 	if (rc < 0)
 		return usage(c->err, c->verb->name, &e);
-	return run(c, environment);
+	return cli_run_it(c, environment);
 }
 
 int
@@ -312,7 +312,7 @@ cli_run(const struct verbs *verbs, int argc, char *const *argv,
 
 	argc -= argc > 0;
 	argv++;
-	c.verb = find(verbs, argc, argv, &words);
+	c.verb = cli_find(verbs, argc, argv, &words);
 	if (c.verb)
 		status = with_verb(&c, argc - words, argv + words, environment);
 	else

@@ -94,7 +94,7 @@ client_type(struct client *c, const char *content_type)
 }
 
 static size_t
-take(char *bytes, size_t size, size_t n, void *arg)
+client_take(char *bytes, size_t size, size_t n, void *arg)
 {
 	struct sink *s = arg;
 	struct str got = {bytes, size * n};
@@ -133,7 +133,7 @@ header(struct curl_slist *list, const char *name, const char *value)
 }
 
 static void
-prepare(struct client *c, const struct client_call *k, const char *url,
+client_prepare(struct client *c, const struct client_call *k, const char *url,
     struct curl_slist *headers, struct sink *s)
 {
 	curl_easy_reset(c->curl);
@@ -141,7 +141,7 @@ prepare(struct client *c, const struct client_call *k, const char *url,
 	SET(c->curl, CURLOPT_URL, url);
 	SET(c->curl, CURLOPT_NOSIGNAL, 1L);
 	SET(c->curl, CURLOPT_NOPROXY, "*");
-	SET(c->curl, CURLOPT_WRITEFUNCTION, take);
+	SET(c->curl, CURLOPT_WRITEFUNCTION, client_take);
 	SET(c->curl, CURLOPT_WRITEDATA, s);
 	SET(c->curl, CURLOPT_CUSTOMREQUEST, k->method);
 	SET(c->curl, CURLOPT_HTTPHEADER, headers);
@@ -172,7 +172,7 @@ client_send(struct client *c, const struct client_call *k, struct buf *answer,
 		headers = header(headers, "Accept", "text/event-stream");
 	if (k->last_id)
 		headers = header(headers, "Last-Event-ID", k->last_id);
-	prepare(c, k, url, headers, &s);
+	client_prepare(c, k, url, headers, &s);
 	code = curl_easy_perform(c->curl);
 	curl_slist_free_all(headers);
 	if (answer->failed)

@@ -43,7 +43,7 @@ each_header(
 }
 
 static enum MHD_Result
-answer(struct MHD_Connection *conn, unsigned status, struct str body)
+receiver_answer(struct MHD_Connection *conn, unsigned status, struct str body)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(
 	    body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_MUST_COPY);
@@ -69,14 +69,15 @@ complete(struct receiver *x, struct MHD_Connection *conn, struct incoming *in,
 	/* A hub says that it is well before it is called. */
 	if (str_eq(str_of(method), STR("GET")) &&
 	    str_ends(str_of(url), STR("/g/api/pca119")))
-		return answer(conn, MHD_HTTP_OK, STR("{\"Status\":2}"));
+		return receiver_answer(
+		    conn, MHD_HTTP_OK, STR("{\"Status\":2}"));
 	if (in->body.failed)
-		return answer(conn, MHD_HTTP_CONTENT_TOO_LARGE,
+		return receiver_answer(conn, MHD_HTTP_CONTENT_TOO_LARGE,
 		    STR("{\"error\":\"too large\"}"));
 	(void)MHD_get_connection_values(conn, MHD_HEADER_KIND, each_header, &g);
 	r.headers = g.list;
 	r.n = g.n;
-	return answer(
+	return receiver_answer(
 	    conn, x->o.take(x->o.arg, method, url, &r, in->arena), STR("{}"));
 }
 

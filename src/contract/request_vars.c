@@ -287,7 +287,7 @@ payload_members(struct maker *m, struct str *ret)
 }
 
 static bool
-text_of(struct str s, struct str *ret)
+request_vars_text_of(struct str s, struct str *ret)
 {
 	*ret = s;
 	return s.n > 0;
@@ -350,7 +350,7 @@ field_value(struct maker *m, const struct field *f, struct str *ret)
 	case FIELD_TEXT:
 		break;
 	}
-	return text_of(*(const struct str *)at, ret);
+	return request_vars_text_of(*(const struct str *)at, ret);
 }
 
 bool
@@ -388,7 +388,7 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 		return otp(m, ret);
 	if (var == VAR_PAYLOAD) {
 		payload = payload_of(m);
-		return payload && text_of(payload->raw, ret);
+		return payload && request_vars_text_of(payload->raw, ret);
 	}
 	if (var == VAR_PAYLOAD_MEMBERS)
 		return payload_members(m, ret);

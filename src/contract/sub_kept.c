@@ -71,7 +71,7 @@ struct kept {
 
 /* What was not given is the very text that was there before. */
 static void
-look(struct kept *k, struct str was, struct str is, const char *at)
+sub_kept_look(struct kept *k, struct str was, struct str is, const char *at)
 {
 	if (is.n == 0 || is.p != was.p)
 		return;
@@ -91,7 +91,8 @@ look_headers(
 			continue;
 		json_point(at, s->headers[i].name);
 		for (size_t j = 0; j < was->n_headers; j++)
-			look(k, was->headers[j].value, s->headers[i].value, at);
+			sub_kept_look(
+			    k, was->headers[j].value, s->headers[i].value, at);
 	}
 }
 
@@ -106,17 +107,17 @@ sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 	struct kept k = {.list = BUF(sizeof(r->g.e->text))};
 
 	if (moved) {
-		look(&k, b->password, a->password, "/auth/password");
-		look(&k, b->token, a->token, "/auth/token");
-		look(&k, b->value, a->value, "/auth/value");
-		look(&k, was->hub.shared_internal_key,
+		sub_kept_look(&k, b->password, a->password, "/auth/password");
+		sub_kept_look(&k, b->token, a->token, "/auth/token");
+		sub_kept_look(&k, b->value, a->value, "/auth/value");
+		sub_kept_look(&k, was->hub.shared_internal_key,
 		    s->hub.shared_internal_key, "/hub/sharedInternalKey");
-		look(&k, was->hub.event_api_key, s->hub.event_api_key,
+		sub_kept_look(&k, was->hub.event_api_key, s->hub.event_api_key,
 		    "/hub/eventApiKey");
 		look_headers(&k, was, s);
 	}
 	if (moved || token_moved)
-		look(&k, b->client_secret, a->client_secret,
+		sub_kept_look(&k, b->client_secret, a->client_secret,
 		    "/auth/clientSecret");
 	if (k.list.n > 0 || k.list.failed)
 		reading_wrong(&r->g, k.first,

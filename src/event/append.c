@@ -414,7 +414,7 @@ note_state(struct append *a, int rc, const struct err *e)
 }
 
 static void
-answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
+append_answer(struct append *a, struct append_job **jobs, size_t n_jobs, int rc,
     const struct err *e)
 {
 	/* Written when nobody waits for it any more. */
@@ -443,7 +443,7 @@ run_entries(struct append *a, struct append_job **jobs, size_t n_jobs)
 	    jobs[0]->fn && (rc == ERR_CONFLICT || rc == ERR_ABSENT) ? OK : rc,
 	    &e);
 	if (rc != ERR_STORE || n_jobs == 1) {
-		answer(a, jobs, n_jobs, rc, &e);
+		append_answer(a, jobs, n_jobs, rc, &e);
 		return;
 	}
 	/* One of them is refused for ever: the others must not pay for it. */
@@ -531,7 +531,7 @@ look_after(struct append *a, bool idle)
 }
 
 static void
-run(void *arg)
+append_run(void *arg)
 {
 	struct append *a = arg;
 
@@ -579,7 +579,7 @@ append_start(const struct append_opts *o, struct append **ret, struct err *e)
 	if (rc == OK)
 		rc = step_in(a, e);
 	if (rc == OK)
-		rc = thread_start("commit", run, a, &a->thread, e);
+		rc = thread_start("commit", append_run, a, &a->thread, e);
 	if (rc < 0) {
 		release(a);
 		return rc;

@@ -86,7 +86,7 @@ bind(struct self *s, size_t i, struct entry *en)
 }
 
 static int
-answer(
+append_postgres_answer(
     struct append_batch *b, const struct sql_log_append_row *row, struct err *e)
 {
 	struct entry *en;
@@ -109,8 +109,8 @@ answer(
 
 /* One message, which is a transaction when there is none around it. */
 static int
-put(struct self *s, struct db *db, struct append_batch *b, int64_t *ret_top,
-    struct err *e)
+append_postgres_put(struct self *s, struct db *db, struct append_batch *b,
+    int64_t *ret_top, struct err *e)
 {
 	struct sql_log_append_row row;
 	struct rows *rows = NULL;
@@ -126,7 +126,7 @@ put(struct self *s, struct db *db, struct append_batch *b, int64_t *ret_top,
 	    .now = b->now_us, .to_subs = s->to_sub, .attrss = s->attrs,
 	    .bodies = s->body, .n_each = b->n);
 	while (rc >= 0 && (rc = sql_log_append_next(rows, &row, e)) > 0) {
-		rc = answer(b, &row, e);
+		rc = append_postgres_answer(b, &row, e);
 		if (row.seq > *ret_top)
 			*ret_top = row.seq;
 		seen++;
@@ -149,7 +149,7 @@ put_with_others(struct self *s, struct db *db, struct append_batch *b,
 	if (b->fn)
 		rc = b->fn(db, b->ctx, e);
 	if (rc == OK)
-		rc = put(s, db, b, ret_top, e);
+		rc = append_postgres_put(s, db, b, ret_top, e);
 	if (rc == OK && b->after)
 		rc = b->after(db, b->ctx, e);
 	if (rc == OK)
@@ -164,7 +164,7 @@ write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 	struct self *s = self;
 	int64_t top = 0;
 	int rc = b->fn || b->after ? put_with_others(s, db, b, &top, e)
-				   : put(s, db, b, &top, e);
+				   : append_postgres_put(s, db, b, &top, e);
 
 	if (rc < 0)
 		return rc;
@@ -174,8 +174,8 @@ write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 }
 
 static int
-find(void *self, struct db *db, int64_t h, int64_t ret_seqs[IDS_SAME_MAX],
-    struct err *e)
+append_postgres_find(void *self, struct db *db, int64_t h,
+    int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
 {
 	struct sql_ids_find_row row;
 	struct rows *rows = NULL;
@@ -204,5 +204,5 @@ const struct append_engine APPEND_POSTGRES = {
     .close = close_self,
     .resync = resync,
     .write = write_batch,
-    .find = find,
+    .find = append_postgres_find,
 };

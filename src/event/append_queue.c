@@ -32,7 +32,7 @@ queue_drop(struct append_queue *q)
 }
 
 static void
-add(struct append_queue *q, struct mail *m)
+append_queue_add(struct append_queue *q, struct mail *m)
 {
 	*q->todo_end = m;
 	while (*q->todo_end)
@@ -42,7 +42,7 @@ add(struct append_queue *q, struct mail *m)
 void
 queue_take(struct append_queue *q, int timeout_ms)
 {
-	add(q, mailbox_take(q->box, timeout_ms));
+	append_queue_add(q, mailbox_take(q->box, timeout_ms));
 }
 
 void

@@ -218,8 +218,8 @@ write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 }
 
 static int
-find(void *self, struct db *db, int64_t h, int64_t ret_seqs[IDS_SAME_MAX],
-    struct err *e)
+append_sqlite_find(void *self, struct db *db, int64_t h,
+    int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
 {
 	struct self *s = self;
 
@@ -239,5 +239,5 @@ const struct append_engine APPEND_SQLITE = {
     .close = close_self,
     .resync = resync,
     .write = write_batch,
-    .find = find,
+    .find = append_sqlite_find,
 };

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "event/limits.h"
 #include "event/envelope.h"
+#include "event/limits.h"
 #include "seal/digest.h"
 
 /* What an envelope is made of; all other attributes are extensions. */
@@ -93,7 +93,7 @@ good_name(struct str name)
 }
 
 static bool
-find(struct str name, enum at *ret)
+cloudevent_find(struct str name, enum at *ret)
 {
 	for (enum at i = 0; i < AT_COUNT; i++)
 		if (str_eq(name, str_of(NAMES[i]))) {
@@ -104,7 +104,7 @@ find(struct str name, enum at *ret)
 }
 
 static void
-keep(struct reader *c, struct str name, struct str json)
+cloudevent_keep(struct reader *c, struct str name, struct str json)
 {
 	buf_addc(&c->more, ',');
 	buf_json(&c->more, name);
@@ -115,13 +115,14 @@ keep(struct reader *c, struct str name, struct str json)
 static void
 keep_text(struct reader *c, struct str name, struct str text)
 {
-	keep(c, name, STR_EMPTY);
+	cloudevent_keep(c, name, STR_EMPTY);
 	buf_json(&c->more, text);
 }
 
 /* One attribute: its text, and as JSON when it was that; .p NULL: a text. */
 static int
-take(struct reader *c, struct str name, struct str text, struct str json)
+cloudevent_take(
+    struct reader *c, struct str name, struct str text, struct str json)
 {
 	enum at at;
 
@@ -130,9 +131,9 @@ take(struct reader *c, struct str name, struct str text, struct str json)
 		    "is no attribute: lower-case letters and digits alone");
 	if (envelope_has_control(text))
 		return wrong(c, name, "must not have control characters");
-	if (!find(name, &at)) {
+	if (!cloudevent_find(name, &at)) {
 		if (json.p)
-			keep(c, name, json);
+			cloudevent_keep(c, name, json);
 		else
 			keep_text(c, name, text);
 		return OK;
@@ -154,7 +155,7 @@ need(const struct reader *c, enum at at)
 }
 
 static int
-check(struct reader *c)
+cloudevent_check(struct reader *c)
 {
 	static const enum at NEEDED[] = {SPECVERSION, ID, SOURCE, TYPE};
 	int rc = OK;
@@ -355,7 +356,7 @@ is_json_type(struct str type)
 static int
 write_all(struct reader *c, const struct uuid *tenant, struct buf *b)
 {
-	int rc = check(c);
+	int rc = cloudevent_check(c);
 
 	if (rc < 0)
 		return rc;
@@ -428,14 +429,14 @@ take_member(struct reader *c, const struct json *j)
 		return wrong(
 		    c, j->key, "must be a text, a number or a boolean");
 	if (j->type == JSON_STRING)
-		return take(c, j->key, j->text, j->raw);
+		return cloudevent_take(c, j->key, j->text, j->raw);
 	if (j->type != JSON_NUMBER &&
 	    str_eq(j->key, str_of(NAMES[SCHEMAVERSION])))
 		return wrong_at(c, SCHEMAVERSION, "must be a whole number");
 	for (enum at i = 0; i < AT_COUNT; i++)
 		if (i != SCHEMAVERSION && str_eq(j->key, str_of(NAMES[i])))
 			return wrong_at(c, i, "must be a text");
-	return take(c, j->key, j->raw, j->raw);
+	return cloudevent_take(c, j->key, j->raw, j->raw);
 }
 
 int
@@ -511,7 +512,7 @@ take_header(struct reader *c, const struct cloudevent_header *h)
 	if (str_eq(name, str_of(NAMES[DATACONTENTTYPE])))
 		return wrong(
 		    c, name, "must not be given: Content-Type says it");
-	return take(c, name, value, (struct str){.p = NULL});
+	return cloudevent_take(c, name, value, (struct str){.p = NULL});
 }
 
 static bool

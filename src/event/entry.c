@@ -38,7 +38,7 @@ entry_hash(struct entry *en)
 
 /* n entries that differ in nothing but their ids, with seqs in a row. */
 static void
-tell(const struct entry *en, size_t n)
+entry_tell_it(const struct entry *en, size_t n)
 {
 	static const char *const MSG[][2] = {
 	    [ENTRY_NEW] = {"event appended", "events appended"},
@@ -86,7 +86,7 @@ entry_tell(const struct entry *v, size_t n)
 			while (same < TELL_TOGETHER && v + same < end &&
 			       told_with(v + same, v, same))
 				same++;
-			tell(v, same);
+			entry_tell_it(v, same);
 		}
 		v += same;
 	}

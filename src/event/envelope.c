@@ -73,7 +73,8 @@ struct found {
 /* One walk over the members; each field would else be a search of its own. Most
  * come in the order of the table: the next is looked at first. */
 static void
-find(const struct json *object, enum at from, enum at to, struct found *f)
+envelope_find(
+    const struct json *object, enum at from, enum at to, struct found *f)
 {
 	const struct json *c =
 	    object && object->type == JSON_OBJECT ? object->child : NULL;
@@ -272,7 +273,7 @@ read_producer(struct found *f, struct event *ev, struct err *e)
 
 	if (!need(f, PRODUCER, JSON_OBJECT, e))
 		return e->code;
-	find(f->v[PRODUCER], SERVICE, INSTANCE_ID, f);
+	envelope_find(f->v[PRODUCER], SERVICE, INSTANCE_ID, f);
 	rc = read_name(f, SERVICE, EVENT_SERVICE_MAX, &ev->service, e);
 	if (rc < 0)
 		return rc;
@@ -286,7 +287,7 @@ read_sequence(struct found *f, struct event *ev, struct err *e)
 
 	if (!need(f, SEQUENCE, JSON_OBJECT, e))
 		return e->code;
-	find(f->v[SEQUENCE], PARTITION_KEY, RECORD_VERSION, f);
+	envelope_find(f->v[SEQUENCE], PARTITION_KEY, RECORD_VERSION, f);
 	rc = read_name(f, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e);
 	return rc < 0 ? rc : read_rv(f, ev, e);
 }
@@ -305,7 +306,7 @@ read_fields(const struct json *tree, const struct envelope_opts *o,
 	struct found f = {0};
 	int rc;
 
-	find(tree, EVENT_ID, DELIVERIES, &f);
+	envelope_find(tree, EVENT_ID, DELIVERIES, &f);
 	rc = read_uuid_or(&f, EVENT_ID, &made->event_id, &ev->event_id, e);
 	if (rc == OK)
 		rc = read_version(&f, &ev->schema_version, e);

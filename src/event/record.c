@@ -36,7 +36,7 @@ static const struct about TABLE[] = {
 };
 
 static const struct about *
-find(struct str type)
+record_find(struct str type)
 {
 	for (size_t i = 0; i < COUNT_OF(TABLE); i++)
 		if (str_eq(type, str_of(TABLE[i].type)))
@@ -91,7 +91,7 @@ struct record
 record_of(struct arena *a, struct str type, const struct uuid *tenant,
     struct str key, const struct json *payload)
 {
-	const struct about *t = payload ? find(type) : NULL;
+	const struct about *t = payload ? record_find(type) : NULL;
 	struct record r = {STR_EMPTY, STR_EMPTY, STR_EMPTY};
 
 	if (t) {
@@ -108,7 +108,7 @@ record_of(struct arena *a, struct str type, const struct uuid *tenant,
 }
 
 static void
-put(char **at, struct str s)
+record_put(char **at, struct str s)
 {
 	uint64_t n = s.n;
 
@@ -133,7 +133,7 @@ record_id(struct arena *a, const struct uuid *tenant, const struct record *r,
 		n += sizeof(uint64_t) + parts[i].n;
 	text = at = arena_alloc(a, n);
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
-		put(&at, parts[i]);
+		record_put(&at, parts[i]);
 	digest_sha256((struct str){text, n}, digest);
 	memcpy(ret, digest, RECORD_ID_LEN);
 }

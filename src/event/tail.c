@@ -121,7 +121,7 @@ wake_due(struct tail *t, bool all)
 
 /* What another node has committed. Trouble is the commit thread's to tell. */
 static void
-look(struct tail *t)
+tail_look(struct tail *t)
 {
 	struct err e = {0};
 	struct sql_log_last_row row;
@@ -131,7 +131,7 @@ look(struct tail *t)
 }
 
 static void
-run(void *arg)
+tail_run(void *arg)
 {
 	struct tail *t = arg;
 	int64_t until = clock_mono_ms() + REST_MS;
@@ -144,7 +144,7 @@ run(void *arg)
 			ms = TAIL_POLL_MS;
 		take_mail(t, mailbox_take(t->box, ms > 0 ? (int)ms : 0));
 		if (t->db && t->list)
-			look(t);
+			tail_look(t);
 		ending = mailbox_closed(t->box);
 		if (ending)
 			take_mail(t, mailbox_take(t->box, 0));
@@ -164,7 +164,7 @@ tail_start(struct store *s, struct tail **ret, struct err *e)
 	if (store_shared(s))
 		rc = db_open(s, DB_READ, &t->db, e);
 	if (rc == OK)
-		rc = thread_start("tail", run, t, &t->thread, e);
+		rc = thread_start("tail", tail_run, t, &t->thread, e);
 	if (rc < 0) {
 		db_close(t->db);
 		mailbox_free(t->box);

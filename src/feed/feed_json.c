@@ -13,7 +13,7 @@
 
 /* A string, or a number or truth value as it is written. */
 static struct str
-text_of(const struct json *j, const char *name)
+feed_json_text_of(const struct json *j, const char *name)
 {
 	const struct json *v = json_get(j, name);
 
@@ -42,13 +42,14 @@ text_kept(struct making *m, struct str s)
 static struct str
 plain_text(struct making *m, const struct json *j, const char *name)
 {
-	return text_squeeze(m->arena, text_kept(m, text_of(j, name)));
+	return text_squeeze(m->arena, text_kept(m, feed_json_text_of(j, name)));
 }
 
 static struct str
 url_of(struct making *m, const struct json *j, const char *name)
 {
-	return link_resolve(m->arena, m->url, text_kept(m, text_of(j, name)));
+	return link_resolve(
+	    m->arena, m->url, text_kept(m, feed_json_text_of(j, name)));
 }
 
 /* "authors" of 1.1, "author" of 1.0, each an object or only a name. */
@@ -62,8 +63,9 @@ authors(struct making *m, const struct json *j)
 	if (json_is(list, JSON_ARRAY))
 		one = list->child;
 	for (; one; one = json_is(list, JSON_ARRAY) ? one->next : NULL) {
-		struct str name =
-		    one->type == JSON_STRING ? one->text : text_of(one, "name");
+		struct str name = one->type == JSON_STRING
+				      ? one->text
+				      : feed_json_text_of(one, "name");
 
 		slots_author(m->arena, &s, 3, text_kept(m, name));
 	}
@@ -84,7 +86,7 @@ read_lists(struct making *m, struct feed_item *it, const struct json *j)
 		for (const struct json *f = files->child; f; f = f->next)
 			making_enclosure(m, it, url_of(m, f, "url"),
 			    plain_text(m, f, "mime_type"),
-			    text_of(f, "size_in_bytes"));
+			    feed_json_text_of(f, "size_in_bytes"));
 }
 
 static void
@@ -99,15 +101,18 @@ read_item(struct making *m, struct feed_item *it, const struct json *j)
 	if (it->link.n == 0 && link_web(it->id))
 		it->link = link_resolve(m->arena, m->url, it->id);
 	it->title = plain_text(m, j, "title");
-	it->content = str_trim(text_kept(m, text_of(j, "content_html")));
+	it->content =
+	    str_trim(text_kept(m, feed_json_text_of(j, "content_html")));
 	if (it->content.n == 0)
 		it->content = text_escape(m->arena,
-		    str_trim(text_kept(m, text_of(j, "content_text"))));
+		    str_trim(
+			text_kept(m, feed_json_text_of(j, "content_text"))));
 	it->summary = text_escape(
-	    m->arena, str_trim(text_kept(m, text_of(j, "summary"))));
+	    m->arena, str_trim(text_kept(m, feed_json_text_of(j, "summary"))));
 	it->author = authors(m, j);
-	slots_date(&s, FIELD_PUBLISHED, 1, text_of(j, "date_published"));
-	slots_date(&s, FIELD_UPDATED, 1, text_of(j, "date_modified"));
+	slots_date(
+	    &s, FIELD_PUBLISHED, 1, feed_json_text_of(j, "date_published"));
+	slots_date(&s, FIELD_UPDATED, 1, feed_json_text_of(j, "date_modified"));
 	it->published_us = slots_us(&s, FIELD_PUBLISHED);
 	it->updated_us = slots_us(&s, FIELD_UPDATED);
 	read_lists(m, it, j);
@@ -119,7 +124,7 @@ read_feed(struct making *m, const struct json *j, struct err *e)
 	const struct json *items = json_get(j, "items");
 	const struct json *hubs = json_get(j, "hubs");
 	struct feed *f = m->feed;
-	struct str version = text_of(j, "version");
+	struct str version = feed_json_text_of(j, "version");
 
 	if (!json_is(j, JSON_OBJECT) ||
 	    (!json_is(items, JSON_ARRAY) &&

@@ -296,7 +296,7 @@ forget(struct match_table *t, struct want *w)
 
 /* It may name the same twice. */
 static void
-put(struct match_table *t, struct want *w, struct str pattern,
+table_put(struct match_table *t, struct want *w, struct str pattern,
     const struct uuid *tenant)
 {
 	enum cell_kind kind = tenant ? CELL_TENANT : CELL_ALL_TENANTS;
@@ -327,7 +327,7 @@ match_add(struct match_table *t, const struct match_want *w, struct err *e)
 	by_sub_add(&t->wants, &x->by, w->sub);
 	for (size_t i = 0; i < n_types; i++)
 		for (size_t k = 0; k < n_tenants; k++)
-			put(t, x, types[i],
+			table_put(t, x, types[i],
 			    w->n_tenants ? &w->tenants[k] : NULL);
 	return OK;
 }

@@ -14,7 +14,7 @@ struct watch {
 };
 
 static int
-check(const struct match_watch *w, struct err *e)
+table_objects_check(const struct match_watch *w, struct err *e)
 {
 	int rc = match_check_types(w->types, w->n_types, e);
 
@@ -33,7 +33,7 @@ match_add_object(
 {
 	struct watch *x;
 	size_t bytes = 0;
-	int rc = check(w, e);
+	int rc = table_objects_check(w, e);
 	char *p;
 
 	if (rc == OK && !by_sub_find(&t->watches, w->sub))

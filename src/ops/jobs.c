@@ -307,7 +307,7 @@ drop_articles(struct jobs *j)
 }
 
 static void
-run(void *arg)
+jobs_run(void *arg)
 {
 	struct jobs *j = arg;
 
@@ -345,7 +345,7 @@ jobs_start(const struct jobs_opts *o, struct jobs **ret, struct err *e)
 	j->o = *o;
 	j->box = mailbox_new();
 	if (rc == OK)
-		rc = thread_start("jobs", run, j, &j->thread, e);
+		rc = thread_start("jobs", jobs_run, j, &j->thread, e);
 	if (rc < 0) {
 		db_close(j->db);
 		mailbox_free(j->box);

@@ -128,7 +128,7 @@ move(struct walk *w, const struct value *v, struct reseal *s, struct err *e)
 	s->changed++;
 	return t->put(w->db,
 		   &(struct sql_seal_api_key_put_args){
-		       v->id, v->sealed, sealed},
+		       .id = v->id, .was = v->sealed, .sealed = sealed},
 		   e) < 0
 		   ? (int)e->code
 		   : OK;

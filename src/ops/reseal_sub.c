@@ -12,7 +12,7 @@ struct walk {
 
 /* Unseals nothing; that the secret is no good ends the load behind it. */
 static int
-look(void *arg, struct arena *a, struct str sealed, struct str *ret,
+reseal_sub_look(void *arg, struct arena *a, struct str sealed, struct str *ret,
     struct err *e)
 {
 	const struct walk *w = arg;
@@ -29,7 +29,7 @@ reseal_sub_each(const struct presets *presets, struct arena *a, struct str conf,
     void (*each)(void *ctx, struct arena *a, struct str sealed), void *ctx)
 {
 	struct walk w = {each, ctx, a};
-	struct sub_seal by = {.unseal = look, .arg = &w};
+	struct sub_seal by = {.unseal = reseal_sub_look, .arg = &w};
 	struct sub_conf *s = NULL;
 	struct err e;
 

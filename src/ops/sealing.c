@@ -36,7 +36,8 @@ seal_word(struct keyring *k, struct arena *a, struct str *ret, struct err *e)
 
 /* Can these keys read what the store holds? */
 static int
-check(struct keyring *k, struct arena *a, struct str sealed, struct err *e)
+sealing_check(
+    struct keyring *k, struct arena *a, struct str sealed, struct err *e)
 {
 	struct err inner;
 	struct str word;
@@ -70,7 +71,7 @@ try_open(struct db *db, struct keyring_opts *o, struct arena *a,
 	o->wrapped = wrapped.p ? wrapped : STR_EMPTY;
 	rc = keyring_open(o, &k, e);
 	if (rc == OK && sealed.p)
-		rc = check(k, a, sealed, e);
+		rc = sealing_check(k, a, sealed, e);
 	made = rc == OK ? keyring_wrapped(k) : STR_EMPTY;
 	if (rc == OK && !str_eq(made, o->wrapped))
 		n = sql_seal_meta_put(

@@ -89,7 +89,7 @@ settle(struct importing *im, struct uuid sub, struct str title,
  * as many statements, nor leave feeds behind that nobody has.
  */
 static int
-check(struct importing *im, struct str url, struct err *e)
+import_check(struct importing *im, struct str url, struct err *e)
 {
 	int rc = guard_url(im->guard, GUARD_READER, url, e);
 
@@ -122,7 +122,7 @@ subscribe(struct importing *im, struct str url, struct str site,
 	    .next_fetch_us = im->now_us,
 	};
 	struct uuid uid;
-	int rc = check(im, url, e);
+	int rc = import_check(im, url, e);
 
 	if (rc < 0)
 		return rc;
@@ -135,8 +135,8 @@ subscribe(struct importing *im, struct str url, struct str site,
 
 /* OK also for what is refused: the line tells. */
 static int
-take(struct importing *im, const struct opml_feed *f, struct import_line *line,
-    struct err *e)
+import_take(struct importing *im, const struct opml_feed *f,
+    struct import_line *line, struct err *e)
 {
 	const struct uuid *category = NULL;
 	struct uuid sub;
@@ -183,7 +183,7 @@ import_opml(const struct sync *who, const struct guard *g,
 		struct import_line *line = &r.lines[r.n++];
 		struct err why = {0};
 
-		rc = take(&im, f, line, &why);
+		rc = import_take(&im, f, line, &why);
 		if (rc < 0)
 			*e = why;
 		r.added += line->outcome == IMPORT_ADDED;

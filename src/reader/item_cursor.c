@@ -8,7 +8,7 @@
 enum { SAID = 17, CHECK = 4, BYTES = SAID + CHECK };
 
 static void
-put(unsigned char *to, int64_t v)
+item_cursor_put(unsigned char *to, int64_t v)
 {
 	for (int i = 0; i < 8; i++)
 		to[i] = (unsigned char)((uint64_t)v >> (56 - 8 * i));
@@ -25,7 +25,7 @@ get(const unsigned char *from)
 }
 
 static void
-check(const unsigned char said[SAID], unsigned char ret[CHECK])
+item_cursor_check(const unsigned char said[SAID], unsigned char ret[CHECK])
 {
 	unsigned char text[SAID + 4] = {'i', 't', 'e', 'm'}, d[DIGEST_LEN];
 
@@ -41,9 +41,9 @@ item_cursor_format(
 	unsigned char b[BYTES] = {(unsigned char)order};
 	struct buf out = BUF(64);
 
-	put(b + 1, p.at);
-	put(b + 9, p.id);
-	check(b, b + SAID);
+	item_cursor_put(b + 1, p.at);
+	item_cursor_put(b + 9, p.id);
+	item_cursor_check(b, b + SAID);
 	base64_add(&out, (struct str){(const char *)b, BYTES});
 	memset(ret, 'A', ITEM_CURSOR_LEN);
 	for (size_t i = 0; i < out.n && i < ITEM_CURSOR_LEN; i++)
@@ -78,7 +78,7 @@ item_cursor_parse(
 	    n != BYTES)
 		return err_set(e, ERR_INVALID,
 		    "a cursor has letters, digits, - and _ only");
-	check(b, want);
+	item_cursor_check(b, want);
 	if (memcmp(want, b + SAID, CHECK) != 0)
 		return err_set(e, ERR_INVALID,
 		    "the cursor was altered, or is not from here");

@@ -116,7 +116,7 @@ look_by(struct planning *p, struct item_cand **v, size_t n, enum key by,
 }
 
 static int
-look(struct planning *p, struct item_cand **v, size_t n, struct err *e)
+items_look(struct planning *p, struct item_cand **v, size_t n, struct err *e)
 {
 	int rc = OK;
 
@@ -386,7 +386,7 @@ plan_parts(struct planning *p, struct err *e)
 			size_t n = p->doc->n_order - at;
 
 			n = n < WINDOW ? n : WINDOW;
-			rc = look(p, p->doc->order + at, n, e);
+			rc = items_look(p, p->doc->order + at, n, e);
 			if (rc < 0)
 				break;
 			find_known(p, p->doc->order + at, n);

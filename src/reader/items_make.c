@@ -127,7 +127,7 @@ item_date(int64_t date, const struct item_known *known, int64_t now_us,
 
 /* What was written, as the arena's; the buffer goes. */
 static int
-keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
+items_make_keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
 {
 	int rc =
 	    b->failed ? err_set(e, ERR_LIMIT, "an article is too large") : OK;
@@ -174,17 +174,17 @@ make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
 			buf_json(&b, t->text);
 		}
 		buf_addc(&b, ']');
-		rc = keep(a, &b, &ch->categories, e);
+		rc = items_make_keep(a, &b, &ch->categories, e);
 	}
 	if (rc == OK && it->enclosures) {
 		list_enclosures(it, as_it_is, &b);
-		rc = keep(a, &b, &ch->enclosures, e);
+		rc = items_make_keep(a, &b, &ch->enclosures, e);
 		ch->told = ch->enclosures;
 	}
 	/* Few have an address with an @ in it at all. */
 	if (rc == OK && str_has(ch->enclosures, '@')) {
 		list_enclosures(it, secret_url_json, &b);
-		rc = keep(a, &b, &ch->told, e);
+		rc = items_make_keep(a, &b, &ch->told, e);
 	}
 	return rc;
 }
@@ -329,5 +329,5 @@ item_event(struct arena *a, const struct items_from *from,
 		add_payload(from, feed->title, ch, &b);
 	buf_addc(&b, '}');
 	*ret = en;
-	return keep(a, &b, &ret->body, e);
+	return items_make_keep(a, &b, &ret->body, e);
 }

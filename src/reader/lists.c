@@ -34,7 +34,8 @@ show_open(const struct sql_list_feed_row *r, struct buf *b)
 }
 
 static int
-ask(struct db *db, const struct list_query *q, struct rows **ret, struct err *e)
+lists_ask(
+    struct db *db, const struct list_query *q, struct rows **ret, struct err *e)
 {
 	const int64_t *feed = q->feed ? &q->feed : NULL,
 		      *category = q->category ? &q->category : NULL;
@@ -74,7 +75,7 @@ list_show(
 	int n = 0, rc = sql_item_newest_one(db, &top, e);
 
 	if (rc >= 0)
-		rc = ask(db, q, &rows, e);
+		rc = lists_ask(db, q, &rows, e);
 	put_open(b, NULL, '{');
 	put_open(b, "items", '[');
 	while (rc >= 0 && (rc = sql_list_feed_next(rows, &row, e)) > 0) {

@@ -9,7 +9,7 @@
 
 /* Null is empty. */
 static struct str
-keep(const struct sync *s, struct str text)
+sync_keep(const struct sync *s, struct str text)
 {
 	return text.p ? arena_dup(s->arena, text) : STR_EMPTY;
 }
@@ -21,14 +21,14 @@ read_feed(const struct sync *s, const struct sql_sync_feeds_row *r)
 	    .id = r->id,
 	    .uid = uuid_of(r->uid),
 	    .sub = uuid_of(r->sub_uid),
-	    .url = keep(s, r->url),
-	    .site = keep(s, r->site),
-	    .title = keep(s, r->title),
+	    .url = sync_keep(s, r->url),
+	    .site = sync_keep(s, r->site),
+	    .title = sync_keep(s, r->title),
 	    .category = r->category_id ? r->category_id : SYNC_NO_CATEGORY,
-	    .category_title = keep(s, r->category),
+	    .category_title = sync_keep(s, r->category),
 	    .stopped = !str_eq(r->status, STR("active")),
 	    .errors = r->errors,
-	    .error = keep(s, r->error),
+	    .error = sync_keep(s, r->error),
 	    .last_fetch_us = r->last_fetch_at,
 	    .next_fetch_us = r->next_fetch_at,
 	    .icon = r->icon != 0,
@@ -97,7 +97,7 @@ sync_categories(
 	       (rc = sql_sync_categories_next(rows, &row, e)) > 0)
 		list.v[list.n++] = (struct sync_category){.id = row.id,
 		    .uid = uuid_of(row.uid),
-		    .title = keep(s, row.title)};
+		    .title = sync_keep(s, row.title)};
 	rows_close(rows);
 	if (rc < 0)
 		return rc;
@@ -148,6 +148,9 @@ static int
 asked(const struct sync *s, const struct sync_filter *f, size_t most,
     struct sql_sync_ids_up_args *ret, struct err *e)
 {
+	struct str search = {.p = NULL};
+	int rc = terms(s, f->search, &search, e);
+
 	*ret = (struct sql_sync_ids_up_args){.user = s->user,
 	    .feed = f->feed,
 	    .category = f->category,
@@ -163,9 +166,10 @@ asked(const struct sync *s, const struct sync_filter *f, size_t most,
 		f->changed_before_us ? f->changed_before_us : INT64_MAX,
 	    .is_read = f->read,
 	    .is_starred = f->starred,
+	    .search = search,
 	    .most = (int64_t)most,
 	    .skip = (int64_t)f->skip};
-	return terms(s, f->search, &ret->search, e);
+	return rc;
 }
 
 /* At most `most` of them, into list->v, which has room for so many. */
@@ -258,12 +262,12 @@ read_item(const struct sync *s, const struct sql_sync_items_row *r)
 		r->changed_at > r->updated_at ? r->changed_at : r->updated_at,
 	    .read = r->is_read != 0,
 	    .starred = r->is_starred != 0,
-	    .link = keep(s, r->link),
-	    .title = keep(s, r->title),
-	    .author = keep(s, r->author),
-	    .categories = keep(s, r->categories),
-	    .enclosures = keep(s, r->enclosures),
-	    .html = keep(s, html),
+	    .link = sync_keep(s, r->link),
+	    .title = sync_keep(s, r->title),
+	    .author = sync_keep(s, r->author),
+	    .categories = sync_keep(s, r->categories),
+	    .enclosures = sync_keep(s, r->enclosures),
+	    .html = sync_keep(s, html),
 	};
 }
 
@@ -357,8 +361,8 @@ sync_icon(const struct sync *s, int64_t feed, struct str *ret_mime,
 /* ---- changing ---- */
 
 static int
-set(const struct sync *s, const struct sync_ids *ids,
-    struct sql_sync_read_args *args,
+set_state(const struct sync *s, const struct sync_ids *ids, bool value,
+    int64_t now_us,
     int64_t (*fn)(
 	struct db *db, const struct sql_sync_read_args *a, struct err *e),
     struct err *e)
@@ -366,10 +370,13 @@ set(const struct sync *s, const struct sync_ids *ids,
 	struct buf json = BUF(IDS_JSON_MAX);
 	int64_t rc = ids_json(&json, ids, e);
 
-	args->user = s->user;
-	args->ids = buf_str(&json);
 	if (rc == OK && ids->n > 0)
-		rc = fn(s->db, args, e);
+		rc = fn(s->db,
+		    &(struct sql_sync_read_args){.user = s->user,
+			.ids = buf_str(&json),
+			.value = value,
+			.now = now_us},
+		    e);
 	buf_done(&json);
 	return rc < 0 ? (int)rc : OK;
 }
@@ -378,18 +385,14 @@ int
 sync_set_read(const struct sync *s, const struct sync_ids *ids, bool read,
     int64_t now_us, struct err *e)
 {
-	return set(s, ids,
-	    &(struct sql_sync_read_args){.value = read, .now = now_us},
-	    sql_sync_read_run, e);
+	return set_state(s, ids, read, now_us, sql_sync_read_run, e);
 }
 
 int
 sync_set_starred(const struct sync *s, const struct sync_ids *ids, bool starred,
     int64_t now_us, struct err *e)
 {
-	return set(s, ids,
-	    &(struct sql_sync_read_args){.value = starred, .now = now_us},
-	    sql_sync_star_run, e);
+	return set_state(s, ids, starred, now_us, sql_sync_star_run, e);
 }
 
 int

@@ -39,7 +39,7 @@ bad(struct err *e, const char *what)
 }
 
 static struct str
-text_of(const struct json *j, const char *name)
+jwt_text_of(const struct json *j, const char *name)
 {
 	const struct json *v = json_get(j, name);
 
@@ -85,8 +85,8 @@ big_number(struct str text)
 static EVP_PKEY *
 rsa_key(const struct json *j)
 {
-	BIGNUM *n = big_number(text_of(j, "n")),
-	       *x = big_number(text_of(j, "e"));
+	BIGNUM *n = big_number(jwt_text_of(j, "n")),
+	       *x = big_number(jwt_text_of(j, "e"));
 	OSSL_PARAM_BLD *bld = OSSL_PARAM_BLD_new();
 	EVP_PKEY *pkey = NULL;
 
@@ -111,11 +111,11 @@ ec_key(const struct json *j)
 	EVP_PKEY *pkey = NULL;
 	size_t nx = 0, ny = 0;
 
-	if (!str_eq(text_of(j, "crv"), STR("P-256")) ||
+	if (!str_eq(jwt_text_of(j, "crv"), STR("P-256")) ||
 	    !base64_url_read(
-		text_of(j, "x"), (char *)point + 1, P256_BYTES, &nx) ||
-	    !base64_url_read(text_of(j, "y"), (char *)point + 1 + P256_BYTES,
-		P256_BYTES, &ny) ||
+		jwt_text_of(j, "x"), (char *)point + 1, P256_BYTES, &nx) ||
+	    !base64_url_read(jwt_text_of(j, "y"),
+		(char *)point + 1 + P256_BYTES, P256_BYTES, &ny) ||
 	    nx != P256_BYTES || ny != P256_BYTES)
 		return NULL;
 	bld = OSSL_PARAM_BLD_new();
@@ -133,8 +133,8 @@ ec_key(const struct json *j)
 static bool
 read_key(const struct json *j, struct key *ret)
 {
-	struct str kty = text_of(j, "kty"), kid = text_of(j, "kid");
-	struct str use = text_of(j, "use"), alg = text_of(j, "alg");
+	struct str kty = jwt_text_of(j, "kty"), kid = jwt_text_of(j, "kid");
+	struct str use = jwt_text_of(j, "use"), alg = jwt_text_of(j, "alg");
 	struct key k = {.n_kid = kid.n};
 
 	if (!json_is(j, JSON_OBJECT) || kid.n > JWT_KID_MAX ||
@@ -348,7 +348,7 @@ check_times(const struct json *j, int64_t now_s, struct err *e)
 static int
 check_claims(const struct json *j, const struct jwt_want *w, struct err *e)
 {
-	struct str iss = text_of(j, "iss"), nonce = text_of(j, "nonce");
+	struct str iss = jwt_text_of(j, "iss"), nonce = jwt_text_of(j, "nonce");
 	const struct json *azp = json_get(j, "azp");
 	bool several;
 
@@ -358,7 +358,7 @@ check_claims(const struct json *j, const struct jwt_want *w, struct err *e)
 	if (!has_audience(json_get(j, "aud"), w->client_id, &several))
 		return bad(e, "is for another client");
 	if ((several && !azp) ||
-	    (azp && !str_eq(text_of(j, "azp"), w->client_id)))
+	    (azp && !str_eq(jwt_text_of(j, "azp"), w->client_id)))
 		return bad(e, "was given to another client");
 	if (nonce.n != w->nonce.n || nonce.n == 0 ||
 	    !digest_eq(nonce.p, w->nonce.p, nonce.n))
@@ -380,9 +380,9 @@ static int
 take_claims(const struct json *j, struct jwt_claims *ret, struct err *e)
 {
 	struct jwt_claims c = {
-	    .subject = shown(text_of(j, "sub"), JWT_SUBJECT_MAX),
-	    .email = shown(text_of(j, "email"), JWT_TEXT_MAX),
-	    .name = shown(text_of(j, "name"), JWT_TEXT_MAX),
+	    .subject = shown(jwt_text_of(j, "sub"), JWT_SUBJECT_MAX),
+	    .email = shown(jwt_text_of(j, "email"), JWT_TEXT_MAX),
+	    .name = shown(jwt_text_of(j, "name"), JWT_TEXT_MAX),
 	    .email_verified = json_is(json_get(j, "email_verified"), JSON_TRUE),
 	    .groups = json_get(j, "groups"),
 	};
@@ -414,11 +414,11 @@ jwt_verify(const struct jwks *k, struct str token, const struct jwt_want *want,
 	rc = read_json(head, a, &header, e);
 	if (rc < 0)
 		return rc;
-	alg = alg_of(text_of(header, "alg"));
+	alg = alg_of(jwt_text_of(header, "alg"));
 	if (alg == ALG_NONE || json_get(header, "crit"))
 		return bad(e, "is signed by no algorithm that is known here");
 	rc = check_signature(
-	    k, alg, text_of(header, "kid"), token, signature, e);
+	    k, alg, jwt_text_of(header, "kid"), token, signature, e);
 	if (rc == OK)
 		rc = read_json(claims, a, &j, e);
 	if (rc == OK)

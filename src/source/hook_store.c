@@ -51,7 +51,7 @@ open_secrets(struct keyring *k, struct arena *a,
 }
 
 static int
-take(struct keyring *k, const struct hook_rules *rules,
+hook_store_take(struct keyring *k, const struct hook_rules *rules,
     const struct sql_hook_get_row *row, struct hook **ret, struct err *e)
 {
 	struct arena *a = arena_new(2 * HOOK_MEM_MAX);
@@ -92,7 +92,7 @@ hook_find(struct db *db, struct keyring *k, const struct hook_rules *rules,
 	if (rc == OK)
 		rc = sql_hook_get_next(rows, &row, e);
 	if (rc > 0)
-		rc = take(k, rules, &row, ret, e);
+		rc = hook_store_take(k, rules, &row, ret, e);
 	else if (rc == 0)
 		rc = err_set(e, ERR_ABSENT, "there is no such source");
 	rows_close(rows);
@@ -112,7 +112,7 @@ hook_walk(struct db *db, struct keyring *k, const struct hook_rules *rules,
 		struct hook *h = NULL;
 
 		/* One that can't be read must not stop the others. */
-		if (take(k, rules, &row, &h, e) < 0)
+		if (hook_store_take(k, rules, &row, &h, e) < 0)
 			log_err(LOG_ERROR, "a source can't be used", e);
 		else
 			rc = each->fn(each->ctx, h, e);
@@ -261,7 +261,7 @@ struct filling {
 };
 
 static int
-keep(void *ctx, struct hook *h, struct err *e)
+hook_store_keep(void *ctx, struct hook *h, struct err *e)
 {
 	struct filling *f = ctx;
 	int rc = h->template.n > 0
@@ -283,8 +283,10 @@ read_all(struct hooks *hs, struct db *db, struct err *e)
 {
 	const struct hook_rules rules = {.presets = hs->presets};
 	struct filling f = {.hs = hs, .to = map_new(HOOKS_MAX)};
-	const struct hook_each each = {
-	    .after = STR_EMPTY, .most = HOOKS_MAX, .fn = keep, .ctx = &f};
+	const struct hook_each each = {.after = STR_EMPTY,
+	    .most = HOOKS_MAX,
+	    .fn = hook_store_keep,
+	    .ctx = &f};
 	int rc = hook_walk(db, hs->keyring, &rules, &each, e);
 
 	if (rc < 0) {

@@ -59,7 +59,8 @@ say(struct look *k, bool fault, const char *what, const char *mend)
 
 PRINTF(4, 5)
 static void
-tell(struct look *k, bool fault, const char *what, const char *fmt, ...)
+outbox_check_tell(
+    struct look *k, bool fault, const char *what, const char *fmt, ...)
 {
 	char mend[512];
 	va_list ap;
@@ -78,14 +79,15 @@ tell_column(struct look *k, const struct column *c, const char *type)
 	if (!type) {
 		(void)snprintf(
 		    what, sizeof(what), "there is no column %s", c->name);
-		tell(k, true, what, "ALTER TABLE %s ADD COLUMN %s %s;",
-		    k->o->table, c->name, k->db ? "TEXT" : c->mended);
+		outbox_check_tell(k, true, what,
+		    "ALTER TABLE %s ADD COLUMN %s %s;", k->o->table, c->name,
+		    k->db ? "TEXT" : c->mended);
 	} else {
 		(void)snprintf(
 		    what, sizeof(what), "column %s is %.80s", c->name, type);
-		tell(k, true, what, "ALTER TABLE %s ALTER COLUMN %s TYPE %.*s;",
-		    k->o->table, c->name, (int)strcspn(c->mended, " "),
-		    c->mended);
+		outbox_check_tell(k, true, what,
+		    "ALTER TABLE %s ALTER COLUMN %s TYPE %.*s;", k->o->table,
+		    c->name, (int)strcspn(c->mended, " "), c->mended);
 	}
 }
 
@@ -94,8 +96,8 @@ tell_column(struct look *k, const struct column *c, const char *type)
 /* The first value of the first row; "" when there is none. `%s` is the table
  * as a literal: it is quoted for identifiers and holds no quote of a string. */
 static int
-ask(struct look *k, const char *before, const char *after, char *ret,
-    size_t size, struct err *e)
+outbox_check_ask(struct look *k, const char *before, const char *after,
+    char *ret, size_t size, struct err *e)
 {
 	struct buf sql = BUF(8 * KIB);
 	PGresult *res = NULL;
@@ -132,7 +134,7 @@ columns_pg(struct look *k, struct err *e)
 		    "::regclass AND attname = '%s' AND attnum > 0"
 		    " AND NOT attisdropped",
 		    c->name);
-		rc = ask(k,
+		rc = outbox_check_ask(k,
 		    "SELECT format_type(atttypid, NULL) FROM pg_attribute"
 		    " WHERE attrelid = ",
 		    after, type, sizeof(type), e);
@@ -225,7 +227,7 @@ rules_pg(struct look *k, struct err *e)
 		    at ? (int)(at - r->after) : (int)strlen(r->after), r->after,
 		    at ? "'" : "", at ? k->o->table : "",
 		    at ? "'::regclass" : "", at ? at + strlen("__T__") : "");
-		rc = ask(k, r->before, after, yes, sizeof(yes), e);
+		rc = outbox_check_ask(k, r->before, after, yes, sizeof(yes), e);
 		if (rc < 0 || yes[0] == 't')
 			continue;
 		(void)snprintf(mend, sizeof(mend), "%.*s%s%s",
@@ -243,15 +245,15 @@ check_pg(struct look *k, struct err *e)
 	int rc = pgwire_open(&k->w, k->o->url, NULL, e);
 
 	if (rc == OK)
-		rc = ask(k, "SELECT to_regclass(", ") IS NOT NULL", there,
-		    sizeof(there), e);
+		rc = outbox_check_ask(k, "SELECT to_regclass(", ") IS NOT NULL",
+		    there, sizeof(there), e);
 	if (rc == OK && there[0] != 't') {
 		say(k, true, "there is no such table",
 		    "hikyaku outbox schema --postgres | psql …");
 		return OK;
 	}
 	if (rc == OK)
-		rc = ask(k,
+		rc = outbox_check_ask(k,
 		    "SELECT current_setting('server_version_num') FROM"
 		    " (SELECT ",
 		    ") x", version, sizeof(version), e);
@@ -311,7 +313,7 @@ look_lite(struct look *k, const char *table)
 		" pragma_index_info(l.name)) = 1 AND (SELECT name FROM"
 		" pragma_index_info(l.name)) = 'event_id' COLLATE NOCASE",
 		table, NULL) <= 0)
-		tell(k, true, "event_id is not unique",
+		outbox_check_tell(k, true, "event_id is not unique",
 		    "CREATE UNIQUE INDEX %s_event_id ON %s (event_id);", table,
 		    k->o->table);
 	if (value_lite(k,
@@ -319,7 +321,7 @@ look_lite(struct look *k, const char *table)
 		" sqlite_master m ON m.name = l.name WHERE l.partial AND"
 		" m.sql LIKE '%published_at IS NULL%'",
 		table, NULL) <= 0)
-		tell(k, true,
+		outbox_check_tell(k, true,
 		    "there is no index of the rows that wait: each look would read the whole table",
 		    "CREATE INDEX %s_unpublished ON %s (id) WHERE published_at IS NULL;",
 		    table, k->o->table);

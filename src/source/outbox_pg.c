@@ -103,7 +103,7 @@ close_self(void *self)
 
 /* What was written into it: it has room for all there is to say. */
 static const char *
-text_of(struct buf *b)
+outbox_pg_text_of(struct buf *b)
 {
 	buf_addc(b, '\0');
 	assert(!b->failed);
@@ -112,10 +112,10 @@ text_of(struct buf *b)
 
 /* The statement in s->sql by itself; its only row, when it has one. */
 static int
-ask(struct self *s, PGresult **ret, struct err *e)
+outbox_pg_ask(struct self *s, PGresult **ret, struct err *e)
 {
 	PGresult *res = NULL;
-	int rc = pgwire_ask(&s->w, text_of(&s->sql), NULL, &res, e);
+	int rc = pgwire_ask(&s->w, outbox_pg_text_of(&s->sql), NULL, &res, e);
 
 	if (rc == OK && res && PQntuples(res) == 1) {
 		*ret = res;
@@ -165,7 +165,7 @@ lock(void *self, struct err *e)
 	    "SELECT pg_try_advisory_lock((1751739257::bigint << 32) |"
 	    " '%s'::regclass::oid::bigint)",
 	    s->o.table);
-	rc = ask(s, &res, e);
+	rc = outbox_pg_ask(s, &res, e);
 	if (rc == OK)
 		rc = res && PQgetvalue(res, 0, 0)[0] == 't';
 	PQclear(res);
@@ -202,7 +202,7 @@ send_cursor(struct self *s, struct err *e)
 		    "published_at IS NULL ORDER BY id LIMIT %lld FOR UPDATE",
 		    (long long)s->o.batch);
 	}
-	return pgwire_send(&s->w, SENT_PLAIN, text_of(b), e);
+	return pgwire_send(&s->w, SENT_PLAIN, outbox_pg_text_of(b), e);
 }
 
 static int
@@ -221,7 +221,7 @@ send_fetch(struct self *s, struct err *e)
 static int marks_flush(struct self *s, bool all, struct err *e);
 
 static int
-begin(void *self, struct err *e)
+outbox_pg_begin(void *self, struct err *e)
 {
 	struct self *s = self;
 	int64_t now = clock_mono_ms();
@@ -417,8 +417,8 @@ send_marks(struct self *s, struct pgwire *w, const int64_t *ids, size_t n,
 	    "UPDATE %s SET published_at = clock_timestamp()"
 	    " WHERE id = ANY ($1::bigint[]) AND published_at IS NULL",
 	    s->o.table);
-	rc = pgwire_send_with(
-	    w, SENT_MARK, text_of(&s->sql), text_of(&list), false, e);
+	rc = pgwire_send_with(w, SENT_MARK, outbox_pg_text_of(&s->sql),
+	    outbox_pg_text_of(&list), false, e);
 	buf_done(&list);
 	return rc;
 }
@@ -578,7 +578,7 @@ lag(void *self, int64_t *ret_rows, int64_t *ret_s, struct err *e)
 	    " min(created_at)), 0)::bigint FROM (SELECT created_at FROM %s"
 	    " WHERE published_at IS NULL ORDER BY id LIMIT %d) x",
 	    s->o.table, OUTBOX_LAG_MAX);
-	rc = ask(s, &res, e);
+	rc = outbox_pg_ask(s, &res, e);
 	if (res) {
 		(void)str_int(str_of(PQgetvalue(res, 0, 0)), ret_rows);
 		(void)str_int(str_of(PQgetvalue(res, 0, 1)), ret_s);
@@ -591,7 +591,7 @@ const struct outbox_driver OUTBOX_POSTGRES = {
     .open = open_self,
     .close = close_self,
     .lock = lock,
-    .begin = begin,
+    .begin = outbox_pg_begin,
     .next = next,
     .mark = mark,
     .end = end,

@@ -40,7 +40,7 @@ fail(struct self *s, const char *what, struct err *e)
 }
 
 static int
-prepare(struct self *s, sqlite3_stmt **ret, const char *before,
+outbox_sqlite_prepare(struct self *s, sqlite3_stmt **ret, const char *before,
     const char *after, struct err *e)
 {
 	struct buf b = BUF(4 * KIB);
@@ -70,7 +70,7 @@ close_self(void *self)
 static int
 prepare_all(struct self *s, struct err *e)
 {
-	int rc = prepare(s, &s->read,
+	int rc = outbox_sqlite_prepare(s, &s->read,
 	    "SELECT id, event_id, tenant_id, event_type, schema_version,"
 	    " partition_key, record_version, correlation_id, producer,"
 	    " CASE WHEN length(CAST(payload AS BLOB)) <= ?3 THEN payload END,"
@@ -83,12 +83,12 @@ prepare_all(struct self *s, struct err *e)
 	    e);
 
 	if (rc == OK)
-		rc = prepare(s, &s->mark, "UPDATE ",
+		rc = outbox_sqlite_prepare(s, &s->mark, "UPDATE ",
 		    " SET published_at ="
 		    " strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?1",
 		    e);
 	if (rc == OK)
-		rc = prepare(s, &s->lag,
+		rc = outbox_sqlite_prepare(s, &s->lag,
 		    "SELECT count(*), coalesce(CAST(strftime('%s', 'now') AS"
 		    " INTEGER) - CAST(strftime('%s', min(created_at)) AS"
 		    " INTEGER), 0) FROM (SELECT created_at FROM ",
@@ -132,7 +132,7 @@ lock(void *self, struct err *e)
 }
 
 static int
-begin(void *self, struct err *e)
+outbox_sqlite_begin(void *self, struct err *e)
 {
 	struct self *s = self;
 
@@ -266,7 +266,7 @@ const struct outbox_driver OUTBOX_SQLITE = {
     .open = open_self,
     .close = close_self,
     .lock = lock,
-    .begin = begin,
+    .begin = outbox_sqlite_begin,
     .next = next,
     .mark = mark,
     .end = end,

@@ -215,7 +215,7 @@ refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
 }
 
 static void
-tell(struct arena *a, const struct entry *en)
+refused_tell(struct arena *a, const struct entry *en)
 {
 	struct log_line l;
 	struct refused x;
@@ -243,7 +243,7 @@ refused_told(const struct entry *v, size_t n)
 		if (!is_new(&v[i]))
 			continue;
 		count++;
-		tell(a, &v[i]);
+		refused_tell(a, &v[i]);
 		arena_reset(a);
 	}
 	arena_free(a);
@@ -287,7 +287,7 @@ refused_post(struct append *append, struct refused_post *x, struct err *e)
 /* Back ------------------------------------------------------------------------ */
 
 static struct str
-text_of(const struct json *payload, const char *name)
+refused_text_of(const struct json *payload, const char *name)
 {
 	const struct json *j = json_get(payload, name);
 
@@ -308,13 +308,13 @@ refused_open(
 	payload = json_get(j, "payload");
 	if (!json_is(json_get(payload, "copy"), JSON_STRING))
 		return err_set(e, ERR_STORE, "it has no copy");
-	x.source = text_of(payload, "source");
-	x.ref = text_of(payload, "ref");
-	x.pointer = text_of(payload, "pointer");
-	x.reason = text_of(payload, "reason");
-	x.copy = text_of(payload, "copy");
+	x.source = refused_text_of(payload, "source");
+	x.ref = refused_text_of(payload, "ref");
+	x.pointer = refused_text_of(payload, "pointer");
+	x.reason = refused_text_of(payload, "reason");
+	x.copy = refused_text_of(payload, "copy");
 	x.truncated = json_is(json_get(payload, "truncated"), JSON_TRUE);
-	if (str_eq(text_of(payload, "encoding"), STR("base64"))) {
+	if (str_eq(refused_text_of(payload, "encoding"), STR("base64"))) {
 		char *raw = arena_alloc(a, x.copy.n + 1);
 		size_t n = 0;
 

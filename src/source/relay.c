@@ -124,7 +124,7 @@ row_opts(struct relay *r, const struct chunk *c)
 }
 
 static int
-take(void *ctx, const struct outbox_row *row, struct err *e)
+relay_take(void *ctx, const struct outbox_row *row, struct err *e)
 {
 	struct chunk *c = ctx;
 	struct relay *r = c->r;
@@ -146,7 +146,7 @@ take(void *ctx, const struct outbox_row *row, struct err *e)
 static int
 chunk_fill(struct relay *r, struct chunk *c, struct err *e)
 {
-	struct outbox_sink sink = {.take = take, .ctx = c};
+	struct outbox_sink sink = {.take = relay_take, .ctx = c};
 
 	arena_reset(c->arena);
 	c->n = c->bytes = 0;
@@ -294,7 +294,7 @@ tell_one(const struct chunk *c, size_t i)
 }
 
 static void
-tell(const struct chunk *c)
+relay_tell(const struct chunk *c)
 {
 	int64_t fresh = 0, known = 0;
 	bool lines = log_on(LOG_INFO);
@@ -329,7 +329,7 @@ settle(struct relay *r, struct chunk *c, struct err *e)
 	if (rc == OK)
 		rc = settle_differing(r, c, e);
 	if (rc == OK)
-		tell(c);
+		relay_tell(c);
 	return rc;
 }
 
@@ -466,7 +466,7 @@ backoff(struct relay *r)
 }
 
 static void
-run(void *arg)
+relay_run(void *arg)
 {
 	struct relay *r = arg;
 
@@ -531,7 +531,7 @@ relay_start(const struct relay_opts *o, struct relay **ret, struct err *e)
 	if (rc == OK && r->fd < 0)
 		rc = err_set(e, ERR_IO, "eventfd: %m");
 	if (rc == OK)
-		rc = thread_start("relay", run, r, &r->thread, e);
+		rc = thread_start("relay", relay_run, r, &r->thread, e);
 	if (rc < 0) {
 		release(r);
 		return rc;

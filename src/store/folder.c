@@ -40,7 +40,7 @@ tighten(int dir, const char *name)
 }
 
 static int
-look(int fd, const char *dir, struct err *e)
+folder_look(int fd, const char *dir, struct err *e)
 {
 	const struct dirent *d;
 	struct stat st;
@@ -75,7 +75,7 @@ folder_open(const char *dir, struct err *e)
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, ERR_IO, "data folder %s: %m", dir);
-	rc = look(fd, dir, e);
+	rc = folder_look(fd, dir, e);
 	(void)close(fd);
 	return rc;
 }

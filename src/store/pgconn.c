@@ -42,7 +42,7 @@ notice(void *arg, const char *text)
 }
 
 static void
-add(struct pgconn *c, size_t *n, const char *key, const char *value)
+pgconn_add(struct pgconn *c, size_t *n, const char *key, const char *value)
 {
 	assert(*n < PGCONN_KEYS_MAX - 1);
 	c->keys[*n] = key;
@@ -60,14 +60,14 @@ pgconn_init(struct pgconn *c, const PQconninfoOption *url, enum db_use use,
 
 	*c = (struct pgconn){.connect_ms = STORE_CONNECT_MS};
 	for (size_t i = 0; i < COUNT_OF(DEFAULTS); i++)
-		add(c, &n, DEFAULTS[i][0], DEFAULTS[i][1]);
+		pgconn_add(c, &n, DEFAULTS[i][0], DEFAULTS[i][1]);
 	for (; url->keyword; url++) {
 		if (!url->val)
 			continue;
 		if (strcmp(url->keyword, "options") == 0)
 			options = url->val;
 		else
-			add(c, &n, url->keyword, url->val);
+			pgconn_add(c, &n, url->keyword, url->val);
 		/* libpq keeps this only for those who block. */
 		if (strcmp(url->keyword, "connect_timeout") == 0 &&
 		    str_int(str_of(url->val), &seconds) && seconds > 0 &&
@@ -79,7 +79,7 @@ pgconn_init(struct pgconn *c, const PQconninfoOption *url, enum db_use use,
 	if (len < 0 || (size_t)len >= sizeof(c->options))
 		return err_set(
 		    e, ERR_INVALID, "the database url's options are too long");
-	add(c, &n, "options", c->options);
+	pgconn_add(c, &n, "options", c->options);
 	return OK;
 }
 

@@ -109,7 +109,7 @@ refused(struct pg_db *d, const PGresult *res, const char *doing, bool commits,
 
 /* Takes the answer to what was sent. *ret only when there is a good one. */
 static int
-take(struct pg_db *d, int sent, const char *doing, bool commits,
+store_postgres_take(struct pg_db *d, int sent, const char *doing, bool commits,
     int64_t wait_ms, PGresult **ret, struct err *e)
 {
 	PGresult *res = pgconn_answer(&d->conn, sent, wait_ms, e);
@@ -133,7 +133,7 @@ say(struct pg_db *d, const char *sql, const char *doing, bool commits,
     int64_t wait_ms, struct err *e)
 {
 	PGresult *res = NULL;
-	int rc = take(
+	int rc = store_postgres_take(
 	    d, PQsendQuery(d->conn.pg, sql), doing, commits, wait_ms, &res, e);
 
 	if (rc < 0)
@@ -233,12 +233,12 @@ pg_begin(struct db *db, struct err *e)
 			      : "BEGIN ISOLATION LEVEL REPEATABLE READ";
 	int rc;
 
-	for (int run = 0;; run++) {
+	for (int store_postgres_run = 0;; store_postgres_run++) {
 		rc = connected(of(db), e);
 		if (rc < 0)
 			return rc;
 		rc = say(of(db), sql, "BEGIN", false, STORE_WAIT_MS, e);
-		if (rc == OK || db->up || run > 0)
+		if (rc == OK || db->up || store_postgres_run > 0)
 			return rc;
 	}
 }
@@ -293,7 +293,7 @@ pg_script(struct db *db, const char *sql, struct err *e)
 }
 
 static int
-prepare(struct pg_db *d, int q, struct err *e)
+store_postgres_prepare(struct pg_db *d, int q, struct err *e)
 {
 	const struct stmt_info *s = &STMTS[q];
 	Oid types[STORE_ARGS_MAX];
@@ -305,7 +305,7 @@ prepare(struct pg_db *d, int q, struct err *e)
 		return OK;
 	for (int i = 0; i < s->n_args; i++)
 		types[i] = pgparam_type(store_arg_type(STORE_POSTGRES, q, i));
-	rc = take(d,
+	rc = store_postgres_take(d,
 	    PQsendPrepare(d->conn.pg, s->name, s->postgres, s->n_args, types),
 	    s->name, false, STORE_WAIT_MS, &res, e);
 	if (rc < 0)
@@ -317,23 +317,23 @@ prepare(struct pg_db *d, int q, struct err *e)
 
 /* Runs the prepared statement with what is in d->param. */
 static int
-run(struct pg_db *d, int q, PGresult **ret, struct err *e)
+store_postgres_run(struct pg_db *d, int q, PGresult **ret, struct err *e)
 {
 	const struct pgparam *p = &d->param;
 	bool commits = store_commits(&d->base, q);
-	int rc = prepare(d, q, e);
+	int rc = store_postgres_prepare(d, q, e);
 
 	if (rc < 0)
 		return rc;
-	return take(d,
+	return store_postgres_take(d,
 	    PQsendQueryPrepared(d->conn.pg, STMTS[q].name, STMTS[q].n_args,
 		p->values, p->lengths, p->formats, 1),
 	    STMTS[q].name, commits, STORE_WAIT_MS, ret, e);
 }
 
 static int
-ask(struct pg_db *d, int q, const struct val *args, size_t n_args,
-    PGresult **ret, struct err *e)
+store_postgres_ask(struct pg_db *d, int q, const struct val *args,
+    size_t n_args, PGresult **ret, struct err *e)
 {
 	int rc = pgparam_set(&d->param, args, n_args, e);
 
@@ -341,7 +341,7 @@ ask(struct pg_db *d, int q, const struct val *args, size_t n_args,
 		if (!d->base.in_tx)
 			rc = connected(d, e);
 		if (rc == OK)
-			rc = run(d, q, ret, e);
+			rc = store_postgres_run(d, q, ret, e);
 		if (rc != ERR_AWAY || d->base.in_tx || times > 0)
 			break;
 		/* Nothing was changed: once more, if that was the connection. */
@@ -381,10 +381,11 @@ pg_check(struct db *db, int q, struct err *e)
 	int rc = connected(d, e);
 
 	if (rc == OK)
-		rc = prepare(d, q, e);
+		rc = store_postgres_prepare(d, q, e);
 	if (rc == OK)
-		rc = take(d, PQsendDescribePrepared(d->conn.pg, s->name),
-		    s->name, false, STORE_WAIT_MS, &res, e);
+		rc = store_postgres_take(d,
+		    PQsendDescribePrepared(d->conn.pg, s->name), s->name, false,
+		    STORE_WAIT_MS, &res, e);
 	if (rc < 0)
 		return rc;
 	if (PQnfields(res) != s->n_cols)
@@ -405,7 +406,7 @@ pg_exec(
 {
 	PGresult *res = NULL;
 	int64_t n = 0;
-	int rc = ask(of(db), q, args, n_args, &res, e);
+	int rc = store_postgres_ask(of(db), q, args, n_args, &res, e);
 
 	if (rc < 0)
 		return rc;
@@ -423,7 +424,7 @@ pg_query(struct db *db, int q, const struct val *args, size_t n_args,
 	int rc;
 
 	assert(!r->res);
-	rc = ask(of(db), q, args, n_args, &res, e);
+	rc = store_postgres_ask(of(db), q, args, n_args, &res, e);
 	if (rc < 0)
 		return rc;
 	assert(PQnfields(res) == STMTS[q].n_cols);

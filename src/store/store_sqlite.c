@@ -226,7 +226,7 @@ sqlite_db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
 }
 
 static int
-prepare(struct sqlite_db *d, const char *sql, const char *name,
+store_sqlite_prepare(struct sqlite_db *d, const char *sql, const char *name,
     sqlite3_stmt **ret, struct err *e)
 {
 	int rc;
@@ -241,7 +241,8 @@ prepare(struct sqlite_db *d, const char *sql, const char *name,
 static int
 control(struct sqlite_db *d, enum control c, struct err *e)
 {
-	int rc = prepare(d, CONTROL[c], CONTROL[c], &d->control[c], e);
+	int rc =
+	    store_sqlite_prepare(d, CONTROL[c], CONTROL[c], &d->control[c], e);
 
 	if (rc < 0)
 		return rc;
@@ -395,7 +396,7 @@ ready(struct sqlite_db *d, int q, const struct val *args, size_t n_args,
 	int rc;
 
 	assert(STMTS[q].sqlite && !r->open);
-	rc = prepare(d, STMTS[q].sqlite, STMTS[q].name, &r->st, e);
+	rc = store_sqlite_prepare(d, STMTS[q].sqlite, STMTS[q].name, &r->st, e);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < n_args; i++) {
@@ -412,7 +413,7 @@ sqlite_check(struct db *db, int q, struct err *e)
 {
 	struct sqlite_db *d = of(db);
 	sqlite3_stmt **st = &d->stmts[q].st;
-	int rc = prepare(d, STMTS[q].sqlite, STMTS[q].name, st, e);
+	int rc = store_sqlite_prepare(d, STMTS[q].sqlite, STMTS[q].name, st, e);
 
 	if (rc < 0)
 		return rc;

@@ -142,8 +142,8 @@ config_get(struct db *db, int64_t owner, struct uuid uid, struct arena *a,
     struct config *ret, struct err *e)
 {
 	struct sql_task_config_list_row row;
-	int rc = sql_task_config_list_one(
-	    db, a, &row, e, .owner = owner, .uid = uuid_str(&uid), .most = 1);
+	int rc = sql_task_config_list_one(db, a, &row, e, .owner = owner,
+	    .uid = uuid_str(&uid), .after = 0, .most = 1);
 
 	if (rc == 0)
 		return err_set(e, ERR_ABSENT, "there is no such configuration");
@@ -160,8 +160,8 @@ config_list(struct db *db, int64_t owner, struct arena *a, struct config **ret,
 	struct sql_task_config_list_row row;
 	struct rows *rows = NULL;
 	size_t n = 0;
-	int rc = sql_task_config_list(
-	    db, &rows, e, .owner = owner, .most = TASK_CONFIGS_MAX);
+	int rc = sql_task_config_list(db, &rows, e, .owner = owner,
+	    .uid = {.p = NULL}, .after = 0, .most = TASK_CONFIGS_MAX);
 
 	while (rc >= 0 && n < TASK_CONFIGS_MAX &&
 	       (rc = sql_task_config_list_next(rows, &row, e)) > 0) {

@@ -13,7 +13,8 @@
 
 /* The one that the path names. */
 static int
-find(struct req *r, struct db *db, struct config *ret, struct err *e)
+hook_configs_find(
+    struct req *r, struct db *db, struct config *ret, struct err *e)
 {
 	struct uuid id;
 
@@ -25,7 +26,7 @@ find(struct req *r, struct db *db, struct config *ret, struct err *e)
 /* Changing: on the check thread, then the commit thread ------------------------ */
 
 static int
-answer(struct req *r, struct err *e)
+hook_configs_answer(struct req *r, struct err *e)
 {
 	struct sub_op *op = r->ctx;
 	struct config *c = op->more;
@@ -46,7 +47,7 @@ answer(struct req *r, struct err *e)
 static int
 commit(struct req *r, struct err *e)
 {
-	api_then(r, answer);
+	api_then(r, hook_configs_answer);
 	return sub_op_post(r->ctx, e);
 }
 
@@ -140,7 +141,7 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 	struct config was, *c = arena_alloc(r->arena, sizeof(*c));
 	struct sub_conf *old = NULL;
 	struct str json;
-	int rc = find(r, k->db, &was, e);
+	int rc = hook_configs_find(r, k->db, &was, e);
 
 	if (rc == OK)
 		rc = open_sub(op, k, &was, &old, e);
@@ -170,7 +171,7 @@ static int
 check_delete(struct sub_op *op, struct checker *k, struct err *e)
 {
 	struct config *c = arena_alloc(op->r->arena, sizeof(*c));
-	int rc = find(op->r, k->db, c, e);
+	int rc = hook_configs_find(op->r, k->db, c, e);
 
 	if (rc == OK)
 		rc = open_sub(op, k, c, &op->seen.conf, e);
@@ -191,8 +192,8 @@ api_hook_configs_delete(struct req *r, struct db *db, struct err *e)
 /* Looking ---------------------------------------------------------------------------- */
 
 static int
-show(struct req *r, const struct presets *presets, const struct config *c,
-    struct err *e)
+hook_configs_show(struct req *r, const struct presets *presets,
+    const struct config *c, struct err *e)
 {
 	struct sub_conf *s = NULL;
 	int rc = sub_load(c->stored, presets, NULL, &s, e);
@@ -209,13 +210,13 @@ api_hook_configs_get(struct req *r, struct db *db, struct err *e)
 	const struct api *api = r->app;
 	struct presets *presets = NULL;
 	struct config c;
-	int rc = find(r, db, &c, e);
+	int rc = hook_configs_find(r, db, &c, e);
 
 	if (rc == OK)
 		rc = presets_open(db, api->conf, &presets, e);
 	tasks_data(r);
 	if (rc == OK)
-		rc = show(r, presets, &c, e);
+		rc = hook_configs_show(r, presets, &c, e);
 	presets_free(presets);
 	return rc == OK ? tasks_data_end(r) : rc;
 }
@@ -237,7 +238,7 @@ api_hook_configs_list(struct req *r, struct db *db, struct err *e)
 	put_open(&r->out, NULL, '[');
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		put_name(&r->out, NULL);
-		rc = show(r, presets, &v[i], e);
+		rc = hook_configs_show(r, presets, &v[i], e);
 	}
 	put_close(&r->out, ']');
 	presets_free(presets);

@@ -32,7 +32,7 @@ struct list_op {
 };
 
 static void
-show(const struct api *api, const struct notice *d, struct buf *b)
+webhooks_show(const struct api *api, const struct notice *d, struct buf *b)
 {
 	put_open(b, NULL, '{');
 	put_uuid(b, "id", delivery_id_make(&api->id_key, d->seq, d->sub, 0));
@@ -59,7 +59,7 @@ list_answer(struct req *r, struct err *e)
 	put_open(&r->out, NULL, '{');
 	put_open(&r->out, "deliveries", '[');
 	for (size_t i = 0; op && i < op->n; i++)
-		show(r->app, &op->list[i], &r->out);
+		webhooks_show(r->app, &op->list[i], &r->out);
 	put_close(&r->out, ']');
 	put_int(&r->out, "total", op ? (int64_t)op->n : 0);
 	put_close(&r->out, '}');

@@ -50,7 +50,7 @@ visible(struct req *r, struct str tenants)
 }
 
 static int
-find(struct req *r, struct db *db, struct err *e)
+consumer_work_find(struct req *r, struct db *db, struct err *e)
 {
 	struct work *w = r->ctx;
 	struct sql_consumer_id_row row;
@@ -66,7 +66,7 @@ find(struct req *r, struct db *db, struct err *e)
 }
 
 static struct work *
-begin(struct req *r, int (*next)(struct req *r, struct err *e))
+consumer_work_begin(struct req *r, int (*next)(struct req *r, struct err *e))
 {
 	struct work *w = arena_alloc(r->arena, sizeof(*w));
 
@@ -108,7 +108,8 @@ failed(struct req *r, struct err *e)
 /* GET …/events ---------------------------------------------------------------- */
 
 static void
-show(const struct work *w, const struct pull_got *g, struct buf *b)
+consumer_work_show(
+    const struct work *w, const struct pull_got *g, struct buf *b)
 {
 	struct api *api = w->r->app;
 	struct delivery_cursor c = {
@@ -141,7 +142,7 @@ fetched(struct req *r, struct err *e)
 	buf_addz(&r->out, "{\"data\":[");
 	for (size_t i = 0; i < f->n; i++) {
 		put_name(&r->out, NULL);
-		show(w, &f->v[i], &r->out);
+		consumer_work_show(w, &f->v[i], &r->out);
 	}
 	buf_addz(&r->out, "]}");
 	return OK;
@@ -189,7 +190,7 @@ api_consumers_events(struct req *r, struct db *db, struct err *e)
 		.about = "seconds to wait for an event when there is none"},
 	    {.name = NULL},
 	};
-	struct work *w = begin(r, fetch);
+	struct work *w = consumer_work_begin(r, fetch);
 	int rc = api_query(r, QUERY, &q, e);
 
 	(void)db;
@@ -205,7 +206,7 @@ api_consumers_events(struct req *r, struct db *db, struct err *e)
 		w->counted = true;
 	}
 	r->done = events_done;
-	return api_read(r, find, e);
+	return api_read(r, consumer_work_find, e);
 }
 
 /* POST …/ack, …/nack, …/extend --------------------------------------------------- */
@@ -353,10 +354,10 @@ static const struct member EXTEND[] = {
 };
 
 static int
-answer(struct req *r, enum pull_answer_kind kind, const struct member *body,
-    struct err *e)
+consumer_work_answer(struct req *r, enum pull_answer_kind kind,
+    const struct member *body, struct err *e)
 {
-	struct work *w = begin(r, tell_engine);
+	struct work *w = consumer_work_begin(r, tell_engine);
 	struct pull_answers *a = &w->answers;
 	int rc = api_query_none(r, e);
 
@@ -372,26 +373,26 @@ answer(struct req *r, enum pull_answer_kind kind, const struct member *body,
 	if (w->delay >= 0)
 		a->delay_us =
 		    w->delay * (kind == ANSWER_NACK ? US_PER_MS : US_PER_S);
-	return rc < 0 ? rc : api_read(r, find, e);
+	return rc < 0 ? rc : api_read(r, consumer_work_find, e);
 }
 
 int
 api_consumers_ack(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return answer(r, ANSWER_ACK, ACK, e);
+	return consumer_work_answer(r, ANSWER_ACK, ACK, e);
 }
 
 int
 api_consumers_nack(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return answer(r, ANSWER_NACK, NACK, e);
+	return consumer_work_answer(r, ANSWER_NACK, NACK, e);
 }
 
 int
 api_consumers_extend(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return answer(r, ANSWER_EXTEND, EXTEND, e);
+	return consumer_work_answer(r, ANSWER_EXTEND, EXTEND, e);
 }

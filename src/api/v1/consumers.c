@@ -227,7 +227,7 @@ struct lag {
 
 /* What a subscription of this kind has to say, and what it is called here. */
 static void
-show(const struct sub_seen *s, struct buf *b)
+consumers_show(const struct sub_seen *s, struct buf *b)
 {
 	const struct sub_conf *c = s->conf;
 
@@ -335,7 +335,7 @@ put_answer(struct req *r, struct err *e)
 	buf_clear(&r->out);
 	if (op->status == 204)
 		return OK;
-	show(&op->seen, &r->out);
+	consumers_show(&op->seen, &r->out);
 	show_retry(&op->seen, &r->out);
 	put_close(&r->out, '}');
 	return OK;
@@ -406,7 +406,7 @@ get_read(struct req *r, struct db *db, struct err *e)
 	if (rc == OK) {
 		q->pull.ask.sub = (uint32_t)s.id;
 		buf_clear(&r->out);
-		show(&s, &r->out);
+		consumers_show(&s, &r->out);
 		show_retry(&s, &r->out);
 		show_lag(&lag, &r->out);
 	}
@@ -490,7 +490,7 @@ page_row(struct req *r, struct db *db, struct page *p, const struct sub_seen *s,
 	if (rc < 0)
 		return rc;
 	p->shown++;
-	show(s, &r->out);
+	consumers_show(s, &r->out);
 	show_retry(s, &r->out);
 	show_lag(&lag, &r->out);
 	put_close(&r->out, '}');

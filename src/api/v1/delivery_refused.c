@@ -209,7 +209,7 @@ skip_fn(struct db *db, void *ctx, struct err *e)
 }
 
 static int
-show(struct req *r, struct err *e)
+delivery_refused_show(struct req *r, struct err *e)
 {
 	const struct choice *c = r->ctx;
 
@@ -238,7 +238,7 @@ known(struct req *r, struct err *e)
 	    .entries = c->requeue ? &c->entry : NULL,
 	    .n = c->requeue ? 1 : 0,
 	};
-	api_then(r, show);
+	api_then(r, delivery_refused_show);
 	return api_append(r, &c->job, e);
 }
 

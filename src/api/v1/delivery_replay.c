@@ -267,7 +267,7 @@ done_of(const struct sql_replay_get_row *row)
 }
 
 static void
-show(struct req *r, const struct sql_replay_get_row *row,
+delivery_replay_show(struct req *r, const struct sql_replay_get_row *row,
     const struct sub_brief *sub)
 {
 	static const char *const STATES[] = {"running", "done", "stopped"};
@@ -316,7 +316,7 @@ api_replays_get(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	buf_clear(&r->out);
-	show(r, &row, &sub);
+	delivery_replay_show(r, &row, &sub);
 	return OK;
 }
 
@@ -351,7 +351,7 @@ list_some(struct req *r, struct db *db, struct listing *l, int64_t *ret_n,
 		if (rc <= 0 || !sub.visible)
 			continue;
 		l->shown++;
-		show(r, &row, &sub);
+		delivery_replay_show(r, &row, &sub);
 	}
 	rows_close(rows);
 	return rc < 0 ? rc : OK;

@@ -265,7 +265,8 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 	struct sql_look_rows_row row;
 	struct sql_look_deads_row dead;
 	int rc = sql_look_attempts_sub_one(db, &attempt, e, .lo = spot.seq,
-	    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1, .most = 1);
+	    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1, .n = 0,
+	    .most = 1);
 
 	if (rc > 0 && attempt.rep == spot.rep)
 		seen_take_attempt(&s, &attempt);

@@ -316,7 +316,7 @@ looked(struct req *r, struct err *e)
 }
 
 static int
-begin(struct req *r, bool wants_reason, struct err *e)
+delivery_why_begin(struct req *r, bool wants_reason, struct err *e)
 {
 	struct why *w = arena_alloc(r->arena, sizeof(*w));
 	int rc = spot_read(r, &w->spot, e);
@@ -340,12 +340,12 @@ int
 api_deliveries_get(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, false, e);
+	return delivery_why_begin(r, false, e);
 }
 
 int
 api_deliveries_why(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, true, e);
+	return delivery_why_begin(r, true, e);
 }

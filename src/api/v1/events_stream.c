@@ -93,8 +93,8 @@ back(struct stream *s)
 
 /* A line break in JSON is a blank, so each line becomes a data field. */
 static void
-show(struct buf *b, struct str body, int64_t seq, int64_t received_us,
-    size_t nth)
+events_stream_show(struct buf *b, struct str body, int64_t seq,
+    int64_t received_us, size_t nth)
 {
 	struct buf text = BUF(PAGE_BYTES);
 	char cursor[CURSOR_LEN + 1];
@@ -128,7 +128,8 @@ static void
 read_some(struct pool_job *job, void *db)
 {
 	struct stream *s = MAIL_OF(job, struct stream, job);
-	struct log_view v = {s->api->keyring, &s->who, &s->filter, show};
+	struct log_view v = {
+	    s->api->keyring, &s->who, &s->filter, events_stream_show};
 	struct log_page page = {0};
 	struct err e = {0};
 	int rc = db ? log_page_read(db, &v, &s->ready, &page, &e) : ERR_AWAY;
@@ -259,7 +260,7 @@ stream_new(struct req *r)
 }
 
 static int
-begin(struct stream *s, struct req *r, struct err *e)
+events_stream_begin(struct stream *s, struct req *r, struct err *e)
 {
 	struct query {
 		struct log_words words;
@@ -304,7 +305,7 @@ api_events_stream(struct req *r, struct db *db, struct err *e)
 	int rc;
 
 	(void)db;
-	rc = begin(s, r, e);
+	rc = events_stream_begin(s, r, e);
 	if (rc < 0) {
 		stream_drop(s);
 		return rc;

@@ -347,7 +347,7 @@ add_result(struct buf *b, const struct incoming *in, const struct result *x)
 }
 
 static int
-answer(struct req *r, struct err *e)
+incoming_answer(struct req *r, struct err *e)
 {
 	const struct incoming *in = r->ctx;
 	struct buf *b = &r->out;
@@ -400,12 +400,12 @@ commit(struct req *r, struct err *e)
 	struct incoming *in = r->ctx;
 
 	if (in->made.n == 0)
-		return answer(r, e);
+		return incoming_answer(r, e);
 	in->job.done = committed;
 	in->job.ctx = r;
 	if (in->any_refused)
 		in->job.after = store_refused;
-	api_then(r, answer);
+	api_then(r, incoming_answer);
 	return append_post(api->append, &in->job, e) < 0 ? (int)e->code
 							 : REQ_WAIT;
 }

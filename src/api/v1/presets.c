@@ -18,7 +18,7 @@ struct preset_op {
 };
 
 static void
-show(const struct preset *p, struct buf *b)
+presets_show(const struct preset *p, struct buf *b)
 {
 	put_open(b, NULL, '{');
 	put_text(b, "name", p->name);
@@ -43,7 +43,7 @@ api_presets_list(struct req *r, struct db *db, struct err *e)
 		return rc;
 	api_list(r);
 	while ((p = presets_each(presets, &at)))
-		show(p, &r->out);
+		presets_show(p, &r->out);
 	api_list_end(r, (struct str){.p = NULL});
 	presets_free(presets);
 	return OK;
@@ -62,7 +62,7 @@ api_presets_get(struct req *r, struct db *db, struct err *e)
 	p = presets_find(presets, r->params[0]);
 	if (p) {
 		buf_clear(&r->out);
-		show(p, &r->out);
+		presets_show(p, &r->out);
 	} else {
 		rc = err_set(e, ERR_ABSENT, "there is no such preset");
 	}
@@ -196,14 +196,14 @@ committed(struct append_job *job)
 }
 
 static int
-answer(struct req *r, struct err *e)
+presets_answer(struct req *r, struct err *e)
 {
 	struct preset_op *op = r->ctx;
 
 	(void)e;
 	buf_clear(&r->out);
 	if (op->preset)
-		show(op->preset, &r->out);
+		presets_show(op->preset, &r->out);
 	return OK;
 }
 
@@ -214,7 +214,7 @@ commit(struct req *r, struct err *e)
 	struct preset_op *op = r->ctx;
 
 	op->change.job.done = committed;
-	api_then(r, answer);
+	api_then(r, presets_answer);
 	return control_preset(api->append, &op->change, e) < 0 ? (int)e->code
 							       : REQ_WAIT;
 }
@@ -228,7 +228,7 @@ op_done(struct req *r)
 }
 
 static int
-begin(struct req *r, handler_fn check, struct err *e)
+presets_begin(struct req *r, handler_fn check, struct err *e)
 {
 	struct preset_op *op = arena_alloc(r->arena, sizeof(*op));
 
@@ -243,12 +243,12 @@ int
 api_presets_put(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, check_put, e);
+	return presets_begin(r, check_put, e);
 }
 
 int
 api_presets_delete(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, check_delete, e);
+	return presets_begin(r, check_delete, e);
 }

@@ -118,7 +118,7 @@ check_job(struct pool_job *job, void *ctx)
 }
 
 static int
-answer(struct req *r, struct err *e)
+sources_answer(struct req *r, struct err *e)
 {
 	struct source_op *op = r->ctx;
 
@@ -170,13 +170,13 @@ commit(struct req *r, struct err *e)
 	struct source_op *op = r->ctx;
 
 	if (op->same)
-		return answer(r, e);
-	api_then(r, answer);
+		return sources_answer(r, e);
+	api_then(r, sources_answer);
 	return api_write(r, write_it, e);
 }
 
 static int
-begin(struct req *r,
+sources_begin(struct req *r,
     int (*check)(struct source_op *op, struct checker *k, struct err *e),
     struct err *e)
 {
@@ -246,12 +246,12 @@ int
 api_sources_put(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, check_put, e);
+	return sources_begin(r, check_put, e);
 }
 
 /* The one that the path names, to be changed. */
 static int
-find(struct source_op *op, struct checker *k, struct err *e)
+sources_find(struct source_op *op, struct checker *k, struct err *e)
 {
 	struct presets *presets = presets_load(k->api->conf);
 	struct hook_rules rules = {.presets = presets};
@@ -270,7 +270,7 @@ find(struct source_op *op, struct checker *k, struct err *e)
 static int
 find_open(struct source_op *op, struct checker *k, struct err *e)
 {
-	int rc = find(op, k, e);
+	int rc = sources_find(op, k, e);
 
 	if (rc == OK && op->hook->closed)
 		rc = err_set(e, ERR_CONFLICT,
@@ -284,14 +284,14 @@ check_delete(struct source_op *op, struct checker *k, struct err *e)
 	op->gone = true;
 	op->status = 204;
 	op->category = AUDIT_SOURCE_DELETED;
-	return find(op, k, e);
+	return sources_find(op, k, e);
 }
 
 int
 api_sources_delete(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, check_delete, e);
+	return sources_begin(r, check_delete, e);
 }
 
 static int
@@ -326,14 +326,14 @@ int
 api_sources_enable(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, check_enable, e);
+	return sources_begin(r, check_enable, e);
 }
 
 int
 api_sources_disable(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, check_disable, e);
+	return sources_begin(r, check_disable, e);
 }
 
 static int
@@ -367,5 +367,5 @@ int
 api_sources_rotate(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return begin(r, check_rotate, e);
+	return sources_begin(r, check_rotate, e);
 }

@@ -222,7 +222,7 @@ committed(struct append_job *job)
 }
 
 static int
-answer(struct req *r, struct err *e)
+sub_check_answer(struct req *r, struct err *e)
 {
 	struct sub_op *op = r->ctx;
 
@@ -250,7 +250,7 @@ sub_op_commit(struct req *r, struct err *e)
 	struct sub_op *op = r->ctx;
 
 	if (op->same)
-		return answer(r, e);
-	api_then(r, answer);
+		return sub_check_answer(r, e);
+	api_then(r, sub_check_answer);
 	return sub_op_post(op, e);
 }

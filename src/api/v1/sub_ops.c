@@ -15,7 +15,7 @@
 
 /* Asking the engine, as soon as it has read what the log has now. */
 static int
-ask(struct req *r, enum deliver_ask_kind kind,
+sub_ops_ask(struct req *r, enum deliver_ask_kind kind,
     int (*next)(struct req *r, struct err *e), struct err *e)
 {
 	struct api *api = r->app;
@@ -67,7 +67,7 @@ enable(struct req *r, struct err *e)
 {
 	const struct sub_op *op = r->ctx;
 
-	return op->skip ? ask(r, ASK_NOW, sub_op_commit, e)
+	return op->skip ? sub_ops_ask(r, ASK_NOW, sub_op_commit, e)
 			: sub_op_commit(r, e);
 }
 
@@ -235,7 +235,7 @@ tested(struct req *r, struct err *e)
 static int
 test(struct req *r, struct err *e)
 {
-	return ask(r, ASK_TEST, tested, e);
+	return sub_ops_ask(r, ASK_TEST, tested, e);
 }
 
 int

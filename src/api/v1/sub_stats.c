@@ -21,7 +21,7 @@ struct span {
 };
 
 static void
-add(struct sums *s, const struct sql_stat_seen_row *row)
+sub_stats_add(struct sums *s, const struct sql_stat_seen_row *row)
 {
 	s->ok += row->ok;
 	s->fail += row->fail;
@@ -32,7 +32,7 @@ add(struct sums *s, const struct sql_stat_seen_row *row)
 }
 
 static void
-show(const struct sums *s, struct buf *b)
+sub_stats_show(const struct sums *s, struct buf *b)
 {
 	double n = (double)(s->ok + s->fail), ms = (double)US_PER_MS;
 
@@ -96,7 +96,7 @@ show_step(struct buf *b, int64_t at, const struct sums *s)
 {
 	put_open(b, NULL, '{');
 	put_time(b, "at", at * US_PER_MIN);
-	show(s, b);
+	sub_stats_show(s, b);
 	put_close(b, '}');
 }
 
@@ -120,8 +120,8 @@ walk(struct req *r, struct db *db, int64_t sub, const struct span *span,
 			one = (struct sums){0};
 		}
 		at = step;
-		add(&one, &row);
-		add(total, &row);
+		sub_stats_add(&one, &row);
+		sub_stats_add(total, &row);
 	}
 	rows_close(rows);
 	if (at >= 0)
@@ -155,7 +155,7 @@ api_subs_stats(struct req *r, struct db *db, struct err *e)
 	rc = walk(r, db, s.id, &span, &total, e);
 	put_close(&r->out, ']');
 	put_open(&r->out, "totals", '{');
-	show(&total, &r->out);
+	sub_stats_show(&total, &r->out);
 	put_close(&r->out, '}');
 	put_close(&r->out, '}');
 	sub_seen_done(&s);

@@ -92,7 +92,7 @@ start(struct req *r, struct change *c, struct err *e)
 
 /* On the commit thread. */
 static int
-add(struct req *r, struct db *db, struct err *e)
+users_add(struct req *r, struct db *db, struct err *e)
 {
 	struct change *c = r->ctx;
 	int64_t now_us = clock_now_us();
@@ -141,7 +141,7 @@ api_users_post(struct req *r, struct db *db, struct err *e)
 		rc = check_new(r->app, c, e);
 	if (rc < 0)
 		return rc;
-	c->write = add;
+	c->write = users_add;
 	return start(r, c, e);
 }
 

@@ -14,8 +14,8 @@
 
 /* Asks for /v1/consumers/NAME + rest, after a look at the name. */
 static int
-ask(struct cli *c, const char *method, const char *rest, struct str body,
-    struct str *ret, struct err *e)
+consumer_ask(struct cli *c, const char *method, const char *rest,
+    struct str body, struct str *ret, struct err *e)
 {
 	const char *name = c->args.operands[0];
 
@@ -59,7 +59,7 @@ static int
 show_answer(struct cli *c, const char *method, struct str body, struct err *e)
 {
 	struct str answer = STR_EMPTY;
-	int rc = ask(c, method, "", body, &answer, e);
+	int rc = consumer_ask(c, method, "", body, &answer, e);
 
 	if (rc == OK)
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
@@ -93,7 +93,7 @@ int
 verb_consumer_delete(struct cli *c, struct err *e)
 {
 	struct str answer = STR_EMPTY;
-	int rc = ask(c, "DELETE", "", STR_EMPTY, &answer, e);
+	int rc = consumer_ask(c, "DELETE", "", STR_EMPTY, &answer, e);
 
 	if (rc == OK)
 		(void)fprintf(c->out, "%s is gone\n", c->args.operands[0]);
@@ -145,7 +145,7 @@ answer_for(struct cli *c, struct buf *b, const char *rest, const char *want,
 	args_body(&c->args, b);
 	buf_addc(b, '}');
 	rc = b->failed ? err_set(e, ERR_LIMIT, "this is too long")
-		       : ask(c, "POST", rest, buf_str(b), &answer, e);
+		       : consumer_ask(c, "POST", rest, buf_str(b), &answer, e);
 	buf_done(b);
 	return rc < 0 ? rc : told(c, answer, want, e);
 }
@@ -158,7 +158,7 @@ verb_consumer_next(struct cli *c, struct err *e)
 	struct json *j = NULL;
 	const struct json *data;
 	size_t n = 0;
-	int rc = ask(c, "GET",
+	int rc = consumer_ask(c, "GET",
 	    arena_fmt(c->arena, "/events?max=%lld&wait=%lld",
 		(long long)args_int(&c->args, "max", 1),
 		(long long)args_int(&c->args, "wait", 0))

@@ -59,7 +59,7 @@ struct demo {
 };
 
 static void
-tell(struct demo *d, const char *what, struct str type, struct str key,
+demo_tell(struct demo *d, const char *what, struct str type, struct str key,
     struct str rest)
 {
 	char now[TIME_LEN + 1];
@@ -103,8 +103,8 @@ seen_before(struct demo *d, struct str word)
 }
 
 static unsigned
-take(void *arg, const char *method, const char *path, const struct received *r,
-    struct arena *a)
+demo_take(void *arg, const char *method, const char *path,
+    const struct received *r, struct arena *a)
 {
 	struct demo *d = arg;
 	enum endpoint at =
@@ -129,7 +129,7 @@ take(void *arg, const char *method, const char *path, const struct received *r,
 	rest = arena_fmt(a, "-> %-10s %s, answered %s%s", path, verdict,
 	    down ? "503: it is down" : "200",
 	    again && !down ? ": tried again, and it is back" : "");
-	tell(d, down ? "refused" : "delivered", type, key, rest);
+	demo_tell(d, down ? "refused" : "delivered", type, key, rest);
 	if (down)
 		(void)atomic_fetch_add(&d->refused, 1);
 	else if (!seen_before(d, arena_fmt(a, "ok %s %.*s", path, STR_ARG(id))))
@@ -140,7 +140,7 @@ take(void *arg, const char *method, const char *path, const struct received *r,
 /* Asking the server --------------------------------------------------------- */
 
 static int
-ask(struct demo *d, const char *method, const char *path, struct str body,
+demo_ask(struct demo *d, const char *method, const char *path, struct str body,
     struct json **ret, struct err *e)
 {
 	return reach_json(
@@ -151,7 +151,7 @@ static int
 check_empty(struct demo *d, struct err *e)
 {
 	struct json *j = NULL;
-	int rc = ask(d, "GET", "/v1/events?limit=1", STR_EMPTY, &j, e);
+	int rc = demo_ask(d, "GET", "/v1/events?limit=1", STR_EMPTY, &j, e);
 
 	if (rc < 0 || args_flag(&d->cli->args, "force"))
 		return rc;
@@ -171,7 +171,7 @@ subscribe(struct demo *d, enum endpoint at, struct err *e)
 	    "\"retry\":{\"delaysMs\":[1000,1000,2000,2000],\"jitterMs\":0}}",
 	    SUBS[at].name, receiver_port(d->receiver), SUBS[at].path,
 	    SUBS[at].types);
-	int rc = ask(d, "POST", "/v1/subscriptions", body, &j, &why);
+	int rc = demo_ask(d, "POST", "/v1/subscriptions", body, &j, &why);
 
 	if (rc < 0 && strstr(why.text, "webhook.url."))
 		return err_set(e, ERR_INVALID,
@@ -193,7 +193,7 @@ static int
 make_key(struct demo *d, struct err *e)
 {
 	struct json *j = NULL;
-	int rc = ask(d, "POST", "/v1/keys",
+	int rc = demo_ask(d, "POST", "/v1/keys",
 	    STR("{\"name\":\"demo\",\"scopes\":[\"publish\",\"read\",\"consume\"]}"),
 	    &j, e);
 
@@ -260,9 +260,9 @@ publish_round(struct demo *d, const char *tenant, struct err *e)
 
 	add_round(d, &b, deal, tenant);
 	/* Before the answer: the first deliveries may be earlier than that. */
-	tell(d, "publish", STR("3 events"), deal,
+	demo_tell(d, "publish", STR("3 events"), deal,
 	    STR("RecordCreated, RecordUpdated, StageChanged"));
-	rc = ask(d, "POST", "/v1/events", buf_str(&b), &j, e);
+	rc = demo_ask(d, "POST", "/v1/events", buf_str(&b), &j, e);
 	buf_done(&b);
 	if (rc < 0)
 		return rc;
@@ -335,7 +335,7 @@ switch_off(struct demo *d)
 
 	for (int i = 0; i < ENDPOINTS; i++)
 		if (d->ids[i].n > 0)
-			off += ask(d, "POST",
+			off += demo_ask(d, "POST",
 				   arena_fmt(d->cli->arena,
 				       "/v1/subscriptions/%.*s/disable",
 				       STR_ARG(d->ids[i]))
@@ -367,9 +367,9 @@ tell_where(struct demo *d)
 }
 
 static int
-prepare(struct demo *d, struct err *e)
+demo_prepare(struct demo *d, struct err *e)
 {
-	struct receiver_opts o = {.take = take, .arg = d};
+	struct receiver_opts o = {.take = demo_take, .arg = d};
 	int rc = reach_open(d->cli, e);
 
 	if (rc == ERR_ABSENT || (rc == OK && !d->cli->reach.client))
@@ -401,7 +401,7 @@ verb_demo(struct cli *c, struct err *e)
 	int rc;
 
 	cli_signals(&d.stop);
-	rc = prepare(&d, e);
+	rc = demo_prepare(&d, e);
 	if (rc == OK)
 		rc = play(&d, e);
 	switch_off(&d);

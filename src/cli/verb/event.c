@@ -161,7 +161,7 @@ write_event(struct publish *p, struct str raw, struct err *e)
 
 /* Takes one event as it was written; sends what has gathered when full. */
 static int
-take(struct publish *p, struct buf *batch, size_t *n, struct str raw,
+event_take(struct publish *p, struct buf *batch, size_t *n, struct str raw,
     struct err *e)
 {
 	int rc = OK;
@@ -193,13 +193,13 @@ publish_all(struct publish *p, struct str input, struct err *e)
 
 	if (json_parse(a, input, &doc, &(struct err){0}) < 0) {
 		while (rc == OK && json_line(&input, &line))
-			rc = take(p, &batch, &n, line, e);
+			rc = event_take(p, &batch, &n, line, e);
 	} else if (!json_is(doc, JSON_ARRAY)) {
-		rc = take(p, &batch, &n, doc->raw, e);
+		rc = event_take(p, &batch, &n, doc->raw, e);
 	} else {
 		for (const struct json *v = doc->child; rc == OK && v;
 		     v = v->next)
-			rc = take(p, &batch, &n, v->raw, e);
+			rc = event_take(p, &batch, &n, v->raw, e);
 	}
 	if (rc == OK && n > 0)
 		rc = send_batch(p, &batch, e);

@@ -14,7 +14,7 @@
  */
 
 static void
-show(const struct feed *f, FILE *to)
+feed_show(const struct feed *f, FILE *to)
 {
 	(void)fprintf(to, "%.*s (%s, %zu items)%s\n", STR_ARG(f->title),
 	    feed_format_name(f->format), f->n_items,
@@ -54,7 +54,7 @@ parse(struct cli *c, struct arena *a, const char *path, struct err *e)
 		else
 			(void)fwrite(out.p, 1, out.n, c->out);
 	} else if (rc == OK) {
-		show(f, c->out);
+		feed_show(f, c->out);
 	}
 	buf_done(&in);
 	buf_done(&out);

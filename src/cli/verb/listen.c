@@ -129,7 +129,7 @@ show_body(FILE *out, struct str body)
 }
 
 static void
-show(struct listener *l, const char *method, const char *url,
+listen_show(struct listener *l, const char *method, const char *url,
     const struct received *r, unsigned status, struct arena *a)
 {
 	FILE *out = l->cli->out;
@@ -150,8 +150,8 @@ show(struct listener *l, const char *method, const char *url,
 }
 
 static unsigned
-take(void *arg, const char *method, const char *url, const struct received *r,
-    struct arena *a)
+listen_take(void *arg, const char *method, const char *url,
+    const struct received *r, struct arena *a)
 {
 	struct listener *l = arg;
 	unsigned status = (unsigned)l->status;
@@ -160,7 +160,7 @@ take(void *arg, const char *method, const char *url, const struct received *r,
 		l->fails--;
 		status = 503;
 	}
-	show(l, method, url, r, status, a);
+	listen_show(l, method, url, r, status, a);
 	return status;
 }
 
@@ -168,7 +168,7 @@ static int
 start(struct listener *l, struct err *e)
 {
 	const char *operand = l->cli->args.operands[0];
-	struct receiver_opts o = {.port = 9000, .take = take, .arg = l};
+	struct receiver_opts o = {.port = 9000, .take = listen_take, .arg = l};
 	int rc;
 
 	if (operand && (!str_int(str_of(operand), &o.port) || o.port < 0 ||

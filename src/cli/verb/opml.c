@@ -11,7 +11,7 @@
 /* Subscriptions in and out. The server fetches them, so one must run. */
 
 static int
-ask(struct cli *c, const char *method, struct str body, struct str *ret,
+opml_ask(struct cli *c, const char *method, struct str body, struct str *ret,
     struct err *e)
 {
 	const char *name = args_text(&c->args, "user");
@@ -36,7 +36,7 @@ int
 verb_opml_export(struct cli *c, struct err *e)
 {
 	struct str answer = STR_EMPTY;
-	int rc = ask(c, "GET", STR_EMPTY, &answer, e);
+	int rc = opml_ask(c, "GET", STR_EMPTY, &answer, e);
 
 	if (rc == OK)
 		(void)fprintf(c->out, "%.*s", STR_ARG(answer));
@@ -53,7 +53,7 @@ verb_opml_import(struct cli *c, struct err *e)
 	int rc = cli_input(c->args.operands[0], &b, e);
 
 	if (rc == OK)
-		rc = ask(c, "POST", buf_str(&b), &answer, e);
+		rc = opml_ask(c, "POST", buf_str(&b), &answer, e);
 	buf_done(&b);
 	if (rc == OK)
 		rc = json_parse(c->arena, answer, &j, e);

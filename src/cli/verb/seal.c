@@ -16,8 +16,8 @@
 
 /* The state, from the server or from the store itself. */
 static int
-look(struct cli *c, struct arena *a, struct str *ret_text, struct json **ret,
-    struct err *e)
+seal_look(struct cli *c, struct arena *a, struct str *ret_text,
+    struct json **ret, struct err *e)
 {
 	const struct reseal_state none = {0};
 	struct buf b = BUF(64 * KIB);
@@ -109,7 +109,7 @@ verb_seal_status(struct cli *c, struct err *e)
 	if (rc == OK && c->reach.db)
 		rc = reach_keyring(c, e);
 	if (rc == OK)
-		rc = look(c, c->arena, &text, &state, e);
+		rc = seal_look(c, c->arena, &text, &state, e);
 	if (rc < 0)
 		return rc;
 	if (args_flag(&c->args, "json")) {
@@ -152,7 +152,7 @@ rotate_there(struct cli *c, struct err *e)
 		struct json *j = NULL;
 
 		arena_reset(a);
-		rc = look(c, a, &text, &j, e);
+		rc = seal_look(c, a, &text, &j, e);
 		running =
 		    rc == OK && json_is(json_get(j, "running"), JSON_TRUE);
 		if (rc == OK)
@@ -177,7 +177,7 @@ struct rotation {
 };
 
 static int
-begin(struct db *db, void *ctx, struct err *e)
+seal_begin(struct db *db, void *ctx, struct err *e)
 {
 	struct rotation *r = ctx;
 
@@ -202,7 +202,7 @@ rotate_here(struct cli *c, struct err *e)
 	int rc = reach_keyring(c, e);
 
 	if (rc == OK)
-		rc = db_tx(c->reach.db, begin, &r, e);
+		rc = db_tx(c->reach.db, seal_begin, &r, e);
 	while (rc == OK && !r.at.done) {
 		rc = db_tx(c->reach.db, step, &r, e);
 		if (rc == OK) {
@@ -223,7 +223,7 @@ verb_seal_rotate(struct cli *c, struct err *e)
 	if (rc == OK)
 		rc = c->reach.client ? rotate_there(c, e) : rotate_here(c, e);
 	if (rc == OK)
-		rc = look(c, c->arena, &text, &state, e);
+		rc = seal_look(c, c->arena, &text, &state, e);
 	if (rc < 0)
 		return rc;
 	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(state, "active")));

@@ -32,8 +32,8 @@ verb_source_list(struct cli *c, struct err *e)
 
 /* Asks for the source that the first operand names. */
 static int
-ask(struct cli *c, const char *method, struct str body, struct json **ret,
-    struct err *e)
+source_ask(struct cli *c, const char *method, struct str body,
+    struct json **ret, struct err *e)
 {
 	struct str name = str_of(c->args.operands[0]);
 	int rc = hook_name_check(name, e); /* it goes into a path */
@@ -54,7 +54,7 @@ verb_source_put(struct cli *c, struct err *e)
 	int rc = cli_input(c->args.operands[1], &b, e);
 
 	if (rc == OK)
-		rc = ask(c, "PUT", buf_str(&b), &j, e);
+		rc = source_ask(c, "PUT", buf_str(&b), &j, e);
 	buf_done(&b);
 	if (rc < 0)
 		return rc;
@@ -69,7 +69,7 @@ int
 verb_source_remove(struct cli *c, struct err *e)
 {
 	struct json *j = NULL;
-	int rc = ask(c, "DELETE", STR_EMPTY, &j, e);
+	int rc = source_ask(c, "DELETE", STR_EMPTY, &j, e);
 
 	if (rc == OK)
 		(void)fprintf(c->out, "%s is removed\n", c->args.operands[0]);

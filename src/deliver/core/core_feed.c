@@ -48,7 +48,7 @@ may_die(const struct item *it)
 }
 
 static void
-take(struct core *c, struct sub *s, const struct core_entry *en,
+core_feed_take(struct core *c, struct sub *s, const struct core_entry *en,
     struct reader *from, int64_t now)
 {
 	struct item *it = item_new(c, s, from ? from->rep : 0, en, now);
@@ -129,7 +129,7 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 		lane_to_reader(c, lane, en->seq - 1);
 		goto away;
 	}
-	take(c, s, en, NULL, now);
+	core_feed_take(c, s, en, NULL, now);
 	return;
 away:
 	give_up(c, en);
@@ -181,7 +181,7 @@ core_read_feed(
 		goto away;
 	}
 	rd->read_pos = en->seq;
-	take(c, s, en, rd, now);
+	core_feed_take(c, s, en, rd, now);
 	return true;
 away:
 	give_up(c, en);

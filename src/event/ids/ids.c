@@ -361,7 +361,7 @@ struct found {
 
 /* An id may be in memory and written already: it counts once. */
 static int
-add(struct found *f, int64_t seq, struct err *e)
+ids_add(struct found *f, int64_t seq, struct err *e)
 {
 	for (int i = 0; i < f->n; i++)
 		if (f->seqs[i] == seq)
@@ -387,7 +387,7 @@ find_fresh(const struct ids *x, int64_t h, struct found *f, struct err *e)
 			continue;
 		pair = x->fresh[(x->slots[at] & AT_MASK) - 1];
 		if (same(pair, h))
-			rc = add(f, seq_of(pair, x->newest), e);
+			rc = ids_add(f, seq_of(pair, x->newest), e);
 	}
 	return rc;
 }
@@ -418,7 +418,7 @@ find_frozen(const struct ids *x, int64_t h, struct found *f, struct err *e)
 
 	for (size_t i = lower(x, h);
 	     rc == OK && i < x->n_frozen && same(x->frozen[i], h); i++)
-		rc = add(f, seq_of(x->frozen[i], top), e);
+		rc = ids_add(f, seq_of(x->frozen[i], top), e);
 	return rc;
 }
 
@@ -437,7 +437,7 @@ find_written(const struct ids *x, struct db *db, int64_t h, struct found *f,
 		rc = sql_id_find(db, &rows, e, .piece = piece,
 		    .least = pair_of(h, 0), .most = pair_of(h, -1));
 		while (rc >= 0 && (rc = sql_id_find_next(rows, &row, e)) > 0)
-			rc = add(f, seq_of(row.pair, top), e);
+			rc = ids_add(f, seq_of(row.pair, top), e);
 		rows_close(rows);
 	}
 	return rc;
@@ -484,7 +484,7 @@ keep_up(struct ids *x, struct db *db, struct err *e)
 }
 
 static void
-tell(int64_t seq, int64_t *again_ms)
+ids_tell(int64_t seq, int64_t *again_ms)
 {
 	UNINIT struct log_line l;
 	int64_t now = clock_mono_ms();
@@ -519,7 +519,7 @@ read_log(struct ids *x, struct db *db, struct err *e)
 		rows_close(rows);
 		if (rc >= 0)
 			rc = keep_up(x, db, e);
-		tell(after, &again_ms);
+		ids_tell(after, &again_ms);
 	} while (rc >= 0 && seen == PAGE);
 	return rc < 0 ? rc : OK;
 }

@@ -161,7 +161,7 @@ jq_program(struct jq *j, struct str program, int *ret_id, struct err *e)
 }
 
 static void
-put(struct jq *j, enum jq_op op, int id, struct str bytes)
+jq_put(struct jq *j, enum jq_op op, int id, struct str bytes)
 {
 	struct jq_cmd c = {.op = op, .id = id, .bytes = (uint32_t)bytes.n};
 
@@ -175,7 +175,7 @@ leave_child(struct jq *j, struct program *p)
 {
 	if (j->proc.pid == 0 || p->life != j->proc.life)
 		return;
-	put(j, JQ_OP_DROP, p->id, STR_EMPTY);
+	jq_put(j, JQ_OP_DROP, p->id, STR_EMPTY);
 	p->life = 0;
 	j->in_child--;
 }
@@ -212,7 +212,7 @@ overran(const struct program *p, struct str input)
 
 /* A child, and a request to it that has what is to be dropped. */
 static int
-begin(struct jq *j, struct err *e)
+jq_begin(struct jq *j, struct err *e)
 {
 	unsigned life = j->proc.life;
 	int rc = proc_start(&j->proc, e);
@@ -226,7 +226,7 @@ begin(struct jq *j, struct err *e)
 
 /* OK, PROC_DIED or an error. */
 static int
-ask(struct jq *j, struct err *e)
+jq_ask(struct jq *j, struct err *e)
 {
 	int rc;
 
@@ -265,7 +265,7 @@ enter_child(struct jq *j, struct program *p)
 		return;
 	if (j->in_child == JQ_COMPILED_MAX)
 		make_room(j);
-	put(j, JQ_OP_PROGRAM, p->id, p->text);
+	jq_put(j, JQ_OP_PROGRAM, p->id, p->text);
 	p->life = j->proc.life;
 	j->in_child++;
 }
@@ -296,7 +296,7 @@ attempt(
     struct jq *j, const struct chunk *c, size_t from, size_t to, struct err *e)
 {
 	struct str last = {NULL, 0}, rest, why;
-	int rc = begin(j, e);
+	int rc = jq_begin(j, e);
 
 	if (rc != OK)
 		return rc;
@@ -307,11 +307,11 @@ attempt(
 		const struct jq_item *it = &c->items[c->at[i]];
 
 		if (i == from || it->input.p != last.p || it->input.n != last.n)
-			put(j, JQ_OP_INPUT, 0, it->input);
+			jq_put(j, JQ_OP_INPUT, 0, it->input);
 		last = it->input;
-		put(j, JQ_OP_FILTER, it->program, STR_EMPTY);
+		jq_put(j, JQ_OP_FILTER, it->program, STR_EMPTY);
 	}
-	rc = ask(j, e);
+	rc = jq_ask(j, e);
 	rest = buf_str(&j->answer);
 	for (size_t i = from; i < to && rc == OK; i++) {
 		struct jq_said *said = &c->ret[c->at[i]];
@@ -405,7 +405,7 @@ in_c(struct jq *j, const struct plain *plain, const struct jq_item *it)
 }
 
 static int
-add(struct jq *j, struct chunk *c, size_t i, struct err *e)
+jq_add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 {
 	size_t bytes = c->items[i].input.n;
 	int rc = OK;
@@ -443,7 +443,7 @@ jq_filter(struct jq *j, const struct jq_item *items, size_t n,
 		else if (how)
 			ret[i] = (struct jq_said){JQ_OVERRAN, str_of(how)};
 		else
-			rc = add(j, &c, i, e);
+			rc = jq_add(j, &c, i, e);
 	}
 	if (rc == OK && c.n > 0)
 		rc = flush(j, &c, e);
@@ -459,15 +459,15 @@ ask_one(struct jq *j, enum jq_op op, struct program *p, struct str bytes,
 	struct str rest;
 
 	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
-		rc = begin(j, e);
+		rc = jq_begin(j, e);
 		if (rc != OK)
 			return rc;
 		if (p) {
 			enter_child(j, p);
-			put(j, JQ_OP_INPUT, 0, bytes);
+			jq_put(j, JQ_OP_INPUT, 0, bytes);
 		}
-		put(j, op, p ? p->id : 0, p ? STR_EMPTY : bytes);
-		rc = ask(j, e);
+		jq_put(j, op, p ? p->id : 0, p ? STR_EMPTY : bytes);
+		rc = jq_ask(j, e);
 		if (rc == PROC_DIED && j->proc.certain)
 			break;
 	}

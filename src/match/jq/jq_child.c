@@ -78,7 +78,7 @@ work(struct child *c, pid_t keeper)
 
 /* Compiles what the worker hands on, until that ends. */
 static bool
-keep(struct child *c)
+jq_child_keep(struct child *c)
 {
 	struct jq_cmd cmd;
 	char *to;
@@ -126,7 +126,7 @@ worker(struct child *c)
 	if (pid == 0)
 		work(c, keeper);
 	(void)close(c->pipe[1]);
-	kept = pid > 0 && keep(c);
+	kept = pid > 0 && jq_child_keep(c);
 	(void)close(c->pipe[0]);
 	if (!kept || waitpid(pid, &status, 0) != pid || !in_a_program(status))
 		return false;
@@ -135,7 +135,7 @@ worker(struct child *c)
 }
 
 static void *
-prepare(void)
+jq_child_prepare(void)
 {
 	static struct child c = {.request = BUF(JQ_REQUEST_MAX)};
 
@@ -170,6 +170,6 @@ const struct cage_kind JQ_CHILD = {
     .memory_max = JQ_MEMORY_MAX,
     .wall_ms = JQ_WALL_MS,
     .forking = true,
-    .prepare = prepare,
+    .prepare = jq_child_prepare,
     .serve = serve,
 };

@@ -42,7 +42,7 @@ cut(const char *z, size_t n)
 }
 
 static void
-answer(struct jq_run *r, enum jq_verdict verdict, struct str text)
+jq_run_answer(struct jq_run *r, enum jq_verdict verdict, struct str text)
 {
 	struct jq_ans a = {.verdict = verdict, .bytes = (uint32_t)text.n};
 
@@ -125,7 +125,8 @@ ready(struct jq_run *r, struct program *p)
 		p->jq = compile(r, p->text);
 	if (p->jq)
 		return true;
-	answer(r, JQ_ERROR, str_of(p->text ? r->fault : "no such program"));
+	jq_run_answer(
+	    r, JQ_ERROR, str_of(p->text ? r->fault : "no such program"));
 	return false;
 }
 
@@ -135,11 +136,11 @@ answer_failure(struct jq_run *r, jv invalid, const char *none)
 	jv msg = jv_invalid_get_msg(invalid);
 
 	if (jv_get_kind(msg) == JV_KIND_NULL) {
-		answer(r, none ? JQ_ERROR : JQ_FALSE, str_of(none));
+		jq_run_answer(r, none ? JQ_ERROR : JQ_FALSE, str_of(none));
 	} else {
 		if (jv_get_kind(msg) != JV_KIND_STRING)
 			msg = jv_dump_string(msg, 0);
-		answer(r, JQ_ERROR,
+		jq_run_answer(r, JQ_ERROR,
 		    cut(jv_string_value(msg),
 			(size_t)jv_string_length_bytes(jv_copy(msg))));
 	}
@@ -154,22 +155,22 @@ answer_json(struct jq_run *r, jv v)
 	    (size_t)jv_string_length_bytes(jv_copy(text))};
 
 	if (s.n > JQ_OUTPUT_MAX)
-		answer(r, JQ_ERROR, STR("the result is over 1 MiB"));
+		jq_run_answer(r, JQ_ERROR, STR("the result is over 1 MiB"));
 	else
-		answer(r, JQ_TRUE, s);
+		jq_run_answer(r, JQ_TRUE, s);
 	jv_free(text);
 }
 
 /* The first output is the result; others are not even looked for. */
 static void
-run(struct jq_run *r, struct program *p, bool render)
+jq_run_it(struct jq_run *r, struct program *p, bool render)
 {
 	jv v;
 
 	if (!ready(r, p))
 		return;
 	if (!jv_is_valid(r->input)) {
-		answer(r, JQ_ERROR, STR("the input is no JSON"));
+		jq_run_answer(r, JQ_ERROR, STR("the input is no JSON"));
 		return;
 	}
 	cage_cpu(JQ_CPU_MS);
@@ -183,7 +184,7 @@ run(struct jq_run *r, struct program *p, bool render)
 		jv_kind k = jv_get_kind(v);
 		bool no = k == JV_KIND_NULL || k == JV_KIND_FALSE;
 
-		answer(r, no ? JQ_FALSE : JQ_TRUE, STR_EMPTY);
+		jq_run_answer(r, no ? JQ_FALSE : JQ_TRUE, STR_EMPTY);
 		jv_free(v);
 	}
 	/* Lets go of the input and of what was made of it. */
@@ -192,16 +193,16 @@ run(struct jq_run *r, struct program *p, bool render)
 }
 
 static void
-check(struct jq_run *r, struct str text)
+jq_run_check(struct jq_run *r, struct str text)
 {
 	char *z = mem_z(text);
 	jq_state *jq = compile(r, z);
 
 	if (jq) {
-		answer(r, JQ_TRUE, STR_EMPTY);
+		jq_run_answer(r, JQ_TRUE, STR_EMPTY);
 		jq_teardown(&jq);
 	} else {
-		answer(r, JQ_ERROR, str_of(r->fault));
+		jq_run_answer(r, JQ_ERROR, str_of(r->fault));
 	}
 	free(z);
 }
@@ -227,13 +228,13 @@ jq_run_command(struct jq_run *r, const struct jq_cmd *cmd, struct str text)
 		set_input(r, text);
 		return true;
 	case JQ_OP_FILTER:
-		run(r, get_program(r, cmd->id), false);
+		jq_run_it(r, get_program(r, cmd->id), false);
 		return true;
 	case JQ_OP_RENDER:
-		run(r, get_program(r, cmd->id), true);
+		jq_run_it(r, get_program(r, cmd->id), true);
 		return true;
 	case JQ_OP_CHECK:
-		check(r, text);
+		jq_run_check(r, text);
 		return true;
 	default:
 		return false;

@@ -312,7 +312,7 @@ plain_parse(struct str program)
 
 /* Running. A field that is absent is null: no value, as is null's field. */
 static bool
-find(const struct json *j, struct str path, const struct json **ret)
+plain_find(const struct json *j, struct str path, const struct json **ret)
 {
 	while (path.n > 0) {
 		struct str key = str_cut(&path, '.');
@@ -355,20 +355,20 @@ order(const struct json *j, const struct constant *c)
 }
 
 static enum jq_verdict
-run(const struct node *n, const struct json *doc)
+plain_run_it(const struct node *n, const struct json *doc)
 {
 	const struct json *j = NULL;
 	enum jq_verdict left;
 
 	switch (n->kind) {
 	case FIELD:
-		if (!find(doc, n->path, &j))
+		if (!plain_find(doc, n->path, &j))
 			return JQ_ERROR;
 		return j && j->type != JSON_NULL && j->type != JSON_FALSE;
 	case CONSTANT:
 		return n->c.type != JSON_NULL && n->c.type != JSON_FALSE;
 	case COMPARE:
-		if (!find(doc, n->left->path, &j))
+		if (!plain_find(doc, n->left->path, &j))
 			return JQ_ERROR;
 		return (n->when & order(j, &n->right->c)) != 0;
 	case NOT:
@@ -376,18 +376,18 @@ run(const struct node *n, const struct json *doc)
 	case OR:
 		break;
 	}
-	left = run(n->left, doc);
+	left = plain_run_it(n->left, doc);
 	if (left == JQ_ERROR)
 		return left;
 	if (n->kind == NOT)
 		return left == JQ_TRUE ? JQ_FALSE : JQ_TRUE;
 	if ((n->kind == AND) == (left == JQ_FALSE))
 		return left;
-	return run(n->right, doc);
+	return plain_run_it(n->right, doc);
 }
 
 enum jq_verdict
 plain_run(const struct plain *p, const struct json *doc)
 {
-	return run(p->root, doc);
+	return plain_run_it(p->root, doc);
 }

@@ -109,7 +109,7 @@ fetch_free_all(struct list *l)
 }
 
 static struct str
-keep(struct fetch *x, struct str s, size_t most)
+fetcher_keep(struct fetch *x, struct str s, size_t most)
 {
 	return s.p && s.n > 0 && s.n <= most && str_utf8_bad(s) == s.n
 		   ? arena_dup(x->arena, s)
@@ -162,20 +162,20 @@ fetch_look(struct fetch *x, const struct follow_answer *a)
 	    .error = str_of(x->error)};
 	metric_status(M_FETCH_STATUS, a->status);
 	metric_observe(M_FETCH_LATENCY, a->took_us);
-	x->final_url = keep(x, a->url, URL_MAX);
+	x->final_url = fetcher_keep(x, a->url, URL_MAX);
 	x->moved = a->permanent && x->final_url.p;
 	if (x->seen.outcome != FETCH_UPDATED &&
 	    x->seen.outcome != FETCH_NOT_MODIFIED)
 		return;
-	x->new_etag =
-	    keep(x, follow_header(a->head, "etag"), FETCH_VALIDATOR_MAX);
-	x->new_modified = keep(
+	x->new_etag = fetcher_keep(
+	    x, follow_header(a->head, "etag"), FETCH_VALIDATOR_MAX);
+	x->new_modified = fetcher_keep(
 	    x, follow_header(a->head, "last-modified"), FETCH_VALIDATOR_MAX);
 	x->content_type =
-	    keep(x, follow_header(a->head, "content-type"), URL_MAX);
+	    fetcher_keep(x, follow_header(a->head, "content-type"), URL_MAX);
 	websub_links(a->head, &hub, &self);
-	x->hub = keep(x, hub, URL_MAX);
-	x->topic = keep(x, self, URL_MAX);
+	x->hub = fetcher_keep(x, hub, URL_MAX);
+	x->topic = fetcher_keep(x, self, URL_MAX);
 	if (x->seen.outcome == FETCH_NOT_MODIFIED)
 		return;
 	x->heavy = arena_new(FEED_ARENA_MAX);
@@ -204,7 +204,7 @@ catch_up(struct fetcher *f)
 }
 
 static void
-run(void *arg)
+fetcher_run(void *arg)
 {
 	struct fetcher *f = arg;
 
@@ -302,7 +302,7 @@ fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 		list_init(lists[i]);
 	rc = make_parts(f, e);
 	if (rc == OK)
-		rc = thread_start("reader", run, f, &f->thread, e);
+		rc = thread_start("reader", fetcher_run, f, &f->thread, e);
 	if (rc < 0) {
 		fetcher_free(f);
 		return rc;

@@ -24,7 +24,7 @@ lease_us(const struct fetcher *f)
 /* ---- the claim: on the commit thread ---- */
 
 static struct str
-keep(struct fetch *x, struct str s)
+fetcher_due_keep(struct fetch *x, struct str s)
 {
 	return s.p ? arena_dup(x->arena, s) : s;
 }
@@ -38,12 +38,12 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row)
 
 	x->id = row->id;
 	x->uid = uuid_of(row->uid);
-	x->url = keep(x, row->feed_url);
+	x->url = fetcher_due_keep(x, row->feed_url);
 	if (url_parse(x->url, &url, &none) == OK)
-		x->host = keep(x, str_of(url.host));
-	x->etag = keep(x, row->etag);
-	x->last_modified = keep(x, row->last_modified);
-	x->body_hash = keep(x, row->body_hash);
+		x->host = fetcher_due_keep(x, str_of(url.host));
+	x->etag = fetcher_due_keep(x, row->etag);
+	x->last_modified = fetcher_due_keep(x, row->last_modified);
+	x->body_hash = fetcher_due_keep(x, row->body_hash);
 	x->before = (struct fetch_before){.errors = row->errors,
 	    .parse_errors = row->parse_errors,
 	    .interval_min = row->interval_min,

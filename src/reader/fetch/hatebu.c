@@ -137,7 +137,7 @@ put_fn(struct db *db, void *ctx, struct err *e)
 }
 
 static void
-put(struct fetcher *f, struct fetch_note *n)
+hatebu_put(struct fetcher *f, struct fetch_note *n)
 {
 	struct hatebu *h = f->hatebu;
 	int64_t pause = pause_ms(h);
@@ -190,7 +190,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 	h->next_us =
 	    clock_now_us() + f->o.conf->hatebu_api_interval_ms * US_PER_MS;
 	h->state = PUTTING;
-	post_job(h, put_fn, put);
+	post_job(h, put_fn, hatebu_put);
 }
 
 /* ---- what to ask for ---- */
@@ -266,7 +266,7 @@ pick(struct hatebu *h)
 		h->good = true;
 		h->next_us = clock_now_us();
 		h->state = PUTTING;
-		post_job(h, put_fn, put);
+		post_job(h, put_fn, hatebu_put);
 	}
 }
 
