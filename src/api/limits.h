@@ -11,7 +11,7 @@
 #define HTTP_STREAMS_EACH    (HTTP_STREAMS_MAX / 4)
 #define HTTP_STREAMS_NETWORK (HTTP_STREAMS_MAX / 2)
 
-/* Subscriptions over HTTP (api/v1/subs.h). */
+/* Subscriptions over HTTP (api/v1/sub.h). */
 #define CHECK_QUEUE_MAX    64   /* wait for the check thread, 45 ms each */
 #define SUB_REPLAYS_MAX    16   /* of one, under way */
 #define PRESET_USERS_CHECK 1000 /* asked before a preset is changed */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "event/cloudevent.h"
+#include "event/cloud/cloudevent.h"
 #include "event/limits.h"
 #include "http/server/query.h"
 #include "match/jq/jq.h"

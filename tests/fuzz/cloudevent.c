@@ -2,7 +2,7 @@
  * headers "name: value", an empty line and the data. Whatever is taken makes
  * JSON that envelope_parse() can read or refuse, and the same bytes again.
  * Whatever is refused: in words that can be shown. */
-#include "event/cloudevent.h"
+#include "event/cloud/cloudevent.h"
 
 #include <assert.h>
 

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "contract/limits.h"
 #include "event/append.h"
-#include "event/cloudevent.h"
+#include "event/cloud/cloudevent.h"
 #include "event/envelope.h"
 #include "event/limits.h"
 #include "http/server/limits.h"
@@ -24,7 +24,7 @@
  * POST /v1/events. The http thread parses and checks, the commit thread makes
  * it durable, and only then is anything answered. A batch is answered item by
  * item: what is wrong with one does not touch the others. CloudEvents become
- * envelopes first (cloudevent.h) and are then events as all others.
+ * envelopes first (event/cloud/cloudevent.h) and are then events as all others.
  */
 
 #define CE_TYPE       "application/cloudevents+json"

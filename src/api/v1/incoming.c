@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "contract/limits.h"
 #include "event/append.h"
-#include "event/cloudevent.h"
+#include "event/cloud/cloudevent.h"
 #include "event/envelope.h"
 #include "http/server/reply.h"
 #include "source/hook_store.h"

@@ -1,4 +1,4 @@
-#include "event/cloudevent.h"
+#include "event/cloud/cloudevent.h"
 
 #include "base/arena.h"
 #include "base/clock.h"

@@ -35,8 +35,8 @@
  * Pure functions; the result is the arena's. Equal input gives equal bytes:
  * the duplicate rule compares them.
  */
-#ifndef EVENT_CLOUDEVENT_H
-#define EVENT_CLOUDEVENT_H
+#ifndef EVENT_CLOUD_CLOUDEVENT_H
+#define EVENT_CLOUD_CLOUDEVENT_H
 
 #include "base/base.h"
 #include "base/uuid.h"

@@ -1,5 +1,5 @@
 #include "base/str.h"
-#include "event/cloudevent.h"
+#include "event/cloud/cloudevent.h"
 
 static const struct {
 	const char *field; /* of an envelope, its JSON pointer … */
