@@ -182,6 +182,7 @@ push(struct html_parser *p, struct html_node *n)
 		return;
 	}
 	p->open[p->n_open++] = n;
+	p->some_p = p->some_p || is(n, T_P);
 }
 
 struct html_node *
@@ -357,7 +358,14 @@ html_close_any(struct html_parser *p, uint16_t f, enum html_scope s)
 bool
 html_close_p(struct html_parser *p)
 {
-	return html_close(p, T_P, SCOPE_BUTTON);
+	bool closed = p->some_p && html_close(p, T_P, SCOPE_BUTTON);
+
+	if (!closed && p->some_p) { /* behind a scope's end, or none at all */
+		p->some_p = false;
+		for (size_t i = 1; i < p->n_open && !p->some_p; i++)
+			p->some_p = is(p->open[i], T_P);
+	}
+	return closed;
 }
 
 void

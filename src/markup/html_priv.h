@@ -77,6 +77,7 @@ struct html_parser {
 	html_mode *templates[HTML_DEPTH_MAX];
 	size_t n_templates;
 	struct html_node *form;
+	bool some_p; /* <p> may be open: most elements ask for one to close */
 	bool foster;
 	bool skip_lf; /* a line feed at the start of the next token */
 };
