@@ -311,6 +311,15 @@ test_occurred(void **state)
 		}
 }
 
+/* As a sink whose workers fetch would say it. */
+static int
+takes_consumer(void *arg, const struct sub_conf *s, struct err *e)
+{
+	(void)arg;
+	(void)e;
+	return s->managed.ack_wait_s > 0;
+}
+
 /* A pull consumer: no URL that is called, no secret, a lease. */
 static void
 test_consumer(void **state)
@@ -324,6 +333,7 @@ test_consumer(void **state)
 	struct err e;
 
 	rules.managed = &m;
+	rules.sink_check = takes_consumer;
 	assert_int_equal(
 	    sub_read(STR("{\"name\":\"c\",\"url\":\"consumer:c\"}"), NULL,
 		&rules, &s, &e),
