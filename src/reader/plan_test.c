@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "sql.h"
-#include "store/store_val.h"
 #include "store/fixture_test.h"
+#include "store/store_val.h"
 
 static const struct {
 	enum stmt q;

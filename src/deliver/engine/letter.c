@@ -129,8 +129,8 @@ letter_record(struct letter *l, struct arena *scratch)
 	arena_reset(scratch);
 	if (json_parse(scratch, l->body, &body, &e) < 0)
 		return NONE;
-	r = record_of(scratch, l->type, &l->tenant, l->key,
-	    json_get(body, "payload"));
+	r = record_of(
+	    scratch, l->type, &l->tenant, l->key, json_get(body, "payload"));
 	record_id(scratch, &l->tenant, &r,
 	    l->rv == CORE_NO_RV ? l->type : STR_EMPTY, id);
 	memcpy(&l->rec, id, sizeof(l->rec));
