@@ -63,12 +63,8 @@ lib_text(char *ret, size_t room, struct str s)
 int
 lib_from(const struct err *from, struct hk_error *e)
 {
-	int code = HK_INVALID;
+	int code = from->code == ERR_LIMIT ? HK_FULL : HK_INVALID;
 
-	if (from->code == ERR_NOMEM)
-		code = HK_NOMEM;
-	else if (from->code == ERR_LIMIT)
-		code = HK_FULL;
 	(void)hk_fail(e, code, "%s", from->text);
 	lib_text(e->pointer, sizeof(e->pointer), str_of(from->at));
 	return code;

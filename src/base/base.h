@@ -37,7 +37,6 @@ enum err_code {
 	ERR_INVALID = -1,   /* understood, but a value is wrong */
 	ERR_SYNTAX = -2,    /* not even well formed */
 	ERR_LIMIT = -3,     /* a bound of ours was reached */
-	ERR_NOMEM = -4,     /* an arena or buffer could not grow */
 	ERR_STORE = -5,     /* the database said no; trying again is no use */
 	ERR_AWAY = -6,      /* the database is not there now; try again later */
 	ERR_FULL = -7,      /* the disk is full; try again later */

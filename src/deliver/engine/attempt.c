@@ -296,9 +296,8 @@ static void
 render_failed(struct attempt *a, int rc, const struct err *e)
 {
 	struct deliver *d = a->d;
-	enum reason r = rc == ERR_LIMIT   ? REASON_TEMPLATE_OVERRAN
-			: rc == ERR_NOMEM ? REASON_TOO_LARGE
-					  : REASON_TEMPLATE_FAILED;
+	enum reason r =
+	    rc == ERR_LIMIT ? REASON_TEMPLATE_OVERRAN : REASON_TEMPLATE_FAILED;
 	struct wish *w = a->test ? NULL : deliver_wish(d, a->s.sub);
 
 	if (rc == ERR_AWAY) {
@@ -306,7 +305,7 @@ render_failed(struct attempt *a, int rc, const struct err *e)
 		    a, CORE_HOLD, REASON_RENDER, HOLD_US, e->text);
 		return;
 	}
-	if (w && r != REASON_TOO_LARGE)
+	if (w)
 		(void)wish_strike(w, r, a->began_us);
 	attempt_end_early(a, CORE_NEVER, r, 0, e->text);
 	if (w)

@@ -225,10 +225,9 @@ start_send(struct call *c, enum method method,
 }
 
 static void
-make_failed(struct attempt *a, int rc, enum reason reason, const struct err *e)
+make_failed(struct attempt *a, enum reason reason, const struct err *e)
 {
-	attempt_end_early(a, CORE_NEVER,
-	    rc == ERR_NOMEM ? REASON_TOO_LARGE : reason, 0, e->text);
+	attempt_end_early(a, CORE_NEVER, reason, 0, e->text);
 }
 
 static void
@@ -241,7 +240,7 @@ post(struct call *c)
 	    a->arena, a->conf->conf, &a->ev, &a->at, &c->req, &reason, &e);
 
 	if (rc < 0) {
-		make_failed(a, rc, reason, &e);
+		make_failed(a, reason, &e);
 		return;
 	}
 	if (c->req.log_call.n > 0) {
@@ -281,7 +280,7 @@ preflight(struct call *c)
 	    a->arena, a->conf->conf, &a->ev, &a->at, &c->req, &reason, &e);
 
 	if (rc < 0)
-		make_failed(a, rc, reason, &e);
+		make_failed(a, reason, &e);
 	else if (rc > 0)
 		start_send(c, GET, preflown);
 	else
