@@ -196,7 +196,7 @@ def declared(s):
         out.append("};")
     a, x = ("struct arena *arena, ", "arena, ") if texts else ("", "")
     out += [f"int sql_{n}_run(struct db *db, {p}struct rows **ret, struct err *e) MUST_CHECK;",
-            f"#define sql_{n}(db, ret, e{more}) sql_{n}_run(db, {given}ret, e)",
+            f"#define sql_{n}(db, ret, e{more}) SQL_OK(sql_{n}_run(db, {given}ret, e))",
             f"void sql_{n}_get(const struct rows *r, struct sql_{tr}_row *ret);",
             f"int sql_{n}_next(struct rows *r, struct sql_{tr}_row *ret, struct err *e) MUST_CHECK;",
             f"int sql_{n}_first(struct db *db, {p}{a}struct sql_{tr}_row *ret, struct err *e) MUST_CHECK;",

@@ -95,6 +95,9 @@ void json_point(char at[JSON_POINTER_MAX + 1], struct str segment);
 /* ERR_INVALID at a pointer; the text begins with the pointer's last name. */
 int json_wrong(struct err *e, const char *at, const char *fmt, ...)
     PRINTF(3, 4);
+#ifdef __clang_analyzer__ /* as err_set(): a failure is seen to be one */
+#define json_wrong(e, ...) ((json_wrong)(e, __VA_ARGS__), (int)ERR_INVALID)
+#endif
 
 /*
  * ERR_INVALID for the first member of the object that is not among `names`

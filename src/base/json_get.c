@@ -141,7 +141,7 @@ json_point(char at[JSON_POINTER_MAX + 1], struct str segment)
 }
 
 int
-json_wrong(struct err *e, const char *at, const char *fmt, ...)
+(json_wrong)(struct err *e, const char *at, const char *fmt, ...)
 {
 	const char *leaf = strrchr(at, '/');
 	char why[sizeof(e->text)];

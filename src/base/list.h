@@ -114,11 +114,13 @@ link_owner(struct link *k, size_t offset)
 #define list_take(l, type, member)                                             \
 	((type *)link_owner(list_shift(l), offsetof(type, member)))
 /* Each in turn is `x`, which may leave the list; its neighbour may not. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): it declares x. */
 #define list_each(type, x, l, member)                                          \
 	for (type *x = list_head(l, type, member), *x##_next;                  \
 	     x && (x##_next = link_owner(                                      \
 		       list_next(l, &x->member), offsetof(type, member)),      \
 		  true);                                                       \
 	     x = x##_next)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif

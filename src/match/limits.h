@@ -22,8 +22,14 @@
 #define JQ_NEST_MAX     128        /* brackets: its parser recurses */
 #define JQ_PROGRAMS_MAX 100000     /* different texts, in the server */
 #define JQ_COMPILED_MAX                                                        \
-	2048 /* of these, ready in the child: 4 to 12 KiB each */
-#define JQ_CPU_MS         50 /* one program over one event; spec/webhooks.md */
+	2048         /* of these, ready in the child: 4 to 12 KiB each */
+#define JQ_CPU_MS 50 /* one program over one event; spec/webhooks.md */
+/* What a sanitizer adds is no fault of the program's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define JQ_CPU_TIMES 4
+#else
+#define JQ_CPU_TIMES 1
+#endif
 #define JQ_COMPILE_CPU_MS 1000 /* 15 ms as a rule, for jq's own definitions */
 #define JQ_MEMORY_MAX     (256 * MIB) /* an event of 1 MiB takes up to 40 */
 #define JQ_OUTPUT_MAX     (1 * MIB) /* of a template; the most a body may be */

@@ -173,7 +173,7 @@ jq_run_it(struct jq_run *r, struct program *p, bool render)
 		jq_run_answer(r, JQ_ERROR, STR("the input is no JSON"));
 		return;
 	}
-	cage_cpu(JQ_CPU_MS);
+	cage_cpu(JQ_CPU_MS * JQ_CPU_TIMES);
 	jq_start(p->jq, jv_copy(r->input), 0);
 	v = jq_next(p->jq);
 	if (!jv_is_valid(v)) {
