@@ -1,5 +1,7 @@
 #include "cli/listing.h"
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -41,6 +43,7 @@ read_all(
 	struct buf b = BUF(CLI_ANSWER_MAX);
 	int rc;
 
+	assert(l->all); /* the server has not been asked for */
 	buf_addz(&b, "{\"data\":[");
 	rc = l->all(c->reach.db, c->arena, &b, e);
 	buf_addz(&b, "],\"next\":null}");

@@ -106,7 +106,7 @@ int
 reach_json(struct cli *c, struct arena *a, const char *method, struct str path,
     struct str body, struct json **ret, struct err *e)
 {
-	struct str text;
+	struct str text = STR_EMPTY;
 	int rc = reach_ask(c, a, method, path, body, &text, e);
 
 	return rc < 0 || text.n == 0 ? rc : json_parse(a, text, ret, e);

@@ -5,6 +5,7 @@
 #include "contract/limits.h"
 #include "deliver/limits.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): rows of tables. */
 #define OPT(n, t, v, h, ...)                                                   \
 	{                                                                      \
 		.name = n, .type = t, .value = v, .help = h, __VA_ARGS__       \
@@ -38,5 +39,7 @@ static const struct verb TABLE[] = {
 #undef OPTS
 #undef VERB
 };
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 const struct verbs VERBS = {.v = TABLE, .n = COUNT_OF(TABLE)};

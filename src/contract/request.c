@@ -209,7 +209,7 @@ static void
 auth(struct maker *m, struct request *r)
 {
 	const struct sub_auth *a = &m->s->auth;
-	struct str value = STR_EMPTY;
+	struct str value;
 	struct str token =
 	    a->type == AUTH_OAUTH2 ? m->at->access_token : a->token;
 

@@ -273,7 +273,7 @@ payload_members(struct maker *m, struct str *ret)
 		buf_addc(&b, ',');
 		buf_json(&b, j->key);
 		buf_addc(&b, ':');
-		if (json_is(cut, JSON_OBJECT))
+		if (cut && cut->type == JSON_OBJECT)
 			add_cut(m, j, cut, &b);
 		else
 			buf_add(&b, j->raw);
