@@ -235,7 +235,7 @@ apply_preset(struct dispatch *x, struct str name, struct err *e)
 int
 dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 {
-	struct sql_subs_one_row row;
+	struct sql_subs_one_row row = {.until_seq_null = false};
 	struct rows *rows = NULL;
 	bool there;
 	int rc;
