@@ -57,7 +57,7 @@ tidy_free(struct tidy *t)
 static int
 edge(struct db *db, int64_t cut_us, int64_t *ret, struct err *e)
 {
-	struct sql_grp_edge_row row;
+	struct sql_grp_edge_row row = {.cursor_null = true};
 	int rc = when_seq(db, cut_us, ret, e);
 
 	if (rc == OK)

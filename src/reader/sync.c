@@ -213,7 +213,7 @@ sync_count(const struct sync *s, const struct sync_filter *f, int64_t *ret,
     struct err *e)
 {
 	struct sql_sync_ids_up_args args;
-	struct sql_sync_count_row row;
+	struct sql_sync_count_row row = {.n = 0};
 	int rc = asked(s, f, f->most, &args, e);
 
 	if (rc == OK)

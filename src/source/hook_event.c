@@ -485,6 +485,7 @@ by_template(struct maker *m, struct jq *jq, struct hook_made *ret)
 		*m->e = why;
 		return rc;
 	}
+	assert(made);
 	if (made->type == JSON_NULL) {
 		ret->n = 0;
 		ret->why = "the template made nothing";

@@ -1,5 +1,6 @@
 #include "source/hook_store.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
@@ -71,6 +72,7 @@ hook_store_take(struct keyring *k, const struct hook_rules *rules,
 	arena_free(a);
 	if (rc < 0)
 		return rc;
+	assert(h);
 	h->id = row->id;
 	h->uid = uid;
 	h->version = row->version;

@@ -267,9 +267,9 @@ take_snap(struct self *s, const PGresult *res, struct err *e)
 static int64_t
 int_of(const char *p, int n)
 {
-	int64_t v = (signed char)p[0];
+	int64_t v = (p[0] & 0x80) ? -1 : 0;
 
-	for (int i = 1; i < n; i++)
+	for (int i = 0; i < n; i++)
 		v = v * 256 + (unsigned char)p[i];
 	return v;
 }

@@ -1,5 +1,7 @@
 #include "deliver/engine/replay.h"
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -108,6 +110,7 @@ replays_begin(struct replays *all, struct core *core,
 	rc = replay_new(k, t->rate, t->types, &p, e);
 	if (rc < 0)
 		return rc;
+	assert(p);
 	map_set(all->map, SUB_KEY(&p->key), p);
 	p->stopped = t->stopped;
 	core_replay(core, rd, replay_interval_us(t->rate));

@@ -1,5 +1,7 @@
 #include "sink/http/http.h"
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
@@ -301,6 +303,7 @@ tokened(struct oauth_ask *q, struct str token, const struct err *e)
 		preflight(c);
 		return;
 	}
+	assert(e);
 	judged(c,
 	    (struct judgement){
 		e->code == ERR_AWAY ? VERDICT_RETRY : VERDICT_DEAD,
