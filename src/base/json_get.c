@@ -140,7 +140,9 @@ json_point(char at[JSON_POINTER_MAX + 1], struct str segment)
 	at[whole] = '\0';
 }
 
-int(json_wrong)(struct err *e, const char *at, const char *fmt, ...)
+#undef json_wrong
+int
+json_wrong(struct err *e, const char *at, const char *fmt, ...)
 {
 	const char *leaf = strrchr(at, '/');
 	char why[sizeof(e->text)];

@@ -40,7 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		assert(v == JQ_TRUE || v == JQ_FALSE || v == JQ_ERROR);
 		assert(v == plain_run(p, doc));
 	}
-	plain_free(p);
+	free(p);
 	arena_free(a);
 	return 0;
 }

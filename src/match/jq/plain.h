@@ -23,7 +23,7 @@
 struct json;
 struct plain;
 
-/* NULL when it is not of this kind. */
+/* NULL when it is not of this kind; free() it. */
 struct plain *plain_parse(struct str program);
 
 /* JQ_TRUE, JQ_FALSE or JQ_ERROR. */
