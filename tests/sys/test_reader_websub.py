@@ -93,10 +93,10 @@ def test_subscribe_and_push(t):
     form = h.asked[0]
     same((form["hub.mode"], form["hub.topic"], form["hub.lease_seconds"]), ("subscribe", url, "864000"), "what was asked")
     same(len(form["hub.secret"]), 64, "a secret")
+    until(lambda: len(h.told) == 1, "told")
     q, a = h.told[0]
     same((a.status, a.body.decode()), (200, q["hub.challenge"]), "the challenge comes back")
     check(a.headers["content-type"].startswith("text/plain"), "as text", a.headers)
-    until(lambda: len(h.told) == 1, "told")
     n, before = len(s.at("/f")), feed(t.srv, url, "etag, body_hash, next_fetch_at")
     for i, hash in enumerate(("sha1", "sha256", "sha384", "sha512")):
         same(h.send(named(h.url, url, 2 + i), hash).status, 202, hash)
