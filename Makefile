@@ -17,6 +17,7 @@ PREFIX  ?= /usr/local
 B       := build/$(V)
 GEN     := build/gen
 
+# Columns at the end of a table's row may be left out: they are zero.
 WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wcast-qual -Wpointer-arith -Wwrite-strings -Wstrict-prototypes \
   -Wmissing-prototypes -Wundef -Wformat=2 -Wvla -Wimplicit-fallthrough \

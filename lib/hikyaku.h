@@ -59,7 +59,8 @@ enum hk_code {
 	HK_BUSY = -6,      /* 429, 5xx, to the last try; e.retry_after_s */
 	HK_NETWORK = -7,   /* no answer, to the last try */
 	HK_FULL = -8,      /* a bound of the library: queue, batch, memory */
-	HK_NOMEM = -9,     /* no memory */
+	HK_NOMEM = -9,     /* no memory for a connection or an object; where
+			      small memory runs out, the process ends */
 	HK_EMPTY = -10,    /* nothing came in time */
 	HK_STOPPED = -11,  /* the stop() of the options said so */
 	HK_DB = -12,       /* the consumer's own database failed */
