@@ -58,8 +58,7 @@ want(struct buf *b, const char *value, const char *name)
 int
 oidc_check(const struct conf *c, struct err *e)
 {
-	struct buf b = BUF(KIB);
-	int rc = OK;
+	struct buf b CLEANUP(buf_done) = BUF(KIB);
 
 	if (!c->google_client_id[0])
 		return OK;
@@ -68,17 +67,15 @@ oidc_check(const struct conf *c, struct err *e)
 	want(&b, c->session_secret, "session.secret");
 	want(&b, c->base_url, "base.url");
 	if (b.n > 0)
-		rc = err_set(e, ERR_INVALID,
+		return err_set(e, ERR_INVALID,
 		    "google.client.id is set, so these are needed too: %.*s",
 		    STR_ARG(buf_str(&b)));
-	else if (signup_check(str_of(c->oidc_signup), e) < 0)
-		rc = e->code;
-	else if (str_starts(str_of(c->oidc_issuer), STR("http:")) &&
-		 !c->webhook_url_allow_private[0])
-		rc = err_set(e, ERR_INVALID,
+	TRY(signup_check(str_of(c->oidc_signup), e));
+	if (str_starts(str_of(c->oidc_issuer), STR("http:")) &&
+	    !c->webhook_url_allow_private[0])
+		return err_set(e, ERR_INVALID,
 		    "oidc.issuer must use https, unless webhook.url.allow.private names its network");
-	buf_done(&b);
-	return rc;
+	return OK;
 }
 
 struct oidc *

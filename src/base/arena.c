@@ -80,6 +80,12 @@ arena_free(struct arena *a)
 }
 
 void
+arena_freep(struct arena **a)
+{
+	arena_free(*a);
+}
+
+void
 arena_reset(struct arena *a)
 {
 	a->used = 0;

@@ -24,7 +24,8 @@
 struct arena;
 
 struct arena *arena_new(size_t limit);
-void arena_free(struct arena *a); /* NULL is fine */
+void arena_free(struct arena *a);   /* NULL is fine */
+void arena_freep(struct arena **a); /* for CLEANUP */
 void arena_reset(struct arena *a);
 size_t arena_used(const struct arena *a);
 bool arena_over(const struct arena *a); /* more than its limit was given */

@@ -18,6 +18,8 @@
 /* Releases zero every local; not this one, which is large and written. */
 #define UNINIT       __attribute__((uninitialized))
 #define COUNT_OF(a)  (sizeof(a) / sizeof((a)[0]))
+/* fn(&v) when v goes out of scope, however that happens. */
+#define CLEANUP(fn)  __attribute__((cleanup(fn)))
 
 /* Never owned, never assumed NUL-terminated. */
 struct str {
@@ -49,6 +51,16 @@ enum err_code {
 	ERR_IO = -14,       /* a system call failed */
 	ERR_SEALED = -15,   /* at rest, and no key of ours opens it */
 };
+
+/* The value of a call that may fail; if it did, its code is returned. What is
+ * held then is held by CLEANUP, or nothing is. */
+#define TRY(call)                                                              \
+	({                                                                     \
+		int try_rc = (call);                                           \
+		if (try_rc < 0)                                                \
+			return try_rc;                                         \
+		try_rc;                                                        \
+	})
 
 /* Lives on the stack of whoever starts the work. No allocation, no globals. */
 struct err {
