@@ -69,7 +69,7 @@ SQL   := $(sort $(wildcard sql/*.sql sql/migrations/*.sql))
 SETTINGS := src/cli/settings.tbl $(filter-out src/cli/%,$(sort $(shell find src -name settings.tbl)))
 METRICS := $(sort $(shell find src -name metrics.tbl))
 TABLES := $(GEN)/config.tbl $(GEN)/conf_limits.h $(GEN)/metrics.tbl
-MADE  := $(GEN)/sql.h $(TABLES)
+MADE  := $(GEN)/sql.h $(GEN)/entities.tbl $(TABLES)
 UNIT  := $(patsubst src/%.c,$(B)/unit/%,$(TESTS))
 FUZZ  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
 TIDY  := $(patsubst src/%.c,build/tidy/%.ok,$(filter-out %_test.c,$(SRC)))
@@ -110,6 +110,10 @@ $(TABLES): tables
 $(GEN)/sql.h $(GEN)/sql.c &: tools/sqlgen.py $(SQL)
 	@mkdir -p $(GEN)
 	@$(PYTHON) tools/sqlgen.py $(GEN) $(SQL)
+
+$(GEN)/entities.tbl: tools/entities.py
+	@mkdir -p $(GEN)
+	@$(PYTHON) $< $@
 
 $(GEN)/outbox.c: tools/textgen.py outbox/postgres.sql outbox/sqlite.sql
 	@mkdir -p $(GEN)

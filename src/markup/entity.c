@@ -8,7 +8,7 @@ static const struct {
 	const char *name, *text;
 } TABLE[] = {
 #define ENTITY(name, text) {name, text},
-#include "markup/entities.tbl"
+#include "entities.tbl"
 #undef ENTITY
 };
 
