@@ -216,6 +216,27 @@ keyring_find(struct keyring *k, struct str id)
 }
 
 int
+keyring_key_of(struct keyring *k, struct str id, bool salted,
+    struct seal_key **ret, struct err *e)
+{
+	*ret = keyring_find(k, id);
+	if (!*ret) {
+		/* One that is not printable is not told. */
+		for (size_t i = 0; i < id.n; i++)
+			if (id.p[i] <= 0x20 || id.p[i] > 0x7e)
+				id = STR("?");
+		return err_set(e, ERR_INVALID,
+		    "the key %.*s, which sealed this, is not among the keys (%s)",
+		    STR_ARG(id), k->source);
+	}
+	if ((*ret)->phrase != salted)
+		return err_set(e, ERR_INVALID,
+		    "the key %s is another than the one that sealed this",
+		    (*ret)->id);
+	return OK;
+}
+
+int
 keyring_unseal(struct keyring *k, struct arena *a, struct str where,
     struct str sealed, struct str *ret, struct err *e)
 {
@@ -223,32 +244,23 @@ keyring_unseal(struct keyring *k, struct arena *a, struct str where,
 	struct parts p;
 	struct seal_key *key;
 	char *plain;
-	int rc = take_apart(a, sealed, &p, e);
+	bool ok;
 
-	if (rc < 0)
-		return rc;
-	key = keyring_find(k, p.id);
-	if (!key)
-		return err_set(e, ERR_INVALID,
-		    "the key %.*s, which sealed a value, is not among the keys (%s)",
-		    STR_ARG(p.id), k->source);
-	if (key->phrase != p.salted)
-		return err_set(e, ERR_INVALID,
-		    "the key %s is another than the one that sealed a value",
-		    key->id);
+	TRY(take_apart(a, sealed, &p, e));
+	TRY(keyring_key_of(k, p.id, p.salted, &key, e));
 	plain = arena_alloc(a, p.text_n + 1);
 	seal_key_bytes(key, p.salt, bytes);
-	if (!seal_gcm(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
-		plain, p.tag))
-		rc = err_set(e, ERR_INVALID,
+	ok = seal_gcm(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
+	    plain, p.tag);
+	digest_wipe(bytes, sizeof(bytes));
+	if (!ok) {
+		digest_wipe(plain, p.text_n);
+		return err_set(e, ERR_INVALID,
 		    "a sealed value was changed, or the key %s is another than the one that sealed it",
 		    key->id);
-	digest_wipe(bytes, sizeof(bytes));
-	if (rc < 0)
-		digest_wipe(plain, p.text_n);
-	else
-		*ret = (struct str){plain, p.text_n};
-	return rc;
+	}
+	*ret = (struct str){plain, p.text_n};
+	return OK;
 }
 
 struct str
@@ -265,11 +277,10 @@ keyring_id_of(
     struct arena *a, struct str sealed, struct str *ret_id, struct err *e)
 {
 	struct parts p;
-	int rc = take_apart(a, sealed, &p, e);
 
-	if (rc == OK)
-		*ret_id = p.id;
-	return rc;
+	TRY(take_apart(a, sealed, &p, e));
+	*ret_id = p.id;
+	return OK;
 }
 
 const char *
@@ -296,7 +307,7 @@ keyring_wrapped(const struct keyring *k)
 static int
 unwrap(struct keyring *k, bool *ret_current, struct err *e)
 {
-	struct arena *a = arena_new(MIB);
+	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
 	struct str wrapped = keyring_wrapped(k);
 	unsigned char key[SEAL_KEY_LEN];
 	int rc = OK;
@@ -313,7 +324,6 @@ unwrap(struct keyring *k, bool *ret_current, struct err *e)
 			rc = keyring_raw(k, id, key, e);
 	}
 	digest_wipe(key, sizeof(key));
-	arena_free(a);
 	return rc;
 }
 
@@ -321,28 +331,25 @@ unwrap(struct keyring *k, bool *ret_current, struct err *e)
 static int
 wrap_new(struct keyring *k, struct err *e)
 {
-	struct arena *a = arena_new(MIB);
+	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
 	unsigned char key[SEAL_KEY_LEN];
 	char id[SEAL_ID_MAX + 1];
 	struct str blob;
-	int rc = atomic_load(&k->n) < SEAL_KEYS_MAX
-		     ? kms_generate(&k->kms, a, key, &blob, e)
-		     : err_set(e, ERR_LIMIT, "there are %d keys already",
-			   SEAL_KEYS_MAX);
+	int rc;
 
-	if (rc == OK) {
-		keyring_new_id(k, "kms", id);
-		rc = keyring_raw(k, id, key, e);
-		digest_wipe(key, sizeof(key));
-	}
-	if (rc == OK) {
-		blob = arena_fmt(a, "%s %s %.*s\n%s", id, k->kms.key_id,
-		    STR_ARG(blob), k->wrapped);
-		free(k->wrapped);
-		k->wrapped = mem_z(blob);
-	}
-	arena_free(a);
-	return rc;
+	if (atomic_load(&k->n) == SEAL_KEYS_MAX)
+		return err_set(
+		    e, ERR_LIMIT, "there are %d keys already", SEAL_KEYS_MAX);
+	TRY(kms_generate(&k->kms, a, key, &blob, e));
+	keyring_new_id(k, "kms", id);
+	rc = keyring_raw(k, id, key, e);
+	digest_wipe(key, sizeof(key));
+	TRY(rc);
+	blob = arena_fmt(
+	    a, "%s %s %.*s\n%s", id, k->kms.key_id, STR_ARG(blob), k->wrapped);
+	free(k->wrapped);
+	k->wrapped = mem_z(blob);
+	return OK;
 }
 
 /* Sources have the active key first, a ring has it last. */

@@ -49,6 +49,9 @@ struct keyring {
 struct seal_key *keyring_active(struct keyring *k);
 /* NULL when none has this id. */
 struct seal_key *keyring_find(struct keyring *k, struct str id);
+/* The key of a value, with a salt in it or none. ERR_INVALID. */
+int keyring_key_of(struct keyring *k, struct str id, bool salted,
+    struct seal_key **ret, struct err *e) MUST_CHECK;
 /* The 32 bytes to work with. */
 void seal_key_bytes(struct seal_key *key, const unsigned char *salt,
     unsigned char ret[SEAL_KEY_LEN]);
