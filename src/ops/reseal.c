@@ -1,7 +1,6 @@
 #include "ops/reseal.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
@@ -9,10 +8,10 @@
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "event/sealed.h"
 #include "ops/limits.h"
-#include "ops/reseal_sub.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "seal/limits.h"
@@ -26,7 +25,7 @@ static const struct table {
 	    struct rows **, struct err *);
 	int64_t (*put)(struct db *, const struct sql_seal_api_key_put_args *,
 	    struct err *);
-	bool sub; /* a whole subscription: reseal_sub.h */
+	bool sub; /* a whole subscription */
 } TABLES[] = {
     {"api_key.webhook_secret", sql_seal_api_key_page_run,
 	sql_seal_api_key_put_run, false},
@@ -84,20 +83,97 @@ tell_broken(const struct table *t, const struct value *v, const struct err *e)
 	log_end(&l);
 }
 
+/* Another key's than the active one, or of no key. */
+static bool
+is_stale(struct keyring *k, struct arena *a, struct str sealed)
+{
+	struct str id = STR_EMPTY;
+	struct err e;
+
+	return keyring_id_of(a, sealed, &id, &e) < 0 ||
+	       !str_eq(id, str_of(keyring_id(k, 0)));
+}
+
 /* .p NULL: the active key's already. */
 static int
 seal_again(struct keyring *k, struct arena *a, struct str where,
     struct str sealed, struct str *ret, struct err *e)
 {
-	struct str id = STR_EMPTY, plain = STR_EMPTY;
-	int rc = keyring_id_of(a, sealed, &id, e);
+	struct str plain = STR_EMPTY;
 
 	*ret = (struct str){.p = NULL};
-	if (rc == OK && str_eq(id, str_of(keyring_id(k, 0))))
+	if (!is_stale(k, a, sealed))
 		return OK;
-	if (rc == OK)
-		rc = keyring_unseal(k, a, where, sealed, &plain, e);
-	return rc < 0 ? rc : keyring_seal(k, a, where, plain, ret, e);
+	TRY(keyring_unseal(k, a, where, sealed, &plain, e));
+	return keyring_seal(k, a, where, plain, ret, e);
+}
+
+/*
+ * The sealed values within a stored subscription. Only contract/sub.h knows
+ * which texts of it are secrets, so nothing here looks for them: it is loaded,
+ * and what is handed over for unsealing is what there is.
+ */
+struct each {
+	void (*fn)(void *ctx, struct arena *a, struct str sealed);
+	void *ctx;
+	struct arena *arena;
+};
+
+/* Unseals nothing; that the secret is no good ends the load behind it. */
+static int
+look(void *arg, struct arena *a, struct str sealed, struct str *ret,
+    struct err *e)
+{
+	const struct each *x = arg;
+
+	(void)a;
+	(void)e;
+	x->fn(x->ctx, x->arena, sealed);
+	*ret = STR("closed");
+	return OK;
+}
+
+static void
+each_of_sub(const struct presets *presets, struct str conf, struct each *x)
+{
+	struct sub_seal by = {.unseal = look, .arg = x};
+	struct sub_conf *s = NULL;
+	struct err e;
+
+	if (sub_load(conf, presets, &by, &s, &e) == OK)
+		sub_free(s);
+}
+
+struct ring {
+	struct keyring *ring;
+	struct str where;
+	bool stale; /* one of its values is */
+};
+
+static int
+seal(void *arg, struct arena *a, struct str plain, struct str *ret,
+    struct err *e)
+{
+	const struct ring *r = arg;
+
+	return keyring_seal(r->ring, a, r->where, plain, ret, e);
+}
+
+static int
+unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
+    struct err *e)
+{
+	const struct ring *r = arg;
+
+	return keyring_unseal(r->ring, a, r->where, sealed, ret, e);
+}
+
+static void
+look_key(void *ctx, struct arena *a, struct str sealed)
+{
+	struct ring *r = ctx;
+
+	r->stale = is_stale(r->ring, a, sealed) || r->stale;
 }
 
 struct walk {
@@ -108,14 +184,36 @@ struct walk {
 	struct arena *a; /* of one value */
 };
 
+/*
+ * All of them by the active key; ret->p is NULL when they are already.
+ * ERR_INVALID when one can't be unsealed, ERR_ABSENT when its preset is gone.
+ */
+static int
+reseal_sub(struct walk *w, struct str where, struct str conf, struct str *ret,
+    struct err *e)
+{
+	struct ring r = {.ring = w->k, .where = where};
+	struct sub_seal by = {.seal = seal, .unseal = unseal, .arg = &r};
+	struct sub_conf *s = NULL;
+	int rc;
+
+	*ret = (struct str){.p = NULL};
+	each_of_sub(w->presets, conf, &(struct each){look_key, &r, w->a});
+	if (!r.stale)
+		return OK;
+	TRY(sub_load(conf, w->presets, &by, &s, e));
+	rc = sub_store(s, &by, w->a, ret, e);
+	sub_free(s);
+	return rc;
+}
+
 static int
 move(struct walk *w, const struct value *v, struct reseal *s, struct err *e)
 {
 	const struct table *t = w->t;
 	struct str sealed = {.p = NULL};
 	struct str where = keyring_where(w->a, t->column, v->uid);
-	int rc = t->sub ? reseal_sub(w->k, w->presets, w->a, where, v->sealed,
-			      &sealed, e)
+	int rc = t->sub ? reseal_sub(w, where, v->sealed, &sealed, e)
 			: seal_again(w->k, w->a, where, v->sealed, &sealed, e);
 
 	if (rc == ERR_INVALID || (rc == ERR_ABSENT && t->sub)) {
@@ -134,40 +232,46 @@ move(struct walk *w, const struct value *v, struct reseal *s, struct err *e)
 		   : OK;
 }
 
+static int
+walk_page(struct walk *w, struct reseal *next, struct err *e)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(PAGE_MOST);
+	UNINIT struct value values[RESEAL_STEP];
+	size_t n = 0;
+
+	TRY(page(w->db, w->t, next->after, a, values, &n, e));
+	for (size_t i = 0; i < n; i++) {
+		arena_reset(w->a);
+		TRY(move(w, &values[i], next, e));
+		next->seen++;
+		next->after = values[i].id;
+	}
+	if (n < RESEAL_STEP) {
+		next->table++;
+		next->after = 0;
+	}
+	return OK;
+}
+
 int
 reseal_step(struct db *db, struct keyring *k, const struct conf *conf,
     struct reseal *s, struct err *e)
 {
-	struct arena *a = arena_new(PAGE_MOST);
-	struct walk w = {.db = db, .k = k, .a = arena_new(4 * MIB)};
-	UNINIT struct value values[RESEAL_STEP];
+	struct arena *a CLEANUP(arena_freep) = arena_new(4 * MIB);
+	struct walk w = {.db = db, .k = k, .a = a};
 	struct reseal next = *s;
-	size_t n = 0;
 	int rc = OK;
 
 	if (next.table == COUNT_OF(TABLES)) {
-		rc = sealing_fresh(db, k, a, e);
+		TRY(sealing_fresh(db, k, a, e));
 		next.done = true;
 	} else {
 		w.t = &TABLES[next.table];
 		if (w.t->sub)
-			rc = presets_open(db, conf, &w.presets, e);
-		if (rc == OK)
-			rc = page(db, w.t, next.after, a, values, &n, e);
-		for (size_t i = 0; rc == OK && i < n; i++) {
-			arena_reset(w.a);
-			rc = move(&w, &values[i], &next, e);
-			next.seen++;
-			next.after = values[i].id;
-		}
-		if (n < RESEAL_STEP) {
-			next.table++;
-			next.after = 0;
-		}
+			TRY(presets_open(db, conf, &w.presets, e));
+		rc = walk_page(&w, &next, e);
+		presets_free(w.presets);
 	}
-	presets_free(w.presets);
-	arena_free(a);
-	arena_free(w.a);
 	if (rc == OK)
 		*s = next;
 	return rc;
@@ -178,22 +282,54 @@ struct counts {
 	int64_t values[SEAL_KEYS_MAX], missing;
 };
 
+/* Its place in the ring, the active one's first; -1: it is not there. */
+static int
+place_of(struct keyring *k, struct str id)
+{
+	const char *mine;
+
+	for (int i = 0; (mine = keyring_id(k, (size_t)i)); i++)
+		if (str_eq(str_of(mine), id))
+			return i;
+	return -1;
+}
+
 static void
 count(void *ctx, struct arena *a, struct str sealed)
 {
 	struct counts *c = ctx;
-	struct keyring *k = c->ring;
-	struct str id;
+	struct str id = STR_EMPTY;
 	struct err e;
-	const char *mine;
+	int at =
+	    keyring_id_of(a, sealed, &id, &e) < 0 ? -1 : place_of(c->ring, id);
 
-	if (keyring_id_of(a, sealed, &id, &e) == OK)
-		for (size_t i = 0; (mine = keyring_id(k, i)); i++)
-			if (str_eq(str_of(mine), id)) {
-				c->values[i]++;
-				return;
-			}
-	c->missing++;
+	++*(at < 0 ? &c->missing : &c->values[at]);
+}
+
+static int
+count_table(struct db *db, const struct table *t, const struct presets *presets,
+    struct counts *c, struct err *e)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(PAGE_MOST);
+	struct arena *each CLEANUP(arena_freep) = arena_new(4 * MIB);
+	UNINIT struct value values[RESEAL_STEP];
+	int64_t after = 0;
+	size_t n;
+
+	do {
+		arena_reset(a);
+		TRY(page(db, t, after, a, values, &n, e));
+		for (size_t i = 0; i < n; i++) {
+			arena_reset(each);
+			if (t->sub)
+				each_of_sub(presets, values[i].sealed,
+				    &(struct each){count, c, each});
+			else
+				count(c, each, values[i].sealed);
+			after = values[i].id;
+		}
+	} while (n == RESEAL_STEP);
+	return OK;
 }
 
 static int
@@ -201,31 +337,11 @@ count_all(
     struct db *db, const struct conf *conf, struct counts *c, struct err *e)
 {
 	struct presets *presets = NULL;
-	struct arena *a = arena_new(PAGE_MOST), *each = arena_new(4 * MIB);
-	UNINIT struct value values[RESEAL_STEP];
 	int rc = presets_open(db, conf, &presets, e);
 
-	for (size_t t = 0; rc == OK && t < COUNT_OF(TABLES); t++) {
-		int64_t after = 0;
-		size_t n = RESEAL_STEP;
-
-		while (rc == OK && n == RESEAL_STEP) {
-			arena_reset(a);
-			rc = page(db, &TABLES[t], after, a, values, &n, e);
-			for (size_t i = 0; rc == OK && i < n; i++) {
-				arena_reset(each);
-				if (TABLES[t].sub)
-					reseal_sub_each(presets, each,
-					    values[i].sealed, count, c);
-				else
-					count(c, each, values[i].sealed);
-				after = values[i].id;
-			}
-		}
-	}
+	for (size_t t = 0; rc == OK && t < COUNT_OF(TABLES); t++)
+		rc = count_table(db, &TABLES[t], presets, c, e);
 	presets_free(presets);
-	arena_free(a);
-	arena_free(each);
 	return rc;
 }
 
@@ -233,7 +349,7 @@ count_all(
 struct log_keys {
 	struct keyring *k;
 	struct sealed_key keys[SEAL_KEYS_MAX]; /* first_seq 0: not needed */
-	struct buf missing;
+	struct buf *missing;
 };
 
 static void
@@ -252,18 +368,17 @@ static int
 take_log_key(void *arg, const struct sealed_key *key, struct err *e)
 {
 	struct log_keys *l = arg;
-	const char *mine;
+	int at = place_of(l->k, key->id);
 
 	(void)e;
-	for (size_t i = 0; (mine = keyring_id(l->k, i)); i++)
-		if (str_eq(str_of(mine), key->id)) {
-			l->keys[i] = *key;
-			return OK;
-		}
-	put_open(&l->missing, NULL, '{');
-	put_text(&l->missing, "id", key->id);
-	add_needed(&l->missing, key);
-	put_close(&l->missing, '}');
+	if (at >= 0) {
+		l->keys[at] = *key;
+		return OK;
+	}
+	put_open(l->missing, NULL, '{');
+	put_text(l->missing, "id", key->id);
+	add_needed(l->missing, key);
+	put_close(l->missing, '}');
 	return OK;
 }
 
@@ -289,16 +404,12 @@ int
 reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
     const struct reseal_state *s, struct buf *b, struct err *e)
 {
-	struct log_keys l = {.k = k, .missing = BUF(64 * KIB)};
+	struct buf missing CLEANUP(buf_done) = BUF(64 * KIB);
+	struct log_keys l = {.k = k, .missing = &missing};
 	struct counts c = {.ring = k};
-	int rc = count_all(db, conf, &c, e);
 
-	if (rc == OK)
-		rc = sealed_keys(db, take_log_key, &l, e);
-	if (rc < 0) {
-		buf_done(&l.missing);
-		return rc;
-	}
+	TRY(count_all(db, conf, &c, e));
+	TRY(sealed_keys(db, take_log_key, &l, e));
 	put_open(b, NULL, '{');
 	put_z(b, "source", keyring_source(k));
 	put_z(b, "active", keyring_id(k, 0));
@@ -306,8 +417,7 @@ reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
 	add_keys(b, &c, &l);
 	put_close(b, ']');
 	put_open(b, "logMissing", '[');
-	buf_add(b, buf_str(&l.missing));
-	buf_done(&l.missing);
+	buf_add(b, buf_str(&missing));
 	put_close(b, ']');
 	put_int(b, "missing", c.missing);
 	put_bool(b, "running", s->running);
