@@ -2,9 +2,11 @@
 
 #include <assert.h>
 
-#include "base/buf.h"
+#include "base/arena.h"
 #include "base/near.h"
+#include "base/put.h"
 #include "base/str.h"
+#include "cli/limits.h"
 
 const struct opt OPTS_COMMON[] = {
     {"data", OPT_CONF, "DIR", .help = "the data folder", .key = "data"},
@@ -62,7 +64,7 @@ args_take(struct args *a, const struct opt *own, char *const *word, bool more,
 	const char *value = strchr(word[0], '=');
 	struct str name = str_of(word[0] + 2);
 	const struct opt *o;
-	int used = 1, rc;
+	int used = 1;
 
 	name = str_cut(&name, '=');
 	o = args_find(own, name);
@@ -85,9 +87,7 @@ args_take(struct args *a, const struct opt *own, char *const *word, bool more,
 		value = word[1];
 		used = 2;
 	}
-	rc = check_value(o, value, e);
-	if (rc < 0)
-		return rc;
+	TRY(check_value(o, value, e));
 	a->given[a->n_given].opt = o;
 	a->given[a->n_given++].value = value;
 	*ret_used = used;
@@ -109,11 +109,8 @@ args_read(struct args *a, const struct opt *own, int argc, char *const *argv,
 		if (options && strcmp(argv[i], "--") == 0) {
 			options = false;
 		} else if (options && str_starts(str_of(argv[i]), STR("--"))) {
-			int rc =
-			    args_take(a, own, argv + i, i + 1 < argc, &used, e);
-
-			if (rc < 0)
-				return rc;
+			TRY(args_take(
+			    a, own, argv + i, i + 1 < argc, &used, e));
 		} else if (options && argv[i][0] == '-' && argv[i][1]) {
 			return err_set(e, ERR_INVALID,
 			    "unknown option %.64s; options begin with --",
@@ -152,22 +149,13 @@ args_int(const struct args *a, const char *name, int64_t absent)
 	return v;
 }
 
-void
-args_comma(struct buf *b)
-{
-	if (b->n > 0 && b->p[b->n - 1] != '{' && b->p[b->n - 1] != '[')
-		buf_addc(b, ',');
-}
-
 static void
-add_list(struct buf *b, struct str list)
+put_list(struct buf *b, const char *name, struct str list)
 {
-	buf_addc(b, '[');
-	while (list.n > 0) {
-		args_comma(b);
-		buf_json(b, str_trim(str_cut(&list, ',')));
-	}
-	buf_addc(b, ']');
+	put_open(b, name, '[');
+	while (list.n > 0)
+		put_text(b, NULL, str_trim(str_cut(&list, ',')));
+	put_close(b, ']');
 }
 
 void
@@ -181,15 +169,28 @@ args_body(const struct args *a, struct buf *b)
 		if (!o->member || args_text(a, o->name) != a->given[i].value ||
 		    (o->type == OPT_LIST && value.n == 0))
 			continue;
-		args_comma(b);
-		buf_fmt(b, "\"%s\":", o->member);
 		if (o->type == OPT_FLAG)
-			buf_addz(b, "true");
+			put_bool(b, o->member, true);
 		else if (o->type == OPT_INT)
-			buf_add(b, value);
+			put_raw(b, o->member, value);
 		else if (o->type == OPT_LIST)
-			add_list(b, value);
+			put_list(b, o->member, value);
 		else
-			buf_json(b, value);
+			put_text(b, o->member, value);
 	}
+}
+
+int
+args_json(
+    const struct args *a, struct arena *arena, struct str *ret, struct err *e)
+{
+	struct buf b CLEANUP(buf_done) = BUF(ARGS_JSON_MAX);
+
+	put_open(&b, NULL, '{');
+	args_body(a, &b);
+	put_close(&b, '}');
+	if (b.failed)
+		return err_set(e, ERR_LIMIT, "this is too long");
+	*ret = arena_dup(arena, buf_str(&b));
+	return OK;
 }

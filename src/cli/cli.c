@@ -254,11 +254,10 @@ check_operands(const struct verb *v, size_t n, struct err *e)
 static int
 print_config(struct cli *c)
 {
-	struct buf b = BUF(MIB);
+	struct buf b CLEANUP(buf_done) = BUF(MIB);
 
 	conf_print(&c->conf, &b);
 	(void)fwrite(b.p, 1, b.n, c->out);
-	buf_done(&b);
 	return OK;
 }
 

@@ -101,9 +101,8 @@ look_folder(struct visit *v)
 }
 
 static void
-look_account(void *arg, const struct json *u)
+look_account(struct visit *v, const struct json *u)
 {
-	struct visit *v = arg;
 	enum role role = role_of(listing_text(u, "role"));
 	char text[256];
 
@@ -117,10 +116,9 @@ look_account(void *arg, const struct json *u)
 
 /* Keys that see events, or take them from a consumer's other workers. */
 static void
-look_key(void *arg, const struct json *k)
+look_key(struct visit *v, const struct json *k)
 {
-	struct visit *v = arg;
-	const struct json *list = json_get(k, "scopes");
+	const struct json *list = listing_first(k, "scopes");
 	unsigned scopes = 0;
 	int64_t end_us = 0;
 	char text[256];
@@ -129,7 +127,7 @@ look_key(void *arg, const struct json *k)
 	    (time_parse(listing_text(k, "expiresAt"), &end_us, NULL) &&
 		end_us <= clock_now_us()))
 		return;
-	for (list = list ? list->child : NULL; list; list = list->next)
+	for (; list; list = list->next)
 		scopes |= scope_of(list->text);
 	if (!(scopes & scopes_of(STR("read consume manage admin"))))
 		return;
@@ -145,18 +143,20 @@ int
 verb_doctor(struct cli *c, struct err *e)
 {
 	struct visit v = {.c = c};
-	int rc = reach_open(c, e);
+	struct json *j = NULL;
 
-	if (rc == OK) {
-		look_store(&v);
-		look_seal(&v);
-		look_folder(&v);
-		look_disk(&v);
-		rc = listing_each(c, &LISTING_USERS, look_account, &v, e);
-	}
-	if (rc == OK)
-		rc = listing_each(c, &LISTING_KEYS, look_key, &v, e);
+	TRY(reach_open(c, e));
+	look_store(&v);
+	look_seal(&v);
+	look_folder(&v);
+	look_disk(&v);
+	TRY(listing_read(c, &LISTING_USERS, &j, e));
+	for (; j; j = j->next)
+		look_account(&v, j);
+	TRY(listing_read(c, &LISTING_KEYS, &j, e));
+	for (; j; j = j->next)
+		look_key(&v, j);
 	if (v.bad)
 		c->status = EXIT_FAILED;
-	return rc;
+	return OK;
 }

@@ -118,21 +118,19 @@ open_store(struct serve *s, struct err *e)
 {
 	struct store_opts o = cli_store(s->cli);
 	const char *fault = args_text(&s->cli->args, "fault");
-	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
+	int steps = 0;
 
+	TRY(store_lock(s->conf->data, &s->lock_fd, e));
 	if (caged_fault(fault))
 		s->api.fault = fault;
 	else
 		o.fault = fault;
-	if (rc == OK)
-		rc = node_open(s->conf->data, &s->node, e);
-	if (rc == OK)
-		rc = store_open(&o, &s->api.store, e);
-	if (rc == OK)
-		rc = store_migrate(s->api.store, &steps, e);
-	if (rc == OK && steps > 0)
+	TRY(node_open(s->conf->data, &s->node, e));
+	TRY(store_open(&o, &s->api.store, e));
+	TRY(store_migrate(s->api.store, &steps, e));
+	if (steps > 0)
 		log_fmt(LOG_INFO, "store migrated", "%d steps", steps);
-	return rc;
+	return OK;
 }
 
 /*
@@ -144,7 +142,6 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 {
 	struct log_line l;
 	struct str path;
-	int rc;
 
 	if (isatty(fileno(s->cli->out))) {
 		(void)fprintf(s->cli->out,
@@ -154,9 +151,7 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 		(void)fflush(s->cli->out);
 		return OK;
 	}
-	rc = first_password_keep(s->conf->data, made, s->cli->arena, &path, e);
-	if (rc < 0)
-		return rc;
+	TRY(first_password_keep(s->conf->data, made, s->cli->arena, &path, e));
 	log_begin(
 	    &l, LOG_INFO, "first run: the password of admin is in a file");
 	log_str(&l, "file", path);
@@ -164,32 +159,29 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 	return OK;
 }
 
+static void
+close_db(struct db **db)
+{
+	db_close(*db);
+}
+
 /* The keys, and the account for the first login, whose password is told once. */
 static int
 first_run(struct serve *s, struct err *e)
 {
 	char made[PASSWORD_MADE_LEN + 1] = "";
-	struct db *db = NULL;
+	struct db *db CLEANUP(close_db) = NULL;
 	bool first = false;
-	int rc = db_open(s->api.store, DB_WRITE, &db, e);
 
-	if (rc == OK)
-		rc = sealing_open(db, s->conf, &s->api.keyring, e);
-	if (rc == OK)
-		rc = sealing_stale(
-		    db, s->api.keyring, s->cli->arena, &s->stale, e);
-	if (rc == OK)
-		rc = delivery_id_key(db, &s->api.id_key, e);
-	if (rc == OK)
-		rc = session_key_open(db, s->api.keyring,
-		    s->conf->session_secret, &s->api.session, e);
-	if (rc == OK)
-		rc = accounts_first(db, str_of(s->conf->admin_password),
-		    clock_now_us(), made, &first, e);
-	db_close(db);
-	if (rc == OK && first && made[0])
-		rc = tell_password(s, made, e);
-	return rc;
+	TRY(db_open(s->api.store, DB_WRITE, &db, e));
+	TRY(sealing_open(db, s->conf, &s->api.keyring, e));
+	TRY(sealing_stale(db, s->api.keyring, s->cli->arena, &s->stale, e));
+	TRY(delivery_id_key(db, &s->api.id_key, e));
+	TRY(session_key_open(
+	    db, s->api.keyring, s->conf->session_secret, &s->api.session, e));
+	TRY(accounts_first(db, str_of(s->conf->admin_password), clock_now_us(),
+	    made, &first, e));
+	return first && made[0] ? tell_password(s, made, e) : OK;
 }
 
 /* server.roles: no word but ours, and none at all means every one. */
@@ -288,6 +280,7 @@ start_threads(struct serve *s, struct err *e)
 	    .arg = s,
 	};
 	struct jobs_opts jobs = {.store = s->api.store,
+	    .look = look_failures,
 	    .keep_us = keep_us(c),
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
 	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
@@ -301,38 +294,28 @@ start_threads(struct serve *s, struct err *e)
 	};
 	struct pool **const started[] = {
 	    &s->api.read, &s->api.check, &s->api.hooks};
-	int rc = tail_start(s->api.store, &s->api.tail, e);
 
-	if (rc == OK)
-		rc = append_start(&append, &s->api.append, e);
-	if (rc == OK) {
-		tail_committed(s->api.tail, append_last_seq(s->api.append));
-		jobs.append = s->api.append;
-		s->tidy = jobs.tidy = tidy_new(s->api.append,
-		    c->webhook_delivery_log_retention_ms * US_PER_MS);
-		if (c->webhook_enabled)
-			s->api.alerts =
-			    alerts_new(s->api.append, c->time_scale);
-		jobs.alerts = s->api.alerts;
-		jobs.logs = s->logs;
-		s->failures =
-		    failures_new(s->api.append, MINUTE_US / c->time_scale);
-		jobs.look = s->failures ? look_failures : NULL;
-		jobs.arg = s->failures;
-		rc = jobs_start(&jobs, &s->jobs, e);
-	}
-	for (size_t i = 0; rc == OK && i < COUNT_OF(pools); i++)
-		rc = pool_start(&pools[i], started[i], e);
-	if (rc == OK)
-		s->api.resealer =
-		    resealer_new(s->api.append, s->api.keyring, s->conf);
-	if (rc == OK && s->stale)
-		rc = resealer_start(s->api.resealer, e);
-	if (rc == OK && c->webhook_enabled && has_role(c, "deliver"))
-		rc = start_deliveries(s, e);
-	if (rc == OK)
-		rc = start_fetcher(s, e);
-	return rc;
+	TRY(tail_start(s->api.store, &s->api.tail, e));
+	TRY(append_start(&append, &s->api.append, e));
+	tail_committed(s->api.tail, append_last_seq(s->api.append));
+	jobs.append = s->api.append;
+	s->tidy = jobs.tidy = tidy_new(
+	    s->api.append, c->webhook_delivery_log_retention_ms * US_PER_MS);
+	if (c->webhook_enabled)
+		s->api.alerts = alerts_new(s->api.append, c->time_scale);
+	jobs.alerts = s->api.alerts;
+	jobs.logs = s->logs;
+	jobs.arg = s->failures =
+	    failures_new(s->api.append, MINUTE_US / c->time_scale);
+	TRY(jobs_start(&jobs, &s->jobs, e));
+	for (size_t i = 0; i < COUNT_OF(pools); i++)
+		TRY(pool_start(&pools[i], started[i], e));
+	s->api.resealer = resealer_new(s->api.append, s->api.keyring, s->conf);
+	if (s->stale)
+		TRY(resealer_start(s->api.resealer, e));
+	if (c->webhook_enabled && has_role(c, "deliver"))
+		TRY(start_deliveries(s, e));
+	return start_fetcher(s, e);
 }
 
 static int
@@ -340,14 +323,12 @@ start_caller(struct serve *s, struct err *e)
 {
 	const struct conf *c = s->conf;
 	struct client_opts o = client_opts_of(c, s->guard);
-	int rc;
 
 	o.connections_max = o.connections_each = CALLER_CONNECTIONS;
 	o.body_max = CALLER_BODY_MAX;
-	rc = caller_start(&o, &s->caller, e);
-	if (rc == OK)
-		s->api.oidc = oidc_new(c, s->caller);
-	return rc;
+	TRY(caller_start(&o, &s->caller, e));
+	s->api.oidc = oidc_new(c, s->caller);
+	return OK;
 }
 
 static int
@@ -367,23 +348,18 @@ start_access(struct serve *s, struct err *e)
 		.lock_us = s->conf->login_lock_ms * US_PER_MS},
 	};
 	struct mask *mask = NULL;
-	int rc =
-	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e);
 
-	if (rc == OK)
-		rc = origins_init(&s->api.origins, s->conf->base_url,
-		    s->conf->cors_allowed_origin, e);
+	TRY(mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e));
+	TRY(origins_init(&s->api.origins, s->conf->base_url,
+	    s->conf->cors_allowed_origin, e));
 	s->api.secure = str_starts(str_of(s->conf->base_url), STR("https:")) ||
 			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
 	s->api.mask = mask;
 	s->api.limiter = limiter_new(LIMITER_MAX);
 	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
 	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
-	if (rc == OK)
-		rc = auth_new(&auth, &s->api.auth, e);
-	if (rc == OK)
-		rc = start_caller(s, e);
-	return rc;
+	TRY(auth_new(&auth, &s->api.auth, e));
+	return start_caller(s, e);
 }
 
 /*
@@ -524,6 +500,25 @@ start_log(struct serve *s, struct err *e)
 	return rc;
 }
 
+/* The parts, in the order in which they need each other. */
+static int
+build(struct serve *s, struct err *e)
+{
+	TRY(start_log(s, e));
+	TRY(check_roles(s->conf, e));
+	TRY(oidc_check(s->conf, e));
+	TRY(guard_new(s->conf, &s->guard, e));
+	s->api.guard = s->guard;
+	TRY(nets_read("http.trusted.proxies", s->conf->http_trusted_proxies,
+	    &s->trusted, e));
+	TRY(open_store(s, e));
+	TRY(first_run(s, e));
+	TRY(start_threads(s, e));
+	TRY(start_access(s, e));
+	TRY(start_server(s, e));
+	return start_relay(s, e);
+}
+
 int
 verb_serve(struct cli *c, struct err *e)
 {
@@ -539,30 +534,7 @@ verb_serve(struct cli *c, struct err *e)
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)sigaction(
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-
-	rc = start_log(&s, e);
-	if (rc == OK)
-		rc = check_roles(s.conf, e);
-	if (rc == OK)
-		rc = oidc_check(s.conf, e);
-	if (rc == OK)
-		rc = guard_new(s.conf, &s.guard, e);
-	s.api.guard = s.guard;
-	if (rc == OK)
-		rc = nets_read("http.trusted.proxies",
-		    s.conf->http_trusted_proxies, &s.trusted, e);
-	if (rc == OK)
-		rc = open_store(&s, e);
-	if (rc == OK)
-		rc = first_run(&s, e);
-	if (rc == OK)
-		rc = start_threads(&s, e);
-	if (rc == OK)
-		rc = start_access(&s, e);
-	if (rc == OK)
-		rc = start_server(&s, e);
-	if (rc == OK)
-		rc = start_relay(&s, e);
+	rc = build(&s, e);
 	if (rc == OK) {
 		tell_address(&s);
 		wait_for_signal(&set);
