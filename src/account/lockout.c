@@ -71,12 +71,6 @@ find_pair(struct lockout *l, const struct lockout_key *k)
 	return NULL;
 }
 
-static bool
-is_over(const struct lockout *l, const struct pair *p, int64_t now_us)
-{
-	return now_us - p->quiet_from_us > l->o.window_us;
-}
-
 int64_t
 lockout_wait_us(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 {
@@ -128,7 +122,7 @@ lockout_failed(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 		*p = (struct pair){.key = *k};
 	}
 	p->touched = ++l->touches;
-	if (is_over(l, p, now_us))
+	if (now_us - p->quiet_from_us > l->o.window_us)
 		p->failures = 0;
 	if (p->failures < INT32_MAX)
 		p->failures++;

@@ -2,10 +2,12 @@
 
 #include "account/limits.h"
 #include "account/scopes.h"
+#include "account/users.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "http/server/req.h"
 #include "seal/base64.h"
 #include "seal/keyring.h"
 #include "seal/token.h"
@@ -31,54 +33,40 @@ make_kept(struct db *db, struct keyring *k, struct arena *a, struct err *e)
 {
 	char made[SESSION_TOKEN_LEN + 1];
 	struct str sealed = STR_EMPTY;
-	int64_t n;
+	int rc;
 
 	token_text(made, SESSION_TOKEN_LEN, ALPHABET);
-	n = keyring_seal(k, a, secret_where(a), str_of(made), &sealed, e);
+	rc = keyring_seal(k, a, secret_where(a), str_of(made), &sealed, e);
 	digest_wipe(made, sizeof(made));
-	if (n == OK)
-		n = sql_meta_add(db, e, .name = SECRET, .value = sealed);
-	return n < 0 ? (int)n : OK;
-}
-
-static int
-open_kept(struct db *db, struct keyring *k, struct arena *a,
-    struct session_key *ret, struct err *e)
-{
-	struct sql_meta_get_row row;
-	struct str secret;
-	int rc = sql_meta_get_one(db, a, &row, e, .name = SECRET);
-
-	if (rc == 0) {
-		rc = make_kept(db, k, a, e);
-		if (rc == OK)
-			rc = sql_meta_get_one(db, a, &row, e, .name = SECRET);
-	}
-	if (rc == 0)
-		rc = err_set(e, ERR_STORE, "the session secret was not kept");
-	if (rc > 0)
-		rc = keyring_unseal(
-		    k, a, secret_where(a), row.value, &secret, e);
-	if (rc == OK)
-		digest_sha256(secret, ret->b);
-	return rc;
+	TRY(rc);
+	TRY((int)sql_meta_add(db, e, .name = SECRET, .value = sealed));
+	return OK;
 }
 
 int
 session_key_open(struct db *db, struct keyring *k, const char *given,
     struct session_key *ret, struct err *e)
 {
-	struct arena *a;
-	int rc;
+	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
+	struct str secret = str_of(given);
+	struct sql_meta_get_row row;
 
-	if (given[0]) {
-		digest_sha256(str_of(given), ret->b);
-		return OK;
+	if (secret.n == 0) {
+		int n = TRY(sql_meta_get_one(db, a, &row, e, .name = SECRET));
+
+		if (n == 0) {
+			TRY(make_kept(db, k, a, e));
+			n = TRY(
+			    sql_meta_get_one(db, a, &row, e, .name = SECRET));
+		}
+		if (n == 0)
+			return err_set(
+			    e, ERR_STORE, "the session secret was not kept");
+		TRY(keyring_unseal(
+		    k, a, secret_where(a), row.value, &secret, e));
 	}
-	a = arena_new(MIB);
-	rc = open_kept(db, k, a, ret, e);
-	arena_free(a);
-	return rc;
+	digest_sha256(secret, ret->b);
+	return OK;
 }
 
 void
@@ -166,40 +154,38 @@ session_add(struct db *db, struct keyring *k, struct arena *a,
     const struct session_new *s, bool *ret_ended, struct err *e)
 {
 	struct str sealed = STR_EMPTY;
-	int64_t n =
-	    keyring_seal(k, a, data_where(a, s->id), s->provider, &sealed, e);
 
-	if (n == OK)
-		n = sql_session_add(db, e, .id = id_str(s->id),
-		    .user_id = s->user, .data = sealed,
-		    .expires_at = s->expires_us, .now = s->now_us);
-	if (n >= 0)
-		n = sql_session_trim(
-		    db, e, .user_id = s->user, .keep = SESSIONS_EACH);
-	*ret_ended = n > 0;
-	return n < 0 ? (int)n : OK;
+	TRY(keyring_seal(k, a, data_where(a, s->id), s->provider, &sealed, e));
+	TRY((int)sql_session_add(db, e, .id = id_str(s->id), .user_id = s->user,
+	    .data = sealed, .expires_at = s->expires_us, .now = s->now_us));
+	*ret_ended = TRY((int)sql_session_trim(
+			 db, e, .user_id = s->user, .keep = SESSIONS_EACH)) > 0;
+	return OK;
 }
 
 int
 session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
-    struct arena *a, struct session *ret, struct err *e)
+    struct arena *a, struct principal *ret, struct err *e)
 {
 	struct sql_session_find_row row;
-	int rc = sql_session_find_one(
-	    db, a, &row, e, .id = id_str(id), .now = now_us);
+	char uid[UUID_LEN + 1];
 
-	if (rc <= 0)
-		return rc < 0
-			   ? rc
-			   : err_set(e, ERR_ABSENT, "there is no such session");
-	*ret = (struct session){
+	if (TRY(sql_session_find_one(
+		db, a, &row, e, .id = id_str(id), .now = now_us)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such session");
+	*ret = (struct principal){
+	    .kind = WHO_USER,
+	    .id = row.account_id,
 	    .user = row.user_id,
 	    .user_uid = uuid_of(row.user_uid),
-	    .expires_us = row.expires_at,
-	    .account = row.account_id,
-	    .name = row.account_id ? row.account_name : STR_EMPTY,
 	    .scopes = row.account_id ? role_scopes(role_of(row.role)) : 0,
+	    .expires_us = row.expires_at,
+	    .by_cookie = true,
 	};
+	uuid_format(ret->user_uid, uid);
+	(void)snprintf(ret->name, sizeof(ret->name), "%s%.*s",
+	    row.account_id ? "" : PERSON_NAME,
+	    STR_ARG(row.account_id ? row.account_name : str_of(uid)));
 	return OK;
 }
 
@@ -222,7 +208,6 @@ session_look(struct db *db, struct keyring *k,
 int
 session_remove(struct db *db, const unsigned char id[DIGEST_LEN], struct err *e)
 {
-	int64_t n = sql_session_remove(db, e, .id = id_str(id));
-
-	return n < 0 ? (int)n : OK;
+	TRY((int)sql_session_remove(db, e, .id = id_str(id)));
+	return OK;
 }

@@ -4,7 +4,6 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/failures.h"
-#include "account/first_password.h"
 #include "account/limiter.h"
 #include "account/limits.h"
 #include "account/oidc.h"
@@ -151,7 +150,7 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 		(void)fflush(s->cli->out);
 		return OK;
 	}
-	TRY(first_password_keep(s->conf->data, made, s->cli->arena, &path, e));
+	TRY(accounts_first_keep(s->conf->data, made, s->cli->arena, &path, e));
 	log_begin(
 	    &l, LOG_INFO, "first run: the password of admin is in a file");
 	log_str(&l, "file", path);
@@ -319,26 +318,11 @@ start_threads(struct serve *s, struct err *e)
 }
 
 static int
-start_caller(struct serve *s, struct err *e)
-{
-	const struct conf *c = s->conf;
-	struct client_opts o = client_opts_of(c, s->guard);
-
-	o.connections_max = o.connections_each = CALLER_CONNECTIONS;
-	o.body_max = CALLER_BODY_MAX;
-	TRY(caller_start(&o, &s->caller, e));
-	s->api.oidc = oidc_new(c, s->caller);
-	return OK;
-}
-
-static int
 start_access(struct serve *s, struct err *e)
 {
 	struct auth_opts auth = {
-	    .arg = &s->api,
-	    .post = api_auth_post,
-	    .touch = api_auth_touch,
-	    .touch_app = api_auth_touch_app,
+	    .read = s->api.read,
+	    .append = s->api.append,
 	    .key_rate = s->conf->key_rate_limit,
 	    .session = s->api.session,
 	    .failures = s->failures,
@@ -347,6 +331,7 @@ start_access(struct serve *s, struct err *e)
 		.first_us = US_PER_S,
 		.lock_us = s->conf->login_lock_ms * US_PER_MS},
 	};
+	struct client_opts client = client_opts_of(s->conf, s->guard);
 	struct mask *mask = NULL;
 
 	TRY(mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e));
@@ -359,7 +344,11 @@ start_access(struct serve *s, struct err *e)
 	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
 	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
 	TRY(auth_new(&auth, &s->api.auth, e));
-	return start_caller(s, e);
+	client.connections_max = client.connections_each = CALLER_CONNECTIONS;
+	client.body_max = CALLER_BODY_MAX;
+	TRY(caller_start(&client, &s->caller, e));
+	s->api.oidc = oidc_new(s->conf, s->caller);
+	return OK;
 }
 
 /*

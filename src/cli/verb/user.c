@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "account/accounts.h"
-#include "account/first_password.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/put.h"
@@ -85,7 +84,8 @@ get_password(struct cli *c, struct str name, struct str *ret, struct err *e)
 	return password_check(*ret, &of, "", e);
 }
 
-/* What is done to an account, by the server or here in one transaction. */
+/* What is done to an account, by the server or here in one transaction: with a
+ * role it is added, with a password alone that is set, else it is removed. */
 struct change {
 	struct str name, password;
 	enum role role;
@@ -93,45 +93,33 @@ struct change {
 };
 
 static int
-add_one(struct db *db, void *ctx, struct err *e)
-{
-	const struct change *ch = ctx;
-
-	return accounts_add(db, ch->name, str_of(ch->hash), ch->role,
-	    STR("local"), clock_now_us(), e);
-}
-
-static int
-set_one(struct db *db, void *ctx, struct err *e)
+change_here(struct db *db, void *ctx, struct err *e)
 {
 	const struct change *ch = ctx;
 	struct account_password p = {
 	    .name = ch->name, .hash = str_of(ch->hash), .by = STR("local")};
+	int64_t now_us = clock_now_us();
 
-	return accounts_password(db, &p, clock_now_us(), e);
-}
-
-static int
-remove_one(struct db *db, void *ctx, struct err *e)
-{
-	const struct change *ch = ctx;
-
-	return accounts_remove(db, ch->name, STR("local"), clock_now_us(), e);
+	if (ch->role != ROLE_NONE)
+		return accounts_add(
+		    db, p.name, p.hash, ch->role, p.by, now_us, e);
+	return ch->password.n > 0
+		   ? accounts_password(db, &p, now_us, e)
+		   : accounts_remove(db, p.name, p.by, now_us, e);
 }
 
 /* The server is asked, with what there is of it; or the store gets it itself. */
 static int
 apply(struct cli *c, struct change *ch, const char *method, struct str path,
-    int (*here)(struct db *db, void *ctx, struct err *e), struct err *e)
+    struct err *e)
 {
 	struct buf b CLEANUP(digest_wipe_buf) = BUF(8 * KIB);
-	struct str answer;
 
 	TRY(reach_open(c, e));
 	if (!c->reach.client) {
 		if (ch->password.n > 0)
 			TRY(password_hash(ch->password, ch->hash, e));
-		return db_tx(c->reach.db, here, ch, e);
+		return db_tx(c->reach.db, change_here, ch, e);
 	}
 	if (ch->password.n > 0) {
 		put_open(&b, NULL, '{');
@@ -142,7 +130,7 @@ apply(struct cli *c, struct change *ch, const char *method, struct str path,
 		}
 		put_close(&b, '}');
 	}
-	return reach_ask(c, c->arena, method, path, buf_str(&b), &answer, e);
+	return reach_ask(c, c->arena, method, path, buf_str(&b), NULL, e);
 }
 
 /* What was made up is what was asked for; it goes to out, alone. */
@@ -164,7 +152,7 @@ verb_user_add(struct cli *c, struct err *e)
 	if (ch.role == ROLE_NONE)
 		return err_set(e, ERR_INVALID, "--role must be " ROLE_WORDS);
 	TRY(get_password(c, ch.name, &ch.password, e));
-	TRY(apply(c, &ch, "POST", STR("/v1/users"), add_one, e));
+	TRY(apply(c, &ch, "POST", STR("/v1/users"), e));
 	show_made(c, ch.password);
 	(void)fprintf(c->err, "user %.*s is there, role %s\n", STR_ARG(ch.name),
 	    role_name(ch.role));
@@ -180,9 +168,9 @@ verb_user_passwd(struct cli *c, struct err *e)
 	TRY(get_password(c, ch.name, &ch.password, e));
 	TRY(apply(c, &ch, "PUT",
 	    arena_fmt(c->arena, "/v1/users/%.*s/password", STR_ARG(ch.name)),
-	    set_one, e));
+	    e));
 	if (c->reach.db)
-		first_password_forget(c->conf.data, ch.name);
+		accounts_first_forget(c->conf.data, ch.name);
 	show_made(c, ch.password);
 	(void)fprintf(
 	    c->err, "the password of %.*s is changed\n", STR_ARG(ch.name));
@@ -196,8 +184,7 @@ verb_user_remove(struct cli *c, struct err *e)
 
 	TRY(account_check_name(ch.name, "", e));
 	TRY(apply(c, &ch, "DELETE",
-	    arena_fmt(c->arena, "/v1/users/%.*s", STR_ARG(ch.name)), remove_one,
-	    e));
+	    arena_fmt(c->arena, "/v1/users/%.*s", STR_ARG(ch.name)), e));
 	(void)fprintf(c->err, "user %.*s is removed\n", STR_ARG(ch.name));
 	return OK;
 }
