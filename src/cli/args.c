@@ -17,43 +17,27 @@ const struct opt OPTS_COMMON[] = {
     {.name = NULL},
 };
 
-static const struct opt *
-args_find(const struct opt *opts, struct str name)
-{
-	for (; opts && opts->name; opts++)
-		if (str_eq(str_of(opts->name), name))
-			return opts;
-	return NULL;
-}
-
 static int
-unknown(const struct opt *own, struct str name, struct err *e)
+args_find(const struct opt *own, struct str name, const struct opt **ret,
+    struct err *e)
 {
+	const struct opt *const tables[] = {own, OPTS_COMMON};
 	struct near n = near_to(name);
 	int shown = name.n < 64 ? (int)name.n : 64;
 
-	for (const struct opt *o = own; o && o->name; o++)
-		near_try(&n, o->name);
-	for (const struct opt *o = OPTS_COMMON; o->name; o++)
-		near_try(&n, o->name);
+	for (size_t i = 0; i < COUNT_OF(tables); i++)
+		for (const struct opt *o = tables[i]; o && o->name; o++) {
+			if (str_eq(str_of(o->name), name)) {
+				*ret = o;
+				return OK;
+			}
+			near_try(&n, o->name);
+		}
 	if (n.best)
 		return err_set(e, ERR_INVALID,
 		    "unknown option --%.*s; did you mean --%s?", shown, name.p,
 		    n.best);
 	return err_set(e, ERR_INVALID, "unknown option --%.*s", shown, name.p);
-}
-
-static int
-check_value(const struct opt *o, const char *value, struct err *e)
-{
-	int64_t v;
-
-	if (o->type == OPT_INT &&
-	    (!str_int(str_of(value), &v) || v < o->least || v > o->most))
-		return err_set(e, ERR_INVALID,
-		    "--%s must be a whole number from %lld to %lld, not %.40s",
-		    o->name, (long long)o->least, (long long)o->most, value);
-	return OK;
 }
 
 /* One option; *ret_used is how many words it took. */
@@ -65,13 +49,10 @@ args_take(struct args *a, const struct opt *own, char *const *word, bool more,
 	struct str name = str_of(word[0] + 2);
 	const struct opt *o;
 	int used = 1;
+	int64_t v;
 
 	name = str_cut(&name, '=');
-	o = args_find(own, name);
-	if (!o)
-		o = args_find(OPTS_COMMON, name);
-	if (!o)
-		return unknown(own, name, e);
+	TRY(args_find(own, name, &o, e));
 	if (value && o->type == OPT_FLAG)
 		return err_set(e, ERR_INVALID, "--%s takes no value", o->name);
 	if (value) {
@@ -87,7 +68,11 @@ args_take(struct args *a, const struct opt *own, char *const *word, bool more,
 		value = word[1];
 		used = 2;
 	}
-	TRY(check_value(o, value, e));
+	if (o->type == OPT_INT &&
+	    (!str_int(str_of(value), &v) || v < o->least || v > o->most))
+		return err_set(e, ERR_INVALID,
+		    "--%s must be a whole number from %lld to %lld, not %.40s",
+		    o->name, (long long)o->least, (long long)o->most, value);
 	a->given[a->n_given].opt = o;
 	a->given[a->n_given++].value = value;
 	*ret_used = used;

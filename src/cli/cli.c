@@ -228,17 +228,15 @@ without_verb(const struct verbs *verbs, int argc, char *const *argv, FILE *out,
 static int
 load(struct cli *c, char *const *environment, struct err *e)
 {
-	int rc =
-	    conf_load(&c->conf, args_text(&c->args, "config"), environment, e);
-
-	for (size_t i = 0; i < c->args.n_given && rc == OK; i++) {
+	TRY(conf_load(&c->conf, args_text(&c->args, "config"), environment, e));
+	for (size_t i = 0; i < c->args.n_given; i++) {
 		const struct opt *o = c->args.given[i].opt;
 
 		if (o->type == OPT_CONF)
-			rc = conf_set(&c->conf, str_of(o->key),
-			    str_of(c->args.given[i].value), CONF_FLAG, e);
+			TRY(conf_set(&c->conf, str_of(o->key),
+			    str_of(c->args.given[i].value), CONF_FLAG, e));
 	}
-	return rc;
+	return OK;
 }
 
 static int

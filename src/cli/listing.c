@@ -17,7 +17,7 @@ listing_text(const struct json *item, const char *name)
 	return json_is(v, JSON_STRING) ? v->text : STR_EMPTY;
 }
 
-int64_t
+long long
 listing_int(const struct json *item, const char *name)
 {
 	int64_t n = 0;

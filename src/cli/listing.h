@@ -48,7 +48,7 @@ extern const struct listing LISTING_USERS, LISTING_KEYS;
 /* A member of an object: a text, or empty; a number, or 0; true; the first of
  * its elements, or NULL. */
 struct str listing_text(const struct json *item, const char *name);
-int64_t listing_int(const struct json *item, const char *name);
+long long listing_int(const struct json *item, const char *name);
 bool listing_true(const struct json *item, const char *name);
 struct json *listing_first(const struct json *item, const char *name);
 

@@ -93,7 +93,8 @@ reach_ask(struct cli *c, struct arena *a, const char *method, struct str path,
 	TRY(reach_server(c, e));
 	TRY(client_send(c->reach.client, &k, &answer, &status, e));
 	TRY(client_check(status, buf_str(&answer), a, e));
-	*ret_answer = arena_dup(a, buf_str(&answer));
+	if (ret_answer)
+		*ret_answer = arena_dup(a, buf_str(&answer));
 	return OK;
 }
 

@@ -1,5 +1,4 @@
 /* alerts.h: the rules, as pure functions of the sums. */
-#include "base/clock.h"
 #include "deliver/limits.h"
 #include "ops/alert_priv.h"
 #include "ops/limits.h"

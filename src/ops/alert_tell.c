@@ -123,30 +123,25 @@ told(struct append_job *job)
 	atomic_store(&a->busy, false);
 }
 
-/* The subscription by name. One that has ended meanwhile is left out. */
-static bool
-name_it(struct db *db, struct arena *a, struct alert_news *x, struct err *e)
-{
-	struct sql_alert_sub_row row;
-
-	if (x->sub == 0)
-		return true;
-	if (sql_alert_sub_one(db, a, &row, e, .sub = x->sub) <= 0)
-		return false;
-	x->uid = uuid_of(row.uid);
-	x->name = row.name;
-	return true;
-}
-
+/* With the subscription's name; one that has ended meanwhile is left out. */
 static int
 fill_entries(struct telling *t, struct db *db, struct alert_news *v, size_t n,
     struct err *e)
 {
+	struct sql_alert_sub_row row;
+
 	t->v = arena_array(t->arena, n, sizeof(*t->v));
 	for (size_t i = 0; i < n; i++) {
-		if (!name_it(db, t->arena, &v[i], e))
-			continue;
-		t->v[t->n] = v[i];
+		struct alert_news *x = &v[i];
+
+		if (x->sub != 0) {
+			if (sql_alert_sub_one(
+				db, t->arena, &row, e, .sub = x->sub) <= 0)
+				continue;
+			x->uid = uuid_of(row.uid);
+			x->name = row.name;
+		}
+		t->v[t->n] = *x;
 		TRY(alert_entry(t, t->n++, e));
 	}
 	return OK;

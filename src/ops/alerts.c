@@ -264,12 +264,22 @@ look_at_firing(struct look *k, struct err *e)
 	return OK;
 }
 
+static const struct {
+	enum alert_rule rule;
+	const char *help;
+} GAUGES[] = {
+    {ALERT_SUCCESS_99,
+	"Percent of finished deliveries that succeeded, last 15 min."},
+    {ALERT_LATENCY, "Seconds that 95 % of attempts stayed below, last 15 min."},
+    {ALERT_RETRIES, "Retries a finished delivery, last 15 min."},
+    {ALERT_FAILURES, "Deliveries that were given up, last hour."},
+    {ALERT_WAITING, "Deliveries that wait for a try."},
+};
+
 /* Over all of them: gauges, and what waits. */
 static int
 look_at_all(struct look *k, struct err *e)
 {
-	static const enum alert_rule GAUGES[] = {ALERT_SUCCESS_99,
-	    ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES, ALERT_WAITING};
 	struct alerts *a = k->a;
 	struct sql_alert_sums_row row = {0};
 	struct sql_alert_behind_row behind = {0};
@@ -292,10 +302,11 @@ look_at_all(struct look *k, struct err *e)
 	s.waiting = metric_value(M_DELIVER_ROWS) + behind.n;
 	judge(k, 0, ALERT_WAITING, &s);
 	for (size_t i = 0; i < COUNT_OF(GAUGES); i++) {
+		enum alert_rule rule = GAUGES[i].rule;
 		double v;
 
-		(void)alert_value(GAUGES[i], &s, &v);
-		atomic_store(&a->gauges[GAUGES[i]], (int64_t)(v * 1000));
+		(void)alert_value(rule, &s, &v);
+		atomic_store(&a->gauges[rule], (int64_t)(v * 1000));
 	}
 	for (int r = 0; r < REASONS_MAX; r++)
 		atomic_store(&a->reasons[r], reasons[r]);
@@ -348,19 +359,6 @@ alerts_turn(struct alerts *a, struct db *db)
 void
 alerts_write(struct alerts *a, struct buf *b)
 {
-	static const struct {
-		enum alert_rule rule;
-		const char *help;
-	} GAUGES[] = {
-	    {ALERT_SUCCESS_99,
-		"Percent of finished deliveries that succeeded, last 15 min."},
-	    {ALERT_LATENCY,
-		"Seconds that 95 % of attempts stayed below, last 15 min."},
-	    {ALERT_RETRIES, "Retries a finished delivery, last 15 min."},
-	    {ALERT_FAILURES, "Deliveries that were given up, last hour."},
-	    {ALERT_WAITING, "Deliveries that wait for a try."},
-	};
-
 	static const enum reason REASONS[] = {
 #define REASON(name, number, text) REASON_##name,
 #include "contract/reasons.tbl"

@@ -328,14 +328,11 @@ jobs_start(const struct jobs_opts *o, struct jobs **ret, struct err *e)
 	j->box = mailbox_new();
 	if (rc == OK)
 		rc = thread_start("jobs", jobs_run, j, &j->thread, e);
-	if (rc < 0) {
-		db_close(j->db);
-		mailbox_free(j->box);
-		free(j);
-		return rc;
-	}
-	*ret = j;
-	return OK;
+	if (rc < 0)
+		jobs_stop(j);
+	else
+		*ret = j;
+	return rc;
 }
 
 void

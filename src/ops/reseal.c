@@ -27,16 +27,18 @@ static const struct table {
 	    struct err *);
 	bool sub; /* a whole subscription */
 } TABLES[] = {
-    {"api_key.webhook_secret", sql_seal_api_key_page_run,
-	sql_seal_api_key_put_run, false},
-    {"feed_hub.secret", sql_seal_hub_page_run, sql_seal_hub_put_run, false},
-    {"hook_source.secrets", sql_seal_hook_page_run, sql_seal_hook_put_run,
-	false},
-    {"meta.session_secret", sql_seal_session_secret_page_run,
-	sql_seal_session_secret_put_run, false},
-    {"sessions.data", sql_seal_session_page_run, sql_seal_session_put_run,
-	false},
-    {"subscription.conf", sql_seal_sub_page_run, sql_seal_sub_put_run, true},
+#define TABLE(column, name, sub)                                               \
+	{                                                                      \
+		column, sql_seal_##name##_page_run, sql_seal_##name##_put_run, \
+		    sub                                                        \
+	}
+    TABLE("api_key.webhook_secret", api_key, false),
+    TABLE("feed_hub.secret", hub, false),
+    TABLE("hook_source.secrets", hook, false),
+    TABLE("meta.session_secret", session_secret, false),
+    TABLE("sessions.data", session, false),
+    TABLE("subscription.conf", sub, true),
+#undef TABLE
 };
 
 /* A limit, seldom reached: most values are short. */

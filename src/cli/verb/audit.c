@@ -28,9 +28,8 @@ progress(struct cli *c, const struct json *j, bool last)
 {
 	if (!isatty(fileno(c->err)))
 		return;
-	(void)fprintf(c->err, "\r%lld of %lld%s",
-	    (long long)listing_int(j, "n"), (long long)listing_int(j, "head"),
-	    last ? "\n" : "");
+	(void)fprintf(c->err, "\r%lld of %lld%s", listing_int(j, "n"),
+	    listing_int(j, "head"), last ? "\n" : "");
 	(void)fflush(c->err);
 }
 
@@ -57,8 +56,7 @@ verb_audit_verify(struct cli *c, struct err *e)
 		hash = listing_text(j, "hash");
 		(void)snprintf(path, sizeof(path),
 		    "/v1/audit/verify?after=%lld&rows=%lld&hash=%.*s",
-		    (long long)listing_int(j, "n"),
-		    (long long)listing_int(j, "rows"), STR_ARG(hash));
+		    listing_int(j, "n"), listing_int(j, "rows"), STR_ARG(hash));
 		broken = json_get(j, "broken");
 		last = listing_true(j, "done") || json_is(broken, JSON_OBJECT);
 		progress(c, j, last);
@@ -66,11 +64,10 @@ verb_audit_verify(struct cli *c, struct err *e)
 	if (json_is(broken, JSON_OBJECT))
 		return err_set(e, ERR_INVALID,
 		    "the audit is broken at row %lld: %.*s; the %lld rows before it are good",
-		    (long long)listing_int(broken, "n"),
+		    listing_int(broken, "n"),
 		    STR_ARG(listing_text(broken, "why")),
-		    (long long)listing_int(j, "rows"));
+		    listing_int(j, "rows"));
 	(void)fprintf(c->out, "%lld rows are good, up to row %lld; hash %.*s\n",
-	    (long long)listing_int(j, "rows"), (long long)listing_int(j, "n"),
-	    STR_ARG(hash));
+	    listing_int(j, "rows"), listing_int(j, "n"), STR_ARG(hash));
 	return OK;
 }

@@ -82,9 +82,7 @@ verb_consumer_put(struct cli *c, struct err *e)
 int
 verb_consumer_delete(struct cli *c, struct err *e)
 {
-	struct str answer = STR_EMPTY;
-
-	TRY(consumer_ask(c, "DELETE", "", STR_EMPTY, &answer, e));
+	TRY(consumer_ask(c, "DELETE", "", STR_EMPTY, NULL, e));
 	(void)fprintf(c->out, "%s is gone\n", c->args.operands[0]);
 	return OK;
 }

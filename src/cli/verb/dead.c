@@ -71,7 +71,7 @@ verb_dead_list(struct cli *c, struct err *e)
 static int
 decide(struct cli *c, const char *verb, const char *word, struct err *e)
 {
-	struct str body, answer;
+	struct str body;
 	struct uuid id;
 
 	TRY(reach_server(c, e));
@@ -85,7 +85,7 @@ decide(struct cli *c, const char *verb, const char *word, struct err *e)
 			    text);
 		TRY(reach_ask(c, c->arena, "POST",
 		    arena_fmt(c->arena, "/v1/dead-letters/%s/%s", text, verb),
-		    body, &answer, e));
+		    body, NULL, e));
 		(void)fprintf(c->out, "%s is %s\n", text, word);
 	}
 	return OK;

@@ -91,13 +91,11 @@ judge(struct demo *d, enum endpoint at, const struct received *r)
 static bool
 seen_before(struct demo *d, struct str word)
 {
-	struct str kept;
-	struct err e;
-
 	if (map_find(d->seen, word))
 		return true;
-	kept = arena_dup(d->words, word);
-	if (map_put(d->seen, kept, d, NULL, &e) < 0)
+	if (map_count(d->seen) < SEEN_MAX)
+		map_set(d->seen, arena_dup(d->words, word), d);
+	else
 		(void)atomic_fetch_add(&d->wrong, 1);
 	return false;
 }
@@ -112,7 +110,6 @@ demo_take(void *arg, const char *method, const char *path,
 	struct json *j = NULL;
 	struct err e;
 	struct str type, key, id, rest;
-	const char *verdict;
 	bool down, again;
 
 	(void)method;
@@ -123,10 +120,9 @@ demo_take(void *arg, const char *method, const char *path,
 	type = listing_text(j, "eventType");
 	key = listing_text(json_get(j, "sequence"), "partitionKey");
 	id = listing_text(j, "eventId");
-	verdict = judge(d, at, r);
 	down = at == RECOVERS && atomic_load(&d->refused) < DOWN_FIRST;
 	again = seen_before(d, arena_fmt(a, "%s %.*s", path, STR_ARG(id)));
-	rest = arena_fmt(a, "-> %-10s %s, answered %s%s", path, verdict,
+	rest = arena_fmt(a, "-> %-10s %s, answered %s%s", path, judge(d, at, r),
 	    down ? "503: it is down" : "200",
 	    again && !down ? ": tried again, and it is back" : "");
 	demo_tell(d, down ? "refused" : "delivered", type, key, rest);

@@ -105,27 +105,20 @@ ask_json(const struct cli *c, const struct key *k, struct buf *b)
 /* What is done to the store itself, in one transaction. */
 struct change {
 	struct cli *cli;
-	struct key *key;
+	struct key *key; /* is made; NULL: `id` is revoked */
 	struct uuid id;
 	int64_t now_us;
 	struct key_made made;
 };
 
 static int
-create_one(struct db *db, void *ctx, struct err *e)
+change_here(struct db *db, void *ctx, struct err *e)
 {
 	struct change *ch = ctx;
 
-	return keys_create(db, ch->cli->reach.keyring, ch->key, ch->now_us,
-	    ch->cli->arena, &ch->made, e);
-}
-
-static int
-revoke_one(struct db *db, void *ctx, struct err *e)
-{
-	const struct change *ch = ctx;
-
-	return keys_revoke(db, ch->id, STR("local"), ch->now_us, e);
+	return ch->key ? keys_create(db, ch->cli->reach.keyring, ch->key,
+			     ch->now_us, ch->cli->arena, &ch->made, e)
+		       : keys_revoke(db, ch->id, STR("local"), ch->now_us, e);
 }
 
 static int
@@ -142,7 +135,7 @@ create(struct cli *c, struct key *k, int64_t now_us, struct str *ret_answer,
 		    ret_answer, e));
 	} else {
 		TRY(reach_keyring(c, e));
-		TRY(db_tx(c->reach.db, create_one, &ch, e));
+		TRY(db_tx(c->reach.db, change_here, &ch, e));
 		key_json(k, &ch.made, &b);
 		*ret_answer = arena_dup(c->arena, buf_str(&b));
 	}
@@ -226,7 +219,6 @@ verb_key_revoke(struct cli *c, struct err *e)
 {
 	const char *id = c->args.operands[0];
 	struct change ch = {.now_us = clock_now_us()};
-	struct str answer;
 
 	if (!uuid_parse(str_of(id), &ch.id))
 		return err_set(e, ERR_INVALID,
@@ -234,8 +226,8 @@ verb_key_revoke(struct cli *c, struct err *e)
 	TRY(reach_open(c, e));
 	TRY(c->reach.client ? reach_ask(c, c->arena, "DELETE",
 				  arena_fmt(c->arena, "/v1/keys/%s", id),
-				  STR_EMPTY, &answer, e)
-			    : db_tx(c->reach.db, revoke_one, &ch, e));
+				  STR_EMPTY, NULL, e)
+			    : db_tx(c->reach.db, change_here, &ch, e));
 	(void)fprintf(c->err, "key %s is revoked\n", id);
 	return OK;
 }

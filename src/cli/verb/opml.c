@@ -1,4 +1,3 @@
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -50,8 +49,8 @@ verb_opml_import(struct cli *c, struct err *e)
 	TRY(json_parse(c->arena, answer, &j, e));
 	x = json_get(j, "refused");
 	(void)fprintf(c->out, "%lld added, %lld known, %d refused\n",
-	    (long long)listing_int(j, "added"),
-	    (long long)listing_int(j, "known"), x ? (int)x->n : 0);
+	    listing_int(j, "added"), listing_int(j, "known"),
+	    x ? (int)x->n : 0);
 	for (x = x ? x->child : NULL; x; x = x->next)
 		(void)fprintf(c->err, "%.*s: %.*s\n",
 		    STR_ARG(listing_text(x, "url")),

@@ -43,8 +43,8 @@ tell_log(struct cli *c, struct str id, const struct json *log, const char *what)
 
 	(void)fprintf(c->err,
 	    "the key %.*s %s: it sealed events from seq %lld on, %.*s to %.*s, which are not sealed anew; it can go when event.retention.days has taken them\n",
-	    STR_ARG(id), what, (long long)listing_int(log, "firstSeq"),
-	    STR_ARG(first), STR_ARG(last));
+	    STR_ARG(id), what, listing_int(log, "firstSeq"), STR_ARG(first),
+	    STR_ARG(last));
 }
 
 /* What a person should do now, if anything. */
@@ -76,7 +76,7 @@ advise(struct cli *c, const struct json *state)
 	if (listing_int(state, "missing") > 0)
 		(void)fprintf(c->err,
 		    "%lld values were sealed with a key that is not there, or are broken\n",
-		    (long long)listing_int(state, "missing"));
+		    listing_int(state, "missing"));
 }
 
 static struct str
@@ -133,7 +133,7 @@ rotate_there(struct cli *c, struct err *e)
 	bool running = true;
 
 	TRY(reach_ask(
-	    c, a, "POST", STR("/v1/seal/rotate"), STR_EMPTY, &text, e));
+	    c, a, "POST", STR("/v1/seal/rotate"), STR_EMPTY, NULL, e));
 	while (running) {
 		struct json *j = NULL;
 

@@ -1,4 +1,3 @@
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
