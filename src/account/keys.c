@@ -126,9 +126,7 @@ keys_create(struct db *db, struct keyring *ring, struct key *k, int64_t now_us,
 	TRY(keyring_seal(ring, a, keyring_where(a, SECRET_COLUMN, k->public_id),
 	    str_of(ret->secret), &sealed, e));
 	TRY((int)sql_key_add(db, e, .public_id = uuid_str(&k->public_id),
-	    .name = k->name,
-	    .hash = (struct str){(const char *)ret->token.hash,
-		sizeof(ret->token.hash)},
+	    .name = k->name, .hash = DIGEST_STR(ret->token.hash),
 	    .shown = k->shown, .scopes = scopes_text(a, k->scopes),
 	    .tenants = k->tenants ? buf_str(&tenants) : (struct str){NULL, 0},
 	    .rate = k->rate_per_second ? &k->rate_per_second : NULL,
@@ -160,8 +158,8 @@ keys_find(struct db *db, const unsigned char hash[DIGEST_LEN], struct arena *a,
     struct key *ret, struct err *e)
 {
 	struct sql_key_by_hash_row row;
-	int n = TRY(sql_key_by_hash_one(db, a, &row, e,
-	    .hash = (struct str){(const char *)hash, DIGEST_LEN}));
+	int n =
+	    TRY(sql_key_by_hash_one(db, a, &row, e, .hash = DIGEST_STR(hash)));
 
 	return n > 0 ? read_row(&row, a, ret, e) : no_key(e);
 }

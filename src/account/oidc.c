@@ -146,7 +146,7 @@ oidc_page(const struct oidc *o, struct str authorize, struct str state,
 	add_value(&b, "&nonce=", nonce);
 	buf_addz(&b, "&code_challenge_method=S256&code_challenge=");
 	digest_sha256(verifier, sum);
-	base64_url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
+	base64_url_add(&b, DIGEST_STR(sum));
 	return arena_dup(a, buf_str(&b));
 }
 

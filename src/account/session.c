@@ -73,8 +73,7 @@ void
 session_mac(const struct session_key *k, const char *label, struct str text,
     unsigned char ret[DIGEST_LEN])
 {
-	struct hmac *h =
-	    hmac_new((struct str){(const char *)k->b, sizeof(k->b)});
+	struct hmac *h = hmac_new(DIGEST_STR(k->b));
 	struct str parts[] = {str_of(label), text};
 
 	hmac_sum(h, parts, COUNT_OF(parts), ret);
@@ -92,7 +91,7 @@ session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
 	token_text(ret, SESSION_TOKEN_LEN, ALPHABET);
 	digest_sha256(token, ret_id);
 	session_mac(k, LABEL, token, m);
-	base64_url_add(&b, (struct str){(const char *)m, sizeof(m)});
+	base64_url_add(&b, DIGEST_STR(m));
 	ret[SESSION_TOKEN_LEN] = '.';
 	memcpy(ret + SESSION_TOKEN_LEN + 1, b.p, b.n);
 	ret[SESSION_TEXT_LEN] = '\0';
@@ -133,12 +132,6 @@ session_cookie(struct str header, struct str name)
 	return STR_EMPTY;
 }
 
-static struct str
-id_str(const unsigned char id[DIGEST_LEN])
-{
-	return (struct str){(const char *)id, DIGEST_LEN};
-}
-
 /* Where the data lives: the row by the first half of its id. */
 static struct str
 data_where(struct arena *a, const unsigned char id[DIGEST_LEN])
@@ -156,8 +149,9 @@ session_add(struct db *db, struct keyring *k, struct arena *a,
 	struct str sealed = STR_EMPTY;
 
 	TRY(keyring_seal(k, a, data_where(a, s->id), s->provider, &sealed, e));
-	TRY((int)sql_session_add(db, e, .id = id_str(s->id), .user_id = s->user,
-	    .data = sealed, .expires_at = s->expires_us, .now = s->now_us));
+	TRY((int)sql_session_add(db, e, .id = DIGEST_STR(s->id),
+	    .user_id = s->user, .data = sealed, .expires_at = s->expires_us,
+	    .now = s->now_us));
 	*ret_ended = TRY((int)sql_session_trim(
 			 db, e, .user_id = s->user, .keep = SESSIONS_EACH)) > 0;
 	return OK;
@@ -171,7 +165,7 @@ session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
 	char uid[UUID_LEN + 1];
 
 	if (TRY(sql_session_find_one(
-		db, a, &row, e, .id = id_str(id), .now = now_us)) == 0)
+		db, a, &row, e, .id = DIGEST_STR(id), .now = now_us)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such session");
 	*ret = (struct principal){
 	    .kind = WHO_USER,
@@ -196,7 +190,7 @@ session_look(struct db *db, struct keyring *k,
 {
 	struct sql_session_data_row row;
 	struct err broken;
-	int rc = sql_session_data_one(db, a, &row, e, .id = id_str(id));
+	int rc = sql_session_data_one(db, a, &row, e, .id = DIGEST_STR(id));
 
 	/* Without its key it is still a session. */
 	if (rc <= 0 || keyring_unseal(k, a, data_where(a, id), row.data,
@@ -208,6 +202,6 @@ session_look(struct db *db, struct keyring *k,
 int
 session_remove(struct db *db, const unsigned char id[DIGEST_LEN], struct err *e)
 {
-	TRY((int)sql_session_remove(db, e, .id = id_str(id)));
+	TRY((int)sql_session_remove(db, e, .id = DIGEST_STR(id)));
 	return OK;
 }

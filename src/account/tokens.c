@@ -96,10 +96,8 @@ tokens_add(struct db *db, struct app_token *t, int64_t now_us, struct arena *a,
 	fever_hash(t->login, ret_text, a, fever);
 	TRY((int)sql_token_add(db, e, .uid = uuid_str(&t->uid),
 	    .user_id = t->user, .name = t->name, .login = t->login,
-	    .shown = t->shown,
-	    .hash = (struct str){(const char *)hash, sizeof(hash)},
-	    .fever_hash = (struct str){(const char *)fever, sizeof(fever)},
-	    .now = now_us));
+	    .shown = t->shown, .hash = DIGEST_STR(hash),
+	    .fever_hash = DIGEST_STR(fever), .now = now_us));
 	return OK;
 }
 
@@ -107,7 +105,7 @@ int
 tokens_find(struct db *db, const unsigned char hash[DIGEST_LEN], bool fever,
     struct arena *a, struct app_token *ret, struct err *e)
 {
-	struct str bytes = {(const char *)hash, DIGEST_LEN};
+	struct str bytes = DIGEST_STR(hash);
 	struct sql_token_by_hash_row row;
 	int n =
 	    TRY(fever ? sql_token_by_fever_one(db, a, &row, e, .hash = bytes)

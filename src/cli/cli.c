@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -42,25 +43,19 @@ int
 cli_input(const char *path, struct buf *b, struct err *e)
 {
 	bool standard = !path || str_eq(str_of(path), STR("-"));
-	FILE *f = standard ? stdin : fopen(path, "re");
-	size_t n;
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	int rc = OK;
 
-	if (!f)
+	if (fd < 0)
 		return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-	do {
-		char *p = buf_room(b, 64 * KIB);
-
-		n = p ? fread(p, 1, 64 * KIB, f) : 0;
-		b->n += n;
-	} while (n > 0);
-	if (b->failed)
-		rc = err_set(
-		    e, ERR_LIMIT, "the input is over %zu MiB", b->limit / MIB);
-	else if (ferror(f))
-		rc = err_set(e, ERR_IO, "reading failed: %s", strerror(errno));
+	if (!buf_read(b, fd))
+		rc = b->failed
+			 ? err_set(e, ERR_LIMIT, "the input is over %zu MiB",
+			       b->limit / MIB)
+			 : err_set(e, ERR_IO, "reading failed: %s",
+			       strerror(errno));
 	if (!standard)
-		(void)fclose(f);
+		(void)close(fd);
 	return rc;
 }
 

@@ -149,7 +149,7 @@ void
 listing_print(
     struct cli *c, const struct column *columns, const struct json *first)
 {
-	size_t width[LISTING_COLUMNS_MAX];
+	size_t width[LISTING_COLUMNS_MAX] = {0};
 
 	for (size_t i = 0; columns[i].head; i++) {
 		assert(i < LISTING_COLUMNS_MAX);

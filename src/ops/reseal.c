@@ -85,97 +85,52 @@ tell_broken(const struct table *t, const struct value *v, const struct err *e)
 	log_end(&l);
 }
 
-/* Another key's than the active one, or of no key. */
-static bool
-is_stale(struct keyring *k, struct arena *a, struct str sealed)
-{
-	struct str id = STR_EMPTY;
-	struct err e;
-
-	return keyring_id_of(a, sealed, &id, &e) < 0 ||
-	       !str_eq(id, str_of(keyring_id(k, 0)));
-}
-
-/* .p NULL: the active key's already. */
-static int
-seal_again(struct keyring *k, struct arena *a, struct str where,
-    struct str sealed, struct str *ret, struct err *e)
-{
-	struct str plain = STR_EMPTY;
-
-	*ret = (struct str){.p = NULL};
-	if (!is_stale(k, a, sealed))
-		return OK;
-	TRY(keyring_unseal(k, a, where, sealed, &plain, e));
-	return keyring_seal(k, a, where, plain, ret, e);
-}
-
 /*
- * The sealed values within a stored subscription. Only contract/sub.h knows
- * which texts of it are secrets, so nothing here looks for them: it is loaded,
- * and what is handed over for unsealing is what there is.
+ * The sealed texts of a value. A subscription has several, and only
+ * contract/sub.h knows which of its texts are secrets, so nothing here looks for
+ * them: it is loaded, and what is handed over for unsealing is what there is.
  */
-struct each {
-	void (*fn)(void *ctx, struct arena *a, struct str sealed);
-	void *ctx;
-	struct arena *arena;
+struct sealed {
+	struct sealed *next;
+	struct str text;
+};
+
+struct found {
+	struct arena *a;
+	struct sealed *first;
 };
 
 /* Unseals nothing; that the secret is no good ends the load behind it. */
 static int
-look(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
+look(
+    void *arg, struct arena *a, struct str text, struct str *ret, struct err *e)
 {
-	const struct each *x = arg;
+	struct found *f = arg;
+	struct sealed *x = arena_alloc(f->a, sizeof(*x));
 
 	(void)a;
 	(void)e;
-	x->fn(x->ctx, x->arena, sealed);
+	*x = (struct sealed){f->first, arena_dup(f->a, text)};
+	f->first = x;
 	*ret = STR("closed");
 	return OK;
 }
 
-static void
-each_of_sub(const struct presets *presets, struct str conf, struct each *x)
+static struct sealed *
+sealed_in(const struct table *t, const struct presets *presets, struct arena *a,
+    struct str stored)
 {
-	struct sub_seal by = {.unseal = look, .arg = x};
+	struct found f = {.a = a};
+	struct sub_seal by = {.unseal = look, .arg = &f};
 	struct sub_conf *s = NULL;
+	struct str unused;
 	struct err e;
 
-	if (sub_load(conf, presets, &by, &s, &e) == OK)
+	if (!t->sub)
+		(void)look(&f, a, stored, &unused, &e);
+	else if (sub_load(stored, presets, &by, &s, &e) == OK)
 		sub_free(s);
-}
-
-struct ring {
-	struct keyring *ring;
-	struct str where;
-	bool stale; /* one of its values is */
-};
-
-static int
-seal(void *arg, struct arena *a, struct str plain, struct str *ret,
-    struct err *e)
-{
-	const struct ring *r = arg;
-
-	return keyring_seal(r->ring, a, r->where, plain, ret, e);
-}
-
-static int
-unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
-{
-	const struct ring *r = arg;
-
-	return keyring_unseal(r->ring, a, r->where, sealed, ret, e);
-}
-
-static void
-look_key(void *ctx, struct arena *a, struct str sealed)
-{
-	struct ring *r = ctx;
-
-	r->stale = is_stale(r->ring, a, sealed) || r->stale;
+	return f.first;
 }
 
 struct walk {
@@ -183,30 +138,63 @@ struct walk {
 	struct keyring *k;
 	struct presets *presets; /* of a table of subscriptions */
 	const struct table *t;
-	struct arena *a; /* of one value */
+	struct arena *a;  /* of one value */
+	struct str where; /* it lives */
 };
 
-/*
- * All of them by the active key; ret->p is NULL when they are already.
- * ERR_INVALID when one can't be unsealed, ERR_ABSENT when its preset is gone.
- */
 static int
-reseal_sub(struct walk *w, struct str where, struct str conf, struct str *ret,
+seal(void *arg, struct arena *a, struct str plain, struct str *ret,
     struct err *e)
 {
-	struct ring r = {.ring = w->k, .where = where};
-	struct sub_seal by = {.seal = seal, .unseal = unseal, .arg = &r};
+	const struct walk *w = arg;
+
+	return keyring_seal(w->k, a, w->where, plain, ret, e);
+}
+
+static int
+unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
+    struct err *e)
+{
+	const struct walk *w = arg;
+
+	return keyring_unseal(w->k, a, w->where, sealed, ret, e);
+}
+
+/*
+ * All of it by the active key. ERR_INVALID when it can't be unsealed,
+ * ERR_ABSENT when a subscription's preset is gone.
+ */
+static int
+seal_again(struct walk *w, struct str stored, struct str *ret, struct err *e)
+{
+	struct sub_seal by = {.seal = seal, .unseal = unseal, .arg = w};
 	struct sub_conf *s = NULL;
+	struct str plain = STR_EMPTY;
 	int rc;
 
-	*ret = (struct str){.p = NULL};
-	each_of_sub(w->presets, conf, &(struct each){look_key, &r, w->a});
-	if (!r.stale)
-		return OK;
-	TRY(sub_load(conf, w->presets, &by, &s, e));
+	if (!w->t->sub) {
+		TRY(unseal(w, w->a, stored, &plain, e));
+		return seal(w, w->a, plain, ret, e);
+	}
+	TRY(sub_load(stored, w->presets, &by, &s, e));
 	rc = sub_store(s, &by, w->a, ret, e);
 	sub_free(s);
 	return rc;
+}
+
+/* Whether one of its texts is another key's than the active one, or of none. */
+static bool
+is_stale(const struct walk *w, struct str stored)
+{
+	const struct sealed *x = sealed_in(w->t, w->presets, w->a, stored);
+	struct str id = STR_EMPTY;
+	struct err e;
+
+	for (; x; x = x->next)
+		if (keyring_id_of(w->a, x->text, &id, &e) < 0 ||
+		    !str_eq(id, str_of(keyring_id(w->k, 0))))
+			return true;
+	return false;
 }
 
 static int
@@ -214,24 +202,24 @@ move(struct walk *w, const struct value *v, struct reseal *s, struct err *e)
 {
 	const struct table *t = w->t;
 	struct str sealed = {.p = NULL};
-	struct str where = keyring_where(w->a, t->column, v->uid);
-	int rc = t->sub ? reseal_sub(w, where, v->sealed, &sealed, e)
-			: seal_again(w->k, w->a, where, v->sealed, &sealed, e);
+	int rc;
 
+	if (!is_stale(w, v->sealed))
+		return OK;
+	w->where = keyring_where(w->a, t->column, v->uid);
+	rc = seal_again(w, v->sealed, &sealed, e);
 	if (rc == ERR_INVALID || (rc == ERR_ABSENT && t->sub)) {
 		tell_broken(t, v, e);
 		s->broken++;
 		return OK;
 	}
-	if (rc < 0 || !sealed.p)
-		return rc;
+	TRY(rc);
 	s->changed++;
-	return t->put(w->db,
-		   &(struct sql_seal_api_key_put_args){
-		       .id = v->id, .was = v->sealed, .sealed = sealed},
-		   e) < 0
-		   ? (int)e->code
-		   : OK;
+	TRY((int)t->put(w->db,
+	    &(struct sql_seal_api_key_put_args){
+		.id = v->id, .was = v->sealed, .sealed = sealed},
+	    e));
+	return OK;
 }
 
 static int
@@ -297,9 +285,8 @@ place_of(struct keyring *k, struct str id)
 }
 
 static void
-count(void *ctx, struct arena *a, struct str sealed)
+count(struct counts *c, struct arena *a, struct str sealed)
 {
-	struct counts *c = ctx;
 	struct str id = STR_EMPTY;
 	struct err e;
 	int at =
@@ -322,12 +309,12 @@ count_table(struct db *db, const struct table *t, const struct presets *presets,
 		arena_reset(a);
 		TRY(page(db, t, after, a, values, &n, e));
 		for (size_t i = 0; i < n; i++) {
+			const struct sealed *x;
+
 			arena_reset(each);
-			if (t->sub)
-				each_of_sub(presets, values[i].sealed,
-				    &(struct each){count, c, each});
-			else
-				count(c, each, values[i].sealed);
+			x = sealed_in(t, presets, each, values[i].sealed);
+			for (; x; x = x->next)
+				count(c, each, x->text);
 			after = values[i].id;
 		}
 	} while (n == RESEAL_STEP);

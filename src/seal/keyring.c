@@ -36,6 +36,12 @@ fetch_gcm(void)
 	assert(gcm);
 }
 
+void
+seal_wipe(unsigned char (*key)[SEAL_KEY_LEN])
+{
+	digest_wipe(*key, SEAL_KEY_LEN);
+}
+
 /* Derived before, by anybody? */
 static const unsigned char *
 derived_before(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN])
@@ -127,8 +133,9 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
     struct str plain, struct str *ret, struct err *e)
 {
 	struct seal_key *key = keyring_active(k);
-	unsigned char bytes[SEAL_KEY_LEN], iv[IV_LEN], tag[TAG_LEN];
-	struct buf b = BUF(BASE64_LEN(SEAL_PLAIN_MAX) + KIB);
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
+	unsigned char iv[IV_LEN], tag[TAG_LEN];
+	struct buf b CLEANUP(buf_done) = BUF(BASE64_LEN(SEAL_PLAIN_MAX) + KIB);
 	char *text;
 
 	if (plain.n > SEAL_PLAIN_MAX)
@@ -139,7 +146,6 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 	seal_key_bytes(key, k->salt, bytes);
 	rand_bytes(iv, sizeof(iv));
 	(void)seal_gcm(true, bytes, iv, where, plain, text, tag);
-	digest_wipe(bytes, sizeof(bytes));
 	buf_fmt(&b, "{\"v\":1,\"kid\":\"%s\"", key->id);
 	if (key->phrase)
 		member(&b, "s", k->salt, sizeof(k->salt));
@@ -148,7 +154,6 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 	member(&b, "tag", tag, sizeof(tag));
 	buf_addc(&b, '}');
 	*ret = arena_dup(a, buf_str(&b));
-	buf_done(&b);
 	return OK;
 }
 
@@ -240,20 +245,17 @@ int
 keyring_unseal(struct keyring *k, struct arena *a, struct str where,
     struct str sealed, struct str *ret, struct err *e)
 {
-	unsigned char bytes[SEAL_KEY_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	struct parts p;
 	struct seal_key *key;
 	char *plain;
-	bool ok;
 
 	TRY(take_apart(a, sealed, &p, e));
 	TRY(keyring_key_of(k, p.id, p.salted, &key, e));
 	plain = arena_alloc(a, p.text_n + 1);
 	seal_key_bytes(key, p.salt, bytes);
-	ok = seal_gcm(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
-	    plain, p.tag);
-	digest_wipe(bytes, sizeof(bytes));
-	if (!ok) {
+	if (!seal_gcm(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
+		plain, p.tag)) {
 		digest_wipe(plain, p.text_n);
 		return err_set(e, ERR_INVALID,
 		    "a sealed value was changed, or the key %s is another than the one that sealed it",
@@ -308,23 +310,20 @@ static int
 unwrap(struct keyring *k, bool *ret_current, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	struct str wrapped = keyring_wrapped(k);
-	unsigned char key[SEAL_KEY_LEN];
-	int rc = OK;
 
-	while (rc == OK && wrapped.n > 0) {
+	while (wrapped.n > 0) {
 		struct str line = str_cut(&wrapped, '\n');
 		const char *id = arena_z(a, str_cut(&line, ' '));
 		struct str by = str_cut(&line, ' ');
 
 		if (atomic_load(&k->n) == 0)
 			*ret_current = str_eq(by, str_of(k->kms.key_id));
-		rc = kms_decrypt(&k->kms, a, line, key, e);
-		if (rc == OK)
-			rc = keyring_raw(k, id, key, e);
+		TRY(kms_decrypt(&k->kms, a, line, key, e));
+		TRY(keyring_raw(k, id, key, e));
 	}
-	digest_wipe(key, sizeof(key));
-	return rc;
+	return OK;
 }
 
 /* A new data key, active from now on. */
@@ -332,19 +331,16 @@ static int
 wrap_new(struct keyring *k, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
-	unsigned char key[SEAL_KEY_LEN];
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	char id[SEAL_ID_MAX + 1];
 	struct str blob;
-	int rc;
 
 	if (atomic_load(&k->n) == SEAL_KEYS_MAX)
 		return err_set(
 		    e, ERR_LIMIT, "there are %d keys already", SEAL_KEYS_MAX);
 	TRY(kms_generate(&k->kms, a, key, &blob, e));
 	keyring_new_id(k, "kms", id);
-	rc = keyring_raw(k, id, key, e);
-	digest_wipe(key, sizeof(key));
-	TRY(rc);
+	TRY(keyring_raw(k, id, key, e));
 	blob = arena_fmt(
 	    a, "%s %s %.*s\n%s", id, k->kms.key_id, STR_ARG(blob), k->wrapped);
 	free(k->wrapped);
@@ -410,7 +406,7 @@ int
 keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 {
 	struct keyring *k = mem_get(sizeof(*k));
-	unsigned char bytes[SEAL_KEY_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	int rc = open_source(k, o, e);
 
 	if (rc == OK && keyring_active(k)->phrase)
@@ -421,7 +417,6 @@ keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 	}
 	/* Now, and not while somebody waits. */
 	seal_key_bytes(keyring_active(k), k->salt, bytes);
-	digest_wipe(bytes, sizeof(bytes));
 	*ret = k;
 	return OK;
 }
@@ -429,9 +424,8 @@ keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 int
 keyring_add(struct keyring *k, struct err *e)
 {
-	unsigned char key[SEAL_KEY_LEN];
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	char id[SEAL_ID_MAX + 1];
-	int rc;
 
 	if (strcmp(k->source, "env") == 0)
 		return err_set(e, ERR_CONFLICT,
@@ -444,11 +438,8 @@ keyring_add(struct keyring *k, struct err *e)
 		return wrap_new(k, e);
 	rand_bytes(key, sizeof(key));
 	keyring_new_id(k, "key", id);
-	rc = keyring_file_add(k, id, key, e);
-	if (rc == OK)
-		rc = keyring_raw(k, id, key, e);
-	digest_wipe(key, sizeof(key));
-	return rc;
+	TRY(keyring_file_add(k, id, key, e));
+	return keyring_raw(k, id, key, e);
 }
 
 static void

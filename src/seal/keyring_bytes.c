@@ -72,13 +72,10 @@ crypt(bool seal, const unsigned char key[SEAL_KEY_LEN],
     const unsigned char *nonce, struct str where, struct str in, char *to,
     unsigned char tag[SEAL_TAG_LEN])
 {
-	unsigned char own[SEAL_KEY_LEN];
-	bool ok;
+	unsigned char own[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 
 	derive(key, nonce, own);
-	ok = seal_gcm(seal, own, nonce + HALF, where, in, to, tag);
-	digest_wipe(own, sizeof(own));
-	return ok;
+	return seal_gcm(seal, own, nonce + HALF, where, in, to, tag);
 }
 
 bool
@@ -92,7 +89,7 @@ keyring_seal_bytes(
     struct keyring *k, struct str where, struct str plain, char *to)
 {
 	struct seal_key *key = keyring_active(k);
-	unsigned char bytes[SEAL_KEY_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	unsigned char *at = (unsigned char *)to, *nonce, *tag;
 	size_t id_n = strlen(key->id);
 
@@ -111,7 +108,6 @@ keyring_seal_bytes(
 	tag = nonce + NONCE_LEN;
 	at = tag + SEAL_TAG_LEN;
 	(void)crypt(true, bytes, nonce, where, plain, (char *)at, tag);
-	digest_wipe(bytes, sizeof(bytes));
 	return (struct str){to, (size_t)((char *)at - to) + plain.n};
 }
 
@@ -151,20 +147,18 @@ int
 keyring_unseal_bytes(struct keyring *k, struct str where, struct str sealed,
     char *to, struct str *ret, struct err *e)
 {
-	unsigned char bytes[SEAL_KEY_LEN], tag[SEAL_TAG_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
+	unsigned char tag[SEAL_TAG_LEN];
 	struct seal_key *key = NULL;
 	struct str text;
 	struct form f = {.salt = NULL};
-	bool ok;
 
 	TRY(take_apart(sealed, &f, e));
 	TRY(keyring_key_of(k, f.id, f.salt != NULL, &key, e));
 	seal_key_bytes(key, f.salt, bytes);
 	text = str_from(sealed, f.text);
 	memcpy(tag, f.tag, sizeof(tag));
-	ok = crypt(false, bytes, f.nonce, where, text, to + f.text, tag);
-	digest_wipe(bytes, sizeof(bytes));
-	if (!ok) {
+	if (!crypt(false, bytes, f.nonce, where, text, to + f.text, tag)) {
 		digest_wipe(to + f.text, text.n);
 		return err_set(e, ERR_INVALID,
 		    "it was changed, or the key %s is another than the one that sealed it",

@@ -20,6 +20,9 @@
 #define SEAL_IV_LEN   12
 #define SEAL_TAG_LEN  16
 
+/* For CLEANUP: a key that goes out of scope is wiped. */
+void seal_wipe(unsigned char (*key)[SEAL_KEY_LEN]);
+
 struct derived {
 	struct derived *next;
 	unsigned char salt[SEAL_SALT_LEN];

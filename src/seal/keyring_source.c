@@ -68,7 +68,6 @@ key_read(struct keyring *k, struct str line, const char *default_id,
 {
 	struct seal_key *key;
 	struct str id = str_of(default_id);
-	char bytes[SEAL_KEY_LEN];
 	size_t n = 0;
 
 	(void)take_id(&line, &id);
@@ -82,14 +81,12 @@ key_read(struct keyring *k, struct str line, const char *default_id,
 		    STR_ARG(id), what, SEAL_TEXT_MIN);
 	key = mem_get(sizeof(*key));
 	memcpy(key->id, id.p, id.n);
-	if (base64_read(line, bytes, sizeof(bytes), &n) && n == sizeof(bytes)) {
-		memcpy(key->key, bytes, sizeof(bytes));
-	} else {
-		key->phrase = true;
+	key->phrase = !base64_read(line, (char *)key->key, SEAL_KEY_LEN, &n) ||
+		      n != SEAL_KEY_LEN;
+	if (key->phrase) {
 		memcpy(key->text, line.p, line.n);
 		key->text_n = line.n;
 	}
-	digest_wipe(bytes, sizeof(bytes));
 	return key_put(k, key, what, e);
 }
 
@@ -210,7 +207,7 @@ int
 keyring_file(struct keyring *k, bool may_make, struct err *e)
 {
 	struct buf b CLEANUP(digest_wipe_buf) = BUF(SEAL_FILE_MAX);
-	unsigned char key[SEAL_KEY_LEN];
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	char id[SEAL_ID_MAX + 1];
 	int rc = read_secret(k->path, &b, e);
 
@@ -221,9 +218,7 @@ keyring_file(struct keyring *k, bool may_make, struct err *e)
 	if (rc == ERR_ABSENT) {
 		rand_bytes(key, sizeof(key));
 		keyring_new_id(k, "key", id);
-		rc = keyring_file_add(k, id, key, e);
-		digest_wipe(key, sizeof(key));
-		TRY(rc);
+		TRY(keyring_file_add(k, id, key, e));
 		rc = read_secret(k->path, &b, e);
 	}
 	TRY(rc);

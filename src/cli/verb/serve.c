@@ -183,20 +183,25 @@ first_run(struct serve *s, struct err *e)
 	return first && made[0] ? tell_password(s, made, e) : OK;
 }
 
+static bool
+listed(struct str list, struct str word)
+{
+	while (list.n > 0)
+		if (str_eq(str_cut(&list, ','), word))
+			return true;
+	return false;
+}
+
 /* server.roles: no word but ours, and none at all means every one. */
 static int
 check_roles(const struct conf *c, struct err *e)
 {
-	static const char *const ROLES[] = {"api", "deliver", "fetch", "relay"};
 	struct str rest = str_of(c->server_roles);
 
 	while (rest.n > 0) {
 		struct str word = str_cut(&rest, ',');
-		bool known = false;
 
-		for (size_t i = 0; i < COUNT_OF(ROLES); i++)
-			known = known || str_eq(word, str_of(ROLES[i]));
-		if (!known)
+		if (!listed(STR("api,deliver,fetch,relay"), word))
 			return err_set(e, ERR_INVALID,
 			    "server.roles must be of api, deliver, fetch and relay, not \"%.*s\"",
 			    word.n < 40 ? (int)word.n : 40, word.p);
@@ -207,12 +212,8 @@ check_roles(const struct conf *c, struct err *e)
 static bool
 has_role(const struct conf *c, const char *role)
 {
-	struct str rest = str_of(c->server_roles);
-	bool has = rest.n == 0;
-
-	while (rest.n > 0)
-		has = str_eq(str_cut(&rest, ','), str_of(role)) || has;
-	return has;
+	return !c->server_roles[0] ||
+	       listed(str_of(c->server_roles), str_of(role));
 }
 
 static int
