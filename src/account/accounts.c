@@ -1,15 +1,18 @@
 #include "account/accounts.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "account/limits.h"
 #include "account/users.h"
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "sql.h"
+
+#define FIRST_FILE "first-password"
 
 static bool
 is_alnum(char c)
@@ -74,32 +77,60 @@ accounts_first(struct db *db, struct str given, int64_t now_us,
 	char made[PASSWORD_MADE_LEN + 1] = "", hash[PASSWORD_HASH_SIZE];
 	struct first f = {.hash = hash, .now_us = now_us};
 	struct sql_account_any_row some;
-	int rc = sql_account_any_one(db, &some, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	ret_made[0] = '\0';
 	*ret_first = false;
-	if (rc > 0)
+	if (TRY(sql_account_any_one(db, &some, e)) > 0)
 		return OK;
 	if (given.n == 0) {
 		password_make(made);
 		given = str_of(made);
 	}
-	rc = password_check(
-	    given, &(struct password_of){.name = STR("admin")}, "", e);
-	if (rc == OK)
-		rc = password_hash(given, hash, e);
-	if (rc == OK)
-		rc = db_tx(db, add_first, &f, e);
+	TRY(password_check(
+	    given, &(struct password_of){.name = STR("admin")}, "", e));
+	TRY(password_hash(given, hash, e));
+	rc = db_tx(db, add_first, &f, e);
 	/* Another node was faster: its password is the one. */
 	if (rc == ERR_CONFLICT)
 		return OK;
-	if (rc < 0)
-		return rc;
+	TRY(rc);
 	memcpy(ret_made, made, sizeof(made));
 	*ret_first = true;
 	return OK;
+}
+
+int
+accounts_first_keep(const char *dir, const char *password, struct arena *a,
+    struct str *ret_path, struct err *e)
+{
+	struct str path = arena_fmt(a, "%s/" FIRST_FILE, dir);
+	struct str line = arena_fmt(a, "%s\n", password);
+	int fd;
+	bool ok;
+
+	(void)unlink(path.p); /* of a store that is no more */
+	fd = open(path.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	ok = fd >= 0 && write(fd, line.p, line.n) == (ssize_t)line.n &&
+	     fsync(fd) == 0;
+	if (!ok)
+		(void)err_set(e, ERR_IO,
+		    "%s: %m; hikyaku user passwd admin sets another password",
+		    path.p);
+	if (fd >= 0)
+		(void)close(fd);
+	*ret_path = path;
+	return ok ? OK : ERR_IO;
+}
+
+void
+accounts_first_forget(const char *dir, struct str name)
+{
+	char path[4096];
+	int n = snprintf(path, sizeof(path), "%s/" FIRST_FILE, dir);
+
+	if (str_eq(name, STR("admin")) && n > 0 && (size_t)n < sizeof(path))
+		(void)unlink(path);
 }
 
 int
@@ -109,21 +140,16 @@ accounts_add(struct db *db, struct str name, struct str hash, enum role role,
 	struct user_new user = {
 	    .provider = STR(USER_LOCAL), .subject = name, .name = name};
 	struct sql_account_any_row some;
-	int64_t n = role == ROLE_ADMIN ? 1 : sql_account_any_one(db, &some, e);
 
-	if (n == 0)
+	if (role != ROLE_ADMIN && TRY(sql_account_any_one(db, &some, e)) == 0)
 		return err_at(e, ERR_CONFLICT, "/role",
 		    "the first user must be an admin");
-	if (n > 0)
-		n = sql_account_add(db, e, .name = name, .password = hash,
-		    .role = str_of(role_name(role)), .now = now_us);
-	if (n == 0)
+	if (TRY((int)sql_account_add(db, e, .name = name, .password = hash,
+		.role = str_of(role_name(role)), .now = now_us)) == 0)
 		return err_at(e, ERR_CONFLICT, "/name",
 		    "there is a user %.*s already", STR_ARG(name));
-	if (n > 0)
-		n = users_add(db, &user, now_us, NULL, e);
-	return n < 0 ? (int)n
-		     : audit(db, AUDIT_USER_CREATED, name, by, now_us, e);
+	TRY(users_add(db, &user, now_us, NULL, e));
+	return audit(db, AUDIT_USER_CREATED, name, by, now_us, e);
 }
 
 int
@@ -131,10 +157,9 @@ accounts_find(struct db *db, struct str name, struct arena *a,
     struct account *ret, struct err *e)
 {
 	struct sql_account_find_row row;
-	int rc = sql_account_find_one(db, a, &row, e, .name = name);
 
-	if (rc <= 0)
-		return rc < 0 ? rc : no_account(name, e);
+	if (TRY(sql_account_find_one(db, a, &row, e, .name = name)) == 0)
+		return no_account(name, e);
 	*ret = (struct account){
 	    .id = row.id,
 	    .user = row.user_id,
@@ -153,19 +178,15 @@ accounts_password(struct db *db, const struct account_password *p,
     int64_t now_us, struct err *e)
 {
 	struct str keep = p->keep.p ? p->keep : STR_EMPTY;
-	int64_t n = sql_account_password(
-	    db, e, .name = p->name, .password = p->hash, .now = now_us);
 
-	if (n == 0)
+	if (TRY((int)sql_account_password(db, e, .name = p->name,
+		.password = p->hash, .now = now_us)) == 0)
 		return no_account(p->name, e);
-	if (n > 0)
-		n = sql_session_remove_account(
-		    db, e, .name = p->name, .keep = keep);
-	if (n >= 0)
-		n = sql_token_remove_account(db, e, .name = p->name);
-	return n < 0 ? (int)n
-		     : audit(db, AUDIT_USER_PASSWORD_CHANGED, p->name, p->by,
-			   now_us, e);
+	TRY((int)sql_session_remove_account(
+	    db, e, .name = p->name, .keep = keep));
+	TRY((int)sql_token_remove_account(db, e, .name = p->name));
+	return audit(
+	    db, AUDIT_USER_PASSWORD_CHANGED, p->name, p->by, now_us, e);
 }
 
 /* How many admins there are, and whether `name` is one. */
@@ -189,18 +210,15 @@ accounts_remove(struct db *db, struct str name, struct str by, int64_t now_us,
     struct err *e)
 {
 	bool is_admin = false;
-	int64_t user = 0, changed;
-	int n = 0;
-	int rc = admins(db, name, &n, &is_admin, e);
+	int64_t user = 0;
+	int n = 0, rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(admins(db, name, &n, &is_admin, e));
 	if (is_admin && n == 1)
 		return err_set(e, ERR_CONFLICT,
 		    "%.*s is the last admin; add another first", STR_ARG(name));
-	changed = sql_account_remove(db, e, .name = name);
-	if (changed <= 0)
-		return changed < 0 ? (int)changed : no_account(name, e);
+	if (TRY((int)sql_account_remove(db, e, .name = name)) == 0)
+		return no_account(name, e);
 	rc = users_find(db, STR(USER_LOCAL), name, &user, e);
 	if (rc == OK)
 		rc = users_remove(db, user, e);

@@ -52,6 +52,15 @@ int accounts_first(struct db *db, struct str given, int64_t now_us,
     struct err *e) MUST_CHECK;
 
 /*
+ * Without a terminal to show it on, that password lies in DIR/first-password,
+ * mode 0600, until it is changed. *ret_path: to tell where.
+ */
+int accounts_first_keep(const char *dir, const char *password, struct arena *a,
+    struct str *ret_path, struct err *e) MUST_CHECK;
+/* `name` has another password now. */
+void accounts_first_forget(const char *dir, struct str name);
+
+/*
  * Adding, removing and a new password are audited, with who did so in `by`
  * (audit.h, actor): inside a transaction.
  */

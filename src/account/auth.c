@@ -12,10 +12,11 @@
 #include "account/tokens.h"
 #include "account/users.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "event/append.h"
+#include "loop/pool.h"
 #include "seal/base64.h"
 #include "seal/limits.h"
 #include "seal/token.h"
@@ -35,6 +36,8 @@ struct lookup {
 	struct pool_job job;
 	struct auth *auth;
 	struct req *req;
+	/* On a read thread. REQ_WAIT: the password thread has it now. */
+	int (*load)(struct lookup *k, struct db *db, struct err *e);
 	struct str pair; /* name:password; empty for a key or session */
 	bool by_cookie;
 	unsigned char session[DIGEST_LEN]; /* its id */
@@ -108,7 +111,48 @@ copy_name(struct principal *who, struct str name)
 	(void)snprintf(who->name, sizeof(who->name), "%.*s", STR_ARG(name));
 }
 
-/* On a read thread. */
+/* last_used_at, written by whoever writes: at most once a minute and key. */
+struct touch {
+	struct append_job job;
+	int64_t id, now_us;
+	int (*write)(struct db *db, int64_t id, int64_t now_us, struct err *e);
+};
+
+static int
+touch_write(struct db *db, void *ctx, struct err *e)
+{
+	const struct touch *t = ctx;
+
+	return t->write(db, t->id, t->now_us, e);
+}
+
+static void
+touch_done(struct append_job *job)
+{
+	free(job->ctx);
+}
+
+static void
+touch(struct auth *a, int64_t id, int64_t last_us,
+    int (*write)(struct db *db, int64_t id, int64_t now_us, struct err *e))
+{
+	int64_t now_us = clock_now_us();
+	struct touch *t;
+	struct err e;
+
+	if (now_us - last_us < KEY_TOUCH_S * US_PER_S)
+		return;
+	t = mem_get(sizeof(*t));
+	*t = (struct touch){
+	    .job = {.fn = touch_write, .ctx = t, .done = touch_done},
+	    .id = id,
+	    .now_us = now_us,
+	    .write = write,
+	};
+	if (append_post(a->o.append, &t->job, &e) < 0)
+		free(t); /* the next use tells it again */
+}
+
 static int
 load_key(struct lookup *k, struct db *db, struct err *e)
 {
@@ -119,8 +163,7 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 
 	if (rc == ERR_ABSENT)
 		return err_set(e, ERR_UNKNOWN, "nobody has this key");
-	if (rc < 0)
-		return rc;
+	TRY(rc);
 	k->seen.who = (struct principal){
 	    .kind = WHO_KEY,
 	    .id = key.id,
@@ -136,48 +179,20 @@ load_key(struct lookup *k, struct db *db, struct err *e)
 		return err_set(e, ERR_UNKNOWN, "this key was revoked");
 	if (key.expires_us && key.expires_us <= now_us)
 		return err_set(e, ERR_UNKNOWN, "this key has expired");
-	if (now_us - key.last_used_us >= KEY_TOUCH_S * US_PER_S)
-		a->o.touch(a->o.arg, key.id, now_us);
+	touch(a, key.id, key.last_used_us, keys_touch);
 	return OK;
 }
 
-/* What logs tell of somebody without an account. No account is called so. */
-static void
-name_person(struct principal *who)
-{
-	char text[UUID_LEN + 1];
-
-	uuid_format(who->user_uid, text);
-	(void)snprintf(who->name, sizeof(who->name), PERSON_NAME "%s", text);
-}
-
-/* On a read thread. One that is over is nobody's. */
+/* One that is over is nobody's. */
 static int
 load_session(struct lookup *k, struct db *db, struct err *e)
 {
-	struct session s;
-	int rc =
-	    session_find(db, k->session, clock_now_us(), k->req->arena, &s, e);
+	int rc;
 
 	k->seen.who = (struct principal){.kind = WHO_NOBODY};
-	if (rc == ERR_ABSENT)
-		return OK;
-	if (rc < 0)
-		return rc;
-	k->seen.who = (struct principal){
-	    .kind = WHO_USER,
-	    .id = s.account,
-	    .user = s.user,
-	    .user_uid = s.user_uid,
-	    .scopes = s.scopes,
-	    .expires_us = s.expires_us,
-	    .by_cookie = true,
-	};
-	if (s.account)
-		copy_name(&k->seen.who, s.name);
-	else
-		name_person(&k->seen.who);
-	return OK;
+	rc = session_find(
+	    db, k->session, clock_now_us(), k->req->arena, &k->seen.who, e);
+	return rc == ERR_ABSENT ? OK : rc;
 }
 
 /* On the password thread. */
@@ -211,7 +226,6 @@ queue_check(struct lookup *k, struct err *e)
 	return busy(e);
 }
 
-/* On a read thread. REQ_WAIT: the password thread has it now. */
 static int
 load_account(struct lookup *k, struct db *db, struct err *e)
 {
@@ -239,15 +253,11 @@ load_account(struct lookup *k, struct db *db, struct err *e)
 	return queue_check(k, e);
 }
 
-/*
- * On a read thread. What is no app password may be an account's; a token
- * without a name is no one's, which costs as much as a wrong password.
- */
+/* What is no app password may be an account's; a token without a name is no
+ * one's, which costs as much as a wrong password. */
 static int
 load_app(struct lookup *k, struct db *db, struct err *e)
 {
-	struct auth *a = k->auth;
-	int64_t now_us = clock_now_us();
 	struct app_token t;
 	int rc = tokens_find(db, k->app_hash, k->fever, k->req->arena, &t, e);
 
@@ -259,13 +269,11 @@ load_app(struct lookup *k, struct db *db, struct err *e)
 		k->name = STR("an app");
 		return queue_check(k, e);
 	}
-	if (rc < 0)
-		return rc;
+	TRY(rc);
 	k->seen.who = (struct principal){
 	    .kind = WHO_USER, .user = t.user, .user_uid = t.user_uid};
 	copy_name(&k->seen.who, t.login);
-	if (now_us - t.last_used_us >= KEY_TOUCH_S * US_PER_S && a->o.touch_app)
-		a->o.touch_app(a->o.arg, t.id, now_us);
+	touch(k->auth, t.id, t.last_used_us, tokens_touch);
 	return OK;
 }
 
@@ -278,37 +286,30 @@ load_lookup(struct pool_job *job, void *ctx)
 
 	/* Before the row is read: from now on it may become wrong. */
 	k->seen.fresh_until_us = clock_mono_us() + AUTH_FRESH_S * US_PER_S;
-	if (!ctx)
-		rc = err_set(e, ERR_AWAY, "the store is not there");
-	else if (k->app)
-		rc = load_app(k, ctx, e);
-	else
-		rc = k->by_cookie ? load_session(k, ctx, e)
-		     : k->name.p  ? load_account(k, ctx, e)
-				  : load_key(k, ctx, e);
+	rc = ctx ? k->load(k, ctx, e)
+		 : err_set(e, ERR_AWAY, "the store is not there");
 	if (rc != REQ_WAIT)
 		finish_lookup(k, rc);
 }
 
-/* Fresh enough to go by: nothing changed, and the key has not run out. */
+/* True with r->who set when this thread knows who it is, and that is fresh
+ * enough to go by: nothing changed, and the key has not run out. */
 static bool
-is_fresh(const struct seen *s)
+seen_here(struct req *r, const unsigned char mark[DIGEST_LEN])
 {
-	return s->generation == auth_generation(s->who.by_cookie) &&
-	       s->fresh_until_us > clock_mono_us() &&
-	       (!s->who.expires_us || s->who.expires_us > clock_now_us());
-}
+	const struct seen *s = seen_find(mark);
+	struct str tenants;
 
-static int
-use(struct req *r, const struct principal *who)
-{
-	struct str tenants = {
-	    (const char *)who->tenants, who->n_tenants * sizeof(*who->tenants)};
-
-	r->who = *who;
+	if (!s || s->generation != auth_generation(s->who.by_cookie) ||
+	    s->fresh_until_us <= clock_mono_us() ||
+	    (s->who.expires_us && s->who.expires_us <= clock_now_us()))
+		return false;
+	r->who = s->who;
+	tenants = (struct str){(const char *)s->who.tenants,
+	    s->who.n_tenants * sizeof(*s->who.tenants)};
 	if (tenants.n > 0)
 		r->who.tenants = (const void *)arena_dup(r->arena, tenants).p;
-	return OK;
+	return true;
 }
 
 /*
@@ -319,12 +320,12 @@ static int
 look_up(
     struct auth *a, struct req *r, const struct lookup *shown, struct err *e)
 {
+	uint64_t generation = auth_generation(shown->by_cookie);
 	const struct seen *s = seen_find(shown->seen.mark);
-	uint64_t now_generation = auth_generation(shown->by_cookie);
 	struct lookup *k;
 
-	if (s && is_fresh(s))
-		return use(r, &s->who);
+	if (seen_here(r, shown->seen.mark))
+		return OK;
 	k = arena_alloc(r->arena, sizeof(*k));
 	*k = *shown;
 	if (s) {
@@ -340,10 +341,10 @@ look_up(
 	}
 	k->auth = a;
 	k->req = r;
-	k->seen.generation = now_generation;
+	k->seen.generation = generation;
 	k->job.run = load_lookup;
 	r->ctx = k;
-	if (a->o.post(a->o.arg, &k->job))
+	if (pool_post(a->o.read, &k->job))
 		return REQ_WAIT;
 	r->ctx = NULL;
 	return busy(e);
@@ -413,12 +414,12 @@ auth_checked(struct req *r, struct err *e)
 static int
 bearer(struct auth *a, struct req *r, struct str token, struct err *e)
 {
-	struct lookup k = {0};
+	struct lookup k = {.load = load_key};
 
 	if (!token_formed(token))
 		return malformed(
 		    a, r, "the bearer token is no key of this server", e);
-	token_hash(token, k.seen.mark);
+	digest_sha256(token, k.seen.mark);
 	return look_up(a, r, &k, e);
 }
 
@@ -441,6 +442,7 @@ as_app(struct lookup *k)
 	k->app = token_app_formed(password);
 	if (!k->app)
 		return;
+	k->load = load_app;
 	k->seen.mark[0] ^= 0xff;
 	digest_sha256(password, k->app_hash);
 }
@@ -450,7 +452,7 @@ static int
 look_up_pair(struct auth *a, struct req *r, char pair[PAIR_MAX], size_t n,
     bool app, struct err *e)
 {
-	struct lookup k = {.pair = {pair, n}};
+	struct lookup k = {.load = load_account, .pair = {pair, n}};
 	int rc;
 
 	seen_mark(k.pair, k.seen.mark);
@@ -478,7 +480,7 @@ basic(struct auth *a, struct req *r, struct str text, struct err *e)
 static int
 token(struct auth *a, struct req *r, struct str text, bool fever, struct err *e)
 {
-	struct lookup k = {.app = true, .fever = fever};
+	struct lookup k = {.load = load_app, .app = true, .fever = fever};
 
 	if (fever ? text.n != FEVER_KEY_LEN : !token_app_formed(text))
 		return malformed(a, r, "this is no app password", e);
@@ -487,33 +489,33 @@ token(struct auth *a, struct req *r, struct str text, bool fever, struct err *e)
 	return look_up(a, r, &k, e);
 }
 
-/* name:password, as Basic has it; false when it is too long. */
-static bool
-join_pair(
-    struct str name, struct str password, char ret[PAIR_MAX], size_t *ret_n)
+/* A name and a password as Basic has them. */
+static int
+look_up_named(struct auth *a, struct req *r, struct str name,
+    struct str password, bool app, struct err *e)
 {
-	if (name.n + 1 + password.n > PAIR_MAX)
-		return false;
+	char pair[PAIR_MAX];
+	size_t n = name.n + 1 + password.n;
+
+	if (n > PAIR_MAX)
+		return malformed(a, r,
+		    app ? "this is no app password" : "wrong name or password",
+		    e);
 	if (name.n)
-		memcpy(ret, name.p, name.n);
-	ret[name.n] = ':';
+		memcpy(pair, name.p, name.n);
+	pair[name.n] = ':';
 	if (password.n)
-		memcpy(ret + name.n + 1, password.p, password.n);
-	*ret_n = name.n + 1 + password.n;
-	return true;
+		memcpy(pair + name.n + 1, password.p, password.n);
+	return look_up_pair(a, r, pair, n, app, e);
 }
 
 int
 auth_login(struct auth *a, struct req *r, struct str login, struct str password,
     struct err *e)
 {
-	char pair[PAIR_MAX];
-	size_t n;
-
-	if (str_has(login, ':') || !token_app_formed(password) ||
-	    !join_pair(login, password, pair, &n))
+	if (str_has(login, ':') || !token_app_formed(password))
 		return malformed(a, r, "this is no app password", e);
-	return look_up_pair(a, r, pair, n, true, e);
+	return look_up_named(a, r, login, password, true, e);
 }
 
 int
@@ -527,26 +529,21 @@ auth_check(struct auth *a, struct req *r, struct str name, struct str password,
     struct err *e)
 {
 	struct err unused;
-	char pair[PAIR_MAX];
-	size_t n;
 
-	if (account_check_name(name, "", &unused) < 0 ||
-	    !join_pair(name, password, pair, &n))
+	if (account_check_name(name, "", &unused) < 0)
 		return malformed(a, r, "wrong name or password", e);
-	return look_up_pair(a, r, pair, n, false, e);
+	return look_up_named(a, r, name, password, false, e);
 }
 
 /* What we never gave out costs no look into the store. */
 static int
 cookie(struct auth *a, struct req *r, struct str text, struct err *e)
 {
-	struct lookup k = {.by_cookie = true};
-	const struct seen *s;
+	struct lookup k = {.load = load_session, .by_cookie = true};
 
 	digest_sha256(text, k.seen.mark);
-	s = seen_find(k.seen.mark);
-	if (s && is_fresh(s))
-		return use(r, &s->who);
+	if (seen_here(r, k.seen.mark))
+		return OK;
 	if (!session_read(&a->o.session, text, k.session))
 		return OK;
 	return look_up(a, r, &k, e);

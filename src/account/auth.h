@@ -53,17 +53,14 @@
 #include "base/base.h"
 #include "http/server/req.h"
 
+struct append;
 struct auth;
 struct failures;
 
 struct auth_opts {
-	void *arg;
-	/* Runs the job with a read `struct db *` as context. False: full. */
-	bool (*post)(void *arg, struct pool_job *job);
-	/* Has keys_touch() run on the commit thread, some time. */
-	void (*touch)(void *arg, int64_t key_id, int64_t now_us);
-	void (*touch_app)(void *arg, int64_t token_id, int64_t now_us);
-	int64_t key_rate; /* for keys without one of their own; 0: none */
+	struct pool *read;     /* its context is a read `struct db *` */
+	struct append *append; /* for when a key or app was last used */
+	int64_t key_rate;      /* for keys without one of their own; 0: none */
 	struct lockout_opts lockout;
 	struct session_key session;
 	struct failures *failures; /* NULL: they are counted alone */

@@ -55,15 +55,6 @@ mark_of(
 	hmac_sum(c->hmac, parts, COUNT_OF(parts), ret);
 }
 
-static struct verified *
-verified_at(struct check *c, const unsigned char m[DIGEST_LEN])
-{
-	uint32_t h;
-
-	memcpy(&h, m, sizeof(h));
-	return &c->verified[h % AUTH_VERIFIED_MAX];
-}
-
 static int
 locked(int64_t wait_us, struct err *e)
 {
@@ -81,12 +72,14 @@ check_password(struct check *c, const struct check_ask *q, int64_t now_us,
 	struct lockout_key pair = lockout_pair(q->name, q->hash, q->peer);
 	int64_t wait_us = lockout_wait_us(c->lockout, &pair, now_us);
 	unsigned char m[DIGEST_LEN];
+	uint32_t place;
 	struct verified *v;
 	bool same = false;
 	int rc = OK;
 
 	mark_of(c, q, m);
-	v = verified_at(c, m);
+	memcpy(&place, m, sizeof(place));
+	v = &c->verified[place % AUTH_VERIFIED_MAX];
 	if (q->hash.p && v->until_us > now_us &&
 	    digest_eq(v->mark, m, sizeof(m))) {
 		*ret_until_us = v->until_us;

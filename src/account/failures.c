@@ -5,23 +5,18 @@
 #include "account/limits.h"
 #include "account/lockout.h"
 #include "audit/audit.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "event/append.h"
 #include "loop/mailbox.h"
 
-struct note {
-	struct mail mail;
-	const char *way;
-	char whom[80], peer[64];
-};
-
-/* What becomes one row. */
+/* Failures of one way, whom and network: what becomes one row. */
 struct sum {
+	struct mail mail;
 	const char *way;
 	struct lockout_key network;
 	char whom[80], peer[64];
@@ -30,7 +25,7 @@ struct sum {
 
 struct failures {
 	struct append *append;
-	struct mailbox *box;
+	struct mailbox *box; /* of sums with a count of 1 */
 	int64_t window_us;
 	_Atomic int waiting, lines;
 	_Atomic int64_t untold; /* no line, or no room for a note */
@@ -70,16 +65,10 @@ failures_free(struct failures *f)
 		return;
 	for (m = mailbox_take(f->box, 0); m; m = next) {
 		next = m->next;
-		free(MAIL_OF(m, struct note, mail));
+		free(MAIL_OF(m, struct sum, mail));
 	}
 	mailbox_free(f->box);
 	free(f);
-}
-
-static void
-copy(char *to, size_t cap, struct str s)
-{
-	(void)snprintf(to, cap, "%.*s", STR_ARG(s));
 }
 
 static void
@@ -102,7 +91,7 @@ log_failure(struct failures *f, const struct failure *x)
 void
 failures_add(struct failures *f, const struct failure *x)
 {
-	struct note *n;
+	struct sum *n;
 
 	metric_add(M_LOGIN_FAILED, 1);
 	if (!f)
@@ -110,9 +99,11 @@ failures_add(struct failures *f, const struct failure *x)
 	log_failure(f, x);
 	if (atomic_fetch_add(&f->waiting, 1) < LOGIN_NOTES_MAX) {
 		n = mem_get(sizeof(*n));
-		n->way = x->way;
-		copy(n->whom, sizeof(n->whom), x->whom);
-		copy(n->peer, sizeof(n->peer), str_of(x->peer));
+		*n = (struct sum){.way = x->way, .count = 1};
+		n->network = lockout_network(x->peer);
+		(void)snprintf(
+		    n->whom, sizeof(n->whom), "%.*s", STR_ARG(x->whom));
+		(void)snprintf(n->peer, sizeof(n->peer), "%s", x->peer);
 		if (mailbox_post(f->box, &n->mail))
 			return;
 		free(n);
@@ -122,63 +113,47 @@ failures_add(struct failures *f, const struct failure *x)
 }
 
 static void
-sum_up(struct failures *f, const struct note *n)
+sum_up(struct failures *f, const struct sum *n)
 {
-	struct lockout_key network = lockout_network(n->peer);
-	struct sum *s;
-
 	for (size_t i = 0; i < f->n; i++) {
-		s = &f->sums[i];
+		struct sum *s = &f->sums[i];
+
 		if (s->way == n->way && strcmp(s->whom, n->whom) == 0 &&
-		    memcmp(&s->network, &network, sizeof(network)) == 0) {
+		    memcmp(&s->network, &n->network, sizeof(n->network)) == 0) {
 			s->count++;
 			return;
 		}
 	}
-	if (f->n == COUNT_OF(f->sums)) {
+	if (f->n < COUNT_OF(f->sums))
+		f->sums[f->n++] = *n;
+	else
 		f->others++;
-		return;
-	}
-	s = &f->sums[f->n++];
-	*s = (struct sum){.way = n->way, .network = network, .count = 1};
-	copy(s->whom, sizeof(s->whom), str_of(n->whom));
-	copy(s->peer, sizeof(s->peer), str_of(n->peer));
-}
-
-static void
-details(const struct sum *s, struct buf *b)
-{
-	buf_addz(b, "\"way\":");
-	buf_json(b, str_of(s->way));
-	if (s->peer[0]) {
-		buf_addz(b, ",\"network\":");
-		buf_json(b, str_of(s->peer));
-	}
-	buf_fmt(b, ",\"count\":%lld", (long long)s->count);
 }
 
 static int
 write_rows(struct db *db, void *ctx, struct err *e)
 {
 	const struct rows_job *j = ctx;
-	int rc = OK;
 
-	for (size_t i = 0; i < j->n && rc == OK; i++) {
-		struct buf b = BUF(512);
+	for (size_t i = 0; i < j->n; i++) {
+		const struct sum *s = &j->sums[i];
+		struct buf b CLEANUP(buf_done) = BUF(512);
 		struct audit_row row = {
 		    .category = AUDIT_LOGIN_FAILED,
 		    .at_us = j->at_us,
 		    .target_type = STR("login"),
-		    .object_id = str_of(j->sums[i].whom),
+		    .object_id = str_of(s->whom),
 		    .has_result = true,
 		};
 
-		details(&j->sums[i], &b);
+		put_z(&b, "way", s->way);
+		if (s->peer[0])
+			put_z(&b, "network", s->peer);
+		put_int(&b, "count", s->count);
 		row.details = buf_str(&b);
-		rc = audit_put(db, &row, e);
-		buf_done(&b);
+		TRY(audit_put(db, &row, e));
 	}
-	return rc;
+	return OK;
 }
 
 static void
@@ -203,9 +178,8 @@ post_rows(struct failures *f)
 		j->sums[j->n++] =
 		    (struct sum){.way = "others", .count = f->others};
 	j->at_us = clock_now_us();
-	j->job.fn = write_rows;
-	j->job.ctx = j;
-	j->job.done = written;
+	j->job =
+	    (struct append_job){.fn = write_rows, .ctx = j, .done = written};
 	if (append_post(f->append, &j->job, &e) == OK)
 		return true;
 	free(j);
@@ -219,7 +193,7 @@ failures_look(struct failures *f, bool last)
 	struct mail *m, *next;
 
 	for (m = mailbox_take(f->box, 0); m; m = next) {
-		struct note *n = MAIL_OF(m, struct note, mail);
+		struct sum *n = MAIL_OF(m, struct sum, mail);
 
 		next = m->next;
 		sum_up(f, n);

@@ -4,11 +4,9 @@
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
-#include "seal/base64.h"
 #include "seal/keyring.h"
 #include "sql.h"
 
@@ -93,22 +91,6 @@ read_row(const struct sql_key_by_hash_row *row, struct arena *a,
 	return row->tenants.p ? tenants_read(row->tenants, a, ret, e) : OK;
 }
 
-/* As Standard Webhooks writes them. */
-static void
-make_secret(char ret[KEY_SECRET_LEN + 1])
-{
-	char bytes[32];
-	struct buf b = BUF(KEY_SECRET_LEN);
-
-	rand_bytes(bytes, sizeof(bytes));
-	buf_addz(&b, "whsec_");
-	base64_add(&b, (struct str){bytes, sizeof(bytes)});
-	memcpy(ret, b.p, b.n);
-	ret[b.n] = '\0';
-	digest_wipe_buf(&b);
-	digest_wipe(bytes, sizeof(bytes));
-}
-
 static int
 audit(struct db *db, enum audit_category what, struct uuid id, struct str name,
     struct str by, int64_t now_us, struct err *e)
@@ -131,36 +113,28 @@ int
 keys_create(struct db *db, struct keyring *ring, struct key *k, int64_t now_us,
     struct arena *a, struct key_made *ret, struct err *e)
 {
-	struct buf tenants = BUF(KEY_TENANTS_MAX * (UUID_LEN + 3) + 2);
+	struct buf tenants CLEANUP(buf_done) =
+	    BUF(KEY_TENANTS_MAX * (UUID_LEN + 3) + 2);
 	struct str sealed;
-	int64_t rc;
 
 	token_make(&ret->token);
-	make_secret(ret->secret);
+	sign_make_secret(SIGN_HMAC_SHA256, ret->secret);
 	k->public_id = uuid_v7(now_us);
 	k->created_us = now_us;
 	k->shown = arena_dup(a, str_of(ret->token.shown));
 	put_uuids(&tenants, NULL, k->tenants, k->n_tenants);
-	rc =
-	    keyring_seal(ring, a, keyring_where(a, SECRET_COLUMN, k->public_id),
-		str_of(ret->secret), &sealed, e);
-	if (rc == OK)
-		rc = sql_key_add(db, e, .public_id = uuid_str(&k->public_id),
-		    .name = k->name,
-		    .hash = (struct str){(const char *)ret->token.hash,
-			sizeof(ret->token.hash)},
-		    .shown = k->shown, .scopes = scopes_text(a, k->scopes),
-		    .tenants =
-			k->tenants ? buf_str(&tenants) : (struct str){NULL, 0},
-		    .rate = k->rate_per_second ? &k->rate_per_second : NULL,
-		    .now = now_us, .created_by = k->created_by,
-		    .expires_at = k->expires_us ? &k->expires_us : NULL,
-		    .webhook_secret = sealed);
-	if (rc >= 0)
-		rc = audit(db, AUDIT_KEY_CREATED, k->public_id, k->name,
-		    k->created_by, now_us, e);
-	buf_done(&tenants);
-	return rc < 0 ? (int)rc : OK;
+	TRY(keyring_seal(ring, a, keyring_where(a, SECRET_COLUMN, k->public_id),
+	    str_of(ret->secret), &sealed, e));
+	TRY((int)sql_key_add(db, e, .public_id = uuid_str(&k->public_id),
+	    .name = k->name, .hash = DIGEST_STR(ret->token.hash),
+	    .shown = k->shown, .scopes = scopes_text(a, k->scopes),
+	    .tenants = k->tenants ? buf_str(&tenants) : (struct str){NULL, 0},
+	    .rate = k->rate_per_second ? &k->rate_per_second : NULL,
+	    .now = now_us, .created_by = k->created_by,
+	    .expires_at = k->expires_us ? &k->expires_us : NULL,
+	    .webhook_secret = sealed));
+	return audit(db, AUDIT_KEY_CREATED, k->public_id, k->name,
+	    k->created_by, now_us, e);
 }
 
 int
@@ -168,10 +142,10 @@ keys_secret(struct db *db, struct keyring *ring, struct uuid id,
     struct str absent, struct arena *a, struct str *ret, struct err *e)
 {
 	struct sql_key_secret_row row;
-	int rc = sql_key_secret_one(db, a, &row, e, .public_id = uuid_str(&id));
 
-	if (rc <= 0)
-		return rc < 0 ? rc : no_key(e);
+	if (TRY(sql_key_secret_one(
+		db, a, &row, e, .public_id = uuid_str(&id))) == 0)
+		return no_key(e);
 	*ret = absent;
 	return row.webhook_secret.p ? keyring_unseal(ring, a,
 					  keyring_where(a, SECRET_COLUMN, id),
@@ -184,10 +158,10 @@ keys_find(struct db *db, const unsigned char hash[DIGEST_LEN], struct arena *a,
     struct key *ret, struct err *e)
 {
 	struct sql_key_by_hash_row row;
-	int rc = sql_key_by_hash_one(db, a, &row, e,
-	    .hash = (struct str){(const char *)hash, DIGEST_LEN});
+	int n =
+	    TRY(sql_key_by_hash_one(db, a, &row, e, .hash = DIGEST_STR(hash)));
 
-	return rc > 0 ? read_row(&row, a, ret, e) : rc < 0 ? rc : no_key(e);
+	return n > 0 ? read_row(&row, a, ret, e) : no_key(e);
 }
 
 int
@@ -195,9 +169,10 @@ keys_get(struct db *db, struct uuid id, struct arena *a, struct key *ret,
     struct err *e)
 {
 	struct sql_key_by_hash_row row;
-	int rc = sql_key_get_one(db, a, &row, e, .public_id = uuid_str(&id));
+	int n =
+	    TRY(sql_key_get_one(db, a, &row, e, .public_id = uuid_str(&id)));
 
-	return rc > 0 ? read_row(&row, a, ret, e) : rc < 0 ? rc : no_key(e);
+	return n > 0 ? read_row(&row, a, ret, e) : no_key(e);
 }
 
 int
@@ -224,22 +199,17 @@ int
 keys_revoke(
     struct db *db, struct uuid id, struct str by, int64_t now_us, struct err *e)
 {
-	int64_t n =
-	    sql_key_revoke(db, e, .public_id = uuid_str(&id), .now = now_us);
-
-	if (n == 0)
+	if (TRY((int)sql_key_revoke(
+		db, e, .public_id = uuid_str(&id), .now = now_us)) == 0)
 		return no_key(e);
-	return n < 0
-		   ? (int)n
-		   : audit(db, AUDIT_KEY_REVOKED, id, STR_EMPTY, by, now_us, e);
+	return audit(db, AUDIT_KEY_REVOKED, id, STR_EMPTY, by, now_us, e);
 }
 
 int
 keys_touch(struct db *db, int64_t id, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_key_touch(db, e, .id = id, .now = now_us);
-
-	return n < 0 ? (int)n : OK;
+	TRY((int)sql_key_touch(db, e, .id = id, .now = now_us));
+	return OK;
 }
 
 void
@@ -267,14 +237,11 @@ key_json(const struct key *k, const struct key_made *made, struct buf *b)
 int
 keys_public(struct db *db, int64_t id, struct uuid *ret, struct err *e)
 {
+	struct arena *a CLEANUP(arena_freep) = arena_new(KIB);
 	struct sql_key_public_row row;
-	struct rows *rows = NULL;
-	int rc = sql_key_public(db, &rows, e, .id = id);
 
-	if (rc == OK)
-		rc = sql_key_public_next(rows, &row, e);
-	if (rc > 0)
-		*ret = uuid_of(row.public_id);
-	rows_close(rows);
-	return rc == 0 ? no_key(e) : rc < 0 ? rc : OK;
+	if (TRY(sql_key_public_one(db, a, &row, e, .id = id)) == 0)
+		return no_key(e);
+	*ret = uuid_of(row.public_id);
+	return OK;
 }

@@ -19,6 +19,7 @@
 #include "account/scopes.h"
 #include "base/base.h"
 #include "base/uuid.h"
+#include "seal/sign.h"
 #include "seal/token.h"
 
 struct arena;
@@ -41,13 +42,11 @@ struct key {
 /* What a user asks for: ERR_INVALID with the pointer of what is wrong. */
 int key_check(const struct key *k, int64_t now_us, struct err *e) MUST_CHECK;
 
-#define KEY_SECRET_LEN 50 /* whsec_ and 32 bytes in base64 */
-
 /* What is shown once, when a key is made. */
 struct key_made {
 	struct token token;
 	/* Signs webhooks towards the key's owner; stored sealed. */
-	char secret[KEY_SECRET_LEN + 1];
+	char secret[SECRET_TEXT_LEN];
 };
 
 /*

@@ -37,14 +37,6 @@ limiter_free(struct limiter *l)
 	free(l);
 }
 
-/* Spreads ids that follow each other. */
-static size_t
-home(int64_t key_id)
-{
-	return (
-	    size_t)(((uint64_t)key_id * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-}
-
 /*
  * The key's slot, or one it may have. All of a chain is looked at before one
  * is taken over: the key may have its own further on. NULL: all are busy.
@@ -52,13 +44,15 @@ home(int64_t key_id)
 static struct slot *
 slot_of(struct limiter *l, int64_t key_id, int64_t now_ns)
 {
+	/* Ids that follow each other are spread. */
+	uint64_t home = ((uint64_t)key_id * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+
 	for (;;) {
 		struct slot *idle = NULL;
 		int64_t idle_id = 0;
 
 		for (size_t i = 0; i < l->n; i++) {
-			struct slot *s =
-			    &l->slots[(home(key_id) + i) & (l->n - 1)];
+			struct slot *s = &l->slots[(home + i) & (l->n - 1)];
 			int64_t id = atomic_load(&s->key_id);
 
 			if (id == key_id)

@@ -8,21 +8,19 @@
 #include "http/network.h"
 #include "seal/digest.h"
 
-/* Indexes are 1-based: 0 is none, so that zeroed memory is an empty table. */
 struct pair {
 	struct lockout_key key;
-	int failures;
+	int failures;          /* 0: the place is free */
 	int64_t quiet_from_us; /* the last failure, or the end of its lock */
-	uint32_t chain;        /* next in the bucket, or next free */
-	uint32_t newer, older;
+	uint64_t touched;      /* grows: the smallest is the oldest */
 };
 
+/* Looked through from its first to its last, which is nothing beside the
+ * password that is hashed each time. */
 struct lockout {
 	struct lockout_opts o;
-	size_t n;
-	uint32_t newest, oldest, free;
-	uint32_t buckets[LOCKOUT_MAX];
-	struct pair pairs[LOCKOUT_MAX + 1];
+	uint64_t touches;
+	struct pair pairs[LOCKOUT_MAX];
 };
 
 struct lockout *
@@ -62,91 +60,40 @@ lockout_pair(struct str name, struct str hash, const char *peer)
 	return k;
 }
 
-static uint32_t *
-bucket(struct lockout *l, const struct lockout_key *k)
-{
-	uint64_t h;
-
-	memcpy(&h, k->b, sizeof(h));
-	return &l->buckets[h % LOCKOUT_MAX];
-}
-
-/* The link that points to the pair, or the empty one that ends its chain. */
-static uint32_t *
+/* NULL: nothing is known of it. */
+static struct pair *
 find_pair(struct lockout *l, const struct lockout_key *k)
 {
-	uint32_t *at = bucket(l, k);
-
-	while (*at && memcmp(&l->pairs[*at].key, k, sizeof(*k)) != 0)
-		at = &l->pairs[*at].chain;
-	return at;
-}
-
-static void
-unlink_age(struct lockout *l, uint32_t i)
-{
-	struct pair *p = &l->pairs[i];
-
-	*(p->newer ? &l->pairs[p->newer].older : &l->newest) = p->older;
-	*(p->older ? &l->pairs[p->older].newer : &l->oldest) = p->newer;
-}
-
-static void
-make_newest(struct lockout *l, uint32_t i)
-{
-	struct pair *p = &l->pairs[i];
-
-	p->newer = 0;
-	p->older = l->newest;
-	*(l->newest ? &l->pairs[l->newest].newer : &l->oldest) = i;
-	l->newest = i;
-}
-
-static void
-forget_pair(struct lockout *l, uint32_t *link)
-{
-	uint32_t i = *link;
-	struct pair *p = &l->pairs[i];
-
-	unlink_age(l, i);
-	*link = p->chain;
-	p->chain = l->free;
-	l->free = i;
-	l->n--;
-}
-
-static bool
-is_over(const struct lockout *l, const struct pair *p, int64_t now_us)
-{
-	return now_us - p->quiet_from_us > l->o.window_us;
+	for (size_t i = 0; i < LOCKOUT_MAX; i++)
+		if (l->pairs[i].failures > 0 &&
+		    memcmp(&l->pairs[i].key, k, sizeof(*k)) == 0)
+			return &l->pairs[i];
+	return NULL;
 }
 
 int64_t
 lockout_wait_us(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 {
-	uint32_t *link = find_pair(l, k);
-	const struct pair *p = &l->pairs[*link];
+	const struct pair *p = find_pair(l, k);
 
-	if (!*link || p->failures < l->o.failures_max)
+	if (!p || p->failures < l->o.failures_max)
 		return 0;
 	return p->quiet_from_us > now_us ? p->quiet_from_us - now_us : 0;
 }
 
-/* A place for a new pair: a free one, a fresh one, or the oldest's. */
-static uint32_t
+/* For a new pair: a free place, or the oldest's. */
+static struct pair *
 place(struct lockout *l)
 {
-	uint32_t i;
+	struct pair *oldest = &l->pairs[0];
 
-	if (!l->free && l->n == LOCKOUT_MAX)
-		forget_pair(l, find_pair(l, &l->pairs[l->oldest].key));
-	i = l->free;
-	if (i)
-		l->free = l->pairs[i].chain;
-	else
-		i = (uint32_t)l->n + 1;
-	l->n++;
-	return i;
+	for (size_t i = 0; i < LOCKOUT_MAX; i++) {
+		if (l->pairs[i].failures == 0)
+			return &l->pairs[i];
+		if (l->pairs[i].touched < oldest->touched)
+			oldest = &l->pairs[i];
+	}
+	return oldest;
 }
 
 /* first_us doubled for each failure past the free ones, up to lock_us. */
@@ -168,22 +115,14 @@ lock_for(const struct lockout_opts *o, int failures)
 void
 lockout_failed(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 {
-	uint32_t *link = find_pair(l, k);
-	uint32_t i = *link;
-	struct pair *p;
+	struct pair *p = find_pair(l, k);
 
-	if (i) {
-		unlink_age(l, i);
-	} else {
-		i = place(l);
-		/* place() may have changed the chain: find its start anew. */
-		link = bucket(l, k);
-		l->pairs[i] = (struct pair){.key = *k, .chain = *link};
-		*link = i;
+	if (!p) {
+		p = place(l);
+		*p = (struct pair){.key = *k};
 	}
-	p = &l->pairs[i];
-	make_newest(l, i);
-	if (is_over(l, p, now_us))
+	p->touched = ++l->touches;
+	if (now_us - p->quiet_from_us > l->o.window_us)
 		p->failures = 0;
 	if (p->failures < INT32_MAX)
 		p->failures++;
@@ -193,14 +132,8 @@ lockout_failed(struct lockout *l, const struct lockout_key *k, int64_t now_us)
 void
 lockout_passed(struct lockout *l, const struct lockout_key *k)
 {
-	uint32_t *link = find_pair(l, k);
+	struct pair *p = find_pair(l, k);
 
-	if (*link)
-		forget_pair(l, link);
-}
-
-size_t
-lockout_count(const struct lockout *l)
-{
-	return l->n;
+	if (p)
+		p->failures = 0;
 }

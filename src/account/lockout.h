@@ -64,6 +64,5 @@ int64_t lockout_wait_us(
 void lockout_failed(
     struct lockout *l, const struct lockout_key *k, int64_t now_us);
 void lockout_passed(struct lockout *l, const struct lockout_key *k);
-size_t lockout_count(const struct lockout *l);
 
 #endif

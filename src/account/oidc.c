@@ -35,8 +35,9 @@ struct oidc {
 	/* of the caller's thread, from here on */
 	struct arena *scratch;
 	struct str discovery;
-	struct buf authorize, token, keys; /* the provider's addresses */
-	bool in_form;                      /* the secret, instead of Basic */
+	/* the provider's addresses */
+	char authorize[URL_MAX + 1], token[URL_MAX + 1], keys[URL_MAX + 1];
+	bool in_form; /* the secret, instead of Basic */
 	struct jwks *jwks;
 	int64_t fresh_until_ms, asked_ms, failed_until_ms;
 	struct err why; /* it failed */
@@ -93,7 +94,6 @@ oidc_new(const struct conf *c, struct caller *caller)
 	o->issuer = str_of(c->oidc_issuer);
 	while (str_ends(o->issuer, STR("/")))
 		o->issuer.n--;
-	o->authorize = o->token = o->keys = BUF(URL_MAX);
 	return o;
 }
 
@@ -103,9 +103,6 @@ oidc_free(struct oidc *o)
 	if (!o)
 		return;
 	jwks_free(o->jwks);
-	buf_done(&o->authorize);
-	buf_done(&o->token);
-	buf_done(&o->keys);
 	arena_free(o->scratch);
 	free(o);
 }
@@ -124,33 +121,33 @@ oidc_is_issuer(const struct oidc *o, struct str issuer)
 	return str_eq(issuer, o->issuer);
 }
 
+static void
+add_value(struct buf *b, const char *name, struct str value)
+{
+	buf_addz(b, name);
+	percent_add(b, value);
+}
+
 struct str
 oidc_page(const struct oidc *o, struct str authorize, struct str state,
     struct str nonce, struct str verifier, struct arena *a)
 {
-	struct buf b = BUF(URL_MAX + 8 * CONF_TEXT_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(URL_MAX + 8 * CONF_TEXT_MAX);
 	unsigned char sum[DIGEST_LEN];
-	struct str page;
 
 	buf_add(&b, authorize);
 	buf_addc(&b, str_has(authorize, '?') ? '&' : '?');
 	buf_addz(&b, "response_type=code&scope=openid%20email%20profile");
 	if (signup_groups(str_of(o->conf->oidc_signup)))
 		buf_addz(&b, "%20groups");
-	buf_addz(&b, "&client_id=");
-	percent_add(&b, o->client_id);
-	buf_addz(&b, "&redirect_uri=");
-	percent_add(&b, str_of(o->conf->google_redirect_url));
-	buf_addz(&b, "&state=");
-	percent_add(&b, state);
-	buf_addz(&b, "&nonce=");
-	percent_add(&b, nonce);
+	add_value(&b, "&client_id=", o->client_id);
+	add_value(&b, "&redirect_uri=", str_of(o->conf->google_redirect_url));
+	add_value(&b, "&state=", state);
+	add_value(&b, "&nonce=", nonce);
 	buf_addz(&b, "&code_challenge_method=S256&code_challenge=");
 	digest_sha256(verifier, sum);
-	base64_url_add(&b, (struct str){(const char *)sum, sizeof(sum)});
-	page = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return page;
+	base64_url_add(&b, DIGEST_STR(sum));
+	return arena_dup(a, buf_str(&b));
 }
 
 /* ---- the provider's document and keys ---- */
@@ -267,17 +264,18 @@ got_keys(struct client_send *s, const struct client_answer *a)
 }
 
 static bool
-take_url(const struct json *j, const char *name, struct buf *to)
+take_url(const struct json *j, const char *name, char to[URL_MAX + 1])
 {
 	const struct json *v = json_get(j, name);
 
-	buf_clear(to);
-	if (json_is(v, JSON_STRING))
-		buf_add(to, v->text);
-	for (size_t i = 0; i < to->n; i++)
-		if (to->p[i] <= ' ' || to->p[i] >= 0x7f || to->p[i] == '#')
+	if (!json_is(v, JSON_STRING) || v->text.n == 0 || v->text.n > URL_MAX)
+		return false;
+	for (size_t i = 0; i < v->text.n; i++)
+		if (v->text.p[i] <= ' ' || v->text.p[i] >= 0x7f ||
+		    v->text.p[i] == '#')
 			return false;
-	return to->n > 0 && !to->failed;
+	(void)snprintf(to, URL_MAX + 1, "%.*s", STR_ARG(v->text));
+	return true;
 }
 
 /* Basic is what goes without saying (Discovery 1.0, 3). */
@@ -306,12 +304,12 @@ take_document(struct oidc *o, const struct json *j, struct err *e)
 		return err_set(e, ERR_AWAY,
 		    "the login provider's document is of another issuer: \"%.*s\"",
 		    is.n < 100 ? (int)is.n : 100, is.p);
-	if (!take_url(j, "authorization_endpoint", &o->authorize) ||
-	    !take_url(j, "token_endpoint", &o->token) ||
-	    !take_url(j, "jwks_uri", &o->keys))
+	if (!take_url(j, "authorization_endpoint", o->authorize) ||
+	    !take_url(j, "token_endpoint", o->token) ||
+	    !take_url(j, "jwks_uri", o->keys))
 		return err_set(e, ERR_AWAY,
 		    "the login provider's document lacks an address");
-	if (!str_starts(buf_str(&o->authorize), STR("https://")) &&
+	if (!str_starts(str_of(o->authorize), STR("https://")) &&
 	    !str_starts(o->issuer, STR("http://")))
 		return err_set(e, ERR_AWAY,
 		    "the login provider's page does not use https");
@@ -332,7 +330,7 @@ got_document(struct client_send *s, const struct client_answer *a)
 	if (rc < 0)
 		refreshed(o, rc);
 	else
-		fetch_from(o, buf_str(&o->keys), got_keys);
+		fetch_from(o, str_of(o->keys), got_keys);
 }
 
 /* The flow goes on when document and keys are there. */
@@ -429,38 +427,28 @@ got_token(struct client_send *s, const struct client_answer *a)
 static struct str
 basic(const struct oidc *o, struct arena *a)
 {
-	struct buf b = BUF(8 * OAUTH_KEY_MAX);
-	struct str header;
+	struct buf b CLEANUP(digest_wipe_buf) = BUF(8 * OAUTH_KEY_MAX);
 
 	oauth_basic(&b, o->client_id, str_of(o->conf->google_client_secret));
-	header = arena_dup(a, buf_str(&b));
-	digest_wipe_buf(&b);
-	return header;
+	return arena_dup(a, buf_str(&b));
 }
 
 /* .p NULL: the code is too long. */
 static struct str
 form(const struct oidc *o, const struct oidc_flow *f)
 {
-	struct buf b = BUF(64 * KIB);
-	struct str text;
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 
-	buf_addz(&b, "grant_type=authorization_code&code=");
-	percent_add(&b, f->code);
-	buf_addz(&b, "&redirect_uri=");
-	percent_add(&b, str_of(o->conf->google_redirect_url));
-	buf_addz(&b, "&code_verifier=");
-	percent_add(&b, f->verifier);
+	add_value(&b, "grant_type=authorization_code&code=", f->code);
+	add_value(&b, "&redirect_uri=", str_of(o->conf->google_redirect_url));
+	add_value(&b, "&code_verifier=", f->verifier);
 	if (o->in_form) {
-		buf_addz(&b, "&client_id=");
-		percent_add(&b, o->client_id);
-		buf_addz(&b, "&client_secret=");
-		percent_add(&b, str_of(o->conf->google_client_secret));
+		add_value(&b, "&client_id=", o->client_id);
+		add_value(&b,
+		    "&client_secret=", str_of(o->conf->google_client_secret));
 	}
-	text = b.failed ? (struct str){.p = NULL}
+	return b.failed ? (struct str){.p = NULL}
 			: arena_dup(f->arena, buf_str(&b));
-	buf_done(&b);
-	return text;
 }
 
 static void
@@ -480,8 +468,7 @@ exchange(struct oidc_flow *f)
 	if (!o->in_form)
 		f->headers[2] = (struct client_header){
 		    STR("Authorization"), basic(o, f->arena)};
-	f->send =
-	    send_to(o, arena_dup(f->arena, buf_str(&o->token)), got_token);
+	f->send = send_to(o, arena_dup(f->arena, str_of(o->token)), got_token);
 	f->send.method = POST;
 	f->send.headers = f->headers;
 	f->send.n_headers = o->in_form ? 2 : 3;
@@ -502,7 +489,7 @@ proceed(struct oidc_flow *f)
 	} else if (f->code.n > 0) {
 		exchange(f);
 	} else {
-		f->authorize = arena_dup(f->arena, buf_str(&o->authorize));
+		f->authorize = arena_dup(f->arena, str_of(o->authorize));
 		finish_flow(f, OK);
 	}
 }

@@ -127,16 +127,13 @@ role_scopes(enum role role)
 static int
 deny(unsigned wants, struct err *e)
 {
-	struct buf b = BUF(128);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(128);
 
 	for (unsigned bit = 1; bit < SCOPES_END; bit <<= 1)
 		if ((wants & bit) && scope_name(bit))
 			buf_fmt(&b, "%s%s", b.n ? " or " : "", scope_name(bit));
-	rc = err_set(
+	return err_set(
 	    e, ERR_DENIED, "this needs the scope %.*s", STR_ARG(buf_str(&b)));
-	buf_done(&b);
-	return rc;
 }
 
 int

@@ -2,10 +2,12 @@
 
 #include "account/limits.h"
 #include "account/scopes.h"
+#include "account/users.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "http/server/req.h"
 #include "seal/base64.h"
 #include "seal/keyring.h"
 #include "seal/token.h"
@@ -31,62 +33,47 @@ make_kept(struct db *db, struct keyring *k, struct arena *a, struct err *e)
 {
 	char made[SESSION_TOKEN_LEN + 1];
 	struct str sealed = STR_EMPTY;
-	int64_t n;
+	int rc;
 
 	token_text(made, SESSION_TOKEN_LEN, ALPHABET);
-	n = keyring_seal(k, a, secret_where(a), str_of(made), &sealed, e);
+	rc = keyring_seal(k, a, secret_where(a), str_of(made), &sealed, e);
 	digest_wipe(made, sizeof(made));
-	if (n == OK)
-		n = sql_meta_add(db, e, .name = SECRET, .value = sealed);
-	return n < 0 ? (int)n : OK;
-}
-
-static int
-open_kept(struct db *db, struct keyring *k, struct arena *a,
-    struct session_key *ret, struct err *e)
-{
-	struct sql_meta_get_row row;
-	struct str secret;
-	int rc = sql_meta_get_one(db, a, &row, e, .name = SECRET);
-
-	if (rc == 0) {
-		rc = make_kept(db, k, a, e);
-		if (rc == OK)
-			rc = sql_meta_get_one(db, a, &row, e, .name = SECRET);
-	}
-	if (rc == 0)
-		rc = err_set(e, ERR_STORE, "the session secret was not kept");
-	if (rc > 0)
-		rc = keyring_unseal(
-		    k, a, secret_where(a), row.value, &secret, e);
-	if (rc == OK)
-		digest_sha256(secret, ret->b);
-	return rc;
+	TRY(rc);
+	TRY((int)sql_meta_add(db, e, .name = SECRET, .value = sealed));
+	return OK;
 }
 
 int
 session_key_open(struct db *db, struct keyring *k, const char *given,
     struct session_key *ret, struct err *e)
 {
-	struct arena *a;
-	int rc;
+	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
+	struct str secret = str_of(given);
+	struct sql_meta_get_row row;
 
-	if (given[0]) {
-		digest_sha256(str_of(given), ret->b);
-		return OK;
+	if (secret.n == 0) {
+		int n = TRY(sql_meta_get_one(db, a, &row, e, .name = SECRET));
+
+		if (n == 0) {
+			TRY(make_kept(db, k, a, e));
+			n = TRY(
+			    sql_meta_get_one(db, a, &row, e, .name = SECRET));
+		}
+		if (n == 0)
+			return err_set(
+			    e, ERR_STORE, "the session secret was not kept");
+		TRY(keyring_unseal(
+		    k, a, secret_where(a), row.value, &secret, e));
 	}
-	a = arena_new(MIB);
-	rc = open_kept(db, k, a, ret, e);
-	arena_free(a);
-	return rc;
+	digest_sha256(secret, ret->b);
+	return OK;
 }
 
 void
 session_mac(const struct session_key *k, const char *label, struct str text,
     unsigned char ret[DIGEST_LEN])
 {
-	struct hmac *h =
-	    hmac_new((struct str){(const char *)k->b, sizeof(k->b)});
+	struct hmac *h = hmac_new(DIGEST_STR(k->b));
 	struct str parts[] = {str_of(label), text};
 
 	hmac_sum(h, parts, COUNT_OF(parts), ret);
@@ -104,7 +91,7 @@ session_make(const struct session_key *k, char ret[SESSION_TEXT_LEN + 1],
 	token_text(ret, SESSION_TOKEN_LEN, ALPHABET);
 	digest_sha256(token, ret_id);
 	session_mac(k, LABEL, token, m);
-	base64_url_add(&b, (struct str){(const char *)m, sizeof(m)});
+	base64_url_add(&b, DIGEST_STR(m));
 	ret[SESSION_TOKEN_LEN] = '.';
 	memcpy(ret + SESSION_TOKEN_LEN + 1, b.p, b.n);
 	ret[SESSION_TEXT_LEN] = '\0';
@@ -145,12 +132,6 @@ session_cookie(struct str header, struct str name)
 	return STR_EMPTY;
 }
 
-static struct str
-id_str(const unsigned char id[DIGEST_LEN])
-{
-	return (struct str){(const char *)id, DIGEST_LEN};
-}
-
 /* Where the data lives: the row by the first half of its id. */
 static struct str
 data_where(struct arena *a, const unsigned char id[DIGEST_LEN])
@@ -166,40 +147,39 @@ session_add(struct db *db, struct keyring *k, struct arena *a,
     const struct session_new *s, bool *ret_ended, struct err *e)
 {
 	struct str sealed = STR_EMPTY;
-	int64_t n =
-	    keyring_seal(k, a, data_where(a, s->id), s->provider, &sealed, e);
 
-	if (n == OK)
-		n = sql_session_add(db, e, .id = id_str(s->id),
-		    .user_id = s->user, .data = sealed,
-		    .expires_at = s->expires_us, .now = s->now_us);
-	if (n >= 0)
-		n = sql_session_trim(
-		    db, e, .user_id = s->user, .keep = SESSIONS_EACH);
-	*ret_ended = n > 0;
-	return n < 0 ? (int)n : OK;
+	TRY(keyring_seal(k, a, data_where(a, s->id), s->provider, &sealed, e));
+	TRY((int)sql_session_add(db, e, .id = DIGEST_STR(s->id),
+	    .user_id = s->user, .data = sealed, .expires_at = s->expires_us,
+	    .now = s->now_us));
+	*ret_ended = TRY((int)sql_session_trim(
+			 db, e, .user_id = s->user, .keep = SESSIONS_EACH)) > 0;
+	return OK;
 }
 
 int
 session_find(struct db *db, const unsigned char id[DIGEST_LEN], int64_t now_us,
-    struct arena *a, struct session *ret, struct err *e)
+    struct arena *a, struct principal *ret, struct err *e)
 {
 	struct sql_session_find_row row;
-	int rc = sql_session_find_one(
-	    db, a, &row, e, .id = id_str(id), .now = now_us);
+	char uid[UUID_LEN + 1];
 
-	if (rc <= 0)
-		return rc < 0
-			   ? rc
-			   : err_set(e, ERR_ABSENT, "there is no such session");
-	*ret = (struct session){
+	if (TRY(sql_session_find_one(
+		db, a, &row, e, .id = DIGEST_STR(id), .now = now_us)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such session");
+	*ret = (struct principal){
+	    .kind = WHO_USER,
+	    .id = row.account_id,
 	    .user = row.user_id,
 	    .user_uid = uuid_of(row.user_uid),
-	    .expires_us = row.expires_at,
-	    .account = row.account_id,
-	    .name = row.account_id ? row.account_name : STR_EMPTY,
 	    .scopes = row.account_id ? role_scopes(role_of(row.role)) : 0,
+	    .expires_us = row.expires_at,
+	    .by_cookie = true,
 	};
+	uuid_format(ret->user_uid, uid);
+	(void)snprintf(ret->name, sizeof(ret->name), "%s%.*s",
+	    row.account_id ? "" : PERSON_NAME,
+	    STR_ARG(row.account_id ? row.account_name : str_of(uid)));
 	return OK;
 }
 
@@ -210,7 +190,7 @@ session_look(struct db *db, struct keyring *k,
 {
 	struct sql_session_data_row row;
 	struct err broken;
-	int rc = sql_session_data_one(db, a, &row, e, .id = id_str(id));
+	int rc = sql_session_data_one(db, a, &row, e, .id = DIGEST_STR(id));
 
 	/* Without its key it is still a session. */
 	if (rc <= 0 || keyring_unseal(k, a, data_where(a, id), row.data,
@@ -222,7 +202,6 @@ session_look(struct db *db, struct keyring *k,
 int
 session_remove(struct db *db, const unsigned char id[DIGEST_LEN], struct err *e)
 {
-	int64_t n = sql_session_remove(db, e, .id = id_str(id));
-
-	return n < 0 ? (int)n : OK;
+	TRY((int)sql_session_remove(db, e, .id = DIGEST_STR(id)));
+	return OK;
 }

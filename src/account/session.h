@@ -29,6 +29,7 @@
 struct arena;
 struct db;
 struct keyring;
+struct principal;
 
 #define SESSION_COOKIE    "hikyaku_session"
 #define SESSION_TOKEN_LEN 43
@@ -55,15 +56,6 @@ void session_mac(const struct session_key *k, const char *label,
 /* The value of a cookie in a Cookie header; empty when it is not there. */
 struct str session_cookie(struct str header, struct str name);
 
-struct session {
-	int64_t user;
-	struct uuid user_uid;
-	int64_t expires_us;
-	int64_t account; /* 0: no account of ours */
-	struct str name; /* the account's; empty without one */
-	unsigned scopes; /* of the account's role */
-};
-
 struct session_new {
 	const unsigned char *id; /* as session_make() has it */
 	int64_t user;
@@ -73,9 +65,10 @@ struct session_new {
 /* *ret_ended: older ones went for it. */
 int session_add(struct db *db, struct keyring *k, struct arena *a,
     const struct session_new *s, bool *ret_ended, struct err *e) MUST_CHECK;
-/* ERR_ABSENT when there is none, or it is over. */
+/* Whose it is: an account's name, or what logs tell of somebody without one.
+ * ERR_ABSENT when there is none, or it is over. */
 int session_find(struct db *db, const unsigned char id[DIGEST_LEN],
-    int64_t now_us, struct arena *a, struct session *ret,
+    int64_t now_us, struct arena *a, struct principal *ret,
     struct err *e) MUST_CHECK;
 /* How the person logged in; .p NULL when it can't be read. */
 int session_look(struct db *db, struct keyring *k,

@@ -3,8 +3,6 @@
 #include "account/limits.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "seal/token.h"
@@ -26,14 +24,6 @@ token_app_formed(struct str text)
 			return false;
 	}
 	return true;
-}
-
-static void
-make(char ret[APP_TOKEN_LEN + 1])
-{
-	token_text(ret, APP_TOKEN_LEN, STR(LETTERS));
-	for (size_t i = GROUP; i < APP_TOKEN_LEN; i += GROUP + 1)
-		ret[i] = '-';
 }
 
 /* All that find one have the same columns. */
@@ -60,14 +50,10 @@ check_user(struct db *db, int64_t user, struct arena *a, struct str *ret_login,
 {
 	struct sql_token_login_row person;
 	struct sql_token_count_row count;
-	int rc = sql_token_login_one(db, a, &person, e, .user_id = user);
 
-	if (rc == 0)
+	if (TRY(sql_token_login_one(db, a, &person, e, .user_id = user)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such person");
-	if (rc > 0)
-		rc = sql_token_count_one(db, &count, e, .user_id = user);
-	if (rc < 0)
-		return rc;
+	TRY(sql_token_count_one(db, &count, e, .user_id = user));
 	if (count.n >= APP_TOKENS_MAX)
 		return err_set(e, ERR_CONFLICT,
 		    "you have %d app passwords: remove one first",
@@ -98,38 +84,37 @@ tokens_add(struct db *db, struct app_token *t, int64_t now_us, struct arena *a,
     char ret_text[APP_TOKEN_LEN + 1], struct err *e)
 {
 	unsigned char hash[DIGEST_LEN], fever[DIGEST_LEN];
-	int64_t n = check_user(db, t->user, a, &t->login, e);
 
-	if (n < 0)
-		return (int)n;
-	make(ret_text);
+	TRY(check_user(db, t->user, a, &t->login, e));
+	token_text(ret_text, APP_TOKEN_LEN, STR(LETTERS));
+	for (size_t i = GROUP; i < APP_TOKEN_LEN; i += GROUP + 1)
+		ret_text[i] = '-';
 	t->uid = uuid_v7(now_us);
 	t->created_us = now_us;
 	t->shown = arena_dup(a, (struct str){ret_text, APP_SHOWN_LEN});
 	digest_sha256((struct str){ret_text, APP_TOKEN_LEN}, hash);
 	fever_hash(t->login, ret_text, a, fever);
-	n = sql_token_add(db, e, .uid = uuid_str(&t->uid), .user_id = t->user,
-	    .name = t->name, .login = t->login, .shown = t->shown,
-	    .hash = (struct str){(const char *)hash, sizeof(hash)},
-	    .fever_hash = (struct str){(const char *)fever, sizeof(fever)},
-	    .now = now_us);
-	return n < 0 ? (int)n : OK;
+	TRY((int)sql_token_add(db, e, .uid = uuid_str(&t->uid),
+	    .user_id = t->user, .name = t->name, .login = t->login,
+	    .shown = t->shown, .hash = DIGEST_STR(hash),
+	    .fever_hash = DIGEST_STR(fever), .now = now_us));
+	return OK;
 }
 
 int
 tokens_find(struct db *db, const unsigned char hash[DIGEST_LEN], bool fever,
     struct arena *a, struct app_token *ret, struct err *e)
 {
-	struct str bytes = {(const char *)hash, DIGEST_LEN};
+	struct str bytes = DIGEST_STR(hash);
 	struct sql_token_by_hash_row row;
-	int rc = fever ? sql_token_by_fever_one(db, a, &row, e, .hash = bytes)
-		       : sql_token_by_hash_one(db, a, &row, e, .hash = bytes);
+	int n =
+	    TRY(fever ? sql_token_by_fever_one(db, a, &row, e, .hash = bytes)
+		      : sql_token_by_hash_one(db, a, &row, e, .hash = bytes));
 
-	if (rc == 0)
+	if (n == 0)
 		return err_set(e, ERR_ABSENT, "nobody has this app password");
-	if (rc > 0)
-		*ret = read_row(&row, a);
-	return rc < 0 ? rc : OK;
+	*ret = read_row(&row, a);
+	return OK;
 }
 
 int
@@ -155,33 +140,28 @@ tokens_list(struct db *db, int64_t user, struct arena *a,
 int
 tokens_remove(struct db *db, int64_t user, struct uuid uid, struct err *e)
 {
-	int64_t n =
-	    sql_token_remove(db, e, .user_id = user, .uid = uuid_str(&uid));
-
-	if (n == 0)
+	if (TRY((int)sql_token_remove(
+		db, e, .user_id = user, .uid = uuid_str(&uid))) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such app password");
-	return n < 0 ? (int)n : OK;
+	return OK;
 }
 
 int
 tokens_user(struct db *db, struct str login, int64_t *ret_user, struct err *e)
 {
 	struct sql_token_user_row row;
-	int rc = sql_token_user_one(db, &row, e, .login = login);
 
-	if (rc == 0)
+	if (TRY(sql_token_user_one(db, &row, e, .login = login)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such person");
-	if (rc > 0)
-		*ret_user = row.id;
-	return rc < 0 ? rc : OK;
+	*ret_user = row.id;
+	return OK;
 }
 
 int
 tokens_touch(struct db *db, int64_t id, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_token_touch(db, e, .id = id, .now = now_us);
-
-	return n < 0 ? (int)n : OK;
+	TRY((int)sql_token_touch(db, e, .id = id, .now = now_us));
+	return OK;
 }
 
 void

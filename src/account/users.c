@@ -1,6 +1,7 @@
 #include "account/users.h"
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
 
@@ -11,19 +12,17 @@ users_add(struct db *db, const struct user_new *u, int64_t now_us,
 	struct str email = u->email.p ? u->email : STR_EMPTY;
 	struct uuid uid = uuid_v4();
 	struct sql_user_add_row row = {0};
-	int64_t n = sql_user_add_one(db, &row, e, .uid = uuid_str(&uid),
-	    .email = email, .name = u->name, .now = now_us);
 
-	if (n >= 0)
-		n = sql_identity_add(db, e, .user_id = row.id,
-		    .provider = u->provider, .provider_user_id = u->subject,
-		    .now = now_us);
-	if (n == 0)
+	TRY(sql_user_add_one(db, &row, e, .uid = uuid_str(&uid), .email = email,
+	    .name = u->name, .now = now_us));
+	if (TRY((int)sql_identity_add(db, e, .user_id = row.id,
+		.provider = u->provider, .provider_user_id = u->subject,
+		.now = now_us)) == 0)
 		return err_set(e, ERR_CONFLICT, "%.*s has a user %.*s already",
 		    STR_ARG(u->provider), STR_ARG(u->subject));
 	if (ret_id)
 		*ret_id = row.id;
-	return n < 0 ? (int)n : OK;
+	return OK;
 }
 
 int
@@ -31,12 +30,9 @@ users_get(
     struct db *db, int64_t id, struct arena *a, struct user *ret, struct err *e)
 {
 	struct sql_user_get_row row;
-	int rc = sql_user_get_one(db, a, &row, e, .id = id);
 
-	if (rc <= 0)
-		return rc < 0
-			   ? rc
-			   : err_set(e, ERR_ABSENT, "there is no such person");
+	if (TRY(sql_user_get_one(db, a, &row, e, .id = id)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such person");
 	*ret = (struct user){.uid = uuid_of(row.uid),
 	    .email = row.email,
 	    .name = row.name,
@@ -49,23 +45,16 @@ static int
 find_user(struct db *db, const struct user_new *u, int64_t *ret_id,
     bool *ret_same, struct err *e)
 {
+	struct arena *a CLEANUP(arena_freep) = arena_new(4 * KIB);
 	struct sql_user_of_row row;
-	struct rows *rows = NULL;
-	int rc = sql_user_of(db, &rows, e, .provider = u->provider,
-	    .provider_user_id = u->subject);
 
-	if (rc == OK)
-		rc = sql_user_of_next(rows, &row, e);
-	if (rc > 0) {
-		*ret_id = row.user_id;
-		*ret_same =
-		    str_eq(row.email, u->email) && str_eq(row.name, u->name);
-	}
-	rows_close(rows);
-	if (rc == 0)
+	if (TRY(sql_user_of_one(db, a, &row, e, .provider = u->provider,
+		.provider_user_id = u->subject)) == 0)
 		return err_set(e, ERR_ABSENT, "%.*s has no user %.*s",
 		    STR_ARG(u->provider), STR_ARG(u->subject));
-	return rc < 0 ? rc : OK;
+	*ret_id = row.user_id;
+	*ret_same = str_eq(row.email, u->email) && str_eq(row.name, u->name);
+	return OK;
 }
 
 int
@@ -86,25 +75,23 @@ users_login(struct db *db, const struct user_new *u, int64_t now_us,
     int64_t *ret_id, bool *ret_made, struct err *e)
 {
 	bool same = false;
-	int64_t n = 0;
 	int rc = find_user(db, u, ret_id, &same, e);
 
 	if (ret_made)
 		*ret_made = rc == ERR_ABSENT;
 	if (rc == ERR_ABSENT)
 		return users_add(db, u, now_us, ret_id, e);
-	if (rc == OK && !same)
-		n = sql_user_change(db, e, .id = *ret_id, .email = u->email,
-		    .name = u->name, .now = now_us);
-	return rc < 0 ? rc : n < 0 ? (int)n : OK;
+	TRY(rc);
+	if (!same)
+		TRY((int)sql_user_change(db, e, .id = *ret_id,
+		    .email = u->email, .name = u->name, .now = now_us));
+	return OK;
 }
 
 int
 users_remove(struct db *db, int64_t id, struct err *e)
 {
-	int64_t n = sql_user_leave_feeds(db, e, .id = id);
-
-	if (n >= 0)
-		n = sql_user_remove(db, e, .id = id);
-	return n < 0 ? (int)n : OK;
+	TRY((int)sql_user_leave_feeds(db, e, .id = id));
+	TRY((int)sql_user_remove(db, e, .id = id));
+	return OK;
 }

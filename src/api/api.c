@@ -3,11 +3,9 @@
 #include <assert.h>
 
 #include "account/auth.h"
-#include "account/keys.h"
 #include "account/limiter.h"
 #include "account/lockout.h"
 #include "account/scopes.h"
-#include "account/tokens.h"
 #include "api/apps/app.h"
 #include "api/groups.h"
 #include "api/people/feed_register.h"
@@ -29,7 +27,6 @@
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "deliver/engine/deliver.h"
 #include "event/append.h"
@@ -337,64 +334,6 @@ hook_answered(void *arg, const struct req *r, int status, int64_t took_us)
 	if (r->err.inside) /* its client was told less */
 		log_str(&l, "error", str_of(r->err.text));
 	log_end(&l);
-}
-
-bool
-api_auth_post(void *arg, struct pool_job *job)
-{
-	struct api *api = arg;
-
-	return pool_post(api->read, job);
-}
-
-/* last_used_at, written by whoever writes: at most once a minute and key. */
-struct touch {
-	struct append_job job;
-	int64_t id, now_us;
-	bool app; /* an app password; else a key */
-};
-
-static int
-touch_write(struct db *db, void *ctx, struct err *e)
-{
-	const struct touch *t = ctx;
-
-	return t->app ? tokens_touch(db, t->id, t->now_us, e)
-		      : keys_touch(db, t->id, t->now_us, e);
-}
-
-static void
-touch_done(struct append_job *job)
-{
-	free(MAIL_OF(job, struct touch, job));
-}
-
-static void
-touch(struct api *api, int64_t id, bool app, int64_t now_us)
-{
-	struct touch *t = mem_get(sizeof(*t));
-	struct err e;
-
-	t->id = id;
-	t->app = app;
-	t->now_us = now_us;
-	t->job.fn = touch_write;
-	t->job.ctx = t;
-	t->job.done = touch_done;
-	if (append_post(api->append, &t->job, &e) < 0)
-		free(t); /* the next use tells it again */
-}
-
-void
-api_auth_touch(void *arg, int64_t key_id, int64_t now_us)
-{
-	touch(arg, key_id, false, now_us);
-}
-
-void
-api_auth_touch_app(void *arg, int64_t token_id, int64_t now_us)
-{
-	touch(arg, token_id, true, now_us);
 }
 
 struct server_hooks

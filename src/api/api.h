@@ -84,11 +84,6 @@ extern const size_t API_ROUTE_COUNT;
 
 struct server_hooks api_hooks(struct api *api);
 
-/* How auth.h reaches the store (struct auth_opts); `api` is a struct api. */
-bool api_auth_post(void *api, struct pool_job *job);
-void api_auth_touch(void *api, int64_t key_id, int64_t now_us);
-void api_auth_touch_app(void *api, int64_t token_id, int64_t now_us);
-
 /* The read pool's threads have a read connection each, as their context. */
 void *api_reader_enter(void *store);
 void api_reader_leave(void *db);

@@ -76,10 +76,6 @@ start_threads(void)
 	    .leave = api_hooks_leave,
 	    .arg = &w.api};
 	struct auth_opts uo = {
-	    .arg = &w.api,
-	    .post = api_auth_post,
-	    .touch = api_auth_touch,
-	    .touch_app = api_auth_touch_app,
 	    .session = w.api.session,
 	    .lockout = {.failures_max = 3,
 		.window_us = 60 * US_PER_S,
@@ -96,6 +92,8 @@ start_threads(void)
 	assert_int_equal(pool_start(&po, &w.api.read, &e), OK);
 	assert_int_equal(pool_start(&co, &w.api.check, &e), OK);
 	assert_int_equal(pool_start(&ho, &w.api.hooks, &e), OK);
+	uo.read = w.api.read;
+	uo.append = w.api.append;
 	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
 	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
 	w.api.mask = mask;

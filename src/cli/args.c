@@ -2,9 +2,11 @@
 
 #include <assert.h>
 
-#include "base/buf.h"
+#include "base/arena.h"
 #include "base/near.h"
+#include "base/put.h"
 #include "base/str.h"
+#include "cli/limits.h"
 
 const struct opt OPTS_COMMON[] = {
     {"data", OPT_CONF, "DIR", .help = "the data folder", .key = "data"},
@@ -15,43 +17,27 @@ const struct opt OPTS_COMMON[] = {
     {.name = NULL},
 };
 
-static const struct opt *
-args_find(const struct opt *opts, struct str name)
-{
-	for (; opts && opts->name; opts++)
-		if (str_eq(str_of(opts->name), name))
-			return opts;
-	return NULL;
-}
-
 static int
-unknown(const struct opt *own, struct str name, struct err *e)
+args_find(const struct opt *own, struct str name, const struct opt **ret,
+    struct err *e)
 {
+	const struct opt *const tables[] = {own, OPTS_COMMON};
 	struct near n = near_to(name);
 	int shown = name.n < 64 ? (int)name.n : 64;
 
-	for (const struct opt *o = own; o && o->name; o++)
-		near_try(&n, o->name);
-	for (const struct opt *o = OPTS_COMMON; o->name; o++)
-		near_try(&n, o->name);
+	for (size_t i = 0; i < COUNT_OF(tables); i++)
+		for (const struct opt *o = tables[i]; o && o->name; o++) {
+			if (str_eq(str_of(o->name), name)) {
+				*ret = o;
+				return OK;
+			}
+			near_try(&n, o->name);
+		}
 	if (n.best)
 		return err_set(e, ERR_INVALID,
 		    "unknown option --%.*s; did you mean --%s?", shown, name.p,
 		    n.best);
 	return err_set(e, ERR_INVALID, "unknown option --%.*s", shown, name.p);
-}
-
-static int
-check_value(const struct opt *o, const char *value, struct err *e)
-{
-	int64_t v;
-
-	if (o->type == OPT_INT &&
-	    (!str_int(str_of(value), &v) || v < o->least || v > o->most))
-		return err_set(e, ERR_INVALID,
-		    "--%s must be a whole number from %lld to %lld, not %.40s",
-		    o->name, (long long)o->least, (long long)o->most, value);
-	return OK;
 }
 
 /* One option; *ret_used is how many words it took. */
@@ -62,14 +48,11 @@ args_take(struct args *a, const struct opt *own, char *const *word, bool more,
 	const char *value = strchr(word[0], '=');
 	struct str name = str_of(word[0] + 2);
 	const struct opt *o;
-	int used = 1, rc;
+	int used = 1;
+	int64_t v;
 
 	name = str_cut(&name, '=');
-	o = args_find(own, name);
-	if (!o)
-		o = args_find(OPTS_COMMON, name);
-	if (!o)
-		return unknown(own, name, e);
+	TRY(args_find(own, name, &o, e));
 	if (value && o->type == OPT_FLAG)
 		return err_set(e, ERR_INVALID, "--%s takes no value", o->name);
 	if (value) {
@@ -85,9 +68,11 @@ args_take(struct args *a, const struct opt *own, char *const *word, bool more,
 		value = word[1];
 		used = 2;
 	}
-	rc = check_value(o, value, e);
-	if (rc < 0)
-		return rc;
+	if (o->type == OPT_INT &&
+	    (!str_int(str_of(value), &v) || v < o->least || v > o->most))
+		return err_set(e, ERR_INVALID,
+		    "--%s must be a whole number from %lld to %lld, not %.40s",
+		    o->name, (long long)o->least, (long long)o->most, value);
 	a->given[a->n_given].opt = o;
 	a->given[a->n_given++].value = value;
 	*ret_used = used;
@@ -109,11 +94,8 @@ args_read(struct args *a, const struct opt *own, int argc, char *const *argv,
 		if (options && strcmp(argv[i], "--") == 0) {
 			options = false;
 		} else if (options && str_starts(str_of(argv[i]), STR("--"))) {
-			int rc =
-			    args_take(a, own, argv + i, i + 1 < argc, &used, e);
-
-			if (rc < 0)
-				return rc;
+			TRY(args_take(
+			    a, own, argv + i, i + 1 < argc, &used, e));
 		} else if (options && argv[i][0] == '-' && argv[i][1]) {
 			return err_set(e, ERR_INVALID,
 			    "unknown option %.64s; options begin with --",
@@ -152,22 +134,13 @@ args_int(const struct args *a, const char *name, int64_t absent)
 	return v;
 }
 
-void
-args_comma(struct buf *b)
-{
-	if (b->n > 0 && b->p[b->n - 1] != '{' && b->p[b->n - 1] != '[')
-		buf_addc(b, ',');
-}
-
 static void
-add_list(struct buf *b, struct str list)
+put_list(struct buf *b, const char *name, struct str list)
 {
-	buf_addc(b, '[');
-	while (list.n > 0) {
-		args_comma(b);
-		buf_json(b, str_trim(str_cut(&list, ',')));
-	}
-	buf_addc(b, ']');
+	put_open(b, name, '[');
+	while (list.n > 0)
+		put_text(b, NULL, str_trim(str_cut(&list, ',')));
+	put_close(b, ']');
 }
 
 void
@@ -181,15 +154,28 @@ args_body(const struct args *a, struct buf *b)
 		if (!o->member || args_text(a, o->name) != a->given[i].value ||
 		    (o->type == OPT_LIST && value.n == 0))
 			continue;
-		args_comma(b);
-		buf_fmt(b, "\"%s\":", o->member);
 		if (o->type == OPT_FLAG)
-			buf_addz(b, "true");
+			put_bool(b, o->member, true);
 		else if (o->type == OPT_INT)
-			buf_add(b, value);
+			put_raw(b, o->member, value);
 		else if (o->type == OPT_LIST)
-			add_list(b, value);
+			put_list(b, o->member, value);
 		else
-			buf_json(b, value);
+			put_text(b, o->member, value);
 	}
+}
+
+int
+args_json(
+    const struct args *a, struct arena *arena, struct str *ret, struct err *e)
+{
+	struct buf b CLEANUP(buf_done) = BUF(ARGS_JSON_MAX);
+
+	put_open(&b, NULL, '{');
+	args_body(a, &b);
+	put_close(&b, '}');
+	if (b.failed)
+		return err_set(e, ERR_LIMIT, "this is too long");
+	*ret = arena_dup(arena, buf_str(&b));
+	return OK;
 }

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 
+struct arena;
 struct buf;
 
 enum opt_type {
@@ -59,7 +60,8 @@ int64_t args_int(const struct args *a, const char *name, int64_t absent);
  * was begun: texts, numbers, true for a flag, arrays.
  */
 void args_body(const struct args *a, struct buf *b);
-/* A comma, unless the object or array has only just begun. */
-void args_comma(struct buf *b);
+/* The whole object, in the arena. ERR_LIMIT. */
+int args_json(const struct args *a, struct arena *arena, struct str *ret,
+    struct err *e) MUST_CHECK;
 
 #endif

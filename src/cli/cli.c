@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -42,25 +43,19 @@ int
 cli_input(const char *path, struct buf *b, struct err *e)
 {
 	bool standard = !path || str_eq(str_of(path), STR("-"));
-	FILE *f = standard ? stdin : fopen(path, "re");
-	size_t n;
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	int rc = OK;
 
-	if (!f)
+	if (fd < 0)
 		return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-	do {
-		char *p = buf_room(b, 64 * KIB);
-
-		n = p ? fread(p, 1, 64 * KIB, f) : 0;
-		b->n += n;
-	} while (n > 0);
-	if (b->failed)
-		rc = err_set(
-		    e, ERR_LIMIT, "the input is over %zu MiB", b->limit / MIB);
-	else if (ferror(f))
-		rc = err_set(e, ERR_IO, "reading failed: %s", strerror(errno));
+	if (!buf_read(b, fd))
+		rc = b->failed
+			 ? err_set(e, ERR_LIMIT, "the input is over %zu MiB",
+			       b->limit / MIB)
+			 : err_set(e, ERR_IO, "reading failed: %s",
+			       strerror(errno));
 	if (!standard)
-		(void)fclose(f);
+		(void)close(fd);
 	return rc;
 }
 
@@ -228,17 +223,15 @@ without_verb(const struct verbs *verbs, int argc, char *const *argv, FILE *out,
 static int
 load(struct cli *c, char *const *environment, struct err *e)
 {
-	int rc =
-	    conf_load(&c->conf, args_text(&c->args, "config"), environment, e);
-
-	for (size_t i = 0; i < c->args.n_given && rc == OK; i++) {
+	TRY(conf_load(&c->conf, args_text(&c->args, "config"), environment, e));
+	for (size_t i = 0; i < c->args.n_given; i++) {
 		const struct opt *o = c->args.given[i].opt;
 
 		if (o->type == OPT_CONF)
-			rc = conf_set(&c->conf, str_of(o->key),
-			    str_of(c->args.given[i].value), CONF_FLAG, e);
+			TRY(conf_set(&c->conf, str_of(o->key),
+			    str_of(c->args.given[i].value), CONF_FLAG, e));
 	}
-	return rc;
+	return OK;
 }
 
 static int
@@ -254,11 +247,10 @@ check_operands(const struct verb *v, size_t n, struct err *e)
 static int
 print_config(struct cli *c)
 {
-	struct buf b = BUF(MIB);
+	struct buf b CLEANUP(buf_done) = BUF(MIB);
 
 	conf_print(&c->conf, &b);
 	(void)fwrite(b.p, 1, b.n, c->out);
-	buf_done(&b);
 	return OK;
 }
 

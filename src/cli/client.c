@@ -7,9 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/server/limits.h"

@@ -9,6 +9,7 @@
 
 /* What one verb of the command line may make. */
 #define CLI_ARENA_MAX  (64 * MIB)
+#define ARGS_JSON_MAX  (64 * KIB) /* options, as members of a request */
 /* One answer of the server to a verb: a page of a list fits. */
 #define CLI_ANSWER_MAX (2 * PAGE_BYTES)
 #define CLI_LOOK_MEM   (64 * KIB) /* one answer about a replay */

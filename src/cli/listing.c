@@ -17,12 +17,26 @@ listing_text(const struct json *item, const char *name)
 	return json_is(v, JSON_STRING) ? v->text : STR_EMPTY;
 }
 
-int64_t
+long long
 listing_int(const struct json *item, const char *name)
 {
 	int64_t n = 0;
 
 	return json_int(json_get(item, name), &n) ? n : 0;
+}
+
+bool
+listing_true(const struct json *item, const char *name)
+{
+	return json_is(json_get(item, name), JSON_TRUE);
+}
+
+struct json *
+listing_first(const struct json *item, const char *name)
+{
+	const struct json *list = json_get(item, name);
+
+	return list ? list->child : NULL;
 }
 
 static int
@@ -40,72 +54,127 @@ static int
 read_all(
     struct cli *c, const struct listing *l, struct json **ret, struct err *e)
 {
-	struct buf b = BUF(CLI_ANSWER_MAX);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(CLI_ANSWER_MAX);
 
 	assert(l->all); /* the server has not been asked for */
 	buf_addz(&b, "{\"data\":[");
-	rc = l->all(c->reach.db, c->arena, &b, e);
+	TRY(l->all(c->reach.db, c->arena, &b, e));
 	buf_addz(&b, "],\"next\":null}");
-	if (rc == OK && b.failed)
-		rc = err_set(e, ERR_LIMIT, "the list is too long");
-	if (rc == OK)
-		rc = json_parse(
-		    c->arena, arena_dup(c->arena, buf_str(&b)), ret, e);
-	buf_done(&b);
-	return rc;
+	if (b.failed)
+		return err_set(e, ERR_LIMIT, "the list is too long");
+	return json_parse(c->arena, arena_dup(c->arena, buf_str(&b)), ret, e);
 }
 
 int
-listing_each(struct cli *c, const struct listing *l,
-    void (*each)(void *arg, const struct json *item), void *arg, struct err *e)
+listing_read(
+    struct cli *c, const struct listing *l, struct json **ret, struct err *e)
 {
 	struct str after = STR_EMPTY;
-	int rc = l->all ? reach_open(c, e) : reach_server(c, e);
+	struct json *first = NULL, **end = &first;
 
-	while (rc == OK) {
+	TRY(l->all ? reach_open(c, e) : reach_server(c, e));
+	do {
 		struct json *page = NULL;
-		const struct json *item;
 
-		rc = c->reach.client ? ask_page(c, l->path, after, &page, e)
-				     : read_all(c, l, &page, e);
-		if (rc < 0)
-			return rc;
-		item = json_get(page, "data");
-		for (item = item ? item->child : NULL; item; item = item->next)
-			each(arg, item);
+		TRY(c->reach.client ? ask_page(c, l->path, after, &page, e)
+				    : read_all(c, l, &page, e));
+		*end = listing_first(page, "data");
+		while (*end)
+			end = &(*end)->next;
 		after = listing_text(page, "next");
-		if (after.n == 0)
-			break;
+	} while (after.n > 0);
+	*ret = first;
+	return OK;
+}
+
+/* Bytes that begin a character. */
+static size_t
+width_of(struct str s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static struct str
+joined(struct arena *a, const struct json *list)
+{
+	struct str text = STR_EMPTY;
+
+	for (const struct json *s = list->child; s; s = s->next)
+		text = arena_fmt(a, "%.*s%s%.*s", STR_ARG(text),
+		    text.n ? "," : "", STR_ARG(s->text));
+	return text;
+}
+
+/* Of no item: the column's head. */
+static struct str
+cell_of(struct arena *a, const struct column *c, const struct json *item)
+{
+	const struct json *v = c->cell ? NULL : json_at(item, str_of(c->at));
+	struct str text = STR_EMPTY;
+
+	if (!item)
+		text = str_of(c->head);
+	else if (c->cell)
+		text = c->cell(item);
+	else if (json_is(v, JSON_STRING))
+		text = v->text;
+	else if (json_is(v, JSON_NUMBER))
+		text = v->raw;
+	else if (json_is_bool(v))
+		text = v->type == JSON_TRUE ? STR("yes") : STR("no");
+	else if (json_is(v, JSON_ARRAY))
+		text = joined(a, v);
+	return text.n ? text : STR("-");
+}
+
+static void
+print_row(struct cli *c, const struct column *columns, const size_t *width,
+    const struct json *item)
+{
+	for (size_t i = 0; columns[i].head; i++) {
+		struct str cell = cell_of(c->arena, &columns[i], item);
+		bool last = !columns[i + 1].head;
+		int pad = last ? 0 : (int)(width[i] - width_of(cell)) + 2;
+
+		(void)fprintf(c->out, "%.*s%*s", STR_ARG(cell), pad, "");
 	}
-	return rc;
+	(void)fputc('\n', c->out);
 }
 
-static void
-show_row(void *arg, const struct json *item)
+void
+listing_print(
+    struct cli *c, const struct column *columns, const struct json *first)
 {
-	table_add(arg, item);
-}
+	size_t width[LISTING_COLUMNS_MAX] = {0};
 
-static void
-show_json(void *arg, const struct json *item)
-{
-	struct cli *c = arg;
+	for (size_t i = 0; columns[i].head; i++) {
+		assert(i < LISTING_COLUMNS_MAX);
+		width[i] = width_of(str_of(columns[i].head));
+		for (const struct json *j = first; j; j = j->next) {
+			size_t w = width_of(cell_of(c->arena, &columns[i], j));
 
-	(void)fprintf(c->out, "%.*s\n", STR_ARG(item->raw));
+			width[i] = w > width[i] ? w : width[i];
+		}
+	}
+	print_row(c, columns, width, NULL);
+	for (; first; first = first->next)
+		print_row(c, columns, width, first);
 }
 
 int
 listing_show(struct cli *c, const struct listing *l, struct err *e)
 {
-	struct table *t;
-	int rc;
+	struct json *first = NULL;
 
-	if (args_flag(&c->args, "json"))
-		return listing_each(c, l, show_json, c, e);
-	t = table_new(c->arena, l->columns);
-	rc = listing_each(c, l, show_row, t, e);
-	if (rc == OK)
-		table_print(t, c->out);
-	return rc;
+	TRY(listing_read(c, l, &first, e));
+	if (!args_flag(&c->args, "json"))
+		listing_print(c, l->columns, first);
+	else
+		for (; first; first = first->next)
+			(void)fprintf(c->out, "%.*s\n", STR_ARG(first->raw));
+	return OK;
 }

@@ -1,16 +1,27 @@
 /*
  * listing.h - a list of the API, shown whole: as a table for people, or with
  * --json as one object a line.
+ *
+ * Columns are as wide as their widest cell, in characters. A cell is what the
+ * column's pointer leads to: a text, a number, yes or no, the words of an array
+ * with commas between; "-" when there is nothing.
  */
 #ifndef CLI_LISTING_H
 #define CLI_LISTING_H
 
 #include "cli/cli.h"
-#include "cli/table.h"
 
 struct buf;
 struct db;
 struct json;
+
+#define LISTING_COLUMNS_MAX 10
+
+struct column {
+	const char *head; /* NULL ends */
+	const char *at;   /* JSON pointer: "/lag/events" */
+	struct str (*cell)(const struct json *item); /* instead */
+};
 
 struct listing {
 	const char *path; /* of the API: asked page by page */
@@ -24,16 +35,21 @@ struct listing {
 /* The whole verb. */
 int listing_show(
     struct cli *c, const struct listing *l, struct err *e) MUST_CHECK;
-/* Each item of the list. */
-int listing_each(struct cli *c, const struct listing *l,
-    void (*each)(void *arg, const struct json *item), void *arg,
+/* Its first item, or NULL; each has the next in `next`. */
+int listing_read(struct cli *c, const struct listing *l, struct json **ret,
     struct err *e) MUST_CHECK;
+/* Items as a table. */
+void listing_print(
+    struct cli *c, const struct column *columns, const struct json *first);
 
 /* The lists of accounts and of API keys. */
 extern const struct listing LISTING_USERS, LISTING_KEYS;
 
-/* A member of an object: a text, or empty; a number, or 0. */
+/* A member of an object: a text, or empty; a number, or 0; true; the first of
+ * its elements, or NULL. */
 struct str listing_text(const struct json *item, const char *name);
-int64_t listing_int(const struct json *item, const char *name);
+long long listing_int(const struct json *item, const char *name);
+bool listing_true(const struct json *item, const char *name);
+struct json *listing_first(const struct json *item, const char *name);
 
 #endif

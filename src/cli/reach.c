@@ -31,13 +31,10 @@ open_store(struct cli *c, struct reach *x, struct err *e)
 		return err_set(e, ERR_BUSY,
 		    "another hikyaku works on %s and can't be asked; wait for it to end or start",
 		    c->conf.data);
-	if (rc == OK)
-		rc = store_open(&o, &x->store, e);
-	if (rc == OK)
-		rc = store_migrate(x->store, &steps, e);
-	if (rc == OK)
-		rc = db_open(x->store, DB_WRITE, &x->db, e);
-	return rc;
+	TRY(rc);
+	TRY(store_open(&o, &x->store, e));
+	TRY(store_migrate(x->store, &steps, e));
+	return db_open(x->store, DB_WRITE, &x->db, e);
 }
 
 int
@@ -55,12 +52,11 @@ reach_open(struct cli *c, struct err *e)
 int
 reach_server(struct cli *c, struct err *e)
 {
-	int rc = reach_open(c, e);
-
-	if (rc == OK && !c->reach.client)
-		rc = err_set(e, ERR_AWAY,
+	TRY(reach_open(c, e));
+	if (!c->reach.client)
+		return err_set(e, ERR_AWAY,
 		    "no server runs on this data folder: start hikyaku serve first");
-	return rc;
+	return OK;
 }
 
 void
@@ -80,6 +76,8 @@ int
 reach_keyring(struct cli *c, struct err *e)
 {
 	assert(c->reach.db);
+	if (c->reach.keyring)
+		return OK;
 	return sealing_open(c->reach.db, &c->conf, &c->reach.keyring, e);
 }
 
@@ -89,17 +87,15 @@ reach_ask(struct cli *c, struct arena *a, const char *method, struct str path,
 {
 	struct client_call k = {
 	    .method = method, .path = arena_z(a, path), .body = body};
-	struct buf answer = BUF(CLI_ANSWER_MAX);
-	int status = 0, rc = reach_server(c, e);
+	struct buf answer CLEANUP(buf_done) = BUF(CLI_ANSWER_MAX);
+	int status = 0;
 
-	if (rc == OK)
-		rc = client_send(c->reach.client, &k, &answer, &status, e);
-	if (rc == OK)
-		rc = client_check(status, buf_str(&answer), a, e);
-	if (rc == OK)
+	TRY(reach_server(c, e));
+	TRY(client_send(c->reach.client, &k, &answer, &status, e));
+	TRY(client_check(status, buf_str(&answer), a, e));
+	if (ret_answer)
 		*ret_answer = arena_dup(a, buf_str(&answer));
-	buf_done(&answer);
-	return rc;
+	return OK;
 }
 
 int
@@ -107,7 +103,7 @@ reach_json(struct cli *c, struct arena *a, const char *method, struct str path,
     struct str body, struct json **ret, struct err *e)
 {
 	struct str text = STR_EMPTY;
-	int rc = reach_ask(c, a, method, path, body, &text, e);
 
-	return rc < 0 || text.n == 0 ? rc : json_parse(a, text, ret, e);
+	TRY(reach_ask(c, a, method, path, body, &text, e));
+	return text.n == 0 ? OK : json_parse(a, text, ret, e);
 }

@@ -41,7 +41,7 @@ int reach_keyring(struct cli *c, struct err *e) MUST_CHECK;
 
 /*
  * Asks the server, and takes what is not 2xx for an error. The answer is in
- * the arena, and so is the path.
+ * the arena, and so is the path; ret_answer may be NULL.
  */
 int reach_ask(struct cli *c, struct arena *a, const char *method,
     struct str path, struct str body, struct str *ret_answer,

@@ -24,20 +24,16 @@ struct incoming {
 	struct arena *arena;
 };
 
-struct gather {
-	struct received_header *list;
-	size_t n;
-};
-
 static enum MHD_Result
 each_header(
     void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	struct gather *g = arg;
+	struct received *r = arg;
+	struct received_header *list = (void *)(uintptr_t)r->headers;
 
 	(void)kind;
-	if (g->n < REQUEST_HEADERS_MAX)
-		g->list[g->n++] =
+	if (r->n < REQUEST_HEADERS_MAX)
+		list[r->n++] =
 		    (struct received_header){str_of(name), str_of(value)};
 	return MHD_YES;
 }
@@ -62,9 +58,10 @@ static enum MHD_Result
 complete(struct receiver *x, struct MHD_Connection *conn, struct incoming *in,
     const char *url, const char *method)
 {
-	struct gather g = {.list = arena_array(in->arena, REQUEST_HEADERS_MAX,
-			       sizeof(struct received_header))};
-	struct received r = {.line = STR_EMPTY, .body = buf_str(&in->body)};
+	struct received r = {.line = STR_EMPTY,
+	    .headers =
+		arena_array(in->arena, REQUEST_HEADERS_MAX, sizeof(*r.headers)),
+	    .body = buf_str(&in->body)};
 
 	/* A hub says that it is well before it is called. */
 	if (str_eq(str_of(method), STR("GET")) &&
@@ -74,9 +71,7 @@ complete(struct receiver *x, struct MHD_Connection *conn, struct incoming *in,
 	if (in->body.failed)
 		return receiver_answer(conn, MHD_HTTP_CONTENT_TOO_LARGE,
 		    STR("{\"error\":\"too large\"}"));
-	(void)MHD_get_connection_values(conn, MHD_HEADER_KIND, each_header, &g);
-	r.headers = g.list;
-	r.n = g.n;
+	(void)MHD_get_connection_values(conn, MHD_HEADER_KIND, each_header, &r);
 	return receiver_answer(
 	    conn, x->o.take(x->o.arg, method, url, &r, in->arena), STR("{}"));
 }

@@ -1,5 +1,4 @@
 /* alerts.h: the rules, as pure functions of the sums. */
-#include "base/clock.h"
 #include "deliver/limits.h"
 #include "ops/alert_priv.h"
 #include "ops/limits.h"
@@ -25,12 +24,6 @@ const struct rule RULES[ALERT_RULES] = {
 	"nothing is sent: its filter or template went wrong too often"},
 };
 
-static double
-success_rate(const struct alert_sums *s)
-{
-	return 100.0 * (double)s->ok / (double)(s->ok + s->dead);
-}
-
 /* Seconds below which 95 % of the attempts stayed: by their bucket's end, past
  * the last by the slowest. */
 static double
@@ -51,30 +44,24 @@ p95(const struct alert_sums *s)
 	return slowest;
 }
 
-/* What failed and was tried again, by what came to an end. */
-static double
-retries(const struct alert_sums *s)
-{
-	double v = (double)(s->ok + s->fail) / (double)(s->ok + s->dead) - 1;
-
-	return v > 0 ? v : 0;
-}
-
 bool
 alert_value(enum alert_rule r, const struct alert_sums *s, double *ret)
 {
+	double ended = (double)(s->ok + s->dead);
+	double tried = (double)(s->ok + s->fail);
 	bool rated = s->ok + s->dead >= ALERT_LEAST;
 
 	switch (r) {
 	case ALERT_SUCCESS_99:
 	case ALERT_SUCCESS_95:
-		*ret = s->ok + s->dead > 0 ? success_rate(s) : 100;
+		*ret = ended > 0 ? 100.0 * (double)s->ok / ended : 100;
 		return rated;
 	case ALERT_LATENCY:
 		*ret = s->ok + s->fail > 0 ? p95(s) : 0;
 		return s->ok + s->fail >= ALERT_LEAST;
 	case ALERT_RETRIES:
-		*ret = s->ok + s->dead > 0 ? retries(s) : 0;
+		/* What failed and was tried again, by what ended. */
+		*ret = ended > 0 && tried > ended ? tried / ended - 1 : 0;
 		return rated;
 	case ALERT_FAILURES:
 		*ret = (double)s->dead_hour;

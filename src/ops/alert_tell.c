@@ -34,8 +34,7 @@ alert_entry(struct telling *t, size_t i, struct err *e)
 	const struct rule *r = &RULES[x->rule];
 	bool dead = x->rule == ALERT_DEAD;
 	char id[UUID_LEN + 1] = "hikyaku";
-	struct buf b = BUF(8 * KIB);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(8 * KIB);
 
 	put_open(&b, NULL, '{');
 	if (dead) {
@@ -56,11 +55,9 @@ alert_entry(struct telling *t, size_t i, struct err *e)
 		put_null(&b, "subscriptionId");
 	}
 	put_close(&b, '}');
-	rc = control_event(t->arena, dead ? "ops.delivery.dead" : "ops.alert",
+	return control_event(t->arena, dead ? "ops.delivery.dead" : "ops.alert",
 	    arena_dup(t->arena, str_of(id)), buf_str(&b), t->now_us,
 	    &t->entries[i], e);
-	buf_done(&b);
-	return rc;
 }
 
 /* On the commit thread, with the events. */
@@ -72,19 +69,15 @@ remember(struct db *db, void *ctx, struct err *e)
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct alert_news *x = &t->v[i];
-		int64_t n = sql_alert_put(db, e, .sub = x->sub, .rule = x->rule,
-		    .firing = x->firing, .now = t->now_us, .before = before,
-		    .minute = x->minute, .n = x->n);
 
-		if (n < 0)
-			return e->code;
-		if (n == 0)
+		if (TRY((int)sql_alert_put(db, e, .sub = x->sub,
+			.rule = x->rule, .firing = x->firing, .now = t->now_us,
+			.before = before, .minute = x->minute, .n = x->n)) == 0)
 			return err_set(
 			    e, ERR_CONFLICT, "another node has told it");
 	}
-	return sql_alert_sweep(db, e, .before = t->now_us - US_PER_DAY) < 0
-		   ? (int)e->code
-		   : OK;
+	TRY((int)sql_alert_sweep(db, e, .before = t->now_us - US_PER_DAY));
+	return OK;
 }
 
 static void
@@ -130,35 +123,28 @@ told(struct append_job *job)
 	atomic_store(&a->busy, false);
 }
 
-/* The subscription by name. One that has ended meanwhile is left out. */
-static bool
-name_it(struct db *db, struct arena *a, struct alert_news *x, struct err *e)
-{
-	struct sql_alert_sub_row row;
-
-	if (x->sub == 0)
-		return true;
-	if (sql_alert_sub_one(db, a, &row, e, .sub = x->sub) <= 0)
-		return false;
-	x->uid = uuid_of(row.uid);
-	x->name = row.name;
-	return true;
-}
-
+/* With the subscription's name; one that has ended meanwhile is left out. */
 static int
 fill_entries(struct telling *t, struct db *db, struct alert_news *v, size_t n,
     struct err *e)
 {
-	int rc = OK;
+	struct sql_alert_sub_row row;
 
 	t->v = arena_array(t->arena, n, sizeof(*t->v));
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		if (!name_it(db, t->arena, &v[i], e))
-			continue;
-		t->v[t->n] = v[i];
-		rc = alert_entry(t, t->n++, e);
+	for (size_t i = 0; i < n; i++) {
+		struct alert_news *x = &v[i];
+
+		if (x->sub != 0) {
+			if (sql_alert_sub_one(
+				db, t->arena, &row, e, .sub = x->sub) <= 0)
+				continue;
+			x->uid = uuid_of(row.uid);
+			x->name = row.name;
+		}
+		t->v[t->n] = *x;
+		TRY(alert_entry(t, t->n++, e));
 	}
-	return rc;
+	return OK;
 }
 
 void

@@ -16,21 +16,14 @@
 #define TOTALS_MS  15000
 #define US_PER_MIN (60 * US_PER_S)
 
-/* What the store says was told, by sub and rule. */
-struct told {
-	int64_t sub;
-	int rule;
-	bool firing;
-	int64_t changed_us, minute, n;
-};
-
 /* One look. */
 struct look {
 	struct alerts *a;
 	struct db *db;
 	int64_t now_us, since, hour, minute; /* minutes, but for the first */
-	struct told *told;
+	struct sql_alert_known_row *told;    /* what was, by sub and rule */
 	size_t n_told;
+	int64_t *subs; /* room for KNOWN_MAX ids */
 	struct alert_news news[ALERT_NEWS_MAX];
 	size_t n_news;
 };
@@ -54,18 +47,14 @@ alerts_free(struct alerts *a)
 static int
 load_told(struct look *k, struct err *e)
 {
-	struct sql_alert_known_row row;
 	struct rows *rows = NULL;
 	int64_t since = k->now_us - (ALERT_WINDOW_M + 5) * US_PER_MIN;
-	int rc;
-
-	k->told = mem_array(KNOWN_MAX, sizeof(*k->told));
-	rc =
+	int rc =
 	    sql_alert_known(k->db, &rows, e, .since = since, .most = KNOWN_MAX);
+
 	while (rc >= 0 && k->n_told < KNOWN_MAX &&
-	       (rc = sql_alert_known_next(rows, &row, e)) > 0)
-		k->told[k->n_told++] = (struct told){row.sub, (int)row.rule,
-		    row.firing != 0, row.changed_at, row.minute, row.n};
+	       (rc = sql_alert_known_next(rows, &k->told[k->n_told], e)) > 0)
+		k->n_told++;
 	rows_close(rows);
 	return rc < 0 ? rc : OK;
 }
@@ -73,17 +62,17 @@ load_told(struct look *k, struct err *e)
 static int
 by_key(const void *x, const void *y)
 {
-	const struct told *a = x, *b = y;
+	const struct sql_alert_known_row *a = x, *b = y;
 
 	if (a->sub != b->sub)
 		return a->sub < b->sub ? -1 : 1;
 	return (a->rule > b->rule) - (a->rule < b->rule);
 }
 
-static const struct told *
+static const struct sql_alert_known_row *
 find_told(const struct look *k, int64_t sub, enum alert_rule rule)
 {
-	struct told key = {.sub = sub, .rule = (int)rule};
+	struct sql_alert_known_row key = {.sub = sub, .rule = (int)rule};
 
 	return k->n_told
 		   ? bsearch(&key, k->told, k->n_told, sizeof(key), by_key)
@@ -91,9 +80,10 @@ find_told(const struct look *k, int64_t sub, enum alert_rule rule)
 }
 
 static void
-add_news(struct look *k, const struct alert_news *x, const struct told *t)
+add_news(struct look *k, const struct alert_news *x,
+    const struct sql_alert_known_row *t)
 {
-	bool soon = t && t->changed_us > k->now_us - alert_minute_us(k->a);
+	bool soon = t && t->changed_at > k->now_us - alert_minute_us(k->a);
 
 	/* What has no room, or comes too soon, the next look finds again. */
 	if (!soon && k->n_news < ALERT_NEWS_MAX)
@@ -104,11 +94,11 @@ static void
 judge(
     struct look *k, int64_t sub, enum alert_rule r, const struct alert_sums *s)
 {
-	const struct told *t = find_told(k, sub, r);
+	const struct sql_alert_known_row *t = find_told(k, sub, r);
 	struct alert_news x = {
 	    .sub = sub, .rule = r, .firing = alert_fires(r, s)};
 
-	if (x.firing == (t && t->firing))
+	if (x.firing == (t && t->firing != 0))
 		return;
 	(void)alert_value(r, s, &x.value);
 	add_news(k, &x, t);
@@ -119,25 +109,23 @@ static int
 judge_dead(
     struct look *k, int64_t sub, const struct alert_sums *s, struct err *e)
 {
-	const struct told *t = find_told(k, sub, ALERT_DEAD);
+	const struct sql_alert_known_row *t = find_told(k, sub, ALERT_DEAD);
 	struct alert_news x = {.sub = sub, .rule = ALERT_DEAD};
 	struct sql_alert_dead_since_row all = {0}, now = {0};
 	int64_t since = t && t->minute > k->since ? t->minute : k->since;
-	int rc;
 
 	if (s->dead == 0)
 		return OK;
-	rc = sql_alert_dead_since_one(
-	    k->db, &all, e, .sub = sub, .minute = since);
-	if (rc >= 0)
-		rc = sql_alert_dead_since_one(
-		    k->db, &now, e, .sub = sub, .minute = k->minute);
+	TRY(sql_alert_dead_since_one(
+	    k->db, &all, e, .sub = sub, .minute = since));
+	TRY(sql_alert_dead_since_one(
+	    k->db, &now, e, .sub = sub, .minute = k->minute));
 	x.count = all.n - (t && t->minute == since ? t->n : 0);
 	x.n = now.n;
 	x.minute = k->minute;
-	if (rc >= 0 && x.count > 0)
+	if (x.count > 0)
 		add_news(k, &x, t);
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* The three newest of its attempts failed. */
@@ -193,36 +181,42 @@ look_at(struct look *k, int64_t sub, struct err *e)
 	    ALERT_IN_A_ROW};
 	struct sql_alert_sums_row row = {0};
 	struct alert_sums s;
-	int rc = sql_alert_sums_one(
-	    k->db, &row, e, .sub = sub, .since = k->since, .hour = k->hour);
 
+	TRY(sql_alert_sums_one(
+	    k->db, &row, e, .sub = sub, .since = k->since, .hour = k->hour));
 	s = sums_of(&row);
-	if (rc >= 0 && s.fail > 0)
-		rc = in_a_row(k, sub, &s.in_a_row, e);
-	for (size_t i = 0; rc >= 0 && i < COUNT_OF(EACH); i++)
+	if (s.fail > 0)
+		TRY(in_a_row(k, sub, &s.in_a_row, e));
+	for (size_t i = 0; i < COUNT_OF(EACH); i++)
 		judge(k, sub, EACH[i], &s);
-	return rc < 0 ? rc : judge_dead(k, sub, &s, e);
+	return judge_dead(k, sub, &s, e);
+}
+
+/* The ids of a list that was asked for, into k->subs; how many. */
+static int
+read_subs(struct look *k, int rc, struct rows *rows, size_t most, struct err *e)
+{
+	size_t n = 0;
+
+	while (rc >= 0 && n < most && (rc = rows_next(rows, e)) > 0)
+		k->subs[n++] = rows_int(rows, 0);
+	rows_close(rows);
+	return rc < 0 ? rc : (int)n;
 }
 
 /* Those that are busy, a page a look. */
 static int
 look_at_busy(struct look *k, struct err *e)
 {
-	int64_t *subs = mem_array(ALERT_SUBS_MAX, sizeof(*subs));
 	struct rows *rows = NULL;
-	size_t n = 0;
 	int rc = sql_alert_subs(k->db, &rows, e, .after = k->a->after,
 	    .since = k->since, .most = ALERT_SUBS_MAX);
+	int n = TRY(read_subs(k, rc, rows, ALERT_SUBS_MAX, e));
 
-	while (rc >= 0 && n < ALERT_SUBS_MAX && (rc = rows_next(rows, e)) > 0)
-		subs[n++] = rows_int(rows, 0);
-	rows_close(rows);
-	for (size_t i = 0; rc >= 0 && i < n; i++)
-		rc = look_at(k, subs[i], e);
-	if (rc >= 0)
-		k->a->after = n == ALERT_SUBS_MAX ? subs[n - 1] : 0;
-	free(subs);
-	return rc < 0 ? rc : OK;
+	for (int i = 0; i < n; i++)
+		TRY(look_at(k, k->subs[i], e));
+	k->a->after = n == ALERT_SUBS_MAX ? k->subs[n - 1] : 0;
+	return OK;
 }
 
 /* Those that are held, and those that no longer are. */
@@ -230,38 +224,23 @@ static int
 look_at_held(struct look *k, struct err *e)
 {
 	static const struct alert_sums HELD = {.held = true}, FREE = {0};
-	int64_t *subs = mem_array(KNOWN_MAX, sizeof(*subs));
 	struct rows *rows = NULL;
-	size_t n = 0, at = 0;
 	int rc = sql_alert_held(k->db, &rows, e, .after = 0, .most = KNOWN_MAX);
+	int n = TRY(read_subs(k, rc, rows, KNOWN_MAX, e)), at = 0;
 
-	while (rc >= 0 && n < KNOWN_MAX && (rc = rows_next(rows, e)) > 0)
-		subs[n++] = rows_int(rows, 0);
-	rows_close(rows);
-	for (size_t i = 0; rc >= 0 && i < n; i++)
-		judge(k, subs[i], ALERT_HELD, &HELD);
-	for (size_t i = 0; rc >= 0 && i < k->n_told; i++) {
+	for (int i = 0; i < n; i++)
+		judge(k, k->subs[i], ALERT_HELD, &HELD);
+	for (size_t i = 0; i < k->n_told; i++) {
 		int64_t sub = k->told[i].sub;
 
 		if (k->told[i].rule != ALERT_HELD)
 			continue;
-		while (at < n && subs[at] < sub) /* both are by id */
+		while (at < n && k->subs[at] < sub) /* both are by id */
 			at++;
-		if (at == n ? n < KNOWN_MAX : subs[at] != sub)
+		if (at == n ? n < KNOWN_MAX : k->subs[at] != sub)
 			judge(k, sub, ALERT_HELD, &FREE);
 	}
-	free(subs);
-	return rc < 0 ? rc : OK;
-}
-
-static bool
-busy_since(struct look *k, int64_t sub, struct err *e)
-{
-	struct sql_alert_subs_row next = {0};
-	int rc = sql_alert_subs_one(
-	    k->db, &next, e, .after = sub - 1, .since = k->since, .most = 1);
-
-	return rc >= 0 && next.sub == sub;
+	return OK;
 }
 
 /* Those that fall silent while something is said of them: it ends. */
@@ -269,59 +248,85 @@ static int
 look_at_firing(struct look *k, struct err *e)
 {
 	int64_t last = 0;
-	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < k->n_told; i++) {
+	for (size_t i = 0; i < k->n_told; i++) {
 		int64_t sub = k->told[i].sub;
+		struct sql_alert_subs_row next = {0};
 
 		if (!k->told[i].firing || sub == 0 || sub == last)
 			continue;
 		last = sub;
-		if (!busy_since(k, sub, e))
-			rc = look_at(k, sub, e);
+		if (sql_alert_subs_one(k->db, &next, e, .after = sub - 1,
+			.since = k->since, .most = 1) < 0 ||
+		    next.sub != sub)
+			TRY(look_at(k, sub, e));
 	}
-	return rc;
+	return OK;
 }
+
+static const struct {
+	enum alert_rule rule;
+	const char *help;
+} GAUGES[] = {
+    {ALERT_SUCCESS_99,
+	"Percent of finished deliveries that succeeded, last 15 min."},
+    {ALERT_LATENCY, "Seconds that 95 % of attempts stayed below, last 15 min."},
+    {ALERT_RETRIES, "Retries a finished delivery, last 15 min."},
+    {ALERT_FAILURES, "Deliveries that were given up, last hour."},
+    {ALERT_WAITING, "Deliveries that wait for a try."},
+};
 
 /* Over all of them: gauges, and what waits. */
 static int
 look_at_all(struct look *k, struct err *e)
 {
-	static const enum alert_rule GAUGES[] = {ALERT_SUCCESS_99,
-	    ALERT_LATENCY, ALERT_RETRIES, ALERT_FAILURES, ALERT_WAITING};
 	struct alerts *a = k->a;
 	struct sql_alert_sums_row row = {0};
 	struct sql_alert_behind_row behind = {0};
 	struct alert_sums s;
 	struct rows *rows = NULL;
 	int64_t reasons[REASONS_MAX] = {0};
-	int rc = sql_alert_totals_one(
-	    k->db, &row, e, .since = k->since, .hour = k->hour);
+	int rc;
 
-	if (rc >= 0)
-		rc = sql_alert_behind_one(
-		    k->db, &behind, e, .last = append_last_seq(a->append));
-	if (rc >= 0)
-		rc = sql_alert_reasons(k->db, &rows, e, .since = k->hour);
+	TRY(sql_alert_totals_one(
+	    k->db, &row, e, .since = k->since, .hour = k->hour));
+	TRY(sql_alert_behind_one(
+	    k->db, &behind, e, .last = append_last_seq(a->append)));
+	rc = sql_alert_reasons(k->db, &rows, e, .since = k->hour);
 	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
 		if (rows_int(rows, 0) >= 0 && rows_int(rows, 0) < REASONS_MAX)
 			reasons[rows_int(rows, 0)] = rows_int(rows, 1);
 	rows_close(rows);
-	if (rc < 0)
-		return rc;
+	TRY(rc);
 	s = sums_of(&row);
 	s.waiting = metric_value(M_DELIVER_ROWS) + behind.n;
 	judge(k, 0, ALERT_WAITING, &s);
 	for (size_t i = 0; i < COUNT_OF(GAUGES); i++) {
+		enum alert_rule rule = GAUGES[i].rule;
 		double v;
 
-		(void)alert_value(GAUGES[i], &s, &v);
-		atomic_store(&a->gauges[GAUGES[i]], (int64_t)(v * 1000));
+		(void)alert_value(rule, &s, &v);
+		atomic_store(&a->gauges[rule], (int64_t)(v * 1000));
 	}
 	for (int r = 0; r < REASONS_MAX; r++)
 		atomic_store(&a->reasons[r], reasons[r]);
 	atomic_store(&a->looked, true);
 	return OK;
+}
+
+static int
+look_at_each(struct look *k, int64_t now_ms, struct err *e)
+{
+	struct alerts *a = k->a;
+
+	TRY(load_told(k, e));
+	TRY(look_at_busy(k, e));
+	TRY(look_at_firing(k, e));
+	TRY(look_at_held(k, e));
+	if (now_ms < a->totals_ms)
+		return OK;
+	a->totals_ms = now_ms + TOTALS_MS / (a->scale > 10 ? 10 : a->scale);
+	return look_at_all(k, e);
 }
 
 void
@@ -340,41 +345,20 @@ alerts_turn(struct alerts *a, struct db *db)
 	k.minute = k.now_us / US_PER_MIN;
 	k.since = k.minute - ALERT_WINDOW_M;
 	k.hour = k.minute - ALERT_HOUR_M;
-	rc = load_told(&k, &e);
-	if (rc == OK)
-		rc = look_at_busy(&k, &e);
-	if (rc == OK)
-		rc = look_at_firing(&k, &e);
-	if (rc == OK)
-		rc = look_at_held(&k, &e);
-	if (rc == OK && now_ms >= a->totals_ms) {
-		a->totals_ms =
-		    now_ms + TOTALS_MS / (a->scale > 10 ? 10 : a->scale);
-		rc = look_at_all(&k, &e);
-	}
+	k.told = mem_array(KNOWN_MAX, sizeof(*k.told));
+	k.subs = mem_array(KNOWN_MAX, sizeof(*k.subs));
+	rc = look_at_each(&k, now_ms, &e);
 	if (rc < 0 && rc != ERR_AWAY)
 		log_err(LOG_WARN, "alerts can't be looked for", &e);
 	if (rc == OK && k.n_news > 0)
 		alert_tell(a, db, k.news, k.n_news);
 	free(k.told);
+	free(k.subs);
 }
 
 void
 alerts_write(struct alerts *a, struct buf *b)
 {
-	static const struct {
-		enum alert_rule rule;
-		const char *help;
-	} GAUGES[] = {
-	    {ALERT_SUCCESS_99,
-		"Percent of finished deliveries that succeeded, last 15 min."},
-	    {ALERT_LATENCY,
-		"Seconds that 95 % of attempts stayed below, last 15 min."},
-	    {ALERT_RETRIES, "Retries a finished delivery, last 15 min."},
-	    {ALERT_FAILURES, "Deliveries that were given up, last hour."},
-	    {ALERT_WAITING, "Deliveries that wait for a try."},
-	};
-
 	static const enum reason REASONS[] = {
 #define REASON(name, number, text) REASON_##name,
 #include "contract/reasons.tbl"

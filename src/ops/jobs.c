@@ -19,23 +19,19 @@
 #include "task/task.h"
 
 #define CHECKPOINT_MS 250
-#define BUSY_MS       20 /* while much is written */
-#define PIECES_MS     60000
-#define RESULTS_MS    60000
-#define LOGS_MS       1000 /* a new day; also when the last try failed */
-#define SESSIONS_MS   60000
+#define BUSY_MS       20       /* while much is written */
 #define ARTICLES_MS   86400000 /* a day; sooner when little is kept */
 #define ARTICLES_PART 100
+
+enum { PIECES, AUDIT, ENDED, RESULTS, SESSIONS, ARTICLES, LOGS, KINDS };
 
 struct jobs {
 	struct jobs_opts o;
 	struct db *db;
 	struct mailbox *box; /* closed to end the thread; never gets mail */
 	struct thread *thread;
-	int64_t pieces_at_ms, audit_at_ms, ended_at_ms, results_at_ms;
-	int64_t sessions_at_ms, logs_at_ms;
-	bool logs_failed; /* told once */
-	int64_t articles_at_ms;
+	int64_t at_ms[KINDS]; /* when each comes next */
+	bool logs_failed;     /* told once */
 	int64_t checkpoint_at_ms;
 	int64_t busy_until_ms; /* much is being written */
 };
@@ -63,8 +59,8 @@ checkpoint(struct jobs *j)
 		return;
 	}
 	log_err(LOG_WARN, "checkpoint failed", &e);
-	j->busy_until_ms =
-	    0; /* a full disk is not asked fifty times a second */
+	/* A full disk is not asked fifty times a second. */
+	j->busy_until_ms = 0;
 }
 
 static void
@@ -72,13 +68,11 @@ drop_pieces(struct jobs *j)
 {
 	struct sql_pieces_detach_row detached = {0};
 	struct sql_pieces_drop_row dropped = {0};
-	int64_t now_ms = clock_mono_ms();
 	struct err e = {0};
 	int rc;
 
-	if (j->o.keep_us <= 0 || now_ms < j->pieces_at_ms)
+	if (!db_has_pieces(j->db) || j->o.keep_us <= 0)
 		return;
-	j->pieces_at_ms = now_ms + PIECES_MS;
 	rc = sql_pieces_detach_one(
 	    j->db, &detached, &e, .cut = clock_now_us() - j->o.keep_us);
 	if (rc >= 0)
@@ -137,13 +131,13 @@ post_chore(struct jobs *j, int (*step)(struct db *, void *, struct err *),
 	struct chore *s = mem_get(sizeof(*s));
 	struct err e;
 
-	s->append = j->o.append;
-	s->failed = failed;
-	s->cut_us = cut_us;
-	s->left = AUDIT_JOB_STEPS;
-	s->job.fn = step;
-	s->job.ctx = s;
-	s->job.done = stepped;
+	*s = (struct chore){
+	    .job = {.fn = step, .ctx = s, .done = stepped},
+	    .append = j->o.append,
+	    .failed = failed,
+	    .cut_us = cut_us,
+	    .left = AUDIT_JOB_STEPS,
+	};
 	if (append_post(s->append, &s->job, &e) < 0)
 		free(s); /* the next look finds them again */
 }
@@ -151,29 +145,20 @@ post_chore(struct jobs *j, int (*step)(struct db *, void *, struct err *),
 static void
 drop_audit(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms();
 	int64_t cut_us = clock_now_us() - j->o.audit_keep_us;
 	struct err e = {0};
 	bool old = false;
 
-	if (!j->o.append || now_ms < j->audit_at_ms)
-		return;
-	j->audit_at_ms = now_ms + AUDIT_JOB_MS;
-	if (audit_old(j->db, cut_us, &old, &e) < 0 || !old)
-		return;
-	post_chore(j, audit_step, "old audit rows stay", cut_us);
+	if (audit_old(j->db, cut_us, &old, &e) == OK && old)
+		post_chore(j, audit_step, "old audit rows stay", cut_us);
 }
 
 static void
 drop_ended(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms();
 	struct err e = {0};
 	bool any = false;
 
-	if (!j->o.append || now_ms < j->ended_at_ms)
-		return;
-	j->ended_at_ms = now_ms + ENDED_JOB_MS;
 	if (ended_any(j->db, &any, &e) == OK && any)
 		post_chore(j, ended_one, "rows of ended subscriptions stay", 0);
 }
@@ -182,24 +167,17 @@ static int
 results_step(struct db *db, void *ctx, struct err *e)
 {
 	struct chore *s = ctx;
-
 	int64_t minute = s->cut_us / (60 * US_PER_S);
 
 	/* Nobody looks at reasons that are older than an hour. */
-	if (sql_stat_reason_drop(db, e, .before = minute - 2 * ALERT_HOUR_M) <
-	    0)
-		return e->code;
+	TRY((int)sql_stat_reason_drop(
+	    db, e, .before = minute - 2 * ALERT_HOUR_M));
 	return task_expire(db, s->cut_us, &s->removed, e);
 }
 
 static void
 drop_results(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms();
-
-	if (!j->o.append || now_ms < j->results_at_ms)
-		return;
-	j->results_at_ms = now_ms + RESULTS_MS;
 	post_chore(
 	    j, results_step, "old results of tasks stay", clock_now_us());
 }
@@ -217,13 +195,10 @@ sessions_step(struct db *db, void *ctx, struct err *e)
 static void
 drop_sessions(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms(), now_us = clock_now_us();
+	int64_t now_us = clock_now_us();
 	struct sql_session_expired_row row;
 	struct err e = {0};
 
-	if (!j->o.append || now_ms < j->sessions_at_ms)
-		return;
-	j->sessions_at_ms = now_ms + SESSIONS_MS;
 	if (sql_session_expired_one(j->db, &row, &e, .now = now_us) > 0)
 		post_chore(
 		    j, sessions_step, "sessions past their end stay", now_us);
@@ -232,12 +207,10 @@ drop_sessions(struct jobs *j)
 static void
 turn_logs(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms();
 	struct err e = {0};
 
-	if (!j->o.logs || now_ms < j->logs_at_ms)
+	if (!j->o.logs)
 		return;
-	j->logs_at_ms = now_ms + LOGS_MS;
 	if (log_folder_turn(j->o.logs, clock_now_us(), &e) == OK)
 		j->logs_failed = false;
 	else if (!j->logs_failed) {
@@ -284,17 +257,16 @@ articles_stepped(struct append_job *job)
 static void
 drop_articles(struct jobs *j)
 {
-	int64_t now_ms = clock_mono_ms();
 	int64_t rest = j->o.articles_keep_us / US_PER_MS / ARTICLES_PART;
 	int64_t cut_us = clock_now_us() - j->o.articles_keep_us;
 	struct cleaning *c;
 	struct err e = {0};
 	bool any = false;
 
-	if (!j->o.append || j->o.articles_keep_us <= 0 ||
-	    now_ms < j->articles_at_ms)
+	if (j->o.articles_keep_us <= 0)
 		return;
-	j->articles_at_ms = now_ms + (rest < ARTICLES_MS ? rest : ARTICLES_MS);
+	if (rest < ARTICLES_MS)
+		j->at_ms[ARTICLES] = clock_mono_ms() + rest;
 	if (clean_any(j->db, cut_us, &any, &e) < 0 || !any)
 		return;
 	c = mem_get(sizeof(*c));
@@ -305,6 +277,19 @@ drop_articles(struct jobs *j)
 	if (append_post(c->append, &c->job, &e) < 0)
 		free(c);
 }
+
+static const struct {
+	int64_t every_ms;
+	void (*run)(struct jobs *j);
+} JOBS[KINDS] = {
+    [PIECES] = {60000, drop_pieces},
+    [AUDIT] = {AUDIT_JOB_MS, drop_audit},
+    [ENDED] = {ENDED_JOB_MS, drop_ended},
+    [RESULTS] = {60000, drop_results},
+    [SESSIONS] = {60000, drop_sessions},
+    [ARTICLES] = {ARTICLES_MS, drop_articles},
+    [LOGS] = {1000, turn_logs}, /* a new day; also when the last try failed */
+};
 
 static void
 jobs_run(void *arg)
@@ -317,23 +302,20 @@ jobs_run(void *arg)
 		(void)mailbox_take(j->box, busy ? BUSY_MS : CHECKPOINT_MS);
 		if (db_has_wal(j->db))
 			checkpoint(j);
-		if (db_has_pieces(j->db))
-			drop_pieces(j);
-		drop_audit(j);
-		drop_ended(j);
-		if (j->o.tidy)
-			tidy_look(j->o.tidy);
-		drop_results(j);
-		drop_sessions(j);
-		drop_articles(j);
+		for (size_t i = 0; i < KINDS; i++) {
+			int64_t now_ms = clock_mono_ms();
+
+			if (now_ms < j->at_ms[i])
+				continue;
+			j->at_ms[i] = now_ms + JOBS[i].every_ms;
+			JOBS[i].run(j);
+		}
+		tidy_look(j->o.tidy);
 		if (j->o.alerts)
 			alerts_turn(j->o.alerts, j->db);
-		turn_logs(j);
-		if (j->o.look)
-			j->o.look(j->o.arg, false);
+		j->o.look(j->o.arg, false);
 	} while (!mailbox_closed(j->box));
-	if (j->o.look)
-		j->o.look(j->o.arg, true);
+	j->o.look(j->o.arg, true);
 }
 
 int
@@ -346,14 +328,11 @@ jobs_start(const struct jobs_opts *o, struct jobs **ret, struct err *e)
 	j->box = mailbox_new();
 	if (rc == OK)
 		rc = thread_start("jobs", jobs_run, j, &j->thread, e);
-	if (rc < 0) {
-		db_close(j->db);
-		mailbox_free(j->box);
-		free(j);
-		return rc;
-	}
-	*ret = j;
-	return OK;
+	if (rc < 0)
+		jobs_stop(j);
+	else
+		*ret = j;
+	return rc;
 }
 
 void

@@ -28,14 +28,13 @@ struct tidy;
 
 struct jobs_opts {
 	struct store *store;
-	int64_t keep_us; /* retention; 0: for ever */
-	/* Rows go in steps of the commit thread; NULL: they stay. */
-	struct append *append;
+	int64_t keep_us;       /* retention; 0: for ever */
+	struct append *append; /* rows go in steps of its thread */
 	int64_t audit_keep_us;
 	int64_t articles_keep_us; /* reader/clean.h; 0: for ever */
-	struct tidy *tidy;        /* ops/tidy.h; NULL: none */
-	struct alerts *alerts;    /* NULL: nobody looks */
-	struct log_folder *logs;  /* base/log/log_folder.h; NULL: none */
+	struct tidy *tidy;
+	struct alerts *alerts;   /* NULL: nobody looks */
+	struct log_folder *logs; /* base/log/log_folder.h; NULL: none */
 	/* Of a room that this one does not know; `last`: at the end. */
 	void (*look)(void *arg, bool last);
 	void *arg;

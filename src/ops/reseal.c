@@ -1,7 +1,6 @@
 #include "ops/reseal.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log/log.h"
@@ -9,10 +8,10 @@
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
+#include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "event/sealed.h"
 #include "ops/limits.h"
-#include "ops/reseal_sub.h"
 #include "ops/sealing.h"
 #include "seal/keyring.h"
 #include "seal/limits.h"
@@ -26,18 +25,20 @@ static const struct table {
 	    struct rows **, struct err *);
 	int64_t (*put)(struct db *, const struct sql_seal_api_key_put_args *,
 	    struct err *);
-	bool sub; /* a whole subscription: reseal_sub.h */
+	bool sub; /* a whole subscription */
 } TABLES[] = {
-    {"api_key.webhook_secret", sql_seal_api_key_page_run,
-	sql_seal_api_key_put_run, false},
-    {"feed_hub.secret", sql_seal_hub_page_run, sql_seal_hub_put_run, false},
-    {"hook_source.secrets", sql_seal_hook_page_run, sql_seal_hook_put_run,
-	false},
-    {"meta.session_secret", sql_seal_session_secret_page_run,
-	sql_seal_session_secret_put_run, false},
-    {"sessions.data", sql_seal_session_page_run, sql_seal_session_put_run,
-	false},
-    {"subscription.conf", sql_seal_sub_page_run, sql_seal_sub_put_run, true},
+#define TABLE(column, name, sub)                                               \
+	{                                                                      \
+		column, sql_seal_##name##_page_run, sql_seal_##name##_put_run, \
+		    sub                                                        \
+	}
+    TABLE("api_key.webhook_secret", api_key, false),
+    TABLE("feed_hub.secret", hub, false),
+    TABLE("hook_source.secrets", hook, false),
+    TABLE("meta.session_secret", session_secret, false),
+    TABLE("sessions.data", session, false),
+    TABLE("subscription.conf", sub, true),
+#undef TABLE
 };
 
 /* A limit, seldom reached: most values are short. */
@@ -84,20 +85,52 @@ tell_broken(const struct table *t, const struct value *v, const struct err *e)
 	log_end(&l);
 }
 
-/* .p NULL: the active key's already. */
-static int
-seal_again(struct keyring *k, struct arena *a, struct str where,
-    struct str sealed, struct str *ret, struct err *e)
-{
-	struct str id = STR_EMPTY, plain = STR_EMPTY;
-	int rc = keyring_id_of(a, sealed, &id, e);
+/*
+ * The sealed texts of a value. A subscription has several, and only
+ * contract/sub.h knows which of its texts are secrets, so nothing here looks for
+ * them: it is loaded, and what is handed over for unsealing is what there is.
+ */
+struct sealed {
+	struct sealed *next;
+	struct str text;
+};
 
-	*ret = (struct str){.p = NULL};
-	if (rc == OK && str_eq(id, str_of(keyring_id(k, 0))))
-		return OK;
-	if (rc == OK)
-		rc = keyring_unseal(k, a, where, sealed, &plain, e);
-	return rc < 0 ? rc : keyring_seal(k, a, where, plain, ret, e);
+struct found {
+	struct arena *a;
+	struct sealed *first;
+};
+
+/* Unseals nothing; that the secret is no good ends the load behind it. */
+static int
+look(
+    void *arg, struct arena *a, struct str text, struct str *ret, struct err *e)
+{
+	struct found *f = arg;
+	struct sealed *x = arena_alloc(f->a, sizeof(*x));
+
+	(void)a;
+	(void)e;
+	*x = (struct sealed){f->first, arena_dup(f->a, text)};
+	f->first = x;
+	*ret = STR("closed");
+	return OK;
+}
+
+static struct sealed *
+sealed_in(const struct table *t, const struct presets *presets, struct arena *a,
+    struct str stored)
+{
+	struct found f = {.a = a};
+	struct sub_seal by = {.unseal = look, .arg = &f};
+	struct sub_conf *s = NULL;
+	struct str unused;
+	struct err e;
+
+	if (!t->sub)
+		(void)look(&f, a, stored, &unused, &e);
+	else if (sub_load(stored, presets, &by, &s, &e) == OK)
+		sub_free(s);
+	return f.first;
 }
 
 struct walk {
@@ -105,69 +138,130 @@ struct walk {
 	struct keyring *k;
 	struct presets *presets; /* of a table of subscriptions */
 	const struct table *t;
-	struct arena *a; /* of one value */
+	struct arena *a;  /* of one value */
+	struct str where; /* it lives */
 };
+
+static int
+seal(void *arg, struct arena *a, struct str plain, struct str *ret,
+    struct err *e)
+{
+	const struct walk *w = arg;
+
+	return keyring_seal(w->k, a, w->where, plain, ret, e);
+}
+
+static int
+unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
+    struct err *e)
+{
+	const struct walk *w = arg;
+
+	return keyring_unseal(w->k, a, w->where, sealed, ret, e);
+}
+
+/*
+ * All of it by the active key. ERR_INVALID when it can't be unsealed,
+ * ERR_ABSENT when a subscription's preset is gone.
+ */
+static int
+seal_again(struct walk *w, struct str stored, struct str *ret, struct err *e)
+{
+	struct sub_seal by = {.seal = seal, .unseal = unseal, .arg = w};
+	struct sub_conf *s = NULL;
+	struct str plain = STR_EMPTY;
+	int rc;
+
+	if (!w->t->sub) {
+		TRY(unseal(w, w->a, stored, &plain, e));
+		return seal(w, w->a, plain, ret, e);
+	}
+	TRY(sub_load(stored, w->presets, &by, &s, e));
+	rc = sub_store(s, &by, w->a, ret, e);
+	sub_free(s);
+	return rc;
+}
+
+/* Whether one of its texts is another key's than the active one, or of none. */
+static bool
+is_stale(const struct walk *w, struct str stored)
+{
+	const struct sealed *x = sealed_in(w->t, w->presets, w->a, stored);
+	struct str id = STR_EMPTY;
+	struct err e;
+
+	for (; x; x = x->next)
+		if (keyring_id_of(w->a, x->text, &id, &e) < 0 ||
+		    !str_eq(id, str_of(keyring_id(w->k, 0))))
+			return true;
+	return false;
+}
 
 static int
 move(struct walk *w, const struct value *v, struct reseal *s, struct err *e)
 {
 	const struct table *t = w->t;
 	struct str sealed = {.p = NULL};
-	struct str where = keyring_where(w->a, t->column, v->uid);
-	int rc = t->sub ? reseal_sub(w->k, w->presets, w->a, where, v->sealed,
-			      &sealed, e)
-			: seal_again(w->k, w->a, where, v->sealed, &sealed, e);
+	int rc;
 
+	if (!is_stale(w, v->sealed))
+		return OK;
+	w->where = keyring_where(w->a, t->column, v->uid);
+	rc = seal_again(w, v->sealed, &sealed, e);
 	if (rc == ERR_INVALID || (rc == ERR_ABSENT && t->sub)) {
 		tell_broken(t, v, e);
 		s->broken++;
 		return OK;
 	}
-	if (rc < 0 || !sealed.p)
-		return rc;
+	TRY(rc);
 	s->changed++;
-	return t->put(w->db,
-		   &(struct sql_seal_api_key_put_args){
-		       .id = v->id, .was = v->sealed, .sealed = sealed},
-		   e) < 0
-		   ? (int)e->code
-		   : OK;
+	TRY((int)t->put(w->db,
+	    &(struct sql_seal_api_key_put_args){
+		.id = v->id, .was = v->sealed, .sealed = sealed},
+	    e));
+	return OK;
+}
+
+static int
+walk_page(struct walk *w, struct reseal *next, struct err *e)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(PAGE_MOST);
+	UNINIT struct value values[RESEAL_STEP];
+	size_t n = 0;
+
+	TRY(page(w->db, w->t, next->after, a, values, &n, e));
+	for (size_t i = 0; i < n; i++) {
+		arena_reset(w->a);
+		TRY(move(w, &values[i], next, e));
+		next->seen++;
+		next->after = values[i].id;
+	}
+	if (n < RESEAL_STEP) {
+		next->table++;
+		next->after = 0;
+	}
+	return OK;
 }
 
 int
 reseal_step(struct db *db, struct keyring *k, const struct conf *conf,
     struct reseal *s, struct err *e)
 {
-	struct arena *a = arena_new(PAGE_MOST);
-	struct walk w = {.db = db, .k = k, .a = arena_new(4 * MIB)};
-	UNINIT struct value values[RESEAL_STEP];
+	struct arena *a CLEANUP(arena_freep) = arena_new(4 * MIB);
+	struct walk w = {.db = db, .k = k, .a = a};
 	struct reseal next = *s;
-	size_t n = 0;
 	int rc = OK;
 
 	if (next.table == COUNT_OF(TABLES)) {
-		rc = sealing_fresh(db, k, a, e);
+		TRY(sealing_fresh(db, k, a, e));
 		next.done = true;
 	} else {
 		w.t = &TABLES[next.table];
 		if (w.t->sub)
-			rc = presets_open(db, conf, &w.presets, e);
-		if (rc == OK)
-			rc = page(db, w.t, next.after, a, values, &n, e);
-		for (size_t i = 0; rc == OK && i < n; i++) {
-			arena_reset(w.a);
-			rc = move(&w, &values[i], &next, e);
-			next.seen++;
-			next.after = values[i].id;
-		}
-		if (n < RESEAL_STEP) {
-			next.table++;
-			next.after = 0;
-		}
+			TRY(presets_open(db, conf, &w.presets, e));
+		rc = walk_page(&w, &next, e);
+		presets_free(w.presets);
 	}
-	presets_free(w.presets);
-	arena_free(a);
-	arena_free(w.a);
 	if (rc == OK)
 		*s = next;
 	return rc;
@@ -178,22 +272,53 @@ struct counts {
 	int64_t values[SEAL_KEYS_MAX], missing;
 };
 
-static void
-count(void *ctx, struct arena *a, struct str sealed)
+/* Its place in the ring, the active one's first; -1: it is not there. */
+static int
+place_of(struct keyring *k, struct str id)
 {
-	struct counts *c = ctx;
-	struct keyring *k = c->ring;
-	struct str id;
-	struct err e;
 	const char *mine;
 
-	if (keyring_id_of(a, sealed, &id, &e) == OK)
-		for (size_t i = 0; (mine = keyring_id(k, i)); i++)
-			if (str_eq(str_of(mine), id)) {
-				c->values[i]++;
-				return;
-			}
-	c->missing++;
+	for (int i = 0; (mine = keyring_id(k, (size_t)i)); i++)
+		if (str_eq(str_of(mine), id))
+			return i;
+	return -1;
+}
+
+static void
+count(struct counts *c, struct arena *a, struct str sealed)
+{
+	struct str id = STR_EMPTY;
+	struct err e;
+	int at =
+	    keyring_id_of(a, sealed, &id, &e) < 0 ? -1 : place_of(c->ring, id);
+
+	++*(at < 0 ? &c->missing : &c->values[at]);
+}
+
+static int
+count_table(struct db *db, const struct table *t, const struct presets *presets,
+    struct counts *c, struct err *e)
+{
+	struct arena *a CLEANUP(arena_freep) = arena_new(PAGE_MOST);
+	struct arena *each CLEANUP(arena_freep) = arena_new(4 * MIB);
+	UNINIT struct value values[RESEAL_STEP];
+	int64_t after = 0;
+	size_t n;
+
+	do {
+		arena_reset(a);
+		TRY(page(db, t, after, a, values, &n, e));
+		for (size_t i = 0; i < n; i++) {
+			const struct sealed *x;
+
+			arena_reset(each);
+			x = sealed_in(t, presets, each, values[i].sealed);
+			for (; x; x = x->next)
+				count(c, each, x->text);
+			after = values[i].id;
+		}
+	} while (n == RESEAL_STEP);
+	return OK;
 }
 
 static int
@@ -201,31 +326,11 @@ count_all(
     struct db *db, const struct conf *conf, struct counts *c, struct err *e)
 {
 	struct presets *presets = NULL;
-	struct arena *a = arena_new(PAGE_MOST), *each = arena_new(4 * MIB);
-	UNINIT struct value values[RESEAL_STEP];
 	int rc = presets_open(db, conf, &presets, e);
 
-	for (size_t t = 0; rc == OK && t < COUNT_OF(TABLES); t++) {
-		int64_t after = 0;
-		size_t n = RESEAL_STEP;
-
-		while (rc == OK && n == RESEAL_STEP) {
-			arena_reset(a);
-			rc = page(db, &TABLES[t], after, a, values, &n, e);
-			for (size_t i = 0; rc == OK && i < n; i++) {
-				arena_reset(each);
-				if (TABLES[t].sub)
-					reseal_sub_each(presets, each,
-					    values[i].sealed, count, c);
-				else
-					count(c, each, values[i].sealed);
-				after = values[i].id;
-			}
-		}
-	}
+	for (size_t t = 0; rc == OK && t < COUNT_OF(TABLES); t++)
+		rc = count_table(db, &TABLES[t], presets, c, e);
 	presets_free(presets);
-	arena_free(a);
-	arena_free(each);
 	return rc;
 }
 
@@ -233,7 +338,7 @@ count_all(
 struct log_keys {
 	struct keyring *k;
 	struct sealed_key keys[SEAL_KEYS_MAX]; /* first_seq 0: not needed */
-	struct buf missing;
+	struct buf *missing;
 };
 
 static void
@@ -252,18 +357,17 @@ static int
 take_log_key(void *arg, const struct sealed_key *key, struct err *e)
 {
 	struct log_keys *l = arg;
-	const char *mine;
+	int at = place_of(l->k, key->id);
 
 	(void)e;
-	for (size_t i = 0; (mine = keyring_id(l->k, i)); i++)
-		if (str_eq(str_of(mine), key->id)) {
-			l->keys[i] = *key;
-			return OK;
-		}
-	put_open(&l->missing, NULL, '{');
-	put_text(&l->missing, "id", key->id);
-	add_needed(&l->missing, key);
-	put_close(&l->missing, '}');
+	if (at >= 0) {
+		l->keys[at] = *key;
+		return OK;
+	}
+	put_open(l->missing, NULL, '{');
+	put_text(l->missing, "id", key->id);
+	add_needed(l->missing, key);
+	put_close(l->missing, '}');
 	return OK;
 }
 
@@ -289,16 +393,12 @@ int
 reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
     const struct reseal_state *s, struct buf *b, struct err *e)
 {
-	struct log_keys l = {.k = k, .missing = BUF(64 * KIB)};
+	struct buf missing CLEANUP(buf_done) = BUF(64 * KIB);
+	struct log_keys l = {.k = k, .missing = &missing};
 	struct counts c = {.ring = k};
-	int rc = count_all(db, conf, &c, e);
 
-	if (rc == OK)
-		rc = sealed_keys(db, take_log_key, &l, e);
-	if (rc < 0) {
-		buf_done(&l.missing);
-		return rc;
-	}
+	TRY(count_all(db, conf, &c, e));
+	TRY(sealed_keys(db, take_log_key, &l, e));
 	put_open(b, NULL, '{');
 	put_z(b, "source", keyring_source(k));
 	put_z(b, "active", keyring_id(k, 0));
@@ -306,8 +406,7 @@ reseal_show(struct db *db, struct keyring *k, const struct conf *conf,
 	add_keys(b, &c, &l);
 	put_close(b, ']');
 	put_open(b, "logMissing", '[');
-	buf_add(b, buf_str(&l.missing));
-	buf_done(&l.missing);
+	buf_add(b, buf_str(&missing));
 	put_close(b, ']');
 	put_int(b, "missing", c.missing);
 	put_bool(b, "running", s->running);

@@ -22,10 +22,10 @@ get(struct db *db, struct str name, struct arena *a, struct str *ret,
     struct err *e)
 {
 	struct sql_meta_get_row row;
-	int rc = sql_meta_get_one(db, a, &row, e, .name = name);
+	int n = TRY(sql_meta_get_one(db, a, &row, e, .name = name));
 
-	*ret = rc > 0 ? row.value : NOT_THERE;
-	return rc < 0 ? rc : OK;
+	*ret = n > 0 ? row.value : NOT_THERE;
+	return OK;
 }
 
 static int
@@ -52,39 +52,42 @@ sealing_check(
 	return rc;
 }
 
-/* *ret_again: another node has put something there first. */
+/* Puts down what a new ring has made. *ret_again: another node was first. */
+static int
+keep(struct db *db, const struct keyring_opts *o, struct keyring *k,
+    struct arena *a, bool *ret_again, struct err *e)
+{
+	struct str was = o->wrapped.n ? o->wrapped : NOT_THERE, sealed;
+	int n = 1;
+
+	if (!str_eq(keyring_wrapped(k), o->wrapped))
+		n = TRY((int)sql_seal_meta_put(db, e, .name = WRAPPED,
+		    .was = was, .value = keyring_wrapped(k)));
+	if (n > 0 && o->first) {
+		TRY(seal_word(k, a, &sealed, e));
+		n = TRY((int)sql_seal_meta_put(
+		    db, e, .name = CHECK, .was = NOT_THERE, .value = sealed));
+	}
+	*ret_again = n == 0;
+	return OK;
+}
+
 static int
 try_open(struct db *db, struct keyring_opts *o, struct arena *a,
     struct keyring **ret, bool *ret_again, struct err *e)
 {
-	struct str sealed, wrapped, made;
+	struct str sealed, wrapped;
 	struct keyring *k = NULL;
-	int64_t n = 1;
-	int rc = get(db, CHECK, a, &sealed, e);
+	int rc;
 
-	*ret_again = false;
-	if (rc == OK)
-		rc = get(db, WRAPPED, a, &wrapped, e);
-	if (rc < 0)
-		return rc;
+	TRY(get(db, CHECK, a, &sealed, e));
+	TRY(get(db, WRAPPED, a, &wrapped, e));
 	o->first = !sealed.p;
 	o->wrapped = wrapped.p ? wrapped : STR_EMPTY;
-	rc = keyring_open(o, &k, e);
-	if (rc == OK && sealed.p)
-		rc = sealing_check(k, a, sealed, e);
-	made = rc == OK ? keyring_wrapped(k) : STR_EMPTY;
-	if (rc == OK && !str_eq(made, o->wrapped))
-		n = sql_seal_meta_put(
-		    db, e, .name = WRAPPED, .was = wrapped, .value = made);
-	if (rc == OK && n > 0 && !sealed.p) {
-		rc = seal_word(k, a, &made, e);
-		if (rc == OK)
-			n = sql_seal_meta_put(db, e, .name = CHECK,
-			    .was = NOT_THERE, .value = made);
-	}
-	if (rc == OK && n < 0)
-		rc = (int)n;
-	*ret_again = rc == OK && n == 0;
+	TRY(keyring_open(o, &k, e));
+	rc = sealed.p ? sealing_check(k, a, sealed, e) : OK;
+	if (rc == OK)
+		rc = keep(db, o, k, a, ret_again, e);
 	if (rc < 0 || *ret_again)
 		keyring_close(k);
 	else
@@ -106,23 +109,20 @@ sealing_open(
 		.region = c->webhook_encryption_kms_region,
 		.url = c->webhook_encryption_kms_url},
 	};
-	struct arena *a;
+	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
 	bool again = true;
-	int rc = OK;
 
 	if (!c->webhook_encryption_enabled)
 		return err_set(e, ERR_INVALID,
 		    "webhook.encryption.enabled = false is not possible: secrets are always sealed; webhook.encryption.key.source says with which key");
-	a = arena_new(MIB);
-	for (int i = 0; rc == OK && again && i < TRIES; i++) {
+	for (int i = 0; again && i < TRIES; i++) {
 		arena_reset(a);
-		rc = try_open(db, &o, a, ret, &again, e);
+		TRY(try_open(db, &o, a, ret, &again, e));
 	}
-	if (rc == OK && again)
-		rc = err_set(e, ERR_CONFLICT,
-		    "other nodes change the keys of this store at this moment");
-	arena_free(a);
-	return rc;
+	return again
+		   ? err_set(e, ERR_CONFLICT,
+			 "other nodes change the keys of this store at this moment")
+		   : OK;
 }
 
 int
@@ -130,29 +130,25 @@ sealing_stale(
     struct db *db, struct keyring *k, struct arena *a, bool *ret, struct err *e)
 {
 	struct str sealed, id;
-	int rc = get(db, CHECK, a, &sealed, e);
 
-	if (rc == OK && !sealed.p)
-		rc = err_set(e, ERR_STORE, "the store's seal is gone");
-	if (rc == OK)
-		rc = keyring_id_of(a, sealed, &id, e);
-	if (rc == OK)
-		*ret = !str_eq(id, str_of(keyring_id(k, 0)));
-	return rc;
+	TRY(get(db, CHECK, a, &sealed, e));
+	if (!sealed.p)
+		return err_set(e, ERR_STORE, "the store's seal is gone");
+	TRY(keyring_id_of(a, sealed, &id, e));
+	*ret = !str_eq(id, str_of(keyring_id(k, 0)));
+	return OK;
 }
 
 int
 sealing_fresh(struct db *db, struct keyring *k, struct arena *a, struct err *e)
 {
 	struct str was, sealed;
-	int64_t rc = get(db, CHECK, a, &was, e);
 
-	if (rc == OK)
-		rc = seal_word(k, a, &sealed, e);
-	if (rc == OK)
-		rc = sql_seal_meta_put(
-		    db, e, .name = CHECK, .was = was, .value = sealed);
-	return rc < 0 ? (int)rc : OK;
+	TRY(get(db, CHECK, a, &was, e));
+	TRY(seal_word(k, a, &sealed, e));
+	TRY((int)sql_seal_meta_put(
+	    db, e, .name = CHECK, .was = was, .value = sealed));
+	return OK;
 }
 
 int
@@ -167,25 +163,19 @@ sealing_rotate(struct db *db, struct keyring *k, struct arena *a, struct str by,
 	};
 	struct str wrapped;
 	bool stale = false;
-	int64_t rc = sealing_stale(db, k, a, &stale, e);
 
-	if (rc == OK)
-		rc = get(db, WRAPPED, a, &wrapped, e);
-	if (rc == OK && !stale)
-		rc = keyring_add(k, e);
+	TRY(sealing_stale(db, k, a, &stale, e));
+	TRY(get(db, WRAPPED, a, &wrapped, e));
+	if (!stale)
+		TRY(keyring_add(k, e));
 	/* Run twice, it finds the key that it made: that must be kept too. */
-	if (rc == OK && !str_eq(keyring_wrapped(k), wrapped)) {
-		rc = sql_seal_meta_put(db, e, .name = WRAPPED, .was = wrapped,
-		    .value = keyring_wrapped(k));
-		if (rc == 0)
-			rc = err_set(e, ERR_CONFLICT,
-			    "another node changes the keys at this moment");
-	}
+	if (!str_eq(keyring_wrapped(k), wrapped) &&
+	    TRY((int)sql_seal_meta_put(db, e, .name = WRAPPED, .was = wrapped,
+		.value = keyring_wrapped(k))) == 0)
+		return err_set(e, ERR_CONFLICT,
+		    "another node changes the keys at this moment");
 	row.object_id = str_of(keyring_id(k, 0));
-	if (rc >= 0)
-		rc = audit_put(db, &row, e);
-	if (rc < 0)
-		return (int)rc;
+	TRY(audit_put(db, &row, e));
 	*ret_made = !stale;
 	return OK;
 }

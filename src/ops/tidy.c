@@ -14,10 +14,14 @@
 #define US_PER_MIN (60 * US_PER_S)
 #define REST_PARTS 100
 
-enum phase { ATTEMPTS, DEADS, VERSIONS, STAT_FOLD, STAT_OLD, REPLAYS, PHASES };
-
 struct key {
 	int64_t a, b, c, d;
+};
+
+/* Where a pass is: one of PHASES, and the key that it is at there. */
+struct place {
+	size_t phase;
+	struct key key;
 };
 
 struct tidy {
@@ -30,11 +34,8 @@ struct tidy {
 	bool more;
 	int64_t now_us; /* 0: the clock's */
 	/* where the pass is; what a step that failed left is done again */
-	enum phase phase;
-	struct key at;
-	/* what a step will have come to, once it is committed */
-	enum phase next_phase;
-	struct key next;
+	struct place at;
+	struct place next; /* where it will be once the step is committed */
 };
 
 struct tidy *
@@ -58,16 +59,15 @@ static int
 edge(struct db *db, int64_t cut_us, int64_t *ret, struct err *e)
 {
 	struct sql_grp_edge_row row = {.cursor_null = true};
-	int rc = when_seq(db, cut_us, ret, e);
 
-	if (rc == OK)
-		rc = sql_grp_edge_one(db, &row, e);
-	if (rc > 0 && !row.cursor_null && row.cursor + 1 < *ret)
+	TRY(when_seq(db, cut_us, ret, e));
+	if (TRY(sql_grp_edge_one(db, &row, e)) > 0 && !row.cursor_null &&
+	    row.cursor + 1 < *ret)
 		*ret = row.cursor + 1;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
-/* 1: *to is where this step ends; 0: the pass over this table ends with it. */
+/* 1: *to is where this step ends; 0: the table ends with it. */
 static int
 end_of(int rc, struct rows *rows, int columns, struct key *to, struct err *e)
 {
@@ -80,147 +80,121 @@ end_of(int rc, struct rows *rows, int columns, struct key *to, struct err *e)
 	return rc;
 }
 
+/*
+ * A step of a phase: 1 when there is more of it behind t->next.key, 0 when it
+ * is through.
+ */
 static int
-attempts(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
+attempts(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
-	struct key k = t->at, to = {0};
+	struct key k = t->at.key, to = {0};
 	struct rows *rows = NULL;
-	int64_t top = 0;
-	int rc = edge(db, cut_us, &top, e);
+	int64_t top = 0, cut_us = now_us - t->keep_us;
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(edge(db, cut_us, &top, e));
 	rc = sql_tidy_attempts_end(db, &rows, e, .seq = k.a, .sub = k.b,
 	    .rep = k.c, .n = k.d, .edge = top, .skip = RETAIN_STEP - 1);
-	rc = end_of(rc, rows, 4, &to, e);
-	if (rc < 0)
-		return rc;
+	rc = TRY(end_of(rc, rows, 4, &to, e));
 	if (rc == 0)
 		to = (struct key){.a = top};
-	t->next = to;
-	return sql_tidy_attempts(db, e, .seq = k.a, .sub = k.b, .rep = k.c,
-		   .n = k.d, .to_seq = to.a, .to_sub = to.b, .to_rep = to.c,
-		   .to_n = to.d, .cut = cut_us) < 0
-		   ? (int)e->code
-		   : rc;
+	t->next.key = to;
+	TRY((int)sql_tidy_attempts(db, e, .seq = k.a, .sub = k.b, .rep = k.c,
+	    .n = k.d, .to_seq = to.a, .to_sub = to.b, .to_rep = to.c,
+	    .to_n = to.d, .cut = cut_us));
+	return rc;
 }
 
 static int
-deads(struct tidy *t, struct db *db, int64_t cut_us, struct err *e)
+deads(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
-	struct key k = t->at, to = {0};
+	struct key k = t->at.key, to = {0};
 	struct rows *rows = NULL;
 	int rc = sql_tidy_deads_end(db, &rows, e, .sub = k.a, .seq = k.b,
 	    .rep = k.c, .skip = RETAIN_STEP - 1);
 
-	rc = end_of(rc, rows, 3, &to, e);
-	if (rc < 0)
-		return rc;
+	rc = TRY(end_of(rc, rows, 3, &to, e));
 	if (rc == 0)
 		to = (struct key){.a = INT64_MAX};
-	t->next = to;
-	return sql_tidy_deads(db, e, .sub = k.a, .seq = k.b, .rep = k.c,
-		   .to_sub = to.a, .to_seq = to.b, .to_rep = to.c,
-		   .cut = cut_us) < 0
-		   ? (int)e->code
-		   : rc;
+	t->next.key = to;
+	TRY((int)sql_tidy_deads(db, e, .sub = k.a, .seq = k.b, .rep = k.c,
+	    .to_sub = to.a, .to_seq = to.b, .to_rep = to.c,
+	    .cut = now_us - t->keep_us));
+	return rc;
 }
 
 /* Of what the log has lost nothing older can come, but from a row. */
 static int
-versions(struct tidy *t, struct db *db, struct err *e)
+versions(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
 	struct sql_log_first_row first = {0};
 	struct sql_tidy_versions_end_row end = {0};
-	int64_t to;
-	int rc = sql_log_first_one(db, &first, e);
+	int64_t from = t->at.key.a, to;
+	int rc;
 
-	if (rc >= 0)
-		rc = sql_tidy_versions_end_one(db, &end, e, .seq = t->at.a,
-		    .edge = first.seq, .skip = RETAIN_STEP - 1);
-	if (rc < 0)
-		return rc;
+	(void)now_us;
+	TRY(sql_log_first_one(db, &first, e));
+	rc = TRY(sql_tidy_versions_end_one(db, &end, e, .seq = from,
+	    .edge = first.seq, .skip = RETAIN_STEP - 1));
 	to = rc > 0 ? end.seq : first.seq - 1;
-	t->next = (struct key){.a = to};
-	return sql_tidy_versions(db, e, .seq = t->at.a, .to_seq = to) < 0
-		   ? (int)e->code
-		   : rc;
+	t->next.key = (struct key){.a = to};
+	TRY((int)sql_tidy_versions(db, e, .seq = from, .to_seq = to));
+	return rc;
 }
 
 static int
 fold(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
 	int64_t upto = now_us / US_PER_MIN - STAT_MINUTES;
-	struct sql_tidy_stat_next_row row;
-	int rc = sql_tidy_stat_next_one(
-	    db, &row, e, .from_minute = t->at.a, .to_minute = upto - upto % 60);
+	struct sql_tidy_stat_next_row row = {.minute_null = true};
 
-	if (rc <= 0 || row.minute_null)
-		return rc < 0 ? rc : 0;
-	t->next = (struct key){.a = row.minute};
-	if (sql_tidy_stat_fold(
-		db, e, .minute = row.minute, .most = RETAIN_STEP) < 0 ||
-	    sql_tidy_stat_drop(
-		db, e, .minute = row.minute, .most = RETAIN_STEP) < 0)
-		return e->code;
+	TRY(sql_tidy_stat_next_one(db, &row, e, .from_minute = t->at.key.a,
+	    .to_minute = upto - upto % 60));
+	if (row.minute_null)
+		return 0;
+	t->next.key = (struct key){.a = row.minute};
+	TRY((int)sql_tidy_stat_fold(
+	    db, e, .minute = row.minute, .most = RETAIN_STEP));
+	TRY((int)sql_tidy_stat_drop(
+	    db, e, .minute = row.minute, .most = RETAIN_STEP));
 	return 1;
 }
 
 static int
-one_step(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
+old_stats(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
-	int64_t cut_us = now_us - t->keep_us, n = 0;
-	int rc = 0;
-
-	t->next = t->at;
-	t->next_phase = t->phase;
-	switch (t->phase) {
-	case ATTEMPTS:
-		rc = attempts(t, db, cut_us, e);
-		break;
-	case DEADS:
-		rc = deads(t, db, cut_us, e);
-		break;
-	case VERSIONS:
-		rc = versions(t, db, e);
-		break;
-	case STAT_FOLD:
-		rc = fold(t, db, now_us, e);
-		break;
-	case STAT_OLD:
-		n = sql_tidy_stat_old(
-		    db, e, .before = cut_us / US_PER_MIN, .most = RETAIN_STEP);
-		rc = n < 0 ? (int)e->code : n == RETAIN_STEP;
-		break;
-	case REPLAYS:
-		n = sql_tidy_replays(db, e, .cut = cut_us, .most = RETAIN_STEP);
-		rc = n < 0 ? (int)e->code : n == RETAIN_STEP;
-		break;
-	case PHASES:
-		break;
-	}
-	if (rc == 0) {
-		t->next_phase = t->phase + 1;
-		t->next = (struct key){0};
-	}
-	if (rc >= 0)
-		t->more = t->next_phase < PHASES;
-	return rc < 0 ? rc : OK;
+	return TRY((int)sql_tidy_stat_old(db, e,
+		   .before = (now_us - t->keep_us) / US_PER_MIN,
+		   .most = RETAIN_STEP)) == RETAIN_STEP;
 }
 
-static void
-move_on(struct tidy *t)
+static int
+replays(struct tidy *t, struct db *db, int64_t now_us, struct err *e)
 {
-	t->phase = t->more ? t->next_phase : ATTEMPTS;
-	t->at = t->more ? t->next : (struct key){0};
+	return TRY((int)sql_tidy_replays(db, e, .cut = now_us - t->keep_us,
+		   .most = RETAIN_STEP)) == RETAIN_STEP;
 }
+
+static int (*const PHASES[])(struct tidy *t, struct db *db, int64_t now_us,
+    struct err *e) = {attempts, deads, versions, fold, old_stats, replays};
 
 static int
 step(struct db *db, void *ctx, struct err *e)
 {
 	struct tidy *t = ctx;
+	int64_t now_us = t->now_us ? t->now_us : clock_now_us();
 
-	return one_step(t, db, t->now_us ? t->now_us : clock_now_us(), e);
+	t->next = t->at;
+	if (TRY(PHASES[t->at.phase](t, db, now_us, e)) == 0)
+		t->next = (struct place){.phase = t->at.phase + 1};
+	t->more = t->next.phase < COUNT_OF(PHASES);
+	return OK;
+}
+
+static void
+move_on(struct tidy *t)
+{
+	t->at = t->more ? t->next : (struct place){0};
 }
 
 int
@@ -232,11 +206,10 @@ tidy_run(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
 	t->now_us = now_us;
 	rc = db_tx(db, step, t, e);
 	t->now_us = 0;
-	if (rc == OK) {
-		move_on(t);
-		*ret_more = t->more;
-	}
-	return rc;
+	TRY(rc);
+	move_on(t);
+	*ret_more = t->more;
+	return OK;
 }
 
 static void

@@ -1,6 +1,7 @@
 #include "seal/base64.h"
 
 #include "base/buf.h"
+#include "base/str.h"
 
 static const char ALPHABET[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -25,9 +26,10 @@ base64_add(struct buf *b, struct str bytes)
 	}
 }
 
-/* 0..63, or 64 for a byte that is not in the alphabet. */
+/* 0..63, or 64 for a byte that is not in the alphabet, whose last two are
+ * given. */
 static uint32_t
-value(char c)
+value(char c, const char last[2])
 {
 	if (c >= 'A' && c <= 'Z')
 		return (uint32_t)(c - 'A');
@@ -35,70 +37,13 @@ value(char c)
 		return (uint32_t)(c - 'a') + 26;
 	if (c >= '0' && c <= '9')
 		return (uint32_t)(c - '0') + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : 64;
+	return c == last[0] ? 62 : c == last[1] ? 63 : 64;
 }
 
-bool
-base64_read(struct str text, char *ret, size_t cap, size_t *ret_n)
-{
-	size_t pad = 0, n;
-
-	if (text.n % 4 != 0)
-		return false;
-	while (pad < 2 && pad < text.n && text.p[text.n - 1 - pad] == '=')
-		pad++;
-	n = text.n / 4 * 3 - pad;
-	if (n > cap)
-		return false;
-	for (size_t i = 0, out = 0; i < text.n; i += 4) {
-		uint32_t v = 0;
-
-		for (size_t k = 0; k < 4; k++) {
-			bool padded = i + k >= text.n - pad;
-			uint32_t six = padded ? 0 : value(text.p[i + k]);
-
-			if (six > 63)
-				return false;
-			v = v << 6 | six;
-		}
-		for (int shift = 16; shift >= 0; shift -= 8) {
-			if (out < n)
-				ret[out++] = (char)(v >> shift & 0xff);
-			else if (v >> shift & 0xff)
-				return false;
-		}
-	}
-	*ret_n = n;
-	return true;
-}
-
-void
-base64_url_add(struct buf *b, struct str bytes)
-{
-	size_t from = b->n;
-
-	base64_add(b, bytes);
-	if (b->failed)
-		return;
-	while (b->n > from && b->p[b->n - 1] == '=')
-		b->n--;
-	for (size_t i = from; i < b->n; i++)
-		if (b->p[i] == '+' || b->p[i] == '/')
-			b->p[i] = b->p[i] == '+' ? '-' : '_';
-}
-
-/* As value(), of the other alphabet. */
-static uint32_t
-value_url(char c)
-{
-	return c == '-'               ? 62
-	       : c == '_'             ? 63
-	       : c == '+' || c == '/' ? 64
-				      : value(c);
-}
-
-bool
-base64_url_read(struct str text, char *ret, size_t cap, size_t *ret_n)
+/* Without padding. */
+static bool
+read_bits(
+    struct str text, const char last[2], char *ret, size_t cap, size_t *ret_n)
 {
 	uint32_t v = 0;
 	size_t n = 0;
@@ -107,7 +52,7 @@ base64_url_read(struct str text, char *ret, size_t cap, size_t *ret_n)
 	if (text.n % 4 == 1)
 		return false;
 	for (size_t i = 0; i < text.n; i++) {
-		uint32_t six = value_url(text.p[i]);
+		uint32_t six = value(text.p[i], last);
 
 		if (six > 63)
 			return false;
@@ -124,4 +69,35 @@ base64_url_read(struct str text, char *ret, size_t cap, size_t *ret_n)
 		return false;
 	*ret_n = n;
 	return true;
+}
+
+bool
+base64_read(struct str text, char *ret, size_t cap, size_t *ret_n)
+{
+	if (text.n % 4 != 0)
+		return false;
+	for (int pad = 0; pad < 2 && str_ends(text, STR("=")); pad++)
+		text.n--;
+	return read_bits(text, "+/", ret, cap, ret_n);
+}
+
+bool
+base64_url_read(struct str text, char *ret, size_t cap, size_t *ret_n)
+{
+	return read_bits(text, "-_", ret, cap, ret_n);
+}
+
+void
+base64_url_add(struct buf *b, struct str bytes)
+{
+	size_t from = b->n;
+
+	base64_add(b, bytes);
+	if (b->failed)
+		return;
+	while (b->n > from && b->p[b->n - 1] == '=')
+		b->n--;
+	for (size_t i = from; i < b->n; i++)
+		if (b->p[i] == '+' || b->p[i] == '/')
+			b->p[i] = b->p[i] == '+' ? '-' : '_';
 }

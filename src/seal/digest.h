@@ -21,6 +21,8 @@ struct buf;
 #define DIGEST_SHORT_LEN 16
 #define DIGEST_MD5_LEN   16
 
+#define DIGEST_STR(sum) ((struct str){(const char *)(sum), DIGEST_LEN})
+
 void digest_sha256(struct str s, unsigned char ret[DIGEST_LEN]);
 /* Its first 16 bytes: enough where only accidents must not collide. */
 void digest_short(struct str s, unsigned char ret[DIGEST_SHORT_LEN]);

@@ -16,7 +16,6 @@
 #include "seal/limits.h"
 
 #define P256_BYTES 32
-#define P256_NAME  "prime256v1"
 
 enum alg { ALG_NONE, ALG_RS256, ALG_ES256 };
 
@@ -57,17 +56,15 @@ alg_of(struct str name)
 /* ---- keys ---- */
 
 static EVP_PKEY *
-from_params(const char *type, OSSL_PARAM_BLD *bld)
+from_params(const char *type, OSSL_PARAM *params)
 {
-	OSSL_PARAM *params = OSSL_PARAM_BLD_to_param(bld);
 	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
 	EVP_PKEY *pkey = NULL;
 
-	if (!params || !ctx || EVP_PKEY_fromdata_init(ctx) != 1 ||
+	if (!ctx || EVP_PKEY_fromdata_init(ctx) != 1 ||
 	    EVP_PKEY_fromdata(ctx, &pkey, EVP_PKEY_PUBLIC_KEY, params) != 1)
 		pkey = NULL;
 	EVP_PKEY_CTX_free(ctx);
-	OSSL_PARAM_free(params);
 	return pkey;
 }
 
@@ -88,6 +85,7 @@ rsa_key(const struct json *j)
 	BIGNUM *n = big_number(jwt_text_of(j, "n")),
 	       *x = big_number(jwt_text_of(j, "e"));
 	OSSL_PARAM_BLD *bld = OSSL_PARAM_BLD_new();
+	OSSL_PARAM *params = NULL;
 	EVP_PKEY *pkey = NULL;
 
 	/* A huge exponent makes each check slow; real ones are 65537. */
@@ -95,7 +93,10 @@ rsa_key(const struct json *j)
 	    BN_num_bits(x) <= 32 && BN_is_odd(x) && !BN_is_one(x) &&
 	    OSSL_PARAM_BLD_push_BN(bld, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
 	    OSSL_PARAM_BLD_push_BN(bld, OSSL_PKEY_PARAM_RSA_E, x) == 1)
-		pkey = from_params("RSA", bld);
+		params = OSSL_PARAM_BLD_to_param(bld);
+	if (params)
+		pkey = from_params("RSA", params);
+	OSSL_PARAM_free(params);
 	OSSL_PARAM_BLD_free(bld);
 	BN_free(n);
 	BN_free(x);
@@ -107,8 +108,14 @@ static EVP_PKEY *
 ec_key(const struct json *j)
 {
 	unsigned char point[1 + 2 * P256_BYTES] = {4};
-	OSSL_PARAM_BLD *bld;
-	EVP_PKEY *pkey = NULL;
+	char group[] = "prime256v1";
+	OSSL_PARAM params[] = {
+	    OSSL_PARAM_construct_utf8_string(
+		OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
+	    OSSL_PARAM_construct_octet_string(
+		OSSL_PKEY_PARAM_PUB_KEY, point, sizeof(point)),
+	    OSSL_PARAM_construct_end(),
+	};
 	size_t nx = 0, ny = 0;
 
 	if (!str_eq(jwt_text_of(j, "crv"), STR("P-256")) ||
@@ -118,15 +125,7 @@ ec_key(const struct json *j)
 		(char *)point + 1 + P256_BYTES, P256_BYTES, &ny) ||
 	    nx != P256_BYTES || ny != P256_BYTES)
 		return NULL;
-	bld = OSSL_PARAM_BLD_new();
-	if (bld &&
-	    OSSL_PARAM_BLD_push_utf8_string(
-		bld, OSSL_PKEY_PARAM_GROUP_NAME, P256_NAME, 0) == 1 &&
-	    OSSL_PARAM_BLD_push_octet_string(
-		bld, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof(point)) == 1)
-		pkey = from_params("EC", bld);
-	OSSL_PARAM_BLD_free(bld);
-	return pkey;
+	return from_params("EC", params);
 }
 
 /* False when it is none that we can use. */
@@ -162,10 +161,8 @@ jwks_parse(
 	struct json *j = NULL;
 	const struct json *keys;
 	struct jwks *k;
-	int rc = json_parse(scratch, text, &j, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(json_parse(scratch, text, &j, e));
 	keys = json_get(j, "keys");
 	if (!json_is(keys, JSON_ARRAY))
 		return err_set(e, ERR_INVALID, "the key set has no keys");
@@ -400,7 +397,6 @@ jwt_verify(const struct jwks *k, struct str token, const struct jwt_want *want,
 	struct str rest = token, head, claims, signature;
 	struct json *header = NULL, *j = NULL;
 	enum alg alg;
-	int rc;
 
 	if (token.n > JWT_MAX)
 		return bad(e, "is too long");
@@ -411,17 +407,13 @@ jwt_verify(const struct jwks *k, struct str token, const struct jwt_want *want,
 	signature = decode(rest, a);
 	if (head.n == 0 || claims.n == 0 || rest.n == 0 || !signature.p)
 		return bad(e, "is not of the form that it should have");
-	rc = read_json(head, a, &header, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_json(head, a, &header, e));
 	alg = alg_of(jwt_text_of(header, "alg"));
 	if (alg == ALG_NONE || json_get(header, "crit"))
 		return bad(e, "is signed by no algorithm that is known here");
-	rc = check_signature(
-	    k, alg, jwt_text_of(header, "kid"), token, signature, e);
-	if (rc == OK)
-		rc = read_json(claims, a, &j, e);
-	if (rc == OK)
-		rc = check_claims(j, want, e);
-	return rc < 0 ? rc : take_claims(j, ret, e);
+	TRY(check_signature(
+	    k, alg, jwt_text_of(header, "kid"), token, signature, e));
+	TRY(read_json(claims, a, &j, e));
+	TRY(check_claims(j, want, e));
+	return take_claims(j, ret, e);
 }

@@ -36,6 +36,12 @@ fetch_gcm(void)
 	assert(gcm);
 }
 
+void
+seal_wipe(unsigned char (*key)[SEAL_KEY_LEN])
+{
+	digest_wipe(*key, SEAL_KEY_LEN);
+}
+
 /* Derived before, by anybody? */
 static const unsigned char *
 derived_before(struct seal_key *key, const unsigned char salt[SEAL_SALT_LEN])
@@ -127,8 +133,9 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
     struct str plain, struct str *ret, struct err *e)
 {
 	struct seal_key *key = keyring_active(k);
-	unsigned char bytes[SEAL_KEY_LEN], iv[IV_LEN], tag[TAG_LEN];
-	struct buf b = BUF(BASE64_LEN(SEAL_PLAIN_MAX) + KIB);
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
+	unsigned char iv[IV_LEN], tag[TAG_LEN];
+	struct buf b CLEANUP(buf_done) = BUF(BASE64_LEN(SEAL_PLAIN_MAX) + KIB);
 	char *text;
 
 	if (plain.n > SEAL_PLAIN_MAX)
@@ -139,7 +146,6 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 	seal_key_bytes(key, k->salt, bytes);
 	rand_bytes(iv, sizeof(iv));
 	(void)seal_gcm(true, bytes, iv, where, plain, text, tag);
-	digest_wipe(bytes, sizeof(bytes));
 	buf_fmt(&b, "{\"v\":1,\"kid\":\"%s\"", key->id);
 	if (key->phrase)
 		member(&b, "s", k->salt, sizeof(k->salt));
@@ -148,7 +154,6 @@ keyring_seal(struct keyring *k, struct arena *a, struct str where,
 	member(&b, "tag", tag, sizeof(tag));
 	buf_addc(&b, '}');
 	*ret = arena_dup(a, buf_str(&b));
-	buf_done(&b);
 	return OK;
 }
 
@@ -216,39 +221,48 @@ keyring_find(struct keyring *k, struct str id)
 }
 
 int
+keyring_key_of(struct keyring *k, struct str id, bool salted,
+    struct seal_key **ret, struct err *e)
+{
+	*ret = keyring_find(k, id);
+	if (!*ret) {
+		/* One that is not printable is not told. */
+		for (size_t i = 0; i < id.n; i++)
+			if (id.p[i] <= 0x20 || id.p[i] > 0x7e)
+				id = STR("?");
+		return err_set(e, ERR_INVALID,
+		    "the key %.*s, which sealed this, is not among the keys (%s)",
+		    STR_ARG(id), k->source);
+	}
+	if ((*ret)->phrase != salted)
+		return err_set(e, ERR_INVALID,
+		    "the key %s is another than the one that sealed this",
+		    (*ret)->id);
+	return OK;
+}
+
+int
 keyring_unseal(struct keyring *k, struct arena *a, struct str where,
     struct str sealed, struct str *ret, struct err *e)
 {
-	unsigned char bytes[SEAL_KEY_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	struct parts p;
 	struct seal_key *key;
 	char *plain;
-	int rc = take_apart(a, sealed, &p, e);
 
-	if (rc < 0)
-		return rc;
-	key = keyring_find(k, p.id);
-	if (!key)
-		return err_set(e, ERR_INVALID,
-		    "the key %.*s, which sealed a value, is not among the keys (%s)",
-		    STR_ARG(p.id), k->source);
-	if (key->phrase != p.salted)
-		return err_set(e, ERR_INVALID,
-		    "the key %s is another than the one that sealed a value",
-		    key->id);
+	TRY(take_apart(a, sealed, &p, e));
+	TRY(keyring_key_of(k, p.id, p.salted, &key, e));
 	plain = arena_alloc(a, p.text_n + 1);
 	seal_key_bytes(key, p.salt, bytes);
 	if (!seal_gcm(false, bytes, p.iv, where, (struct str){p.text, p.text_n},
-		plain, p.tag))
-		rc = err_set(e, ERR_INVALID,
+		plain, p.tag)) {
+		digest_wipe(plain, p.text_n);
+		return err_set(e, ERR_INVALID,
 		    "a sealed value was changed, or the key %s is another than the one that sealed it",
 		    key->id);
-	digest_wipe(bytes, sizeof(bytes));
-	if (rc < 0)
-		digest_wipe(plain, p.text_n);
-	else
-		*ret = (struct str){plain, p.text_n};
-	return rc;
+	}
+	*ret = (struct str){plain, p.text_n};
+	return OK;
 }
 
 struct str
@@ -265,11 +279,10 @@ keyring_id_of(
     struct arena *a, struct str sealed, struct str *ret_id, struct err *e)
 {
 	struct parts p;
-	int rc = take_apart(a, sealed, &p, e);
 
-	if (rc == OK)
-		*ret_id = p.id;
-	return rc;
+	TRY(take_apart(a, sealed, &p, e));
+	*ret_id = p.id;
+	return OK;
 }
 
 const char *
@@ -296,53 +309,43 @@ keyring_wrapped(const struct keyring *k)
 static int
 unwrap(struct keyring *k, bool *ret_current, struct err *e)
 {
-	struct arena *a = arena_new(MIB);
+	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	struct str wrapped = keyring_wrapped(k);
-	unsigned char key[SEAL_KEY_LEN];
-	int rc = OK;
 
-	while (rc == OK && wrapped.n > 0) {
+	while (wrapped.n > 0) {
 		struct str line = str_cut(&wrapped, '\n');
 		const char *id = arena_z(a, str_cut(&line, ' '));
 		struct str by = str_cut(&line, ' ');
 
 		if (atomic_load(&k->n) == 0)
 			*ret_current = str_eq(by, str_of(k->kms.key_id));
-		rc = kms_decrypt(&k->kms, a, line, key, e);
-		if (rc == OK)
-			rc = keyring_raw(k, id, key, e);
+		TRY(kms_decrypt(&k->kms, a, line, key, e));
+		TRY(keyring_raw(k, id, key, e));
 	}
-	digest_wipe(key, sizeof(key));
-	arena_free(a);
-	return rc;
+	return OK;
 }
 
 /* A new data key, active from now on. */
 static int
 wrap_new(struct keyring *k, struct err *e)
 {
-	struct arena *a = arena_new(MIB);
-	unsigned char key[SEAL_KEY_LEN];
+	struct arena *a CLEANUP(arena_freep) = arena_new(MIB);
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	char id[SEAL_ID_MAX + 1];
 	struct str blob;
-	int rc = atomic_load(&k->n) < SEAL_KEYS_MAX
-		     ? kms_generate(&k->kms, a, key, &blob, e)
-		     : err_set(e, ERR_LIMIT, "there are %d keys already",
-			   SEAL_KEYS_MAX);
 
-	if (rc == OK) {
-		keyring_new_id(k, "kms", id);
-		rc = keyring_raw(k, id, key, e);
-		digest_wipe(key, sizeof(key));
-	}
-	if (rc == OK) {
-		blob = arena_fmt(a, "%s %s %.*s\n%s", id, k->kms.key_id,
-		    STR_ARG(blob), k->wrapped);
-		free(k->wrapped);
-		k->wrapped = mem_z(blob);
-	}
-	arena_free(a);
-	return rc;
+	if (atomic_load(&k->n) == SEAL_KEYS_MAX)
+		return err_set(
+		    e, ERR_LIMIT, "there are %d keys already", SEAL_KEYS_MAX);
+	TRY(kms_generate(&k->kms, a, key, &blob, e));
+	keyring_new_id(k, "kms", id);
+	TRY(keyring_raw(k, id, key, e));
+	blob = arena_fmt(
+	    a, "%s %s %.*s\n%s", id, k->kms.key_id, STR_ARG(blob), k->wrapped);
+	free(k->wrapped);
+	k->wrapped = mem_z(blob);
+	return OK;
 }
 
 /* Sources have the active key first, a ring has it last. */
@@ -403,7 +406,7 @@ int
 keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 {
 	struct keyring *k = mem_get(sizeof(*k));
-	unsigned char bytes[SEAL_KEY_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	int rc = open_source(k, o, e);
 
 	if (rc == OK && keyring_active(k)->phrase)
@@ -414,7 +417,6 @@ keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 	}
 	/* Now, and not while somebody waits. */
 	seal_key_bytes(keyring_active(k), k->salt, bytes);
-	digest_wipe(bytes, sizeof(bytes));
 	*ret = k;
 	return OK;
 }
@@ -422,9 +424,8 @@ keyring_open(const struct keyring_opts *o, struct keyring **ret, struct err *e)
 int
 keyring_add(struct keyring *k, struct err *e)
 {
-	unsigned char key[SEAL_KEY_LEN];
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	char id[SEAL_ID_MAX + 1];
-	int rc;
 
 	if (strcmp(k->source, "env") == 0)
 		return err_set(e, ERR_CONFLICT,
@@ -437,11 +438,8 @@ keyring_add(struct keyring *k, struct err *e)
 		return wrap_new(k, e);
 	rand_bytes(key, sizeof(key));
 	keyring_new_id(k, "key", id);
-	rc = keyring_file_add(k, id, key, e);
-	if (rc == OK)
-		rc = keyring_raw(k, id, key, e);
-	digest_wipe(key, sizeof(key));
-	return rc;
+	TRY(keyring_file_add(k, id, key, e));
+	return keyring_raw(k, id, key, e);
 }
 
 static void

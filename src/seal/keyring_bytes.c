@@ -72,13 +72,10 @@ crypt(bool seal, const unsigned char key[SEAL_KEY_LEN],
     const unsigned char *nonce, struct str where, struct str in, char *to,
     unsigned char tag[SEAL_TAG_LEN])
 {
-	unsigned char own[SEAL_KEY_LEN];
-	bool ok;
+	unsigned char own[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 
 	derive(key, nonce, own);
-	ok = seal_gcm(seal, own, nonce + HALF, where, in, to, tag);
-	digest_wipe(own, sizeof(own));
-	return ok;
+	return seal_gcm(seal, own, nonce + HALF, where, in, to, tag);
 }
 
 bool
@@ -92,7 +89,7 @@ keyring_seal_bytes(
     struct keyring *k, struct str where, struct str plain, char *to)
 {
 	struct seal_key *key = keyring_active(k);
-	unsigned char bytes[SEAL_KEY_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	unsigned char *at = (unsigned char *)to, *nonce, *tag;
 	size_t id_n = strlen(key->id);
 
@@ -111,7 +108,6 @@ keyring_seal_bytes(
 	tag = nonce + NONCE_LEN;
 	at = tag + SEAL_TAG_LEN;
 	(void)crypt(true, bytes, nonce, where, plain, (char *)at, tag);
-	digest_wipe(bytes, sizeof(bytes));
 	return (struct str){to, (size_t)((char *)at - to) + plain.n};
 }
 
@@ -126,14 +122,10 @@ static int
 take_apart(struct str s, struct form *ret, struct err *e)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
-	size_t id_n, at = 2;
-	bool salted;
+	bool formed = s.n >= 2 && keyring_is_bytes(s);
+	size_t id_n = formed ? p[1] & (SALTED - 1) : 0, at = 2;
+	bool salted = formed && p[1] & SALTED;
 
-	if (s.n < 2 || !keyring_is_bytes(s))
-		return err_set(
-		    e, ERR_INVALID, "sealed bytes have not the form of such");
-	id_n = p[1] & (SALTED - 1);
-	salted = p[1] & SALTED;
 	if (id_n == 0 || id_n > SEAL_ID_MAX ||
 	    s.n < at + id_n + (salted ? SEAL_SALT_LEN : 0) + NONCE_LEN +
 		      SEAL_TAG_LEN)
@@ -151,54 +143,27 @@ take_apart(struct str s, struct form *ret, struct err *e)
 	return OK;
 }
 
-/* The key of a value; an id that is not printable is not told. */
-static int
-find_key(struct keyring *k, const struct form *f, struct seal_key **ret,
-    struct err *e)
-{
-	struct str id = f->id;
-
-	*ret = keyring_find(k, id);
-	if (!*ret) {
-		for (size_t i = 0; i < id.n; i++)
-			if (id.p[i] <= 0x20 || id.p[i] > 0x7e)
-				id = STR("?");
-		return err_set(e, ERR_INVALID,
-		    "the key %.*s, which sealed this, is not among the keys (%s)",
-		    STR_ARG(id), keyring_source(k));
-	}
-	if ((*ret)->phrase != (f->salt != NULL))
-		return err_set(e, ERR_INVALID,
-		    "the key %s is another than the one that sealed this",
-		    (*ret)->id);
-	return OK;
-}
-
 int
 keyring_unseal_bytes(struct keyring *k, struct str where, struct str sealed,
     char *to, struct str *ret, struct err *e)
 {
-	unsigned char bytes[SEAL_KEY_LEN], tag[SEAL_TAG_LEN];
+	unsigned char bytes[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
+	unsigned char tag[SEAL_TAG_LEN];
 	struct seal_key *key = NULL;
 	struct str text;
 	struct form f = {.salt = NULL};
-	int rc = take_apart(sealed, &f, e);
 
-	if (rc == OK)
-		rc = find_key(k, &f, &key, e);
-	if (rc < 0)
-		return rc;
+	TRY(take_apart(sealed, &f, e));
+	TRY(keyring_key_of(k, f.id, f.salt != NULL, &key, e));
 	seal_key_bytes(key, f.salt, bytes);
 	text = str_from(sealed, f.text);
 	memcpy(tag, f.tag, sizeof(tag));
 	if (!crypt(false, bytes, f.nonce, where, text, to + f.text, tag)) {
 		digest_wipe(to + f.text, text.n);
-		rc = err_set(e, ERR_INVALID,
+		return err_set(e, ERR_INVALID,
 		    "it was changed, or the key %s is another than the one that sealed it",
 		    key->id);
 	}
-	digest_wipe(bytes, sizeof(bytes));
-	if (rc == OK)
-		*ret = (struct str){to + f.text, text.n};
-	return rc;
+	*ret = (struct str){to + f.text, text.n};
+	return OK;
 }

@@ -20,6 +20,9 @@
 #define SEAL_IV_LEN   12
 #define SEAL_TAG_LEN  16
 
+/* For CLEANUP: a key that goes out of scope is wiped. */
+void seal_wipe(unsigned char (*key)[SEAL_KEY_LEN]);
+
 struct derived {
 	struct derived *next;
 	unsigned char salt[SEAL_SALT_LEN];
@@ -49,6 +52,9 @@ struct keyring {
 struct seal_key *keyring_active(struct keyring *k);
 /* NULL when none has this id. */
 struct seal_key *keyring_find(struct keyring *k, struct str id);
+/* The key of a value, with a salt in it or none. ERR_INVALID. */
+int keyring_key_of(struct keyring *k, struct str id, bool salted,
+    struct seal_key **ret, struct err *e) MUST_CHECK;
 /* The 32 bytes to work with. */
 void seal_key_bytes(struct seal_key *key, const unsigned char *salt,
     unsigned char ret[SEAL_KEY_LEN]);

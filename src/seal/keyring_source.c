@@ -11,20 +11,15 @@
 #include "seal/digest.h"
 #include "seal/keyring_priv.h"
 
-static bool
-id_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
-
 /* Takes `id:` off the line; false when there is none. */
 static bool
 take_id(struct str *line, struct str *ret)
 {
 	size_t n = 0;
 
-	while (n < line->n && n <= SEAL_ID_MAX && id_char(line->p[n]))
+	while (n < line->n && n <= SEAL_ID_MAX &&
+	       (str_is_letter(line->p[n]) || str_is_digit(line->p[n]) ||
+		   str_has(STR("-_."), line->p[n])))
 		n++;
 	if (n == 0 || n > SEAL_ID_MAX || n == line->n || line->p[n] != ':')
 		return false;
@@ -73,7 +68,6 @@ key_read(struct keyring *k, struct str line, const char *default_id,
 {
 	struct seal_key *key;
 	struct str id = str_of(default_id);
-	char bytes[SEAL_KEY_LEN];
 	size_t n = 0;
 
 	(void)take_id(&line, &id);
@@ -87,14 +81,12 @@ key_read(struct keyring *k, struct str line, const char *default_id,
 		    STR_ARG(id), what, SEAL_TEXT_MIN);
 	key = mem_get(sizeof(*key));
 	memcpy(key->id, id.p, id.n);
-	if (base64_read(line, bytes, sizeof(bytes), &n) && n == sizeof(bytes)) {
-		memcpy(key->key, bytes, sizeof(bytes));
-	} else {
-		key->phrase = true;
+	key->phrase = !base64_read(line, (char *)key->key, SEAL_KEY_LEN, &n) ||
+		      n != SEAL_KEY_LEN;
+	if (key->phrase) {
 		memcpy(key->text, line.p, line.n);
 		key->text_n = line.n;
 	}
-	digest_wipe(bytes, sizeof(bytes));
 	return key_put(k, key, what, e);
 }
 
@@ -176,71 +168,61 @@ int
 keyring_file_add(struct keyring *k, const char *id,
     const unsigned char key[SEAL_KEY_LEN], struct err *e)
 {
-	struct buf old = BUF(SEAL_FILE_MAX), b = BUF(SEAL_FILE_MAX + KIB);
+	struct buf old CLEANUP(digest_wipe_buf) = BUF(SEAL_FILE_MAX);
+	struct buf b CLEANUP(digest_wipe_buf) = BUF(SEAL_FILE_MAX + KIB);
 	int rc = read_secret(k->path, &old, e);
 
-	if (rc == ERR_ABSENT) {
-		rc = OK;
+	if (rc == ERR_ABSENT)
 		buf_addz(&old,
 		    "# hikyaku: the keys that seal secrets, `id:key`; the first seals, the others\n"
 		    "# unseal what they sealed. Without this file they are lost: keep a copy.\n");
-	}
-	if (rc == OK) {
-		(void)buf_room(&b, KIB); /* so that it does not move often */
-		buf_fmt(&b, "%s:", id);
-		base64_add(&b, (struct str){(const char *)key, SEAL_KEY_LEN});
-		buf_addc(&b, '\n');
-		buf_add(&b, buf_str(&old));
-		rc = b.failed ? err_set(e, ERR_LIMIT, "%s is too long", k->path)
-			      : write_secret(k->path, buf_str(&b), e);
-	}
-	digest_wipe_buf(&old);
-	digest_wipe_buf(&b);
-	return rc;
+	else
+		TRY(rc);
+	(void)buf_room(&b, KIB); /* so that it does not move often */
+	buf_fmt(&b, "%s:", id);
+	base64_add(&b, (struct str){(const char *)key, SEAL_KEY_LEN});
+	buf_addc(&b, '\n');
+	buf_add(&b, buf_str(&old));
+	return b.failed ? err_set(e, ERR_LIMIT, "%s is too long", k->path)
+			: write_secret(k->path, buf_str(&b), e);
 }
 
 static int
 parse(struct keyring *k, struct str text, struct err *e)
 {
-	int rc = OK;
-
-	while (rc == OK && text.n > 0) {
+	while (text.n > 0) {
 		struct str line = str_trim(str_cut(&text, '\n'));
 
 		if (line.n > 0 && line.p[0] != '#')
-			rc = key_read(k, line, "file", k->path, e);
+			TRY(key_read(k, line, "file", k->path, e));
 	}
-	if (rc == OK && atomic_load(&k->n) == 0)
-		rc = err_set(e, ERR_INVALID,
+	if (atomic_load(&k->n) == 0)
+		return err_set(e, ERR_INVALID,
 		    "%s has no key: a line `id:key` with 32 bytes in base64",
 		    k->path);
-	return rc;
+	return OK;
 }
 
 int
 keyring_file(struct keyring *k, bool may_make, struct err *e)
 {
-	struct buf b = BUF(SEAL_FILE_MAX);
-	unsigned char key[SEAL_KEY_LEN];
+	struct buf b CLEANUP(digest_wipe_buf) = BUF(SEAL_FILE_MAX);
+	unsigned char key[SEAL_KEY_LEN] CLEANUP(seal_wipe) = {0};
 	char id[SEAL_ID_MAX + 1];
 	int rc = read_secret(k->path, &b, e);
 
-	if (rc == ERR_ABSENT && may_make) {
-		rand_bytes(key, sizeof(key));
-		keyring_new_id(k, "key", id);
-		rc = keyring_file_add(k, id, key, e);
-		digest_wipe(key, sizeof(key));
-		if (rc == OK)
-			rc = read_secret(k->path, &b, e);
-	} else if (rc == ERR_ABSENT) {
-		rc = err_set(e, ERR_ABSENT,
+	if (rc == ERR_ABSENT && !may_make)
+		return err_set(e, ERR_ABSENT,
 		    "the key file %s is not there: put back the one that sealed this store's secrets (webhook.encryption.key.file)",
 		    k->path);
+	if (rc == ERR_ABSENT) {
+		rand_bytes(key, sizeof(key));
+		keyring_new_id(k, "key", id);
+		TRY(keyring_file_add(k, id, key, e));
+		rc = read_secret(k->path, &b, e);
 	}
-	if (rc == OK)
-		rc = parse(k, buf_str(&b), e);
-	digest_wipe_buf(&b);
-	return rc;
+	TRY(rc);
+	return parse(k, buf_str(&b), e);
 }
 
 static bool
@@ -256,7 +238,6 @@ keyring_env(struct keyring *k, const char *name, struct err *e)
 {
 	const char *now = getenv(name), *old;
 	char old_name[256];
-	int rc;
 
 	(void)snprintf(old_name, sizeof(old_name), "%s_OLD", name);
 	old = getenv(old_name);
@@ -268,10 +249,10 @@ keyring_env(struct keyring *k, const char *name, struct err *e)
 		return err_set(e, ERR_INVALID,
 		    "%s and %s both need an id, `id:key`; a key that was given without one has the id env",
 		    name, old_name);
-	rc = key_read(k, str_trim(str_of(now)), "env", name, e);
-	if (rc == OK && old && *old)
-		rc = key_read(k, str_trim(str_of(old)), "env", old_name, e);
-	return rc;
+	TRY(key_read(k, str_trim(str_of(now)), "env", name, e));
+	return old && *old
+		   ? key_read(k, str_trim(str_of(old)), "env", old_name, e)
+		   : OK;
 }
 
 int

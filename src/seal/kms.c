@@ -132,15 +132,13 @@ ask_kms(const struct kms_opts *o, const char *target, struct arena *a,
     struct str body, struct buf *answer, struct json **ret, struct err *e)
 {
 	struct curl_slist *headers;
-	struct json *j = NULL;
 	long status = 0;
 	struct call c = {.url = NULL};
 	struct err inner;
 	CURL *curl;
-	int rc = prepare_call(o, a, &c, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(prepare_call(o, a, &c, e));
 	curl = curl_easy_init();
 	if (!curl)
 		mem_out(0);
@@ -149,21 +147,16 @@ ask_kms(const struct kms_opts *o, const char *target, struct arena *a,
 	if (c.token[0])
 		headers = with(headers, a, "X-Amz-Security-Token", c.token);
 	rc = perform(curl, &c, headers, body, answer, &status, e);
-	if (rc == OK) {
-		if (json_parse(a, buf_str(answer), &j, &inner) < 0)
-			j = NULL;
-		if (status != 200)
-			rc = refused(status, j, e);
-		else if (!j)
-			rc = err_set(e, ERR_IO,
-			    "the KMS at %s answered something else than JSON",
-			    c.url);
-		else
-			*ret = j;
-	}
 	curl_slist_free_all(headers);
 	curl_easy_cleanup(curl);
-	return rc;
+	TRY(rc);
+	rc = json_parse(a, buf_str(answer), ret, &inner);
+	if (status != 200)
+		return refused(status, rc < 0 ? NULL : *ret, e);
+	return rc < 0 ? err_set(e, ERR_IO,
+			    "the KMS at %s answered something else than JSON",
+			    c.url)
+		      : OK;
 }
 
 static int
@@ -186,39 +179,34 @@ int
 kms_generate(const struct kms_opts *o, struct arena *a,
     unsigned char ret_key[KMS_KEY_LEN], struct str *ret_wrapped, struct err *e)
 {
-	struct buf answer = BUF(KMS_ANSWER_MAX);
+	/* The plain key is in it. */
+	struct buf answer CLEANUP(digest_wipe_buf) = BUF(KMS_ANSWER_MAX);
 	const struct json *blob;
 	struct json *j = NULL;
 	struct str body = arena_fmt(a,
 	    "{\"KeyId\":\"%s\",\"KeySpec\":\"AES_256\"," CONTEXT "}",
 	    o->key_id);
-	int rc =
-	    ask_kms(o, "TrentService.GenerateDataKey", a, body, &answer, &j, e);
 
-	if (rc == OK)
-		rc = plain_of(j, ret_key, e);
+	TRY(ask_kms(
+	    o, "TrentService.GenerateDataKey", a, body, &answer, &j, e));
+	TRY(plain_of(j, ret_key, e));
 	blob = json_get(j, "CiphertextBlob");
-	if (rc == OK && json_is(blob, JSON_STRING) && blob->text.n > 0)
-		*ret_wrapped = arena_dup(a, blob->text);
-	else if (rc == OK)
-		rc = err_set(
+	if (!json_is(blob, JSON_STRING) || blob->text.n == 0)
+		return err_set(
 		    e, ERR_IO, "the KMS answered without a wrapped key");
-	digest_wipe_buf(&answer); /* the plain key was in it */
-	return rc;
+	*ret_wrapped = arena_dup(a, blob->text);
+	return OK;
 }
 
 int
 kms_decrypt(const struct kms_opts *o, struct arena *a, struct str wrapped,
     unsigned char ret_key[KMS_KEY_LEN], struct err *e)
 {
-	struct buf answer = BUF(KMS_ANSWER_MAX);
+	struct buf answer CLEANUP(digest_wipe_buf) = BUF(KMS_ANSWER_MAX);
 	struct json *j = NULL;
 	struct str body = arena_fmt(
 	    a, "{\"CiphertextBlob\":\"%.*s\"," CONTEXT "}", STR_ARG(wrapped));
-	int rc = ask_kms(o, "TrentService.Decrypt", a, body, &answer, &j, e);
 
-	if (rc == OK)
-		rc = plain_of(j, ret_key, e);
-	digest_wipe_buf(&answer);
-	return rc;
+	TRY(ask_kms(o, "TrentService.Decrypt", a, body, &answer, &j, e));
+	return plain_of(j, ret_key, e);
 }

@@ -39,19 +39,13 @@ otp_wrong(struct err *e, const char *at, const char *name, const char *why)
 static unsigned
 longest(const struct otp *o)
 {
-	size_t n = HASH_LEN[o->hash];
+	static const unsigned BITS[] = {
+	    [OTP_HEX] = 4, [OTP_BASE32] = 5, [OTP_BASE64] = 6};
+	unsigned each = o->encoding == OTP_DECIMAL ? 0 : BITS[o->encoding];
 
-	switch (o->encoding) {
-	case OTP_HEX:
-		return (unsigned)(2 * n);
-	case OTP_BASE32:
-		return (unsigned)((8 * n + 4) / 5);
-	case OTP_BASE64:
-		return (unsigned)((8 * n + 5) / 6); /* without padding */
-	case OTP_DECIMAL:
-		break;
-	}
-	return DECIMAL_MAX;
+	/* Without padding. */
+	return each ? (8 * (unsigned)HASH_LEN[o->hash] + each - 1) / each
+		    : DECIMAL_MAX;
 }
 
 int
@@ -87,8 +81,8 @@ code_of(const struct otp *o, struct str bound, int64_t counter,
     unsigned char ret[HASH_MAX])
 {
 	static const char *const NAMES[] = {"SHA1", "SHA256", "SHA512"};
-	struct buf key = BUF(2 * SIGN_TEXT_MAX);
-	struct buf msg = BUF(3 * SIGN_TEXT_MAX);
+	struct buf key CLEANUP(digest_wipe_buf) = BUF(2 * SIGN_TEXT_MAX);
+	struct buf msg CLEANUP(buf_done) = BUF(3 * SIGN_TEXT_MAX);
 	size_t n = 0;
 	unsigned char *done;
 
@@ -109,9 +103,6 @@ code_of(const struct otp *o, struct str bound, int64_t counter,
 	    (const unsigned char *)msg.p, msg.n, ret, HASH_MAX, &n);
 	assert(done && n == HASH_LEN[o->hash]);
 	(void)done;
-	digest_wipe(key.p, key.n);
-	buf_done(&key);
-	buf_done(&msg);
 	return n;
 }
 
@@ -149,7 +140,7 @@ at_counter(const struct otp *o, struct str bound, int64_t counter,
 {
 	unsigned char mac[HASH_MAX];
 	size_t n = code_of(o, bound, counter, mac);
-	struct buf b = BUF(2 * HASH_MAX);
+	struct buf b CLEANUP(digest_wipe_buf) = BUF(2 * HASH_MAX);
 
 	if (o->encoding == OTP_DECIMAL) {
 		decimal(mac, n, o->digits, ret);
@@ -162,9 +153,7 @@ at_counter(const struct otp *o, struct str bound, int64_t counter,
 			base64_add(&b, (struct str){(const char *)mac, n});
 		assert(!b.failed && o->digits <= b.n);
 		memcpy(ret, b.p, o->digits);
-		digest_wipe(b.p, b.n);
 	}
-	buf_done(&b);
 	digest_wipe(mac, sizeof(mac));
 	ret[o->digits] = '\0';
 	return o->digits;

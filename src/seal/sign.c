@@ -50,13 +50,6 @@ public_of(const struct signer *s, unsigned char ret[ED_KEY])
 	(void)ok;
 }
 
-/* Decodes what stands behind a prefix into `key`. */
-static bool
-decode_key(struct str text, struct str prefix, char key[ED_BOTH], size_t *ret_n)
-{
-	return base64_read(str_from(text, prefix.n), key, ED_BOTH, ret_n);
-}
-
 static int
 private_from(struct signer *s, struct str key, const char *at, struct err *e)
 {
@@ -87,32 +80,34 @@ public_from(struct signer *s, struct str key)
 static int
 decoded_from(struct signer *s, struct str text, const char *at, struct err *e)
 {
-	char key[ED_BOTH];
-	size_t n = 0;
+	bool shared = str_starts(text, WHSEC), public = str_starts(text, WHPK);
+	char bytes[ED_BOTH];
+	struct str key = {bytes, 0};
+	bool read = base64_read(str_from(text, shared ? WHSEC.n : WHSK.n),
+	    bytes, sizeof(bytes), &key.n);
 	int rc;
 
-	if (str_starts(text, WHSEC))
+	if (shared)
 		rc =
-		    decode_key(text, WHSEC, key, &n) && n >= HMAC_KEY_MIN
-			? hmac_from(s, (struct str){key, n})
+		    read && key.n >= HMAC_KEY_MIN
+			? hmac_from(s, key)
 			: err_at(e, ERR_INVALID, at,
 			      "the secret must be whsec_ and %d to %d bytes as base64",
 			      HMAC_KEY_MIN, HMAC_KEY_MAX);
-	else if (str_starts(text, WHSK))
-		rc =
-		    decode_key(text, WHSK, key, &n) &&
-			    (n == ED_KEY || n == ED_BOTH)
-			? private_from(s, (struct str){key, n}, at, e)
-			: err_at(e, ERR_INVALID, at,
-			      "the secret must be whsk_ and %d or %d bytes as base64",
-			      ED_KEY, ED_BOTH);
-	else
-		rc = decode_key(text, WHPK, key, &n) && n == ED_KEY
-			 ? public_from(s, (struct str){key, n})
+	else if (public)
+		rc = read && key.n == ED_KEY
+			 ? public_from(s, key)
 			 : err_at(e, ERR_INVALID, at,
 			       "the key must be whpk_ and %d bytes as base64",
 			       ED_KEY);
-	digest_wipe(key, sizeof(key));
+	else
+		rc =
+		    read && (key.n == ED_KEY || key.n == ED_BOTH)
+			? private_from(s, key, at, e)
+			: err_at(e, ERR_INVALID, at,
+			      "the secret must be whsk_ and %d or %d bytes as base64",
+			      ED_KEY, ED_BOTH);
+	digest_wipe(bytes, sizeof(bytes));
 	return rc;
 }
 
@@ -204,19 +199,15 @@ int
 signer_sign(struct signer *s, const struct str *parts, size_t n,
     unsigned char ret[SIGN_MAX], struct err *e)
 {
-	struct buf b = BUF(SIGN_BODY_MAX + SIGN_TEXT_MAX);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(SIGN_BODY_MAX + SIGN_TEXT_MAX);
 
 	assert(s->can_sign);
 	if (s->algorithm == SIGN_HMAC_SHA256) {
 		hmac_sum(s->hmac, parts, n, ret);
 		return DIGEST_LEN;
 	}
-	rc = joined(parts, n, &b, e);
-	if (rc == OK)
-		rc = ed_sign(s, buf_str(&b), ret);
-	buf_done(&b);
-	return rc;
+	TRY(joined(parts, n, &b, e));
+	return ed_sign(s, buf_str(&b), ret);
 }
 
 static bool
@@ -236,34 +227,30 @@ bool
 signer_verify(
     struct signer *s, const struct str *parts, size_t n, struct str signature)
 {
-	struct buf b = BUF(SIGN_BODY_MAX + SIGN_TEXT_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(SIGN_BODY_MAX + SIGN_TEXT_MAX);
 	unsigned char mac[DIGEST_LEN];
 	struct err e;
-	bool ok;
 
 	if (s->algorithm == SIGN_HMAC_SHA256) {
 		hmac_sum(s->hmac, parts, n, mac);
 		return signature.n == DIGEST_LEN &&
 		       digest_eq(mac, signature.p, DIGEST_LEN);
 	}
-	ok = signature.n == ED_SIGNATURE && joined(parts, n, &b, &e) == OK &&
-	     ed_verify(s, buf_str(&b), signature);
-	buf_done(&b);
-	return ok;
+	return signature.n == ED_SIGNATURE && joined(parts, n, &b, &e) == OK &&
+	       ed_verify(s, buf_str(&b), signature);
 }
 
 static void
 write_text(
     struct str prefix, const void *bytes, size_t n, char ret[SECRET_TEXT_LEN])
 {
-	struct buf b = BUF(SECRET_TEXT_LEN);
+	struct buf b CLEANUP(digest_wipe_buf) = BUF(SECRET_TEXT_LEN);
 
 	buf_add(&b, prefix);
 	base64_add(&b, (struct str){bytes, n});
 	buf_addc(&b, '\0');
 	assert(!b.failed);
 	memcpy(ret, b.p, b.n);
-	digest_wipe_buf(&b);
 }
 
 void
@@ -292,15 +279,13 @@ sign_make_secret(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
 void
 sign_make_text(char ret[SECRET_TEXT_LEN])
 {
-	static const char HEX[] = "0123456789abcdef";
-	unsigned char key[ED_KEY];
+	struct buf b CLEANUP(digest_wipe_buf) = BUF(2 * ED_KEY);
+	char key[ED_KEY];
 
 	rand_bytes(key, sizeof(key));
-	for (size_t i = 0; i < sizeof(key); i++) {
-		ret[2 * i] = HEX[key[i] >> 4];
-		ret[2 * i + 1] = HEX[key[i] & 15];
-	}
-	ret[2 * sizeof(key)] = '\0';
+	buf_hex(&b, (struct str){key, sizeof(key)});
+	memcpy(ret, b.p, b.n);
+	ret[b.n] = '\0';
 	digest_wipe(key, sizeof(key));
 }
 

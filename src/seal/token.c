@@ -37,14 +37,7 @@ token_make(struct token *ret)
 	    STR(LETTERS));
 	memcpy(ret->shown, ret->text, TOKEN_SHOWN);
 	ret->shown[TOKEN_SHOWN] = '\0';
-	token_hash((struct str){ret->text, TOKEN_LEN}, ret->hash);
-}
-
-static bool
-token_letter(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z');
+	digest_sha256((struct str){ret->text, TOKEN_LEN}, ret->hash);
 }
 
 bool
@@ -53,13 +46,7 @@ token_formed(struct str text)
 	if (text.n != TOKEN_LEN || !str_starts(text, STR(PREFIX)))
 		return false;
 	for (size_t i = strlen(PREFIX); i < text.n; i++)
-		if (!token_letter(text.p[i]))
+		if (!str_is_letter(text.p[i]) && !str_is_digit(text.p[i]))
 			return false;
 	return true;
-}
-
-void
-token_hash(struct str text, unsigned char ret[DIGEST_LEN])
-{
-	digest_sha256(text, ret);
 }

@@ -24,13 +24,12 @@
 struct token {
 	char text[TOKEN_LEN + 1]; /* given out once, never stored */
 	char shown[TOKEN_SHOWN + 1];
-	unsigned char hash[DIGEST_LEN];
+	unsigned char hash[DIGEST_LEN]; /* its SHA-256 */
 };
 
 void token_make(struct token *ret);
 /* Has it the form of one? Cheap, before anything is hashed or looked up. */
 bool token_formed(struct str text);
-void token_hash(struct str text, unsigned char ret[DIGEST_LEN]);
 
 /* n characters drawn evenly from `alphabet` (2..256 bytes), and a NUL. */
 void token_text(char *ret, size_t n, struct str alphabet);

@@ -1,6 +1,5 @@
 #include "account/accounts.h"
 #include "account/auth.h"
-#include "account/first_password.h"
 #include "account/scopes.h"
 #include "api/api.h"
 #include "api/io.h"
@@ -162,7 +161,7 @@ set(struct req *r, struct db *db, struct err *e)
 	if (rc < 0)
 		return rc;
 	/* Should the commit fail, whoever changes it knew the old one. */
-	first_password_forget(api->conf->data, c->name);
+	accounts_first_forget(api->conf->data, c->name);
 	buf_clear(&r->out);
 	r->status = 204;
 	return OK;

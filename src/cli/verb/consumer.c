@@ -1,7 +1,7 @@
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
@@ -19,15 +19,12 @@ consumer_ask(struct cli *c, const char *method, const char *rest,
 {
 	const char *name = c->args.operands[0];
 
-	for (const char *p = name; *p; p++) {
-		char low = (char)(*p | 0x20);
-
-		if ((low < 'a' || low > 'z') && (*p < '0' || *p > '9') &&
+	for (const char *p = name; *p; p++)
+		if (!str_is_letter(*p) && !str_is_digit(*p) &&
 		    !str_has(STR("._-"), *p))
 			return err_set(e, ERR_INVALID,
 			    "%.64s is no consumer's name; `hikyaku consumer list` shows them",
 			    name);
-	}
 	return reach_ask(c, c->arena, method,
 	    arena_fmt(c->arena, "/v1/consumers/%s%s", name, rest), body, ret,
 	    e);
@@ -59,11 +56,10 @@ static int
 show_answer(struct cli *c, const char *method, struct str body, struct err *e)
 {
 	struct str answer = STR_EMPTY;
-	int rc = consumer_ask(c, method, "", body, &answer, e);
 
-	if (rc == OK)
-		(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
-	return rc;
+	TRY(consumer_ask(c, method, "", body, &answer, e));
+	(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
+	return OK;
 }
 
 int
@@ -77,27 +73,18 @@ verb_consumer_show(struct cli *c, struct err *e)
 int
 verb_consumer_put(struct cli *c, struct err *e)
 {
-	struct buf b = BUF(64 * KIB);
-	int rc;
+	struct str body;
 
-	buf_addc(&b, '{');
-	args_body(&c->args, &b);
-	buf_addc(&b, '}');
-	rc = b.failed ? err_set(e, ERR_LIMIT, "this is too long")
-		      : show_answer(c, "PUT", buf_str(&b), e);
-	buf_done(&b);
-	return rc;
+	TRY(args_json(&c->args, c->arena, &body, e));
+	return show_answer(c, "PUT", body, e);
 }
 
 int
 verb_consumer_delete(struct cli *c, struct err *e)
 {
-	struct str answer = STR_EMPTY;
-	int rc = consumer_ask(c, "DELETE", "", STR_EMPTY, &answer, e);
-
-	if (rc == OK)
-		(void)fprintf(c->out, "%s is gone\n", c->args.operands[0]);
-	return rc;
+	TRY(consumer_ask(c, "DELETE", "", STR_EMPTY, NULL, e));
+	(void)fprintf(c->out, "%s is gone\n", c->args.operands[0]);
+	return OK;
 }
 
 /* Working ------------------------------------------------------------------ */
@@ -107,16 +94,14 @@ static int
 told(struct cli *c, struct str answer, const char *want, struct err *e)
 {
 	struct json *j = NULL;
-	const struct json *results;
 	bool nack = str_eq(str_of(want), STR("retry"));
 	size_t bad = 0;
-	int rc = json_parse(c->arena, answer, &j, e);
+	int rc = OK;
 
-	results = rc == OK ? json_get(j, "results") : NULL;
-	for (const struct json *x = results ? results->child : NULL; x;
-	     x = x->next) {
-		struct str status = listing_text(x, "status");
-		struct str cursor = listing_text(x, "cursor");
+	TRY(json_parse(c->arena, answer, &j, e));
+	for (j = listing_first(j, "results"); j; j = j->next) {
+		struct str status = listing_text(j, "status");
+		struct str cursor = listing_text(j, "cursor");
 
 		if (str_eq(status, str_of(want)) ||
 		    str_eq(status, STR("done")) ||
@@ -139,61 +124,50 @@ answer_for(struct cli *c, struct buf *b, const char *rest, const char *want,
     struct err *e)
 {
 	struct str answer = STR_EMPTY;
-	int rc;
 
-	buf_addc(b, ']');
+	put_close(b, ']');
 	args_body(&c->args, b);
-	buf_addc(b, '}');
-	rc = b->failed ? err_set(e, ERR_LIMIT, "this is too long")
-		       : consumer_ask(c, "POST", rest, buf_str(b), &answer, e);
-	buf_done(b);
-	return rc < 0 ? rc : told(c, answer, want, e);
+	put_close(b, '}');
+	if (b->failed)
+		return err_set(e, ERR_LIMIT, "this is too long");
+	TRY(consumer_ask(c, "POST", rest, buf_str(b), &answer, e));
+	return told(c, answer, want, e);
 }
 
 int
 verb_consumer_next(struct cli *c, struct err *e)
 {
-	struct buf b = BUF(MIB);
-	struct str answer = STR_EMPTY;
+	struct buf b CLEANUP(buf_done) = BUF(MIB);
+	struct str answer = STR_EMPTY,
+		   query = arena_fmt(c->arena, "/events?max=%lld&wait=%lld",
+		       (long long)args_int(&c->args, "max", 1),
+		       (long long)args_int(&c->args, "wait", 0));
 	struct json *j = NULL;
-	const struct json *data;
-	size_t n = 0;
-	int rc = consumer_ask(c, "GET",
-	    arena_fmt(c->arena, "/events?max=%lld&wait=%lld",
-		(long long)args_int(&c->args, "max", 1),
-		(long long)args_int(&c->args, "wait", 0))
-		.p,
-	    STR_EMPTY, &answer, e);
+	bool ack = args_flag(&c->args, "ack");
 
-	if (rc == OK)
-		rc = json_parse(c->arena, answer, &j, e);
-	data = rc == OK ? json_get(j, "data") : NULL;
+	TRY(consumer_ask(c, "GET", query.p, STR_EMPTY, &answer, e));
+	TRY(json_parse(c->arena, answer, &j, e));
+	j = listing_first(j, "data");
+	ack = ack && j;
 	buf_addz(&b, "{\"cursors\":[");
-	for (const struct json *x = data ? data->child : NULL; x; x = x->next) {
-		(void)fprintf(c->out, "%.*s\n", STR_ARG(x->raw));
-		args_comma(&b);
-		buf_json(&b, listing_text(x, "cursor"));
-		n++;
+	for (; j; j = j->next) {
+		(void)fprintf(c->out, "%.*s\n", STR_ARG(j->raw));
+		put_text(&b, NULL, listing_text(j, "cursor"));
 	}
 	/* Not before they are out of our hands. */
-	if (rc == OK && fflush(c->out) != 0)
-		rc = err_set(e, ERR_IO, "the events can't be written");
-	if (rc == OK && n > 0 && args_flag(&c->args, "ack"))
-		rc = answer_for(c, &b, "/ack", "acked", e);
-	buf_done(&b);
-	return rc;
+	if (fflush(c->out) != 0)
+		return err_set(e, ERR_IO, "the events can't be written");
+	return ack ? answer_for(c, &b, "/ack", "acked", e) : OK;
 }
 
 static int
 answer_named(struct cli *c, const char *rest, const char *want, struct err *e)
 {
-	struct buf b = BUF(64 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 
 	buf_addz(&b, "{\"cursors\":[");
-	for (size_t i = 1; i < c->args.n_operands; i++) {
-		args_comma(&b);
-		buf_json(&b, str_of(c->args.operands[i]));
-	}
+	for (size_t i = 1; i < c->args.n_operands; i++)
+		put_text(&b, NULL, str_of(c->args.operands[i]));
 	return answer_for(c, &b, rest, want, e);
 }
 

@@ -1,8 +1,8 @@
 #include "api/limits.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "base/uuid.h"
 #include "cli/listing.h"
@@ -58,44 +58,37 @@ verb_dead_list(struct cli *c, struct err *e)
 {
 	struct listing l = {.columns = COLUMNS};
 	struct str sub, reason;
-	int rc = read_filter(c, &sub, &reason, e);
 
+	TRY(read_filter(c, &sub, &reason, e));
 	l.path = arena_fmt(c->arena, "/v1/dead-letters?%s%.*s%s%s%.*s",
 	    sub.n ? "subscription=" : "", STR_ARG(sub),
 	    sub.n && reason.n ? "&" : "", reason.n ? "reason=" : "",
 	    STR_ARG(reason))
 		     .p;
-	return rc < 0 ? rc : listing_show(c, &l, e);
+	return listing_show(c, &l, e);
 }
 
 static int
 decide(struct cli *c, const char *verb, const char *word, struct err *e)
 {
-	struct buf body = BUF(16 * KIB);
+	struct str body;
 	struct uuid id;
-	int rc = reach_server(c, e);
 
-	buf_addc(&body, '{');
-	args_body(&c->args, &body);
-	buf_addc(&body, '}');
-	for (size_t i = 0; rc == OK && i < c->args.n_operands; i++) {
+	TRY(reach_server(c, e));
+	TRY(args_json(&c->args, c->arena, &body, e));
+	for (size_t i = 0; i < c->args.n_operands; i++) {
 		const char *text = c->args.operands[i];
-		struct str answer;
 
-		if (!uuid_parse(str_of(text), &id)) {
-			rc = err_set(e, ERR_INVALID,
+		if (!uuid_parse(str_of(text), &id))
+			return err_set(e, ERR_INVALID,
 			    "%.64s is no dead letter's id; `hikyaku dead list` shows them",
 			    text);
-			break;
-		}
-		rc = reach_ask(c, c->arena, "POST",
+		TRY(reach_ask(c, c->arena, "POST",
 		    arena_fmt(c->arena, "/v1/dead-letters/%s/%s", text, verb),
-		    body.failed ? STR("{}") : buf_str(&body), &answer, e);
-		if (rc == OK)
-			(void)fprintf(c->out, "%s is %s\n", text, word);
+		    body, NULL, e));
+		(void)fprintf(c->out, "%s is %s\n", text, word);
 	}
-	buf_done(&body);
-	return rc;
+	return OK;
 }
 
 int
@@ -108,21 +101,18 @@ static int
 bulk_body(struct cli *c, struct buf *b, struct err *e)
 {
 	struct str sub, reason;
-	int rc = read_filter(c, &sub, &reason, e);
 
-	buf_addc(b, '{');
+	TRY(read_filter(c, &sub, &reason, e));
+	put_open(b, NULL, '{');
 	args_body(&c->args, b);
-	args_comma(b);
-	buf_addz(b, "\"filter\":{");
+	put_open(b, "filter", '{');
 	if (sub.n > 0)
-		buf_fmt(b, "\"subscription\":\"%.*s\"", STR_ARG(sub));
+		put_text(b, "subscription", sub);
 	if (reason.n > 0)
-		buf_fmt(b, "%s\"reason\":\"%.*s\"", sub.n > 0 ? "," : "",
-		    STR_ARG(reason));
-	buf_addz(b, "}}");
-	return rc == OK && b->failed
-		   ? err_set(e, ERR_LIMIT, "the note is too long")
-		   : rc;
+		put_text(b, "reason", reason);
+	put_close(b, '}');
+	put_close(b, '}');
+	return b->failed ? err_set(e, ERR_LIMIT, "the note is too long") : OK;
 }
 
 /* Call by call, as long as each puts some back. */
@@ -131,28 +121,23 @@ bulk(struct cli *c, struct err *e)
 {
 	bool dry = args_flag(&c->args, "dry-run"), more = true;
 	int64_t total = 0, tired = 0, left = 0;
-	struct buf body = BUF(16 * KIB);
-	int rc = bulk_body(c, &body, e);
+	struct buf body CLEANUP(buf_done) = BUF(16 * KIB);
 
-	while (rc == OK && more) {
+	TRY(bulk_body(c, &body, e));
+	while (more) {
 		struct json *j = NULL;
 		int64_t n = 0;
 
-		rc = reach_json(c, c->arena, "POST",
-		    STR("/v1/dead-letters/requeue"), buf_str(&body), &j, e);
-		if (rc == OK &&
-		    (!json_int(json_get(j, "requeued"), &n) ||
-			!json_int(json_get(j, "requeuedTooOften"), &tired) ||
-			!json_int(json_get(j, "mustWait"), &left)))
-			rc = err_set(
+		TRY(reach_json(c, c->arena, "POST",
+		    STR("/v1/dead-letters/requeue"), buf_str(&body), &j, e));
+		if (!json_int(json_get(j, "requeued"), &n) ||
+		    !json_int(json_get(j, "requeuedTooOften"), &tired) ||
+		    !json_int(json_get(j, "mustWait"), &left))
+			return err_set(
 			    e, ERR_IO, "the answer can't be understood");
 		total += n;
-		more = rc == OK && !dry && n > 0 &&
-		       json_is(json_get(j, "more"), JSON_TRUE);
+		more = !dry && n > 0 && listing_true(j, "more");
 	}
-	buf_done(&body);
-	if (rc < 0)
-		return rc;
 	(void)fprintf(c->out, "%lld %s\n", (long long)total,
 	    dry ? "would be requeued" : "requeued");
 	if (tired > 0)

@@ -91,13 +91,11 @@ judge(struct demo *d, enum endpoint at, const struct received *r)
 static bool
 seen_before(struct demo *d, struct str word)
 {
-	struct str kept;
-	struct err e;
-
 	if (map_find(d->seen, word))
 		return true;
-	kept = arena_dup(d->words, word);
-	if (map_put(d->seen, kept, d, NULL, &e) < 0)
+	if (map_count(d->seen) < SEEN_MAX)
+		map_set(d->seen, arena_dup(d->words, word), d);
+	else
 		(void)atomic_fetch_add(&d->wrong, 1);
 	return false;
 }
@@ -112,7 +110,6 @@ demo_take(void *arg, const char *method, const char *path,
 	struct json *j = NULL;
 	struct err e;
 	struct str type, key, id, rest;
-	const char *verdict;
 	bool down, again;
 
 	(void)method;
@@ -123,10 +120,9 @@ demo_take(void *arg, const char *method, const char *path,
 	type = listing_text(j, "eventType");
 	key = listing_text(json_get(j, "sequence"), "partitionKey");
 	id = listing_text(j, "eventId");
-	verdict = judge(d, at, r);
 	down = at == RECOVERS && atomic_load(&d->refused) < DOWN_FIRST;
 	again = seen_before(d, arena_fmt(a, "%s %.*s", path, STR_ARG(id)));
-	rest = arena_fmt(a, "-> %-10s %s, answered %s%s", path, verdict,
+	rest = arena_fmt(a, "-> %-10s %s, answered %s%s", path, judge(d, at, r),
 	    down ? "503: it is down" : "200",
 	    again && !down ? ": tried again, and it is back" : "");
 	demo_tell(d, down ? "refused" : "delivered", type, key, rest);
@@ -151,11 +147,9 @@ static int
 check_empty(struct demo *d, struct err *e)
 {
 	struct json *j = NULL;
-	int rc = demo_ask(d, "GET", "/v1/events?limit=1", STR_EMPTY, &j, e);
 
-	if (rc < 0 || args_flag(&d->cli->args, "force"))
-		return rc;
-	if (json_get(j, "data") && json_get(j, "data")->child)
+	TRY(demo_ask(d, "GET", "/v1/events?limit=1", STR_EMPTY, &j, e));
+	if (listing_first(j, "data") && !args_flag(&d->cli->args, "force"))
 		return err_set(e, ERR_CONFLICT,
 		    "this store has events already, and the demo is for an empty one: give another --data to a server, or say --force");
 	return OK;
@@ -193,14 +187,13 @@ static int
 make_key(struct demo *d, struct err *e)
 {
 	struct json *j = NULL;
-	int rc = demo_ask(d, "POST", "/v1/keys",
-	    STR("{\"name\":\"demo\",\"scopes\":[\"publish\",\"read\",\"consume\"]}"),
-	    &j, e);
 
-	if (rc == OK)
-		(void)fprintf(d->cli->out, "made API key      %-13s %.*s\n\n",
-		    "demo", STR_ARG(listing_text(j, "key")));
-	return rc;
+	TRY(demo_ask(d, "POST", "/v1/keys",
+	    STR("{\"name\":\"demo\",\"scopes\":[\"publish\",\"read\",\"consume\"]}"),
+	    &j, e));
+	(void)fprintf(d->cli->out, "made API key      %-13s %.*s\n\n", "demo",
+	    STR_ARG(listing_text(j, "key")));
+	return OK;
 }
 
 /* Publishing ---------------------------------------------------------------- */
@@ -250,25 +243,19 @@ add_round(struct demo *d, struct buf *b, struct str deal, const char *tenant)
 static int
 publish_round(struct demo *d, const char *tenant, struct err *e)
 {
-	struct buf b = BUF(64 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 	struct str deal =
 	    arena_fmt(d->cli->arena, "deal-%lld", (long long)++d->rounds);
-	const struct json *r;
 	struct json *j = NULL;
 	size_t good = 0;
-	int rc;
 
 	add_round(d, &b, deal, tenant);
 	/* Before the answer: the first deliveries may be earlier than that. */
 	demo_tell(d, "publish", STR("3 events"), deal,
 	    STR("RecordCreated, RecordUpdated, StageChanged"));
-	rc = demo_ask(d, "POST", "/v1/events", buf_str(&b), &j, e);
-	buf_done(&b);
-	if (rc < 0)
-		return rc;
-	r = json_get(j, "results");
-	for (r = r ? r->child : NULL; r; r = r->next)
-		good += json_get(r, "seq") != NULL;
+	TRY(demo_ask(d, "POST", "/v1/events", buf_str(&b), &j, e));
+	for (j = listing_first(j, "results"); j; j = j->next)
+		good += json_get(j, "seq") != NULL;
 	d->published += (int64_t)good;
 	if (good != ROUND_EVENTS)
 		return err_set(e, ERR_IO,
@@ -296,21 +283,19 @@ play(struct demo *d, struct err *e)
 	int64_t rounds = args_int(&d->cli->args, "seconds", 5), wanted;
 	int64_t until;
 	char tenant[UUID_LEN + 1];
-	int rc = OK;
 
 	uuid_format(uuid_v4(), tenant);
-	while (rc == OK && d->rounds < rounds && !d->stopped) {
-		rc = publish_round(d, tenant, e);
-		if (rc == OK)
-			(void)pause_ms(d, 1000);
+	while (d->rounds < rounds && !d->stopped) {
+		TRY(publish_round(d, tenant, e));
+		(void)pause_ms(d, 1000);
 	}
 	wanted = d->published + d->rounds;
 	until = clock_mono_ms() + WAIT_S * 1000;
-	while (rc == OK && atomic_load(&d->taken) < wanted &&
-	       clock_mono_ms() < until && pause_ms(d, 50))
+	while (atomic_load(&d->taken) < wanted && clock_mono_ms() < until &&
+	       pause_ms(d, 50))
 		;
-	if (rc < 0 || d->stopped)
-		return rc;
+	if (d->stopped)
+		return OK;
 	if (atomic_load(&d->taken) < wanted)
 		return err_set(e, ERR_IO,
 		    "%d of %lld deliveries came within %d s: the server's log says more (is webhook.enabled true?)",
@@ -376,21 +361,17 @@ demo_prepare(struct demo *d, struct err *e)
 		return err_set(e, ERR_ABSENT,
 		    "no server runs on %s: start one with ./dev run, or with WEBHOOK_URL_ALLOW_PRIVATE=127.0.0.0/8 hikyaku serve, and run this beside it",
 		    d->cli->conf.data);
-	if (rc == OK)
-		rc = check_empty(d, e);
-	if (rc == OK) {
-		d->presets = presets_load(&d->cli->conf);
-		d->preset = presets_find(d->presets, STR("standard"));
-		rc = receiver_start(&o, &d->receiver, e);
-	}
-	if (rc == OK)
-		tell_where(d);
-	for (int i = 0; rc == OK && i < ENDPOINTS; i++)
-		rc = subscribe(d, (enum endpoint)i, e);
-	if (rc == OK)
-		rc = make_key(d, e);
-	atomic_store(&d->ready, rc == OK);
-	return rc;
+	TRY(rc);
+	TRY(check_empty(d, e));
+	d->presets = presets_load(&d->cli->conf);
+	d->preset = presets_find(d->presets, STR("standard"));
+	TRY(receiver_start(&o, &d->receiver, e));
+	tell_where(d);
+	for (int i = 0; i < ENDPOINTS; i++)
+		TRY(subscribe(d, (enum endpoint)i, e));
+	TRY(make_key(d, e));
+	atomic_store(&d->ready, true);
+	return OK;
 }
 
 int

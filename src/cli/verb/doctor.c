@@ -1,3 +1,4 @@
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -20,143 +21,135 @@ struct visit {
 	size_t bad;
 };
 
+static void say(struct visit *v, const char *how, const char *what,
+    const char *fmt, ...) PRINTF(4, 5);
 static void
-say(struct visit *v, const char *how, const char *what, const char *text)
+say(struct visit *v, const char *how, const char *what, const char *fmt, ...)
 {
+	va_list args;
+
 	if (strcmp(how, "bad") == 0)
 		v->bad++;
-	(void)fprintf(v->c->out, "%-5s %-8s %s\n", how, what, text);
+	(void)fprintf(v->c->out, "%-5s %-8s ", how, what);
+	va_start(args, fmt);
+	(void)vfprintf(v->c->out, fmt, args);
+	va_end(args);
+	(void)fputc('\n', v->c->out);
 }
 
 static void
 look_store(struct visit *v)
 {
-	char text[128];
 	struct err e = {0};
 	int version = 0;
 
-	if (v->c->reach.client) {
+	if (v->c->reach.client)
 		say(v, "ok", "store", "a server runs on it and answers");
-	} else if (store_version(v->c->reach.store, &version, &e) < 0) {
-		say(v, "bad", "store", e.text);
-	} else {
-		(void)snprintf(text, sizeof(text),
-		    "version %d; no server runs on it", version);
-		say(v, "ok", "store", text);
-	}
+	else if (store_version(v->c->reach.store, &version, &e) < 0)
+		say(v, "bad", "store", "%s", e.text);
+	else
+		say(v, "ok", "store", "version %d; no server runs on it",
+		    version);
 }
 
 /* The keys must open what they sealed: without them secrets are lost. */
 static void
 look_seal(struct visit *v)
 {
-	struct str answer;
 	struct err e = {0};
-	int rc = v->c->reach.client
-		     ? reach_ask(v->c, v->c->arena, "GET", STR("/v1/seal"),
-			   STR_EMPTY, &answer, &e)
-		     : reach_keyring(v->c, &e);
+	int rc = v->c->reach.client ? reach_ask(v->c, v->c->arena, "GET",
+					  STR("/v1/seal"), STR_EMPTY, NULL, &e)
+				    : reach_keyring(v->c, &e);
 
-	say(v, rc < 0 ? "bad" : "ok", "seal",
+	say(v, rc < 0 ? "bad" : "ok", "seal", "%s",
 	    rc < 0 ? e.text : "the keys that seal secrets are there");
 }
 
 static void
 look_disk(struct visit *v)
 {
-	const struct conf *conf = &v->c->conf;
-	int64_t free_bytes;
+	int64_t least = v->c->conf.disk_free_min, free_bytes;
 	struct statvfs fs;
-	char text[128];
 
-	if (statvfs(conf->data, &fs) < 0)
+	if (statvfs(v->c->conf.data, &fs) < 0)
 		return;
 	free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
-	(void)snprintf(text, sizeof(text),
-	    "%lld MiB free, disk.free.min is %lld MiB",
-	    (long long)(free_bytes / (int64_t)MIB),
-	    (long long)(conf->disk_free_min / (int64_t)MIB));
 	say(v,
-	    free_bytes < conf->disk_free_min       ? "bad"
-	    : free_bytes / 2 < conf->disk_free_min ? "look"
-						   : "ok",
-	    "disk", text);
+	    free_bytes < least       ? "bad"
+	    : free_bytes / 2 < least ? "look"
+				     : "ok",
+	    "disk", "%lld MiB free, disk.free.min is %lld MiB",
+	    (long long)(free_bytes / (int64_t)MIB),
+	    (long long)(least / (int64_t)MIB));
 }
 
 static void
 look_folder(struct visit *v)
 {
 	struct stat st;
-	char text[256];
 
 	if (stat(v->c->conf.data, &st) < 0)
 		return;
-	(void)snprintf(text, sizeof(text), "%.180s has the rights %03o",
-	    v->c->conf.data, (unsigned)(st.st_mode & 0777));
 	say(v,
 	    st.st_mode & 022   ? "bad"
 	    : st.st_mode & 077 ? "look"
 			       : "ok",
-	    "data", text);
+	    "data", "%.180s has the rights %03o", v->c->conf.data,
+	    (unsigned)(st.st_mode & 0777));
 }
 
 static void
-look_account(void *arg, const struct json *u)
+look_account(struct visit *v, const struct json *u)
 {
-	struct visit *v = arg;
 	enum role role = role_of(listing_text(u, "role"));
-	char text[256];
 
-	if (role == ROLE_READER)
-		return;
-	(void)snprintf(text, sizeof(text), "%.*s is %s: %.*s",
-	    STR_ARG(listing_text(u, "name")), role_name(role),
-	    STR_ARG(scopes_text(v->c->arena, role_scopes(role))));
-	say(v, "look", "account", text);
+	if (role != ROLE_READER)
+		say(v, "look", "account", "%.*s is %s: %.*s",
+		    STR_ARG(listing_text(u, "name")), role_name(role),
+		    STR_ARG(scopes_text(v->c->arena, role_scopes(role))));
 }
 
 /* Keys that see events, or take them from a consumer's other workers. */
 static void
-look_key(void *arg, const struct json *k)
+look_key(struct visit *v, const struct json *k)
 {
-	struct visit *v = arg;
-	const struct json *list = json_get(k, "scopes");
+	const struct json *list = listing_first(k, "scopes");
 	unsigned scopes = 0;
 	int64_t end_us = 0;
-	char text[256];
 
 	if (listing_text(k, "revokedAt").n ||
 	    (time_parse(listing_text(k, "expiresAt"), &end_us, NULL) &&
 		end_us <= clock_now_us()))
 		return;
-	for (list = list ? list->child : NULL; list; list = list->next)
+	for (; list; list = list->next)
 		scopes |= scope_of(list->text);
 	if (!(scopes & scopes_of(STR("read consume manage admin"))))
 		return;
-	(void)snprintf(text, sizeof(text), "%.*s: %.*s; of %s",
+	say(v, "look", "key", "%.*s: %.*s; of %s",
 	    STR_ARG(str_chars(listing_text(k, "name"), 60)),
 	    STR_ARG(scopes_text(v->c->arena, scopes)),
 	    json_is(json_get(k, "tenants"), JSON_ARRAY) ? "its tenants"
 							: "all tenants");
-	say(v, "look", "key", text);
 }
 
 int
 verb_doctor(struct cli *c, struct err *e)
 {
 	struct visit v = {.c = c};
-	int rc = reach_open(c, e);
+	struct json *j = NULL;
 
-	if (rc == OK) {
-		look_store(&v);
-		look_seal(&v);
-		look_folder(&v);
-		look_disk(&v);
-		rc = listing_each(c, &LISTING_USERS, look_account, &v, e);
-	}
-	if (rc == OK)
-		rc = listing_each(c, &LISTING_KEYS, look_key, &v, e);
+	TRY(reach_open(c, e));
+	look_store(&v);
+	look_seal(&v);
+	look_folder(&v);
+	look_disk(&v);
+	TRY(listing_read(c, &LISTING_USERS, &j, e));
+	for (; j; j = j->next)
+		look_account(&v, j);
+	TRY(listing_read(c, &LISTING_KEYS, &j, e));
+	for (; j; j = j->next)
+		look_key(&v, j);
 	if (v.bad)
 		c->status = EXIT_FAILED;
-	return rc;
+	return OK;
 }

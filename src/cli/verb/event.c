@@ -76,18 +76,14 @@ tell_results(struct publish *p, const struct json *doc, struct err *e)
 static int
 send_batch(struct publish *p, struct buf *b, struct err *e)
 {
-	struct arena *a = arena_new(HTTP_ARENA_MAX);
+	struct arena *a CLEANUP(arena_freep) = arena_new(HTTP_ARENA_MAX);
 	struct json *doc = NULL;
-	int rc;
 
 	buf_addc(b, ']');
-	rc = reach_json(
-	    p->cli, a, "POST", STR("/v1/events"), buf_str(b), &doc, e);
-	if (rc == OK)
-		rc = tell_results(p, doc, e);
+	TRY(reach_json(
+	    p->cli, a, "POST", STR("/v1/events"), buf_str(b), &doc, e));
 	buf_clear(b);
-	arena_free(a);
-	return rc;
+	return tell_results(p, doc, e);
 }
 
 /* Without a server: the same checks and the same commit thread, here. */
@@ -121,25 +117,20 @@ write_one(struct publish *p, struct str raw, struct arena *a, struct err *e)
 	struct entry en;
 	struct offline o = {.job = {.entries = &en, .n = 1}};
 	char id[UUID_LEN + 1];
-	int rc = envelope_parse(a, raw, &eo, &ev, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(envelope_parse(a, raw, &eo, &ev, e));
 	entry_fill(&en, &ev, raw);
 	o.job.done = offline_done;
 	o.to = p->done;
-	rc = append_post(p->append, &o.job, e);
-	if (rc == OK)
-		(void)mailbox_take(p->done, -1);
-	if (rc == OK && o.job.err.code != OK) {
+	TRY(append_post(p->append, &o.job, e));
+	(void)mailbox_take(p->done, -1);
+	if (o.job.err.code != OK) {
 		*e = o.job.err;
-		rc = e->code;
+		return e->code;
 	}
-	if (rc == OK && en.state == ENTRY_DIFFERS)
-		rc = err_at(e, ERR_CONFLICT, "/eventId",
+	if (en.state == ENTRY_DIFFERS)
+		return err_at(e, ERR_CONFLICT, "/eventId",
 		    "this event id is in the log with other content");
-	if (rc < 0)
-		return rc;
 	uuid_format(en.event_id, id);
 	tell_seq(p, str_of(id), en.seq, en.state == ENTRY_SAME);
 	return OK;
@@ -164,48 +155,39 @@ static int
 event_take(struct publish *p, struct buf *batch, size_t *n, struct str raw,
     struct err *e)
 {
-	int rc = OK;
-
 	if (p->append)
 		return write_event(p, raw, e);
 	if (*n > 0 && (*n == EVENT_BATCH_MAX || batch->n + raw.n > BATCH_MAX)) {
-		rc = send_batch(p, batch, e);
+		TRY(send_batch(p, batch, e));
 		*n = 0;
 	}
 	buf_addc(batch, *n == 0 ? '[' : ',');
 	buf_add(batch, raw);
 	++*n;
-	if (rc == OK && batch->failed)
-		rc = err_set(e, ERR_LIMIT, "an event is too long");
-	return rc;
+	return batch->failed ? err_set(e, ERR_LIMIT, "an event is too long")
+			     : OK;
 }
 
 /* One document, an array of them, or one a line. */
 static int
 publish_all(struct publish *p, struct str input, struct err *e)
 {
-	struct arena *a = arena_new(8 * INPUT_MAX);
-	struct buf batch = BUF(INPUT_MAX + 2 * MIB);
+	struct arena *a CLEANUP(arena_freep) = arena_new(8 * INPUT_MAX);
+	struct buf batch CLEANUP(buf_done) = BUF(INPUT_MAX + 2 * MIB);
 	struct json *doc = NULL;
 	struct str line;
 	size_t n = 0;
-	int rc = OK;
 
 	if (json_parse(a, input, &doc, &(struct err){0}) < 0) {
-		while (rc == OK && json_line(&input, &line))
-			rc = event_take(p, &batch, &n, line, e);
+		while (json_line(&input, &line))
+			TRY(event_take(p, &batch, &n, line, e));
 	} else if (!json_is(doc, JSON_ARRAY)) {
-		rc = event_take(p, &batch, &n, doc->raw, e);
+		TRY(event_take(p, &batch, &n, doc->raw, e));
 	} else {
-		for (const struct json *v = doc->child; rc == OK && v;
-		     v = v->next)
-			rc = event_take(p, &batch, &n, v->raw, e);
+		for (const struct json *v = doc->child; v; v = v->next)
+			TRY(event_take(p, &batch, &n, v->raw, e));
 	}
-	if (rc == OK && n > 0)
-		rc = send_batch(p, &batch, e);
-	buf_done(&batch);
-	arena_free(a);
-	return rc;
+	return n > 0 ? send_batch(p, &batch, e) : OK;
 }
 
 /* The commit thread, for when no server runs. */
@@ -216,37 +198,44 @@ start_offline(struct publish *p, struct err *e)
 	struct append_opts o = {.store = c->reach.store,
 	    .dir = c->conf.data,
 	    .disk_free_min = c->conf.disk_free_min};
-	int rc = mask_parse(c->arena, str_of(c->conf.event_mask), &p->mask, e);
 
-	if (rc == OK && c->conf.event_seal_payload) {
-		rc = reach_keyring(c, e);
+	TRY(mask_parse(c->arena, str_of(c->conf.event_mask), &p->mask, e));
+	if (c->conf.event_seal_payload) {
+		TRY(reach_keyring(c, e));
 		o.seal = c->reach.keyring;
 	}
 	p->done = mailbox_new();
-	return rc < 0 ? rc : append_start(&o, &p->append, e);
+	return append_start(&o, &p->append, e);
+}
+
+static int
+publish(struct publish *p, struct err *e)
+{
+	struct buf input CLEANUP(buf_done) = BUF(INPUT_MAX);
+	struct cli *c = p->cli;
+
+	TRY(reach_open(c, e));
+	if (!c->reach.client)
+		TRY(start_offline(p, e));
+	TRY(cli_input(c->args.operands[0], &input, e));
+	TRY(publish_all(p, buf_str(&input), e));
+	if (p->total == 0)
+		return err_set(
+		    e, ERR_INVALID, "there is no event in the input");
+	if (p->refused > 0)
+		return err_set(e, ERR_INVALID, "%zu of %zu events were refused",
+		    p->refused, p->total);
+	return OK;
 }
 
 int
 verb_event_publish(struct cli *c, struct err *e)
 {
 	struct publish p = {.cli = c};
-	struct buf input = BUF(INPUT_MAX);
-	int rc = reach_open(c, e);
+	int rc = publish(&p, e);
 
-	if (rc == OK && !c->reach.client)
-		rc = start_offline(&p, e);
-	if (rc == OK)
-		rc = cli_input(c->args.operands[0], &input, e);
-	if (rc == OK)
-		rc = publish_all(&p, buf_str(&input), e);
 	append_stop(p.append);
 	mailbox_free(p.done);
-	buf_done(&input);
-	if (rc == OK && p.total == 0)
-		rc = err_set(e, ERR_INVALID, "there is no event in the input");
-	if (rc == OK && p.refused > 0)
-		rc = err_set(e, ERR_INVALID, "%zu of %zu events were refused",
-		    p.refused, p.total);
 	return rc;
 }
 
@@ -345,7 +334,8 @@ follow_server(struct follow *f, struct err *e)
 {
 	static const char *const FILTERS[] = {"type", "key", "tenant"};
 	struct cli *c = f->cli;
-	struct buf path = BUF(16 * KIB), answer = BUF(MIB);
+	struct buf path CLEANUP(buf_done) = BUF(16 * KIB);
+	struct buf answer CLEANUP(buf_done) = BUF(MIB);
 	struct client_call k = {.method = "GET", .piece = take_piece, .arg = f};
 	char start[CURSOR_LEN + 1];
 	int rc, status = 0;
@@ -355,10 +345,8 @@ follow_server(struct follow *f, struct err *e)
 	for (size_t i = 0; i < COUNT_OF(FILTERS); i++)
 		add_query(&path, FILTERS[i], args_text(&c->args, FILTERS[i]));
 	buf_addc(&path, '\0');
-	if (path.failed) {
-		rc = err_set(e, ERR_LIMIT, "the filters are too long");
-		goto out;
-	}
+	if (path.failed)
+		return err_set(e, ERR_LIMIT, "the filters are too long");
 	k.path = path.p;
 	for (;;) {
 		buf_clear(&f->line);
@@ -366,18 +354,15 @@ follow_server(struct follow *f, struct err *e)
 		k.last_id = f->last_id[0] ? f->last_id : NULL;
 		rc = client_send(c->reach.client, &k, &answer, &status, e);
 		if (rc == OK && status != 200)
-			rc =
-			    client_check(status, buf_str(&answer), c->arena, e);
-		else if (rc == ERR_IO) /* it broke; there is more to come */
-			rc = OK;
-		if (rc < 0 || f->left == 0 || ferror(c->out))
-			break;
+			return client_check(
+			    status, buf_str(&answer), c->arena, e);
+		if (rc < 0 &&
+		    rc != ERR_IO) /* it broke; there is more to come */
+			return rc;
+		if (f->left == 0 || ferror(c->out))
+			return OK;
 		(void)sleep(AGAIN_S);
 	}
-out:
-	buf_done(&path);
-	buf_done(&answer);
-	return rc;
 }
 
 static void
@@ -404,35 +389,30 @@ show_store(struct follow *f, struct err *e)
 	struct principal all = {.kind = WHO_LOCAL};
 	struct log_view view = {
 	    .who = &all, .filter = &filter, .show = show_event};
-	struct buf out = BUF(8 * PAGE_BYTES);
+	struct buf out CLEANUP(buf_done) = BUF(8 * PAGE_BYTES);
 	char start[CURSOR_LEN + 1];
 	const char *from = begin_at(c, start);
-	int rc = OK;
 
 	if (!from)
 		return err_set(e, ERR_ABSENT,
 		    "no server runs on %s: start one with hikyaku serve, or "
 		    "read what is there with --from-start",
 		    c->conf.data);
-	rc = reach_keyring(c, e);
-	if (rc == OK)
-		rc = cursor_parse(str_of(from), &filter.after, e);
-	if (rc == OK)
-		rc = log_filter_set(&filter, &words, e);
+	TRY(reach_keyring(c, e));
+	TRY(cursor_parse(str_of(from), &filter.after, e));
+	TRY(log_filter_set(&filter, &words, e));
 	view.keyring = c->reach.keyring;
-	while (rc == OK && !page.at_end && f->left != 0) {
+	while (!page.at_end && f->left != 0) {
 		struct str rest;
 
 		buf_clear(&out);
-		rc = log_page_read(c->reach.db, &view, &out, &page, e);
+		TRY(log_page_read(c->reach.db, &view, &out, &page, e));
 		filter.after = page.next;
 		rest = buf_str(&out);
-		while (rc == OK && rest.n > 0 &&
-		       show_line(f, str_cut(&rest, '\0')))
+		while (rest.n > 0 && show_line(f, str_cut(&rest, '\0')))
 			;
 	}
-	buf_done(&out);
-	return rc;
+	return OK;
 }
 
 int

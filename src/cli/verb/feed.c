@@ -5,13 +5,28 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/verbs.h"
+#include "feed/discover.h"
 #include "feed/limits.h"
 #include "markup/limits.h"
+#include "markup/sanitize.h"
 
 /*
- * `hikyaku feed parse`: what we make of a feed. Needs neither server nor
- * store, and no network.
+ * `hikyaku feed parse`, `sanitize` and `discover`: what the reader makes of a
+ * feed and of HTML. They need neither server nor store, and fetch nothing.
  */
+
+static struct str
+text_arg(const struct cli *c, const char *name)
+{
+	return str_of(args_text(&c->args, name));
+}
+
+static void
+show(const struct cli *c, const struct buf *b)
+{
+	if (b->n > 0)
+		(void)fwrite(b->p, 1, b->n, c->out);
+}
 
 static void
 feed_show(const struct feed *f, FILE *to)
@@ -37,34 +52,31 @@ static int
 parse(struct cli *c, struct arena *a, const char *path, struct err *e)
 {
 	const struct feed_from from = {
-	    .url = str_of(args_text(&c->args, "url")),
-	    .content_type = str_of(args_text(&c->args, "content-type")),
+	    .url = text_arg(c, "url"),
+	    .content_type = text_arg(c, "content-type"),
 	};
-	struct buf in = BUF(FEED_BYTES_MAX + MIB), out = BUF(8 * FEED_TEXT_MAX);
+	struct buf in CLEANUP(buf_done) = BUF(FEED_BYTES_MAX + MIB);
+	struct buf out CLEANUP(buf_done) = BUF(8 * FEED_TEXT_MAX);
 	struct feed *f = NULL;
-	int rc = cli_input(path, &in, e);
 
-	if (rc == OK)
-		rc = feed_parse(a, buf_str(&in), &from, &f, e);
-	if (rc == OK && args_flag(&c->args, "json")) {
-		feed_write(f, &out);
-		buf_addc(&out, '\n');
-		if (out.failed)
-			rc = err_set(e, ERR_LIMIT, "the JSON is too large");
-		else
-			(void)fwrite(out.p, 1, out.n, c->out);
-	} else if (rc == OK) {
+	TRY(cli_input(path, &in, e));
+	TRY(feed_parse(a, buf_str(&in), &from, &f, e));
+	if (!args_flag(&c->args, "json")) {
 		feed_show(f, c->out);
+		return OK;
 	}
-	buf_done(&in);
-	buf_done(&out);
-	return rc;
+	feed_write(f, &out);
+	buf_addc(&out, '\n');
+	if (out.failed)
+		return err_set(e, ERR_LIMIT, "the JSON is too large");
+	show(c, &out);
+	return OK;
 }
 
 int
 verb_feed_parse(struct cli *c, struct err *e)
 {
-	struct arena *a = arena_new(FEED_ARENA_MAX);
+	struct arena *a CLEANUP(arena_freep) = arena_new(FEED_ARENA_MAX);
 
 	for (size_t i = 0; i < c->args.n_operands; i++) {
 		arena_reset(a);
@@ -74,6 +86,77 @@ verb_feed_parse(struct cli *c, struct err *e)
 			c->status = EXIT_FAILED;
 		}
 	}
-	arena_free(a);
+	return OK;
+}
+
+int
+verb_feed_sanitize(struct cli *c, struct err *e)
+{
+	struct buf in CLEANUP(buf_done) = BUF(SANITIZE_IN_MAX);
+	struct buf out CLEANUP(buf_done) = BUF(SANITIZE_OUT_MAX);
+	bool cut = false;
+
+	TRY(cli_input(c->args.operands[0], &in, e));
+	TRY(sanitize(buf_str(&in), text_arg(c, "base"),
+	    strcmp(c->conf.reader_sanitize_tags, "article") == 0
+		? SANITIZE_ARTICLE
+		: SANITIZE_BASIC,
+	    &out, &cut, e));
+	show(c, &out);
+	if (cut)
+		return err_set(e, ERR_LIMIT,
+		    "its tree is too large: the end of it is missing");
+	return OK;
+}
+
+static void
+show_json(const struct discover *d, struct buf *b)
+{
+	for (size_t i = 0; i < d->n_feeds; i++) {
+		buf_addz(b, "{\"feed\":");
+		buf_json(b, d->feeds[i].url);
+		buf_fmt(b, ",\"type\":\"%s\",\"title\":",
+		    discover_kind_name(d->feeds[i].kind));
+		buf_json(b, d->feeds[i].title);
+		buf_addz(b, "}\n");
+	}
+	for (size_t i = 0; i < d->n_icons; i++) {
+		buf_addz(b, "{\"icon\":");
+		buf_json(b, d->icons[i].url);
+		buf_fmt(b, ",\"pixels\":%d}\n", d->icons[i].pixels);
+	}
+}
+
+static void
+show_text(const struct discover *d, struct buf *b)
+{
+	for (size_t i = 0; i < d->n_feeds; i++)
+		buf_fmt(b, "feed\t%s\t%.*s\t%.*s\n",
+		    discover_kind_name(d->feeds[i].kind),
+		    STR_ARG(d->feeds[i].url), STR_ARG(d->feeds[i].title));
+	for (size_t i = 0; i < d->n_icons; i++)
+		buf_fmt(b, "icon\t%d\t%.*s\n", d->icons[i].pixels,
+		    STR_ARG(d->icons[i].url));
+}
+
+int
+verb_feed_discover(struct cli *c, struct err *e)
+{
+	struct buf in CLEANUP(buf_done) = BUF(DISCOVER_IN_MAX);
+	struct buf out CLEANUP(buf_done) = BUF(4 * MIB);
+	struct discover d UNINIT;
+
+	TRY(cli_input(c->args.operands[1], &in, e));
+	TRY(discover(c->arena, buf_str(&in), str_of(c->args.operands[0]),
+	    text_arg(c, "content-type"), &d, e));
+	if (d.is_feed)
+		(void)fprintf(c->out, "the page is a feed itself\n");
+	if (args_flag(&c->args, "json"))
+		show_json(&d, &out);
+	else
+		show_text(&d, &out);
+	show(c, &out);
+	if (!d.is_feed && d.n_feeds == 0)
+		return err_set(e, ERR_ABSENT, "the page names no feed");
 	return OK;
 }

@@ -1,9 +1,9 @@
 #include "account/keys.h"
 #include "account/limits.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
@@ -58,14 +58,12 @@ read_expiry(struct cli *c, struct str text, int64_t now_us, int64_t *ret_us,
 	    .of = "d",
 	};
 	int64_t ms = 0;
-	int rc;
 
 	if (time_parse(text, ret_us, NULL))
 		return OK;
-	rc = conf_value_read(&span, text, c->arena, &ms, e);
-	if (rc == OK)
-		*ret_us = now_us + ms * US_PER_MS;
-	return rc;
+	TRY(conf_value_read(&span, text, c->arena, &ms, e));
+	*ret_us = now_us + ms * US_PER_MS;
+	return OK;
 }
 
 /* The key that the options ask for. */
@@ -76,87 +74,72 @@ read_key(struct cli *c, int64_t now_us, struct key *k, struct err *e)
 	const char *scopes = args_text(&c->args, "scopes");
 	const char *tenants = args_text(&c->args, "tenants");
 	const char *expires = args_text(&c->args, "expires");
-	int rc;
 
 	if (!name && c->args.n_operands > 0)
 		name = c->args.operands[0];
 	k->name = str_of(name);
 	k->created_by = STR("local");
 	k->rate_per_second = args_int(&c->args, "rate", 0);
-	rc = read_scopes(scopes ? str_of(scopes) : STR("publish"), k, e);
-	if (rc == OK && tenants)
-		rc = read_tenants(str_of(tenants), c->arena, k, e);
-	if (rc == OK && expires)
-		rc = read_expiry(c, str_of(expires), now_us, &k->expires_us, e);
-	return rc < 0 ? rc : key_check(k, now_us, e);
+	TRY(read_scopes(scopes ? str_of(scopes) : STR("publish"), k, e));
+	if (tenants)
+		TRY(read_tenants(str_of(tenants), c->arena, k, e));
+	if (expires)
+		TRY(read_expiry(c, str_of(expires), now_us, &k->expires_us, e));
+	return key_check(k, now_us, e);
 }
 
 /* The request that asks the server for the key. */
 static void
 ask_json(const struct cli *c, const struct key *k, struct buf *b)
 {
-	buf_addz(b, "{\"name\":");
-	buf_json(b, k->name);
+	put_open(b, NULL, '{');
+	put_text(b, "name", k->name);
 	if (!args_text(&c->args, "scopes"))
-		buf_addz(b, ",\"scopes\":[\"publish\"]");
+		put_raw(b, "scopes", STR("[\"publish\"]"));
 	args_body(&c->args, b);
-	if (k->expires_us) {
-		buf_addz(b, ",\"expiresAt\":\"");
-		time_add(b, k->expires_us);
-		buf_addc(b, '"');
-	}
-	buf_addc(b, '}');
+	if (k->expires_us)
+		put_time(b, "expiresAt", k->expires_us);
+	put_close(b, '}');
 }
 
 /* What is done to the store itself, in one transaction. */
 struct change {
 	struct cli *cli;
-	struct key *key;
+	struct key *key; /* is made; NULL: `id` is revoked */
 	struct uuid id;
 	int64_t now_us;
 	struct key_made made;
 };
 
 static int
-create_one(struct db *db, void *ctx, struct err *e)
+change_here(struct db *db, void *ctx, struct err *e)
 {
 	struct change *ch = ctx;
 
-	return keys_create(db, ch->cli->reach.keyring, ch->key, ch->now_us,
-	    ch->cli->arena, &ch->made, e);
-}
-
-static int
-revoke_one(struct db *db, void *ctx, struct err *e)
-{
-	const struct change *ch = ctx;
-
-	return keys_revoke(db, ch->id, STR("local"), ch->now_us, e);
+	return ch->key ? keys_create(db, ch->cli->reach.keyring, ch->key,
+			     ch->now_us, ch->cli->arena, &ch->made, e)
+		       : keys_revoke(db, ch->id, STR("local"), ch->now_us, e);
 }
 
 static int
 create(struct cli *c, struct key *k, int64_t now_us, struct str *ret_answer,
     struct err *e)
 {
-	struct buf b = BUF(KIB * 16);
+	struct buf b CLEANUP(buf_done) = BUF(KIB * 16);
 	struct change ch = {.cli = c, .key = k, .now_us = now_us};
-	int rc = reach_open(c, e);
 
-	if (rc == OK && c->reach.client) {
+	TRY(reach_open(c, e));
+	if (c->reach.client) {
 		ask_json(c, k, &b);
-		rc = reach_ask(c, c->arena, "POST", STR("/v1/keys"),
-		    buf_str(&b), ret_answer, e);
-	} else if (rc == OK) {
-		rc = reach_keyring(c, e);
-		if (rc == OK)
-			rc = db_tx(c->reach.db, create_one, &ch, e);
-		if (rc == OK) {
-			key_json(k, &ch.made, &b);
-			*ret_answer = arena_dup(c->arena, buf_str(&b));
-		}
+		TRY(reach_ask(c, c->arena, "POST", STR("/v1/keys"), buf_str(&b),
+		    ret_answer, e));
+	} else {
+		TRY(reach_keyring(c, e));
+		TRY(db_tx(c->reach.db, change_here, &ch, e));
+		key_json(k, &ch.made, &b);
+		*ret_answer = arena_dup(c->arena, buf_str(&b));
 	}
-	buf_done(&b);
-	return rc;
+	return OK;
 }
 
 int
@@ -166,17 +149,12 @@ verb_key_create(struct cli *c, struct err *e)
 	struct key k = {0};
 	struct str answer = STR_EMPTY;
 	struct json *j = NULL;
-	int rc;
 
 	if (c->args.n_operands == 0 && !args_text(&c->args, "name"))
 		return cli_usage(c, e, "key create needs a name");
-	rc = read_key(c, now_us, &k, e);
-	if (rc == OK)
-		rc = create(c, &k, now_us, &answer, e);
-	if (rc == OK)
-		rc = json_parse(c->arena, answer, &j, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_key(c, now_us, &k, e));
+	TRY(create(c, &k, now_us, &answer, e));
+	TRY(json_parse(c->arena, answer, &j, e));
 	if (args_flag(&c->args, "json")) {
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
 		return OK;
@@ -193,13 +171,11 @@ all(struct db *db, struct arena *a, struct buf *b, struct err *e)
 {
 	struct key *list = NULL;
 	size_t n = 0;
-	int rc = keys_list(db, 0, PAGE_SCAN, a, &list, &n, e);
 
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		args_comma(b);
+	TRY(keys_list(db, 0, PAGE_SCAN, a, &list, &n, e));
+	for (size_t i = 0; i < n; i++)
 		key_json(&list[i], NULL, b);
-	}
-	return rc;
+	return OK;
 }
 
 static struct str
@@ -243,20 +219,15 @@ verb_key_revoke(struct cli *c, struct err *e)
 {
 	const char *id = c->args.operands[0];
 	struct change ch = {.now_us = clock_now_us()};
-	struct str answer;
-	int rc;
 
 	if (!uuid_parse(str_of(id), &ch.id))
 		return err_set(e, ERR_INVALID,
 		    "%.64s is no key's id; `hikyaku key list` shows them", id);
-	rc = reach_open(c, e);
-	if (rc == OK)
-		rc = c->reach.client
-			 ? reach_ask(c, c->arena, "DELETE",
-			       arena_fmt(c->arena, "/v1/keys/%s", id),
-			       STR_EMPTY, &answer, e)
-			 : db_tx(c->reach.db, revoke_one, &ch, e);
-	if (rc == OK)
-		(void)fprintf(c->err, "key %s is revoked\n", id);
-	return rc;
+	TRY(reach_open(c, e));
+	TRY(c->reach.client ? reach_ask(c, c->arena, "DELETE",
+				  arena_fmt(c->arena, "/v1/keys/%s", id),
+				  STR_EMPTY, NULL, e)
+			    : db_tx(c->reach.db, change_here, &ch, e));
+	(void)fprintf(c->err, "key %s is revoked\n", id);
+	return OK;
 }

@@ -84,18 +84,10 @@ id_of(const struct received *r)
 static bool
 repeated(struct listener *l, struct str id)
 {
-	struct str kept;
-	struct err e;
-	int rc = OK;
-
-	if (id.n == 0)
-		return false;
-	if (map_find(l->seen, id))
-		return true;
-	kept = map_count(l->seen) < IDS_MAX ? arena_dup(l->ids, id) : STR_EMPTY;
-	if (kept.n > 0)
-		rc = map_put(l->seen, kept, l, NULL, &e);
-	(void)rc; /* without room a repeat isn't told */
+	if (id.n == 0 || map_find(l->seen, id))
+		return id.n > 0;
+	if (map_count(l->seen) < IDS_MAX) /* past that a repeat isn't told */
+		map_set(l->seen, arena_dup(l->ids, id), l);
 	return false;
 }
 

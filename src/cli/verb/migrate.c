@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include "cli/verbs.h"
 #include "store/lock.h"
 #include "store/store.h"
@@ -8,22 +6,14 @@ int
 verb_migrate(struct cli *c, struct err *e)
 {
 	struct store_opts o = cli_store(c);
-	struct store *s = NULL;
-	int lock_fd = -1, steps = 0, version = 0;
-	int rc = store_lock(c->conf.data, &lock_fd, e);
+	struct reach *x = &c->reach; /* so that the frame closes them */
+	int steps = 0, version = 0;
 
-	if (rc == OK)
-		rc = store_open(&o, &s, e);
-	if (rc == OK)
-		rc = store_migrate(s, &steps, e);
-	if (rc == OK)
-		rc = store_version(s, &version, e);
-	if (rc == OK)
-		(void)fprintf(c->out,
-		    "%s is at version %d (%d steps applied)\n", store_name(s),
-		    version, steps);
-	store_close(s);
-	if (lock_fd >= 0)
-		(void)close(lock_fd);
-	return rc;
+	TRY(store_lock(c->conf.data, &x->lock, e));
+	TRY(store_open(&o, &x->store, e));
+	TRY(store_migrate(x->store, &steps, e));
+	TRY(store_version(x->store, &version, e));
+	(void)fprintf(c->out, "%s is at version %d (%d steps applied)\n",
+	    store_name(x->store), version, steps);
+	return OK;
 }

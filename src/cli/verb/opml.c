@@ -1,4 +1,3 @@
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -15,54 +14,43 @@ opml_ask(struct cli *c, const char *method, struct str body, struct str *ret,
     struct err *e)
 {
 	const char *name = args_text(&c->args, "user");
-	struct buf path = BUF(4 * KIB);
-	int rc = reach_server(c, e);
+	struct buf path CLEANUP(buf_done) = BUF(4 * KIB);
 
+	TRY(reach_server(c, e));
 	buf_addz(&path, "/v1/users/");
 	percent_add(&path, str_of(name ? name : "admin"));
 	buf_addz(&path, "/opml");
-	if (rc == OK && path.failed)
-		rc = err_set(e, ERR_INVALID, "--user is too long");
-	if (rc == OK) {
-		client_type(c->reach.client, "text/x-opml");
-		rc = reach_ask(
-		    c, c->arena, method, buf_str(&path), body, ret, e);
-	}
-	buf_done(&path);
-	return rc;
+	if (path.failed)
+		return err_set(e, ERR_INVALID, "--user is too long");
+	client_type(c->reach.client, "text/x-opml");
+	return reach_ask(c, c->arena, method, buf_str(&path), body, ret, e);
 }
 
 int
 verb_opml_export(struct cli *c, struct err *e)
 {
 	struct str answer = STR_EMPTY;
-	int rc = opml_ask(c, "GET", STR_EMPTY, &answer, e);
 
-	if (rc == OK)
-		(void)fprintf(c->out, "%.*s", STR_ARG(answer));
-	return rc;
+	TRY(opml_ask(c, "GET", STR_EMPTY, &answer, e));
+	(void)fprintf(c->out, "%.*s", STR_ARG(answer));
+	return OK;
 }
 
 int
 verb_opml_import(struct cli *c, struct err *e)
 {
-	struct buf b = BUF(OPML_BYTES_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(OPML_BYTES_MAX);
 	struct str answer = STR_EMPTY;
 	struct json *j = NULL;
 	const struct json *x;
-	int rc = cli_input(c->args.operands[0], &b, e);
 
-	if (rc == OK)
-		rc = opml_ask(c, "POST", buf_str(&b), &answer, e);
-	buf_done(&b);
-	if (rc == OK)
-		rc = json_parse(c->arena, answer, &j, e);
-	if (rc < 0)
-		return rc;
+	TRY(cli_input(c->args.operands[0], &b, e));
+	TRY(opml_ask(c, "POST", buf_str(&b), &answer, e));
+	TRY(json_parse(c->arena, answer, &j, e));
 	x = json_get(j, "refused");
 	(void)fprintf(c->out, "%lld added, %lld known, %d refused\n",
-	    (long long)listing_int(j, "added"),
-	    (long long)listing_int(j, "known"), x ? (int)x->n : 0);
+	    listing_int(j, "added"), listing_int(j, "known"),
+	    x ? (int)x->n : 0);
 	for (x = x ? x->child : NULL; x; x = x->next)
 		(void)fprintf(c->err, "%.*s: %.*s\n",
 		    STR_ARG(listing_text(x, "url")),

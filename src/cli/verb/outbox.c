@@ -36,22 +36,20 @@ verb_outbox_check(struct cli *c, struct err *e)
 	    .xid = strcmp(c->conf.outbox_mode, "xid") == 0,
 	};
 	struct outbox_told t = {.say = say, .ctx = c};
-	int rc = outbox_table(c->conf.outbox_table, o.table, e);
 
-	if (rc == OK && !o.url[0])
-		rc = err_set(
+	TRY(outbox_table(c->conf.outbox_table, o.table, e));
+	if (!o.url[0])
+		return err_set(
 		    e, ERR_INVALID, "which one? Give --url, or set outbox.url");
-	if (rc == OK && o.xid && outbox_file(o.url))
-		rc = err_set(
+	if (o.xid && outbox_file(o.url))
+		return err_set(
 		    e, ERR_INVALID, "outbox.mode = xid is for PostgreSQL");
-	if (rc == OK)
-		rc = outbox_check(&o, &t, e);
-	if (rc == OK && t.faults > 0)
-		rc = err_set(e, ERR_INVALID,
+	TRY(outbox_check(&o, &t, e));
+	if (t.faults > 0)
+		return err_set(e, ERR_INVALID,
 		    "%s is not fit for outbox.mode = %s: %d wrong, see above",
 		    o.table, c->conf.outbox_mode, t.faults);
-	if (rc == OK)
-		(void)fprintf(c->out, "%s is fit for outbox.mode = %s\n",
-		    o.table, c->conf.outbox_mode);
-	return rc;
+	(void)fprintf(c->out, "%s is fit for outbox.mode = %s\n", o.table,
+	    c->conf.outbox_mode);
+	return OK;
 }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/limits.h"
@@ -27,58 +26,48 @@ static int
 watch(struct cli *c, struct str id, struct str *ret_state, struct err *e)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-	struct arena *look = arena_new(CLI_LOOK_MEM);
-	bool running = true;
-	int rc = OK;
+	struct arena *look CLEANUP(arena_freep) = arena_new(CLI_LOOK_MEM);
+	struct str path = arena_fmt(c->arena, "/v1/replays/%.*s", STR_ARG(id));
 
-	while (rc == OK && running) {
+	for (;;) {
 		struct json *j = NULL;
 		struct str state;
 
 		arena_reset(look);
-		rc = reach_json(c, look, "GET",
-		    arena_fmt(look, "/v1/replays/%.*s", STR_ARG(id)), STR_EMPTY,
-		    &j, e);
-		if (rc < 0)
-			break;
+		TRY(reach_json(c, look, "GET", path, STR_EMPTY, &j, e));
 		state = listing_text(j, "state");
-		running = str_eq(state, STR("running"));
-		*ret_state =
-		    str_eq(state, STR("done")) ? STR("done") : STR("stopped");
 		progress(c, listing_int(j, "done"), listing_int(j, "total"));
-		if (running)
-			(void)nanosleep(&pause, NULL);
+		if (!str_eq(state, STR("running"))) {
+			*ret_state = str_eq(state, STR("done"))
+					 ? STR("done")
+					 : STR("stopped");
+			return OK;
+		}
+		(void)nanosleep(&pause, NULL);
 	}
-	if (isatty(fileno(c->err)))
-		(void)fputc('\n', c->err);
-	arena_free(look);
-	return rc;
 }
 
 int
 verb_replay(struct cli *c, struct err *e)
 {
-	struct buf b = BUF(16 * KIB);
-	struct str id = STR_EMPTY, state = STR("running");
+	struct str body, id, state = STR("running");
 	struct json *j = NULL;
-	int rc;
 
 	if (!args_text(&c->args, "subscription") ||
 	    !args_text(&c->args, "since"))
 		return cli_usage(
 		    c, e, "replay needs --subscription and --since");
-	buf_addc(&b, '{');
-	args_body(&c->args, &b);
-	buf_addc(&b, '}');
-	rc = reach_json(
-	    c, c->arena, "POST", STR("/v1/replays"), buf_str(&b), &j, e);
-	buf_done(&b);
-	if (rc == OK)
-		id = listing_text(j, "id");
-	if (rc == OK && !args_flag(&c->args, "detach"))
-		rc = watch(c, id, &state, e);
-	if (rc == OK)
-		(void)fprintf(
-		    c->out, "replay %.*s: %.*s\n", STR_ARG(id), STR_ARG(state));
-	return rc;
+	TRY(args_json(&c->args, c->arena, &body, e));
+	TRY(reach_json(c, c->arena, "POST", STR("/v1/replays"), body, &j, e));
+	id = listing_text(j, "id");
+	if (!args_flag(&c->args, "detach")) {
+		int rc = watch(c, id, &state, e);
+
+		if (isatty(fileno(c->err)))
+			(void)fputc('\n', c->err);
+		TRY(rc);
+	}
+	(void)fprintf(
+	    c->out, "replay %.*s: %.*s\n", STR_ARG(id), STR_ARG(state));
+	return OK;
 }

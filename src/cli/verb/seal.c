@@ -20,19 +20,18 @@ seal_look(struct cli *c, struct arena *a, struct str *ret_text,
     struct json **ret, struct err *e)
 {
 	const struct reseal_state none = {0};
-	struct buf b = BUF(64 * KIB);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 
 	if (c->reach.client) {
-		rc = reach_ask(
-		    c, a, "GET", STR("/v1/seal"), STR_EMPTY, ret_text, e);
+		TRY(reach_ask(
+		    c, a, "GET", STR("/v1/seal"), STR_EMPTY, ret_text, e));
 	} else {
-		rc = reseal_show(
-		    c->reach.db, c->reach.keyring, &c->conf, &none, &b, e);
+		TRY(reach_keyring(c, e));
+		TRY(reseal_show(
+		    c->reach.db, c->reach.keyring, &c->conf, &none, &b, e));
 		*ret_text = arena_dup(a, buf_str(&b));
 	}
-	buf_done(&b);
-	return rc < 0 ? rc : json_parse(a, *ret_text, ret, e);
+	return json_parse(a, *ret_text, ret, e);
 }
 
 /* The log keeps what it has: a key of it stays until retention is through. */
@@ -44,22 +43,21 @@ tell_log(struct cli *c, struct str id, const struct json *log, const char *what)
 
 	(void)fprintf(c->err,
 	    "the key %.*s %s: it sealed events from seq %lld on, %.*s to %.*s, which are not sealed anew; it can go when event.retention.days has taken them\n",
-	    STR_ARG(id), what, (long long)listing_int(log, "firstSeq"),
-	    STR_ARG(first), STR_ARG(last));
+	    STR_ARG(id), what, listing_int(log, "firstSeq"), STR_ARG(first),
+	    STR_ARG(last));
 }
 
 /* What a person should do now, if anything. */
 static void
 advise(struct cli *c, const struct json *state)
 {
-	const struct json *keys = json_get(state, "keys");
-	const struct json *k = keys ? keys->child : NULL;
+	const struct json *k = listing_first(state, "keys");
 
 	for (; k; k = k->next) {
 		struct str id = listing_text(k, "id");
 		const struct json *log = json_get(k, "log");
 
-		if (json_is(json_get(k, "active"), JSON_TRUE))
+		if (listing_true(k, "active"))
 			continue;
 		if (listing_int(k, "values") > 0)
 			(void)fprintf(c->err,
@@ -72,21 +70,19 @@ advise(struct cli *c, const struct json *state)
 			    "the key %.*s can go, unless a backup needs it\n",
 			    STR_ARG(id));
 	}
-	keys = json_get(state, "logMissing");
-	for (k = keys ? keys->child : NULL; k; k = k->next)
+	for (k = listing_first(state, "logMissing"); k; k = k->next)
 		tell_log(c, listing_text(k, "id"), json_get(k, "log"),
 		    "is not there, but the log needs it");
 	if (listing_int(state, "missing") > 0)
 		(void)fprintf(c->err,
 		    "%lld values were sealed with a key that is not there, or are broken\n",
-		    (long long)listing_int(state, "missing"));
+		    listing_int(state, "missing"));
 }
 
 static struct str
 use(const struct json *k)
 {
-	return json_is(json_get(k, "active"), JSON_TRUE) ? STR("seals")
-							 : STR("unseals");
+	return listing_true(k, "active") ? STR("seals") : STR("unseals");
 }
 
 static const struct column COLUMNS[] = {
@@ -100,26 +96,16 @@ static const struct column COLUMNS[] = {
 int
 verb_seal_status(struct cli *c, struct err *e)
 {
-	struct table *t = table_new(c->arena, COLUMNS);
 	struct str text = STR_EMPTY;
 	struct json *state = NULL;
-	const struct json *keys;
-	int rc = reach_open(c, e);
 
-	if (rc == OK && c->reach.db)
-		rc = reach_keyring(c, e);
-	if (rc == OK)
-		rc = seal_look(c, c->arena, &text, &state, e);
-	if (rc < 0)
-		return rc;
+	TRY(reach_open(c, e));
+	TRY(seal_look(c, c->arena, &text, &state, e));
 	if (args_flag(&c->args, "json")) {
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(text));
 		return OK;
 	}
-	keys = json_get(state, "keys");
-	for (keys = keys ? keys->child : NULL; keys; keys = keys->next)
-		table_add(t, keys);
-	table_print(t, c->out);
+	listing_print(c, COLUMNS, listing_first(state, "keys"));
 	advise(c, state);
 	return OK;
 }
@@ -142,32 +128,29 @@ static int
 rotate_there(struct cli *c, struct err *e)
 {
 	/* Looks may be many: they have an arena of their own. */
-	struct arena *a = arena_new(4 * MIB);
+	struct arena *a CLEANUP(arena_freep) = arena_new(4 * MIB);
 	struct str text;
 	bool running = true;
-	int rc = reach_ask(
-	    c, a, "POST", STR("/v1/seal/rotate"), STR_EMPTY, &text, e);
 
-	while (rc == OK && running) {
+	TRY(reach_ask(
+	    c, a, "POST", STR("/v1/seal/rotate"), STR_EMPTY, NULL, e));
+	while (running) {
 		struct json *j = NULL;
 
 		arena_reset(a);
-		rc = seal_look(c, a, &text, &j, e);
-		running =
-		    rc == OK && json_is(json_get(j, "running"), JSON_TRUE);
-		if (rc == OK)
-			progress(c, listing_int(j, "seen"),
-			    listing_int(j, "changed"), !running);
-		if (rc == OK && json_is(json_get(j, "failed"), JSON_TRUE))
-			rc = err_set(e, ERR_IO,
+		TRY(seal_look(c, a, &text, &j, e));
+		running = listing_true(j, "running");
+		progress(c, listing_int(j, "seen"), listing_int(j, "changed"),
+		    !running);
+		if (listing_true(j, "failed"))
+			return err_set(e, ERR_IO,
 			    "the server broke it off: its log says why; run this again to go on");
 		if (running)
 			(void)nanosleep(
 			    &(struct timespec){.tv_nsec = LOOK_MS * 1000000L},
 			    NULL);
 	}
-	arena_free(a);
-	return rc;
+	return OK;
 }
 
 struct rotation {
@@ -199,18 +182,15 @@ static int
 rotate_here(struct cli *c, struct err *e)
 {
 	struct rotation r = {.cli = c};
-	int rc = reach_keyring(c, e);
 
-	if (rc == OK)
-		rc = db_tx(c->reach.db, seal_begin, &r, e);
-	while (rc == OK && !r.at.done) {
-		rc = db_tx(c->reach.db, step, &r, e);
-		if (rc == OK) {
-			r.at = r.next;
-			progress(c, r.at.seen, r.at.changed, r.at.done);
-		}
+	TRY(reach_keyring(c, e));
+	TRY(db_tx(c->reach.db, seal_begin, &r, e));
+	while (!r.at.done) {
+		TRY(db_tx(c->reach.db, step, &r, e));
+		r.at = r.next;
+		progress(c, r.at.seen, r.at.changed, r.at.done);
 	}
-	return rc;
+	return OK;
 }
 
 int
@@ -218,14 +198,10 @@ verb_seal_rotate(struct cli *c, struct err *e)
 {
 	struct json *state = NULL;
 	struct str text;
-	int rc = reach_open(c, e);
 
-	if (rc == OK)
-		rc = c->reach.client ? rotate_there(c, e) : rotate_here(c, e);
-	if (rc == OK)
-		rc = seal_look(c, c->arena, &text, &state, e);
-	if (rc < 0)
-		return rc;
+	TRY(reach_open(c, e));
+	TRY(c->reach.client ? rotate_there(c, e) : rotate_here(c, e));
+	TRY(seal_look(c, c->arena, &text, &state, e));
 	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(state, "active")));
 	advise(c, state);
 	return OK;

@@ -4,7 +4,6 @@
 #include "account/accounts.h"
 #include "account/auth.h"
 #include "account/failures.h"
-#include "account/first_password.h"
 #include "account/limiter.h"
 #include "account/limits.h"
 #include "account/oidc.h"
@@ -118,21 +117,19 @@ open_store(struct serve *s, struct err *e)
 {
 	struct store_opts o = cli_store(s->cli);
 	const char *fault = args_text(&s->cli->args, "fault");
-	int steps = 0, rc = store_lock(s->conf->data, &s->lock_fd, e);
+	int steps = 0;
 
+	TRY(store_lock(s->conf->data, &s->lock_fd, e));
 	if (caged_fault(fault))
 		s->api.fault = fault;
 	else
 		o.fault = fault;
-	if (rc == OK)
-		rc = node_open(s->conf->data, &s->node, e);
-	if (rc == OK)
-		rc = store_open(&o, &s->api.store, e);
-	if (rc == OK)
-		rc = store_migrate(s->api.store, &steps, e);
-	if (rc == OK && steps > 0)
+	TRY(node_open(s->conf->data, &s->node, e));
+	TRY(store_open(&o, &s->api.store, e));
+	TRY(store_migrate(s->api.store, &steps, e));
+	if (steps > 0)
 		log_fmt(LOG_INFO, "store migrated", "%d steps", steps);
-	return rc;
+	return OK;
 }
 
 /*
@@ -144,7 +141,6 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 {
 	struct log_line l;
 	struct str path;
-	int rc;
 
 	if (isatty(fileno(s->cli->out))) {
 		(void)fprintf(s->cli->out,
@@ -154,9 +150,7 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 		(void)fflush(s->cli->out);
 		return OK;
 	}
-	rc = first_password_keep(s->conf->data, made, s->cli->arena, &path, e);
-	if (rc < 0)
-		return rc;
+	TRY(accounts_first_keep(s->conf->data, made, s->cli->arena, &path, e));
 	log_begin(
 	    &l, LOG_INFO, "first run: the password of admin is in a file");
 	log_str(&l, "file", path);
@@ -164,48 +158,50 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 	return OK;
 }
 
+static void
+close_db(struct db **db)
+{
+	db_close(*db);
+}
+
 /* The keys, and the account for the first login, whose password is told once. */
 static int
 first_run(struct serve *s, struct err *e)
 {
 	char made[PASSWORD_MADE_LEN + 1] = "";
-	struct db *db = NULL;
+	struct db *db CLEANUP(close_db) = NULL;
 	bool first = false;
-	int rc = db_open(s->api.store, DB_WRITE, &db, e);
 
-	if (rc == OK)
-		rc = sealing_open(db, s->conf, &s->api.keyring, e);
-	if (rc == OK)
-		rc = sealing_stale(
-		    db, s->api.keyring, s->cli->arena, &s->stale, e);
-	if (rc == OK)
-		rc = delivery_id_key(db, &s->api.id_key, e);
-	if (rc == OK)
-		rc = session_key_open(db, s->api.keyring,
-		    s->conf->session_secret, &s->api.session, e);
-	if (rc == OK)
-		rc = accounts_first(db, str_of(s->conf->admin_password),
-		    clock_now_us(), made, &first, e);
-	db_close(db);
-	if (rc == OK && first && made[0])
-		rc = tell_password(s, made, e);
-	return rc;
+	TRY(db_open(s->api.store, DB_WRITE, &db, e));
+	TRY(sealing_open(db, s->conf, &s->api.keyring, e));
+	TRY(sealing_stale(db, s->api.keyring, s->cli->arena, &s->stale, e));
+	TRY(delivery_id_key(db, &s->api.id_key, e));
+	TRY(session_key_open(
+	    db, s->api.keyring, s->conf->session_secret, &s->api.session, e));
+	TRY(accounts_first(db, str_of(s->conf->admin_password), clock_now_us(),
+	    made, &first, e));
+	return first && made[0] ? tell_password(s, made, e) : OK;
+}
+
+static bool
+listed(struct str list, struct str word)
+{
+	while (list.n > 0)
+		if (str_eq(str_cut(&list, ','), word))
+			return true;
+	return false;
 }
 
 /* server.roles: no word but ours, and none at all means every one. */
 static int
 check_roles(const struct conf *c, struct err *e)
 {
-	static const char *const ROLES[] = {"api", "deliver", "fetch", "relay"};
 	struct str rest = str_of(c->server_roles);
 
 	while (rest.n > 0) {
 		struct str word = str_cut(&rest, ',');
-		bool known = false;
 
-		for (size_t i = 0; i < COUNT_OF(ROLES); i++)
-			known = known || str_eq(word, str_of(ROLES[i]));
-		if (!known)
+		if (!listed(STR("api,deliver,fetch,relay"), word))
 			return err_set(e, ERR_INVALID,
 			    "server.roles must be of api, deliver, fetch and relay, not \"%.*s\"",
 			    word.n < 40 ? (int)word.n : 40, word.p);
@@ -216,12 +212,8 @@ check_roles(const struct conf *c, struct err *e)
 static bool
 has_role(const struct conf *c, const char *role)
 {
-	struct str rest = str_of(c->server_roles);
-	bool has = rest.n == 0;
-
-	while (rest.n > 0)
-		has = str_eq(str_cut(&rest, ','), str_of(role)) || has;
-	return has;
+	return !c->server_roles[0] ||
+	       listed(str_of(c->server_roles), str_of(role));
 }
 
 static int
@@ -288,6 +280,7 @@ start_threads(struct serve *s, struct err *e)
 	    .arg = s,
 	};
 	struct jobs_opts jobs = {.store = s->api.store,
+	    .look = look_failures,
 	    .keep_us = keep_us(c),
 	    .audit_keep_us = c->audit_retention_ms * US_PER_MS,
 	    .articles_keep_us = c->reader_retention_ms * US_PER_MS};
@@ -301,63 +294,36 @@ start_threads(struct serve *s, struct err *e)
 	};
 	struct pool **const started[] = {
 	    &s->api.read, &s->api.check, &s->api.hooks};
-	int rc = tail_start(s->api.store, &s->api.tail, e);
 
-	if (rc == OK)
-		rc = append_start(&append, &s->api.append, e);
-	if (rc == OK) {
-		tail_committed(s->api.tail, append_last_seq(s->api.append));
-		jobs.append = s->api.append;
-		s->tidy = jobs.tidy = tidy_new(s->api.append,
-		    c->webhook_delivery_log_retention_ms * US_PER_MS);
-		if (c->webhook_enabled)
-			s->api.alerts =
-			    alerts_new(s->api.append, c->time_scale);
-		jobs.alerts = s->api.alerts;
-		jobs.logs = s->logs;
-		s->failures =
-		    failures_new(s->api.append, MINUTE_US / c->time_scale);
-		jobs.look = s->failures ? look_failures : NULL;
-		jobs.arg = s->failures;
-		rc = jobs_start(&jobs, &s->jobs, e);
-	}
-	for (size_t i = 0; rc == OK && i < COUNT_OF(pools); i++)
-		rc = pool_start(&pools[i], started[i], e);
-	if (rc == OK)
-		s->api.resealer =
-		    resealer_new(s->api.append, s->api.keyring, s->conf);
-	if (rc == OK && s->stale)
-		rc = resealer_start(s->api.resealer, e);
-	if (rc == OK && c->webhook_enabled && has_role(c, "deliver"))
-		rc = start_deliveries(s, e);
-	if (rc == OK)
-		rc = start_fetcher(s, e);
-	return rc;
-}
-
-static int
-start_caller(struct serve *s, struct err *e)
-{
-	const struct conf *c = s->conf;
-	struct client_opts o = client_opts_of(c, s->guard);
-	int rc;
-
-	o.connections_max = o.connections_each = CALLER_CONNECTIONS;
-	o.body_max = CALLER_BODY_MAX;
-	rc = caller_start(&o, &s->caller, e);
-	if (rc == OK)
-		s->api.oidc = oidc_new(c, s->caller);
-	return rc;
+	TRY(tail_start(s->api.store, &s->api.tail, e));
+	TRY(append_start(&append, &s->api.append, e));
+	tail_committed(s->api.tail, append_last_seq(s->api.append));
+	jobs.append = s->api.append;
+	s->tidy = jobs.tidy = tidy_new(
+	    s->api.append, c->webhook_delivery_log_retention_ms * US_PER_MS);
+	if (c->webhook_enabled)
+		s->api.alerts = alerts_new(s->api.append, c->time_scale);
+	jobs.alerts = s->api.alerts;
+	jobs.logs = s->logs;
+	jobs.arg = s->failures =
+	    failures_new(s->api.append, MINUTE_US / c->time_scale);
+	TRY(jobs_start(&jobs, &s->jobs, e));
+	for (size_t i = 0; i < COUNT_OF(pools); i++)
+		TRY(pool_start(&pools[i], started[i], e));
+	s->api.resealer = resealer_new(s->api.append, s->api.keyring, s->conf);
+	if (s->stale)
+		TRY(resealer_start(s->api.resealer, e));
+	if (c->webhook_enabled && has_role(c, "deliver"))
+		TRY(start_deliveries(s, e));
+	return start_fetcher(s, e);
 }
 
 static int
 start_access(struct serve *s, struct err *e)
 {
 	struct auth_opts auth = {
-	    .arg = &s->api,
-	    .post = api_auth_post,
-	    .touch = api_auth_touch,
-	    .touch_app = api_auth_touch_app,
+	    .read = s->api.read,
+	    .append = s->api.append,
 	    .key_rate = s->conf->key_rate_limit,
 	    .session = s->api.session,
 	    .failures = s->failures,
@@ -366,24 +332,24 @@ start_access(struct serve *s, struct err *e)
 		.first_us = US_PER_S,
 		.lock_us = s->conf->login_lock_ms * US_PER_MS},
 	};
+	struct client_opts client = client_opts_of(s->conf, s->guard);
 	struct mask *mask = NULL;
-	int rc =
-	    mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e);
 
-	if (rc == OK)
-		rc = origins_init(&s->api.origins, s->conf->base_url,
-		    s->conf->cors_allowed_origin, e);
+	TRY(mask_parse(s->cli->arena, str_of(s->conf->event_mask), &mask, e));
+	TRY(origins_init(&s->api.origins, s->conf->base_url,
+	    s->conf->cors_allowed_origin, e));
 	s->api.secure = str_starts(str_of(s->conf->base_url), STR("https:")) ||
 			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
 	s->api.mask = mask;
 	s->api.limiter = limiter_new(LIMITER_MAX);
 	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
 	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
-	if (rc == OK)
-		rc = auth_new(&auth, &s->api.auth, e);
-	if (rc == OK)
-		rc = start_caller(s, e);
-	return rc;
+	TRY(auth_new(&auth, &s->api.auth, e));
+	client.connections_max = client.connections_each = CALLER_CONNECTIONS;
+	client.body_max = CALLER_BODY_MAX;
+	TRY(caller_start(&client, &s->caller, e));
+	s->api.oidc = oidc_new(s->conf, s->caller);
+	return OK;
 }
 
 /*
@@ -524,6 +490,25 @@ start_log(struct serve *s, struct err *e)
 	return rc;
 }
 
+/* The parts, in the order in which they need each other. */
+static int
+build(struct serve *s, struct err *e)
+{
+	TRY(start_log(s, e));
+	TRY(check_roles(s->conf, e));
+	TRY(oidc_check(s->conf, e));
+	TRY(guard_new(s->conf, &s->guard, e));
+	s->api.guard = s->guard;
+	TRY(nets_read("http.trusted.proxies", s->conf->http_trusted_proxies,
+	    &s->trusted, e));
+	TRY(open_store(s, e));
+	TRY(first_run(s, e));
+	TRY(start_threads(s, e));
+	TRY(start_access(s, e));
+	TRY(start_server(s, e));
+	return start_relay(s, e);
+}
+
 int
 verb_serve(struct cli *c, struct err *e)
 {
@@ -539,30 +524,7 @@ verb_serve(struct cli *c, struct err *e)
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)sigaction(
 	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-
-	rc = start_log(&s, e);
-	if (rc == OK)
-		rc = check_roles(s.conf, e);
-	if (rc == OK)
-		rc = oidc_check(s.conf, e);
-	if (rc == OK)
-		rc = guard_new(s.conf, &s.guard, e);
-	s.api.guard = s.guard;
-	if (rc == OK)
-		rc = nets_read("http.trusted.proxies",
-		    s.conf->http_trusted_proxies, &s.trusted, e);
-	if (rc == OK)
-		rc = open_store(&s, e);
-	if (rc == OK)
-		rc = first_run(&s, e);
-	if (rc == OK)
-		rc = start_threads(&s, e);
-	if (rc == OK)
-		rc = start_access(&s, e);
-	if (rc == OK)
-		rc = start_server(&s, e);
-	if (rc == OK)
-		rc = start_relay(&s, e);
+	rc = build(&s, e);
 	if (rc == OK) {
 		tell_address(&s);
 		wait_for_signal(&set);

@@ -36,28 +36,22 @@ source_ask(struct cli *c, const char *method, struct str body,
     struct json **ret, struct err *e)
 {
 	struct str name = str_of(c->args.operands[0]);
-	int rc = hook_name_check(name, e); /* it goes into a path */
 
-	return rc < 0
-		   ? rc
-		   : reach_json(c, c->arena, method,
-			 arena_fmt(c->arena, "/v1/sources/%.*s", STR_ARG(name)),
-			 body, ret, e);
+	TRY(hook_name_check(name, e)); /* it goes into a path */
+	return reach_json(c, c->arena, method,
+	    arena_fmt(c->arena, "/v1/sources/%.*s", STR_ARG(name)), body, ret,
+	    e);
 }
 
 int
 verb_source_put(struct cli *c, struct err *e)
 {
-	struct buf b = BUF(MIB);
+	struct buf b CLEANUP(buf_done) = BUF(MIB);
 	struct json *j = NULL;
 	struct str secret;
-	int rc = cli_input(c->args.operands[1], &b, e);
 
-	if (rc == OK)
-		rc = source_ask(c, "PUT", buf_str(&b), &j, e);
-	buf_done(&b);
-	if (rc < 0)
-		return rc;
+	TRY(cli_input(c->args.operands[1], &b, e));
+	TRY(source_ask(c, "PUT", buf_str(&b), &j, e));
 	secret = listing_text(j, "secret");
 	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(j, "path")));
 	if (secret.n > 0 && !str_eq(secret, STR(SUB_MASK)))
@@ -69,9 +63,8 @@ int
 verb_source_remove(struct cli *c, struct err *e)
 {
 	struct json *j = NULL;
-	int rc = source_ask(c, "DELETE", STR_EMPTY, &j, e);
 
-	if (rc == OK)
-		(void)fprintf(c->out, "%s is removed\n", c->args.operands[0]);
-	return rc;
+	TRY(source_ask(c, "DELETE", STR_EMPTY, &j, e));
+	(void)fprintf(c->out, "%s is removed\n", c->args.operands[0]);
+	return OK;
 }

@@ -3,14 +3,14 @@
 #include <unistd.h>
 
 #include "account/accounts.h"
-#include "account/first_password.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "cli/listing.h"
 #include "cli/verbs.h"
 #include "http/server/limits.h"
+#include "seal/digest.h"
 #include "seal/limits.h"
 #include "store/store.h"
 
@@ -63,7 +63,6 @@ get_password(struct cli *c, struct str name, struct str *ret, struct err *e)
 	struct password_of of = {.name = name, .url = str_of(c->conf.base_url)};
 	char made[PASSWORD_MADE_LEN + 1];
 	struct str again = STR_EMPTY;
-	int rc;
 
 	if (args_flag(&c->args, "generate")) {
 		password_make(made);
@@ -71,22 +70,22 @@ get_password(struct cli *c, struct str name, struct str *ret, struct err *e)
 		return OK;
 	}
 	if (!isatty(0)) {
-		rc = read_line(c, ret, e);
-		if (rc == OK && ret->n == 0)
-			rc = err_set(e, ERR_INVALID,
+		TRY(read_line(c, ret, e));
+		if (ret->n == 0)
+			return err_set(e, ERR_INVALID,
 			    "no password on the standard input; --generate makes one");
 	} else {
-		rc = ask_once(c, "Password", ret, e);
-		if (rc == OK)
-			rc = ask_once(c, "Again", &again, e);
-		if (rc == OK && !str_eq(*ret, again))
-			rc =
-			    err_set(e, ERR_INVALID, "the two passwords differ");
+		TRY(ask_once(c, "Password", ret, e));
+		TRY(ask_once(c, "Again", &again, e));
+		if (!str_eq(*ret, again))
+			return err_set(
+			    e, ERR_INVALID, "the two passwords differ");
 	}
-	return rc < 0 ? rc : password_check(*ret, &of, "", e);
+	return password_check(*ret, &of, "", e);
 }
 
-/* What is done to an account, by the server or here in one transaction. */
+/* What is done to an account, by the server or here in one transaction: with a
+ * role it is added, with a password alone that is set, else it is removed. */
 struct change {
 	struct str name, password;
 	enum role role;
@@ -94,50 +93,44 @@ struct change {
 };
 
 static int
-add_one(struct db *db, void *ctx, struct err *e)
-{
-	const struct change *ch = ctx;
-
-	return accounts_add(db, ch->name, str_of(ch->hash), ch->role,
-	    STR("local"), clock_now_us(), e);
-}
-
-static int
-set_one(struct db *db, void *ctx, struct err *e)
+change_here(struct db *db, void *ctx, struct err *e)
 {
 	const struct change *ch = ctx;
 	struct account_password p = {
 	    .name = ch->name, .hash = str_of(ch->hash), .by = STR("local")};
+	int64_t now_us = clock_now_us();
 
-	return accounts_password(db, &p, clock_now_us(), e);
+	if (ch->role != ROLE_NONE)
+		return accounts_add(
+		    db, p.name, p.hash, ch->role, p.by, now_us, e);
+	return ch->password.n > 0
+		   ? accounts_password(db, &p, now_us, e)
+		   : accounts_remove(db, p.name, p.by, now_us, e);
 }
 
-static int
-remove_one(struct db *db, void *ctx, struct err *e)
-{
-	const struct change *ch = ctx;
-
-	return accounts_remove(db, ch->name, STR("local"), clock_now_us(), e);
-}
-
-/* The server is asked with this body; the store gets the change itself. */
+/* The server is asked, with what there is of it; or the store gets it itself. */
 static int
 apply(struct cli *c, struct change *ch, const char *method, struct str path,
-    struct buf *body, int (*here)(struct db *db, void *ctx, struct err *e),
     struct err *e)
 {
-	struct str answer;
-	int rc = reach_open(c, e);
+	struct buf b CLEANUP(digest_wipe_buf) = BUF(8 * KIB);
 
-	if (rc == OK && c->reach.client)
-		rc = reach_ask(
-		    c, c->arena, method, path, buf_str(body), &answer, e);
-	else if (rc == OK && ch->password.n > 0)
-		rc = password_hash(ch->password, ch->hash, e);
-	if (rc == OK && c->reach.db)
-		rc = db_tx(c->reach.db, here, ch, e);
-	buf_done(body);
-	return rc;
+	TRY(reach_open(c, e));
+	if (!c->reach.client) {
+		if (ch->password.n > 0)
+			TRY(password_hash(ch->password, ch->hash, e));
+		return db_tx(c->reach.db, change_here, ch, e);
+	}
+	if (ch->password.n > 0) {
+		put_open(&b, NULL, '{');
+		put_text(&b, "password", ch->password);
+		if (ch->role != ROLE_NONE) {
+			put_text(&b, "name", ch->name);
+			put_z(&b, "role", role_name(ch->role));
+		}
+		put_close(&b, '}');
+	}
+	return reach_ask(c, c->arena, method, path, buf_str(&b), NULL, e);
 }
 
 /* What was made up is what was asked for; it goes to out, alone. */
@@ -153,24 +146,13 @@ verb_user_add(struct cli *c, struct err *e)
 {
 	struct change ch = {.name = str_of(c->args.operands[0])};
 	const char *word = args_text(&c->args, "role");
-	struct buf b = BUF(8 * KIB);
-	int rc = account_check_name(ch.name, "", e);
 
+	TRY(account_check_name(ch.name, "", e));
 	ch.role = word ? role_of(str_of(word)) : ROLE_READER;
-	if (rc == OK && ch.role == ROLE_NONE)
-		rc = err_set(e, ERR_INVALID, "--role must be " ROLE_WORDS);
-	if (rc == OK)
-		rc = get_password(c, ch.name, &ch.password, e);
-	if (rc < 0)
-		return rc;
-	buf_addz(&b, "{\"name\":");
-	buf_json(&b, ch.name);
-	buf_fmt(&b, ",\"role\":\"%s\",\"password\":", role_name(ch.role));
-	buf_json(&b, ch.password);
-	buf_addc(&b, '}');
-	rc = apply(c, &ch, "POST", STR("/v1/users"), &b, add_one, e);
-	if (rc < 0)
-		return rc;
+	if (ch.role == ROLE_NONE)
+		return err_set(e, ERR_INVALID, "--role must be " ROLE_WORDS);
+	TRY(get_password(c, ch.name, &ch.password, e));
+	TRY(apply(c, &ch, "POST", STR("/v1/users"), e));
 	show_made(c, ch.password);
 	(void)fprintf(c->err, "user %.*s is there, role %s\n", STR_ARG(ch.name),
 	    role_name(ch.role));
@@ -181,23 +163,14 @@ int
 verb_user_passwd(struct cli *c, struct err *e)
 {
 	struct change ch = {.name = str_of(c->args.operands[0])};
-	struct buf b = BUF(8 * KIB);
-	int rc = account_check_name(ch.name, "", e);
 
-	if (rc == OK)
-		rc = get_password(c, ch.name, &ch.password, e);
-	if (rc < 0)
-		return rc;
-	buf_addz(&b, "{\"password\":");
-	buf_json(&b, ch.password);
-	buf_addc(&b, '}');
-	rc = apply(c, &ch, "PUT",
+	TRY(account_check_name(ch.name, "", e));
+	TRY(get_password(c, ch.name, &ch.password, e));
+	TRY(apply(c, &ch, "PUT",
 	    arena_fmt(c->arena, "/v1/users/%.*s/password", STR_ARG(ch.name)),
-	    &b, set_one, e);
-	if (rc < 0)
-		return rc;
+	    e));
 	if (c->reach.db)
-		first_password_forget(c->conf.data, ch.name);
+		accounts_first_forget(c->conf.data, ch.name);
 	show_made(c, ch.password);
 	(void)fprintf(
 	    c->err, "the password of %.*s is changed\n", STR_ARG(ch.name));
@@ -208,17 +181,12 @@ int
 verb_user_remove(struct cli *c, struct err *e)
 {
 	struct change ch = {.name = str_of(c->args.operands[0])};
-	struct buf none = BUF(1);
-	int rc = account_check_name(ch.name, "", e);
 
-	if (rc == OK)
-		rc = apply(c, &ch, "DELETE",
-		    arena_fmt(c->arena, "/v1/users/%.*s", STR_ARG(ch.name)),
-		    &none, remove_one, e);
-	if (rc == OK)
-		(void)fprintf(
-		    c->err, "user %.*s is removed\n", STR_ARG(ch.name));
-	return rc;
+	TRY(account_check_name(ch.name, "", e));
+	TRY(apply(c, &ch, "DELETE",
+	    arena_fmt(c->arena, "/v1/users/%.*s", STR_ARG(ch.name)), e));
+	(void)fprintf(c->err, "user %.*s is removed\n", STR_ARG(ch.name));
+	return OK;
 }
 
 static int
@@ -226,13 +194,11 @@ all(struct db *db, struct arena *a, struct buf *b, struct err *e)
 {
 	struct account *list = NULL;
 	size_t n = 0;
-	int rc = accounts_list(db, STR_EMPTY, PAGE_SCAN, a, &list, &n, e);
 
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		args_comma(b);
+	TRY(accounts_list(db, STR_EMPTY, PAGE_SCAN, a, &list, &n, e));
+	for (size_t i = 0; i < n; i++)
 		account_json(&list[i], b);
-	}
-	return rc;
+	return OK;
 }
 
 static const struct column COLUMNS[] = {

@@ -1,4 +1,3 @@
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -13,48 +12,30 @@
  * neither server nor store.
  */
 
-/* The time to judge by: now, or what --at says. */
-static int
-judged_at(struct cli *c, int64_t *ret, struct err *e)
-{
-	const char *at = args_text(&c->args, "at");
-
-	*ret = clock_now_us();
-	if (at && !time_parse(str_of(at), ret, NULL))
-		return err_set(e, ERR_INVALID,
-		    "--at must be a time as in RFC 3339, 2026-01-10T12:34:56Z");
-	return OK;
-}
-
 int
 verb_verify(struct cli *c, struct err *e)
 {
 	enum receive_result result = RECEIVE_WRONG;
-	struct buf b = BUF(REQUEST_BODY_MAX + MIB);
+	struct buf b CLEANUP(buf_done) = BUF(REQUEST_BODY_MAX + MIB);
+	struct scheme s CLEANUP(scheme_close) = {.presets = NULL};
+	const char *at = args_text(&c->args, "at");
+	int64_t now_us = clock_now_us();
 	struct received r;
-	struct scheme s;
-	int64_t now_us = 0;
-	int rc = scheme_open(c, &s, e);
 
-	if (rc == OK && s.secret.n == 0)
-		rc = err_set(e, ERR_INVALID,
+	TRY(scheme_open(c, &s, e));
+	if (s.secret.n == 0)
+		return err_set(e, ERR_INVALID,
 		    "--secret is needed, or the environment's HIKYAKU_SECRET");
-	if (rc == OK)
-		rc = cli_input(c->args.operands[0], &b, e);
-	if (rc == OK)
-		rc = judged_at(c, &now_us, e);
-	if (rc == OK)
-		rc = receive_parse(c->arena, buf_str(&b), &r, e);
-	if (rc == OK)
-		rc = scheme_verify(&s, c->arena, &r, now_us,
-		    args_int(&c->args, "tolerance", RECEIVE_TOLERANCE_S),
-		    &result, e);
-	if (rc == OK && result == RECEIVE_OK)
-		(void)fprintf(c->out, "verified\n");
-	if (rc == OK && result != RECEIVE_OK)
-		rc = err_set(
+	TRY(cli_input(c->args.operands[0], &b, e));
+	if (at && !time_parse(str_of(at), &now_us, NULL))
+		return err_set(e, ERR_INVALID,
+		    "--at must be a time as in RFC 3339, 2026-01-10T12:34:56Z");
+	TRY(receive_parse(c->arena, buf_str(&b), &r, e));
+	TRY(scheme_verify(&s, c->arena, &r, now_us,
+	    args_int(&c->args, "tolerance", RECEIVE_TOLERANCE_S), &result, e));
+	if (result != RECEIVE_OK)
+		return err_set(
 		    e, ERR_DENIED, "not verified: %s", receive_text(result));
-	scheme_close(&s);
-	buf_done(&b);
-	return rc;
+	(void)fprintf(c->out, "verified\n");
+	return OK;
 }
