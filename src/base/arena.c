@@ -70,12 +70,9 @@ arena_free(struct arena *a)
 {
 	if (!a)
 		return;
-	while (a->blocks) {
-		struct block *next = a->blocks->next;
-
+	arena_reset(a);
+	if (a->blocks)
 		block_free(a->blocks);
-		a->blocks = next;
-	}
 	free(a);
 }
 

@@ -7,8 +7,6 @@
 
 /* Objects up to this many members are compared each with each. */
 #define FEW_KEYS ((size_t)16)
-/* Nodes are taken from the arena by the handful. */
-#define HANDFUL  ((size_t)8)
 
 struct parser {
 	struct arena *arena;
@@ -19,8 +17,7 @@ struct parser {
 	struct json *root;
 	struct json *open;  /* innermost not closed; its next: the one around */
 	struct json **tail; /* where the next value goes */
-	struct json *spare;
-	size_t n_spare, depth, nodes;
+	size_t depth, nodes;
 	struct str key; /* of the value that comes now */
 	struct err *e;
 	int rc;
@@ -183,20 +180,14 @@ string_end(struct parser *p, const char *s, bool *ret_escaped)
 					   : string_rest(p, end, ret_escaped);
 }
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static const char *
 digits_end(struct parser *p, const char *s, const char *why)
 {
 	if (s == p->end)
 		return early(p);
-	if (!is_digit(*s))
+	if (!str_is_digit(*s))
 		return json_refuse(p, s, why);
-	while (s < p->end && is_digit(*s))
+	while (s < p->end && str_is_digit(*s))
 		s++;
 	return s;
 }
@@ -245,7 +236,7 @@ misplaced(struct parser *p, const char *what)
 
 	if (*s == '"')
 		s = string_end(p, s, &escaped);
-	else if (*s == '-' || is_digit(*s))
+	else if (*s == '-' || str_is_digit(*s))
 		s = number_end(p, s);
 	else if (*s == 't' || *s == 'f' || *s == 'n')
 		s = word_end(p, s);
@@ -385,16 +376,10 @@ json_add(struct parser *p, enum json_type type, const char *end)
 		(void)refuse_code(p, ERR_LIMIT, p->at, "too many values");
 		return NULL;
 	}
-	if (p->n_spare == 0) {
-		/* The root is no part of json_each's elements. */
-		p->n_spare = p->open ? HANDFUL : 1;
-		p->spare = grab(p, p->n_spare * sizeof(*p->spare));
-		if (!p->spare)
-			return NULL;
-	}
-	p->n_spare--;
+	j = grab(p, sizeof(*j));
+	if (!j)
+		return NULL;
 	p->nodes++;
-	j = p->spare++;
 	*j = (struct json){.type = type,
 	    .raw = {p->at, (size_t)(end - p->at)},
 	    .text = STR_EMPTY,
@@ -423,7 +408,6 @@ whole(struct parser *p)
 	p->nodes = 1;
 	p->rc = p->each(p->ctx, element, p->e);
 	arena_reset(p->scratch);
-	p->n_spare = 0;
 	return p->rc == OK;
 }
 
@@ -517,7 +501,7 @@ value(struct parser *p)
 	case 'n':
 		return scalar(p, JSON_NULL, word_end(p, p->at));
 	default:
-		if (*p->at == '-' || is_digit(*p->at))
+		if (*p->at == '-' || str_is_digit(*p->at))
 			return scalar(p, JSON_NUMBER, number_end(p, p->at));
 		return misplaced(p, "unexpected character");
 	}

@@ -127,22 +127,6 @@ put_quoted(struct log_line *l, struct str v)
 	line_put(l, STR("\""));
 }
 
-/* A commit has a thousand lines, and all within few milliseconds. */
-static const char *
-now_text(void)
-{
-	static _Thread_local struct {
-		int64_t ms;
-		char text[TIME_LEN + 1];
-	} last;
-	int64_t ms = clock_now_us() / US_PER_MS;
-
-	if (ms != last.ms)
-		time_format(ms * US_PER_MS, last.text);
-	last.ms = ms;
-	return last.text;
-}
-
 void
 log_begin(struct log_line *l, enum log_level level, const char *msg)
 {
@@ -153,7 +137,7 @@ void
 log_begin_long(struct log_line *l, enum log_level level, const char *msg,
     char *mem, size_t cap)
 {
-	const char *now;
+	char now[TIME_LEN + 1];
 
 	l->to = mem;
 	l->cap = cap;
@@ -161,7 +145,7 @@ log_begin_long(struct log_line *l, enum log_level level, const char *msg,
 	l->on = log_on(level);
 	if (!l->on)
 		return;
-	now = now_text();
+	time_format(clock_now_us(), now);
 	if (setup.form == LOG_TEXT) {
 		int n = snprintf(
 		    l->to, l->cap, "%s %-5s %s", now, LEVELS[level], msg);
