@@ -90,7 +90,6 @@ struct client_send {
 
 	/* the client's own */
 	struct client_xfer *xfer;
-	struct client_send *next;
 };
 
 enum client_result {
