@@ -61,8 +61,8 @@ percent_add(struct buf *b, struct str s)
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9') || (c && strchr("-._~", c))) {
+		if (str_is_letter(s.p[i]) || str_is_digit(s.p[i]) ||
+		    (c && strchr("-._~", c))) {
 			buf_addc(b, (char)c);
 			continue;
 		}

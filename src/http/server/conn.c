@@ -186,19 +186,6 @@ reset(struct conn *c)
 	c->stream = (struct stream){.pull = NULL};
 }
 
-/* A waker that somebody still holds is theirs; we take a fresh one. */
-static void
-renew_waker(struct conn *c)
-{
-	waker_over(c->waker);
-	if (!waker_shared(c->waker)) {
-		waker_reuse(c->waker);
-		return;
-	}
-	waker_free(c->waker);
-	c->waker = waker_new(c);
-}
-
 void
 conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
     enum MHD_RequestTerminationCode code)
@@ -223,7 +210,9 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	conn_uncount(c);
 	body_release(c);
 	buf_done(&c->zip);
-	renew_waker(c);
+	waker_over(c->waker);
+	waker_free(c->waker); /* unless somebody still holds it */
+	c->waker = waker_new(c);
 	reset(c);
 	c->wire.serving = 0;
 	(void)atomic_fetch_add(&c->door.turn, 1);

@@ -62,7 +62,6 @@ door_lock(struct door *d)
 	int rc = pthread_mutex_lock(&d->lock);
 
 	assert(rc == 0);
-	(void)rc;
 }
 
 static void
@@ -75,9 +74,8 @@ static void
 kick(struct door *d)
 {
 	uint64_t one = 1;
-	ssize_t n = write(d->kick, &one, sizeof(one));
 
-	(void)n;
+	(void)!write(d->kick, &one, sizeof(one));
 }
 
 bool
@@ -446,7 +444,6 @@ wait_and_accept(struct door *d, int timeout_ms)
 {
 	struct pollfd p[LISTEN_MAX + 2] = {{.fd = d->kick, .events = POLLIN}};
 	uint64_t kicks;
-	ssize_t n;
 
 	for (size_t i = 0; i < d->n_fds; i++)
 		p[i + 1] = (struct pollfd){
@@ -455,10 +452,8 @@ wait_and_accept(struct door *d, int timeout_ms)
 	d->tired = false;
 	if (poll(p, (nfds_t)d->n_fds + 1, timeout_ms) <= 0)
 		return;
-	if (p[0].revents) {
-		n = read(d->kick, &kicks, sizeof(kicks));
-		(void)n;
-	}
+	if (p[0].revents)
+		(void)!read(d->kick, &kicks, sizeof(kicks));
 	for (size_t i = 0; i < d->n_fds; i++)
 		for (int k = 0; p[i + 1].revents && k < ACCEPT_AT_ONCE; k++)
 			if (!has_room(d, i) || !let_in(d, i))

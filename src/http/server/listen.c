@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "http/server/limits.h"
+#include "http/url.h"
 
 #define BACKLOG 1024
 
@@ -42,31 +43,20 @@ split(const char *address, char host[256], char port[8], struct err *e)
 	return OK;
 }
 
+/* Where the port stands, which is the same place in both families. */
+static in_port_t *
+port_in(struct sockaddr *sa)
+{
+	return &((struct sockaddr_in *)(void *)sa)->sin_port;
+}
+
 static int
 port_of(int fd)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in four;
-		struct sockaddr_in6 six;
-	} sa = {.six = {.sin6_family = AF_UNSPEC}};
+	union addr sa = {.sa = {.sa_family = AF_UNSPEC}};
 	socklen_t n = sizeof(sa);
 
-	if (getsockname(fd, &sa.any, &n) < 0)
-		return 0;
-	return ntohs(
-	    sa.any.sa_family == AF_INET6 ? sa.six.sin6_port : sa.four.sin_port);
-}
-
-static void
-set_port(struct sockaddr *sa, int port)
-{
-	if (sa->sa_family == AF_INET6)
-		((struct sockaddr_in6 *)(void *)sa)->sin6_port =
-		    htons((uint16_t)port);
-	else
-		((struct sockaddr_in *)(void *)sa)->sin_port =
-		    htons((uint16_t)port);
+	return getsockname(fd, &sa.sa, &n) < 0 ? 0 : ntohs(*port_in(&sa.sa));
 }
 
 /* A listening socket or -1 with errno. `all` takes IPv4 on an IPv6 socket. */
@@ -92,13 +82,6 @@ open_one(const struct addrinfo *ai, bool all)
 	return -1;
 }
 
-/* A machine without IPv6 may still have ::1 in its hosts file. */
-static bool
-not_here(int error)
-{
-	return error == EAFNOSUPPORT || error == EADDRNOTAVAIL;
-}
-
 static int
 open_all(struct addrinfo *list, bool all, int fds[LISTEN_MAX], size_t *ret_n,
     int *ret_port)
@@ -109,11 +92,12 @@ open_all(struct addrinfo *list, bool all, int fds[LISTEN_MAX], size_t *ret_n,
 	for (struct addrinfo *ai = list; ai && n < LISTEN_MAX;
 	     ai = ai->ai_next) {
 		if (port > 0)
-			set_port(ai->ai_addr, port);
+			*port_in(ai->ai_addr) = htons((uint16_t)port);
 		fds[n] = open_one(ai, all);
 		if (fds[n] < 0) {
 			failed = errno;
-			if (not_here(failed))
+			/* Without IPv6 there may be ::1 in the hosts file. */
+			if (failed == EAFNOSUPPORT || failed == EADDRNOTAVAIL)
 				continue;
 			while (n > 0)
 				(void)close(fds[--n]);

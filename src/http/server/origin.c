@@ -116,7 +116,6 @@ origin_answer(const struct origins *o, struct req *r, struct str origin,
 void
 origin_headers(const struct origins *o, struct req *r)
 {
-	if (o->allowed[0])
-		origin_answer(o, r, req_header(r, "Origin"),
-		    req_header(r, "Access-Control-Request-Method"));
+	origin_answer(o, r, req_header(r, "Origin"),
+	    req_header(r, "Access-Control-Request-Method"));
 }

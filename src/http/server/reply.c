@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/gzip.h"
@@ -62,12 +63,12 @@ http_error_status(const struct err *e)
 
 /* An error's text may quote what was sent, and be cut in mid-character. */
 static void
-reply_text(struct buf *b, const char *text)
+reply_text(struct buf *b, const char *name, const char *text)
 {
 	struct str s = str_of(text);
 
 	s.n = str_utf8_bad(s);
-	buf_json(b, s);
+	put_text(b, name, s);
 }
 
 /* Strangers learn nothing of the inside, and nobody needs to. */
@@ -87,15 +88,12 @@ static void
 add_error(
     struct buf *b, const char *name, const char *text, const struct err *e)
 {
-	buf_addz(b, "{\"code\":\"");
-	buf_addz(b, e->word ? e->word : name);
-	buf_addz(b, "\",\"message\":");
-	reply_text(b, text);
-	if (e->at[0] != '\0') {
-		buf_addz(b, ",\"pointer\":");
-		reply_text(b, e->at);
-	}
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_z(b, "code", e->word ? e->word : name);
+	reply_text(b, "message", text);
+	if (e->at[0] != '\0')
+		reply_text(b, "pointer", e->at);
+	put_close(b, '}');
 }
 
 void
@@ -107,11 +105,11 @@ http_error_json(struct buf *b, const struct err *e)
 void
 http_error_write(struct buf *b, const struct http_error *x)
 {
-	buf_addz(b, "{\"error\":");
+	put_open(b, NULL, '{');
+	put_name(b, "error");
 	add_error(b, x->name, x->e.text, &x->e);
-	buf_addz(b, ",\"traceId\":");
-	buf_json(b, str_of(x->trace_id));
-	buf_addc(b, '}');
+	put_z(b, "traceId", x->trace_id);
+	put_close(b, '}');
 }
 
 /* What is known of callers like this one; all false when it is in no group. */

@@ -42,25 +42,12 @@ waker_free(struct waker *w)
 		free(w);
 }
 
-bool
-waker_shared(const struct waker *w)
-{
-	return atomic_load(&w->refs) > 1;
-}
-
 void
 waker_over(struct waker *w)
 {
 	int was = atomic_exchange(&w->state, OVER);
 
 	assert(was != ASLEEP);
-	(void)was;
-}
-
-void
-waker_reuse(struct waker *w)
-{
-	atomic_store(&w->state, AWAKE);
 }
 
 /* True when it was asleep: then it is the caller's to resume. */

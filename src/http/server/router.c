@@ -108,10 +108,9 @@ router_add(struct router *rt, const struct route *route, struct str path,
 static int
 add_both(struct router *rt, const struct route *route, struct err *e)
 {
-	int rc = router_add(rt, route, str_of(route->path), e);
-
-	if (rc < 0 || !route->alias)
-		return rc;
+	TRY(router_add(rt, route, str_of(route->path), e));
+	if (!route->alias)
+		return OK;
 	return router_add(rt, route,
 	    arena_fmt(rt->arena, "%s%s", route->alias, route->path), e);
 }
@@ -150,15 +149,12 @@ split(struct str path, struct arena *a, struct path *ret, struct err *e)
 	for (bool more = path.n > 0; more;) {
 		size_t before = path.n;
 		struct str segment = str_cut(&path, '/');
-		int rc;
 
 		/* "a/" has an empty last segment, and is not "a". */
 		more = segment.n < before;
 		if (ret->n == HTTP_SEGMENTS_MAX)
 			return err_set(e, ERR_ABSENT, "there is no such path");
-		rc = percent_decode(a, segment, false, "the path", &segment, e);
-		if (rc < 0)
-			return rc;
+		TRY(percent_decode(a, segment, false, "the path", &segment, e));
 		if (str_eq(segment, STR(".")) || str_eq(segment, STR("..")))
 			return err_set(e, ERR_ABSENT, "there is no such path");
 		ret->segments[ret->n++] = segment;
@@ -213,10 +209,8 @@ router_find(const struct router *rt, int method, struct str path,
 	struct path split_path = {.n = 0};
 	struct match m = {.route = NULL};
 	const struct node *n;
-	int rc = split(path, a, &split_path, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(split(path, a, &split_path, e));
 	n = walk(&rt->root, &split_path, 0, m.params, 0);
 	if (!n)
 		return err_set(e, ERR_ABSENT, "there is no such path");

@@ -30,62 +30,46 @@ static void PRINTF(2, 3) set_give(struct wire *w, const char *fmt, ...)
 	w->give_at = 0;
 }
 
+/* What ends each state. */
+static const char *const TAILS[] = {
+    [WIRE_START] = "GET / " VERSION HOST,
+    [WIRE_START_LF] = "GET / " VERSION HOST,
+    [WIRE_METHOD] = " / " VERSION HOST,
+    [WIRE_TARGET] = " " VERSION HOST,
+    [WIRE_VERSION] = HOST,
+    [WIRE_LINE_LF] = &HOST[1],
+    [WIRE_LINE] = "\r\n",
+    /* One letter more makes it a name that means nothing. */
+    [WIRE_NAME] = "x: -\r\n\r\n",
+    [WIRE_VALUE] = "\r\n\r\n",
+    [WIRE_VALUE_LF] = "\n\r\n",
+    [WIRE_HEAD_LF] = "\n",
+    [WIRE_SIZE] = "0\r\n\r\n",
+    [WIRE_EXTENSION] = "0\r\n\r\n",
+    [WIRE_SIZE_LF] = "0\r\n\r\n",
+    [WIRE_DATA_CR] = "\r\n0\r\n\r\n",
+    [WIRE_DATA_LF] = "\n0\r\n\r\n",
+};
+
 /* Ends what was begun, so that it can be answered. */
 static void
 set_tail(struct wire *w)
 {
-	switch (w->state) {
-	case WIRE_START:
-	case WIRE_START_LF:
-		set_give(w, "GET / " VERSION HOST);
-		break;
-	case WIRE_METHOD:
-		set_give(w, " / " VERSION HOST);
-		break;
-	case WIRE_TARGET:
-		set_give(w, "%s " VERSION HOST, w->n == 0 ? "/" : "");
-		break;
-	case WIRE_VERSION:
-		set_give(w, "%s" HOST, &VERSION[w->n]);
-		break;
-	case WIRE_LINE_LF:
-		set_give(w, "%s", &HOST[1]);
-		break;
-	case WIRE_LINE:
-		set_give(w, "\r\n");
-		break;
-	case WIRE_NAME: /* one letter more makes it a name that means nothing */
-		set_give(w, "%s", w->trailer ? "\r\n" : "x: -\r\n\r\n");
-		break;
-	case WIRE_VALUE:
-		set_give(w, "%s\r\n%s",
-		    w->field == FIELD_LENGTH && w->n == 0 ? "0"
-		    : w->field == FIELD_CODING            ? &CODING[w->n]
-							  : "",
-		    w->trailer ? "" : "\r\n");
-		break;
-	case WIRE_VALUE_LF:
-		set_give(w, "%s", w->trailer ? "\r\n" : "\n\r\n");
-		break;
-	case WIRE_HEAD_LF:
-		set_give(w, "\n");
-		break;
-	case WIRE_SIZE:
-	case WIRE_EXTENSION:
-	case WIRE_SIZE_LF:
-		set_give(w, "0\r\n\r\n");
-		break;
-	case WIRE_DATA_CR:
-		set_give(w, "\r\n0\r\n\r\n");
-		break;
-	case WIRE_DATA_LF:
-		set_give(w, "\n0\r\n\r\n");
-		break;
-	case WIRE_BODY:
-	case WIRE_DATA:
-	case WIRE_STOPPED:
-		break;
-	}
+	bool value = w->state == WIRE_VALUE;
+	/* A line of a trailer, of which libmicrohttpd got nothing. */
+	bool unseen =
+	    w->trailer && w->state >= WIRE_NAME && w->state <= WIRE_VALUE_LF;
+	const char *first = "";
+
+	if (w->state == WIRE_TARGET && w->n == 0)
+		first = "/";
+	else if (w->state == WIRE_VERSION)
+		first = &VERSION[w->n];
+	else if (value && w->field == FIELD_LENGTH && w->n == 0)
+		first = "0";
+	else if (value && w->field == FIELD_CODING)
+		first = &CODING[w->n];
+	set_give(w, "%s%s", first, unseen ? "\r\n" : TAILS[w->state]);
 }
 
 static enum verdict
