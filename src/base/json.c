@@ -50,15 +50,16 @@ json_refuse(struct parser *p, const char *at, const char *what)
 	struct str text = {p->begin, (size_t)(p->end - p->begin)};
 	size_t bad = str_utf8_bad(text);
 
-	if (str_trim(text).n == 0)
-		return refuse_code(
-		    p, ERR_SYNTAX, p->end, "the document is empty");
-	if (str_starts(text, STR("\xef\xbb\xbf")))
-		return refuse_code(p, ERR_SYNTAX, p->begin,
-		    "a byte order mark is not allowed");
-	if (bad < text.n)
-		return refuse_code(
-		    p, ERR_SYNTAX, p->begin + bad, "no valid UTF-8");
+	if (str_trim(text).n == 0) {
+		at = p->end;
+		what = "the document is empty";
+	} else if (str_starts(text, STR("\xef\xbb\xbf"))) {
+		at = p->begin;
+		what = "a byte order mark is not allowed";
+	} else if (bad < text.n) {
+		at = p->begin + bad;
+		what = "no valid UTF-8";
+	}
 	return refuse_code(p, ERR_SYNTAX, at, what);
 }
 
@@ -85,11 +86,7 @@ grab(struct parser *p, size_t n)
 static const char *
 blank_end(const struct parser *p, const char *s)
 {
-	/* Mostly there is none. */
-	if (s < p->end && (unsigned char)*s > ' ')
-		return s;
-	while (
-	    s < p->end && (*s == ' ' || *s == '\n' || *s == '\r' || *s == '\t'))
+	while (s < p->end && str_is_blank(*s))
 		s++;
 	return s;
 }
@@ -558,11 +555,10 @@ int
 json_parse(struct arena *a, struct str text, struct json **ret, struct err *e)
 {
 	struct parser p = {.arena = a, .e = e};
-	int rc = parse(&p, text);
 
-	if (rc == OK)
-		*ret = p.root;
-	return rc;
+	TRY(parse(&p, text));
+	*ret = p.root;
+	return OK;
 }
 
 int

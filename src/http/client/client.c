@@ -310,24 +310,6 @@ client_running(const struct client *c)
 	return c->active.n + c->ended.n;
 }
 
-const char *
-client_result_name(enum client_result r)
-{
-	static const char *const NAMES[] = {
-	    [CLIENT_ANSWERED] = "answered",
-	    [CLIENT_TIMEOUT] = "timeout",
-	    [CLIENT_DNS] = "dns",
-	    [CLIENT_CONNECT] = "connect",
-	    [CLIENT_TLS] = "tls",
-	    [CLIENT_REFUSED] = "refused",
-	    [CLIENT_BROKEN] = "broken",
-	    [CLIENT_TOO_LARGE] = "too-large",
-	    [CLIENT_CANCELLED] = "cancelled",
-	};
-
-	return NAMES[r];
-}
-
 /* ---- life ---- */
 
 static int

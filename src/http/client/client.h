@@ -144,9 +144,6 @@ int client_wait(struct client *c, int timeout_ms);
 void client_wake(struct client *c);
 size_t client_running(const struct client *c); /* started and not done */
 
-/* "CLIENT_TIMEOUT" as people read it: "timeout". */
-const char *client_result_name(enum client_result r);
-
 /*
  * The value of Retry-After: seconds, or an HTTP date, which is compared with
  * now_us. -1 when it is neither. At most CLIENT_RETRY_MAX_S.

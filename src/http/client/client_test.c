@@ -169,9 +169,8 @@ test_answers(void **state)
 			t.send.total_ms = 300;
 		trial_run(c, &t);
 		if (t.got.result != T[i].result || t.got.status != T[i].status)
-			fail_msg("%s: %s %d %s", T[i].path,
-			    client_result_name(t.got.result), t.got.status,
-			    t.error);
+			fail_msg("%s: %d %d %s", T[i].path, (int)t.got.result,
+			    t.got.status, t.error);
 		assert_has(t.body, T[i].body);
 		assert_int_equal(
 		    t.error[0] == '\0', t.got.result == CLIENT_ANSWERED);

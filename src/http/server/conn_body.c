@@ -5,6 +5,8 @@
 #include "http/server/limits.h"
 #include "http/server/reply.h"
 
+#define GROWTH 8
+
 static void
 give_back(struct conn *c, size_t n)
 {
@@ -87,6 +89,16 @@ body_add(struct conn *c, struct str bytes)
 		    "the body is over %zu bytes", c->body_max);
 		refuse_body(c);
 		return;
+	}
+	/* Room for eight times what came, if it is to be as much: a body that
+	 * came whole was copied once, not again and again. */
+	if (c->body_known > 0 && b->n + bytes.n > b->cap) {
+		size_t want = GROWTH * (b->n + bytes.n);
+
+		if (want > c->body_known)
+			want = c->body_known;
+		if (want > b->n)
+			(void)buf_room(b, want - b->n);
 	}
 	buf_add(b, bytes);
 	assert(!b->failed);

@@ -9,11 +9,10 @@
 #include "http/server/router.h"
 
 /* What is looked at of every request; the last of each name counts. */
-static enum MHD_Result
-take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
-    const char *value, size_t value_n)
+static bool
+take_header(void *arg, struct str name, struct str value)
 {
-	struct intake *in = cls;
+	struct intake *in = arg;
 	const struct {
 		struct str name, *to;
 	} KNOWN[] = {
@@ -25,12 +24,10 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
 	    {STR("x-request-id"), &in->trace_id},
 	};
 
-	(void)kind;
 	for (size_t i = 0; i < COUNT_OF(KNOWN); i++)
-		if (str_eq_nocase(KNOWN[i].name, (struct str){name, name_n}))
-			*KNOWN[i].to =
-			    str_trim((struct str){value ? value : "", value_n});
-	return MHD_YES;
+		if (str_eq_nocase(KNOWN[i].name, name))
+			*KNOWN[i].to = value;
+	return true;
 }
 
 static void
@@ -259,8 +256,7 @@ at_head(struct conn *c, const char *method)
 		return MHD_NO;
 	assert(c->wire.requests >= c->nth); /* its bytes were looked at */
 	c->wire.serving = c->nth;
-	(void)MHD_get_connection_values_n(
-	    c->mc, MHD_HEADER_KIND, take_header, &c->in);
+	req_each_header(&c->r, take_header, &c->in);
 	take_trace_id(c);
 	conn_peer(c);
 	if (s->o.hooks.begin)

@@ -140,11 +140,10 @@ listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
 	    .ai_flags = AI_PASSIVE};
 	struct addrinfo *list = NULL;
 	char host[256], port[8];
-	int rc = split(address, host, port, e);
 	bool all;
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(split(address, host, port, e));
 	all = host[0] == '\0';
 	rc = getaddrinfo(all ? NULL : host, port, &hints, &list);
 	if (rc != 0)

@@ -17,11 +17,10 @@ write_origin(
     const char *url, char ret[ORIGIN_MAX + 1], struct url *u, struct err *e)
 {
 	char text[URL_TEXT_MAX];
-	int rc = url_parse(str_of(url), u, e);
 
-	if (rc == OK)
-		memcpy(ret, text, url_origin(u, text) + 1);
-	return rc;
+	TRY(url_parse(str_of(url), u, e));
+	memcpy(ret, text, url_origin(u, text) + 1);
+	return OK;
 }
 
 int

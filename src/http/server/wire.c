@@ -178,12 +178,6 @@ on_version(struct wire *w, unsigned char c)
 }
 
 static enum verdict
-on_line_lf(struct wire *w, unsigned char c)
-{
-	return on_lf(w, c, WIRE_LINE);
-}
-
-static enum verdict
 too_long(struct wire *w)
 {
 	return wire_refuse(w, 431, "the headers are too long, or too many");
@@ -333,7 +327,7 @@ on_line(struct wire *w, unsigned char c)
 }
 
 static enum verdict
-on_value_lf(struct wire *w, unsigned char c)
+on_line_lf(struct wire *w, unsigned char c)
 {
 	enum verdict v = on_lf(w, c, WIRE_LINE);
 
@@ -418,7 +412,7 @@ static enum verdict (*const STEPS[])(struct wire *w, unsigned char c) = {
     [WIRE_LINE] = on_line,
     [WIRE_NAME] = on_name,
     [WIRE_VALUE] = on_value,
-    [WIRE_VALUE_LF] = on_value_lf,
+    [WIRE_VALUE_LF] = on_line_lf,
     [WIRE_HEAD_LF] = on_head_lf,
     [WIRE_SIZE] = on_size,
     [WIRE_EXTENSION] = on_extension,
