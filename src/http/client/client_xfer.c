@@ -330,16 +330,6 @@ xfer_prepare(struct client_xfer *x, struct err *e)
 
 /* ---- addresses ---- */
 
-static int
-pin_addr(char *to, size_t room, const union addr *a)
-{
-	char text[ADDR_TEXT_MAX];
-	bool v6 = a->sa.sa_family == AF_INET6;
-
-	addr_format(&a->sa, text);
-	return snprintf(to, room, v6 ? "[%s]" : "%s", text);
-}
-
 /* A proxy is asked for one address, and more of them know their way to IPv4. */
 static size_t
 for_proxy(const struct resolved *r)
@@ -364,10 +354,12 @@ xfer_pin(struct client_xfer *x, const struct resolved *r, struct err *e)
 	at = (size_t)snprintf(x->pin_text, PIN_MAX,
 	    "%s%s:%u:", proxied ? "" : "+", x->url.host, x->url.port);
 	for (size_t i = from; i < r->n && i < end; i++) {
-		if (i > from)
-			x->pin_text[at++] = ',';
-		at +=
-		    (size_t)pin_addr(x->pin_text + at, PIN_MAX - at, &r->v[i]);
+		char text[ADDR_TEXT_MAX];
+		bool v6 = r->v[i].sa.sa_family == AF_INET6;
+
+		addr_format(&r->v[i].sa, text);
+		at += (size_t)snprintf(x->pin_text + at, PIN_MAX - at,
+		    v6 ? "%s[%s]" : "%s%s", i > from ? "," : "", text);
 	}
 	if (proxied)
 		(void)snprintf(

@@ -187,19 +187,18 @@ add_headers(struct conn *c, struct MHD_Response *m, const char *type)
 	bool ok = reply_header(m, "X-Request-Id", r->trace_id);
 
 	if (type) {
-		ok = ok && reply_header(m, "Content-Type", type);
-		ok = ok && reply_header(m, "X-Content-Type-Options", "nosniff");
+		ok &= reply_header(m, "Content-Type", type);
+		ok &= reply_header(m, "X-Content-Type-Options", "nosniff");
 	}
 	if (type && str_starts(str_of(type), STR(JSON)) &&
 	    !has_header(r, "Cache-Control"))
-		ok = ok && reply_header(m, "Cache-Control", "no-store");
+		ok &= reply_header(m, "Cache-Control", "no-store");
 	for (size_t i = 0; i < r->n_headers; i++)
-		ok = ok &&
-		     reply_header(m, r->headers[i].name, r->headers[i].value);
+		ok &= reply_header(m, r->headers[i].name, r->headers[i].value);
 	if (c->retry_after[0] != '\0')
-		ok = ok && reply_header(m, "Retry-After", c->retry_after);
+		ok &= reply_header(m, "Retry-After", c->retry_after);
 	if (atomic_load(&c->s->draining) || c->bad_frame)
-		ok = ok && reply_header(m, "Connection", "close");
+		ok &= reply_header(m, "Connection", "close");
 	return ok;
 }
 
@@ -258,14 +257,14 @@ send_body(struct conn *c, int status)
 	if (m && vary)
 		ok = reply_header(m, "Vary", "Accept-Encoding");
 	if (m && zipped)
-		ok = ok && reply_header(m, "Content-Encoding", "gzip");
+		ok &= reply_header(m, "Content-Encoding", "gzip");
 	if (m && status == MHD_HTTP_UNAUTHORIZED) {
 		if (!group_of(c)->by_browsers)
-			ok = ok && reply_header(m, "WWW-Authenticate",
-				       "Basic realm=\"hikyaku\", "
-				       "charset=\"UTF-8\"");
-		ok = ok && reply_header(m, "WWW-Authenticate",
-			       "Bearer realm=\"hikyaku\"");
+			ok &= reply_header(m, "WWW-Authenticate",
+			    "Basic realm=\"hikyaku\", "
+			    "charset=\"UTF-8\"");
+		ok &= reply_header(
+		    m, "WWW-Authenticate", "Bearer realm=\"hikyaku\"");
 	}
 	ok = ok && m && add_headers(c, m, body.n > 0 ? type : NULL);
 	return queue(c, status, m, ok);

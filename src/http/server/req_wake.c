@@ -56,22 +56,11 @@ rouse(struct waker *w)
 {
 	int state = atomic_load(&w->state);
 
-	for (;;) {
-		switch (state) {
-		case AWAKE:
-			if (atomic_compare_exchange_weak(
-				&w->state, &state, WOKEN))
-				return false;
-			break;
-		case ASLEEP:
-			if (atomic_compare_exchange_weak(
-				&w->state, &state, AWAKE))
-				return true;
-			break;
-		default:
-			return false;
-		}
-	}
+	while (state == AWAKE || state == ASLEEP)
+		if (atomic_compare_exchange_weak(
+			&w->state, &state, state == ASLEEP ? AWAKE : WOKEN))
+			return state == ASLEEP;
+	return false;
 }
 
 void

@@ -43,6 +43,17 @@ is_rest(struct str segment)
 	return is_param(segment) && str_ends(segment, STR("...}"));
 }
 
+/* NULL: there is none that is spelled so. */
+static struct node *
+spelled_out(const struct node *parent, struct str segment)
+{
+	struct node *n = parent->child;
+
+	while (n && !str_eq(n->segment, segment))
+		n = n->sibling;
+	return n;
+}
+
 /* The child of that segment, made if it was not there. */
 static struct node *
 node_child(struct arena *a, struct node *parent, struct str segment,
@@ -53,11 +64,9 @@ node_child(struct arena *a, struct node *parent, struct str segment,
 			    : is_param(segment) ? &parent->param
 						: NULL;
 
-	if (any && *any)
-		return *any;
-	for (n = parent->child; n; n = n->sibling)
-		if (str_eq(n->segment, segment))
-			return n;
+	n = any ? *any : spelled_out(parent, segment);
+	if (n)
+		return n;
 	n = arena_alloc(a, sizeof(*n));
 	n->segment = segment;
 	n->group = group;
@@ -173,9 +182,7 @@ walk(const struct node *at, struct path *path, size_t depth, struct str *params,
 	if (depth == path->n)
 		return at->ends ? at : NULL;
 	segment = path->segments[depth];
-	for (n = at->child; n; n = n->sibling)
-		if (str_eq(n->segment, segment))
-			break;
+	n = spelled_out(at, segment);
 	n = n ? walk(n, path, depth + 1, params, n_params) : NULL;
 	if (n || segment.n == 0)
 		return n;
@@ -236,9 +243,7 @@ router_group(const struct router *rt, struct str path, struct arena *a)
 		if (percent_decode(
 			a, segment, false, "the path", &segment, &unused) < 0)
 			break;
-		for (n = at->child; n; n = n->sibling)
-			if (str_eq(n->segment, segment))
-				break;
+		n = spelled_out(at, segment);
 		if (!n)
 			break;
 		at = n;
