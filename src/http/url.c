@@ -17,23 +17,20 @@ decode(struct str s, char *to, size_t room, size_t *ret_n, struct err *e)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s.n; i++) {
-		int c = (unsigned char)s.p[i];
+		char c = s.p[i];
 
 		if (c == '%') {
-			int hi = i + 2 < s.n ? str_hex_digit(s.p[i + 1]) : -1;
-			int lo = hi >= 0 ? str_hex_digit(s.p[i + 2]) : -1;
-
-			if (lo < 0)
+			if (s.n - i < 3 ||
+			    !str_unhex((struct str){s.p + i + 1, 2}, &c))
 				return err_set(e, ERR_INVALID,
 				    "the host of the URL has a %% without two hex digits behind it");
-			c = hi * 16 + lo;
 			i += 2;
 		}
 		if (n == room)
 			return err_set(e, ERR_INVALID,
 			    "the host of the URL is over %d characters",
 			    URL_HOST_MAX);
-		to[n++] = (char)c;
+		to[n++] = c;
 	}
 	*ret_n = n;
 	return OK;
@@ -346,22 +343,19 @@ url_parse(struct str text, struct url *ret, struct err *e)
 
 /* ---- writing ---- */
 
+/* Behind byte `at`, with a NUL; returns where that stands. */
 static size_t
 url_put(char *to, size_t at, struct str s)
 {
-	static const char HEX[] = "0123456789ABCDEF";
-
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		if (c < 0x80) {
+		if (c < 0x80)
 			to[at++] = s.p[i];
-			continue;
-		}
-		to[at++] = '%';
-		to[at++] = HEX[c >> 4];
-		to[at++] = HEX[c & 15];
+		else
+			at += (size_t)snprintf(to + at, 4, "%%%02X", c);
 	}
+	to[at] = '\0';
 	return at;
 }
 
@@ -387,29 +381,21 @@ url_origin(const struct url *u, char ret[URL_TEXT_MAX])
 size_t
 url_show(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = url_origin(u, ret);
+	size_t at = url_put(ret, url_origin(u, ret), u->path);
 
-	at = url_put(ret, url_put(ret, at, u->path), u->query);
-	ret[at] = '\0';
-	return at;
+	return url_put(ret, at, u->query);
 }
 
 size_t
 url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = url_put(ret, put_origin(u, true, ret), u->path);
-
-	ret[at] = '\0';
-	return at;
+	return url_put(ret, put_origin(u, true, ret), u->path);
 }
 
 size_t
 url_format(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = url_put(ret, url_endpoint(u, ret), u->query);
-
-	ret[at] = '\0';
-	return at;
+	return url_put(ret, url_endpoint(u, ret), u->query);
 }
 
 void
