@@ -85,15 +85,6 @@ make(struct server *s, struct MHD_Connection *mc)
 	return c;
 }
 
-static bool
-has_tls(struct MHD_Connection *mc)
-{
-	const union MHD_ConnectionInfo *info =
-	    MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-
-	return info && info->tls_session;
-}
-
 void
 conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
     enum MHD_ConnectionNotificationCode code)
@@ -104,10 +95,12 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		    mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+		const union MHD_ConnectionInfo *tls = MHD_get_connection_info(
+		    mc, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 
 		c = make(s, mc);
 		c->door.fd = info->connect_fd;
-		c->wire.tls = has_tls(mc);
+		c->wire.tls = tls && tls->tls_session;
 		c->broken = !wire_tap(c->door.fd, &c->wire);
 		c->door.exempt = c->hop.n == 0 || by_proxy(c);
 		door_enter(s->door, &c->door, c->r.peer);

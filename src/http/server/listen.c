@@ -159,24 +159,17 @@ listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
 	return OK;
 }
 
-/* Only the owner of the data folder and root may come in by the file. */
-static bool
-peer_is_ours(int fd)
-{
-	struct ucred who;
-	socklen_t n = sizeof(who);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
-	       (who.uid == geteuid() || who.uid == 0);
-}
-
 bool
 listen_admit(int fd, bool local)
 {
 	int yes = 1, unsent = HTTP_UNSENT_MAX;
+	struct ucred who;
+	socklen_t n = sizeof(who);
 
+	/* Only the owner of the data folder and root come in by the file. */
 	if (local)
-		return peer_is_ours(fd);
+		return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+		       (who.uid == geteuid() || who.uid == 0);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	(void)setsockopt(
 	    fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
@@ -198,19 +191,12 @@ answers(const struct sockaddr_un *sa)
 	return yes;
 }
 
-static bool
-is_socket(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
 int
 listen_unix(const char *path, int *ret_fd, struct err *e)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	size_t n = strlen(path);
+	struct stat st;
 	int fd;
 
 	if (n >= sizeof(sa.sun_path))
@@ -218,7 +204,7 @@ listen_unix(const char *path, int *ret_fd, struct err *e)
 		    "socket %s: the path is over %zu bytes", path,
 		    sizeof(sa.sun_path) - 1);
 	memcpy(sa.sun_path, path, n + 1);
-	if (is_socket(path)) {
+	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
 		if (answers(&sa))
 			return err_set(e, ERR_CONFLICT,
 			    "socket %s: another server runs here", path);
