@@ -5,7 +5,7 @@
 #include "account/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "http/network.h"
+#include "http/nets.h"
 #include "seal/digest.h"
 
 struct pair {
@@ -49,13 +49,13 @@ lockout_network(const char *peer)
 struct lockout_key
 lockout_pair(struct str name, struct str hash, const char *peer)
 {
-	unsigned char bytes[2 * DIGEST_SHORT_LEN + NETWORK_MAX];
+	unsigned char bytes[2 * DIGEST_SHORT_LEN + IP_NETWORK_MAX];
 	size_t n = 2 * DIGEST_SHORT_LEN;
 	struct lockout_key k;
 
 	digest_short(name, bytes);
 	digest_short(hash, bytes + DIGEST_SHORT_LEN);
-	n += network_of(peer, bytes + n);
+	n += ip_network(peer, bytes + n);
 	digest_short((struct str){(const char *)bytes, n}, k.b);
 	return k;
 }

@@ -1,25 +1,10 @@
 #include "base/arena.h"
 
+#include <sanitizer/asan_interface.h> /* nothing without ASan */
 #include <stdalign.h>
 #include <stdarg.h>
 
 #include "base/mem.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAVE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_ASAN 1
-#endif
-#endif
-#ifdef HAVE_ASAN
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
-#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
-#else
-#define POISON(p, n)   ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
 
 #define BLOCK_BYTES ((size_t)4096)
 #define ALIGN       alignof(max_align_t)
@@ -45,14 +30,14 @@ block_new(size_t cap)
 	b->next = NULL;
 	b->cap = cap;
 	b->used = 0;
-	POISON(b->bytes, cap);
+	ASAN_POISON_MEMORY_REGION(b->bytes, cap);
 	return b;
 }
 
 static void
 block_free(struct block *b)
 {
-	UNPOISON(b->bytes, b->cap);
+	ASAN_UNPOISON_MEMORY_REGION(b->bytes, b->cap);
 	free(b);
 }
 
@@ -70,12 +55,9 @@ arena_free(struct arena *a)
 {
 	if (!a)
 		return;
-	while (a->blocks) {
-		struct block *next = a->blocks->next;
-
+	arena_reset(a);
+	if (a->blocks)
 		block_free(a->blocks);
-		a->blocks = next;
-	}
 	free(a);
 }
 
@@ -97,7 +79,7 @@ arena_reset(struct arena *a)
 	}
 	if (a->blocks) {
 		a->blocks->used = 0;
-		POISON(a->blocks->bytes, a->blocks->cap);
+		ASAN_POISON_MEMORY_REGION(a->blocks->bytes, a->blocks->cap);
 	}
 }
 
@@ -135,7 +117,7 @@ give(struct arena *a, size_t n)
 	p = b->bytes + b->used;
 	b->used += want;
 	a->used += n;
-	UNPOISON(p, n);
+	ASAN_UNPOISON_MEMORY_REGION(p, n);
 	return p;
 }
 

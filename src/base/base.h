@@ -73,8 +73,7 @@ struct err {
 };
 
 /* Records the failure and returns code, so that a failing line is one line. */
-int err_set(struct err *e, enum err_code code, const char *fmt, ...)
-    PRINTF(3, 4);
+#define err_set(e, code, ...) err_at(e, code, "", __VA_ARGS__)
 /* The same, with the JSON pointer of the value that is wrong. */
 int err_at(struct err *e, enum err_code code, const char *at, const char *fmt,
     ...) PRINTF(4, 5);
@@ -82,8 +81,7 @@ int err_at(struct err *e, enum err_code code, const char *at, const char *fmt,
 int err_word(struct err *e, const char *word);
 /* clang-tidy can't look into base_err.c: for it, a failure is seen to be one. */
 #ifdef __clang_analyzer__
-#define err_set(e, code, ...) ((err_set)(e, code, __VA_ARGS__), (int)(code))
-#define err_at(e, code, ...)  ((err_at)(e, code, __VA_ARGS__), (int)(code))
+#define err_at(e, code, ...) ((err_at)(e, code, __VA_ARGS__), (int)(code))
 #endif
 
 #endif

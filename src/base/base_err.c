@@ -3,40 +3,21 @@
 
 #include "base/base.h"
 
-#undef err_set
 #undef err_at
-
-static int PRINTF(4, 0) set(struct err *e, enum err_code code, const char *at,
-    const char *fmt, va_list ap)
-{
-	e->code = code;
-	e->retry_after_s = 0;
-	e->word = NULL;
-	e->inside = false;
-	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	(void)snprintf(e->at, sizeof(e->at), "%s", at);
-	return code;
-}
-
-int
-err_set(struct err *e, enum err_code code, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)set(e, code, "", fmt, ap);
-	va_end(ap);
-	return code;
-}
 
 int
 err_at(struct err *e, enum err_code code, const char *at, const char *fmt, ...)
 {
 	va_list ap;
 
+	e->code = code;
+	e->retry_after_s = 0;
+	e->word = NULL;
+	e->inside = false;
 	va_start(ap, fmt);
-	(void)set(e, code, at, fmt, ap);
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	(void)snprintf(e->at, sizeof(e->at), "%s", at);
 	return code;
 }
 

@@ -97,17 +97,10 @@ buf_addz(struct buf *b, const char *z)
 void
 buf_int(struct buf *b, int64_t v)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
-	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%lld", (long long)v);
 
-	do {
-		digits[--at] = (char)('0' + u % 10);
-		u /= 10;
-	} while (u > 0);
-	if (v < 0)
-		buf_addc(b, '-');
-	buf_add(b, (struct str){digits + at, sizeof(digits) - at});
+	buf_add(b, (struct str){digits, (size_t)n});
 }
 
 void
@@ -153,23 +146,13 @@ buf_hex(struct buf *b, struct str bytes)
 static char
 escape(unsigned char c)
 {
-	switch (c) {
-	case '"':
-	case '\\':
-		return (char)c;
-	case '\n':
-		return 'n';
-	case '\r':
-		return 'r';
-	case '\t':
-		return 't';
-	case '\b':
-		return 'b';
-	case '\f':
-		return 'f';
-	default:
-		return c < 0x20 || c == 0x7f ? 'u' : 0;
-	}
+	static const char FROM[] = "\"\\\n\r\t\b\f", TO[] = "\"\\nrtbf";
+	const char *at;
+
+	if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+		return 0;
+	at = memchr(FROM, c, sizeof(FROM) - 1);
+	return at ? TO[at - FROM] : 'u';
 }
 
 void

@@ -101,11 +101,9 @@ two(const char *p)
 static bool
 take_date(struct str *s, int64_t *ret_days)
 {
-	static const int64_t LAST[] = {
-	    31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	const char *p = s->p;
 	unsigned c, y, m, d;
-	bool leap;
+	int year, month, day;
 
 	if (s->n < 10 || p[4] != '-' || p[7] != '-')
 		return false;
@@ -116,13 +114,10 @@ take_date(struct str *s, int64_t *ret_days)
 	if ((c | y | m | d) >= NO_DIGITS)
 		return false;
 	skip(s, 10);
-	y += c * 100;
-	leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-	if (m < 1 || m > 12 || d < 1 || d > LAST[m - 1] ||
-	    (m == 2 && d == 29 && !leap))
-		return false;
-	*ret_days = days_of(y, m, d);
-	return true;
+	*ret_days = days_of(c * 100 + y, m, d);
+	/* One that does not exist is counted as another one. */
+	date_of(*ret_days, &year, &month, &day);
+	return (unsigned)month == m && (unsigned)day == d;
 }
 
 bool
@@ -143,7 +138,7 @@ take_fraction(struct str *s, int64_t *ret_us)
 	*ret_us = 0;
 	if (!literal(s, '.', '.'))
 		return true;
-	for (; s->n > 0 && s->p[0] >= '0' && s->p[0] <= '9'; n++) {
+	for (; s->n > 0 && str_is_digit(s->p[0]); n++) {
 		us += (s->p[0] - '0') * scale;
 		scale /= 10;
 		skip(s, 1);

@@ -7,8 +7,6 @@
 
 /* Objects up to this many members are compared each with each. */
 #define FEW_KEYS ((size_t)16)
-/* Nodes are taken from the arena by the handful. */
-#define HANDFUL  ((size_t)8)
 
 struct parser {
 	struct arena *arena;
@@ -19,8 +17,7 @@ struct parser {
 	struct json *root;
 	struct json *open;  /* innermost not closed; its next: the one around */
 	struct json **tail; /* where the next value goes */
-	struct json *spare;
-	size_t n_spare, depth, nodes;
+	size_t depth, nodes;
 	struct str key; /* of the value that comes now */
 	struct err *e;
 	int rc;
@@ -53,15 +50,16 @@ json_refuse(struct parser *p, const char *at, const char *what)
 	struct str text = {p->begin, (size_t)(p->end - p->begin)};
 	size_t bad = str_utf8_bad(text);
 
-	if (str_trim(text).n == 0)
-		return refuse_code(
-		    p, ERR_SYNTAX, p->end, "the document is empty");
-	if (str_starts(text, STR("\xef\xbb\xbf")))
-		return refuse_code(p, ERR_SYNTAX, p->begin,
-		    "a byte order mark is not allowed");
-	if (bad < text.n)
-		return refuse_code(
-		    p, ERR_SYNTAX, p->begin + bad, "no valid UTF-8");
+	if (str_trim(text).n == 0) {
+		at = p->end;
+		what = "the document is empty";
+	} else if (str_starts(text, STR("\xef\xbb\xbf"))) {
+		at = p->begin;
+		what = "a byte order mark is not allowed";
+	} else if (bad < text.n) {
+		at = p->begin + bad;
+		what = "no valid UTF-8";
+	}
 	return refuse_code(p, ERR_SYNTAX, at, what);
 }
 
@@ -88,11 +86,7 @@ grab(struct parser *p, size_t n)
 static const char *
 blank_end(const struct parser *p, const char *s)
 {
-	/* Mostly there is none. */
-	if (s < p->end && (unsigned char)*s > ' ')
-		return s;
-	while (
-	    s < p->end && (*s == ' ' || *s == '\n' || *s == '\r' || *s == '\t'))
+	while (s < p->end && str_is_blank(*s))
 		s++;
 	return s;
 }
@@ -183,20 +177,14 @@ string_end(struct parser *p, const char *s, bool *ret_escaped)
 					   : string_rest(p, end, ret_escaped);
 }
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static const char *
 digits_end(struct parser *p, const char *s, const char *why)
 {
 	if (s == p->end)
 		return early(p);
-	if (!is_digit(*s))
+	if (!str_is_digit(*s))
 		return json_refuse(p, s, why);
-	while (s < p->end && is_digit(*s))
+	while (s < p->end && str_is_digit(*s))
 		s++;
 	return s;
 }
@@ -245,7 +233,7 @@ misplaced(struct parser *p, const char *what)
 
 	if (*s == '"')
 		s = string_end(p, s, &escaped);
-	else if (*s == '-' || is_digit(*s))
+	else if (*s == '-' || str_is_digit(*s))
 		s = number_end(p, s);
 	else if (*s == 't' || *s == 'f' || *s == 'n')
 		s = word_end(p, s);
@@ -385,16 +373,10 @@ json_add(struct parser *p, enum json_type type, const char *end)
 		(void)refuse_code(p, ERR_LIMIT, p->at, "too many values");
 		return NULL;
 	}
-	if (p->n_spare == 0) {
-		/* The root is no part of json_each's elements. */
-		p->n_spare = p->open ? HANDFUL : 1;
-		p->spare = grab(p, p->n_spare * sizeof(*p->spare));
-		if (!p->spare)
-			return NULL;
-	}
-	p->n_spare--;
+	j = grab(p, sizeof(*j));
+	if (!j)
+		return NULL;
 	p->nodes++;
-	j = p->spare++;
 	*j = (struct json){.type = type,
 	    .raw = {p->at, (size_t)(end - p->at)},
 	    .text = STR_EMPTY,
@@ -423,7 +405,6 @@ whole(struct parser *p)
 	p->nodes = 1;
 	p->rc = p->each(p->ctx, element, p->e);
 	arena_reset(p->scratch);
-	p->n_spare = 0;
 	return p->rc == OK;
 }
 
@@ -517,7 +498,7 @@ value(struct parser *p)
 	case 'n':
 		return scalar(p, JSON_NULL, word_end(p, p->at));
 	default:
-		if (*p->at == '-' || is_digit(*p->at))
+		if (*p->at == '-' || str_is_digit(*p->at))
 			return scalar(p, JSON_NUMBER, number_end(p, p->at));
 		return misplaced(p, "unexpected character");
 	}
@@ -574,11 +555,10 @@ int
 json_parse(struct arena *a, struct str text, struct json **ret, struct err *e)
 {
 	struct parser p = {.arena = a, .e = e};
-	int rc = parse(&p, text);
 
-	if (rc == OK)
-		*ret = p.root;
-	return rc;
+	TRY(parse(&p, text));
+	*ret = p.root;
+	return OK;
 }
 
 int

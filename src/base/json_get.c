@@ -53,16 +53,6 @@ same_key(struct str key, struct str seg)
 	return k == key.n;
 }
 
-static struct json *
-step_escaped(const struct json *j, struct str seg)
-{
-	struct json *c = j->type == JSON_OBJECT ? j->child : NULL;
-
-	while (c && !same_key(c->key, seg))
-		c = c->next;
-	return c;
-}
-
 struct json *
 json_at(const struct json *j, struct str pointer)
 {
@@ -75,8 +65,13 @@ json_at(const struct json *j, struct str pointer)
 			rest = str_from(rest, 1);
 		seg.n -= rest.n;
 		pointer = rest;
-		j = str_has(seg, '~') ? step_escaped(j, seg)
-				      : json_step(j, seg);
+		if (j->type != JSON_OBJECT) {
+			j = json_step(j, seg);
+			continue;
+		}
+		j = j->child;
+		while (j && !same_key(j->key, seg))
+			j = j->next;
 	}
 	/* As strchr() does: who may write to the tree may write to its parts. */
 	return (struct json *)(uintptr_t)j;

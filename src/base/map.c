@@ -115,7 +115,6 @@ map_set(struct map *m, struct str key, void *value)
 	int rc = map_put(m, key, value, NULL, &e);
 
 	assert(rc == OK);
-	(void)rc;
 }
 
 void *

@@ -22,15 +22,9 @@ mem_out(size_t bytes)
 }
 
 void *
-mem_try(size_t bytes)
-{
-	return calloc(1, bytes > 0 ? bytes : 1);
-}
-
-void *
 mem_get(size_t bytes)
 {
-	void *p = mem_try(bytes);
+	void *p = calloc(1, bytes > 0 ? bytes : 1);
 
 	if (!p)
 		mem_out(bytes);

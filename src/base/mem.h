@@ -5,8 +5,8 @@
  * grows, a copy of a name. When there is no memory for that, nothing useful can
  * be done any more, and a start recovers everything that was accepted; so these
  * never return NULL, and nobody checks them. Sizes that a stranger chooses are
- * bounded before memory is asked for, or asked for with mem_try() or
- * arena_try() (base/arena.h), which are checked and answered with ERR_LIMIT.
+ * bounded before memory is asked for, or asked for with arena_try()
+ * (base/arena.h), which is checked and answered with ERR_LIMIT.
  *
  * What they return is freed with free().
  */
@@ -27,9 +27,6 @@ void *mem_more(void *v, size_t *cap, size_t n, size_t size)
     __attribute__((returns_nonnull));
 char *mem_z(struct str s)
     __attribute__((returns_nonnull)); /* a copy, with a NUL */
-
-/* For sizes that others choose: NULL when there is no such memory. */
-void *mem_try(size_t bytes) MUST_CHECK;
 
 /* Says how much was asked for and ends the process with MEM_EXIT. */
 _Noreturn void mem_out(size_t bytes);

@@ -2,14 +2,6 @@
 
 #include "base/limits.h"
 
-static size_t
-min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
 /* Levenshtein, one row at a time; b is at most NEAR_WORD_MAX long. */
 static size_t
 distance(struct str a, struct str b)
@@ -24,9 +16,11 @@ distance(struct str a, struct str b)
 		row[0] = i + 1;
 		for (size_t j = 0; j < b.n; j++) {
 			size_t swap = diagonal + (a.p[i] != b.p[j]);
+			size_t drop =
+			    1 + (row[j] < row[j + 1] ? row[j] : row[j + 1]);
 
 			diagonal = row[j + 1];
-			row[j + 1] = min3(swap, diagonal + 1, row[j] + 1);
+			row[j + 1] = swap < drop ? swap : drop;
 		}
 	}
 	return row[b.n];

@@ -124,7 +124,7 @@ str_int(struct str s, int64_t *ret)
 int
 str_hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
+	if (str_is_digit(c))
 		return c - '0';
 	c = (char)(c | 0x20);
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -149,59 +149,34 @@ str_unhex(struct str text, void *ret)
 size_t
 str_utf8_len(struct str s)
 {
-	unsigned char a = (unsigned char)s.p[0];
-	unsigned char lo = 0x80, hi = 0xbf;
-	size_t n;
+	const unsigned char *p = (const unsigned char *)s.p;
+	unsigned a = p[0];
+	size_t n = a < 0xe0 ? 2 : a < 0xf0 ? 3 : 4;
+	/* Of the second byte: past overlong forms, short of surrogates and of
+	 * what is no code point. */
+	unsigned least = a == 0xe0 ? 0xa0 : a == 0xf0 ? 0x90 : 0x80;
+	unsigned most = a == 0xed ? 0x9f : a == 0xf4 ? 0x8f : 0xbf;
 
 	if (a < 0x80)
 		return 1;
-	if (a < 0xc2 || a > 0xf4)
+	if (a < 0xc2 || a > 0xf4 || s.n < n || p[1] < least || p[1] > most)
 		return 0;
-	n = a < 0xe0 ? 2 : a < 0xf0 ? 3 : 4;
-	if (a == 0xe0)
-		lo = 0xa0; /* overlong */
-	if (a == 0xed)
-		hi = 0x9f; /* surrogates */
-	if (a == 0xf0)
-		lo = 0x90;
-	if (a == 0xf4)
-		hi = 0x8f;
-	if (s.n < n)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		unsigned char b = (unsigned char)s.p[i];
-
-		if (b < lo || b > hi)
+	for (size_t i = 2; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-		lo = 0x80;
-		hi = 0xbf;
-	}
 	return n;
 }
 
 size_t
 str_utf8_put(uint32_t code, char ret[4])
 {
-	if (code < 0x80) {
-		ret[0] = (char)code;
-		return 1;
-	}
-	if (code < 0x800) {
-		ret[0] = (char)(0xc0 | code >> 6);
-		ret[1] = (char)(0x80 | (code & 0x3f));
-		return 2;
-	}
-	if (code < 0x10000) {
-		ret[0] = (char)(0xe0 | code >> 12);
-		ret[1] = (char)(0x80 | (code >> 6 & 0x3f));
-		ret[2] = (char)(0x80 | (code & 0x3f));
-		return 3;
-	}
-	ret[0] = (char)(0xf0 | code >> 18);
-	ret[1] = (char)(0x80 | (code >> 12 & 0x3f));
-	ret[2] = (char)(0x80 | (code >> 6 & 0x3f));
-	ret[3] = (char)(0x80 | (code & 0x3f));
-	return 4;
+	static const unsigned char FIRST[] = {[2] = 0xc0, 0xe0, 0xf0};
+	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+	for (size_t i = n - 1; i > 0; i--, code >>= 6)
+		ret[i] = (char)(0x80 | (code & 0x3f));
+	ret[0] = (char)(FIRST[n] | code);
+	return n;
 }
 
 size_t

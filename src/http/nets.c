@@ -62,6 +62,25 @@ ip_format(const struct ip *ip, char ret[IP_TEXT_MAX])
 	    ip->n == 4 ? AF_INET : AF_INET6, ip->b, ret, IP_TEXT_MAX);
 }
 
+size_t
+ip_network(const char *peer, unsigned char ret[IP_NETWORK_MAX])
+{
+	struct ip ip;
+	size_t n;
+
+	if (ip_read(str_of(peer), &ip)) {
+		ip_unmap(&ip);
+		n = ip.n == 4 ? 4 : 8;
+		ret[0] = ip.n == 4 ? 4 : 6;
+		memcpy(ret + 1, ip.b, n);
+		return n + 1;
+	}
+	n = strnlen(peer, IP_NETWORK_MAX - 1);
+	ret[0] = 0;
+	memcpy(ret + 1, peer, n);
+	return n + 1;
+}
+
 bool
 net_has(const struct net *net, const struct ip *ip)
 {
@@ -122,10 +141,8 @@ nets_read(const char *key, const char *text, struct nets *ret, struct err *e)
 {
 	struct str rest = str_of(text);
 	size_t most = 0;
-	int rc = nets_count(key, text, &most, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(nets_count(key, text, &most, e));
 	ret->n = 0;
 	ret->v = mem_array(most + 1, sizeof(*ret->v));
 	while (rest.n > 0) {

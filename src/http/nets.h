@@ -41,6 +41,14 @@ bool ip_read(struct str text, struct ip *ret);
 bool ip_of(const struct sockaddr *sa, struct ip *ret); /* false: no IP */
 void ip_unmap(struct ip *ip);
 void ip_format(const struct ip *ip, char ret[IP_TEXT_MAX]);
+/*
+ * The network that a peer's address lies in, as one customer has it: of IPv4 the
+ * address, of IPv6 its /64, from which one picks addresses at will. A mapped
+ * IPv4 address counts as IPv4; what is no address ("unix") as itself. Returns
+ * how many bytes it has, with a mark of their kind.
+ */
+#define IP_NETWORK_MAX 64
+size_t ip_network(const char *peer, unsigned char ret[IP_NETWORK_MAX]);
 
 bool net_has(const struct net *net, const struct ip *ip);
 bool nets_has(const struct nets *l, const struct ip *ip);

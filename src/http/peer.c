@@ -70,13 +70,6 @@ walk(const struct nets *trusted, struct ip hop, const struct hops *h)
 	return hop;
 }
 
-static void
-x_forwarded(struct str text, struct hops *ret)
-{
-	while (text.n > 0)
-		hops_add(ret, str_trim(str_cut(&text, ',')));
-}
-
 /* ---- RFC 7239 ---- */
 
 static void
@@ -175,12 +168,6 @@ forwarded(struct str text, struct hops *ret)
 	}
 }
 
-static bool
-ip_same(const struct ip *a, const struct ip *b)
-{
-	return a->n == b->n && memcmp(a->b, b->b, a->n) == 0;
-}
-
 struct ip
 peer_find(const struct nets *trusted, struct ip hop, struct str fwd,
     struct str x_fwd_for)
@@ -189,12 +176,14 @@ peer_find(const struct nets *trusted, struct ip hop, struct str fwd,
 	struct ip by_f, by_x;
 
 	forwarded(fwd, &f);
-	x_forwarded(x_fwd_for, &x);
+	for (struct str rest = x_fwd_for; rest.n > 0;)
+		hops_add(&x, str_trim(str_cut(&rest, ',')));
 	by_f = walk(trusted, hop, &f);
 	by_x = walk(trusted, hop, &x);
 	if (!fwd.p)
 		return by_x;
 	if (!x_fwd_for.p)
 		return by_f;
-	return ip_same(&by_f, &by_x) ? by_f : hop;
+	return by_f.n == by_x.n && memcmp(by_f.b, by_x.b, by_f.n) == 0 ? by_f
+								       : hop;
 }

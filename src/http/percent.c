@@ -16,12 +16,9 @@ unescape(struct str s, bool plus, char *p)
 		char c = s.p[i];
 
 		if (c == '%') {
-			int hi = s.n - i > 2 ? str_hex_digit(s.p[i + 1]) : -1;
-			int lo = s.n - i > 2 ? str_hex_digit(s.p[i + 2]) : -1;
-
-			if (hi < 0 || lo < 0)
+			if (s.n - i < 3 ||
+			    !str_unhex((struct str){s.p + i + 1, 2}, &c))
 				return -1;
-			c = (char)(hi << 4 | lo);
 			i += 2;
 		} else if (c == '+' && plus) {
 			c = ' ';
@@ -56,18 +53,15 @@ percent_decode(struct arena *a, struct str s, bool plus, const char *what,
 void
 percent_add(struct buf *b, struct str s)
 {
-	static const char HEX[] = "0123456789ABCDEF";
-
 	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
+		char c = s.p[i], code[4];
 
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9') || (c && strchr("-._~", c))) {
-			buf_addc(b, (char)c);
+		if (str_is_letter(c) || str_is_digit(c) ||
+		    str_has(STR("-._~"), c)) {
+			buf_addc(b, c);
 			continue;
 		}
-		buf_addc(b, '%');
-		buf_addc(b, HEX[c >> 4]);
-		buf_addc(b, HEX[c & 15]);
+		(void)snprintf(code, sizeof(code), "%%%02X", (unsigned char)c);
+		buf_add(b, (struct str){code, 3});
 	}
 }

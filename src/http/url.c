@@ -4,6 +4,7 @@
 
 #include "base/log/log.h"
 #include "base/str.h"
+#include "http/nets.h"
 
 #define LABEL_MAX 63 /* of DNS */
 
@@ -16,23 +17,20 @@ decode(struct str s, char *to, size_t room, size_t *ret_n, struct err *e)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s.n; i++) {
-		int c = (unsigned char)s.p[i];
+		char c = s.p[i];
 
 		if (c == '%') {
-			int hi = i + 2 < s.n ? str_hex_digit(s.p[i + 1]) : -1;
-			int lo = hi >= 0 ? str_hex_digit(s.p[i + 2]) : -1;
-
-			if (lo < 0)
+			if (s.n - i < 3 ||
+			    !str_unhex((struct str){s.p + i + 1, 2}, &c))
 				return err_set(e, ERR_INVALID,
 				    "the host of the URL has a %% without two hex digits behind it");
-			c = hi * 16 + lo;
 			i += 2;
 		}
 		if (n == room)
 			return err_set(e, ERR_INVALID,
 			    "the host of the URL is over %d characters",
 			    URL_HOST_MAX);
-		to[n++] = (char)c;
+		to[n++] = c;
 	}
 	*ret_n = n;
 	return OK;
@@ -136,28 +134,17 @@ read_part(struct str s, uint64_t *ret)
 }
 
 static bool
-looks_numeric(struct str label)
+ends_in_number(struct str host)
 {
-	size_t i = 0;
+	const char *dot = memrchr(host.p, '.', host.n);
+	struct str label = str_from(host, dot ? (size_t)(dot + 1 - host.p) : 0);
+	bool hex = str_starts(label, STR("0x"));
 
-	if (label.n > 1 && label.p[0] == '0' && label.p[1] == 'x') {
-		for (i = 2; i < label.n && str_hex_digit(label.p[i]) >= 0; i++)
-			continue;
-		return i == label.n;
-	}
-	while (i < label.n && label.p[i] >= '0' && label.p[i] <= '9')
-		i++;
-	return i == label.n;
-}
-
-static struct str
-last_label(struct str host)
-{
-	size_t at = host.n;
-
-	while (at > 0 && host.p[at - 1] != '.')
-		at--;
-	return str_from(host, at);
+	for (size_t i = hex ? 2 : 0; i < label.n; i++)
+		if (hex ? str_hex_digit(label.p[i]) < 0
+			: !str_is_digit(label.p[i]))
+			return false;
+	return true;
 }
 
 static bool
@@ -194,19 +181,15 @@ set_literal(struct url *u)
 static int
 read_v6(struct str s, struct url *u, struct err *e)
 {
-	char z[INET6_ADDRSTRLEN];
+	struct ip ip;
 
-	if (s.n < sizeof(z)) {
-		memcpy(z, s.p, s.n);
-		z[s.n] = '\0';
-		if (inet_pton(AF_INET6, z, &u->addr.v6.sin6_addr) == 1) {
-			u->addr.sa.sa_family = AF_INET6;
-			set_literal(u);
-			return OK;
-		}
-	}
-	return err_set(e, ERR_INVALID,
-	    "the host of the URL is in brackets and no IPv6 address");
+	if (!ip_read(s, &ip) || ip.n != 16)
+		return err_set(e, ERR_INVALID,
+		    "the host of the URL is in brackets and no IPv6 address");
+	memcpy(&u->addr.v6.sin6_addr, ip.b, ip.n);
+	u->addr.sa.sa_family = AF_INET6;
+	set_literal(u);
+	return OK;
 }
 
 static int
@@ -216,19 +199,14 @@ read_name(struct str text, struct url *u, struct err *e)
 	char room[3 * (URL_HOST_MAX + 1)];
 	struct str host;
 	size_t n = 0;
-	int rc = decode(text, room, sizeof(room), &n, e);
 
-	if (rc == OK)
-		rc = fold(room, &n, e);
-	if (rc < 0)
-		return rc;
+	TRY(decode(text, room, sizeof(room), &n, e));
+	TRY(fold(room, &n, e));
 	if (n > 1 && room[n - 1] == '.')
 		n--;
 	host = (struct str){room, n};
-	rc = check_labels(host, e);
-	if (rc < 0)
-		return rc;
-	if (looks_numeric(last_label(host))) {
+	TRY(check_labels(host, e));
+	if (ends_in_number(host)) {
 		if (!read_v4(host, &u->addr.v4.sin_addr))
 			return err_set(e, ERR_INVALID,
 			    "the host of the URL ends in a number and is no IPv4 address");
@@ -258,13 +236,11 @@ int
 url_host(struct str text, struct url *ret, struct err *e)
 {
 	struct url u = {.path = STR_EMPTY, .query = STR_EMPTY};
-	int rc = str_has(text, ':') && text.p[0] != '['
-		     ? read_v6(text, &u, e)
-		     : read_host(text, &u, e);
 
-	if (rc == OK)
-		*ret = u;
-	return rc;
+	TRY(str_has(text, ':') && text.p[0] != '[' ? read_v6(text, &u, e)
+						   : read_host(text, &u, e));
+	*ret = u;
+	return OK;
 }
 
 /* ---- the whole ---- */
@@ -298,23 +274,12 @@ check_bytes(struct str s, struct err *e)
 static int
 read_scheme(struct str *s, struct url *u, struct err *e)
 {
-	static const struct {
-		struct str name;
-		bool https;
-	} SCHEMES[] = {{STR("https://"), true}, {STR("http://"), false}};
-
-	for (size_t i = 0; i < COUNT_OF(SCHEMES); i++) {
-		struct str name = SCHEMES[i].name;
-
-		if (s->n >= name.n &&
-		    str_eq_nocase((struct str){s->p, name.n}, name)) {
-			u->https = SCHEMES[i].https;
-			*s = str_from(*s, name.n);
-			return OK;
-		}
-	}
-	return err_set(
-	    e, ERR_INVALID, "the URL must begin with https:// or http://");
+	u->https = str_starts_nocase(*s, STR("https://"));
+	if (!u->https && !str_starts_nocase(*s, STR("http://")))
+		return err_set(e, ERR_INVALID,
+		    "the URL must begin with https:// or http://");
+	*s = str_from(*s, u->https ? 8 : 7);
+	return OK;
 }
 
 /* The authority's ":port", taken off. */
@@ -325,7 +290,7 @@ read_port(struct str *authority, struct url *u, struct err *e)
 	size_t at = s.n;
 	int64_t port = u->https ? 443 : 80;
 
-	while (at > 0 && s.p[at - 1] >= '0' && s.p[at - 1] <= '9')
+	while (at > 0 && str_is_digit(s.p[at - 1]))
 		at--;
 	if (at > 0 && s.p[at - 1] == ':') {
 		struct str digits = str_from(s, at);
@@ -354,28 +319,20 @@ url_parse(struct str text, struct url *ret, struct err *e)
 {
 	struct url u = {.path = STR("/"), .query = STR_EMPTY};
 	struct str rest = text, authority;
-	int rc = check_bytes(text, e);
 
-	if (rc == OK)
-		rc = read_scheme(&rest, &u, e);
-	if (rc < 0)
-		return rc;
+	TRY(check_bytes(text, e));
+	TRY(read_scheme(&rest, &u, e));
 	authority = until(rest, "/?#");
 	rest = str_from(rest, authority.n);
 	if (str_has(authority, '@'))
 		return err_set(e, ERR_INVALID,
 		    "the URL must not have a user name or password before the host");
-	rc = read_port(&authority, &u, e);
-	if (rc == OK)
-		rc = read_host(authority, &u, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_port(&authority, &u, e));
+	TRY(read_host(authority, &u, e));
 	if (rest.n > 0 && rest.p[0] == '/')
 		u.path = until(rest, "?#");
 	rest = until(rest, "#");
-	for (size_t i = 0; i < rest.n && u.query.n == 0; i++)
-		if (rest.p[i] == '?')
-			u.query = str_from(rest, i);
+	u.query = str_from(rest, until(rest, "?").n);
 	if (u.literal && u.addr.sa.sa_family == AF_INET)
 		u.addr.v4.sin_port = htons(u.port);
 	else if (u.literal)
@@ -386,22 +343,19 @@ url_parse(struct str text, struct url *ret, struct err *e)
 
 /* ---- writing ---- */
 
+/* Behind byte `at`, with a NUL; returns where that stands. */
 static size_t
 url_put(char *to, size_t at, struct str s)
 {
-	static const char HEX[] = "0123456789ABCDEF";
-
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		if (c < 0x80) {
+		if (c < 0x80)
 			to[at++] = s.p[i];
-			continue;
-		}
-		to[at++] = '%';
-		to[at++] = HEX[c >> 4];
-		to[at++] = HEX[c & 15];
+		else
+			at += (size_t)snprintf(to + at, 4, "%%%02X", c);
 	}
+	to[at] = '\0';
 	return at;
 }
 
@@ -427,59 +381,44 @@ url_origin(const struct url *u, char ret[URL_TEXT_MAX])
 size_t
 url_show(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = url_origin(u, ret);
+	size_t at = url_put(ret, url_origin(u, ret), u->path);
 
-	at = url_put(ret, url_put(ret, at, u->path), u->query);
-	ret[at] = '\0';
-	return at;
+	return url_put(ret, at, u->query);
 }
 
 size_t
 url_endpoint(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = url_put(ret, put_origin(u, true, ret), u->path);
-
-	ret[at] = '\0';
-	return at;
+	return url_put(ret, put_origin(u, true, ret), u->path);
 }
 
 size_t
 url_format(const struct url *u, char ret[URL_TEXT_MAX])
 {
-	size_t at = url_put(ret, url_endpoint(u, ret), u->query);
-
-	ret[at] = '\0';
-	return at;
+	return url_put(ret, url_endpoint(u, ret), u->query);
 }
 
 void
 addr_format(const struct sockaddr *sa, char ret[ADDR_TEXT_MAX])
 {
-	const union addr *a = (const union addr *)(const void *)sa;
-	const void *in = sa->sa_family == AF_INET
-			     ? (const void *)&a->v4.sin_addr
-			     : (const void *)&a->v6.sin6_addr;
+	struct ip ip;
 
-	if (!inet_ntop(sa->sa_family, in, ret, ADDR_TEXT_MAX))
-		ret[0] = '\0';
+	ret[0] = '\0';
+	if (ip_of(sa, &ip))
+		ip_format(&ip, ret);
 }
 
 struct str
 url_masked(struct str url, char *to, size_t cap)
 {
-	size_t host = 0, end, user, tail;
+	struct str rest = url;
+	size_t host = str_pass(&rest, STR("://")) ? url.n - rest.n : 0;
+	size_t user = host + until(rest, "/?#").n, tail;
 	int n;
 
-	for (size_t i = 0; i + 3 <= url.n && host == 0; i++)
-		if (memcmp(url.p + i, "://", 3) == 0)
-			host = i + 3;
-	for (end = host; end < url.n && !str_has(STR("/?#"), url.p[end]); end++)
-		;
-	for (user = end; user > host && url.p[user - 1] != '@'; user--)
-		;
-	for (tail = end; tail < url.n && !str_has(STR("?#"), url.p[tail]);
-	     tail++)
-		;
+	tail = user + until(str_from(url, user), "?#").n;
+	while (user > host && url.p[user - 1] != '@')
+		user--;
 	if (user == host && tail == url.n)
 		return url;
 	n = snprintf(to, cap, "%.*s%s%.*s%s", (int)host, url.p,

@@ -48,7 +48,6 @@ mailbox_enter(struct mailbox *box)
 	int rc = pthread_mutex_lock(&box->lock);
 
 	assert(rc == 0);
-	(void)rc;
 }
 
 static void

@@ -31,7 +31,7 @@ thread_start(const char *name, void (*run)(void *arg), void *arg,
 {
 	struct thread *t = mem_get(sizeof(*t));
 	pthread_attr_t attr;
-	sigset_t all, before;
+	sigset_t all;
 	int rc;
 
 	t->run = run;
@@ -41,9 +41,8 @@ thread_start(const char *name, void (*run)(void *arg), void *arg,
 	assert(rc == 0);
 	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);
 	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	(void)pthread_attr_setsigmask_np(&attr, &all);
 	rc = pthread_create(&t->id, &attr, thread_main, t);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attr);
 	if (rc != 0) {
 		free(t);

@@ -72,8 +72,8 @@ done(struct client_send *s, const struct client_answer *a)
 {
 	if (a->result != CLIENT_ANSWERED || a->status != 200) {
 		if (failures++ == 0)
-			(void)fprintf(stderr, "%s %d %s\n",
-			    client_result_name(a->result), a->status, a->error);
+			(void)fprintf(stderr, "%d %d %s\n", (int)a->result,
+			    a->status, a->error);
 	}
 	if (left > 0) {
 		left--;

@@ -50,12 +50,13 @@ static int
 limits(struct req *r, struct db *db, struct err *e)
 {
 	static const char *const ONLY[] = {"limit", "after", NULL};
+	struct form f = {r->query, r->n_query};
 	int64_t limit;
 	int rc = req_query_only(r, ONLY, e);
 
 	(void)db;
 	if (rc == OK)
-		rc = req_query_int(r, "limit", 1, 100, 10, &limit, e);
+		rc = form_int(&f, "limit", 1, 100, 10, &limit, e);
 	buf_addz(&r->out, "[]");
 	return rc;
 }

@@ -78,10 +78,7 @@ static int
 set(struct conf *c, const struct conf_key *k, struct str value,
     enum conf_source source, int line, struct err *e)
 {
-	int rc = conf_value_read(k, value, c->arena, (char *)c + k->offset, e);
-
-	if (rc < 0)
-		return rc;
+	TRY(conf_value_read(k, value, c->arena, (char *)c + k->offset, e));
 	c->origin[k - CONF_KEYS].source = source;
 	c->origin[k - CONF_KEYS].line = line;
 	return OK;
@@ -99,16 +96,14 @@ conf_set(struct conf *c, struct str key, struct str value,
 int
 conf_init(struct conf *c, struct err *e)
 {
-	int rc = OK;
-
 	*c = (struct conf){.arena = arena_new(CONF_MEM_MAX)};
-	for (size_t i = 0; i < CONF_COUNT && rc == OK; i++)
-		rc = set(c, &CONF_KEYS[i], str_of(CONF_KEYS[i].initial),
+	for (size_t i = 0; i < CONF_COUNT; i++) {
+		int rc = set(c, &CONF_KEYS[i], str_of(CONF_KEYS[i].initial),
 		    CONF_DEFAULT, 0, e);
-	assert(rc != ERR_INVALID); /* a default that its own key refuses */
-	if (rc < 0)
-		conf_done(c);
-	return rc;
+
+		assert(rc == OK); /* else its own key refuses a default */
+	}
+	return OK;
 }
 
 void
@@ -160,7 +155,6 @@ read_line(struct conf *c, struct str line, int number, struct buf *scratch,
 {
 	struct str value, key;
 	const struct conf_key *k;
-	int rc;
 
 	line = str_trim(line);
 	if (line.n == 0 || line.p[0] == '#')
@@ -174,29 +168,25 @@ read_line(struct conf *c, struct str line, int number, struct buf *scratch,
 	if (c->origin[k - CONF_KEYS].source == CONF_FILE)
 		return err_set(e, ERR_INVALID, "%s is set already, in line %d",
 		    k->name, c->origin[k - CONF_KEYS].line);
-	rc = read_value(line, scratch, &value, e);
-	return rc < 0 ? rc : set(c, k, value, CONF_FILE, number, e);
+	TRY(read_value(line, scratch, &value, e));
+	return set(c, k, value, CONF_FILE, number, e);
 }
 
 int
 conf_read(struct conf *c, const char *name, struct str text, struct err *e)
 {
-	struct buf scratch = BUF(2 * CONF_TEXT_MAX);
-	int rc = OK;
+	struct buf scratch CLEANUP(buf_done) = BUF(2 * CONF_TEXT_MAX);
 
-	for (int number = 1; text.n > 0 && rc == OK; number++) {
-		rc = read_line(c, str_cut(&text, '\n'), number, &scratch, e);
-		if (rc < 0)
-			rc = where(e, "%s:%d", name, number);
-	}
-	buf_done(&scratch);
-	return rc;
+	for (int number = 1; text.n > 0; number++)
+		if (read_line(c, str_cut(&text, '\n'), number, &scratch, e) < 0)
+			return where(e, "%s:%d", name, number);
+	return OK;
 }
 
 static int
 read_file(struct conf *c, const char *file, struct err *e)
 {
-	struct buf b = BUF(CONF_FILE_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(CONF_FILE_MAX);
 	int rc, fd = open(file, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0 && buf_read(&b, fd))
@@ -210,7 +200,6 @@ read_file(struct conf *c, const char *file, struct err *e)
 		    file, strerror(errno));
 	if (fd >= 0)
 		(void)close(fd);
-	buf_done(&b);
 	return rc;
 }
 
@@ -243,31 +232,30 @@ env_find(char *const *environment, const char *name)
 	return NULL;
 }
 
+/* By this name of the key, unless another one was there already. */
+static int
+env_take(
+    struct conf *c, char *const *environment, const char *key, struct err *e)
+{
+	const struct conf_key *k = key_find(str_of(key));
+	char name[ENV_NAME_MAX];
+	const char *value;
+
+	env_name(key, name);
+	value = env_find(environment, name);
+	if (value && c->origin[k - CONF_KEYS].source != CONF_ENV &&
+	    set(c, k, str_of(value), CONF_ENV, 0, e) < 0)
+		return where(e, "environment variable %s", name);
+	return OK;
+}
+
 int
 conf_env(struct conf *c, char *const *environment, struct err *e)
 {
-	for (size_t i = 0; i < CONF_COUNT; i++) {
-		char name[ENV_NAME_MAX];
-		const char *value;
-
-		env_name(CONF_KEYS[i].name, name);
-		value = env_find(environment, name);
-		if (value &&
-		    set(c, &CONF_KEYS[i], str_of(value), CONF_ENV, 0, e) < 0)
-			return where(e, "environment variable %s", name);
-	}
-	for (size_t i = 0; i < COUNT_OF(ALIASES); i++) {
-		const struct conf_key *k = key_find(str_of(ALIASES[i].key));
-		char name[ENV_NAME_MAX];
-		const char *value;
-
-		/* One that differs in . and - alone was taken above. */
-		env_name(ALIASES[i].alias, name);
-		value = env_find(environment, name);
-		if (value && c->origin[k - CONF_KEYS].source != CONF_ENV &&
-		    set(c, k, str_of(value), CONF_ENV, 0, e) < 0)
-			return where(e, "environment variable %s", name);
-	}
+	for (size_t i = 0; i < CONF_COUNT; i++)
+		TRY(env_take(c, environment, CONF_KEYS[i].name, e));
+	for (size_t i = 0; i < COUNT_OF(ALIASES); i++)
+		TRY(env_take(c, environment, ALIASES[i].alias, e));
 	return OK;
 }
 
@@ -277,9 +265,7 @@ conf_load(
 {
 	int rc = conf_init(c, e);
 
-	if (rc < 0)
-		return rc;
-	if (file)
+	if (rc == OK && file)
 		rc = read_file(c, file, e);
 	if (rc == OK)
 		rc = conf_env(c, environment, e);

@@ -20,13 +20,13 @@ static const struct unit SPANS[] = {
     {"h", 3600 * 1000},
     {"d", 24 * 3600 * 1000},
 };
+/* The first WRITTEN are written too. */
+#define WRITTEN 4
 static const struct unit SIZES[] = {
     {"KiB", INT64_C(1) << 10},
     {"MiB", INT64_C(1) << 20},
     {"GiB", INT64_C(1) << 30},
     {"TiB", INT64_C(1) << 40},
-};
-static const struct unit DECIMAL[] = {
     {"B", 1},
     {"KB", 1000},
     {"MB", 1000 * 1000},
@@ -51,45 +51,29 @@ read_amount(enum conf_type type, const char *bare, struct str s, int64_t *ret)
 	size_t digits = 0;
 	int64_t v;
 
-	while (digits < s.n && s.p[digits] >= '0' && s.p[digits] <= '9')
+	while (digits < s.n && str_is_digit(s.p[digits]))
 		digits++;
 	tail = str_from(s, digits);
 	if (tail.n == 0)
 		tail = str_of(bare);
-	if (type == CONF_DURATION) {
-		u = unit_find(SPANS, COUNT_OF(SPANS), tail);
-	} else {
-		u = unit_find(SIZES, COUNT_OF(SIZES), tail);
-		if (!u)
-			u = unit_find(DECIMAL, COUNT_OF(DECIMAL), tail);
-	}
+	u = type == CONF_DURATION ? unit_find(SPANS, COUNT_OF(SPANS), tail)
+				  : unit_find(SIZES, COUNT_OF(SIZES), tail);
 	return u && str_int((struct str){s.p, digits}, &v) &&
 	       !__builtin_mul_overflow(v, u->of_one, ret);
 }
 
 static bool
-read_bool(struct str s, bool *ret)
+read_bool(struct str s, int64_t *ret)
 {
-	static const struct {
-		const char *word;
-		bool value;
-	} WORDS[] = {
-	    {"true", true},
-	    {"yes", true},
-	    {"on", true},
-	    {"1", true},
-	    {"false", false},
-	    {"no", false},
-	    {"off", false},
-	    {"0", false},
-	};
+	/* Each false one is followed by its opposite. */
+	static const char *const WORDS[] = {
+	    "false", "true", "no", "yes", "off", "on", "0", "1"};
 
-	for (size_t i = 0; i < COUNT_OF(WORDS); i++) {
-		if (str_eq_nocase(s, str_of(WORDS[i].word))) {
-			*ret = WORDS[i].value;
+	for (size_t i = 0; i < COUNT_OF(WORDS); i++)
+		if (str_eq_nocase(s, str_of(WORDS[i]))) {
+			*ret = i % 2;
 			return true;
 		}
-	}
 	return false;
 }
 
@@ -154,6 +138,12 @@ is_number(enum conf_type t)
 	return t == CONF_INT || t == CONF_DURATION || t == CONF_SIZE;
 }
 
+static bool
+is_text(enum conf_type t)
+{
+	return !is_number(t) && t != CONF_BOOL;
+}
+
 /* Checks; a list comes out in *b, everything else stays as it was given. */
 static bool
 good_text(const struct conf_key *k, struct str s, struct buf *b)
@@ -184,50 +174,35 @@ static int
 value_refuse(const struct conf_key *k, struct str text, struct err *e)
 {
 	bool hide = k->type == CONF_SECRET || k->type == CONF_URL;
-	struct buf allowed = BUF(KIB);
+	struct buf allowed CLEANUP(buf_done) = BUF(KIB);
 	struct str a;
 
 	conf_value_allowed(k, &allowed);
 	a = buf_str(&allowed);
 	if (hide || !plain(text))
-		(void)err_set(
+		return err_set(
 		    e, ERR_INVALID, "%s must be %.*s", k->name, STR_ARG(a));
-	else
-		(void)err_set(e, ERR_INVALID, "%s must be %.*s, not \"%.*s\"",
-		    k->name, STR_ARG(a), text.n < 40 ? (int)text.n : 40,
-		    text.p);
-	buf_done(&allowed);
-	return ERR_INVALID;
+	return err_set(e, ERR_INVALID, "%s must be %.*s, not \"%.*s\"", k->name,
+	    STR_ARG(a), text.n < 40 ? (int)text.n : 40, text.p);
 }
 
 int
 conf_value_read(const struct conf_key *k, struct str text, struct arena *a,
     void *field, struct err *e)
 {
-	struct buf list = BUF(2 * CONF_TEXT_MAX);
-	bool yes = false;
+	struct buf list CLEANUP(buf_done) = BUF(2 * CONF_TEXT_MAX);
 	int64_t v = 0;
-	int rc = OK;
 
-	if (is_number(k->type)) {
-		if (!good_number(k, text, &v))
-			return value_refuse(k, text, e);
+	if (is_number(k->type) && good_number(k, text, &v))
 		*(int64_t *)field = v;
-		return OK;
-	}
-	if (k->type == CONF_BOOL) {
-		if (!read_bool(text, &yes))
-			return value_refuse(k, text, e);
-		*(bool *)field = yes;
-		return OK;
-	}
-	if (good_text(k, text, &list))
+	else if (k->type == CONF_BOOL && read_bool(text, &v))
+		*(bool *)field = v;
+	else if (is_text(k->type) && good_text(k, text, &list))
 		*(const char **)field =
 		    arena_z(a, k->type == CONF_LIST ? buf_str(&list) : text);
 	else
-		rc = value_refuse(k, text, e);
-	buf_done(&list);
-	return rc;
+		return value_refuse(k, text, e);
+	return OK;
 }
 
 static void
@@ -246,7 +221,7 @@ write_number(const struct conf_key *k, int64_t v, struct buf *b)
 	if (k->type == CONF_DURATION)
 		write_amount(SPANS, COUNT_OF(SPANS), "s", v, b);
 	else if (k->type == CONF_SIZE)
-		write_amount(SIZES, COUNT_OF(SIZES), "", v, b);
+		write_amount(SIZES, WRITTEN, "", v, b);
 	else
 		buf_int(b, v);
 }
@@ -308,17 +283,13 @@ write_url(struct str url, struct buf *b)
 bool
 conf_value_masked(const struct conf_key *k, const void *field)
 {
-	const char *text;
-	struct buf b = BUF(4 * CONF_TEXT_MAX);
-	bool masked;
+	struct buf b CLEANUP(buf_done) = BUF(4 * CONF_TEXT_MAX);
+	struct str text;
 
 	if (k->type != CONF_SECRET && k->type != CONF_URL)
 		return false;
-	text = *(const char *const *)field;
-	masked = k->type == CONF_SECRET ? text[0] != '\0'
-					: write_url(str_of(text), &b) > 0;
-	buf_done(&b);
-	return masked;
+	text = str_of(*(const char *const *)field);
+	return k->type == CONF_SECRET ? text.n > 0 : write_url(text, &b) > 0;
 }
 
 void

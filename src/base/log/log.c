@@ -60,20 +60,16 @@ flush_held(void)
 	held.n = 0;
 }
 
-/* Inline, and cut apart: most have a size that the compiler knows. */
+/* Inline: most have a size that the compiler knows. */
 static inline void
 line_put(struct log_line *l, struct str s)
 {
 	size_t room = l->cap - l->n - 4; /* for ...}\n */
+	size_t n = s.n < room ? s.n : room;
 
-	if (s.n <= room) {
-		if (s.n > 0)
-			memcpy(l->to + l->n, s.p, s.n);
-		l->n += s.n;
-		return;
-	}
-	memcpy(l->to + l->n, s.p, room);
-	l->n += room;
+	if (n > 0)
+		memcpy(l->to + l->n, s.p, n);
+	l->n += n;
 }
 
 /* Most values are ids and names, which need no escape. */
@@ -91,7 +87,7 @@ plain(struct str v)
 static void
 put_escaped(struct log_line *l, struct str v)
 {
-	struct buf b = BUF(3 * l->cap);
+	struct buf b CLEANUP(buf_done) = BUF(3 * l->cap);
 	size_t room = l->cap - l->n - 8;
 	size_t good = str_utf8_bad(v);
 	bool cut = good < v.n;
@@ -112,7 +108,6 @@ put_escaped(struct log_line *l, struct str v)
 		line_put(l, (struct str){b.p, b.n - 1});
 		line_put(l, cut ? STR("~\"") : STR("\""));
 	}
-	buf_done(&b);
 }
 
 static void
@@ -127,22 +122,6 @@ put_quoted(struct log_line *l, struct str v)
 	line_put(l, STR("\""));
 }
 
-/* A commit has a thousand lines, and all within few milliseconds. */
-static const char *
-now_text(void)
-{
-	static _Thread_local struct {
-		int64_t ms;
-		char text[TIME_LEN + 1];
-	} last;
-	int64_t ms = clock_now_us() / US_PER_MS;
-
-	if (ms != last.ms)
-		time_format(ms * US_PER_MS, last.text);
-	last.ms = ms;
-	return last.text;
-}
-
 void
 log_begin(struct log_line *l, enum log_level level, const char *msg)
 {
@@ -153,7 +132,7 @@ void
 log_begin_long(struct log_line *l, enum log_level level, const char *msg,
     char *mem, size_t cap)
 {
-	const char *now;
+	char now[TIME_LEN + 1];
 
 	l->to = mem;
 	l->cap = cap;
@@ -161,7 +140,7 @@ log_begin_long(struct log_line *l, enum log_level level, const char *msg,
 	l->on = log_on(level);
 	if (!l->on)
 		return;
-	now = now_text();
+	time_format(clock_now_us(), now);
 	if (setup.form == LOG_TEXT) {
 		int n = snprintf(
 		    l->to, l->cap, "%s %-5s %s", now, LEVELS[level], msg);
@@ -183,15 +162,9 @@ key(struct log_line *l, const char *name, size_t need)
 {
 	if (!l->on || l->cap - l->n < strlen(name) + need + 16)
 		return false;
-	if (setup.form == LOG_TEXT) {
-		line_put(l, STR(" "));
-		line_put(l, str_of(name));
-		line_put(l, STR("="));
-	} else {
-		line_put(l, STR(",\""));
-		line_put(l, str_of(name));
-		line_put(l, STR("\":"));
-	}
+	line_put(l, setup.form == LOG_TEXT ? STR(" ") : STR(",\""));
+	line_put(l, str_of(name));
+	line_put(l, setup.form == LOG_TEXT ? STR("=") : STR("\":"));
 	return true;
 }
 

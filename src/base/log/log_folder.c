@@ -42,16 +42,10 @@ static bool
 is_ours(const char *name)
 {
 	struct str s = str_of(name);
-	size_t at = sizeof(PREFIX) - 1;
 
-	if (s.n != NAME_LEN || !str_starts(s, STR(PREFIX)) ||
-	    strcmp(name + at + DAY_LEN, SUFFIX) != 0)
-		return false;
-	for (size_t i = 0; i < DAY_LEN; i++)
-		if (i == 4 || i == 7 ? name[at + i] != '-'
-				     : name[at + i] < '0' || name[at + i] > '9')
-			return false;
-	return true;
+	return s.n == NAME_LEN && str_starts(s, STR(PREFIX)) &&
+	       str_ends(s, STR(SUFFIX)) &&
+	       time_is_day((struct str){name + sizeof(PREFIX) - 1, DAY_LEN});
 }
 
 /* Names sort as days do, so the oldest that stays is a name too. */
@@ -134,13 +128,12 @@ int
 log_folder_turn(struct log_folder *f, int64_t now_us, struct err *e)
 {
 	char name[NAME_LEN + 1];
-	int rc;
 
 	name_of(now_us, name);
 	if (strcmp(name, f->name) == 0)
 		return OK;
-	rc = open_file(f, now_us, e);
-	return rc == OK ? remove_old(f, now_us, e) : rc;
+	TRY(open_file(f, now_us, e));
+	return remove_old(f, now_us, e);
 }
 
 void

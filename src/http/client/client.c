@@ -17,69 +17,36 @@ enum tag { TAG_CURL, TAG_RESOLVE, TAG_WAKE };
 
 #define EVENTS_MAX 64 /* of one turn */
 
-/* ---- transfers ---- */
-
-/* The one used last, whose memory is warm, or a new one. */
-static struct client_xfer *
-xfer_take(struct client *c)
-{
-	struct link *k = list_last(&c->idle);
-	struct client_xfer *x =
-	    k ? LINK_OF(k, struct client_xfer, link) : xfer_new(c);
-
-	list_remove(&c->idle, &x->link);
-	list_add(&c->active, &x->link);
-	return x;
-}
-
-static void
-xfer_put(struct client *c, struct client_xfer *x)
-{
-	list_remove(&c->active, &x->link);
-	xfer_clear(x);
-	if (c->idle.n >= CLIENT_IDLE_MAX) {
-		xfer_free(x);
-		return;
-	}
-	x->state = XFER_FREE;
-	list_add(&c->idle, &x->link);
-}
-
 int64_t
 client_retry_after_ms(struct str value, int64_t now_us)
 {
+	int64_t most = CLIENT_RETRY_MAX_S * INT64_C(1000), s = 0;
 	char date[64];
-	int64_t s = 0;
 
 	value = str_trim(value);
 	if (value.n == 0 || value.n >= sizeof(date))
 		return -1;
-	if (value.p[0] >= '0' && value.p[0] <= '9' && str_int(value, &s)) {
-		s = s > CLIENT_RETRY_MAX_S ? CLIENT_RETRY_MAX_S : s;
-		return s * 1000;
-	}
+	if (str_is_digit(value.p[0]) && str_int(value, &s))
+		return s > CLIENT_RETRY_MAX_S ? most : s * 1000;
 	memcpy(date, value.p, value.n);
 	date[value.n] = '\0';
 	/* A date begins with its day: "Sun, 06 Nov 1994 08:49:37 GMT". */
-	if (!((date[0] | 0x20) >= 'a' && (date[0] | 0x20) <= 'z') ||
-	    (s = curl_getdate(date, NULL)) < 0)
+	if (!str_is_letter(date[0]) || (s = curl_getdate(date, NULL)) < 0)
 		return -1;
 	s = s * 1000 - now_us / US_PER_MS;
-	return s < 0 ? 0
-	       : s > CLIENT_RETRY_MAX_S * INT64_C(1000)
-		   ? CLIENT_RETRY_MAX_S * INT64_C(1000)
-		   : s;
+	return s < 0 ? 0 : s > most ? most : s;
 }
 
 /* ---- the end of a send ---- */
 
 static void
-xfer_end(struct client *c, struct client_send *s)
+xfer_end(struct client_xfer *x)
 {
-	s->xfer->state = XFER_ENDED;
-	s->next = NULL;
-	*c->ended_end = s;
-	c->ended_end = &s->next;
+	if (x->state == XFER_ENDED)
+		return;
+	x->state = XFER_ENDED;
+	list_remove(&x->client->active, &x->link);
+	list_add(&x->client->ended, &x->link);
 }
 
 static void
@@ -87,7 +54,7 @@ end_as(struct client_xfer *x, enum client_result result, const char *why)
 {
 	x->result = result;
 	(void)snprintf(x->error, sizeof(x->error), "%s", why);
-	xfer_end(x->client, x->send);
+	xfer_end(x);
 }
 
 /* Calls the done()s of all that ended by now. What these start or cancel may
@@ -95,23 +62,17 @@ end_as(struct client_xfer *x, enum client_result result, const char *why)
 static int
 tell_ended(struct client *c)
 {
-	struct client_send *s = c->ended;
-	int n = 0;
+	int most = (int)c->ended.n, n = 0;
+	struct client_xfer *x;
 
-	c->ended = NULL;
-	c->ended_end = &c->ended;
-	while (s) {
-		struct client_send *next = s->next;
-		struct client_xfer *x = s->xfer;
+	for (; n < most && (x = list_take(&c->ended, struct client_xfer, link));
+	     n++) {
 		struct client_answer a;
 
 		xfer_answer(x, &a);
-		s->xfer = NULL;
-		c->n_running--;
-		s->done(s, &a); /* s may be gone, or started again */
-		xfer_put(c, x);
-		s = next;
-		n++;
+		x->send->xfer = NULL;
+		x->send->done(x->send, &a); /* it may be gone, or run again */
+		xfer_free(x);
 	}
 	return n;
 }
@@ -148,16 +109,11 @@ resolved(struct resolve_ask *q, const struct resolved *r, const char *why)
 void
 client_start(struct client *c, struct client_send *s)
 {
-	struct client_xfer *x = xfer_take(c);
+	struct client_xfer *x = s->xfer = xfer_new(c, s);
 	struct err e;
 
 	assert(s->done && s->total_ms > 0 && s->connect_ms > 0);
-	c->n_running++;
-	s->xfer = x;
-	x->send = s;
-	x->body.limit = s->keep_max;
-	x->head_keep = s->head_max ? s->head_max : CLIENT_HEAD_KEEP;
-	x->started_us = clock_mono_us();
+	list_add(&c->active, &x->link);
 	if (xfer_prepare(x, &e) < 0) {
 		end_as(x, CLIENT_REFUSED, e.text);
 	} else if (x->url.literal || (s->proxy && c->o.proxy_resolves)) {
@@ -178,10 +134,7 @@ client_cancel(struct client *c, struct client_send *s)
 		resolve_drop(c->resolve, &x->ask);
 	else if (x->state == XFER_RUNNING)
 		(void)curl_multi_remove_handle(c->multi, x->easy);
-	x->result = CLIENT_CANCELLED;
-	(void)snprintf(x->error, sizeof(x->error), "cancelled");
-	if (x->state != XFER_ENDED)
-		xfer_end(c, s);
+	end_as(x, CLIENT_CANCELLED, "cancelled");
 }
 
 /* ---- the loop ---- */
@@ -282,7 +235,7 @@ collect(struct client *c)
 		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
 		(void)curl_multi_remove_handle(c->multi, m->easy_handle);
 		xfer_ended(x, code);
-		xfer_end(c, x->send);
+		xfer_end(x);
 	}
 }
 
@@ -293,7 +246,7 @@ patience(struct client *c, int ms)
 	int64_t least = ms < 0 ? INT32_MAX : ms;
 	int64_t dns = resolve_timeout_ms(c->resolve);
 
-	if (c->ended)
+	if (c->ended.n > 0)
 		return 0;
 	if (c->curl_due_us >= 0) {
 		int64_t left = c->curl_due_us - clock_mono_us();
@@ -354,25 +307,7 @@ client_wake(struct client *c)
 size_t
 client_running(const struct client *c)
 {
-	return c->n_running;
-}
-
-const char *
-client_result_name(enum client_result r)
-{
-	static const char *const NAMES[] = {
-	    [CLIENT_ANSWERED] = "answered",
-	    [CLIENT_TIMEOUT] = "timeout",
-	    [CLIENT_DNS] = "dns",
-	    [CLIENT_CONNECT] = "connect",
-	    [CLIENT_TLS] = "tls",
-	    [CLIENT_REFUSED] = "refused",
-	    [CLIENT_BROKEN] = "broken",
-	    [CLIENT_TOO_LARGE] = "too-large",
-	    [CLIENT_CANCELLED] = "cancelled",
-	};
-
-	return NAMES[r];
+	return c->active.n + c->ended.n;
 }
 
 /* ---- life ---- */
@@ -405,7 +340,10 @@ open_multi(struct client *c, struct err *e)
 		return err_set(e, ERR_INVALID, "webhook.tls.ca: %s: %s",
 		    c->o.ca_file, strerror(errno));
 	c->multi = curl_multi_init();
-	if (!c->multi ||
+	c->sessions = curl_share_init();
+	if (!c->multi || !c->sessions ||
+	    curl_share_setopt(
+		c->sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) ||
 	    curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket) ||
 	    curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c) ||
 	    curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer) ||
@@ -444,9 +382,8 @@ client_new(const struct client_opts *o, struct client **ret, struct err *e)
 	c->o = *o;
 	c->epoll_fd = c->wake_fd = -1;
 	c->curl_due_us = -1;
-	c->ended_end = &c->ended;
 	list_init(&c->active);
-	list_init(&c->idle);
+	list_init(&c->ended);
 	rc = open_loop(c, e);
 	if (rc == OK)
 		rc = open_multi(c, e);
@@ -461,19 +398,14 @@ client_new(const struct client_opts *o, struct client **ret, struct err *e)
 void
 client_free(struct client *c)
 {
-	struct link *k;
-
 	if (!c)
 		return;
-	for (k = list_first(&c->active); k; k = list_next(&c->active, k))
-		client_cancel(c, LINK_OF(k, struct client_xfer, link)->send);
+	list_each (struct client_xfer, x, &c->active, link)
+		client_cancel(c, x->send);
 	(void)tell_ended(c);
-	assert(c->n_running == 0);
-	while ((k = list_first(&c->idle))) {
-		list_remove(&c->idle, k);
-		xfer_free(LINK_OF(k, struct client_xfer, link));
-	}
+	assert(client_running(c) == 0);
 	(void)curl_multi_cleanup(c->multi);
+	(void)curl_share_cleanup(c->sessions);
 	resolve_free(c->resolve);
 	if (c->wake_fd >= 0)
 		(void)close(c->wake_fd);

@@ -90,7 +90,6 @@ struct client_send {
 
 	/* the client's own */
 	struct client_xfer *xfer;
-	struct client_send *next;
 };
 
 enum client_result {
@@ -144,9 +143,6 @@ void client_cancel(struct client *c, struct client_send *s);
 int client_wait(struct client *c, int timeout_ms);
 void client_wake(struct client *c);
 size_t client_running(const struct client *c); /* started and not done */
-
-/* "CLIENT_TIMEOUT" as people read it: "timeout". */
-const char *client_result_name(enum client_result r);
 
 /*
  * The value of Retry-After: seconds, or an HTTP date, which is compared with

@@ -3,15 +3,13 @@
  *
  * client.c owns the loop: epoll, timers, the resolver, who waits and who ended.
  * client_xfer.c knows libcurl's handles: what a request is made of, and what
- * comes back. A transfer has one handle that is used again and again; what
- * stays the same is set once, what a send changes is remembered and set only
- * when it differs, and a send with certificates or a proxy leaves the handle
- * to be reset.
+ * comes back. Each transfer has a handle of its own, which costs two
+ * microseconds; connections and sessions of TLS are the client's.
  *
- *   FREE --client_start--> DNS --pinned--> RUNNING --libcurl--> ENDED --done--> FREE
- *             |             |                 |                   ^
- *             |             +----refused------+----cancelled------+
- *             +---refused, no address needed to know--------------+
+ *   client_start --> DNS --pinned--> RUNNING --libcurl--> ENDED --done--> freed
+ *        |            |                 |                   ^
+ *        |            +----refused------+----cancelled------+
+ *        +---refused, no address needed to know-------------+
  */
 #ifndef HTTP_CLIENT_CLIENT_PRIV_H
 #define HTTP_CLIENT_CLIENT_PRIV_H
@@ -24,7 +22,7 @@
 #include "http/client/resolve.h"
 #include "http/url.h"
 
-enum xfer_state { XFER_FREE, XFER_DNS, XFER_RUNNING, XFER_ENDED };
+enum xfer_state { XFER_NEW, XFER_DNS, XFER_RUNNING, XFER_ENDED };
 
 /* Room for "+host:port:" and the pinned addresses. */
 #define PIN_MAX (URL_HOST_MAX + 16 + CLIENT_PINS_MAX * (ADDR_TEXT_MAX + 3))
@@ -34,7 +32,7 @@ struct client_xfer {
 	struct client_send *send;
 	CURL *easy;
 	enum xfer_state state;
-	struct link link; /* of those that run, or are free */
+	struct link link; /* of those that run, or have ended */
 	struct resolve_ask ask;
 	struct url url;
 	int64_t started_us;
@@ -46,12 +44,6 @@ struct client_xfer {
 	struct buf pem; /* certificate and key */
 	struct curl_slist pin;
 	char pin_text[PIN_MAX];
-
-	/* what is set on the handle now */
-	enum method method;
-	bool with_body, https, special;
-	int connect_ms;
-	long total_ms;
 
 	/* the answer */
 	struct buf head, body;
@@ -69,12 +61,11 @@ struct client {
 	struct resolve *resolve;
 	int epoll_fd, wake_fd;
 	int64_t curl_due_us; /* -1: no timer */
-	struct list active, idle;
-	size_t n_running;
-	struct client_send *ended, **ended_end;
+	CURLSH *sessions;    /* of TLS, for all handles */
+	struct list active, ended;
 };
 
-struct client_xfer *xfer_new(struct client *c);
+struct client_xfer *xfer_new(struct client *c, struct client_send *s);
 void xfer_free(struct client_xfer *x);
 /* Reads URL and headers of x->send; ERR_INVALID, ERR_DENIED, ERR_LIMIT. */
 int xfer_prepare(struct client_xfer *x, struct err *e) MUST_CHECK;
@@ -86,7 +77,5 @@ void xfer_arm(struct client_xfer *x, long left_ms);
 /* What libcurl made of it. */
 void xfer_ended(struct client_xfer *x, CURLcode code);
 void xfer_answer(struct client_xfer *x, struct client_answer *ret);
-/* Before the next use. */
-void xfer_clear(struct client_xfer *x);
 
 #endif

@@ -268,8 +268,8 @@ test_tls(void **state)
 			t.send.tls_ca_pem = NULL;
 		trial_run(c, &t);
 		if (t.got.result != T[i].result)
-			fail_msg("row %zu: %s %s", i,
-			    client_result_name(t.got.result), t.error);
+			fail_msg(
+			    "row %zu: %d %s", i, (int)t.got.result, t.error);
 		if (t.got.result != CLIENT_ANSWERED)
 			continue;
 		assert_has(t.body, "alpn h2 http/1.1 \n");

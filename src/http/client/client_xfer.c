@@ -210,12 +210,9 @@ xfer_answer(struct client_xfer *x, struct client_answer *ret)
 static bool
 is_token(struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c <= ' ' || c >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", c))
+	for (size_t i = 0; i < s.n; i++)
+		if (!str_is_tchar(s.p[i]))
 			return false;
-	}
 	return s.n > 0;
 }
 
@@ -242,11 +239,20 @@ check_header(const struct client_header *h, struct err *e)
 	return OK;
 }
 
-/* A line of the request's head in x->text, where there is room for it. */
 static void
-add_line(struct client_xfer *x, struct str name, struct str value)
+add_line(struct client_xfer *x, char *text)
 {
 	struct curl_slist *line = &x->lines[x->n_lines++];
+
+	*line = (struct curl_slist){.data = text};
+	if (line > x->lines)
+		line[-1].next = line;
+}
+
+/* A line of the request's head in x->text, where there is room for it. */
+static void
+add_header(struct client_xfer *x, struct str name, struct str value)
+{
 	char *at = x->text.p + x->text.n;
 
 	value = str_trim(value);
@@ -256,21 +262,15 @@ add_line(struct client_xfer *x, struct str name, struct str value)
 	buf_add(&x->text, value);
 	buf_addc(&x->text, '\0');
 	assert(!x->text.failed && x->text.p <= at);
-	*line = (struct curl_slist){.data = at};
-	if (line > x->lines)
-		line[-1].next = line;
+	add_line(x, at);
 }
 
 /* One that libcurl would add by itself, and shall not. */
 static void
 drop_line(struct client_xfer *x, const char *line)
 {
-	struct curl_slist *l = &x->lines[x->n_lines++];
-
 	/* Only read, though its type doesn't say so. */
-	*l = (struct curl_slist){.data = (char *)(uintptr_t)line};
-	if (l > x->lines)
-		l[-1].next = l;
+	add_line(x, (char *)(uintptr_t)line);
 }
 
 static int
@@ -290,10 +290,7 @@ prepare_lines(struct client_xfer *x, struct err *e)
 		return err_set(e, ERR_LIMIT, "the request has over %d headers",
 		    CLIENT_HEADERS_MAX);
 	for (size_t i = 0; i < s->n_headers; i++) {
-		int rc = check_header(&s->headers[i], e);
-
-		if (rc < 0)
-			return rc;
+		TRY(check_header(&s->headers[i], e));
 		bytes += s->headers[i].name.n + s->headers[i].value.n + 3;
 	}
 	/* All of it at once, so that nothing moves that is pointed to. */
@@ -308,16 +305,13 @@ prepare_lines(struct client_xfer *x, struct err *e)
 	}
 	buf_addc(&x->text, '\0');
 	for (size_t i = 0; i < s->n_headers; i++) {
-		add_line(x, s->headers[i].name, s->headers[i].value);
+		add_header(x, s->headers[i].name, s->headers[i].value);
 		typed |= str_eq_nocase(s->headers[i].name, STR("content-type"));
 	}
 	if (agent.n > 0) {
 		struct client_header h = {STR("User-Agent"), agent};
-		int rc = check_header(&h, e);
-
-		if (rc < 0)
-			return rc;
-		add_line(x, h.name, h.value);
+		TRY(check_header(&h, e));
+		add_header(x, h.name, h.value);
 	}
 	if (!typed)
 		drop_line(x, "Content-Type:");
@@ -329,24 +323,12 @@ int
 xfer_prepare(struct client_xfer *x, struct err *e)
 {
 	const struct client_send *s = x->send;
-	int rc = url_parse(s->url, &x->url, e);
-
-	if (rc == OK)
-		rc = guard_target(x->client->o.guard, s->use, &x->url, e);
-	return rc < 0 ? rc : prepare_lines(x, e);
+	TRY(url_parse(s->url, &x->url, e));
+	TRY(guard_target(x->client->o.guard, s->use, &x->url, e));
+	return prepare_lines(x, e);
 }
 
 /* ---- addresses ---- */
-
-static int
-pin_addr(char *to, size_t room, const union addr *a)
-{
-	char text[ADDR_TEXT_MAX];
-	bool v6 = a->sa.sa_family == AF_INET6;
-
-	addr_format(&a->sa, text);
-	return snprintf(to, room, v6 ? "[%s]" : "%s", text);
-}
 
 /* A proxy is asked for one address, and more of them know their way to IPv4. */
 static size_t
@@ -367,19 +349,17 @@ xfer_pin(struct client_xfer *x, const struct resolved *r, struct err *e)
 	size_t at, from = proxied ? for_proxy(r) : 0;
 	size_t end = from + (proxied ? 1 : CLIENT_PINS_MAX);
 
-	for (size_t i = 0; i < r->n; i++) {
-		int rc = xfer_judge(x, &r->v[i].sa, e);
-
-		if (rc < 0)
-			return rc;
-	}
+	for (size_t i = 0; i < r->n; i++)
+		TRY(xfer_judge(x, &r->v[i].sa, e));
 	at = (size_t)snprintf(x->pin_text, PIN_MAX,
 	    "%s%s:%u:", proxied ? "" : "+", x->url.host, x->url.port);
 	for (size_t i = from; i < r->n && i < end; i++) {
-		if (i > from)
-			x->pin_text[at++] = ',';
-		at +=
-		    (size_t)pin_addr(x->pin_text + at, PIN_MAX - at, &r->v[i]);
+		char text[ADDR_TEXT_MAX];
+		bool v6 = r->v[i].sa.sa_family == AF_INET6;
+
+		addr_format(&r->v[i].sa, text);
+		at += (size_t)snprintf(x->pin_text + at, PIN_MAX - at,
+		    v6 ? "%s[%s]" : "%s%s", i > from ? "," : "", text);
 	}
 	if (proxied)
 		(void)snprintf(
@@ -390,11 +370,12 @@ xfer_pin(struct client_xfer *x, const struct resolved *r, struct err *e)
 
 /* ---- the handle ---- */
 
-/* What every request has. Not a word more for each than must be. */
+/* What every request has. */
 static void
 set_base(struct client_xfer *x)
 {
 	SET(x, CURLOPT_PRIVATE, x);
+	SET(x, CURLOPT_SHARE, x->client->sessions);
 	SET(x, CURLOPT_NOSIGNAL, 1L);
 	SET(x, CURLOPT_PROTOCOLS_STR, "http,https");
 	SET(x, CURLOPT_FOLLOWLOCATION, 0L);
@@ -416,13 +397,6 @@ set_base(struct client_xfer *x)
 	SET(x, CURLOPT_CAPATH, NULL);
 	if (x->client->o.ca_file)
 		SET(x, CURLOPT_CAINFO, x->client->o.ca_file);
-	SET(x, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	x->https = false;
-	x->method = GET;
-	x->with_body = false;
-	x->special = false;
-	x->connect_ms = 0;
-	x->total_ms = 0;
 }
 
 static void
@@ -436,7 +410,6 @@ set_blob(struct client_xfer *x, CURLoption option, struct str pem)
 	};
 
 	SET(x, option, &blob);
-	x->special = true;
 }
 
 /*
@@ -466,15 +439,8 @@ set_method(struct client_xfer *x)
 	bool body = s->body.n > 0 || s->method == POST || s->method == PUT ||
 		    s->method == PATCH;
 
-	if (s->method != x->method || body != x->with_body) {
-		if (!body)
-			SET(x, CURLOPT_HTTPGET, 1L);
-		SET(x, CURLOPT_CUSTOMREQUEST,
-		    s->method == (body ? POST : GET) ? NULL
-						     : method_name(s->method));
-		x->method = s->method;
-		x->with_body = body;
-	}
+	if (s->method != (body ? POST : GET))
+		SET(x, CURLOPT_CUSTOMREQUEST, method_name(s->method));
 	if (body) {
 		SET(x, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)s->body.n);
 		SET(x, CURLOPT_POSTFIELDS, s->body.n ? s->body.p : "");
@@ -493,7 +459,10 @@ set_special(struct client_xfer *x)
 	if (s->decode) {
 		SET(x, CURLOPT_HTTP_CONTENT_DECODING, 1L);
 		SET(x, CURLOPT_ACCEPT_ENCODING, "gzip, br");
-		x->special = true;
+	}
+	if (s->fresh) {
+		SET(x, CURLOPT_FRESH_CONNECT, 1L);
+		SET(x, CURLOPT_FORBID_REUSE, 1L);
 	}
 	if (!s->proxy)
 		return;
@@ -501,72 +470,32 @@ set_special(struct client_xfer *x)
 	SET(x, CURLOPT_NOPROXY, "");
 	/* For http too: what the proxy says itself is no receiver's answer. */
 	SET(x, CURLOPT_HTTPPROXYTUNNEL, 1L);
-	x->special = true;
 }
 
 void
 xfer_arm(struct client_xfer *x, long left_ms)
 {
 	const struct client_send *s = x->send;
-	bool pinned = x->pin.data != NULL;
+	long version = x->url.https ? (long)CURL_HTTP_VERSION_2TLS
+				    : (long)CURL_HTTP_VERSION_1_1;
 
 	SET(x, CURLOPT_URL, x->text.p);
 	SET(x, CURLOPT_HTTPHEADER, x->lines);
 	set_method(x);
 	set_special(x);
-	if (x->https != x->url.https) {
-		x->https = x->url.https;
-		SET(x, CURLOPT_HTTP_VERSION,
-		    x->https ? (long)CURL_HTTP_VERSION_2TLS
-			     : (long)CURL_HTTP_VERSION_1_1);
-		/* A burst waits for the first handshake, to share it if that
-		 * turns out to be HTTP/2. */
-		SET(x, CURLOPT_PIPEWAIT, x->https ? 1L : 0L);
-	}
-	if (pinned && s->proxy) {
-		SET(x, CURLOPT_CONNECT_TO, &x->pin);
-	} else if (pinned) {
-		SET(x, CURLOPT_RESOLVE, &x->pin);
-	}
-	if (s->fresh) {
-		SET(x, CURLOPT_FRESH_CONNECT, 1L);
-		SET(x, CURLOPT_FORBID_REUSE, 1L);
-		x->special = true;
-	}
-	if (x->connect_ms != s->connect_ms) {
-		x->connect_ms = s->connect_ms;
-		SET(x, CURLOPT_CONNECTTIMEOUT_MS, (long)s->connect_ms);
-	}
-	if (x->total_ms != left_ms) {
-		x->total_ms = left_ms;
-		SET(x, CURLOPT_TIMEOUT_MS, left_ms);
-	}
-}
-
-void
-xfer_clear(struct client_xfer *x)
-{
-	if (x->special) {
-		curl_easy_reset(x->easy);
-		set_base(x);
-		digest_wipe_buf(&x->pem);
-	}
-	if (x->body.cap > CLIENT_BODY_KEEP)
-		buf_done(&x->body);
-	buf_clear(&x->text);
-	buf_clear(&x->head);
-	buf_clear(&x->body);
-	x->n_lines = 0;
-	x->pin = (struct curl_slist){.data = NULL};
-	x->head_bytes = x->body_bytes = 0;
-	x->cut = x->too_large = x->refused = x->head_whole = false;
-	x->retry_after_ms = -1;
-	x->error[0] = '\0';
-	x->send = NULL;
+	SET(x, CURLOPT_HTTP_VERSION, version);
+	/* A burst waits for the first handshake, to share it if that turns
+	 * out to be HTTP/2. */
+	SET(x, CURLOPT_PIPEWAIT, x->url.https ? 1L : 0L);
+	if (x->pin.data)
+		SET(x, s->proxy ? CURLOPT_CONNECT_TO : CURLOPT_RESOLVE,
+		    &x->pin);
+	SET(x, CURLOPT_CONNECTTIMEOUT_MS, (long)s->connect_ms);
+	SET(x, CURLOPT_TIMEOUT_MS, left_ms);
 }
 
 struct client_xfer *
-xfer_new(struct client *c)
+xfer_new(struct client *c, struct client_send *s)
 {
 	struct client_xfer *x = mem_get(sizeof(*x));
 
@@ -574,10 +503,14 @@ xfer_new(struct client *c)
 	if (!x->easy)
 		mem_out(0);
 	x->client = c;
+	x->send = s;
+	x->started_us = clock_mono_us();
 	x->text = BUF(CLIENT_TEXT_MAX);
 	x->pem = BUF(2 * TLS_FILE_MAX);
 	x->head = BUF(CLIENT_HEAD_MAX);
-	xfer_clear(x);
+	x->body = BUF(s->keep_max);
+	x->head_keep = s->head_max ? s->head_max : CLIENT_HEAD_KEEP;
+	x->retry_after_ms = -1;
 	set_base(x);
 	return x;
 }
@@ -586,7 +519,7 @@ void
 xfer_free(struct client_xfer *x)
 {
 	curl_easy_cleanup(x->easy);
-	buf_done(&x->pem);
+	digest_wipe_buf(&x->pem);
 	buf_done(&x->text);
 	buf_done(&x->head);
 	buf_done(&x->body);

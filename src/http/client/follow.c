@@ -2,10 +2,12 @@
 
 #include <assert.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/client/limits.h"
+#include "markup/href.h"
 
 struct follows {
 	struct client *client;
@@ -16,45 +18,22 @@ struct follows {
 
 /* ---- where a redirect leads ---- */
 
-static bool
-has_scheme(struct str s)
+static void
+add_escaped(struct buf *b, struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = (char)(s.p[i] | 0x20);
-
-		if (s.p[i] == ':')
-			return i > 0;
-		if (!(c >= 'a' && c <= 'z') &&
-		    !(i > 0 && ((s.p[i] >= '0' && s.p[i] <= '9') ||
-				   strchr("+-.", s.p[i]))))
-			return false;
-	}
-	return false;
-}
-
-/* Appends, with blanks escaped; 0 when there is no room. */
-static size_t
-follow_put(char *to, size_t at, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		if (at + 4 > URL_TEXT_MAX)
-			return 0;
-		if (s.p[i] == ' ') {
-			to[at++] = '%';
-			to[at++] = '2';
-			to[at++] = '0';
-		} else {
-			to[at++] = s.p[i];
-		}
-	}
-	return at;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] == ' ')
+			buf_addz(b, "%20");
+		else
+			buf_addc(b, s.p[i]);
 }
 
 /* "/a/./b/../c" is "/a/c" (RFC 3986, 5.2.4), from byte `from` on, in place. */
-static size_t
-without_dots(char *p, size_t from, size_t n)
+static void
+remove_dots(struct buf *b, size_t from)
 {
-	size_t out = from, i = from;
+	size_t out = from, i = from, n = b->n;
+	char *p = b->p;
 
 	while (i < n && p[i] != '?') {
 		size_t end = i + 1;
@@ -78,51 +57,39 @@ without_dots(char *p, size_t from, size_t n)
 	if (out == from)
 		p[out++] = '/';
 	memmove(p + out, p + i, n - i);
-	return out + (n - i);
+	b->n = out + (n - i);
 }
 
 size_t
 follow_resolve(const struct url *base, struct str ref, char ret[URL_TEXT_MAX])
 {
-	struct url root = *base;
-	struct str dir = base->path;
-	size_t at, from;
+	struct buf b CLEANUP(buf_done) = BUF(URL_TEXT_MAX - 1);
+	struct str rest = str_trim(ref), dir = base->path;
+	size_t from = 0;
 
-	ref = str_trim(ref);
-	for (size_t i = 0; i < ref.n; i++)
-		if (ref.p[i] == '#')
-			ref.n = i;
-	if (has_scheme(ref)) {
-		at = follow_put(ret, 0, ref);
-		ret[at] = '\0';
-		return at;
-	}
-	root.path = root.query = STR_EMPTY;
-	at = url_show(&root, ret);
+	ref = str_cut(&rest, '#');
 	if (str_starts(ref, STR("//"))) {
-		at = follow_put(
-		    ret, 0, base->https ? STR("https:") : STR("http:"));
-		at = follow_put(ret, at, ref);
-		ret[at] = '\0';
-		return at;
+		buf_addz(&b, base->https ? "https:" : "http:");
+	} else if (href_scheme(ref).n == 0) {
+		from = url_origin(base, ret);
+		buf_add(&b, (struct str){ret, from});
+		if (ref.n == 0)
+			ref = base->query;
+		else if (ref.p[0] == '/')
+			dir = STR_EMPTY;
+		else if (ref.p[0] != '?')
+			while (dir.n > 0 && dir.p[dir.n - 1] != '/')
+				dir.n--;
+		add_escaped(&b, dir);
 	}
-	from = at;
-	if (ref.n == 0 || ref.p[0] == '?') {
-		at = follow_put(ret, at, base->path);
-		at = at ? follow_put(ret, at, ref.n ? ref : base->query) : 0;
-	} else if (ref.p[0] == '/') {
-		at = follow_put(ret, at, ref);
-	} else {
-		while (dir.n > 0 && dir.p[dir.n - 1] != '/')
-			dir.n--;
-		at = follow_put(ret, at, dir);
-		at = at ? follow_put(ret, at, ref) : 0;
-	}
-	if (at == 0)
+	add_escaped(&b, ref);
+	if (b.failed)
 		return 0;
-	at = without_dots(ret, from, at);
-	ret[at] = '\0';
-	return at;
+	if (from > 0)
+		remove_dots(&b, from);
+	memcpy(ret, b.p, b.n);
+	ret[b.n] = '\0';
+	return b.n;
 }
 
 struct str
@@ -145,9 +112,8 @@ follow_header(struct str head, const char *name)
 static bool
 busy(const struct follows *fs, const char *host)
 {
-	for (struct link *k = list_first(&fs->running); k;
-	     k = list_next(&fs->running, k))
-		if (strcmp(LINK_OF(k, struct follow, link)->host, host) == 0)
+	list_each (struct follow, f, &fs->running, link)
+		if (strcmp(f->host, host) == 0)
 			return true;
 	return false;
 }
@@ -168,7 +134,6 @@ launch(struct follow *f)
 	int64_t left = f->total_ms - f->took_us / US_PER_MS;
 
 	list_add(&fs->running, &f->link);
-	f->running = true;
 	f->send.url = (struct str){f->at, f->n_at};
 	f->send.total_ms = left < 1 ? 1 : (int)left;
 	f->send.connect_ms = f->send.total_ms < FOLLOW_CONNECT_MS
@@ -180,17 +145,18 @@ launch(struct follow *f)
 static void
 launch_waiting(struct follows *fs)
 {
-	struct link *k = list_first(&fs->waiting), *next;
+	list_each (struct follow, f, &fs->waiting, link)
+		if (!fs->closed && !busy(fs, f->host)) {
+			list_remove(&fs->waiting, &f->link);
+			launch(f);
+		}
+}
 
-	for (; k && !fs->closed; k = next) {
-		struct follow *f = LINK_OF(k, struct follow, link);
-
-		next = list_next(&fs->waiting, k);
-		if (busy(fs, f->host))
-			continue;
-		list_remove(&fs->waiting, k);
-		launch(f);
-	}
+static void
+set_place(struct follow *f, const struct url *u)
+{
+	f->n_at = url_show(u, f->at);
+	(void)snprintf(f->host, sizeof(f->host), "%s", u->host);
 }
 
 /* ---- answers ---- */
@@ -231,9 +197,7 @@ move_on(struct follow *f, const struct client_answer *a, struct str to)
 		       (a->status == 301 || a->status == 308);
 	f->hops++;
 	f->send.query = STR_EMPTY;
-	n = url_show(&u, f->at);
-	f->n_at = n;
-	(void)snprintf(f->host, sizeof(f->host), "%s", u.host);
+	set_place(f, &u);
 	return true;
 }
 
@@ -265,7 +229,6 @@ follow_answered(struct client_send *s, const struct client_answer *a)
 			    : (struct str){.p = NULL};
 
 	list_remove(&fs->running, &f->link);
-	f->running = false;
 	f->took_us += a->took_us;
 	f->error[0] = '\0';
 	if (a->result != CLIENT_ANSWERED) {
@@ -299,7 +262,7 @@ follow_start(struct follows *fs, struct follow *f)
 	assert(f->done && f->total_ms > 0);
 	f->all = fs;
 	f->hops = 0;
-	f->permanent = f->running = false;
+	f->permanent = false;
 	f->took_us = 0;
 	f->host[0] = f->error[0] = '\0';
 	f->send = (struct client_send){.method = f->method,
@@ -314,16 +277,12 @@ follow_start(struct follows *fs, struct follow *f)
 	    .user_agent = f->user_agent,
 	    .proxy = fs->proxy,
 	    .done = follow_answered};
-	f->n_at = f->url.n < URL_TEXT_MAX ? f->url.n : URL_TEXT_MAX - 1;
-	memcpy(f->at, f->url.p, f->n_at);
-	f->at[f->n_at] = '\0';
-	/* What is no URL is for the client to refuse. */
 	if (url_parse(f->url, &u, &e) == OK) {
-		char text[URL_TEXT_MAX];
-
-		(void)snprintf(f->host, sizeof(f->host), "%s", u.host);
-		f->n_at = url_show(&u, text);
-		memcpy(f->at, text, f->n_at + 1);
+		set_place(f, &u);
+	} else { /* for the client to refuse */
+		f->n_at = f->url.n < URL_TEXT_MAX ? f->url.n : URL_TEXT_MAX - 1;
+		memcpy(f->at, f->url.p, f->n_at);
+		f->at[f->n_at] = '\0';
 	}
 	if (fs->closed || (f->host[0] && busy(fs, f->host)))
 		list_add(&fs->waiting, &f->link);
@@ -348,14 +307,12 @@ follows_new(struct client *c, const char *proxy)
 void
 follows_close(struct follows *fs)
 {
-	struct link *k;
+	struct follow *w;
 
 	fs->closed = true;
-	for (k = list_first(&fs->running); k; k = list_next(&fs->running, k))
-		client_cancel(
-		    fs->client, &LINK_OF(k, struct follow, link)->send);
-	while ((k = list_first(&fs->waiting))) {
-		struct follow *f = LINK_OF(k, struct follow, link);
+	list_each (struct follow, f, &fs->running, link)
+		client_cancel(fs->client, &f->send);
+	while ((w = list_take(&fs->waiting, struct follow, link))) {
 		struct follow_answer r = {.result = FOLLOW_FAILED,
 		    .why = CLIENT_CANCELLED,
 		    .head = STR_EMPTY,
@@ -363,8 +320,7 @@ follows_close(struct follows *fs)
 		    .retry_after_ms = -1,
 		    .error = "cancelled"};
 
-		list_remove(&fs->waiting, k);
-		finish(f, &r);
+		finish(w, &r);
 	}
 }
 

@@ -72,7 +72,7 @@ struct follow {
 	struct client_send send;
 	int64_t took_us;
 	int hops;
-	bool permanent, running;
+	bool permanent;
 	size_t n_at;
 	char host[URL_HOST_MAX + 1];
 	char at[URL_TEXT_MAX]; /* where it is now */

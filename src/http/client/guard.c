@@ -17,13 +17,6 @@ struct hosts {
 	} * v;
 };
 
-struct guard {
-	struct hosts allowed, denied;
-	struct nets private_ok;
-	bool http_ok;
-	struct net *ranges; /* RANGES, read */
-};
-
 /* ---- addresses ---- */
 
 /* Where the IPv4 address that an IPv6 address leads to stands in it. */
@@ -78,6 +71,13 @@ static const struct range {
     {"::", 0, 0, "outside of the public range (2000::/3)"},
 };
 
+struct guard {
+	struct hosts allowed, denied;
+	struct nets private_ok;
+	bool http_ok;
+	struct net ranges[COUNT_OF(RANGES)]; /* read */
+};
+
 static const struct range *
 range_of(const struct guard *g, const struct ip *ip)
 {
@@ -94,7 +94,6 @@ read_ranges(struct guard *g)
 		bool ok = ip_read(str_of(RANGES[i].net), &g->ranges[i].at);
 
 		assert(ok);
-		(void)ok;
 		g->ranges[i].bits = RANGES[i].bits;
 	}
 }
@@ -196,9 +195,9 @@ guard_url(
     const struct guard *g, enum guard_use use, struct str url, struct err *e)
 {
 	struct url u;
-	int rc = url_parse(url, &u, e);
 
-	return rc < 0 ? rc : guard_target(g, use, &u, e);
+	TRY(url_parse(url, &u, e));
+	return guard_target(g, use, &u, e);
 }
 
 /* ---- settings ---- */
@@ -208,10 +207,8 @@ read_hosts(const char *key, const char *text, struct hosts *ret, struct err *e)
 {
 	struct str rest = str_of(text);
 	size_t most = 0;
-	int rc = nets_count(key, text, &most, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(nets_count(key, text, &most, e));
 	ret->v = mem_array(most + 1, sizeof(*ret->v));
 	while (rest.n > 0) {
 		struct str item = str_cut(&rest, ',');
@@ -255,7 +252,6 @@ guard_new(const struct conf *c, struct guard **ret, struct err *e)
 	int rc = check_switches(c, e);
 
 	g->http_ok = c->webhook_url_allow_http;
-	g->ranges = mem_array(COUNT_OF(RANGES), sizeof(*g->ranges));
 	read_ranges(g);
 	if (rc == OK)
 		rc = read_hosts("webhook.url.allowlist",
@@ -282,6 +278,5 @@ guard_free(struct guard *g)
 	free(g->allowed.v);
 	free(g->denied.v);
 	nets_done(&g->private_ok);
-	free(g->ranges);
 	free(g);
 }

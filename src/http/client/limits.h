@@ -20,7 +20,6 @@
 #define CLIENT_TEXT_MAX    (64 * KIB) /* its URL and headers */
 #define CLIENT_HEAD_KEEP   (2 * KIB)  /* of an answer's, shown to people */
 #define CLIENT_HEAD_MAX    (64 * KIB) /* of an answer's, read */
-#define CLIENT_BODY_KEEP   (64 * KIB) /* memory a handle keeps for the next */
 /* A Retry-After past this says the same as this: a day. */
 #define CLIENT_RETRY_MAX_S 86400
 /* OAuth2: tokens known at once, and what one may be. */
@@ -32,7 +31,6 @@
 #define OAUTH_LIFE_MAX_S   86400 /* a token is asked for once a day at least */
 #define OAUTH_EARLY_MAX_MS 60000 /* a token is renewed so long before its end */
 #define OAUTH_FAILED_MS    1000  /* a failure is believed so long */
-#define CLIENT_IDLE_MAX    1024  /* handles kept for the next sends */
 /* Redirects that are followed for a reader (seed 002), and how long one hop
  * may take to connect. */
 #define FOLLOW_HOPS_MAX    5

@@ -138,13 +138,11 @@ read_answer(struct oauth_token *t, const struct client_answer *a, struct err *e)
 		    OAUTH_ANSWER_MAX);
 	rc = json_parse(t->owner->arena, a->body, &j, &wrong);
 	if (a->status != 200)
-		rc = refused(a->status, rc == OK ? j : NULL, e);
-	else if (rc < 0)
-		rc = err_set(
+		return refused(a->status, rc == OK ? j : NULL, e);
+	if (rc < 0)
+		return err_set(
 		    e, ERR_DENIED, "the token endpoint's answer is no JSON");
-	else
-		rc = token_keep(t, j, e);
-	return rc;
+	return token_keep(t, j, e);
 }
 
 static void
@@ -156,11 +154,9 @@ fetched(struct client_send *s, const struct client_answer *a)
 	t->failed = read_answer(t, a, &t->why) < 0;
 	arena_reset(t->owner->arena);
 	t->held++;
-	while (t->asks.n > 0) {
-		struct oauth_ask *q =
-		    LINK_OF(list_first(&t->asks), struct oauth_ask, link);
-
-		oauth_drop(q);
+	for (struct oauth_ask *q;
+	     (q = list_take(&t->asks, struct oauth_ask, link));) {
+		q->in = NULL;
 		token_tell(t, q, !t->failed);
 	}
 	t->held--;

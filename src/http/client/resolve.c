@@ -36,10 +36,11 @@ struct resolve {
 
 /* ---- who waits ---- */
 
+/* NULL: nobody. */
 static struct resolve_ask *
-ask_due(struct link *k)
+ask_first(const struct resolve *r)
 {
-	return LINK_OF(k, struct resolve_ask, by_due);
+	return list_head(&r->due, struct resolve_ask, by_due);
 }
 
 /* Most wait equally long, so that the place in time is near the end. */
@@ -50,7 +51,8 @@ enlist(struct resolve *r, struct name *n, struct resolve_ask *q)
 
 	q->in = &n->asks;
 	list_add(q->in, &q->of_name);
-	while (before != &r->due.head && ask_due(before)->due_ms > q->due_ms)
+	while (before != &r->due.head &&
+	       LINK_OF(before, struct resolve_ask, by_due)->due_ms > q->due_ms)
 		before = before->prev;
 	list_add_after(&r->due, before, &q->by_due);
 }
@@ -73,11 +75,11 @@ name_tell(struct name *n, struct resolve_ask *q)
 /* ---- answers ---- */
 
 static void
-name_failed(struct name *n, const char *why)
+name_failed(struct name *n, const char *why, const char *more)
 {
 	n->r.n = 0;
 	n->r.fresh_ms = RESOLVE_LEAST_MS;
-	(void)snprintf(n->why, sizeof(n->why), "%s", why);
+	(void)snprintf(n->why, sizeof(n->why), "%s%s", why, more);
 }
 
 static void
@@ -92,10 +94,8 @@ name_settle(struct name *n)
 	n->known = true;
 	/* A done() may ask again: that is answered from what is known now. */
 	n->held++;
-	while (n->asks.n > 0) {
-		struct resolve_ask *q =
-		    LINK_OF(list_first(&n->asks), struct resolve_ask, of_name);
-
+	for (struct resolve_ask *q;
+	     (q = list_head(&n->asks, struct resolve_ask, of_name));) {
 		resolve_drop(n->owner, q);
 		name_tell(n, q);
 	}
@@ -114,7 +114,8 @@ name_take(struct name *n, const struct ares_addrinfo *info)
 		if ((size_t)at->ai_addrlen > sizeof(r->v[0]))
 			continue;
 		if (r->n == RESOLVE_ADDRS_MAX) {
-			name_failed(n, "the host name has too many addresses");
+			name_failed(
+			    n, "the host name has too many addresses", "");
 			return;
 		}
 		r->v[r->n] = (union addr){.v6 = {0}};
@@ -123,7 +124,7 @@ name_take(struct name *n, const struct ares_addrinfo *info)
 			r->fresh_ms = at->ai_ttl * INT64_C(1000);
 	}
 	if (r->n == 0)
-		name_failed(n, "the host name has no address");
+		name_failed(n, "the host name has no address", "");
 }
 
 static void
@@ -135,16 +136,11 @@ name_answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 	n->asking = false;
 	if (status == ARES_EDESTRUCTION || status == ARES_ECANCELLED)
 		return; /* the resolver goes, and n with it */
-	if (status == ARES_SUCCESS && info) {
+	if (status == ARES_SUCCESS && info)
 		name_take(n, info);
-	} else {
-		char why[128];
-
-		(void)snprintf(why, sizeof(why),
-		    "the host name can't be resolved: %s",
-		    ares_strerror(status));
-		name_failed(n, why);
-	}
+	else
+		name_failed(n,
+		    "the host name can't be resolved: ", ares_strerror(status));
 	ares_freeaddrinfo(info);
 	name_settle(n);
 	/* Last, so that the channel stays for as long as this is inside it. */
@@ -323,14 +319,11 @@ void
 resolve_tick(struct resolve *r)
 {
 	int64_t now = clock_mono_ms();
+	struct resolve_ask *q;
 
 	if (r->looking > 0)
 		ares_process_fd(r->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	for (struct link *k; (k = list_first(&r->due));) {
-		struct resolve_ask *q = ask_due(k);
-
-		if (q->due_ms > now)
-			break;
+	while ((q = ask_first(r)) && q->due_ms <= now) {
 		resolve_drop(r, q);
 		q->done(q, NULL, "the host name was not resolved in time");
 	}
@@ -339,13 +332,12 @@ resolve_tick(struct resolve *r)
 int64_t
 resolve_timeout_ms(struct resolve *r)
 {
+	const struct resolve_ask *q = ask_first(r);
 	struct timeval room, *tv;
-	int64_t own = -1, ares;
+	int64_t own = q ? q->due_ms - clock_mono_ms() : -1, ares;
 
-	if (r->due.n > 0) {
-		own = ask_due(list_first(&r->due))->due_ms - clock_mono_ms();
-		own = own < 0 ? 0 : own;
-	}
+	if (q && own < 0)
+		own = 0;
 	tv = r->looking > 0 ? ares_timeout(r->ares, NULL, &room) : NULL;
 	if (!tv)
 		return own;

@@ -85,15 +85,6 @@ make(struct server *s, struct MHD_Connection *mc)
 	return c;
 }
 
-static bool
-has_tls(struct MHD_Connection *mc)
-{
-	const union MHD_ConnectionInfo *info =
-	    MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-
-	return info && info->tls_session;
-}
-
 void
 conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
     enum MHD_ConnectionNotificationCode code)
@@ -104,10 +95,12 @@ conn_notice(void *server, struct MHD_Connection *mc, void **ctx,
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		    mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+		const union MHD_ConnectionInfo *tls = MHD_get_connection_info(
+		    mc, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 
 		c = make(s, mc);
 		c->door.fd = info->connect_fd;
-		c->wire.tls = has_tls(mc);
+		c->wire.tls = tls && tls->tls_session;
 		c->broken = !wire_tap(c->door.fd, &c->wire);
 		c->door.exempt = c->hop.n == 0 || by_proxy(c);
 		door_enter(s->door, &c->door, c->r.peer);
@@ -186,19 +179,6 @@ reset(struct conn *c)
 	c->stream = (struct stream){.pull = NULL};
 }
 
-/* A waker that somebody still holds is theirs; we take a fresh one. */
-static void
-renew_waker(struct conn *c)
-{
-	waker_over(c->waker);
-	if (!waker_shared(c->waker)) {
-		waker_reuse(c->waker);
-		return;
-	}
-	waker_free(c->waker);
-	c->waker = waker_new(c);
-}
-
 void
 conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
     enum MHD_RequestTerminationCode code)
@@ -223,7 +203,9 @@ conn_complete(void *server, struct MHD_Connection *mc, void **ctx,
 	conn_uncount(c);
 	body_release(c);
 	buf_done(&c->zip);
-	renew_waker(c);
+	waker_over(c->waker);
+	waker_free(c->waker); /* unless somebody still holds it */
+	c->waker = waker_new(c);
 	reset(c);
 	c->wire.serving = 0;
 	(void)atomic_fetch_add(&c->door.turn, 1);

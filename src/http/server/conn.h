@@ -119,8 +119,6 @@ void conn_early(struct conn *c, int status, const char *code);
 /* req_wake.c */
 struct waker *waker_new(struct conn *c);
 void waker_over(struct waker *w); /* wakes do nothing from now on */
-bool waker_shared(const struct waker *w);
-void waker_reuse(struct waker *w);
 /*
  * Suspends the connection; false when the wake had come before. On true the
  * caller returns to libmicrohttpd at once.
@@ -137,7 +135,6 @@ enum MHD_Result conn_request(void *server, struct MHD_Connection *mc,
 void body_begin(struct conn *c);
 /* Takes the next bytes; a body over a bound is dropped and refused. */
 void body_add(struct conn *c, struct str bytes);
-void body_end(struct conn *c);
 void body_release(struct conn *c);
 
 /* reply.c */

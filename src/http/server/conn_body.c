@@ -63,28 +63,18 @@ refuse_body(struct conn *c)
 	body_release(c);
 }
 
-/* Whose memory it takes. */
-static void
-take_caller(struct conn *c)
-{
-	const struct req *r = &c->r;
-
-	c->stranger = r->who.kind == WHO_NOBODY;
-	c->slot = c->stranger ? share_network(&c->s->bodies, r->peer)
-			      : share_principal(&c->s->bodies, &r->who);
-}
-
 void
 body_begin(struct conn *c)
 {
-	size_t n = c->body_known;
+	const struct req *r = &c->r;
 
-	if (n == 0 && !c->chunked)
+	if (c->body_known == 0 && !c->chunked)
 		return;
-	take_caller(c);
-
+	c->stranger = r->who.kind == WHO_NOBODY;
+	c->slot = c->stranger ? share_network(&c->s->bodies, r->peer)
+			      : share_principal(&c->s->bodies, &r->who);
 	/* It gets memory as its bytes come, not because it says so. */
-	c->body.limit = n > 0 ? n : c->body_max;
+	c->body.limit = c->body_known > 0 ? c->body_known : c->body_max;
 }
 
 void
@@ -97,8 +87,7 @@ body_add(struct conn *c, struct str bytes)
 	if (bytes.n > c->body_max - b->n) {
 		(void)err_set(&c->r.err, ERR_LIMIT,
 		    "the body is over %zu bytes", c->body_max);
-		conn_early(c, MHD_HTTP_CONTENT_TOO_LARGE, NULL);
-		body_release(c);
+		refuse_body(c);
 		return;
 	}
 	/* Room for eight times what came, if it is to be as much: a body that
@@ -115,10 +104,4 @@ body_add(struct conn *c, struct str bytes)
 	assert(!b->failed);
 	if (b->cap > c->reserved && reserve(c, b->cap - c->reserved) < 0)
 		refuse_body(c);
-}
-
-void
-body_end(struct conn *c)
-{
-	c->r.body = buf_str(&c->body);
 }

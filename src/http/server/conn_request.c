@@ -8,15 +8,11 @@
 #include "http/server/reply.h"
 #include "http/server/router.h"
 
-#define TRACE_CHARS                                                            \
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
-
 /* What is looked at of every request; the last of each name counts. */
-static enum MHD_Result
-take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
-    const char *value, size_t value_n)
+static bool
+take_header(void *arg, struct str name, struct str value)
 {
-	struct intake *in = cls;
+	struct intake *in = arg;
 	const struct {
 		struct str name, *to;
 	} KNOWN[] = {
@@ -28,12 +24,10 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
 	    {STR("x-request-id"), &in->trace_id},
 	};
 
-	(void)kind;
 	for (size_t i = 0; i < COUNT_OF(KNOWN); i++)
-		if (str_eq_nocase(KNOWN[i].name, (struct str){name, name_n}))
-			*KNOWN[i].to =
-			    str_trim((struct str){value ? value : "", value_n});
-	return MHD_YES;
+		if (str_eq_nocase(KNOWN[i].name, name))
+			*KNOWN[i].to = value;
+	return true;
 }
 
 static void
@@ -43,26 +37,12 @@ take_trace_id(struct conn *c)
 	bool good = id.n >= 1 && id.n <= REQ_TRACE_MAX;
 
 	for (size_t i = 0; i < id.n && good; i++)
-		good = strchr(TRACE_CHARS, id.p[i]) && id.p[i] != '\0';
+		good = str_is_letter(id.p[i]) || str_is_digit(id.p[i]) ||
+		       str_has(STR("._-"), id.p[i]);
 	if (good)
 		memcpy(c->r.trace_id, id.p, id.n);
 	else
 		uuid_format(uuid_v4(), c->r.trace_id);
-}
-
-static const char *
-wire_code(int status)
-{
-	switch (status) {
-	case MHD_HTTP_CONTENT_TOO_LARGE:
-		return "TOO_LARGE";
-	case MHD_HTTP_URI_TOO_LONG:
-		return "PATH_TOO_LONG";
-	case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
-		return "HEADERS_TOO_LARGE";
-	default:
-		return NULL;
-	}
 }
 
 /* What is wrong with the bytes of the request so far (wire.h): it is refused,
@@ -76,7 +56,12 @@ check_wire(struct conn *c)
 	if (!bad)
 		return OK;
 	c->bad_frame = c->linger = true;
-	conn_early(c, status, wire_code(status));
+	conn_early(c, status,
+	    status == MHD_HTTP_CONTENT_TOO_LARGE ? "TOO_LARGE"
+	    : status == MHD_HTTP_URI_TOO_LONG    ? "PATH_TOO_LONG"
+	    : status == MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE
+		? "HEADERS_TOO_LARGE"
+		: NULL);
 	return err_set(&c->r.err, ERR_SYNTAX, "%s", bad);
 }
 
@@ -85,10 +70,8 @@ static int
 take_frame(struct conn *c)
 {
 	int64_t n = 0;
-	int rc = check_wire(c);
 
-	if (rc < 0)
-		return rc;
+	TRY(check_wire(c));
 	c->chunked = c->in.transfer_encoding.p;
 	if (c->in.content_length.n > 0 && !str_int(c->in.content_length, &n))
 		return err_set(
@@ -101,17 +84,14 @@ take_frame(struct conn *c)
 static const char *
 allow(struct conn *c, const struct match *m)
 {
-	struct buf b = BUF(128);
-	const char *z;
+	struct buf b CLEANUP(buf_done) = BUF(128);
 
 	for (int i = 0; i < METHODS; i++)
 		if (m->methods[i])
 			buf_fmt(&b, "%s%s, ", method_name((enum method)i),
 			    i == GET ? ", HEAD" : "");
 	buf_addz(&b, "OPTIONS");
-	z = arena_z(c->r.arena, buf_str(&b));
-	buf_done(&b);
-	return z;
+	return arena_z(c->r.arena, buf_str(&b));
 }
 
 /*
@@ -187,15 +167,10 @@ takes_type(const char *types, struct str type)
 
 	type = str_trim(str_cut(&type, ';'));
 	while (rest.n > 0) {
-		struct str one = str_cut(&rest, ',');
+		struct str one = str_trim(str_cut(&rest, ','));
 
-		while (one.n > 0) {
-			struct str word = str_cut(&one, ' ');
-
-			if (word.n > 0 && (str_eq_nocase(word, type) ||
-					      str_eq(word, STR("*/*"))))
-				return true;
-		}
+		if (str_eq_nocase(one, type) || str_eq(one, STR("*/*")))
+			return true;
 	}
 	return false;
 }
@@ -281,8 +256,7 @@ at_head(struct conn *c, const char *method)
 		return MHD_NO;
 	assert(c->wire.requests >= c->nth); /* its bytes were looked at */
 	c->wire.serving = c->nth;
-	(void)MHD_get_connection_values_n(
-	    c->mc, MHD_HEADER_KIND, take_header, &c->in);
+	req_each_header(&c->r, take_header, &c->in);
 	take_trace_id(c);
 	conn_peer(c);
 	if (s->o.hooks.begin)
@@ -388,7 +362,7 @@ conn_request(void *server, struct MHD_Connection *mc, const char *url,
 			return MHD_NO;
 		if (c->early_status || check_wire(c) < 0)
 			return reply_early(c);
-		body_end(c);
+		c->r.body = buf_str(&c->body);
 		c->stage = AT_RUN;
 		return go_on(c);
 	case AT_RUN:

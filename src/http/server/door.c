@@ -46,9 +46,8 @@ struct door {
 	int port;
 	int64_t told_ms; /* when the log was last told why nobody comes in */
 
-	pthread_mutex_t lock;             /* for all below */
-	struct door_entry *first, **last; /* oldest first */
-	size_t n;
+	pthread_mutex_t lock;   /* for all below */
+	struct list entries;    /* oldest first */
 	size_t live, strangers; /* not cut; and of these, not known */
 	struct share held;      /* by holder: connections that are not cut */
 	size_t cut;             /* for room, since the log was told */
@@ -62,7 +61,6 @@ door_lock(struct door *d)
 	int rc = pthread_mutex_lock(&d->lock);
 
 	assert(rc == 0);
-	(void)rc;
 }
 
 static void
@@ -75,9 +73,8 @@ static void
 kick(struct door *d)
 {
 	uint64_t one = 1;
-	ssize_t n = write(d->kick, &one, sizeof(one));
 
-	(void)n;
+	(void)!write(d->kick, &one, sizeof(one));
 }
 
 bool
@@ -112,11 +109,12 @@ cut(struct door *d, struct door_entry *en, enum phase phase)
 /* Nobody works for it, and it may be cut when others need its place; but not
  * who has just come, and could have said nothing yet. */
 static bool
-spare(const struct door_entry *en, bool known)
+spare(const struct door *d, const struct door_entry *en, bool known)
 {
 	enum phase phase = atomic_load(&en->phase);
 
-	return atomic_load(&en->known) == known && !en->uncounted && en->next &&
+	return atomic_load(&en->known) == known && !en->uncounted &&
+	       &en->link != list_last(&d->entries) &&
 	       (phase == IDLE || phase == READING || phase == SENDING);
 }
 
@@ -127,13 +125,13 @@ thin_out(struct door *d, bool known, unsigned slot)
 	size_t most = (size_t)d->s->o.connections_max / CUT_PART + 1, n = 0;
 	int64_t now_ms = clock_mono_ms(), oldest_ms = now_ms, upto_ms;
 
-	for (struct door_entry *en = d->first; en; en = en->next)
-		if (en->slot == slot && spare(en, known) &&
+	list_each (struct door_entry, en, &d->entries, link)
+		if (en->slot == slot && spare(d, en, known) &&
 		    en->since_ms < oldest_ms)
 			oldest_ms = en->since_ms;
 	upto_ms = oldest_ms + (now_ms - oldest_ms) / 2;
-	for (struct door_entry *en = d->first; en && n < most; en = en->next)
-		if (en->slot == slot && spare(en, known) &&
+	list_each (struct door_entry, en, &d->entries, link)
+		if (n < most && en->slot == slot && spare(d, en, known) &&
 		    en->since_ms <= upto_ms)
 			n += cut(d, en, atomic_load(&en->phase));
 	d->cut += n;
@@ -146,8 +144,9 @@ thin_out_most(struct door *d, bool known)
 	const struct door_entry *found = NULL;
 	size_t most = 0;
 
-	for (struct door_entry *en = d->first; en; en = en->next)
-		if (spare(en, known) && share_held(&d->held, en->slot) > most) {
+	list_each (struct door_entry, en, &d->entries, link)
+		if (spare(d, en, known) &&
+		    share_held(&d->held, en->slot) > most) {
 			most = share_held(&d->held, en->slot);
 			found = en;
 		}
@@ -172,11 +171,7 @@ door_enter(struct door *d, struct door_entry *en, const char *peer)
 {
 	door_lock(d);
 	en->since_ms = clock_mono_ms();
-	en->next = NULL;
-	en->at = d->last;
-	*d->last = en;
-	d->last = &en->next;
-	d->n++;
+	list_add(&d->entries, &en->link);
 	d->live++;
 	d->strangers++;
 	en->slot = share_network(&d->held, peer);
@@ -206,9 +201,7 @@ void
 door_leave(struct door *d, struct door_entry *en)
 {
 	door_lock(d);
-	*en->at = en->next;
-	*(en->next ? &en->next->at : &d->last) = en->at;
-	d->n--;
+	list_remove(&d->entries, &en->link);
 	uncount(d, en);
 	door_unlock(d);
 	if (atomic_exchange(&d->full, false))
@@ -240,7 +233,7 @@ door_count(struct door *d)
 	/* In this order: who arrives is seen at one place or the other. */
 	n = atomic_load(&d->arriving);
 	door_lock(d);
-	n += d->n;
+	n += d->entries.n;
 	door_unlock(d);
 	return n;
 }
@@ -375,7 +368,7 @@ sweep(struct door *d, bool all_linger_ends)
 	int64_t now_ms = clock_mono_ms();
 
 	door_lock(d);
-	for (struct door_entry *en = d->first; en; en = en->next)
+	list_each (struct door_entry, en, &d->entries, link)
 		look_at(d, en, now_ms);
 	if (crowded(d) && !thin_out_most(d, false)) /* strangers first */
 		(void)thin_out_most(d, true);
@@ -446,7 +439,6 @@ wait_and_accept(struct door *d, int timeout_ms)
 {
 	struct pollfd p[LISTEN_MAX + 2] = {{.fd = d->kick, .events = POLLIN}};
 	uint64_t kicks;
-	ssize_t n;
 
 	for (size_t i = 0; i < d->n_fds; i++)
 		p[i + 1] = (struct pollfd){
@@ -455,10 +447,8 @@ wait_and_accept(struct door *d, int timeout_ms)
 	d->tired = false;
 	if (poll(p, (nfds_t)d->n_fds + 1, timeout_ms) <= 0)
 		return;
-	if (p[0].revents) {
-		n = read(d->kick, &kicks, sizeof(kicks));
-		(void)n;
-	}
+	if (p[0].revents)
+		(void)!read(d->kick, &kicks, sizeof(kicks));
 	for (size_t i = 0; i < d->n_fds; i++)
 		for (int k = 0; p[i + 1].revents && k < ACCEPT_AT_ONCE; k++)
 			if (!has_room(d, i) || !let_in(d, i))
@@ -487,7 +477,7 @@ in_a_hurry(struct door *d)
 	bool yes;
 
 	door_lock(d);
-	yes = d->linger.n > 0 || d->n > d->live || crowded(d);
+	yes = d->linger.n > 0 || d->entries.n > d->live || crowded(d);
 	door_unlock(d);
 	return yes || atomic_load(&d->s->draining);
 }
@@ -517,21 +507,16 @@ static int
 open_sockets(struct door *d, struct err *e)
 {
 	const struct server_opts *o = &d->s->o;
-	int rc = OK;
 
 	if (o->listen)
-		rc = listen_tcp(o->listen, d->fds, &d->n_tcp, &d->port, e);
-	if (rc < 0)
-		return rc;
+		TRY(listen_tcp(o->listen, d->fds, &d->n_tcp, &d->port, e));
 	d->n_fds = d->n_tcp;
-	if (o->unix_path)
-		rc = listen_unix(o->unix_path, &d->fds[d->n_fds], e);
-	if (rc == OK && o->unix_path) {
-		(void)snprintf(
-		    d->unix_path, sizeof(d->unix_path), "%s", o->unix_path);
-		d->n_fds++;
-	}
-	return rc;
+	if (!o->unix_path)
+		return OK;
+	TRY(listen_unix(o->unix_path, &d->fds[d->n_fds], e));
+	(void)snprintf(d->unix_path, sizeof(d->unix_path), "%s", o->unix_path);
+	d->n_fds++;
+	return OK;
 }
 
 int
@@ -543,7 +528,7 @@ door_start(struct server *s, struct door **ret, struct err *e)
 	(void)pthread_mutex_init(&d->lock, NULL);
 	d->s = s;
 	share_init(&d->held);
-	d->last = &d->first;
+	list_init(&d->entries);
 	d->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	rc = d->kick < 0 ? err_set(e, ERR_IO, "eventfd: %s", strerror(errno))
 			 : open_sockets(d, e);

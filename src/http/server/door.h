@@ -44,7 +44,7 @@
 
 #include <stdatomic.h>
 
-#include "base/base.h"
+#include "base/list.h"
 
 struct door;
 struct principal;
@@ -55,7 +55,7 @@ enum phase { IDLE, READING, BUSY, SENDING, CUT };
 
 /* A connection as the door sees it. */
 struct door_entry {
-	struct door_entry *next, **at;
+	struct link link;
 	int fd;
 	_Atomic enum phase phase;
 	atomic_uint turn;        /* one more at the end of each request */

@@ -32,7 +32,6 @@ make_key(void)
 	int rc = pthread_key_create(&key, drop_compressor);
 
 	assert(rc == 0);
-	(void)rc;
 }
 
 /* This thread's, ready for a new text; NULL when there is no memory. */

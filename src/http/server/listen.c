@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "http/server/limits.h"
+#include "http/url.h"
 
 #define BACKLOG 1024
 
@@ -42,31 +43,20 @@ split(const char *address, char host[256], char port[8], struct err *e)
 	return OK;
 }
 
+/* Where the port stands, which is the same place in both families. */
+static in_port_t *
+port_in(struct sockaddr *sa)
+{
+	return &((struct sockaddr_in *)(void *)sa)->sin_port;
+}
+
 static int
 port_of(int fd)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in four;
-		struct sockaddr_in6 six;
-	} sa = {.six = {.sin6_family = AF_UNSPEC}};
+	union addr sa = {.sa = {.sa_family = AF_UNSPEC}};
 	socklen_t n = sizeof(sa);
 
-	if (getsockname(fd, &sa.any, &n) < 0)
-		return 0;
-	return ntohs(
-	    sa.any.sa_family == AF_INET6 ? sa.six.sin6_port : sa.four.sin_port);
-}
-
-static void
-set_port(struct sockaddr *sa, int port)
-{
-	if (sa->sa_family == AF_INET6)
-		((struct sockaddr_in6 *)(void *)sa)->sin6_port =
-		    htons((uint16_t)port);
-	else
-		((struct sockaddr_in *)(void *)sa)->sin_port =
-		    htons((uint16_t)port);
+	return getsockname(fd, &sa.sa, &n) < 0 ? 0 : ntohs(*port_in(&sa.sa));
 }
 
 /* A listening socket or -1 with errno. `all` takes IPv4 on an IPv6 socket. */
@@ -92,13 +82,6 @@ open_one(const struct addrinfo *ai, bool all)
 	return -1;
 }
 
-/* A machine without IPv6 may still have ::1 in its hosts file. */
-static bool
-not_here(int error)
-{
-	return error == EAFNOSUPPORT || error == EADDRNOTAVAIL;
-}
-
 static int
 open_all(struct addrinfo *list, bool all, int fds[LISTEN_MAX], size_t *ret_n,
     int *ret_port)
@@ -109,11 +92,12 @@ open_all(struct addrinfo *list, bool all, int fds[LISTEN_MAX], size_t *ret_n,
 	for (struct addrinfo *ai = list; ai && n < LISTEN_MAX;
 	     ai = ai->ai_next) {
 		if (port > 0)
-			set_port(ai->ai_addr, port);
+			*port_in(ai->ai_addr) = htons((uint16_t)port);
 		fds[n] = open_one(ai, all);
 		if (fds[n] < 0) {
 			failed = errno;
-			if (not_here(failed))
+			/* Without IPv6 there may be ::1 in the hosts file. */
+			if (failed == EAFNOSUPPORT || failed == EADDRNOTAVAIL)
 				continue;
 			while (n > 0)
 				(void)close(fds[--n]);
@@ -156,11 +140,10 @@ listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
 	    .ai_flags = AI_PASSIVE};
 	struct addrinfo *list = NULL;
 	char host[256], port[8];
-	int rc = split(address, host, port, e);
 	bool all;
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(split(address, host, port, e));
 	all = host[0] == '\0';
 	rc = getaddrinfo(all ? NULL : host, port, &hints, &list);
 	if (rc != 0)
@@ -176,24 +159,17 @@ listen_tcp(const char *address, int ret_fds[LISTEN_MAX], size_t *ret_n,
 	return OK;
 }
 
-/* Only the owner of the data folder and root may come in by the file. */
-static bool
-peer_is_ours(int fd)
-{
-	struct ucred who;
-	socklen_t n = sizeof(who);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
-	       (who.uid == geteuid() || who.uid == 0);
-}
-
 bool
 listen_admit(int fd, bool local)
 {
 	int yes = 1, unsent = HTTP_UNSENT_MAX;
+	struct ucred who;
+	socklen_t n = sizeof(who);
 
+	/* Only the owner of the data folder and root come in by the file. */
 	if (local)
-		return peer_is_ours(fd);
+		return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+		       (who.uid == geteuid() || who.uid == 0);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	(void)setsockopt(
 	    fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
@@ -215,19 +191,12 @@ answers(const struct sockaddr_un *sa)
 	return yes;
 }
 
-static bool
-is_socket(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
 int
 listen_unix(const char *path, int *ret_fd, struct err *e)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	size_t n = strlen(path);
+	struct stat st;
 	int fd;
 
 	if (n >= sizeof(sa.sun_path))
@@ -235,7 +204,7 @@ listen_unix(const char *path, int *ret_fd, struct err *e)
 		    "socket %s: the path is over %zu bytes", path,
 		    sizeof(sa.sun_path) - 1);
 	memcpy(sa.sun_path, path, n + 1);
-	if (is_socket(path)) {
+	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
 		if (answers(&sa))
 			return err_set(e, ERR_CONFLICT,
 			    "socket %s: another server runs here", path);

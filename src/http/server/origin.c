@@ -17,11 +17,10 @@ write_origin(
     const char *url, char ret[ORIGIN_MAX + 1], struct url *u, struct err *e)
 {
 	char text[URL_TEXT_MAX];
-	int rc = url_parse(str_of(url), u, e);
 
-	if (rc == OK)
-		memcpy(ret, text, url_origin(u, text) + 1);
-	return rc;
+	TRY(url_parse(str_of(url), u, e));
+	memcpy(ret, text, url_origin(u, text) + 1);
+	return OK;
 }
 
 int
@@ -116,7 +115,6 @@ origin_answer(const struct origins *o, struct req *r, struct str origin,
 void
 origin_headers(const struct origins *o, struct req *r)
 {
-	if (o->allowed[0])
-		origin_answer(o, r, req_header(r, "Origin"),
-		    req_header(r, "Access-Control-Request-Method"));
+	origin_answer(o, r, req_header(r, "Origin"),
+	    req_header(r, "Access-Control-Request-Method"));
 }

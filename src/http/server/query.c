@@ -16,11 +16,10 @@ count_parts(struct str s)
 
 static int
 pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
-    struct req_pair **ret, size_t *ret_n, struct err *e)
+    const struct req_pair **ret, size_t *ret_n, struct err *e)
 {
 	size_t n = count_parts(s), at = 0;
 	struct req_pair *v;
-	int rc;
 
 	if (n > most)
 		return err_set(
@@ -32,13 +31,10 @@ pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
 		if (value.n == 0)
 			continue;
 		name = str_cut(&value, '=');
-		rc = percent_decode(
-		    a, name, true, "a parameter's name", &v[at].name, e);
-		if (rc == OK)
-			rc = percent_decode(a, value, true,
-			    "a parameter's value", &v[at].value, e);
-		if (rc < 0)
-			return rc;
+		TRY(percent_decode(
+		    a, name, true, "a parameter's name", &v[at].name, e));
+		TRY(percent_decode(
+		    a, value, true, "a parameter's value", &v[at].value, e));
 		at++;
 	}
 	*ret = v;
@@ -50,12 +46,7 @@ int
 query_parse(struct arena *a, struct str s, const struct req_pair **ret,
     size_t *ret_n, struct err *e)
 {
-	struct req_pair *v = NULL;
-	int rc = pairs_parse(a, s, HTTP_QUERY_MAX, "the query", &v, ret_n, e);
-
-	if (rc == OK)
-		*ret = v;
-	return rc;
+	return pairs_parse(a, s, HTTP_QUERY_MAX, "the query", ret, ret_n, e);
 }
 
 bool
@@ -65,32 +56,6 @@ req_query(const struct req *r, const char *name, struct str *ret)
 	size_t at = 0;
 
 	return form_each(&f, name, &at, ret);
-}
-
-static int
-whole_number(const char *name, struct str s, int64_t lo, int64_t hi,
-    int64_t *ret, struct err *e)
-{
-	int64_t v;
-
-	if (!str_int(s, &v) || v < lo || v > hi)
-		return err_set(e, ERR_INVALID,
-		    "parameter %s must be a whole number from %lld to %lld",
-		    name, (long long)lo, (long long)hi);
-	*ret = v;
-	return OK;
-}
-
-int
-req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
-    int64_t absent, int64_t *ret, struct err *e)
-{
-	struct str s;
-
-	if (req_query(r, name, &s))
-		return whole_number(name, s, lo, hi, ret, e);
-	*ret = absent;
-	return OK;
 }
 
 static bool
@@ -124,13 +89,12 @@ req_query_only(const struct req *r, const char *const *names, struct err *e)
 int
 form_read(const struct req *r, struct form *ret, struct err *e)
 {
-	struct req_pair *body = NULL, *all;
+	const struct req_pair *body = NULL;
+	struct req_pair *all;
 	size_t n = 0;
-	int rc = pairs_parse(
-	    r->arena, r->body, FORM_PAIRS_MAX, "the form", &body, &n, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(pairs_parse(
+	    r->arena, r->body, FORM_PAIRS_MAX, "the form", &body, &n, e));
 	all = arena_array(r->arena, n + r->n_query, sizeof(*all));
 	if (n > 0)
 		memcpy(all, body, n * sizeof(*all));
@@ -177,9 +141,12 @@ form_int(const struct form *f, const char *name, int64_t lo, int64_t hi,
     int64_t absent, int64_t *ret, struct err *e)
 {
 	struct str s = form_get(f, name);
+	int64_t v = absent;
 
-	if (s.n > 0)
-		return whole_number(name, s, lo, hi, ret, e);
-	*ret = absent;
+	if (s.n > 0 && (!str_int(s, &v) || v < lo || v > hi))
+		return err_set(e, ERR_INVALID,
+		    "parameter %s must be a whole number from %lld to %lld",
+		    name, (long long)lo, (long long)hi);
+	*ret = v;
 	return OK;
 }

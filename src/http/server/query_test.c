@@ -86,6 +86,7 @@ test_lookup(void **state)
 	static const char *const ALL[] = {"c", "b", "a", NULL};
 	static const char *const SOME[] = {"a", "b", NULL};
 	struct req r = {.query = PAIRS, .n_query = COUNT_OF(PAIRS)};
+	struct form f = {PAIRS, COUNT_OF(PAIRS)};
 	struct err e = {0};
 	struct str s;
 	int64_t v = 77;
@@ -93,14 +94,14 @@ test_lookup(void **state)
 	(void)state;
 	assert_true(req_query(&r, "b", &s) && str_eq(s, STR("x")));
 	assert_false(req_query(&r, "d", &s));
-	assert_int_equal(req_query_int(&r, "a", 1, 9, 5, &v, &e), OK);
+	assert_int_equal(form_int(&f, "a", 1, 9, 5, &v, &e), OK);
 	assert_int_equal(v, 1);
-	assert_int_equal(req_query_int(&r, "d", 1, 9, 5, &v, &e), OK);
+	assert_int_equal(form_int(&f, "d", 1, 9, 5, &v, &e), OK);
 	assert_int_equal(v, 5);
-	assert_int_equal(req_query_int(&r, "c", -5, 9, 5, &v, &e), OK);
+	assert_int_equal(form_int(&f, "c", -5, 9, 5, &v, &e), OK);
 	assert_int_equal(v, -5);
-	assert_int_equal(req_query_int(&r, "a", 2, 9, 5, &v, &e), ERR_INVALID);
-	assert_int_equal(req_query_int(&r, "b", 2, 9, 5, &v, &e), ERR_INVALID);
+	assert_int_equal(form_int(&f, "a", 2, 9, 5, &v, &e), ERR_INVALID);
+	assert_int_equal(form_int(&f, "b", 2, 9, 5, &v, &e), ERR_INVALID);
 	assert_non_null(strstr(e.text, "parameter b"));
 	assert_int_equal(v, -5);
 	assert_int_equal(req_query_only(&r, ALL, &e), OK);

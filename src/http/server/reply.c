@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log/log.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "http/server/conn.h"
 #include "http/server/gzip.h"
@@ -62,12 +63,12 @@ http_error_status(const struct err *e)
 
 /* An error's text may quote what was sent, and be cut in mid-character. */
 static void
-reply_text(struct buf *b, const char *text)
+reply_text(struct buf *b, const char *name, const char *text)
 {
 	struct str s = str_of(text);
 
 	s.n = str_utf8_bad(s);
-	buf_json(b, s);
+	put_text(b, name, s);
 }
 
 /* Strangers learn nothing of the inside, and nobody needs to. */
@@ -87,15 +88,12 @@ static void
 add_error(
     struct buf *b, const char *name, const char *text, const struct err *e)
 {
-	buf_addz(b, "{\"code\":\"");
-	buf_addz(b, e->word ? e->word : name);
-	buf_addz(b, "\",\"message\":");
-	reply_text(b, text);
-	if (e->at[0] != '\0') {
-		buf_addz(b, ",\"pointer\":");
-		reply_text(b, e->at);
-	}
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_z(b, "code", e->word ? e->word : name);
+	reply_text(b, "message", text);
+	if (e->at[0] != '\0')
+		reply_text(b, "pointer", e->at);
+	put_close(b, '}');
 }
 
 void
@@ -107,11 +105,11 @@ http_error_json(struct buf *b, const struct err *e)
 void
 http_error_write(struct buf *b, const struct http_error *x)
 {
-	buf_addz(b, "{\"error\":");
+	put_open(b, NULL, '{');
+	put_name(b, "error");
 	add_error(b, x->name, x->e.text, &x->e);
-	buf_addz(b, ",\"traceId\":");
-	buf_json(b, str_of(x->trace_id));
-	buf_addc(b, '}');
+	put_z(b, "traceId", x->trace_id);
+	put_close(b, '}');
 }
 
 /* What is known of callers like this one; all false when it is in no group. */
@@ -189,19 +187,18 @@ add_headers(struct conn *c, struct MHD_Response *m, const char *type)
 	bool ok = reply_header(m, "X-Request-Id", r->trace_id);
 
 	if (type) {
-		ok = ok && reply_header(m, "Content-Type", type);
-		ok = ok && reply_header(m, "X-Content-Type-Options", "nosniff");
+		ok &= reply_header(m, "Content-Type", type);
+		ok &= reply_header(m, "X-Content-Type-Options", "nosniff");
 	}
 	if (type && str_starts(str_of(type), STR(JSON)) &&
 	    !has_header(r, "Cache-Control"))
-		ok = ok && reply_header(m, "Cache-Control", "no-store");
+		ok &= reply_header(m, "Cache-Control", "no-store");
 	for (size_t i = 0; i < r->n_headers; i++)
-		ok = ok &&
-		     reply_header(m, r->headers[i].name, r->headers[i].value);
+		ok &= reply_header(m, r->headers[i].name, r->headers[i].value);
 	if (c->retry_after[0] != '\0')
-		ok = ok && reply_header(m, "Retry-After", c->retry_after);
+		ok &= reply_header(m, "Retry-After", c->retry_after);
 	if (atomic_load(&c->s->draining) || c->bad_frame)
-		ok = ok && reply_header(m, "Connection", "close");
+		ok &= reply_header(m, "Connection", "close");
 	return ok;
 }
 
@@ -260,14 +257,14 @@ send_body(struct conn *c, int status)
 	if (m && vary)
 		ok = reply_header(m, "Vary", "Accept-Encoding");
 	if (m && zipped)
-		ok = ok && reply_header(m, "Content-Encoding", "gzip");
+		ok &= reply_header(m, "Content-Encoding", "gzip");
 	if (m && status == MHD_HTTP_UNAUTHORIZED) {
 		if (!group_of(c)->by_browsers)
-			ok = ok && reply_header(m, "WWW-Authenticate",
-				       "Basic realm=\"hikyaku\", "
-				       "charset=\"UTF-8\"");
-		ok = ok && reply_header(m, "WWW-Authenticate",
-			       "Bearer realm=\"hikyaku\"");
+			ok &= reply_header(m, "WWW-Authenticate",
+			    "Basic realm=\"hikyaku\", "
+			    "charset=\"UTF-8\"");
+		ok &= reply_header(
+		    m, "WWW-Authenticate", "Bearer realm=\"hikyaku\"");
 	}
 	ok = ok && m && add_headers(c, m, body.n > 0 ? type : NULL);
 	return queue(c, status, m, ok);

@@ -142,9 +142,6 @@ struct str req_header(const struct req *r, const char *name);
 void req_each_header(const struct req *r,
     bool (*each)(void *arg, struct str name, struct str value), void *arg);
 bool req_query(const struct req *r, const char *name, struct str *ret);
-/* ERR_INVALID naming the parameter when it is no whole number in range. */
-int req_query_int(const struct req *r, const char *name, int64_t lo, int64_t hi,
-    int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
 /*
  * ERR_INVALID for a query parameter that is not among `names` (NULL ends), or
  * that is given twice.

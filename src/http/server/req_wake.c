@@ -42,25 +42,12 @@ waker_free(struct waker *w)
 		free(w);
 }
 
-bool
-waker_shared(const struct waker *w)
-{
-	return atomic_load(&w->refs) > 1;
-}
-
 void
 waker_over(struct waker *w)
 {
 	int was = atomic_exchange(&w->state, OVER);
 
 	assert(was != ASLEEP);
-	(void)was;
-}
-
-void
-waker_reuse(struct waker *w)
-{
-	atomic_store(&w->state, AWAKE);
 }
 
 /* True when it was asleep: then it is the caller's to resume. */
@@ -69,22 +56,11 @@ rouse(struct waker *w)
 {
 	int state = atomic_load(&w->state);
 
-	for (;;) {
-		switch (state) {
-		case AWAKE:
-			if (atomic_compare_exchange_weak(
-				&w->state, &state, WOKEN))
-				return false;
-			break;
-		case ASLEEP:
-			if (atomic_compare_exchange_weak(
-				&w->state, &state, AWAKE))
-				return true;
-			break;
-		default:
-			return false;
-		}
-	}
+	while (state == AWAKE || state == ASLEEP)
+		if (atomic_compare_exchange_weak(
+			&w->state, &state, state == ASLEEP ? AWAKE : WOKEN))
+			return state == ASLEEP;
+	return false;
 }
 
 void

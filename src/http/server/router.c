@@ -43,6 +43,17 @@ is_rest(struct str segment)
 	return is_param(segment) && str_ends(segment, STR("...}"));
 }
 
+/* NULL: there is none that is spelled so. */
+static struct node *
+spelled_out(const struct node *parent, struct str segment)
+{
+	struct node *n = parent->child;
+
+	while (n && !str_eq(n->segment, segment))
+		n = n->sibling;
+	return n;
+}
+
 /* The child of that segment, made if it was not there. */
 static struct node *
 node_child(struct arena *a, struct node *parent, struct str segment,
@@ -53,11 +64,9 @@ node_child(struct arena *a, struct node *parent, struct str segment,
 			    : is_param(segment) ? &parent->param
 						: NULL;
 
-	if (any && *any)
-		return *any;
-	for (n = parent->child; n; n = n->sibling)
-		if (str_eq(n->segment, segment))
-			return n;
+	n = any ? *any : spelled_out(parent, segment);
+	if (n)
+		return n;
 	n = arena_alloc(a, sizeof(*n));
 	n->segment = segment;
 	n->group = group;
@@ -108,10 +117,9 @@ router_add(struct router *rt, const struct route *route, struct str path,
 static int
 add_both(struct router *rt, const struct route *route, struct err *e)
 {
-	int rc = router_add(rt, route, str_of(route->path), e);
-
-	if (rc < 0 || !route->alias)
-		return rc;
+	TRY(router_add(rt, route, str_of(route->path), e));
+	if (!route->alias)
+		return OK;
 	return router_add(rt, route,
 	    arena_fmt(rt->arena, "%s%s", route->alias, route->path), e);
 }
@@ -150,15 +158,12 @@ split(struct str path, struct arena *a, struct path *ret, struct err *e)
 	for (bool more = path.n > 0; more;) {
 		size_t before = path.n;
 		struct str segment = str_cut(&path, '/');
-		int rc;
 
 		/* "a/" has an empty last segment, and is not "a". */
 		more = segment.n < before;
 		if (ret->n == HTTP_SEGMENTS_MAX)
 			return err_set(e, ERR_ABSENT, "there is no such path");
-		rc = percent_decode(a, segment, false, "the path", &segment, e);
-		if (rc < 0)
-			return rc;
+		TRY(percent_decode(a, segment, false, "the path", &segment, e));
 		if (str_eq(segment, STR(".")) || str_eq(segment, STR("..")))
 			return err_set(e, ERR_ABSENT, "there is no such path");
 		ret->segments[ret->n++] = segment;
@@ -177,9 +182,7 @@ walk(const struct node *at, struct path *path, size_t depth, struct str *params,
 	if (depth == path->n)
 		return at->ends ? at : NULL;
 	segment = path->segments[depth];
-	for (n = at->child; n; n = n->sibling)
-		if (str_eq(n->segment, segment))
-			break;
+	n = spelled_out(at, segment);
 	n = n ? walk(n, path, depth + 1, params, n_params) : NULL;
 	if (n || segment.n == 0)
 		return n;
@@ -213,10 +216,8 @@ router_find(const struct router *rt, int method, struct str path,
 	struct path split_path = {.n = 0};
 	struct match m = {.route = NULL};
 	const struct node *n;
-	int rc = split(path, a, &split_path, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(split(path, a, &split_path, e));
 	n = walk(&rt->root, &split_path, 0, m.params, 0);
 	if (!n)
 		return err_set(e, ERR_ABSENT, "there is no such path");
@@ -242,9 +243,7 @@ router_group(const struct router *rt, struct str path, struct arena *a)
 		if (percent_decode(
 			a, segment, false, "the path", &segment, &unused) < 0)
 			break;
-		for (n = at->child; n; n = n->sibling)
-			if (str_eq(n->segment, segment))
-				break;
+		n = spelled_out(at, segment);
 		if (!n)
 			break;
 		at = n;

@@ -171,12 +171,11 @@ server_check(const struct server_opts *o, struct err *e)
 int
 server_start(const struct server_opts *o, struct server **ret, struct err *e)
 {
-	struct server *s = NULL;
+	struct server *s;
 	sigset_t all, before;
-	int rc = server_check(o, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(server_check(o, e));
 	s = mem_get(sizeof(*s));
 	s->o = *o;
 	share_init(&s->bodies);

@@ -19,6 +19,7 @@
 #include "base/log/log.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "http/server/query.h"
 #include "http/server/req.h"
 #include "http/server/server.h"
 #include "loop/thread.h"
@@ -103,12 +104,13 @@ MAYBE int
 run_big(struct req *r, struct db *db, struct err *e)
 {
 	static const char *const ONLY[] = {"n", NULL};
+	struct form f = {r->query, r->n_query};
 	int64_t n;
 	int rc = req_query_only(r, ONLY, e);
 
 	(void)db;
 	if (rc == OK)
-		rc = req_query_int(r, "n", 1, 1000000, 1000, &n, e);
+		rc = form_int(&f, "n", 1, 1000000, 1000, &n, e);
 	if (rc < 0)
 		return rc;
 	buf_addc(&r->out, '[');

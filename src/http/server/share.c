@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "http/network.h"
+#include "http/nets.h"
 #include "http/server/req.h"
 
 void
@@ -23,9 +23,9 @@ slot(const struct share *s, const void *p, size_t n)
 unsigned
 share_network(const struct share *s, const char *peer)
 {
-	unsigned char bytes[NETWORK_MAX];
+	unsigned char bytes[IP_NETWORK_MAX];
 
-	return slot(s, bytes, network_of(peer, bytes));
+	return slot(s, bytes, ip_network(peer, bytes));
 }
 
 unsigned
@@ -50,7 +50,6 @@ share_sub(struct share *s, unsigned at, size_t n)
 	size_t was = atomic_fetch_sub(&s->held[at], n);
 
 	assert(was >= n);
-	(void)was;
 }
 
 size_t

@@ -3,7 +3,7 @@
  * bodies, live streams.
  *
  * A holder is a key or a person, or for who has not said who he is the network
- * that he calls from (network.h). What each has is counted in a slot, chosen by
+ * that he calls from (nets.h). What each has is counted in a slot, chosen by
  * a hash that strangers can't steer: two holders may meet in one by chance, one
  * in SHARE_SLOTS, and then have a share together. So there is no list of holders
  * to grow, and nothing to clean up.

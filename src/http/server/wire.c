@@ -30,62 +30,46 @@ static void PRINTF(2, 3) set_give(struct wire *w, const char *fmt, ...)
 	w->give_at = 0;
 }
 
+/* What ends each state. */
+static const char *const TAILS[] = {
+    [WIRE_START] = "GET / " VERSION HOST,
+    [WIRE_START_LF] = "GET / " VERSION HOST,
+    [WIRE_METHOD] = " / " VERSION HOST,
+    [WIRE_TARGET] = " " VERSION HOST,
+    [WIRE_VERSION] = HOST,
+    [WIRE_LINE_LF] = &HOST[1],
+    [WIRE_LINE] = "\r\n",
+    /* One letter more makes it a name that means nothing. */
+    [WIRE_NAME] = "x: -\r\n\r\n",
+    [WIRE_VALUE] = "\r\n\r\n",
+    [WIRE_VALUE_LF] = "\n\r\n",
+    [WIRE_HEAD_LF] = "\n",
+    [WIRE_SIZE] = "0\r\n\r\n",
+    [WIRE_EXTENSION] = "0\r\n\r\n",
+    [WIRE_SIZE_LF] = "0\r\n\r\n",
+    [WIRE_DATA_CR] = "\r\n0\r\n\r\n",
+    [WIRE_DATA_LF] = "\n0\r\n\r\n",
+};
+
 /* Ends what was begun, so that it can be answered. */
 static void
 set_tail(struct wire *w)
 {
-	switch (w->state) {
-	case WIRE_START:
-	case WIRE_START_LF:
-		set_give(w, "GET / " VERSION HOST);
-		break;
-	case WIRE_METHOD:
-		set_give(w, " / " VERSION HOST);
-		break;
-	case WIRE_TARGET:
-		set_give(w, "%s " VERSION HOST, w->n == 0 ? "/" : "");
-		break;
-	case WIRE_VERSION:
-		set_give(w, "%s" HOST, &VERSION[w->n]);
-		break;
-	case WIRE_LINE_LF:
-		set_give(w, "%s", &HOST[1]);
-		break;
-	case WIRE_LINE:
-		set_give(w, "\r\n");
-		break;
-	case WIRE_NAME: /* one letter more makes it a name that means nothing */
-		set_give(w, "%s", w->trailer ? "\r\n" : "x: -\r\n\r\n");
-		break;
-	case WIRE_VALUE:
-		set_give(w, "%s\r\n%s",
-		    w->field == FIELD_LENGTH && w->n == 0 ? "0"
-		    : w->field == FIELD_CODING            ? &CODING[w->n]
-							  : "",
-		    w->trailer ? "" : "\r\n");
-		break;
-	case WIRE_VALUE_LF:
-		set_give(w, "%s", w->trailer ? "\r\n" : "\n\r\n");
-		break;
-	case WIRE_HEAD_LF:
-		set_give(w, "\n");
-		break;
-	case WIRE_SIZE:
-	case WIRE_EXTENSION:
-	case WIRE_SIZE_LF:
-		set_give(w, "0\r\n\r\n");
-		break;
-	case WIRE_DATA_CR:
-		set_give(w, "\r\n0\r\n\r\n");
-		break;
-	case WIRE_DATA_LF:
-		set_give(w, "\n0\r\n\r\n");
-		break;
-	case WIRE_BODY:
-	case WIRE_DATA:
-	case WIRE_STOPPED:
-		break;
-	}
+	bool value = w->state == WIRE_VALUE;
+	/* A line of a trailer, of which libmicrohttpd got nothing. */
+	bool unseen =
+	    w->trailer && w->state >= WIRE_NAME && w->state <= WIRE_VALUE_LF;
+	const char *first = "";
+
+	if (w->state == WIRE_TARGET && w->n == 0)
+		first = "/";
+	else if (w->state == WIRE_VERSION)
+		first = &VERSION[w->n];
+	else if (value && w->field == FIELD_LENGTH && w->n == 0)
+		first = "0";
+	else if (value && w->field == FIELD_CODING)
+		first = &CODING[w->n];
+	set_give(w, "%s%s", first, unseen ? "\r\n" : TAILS[w->state]);
 }
 
 static enum verdict
@@ -191,12 +175,6 @@ on_version(struct wire *w, unsigned char c)
 		    w, 400, "the request's line must end with HTTP/1.1");
 	w->n++;
 	return KEEP;
-}
-
-static enum verdict
-on_line_lf(struct wire *w, unsigned char c)
-{
-	return on_lf(w, c, WIRE_LINE);
 }
 
 static enum verdict
@@ -349,7 +327,7 @@ on_line(struct wire *w, unsigned char c)
 }
 
 static enum verdict
-on_value_lf(struct wire *w, unsigned char c)
+on_line_lf(struct wire *w, unsigned char c)
 {
 	enum verdict v = on_lf(w, c, WIRE_LINE);
 
@@ -434,7 +412,7 @@ static enum verdict (*const STEPS[])(struct wire *w, unsigned char c) = {
     [WIRE_LINE] = on_line,
     [WIRE_NAME] = on_name,
     [WIRE_VALUE] = on_value,
-    [WIRE_VALUE_LF] = on_value_lf,
+    [WIRE_VALUE_LF] = on_line_lf,
     [WIRE_HEAD_LF] = on_head_lf,
     [WIRE_SIZE] = on_size,
     [WIRE_EXTENSION] = on_extension,

@@ -71,15 +71,6 @@ from(const struct origin *o, void *p, size_t n)
 			  : recvfrom(o->fd, p, n, o->flags, NULL, NULL);
 }
 
-static ssize_t
-nothing_now(const struct origin *o)
-{
-	if (o->session)
-		return GNUTLS_E_AGAIN;
-	errno = EAGAIN;
-	return -1;
-}
-
 /*
  * Less than was asked for means to libmicrohttpd that there is no more: so
  * where bytes were dropped it is filled up.
@@ -118,7 +109,10 @@ receive(struct wire *w, const struct origin *o, char *p, size_t n)
 			have += wire_take(w, to, (size_t)got);
 		more = (size_t)got == want || w->give_n > 0;
 	}
-	return have > 0 ? (ssize_t)have : nothing_now(o);
+	if (have > 0)
+		return (ssize_t)have;
+	errno = EAGAIN;
+	return o->session ? GNUTLS_E_AGAIN : -1;
 }
 
 ssize_t
