@@ -52,15 +52,16 @@
 	    ALLOW(SYS_madvise), EQUAL(SYS_mmap, 1, 0),                         \
 	    EQUAL(SYS_mprotect, 0, 4), LOAD(args[2]),                          \
 	    ANY_BIT(PROT_EXEC, 0, 1), KILL, ANSWER(SECCOMP_RET_ALLOW)
-/* Reading and writing, the CPU timer, the time, and ways to end. ASan looks
- * at the signal stack on its way out. */
+/* Reading and writing, the CPU timer, the time, a hash's secret, and ways to
+ * end. ASan looks at the signal stack on its way out. */
 #define COMMON                                                                 \
 	LOAD(arch), EQUAL(ARCH, 1, 0), KILL, LOAD(nr), ALLOW(SYS_read),        \
 	    ALLOW(SYS_write), ALLOW(SYS_writev), ALLOW(SYS_setitimer),         \
 	    ALLOW(SYS_futex), ALLOW(SYS_rt_sigreturn),                         \
 	    ALLOW(SYS_rt_sigprocmask), ALLOW(SYS_sigaltstack),                 \
 	    ALLOW(SYS_restart_syscall), ALLOW(SYS_clock_gettime),              \
-	    ALLOW(SYS_gettimeofday), ALLOW(SYS_exit), ALLOW(SYS_exit_group)
+	    ALLOW(SYS_gettimeofday), ALLOW(SYS_getrandom), ALLOW(SYS_exit),    \
+	    ALLOW(SYS_exit_group)
 
 static bool
 lock_calls(struct sock_filter *code, size_t n)

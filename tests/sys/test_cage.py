@@ -77,6 +77,17 @@ class Feeds:
         return out
 
 
+
+def test_objects_of_many_members(t):
+    """Past some members an object is looked up by a hash, whose secret is random."""
+    srv = t.server(**SETTINGS)
+    item = {"id": "1", "title": "x", **{f"_m{i}": i for i in range(100)}}
+    doc = {"version": "https://jsonfeed.org/version/1.1", "title": "t", "items": [dict(item, id=str(i)) for i in range(40)]}
+    feeds = Feeds(t, srv, [(json.dumps(doc).encode(), "application/feed+json")])
+    same([v[0] for v in feeds.fetch().values()], ["ok"])
+    same(list(feeds.items().values()), [40])
+
+
 def restart(srv, *args):
     srv.stop()
     return srv.start(*args)
