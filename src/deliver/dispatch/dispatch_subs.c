@@ -15,14 +15,29 @@
 
 #define SUBS_A_PAGE 500
 
+static struct match_want
+want_of(const struct wish *w)
+{
+	return (struct match_want){
+	    .sub = w->core.id,
+	    .types = w->types,
+	    .n_types = w->n_types,
+	    .tenants = w->tenants,
+	    .n_tenants = w->n_tenants,
+	};
+}
+
 static void
 forget_sub(struct dispatch *x, uint32_t id)
 {
 	struct known *k = map_take(x->subs, SUB_KEY(&id));
+	struct match_want want;
 
 	if (!k)
 		return;
-	match_drop(x->table, id);
+	want = want_of(k->wish);
+	if (!k->wish->directed)
+		match_drop(x->table, &want);
 	if (k->program >= 0)
 		jq_forget(x->jq, k->program);
 	wish_unref(k->wish);
@@ -44,13 +59,7 @@ dispatch_forget_all(struct dispatch *x)
 static int
 learn(struct dispatch *x, struct wish *w, struct err *e)
 {
-	struct match_want want = {
-	    .sub = w->core.id,
-	    .types = w->types,
-	    .n_types = w->n_types,
-	    .tenants = w->tenants,
-	    .n_tenants = w->n_tenants,
-	};
+	struct match_want want = want_of(w);
 	int program = -1, rc = OK;
 	struct known *k;
 
