@@ -6,7 +6,7 @@ SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
 
 -- name: log_feed_sub
 -- args: after int, upto int, sub int, rep int, most int
--- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes, rv int?
+-- rows: as log_feed
 -- The same for a reader, without what is settled already: after a crash its
 -- position may be behind what was written. The ranges are said twice, so that
 -- no plan of PostgreSQL's looks at more attempts than the page has.

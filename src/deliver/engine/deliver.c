@@ -219,7 +219,7 @@ sleep_ms(const struct deliver *d, int64_t now)
 
 	if (d->owner.state == OWNER_YES) {
 		sooner(&due, core_next_due(d->core, now));
-		if (f->flush.changes && !f->busy)
+		if (f->changes && !f->busy)
 			sooner(&due, f->again_us);
 		if (now < d->feeding.again_us)
 			sooner(&due, d->feeding.again_us);
@@ -267,7 +267,7 @@ finished(struct deliver *d, int64_t now)
 	if (d->owner.state != OWNER_YES || late)
 		return true;
 	core_counts(d->core, &n);
-	if (d->flushing.flush.changes || n.unflushed > 0 || n.drops > 0 ||
+	if (d->flushing.changes || n.unflushed > 0 || n.drops > 0 ||
 	    d->stop_stage++ == 0) {
 		d->flushing.hurry = true;
 		return false;

@@ -130,7 +130,7 @@ owned(struct deliver *d, int64_t now)
 static void
 flushed(struct deliver *d, int64_t now)
 {
-	const struct core_changes *ch = d->flushing.flush.changes;
+	const struct core_changes *ch = d->flushing.changes;
 	int rc = flushing_ended(&d->flushing, now);
 
 	if (rc == ERR_DENIED)
@@ -191,12 +191,10 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 		feeding_page(d, (struct page *)n, now);
 		break;
 	case NOTE_LETTER:
-		attempt_letter(d, (struct one_letter *)n);
-		fetch_letter_free((struct one_letter *)n);
+		attempt_letter((struct attempt *)n);
 		break;
 	case NOTE_VERSION:
-		attempt_version(d, (struct one_version *)n);
-		free(n);
+		attempt_version((struct attempt *)n);
 		break;
 	case NOTE_DEADS:
 		take_deads(d, (struct deads *)n, now);

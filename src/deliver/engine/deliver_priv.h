@@ -81,8 +81,9 @@ struct deliver {
 /* The groups are lost or the server stops: what is under way is cut off. */
 void attempt_cancel_all(struct deliver *d, bool lost);
 void attempt_start(struct deliver *d, const struct core_send *s, int64_t now);
-void attempt_letter(struct deliver *d, struct one_letter *one);
-void attempt_version(struct deliver *d, struct one_version *one);
+/* NOTE_LETTER, NOTE_VERSION */
+void attempt_letter(struct attempt *a);
+void attempt_version(struct attempt *a);
 void attempt_test(struct deliver *d, struct ask_test *q, struct letter *l);
 
 /* deliver_mail.c: what other threads tell and ask; true: there was some. */

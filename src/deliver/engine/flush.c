@@ -10,22 +10,15 @@
 #include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
+#include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
+#include "deliver/engine/flushing.h"
 #include "deliver/limits.h"
 #include "node/node.h"
 #include "sql.h"
 #include "store/store.h"
 
 #define FLUSH_MEM (4 * MIB)
-
-static int64_t
-as_int(uint64_t hash)
-{
-	int64_t v;
-
-	memcpy(&v, &hash, sizeof(v));
-	return v;
-}
 
 static struct str
 kept_text(const struct flush_detail *d)
@@ -55,8 +48,7 @@ put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
 		    .reason = x->reason,
 		    .detail = kept_text(x->detail)};
 	}
-	return sql_attempt_put(db, v, ch->n_attempts, e) < 0 ? (int)e->code
-							     : OK;
+	return (int)sql_attempt_put(db, v, ch->n_attempts, e);
 }
 
 /* deliver_load.c knows which reasons say that the filter is to be asked. */
@@ -68,7 +60,8 @@ row_reason(const struct core_row *r)
 
 /* What is gone first: a row may come back under the same key. */
 static int
-put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
+put_rows(
+    struct db *db, struct arena *a, const struct flushing *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	struct sql_row_del_args *dels =
@@ -86,25 +79,23 @@ put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		puts[i] = (struct sql_row_put_args){.sub = r->sub,
 		    .seq = r->seq,
 		    .rep = r->rep,
-		    .okey = as_int(r->okey),
-		    .skey = as_int(r->skey),
+		    .okey = (int64_t)r->okey,
+		    .skey = (int64_t)r->skey,
 		    .state = (int64_t)r->state,
 		    .tries = r->tries,
 		    .n = r->n,
 		    .crashes = r->crashes,
 		    .next_at = r->next_at,
-		    .token = node_id(f->node),
+		    .token = node_id(deliver_opts(f->d)->node),
 		    .last_status = r->last_status,
 		    .last_reason = row_reason(r),
-		    .rec_a = as_int(r->rec.a),
-		    .rec_b = as_int(r->rec.b),
+		    .rec_a = (int64_t)r->rec.a,
+		    .rec_b = (int64_t)r->rec.b,
 		    .rv = r->rv,
 		    .asked = r->asked};
 	}
-	if (sql_row_del(db, dels, ch->n_dels, e) < 0 ||
-	    sql_row_put(db, puts, ch->n_puts, e) < 0)
-		return e->code;
-	return OK;
+	TRY((int)sql_row_del(db, dels, ch->n_dels, e));
+	return (int)sql_row_put(db, puts, ch->n_puts, e);
 }
 
 /* Of what was handed over, where somebody wants to know at which version:
@@ -123,61 +114,52 @@ put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
 		if (x->verdict == CORE_OK && (x->rec.a != 0 || x->rec.b != 0))
 			v[n++] =
 			    (struct sql_record_version_put_args){.sub = x->sub,
-				.rec_a = as_int(x->rec.a),
-				.rec_b = as_int(x->rec.b),
+				.rec_a = (int64_t)x->rec.a,
+				.rec_b = (int64_t)x->rec.b,
 				.rv = x->rv,
 				.seq = x->seq};
 	}
-	return sql_record_version_put(db, v, n, e) < 0 ? (int)e->code : OK;
+	return (int)sql_record_version_put(db, v, n, e);
 }
 
 static int
 put_dead(struct db *db, const struct core_dead *d, struct err *e)
 {
-	return sql_dead_put(db, e, .sub = d->sub, .seq = d->seq, .rep = d->rep,
-		   .seq_to = d->seq, .okey = as_int(d->okey),
-		   .skey = as_int(d->skey), .reason = d->reason,
-		   .status = d->status, .tries = d->tries, .n = d->n,
-		   .at = d->at, .error = kept_text(d->detail)) < 0
-		   ? (int)e->code
-		   : OK;
+	return (int)sql_dead_put(db, e, .sub = d->sub, .seq = d->seq,
+	    .rep = d->rep, .seq_to = d->seq, .okey = (int64_t)d->okey,
+	    .skey = (int64_t)d->skey, .reason = d->reason, .status = d->status,
+	    .tries = d->tries, .n = d->n, .at = d->at,
+	    .error = kept_text(d->detail));
 }
 
 int
 flush_deads(struct db *db, const struct core_dead *v, size_t n, int64_t minute,
     struct err *e)
 {
-	int rc = OK;
-
-	for (size_t i = 0; rc == OK && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct flush_detail *d = v[i].detail;
 
-		rc = put_dead(db, &v[i], e);
-		if (rc == OK && !(d && d->own) &&
-		    sql_stat_add(db, e, .sub = v[i].sub, .minute = minute,
-			.ok = 0, .fail = 0, .dead = 1, .us = 0, .slow = 0,
-			.h0 = 0, .h1 = 0, .h2 = 0, .h3 = 0, .h4 = 0, .h5 = 0,
-			.h6 = 0) < 0)
-			rc = e->code;
+		TRY(put_dead(db, &v[i], e));
+		if (!(d && d->own))
+			TRY((int)sql_stat_add(db, e, .sub = v[i].sub,
+			    .minute = minute, .ok = 0, .fail = 0, .dead = 1,
+			    .us = 0, .slow = 0, .h0 = 0, .h1 = 0, .h2 = 0,
+			    .h3 = 0, .h4 = 0, .h5 = 0, .h6 = 0));
 	}
-	return rc;
+	return OK;
 }
 
 static int
-put_deads(struct db *db, const struct flush *f, struct err *e)
+put_deads(struct db *db, const struct flushing *f, struct err *e)
 {
-	const struct core_changes *ch = f->changes;
+	for (size_t i = 0; i < f->changes->n_deads; i++)
+		TRY(put_dead(db, &f->changes->deads[i], e));
+	for (size_t i = 0; i < f->now.n_ranges; i++) {
+		const struct flush_range *g = &f->now.ranges[i];
 
-	for (size_t i = 0; i < ch->n_deads; i++)
-		if (put_dead(db, &ch->deads[i], e) < 0)
-			return e->code;
-	for (size_t i = 0; i < f->n_ranges; i++) {
-		const struct flush_range *g = &f->ranges[i];
-
-		if (sql_dead_range(db, e, .sub = g->sub, .seq = g->seq,
-			.seq_to = g->seq_to, .okey = as_int(g->okey),
-			.reason = REASON_EXPIRED, .at = g->at) < 0)
-			return e->code;
+		TRY((int)sql_dead_range(db, e, .sub = g->sub, .seq = g->seq,
+		    .seq_to = g->seq_to, .okey = (int64_t)g->okey,
+		    .reason = REASON_EXPIRED, .at = g->at));
 	}
 	return OK;
 }
@@ -185,17 +167,15 @@ put_deads(struct db *db, const struct flush *f, struct err *e)
 /* decided[i]: it was a dead letter that waited for a decision. */
 static int
 put_decisions(
-    struct db *db, const struct flush *f, bool *decided, struct err *e)
+    struct db *db, const struct flushing *f, bool *decided, struct err *e)
 {
-	for (size_t i = 0; i < f->n_decisions; i++) {
-		const struct flush_decision *d = &f->decisions[i];
-		int64_t n = sql_dead_decide(db, e, .sub = d->sub, .seq = d->seq,
-		    .rep = d->rep, .state = d->state, .at = d->at,
-		    .who = d->who, .note = d->note);
+	for (size_t i = 0; i < f->now.n_decisions; i++) {
+		const struct flush_decision *d = &f->now.decisions[i];
 
-		if (n < 0)
-			return e->code;
-		decided[i] = n > 0;
+		decided[i] =
+		    TRY((int)sql_dead_decide(db, e, .sub = d->sub,
+			.seq = d->seq, .rep = d->rep, .state = d->state,
+			.at = d->at, .who = d->who, .note = d->note)) > 0;
 	}
 	return OK;
 }
@@ -203,13 +183,12 @@ put_decisions(
 /* Last of all: the audit's head is locked from here on. */
 static int
 put_audit(
-    struct db *db, const struct flush *f, const bool *decided, struct err *e)
+    struct db *db, const struct flushing *f, const bool *decided, struct err *e)
 {
-	struct buf why = BUF(AUDIT_DETAILS_MAX);
-	int rc = OK;
+	struct buf why CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
 
-	for (size_t i = 0; rc == OK && i < f->n_decisions; i++) {
-		const struct flush_decision *d = &f->decisions[i];
+	for (size_t i = 0; i < f->now.n_decisions; i++) {
+		const struct flush_decision *d = &f->now.decisions[i];
 		struct audit_row row = {
 		    .category = d->state == 1 ? AUDIT_DEAD_REQUEUED
 					      : AUDIT_DEAD_SKIPPED,
@@ -228,52 +207,55 @@ put_audit(
 			buf_json(&why, d->note);
 			row.details = buf_str(&why);
 		}
-		rc = audit_put(db, &row, e);
+		TRY(audit_put(db, &row, e));
 	}
-	buf_done(&why);
-	return rc;
+	return OK;
 }
 
 static int
-put_positions(struct db *db, const struct flush *f, struct err *e)
+put_reader(
+    struct db *db, const struct core_reader *r, int64_t now_us, struct err *e)
+{
+	if (!r->gone)
+		return (int)sql_reader_put(db, e, .sub = r->sub,
+		    .okey = (int64_t)r->okey, .rep = r->rep, .pos = r->pos,
+		    .until_seq = r->until);
+	TRY((int)sql_reader_del(
+	    db, e, .sub = r->sub, .okey = (int64_t)r->okey, .rep = r->rep));
+	return r->rep > 0 ? (int)sql_replay_end(db, e, .sub = r->sub,
+				.rep = r->rep, .at = now_us)
+			  : OK;
+}
+
+static int
+put_endpoint(struct db *db, const struct core_endpoint *ep, struct err *e)
+{
+	int64_t id = (int64_t)ep->endpoint;
+
+	if (ep->open_until == 0 && ep->not_before == 0)
+		return (int)sql_endpoint_del(db, e, .endpoint = id);
+	return (int)sql_endpoint_put(db, e, .endpoint = id,
+	    .open_until = ep->open_until, .not_before = ep->not_before);
+}
+
+static int
+put_positions(struct db *db, const struct flushing *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
-	int64_t now = f->minute * 60 * 1000000;
-	int64_t n = 0;
+	struct str node = node_id(deliver_opts(f->d)->node);
 
-	for (size_t i = 0; n >= 0 && i < ch->n_readers; i++) {
-		const struct core_reader *r = &ch->readers[i];
-
-		if (!r->gone)
-			n = sql_reader_put(db, e, .sub = r->sub,
-			    .okey = as_int(r->okey), .rep = r->rep,
-			    .pos = r->pos, .until_seq = r->until);
-		else
-			n = sql_reader_del(db, e, .sub = r->sub,
-			    .okey = as_int(r->okey), .rep = r->rep);
-		if (n >= 0 && r->gone && r->rep > 0)
-			n = sql_replay_end(
-			    db, e, .sub = r->sub, .rep = r->rep, .at = now);
-	}
-	for (size_t i = 0; n >= 0 && i < ch->n_endpoints; i++) {
-		const struct core_endpoint *ep = &ch->endpoints[i];
-
-		if (ep->open_until > 0 || ep->not_before > 0)
-			n = sql_endpoint_put(db, e,
-			    .endpoint = as_int(ep->endpoint),
-			    .open_until = ep->open_until,
-			    .not_before = ep->not_before);
-		else
-			n = sql_endpoint_del(
-			    db, e, .endpoint = as_int(ep->endpoint));
-	}
-	if (n >= 0 && f->progress)
-		n = sql_grp_progress(
-		    db, e, .node = node_id(f->node), .epoch = f->epoch);
-	if (n >= 0 && ch->cursor >= 0)
-		n = sql_grp_cursor(db, e, .node = node_id(f->node),
-		    .epoch = f->epoch, .cursor = ch->cursor);
-	return n < 0 ? (int)e->code : OK;
+	for (size_t i = 0; i < ch->n_readers; i++)
+		TRY(put_reader(
+		    db, &ch->readers[i], f->minute * 60 * US_PER_S, e));
+	for (size_t i = 0; i < ch->n_endpoints; i++)
+		TRY(put_endpoint(db, &ch->endpoints[i], e));
+	if (f->progress)
+		TRY((int)sql_grp_progress(
+		    db, e, .node = node, .epoch = f->epoch));
+	if (ch->cursor >= 0)
+		TRY((int)sql_grp_cursor(db, e, .node = node, .epoch = f->epoch,
+		    .cursor = ch->cursor));
+	return OK;
 }
 
 #define HIST (COUNT_OF(STAT_BOUNDS_MS))
@@ -347,7 +329,7 @@ attempt_failed(const struct core_attempt *x)
 }
 
 static int
-put_reasons(struct db *db, const struct flush *f, struct err *e)
+put_reasons(struct db *db, const struct flushing *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	int64_t n[REASONS_MAX] = {0};
@@ -360,15 +342,16 @@ put_reasons(struct db *db, const struct flush *f, struct err *e)
 			n[x->reason]++;
 	}
 	for (int r = 0; r < REASONS_MAX; r++)
-		if (n[r] > 0 && sql_stat_reason_add(db, e, .minute = f->minute,
-				    .reason = r, .n = n[r]) < 0)
-			return e->code;
+		if (n[r] > 0)
+			TRY((int)sql_stat_reason_add(db, e, .minute = f->minute,
+			    .reason = r, .n = n[r]));
 	return OK;
 }
 
 /* One row of counters for each subscription that is in the set. */
 static int
-put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
+put_stats(
+    struct db *db, struct arena *a, const struct flushing *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	size_t n = 0, most = ch->n_attempts + ch->n_deads;
@@ -388,47 +371,41 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		const int64_t *h = v[i].hist;
 
-		if (v[i].dropped > 0 &&
-		    sql_stat_drop(db, e, .sub = v[i].sub, .minute = f->minute,
-			.dropped = v[i].dropped) < 0)
-			return e->code;
-		if (v[i].ok + v[i].fail + v[i].dead > 0 &&
-		    sql_stat_add(db, e, .sub = v[i].sub, .minute = f->minute,
-			.ok = v[i].ok, .fail = v[i].fail, .dead = v[i].dead,
-			.us = v[i].us, .slow = v[i].slow, .h0 = h[0],
-			.h1 = h[1], .h2 = h[2], .h3 = h[3], .h4 = h[4],
-			.h5 = h[5], .h6 = h[6]) < 0)
-			return e->code;
+		if (v[i].dropped > 0)
+			TRY((int)sql_stat_drop(db, e, .sub = v[i].sub,
+			    .minute = f->minute, .dropped = v[i].dropped));
+		if (v[i].ok + v[i].fail + v[i].dead > 0)
+			TRY((int)sql_stat_add(db, e, .sub = v[i].sub,
+			    .minute = f->minute, .ok = v[i].ok,
+			    .fail = v[i].fail, .dead = v[i].dead, .us = v[i].us,
+			    .slow = v[i].slow, .h0 = h[0], .h1 = h[1],
+			    .h2 = h[2], .h3 = h[3], .h4 = h[4], .h5 = h[5],
+			    .h6 = h[6]));
 	}
 	return some ? put_reasons(db, f, e) : OK;
 }
 
 int
-flush_write(struct db *db, const struct flush *f, struct err *e)
+flush_write(struct db *db, const struct flushing *f, struct err *e)
 {
-	struct arena *a = arena_new(FLUSH_MEM);
-	bool *decided = arena_array(a, f->n_decisions, sizeof(*decided));
-	int64_t fresh = 0;
-	int rc = node_fence(db, f->node, f->epoch, e);
+	const struct deliver_opts *o = deliver_opts(f->d);
+	struct arena *a CLEANUP(arena_freep) = arena_new(FLUSH_MEM);
+	bool *decided = arena_array(a, f->now.n_decisions, sizeof(*decided));
 
-	if (rc == OK) {
-		fresh = sql_node_flush(
-		    db, e, .id = node_id(f->node), .flush = f->number);
-		rc = fresh < 0 ? (int)e->code : OK;
-	}
+	TRY(node_fence(db, o->node, f->epoch, e));
+	if (TRY((int)sql_node_flush(
+		db, e, .id = node_id(o->node), .flush = f->number)) == 0)
+		return OK;
+	TRY(put_attempts(db, a, f->changes, e));
+	TRY(put_versions(db, a, f->changes, e));
+	TRY(put_rows(db, a, f, e));
 	/* What was put back may have failed again by now: decisions go before
 	 * dead letters. */
-	if (rc == OK && fresh > 0 &&
-	    (put_attempts(db, a, f->changes, e) < 0 ||
-		put_versions(db, a, f->changes, e) < 0 ||
-		put_rows(db, a, f, e) < 0 ||
-		put_decisions(db, f, decided, e) < 0 ||
-		put_deads(db, f, e) < 0 || put_positions(db, f, e) < 0 ||
-		put_stats(db, a, f, e) < 0 ||
-		(f->n_settlements > 0 &&
-		    f->settled(db, f->settlements, f->n_settlements, e) < 0) ||
-		put_audit(db, f, decided, e) < 0))
-		rc = e->code;
-	arena_free(a);
-	return rc;
+	TRY(put_decisions(db, f, decided, e));
+	TRY(put_deads(db, f, e));
+	TRY(put_positions(db, f, e));
+	TRY(put_stats(db, a, f, e));
+	if (f->now.n_settled > 0)
+		TRY(o->settled(db, f->now.settled, f->now.n_settled, e));
+	return put_audit(db, f, decided, e);
 }

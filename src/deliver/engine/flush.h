@@ -16,10 +16,9 @@
 #include "base/base.h"
 #include "base/uuid.h"
 
-struct core_changes;
 struct core_dead;
 struct db;
-struct node;
+struct flushing;
 
 /* What a person decided about a dead letter; written with the rows it makes. */
 struct flush_decision {
@@ -52,23 +51,10 @@ struct flush_settled {
 typedef int (*flush_settled_fn)(
     struct db *db, const struct flush_settled *v, size_t n, struct err *e);
 
-struct flush {
-	const struct node *node;
-	int64_t epoch, number;
-	int64_t minute; /* of the wall clock, for counters */
-	bool progress;  /* the first results of this start */
-	const struct core_changes *changes;
-	const struct flush_decision *decisions;
-	size_t n_decisions;
-	const struct flush_range *ranges;
-	size_t n_ranges;
-	flush_settled_fn settled; /* NULL: nobody asks */
-	const struct flush_settled *settlements;
-	size_t n_settlements;
-};
-
-/* ERR_DENIED when the groups belong to another node. In a transaction. */
-int flush_write(struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
+/* The set under way. ERR_DENIED when the groups belong to another node. In a
+ * transaction. */
+int flush_write(
+    struct db *db, const struct flushing *f, struct err *e) MUST_CHECK;
 /* Dead letters that are not the core's, and their counters. */
 int flush_deads(struct db *db, const struct core_dead *v, size_t n,
     int64_t minute, struct err *e) MUST_CHECK;

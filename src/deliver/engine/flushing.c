@@ -13,59 +13,64 @@
 struct flush_decision *
 flushing_decide(struct flushing *f)
 {
-	struct flush_decisions *l = &f->decisions;
+	struct flush_more *m = &f->next;
 
-	l->v = mem_more(l->v, &l->cap, l->n, sizeof(*l->v));
-	return &l->v[l->n++];
+	m->decisions = mem_more(m->decisions, &m->cap_decisions, m->n_decisions,
+	    sizeof(*m->decisions));
+	return &m->decisions[m->n_decisions++];
 }
 
 void
 flushing_range(struct flushing *f, const struct flush_range *g)
 {
-	struct flush_ranges *l = &f->ranges;
+	struct flush_more *m = &f->next;
 
-	l->v = mem_more(l->v, &l->cap, l->n, sizeof(*l->v));
-	l->v[l->n++] = *g;
+	m->ranges = mem_more(
+	    m->ranges, &m->cap_ranges, m->n_ranges, sizeof(*m->ranges));
+	m->ranges[m->n_ranges++] = *g;
 	f->hurry = true;
 }
 
 /* Settled ------------------------------------------------------------------ */
 
 static void
-add_settled(struct flushing *f, uint32_t sub, int64_t seq, enum settled how)
+add_settled(
+    struct flushing *f, uint32_t sub, int64_t seq, int rep, enum settled how)
 {
 	const struct wish *w = deliver_wish(f->d, sub);
+	struct flush_more *m = &f->now;
 
-	if (!w || !w->directed)
+	if (rep > 0 || !w || !w->directed)
 		return;
-	f->settlements = mem_more(f->settlements, &f->cap_settlements,
-	    f->flush.n_settlements, sizeof(*f->settlements));
-	f->settlements[f->flush.n_settlements++] =
+	m->settled = mem_more(
+	    m->settled, &m->cap_settled, m->n_settled, sizeof(*m->settled));
+	m->settled[m->n_settled++] =
 	    (struct flush_settled){.sub = sub, .seq = seq, .how = how};
-	f->flush.settlements = f->settlements;
 }
 
 /* What the set says of deliveries that another part keeps account of. */
 static void
 find_settled(struct flushing *f)
 {
-	const struct flush_decisions *l = &f->decisions_now;
-	const struct core_changes *ch = f->flush.changes;
+	const struct core_changes *ch = f->changes;
 
-	if (!f->flush.settled)
-		return;
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].rep == 0 && l->v[i].state == 1)
-			add_settled(f, l->v[i].sub, l->v[i].seq, SETTLED_AGAIN);
-	for (size_t i = 0; i < ch->n_attempts; i++)
-		if (ch->attempts[i].rep == 0 &&
-		    ch->attempts[i].verdict == CORE_OK)
-			add_settled(f, ch->attempts[i].sub, ch->attempts[i].seq,
-			    SETTLED_OK);
-	for (size_t i = 0; i < ch->n_deads; i++)
-		if (ch->deads[i].rep == 0)
-			add_settled(f, ch->deads[i].sub, ch->deads[i].seq,
-			    SETTLED_DEAD);
+	for (size_t i = 0; i < f->now.n_decisions; i++) {
+		const struct flush_decision *v = &f->now.decisions[i];
+
+		if (v->state == 1)
+			add_settled(f, v->sub, v->seq, v->rep, SETTLED_AGAIN);
+	}
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		const struct core_attempt *v = &ch->attempts[i];
+
+		if (v->verdict == CORE_OK)
+			add_settled(f, v->sub, v->seq, v->rep, SETTLED_OK);
+	}
+	for (size_t i = 0; i < ch->n_deads; i++) {
+		const struct core_dead *v = &ch->deads[i];
+
+		add_settled(f, v->sub, v->seq, v->rep, SETTLED_DEAD);
+	}
 }
 
 /* One set ------------------------------------------------------------------ */
@@ -73,9 +78,7 @@ find_settled(struct flushing *f)
 static int
 write_flush(struct db *db, void *ctx, struct err *e)
 {
-	const struct flushing *f = ctx;
-
-	return flush_write(db, &f->flush, e);
+	return flush_write(db, ctx, e);
 }
 
 static void
@@ -103,42 +106,30 @@ flushing_begin(struct flushing *f, struct core *core, int64_t epoch, bool asked,
     int64_t now)
 {
 	static const struct core_changes NONE = {.cursor = -1};
-	const struct deliver_opts *o = deliver_opts(f->d);
-	struct flush_decisions decisions = f->decisions_now;
-	struct flush_ranges ranges = f->ranges_now;
+	struct flush_more spare = f->now;
 	const struct core_changes *ch;
 
-	if (f->flush.changes) { /* one that failed */
+	if (f->changes) { /* one that failed */
 		if (!f->busy && now >= f->again_us)
 			post_flush(f, now);
 		return false;
 	}
 	ch = core_flush(core, now, f->hurry);
-	if (!ch && !asked && f->ranges.n == 0)
+	if (!ch && !asked && f->next.n_ranges == 0)
 		return false;
 	f->real = ch != NULL;
-	if (!ch) /* nothing to write, somebody waits all the same */
-		ch = &NONE;
+	/* With nothing to write, somebody waits all the same. */
+	f->changes = ch ? ch : &NONE;
 	f->hurry = false;
-	f->decisions_now = f->decisions;
-	f->ranges_now = f->ranges;
-	decisions.n = ranges.n = 0;
-	f->decisions = decisions;
-	f->ranges = ranges;
-	f->flush = (struct flush){
-	    .node = o->node,
-	    .epoch = epoch,
-	    .number = f->flush.number + 1,
-	    .minute = clock_now_us() / US_PER_MIN,
-	    .progress = !f->progressed && ch->n_attempts > 0,
-	    .changes = ch,
-	    .decisions = f->decisions_now.v,
-	    .n_decisions = f->decisions_now.n,
-	    .ranges = f->ranges_now.v,
-	    .n_ranges = f->ranges_now.n,
-	    .settled = o->settled,
-	};
-	find_settled(f);
+	spare.n_decisions = spare.n_ranges = spare.n_settled = 0;
+	f->now = f->next;
+	f->next = spare;
+	f->epoch = epoch;
+	f->number++;
+	f->minute = clock_now_us() / US_PER_MIN;
+	f->progress = !f->progressed && f->changes->n_attempts > 0;
+	if (deliver_opts(f->d)->settled)
+		find_settled(f);
 	post_flush(f, now);
 	return true;
 }
@@ -162,7 +153,7 @@ flushing_ended(struct flushing *f, int64_t now)
 void
 flushing_next(struct flushing *f, struct core *core, int64_t now)
 {
-	const struct core_changes *ch = f->flush.changes;
+	const struct core_changes *ch = f->changes;
 
 	for (size_t i = 0; i < ch->n_attempts; i++)
 		free(ch->attempts[i].detail);
@@ -171,8 +162,8 @@ flushing_next(struct flushing *f, struct core *core, int64_t now)
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
 	if (ch->cursor >= 0)
 		metric_set(M_DELIVER_CURSOR, ch->cursor);
-	f->progressed = f->progressed || f->flush.progress;
-	f->flush.changes = NULL;
+	f->progressed = f->progressed || f->progress;
+	f->changes = NULL;
 	if (f->real)
 		core_flushed(core, now);
 }
@@ -180,17 +171,21 @@ flushing_next(struct flushing *f, struct core *core, int64_t now)
 void
 flushing_drop(struct flushing *f)
 {
-	f->flush.changes = NULL;
-	f->decisions.n = 0;
-	f->ranges.n = 0;
+	f->changes = NULL;
+	f->next.n_decisions = f->next.n_ranges = 0;
+}
+
+static void
+free_more(struct flush_more *m)
+{
+	free(m->decisions);
+	free(m->ranges);
+	free(m->settled);
 }
 
 void
 flushing_done(struct flushing *f)
 {
-	free(f->decisions.v);
-	free(f->decisions_now.v);
-	free(f->ranges.v);
-	free(f->ranges_now.v);
-	free(f->settlements);
+	free_more(&f->now);
+	free_more(&f->next);
 }

@@ -22,33 +22,38 @@
 #define FLUSH_AGAIN_US (100 * US_PER_MS) /* after the store or log failed */
 
 struct core;
+struct core_changes;
 
-/* What waits for the next flush, and what is in the one under way. */
-struct flush_decisions {
-	struct flush_decision *v;
-	size_t n, cap;
-};
-struct flush_ranges {
-	struct flush_range *v;
-	size_t n, cap;
+/* What goes with a set beside the core's changes. */
+struct flush_more {
+	struct flush_decision *decisions;
+	size_t n_decisions, cap_decisions;
+	struct flush_range *ranges;
+	size_t n_ranges, cap_ranges;
+	struct flush_settled *settled;
+	size_t n_settled, cap_settled;
 };
 
 struct flushing {
 	struct note note;
 	struct append_job job;
 	struct append *append;
-	struct deliver *d;  /* who is told */
-	struct flush flush; /* changes NULL: none under way */
-	bool real;          /* they are the core's */
-	bool busy;          /* the commit thread has it */
-	bool hurry;         /* somebody waits for the next */
-	bool progressed;    /* results were written since the start */
-	int64_t again_us;   /* after one that failed */
+	struct deliver *d; /* who is told */
+
+	/* The set under way: */
+	const struct core_changes *changes; /* NULL: none */
+	struct flush_more now;
+	int64_t epoch, number;
+	int64_t minute; /* of the wall clock, for counters */
+	bool progress;  /* the first results of this start */
+
+	struct flush_more next; /* waits for the next set */
+	bool real;              /* the changes are the core's */
+	bool busy;              /* the commit thread has them */
+	bool hurry;             /* somebody waits for the next */
+	bool progressed;        /* results were written since the start */
+	int64_t again_us;       /* after one that failed */
 	int told_rc;
-	struct flush_decisions decisions, decisions_now;
-	struct flush_ranges ranges, ranges_now;
-	struct flush_settled *settlements;
-	size_t cap_settlements;
 };
 
 /* Without changes, in a hurry: the next turn writes all the same. */
@@ -59,7 +64,7 @@ void flushing_range(struct flushing *f, const struct flush_range *g);
  * for which the asks that wait are now under way. */
 bool flushing_begin(struct flushing *f, struct core *core, int64_t epoch,
     bool asked, int64_t now);
-/* NOTE_FLUSHED: OK, and the set is flushing.flush until flushing_next(); or why
+/* NOTE_FLUSHED: OK, and the set stays until flushing_next(); or why
  * not. ERR_DENIED: another node has the groups. */
 int flushing_ended(struct flushing *f, int64_t now);
 void flushing_next(struct flushing *f, struct core *core, int64_t now);
