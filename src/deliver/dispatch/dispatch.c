@@ -396,7 +396,8 @@ go(struct dispatch *x, const struct go_note *n)
 static void
 take_note(struct dispatch *x, struct note *n)
 {
-	switch (n->kind) {
+	assert(n->kind >= NOTE_BEGIN); /* else it is one for deliver */
+	switch ((enum dispatch_note_kind)n->kind) {
 	case NOTE_BEGIN:
 		x->going = false;
 		begin_load(x);
@@ -419,20 +420,6 @@ take_note(struct dispatch *x, struct note *n)
 		assert(x->n_free < FEEDS);
 		x->free[x->n_free++] = (struct feed *)n;
 		break;
-	case NOTE_SUB:
-	case NOTE_SUB_END:
-	case NOTE_PRESETS:
-	case NOTE_LOADED:
-	case NOTE_FEED:
-	case NOTE_PAGE:
-	case NOTE_LETTER:
-	case NOTE_VERSION:
-	case NOTE_DEADS:
-	case NOTE_FLUSHED:
-	case NOTE_OWNED:
-	case NOTE_HOLD:
-	case NOTE_HELD:
-		abort(); /* a note for the deliver thread */
 	}
 }
 

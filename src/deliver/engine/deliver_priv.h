@@ -6,7 +6,7 @@
  *   owner.h      taking, holding and losing the groups
  *   feeding.h    entries into the core
  *   attempt.h    one attempt, from the core's wish to its sink
- *   flushing.h   changes of the core on their way into the store
+ *   flush.h      changes of the core on their way into the store
  *   ask.h        what people ask of the engine
  *   confs.h      whole subscriptions, kept while they are in use
  *   replay.h     replays under way
@@ -29,7 +29,7 @@
 #include "deliver/engine/confs.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/feeding.h"
-#include "deliver/engine/flushing.h"
+#include "deliver/engine/flush.h"
 #include "deliver/engine/hold.h"
 #include "deliver/engine/owner.h"
 #include "deliver/engine/replay.h"
@@ -70,7 +70,7 @@ struct deliver {
 	struct owner owner;
 	struct feeding feeding;
 	struct list attempts; /* in flight */
-	struct flushing flushing;
+	struct flush flush;
 	struct asks asks;
 	struct confs confs;
 	struct replays replays;

@@ -116,7 +116,7 @@ tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
 }
 
 static void
-add_lost(struct flushing *f, const struct page *p, int64_t now)
+add_lost(struct flush *f, const struct page *p, int64_t now)
 {
 	struct flush_range g = {
 	    .sub = p->read.sub,
@@ -136,7 +136,7 @@ add_lost(struct flushing *f, const struct page *p, int64_t now)
 	metric_add(M_EVENTS_LOST, g.seq_to - g.seq + 1);
 	if (p->read.rep > 0)
 		return; /* a replay of what is gone: its answer says so */
-	flushing_range(f, &g);
+	flush_range(f, &g);
 	tell_lost(f->append, p->wish->uid, &g);
 }
 
@@ -169,7 +169,7 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 	if (d->owner.state == OWNER_YES) {
 		upto = feed_page(d, p, now);
 		if (p->lost_to > 0)
-			add_lost(&d->flushing, p, now);
+			add_lost(&d->flush, p, now);
 		core_read_done(d->core, p->read.reader, upto);
 		hold_apply(&d->holds, d->core, p->wish, now);
 	}

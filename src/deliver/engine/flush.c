@@ -6,19 +6,23 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
-#include "deliver/engine/flushing.h"
+#include "deliver/engine/wish.h"
 #include "deliver/limits.h"
 #include "node/node.h"
 #include "sql.h"
 #include "store/store.h"
 
-#define FLUSH_MEM (4 * MIB)
+#define FLUSH_MEM  (4 * MIB)
+#define US_PER_MIN (60 * US_PER_S)
 
 static struct str
 kept_text(const struct flush_detail *d)
@@ -60,8 +64,7 @@ row_reason(const struct core_row *r)
 
 /* What is gone first: a row may come back under the same key. */
 static int
-put_rows(
-    struct db *db, struct arena *a, const struct flushing *f, struct err *e)
+put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	struct sql_row_del_args *dels =
@@ -150,7 +153,7 @@ flush_deads(struct db *db, const struct core_dead *v, size_t n, int64_t minute,
 }
 
 static int
-put_deads(struct db *db, const struct flushing *f, struct err *e)
+put_deads(struct db *db, const struct flush *f, struct err *e)
 {
 	for (size_t i = 0; i < f->changes->n_deads; i++)
 		TRY(put_dead(db, &f->changes->deads[i], e));
@@ -167,7 +170,7 @@ put_deads(struct db *db, const struct flushing *f, struct err *e)
 /* decided[i]: it was a dead letter that waited for a decision. */
 static int
 put_decisions(
-    struct db *db, const struct flushing *f, bool *decided, struct err *e)
+    struct db *db, const struct flush *f, bool *decided, struct err *e)
 {
 	for (size_t i = 0; i < f->now.n_decisions; i++) {
 		const struct flush_decision *d = &f->now.decisions[i];
@@ -183,7 +186,7 @@ put_decisions(
 /* Last of all: the audit's head is locked from here on. */
 static int
 put_audit(
-    struct db *db, const struct flushing *f, const bool *decided, struct err *e)
+    struct db *db, const struct flush *f, const bool *decided, struct err *e)
 {
 	struct buf why CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
 
@@ -239,14 +242,13 @@ put_endpoint(struct db *db, const struct core_endpoint *ep, struct err *e)
 }
 
 static int
-put_positions(struct db *db, const struct flushing *f, struct err *e)
+put_positions(struct db *db, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	struct str node = node_id(deliver_opts(f->d)->node);
 
 	for (size_t i = 0; i < ch->n_readers; i++)
-		TRY(put_reader(
-		    db, &ch->readers[i], f->minute * 60 * US_PER_S, e));
+		TRY(put_reader(db, &ch->readers[i], f->minute * US_PER_MIN, e));
 	for (size_t i = 0; i < ch->n_endpoints; i++)
 		TRY(put_endpoint(db, &ch->endpoints[i], e));
 	if (f->progress)
@@ -329,7 +331,7 @@ attempt_failed(const struct core_attempt *x)
 }
 
 static int
-put_reasons(struct db *db, const struct flushing *f, struct err *e)
+put_reasons(struct db *db, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	int64_t n[REASONS_MAX] = {0};
@@ -350,8 +352,7 @@ put_reasons(struct db *db, const struct flushing *f, struct err *e)
 
 /* One row of counters for each subscription that is in the set. */
 static int
-put_stats(
-    struct db *db, struct arena *a, const struct flushing *f, struct err *e)
+put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
 	size_t n = 0, most = ch->n_attempts + ch->n_deads;
@@ -385,9 +386,11 @@ put_stats(
 	return some ? put_reasons(db, f, e) : OK;
 }
 
-int
-flush_write(struct db *db, const struct flushing *f, struct err *e)
+/* Commit thread. ERR_DENIED when the groups belong to another node. */
+static int
+write_set(struct db *db, void *ctx, struct err *e)
 {
+	const struct flush *f = ctx;
 	const struct deliver_opts *o = deliver_opts(f->d);
 	struct arena *a CLEANUP(arena_freep) = arena_new(FLUSH_MEM);
 	bool *decided = arena_array(a, f->now.n_decisions, sizeof(*decided));
@@ -408,4 +411,180 @@ flush_write(struct db *db, const struct flushing *f, struct err *e)
 	if (f->now.n_settled > 0)
 		TRY(o->settled(db, f->now.settled, f->now.n_settled, e));
 	return put_audit(db, f, decided, e);
+}
+
+/* What goes with the next set ------------------------------------------------ */
+
+struct flush_decision *
+flush_decide(struct flush *f)
+{
+	struct flush_more *m = &f->next;
+
+	m->decisions = mem_more(m->decisions, &m->cap_decisions, m->n_decisions,
+	    sizeof(*m->decisions));
+	return &m->decisions[m->n_decisions++];
+}
+
+void
+flush_range(struct flush *f, const struct flush_range *g)
+{
+	struct flush_more *m = &f->next;
+
+	m->ranges = mem_more(
+	    m->ranges, &m->cap_ranges, m->n_ranges, sizeof(*m->ranges));
+	m->ranges[m->n_ranges++] = *g;
+	f->hurry = true;
+}
+
+/* Settled ------------------------------------------------------------------ */
+
+static void
+add_settled(
+    struct flush *f, uint32_t sub, int64_t seq, int rep, enum settled how)
+{
+	const struct wish *w = deliver_wish(f->d, sub);
+	struct flush_more *m = &f->now;
+
+	if (rep > 0 || !w || !w->directed)
+		return;
+	m->settled = mem_more(
+	    m->settled, &m->cap_settled, m->n_settled, sizeof(*m->settled));
+	m->settled[m->n_settled++] =
+	    (struct flush_settled){.sub = sub, .seq = seq, .how = how};
+}
+
+/* What the set says of deliveries that another part keeps account of. */
+static void
+find_settled(struct flush *f)
+{
+	const struct core_changes *ch = f->changes;
+
+	for (size_t i = 0; i < f->now.n_decisions; i++) {
+		const struct flush_decision *v = &f->now.decisions[i];
+
+		if (v->state == 1)
+			add_settled(f, v->sub, v->seq, v->rep, SETTLED_AGAIN);
+	}
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		const struct core_attempt *v = &ch->attempts[i];
+
+		if (v->verdict == CORE_OK)
+			add_settled(f, v->sub, v->seq, v->rep, SETTLED_OK);
+	}
+	for (size_t i = 0; i < ch->n_deads; i++) {
+		const struct core_dead *v = &ch->deads[i];
+
+		add_settled(f, v->sub, v->seq, v->rep, SETTLED_DEAD);
+	}
+}
+
+/* One set ------------------------------------------------------------------ */
+
+static void
+set_written(struct append_job *job)
+{
+	struct flush *f = job->ctx;
+
+	deliver_tell(f->d, &f->note);
+}
+
+static void
+post_flush(struct flush *f, int64_t now)
+{
+	struct err e;
+
+	f->note.kind = NOTE_FLUSHED;
+	f->job =
+	    (struct append_job){.fn = write_set, .ctx = f, .done = set_written};
+	f->busy = append_post(f->append, &f->job, &e) == OK;
+	f->again_us = now + FLUSH_AGAIN_US;
+}
+
+bool
+flush_begin(
+    struct flush *f, struct core *core, int64_t epoch, bool asked, int64_t now)
+{
+	static const struct core_changes NONE = {.cursor = -1};
+	struct flush_more spare = f->now;
+	const struct core_changes *ch;
+
+	if (f->changes) { /* one that failed */
+		if (!f->busy && now >= f->again_us)
+			post_flush(f, now);
+		return false;
+	}
+	ch = core_flush(core, now, f->hurry);
+	if (!ch && !asked && f->next.n_ranges == 0)
+		return false;
+	f->real = ch != NULL;
+	/* With nothing to write, somebody waits all the same. */
+	f->changes = ch ? ch : &NONE;
+	f->hurry = false;
+	spare.n_decisions = spare.n_ranges = spare.n_settled = 0;
+	f->now = f->next;
+	f->next = spare;
+	f->epoch = epoch;
+	f->number++;
+	f->minute = clock_now_us() / US_PER_MIN;
+	f->progress = !f->progressed && f->changes->n_attempts > 0;
+	if (deliver_opts(f->d)->settled)
+		find_settled(f);
+	post_flush(f, now);
+	return true;
+}
+
+int
+flush_ended(struct flush *f, int64_t now)
+{
+	const struct err *e = &f->job.err;
+	int rc = e->code;
+
+	f->busy = false;
+	if (rc != f->told_rc && rc < 0)
+		log_err(LOG_WARN, "results can't be written now", e);
+	else if (rc == OK && f->told_rc < 0)
+		log_err(LOG_INFO, "results are written again", NULL);
+	f->told_rc = rc;
+	f->again_us = now + FLUSH_AGAIN_US;
+	return rc;
+}
+
+void
+flush_next(struct flush *f, struct core *core, int64_t now)
+{
+	const struct core_changes *ch = f->changes;
+
+	for (size_t i = 0; i < ch->n_attempts; i++)
+		free(ch->attempts[i].detail);
+	for (size_t i = 0; i < ch->n_deads; i++)
+		free(ch->deads[i].detail);
+	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
+	if (ch->cursor >= 0)
+		metric_set(M_DELIVER_CURSOR, ch->cursor);
+	f->progressed = f->progressed || f->progress;
+	f->changes = NULL;
+	if (f->real)
+		core_flushed(core, now);
+}
+
+void
+flush_drop(struct flush *f)
+{
+	f->changes = NULL;
+	f->next.n_decisions = f->next.n_ranges = 0;
+}
+
+static void
+free_more(struct flush_more *m)
+{
+	free(m->decisions);
+	free(m->ranges);
+	free(m->settled);
+}
+
+void
+flush_done(struct flush *f)
+{
+	free_more(&f->now);
+	free_more(&f->next);
 }

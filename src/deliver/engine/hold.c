@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/control.h"
-#include "deliver/engine/flushing.h"
+#include "deliver/engine/flush.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/wish.h"
 #include "match/jq/jq.h"
