@@ -238,15 +238,6 @@ attempt_gone(const struct attempt *a)
 
 /* The beginning ----------------------------------------------------------------- */
 
-static int
-render_body(struct attempt *a, struct err *e)
-{
-	if (a->conf->template <0)
-		return OK;
-	return jq_render(a->d->confs.jq, a->conf->template, a->ev.body,
-	    a->arena, &a->ev.rendered, e);
-}
-
 static void
 fill_attempt(struct attempt *a)
 {
@@ -294,14 +285,14 @@ is_fresh(struct attempt *a)
 
 /* What becomes of it, and of its subscription when that was too often. */
 static void
-render_failed(struct attempt *a, int rc, const struct err *e)
+render_failed(struct attempt *a, const struct err *e)
 {
 	struct deliver *d = a->d;
-	enum reason r =
-	    rc == ERR_LIMIT ? REASON_TEMPLATE_OVERRAN : REASON_TEMPLATE_FAILED;
+	enum reason r = e->code == ERR_LIMIT ? REASON_TEMPLATE_OVERRAN
+					     : REASON_TEMPLATE_FAILED;
 	struct wish *w = a->test ? NULL : deliver_wish(d, a->s.sub);
 
-	if (rc == ERR_AWAY) {
+	if (e->code == ERR_AWAY) {
 		attempt_end_early(
 		    a, CORE_HOLD, REASON_RENDER, HOLD_US, e->text);
 		return;
@@ -318,7 +309,6 @@ begin_attempt(struct attempt *a)
 {
 	struct deliver *d = a->d;
 	struct err e = {0};
-	int rc;
 
 	a->began_us = deliver_now(d);
 	fill_attempt(a);
@@ -354,9 +344,10 @@ begin_attempt(struct attempt *a)
 		    "its deadline has passed");
 		return;
 	}
-	rc = render_body(a, &e);
-	if (rc < 0) {
-		render_failed(a, rc, &e);
+	if (a->conf->template >= 0 &&
+	    jq_render(d->confs.jq, a->conf->template, a->ev.body, a->arena,
+		&a->ev.rendered, &e) < 0) {
+		render_failed(a, &e);
 		return;
 	}
 	driver(a)->call(self(a), a);

@@ -365,23 +365,19 @@ static int
 open_parts(struct deliver *d, struct err *e)
 {
 	struct client_opts c = client_opts_of(d->o.conf, d->o.guard);
-	int rc;
 
 	c.connections_max = d->o.conf->webhook_slots;
 	c.connections_each = CONCURRENCY_MAX;
 	c.body_max = ANSWER_MAX;
-	rc = client_new(&c, &d->client, e);
-	if (rc == OK)
-		rc = db_open(d->o.store, DB_READ, &d->confs.db, e);
-	for (int i = 0; rc == OK && i < SINKS; i++) {
+	TRY(client_new(&c, &d->client, e));
+	TRY(db_open(d->o.store, DB_READ, &d->confs.db, e));
+	for (int i = 0; i < SINKS; i++) {
 		d->sinks[i].due = INT64_MAX;
-		rc = SINK_DRIVERS[i]->open(d, &d->sinks[i].self, e);
+		TRY(SINK_DRIVERS[i]->open(d, &d->sinks[i].self, e));
 	}
-	if (rc == OK)
-		rc = fetch_start(d, &d->fetch, e);
-	if (rc == OK)
-		rc = dispatch_start(d, &d->dispatch, e);
-	return rc;
+	TRY(fetch_start(d, &d->fetch, e));
+	TRY(dispatch_start(d, &d->dispatch, e));
+	return thread_start("deliver", run_deliver, d, &d->thread, e);
 }
 
 int
@@ -414,8 +410,6 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 	    .node = o->node,
 	    .shared = store_shared(o->store)};
 	rc = open_parts(d, e);
-	if (rc == OK)
-		rc = thread_start("deliver", run_deliver, d, &d->thread, e);
 	if (rc < 0) {
 		free_deliver(d);
 		return rc;

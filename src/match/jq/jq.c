@@ -142,11 +142,9 @@ int
 jq_program(struct jq *j, struct str program, int *ret_id, struct err *e)
 {
 	struct program *p = map_find(j->by_text, program);
-	int rc = p ? OK : jq_scan(program, e);
 
-	if (rc < 0)
-		return rc;
 	if (!p) {
+		TRY(jq_scan(program, e));
 		p = new_program(j);
 		if (!p)
 			return err_set(e, ERR_LIMIT,
@@ -215,13 +213,13 @@ static int
 jq_begin(struct jq *j, struct err *e)
 {
 	unsigned life = j->proc.life;
-	int rc = proc_start(&j->proc, e);
 
-	if (rc == OK && j->proc.life != life) {
+	TRY(proc_start(&j->proc, e));
+	if (j->proc.life != life) {
 		buf_clear(&j->request);
 		j->in_child = 0;
 	}
-	return rc;
+	return OK;
 }
 
 /* OK, PROC_DIED or an error. */
@@ -296,10 +294,9 @@ attempt(
     struct jq *j, const struct chunk *c, size_t from, size_t to, struct err *e)
 {
 	struct str last = {NULL, 0}, rest, why;
-	int rc = jq_begin(j, e);
+	int rc;
 
-	if (rc != OK)
-		return rc;
+	TRY(jq_begin(j, e));
 	/* First of all, so that they are there also when one ends the child. */
 	for (size_t i = from; i < to; i++)
 		enter_child(j, get(j, c->items[c->at[i]].program));
@@ -312,17 +309,17 @@ attempt(
 		jq_put(j, JQ_OP_FILTER, it->program, STR_EMPTY);
 	}
 	rc = jq_ask(j, e);
+	if (rc != OK)
+		return rc;
 	rest = buf_str(&j->answer);
-	for (size_t i = from; i < to && rc == OK; i++) {
+	for (size_t i = from; i < to; i++) {
 		struct jq_said *said = &c->ret[c->at[i]];
 
-		rc = next_answer(&rest, &said->verdict, &why, e);
-		if (rc == OK)
-			said->why = said->verdict == JQ_ERROR
-					? arena_dup(j->whys, why)
-					: STR_EMPTY;
+		TRY(next_answer(&rest, &said->verdict, &why, e));
+		said->why = said->verdict == JQ_ERROR ? arena_dup(j->whys, why)
+						      : STR_EMPTY;
 	}
-	return rc;
+	return OK;
 }
 
 static void
@@ -363,14 +360,11 @@ flush(struct jq *j, struct chunk *c, struct err *e)
 {
 	int rc = c->n > 1 ? attempt(j, c, 0, c->n, e) : PROC_DIED;
 
-	if (rc == PROC_DIED) {
-		rc = OK;
-		for (size_t i = 0; i < c->n && rc == OK; i++)
-			rc = alone(j, c, i, e);
-	}
+	for (size_t i = 0; rc == PROC_DIED && i < c->n; i++)
+		TRY(alone(j, c, i, e));
 	c->n = 0;
 	c->bytes = 0;
-	return rc;
+	return rc == PROC_DIED ? OK : rc;
 }
 
 /* Its tree; NULL when it is no JSON. Kept for the next of the same input. */
@@ -408,7 +402,6 @@ static int
 jq_add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 {
 	size_t bytes = c->items[i].input.n;
-	int rc = OK;
 
 	if (bytes > JQ_CHUNK_BYTES) {
 		c->ret[i] = (struct jq_said){
@@ -416,12 +409,12 @@ jq_add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 		return OK;
 	}
 	if (c->n == JQ_CHUNK_MAX || c->bytes + bytes > JQ_CHUNK_BYTES)
-		rc = flush(j, c, e);
+		TRY(flush(j, c, e));
 	c->at[c->n++] = i;
 	if (c->n == 1 ||
 	    c->items[i].input.p != c->items[c->at[c->n - 2]].input.p)
 		c->bytes += bytes;
-	return rc;
+	return OK;
 }
 
 int
@@ -429,13 +422,11 @@ jq_filter(struct jq *j, const struct jq_item *items, size_t n,
     struct jq_said *ret, struct err *e)
 {
 	struct chunk c = {.items = items, .ret = ret};
-	int rc = OK;
 
 	arena_reset(j->whys);
 	j->parsed = (struct str){NULL, 0}; /* another call's may be gone */
-	for (size_t i = 0; i < n && rc == OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct program *p = get(j, items[i].program);
-
 		const char *how = overran(p, items[i].input);
 
 		if (p->plain)
@@ -443,11 +434,9 @@ jq_filter(struct jq *j, const struct jq_item *items, size_t n,
 		else if (how)
 			ret[i] = (struct jq_said){JQ_OVERRAN, str_of(how)};
 		else
-			rc = jq_add(j, &c, i, e);
+			TRY(jq_add(j, &c, i, e));
 	}
-	if (rc == OK && c.n > 0)
-		rc = flush(j, &c, e);
-	return rc;
+	return c.n > 0 ? flush(j, &c, e) : OK;
 }
 
 /* One command alone, twice at most; its answer lies in j->answer. */
@@ -459,9 +448,7 @@ ask_one(struct jq *j, enum jq_op op, struct program *p, struct str bytes,
 	struct str rest;
 
 	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
-		rc = jq_begin(j, e);
-		if (rc != OK)
-			return rc;
+		TRY(jq_begin(j, e));
 		if (p) {
 			enter_child(j, p);
 			jq_put(j, JQ_OP_INPUT, 0, bytes);

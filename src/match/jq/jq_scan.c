@@ -169,7 +169,6 @@ jq_scan(struct str program, struct err *e)
 {
 	struct scan s = {.all = program};
 	size_t bad = str_utf8_bad(program);
-	int rc = OK;
 
 	if (program.n > JQ_PROGRAM_MAX)
 		return err_set(e, ERR_LIMIT,
@@ -179,7 +178,7 @@ jq_scan(struct str program, struct err *e)
 		return wrong(&s, bad, e, "this is no UTF-8", STR_EMPTY);
 	if (str_has(program, '\0'))
 		return err_set(e, ERR_INVALID, "a program has no NUL byte");
-	while (s.at < program.n && rc == OK)
-		rc = token(&s, e);
-	return rc;
+	while (s.at < program.n)
+		TRY(token(&s, e));
+	return OK;
 }
