@@ -20,14 +20,14 @@ SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
 
 -- name: subs_page
 -- args: after int, most int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int, until_seq int?
 -- Those that dispatch has to know, by id.
-SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END FROM subscription
+SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END, until_seq FROM subscription
  WHERE id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
 
 -- name: subs_one
 -- args: id int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int, until_seq int?
+-- rows: as subs_page
 SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END, until_seq
   FROM subscription WHERE id = :id;
 

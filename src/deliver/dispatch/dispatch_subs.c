@@ -131,34 +131,22 @@ kinds_of(
 
 /* One that can't be used is told of and left out; the others go on. */
 static void
-take_sub(struct dispatch *x, struct wish_row row)
+take_sub(struct dispatch *x, const struct sql_subs_page_row *row)
 {
 	struct wish_was was[BATCH_KINDS_MAX];
 	struct wish *w = NULL;
 	struct err e = {0};
-	int rc;
+	int rc = wish_new(row, was, kinds_of(x, row->id, was), x->presets,
+	    x->o->conf->time_scale, &w, &e);
 
-	row.was = was;
-	row.n_was = kinds_of(x, row.id, was);
-	rc = wish_new(&row, x->presets, x->o->conf->time_scale, &w, &e);
 	if (rc == OK)
 		rc = learn(x, w, &e);
 	wish_unref(w);
 	if (rc < 0) {
 		log_err(LOG_ERROR, "a subscription can't be used", &e);
-		unlearn(x, (uint32_t)row.id);
+		unlearn(x, (uint32_t)row->id);
 	}
 }
-
-/* The rows of several statements have the same columns. */
-#define WISH_ROW(r)                                                            \
-	((struct wish_row){.id = (r).id,                                       \
-	    .uid = (r).uid,                                                    \
-	    .conf = (r).conf,                                                  \
-	    .enabled = (r).enabled != 0,                                       \
-	    .held = (r).held != 0,                                             \
-	    .from_seq = (r).from_seq,                                          \
-	    .version = (r).version})
 
 static int
 load_presets(struct dispatch *x, struct err *e)
@@ -184,7 +172,7 @@ load_page(struct dispatch *x, struct str preset, int64_t *after, struct err *e)
 			 : sql_subs_page(x->db, &rows, e, .after = *after,
 			       .most = SUBS_A_PAGE));
 	for (; TRY(sql_subs_page_next(rows, &row, e)) > 0; n++) {
-		take_sub(x, WISH_ROW(row));
+		take_sub(x, &row);
 		*after = row.id;
 	}
 	return n;
@@ -235,7 +223,7 @@ apply_preset(struct dispatch *x, struct str name, struct err *e)
 int
 dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 {
-	struct sql_subs_one_row row;
+	struct sql_subs_page_row row;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 
 	if (str_eq(l->type, STR("preset")))
@@ -243,7 +231,7 @@ dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 	TRY(load_kinds(x, l->to_sub, e));
 	TRY(sql_subs_one(x->db, &rows, e, .id = l->to_sub));
 	if (TRY(sql_subs_one_next(rows, &row, e)) > 0 && row.until_seq_null)
-		take_sub(x, WISH_ROW(row));
+		take_sub(x, &row);
 	else
 		unlearn(x, (uint32_t)l->to_sub);
 	return OK;

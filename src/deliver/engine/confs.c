@@ -99,7 +99,7 @@ load(struct confs *c, struct kept_conf *k, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) =
 	    arena_new(SUB_STORED_MAX + 64 * KIB);
-	struct sql_subs_one_row row;
+	struct sql_subs_page_row row;
 	struct opener o = {.ring = c->keyring};
 	struct sub_seal seal = {.unseal = unseal, .arg = &o};
 	struct uuid uid = {{0}};

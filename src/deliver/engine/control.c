@@ -271,7 +271,7 @@ static int
 still_enabled(struct db *db, struct sub_change *c, struct err *e)
 {
 	const struct gone *g = c->arg;
-	struct sql_subs_one_row row;
+	struct sql_subs_page_row row;
 
 	if (TRY(sql_subs_one_one(db, g->arena, &row, e, .id = c->id)) > 0 &&
 	    row.enabled)
@@ -287,7 +287,7 @@ control_gone(
 	struct gone *g = mem_get(sizeof(*g));
 	struct sub_change *c = &g->change;
 	struct arena *a = arena_new(64 * KIB);
-	struct buf b = BUF(1 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(1 * KIB);
 	char *id = arena_alloc(a, UUID_LEN + 1);
 	struct err e = {0};
 	int rc;
@@ -300,7 +300,7 @@ control_gone(
 	    .why = STR(WHY),
 	    .now_us = now,
 	    .fill = still_enabled,
-	    .job.done = gone_done,
+	    .job = {.ctx = c, .done = gone_done},
 	    .arg = g, /* gone_done() frees it */
 	    .audit =
 		{
@@ -319,10 +319,8 @@ control_gone(
 	c->has_event = tell;
 	if (rc == OK)
 		rc = control_post(append, c, &e);
-	buf_done(&b);
 	if (rc < 0) {
-		log_err(LOG_ERROR, "a subscription could not be disabled", &e);
-		arena_free(a);
-		free(g);
+		c->job.err = e;
+		gone_done(&c->job);
 	}
 }

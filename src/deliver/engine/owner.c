@@ -31,9 +31,9 @@ take_groups(struct db *db, void *ctx, struct err *e)
 	TRY((int)sql_grp_take(
 	    db, e, .node = id, .now = o->shared ? now : INT64_MAX - 1));
 	if (TRY(sql_grp_mine_one(db, &row, e, .node = id)) > 0) {
-		o->job.epoch = row.n > 0 ? row.epoch : 0;
-		o->job.cursor = row.cursor;
-		o->job.unclean = row.unclean;
+		o->epoch = row.n > 0 ? row.epoch : 0;
+		o->cursor = row.cursor;
+		o->unclean = row.unclean;
 	}
 	return OK;
 }
@@ -99,11 +99,8 @@ owner_job_done(struct owner *o, int64_t now)
 	if (!taken)
 		return OWNER_SAME;
 	o->state = OWNER_NONE;
-	if (rc < 0 || o->job.epoch == 0)
+	if (rc < 0 || o->epoch == 0)
 		return OWNER_SAME;
-	o->epoch = o->job.epoch;
-	o->cursor = o->job.cursor;
-	o->unclean = o->job.unclean;
 	o->state = OWNER_LOADING;
 	log_fmt(LOG_INFO, "this node delivers", "epoch %lld, from %lld",
 	    (long long)o->epoch, (long long)o->cursor);
