@@ -104,7 +104,7 @@ feeding_drop(struct feed *f)
 static void
 tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
 {
-	struct buf b = BUF(1 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(1 * KIB);
 
 	buf_addz(&b, "{\"subscriptionId\":\"");
 	uuid_add(&b, uid);
@@ -112,7 +112,6 @@ tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
 	    "\",\"seqFrom\":%lld,\"seqTo\":%lld,\"reason\":\"EXPIRED\"}",
 	    (long long)g->seq, (long long)g->seq_to);
 	control_tell(append, "ops.events.expired", buf_str(&b), g->at);
-	buf_done(&b);
 }
 
 static void

@@ -128,14 +128,6 @@ name(struct scan *s, struct err *e)
 }
 
 static int
-shut(struct scan *s, struct err *e)
-{
-	char was = s->deep > 0 ? s->open[--s->deep] : '\0';
-
-	return was == IN_STRING ? string(s, e) : OK;
-}
-
-static int
 token(struct scan *s, struct err *e)
 {
 	char c = peek(s, 0);
@@ -159,8 +151,9 @@ token(struct scan *s, struct err *e)
 	}
 	if (c == '(' || c == '[' || c == '{')
 		return push(s, c, e);
-	if (c == ')' || c == ']' || c == '}')
-		return shut(s, e);
+	if ((c == ')' || c == ']' || c == '}') && s->deep > 0 &&
+	    s->open[--s->deep] == IN_STRING)
+		return string(s, e);
 	return OK;
 }
 
