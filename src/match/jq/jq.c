@@ -56,6 +56,7 @@ struct jq {
 
 /* Items that go to the child together, by their place in the caller's. */
 struct chunk {
+	enum jq_op op; /* FILTER or RENDER */
 	const struct jq_item *items;
 	struct jq_said *ret;
 	size_t at[JQ_CHUNK_MAX];
@@ -293,7 +294,7 @@ static int
 attempt(
     struct jq *j, const struct chunk *c, size_t from, size_t to, struct err *e)
 {
-	struct str last = {NULL, 0}, rest, why;
+	struct str last = {NULL, 0}, rest;
 	int rc;
 
 	TRY(jq_begin(j, e));
@@ -306,7 +307,7 @@ attempt(
 		if (i == from || it->input.p != last.p || it->input.n != last.n)
 			jq_put(j, JQ_OP_INPUT, 0, it->input);
 		last = it->input;
-		jq_put(j, JQ_OP_FILTER, it->program, STR_EMPTY);
+		jq_put(j, c->op, it->program, STR_EMPTY);
 	}
 	rc = jq_ask(j, e);
 	if (rc != OK)
@@ -315,9 +316,9 @@ attempt(
 	for (size_t i = from; i < to; i++) {
 		struct jq_said *said = &c->ret[c->at[i]];
 
-		TRY(next_answer(&rest, &said->verdict, &why, e));
-		said->why = said->verdict == JQ_ERROR ? arena_dup(j->whys, why)
-						      : STR_EMPTY;
+		TRY(next_answer(&rest, &said->verdict, &said->why, e));
+		if (c->op == JQ_OP_FILTER)
+			said->why = arena_dup(j->whys, said->why);
 	}
 	return OK;
 }
@@ -421,7 +422,7 @@ int
 jq_filter(struct jq *j, const struct jq_item *items, size_t n,
     struct jq_said *ret, struct err *e)
 {
-	struct chunk c = {.items = items, .ret = ret};
+	struct chunk c = {.op = JQ_OP_FILTER, .items = items, .ret = ret};
 
 	arena_reset(j->whys);
 	j->parsed = (struct str){NULL, 0}; /* another call's may be gone */
@@ -439,56 +440,26 @@ jq_filter(struct jq *j, const struct jq_item *items, size_t n,
 	return c.n > 0 ? flush(j, &c, e) : OK;
 }
 
-/* One command alone, twice at most; its answer lies in j->answer. */
-static int
-ask_one(struct jq *j, enum jq_op op, struct program *p, struct str bytes,
-    enum jq_verdict *ret, struct str *ret_text, struct err *e)
-{
-	int rc = PROC_DIED;
-	struct str rest;
-
-	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
-		TRY(jq_begin(j, e));
-		if (p) {
-			enter_child(j, p);
-			jq_put(j, JQ_OP_INPUT, 0, bytes);
-		}
-		jq_put(j, op, p ? p->id : 0, p ? STR_EMPTY : bytes);
-		rc = jq_ask(j, e);
-		if (rc == PROC_DIED && j->proc.certain)
-			break;
-	}
-	rest = buf_str(&j->answer);
-	return rc == OK ? next_answer(&rest, ret, ret_text, e) : rc;
-}
-
 int
 jq_render(struct jq *j, int program, struct str input, struct arena *a,
     struct str *ret, struct err *e)
 {
-	struct program *p = get(j, program);
-	enum jq_verdict v = JQ_ERROR;
-	struct str text = STR_EMPTY;
-	int rc;
+	struct jq_item item = {.program = program, .input = input};
+	struct jq_said said = {.verdict = JQ_ERROR};
+	struct chunk c = {
+	    .op = JQ_OP_RENDER, .items = &item, .ret = &said, .n = 1};
 
 	if (input.n > JQ_CHUNK_BYTES)
 		return err_set(e, ERR_INVALID, "the event is over %zu bytes",
 		    JQ_CHUNK_BYTES);
-	rc = overran(p, input)
-		 ? PROC_DIED
-		 : ask_one(j, JQ_OP_RENDER, p, input, &v, &text, e);
-	if (rc < 0)
-		return rc;
-	if (rc == PROC_DIED) {
-		if (!overran(p, input))
-			blame(j, p, input);
-		return err_set(e, ERR_LIMIT, "the template was stopped: it %s",
-		    p->overran.how);
-	}
-	if (v != JQ_TRUE)
-		return err_set(
-		    e, ERR_INVALID, "the template failed: %.*s", STR_ARG(text));
-	*ret = arena_dup(a, text);
+	TRY(alone(j, &c, 0, e));
+	if (said.verdict == JQ_OVERRAN)
+		return err_set(e, ERR_LIMIT,
+		    "the template was stopped: it %.*s", STR_ARG(said.why));
+	if (said.verdict != JQ_TRUE)
+		return err_set(e, ERR_INVALID, "the template failed: %.*s",
+		    STR_ARG(said.why));
+	*ret = arena_dup(a, said.why);
 	return OK;
 }
 
@@ -520,22 +491,37 @@ refuse(struct str said, struct err *e)
 	    STR_ARG(what), STR_ARG(said));
 }
 
+/* Twice at most. */
+static int
+check_in_child(struct jq *j, struct str program, struct err *e)
+{
+	int rc = PROC_DIED;
+	enum jq_verdict v;
+	struct str rest, text;
+
+	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
+		TRY(jq_begin(j, e));
+		jq_put(j, JQ_OP_CHECK, 0, program);
+		rc = TRY(jq_ask(j, e));
+		if (rc == PROC_DIED && j->proc.certain)
+			break;
+	}
+	if (rc == PROC_DIED) {
+		proc_blamed(&j->proc);
+		return err_set(e, ERR_INVALID, "the program %s", j->proc.how);
+	}
+	rest = buf_str(&j->answer);
+	TRY(next_answer(&rest, &v, &text, e));
+	return v == JQ_TRUE ? OK : refuse(text, e);
+}
+
 int
 jq_check(struct jq *j, struct str program, struct err *e)
 {
 	struct plain *plain = plain_parse(program);
-	enum jq_verdict v = JQ_ERROR;
-	struct str text = STR_EMPTY;
-	int rc = jq_scan(program, e);
+	bool is_plain = plain != NULL;
 
-	if (rc == OK && !plain)
-		rc = ask_one(j, JQ_OP_CHECK, NULL, program, &v, &text, e);
-	if (rc == PROC_DIED) {
-		proc_blamed(&j->proc);
-		rc = err_set(e, ERR_INVALID, "the program %s", j->proc.how);
-	} else if (rc == OK && !plain && v != JQ_TRUE) {
-		rc = refuse(text, e);
-	}
 	free(plain);
-	return rc;
+	TRY(jq_scan(program, e));
+	return is_plain ? OK : check_in_child(j, program, e);
 }
