@@ -6,7 +6,7 @@ SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
 
 -- name: log_feed_sub
 -- args: after int, upto int, sub int, rep int, most int
--- rows: seq int, kind int, tenant bytes, event_id bytes, type text, pkey text, received_at int, to_sub int?, attrs text?, body bytes, rv int?
+-- rows: as log_feed
 -- The same for a reader, without what is settled already: after a crash its
 -- position may be behind what was written. The ranges are said twice, so that
 -- no plan of PostgreSQL's looks at more attempts than the page has.
@@ -20,14 +20,14 @@ SELECT seq, kind, tenant, event_id, type, pkey, received_at, to_sub, attrs, body
 
 -- name: subs_page
 -- args: after int, most int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int, until_seq int?
 -- Those that dispatch has to know, by id.
-SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END FROM subscription
+SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END, until_seq FROM subscription
  WHERE id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
 
 -- name: subs_one
 -- args: id int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int, until_seq int?
+-- rows: as subs_page
 SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END, until_seq
   FROM subscription WHERE id = :id;
 

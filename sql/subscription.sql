@@ -54,9 +54,9 @@ SELECT name FROM subscription WHERE preset = :name AND until_seq IS NULL LIMIT 1
 
 -- name: subs_of_preset
 -- args: preset text, after int, most int
--- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int
+-- rows: id int, uid bytes, conf text, enabled int, from_seq int, version int, held int, until_seq int?
 -- As subs_page.
-SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END FROM subscription
+SELECT id, uid, conf, enabled, from_seq, version, CASE WHEN held IS NULL THEN 0 ELSE 1 END, until_seq FROM subscription
  WHERE preset = :preset AND id > :after AND until_seq IS NULL ORDER BY id LIMIT :most;
 
 -- name: ended_next

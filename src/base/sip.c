@@ -3,27 +3,6 @@
 #include "base/str.h"
 #include "base/uuid.h"
 
-static uint64_t
-rotl(uint64_t x, int b)
-{
-	return x << b | x >> (64 - b);
-}
-
-static void
-sip_round(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[1] = rotl(v[1], 13) ^ v[0];
-	v[0] = rotl(v[0], 32);
-	v[2] += v[3];
-	v[3] = rotl(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = rotl(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = rotl(v[1], 17) ^ v[2];
-	v[2] = rotl(v[2], 32);
-}
-
 static void
 sip_word(uint64_t v[4], uint64_t m)
 {

@@ -17,4 +17,26 @@ struct sip {
 struct sip sip_new(void);
 uint64_t sip_hash(const struct sip *k, struct str key);
 
+static inline uint64_t
+sip_rotl(uint64_t x, int b)
+{
+	return x << b | x >> (64 - b);
+}
+
+/* One round, for other variants of it. */
+static inline void
+sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = sip_rotl(v[1], 13) ^ v[0];
+	v[0] = sip_rotl(v[0], 32);
+	v[2] += v[3];
+	v[3] = sip_rotl(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = sip_rotl(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = sip_rotl(v[1], 17) ^ v[2];
+	v[2] = sip_rotl(v[2], 32);
+}
+
 #endif

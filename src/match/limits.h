@@ -14,8 +14,6 @@
 #define MATCH_CELLS_MAX   1024
 /* What one event may hit before doubles are dropped: 32 MB. */
 #define MATCH_HITS_MAX    (4 * MATCH_SUBS_MAX)
-#define MATCH_OBJECT_MAX  512 /* bytes of an object's id */
-#define MATCH_DEPTH_MAX   255 /* levels; the setting says 50 at most */
 
 /* jq: filters and templates, run in a child process (match/jq/jq.h). */
 #define JQ_PROGRAM_MAX  (16 * KIB) /* text; more is no filter but a program */

@@ -2,8 +2,7 @@
  * table.h - who wants an event.
  *
  * A subscription wants types (exactly, or a family "feed.item.*") and tenants;
- * none of either means all. The other kind belongs to an object of a
- * repository and wants what happens to it, or so many levels below it.
+ * none of either means all.
  *
  * HOW. The trie of dotted names is laid out flat: a cell is the ascending list
  * of those who want one pattern (its key, types.h) of one tenant or of all, and
@@ -36,17 +35,6 @@ struct match_want {
 	size_t n_tenants;
 };
 
-/* What an object of a repository has asked for. */
-struct match_watch {
-	int64_t sub;             /* above 0 */
-	struct str object;       /* its id, unique in all repositories */
-	const struct str *types; /* patterns; n_types 0: all */
-	size_t n_types;
-	bool include_children;
-	int max_depth; /* 0 and 1: children; N: N levels; the caller fills in
-			  the default and the most */
-};
-
 /* A zeroed struct is an empty list; n = 0 empties it and keeps the memory. */
 struct match_hits {
 	int64_t *subs;
@@ -54,22 +42,18 @@ struct match_hits {
 };
 
 struct match_table *match_new(void);
-void match_free(struct match_table *t);          /* NULL is fine */
-size_t match_count(const struct match_table *t); /* of both kinds */
+void match_free(struct match_table *t); /* NULL is fine */
+size_t match_count(const struct match_table *t);
 
 /*
- * ERR_INVALID with the place ("/types/3") for a bad pattern, ERR_LIMIT for too
- * many types, tenants, or too many of both together.
+ * One whose sub is not in the table. ERR_INVALID with the place ("/types/3") for
+ * a bad pattern, ERR_LIMIT for too many types, tenants, or too many of both
+ * together, and when the table is full.
  */
-int match_want_check(const struct match_want *w, struct err *e) MUST_CHECK;
-
-/* Replace an earlier one of the same sub and kind. Errors as above, and
- * ERR_LIMIT when the table is full. */
 int match_add(struct match_table *t, const struct match_want *w,
     struct err *e) MUST_CHECK;
-int match_add_object(struct match_table *t, const struct match_watch *w,
-    struct err *e) MUST_CHECK;
-void match_drop(struct match_table *t, int64_t sub); /* absent is fine */
+/* One that was added, with all that it wants. */
+void match_drop(struct match_table *t, const struct match_want *w);
 
 /*
  * Append who wants it, ascending, each once. An event without a tenant (NULL)
@@ -77,16 +61,6 @@ void match_drop(struct match_table *t, int64_t sub); /* absent is fine */
  */
 int match_find(struct match_table *t, struct str type,
     const struct uuid *tenant, struct match_hits *ret,
-    struct err *e) MUST_CHECK;
-/*
- * path[0] is the object the event is about, path[1] its folder, and so on to
- * the root, as of the change. For an event that is nobody's above (CHILD_*,
- * which is raised on the folder itself) n is 1. An object that has several
- * folders comes with one path for each: find for each, and see to it that what
- * is hit twice is sent once.
- */
-int match_find_objects(struct match_table *t, struct str type,
-    const struct str *path, size_t n, struct match_hits *ret,
     struct err *e) MUST_CHECK;
 
 void match_hits_done(struct match_hits *h);

@@ -25,7 +25,7 @@ core_new(const struct core_opts *o)
 	c->spaces = map_new(SPACING_KEYS_MAX);
 	c->settled = map_new(SIZE_MAX / 2);
 	c->peers = map_new(SIZE_MAX / 2);
-	c->next.cursor = c->now.cursor = -1;
+	c->next.v.cursor = c->now.v.cursor = -1;
 	return c;
 }
 
@@ -79,8 +79,8 @@ core_free(struct core *c)
 	free_all(c->settled);
 	free_all(c->peers);
 	heap_done(&c->timers);
-	free_changes(c, &c->next);
-	free_changes(c, &c->now);
+	free_changes(c, &c->next.v);
+	free_changes(c, &c->now.v);
 	free(c);
 }
 
@@ -313,12 +313,12 @@ core_sub_skip(struct core *c, uint32_t id, int64_t now)
 
 		if (it->spot.rep > 0)
 			continue;
-		if (!waits || it->n > 0) {
-			if (!it->row)
+		if (!waits || it->row.n > 0) {
+			if (!it->has_row)
 				item_row(c, it);
 			continue;
 		}
-		if (it->row)
+		if (it->has_row)
 			item_put_del(c, it);
 		item_free(c, it);
 	}
@@ -440,19 +440,16 @@ item_no_origin(struct core *c, struct item *it)
 }
 
 struct item *
-item_new(struct core *c, struct sub *s, uint32_t rep,
-    const struct core_entry *en, int64_t now)
+item_new(struct core *c, struct sub *s, const struct core_row *row, void *ev,
+    int64_t now)
 {
 	struct item *it = mem_get(sizeof(*it));
+	uint32_t rep = (uint32_t)row->rep;
 
-	it->spot = (struct spot){.seq = en->seq, .sub = s->o.id, .rep = rep};
+	it->spot = (struct spot){.seq = row->seq, .sub = s->o.id, .rep = rep};
+	it->row = *row;
 	it->sub = s;
-	it->okey = en->okey;
-	it->skey = en->skey;
-	it->rec = en->rec;
-	it->rv = en->rv;
-	it->ev = en->ev;
-	it->unjudged = en->reason;
+	it->ev = ev;
 	it->fed_at = now;
 	it->timer.kind = TIMER_ITEM;
 	map_set(c->items, KEY(it->spot), it);
@@ -460,9 +457,9 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 	s->own += rep == 0;
 	s->excl_items += s->excl && s->excl->rep == rep;
 	/* What a lane holds ends in it, whatever the order is by now. */
-	it->lane = s->o.order == CORE_ORDER_KEY && en->okey
-		       ? lane_get(c, s, en->okey, rep)
-		       : lane_find(c, s, en->okey, rep);
+	it->lane = s->o.order == CORE_ORDER_KEY && row->okey
+		       ? lane_get(c, s, row->okey, rep)
+		       : lane_find(c, s, row->okey, rep);
 	if (it->lane) {
 		add_sorted(&it->lane->items, &it->in_lane,
 		    offsetof(struct item, in_lane));
@@ -474,9 +471,9 @@ item_new(struct core *c, struct sub *s, uint32_t rep,
 void
 item_has_row(struct core *c, struct item *it)
 {
-	if (it->row)
+	if (it->has_row)
 		return;
-	it->row = true;
+	it->has_row = true;
 	it->sub->rows++;
 	c->rows++;
 	if (it->lane)
@@ -507,7 +504,7 @@ item_free(struct core *c, struct item *it)
 	struct sub *s = it->sub;
 	struct lane *lane = it->lane;
 
-	if (it->row) {
+	if (it->has_row) {
 		s->rows--;
 		c->rows--;
 		if (lane)

@@ -51,7 +51,18 @@ static void
 core_feed_take(struct core *c, struct sub *s, const struct core_entry *en,
     struct reader *from, int64_t now)
 {
-	struct item *it = item_new(c, s, from ? from->rep : 0, en, now);
+	struct item *it = item_new(c, s,
+	    &(struct core_row){
+		.sub = en->sub,
+		.rep = from ? (int)from->rep : 0,
+		.okey = en->okey,
+		.skey = en->skey,
+		.seq = en->seq,
+		.unjudged = en->reason,
+		.rec = en->rec,
+		.rv = en->rv,
+	    },
+	    en->ev, now);
 
 	item_origin(c, it, from);
 	if (en->reason && may_die(it)) {
@@ -69,7 +80,7 @@ core_feed_take(struct core *c, struct sub *s, const struct core_entry *en,
 static bool
 too_many_dead(const struct core *c, const struct core_entry *en)
 {
-	return en->reason && c->next.n_deads >= UNFLUSHED_MAX;
+	return en->reason && c->next.v.n_deads >= UNFLUSHED_MAX;
 }
 
 static void
@@ -100,6 +111,7 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 {
 	struct sub *s = sub_find(c, en->sub);
 	struct lane *lane;
+	bool full, idle;
 
 	assert(en->seq > c->upto);
 	c->started = true;
@@ -109,28 +121,22 @@ core_feed(struct core *c, const struct core_entry *en, int64_t now)
 	if ((s->rd && (s->rd->until == 0 || en->seq <= s->rd->until)) ||
 	    refuse(c, s, en, NULL, 0))
 		goto away;
-	if (!s->o.enabled || s->excl || !sub_room(c, s) ||
-	    too_many_dead(c, en)) {
+	full =
+	    !s->o.enabled || s->excl || !sub_room(c, s) || too_many_dead(c, en);
+	lane = full ? NULL : full_lane(c, s, en->okey, 0);
+	/* Then its key is not slow: nobody fetches. */
+	idle = lane && s->o.pull && s->demand <= 0;
+	if (full || idle ||
+	    (lane && !lane->rd && s->lane_readers >= SUB_LANES_MAX)) {
 		sub_to_reader(c, s, en->seq - 1);
-		goto away;
-	}
-	lane = full_lane(c, s, en->okey, 0);
-	if (lane && s->o.pull && s->demand <= 0) {
-		/* Its key is not slow: nobody fetches. */
-		sub_to_reader(c, s, en->seq - 1);
-		pull_rest(c, s);
-		goto away;
-	}
-	if (lane && s->lane_readers >= SUB_LANES_MAX && !lane->rd) {
-		sub_to_reader(c, s, en->seq - 1);
-		goto away;
-	}
-	if (lane) {
+		if (idle)
+			pull_rest(c, s);
+	} else if (lane) {
 		lane_to_reader(c, lane, en->seq - 1);
-		goto away;
+	} else {
+		core_feed_take(c, s, en, NULL, now);
+		return;
 	}
-	core_feed_take(c, s, en, NULL, now);
-	return;
 away:
 	give_up(c, en);
 }

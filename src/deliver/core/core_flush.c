@@ -6,28 +6,28 @@
 size_t
 core_unflushed(const struct core *c)
 {
-	return c->next.n_attempts + (c->flushing ? c->now.n_attempts : 0) -
+	return c->next.v.n_attempts + (c->flushing ? c->now.v.n_attempts : 0) -
 	       core_drops(c);
 }
 
 size_t
 core_drops(const struct core *c)
 {
-	return c->drops_next + (c->flushing ? c->drops_now : 0);
+	return c->next.drops + (c->flushing ? c->now.drops : 0);
 }
 
 /* Something is to be stored. */
 void
 core_touched(struct core *c, int64_t now)
 {
-	if (c->first_result_at == 0)
-		c->first_result_at = now;
+	if (c->next.since == 0)
+		c->next.since = now;
 }
 
 #define PUT(c, what, ...)                                                      \
 	do {                                                                   \
-		struct core_changes *ch_ = &(c)->next;                         \
-		ch_->what = mem_more(ch_->what, &(c)->cap_next.what,           \
+		struct core_changes *ch_ = &(c)->next.v;                       \
+		ch_->what = mem_more(ch_->what, &(c)->next.cap.what,           \
 		    ch_->n_##what, sizeof(*ch_->what));                        \
 		ch_->what[ch_->n_##what++] = __VA_ARGS__;                      \
 	} while (0)
@@ -42,27 +42,12 @@ item_as_row(const struct item *it)
 	    [IT_RETRY] = ROW_RETRY,
 	    [IT_HELD] = ROW_HELD,
 	};
+	struct core_row row = it->row;
 
-	return (struct core_row){
-	    .sub = it->spot.sub,
-	    .rep = (int)it->spot.rep,
-	    .okey = it->okey,
-	    .skey = it->skey,
-	    .seq = it->spot.seq,
-	    .state = it->state == IT_FLIGHT && it->sub->o.pull
-			 ? ROW_SENDING
-			 : STATES[it->state],
-	    .tries = it->tries,
-	    .n = it->n,
-	    .crashes = it->crashes,
-	    .next_at = it->due,
-	    .last_status = it->last_status,
-	    .last_reason = it->last_reason,
-	    .unjudged = it->unjudged,
-	    .rec = it->rec,
-	    .rv = it->rv,
-	    .asked = it->asked,
-	};
+	row.state = it->state == IT_FLIGHT && it->sub->o.pull
+			? ROW_SENDING
+			: STATES[it->state];
+	return row;
 }
 
 void
@@ -80,14 +65,14 @@ item_put_dead(struct core *c, const struct item *it, int reason, void *detail,
 	    ((struct core_dead){
 		.sub = it->spot.sub,
 		.rep = (int)it->spot.rep,
-		.okey = it->okey,
-		.skey = it->skey,
+		.okey = it->row.okey,
+		.skey = it->row.skey,
 		.seq = it->spot.seq,
 		.at = now,
 		.reason = reason,
-		.tries = it->tries,
-		.n = it->n,
-		.status = it->last_status,
+		.tries = it->row.tries,
+		.n = it->row.n,
+		.status = it->row.last_status,
 		.detail = detail,
 	    }));
 }
@@ -97,7 +82,7 @@ item_put_attempt(struct core *c, const struct item *it,
     const struct core_result *r, int64_t now)
 {
 	core_touched(c, now);
-	c->drops_next += r->verdict == CORE_DROP;
+	c->next.drops += r->verdict == CORE_DROP;
 	PUT(c, attempts,
 	    ((struct core_attempt){
 		.seq = it->spot.seq,
@@ -105,7 +90,7 @@ item_put_attempt(struct core *c, const struct item *it,
 		.took_us = r->took_us,
 		.sub = it->spot.sub,
 		.rep = (int)it->spot.rep,
-		.n = it->n,
+		.n = it->row.n,
 		.status = r->status,
 		.reason = r->reason,
 		.verdict = r->verdict,
@@ -136,7 +121,7 @@ cover(struct core *c, struct item *it)
 		item_no_origin(c, it);
 		return true;
 	}
-	if (it->spot.rep > 0 || it->state != IT_WAIT || it->tries > 0)
+	if (it->spot.rep > 0 || it->state != IT_WAIT || it->row.tries > 0)
 		goto row;
 	/* It waits for nothing but a worker: no row for each of these. */
 	if (s->o.pull && (!lane || !prev) && !item_behind_gap(it)) {
@@ -148,7 +133,7 @@ cover(struct core *c, struct item *it)
 		return true;
 	}
 	if (lane && !item_behind_gap(it) &&
-	    (!prev || ITEM_OF(prev, in_lane)->row) &&
+	    (!prev || ITEM_OF(prev, in_lane)->has_row) &&
 	    lane->rows < LANE_ROWS_MAX && s->rows < SUB_ROWS_MAX &&
 	    s->items.n <= SUB_ITEMS_MAX / 2)
 		goto row;
@@ -327,12 +312,13 @@ empty(const struct core_changes *ch)
 static bool
 wanted(const struct core *c, int64_t now, bool hurry)
 {
-	bool some = c->next.n_attempts > 0 || c->next.n_deads > 0 ||
-		    c->next.n_dels > 0 || c->dirty.n > 0 || c->dirty_eps.n > 0;
+	bool some = c->next.v.n_attempts > 0 || c->next.v.n_deads > 0 ||
+		    c->next.v.n_dels > 0 || c->dirty.n > 0 ||
+		    c->dirty_eps.n > 0;
 
-	if (c->locking.n > 0 || c->next.n_attempts >= FLUSH_RESULTS)
+	if (c->locking.n > 0 || c->next.v.n_attempts >= FLUSH_RESULTS)
 		return true;
-	if (some && (hurry || now - c->first_result_at >= FLUSH_US))
+	if (some && (hurry || now - c->next.since >= FLUSH_US))
 		return true;
 	return (hurry || positions_due(c, now)) && moved(c);
 }
@@ -340,8 +326,7 @@ wanted(const struct core *c, int64_t now, bool hurry)
 const struct core_changes *
 core_flush(struct core *c, int64_t now, bool hurry)
 {
-	struct core_changes ch;
-	struct caps caps;
+	struct changes spare;
 	int64_t cursor = c->cursor;
 	bool positions;
 
@@ -355,37 +340,31 @@ core_flush(struct core *c, int64_t now, bool hurry)
 	if (positions) {
 		c->cursor_at = now;
 		if (cursor_now(c) > cursor)
-			c->next.cursor = cursor = cursor_now(c);
+			c->next.v.cursor = cursor = cursor_now(c);
 	}
 	put_readers(c, positions, cursor);
 	put_endpoints(c);
-	if (empty(&c->next)) {
-		c->first_result_at = 0;
+	if (empty(&c->next.v)) {
+		c->next.since = 0;
 		return NULL;
 	}
-	ch = c->now;
+	spare = c->now;
 	c->now = c->next;
-	c->next = ch;
-	caps = c->cap_now;
-	c->cap_now = c->cap_next;
-	c->cap_next = caps;
-	c->drops_now = c->drops_next;
-	c->drops_next = 0;
-	c->first_now_at = c->first_result_at;
-	c->first_result_at = 0;
+	c->next = spare;
 	c->flushing = true;
-	return &c->now;
+	return &c->now.v;
 }
 
 void
 core_flushed(struct core *c, int64_t now)
 {
-	struct core_changes *ch = &c->now;
+	struct core_changes *ch = &c->now.v;
 	struct item *it;
 
 	assert(c->flushing);
 	c->flushing = false;
-	c->first_now_at = 0;
+	c->now.drops = 0;
+	c->now.since = 0;
 	if (ch->cursor >= 0)
 		c->cursor = ch->cursor;
 	if (c->careful_upto > 0 && c->cursor >= c->careful_upto)
@@ -409,10 +388,10 @@ core_next_due(const struct core *c, int64_t now)
 		return due;
 	if (it && (d = it->fed_at + DELIVER_WINDOW_US) < due)
 		due = d;
-	if (c->first_result_at && (d = c->first_result_at + FLUSH_US) < due)
+	if (c->next.since && (d = c->next.since + FLUSH_US) < due)
 		due = d;
 	if (c->locking.n > 0 || c->locked.n > 0 ||
-	    c->next.n_attempts >= FLUSH_RESULTS)
+	    c->next.v.n_attempts >= FLUSH_RESULTS)
 		due = now;
 	if ((d = c->cursor_at + CURSOR_US) < due && moved(c))
 		due = d > now ? d : now;

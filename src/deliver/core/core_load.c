@@ -27,23 +27,12 @@ core_load_endpoint(struct core *c, const struct core_endpoint *o)
 static struct item *
 row_item(struct core *c, struct sub *s, const struct core_row *row, int64_t now)
 {
-	struct core_entry en = {
-	    .seq = row->seq,
-	    .sub = row->sub,
-	    .okey = row->okey,
-	    .skey = row->skey,
-	    .rec = row->asked ? (struct core_rec){0, 0} : row->rec,
-	    .rv = row->rv,
-	};
-	struct item *it = item_new(c, s, (uint32_t)row->rep, &en, now);
+	struct core_row own = *row;
+	struct item *it;
 
-	it->tries = row->tries;
-	it->n = row->n;
-	it->crashes = row->crashes;
-	it->last_status = row->last_status;
-	it->last_reason = row->last_reason;
-	it->unjudged = row->unjudged;
-	it->asked = row->asked;
+	if (row->asked)
+		own.rec = (struct core_rec){0, 0};
+	it = item_new(c, s, &own, NULL, now);
 	/* It may be settled without being sent in this life: see pull_rest(). */
 	if (row->rep == 0 && row->seq > s->flown)
 		s->flown = row->seq;
@@ -60,9 +49,8 @@ core_load_row(struct core *c, const struct core_row *row, int64_t now)
 	if (!s || item_find(c, row->sub, row->seq, (uint32_t)row->rep))
 		return;
 	it = row_item(c, s, row, now);
-	it->due = row->next_at;
 	if (s->o.pull && row->state == ROW_SENDING) {
-		pull_load(c, it, row->next_at);
+		pull_load(c, it);
 		return;
 	}
 	/* Of a lock only its end is known: the call may be under way still. */
@@ -153,21 +141,21 @@ core_requeue(struct core *c, const struct core_row *row, int64_t now)
 	it = item_find(c, row->sub, row->seq, (uint32_t)row->rep);
 	if (!it) {
 		it = row_item(c, s, row, now);
-		it->tries = 0;
-		it->crashes = 0;
+		it->row.tries = 0;
+		it->row.crashes = 0;
 	} else if (it->state == IT_RETRY || it->state == IT_HELD ||
 		   it->state == IT_WAIT) {
-		it->tries = it->crashes = 0;
+		it->row.tries = it->row.crashes = 0;
 		it->state = IT_WAIT;
 		timer_off(c, &it->timer);
 	} else {
 		return; /* it is under way */
 	}
 	if (row->asked) {
-		it->asked = true;
+		it->row.asked = true;
 		peers_leave(c, it);
 	}
-	it->due = now;
+	it->row.next_at = now;
 	item_row(c, it);
 	core_touched(c, now);
 	item_go(c, it);
@@ -207,14 +195,14 @@ why(const struct item *it, int64_t *ret_due)
 	case IT_FLIGHT:
 		if (!s->o.pull)
 			return "it is being sent";
-		*ret_due = it->due;
+		*ret_due = it->row.next_at;
 		return "a worker has it, until its lease ends";
 	case IT_LOCK:
 		return "its lock is being written";
 	case IT_HELD:
 		return "it failed for good, and holds the later ones of its key";
 	case IT_RETRY:
-		*ret_due = it->due;
+		*ret_due = it->row.next_at;
 		return "it waits for its next attempt";
 	case IT_WAIT:
 		break;

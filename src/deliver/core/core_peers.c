@@ -12,11 +12,11 @@
 void
 peers_join(struct core *c, struct item *it)
 {
-	struct peers_key key = {.rec = it->rec, .sub = it->spot.sub};
+	struct peers_key key = {.rec = it->row.rec, .sub = it->spot.sub};
 	struct peers *p;
 
-	if ((it->rec.a == 0 && it->rec.b == 0) || it->spot.rep > 0 ||
-	    it->asked || !(it->sub->o.alone || it->sub->o.coalesce))
+	if ((it->row.rec.a == 0 && it->row.rec.b == 0) || it->spot.rep > 0 ||
+	    it->row.asked || !(it->sub->o.alone || it->sub->o.coalesce))
 		return;
 	p = map_find(c->peers, KEY(key));
 	if (!p) {
@@ -77,9 +77,9 @@ peers_ready(struct core *c, struct peers *p)
 static bool
 newer(const struct item *x, const struct item *y)
 {
-	if (x->rv == CORE_NO_RV || y->rv == CORE_NO_RV)
+	if (x->row.rv == CORE_NO_RV || y->row.rv == CORE_NO_RV)
 		return x->spot.seq > y->spot.seq;
-	return x->rv > y->rv;
+	return x->row.rv > y->row.rv;
 }
 
 static bool
@@ -92,7 +92,7 @@ waits(const struct item *it)
 static bool
 outdoes(const struct item *x, const struct item *y)
 {
-	return x->unjudged == 0 && newer(x, y);
+	return x->row.unjudged == 0 && newer(x, y);
 }
 
 /* The newer one is in the log: nothing is lost with this one. */
@@ -104,7 +104,7 @@ drop(struct core *c, struct item *it, int64_t now)
 	    .reason = c->o.coalesced,
 	    .rv = CORE_NO_RV};
 
-	it->n++;
+	it->row.n++;
 	item_put_attempt(c, it, &r, now);
 	item_settle(c, it);
 }

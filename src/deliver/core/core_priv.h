@@ -72,23 +72,18 @@ struct item {
 	struct peers *peers;   /* NULL: it has no record, or is exempt */
 	struct reader *origin; /* NULL: live */
 	struct timer timer;
-	uint64_t okey, skey;
-	struct core_rec rec;
-	int64_t rv;
+	struct core_row row; /* as it is stored, but for `state` */
 	enum item_state state;
-	bool row;     /* the store has one, or will with the next flush */
+	bool has_row; /* the store has one, or will with the next flush */
 	bool probe;   /* in flight for an open breaker */
 	bool orphan;  /* in flight, and its subscription is gone */
-	bool asked;   /* by a person */
 	bool counted; /* careful: its row says one crash more than there was */
 	bool handed;  /* pull: a worker has it */
 	bool mark;    /* pull: see core_handed() */
-	int tries, n, crashes, last_status, last_reason;
-	int unjudged;      /* a reason, until its filter was asked */
 	int breaker_fails; /* as its subscription was when it was sent */
 	int64_t breaker_us;
-	int64_t fed_at, due; /* due: RETRY when, LOCK and leases until when */
-	int64_t flew_at;     /* pull */
+	int64_t fed_at;
+	int64_t flew_at; /* pull */
 	struct endpoint *sent_to;
 	void *ev;
 };
@@ -185,9 +180,13 @@ struct space {
 	struct link in_spaces;
 };
 
-/* Of the arrays of a set of changes. */
-struct caps {
-	size_t attempts, dels, puts, deads, readers, endpoints;
+struct changes {
+	struct core_changes v;
+	struct {
+		size_t attempts, dels, puts, deads, readers, endpoints;
+	} cap;
+	size_t drops;  /* of its attempts */
+	int64_t since; /* its oldest result; 0: none */
 };
 
 struct core {
@@ -209,12 +208,8 @@ struct core {
 	size_t rows;
 	bool started;
 
-	struct core_changes next, now; /* being filled; being written */
-	struct caps cap_next, cap_now;
-	size_t drops_next, drops_now; /* of their attempts */
+	struct changes next, now; /* being filled; being written */
 	bool flushing;
-	int64_t first_result_at; /* oldest in `next` */
-	int64_t first_now_at;    /* oldest in `now` */
 	/* LOCK items: whose row is to be written, is being written */
 	struct list locking, lock_now;
 };
@@ -227,8 +222,8 @@ struct core {
 struct sub *sub_find(const struct core *c, uint32_t id);
 struct item *item_find(
     const struct core *c, uint32_t sub, int64_t seq, uint32_t rep);
-struct item *item_new(struct core *c, struct sub *s, uint32_t rep,
-    const struct core_entry *en, int64_t now);
+struct item *item_new(struct core *c, struct sub *s, const struct core_row *row,
+    void *ev, int64_t now);
 void item_free(struct core *c, struct item *it);
 void item_origin(struct core *c, struct item *it, struct reader *rd);
 void item_no_origin(struct core *c, struct item *it);
@@ -293,7 +288,7 @@ bool peers_turn(struct core *c, struct item *it, int64_t now);
 
 /* core_pull.c */
 void pull_land(struct core *c, struct item *it);
-void pull_load(struct core *c, struct item *it, int64_t until);
+void pull_load(struct core *c, struct item *it);
 void pull_rest(struct core *c, struct sub *s);
 
 /* core_result.c */

@@ -9,7 +9,7 @@ lease(struct core *c, struct item *it)
 {
 	it->handed = true;
 	c->leases++;
-	timer_set(c, &it->timer, it->due);
+	timer_set(c, &it->timer, it->row.next_at);
 }
 
 void
@@ -33,13 +33,12 @@ pull_land(struct core *c, struct item *it)
 
 /* After a start: some worker has it, and its answer may come. */
 void
-pull_load(struct core *c, struct item *it, int64_t until)
+pull_load(struct core *c, struct item *it)
 {
 	struct sub *s = it->sub;
 
 	it->state = IT_FLIGHT;
-	it->due = until;
-	it->flew_at = until - s->o.lock_us;
+	it->flew_at = it->row.next_at - s->o.lock_us;
 	item_flies(it);
 	if (it->lane) /* a later one may have been loaded before it */
 		list_each (struct item, x, &it->lane->items, in_lane)
@@ -79,7 +78,7 @@ pull_rest(struct core *c, struct sub *s)
 	if (!rd || rd->until > 0)
 		return;
 	list_each (struct item, it, &s->items, in_sub) {
-		if (it->row || it->state != IT_WAIT || it->n > 0 ||
+		if (it->has_row || it->state != IT_WAIT || it->row.n > 0 ||
 		    it->origin != rd || it->spot.seq <= s->flown)
 			continue;
 		if (it->spot.seq <= pos)
@@ -138,11 +137,12 @@ core_lease(const struct core *c, uint32_t sub, int64_t seq, int rep, int n,
 	if (!it || it->orphan)
 		return CORE_LEASE_NONE;
 	item_tell(it, ret);
-	if (it->state == IT_FLIGHT && it->n == n)
+	if (it->state == IT_FLIGHT && it->row.n == n)
 		return CORE_LEASE_MINE;
 	if (it->state == IT_HELD)
 		return CORE_LEASE_DEAD;
-	if ((it->state == IT_WAIT || it->state == IT_RETRY) && it->n == n + 1)
+	if ((it->state == IT_WAIT || it->state == IT_RETRY) &&
+	    it->row.n == n + 1)
 		return CORE_LEASE_LATE;
 	return CORE_LEASE_LOST;
 }
@@ -154,10 +154,10 @@ core_late(
 	struct sub *s = it->sub;
 
 	assert(it->state == IT_WAIT || it->state == IT_RETRY);
-	it->n++;
-	it->tries++;
-	it->last_status = r->status;
-	it->last_reason = r->reason;
+	it->row.n++;
+	it->row.tries++;
+	it->row.last_status = r->status;
+	it->row.last_reason = r->reason;
 	item_put_attempt(c, it, r, now);
 	item_settle(c, it);
 	sub_ready(c, s);
@@ -170,7 +170,7 @@ core_extend(struct core *c, struct item *it, int64_t until, int64_t now)
 	assert(it->state == IT_FLIGHT);
 	if (!it->handed)
 		return;
-	it->due = until;
+	it->row.next_at = until;
 	timer_set(c, &it->timer, until);
 	list_remove(&c->expired, &it->in_expired);
 	item_row(c, it);

@@ -292,7 +292,7 @@ static void
 drop_behind(struct core *c, struct sub *s, int64_t pos)
 {
 	list_each (struct item, it, &s->items, in_sub) {
-		if (it->spot.rep == 0 && !it->row && it->state == IT_WAIT &&
+		if (it->spot.rep == 0 && !it->has_row && it->state == IT_WAIT &&
 		    it->spot.seq > pos)
 			item_free(c, it);
 	}
@@ -339,7 +339,7 @@ lane_to_reader(struct core *c, struct lane *lane, int64_t fed_pos)
 		bool kept = gap ? it->spot.seq <= pos : i < keep;
 
 		i++;
-		if (kept || it->row || it->state != IT_WAIT ||
+		if (kept || it->has_row || it->state != IT_WAIT ||
 		    it->spot.seq <= lane->past) {
 			if (link_on(&it->in_origin))
 				item_origin(c, it, rd);

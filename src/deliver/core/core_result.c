@@ -55,7 +55,7 @@ static void
 endpoint_failed(
     struct core *c, struct endpoint *ep, const struct item *it, int64_t now)
 {
-	uint64_t key = it->lane ? it->okey : (uint64_t)it->spot.seq;
+	uint64_t key = it->lane ? it->row.okey : (uint64_t)it->spot.seq;
 	int64_t again_us;
 
 	/* One failure may be the event's; several in a row are its own. */
@@ -80,7 +80,7 @@ static void
 endpoint_fine(struct core *c, struct endpoint *ep, const struct item *it,
     bool ok, int64_t now)
 {
-	note_key(ep, it->lane ? it->okey : (uint64_t)it->spot.seq);
+	note_key(ep, it->lane ? it->row.okey : (uint64_t)it->spot.seq);
 	ep->fails = 0;
 	ep->fail_keys = false;
 	if (ok && ep->cap < ep->cap_max)
@@ -160,7 +160,7 @@ land(struct core *c, struct item *it, const struct core_result *r, int64_t now)
 	}
 	count_sick(c, ep);
 	if (it->counted)
-		it->crashes--;
+		it->row.crashes--;
 	it->probe = it->counted = false;
 	it->sent_to = NULL;
 	endpoint_run(c, ep);
@@ -185,7 +185,7 @@ static void
 later(struct core *c, struct item *it, int64_t due)
 {
 	it->state = IT_RETRY;
-	it->due = due;
+	it->row.next_at = due;
 	timer_set(c, &it->timer, due);
 	item_row(c, it);
 	item_no_ev(c, it);
@@ -203,7 +203,7 @@ ahead(const struct core *c, const struct item *it)
 
 	if (it->spot.rep == 0) {
 		/* Its key may have a reader of when there was an order. */
-		const struct lane *lane = lane_find(c, s, it->okey, 0);
+		const struct lane *lane = lane_find(c, s, it->row.okey, 0);
 
 		return it->spot.seq > sub_front(c, s) ||
 		       (lane && reader_gap(lane->rd, it->spot.seq));
@@ -222,7 +222,7 @@ item_settle(struct core *c, struct item *it)
 	bool more = lane && lane->items.n > 1;
 	struct reader *rd = lane ? lane->rd : NULL;
 
-	if (it->row)
+	if (it->has_row)
 		item_put_del(c, it);
 	if (it->spot.rep == 0 && it->spot.seq > it->sub->flown)
 		it->sub->flown = it->spot.seq; /* or was dropped */
@@ -267,12 +267,12 @@ core_result(
 	assert(it->state == IT_FLIGHT);
 	land(c, it, r, now);
 	if (tried) {
-		it->n++;
-		it->last_status = r->status;
-		it->last_reason = r->reason;
+		it->row.n++;
+		it->row.last_status = r->status;
+		it->row.last_reason = r->reason;
 		item_put_attempt(c, it, r, now);
 	} else if (r->verdict == CORE_DROP) {
-		it->n++;
+		it->row.n++;
 		item_put_attempt(c, it, r, now);
 	} else if (r->detail && (orphan || r->verdict == CORE_HOLD)) {
 		c->o.free_detail(r->detail);
@@ -284,7 +284,7 @@ core_result(
 	waits = it->lane && it->lane->items.n > 1 ? it->lane : NULL;
 	peers = it->peers && it->peers->items.n > 1 ? it->peers : NULL;
 	if (tried && !probe)
-		it->tries++;
+		it->row.tries++;
 	switch (r->verdict) {
 	case CORE_OK:
 	case CORE_DROP:

@@ -28,7 +28,7 @@ sub_ready(struct core *c, struct sub *s)
 bool
 item_behind_gap(const struct item *it)
 {
-	if (it->row || it->spot.rep > 0)
+	if (it->has_row || it->spot.rep > 0)
 		return false;
 	return reader_gap(it->sub->rd, it->spot.seq) ||
 	       (it->lane && reader_gap(it->lane->rd, it->spot.seq));
@@ -93,7 +93,7 @@ rate_used(struct rate *r, int64_t now)
 static struct space *
 space_of(const struct core *c, const struct item *it)
 {
-	return it->skey ? map_find(c->spaces, KEY(it->skey)) : NULL;
+	return it->row.skey ? map_find(c->spaces, KEY(it->row.skey)) : NULL;
 }
 
 /* A call of the same spacing key is under way or has just ended. */
@@ -103,7 +103,7 @@ spaced_out(struct core *c, struct item *it, int64_t now)
 	const struct sub *s = it->sub;
 	struct space *sp;
 
-	if (!it->skey || s->o.spacing_us == 0)
+	if (!it->row.skey || s->o.spacing_us == 0)
 		return false;
 	if (now - s->spaced_from < s->o.spacing_us) {
 		timer_set(c, &it->timer, s->spaced_from + s->o.spacing_us);
@@ -137,13 +137,13 @@ space_begin(struct core *c, const struct item *it, int64_t now)
 	struct space *sp;
 	struct err e;
 
-	if (!it->skey)
+	if (!it->row.skey)
 		return;
 	space_sweep(c, now);
 	sp = space_of(c, it);
 	if (!sp) {
 		sp = mem_get(sizeof(*sp));
-		sp->key = it->skey;
+		sp->key = it->row.skey;
 		if (map_put(c->spaces, KEY(sp->key), sp, NULL, &e) < 0) {
 			free(sp); /* SPACING_KEYS_MAX of them at once */
 			return;
@@ -181,8 +181,7 @@ space_end(struct core *c, const struct item *it, int64_t not_before)
 static bool
 too_much_unflushed(const struct core *c, int64_t now)
 {
-	int64_t oldest = c->flushing && c->first_now_at ? c->first_now_at
-							: c->first_result_at;
+	int64_t oldest = c->now.since ? c->now.since : c->next.since;
 
 	return core_unflushed(c) >= UNFLUSHED_MAX ||
 	       core_drops(c) >= UNFLUSHED_MAX ||
@@ -289,7 +288,7 @@ static void
 lock(struct core *c, struct item *it, int64_t now)
 {
 	it->state = IT_LOCK;
-	it->due = now + it->sub->o.lock_us;
+	it->row.next_at = now + it->sub->o.lock_us;
 	item_row(c, it);
 	list_add(&c->locking, &it->in_ready);
 }
@@ -300,7 +299,7 @@ lock_is_old(const struct item *it, int64_t now)
 {
 	int64_t us = it->sub->o.lock_us;
 
-	return us > 0 && it->due - now < us / 2;
+	return us > 0 && it->row.next_at - now < us / 2;
 }
 
 /* The one that flies now; NULL: none, or its lock comes first. */
@@ -322,7 +321,7 @@ endpoint_next(struct core *c, struct endpoint *ep, int64_t now)
 			return it;
 		}
 		if (it->spot.seq <= c->careful_upto && !s->o.pull) {
-			it->crashes++;
+			it->row.crashes++;
 			it->counted = true;
 		}
 		lock(c, it, now);
@@ -339,27 +338,27 @@ item_tell(struct item *it, struct core_send *ret)
 	    .sub = it->spot.sub,
 	    .seq = it->spot.seq,
 	    .rep = (int)it->spot.rep,
-	    .okey = it->okey,
-	    .tries = it->tries,
-	    .n = it->n,
-	    .crashes = it->crashes - it->counted,
+	    .okey = it->row.okey,
+	    .tries = it->row.tries,
+	    .n = it->row.n,
+	    .crashes = it->row.crashes - it->counted,
 	    .probe = it->probe,
-	    .asked = it->asked,
-	    .unjudged = it->unjudged,
+	    .asked = it->row.asked,
+	    .unjudged = it->row.unjudged,
 	    .ev = it->ev,
 	    .pull = it->sub->o.pull,
 	    .mark = it->mark,
 	    .at = it->flew_at,
-	    .until = it->due,
-	    .rec = it->rec,
-	    .rv = it->rv,
+	    .until = it->row.next_at,
+	    .rec = it->row.rec,
+	    .rv = it->row.rv,
 	};
 }
 
 void
 core_judged(struct item *it)
 {
-	it->unjudged = 0;
+	it->row.unjudged = 0;
 }
 
 static struct item *

@@ -84,7 +84,7 @@ outcome(struct sim *s, const struct flight *f)
 		r.rec = rec_of(s, f->sub, f->seq);
 		r.rv = rv_of(s, f->sub, f->seq);
 	}
-	if (f->rep == 0 && r.rec.a > 0 && !f->item->asked &&
+	if (f->rep == 0 && r.rec.a > 0 && !f->item->row.asked &&
 	    r.rv < s->subs[f->sub].version[r.rec.a]) {
 		r.verdict = CORE_DROP;
 		return r;

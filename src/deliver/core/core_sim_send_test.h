@@ -36,7 +36,8 @@ check_order(struct sim *s, const struct core_send *x)
 		const struct flight *f = &s->flights[i];
 
 		if (sub->o.alone && f->sub == x->sub && f->okey == x->okey &&
-		    f->rep == 0 && x->rep == 0 && !x->asked && !f->item->asked)
+		    f->rep == 0 && x->rep == 0 && !x->asked &&
+		    !f->item->row.asked)
 			broke(s, "alone: two of a record at once");
 	}
 	for (int i = 0; i < s->n_flights; i++) {

@@ -289,7 +289,7 @@ outdone(struct sim *s, uint32_t sub, int64_t seq, bool at_end)
 static void
 note_drops(struct sim *s)
 {
-	const struct core_changes *ch = &s->core->next;
+	const struct core_changes *ch = &s->core->next.v;
 
 	for (; s->deads_seen < ch->n_deads; s->deads_seen++) {
 		const struct core_dead *d = &ch->deads[s->deads_seen];

@@ -30,66 +30,64 @@
 static void take_mail(struct dispatch *x, int timeout_ms);
 
 static void
-feed_drop(struct dispatch *x, struct feed *f)
+feed_drop(struct dispatch *x)
 {
-	feeding_drop(f);
-	x->free[x->n_free++] = f;
+	if (!x->feed)
+		return;
+	feeding_drop(x->feed);
+	x->free[x->n_free++] = x->feed;
+	x->feed = NULL;
 }
 
 /*
  * Whoever gets it may let the cursor pass `upto`: what was gathered up to there
- * is known to the store first. False when we are to stop.
+ * is known to the store first. HALTED: we are to stop.
  */
-static bool
-feed_send(struct dispatch *x, struct feed **f, int64_t upto)
+static int
+feed_send(struct dispatch *x, int64_t upto)
 {
 	while (
 	    !batcher_settled(x->batch) && x->going && !mailbox_closed(x->box)) {
 		batcher_push(x->batch);
 		take_mail(x, SETTLE_MS);
 	}
-	if (!x->going || !batcher_settled(x->batch)) {
-		feed_drop(x, *f);
-		*f = NULL;
-		return false;
-	}
-	(*f)->upto = upto;
-	(*f)->note.kind = NOTE_FEED;
-	deliver_tell(x->d, &(*f)->note);
-	*f = NULL;
-	return true;
+	if (!x->going || !batcher_settled(x->batch))
+		return HALTED;
+	x->feed->upto = upto;
+	x->feed->note.kind = NOTE_FEED;
+	deliver_tell(x->d, &x->feed->note);
+	x->feed = NULL;
+	return OK;
 }
 
-/* Waits for one that comes back; NULL when we are to stop. */
-static struct feed *
+/* Waits for one that comes back, when there is none. */
+static int
 feed_get(struct dispatch *x)
 {
-	struct feed *f;
-
+	if (x->feed)
+		return OK;
 	while (x->n_free == 0 && x->going && !mailbox_closed(x->box))
 		take_mail(x, 1000);
 	if (x->n_free == 0 || !x->going)
-		return NULL;
-	f = x->free[--x->n_free];
-	f->n = 0;
-	return f;
+		return HALTED;
+	x->feed = x->free[--x->n_free];
+	x->feed->n = 0;
+	return OK;
 }
 
-static bool
-feed_add(struct dispatch *x, struct feed **f, struct letter *l, struct wish *w,
-    bool waits)
+static int
+feed_add(struct dispatch *x, struct letter *l, struct wish *w, bool waits)
 {
 	size_t n;
 
-	if (*f && (*f)->n == FEED_MAX && !feed_send(x, f, l->seq - 1))
-		return false;
-	if (!*f && !(*f = feed_get(x)))
-		return false;
-	n = (*f)->n++;
-	(*f)->v[n].letter = letter_ref(l);
-	(*f)->v[n].wish = wish_ref(w);
-	(*f)->v[n].waits = waits;
-	return true;
+	if (x->feed && x->feed->n == FEED_MAX)
+		TRY(feed_send(x, l->seq - 1));
+	TRY(feed_get(x));
+	n = x->feed->n++;
+	x->feed->v[n].letter = letter_ref(l);
+	x->feed->v[n].wish = wish_ref(w);
+	x->feed->v[n].waits = waits;
+	return OK;
 }
 
 /* Filters ------------------------------------------------------------------- */
@@ -156,54 +154,53 @@ run_filters(struct dispatch *x, const struct letter *l, size_t n, struct err *e)
 }
 
 /* Its filter failed over it: it gets a copy that says so. */
-static bool
-feed_failed(struct dispatch *x, struct feed **f, struct hit *h,
-    struct letter *l, enum reason r)
+static int
+feed_failed(struct dispatch *x, struct hit *h, struct letter *l, enum reason r)
 {
 	struct str why = x->said[h->ask - 1].why;
 	struct letter *copy;
-	bool ok;
+	int rc;
 
 	h->failed = true;
 	if (h->gathers) {
 		batcher_fail(x->batch, h->k->wish->core.id, l, r, why);
-		return true;
+		return OK;
 	}
 	copy = letter_failed(l, h->k->wish->version, (int)r, why);
-	ok = feed_add(x, f, copy, h->k->wish, false);
+	rc = feed_add(x, copy, h->k->wish, false);
 	letter_unref(copy);
-	return ok;
+	return rc;
 }
 
-static bool
-feed_hit(struct dispatch *x, struct feed **f, struct hit *h, struct letter *l)
+static int
+feed_hit(struct dispatch *x, struct hit *h, struct letter *l)
 {
 	struct wish *w = h->k->wish;
 	enum reason r = REASON_NONE;
 
 	if (h->ask > 0 && x->said[h->ask - 1].verdict == JQ_FALSE)
-		return true;
+		return OK;
 	if (h->ask > 0)
 		r = hold_strike(w, &x->said[h->ask - 1], deliver_now(x->d));
 	if (r)
-		return feed_failed(x, f, h, l, r);
+		return feed_failed(x, h, l, r);
 	if (!h->gathers)
-		return feed_add(x, f, l, w, h->waits);
+		return feed_add(x, l, w, h->waits);
 	batcher_take(x->batch, w->core.id, l);
-	return true;
+	return OK;
 }
 
 /* Whose filter failed once too often: once what it failed over is fed. */
 static int
-hold_hits(struct dispatch *x, const struct letter *l, struct feed **f, size_t n)
+hold_hits(struct dispatch *x, const struct letter *l, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hit *h = &x->found[i];
 
 		if (!h->failed || !wish_held(h->k->wish))
 			continue;
-		if (*f && !feed_send(x, f, l->seq))
-			return HALTED;
+		if (x->feed)
+			TRY(feed_send(x, l->seq));
 		deliver_tell_sub(x->d, NOTE_HOLD, h->k->wish, 0);
 	}
 	return OK;
@@ -211,7 +208,7 @@ hold_hits(struct dispatch *x, const struct letter *l, struct feed **f, size_t n)
 
 /* Those that the entry names: nobody else's wishes count for them. */
 static int
-match_named(struct dispatch *x, struct letter *l, struct feed **f)
+match_named(struct dispatch *x, struct letter *l)
 {
 	size_t at = 0;
 	uint32_t id;
@@ -222,64 +219,56 @@ match_named(struct dispatch *x, struct letter *l, struct feed **f)
 		if (!k || !k->wish->directed || l->seq <= k->wish->from_seq)
 			continue;
 		letter_open(l, x->o->keyring);
-		if (!feed_add(x, f, l, k->wish, false))
-			return HALTED;
+		TRY(feed_add(x, l, k->wish, false));
 	}
 	return OK;
 }
 
 static int
-match(struct dispatch *x, struct letter *l, struct feed **f, struct err *e)
+match(struct dispatch *x, struct letter *l, struct err *e)
 {
-	size_t n = 0;
-	int rc = OK;
+	size_t n;
 
-	x->hits.n = 0;
 	if (l->to_sub > 0) {
 		uint32_t id = (uint32_t)l->to_sub;
 		struct known *k = map_find(x->subs, SUB_KEY(&id));
 
 		letter_open(l, x->o->keyring);
-		return k && !feed_add(x, f, l, k->wish, false) ? HALTED : OK;
+		return k ? feed_add(x, l, k->wish, false) : OK;
 	}
-	rc = match_find(x->table, l->type, &l->tenant, &x->hits, e);
-	if (rc == OK) {
-		room_for_hits(x);
-		n = sift(x, l);
-	}
+	x->hits.n = 0;
+	TRY(match_find(x->table, l->type, &l->tenant, &x->hits, e));
+	room_for_hits(x);
+	n = sift(x, l);
 	if (n > 0) {
 		letter_open(l, x->o->keyring);
-		rc = run_filters(x, l, n, e);
+		TRY(run_filters(x, l, n, e));
 	}
-	for (size_t i = 0; rc == OK && i < n; i++)
-		if (!feed_hit(x, f, &x->found[i], l))
-			rc = HALTED;
-	if (rc == OK)
-		rc = match_named(x, l, f);
-	return rc == OK ? hold_hits(x, l, f, n) : rc;
+	for (size_t i = 0; i < n; i++)
+		TRY(feed_hit(x, &x->found[i], l));
+	TRY(match_named(x, l));
+	return hold_hits(x, l, n);
 }
 
 /* What stands before it goes out first: the order is the log's. */
 static int
-apply_between(struct dispatch *x, const struct letter *l, struct feed **f,
-    int64_t done, struct err *e)
+apply_between(
+    struct dispatch *x, const struct letter *l, int64_t done, struct err *e)
 {
-	if (*f && !feed_send(x, f, done))
-		return HALTED;
+	if (x->feed)
+		TRY(feed_send(x, done));
 	return dispatch_apply(x, l, e);
 }
 
-/* Up to here it is handed over. False when we are to stop. */
-static bool
-moved(struct dispatch *x, struct feed **f, int64_t done)
+/* Up to here it is handed over. */
+static int
+moved(struct dispatch *x, int64_t done)
 {
-	if (!*f)
-		*f = feed_get(x);
-	if (!*f || !feed_send(x, f, done))
-		return false;
+	TRY(feed_get(x));
+	TRY(feed_send(x, done));
 	x->pos = done;
 	metric_set(M_DISPATCH_SEQ, done);
-	return true;
+	return OK;
 }
 
 /* Up to where there are only events; 0: not known. Where other nodes write, the
@@ -309,47 +298,59 @@ static bool
 leap(struct dispatch *x)
 {
 	int64_t to = map_count(x->subs) > 0 ? 0 : events_upto(x);
-	struct feed *f = NULL;
 
-	return to > x->pos && moved(x, &f, to);
+	if (to <= x->pos)
+		return false;
+	if (moved(x, to) == OK)
+		return true;
+	feed_drop(x);
+	return false;
+}
+
+/* 1: there may be more behind these. */
+static int
+read_letters(struct dispatch *x, struct letter *page[FEED_PAGE], size_t *ret_n,
+    struct err *e)
+{
+	struct sql_log_feed_row row;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	size_t bytes = 0;
+
+	TRY(sql_log_feed(x->db, &rows, e, .after = x->pos, .upto = INT64_MAX,
+	    .most = FEED_PAGE));
+	while (
+	    bytes < FEED_BYTES && TRY(sql_log_feed_next(rows, &row, e)) > 0) {
+		page[*ret_n] = letter_new(&row);
+		bytes += letter_bytes(page[(*ret_n)++]);
+	}
+	return *ret_n == FEED_PAGE || bytes >= FEED_BYTES;
 }
 
 /* A page of the log. 1: there may be more; 0: this was the end. */
 static int
 read_page(struct dispatch *x, struct err *e)
 {
-	struct sql_log_feed_row row;
 	struct letter *page[FEED_PAGE];
-	struct rows *rows = NULL;
-	struct feed *f = NULL;
-	size_t n = 0, bytes = 0;
+	size_t n = 0;
 	int64_t done = x->pos;
-	int rc = sql_log_feed(x->db, &rows, e, .after = x->pos,
-	    .upto = INT64_MAX, .most = FEED_PAGE);
+	int more = read_letters(x, page, &n, e), rc = more;
 
-	while (rc >= 0 && bytes < FEED_BYTES &&
-	       (rc = sql_log_feed_next(rows, &row, e)) > 0) {
-		page[n] = letter_new(&row);
-		bytes += letter_bytes(page[n++]);
-	}
-	rows_close(rows);
 	for (size_t i = 0; i < n; i++) {
 		if (rc >= 0)
 			rc = page[i]->kind == ENTRY_CONFIG
-				 ? apply_between(x, page[i], &f, done, e)
-				 : match(x, page[i], &f, e);
+				 ? apply_between(x, page[i], done, e)
+				 : match(x, page[i], e);
 		if (rc >= 0)
 			done = page[i]->seq;
 		letter_unref(page[i]);
 	}
-	if (rc != HALTED && done > x->pos && !moved(x, &f, done))
-		return 0;
+	if (rc != HALTED && done > x->pos && moved(x, done) < 0)
+		rc = HALTED;
 	if (rc == HALTED) { /* told to stop in the middle */
-		if (f)
-			feed_drop(x, f);
+		feed_drop(x);
 		return 0;
 	}
-	return rc < 0 ? rc : n == FEED_PAGE || bytes >= FEED_BYTES;
+	return rc < 0 ? rc : more;
 }
 
 /* Mail ---------------------------------------------------------------------- */
@@ -395,7 +396,8 @@ go(struct dispatch *x, const struct go_note *n)
 static void
 take_note(struct dispatch *x, struct note *n)
 {
-	switch (n->kind) {
+	assert(n->kind >= NOTE_BEGIN); /* else it is one for deliver */
+	switch ((enum dispatch_note_kind)n->kind) {
 	case NOTE_BEGIN:
 		x->going = false;
 		begin_load(x);
@@ -418,20 +420,6 @@ take_note(struct dispatch *x, struct note *n)
 		assert(x->n_free < FEEDS);
 		x->free[x->n_free++] = (struct feed *)n;
 		break;
-	case NOTE_SUB:
-	case NOTE_SUB_END:
-	case NOTE_PRESETS:
-	case NOTE_LOADED:
-	case NOTE_FEED:
-	case NOTE_PAGE:
-	case NOTE_LETTER:
-	case NOTE_VERSION:
-	case NOTE_DEADS:
-	case NOTE_FLUSHED:
-	case NOTE_OWNED:
-	case NOTE_HOLD:
-	case NOTE_HELD:
-		abort(); /* a note for the deliver thread */
 	}
 }
 

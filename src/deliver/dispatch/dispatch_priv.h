@@ -54,6 +54,7 @@ struct dispatch {
 	/* How subscriptions were gathered before, by sub and place. */
 	struct sql_batch_kinds_row *kinds;
 	size_t n_kinds, cap_kinds;
+	struct feed *feed; /* that is being filled; NULL: none */
 	struct feed *free[FEEDS];
 	size_t n_free;
 	struct tail_waiter waiter;

@@ -15,14 +15,29 @@
 
 #define SUBS_A_PAGE 500
 
+static struct match_want
+want_of(const struct wish *w)
+{
+	return (struct match_want){
+	    .sub = w->core.id,
+	    .types = w->types,
+	    .n_types = w->n_types,
+	    .tenants = w->tenants,
+	    .n_tenants = w->n_tenants,
+	};
+}
+
 static void
 forget_sub(struct dispatch *x, uint32_t id)
 {
 	struct known *k = map_take(x->subs, SUB_KEY(&id));
+	struct match_want want;
 
 	if (!k)
 		return;
-	match_drop(x->table, id);
+	want = want_of(k->wish);
+	if (!k->wish->directed)
+		match_drop(x->table, &want);
 	if (k->program >= 0)
 		jq_forget(x->jq, k->program);
 	wish_unref(k->wish);
@@ -44,25 +59,17 @@ dispatch_forget_all(struct dispatch *x)
 static int
 learn(struct dispatch *x, struct wish *w, struct err *e)
 {
-	struct match_want want = {
-	    .sub = w->core.id,
-	    .types = w->types,
-	    .n_types = w->n_types,
-	    .tenants = w->tenants,
-	    .n_tenants = w->n_tenants,
-	};
-	int program = -1, rc = OK;
+	struct match_want want = want_of(w);
+	int program = -1;
 	struct known *k;
 
 	forget_sub(x, w->core.id);
 	if (w->filter.n > 0)
-		rc = jq_program(x->jq, w->filter, &program, e);
-	if (rc == OK && !w->directed)
-		rc = match_add(x->table, &want, e);
-	if (rc < 0) {
+		TRY(jq_program(x->jq, w->filter, &program, e));
+	if (!w->directed && match_add(x->table, &want, e) < 0) {
 		if (program >= 0)
 			jq_forget(x->jq, program);
-		return rc;
+		return e->code;
 	}
 	k = mem_get(sizeof(*k));
 	*k = (struct known){.wish = wish_ref(w), .program = program};
@@ -85,17 +92,16 @@ static int
 load_kinds(struct dispatch *x, int64_t sub, struct err *e)
 {
 	struct sql_batch_kinds_row row;
-	struct rows *rows = NULL;
-	int rc = sql_batch_kinds(x->db, &rows, e, .sub = sub);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
 	x->n_kinds = 0;
-	while (rc >= 0 && (rc = sql_batch_kinds_next(rows, &row, e)) > 0) {
+	TRY(sql_batch_kinds(x->db, &rows, e, .sub = sub));
+	while (TRY(sql_batch_kinds_next(rows, &row, e)) > 0) {
 		x->kinds = mem_more(
 		    x->kinds, &x->cap_kinds, x->n_kinds, sizeof(*x->kinds));
 		x->kinds[x->n_kinds++] = row;
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* How it was gathered before; the newest of them. */
@@ -125,69 +131,62 @@ kinds_of(
 
 /* One that can't be used is told of and left out; the others go on. */
 static void
-take_sub(struct dispatch *x, struct wish_row row)
+take_sub(struct dispatch *x, const struct sql_subs_page_row *row)
 {
 	struct wish_was was[BATCH_KINDS_MAX];
 	struct wish *w = NULL;
 	struct err e = {0};
-	int rc;
+	int rc = wish_new(row, was, kinds_of(x, row->id, was), x->presets,
+	    x->o->conf->time_scale, &w, &e);
 
-	row.was = was;
-	row.n_was = kinds_of(x, row.id, was);
-	rc = wish_new(&row, x->presets, x->o->conf->time_scale, &w, &e);
 	if (rc == OK)
 		rc = learn(x, w, &e);
 	wish_unref(w);
 	if (rc < 0) {
 		log_err(LOG_ERROR, "a subscription can't be used", &e);
-		unlearn(x, (uint32_t)row.id);
+		unlearn(x, (uint32_t)row->id);
 	}
 }
-
-/* The rows of several statements have the same columns. */
-#define WISH_ROW(r)                                                            \
-	((struct wish_row){.id = (r).id,                                       \
-	    .uid = (r).uid,                                                    \
-	    .conf = (r).conf,                                                  \
-	    .enabled = (r).enabled != 0,                                       \
-	    .held = (r).held != 0,                                             \
-	    .from_seq = (r).from_seq,                                          \
-	    .version = (r).version})
 
 static int
 load_presets(struct dispatch *x, struct err *e)
 {
 	struct presets *fresh = NULL;
-	int rc = presets_open(x->db, x->o->conf, &fresh, e);
 
-	if (rc == OK) {
-		presets_free(x->presets);
-		x->presets = fresh;
-	}
-	return rc;
+	TRY(presets_open(x->db, x->o->conf, &fresh, e));
+	presets_free(x->presets);
+	x->presets = fresh;
+	return OK;
 }
 
-/* Of all, or of those with that preset: the columns are the same. */
+/* How many: of all, or of those with that preset. */
 static int
-load_page(struct dispatch *x, struct str preset, int64_t *after, int *ret_n,
-    struct err *e)
+load_page(struct dispatch *x, struct str preset, int64_t *after, struct err *e)
 {
 	struct sql_subs_page_row row;
-	struct rows *rows = NULL;
-	int rc = preset.n > 0
-		     ? sql_subs_of_preset(x->db, &rows, e, .preset = preset,
-			   .after = *after, .most = SUBS_A_PAGE)
-		     : sql_subs_page(x->db, &rows, e, .after = *after,
-			   .most = SUBS_A_PAGE);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int n = 0;
 
-	*ret_n = 0;
-	while (rc >= 0 && (rc = sql_subs_page_next(rows, &row, e)) > 0) {
-		take_sub(x, WISH_ROW(row));
+	TRY(preset.n > 0 ? sql_subs_of_preset(x->db, &rows, e, .preset = preset,
+			       .after = *after, .most = SUBS_A_PAGE)
+			 : sql_subs_page(x->db, &rows, e, .after = *after,
+			       .most = SUBS_A_PAGE));
+	for (; TRY(sql_subs_page_next(rows, &row, e)) > 0; n++) {
+		take_sub(x, &row);
 		*after = row.id;
-		++*ret_n;
 	}
-	rows_close(rows);
-	return rc;
+	return n;
+}
+
+static int
+load_subs(struct dispatch *x, struct str preset, struct err *e)
+{
+	int64_t after = 0;
+
+	TRY(load_kinds(x, 0, e));
+	while (TRY(load_page(x, preset, &after, e)) == SUBS_A_PAGE)
+		continue;
+	return OK;
 }
 
 static struct note LOADED = {.kind = NOTE_LOADED};
@@ -195,63 +194,45 @@ static struct note LOADED = {.kind = NOTE_LOADED};
 int
 dispatch_load(struct dispatch *x, struct err *e)
 {
-	int64_t after = 0;
-	int n = SUBS_A_PAGE, rc = load_presets(x, e);
+	int rc = load_presets(x, e);
 
 	dispatch_forget_all(x);
-	if (rc == OK)
-		rc = load_kinds(x, 0, e);
-	while (rc >= 0 && n == SUBS_A_PAGE)
-		rc = load_page(x, STR_EMPTY, &after, &n, e);
-	if (rc >= 0)
-		deliver_tell(x->d, &LOADED);
-	return rc < 0 ? rc : OK;
+	TRY(rc);
+	TRY(load_subs(x, STR_EMPTY, e));
+	deliver_tell(x->d, &LOADED);
+	return OK;
 }
 
 /* A preset was changed, and with it all subscriptions that use it. */
 static int
 apply_preset(struct dispatch *x, struct str name, struct err *e)
 {
-	struct presets_note *note = mem_get(sizeof(*note));
-	int64_t after = 0;
-	int n = SUBS_A_PAGE, rc;
+	struct presets *copy = NULL;
+	struct presets_note *note;
 
+	TRY(load_presets(x, e));
+	TRY(presets_open(x->db, x->o->conf, &copy, e));
+	note = mem_get(sizeof(*note));
 	note->note.kind = NOTE_PRESETS;
-	rc = load_presets(x, e);
-	if (rc == OK)
-		rc = presets_open(x->db, x->o->conf, &note->presets, e);
-	if (rc < 0) {
-		free(note);
-		return rc;
-	}
+	note->presets = copy;
 	deliver_tell(x->d, &note->note);
-	rc = load_kinds(x, 0, e);
-	while (rc >= 0 && n == SUBS_A_PAGE)
-		rc = load_page(x, name, &after, &n, e);
-	return rc < 0 ? rc : OK;
+	return load_subs(x, name, e);
 }
 
 /* A subscription was made, changed or ended at this place of the log. */
 int
 dispatch_apply(struct dispatch *x, const struct letter *l, struct err *e)
 {
-	struct sql_subs_one_row row = {.until_seq_null = false};
-	struct rows *rows = NULL;
-	bool there;
-	int rc;
+	struct sql_subs_page_row row;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
 	if (str_eq(l->type, STR("preset")))
 		return apply_preset(x, l->key, e);
-	rc = load_kinds(x, l->to_sub, e);
-	if (rc == OK)
-		rc = sql_subs_one(x->db, &rows, e, .id = l->to_sub);
-	if (rc == OK)
-		rc = sql_subs_one_next(rows, &row, e);
-	there = rc > 0 && row.until_seq_null;
-	if (there)
-		take_sub(x, WISH_ROW(row));
-	rows_close(rows);
-	if (rc >= 0 && !there)
+	TRY(load_kinds(x, l->to_sub, e));
+	TRY(sql_subs_one(x->db, &rows, e, .id = l->to_sub));
+	if (TRY(sql_subs_one_next(rows, &row, e)) > 0 && row.until_seq_null)
+		take_sub(x, &row);
+	else
 		unlearn(x, (uint32_t)l->to_sub);
-	return rc < 0 ? rc : OK;
+	return OK;
 }

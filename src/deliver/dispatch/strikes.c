@@ -45,18 +45,17 @@ strikes_add(struct strikes *s, enum reason r, int64_t now_us, int64_t window_us)
 	return much && atomic_compare_exchange_strong(&s->held, &none, (int)r);
 }
 
+#define OVERRAN " overran " TEXT(STRIKE_OVERRUNS) " times within " STRIKE_TEXT
+#define FAILED                                                                 \
+	" failed over " TEXT(STRIKE_FAILURES) " events within " STRIKE_TEXT
+
 const char *
 strikes_text(enum reason r)
 {
 	if (r == REASON_FILTER_OVERRAN)
-		return "its filter overran " TEXT(
-		    STRIKE_OVERRUNS) " times within " STRIKE_TEXT;
+		return "its filter" OVERRAN;
 	if (r == REASON_TEMPLATE_OVERRAN)
-		return "its template overran " TEXT(
-		    STRIKE_OVERRUNS) " times within " STRIKE_TEXT;
-	if (r == REASON_TEMPLATE_FAILED)
-		return "its template failed over " TEXT(
-		    STRIKE_FAILURES) " events within " STRIKE_TEXT;
-	return "its filter failed over " TEXT(
-	    STRIKE_FAILURES) " events within " STRIKE_TEXT;
+		return "its template" OVERRAN;
+	return r == REASON_TEMPLATE_FAILED ? "its template" FAILED
+					   : "its filter" FAILED;
 }

@@ -34,7 +34,7 @@ static void
 decide(struct deliver *d, const struct ask_decide *q, int state, int64_t now)
 {
 	const struct wish *w = deliver_wish(d, q->ask.sub);
-	struct flush_decision *v = flushing_decide(&d->flushing);
+	struct flush_decision *v = flush_decide(&d->flush);
 
 	*v = (struct flush_decision){
 	    .sub = q->ask.sub,
@@ -245,7 +245,7 @@ ask_take(struct deliver *d, struct deliver_ask *q, int64_t now)
 		return;
 	}
 	put_off(&d->asks.asked, q);
-	d->flushing.hurry = true;
+	d->flush.hurry = true;
 }
 
 void

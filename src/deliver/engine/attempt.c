@@ -55,6 +55,7 @@ attempt_free(struct attempt *a)
 		driver(a)->ended(self(a), a);
 	confs_put(&a->d->confs, a->conf);
 	letter_unref(a->letter);
+	wish_unref(a->found.wish);
 	arena_free(a->arena);
 	free(a);
 }
@@ -237,15 +238,6 @@ attempt_gone(const struct attempt *a)
 
 /* The beginning ----------------------------------------------------------------- */
 
-static int
-render_body(struct attempt *a, struct err *e)
-{
-	if (a->conf->template <0)
-		return OK;
-	return jq_render(a->d->confs.jq, a->conf->template, a->ev.body,
-	    a->arena, &a->ev.rendered, e);
-}
-
 static void
 fill_attempt(struct attempt *a)
 {
@@ -281,7 +273,7 @@ is_fresh(struct attempt *a)
 		    a, CORE_DROP, REASON_STALE, 0, reason_text(REASON_STALE));
 		return false;
 	case STALE_ASK:
-		if (!fetch_version(d, a, &a->rec))
+		if (!fetch_version(a))
 			attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 			    "too much is read from the store");
 		return false;
@@ -293,14 +285,14 @@ is_fresh(struct attempt *a)
 
 /* What becomes of it, and of its subscription when that was too often. */
 static void
-render_failed(struct attempt *a, int rc, const struct err *e)
+render_failed(struct attempt *a, const struct err *e)
 {
 	struct deliver *d = a->d;
-	enum reason r =
-	    rc == ERR_LIMIT ? REASON_TEMPLATE_OVERRAN : REASON_TEMPLATE_FAILED;
+	enum reason r = e->code == ERR_LIMIT ? REASON_TEMPLATE_OVERRAN
+					     : REASON_TEMPLATE_FAILED;
 	struct wish *w = a->test ? NULL : deliver_wish(d, a->s.sub);
 
-	if (rc == ERR_AWAY) {
+	if (e->code == ERR_AWAY) {
 		attempt_end_early(
 		    a, CORE_HOLD, REASON_RENDER, HOLD_US, e->text);
 		return;
@@ -317,7 +309,6 @@ begin_attempt(struct attempt *a)
 {
 	struct deliver *d = a->d;
 	struct err e = {0};
-	int rc;
 
 	a->began_us = deliver_now(d);
 	fill_attempt(a);
@@ -353,9 +344,10 @@ begin_attempt(struct attempt *a)
 		    "its deadline has passed");
 		return;
 	}
-	rc = render_body(a, &e);
-	if (rc < 0) {
-		render_failed(a, rc, &e);
+	if (a->conf->template >= 0 &&
+	    jq_render(d->confs.jq, a->conf->template, a->ev.body, a->arena,
+		&a->ev.rendered, &e) < 0) {
+		render_failed(a, &e);
 		return;
 	}
 	driver(a)->call(self(a), a);
@@ -391,7 +383,7 @@ attempt_start(struct deliver *d, const struct core_send *s, int64_t now)
 	if (knows(d, s)) {
 		a->letter = letter_ref(s->ev);
 		begin_attempt(a);
-	} else if (!fetch_letter(d, a, s, deliver_wish(d, s->sub))) {
+	} else if (!fetch_letter(a, deliver_wish(d, s->sub))) {
 		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");
 	}
@@ -413,18 +405,17 @@ find_again(struct attempt *a)
 }
 
 void
-attempt_letter(struct deliver *d, struct one_letter *one)
+attempt_letter(struct attempt *a)
 {
-	struct attempt *a = one->attempt;
+	struct deliver *d = a->d;
+	struct wish *asked;
 
 	find_again(a);
-	a->letter = one->letter;
-	one->letter = NULL;
 	a->began_us = deliver_now(d);
-	if (one->failed || a->void_) {
+	if (a->found.failed || a->void_) {
 		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "the log can't be read now");
-	} else if (one->left_out) {
+	} else if (a->found.left_out) {
 		fill_attempt(a);
 		attempt_end_early(a, CORE_DROP, REASON_FILTERED, 0,
 		    reason_text(REASON_FILTERED));
@@ -434,25 +425,24 @@ attempt_letter(struct deliver *d, struct one_letter *one)
 	} else {
 		if (a->s.unjudged && !a->letter->failed && !a->letter->shut)
 			core_judged(a->s.item);
+		asked = a->found.wish ? wish_ref(a->found.wish) : NULL;
 		begin_attempt(a);
-		if (one->wish)
-			hold_apply(
-			    &d->holds, d->core, one->wish, deliver_now(d));
+		if (asked)
+			hold_apply(&d->holds, d->core, asked, deliver_now(d));
+		wish_unref(asked);
 	}
 }
 
 void
-attempt_version(struct deliver *d, struct one_version *one)
+attempt_version(struct attempt *a)
 {
-	struct attempt *a = one->attempt;
-
 	find_again(a);
-	if (one->failed || a->void_) {
+	if (a->found.failed || a->void_) {
 		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "the version of its record can't be read now");
 		return;
 	}
-	stale_learn(d->stale, one->sub, &one->rec, one->rv);
+	stale_learn(a->d->stale, a->s.sub, &a->rec, a->found.rv);
 	begin_attempt(a);
 }
 
@@ -471,12 +461,7 @@ attempt_test(struct deliver *d, struct ask_test *q, struct letter *l)
 void
 attempt_cancel_all(struct deliver *d, bool lost)
 {
-	struct link *k, *next;
-
-	for (k = list_first(&d->attempts); k; k = next) {
-		struct attempt *a = LINK_OF(k, struct attempt, in_list);
-
-		next = list_next(&d->attempts, k);
+	list_each (struct attempt, a, &d->attempts, in_list) {
 		a->void_ = a->void_ || (lost && !a->test);
 		if (driver(a)->cancel && a->own)
 			driver(a)->cancel(self(a), a);

@@ -25,6 +25,7 @@
 #include "deliver/core/core.h"
 #include "deliver/engine/confs.h"
 #include "deliver/engine/deliver.h"
+#include "deliver/engine/fetch.h"
 #include "sink/sink.h"
 
 struct arena;
@@ -37,6 +38,7 @@ struct wish;
 #define HOLD_US (1 * US_PER_S) /* for what is ours to get in order */
 
 struct attempt {
+	struct fetched fetch; /* of its letter, of its version */
 	struct link in_list;
 	struct deliver *d;
 	enum sink_kind sink;
@@ -47,6 +49,13 @@ struct attempt {
 	struct arena *arena;
 	struct kept_conf *conf;
 	struct letter *letter;
+	struct {
+		bool failed;       /* the store is away: ask again */
+		bool left_out;     /* by its filter, now that it was asked */
+		struct wish *wish; /* whose filter that is; NULL: not asked */
+		int64_t
+		    rv; /* of its record; CORE_NO_RV: none was handed over */
+	} found;        /* by the fetch thread */
 	struct core_rec rec; /* with dropStale */
 	struct request_event ev;
 	struct request_attempt at;

@@ -59,12 +59,11 @@ void
 confs_forget(struct confs *c, uint32_t sub)
 {
 	struct kept_conf *k = sub ? map_find(c->map, SUB_KEY(&sub)) : NULL;
-	struct link *l;
 
 	if (k)
 		uncache(c, k);
-	while (!sub && (l = list_first(&c->order)))
-		uncache(c, LINK_OF(l, struct kept_conf, in_order));
+	while (!sub && (k = list_head(&c->order, struct kept_conf, in_order)))
+		uncache(c, k);
 }
 
 void
@@ -82,11 +81,10 @@ int
 confs_load_presets(struct confs *c, struct err *e)
 {
 	struct presets *fresh = NULL;
-	int rc = presets_open(c->db, c->conf, &fresh, e);
 
-	if (rc == OK)
-		confs_take_presets(c, fresh);
-	return rc;
+	TRY(presets_open(c->db, c->conf, &fresh, e));
+	confs_take_presets(c, fresh);
+	return OK;
 }
 
 void
@@ -97,24 +95,21 @@ confs_take_presets(struct confs *c, struct presets *presets)
 }
 
 static int
-load(struct confs *c, struct arena *a, struct kept_conf *k, struct err *e)
+load(struct confs *c, struct kept_conf *k, struct err *e)
 {
-	struct sql_subs_one_row row;
+	struct arena *a CLEANUP(arena_freep) =
+	    arena_new(SUB_STORED_MAX + 64 * KIB);
+	struct sql_subs_page_row row;
 	struct opener o = {.ring = c->keyring};
 	struct sub_seal seal = {.unseal = unseal, .arg = &o};
 	struct uuid uid = {{0}};
-	int rc = sql_subs_one_one(c->db, a, &row, e, .id = k->sub);
 
-	if (rc == 0)
-		rc = err_set(e, ERR_ABSENT, "the subscription is gone");
-	if (rc < 0)
-		return rc;
+	if (TRY(sql_subs_one_one(c->db, a, &row, e, .id = k->sub)) == 0)
+		return err_set(e, ERR_ABSENT, "the subscription is gone");
 	if (row.uid.n == sizeof(uid.b))
 		memcpy(uid.b, row.uid.p, row.uid.n);
 	o.where = keyring_where(a, "subscription.conf", uid);
-	rc = sub_load(row.conf, c->presets, &seal, &k->conf, e);
-	if (rc < 0)
-		return rc;
+	TRY(sub_load(row.conf, c->presets, &seal, &k->conf, e));
 	sub_policy(k->conf, c->conf->time_scale, &k->policy);
 	return k->conf->template.n > 0
 		   ? jq_program(c->jq, k->conf->template, &k->template, e)
@@ -125,8 +120,6 @@ struct kept_conf *
 confs_get(struct confs *c, uint32_t sub, struct err *e)
 {
 	struct kept_conf *k = map_find(c->map, SUB_KEY(&sub));
-	struct arena *a;
-	int rc;
 
 	if (k) {
 		list_remove(&c->order, &k->in_order);
@@ -136,16 +129,12 @@ confs_get(struct confs *c, uint32_t sub, struct err *e)
 	}
 	k = mem_get(sizeof(*k));
 	*k = (struct kept_conf){.sub = sub, .refs = 1, .template = -1};
-	a = arena_new(SUB_STORED_MAX + 64 * KIB);
-	rc = load(c, a, k, e);
-	arena_free(a);
-	if (rc < 0) {
+	if (load(c, k, e) < 0) {
 		confs_put(c, k);
 		return NULL;
 	}
 	if (c->order.n >= CONFS_MAX)
-		uncache(c,
-		    LINK_OF(list_first(&c->order), struct kept_conf, in_order));
+		uncache(c, list_head(&c->order, struct kept_conf, in_order));
 	map_set(c->map, SUB_KEY(&k->sub), k);
 	list_add(&c->order, &k->in_order);
 	k->refs++;

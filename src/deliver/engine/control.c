@@ -30,10 +30,9 @@ control_event(struct arena *a, const char *type, struct str key,
     struct str payload, int64_t now_us, struct entry *ret, struct err *e)
 {
 	struct envelope_opts o = {.now_us = now_us, .own = true};
-	struct buf b = BUF(1 * MIB);
+	struct buf b CLEANUP(buf_done) = BUF(1 * MIB);
 	struct event ev;
 	struct str text;
-	int rc;
 
 	buf_fmt(&b, "{\"eventType\":\"%s\",\"schemaVersion\":1,\"tenantId\":\"",
 	    type);
@@ -45,11 +44,9 @@ control_event(struct arena *a, const char *type, struct str key,
 	buf_add(&b, payload);
 	buf_addc(&b, '}');
 	text = b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	rc = envelope_parse(a, text, &o, &ev, e);
-	if (rc == OK)
-		entry_fill(ret, &ev, text);
-	return rc;
+	TRY(envelope_parse(a, text, &o, &ev, e));
+	entry_fill(ret, &ev, text);
+	return OK;
 }
 
 struct telling {
@@ -96,90 +93,93 @@ static int
 make(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sql_sub_insert_row row;
-	int rc = sql_sub_insert_one(db, &row, e, .uid = uuid_str(&c->uid),
+	int made = TRY(sql_sub_insert_one(db, &row, e, .uid = uuid_str(&c->uid),
 	    .name = c->name, .url = c->url, .preset = c->preset,
 	    .conf = c->conf, .enabled = c->enabled, .managed_by = c->managed_by,
 	    .owner = c->owner ? &c->owner : NULL, .tenants = c->tenants,
-	    .now = c->now_us);
+	    .now = c->now_us));
 
-	if (rc > 0)
+	if (made)
 		c->id = row.id;
-	return rc < 0 ? rc : OK;
+	return 1;
+}
+
+/* 0: it is not as it was. */
+static int
+change(struct db *db, struct sub_change *c, struct err *e)
+{
+	switch (c->kind) {
+	case SUB_MAKE:
+		return make(db, c, e);
+	case SUB_CHANGE:
+		return (int)sql_sub_update(db, e, .id = c->id, .name = c->name,
+		    .url = c->url, .preset = c->preset, .conf = c->conf,
+		    .enabled = c->enabled, .why = c->why, .held = c->held,
+		    .tenants = c->tenants, .now = c->now_us,
+		    .version = c->version);
+	case SUB_HOLD:
+		return (int)sql_sub_hold(db, e, .id = c->id, .held = c->held,
+		    .now = c->now_us, .version = c->version);
+	case SUB_SWITCH:
+		return (int)sql_sub_switch(db, e, .id = c->id,
+		    .enabled = c->enabled, .why = c->why, .now = c->now_us);
+	case SUB_FINISH:
+		break;
+	}
+	return 1;
 }
 
 static int
 before(struct db *db, void *ctx, struct err *e)
 {
 	struct sub_change *c = ctx;
-	int64_t n = 1;
-	int rc = OK;
 
 	if (c->fill)
-		rc = c->fill(db, c, e);
-	if (rc < 0)
-		return rc;
-	switch (c->kind) {
-	case SUB_MAKE:
-		rc = make(db, c, e);
-		break;
-	case SUB_CHANGE:
-		n = sql_sub_update(db, e, .id = c->id, .name = c->name,
-		    .url = c->url, .preset = c->preset, .conf = c->conf,
-		    .enabled = c->enabled, .why = c->why, .held = c->held,
-		    .tenants = c->tenants, .now = c->now_us,
-		    .version = c->version);
-		break;
-	case SUB_HOLD:
-		n = sql_sub_hold(db, e, .id = c->id, .held = c->held,
-		    .now = c->now_us, .version = c->version);
-		break;
-	case SUB_SWITCH:
-		n = sql_sub_switch(db, e, .id = c->id, .enabled = c->enabled,
-		    .why = c->why, .now = c->now_us);
-		break;
-	case SUB_FINISH:
-		break;
-	}
-	if (rc < 0 || n < 0)
-		return e->code;
-	if (n == 0)
+		TRY(c->fill(db, c, e));
+	if (TRY(change(db, c, e)) == 0)
 		return err_set(
 		    e, ERR_CONFLICT, "the subscription was changed meanwhile");
 	c->entries[0].to_sub = c->id;
 	return OK;
 }
 
+/* What has to do with its place in the log. 0: it is gone. */
+static int
+place(struct db *db, const struct sub_change *c, struct err *e)
+{
+	int64_t seq = c->entries[0].seq;
+	int n;
+
+	if (c->kind == SUB_MAKE) {
+		if (c->reads && c->from_seq >= 0 && c->from_seq < seq)
+			seq = c->from_seq;
+		n = TRY((int)sql_sub_from(db, e, .id = c->id, .seq = seq));
+		if (n == 0 || !c->reads)
+			return n;
+		return (int)sql_reader_put(db, e, .sub = c->id, .okey = 0,
+		    .rep = 0, .pos = seq, .until_seq = 0);
+	}
+	if (c->kind == SUB_FINISH) {
+		if (TRY((int)sql_sub_until(
+			db, e, .id = c->id, .seq = seq, .now = c->now_us)) == 0)
+			return 0;
+		TRY((int)sql_batch_end(db, e, .sub = c->id));
+		TRY((int)sql_batch_kind_end(db, e, .sub = c->id));
+	}
+	if (c->kind == SUB_CHANGE && c->was_kind >= 0) {
+		TRY((int)sql_batch_kind_old(db, e, .sub = c->id));
+		TRY((int)sql_batch_kind_put(db, e, .sub = c->id,
+		    .until_seq = seq, .kind = c->was_kind));
+	}
+	return 1;
+}
+
 static int
 after(struct db *db, void *ctx, struct err *e)
 {
 	struct sub_change *c = ctx;
-	int64_t n = 1;
 
-	if (c->kind == SUB_MAKE) {
-		int64_t from = c->entries[0].seq;
-
-		if (c->reads && c->from_seq >= 0 && c->from_seq < from)
-			from = c->from_seq;
-		n = sql_sub_from(db, e, .id = c->id, .seq = from);
-		if (n > 0 && c->reads)
-			n = sql_reader_put(db, e, .sub = c->id, .okey = 0,
-			    .rep = 0, .pos = from, .until_seq = 0);
-	}
-	if (c->kind == SUB_FINISH)
-		n = sql_sub_until(db, e, .id = c->id, .seq = c->entries[0].seq,
-		    .now = c->now_us);
-	if (n > 0 && c->kind == SUB_FINISH &&
-	    (sql_batch_end(db, e, .sub = c->id) < 0 ||
-		sql_batch_kind_end(db, e, .sub = c->id) < 0))
-		return e->code;
-	if (n > 0 && c->kind == SUB_CHANGE && c->was_kind >= 0 &&
-	    (sql_batch_kind_old(db, e, .sub = c->id) < 0 ||
-		sql_batch_kind_put(db, e, .sub = c->id,
-		    .until_seq = c->entries[0].seq, .kind = c->was_kind) < 0))
-		return e->code;
-	if (n < 0)
-		return e->code;
-	if (n == 0)
+	if (TRY(place(db, c, e)) == 0)
 		return err_set(e, ERR_ABSENT, "the subscription is gone");
 	return c->audit.at_us ? audit_put(db, &c->audit, e) : OK;
 }
@@ -202,35 +202,27 @@ static int
 in_use(struct db *db, struct str name, struct err *e)
 {
 	struct sql_preset_user_row row;
-	struct arena *a = arena_new(4 * KIB);
-	int rc = sql_preset_user_one(db, a, &row, e, .name = name);
+	struct arena *a CLEANUP(arena_freep) = arena_new(4 * KIB);
 
-	if (rc > 0)
-		rc = err_set(e, ERR_CONFLICT, "the subscription %.*s uses it",
-		    row.name.n < 64 ? (int)row.name.n : 64, row.name.p);
-	arena_free(a);
-	return rc;
+	if (TRY(sql_preset_user_one(db, a, &row, e, .name = name)) == 0)
+		return OK;
+	return err_set(e, ERR_CONFLICT, "the subscription %.*s uses it",
+	    row.name.n < 64 ? (int)row.name.n : 64, row.name.p);
 }
 
 static int
 preset_before(struct db *db, void *ctx, struct err *e)
 {
 	struct preset_change *c = ctx;
-	int64_t n;
-	int rc;
 
-	if (c->conf.p) {
-		n = sql_preset_put(
-		    db, e, .name = c->name, .conf = c->conf, .now = c->now_us);
-		return n < 0 ? (int)e->code : OK;
-	}
-	rc = in_use(db, c->name, e);
-	if (rc < 0)
-		return rc;
-	n = sql_preset_del(db, e, .name = c->name);
-	if (n < 0)
-		return e->code;
-	return n > 0 ? OK : err_set(e, ERR_ABSENT, "there is no such preset");
+	if (c->conf.p)
+		TRY((int)sql_preset_put(
+		    db, e, .name = c->name, .conf = c->conf, .now = c->now_us));
+	else
+		TRY(in_use(db, c->name, e));
+	if (!c->conf.p && TRY((int)sql_preset_del(db, e, .name = c->name)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such preset");
+	return OK;
 }
 
 static int
@@ -279,14 +271,12 @@ static int
 still_enabled(struct db *db, struct sub_change *c, struct err *e)
 {
 	const struct gone *g = c->arg;
-	struct sql_subs_one_row row;
-	int rc = sql_subs_one_one(db, g->arena, &row, e, .id = c->id);
+	struct sql_subs_page_row row;
 
-	if (rc < 0)
-		return rc;
-	return rc > 0 && row.enabled
-		   ? OK
-		   : err_set(e, ERR_CONFLICT, "it is disabled already");
+	if (TRY(sql_subs_one_one(db, g->arena, &row, e, .id = c->id)) > 0 &&
+	    row.enabled)
+		return OK;
+	return err_set(e, ERR_CONFLICT, "it is disabled already");
 }
 
 void
@@ -297,7 +287,7 @@ control_gone(
 	struct gone *g = mem_get(sizeof(*g));
 	struct sub_change *c = &g->change;
 	struct arena *a = arena_new(64 * KIB);
-	struct buf b = BUF(1 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(1 * KIB);
 	char *id = arena_alloc(a, UUID_LEN + 1);
 	struct err e = {0};
 	int rc;
@@ -310,7 +300,7 @@ control_gone(
 	    .why = STR(WHY),
 	    .now_us = now,
 	    .fill = still_enabled,
-	    .job.done = gone_done,
+	    .job = {.ctx = c, .done = gone_done},
 	    .arg = g, /* gone_done() frees it */
 	    .audit =
 		{
@@ -329,10 +319,8 @@ control_gone(
 	c->has_event = tell;
 	if (rc == OK)
 		rc = control_post(append, c, &e);
-	buf_done(&b);
 	if (rc < 0) {
-		log_err(LOG_ERROR, "a subscription could not be disabled", &e);
-		arena_free(a);
-		free(g);
+		c->job.err = e;
+		gone_done(&c->job);
 	}
 }

@@ -176,8 +176,8 @@ do_work(struct deliver *d, int64_t now)
 	send_all(d, now);
 	if (!deliver_stopping(d))
 		hold_turn(&d->holds, now);
-	if (flushing_begin(&d->flushing, d->core, d->owner.epoch,
-		d->asks.asked != NULL, now))
+	if (flush_begin(
+		&d->flush, d->core, d->owner.epoch, d->asks.asked != NULL, now))
 		ask_flushing(&d->asks);
 	core_counts(d->core, &n);
 	metric_set(M_DELIVER_ITEMS, (int64_t)n.items);
@@ -214,12 +214,12 @@ sooner(int64_t *due, int64_t at)
 static int
 sleep_ms(const struct deliver *d, int64_t now)
 {
-	const struct flushing *f = &d->flushing;
+	const struct flush *f = &d->flush;
 	int64_t due = now + TURN_MAX_MS * US_PER_MS;
 
 	if (d->owner.state == OWNER_YES) {
 		sooner(&due, core_next_due(d->core, now));
-		if (f->flush.changes && !f->busy)
+		if (f->changes && !f->busy)
 			sooner(&due, f->again_us);
 		if (now < d->feeding.again_us)
 			sooner(&due, d->feeding.again_us);
@@ -262,19 +262,19 @@ finished(struct deliver *d, int64_t now)
 			attempt_cancel_all(d, false);
 		return false;
 	}
-	if (d->flushing.busy || d->owner.job.busy || d->holds.busy > 0)
+	if (d->flush.busy || d->owner.job.busy || d->holds.busy > 0)
 		return false;
 	if (d->owner.state != OWNER_YES || late)
 		return true;
 	core_counts(d->core, &n);
-	if (d->flushing.flush.changes || n.unflushed > 0 || n.drops > 0 ||
+	if (d->flush.changes || n.unflushed > 0 || n.drops > 0 ||
 	    d->stop_stage++ == 0) {
-		d->flushing.hurry = true;
+		d->flush.hurry = true;
 		return false;
 	}
 	if (n.in_flight + n.starting > 0) {
 		unlock(d, n.in_flight + n.starting, now);
-		d->flushing.hurry = true;
+		d->flush.hurry = true;
 		return false;
 	}
 	owner_leave(&d->owner);
@@ -351,7 +351,7 @@ free_deliver(struct deliver *d)
 	core_free(d->core);
 	deliver_forget_subs(d);
 	confs_done(&d->confs);
-	flushing_done(&d->flushing);
+	flush_done(&d->flush);
 	map_free(d->wishes);
 	map_free(d->replays.map);
 	arena_free(d->scratch);
@@ -365,23 +365,19 @@ static int
 open_parts(struct deliver *d, struct err *e)
 {
 	struct client_opts c = client_opts_of(d->o.conf, d->o.guard);
-	int rc;
 
 	c.connections_max = d->o.conf->webhook_slots;
 	c.connections_each = CONCURRENCY_MAX;
 	c.body_max = ANSWER_MAX;
-	rc = client_new(&c, &d->client, e);
-	if (rc == OK)
-		rc = db_open(d->o.store, DB_READ, &d->confs.db, e);
-	for (int i = 0; rc == OK && i < SINKS; i++) {
+	TRY(client_new(&c, &d->client, e));
+	TRY(db_open(d->o.store, DB_READ, &d->confs.db, e));
+	for (int i = 0; i < SINKS; i++) {
 		d->sinks[i].due = INT64_MAX;
-		rc = SINK_DRIVERS[i]->open(d, &d->sinks[i].self, e);
+		TRY(SINK_DRIVERS[i]->open(d, &d->sinks[i].self, e));
 	}
-	if (rc == OK)
-		rc = fetch_start(d, &d->fetch, e);
-	if (rc == OK)
-		rc = dispatch_start(d, &d->dispatch, e);
-	return rc;
+	TRY(fetch_start(d, &d->fetch, e));
+	TRY(dispatch_start(d, &d->dispatch, e));
+	return thread_start("deliver", run_deliver, d, &d->thread, e);
 }
 
 int
@@ -408,14 +404,12 @@ deliver_start(const struct deliver_opts *o, struct deliver **ret, struct err *e)
 	confs_init(&d->confs);
 	d->holds = (struct holds){.d = d, .append = o->append};
 	list_init(&d->holds.list);
-	d->flushing = (struct flushing){.d = d, .append = o->append};
+	d->flush = (struct flush){.d = d, .append = o->append};
 	d->owner = (struct owner){.d = d,
 	    .append = o->append,
 	    .node = o->node,
 	    .shared = store_shared(o->store)};
 	rc = open_parts(d, e);
-	if (rc == OK)
-		rc = thread_start("deliver", run_deliver, d, &d->thread, e);
 	if (rc < 0) {
 		free_deliver(d);
 		return rc;

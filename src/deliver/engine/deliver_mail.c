@@ -1,4 +1,6 @@
 /* deliver_priv.h: what other threads tell the deliver thread. */
+#include <assert.h>
+
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/map.h"
@@ -81,7 +83,7 @@ static void
 lose(struct deliver *d, const struct err *e)
 {
 	lose_groups(d);
-	flushing_drop(&d->flushing);
+	flush_drop(&d->flush);
 	attempt_cancel_all(d, true);
 	ask_drop(&d->asks, e);
 	deliver_sinks_drop(d, e);
@@ -121,7 +123,7 @@ owned(struct deliver *d, int64_t now)
 		dispatch_tell(d->dispatch, &BEGIN);
 		break;
 	case OWNER_LOST: /* with a flush under way, that will tell */
-		if (!d->flushing.busy)
+		if (!d->flush.busy)
 			lose(d, &d->owner.job.job.err);
 		break;
 	}
@@ -130,11 +132,11 @@ owned(struct deliver *d, int64_t now)
 static void
 flushed(struct deliver *d, int64_t now)
 {
-	const struct core_changes *ch = d->flushing.flush.changes;
-	int rc = flushing_ended(&d->flushing, now);
+	const struct core_changes *ch = d->flush.changes;
+	int rc = flush_ended(&d->flush, now);
 
 	if (rc == ERR_DENIED)
-		lose(d, &d->flushing.job.err);
+		lose(d, &d->flush.job.err);
 	if (rc < 0)
 		return;
 	for (size_t i = 0; i < ch->n_attempts; i++)
@@ -149,7 +151,7 @@ flushed(struct deliver *d, int64_t now)
 			SINK_DRIVERS[w->sink]->dead(
 			    d->sinks[w->sink].self, dead, now);
 	}
-	flushing_next(&d->flushing, d->core, now);
+	flush_next(&d->flush, d->core, now);
 	ask_flushed(&d->asks, OK, NULL);
 }
 
@@ -169,7 +171,8 @@ take_deads(struct deliver *d, struct deads *p, int64_t now)
 static void
 take_note(struct deliver *d, struct note *n, int64_t now)
 {
-	switch (n->kind) {
+	assert(n->kind < NOTE_BEGIN); /* else it is one for dispatch */
+	switch ((enum note_kind)n->kind) {
 	case NOTE_SUB:
 	case NOTE_SUB_END:
 		take_sub(d, (struct sub_note *)n, now);
@@ -191,12 +194,10 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 		feeding_page(d, (struct page *)n, now);
 		break;
 	case NOTE_LETTER:
-		attempt_letter(d, (struct one_letter *)n);
-		fetch_letter_free((struct one_letter *)n);
+		attempt_letter((struct attempt *)n);
 		break;
 	case NOTE_VERSION:
-		attempt_version(d, (struct one_version *)n);
-		free(n);
+		attempt_version((struct attempt *)n);
 		break;
 	case NOTE_DEADS:
 		take_deads(d, (struct deads *)n, now);
@@ -216,13 +217,6 @@ take_note(struct deliver *d, struct note *n, int64_t now)
 	case NOTE_OWNED:
 		owned(d, now);
 		break;
-	case NOTE_BEGIN:
-	case NOTE_GO:
-	case NOTE_HALT:
-	case NOTE_NEWS:
-	case NOTE_FREE:
-	case NOTE_BATCH:
-		abort(); /* a note for another */
 	}
 }
 

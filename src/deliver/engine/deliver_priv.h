@@ -6,7 +6,7 @@
  *   owner.h      taking, holding and losing the groups
  *   feeding.h    entries into the core
  *   attempt.h    one attempt, from the core's wish to its sink
- *   flushing.h   changes of the core on their way into the store
+ *   flush.h      changes of the core on their way into the store
  *   ask.h        what people ask of the engine
  *   confs.h      whole subscriptions, kept while they are in use
  *   replay.h     replays under way
@@ -29,7 +29,7 @@
 #include "deliver/engine/confs.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/feeding.h"
-#include "deliver/engine/flushing.h"
+#include "deliver/engine/flush.h"
 #include "deliver/engine/hold.h"
 #include "deliver/engine/owner.h"
 #include "deliver/engine/replay.h"
@@ -70,7 +70,7 @@ struct deliver {
 	struct owner owner;
 	struct feeding feeding;
 	struct list attempts; /* in flight */
-	struct flushing flushing;
+	struct flush flush;
 	struct asks asks;
 	struct confs confs;
 	struct replays replays;
@@ -81,8 +81,9 @@ struct deliver {
 /* The groups are lost or the server stops: what is under way is cut off. */
 void attempt_cancel_all(struct deliver *d, bool lost);
 void attempt_start(struct deliver *d, const struct core_send *s, int64_t now);
-void attempt_letter(struct deliver *d, struct one_letter *one);
-void attempt_version(struct deliver *d, struct one_version *one);
+/* NOTE_LETTER, NOTE_VERSION */
+void attempt_letter(struct attempt *a);
+void attempt_version(struct attempt *a);
 void attempt_test(struct deliver *d, struct ask_test *q, struct letter *l);
 
 /* deliver_mail.c: what other threads tell and ask; true: there was some. */

@@ -37,16 +37,13 @@ detail_of(const struct buf *b)
 struct flush_detail *
 detail_error(struct str error)
 {
-	struct buf b = BUF(DETAIL_MAX);
-	struct flush_detail *d;
+	struct buf b CLEANUP(buf_done) = BUF(DETAIL_MAX);
 
 	buf_addz(&b, "{\"error\":");
 	buf_json(&b, error);
 	buf_addz(&b, ",\"requestHeaders\":\"\",\"responseHead\":\"\","
 		     "\"responseBody\":\"\"}");
-	d = detail_of(&b);
-	buf_done(&b);
-	return d;
+	return detail_of(&b);
 }
 
 void

@@ -104,7 +104,7 @@ feeding_drop(struct feed *f)
 static void
 tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
 {
-	struct buf b = BUF(1 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(1 * KIB);
 
 	buf_addz(&b, "{\"subscriptionId\":\"");
 	uuid_add(&b, uid);
@@ -112,11 +112,10 @@ tell_lost(struct append *append, struct uuid uid, const struct flush_range *g)
 	    "\",\"seqFrom\":%lld,\"seqTo\":%lld,\"reason\":\"EXPIRED\"}",
 	    (long long)g->seq, (long long)g->seq_to);
 	control_tell(append, "ops.events.expired", buf_str(&b), g->at);
-	buf_done(&b);
 }
 
 static void
-add_lost(struct flushing *f, const struct page *p, int64_t now)
+add_lost(struct flush *f, const struct page *p, int64_t now)
 {
 	struct flush_range g = {
 	    .sub = p->read.sub,
@@ -136,7 +135,7 @@ add_lost(struct flushing *f, const struct page *p, int64_t now)
 	metric_add(M_EVENTS_LOST, g.seq_to - g.seq + 1);
 	if (p->read.rep > 0)
 		return; /* a replay of what is gone: its answer says so */
-	flushing_range(f, &g);
+	flush_range(f, &g);
 	tell_lost(f->append, p->wish->uid, &g);
 }
 
@@ -169,7 +168,7 @@ feeding_page(struct deliver *d, struct page *p, int64_t now)
 	if (d->owner.state == OWNER_YES) {
 		upto = feed_page(d, p, now);
 		if (p->lost_to > 0)
-			add_lost(&d->flushing, p, now);
+			add_lost(&d->flush, p, now);
 		core_read_done(d->core, p->read.reader, upto);
 		hold_apply(&d->holds, d->core, p->wish, now);
 	}

@@ -157,25 +157,53 @@ static int
 find_edge(struct fetcher *f, struct page *p, struct err *e)
 {
 	struct sql_log_first_row row;
-	int rc = sql_log_first_one(f->db, &row, e);
 
-	if (rc > 0 && row.seq > p->read.after + 1) {
-		p->lost_to =
+	if (TRY(sql_log_first_one(f->db, &row, e)) > 0 &&
+	    row.seq > p->read.after + 1)
+		p->upto = p->lost_to =
 		    row.seq - 1 < p->read.upto ? row.seq - 1 : p->read.upto;
-		p->upto = p->lost_to;
+	return OK;
+}
+
+/* Entries up to `top`, `most` at most that are wanted. */
+static int
+read_entries(struct fetcher *f, struct page *p, int program, int64_t top,
+    size_t most, struct err *e)
+{
+	struct sql_log_feed_row row;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	size_t bytes = 0;
+
+	TRY(sql_log_feed_sub(f->db, &rows, e, .after = p->upto, .upto = top,
+	    .sub = p->read.sub, .rep = p->read.rep, .most = FETCH_SCAN));
+	/* One that is held by now reads no further. */
+	while (p->n < most && bytes < FETCH_BYTES && !wish_held(p->wish)) {
+		struct letter *l;
+		int wanted;
+
+		if (TRY(sql_log_feed_sub_next(rows, &row, e)) == 0) {
+			p->upto = top;
+			return OK;
+		}
+		l = letter_new(&row);
+		wanted = reader_wants(f, p, l, program, e);
+		if (wanted > 0) {
+			bytes += letter_bytes(l);
+			p->letters[p->n++] = l;
+		} else {
+			letter_unref(l);
+		}
+		TRY(wanted);
+		p->upto = row.seq;
 	}
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static int
 read_page(struct fetcher *f, struct page *p, struct err *e)
 {
-	struct sql_log_feed_sub_row row;
-	struct rows *rows = NULL;
-	size_t bytes = 0;
-	int program = -1, rc = OK;
-	bool full = false;
 	size_t most = (size_t)p->read.most;
+	int program = -1, rc;
 	int64_t top;
 
 	if (p->replay && p->replay->stopped) {
@@ -184,41 +212,24 @@ read_page(struct fetcher *f, struct page *p, struct err *e)
 	}
 	if (p->replay && (size_t)replay_chunk(p->replay->rate) < most)
 		most = (size_t)replay_chunk(p->replay->rate);
-	rc = find_edge(f, p, e);
+	TRY(find_edge(f, p, e));
 	top = p->upto + FETCH_SCAN;
-	if (rc == OK && p->wish->filter.n > 0)
-		rc = jq_program(f->jq, p->wish->filter, &program, e);
 	if (top > p->read.upto)
 		top = p->read.upto;
-	if (rc == OK)
-		rc = sql_log_feed_sub(f->db, &rows, e, .after = p->upto,
-		    .upto = top, .sub = p->read.sub, .rep = p->read.rep,
-		    .most = FETCH_SCAN);
-	/* One that is held by now reads no further. */
-	full = wish_held(p->wish);
-	while (rc >= 0 && !full &&
-	       (rc = sql_log_feed_sub_next(rows, &row, e)) > 0) {
-		struct letter *l =
-		    letter_new((const struct sql_log_feed_row *)(void *)&row);
-
-		rc = reader_wants(f, p, l, program, e);
-		if (rc > 0) {
-			bytes += letter_bytes(l);
-			p->letters[p->n++] = l;
-		} else {
-			letter_unref(l);
-		}
-		if (rc >= 0)
-			p->upto = row.seq;
-		full =
-		    p->n == most || bytes >= FETCH_BYTES || wish_held(p->wish);
-	}
-	rows_close(rows);
+	if (p->wish->filter.n > 0)
+		TRY(jq_program(f->jq, p->wish->filter, &program, e));
+	rc = read_entries(f, p, program, top, most, e);
 	if (program >= 0)
 		jq_forget(f->jq, program);
-	if (rc >= 0 && !full)
-		p->upto = top;
-	return rc < 0 ? rc : OK;
+	return rc;
+}
+
+static void
+page_clear(struct page *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		letter_unref(p->letters[i]);
+	p->n = 0;
 }
 
 static void
@@ -229,9 +240,7 @@ read_page_job(struct fetcher *f, struct fetched *x)
 
 	if (!ready(f) || read_page(f, p, &e) == OK)
 		return;
-	for (size_t i = 0; i < p->n; i++)
-		letter_unref(p->letters[i]);
-	p->n = 0;
+	page_clear(p);
 	p->upto = p->read.after;
 	p->lost_to = 0;
 }
@@ -256,8 +265,7 @@ fetch_page(struct deliver *d, const struct core_read *r, struct wish *w,
 void
 fetch_page_free(struct page *p)
 {
-	for (size_t i = 0; i < p->n; i++)
-		letter_unref(p->letters[i]);
+	page_clear(p);
 	wish_unref(p->wish);
 	replay_unref(p->replay);
 	free(p);
@@ -295,19 +303,17 @@ old_letter(struct str body, int64_t seq)
  * was put back may not be committed yet; what was merely kept is none.
  */
 static int
-read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
+read_kept(struct fetcher *f, struct attempt *at, struct err *e)
 {
 	struct sql_dead_body_row row;
-	struct rows *rows = NULL;
-	int rc = sql_dead_body(
-	    f->db, &rows, e, .sub = one->sub, .seq = one->seq, .rep = one->rep);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sql_dead_body_next(rows, &row, e);
-	if (rc > 0 && row.state != DEAD_KEPT && row.body.n > 0)
-		one->letter = old_letter(row.body, one->seq);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	TRY(sql_dead_body(f->db, &rows, e, .sub = at->s.sub, .seq = at->s.seq,
+	    .rep = at->s.rep));
+	if (TRY(sql_dead_body_next(rows, &row, e)) > 0 &&
+	    row.state != DEAD_KEPT && row.body.n > 0)
+		at->letter = old_letter(row.body, at->s.seq);
+	return OK;
 }
 
 /*
@@ -316,106 +322,86 @@ read_kept(struct fetcher *f, struct one_letter *one, struct err *e)
  * so it is about one that it failed over, since it may have been mended.
  */
 static int
-ask_filter(struct fetcher *f, struct one_letter *one, struct err *e)
+ask_filter(struct fetcher *f, struct attempt *at, struct err *e)
 {
+	struct wish *w = at->found.wish;
+	struct letter *l = at->letter;
 	int program, rc;
 
-	if (!one->wish || !one->letter || one->letter->shut ||
-	    (!one->letter->was_sealed && !one->unjudged))
+	if (!w || !l || l->shut || (!l->was_sealed && !at->s.unjudged))
 		return OK;
-	rc = jq_program(f->jq, one->wish->filter, &program, e);
-	if (rc < 0)
-		return rc;
-	rc = judge_letter(f, one->wish, one->letter, program, e);
+	TRY(jq_program(f->jq, w->filter, &program, e));
+	rc = judge_letter(f, w, l, program, e);
 	jq_forget(f->jq, program);
-	one->left_out = rc == 0;
-	return rc < 0 ? rc : OK;
+	at->found.left_out = rc == 0;
+	return rc;
+}
+
+static int
+read_version(struct fetcher *f, struct attempt *at, struct err *e)
+{
+	struct sql_record_version_get_row row = {.rv = CORE_NO_RV};
+
+	TRY(sql_record_version_get_one(f->db, &row, e, .sub = at->s.sub,
+	    .rec_a = (int64_t)at->rec.a, .rec_b = (int64_t)at->rec.b));
+	at->found.rv = row.rv;
+	return OK;
 }
 
 static void
-read_version(struct fetcher *f, struct fetched *x)
+read_version_job(struct fetcher *f, struct fetched *x)
 {
-	struct one_version *v = (struct one_version *)x;
-	struct sql_record_version_get_row row;
+	struct attempt *at = (struct attempt *)x;
 	struct err e = {0};
-	int64_t rec[2];
-	int rc = ERR_AWAY;
 
-	memcpy(rec, &v->rec, sizeof(rec));
-	if (ready(f))
-		rc = sql_record_version_get_one(f->db, &row, &e, .sub = v->sub,
-		    .rec_a = rec[0], .rec_b = rec[1]);
-	if (rc > 0)
-		v->rv = row.rv;
-	v->failed = rc < 0;
+	at->found.failed = !ready(f) || read_version(f, at, &e) < 0;
 }
 
 bool
-fetch_version(struct deliver *d, struct attempt *at, const struct core_rec *rec)
+fetch_version(struct attempt *a)
 {
-	struct one_version *v = mem_get(sizeof(*v));
-
-	v->sub = at->s.sub;
-	v->rec = *rec;
-	v->rv = CORE_NO_RV;
-	v->attempt = at;
-	if (post_job(d, &v->head, NOTE_VERSION, read_version))
-		return true;
-	free(v);
-	return false;
+	return post_job(a->d, &a->fetch, NOTE_VERSION, read_version_job);
 }
 
-static void
-read_letter(struct fetcher *f, struct fetched *x)
+/* 1: the log has it. */
+static int
+read_entry(struct fetcher *f, struct attempt *at, struct err *e)
 {
-	struct one_letter *one = (struct one_letter *)x;
 	struct sql_log_feed_row row;
-	struct rows *rows = NULL;
-	struct err e = {0};
-	int rc = !ready(f)
-		     ? ERR_AWAY
-		     : sql_log_feed(f->db, &rows, &e, .after = one->seq - 1,
-			   .upto = one->seq, .most = 1);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sql_log_feed_next(rows, &row, &e);
-	if (rc > 0) {
-		one->letter = letter_new(&row);
-		letter_open(one->letter, f->d->o.keyring);
-	}
-	rows_close(rows);
-	if (rc == 0)
-		rc = read_kept(f, one, &e);
-	if (rc >= 0)
-		rc = ask_filter(f, one, &e);
-	one->failed = rc < 0;
+	TRY(sql_log_feed(f->db, &rows, e, .after = at->s.seq - 1,
+	    .upto = at->s.seq, .most = 1));
+	if (TRY(sql_log_feed_next(rows, &row, e)) == 0)
+		return 0;
+	at->letter = letter_new(&row);
+	letter_open(at->letter, f->d->o.keyring);
+	return 1;
+}
+
+static int
+read_letter(struct fetcher *f, struct attempt *at, struct err *e)
+{
+	if (TRY(read_entry(f, at, e)) == 0)
+		TRY(read_kept(f, at, e));
+	return ask_filter(f, at, e);
+}
+
+static void
+read_letter_job(struct fetcher *f, struct fetched *x)
+{
+	struct attempt *at = (struct attempt *)x;
+	struct err e = {0};
+
+	at->found.failed = !ready(f) || read_letter(f, at, &e) < 0;
 }
 
 bool
-fetch_letter(struct deliver *d, struct attempt *at, const struct core_send *s,
-    struct wish *w)
+fetch_letter(struct attempt *a, struct wish *w)
 {
-	struct one_letter *one = mem_get(sizeof(*one));
-
-	one->sub = s->sub;
-	one->rep = s->rep;
-	one->seq = s->seq;
-	one->attempt = at;
-	one->unjudged = s->unjudged != 0;
-	if (w && w->filter.n > 0 && (s->n == 0 || one->unjudged))
-		one->wish = wish_ref(w);
-	if (post_job(d, &one->head, NOTE_LETTER, read_letter))
-		return true;
-	fetch_letter_free(one);
-	return false;
-}
-
-void
-fetch_letter_free(struct one_letter *one)
-{
-	letter_unref(one->letter);
-	wish_unref(one->wish);
-	free(one);
+	if (w && w->filter.n > 0 && (a->s.n == 0 || a->s.unjudged))
+		a->found.wish = wish_ref(w);
+	return post_job(a->d, &a->fetch, NOTE_LETTER, read_letter_job);
 }
 
 /* 1: no more of it should wait to be sent. */
@@ -423,10 +409,9 @@ static int
 crowded(struct fetcher *f, uint32_t sub, struct err *e)
 {
 	struct sql_rows_some_row row = {0};
-	int rc =
-	    sql_rows_some_one(f->db, &row, e, .sub = sub, .most = REVIVE_PAGE);
 
-	return rc < 0 ? rc : row.n >= REVIVE_PAGE;
+	TRY(sql_rows_some_one(f->db, &row, e, .sub = sub, .most = REVIVE_PAGE));
+	return row.n >= REVIVE_PAGE;
 }
 
 static size_t
@@ -451,8 +436,8 @@ add_dead(
 
 	letter_open(l, f->d->o.keyring);
 	p->v[p->n].at = (struct dead_at){row->at, row->seq, (int)row->rep};
-	memcpy(&p->v[p->n].okey, &row->okey, sizeof(row->okey));
-	memcpy(&p->v[p->n].skey, &row->skey, sizeof(row->skey));
+	p->v[p->n].okey = (uint64_t)row->okey;
+	p->v[p->n].skey = (uint64_t)row->skey;
 	p->v[p->n].n = (int)row->n;
 	p->v[p->n++].letter = l;
 	return letter_bytes(l);
@@ -462,23 +447,21 @@ static int
 read_deads(struct fetcher *f, struct deads *p, struct err *e)
 {
 	struct sql_dead_revive_row row;
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	size_t bytes = 0;
-	int rc = crowded(f, p->sub, e);
 
-	p->crowded = rc > 0;
-	if (rc != OK)
-		return rc;
-	rc = sql_dead_revive(f->db, &rows, e, .sub = p->sub,
+	p->crowded = TRY(crowded(f, p->sub, e)) > 0;
+	if (p->crowded)
+		return OK;
+	TRY(sql_dead_revive(f->db, &rows, e, .sub = p->sub,
 	    .reason = REASON_PREFLIGHT, .times = REVIVE_TIMES,
 	    .until = p->until, .at = p->after.at, .seq = p->after.seq,
-	    .rep = p->after.rep, .most = REVIVE_PAGE);
-	while (rc >= 0 && bytes < FETCH_BYTES &&
-	       (rc = sql_dead_revive_next(rows, &row, e)) > 0)
+	    .rep = p->after.rep, .most = REVIVE_PAGE));
+	while (
+	    bytes < FETCH_BYTES && TRY(sql_dead_revive_next(rows, &row, e)) > 0)
 		bytes += add_dead(f, p, &row);
-	rows_close(rows);
 	p->more = bytes >= FETCH_BYTES || p->n == REVIVE_PAGE;
-	return rc;
+	return OK;
 }
 
 static void

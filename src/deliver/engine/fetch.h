@@ -6,8 +6,9 @@
  * entries, so that a reader which wants one event in a million holds nobody up.
  *
  * LIFE. Each is asked for by a function that is false when too much is asked
- * for already, comes back to the deliver thread as a note, and is freed by the
- * function of its name.
+ * for already, and comes back to the deliver thread as a note. An attempt is
+ * the fetch thread's meanwhile, but for its `void_`; the others are freed by
+ * the function of their name.
  */
 #ifndef DELIVER_ENGINE_FETCH_H
 #define DELIVER_ENGINE_FETCH_H
@@ -44,30 +45,6 @@ struct page {
 	struct letter *letters[READ_PAGE_MAX];
 };
 
-/* The log entry of an attempt whose letter is gone from memory. */
-struct one_letter {
-	struct fetched head;
-	uint32_t sub;
-	int rep;
-	int64_t seq;
-	bool failed;           /* the store is away: ask again */
-	bool unjudged;         /* its filter failed before: ask it again */
-	bool left_out;         /* by the filter, now that it could be asked */
-	struct wish *wish;     /* whose filter that is; NULL: not asked */
-	struct letter *letter; /* NULL: the log has it no more */
-	struct attempt *attempt;
-};
-
-/* The last version of a record, for an attempt that may be stale. */
-struct one_version {
-	struct fetched head;
-	uint32_t sub;
-	struct core_rec rec;
-	int64_t rv;  /* CORE_NO_RV: none was handed over */
-	bool failed; /* the store is away */
-	struct attempt *attempt;
-};
-
 /* A place among the dead letters of a subscription: by when they died. */
 struct dead_at {
 	int64_t at, seq;
@@ -99,14 +76,14 @@ int fetch_start(struct deliver *d, struct pool **ret, struct err *e) MUST_CHECK;
 bool fetch_page(struct deliver *d, const struct core_read *r, struct wish *w,
     struct replay *replay);
 void fetch_page_free(struct page *p);
-/* NOTE_LETTER. With `w` its filter is asked about an entry that was sealed, or
- * whose filter failed before (s->unjudged); or NULL. */
-bool fetch_letter(struct deliver *d, struct attempt *at,
-    const struct core_send *s, struct wish *w);
-void fetch_letter_free(struct one_letter *one);
-/* NOTE_VERSION; free() it. */
-bool fetch_version(
-    struct deliver *d, struct attempt *at, const struct core_rec *rec);
+/*
+ * NOTE_LETTER: the attempt itself, with the log's entry of its delivery, or
+ * NULL when the log has it no more. With `w` its filter is asked about an entry
+ * that was sealed, or whose filter failed before (s.unjudged); or NULL.
+ */
+bool fetch_letter(struct attempt *a, struct wish *w);
+/* NOTE_VERSION: the attempt, with the last version of its record. */
+bool fetch_version(struct attempt *a);
 /* NOTE_DEADS, which goes to the sink of the subscription. */
 bool fetch_deads(struct deliver *d, const struct deads *want);
 void fetch_deads_free(struct deads *p);

@@ -6,26 +6,23 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log/log.h"
+#include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
+#include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
+#include "deliver/engine/wish.h"
 #include "deliver/limits.h"
 #include "node/node.h"
 #include "sql.h"
 #include "store/store.h"
 
-#define FLUSH_MEM (4 * MIB)
-
-static int64_t
-as_int(uint64_t hash)
-{
-	int64_t v;
-
-	memcpy(&v, &hash, sizeof(v));
-	return v;
-}
+#define FLUSH_MEM  (4 * MIB)
+#define US_PER_MIN (60 * US_PER_S)
 
 static struct str
 kept_text(const struct flush_detail *d)
@@ -55,8 +52,7 @@ put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
 		    .reason = x->reason,
 		    .detail = kept_text(x->detail)};
 	}
-	return sql_attempt_put(db, v, ch->n_attempts, e) < 0 ? (int)e->code
-							     : OK;
+	return (int)sql_attempt_put(db, v, ch->n_attempts, e);
 }
 
 /* deliver_load.c knows which reasons say that the filter is to be asked. */
@@ -86,25 +82,23 @@ put_rows(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 		puts[i] = (struct sql_row_put_args){.sub = r->sub,
 		    .seq = r->seq,
 		    .rep = r->rep,
-		    .okey = as_int(r->okey),
-		    .skey = as_int(r->skey),
+		    .okey = (int64_t)r->okey,
+		    .skey = (int64_t)r->skey,
 		    .state = (int64_t)r->state,
 		    .tries = r->tries,
 		    .n = r->n,
 		    .crashes = r->crashes,
 		    .next_at = r->next_at,
-		    .token = node_id(f->node),
+		    .token = node_id(deliver_opts(f->d)->node),
 		    .last_status = r->last_status,
 		    .last_reason = row_reason(r),
-		    .rec_a = as_int(r->rec.a),
-		    .rec_b = as_int(r->rec.b),
+		    .rec_a = (int64_t)r->rec.a,
+		    .rec_b = (int64_t)r->rec.b,
 		    .rv = r->rv,
 		    .asked = r->asked};
 	}
-	if (sql_row_del(db, dels, ch->n_dels, e) < 0 ||
-	    sql_row_put(db, puts, ch->n_puts, e) < 0)
-		return e->code;
-	return OK;
+	TRY((int)sql_row_del(db, dels, ch->n_dels, e));
+	return (int)sql_row_put(db, puts, ch->n_puts, e);
 }
 
 /* Of what was handed over, where somebody wants to know at which version:
@@ -123,61 +117,52 @@ put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
 		if (x->verdict == CORE_OK && (x->rec.a != 0 || x->rec.b != 0))
 			v[n++] =
 			    (struct sql_record_version_put_args){.sub = x->sub,
-				.rec_a = as_int(x->rec.a),
-				.rec_b = as_int(x->rec.b),
+				.rec_a = (int64_t)x->rec.a,
+				.rec_b = (int64_t)x->rec.b,
 				.rv = x->rv,
 				.seq = x->seq};
 	}
-	return sql_record_version_put(db, v, n, e) < 0 ? (int)e->code : OK;
+	return (int)sql_record_version_put(db, v, n, e);
 }
 
 static int
 put_dead(struct db *db, const struct core_dead *d, struct err *e)
 {
-	return sql_dead_put(db, e, .sub = d->sub, .seq = d->seq, .rep = d->rep,
-		   .seq_to = d->seq, .okey = as_int(d->okey),
-		   .skey = as_int(d->skey), .reason = d->reason,
-		   .status = d->status, .tries = d->tries, .n = d->n,
-		   .at = d->at, .error = kept_text(d->detail)) < 0
-		   ? (int)e->code
-		   : OK;
+	return (int)sql_dead_put(db, e, .sub = d->sub, .seq = d->seq,
+	    .rep = d->rep, .seq_to = d->seq, .okey = (int64_t)d->okey,
+	    .skey = (int64_t)d->skey, .reason = d->reason, .status = d->status,
+	    .tries = d->tries, .n = d->n, .at = d->at,
+	    .error = kept_text(d->detail));
 }
 
 int
 flush_deads(struct db *db, const struct core_dead *v, size_t n, int64_t minute,
     struct err *e)
 {
-	int rc = OK;
-
-	for (size_t i = 0; rc == OK && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct flush_detail *d = v[i].detail;
 
-		rc = put_dead(db, &v[i], e);
-		if (rc == OK && !(d && d->own) &&
-		    sql_stat_add(db, e, .sub = v[i].sub, .minute = minute,
-			.ok = 0, .fail = 0, .dead = 1, .us = 0, .slow = 0,
-			.h0 = 0, .h1 = 0, .h2 = 0, .h3 = 0, .h4 = 0, .h5 = 0,
-			.h6 = 0) < 0)
-			rc = e->code;
+		TRY(put_dead(db, &v[i], e));
+		if (!(d && d->own))
+			TRY((int)sql_stat_add(db, e, .sub = v[i].sub,
+			    .minute = minute, .ok = 0, .fail = 0, .dead = 1,
+			    .us = 0, .slow = 0, .h0 = 0, .h1 = 0, .h2 = 0,
+			    .h3 = 0, .h4 = 0, .h5 = 0, .h6 = 0));
 	}
-	return rc;
+	return OK;
 }
 
 static int
 put_deads(struct db *db, const struct flush *f, struct err *e)
 {
-	const struct core_changes *ch = f->changes;
+	for (size_t i = 0; i < f->changes->n_deads; i++)
+		TRY(put_dead(db, &f->changes->deads[i], e));
+	for (size_t i = 0; i < f->now.n_ranges; i++) {
+		const struct flush_range *g = &f->now.ranges[i];
 
-	for (size_t i = 0; i < ch->n_deads; i++)
-		if (put_dead(db, &ch->deads[i], e) < 0)
-			return e->code;
-	for (size_t i = 0; i < f->n_ranges; i++) {
-		const struct flush_range *g = &f->ranges[i];
-
-		if (sql_dead_range(db, e, .sub = g->sub, .seq = g->seq,
-			.seq_to = g->seq_to, .okey = as_int(g->okey),
-			.reason = REASON_EXPIRED, .at = g->at) < 0)
-			return e->code;
+		TRY((int)sql_dead_range(db, e, .sub = g->sub, .seq = g->seq,
+		    .seq_to = g->seq_to, .okey = (int64_t)g->okey,
+		    .reason = REASON_EXPIRED, .at = g->at));
 	}
 	return OK;
 }
@@ -187,15 +172,13 @@ static int
 put_decisions(
     struct db *db, const struct flush *f, bool *decided, struct err *e)
 {
-	for (size_t i = 0; i < f->n_decisions; i++) {
-		const struct flush_decision *d = &f->decisions[i];
-		int64_t n = sql_dead_decide(db, e, .sub = d->sub, .seq = d->seq,
-		    .rep = d->rep, .state = d->state, .at = d->at,
-		    .who = d->who, .note = d->note);
+	for (size_t i = 0; i < f->now.n_decisions; i++) {
+		const struct flush_decision *d = &f->now.decisions[i];
 
-		if (n < 0)
-			return e->code;
-		decided[i] = n > 0;
+		decided[i] =
+		    TRY((int)sql_dead_decide(db, e, .sub = d->sub,
+			.seq = d->seq, .rep = d->rep, .state = d->state,
+			.at = d->at, .who = d->who, .note = d->note)) > 0;
 	}
 	return OK;
 }
@@ -205,11 +188,10 @@ static int
 put_audit(
     struct db *db, const struct flush *f, const bool *decided, struct err *e)
 {
-	struct buf why = BUF(AUDIT_DETAILS_MAX);
-	int rc = OK;
+	struct buf why CLEANUP(buf_done) = BUF(AUDIT_DETAILS_MAX);
 
-	for (size_t i = 0; rc == OK && i < f->n_decisions; i++) {
-		const struct flush_decision *d = &f->decisions[i];
+	for (size_t i = 0; i < f->now.n_decisions; i++) {
+		const struct flush_decision *d = &f->now.decisions[i];
 		struct audit_row row = {
 		    .category = d->state == 1 ? AUDIT_DEAD_REQUEUED
 					      : AUDIT_DEAD_SKIPPED,
@@ -228,52 +210,54 @@ put_audit(
 			buf_json(&why, d->note);
 			row.details = buf_str(&why);
 		}
-		rc = audit_put(db, &row, e);
+		TRY(audit_put(db, &row, e));
 	}
-	buf_done(&why);
-	return rc;
+	return OK;
+}
+
+static int
+put_reader(
+    struct db *db, const struct core_reader *r, int64_t now_us, struct err *e)
+{
+	if (!r->gone)
+		return (int)sql_reader_put(db, e, .sub = r->sub,
+		    .okey = (int64_t)r->okey, .rep = r->rep, .pos = r->pos,
+		    .until_seq = r->until);
+	TRY((int)sql_reader_del(
+	    db, e, .sub = r->sub, .okey = (int64_t)r->okey, .rep = r->rep));
+	return r->rep > 0 ? (int)sql_replay_end(db, e, .sub = r->sub,
+				.rep = r->rep, .at = now_us)
+			  : OK;
+}
+
+static int
+put_endpoint(struct db *db, const struct core_endpoint *ep, struct err *e)
+{
+	int64_t id = (int64_t)ep->endpoint;
+
+	if (ep->open_until == 0 && ep->not_before == 0)
+		return (int)sql_endpoint_del(db, e, .endpoint = id);
+	return (int)sql_endpoint_put(db, e, .endpoint = id,
+	    .open_until = ep->open_until, .not_before = ep->not_before);
 }
 
 static int
 put_positions(struct db *db, const struct flush *f, struct err *e)
 {
 	const struct core_changes *ch = f->changes;
-	int64_t now = f->minute * 60 * 1000000;
-	int64_t n = 0;
+	struct str node = node_id(deliver_opts(f->d)->node);
 
-	for (size_t i = 0; n >= 0 && i < ch->n_readers; i++) {
-		const struct core_reader *r = &ch->readers[i];
-
-		if (!r->gone)
-			n = sql_reader_put(db, e, .sub = r->sub,
-			    .okey = as_int(r->okey), .rep = r->rep,
-			    .pos = r->pos, .until_seq = r->until);
-		else
-			n = sql_reader_del(db, e, .sub = r->sub,
-			    .okey = as_int(r->okey), .rep = r->rep);
-		if (n >= 0 && r->gone && r->rep > 0)
-			n = sql_replay_end(
-			    db, e, .sub = r->sub, .rep = r->rep, .at = now);
-	}
-	for (size_t i = 0; n >= 0 && i < ch->n_endpoints; i++) {
-		const struct core_endpoint *ep = &ch->endpoints[i];
-
-		if (ep->open_until > 0 || ep->not_before > 0)
-			n = sql_endpoint_put(db, e,
-			    .endpoint = as_int(ep->endpoint),
-			    .open_until = ep->open_until,
-			    .not_before = ep->not_before);
-		else
-			n = sql_endpoint_del(
-			    db, e, .endpoint = as_int(ep->endpoint));
-	}
-	if (n >= 0 && f->progress)
-		n = sql_grp_progress(
-		    db, e, .node = node_id(f->node), .epoch = f->epoch);
-	if (n >= 0 && ch->cursor >= 0)
-		n = sql_grp_cursor(db, e, .node = node_id(f->node),
-		    .epoch = f->epoch, .cursor = ch->cursor);
-	return n < 0 ? (int)e->code : OK;
+	for (size_t i = 0; i < ch->n_readers; i++)
+		TRY(put_reader(db, &ch->readers[i], f->minute * US_PER_MIN, e));
+	for (size_t i = 0; i < ch->n_endpoints; i++)
+		TRY(put_endpoint(db, &ch->endpoints[i], e));
+	if (f->progress)
+		TRY((int)sql_grp_progress(
+		    db, e, .node = node, .epoch = f->epoch));
+	if (ch->cursor >= 0)
+		TRY((int)sql_grp_cursor(db, e, .node = node, .epoch = f->epoch,
+		    .cursor = ch->cursor));
+	return OK;
 }
 
 #define HIST (COUNT_OF(STAT_BOUNDS_MS))
@@ -360,9 +344,9 @@ put_reasons(struct db *db, const struct flush *f, struct err *e)
 			n[x->reason]++;
 	}
 	for (int r = 0; r < REASONS_MAX; r++)
-		if (n[r] > 0 && sql_stat_reason_add(db, e, .minute = f->minute,
-				    .reason = r, .n = n[r]) < 0)
-			return e->code;
+		if (n[r] > 0)
+			TRY((int)sql_stat_reason_add(db, e, .minute = f->minute,
+			    .reason = r, .n = n[r]));
 	return OK;
 }
 
@@ -388,47 +372,219 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		const int64_t *h = v[i].hist;
 
-		if (v[i].dropped > 0 &&
-		    sql_stat_drop(db, e, .sub = v[i].sub, .minute = f->minute,
-			.dropped = v[i].dropped) < 0)
-			return e->code;
-		if (v[i].ok + v[i].fail + v[i].dead > 0 &&
-		    sql_stat_add(db, e, .sub = v[i].sub, .minute = f->minute,
-			.ok = v[i].ok, .fail = v[i].fail, .dead = v[i].dead,
-			.us = v[i].us, .slow = v[i].slow, .h0 = h[0],
-			.h1 = h[1], .h2 = h[2], .h3 = h[3], .h4 = h[4],
-			.h5 = h[5], .h6 = h[6]) < 0)
-			return e->code;
+		if (v[i].dropped > 0)
+			TRY((int)sql_stat_drop(db, e, .sub = v[i].sub,
+			    .minute = f->minute, .dropped = v[i].dropped));
+		if (v[i].ok + v[i].fail + v[i].dead > 0)
+			TRY((int)sql_stat_add(db, e, .sub = v[i].sub,
+			    .minute = f->minute, .ok = v[i].ok,
+			    .fail = v[i].fail, .dead = v[i].dead, .us = v[i].us,
+			    .slow = v[i].slow, .h0 = h[0], .h1 = h[1],
+			    .h2 = h[2], .h3 = h[3], .h4 = h[4], .h5 = h[5],
+			    .h6 = h[6]));
 	}
 	return some ? put_reasons(db, f, e) : OK;
 }
 
-int
-flush_write(struct db *db, const struct flush *f, struct err *e)
+/* Commit thread. ERR_DENIED when the groups belong to another node. */
+static int
+write_set(struct db *db, void *ctx, struct err *e)
 {
-	struct arena *a = arena_new(FLUSH_MEM);
-	bool *decided = arena_array(a, f->n_decisions, sizeof(*decided));
-	int64_t fresh = 0;
-	int rc = node_fence(db, f->node, f->epoch, e);
+	const struct flush *f = ctx;
+	const struct deliver_opts *o = deliver_opts(f->d);
+	struct arena *a CLEANUP(arena_freep) = arena_new(FLUSH_MEM);
+	bool *decided = arena_array(a, f->now.n_decisions, sizeof(*decided));
 
-	if (rc == OK) {
-		fresh = sql_node_flush(
-		    db, e, .id = node_id(f->node), .flush = f->number);
-		rc = fresh < 0 ? (int)e->code : OK;
-	}
+	TRY(node_fence(db, o->node, f->epoch, e));
+	if (TRY((int)sql_node_flush(
+		db, e, .id = node_id(o->node), .flush = f->number)) == 0)
+		return OK;
+	TRY(put_attempts(db, a, f->changes, e));
+	TRY(put_versions(db, a, f->changes, e));
+	TRY(put_rows(db, a, f, e));
 	/* What was put back may have failed again by now: decisions go before
 	 * dead letters. */
-	if (rc == OK && fresh > 0 &&
-	    (put_attempts(db, a, f->changes, e) < 0 ||
-		put_versions(db, a, f->changes, e) < 0 ||
-		put_rows(db, a, f, e) < 0 ||
-		put_decisions(db, f, decided, e) < 0 ||
-		put_deads(db, f, e) < 0 || put_positions(db, f, e) < 0 ||
-		put_stats(db, a, f, e) < 0 ||
-		(f->n_settlements > 0 &&
-		    f->settled(db, f->settlements, f->n_settlements, e) < 0) ||
-		put_audit(db, f, decided, e) < 0))
-		rc = e->code;
-	arena_free(a);
+	TRY(put_decisions(db, f, decided, e));
+	TRY(put_deads(db, f, e));
+	TRY(put_positions(db, f, e));
+	TRY(put_stats(db, a, f, e));
+	if (f->now.n_settled > 0)
+		TRY(o->settled(db, f->now.settled, f->now.n_settled, e));
+	return put_audit(db, f, decided, e);
+}
+
+/* What goes with the next set ------------------------------------------------ */
+
+struct flush_decision *
+flush_decide(struct flush *f)
+{
+	struct flush_more *m = &f->next;
+
+	m->decisions = mem_more(m->decisions, &m->cap_decisions, m->n_decisions,
+	    sizeof(*m->decisions));
+	return &m->decisions[m->n_decisions++];
+}
+
+void
+flush_range(struct flush *f, const struct flush_range *g)
+{
+	struct flush_more *m = &f->next;
+
+	m->ranges = mem_more(
+	    m->ranges, &m->cap_ranges, m->n_ranges, sizeof(*m->ranges));
+	m->ranges[m->n_ranges++] = *g;
+	f->hurry = true;
+}
+
+/* Settled ------------------------------------------------------------------ */
+
+static void
+add_settled(
+    struct flush *f, uint32_t sub, int64_t seq, int rep, enum settled how)
+{
+	const struct wish *w = deliver_wish(f->d, sub);
+	struct flush_more *m = &f->now;
+
+	if (rep > 0 || !w || !w->directed)
+		return;
+	m->settled = mem_more(
+	    m->settled, &m->cap_settled, m->n_settled, sizeof(*m->settled));
+	m->settled[m->n_settled++] =
+	    (struct flush_settled){.sub = sub, .seq = seq, .how = how};
+}
+
+/* What the set says of deliveries that another part keeps account of. */
+static void
+find_settled(struct flush *f)
+{
+	const struct core_changes *ch = f->changes;
+
+	for (size_t i = 0; i < f->now.n_decisions; i++) {
+		const struct flush_decision *v = &f->now.decisions[i];
+
+		if (v->state == 1)
+			add_settled(f, v->sub, v->seq, v->rep, SETTLED_AGAIN);
+	}
+	for (size_t i = 0; i < ch->n_attempts; i++) {
+		const struct core_attempt *v = &ch->attempts[i];
+
+		if (v->verdict == CORE_OK)
+			add_settled(f, v->sub, v->seq, v->rep, SETTLED_OK);
+	}
+	for (size_t i = 0; i < ch->n_deads; i++) {
+		const struct core_dead *v = &ch->deads[i];
+
+		add_settled(f, v->sub, v->seq, v->rep, SETTLED_DEAD);
+	}
+}
+
+/* One set ------------------------------------------------------------------ */
+
+static void
+set_written(struct append_job *job)
+{
+	struct flush *f = job->ctx;
+
+	deliver_tell(f->d, &f->note);
+}
+
+static void
+post_flush(struct flush *f, int64_t now)
+{
+	struct err e;
+
+	f->note.kind = NOTE_FLUSHED;
+	f->job =
+	    (struct append_job){.fn = write_set, .ctx = f, .done = set_written};
+	f->busy = append_post(f->append, &f->job, &e) == OK;
+	f->again_us = now + FLUSH_AGAIN_US;
+}
+
+bool
+flush_begin(
+    struct flush *f, struct core *core, int64_t epoch, bool asked, int64_t now)
+{
+	static const struct core_changes NONE = {.cursor = -1};
+	struct flush_more spare = f->now;
+	const struct core_changes *ch;
+
+	if (f->changes) { /* one that failed */
+		if (!f->busy && now >= f->again_us)
+			post_flush(f, now);
+		return false;
+	}
+	ch = core_flush(core, now, f->hurry);
+	if (!ch && !asked && f->next.n_ranges == 0)
+		return false;
+	f->real = ch != NULL;
+	/* With nothing to write, somebody waits all the same. */
+	f->changes = ch ? ch : &NONE;
+	f->hurry = false;
+	spare.n_decisions = spare.n_ranges = spare.n_settled = 0;
+	f->now = f->next;
+	f->next = spare;
+	f->epoch = epoch;
+	f->number++;
+	f->minute = clock_now_us() / US_PER_MIN;
+	f->progress = !f->progressed && f->changes->n_attempts > 0;
+	if (deliver_opts(f->d)->settled)
+		find_settled(f);
+	post_flush(f, now);
+	return true;
+}
+
+int
+flush_ended(struct flush *f, int64_t now)
+{
+	const struct err *e = &f->job.err;
+	int rc = e->code;
+
+	f->busy = false;
+	if (rc != f->told_rc && rc < 0)
+		log_err(LOG_WARN, "results can't be written now", e);
+	else if (rc == OK && f->told_rc < 0)
+		log_err(LOG_INFO, "results are written again", NULL);
+	f->told_rc = rc;
+	f->again_us = now + FLUSH_AGAIN_US;
 	return rc;
+}
+
+void
+flush_next(struct flush *f, struct core *core, int64_t now)
+{
+	const struct core_changes *ch = f->changes;
+
+	for (size_t i = 0; i < ch->n_attempts; i++)
+		free(ch->attempts[i].detail);
+	for (size_t i = 0; i < ch->n_deads; i++)
+		free(ch->deads[i].detail);
+	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);
+	if (ch->cursor >= 0)
+		metric_set(M_DELIVER_CURSOR, ch->cursor);
+	f->progressed = f->progressed || f->progress;
+	f->changes = NULL;
+	if (f->real)
+		core_flushed(core, now);
+}
+
+void
+flush_drop(struct flush *f)
+{
+	f->changes = NULL;
+	f->next.n_decisions = f->next.n_ranges = 0;
+}
+
+static void
+free_more(struct flush_more *m)
+{
+	free(m->decisions);
+	free(m->ranges);
+	free(m->settled);
+}
+
+void
+flush_done(struct flush *f)
+{
+	free_more(&f->now);
+	free_more(&f->next);
 }

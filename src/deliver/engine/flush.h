@@ -1,25 +1,34 @@
 /*
- * flush.h - a set of the core's changes into the store, in one transaction.
+ * flush.h - results, rows and positions on their way into the store.
+ *
+ * One set of the core's changes at a time, one transaction, written again until
+ * it is in, or until another node has the groups. With it goes what else has to
+ * be stored with it: what people decided (ask.h), stretches of the log that went
+ * unread (feeding.h), and what became of deliveries that another part keeps
+ * account of ("settled"). What comes while a set is under way waits for the next
+ * one, in a second list: the two take turns.
  *
  * On PostgreSQL attempts and rows go as arrays: a message for all of a kind
  * instead of one for each. Every flush has a number; one whose commit's answer
  * was lost finds its number there and writes nothing twice, not even counters.
  *
- * LIFE. Made by the deliver thread, which leaves the changes alone until they
- * are written; flush_write() runs on the commit thread.
+ * LIFE. The deliver thread's; the commit thread reads what is under way, which
+ * nobody changes until NOTE_FLUSHED.
  *
  * INVARIANT 7 of ENGINE.md: a node that lost its groups writes nothing.
  */
 #ifndef DELIVER_ENGINE_FLUSH_H
 #define DELIVER_ENGINE_FLUSH_H
 
-#include "base/base.h"
+#include "base/clock.h"
 #include "base/uuid.h"
+#include "deliver/engine/note.h"
+#include "event/append.h"
 
+struct core;
 struct core_changes;
 struct core_dead;
 struct db;
-struct node;
 
 /* What a person decided about a dead letter; written with the rows it makes. */
 struct flush_decision {
@@ -52,23 +61,56 @@ struct flush_settled {
 typedef int (*flush_settled_fn)(
     struct db *db, const struct flush_settled *v, size_t n, struct err *e);
 
+#define FLUSH_AGAIN_US (100 * US_PER_MS) /* after the store or log failed */
+
+/* What goes with a set beside the core's changes. */
+struct flush_more {
+	struct flush_decision *decisions;
+	size_t n_decisions, cap_decisions;
+	struct flush_range *ranges;
+	size_t n_ranges, cap_ranges;
+	struct flush_settled *settled;
+	size_t n_settled, cap_settled;
+};
+
 struct flush {
-	const struct node *node;
+	struct note note;
+	struct append_job job;
+	struct append *append;
+	struct deliver *d; /* who is told */
+
+	/* The set under way: */
+	const struct core_changes *changes; /* NULL: none */
+	struct flush_more now;
 	int64_t epoch, number;
 	int64_t minute; /* of the wall clock, for counters */
 	bool progress;  /* the first results of this start */
-	const struct core_changes *changes;
-	const struct flush_decision *decisions;
-	size_t n_decisions;
-	const struct flush_range *ranges;
-	size_t n_ranges;
-	flush_settled_fn settled; /* NULL: nobody asks */
-	const struct flush_settled *settlements;
-	size_t n_settlements;
+
+	struct flush_more next; /* waits for the next set */
+	bool real;              /* the changes are the core's */
+	bool busy;              /* the commit thread has them */
+	bool hurry;             /* somebody waits for the next */
+	bool progressed;        /* results were written since the start */
+	int64_t again_us;       /* after one that failed */
+	int told_rc;
 };
 
-/* ERR_DENIED when the groups belong to another node. In a transaction. */
-int flush_write(struct db *db, const struct flush *f, struct err *e) MUST_CHECK;
+/* Without changes, in a hurry: the next turn writes all the same. */
+struct flush_decision *flush_decide(struct flush *f);
+void flush_range(struct flush *f, const struct flush_range *g);
+
+/* Begins the next set, or writes one that failed once more. True: a new one,
+ * for which the asks that wait are now under way. */
+bool flush_begin(
+    struct flush *f, struct core *core, int64_t epoch, bool asked, int64_t now);
+/* NOTE_FLUSHED: OK, and the set stays until flush_next(); or why
+ * not. ERR_DENIED: another node has the groups. */
+int flush_ended(struct flush *f, int64_t now);
+void flush_next(struct flush *f, struct core *core, int64_t now);
+/* Nothing of it is to be written any more. */
+void flush_drop(struct flush *f);
+void flush_done(struct flush *f);
+
 /* Dead letters that are not the core's, and their counters. */
 int flush_deads(struct db *db, const struct core_dead *v, size_t n,
     int64_t minute, struct err *e) MUST_CHECK;

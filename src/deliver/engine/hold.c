@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/control.h"
-#include "deliver/engine/flushing.h"
+#include "deliver/engine/flush.h"
 #include "deliver/engine/letter.h"
 #include "deliver/engine/wish.h"
 #include "match/jq/jq.h"
@@ -118,13 +118,9 @@ hold_apply(struct holds *all, struct core *core, struct wish *w, int64_t now)
 void
 hold_turn(struct holds *all, int64_t now)
 {
-	for (struct link *k = list_first(&all->list); k;
-	     k = list_next(&all->list, k)) {
-		struct hold *h = LINK_OF(k, struct hold, in_holds);
-
+	list_each (struct hold, h, &all->list, in_holds)
 		if (!h->busy && now >= h->again_us)
 			post_hold(h, now);
-	}
 }
 
 int64_t
@@ -132,13 +128,9 @@ hold_due(const struct holds *all)
 {
 	int64_t due = INT64_MAX;
 
-	for (struct link *k = list_first(&all->list); k;
-	     k = list_next(&all->list, k)) {
-		const struct hold *h = LINK_OF(k, struct hold, in_holds);
-
+	list_each (const struct hold, h, &all->list, in_holds)
 		if (!h->busy && h->again_us < due)
 			due = h->again_us;
-	}
 	return due;
 }
 
@@ -162,8 +154,6 @@ hold_posted(struct holds *all, struct note *n, int64_t now)
 void
 hold_done(struct holds *all)
 {
-	struct link *k;
-
-	while (all->list.head.next && (k = list_first(&all->list)))
-		drop_hold(LINK_OF(k, struct hold, in_holds));
+	list_each (struct hold, h, &all->list, in_holds)
+		drop_hold(h);
 }

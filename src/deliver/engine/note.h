@@ -13,8 +13,8 @@ struct deliver;
 struct presets;
 struct wish;
 
+/* To the deliver thread. */
 enum note_kind {
-	/* to deliver */
 	NOTE_SUB,     /* made or changed */
 	NOTE_SUB_END, /* gone */
 	NOTE_PRESETS, /* a preset was changed: here are all */
@@ -24,22 +24,25 @@ enum note_kind {
 	NOTE_LETTER,  /* for an attempt */
 	NOTE_VERSION, /* the same */
 	NOTE_DEADS,   /* a page of dead letters */
-	NOTE_FLUSHED, /* the commit thread has done what was posted: flushing.h */
+	NOTE_FLUSHED, /* the commit thread has done what was posted: flush.h */
 	NOTE_OWNED,   /* … owner.h */
 	NOTE_HOLD,    /* a subscription is to be held */
 	NOTE_HELD,    /* … and that is stored, or can't be */
-	/* to dispatch */
-	NOTE_BEGIN, /* tell all subscriptions */
-	NOTE_GO,    /* read the log from here on */
-	NOTE_HALT,  /* forget all */
-	NOTE_NEWS,  /* the log has grown, or time has passed */
-	NOTE_FREE,  /* a feed comes back */
-	NOTE_BATCH, /* a job of the batcher is done */
+};
+
+/* To dispatch. */
+enum dispatch_note_kind {
+	NOTE_BEGIN = 100, /* tell all subscriptions */
+	NOTE_GO,          /* read the log from here on */
+	NOTE_HALT,        /* forget all */
+	NOTE_NEWS,        /* the log has grown, or time has passed */
+	NOTE_FREE,        /* a feed comes back */
+	NOTE_BATCH,       /* a job of the batcher is done */
 };
 
 struct note {
 	struct mail mail;
-	enum note_kind kind;
+	int kind; /* of one of the two */
 };
 
 struct sub_note {

@@ -24,33 +24,29 @@ take_groups(struct db *db, void *ctx, struct err *e)
 	struct sql_grp_lock_row lock;
 	struct sql_grp_mine_row row;
 	struct str id = node_id(o->node);
-	int rc = sql_grp_lock_one(db, &lock, e); /* one at a time */
 
-	if (rc >= 0)
-		rc = node_start(db, o->node, now, e);
+	TRY(sql_grp_lock_one(db, &lock, e)); /* one at a time */
+	TRY(node_start(db, o->node, now, e));
 	/* Without others, whoever had them is gone. */
-	if (rc >= 0 && sql_grp_take(db, e, .node = id,
-			   .now = o->shared ? now : INT64_MAX - 1) < 0)
-		rc = e->code;
-	if (rc >= 0)
-		rc = sql_grp_mine_one(db, &row, e, .node = id);
-	if (rc > 0) {
-		o->job.epoch = row.n > 0 ? row.epoch : 0;
-		o->job.cursor = row.cursor;
-		o->job.unclean = row.unclean;
+	TRY((int)sql_grp_take(
+	    db, e, .node = id, .now = o->shared ? now : INT64_MAX - 1));
+	if (TRY(sql_grp_mine_one(db, &row, e, .node = id)) > 0) {
+		o->epoch = row.n > 0 ? row.epoch : 0;
+		o->cursor = row.cursor;
+		o->unclean = row.unclean;
 	}
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static int
 renew_lease(struct db *db, void *ctx, struct err *e)
 {
 	const struct owner *o = ctx;
-	int rc = node_renew(db, o->node, deliver_now(o->d), e);
 
+	TRY(node_renew(db, o->node, deliver_now(o->d), e));
 	/* The lease is one thing, what it is for another: while this process
 	 * stood still, somebody else may have taken the groups. */
-	return rc < 0 ? rc : node_fence(db, o->node, o->epoch, e);
+	return node_fence(db, o->node, o->epoch, e);
 }
 
 static int
@@ -58,9 +54,8 @@ leave_groups(struct db *db, void *ctx, struct err *e)
 {
 	const struct owner *o = ctx;
 
-	if (sql_grp_leave(db, e, .node = node_id(o->node), .epoch = o->epoch) <
-	    0)
-		return e->code;
+	TRY((int)sql_grp_leave(
+	    db, e, .node = node_id(o->node), .epoch = o->epoch));
 	return node_end(db, o->node, e);
 }
 
@@ -104,11 +99,8 @@ owner_job_done(struct owner *o, int64_t now)
 	if (!taken)
 		return OWNER_SAME;
 	o->state = OWNER_NONE;
-	if (rc < 0 || o->job.epoch == 0)
+	if (rc < 0 || o->epoch == 0)
 		return OWNER_SAME;
-	o->epoch = o->job.epoch;
-	o->cursor = o->job.cursor;
-	o->unclean = o->job.unclean;
 	o->state = OWNER_LOADING;
 	log_fmt(LOG_INFO, "this node delivers", "epoch %lld, from %lld",
 	    (long long)o->epoch, (long long)o->cursor);

@@ -36,13 +36,12 @@ struct owner {
 	const struct node *node;
 	bool shared; /* other nodes may want the groups */
 	enum owner_state state;
+	/* Of the groups, written by the job while TAKING; epoch 0: none. */
 	int64_t epoch, cursor, unclean;
 	int64_t renewed_us, try_us;
 	struct {
 		struct note note;
 		struct append_job job;
-		int64_t epoch, cursor,
-		    unclean; /* of the groups; epoch 0: none */
 		int64_t posted_us;
 		bool busy;
 	} job;

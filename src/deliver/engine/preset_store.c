@@ -26,12 +26,11 @@ presets_open(
 {
 	struct sql_presets_all_row row;
 	struct presets *ps = presets_load(conf);
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	int rc = sql_presets_all(db, &rows, e);
 
 	while (rc >= 0 && (rc = sql_presets_all_next(rows, &row, e)) > 0)
 		take_preset(ps, &row, conf, e);
-	rows_close(rows);
 	if (rc < 0)
 		presets_free(ps);
 	else

@@ -18,31 +18,27 @@ int
 replay_new(struct replay_key key, int64_t rate, struct str types,
     struct replay **ret, struct err *e)
 {
-	struct arena *a = arena_new(REPLAY_TYPES_MEM);
+	struct arena *a CLEANUP(arena_freep) = arena_new(REPLAY_TYPES_MEM);
 	struct json *j = NULL;
 	struct replay *p;
 	char *at;
-	int rc = types.p ? json_parse(a, types, &j, e) : OK;
-	size_t n = j ? j->n : 0;
 
-	if (rc == OK) {
-		p = mem_get(sizeof(*p) + n * sizeof(struct str) + types.n);
-		p->refs = 1;
-		p->key = key;
-		p->rate = rate;
-		at = (char *)(p->types + n);
-		for (const struct json *t = j ? j->child : NULL; t;
-		     t = t->next) {
-			struct str k = match_types_key(t->text);
+	if (types.p)
+		TRY(json_parse(a, types, &j, e));
+	p = mem_get(sizeof(*p) + (j ? j->n : 0) * sizeof(struct str) + types.n);
+	p->refs = 1;
+	p->key = key;
+	p->rate = rate;
+	at = (char *)(p->types + (j ? j->n : 0));
+	for (const struct json *t = j ? j->child : NULL; t; t = t->next) {
+		struct str k = match_types_key(t->text);
 
-			memcpy(at, k.p, k.n);
-			p->types[p->n_types++] = (struct str){at, k.n};
-			at += k.n;
-		}
-		*ret = p;
+		memcpy(at, k.p, k.n);
+		p->types[p->n_types++] = (struct str){at, k.n};
+		at += k.n;
 	}
-	arena_free(a);
-	return rc;
+	*ret = p;
+	return OK;
 }
 
 struct replay *
@@ -103,13 +99,10 @@ replays_begin(struct replays *all, struct core *core,
 {
 	struct replay_key k = {rd->sub, (uint32_t)rd->rep};
 	struct replay *p = NULL;
-	int rc;
 
 	if (map_find(all->map, SUB_KEY(&k)))
 		return OK;
-	rc = replay_new(k, t->rate, t->types, &p, e);
-	if (rc < 0)
-		return rc;
+	TRY(replay_new(k, t->rate, t->types, &p, e));
 	assert(p);
 	map_set(all->map, SUB_KEY(&p->key), p);
 	p->stopped = t->stopped;

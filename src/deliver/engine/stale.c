@@ -49,10 +49,8 @@ forget_version(struct stale *t, struct version *v)
 void
 stale_forget_all(struct stale *t)
 {
-	struct link *k;
-
-	while ((k = list_first(&t->order)))
-		forget_version(t, LINK_OF(k, struct version, in_order));
+	list_each (struct version, v, &t->order, in_order)
+		forget_version(t, v);
 }
 
 void
@@ -82,13 +80,9 @@ find_version(struct stale *t, uint32_t sub, const struct core_rec *rec)
 static void
 make_room(struct stale *t)
 {
-	struct link *k, *next;
-
-	for (k = list_first(&t->order); k && t->order.n >= VERSIONS_MAX;
-	     k = next) {
-		struct version *v = LINK_OF(k, struct version, in_order);
-
-		next = list_next(&t->order, k);
+	list_each (struct version, v, &t->order, in_order) {
+		if (t->order.n < VERSIONS_MAX)
+			return;
 		if (v->pins == 0)
 			forget_version(t, v);
 	}

@@ -11,6 +11,7 @@
 #include "http/url.h"
 #include "match/types.h"
 #include "sink/sink_driver.h"
+#include "sql.h"
 
 uint64_t
 wish_endpoint(struct str text)
@@ -26,8 +27,8 @@ wish_endpoint(struct str text)
 }
 
 static void
-fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
-    int64_t scale)
+fill_core(struct wish *w, const struct sql_subs_page_row *row,
+    const struct sub_conf *s, int64_t scale)
 {
 	struct sub_policy p;
 
@@ -43,7 +44,7 @@ fill_core(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	    .breaker_us = p.breaker_open_ms * US_PER_MS,
 	    .block = s->block,
 	    .enabled = row->enabled && !row->held,
-	    .held = row->held,
+	    .held = row->held != 0,
 	    .alone = s->drop_stale,
 	    .coalesce = s->coalesce,
 	};
@@ -81,11 +82,8 @@ wish_gathers(const struct wish *w, struct str type, int64_t seq)
 }
 
 static void
-fill_batch(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
-    int64_t scale)
+fill_batch(struct wish *w, const struct sub_conf *s, int64_t scale)
 {
-	size_t skip =
-	    row->n_was > BATCH_KINDS_MAX ? row->n_was - BATCH_KINDS_MAX : 0;
 	int64_t ms = s->batch.mode == BATCH_SUMMARY ? BATCH_SUMMARY_MS
 						    : s->batch.window_s * 1000;
 
@@ -95,8 +93,6 @@ fill_batch(struct wish *w, const struct wish_row *row, const struct sub_conf *s,
 	w->batch = s->batch;
 	w->window_us = retry_scaled(ms, scale) * US_PER_MS;
 	w->kind = wish_kind_of(s);
-	for (size_t i = skip; i < row->n_was; i++)
-		w->was[w->n_was++] = row->was[i];
 }
 
 /* One block of memory: the struct, its arrays, the texts. */
@@ -135,15 +131,14 @@ alloc(const struct sub_conf *s)
 }
 
 int
-wish_new(const struct wish_row *row, const struct presets *presets,
-    int64_t scale, struct wish **ret, struct err *e)
+wish_new(const struct sql_subs_page_row *row, const struct wish_was *was,
+    size_t n_was, const struct presets *presets, int64_t scale,
+    struct wish **ret, struct err *e)
 {
 	struct sub_conf *s = NULL;
-	int rc = sub_load(row->conf, presets, NULL, &s, e);
 	struct wish *w;
 
-	if (rc < 0)
-		return rc;
+	TRY(sub_load(row->conf, presets, NULL, &s, e));
 	w = alloc(s);
 	w->from_seq = row->from_seq;
 	w->version = row->version;
@@ -151,7 +146,11 @@ wish_new(const struct wish_row *row, const struct presets *presets,
 	if (row->uid.n == sizeof(w->uid.b))
 		memcpy(w->uid.b, row->uid.p, row->uid.n);
 	fill_core(w, row, s, scale);
-	fill_batch(w, row, s, scale);
+	fill_batch(w, s, scale);
+	/* The newest of them. */
+	for (size_t i = n_was > BATCH_KINDS_MAX ? n_was - BATCH_KINDS_MAX : 0;
+	     i < n_was; i++)
+		w->was[w->n_was++] = was[i];
 	*ret = w;
 	sub_free(s);
 	return OK;

@@ -23,6 +23,7 @@
 #include "sink/sink.h"
 
 struct presets;
+struct sql_subs_page_row;
 
 /* The key of a map by something of a fixed size, as the id of a subscription. */
 #define SUB_KEY(id) ((struct str){(const char *)(id), sizeof(*(id))})
@@ -76,18 +77,11 @@ struct wish {
 	int64_t window_us; /* scaled */
 };
 
-struct wish_row {
-	int64_t id;
-	struct str uid, conf; /* 16 bytes; contract/sub.h, stored */
-	bool enabled, held;
-	int64_t from_seq, version;
-	const struct wish_was *was; /* oldest first */
-	size_t n_was;
-};
-
-/* ERR_INVALID or ERR_ABSENT when the stored text can't be used. */
-int wish_new(const struct wish_row *row, const struct presets *presets,
-    int64_t scale, struct wish **ret, struct err *e) MUST_CHECK;
+/* `was`: oldest first. ERR_INVALID or ERR_ABSENT when the stored text can't be
+ * used. */
+int wish_new(const struct sql_subs_page_row *row, const struct wish_was *was,
+    size_t n_was, const struct presets *presets, int64_t scale,
+    struct wish **ret, struct err *e) MUST_CHECK;
 struct wish *wish_ref(struct wish *w);
 void wish_unref(struct wish *w); /* NULL is fine */
 

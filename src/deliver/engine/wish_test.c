@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "sql.h"
 
 /* A stored subscription of the preset; `more` are members with a comma before. */
 static struct wish *
@@ -18,11 +19,11 @@ wish_of(const struct presets *ps, const char *preset, const char *more)
 	buf_fmt(&b,
 	    "{\"name\":\"n\",\"url\":\"https://h/x\",\"preset\":\"%s\"%s}",
 	    preset, more);
-	if (wish_new(&(struct wish_row){.id = 7,
+	if (wish_new(&(struct sql_subs_page_row){.id = 7,
 			 .conf = buf_str(&b),
 			 .enabled = true,
 			 .uid = STR_EMPTY},
-		ps, 1, &w, &e) != OK)
+		NULL, 0, ps, 1, &w, &e) != OK)
 		fail_msg("%s %s: %s", preset, more, e.text);
 	buf_done(&b);
 	return w;

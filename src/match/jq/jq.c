@@ -56,6 +56,7 @@ struct jq {
 
 /* Items that go to the child together, by their place in the caller's. */
 struct chunk {
+	enum jq_op op; /* FILTER or RENDER */
 	const struct jq_item *items;
 	struct jq_said *ret;
 	size_t at[JQ_CHUNK_MAX];
@@ -142,11 +143,9 @@ int
 jq_program(struct jq *j, struct str program, int *ret_id, struct err *e)
 {
 	struct program *p = map_find(j->by_text, program);
-	int rc = p ? OK : jq_scan(program, e);
 
-	if (rc < 0)
-		return rc;
 	if (!p) {
+		TRY(jq_scan(program, e));
 		p = new_program(j);
 		if (!p)
 			return err_set(e, ERR_LIMIT,
@@ -215,13 +214,13 @@ static int
 jq_begin(struct jq *j, struct err *e)
 {
 	unsigned life = j->proc.life;
-	int rc = proc_start(&j->proc, e);
 
-	if (rc == OK && j->proc.life != life) {
+	TRY(proc_start(&j->proc, e));
+	if (j->proc.life != life) {
 		buf_clear(&j->request);
 		j->in_child = 0;
 	}
-	return rc;
+	return OK;
 }
 
 /* OK, PROC_DIED or an error. */
@@ -295,11 +294,10 @@ static int
 attempt(
     struct jq *j, const struct chunk *c, size_t from, size_t to, struct err *e)
 {
-	struct str last = {NULL, 0}, rest, why;
-	int rc = jq_begin(j, e);
+	struct str last = {NULL, 0}, rest;
+	int rc;
 
-	if (rc != OK)
-		return rc;
+	TRY(jq_begin(j, e));
 	/* First of all, so that they are there also when one ends the child. */
 	for (size_t i = from; i < to; i++)
 		enter_child(j, get(j, c->items[c->at[i]].program));
@@ -309,20 +307,20 @@ attempt(
 		if (i == from || it->input.p != last.p || it->input.n != last.n)
 			jq_put(j, JQ_OP_INPUT, 0, it->input);
 		last = it->input;
-		jq_put(j, JQ_OP_FILTER, it->program, STR_EMPTY);
+		jq_put(j, c->op, it->program, STR_EMPTY);
 	}
 	rc = jq_ask(j, e);
+	if (rc != OK)
+		return rc;
 	rest = buf_str(&j->answer);
-	for (size_t i = from; i < to && rc == OK; i++) {
+	for (size_t i = from; i < to; i++) {
 		struct jq_said *said = &c->ret[c->at[i]];
 
-		rc = next_answer(&rest, &said->verdict, &why, e);
-		if (rc == OK)
-			said->why = said->verdict == JQ_ERROR
-					? arena_dup(j->whys, why)
-					: STR_EMPTY;
+		TRY(next_answer(&rest, &said->verdict, &said->why, e));
+		if (c->op == JQ_OP_FILTER)
+			said->why = arena_dup(j->whys, said->why);
 	}
-	return rc;
+	return OK;
 }
 
 static void
@@ -363,14 +361,11 @@ flush(struct jq *j, struct chunk *c, struct err *e)
 {
 	int rc = c->n > 1 ? attempt(j, c, 0, c->n, e) : PROC_DIED;
 
-	if (rc == PROC_DIED) {
-		rc = OK;
-		for (size_t i = 0; i < c->n && rc == OK; i++)
-			rc = alone(j, c, i, e);
-	}
+	for (size_t i = 0; rc == PROC_DIED && i < c->n; i++)
+		TRY(alone(j, c, i, e));
 	c->n = 0;
 	c->bytes = 0;
-	return rc;
+	return rc == PROC_DIED ? OK : rc;
 }
 
 /* Its tree; NULL when it is no JSON. Kept for the next of the same input. */
@@ -408,7 +403,6 @@ static int
 jq_add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 {
 	size_t bytes = c->items[i].input.n;
-	int rc = OK;
 
 	if (bytes > JQ_CHUNK_BYTES) {
 		c->ret[i] = (struct jq_said){
@@ -416,26 +410,24 @@ jq_add(struct jq *j, struct chunk *c, size_t i, struct err *e)
 		return OK;
 	}
 	if (c->n == JQ_CHUNK_MAX || c->bytes + bytes > JQ_CHUNK_BYTES)
-		rc = flush(j, c, e);
+		TRY(flush(j, c, e));
 	c->at[c->n++] = i;
 	if (c->n == 1 ||
 	    c->items[i].input.p != c->items[c->at[c->n - 2]].input.p)
 		c->bytes += bytes;
-	return rc;
+	return OK;
 }
 
 int
 jq_filter(struct jq *j, const struct jq_item *items, size_t n,
     struct jq_said *ret, struct err *e)
 {
-	struct chunk c = {.items = items, .ret = ret};
-	int rc = OK;
+	struct chunk c = {.op = JQ_OP_FILTER, .items = items, .ret = ret};
 
 	arena_reset(j->whys);
 	j->parsed = (struct str){NULL, 0}; /* another call's may be gone */
-	for (size_t i = 0; i < n && rc == OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct program *p = get(j, items[i].program);
-
 		const char *how = overran(p, items[i].input);
 
 		if (p->plain)
@@ -443,65 +435,31 @@ jq_filter(struct jq *j, const struct jq_item *items, size_t n,
 		else if (how)
 			ret[i] = (struct jq_said){JQ_OVERRAN, str_of(how)};
 		else
-			rc = jq_add(j, &c, i, e);
+			TRY(jq_add(j, &c, i, e));
 	}
-	if (rc == OK && c.n > 0)
-		rc = flush(j, &c, e);
-	return rc;
-}
-
-/* One command alone, twice at most; its answer lies in j->answer. */
-static int
-ask_one(struct jq *j, enum jq_op op, struct program *p, struct str bytes,
-    enum jq_verdict *ret, struct str *ret_text, struct err *e)
-{
-	int rc = PROC_DIED;
-	struct str rest;
-
-	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
-		rc = jq_begin(j, e);
-		if (rc != OK)
-			return rc;
-		if (p) {
-			enter_child(j, p);
-			jq_put(j, JQ_OP_INPUT, 0, bytes);
-		}
-		jq_put(j, op, p ? p->id : 0, p ? STR_EMPTY : bytes);
-		rc = jq_ask(j, e);
-		if (rc == PROC_DIED && j->proc.certain)
-			break;
-	}
-	rest = buf_str(&j->answer);
-	return rc == OK ? next_answer(&rest, ret, ret_text, e) : rc;
+	return c.n > 0 ? flush(j, &c, e) : OK;
 }
 
 int
 jq_render(struct jq *j, int program, struct str input, struct arena *a,
     struct str *ret, struct err *e)
 {
-	struct program *p = get(j, program);
-	enum jq_verdict v = JQ_ERROR;
-	struct str text = STR_EMPTY;
-	int rc;
+	struct jq_item item = {.program = program, .input = input};
+	struct jq_said said = {.verdict = JQ_ERROR};
+	struct chunk c = {
+	    .op = JQ_OP_RENDER, .items = &item, .ret = &said, .n = 1};
 
 	if (input.n > JQ_CHUNK_BYTES)
 		return err_set(e, ERR_INVALID, "the event is over %zu bytes",
 		    JQ_CHUNK_BYTES);
-	rc = overran(p, input)
-		 ? PROC_DIED
-		 : ask_one(j, JQ_OP_RENDER, p, input, &v, &text, e);
-	if (rc < 0)
-		return rc;
-	if (rc == PROC_DIED) {
-		if (!overran(p, input))
-			blame(j, p, input);
-		return err_set(e, ERR_LIMIT, "the template was stopped: it %s",
-		    p->overran.how);
-	}
-	if (v != JQ_TRUE)
-		return err_set(
-		    e, ERR_INVALID, "the template failed: %.*s", STR_ARG(text));
-	*ret = arena_dup(a, text);
+	TRY(alone(j, &c, 0, e));
+	if (said.verdict == JQ_OVERRAN)
+		return err_set(e, ERR_LIMIT,
+		    "the template was stopped: it %.*s", STR_ARG(said.why));
+	if (said.verdict != JQ_TRUE)
+		return err_set(e, ERR_INVALID, "the template failed: %.*s",
+		    STR_ARG(said.why));
+	*ret = arena_dup(a, said.why);
 	return OK;
 }
 
@@ -533,22 +491,37 @@ refuse(struct str said, struct err *e)
 	    STR_ARG(what), STR_ARG(said));
 }
 
+/* Twice at most. */
+static int
+check_in_child(struct jq *j, struct str program, struct err *e)
+{
+	int rc = PROC_DIED;
+	enum jq_verdict v;
+	struct str rest, text;
+
+	for (int tries = 0; tries < 2 && rc == PROC_DIED; tries++) {
+		TRY(jq_begin(j, e));
+		jq_put(j, JQ_OP_CHECK, 0, program);
+		rc = TRY(jq_ask(j, e));
+		if (rc == PROC_DIED && j->proc.certain)
+			break;
+	}
+	if (rc == PROC_DIED) {
+		proc_blamed(&j->proc);
+		return err_set(e, ERR_INVALID, "the program %s", j->proc.how);
+	}
+	rest = buf_str(&j->answer);
+	TRY(next_answer(&rest, &v, &text, e));
+	return v == JQ_TRUE ? OK : refuse(text, e);
+}
+
 int
 jq_check(struct jq *j, struct str program, struct err *e)
 {
 	struct plain *plain = plain_parse(program);
-	enum jq_verdict v = JQ_ERROR;
-	struct str text = STR_EMPTY;
-	int rc = jq_scan(program, e);
+	bool is_plain = plain != NULL;
 
-	if (rc == OK && !plain)
-		rc = ask_one(j, JQ_OP_CHECK, NULL, program, &v, &text, e);
-	if (rc == PROC_DIED) {
-		proc_blamed(&j->proc);
-		rc = err_set(e, ERR_INVALID, "the program %s", j->proc.how);
-	} else if (rc == OK && !plain && v != JQ_TRUE) {
-		rc = refuse(text, e);
-	}
 	free(plain);
-	return rc;
+	TRY(jq_scan(program, e));
+	return is_plain ? OK : check_in_child(j, program, e);
 }

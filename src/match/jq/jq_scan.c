@@ -128,14 +128,6 @@ name(struct scan *s, struct err *e)
 }
 
 static int
-shut(struct scan *s, struct err *e)
-{
-	char was = s->deep > 0 ? s->open[--s->deep] : '\0';
-
-	return was == IN_STRING ? string(s, e) : OK;
-}
-
-static int
 token(struct scan *s, struct err *e)
 {
 	char c = peek(s, 0);
@@ -159,8 +151,9 @@ token(struct scan *s, struct err *e)
 	}
 	if (c == '(' || c == '[' || c == '{')
 		return push(s, c, e);
-	if (c == ')' || c == ']' || c == '}')
-		return shut(s, e);
+	if ((c == ')' || c == ']' || c == '}') && s->deep > 0 &&
+	    s->open[--s->deep] == IN_STRING)
+		return string(s, e);
 	return OK;
 }
 
@@ -169,7 +162,6 @@ jq_scan(struct str program, struct err *e)
 {
 	struct scan s = {.all = program};
 	size_t bad = str_utf8_bad(program);
-	int rc = OK;
 
 	if (program.n > JQ_PROGRAM_MAX)
 		return err_set(e, ERR_LIMIT,
@@ -179,7 +171,7 @@ jq_scan(struct str program, struct err *e)
 		return wrong(&s, bad, e, "this is no UTF-8", STR_EMPTY);
 	if (str_has(program, '\0'))
 		return err_set(e, ERR_INVALID, "a program has no NUL byte");
-	while (s.at < program.n && rc == OK)
-		rc = token(&s, e);
-	return rc;
+	while (s.at < program.n)
+		TRY(token(&s, e));
+	return OK;
 }
