@@ -46,6 +46,8 @@ enum member_kind {
 	MEMBER_UUIDS, /* struct member_uuids; least..most of them */
 	MEMBER_OBJECT, /* const struct json *, an object; most bytes, 0: any */
 	MEMBER_JSON,   /* const struct json *, which the caller judges */
+	MEMBER_VARS,   /* struct vars, read alone; `least` is its place */
+	MEMBER_PART,   /* an object of members, whose table is `part` */
 	MEMBER_OWN,    /* the caller reads and writes it */
 };
 
@@ -54,10 +56,11 @@ struct member {
 	enum member_kind kind;
 	size_t offset;
 	int64_t least, most;
-	const char *const *words; /* NULL ends */
-	bool must;                /* absent, or null: an error */
-	int64_t absent;           /* INT of a query that was not given */
-	const char *about;        /* for those who read what the API is */
+	const char *const *words;  /* NULL ends */
+	bool must;                 /* absent, or null: an error */
+	int64_t absent;            /* INT of a query that was not given */
+	const char *about;         /* for those who read what the API is */
+	const struct member *part; /* its offsets begin at this one's */
 };
 
 struct member_uuids {
@@ -96,14 +99,23 @@ int member_write(const struct member_io *io, const struct member *table,
 /* One secret by itself. *ret holds what was there before. */
 int member_secret_read(const struct member_io *io, const struct json *j,
     const char *at, size_t most, struct str *ret, struct err *e) MUST_CHECK;
-int member_secret_write(const struct member_io *io, struct str secret,
-    struct buf *b, struct err *e) MUST_CHECK;
+int member_secret_write(const struct member_io *io, const char *name,
+    struct str secret, struct buf *b, struct err *e) MUST_CHECK;
 
 /* A text that is not empty and has no control characters. */
 int member_text(const struct json *j, const char *at, size_t most,
     struct arena *a, struct str *ret, struct err *e) MUST_CHECK;
 int member_int(const struct json *j, const char *at, int64_t least,
     int64_t most, int64_t *ret, struct err *e) MUST_CHECK;
+/* The member; NULL when it is absent, or null. */
+const struct json *member_given(const struct json *o, const char *name);
+/* Something is wrong with a member of the object at `at`. */
+int member_wrong(struct err *e, const char *at, const char *name,
+    const char *fmt, ...) PRINTF(4, 5);
+int member_need(
+    bool there, const char *at, const char *name, struct err *e) MUST_CHECK;
+/* No control characters, which are no part of a header. */
+int member_one_line(struct str s, const char *at, struct err *e) MUST_CHECK;
 /* It has that type, or the error says which. */
 int member_want(const struct json *j, enum json_type type, const char *at,
     struct err *e) MUST_CHECK;

@@ -76,7 +76,7 @@ set_retries(struct retry_schedule *r, int64_t n)
 {
 	for (int64_t i = r->retries; r->retries > 0 && i < n; i++)
 		r->delays_ms[i] = r->delays_ms[r->retries - 1];
-	r->retries = (unsigned)n;
+	r->retries = n;
 }
 
 /* Its numbers that the server's settings give. */
@@ -87,7 +87,7 @@ apply_settings(struct preset *p, const struct conf *c)
 	case PRESET_SETTINGS_NONE:
 		break;
 	case PRESET_SETTINGS_DISPATCHER:
-		p->retries_max = (unsigned)c->webhook_retry_max_count;
+		p->retries_max = c->webhook_retry_max_count;
 		set_retries(&p->retry, smaller(c->webhook_retry_default_count,
 					   c->webhook_retry_max_count));
 		p->retry.base_ms = c->webhook_retry_backoff_base_ms;

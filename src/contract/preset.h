@@ -149,11 +149,11 @@ struct preset {
 	struct verdict_row *verdicts;
 	size_t n_verdicts;
 	struct retry_schedule retry;
-	unsigned retries_max; /* a subscription may not ask for more */
+	int64_t retries_max; /* a subscription may not ask for more */
 	int64_t connect_ms, total_ms;
 	int64_t concurrency;
-	int64_t rate_per_second;   /* 0: no limit */
-	unsigned breaker_failures; /* 0: no breaker */
+	int64_t rate_per_second;  /* 0: no limit */
+	int64_t breaker_failures; /* 0: no breaker */
 	int64_t breaker_open_ms;
 	struct vars order_key, spacing_key;
 	int64_t spacing_ms, lock_ms; /* 0: none */

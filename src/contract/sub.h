@@ -125,7 +125,7 @@ struct sub_retry {
 	bool has_list; /* delaysMs and jitterMs */
 	struct retry_schedule list;
 	bool has_count; /* the preset's schedule, so often */
-	unsigned count;
+	int64_t count;
 };
 
 struct sub_conf {
@@ -226,7 +226,7 @@ struct sub_policy {
 	int64_t concurrency;
 	int64_t rate_per_second; /* 0: no limit */
 	bool ordered;
-	unsigned breaker_failures; /* 0: no breaker */
+	int64_t breaker_failures; /* 0: no breaker */
 	/* These are scaled. */
 	int64_t breaker_open_ms, spacing_ms, lock_ms;
 };

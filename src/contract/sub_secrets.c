@@ -1,6 +1,7 @@
 /* sub.h: the secrets that sign, and changing them. */
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
@@ -22,17 +23,7 @@ sub_secrets_done(struct sub_conf *s)
 	s->n_secrets = 0;
 }
 
-void
-sub_one_secret(struct sub_reader *r, const struct json *j, const char *at,
-    size_t most, struct str *ret)
-{
-	struct reading *g = &r->g;
-
-	if (g->rc == OK)
-		g->rc = member_secret_read(&g->io, j, at, most, ret, g->e);
-}
-
-void
+int
 sub_secret_read(struct sub_reader *r, const struct json *j)
 {
 	struct sub_conf *s = r->s;
@@ -41,42 +32,70 @@ sub_secret_read(struct sub_reader *r, const struct json *j)
 
 	if (j->type == JSON_NULL) {
 		sub_secrets_done(s);
-		return;
+		return OK;
 	}
 	if (s->preset->secret == PRESET_SECRET_NONE)
-		reading_wrong(&r->g, "/secret",
+		return json_wrong(r->e, "/secret",
 		    "has no meaning: the preset %.*s signs nothing",
 		    STR_ARG(s->preset->name));
-	sub_one_secret(r, j, "/secret", SUB_TEXT_MAX, &text);
+	TRY(member_secret_read(
+	    &r->io, j, "/secret", SUB_TEXT_MAX, &text, r->e));
 	if (text.p == was.p)
-		return;
+		return OK;
 	sub_secrets_done(s);
 	s->n_secrets = text.n > 0;
 	s->secrets[0].text = text;
+	return OK;
+}
+
+int
+sub_secret_write(const struct sub_writer *w)
+{
+	const struct member_io plain = {FORM_PLAIN, NULL, NULL};
+
+	if (w->io.form != FORM_USER)
+		return OK;
+	return member_secret_write(w->once ? &plain : &w->io, "secret",
+	    w->s->n_secrets ? w->s->secrets[0].text : STR_EMPTY, w->b, w->e);
 }
 
 /* [{"text": …, "until": null | µs}] */
-void
+int
 sub_secrets_read(struct sub_reader *r, const struct json *list)
 {
 	size_t n = 0;
 
-	if (!reading_want(&r->g, list, JSON_ARRAY, "/secrets"))
-		return;
-	for (const struct json *j = list->child; r->g.rc == OK && j;
-	     j = j->next) {
+	TRY(member_want(list, JSON_ARRAY, "/secrets", r->e));
+	for (const struct json *j = list->child; j; j = j->next) {
 		const struct json *text = json_get(j, "text");
 		struct sub_secret *k = &r->s->secrets[n];
 
-		if (n == SUB_SECRETS_MAX || !text) {
-			reading_wrong(&r->g, "/secrets", "can't be read");
-			return;
-		}
-		sub_one_secret(r, text, "/secrets", SUB_TEXT_MAX, &k->text);
+		if (n++ == SUB_SECRETS_MAX || !text)
+			return json_wrong(r->e, "/secrets", "can't be read");
+		TRY(member_secret_read(
+		    &r->io, text, "/secrets", SUB_TEXT_MAX, &k->text, r->e));
 		(void)json_int(json_get(j, "until"), &k->until_us);
-		n++;
 	}
 	r->s->n_secrets = n;
+	return OK;
+}
+
+int
+sub_secrets_write(const struct sub_writer *w)
+{
+	if (w->io.form == FORM_USER)
+		return OK;
+	put_open(w->b, "secrets", '[');
+	for (size_t i = 0; i < w->s->n_secrets; i++) {
+		const struct sub_secret *k = &w->s->secrets[i];
+
+		put_open(w->b, NULL, '{');
+		TRY(member_secret_write(&w->io, "text", k->text, w->b, w->e));
+		put_int(w->b, "until", k->until_us);
+		put_close(w->b, '}');
+	}
+	put_close(w->b, ']');
+	return OK;
 }
 
 static int
@@ -85,17 +104,16 @@ sign_with(struct sub_conf *s, struct sub_secret *k, struct err *e)
 	enum secret_form form = s->preset->secret == PRESET_SECRET_STANDARD
 				    ? SECRET_STANDARD
 				    : SECRET_EITHER;
-	int rc = OK;
 
 	if (!k->text_signer)
-		rc = signer_new(
-		    k->text, SECRET_TEXT, "/secret", &k->text_signer, e);
-	if (rc == OK && !k->decode_signer)
-		rc = signer_new(k->text, form, "/secret", &k->decode_signer, e);
-	if (rc == OK && !signer_can_sign(k->decode_signer))
-		rc = err_at(e, ERR_INVALID, "/secret",
+		TRY(signer_new(
+		    k->text, SECRET_TEXT, "/secret", &k->text_signer, e));
+	if (!k->decode_signer)
+		TRY(signer_new(k->text, form, "/secret", &k->decode_signer, e));
+	if (!signer_can_sign(k->decode_signer))
+		return err_at(e, ERR_INVALID, "/secret",
 		    "the secret is a public key, which can't sign");
-	return rc;
+	return OK;
 }
 
 static struct str
@@ -119,14 +137,13 @@ sub_secrets_arm(struct sub_conf *s, struct err *e)
 	bool wanted = (s->preset->secret == PRESET_SECRET_STANDARD ||
 			  s->preset->secret == PRESET_SECRET_TEXT) &&
 		      sub_called(s); /* else nothing is signed */
-	int rc = OK;
 
 	if (s->n_secrets == 0 && wanted)
 		s->secrets[s->n_secrets++].text =
 		    make_text(s, SIGN_HMAC_SHA256);
-	for (size_t i = 0; rc == OK && i < s->n_secrets; i++)
-		rc = sign_with(s, &s->secrets[i], e);
-	return rc;
+	for (size_t i = 0; i < s->n_secrets; i++)
+		TRY(sign_with(s, &s->secrets[i], e));
+	return OK;
 }
 
 int
