@@ -26,8 +26,8 @@
  * A NEW MEMBER that is a value is a field of struct sub_conf here and a row of
  * TOP in sub.c: with these it is read, checked, changed, stored, loaded and
  * shown. The third file is the one that acts on it. A member that is an object
- * has a field here, a row of OWN_MEMBERS in sub.c, and its table, its reader
- * and a line of sub_parts_write() in sub_parts.c.
+ * has a field here, a row of OWN_MEMBERS in sub.c, and its table, what reads it
+ * and what writes it in sub_parts.c.
  *
  * LIFE. A sub_conf owns an arena and signers, belongs to one thread at a time
  * (signers do), and ends with sub_free(). It holds a reference to its preset.
