@@ -53,12 +53,15 @@
 #ifndef CONTRACT_PRESET_H
 #define CONTRACT_PRESET_H
 
+#include <stdatomic.h>
+
 #include "base/base.h"
 #include "contract/retry.h"
 #include "contract/vars.h"
 #include "contract/verdict.h"
 #include "seal/sign.h"
 
+struct arena;
 struct conf;
 
 enum preset_body { PRESET_ENVELOPE, PRESET_PAYLOAD, PRESET_TEXT };
@@ -120,6 +123,8 @@ struct preset_managed {
 };
 
 struct preset {
+	struct arena *arena; /* its own: it lies in there itself */
+	atomic_uint refs;
 	struct str name, description;
 	struct str json; /* as it was given */
 	bool builtin;
