@@ -19,6 +19,15 @@ member_at(char ret[JSON_POINTER_MAX + 1], const char *at, const char *name)
 	json_point(ret, str_of(name));
 }
 
+void
+member_at_index(char ret[JSON_POINTER_MAX + 1], const char *at, size_t i)
+{
+	char index[24];
+
+	(void)snprintf(index, sizeof(index), "%zu", i);
+	member_at(ret, at, index);
+}
+
 const struct json *
 member_given(const struct json *o, const char *name)
 {
@@ -158,26 +167,23 @@ read_pointer(const struct json *j, const char *at, struct arena *a,
 
 /* A literal, or {"pointer": "/…"}. */
 static int
-read_value(const struct json *j, const char *at, int64_t most, struct arena *a,
-    struct sub_value *ret, struct err *e)
+read_value(const struct member_io *io, const struct json *j, const char *at,
+    int64_t most, struct sub_value *ret, struct err *e)
 {
-	static const char *const NAMES[] = {"pointer", NULL};
-	const struct json *p = json_get(j, "pointer");
-	char here[JSON_POINTER_MAX + 1];
+	static const struct member POINTER[] = {
+	    {"pointer", MEMBER_POINTER, offsetof(struct sub_value, text),
+		.must = true},
+	    {.name = NULL},
+	};
 
-	if (j->type == JSON_STRING) {
-		TRY(member_text(j, at, (size_t)most, a, &ret->text, e));
-		ret->pointer = false;
-		return OK;
-	}
-	if (j->type != JSON_OBJECT)
+	if (j->type == JSON_STRING)
+		TRY(member_text(j, at, (size_t)most, io->arena, &ret->text, e));
+	else if (j->type == JSON_OBJECT)
+		TRY(member_read(io, POINTER, j, at, NULL, ret, e));
+	else
 		return json_wrong(
 		    e, at, "must be a string or {\"pointer\": \"/…\"}");
-	TRY(json_known(j, at, NAMES, e));
-	TRY(member_need(p, at, "pointer", e));
-	member_at(here, at, "pointer");
-	TRY(read_pointer(p, here, a, &ret->text, e));
-	ret->pointer = true;
+	ret->pointer = j->type == JSON_OBJECT;
 	return OK;
 }
 
@@ -220,9 +226,9 @@ read_words(const struct json *j, const char *at, const struct member *m,
     unsigned *ret, struct err *e)
 {
 	struct str rest = j->text; /* of a query, with commas */
-	char here[JSON_POINTER_MAX + 1], place[24];
+	char here[JSON_POINTER_MAX + 1];
 	unsigned bits = 0, i = 0;
-	int n = 0;
+	size_t n = 0;
 
 	while (rest.n > 0) {
 		if (!choose(str_cut(&rest, ','), m->words, &i))
@@ -230,13 +236,12 @@ read_words(const struct json *j, const char *at, const struct member *m,
 		bits |= 1U << i;
 	}
 	for (const struct json *w = j->child; w; w = w->next, n++) {
-		(void)snprintf(place, sizeof(place), "%d", n);
-		member_at(here, at, place);
+		member_at_index(here, at, n);
 		if (!json_is(w, JSON_STRING) || !choose(w->text, m->words, &i))
 			return no_choice(here, m->words, e);
 		bits |= 1U << i;
 	}
-	if (j->type == JSON_ARRAY && n < m->least)
+	if (j->type == JSON_ARRAY && n < (size_t)m->least)
 		return no_choice(at, m->words, e);
 	*ret = bits;
 	return OK;
@@ -271,37 +276,24 @@ read_object(const struct json *j, const char *at, int64_t most,
 }
 
 static int
-read_time(const struct json *j, const char *at, int64_t *ret, struct err *e)
-{
-	if (j->type == JSON_STRING && time_parse(j->text, ret, NULL))
-		return OK;
-	return json_wrong(
-	    e, at, "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
-}
-
-static int
-read_uuid(const struct json *j, const char *at, struct uuid *ret, struct err *e)
-{
-	return j->type == JSON_STRING && uuid_parse(j->text, ret)
-		   ? OK
-		   : json_wrong(e, at, "must be a uuid");
-}
-
-static int
 read_uuids(const struct json *j, const char *at, const struct member *m,
     struct arena *a, struct member_uuids *ret, struct err *e)
 {
 	struct uuid *v;
 	size_t n = 0;
+	char here[JSON_POINTER_MAX + 1];
 
-	if (j->type != JSON_ARRAY || j->n < m->least || j->n > m->most)
+	TRY(member_want(j, JSON_ARRAY, at, e));
+	if (j->n < m->least || j->n > m->most)
 		return json_wrong(e, at,
-		    "must be an array of %lld to %lld uuids, or absent",
+		    "must have %lld to %lld elements; leave it out for all",
 		    (long long)m->least, (long long)m->most);
 	v = arena_array(a, j->n, sizeof(*v));
-	for (const struct json *u = j->child; u; u = u->next)
-		if (!json_is(u, JSON_STRING) || !uuid_parse(u->text, &v[n++]))
-			return json_wrong(e, at, "must hold uuids only");
+	for (const struct json *u = j->child; u; u = u->next, n++) {
+		member_at_index(here, at, n);
+		if (!json_is(u, JSON_STRING) || !uuid_parse(u->text, &v[n]))
+			return json_wrong(e, here, "must be a UUID");
+	}
 	*ret = (struct member_uuids){v, n};
 	return OK;
 }
@@ -361,7 +353,7 @@ read_one(const struct member_io *io, const struct member *m,
 	case MEMBER_POINTER:
 		return read_pointer(j, at, io->arena, field, e);
 	case MEMBER_VALUE:
-		return read_value(j, at, m->most, io->arena, field, e);
+		return read_value(io, j, at, m->most, field, e);
 	case MEMBER_BOOL:
 		if (!json_is_bool(j))
 			return json_wrong(e, at, "must be true or false");
@@ -380,9 +372,14 @@ read_one(const struct member_io *io, const struct member *m,
 			TRY(member_want(j, JSON_ARRAY, at, e));
 		return read_words(j, at, m, field, e);
 	case MEMBER_TIME:
-		return read_time(j, at, field, e);
+		if (j->type != JSON_STRING || !time_parse(j->text, field, NULL))
+			return json_wrong(e, at,
+			    "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
+		return OK;
 	case MEMBER_UUID:
-		return read_uuid(j, at, field, e);
+		return j->type == JSON_STRING && uuid_parse(j->text, field)
+			   ? OK
+			   : json_wrong(e, at, "must be a uuid");
 	case MEMBER_UUIDS:
 		return read_uuids(j, at, m, io->arena, field, e);
 	case MEMBER_OBJECT:
@@ -463,7 +460,9 @@ member_read(const struct member_io *io, const struct member *table,
 		json_point(here, j->key);
 		if (!m)
 			return json_wrong(e, here, "is not a known field");
-		if (j->type == JSON_NULL && initial)
+		if (m->kind == MEMBER_OWN && m->read)
+			TRY(m->read(io, j, base, e));
+		else if (j->type == JSON_NULL && initial)
 			take_initial(m, initial, base);
 		else if (j->type != JSON_NULL && m->kind == MEMBER_PART)
 			TRY(member_read(io, m->part, j, here,
@@ -502,20 +501,14 @@ member_query(const struct member_io *io, const struct member *m,
 }
 
 static void
-write_text(struct buf *b, const char *name, struct str s)
+write_text(struct buf *b, const char *name, struct str s, bool pointer)
 {
-	put_text(b, name, s.n > 0 ? s : (struct str){.p = NULL});
-}
-
-static void
-write_value(struct buf *b, const char *name, const struct sub_value *v)
-{
-	if (!v->pointer) {
-		write_text(b, name, v->text);
+	if (!pointer) {
+		put_text(b, name, s.n > 0 ? s : (struct str){.p = NULL});
 		return;
 	}
 	put_open(b, name, '{');
-	put_text(b, "pointer", v->text);
+	put_text(b, "pointer", s);
 	put_close(b, '}');
 }
 
@@ -534,6 +527,7 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
     struct buf *b, struct err *e)
 {
 	const struct member_uuids *list = field;
+	const struct sub_value *value = field;
 
 	switch (m->kind) {
 	case MEMBER_TEXT:
@@ -541,13 +535,13 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
 	case MEMBER_STRING:
 	case MEMBER_CHARS:
 	case MEMBER_POINTER:
-		write_text(b, m->name, *(const struct str *)field);
+		write_text(b, m->name, *(const struct str *)field, false);
 		break;
 	case MEMBER_SECRET:
 		return member_secret_write(
 		    io, m->name, *(const struct str *)field, b, e);
 	case MEMBER_VALUE:
-		write_value(b, m->name, field);
+		write_text(b, m->name, value->text, value->pointer);
 		break;
 	case MEMBER_BOOL:
 		put_bool(b, m->name, *(const bool *)field);
@@ -594,7 +588,10 @@ member_write(const struct member_io *io, const struct member *table,
     const void *base, struct buf *b, struct err *e)
 {
 	for (; table->name; table++)
-		TRY(write_one(
-		    io, table, (const char *)base + table->offset, b, e));
+		if (table->write)
+			TRY(table->write(io, base, b, e));
+		else
+			TRY(write_one(io, table,
+			    (const char *)base + table->offset, b, e));
 	return OK;
 }

@@ -48,8 +48,10 @@ enum member_kind {
 	MEMBER_JSON,   /* const struct json *, which the caller judges */
 	MEMBER_VARS,   /* struct vars, read alone; `least` is its place */
 	MEMBER_PART,   /* an object of members, whose table is `part` */
-	MEMBER_OWN,    /* the caller reads and writes it */
+	MEMBER_OWN,    /* by functions of its own, if any */
 };
+
+struct member_io;
 
 struct member {
 	const char *name; /* NULL ends a table */
@@ -61,6 +63,11 @@ struct member {
 	int64_t absent;            /* INT of a query that was not given */
 	const char *about;         /* for those who read what the API is */
 	const struct member *part; /* its offsets begin at this one's */
+	/* OWN: with the whole struct; null is read, too. NULL: nothing is. */
+	int (*read)(const struct member_io *io, const struct json *j,
+	    void *base, struct err *e);
+	int (*write)(const struct member_io *io, const void *base,
+	    struct buf *b, struct err *e);
 };
 
 struct member_uuids {
@@ -79,11 +86,12 @@ struct member_io {
 	enum member_form form;
 	struct arena *arena;
 	const struct sub_seal *seal; /* FORM_STORED */
+	const void *ctx;             /* for the functions of OWN members */
 };
 
 /*
  * `initial` is a struct with the values that null brings, or NULL. `at` is the
- * object's pointer. Members of kind OWN are known but not read.
+ * object's pointer.
  */
 int member_read(const struct member_io *io, const struct member *table,
     const struct json *object, const char *at, const void *initial, void *base,
@@ -92,7 +100,7 @@ int member_read(const struct member_io *io, const struct member *table,
 int member_query(const struct member_io *io, const struct member *m,
     struct str value, void *base, struct err *e) MUST_CHECK;
 const struct member *member_find(const struct member *table, struct str name);
-/* "name":value for each, commas between; OWN ones are left out. */
+/* "name":value for each, commas between. */
 int member_write(const struct member_io *io, const struct member *table,
     const void *base, struct buf *b, struct err *e) MUST_CHECK;
 
@@ -125,8 +133,9 @@ int member_choice(const struct json *j, const char *at,
 bool member_token_ok(struct str s); /* RFC 9110: a header's name */
 /* "" or /segments; ~ only as ~0 and ~1. */
 bool member_pointer_ok(struct str pointer);
-/* at + "/" + name, cut where there is no room. */
+/* at + "/" + name, or an index; cut where there is no room. */
 void member_at(
     char ret[JSON_POINTER_MAX + 1], const char *at, const char *name);
+void member_at_index(char ret[JSON_POINTER_MAX + 1], const char *at, size_t i);
 
 #endif

@@ -241,7 +241,7 @@ static int
 read_rows(struct reader *r, const struct json *doc, const struct rows *t)
 {
 	const struct json *list = member_given(doc, t->name);
-	char at[JSON_POINTER_MAX + 1], here[JSON_POINTER_MAX + 1], index[24];
+	char at[JSON_POINTER_MAX + 1], here[JSON_POINTER_MAX + 1];
 	char *rows;
 	size_t i = 0;
 
@@ -256,8 +256,7 @@ read_rows(struct reader *r, const struct json *doc, const struct rows *t)
 	for (const struct json *j = list->child; j; j = j->next) {
 		char *row = rows + i * t->size;
 
-		(void)snprintf(index, sizeof(index), "%zu", i++);
-		member_at(here, at, index);
+		member_at_index(here, at, i++);
 		TRY(member_read(
 		    &r->io, t->table, j, here, &NOTHING, row, r->e));
 		TRY(t->read(r, j, here, row));

@@ -15,53 +15,19 @@ static const char *const ORDERS[] = {"none", "key", NULL};
 static const char *const ON_DEAD[] = {"continue", "block", NULL};
 static const char *const MODES[] = {"immediate", "batched", "summary", NULL};
 
-/* Whose word it is: anybody's; of the stored form alone; what is shown beside
- * a subscription, and comes back with a change. */
-enum own_form { ANY, STORED, SHOWN };
-/* The members that are not a value by themselves, as they are written. What the
- * others mean depends on the preset. */
-#define OWN_MEMBERS(X)                                                         \
-	X("preset", NULL, preset_write, ANY)                                   \
-	X("order", order_read, order_write, ANY)                               \
-	X("secret", sub_secret_read, sub_secret_write, ANY)                    \
-	X("secrets", sub_secrets_read, sub_secrets_write, STORED)              \
-	X("types", sub_types_read, sub_types_write, ANY)                       \
-	X("tenants", sub_tenants_read, sub_tenants_write, ANY)                 \
-	X("headers", sub_headers_read, sub_headers_write, ANY)                 \
-	X("auth", sub_auth_read, sub_auth_write, ANY)                          \
-	X("retry", sub_retry_read, sub_retry_write, ANY)                       \
-	X("batch", batch_read, batch_write, ANY)                               \
-	X("managed", managed_read, managed_write, STORED)                      \
-	X("hub", sub_hub_read, sub_hub_write, ANY)                             \
-	X("id", NULL, NULL, SHOWN)                                             \
-	X("managedBy", NULL, NULL, SHOWN)                                      \
-	X("publicKey", NULL, NULL, SHOWN)                                      \
-	X("createdAt", NULL, NULL, SHOWN)                                      \
-	X("changedAt", NULL, NULL, SHOWN)                                      \
-	X("version", NULL, NULL, SHOWN)                                        \
-	X("disabledReason", NULL, NULL, SHOWN)                                 \
-	X("heldReason", NULL, NULL, SHOWN)                                     \
-	X("delivery", NULL, NULL, SHOWN)
+/* What is shown beside a subscription, and comes back with a change. */
+#define SHOWN_MEMBERS(X)                                                       \
+	X("id")                                                                \
+	X("managedBy")                                                         \
+	X("publicKey")                                                         \
+	X("createdAt")                                                         \
+	X("changedAt")                                                         \
+	X("version")                                                           \
+	X("disabledReason")                                                    \
+	X("heldReason")                                                        \
+	X("delivery")
 
 #define AT(field) offsetof(struct sub_conf, field)
-static const struct member TOP[] = {
-    {"name", MEMBER_TEXT, AT(name), 1, SUB_NAME_MAX},
-    {"url", MEMBER_TEXT, AT(url), 1, SUB_URL_MAX},
-    {"enabled", MEMBER_BOOL, AT(enabled)},
-    {"filter", MEMBER_LONG, AT(filter), 1, SUB_PROGRAM_MAX},
-    {"template", MEMBER_LONG, AT(template), 1, SUB_PROGRAM_MAX},
-    {"onDead", MEMBER_EITHER, AT(block), .words = ON_DEAD},
-    {"dropStale", MEMBER_BOOL, AT(drop_stale)},
-    {"coalesce", MEMBER_BOOL, AT(coalesce)},
-    {"deadlineSeconds", MEMBER_INT, AT(deadline_s), 1, SUB_DEADLINE_MAX_S},
-    {"timeoutMs", MEMBER_INT, AT(timeout_ms), 1, SUB_TIMEOUT_MAX_MS},
-    {"concurrency", MEMBER_INT, AT(concurrency), 1, SUB_CONCURRENCY_MAX},
-    {"ratePerSecond", MEMBER_INT, AT(rate_per_second), 1, SUB_RATE_MAX},
-#define X(name_, read, write, form) {.name = (name_), .kind = MEMBER_OWN},
-    OWN_MEMBERS(X)
-#undef X
-	{.name = NULL},
-};
 static const struct member BATCH[] = {
     {"mode", MEMBER_CHOICE, AT(batch.mode), .words = MODES},
     {"windowSeconds", MEMBER_INT, AT(batch.window_s), 1,
@@ -121,159 +87,173 @@ sub_freep(struct sub_conf **s)
 
 /* Members ------------------------------------------------------------------- */
 
+/* What all the others depend on: before them. */
 static int
-preset_find_name(
-    struct sub_reader *r, const struct presets *presets, const struct json *j)
+preset_read_name(const struct presets *presets, const struct json *j,
+    bool stored, struct sub_conf *s, struct err *e)
 {
 	struct str name = json_is(j, JSON_STRING) ? j->text : STR("standard");
 	const struct preset *p;
 
 	if (j && j->type != JSON_NULL)
-		TRY(member_want(j, JSON_STRING, "/preset", r->e));
-	if (!j && r->s->preset)
+		TRY(member_want(j, JSON_STRING, "/preset", e));
+	if (!j && s->preset)
 		return OK;
 	p = presets_find(presets, name);
 	if (!p)
-		return err_at(r->e, r->rules ? ERR_INVALID : ERR_ABSENT,
-		    "/preset", "preset %.*s is not known",
-		    name.n < 64 ? (int)name.n : 64, name.p);
+		return err_at(e, stored ? ERR_ABSENT : ERR_INVALID, "/preset",
+		    "preset %.*s is not known", name.n < 64 ? (int)name.n : 64,
+		    name.p);
 	p = preset_ref(p);
-	preset_unref(r->s->preset);
-	r->s->preset = p;
+	preset_unref(s->preset);
+	s->preset = p;
 	return OK;
 }
 
 static int
-preset_write(const struct sub_writer *w)
+preset_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	put_text(w->b, "preset", w->s->preset->name);
+	const struct sub_conf *s = base;
+
+	(void)io;
+	(void)e;
+	put_text(b, "preset", s->preset->name);
 	return OK;
 }
 
 static int
-order_read(struct sub_reader *r, const struct json *j)
+order_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	unsigned i = 0;
 
-	r->s->has_order = j->type != JSON_NULL;
-	if (r->s->has_order)
-		TRY(member_choice(j, "/order", ORDERS, &i, r->e));
-	r->s->ordered = i == 1;
+	(void)io;
+	s->has_order = j->type != JSON_NULL;
+	if (s->has_order)
+		TRY(member_choice(j, "/order", ORDERS, &i, e));
+	s->ordered = i == 1;
 	return OK;
 }
 
 static int
-order_write(const struct sub_writer *w)
+order_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	const struct sub_conf *s = w->s;
-	bool said = s->has_order || w->io.form == FORM_USER;
+	const struct sub_conf *s = base;
+	bool said = s->has_order || io->form == FORM_USER;
 
-	put_z(w->b, "order",
+	(void)e;
+	put_z(b, "order",
 	    said ? ORDERS[s->has_order ? s->ordered : s->preset->ordered]
 		 : NULL);
 	return OK;
 }
 
-/* What a subscription has that says nothing: the settings. */
-static void
-batch_initial(const struct sub_rules *rules, struct sub_conf *s)
+static int
+managed_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
-	s->batch = INITIAL.batch;
-	if (rules) {
-		s->batch.window_s =
-		    rules->conf->webhook_child_event_batch_window_s;
-		s->batch.max_size =
-		    rules->conf->webhook_child_event_batch_max_size;
-	}
+	return j->type == JSON_NULL
+		   ? OK
+		   : member_read(io, MANAGED, j, "/managed", &INITIAL, base, e);
 }
 
 static int
-batch_read(struct sub_reader *r, const struct json *j)
+managed_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	struct sub_conf initial;
-
-	batch_initial(r->rules, &initial);
-	if (j->type != JSON_NULL)
-		return member_read(
-		    &r->io, BATCH, j, "/batch", &initial, r->s, r->e);
-	r->s->batch = initial.batch;
-	return OK;
-}
-
-static int
-write_part(
-    const struct sub_writer *w, const char *name, const struct member *table)
-{
-	put_open(w->b, name, '{');
-	TRY(member_write(&w->io, table, w->s, w->b, w->e));
-	put_close(w->b, '}');
-	return OK;
-}
-
-static int
-batch_write(const struct sub_writer *w)
-{
-	return write_part(w, "batch", BATCH);
-}
-
-static int
-managed_read(struct sub_reader *r, const struct json *j)
-{
-	if (j->type == JSON_NULL)
+	if (io->form == FORM_USER)
 		return OK;
-	return member_read(
-	    &r->io, MANAGED, j, "/managed", &INITIAL, r->s, r->e);
+	put_open(b, "managed", '{');
+	TRY(member_write(io, MANAGED, base, b, e));
+	put_close(b, '}');
+	return OK;
 }
 
-static int
-managed_write(const struct sub_writer *w)
-{
-	return w->io.form == FORM_USER ? OK : write_part(w, "managed", MANAGED);
-}
-
-static const struct {
-	const char *name;
-	int (*read)(struct sub_reader *r, const struct json *j); /* or NULL */
-	int (*write)(const struct sub_writer *w);                /* or NULL */
-	enum own_form form;
-} OWN[] = {
-#define X(name, read, write, form) {name, read, write, form},
-    OWN_MEMBERS(X)
+#define AT(field) offsetof(struct sub_conf, field)
+#define OWN(name, r, w)                                                        \
+	{                                                                      \
+		name, MEMBER_OWN, .read = (r), .write = (w)                    \
+	}
+static const struct member TOP[] = {
+    {"name", MEMBER_TEXT, AT(name), 1, SUB_NAME_MAX},
+    {"url", MEMBER_TEXT, AT(url), 1, SUB_URL_MAX},
+    {"enabled", MEMBER_BOOL, AT(enabled)},
+    {"filter", MEMBER_LONG, AT(filter), 1, SUB_PROGRAM_MAX},
+    {"template", MEMBER_LONG, AT(template), 1, SUB_PROGRAM_MAX},
+    {"onDead", MEMBER_EITHER, AT(block), .words = ON_DEAD},
+    {"dropStale", MEMBER_BOOL, AT(drop_stale)},
+    {"coalesce", MEMBER_BOOL, AT(coalesce)},
+    {"deadlineSeconds", MEMBER_INT, AT(deadline_s), 1, SUB_DEADLINE_MAX_S},
+    {"timeoutMs", MEMBER_INT, AT(timeout_ms), 1, SUB_TIMEOUT_MAX_MS},
+    {"concurrency", MEMBER_INT, AT(concurrency), 1, SUB_CONCURRENCY_MAX},
+    {"ratePerSecond", MEMBER_INT, AT(rate_per_second), 1, SUB_RATE_MAX},
+    OWN("preset", NULL, preset_write),
+    OWN("order", order_read, order_write),
+    OWN("secret", sub_secret_read, sub_secret_write),
+    OWN("secrets", sub_secrets_read, sub_secrets_write),
+    OWN("types", sub_types_read, sub_types_write),
+    {"tenants", MEMBER_UUIDS, AT(tenants), 1, SUB_TENANTS_MAX},
+    OWN("headers", sub_headers_read, sub_headers_write),
+    OWN("auth", sub_auth_read, sub_auth_write),
+    OWN("retry", sub_retry_read, sub_retry_write),
+    {.name = "batch", .kind = MEMBER_PART, .part = BATCH},
+    OWN("managed", managed_read, managed_write),
+    OWN("hub", sub_hub_read, sub_hub_write),
+#define X(name) OWN(name, NULL, NULL),
+    SHOWN_MEMBERS(X)
 #undef X
+	{.name = NULL},
 };
+#undef OWN
+#undef AT
 
 /* Names that are known in other forms, or when something is changed. */
 static int
-refuse(struct sub_reader *r, const struct json *doc, bool change)
+refuse(const struct json *doc, bool change, struct err *e)
 {
-	for (size_t i = 0; i < COUNT_OF(OWN); i++)
-		if (json_get(doc, OWN[i].name) &&
-		    (OWN[i].form == STORED ||
-			(OWN[i].form == SHOWN && !change)))
+#define X(name) name,
+	static const char *const NAMES[] = {
+	    "secrets", "managed", SHOWN_MEMBERS(X)};
+#undef X
+	size_t n = change ? 2 : COUNT_OF(NAMES);
+
+	for (size_t i = 0; i < n; i++)
+		if (json_get(doc, NAMES[i]))
 			return member_wrong(
-			    r->e, "", OWN[i].name, "is not a known field");
+			    e, "", NAMES[i], "is not a known field");
 	return OK;
 }
 
+/* What a subscription has that says nothing: the settings. */
+static struct sub_batch
+batch_initial(const struct sub_rules *rules)
+{
+	struct sub_batch b = INITIAL.batch;
+
+	if (rules) {
+		b.window_s = rules->conf->webhook_child_event_batch_window_s;
+		b.max_size = rules->conf->webhook_child_event_batch_max_size;
+	}
+	return b;
+}
+
 static int
-read_doc(struct sub_reader *r, const struct presets *presets, struct str text,
-    bool change)
+read_doc(const struct member_io *io, const struct presets *presets,
+    struct str text, bool change, struct sub_conf *s, struct err *e)
 {
 	struct arena *scratch CLEANUP(arena_freep) = arena_new(8 * SUB_MEM_MAX);
-	struct sub_conf *s = r->s;
+	struct sub_conf initial = INITIAL;
 	struct json *doc = NULL;
 
-	TRY(json_parse(scratch, text, &doc, r->e));
-	TRY(member_read(&r->io, TOP, doc, "", &INITIAL, s, r->e));
-	if (r->io.form == FORM_USER)
-		TRY(refuse(r, doc, change));
-	TRY(preset_find_name(r, presets, json_get(doc, "preset")));
-	for (size_t i = 0; i < COUNT_OF(OWN); i++) {
-		const struct json *j = json_get(doc, OWN[i].name);
-
-		if (j && OWN[i].read)
-			TRY(OWN[i].read(r, j));
-	}
+	initial.batch = batch_initial(io->ctx);
+	TRY(json_parse(scratch, text, &doc, e));
+	if (io->form == FORM_USER)
+		TRY(refuse(doc, change, e));
+	TRY(preset_read_name(presets, json_get(doc, "preset"), !io->ctx, s, e));
+	TRY(member_read(io, TOP, doc, "", &initial, s, e));
 	/* What the preset has no use for goes with the preset that had. */
 	if (!s->preset->uses_hub)
 		s->hub = (struct sub_hub){.there = false};
@@ -282,24 +262,15 @@ read_doc(struct sub_reader *r, const struct presets *presets, struct str text,
 	return OK;
 }
 
-static int
-write_members(const struct sub_writer *w)
-{
-	TRY(member_write(&w->io, TOP, w->s, w->b, w->e));
-	for (size_t i = 0; i < COUNT_OF(OWN); i++)
-		if (OWN[i].write)
-			TRY(OWN[i].write(w));
-	return OK;
-}
-
 /* As an object. */
 static int
-write_doc(const struct sub_writer *w)
+write_doc(const struct member_io *io, const struct sub_conf *s, struct buf *b,
+    struct err *e)
 {
-	put_open(w->b, NULL, '{');
-	TRY(write_members(w));
-	put_close(w->b, '}');
-	return w->b->failed ? too_large(w->e) : OK;
+	put_open(b, NULL, '{');
+	TRY(member_write(io, TOP, s, b, e));
+	put_close(b, '}');
+	return b->failed ? too_large(e) : OK;
 }
 
 /* Checks -------------------------------------------------------------------- */
@@ -321,12 +292,11 @@ url_compile(struct sub_conf *s, struct err *e)
 }
 
 static int
-program_check(const struct sub_reader *r, struct str program, const char *at)
+program_check(const struct sub_rules *k, struct str program, const char *at,
+    struct err *e)
 {
-	const struct sub_rules *k = r->rules;
-
 	return k->program_check && program.n > 0
-		   ? k->program_check(k->arg, program, at, r->e)
+		   ? k->program_check(k->arg, program, at, e)
 		   : OK;
 }
 
@@ -338,11 +308,8 @@ sub_called(const struct sub_conf *s)
 
 /* All that concerns more than one member. */
 static int
-check_whole(const struct sub_reader *r)
+check_whole(struct sub_conf *s, const struct sub_rules *k, struct err *e)
 {
-	const struct sub_rules *k = r->rules;
-	struct sub_conf *s = r->s;
-	struct err *e = r->e;
 	int taken = 0; /* by a sink; else its URL is to be one of the web */
 
 	TRY(member_need(s->name.n > 0, "", "name", e));
@@ -353,12 +320,12 @@ check_whole(const struct sub_reader *r)
 	if (!sub_called(s) && k->sink_check)
 		taken = TRY(k->sink_check(k->arg, s, e));
 	if (!taken)
-		TRY(sub_url_check(r, s->url, "/url"));
-	TRY(sub_auth_check(r));
-	TRY(sub_headers_check(r));
-	TRY(sub_hub_check(r));
-	TRY(program_check(r, s->filter, "/filter"));
-	TRY(program_check(r, s->template, "/template"));
+		TRY(sub_url_check(k, s->url, "/url", e));
+	TRY(sub_auth_check(s, k, e));
+	TRY(sub_headers_check(s, e));
+	TRY(sub_hub_check(s, k, e));
+	TRY(program_check(k, s->filter, "/filter", e));
+	TRY(program_check(k, s->template, "/template", e));
 	if (s->retry.has_count && s->retry.count > s->preset->retries_max)
 		return json_wrong(e, "/retry/count", "must be at most %lld",
 		    (long long)s->preset->retries_max);
@@ -376,17 +343,16 @@ check_whole(const struct sub_reader *r)
 
 /* As one reads it again. */
 static int
-copy_in(const struct sub_reader *r, const struct sub_conf *old)
+copy_in(struct sub_conf *s, const struct sub_conf *old,
+    const struct presets *presets, struct err *e)
 {
-	struct member_io plain = {FORM_PLAIN, r->io.arena, NULL};
-	struct sub_reader again = {plain, r->s, NULL, r->e};
+	struct member_io plain = {FORM_PLAIN, s->arena, NULL, NULL};
 	struct buf b = BUF(SUB_STORED_MAX);
-	struct sub_writer w = {plain, old, false, &b, r->e};
-	int rc = write_doc(&w);
+	int rc = write_doc(&plain, old, &b, e);
 
-	r->s->preset = preset_ref(old->preset);
+	s->preset = preset_ref(old->preset);
 	if (rc == OK)
-		rc = read_doc(&again, r->rules->presets, buf_str(&b), true);
+		rc = read_doc(&plain, presets, buf_str(&b), true, s, e);
 	if (b.p)
 		digest_wipe(b.p, b.n);
 	buf_done(&b);
@@ -410,22 +376,21 @@ sub_read(struct str json, const struct sub_conf *old,
     const struct sub_rules *rules, struct sub_conf **ret, struct err *e)
 {
 	struct sub_conf *s CLEANUP(sub_freep) = sub_new();
-	struct sub_reader r = {{FORM_USER, s->arena, NULL}, s, rules, e};
+	struct member_io io = {FORM_USER, s->arena, NULL, rules};
 	struct sub_conf was;
 
 	if (json.n > SUB_STORED_MAX)
 		return too_large(e);
+	s->batch = batch_initial(rules);
 	if (old)
-		TRY(copy_in(&r, old));
-	else
-		batch_initial(rules, s);
+		TRY(copy_in(s, old, rules->presets, e));
 	was = *s;
-	TRY(read_doc(&r, rules->presets, json, old != NULL));
+	TRY(read_doc(&io, rules->presets, json, old != NULL, s, e));
 	if (rules->managed)
 		s->managed = managed_copy(s->arena, rules->managed);
-	TRY(check_whole(&r));
+	TRY(check_whole(s, rules, e));
 	if (old && sub_called(s))
-		TRY(sub_kept_check(&r, &was));
+		TRY(sub_kept_check(s, &was, e));
 	TRY(url_compile(s, e));
 	TRY(sub_secrets_arm(s, e));
 	*ret = s;
@@ -438,9 +403,9 @@ sub_load(struct str stored, const struct presets *presets,
     const struct sub_seal *seal, struct sub_conf **ret, struct err *e)
 {
 	struct sub_conf *s CLEANUP(sub_freep) = sub_new();
-	struct sub_reader r = {{FORM_STORED, s->arena, seal}, s, NULL, e};
+	struct member_io io = {FORM_STORED, s->arena, seal, NULL};
 
-	TRY(read_doc(&r, presets, stored, true));
+	TRY(read_doc(&io, presets, stored, true, s, e));
 	TRY(url_compile(s, e));
 	if (seal)
 		TRY(sub_secrets_arm(s, e));
@@ -454,9 +419,9 @@ sub_store(const struct sub_conf *s, const struct sub_seal *seal,
     struct arena *a, struct str *ret, struct err *e)
 {
 	struct buf b CLEANUP(buf_done) = BUF(SUB_STORED_MAX);
-	struct sub_writer w = {{FORM_STORED, a, seal}, s, false, &b, e};
+	struct member_io io = {FORM_STORED, a, seal, NULL};
 
-	TRY(write_doc(&w));
+	TRY(write_doc(&io, s, &b, e));
 	*ret = arena_dup(a, buf_str(&b));
 	return OK;
 }
@@ -466,7 +431,7 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 {
 	struct sub_conf shown = *s;
 	struct err e;
-	struct sub_writer w = {{FORM_USER, NULL, NULL}, &shown, once, b, &e};
+	struct member_io io = {FORM_USER, NULL, NULL, once ? s : NULL};
 	char public[SECRET_TEXT_LEN];
 	int rc;
 
@@ -475,7 +440,7 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 		shown.timeout_ms = s->preset->total_ms;
 	if (!shown.concurrency)
 		shown.concurrency = s->preset->concurrency;
-	rc = write_members(&w);
+	rc = member_write(&io, TOP, &shown, b, &e);
 	assert(rc == OK);
 	(void)rc;
 	put_z(b, "publicKey",

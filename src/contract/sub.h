@@ -25,9 +25,8 @@
  *
  * A NEW MEMBER that is a value is a field of struct sub_conf here and a row of
  * TOP in sub.c: with these it is read, checked, changed, stored, loaded and
- * shown. The third file is the one that acts on it. A member that is an object
- * has a field here, a row of OWN_MEMBERS in sub.c, and its table, what reads it
- * and what writes it in sub_parts.c.
+ * shown. The third file is the one that acts on it. One that is more than that
+ * names in its row what reads and what writes it.
  *
  * LIFE. A sub_conf owns an arena and signers, belongs to one thread at a time
  * (signers do), and ends with sub_free(). It holds a reference to its preset.
@@ -38,6 +37,7 @@
 #include "base/base.h"
 #include "base/uuid.h"
 #include "contract/limits.h"
+#include "contract/member.h"
 #include "contract/preset.h"
 #include "seal/otp.h"
 #include "seal/sign.h"
@@ -138,8 +138,7 @@ struct sub_conf {
 	bool enabled;
 	struct str *types; /* n 0: all */
 	size_t n_types;
-	struct uuid *tenants; /* n 0: all */
-	size_t n_tenants;
+	struct member_uuids tenants; /* n 0: all */
 	struct str filter, template; /* jq; empty: none */
 	struct sub_secret secrets[SUB_SECRETS_MAX];
 	size_t n_secrets;

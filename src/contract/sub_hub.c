@@ -68,9 +68,9 @@ template_ok(struct str t)
 }
 
 static int
-otp_read(struct sub_reader *r, const struct json *j)
+otp_read(const struct member_io *io, const struct json *j, struct sub_hub *h,
+    struct err *e)
 {
-	struct sub_hub *h = &r->s->hub;
 	struct sub_otp *o = &h->otp;
 
 	if (!h->has_otp)
@@ -78,39 +78,41 @@ otp_read(struct sub_reader *r, const struct json *j)
 	h->has_otp = j->type != JSON_NULL;
 	if (!h->has_otp)
 		return OK;
-	TRY(member_read(
-	    &r->io, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, o, r->e));
+	TRY(member_read(io, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, o, e));
 	o->otp.digits = (unsigned)o->digits;
 	/* One that is closed has no secret. */
-	if (r->io.form != FORM_STORED || r->io.seal)
-		TRY(otp_valid(&o->otp, "/hub/otp", r->e));
+	if (io->form != FORM_STORED || io->seal)
+		TRY(otp_valid(&o->otp, "/hub/otp", e));
 	if (!template_ok(o->template))
 		return json_wrong(
-		    r->e, "/hub/otp/template", "must have {otp}, once");
+		    e, "/hub/otp/template", "must have {otp}, once");
 	return OK;
 }
 
 int
-sub_hub_read(struct sub_reader *r, const struct json *j)
+sub_hub_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	struct sub_hub initial = {
 	    .account_pointer = STR("/user/accountId"),
-	    .preflight_fail = r->s->preset->preflight.fail,
+	    .preflight_fail = s->preset->preflight.fail,
 	};
-	struct sub_hub *h = &r->s->hub;
+	struct sub_hub *h = &s->hub;
 	const struct json *otp = json_get(j, "otp");
-	struct arena *a = r->io.arena;
+	const struct sub_rules *rules = io->ctx;
+	struct arena *a = io->arena;
 
 	if (j->type == JSON_NULL) {
 		*h = (struct sub_hub){.there = false};
 		return OK;
 	}
-	if (!r->s->preset->uses_hub)
-		return json_wrong(r->e, "/hub",
+	if (!s->preset->uses_hub)
+		return json_wrong(e, "/hub",
 		    "has no meaning for the preset %.*s",
-		    STR_ARG(r->s->preset->name));
-	if (r->rules) {
-		const struct conf *c = r->rules->conf;
+		    STR_ARG(s->preset->name));
+	if (rules) {
+		const struct conf *c = rules->conf;
 
 		/* The settings may end before the subscription does. */
 		initial.user_path = arena_dup(a, str_of(c->webhooks_user_path));
@@ -120,8 +122,8 @@ sub_hub_read(struct sub_reader *r, const struct json *j)
 	if (!h->there)
 		*h = initial;
 	h->there = true;
-	TRY(member_read(&r->io, TABLE, j, "/hub", &initial, h, r->e));
-	return otp ? otp_read(r, otp) : OK;
+	TRY(member_read(io, TABLE, j, "/hub", &initial, h, e));
+	return otp ? otp_read(io, otp, h, e) : OK;
 }
 
 static bool
@@ -149,21 +151,20 @@ url_char(char c)
 }
 
 static int
-path_check(const struct sub_reader *r, struct str path, const char *at)
+path_check(struct str path, const char *at, struct err *e)
 {
 	bool ok = path.n == 0 || path.p[0] == '/';
 
 	for (size_t i = 0; ok && i < path.n; i++)
 		ok = url_char(path.p[i]);
-	return ok ? OK
-		  : json_wrong(r->e, at, "must be a path that begins with /");
+	return ok ? OK : json_wrong(e, at, "must be a path that begins with /");
 }
 
 int
-sub_hub_check(const struct sub_reader *r)
+sub_hub_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e)
 {
-	const struct sub_hub *h = &r->s->hub;
-	struct err *e = r->e;
+	const struct sub_hub *h = &s->hub;
 	const struct {
 		bool there;
 		const char *name;
@@ -177,7 +178,7 @@ sub_hub_check(const struct sub_reader *r)
 	    {h->domain.n > 0 || (h->health_url.n > 0 && !h->has_otp), "domain"},
 	};
 
-	if (!r->s->preset->uses_hub)
+	if (!s->preset->uses_hub)
 		return OK;
 	if (!h->there)
 		return json_wrong(e, "/hub", "is required by the preset");
@@ -191,47 +192,48 @@ sub_hub_check(const struct sub_reader *r)
 		    "must be one DNS label: letters, digits and - only");
 	if (h->domain.n > 0 && !is_domain(h->domain))
 		return json_wrong(e, "/hub/domain", "must be a domain name");
-	TRY(path_check(r, h->user_path, "/hub/userPath"));
-	TRY(path_check(r, h->organization_path, "/hub/organizationPath"));
+	TRY(path_check(h->user_path, "/hub/userPath", e));
+	TRY(path_check(h->organization_path, "/hub/organizationPath", e));
 	return h->health_url.n > 0
-		   ? sub_url_check(r, h->health_url, "/hub/healthUrl")
+		   ? sub_url_check(k, h->health_url, "/hub/healthUrl", e)
 		   : OK;
 }
 
 int
-sub_url_check(const struct sub_reader *r, struct str url, const char *at)
+sub_url_check(
+    const struct sub_rules *k, struct str url, const char *at, struct err *e)
 {
-	const struct sub_rules *k = r->rules;
 	struct str host = STR_EMPTY;
 
 	for (size_t i = 0; i < url.n; i++)
 		if (!url_char(url.p[i]))
-			return json_wrong(r->e, at,
+			return json_wrong(e, at,
 			    "must be a URL: no blanks, controls or non-ASCII letters");
 	if (!host_of(url, &host) || host.n == 0 || host.p[0] == ':')
 		return json_wrong(
-		    r->e, at, "must be http:// or https:// and a host");
+		    e, at, "must be http:// or https:// and a host");
 	if (str_has(host, '@'))
-		return json_wrong(r->e, at,
+		return json_wrong(e, at,
 		    "must not have user or password; `auth` is for those");
-	return k && k->url_check ? k->url_check(k->arg, url, at, r->e) : OK;
+	return k && k->url_check ? k->url_check(k->arg, url, at, e) : OK;
 }
 
 int
-sub_hub_write(const struct sub_writer *w)
+sub_hub_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	const struct sub_hub *h = &w->s->hub;
-	struct buf *b = w->b;
+	const struct sub_conf *s = base;
+	const struct sub_hub *h = &s->hub;
 
 	if (!h->there) {
 		put_null(b, "hub");
 		return OK;
 	}
 	put_open(b, "hub", '{');
-	TRY(member_write(&w->io, TABLE, h, b, w->e));
+	TRY(member_write(io, TABLE, h, b, e));
 	if (h->has_otp) {
 		put_open(b, "otp", '{');
-		TRY(member_write(&w->io, OTP_TABLE, &h->otp, b, w->e));
+		TRY(member_write(io, OTP_TABLE, &h->otp, b, e));
 		put_close(b, '}');
 	} else {
 		put_null(b, "otp");

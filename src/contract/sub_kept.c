@@ -97,14 +97,14 @@ look_headers(
 }
 
 int
-sub_kept_check(const struct sub_reader *r, const struct sub_conf *was)
+sub_kept_check(
+    const struct sub_conf *s, const struct sub_conf *was, struct err *e)
 {
-	const struct sub_conf *s = r->s;
 	const struct sub_auth *a = &s->auth, *b = &was->auth;
 	bool moved = !same_place(was, s);
 	bool token_moved = a->type == AUTH_OAUTH2 && b->type == AUTH_OAUTH2 &&
 			   !same_origin(a->token_url, b->token_url);
-	struct kept k = {.list = BUF(sizeof(r->e->text))};
+	struct kept k = {.list = BUF(sizeof(e->text))};
 	int rc = OK;
 
 	if (moved) {
@@ -121,7 +121,7 @@ sub_kept_check(const struct sub_reader *r, const struct sub_conf *was)
 		sub_kept_look(&k, b->client_secret, a->client_secret,
 		    "/auth/clientSecret");
 	if (k.list.n > 0 || k.list.failed)
-		rc = json_wrong(r->e, k.first,
+		rc = json_wrong(e, k.first,
 		    "must be given again, since %s leads to another server now (asked for: %.*s)",
 		    moved ? "/url" : "/auth/tokenUrl",
 		    STR_ARG(buf_str(&k.list)));

@@ -38,87 +38,47 @@ static const struct member MTLS[] = {AUTH_TYPE,
 static const struct member *const AUTH_TABLES[] = {
     NONE, BASIC, BEARER, APIKEY, OAUTH2, MTLS};
 
-/* A list with one to `most` elements, and room for them; *ret is untouched when
- * it is null. */
-static int
-open_list(const struct sub_reader *r, const struct json *j, const char *at,
-    unsigned most, size_t size, void **ret)
+int
+sub_types_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
+	char at[JSON_POINTER_MAX + 1];
+
+	s->n_types = 0;
 	if (j->type == JSON_NULL)
 		return OK;
-	TRY(member_want(j, JSON_ARRAY, at, r->e));
-	if (j->n < 1 || j->n > most)
-		return json_wrong(r->e, at,
-		    "must have 1 to %u elements; leave it out for all", most);
-	*ret = arena_array(r->io.arena, j->n, size);
-	return OK;
-}
-
-static int
-element_wrong(
-    const struct sub_reader *r, const char *at, size_t i, const char *why)
-{
-	char index[24];
-
-	(void)snprintf(index, sizeof(index), "%zu", i);
-	return member_wrong(r->e, at, index, "%s", why);
-}
-
-int
-sub_types_read(struct sub_reader *r, const struct json *j)
-{
-	void *room = NULL;
-	struct str *list;
-	size_t n = 0;
-
-	TRY(open_list(r, j, "/types", SUB_TYPES_MAX, sizeof(*list), &room));
-	list = room;
-	for (const struct json *c = list ? j->child : NULL; c; c = c->next) {
+	TRY(member_want(j, JSON_ARRAY, "/types", e));
+	if (j->n < 1 || j->n > SUB_TYPES_MAX)
+		return json_wrong(e, "/types",
+		    "must have 1 to %d elements; leave it out for all",
+		    SUB_TYPES_MAX);
+	s->types = arena_array(io->arena, j->n, sizeof(*s->types));
+	for (const struct json *c = j->child; c; c = c->next) {
 		struct str family = c->text;
 		const char *why = "must be a string";
 
+		member_at_index(at, "/types", s->n_types);
 		if (str_ends(family, STR(".*")))
 			family.n -= 2;
 		if (c->type == JSON_STRING)
 			why = envelope_type_wrong(family);
 		if (why)
-			return element_wrong(r, "/types", n, why);
-		list[n++] = arena_dup(r->io.arena, c->text);
+			return json_wrong(e, at, "%s", why);
+		s->types[s->n_types++] = arena_dup(io->arena, c->text);
 	}
-	r->s->types = list;
-	r->s->n_types = n;
 	return OK;
 }
 
 int
-sub_types_write(const struct sub_writer *w)
+sub_types_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	put_texts(w->b, "types", w->s->types, w->s->n_types);
-	return OK;
-}
+	const struct sub_conf *s = base;
 
-int
-sub_tenants_read(struct sub_reader *r, const struct json *j)
-{
-	void *room = NULL;
-	struct uuid *list;
-	size_t n = 0;
-
-	TRY(open_list(r, j, "/tenants", SUB_TENANTS_MAX, sizeof(*list), &room));
-	list = room;
-	for (const struct json *c = list ? j->child : NULL; c; c = c->next, n++)
-		if (c->type != JSON_STRING || !uuid_parse(c->text, &list[n]))
-			return element_wrong(
-			    r, "/tenants", n, "must be a UUID");
-	r->s->tenants = list;
-	r->s->n_tenants = n;
-	return OK;
-}
-
-int
-sub_tenants_write(const struct sub_writer *w)
-{
-	put_uuids(w->b, "tenants", w->s->tenants, w->s->n_tenants);
+	(void)io;
+	(void)e;
+	put_texts(b, "types", s->types, s->n_types);
 	return OK;
 }
 
@@ -141,8 +101,8 @@ is_credential(struct str name)
 
 /* {"value": …, "secret": true}, or a string. */
 static int
-header_value(struct sub_reader *r, const struct json *j, const char *at,
-    struct sub_header *h)
+header_value(const struct member_io *io, const struct json *j, const char *at,
+    struct sub_header *h, struct err *e)
 {
 	static const char *const NAMES[] = {"value", "secret", NULL};
 	const struct json *value = j, *mark = json_get(j, "secret");
@@ -151,33 +111,33 @@ header_value(struct sub_reader *r, const struct json *j, const char *at,
 
 	(void)snprintf(here, sizeof(here), "%s", at);
 	if (j->type == JSON_OBJECT) {
-		TRY(json_known(j, at, NAMES, r->e));
+		TRY(json_known(j, at, NAMES, e));
 		value = json_get(j, "value");
 		if (mark && !json_is_bool(mark))
 			return member_wrong(
-			    r->e, at, "secret", "must be true or false");
-		TRY(member_need(value, at, "value", r->e));
+			    e, at, "secret", "must be true or false");
+		TRY(member_need(value, at, "value", e));
 		member_at(here, at, "value");
 	}
 	/* Once secret it stays so, until somebody says false. */
 	if (mark)
 		h->secret = mark->type == JSON_TRUE;
 	/* One that was stored before it was a secret is plain there. */
-	plain = !mark && r->io.form == FORM_STORED;
+	plain = !mark && io->form == FORM_STORED;
 	if (is_credential(h->name))
 		h->secret = true;
 	if (h->secret && !plain)
-		TRY(member_secret_read(&r->io, value, here,
-		    SUB_HEADER_VALUE_MAX, &h->value, r->e));
+		TRY(member_secret_read(
+		    io, value, here, SUB_HEADER_VALUE_MAX, &h->value, e));
 	else
-		TRY(member_text(value, here, SUB_HEADER_VALUE_MAX, r->io.arena,
-		    &h->value, r->e));
-	return member_one_line(h->value, here, r->e);
+		TRY(member_text(value, here, SUB_HEADER_VALUE_MAX, io->arena,
+		    &h->value, e));
+	return member_one_line(h->value, here, e);
 }
 
 static int
-header_one(struct sub_reader *r, const struct json *j, struct sub_header *list,
-    size_t *n)
+header_one(const struct member_io *io, const struct json *j,
+    struct sub_header *list, size_t *n, struct err *e)
 {
 	char at[JSON_POINTER_MAX + 1] = "/headers";
 	struct sub_header *h = header_find(list, *n, j->key);
@@ -189,50 +149,52 @@ header_one(struct sub_reader *r, const struct json *j, struct sub_header *list,
 		return OK;
 	}
 	if (!member_token_ok(j->key) || j->key.n > SUB_HEADER_NAME_MAX)
-		return json_wrong(r->e, at,
+		return json_wrong(e, at,
 		    "is not a header's name of 1 to %d bytes",
 		    SUB_HEADER_NAME_MAX);
 	if (!h && *n == SUB_HEADERS_MAX)
-		return json_wrong(r->e, at,
+		return json_wrong(e, at,
 		    "is one header too many; %d are allowed", SUB_HEADERS_MAX);
 	if (!h) {
 		h = &list[(*n)++];
 		*h = (struct sub_header){.value = STR_EMPTY};
 	}
-	h->name = arena_dup(r->io.arena, j->key);
-	return header_value(r, j, at, h);
+	h->name = arena_dup(io->arena, j->key);
+	return header_value(io, j, at, h, e);
 }
 
 int
-sub_headers_read(struct sub_reader *r, const struct json *j)
+sub_headers_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	struct sub_header list[SUB_HEADERS_MAX];
-	struct sub_conf *s = r->s;
 	size_t n = s->n_headers;
 
 	if (j->type == JSON_NULL) {
 		s->n_headers = 0;
 		return OK;
 	}
-	TRY(member_want(j, JSON_OBJECT, "/headers", r->e));
+	TRY(member_want(j, JSON_OBJECT, "/headers", e));
 	for (size_t i = 0; i < n; i++)
 		list[i] = s->headers[i];
 	for (const struct json *c = j->child; c; c = c->next)
-		TRY(header_one(r, c, list, &n));
-	s->headers = arena_array(r->io.arena, n + 1, sizeof(*s->headers));
+		TRY(header_one(io, c, list, &n, e));
+	s->headers = arena_array(io->arena, n + 1, sizeof(*s->headers));
 	memcpy(s->headers, list, n * sizeof(*list));
 	s->n_headers = n;
 	return OK;
 }
 
 int
-sub_headers_write(const struct sub_writer *w)
+sub_headers_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	struct buf *b = w->b;
+	const struct sub_conf *s = base;
 
 	put_open(b, "headers", '{');
-	for (size_t i = 0; i < w->s->n_headers; i++) {
-		const struct sub_header *h = &w->s->headers[i];
+	for (size_t i = 0; i < s->n_headers; i++) {
+		const struct sub_header *h = &s->headers[i];
 
 		put_text(b, NULL, h->name);
 		buf_addc(b, ':');
@@ -241,7 +203,7 @@ sub_headers_write(const struct sub_writer *w)
 			continue;
 		}
 		put_open(b, NULL, '{');
-		TRY(member_secret_write(&w->io, "value", h->value, b, w->e));
+		TRY(member_secret_write(io, "value", h->value, b, e));
 		put_bool(b, "secret", true);
 		put_close(b, '}');
 	}
@@ -251,7 +213,8 @@ sub_headers_write(const struct sub_writer *w)
 
 /* Whether somebody else sets it: HTTP itself, the preset, or `auth`. */
 static int
-header_free(const struct sub_reader *r, struct str name, const char *at)
+header_free(
+    const struct sub_conf *s, struct str name, const char *at, struct err *e)
 {
 	static const char *const NEVER[] = {"host", "content-length",
 	    "transfer-encoding", "connection", "keep-alive", "te", "trailer",
@@ -261,40 +224,42 @@ header_free(const struct sub_reader *r, struct str name, const char *at)
 	for (const char *const *n = NEVER; *n; n++)
 		if (str_eq_nocase(name, str_of(*n)))
 			return json_wrong(
-			    r->e, at, "can't be set: it is HTTP's own");
-	if (preset_owns_header(r->s->preset, name))
-		return json_wrong(r->e, at,
+			    e, at, "can't be set: it is HTTP's own");
+	if (preset_owns_header(s->preset, name))
+		return json_wrong(e, at,
 		    "can't be set: it is the preset %.*s's own",
-		    STR_ARG(r->s->preset->name));
+		    STR_ARG(s->preset->name));
 	return OK;
 }
 
 int
-sub_headers_check(const struct sub_reader *r)
+sub_headers_check(const struct sub_conf *s, struct err *e)
 {
-	const struct sub_auth *a = &r->s->auth;
+	const struct sub_auth *a = &s->auth;
 	bool authorizes = a->type == AUTH_BASIC || a->type == AUTH_BEARER ||
 			  a->type == AUTH_OAUTH2;
 
-	for (size_t i = 0; i < r->s->n_headers; i++) {
-		struct str name = r->s->headers[i].name;
+	for (size_t i = 0; i < s->n_headers; i++) {
+		struct str name = s->headers[i].name;
 		char at[JSON_POINTER_MAX + 1] = "/headers";
 
 		json_point(at, name);
-		TRY(header_free(r, name, at));
+		TRY(header_free(s, name, at, e));
 		if ((authorizes && str_eq_nocase(name, STR("Authorization"))) ||
 		    (a->type == AUTH_APIKEY && str_eq_nocase(name, a->header)))
 			return json_wrong(
-			    r->e, at, "can't be set beside this auth");
+			    e, at, "can't be set beside this auth");
 	}
 	return OK;
 }
 
 int
-sub_auth_read(struct sub_reader *r, const struct json *j)
+sub_auth_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	static const struct sub_auth INITIAL;
-	struct sub_auth *a = &r->s->auth;
+	struct sub_auth *a = &s->auth;
 	const struct json *word = json_get(j, "type");
 	unsigned type = a->type;
 
@@ -302,26 +267,28 @@ sub_auth_read(struct sub_reader *r, const struct json *j)
 		*a = INITIAL;
 		return OK;
 	}
-	TRY(member_want(j, JSON_OBJECT, "/auth", r->e));
-	TRY(member_need(word || a->type != AUTH_NONE, "/auth", "type", r->e));
+	TRY(member_want(j, JSON_OBJECT, "/auth", e));
+	TRY(member_need(word || a->type != AUTH_NONE, "/auth", "type", e));
 	if (word)
-		TRY(member_choice(word, "/auth/type", AUTHS, &type, r->e));
+		TRY(member_choice(word, "/auth/type", AUTHS, &type, e));
 	/* Another type begins anew: no secret wanders from one to another. */
 	if (type != a->type)
 		*a = (struct sub_auth){.type = type};
 	return member_read(
-	    &r->io, AUTH_TABLES[a->type], j, "/auth", &INITIAL, a, r->e);
+	    io, AUTH_TABLES[a->type], j, "/auth", &INITIAL, a, e);
 }
 
 int
-sub_auth_write(const struct sub_writer *w)
+sub_auth_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	const struct sub_auth *a = &w->s->auth;
+	const struct sub_conf *s = base;
+	const struct sub_auth *a = &s->auth;
 
-	put_open(w->b, "auth", '{');
-	put_z(w->b, "type", AUTHS[a->type]);
-	TRY(member_write(&w->io, AUTH_TABLES[a->type], a, w->b, w->e));
-	put_close(w->b, '}');
+	put_open(b, "auth", '{');
+	put_z(b, "type", AUTHS[a->type]);
+	TRY(member_write(io, AUTH_TABLES[a->type], a, b, e));
+	put_close(b, '}');
 	return OK;
 }
 
@@ -332,10 +299,10 @@ is_pem(struct str s)
 }
 
 int
-sub_auth_check(const struct sub_reader *r)
+sub_auth_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e)
 {
-	const struct sub_auth *a = &r->s->auth;
-	struct err *e = r->e;
+	const struct sub_auth *a = &s->auth;
 
 	for (const struct member *m = AUTH_TABLES[a->type]; m->name; m++) {
 		const struct str *field =
@@ -355,19 +322,21 @@ sub_auth_check(const struct sub_reader *r)
 	if (a->type == AUTH_APIKEY && !member_token_ok(a->header))
 		return json_wrong(e, "/auth/header", "must be a header's name");
 	if (a->type == AUTH_APIKEY)
-		return header_free(r, a->header, "/auth/header");
+		return header_free(s, a->header, "/auth/header", e);
 	if (a->type == AUTH_MTLS && !is_pem(a->certificate))
 		return json_wrong(e, "/auth/certificate", "must be PEM");
 	if (a->type == AUTH_MTLS && !is_pem(a->key))
 		return json_wrong(e, "/auth/key", "must be PEM");
 	if (a->type == AUTH_OAUTH2)
-		return sub_url_check(r, a->token_url, "/auth/tokenUrl");
+		return sub_url_check(k, a->token_url, "/auth/tokenUrl", e);
 	return OK;
 }
 
 int
-sub_retry_read(struct sub_reader *r, const struct json *j)
+sub_retry_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	static const char *const NAMES[] = {
 	    "delaysMs", "jitterMs", "count", NULL};
 	const struct json *delays = json_get(j, "delaysMs");
@@ -379,34 +348,37 @@ sub_retry_read(struct sub_reader *r, const struct json *j)
 	    .has_count = count,
 	};
 
+	(void)io;
 	if (j->type != JSON_NULL) {
-		TRY(member_want(j, JSON_OBJECT, "/retry", r->e));
-		TRY(json_known(j, "/retry", NAMES, r->e));
+		TRY(member_want(j, JSON_OBJECT, "/retry", e));
+		TRY(json_known(j, "/retry", NAMES, e));
 		if (!delays == !count)
-			return json_wrong(r->e, "/retry",
-			    "must have either delaysMs or count");
+			return json_wrong(
+			    e, "/retry", "must have either delaysMs or count");
 	}
 	if (delays)
-		TRY(retry_delays_read(
-		    delays, "/retry/delaysMs", &t.list, r->e));
+		TRY(retry_delays_read(delays, "/retry/delaysMs", &t.list, e));
 	else if (jitter)
-		return json_wrong(r->e, "/retry/jitterMs", "needs delaysMs");
+		return json_wrong(e, "/retry/jitterMs", "needs delaysMs");
 	if (jitter)
 		TRY(member_int(jitter, "/retry/jitterMs", 0, RETRY_DELAY_MAX_MS,
-		    &t.list.jitter_to_ms, r->e));
+		    &t.list.jitter_to_ms, e));
 	if (count)
-		TRY(member_int(count, "/retry/count", 0,
-		    r->s->preset->retries_max, &t.count, r->e));
-	r->s->retry = t;
+		TRY(member_int(count, "/retry/count", 0, s->preset->retries_max,
+		    &t.count, e));
+	s->retry = t;
 	return OK;
 }
 
 int
-sub_retry_write(const struct sub_writer *w)
+sub_retry_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	const struct sub_retry *t = &w->s->retry;
-	struct buf *b = w->b;
+	const struct sub_conf *s = base;
+	const struct sub_retry *t = &s->retry;
 
+	(void)io;
+	(void)e;
 	if (!t->has_count && !t->has_list) {
 		put_null(b, "retry");
 		return OK;

@@ -9,51 +9,39 @@
 #include "contract/member.h"
 #include "contract/sub.h"
 
-struct sub_reader {
-	struct member_io io;
-	struct sub_conf *s;
-	const struct sub_rules *rules; /* NULL: it was checked before */
-	struct err *e;
-};
-
-struct sub_writer {
-	struct member_io io;
-	const struct sub_conf *s;
-	bool once; /* FORM_USER: the newest secret is shown as it is */
-	struct buf *b;
-	struct err *e;
-};
-
-/* Each takes the member's value, which may be null. */
-int sub_types_read(struct sub_reader *r, const struct json *j);
-int sub_tenants_read(struct sub_reader *r, const struct json *j);
-int sub_headers_read(struct sub_reader *r, const struct json *j);
-int sub_auth_read(struct sub_reader *r, const struct json *j);
-int sub_retry_read(struct sub_reader *r, const struct json *j);
-int sub_hub_read(struct sub_reader *r, const struct json *j);
-int sub_secret_read(struct sub_reader *r, const struct json *j);
-int sub_secrets_read(struct sub_reader *r, const struct json *j);
-
-/* And these write name and value. */
-int sub_types_write(const struct sub_writer *w);
-int sub_tenants_write(const struct sub_writer *w);
-int sub_headers_write(const struct sub_writer *w);
-int sub_auth_write(const struct sub_writer *w);
-int sub_retry_write(const struct sub_writer *w);
-int sub_hub_write(const struct sub_writer *w);
-int sub_secret_write(const struct sub_writer *w);
-int sub_secrets_write(const struct sub_writer *w);
+/*
+ * Members of TOP. `base` is a struct sub_conf; `ctx` is what reading needs to
+ * know of the world (struct sub_rules), NULL: it was checked before. When a
+ * subscription is shown, a ctx says that the newest secret is shown as it is.
+ */
+#define SUB_MEMBER(name)                                                       \
+	int sub_##name##_read(const struct member_io *io,                      \
+	    const struct json *j, void *base, struct err *e);                  \
+	int sub_##name##_write(const struct member_io *io, const void *base,   \
+	    struct buf *b, struct err *e)
+SUB_MEMBER(types);
+SUB_MEMBER(headers);
+SUB_MEMBER(auth);
+SUB_MEMBER(retry);
+SUB_MEMBER(hub);
+SUB_MEMBER(secret);
+SUB_MEMBER(secrets);
+#undef SUB_MEMBER
 
 /* Makes one when the preset wants it and none is there; then the signers. */
 int sub_secrets_arm(struct sub_conf *s, struct err *e);
 void sub_secrets_done(struct sub_conf *s);
 
 /* What must hold for the whole, whichever members were given. */
-int sub_headers_check(const struct sub_reader *r);
-int sub_auth_check(const struct sub_reader *r);
-int sub_hub_check(const struct sub_reader *r);
+int sub_headers_check(const struct sub_conf *s, struct err *e);
+int sub_auth_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e);
+int sub_hub_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e);
 /* A change must not send secrets elsewhere; `was`: before it was read. */
-int sub_kept_check(const struct sub_reader *r, const struct sub_conf *was);
-int sub_url_check(const struct sub_reader *r, struct str url, const char *at);
+int sub_kept_check(
+    const struct sub_conf *s, const struct sub_conf *was, struct err *e);
+int sub_url_check(
+    const struct sub_rules *k, struct str url, const char *at, struct err *e);
 
 #endif

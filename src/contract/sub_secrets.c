@@ -24,9 +24,10 @@ sub_secrets_done(struct sub_conf *s)
 }
 
 int
-sub_secret_read(struct sub_reader *r, const struct json *j)
+sub_secret_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
-	struct sub_conf *s = r->s;
+	struct sub_conf *s = base;
 	struct str was = s->n_secrets > 0 ? s->secrets[0].text : STR_EMPTY;
 	struct str text = was;
 
@@ -35,11 +36,10 @@ sub_secret_read(struct sub_reader *r, const struct json *j)
 		return OK;
 	}
 	if (s->preset->secret == PRESET_SECRET_NONE)
-		return json_wrong(r->e, "/secret",
+		return json_wrong(e, "/secret",
 		    "has no meaning: the preset %.*s signs nothing",
 		    STR_ARG(s->preset->name));
-	TRY(member_secret_read(
-	    &r->io, j, "/secret", SUB_TEXT_MAX, &text, r->e));
+	TRY(member_secret_read(io, j, "/secret", SUB_TEXT_MAX, &text, e));
 	if (text.p == was.p)
 		return OK;
 	sub_secrets_done(s);
@@ -49,52 +49,58 @@ sub_secret_read(struct sub_reader *r, const struct json *j)
 }
 
 int
-sub_secret_write(const struct sub_writer *w)
+sub_secret_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
+	const struct sub_conf *s = base;
 	const struct member_io plain = {FORM_PLAIN, NULL, NULL};
 
-	if (w->io.form != FORM_USER)
+	if (io->form != FORM_USER)
 		return OK;
-	return member_secret_write(w->once ? &plain : &w->io, "secret",
-	    w->s->n_secrets ? w->s->secrets[0].text : STR_EMPTY, w->b, w->e);
+	return member_secret_write(io->ctx ? &plain : io, "secret",
+	    s->n_secrets ? s->secrets[0].text : STR_EMPTY, b, e);
 }
 
 /* [{"text": …, "until": null | µs}] */
 int
-sub_secrets_read(struct sub_reader *r, const struct json *list)
+sub_secrets_read(const struct member_io *io, const struct json *list,
+    void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	size_t n = 0;
 
-	TRY(member_want(list, JSON_ARRAY, "/secrets", r->e));
+	TRY(member_want(list, JSON_ARRAY, "/secrets", e));
 	for (const struct json *j = list->child; j; j = j->next) {
 		const struct json *text = json_get(j, "text");
-		struct sub_secret *k = &r->s->secrets[n];
+		struct sub_secret *k = &s->secrets[n];
 
 		if (n++ == SUB_SECRETS_MAX || !text)
-			return json_wrong(r->e, "/secrets", "can't be read");
+			return json_wrong(e, "/secrets", "can't be read");
 		TRY(member_secret_read(
-		    &r->io, text, "/secrets", SUB_TEXT_MAX, &k->text, r->e));
+		    io, text, "/secrets", SUB_TEXT_MAX, &k->text, e));
 		(void)json_int(json_get(j, "until"), &k->until_us);
 	}
-	r->s->n_secrets = n;
+	s->n_secrets = n;
 	return OK;
 }
 
 int
-sub_secrets_write(const struct sub_writer *w)
+sub_secrets_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	if (w->io.form == FORM_USER)
+	const struct sub_conf *s = base;
+	if (io->form == FORM_USER)
 		return OK;
-	put_open(w->b, "secrets", '[');
-	for (size_t i = 0; i < w->s->n_secrets; i++) {
-		const struct sub_secret *k = &w->s->secrets[i];
+	put_open(b, "secrets", '[');
+	for (size_t i = 0; i < s->n_secrets; i++) {
+		const struct sub_secret *k = &s->secrets[i];
 
-		put_open(w->b, NULL, '{');
-		TRY(member_secret_write(&w->io, "text", k->text, w->b, w->e));
-		put_int(w->b, "until", k->until_us);
-		put_close(w->b, '}');
+		put_open(b, NULL, '{');
+		TRY(member_secret_write(io, "text", k->text, b, e));
+		put_int(b, "until", k->until_us);
+		put_close(b, '}');
 	}
-	put_close(w->b, ']');
+	put_close(b, ']');
 	return OK;
 }
 
