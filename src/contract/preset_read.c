@@ -327,7 +327,8 @@ read_retry(struct reader *r, const struct json *doc)
 	TRY(member_want(spread, JSON_ARRAY, at, r->e));
 	if (spread->n != COUNT_OF(jitter))
 		return json_wrong(r->e, at, "must be [from, to, step]");
-	for (const struct json *j = spread->child; j; j = j->next)
+	for (const struct json *j = spread->child; j && i < COUNT_OF(jitter);
+	     j = j->next)
 		TRY(member_int(
 		    j, at, 0, RETRY_DELAY_MAX_MS, jitter[i++], r->e));
 	if (t->jitter_from_ms > t->jitter_to_ms)

@@ -247,27 +247,20 @@ add_entry(struct batch_job *j, struct str type, struct uuid tenant,
 	return true;
 }
 
-static struct str
-uid_text(struct batch_job *j)
-{
-	char *text = arena_alloc(j->arena, UUID_LEN + 1);
-
-	uuid_format(j->g->wish->uid, text);
-	return (struct str){text, UUID_LEN};
-}
-
 static struct audit_row *
 audit_drop(struct batch_job *j, int64_t n, int64_t now, struct str details)
 {
 	struct audit_row *row = &j->audits[j->n_audits++];
+	char *uid = arena_alloc(j->arena, UUID_LEN + 1);
 
+	uuid_format(j->g->wish->uid, uid);
 	assert(j->n_audits <= BATCH_AUDITS);
 	j->dropped += n;
 	*row = (struct audit_row){
 	    .category = AUDIT_WEBHOOK_DELIVERY_DROPPED,
 	    .at_us = now,
 	    .target_type = STR("folder"),
-	    .webhook_id = uid_text(j),
+	    .webhook_id = {uid, UUID_LEN},
 	    .details = details,
 	};
 	return row;
@@ -329,10 +322,10 @@ batch_job_leave(struct gather *g, int64_t now)
 
 /* The limiter ----------------------------------------------------------------- */
 
-static void
-lost_single(struct batch_job *j, int64_t seq, int64_t now, const char *why)
+static struct audit_row *
+drop_single(struct batch_job *j, int64_t seq, int64_t now, const char *why)
 {
-	(void)audit_drop(j, 1, now,
+	return audit_drop(j, 1, now,
 	    arena_fmt(j->arena, "\"seq\":%lld,\"reason\":\"%s\"",
 		(long long)seq, why));
 }
@@ -351,7 +344,7 @@ copy_single(
 		payload = json_get(tree, "payload");
 	if (!payload ||
 	    !add_entry(j, l->type, l->tenant, l->key, payload->raw, now))
-		lost_single(j, l->seq, now, "too large");
+		(void)drop_single(j, l->seq, now, "too large");
 	return OK;
 }
 
@@ -368,7 +361,7 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 	if (rc == OK)
 		rc = sql_log_feed_next(rows, &row, e);
 	if (rc == 0)
-		lost_single(j, seq, now, "not in the log any more");
+		(void)drop_single(j, seq, now, "not in the log any more");
 	if (rc > 0) {
 		l = letter_new(&row);
 		letter_open(l, deliver_opts(j->g->b->d)->keyring);
@@ -405,9 +398,7 @@ add_drops(struct batch_job *j, int64_t now)
 	struct audit_row *row;
 
 	for (size_t i = 0; i < d.n; i++) {
-		row = audit_drop(j, 1, now,
-		    arena_fmt(j->arena, "\"seq\":%lld,\"reason\":\"%s\"",
-			(long long)d.v[i].seq, WHY[d.v[i].why]));
+		row = drop_single(j, d.v[i].seq, now, WHY[d.v[i].why]);
 		row->object_id = arena_dup(j->arena, d.v[i].folder);
 		row->event_type = str_of(child_type_name(d.v[i].type));
 	}

@@ -74,16 +74,13 @@ batch_event_read(struct arena *a, struct batch_event *ev, struct err *e)
 {
 	const struct json *payload;
 	struct json *tree;
-	int rc;
 
 	ev->child = child_type_of(ev->type);
 	ev->folder = (struct child_folder){.tenant = ev->tenant};
 	ev->object = ev->object_name = STR_EMPTY;
 	if (ev->child == CHILD_TYPES)
 		return OK;
-	rc = json_parse(a, ev->body, &tree, e);
-	if (rc < 0)
-		return rc;
+	TRY(json_parse(a, ev->body, &tree, e));
 	payload = json_get(tree, "payload");
 	ev->folder.id = first_of(text_at(payload, "/parentFolder/id", ID_MAX),
 	    text_at(payload, "/parentFolder/objectId", ID_MAX));
