@@ -18,7 +18,7 @@
 static const struct {
 	const char *name, *text;
 } PRESETS[] = {
-#define PRESET(name, ...) {name, #__VA_ARGS__},
+#define PRESET(name, text) {name, text},
 #include "contract/presets.tbl"
 #include "contract/providers.tbl"
 #undef PRESET

@@ -6,7 +6,7 @@
 static const struct {
 	const char *name, *text;
 } PROVIDERS[] = {
-#define PRESET(name, ...) {name, #__VA_ARGS__},
+#define PRESET(name, text) {name, text},
 #include "contract/providers.tbl"
 #undef PRESET
 };

@@ -1,5 +1,7 @@
 #include "contract/member.h"
 
+#include <stdarg.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -8,13 +10,60 @@
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub.h"
+#include "contract/vars.h"
 
 void
 member_at(char ret[JSON_POINTER_MAX + 1], const char *at, const char *name)
 {
-	if (ret != at)
-		(void)snprintf(ret, JSON_POINTER_MAX + 1, "%s", at);
+	(void)snprintf(ret, JSON_POINTER_MAX + 1, "%s", at);
 	json_point(ret, str_of(name));
+}
+
+void
+member_at_index(char ret[JSON_POINTER_MAX + 1], const char *at, size_t i)
+{
+	char index[24];
+
+	(void)snprintf(index, sizeof(index), "%zu", i);
+	member_at(ret, at, index);
+}
+
+const struct json *
+member_given(const struct json *o, const char *name)
+{
+	const struct json *j = json_get(o, name);
+
+	return j && j->type != JSON_NULL ? j : NULL;
+}
+
+int
+member_wrong(
+    struct err *e, const char *at, const char *name, const char *fmt, ...)
+{
+	char here[JSON_POINTER_MAX + 1], text[sizeof(e->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	member_at(here, at, name);
+	return json_wrong(e, here, "%s", text);
+}
+
+int
+member_need(bool there, const char *at, const char *name, struct err *e)
+{
+	return there ? OK : member_wrong(e, at, name, "is required");
+}
+
+int
+member_one_line(struct str s, const char *at, struct err *e)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < 0x20)
+			return json_wrong(
+			    e, at, "must not have control characters");
+	return OK;
 }
 
 int
@@ -46,10 +95,7 @@ static int
 read_text(const struct json *j, const char *at, const struct member *as,
     struct arena *a, struct str *ret, struct err *e)
 {
-	int rc = member_want(j, JSON_STRING, at, e);
-
-	if (rc < 0)
-		return rc;
+	TRY(member_want(j, JSON_STRING, at, e));
 	if (j->text.n < (size_t)as->least || j->text.n > (size_t)as->most)
 		return json_wrong(e, at, "must be %lld to %lld bytes, not %zu",
 		    (long long)as->least, (long long)as->most, j->text.n);
@@ -111,10 +157,8 @@ read_pointer(const struct json *j, const char *at, struct arena *a,
 {
 	const struct member as = {.kind = MEMBER_TEXT, .most = SUB_TEXT_MAX};
 	struct str s = STR_EMPTY;
-	int rc = read_text(j, at, &as, a, &s, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(read_text(j, at, &as, a, &s, e));
 	if (!member_pointer_ok(s))
 		return json_wrong(e, at, "must be a JSON pointer, /like/this");
 	*ret = s;
@@ -123,34 +167,24 @@ read_pointer(const struct json *j, const char *at, struct arena *a,
 
 /* A literal, or {"pointer": "/…"}. */
 static int
-read_value(const struct json *j, const char *at, int64_t most, struct arena *a,
-    struct sub_value *ret, struct err *e)
+read_value(const struct member_io *io, const struct json *j, const char *at,
+    int64_t most, struct sub_value *ret, struct err *e)
 {
-	static const char *const NAMES[] = {"pointer", NULL};
-	char here[JSON_POINTER_MAX + 1];
-	const struct json *p;
-	int rc;
+	static const struct member POINTER[] = {
+	    {"pointer", MEMBER_POINTER, offsetof(struct sub_value, text),
+		.must = true},
+	    {.name = NULL},
+	};
 
-	if (j->type != JSON_OBJECT) {
-		if (j->type != JSON_STRING)
-			return json_wrong(
-			    e, at, "must be a string or {\"pointer\": \"/…\"}");
-		rc = member_text(j, at, (size_t)most, a, &ret->text, e);
-		if (rc == OK)
-			ret->pointer = false;
-		return rc;
-	}
-	rc = json_known(j, at, NAMES, e);
-	if (rc < 0)
-		return rc;
-	member_at(here, at, "pointer");
-	p = json_get(j, "pointer");
-	if (!p)
-		return json_wrong(e, here, "is required");
-	rc = read_pointer(p, here, a, &ret->text, e);
-	if (rc == OK)
-		ret->pointer = true;
-	return rc;
+	if (j->type == JSON_STRING)
+		TRY(member_text(j, at, (size_t)most, io->arena, &ret->text, e));
+	else if (j->type == JSON_OBJECT)
+		TRY(member_read(io, POINTER, j, at, NULL, ret, e));
+	else
+		return json_wrong(
+		    e, at, "must be a string or {\"pointer\": \"/…\"}");
+	ret->pointer = j->type == JSON_OBJECT;
+	return OK;
 }
 
 static bool
@@ -192,9 +226,9 @@ read_words(const struct json *j, const char *at, const struct member *m,
     unsigned *ret, struct err *e)
 {
 	struct str rest = j->text; /* of a query, with commas */
-	char here[JSON_POINTER_MAX + 1], place[24];
+	char here[JSON_POINTER_MAX + 1];
 	unsigned bits = 0, i = 0;
-	int n = 0;
+	size_t n = 0;
 
 	while (rest.n > 0) {
 		if (!choose(str_cut(&rest, ','), m->words, &i))
@@ -202,13 +236,12 @@ read_words(const struct json *j, const char *at, const struct member *m,
 		bits |= 1U << i;
 	}
 	for (const struct json *w = j->child; w; w = w->next, n++) {
-		(void)snprintf(place, sizeof(place), "%d", n);
-		member_at(here, at, place);
+		member_at_index(here, at, n);
 		if (!json_is(w, JSON_STRING) || !choose(w->text, m->words, &i))
 			return no_choice(here, m->words, e);
 		bits |= 1U << i;
 	}
-	if (j->type == JSON_ARRAY && n < m->least)
+	if (j->type == JSON_ARRAY && n < (size_t)m->least)
 		return no_choice(at, m->words, e);
 	*ret = bits;
 	return OK;
@@ -234,31 +267,12 @@ static int
 read_object(const struct json *j, const char *at, int64_t most,
     const struct json **ret, struct err *e)
 {
-	int rc = member_want(j, JSON_OBJECT, at, e);
-
-	if (rc == OK && most > 0 && j->raw.n > (size_t)most)
-		rc = json_wrong(
+	TRY(member_want(j, JSON_OBJECT, at, e));
+	if (most > 0 && j->raw.n > (size_t)most)
+		return json_wrong(
 		    e, at, "must have at most %lld bytes", (long long)most);
-	if (rc == OK)
-		*ret = j;
-	return rc;
-}
-
-static int
-read_time(const struct json *j, const char *at, int64_t *ret, struct err *e)
-{
-	if (j->type == JSON_STRING && time_parse(j->text, ret, NULL))
-		return OK;
-	return json_wrong(
-	    e, at, "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
-}
-
-static int
-read_uuid(const struct json *j, const char *at, struct uuid *ret, struct err *e)
-{
-	return j->type == JSON_STRING && uuid_parse(j->text, ret)
-		   ? OK
-		   : json_wrong(e, at, "must be a uuid");
+	*ret = j;
+	return OK;
 }
 
 static int
@@ -267,15 +281,19 @@ read_uuids(const struct json *j, const char *at, const struct member *m,
 {
 	struct uuid *v;
 	size_t n = 0;
+	char here[JSON_POINTER_MAX + 1];
 
-	if (j->type != JSON_ARRAY || j->n < m->least || j->n > m->most)
+	TRY(member_want(j, JSON_ARRAY, at, e));
+	if (j->n < m->least || j->n > m->most)
 		return json_wrong(e, at,
-		    "must be an array of %lld to %lld uuids, or absent",
+		    "must have %lld to %lld elements; leave it out for all",
 		    (long long)m->least, (long long)m->most);
 	v = arena_array(a, j->n, sizeof(*v));
-	for (const struct json *u = j->child; u; u = u->next)
-		if (!json_is(u, JSON_STRING) || !uuid_parse(u->text, &v[n++]))
-			return json_wrong(e, at, "must hold uuids only");
+	for (const struct json *u = j->child; u; u = u->next, n++) {
+		member_at_index(here, at, n);
+		if (!json_is(u, JSON_STRING) || !uuid_parse(u->text, &v[n]))
+			return json_wrong(e, here, "must be a UUID");
+	}
 	*ret = (struct member_uuids){v, n};
 	return OK;
 }
@@ -287,46 +305,36 @@ member_secret_read(const struct member_io *io, const struct json *j,
 	struct member as = {
 	    .kind = MEMBER_LONG, .least = 1, .most = (int64_t)most};
 	struct str s = STR_EMPTY;
-	int rc;
 
 	if (io->form == FORM_STORED) {
-		rc = member_want(j, JSON_STRING, at, e);
-		if (rc < 0 || !io->seal)
-			return rc;
-		return io->seal->unseal(
-		    io->seal->arg, io->arena, j->text, ret, e);
+		TRY(member_want(j, JSON_STRING, at, e));
+		return io->seal ? io->seal->unseal(
+				      io->seal->arg, io->arena, j->text, ret, e)
+				: OK;
 	}
-	rc = read_text(j, at, &as, io->arena, &s, e);
-	if (rc < 0)
-		return rc;
-	if (io->form == FORM_USER && str_eq(s, STR(SUB_MASK))) {
-		if (ret->n == 0)
-			return json_wrong(e, at,
-			    "is the mask that secrets are shown as; there is none yet");
-		return OK;
-	}
-	*ret = s;
+	TRY(read_text(j, at, &as, io->arena, &s, e));
+	if (io->form != FORM_USER || !str_eq(s, STR(SUB_MASK)))
+		*ret = s;
+	else if (ret->n == 0)
+		return json_wrong(e, at,
+		    "is the mask that secrets are shown as; there is none yet");
 	return OK;
 }
 
 int
-member_secret_write(
-    const struct member_io *io, struct str secret, struct buf *b, struct err *e)
+member_secret_write(const struct member_io *io, const char *name,
+    struct str secret, struct buf *b, struct err *e)
 {
 	struct str s = secret;
-	int rc = OK;
 
-	if (secret.n == 0) {
-		buf_addz(b, "null");
-		return OK;
-	}
-	if (io->form == FORM_USER)
+	if (secret.n == 0)
+		s.p = NULL;
+	else if (io->form == FORM_USER)
 		s = STR(SUB_MASK);
-	if (io->form == FORM_STORED)
-		rc = io->seal->seal(io->seal->arg, io->arena, secret, &s, e);
-	if (rc == OK)
-		buf_json(b, s);
-	return rc;
+	else if (io->form == FORM_STORED)
+		TRY(io->seal->seal(io->seal->arg, io->arena, secret, &s, e));
+	put_text(b, name, s);
+	return OK;
 }
 
 static int
@@ -334,7 +342,6 @@ read_one(const struct member_io *io, const struct member *m,
     const struct json *j, const char *at, void *field, struct err *e)
 {
 	unsigned i = 0;
-	int rc;
 
 	switch (m->kind) {
 	case MEMBER_TEXT:
@@ -346,7 +353,7 @@ read_one(const struct member_io *io, const struct member *m,
 	case MEMBER_POINTER:
 		return read_pointer(j, at, io->arena, field, e);
 	case MEMBER_VALUE:
-		return read_value(j, at, m->most, io->arena, field, e);
+		return read_value(io, j, at, m->most, field, e);
 	case MEMBER_BOOL:
 		if (!json_is_bool(j))
 			return json_wrong(e, at, "must be true or false");
@@ -357,18 +364,22 @@ read_one(const struct member_io *io, const struct member *m,
 	case MEMBER_CHOICE:
 		return member_choice(j, at, m->words, field, e);
 	case MEMBER_EITHER:
-		rc = member_choice(j, at, m->words, &i, e);
-		if (rc == OK)
-			*(bool *)field = i == 1;
-		return rc;
+		TRY(member_choice(j, at, m->words, &i, e));
+		*(bool *)field = i == 1;
+		return OK;
 	case MEMBER_WORDS:
-		rc = io->form == FORM_QUERY ? OK
-					    : member_want(j, JSON_ARRAY, at, e);
-		return rc < 0 ? rc : read_words(j, at, m, field, e);
+		if (io->form != FORM_QUERY)
+			TRY(member_want(j, JSON_ARRAY, at, e));
+		return read_words(j, at, m, field, e);
 	case MEMBER_TIME:
-		return read_time(j, at, field, e);
+		if (j->type != JSON_STRING || !time_parse(j->text, field, NULL))
+			return json_wrong(e, at,
+			    "must be a time as in RFC 3339, 2030-01-31T12:00:00Z");
+		return OK;
 	case MEMBER_UUID:
-		return read_uuid(j, at, field, e);
+		return j->type == JSON_STRING && uuid_parse(j->text, field)
+			   ? OK
+			   : json_wrong(e, at, "must be a uuid");
 	case MEMBER_UUIDS:
 		return read_uuids(j, at, m, io->arena, field, e);
 	case MEMBER_OBJECT:
@@ -378,45 +389,51 @@ read_one(const struct member_io *io, const struct member *m,
 	case MEMBER_JSON:
 		*(const struct json **)field = j;
 		return OK;
+	case MEMBER_VARS:
+		TRY(member_want(j, JSON_STRING, at, e));
+		return vars_compile(io->arena, j->text,
+		    (enum vars_place)m->least, at, field, e);
+	case MEMBER_PART: /* member_read()'s */
 	case MEMBER_OWN:
 		break;
 	}
 	return OK;
 }
 
-static size_t
-size_of(enum member_kind kind)
+static const size_t SIZES[] = {
+    [MEMBER_TEXT] = sizeof(struct str),
+    [MEMBER_LONG] = sizeof(struct str),
+    [MEMBER_SECRET] = sizeof(struct str),
+    [MEMBER_POINTER] = sizeof(struct str),
+    [MEMBER_STRING] = sizeof(struct str),
+    [MEMBER_CHARS] = sizeof(struct str),
+    [MEMBER_VALUE] = sizeof(struct sub_value),
+    [MEMBER_BOOL] = sizeof(bool),
+    [MEMBER_EITHER] = sizeof(bool),
+    [MEMBER_INT] = sizeof(int64_t),
+    [MEMBER_TIME] = sizeof(int64_t),
+    [MEMBER_CHOICE] = sizeof(unsigned),
+    [MEMBER_WORDS] = sizeof(unsigned),
+    [MEMBER_UUID] = sizeof(struct uuid),
+    [MEMBER_UUIDS] = sizeof(struct member_uuids),
+    [MEMBER_OBJECT] = sizeof(const struct json *),
+    [MEMBER_JSON] = sizeof(const struct json *),
+    [MEMBER_VARS] = sizeof(struct vars),
+    [MEMBER_OWN] = 0,
+};
+
+/* What null brings. */
+static void
+take_initial(const struct member *m, const void *initial, void *base)
 {
-	switch (kind) {
-	case MEMBER_TEXT:
-	case MEMBER_LONG:
-	case MEMBER_SECRET:
-	case MEMBER_POINTER:
-	case MEMBER_STRING:
-	case MEMBER_CHARS:
-		return sizeof(struct str);
-	case MEMBER_VALUE:
-		return sizeof(struct sub_value);
-	case MEMBER_BOOL:
-	case MEMBER_EITHER:
-		return sizeof(bool);
-	case MEMBER_INT:
-	case MEMBER_TIME:
-		return sizeof(int64_t);
-	case MEMBER_CHOICE:
-	case MEMBER_WORDS:
-		return sizeof(unsigned);
-	case MEMBER_UUID:
-		return sizeof(struct uuid);
-	case MEMBER_UUIDS:
-		return sizeof(struct member_uuids);
-	case MEMBER_OBJECT:
-	case MEMBER_JSON:
-		return sizeof(const struct json *);
-	case MEMBER_OWN:
-		break;
-	}
-	return 0;
+	const char *from = (const char *)initial + m->offset;
+	char *to = (char *)base + m->offset;
+
+	if (m->kind != MEMBER_PART)
+		memcpy(to, from, SIZES[m->kind]);
+	else
+		for (const struct member *p = m->part; p->name; p++)
+			take_initial(p, from, to);
 }
 
 const struct member *
@@ -428,48 +445,38 @@ member_find(const struct member *table, struct str name)
 	return NULL;
 }
 
-static int
-check_there(const struct member *table, const struct json *object,
-    const char *at, struct err *e)
-{
-	char here[JSON_POINTER_MAX + 1];
-
-	for (; table->name; table++) {
-		const struct json *j =
-		    table->must ? json_get(object, table->name) : NULL;
-
-		if (!table->must || (j && j->type != JSON_NULL))
-			continue;
-		member_at(here, at, table->name);
-		return json_wrong(e, here, "is required");
-	}
-	return OK;
-}
-
 int
 member_read(const struct member_io *io, const struct member *table,
     const struct json *object, const char *at, const void *initial, void *base,
     struct err *e)
 {
 	char here[JSON_POINTER_MAX + 1];
-	int rc = member_want(object, JSON_OBJECT, at, e);
 
-	for (const struct json *j = object->child; rc == OK && j; j = j->next) {
+	TRY(member_want(object, JSON_OBJECT, at, e));
+	for (const struct json *j = object->child; j; j = j->next) {
 		const struct member *m = member_find(table, j->key);
-		void *field;
 
 		(void)snprintf(here, sizeof(here), "%s", at);
 		json_point(here, j->key);
 		if (!m)
 			return json_wrong(e, here, "is not a known field");
-		field = (char *)base + m->offset;
-		if (j->type != JSON_NULL)
-			rc = read_one(io, m, j, here, field, e);
-		else if (initial)
-			memcpy(field, (const char *)initial + m->offset,
-			    size_of(m->kind));
+		if (m->kind == MEMBER_OWN && m->read)
+			TRY(m->read(io, j, base, e));
+		else if (j->type == JSON_NULL && initial)
+			take_initial(m, initial, base);
+		else if (j->type != JSON_NULL && m->kind == MEMBER_PART)
+			TRY(member_read(io, m->part, j, here,
+			    initial ? (const char *)initial + m->offset : NULL,
+			    (char *)base + m->offset, e));
+		else if (j->type != JSON_NULL)
+			TRY(read_one(
+			    io, m, j, here, (char *)base + m->offset, e));
 	}
-	return rc < 0 ? rc : check_there(table, object, at, e);
+	for (; table->name; table++)
+		if (table->must)
+			TRY(member_need(member_given(object, table->name), at,
+			    table->name, e));
+	return OK;
 }
 
 int
@@ -494,20 +501,14 @@ member_query(const struct member_io *io, const struct member *m,
 }
 
 static void
-write_text(struct buf *b, const char *name, struct str s)
+write_text(struct buf *b, const char *name, struct str s, bool pointer)
 {
-	put_text(b, name, s.n > 0 ? s : (struct str){.p = NULL});
-}
-
-static void
-write_value(struct buf *b, const char *name, const struct sub_value *v)
-{
-	if (!v->pointer) {
-		write_text(b, name, v->text);
+	if (!pointer) {
+		put_text(b, name, s.n > 0 ? s : (struct str){.p = NULL});
 		return;
 	}
 	put_open(b, name, '{');
-	put_text(b, "pointer", v->text);
+	put_text(b, "pointer", s);
 	put_close(b, '}');
 }
 
@@ -526,7 +527,7 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
     struct buf *b, struct err *e)
 {
 	const struct member_uuids *list = field;
-	int64_t v;
+	const struct sub_value *value = field;
 
 	switch (m->kind) {
 	case MEMBER_TEXT:
@@ -534,25 +535,21 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
 	case MEMBER_STRING:
 	case MEMBER_CHARS:
 	case MEMBER_POINTER:
-		write_text(b, m->name, *(const struct str *)field);
+		write_text(b, m->name, *(const struct str *)field, false);
 		break;
 	case MEMBER_SECRET:
-		put_name(b, m->name);
 		return member_secret_write(
-		    io, *(const struct str *)field, b, e);
+		    io, m->name, *(const struct str *)field, b, e);
 	case MEMBER_VALUE:
-		write_value(b, m->name, field);
+		write_text(b, m->name, value->text, value->pointer);
 		break;
 	case MEMBER_BOOL:
 		put_bool(b, m->name, *(const bool *)field);
 		break;
 	case MEMBER_INT:
 		/* Where 0 is out of range it stands for "not given". */
-		v = *(const int64_t *)field;
-		if (m->least > 0)
-			put_some(b, m->name, v);
-		else
-			put_int(b, m->name, v);
+		(m->least > 0 ? put_some : put_int)(
+		    b, m->name, *(const int64_t *)field);
 		break;
 	case MEMBER_EITHER:
 		put_z(b, m->name, m->words[*(const bool *)field]);
@@ -572,8 +569,14 @@ write_one(const struct member_io *io, const struct member *m, const void *field,
 	case MEMBER_UUIDS:
 		put_uuids(b, m->name, list->v, list->n);
 		break;
+	case MEMBER_PART:
+		put_open(b, m->name, '{');
+		TRY(member_write(io, m->part, field, b, e));
+		put_close(b, '}');
+		break;
 	case MEMBER_OBJECT:
 	case MEMBER_JSON:
+	case MEMBER_VARS:
 	case MEMBER_OWN:
 		break; /* the caller's */
 	}
@@ -584,10 +587,11 @@ int
 member_write(const struct member_io *io, const struct member *table,
     const void *base, struct buf *b, struct err *e)
 {
-	int rc = OK;
-
-	for (; rc == OK && table->name; table++)
-		rc = write_one(
-		    io, table, (const char *)base + table->offset, b, e);
-	return rc;
+	for (; table->name; table++)
+		if (table->write)
+			TRY(table->write(io, base, b, e));
+		else
+			TRY(write_one(io, table,
+			    (const char *)base + table->offset, b, e));
+	return OK;
 }

@@ -46,18 +46,28 @@ enum member_kind {
 	MEMBER_UUIDS, /* struct member_uuids; least..most of them */
 	MEMBER_OBJECT, /* const struct json *, an object; most bytes, 0: any */
 	MEMBER_JSON,   /* const struct json *, which the caller judges */
-	MEMBER_OWN,    /* the caller reads and writes it */
+	MEMBER_VARS,   /* struct vars, read alone; `least` is its place */
+	MEMBER_PART,   /* an object of members, whose table is `part` */
+	MEMBER_OWN,    /* by functions of its own, if any */
 };
+
+struct member_io;
 
 struct member {
 	const char *name; /* NULL ends a table */
 	enum member_kind kind;
 	size_t offset;
 	int64_t least, most;
-	const char *const *words; /* NULL ends */
-	bool must;                /* absent, or null: an error */
-	int64_t absent;           /* INT of a query that was not given */
-	const char *about;        /* for those who read what the API is */
+	const char *const *words;  /* NULL ends */
+	bool must;                 /* absent, or null: an error */
+	int64_t absent;            /* INT of a query that was not given */
+	const char *about;         /* for those who read what the API is */
+	const struct member *part; /* its offsets begin at this one's */
+	/* OWN: with the whole struct; null is read, too. NULL: nothing is. */
+	int (*read)(const struct member_io *io, const struct json *j,
+	    void *base, struct err *e);
+	int (*write)(const struct member_io *io, const void *base,
+	    struct buf *b, struct err *e);
 };
 
 struct member_uuids {
@@ -76,11 +86,12 @@ struct member_io {
 	enum member_form form;
 	struct arena *arena;
 	const struct sub_seal *seal; /* FORM_STORED */
+	const void *ctx;             /* for the functions of OWN members */
 };
 
 /*
  * `initial` is a struct with the values that null brings, or NULL. `at` is the
- * object's pointer. Members of kind OWN are known but not read.
+ * object's pointer.
  */
 int member_read(const struct member_io *io, const struct member *table,
     const struct json *object, const char *at, const void *initial, void *base,
@@ -89,21 +100,30 @@ int member_read(const struct member_io *io, const struct member *table,
 int member_query(const struct member_io *io, const struct member *m,
     struct str value, void *base, struct err *e) MUST_CHECK;
 const struct member *member_find(const struct member *table, struct str name);
-/* "name":value for each, commas between; OWN ones are left out. */
+/* "name":value for each, commas between. */
 int member_write(const struct member_io *io, const struct member *table,
     const void *base, struct buf *b, struct err *e) MUST_CHECK;
 
 /* One secret by itself. *ret holds what was there before. */
 int member_secret_read(const struct member_io *io, const struct json *j,
     const char *at, size_t most, struct str *ret, struct err *e) MUST_CHECK;
-int member_secret_write(const struct member_io *io, struct str secret,
-    struct buf *b, struct err *e) MUST_CHECK;
+int member_secret_write(const struct member_io *io, const char *name,
+    struct str secret, struct buf *b, struct err *e) MUST_CHECK;
 
 /* A text that is not empty and has no control characters. */
 int member_text(const struct json *j, const char *at, size_t most,
     struct arena *a, struct str *ret, struct err *e) MUST_CHECK;
 int member_int(const struct json *j, const char *at, int64_t least,
     int64_t most, int64_t *ret, struct err *e) MUST_CHECK;
+/* The member; NULL when it is absent, or null. */
+const struct json *member_given(const struct json *o, const char *name);
+/* Something is wrong with a member of the object at `at`. */
+int member_wrong(struct err *e, const char *at, const char *name,
+    const char *fmt, ...) PRINTF(4, 5);
+int member_need(
+    bool there, const char *at, const char *name, struct err *e) MUST_CHECK;
+/* No control characters, which are no part of a header. */
+int member_one_line(struct str s, const char *at, struct err *e) MUST_CHECK;
 /* It has that type, or the error says which. */
 int member_want(const struct json *j, enum json_type type, const char *at,
     struct err *e) MUST_CHECK;
@@ -113,8 +133,9 @@ int member_choice(const struct json *j, const char *at,
 bool member_token_ok(struct str s); /* RFC 9110: a header's name */
 /* "" or /segments; ~ only as ~0 and ~1. */
 bool member_pointer_ok(struct str pointer);
-/* at + "/" + name, cut where there is no room. */
+/* at + "/" + name, or an index; cut where there is no room. */
 void member_at(
     char ret[JSON_POINTER_MAX + 1], const char *at, const char *name);
+void member_at_index(char ret[JSON_POINTER_MAX + 1], const char *at, size_t i);
 
 #endif

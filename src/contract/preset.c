@@ -1,7 +1,6 @@
 #include "contract/preset.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 
 #include "base/arena.h"
 #include "base/conf/conf.h"
@@ -12,13 +11,6 @@
 #include "contract/limits.h"
 #include "contract/preset_priv.h"
 
-/* A preset as it is kept: whoever has the pointer sees its first member. */
-struct held {
-	struct preset p;
-	struct arena *arena;
-	atomic_uint refs;
-};
-
 struct presets {
 	const struct preset *by_name[PRESETS_MAX]; /* sorted */
 	size_t n;
@@ -27,7 +19,7 @@ struct presets {
 static const struct {
 	const char *name, *text;
 } BUILTIN[] = {
-#define PRESET(name, ...) {name, #__VA_ARGS__},
+#define PRESET(name, text) {name, text},
 #include "contract/presets.tbl"
 #undef PRESET
 };
@@ -76,7 +68,7 @@ set_retries(struct retry_schedule *r, int64_t n)
 {
 	for (int64_t i = r->retries; r->retries > 0 && i < n; i++)
 		r->delays_ms[i] = r->delays_ms[r->retries - 1];
-	r->retries = (unsigned)n;
+	r->retries = n;
 }
 
 /* Its numbers that the server's settings give. */
@@ -87,7 +79,7 @@ apply_settings(struct preset *p, const struct conf *c)
 	case PRESET_SETTINGS_NONE:
 		break;
 	case PRESET_SETTINGS_DISPATCHER:
-		p->retries_max = (unsigned)c->webhook_retry_max_count;
+		p->retries_max = c->webhook_retry_max_count;
 		set_retries(&p->retry, smaller(c->webhook_retry_default_count,
 					   c->webhook_retry_max_count));
 		p->retry.base_ms = c->webhook_retry_backoff_base_ms;
@@ -107,67 +99,55 @@ apply_settings(struct preset *p, const struct conf *c)
 	}
 }
 
-static int
-parse(struct str name, struct str text, const struct conf *conf,
-    struct held **ret, struct err *e)
-{
-	struct arena *a;
-	struct held *h;
-	int rc = check_name(name, e);
-
-	if (rc < 0)
-		return rc;
-	if (text.n > PRESET_TEXT_MAX)
-		return err_set(e, ERR_LIMIT, "a preset has at most %zu bytes",
-		    PRESET_TEXT_MAX);
-	a = arena_new(PRESET_MEM_MAX);
-	h = arena_alloc(a, sizeof(*h));
-	h->arena = a;
-	atomic_init(&h->refs, 1);
-	rc = preset_read(a, name, text, &h->p, e);
-	if (rc < 0) {
-		arena_free(a);
-		return rc;
-	}
-	h->p.uses_hub = uses_hub(&h->p);
-	h->p.body_max = h->p.truncate ? conf->webhook_max_payload_size
-				      : (int64_t)REQUEST_BODY_MAX;
-	h->p.retries_max = RETRY_DELAYS_MAX;
-	apply_settings(&h->p, conf);
-	*ret = h;
-	return OK;
-}
-
 int
 preset_parse(struct str name, struct str json, const struct conf *conf,
     const struct preset **ret, struct err *e)
 {
-	struct held *h;
-	int rc = parse(name, json, conf, &h, e);
+	struct preset *p;
+	struct arena *a;
+	int rc;
 
-	if (rc == OK)
-		*ret = &h->p;
-	return rc;
+	TRY(check_name(name, e));
+	if (json.n > PRESET_TEXT_MAX)
+		return err_set(e, ERR_LIMIT, "a preset has at most %zu bytes",
+		    PRESET_TEXT_MAX);
+	a = arena_new(PRESET_MEM_MAX);
+	p = arena_alloc(a, sizeof(*p));
+	rc = preset_read(a, name, json, p, e);
+	if (rc < 0) {
+		arena_free(a);
+		return rc;
+	}
+	p->arena = a;
+	atomic_init(&p->refs, 1);
+	p->uses_hub = uses_hub(p);
+	p->body_max = p->truncate ? conf->webhook_max_payload_size
+				  : (int64_t)REQUEST_BODY_MAX;
+	p->retries_max = RETRY_DELAYS_MAX;
+	apply_settings(p, conf);
+	*ret = p;
+	return OK;
 }
 
-static struct held *
-held_of(const struct preset *p)
+/* What is counted is no part of what never changes. */
+static struct preset *
+counted(const struct preset *p)
 {
-	return (struct held *)(uintptr_t)p;
+	return (struct preset *)(uintptr_t)p;
 }
 
 const struct preset *
 preset_ref(const struct preset *p)
 {
-	(void)atomic_fetch_add(&held_of(p)->refs, 1);
+	(void)atomic_fetch_add(&counted(p)->refs, 1);
 	return p;
 }
 
 void
 preset_unref(const struct preset *p)
 {
-	if (p && atomic_fetch_sub(&held_of(p)->refs, 1) == 1)
-		arena_free(held_of(p)->arena);
+	if (p && atomic_fetch_sub(&counted(p)->refs, 1) == 1)
+		arena_free(p->arena);
 }
 
 bool
@@ -212,13 +192,14 @@ presets_load(const struct conf *conf)
 
 	for (size_t i = 0; i < COUNT_OF(BUILTIN); i++) {
 		struct str name = str_of(BUILTIN[i].name);
-		struct held *h = NULL;
+		const struct preset *p = NULL;
 		struct err e;
-		int rc = parse(name, str_of(BUILTIN[i].text), conf, &h, &e);
+		int rc =
+		    preset_parse(name, str_of(BUILTIN[i].text), conf, &p, &e);
 
 		assert(rc == OK);
-		h->p.builtin = true;
-		insert(ps, place_of(ps, name), &h->p);
+		counted(p)->builtin = true;
+		insert(ps, place_of(ps, name), p);
 	}
 	return ps;
 }

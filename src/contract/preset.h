@@ -53,12 +53,15 @@
 #ifndef CONTRACT_PRESET_H
 #define CONTRACT_PRESET_H
 
+#include <stdatomic.h>
+
 #include "base/base.h"
 #include "contract/retry.h"
 #include "contract/vars.h"
 #include "contract/verdict.h"
 #include "seal/sign.h"
 
+struct arena;
 struct conf;
 
 enum preset_body { PRESET_ENVELOPE, PRESET_PAYLOAD, PRESET_TEXT };
@@ -120,6 +123,8 @@ struct preset_managed {
 };
 
 struct preset {
+	struct arena *arena; /* its own: it lies in there itself */
+	atomic_uint refs;
 	struct str name, description;
 	struct str json; /* as it was given */
 	bool builtin;
@@ -149,11 +154,11 @@ struct preset {
 	struct verdict_row *verdicts;
 	size_t n_verdicts;
 	struct retry_schedule retry;
-	unsigned retries_max; /* a subscription may not ask for more */
+	int64_t retries_max; /* a subscription may not ask for more */
 	int64_t connect_ms, total_ms;
 	int64_t concurrency;
-	int64_t rate_per_second;   /* 0: no limit */
-	unsigned breaker_failures; /* 0: no breaker */
+	int64_t rate_per_second;  /* 0: no limit */
+	int64_t breaker_failures; /* 0: no breaker */
 	int64_t breaker_open_ms;
 	struct vars order_key, spacing_key;
 	int64_t spacing_ms, lock_ms; /* 0: none */

@@ -54,24 +54,18 @@ receive_parse(
 
 	while (text.n > 0) {
 		struct str line = str_trim(str_cut(&text, '\n'));
-		int rc;
 
 		if (line.n == 0)
 			break;
 		if (first && (str_ends(line, STR(" HTTP/1.1")) ||
 				 str_ends(line, STR(" HTTP/1.0")) ||
-				 str_ends(line, STR(" HTTP/2")))) {
+				 str_ends(line, STR(" HTTP/2"))))
 			r.line = line;
-			first = false;
-			continue;
-		}
-		first = false;
-		if (r.n == REQUEST_HEADERS_MAX)
+		else if (r.n == REQUEST_HEADERS_MAX)
 			return err_set(e, ERR_LIMIT, "too many headers");
-		rc = parse_header(line, &list[r.n], e);
-		if (rc < 0)
-			return rc;
-		r.n++;
+		else
+			TRY(parse_header(line, &list[r.n++], e));
+		first = false;
 	}
 	r.body = text;
 	if (str_int(receive_header(&r, "content-length"), &length) &&
@@ -89,7 +83,7 @@ receive_stripe(struct arena *a, const struct received *r)
 	struct str rest = receive_header(r, "Stripe-Signature");
 	struct received_header *list = arena_array(a, r->n + 2, sizeof(*list));
 	struct str time = STR_EMPTY, signatures;
-	struct buf b = BUF(rest.n + 1);
+	struct buf b CLEANUP(buf_done) = BUF(rest.n + 1);
 
 	while (rest.n > 0) {
 		struct str part = str_trim(str_cut(&rest, ','));
@@ -103,7 +97,6 @@ receive_stripe(struct arena *a, const struct received *r)
 		buf_add(&b, part);
 	}
 	signatures = arena_dup(a, buf_str(&b));
-	buf_done(&b);
 	list[0] = (struct received_header){STR("Stripe-Time"), time};
 	list[1] = (struct received_header){STR("Stripe-Signature"), signatures};
 	if (r->n > 0)
@@ -275,7 +268,6 @@ keys_open(const struct preset *p, const struct str *secrets, size_t n,
 				    ? SECRET_STANDARD
 				    : SECRET_EITHER;
 	bool decodes = false;
-	int rc = OK;
 
 	/* A scheme whose keys are text may have one that looks like ours. */
 	for (size_t i = 0; i < p->n_signatures; i++)
@@ -283,15 +275,24 @@ keys_open(const struct preset *p, const struct str *secrets, size_t n,
 	if (n < 1 || n > SUB_SECRETS_MAX)
 		return err_at(e, ERR_INVALID, "/secret",
 		    "1 to %d secrets can be tried", SUB_SECRETS_MAX);
-	for (size_t i = 0; rc == OK && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		k->n++;
-		rc = signer_new(
-		    secrets[i], SECRET_TEXT, "/secret", &k->text[i], e);
-		if (rc == OK && decodes)
-			rc = signer_new(
-			    secrets[i], form, "/secret", &k->decoded[i], e);
+		TRY(signer_new(
+		    secrets[i], SECRET_TEXT, "/secret", &k->text[i], e));
+		if (decodes)
+			TRY(signer_new(
+			    secrets[i], form, "/secret", &k->decoded[i], e));
 	}
-	return rc;
+	return OK;
+}
+
+static void
+keys_done(struct keys *k)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		signer_free(k->text[i]);
+		signer_free(k->decoded[i]);
+	}
 }
 
 int
@@ -299,21 +300,13 @@ receive_verify(const struct preset *p, const struct str *secrets, size_t n,
     const struct received *r, struct receive_time now, enum receive_result *ret,
     struct err *e)
 {
-	struct keys k = {.n = 0};
-	int rc;
+	struct keys k CLEANUP(keys_done) = {.n = 0};
 
-	if (p->n_signatures == 0) {
-		*ret = RECEIVE_NO_SCHEME;
-		return OK;
-	}
-	rc = keys_open(p, secrets, n, &k, e);
-	if (rc == OK)
-		*ret = check_all(p, &k, r, now);
-	for (size_t i = 0; i < k.n; i++) {
-		signer_free(k.text[i]);
-		signer_free(k.decoded[i]);
-	}
-	return rc;
+	if (p->n_signatures > 0)
+		TRY(keys_open(p, secrets, n, &k, e));
+	*ret =
+	    p->n_signatures > 0 ? check_all(p, &k, r, now) : RECEIVE_NO_SCHEME;
+	return OK;
 }
 
 const char *

@@ -174,7 +174,7 @@ signatures(struct maker *m, struct request *r)
 
 	for (size_t i = 0; m->rc == OK && i < p->n_signatures; i++) {
 		struct str header = p->signatures[i].header, value;
-		struct buf b = BUF(SUB_HEADER_VALUE_MAX);
+		struct buf b CLEANUP(buf_done) = BUF(SUB_HEADER_VALUE_MAX);
 		bool before = false;
 
 		for (size_t k = 0; k < i; k++)
@@ -185,7 +185,6 @@ signatures(struct maker *m, struct request *r)
 				sign_row(m, &p->signatures[k], &b);
 		if (b.n > 0 && maker_done(m, &b, &value))
 			add_header(m, r, header, value, true);
-		buf_done(&b);
 	}
 }
 
@@ -195,14 +194,11 @@ basic(struct maker *m)
 	const struct sub_auth *a = &m->s->auth;
 	struct str pair = arena_fmt(
 	    m->a, "%.*s:%.*s", STR_ARG(a->username), STR_ARG(a->password));
-	struct buf b = BUF(4 * SUB_TEXT_MAX);
-	struct str value;
+	struct buf b CLEANUP(buf_done) = BUF(4 * SUB_TEXT_MAX);
 
 	buf_addz(&b, "Basic ");
 	base64_add(&b, pair);
-	value = arena_dup(m->a, buf_str(&b));
-	buf_done(&b);
-	return value;
+	return arena_dup(m->a, buf_str(&b));
 }
 
 static void

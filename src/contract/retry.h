@@ -33,13 +33,13 @@ enum retry_kind { RETRY_DOUBLING, RETRY_LIST };
 
 struct retry_schedule {
 	enum retry_kind kind;
-	unsigned retries; /* after the first try; the list's length */
-	int64_t base_ms;  /* doubling */
-	int64_t most_ms;  /* the longest wait, without jitter */
+	int64_t retries; /* after the first try; the list's length */
+	int64_t base_ms; /* doubling */
+	int64_t most_ms; /* the longest wait, without jitter */
 	int64_t delays_ms[RETRY_DELAYS_MAX]; /* list */
 	/* Added: from..to in whole steps, evenly; or 0..pct of the wait. */
 	int64_t jitter_from_ms, jitter_to_ms, jitter_step_ms;
-	unsigned jitter_pct;
+	int64_t jitter_pct;
 	bool heed; /* Retry-After counts */
 };
 
@@ -52,9 +52,6 @@ struct json;
 /* A list of waits, in place of what *s had. */
 int retry_delays_read(const struct json *list, const char *at,
     struct retry_schedule *s, struct err *e) MUST_CHECK;
-/* What came from a user; `at` is the JSON pointer of the schedule. */
-int retry_check(
-    const struct retry_schedule *s, const char *at, struct err *e) MUST_CHECK;
 
 /*
  * `tries` were made so far, the failed one counted: >= 1. `retry_after_ms` is

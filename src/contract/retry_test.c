@@ -165,30 +165,6 @@ test_scale(void **state)
 	assert_int_equal(retry_scaled(180 * S, 7), 25715);
 }
 
-static void
-test_check(void **state)
-{
-	struct retry_schedule good = *schedule(state, "repository");
-	struct retry_schedule rows[] = {good, good, good, good, good, good};
-	static const char *const at[] = {"/retry/count", "/retry/baseMs",
-	    "/retry/maxMs", "/retry/jitterMs", "/retry/jitterMs",
-	    "/retry/jitterPercent"};
-	struct err e;
-
-	rows[0].retries = 65;
-	rows[1].base_ms = 0;
-	rows[2].most_ms = 999;
-	rows[3].jitter_from_ms = 5;
-	rows[4].jitter_step_ms = 0;
-	rows[5].jitter_pct = 101;
-	assert_int_equal(retry_check(&good, "/retry", &e), OK);
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		assert_int_equal(
-		    retry_check(&rows[i], "/retry", &e), ERR_INVALID);
-		assert_string_equal(e.at, at[i]);
-	}
-}
-
 int
 main(void)
 {
@@ -198,7 +174,6 @@ main(void)
 	    cmocka_unit_test(test_doubling_stops_at_most),
 	    cmocka_unit_test(test_retry_after),
 	    cmocka_unit_test(test_scale),
-	    cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

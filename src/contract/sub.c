@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
@@ -12,54 +13,38 @@
 
 static const char *const ORDERS[] = {"none", "key", NULL};
 static const char *const ON_DEAD[] = {"continue", "block", NULL};
+static const char *const MODES[] = {"immediate", "batched", "summary", NULL};
 
-/* Whose word it is: anybody's; of the stored form alone; what is shown beside
- * a subscription, and comes back with a change. */
-enum own_form { ANY, STORED, SHOWN };
-/* The members that are not a value by themselves, in the order of need. */
-#define OWN_MEMBERS(X)                                                         \
-	X("preset", NULL, ANY)                                                 \
-	X("secrets", sub_secrets_read, STORED)                                 \
-	X("managed", sub_managed_read, STORED)                                 \
-	X("types", sub_types_read, ANY)                                        \
-	X("tenants", sub_tenants_read, ANY)                                    \
-	X("secret", sub_secret_read, ANY)                                      \
-	X("headers", sub_headers_read, ANY)                                    \
-	X("auth", sub_auth_read, ANY)                                          \
-	X("order", order_read, ANY)                                            \
-	X("retry", sub_retry_read, ANY)                                        \
-	X("batch", sub_batch_read, ANY)                                        \
-	X("hub", sub_hub_read, ANY)                                            \
-	X("id", NULL, SHOWN)                                                   \
-	X("managedBy", NULL, SHOWN)                                            \
-	X("publicKey", NULL, SHOWN)                                            \
-	X("createdAt", NULL, SHOWN)                                            \
-	X("changedAt", NULL, SHOWN)                                            \
-	X("version", NULL, SHOWN)                                              \
-	X("disabledReason", NULL, SHOWN)                                       \
-	X("heldReason", NULL, SHOWN)                                           \
-	X("delivery", NULL, SHOWN)
+/* What is shown beside a subscription, and comes back with a change. */
+#define SHOWN_MEMBERS(X)                                                       \
+	X("id")                                                                \
+	X("managedBy")                                                         \
+	X("publicKey")                                                         \
+	X("createdAt")                                                         \
+	X("changedAt")                                                         \
+	X("version")                                                           \
+	X("disabledReason")                                                    \
+	X("heldReason")                                                        \
+	X("delivery")
 
-#define SUB(field) offsetof(struct sub_conf, field)
-static const struct member TOP[] = {
-    {"name", MEMBER_TEXT, SUB(name), 1, SUB_NAME_MAX, NULL},
-    {"url", MEMBER_TEXT, SUB(url), 1, SUB_URL_MAX, NULL},
-    {"enabled", MEMBER_BOOL, SUB(enabled), 0, 0, NULL},
-    {"filter", MEMBER_LONG, SUB(filter), 1, SUB_PROGRAM_MAX, NULL},
-    {"template", MEMBER_LONG, SUB(template), 1, SUB_PROGRAM_MAX, NULL},
-    {"onDead", MEMBER_EITHER, SUB(block), 0, 0, ON_DEAD},
-    {"dropStale", MEMBER_BOOL, SUB(drop_stale), 0, 0, NULL},
-    {"coalesce", MEMBER_BOOL, SUB(coalesce), 0, 0, NULL},
-    {"deadlineSeconds", MEMBER_INT, SUB(deadline_s), 1, SUB_DEADLINE_MAX_S,
-	NULL},
-    {"timeoutMs", MEMBER_INT, SUB(timeout_ms), 1, SUB_TIMEOUT_MAX_MS, NULL},
-    {"concurrency", MEMBER_INT, SUB(concurrency), 1, SUB_CONCURRENCY_MAX, NULL},
-    {"ratePerSecond", MEMBER_INT, SUB(rate_per_second), 1, SUB_RATE_MAX, NULL},
-#define X(name_, read, form) {.name = (name_), .kind = MEMBER_OWN},
-    OWN_MEMBERS(X)
-#undef X
-	{.name = NULL},
+#define AT(field) offsetof(struct sub_conf, field)
+static const struct member BATCH[] = {
+    {"mode", MEMBER_CHOICE, AT(batch.mode), .words = MODES},
+    {"windowSeconds", MEMBER_INT, AT(batch.window_s), 1,
+	SUB_BATCH_WINDOW_MAX_S},
+    {"maxSize", MEMBER_INT, AT(batch.max_size), 1, SUB_BATCH_MAX},
+    {.name = NULL},
 };
+static const struct member MANAGED[] = {
+    {"by", MEMBER_TEXT, AT(managed.by), 0, SUB_TEXT_MAX},
+    {"objectId", MEMBER_TEXT, AT(managed.object_id), 0, SUB_TEXT_MAX},
+    {"objectPath", MEMBER_TEXT, AT(managed.object_path), 0, SUB_TEXT_MAX},
+    {"webhookId", MEMBER_TEXT, AT(managed.webhook_id), 0, SUB_TEXT_MAX},
+    {"ackWaitSeconds", MEMBER_INT, AT(managed.ack_wait_s), 1,
+	CONSUMER_WAIT_MAX_S},
+    {.name = NULL},
+};
+#undef AT
 
 static const struct sub_conf INITIAL = {
     .enabled = true,
@@ -95,125 +80,224 @@ sub_free(struct sub_conf *s)
 }
 
 static void
-order_read(struct sub_reader *r, const struct json *j)
+sub_freep(struct sub_conf **s)
 {
-	unsigned i = 0;
-
-	if (j->type != JSON_NULL && r->g.rc == OK)
-		r->g.rc = member_choice(j, "/order", ORDERS, &i, r->g.e);
-	r->s->has_order = j->type != JSON_NULL;
-	r->s->ordered = i == 1;
+	sub_free(*s);
 }
 
-static void
-preset_member(
-    struct sub_reader *r, const struct presets *presets, const struct json *doc)
+/* Members ------------------------------------------------------------------- */
+
+/* What all the others depend on: before them. */
+static int
+preset_read_name(const struct presets *presets, const struct json *j,
+    bool stored, struct sub_conf *s, struct err *e)
 {
-	const struct json *j = json_get(doc, "preset");
 	struct str name = json_is(j, JSON_STRING) ? j->text : STR("standard");
 	const struct preset *p;
 
-	if (j && j->type != JSON_NULL &&
-	    !reading_want(&r->g, j, JSON_STRING, "/preset"))
-		return;
-	if (r->g.rc < 0 || (!j && r->s->preset))
-		return;
+	if (j && j->type != JSON_NULL)
+		TRY(member_want(j, JSON_STRING, "/preset", e));
+	if (!j && s->preset)
+		return OK;
 	p = presets_find(presets, name);
-	if (!p) {
-		r->g.rc = err_at(r->g.e, r->rules ? ERR_INVALID : ERR_ABSENT,
-		    "/preset", "preset %.*s is not known",
-		    name.n < 64 ? (int)name.n : 64, name.p);
-		return;
-	}
+	if (!p)
+		return err_at(e, stored ? ERR_ABSENT : ERR_INVALID, "/preset",
+		    "preset %.*s is not known", name.n < 64 ? (int)name.n : 64,
+		    name.p);
 	p = preset_ref(p);
-	preset_unref(r->s->preset);
-	r->s->preset = p;
+	preset_unref(s->preset);
+	s->preset = p;
+	return OK;
 }
 
-static const struct {
-	const char *name;
-	void (*read)(struct sub_reader *r, const struct json *j); /* or NULL */
-	enum own_form form;
-} OWN[] = {
-#define X(name, read, form) {name, read, form},
-    OWN_MEMBERS(X)
+static int
+preset_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+{
+	const struct sub_conf *s = base;
+
+	(void)io;
+	(void)e;
+	put_text(b, "preset", s->preset->name);
+	return OK;
+}
+
+static int
+order_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
+{
+	struct sub_conf *s = base;
+	unsigned i = 0;
+
+	(void)io;
+	s->has_order = j->type != JSON_NULL;
+	if (s->has_order)
+		TRY(member_choice(j, "/order", ORDERS, &i, e));
+	s->ordered = i == 1;
+	return OK;
+}
+
+static int
+order_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+{
+	const struct sub_conf *s = base;
+	bool said = s->has_order || io->form == FORM_USER;
+
+	(void)e;
+	put_z(b, "order",
+	    said ? ORDERS[s->has_order ? s->ordered : s->preset->ordered]
+		 : NULL);
+	return OK;
+}
+
+static int
+managed_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
+{
+	return j->type == JSON_NULL
+		   ? OK
+		   : member_read(io, MANAGED, j, "/managed", &INITIAL, base, e);
+}
+
+static int
+managed_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+{
+	if (io->form == FORM_USER)
+		return OK;
+	put_open(b, "managed", '{');
+	TRY(member_write(io, MANAGED, base, b, e));
+	put_close(b, '}');
+	return OK;
+}
+
+#define AT(field) offsetof(struct sub_conf, field)
+#define OWN(name, r, w)                                                        \
+	{                                                                      \
+		name, MEMBER_OWN, .read = (r), .write = (w)                    \
+	}
+static const struct member TOP[] = {
+    {"name", MEMBER_TEXT, AT(name), 1, SUB_NAME_MAX},
+    {"url", MEMBER_TEXT, AT(url), 1, SUB_URL_MAX},
+    {"enabled", MEMBER_BOOL, AT(enabled)},
+    {"filter", MEMBER_LONG, AT(filter), 1, SUB_PROGRAM_MAX},
+    {"template", MEMBER_LONG, AT(template), 1, SUB_PROGRAM_MAX},
+    {"onDead", MEMBER_EITHER, AT(block), .words = ON_DEAD},
+    {"dropStale", MEMBER_BOOL, AT(drop_stale)},
+    {"coalesce", MEMBER_BOOL, AT(coalesce)},
+    {"deadlineSeconds", MEMBER_INT, AT(deadline_s), 1, SUB_DEADLINE_MAX_S},
+    {"timeoutMs", MEMBER_INT, AT(timeout_ms), 1, SUB_TIMEOUT_MAX_MS},
+    {"concurrency", MEMBER_INT, AT(concurrency), 1, SUB_CONCURRENCY_MAX},
+    {"ratePerSecond", MEMBER_INT, AT(rate_per_second), 1, SUB_RATE_MAX},
+    OWN("preset", NULL, preset_write),
+    OWN("order", order_read, order_write),
+    OWN("secret", sub_secret_read, sub_secret_write),
+    OWN("secrets", sub_secrets_read, sub_secrets_write),
+    OWN("types", sub_types_read, sub_types_write),
+    {"tenants", MEMBER_UUIDS, AT(tenants), 1, SUB_TENANTS_MAX},
+    OWN("headers", sub_headers_read, sub_headers_write),
+    OWN("auth", sub_auth_read, sub_auth_write),
+    OWN("retry", sub_retry_read, sub_retry_write),
+    {.name = "batch", .kind = MEMBER_PART, .part = BATCH},
+    OWN("managed", managed_read, managed_write),
+    OWN("hub", sub_hub_read, sub_hub_write),
+#define X(name) OWN(name, NULL, NULL),
+    SHOWN_MEMBERS(X)
 #undef X
+	{.name = NULL},
 };
+#undef OWN
+#undef AT
 
 /* Names that are known in other forms, or when something is changed. */
-static void
-refuse(struct sub_reader *r, const struct json *doc, bool change)
+static int
+refuse(const struct json *doc, bool change, struct err *e)
 {
-	for (size_t i = 0; i < COUNT_OF(OWN); i++)
-		if (json_get(doc, OWN[i].name) &&
-		    (OWN[i].form == STORED ||
-			(OWN[i].form == SHOWN && !change)))
-			reading_wrong(&r->g, reading_at(&r->g, "", OWN[i].name),
-			    "is not a known field");
+#define X(name) name,
+	static const char *const NAMES[] = {
+	    "secrets", "managed", SHOWN_MEMBERS(X)};
+#undef X
+	size_t n = change ? 2 : COUNT_OF(NAMES);
+
+	for (size_t i = 0; i < n; i++)
+		if (json_get(doc, NAMES[i]))
+			return member_wrong(
+			    e, "", NAMES[i], "is not a known field");
+	return OK;
 }
 
-static void
-read_doc(struct sub_reader *r, const struct presets *presets, struct str text,
-    bool change)
+/* What a subscription has that says nothing: the settings. */
+static struct sub_batch
+batch_initial(const struct sub_rules *rules)
 {
-	struct arena *scratch = arena_new(8 * SUB_MEM_MAX);
-	struct sub_conf *s = r->s;
+	struct sub_batch b = INITIAL.batch;
+
+	if (rules) {
+		b.window_s = rules->conf->webhook_child_event_batch_window_s;
+		b.max_size = rules->conf->webhook_child_event_batch_max_size;
+	}
+	return b;
+}
+
+static int
+read_doc(const struct member_io *io, const struct presets *presets,
+    struct str text, bool change, struct sub_conf *s, struct err *e)
+{
+	struct arena *scratch CLEANUP(arena_freep) = arena_new(8 * SUB_MEM_MAX);
+	struct sub_conf initial = INITIAL;
 	struct json *doc = NULL;
 
-	r->g.rc = json_parse(scratch, text, &doc, r->g.e);
-	reading_members(&r->g, TOP, doc, "", &INITIAL, s);
-	if (r->g.io.form == FORM_USER)
-		refuse(r, doc, change);
-	preset_member(r, presets, doc);
-	for (size_t i = 0; r->g.rc == OK && i < COUNT_OF(OWN); i++) {
-		const struct json *j = json_get(doc, OWN[i].name);
-
-		if (j && OWN[i].read)
-			OWN[i].read(r, j);
-	}
-	if (r->rules && !change && !json_get(doc, "batch"))
-		s->batch = sub_batch_initial(r);
+	initial.batch = batch_initial(io->ctx);
+	TRY(json_parse(scratch, text, &doc, e));
+	if (io->form == FORM_USER)
+		TRY(refuse(doc, change, e));
+	TRY(preset_read_name(presets, json_get(doc, "preset"), !io->ctx, s, e));
+	TRY(member_read(io, TOP, doc, "", &initial, s, e));
 	/* What the preset has no use for goes with the preset that had. */
-	if (r->g.rc == OK && !s->preset->uses_hub)
+	if (!s->preset->uses_hub)
 		s->hub = (struct sub_hub){.there = false};
-	if (r->g.rc == OK && s->preset->secret == PRESET_SECRET_NONE)
+	if (s->preset->secret == PRESET_SECRET_NONE)
 		sub_secrets_done(s);
-	arena_free(scratch);
+	return OK;
 }
+
+/* As an object. */
+static int
+write_doc(const struct member_io *io, const struct sub_conf *s, struct buf *b,
+    struct err *e)
+{
+	put_open(b, NULL, '{');
+	TRY(member_write(io, TOP, s, b, e));
+	put_close(b, '}');
+	return b->failed ? too_large(e) : OK;
+}
+
+/* Checks -------------------------------------------------------------------- */
 
 /* The URL may have {tenant}, which is no secret and no surprise. */
-static void
-text_compile(
-    struct sub_reader *r, struct str text, const char *at, struct vars *ret)
+static int
+url_compile(struct sub_conf *s, struct err *e)
 {
-	if (r->g.rc == OK)
-		r->g.rc =
-		    vars_compile(r->s->arena, text, VARS_URL, at, ret, r->g.e);
-}
-
-static void
-url_compile(struct sub_reader *r)
-{
-	struct sub_conf *s = r->s;
-
-	text_compile(r, s->url, "/url", &s->url_vars);
+	TRY(vars_compile(s->arena, s->url, VARS_URL, "/url", &s->url_vars, e));
 	for (size_t i = 0; i < s->url_vars.n; i++)
 		if (s->url_vars.pieces[i].var != VAR_LITERAL &&
 		    s->url_vars.pieces[i].var != VAR_TENANT)
-			reading_wrong(&r->g, "/url",
+			return json_wrong(e, "/url",
 			    "may have {tenant} and no other variable");
 	if (s->hub.health_url.n > 0)
-		text_compile(
-		    r, s->hub.health_url, "/hub/healthUrl", &s->health_vars);
+		TRY(vars_compile(s->arena, s->hub.health_url, VARS_URL,
+		    "/hub/healthUrl", &s->health_vars, e));
+	return OK;
 }
 
-static void
-program_check(struct sub_reader *r, struct str program, const char *at)
+static int
+program_check(const struct sub_rules *k, struct str program, const char *at,
+    struct err *e)
 {
-	const struct sub_rules *k = r->rules;
-
-	if (r->g.rc == OK && k->program_check && program.n > 0)
-		r->g.rc = k->program_check(k->arg, program, at, r->g.e);
+	return k->program_check && program.n > 0
+		   ? k->program_check(k->arg, program, at, e)
+		   : OK;
 }
 
 bool
@@ -222,119 +306,57 @@ sub_called(const struct sub_conf *s)
 	return s->url.n > 0 && memmem(s->url.p, s->url.n, "://", 3) != NULL;
 }
 
-/* False: its URL is to be one of the web. */
-static bool
-taken_by_sink(struct sub_reader *r)
-{
-	const struct sub_rules *k = r->rules;
-	int rc = OK;
-
-	if (r->g.rc == OK && !sub_called(r->s) && k->sink_check)
-		rc = k->sink_check(k->arg, r->s, r->g.e);
-	if (rc < 0)
-		r->g.rc = rc;
-	return rc != OK;
-}
-
 /* All that concerns more than one member. */
-static void
-check_whole(struct sub_reader *r)
+static int
+check_whole(struct sub_conf *s, const struct sub_rules *k, struct err *e)
 {
-	struct sub_conf *s = r->s;
-	struct reading *g = &r->g;
+	int taken = 0; /* by a sink; else its URL is to be one of the web */
 
-	if (g->rc < 0)
-		return;
-	reading_need(g, s->name.n > 0, "", "name");
+	TRY(member_need(s->name.n > 0, "", "name", e));
 	if (s->url.n == 0 && s->preset->uses_hub)
 		s->url = arena_dup(
-		    s->arena, str_of(r->rules->conf->webhooks_endpoint_root));
-	reading_need(g, s->url.n > 0, "", "url");
-	if (!taken_by_sink(r))
-		sub_url_check(r, s->url, "/url");
-	sub_auth_check(r);
-	sub_headers_check(r);
-	sub_hub_check(r);
-	program_check(r, s->filter, "/filter");
-	program_check(r, s->template, "/template");
+		    s->arena, str_of(k->conf->webhooks_endpoint_root));
+	TRY(member_need(s->url.n > 0, "", "url", e));
+	if (!sub_called(s) && k->sink_check)
+		taken = TRY(k->sink_check(k->arg, s, e));
+	if (!taken)
+		TRY(sub_url_check(k, s->url, "/url", e));
+	TRY(sub_auth_check(s, k, e));
+	TRY(sub_headers_check(s, e));
+	TRY(sub_hub_check(s, k, e));
+	TRY(program_check(k, s->filter, "/filter", e));
+	TRY(program_check(k, s->template, "/template", e));
 	if (s->retry.has_count && s->retry.count > s->preset->retries_max)
-		reading_wrong(g, "/retry/count", "must be at most %u",
-		    s->preset->retries_max);
+		return json_wrong(e, "/retry/count", "must be at most %lld",
+		    (long long)s->preset->retries_max);
 	if (s->batch.mode != BATCH_IMMEDIATE && s->preset->n_paths > 0)
-		reading_wrong(g, "/batch/mode",
+		return json_wrong(e, "/batch/mode",
 		    "must be immediate: the preset sends each type to a path of its own");
 	if (s->retry.list.retries > s->preset->retries_max)
-		reading_wrong(g, "/retry/delaysMs", "must hold at most %u",
-		    s->preset->retries_max);
+		return json_wrong(e, "/retry/delaysMs",
+		    "must hold at most %lld",
+		    (long long)s->preset->retries_max);
+	return OK;
 }
 
-static int
-own_write(const struct member_io *io, const struct sub_conf *s, bool once,
-    struct buf *b, struct err *e)
-{
-	const struct member_io plain = {FORM_PLAIN, NULL, NULL};
-	bool user = io->form == FORM_USER;
-	bool ordered = s->has_order ? s->ordered : s->preset->ordered;
-	int rc = OK;
-
-	buf_addz(b, ",\"preset\":");
-	buf_json(b, s->preset->name);
-	buf_addz(b, ",\"order\":");
-	if (s->has_order || user)
-		buf_fmt(b, "\"%s\"", ORDERS[ordered]);
-	else
-		buf_addz(b, "null");
-	buf_addz(b, user ? ",\"secret\":" : ",\"secrets\":[");
-	if (user)
-		return member_secret_write(once ? &plain : io,
-		    s->n_secrets ? s->secrets[0].text : STR_EMPTY, b, e);
-	for (size_t i = 0; rc == OK && i < s->n_secrets; i++) {
-		buf_addz(b, i ? ",{\"text\":" : "{\"text\":");
-		rc = member_secret_write(io, s->secrets[i].text, b, e);
-		buf_addz(b, ",\"until\":");
-		buf_int(b, s->secrets[i].until_us);
-		buf_addc(b, '}');
-	}
-	buf_addc(b, ']');
-	return rc;
-}
-
-static int
-write_members(const struct member_io *io, const struct sub_conf *s, bool once,
-    struct buf *b, struct err *e)
-{
-	int rc = member_write(io, TOP, s, b, e);
-
-	if (rc == OK)
-		rc = own_write(io, s, once, b, e);
-	if (rc == OK)
-		rc = sub_parts_write(io, s, b, e);
-	if (rc == OK)
-		rc = sub_hub_write(io, &s->hub, b, e);
-	return rc;
-}
+/* Forms --------------------------------------------------------------------- */
 
 /* As one reads it again. */
-static void
-copy_in(struct sub_reader *r, const struct sub_conf *old)
+static int
+copy_in(struct sub_conf *s, const struct sub_conf *old,
+    const struct presets *presets, struct err *e)
 {
-	struct member_io plain = {FORM_PLAIN, r->g.io.arena, NULL};
-	struct sub_reader again = {{plain, r->g.e, OK, ""}, r->s, NULL};
+	struct member_io plain = {FORM_PLAIN, s->arena, NULL, NULL};
 	struct buf b = BUF(SUB_STORED_MAX);
+	int rc = write_doc(&plain, old, &b, e);
 
-	buf_addc(&b, '{');
-	r->g.rc = write_members(&plain, old, false, &b, r->g.e);
-	buf_addc(&b, '}');
-	if (r->g.rc == OK && b.failed)
-		r->g.rc = too_large(r->g.e);
-	r->s->preset = preset_ref(old->preset);
-	if (r->g.rc == OK) {
-		read_doc(&again, r->rules->presets, buf_str(&b), true);
-		r->g.rc = again.g.rc;
-	}
+	s->preset = preset_ref(old->preset);
+	if (rc == OK)
+		rc = read_doc(&plain, presets, buf_str(&b), true, s, e);
 	if (b.p)
 		digest_wipe(b.p, b.n);
 	buf_done(&b);
+	return rc;
 }
 
 static struct sub_managed
@@ -349,83 +371,68 @@ managed_copy(struct arena *a, const struct sub_managed *m)
 	};
 }
 
-/* It can be used from now on; *ret, unless something is wrong with it. */
-static int
-finish(struct sub_reader *r, bool armed, struct sub_conf **ret)
-{
-	url_compile(r);
-	if (r->g.rc == OK && armed)
-		r->g.rc = sub_secrets_arm(r->s, r->g.e);
-	if (r->g.rc < 0)
-		sub_free(r->s);
-	else
-		*ret = r->s;
-	return r->g.rc;
-}
-
 int
 sub_read(struct str json, const struct sub_conf *old,
     const struct sub_rules *rules, struct sub_conf **ret, struct err *e)
 {
-	struct sub_conf *s, was;
-	struct sub_reader r;
+	struct sub_conf *s CLEANUP(sub_freep) = sub_new();
+	struct member_io io = {FORM_USER, s->arena, NULL, rules};
+	struct sub_conf was;
 
 	if (json.n > SUB_STORED_MAX)
 		return too_large(e);
-	s = sub_new();
-	r = (struct sub_reader){
-	    {{FORM_USER, s->arena, NULL}, e, OK, ""}, s, rules};
+	s->batch = batch_initial(rules);
 	if (old)
-		copy_in(&r, old);
+		TRY(copy_in(s, old, rules->presets, e));
 	was = *s;
-	if (r.g.rc == OK)
-		read_doc(&r, rules->presets, json, old != NULL);
+	TRY(read_doc(&io, rules->presets, json, old != NULL, s, e));
 	if (rules->managed)
 		s->managed = managed_copy(s->arena, rules->managed);
-	check_whole(&r);
-	if (r.g.rc == OK && old && sub_called(s))
-		sub_kept_check(&r, &was);
-	return finish(&r, true, ret);
+	TRY(check_whole(s, rules, e));
+	if (old && sub_called(s))
+		TRY(sub_kept_check(s, &was, e));
+	TRY(url_compile(s, e));
+	TRY(sub_secrets_arm(s, e));
+	*ret = s;
+	s = NULL;
+	return OK;
 }
 
 int
 sub_load(struct str stored, const struct presets *presets,
     const struct sub_seal *seal, struct sub_conf **ret, struct err *e)
 {
-	struct sub_conf *s = sub_new();
-	struct sub_reader r = {
-	    {{FORM_STORED, s->arena, seal}, e, OK, ""}, s, NULL};
+	struct sub_conf *s CLEANUP(sub_freep) = sub_new();
+	struct member_io io = {FORM_STORED, s->arena, seal, NULL};
 
-	read_doc(&r, presets, stored, true);
-	return finish(&r, seal, ret);
+	TRY(read_doc(&io, presets, stored, true, s, e));
+	TRY(url_compile(s, e));
+	if (seal)
+		TRY(sub_secrets_arm(s, e));
+	*ret = s;
+	s = NULL;
+	return OK;
 }
 
 int
 sub_store(const struct sub_conf *s, const struct sub_seal *seal,
     struct arena *a, struct str *ret, struct err *e)
 {
-	struct member_io io = {FORM_STORED, a, seal};
-	struct buf b = BUF(SUB_STORED_MAX);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(SUB_STORED_MAX);
+	struct member_io io = {FORM_STORED, a, seal, NULL};
 
-	buf_addc(&b, '{');
-	rc = write_members(&io, s, false, &b, e);
-	buf_addc(&b, '}');
-	if (rc == OK && b.failed)
-		rc = too_large(e);
-	if (rc == OK)
-		*ret = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return rc;
+	TRY(write_doc(&io, s, &b, e));
+	*ret = arena_dup(a, buf_str(&b));
+	return OK;
 }
 
 void
 sub_show(const struct sub_conf *s, bool once, struct buf *b)
 {
-	struct member_io io = {FORM_USER, NULL, NULL};
 	struct sub_conf shown = *s;
-	char public[SECRET_TEXT_LEN];
 	struct err e;
+	struct member_io io = {FORM_USER, NULL, NULL, once ? s : NULL};
+	char public[SECRET_TEXT_LEN];
 	int rc;
 
 	/* What counts, also where the preset said it. */
@@ -433,20 +440,16 @@ sub_show(const struct sub_conf *s, bool once, struct buf *b)
 		shown.timeout_ms = s->preset->total_ms;
 	if (!shown.concurrency)
 		shown.concurrency = s->preset->concurrency;
-	rc = write_members(&io, &shown, once, b, &e);
+	rc = member_write(&io, TOP, &shown, b, &e);
 	assert(rc == OK);
 	(void)rc;
-	buf_addz(b, ",\"publicKey\":");
-	if (s->n_secrets > 0 && s->secrets[0].decode_signer &&
-	    sign_public(s->secrets[0].decode_signer, public))
-		buf_json(b, str_of(public));
-	else
-		buf_addz(b, "null");
-	buf_addz(b, ",\"managedBy\":");
-	if (s->managed.by.n > 0)
-		buf_json(b, s->managed.by);
-	else
-		buf_addz(b, "null");
+	put_z(b, "publicKey",
+	    s->n_secrets > 0 && s->secrets[0].decode_signer &&
+		    sign_public(s->secrets[0].decode_signer, public)
+		? public
+		: NULL);
+	put_text(b, "managedBy",
+	    s->managed.by.n > 0 ? s->managed.by : (struct str){.p = NULL});
 }
 
 static int64_t
@@ -477,7 +480,7 @@ sub_policy(const struct sub_conf *s, int64_t scale, struct sub_policy *ret)
 	if (s->retry.has_count)
 		y.retry.retries = s->retry.count;
 	/* More than the preset's list has: its last, again and again. */
-	for (unsigned i = 1; s->retry.has_count && i < y.retry.retries; i++)
+	for (int64_t i = 1; s->retry.has_count && i < y.retry.retries; i++)
 		if (y.retry.kind == RETRY_LIST && y.retry.delays_ms[i] == 0)
 			y.retry.delays_ms[i] = y.retry.delays_ms[i - 1];
 	/* A list of one's own changes the waits, not what Retry-After is. */

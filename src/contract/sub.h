@@ -25,9 +25,8 @@
  *
  * A NEW MEMBER that is a value is a field of struct sub_conf here and a row of
  * TOP in sub.c: with these it is read, checked, changed, stored, loaded and
- * shown. The third file is the one that acts on it. A member that is an object
- * has a field here, a row of OWN_MEMBERS in sub.c, and its table, its reader
- * and a line of sub_parts_write() in sub_parts.c.
+ * shown. The third file is the one that acts on it. One that is more than that
+ * names in its row what reads and what writes it.
  *
  * LIFE. A sub_conf owns an arena and signers, belongs to one thread at a time
  * (signers do), and ends with sub_free(). It holds a reference to its preset.
@@ -38,6 +37,7 @@
 #include "base/base.h"
 #include "base/uuid.h"
 #include "contract/limits.h"
+#include "contract/member.h"
 #include "contract/preset.h"
 #include "seal/otp.h"
 #include "seal/sign.h"
@@ -125,7 +125,7 @@ struct sub_retry {
 	bool has_list; /* delaysMs and jitterMs */
 	struct retry_schedule list;
 	bool has_count; /* the preset's schedule, so often */
-	unsigned count;
+	int64_t count;
 };
 
 struct sub_conf {
@@ -138,8 +138,7 @@ struct sub_conf {
 	bool enabled;
 	struct str *types; /* n 0: all */
 	size_t n_types;
-	struct uuid *tenants; /* n 0: all */
-	size_t n_tenants;
+	struct member_uuids tenants; /* n 0: all */
 	struct str filter, template; /* jq; empty: none */
 	struct sub_secret secrets[SUB_SECRETS_MAX];
 	size_t n_secrets;
@@ -226,7 +225,7 @@ struct sub_policy {
 	int64_t concurrency;
 	int64_t rate_per_second; /* 0: no limit */
 	bool ordered;
-	unsigned breaker_failures; /* 0: no breaker */
+	int64_t breaker_failures; /* 0: no breaker */
 	/* These are scaled. */
 	int64_t breaker_open_ms, spacing_ms, lock_ms;
 };

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/host.h"
 #include "contract/limits.h"
@@ -12,39 +13,36 @@ static const char *const BINDS[] = {"none", "tenant", "issuer", NULL};
 
 #define HUB(field) offsetof(struct sub_hub, field)
 static const struct member TABLE[] = {
-    {"tenant", MEMBER_VALUE, HUB(tenant), 1, SUB_TEXT_MAX, NULL},
-    {"domain", MEMBER_TEXT, HUB(domain), 1, 253, NULL},
-    {"healthUrl", MEMBER_TEXT, HUB(health_url), 1, SUB_URL_MAX, NULL},
+    {"tenant", MEMBER_VALUE, HUB(tenant), 1, SUB_TEXT_MAX},
+    {"domain", MEMBER_TEXT, HUB(domain), 1, 253},
+    {"healthUrl", MEMBER_TEXT, HUB(health_url), 1, SUB_URL_MAX},
     {"sharedInternalKey", MEMBER_SECRET, HUB(shared_internal_key), 1,
-	SUB_HEADER_VALUE_MAX, NULL},
-    {"eventApiKey", MEMBER_SECRET, HUB(event_api_key), 1, SUB_HEADER_VALUE_MAX,
-	NULL},
-    {"organizationId", MEMBER_VALUE, HUB(organization_id), 1, SUB_TEXT_MAX,
-	NULL},
-    {"servicePartition", MEMBER_VALUE, HUB(service_partition), 1, SUB_TEXT_MAX,
-	NULL},
-    {"sender", MEMBER_VALUE, HUB(sender), 1, SUB_TEXT_MAX, NULL},
-    {"userPath", MEMBER_TEXT, HUB(user_path), 0, 1024, NULL},
-    {"organizationPath", MEMBER_TEXT, HUB(organization_path), 0, 1024, NULL},
-    {"organizationEvents", MEMBER_BOOL, HUB(organization_events), 0, 0, NULL},
-    {"accountPointer", MEMBER_POINTER, HUB(account_pointer), 0, 0, NULL},
-    {"preflightFail", MEMBER_CHOICE, HUB(preflight_fail), 0, 0, FAILS},
+	SUB_HEADER_VALUE_MAX},
+    {"eventApiKey", MEMBER_SECRET, HUB(event_api_key), 1, SUB_HEADER_VALUE_MAX},
+    {"organizationId", MEMBER_VALUE, HUB(organization_id), 1, SUB_TEXT_MAX},
+    {"servicePartition", MEMBER_VALUE, HUB(service_partition), 1, SUB_TEXT_MAX},
+    {"sender", MEMBER_VALUE, HUB(sender), 1, SUB_TEXT_MAX},
+    {"userPath", MEMBER_TEXT, HUB(user_path), 0, 1024},
+    {"organizationPath", MEMBER_TEXT, HUB(organization_path), 0, 1024},
+    {"organizationEvents", MEMBER_BOOL, HUB(organization_events)},
+    {"accountPointer", MEMBER_POINTER, HUB(account_pointer)},
+    {"preflightFail", MEMBER_CHOICE, HUB(preflight_fail), .words = FAILS},
     {.name = "otp", .kind = MEMBER_OWN},
     {.name = NULL},
 };
 
 #define OTP(field) offsetof(struct sub_otp, field)
 static const struct member OTP_TABLE[] = {
-    {"secret", MEMBER_SECRET, OTP(otp.secret), 1, SUB_TEXT_MAX, NULL},
-    {"algorithm", MEMBER_CHOICE, OTP(otp.hash), 0, 0, OTP_HASHES},
-    {"digits", MEMBER_INT, OTP(digits), 1, OTP_MAX, NULL},
-    {"step", MEMBER_INT, OTP(otp.step_s), 1, 86400, NULL},
-    {"t0", MEMBER_INT, OTP(otp.t0_s), 0, INT32_MAX, NULL},
-    {"encoding", MEMBER_CHOICE, OTP(otp.encoding), 0, 0, OTP_ENCODINGS},
-    {"salt", MEMBER_SECRET, OTP(otp.salt), 1, SUB_TEXT_MAX, NULL},
-    {"saltMode", MEMBER_CHOICE, OTP(otp.salt_mode), 0, 0, OTP_SALTS},
-    {"bind", MEMBER_CHOICE, OTP(bind), 0, 0, BINDS},
-    {"template", MEMBER_TEXT, OTP(template), 1, SUB_HEADER_VALUE_MAX, NULL},
+    {"secret", MEMBER_SECRET, OTP(otp.secret), 1, SUB_TEXT_MAX},
+    {"algorithm", MEMBER_CHOICE, OTP(otp.hash), .words = OTP_HASHES},
+    {"digits", MEMBER_INT, OTP(digits), 1, OTP_MAX},
+    {"step", MEMBER_INT, OTP(otp.step_s), 1, 86400},
+    {"t0", MEMBER_INT, OTP(otp.t0_s), 0, INT32_MAX},
+    {"encoding", MEMBER_CHOICE, OTP(otp.encoding), .words = OTP_ENCODINGS},
+    {"salt", MEMBER_SECRET, OTP(otp.salt), 1, SUB_TEXT_MAX},
+    {"saltMode", MEMBER_CHOICE, OTP(otp.salt_mode), .words = OTP_SALTS},
+    {"bind", MEMBER_CHOICE, OTP(bind), .words = BINDS},
+    {"template", MEMBER_TEXT, OTP(template), 1, SUB_HEADER_VALUE_MAX},
     {.name = NULL},
 };
 
@@ -69,48 +67,52 @@ template_ok(struct str t)
 	return at < t.n;
 }
 
-static void
-otp_read(struct sub_reader *r, const struct json *j)
+static int
+otp_read(const struct member_io *io, const struct json *j, struct sub_hub *h,
+    struct err *e)
 {
-	struct sub_hub *h = &r->s->hub;
 	struct sub_otp *o = &h->otp;
-	struct reading *g = &r->g;
 
 	if (!h->has_otp)
 		*o = OTP_INITIAL;
 	h->has_otp = j->type != JSON_NULL;
 	if (!h->has_otp)
-		return;
-	reading_members(g, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, o);
+		return OK;
+	TRY(member_read(io, OTP_TABLE, j, "/hub/otp", &OTP_INITIAL, o, e));
 	o->otp.digits = (unsigned)o->digits;
 	/* One that is closed has no secret. */
-	if (g->rc == OK && (g->io.form != FORM_STORED || g->io.seal))
-		g->rc = otp_valid(&o->otp, "/hub/otp", g->e);
+	if (io->form != FORM_STORED || io->seal)
+		TRY(otp_valid(&o->otp, "/hub/otp", e));
 	if (!template_ok(o->template))
-		reading_wrong(g, "/hub/otp/template", "must have {otp}, once");
+		return json_wrong(
+		    e, "/hub/otp/template", "must have {otp}, once");
+	return OK;
 }
 
-void
-sub_hub_read(struct sub_reader *r, const struct json *j)
+int
+sub_hub_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	struct sub_hub initial = {
 	    .account_pointer = STR("/user/accountId"),
-	    .preflight_fail = r->s->preset->preflight.fail,
+	    .preflight_fail = s->preset->preflight.fail,
 	};
-	struct sub_hub *h = &r->s->hub;
+	struct sub_hub *h = &s->hub;
 	const struct json *otp = json_get(j, "otp");
-	struct arena *a = r->g.io.arena;
+	const struct sub_rules *rules = io->ctx;
+	struct arena *a = io->arena;
 
 	if (j->type == JSON_NULL) {
 		*h = (struct sub_hub){.there = false};
-		return;
+		return OK;
 	}
-	if (!r->s->preset->uses_hub)
-		reading_wrong(&r->g, "/hub",
+	if (!s->preset->uses_hub)
+		return json_wrong(e, "/hub",
 		    "has no meaning for the preset %.*s",
-		    STR_ARG(r->s->preset->name));
-	if (r->rules) {
-		const struct conf *c = r->rules->conf;
+		    STR_ARG(s->preset->name));
+	if (rules) {
+		const struct conf *c = rules->conf;
 
 		/* The settings may end before the subscription does. */
 		initial.user_path = arena_dup(a, str_of(c->webhooks_user_path));
@@ -120,9 +122,8 @@ sub_hub_read(struct sub_reader *r, const struct json *j)
 	if (!h->there)
 		*h = initial;
 	h->there = true;
-	reading_members(&r->g, TABLE, j, "/hub", &initial, h);
-	if (otp && r->g.rc == OK)
-		otp_read(r, otp);
+	TRY(member_read(io, TABLE, j, "/hub", &initial, h, e));
+	return otp ? otp_read(io, otp, h, e) : OK;
 }
 
 static bool
@@ -149,22 +150,21 @@ url_char(char c)
 	return c > ' ' && c < 0x7f && !str_has(STR("\"<>\\^`|"), c);
 }
 
-static void
-path_check(struct sub_reader *r, struct str path, const char *at)
+static int
+path_check(struct str path, const char *at, struct err *e)
 {
 	bool ok = path.n == 0 || path.p[0] == '/';
 
 	for (size_t i = 0; ok && i < path.n; i++)
 		ok = url_char(path.p[i]);
-	if (!ok)
-		reading_wrong(&r->g, at, "must be a path that begins with /");
+	return ok ? OK : json_wrong(e, at, "must be a path that begins with /");
 }
 
-void
-sub_hub_check(struct sub_reader *r)
+int
+sub_hub_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e)
 {
-	const struct sub_hub *h = &r->s->hub;
-	struct reading *g = &r->g;
+	const struct sub_hub *h = &s->hub;
 	const struct {
 		bool there;
 		const char *name;
@@ -178,66 +178,66 @@ sub_hub_check(struct sub_reader *r)
 	    {h->domain.n > 0 || (h->health_url.n > 0 && !h->has_otp), "domain"},
 	};
 
-	if (!r->s->preset->uses_hub)
-		return;
+	if (!s->preset->uses_hub)
+		return OK;
 	if (!h->there)
-		reading_wrong(g, "/hub", "is required by the preset");
+		return json_wrong(e, "/hub", "is required by the preset");
 	for (size_t i = 0; i < COUNT_OF(NEEDED); i++)
-		reading_need(g, NEEDED[i].there, "/hub", NEEDED[i].name);
-	reading_one_line(g, h->event_api_key, "/hub/eventApiKey");
-	reading_one_line(g, h->shared_internal_key, "/hub/sharedInternalKey");
+		TRY(member_need(NEEDED[i].there, "/hub", NEEDED[i].name, e));
+	TRY(member_one_line(h->event_api_key, "/hub/eventApiKey", e));
+	TRY(member_one_line(
+	    h->shared_internal_key, "/hub/sharedInternalKey", e));
 	if (!h->tenant.pointer && !host_label_ok(h->tenant.text))
-		reading_wrong(g, "/hub/tenant",
+		return json_wrong(e, "/hub/tenant",
 		    "must be one DNS label: letters, digits and - only");
 	if (h->domain.n > 0 && !is_domain(h->domain))
-		reading_wrong(g, "/hub/domain", "must be a domain name");
-	path_check(r, h->user_path, "/hub/userPath");
-	path_check(r, h->organization_path, "/hub/organizationPath");
-	if (h->health_url.n > 0)
-		sub_url_check(r, h->health_url, "/hub/healthUrl");
+		return json_wrong(e, "/hub/domain", "must be a domain name");
+	TRY(path_check(h->user_path, "/hub/userPath", e));
+	TRY(path_check(h->organization_path, "/hub/organizationPath", e));
+	return h->health_url.n > 0
+		   ? sub_url_check(k, h->health_url, "/hub/healthUrl", e)
+		   : OK;
 }
 
-void
-sub_url_check(struct sub_reader *r, struct str url, const char *at)
+int
+sub_url_check(
+    const struct sub_rules *k, struct str url, const char *at, struct err *e)
 {
-	const struct sub_rules *k = r->rules;
-	struct reading *g = &r->g;
 	struct str host = STR_EMPTY;
 
 	for (size_t i = 0; i < url.n; i++)
 		if (!url_char(url.p[i]))
-			reading_wrong(g, at,
+			return json_wrong(e, at,
 			    "must be a URL: no blanks, controls or non-ASCII letters");
 	if (!host_of(url, &host) || host.n == 0 || host.p[0] == ':')
-		reading_wrong(g, at, "must be http:// or https:// and a host");
+		return json_wrong(
+		    e, at, "must be http:// or https:// and a host");
 	if (str_has(host, '@'))
-		reading_wrong(g, at,
+		return json_wrong(e, at,
 		    "must not have user or password; `auth` is for those");
-	if (g->rc == OK && k && k->url_check)
-		g->rc = k->url_check(k->arg, url, at, g->e);
+	return k && k->url_check ? k->url_check(k->arg, url, at, e) : OK;
 }
 
 int
-sub_hub_write(const struct member_io *io, const struct sub_hub *h,
-    struct buf *b, struct err *e)
+sub_hub_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	int rc;
+	const struct sub_conf *s = base;
+	const struct sub_hub *h = &s->hub;
 
-	buf_addz(b, ",\"hub\":");
 	if (!h->there) {
-		buf_addz(b, "null");
+		put_null(b, "hub");
 		return OK;
 	}
-	buf_addc(b, '{');
-	rc = member_write(io, TABLE, h, b, e);
-	buf_addz(b, ",\"otp\":");
-	if (rc == OK && h->has_otp) {
-		buf_addc(b, '{');
-		rc = member_write(io, OTP_TABLE, &h->otp, b, e);
-		buf_addc(b, '}');
+	put_open(b, "hub", '{');
+	TRY(member_write(io, TABLE, h, b, e));
+	if (h->has_otp) {
+		put_open(b, "otp", '{');
+		TRY(member_write(io, OTP_TABLE, &h->otp, b, e));
+		put_close(b, '}');
 	} else {
-		buf_addz(b, "null");
+		put_null(b, "otp");
 	}
-	buf_addc(b, '}');
-	return rc;
+	put_close(b, '}');
+	return OK;
 }

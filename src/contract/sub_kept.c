@@ -96,15 +96,16 @@ look_headers(
 	}
 }
 
-void
-sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
+int
+sub_kept_check(
+    const struct sub_conf *s, const struct sub_conf *was, struct err *e)
 {
-	const struct sub_conf *s = r->s;
 	const struct sub_auth *a = &s->auth, *b = &was->auth;
 	bool moved = !same_place(was, s);
 	bool token_moved = a->type == AUTH_OAUTH2 && b->type == AUTH_OAUTH2 &&
 			   !same_origin(a->token_url, b->token_url);
-	struct kept k = {.list = BUF(sizeof(r->g.e->text))};
+	struct kept k = {.list = BUF(sizeof(e->text))};
+	int rc = OK;
 
 	if (moved) {
 		sub_kept_look(&k, b->password, a->password, "/auth/password");
@@ -120,9 +121,10 @@ sub_kept_check(struct sub_reader *r, const struct sub_conf *was)
 		sub_kept_look(&k, b->client_secret, a->client_secret,
 		    "/auth/clientSecret");
 	if (k.list.n > 0 || k.list.failed)
-		reading_wrong(&r->g, k.first,
+		rc = json_wrong(e, k.first,
 		    "must be given again, since %s leads to another server now (asked for: %.*s)",
 		    moved ? "/url" : "/auth/tokenUrl",
 		    STR_ARG(buf_str(&k.list)));
 	buf_done(&k.list);
+	return rc;
 }

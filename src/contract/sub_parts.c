@@ -1,7 +1,7 @@
-/* sub.h: lists, headers, auth, retry and batch. */
+/* sub.h: lists, headers, auth and retry. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/conf/conf.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
@@ -9,7 +9,6 @@
 
 static const char *const AUTHS[] = {
     "none", "basic", "bearer", "apikey", "oauth2", "mtls", NULL};
-static const char *const MODES[] = {"immediate", "batched", "summary", NULL};
 
 #define AUTH(field) offsetof(struct sub_auth, field)
 #define AUTH_TYPE                                                              \
@@ -18,108 +17,69 @@ static const char *const MODES[] = {"immediate", "batched", "summary", NULL};
 	}
 static const struct member NONE[] = {AUTH_TYPE, {.name = NULL}};
 static const struct member BASIC[] = {AUTH_TYPE,
-    {"username", MEMBER_TEXT, AUTH(username), 1, SUB_TEXT_MAX, NULL},
-    {"password", MEMBER_SECRET, AUTH(password), 1, SUB_TEXT_MAX, NULL},
+    {"username", MEMBER_TEXT, AUTH(username), 1, SUB_TEXT_MAX},
+    {"password", MEMBER_SECRET, AUTH(password), 1, SUB_TEXT_MAX},
     {.name = NULL}};
 static const struct member BEARER[] = {AUTH_TYPE,
-    {"token", MEMBER_SECRET, AUTH(token), 1, SUB_TEXT_MAX, NULL},
-    {.name = NULL}};
+    {"token", MEMBER_SECRET, AUTH(token), 1, SUB_TEXT_MAX}, {.name = NULL}};
 static const struct member APIKEY[] = {AUTH_TYPE,
-    {"header", MEMBER_TEXT, AUTH(header), 1, SUB_HEADER_NAME_MAX, NULL},
-    {"value", MEMBER_SECRET, AUTH(value), 1, SUB_HEADER_VALUE_MAX, NULL},
+    {"header", MEMBER_TEXT, AUTH(header), 1, SUB_HEADER_NAME_MAX},
+    {"value", MEMBER_SECRET, AUTH(value), 1, SUB_HEADER_VALUE_MAX},
     {.name = NULL}};
 static const struct member OAUTH2[] = {AUTH_TYPE,
-    {"tokenUrl", MEMBER_TEXT, AUTH(token_url), 1, SUB_URL_MAX, NULL},
-    {"clientId", MEMBER_TEXT, AUTH(client_id), 1, SUB_TEXT_MAX, NULL},
-    {"clientSecret", MEMBER_SECRET, AUTH(client_secret), 1, SUB_TEXT_MAX, NULL},
-    {"scope", MEMBER_TEXT, AUTH(scope), 0, SUB_TEXT_MAX, NULL}, {.name = NULL}};
+    {"tokenUrl", MEMBER_TEXT, AUTH(token_url), 1, SUB_URL_MAX},
+    {"clientId", MEMBER_TEXT, AUTH(client_id), 1, SUB_TEXT_MAX},
+    {"clientSecret", MEMBER_SECRET, AUTH(client_secret), 1, SUB_TEXT_MAX},
+    {"scope", MEMBER_TEXT, AUTH(scope), 0, SUB_TEXT_MAX}, {.name = NULL}};
 static const struct member MTLS[] = {AUTH_TYPE,
-    {"certificate", MEMBER_LONG, AUTH(certificate), 1, SUB_PEM_MAX, NULL},
-    {"key", MEMBER_SECRET, AUTH(key), 1, SUB_PEM_MAX, NULL}, {.name = NULL}};
+    {"certificate", MEMBER_LONG, AUTH(certificate), 1, SUB_PEM_MAX},
+    {"key", MEMBER_SECRET, AUTH(key), 1, SUB_PEM_MAX}, {.name = NULL}};
 #undef AUTH
 static const struct member *const AUTH_TABLES[] = {
     NONE, BASIC, BEARER, APIKEY, OAUTH2, MTLS};
 
-#define AT(field) offsetof(struct sub_batch, field)
-static const struct member BATCH[] = {
-    {"mode", MEMBER_CHOICE, AT(mode), 0, 0, MODES},
-    {"windowSeconds", MEMBER_INT, AT(window_s), 1, SUB_BATCH_WINDOW_MAX_S,
-	NULL},
-    {"maxSize", MEMBER_INT, AT(max_size), 1, SUB_BATCH_MAX, NULL},
-    {.name = NULL}};
-
-#undef AT
-
-#define AT(field) offsetof(struct sub_managed, field)
-static const struct member MANAGED[] = {
-    {"by", MEMBER_TEXT, AT(by), 0, SUB_TEXT_MAX, NULL},
-    {"objectId", MEMBER_TEXT, AT(object_id), 0, SUB_TEXT_MAX, NULL},
-    {"objectPath", MEMBER_TEXT, AT(object_path), 0, SUB_TEXT_MAX, NULL},
-    {"webhookId", MEMBER_TEXT, AT(webhook_id), 0, SUB_TEXT_MAX, NULL},
-    {"ackWaitSeconds", MEMBER_INT, AT(ack_wait_s), 1, CONSUMER_WAIT_MAX_S,
-	NULL},
-    {.name = NULL}};
-#undef AT
-
-/* A list with one to `most` elements, and room for them; NULL: it is none. */
-static void *
-open_list(struct sub_reader *r, const struct json *j, const char *at,
-    unsigned most, size_t size)
+int
+sub_types_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
-	if (j->type == JSON_NULL || !reading_want(&r->g, j, JSON_ARRAY, at))
-		return NULL;
-	if (j->n < 1 || j->n > most) {
-		reading_wrong(&r->g, at,
-		    "must have 1 to %u elements; leave it out for all", most);
-		return NULL;
-	}
-	return arena_array(r->g.io.arena, j->n, size);
-}
+	struct sub_conf *s = base;
+	char at[JSON_POINTER_MAX + 1];
 
-static void
-element_wrong(struct sub_reader *r, const char *at, size_t i, const char *why)
-{
-	char index[24];
-
-	(void)snprintf(index, sizeof(index), "%zu", i);
-	reading_wrong(&r->g, reading_at(&r->g, at, index), "%s", why);
-}
-
-void
-sub_types_read(struct sub_reader *r, const struct json *j)
-{
-	struct str *list =
-	    open_list(r, j, "/types", SUB_TYPES_MAX, sizeof(*list));
-	size_t n = 0;
-
-	for (const struct json *c = list ? j->child : NULL; c; c = c->next) {
+	s->n_types = 0;
+	if (j->type == JSON_NULL)
+		return OK;
+	TRY(member_want(j, JSON_ARRAY, "/types", e));
+	if (j->n < 1 || j->n > SUB_TYPES_MAX)
+		return json_wrong(e, "/types",
+		    "must have 1 to %d elements; leave it out for all",
+		    SUB_TYPES_MAX);
+	s->types = arena_array(io->arena, j->n, sizeof(*s->types));
+	for (const struct json *c = j->child; c; c = c->next) {
 		struct str family = c->text;
 		const char *why = "must be a string";
 
+		member_at_index(at, "/types", s->n_types);
 		if (str_ends(family, STR(".*")))
 			family.n -= 2;
 		if (c->type == JSON_STRING)
 			why = envelope_type_wrong(family);
 		if (why)
-			element_wrong(r, "/types", n, why);
-		list[n++] = arena_dup(r->g.io.arena, c->text);
+			return json_wrong(e, at, "%s", why);
+		s->types[s->n_types++] = arena_dup(io->arena, c->text);
 	}
-	r->s->types = list;
-	r->s->n_types = n;
+	return OK;
 }
 
-void
-sub_tenants_read(struct sub_reader *r, const struct json *j)
+int
+sub_types_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	struct uuid *list =
-	    open_list(r, j, "/tenants", SUB_TENANTS_MAX, sizeof(*list));
-	size_t n = 0;
+	const struct sub_conf *s = base;
 
-	for (const struct json *c = list ? j->child : NULL; c; c = c->next, n++)
-		if (c->type != JSON_STRING || !uuid_parse(c->text, &list[n]))
-			element_wrong(r, "/tenants", n, "must be a UUID");
-	r->s->tenants = list;
-	r->s->n_tenants = n;
+	(void)io;
+	(void)e;
+	put_texts(b, "types", s->types, s->n_types);
+	return OK;
 }
 
 static struct sub_header *
@@ -140,47 +100,44 @@ is_credential(struct str name)
 }
 
 /* {"value": …, "secret": true}, or a string. */
-static void
-header_value(struct sub_reader *r, const struct json *j, const char *at,
-    struct sub_header *h)
+static int
+header_value(const struct member_io *io, const struct json *j, const char *at,
+    struct sub_header *h, struct err *e)
 {
 	static const char *const NAMES[] = {"value", "secret", NULL};
-	const struct json *value = j, *mark = NULL;
+	const struct json *value = j, *mark = json_get(j, "secret");
 	char here[JSON_POINTER_MAX + 1];
-	struct reading *g = &r->g;
 	bool plain;
 
 	(void)snprintf(here, sizeof(here), "%s", at);
 	if (j->type == JSON_OBJECT) {
-		g->rc = json_known(j, at, NAMES, g->e);
-		mark = json_get(j, "secret");
+		TRY(json_known(j, at, NAMES, e));
 		value = json_get(j, "value");
 		if (mark && !json_is_bool(mark))
-			reading_wrong(g, reading_at(g, at, "secret"),
-			    "must be true or false");
-		reading_need(g, value, at, "value");
+			return member_wrong(
+			    e, at, "secret", "must be true or false");
+		TRY(member_need(value, at, "value", e));
 		member_at(here, at, "value");
 	}
-	if (g->rc < 0)
-		return;
 	/* Once secret it stays so, until somebody says false. */
 	if (mark)
 		h->secret = mark->type == JSON_TRUE;
 	/* One that was stored before it was a secret is plain there. */
-	plain = !mark && g->io.form == FORM_STORED;
+	plain = !mark && io->form == FORM_STORED;
 	if (is_credential(h->name))
 		h->secret = true;
 	if (h->secret && !plain)
-		sub_one_secret(r, value, here, SUB_HEADER_VALUE_MAX, &h->value);
+		TRY(member_secret_read(
+		    io, value, here, SUB_HEADER_VALUE_MAX, &h->value, e));
 	else
-		g->rc = member_text(value, here, SUB_HEADER_VALUE_MAX,
-		    g->io.arena, &h->value, g->e);
-	reading_one_line(g, h->value, here);
+		TRY(member_text(value, here, SUB_HEADER_VALUE_MAX, io->arena,
+		    &h->value, e));
+	return member_one_line(h->value, here, e);
 }
 
-static void
-header_one(struct sub_reader *r, const struct json *j, struct sub_header *list,
-    size_t *n)
+static int
+header_one(const struct member_io *io, const struct json *j,
+    struct sub_header *list, size_t *n, struct err *e)
 {
 	char at[JSON_POINTER_MAX + 1] = "/headers";
 	struct sub_header *h = header_find(list, *n, j->key);
@@ -189,50 +146,75 @@ header_one(struct sub_reader *r, const struct json *j, struct sub_header *list,
 	if (j->type == JSON_NULL) {
 		if (h)
 			*h = list[--*n];
-		return;
+		return OK;
 	}
 	if (!member_token_ok(j->key) || j->key.n > SUB_HEADER_NAME_MAX)
-		reading_wrong(&r->g, at,
+		return json_wrong(e, at,
 		    "is not a header's name of 1 to %d bytes",
 		    SUB_HEADER_NAME_MAX);
 	if (!h && *n == SUB_HEADERS_MAX)
-		reading_wrong(&r->g, at,
+		return json_wrong(e, at,
 		    "is one header too many; %d are allowed", SUB_HEADERS_MAX);
-	if (r->g.rc < 0)
-		return;
 	if (!h) {
 		h = &list[(*n)++];
 		*h = (struct sub_header){.value = STR_EMPTY};
 	}
-	h->name = arena_dup(r->g.io.arena, j->key);
-	header_value(r, j, at, h);
+	h->name = arena_dup(io->arena, j->key);
+	return header_value(io, j, at, h, e);
 }
 
-void
-sub_headers_read(struct sub_reader *r, const struct json *j)
+int
+sub_headers_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	struct sub_header list[SUB_HEADERS_MAX];
-	struct sub_conf *s = r->s;
 	size_t n = s->n_headers;
 
 	if (j->type == JSON_NULL) {
 		s->n_headers = 0;
-		return;
+		return OK;
 	}
-	if (!reading_want(&r->g, j, JSON_OBJECT, "/headers"))
-		return;
+	TRY(member_want(j, JSON_OBJECT, "/headers", e));
 	for (size_t i = 0; i < n; i++)
 		list[i] = s->headers[i];
-	for (const struct json *c = j->child; r->g.rc == OK && c; c = c->next)
-		header_one(r, c, list, &n);
-	s->headers = arena_array(r->g.io.arena, n + 1, sizeof(*s->headers));
+	for (const struct json *c = j->child; c; c = c->next)
+		TRY(header_one(io, c, list, &n, e));
+	s->headers = arena_array(io->arena, n + 1, sizeof(*s->headers));
 	memcpy(s->headers, list, n * sizeof(*list));
 	s->n_headers = n;
+	return OK;
+}
+
+int
+sub_headers_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+{
+	const struct sub_conf *s = base;
+
+	put_open(b, "headers", '{');
+	for (size_t i = 0; i < s->n_headers; i++) {
+		const struct sub_header *h = &s->headers[i];
+
+		put_text(b, NULL, h->name);
+		buf_addc(b, ':');
+		if (!h->secret) {
+			put_text(b, NULL, h->value);
+			continue;
+		}
+		put_open(b, NULL, '{');
+		TRY(member_secret_write(io, "value", h->value, b, e));
+		put_bool(b, "secret", true);
+		put_close(b, '}');
+	}
+	put_close(b, '}');
+	return OK;
 }
 
 /* Whether somebody else sets it: HTTP itself, the preset, or `auth`. */
-static void
-header_free(struct sub_reader *r, struct str name, const char *at)
+static int
+header_free(
+    const struct sub_conf *s, struct str name, const char *at, struct err *e)
 {
 	static const char *const NEVER[] = {"host", "content-length",
 	    "transfer-encoding", "connection", "keep-alive", "te", "trailer",
@@ -241,56 +223,73 @@ header_free(struct sub_reader *r, struct str name, const char *at)
 
 	for (const char *const *n = NEVER; *n; n++)
 		if (str_eq_nocase(name, str_of(*n)))
-			reading_wrong(
-			    &r->g, at, "can't be set: it is HTTP's own");
-	if (preset_owns_header(r->s->preset, name))
-		reading_wrong(&r->g, at,
+			return json_wrong(
+			    e, at, "can't be set: it is HTTP's own");
+	if (preset_owns_header(s->preset, name))
+		return json_wrong(e, at,
 		    "can't be set: it is the preset %.*s's own",
-		    STR_ARG(r->s->preset->name));
+		    STR_ARG(s->preset->name));
+	return OK;
 }
 
-void
-sub_headers_check(struct sub_reader *r)
+int
+sub_headers_check(const struct sub_conf *s, struct err *e)
 {
-	const struct sub_auth *a = &r->s->auth;
+	const struct sub_auth *a = &s->auth;
 	bool authorizes = a->type == AUTH_BASIC || a->type == AUTH_BEARER ||
 			  a->type == AUTH_OAUTH2;
 
-	for (size_t i = 0; i < r->s->n_headers; i++) {
-		struct str name = r->s->headers[i].name;
+	for (size_t i = 0; i < s->n_headers; i++) {
+		struct str name = s->headers[i].name;
 		char at[JSON_POINTER_MAX + 1] = "/headers";
 
 		json_point(at, name);
-		header_free(r, name, at);
+		TRY(header_free(s, name, at, e));
 		if ((authorizes && str_eq_nocase(name, STR("Authorization"))) ||
 		    (a->type == AUTH_APIKEY && str_eq_nocase(name, a->header)))
-			reading_wrong(
-			    &r->g, at, "can't be set beside this auth");
+			return json_wrong(
+			    e, at, "can't be set beside this auth");
 	}
+	return OK;
 }
 
-void
-sub_auth_read(struct sub_reader *r, const struct json *j)
+int
+sub_auth_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	static const struct sub_auth INITIAL;
-	struct sub_auth *a = &r->s->auth;
+	struct sub_auth *a = &s->auth;
 	const struct json *word = json_get(j, "type");
 	unsigned type = a->type;
-	struct reading *g = &r->g;
 
 	if (j->type == JSON_NULL) {
 		*a = INITIAL;
-		return;
+		return OK;
 	}
-	if (!reading_want(g, j, JSON_OBJECT, "/auth"))
-		return;
-	reading_need(g, word || a->type != AUTH_NONE, "/auth", "type");
-	if (g->rc == OK && word)
-		g->rc = member_choice(word, "/auth/type", AUTHS, &type, g->e);
+	TRY(member_want(j, JSON_OBJECT, "/auth", e));
+	TRY(member_need(word || a->type != AUTH_NONE, "/auth", "type", e));
+	if (word)
+		TRY(member_choice(word, "/auth/type", AUTHS, &type, e));
 	/* Another type begins anew: no secret wanders from one to another. */
 	if (type != a->type)
 		*a = (struct sub_auth){.type = type};
-	reading_members(g, AUTH_TABLES[a->type], j, "/auth", &INITIAL, a);
+	return member_read(
+	    io, AUTH_TABLES[a->type], j, "/auth", &INITIAL, a, e);
+}
+
+int
+sub_auth_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+{
+	const struct sub_conf *s = base;
+	const struct sub_auth *a = &s->auth;
+
+	put_open(b, "auth", '{');
+	put_z(b, "type", AUTHS[a->type]);
+	TRY(member_write(io, AUTH_TABLES[a->type], a, b, e));
+	put_close(b, '}');
+	return OK;
 }
 
 static bool
@@ -299,41 +298,45 @@ is_pem(struct str s)
 	return str_starts(str_trim(s), STR("-----BEGIN "));
 }
 
-void
-sub_auth_check(struct sub_reader *r)
+int
+sub_auth_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e)
 {
-	const struct sub_auth *a = &r->s->auth;
-	struct reading *g = &r->g;
+	const struct sub_auth *a = &s->auth;
 
 	for (const struct member *m = AUTH_TABLES[a->type]; m->name; m++) {
 		const struct str *field =
 		    (const struct str *)((const char *)a + m->offset);
+		char at[JSON_POINTER_MAX + 1];
 
 		if (m->kind == MEMBER_OWN || m->least == 0)
 			continue;
-		reading_need(g, field->n > 0, "/auth", m->name);
+		TRY(member_need(field->n > 0, "/auth", m->name, e));
+		member_at(at, "/auth", m->name);
 		/* Header values are one line. */
 		if (a->type != AUTH_MTLS)
-			reading_one_line(
-			    g, *field, reading_at(g, "/auth", m->name));
+			TRY(member_one_line(*field, at, e));
 	}
 	if (a->type == AUTH_BASIC && str_has(a->username, ':'))
-		reading_wrong(g, "/auth/username", "must not have a colon");
+		return json_wrong(e, "/auth/username", "must not have a colon");
 	if (a->type == AUTH_APIKEY && !member_token_ok(a->header))
-		reading_wrong(g, "/auth/header", "must be a header's name");
+		return json_wrong(e, "/auth/header", "must be a header's name");
 	if (a->type == AUTH_APIKEY)
-		header_free(r, a->header, "/auth/header");
+		return header_free(s, a->header, "/auth/header", e);
 	if (a->type == AUTH_MTLS && !is_pem(a->certificate))
-		reading_wrong(g, "/auth/certificate", "must be PEM");
+		return json_wrong(e, "/auth/certificate", "must be PEM");
 	if (a->type == AUTH_MTLS && !is_pem(a->key))
-		reading_wrong(g, "/auth/key", "must be PEM");
+		return json_wrong(e, "/auth/key", "must be PEM");
 	if (a->type == AUTH_OAUTH2)
-		sub_url_check(r, a->token_url, "/auth/tokenUrl");
+		return sub_url_check(k, a->token_url, "/auth/tokenUrl", e);
+	return OK;
 }
 
-void
-sub_retry_read(struct sub_reader *r, const struct json *j)
+int
+sub_retry_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	static const char *const NAMES[] = {
 	    "delaysMs", "jitterMs", "count", NULL};
 	const struct json *delays = json_get(j, "delaysMs");
@@ -344,155 +347,52 @@ sub_retry_read(struct sub_reader *r, const struct json *j)
 	    .list = {.kind = RETRY_LIST, .jitter_step_ms = 1, .heed = true},
 	    .has_count = count,
 	};
-	struct reading *g = &r->g;
-	int64_t n = 0;
 
+	(void)io;
 	if (j->type != JSON_NULL) {
-		if (reading_want(g, j, JSON_OBJECT, "/retry"))
-			g->rc = json_known(j, "/retry", NAMES, g->e);
+		TRY(member_want(j, JSON_OBJECT, "/retry", e));
+		TRY(json_known(j, "/retry", NAMES, e));
 		if (!delays == !count)
-			reading_wrong(
-			    g, "/retry", "must have either delaysMs or count");
-		if (jitter && !delays)
-			reading_wrong(g, "/retry/jitterMs", "needs delaysMs");
+			return json_wrong(
+			    e, "/retry", "must have either delaysMs or count");
 	}
-	if (g->rc == OK && delays)
-		g->rc =
-		    retry_delays_read(delays, "/retry/delaysMs", &t.list, g->e);
-	if (g->rc == OK && jitter)
-		g->rc = member_int(jitter, "/retry/jitterMs", 0,
-		    RETRY_DELAY_MAX_MS, &t.list.jitter_to_ms, g->e);
-	if (g->rc == OK && count)
-		g->rc = member_int(count, "/retry/count", 0,
-		    r->s->preset->retries_max, &n, g->e);
-	t.count = (unsigned)n;
-	r->s->retry = t;
-}
-
-struct sub_batch
-sub_batch_initial(const struct sub_reader *r)
-{
-	const struct conf *c = r->rules ? r->rules->conf : NULL;
-
-	return (struct sub_batch){
-	    .mode = BATCH_IMMEDIATE,
-	    .window_s = c ? c->webhook_child_event_batch_window_s : 5,
-	    .max_size = c ? c->webhook_child_event_batch_max_size : 100,
-	};
-}
-
-void
-sub_batch_read(struct sub_reader *r, const struct json *j)
-{
-	const struct sub_batch INITIAL = sub_batch_initial(r);
-
-	if (j->type == JSON_NULL)
-		r->s->batch = INITIAL;
-	else
-		reading_members(
-		    &r->g, BATCH, j, "/batch", &INITIAL, &r->s->batch);
-}
-
-void
-sub_managed_read(struct sub_reader *r, const struct json *j)
-{
-	static const struct sub_managed INITIAL;
-
-	if (j->type != JSON_NULL)
-		reading_members(
-		    &r->g, MANAGED, j, "/managed", &INITIAL, &r->s->managed);
-}
-
-static void
-lists_write(const struct sub_conf *s, struct buf *b)
-{
-	buf_addz(b, ",\"types\":");
-	for (size_t i = 0; i < s->n_types; i++) {
-		buf_addc(b, i ? ',' : '[');
-		buf_json(b, s->types[i]);
-	}
-	buf_addz(b, s->n_types ? "]" : "null");
-	buf_addz(b, ",\"tenants\":");
-	for (size_t i = 0; i < s->n_tenants; i++) {
-		buf_addz(b, i ? ",\"" : "[\"");
-		uuid_add(b, s->tenants[i]);
-		buf_addc(b, '"');
-	}
-	buf_addz(b, s->n_tenants ? "]" : "null");
-}
-
-static int
-headers_write(const struct member_io *io, const struct sub_conf *s,
-    struct buf *b, struct err *e)
-{
-	int rc = OK;
-
-	buf_addz(b, ",\"headers\":{");
-	for (size_t i = 0; rc == OK && i < s->n_headers; i++) {
-		const struct sub_header *h = &s->headers[i];
-
-		if (i > 0)
-			buf_addc(b, ',');
-		buf_json(b, h->name);
-		buf_addc(b, ':');
-		if (!h->secret) {
-			buf_json(b, h->value);
-			continue;
-		}
-		buf_addz(b, "{\"value\":");
-		rc = member_secret_write(io, h->value, b, e);
-		buf_addz(b, ",\"secret\":true}");
-	}
-	buf_addc(b, '}');
-	return rc;
-}
-
-static void
-retry_write(const struct sub_conf *s, struct buf *b)
-{
-	const struct retry_schedule *t = &s->retry.list;
-
-	buf_addz(b, ",\"retry\":");
-	if (s->retry.has_count) {
-		buf_fmt(b, "{\"count\":%u}", s->retry.count);
-	} else if (s->retry.has_list) {
-		buf_addz(b, "{\"delaysMs\":[");
-		for (unsigned i = 0; i < t->retries; i++) {
-			buf_addz(b, i ? "," : "");
-			buf_int(b, t->delays_ms[i]);
-		}
-		buf_addz(b, "],\"jitterMs\":");
-		buf_int(b, t->jitter_to_ms);
-		buf_addc(b, '}');
-	} else {
-		buf_addz(b, "null");
-	}
+	if (delays)
+		TRY(retry_delays_read(delays, "/retry/delaysMs", &t.list, e));
+	else if (jitter)
+		return json_wrong(e, "/retry/jitterMs", "needs delaysMs");
+	if (jitter)
+		TRY(member_int(jitter, "/retry/jitterMs", 0, RETRY_DELAY_MAX_MS,
+		    &t.list.jitter_to_ms, e));
+	if (count)
+		TRY(member_int(count, "/retry/count", 0, s->preset->retries_max,
+		    &t.count, e));
+	s->retry = t;
+	return OK;
 }
 
 int
-sub_parts_write(const struct member_io *io, const struct sub_conf *s,
-    struct buf *b, struct err *e)
+sub_retry_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
 {
-	int rc;
+	const struct sub_conf *s = base;
+	const struct sub_retry *t = &s->retry;
 
-	lists_write(s, b);
-	rc = headers_write(io, s, b, e);
-	if (rc < 0)
-		return rc;
-	buf_fmt(b, ",\"auth\":{\"type\":\"%s\"", AUTHS[s->auth.type]);
-	if (s->auth.type != AUTH_NONE)
-		buf_addc(b, ',');
-	rc = member_write(io, AUTH_TABLES[s->auth.type], &s->auth, b, e);
-	buf_addc(b, '}');
-	retry_write(s, b);
-	buf_addz(b, ",\"batch\":{");
-	if (rc == OK)
-		rc = member_write(io, BATCH, &s->batch, b, e);
-	buf_addc(b, '}');
-	if (rc == OK && io->form != FORM_USER) {
-		buf_addz(b, ",\"managed\":{");
-		rc = member_write(io, MANAGED, &s->managed, b, e);
-		buf_addc(b, '}');
+	(void)io;
+	(void)e;
+	if (!t->has_count && !t->has_list) {
+		put_null(b, "retry");
+		return OK;
 	}
-	return rc;
+	put_open(b, "retry", '{');
+	if (t->has_count) {
+		put_int(b, "count", t->count);
+	} else {
+		put_open(b, "delaysMs", '[');
+		for (int64_t i = 0; i < t->list.retries; i++)
+			put_int(b, NULL, t->list.delays_ms[i]);
+		put_close(b, ']');
+		put_int(b, "jitterMs", t->list.jitter_to_ms);
+	}
+	put_close(b, '}');
+	return OK;
 }

@@ -6,49 +6,42 @@
 #define CONTRACT_SUB_PRIV_H
 
 #include "base/json.h"
-#include "contract/reading.h"
+#include "contract/member.h"
 #include "contract/sub.h"
 
-struct sub_reader {
-	struct reading g;
-	struct sub_conf *s;
-	const struct sub_rules *rules; /* NULL: it was checked before */
-};
-
-/* Each takes the member's value, which may be null. */
-void sub_types_read(struct sub_reader *r, const struct json *j);
-void sub_tenants_read(struct sub_reader *r, const struct json *j);
-void sub_headers_read(struct sub_reader *r, const struct json *j);
-void sub_auth_read(struct sub_reader *r, const struct json *j);
-void sub_retry_read(struct sub_reader *r, const struct json *j);
-/* What a subscription has that says nothing: the settings. */
-struct sub_batch sub_batch_initial(const struct sub_reader *r);
-void sub_batch_read(struct sub_reader *r, const struct json *j);
-void sub_hub_read(struct sub_reader *r, const struct json *j);
-void sub_managed_read(struct sub_reader *r, const struct json *j);
-
-/* As member_secret_read(). */
-void sub_one_secret(struct sub_reader *r, const struct json *j, const char *at,
-    size_t most, struct str *ret);
-void sub_secret_read(struct sub_reader *r, const struct json *j);
-void sub_secrets_read(struct sub_reader *r, const struct json *j);
+/*
+ * Members of TOP. `base` is a struct sub_conf; `ctx` is what reading needs to
+ * know of the world (struct sub_rules), NULL: it was checked before. When a
+ * subscription is shown, a ctx says that the newest secret is shown as it is.
+ */
+#define SUB_MEMBER(name)                                                       \
+	int sub_##name##_read(const struct member_io *io,                      \
+	    const struct json *j, void *base, struct err *e);                  \
+	int sub_##name##_write(const struct member_io *io, const void *base,   \
+	    struct buf *b, struct err *e)
+SUB_MEMBER(types);
+SUB_MEMBER(headers);
+SUB_MEMBER(auth);
+SUB_MEMBER(retry);
+SUB_MEMBER(hub);
+SUB_MEMBER(secret);
+SUB_MEMBER(secrets);
+#undef SUB_MEMBER
 
 /* Makes one when the preset wants it and none is there; then the signers. */
 int sub_secrets_arm(struct sub_conf *s, struct err *e);
 void sub_secrets_done(struct sub_conf *s);
 
 /* What must hold for the whole, whichever members were given. */
-void sub_headers_check(struct sub_reader *r);
-void sub_auth_check(struct sub_reader *r);
-void sub_hub_check(struct sub_reader *r);
+int sub_headers_check(const struct sub_conf *s, struct err *e);
+int sub_auth_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e);
+int sub_hub_check(
+    const struct sub_conf *s, const struct sub_rules *k, struct err *e);
 /* A change must not send secrets elsewhere; `was`: before it was read. */
-void sub_kept_check(struct sub_reader *r, const struct sub_conf *was);
-void sub_url_check(struct sub_reader *r, struct str url, const char *at);
-
-int sub_hub_write(const struct member_io *io, const struct sub_hub *h,
-    struct buf *b, struct err *e);
-/* "name":value for each of the others, a comma before each. */
-int sub_parts_write(const struct member_io *io, const struct sub_conf *s,
-    struct buf *b, struct err *e);
+int sub_kept_check(
+    const struct sub_conf *s, const struct sub_conf *was, struct err *e);
+int sub_url_check(
+    const struct sub_rules *k, struct str url, const char *at, struct err *e);
 
 #endif

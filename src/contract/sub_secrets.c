@@ -1,6 +1,7 @@
 /* sub.h: the secrets that sign, and changing them. */
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
@@ -22,61 +23,85 @@ sub_secrets_done(struct sub_conf *s)
 	s->n_secrets = 0;
 }
 
-void
-sub_one_secret(struct sub_reader *r, const struct json *j, const char *at,
-    size_t most, struct str *ret)
+int
+sub_secret_read(
+    const struct member_io *io, const struct json *j, void *base, struct err *e)
 {
-	struct reading *g = &r->g;
-
-	if (g->rc == OK)
-		g->rc = member_secret_read(&g->io, j, at, most, ret, g->e);
-}
-
-void
-sub_secret_read(struct sub_reader *r, const struct json *j)
-{
-	struct sub_conf *s = r->s;
+	struct sub_conf *s = base;
 	struct str was = s->n_secrets > 0 ? s->secrets[0].text : STR_EMPTY;
 	struct str text = was;
 
 	if (j->type == JSON_NULL) {
 		sub_secrets_done(s);
-		return;
+		return OK;
 	}
 	if (s->preset->secret == PRESET_SECRET_NONE)
-		reading_wrong(&r->g, "/secret",
+		return json_wrong(e, "/secret",
 		    "has no meaning: the preset %.*s signs nothing",
 		    STR_ARG(s->preset->name));
-	sub_one_secret(r, j, "/secret", SUB_TEXT_MAX, &text);
+	TRY(member_secret_read(io, j, "/secret", SUB_TEXT_MAX, &text, e));
 	if (text.p == was.p)
-		return;
+		return OK;
 	sub_secrets_done(s);
 	s->n_secrets = text.n > 0;
 	s->secrets[0].text = text;
+	return OK;
+}
+
+int
+sub_secret_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+{
+	const struct sub_conf *s = base;
+	const struct member_io plain = {FORM_PLAIN, NULL, NULL};
+
+	if (io->form != FORM_USER)
+		return OK;
+	return member_secret_write(io->ctx ? &plain : io, "secret",
+	    s->n_secrets ? s->secrets[0].text : STR_EMPTY, b, e);
 }
 
 /* [{"text": …, "until": null | µs}] */
-void
-sub_secrets_read(struct sub_reader *r, const struct json *list)
+int
+sub_secrets_read(const struct member_io *io, const struct json *list,
+    void *base, struct err *e)
 {
+	struct sub_conf *s = base;
 	size_t n = 0;
 
-	if (!reading_want(&r->g, list, JSON_ARRAY, "/secrets"))
-		return;
-	for (const struct json *j = list->child; r->g.rc == OK && j;
-	     j = j->next) {
+	TRY(member_want(list, JSON_ARRAY, "/secrets", e));
+	for (const struct json *j = list->child; j; j = j->next) {
 		const struct json *text = json_get(j, "text");
-		struct sub_secret *k = &r->s->secrets[n];
+		struct sub_secret *k = &s->secrets[n];
 
-		if (n == SUB_SECRETS_MAX || !text) {
-			reading_wrong(&r->g, "/secrets", "can't be read");
-			return;
-		}
-		sub_one_secret(r, text, "/secrets", SUB_TEXT_MAX, &k->text);
+		if (n++ == SUB_SECRETS_MAX || !text)
+			return json_wrong(e, "/secrets", "can't be read");
+		TRY(member_secret_read(
+		    io, text, "/secrets", SUB_TEXT_MAX, &k->text, e));
 		(void)json_int(json_get(j, "until"), &k->until_us);
-		n++;
 	}
-	r->s->n_secrets = n;
+	s->n_secrets = n;
+	return OK;
+}
+
+int
+sub_secrets_write(
+    const struct member_io *io, const void *base, struct buf *b, struct err *e)
+{
+	const struct sub_conf *s = base;
+	if (io->form == FORM_USER)
+		return OK;
+	put_open(b, "secrets", '[');
+	for (size_t i = 0; i < s->n_secrets; i++) {
+		const struct sub_secret *k = &s->secrets[i];
+
+		put_open(b, NULL, '{');
+		TRY(member_secret_write(io, "text", k->text, b, e));
+		put_int(b, "until", k->until_us);
+		put_close(b, '}');
+	}
+	put_close(b, ']');
+	return OK;
 }
 
 static int
@@ -85,17 +110,16 @@ sign_with(struct sub_conf *s, struct sub_secret *k, struct err *e)
 	enum secret_form form = s->preset->secret == PRESET_SECRET_STANDARD
 				    ? SECRET_STANDARD
 				    : SECRET_EITHER;
-	int rc = OK;
 
 	if (!k->text_signer)
-		rc = signer_new(
-		    k->text, SECRET_TEXT, "/secret", &k->text_signer, e);
-	if (rc == OK && !k->decode_signer)
-		rc = signer_new(k->text, form, "/secret", &k->decode_signer, e);
-	if (rc == OK && !signer_can_sign(k->decode_signer))
-		rc = err_at(e, ERR_INVALID, "/secret",
+		TRY(signer_new(
+		    k->text, SECRET_TEXT, "/secret", &k->text_signer, e));
+	if (!k->decode_signer)
+		TRY(signer_new(k->text, form, "/secret", &k->decode_signer, e));
+	if (!signer_can_sign(k->decode_signer))
+		return err_at(e, ERR_INVALID, "/secret",
 		    "the secret is a public key, which can't sign");
-	return rc;
+	return OK;
 }
 
 static struct str
@@ -119,14 +143,13 @@ sub_secrets_arm(struct sub_conf *s, struct err *e)
 	bool wanted = (s->preset->secret == PRESET_SECRET_STANDARD ||
 			  s->preset->secret == PRESET_SECRET_TEXT) &&
 		      sub_called(s); /* else nothing is signed */
-	int rc = OK;
 
 	if (s->n_secrets == 0 && wanted)
 		s->secrets[s->n_secrets++].text =
 		    make_text(s, SIGN_HMAC_SHA256);
-	for (size_t i = 0; rc == OK && i < s->n_secrets; i++)
-		rc = sign_with(s, &s->secrets[i], e);
-	return rc;
+	for (size_t i = 0; i < s->n_secrets; i++)
+		TRY(sign_with(s, &s->secrets[i], e));
+	return OK;
 }
 
 int

@@ -186,7 +186,7 @@ test_stored(void **state)
 	assert_false(t->enabled);
 	assert_int_equal(t->n_types, 2);
 	assert_str(t->types[1], "feed.item.*");
-	assert_int_equal(t->n_tenants, 1);
+	assert_int_equal(t->tenants.n, 1);
 	assert_str(t->filter, ".payload.amount\n> 100");
 	assert_str(t->template, "{id:.eventId}");
 	assert_int_equal(t->n_headers, 3);

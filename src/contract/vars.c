@@ -15,14 +15,6 @@ static const struct {
 #undef VAR
 };
 
-static bool
-vars_letter(char c)
-{
-	char low = (char)(c | 0x20);
-
-	return low >= 'a' && low <= 'z';
-}
-
 /* What follows the opening brace at `from`, up to its closing one. */
 static bool
 name_at(struct str text, size_t from, struct str *ret)
@@ -75,11 +67,10 @@ split(struct str text, enum vars_place place, const char *at,
 {
 	size_t n = 0, begin = 0;
 	struct str name;
-	int rc;
 
 	for (size_t i = 0; i < text.n; i++) {
 		if (text.p[i] != '{' || i + 1 == text.n ||
-		    !vars_letter(text.p[i + 1]))
+		    !str_is_letter(text.p[i + 1]))
 			continue;
 		if (n + 3 > VARS_PIECES_MAX)
 			return json_wrong(e, at, "has too many variables");
@@ -90,10 +81,7 @@ split(struct str text, enum vars_place place, const char *at,
 			pieces[n++] = (struct vars_piece){
 			    VAR_LITERAL, {text.p + begin, i - begin}};
 		pieces[n] = (struct vars_piece){VAR_LITERAL, STR_EMPTY};
-		rc = one_var(name, place, at, &pieces[n].var, e);
-		if (rc < 0)
-			return rc;
-		n++;
+		TRY(one_var(name, place, at, &pieces[n++].var, e));
 		i += name.n + 1;
 		begin = i + 1;
 	}
@@ -123,14 +111,10 @@ vars_compile(struct arena *a, struct str text, enum vars_place place,
 {
 	struct vars_piece pieces[VARS_PIECES_MAX];
 	struct vars v = {.n = 0};
-	int rc = check_bytes(text, at, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(check_bytes(text, at, e));
 	v.text = arena_dup(a, text);
-	rc = split(v.text, place, at, pieces, &v.n, e);
-	if (rc < 0)
-		return rc;
+	TRY(split(v.text, place, at, pieces, &v.n, e));
 	v.pieces = arena_array(a, v.n ? v.n : 1, sizeof(*v.pieces));
 	memcpy(v.pieces, pieces, v.n * sizeof(*pieces));
 	for (size_t i = 0; i < v.n; i++)

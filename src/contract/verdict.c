@@ -14,14 +14,6 @@ static const struct {
 #undef REASON
 };
 
-static const char *const VERDICTS[] = {
-    [VERDICT_OK] = "success",
-    [VERDICT_RETRY] = "retry",
-    [VERDICT_DEAD] = "dead",
-    [VERDICT_GONE] = "gone",
-    [VERDICT_HOLD] = "hold",
-};
-
 static const struct {
 	const char *name;
 	enum reason reason;
@@ -84,12 +76,6 @@ verdict_of(struct arena *a, const struct verdict_row *rows, size_t n,
 	if (j.verdict == VERDICT_GONE)
 		j.reason = REASON_GONE;
 	return j;
-}
-
-const char *
-verdict_name(enum verdict v)
-{
-	return VERDICTS[v];
 }
 
 const char *

@@ -77,7 +77,6 @@ struct judgement verdict_of(struct arena *a, const struct verdict_row *rows,
 
 bool verdict_standard_error(struct arena *a, struct str body);
 
-const char *verdict_name(enum verdict v);
 const char *reason_name(enum reason r); /* "HTTP_STATUS" */
 const char *reason_text(enum reason r);
 /* Whether the subscription wants the event is not known: its filter failed. */

@@ -69,11 +69,10 @@ int
 node_fence(struct db *db, const struct node *n, int64_t epoch, struct err *e)
 {
 	struct sql_grp_fence_row row;
-	int rc =
-	    sql_grp_fence_one(db, &row, e, .node = node_id(n), .epoch = epoch);
+	int rc = TRY(
+	    sql_grp_fence_one(db, &row, e, .node = node_id(n), .epoch = epoch));
 
-	if (rc == 0)
-		return err_set(e, ERR_DENIED,
-		    "another node has taken over the deliveries");
-	return rc < 0 ? rc : OK;
+	return rc > 0 ? OK
+		      : err_set(e, ERR_DENIED,
+			    "another node has taken over the deliveries");
 }

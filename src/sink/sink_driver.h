@@ -62,14 +62,15 @@ struct sink_driver {
 	bool reads; /* a new subscription begins with a reader that is stored */
 	bool quiet; /* its attempts make no line in the log */
 
-	/* As sink_check(), for a URL with its scheme. */
-	int (*check)(
-	    const struct sub_conf *s, const struct conf *c, struct err *e);
-	int (*open)(struct deliver *d, void **ret, struct err *e);
-	void (*close)(void *self);
+	void *(*open)(struct deliver *d); /* what the others get as self */
 	void (*call)(void *self, struct attempt *a);
 
 	/* The others may be NULL: then there is nothing to do. */
+
+	void (*close)(void *self);
+	/* As sink_check(), for a URL with its scheme. */
+	int (*check)(
+	    const struct sub_conf *s, const struct conf *c, struct err *e);
 
 	/* What the core has to know of it beside its policy. Any thread. */
 	void (*terms)(const struct sub_conf *s, struct core_sub *ret);

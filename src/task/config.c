@@ -59,8 +59,7 @@ static int
 sub_json(struct arena *a, const struct body *x, struct str *ret, struct err *e)
 {
 	const struct config *c = &x->c;
-	struct buf b = BUF(SUB_STORED_MAX);
-	int rc = OK;
+	struct buf b CLEANUP(buf_done) = BUF(SUB_STORED_MAX);
 
 	put_open(&b, NULL, '{');
 	put_z(&b, "name", "webhook configuration");
@@ -78,11 +77,9 @@ sub_json(struct arena *a, const struct body *x, struct str *ret, struct err *e)
 		put_raw(&b, "headers", x->headers->raw);
 	put_close(&b, '}');
 	if (b.failed)
-		rc = err_set(e, ERR_LIMIT, "a configuration is too large");
-	else
-		*ret = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return rc;
+		return err_set(e, ERR_LIMIT, "a configuration is too large");
+	*ret = arena_dup(a, buf_str(&b));
+	return OK;
 }
 
 int
@@ -93,23 +90,20 @@ config_read(struct arena *a, struct str body, const struct config *old,
 	const struct member_io io = {.form = FORM_USER, .arena = a};
 	struct body x = {.c = old ? *old : INITIAL}, initial;
 	struct json *doc = NULL;
-	int rc = json_parse(a, body, &doc, e);
 
+	TRY(json_parse(a, body, &doc, e));
 	if (!old)
 		x.secret = key_secret;
 	x.events = x.c.events >> FIRST_EVENT;
 	initial = (struct body){.c = INITIAL, .secret = x.secret};
-	if (rc == OK && !json_is(doc, JSON_OBJECT))
-		rc = err_at(
+	if (!json_is(doc, JSON_OBJECT))
+		return err_at(
 		    e, ERR_INVALID, "", "a configuration is a JSON object");
-	if (rc == OK)
-		rc = member_read(&io, BODY, doc, "", &initial, &x, e);
-	if (rc == OK && x.c.url.n == 0)
-		rc = json_wrong(e, "/url", "must be a URL");
-	if (rc == OK && x.events == 0)
-		rc = json_wrong(e, "/events", "must name an event");
-	if (rc < 0)
-		return rc;
+	TRY(member_read(&io, BODY, doc, "", &initial, &x, e));
+	if (x.c.url.n == 0)
+		return json_wrong(e, "/url", "must be a URL");
+	if (x.events == 0)
+		return json_wrong(e, "/events", "must name an event");
 	x.c.events = x.events << FIRST_EVENT;
 	*ret = x.c;
 	return sub_json(a, &x, ret_sub, e);
@@ -142,14 +136,13 @@ config_get(struct db *db, int64_t owner, struct uuid uid, struct arena *a,
     struct config *ret, struct err *e)
 {
 	struct sql_task_config_list_row row;
-	int rc = sql_task_config_list_one(db, a, &row, e, .owner = owner,
-	    .uid = uuid_str(&uid), .after = 0, .most = 1);
+	int rc = TRY(sql_task_config_list_one(db, a, &row, e, .owner = owner,
+	    .uid = uuid_str(&uid), .after = 0, .most = 1));
 
 	if (rc == 0)
 		return err_set(e, ERR_ABSENT, "there is no such configuration");
-	if (rc > 0)
-		*ret = config_of(&row, owner);
-	return rc < 0 ? rc : OK;
+	*ret = config_of(&row, owner);
+	return OK;
 }
 
 int
@@ -178,18 +171,6 @@ config_list(struct db *db, int64_t owner, struct arena *a, struct config **ret,
 }
 
 static int
-check_count(struct db *db, int64_t owner, struct err *e)
-{
-	struct sql_task_config_count_row row = {0};
-	int rc = sql_task_config_count_one(db, &row, e, .owner = owner);
-
-	if (rc >= 0 && row.n >= TASK_CONFIGS_MAX)
-		return err_set(e, ERR_CONFLICT,
-		    "a key has at most %d configurations", TASK_CONFIGS_MAX);
-	return rc < 0 ? rc : OK;
-}
-
-static int
 taken(int64_t n, struct err *e)
 {
 	if (n >= 0)
@@ -203,10 +184,12 @@ taken(int64_t n, struct err *e)
 int
 config_add(struct db *db, const struct config *c, int64_t now_us, struct err *e)
 {
-	int rc = check_count(db, c->owner, e);
+	struct sql_task_config_count_row row = {0};
 
-	if (rc < 0)
-		return rc;
+	TRY(sql_task_config_count_one(db, &row, e, .owner = c->owner));
+	if (row.n >= TASK_CONFIGS_MAX)
+		return err_set(e, ERR_CONFLICT,
+		    "a key has at most %d configurations", TASK_CONFIGS_MAX);
 	return taken(sql_task_config_add(db, e, .uid = uuid_str(&c->uid),
 			 .owner = c->owner, .url = c->url, .events = c->events,
 			 .retry_enabled = c->retry_enabled,

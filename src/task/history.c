@@ -172,30 +172,20 @@ notice_look(struct notice *d, const struct deliver_look *look)
 
 /* By hand --------------------------------------------------------------------------- */
 
-static uint64_t
-as_hash(int64_t v)
-{
-	uint64_t h;
-
-	memcpy(&h, &v, sizeof(h));
-	return h;
-}
-
 int
 history_find(struct db *db, int64_t seq, uint32_t sub, int64_t owner,
     struct notice_again *ret, struct err *e)
 {
 	struct sql_task_event_find_row row;
-	int rc = sql_task_event_find_one(
-	    db, &row, e, .seq = seq, .sub = sub, .owner = owner);
+	int rc = TRY(sql_task_event_find_one(
+	    db, &row, e, .seq = seq, .sub = sub, .owner = owner));
 
 	if (rc == 0)
 		return err_set(e, ERR_ABSENT, "there is no such delivery");
-	if (rc > 0)
-		*ret = (struct notice_again){.n = (int)row.n,
-		    .okey = as_hash(row.okey),
-		    .skey = as_hash(row.skey)};
-	return rc < 0 ? rc : OK;
+	*ret = (struct notice_again){.n = (int)row.n,
+	    .okey = (uint64_t)row.okey,
+	    .skey = (uint64_t)row.skey};
+	return OK;
 }
 
 int
@@ -212,10 +202,8 @@ history_count(
     struct db *db, int64_t owner, struct history_count *ret, struct err *e)
 {
 	struct sql_task_count_get_row row = {0};
-	int rc = sql_task_count_get_one(db, &row, e, .owner = owner);
 
-	if (rc < 0)
-		return rc;
+	TRY(sql_task_count_get_one(db, &row, e, .owner = owner));
 	*ret = (struct history_count){row.total, row.delivered, row.failed,
 	    row.total - row.delivered - row.failed};
 	return OK;

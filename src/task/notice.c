@@ -54,19 +54,18 @@ add_review(const struct task *t, struct buf *b)
 void
 notice_body(const struct task *t, int64_t now_us, struct buf *b)
 {
-	const char *event = task_event_name(t->status);
-	const char *word = task_status_word(t->status);
+	const struct task_words *is = &TASK_WORDS[t->status];
 
-	assert(event);
+	assert(is->event);
 	put_open(b, NULL, '{');
-	put_z(b, "event", event);
+	put_z(b, "event", is->event);
 	put_uuid(b, "taskId", t->uid);
-	put_z(b, "status", word);
+	put_z(b, "status", is->word);
 	put_time(b, "timestamp", now_us);
 	put_open(b, "data", '{');
 	put_uuid(b, "taskId", t->uid);
-	put_z(b, "status", word);
-	put_int(b, "progress", task_progress(t->status));
+	put_z(b, "status", is->word);
+	put_int(b, "progress", is->progress);
 	if (t->status == TASK_COMPLETED)
 		add_result(t, b);
 	if (t->status == TASK_FAILED)
@@ -84,7 +83,7 @@ add_envelope(
 	put_open(b, NULL, '{');
 	put_uuid(b, "eventId", event_id);
 	put_int(b, "schemaVersion", 1);
-	put_z(b, "eventType", task_event_name(t->status));
+	put_z(b, "eventType", TASK_WORDS[t->status].event);
 	put_time(b, "occurredAt", now_us);
 	/* Tasks are the system's: the tenant that stands for it. */
 	put_uuid(b, "tenantId", (struct uuid){{0}});
@@ -102,8 +101,7 @@ add_envelope(
 static struct str
 attrs(struct arena *a, const int64_t *subs, size_t n)
 {
-	struct buf b = BUF(4 * KIB);
-	struct str text;
+	struct buf b CLEANUP(buf_done) = BUF(4 * KIB);
 
 	put_open(&b, NULL, '{');
 	put_open(&b, "subs", '[');
@@ -111,9 +109,7 @@ attrs(struct arena *a, const int64_t *subs, size_t n)
 		put_int(&b, NULL, subs[i]);
 	put_close(&b, ']');
 	put_close(&b, '}');
-	text = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return text;
+	return arena_dup(a, buf_str(&b));
 }
 
 int
@@ -121,19 +117,15 @@ notice_entry(struct arena *a, const struct task *t, const int64_t *subs,
     size_t n_subs, int64_t now_us, struct entry *en, struct err *e)
 {
 	struct envelope_opts o = {.now_us = now_us, .own = true};
-	struct buf b = BUF(64 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 	struct event ev;
 	struct str text;
-	int rc;
 
 	add_envelope(t, uuid_v7(now_us), now_us, &b);
 	text = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	rc = envelope_parse(a, text, &o, &ev, e);
-	if (rc == OK) {
-		entry_fill(en, &ev, text);
-		if (n_subs > 0)
-			en->attrs = attrs(a, subs, n_subs);
-	}
-	return rc;
+	TRY(envelope_parse(a, text, &o, &ev, e));
+	entry_fill(en, &ev, text);
+	if (n_subs > 0)
+		en->attrs = attrs(a, subs, n_subs);
+	return OK;
 }

@@ -13,11 +13,11 @@ target_callback_find(
     struct db *db, int64_t owner, struct str url, int64_t *ret, struct err *e)
 {
 	struct sql_task_callback_find_row row = {0};
-	int rc =
-	    sql_task_callback_find_one(db, &row, e, .owner = owner, .url = url);
 
+	TRY(sql_task_callback_find_one(
+	    db, &row, e, .owner = owner, .url = url));
 	*ret = row.sub;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 int
@@ -25,21 +25,20 @@ target_callback_add(struct db *db, int64_t owner, struct str url,
     struct uuid uid, struct err *e)
 {
 	int64_t there = 0;
-	int rc = target_callback_find(db, owner, url, &there, e);
 
-	if (rc == OK && there > 0)
-		rc = err_set(e, ERR_CONFLICT, "the callback was just made");
-	if (rc == OK && sql_task_callback_add(db, e, .owner = owner, .url = url,
-			    .uid = uuid_str(&uid)) < 0)
-		rc = e->code;
-	return rc;
+	TRY(target_callback_find(db, owner, url, &there, e));
+	if (there > 0)
+		return err_set(e, ERR_CONFLICT, "the callback was just made");
+	return sql_task_callback_add(
+		   db, e, .owner = owner, .url = url, .uid = uuid_str(&uid)) < 0
+		   ? (int)e->code
+		   : OK;
 }
 
 struct str
 target_callback_json(struct arena *a, struct str url, struct str secret)
 {
-	struct buf b = BUF(32 * KIB);
-	struct str text;
+	struct buf b CLEANUP(buf_done) = BUF(32 * KIB);
 
 	put_open(&b, NULL, '{');
 	put_z(&b, "name", "task callback");
@@ -48,9 +47,7 @@ target_callback_json(struct arena *a, struct str url, struct str secret)
 	put_text(&b, "url", url);
 	put_text(&b, "secret", secret);
 	put_close(&b, '}');
-	text = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return text;
+	return arena_dup(a, buf_str(&b));
 }
 
 static int
@@ -73,12 +70,9 @@ int
 targets_find(struct db *db, const struct task *t, int64_t *ret, size_t *ret_n,
     struct err *e)
 {
-	int rc;
-
 	if (!t->callback_url.p)
 		return configured(db, t, ret, ret_n, e);
-	rc = target_callback_find(db, t->owner, t->callback_url, &ret[0], e);
-	if (rc == OK)
-		*ret_n = ret[0] > 0;
-	return rc;
+	TRY(target_callback_find(db, t->owner, t->callback_url, &ret[0], e));
+	*ret_n = ret[0] > 0;
+	return OK;
 }

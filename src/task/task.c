@@ -13,60 +13,16 @@
 #include "store/limits.h"
 #include "task/limits.h"
 
-/* Seed 004, 5.3: statuses, what they are called, how far they are. */
-static const struct {
-	const char *name, *word, *event;
-	int progress;
-} STATUSES[TASK_STATUSES] = {
-    [TASK_QUEUED] = {"QUEUED", "queued", NULL, 0},
-    [TASK_PROCESSING] = {"PROCESSING", "processing", "invoice.processing", 50},
-    [TASK_COMPLETED] = {"COMPLETED", "completed", "invoice.completed", 100},
-    [TASK_FAILED] = {"FAILED", "failed", "invoice.failed", 100},
+const struct task_words TASK_WORDS[TASK_STATUSES] = {
+    [TASK_QUEUED] = {"QUEUED", "queued", NULL, 0, false},
+    [TASK_PROCESSING] = {"PROCESSING", "processing", "invoice.processing", 50,
+	false},
+    [TASK_COMPLETED] = {"COMPLETED", "completed", "invoice.completed", 100,
+	true},
+    [TASK_FAILED] = {"FAILED", "failed", "invoice.failed", 100, true},
     [TASK_REVIEW_REQUIRED] = {"REVIEW_REQUIRED", "review_required",
-	"invoice.review_required", 80},
+	"invoice.review_required", 80, false},
 };
-
-const char *
-task_status_name(enum task_status s)
-{
-	return STATUSES[s].name;
-}
-
-const char *
-task_status_word(enum task_status s)
-{
-	return STATUSES[s].word;
-}
-
-const char *
-task_event_name(enum task_status s)
-{
-	return STATUSES[s].event;
-}
-
-bool
-task_event_find(struct str name, enum task_status *ret)
-{
-	for (int s = 0; s < TASK_STATUSES; s++)
-		if (STATUSES[s].event &&
-		    str_eq(name, str_of(STATUSES[s].event))) {
-			*ret = (enum task_status)s;
-			return true;
-		}
-	return false;
-}
-
-int
-task_progress(enum task_status s)
-{
-	return STATUSES[s].progress;
-}
-
-bool
-task_ended(enum task_status s)
-{
-	return s == TASK_COMPLETED || s == TASK_FAILED;
-}
 
 /* Reading what people send ---------------------------------------------------- */
 
@@ -76,12 +32,11 @@ read_doc(struct arena *a, struct str body, const struct member *table,
     void *ret, struct json **ret_doc, struct err *e)
 {
 	const struct member_io io = {.form = FORM_USER, .arena = a};
-	int rc = json_parse(a, body.n > 0 ? body : STR("{}"), ret_doc, e);
 
-	if (rc == OK && !json_is(*ret_doc, JSON_OBJECT))
-		rc = err_at(e, ERR_INVALID, "", "it must be a JSON object");
-	return rc == OK ? member_read(&io, table, *ret_doc, "", NULL, ret, e)
-			: rc;
+	TRY(json_parse(a, body.n > 0 ? body : STR("{}"), ret_doc, e));
+	if (!json_is(*ret_doc, JSON_OBJECT))
+		return err_at(e, ERR_INVALID, "", "it must be a JSON object");
+	return member_read(&io, table, *ret_doc, "", NULL, ret, e);
 }
 
 static struct str
@@ -106,13 +61,12 @@ task_read_submit(
 	    {.name = NULL},
 	};
 	struct json *doc = NULL;
-	int rc = read_doc(a, body, BODY, &it, &doc, e);
 
-	if (rc == OK)
-		*ret = (struct task){.status = TASK_QUEUED,
-		    .callback_url = it.url,
-		    .document = raw_of(it.document)};
-	return rc;
+	TRY(read_doc(a, body, BODY, &it, &doc, e));
+	*ret = (struct task){.status = TASK_QUEUED,
+	    .callback_url = it.url,
+	    .document = raw_of(it.document)};
+	return OK;
 }
 
 struct change {
@@ -158,18 +112,18 @@ check_meaning(const struct json *doc, enum task_status s, struct err *e)
 	    {"errorRetryable", TASK_FAILED},
 	    {"escalationReason", TASK_REVIEW_REQUIRED},
 	};
-	char at[JSON_POINTER_MAX + 1] = "";
 
-	for (size_t i = 0; i < COUNT_OF(ONLY); i++) {
-		const struct json *j = json_get(doc, ONLY[i].name);
-
-		if (j && j->type != JSON_NULL && s != ONLY[i].of) {
-			json_point(at, str_of(ONLY[i].name));
-			return json_wrong(e, at, "goes with status %s alone",
-			    NAMES[ONLY[i].of]);
-		}
-	}
+	for (size_t i = 0; i < COUNT_OF(ONLY); i++)
+		if (member_given(doc, ONLY[i].name) && s != ONLY[i].of)
+			return member_wrong(e, "", ONLY[i].name,
+			    "goes with status %s alone", NAMES[ONLY[i].of]);
 	return OK;
+}
+
+static bool
+is_score(const struct json *j)
+{
+	return json_is(j, JSON_NUMBER) && j->raw.n <= TASK_NUMBER_MAX;
 }
 
 /* One that is too long or no text is no forwarder: it is left there. */
@@ -181,8 +135,7 @@ take_from_result(struct arena *a, struct change *c)
 	struct change said = {.score = NULL};
 	struct err e;
 
-	if (!c->ch.confidence.p && json_is(j, JSON_NUMBER) &&
-	    j->raw.n <= TASK_NUMBER_MAX)
+	if (!c->ch.confidence.p && is_score(j))
 		c->ch.confidence = j->raw;
 	for (const struct member *m = RESULT; m->name; m++) {
 		j = json_get(c->result, m->name);
@@ -202,18 +155,13 @@ task_read_change(
 {
 	struct change c = {.score = NULL};
 	struct json *doc = NULL;
-	int rc = read_doc(a, body, CHANGES, &c, &doc, e);
 
-	if (rc == OK)
-		rc = check_meaning(doc, c.ch.status, e);
-	if (rc == OK && c.score &&
-	    (!json_is(c.score, JSON_NUMBER) ||
-		c.score->raw.n > TASK_NUMBER_MAX))
-		rc = json_wrong(e, "/confidenceScore",
+	TRY(read_doc(a, body, CHANGES, &c, &doc, e));
+	TRY(check_meaning(doc, c.ch.status, e));
+	if (c.score && !is_score(c.score))
+		return json_wrong(e, "/confidenceScore",
 		    "must be a number of at most %d characters",
 		    TASK_NUMBER_MAX);
-	if (rc < 0)
-		return rc;
 	c.ch.confidence = raw_of(c.score);
 	c.ch.result = raw_of(c.result);
 	take_from_result(a, &c);
@@ -265,13 +213,11 @@ task_get(struct db *db, struct uuid uid, struct arena *a, struct task *ret,
     struct err *e)
 {
 	struct sql_task_get_row row;
-	int rc = sql_task_get_one(db, a, &row, e, .uid = uuid_str(&uid));
 
-	if (rc == 0)
+	if (TRY(sql_task_get_one(db, a, &row, e, .uid = uuid_str(&uid))) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such task");
-	if (rc > 0)
-		*ret = task_of(&row, uid);
-	return rc < 0 ? rc : OK;
+	*ret = task_of(&row, uid);
+	return OK;
 }
 
 int
@@ -279,10 +225,10 @@ task_result(struct db *db, const struct task *t, struct arena *a,
     struct str *ret, struct err *e)
 {
 	struct sql_task_result_row row = {.result = {.p = NULL}};
-	int rc = sql_task_result_one(db, a, &row, e, .id = t->id);
 
+	TRY(sql_task_result_one(db, a, &row, e, .id = t->id));
 	*ret = row.result;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static void
@@ -298,10 +244,10 @@ task_next(const struct task *t, const struct task_change *ch, int64_t now_us,
 {
 	struct task n = *t;
 
-	if (task_ended(t->status))
+	if (TASK_WORDS[t->status].ended)
 		return err_at(e, ERR_CONFLICT, "/status",
 		    "the task is %s, and nothing leads out of that",
-		    STATUSES[t->status].name);
+		    TASK_WORDS[t->status].name);
 	n.status = ch->status;
 	/* Later than before, however the clock went: task_put() tells by it. */
 	n.changed_us = now_us > t->changed_us ? now_us : t->changed_us + 1;
@@ -313,7 +259,7 @@ task_next(const struct task *t, const struct task_change *ch, int64_t now_us,
 	replace(&n.error_code, ch->error_code);
 	replace(&n.error_message, ch->error_message);
 	replace(&n.reason, ch->reason);
-	if (task_ended(n.status))
+	if (TASK_WORDS[n.status].ended)
 		n.completed_us = now_us;
 	if (n.status == TASK_COMPLETED)
 		n.expires_us = now_us + TASK_RESULT_DAYS * US_PER_DAY;
@@ -360,9 +306,9 @@ task_show(const struct task *t, int64_t now_us, struct buf *b)
 {
 	put_open(b, NULL, '{');
 	put_uuid(b, "taskId", t->uid);
-	put_z(b, "status", STATUSES[t->status].name);
-	put_int(b, "progress", STATUSES[t->status].progress);
-	put_z(b, "currentStep", STATUSES[t->status].name);
+	put_z(b, "status", TASK_WORDS[t->status].name);
+	put_int(b, "progress", TASK_WORDS[t->status].progress);
+	put_z(b, "currentStep", TASK_WORDS[t->status].name);
 	put_text(b, "callbackUrl", t->callback_url);
 	put_raw(b, "document", t->document);
 	put_raw(b, "confidenceScore", t->confidence);
@@ -387,7 +333,7 @@ task_show_result(const struct task *t, struct str result, struct buf *b)
 {
 	put_open(b, NULL, '{');
 	put_uuid(b, "taskId", t->uid);
-	put_z(b, "status", STATUSES[t->status].name);
+	put_z(b, "status", TASK_WORDS[t->status].name);
 	put_raw(b, "confidenceScore", t->confidence);
 	put_text(b, "forwarderId", t->forwarder_id);
 	put_text(b, "forwarderName", t->forwarder_name);

@@ -40,13 +40,15 @@ enum task_status { /* numbers of the store */
 	TASK_STATUSES
 };
 
-const char *task_status_name(enum task_status s); /* "REVIEW_REQUIRED" */
-const char *task_status_word(enum task_status s); /* "review_required" */
-/* "invoice.review_required"; NULL for QUEUED, which is no event. */
-const char *task_event_name(enum task_status s);
-bool task_event_find(struct str name, enum task_status *ret);
-int task_progress(enum task_status s); /* percent */
-bool task_ended(enum task_status s);
+/* Seed 004, 5.3: what statuses are called, and how far they are. */
+struct task_words {
+	const char *name;  /* "REVIEW_REQUIRED" */
+	const char *word;  /* "review_required" */
+	const char *event; /* "invoice.review_required"; NULL: it is none */
+	int progress;      /* percent */
+	bool ended;
+};
+extern const struct task_words TASK_WORDS[TASK_STATUSES];
 
 struct task {
 	int64_t id;

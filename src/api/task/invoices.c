@@ -249,7 +249,7 @@ report_read(struct req *r, struct db *db, struct err *e)
 	}
 	if (rc == OK)
 		rc = task_next(&p->was, &p->change, p->now_us, &p->is, e);
-	if (rc < 0 || !task_event_name(p->is.status))
+	if (rc < 0 || !TASK_WORDS[p->is.status].event)
 		return rc;
 	rc = targets_find(db, &p->is, p->subs, &p->n_subs, e);
 	if (rc == OK)
@@ -316,7 +316,7 @@ report_post(struct req *r, struct err *e)
 	if (r->rc < 0 || p->same)
 		return report_answer(r, e);
 	p->job = (struct append_job){.fn = report_fn};
-	if (task_event_name(p->is.status)) {
+	if (TASK_WORDS[p->is.status].event) {
 		p->job.entries = &p->entry;
 		p->job.n = 1;
 		p->job.after = report_after;

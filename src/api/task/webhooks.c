@@ -36,7 +36,7 @@ webhooks_show(const struct api *api, const struct notice *d, struct buf *b)
 {
 	put_open(b, NULL, '{');
 	put_uuid(b, "id", delivery_id_make(&api->id_key, d->seq, d->sub, 0));
-	put_z(b, "event", task_event_name(d->event));
+	put_z(b, "event", TASK_WORDS[d->event].event);
 	put_z(b, "status", notice_status_word(d->status));
 	if (d->http_status > 0)
 		put_int(b, "httpStatus", d->http_status);

@@ -60,14 +60,14 @@ limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
 
 	if (!who->tenants)
 		return OK;
-	if (s->n_tenants == 0) {
-		s->tenants =
-		    arena_array(s->arena, who->n_tenants, sizeof(*s->tenants));
-		memcpy(s->tenants, who->tenants,
-		    who->n_tenants * sizeof(*s->tenants));
-		s->n_tenants = who->n_tenants;
+	if (s->tenants.n == 0) {
+		struct uuid *v =
+		    arena_array(s->arena, who->n_tenants, sizeof(*v));
+
+		memcpy(v, who->tenants, who->n_tenants * sizeof(*v));
+		s->tenants = (struct member_uuids){v, who->n_tenants};
 	}
-	if (!scopes_tenants_within(s->tenants, s->n_tenants, who))
+	if (!scopes_tenants_within(s->tenants.v, s->tenants.n, who))
 		return err_at(e, ERR_DENIED, "/tenants",
 		    "you are limited to tenants: name some of them, no others");
 	return OK;

@@ -146,8 +146,8 @@ tenants_text(struct arena *a, const struct sub_conf *s)
 	struct buf b = BUF(64 * KIB);
 	struct str text = {.p = NULL};
 
-	put_uuids(&b, NULL, s->tenants, s->n_tenants);
-	if (s->n_tenants > 0)
+	put_uuids(&b, NULL, s->tenants.v, s->tenants.n);
+	if (s->tenants.n > 0)
 		text = arena_dup(a, buf_str(&b));
 	buf_done(&b);
 	return text;

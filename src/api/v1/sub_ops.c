@@ -177,8 +177,8 @@ test_event(struct req *r, const struct sub_conf *s)
 	put_int(&b, "schemaVersion", 1);
 	put_z(&b, "eventType", "TEST");
 	put_time(&b, "occurredAt", clock_now_us());
-	put_uuid(
-	    &b, "tenantId", s->n_tenants ? s->tenants[0] : (struct uuid){{0}});
+	put_uuid(&b, "tenantId",
+	    s->tenants.n ? s->tenants.v[0] : (struct uuid){{0}});
 	put_raw(&b, "producer",
 	    STR("{\"service\":\"hikyaku\",\"instanceId\":\"test\"}"));
 	put_uuid(&b, "correlationId", uuid_v4());

@@ -118,8 +118,8 @@ bool
 sub_seen_may(const struct req *r, const struct sub_seen *s)
 {
 	return s->conf && scopes_tenants_within(
-			      s->conf->n_tenants ? s->conf->tenants : NULL,
-			      s->conf->n_tenants, &r->who);
+			      s->conf->tenants.n ? s->conf->tenants.v : NULL,
+			      s->conf->tenants.n, &r->who);
 }
 
 int

@@ -43,14 +43,10 @@ batch_per_minute(const struct batcher *b)
 static void
 be_due(struct gather *g, int64_t at)
 {
-	if (at == INT64_MAX) {
-		heap_remove(&g->b->due, &g->due);
-	} else if (g->due.at) {
-		heap_move(&g->b->due, &g->due, at);
-	} else {
-		g->due.due = at;
+	heap_remove(&g->b->due, &g->due);
+	g->due.due = at;
+	if (at < INT64_MAX)
 		heap_add(&g->b->due, &g->due);
-	}
 }
 
 static int64_t
@@ -86,7 +82,7 @@ limit_due(const struct gather *g, int64_t now)
 static bool
 may_leave(const struct gather *g)
 {
-	return (g->live || g->n_fails > 0) && !g->open && !g->dirty &&
+	return (g->live || g->fails.n > 0) && !g->open && !g->dirty &&
 	       (!g->limit || (child_limit_idle(g->limit) &&
 				 child_limit_drops(g->limit).n == 0));
 }
@@ -160,7 +156,7 @@ void
 batch_gather_free(struct gather *g)
 {
 	batch_window_free(g->open);
-	batch_forget_fails(g);
+	batch_fails_done(&g->fails);
 	child_limit_free(g->limit);
 	ring_done(&g->closed);
 	batch_job_free(g->job);
@@ -189,7 +185,7 @@ batcher_sub(struct batcher *b, struct wish *w, int program)
 		/* Once more, under the new terms. */
 		if (g->open) {
 			batch_drop_window(g);
-			batch_forget_fails(g);
+			batch_fails_done(&g->fails);
 			g->seen = g->handled;
 			batch_fall_behind(g);
 		}
@@ -206,7 +202,7 @@ forget_gather(struct batcher *b, struct gather *g)
 	be_due(g, INT64_MAX);
 	list_remove(&b->behind, &g->in_list);
 	batch_drop_window(g);
-	if (g->stored == STORED_LEAVING && g->again >= 0)
+	if (g->stored == STORED_ENGAGING || g->again >= 0)
 		b->unsettled--;
 	if (g->busy)
 		list_add(&b->gone, &g->in_list);
@@ -233,10 +229,7 @@ batcher_halt(struct batcher *b)
 		(void)map_take(b->gathers, SUB_KEY(&g->sub));
 		forget_gather(b, g);
 	}
-	b->engage.n_next = 0;
 	b->engage.stale = b->engage.busy;
-	if (!b->engage.busy)
-		b->engage.n = 0;
 }
 
 /* Steps -------------------------------------------------------------------- */
@@ -278,7 +271,6 @@ take_window(struct gather *g, const struct batch_event *ev)
 	    .len_us = g->wish->window_us > 0 ? g->wish->window_us : US_PER_MS,
 	    .max_size = (size_t)g->wish->batch.max_size,
 	};
-	size_t before;
 	bool ok;
 
 	/* A position is behind all of what was taken: one at a time. */
@@ -286,9 +278,9 @@ take_window(struct gather *g, const struct batch_event *ev)
 		return false;
 	if (!g->open)
 		g->open = batch_window_new(&o);
-	before = batch_window_bytes(g->open);
+	g->b->bytes -= batch_window_bytes(g->open);
 	ok = batch_window_take(g->open, ev);
-	g->b->bytes += batch_window_bytes(g->open) - before;
+	g->b->bytes += batch_window_bytes(g->open);
 	return ok;
 }
 
@@ -335,12 +327,9 @@ take_event(struct gather *g, const struct letter *l)
 static bool
 take_or_make_room(struct gather *g, const struct letter *l)
 {
-	int64_t now;
-
 	if (take_event(g, l))
 		return true;
-	now = deliver_now(g->b->d);
-	step_gather(g, now);
+	step_gather(g, deliver_now(g->b->d));
 	return take_event(g, l);
 }
 
@@ -358,6 +347,20 @@ batcher_take(struct batcher *b, uint32_t sub, struct letter *l)
 		return;
 	}
 	batch_fall_behind_at(g, l->seq);
+}
+
+void
+batcher_fail(struct batcher *b, uint32_t sub, const struct letter *l,
+    enum reason r, struct str why)
+{
+	struct gather *g = batch_find(b, sub);
+
+	/* One that is behind asks the filter itself. */
+	if (!g || !g->live || l->seq <= g->seen)
+		return;
+	if (!batch_fail(g, l, r, why))
+		batch_fall_behind_at(g, l->seq);
+	batch_set_due(g, deliver_now(b->d));
 }
 
 bool
@@ -443,11 +446,12 @@ read_on(struct gather *g, int64_t upto, struct err *e)
 static bool
 turn_behind(struct batcher *b, int64_t upto, int64_t now)
 {
-	struct link *k = list_first(&b->behind);
+	struct gather *g;
 	bool more = false;
 
-	for (int i = 0; k && i < PAGES_A_TURN; i++) {
-		struct gather *g = LINK_OF(k, struct gather, in_list);
+	for (int i = 0; i < PAGES_A_TURN &&
+			(g = list_head(&b->behind, struct gather, in_list));
+	     i++) {
 		struct err e = {0};
 		int rc = read_on(g, upto, &e);
 
@@ -460,7 +464,6 @@ turn_behind(struct batcher *b, int64_t upto, int64_t now)
 			batch_tell(b, &e);
 		more = more || (rc > 0 && !g->live);
 		batch_set_due(g, now);
-		k = list_first(&b->behind);
 	}
 	return more;
 }
@@ -486,7 +489,7 @@ batcher_turn(struct batcher *b, int64_t upto)
 		return 0;
 	first = heap_first(&b->due);
 	if (!first)
-		return b->behind.n || b->engage.n
+		return b->behind.n || b->unsettled
 			   ? (int)(BATCH_RETRY_US / US_PER_MS)
 			   : -1;
 	wait = (first->due - now + US_PER_MS - 1) / US_PER_MS;
@@ -525,7 +528,6 @@ batcher_wait(struct batcher *b)
 void
 batcher_free(struct batcher *b)
 {
-	struct link *k;
 	size_t at = 0;
 	struct gather *g;
 
@@ -533,14 +535,11 @@ batcher_free(struct batcher *b)
 		return;
 	while ((g = map_each(b->gathers, &at)))
 		batch_gather_free(g);
-	while ((k = list_first(&b->gone))) {
-		list_remove(&b->gone, k);
-		batch_gather_free(LINK_OF(k, struct gather, in_list));
-	}
+	while ((g = list_take(&b->gone, struct gather, in_list)))
+		batch_gather_free(g);
 	heap_done(&b->due);
 	map_free(b->gathers);
 	arena_free(b->scratch);
 	free(b->engage.v);
-	free(b->engage.next);
 	free(b);
 }

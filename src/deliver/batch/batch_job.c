@@ -9,11 +9,14 @@
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "deliver/batch/batch_priv.h"
+#include "deliver/engine/detail.h"
 #include "deliver/engine/flush.h"
 #include "deliver/engine/letter.h"
 #include "deliver/limits.h"
+#include "match/limits.h"
 #include "node/node.h"
 #include "seal/digest.h"
 #include "sql.h"
@@ -27,14 +30,14 @@ static int
 write_step(struct db *db, void *ctx, struct err *e)
 {
 	struct batch_job *j = ctx;
-	int64_t n = node_fence(db, deliver_opts(j->b->d)->node, j->epoch, e);
+	int64_t n;
 
-	if (n == OK)
-		n = sql_batch_step(db, e, .sub = j->sub, .pos = j->pos,
-		    .idle = j->idle, .step = j->step, .state = j->state);
+	TRY(node_fence(db, deliver_opts(j->post.b->d)->node, j->epoch, e));
+	n = sql_batch_step(db, e, .sub = j->sub, .pos = j->pos, .idle = j->idle,
+	    .step = j->step, .state = j->state);
 	j->known = n == 0;
 	if (n > 0)
-		n = flush_deads(db, j->fails, j->n_fails, j->minute, e);
+		return flush_deads(db, j->fails.v, j->fails.n, j->minute, e);
 	return n < 0 ? (int)e->code : OK;
 }
 
@@ -55,63 +58,107 @@ drops(struct db *db, void *ctx, struct err *e)
 static int
 step_alone(struct db *db, void *ctx, struct err *e)
 {
-	int rc = write_step(db, ctx, e);
-
-	return rc < 0 ? rc : drops(db, ctx, e);
-}
-
-static void
-job_done(struct append_job *job)
-{
-	struct batch_job *j = LINK_OF(job, struct batch_job, job);
-	struct batcher *b = j->b;
-	/* When the box is closed, batcher_free() finds the job. */
-	bool posted = mailbox_post(b->box, &j->note.mail);
-
-	(void)posted;
-	(void)atomic_fetch_sub(&b->in_flight, 1);
+	TRY(write_step(db, ctx, e));
+	return drops(db, ctx, e);
 }
 
 static int
 engage(struct db *db, void *ctx, struct err *e)
 {
 	struct batcher *b = ctx;
-	int rc = node_fence(db, deliver_opts(b->d)->node, b->engage.epoch, e);
 
-	for (size_t i = 0; rc == OK && i < b->engage.n; i++)
+	TRY(node_fence(db, deliver_opts(b->d)->node, b->engage.epoch, e));
+	for (size_t i = 0; i < b->engage.n; i++)
 		if (sql_batch_engage(db, e, .sub = b->engage.v[i].sub,
 			.pos = b->engage.v[i].pos) < 0)
-			rc = e->code;
-	return rc;
+			return e->code;
+	return OK;
 }
 
 static void
-engage_done(struct append_job *job)
+posted_done(struct append_job *job)
 {
-	struct batcher *b = job->ctx;
-	bool posted = mailbox_post(b->box, &b->engage.note.mail);
+	struct posted *p = LINK_OF(job, struct posted, job);
+	struct batcher *b = p->b;
+	/* When the box is closed, batcher_free() finds the job. */
+	bool told = mailbox_post(b->box, &p->note.mail);
 
-	(void)posted;
+	(void)told;
 	(void)atomic_fetch_sub(&b->in_flight, 1);
 }
 
 /* Dispatch thread ------------------------------------------------------------ */
 
-void
-batch_engage_post(struct batcher *b)
+/* False: the commit thread does not take it now. */
+static bool
+post(struct batcher *b, struct posted *p, const struct append_job *job)
 {
 	struct err e;
 
-	b->engage.note.kind = NOTE_BATCH;
-	b->engage.job =
-	    (struct append_job){.fn = engage, .ctx = b, .done = engage_done};
+	p->b = b;
+	p->note.kind = NOTE_BATCH;
+	p->job = *job;
+	p->job.done = posted_done;
 	(void)atomic_fetch_add(&b->in_flight, 1);
-	b->engage.busy =
-	    append_post(deliver_opts(b->d)->append, &b->engage.job, &e) == OK;
-	if (!b->engage.busy) {
-		(void)atomic_fetch_sub(&b->in_flight, 1);
+	if (append_post(deliver_opts(b->d)->append, &p->job, &e) == OK)
+		return true;
+	(void)atomic_fetch_sub(&b->in_flight, 1);
+	return false;
+}
+
+void
+batch_engage_post(struct batcher *b)
+{
+	struct append_job job = {.fn = engage, .ctx = b};
+
+	b->engage.busy = post(b, &b->engage.post, &job);
+	if (!b->engage.busy)
 		b->engage.retry_us = deliver_now(b->d) + BATCH_RETRY_US;
-	}
+}
+
+bool
+batch_fail(
+    struct gather *g, const struct letter *l, enum reason r, struct str why)
+{
+	char text[JQ_REASON_MAX + 1];
+
+	if (g->fails.n == BATCH_FAILS_MAX || g->reload)
+		return false;
+	if (!g->fails.v)
+		g->fails.v = mem_array(BATCH_FAILS_MAX, sizeof(*g->fails.v));
+	(void)snprintf(text, sizeof(text), "%.*s", STR_ARG(why));
+	g->fails.v[g->fails.n++] = (struct core_dead){
+	    .sub = g->sub,
+	    .okey = letter_hash(l->key),
+	    .seq = l->seq,
+	    .at = deliver_now(g->b->d),
+	    .reason = (int)r,
+	    .detail = detail_dead(text, letter_ours(l)),
+	};
+	batch_engage(g, l->seq);
+	g->seen = l->seq;
+	return true;
+}
+
+void
+batch_fails_done(struct fails *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->v[i].detail);
+	free(f->v);
+	*f = (struct fails){.n = 0};
+}
+
+/* They are the job's, with its pos. */
+static void
+take_fails(struct batch_job *j)
+{
+	struct gather *g = j->g;
+
+	j->fails = g->fails;
+	g->fails = (struct fails){.n = 0};
+	if (j->fails.n > 0 && j->fails.v[j->fails.n - 1].seq > j->pos)
+		j->pos = g->handled = j->fails.v[j->fails.n - 1].seq;
 }
 
 void
@@ -119,7 +166,7 @@ batch_job_free(struct batch_job *j)
 {
 	if (!j)
 		return;
-	batch_job_forget_fails(j);
+	batch_fails_done(&j->fails);
 	arena_free(j->arena);
 	free(j);
 }
@@ -131,8 +178,6 @@ job_new(struct gather *g, int64_t now)
 
 	assert(!g->job);
 	j->arena = arena_new(BATCH_JOB_MEM);
-	j->note.kind = NOTE_BATCH;
-	j->b = g->b;
 	j->g = g;
 	j->sub = g->sub;
 	j->step = ++g->step;
@@ -147,22 +192,17 @@ void
 batch_job_post(struct gather *g, int64_t now)
 {
 	struct batch_job *j = g->job;
-	struct err e;
-
-	j->job = (struct append_job){
+	struct append_job job = {
 	    .entries = j->entries,
 	    .n = j->n_entries,
 	    .fn = j->n_entries > 0 ? write_step : step_alone,
 	    .after = j->n_entries > 0 ? drops : NULL,
 	    .ctx = j,
-	    .done = job_done,
 	};
-	(void)atomic_fetch_add(&g->b->in_flight, 1);
-	g->busy = append_post(deliver_opts(g->b->d)->append, &j->job, &e) == OK;
-	if (!g->busy) {
-		(void)atomic_fetch_sub(&g->b->in_flight, 1);
+
+	g->busy = post(g->b, &j->post, &job);
+	if (!g->busy)
 		g->retry_us = now + BATCH_RETRY_US;
-	}
 }
 
 /* An entry for this subscription alone. The payload is JSON. */
@@ -171,30 +211,28 @@ add_entry(struct batch_job *j, struct str type, struct uuid tenant,
     struct str key, struct str payload, int64_t now)
 {
 	struct entry *en = &j->entries[j->n_entries];
-	struct buf b = BUF(payload.n + 8 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(payload.n + 8 * KIB);
 	struct uuid id = uuid_v7(now), correlation = uuid_v7(now);
 	struct str text;
 
-	buf_addz(&b, "{\"eventId\":\"");
-	uuid_add(&b, id);
-	buf_addz(&b, "\",\"occurredAt\":\"");
-	time_add(&b, now);
-	buf_addz(&b, "\",\"correlationId\":\"");
-	uuid_add(&b, correlation);
-	buf_addz(&b, "\",\"eventType\":");
-	buf_json(&b, type);
-	buf_addz(&b, ",\"schemaVersion\":1,\"tenantId\":\"");
-	uuid_add(&b, tenant);
-	buf_addz(&b, "\",\"producer\":{\"service\":\"hikyaku\",\"instanceId\":"
-		     "\"1\"},\"sequence\":{\"partitionKey\":");
+	put_open(&b, NULL, '{');
+	put_uuid(&b, "eventId", id);
+	put_time(&b, "occurredAt", now);
+	put_uuid(&b, "correlationId", correlation);
+	put_text(&b, "eventType", type);
+	put_int(&b, "schemaVersion", 1);
+	put_uuid(&b, "tenantId", tenant);
+	put_raw(&b, "producer",
+	    STR("{\"service\":\"hikyaku\",\"instanceId\":\"1\"}"));
+	put_open(&b, "sequence", '{');
+	put_name(&b, "partitionKey");
 	buf_json(&b, key);
-	buf_addz(&b, "},\"payload\":");
-	buf_add(&b, payload);
-	buf_addc(&b, '}');
-	text = b.failed ? STR_EMPTY : arena_dup(j->arena, buf_str(&b));
-	buf_done(&b);
-	if (text.n == 0)
+	put_close(&b, '}');
+	put_raw(&b, "payload", payload);
+	put_close(&b, '}');
+	if (b.failed)
 		return false;
+	text = arena_dup(j->arena, buf_str(&b));
 	*en = (struct entry){
 	    .tenant = tenant,
 	    .event_id = id,
@@ -209,30 +247,39 @@ add_entry(struct batch_job *j, struct str type, struct uuid tenant,
 	return true;
 }
 
-static struct str
-uid_text(struct batch_job *j)
-{
-	char *text = arena_alloc(j->arena, UUID_LEN + 1);
-
-	uuid_format(j->g->wish->uid, text);
-	return (struct str){text, UUID_LEN};
-}
-
 static struct audit_row *
 audit_drop(struct batch_job *j, int64_t n, int64_t now, struct str details)
 {
 	struct audit_row *row = &j->audits[j->n_audits++];
+	char *uid = arena_alloc(j->arena, UUID_LEN + 1);
 
+	uuid_format(j->g->wish->uid, uid);
 	assert(j->n_audits <= BATCH_AUDITS);
 	j->dropped += n;
 	*row = (struct audit_row){
 	    .category = AUDIT_WEBHOOK_DELIVERY_DROPPED,
 	    .at_us = now,
 	    .target_type = STR("folder"),
-	    .webhook_id = uid_text(j),
+	    .webhook_id = {uid, UUID_LEN},
 	    .details = details,
 	};
 	return row;
+}
+
+/* What the limiter has; without anything, and without a window, it is idle. */
+static void
+save_limit(struct batch_job *j)
+{
+	const struct gather *g = j->g;
+	struct buf b CLEANUP(buf_done) = BUF(CHILD_STATE_MAX);
+
+	j->idle = g->live && !g->open;
+	if (!g->limit || child_limit_idle(g->limit))
+		return;
+	j->idle = false;
+	child_limit_save(g->limit, &b);
+	assert(!b.failed);
+	j->state = arena_dup(j->arena, buf_str(&b));
 }
 
 /* Windows --------------------------------------------------------------------- */
@@ -244,7 +291,8 @@ batch_job_window(struct gather *g, int64_t now)
 	struct batch_job *j = job_new(g, now);
 
 	for (size_t i = 0; i < batch_window_count(w); i++) {
-		struct buf b = BUF(BATCH_BYTES_MAX + 64 * KIB);
+		struct buf b CLEANUP(buf_done) =
+		    BUF(BATCH_BYTES_MAX + 64 * KIB);
 		struct batch_made m;
 		bool fits;
 
@@ -252,24 +300,13 @@ batch_job_window(struct gather *g, int64_t now)
 		fits = !b.failed && add_entry(j, str_of(m.type), m.tenant,
 					m.key, buf_str(&b), now);
 		assert(fits); /* a window is bounded */
-		buf_done(&b);
 	}
 	j->pos = g->handled = batch_window_last(w);
-	j->idle = g->live && (!g->limit || child_limit_idle(g->limit));
-	if (g->limit && !child_limit_idle(g->limit)) {
-		struct buf b = BUF(CHILD_STATE_MAX);
-
-		child_limit_save(g->limit, &b);
-		j->state = arena_dup(j->arena, buf_str(&b));
-		buf_done(&b);
-	}
-	batch_job_fails(j);
 	if (batch_window_child(w))
 		ring_add(&g->closed, batch_per_minute(g->b), now);
-	g->b->bytes -= batch_window_bytes(w);
-	g->open = NULL;
-	g->forced = false;
-	batch_window_free(w);
+	batch_drop_window(g);
+	save_limit(j);
+	take_fails(j);
 }
 
 /* There was something once; under the terms of now there is not. */
@@ -280,15 +317,15 @@ batch_job_leave(struct gather *g, int64_t now)
 
 	j->pos = g->handled = g->seen;
 	j->idle = g->live;
-	batch_job_fails(j);
+	take_fails(j);
 }
 
 /* The limiter ----------------------------------------------------------------- */
 
-static void
-lost_single(struct batch_job *j, int64_t seq, int64_t now, const char *why)
+static struct audit_row *
+drop_single(struct batch_job *j, int64_t seq, int64_t now, const char *why)
 {
-	(void)audit_drop(j, 1, now,
+	return audit_drop(j, 1, now,
 	    arena_fmt(j->arena, "\"seq\":%lld,\"reason\":\"%s\"",
 		(long long)seq, why));
 }
@@ -307,7 +344,7 @@ copy_single(
 		payload = json_get(tree, "payload");
 	if (!payload ||
 	    !add_entry(j, l->type, l->tenant, l->key, payload->raw, now))
-		lost_single(j, l->seq, now, "too large");
+		(void)drop_single(j, l->seq, now, "too large");
 	return OK;
 }
 
@@ -319,15 +356,15 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 	struct letter *l = NULL;
 	struct rows *rows = NULL;
 	int rc = sql_log_feed(
-	    j->b->db, &rows, e, .after = seq - 1, .upto = seq, .most = 1);
+	    j->g->b->db, &rows, e, .after = seq - 1, .upto = seq, .most = 1);
 
 	if (rc == OK)
 		rc = sql_log_feed_next(rows, &row, e);
 	if (rc == 0)
-		lost_single(j, seq, now, "not in the log any more");
+		(void)drop_single(j, seq, now, "not in the log any more");
 	if (rc > 0) {
 		l = letter_new(&row);
-		letter_open(l, deliver_opts(j->b->d)->keyring);
+		letter_open(l, deliver_opts(j->g->b->d)->keyring);
 		rc = copy_single(j, l, now, e);
 		letter_unref(l);
 	}
@@ -338,16 +375,15 @@ add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 static void
 add_summary(struct batch_job *j, const struct child_out *out, int64_t now)
 {
-	struct buf b = BUF(BATCH_BYTES_MAX);
-	struct str key =
-	    out->folder.id.n > 0 ? out->folder.id : STR("cmis.child_summary");
+	struct buf b CLEANUP(buf_done) = BUF(BATCH_BYTES_MAX);
+	struct str type = STR("cmis.child_summary");
 	bool fits;
 
 	batch_summary_payload(out, &b);
-	fits = !b.failed && add_entry(j, STR("cmis.child_summary"),
-				out->folder.tenant, key, buf_str(&b), now);
+	fits = !b.failed && add_entry(j, type, out->folder.tenant,
+				out->folder.id.n > 0 ? out->folder.id : type,
+				buf_str(&b), now);
 	assert(fits);
-	buf_done(&b);
 }
 
 static void
@@ -362,9 +398,7 @@ add_drops(struct batch_job *j, int64_t now)
 	struct audit_row *row;
 
 	for (size_t i = 0; i < d.n; i++) {
-		row = audit_drop(j, 1, now,
-		    arena_fmt(j->arena, "\"seq\":%lld,\"reason\":\"%s\"",
-			(long long)d.v[i].seq, WHY[d.v[i].why]));
+		row = drop_single(j, d.v[i].seq, now, WHY[d.v[i].why]);
 		row->object_id = arena_dup(j->arena, d.v[i].folder);
 		row->event_type = str_of(child_type_name(d.v[i].type));
 	}
@@ -381,7 +415,6 @@ int
 batch_job_limit(struct gather *g, int64_t now, struct err *e)
 {
 	struct batch_job *j = job_new(g, now);
-	struct buf b = BUF(CHILD_STATE_MAX);
 	struct child_out out;
 	int rc = OK;
 
@@ -399,16 +432,11 @@ batch_job_limit(struct gather *g, int64_t now, struct err *e)
 		return rc;
 	}
 	add_drops(j, now);
-	j->idle = g->live && !g->open && child_limit_idle(g->limit);
-	if (!child_limit_idle(g->limit))
-		child_limit_save(g->limit, &b);
-	j->state = arena_dup(j->arena, buf_str(&b));
-	assert(!b.failed);
-	buf_done(&b);
+	save_limit(j);
 	if (g->last > g->handled)
 		g->handled = g->last;
 	j->pos = g->handled;
-	batch_job_fails(j);
+	take_fails(j);
 	g->dirty = false;
 	return OK;
 }

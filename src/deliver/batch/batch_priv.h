@@ -1,6 +1,6 @@
 /*
  * batch_priv.h - batch.c decides when, batch_job.c makes and writes,
- * batch_store.c knows what is stored, batch_fail.c what a filter failed over.
+ * batch_store.c knows what is stored.
  */
 #ifndef DELIVER_BATCH_BATCH_PRIV_H
 #define DELIVER_BATCH_BATCH_PRIV_H
@@ -33,11 +33,23 @@
 
 enum stored { STORED_IDLE, STORED_ENGAGING, STORED_ENGAGED, STORED_LEAVING };
 
-/* One commit. Posted again as it is until it succeeds. */
-struct batch_job {
+/* What the commit thread has, and comes back as a note. */
+struct posted {
 	struct note note;
 	struct append_job job;
 	struct batcher *b;
+};
+
+/* Events that a filter failed over, by seq. They are of no window: each is a
+ * dead letter, written with the position that leaves it behind. */
+struct fails {
+	struct core_dead *v;
+	size_t n;
+};
+
+/* One commit. Posted again as it is until it succeeds. */
+struct batch_job {
+	struct posted post;
 	struct gather *g;
 	struct arena *arena;
 	uint32_t sub;
@@ -49,8 +61,7 @@ struct batch_job {
 	struct audit_row audits[BATCH_AUDITS];
 	size_t n_entries, n_audits;
 	int64_t dropped;
-	struct core_dead *fails;
-	size_t n_fails;
+	struct fails fails;
 };
 
 /* One subscription. */
@@ -71,12 +82,11 @@ struct gather {
 	int64_t step, retry_us;
 	struct batch_window *open;
 	struct child_limit *limit; /* NULL: never needed */
-	struct core_dead *fails;   /* by seq; for the next job */
-	size_t n_fails;
-	struct ring closed;    /* when its windows ended */
-	struct batch_job *job; /* NULL: none */
-	bool busy;             /* the commit thread has it */
-	struct link in_list;   /* behind, or gone */
+	struct fails fails;        /* for the next job */
+	struct ring closed;        /* when its windows ended */
+	struct batch_job *job;     /* NULL: none */
+	bool busy;                 /* the commit thread has it */
+	struct link in_list;       /* behind, or gone */
 	struct heap_node due;
 };
 
@@ -97,14 +107,13 @@ struct batcher {
 	struct arena *scratch;
 	size_t bytes; /* of all open windows */
 	int64_t epoch;
-	size_t unsettled; /* LEAVING with something that came */
+	size_t unsettled; /* ENGAGING, or LEAVING with something that came */
 	_Atomic int in_flight;
 	bool told;
 	struct {
-		struct note note;
-		struct append_job job;
-		struct engage *v, *next; /* being written, and to be */
-		size_t n, cap, n_next, cap_next;
+		struct posted post;
+		struct engage *v; /* being written */
+		size_t n, cap;
 		int64_t epoch, retry_us;
 		bool busy, stale;
 	} engage;
@@ -129,15 +138,6 @@ void batch_reload(struct gather *g, int64_t now);
 void batch_engage(struct gather *g, int64_t seq);
 void batch_tell(struct batcher *b, const struct err *e);
 
-/* batch_fail.c */
-/* False: there is no room now. */
-bool batch_fail(
-    struct gather *g, const struct letter *l, enum reason r, struct str why);
-void batch_forget_fails(struct gather *g);
-void batch_job_fails(
-    struct batch_job *j); /* they are the job's, with its pos */
-void batch_job_forget_fails(struct batch_job *j);
-
 /* batch_job.c: makes one and hands it over. */
 void batch_job_window(struct gather *g, int64_t now);
 /* Fails when the log can't be read: what the limiter gave is then the store's
@@ -147,5 +147,9 @@ void batch_job_leave(struct gather *g, int64_t now);
 void batch_job_post(struct gather *g, int64_t now);
 void batch_job_free(struct batch_job *j);
 void batch_engage_post(struct batcher *b);
+/* It failed over this one; false: there is no room now. */
+bool batch_fail(
+    struct gather *g, const struct letter *l, enum reason r, struct str why);
+void batch_fails_done(struct fails *f);
 
 #endif

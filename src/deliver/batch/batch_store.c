@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "deliver/batch/batch_priv.h"
 #include "sql.h"
@@ -13,14 +14,14 @@ static int
 restore(struct gather *g, const struct sql_batch_all_row *row, int64_t cursor,
     struct err *e)
 {
-	struct arena *a;
+	struct arena *a CLEANUP(arena_freep) = arena_new(BATCH_SCRATCH);
 	int rc = OK;
 
 	g->step = row->step;
 	g->seen = g->handled = g->last = row->pos;
 	g->dirty = false;
 	batch_drop_window(g);
-	batch_forget_fails(g);
+	batch_fails_done(&g->fails);
 	if (row->idle) {
 		g->stored = STORED_IDLE;
 		return OK;
@@ -29,9 +30,7 @@ restore(struct gather *g, const struct sql_batch_all_row *row, int64_t cursor,
 	if (row->state.n > 0) {
 		child_limit_free(g->limit);
 		batch_limiter(g);
-		a = arena_new(BATCH_SCRATCH);
 		rc = child_limit_load(g->limit, a, row->state, e);
-		arena_free(a);
 	}
 	if (row->pos < cursor)
 		batch_fall_behind(g);
@@ -81,65 +80,46 @@ batch_reload(struct gather *g, int64_t now)
 
 /* Engaging ------------------------------------------------------------------ */
 
-static void
-engage_add(struct batcher *b, uint32_t sub, int64_t pos)
-{
-	b->engage.next = mem_more(b->engage.next, &b->engage.cap_next,
-	    b->engage.n_next, sizeof(*b->engage.next));
-	b->engage.next[b->engage.n_next++] =
-	    (struct engage){.sub = sub, .pos = pos};
-}
-
 void
 batch_engage(struct gather *g, int64_t seq)
 {
-	switch (g->stored) {
-	case STORED_IDLE:
+	if (g->stored == STORED_IDLE) {
 		g->stored = STORED_ENGAGING;
 		g->handled = seq - 1;
-		engage_add(g->b, g->sub, seq - 1);
-		break;
-	case STORED_LEAVING:
-		if (g->again >= 0)
-			break;
+		g->b->unsettled++;
+	} else if (g->stored == STORED_LEAVING && g->again < 0) {
 		g->again = seq - 1;
 		g->b->unsettled++;
-		break;
-	case STORED_ENGAGING:
-	case STORED_ENGAGED:
-		break;
 	}
 }
 
 bool
 batcher_settled(const struct batcher *b)
 {
-	return b->engage.n == 0 && b->engage.n_next == 0 && b->unsettled == 0;
+	return b->unsettled == 0;
 }
 
 void
 batcher_push(struct batcher *b)
 {
-	struct engage *v = b->engage.v;
-	size_t cap = b->engage.cap;
+	struct gather *g;
+	size_t at = 0;
 
-	if (b->engage.busy)
+	if (b->engage.busy || b->unsettled == 0 ||
+	    deliver_now(b->d) < b->engage.retry_us)
 		return;
-	if (b->engage.n > 0) { /* one that failed */
-		if (deliver_now(b->d) >= b->engage.retry_us)
-			batch_engage_post(b);
-		return;
+	b->engage.n = 0;
+	while ((g = map_each(b->gathers, &at))) {
+		if (g->stored != STORED_ENGAGING)
+			continue;
+		b->engage.v = mem_more(b->engage.v, &b->engage.cap, b->engage.n,
+		    sizeof(*b->engage.v));
+		b->engage.v[b->engage.n++] =
+		    (struct engage){.sub = g->sub, .pos = g->handled};
 	}
-	if (b->engage.n_next == 0)
-		return;
-	b->engage.v = b->engage.next;
-	b->engage.n = b->engage.n_next;
-	b->engage.cap = b->engage.cap_next;
-	b->engage.next = v;
-	b->engage.cap_next = cap;
-	b->engage.n_next = 0;
 	b->engage.epoch = b->epoch;
-	batch_engage_post(b);
+	if (b->engage.n > 0)
+		batch_engage_post(b);
 }
 
 void
@@ -160,23 +140,23 @@ engage_ended(struct batcher *b)
 	b->engage.busy = false;
 	if (b->engage.stale) {
 		b->engage.stale = false;
-		b->engage.n = 0;
 		return;
 	}
-	batch_tell(b, &b->engage.job.err);
-	if (b->engage.job.err.code < 0) {
+	batch_tell(b, &b->engage.post.job.err);
+	if (b->engage.post.job.err.code < 0) {
 		b->engage.retry_us = now + BATCH_RETRY_US;
 		return;
 	}
 	for (size_t i = 0; i < b->engage.n; i++) {
-		struct gather *g = batch_find(b, b->engage.v[i].sub);
+		const struct engage *x = &b->engage.v[i];
+		struct gather *g = batch_find(b, x->sub);
 
-		if (!g || g->stored != STORED_ENGAGING)
+		if (!g || g->stored != STORED_ENGAGING || g->handled != x->pos)
 			continue;
 		g->stored = STORED_ENGAGED;
+		b->unsettled--;
 		batch_set_due(g, now);
 	}
-	b->engage.n = 0;
 }
 
 /* Jobs ----------------------------------------------------------------------- */
@@ -193,16 +173,16 @@ job_ended(struct batcher *b, struct batch_job *j)
 		batch_gather_free(g);
 		return;
 	}
-	batch_tell(b, &j->job.err);
+	batch_tell(b, &j->post.job.err);
 	/* It is not known what the store has: nothing goes on without it. */
-	if (j->job.err.code < 0) {
+	if (j->post.job.err.code < 0) {
 		g->retry_us = now + BATCH_RETRY_US;
 		batch_set_due(g, now);
 		return;
 	}
 	metric_add(M_BATCHES, (int64_t)j->n_entries);
 	metric_add(M_CHILD_DROPPED, j->dropped);
-	metric_add(M_DEAD_LETTERS, (int64_t)j->n_fails);
+	metric_add(M_DEAD_LETTERS, (int64_t)j->fails.n);
 	batch_job_free(j);
 	g->job = NULL;
 	if (g->stored == STORED_LEAVING) {
@@ -219,7 +199,7 @@ job_ended(struct batcher *b, struct batch_job *j)
 void
 batcher_note(struct batcher *b, struct note *n)
 {
-	if (n == &b->engage.note)
+	if (n == &b->engage.post.note)
 		engage_ended(b);
 	else
 		job_ended(b, (struct batch_job *)n);

@@ -6,10 +6,10 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "deliver/limits.h"
 
@@ -17,23 +17,23 @@
 #define KEY_BATCH   "hikyaku.batch"
 #define KEY_SUMMARY "hikyaku.summary"
 
-/* One batch in the making. Its texts are one block: the folder's face. */
+/* One batch in the making. */
 struct group {
 	bool child;
 	struct child_folder face;
-	char *texts;
 	struct buf members;
 	size_t n, nodes;
 };
 
 struct count {
 	size_t group;
-	char *type;
+	struct str type;
 	int64_t n;
 };
 
 struct batch_window {
 	struct batch_window_opts o;
+	struct arena *texts; /* of groups and counts */
 	int64_t first, last, start_us;
 	bool full, child;
 	/* They grow: most windows have one group. */
@@ -74,16 +74,13 @@ batch_event_read(struct arena *a, struct batch_event *ev, struct err *e)
 {
 	const struct json *payload;
 	struct json *tree;
-	int rc;
 
 	ev->child = child_type_of(ev->type);
 	ev->folder = (struct child_folder){.tenant = ev->tenant};
 	ev->object = ev->object_name = STR_EMPTY;
 	if (ev->child == CHILD_TYPES)
 		return OK;
-	rc = json_parse(a, ev->body, &tree, e);
-	if (rc < 0)
-		return rc;
+	TRY(json_parse(a, ev->body, &tree, e));
 	payload = json_get(tree, "payload");
 	ev->folder.id = first_of(text_at(payload, "/parentFolder/id", ID_MAX),
 	    text_at(payload, "/parentFolder/objectId", ID_MAX));
@@ -131,6 +128,7 @@ batch_window_new(const struct batch_window_opts *o)
 	struct batch_window *w = mem_get(sizeof(*w));
 
 	w->o = *o;
+	w->texts = arena_new(BATCH_BYTES_MAX);
 	return w;
 }
 
@@ -139,12 +137,9 @@ batch_window_free(struct batch_window *w)
 {
 	if (!w)
 		return;
-	for (size_t i = 0; i < w->n_groups; i++) {
+	for (size_t i = 0; i < w->n_groups; i++)
 		buf_done(&w->groups[i].members);
-		free(w->groups[i].texts);
-	}
-	for (size_t i = 0; i < w->n_counts; i++)
-		free(w->counts[i].type);
+	arena_free(w->texts);
 	free(w->groups);
 	free(w->counts);
 	free(w);
@@ -171,38 +166,33 @@ group_new(struct batch_window *w, const struct batch_event *ev)
 {
 	const struct child_folder *f = &ev->folder;
 	struct group *g;
-	char *at;
 
 	if (w->n_groups == BATCH_GROUPS_MAX)
 		return NULL;
 	w->groups = mem_more(
 	    w->groups, &w->cap_groups, w->n_groups, sizeof(*w->groups));
-	g = &w->groups[w->n_groups];
-	at = mem_get(f->id.n + f->parent.n + f->repository.n + 1);
+	g = &w->groups[w->n_groups++];
 	*g = (struct group){
 	    .child = ev->child != CHILD_TYPES,
-	    .texts = at,
+	    .face = {.tenant = ev->tenant,
+		.id = arena_dup(w->texts, f->id),
+		.parent = arena_dup(w->texts, f->parent),
+		.repository = arena_dup(w->texts, f->repository)},
 	    .members = BUF(BATCH_BYTES_MAX),
 	};
-	g->face = child_folder_copy(f, at);
-	g->face.tenant = ev->tenant;
-	w->n_groups++;
 	return g;
 }
 
 static void
 child_member(const struct batch_event *ev, struct buf *b)
 {
-	buf_fmt(b, "{\"type\":\"%s\"", child_type_name(ev->child));
-	if (ev->object.n > 0) {
-		buf_addz(b, ",\"objectId\":");
-		buf_json(b, ev->object);
-	}
-	if (ev->object_name.n > 0) {
-		buf_addz(b, ",\"name\":");
-		buf_json(b, ev->object_name);
-	}
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_z(b, "type", child_type_name(ev->child));
+	if (ev->object.n > 0)
+		put_text(b, "objectId", ev->object);
+	if (ev->object_name.n > 0)
+		put_text(b, "name", ev->object_name);
+	put_close(b, '}');
 }
 
 /* The envelope; one that is too large or too deep is named only. */
@@ -217,13 +207,12 @@ plain_member(const struct batch_event *ev, struct buf *b)
 		buf_add(b, ev->body);
 		return nodes;
 	}
-	buf_addz(b, "{\"eventId\":\"");
-	uuid_add(b, ev->event_id);
-	buf_addz(b, "\",\"eventType\":");
-	buf_json(b, ev->type);
-	buf_addz(b, ",\"tenantId\":\"");
-	uuid_add(b, ev->tenant);
-	buf_addz(b, "\",\"truncated\":true}");
+	put_open(b, NULL, '{');
+	put_uuid(b, "eventId", ev->event_id);
+	put_text(b, "eventType", ev->type);
+	put_uuid(b, "tenantId", ev->tenant);
+	put_bool(b, "truncated", true);
+	put_close(b, '}');
 	return 5;
 }
 
@@ -231,27 +220,19 @@ static bool
 add_member(
     struct batch_window *w, struct group *g, const struct batch_event *ev)
 {
-	struct buf one = BUF(BATCH_MEMBER_MAX + 8 * KIB);
+	struct buf one CLEANUP(buf_done) = BUF(BATCH_MEMBER_MAX + 8 * KIB);
 	size_t nodes = 4;
-	bool fits;
 
 	if (g->child)
 		child_member(ev, &one);
 	else
 		nodes = plain_member(ev, &one);
 	/* A window's batches go into one commit: the bound is for all. */
-	fits = !one.failed && g->n < w->o.max_size &&
-	       g->nodes + nodes <= BATCH_NODES_MAX &&
-	       batch_window_bytes(w) + one.n + 1 <= BATCH_BYTES_MAX;
-	if (fits) {
-		if (g->n > 0)
-			buf_addc(&g->members, ',');
-		buf_add(&g->members, buf_str(&one));
-		fits = !g->members.failed;
-	}
-	buf_done(&one);
-	if (!fits)
+	if (one.failed || g->n == w->o.max_size ||
+	    g->nodes + nodes > BATCH_NODES_MAX ||
+	    batch_window_bytes(w) + one.n + 1 > BATCH_BYTES_MAX)
 		return false;
+	put_raw(&g->members, NULL, buf_str(&one));
 	g->nodes += nodes;
 	w->full = ++g->n == w->o.max_size;
 	return true;
@@ -264,16 +245,16 @@ add_count(struct batch_window *w, struct group *g, const struct batch_event *ev)
 	struct str type =
 	    g->child ? str_of(child_type_name(ev->child)) : ev->type;
 
-	while (i < w->n_counts && (w->counts[i].group != at ||
-				      !str_eq(str_of(w->counts[i].type), type)))
+	while (i < w->n_counts &&
+	       (w->counts[i].group != at || !str_eq(w->counts[i].type, type)))
 		i++;
 	if (i == w->n_counts) {
 		if (i == BATCH_COUNTS_MAX)
 			return false;
 		w->counts =
 		    mem_more(w->counts, &w->cap_counts, i, sizeof(*w->counts));
-		w->counts[w->n_counts++] =
-		    (struct count){.group = at, .type = mem_z(type)};
+		w->counts[w->n_counts++] = (struct count){
+		    .group = at, .type = arena_dup(w->texts, type)};
 	}
 	w->counts[i].n++;
 	g->n++;
@@ -296,7 +277,6 @@ batch_window_take(struct batch_window *w, const struct batch_event *ev)
 	ok = g && (w->o.summary ? add_count(w, g, ev) : add_member(w, g, ev));
 	if (!ok) {
 		if (made) {
-			free(g->texts);
 			buf_done(&g->members);
 			w->n_groups--;
 		}
@@ -357,53 +337,37 @@ batch_window_count(const struct batch_window *w)
 /* Payloads ------------------------------------------------------------------- */
 
 static void
-add_face(const struct child_folder *f, struct buf *b)
+put_face(struct buf *b, const struct child_folder *f)
 {
-	if (f->repository.n > 0) {
-		buf_addz(b, "\"repository\":");
-		buf_add(b, f->repository);
-		buf_addc(b, ',');
-	}
-	buf_addz(b, "\"parentFolder\":");
+	if (f->repository.n > 0)
+		put_raw(b, "repository", f->repository);
 	if (f->parent.n > 0) {
-		buf_add(b, f->parent);
-	} else {
-		buf_addz(b, "{\"id\":");
-		buf_json(b, f->id);
-		buf_addc(b, '}');
+		put_raw(b, "parentFolder", f->parent);
+		return;
 	}
-	buf_addc(b, ',');
+	put_open(b, "parentFolder", '{');
+	put_text(b, "id", f->id);
+	put_close(b, '}');
 }
 
 static void
-add_info(int64_t from_us, int64_t to_us, int64_t n, struct buf *b)
+put_info(struct buf *b, int64_t from_us, int64_t to_us, int64_t n)
 {
-	char from[TIME_LEN + 1], to[TIME_LEN + 1];
-
-	time_format(from_us, from);
-	time_format(to_us, to);
-	buf_fmt(b,
-	    ",\"batchInfo\":{\"windowStart\":\"%s\",\"windowEnd\":\"%s\","
-	    "\"eventCount\":%lld}}",
-	    from, to, (long long)n);
+	put_open(b, "batchInfo", '{');
+	put_time(b, "windowStart", from_us);
+	put_time(b, "windowEnd", to_us);
+	put_int(b, "eventCount", n);
+	put_close(b, '}');
 }
 
 static void
-add_counts(const struct batch_window *w, size_t group, struct buf *b)
+put_counts(struct buf *b, const struct batch_window *w, size_t group)
 {
-	bool some = false;
-
-	buf_addz(b, "\"counts\":{");
-	for (size_t i = 0; i < w->n_counts; i++) {
-		if (w->counts[i].group != group)
-			continue;
-		if (some)
-			buf_addc(b, ',');
-		buf_json(b, str_of(w->counts[i].type));
-		buf_fmt(b, ":%lld", (long long)w->counts[i].n);
-		some = true;
-	}
-	buf_addc(b, '}');
+	put_open(b, "counts", '{');
+	for (size_t i = 0; i < w->n_counts; i++)
+		if (w->counts[i].group == group)
+			put_int(b, w->counts[i].type.p, w->counts[i].n);
+	put_close(b, '}');
 }
 
 void
@@ -423,17 +387,18 @@ batch_window_make(const struct batch_window *w, size_t i,
 	};
 	ret->key =
 	    g->child && g->face.id.n > 0 ? g->face.id : str_of(ret->type);
-	buf_addc(b, '{');
+	put_open(b, NULL, '{');
 	if (g->child)
-		add_face(&g->face, b);
+		put_face(b, &g->face);
 	if (w->o.summary) {
-		add_counts(w, i, b);
+		put_counts(b, w, i);
 	} else {
-		buf_addz(b, g->child ? "\"changes\":[" : "\"events\":[");
+		put_open(b, g->child ? "changes" : "events", '[');
 		buf_add(b, buf_str(&g->members));
-		buf_addc(b, ']');
+		put_close(b, ']');
 	}
-	add_info(w->start_us, w->start_us + w->o.len_us, (int64_t)g->n, b);
+	put_info(b, w->start_us, w->start_us + w->o.len_us, (int64_t)g->n);
+	put_close(b, '}');
 }
 
 void
@@ -441,17 +406,16 @@ batch_summary_payload(const struct child_out *out, struct buf *b)
 {
 	int64_t sum = 0;
 
-	buf_addc(b, '{');
-	add_face(&out->folder, b);
-	buf_addz(b, "\"counts\":{");
+	put_open(b, NULL, '{');
+	put_face(b, &out->folder);
+	put_open(b, "counts", '{');
 	for (int i = 0; i < CHILD_TYPES; i++) {
-		if (out->counts[i] == 0)
-			continue;
-		buf_fmt(b, "%s\"%s\":%lld", sum > 0 ? "," : "",
-		    child_type_name((enum child_type)i),
-		    (long long)out->counts[i]);
+		if (out->counts[i] > 0)
+			put_int(b, child_type_name((enum child_type)i),
+			    out->counts[i]);
 		sum += out->counts[i];
 	}
-	buf_addz(b, "}");
-	add_info(out->since_us, out->until_us, sum, b);
+	put_close(b, '}');
+	put_info(b, out->since_us, out->until_us, sum);
+	put_close(b, '}');
 }

@@ -1,6 +1,5 @@
 #include "deliver/batch/child_limit.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "deliver/batch/ring.h"
 #include "deliver/limits.h"
@@ -42,7 +42,6 @@ struct child_limit {
 	size_t n_open;
 	struct ring sent;
 	struct child_drop drops[CHILD_DROPS_MAX];
-	char *drop_texts[CHILD_DROPS_MAX];
 	struct child_drops dropped;
 	struct folder *gone; /* of the summary that was handed out last */
 };
@@ -95,12 +94,7 @@ folder_drop(struct child_limit *l, struct folder *f)
 static void
 prune(struct child_limit *l, int64_t now)
 {
-	struct link *k = list_first(&l->by_use), *next;
-
-	for (; k; k = next) {
-		struct folder *f = LINK_OF(k, struct folder, by_use);
-
-		next = list_next(&l->by_use, k);
+	list_each (struct folder, f, &l->by_use, by_use) {
 		if (now - f->used_us < l->o.minute_us &&
 		    l->by_use.n < CHILD_FOLDERS_MAX)
 			return;
@@ -120,26 +114,19 @@ keep_text(char **at, struct str s)
 	return copy;
 }
 
-struct child_folder
-child_folder_copy(const struct child_folder *f, char *at)
-{
-	struct child_folder copy = {.tenant = f->tenant};
-
-	copy.id = keep_text(&at, f->id);
-	copy.parent = keep_text(&at, f->parent);
-	copy.repository = keep_text(&at, f->repository);
-	return copy;
-}
-
 static struct folder *
 folder_new(struct child_limit *l, const struct child_folder *face)
 {
 	size_t tenant = sizeof(face->tenant.b);
 	struct folder *f = mem_get(sizeof(*f) + tenant + face->id.n +
 				   face->parent.n + face->repository.n);
+	char *at = f->data + tenant;
 
 	memcpy(f->data, face->tenant.b, tenant);
-	f->face = child_folder_copy(face, f->data + tenant);
+	f->face.tenant = face->tenant;
+	f->face.id = keep_text(&at, face->id);
+	f->face.parent = keep_text(&at, face->parent);
+	f->face.repository = keep_text(&at, face->repository);
 	f->key = (struct str){f->data, tenant + face->id.n};
 	map_set(l->folders, f->key, f);
 	list_add(&l->by_use, &f->by_use);
@@ -149,13 +136,13 @@ folder_new(struct child_limit *l, const struct child_folder *face)
 static struct folder *
 folder_get(struct child_limit *l, const struct child_folder *face, int64_t now)
 {
-	struct buf key = BUF(sizeof(face->tenant.b) + face->id.n);
+	struct buf key CLEANUP(buf_done) =
+	    BUF(sizeof(face->tenant.b) + face->id.n);
 	struct folder *f;
 
 	buf_add(&key, uuid_str(&face->tenant));
 	buf_add(&key, face->id);
 	f = map_find(l->folders, buf_str(&key));
-	buf_done(&key);
 	if (f) {
 		list_remove(&l->by_use, &f->by_use);
 		list_add(&l->by_use, &f->by_use);
@@ -174,7 +161,6 @@ note_drop(struct child_limit *l, const struct folder *f, enum child_type type,
     int64_t seq, enum child_drop_why why)
 {
 	struct child_drops *d = &l->dropped;
-	char *id;
 
 	if (d->n == CHILD_DROPS_MAX) {
 		if (d->more == 0 || seq < d->more_first)
@@ -184,11 +170,10 @@ note_drop(struct child_limit *l, const struct folder *f, enum child_type type,
 		d->more++;
 		return;
 	}
-	id = mem_get(f->face.id.n + 1);
-	memcpy(id, f->face.id.p, f->face.id.n);
-	l->drop_texts[d->n] = id;
-	l->drops[d->n++] = (struct child_drop){
-	    .why = why, .type = type, .seq = seq, .folder = {id, f->face.id.n}};
+	l->drops[d->n++] = (struct child_drop){.why = why,
+	    .type = type,
+	    .seq = seq,
+	    .folder = {mem_z(f->face.id), f->face.id.n}};
 }
 
 struct child_drops
@@ -204,7 +189,7 @@ void
 child_limit_drops_done(struct child_limit *l)
 {
 	for (size_t i = 0; i < l->dropped.n; i++)
-		free(l->drop_texts[i]);
+		free((char *)(uintptr_t)l->drops[i].folder.p);
 	l->dropped = (struct child_drops){.n = 0};
 }
 
@@ -221,16 +206,11 @@ wait_free(struct child_limit *l, struct wait *w)
 static void
 open_breaker(struct child_limit *l, struct folder *f, int64_t now)
 {
-	struct link *k, *next;
-
 	f->open = true;
 	f->since_us = now;
 	f->until_us = now + l->o.open_us;
 	l->n_open++;
-	for (k = list_first(&l->queue); k && f->waiting > 0; k = next) {
-		struct wait *w = LINK_OF(k, struct wait, in_queue);
-
-		next = list_next(&l->queue, k);
+	list_each (struct wait, w, &l->queue, in_queue) {
 		if (w->folder != f)
 			continue;
 		if (w->at_us < f->since_us)
@@ -247,17 +227,11 @@ enqueue(struct child_limit *l, struct folder *f, enum child_type type,
 {
 	struct wait *w = mem_get(sizeof(*w));
 
-	w->folder = f;
-	w->type = type;
-	w->seq = seq;
-	w->at_us = at;
+	*w = (struct wait){.folder = f, .type = type, .seq = seq, .at_us = at};
 	f->waiting++;
 	list_add(&l->queue, &w->in_queue);
 	if (l->queue.n > l->o.queue_max) {
-		struct link *oldest = list_first(&l->queue);
-
-		assert(oldest);
-		w = LINK_OF(oldest, struct wait, in_queue);
+		w = list_head(&l->queue, struct wait, in_queue);
 		note_drop(l, w->folder, w->type, w->seq, CHILD_DROP_QUEUE);
 		wait_free(l, w);
 	}
@@ -283,18 +257,23 @@ child_limit_take(struct child_limit *l, const struct child_folder *face,
 
 /* Out ------------------------------------------------------------------------ */
 
+/* A breaker whose time is over. */
+static struct folder *
+over(const struct child_limit *l, int64_t now)
+{
+	if (l->n_open > 0)
+		list_each (struct folder, f, &l->by_use, by_use)
+			if (f->open && now >= f->until_us)
+				return f;
+	return NULL;
+}
+
 static bool
 next_summary(struct child_limit *l, int64_t now, struct child_out *ret)
 {
-	struct link *k = l->n_open ? list_first(&l->by_use) : NULL;
-	struct folder *f = NULL;
+	struct folder *f = over(l, now);
 
-	for (; k; k = list_next(&l->by_use, k)) {
-		f = LINK_OF(k, struct folder, by_use);
-		if (f->open && now >= f->until_us)
-			break;
-	}
-	if (!k)
+	if (!f)
 		return false;
 	*ret = (struct child_out){
 	    .kind = CHILD_OUT_SUMMARY,
@@ -314,16 +293,13 @@ next_summary(struct child_limit *l, int64_t now, struct child_out *ret)
 bool
 child_limit_next(struct child_limit *l, int64_t now, struct child_out *ret)
 {
-	struct link *k;
-
 	folder_free(l->gone);
 	l->gone = NULL;
 	if (next_summary(l, now, ret))
 		return true;
 	if (ring_full(&l->sent, l->o.per_second, now, l->o.second_us))
 		return false;
-	for (k = list_first(&l->queue); k; k = list_next(&l->queue, k)) {
-		struct wait *w = LINK_OF(k, struct wait, in_queue);
+	list_each (struct wait, w, &l->queue, in_queue) {
 		struct folder *f = w->folder;
 
 		if (ring_full(&f->sent, l->o.per_minute, now, l->o.minute_us))
@@ -345,10 +321,8 @@ child_limit_due(const struct child_limit *l, int64_t now)
 	int64_t due = INT64_MAX;
 	int64_t floor =
 	    ring_free_at(&l->sent, l->o.per_second, now, l->o.second_us);
-	struct link *k;
 
-	for (k = list_first(&l->by_use); k; k = list_next(&l->by_use, k)) {
-		const struct folder *f = LINK_OF(k, struct folder, by_use);
+	list_each (struct folder, f, &l->by_use, by_use) {
 		int64_t at = INT64_MAX;
 
 		if (f->open)
@@ -392,18 +366,12 @@ child_limit_new(const struct child_limit_opts *o)
 void
 child_limit_free(struct child_limit *l)
 {
-	struct link *k, *next;
-
 	if (!l)
 		return;
-	for (k = list_first(&l->queue); k; k = next) {
-		next = list_next(&l->queue, k);
-		free(LINK_OF(k, struct wait, in_queue));
-	}
-	for (k = list_first(&l->by_use); k; k = next) {
-		next = list_next(&l->by_use, k);
-		folder_free(LINK_OF(k, struct folder, by_use));
-	}
+	list_each (struct wait, w, &l->queue, in_queue)
+		free(w);
+	list_each (struct folder, f, &l->by_use, by_use)
+		folder_free(f);
 	folder_free(l->gone);
 	child_limit_drops_done(l);
 	map_free(l->folders);
@@ -416,51 +384,46 @@ child_limit_free(struct child_limit *l)
 static void
 save_folder(const struct folder *f, struct buf *b)
 {
-	buf_addz(b, "{\"tenant\":\"");
-	uuid_add(b, f->face.tenant);
-	buf_addz(b, "\",\"id\":");
-	buf_json(b, f->face.id);
-	buf_addz(b, ",\"parent\":");
-	buf_json(b, f->face.parent);
-	buf_addz(b, ",\"repository\":");
-	buf_json(b, f->face.repository);
-	if (f->open)
-		buf_fmt(b,
-		    ",\"since\":%lld,\"until\":%lld,\"counts\":[%lld,%lld,%lld]",
-		    (long long)f->since_us, (long long)f->until_us,
-		    (long long)f->counts[CHILD_CREATED],
-		    (long long)f->counts[CHILD_UPDATED],
-		    (long long)f->counts[CHILD_DELETED]);
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_uuid(b, "tenant", f->face.tenant);
+	put_text(b, "id", f->face.id);
+	put_text(b, "parent", f->face.parent);
+	put_text(b, "repository", f->face.repository);
+	if (f->open) {
+		put_int(b, "since", f->since_us);
+		put_int(b, "until", f->until_us);
+		put_open(b, "counts", '[');
+		for (int i = 0; i < CHILD_TYPES; i++)
+			put_int(b, NULL, f->counts[i]);
+		put_close(b, ']');
+	}
+	put_close(b, '}');
 }
 
 void
 child_limit_save(const struct child_limit *l, struct buf *b)
 {
 	unsigned n = 0;
-	struct link *k;
 
-	buf_addz(b, "{\"folders\":[");
-	for (k = list_first(&l->by_use); k; k = list_next(&l->by_use, k)) {
-		struct folder *f = LINK_OF(k, struct folder, by_use);
-
-		if (f->waiting == 0 && !f->open)
-			continue;
-		if (n > 0)
-			buf_addc(b, ',');
-		f->number = n++;
-		save_folder(f, b);
+	put_open(b, NULL, '{');
+	put_open(b, "folders", '[');
+	list_each (struct folder, f, &l->by_use, by_use)
+		if (f->waiting > 0 || f->open) {
+			f->number = n++;
+			save_folder(f, b);
+		}
+	put_close(b, ']');
+	put_open(b, "queue", '[');
+	list_each (struct wait, w, &l->queue, in_queue) {
+		put_open(b, NULL, '[');
+		put_int(b, NULL, w->folder->number);
+		put_int(b, NULL, w->type);
+		put_int(b, NULL, w->seq);
+		put_int(b, NULL, w->at_us);
+		put_close(b, ']');
 	}
-	buf_addz(b, "],\"queue\":[");
-	for (k = list_first(&l->queue); k; k = list_next(&l->queue, k)) {
-		const struct wait *w = LINK_OF(k, struct wait, in_queue);
-
-		if (k != list_first(&l->queue))
-			buf_addc(b, ',');
-		buf_fmt(b, "[%u,%d,%lld,%lld]", w->folder->number, (int)w->type,
-		    (long long)w->seq, (long long)w->at_us);
-	}
-	buf_addz(b, "]}");
+	put_close(b, ']');
+	put_close(b, '}');
 }
 
 static int
@@ -481,25 +444,28 @@ numbers(const struct json *list, int64_t *ret, size_t n)
 	return !j;
 }
 
+static struct str
+text_of(const struct json *o, const char *name)
+{
+	const struct json *j = json_get(o, name);
+
+	return json_is(j, JSON_STRING) ? j->text : (struct str){.p = NULL};
+}
+
 static struct folder *
 load_folder(struct child_limit *l, const struct json *j)
 {
-	const struct json *id = json_get(j, "id");
-	const struct json *parent = json_get(j, "parent");
-	const struct json *repository = json_get(j, "repository");
-	const struct json *tenant = json_get(j, "tenant");
 	const struct json *until = json_get(j, "until");
-	struct child_folder face;
+	struct child_folder face = {
+	    .id = text_of(j, "id"),
+	    .parent = text_of(j, "parent"),
+	    .repository = text_of(j, "repository"),
+	};
 	struct folder *f;
 
-	if (!json_is(id, JSON_STRING) || !json_is(parent, JSON_STRING) ||
-	    !json_is(repository, JSON_STRING) ||
-	    !json_is(tenant, JSON_STRING) ||
-	    !uuid_parse(tenant->text, &face.tenant))
+	if (!face.id.p || !face.parent.p || !face.repository.p ||
+	    !uuid_parse(text_of(j, "tenant"), &face.tenant))
 		return NULL;
-	face.id = id->text;
-	face.parent = parent->text;
-	face.repository = repository->text;
 	f = folder_get(l, &face, 0);
 	if (!until)
 		return f;

@@ -65,8 +65,6 @@ struct child_folder {
 	struct str parent;     /* JSON of parentFolder; empty: none */
 	struct str repository; /* JSON of repository; empty: none */
 };
-/* Its texts go where `at` has room for all of them. */
-struct child_folder child_folder_copy(const struct child_folder *f, char *at);
 
 /* An event of the log, in order of seq. */
 void child_limit_take(struct child_limit *l, const struct child_folder *f,

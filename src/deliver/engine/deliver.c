@@ -345,7 +345,7 @@ free_deliver(struct deliver *d)
 	deliver_sinks_drop(d, &e);
 	client_free(d->client); /* its last answers go to the sinks */
 	for (int i = 0; i < SINKS; i++)
-		if (d->sinks[i].self)
+		if (d->sinks[i].self && SINK_DRIVERS[i]->close)
 			SINK_DRIVERS[i]->close(d->sinks[i].self);
 	hold_done(&d->holds);
 	core_free(d->core);
@@ -373,7 +373,7 @@ open_parts(struct deliver *d, struct err *e)
 	TRY(db_open(d->o.store, DB_READ, &d->confs.db, e));
 	for (int i = 0; i < SINKS; i++) {
 		d->sinks[i].due = INT64_MAX;
-		TRY(SINK_DRIVERS[i]->open(d, &d->sinks[i].self, e));
+		d->sinks[i].self = SINK_DRIVERS[i]->open(d);
 	}
 	TRY(fetch_start(d, &d->fetch, e));
 	TRY(dispatch_start(d, &d->dispatch, e));

@@ -62,7 +62,7 @@ struct deads {
 	int64_t until; /* those that died by then */
 	struct dead_at after;
 	size_t n;
-	struct {
+	struct dead_row {
 		struct dead_at at;
 		uint64_t okey, skey;
 		int n;

@@ -108,24 +108,24 @@ alloc(const struct sub_conf *s)
 	for (size_t i = 0; i < s->n_types; i++)
 		texts += s->types[i].n;
 	w = mem_get(sizeof(*w) + s->n_types * sizeof(*types) +
-		    s->n_tenants * sizeof(*tenants) + texts);
+		    s->tenants.n * sizeof(*tenants) + texts);
 	types = (struct str *)(w + 1);
 	tenants = (struct uuid *)(types + s->n_types);
-	at = (char *)(tenants + s->n_tenants);
+	at = (char *)(tenants + s->tenants.n);
 	for (size_t i = 0; i < s->n_types; i++) {
 		memcpy(at, s->types[i].p, s->types[i].n);
 		types[i] = (struct str){at, s->types[i].n};
 		at += s->types[i].n;
 	}
-	if (s->n_tenants > 0)
-		memcpy(tenants, s->tenants, s->n_tenants * sizeof(*tenants));
+	if (s->tenants.n > 0)
+		memcpy(tenants, s->tenants.v, s->tenants.n * sizeof(*tenants));
 	if (s->filter.n > 0)
 		memcpy(at, s->filter.p, s->filter.n);
 	w->filter = (struct str){at, s->filter.n};
 	w->types = types;
 	w->n_types = s->n_types;
 	w->tenants = tenants;
-	w->n_tenants = s->n_tenants;
+	w->n_tenants = s->tenants.n;
 	w->refs = 1;
 	return w;
 }

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/conf/conf.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "deliver/engine/attempt.h"
 #include "deliver/engine/detail.h"
@@ -44,18 +45,10 @@ file_check(const struct sub_conf *s, const struct conf *c, struct err *e)
 	return 1;
 }
 
-static int
-file_open(struct deliver *d, void **ret, struct err *e)
+static void *
+file_open(struct deliver *d)
 {
-	(void)e;
-	*ret = d;
-	return OK;
-}
-
-static void
-file_close(void *self)
-{
-	(void)self;
+	return d;
 }
 
 /* All of the line or nothing of it. */
@@ -88,15 +81,13 @@ append_line(const char *folder, struct str name, struct str line, struct err *e)
 static void
 add_line(const struct attempt *a, struct buf *b)
 {
-	buf_addz(b, "{\"deliveryId\":\"");
-	uuid_add(b, a->at.delivery_id);
-	buf_addz(b, "\",\"eventId\":\"");
-	uuid_add(b, a->ev.event_id);
-	buf_addz(b, "\",\"type\":");
-	buf_json(b, a->ev.type);
-	buf_fmt(b, ",\"attempt\":%u,\"body\":", a->at.number);
+	put_open(b, NULL, '{');
+	put_uuid(b, "deliveryId", a->at.delivery_id);
+	put_uuid(b, "eventId", a->ev.event_id);
+	put_text(b, "type", a->ev.type);
+	put_int(b, "attempt", a->at.number);
 	/* One line: what was published may have several. */
-	buf_json(b, a->ev.rendered.p ? a->ev.rendered : a->ev.body);
+	put_text(b, "body", a->ev.rendered.p ? a->ev.rendered : a->ev.body);
 	buf_addz(b, "}\n");
 }
 
@@ -105,7 +96,7 @@ file_call(void *self, struct attempt *a)
 {
 	const char *folder = deliver_opts(self)->conf->sink_file_folder;
 	int64_t began_us = deliver_now(a->d);
-	struct buf line = BUF(HTTP_ARENA_MAX);
+	struct buf line CLEANUP(buf_done) = BUF(HTTP_ARENA_MAX);
 	struct core_result r = {.verdict = CORE_OK};
 	struct err e = {0};
 	int rc;
@@ -118,7 +109,6 @@ file_call(void *self, struct attempt *a)
 	else
 		rc = append_line(
 		    folder, file_name(a->conf->conf->url), buf_str(&line), &e);
-	buf_done(&line);
 	r.took_us = deliver_now(a->d) - began_us;
 	if (rc < 0) {
 		r.reason = REASON_NETWORK;
@@ -132,6 +122,5 @@ const struct sink_driver SINK_FILE = {
     .scheme = "file",
     .check = file_check,
     .open = file_open,
-    .close = file_close,
     .call = file_call,
 };

@@ -348,27 +348,15 @@ http_cancel(void *self, struct attempt *a)
 
 /* The driver ----------------------------------------------------------------- */
 
-/* The contract itself knows what a URL of the web has to be. */
-static int
-http_check(const struct sub_conf *s, const struct conf *c, struct err *e)
-{
-	(void)s;
-	(void)c;
-	(void)e;
-	return 0;
-}
-
-static int
-http_open(struct deliver *d, void **ret, struct err *e)
+static void *
+http_open(struct deliver *d)
 {
 	struct http *h = mem_get(sizeof(*h));
 
-	(void)e;
 	h->d = d;
 	h->oauth = oauth_new(deliver_client(d));
 	h->revive = revive_new(d);
-	*ret = h;
-	return OK;
+	return h;
 }
 
 static void
@@ -431,7 +419,7 @@ http_drop(void *self, const struct err *e)
 
 const struct sink_driver SINK_HTTP = {
     .scheme = "https",
-    .check = http_check,
+    /* No check: the contract knows what a URL of the web has to be. */
     .open = http_open,
     .close = http_close,
     .call = http_call,

@@ -257,30 +257,24 @@ asked(struct deliver_ask *q)
 static void
 put_back(struct ill *x, int64_t now)
 {
+	const struct dead_row *d = &x->page->v[x->at];
 	struct ask_requeue *q = mem_get(sizeof(*q));
+	struct ask_decide *k = &q->decide;
 
-	*q = (struct ask_requeue){
-	    .decide =
-		{
-		    .ask =
-			{
-			    .kind = ASK_REQUEUE,
-			    .sub = x->sub,
-			    .done = asked,
-			},
-		    .seq = x->page->v[x->at].at.seq,
-		    .rep = x->page->v[x->at].at.rep,
-		    .who = STR("rule"),
-		    .note = STR("its health check is good again"),
-		},
-	    .okey = x->page->v[x->at].okey,
-	    .skey = x->page->v[x->at].skey,
-	    .n = x->page->v[x->at].n,
-	    .rule = true,
-	    .letter = x->page->v[x->at].letter,
-	};
+	k->ask.kind = ASK_REQUEUE;
+	k->ask.sub = x->sub;
+	k->ask.done = asked;
+	k->seq = d->at.seq;
+	k->rep = d->at.rep;
+	k->who = STR("rule");
+	k->note = STR("its health check is good again");
+	q->okey = d->okey;
+	q->skey = d->skey;
+	q->n = d->n;
+	q->rule = true;
+	q->letter = d->letter;
 	x->put_back++;
-	deliver_take(x->v->d, &q->decide.ask, now);
+	deliver_take(x->v->d, &k->ask, now);
 }
 
 /* The GET of the letter's health check: as preflight_make(). */

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/log/log.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
@@ -18,8 +19,7 @@
 static struct str
 without(struct arena *a, struct str s, struct str secret)
 {
-	struct buf b = BUF(ANSWER_MAX);
-	struct str out = STR_EMPTY;
+	struct buf b CLEANUP(buf_done) = BUF(ANSWER_MAX);
 	const char *at;
 
 	if (secret.n < HIDE_LEAST || s.n == 0 ||
@@ -31,10 +31,7 @@ without(struct arena *a, struct str s, struct str secret)
 		s = str_from(s, (size_t)(at - s.p) + secret.n);
 	}
 	buf_add(&b, s);
-	if (!b.failed)
-		out = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return out;
+	return b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
 }
 
 struct str
@@ -53,29 +50,29 @@ told_hidden(
 	return without(a, s, password);
 }
 
-/* Texts that strangers sent, as UTF-8 that JSON can hold. */
-static void
-add_clean(struct buf *b, struct arena *a, struct str s, size_t most)
+/* A text that a stranger sent, as UTF-8 that JSON can hold; empty when there is
+ * no room for it. */
+static struct str
+clean(struct arena *a, struct str s, size_t most)
 {
 	char *copy;
 
 	s = str_chars(s, most);
 	copy = s.n > 0 ? arena_try(a, s.n) : NULL;
-	if (!copy) {
-		buf_addz(b, "\"\"");
-		return;
-	}
+	if (!copy)
+		return STR_EMPTY;
 	memcpy(copy, s.p, s.n);
 	str_clean_utf8(copy, s.n);
-	buf_json(b, (struct str){copy, s.n});
+	return (struct str){copy, s.n};
 }
 
 /* What a server gives for coming back with is as good as a password. */
 static struct str
 hide_cookies(struct arena *a, struct str head)
 {
-	struct buf b = BUF(CLIENT_HEAD_MAX + CLIENT_HEAD_MAX / 2);
-	struct str rest = head, out;
+	struct buf b CLEANUP(buf_done) =
+	    BUF(CLIENT_HEAD_MAX + CLIENT_HEAD_MAX / 2);
+	struct str rest = head;
 
 	if (head.n == 0)
 		return head;
@@ -92,32 +89,26 @@ hide_cookies(struct arena *a, struct str head)
 		}
 		buf_addc(&b, '\n');
 	}
-	out = b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return out;
+	return b.failed ? STR_EMPTY : arena_dup(a, buf_str(&b));
 }
 
 struct flush_detail *
 told_detail(struct arena *a, const struct request *r,
     const struct client_answer *ans, const char *error)
 {
-	struct buf b = BUF(DETAIL_MAX), head = BUF(REQUEST_HEAD_MAX);
-	struct flush_detail *d;
+	struct buf b CLEANUP(buf_done) = BUF(DETAIL_MAX);
+	struct buf head CLEANUP(buf_done) = BUF(REQUEST_HEAD_MAX);
 
 	request_head(r, &head);
-	buf_addz(&b, "{\"error\":");
-	add_clean(&b, a, str_of(error), DETAIL_ERROR);
-	buf_addz(&b, ",\"requestHeaders\":");
-	add_clean(&b, a, buf_str(&head), REQUEST_HEAD_MAX);
-	buf_addz(&b, ",\"responseHead\":");
-	add_clean(&b, a, hide_cookies(a, ans->head), 1024);
-	buf_addz(&b, ",\"responseBody\":");
-	add_clean(&b, a, ans->body, DETAIL_BODY);
-	buf_addc(&b, '}');
-	d = detail_of(&b);
-	buf_done(&head);
-	buf_done(&b);
-	return d;
+	put_open(&b, NULL, '{');
+	put_text(&b, "error", clean(a, str_of(error), DETAIL_ERROR));
+	put_text(
+	    &b, "requestHeaders", clean(a, buf_str(&head), REQUEST_HEAD_MAX));
+	put_text(
+	    &b, "responseHead", clean(a, hide_cookies(a, ans->head), 1024));
+	put_text(&b, "responseBody", clean(a, ans->body, DETAIL_BODY));
+	put_close(&b, '}');
+	return detail_of(&b);
 }
 
 void
@@ -147,23 +138,13 @@ told_outcome(const struct client_answer *ans, struct outcome *ret)
 const char *
 told_error(struct arena *a, const struct client_answer *ans)
 {
-	struct str body = ans->body, text;
-	char *copy = NULL;
+	struct str body = clean(a, ans->body, ERROR_BODY);
 
 	if (ans->result != CLIENT_ANSWERED)
 		return ans->error;
-	body = str_chars(body, ERROR_BODY);
-	if (body.n > 0)
-		copy = arena_try(a, body.n);
-	if (copy) {
-		memcpy(copy, body.p, body.n);
-		str_clean_utf8(copy, body.n);
-		text = arena_fmt(
-		    a, "HTTP %d: %.*s", ans->status, (int)body.n, copy);
-	} else {
-		text = arena_fmt(a, "HTTP %d", ans->status);
-	}
-	return text.p;
+	return arena_fmt(
+	    a, "HTTP %d%s%.*s", ans->status, body.n ? ": " : "", STR_ARG(body))
+	    .p;
 }
 
 size_t

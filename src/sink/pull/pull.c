@@ -37,8 +37,6 @@ struct waiter {
 	bool full;
 };
 
-#define WAITER_OF(k) LINK_OF(k, struct waiter, in_waiters)
-
 /* Waiting ------------------------------------------------------------------- */
 
 /* True: more may start than before. */
@@ -51,9 +49,7 @@ demand(struct pull *p)
 	int was = p->allowed;
 
 	(void)core_pulled(core, p->sub, &n);
-	for (struct link *k = list_first(&p->waiters); k;
-	     k = list_next(&p->waiters, k)) {
-		const struct waiter *x = WAITER_OF(k);
+	list_each (struct waiter, x, &p->waiters, in_waiters) {
 		const struct pull_fetch *f = x->q;
 
 		if (x->full)
@@ -135,12 +131,8 @@ turn_one(struct pull *p, int64_t now, int64_t *due)
 {
 	struct core_pulled n = {.idle = true};
 	bool there = core_pulled(deliver_core(p->all->d), p->sub, &n);
-	struct link *k, *next;
 
-	for (k = list_first(&p->waiters); k; k = next) {
-		struct waiter *x = WAITER_OF(k);
-
-		next = list_next(&p->waiters, k);
+	list_each (struct waiter, x, &p->waiters, in_waiters) {
 		if (!there && x->pending == 0) {
 			struct err e;
 
@@ -190,21 +182,16 @@ pull_drop(void *self, const struct err *e)
 	struct pull *p;
 	size_t at = 0;
 
-	while ((p = map_each(all->all, &at))) {
-		struct link *k;
-
-		while ((k = list_first(&p->waiters))) {
-			struct waiter *x = WAITER_OF(k);
-
+	while ((p = map_each(all->all, &at)))
+		list_each (struct waiter, x, &p->waiters, in_waiters) {
 			if (x->pending == 0) {
 				answer_waiter(x, e);
 				continue;
 			}
-			list_remove(&p->waiters, k);
+			list_remove(&p->waiters, &x->in_waiters);
 			x->q->pull.ask.err = *e;
 			x->p = NULL;
 		}
-	}
 }
 
 /* Sending -------------------------------------------------------------------- */
@@ -215,10 +202,9 @@ pull_admit(void *self, struct attempt *a)
 	const struct pulls *all = self;
 	const struct pull *p = map_find(all->all, SUB_KEY(&a->s.sub));
 
-	for (struct link *k = p ? list_first(&p->waiters) : NULL; k;
-	     k = list_next(&p->waiters, k)) {
-		struct waiter *x = WAITER_OF(k);
-
+	if (!p)
+		return false;
+	list_each (struct waiter, x, &p->waiters, in_waiters) {
 		if (x->full || x->q->n + x->pending >= x->q->max)
 			continue;
 		x->pending++;
@@ -447,16 +433,14 @@ pull_terms(const struct sub_conf *s, struct core_sub *ret)
 	ret->breaker_fails = 0;
 }
 
-static int
-pull_open(struct deliver *d, void **ret, struct err *e)
+static void *
+pull_open(struct deliver *d)
 {
 	struct pulls *all = mem_get(sizeof(*all));
 
-	(void)e;
 	all->d = d;
 	all->all = map_new(SIZE_MAX / 2);
-	*ret = all;
-	return OK;
+	return all;
 }
 
 static void
