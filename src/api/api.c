@@ -8,28 +8,15 @@
 #include "account/lockout.h"
 #include "account/scopes.h"
 #include "account/tokens.h"
-#include "api/apps/app.h"
 #include "api/groups.h"
-#include "api/people/feed_register.h"
-#include "api/people/people.h"
-#include "api/people/reader.h"
-#include "api/people/websub.h"
-#include "api/task/tasks.h"
-#include "api/v1/account.h"
-#include "api/v1/audit.h"
-#include "api/v1/consumers.h"
-#include "api/v1/delivery.h"
-#include "api/v1/events.h"
-#include "api/v1/ops.h"
-#include "api/v1/seal.h"
-#include "api/v1/sources.h"
-#include "api/v1/sub.h"
+#include "api/handlers.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "deliver/engine/deliver.h"
 #include "event/append.h"
@@ -79,6 +66,22 @@ api_said(struct req *r, struct err *e)
 	return r->rc;
 }
 
+struct buf *
+api_object(struct req *r)
+{
+	buf_clear(&r->out);
+	put_open(&r->out, NULL, '{');
+	return &r->out;
+}
+
+int
+api_gone(struct req *r)
+{
+	buf_clear(&r->out);
+	r->status = 204;
+	return OK;
+}
+
 static int
 succeeded(struct req *r, struct err *e)
 {
@@ -91,6 +94,13 @@ api_then(struct req *r, int (*next)(struct req *r, struct err *e))
 {
 	r->then = succeeded;
 	r->next = next;
+}
+
+int
+api_next(struct req *r, int (*next)(struct req *r, struct err *e))
+{
+	api_then(r, next);
+	return REQ_WAIT;
 }
 
 void
@@ -246,8 +256,10 @@ limit_network(struct api *api, const struct req *r, struct err *e)
 
 /* By the minute, what people's browsers call, and paths that nobody has. */
 static int
-limit(struct api *api, const struct req *r, struct err *e)
+hook_open(void *arg, struct req *r, struct err *e)
 {
+	struct api *api = arg;
+
 	if (strcmp(r->peer, "unix") == 0)
 		return OK;
 	if (!r->route)
@@ -255,12 +267,6 @@ limit(struct api *api, const struct req *r, struct err *e)
 	if (r->route->limit != LIMIT_PERSON && r->route->limit != LIMIT_FEED)
 		return OK;
 	return r->who.user ? limit_person(api, r, e) : limit_network(api, r, e);
-}
-
-static int
-hook_open(void *arg, struct req *r, struct err *e)
-{
-	return limit(arg, r, e);
 }
 
 /* To fetch events under a lease is a change, although it is a GET. */
@@ -276,14 +282,16 @@ known(struct api *api, struct req *r, struct err *e)
 {
 	int rc = auth_who(api->auth, r, e);
 
-	if (rc == OK && changes(r->route) &&
+	if (rc != OK)
+		return rc;
+	if (changes(r->route) &&
 	    (r->who.by_cookie ? !origin_trusts(&api->origins, r)
 			      : origin_foreign(&api->origins, r)))
 		return api_cross_origin(e);
-	if (rc == OK && r->who.kind != WHO_KEY)
-		return limit(api, r, e);
-	if (rc != OK || r->route->limit == LIMIT_EVENTS)
-		return rc;
+	if (r->who.kind != WHO_KEY)
+		return hook_open(api, r, e);
+	if (r->route->limit == LIMIT_EVENTS)
+		return OK;
 	return limiter_take(api->limiter, r->who.id, r->who.rate_per_second, 1,
 	    clock_mono_us(), e);
 }

@@ -105,8 +105,14 @@ int api_too_busy(struct err *e); /* says so, and when to come again */
 int api_said(struct req *r, struct err *e);
 /* Goes on with `next` after a success; a failure is the answer. */
 void api_then(struct req *r, int (*next)(struct req *r, struct err *e));
+/* The same from a read or commit thread that had one: REQ_WAIT. */
+int api_next(struct req *r, int (*next)(struct req *r, struct err *e));
 /* From any thread: that was the result, and the request goes on. */
 void api_wake(struct req *r, const struct err *result);
+
+/* What was written goes; the answer is the object that is opened here. */
+struct buf *api_object(struct req *r);
+int api_gone(struct req *r); /* … or nothing: 204 */
 
 /* 403: the cookie came, but not from a page of ours (http/server/origin.h). */
 int api_cross_origin(struct err *e);

@@ -27,18 +27,7 @@
 #ifndef API_V1_ACCOUNT_H
 #define API_V1_ACCOUNT_H
 
-#include "http/server/req.h"
-
-int api_keys_post(struct req *r, struct db *db, struct err *e);
-int api_keys_list(struct req *r, struct db *db, struct err *e);
-int api_keys_get(struct req *r, struct db *db, struct err *e);
-int api_keys_delete(struct req *r, struct db *db, struct err *e);
-
-int api_users_post(struct req *r, struct db *db, struct err *e);
-int api_users_list(struct req *r, struct db *db, struct err *e);
-int api_users_password(struct req *r, struct db *db, struct err *e);
-int api_users_delete(struct req *r, struct db *db, struct err *e);
-int api_whoami(struct req *r, struct db *db, struct err *e);
+#include "api/handlers.h"
 
 /*
  * For what takes a right away: api_write(), and auth_changed() before the

@@ -2,7 +2,7 @@
 
 #include "account/limiter.h"
 #include "api/api.h"
-#include "api/v1/events.h"
+#include "api/handlers.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
@@ -53,7 +53,7 @@ struct publish {
 static struct uuid
 derived_id(const struct req *r, struct str idempotency, size_t index)
 {
-	struct buf b = BUF(IDEMPOTENCY_KEY_MAX + 128);
+	struct buf b CLEANUP(buf_done) = BUF(IDEMPOTENCY_KEY_MAX + 128);
 	unsigned char digest[DIGEST_LEN];
 
 	buf_fmt(
@@ -61,7 +61,6 @@ derived_id(const struct req *r, struct str idempotency, size_t index)
 	buf_add(&b, idempotency);
 	assert(!b.failed);
 	digest_sha256(buf_str(&b), digest);
-	buf_done(&b);
 	return uuid_from_digest(digest);
 }
 
@@ -129,7 +128,6 @@ read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
 {
 	const struct uuid *tenant = only_tenant(p->r);
 	struct ce_headers h = {.n = 0};
-	int rc;
 
 	if (p->form == CE_BINARY) {
 		req_each_header(p->r, count_header, &h);
@@ -138,11 +136,8 @@ read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
 		req_each_header(p->r, list_header, &h);
 		return cloudevent_binary(a, h.list, h.n, bytes, tenant, ret, e);
 	}
-	if (!node) {
-		rc = json_parse(a, bytes, &node, e);
-		if (rc < 0)
-			return rc;
-	}
+	if (!node)
+		TRY(json_parse(a, bytes, &node, e));
 	return cloudevent_structured(a, node, tenant, ret, e);
 }
 
@@ -156,9 +151,7 @@ parse_event(struct publish *p, struct arena *a, struct str *bytes,
 	if (p->form == NATIVE)
 		return node ? envelope_read(a, node, o, ret, e)
 			    : envelope_parse(a, *bytes, o, ret, e);
-	rc = read_cloudevent(p, a, *bytes, node, bytes, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_cloudevent(p, a, *bytes, node, bytes, e));
 	rc = envelope_parse(a, *bytes, o, ret, e);
 	if (rc < 0)
 		cloudevent_blame(e, p->form == CE_BINARY);
@@ -180,21 +173,18 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
 	    .body_max = (size_t)api->conf->webhook_max_payload_size,
 	};
 	struct event ev;
-	int rc;
 
 	if (p->idempotency.n > 0) {
 		id = derived_id(r, p->idempotency, p->n);
 		o.event_id = &id;
 	}
-	rc = parse_event(p, a, &bytes, node, &o, &ev, e);
-	if (rc < 0)
-		return rc;
+	TRY(parse_event(p, a, &bytes, node, &o, &ev, e));
 	if (!api_tenant_ok(&r->who, ev.tenant)) {
-		rc = err_at(e, ERR_DENIED, "/tenantId",
+		(void)err_at(e, ERR_DENIED, "/tenantId",
 		    "this key is limited to other tenants");
 		if (p->form != NATIVE)
 			cloudevent_blame(e, p->form == CE_BINARY);
-		return rc;
+		return ERR_DENIED;
 	}
 	if (ev.warning.n > 0)
 		warn(r, &ev);
@@ -257,13 +247,10 @@ take_event(
 	struct req *r = p->r;
 	struct err wrong = {0};
 	struct entry *en;
-	int rc = make_room(p, bytes.n, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(make_room(p, bytes.n, e));
 	en = &p->job.entries[p->job.n];
-	rc = read_event(p, p->scratch, bytes, node, en, &wrong);
-	if (rc == OK) {
+	if (read_event(p, p->scratch, bytes, node, en, &wrong) == OK) {
 		p->items[p->n++].at = p->job.n++;
 		keep_text(r, &en->type);
 		keep_text(r, &en->key);
@@ -288,30 +275,28 @@ static int
 read_lines(struct publish *p, struct err *e)
 {
 	struct str rest = p->r->body, line;
-	int rc = OK;
 
-	while (rc == OK && json_line(&rest, &line)) {
-		rc = take_event(p, line, NULL, e);
+	while (json_line(&rest, &line)) {
+		TRY(take_event(p, line, NULL, e));
 		arena_reset(p->scratch);
 	}
-	return rc;
+	return OK;
 }
 
 static int
 read_many(struct publish *p, bool lines, struct err *e)
 {
-	int rc;
+	struct arena *scratch CLEANUP(arena_freep) = arena_new(HTTP_ARENA_MAX);
 
 	p->many = true;
-	p->scratch = arena_new(HTTP_ARENA_MAX);
-	rc = lines ? read_lines(p, e)
-		   : json_each(p->r->arena, p->scratch, p->r->body,
-			 take_element, p, e);
-	arena_free(p->scratch);
+	p->scratch = scratch;
+	TRY(lines ? read_lines(p, e)
+		  : json_each(
+			p->r->arena, scratch, p->r->body, take_element, p, e));
 	/* A batch of CloudEvents may be empty: their specification says so. */
-	if (rc == OK && p->n == 0 && p->form == NATIVE)
-		rc = err_set(e, ERR_INVALID, "there is no event in the body");
-	return rc;
+	if (p->n == 0 && p->form == NATIVE)
+		return err_set(e, ERR_INVALID, "there is no event in the body");
+	return OK;
 }
 
 static bool
@@ -442,28 +427,22 @@ api_events_post(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct publish *p = arena_alloc(r->arena, sizeof(*p));
-	int rc;
 
 	(void)db;
 	p->r = r;
 	p->idempotency = req_header(r, "Idempotency-Key");
 	r->ctx = p;
 	api_then(r, published);
-	rc = check_idempotency(p->idempotency, e);
-	if (rc == OK)
-		rc = read_body(p, e);
-	if (rc < 0)
-		return rc;
+	TRY(check_idempotency(p->idempotency, e));
+	TRY(read_body(p, e));
 	if (r->who.kind == WHO_KEY)
-		rc = limiter_take(api->limiter, r->who.id,
-		    r->who.rate_per_second, (int64_t)p->n, clock_mono_us(), e);
-	if (rc < 0)
-		return rc;
+		TRY(limiter_take(api->limiter, r->who.id,
+		    r->who.rate_per_second, (int64_t)p->n, clock_mono_us(), e));
 	if (p->job.n == 0)
 		return published(r, e);
 	p->job.quiet = p->many;
-	rc = api_append(r, &p->job, e);
-	if (rc >= 0 && p->many)
+	TRY(api_append(r, &p->job, e));
+	if (p->many)
 		r->done = tell_log;
-	return rc;
+	return REQ_WAIT;
 }

@@ -35,12 +35,6 @@ struct hooker {
 	int64_t untold;  /* and since then not */
 };
 
-/* What became of one event of a request. */
-struct result {
-	size_t at;       /* of its entry */
-	struct err *err; /* it was refused; its entry tells of that */
-};
-
 struct incoming {
 	struct append_job job;
 	struct req *r;
@@ -49,7 +43,7 @@ struct incoming {
 	bool binary;         /* attributes of a CloudEvent are headers */
 	bool any_refused;
 	struct hook_made made;
-	struct result *results;
+	struct err **refused; /* NULL: it is an event; else its entry tells why not */
 	int (*work)(struct incoming *in, struct hooker *k, struct err *e);
 	/* a sample's */
 	const struct json *headers, *query, *body;
@@ -62,13 +56,10 @@ api_hooks_enter(void *arg)
 	const struct api *api = arg;
 	struct hooker *k = mem_get(sizeof(*k));
 	struct err e = {0};
-	int rc;
 
 	k->api = api;
-	rc = db_open(api->store, DB_READ, &k->db, &e);
-	if (rc == OK)
-		rc = hooks_new(api->conf, api->keyring, &k->hooks, &e);
-	if (rc == OK)
+	if (db_open(api->store, DB_READ, &k->db, &e) == OK &&
+	    hooks_new(api->conf, api->keyring, &k->hooks, &e) == OK)
 		return k;
 	log_err(LOG_ERROR, "the hooks thread can't work", &e);
 	api_hooks_leave(k);
@@ -173,10 +164,9 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 	struct req *r = in->r;
 	enum receive_result v = RECEIVE_WRONG;
 	const struct hook *h;
-	int rc = hooks_refresh(k->hooks, k->db, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(hooks_refresh(k->hooks, k->db, e));
 	h = hooks_find(k->hooks, r->params[0]);
 	if (!h || !h->enabled)
 		return err_set(e, ERR_ABSENT, "there is nothing here");
@@ -188,9 +178,7 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 		    k, r, h, "its address is in none of the networks");
 		return err_set(e, ERR_UNKNOWN, "not verified");
 	}
-	rc = hook_verify(h, &in->q, &v, e);
-	if (rc < 0)
-		return rc;
+	TRY(hook_verify(h, &in->q, &v, e));
 	if (v != RECEIVE_OK) {
 		tell_unverified(k, r, h, receive_text(v));
 		return err_set(e, ERR_UNKNOWN, "not verified");
@@ -241,18 +229,17 @@ refuse_item(struct incoming *in, const struct api *api, const struct hook *h,
 	    .reason = str_of(why->text),
 	    .copy = it->text,
 	};
-	struct result *result = &in->results[i];
 
 	if (ref.n > REFUSED_REF_MAX / 2)
 		ref = str_chars(ref, REFUSED_REF_MAX / 8);
 	x.ref = in->made.many
 		    ? arena_fmt(in->arena, "%.*s#%zu", STR_ARG(ref), i)
 		    : ref;
-	result->err = arena_alloc(in->arena, sizeof(*result->err));
-	*result->err = *why;
+	in->refused[i] = arena_alloc(in->arena, sizeof(*why));
+	*in->refused[i] = *why;
 	in->any_refused = true;
 	return refused_entry(in->arena, &x, api->mask, in->q.now_us,
-	    &in->job.entries[result->at], e);
+	    &in->job.entries[i], e);
 }
 
 static int
@@ -260,51 +247,47 @@ fill_entries(struct incoming *in, const struct api *api, const struct hook *h,
     struct err *e)
 {
 	size_t n = in->made.n;
-	int rc = OK;
 
 	in->job.entries =
 	    arena_array(in->arena, n + 1, sizeof(*in->job.entries));
-	in->results = arena_array(in->arena, n + 1, sizeof(*in->results));
-	for (size_t i = 0; rc == OK && i < n; i++) {
+	in->refused = arena_array(in->arena, n + 1, sizeof(struct err *));
+	for (size_t i = 0; i < n; i++) {
 		const struct hook_item *it = &in->made.items[i];
 		struct err why = {0};
 		struct event ev;
+		int rc = parse_item(in, api, h, it, &ev, &why);
 
-		in->results[i].at = i;
 		in->job.n = i + 1;
-		rc = parse_item(in, api, h, it, &ev, &why);
 		if (rc == OK) {
 			entry_fill(&in->job.entries[i], &ev, in->q.in.body);
 		} else if (rc == ERR_INVALID || rc == ERR_SYNTAX ||
 			   rc == ERR_LIMIT) {
-			rc = refuse_item(in, api, h, it, i, &why, e);
+			TRY(refuse_item(in, api, h, it, i, &why, e));
 		} else {
 			*e = why;
+			return rc;
 		}
 	}
-	return rc;
+	return OK;
 }
 
 static int
 take_in(struct incoming *in, struct hooker *k, struct err *e)
 {
 	const struct hook *h = NULL;
-	int rc = admit(in, k, &h, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(admit(in, k, &h, e));
 	metric_add(M_HOOKS_TAKEN, 1);
 	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	rc =
-	    hook_events(h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
-	return rc == OK ? fill_entries(in, k->api, h, e) : rc;
+	TRY(hook_events(
+	    h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e));
+	return fill_entries(in, k->api, h, e);
 }
 
 static void
 hook_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
-
 	struct incoming *in = r->ctx;
 
 	r->rc = ctx ? in->work(in, ctx, &r->err)
@@ -326,22 +309,18 @@ post_hook(struct req *r, struct err *e)
 /* The log has this id with other bytes: a provider's retry may differ in what
  * it says of itself. It is the same delivery all the same. */
 static void
-add_entry(struct buf *b, const struct entry *en)
+add_result(struct buf *b, const struct incoming *in, size_t i)
 {
-	put_uuid(b, "eventId", en->event_id);
-	put_int(b, "seq", en->seq);
-	put_bool(b, "duplicate", en->state != ENTRY_NEW);
-}
+	const struct entry *en = &in->job.entries[i];
 
-static void
-add_result(struct buf *b, const struct incoming *in, const struct result *x)
-{
 	put_open(b, NULL, '{');
-	if (x->err) {
+	if (in->refused[i]) {
 		put_name(b, "refused");
-		http_error_json(b, x->err);
+		http_error_json(b, in->refused[i]);
 	} else {
-		add_entry(b, &in->job.entries[x->at]);
+		put_uuid(b, "eventId", en->event_id);
+		put_int(b, "seq", en->seq);
+		put_bool(b, "duplicate", en->state != ENTRY_NEW);
 	}
 	put_close(b, '}');
 }
@@ -356,7 +335,7 @@ incoming_answer(struct req *r, struct err *e)
 	r->status = 202;
 	buf_clear(b);
 	if (in->made.n > 0 && !in->made.many) {
-		add_result(b, in, &in->results[0]);
+		add_result(b, in, 0);
 		return OK;
 	}
 	put_open(b, NULL, '{');
@@ -365,7 +344,7 @@ incoming_answer(struct req *r, struct err *e)
 	} else {
 		put_open(b, "results", '[');
 		for (size_t i = 0; i < in->made.n; i++)
-			add_result(b, in, &in->results[i]);
+			add_result(b, in, i);
 		put_close(b, ']');
 	}
 	put_close(b, '}');
@@ -433,11 +412,9 @@ int
 api_in_post(struct req *r, struct db *db, struct err *e)
 {
 	struct incoming *in = incoming_new(r);
-	int rc = gather(in, e);
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(gather(in, e));
 	in->binary = req_header(r, "ce-specversion").n > 0;
 	in->work = take_in;
 	api_then(r, commit);
@@ -491,16 +468,11 @@ read_sample(struct incoming *in, struct err *e)
 	struct received_header *headers;
 	struct req_pair *pairs = NULL, *query = NULL;
 	size_t n = 0;
-	int rc = api_body(r, BODY, NULL, in, e);
 
-	if (rc == OK)
-		rc = read_pairs(
-		    in->headers, "/headers", r->arena, &pairs, &n, e);
-	if (rc == OK)
-		rc = read_pairs(
-		    in->query, "/query", r->arena, &query, &in->q.n_query, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_body(r, BODY, NULL, in, e));
+	TRY(read_pairs(in->headers, "/headers", r->arena, &pairs, &n, e));
+	TRY(read_pairs(
+	    in->query, "/query", r->arena, &query, &in->q.n_query, e));
 	if (in->body && in->text.p)
 		return json_wrong(e, "/bodyText", "and body are one too many");
 	headers = arena_array(r->arena, n + 1, sizeof(*headers));
@@ -547,28 +519,23 @@ try_out(struct incoming *in, struct hooker *k, struct err *e)
 	struct req *r = in->r;
 	enum receive_result v = RECEIVE_WRONG;
 	const struct hook *h;
-	int rc = hooks_refresh(k->hooks, k->db, e);
+	struct buf *b;
 
-	if (rc < 0)
-		return rc;
+	TRY(hooks_refresh(k->hooks, k->db, e));
 	h = hooks_find(k->hooks, r->params[0]);
 	if (!h)
 		return err_set(e, ERR_ABSENT, "there is no such source");
 	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	rc = hook_verify(h, &in->q, &v, e);
-	if (rc == OK)
-		rc = hook_events(
-		    h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
-	put_open(&r->out, NULL, '{');
-	put_bool(&r->out, "verified", v == RECEIVE_OK);
-	put_z(&r->out, "verification", receive_text(v));
-	put_text(&r->out, "ref", in->made.ref);
-	put_z(&r->out, "ignored", in->made.n == 0 ? in->made.why : NULL);
-	show_items(in, k->api, h, &r->out);
-	put_close(&r->out, '}');
+	TRY(hook_verify(h, &in->q, &v, e));
+	TRY(hook_events(
+	    h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e));
+	b = api_object(r);
+	put_bool(b, "verified", v == RECEIVE_OK);
+	put_z(b, "verification", receive_text(v));
+	put_text(b, "ref", in->made.ref);
+	put_z(b, "ignored", in->made.n == 0 ? in->made.why : NULL);
+	show_items(in, k->api, h, b);
+	put_close(b, '}');
 	return OK;
 }
 
@@ -576,11 +543,9 @@ int
 api_sources_test(struct req *r, struct db *db, struct err *e)
 {
 	struct incoming *in = incoming_new(r);
-	int rc = read_sample(in, e);
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(read_sample(in, e));
 	in->work = try_out;
 	r->then = api_said;
 	return post_hook(r, e);

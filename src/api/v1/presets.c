@@ -32,20 +32,16 @@ int
 api_presets_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	const struct preset *p;
 	size_t at = 0;
-	int rc = api_query_none(r, e);
 
-	if (rc == OK)
-		rc = presets_open(db, api->conf, &presets, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_query_none(r, e));
+	TRY(presets_open(db, api->conf, &presets, e));
 	api_list(r);
 	while ((p = presets_each(presets, &at)))
 		presets_show(p, &r->out);
 	api_list_end(r, (struct str){.p = NULL});
-	presets_free(presets);
 	return OK;
 }
 
@@ -53,21 +49,16 @@ int
 api_presets_get(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	const struct preset *p;
-	int rc = presets_open(db, api->conf, &presets, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(presets_open(db, api->conf, &presets, e));
 	p = presets_find(presets, r->params[0]);
-	if (p) {
-		buf_clear(&r->out);
-		presets_show(p, &r->out);
-	} else {
-		rc = err_set(e, ERR_ABSENT, "there is no such preset");
-	}
-	presets_free(presets);
-	return rc;
+	if (!p)
+		return err_set(e, ERR_ABSENT, "there is no such preset");
+	buf_clear(&r->out);
+	presets_show(p, &r->out);
+	return OK;
 }
 
 /* Changes ------------------------------------------------------------------ */
@@ -80,12 +71,12 @@ static int
 check_users(
     struct req *r, struct db *db, const struct presets *presets, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_subs_of_preset_row row;
-	struct rows *rows = NULL;
-	int rc = sql_subs_of_preset(db, &rows, e, .preset = r->params[0],
-	    .after = 0, .most = PRESET_USERS_CHECK);
 
-	while (rc >= 0 && (rc = sql_subs_of_preset_next(rows, &row, e)) > 0) {
+	TRY(sql_subs_of_preset(db, &rows, e, .preset = r->params[0],
+	    .after = 0, .most = PRESET_USERS_CHECK));
+	while (TRY(sql_subs_of_preset_next(rows, &row, e)) > 0) {
 		struct sub_conf *s = NULL;
 		struct sub_sealer sealer;
 		struct sub_seal by =
@@ -93,31 +84,28 @@ check_users(
 		struct err why = {0};
 
 		if (sub_load(row.conf, presets, &by, &s, &why) < 0)
-			rc = err_set(e, ERR_CONFLICT,
+			return err_set(e, ERR_CONFLICT,
 			    "a subscription that uses it could not: %s",
 			    why.text);
 		sub_free(s);
 	}
-	rows_close(rows);
-	return rc;
+	return OK;
 }
 
+/* The presets, and the one that the path names; NULL: it is new. */
 static int
 may_change(const struct req *r, struct db *db, struct presets **ret_presets,
-    struct err *e)
+    const struct preset **ret, struct err *e)
 {
 	const struct api *api = r->app;
-	const struct preset *old;
-	int rc = presets_open(db, api->conf, ret_presets, e);
 
-	if (rc < 0)
-		return rc;
-	old = presets_find(*ret_presets, r->params[0]);
-	if (old && old->builtin)
+	TRY(presets_open(db, api->conf, ret_presets, e));
+	*ret = presets_find(*ret_presets, r->params[0]);
+	if (*ret && (*ret)->builtin)
 		return err_set(e, ERR_CONFLICT,
 		    "the preset %.*s is built in; take another name",
 		    STR_ARG(r->params[0]));
-	return old ? 1 : 0;
+	return OK;
 }
 
 static void
@@ -145,28 +133,23 @@ check_put(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 	struct preset_op *op = r->ctx;
-	struct presets *presets = NULL;
-	const struct preset *old;
-	int there = may_change(r, db, &presets, e);
-	int rc = there < 0 ? there : OK;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	const struct preset *old = NULL;
+	bool there;
 
-	if (rc == OK)
-		rc = preset_parse(
-		    r->params[0], r->body, api->conf, &op->preset, e);
-	old = rc == OK ? presets_find(presets, r->params[0]) : NULL;
+	TRY(may_change(r, db, &presets, &old, e));
+	there = old != NULL;
+	TRY(preset_parse(r->params[0], r->body, api->conf, &op->preset, e));
 	/* What is gathered and what is not has its place in the log. */
 	if (old && old->gathers != op->preset->gathers)
-		rc = err_at(e, ERR_CONFLICT, "/gathers",
+		return err_at(e, ERR_CONFLICT, "/gathers",
 		    "gathers can't be changed; take another name");
-	if (rc == OK && presets_put(presets, preset_ref(op->preset), e) < 0) {
+	if (presets_put(presets, preset_ref(op->preset), e) < 0) {
 		preset_unref(op->preset);
-		rc = e->code;
+		return e->code;
 	}
-	if (rc == OK && there)
-		rc = check_users(r, db, presets, e);
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
+	if (there)
+		TRY(check_users(r, db, presets, e));
 	r->status = there ? 200 : 201;
 	fill_op(op, AUDIT_PRESET_CHANGED, r->body);
 	return OK;
@@ -176,12 +159,10 @@ static int
 check_delete(struct req *r, struct db *db, struct err *e)
 {
 	struct preset_op *op = r->ctx;
-	struct presets *presets = NULL;
-	int rc = may_change(r, db, &presets, e);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	const struct preset *old;
 
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
+	TRY(may_change(r, db, &presets, &old, e));
 	r->status = 204;
 	fill_op(op, AUDIT_PRESET_DELETED, (struct str){.p = NULL});
 	return OK;

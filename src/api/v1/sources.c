@@ -29,22 +29,28 @@ struct source_op {
 
 /* Looking ---------------------------------------------------------------------- */
 
+/* The one that the path names. */
+static int
+sources_get(struct req *r, struct db *db, struct hook **ret, struct err *e)
+{
+	struct api *api = r->app;
+	struct presets *presets CLEANUP(presets_freep) =
+	    presets_load(api->conf);
+	struct hook_rules rules = {.presets = presets};
+
+	return hook_find(db, api->keyring, &rules, r->params[0], ret, e);
+}
+
 int
 api_sources_get(struct req *r, struct db *db, struct err *e)
 {
-	struct api *api = r->app;
-	struct presets *presets = presets_load(api->conf);
-	struct hook_rules rules = {.presets = presets};
 	struct hook *h = NULL;
-	int rc = hook_find(db, api->keyring, &rules, r->params[0], &h, e);
 
-	if (rc == OK) {
-		buf_clear(&r->out);
-		hook_show(h, false, &r->out);
-	}
+	TRY(sources_get(r, db, &h, e));
+	buf_clear(&r->out);
+	hook_show(h, false, &r->out);
 	hook_free(h);
-	presets_free(presets);
-	return rc;
+	return OK;
 }
 
 struct list {
@@ -76,24 +82,21 @@ int
 api_sources_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct hook_rules rules = {.presets = NULL};
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(presets_freep) =
+	    presets_load(api->conf);
+	struct hook_rules rules = {.presets = presets};
 	struct list l = {.r = r, .last = {.p = NULL}};
 	struct api_page q = {.after = STR_EMPTY};
-	int rc = api_query(r, API_PAGE_ONLY, &q, e);
 
-	if (rc == OK && q.after.n > 0 && hook_name_check(q.after, e) < 0)
-		rc = api_no_cursor(e);
-	if (rc < 0)
-		return rc;
-	rules.presets = presets = presets_load(api->conf);
+	TRY(api_query(r, API_PAGE_ONLY, &q, e));
+	if (q.after.n > 0 && hook_name_check(q.after, e) < 0)
+		return api_no_cursor(e);
 	l.limit = (size_t)q.limit;
 	api_list(r);
-	rc = hook_walk(db, api->keyring, &rules,
-	    &(struct hook_each){q.after, l.limit + 1, list_one, &l}, e);
-	presets_free(presets);
+	TRY(hook_walk(db, api->keyring, &rules,
+	    &(struct hook_each){q.after, l.limit + 1, list_one, &l}, e));
 	api_list_end(r, l.more ? l.last : (struct str){.p = NULL});
-	return rc;
+	return OK;
 }
 
 /* Changing --------------------------------------------------------------------- */
@@ -157,11 +160,11 @@ write_it(struct req *r, struct db *db, struct err *e)
 {
 	struct source_op *op = r->ctx;
 	struct api *api = r->app;
-	int rc = op->gone ? hook_remove(db, r->params[0], e)
-			  : hook_put(db, api->keyring, r->arena, op->hook,
-				op->was, e);
 
-	return rc == OK ? audit(r, db, e) : rc;
+	TRY(op->gone ? hook_remove(db, r->params[0], e)
+		     : hook_put(
+			   db, api->keyring, r->arena, op->hook, op->was, e));
+	return audit(r, db, e);
 }
 
 static int
@@ -205,40 +208,29 @@ check_program(void *arg, struct str program, struct err *e)
 }
 
 static int
-put_with(struct source_op *op, struct checker *k,
-    const struct hook_rules *rules, struct err *e)
-{
-	struct req *r = op->r;
-	struct keyring *ring = k->api->keyring;
-	const struct hook_rules plain = {.presets = rules->presets};
-	struct hook *old = NULL;
-	int rc = hook_find(k->db, ring, &plain, r->params[0], &old, e);
-
-	if (rc == OK || rc == ERR_ABSENT)
-		rc = hook_read(r->body, r->params[0], old, rules, &op->hook, e);
-	if (rc < 0) {
-		hook_free(old);
-		return rc;
-	}
-	op->hook->changed_us = clock_now_us();
-	op->hook->uid = old ? old->uid : uuid_v4();
-	op->hook->created_us = old ? old->created_us : op->hook->changed_us;
-	op->was = old ? old->version : 0;
-	op->status = old ? 200 : 201;
-	op->once = !old || old->n_secrets == 0;
-	hook_free(old);
-	return OK;
-}
-
-static int
 check_put(struct source_op *op, struct checker *k, struct err *e)
 {
-	struct presets *presets = presets_load(k->api->conf);
+	struct req *r = op->r;
+	struct presets *presets CLEANUP(presets_freep) =
+	    presets_load(k->api->conf);
 	struct hook_rules rules = {
 	    .presets = presets, .program_check = check_program, .arg = k};
-	int rc = put_with(op, k, &rules, e);
+	struct hook *old = NULL;
+	int rc = sources_get(r, k->db, &old, e);
 
-	presets_free(presets);
+	if (rc == OK || rc == ERR_ABSENT)
+		rc = hook_read(
+		    r->body, r->params[0], old, &rules, &op->hook, e);
+	if (rc == OK) {
+		op->hook->changed_us = clock_now_us();
+		op->hook->uid = old ? old->uid : uuid_v4();
+		op->hook->created_us =
+		    old ? old->created_us : op->hook->changed_us;
+		op->was = old ? old->version : 0;
+		op->status = old ? 200 : 201;
+		op->once = !old || old->n_secrets == 0;
+	}
+	hook_free(old);
 	return rc;
 }
 
@@ -253,14 +245,7 @@ api_sources_put(struct req *r, struct db *db, struct err *e)
 static int
 sources_find(struct source_op *op, struct checker *k, struct err *e)
 {
-	struct presets *presets = presets_load(k->api->conf);
-	struct hook_rules rules = {.presets = presets};
-	int rc = hook_find(
-	    k->db, k->api->keyring, &rules, op->r->params[0], &op->hook, e);
-
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
+	TRY(sources_get(op->r, k->db, &op->hook, e));
 	op->was = op->hook->version;
 	op->hook->changed_us = clock_now_us();
 	return OK;
@@ -270,12 +255,11 @@ sources_find(struct source_op *op, struct checker *k, struct err *e)
 static int
 find_open(struct source_op *op, struct checker *k, struct err *e)
 {
-	int rc = sources_find(op, k, e);
-
-	if (rc == OK && op->hook->closed)
-		rc = err_set(e, ERR_CONFLICT,
+	TRY(sources_find(op, k, e));
+	if (op->hook->closed)
+		return err_set(e, ERR_CONFLICT,
 		    "its secrets can't be opened with the keys that are there");
-	return rc;
+	return OK;
 }
 
 static int
@@ -298,12 +282,9 @@ static int
 turn(struct source_op *op, struct checker *k, bool on, struct err *e)
 {
 	static const struct member NONE[] = {{.name = NULL}};
-	int rc = api_body_maybe(op->r, NONE, NULL, op, e);
 
-	if (rc == OK)
-		rc = find_open(op, k, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_body_maybe(op->r, NONE, NULL, op, e));
+	TRY(find_open(op, k, e));
 	op->same = op->hook->enabled == on;
 	op->hook->enabled = on;
 	op->details = on ? "\"enabled\":true" : "\"enabled\":false";
@@ -351,16 +332,13 @@ check_rotate(struct source_op *op, struct checker *k, struct err *e)
 		.about = "for so long the old secret counts too"},
 	    {.name = NULL},
 	};
-	int rc = api_body_maybe(op->r, BODY, NULL, &it, e);
 
-	if (rc == OK)
-		rc = find_open(op, k, e);
-	if (rc == OK)
-		rc = hook_rotate(
-		    op->hook, it.secret, it.overlap_s, clock_now_us(), e);
+	TRY(api_body_maybe(op->r, BODY, NULL, &it, e));
+	TRY(find_open(op, k, e));
 	op->once = true;
 	op->category = AUDIT_SECRET_ROTATED;
-	return rc;
+	return hook_rotate(
+	    op->hook, it.secret, it.overlap_s, clock_now_us(), e);
 }
 
 int

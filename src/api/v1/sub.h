@@ -30,12 +30,12 @@
 #ifndef API_V1_SUB_H
 #define API_V1_SUB_H
 
+#include "api/handlers.h"
 #include "base/uuid.h"
 #include "contract/sub.h"
 #include "deliver/engine/control.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/wish.h"
-#include "http/server/req.h"
 
 struct api;
 struct jq;
@@ -43,22 +43,6 @@ struct presets;
 struct rows;
 struct sub_conf;
 struct sub_managed;
-
-int api_subs_post(struct req *r, struct db *db, struct err *e);
-int api_subs_list(struct req *r, struct db *db, struct err *e);
-int api_subs_get(struct req *r, struct db *db, struct err *e);
-int api_subs_patch(struct req *r, struct db *db, struct err *e);
-int api_subs_delete(struct req *r, struct db *db, struct err *e);
-int api_subs_enable(struct req *r, struct db *db, struct err *e);
-int api_subs_disable(struct req *r, struct db *db, struct err *e);
-int api_subs_rotate(struct req *r, struct db *db, struct err *e);
-int api_subs_test(struct req *r, struct db *db, struct err *e);
-int api_subs_stats(struct req *r, struct db *db, struct err *e);
-
-int api_presets_list(struct req *r, struct db *db, struct err *e);
-int api_presets_get(struct req *r, struct db *db, struct err *e);
-int api_presets_put(struct req *r, struct db *db, struct err *e);
-int api_presets_delete(struct req *r, struct db *db, struct err *e);
 
 /* The check thread's context; enter() takes the struct api. */
 struct checker {
@@ -92,10 +76,8 @@ int sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
 int sub_seen_consumer(struct req *r, struct db *db,
     const struct presets *presets, struct str name, struct sub_seen *ret,
     struct err *e) MUST_CHECK;
-/* Those behind `after`, by name. sub_seen_next(): 1 and one for
- * sub_seen_done(), 0, < 0. */
-int sub_seen_consumers(struct db *db, struct str after, int64_t most,
-    struct rows **ret, struct err *e) MUST_CHECK;
+/* Of a statement with the rows of sub_seen: 1 and one for sub_seen_done(), 0,
+ * < 0. */
 int sub_seen_next(struct req *r, struct db *db, const struct presets *presets,
     struct rows *rows, struct sub_seen *ret, struct err *e) MUST_CHECK;
 bool sub_seen_may(const struct req *r, const struct sub_seen *s);

@@ -89,24 +89,20 @@ sub_op_read(struct sub_op *op, struct checker *k, struct str json,
 	    .managed = managed,
 	};
 	struct sub_conf *s = NULL;
-	int rc = sub_read(json, old, &rules, &s, e);
 
-	if (rc == OK)
-		rc = limit_tenants(op->r, s, e);
-	if (rc < 0)
+	TRY(sub_read(json, old, &rules, &s, e));
+	if (limit_tenants(op->r, s, e) < 0) {
 		sub_free(s);
-	else
-		*ret = s;
-	return rc;
+		return e->code;
+	}
+	*ret = s;
+	return OK;
 }
 
 static int
 check_post(struct sub_op *op, struct checker *k, struct err *e)
 {
-	int rc = sub_op_read(op, k, op->r->body, NULL, NULL, &op->seen.conf, e);
-
-	if (rc < 0)
-		return rc;
+	TRY(sub_op_read(op, k, op->r->body, NULL, NULL, &op->seen.conf, e));
 	op->seen.uid = uuid_v4();
 	op->seen.enabled = op->seen.conf->enabled;
 	op->once = true;
@@ -129,11 +125,11 @@ check_version(const struct sub_op *op, struct err *e)
 	struct json *doc = NULL;
 	const struct json *j;
 	int64_t version = 0;
-	int rc = json_parse(op->r->arena, op->r->body, &doc, e);
 
-	j = rc == OK ? json_get(doc, "version") : NULL;
+	TRY(json_parse(op->r->arena, op->r->body, &doc, e));
+	j = json_get(doc, "version");
 	if (!j)
-		return rc;
+		return OK;
 	if (!json_int(j, &version))
 		return json_wrong(e, "/version", "must be a whole number");
 	if (version != op->seen.version)
@@ -162,15 +158,10 @@ static int
 check_patch(struct sub_op *op, struct checker *k, struct err *e)
 {
 	struct sub_conf *fresh = NULL;
-	int rc = sub_op_find(op, k, e);
 
-	if (rc == OK)
-		rc = check_version(op, e);
-	if (rc == OK)
-		rc = sub_op_read(
-		    op, k, op->r->body, op->seen.conf, NULL, &fresh, e);
-	if (rc != OK || !fresh)
-		return rc;
+	TRY(sub_op_find(op, k, e));
+	TRY(check_version(op, e));
+	TRY(sub_op_read(op, k, op->r->body, op->seen.conf, NULL, &fresh, e));
 	if (lets_go(op, fresh))
 		op->seen.held = (struct str){.p = NULL};
 	sub_seen_done(&op->seen);

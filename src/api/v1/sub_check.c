@@ -45,24 +45,23 @@ api_checker_leave(void *arg)
 	free(k);
 }
 
+static int
+run_check(struct sub_op *op, struct checker *k, struct err *e)
+{
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+
+	TRY(presets_open(k->db, k->api->conf, &presets, e));
+	k->presets = presets;
+	return op->check(op, k, e);
+}
+
 static void
 check_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
-	struct sub_op *op = r->ctx;
-	struct checker *k = ctx;
 
-	if (!k) {
-		r->rc =
-		    err_set(&r->err, ERR_AWAY, "no connection to the store");
-		req_wake(r);
-		return;
-	}
-	r->rc = presets_open(k->db, k->api->conf, &k->presets, &r->err);
-	if (r->rc == OK)
-		r->rc = op->check(op, k, &r->err);
-	presets_free(k->presets);
-	k->presets = NULL;
+	r->rc = ctx ? run_check(r->ctx, ctx, &r->err)
+		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
 	req_wake(r);
 }
 
@@ -95,32 +94,28 @@ sub_op_begin(struct req *r,
 int
 sub_op_find(struct sub_op *op, struct checker *k, struct err *e)
 {
-	int rc = sub_seen_get(op->r, k->db, k->presets, &op->seen, e);
-
-	if (rc == OK && op->seen.managed)
-		rc = err_set(e, ERR_CONFLICT,
+	TRY(sub_seen_get(op->r, k->db, k->presets, &op->seen, e));
+	if (op->seen.managed)
+		return err_set(e, ERR_CONFLICT,
 		    "this subscription is managed by the %.*s and is changed there",
 		    STR_ARG(op->seen.conf->managed.by));
-	if (rc == OK && op->seen.closed)
-		rc = err_set(e, ERR_CONFLICT,
+	if (op->seen.closed)
+		return err_set(e, ERR_CONFLICT,
 		    "its secrets can't be opened with the keys that are there");
-	return rc;
+	return OK;
 }
 
 /* It may have gone since the check. */
 static int
 preset_there(struct db *db, struct str name, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_preset_there(db, &rows, e, .name = name);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	rows_close(rows);
-	if (rc == 0)
+	TRY(sql_preset_there(db, &rows, e, .name = name));
+	if (TRY(rows_next(rows, e)) == 0)
 		return err_at(e, ERR_INVALID, "/preset",
 		    "preset %.*s is not known", STR_ARG(name));
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* On the commit thread: of whichever key is the active one by then. */
@@ -131,26 +126,20 @@ sub_op_seal(struct db *db, struct sub_change *c, struct err *e)
 	struct sub_sealer sealer;
 	struct sub_seal by =
 	    sub_sealer(op->r->app, op->r->arena, c->uid, &sealer);
-	int rc = OK;
 
 	if (!op->seen.conf->preset->builtin)
-		rc = preset_there(db, op->seen.conf->preset->name, e);
-	if (rc == OK)
-		rc = sub_store(op->seen.conf, &by, op->r->arena, &c->conf, e);
-	return rc;
+		TRY(preset_there(db, op->seen.conf->preset->name, e));
+	return sub_store(op->seen.conf, &by, op->r->arena, &c->conf, e);
 }
 
 static struct str
 tenants_text(struct arena *a, const struct sub_conf *s)
 {
-	struct buf b = BUF(64 * KIB);
-	struct str text = {.p = NULL};
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 
 	put_uuids(&b, NULL, s->tenants, s->n_tenants);
-	if (s->n_tenants > 0)
-		text = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return text;
+	return s->n_tenants > 0 ? arena_dup(a, buf_str(&b))
+				: (struct str){.p = NULL};
 }
 
 static void

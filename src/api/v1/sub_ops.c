@@ -39,12 +39,9 @@ check_enable(struct sub_op *op, struct checker *k, struct err *e)
 		.words = FROM, .about = "now leaves out what waits"},
 	    {.name = NULL},
 	};
-	int rc = api_body_maybe(op->r, BODY, NULL, op, e);
 
-	if (rc == OK)
-		rc = sub_op_find(op, k, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_body_maybe(op->r, BODY, NULL, op, e));
+	TRY(sub_op_find(op, k, e));
 	op->same = op->seen.enabled && !op->seen.held.p;
 	if (op->same)
 		return OK;
@@ -86,12 +83,9 @@ check_disable(struct sub_op *op, struct checker *k, struct err *e)
 	    {.name = NULL},
 	};
 	struct str why = {.p = NULL};
-	int rc = api_body_maybe(op->r, BODY, NULL, &why, e);
 
-	if (rc == OK)
-		rc = sub_op_find(op, k, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_body_maybe(op->r, BODY, NULL, &why, e));
+	TRY(sub_op_find(op, k, e));
 	op->same = !op->seen.enabled;
 	if (op->same)
 		return OK;
@@ -116,12 +110,10 @@ api_subs_disable(struct req *r, struct db *db, struct err *e)
 static int
 check_delete(struct sub_op *op, struct checker *k, struct err *e)
 {
-	int rc = sub_op_find(op, k, e);
-
-	if (rc == OK)
-		sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
+	TRY(sub_op_find(op, k, e));
+	sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
 	op->status = 204;
-	return rc;
+	return OK;
 }
 
 int
@@ -142,18 +134,18 @@ check_rotate(struct sub_op *op, struct checker *k, struct err *e)
 	    {.name = NULL},
 	};
 	int64_t overlap_s = SUB_OVERLAP_S;
-	int rc = api_body_maybe(op->r, BODY, NULL, &overlap_s, e);
+	int rc;
 
-	if (rc == OK)
-		rc = sub_op_find(op, k, e);
-	if (rc == OK)
-		rc = sub_rotate(op->seen.conf, overlap_s, clock_now_us(), e);
+	TRY(api_body_maybe(op->r, BODY, NULL, &overlap_s, e));
+	TRY(sub_op_find(op, k, e));
+	rc = sub_rotate(op->seen.conf, overlap_s, clock_now_us(), e);
 	if (rc == ERR_LIMIT) /* not of the request: of what is there */
-		rc = e->code = ERR_CONFLICT;
-	if (rc == OK)
-		sub_op_fill(op, SUB_CHANGE, AUDIT_SECRET_ROTATED);
+		e->code = ERR_CONFLICT;
+	if (rc < 0)
+		return e->code;
+	sub_op_fill(op, SUB_CHANGE, AUDIT_SECRET_ROTATED);
 	op->once = true;
-	return rc;
+	return OK;
 }
 
 int
@@ -169,8 +161,7 @@ api_subs_rotate(struct req *r, struct db *db, struct err *e)
 static struct str
 test_event(struct req *r, const struct sub_conf *s)
 {
-	struct buf b = BUF(4 * KIB);
-	struct str text;
+	struct buf b CLEANUP(buf_done) = BUF(4 * KIB);
 
 	put_open(&b, NULL, '{');
 	put_uuid(&b, "eventId", uuid_v4());
@@ -188,9 +179,7 @@ test_event(struct req *r, const struct sub_conf *s)
 	put_text(&b, "subscription", s->name);
 	put_close(&b, '}');
 	put_close(&b, '}');
-	text = arena_dup(r->arena, buf_str(&b));
-	buf_done(&b);
-	return text;
+	return arena_dup(r->arena, buf_str(&b));
 }
 
 static int
@@ -201,15 +190,12 @@ check_test(struct sub_op *op, struct checker *k, struct err *e)
 	    {.name = NULL},
 	};
 	const struct json *event = NULL;
-	int rc = api_body_maybe(op->r, BODY, NULL, &event, e);
 
+	TRY(api_body_maybe(op->r, BODY, NULL, &event, e));
 	/* Also of one that is managed elsewhere: nothing is changed. */
-	if (rc == OK)
-		rc = sub_seen_get(op->r, k->db, k->presets, &op->seen, e);
-	if (rc == OK)
-		op->ask.body =
-		    event ? event->raw : test_event(op->r, op->seen.conf);
-	return rc;
+	TRY(sub_seen_get(op->r, k->db, k->presets, &op->seen, e));
+	op->ask.body = event ? event->raw : test_event(op->r, op->seen.conf);
+	return OK;
 }
 
 static int
@@ -217,18 +203,17 @@ tested(struct req *r, struct err *e)
 {
 	const struct sub_op *op = r->ctx;
 	const struct deliver_test *t = &op->ask.test;
+	struct buf *b = api_object(r);
 	struct str error = {.p = NULL};
 
 	(void)e;
 	if (t->error[0] && !t->success)
 		error = (struct str){t->error, str_utf8_bad(str_of(t->error))};
-	buf_clear(&r->out);
-	put_open(&r->out, NULL, '{');
-	put_bool(&r->out, "success", t->success);
-	put_some(&r->out, "statusCode", t->status > 0 ? t->status : 0);
-	put_int(&r->out, "responseTimeMs", t->took_us / US_PER_MS);
-	put_text(&r->out, "error", error);
-	put_close(&r->out, '}');
+	put_bool(b, "success", t->success);
+	put_some(b, "statusCode", t->status > 0 ? t->status : 0);
+	put_int(b, "responseTimeMs", t->took_us / US_PER_MS);
+	put_text(b, "error", error);
+	put_close(b, '}');
 	return OK;
 }
 

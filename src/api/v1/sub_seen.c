@@ -53,12 +53,12 @@ static int
 endpoint(struct db *db, struct sub_seen *s, struct err *e)
 {
 	struct sql_endpoint_seen_row row = {0};
-	int rc = sql_endpoint_seen_one(
-	    db, &row, e, .endpoint = (int64_t)wish_endpoint(s->conf->url));
 
+	TRY(sql_endpoint_seen_one(
+	    db, &row, e, .endpoint = (int64_t)wish_endpoint(s->conf->url)));
 	s->open_until = row.open_until;
 	s->not_before = row.not_before;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /*
@@ -89,6 +89,7 @@ seen_take(struct req *r, struct db *db, const struct presets *presets,
 	struct sub_seen s = {
 	    .id = row->id,
 	    .version = row->version,
+	    .uid = uuid_of(row->uid),
 	    .enabled = row->enabled != 0,
 	    .managed = row->managed_by.p != NULL,
 	    .why = arena_dup(r->arena, row->why),
@@ -100,10 +101,7 @@ seen_take(struct req *r, struct db *db, const struct presets *presets,
 	};
 	int rc;
 
-	s.uid = uuid_of(row->uid);
-	rc = open_conf(r->app, r->arena, row->conf, presets, &s, e);
-	if (rc < 0)
-		return rc;
+	TRY(open_conf(r->app, r->arena, row->conf, presets, &s, e));
 	s.kind = wish_kind_of(s.conf);
 	s.conf->enabled = s.enabled; /* it may have been switched since */
 	rc = endpoint(db, &s, e);
@@ -127,37 +125,30 @@ sub_seen_next(struct req *r, struct db *db, const struct presets *presets,
     struct rows *rows, struct sub_seen *ret, struct err *e)
 {
 	struct sql_sub_seen_row row;
-	int rc = sql_sub_seen_next(rows, &row, e);
 
-	if (rc > 0)
-		rc = seen_take(r, db, presets, &row, ret, e) < 0 ? (int)e->code
-								 : 1;
-	return rc;
+	if (TRY(sql_sub_seen_next(rows, &row, e)) == 0)
+		return 0;
+	TRY(seen_take(r, db, presets, &row, ret, e));
+	return 1;
 }
 
 int
 sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
     struct sub_seen *ret, struct err *e)
 {
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sub_seen s = {.id = 0};
 	struct uuid uid;
 	int rc = 0;
 
 	if (uuid_parse(r->params[0], &uid)) {
-		rc = sql_sub_seen(db, &rows, e, .uid = uuid_str(&uid));
-		if (rc == OK)
-			rc = sub_seen_next(r, db, presets, rows, &s, e);
-		rows_close(rows);
+		TRY(sql_sub_seen(db, &rows, e, .uid = uuid_str(&uid)));
+		rc = TRY(sub_seen_next(r, db, presets, rows, &s, e));
 	}
-	if (rc > 0 && !sub_seen_may(r, &s)) {
+	if (rc == 0 || !sub_seen_may(r, &s)) {
 		sub_seen_done(&s);
-		rc = 0;
-	}
-	if (rc == 0)
 		return err_set(e, ERR_ABSENT, "there is no such subscription");
-	if (rc < 0)
-		return rc;
+	}
 	*ret = s;
 	return OK;
 }
@@ -166,20 +157,10 @@ int
 sub_seen_consumer(struct req *r, struct db *db, const struct presets *presets,
     struct str name, struct sub_seen *ret, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_consumer_seen(db, &rows, e, .name = name);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sub_seen_next(r, db, presets, rows, ret, e);
-	rows_close(rows);
-	return rc;
-}
-
-int
-sub_seen_consumers(struct db *db, struct str after, int64_t most,
-    struct rows **ret, struct err *e)
-{
-	return sql_consumers_seen(db, ret, e, .after = after, .most = most);
+	TRY(sql_consumer_seen(db, &rows, e, .name = name));
+	return sub_seen_next(r, db, presets, rows, ret, e);
 }
 
 static void
@@ -225,19 +206,14 @@ int
 api_subs_get(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
-	struct sub_seen s = {.id = 0};
-	int rc = presets_open(db, api->conf, &presets, e);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
 
-	if (rc == OK)
-		rc = sub_seen_get(r, db, presets, &s, e);
-	if (rc == OK) {
-		buf_clear(&r->out);
-		sub_seen_show(api, &s, false, &r->out);
-	}
-	sub_seen_done(&s);
-	presets_free(presets);
-	return rc;
+	TRY(presets_open(db, api->conf, &presets, e));
+	TRY(sub_seen_get(r, db, presets, &s, e));
+	buf_clear(&r->out);
+	sub_seen_show(api, &s, false, &r->out);
+	return OK;
 }
 
 /* The list ---------------------------------------------------------------- */
@@ -245,20 +221,18 @@ api_subs_get(struct req *r, struct db *db, struct err *e)
 struct list {
 	struct req *r;
 	struct presets *presets;
-	struct api_page page;
+	struct api_scan scan;
 	int64_t after;
 	unsigned enabled; /* a word's index */
 	struct str q, managed_by;
-	size_t shown, looked;
 	struct uuid last;
-	bool more;
 };
 
 #define LIST(field) offsetof(struct list, field)
 enum { NO, YES, ANY };
 static const char *const ENABLED[] = {"false", "true", NULL};
 static const struct member LIST_QUERY[] = {
-    API_PAGE(struct list),
+    API_PAGE_AT(LIST(scan.page)),
     {"enabled", MEMBER_CHOICE, LIST(enabled), .words = ENABLED},
     {"q", MEMBER_STRING, LIST(q), 0, API_CURSOR_MAX,
 	.about = "part of a name or URL"},
@@ -301,7 +275,7 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
     struct err *e)
 {
 	struct req *r = l->r;
-	struct sub_seen s = {.id = 0};
+	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
 	int rc;
 
 	if (!fits(l, row))
@@ -315,38 +289,27 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
 		return rc;
 	if (sub_seen_may(r, &s) && (l->q.n == 0 || has(s.conf->name, l->q) ||
 				       has(s.conf->url, l->q))) {
-		l->shown++;
+		l->scan.shown++;
 		sub_seen_show(r->app, &s, false, &r->out);
 	}
-	sub_seen_done(&s);
 	return OK;
 }
 
-/* One page of the store; *ret_n rows came. */
 static int
-list_some(
-    struct list *l, struct db *db, int64_t most, int64_t *ret_n, struct err *e)
+list_some(struct list *l, struct db *db, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sub_seen_row row;
-	struct rows *rows = NULL;
-	int64_t n = 0;
-	int rc = sql_subs_seen(db, &rows, e, .after = l->after, .most = most);
 
-	while (rc >= 0 && !l->more &&
-	       (rc = sql_sub_seen_next(rows, &row, e)) > 0) {
-		n++;
-		l->more = (int64_t)l->shown == l->page.limit ||
-			  l->r->out.n > PAGE_BYTES;
-		if (l->more)
-			break;
-		l->looked++;
+	TRY(sql_subs_seen(db, &rows, e, .after = l->after,
+	    .most = l->scan.page.limit + 1));
+	while (TRY(sql_sub_seen_next(rows, &row, e)) > 0 &&
+	       api_scan_row(&l->scan, l->r)) {
 		l->after = row.id;
 		l->last = uuid_of(row.uid);
-		rc = list_row(l, db, &row, e);
+		TRY(list_row(l, db, &row, e));
 	}
-	rows_close(rows);
-	*ret_n = n;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static int
@@ -354,32 +317,28 @@ list_after(struct list *l, struct db *db, struct err *e)
 {
 	struct sql_sub_row_of_row row;
 	struct uuid uid;
-	int rc = 0;
 
-	if (uuid_parse(l->page.after, &uid))
-		rc = sql_sub_row_of_one(db, &row, e, .uid = uuid_str(&uid));
-	if (rc > 0)
-		l->after = row.id;
-	return rc == 0 ? api_no_cursor(e) : rc;
+	if (!uuid_parse(l->scan.page.after, &uid) ||
+	    TRY(sql_sub_row_of_one(db, &row, e, .uid = uuid_str(&uid))) == 0)
+		return api_no_cursor(e);
+	l->after = row.id;
+	return OK;
 }
 
 int
 api_subs_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct list l = {.r = r, .enabled = ANY};
-	int64_t batch, n;
-	int rc = api_query(r, LIST_QUERY, &l, e);
 
-	if (rc == OK && l.page.after.p)
-		rc = list_after(&l, db, e);
-	if (rc >= 0)
-		rc = presets_open(db, api->conf, &l.presets, e);
-	batch = n = l.page.limit + 1;
-	api_list(r);
-	while (rc == OK && !l.more && n == batch && l.looked < PAGE_SCAN)
-		rc = list_some(&l, db, batch, &n, e);
-	api_list_end_uuid(r, l.more || n == batch, l.last);
-	presets_free(l.presets);
-	return rc;
+	TRY(api_scan(r, LIST_QUERY, &l, &l.scan, e));
+	if (l.scan.page.after.p)
+		TRY(list_after(&l, db, e));
+	TRY(presets_open(db, api->conf, &presets, e));
+	l.presets = presets;
+	while (api_scan_on(&l.scan))
+		TRY(list_some(&l, db, e));
+	api_list_end_uuid(r, api_scan_more(&l.scan), l.last);
+	return OK;
 }

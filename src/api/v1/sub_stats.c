@@ -73,10 +73,8 @@ read_span(struct req *r, struct span *s, struct err *e)
 	};
 	struct query q = {.from = -1, .to = -1, .step = ANY};
 	int64_t most;
-	int rc = api_query(r, QUERY, &q, e);
 
-	if (rc != OK)
-		return rc;
+	TRY(api_query(r, QUERY, &q, e));
 	s->to = (q.to < 0 ? clock_now_us() + US_PER_MIN : q.to) / US_PER_MIN;
 	s->from = q.from < 0 ? s->to - 60 : q.from / US_PER_MIN;
 	if (q.step == ANY)
@@ -105,14 +103,14 @@ static int
 walk(struct req *r, struct db *db, int64_t sub, const struct span *span,
     struct sums *total, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_stat_seen_row row;
-	struct rows *rows = NULL;
 	struct sums one = {0};
 	int64_t at = -1;
-	int rc = sql_stat_seen(db, &rows, e, .sub = sub, .since = span->from,
-	    .upto = span->to, .most = STATS_HOURS_MAX * 60);
 
-	while (rc >= 0 && (rc = sql_stat_seen_next(rows, &row, e)) > 0) {
+	TRY(sql_stat_seen(db, &rows, e, .sub = sub, .since = span->from,
+	    .upto = span->to, .most = STATS_HOURS_MAX * 60));
+	while (TRY(sql_stat_seen_next(rows, &row, e)) > 0) {
 		int64_t step = row.minute - row.minute % span->step;
 
 		if (at >= 0 && step != at) {
@@ -123,41 +121,34 @@ walk(struct req *r, struct db *db, int64_t sub, const struct span *span,
 		sub_stats_add(&one, &row);
 		sub_stats_add(total, &row);
 	}
-	rows_close(rows);
 	if (at >= 0)
 		show_step(&r->out, at, &one);
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 int
 api_subs_stats(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
-	struct sub_seen s = {.id = 0};
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
 	struct sums total = {0};
 	struct span span = {.step = 1};
-	int rc = read_span(r, &span, e);
+	struct buf *b;
 
-	if (rc == OK)
-		rc = presets_open(db, api->conf, &presets, e);
-	if (rc == OK)
-		rc = sub_seen_get(r, db, presets, &s, e);
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
-	put_open(&r->out, NULL, '{');
-	put_time(&r->out, "from", span.from * US_PER_MIN);
-	put_time(&r->out, "to", span.to * US_PER_MIN);
-	put_z(&r->out, "step", span.step == 1 ? "minute" : "hour");
-	put_open(&r->out, "data", '[');
-	rc = walk(r, db, s.id, &span, &total, e);
-	put_close(&r->out, ']');
-	put_open(&r->out, "totals", '{');
-	sub_stats_show(&total, &r->out);
-	put_close(&r->out, '}');
-	put_close(&r->out, '}');
-	sub_seen_done(&s);
-	return rc;
+	TRY(read_span(r, &span, e));
+	TRY(presets_open(db, api->conf, &presets, e));
+	TRY(sub_seen_get(r, db, presets, &s, e));
+	b = api_object(r);
+	put_time(b, "from", span.from * US_PER_MIN);
+	put_time(b, "to", span.to * US_PER_MIN);
+	put_z(b, "step", span.step == 1 ? "minute" : "hour");
+	put_open(b, "data", '[');
+	TRY(walk(r, db, s.id, &span, &total, e));
+	put_close(b, ']');
+	put_open(b, "totals", '{');
+	sub_stats_show(&total, b);
+	put_close(b, '}');
+	put_close(b, '}');
+	return OK;
 }
