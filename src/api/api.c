@@ -1,15 +1,13 @@
 #include "api/api.h"
 
-#include <assert.h>
-
 #include "account/auth.h"
 #include "account/keys.h"
 #include "account/limiter.h"
 #include "account/lockout.h"
 #include "account/scopes.h"
 #include "account/tokens.h"
-#include "api/groups.h"
 #include "api/handlers.h"
+#include "api/people/person.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
@@ -20,8 +18,44 @@
 #include "base/str.h"
 #include "deliver/engine/deliver.h"
 #include "event/append.h"
+#include "event/envelope.h"
+#include "http/server/reply.h"
 #include "loop/pool.h"
 #include "store/store.h"
+
+/* Seed 004. */
+static int
+task_error(struct buf *b, const struct http_error *x)
+{
+	struct http_error mine = *x;
+
+	if (x->hidden) {
+		mine.name = "INTERNAL_ERROR";
+		(void)snprintf(mine.e.text, sizeof(mine.e.text),
+		    "An unexpected error occurred");
+	}
+	http_error_write(b, &mine);
+	return x->status;
+}
+
+static int
+miniflux_error(struct buf *b, const struct http_error *x)
+{
+	struct str text = str_of(x->e.text);
+
+	text.n = str_utf8_bad(text); /* it may be cut in mid-character */
+	buf_addz(b, "{\"error_message\":");
+	buf_json(b, text);
+	buf_addc(b, '}');
+	return x->status == 422 ? 400 : x->status;
+}
+
+const struct route_group FOR_TASKS = {.error = task_error};
+const struct route_group FOR_PEOPLE = {
+    .error = person_error, .by_browsers = true};
+const struct route_group FOR_MINIFLUX = {
+    .error = miniflux_error, .by_apps = true};
+const struct route_group FOR_APPS = {.by_apps = true};
 
 const struct route API_ROUTES[] = {
 #define ROUTE(method, path, scope, limit, on, run, body, summary)              \
@@ -191,6 +225,21 @@ api_ask(struct req *r, struct deliver_ask *q, struct err *e)
 	(void)err_set(e, ERR_AWAY, "this server does not deliver now");
 	e->retry_after_s = 1;
 	return ERR_AWAY;
+}
+
+int
+api_ask_anyway(struct req *r, struct deliver_ask *q,
+    int (*then)(struct req *r, struct err *e), struct err *e)
+{
+	int rc;
+
+	r->then = then;
+	rc = api_ask(r, q, e);
+	/* Once it is asked, r->rc is the answer's, which may be there already. */
+	if (rc == REQ_WAIT)
+		return REQ_WAIT;
+	r->rc = rc;
+	return then(r, e);
 }
 
 static bool
@@ -429,6 +478,17 @@ api_actor(const struct req *r)
 						     : "";
 
 	return arena_fmt(r->arena, "%s%s", kind, r->who.name);
+}
+
+struct envelope_opts
+api_envelope(const struct api *api, int64_t now_us)
+{
+	return (struct envelope_opts){
+	    .now_us = now_us,
+	    .strict = api->strict,
+	    .mask = api->mask,
+	    .body_max = (size_t)api->conf->webhook_max_payload_size,
+	};
 }
 
 bool

@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"

@@ -6,10 +6,10 @@
  *   GET    /v1/consumers                 READ    limit, after
  *   GET    /v1/consumers/{name}          READ    with its lag
  *   DELETE /v1/consumers/{name}          MANAGE  204
- *   GET    /v1/consumers/{name}/events   READ    max, wait
- *   POST   /v1/consumers/{name}/ack      READ    {"cursors"}
- *   POST   /v1/consumers/{name}/nack     READ    {"cursors","delayMs","dead","reason"}
- *   POST   /v1/consumers/{name}/extend   READ    {"cursors","seconds"}
+ *   GET    /v1/consumers/{name}/events   CONSUME max, wait
+ *   POST   /v1/consumers/{name}/ack      CONSUME {"cursors"}
+ *   POST   /v1/consumers/{name}/nack     CONSUME {"cursors","delayMs","dead","reason"}
+ *   POST   /v1/consumers/{name}/extend   CONSUME {"cursors","seconds"}
  *
  * A consumer is a subscription that is managed here and has no URL: workers
  * come and fetch (sink/pull/pull.h). So its deliveries, attempts, dead letters
@@ -61,20 +61,6 @@ check_name(struct str name, struct err *e)
 
 /* PUT ------------------------------------------------------------------------ */
 
-enum {
-	SAME_TYPES,
-	SAME_TENANTS,
-	SAME_FILTER,
-	SAME_ORDER,
-	SAME_ON_DEAD,
-	SAME_DROP_STALE,
-	SAME_COALESCE,
-	SAME_DEADLINE,
-	SAME_RETRY,
-	SAME_ENABLED,
-	SAME_COUNT,
-};
-
 /* Where a new one begins: the seq before the first that it gets; -1: now. */
 static int
 read_from(struct db *db, const struct json *j, int64_t *ret, struct err *e)
@@ -100,6 +86,7 @@ read_from(struct db *db, const struct json *j, int64_t *ret, struct err *e)
 }
 
 /* What a consumer has in common with a subscription is read there. */
+enum { SAME_RETRY, SAME_ORDER, SAME_COUNT = 10 };
 struct put {
 	const struct json *from, *same[SAME_COUNT];
 	int64_t ack_wait_s, flight, attempts;
@@ -108,16 +95,16 @@ struct put {
 #define PUT_AT(field) offsetof(struct put, field)
 #define SAME(i, name) [i] = {name, MEMBER_JSON, PUT_AT(same[i])}
 static const struct member BODY[] = {
-    SAME(SAME_TYPES, "types"),
-    SAME(SAME_TENANTS, "tenants"),
-    SAME(SAME_FILTER, "filter"),
-    SAME(SAME_ORDER, "order"),
-    SAME(SAME_ON_DEAD, "onDead"),
-    SAME(SAME_DROP_STALE, "dropStale"),
-    SAME(SAME_COALESCE, "coalesce"),
-    SAME(SAME_DEADLINE, "deadlineSeconds"),
     SAME(SAME_RETRY, "retry"),
-    SAME(SAME_ENABLED, "enabled"),
+    SAME(SAME_ORDER, "order"),
+    SAME(2, "types"),
+    SAME(3, "tenants"),
+    SAME(4, "filter"),
+    SAME(5, "onDead"),
+    SAME(6, "dropStale"),
+    SAME(7, "coalesce"),
+    SAME(8, "deadlineSeconds"),
+    SAME(9, "enabled"),
     {"ackWaitSeconds", MEMBER_INT, PUT_AT(ack_wait_s), 1, CONSUMER_WAIT_MAX_S},
     {"maxInFlight", MEMBER_INT, PUT_AT(flight), 1, CONSUMER_FLIGHT_MAX},
     {"maxAttempts", MEMBER_INT, PUT_AT(attempts), 1, RETRY_DELAYS_MAX},
@@ -157,6 +144,63 @@ translate(struct req *r, const struct put *p, struct str *ret, struct err *e)
 		    SUB_STORED_MAX);
 	*ret = arena_dup(r->arena, buf_str(&b));
 	return OK;
+}
+
+static void
+show_retry(const struct sub_seen *s, struct buf *b)
+{
+	const struct retry_schedule *t = &s->conf->retry.list;
+	struct sub_policy p;
+
+	sub_policy(s->conf, 1, &p);
+	put_int(b, "maxAttempts", p.retry.retries + 1);
+	if (s->conf->retry.has_list) {
+		put_open(b, "retry", '{');
+		put_open(b, "delaysMs", '[');
+		for (unsigned i = 0; i < t->retries; i++)
+			put_int(b, NULL, t->delays_ms[i]);
+		put_close(b, ']');
+		put_int(b, "jitterMs", t->jitter_to_ms);
+		put_close(b, '}');
+	} else {
+		put_null(b, "retry");
+	}
+}
+
+/* What a subscription of this kind has to say, and what it is called here. */
+static void
+consumers_show(const struct sub_seen *s, struct buf *b)
+{
+	const struct sub_conf *c = s->conf;
+
+	put_open(b, NULL, '{');
+	put_text(b, "name", c->name);
+	put_uuid(b, "id", s->uid);
+	put_texts(b, "types", c->types, c->n_types);
+	put_uuids(b, "tenants", c->tenants, c->n_tenants);
+	put_text(
+	    b, "filter", c->filter.n > 0 ? c->filter : (struct str){.p = NULL});
+	put_z(b, "order", c->has_order && !c->ordered ? "none" : "key");
+	put_z(b, "onDead", c->block ? "block" : "continue");
+	put_bool(b, "dropStale", c->drop_stale);
+	put_bool(b, "coalesce", c->coalesce);
+	put_some(b, "deadlineSeconds", c->deadline_s > 0 ? c->deadline_s : 0);
+	put_int(b, "ackWaitSeconds", c->managed.ack_wait_s);
+	put_int(b, "maxInFlight", c->concurrency);
+	put_bool(b, "enabled", s->enabled);
+	put_text(b, "heldReason", s->held);
+	show_retry(s, b);
+	put_int(b, "version", s->version);
+	put_time(b, "createdAt", s->created_us);
+	put_time(b, "changedAt", s->changed_us);
+}
+
+/* After a PUT: what was asked for, and no numbers yet. */
+static void
+show_put(const struct sub_op *op, struct buf *b)
+{
+	consumers_show(&op->seen, b);
+	put_close(b, '}');
 }
 
 /* Nothing in it is secret, so the same is stored as the same. */
@@ -216,72 +260,24 @@ check_put(struct sub_op *op, struct checker *k, struct err *e)
 
 	TRY(api_body_maybe(r, BODY, NULL, &p, e));
 	m.ack_wait_s = p.ack_wait_s;
+	op->show = show_put;
 	TRY(read_from(k->db, p.from, &from_seq, e));
 	TRY(translate(r, &p, &text, e));
 	there = TRY(sub_seen_consumer(
-	    r, k->db, k->presets, r->params[0], &op->seen, e));
+	    r, k->db, op->presets, r->params[0], &op->seen, e));
 	if (there > 0 && !sub_seen_may(r, &op->seen))
 		return err_set(e, ERR_CONFLICT, "this name is taken");
-	TRY(sub_op_read(op, k, text, NULL, &m, &fresh, e));
+	TRY(sub_op_read(op, text, NULL, &m, &fresh, e));
 	fill_op(op, fresh, there > 0, from_seq);
 	return OK;
 }
 
-/* Showing -------------------------------------------------------------------- */
+/* How far behind ---------------------------------------------------------------- */
 
 struct lag {
 	int64_t events, oldest_us; /* 0: none */
 	int64_t dead;
 };
-
-static void
-show_retry(const struct sub_seen *s, struct buf *b)
-{
-	const struct retry_schedule *t = &s->conf->retry.list;
-	struct sub_policy p;
-
-	sub_policy(s->conf, 1, &p);
-	put_int(b, "maxAttempts", p.retry.retries + 1);
-	if (s->conf->retry.has_list) {
-		put_open(b, "retry", '{');
-		put_open(b, "delaysMs", '[');
-		for (unsigned i = 0; i < t->retries; i++)
-			put_int(b, NULL, t->delays_ms[i]);
-		put_close(b, ']');
-		put_int(b, "jitterMs", t->jitter_to_ms);
-		put_close(b, '}');
-	} else {
-		put_null(b, "retry");
-	}
-}
-
-/* What a subscription of this kind has to say, and what it is called here. */
-static void
-consumers_show(const struct sub_seen *s, struct buf *b)
-{
-	const struct sub_conf *c = s->conf;
-
-	put_open(b, NULL, '{');
-	put_text(b, "name", c->name);
-	put_uuid(b, "id", s->uid);
-	put_texts(b, "types", c->types, c->n_types);
-	put_uuids(b, "tenants", c->tenants, c->n_tenants);
-	put_text(
-	    b, "filter", c->filter.n > 0 ? c->filter : (struct str){.p = NULL});
-	put_z(b, "order", c->has_order && !c->ordered ? "none" : "key");
-	put_z(b, "onDead", c->block ? "block" : "continue");
-	put_bool(b, "dropStale", c->drop_stale);
-	put_bool(b, "coalesce", c->coalesce);
-	put_some(b, "deadlineSeconds", c->deadline_s > 0 ? c->deadline_s : 0);
-	put_int(b, "ackWaitSeconds", c->managed.ack_wait_s);
-	put_int(b, "maxInFlight", c->concurrency);
-	put_bool(b, "enabled", s->enabled);
-	put_text(b, "heldReason", s->held);
-	show_retry(s, b);
-	put_int(b, "version", s->version);
-	put_time(b, "createdAt", s->created_us);
-	put_time(b, "changedAt", s->changed_us);
-}
 
 static void
 show_lag(const struct lag *l, struct buf *b)
@@ -331,39 +327,12 @@ find_lag(struct req *r, struct db *db, const struct sub_seen *s,
 	return OK;
 }
 
-/* After a PUT: what was asked for, and no numbers yet. */
-static int
-put_answer(struct req *r, struct err *e)
-{
-	const struct sub_op *op = r->ctx;
-
-	(void)e;
-	r->status = op->status;
-	buf_clear(&r->out);
-	if (op->status == 204)
-		return OK;
-	consumers_show(&op->seen, &r->out);
-	put_close(&r->out, '}');
-	return OK;
-}
-
-static int
-put_commit(struct req *r, struct err *e)
-{
-	struct sub_op *op = r->ctx;
-
-	if (op->same)
-		return put_answer(r, e);
-	api_then(r, put_answer);
-	return sub_op_post(op, e);
-}
-
 int
 api_consumers_put(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
 	TRY(check_name(r->params[0], e));
-	return sub_op_begin(r, check_put, put_commit, e);
+	return sub_op_begin(r, check_put, sub_op_commit, e);
 }
 
 /* DELETE --------------------------------------------------------------------- */
@@ -379,20 +348,16 @@ consumers_find(struct req *r, struct db *db, const struct presets *presets,
 	return OK;
 }
 
-static int
-check_delete(struct sub_op *op, struct checker *k, struct err *e)
-{
-	TRY(consumers_find(op->r, k->db, k->presets, &op->seen, e));
-	op->status = 204;
-	sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
-	return OK;
-}
-
 int
 api_consumers_delete(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return sub_op_begin(r, check_delete, put_commit, e);
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(consumers_find(r, db, op->presets, &op->seen, e));
+	op->status = 204;
+	sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
+	return api_next(r, sub_op_commit);
 }
 
 /* GET ------------------------------------------------------------------------ */
@@ -419,17 +384,8 @@ static int
 get_ask(struct req *r, struct err *e)
 {
 	struct pull_count *q = r->ctx;
-	int rc;
 
-	q->pull.ask.kind = ASK_SINK;
-	q->pull.what = PULL_COUNT;
-	r->then = get_shown;
-	rc = api_ask(r, &q->pull.ask, e);
-	/* Once it is asked, r->rc is the answer's, which may be there already. */
-	if (rc == REQ_WAIT)
-		return REQ_WAIT;
-	r->rc = rc;
-	return get_shown(r, e);
+	return api_ask_anyway(r, &q->pull.ask, get_shown, e);
 }
 
 int
@@ -445,7 +401,9 @@ api_consumers_get(struct req *r, struct db *db, struct err *e)
 	TRY(presets_open(db, api->conf, &presets, e));
 	TRY(consumers_find(r, db, presets, &s, e));
 	TRY(find_lag(r, db, &s, &lag, e));
-	q->pull.ask.sub = (uint32_t)s.id;
+	q->pull =
+	    (struct pull_ask){.ask = {.kind = ASK_SINK, .sub = (uint32_t)s.id},
+		.what = PULL_COUNT};
 	buf_clear(&r->out);
 	consumers_show(&s, &r->out);
 	show_lag(&lag, &r->out);

@@ -3,10 +3,6 @@
 
 #include "api/api.h"
 #include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"
 #include "event/sealed.h"

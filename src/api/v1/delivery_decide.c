@@ -18,7 +18,6 @@
 #include "audit/limits.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -72,7 +71,8 @@ edit(struct req *r, const struct json *from, struct str cause,
 		bool kept = true;
 
 		for (size_t i = 0; i < COUNT_OF(ours); i++)
-			kept = kept && !(ours[i][0] && str_eq(m->key, str_of(ours[i])));
+			kept = kept &&
+			       !(ours[i][0] && str_eq(m->key, str_of(ours[i])));
 		if (!kept)
 			continue;
 		put_text(&b, NULL, m->key);
@@ -140,14 +140,8 @@ choose(struct req *r, struct str body, struct str *ret, struct err *e)
 static int
 publish_handed(struct req *r, struct str body, struct err *e)
 {
-	const struct api *api = r->app;
 	struct decision *d = r->ctx;
-	struct envelope_opts o = {
-	    .now_us = d->now_us,
-	    .strict = api->strict,
-	    .mask = api->mask,
-	    .body_max = (size_t)api->conf->webhook_max_payload_size,
-	};
+	const struct envelope_opts o = api_envelope(r->app, d->now_us);
 	struct event ev;
 	struct err wrong = {0};
 	struct str text;
@@ -174,9 +168,8 @@ write_decision(struct db *db, void *ctx, struct err *e)
 	const struct req *r = ctx;
 	const struct decision *d = r->ctx;
 	int64_t n = sql_dead_decide(db, e, .sub = d->spot.sub,
-	    .seq = d->spot.seq, .rep = d->spot.rep,
-	    .state = d->requeue ? 1 : 2, .at = d->now_us, .who = api_actor(r),
-	    .note = d->reason);
+	    .seq = d->spot.seq, .rep = d->spot.rep, .state = d->requeue ? 1 : 2,
+	    .at = d->now_us, .who = api_actor(r), .note = d->reason);
 
 	if (n < 0)
 		return e->code;
@@ -264,10 +257,7 @@ edited(struct req *r, struct err *e)
 	struct decision *d = r->ctx;
 
 	d->ask.decide.ask.kind = ASK_SKIP;
-	r->then = show_decided;
-	return api_ask(r, &d->ask.decide.ask, e) == REQ_WAIT
-		   ? REQ_WAIT
-		   : show_decided(r, e);
+	return api_ask_anyway(r, &d->ask.decide.ask, show_decided, e);
 }
 
 static int
@@ -298,9 +288,9 @@ fill_ask(struct req *r, const struct seen *s, struct err *e)
 		return err_set(e, ERR_CONFLICT, "its subscription is gone");
 	d->ask.okey = (uint64_t)s->dead.okey;
 	d->ask.skey = (uint64_t)s->dead.skey;
-	d->ask.n = (int)(s->has_attempt && s->attempt.n > s->dead.n
-			     ? s->attempt.n
-			     : s->dead.n);
+	d->ask.n =
+	    (int)(s->has_attempt && s->attempt.n > s->dead.n ? s->attempt.n
+							     : s->dead.n);
 	d->ask.reason = (int)s->dead.reason;
 	return OK;
 }

@@ -3,13 +3,9 @@
  * letters are three streams in the order of (seq, sub, rep), read some at a
  * time; the newest head is next, and takes what the others have of the same.
  */
-#include "api/api.h"
 #include "api/limits.h"
 #include "api/v1/delivery.h"
 #include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
-#include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
 #include "http/server/limits.h"
 #include "sql.h"
@@ -82,7 +78,8 @@ query(struct walk *w, int which, struct rows **ret, struct err *e)
 static void
 take_part(struct walk *w, int which, struct rows *rows, struct seen *x)
 {
-	struct str *texts[] = {&x->dead.decided_by, &x->dead.note, &x->dead.error};
+	struct str *texts[] = {
+	    &x->dead.decided_by, &x->dead.note, &x->dead.error};
 
 	x->spot = (struct spot){rows_int(rows, 0), (uint32_t)rows_int(rows, 1),
 	    (int)rows_int(rows, 2)};
@@ -135,8 +132,8 @@ next(struct walk *w, struct seen *ret, struct err *e)
 		const struct stream *s = &w->s[i];
 
 		TRY(fill(w, i, e));
-		if (s->at < s->n && (x.spot.seq < 0 ||
-					cmp(s->v[s->at].spot, x.spot) > 0))
+		if (s->at < s->n &&
+		    (x.spot.seq < 0 || cmp(s->v[s->at].spot, x.spot) > 0))
 			x.spot = s->v[s->at].spot;
 	}
 	if (x.spot.seq < 0)
@@ -174,8 +171,8 @@ page_sub(struct walk *w, uint32_t id, const struct sql_sub_head_row **ret,
 
 	for (size_t i = w->n_known; i > 0; i--)
 		if (w->known[i - 1].id == id) {
-			*ret = w->known[i - 1].there ? &w->known[i - 1].sub
-						     : NULL;
+			*ret =
+			    w->known[i - 1].there ? &w->known[i - 1].sub : NULL;
 			return OK;
 		}
 	if (!w->known)

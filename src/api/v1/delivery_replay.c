@@ -12,7 +12,6 @@
 #include "base/str.h"
 #include "deliver/limits.h"
 #include "event/when.h"
-#include "http/server/limits.h"
 #include "match/types.h"
 
 /* Beginning one ------------------------------------------------------------------ */
@@ -36,8 +35,7 @@ stored(struct req *r, struct err *e)
 	op->ask.ask.kind = ASK_REPLAY;
 	op->ask.ask.sub = op->look.ask.sub;
 	op->ask.ask.behind = op->look.ask.behind;
-	r->then = begun;
-	return api_ask(r, &op->ask.ask, e) == REQ_WAIT ? REQ_WAIT : begun(r, e);
+	return api_ask_anyway(r, &op->ask.ask, begun, e);
 }
 
 static int
@@ -311,8 +309,8 @@ list_some(struct req *r, struct db *db, struct listing *l, struct err *e)
 	struct sql_replay_get_row row;
 	struct sql_sub_head_row sub;
 
-	TRY(sql_replay_page(db, &rows, e, .before = l->before,
-	    .most = l->scan.page.limit + 1));
+	TRY(sql_replay_page(
+	    db, &rows, e, .before = l->before, .most = l->scan.page.limit + 1));
 	while (TRY(sql_replay_get_next(rows, &row, e)) > 0 &&
 	       api_scan_row(&l->scan, r)) {
 		l->before = row.id;
@@ -373,8 +371,7 @@ told(struct req *r, struct err *e)
 static int
 stopped(struct req *r, struct err *e)
 {
-	r->then = told;
-	return api_ask(r, r->ctx, e) == REQ_WAIT ? REQ_WAIT : told(r, e);
+	return api_ask_anyway(r, r->ctx, told, e);
 }
 
 int

@@ -6,11 +6,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
-#include "deliver/engine/letter.h"
 #include "deliver/limits.h"
 #include "match/types.h"
 #include "sql.h"
@@ -274,8 +272,8 @@ seen_status_now(const struct seen *s, const struct deliver_look *look)
 
 int
 seen_show(struct req *r, struct db *db, const struct seen *s,
-    const struct sql_sub_head_row *sub, const struct deliver_look *look, struct buf *b,
-    struct err *e)
+    const struct sql_sub_head_row *sub, const struct deliver_look *look,
+    struct buf *b, struct err *e)
 {
 	enum delivery_status status = seen_status_now(s, look);
 	struct spot first = s->spot;

@@ -8,7 +8,6 @@
 #include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
@@ -44,26 +43,26 @@ read_event(struct req *r, struct db *db, struct why *w, struct err *e)
 
 /* NULL when the filter lets it through, or there is none. */
 static const char *
-filtered(struct why *w, struct arena *a, struct jq **jq)
+filtered(struct req *r, const struct why *w)
 {
 	struct json *j = NULL;
 	const struct json *text;
 	struct jq_item item = {.input = w->body};
 	struct jq_said said = {.verdict = JQ_TRUE};
+	struct jq *jq;
 	struct err e;
 	int rc;
 
-	if (json_parse(a, w->sub.conf, &j, &e) < 0)
+	if (json_parse(r->arena, w->sub.conf, &j, &e) < 0)
 		return NULL;
 	text = json_get(j, "filter");
 	if (!json_is(text, JSON_STRING) || text->text.n == 0)
 		return NULL;
-	if (!*jq)
-		*jq = jq_new("/proc/self/exe");
-	rc = jq_program(*jq, text->text, &item.program, &e);
+	jq = api_jq(r);
+	rc = jq_program(jq, text->text, &item.program, &e);
 	if (rc == OK) {
-		rc = jq_filter(*jq, &item, 1, &said, &e);
-		jq_forget(*jq, item.program);
+		rc = jq_filter(jq, &item, 1, &said, &e);
+		jq_forget(jq, item.program);
 	}
 	if (rc < 0)
 		return "the subscription's filter can't be run now";
@@ -105,7 +104,7 @@ not_dispatched(struct db *db, const struct why *w, struct err *e)
 
 /* Why it is none and never will be; NULL: it may be to come. */
 static const char *
-never(struct why *w, struct arena *a, struct jq **jq)
+never(struct req *r, const struct why *w)
 {
 	const struct sql_log_feed_row *ev = &w->event;
 	const char *reason = NULL;
@@ -117,10 +116,10 @@ never(struct why *w, struct arena *a, struct jq **jq)
 	if (w->spot.rep == 0 && w->spot.seq <= w->sub.from_seq)
 		return "the event is older than the subscription";
 	if (ev->to_sub == 0)
-		reason =
-		    seen_refuses(a, &w->sub, ev->type, uuid_of(ev->tenant));
+		reason = seen_refuses(
+		    r->arena, &w->sub, ev->type, uuid_of(ev->tenant));
 	if (!reason && ev->to_sub == 0)
-		reason = filtered(w, a, jq);
+		reason = filtered(r, w);
 	if (!reason && w->sub.until_seq > 0)
 		reason = "the subscription is gone";
 	return reason;
@@ -128,11 +127,12 @@ never(struct why *w, struct arena *a, struct jq **jq)
 
 /* Nobody has heard of it: is it to come, or never? */
 static int
-guess(struct why *w, struct arena *a, struct db *db, struct jq **jq,
-    const char **ret, struct err *e)
+guess(struct req *r, struct db *db, const char **ret, struct err *e)
 {
+	struct why *w = r->ctx;
+
 	w->unknown = true;
-	*ret = never(w, a, jq);
+	*ret = never(r, w);
 	if (*ret)
 		return OK;
 	w->unknown = false;
@@ -229,8 +229,9 @@ show_why(struct req *r, const char *reason)
 	return OK;
 }
 
+/* On the check thread, which has a jq. */
 static int
-read_one(struct req *r, struct db *db, struct jq **jq, struct err *e)
+read_one(struct req *r, struct db *db, struct err *e)
 {
 	struct why *w = r->ctx;
 	const char *reason;
@@ -241,26 +242,13 @@ read_one(struct req *r, struct db *db, struct jq **jq, struct err *e)
 	TRY(read_event(r, db, w, e));
 	reason = known_reason(w);
 	if (!reason)
-		TRY(guess(w, r->arena, db, jq, &reason, e));
+		TRY(guess(r, db, &reason, e));
 	return w->wants_reason ? show_why(r, reason) : show_one(r, db, e);
-}
-
-/* On the check thread, which has a jq. */
-static void
-check_job(struct pool_job *job, void *ctx)
-{
-	struct req *r = MAIL_OF(job, struct req, job);
-	struct checker *k = ctx;
-
-	r->rc = k ? read_one(r, k->db, &k->jq, &r->err)
-		  : err_set(&r->err, ERR_AWAY, "no connection to the store");
-	req_wake(r);
 }
 
 static int
 looked(struct req *r, struct err *e)
 {
-	struct api *api = r->app;
 	struct why *w = r->ctx;
 
 	/* A server that does not deliver knows what the tables say. */
@@ -268,8 +256,7 @@ looked(struct req *r, struct err *e)
 		w->look = &w->ask.look;
 	r->rc = OK;
 	r->then = api_said;
-	r->job.run = check_job;
-	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
+	return api_check(r, read_one, e);
 }
 
 static int
@@ -285,11 +272,7 @@ delivery_why_begin(struct req *r, bool wants_reason, struct err *e)
 	    .rep = w->spot.rep,
 	};
 	r->ctx = w;
-	r->then = looked;
-	if (api_ask(r, &w->ask.ask, e) == REQ_WAIT)
-		return REQ_WAIT;
-	r->rc = ERR_AWAY;
-	return looked(r, e);
+	return api_ask_anyway(r, &w->ask.ask, looked, e);
 }
 
 int

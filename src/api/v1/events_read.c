@@ -10,7 +10,6 @@
 #include "event/catalog.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
-#include "event/sealed.h"
 #include "event/tail.h"
 #include "http/server/limits.h"
 #include "sql.h"

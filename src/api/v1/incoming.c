@@ -43,7 +43,8 @@ struct incoming {
 	bool binary;         /* attributes of a CloudEvent are headers */
 	bool any_refused;
 	struct hook_made made;
-	struct err **refused; /* NULL: it is an event; else its entry tells why not */
+	struct err *
+	    *refused; /* NULL: it is an event; else its entry tells why not */
 	int (*work)(struct incoming *in, struct hooker *k, struct err *e);
 	/* a sample's */
 	const struct json *headers, *query, *body;
@@ -80,18 +81,9 @@ api_hooks_leave(void *ctx)
 
 /* The request ------------------------------------------------------------------ */
 
-static bool
-count_header(void *arg, struct str name, struct str value)
-{
-	(void)name;
-	(void)value;
-	++*(size_t *)arg;
-	return true;
-}
-
 struct gathering {
-	struct received_header *list;
-	size_t n, room;
+	struct received_header *list; /* NULL: they are counted */
+	size_t n;
 };
 
 static bool
@@ -99,8 +91,9 @@ take_header(void *arg, struct str name, struct str value)
 {
 	struct gathering *g = arg;
 
-	if (g->n < g->room)
-		g->list[g->n++] = (struct received_header){name, value};
+	if (g->list)
+		g->list[g->n] = (struct received_header){name, value};
+	g->n++;
 	return true;
 }
 
@@ -110,11 +103,12 @@ gather(struct incoming *in, struct err *e)
 	struct req *r = in->r;
 	struct gathering g = {.n = 0};
 
-	req_each_header(r, count_header, &g.room);
-	if (g.room > REQUEST_HEADERS_MAX)
+	req_each_header(r, take_header, &g);
+	if (g.n > REQUEST_HEADERS_MAX)
 		return err_set(e, ERR_LIMIT, "a request has at most %d headers",
 		    REQUEST_HEADERS_MAX);
-	g.list = arena_array(r->arena, g.room + 1, sizeof(*g.list));
+	g.list = arena_array(r->arena, g.n + 1, sizeof(*g.list));
+	g.n = 0;
 	req_each_header(r, take_header, &g);
 	in->q = (struct hook_request){
 	    .in = {.headers = g.list, .n = g.n, .body = r->body},
@@ -198,12 +192,7 @@ parse_item(const struct incoming *in, const struct api *api,
     const struct hook *h, const struct hook_item *it, struct event *ret,
     struct err *e)
 {
-	const struct envelope_opts o = {
-	    .now_us = in->q.now_us,
-	    .strict = api->strict,
-	    .mask = api->mask,
-	    .body_max = (size_t)api->conf->webhook_max_payload_size,
-	};
+	const struct envelope_opts o = api_envelope(api, in->q.now_us);
 	int rc;
 
 	if (it->wrong.code != OK) {
@@ -238,8 +227,8 @@ refuse_item(struct incoming *in, const struct api *api, const struct hook *h,
 	in->refused[i] = arena_alloc(in->arena, sizeof(*why));
 	*in->refused[i] = *why;
 	in->any_refused = true;
-	return refused_entry(in->arena, &x, api->mask, in->q.now_us,
-	    &in->job.entries[i], e);
+	return refused_entry(
+	    in->arena, &x, api->mask, in->q.now_us, &in->job.entries[i], e);
 }
 
 static int

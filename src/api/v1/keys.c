@@ -9,7 +9,6 @@
 #include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "http/server/limits.h"
 
 static int
 read_scopes(const struct json *j, struct key *k, struct err *e)

@@ -5,7 +5,6 @@
 #include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
@@ -74,8 +73,8 @@ check_users(
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_subs_of_preset_row row;
 
-	TRY(sql_subs_of_preset(db, &rows, e, .preset = r->params[0],
-	    .after = 0, .most = PRESET_USERS_CHECK));
+	TRY(sql_subs_of_preset(db, &rows, e, .preset = r->params[0], .after = 0,
+	    .most = PRESET_USERS_CHECK));
 	while (TRY(sql_subs_of_preset_next(rows, &row, e)) > 0) {
 		struct sub_conf *s = NULL;
 		struct sub_sealer sealer;
@@ -109,66 +108,6 @@ may_change(const struct req *r, struct db *db, struct presets **ret_presets,
 }
 
 static void
-fill_op(struct preset_op *op, enum audit_category category, struct str conf)
-{
-	struct preset_change *c = &op->change;
-
-	*c = (struct preset_change){
-	    .name = op->r->params[0],
-	    .conf = conf,
-	    .now_us = clock_now_us(),
-	};
-	c->audit = (struct audit_row){
-	    .category = category,
-	    .at_us = c->now_us,
-	    .actor = api_actor(op->r),
-	    .target_type = STR("preset"),
-	    .object_name = op->r->params[0],
-	};
-}
-
-/* On a read thread. */
-static int
-check_put(struct req *r, struct db *db, struct err *e)
-{
-	struct api *api = r->app;
-	struct preset_op *op = r->ctx;
-	struct presets *presets CLEANUP(presets_freep) = NULL;
-	const struct preset *old = NULL;
-	bool there;
-
-	TRY(may_change(r, db, &presets, &old, e));
-	there = old != NULL;
-	TRY(preset_parse(r->params[0], r->body, api->conf, &op->preset, e));
-	/* What is gathered and what is not has its place in the log. */
-	if (old && old->gathers != op->preset->gathers)
-		return err_at(e, ERR_CONFLICT, "/gathers",
-		    "gathers can't be changed; take another name");
-	if (presets_put(presets, preset_ref(op->preset), e) < 0) {
-		preset_unref(op->preset);
-		return e->code;
-	}
-	if (there)
-		TRY(check_users(r, db, presets, e));
-	r->status = there ? 200 : 201;
-	fill_op(op, AUDIT_PRESET_CHANGED, r->body);
-	return OK;
-}
-
-static int
-check_delete(struct req *r, struct db *db, struct err *e)
-{
-	struct preset_op *op = r->ctx;
-	struct presets *presets CLEANUP(presets_freep) = NULL;
-	const struct preset *old;
-
-	TRY(may_change(r, db, &presets, &old, e));
-	r->status = 204;
-	fill_op(op, AUDIT_PRESET_DELETED, (struct str){.p = NULL});
-	return OK;
-}
-
-static void
 committed(struct append_job *job)
 {
 	struct preset_op *op = MAIL_OF(job, struct preset_op, change.job);
@@ -194,10 +133,32 @@ commit(struct req *r, struct err *e)
 	struct api *api = r->app;
 	struct preset_op *op = r->ctx;
 
-	op->change.job.done = committed;
 	api_then(r, presets_answer);
-	return control_preset(api->append, &op->change, e) < 0 ? (int)e->code
-							       : REQ_WAIT;
+	TRY(control_preset(api->append, &op->change, e));
+	return REQ_WAIT;
+}
+
+/* The change was found good. */
+static int
+presets_change(
+    struct req *r, enum audit_category category, struct str conf, int status)
+{
+	struct preset_op *op = r->ctx;
+	int64_t now_us = clock_now_us();
+
+	op->change = (struct preset_change){
+	    .job.done = committed,
+	    .name = r->params[0],
+	    .conf = conf,
+	    .now_us = now_us,
+	    .audit = {.category = category,
+		.at_us = now_us,
+		.actor = api_actor(r),
+		.target_type = STR("preset"),
+		.object_name = r->params[0]},
+	};
+	r->status = status;
+	return api_next(r, commit);
 }
 
 static void
@@ -208,28 +169,51 @@ op_done(struct req *r)
 	preset_unref(op->preset);
 }
 
-static int
-presets_begin(struct req *r, handler_fn check, struct err *e)
+static struct preset_op *
+op_new(struct req *r)
 {
 	struct preset_op *op = arena_alloc(r->arena, sizeof(*op));
 
 	op->r = r;
 	r->ctx = op;
 	r->done = op_done;
-	api_then(r, commit);
-	return api_read(r, check, e);
+	return op;
 }
 
 int
 api_presets_put(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return presets_begin(r, check_put, e);
+	struct api *api = r->app;
+	struct preset_op *op = op_new(r);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	const struct preset *old = NULL;
+	bool there;
+
+	TRY(may_change(r, db, &presets, &old, e));
+	there = old != NULL;
+	TRY(preset_parse(r->params[0], r->body, api->conf, &op->preset, e));
+	/* What is gathered and what is not has its place in the log. */
+	if (old && old->gathers != op->preset->gathers)
+		return err_at(e, ERR_CONFLICT, "/gathers",
+		    "gathers can't be changed; take another name");
+	if (presets_put(presets, preset_ref(op->preset), e) < 0) {
+		preset_unref(op->preset);
+		return e->code;
+	}
+	if (there)
+		TRY(check_users(r, db, presets, e));
+	return presets_change(
+	    r, AUDIT_PRESET_CHANGED, r->body, there ? 200 : 201);
 }
 
 int
 api_presets_delete(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return presets_begin(r, check_delete, e);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	const struct preset *old;
+
+	(void)op_new(r);
+	TRY(may_change(r, db, &presets, &old, e));
+	return presets_change(
+	    r, AUDIT_PRESET_DELETED, (struct str){.p = NULL}, 204);
 }

@@ -52,8 +52,7 @@ api_seal_rotate(struct req *r, struct db *db, struct err *e)
 	TRY(sealing_stale(db, api->keyring, r->arena, &stale, e));
 	if (!stale)
 		TRY(may_make(api, e));
-	TRY(sealing_rotate(
-	    db, api->keyring, r->arena, api_actor(r), &made, e));
+	TRY(sealing_rotate(db, api->keyring, r->arena, api_actor(r), &made, e));
 	/* Its first step waits in the queue behind this transaction. */
 	TRY(resealer_start(api->resealer, e));
 	b = api_object(r);

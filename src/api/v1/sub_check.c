@@ -20,7 +20,7 @@
 void *
 api_checker_enter(void *arg)
 {
-	const struct api *api = arg;
+	struct api *api = arg;
 	struct checker *k = mem_get(sizeof(*k));
 	struct err e = {0};
 
@@ -30,6 +30,7 @@ api_checker_enter(void *arg)
 		free(k);
 		return NULL;
 	}
+	api->checker = k;
 	return k;
 }
 
@@ -45,24 +46,38 @@ api_checker_leave(void *arg)
 	free(k);
 }
 
-static int
-run_check(struct sub_op *op, struct checker *k, struct err *e)
-{
-	struct presets *presets CLEANUP(presets_freep) = NULL;
-
-	TRY(presets_open(k->db, k->api->conf, &presets, e));
-	k->presets = presets;
-	return op->check(op, k, e);
-}
-
 static void
 check_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
+	struct checker *k = ctx;
 
-	r->rc = ctx ? run_check(r->ctx, ctx, &r->err)
-		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
+	r->rc = k ? r->work(r, k->db, &r->err)
+		  : err_set(&r->err, ERR_AWAY, "no connection to the store");
 	req_wake(r);
+}
+
+int
+api_check(struct req *r, handler_fn fn, struct err *e)
+{
+	struct api *api = r->app;
+
+	r->work = fn;
+	r->job.run = check_job;
+	if (!r->then)
+		r->then = api_said;
+	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
+}
+
+struct jq *
+api_jq(const struct req *r)
+{
+	const struct api *api = r->app;
+	struct checker *k = api->checker;
+
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	return k->jq;
 }
 
 static void
@@ -71,6 +86,43 @@ op_done(struct req *r)
 	struct sub_op *op = r->ctx;
 
 	sub_seen_done(&op->seen);
+	presets_free(op->presets);
+}
+
+static struct sub_op *
+op_new(struct req *r)
+{
+	struct sub_op *op = arena_alloc(r->arena, sizeof(*op));
+
+	op->r = r;
+	op->status = 200;
+	r->ctx = op;
+	r->done = op_done;
+	return op;
+}
+
+int
+sub_op_new(struct req *r, struct db *db, struct sub_op **ret, struct err *e)
+{
+	const struct api *api = r->app;
+
+	*ret = op_new(r);
+	return presets_open(db, api->conf, &(*ret)->presets, e);
+}
+
+/* On the check thread, perhaps more than once. */
+static int
+run_check(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct sub_op *op = r->ctx;
+	struct checker *k = api->checker;
+
+	presets_free(op->presets);
+	op->presets = NULL;
+	TRY(presets_open(db, api->conf, &op->presets, e));
+	k->presets = op->presets;
+	return op->check(op, k, e);
 }
 
 int
@@ -78,23 +130,15 @@ sub_op_begin(struct req *r,
     int (*check)(struct sub_op *op, struct checker *k, struct err *e),
     int (*next)(struct req *r, struct err *e), struct err *e)
 {
-	struct api *api = r->app;
-	struct sub_op *op = arena_alloc(r->arena, sizeof(*op));
-
-	op->r = r;
-	op->check = check;
-	op->status = 200;
-	r->ctx = op;
-	r->done = op_done;
+	op_new(r)->check = check;
 	api_then(r, next);
-	r->job.run = check_job;
-	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
+	return api_check(r, run_check, e);
 }
 
 int
-sub_op_find(struct sub_op *op, struct checker *k, struct err *e)
+sub_op_find(struct sub_op *op, struct db *db, struct err *e)
 {
-	TRY(sub_seen_get(op->r, k->db, k->presets, &op->seen, e));
+	TRY(sub_seen_get(op->r, db, op->presets, &op->seen, e));
 	if (op->seen.managed)
 		return err_set(e, ERR_CONFLICT,
 		    "this subscription is managed by the %.*s and is changed there",
@@ -218,7 +262,11 @@ sub_check_answer(struct req *r, struct err *e)
 	(void)e;
 	r->status = op->status;
 	buf_clear(&r->out);
-	if (op->status != 204)
+	if (op->status == 204)
+		return OK;
+	if (op->show)
+		op->show(op, &r->out);
+	else
 		sub_seen_show(r->app, &op->seen, op->once, &r->out);
 	return OK;
 }

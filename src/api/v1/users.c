@@ -11,7 +11,6 @@
 #include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "http/server/limits.h"
 
 /* Committed, or perhaps (ERR_UNCERTAIN): what caches know may be wrong now. */
 static void
@@ -39,8 +38,6 @@ api_account_write(struct req *r, handler_fn fn, struct err *e)
 
 /* A user with a new password, on its way through three threads. */
 struct change {
-	struct pool_job job;
-	struct req *req;
 	struct str name, password, old, role_word;
 	enum role role;
 	bool own; /* password: the caller's */
@@ -52,8 +49,8 @@ struct change {
 static void
 hash(struct pool_job *job, void *ctx)
 {
-	struct change *c = MAIL_OF(job, struct change, job);
-	struct req *r = c->req;
+	struct req *r = MAIL_OF(job, struct req, job);
+	struct change *c = r->ctx;
 
 	(void)ctx;
 	r->rc = password_hash(c->password, c->hash, &r->err);
@@ -83,11 +80,10 @@ start(struct req *r, struct change *c, struct err *e)
 {
 	struct api *api = r->app;
 
-	c->req = r;
-	c->job.run = hash;
+	r->job.run = hash;
 	r->ctx = c;
 	api_then(r, hashed);
-	return auth_post(api->auth, &c->job) ? REQ_WAIT : api_too_busy(e);
+	return auth_post(api->auth, &r->job) ? REQ_WAIT : api_too_busy(e);
 }
 
 /* On the commit thread. */
@@ -235,8 +231,7 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 static int
 take_away(struct req *r, struct db *db, struct err *e)
 {
-	TRY(accounts_remove(
-	    db, r->params[0], api_actor(r), clock_now_us(), e));
+	TRY(accounts_remove(db, r->params[0], api_actor(r), clock_now_us(), e));
 	return api_gone(r);
 }
 
@@ -257,8 +252,8 @@ api_users_list(struct req *r, struct db *db, struct err *e)
 	TRY(api_query(r, API_PAGE_ONLY, &page, e));
 	if (page.after.n > 0)
 		TRY(account_check_name(page.after, "", e));
-	TRY(accounts_list(db, page.after, (size_t)page.limit + 1, r->arena,
-	    &list, &n, e));
+	TRY(accounts_list(
+	    db, page.after, (size_t)page.limit + 1, r->arena, &list, &n, e));
 	api_list(r);
 	shown = n > (size_t)page.limit ? (size_t)page.limit : n;
 	for (size_t i = 0; i < shown; i++) {
