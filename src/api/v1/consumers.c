@@ -272,58 +272,44 @@ check_put(struct sub_op *op, struct checker *k, struct err *e)
 	return OK;
 }
 
-/* How far behind ---------------------------------------------------------------- */
-
-struct lag {
-	int64_t events, oldest_us; /* 0: none */
-	int64_t dead;
-};
-
-static void
-show_lag(const struct lag *l, struct buf *b)
-{
-	int64_t age_us = l->oldest_us ? clock_now_us() - l->oldest_us : 0;
-
-	put_open(b, "lag", '{');
-	put_int(b, "events", l->events);
-	if (l->oldest_us)
-		put_int(b, "oldestSeconds", age_us > 0 ? age_us / US_PER_S : 0);
-	else
-		put_null(b, "oldestSeconds");
-	put_close(b, '}');
-	put_int(b, "dead", l->dead);
-}
-
 /*
  * How far behind. Up to the group's cursor all is settled that no row and no
  * reader stands for; the hindmost of these three is where it stands.
  */
 static int
-find_lag(struct req *r, struct db *db, const struct sub_seen *s,
-    struct lag *ret, struct err *e)
+show_lag(struct req *r, struct db *db, const struct sub_seen *s, struct err *e)
 {
 	struct api *api = r->app;
+	struct buf *b = &r->out;
 	struct sql_consumer_oldest_row old = {
 	    .row_seq_null = true, .key_pos_null = true};
 	struct sql_consumer_dead_row dead = {0};
-	struct sql_seq_from_row first = {0};
+	struct sql_seq_from_row first = {0}; /* 0: none waits */
 	int64_t last = append_last_seq(api->append), pos = last;
+	int64_t now_us = clock_now_us();
 
 	TRY(sql_consumer_dead_one(
 	    db, &dead, e, .sub = s->id, .most = PAGE_SCAN));
 	TRY(sql_consumer_oldest_one(db, &old, e, .sub = s->id));
-	*ret = (struct lag){.dead = dead.n};
 	if (s->behind && s->pos < pos)
 		pos = s->pos;
 	if (!old.key_pos_null && old.key_pos < pos)
 		pos = old.key_pos;
 	if (!old.row_seq_null && old.row_seq - 1 < pos)
 		pos = old.row_seq - 1;
-	if (pos >= last)
-		return OK;
-	ret->events = last - pos;
-	TRY(sql_seq_from_one(db, &first, e, .seq = pos + 1));
-	ret->oldest_us = first.received_at;
+	if (pos < last)
+		TRY(sql_seq_from_one(db, &first, e, .seq = pos + 1));
+	put_open(b, "lag", '{');
+	put_int(b, "events", last - pos);
+	if (first.received_at == 0)
+		put_null(b, "oldestSeconds");
+	else if (first.received_at > now_us)
+		put_int(b, "oldestSeconds", 0);
+	else
+		put_int(b, "oldestSeconds",
+		    (now_us - first.received_at) / US_PER_S);
+	put_close(b, '}');
+	put_int(b, "dead", dead.n);
 	return OK;
 }
 
@@ -395,18 +381,16 @@ api_consumers_get(struct req *r, struct db *db, struct err *e)
 	struct pull_count *q = arena_alloc(r->arena, sizeof(*q));
 	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
-	struct lag lag;
 
 	TRY(api_query_none(r, e));
 	TRY(presets_open(db, api->conf, &presets, e));
 	TRY(consumers_find(r, db, presets, &s, e));
-	TRY(find_lag(r, db, &s, &lag, e));
 	q->pull =
 	    (struct pull_ask){.ask = {.kind = ASK_SINK, .sub = (uint32_t)s.id},
 		.what = PULL_COUNT};
 	buf_clear(&r->out);
 	consumers_show(&s, &r->out);
-	show_lag(&lag, &r->out);
+	TRY(show_lag(r, db, &s, e));
 	r->ctx = q;
 	return api_next(r, get_ask);
 }
@@ -417,15 +401,12 @@ static int
 list_row(struct req *r, struct db *db, struct api_scan *scan,
     const struct sub_seen *s, struct err *e)
 {
-	struct lag lag;
-
 	scan->page.after = arena_dup(r->arena, s->conf->name);
 	if (!sub_seen_may(r, s))
 		return OK;
-	TRY(find_lag(r, db, s, &lag, e));
 	scan->shown++;
 	consumers_show(s, &r->out);
-	show_lag(&lag, &r->out);
+	TRY(show_lag(r, db, s, e));
 	put_close(&r->out, '}');
 	return OK;
 }

@@ -28,7 +28,6 @@ delivery_body(struct req *r, struct str tenant, struct str event_id,
 struct list {
 	struct append_job job;
 	struct append_find find;
-	struct req *r;
 	struct seen_page page;
 	/* the query */
 	struct str subscription, after;
@@ -56,24 +55,26 @@ by_event(const struct list *l)
 
 /* The event's place; 1 when the caller may see it. */
 static int
-find_event(struct list *l, struct db *db, int64_t *ret_seq, struct err *e)
+find_event(struct req *r, struct db *db, int64_t *ret_seq, struct err *e)
 {
+	const struct list *l = r->ctx;
 	struct sql_event_head_row row;
 
 	for (int i = 0; i < l->find.n; i++) {
 		*ret_seq = l->find.seqs[i];
 		if (TRY(sql_event_head_one(
-			db, l->r->arena, &row, e, .seq = *ret_seq)) > 0 &&
+			db, r->arena, &row, e, .seq = *ret_seq)) > 0 &&
 		    uuid_eq(uuid_of(row.event_id), l->find.event_id) &&
-		    api_tenant_ok(&l->r->who, uuid_of(row.tenant)))
+		    api_tenant_ok(&r->who, uuid_of(row.tenant)))
 			return 1;
 	}
 	return 0;
 }
 
 static int
-read_range(struct list *l, struct db *db, struct err *e)
+read_range(struct req *r, struct db *db, struct err *e)
 {
+	struct list *l = r->ctx;
 	struct seen_page *p = &l->page;
 	int64_t seq = 0;
 
@@ -84,7 +85,7 @@ read_range(struct list *l, struct db *db, struct err *e)
 		TRY(when_seq(db, l->to, &p->before.seq, e));
 	if (!by_event(l))
 		return OK;
-	if (TRY(find_event(l, db, &seq, e)) == 0)
+	if (TRY(find_event(r, db, &seq, e)) == 0)
 		return err_at(e, ERR_ABSENT, "event", "no event has this id");
 	if (seq < p->lo || seq >= p->before.seq)
 		seq = 0; /* of another time: nothing is shown */
@@ -101,7 +102,7 @@ list_read(struct req *r, struct db *db, struct err *e)
 	struct sql_sub_head_row sub;
 	struct spot after;
 
-	TRY(read_range(l, db, e));
+	TRY(read_range(r, db, e));
 	if (l->after.p) {
 		if (!spot_open(r->app, l->after, &after))
 			return api_no_cursor(e);
@@ -137,7 +138,6 @@ api_deliveries_list(struct req *r, struct db *db, struct err *e)
 	l->from = l->to = -1;
 	l->page.statuses = (1U << STATUS_COUNT) - 1;
 	TRY(api_query(r, LIST_QUERY, l, e));
-	l->r = r;
 	r->ctx = l;
 	if (!by_event(l))
 		return api_read(r, list_read, e);

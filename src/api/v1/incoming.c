@@ -39,8 +39,9 @@ struct incoming {
 	struct append_job job;
 	struct req *r;
 	struct hook_request q;
-	struct arena *arena; /* of all that is made of it */
-	bool binary;         /* attributes of a CloudEvent are headers */
+	const struct hook *hook; /* on the hooks thread: its source */
+	struct arena *arena;     /* of all that is made of it */
+	bool binary;             /* attributes of a CloudEvent are headers */
 	bool any_refused;
 	struct hook_made made;
 	struct err *
@@ -152,8 +153,7 @@ tell_unverified(struct hooker *k, const struct req *r, const struct hook *h,
 
 /* The source, when the request is its provider's. */
 static int
-admit(struct incoming *in, struct hooker *k, const struct hook **ret,
-    struct err *e)
+admit(struct incoming *in, struct hooker *k, struct err *e)
 {
 	struct req *r = in->r;
 	enum receive_result v = RECEIVE_WRONG;
@@ -161,7 +161,7 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 	int rc;
 
 	TRY(hooks_refresh(k->hooks, k->db, e));
-	h = hooks_find(k->hooks, r->params[0]);
+	in->hook = h = hooks_find(k->hooks, r->params[0]);
 	if (!h || !h->enabled)
 		return err_set(e, ERR_ABSENT, "there is nothing here");
 	if (h->closed)
@@ -177,7 +177,6 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 		tell_unverified(k, r, h, receive_text(v));
 		return err_set(e, ERR_UNKNOWN, "not verified");
 	}
-	*ret = h;
 	rc = limiter_take(k->api->limiter, LIMIT_BASE + h->id, h->rate_per_s, 1,
 	    clock_mono_us(), e);
 	if (rc == ERR_BUSY)
@@ -188,11 +187,19 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 }
 
 static int
-parse_item(const struct incoming *in, const struct api *api,
-    const struct hook *h, const struct hook_item *it, struct event *ret,
-    struct err *e)
+make_events(struct incoming *in, struct hooker *k, struct err *e)
 {
-	const struct envelope_opts o = api_envelope(api, in->q.now_us);
+	in->arena = arena_new(HOOK_SCRATCH_MAX);
+	return hook_events(
+	    in->hook, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
+}
+
+static int
+parse_item(
+    const struct incoming *in, size_t i, struct event *ret, struct err *e)
+{
+	const struct envelope_opts o = api_envelope(in->r->app, in->q.now_us);
+	const struct hook_item *it = &in->made.items[i];
 	int rc;
 
 	if (it->wrong.code != OK) {
@@ -200,23 +207,23 @@ parse_item(const struct incoming *in, const struct api *api,
 		return e->code;
 	}
 	rc = envelope_parse(in->arena, it->text, &o, ret, e);
-	if (rc < 0 && h->template.n == 0 &&
-	    str_starts(h->scheme_name, STR("cloudevents")))
+	if (rc < 0 && in->hook->template.n == 0 &&
+	    str_starts(in->hook->scheme_name, STR("cloudevents")))
 		cloudevent_blame(e, in->binary);
 	return rc;
 }
 
 /* What is no event gets the entry of a dead letter. */
 static int
-refuse_item(struct incoming *in, const struct api *api, const struct hook *h,
-    const struct hook_item *it, size_t i, const struct err *why, struct err *e)
+refuse_item(struct incoming *in, size_t i, const struct err *why, struct err *e)
 {
+	const struct api *api = in->r->app;
 	struct str ref = in->made.ref;
 	struct refused x = {
-	    .source = h->name,
+	    .source = in->hook->name,
 	    .pointer = str_of(why->at),
 	    .reason = str_of(why->text),
-	    .copy = it->text,
+	    .copy = in->made.items[i].text,
 	};
 
 	if (ref.n > REFUSED_REF_MAX / 2)
@@ -232,45 +239,34 @@ refuse_item(struct incoming *in, const struct api *api, const struct hook *h,
 }
 
 static int
-fill_entries(struct incoming *in, const struct api *api, const struct hook *h,
-    struct err *e)
+take_in(struct incoming *in, struct hooker *k, struct err *e)
 {
-	size_t n = in->made.n;
+	size_t n;
 
+	TRY(admit(in, k, e));
+	metric_add(M_HOOKS_TAKEN, 1);
+	TRY(make_events(in, k, e));
+	n = in->made.n;
 	in->job.entries =
 	    arena_array(in->arena, n + 1, sizeof(*in->job.entries));
 	in->refused = arena_array(in->arena, n + 1, sizeof(struct err *));
 	for (size_t i = 0; i < n; i++) {
-		const struct hook_item *it = &in->made.items[i];
 		struct err why = {0};
 		struct event ev;
-		int rc = parse_item(in, api, h, it, &ev, &why);
+		int rc = parse_item(in, i, &ev, &why);
 
 		in->job.n = i + 1;
 		if (rc == OK) {
 			entry_fill(&in->job.entries[i], &ev, in->q.in.body);
 		} else if (rc == ERR_INVALID || rc == ERR_SYNTAX ||
 			   rc == ERR_LIMIT) {
-			TRY(refuse_item(in, api, h, it, i, &why, e));
+			TRY(refuse_item(in, i, &why, e));
 		} else {
 			*e = why;
 			return rc;
 		}
 	}
 	return OK;
-}
-
-static int
-take_in(struct incoming *in, struct hooker *k, struct err *e)
-{
-	const struct hook *h = NULL;
-
-	TRY(admit(in, k, &h, e));
-	metric_add(M_HOOKS_TAKEN, 1);
-	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	TRY(hook_events(
-	    h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e));
-	return fill_entries(in, k->api, h, e);
 }
 
 static void
@@ -481,14 +477,13 @@ read_sample(struct incoming *in, struct err *e)
 
 /* [{"event": …} or {"error": …}] */
 static void
-show_items(const struct incoming *in, const struct api *api,
-    const struct hook *h, struct buf *b)
+show_items(const struct incoming *in, struct buf *b)
 {
 	put_open(b, "events", '[');
 	for (size_t i = 0; i < in->made.n; i++) {
 		struct err why = {0};
 		struct event ev;
-		int rc = parse_item(in, api, h, &in->made.items[i], &ev, &why);
+		int rc = parse_item(in, i, &ev, &why);
 
 		put_open(b, NULL, '{');
 		if (rc == OK) {
@@ -507,23 +502,20 @@ try_out(struct incoming *in, struct hooker *k, struct err *e)
 {
 	struct req *r = in->r;
 	enum receive_result v = RECEIVE_WRONG;
-	const struct hook *h;
 	struct buf *b;
 
 	TRY(hooks_refresh(k->hooks, k->db, e));
-	h = hooks_find(k->hooks, r->params[0]);
-	if (!h)
+	in->hook = hooks_find(k->hooks, r->params[0]);
+	if (!in->hook)
 		return err_set(e, ERR_ABSENT, "there is no such source");
-	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	TRY(hook_verify(h, &in->q, &v, e));
-	TRY(hook_events(
-	    h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e));
+	TRY(hook_verify(in->hook, &in->q, &v, e));
+	TRY(make_events(in, k, e));
 	b = api_object(r);
 	put_bool(b, "verified", v == RECEIVE_OK);
 	put_z(b, "verification", receive_text(v));
 	put_text(b, "ref", in->made.ref);
 	put_z(b, "ignored", in->made.n == 0 ? in->made.why : NULL);
-	show_items(in, k->api, h, b);
+	show_items(in, b);
 	put_close(b, '}');
 	return OK;
 }

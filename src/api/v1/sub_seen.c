@@ -49,18 +49,6 @@ sub_seen_done(struct sub_seen *s)
 	s->conf = NULL;
 }
 
-static int
-endpoint(struct db *db, struct sub_seen *s, struct err *e)
-{
-	struct sql_endpoint_seen_row row = {0};
-
-	TRY(sql_endpoint_seen_one(
-	    db, &row, e, .endpoint = (int64_t)wish_endpoint(s->conf->url)));
-	s->open_until = row.open_until;
-	s->not_before = row.not_before;
-	return OK;
-}
-
 /*
  * Opened, so that masks show which secrets there are. One whose key is gone
  * is shown all the same, closed.
@@ -99,17 +87,22 @@ seen_take(struct req *r, struct db *db, const struct presets *presets,
 	    .behind = !row->pos_null,
 	    .pos = row->pos,
 	};
+	struct sql_endpoint_seen_row at = {0};
 	int rc;
 
 	TRY(open_conf(r->app, r->arena, row->conf, presets, &s, e));
 	s.kind = wish_kind_of(s.conf);
 	s.conf->enabled = s.enabled; /* it may have been switched since */
-	rc = endpoint(db, &s, e);
-	if (rc < 0)
+	rc = sql_endpoint_seen_one(
+	    db, &at, e, .endpoint = (int64_t)wish_endpoint(s.conf->url));
+	if (rc < 0) {
 		sub_seen_done(&s);
-	else
-		*ret = s;
-	return rc;
+		return rc;
+	}
+	s.open_until = at.open_until;
+	s.not_before = at.not_before;
+	*ret = s;
+	return OK;
 }
 
 bool
