@@ -1,37 +1,58 @@
 #include "api/api.h"
 
-#include <assert.h>
-
 #include "account/auth.h"
 #include "account/limiter.h"
 #include "account/lockout.h"
 #include "account/scopes.h"
-#include "api/apps/app.h"
-#include "api/groups.h"
-#include "api/people/feed_register.h"
-#include "api/people/people.h"
-#include "api/people/reader.h"
-#include "api/people/websub.h"
-#include "api/task/tasks.h"
-#include "api/v1/account.h"
-#include "api/v1/audit.h"
-#include "api/v1/consumers.h"
-#include "api/v1/delivery.h"
-#include "api/v1/events.h"
-#include "api/v1/ops.h"
-#include "api/v1/seal.h"
-#include "api/v1/sources.h"
-#include "api/v1/sub.h"
+#include "api/handlers.h"
+#include "api/people/person.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "deliver/engine/deliver.h"
 #include "event/append.h"
+#include "event/envelope.h"
+#include "http/server/reply.h"
 #include "loop/pool.h"
 #include "store/store.h"
+
+/* Seed 004. */
+static int
+task_error(struct buf *b, const struct http_error *x)
+{
+	struct http_error mine = *x;
+
+	if (x->hidden) {
+		mine.name = "INTERNAL_ERROR";
+		(void)snprintf(mine.e.text, sizeof(mine.e.text),
+		    "An unexpected error occurred");
+	}
+	http_error_write(b, &mine);
+	return x->status;
+}
+
+static int
+miniflux_error(struct buf *b, const struct http_error *x)
+{
+	struct str text = str_of(x->e.text);
+
+	text.n = str_utf8_bad(text); /* it may be cut in mid-character */
+	buf_addz(b, "{\"error_message\":");
+	buf_json(b, text);
+	buf_addc(b, '}');
+	return x->status == 422 ? 400 : x->status;
+}
+
+const struct route_group FOR_TASKS = {.error = task_error};
+const struct route_group FOR_PEOPLE = {
+    .error = person_error, .by_browsers = true};
+const struct route_group FOR_MINIFLUX = {
+    .error = miniflux_error, .by_apps = true};
+const struct route_group FOR_APPS = {.by_apps = true};
 
 const struct route API_ROUTES[] = {
 #define ROUTE(method, path, scope, limit, on, run, body, summary)              \
@@ -76,6 +97,22 @@ api_said(struct req *r, struct err *e)
 	return r->rc;
 }
 
+struct buf *
+api_object(struct req *r)
+{
+	buf_clear(&r->out);
+	put_open(&r->out, NULL, '{');
+	return &r->out;
+}
+
+int
+api_gone(struct req *r)
+{
+	buf_clear(&r->out);
+	r->status = 204;
+	return OK;
+}
+
 static int
 succeeded(struct req *r, struct err *e)
 {
@@ -88,6 +125,13 @@ api_then(struct req *r, int (*next)(struct req *r, struct err *e))
 {
 	r->then = succeeded;
 	r->next = next;
+}
+
+int
+api_next(struct req *r, int (*next)(struct req *r, struct err *e))
+{
+	api_then(r, next);
+	return REQ_WAIT;
 }
 
 void
@@ -180,6 +224,21 @@ api_ask(struct req *r, struct deliver_ask *q, struct err *e)
 	return ERR_AWAY;
 }
 
+int
+api_ask_anyway(struct req *r, struct deliver_ask *q,
+    int (*then)(struct req *r, struct err *e), struct err *e)
+{
+	int rc;
+
+	r->then = then;
+	rc = api_ask(r, q, e);
+	/* Once it is asked, r->rc is the answer's, which may be there already. */
+	if (rc == REQ_WAIT)
+		return REQ_WAIT;
+	r->rc = rc;
+	return then(r, e);
+}
+
 static bool
 hook_read(void *arg, struct req *r)
 {
@@ -243,8 +302,10 @@ limit_network(struct api *api, const struct req *r, struct err *e)
 
 /* By the minute, what people's browsers call, and paths that nobody has. */
 static int
-limit(struct api *api, const struct req *r, struct err *e)
+hook_open(void *arg, struct req *r, struct err *e)
 {
+	struct api *api = arg;
+
 	if (strcmp(r->peer, "unix") == 0)
 		return OK;
 	if (!r->route)
@@ -252,12 +313,6 @@ limit(struct api *api, const struct req *r, struct err *e)
 	if (r->route->limit != LIMIT_PERSON && r->route->limit != LIMIT_FEED)
 		return OK;
 	return r->who.user ? limit_person(api, r, e) : limit_network(api, r, e);
-}
-
-static int
-hook_open(void *arg, struct req *r, struct err *e)
-{
-	return limit(arg, r, e);
 }
 
 /* To fetch events under a lease is a change, although it is a GET. */
@@ -273,14 +328,16 @@ known(struct api *api, struct req *r, struct err *e)
 {
 	int rc = auth_who(api->auth, r, e);
 
-	if (rc == OK && changes(r->route) &&
+	if (rc != OK)
+		return rc;
+	if (changes(r->route) &&
 	    (r->who.by_cookie ? !origin_trusts(&api->origins, r)
 			      : origin_foreign(&api->origins, r)))
 		return api_cross_origin(e);
-	if (rc == OK && r->who.kind != WHO_KEY)
-		return limit(api, r, e);
-	if (rc != OK || r->route->limit == LIMIT_EVENTS)
-		return rc;
+	if (r->who.kind != WHO_KEY)
+		return hook_open(api, r, e);
+	if (r->route->limit == LIMIT_EVENTS)
+		return OK;
 	return limiter_take(api->limiter, r->who.id, r->who.rate_per_second, 1,
 	    clock_mono_us(), e);
 }
@@ -360,6 +417,17 @@ api_actor(const struct req *r)
 						     : "";
 
 	return arena_fmt(r->arena, "%s%s", kind, r->who.name);
+}
+
+struct envelope_opts
+api_envelope(const struct api *api, int64_t now_us)
+{
+	return (struct envelope_opts){
+	    .now_us = now_us,
+	    .strict = api->strict,
+	    .mask = api->mask,
+	    .body_max = (size_t)api->conf->webhook_max_payload_size,
+	};
 }
 
 bool

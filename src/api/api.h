@@ -25,9 +25,11 @@ struct alerts;
 struct append;
 struct append_job;
 struct auth;
+struct checker;
 struct conf;
 struct deliver;
 struct deliver_ask;
+struct envelope_opts;
 struct fetcher;
 struct guard;
 struct keyring;
@@ -45,8 +47,9 @@ struct api {
 	struct append *append;
 	struct tail *tail;
 	struct pool *read;
-	struct pool *check; /* one thread: sub.h */
-	struct pool *hooks; /* one thread: sources.h */
+	struct pool *check;      /* one thread: sub.h */
+	struct checker *checker; /* that thread's, which sets it at its start */
+	struct pool *hooks;      /* one thread: sources.h */
 	struct auth *auth;
 	struct oidc *oidc;        /* NULL: no login provider is set */
 	struct limiter *limiter;  /* keys, by the second */
@@ -79,6 +82,13 @@ enum api_limit {
 	LIMIT_FEED,   /* the same, and feeds that one person adds */
 };
 
+/* Whom routes are for: how their errors look, and which passwords count there.
+ * Routes for programs are in no group. */
+extern const struct route_group FOR_TASKS;    /* its words for our own faults */
+extern const struct route_group FOR_PEOPLE;   /* browsers: people/person.h */
+extern const struct route_group FOR_MINIFLUX; /* apps; errors as Miniflux' */
+extern const struct route_group FOR_APPS;     /* apps of other protocols */
+
 extern const struct route API_ROUTES[];
 extern const size_t API_ROUTE_COUNT;
 
@@ -95,19 +105,31 @@ int api_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
 int api_append(struct req *r, struct append_job *job, struct err *e) MUST_CHECK;
 /* The engine, as soon as it knows all that was committed. */
 int api_ask(struct req *r, struct deliver_ask *q, struct err *e) MUST_CHECK;
+/* The same; `then` goes on also when it failed, or nobody could be asked. */
+int api_ask_anyway(struct req *r, struct deliver_ask *q,
+    int (*then)(struct req *r, struct err *e), struct err *e) MUST_CHECK;
 int api_too_busy(struct err *e); /* says so, and when to come again */
 /* The default r->then: what the other thread said is the answer. */
 int api_said(struct req *r, struct err *e);
 /* Goes on with `next` after a success; a failure is the answer. */
 void api_then(struct req *r, int (*next)(struct req *r, struct err *e));
+/* The same from a read or commit thread that had one: REQ_WAIT. */
+int api_next(struct req *r, int (*next)(struct req *r, struct err *e));
 /* From any thread: that was the result, and the request goes on. */
 void api_wake(struct req *r, const struct err *result);
+
+/* What was written goes; the answer is the object that is opened here. */
+struct buf *api_object(struct req *r);
+int api_gone(struct req *r); /* … or nothing: 204 */
 
 /* 403: the cookie came, but not from a page of ours (http/server/origin.h). */
 int api_cross_origin(struct err *e);
 
 /* Who is calling, as rows tell it: "user:anna", "key:shop", "local". */
 struct str api_actor(const struct req *r);
+
+/* How what somebody publishes is read. */
+struct envelope_opts api_envelope(const struct api *api, int64_t now_us);
 
 /* True when the caller may see and touch this tenant. */
 bool api_tenant_ok(const struct principal *who, struct uuid tenant);

@@ -1,6 +1,5 @@
 #include "api/io.h"
 
-#include "base/arena.h"
 #include "base/str.h"
 
 const struct member API_PAGE_ONLY[] = {API_PAGE_AT(0), {.name = NULL}};
@@ -11,10 +10,8 @@ api_body(struct req *r, const struct member *table, const void *initial,
 {
 	const struct member_io io = {.form = FORM_USER, .arena = r->arena};
 	struct json *j = NULL;
-	int rc = json_parse(r->arena, r->body, &j, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(json_parse(r->arena, r->body, &j, e));
 	if (!json_is(j, JSON_OBJECT))
 		return err_at(
 		    e, ERR_INVALID, "", "the body must be a JSON object");
@@ -37,13 +34,12 @@ int
 api_query(struct req *r, const struct member *table, void *ret, struct err *e)
 {
 	const struct member_io io = {.form = FORM_QUERY, .arena = r->arena};
-	int rc = OK;
 
 	for (const struct member *m = table; m->name; m++)
 		if (m->kind == MEMBER_INT)
 			*(int64_t *)(void *)((char *)ret + m->offset) =
 			    m->absent;
-	for (size_t i = 0; rc == OK && i < r->n_query; i++) {
+	for (size_t i = 0; i < r->n_query; i++) {
 		struct str name = r->query[i].name;
 		const struct member *m = member_find(table, name);
 
@@ -54,9 +50,9 @@ api_query(struct req *r, const struct member *table, void *ret, struct err *e)
 			if (str_eq(r->query[k].name, name))
 				return err_at(e, ERR_INVALID, m->name,
 				    "parameter %s is given twice", m->name);
-		rc = member_query(&io, m, r->query[i].value, ret, e);
+		TRY(member_query(&io, m, r->query[i].value, ret, e));
 	}
-	return rc;
+	return OK;
 }
 
 int
@@ -72,6 +68,42 @@ api_no_cursor(struct err *e)
 {
 	return err_at(
 	    e, ERR_INVALID, "after", "after is no cursor of this list");
+}
+
+int
+api_scan(struct req *r, const struct member *table, void *query,
+    struct api_scan *ret, struct err *e)
+{
+	TRY(api_query(r, table, query, e));
+	ret->batch = ret->page.limit + 1;
+	api_list(r);
+	return OK;
+}
+
+bool
+api_scan_more(const struct api_scan *s)
+{
+	return s->full || s->batch > s->page.limit;
+}
+
+bool
+api_scan_on(struct api_scan *s)
+{
+	if (s->full || !api_scan_more(s) || s->looked >= PAGE_SCAN)
+		return false;
+	s->batch = 0;
+	return true;
+}
+
+bool
+api_scan_row(struct api_scan *s, const struct req *r)
+{
+	s->full = s->shown == s->page.limit || r->out.n > PAGE_BYTES;
+	if (s->full)
+		return false;
+	s->batch++;
+	s->looked++;
+	return true;
 }
 
 void

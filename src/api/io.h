@@ -61,6 +61,28 @@ struct api_page {
 extern const struct member API_PAGE_ONLY[]; /* of a struct api_page */
 int api_no_cursor(struct err *e);           /* `after` is none of ours */
 
+/*
+ * A list of which the caller may not see every row: rows are read in batches of
+ * limit + 1, until the page is full or PAGE_SCAN of them were looked at.
+ *
+ *   TRY(api_scan(r, QUERY, &q, &q.scan, e));
+ *   while (api_scan_on(&q.scan))
+ *       for each row of the next batch, as long as api_scan_row(&q.scan, r)
+ *           is it to be shown? q.scan.shown++
+ *   api_list_end_uuid(r, api_scan_more(&q.scan), id of the last row);
+ */
+struct api_scan {
+	struct api_page page; /* the query's */
+	int64_t shown, looked, batch;
+	bool full;
+};
+/* api_query() and api_list(). */
+int api_scan(struct req *r, const struct member *table, void *query,
+    struct api_scan *ret, struct err *e) MUST_CHECK;
+bool api_scan_on(struct api_scan *s);
+bool api_scan_row(struct api_scan *s, const struct req *r);
+bool api_scan_more(const struct api_scan *s);
+
 void api_list(struct req *r);
 /* .p NULL: it was the last page. */
 void api_list_end(struct req *r, struct str next);

@@ -18,7 +18,7 @@
 #define STATS_MINUTES_MAX  1440 /* a day by the minute; */
 #define STATS_HOURS_MAX    744  /* a month by the hour */
 
-/* Pull consumers (api/v1/consumers.h). */
+/* Pull consumers (api/v1/consumers.c). */
 #define CONSUMER_NAME_MAX    100
 #define CONSUMER_WAIT_S      60  /* of a lease, when nobody says */
 #define CONSUMER_FLIGHT      500 /* leases at once, when nobody says */

@@ -1,6 +1,7 @@
 #include "api/openapi.h"
 
 #include "account/scopes.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "base/version.h"
 
@@ -21,23 +22,6 @@ static const char COMPONENTS[] =
     "\"key\":{\"type\":\"http\",\"scheme\":\"bearer\","
     "\"description\":\"An API key, hk_…\"},"
     "\"account\":{\"type\":\"http\",\"scheme\":\"basic\"}}}";
-
-/* Which routes may answer which errors, besides those all may. */
-enum cause { ALWAYS, WITH_SCOPE, WITH_PARAM, WITH_BODY };
-static const struct {
-	int status;
-	enum cause cause;
-} ERRORS[] = {
-    {400, ALWAYS},
-    {401, WITH_SCOPE},
-    {403, WITH_SCOPE},
-    {404, WITH_PARAM},
-    {413, WITH_BODY},
-    {415, WITH_BODY},
-    {422, ALWAYS},
-    {429, WITH_SCOPE},
-    {503, ALWAYS},
-};
 
 static bool
 is_param(struct str segment)
@@ -67,8 +51,7 @@ add_camel(struct buf *b, struct str s)
 		char c = s.p[i];
 		bool lower = c >= 'a' && c <= 'z';
 
-		if (!lower && !(c >= 'A' && c <= 'Z') &&
-		    !(c >= '0' && c <= '9')) {
+		if (!str_is_letter(c) && !str_is_digit(c)) {
 			up = true;
 			continue;
 		}
@@ -79,14 +62,12 @@ add_camel(struct buf *b, struct str s)
 
 /* GET /v1/events/{eventId} is getV1EventsByEventId. */
 static void
-add_operation_id(struct buf *b, const struct route *rt)
+add_operation_id(struct buf *b, const struct route *rt, const char *method)
 {
-	const char *method = method_name(rt->method);
 	struct str rest = str_of(rt->path);
 
-	buf_addz(b, "\"operationId\":\"");
-	for (; *method; method++)
-		buf_addc(b, (char)(*method + 32));
+	put_name(b, "operationId");
+	buf_fmt(b, "\"%s", method);
 	while (rest.n > 0) {
 		struct str segment = str_cut(&rest, '/');
 
@@ -103,142 +84,129 @@ add_operation_id(struct buf *b, const struct route *rt)
 static void
 add_path(struct buf *b, struct str path)
 {
-	if (str_ends(path, STR("...}"))) {
+	bool all = str_ends(path, STR("...}"));
+
+	put_name(b, NULL);
+	if (all)
 		path.n -= STR("...}").n;
-		buf_addc(b, '"');
-		buf_add(b, path); /* ours: letters, digits, slashes, braces */
-		buf_addz(b, "}\"");
-	} else {
-		buf_json(b, path);
-	}
+	/* Ours: letters, digits, slashes, braces. */
+	buf_fmt(b, "\"%.*s%s\":{", STR_ARG(path), all ? "}" : "");
 }
 
 static void
 add_parameters(struct buf *b, const struct route *rt)
 {
 	struct str rest = str_of(rt->path);
-	const char *sep = "";
 
-	buf_addz(b, ",\"parameters\":[");
+	put_open(b, "parameters", '[');
 	while (rest.n > 0) {
 		struct str segment = str_cut(&rest, '/');
 
 		if (!is_param(segment))
 			continue;
-		buf_addz(b, sep);
-		sep = ",";
-		buf_addz(b, "{\"name\":");
 		segment = (struct str){segment.p + 1, segment.n - 2};
 		if (str_ends(segment, STR("...")))
 			segment.n -= 3;
-		buf_json(b, segment);
-		buf_addz(b, ",\"in\":\"path\",\"required\":true,"
-			    "\"schema\":{\"type\":\"string\"}}");
+		put_open(b, NULL, '{');
+		put_text(b, "name", segment);
+		put_z(b, "in", "path");
+		put_bool(b, "required", true);
+		put_raw(b, "schema", STR("{\"type\":\"string\"}"));
+		put_close(b, '}');
 	}
-	buf_addc(b, ']');
+	put_close(b, ']');
 }
 
 static void
 add_roles(struct buf *b, const char *scheme, unsigned scope)
 {
-	const char *sep = "";
-
-	buf_fmt(b, "{\"%s\":[", scheme);
+	put_open(b, NULL, '{');
+	put_open(b, scheme, '[');
 	for (unsigned bit = 1; bit < SCOPES_END; bit <<= 1)
-		if (scope & bit && scope_name(bit)) {
-			buf_fmt(b, "%s\"%s\"", sep, scope_name(bit));
-			sep = ",";
-		}
-	buf_addz(b, "]}");
+		if (scope & bit && scope_name(bit))
+			put_z(b, NULL, scope_name(bit));
+	put_close(b, ']');
+	put_close(b, '}');
 }
 
 static void
 add_security(struct buf *b, unsigned scope)
 {
-	buf_addz(b, ",\"security\":[");
-	if (scope & SCOPE_METRICS)
-		buf_addz(b, "{},"); /* nothing is needed with metrics.open */
+	put_open(b, "security", '[');
+	if (scope & SCOPE_METRICS) /* nothing is needed with metrics.open */
+		put_raw(b, NULL, STR("{}"));
 	if (scope != SCOPE_OPEN) {
 		add_roles(b, "key", scope);
-		buf_addc(b, ',');
 		add_roles(b, "account", scope);
 	}
-	buf_addc(b, ']');
+	put_close(b, ']');
 }
 
+/* Media types, with commas and blanks between them. */
 static void
-add_body(struct buf *b, const char *types)
+add_body(struct buf *b, struct str types)
 {
-	struct str all = str_of(types);
-	const char *sep = "";
+	put_open(b, "requestBody", '{');
+	put_bool(b, "required", true);
+	put_open(b, "content", '{');
+	while (types.n > 0) {
+		struct str type = str_trim(str_cut(&types, ','));
 
-	buf_addz(b, ",\"requestBody\":{\"required\":true,\"content\":{");
-	while (all.n > 0) {
-		struct str some = str_cut(&all, ',');
-
-		while (some.n > 0) {
-			struct str type = str_cut(&some, ' ');
-
-			if (type.n == 0)
-				continue;
-			buf_addz(b, sep);
-			sep = ",";
-			buf_json(b, type);
-			buf_addz(b, ":{}");
-		}
+		put_text(b, NULL, type);
+		buf_addz(b, ":{}");
 	}
-	buf_addz(b, "}}");
-}
-
-static bool
-applies(enum cause cause, const struct route *rt)
-{
-	switch (cause) {
-	case ALWAYS:
-		return true;
-	case WITH_SCOPE:
-		return rt->scope != SCOPE_OPEN;
-	case WITH_PARAM:
-		return has_param(rt);
-	case WITH_BODY:
-		return has_body(rt);
-	}
-	return false;
+	put_close(b, '}');
+	put_close(b, '}');
 }
 
 static void
 add_responses(struct buf *b, const struct route *rt)
 {
-	buf_addz(b, ",\"responses\":{\"2XX\":{\"description\":\"Done\"}");
-	for (size_t i = 0; i < COUNT_OF(ERRORS); i++)
-		if (applies(ERRORS[i].cause, rt))
-			buf_fmt(b,
-			    ",\"%d\":{\"$ref\":"
-			    "\"#/components/responses/Error\"}",
-			    ERRORS[i].status);
-	buf_addz(
-	    b, ",\"default\":{\"$ref\":\"#/components/responses/Error\"}}");
+	const struct str error =
+	    STR("{\"$ref\":\"#/components/responses/Error\"}");
+	const bool asks_who = rt->scope != SCOPE_OPEN, takes = has_body(rt);
+	const struct {
+		const char *status;
+		bool may;
+	} errors[] = {
+	    {"400", true},
+	    {"401", asks_who},
+	    {"403", asks_who},
+	    {"404", has_param(rt)},
+	    {"413", takes},
+	    {"415", takes},
+	    {"422", true},
+	    {"429", asks_who},
+	    {"503", true},
+	};
+
+	put_open(b, "responses", '{');
+	put_raw(b, "2XX", STR("{\"description\":\"Done\"}"));
+	for (size_t i = 0; i < COUNT_OF(errors); i++)
+		if (errors[i].may)
+			put_raw(b, errors[i].status, error);
+	put_raw(b, "default", error);
+	put_close(b, '}');
 }
 
 static void
 add_operation(struct buf *b, const struct route *rt)
 {
-	const char *method = method_name(rt->method);
+	char method[16] = "";
+	const char *name = method_name(rt->method);
 
-	buf_addc(b, '"');
-	for (; *method; method++)
-		buf_addc(b, (char)(*method + 32));
-	buf_addz(b, "\":{");
-	add_operation_id(b, rt);
-	buf_addz(b, ",\"summary\":");
-	buf_json(b, str_of(rt->summary));
+	for (size_t i = 0; name[i] && i + 1 < sizeof(method); i++)
+		method[i] = (char)(name[i] + 32);
+	put_open(b, method, '{');
+	add_operation_id(b, rt, method);
+	put_z(b, "summary", rt->summary);
 	if (has_param(rt))
 		add_parameters(b, rt);
 	add_security(b, rt->scope);
 	if (has_body(rt))
-		add_body(b, rt->body);
+		add_body(b, str_of(rt->body));
 	add_responses(b, rt);
-	buf_addc(b, '}');
+	put_close(b, '}');
 }
 
 static bool
@@ -250,8 +218,6 @@ same_path(const struct route *a, const struct route *b)
 void
 openapi_write(const struct route *routes, size_t n, struct buf *out)
 {
-	const char *sep = "";
-
 	buf_addz(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Hikyaku\","
 		      "\"version\":\"" HIKYAKU_VERSION "\"},\"paths\":{");
 	for (size_t i = 0; i < n; i++) {
@@ -261,17 +227,11 @@ openapi_write(const struct route *routes, size_t n, struct buf *out)
 			seen |= same_path(&routes[k], &routes[i]);
 		if (seen)
 			continue;
-		buf_addz(out, sep);
-		sep = ",";
 		add_path(out, str_of(routes[i].path));
-		buf_addz(out, ":{");
 		for (size_t k = i; k < n; k++)
-			if (same_path(&routes[k], &routes[i])) {
-				if (k > i)
-					buf_addc(out, ',');
+			if (same_path(&routes[k], &routes[i]))
 				add_operation(out, &routes[k]);
-			}
-		buf_addc(out, '}');
+		put_close(out, '}');
 	}
 	buf_addz(out, "},");
 	buf_addz(out, COMPONENTS);

@@ -1,6 +1,5 @@
 /* routes.tbl: what it promises, and that OpenAPI tells all of it. */
 #include "api/api.h"
-#include "api/groups.h"
 #include "api/openapi.h"
 #include "base/arena.h"
 #include "base/json.h"

@@ -212,6 +212,12 @@ presets_free(struct presets *ps)
 	free(ps);
 }
 
+void
+presets_freep(struct presets **ps)
+{
+	presets_free(*ps);
+}
+
 const struct preset *
 presets_find(const struct presets *ps, struct str name)
 {

@@ -183,6 +183,7 @@ struct presets;
 /* The built-in ones, with the numbers that the settings give. */
 struct presets *presets_load(const struct conf *conf);
 void presets_free(struct presets *ps);
+void presets_freep(struct presets **ps); /* for CLEANUP */
 const struct preset *presets_find(const struct presets *ps, struct str name);
 /* Takes the reference. ERR_CONFLICT for the name of a built-in one. */
 int presets_put(

@@ -1,16 +1,6 @@
 /*
  * account.h - keys, users and "who am I" over HTTP.
  *
- *   POST   /v1/keys                    MANAGE  ON_HTTP  api_keys_post
- *   GET    /v1/keys                    MANAGE  ON_READ  api_keys_list
- *   GET    /v1/keys/{id}               MANAGE  ON_READ  api_keys_get
- *   DELETE /v1/keys/{id}               MANAGE  ON_HTTP  api_keys_delete
- *   POST   /v1/users                   ADMIN   ON_HTTP  api_users_post
- *   GET    /v1/users                   ADMIN   ON_READ  api_users_list
- *   PUT    /v1/users/{name}/password   ANY     ON_HTTP  api_users_password
- *   DELETE /v1/users/{name}            ADMIN   ON_HTTP  api_users_delete
- *   GET    /v1/whoami                  ANY     ON_HTTP  api_whoami
- *
  * WHY CHANGES ARE ON_HTTP. A body is parsed and checked on the http thread, a
  * password hashed on the password thread, and only the SQL runs on the commit
  * thread. When it is committed, and before it is answered, auth_changed() ends
@@ -27,18 +17,7 @@
 #ifndef API_V1_ACCOUNT_H
 #define API_V1_ACCOUNT_H
 
-#include "http/server/req.h"
-
-int api_keys_post(struct req *r, struct db *db, struct err *e);
-int api_keys_list(struct req *r, struct db *db, struct err *e);
-int api_keys_get(struct req *r, struct db *db, struct err *e);
-int api_keys_delete(struct req *r, struct db *db, struct err *e);
-
-int api_users_post(struct req *r, struct db *db, struct err *e);
-int api_users_list(struct req *r, struct db *db, struct err *e);
-int api_users_password(struct req *r, struct db *db, struct err *e);
-int api_users_delete(struct req *r, struct db *db, struct err *e);
-int api_whoami(struct req *r, struct db *db, struct err *e);
+#include "api/handlers.h"
 
 /*
  * For what takes a right away: api_write(), and auth_changed() before the

@@ -1,8 +1,25 @@
-#include "api/v1/audit.h"
+/*
+ * The audit over HTTP.
+ *
+ *   GET /v1/audit         ADMIN  ON_READ  ?from=&to=&category=&limit=&after=
+ *   GET /v1/audit/verify  ADMIN  ON_READ  ?after=&hash=&rows=
+ *
+ * The list is newest first, from `from` on and before `to`. With `Accept:
+ * text/csv` it is RFC 4180 with a line of names; the next page's cursor is
+ * then in the header X-Next-Cursor. A cell that a spreadsheet would take for
+ * a formula gets a ' in front.
+ *
+ * One call of verify looks at AUDIT_WALK_MAX rows and answers how far it came;
+ * n, hash and rows of the answer are what the next call goes on with, so that
+ * a chain of any length costs no long call.
+ *
+ * WHY ADMIN. Rows tell of all users and tenants.
+ */
+#include "audit/audit.h"
 
 #include "api/api.h"
+#include "api/handlers.h"
 #include "api/io.h"
-#include "audit/audit.h"
 #include "audit/limits.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -53,7 +70,7 @@ static const struct member QUERY[] = {
     {.name = NULL},
 };
 
-/* at-n, as next_cursor() writes it. */
+/* at-n */
 static int
 read_cursor(struct str s, struct audit_at *ret, struct err *e)
 {
@@ -65,61 +82,25 @@ read_cursor(struct str s, struct audit_at *ret, struct err *e)
 	return OK;
 }
 
-static struct str
-next_cursor(struct arena *a, struct audit_at next)
-{
-	return arena_fmt(
-	    a, "%lld-%lld", (long long)next.at_us, (long long)next.n);
-}
-
 static int
 read_query(struct req *r, bool csv, struct audit_query *q,
     enum audit_category *one, struct err *e)
 {
 	struct query x = {.page = {.limit = 0}};
-	int rc = api_query(r, QUERY, &x, e);
 
-	if (rc == OK && x.page.after.p)
-		rc = read_cursor(x.page.after, &x.q.after, e);
+	TRY(api_query(r, QUERY, &x, e));
+	if (x.page.after.p)
+		TRY(read_cursor(x.page.after, &x.q.after, e));
 	*q = x.q;
-	if (rc == OK && x.category.p) {
+	if (x.category.p) {
 		if (!audit_category_of(x.category, one))
-			rc = err_set(e, ERR_INVALID,
+			return err_set(e, ERR_INVALID,
 			    "category is none of the audit's, such as KEY_CREATED or WEBHOOK_DELIVERY_FAILURE");
 		q->one = one;
 	}
 	q->limit = x.page.limit ? (size_t)x.page.limit
 		   : csv        ? PAGE_MAX
 				: PAGE_DEFAULT;
-	return rc;
-}
-
-struct page {
-	struct req *r;
-	struct arena *scratch;
-	size_t n;
-};
-
-/* Rows are shown as they are; one that somebody broke must not break a page. */
-static int
-show_json(void *ctx, struct str row, struct err *e)
-{
-	struct page *p = ctx;
-	struct json *j = NULL;
-	int rc;
-
-	if (p->n > 0 && p->r->out.n + row.n > PAGE_BYTES)
-		return AUDIT_ENOUGH;
-	arena_reset(p->scratch);
-	rc = json_parse(p->scratch, row, &j, e);
-	p->n++;
-	if (rc == OK) {
-		put_raw(&p->r->out, NULL, row);
-		return OK;
-	}
-	put_open(&p->r->out, NULL, '{');
-	put_text(&p->r->out, "broken", (struct str){row.p, str_utf8_bad(row)});
-	put_close(&p->r->out, '}');
 	return OK;
 }
 
@@ -145,72 +126,56 @@ cell(struct buf *b, struct str s)
 	buf_addc(b, '"');
 }
 
-static int
-show_csv(void *ctx, struct str row, struct err *e)
+static void
+show_csv(struct buf *b, const struct json *j)
 {
-	struct page *p = ctx;
-	struct json *j = NULL;
-	int rc;
-
-	if (p->n > 0 && p->r->out.n + row.n > PAGE_BYTES)
-		return AUDIT_ENOUGH;
-	p->n++;
-	arena_reset(p->scratch);
-	rc = json_parse(p->scratch, row, &j, e);
-	/* One that somebody broke is shown as it is: verify names it. */
-	if (rc < 0) {
-		cell(&p->r->out, row);
-		buf_addz(&p->r->out, "\r\n");
-		return OK;
-	}
 	for (size_t i = 0; i < COUNT_OF(COLUMNS); i++) {
 		const struct json *v = json_at(j, str_of(COLUMNS[i].pointer));
 
 		if (i)
-			buf_addc(&p->r->out, ',');
+			buf_addc(b, ',');
 		if (v)
-			cell(&p->r->out,
-			    json_is(v, JSON_STRING) ? v->text : v->raw);
+			cell(b, json_is(v, JSON_STRING) ? v->text : v->raw);
 	}
-	buf_addz(&p->r->out, "\r\n");
-	return OK;
 }
 
+struct page {
+	struct buf *out;
+	struct arena *scratch;
+	size_t n;
+	bool csv;
+};
+
+/* Rows are shown as they are. One that somebody broke must not break a page:
+ * verify names it. */
 static int
-list_csv(
-    struct page *p, struct db *db, const struct audit_query *q, struct err *e)
+show_row(void *ctx, struct str row, struct err *e)
 {
-	struct req *r = p->r;
-	struct audit_at next;
-	int rc;
+	struct page *p = ctx;
+	struct buf *b = p->out;
+	struct json *j = NULL;
+	struct err broken;
 
-	for (size_t i = 0; i < COUNT_OF(COLUMNS); i++)
-		buf_fmt(&r->out, "%s%s", i ? "," : "", COLUMNS[i].name);
-	buf_addz(&r->out, "\r\n");
-	rc = audit_list(db, q, show_csv, p, &next, e);
-	if (rc < 0)
-		return rc;
-	r->content_type = "text/csv; charset=utf-8; header=present";
-	if (next.n)
-		req_add_header(
-		    r, "X-Next-Cursor", next_cursor(r->arena, next).p);
-	return OK;
-}
-
-static int
-list_json(
-    struct page *p, struct db *db, const struct audit_query *q, struct err *e)
-{
-	struct req *r = p->r;
-	struct audit_at next;
-	int rc;
-
-	api_list(r);
-	rc = audit_list(db, q, show_json, p, &next, e);
-	if (rc < 0)
-		return rc;
-	api_list_end(
-	    r, next.n ? next_cursor(r->arena, next) : (struct str){.p = NULL});
+	(void)e;
+	if (p->n > 0 && b->n + row.n > PAGE_BYTES)
+		return AUDIT_ENOUGH;
+	p->n++;
+	arena_reset(p->scratch);
+	if (json_parse(p->scratch, row, &j, &broken) < 0)
+		j = NULL;
+	if (p->csv) {
+		if (j)
+			show_csv(b, j);
+		else
+			cell(b, row);
+		buf_addz(b, "\r\n");
+	} else if (j) {
+		put_raw(b, NULL, row);
+	} else {
+		put_open(b, NULL, '{');
+		put_text(b, "broken", (struct str){row.p, str_utf8_bad(row)});
+		put_close(b, '}');
+	}
 	return OK;
 }
 
@@ -235,38 +200,36 @@ wants_csv(const struct req *r)
 int
 api_audit_list(struct req *r, struct db *db, struct err *e)
 {
+	struct arena *scratch CLEANUP(arena_freep) =
+	    arena_new(4 * AUDIT_ROW_MAX);
 	struct audit_query q = {0};
 	enum audit_category one = AUDIT_COUNT;
-	struct page p = {.r = r};
-	bool csv = wants_csv(r);
-	int rc = read_query(r, csv, &q, &one, e);
+	struct page p = {&r->out, scratch, .csv = wants_csv(r)};
+	struct audit_at next;
+	struct str cursor = {.p = NULL};
 
-	if (rc < 0)
-		return rc;
-	p.scratch = arena_new(4 * AUDIT_ROW_MAX);
-	buf_clear(&r->out);
+	TRY(read_query(r, p.csv, &q, &one, e));
 	req_add_header(r, "Vary", "Accept");
-	rc = csv ? list_csv(&p, db, &q, e) : list_json(&p, db, &q, e);
-	arena_free(p.scratch);
-	return rc;
-}
-
-static bool
-read_hash(struct str s, unsigned char ret[DIGEST_LEN])
-{
-	static const char digits[] = "0123456789abcdef";
-
-	if (s.n != 2 * (size_t)DIGEST_LEN)
-		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		const char *d = s.p[i] ? strchr(digits, s.p[i]) : NULL;
-
-		if (!d)
-			return false;
-		ret[i / 2] =
-		    (unsigned char)(ret[i / 2] << 4 | (int)(d - digits));
+	if (p.csv) {
+		buf_clear(&r->out);
+		for (size_t i = 0; i < COUNT_OF(COLUMNS); i++)
+			buf_fmt(&r->out, "%s%s", i ? "," : "", COLUMNS[i].name);
+		buf_addz(&r->out, "\r\n");
+	} else {
+		api_list(r);
 	}
-	return true;
+	TRY(audit_list(db, &q, show_row, &p, &next, e));
+	if (next.n)
+		cursor = arena_fmt(r->arena, "%lld-%lld", (long long)next.at_us,
+		    (long long)next.n);
+	if (p.csv) {
+		r->content_type = "text/csv; charset=utf-8; header=present";
+		if (cursor.p)
+			req_add_header(r, "X-Next-Cursor", cursor.p);
+	} else {
+		api_list_end(r, cursor);
+	}
+	return OK;
 }
 
 int
@@ -284,17 +247,14 @@ api_audit_verify(struct req *r, struct db *db, struct err *e)
 	    {.name = NULL},
 	};
 	struct audit_walk *w = &q.w;
-	int rc = api_query(r, VERIFY, &q, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(api_query(r, VERIFY, &q, e));
 	w->begun = q.hash.p != NULL;
-	if (w->begun && !read_hash(q.hash, w->hash))
+	if (w->begun &&
+	    (q.hash.n != 2 * (size_t)DIGEST_LEN || !str_unhex(q.hash, w->hash)))
 		return err_set(e, ERR_INVALID,
 		    "hash must be the one that the answer before this had");
-	rc = audit_walk(db, w, e);
-	if (rc < 0)
-		return rc;
+	TRY(audit_walk(db, w, e));
 	buf_clear(&r->out);
 	audit_walk_json(w, &r->out);
 	return OK;

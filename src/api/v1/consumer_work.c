@@ -1,19 +1,14 @@
-/* consumers.h: fetching events and answering for them. */
-#include "account/scopes.h"
+/* Pull consumers (consumers.c): fetching events and answering for them. */
 #include "api/api.h"
-#include "api/limits.h"
-#include "api/v1/consumers.h"
 #include "api/v1/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "deliver/engine/letter.h"
 #include "event/append.h"
 #include "event/envelope.h"
 #include "sink/pull/pull.h"
-#include "sql.h"
 
 /* Both kinds of requests. */
 struct work {
@@ -28,51 +23,30 @@ struct work {
 	bool away; /* the engine is, and who has it was looked up */
 };
 
-/* The consumer of the path, when the caller may see it ---------------------- */
-
-static bool
-visible(struct req *r, struct str tenants)
-{
-	struct json *j = NULL;
-	struct uuid id;
-	struct err e;
-
-	if (!r->who.tenants)
-		return true;
-	if (!tenants.p || json_parse(r->arena, tenants, &j, &e) < 0 ||
-	    !json_is(j, JSON_ARRAY))
-		return false;
-	for (const struct json *t = j->child; t; t = t->next)
-		if (!json_is(t, JSON_STRING) || !uuid_parse(t->text, &id) ||
-		    !api_tenant_ok(&r->who, id))
-			return false;
-	return j->n > 0;
-}
-
+/* The consumer of the path, when the caller may see it: then `next` asks the
+ * engine. */
 static int
-consumer_work_find(struct req *r, struct db *db, struct err *e)
+consumer_work_find(struct req *r, struct db *db,
+    int (*next)(struct req *r, struct err *e), struct err *e)
 {
 	struct work *w = r->ctx;
 	struct sql_consumer_id_row row;
-	int rc =
-	    sql_consumer_id_one(db, r->arena, &row, e, .name = r->params[0]);
 
-	if (rc < 0)
-		return rc;
-	if (rc == 0 || !visible(r, row.tenants))
+	if (TRY(sql_consumer_id_one(
+		db, r->arena, &row, e, .name = r->params[0])) == 0 ||
+	    !seen_visible(r, row.tenants))
 		return err_set(e, ERR_ABSENT, "there is no such consumer");
 	w->sub = (uint32_t)row.id;
-	return OK;
+	return api_next(r, next);
 }
 
 static struct work *
-consumer_work_begin(struct req *r, int (*next)(struct req *r, struct err *e))
+consumer_work_begin(struct req *r)
 {
 	struct work *w = arena_alloc(r->arena, sizeof(*w));
 
 	w->r = r;
 	r->ctx = w;
-	api_then(r, next);
 	return w;
 }
 
@@ -138,8 +112,7 @@ fetched(struct req *r, struct err *e)
 
 	if (r->rc < 0)
 		return failed(r, e);
-	buf_clear(&r->out);
-	buf_addz(&r->out, "{\"data\":[");
+	api_list(r);
 	for (size_t i = 0; i < f->n; i++) {
 		put_name(&r->out, NULL);
 		consumer_work_show(w, &f->v[i], &r->out);
@@ -190,23 +163,18 @@ api_consumers_events(struct req *r, struct db *db, struct err *e)
 		.about = "seconds to wait for an event when there is none"},
 	    {.name = NULL},
 	};
-	struct work *w = consumer_work_begin(r, fetch);
-	int rc = api_query(r, QUERY, &q, e);
+	struct work *w = consumer_work_begin(r);
 
-	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(api_query(r, QUERY, &q, e));
 	w->fetch.max = (size_t)q.max;
 	w->fetch.wait_us = q.wait_s * US_PER_S;
 	w->fetch.v = arena_array(r->arena, (size_t)q.max, sizeof(*w->fetch.v));
 	if (q.wait_s > 0) {
-		rc = api_count_stream(r, e);
-		if (rc < 0)
-			return rc;
+		TRY(api_count_stream(r, e));
 		w->counted = true;
 	}
 	r->done = events_done;
-	return api_read(r, consumer_work_find, e);
+	return consumer_work_find(r, db, fetch, e);
 }
 
 /* POST …/ack, …/nack, …/extend --------------------------------------------------- */
@@ -216,20 +184,19 @@ static int
 look_up(struct req *r, struct db *db, struct err *e)
 {
 	struct work *w = r->ctx;
-	int rc = OK;
 
-	for (size_t i = 0; rc >= 0 && i < w->answers.n; i++) {
+	for (size_t i = 0; i < w->answers.n; i++) {
 		struct pull_answer *a = &w->answers.v[i];
 		struct sql_consumer_settled_row row = {0};
 
 		if (a->how != ANSWER_UNKNOWN)
 			continue;
-		rc = sql_consumer_settled_one(
-		    db, &row, e, .seq = a->seq, .sub = w->sub, .rep = a->rep);
+		TRY(sql_consumer_settled_one(
+		    db, &row, e, .seq = a->seq, .sub = w->sub, .rep = a->rep));
 		if (row.ok == 0)
 			a->how = row.dead > 0 ? ANSWER_DEAD : ANSWER_EXPIRED;
 	}
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static const char *
@@ -354,45 +321,40 @@ static const struct member EXTEND[] = {
 };
 
 static int
-consumer_work_answer(struct req *r, enum pull_answer_kind kind,
+consumer_work_answer(struct req *r, struct db *db, enum pull_answer_kind kind,
     const struct member *body, struct err *e)
 {
-	struct work *w = consumer_work_begin(r, tell_engine);
+	struct work *w = consumer_work_begin(r);
 	struct pull_answers *a = &w->answers;
-	int rc = api_query_none(r, e);
 
 	a->kind = kind;
 	a->delay_us = w->delay = -1;
-	if (rc == OK)
-		rc = api_body_maybe(r, body, NULL, w, e);
-	if (rc == OK)
-		rc = read_cursors(w, e);
-	if (rc == OK && a->dead && w->delay >= 0)
-		rc = json_wrong(e, "/delayMs",
+	TRY(api_query_none(r, e));
+	TRY(api_body_maybe(r, body, NULL, w, e));
+	TRY(read_cursors(w, e));
+	if (a->dead && w->delay >= 0)
+		return json_wrong(e, "/delayMs",
 		    "is of no use with dead: it is never tried again");
 	if (w->delay >= 0)
 		a->delay_us =
 		    w->delay * (kind == ANSWER_NACK ? US_PER_MS : US_PER_S);
-	return rc < 0 ? rc : api_read(r, consumer_work_find, e);
+	return consumer_work_find(r, db, tell_engine, e);
 }
 
 int
 api_consumers_ack(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return consumer_work_answer(r, ANSWER_ACK, ACK, e);
+	return consumer_work_answer(r, db, ANSWER_ACK, ACK, e);
 }
 
 int
 api_consumers_nack(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return consumer_work_answer(r, ANSWER_NACK, NACK, e);
+	return consumer_work_answer(r, db, ANSWER_NACK, NACK, e);
 }
 
 int
 api_consumers_extend(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return consumer_work_answer(r, ANSWER_EXTEND, EXTEND, e);
+	return consumer_work_answer(r, db, ANSWER_EXTEND, EXTEND, e);
 }

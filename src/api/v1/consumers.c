@@ -1,7 +1,32 @@
-/* consumers.h: making, changing, ending and looking at them. */
-#include "api/v1/consumers.h"
-
+/*
+ * Pull consumers over HTTP: making, changing, ending and looking at them; their
+ * work is in consumer_work.c.
+ *
+ *   PUT    /v1/consumers/{name}          MANAGE  201 or 200; as often as one likes
+ *   GET    /v1/consumers                 READ    limit, after
+ *   GET    /v1/consumers/{name}          READ    with its lag
+ *   DELETE /v1/consumers/{name}          MANAGE  204
+ *   GET    /v1/consumers/{name}/events   CONSUME max, wait
+ *   POST   /v1/consumers/{name}/ack      CONSUME {"cursors"}
+ *   POST   /v1/consumers/{name}/nack     CONSUME {"cursors","delayMs","dead","reason"}
+ *   POST   /v1/consumers/{name}/extend   CONSUME {"cursors","seconds"}
+ *
+ * A consumer is a subscription that is managed here and has no URL: workers
+ * come and fetch (sink/pull/pull.h). So its deliveries, attempts, dead letters
+ * and replays are those of any other, under its id.
+ *
+ * A CURSOR names a delivery and an attempt of it (deliver/engine/delivery_id.h), and
+ * is told what became of it by itself: one that is late or made up does not
+ * fail the others. An answer is sent when it is committed.
+ *
+ * WHO MAY. Taking part in a consumer's work takes `consume`: whoever fetches
+ * keeps an event from the other workers, which is more than to look at it. To
+ * look at a consumer takes `read`, to make or end one `manage`. A key that is
+ * limited to tenants finds those consumers whose tenants are within its own.
+ */
 #include "api/api.h"
+#include "api/handlers.h"
+#include "api/io.h"
 #include "api/limits.h"
 #include "api/v1/delivery.h"
 #include "api/v1/sub.h"
@@ -25,12 +50,9 @@ check_name(struct str name, struct err *e)
 {
 	bool ok = name.n > 0 && name.n <= CONSUMER_NAME_MAX;
 
-	for (size_t i = 0; ok && i < name.n; i++) {
-		char c = name.p[i], low = (char)(c | 0x20);
-
-		ok = (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
-		     c == '.' || c == '_' || c == '-';
-	}
+	for (size_t i = 0; ok && i < name.n; i++)
+		ok = str_is_letter(name.p[i]) || str_is_digit(name.p[i]) ||
+		     str_has(STR("._-"), name.p[i]);
 	return ok ? OK
 		  : err_at(e, ERR_INVALID, "name",
 			"a consumer's name has 1 to %d letters, digits, dots, dashes and underscores",
@@ -39,44 +61,24 @@ check_name(struct str name, struct err *e)
 
 /* PUT ------------------------------------------------------------------------ */
 
-enum {
-	SAME_TYPES,
-	SAME_TENANTS,
-	SAME_FILTER,
-	SAME_ORDER,
-	SAME_ON_DEAD,
-	SAME_DROP_STALE,
-	SAME_COALESCE,
-	SAME_DEADLINE,
-	SAME_RETRY,
-	SAME_ENABLED,
-	SAME_COUNT,
-};
-
 /* Where a new one begins: the seq before the first that it gets; -1: now. */
 static int
 read_from(struct db *db, const struct json *j, int64_t *ret, struct err *e)
 {
 	struct sql_log_first_row first = {.seq_null = true};
 	int64_t at_us, seq = -1;
-	int rc;
 
 	*ret = -1;
 	if (!j || (json_is(j, JSON_STRING) && str_eq(j->text, STR("now"))))
 		return OK;
-	rc = sql_log_first_one(db, &first, e);
-	if (rc < 0)
-		return rc;
-	rc = OK;
+	TRY(sql_log_first_one(db, &first, e));
 	if (json_is(j, JSON_STRING) && str_eq(j->text, STR("start")))
 		seq = 0;
 	else if (json_is(j, JSON_STRING) && time_parse(j->text, &at_us, NULL))
-		rc = when_seq(db, at_us, &seq, e);
+		TRY(when_seq(db, at_us, &seq, e));
 	else if (!json_int(j, &seq) || seq < 0)
 		return json_wrong(e, "/from",
 		    "must be now, start, a time as in RFC 3339, or the seq of the first event");
-	if (rc < 0)
-		return rc;
 	if (!first.seq_null && seq < first.seq)
 		seq = first.seq;
 	*ret = seq > 0 ? seq - 1 : 0;
@@ -84,6 +86,7 @@ read_from(struct db *db, const struct json *j, int64_t *ret, struct err *e)
 }
 
 /* What a consumer has in common with a subscription is read there. */
+enum { SAME_RETRY, SAME_ORDER, SAME_COUNT = 10 };
 struct put {
 	const struct json *from, *same[SAME_COUNT];
 	int64_t ack_wait_s, flight, attempts;
@@ -92,16 +95,16 @@ struct put {
 #define PUT_AT(field) offsetof(struct put, field)
 #define SAME(i, name) [i] = {name, MEMBER_JSON, PUT_AT(same[i])}
 static const struct member BODY[] = {
-    SAME(SAME_TYPES, "types"),
-    SAME(SAME_TENANTS, "tenants"),
-    SAME(SAME_FILTER, "filter"),
-    SAME(SAME_ORDER, "order"),
-    SAME(SAME_ON_DEAD, "onDead"),
-    SAME(SAME_DROP_STALE, "dropStale"),
-    SAME(SAME_COALESCE, "coalesce"),
-    SAME(SAME_DEADLINE, "deadlineSeconds"),
     SAME(SAME_RETRY, "retry"),
-    SAME(SAME_ENABLED, "enabled"),
+    SAME(SAME_ORDER, "order"),
+    SAME(2, "types"),
+    SAME(3, "tenants"),
+    SAME(4, "filter"),
+    SAME(5, "onDead"),
+    SAME(6, "dropStale"),
+    SAME(7, "coalesce"),
+    SAME(8, "deadlineSeconds"),
+    SAME(9, "enabled"),
     {"ackWaitSeconds", MEMBER_INT, PUT_AT(ack_wait_s), 1, CONSUMER_WAIT_MAX_S},
     {"maxInFlight", MEMBER_INT, PUT_AT(flight), 1, CONSUMER_FLIGHT_MAX},
     {"maxAttempts", MEMBER_INT, PUT_AT(attempts), 1, RETRY_DELAYS_MAX},
@@ -114,8 +117,7 @@ static const struct member BODY[] = {
 static int
 translate(struct req *r, const struct put *p, struct str *ret, struct err *e)
 {
-	struct buf b = BUF(SUB_STORED_MAX);
-	int rc = OK;
+	struct buf b CLEANUP(buf_done) = BUF(SUB_STORED_MAX);
 
 	if (p->attempts > 0 && p->same[SAME_RETRY])
 		return json_wrong(e, "/maxAttempts",
@@ -138,12 +140,67 @@ translate(struct req *r, const struct put *p, struct str *ret, struct err *e)
 			put_raw(&b, BODY[i].name, p->same[i]->raw);
 	put_close(&b, '}');
 	if (b.failed)
-		rc = err_set(e, ERR_LIMIT, "a consumer has at most %zu bytes",
+		return err_set(e, ERR_LIMIT, "a consumer has at most %zu bytes",
 		    SUB_STORED_MAX);
-	else
-		*ret = arena_dup(r->arena, buf_str(&b));
-	buf_done(&b);
-	return rc;
+	*ret = arena_dup(r->arena, buf_str(&b));
+	return OK;
+}
+
+static void
+show_retry(const struct sub_seen *s, struct buf *b)
+{
+	const struct retry_schedule *t = &s->conf->retry.list;
+	struct sub_policy p;
+
+	sub_policy(s->conf, 1, &p);
+	put_int(b, "maxAttempts", p.retry.retries + 1);
+	if (s->conf->retry.has_list) {
+		put_open(b, "retry", '{');
+		put_open(b, "delaysMs", '[');
+		for (unsigned i = 0; i < t->retries; i++)
+			put_int(b, NULL, t->delays_ms[i]);
+		put_close(b, ']');
+		put_int(b, "jitterMs", t->jitter_to_ms);
+		put_close(b, '}');
+	} else {
+		put_null(b, "retry");
+	}
+}
+
+/* What a subscription of this kind has to say, and what it is called here. */
+static void
+consumers_show(const struct sub_seen *s, struct buf *b)
+{
+	const struct sub_conf *c = s->conf;
+
+	put_open(b, NULL, '{');
+	put_text(b, "name", c->name);
+	put_uuid(b, "id", s->uid);
+	put_texts(b, "types", c->types, c->n_types);
+	put_uuids(b, "tenants", c->tenants.v, c->tenants.n);
+	put_text(
+	    b, "filter", c->filter.n > 0 ? c->filter : (struct str){.p = NULL});
+	put_z(b, "order", c->has_order && !c->ordered ? "none" : "key");
+	put_z(b, "onDead", c->block ? "block" : "continue");
+	put_bool(b, "dropStale", c->drop_stale);
+	put_bool(b, "coalesce", c->coalesce);
+	put_some(b, "deadlineSeconds", c->deadline_s > 0 ? c->deadline_s : 0);
+	put_int(b, "ackWaitSeconds", c->managed.ack_wait_s);
+	put_int(b, "maxInFlight", c->concurrency);
+	put_bool(b, "enabled", s->enabled);
+	put_text(b, "heldReason", s->held);
+	show_retry(s, b);
+	put_int(b, "version", s->version);
+	put_time(b, "createdAt", s->created_us);
+	put_time(b, "changedAt", s->changed_us);
+}
+
+/* After a PUT: what was asked for, and no numbers yet. */
+static void
+show_put(const struct sub_op *op, struct buf *b)
+{
+	consumers_show(&op->seen, b);
+	put_close(b, '}');
 }
 
 /* Nothing in it is secret, so the same is stored as the same. */
@@ -199,93 +256,20 @@ check_put(struct sub_op *op, struct checker *k, struct err *e)
 	struct sub_conf *fresh = NULL;
 	struct str text = STR_EMPTY;
 	int64_t from_seq = -1;
-	int there = 0, rc = api_body_maybe(r, BODY, NULL, &p, e);
+	int there;
 
+	TRY(api_body_maybe(r, BODY, NULL, &p, e));
 	m.ack_wait_s = p.ack_wait_s;
-	if (rc == OK)
-		rc = read_from(k->db, p.from, &from_seq, e);
-	if (rc == OK)
-		rc = translate(r, &p, &text, e);
-	if (rc == OK)
-		rc = there = sub_seen_consumer(
-		    r, k->db, k->presets, r->params[0], &op->seen, e);
-	if (rc > 0 && !sub_seen_may(r, &op->seen))
-		rc = err_set(e, ERR_CONFLICT, "this name is taken");
-	if (rc >= 0)
-		rc = sub_op_read(op, k, text, NULL, &m, &fresh, e);
-	if (rc == OK)
-		fill_op(op, fresh, there > 0, from_seq);
-	return rc;
-}
-
-/* Showing -------------------------------------------------------------------- */
-
-struct lag {
-	int64_t events, oldest_us; /* 0: none */
-	int64_t dead;
-};
-
-/* What a subscription of this kind has to say, and what it is called here. */
-static void
-consumers_show(const struct sub_seen *s, struct buf *b)
-{
-	const struct sub_conf *c = s->conf;
-
-	put_open(b, NULL, '{');
-	put_text(b, "name", c->name);
-	put_uuid(b, "id", s->uid);
-	put_texts(b, "types", c->types, c->n_types);
-	put_uuids(b, "tenants", c->tenants.v, c->tenants.n);
-	put_text(
-	    b, "filter", c->filter.n > 0 ? c->filter : (struct str){.p = NULL});
-	put_z(b, "order", c->has_order && !c->ordered ? "none" : "key");
-	put_z(b, "onDead", c->block ? "block" : "continue");
-	put_bool(b, "dropStale", c->drop_stale);
-	put_bool(b, "coalesce", c->coalesce);
-	put_some(b, "deadlineSeconds", c->deadline_s > 0 ? c->deadline_s : 0);
-	put_int(b, "ackWaitSeconds", c->managed.ack_wait_s);
-	put_int(b, "maxInFlight", c->concurrency);
-	put_bool(b, "enabled", s->enabled);
-	put_text(b, "heldReason", s->held);
-}
-
-static void
-show_retry(const struct sub_seen *s, struct buf *b)
-{
-	const struct retry_schedule *t = &s->conf->retry.list;
-	struct sub_policy p;
-
-	sub_policy(s->conf, 1, &p);
-	put_int(b, "maxAttempts", p.retry.retries + 1);
-	if (s->conf->retry.has_list) {
-		put_open(b, "retry", '{');
-		put_open(b, "delaysMs", '[');
-		for (unsigned i = 0; i < t->retries; i++)
-			put_int(b, NULL, t->delays_ms[i]);
-		put_close(b, ']');
-		put_int(b, "jitterMs", t->jitter_to_ms);
-		put_close(b, '}');
-	} else {
-		put_null(b, "retry");
-	}
-	put_int(b, "version", s->version);
-	put_time(b, "createdAt", s->created_us);
-	put_time(b, "changedAt", s->changed_us);
-}
-
-static void
-show_lag(const struct lag *l, struct buf *b)
-{
-	int64_t age_us = l->oldest_us ? clock_now_us() - l->oldest_us : 0;
-
-	put_open(b, "lag", '{');
-	put_int(b, "events", l->events);
-	if (l->oldest_us)
-		put_int(b, "oldestSeconds", age_us > 0 ? age_us / US_PER_S : 0);
-	else
-		put_null(b, "oldestSeconds");
-	put_close(b, '}');
-	put_int(b, "dead", l->dead);
+	op->show = show_put;
+	TRY(read_from(k->db, p.from, &from_seq, e));
+	TRY(translate(r, &p, &text, e));
+	there = TRY(sub_seen_consumer(
+	    r, k->db, op->presets, r->params[0], &op->seen, e));
+	if (there > 0 && !sub_seen_may(r, &op->seen))
+		return err_set(e, ERR_CONFLICT, "this name is taken");
+	TRY(sub_op_read(op, text, NULL, &m, &fresh, e));
+	fill_op(op, fresh, there > 0, from_seq);
+	return OK;
 }
 
 /*
@@ -293,127 +277,76 @@ show_lag(const struct lag *l, struct buf *b)
  * reader stands for; the hindmost of these three is where it stands.
  */
 static int
-find_lag(struct req *r, struct db *db, const struct sub_seen *s,
-    struct lag *ret, struct err *e)
+show_lag(struct req *r, struct db *db, const struct sub_seen *s, struct err *e)
 {
 	struct api *api = r->app;
+	struct buf *b = &r->out;
 	struct sql_consumer_oldest_row old = {
 	    .row_seq_null = true, .key_pos_null = true};
 	struct sql_consumer_dead_row dead = {0};
-	struct sql_seq_from_row first = {0};
+	struct sql_seq_from_row first = {0}; /* 0: none waits */
 	int64_t last = append_last_seq(api->append), pos = last;
-	int rc = sql_consumer_dead_one(
-	    db, &dead, e, .sub = s->id, .most = PAGE_SCAN);
+	int64_t now_us = clock_now_us();
 
-	*ret = (struct lag){.dead = dead.n};
-	if (rc >= 0)
-		rc = sql_consumer_oldest_one(db, &old, e, .sub = s->id);
-	if (rc < 0)
-		return rc;
+	TRY(sql_consumer_dead_one(
+	    db, &dead, e, .sub = s->id, .most = PAGE_SCAN));
+	TRY(sql_consumer_oldest_one(db, &old, e, .sub = s->id));
 	if (s->behind && s->pos < pos)
 		pos = s->pos;
 	if (!old.key_pos_null && old.key_pos < pos)
 		pos = old.key_pos;
 	if (!old.row_seq_null && old.row_seq - 1 < pos)
 		pos = old.row_seq - 1;
-	if (pos >= last)
-		return OK;
-	ret->events = last - pos;
-	rc = sql_seq_from_one(db, &first, e, .seq = pos + 1);
-	ret->oldest_us = first.received_at;
-	return rc < 0 ? rc : OK;
-}
-
-/* After a PUT: what was asked for, and no numbers yet. */
-static int
-put_answer(struct req *r, struct err *e)
-{
-	const struct sub_op *op = r->ctx;
-
-	(void)e;
-	r->status = op->status;
-	buf_clear(&r->out);
-	if (op->status == 204)
-		return OK;
-	consumers_show(&op->seen, &r->out);
-	show_retry(&op->seen, &r->out);
-	put_close(&r->out, '}');
+	if (pos < last)
+		TRY(sql_seq_from_one(db, &first, e, .seq = pos + 1));
+	put_open(b, "lag", '{');
+	put_int(b, "events", last - pos);
+	if (first.received_at == 0)
+		put_null(b, "oldestSeconds");
+	else if (first.received_at > now_us)
+		put_int(b, "oldestSeconds", 0);
+	else
+		put_int(b, "oldestSeconds",
+		    (now_us - first.received_at) / US_PER_S);
+	put_close(b, '}');
+	put_int(b, "dead", dead.n);
 	return OK;
-}
-
-static int
-put_commit(struct req *r, struct err *e)
-{
-	struct sub_op *op = r->ctx;
-
-	if (op->same)
-		return put_answer(r, e);
-	api_then(r, put_answer);
-	return sub_op_post(op, e);
 }
 
 int
 api_consumers_put(struct req *r, struct db *db, struct err *e)
 {
-	int rc = check_name(r->params[0], e);
-
 	(void)db;
-	return rc < 0 ? rc : sub_op_begin(r, check_put, put_commit, e);
+	TRY(check_name(r->params[0], e));
+	return sub_op_begin(r, check_put, sub_op_commit, e);
 }
 
 /* DELETE --------------------------------------------------------------------- */
 
+/* The one that the path names, if the caller may see it. */
 static int
-check_delete(struct sub_op *op, struct checker *k, struct err *e)
+consumers_find(struct req *r, struct db *db, const struct presets *presets,
+    struct sub_seen *ret, struct err *e)
 {
-	int rc = sub_seen_consumer(
-	    op->r, k->db, k->presets, op->r->params[0], &op->seen, e);
-
-	if (rc == 0 || (rc > 0 && !sub_seen_may(op->r, &op->seen)))
-		rc = err_set(e, ERR_ABSENT, "there is no such consumer");
-	if (rc < 0)
-		return rc;
-	op->status = 204;
-	sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
+	if (TRY(sub_seen_consumer(r, db, presets, r->params[0], ret, e)) == 0 ||
+	    !sub_seen_may(r, ret))
+		return err_set(e, ERR_ABSENT, "there is no such consumer");
 	return OK;
 }
 
 int
 api_consumers_delete(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return sub_op_begin(r, check_delete, put_commit, e);
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(consumers_find(r, db, op->presets, &op->seen, e));
+	op->status = 204;
+	sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
+	return api_next(r, sub_op_commit);
 }
 
 /* GET ------------------------------------------------------------------------ */
-
-static int
-get_read(struct req *r, struct db *db, struct err *e)
-{
-	struct api *api = r->app;
-	struct pull_count *q = r->ctx;
-	struct presets *presets = NULL;
-	struct sub_seen s = {.id = 0};
-	struct lag lag;
-	int rc = presets_open(db, api->conf, &presets, e);
-
-	if (rc == OK)
-		rc = sub_seen_consumer(r, db, presets, r->params[0], &s, e);
-	if (rc == 0 || (rc > 0 && !sub_seen_may(r, &s)))
-		rc = err_set(e, ERR_ABSENT, "there is no such consumer");
-	if (rc > 0)
-		rc = find_lag(r, db, &s, &lag, e);
-	if (rc == OK) {
-		q->pull.ask.sub = (uint32_t)s.id;
-		buf_clear(&r->out);
-		consumers_show(&s, &r->out);
-		show_retry(&s, &r->out);
-		show_lag(&lag, &r->out);
-	}
-	sub_seen_done(&s);
-	presets_free(presets);
-	return rc;
-}
 
 /* Another node delivers, or none: the rest can be told all the same. */
 static int
@@ -437,110 +370,83 @@ static int
 get_ask(struct req *r, struct err *e)
 {
 	struct pull_count *q = r->ctx;
-	int rc;
 
-	q->pull.ask.kind = ASK_SINK;
-	q->pull.what = PULL_COUNT;
-	r->then = get_shown;
-	rc = api_ask(r, &q->pull.ask, e);
-	/* Once it is asked, r->rc is the answer's, which may be there already. */
-	if (rc == REQ_WAIT)
-		return REQ_WAIT;
-	r->rc = rc;
-	return get_shown(r, e);
+	return api_ask_anyway(r, &q->pull.ask, get_shown, e);
 }
 
 int
 api_consumers_get(struct req *r, struct db *db, struct err *e)
 {
-	int rc = api_query_none(r, e);
+	struct api *api = r->app;
+	struct pull_count *q = arena_alloc(r->arena, sizeof(*q));
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
 
-	(void)db;
-	if (rc < 0)
-		return rc;
-	r->ctx = arena_alloc(r->arena, sizeof(struct pull_count));
-	api_then(r, get_ask);
-	return api_read(r, get_read, e);
+	TRY(api_query_none(r, e));
+	TRY(presets_open(db, api->conf, &presets, e));
+	TRY(consumers_find(r, db, presets, &s, e));
+	q->pull =
+	    (struct pull_ask){.ask = {.kind = ASK_SINK, .sub = (uint32_t)s.id},
+		.what = PULL_COUNT};
+	buf_clear(&r->out);
+	consumers_show(&s, &r->out);
+	TRY(show_lag(r, db, &s, e));
+	r->ctx = q;
+	return api_next(r, get_ask);
 }
 
 /* The list ------------------------------------------------------------------- */
 
-struct page {
-	int64_t limit, shown, looked;
-	struct str last;
-	bool more;
-};
-
 static int
-page_row(struct req *r, struct db *db, struct page *p, const struct sub_seen *s,
-    struct err *e)
+list_row(struct req *r, struct db *db, struct api_scan *scan,
+    const struct sub_seen *s, struct err *e)
 {
-	struct lag lag;
-	int rc;
-
-	p->looked++;
-	if (p->more || p->shown == p->limit || r->out.n > PAGE_BYTES) {
-		p->more = true;
-		return OK;
-	}
-	p->last = arena_dup(r->arena, s->conf->name);
+	scan->page.after = arena_dup(r->arena, s->conf->name);
 	if (!sub_seen_may(r, s))
 		return OK;
-	rc = find_lag(r, db, s, &lag, e);
-	if (rc < 0)
-		return rc;
-	p->shown++;
+	scan->shown++;
 	consumers_show(s, &r->out);
-	show_retry(s, &r->out);
-	show_lag(&lag, &r->out);
+	TRY(show_lag(r, db, s, e));
 	put_close(&r->out, '}');
 	return OK;
 }
 
 static int
-page_some(struct req *r, struct db *db, const struct presets *presets,
-    struct page *p, struct err *e)
+list_some(struct req *r, struct db *db, const struct presets *presets,
+    struct api_scan *scan, struct err *e)
 {
-	struct sub_seen s = {.id = 0};
-	struct rows *rows = NULL;
-	int rc = sub_seen_consumers(db, p->last, p->limit + 1, &rows, e);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	bool more = true;
 
-	while (
-	    rc >= 0 && (rc = sub_seen_next(r, db, presets, rows, &s, e)) > 0) {
-		rc = page_row(r, db, p, &s, e);
-		sub_seen_done(&s);
+	TRY(sql_consumers_seen(db, &rows, e, .after = scan->page.after,
+	    .most = scan->page.limit + 1));
+	while (more) {
+		struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
+
+		more = TRY(sub_seen_next(r, db, presets, rows, &s, e)) > 0 &&
+		       api_scan_row(scan, r);
+		if (more)
+			TRY(list_row(r, db, scan, &s, e));
 	}
-	rows_close(rows);
-	return rc;
+	return OK;
 }
 
 int
 api_consumers_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
-	struct api_page q = {.after = {.p = NULL}};
-	struct page p = {.last = STR_EMPTY};
-	int64_t n = 0, before;
-	int rc = api_query(r, API_PAGE_ONLY, &q, e);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	struct api_scan scan = {.shown = 0};
 
-	p.limit = q.limit;
-	if (rc == OK && q.after.p) {
-		p.last = q.after;
-		rc = check_name(p.last, e);
-	}
-	if (rc == OK)
-		rc = presets_open(db, api->conf, &presets, e);
-	api_list(r);
-	do {
-		before = p.looked;
-		if (rc == OK)
-			rc = page_some(r, db, presets, &p, e);
-		n = p.looked - before;
-	} while (
-	    rc == OK && !p.more && n == p.limit + 1 && p.looked < PAGE_SCAN);
-	presets_free(presets);
-	api_list_end(
-	    r, p.more || n == p.limit + 1 ? p.last : (struct str){.p = NULL});
-	return rc;
+	TRY(api_scan(r, API_PAGE_ONLY, &scan.page, &scan, e));
+	if (scan.page.after.p)
+		TRY(check_name(scan.page.after, e));
+	else
+		scan.page.after = STR_EMPTY;
+	TRY(presets_open(db, api->conf, &presets, e));
+	while (api_scan_on(&scan))
+		TRY(list_some(r, db, presets, &scan, e));
+	api_list_end(r,
+	    api_scan_more(&scan) ? scan.page.after : (struct str){.p = NULL});
+	return OK;
 }

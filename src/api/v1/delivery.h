@@ -22,7 +22,7 @@
  * first, a list is not.
  *
  * A dead letter of subscription 0 is none of a delivery: it is what a source
- * handed over that is no event (source/refused.h, delivery_refused.c).
+ * handed over that is no event (source/refused.h, delivery_decide.c).
  *
  * WHO SEES WHAT. A key that is limited to tenants sees the deliveries of
  * subscriptions whose tenants are within its own, as in sub.h; what sources
@@ -31,28 +31,14 @@
 #ifndef API_V1_DELIVERY_H
 #define API_V1_DELIVERY_H
 
+#include "api/handlers.h"
 #include "api/io.h"
 #include "api/limits.h"
 #include "base/uuid.h"
 #include "deliver/engine/deliver.h"
-#include "http/server/req.h"
+#include "sql.h"
 
 struct api;
-struct json;
-
-int api_deliveries_list(struct req *r, struct db *db, struct err *e);
-int api_deliveries_get(struct req *r, struct db *db, struct err *e);
-int api_deliveries_why(struct req *r, struct db *db, struct err *e);
-int api_deliveries_retry(struct req *r, struct db *db, struct err *e);
-int api_deads_list(struct req *r, struct db *db, struct err *e);
-int api_deads_get(struct req *r, struct db *db, struct err *e);
-int api_deads_requeue(struct req *r, struct db *db, struct err *e);
-int api_deads_skip(struct req *r, struct db *db, struct err *e);
-int api_deads_bulk(struct req *r, struct db *db, struct err *e);
-int api_replays_post(struct req *r, struct db *db, struct err *e);
-int api_replays_list(struct req *r, struct db *db, struct err *e);
-int api_replays_get(struct req *r, struct db *db, struct err *e);
-int api_replays_delete(struct req *r, struct db *db, struct err *e);
 
 /* The name of a delivery, opened. */
 struct spot {
@@ -61,24 +47,23 @@ struct spot {
 	int rep;
 };
 struct uuid spot_id(const struct api *api, struct spot s);
+bool spot_open(const struct api *api, struct str id, struct spot *ret);
+int spot_absent(struct err *e);
 /* From the path: ERR_ABSENT when it is none of ours. */
 int spot_read(const struct req *r, struct spot *ret, struct err *e) MUST_CHECK;
+/* What the caller decides about it; `note` is for the record. */
+struct ask_decide spot_decide(const struct req *r, struct spot s,
+    enum deliver_ask_kind kind, struct str note);
 
-/* A subscription in short, in the request's arena. */
-struct sub_brief {
-	int64_t id, from_seq, until_seq; /* until_seq 0: it lives */
-	struct uuid uid;
-	struct str name, why, conf;
-	struct str held; /* why it is; .p NULL: it is not */
-	bool enabled;
-	bool visible; /* to the caller */
-};
-/* 1, 0 when there is none, < 0. */
-int sub_brief_get(struct req *r, struct db *db, int64_t id,
-    struct sub_brief *ret, struct err *e) MUST_CHECK;
+/* Its subscription, when the caller may see it; until_seq 0: it lives. 1, 0
+ * when there is none, < 0. */
+int seen_sub(struct req *r, struct db *db, int64_t id,
+    struct sql_sub_head_row *ret, struct err *e) MUST_CHECK;
 /* By uid; ERR_ABSENT also when it may not be seen. */
-int sub_brief_find(struct req *r, struct db *db, struct str uid, const char *at,
-    struct sub_brief *ret, struct err *e) MUST_CHECK;
+int seen_sub_find(struct req *r, struct db *db, struct str uid, const char *at,
+    struct sql_sub_head_row *ret, struct err *e) MUST_CHECK;
+/* By the tenants of its row. */
+bool seen_visible(const struct req *r, struct str tenants);
 
 enum delivery_status {
 	STATUS_PENDING,
@@ -94,31 +79,11 @@ extern const char *const DELIVERY_STATUS[STATUS_COUNT + 1];
 /* What the tables say of one delivery. */
 struct seen {
 	struct spot spot;
-	struct {
-		bool there;
-		int n, status, verdict, reason;
-		int64_t at, us;
-	} attempt; /* the newest */
-	struct {
-		bool there;
-		int64_t okey, skey, next_at;
-		int state, tries, n, last_status, last_reason;
-	} row;
-	struct {
-		bool there, kept;
-		int64_t seq_to, okey, skey, at, decided_at;
-		int state, reason, status, tries, n, requeues;
-		struct str by, note, error; /* error.p NULL: an attempt's */
-	} dead;
+	bool has_attempt, has_row, has_dead;
+	struct sql_look_attempts_row attempt; /* the newest */
+	struct sql_look_rows_row row;
+	struct sql_look_deads_row dead; /* error.p NULL: an attempt's */
 };
-struct sql_look_attempts_row;
-struct sql_look_deads_row;
-struct sql_look_rows_row;
-/* One part of it, as a row tells; texts are the row's. */
-void seen_take_attempt(struct seen *s, const struct sql_look_attempts_row *row);
-void seen_take_row(struct seen *s, const struct sql_look_rows_row *row);
-void seen_take_dead(struct seen *s, const struct sql_look_deads_row *row);
-void seen_keep(struct seen *s, struct arena *a); /* its texts */
 bool seen_any(const struct seen *s);
 enum delivery_status seen_status(const struct seen *s);
 /* … and the engine, when it looked (not NULL). */
@@ -131,8 +96,8 @@ int seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
  * or NULL. `sub` NULL: it is a source's.
  */
 int seen_show(struct req *r, struct db *db, const struct seen *s,
-    const struct sub_brief *sub, const struct deliver_look *look, struct buf *b,
-    struct err *e) MUST_CHECK;
+    const struct sql_sub_head_row *sub, const struct deliver_look *look,
+    struct buf *b, struct err *e) MUST_CHECK;
 /* "attempts":[…] */
 int seen_attempts(
     struct db *db, struct spot spot, struct buf *b, struct err *e) MUST_CHECK;
@@ -159,14 +124,14 @@ int seen_of_event(struct req *r, struct db *db, int64_t seq, struct buf *b,
     struct err *e) MUST_CHECK;
 
 /* Does it want the event, by type and tenant? NULL, or why not. */
-const char *seen_refuses(struct arena *a, const struct sub_brief *s,
+const char *seen_refuses(struct arena *a, const struct sql_sub_head_row *s,
     struct str type, struct uuid tenant);
 
 /* Dead letters that wait. What is looked for, and how far one has come. */
 struct deads {
-	struct sub_brief sub;
-	bool by_sub;
-	int reason; /* -1: any */
+	struct str subscription, reason_word; /* as given; .p NULL: any */
+	int64_t sub;                          /* 0: any */
+	int reason;                           /* -1: any */
 	int64_t from, to;
 	struct str type; /* exactly; .p NULL: any */
 	/* before this, in (at, sub, seq, rep) */
@@ -175,47 +140,41 @@ struct deads {
 	size_t looked;
 	bool end;
 };
+#define DEADS_ALL ((struct deads){.reason = -1, .to = INT64_MAX})
+/* From what was given; `at` is where it stood: a parameter, or a pointer. */
+int deads_find(struct req *r, struct db *db, struct deads *d, const char *at,
+    struct err *e) MUST_CHECK;
 /* The next up to `most` that fit, newest first; *ret_n of them. */
-int deads_next(struct db *db, struct deads *d, size_t most, struct seen *v,
-    size_t *ret_n, struct err *e) MUST_CHECK;
-int deads_reason(
-    struct str text, const char *at, int *ret, struct err *e) MUST_CHECK;
+int deads_next(struct db *db, struct deads *d, size_t most,
+    struct sql_dead_page_row *v, size_t *ret_n, struct err *e) MUST_CHECK;
 
+/* The one that is named, if the caller may see it; `sub` is empty when a source
+ * handed it over. */
+int dead_get(struct req *r, struct db *db, struct spot spot, struct seen *s,
+    struct sql_sub_head_row *sub, struct err *e) MUST_CHECK;
 /* Its event: from the log, or what was kept of it. .p NULL: it is gone. */
 int dead_event(struct req *r, struct db *db, struct spot spot, struct str *ret,
     struct err *e) MUST_CHECK;
-/* ERR_CONFLICT when it was decided on, or can't be put back. */
-int dead_open(const struct seen *s, bool requeue, struct err *e) MUST_CHECK;
-/* What somebody says who decides; .p NULL, NULL: nothing. */
-struct dead_note {
-	struct str reason;
-	const struct json *payload, *event;
-};
 #define NOTE_REASON(type, field)                                               \
 	{                                                                      \
 		"reason", MEMBER_STRING, offsetof(type, field), 0, NOTE_MAX,   \
 		    .about = "for the record"                                  \
 	}
-/* What a source handed over: the request is answered from here on. */
-int dead_refused_decide(struct req *r, struct spot spot, bool requeue,
-    const struct dead_note *note, struct err *e) MUST_CHECK;
 
 /* A stored body, opened when it was sealed, in the arena. */
 int delivery_body(struct req *r, struct str tenant, struct str event_id,
     struct str body, struct str *ret, struct err *e) MUST_CHECK;
 
 /*
- * Begins a replay of (pos, until]. On the http thread, after the engine was
- * found awake; the answer is written by `show` when it is stored and begun.
+ * Begins a replay of (ask.pos, ask.until]. On the http thread; the answer is
+ * written by `show` when it is stored and begun.
  */
 struct replay_op {
 	struct req *r;
 	struct ask_look look; /* whether it is awake */
 	struct ask_replay ask;
-	struct sub_brief sub;
+	struct sql_sub_head_row sub;
 	struct uuid uid;
-	struct str types; /* as stored; .p NULL: all */
-	int64_t rate;
 	void (*show)(struct replay_op *op);
 	struct spot old; /* retry: of which it is another */
 };

@@ -3,13 +3,9 @@
  * letters are three streams in the order of (seq, sub, rep), read some at a
  * time; the newest head is next, and takes what the others have of the same.
  */
-#include "api/api.h"
 #include "api/limits.h"
 #include "api/v1/delivery.h"
 #include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
-#include "deliver/core/core.h"
 #include "deliver/engine/letter.h"
 #include "http/server/limits.h"
 #include "sql.h"
@@ -20,8 +16,14 @@ struct stream {
 	struct seen *v; /* each with one part */
 	size_t n, at;
 	struct spot last;
-	int last_n; /* of attempts */
+	int64_t last_n; /* of attempts */
 	bool end;
+};
+
+struct known {
+	uint32_t id;
+	bool there; /* and the caller may see it */
+	struct sql_sub_head_row sub;
 };
 
 struct walk {
@@ -30,10 +32,8 @@ struct walk {
 	struct seen_page *p;
 	struct stream s[STREAMS];
 	size_t batch, looked;
-	struct {
-		struct sub_brief *v;
-		size_t n;
-	} subs;
+	struct known *known;
+	size_t n_known;
 };
 
 static int
@@ -74,40 +74,35 @@ query(struct walk *w, int which, struct rows **ret, struct err *e)
 		      : sql_look_deads_run(w->db, &a, ret, e);
 }
 
+/* The part of one row, and whose it is: the first three columns of each. */
 static void
-take_part(
-    struct walk *w, int which, struct rows *rows, struct seen *x, int *ret_n)
+take_part(struct walk *w, int which, struct rows *rows, struct seen *x)
 {
-	struct sql_look_attempts_row a;
-	struct sql_look_rows_row d;
-	struct sql_look_deads_row z;
+	struct str *texts[] = {
+	    &x->dead.decided_by, &x->dead.note, &x->dead.error};
 
-	switch (which) {
-	case OF_ATTEMPTS:
-		sql_look_attempts_get(rows, &a);
-		x->spot = (struct spot){a.seq, (uint32_t)a.sub, (int)a.rep};
-		*ret_n = (int)a.n;
-		seen_take_attempt(x, &a);
-		break;
-	case OF_ROWS:
-		sql_look_rows_get(rows, &d);
-		x->spot = (struct spot){d.seq, (uint32_t)d.sub, (int)d.rep};
-		seen_take_row(x, &d);
-		break;
-	default:
-		sql_look_deads_get(rows, &z);
-		x->spot = (struct spot){z.seq, (uint32_t)z.sub, (int)z.rep};
-		seen_take_dead(x, &z);
-		seen_keep(x, w->r->arena);
+	x->spot = (struct spot){rows_int(rows, 0), (uint32_t)rows_int(rows, 1),
+	    (int)rows_int(rows, 2)};
+	x->has_attempt = which == OF_ATTEMPTS;
+	x->has_row = which == OF_ROWS;
+	if (which == OF_ATTEMPTS) {
+		sql_look_attempts_get(rows, &x->attempt);
+	} else if (which == OF_ROWS) {
+		sql_look_rows_get(rows, &x->row);
+	} else {
+		sql_look_deads_get(rows, &x->dead);
+		x->has_dead = x->dead.state != 3; /* as seen_get() has it */
+		for (size_t i = 0; i < COUNT_OF(texts); i++)
+			if (texts[i]->p)
+				*texts[i] = arena_dup(w->r->arena, *texts[i]);
 	}
 }
 
 static int
 fill(struct walk *w, int which, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct stream *s = &w->s[which];
-	struct rows *rows = NULL;
-	int rc;
 
 	if (s->at < s->n || s->end)
 		return OK;
@@ -115,16 +110,16 @@ fill(struct walk *w, int which, struct err *e)
 		s->v = arena_array(w->r->arena, w->batch, sizeof(*s->v));
 	memset(s->v, 0, w->batch * sizeof(*s->v));
 	s->n = s->at = 0;
-	rc = query(w, which, &rows, e);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0 && s->n < w->batch) {
+	TRY(query(w, which, &rows, e));
+	while (s->n < w->batch && TRY(rows_next(rows, e)) > 0) {
 		struct seen *x = &s->v[s->n++];
 
-		take_part(w, which, rows, x, &s->last_n);
+		take_part(w, which, rows, x);
 		s->last = x->spot;
+		s->last_n = x->attempt.n;
 	}
-	rows_close(rows);
 	s->end = s->n < w->batch;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* 1 and the next delivery, with all its parts; 0 at the end. */
@@ -134,14 +129,12 @@ next(struct walk *w, struct seen *ret, struct err *e)
 	struct seen x = {.spot = {.seq = -1}};
 
 	for (int i = 0; i < STREAMS; i++) {
-		int rc = fill(w, i, e);
+		const struct stream *s = &w->s[i];
 
-		if (rc < 0)
-			return rc;
-		if (w->s[i].at < w->s[i].n &&
-		    (x.spot.seq < 0 ||
-			cmp(w->s[i].v[w->s[i].at].spot, x.spot) > 0))
-			x.spot = w->s[i].v[w->s[i].at].spot;
+		TRY(fill(w, i, e));
+		if (s->at < s->n &&
+		    (x.spot.seq < 0 || cmp(s->v[s->at].spot, x.spot) > 0))
+			x.spot = s->v[s->at].spot;
 	}
 	if (x.spot.seq < 0)
 		return 0;
@@ -150,49 +143,49 @@ next(struct walk *w, struct seen *ret, struct err *e)
 
 		while (s->at < s->n && cmp(s->v[s->at].spot, x.spot) == 0) {
 			const struct seen *y = &s->v[s->at++];
-			int rc;
 
 			w->looked++;
-			if (i == OF_ATTEMPTS && !x.attempt.there)
+			if (y->has_attempt && !x.has_attempt)
 				x.attempt = y->attempt;
-			else if (i == OF_ROWS)
+			else if (y->has_row)
 				x.row = y->row;
-			else if (i == OF_DEADS)
+			else if (y->has_dead)
 				x.dead = y->dead;
-			rc = fill(w, i, e);
-			if (rc < 0)
-				return rc;
+			x.has_attempt |= y->has_attempt;
+			x.has_row |= y->has_row;
+			x.has_dead |= y->has_dead;
+			TRY(fill(w, i, e));
 		}
 	}
 	*ret = x;
 	return 1;
 }
 
-/* Known in this page already, or read now; NULL when there is none. */
+/* Known in this page already, or read now; NULL when there is none that the
+ * caller may see. */
 static int
-brief(struct walk *w, uint32_t id, const struct sub_brief **ret, struct err *e)
+page_sub(struct walk *w, uint32_t id, const struct sql_sub_head_row **ret,
+    struct err *e)
 {
-	struct sub_brief *b;
-	int rc;
+	struct known *k;
 
-	*ret = NULL;
-	for (size_t i = w->subs.n; i > 0; i--)
-		if (w->subs.v[i - 1].id == id) {
-			*ret = &w->subs.v[i - 1];
+	for (size_t i = w->n_known; i > 0; i--)
+		if (w->known[i - 1].id == id) {
+			*ret =
+			    w->known[i - 1].there ? &w->known[i - 1].sub : NULL;
 			return OK;
 		}
-	if (!w->subs.v)
-		w->subs.v =
-		    arena_array(w->r->arena, SUBS_SEEN_MAX, sizeof(*w->subs.v));
-	if (w->subs.n == SUBS_SEEN_MAX)
-		w->subs.n = 0;
-	b = &w->subs.v[w->subs.n];
-	rc = sub_brief_get(w->r, w->db, id, b, e);
-	if (rc > 0) {
-		w->subs.n++;
-		*ret = b;
-	}
-	return rc < 0 ? rc : OK;
+	if (!w->known)
+		w->known =
+		    arena_array(w->r->arena, SUBS_SEEN_MAX, sizeof(*w->known));
+	if (w->n_known == SUBS_SEEN_MAX)
+		w->n_known = 0;
+	k = &w->known[w->n_known];
+	k->there = TRY(seen_sub(w->r, w->db, id, &k->sub, e)) > 0;
+	k->id = id;
+	w->n_known++;
+	*ret = k->there ? &k->sub : NULL;
+	return OK;
 }
 
 /* Which streams can have one of the statuses wanted. */
@@ -216,7 +209,6 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 	struct walk w = {.r = r, .db = db, .p = p};
 	struct seen x;
 	bool closed;
-	int rc = 1;
 
 	w.batch = (size_t)p->limit + 1;
 	for (int i = 0; i < STREAMS; i++)
@@ -224,12 +216,9 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 	close_streams(&w);
 	closed = w.s[OF_ATTEMPTS].end;
 	p->last = p->before;
-	while (rc > 0) {
-		const struct sub_brief *sub = NULL;
+	while (TRY(next(&w, &x, e)) > 0) {
+		const struct sql_sub_head_row *sub = NULL;
 
-		rc = next(&w, &x, e);
-		if (rc <= 0)
-			break;
 		p->more = (int64_t)p->shown == p->limit ||
 			  w.looked > PAGE_SCAN || b->n > PAGE_BYTES;
 		if (p->more)
@@ -237,20 +226,16 @@ seen_page(struct req *r, struct db *db, struct seen_page *p, struct buf *b,
 		p->last = x.spot;
 		if (!seen_any(&x) || !(p->statuses & 1U << seen_status(&x)))
 			continue;
-		rc = brief(&w, x.spot.sub, &sub, e);
-		if (rc < 0)
-			break;
-		rc = 1;
-		if (!sub || !sub->visible)
+		TRY(page_sub(&w, x.spot.sub, &sub, e));
+		if (!sub)
 			continue;
-		if (closed && seen_get(r, db, x.spot, &x, e) < 0)
-			return e->code;
+		if (closed)
+			TRY(seen_get(r, db, x.spot, &x, e));
 		p->shown++;
-		if (seen_show(r, db, &x, sub, NULL, b, e) < 0)
-			return e->code;
+		TRY(seen_show(r, db, &x, sub, NULL, b, e));
 		buf_addc(b, '}');
 	}
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* One event, seen from one who is still to come to it. */
@@ -258,55 +243,44 @@ static int
 show_waiting(struct req *r, struct db *db, struct spot spot,
     const struct sql_event_head_row *ev, struct buf *b, struct err *e)
 {
-	struct seen s = {.spot = spot};
-	struct sub_brief brief;
-	int rc = sub_brief_get(r, db, spot.sub, &brief, e);
+	struct sql_sub_head_row sub;
+	struct seen s;
 
-	if (rc <= 0)
-		return rc;
-	if (!brief.visible || brief.until_seq > 0 ||
-	    spot.seq <= brief.from_seq ||
+	if (TRY(seen_sub(r, db, spot.sub, &sub, e)) == 0 || sub.until_seq > 0 ||
+	    spot.seq <= sub.from_seq ||
 	    (ev->to_sub > 0 && ev->to_sub != spot.sub) ||
 	    (ev->to_sub == 0 &&
-		seen_refuses(r->arena, &brief, ev->type, uuid_of(ev->tenant))))
+		seen_refuses(r->arena, &sub, ev->type, uuid_of(ev->tenant))))
 		return OK;
-	rc = seen_get(r, db, s.spot, &s, e);
-	if (rc < 0 || seen_any(&s))
-		return rc;
-	rc = seen_show(r, db, &s, &brief, NULL, b, e);
+	TRY(seen_get(r, db, spot, &s, e));
+	if (seen_any(&s))
+		return OK;
+	TRY(seen_show(r, db, &s, &sub, NULL, b, e));
 	put_close(b, '}');
-	return rc;
+	return OK;
 }
 
 int
 seen_waiting(struct req *r, struct db *db, int64_t seq, int64_t sub,
     struct buf *b, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_event_head_row ev;
-	struct rows *rows = NULL;
-	int64_t subs[SEEN_WAITING_MAX], okey;
-	uint64_t hash;
-	size_t n = 0;
-	int rc = sql_event_head_one(db, r->arena, &ev, e, .seq = seq);
+	struct spot spot = {.seq = seq};
 
-	if (rc <= 0)
-		return rc;
-	if (ev.to_sub_null)
-		ev.to_sub = 0;
-	hash = letter_hash(ev.pkey);
-	memcpy(&okey, &hash, sizeof(okey));
-	rc = sql_readers_before(db, &rows, e, .seq = seq, .okey = okey,
-	    .sub = sub, .most = SEEN_WAITING_MAX);
-	while (rc >= 0 && (rc = rows_next(rows, e)) > 0)
-		subs[n++] = rows_int(rows, 0);
-	rows_close(rows);
-	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		struct spot spot = {.seq = seq, .sub = (uint32_t)subs[i]};
+	if (TRY(sql_event_head_one(db, r->arena, &ev, e, .seq = seq)) == 0)
+		return OK;
+	TRY(sql_readers_before(db, &rows, e, .seq = seq,
+	    .okey = (int64_t)letter_hash(ev.pkey), .sub = sub,
+	    .most = SEEN_WAITING_MAX));
+	while (TRY(rows_next(rows, e)) > 0) {
+		uint32_t last = spot.sub;
 
-		if (i == 0 || subs[i] != subs[i - 1])
-			rc = show_waiting(r, db, spot, &ev, b, e);
+		spot.sub = (uint32_t)rows_int(rows, 0);
+		if (spot.sub != last)
+			TRY(show_waiting(r, db, spot, &ev, b, e));
 	}
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 int
@@ -319,12 +293,11 @@ seen_of_event(
 	    .statuses = (1U << STATUS_COUNT) - 1,
 	    .limit = PAGE_DEFAULT,
 	};
-	int rc;
 
 	buf_addc(b, '[');
-	rc = seen_page(r, db, &p, b, e);
-	if (rc == OK && !p.more)
-		rc = seen_waiting(r, db, seq, 0, b, e);
+	TRY(seen_page(r, db, &p, b, e));
+	if (!p.more)
+		TRY(seen_waiting(r, db, seq, 0, b, e));
 	buf_addc(b, ']');
-	return rc;
+	return OK;
 }

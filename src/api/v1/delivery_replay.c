@@ -4,7 +4,6 @@
  * begin; should it not hear of it, whoever delivers next finds the reader.
  */
 #include "api/api.h"
-#include "api/limits.h"
 #include "api/v1/delivery.h"
 #include "audit/audit.h"
 #include "base/arena.h"
@@ -13,9 +12,7 @@
 #include "base/str.h"
 #include "deliver/limits.h"
 #include "event/when.h"
-#include "http/server/limits.h"
 #include "match/types.h"
-#include "sql.h"
 
 /* Beginning one ------------------------------------------------------------------ */
 
@@ -38,20 +35,16 @@ stored(struct req *r, struct err *e)
 	op->ask.ask.kind = ASK_REPLAY;
 	op->ask.ask.sub = op->look.ask.sub;
 	op->ask.ask.behind = op->look.ask.behind;
-	op->ask.types = op->types;
-	op->ask.rate = op->rate;
-	r->then = begun;
-	return api_ask(r, &op->ask.ask, e) == REQ_WAIT ? REQ_WAIT : begun(r, e);
+	return api_ask_anyway(r, &op->ask.ask, begun, e);
 }
 
 static int
 choose_rep(struct db *db, int64_t sub, bool exclusive, int *ret, struct err *e)
 {
 	struct sql_replay_rep_row row;
-	int rc = sql_replay_rep_one(db, &row, e, .sub = sub);
 
-	if (rc <= 0)
-		return rc;
+	if (TRY(sql_replay_rep_one(db, &row, e, .sub = sub)) == 0)
+		return OK;
 	if (row.running >= SUB_REPLAYS_MAX)
 		return err_set(e, ERR_CONFLICT,
 		    "%d replays of this subscription run already: wait for one, or stop it",
@@ -80,11 +73,9 @@ store(struct req *r, struct db *db, struct err *e)
 	    .target_type = STR("subscription"),
 	    .object_name = op->sub.name,
 	};
-	int rc = choose_rep(db, op->sub.id, op->ask.exclusive, &op->ask.rep, e);
 
-	if (rc < 0)
-		return rc;
-	uuid_format(op->sub.uid, uid);
+	TRY(choose_rep(db, op->sub.id, op->ask.exclusive, &op->ask.rep, e));
+	uuid_format(uuid_of(op->sub.uid), uid);
 	row.webhook_id = str_of(uid);
 	row.details = arena_fmt(r->arena,
 	    "\"seqAfter\":%lld,\"seqUpto\":%lld,\"exclusive\":%s",
@@ -92,8 +83,8 @@ store(struct req *r, struct db *db, struct err *e)
 	    op->ask.exclusive ? "true" : "false");
 	if (sql_replay_add(db, e, .uid = uuid_str(&op->uid), .sub = op->sub.id,
 		.rep = op->ask.rep, .from_seq = op->ask.pos,
-		.until_seq = op->ask.until, .types = op->types,
-		.rate = op->rate, .exclusive = op->ask.exclusive,
+		.until_seq = op->ask.until, .types = op->ask.types,
+		.rate = op->ask.rate, .exclusive = op->ask.exclusive,
 		.now = row.at_us, .who = who) < 0 ||
 	    sql_reader_put(db, e, .sub = op->sub.id, .okey = 0,
 		.rep = op->ask.rep, .pos = op->ask.pos,
@@ -135,7 +126,7 @@ replay_op_begin(struct replay_op *op, struct err *e)
 /* POST /v1/replays ------------------------------------------------------------------ */
 
 struct post {
-	struct replay_op op;
+	struct replay_op op; /* first, so that it is r->ctx too */
 	struct str subscription;
 	const struct json *types;
 	int64_t since_us, until_us; /* until -1: now */
@@ -149,7 +140,7 @@ static const struct member BODY[] = {
     {"until", MEMBER_TIME, POST_AT(until_us), .about = "absent: now"},
     {"types", MEMBER_JSON, POST_AT(types),
 	.about = "eventTypes or name.*; absent: all"},
-    {"ratePerSecond", MEMBER_INT, POST_AT(op.rate), 1, REPLAY_RATE_MAX},
+    {"ratePerSecond", MEMBER_INT, POST_AT(op.ask.rate), 1, REPLAY_RATE_MAX},
     {"exclusive", MEMBER_BOOL, POST_AT(op.ask.exclusive)},
     {.name = NULL},
 };
@@ -175,81 +166,63 @@ read_types(struct post *p, struct err *e)
 			return err_at(e, ERR_INVALID, "/types", "%s", was.text);
 		}
 	}
-	p->op.types = j->raw;
+	p->op.ask.types = j->raw;
 	return OK;
-}
-
-static int
-post_read(struct req *r, struct db *db, struct err *e)
-{
-	struct post *p = r->ctx;
-	int64_t first = 0, end = 0;
-	int rc = sub_brief_find(
-	    r, db, p->subscription, "/subscription", &p->op.sub, e);
-
-	if (rc == OK && p->op.ask.exclusive && !p->op.sub.enabled)
-		rc = err_at(e, ERR_CONFLICT, "/exclusive",
-		    "the subscription is disabled: it would wait for a replay that does not go on");
-	if (rc == OK && p->op.sub.until_seq > 0)
-		rc = err_at(e, ERR_CONFLICT, "/subscription",
-		    "the subscription is gone");
-	if (rc == OK)
-		rc = when_seq(db, p->since_us, &first, e);
-	if (rc == OK)
-		rc = when_seq(db,
-		    p->until_us < 0 ? clock_now_us() + US_PER_S : p->until_us,
-		    &end, e);
-	if (rc == OK && end <= first)
-		rc = err_at(e, ERR_INVALID, "/since",
-		    "there is nothing in the log from then on");
-	p->op.ask.pos = first - 1;
-	p->op.ask.until = end - 1;
-	return rc;
-}
-
-static int
-post_known(struct req *r, struct err *e)
-{
-	struct post *p = r->ctx;
-
-	return replay_op_begin(&p->op, e);
 }
 
 static void
 post_show(struct replay_op *op)
 {
 	struct req *r = op->r;
+	struct buf *b = api_object(r);
 
-	buf_clear(&r->out);
-	put_open(&r->out, NULL, '{');
-	put_uuid(&r->out, "id", op->uid);
-	put_z(&r->out, "state", "running");
-	put_int(&r->out, "total", op->ask.until - op->ask.pos);
-	put_int(&r->out, "done", 0);
-	put_close(&r->out, '}');
+	put_uuid(b, "id", op->uid);
+	put_z(b, "state", "running");
+	put_int(b, "total", op->ask.until - op->ask.pos);
+	put_int(b, "done", 0);
+	put_close(b, '}');
 	r->status = 202;
+}
+
+static int
+post_known(struct req *r, struct err *e)
+{
+	return replay_op_begin(r->ctx, e);
 }
 
 int
 api_replays_post(struct req *r, struct db *db, struct err *e)
 {
 	struct post *p = arena_alloc(r->arena, sizeof(*p));
-	int rc;
+	struct replay_op *op = &p->op;
+	int64_t first = 0, end = 0;
 
-	(void)db;
 	p->until_us = -1;
-	rc = api_body(r, BODY, NULL, p, e);
-	if (rc == OK && p->until_us >= 0 && p->until_us <= p->since_us)
-		rc = json_wrong(e, "/until", "must be after since");
-	if (rc == OK)
-		rc = read_types(p, e);
-	if (rc < 0)
-		return rc;
-	p->op.r = r;
-	p->op.show = post_show;
-	r->ctx = p;
-	api_then(r, post_known);
-	return api_read(r, post_read, e);
+	TRY(api_body(r, BODY, NULL, p, e));
+	if (p->until_us >= 0 && p->until_us <= p->since_us)
+		return json_wrong(e, "/until", "must be after since");
+	TRY(read_types(p, e));
+	TRY(seen_sub_find(
+	    r, db, p->subscription, "/subscription", &op->sub, e));
+	if (op->ask.exclusive && !op->sub.enabled)
+		return err_at(e, ERR_CONFLICT, "/exclusive",
+		    "the subscription is disabled: it would wait for a replay that does not go on");
+	if (op->sub.until_seq > 0)
+		return err_at(e, ERR_CONFLICT, "/subscription",
+		    "the subscription is gone");
+	TRY(when_seq(db, p->since_us, &first, e));
+	TRY(when_seq(db,
+	    p->until_us < 0 ? clock_now_us() + US_PER_S : p->until_us, &end,
+	    e));
+	if (end <= first)
+		return err_at(e, ERR_INVALID, "/since",
+		    "there is nothing in the log from then on");
+	op->ask.pos = first - 1;
+	op->ask.until = end - 1;
+	op->r = r;
+	op->show = post_show;
+	r->ctx = op;
+	return api_next(r, post_known);
 }
 
 /* GET ------------------------------------------------------------------------------- */
@@ -268,14 +241,14 @@ done_of(const struct sql_replay_get_row *row)
 
 static void
 delivery_replay_show(struct req *r, const struct sql_replay_get_row *row,
-    const struct sub_brief *sub)
+    const struct sql_sub_head_row *sub)
 {
 	static const char *const STATES[] = {"running", "done", "stopped"};
 	struct buf *b = &r->out;
 
 	put_open(b, NULL, '{');
 	put_uuid(b, "id", uuid_of(row->uid));
-	put_uuid(b, "subscriptionId", sub->uid);
+	put_uuid(b, "subscriptionId", uuid_of(sub->uid));
 	put_z(b, "state", STATES[row->state > 2 ? 2 : row->state]);
 	put_int(b, "total", row->until_seq - row->from_seq);
 	put_int(b, "done", done_of(row));
@@ -284,113 +257,88 @@ delivery_replay_show(struct req *r, const struct sql_replay_get_row *row,
 	put_bool(b, "exclusive", row->exclusive);
 	put_time(b, "createdAt", row->created_at);
 	put_text(b, "createdBy", row->created_by);
-	put_time(b, "endedAt", row->ended_at_null ? 0 : row->ended_at);
+	put_time(b, "endedAt", row->ended_at);
 	put_close(b, '}');
+}
+
+/* 1 when there is one of this id. */
+static int
+replay_find(struct req *r, struct db *db, struct str id,
+    struct sql_replay_get_row *ret, struct err *e)
+{
+	struct uuid uid;
+
+	return uuid_parse(id, &uid) ? sql_replay_get_one(db, r->arena, ret, e,
+					  .uid = uuid_str(&uid))
+				    : 0;
 }
 
 /* The one that the path names. */
 static int
 replay_get(struct req *r, struct db *db, struct sql_replay_get_row *ret,
-    struct sub_brief *sub, struct err *e)
+    struct sql_sub_head_row *sub, struct err *e)
 {
-	struct uuid id;
-	int rc = 0;
-
-	if (uuid_parse(r->params[0], &id))
-		rc = sql_replay_get_one(
-		    db, r->arena, ret, e, .uid = uuid_str(&id));
-	if (rc > 0)
-		rc = sub_brief_get(r, db, ret->sub, sub, e);
-	if (rc == 0 || (rc > 0 && !sub->visible))
+	if (TRY(replay_find(r, db, r->params[0], ret, e)) == 0 ||
+	    TRY(seen_sub(r, db, ret->sub, sub, e)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such replay");
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 int
 api_replays_get(struct req *r, struct db *db, struct err *e)
 {
 	struct sql_replay_get_row row;
-	struct sub_brief sub;
-	int rc = replay_get(r, db, &row, &sub, e);
+	struct sql_sub_head_row sub;
 
-	if (rc < 0)
-		return rc;
+	TRY(replay_get(r, db, &row, &sub, e));
 	buf_clear(&r->out);
 	delivery_replay_show(r, &row, &sub);
 	return OK;
 }
 
 struct listing {
-	int64_t before, limit;
-	size_t shown, looked;
-	bool more;
+	struct api_scan scan;
+	int64_t before;
 	struct uuid last;
 };
 
 static int
-list_some(struct req *r, struct db *db, struct listing *l, int64_t *ret_n,
-    struct err *e)
+list_some(struct req *r, struct db *db, struct listing *l, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_replay_get_row row;
-	struct rows *rows = NULL;
-	int rc = sql_replay_page(
-	    db, &rows, e, .before = l->before, .most = l->limit + 1);
+	struct sql_sub_head_row sub;
 
-	*ret_n = 0;
-	while (rc >= 0 && (rc = sql_replay_get_next(rows, &row, e)) > 0) {
-		struct sub_brief sub;
-
-		l->more = (int64_t)l->shown == l->limit;
-		if (l->more)
-			break;
-		++*ret_n;
-		l->looked++;
+	TRY(sql_replay_page(
+	    db, &rows, e, .before = l->before, .most = l->scan.page.limit + 1));
+	while (TRY(sql_replay_get_next(rows, &row, e)) > 0 &&
+	       api_scan_row(&l->scan, r)) {
 		l->before = row.id;
 		l->last = uuid_of(row.uid);
-		rc = sub_brief_get(r, db, row.sub, &sub, e);
-		if (rc <= 0 || !sub.visible)
+		if (TRY(seen_sub(r, db, row.sub, &sub, e)) == 0)
 			continue;
-		l->shown++;
+		l->scan.shown++;
 		delivery_replay_show(r, &row, &sub);
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
-static int
-find_after(struct db *db, struct arena *a, struct str after, struct listing *l,
-    struct err *e)
-{
-	struct sql_replay_get_row row;
-	struct uuid id;
-	int rc = 0;
-
-	if (uuid_parse(after, &id))
-		rc = sql_replay_get_one(db, a, &row, e, .uid = uuid_str(&id));
-	if (rc > 0)
-		l->before = row.id;
-	return rc == 0 ? api_no_cursor(e) : rc;
+	return OK;
 }
 
 int
 api_replays_list(struct req *r, struct db *db, struct err *e)
 {
 	struct listing l = {.before = INT64_MAX};
-	struct api_page page = {.after = {.p = NULL}};
-	int64_t n = 0;
-	int rc = api_query(r, API_PAGE_ONLY, &page, e);
+	struct sql_replay_get_row row;
 
-	l.limit = page.limit;
-	if (rc == OK && page.after.p)
-		rc = find_after(db, r->arena, page.after, &l, e);
-	if (rc < 0)
-		return rc;
-	api_list(r);
-	do
-		rc = list_some(r, db, &l, &n, e);
-	while (rc == OK && !l.more && n == l.limit + 1 && l.looked < PAGE_SCAN);
-	api_list_end_uuid(r, l.more || n == l.limit + 1, l.last);
-	return rc;
+	TRY(api_scan(r, API_PAGE_ONLY, &l.scan.page, &l.scan, e));
+	if (l.scan.page.after.p) {
+		if (TRY(replay_find(r, db, l.scan.page.after, &row, e)) == 0)
+			return api_no_cursor(e);
+		l.before = row.id;
+	}
+	while (api_scan_on(&l.scan))
+		TRY(list_some(r, db, &l, e));
+	api_list_end_uuid(r, api_scan_more(&l.scan), l.last);
+	return OK;
 }
 
 /* DELETE: it stops --------------------------------------------------------------------- */
@@ -401,11 +349,9 @@ stop(struct req *r, struct db *db, struct err *e)
 {
 	struct ask_stop *q = r->ctx;
 	struct sql_replay_get_row row;
-	struct sub_brief sub;
-	int rc = replay_get(r, db, &row, &sub, e);
+	struct sql_sub_head_row sub;
 
-	if (rc < 0)
-		return rc;
+	TRY(replay_get(r, db, &row, &sub, e));
 	q->ask.sub = (uint32_t)row.sub;
 	q->rep = (int)row.rep;
 	if (row.state != 0)
@@ -419,16 +365,13 @@ static int
 told(struct req *r, struct err *e)
 {
 	(void)e;
-	buf_clear(&r->out);
-	r->status = 204;
-	return OK;
+	return api_gone(r);
 }
 
 static int
 stopped(struct req *r, struct err *e)
 {
-	r->then = told;
-	return api_ask(r, r->ctx, e) == REQ_WAIT ? REQ_WAIT : told(r, e);
+	return api_ask_anyway(r, r->ctx, told, e);
 }
 
 int

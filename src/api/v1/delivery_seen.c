@@ -6,11 +6,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "contract/limits.h"
 #include "contract/verdict.h"
 #include "deliver/core/core.h"
-#include "deliver/engine/letter.h"
 #include "deliver/limits.h"
 #include "match/types.h"
 #include "sql.h"
@@ -21,31 +19,48 @@ spot_id(const struct api *api, struct spot s)
 	return delivery_id_make(&api->id_key, s.seq, s.sub, (uint16_t)s.rep);
 }
 
-static bool
-open_id(const struct api *api, struct str text, struct spot *ret)
+bool
+spot_open(const struct api *api, struct str id, struct spot *ret)
 {
-	struct uuid id;
+	struct uuid uid;
 	uint16_t rep = 0;
 
-	if (!uuid_parse(text, &id) ||
-	    !delivery_id_open(&api->id_key, id, &ret->seq, &ret->sub, &rep))
+	if (!uuid_parse(id, &uid) ||
+	    !delivery_id_open(&api->id_key, uid, &ret->seq, &ret->sub, &rep))
 		return false;
 	ret->rep = rep;
 	return true;
 }
 
 int
+spot_absent(struct err *e)
+{
+	return err_set(e, ERR_ABSENT, "there is no such delivery");
+}
+
+int
 spot_read(const struct req *r, struct spot *ret, struct err *e)
 {
-	if (open_id(r->app, r->params[0], ret))
-		return OK;
-	return err_set(e, ERR_ABSENT, "there is no such delivery");
+	return spot_open(r->app, r->params[0], ret) ? OK : spot_absent(e);
+}
+
+struct ask_decide
+spot_decide(const struct req *r, struct spot s, enum deliver_ask_kind kind,
+    struct str note)
+{
+	return (struct ask_decide){
+	    .ask = {.kind = kind, .sub = s.sub},
+	    .seq = s.seq,
+	    .rep = s.rep,
+	    .who = api_actor(r),
+	    .note = note,
+	};
 }
 
 /* Subscriptions -------------------------------------------------------------- */
 
-static bool
-visible(struct req *r, struct str tenants)
+bool
+seen_visible(const struct req *r, struct str tenants)
 {
 	struct uuid list[SUB_TENANTS_MAX];
 	struct json *j = NULL;
@@ -63,58 +78,34 @@ visible(struct req *r, struct str tenants)
 	return n > 0 && scopes_tenants_within(list, n, &r->who);
 }
 
-static void
-take_brief(
-    struct req *r, const struct sql_sub_head_row *row, struct sub_brief *ret)
-{
-	*ret = (struct sub_brief){
-	    .id = row->id,
-	    .from_seq = row->from_seq,
-	    .until_seq = row->until_seq_null ? 0 : row->until_seq,
-	    .uid = uuid_of(row->uid),
-	    .name = row->name,
-	    .why = row->why,
-	    .conf = row->conf,
-	    .held = row->held,
-	    .enabled = row->enabled != 0,
-	    .visible = visible(r, row->tenants),
-	};
-}
-
 int
-sub_brief_get(struct req *r, struct db *db, int64_t id, struct sub_brief *ret,
+seen_sub(struct req *r, struct db *db, int64_t id, struct sql_sub_head_row *ret,
     struct err *e)
 {
-	struct sql_sub_head_row row;
-	int rc = sql_sub_head_one(db, r->arena, &row, e, .id = id);
+	int rc = sql_sub_head_one(db, r->arena, ret, e, .id = id);
 
-	if (rc > 0)
-		take_brief(r, &row, ret);
-	return rc;
+	return rc > 0 && !seen_visible(r, ret->tenants) ? 0 : rc;
 }
 
 int
-sub_brief_find(struct req *r, struct db *db, struct str uid, const char *at,
-    struct sub_brief *ret, struct err *e)
+seen_sub_find(struct req *r, struct db *db, struct str uid, const char *at,
+    struct sql_sub_head_row *ret, struct err *e)
 {
-	struct sql_sub_head_row row;
 	struct uuid id;
-	int rc;
 
 	if (!uuid_parse(uid, &id))
 		return err_at(
 		    e, ERR_INVALID, at, "subscription must be a uuid");
-	rc = sql_sub_head_uid_one(db, r->arena, &row, e, .uid = uuid_str(&id));
-	if (rc > 0)
-		take_brief(r, &row, ret);
-	if (rc == 0 || (rc > 0 && !ret->visible))
+	if (TRY(sql_sub_head_uid_one(
+		db, r->arena, ret, e, .uid = uuid_str(&id))) == 0 ||
+	    !seen_visible(r, ret->tenants))
 		return err_at(
 		    e, ERR_ABSENT, at, "there is no such subscription");
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 const char *
-seen_refuses(struct arena *a, const struct sub_brief *s, struct str type,
+seen_refuses(struct arena *a, const struct sql_sub_head_row *s, struct str type,
     struct uuid tenant)
 {
 	struct json *j = NULL;
@@ -155,13 +146,13 @@ const char *const DELIVERY_STATUS[STATUS_COUNT + 1] = {
 bool
 seen_any(const struct seen *s)
 {
-	return s->attempt.there || s->row.there || s->dead.there;
+	return s->has_attempt || s->has_row || s->has_dead;
 }
 
 static bool
 dropped(const struct seen *s)
 {
-	return s->attempt.there && s->attempt.verdict == CORE_DROP;
+	return s->has_attempt && s->attempt.verdict == CORE_DROP;
 }
 
 enum delivery_status
@@ -174,81 +165,15 @@ seen_status(const struct seen *s)
 	    [ROW_HELD] = STATUS_DEAD_LETTER,
 	};
 
-	if (s->row.there && s->row.state >= 0 && s->row.state <= ROW_HELD)
+	if (s->has_row && s->row.state >= 0 && s->row.state <= ROW_HELD)
 		return BY_ROW[s->row.state];
-	if (s->dead.there && s->dead.state != 1)
+	if (s->has_dead && s->dead.state != 1)
 		return STATUS_DEAD_LETTER;
-	if (s->attempt.there && s->attempt.verdict == CORE_OK)
+	if (s->has_attempt && s->attempt.verdict == CORE_OK)
 		return STATUS_SUCCESS;
 	if (dropped(s))
 		return STATUS_DROPPED;
 	return STATUS_PENDING;
-}
-
-void
-seen_take_attempt(struct seen *s, const struct sql_look_attempts_row *row)
-{
-	if (s->attempt.there)
-		return; /* an older one */
-	s->attempt.there = true;
-	s->attempt.n = (int)row->n;
-	s->attempt.at = row->at;
-	s->attempt.us = row->us;
-	s->attempt.status = (int)row->status;
-	s->attempt.verdict = (int)row->verdict;
-	s->attempt.reason = (int)row->reason;
-}
-
-void
-seen_take_row(struct seen *s, const struct sql_look_rows_row *row)
-{
-	s->row.there = true;
-	s->row.okey = row->okey;
-	s->row.skey = row->skey;
-	s->row.state = (int)row->state;
-	s->row.tries = (int)row->tries;
-	s->row.n = (int)row->n;
-	s->row.next_at = row->next_at;
-	s->row.last_status = (int)row->last_status;
-	s->row.last_reason = (int)row->last_reason;
-}
-
-/* Texts are the rows'. State 3 is a body that was kept, and no dead letter. */
-void
-seen_take_dead(struct seen *s, const struct sql_look_deads_row *row)
-{
-	if (row->state == 3)
-		return;
-	s->dead.there = true;
-	s->dead.kept = row->kept != 0;
-	s->dead.seq_to = row->seq_to;
-	s->dead.okey = row->okey;
-	s->dead.skey = row->skey;
-	s->dead.reason = (int)row->reason;
-	s->dead.status = (int)row->status;
-	s->dead.tries = (int)row->tries;
-	s->dead.n = (int)row->n;
-	s->dead.at = row->at;
-	s->dead.state = (int)row->state;
-	s->dead.requeues = (int)row->requeues;
-	s->dead.decided_at = row->decided_at_null ? 0 : row->decided_at;
-	s->dead.by = row->decided_by;
-	s->dead.note = row->note;
-	s->dead.error = row->error;
-}
-
-static struct str
-kept(struct arena *a, struct str s)
-{
-	return s.p ? arena_dup(a, s) : s;
-}
-
-void
-seen_keep(struct seen *s, struct arena *a)
-{
-	s->dead.by = kept(a, s->dead.by);
-	s->dead.note = kept(a, s->dead.note);
-	s->dead.error = kept(a, s->dead.error);
 }
 
 int
@@ -261,26 +186,18 @@ seen_get(struct req *r, struct db *db, struct spot spot, struct seen *ret,
 	    .rep = spot.rep + 1,
 	    .most = 1};
 	struct seen s = {.spot = spot};
-	struct sql_look_attempts_row attempt;
-	struct sql_look_rows_row row;
-	struct sql_look_deads_row dead;
-	int rc = sql_look_attempts_sub_one(db, &attempt, e, .lo = spot.seq,
-	    .seq = spot.seq, .sub = spot.sub, .rep = spot.rep + 1, .n = 0,
-	    .most = 1);
+	int rc = TRY(sql_look_attempts_sub_one(db, &s.attempt, e,
+	    .lo = spot.seq, .seq = spot.seq, .sub = spot.sub,
+	    .rep = spot.rep + 1, .n = 0, .most = 1));
 
-	if (rc > 0 && attempt.rep == spot.rep)
-		seen_take_attempt(&s, &attempt);
-	if (rc >= 0)
-		rc = sql_look_rows_sub_first(db, &at, &row, e);
-	if (rc > 0 && row.rep == spot.rep)
-		seen_take_row(&s, &row);
-	if (rc >= 0)
-		rc = sql_look_deads_sub_first(db, &at, r->arena, &dead, e);
-	if (rc > 0 && dead.rep == spot.rep)
-		seen_take_dead(&s, &dead);
-	if (rc >= 0)
-		*ret = s;
-	return rc < 0 ? rc : OK;
+	s.has_attempt = rc > 0 && s.attempt.rep == spot.rep;
+	rc = TRY(sql_look_rows_sub_first(db, &at, &s.row, e));
+	s.has_row = rc > 0 && s.row.rep == spot.rep;
+	rc = TRY(sql_look_deads_sub_first(db, &at, r->arena, &s.dead, e));
+	/* State 3 is a body that was kept, and no dead letter. */
+	s.has_dead = rc > 0 && s.dead.rep == spot.rep && s.dead.state != 3;
+	*ret = s;
+	return OK;
 }
 
 /*
@@ -292,13 +209,12 @@ show_event(struct req *r, struct db *db, int64_t seq, bool of_source,
     struct buf *b, struct err *e)
 {
 	struct sql_event_head_row row;
-	int rc = sql_event_head_one(db, r->arena, &row, e, .seq = seq);
 
-	if (rc <= 0) {
+	if (TRY(sql_event_head_one(db, r->arena, &row, e, .seq = seq)) == 0) {
 		put_null(b, "eventId");
 		put_null(b, "eventType");
 		put_null(b, "receivedAt");
-		return rc;
+		return OK;
 	}
 	put_uuid(b, "eventId", uuid_of(row.event_id));
 	put_text(b, "eventType", row.type);
@@ -308,14 +224,14 @@ show_event(struct req *r, struct db *db, int64_t seq, bool of_source,
 	return OK;
 }
 
-static int
+static int64_t
 count_of(const struct seen *s)
 {
-	int n = s->attempt.there ? s->attempt.n - dropped(s) : 0;
+	int64_t n = s->has_attempt ? s->attempt.n - dropped(s) : 0;
 
-	if (s->row.there && s->row.n > n)
+	if (s->has_row && s->row.n > n)
 		n = s->row.n;
-	return s->dead.there && s->dead.n > n ? s->dead.n : n;
+	return s->has_dead && s->dead.n > n ? s->dead.n : n;
 }
 
 static void
@@ -323,7 +239,7 @@ show_dead(const struct seen *s, struct buf *b)
 {
 	static const char *const STATES[] = {"open", "requeued", "skipped"};
 
-	if (!s->dead.there || s->dead.state > 2)
+	if (!s->has_dead || s->dead.state > 2)
 		return;
 	put_open(b, "deadLetter", '{');
 	put_z(b, "reason", reason_name((enum reason)s->dead.reason));
@@ -335,7 +251,7 @@ show_dead(const struct seen *s, struct buf *b)
 		put_int(b, "seqTo", s->dead.seq_to);
 	}
 	put_time(b, "decidedAt", s->dead.decided_at);
-	put_text(b, "decidedBy", s->dead.by);
+	put_text(b, "decidedBy", s->dead.decided_by);
 	put_text(b, "note", s->dead.note);
 	put_text(b, "error", s->dead.error);
 	put_close(b, '}');
@@ -356,14 +272,12 @@ seen_status_now(const struct seen *s, const struct deliver_look *look)
 
 int
 seen_show(struct req *r, struct db *db, const struct seen *s,
-    const struct sub_brief *sub, const struct deliver_look *look, struct buf *b,
-    struct err *e)
+    const struct sql_sub_head_row *sub, const struct deliver_look *look,
+    struct buf *b, struct err *e)
 {
 	enum delivery_status status = seen_status_now(s, look);
 	struct spot first = s->spot;
-	int64_t next =
-	    s->row.there && s->row.state == ROW_RETRY ? s->row.next_at : 0;
-	int rc, n = count_of(s);
+	int64_t n = count_of(s), next = s->row.next_at;
 
 	if (look && look->known) {
 		next = look->next_at;
@@ -371,11 +285,9 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 	}
 	put_open(b, NULL, '{');
 	put_uuid(b, "id", spot_id(r->app, s->spot));
-	rc = show_event(r, db, s->spot.seq, !sub, b, e);
-	if (rc < 0)
-		return rc;
+	TRY(show_event(r, db, s->spot.seq, !sub, b, e));
 	if (sub)
-		put_uuid(b, "subscriptionId", sub->uid);
+		put_uuid(b, "subscriptionId", uuid_of(sub->uid));
 	else
 		put_null(b, "subscriptionId");
 	put_int(b, "seq", s->spot.seq);
@@ -383,13 +295,13 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 	put_int(b, "attemptCount", n);
 	put_time(b, "nextAttemptAt", status == STATUS_RETRY_PENDING ? next : 0);
 	put_time(b, "lastAttemptAt",
-	    s->attempt.there && !dropped(s) ? s->attempt.at : 0);
+	    s->has_attempt && !dropped(s) ? s->attempt.at : 0);
 	if (dropped(s))
 		put_time(b, "droppedAt", s->attempt.at);
 	put_some(b, "lastStatusCode",
-	    s->attempt.there && s->attempt.status > 0 ? s->attempt.status : 0);
+	    s->has_attempt && s->attempt.status > 0 ? s->attempt.status : 0);
 	put_z(b, "lastError",
-	    s->attempt.there && s->attempt.reason != REASON_NONE
+	    s->has_attempt && s->attempt.reason != REASON_NONE
 		? reason_text((enum reason)s->attempt.reason)
 		: NULL);
 	if (s->spot.rep > 0) {
@@ -443,18 +355,16 @@ show_attempt(
 int
 seen_attempts(struct db *db, struct spot spot, struct buf *b, struct err *e)
 {
-	struct arena *a = arena_new(16 * DETAIL_MAX);
+	struct arena *a CLEANUP(arena_freep) = arena_new(16 * DETAIL_MAX);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_attempts_of_row row;
-	struct rows *rows = NULL;
-	int rc = sql_attempts_of(db, &rows, e, .seq = spot.seq, .sub = spot.sub,
-	    .rep = spot.rep, .after = 0, .most = ATTEMPTS_SHOWN);
 
 	put_open(b, "attempts", '[');
-	while (rc >= 0 && (rc = sql_attempts_of_next(rows, &row, e)) > 0)
+	TRY(sql_attempts_of(db, &rows, e, .seq = spot.seq, .sub = spot.sub,
+	    .rep = spot.rep, .after = 0, .most = ATTEMPTS_SHOWN));
+	while (TRY(sql_attempts_of_next(rows, &row, e)) > 0)
 		if (row.verdict != CORE_DROP) /* there was no call */
 			show_attempt(a, &row, b);
-	rows_close(rows);
 	buf_addc(b, ']');
-	arena_free(a);
-	return rc < 0 ? rc : OK;
+	return OK;
 }

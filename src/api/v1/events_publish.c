@@ -2,10 +2,9 @@
 
 #include "account/limiter.h"
 #include "api/api.h"
-#include "api/v1/events.h"
+#include "api/handlers.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
@@ -33,18 +32,13 @@
 
 enum form { NATIVE, CE_STRUCTURED, CE_BINARY };
 
-struct item {
-	size_t at;       /* of its entry, when there is no err */
-	struct err *err; /* why it was refused */
-};
-
 struct publish {
 	struct append_job job; /* its entries: those that were not refused */
 	struct req *r;
 	enum form form;
 	bool many;
 	size_t n, room;
-	struct item *items;
+	struct err **refused; /* each why; NULL: it has the next entry */
 	struct arena *scratch;
 	struct str idempotency; /* the header; empty when there is none */
 };
@@ -53,7 +47,7 @@ struct publish {
 static struct uuid
 derived_id(const struct req *r, struct str idempotency, size_t index)
 {
-	struct buf b = BUF(IDEMPOTENCY_KEY_MAX + 128);
+	struct buf b CLEANUP(buf_done) = BUF(IDEMPOTENCY_KEY_MAX + 128);
 	unsigned char digest[DIGEST_LEN];
 
 	buf_fmt(
@@ -61,7 +55,6 @@ derived_id(const struct req *r, struct str idempotency, size_t index)
 	buf_add(&b, idempotency);
 	assert(!b.failed);
 	digest_sha256(buf_str(&b), digest);
-	buf_done(&b);
 	return uuid_from_digest(digest);
 }
 
@@ -91,35 +84,21 @@ warn(const struct req *r, const struct event *ev)
 }
 
 struct ce_headers {
-	struct cloudevent_header *list;
+	struct cloudevent_header *list; /* NULL: they are counted */
 	size_t n;
 };
 
 static bool
-count_header(void *arg, struct str name, struct str value)
+take_header(void *arg, struct str name, struct str value)
 {
 	struct ce_headers *h = arg;
 
-	(void)value;
-	h->n += cloudevent_is_header(name);
+	if (!cloudevent_is_header(name))
+		return true;
+	if (h->list)
+		h->list[h->n] = (struct cloudevent_header){name, value};
+	h->n++;
 	return true;
-}
-
-static bool
-list_header(void *arg, struct str name, struct str value)
-{
-	struct ce_headers *h = arg;
-
-	if (cloudevent_is_header(name))
-		h->list[h->n++] = (struct cloudevent_header){name, value};
-	return true;
-}
-
-/* The tenant of a key that has one and no other. */
-static const struct uuid *
-only_tenant(const struct req *r)
-{
-	return r->who.n_tenants == 1 ? r->who.tenants : NULL;
 }
 
 /* The envelope that a CloudEvent makes. */
@@ -127,22 +106,20 @@ static int
 read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
     struct json *node, struct str *ret, struct err *e)
 {
-	const struct uuid *tenant = only_tenant(p->r);
+	/* Of a key that has one and no other. */
+	const struct uuid *tenant =
+	    p->r->who.n_tenants == 1 ? p->r->who.tenants : NULL;
 	struct ce_headers h = {.n = 0};
-	int rc;
 
 	if (p->form == CE_BINARY) {
-		req_each_header(p->r, count_header, &h);
+		req_each_header(p->r, take_header, &h);
 		h.list = arena_array(a, h.n + 1, sizeof(*h.list));
 		h.n = 0;
-		req_each_header(p->r, list_header, &h);
+		req_each_header(p->r, take_header, &h);
 		return cloudevent_binary(a, h.list, h.n, bytes, tenant, ret, e);
 	}
-	if (!node) {
-		rc = json_parse(a, bytes, &node, e);
-		if (rc < 0)
-			return rc;
-	}
+	if (!node)
+		TRY(json_parse(a, bytes, &node, e));
 	return cloudevent_structured(a, node, tenant, ret, e);
 }
 
@@ -156,9 +133,7 @@ parse_event(struct publish *p, struct arena *a, struct str *bytes,
 	if (p->form == NATIVE)
 		return node ? envelope_read(a, node, o, ret, e)
 			    : envelope_parse(a, *bytes, o, ret, e);
-	rc = read_cloudevent(p, a, *bytes, node, bytes, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_cloudevent(p, a, *bytes, node, bytes, e));
 	rc = envelope_parse(a, *bytes, o, ret, e);
 	if (rc < 0)
 		cloudevent_blame(e, p->form == CE_BINARY);
@@ -171,30 +146,21 @@ read_event(struct publish *p, struct arena *a, struct str bytes,
     struct json *node, struct entry *ret, struct err *e)
 {
 	struct req *r = p->r;
-	const struct api *api = r->app;
 	struct uuid id;
-	struct envelope_opts o = {
-	    .now_us = clock_now_us(),
-	    .strict = api->strict,
-	    .mask = api->mask,
-	    .body_max = (size_t)api->conf->webhook_max_payload_size,
-	};
+	struct envelope_opts o = api_envelope(r->app, clock_now_us());
 	struct event ev;
-	int rc;
 
 	if (p->idempotency.n > 0) {
 		id = derived_id(r, p->idempotency, p->n);
 		o.event_id = &id;
 	}
-	rc = parse_event(p, a, &bytes, node, &o, &ev, e);
-	if (rc < 0)
-		return rc;
+	TRY(parse_event(p, a, &bytes, node, &o, &ev, e));
 	if (!api_tenant_ok(&r->who, ev.tenant)) {
-		rc = err_at(e, ERR_DENIED, "/tenantId",
+		(void)err_at(e, ERR_DENIED, "/tenantId",
 		    "this key is limited to other tenants");
 		if (p->form != NATIVE)
 			cloudevent_blame(e, p->form == CE_BINARY);
-		return rc;
+		return ERR_DENIED;
 	}
 	if (ev.warning.n > 0)
 		warn(r, &ev);
@@ -226,7 +192,7 @@ make_room(struct publish *p, size_t n, struct err *e)
 {
 	struct arena *a = p->r->arena;
 	size_t room = p->room ? 2 * p->room : guess(p, n);
-	struct item *items;
+	struct err **refused;
 	struct entry *entries;
 
 	if (p->n >= EVENT_BATCH_MAX)
@@ -235,15 +201,15 @@ make_room(struct publish *p, size_t n, struct err *e)
 		    EVENT_BATCH_MAX);
 	if (p->n < p->room)
 		return OK;
-	items = arena_array(a, room, sizeof(*items));
+	refused = arena_array(a, room, sizeof(struct err *));
 	entries = arena_array(a, room, sizeof(*entries));
 	if (arena_over(a))
 		return err_set(e, ERR_LIMIT, "the events need too much memory");
 	if (p->n > 0) {
-		memcpy(items, p->items, p->n * sizeof(*items));
+		memcpy(refused, p->refused, p->n * sizeof(struct err *));
 		memcpy(entries, p->job.entries, p->job.n * sizeof(*entries));
 	}
-	p->items = items;
+	p->refused = refused;
 	p->job.entries = entries;
 	p->room = room;
 	return OK;
@@ -257,21 +223,19 @@ take_event(
 	struct req *r = p->r;
 	struct err wrong = {0};
 	struct entry *en;
-	int rc = make_room(p, bytes.n, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(make_room(p, bytes.n, e));
 	en = &p->job.entries[p->job.n];
-	rc = read_event(p, p->scratch, bytes, node, en, &wrong);
-	if (rc == OK) {
-		p->items[p->n++].at = p->job.n++;
+	if (read_event(p, p->scratch, bytes, node, en, &wrong) == OK) {
+		p->n++;
+		p->job.n++;
 		keep_text(r, &en->type);
 		keep_text(r, &en->key);
 		keep_text(r, &en->body);
 	} else {
 		metric_add(M_EVENTS_REJECTED, 1);
-		p->items[p->n].err = arena_alloc(r->arena, sizeof(wrong));
-		*p->items[p->n++].err = wrong;
+		p->refused[p->n] = arena_alloc(r->arena, sizeof(wrong));
+		*p->refused[p->n++] = wrong;
 	}
 	return arena_over(r->arena)
 		   ? err_set(e, ERR_LIMIT, "the events need too much memory")
@@ -288,30 +252,28 @@ static int
 read_lines(struct publish *p, struct err *e)
 {
 	struct str rest = p->r->body, line;
-	int rc = OK;
 
-	while (rc == OK && json_line(&rest, &line)) {
-		rc = take_event(p, line, NULL, e);
+	while (json_line(&rest, &line)) {
+		TRY(take_event(p, line, NULL, e));
 		arena_reset(p->scratch);
 	}
-	return rc;
+	return OK;
 }
 
 static int
 read_many(struct publish *p, bool lines, struct err *e)
 {
-	int rc;
+	struct arena *scratch CLEANUP(arena_freep) = arena_new(HTTP_ARENA_MAX);
 
 	p->many = true;
-	p->scratch = arena_new(HTTP_ARENA_MAX);
-	rc = lines ? read_lines(p, e)
-		   : json_each(p->r->arena, p->scratch, p->r->body,
-			 take_element, p, e);
-	arena_free(p->scratch);
+	p->scratch = scratch;
+	TRY(lines ? read_lines(p, e)
+		  : json_each(
+			p->r->arena, scratch, p->r->body, take_element, p, e));
 	/* A batch of CloudEvents may be empty: their specification says so. */
-	if (rc == OK && p->n == 0 && p->form == NATIVE)
-		rc = err_set(e, ERR_INVALID, "there is no event in the body");
-	return rc;
+	if (p->n == 0 && p->form == NATIVE)
+		return err_set(e, ERR_INVALID, "there is no event in the body");
+	return OK;
 }
 
 static bool
@@ -377,15 +339,15 @@ add_wrong(struct buf *b, const struct err *wrong)
 	http_error_json(b, wrong);
 }
 
+/* One of many: why it was refused, or its entry. */
 static void
-add_result(struct buf *b, const struct publish *p, const struct item *it)
+add_result(struct buf *b, const struct err *refused, const struct entry *en)
 {
-	const struct entry *en = &p->job.entries[it->at];
 	struct err other;
 
 	put_open(b, NULL, '{');
-	if (it->err) {
-		add_wrong(b, it->err);
+	if (refused) {
+		add_wrong(b, refused);
 	} else {
 		put_uuid(b, "eventId", en->event_id);
 		if (en->state == ENTRY_DIFFERS) {
@@ -410,7 +372,8 @@ published(struct req *r, struct err *e)
 		(void)buf_room(&r->out, p->n * RESULT_BYTES);
 		buf_addz(&r->out, "{\"results\":[");
 		for (size_t i = 0; i < p->n; i++)
-			add_result(&r->out, p, &p->items[i]);
+			add_result(&r->out, p->refused[i],
+			    p->refused[i] ? NULL : en++);
 		buf_addz(&r->out, "]}");
 		return OK;
 	}
@@ -442,28 +405,22 @@ api_events_post(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct publish *p = arena_alloc(r->arena, sizeof(*p));
-	int rc;
 
 	(void)db;
 	p->r = r;
 	p->idempotency = req_header(r, "Idempotency-Key");
 	r->ctx = p;
 	api_then(r, published);
-	rc = check_idempotency(p->idempotency, e);
-	if (rc == OK)
-		rc = read_body(p, e);
-	if (rc < 0)
-		return rc;
+	TRY(check_idempotency(p->idempotency, e));
+	TRY(read_body(p, e));
 	if (r->who.kind == WHO_KEY)
-		rc = limiter_take(api->limiter, r->who.id,
-		    r->who.rate_per_second, (int64_t)p->n, clock_mono_us(), e);
-	if (rc < 0)
-		return rc;
+		TRY(limiter_take(api->limiter, r->who.id,
+		    r->who.rate_per_second, (int64_t)p->n, clock_mono_us(), e));
 	if (p->job.n == 0)
 		return published(r, e);
 	p->job.quiet = p->many;
-	rc = api_append(r, &p->job, e);
-	if (rc >= 0 && p->many)
+	TRY(api_append(r, &p->job, e));
+	if (p->many)
 		r->done = tell_log;
-	return rc;
+	return REQ_WAIT;
 }

@@ -1,8 +1,6 @@
-#include <assert.h>
-
 #include "api/api.h"
+#include "api/handlers.h"
 #include "api/v1/delivery.h"
-#include "api/v1/events.h"
 #include "api/v1/log_page.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -12,7 +10,6 @@
 #include "event/catalog.h"
 #include "event/cursor.h"
 #include "event/envelope.h"
-#include "event/sealed.h"
 #include "event/tail.h"
 #include "http/server/limits.h"
 #include "sql.h"
@@ -60,12 +57,9 @@ list_page(struct req *r, struct db *db, struct err *e)
 	struct log_view v = {api->keyring, &r->who, &l->filter, show_item};
 	char cursor[CURSOR_LEN + 1];
 	bool end;
-	int rc;
 
 	api_list(r);
-	rc = log_page_read(db, &v, &r->out, &l->page, e);
-	if (rc < 0)
-		return rc;
+	TRY(log_page_read(db, &v, &r->out, &l->page, e));
 	end = l->page.at_end && !l->waits;
 	cursor_format(l->page.next, cursor);
 	api_list_end(r, end ? (struct str){.p = NULL} : str_of(cursor));
@@ -80,12 +74,6 @@ list_woken(struct tail_waiter *w)
 	struct list *l = MAIL_OF(w, struct list, waiter);
 
 	req_wake(l->r);
-}
-
-static void
-list_done(struct req *r)
-{
-	api_uncount_stream(r);
 }
 
 /* Back on the http thread with a page: answer it, or wait for more. */
@@ -121,20 +109,16 @@ int
 api_events_list(struct req *r, struct db *db, struct err *e)
 {
 	struct list *l = arena_alloc(r->arena, sizeof(*l));
-	int rc = api_query(r, LIST_QUERY, l, e);
 
 	(void)db;
-	if (rc == OK)
-		rc = log_filter_read(r, &l->words, &l->filter, e);
-	if (rc == OK && l->after.p)
-		rc = log_cursor_read(l->after, "after", &l->filter.after, e);
-	if (rc == OK && l->wait_s > 0) {
-		rc = api_count_stream(r, e);
-		if (rc == OK)
-			r->done = list_done;
+	TRY(api_query(r, LIST_QUERY, l, e));
+	TRY(log_filter_read(r, &l->words, &l->filter, e));
+	if (l->after.p)
+		TRY(log_cursor_read(l->after, "after", &l->filter.after, e));
+	if (l->wait_s > 0) {
+		TRY(api_count_stream(r, e));
+		r->done = api_uncount_stream;
 	}
-	if (rc < 0)
-		return rc;
 	l->r = r;
 	l->waits = l->wait_s >= 0;
 	l->until_ms = clock_mono_ms() + l->wait_s * 1000;
@@ -154,18 +138,14 @@ static int
 get_show(struct req *r, struct db *db, const struct sql_log_get_row *row,
     struct err *e)
 {
-	struct buf b = BUF(PAGE_BYTES);
+	struct buf b CLEANUP(buf_done) = BUF(PAGE_BYTES);
 	struct str body = STR_EMPTY;
-	int rc =
-	    delivery_body(r, row->tenant, row->event_id, row->body, &body, e);
 
-	if (rc == OK)
-		rc = seen_of_event(r, db, row->seq, &b, e);
-	if (rc == OK)
-		envelope_show_all(
-		    &r->out, body, row->seq, row->received_at, buf_str(&b));
-	buf_done(&b);
-	return rc;
+	TRY(delivery_body(r, row->tenant, row->event_id, row->body, &body, e));
+	TRY(seen_of_event(r, db, row->seq, &b, e));
+	envelope_show_all(
+	    &r->out, body, row->seq, row->received_at, buf_str(&b));
+	return OK;
 }
 
 /* 1 when this row is the one and the caller may see it. */
@@ -175,17 +155,17 @@ get_row(struct req *r, struct db *db, int64_t seq, struct err *e)
 	struct get *g = r->ctx;
 	struct sql_log_get_row row;
 	struct uuid tenant;
-	int rc = sql_log_get_one(db, r->arena, &row, e, .seq = seq);
 
-	if (rc <= 0 || !uuid_eq(uuid_of(row.event_id), g->find.event_id))
-		return rc < 0 ? rc : 0;
+	if (TRY(sql_log_get_one(db, r->arena, &row, e, .seq = seq)) == 0 ||
+	    !uuid_eq(uuid_of(row.event_id), g->find.event_id))
+		return 0;
 	tenant = uuid_of(row.tenant);
 	if ((!uuid_eq(g->tenant, (struct uuid){{0}}) &&
 		!uuid_eq(tenant, g->tenant)) ||
 	    !api_tenant_ok(&r->who, tenant))
 		return 0;
-	rc = get_show(r, db, &row, e);
-	return rc < 0 ? rc : 1;
+	TRY(get_show(r, db, &row, e));
+	return 1;
 }
 
 static int
@@ -194,12 +174,9 @@ get_read(struct req *r, struct db *db, struct err *e)
 	struct get *g = r->ctx;
 
 	buf_clear(&r->out);
-	for (int i = 0; i < g->find.n; i++) {
-		int rc = get_row(r, db, g->find.seqs[i], e);
-
-		if (rc != 0)
-			return rc < 0 ? rc : OK;
-	}
+	for (int i = 0; i < g->find.n; i++)
+		if (TRY(get_row(r, db, g->find.seqs[i], e)) > 0)
+			return OK;
 	return err_set(e, ERR_ABSENT, "no event has this id");
 }
 
@@ -217,11 +194,9 @@ api_events_get(struct req *r, struct db *db, struct err *e)
 	    {.name = NULL},
 	};
 	struct get *g = arena_alloc(r->arena, sizeof(*g));
-	int rc = api_query(r, QUERY, g, e);
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(api_query(r, QUERY, g, e));
 	if (!uuid_parse(r->params[0], &g->find.event_id))
 		return err_at(
 		    e, ERR_INVALID, "eventId", "the event id must be a uuid");

@@ -1,8 +1,6 @@
-#include <assert.h>
-
 #include "account/auth.h"
 #include "api/api.h"
-#include "api/v1/events.h"
+#include "api/handlers.h"
 #include "api/v1/log_page.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -96,7 +94,7 @@ static void
 events_stream_show(struct buf *b, struct str body, int64_t seq,
     int64_t received_us, size_t nth)
 {
-	struct buf text = BUF(PAGE_BYTES);
+	struct buf text CLEANUP(buf_done) = BUF(PAGE_BYTES);
 	char cursor[CURSOR_LEN + 1];
 	struct str rest;
 
@@ -121,7 +119,6 @@ events_stream_show(struct buf *b, struct str body, int64_t seq,
 	}
 	buf_addc(b, '\n');
 	b->failed = b->failed || text.failed;
-	buf_done(&text);
 }
 
 static void
@@ -273,19 +270,16 @@ events_stream_begin(struct stream *s, struct req *r, struct err *e)
 	    {.name = NULL},
 	};
 	struct str last = req_header(r, "Last-Event-ID");
-	int rc = api_query(r, QUERY, &q, e);
 
-	if (rc == OK)
-		rc = log_filter_read(r, &q.words, &s->filter, e);
+	TRY(api_query(r, QUERY, &q, e));
+	TRY(log_filter_read(r, &q.words, &s->filter, e));
 	s->filter.after = tail_last_seq(s->api->tail);
 	s->filter.limit = PAGE_DEFAULT;
-	if (rc == OK && last.n > 0)
-		rc =
-		    log_cursor_read(last, "Last-Event-ID", &s->filter.after, e);
-	else if (rc == OK && q.after.p)
-		rc = log_cursor_read(q.after, "after", &s->filter.after, e);
-	if (rc < 0)
-		return rc;
+	if (last.n > 0)
+		TRY(log_cursor_read(
+		    last, "Last-Event-ID", &s->filter.after, e));
+	else if (q.after.p)
+		TRY(log_cursor_read(q.after, "after", &s->filter.after, e));
 	keep_filter(s, &r->who);
 	return api_count_stream(r, e);
 }

@@ -35,21 +35,17 @@ struct hooker {
 	int64_t untold;  /* and since then not */
 };
 
-/* What became of one event of a request. */
-struct result {
-	size_t at;       /* of its entry */
-	struct err *err; /* it was refused; its entry tells of that */
-};
-
 struct incoming {
 	struct append_job job;
 	struct req *r;
 	struct hook_request q;
-	struct arena *arena; /* of all that is made of it */
-	bool binary;         /* attributes of a CloudEvent are headers */
+	const struct hook *hook; /* on the hooks thread: its source */
+	struct arena *arena;     /* of all that is made of it */
+	bool binary;             /* attributes of a CloudEvent are headers */
 	bool any_refused;
 	struct hook_made made;
-	struct result *results;
+	struct err *
+	    *refused; /* NULL: it is an event; else its entry tells why not */
 	int (*work)(struct incoming *in, struct hooker *k, struct err *e);
 	/* a sample's */
 	const struct json *headers, *query, *body;
@@ -62,13 +58,10 @@ api_hooks_enter(void *arg)
 	const struct api *api = arg;
 	struct hooker *k = mem_get(sizeof(*k));
 	struct err e = {0};
-	int rc;
 
 	k->api = api;
-	rc = db_open(api->store, DB_READ, &k->db, &e);
-	if (rc == OK)
-		rc = hooks_new(api->conf, api->keyring, &k->hooks, &e);
-	if (rc == OK)
+	if (db_open(api->store, DB_READ, &k->db, &e) == OK &&
+	    hooks_new(api->conf, api->keyring, &k->hooks, &e) == OK)
 		return k;
 	log_err(LOG_ERROR, "the hooks thread can't work", &e);
 	api_hooks_leave(k);
@@ -89,18 +82,9 @@ api_hooks_leave(void *ctx)
 
 /* The request ------------------------------------------------------------------ */
 
-static bool
-count_header(void *arg, struct str name, struct str value)
-{
-	(void)name;
-	(void)value;
-	++*(size_t *)arg;
-	return true;
-}
-
 struct gathering {
-	struct received_header *list;
-	size_t n, room;
+	struct received_header *list; /* NULL: they are counted */
+	size_t n;
 };
 
 static bool
@@ -108,8 +92,9 @@ take_header(void *arg, struct str name, struct str value)
 {
 	struct gathering *g = arg;
 
-	if (g->n < g->room)
-		g->list[g->n++] = (struct received_header){name, value};
+	if (g->list)
+		g->list[g->n] = (struct received_header){name, value};
+	g->n++;
 	return true;
 }
 
@@ -119,11 +104,12 @@ gather(struct incoming *in, struct err *e)
 	struct req *r = in->r;
 	struct gathering g = {.n = 0};
 
-	req_each_header(r, count_header, &g.room);
-	if (g.room > REQUEST_HEADERS_MAX)
+	req_each_header(r, take_header, &g);
+	if (g.n > REQUEST_HEADERS_MAX)
 		return err_set(e, ERR_LIMIT, "a request has at most %d headers",
 		    REQUEST_HEADERS_MAX);
-	g.list = arena_array(r->arena, g.room + 1, sizeof(*g.list));
+	g.list = arena_array(r->arena, g.n + 1, sizeof(*g.list));
+	g.n = 0;
 	req_each_header(r, take_header, &g);
 	in->q = (struct hook_request){
 	    .in = {.headers = g.list, .n = g.n, .body = r->body},
@@ -167,17 +153,15 @@ tell_unverified(struct hooker *k, const struct req *r, const struct hook *h,
 
 /* The source, when the request is its provider's. */
 static int
-admit(struct incoming *in, struct hooker *k, const struct hook **ret,
-    struct err *e)
+admit(struct incoming *in, struct hooker *k, struct err *e)
 {
 	struct req *r = in->r;
 	enum receive_result v = RECEIVE_WRONG;
 	const struct hook *h;
-	int rc = hooks_refresh(k->hooks, k->db, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	h = hooks_find(k->hooks, r->params[0]);
+	TRY(hooks_refresh(k->hooks, k->db, e));
+	in->hook = h = hooks_find(k->hooks, r->params[0]);
 	if (!h || !h->enabled)
 		return err_set(e, ERR_ABSENT, "there is nothing here");
 	if (h->closed)
@@ -188,14 +172,11 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 		    k, r, h, "its address is in none of the networks");
 		return err_set(e, ERR_UNKNOWN, "not verified");
 	}
-	rc = hook_verify(h, &in->q, &v, e);
-	if (rc < 0)
-		return rc;
+	TRY(hook_verify(h, &in->q, &v, e));
 	if (v != RECEIVE_OK) {
 		tell_unverified(k, r, h, receive_text(v));
 		return err_set(e, ERR_UNKNOWN, "not verified");
 	}
-	*ret = h;
 	rc = limiter_take(k->api->limiter, LIMIT_BASE + h->id, h->rate_per_s, 1,
 	    clock_mono_us(), e);
 	if (rc == ERR_BUSY)
@@ -206,16 +187,19 @@ admit(struct incoming *in, struct hooker *k, const struct hook **ret,
 }
 
 static int
-parse_item(const struct incoming *in, const struct api *api,
-    const struct hook *h, const struct hook_item *it, struct event *ret,
-    struct err *e)
+make_events(struct incoming *in, struct hooker *k, struct err *e)
 {
-	const struct envelope_opts o = {
-	    .now_us = in->q.now_us,
-	    .strict = api->strict,
-	    .mask = api->mask,
-	    .body_max = (size_t)api->conf->webhook_max_payload_size,
-	};
+	in->arena = arena_new(HOOK_SCRATCH_MAX);
+	return hook_events(
+	    in->hook, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
+}
+
+static int
+parse_item(
+    const struct incoming *in, size_t i, struct event *ret, struct err *e)
+{
+	const struct envelope_opts o = api_envelope(in->r->app, in->q.now_us);
+	const struct hook_item *it = &in->made.items[i];
 	int rc;
 
 	if (it->wrong.code != OK) {
@@ -223,88 +207,72 @@ parse_item(const struct incoming *in, const struct api *api,
 		return e->code;
 	}
 	rc = envelope_parse(in->arena, it->text, &o, ret, e);
-	if (rc < 0 && h->template.n == 0 &&
-	    str_starts(h->scheme_name, STR("cloudevents")))
+	if (rc < 0 && in->hook->template.n == 0 &&
+	    str_starts(in->hook->scheme_name, STR("cloudevents")))
 		cloudevent_blame(e, in->binary);
 	return rc;
 }
 
 /* What is no event gets the entry of a dead letter. */
 static int
-refuse_item(struct incoming *in, const struct api *api, const struct hook *h,
-    const struct hook_item *it, size_t i, const struct err *why, struct err *e)
+refuse_item(struct incoming *in, size_t i, const struct err *why, struct err *e)
 {
+	const struct api *api = in->r->app;
 	struct str ref = in->made.ref;
 	struct refused x = {
-	    .source = h->name,
+	    .source = in->hook->name,
 	    .pointer = str_of(why->at),
 	    .reason = str_of(why->text),
-	    .copy = it->text,
+	    .copy = in->made.items[i].text,
 	};
-	struct result *result = &in->results[i];
 
 	if (ref.n > REFUSED_REF_MAX / 2)
 		ref = str_chars(ref, REFUSED_REF_MAX / 8);
 	x.ref = in->made.many
 		    ? arena_fmt(in->arena, "%.*s#%zu", STR_ARG(ref), i)
 		    : ref;
-	result->err = arena_alloc(in->arena, sizeof(*result->err));
-	*result->err = *why;
+	in->refused[i] = arena_alloc(in->arena, sizeof(*why));
+	*in->refused[i] = *why;
 	in->any_refused = true;
-	return refused_entry(in->arena, &x, api->mask, in->q.now_us,
-	    &in->job.entries[result->at], e);
-}
-
-static int
-fill_entries(struct incoming *in, const struct api *api, const struct hook *h,
-    struct err *e)
-{
-	size_t n = in->made.n;
-	int rc = OK;
-
-	in->job.entries =
-	    arena_array(in->arena, n + 1, sizeof(*in->job.entries));
-	in->results = arena_array(in->arena, n + 1, sizeof(*in->results));
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		const struct hook_item *it = &in->made.items[i];
-		struct err why = {0};
-		struct event ev;
-
-		in->results[i].at = i;
-		in->job.n = i + 1;
-		rc = parse_item(in, api, h, it, &ev, &why);
-		if (rc == OK) {
-			entry_fill(&in->job.entries[i], &ev, in->q.in.body);
-		} else if (rc == ERR_INVALID || rc == ERR_SYNTAX ||
-			   rc == ERR_LIMIT) {
-			rc = refuse_item(in, api, h, it, i, &why, e);
-		} else {
-			*e = why;
-		}
-	}
-	return rc;
+	return refused_entry(
+	    in->arena, &x, api->mask, in->q.now_us, &in->job.entries[i], e);
 }
 
 static int
 take_in(struct incoming *in, struct hooker *k, struct err *e)
 {
-	const struct hook *h = NULL;
-	int rc = admit(in, k, &h, e);
+	size_t n;
 
-	if (rc < 0)
-		return rc;
+	TRY(admit(in, k, e));
 	metric_add(M_HOOKS_TAKEN, 1);
-	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	rc =
-	    hook_events(h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
-	return rc == OK ? fill_entries(in, k->api, h, e) : rc;
+	TRY(make_events(in, k, e));
+	n = in->made.n;
+	in->job.entries =
+	    arena_array(in->arena, n + 1, sizeof(*in->job.entries));
+	in->refused = arena_array(in->arena, n + 1, sizeof(struct err *));
+	for (size_t i = 0; i < n; i++) {
+		struct err why = {0};
+		struct event ev;
+		int rc = parse_item(in, i, &ev, &why);
+
+		in->job.n = i + 1;
+		if (rc == OK) {
+			entry_fill(&in->job.entries[i], &ev, in->q.in.body);
+		} else if (rc == ERR_INVALID || rc == ERR_SYNTAX ||
+			   rc == ERR_LIMIT) {
+			TRY(refuse_item(in, i, &why, e));
+		} else {
+			*e = why;
+			return rc;
+		}
+	}
+	return OK;
 }
 
 static void
 hook_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
-
 	struct incoming *in = r->ctx;
 
 	r->rc = ctx ? in->work(in, ctx, &r->err)
@@ -326,22 +294,18 @@ post_hook(struct req *r, struct err *e)
 /* The log has this id with other bytes: a provider's retry may differ in what
  * it says of itself. It is the same delivery all the same. */
 static void
-add_entry(struct buf *b, const struct entry *en)
+add_result(struct buf *b, const struct incoming *in, size_t i)
 {
-	put_uuid(b, "eventId", en->event_id);
-	put_int(b, "seq", en->seq);
-	put_bool(b, "duplicate", en->state != ENTRY_NEW);
-}
+	const struct entry *en = &in->job.entries[i];
 
-static void
-add_result(struct buf *b, const struct incoming *in, const struct result *x)
-{
 	put_open(b, NULL, '{');
-	if (x->err) {
+	if (in->refused[i]) {
 		put_name(b, "refused");
-		http_error_json(b, x->err);
+		http_error_json(b, in->refused[i]);
 	} else {
-		add_entry(b, &in->job.entries[x->at]);
+		put_uuid(b, "eventId", en->event_id);
+		put_int(b, "seq", en->seq);
+		put_bool(b, "duplicate", en->state != ENTRY_NEW);
 	}
 	put_close(b, '}');
 }
@@ -356,7 +320,7 @@ incoming_answer(struct req *r, struct err *e)
 	r->status = 202;
 	buf_clear(b);
 	if (in->made.n > 0 && !in->made.many) {
-		add_result(b, in, &in->results[0]);
+		add_result(b, in, 0);
 		return OK;
 	}
 	put_open(b, NULL, '{');
@@ -365,7 +329,7 @@ incoming_answer(struct req *r, struct err *e)
 	} else {
 		put_open(b, "results", '[');
 		for (size_t i = 0; i < in->made.n; i++)
-			add_result(b, in, &in->results[i]);
+			add_result(b, in, i);
 		put_close(b, ']');
 	}
 	put_close(b, '}');
@@ -433,11 +397,9 @@ int
 api_in_post(struct req *r, struct db *db, struct err *e)
 {
 	struct incoming *in = incoming_new(r);
-	int rc = gather(in, e);
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(gather(in, e));
 	in->binary = req_header(r, "ce-specversion").n > 0;
 	in->work = take_in;
 	api_then(r, commit);
@@ -491,16 +453,11 @@ read_sample(struct incoming *in, struct err *e)
 	struct received_header *headers;
 	struct req_pair *pairs = NULL, *query = NULL;
 	size_t n = 0;
-	int rc = api_body(r, BODY, NULL, in, e);
 
-	if (rc == OK)
-		rc = read_pairs(
-		    in->headers, "/headers", r->arena, &pairs, &n, e);
-	if (rc == OK)
-		rc = read_pairs(
-		    in->query, "/query", r->arena, &query, &in->q.n_query, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_body(r, BODY, NULL, in, e));
+	TRY(read_pairs(in->headers, "/headers", r->arena, &pairs, &n, e));
+	TRY(read_pairs(
+	    in->query, "/query", r->arena, &query, &in->q.n_query, e));
 	if (in->body && in->text.p)
 		return json_wrong(e, "/bodyText", "and body are one too many");
 	headers = arena_array(r->arena, n + 1, sizeof(*headers));
@@ -520,14 +477,13 @@ read_sample(struct incoming *in, struct err *e)
 
 /* [{"event": …} or {"error": …}] */
 static void
-show_items(const struct incoming *in, const struct api *api,
-    const struct hook *h, struct buf *b)
+show_items(const struct incoming *in, struct buf *b)
 {
 	put_open(b, "events", '[');
 	for (size_t i = 0; i < in->made.n; i++) {
 		struct err why = {0};
 		struct event ev;
-		int rc = parse_item(in, api, h, &in->made.items[i], &ev, &why);
+		int rc = parse_item(in, i, &ev, &why);
 
 		put_open(b, NULL, '{');
 		if (rc == OK) {
@@ -546,29 +502,21 @@ try_out(struct incoming *in, struct hooker *k, struct err *e)
 {
 	struct req *r = in->r;
 	enum receive_result v = RECEIVE_WRONG;
-	const struct hook *h;
-	int rc = hooks_refresh(k->hooks, k->db, e);
+	struct buf *b;
 
-	if (rc < 0)
-		return rc;
-	h = hooks_find(k->hooks, r->params[0]);
-	if (!h)
+	TRY(hooks_refresh(k->hooks, k->db, e));
+	in->hook = hooks_find(k->hooks, r->params[0]);
+	if (!in->hook)
 		return err_set(e, ERR_ABSENT, "there is no such source");
-	in->arena = arena_new(HOOK_SCRATCH_MAX);
-	rc = hook_verify(h, &in->q, &v, e);
-	if (rc == OK)
-		rc = hook_events(
-		    h, &in->q, hooks_jq(k->hooks), in->arena, &in->made, e);
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
-	put_open(&r->out, NULL, '{');
-	put_bool(&r->out, "verified", v == RECEIVE_OK);
-	put_z(&r->out, "verification", receive_text(v));
-	put_text(&r->out, "ref", in->made.ref);
-	put_z(&r->out, "ignored", in->made.n == 0 ? in->made.why : NULL);
-	show_items(in, k->api, h, &r->out);
-	put_close(&r->out, '}');
+	TRY(hook_verify(in->hook, &in->q, &v, e));
+	TRY(make_events(in, k, e));
+	b = api_object(r);
+	put_bool(b, "verified", v == RECEIVE_OK);
+	put_z(b, "verification", receive_text(v));
+	put_text(b, "ref", in->made.ref);
+	put_z(b, "ignored", in->made.n == 0 ? in->made.why : NULL);
+	show_items(in, b);
+	put_close(b, '}');
 	return OK;
 }
 
@@ -576,11 +524,9 @@ int
 api_sources_test(struct req *r, struct db *db, struct err *e)
 {
 	struct incoming *in = incoming_new(r);
-	int rc = read_sample(in, e);
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(read_sample(in, e));
 	in->work = try_out;
 	r->then = api_said;
 	return post_hook(r, e);

@@ -9,7 +9,6 @@
 #include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "http/server/limits.h"
 
 static int
 read_scopes(const struct json *j, struct key *k, struct err *e)
@@ -55,13 +54,11 @@ static const struct member BODY[] = {
 static int
 read_key(struct req *r, struct body *b, struct err *e)
 {
-	int rc = api_body(r, BODY, NULL, b, e);
-
-	if (rc == OK)
-		rc = read_scopes(b->scopes, &b->key, e);
+	TRY(api_body(r, BODY, NULL, b, e));
+	TRY(read_scopes(b->scopes, &b->key, e));
 	b->key.tenants = b->tenants.v;
 	b->key.n_tenants = b->tenants.n;
-	return rc;
+	return key_check(&b->key, clock_now_us(), e);
 }
 
 /* A limit that is 0 is none: nothing is within a limit but a limit. */
@@ -106,11 +103,9 @@ create(struct req *r, struct db *db, struct err *e)
 	const struct api *api = r->app;
 	struct key *k = r->ctx;
 	struct key_made made;
-	int rc = keys_create(
-	    db, api->keyring, k, clock_now_us(), r->arena, &made, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(keys_create(
+	    db, api->keyring, k, clock_now_us(), r->arena, &made, e));
 	buf_clear(&r->out);
 	key_json(k, &made, &r->out);
 	digest_wipe(&made, sizeof(made));
@@ -123,15 +118,10 @@ api_keys_post(struct req *r, struct db *db, struct err *e)
 {
 	struct body *b = arena_alloc(r->arena, sizeof(*b));
 	struct key *k = &b->key;
-	int rc = read_key(r, b, e);
 
 	(void)db;
-	if (rc == OK)
-		rc = key_check(k, clock_now_us(), e);
-	if (rc == OK)
-		rc = may_give(r, k, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_key(r, b, e));
+	TRY(may_give(r, k, e));
 	k->created_by = api_actor(r);
 	r->ctx = k;
 	/* It takes no right away: caches and streams go on. */
@@ -143,25 +133,22 @@ static int
 get_key(struct req *r, struct db *db, struct key *ret, struct err *e)
 {
 	struct uuid id;
-	int rc;
+	bool named = uuid_parse(r->params[0], &id);
 
-	if (!uuid_parse(r->params[0], &id))
-		return err_set(e, ERR_ABSENT, "there is no such key");
-	rc = keys_get(db, id, r->arena, ret, e);
-	if (rc == OK &&
+	if (named)
+		TRY(keys_get(db, id, r->arena, ret, e));
+	if (!named ||
 	    !scopes_tenants_within(ret->tenants, ret->n_tenants, &r->who))
-		rc = err_set(e, ERR_ABSENT, "there is no such key");
-	return rc;
+		return err_set(e, ERR_ABSENT, "there is no such key");
+	return OK;
 }
 
 int
 api_keys_get(struct req *r, struct db *db, struct err *e)
 {
 	struct key k;
-	int rc = get_key(r, db, &k, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(get_key(r, db, &k, e));
 	buf_clear(&r->out);
 	key_json(&k, NULL, &r->out);
 	return OK;
@@ -172,19 +159,13 @@ static int
 revoke(struct req *r, struct db *db, struct err *e)
 {
 	struct key k;
-	int rc = get_key(r, db, &k, e);
 
-	if (rc == OK && !scopes_within(k.scopes, r->who.scopes))
-		rc = err_set(e, ERR_DENIED,
+	TRY(get_key(r, db, &k, e));
+	if (!scopes_within(k.scopes, r->who.scopes))
+		return err_set(e, ERR_DENIED,
 		    "nobody revokes a key with scopes that he has not got");
-	if (rc == OK)
-		rc = keys_revoke(
-		    db, k.public_id, api_actor(r), clock_now_us(), e);
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
-	r->status = 204;
-	return OK;
+	TRY(keys_revoke(db, k.public_id, api_actor(r), clock_now_us(), e));
+	return api_gone(r);
 }
 
 int
@@ -214,51 +195,34 @@ cursor(
 	return rc;
 }
 
-/* A page may look at PAGE_SCAN keys to find those that the caller may see. */
-static int
-page(struct req *r, struct db *db, int64_t after, size_t limit, struct err *e)
+int
+api_keys_list(struct req *r, struct db *db, struct err *e)
 {
-	size_t shown = 0, looked = 0, batch = limit + 1, n = batch;
-	bool more = false;
+	struct api_scan scan = {.shown = 0};
+	int64_t after = 0;
 	struct uuid last = {0};
-	struct key *list;
-	int rc;
 
-	while (!more && n == batch && looked < PAGE_SCAN) {
-		rc = keys_list(db, after, batch, r->arena, &list, &n, e);
-		if (rc < 0)
-			return rc;
-		for (size_t i = 0; i < n; i++, looked++) {
+	TRY(api_scan(r, API_PAGE_ONLY, &scan.page, &scan, e));
+	TRY(cursor(r, db, scan.page.after, &after, e));
+	while (api_scan_on(&scan)) {
+		struct key *list;
+		size_t n;
+
+		TRY(keys_list(db, after, (size_t)scan.page.limit + 1, r->arena,
+		    &list, &n, e));
+		for (size_t i = 0; i < n && api_scan_row(&scan, r); i++) {
 			const struct key *k = &list[i];
 
-			more = shown == limit;
-			if (more)
-				break;
 			after = k->id;
 			last = k->public_id;
 			if (!scopes_tenants_within(
 				k->tenants, k->n_tenants, &r->who))
 				continue;
-			shown++;
+			scan.shown++;
 			put_name(&r->out, NULL);
 			key_json(k, NULL, &r->out);
 		}
 	}
-	api_list_end_uuid(r, more || n == batch, last);
+	api_list_end_uuid(r, api_scan_more(&scan), last);
 	return OK;
-}
-
-int
-api_keys_list(struct req *r, struct db *db, struct err *e)
-{
-	struct api_page q = {.after = {.p = NULL}};
-	int64_t after = 0;
-	int rc = api_query(r, API_PAGE_ONLY, &q, e);
-
-	if (rc == OK)
-		rc = cursor(r, db, q.after, &after, e);
-	if (rc < 0)
-		return rc;
-	api_list(r);
-	return page(r, db, after, (size_t)q.limit, e);
 }

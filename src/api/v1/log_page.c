@@ -25,10 +25,8 @@ set_type(struct str type, struct log_filter *f, struct err *e)
 int
 log_filter_set(struct log_filter *f, const struct log_words *w, struct err *e)
 {
-	int rc = w->type.n > 0 ? set_type(w->type, f, e) : OK;
-
-	if (rc < 0)
-		return rc;
+	if (w->type.n > 0)
+		TRY(set_type(w->type, f, e));
 	if (w->key.n > EVENT_KEY_MAX)
 		return err_at(e, ERR_INVALID, "key",
 		    "key must be 1 to %d bytes", EVENT_KEY_MAX);
@@ -47,10 +45,7 @@ int
 log_filter_read(const struct req *r, const struct log_words *w,
     struct log_filter *ret, struct err *e)
 {
-	int rc = log_filter_set(ret, w, e);
-
-	if (rc < 0)
-		return rc;
+	TRY(log_filter_set(ret, w, e));
 	if (ret->tenant.p && !api_tenant_ok(&r->who, ret->tenant_id))
 		return err_at(e, ERR_DENIED, "tenant",
 		    "this key is limited to other tenants");
@@ -67,12 +62,6 @@ log_cursor_read(struct str text, const char *name, int64_t *ret, struct err *e)
 	if (rc < 0)
 		(void)snprintf(e->at, sizeof(e->at), "%s", name);
 	return rc;
-}
-
-static bool
-visible(const struct principal *who, const struct sql_log_page_row *row)
-{
-	return api_tenant_ok(who, uuid_of(row->tenant));
 }
 
 /* What can be told of an event that can't be opened. */
@@ -118,41 +107,31 @@ log_page_read(struct db *db, const struct log_view *v, struct buf *out,
 	const struct log_filter *f = v->filter;
 	struct sql_log_last_row newest = {0};
 	struct sql_log_page_row row;
-	struct rows *rows = NULL;
-	struct buf plain = BUF(EVENT_STORED_MAX);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct buf plain CLEANUP(buf_done) = BUF(EVENT_STORED_MAX);
 	/* What only we can tell apart must not use up the statement's limit. */
 	int64_t most = v->who->tenants && !f->tenant.p ? PAGE_SCAN : f->limit;
 	int64_t last, upto;
 	bool cut = false;
-	int rc = sql_log_last_one(db, &newest, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(sql_log_last_one(db, &newest, e));
 	last = newest.seq;
 	upto = last - f->after > PAGE_SCAN ? f->after + PAGE_SCAN : last;
 	*ret = (struct log_page){.next = f->after};
-	rc = sql_log_page(db, &rows, e, .after = f->after, .upto = upto,
+	TRY(sql_log_page(db, &rows, e, .after = f->after, .upto = upto,
 	    .type = f->type, .prefix = f->prefix, .pkey = f->key,
-	    .tenant = f->tenant, .most = most);
-	while (rc >= 0 && (rc = sql_log_page_next(rows, &row, e)) > 0) {
+	    .tenant = f->tenant, .most = most));
+	while (!cut && TRY(sql_log_page_next(rows, &row, e)) > 0) {
 		struct str body = STR_EMPTY;
-		bool mine = visible(v->who, &row);
 
-		if (mine &&
-		    (rc = body_of(v->keyring, &row, &plain, &body, e)) < 0)
-			break;
-		ret->next = row.seq;
-		if (mine)
+		if (api_tenant_ok(v->who, uuid_of(row.tenant))) {
+			TRY(body_of(v->keyring, &row, &plain, &body, e));
 			v->show(
 			    out, body, row.seq, row.received_at, ret->shown++);
+		}
+		ret->next = row.seq;
 		cut = out->n > PAGE_BYTES || (int64_t)ret->shown == f->limit;
-		if (cut)
-			break;
 	}
-	rows_close(rows);
-	buf_done(&plain);
-	if (rc < 0)
-		return rc;
 	if (!cut && upto > ret->next)
 		ret->next = upto;
 	ret->at_end = ret->next >= last;

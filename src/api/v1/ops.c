@@ -1,8 +1,8 @@
-#include "api/v1/ops.h"
-
+/* Is it alive, is it ready, how does it fare. */
 #include <pthread.h>
 
 #include "api/api.h"
+#include "api/handlers.h"
 #include "api/openapi.h"
 #include "base/log/metric.h"
 #include "event/append.h"
@@ -23,14 +23,11 @@ int
 api_ready(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	int rc;
 
 	(void)db;
 	if (atomic_load(&api->stopping))
 		return err_set(e, ERR_AWAY, "the server is stopping");
-	rc = append_ready(api->append, e);
-	if (rc < 0)
-		return rc;
+	TRY(append_ready(api->append, e));
 	buf_addz(&r->out, "{\"status\":\"ready\"}");
 	return OK;
 }

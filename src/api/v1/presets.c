@@ -5,7 +5,6 @@
 #include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/str.h"
 #include "contract/preset.h"
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
@@ -32,20 +31,16 @@ int
 api_presets_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	const struct preset *p;
 	size_t at = 0;
-	int rc = api_query_none(r, e);
 
-	if (rc == OK)
-		rc = presets_open(db, api->conf, &presets, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_query_none(r, e));
+	TRY(presets_open(db, api->conf, &presets, e));
 	api_list(r);
 	while ((p = presets_each(presets, &at)))
 		presets_show(p, &r->out);
 	api_list_end(r, (struct str){.p = NULL});
-	presets_free(presets);
 	return OK;
 }
 
@@ -53,21 +48,16 @@ int
 api_presets_get(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	const struct preset *p;
-	int rc = presets_open(db, api->conf, &presets, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(presets_open(db, api->conf, &presets, e));
 	p = presets_find(presets, r->params[0]);
-	if (p) {
-		buf_clear(&r->out);
-		presets_show(p, &r->out);
-	} else {
-		rc = err_set(e, ERR_ABSENT, "there is no such preset");
-	}
-	presets_free(presets);
-	return rc;
+	if (!p)
+		return err_set(e, ERR_ABSENT, "there is no such preset");
+	buf_clear(&r->out);
+	presets_show(p, &r->out);
+	return OK;
 }
 
 /* Changes ------------------------------------------------------------------ */
@@ -80,12 +70,12 @@ static int
 check_users(
     struct req *r, struct db *db, const struct presets *presets, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_subs_of_preset_row row;
-	struct rows *rows = NULL;
-	int rc = sql_subs_of_preset(db, &rows, e, .preset = r->params[0],
-	    .after = 0, .most = PRESET_USERS_CHECK);
 
-	while (rc >= 0 && (rc = sql_subs_of_preset_next(rows, &row, e)) > 0) {
+	TRY(sql_subs_of_preset(db, &rows, e, .preset = r->params[0], .after = 0,
+	    .most = PRESET_USERS_CHECK));
+	while (TRY(sql_subs_of_preset_next(rows, &row, e)) > 0) {
 		struct sub_conf *s = NULL;
 		struct sub_sealer sealer;
 		struct sub_seal by =
@@ -93,97 +83,27 @@ check_users(
 		struct err why = {0};
 
 		if (sub_load(row.conf, presets, &by, &s, &why) < 0)
-			rc = err_set(e, ERR_CONFLICT,
+			return err_set(e, ERR_CONFLICT,
 			    "a subscription that uses it could not: %s",
 			    why.text);
 		sub_free(s);
 	}
-	rows_close(rows);
-	return rc;
-}
-
-static int
-may_change(const struct req *r, struct db *db, struct presets **ret_presets,
-    struct err *e)
-{
-	const struct api *api = r->app;
-	const struct preset *old;
-	int rc = presets_open(db, api->conf, ret_presets, e);
-
-	if (rc < 0)
-		return rc;
-	old = presets_find(*ret_presets, r->params[0]);
-	if (old && old->builtin)
-		return err_set(e, ERR_CONFLICT,
-		    "the preset %.*s is built in; take another name",
-		    STR_ARG(r->params[0]));
-	return old ? 1 : 0;
-}
-
-static void
-fill_op(struct preset_op *op, enum audit_category category, struct str conf)
-{
-	struct preset_change *c = &op->change;
-
-	*c = (struct preset_change){
-	    .name = op->r->params[0],
-	    .conf = conf,
-	    .now_us = clock_now_us(),
-	};
-	c->audit = (struct audit_row){
-	    .category = category,
-	    .at_us = c->now_us,
-	    .actor = api_actor(op->r),
-	    .target_type = STR("preset"),
-	    .object_name = op->r->params[0],
-	};
-}
-
-/* On a read thread. */
-static int
-check_put(struct req *r, struct db *db, struct err *e)
-{
-	struct api *api = r->app;
-	struct preset_op *op = r->ctx;
-	struct presets *presets = NULL;
-	const struct preset *old;
-	int there = may_change(r, db, &presets, e);
-	int rc = there < 0 ? there : OK;
-
-	if (rc == OK)
-		rc = preset_parse(
-		    r->params[0], r->body, api->conf, &op->preset, e);
-	old = rc == OK ? presets_find(presets, r->params[0]) : NULL;
-	/* What is gathered and what is not has its place in the log. */
-	if (old && old->gathers != op->preset->gathers)
-		rc = err_at(e, ERR_CONFLICT, "/gathers",
-		    "gathers can't be changed; take another name");
-	if (rc == OK && presets_put(presets, preset_ref(op->preset), e) < 0) {
-		preset_unref(op->preset);
-		rc = e->code;
-	}
-	if (rc == OK && there)
-		rc = check_users(r, db, presets, e);
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
-	r->status = there ? 200 : 201;
-	fill_op(op, AUDIT_PRESET_CHANGED, r->body);
 	return OK;
 }
 
+/* The presets, and the one that the path names; NULL: it is new. */
 static int
-check_delete(struct req *r, struct db *db, struct err *e)
+may_change(const struct req *r, struct db *db, struct presets **ret_presets,
+    const struct preset **ret, struct err *e)
 {
-	struct preset_op *op = r->ctx;
-	struct presets *presets = NULL;
-	int rc = may_change(r, db, &presets, e);
+	const struct api *api = r->app;
 
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
-	r->status = 204;
-	fill_op(op, AUDIT_PRESET_DELETED, (struct str){.p = NULL});
+	TRY(presets_open(db, api->conf, ret_presets, e));
+	*ret = presets_find(*ret_presets, r->params[0]);
+	if (*ret && (*ret)->builtin)
+		return err_set(e, ERR_CONFLICT,
+		    "the preset %.*s is built in; take another name",
+		    STR_ARG(r->params[0]));
 	return OK;
 }
 
@@ -213,10 +133,32 @@ commit(struct req *r, struct err *e)
 	struct api *api = r->app;
 	struct preset_op *op = r->ctx;
 
-	op->change.job.done = committed;
 	api_then(r, presets_answer);
-	return control_preset(api->append, &op->change, e) < 0 ? (int)e->code
-							       : REQ_WAIT;
+	TRY(control_preset(api->append, &op->change, e));
+	return REQ_WAIT;
+}
+
+/* The change was found good. */
+static int
+presets_change(
+    struct req *r, enum audit_category category, struct str conf, int status)
+{
+	struct preset_op *op = r->ctx;
+	int64_t now_us = clock_now_us();
+
+	op->change = (struct preset_change){
+	    .job.done = committed,
+	    .name = r->params[0],
+	    .conf = conf,
+	    .now_us = now_us,
+	    .audit = {.category = category,
+		.at_us = now_us,
+		.actor = api_actor(r),
+		.target_type = STR("preset"),
+		.object_name = r->params[0]},
+	};
+	r->status = status;
+	return api_next(r, commit);
 }
 
 static void
@@ -227,28 +169,51 @@ op_done(struct req *r)
 	preset_unref(op->preset);
 }
 
-static int
-presets_begin(struct req *r, handler_fn check, struct err *e)
+static struct preset_op *
+op_new(struct req *r)
 {
 	struct preset_op *op = arena_alloc(r->arena, sizeof(*op));
 
 	op->r = r;
 	r->ctx = op;
 	r->done = op_done;
-	api_then(r, commit);
-	return api_read(r, check, e);
+	return op;
 }
 
 int
 api_presets_put(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return presets_begin(r, check_put, e);
+	struct api *api = r->app;
+	struct preset_op *op = op_new(r);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	const struct preset *old = NULL;
+	bool there;
+
+	TRY(may_change(r, db, &presets, &old, e));
+	there = old != NULL;
+	TRY(preset_parse(r->params[0], r->body, api->conf, &op->preset, e));
+	/* What is gathered and what is not has its place in the log. */
+	if (old && old->gathers != op->preset->gathers)
+		return err_at(e, ERR_CONFLICT, "/gathers",
+		    "gathers can't be changed; take another name");
+	if (presets_put(presets, preset_ref(op->preset), e) < 0) {
+		preset_unref(op->preset);
+		return e->code;
+	}
+	if (there)
+		TRY(check_users(r, db, presets, e));
+	return presets_change(
+	    r, AUDIT_PRESET_CHANGED, r->body, there ? 200 : 201);
 }
 
 int
 api_presets_delete(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return presets_begin(r, check_delete, e);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	const struct preset *old;
+
+	(void)op_new(r);
+	TRY(may_change(r, db, &presets, &old, e));
+	return presets_change(
+	    r, AUDIT_PRESET_DELETED, (struct str){.p = NULL}, 204);
 }

@@ -7,18 +7,13 @@
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "contract/limits.h"
 #include "contract/preset.h"
-#include "http/server/limits.h"
 #include "match/jq/jq.h"
 #include "source/hook_store.h"
-#include "store/store.h"
 
 struct source_op {
-	struct req *r;
-	int (*check)(struct source_op *op, struct checker *k, struct err *e);
 	struct hook *hook;     /* as it will be; DELETE: as it is */
 	int64_t was;           /* its version; 0: it is new */
 	bool gone, same, once; /* DELETE; nothing to write; show the secret */
@@ -29,22 +24,28 @@ struct source_op {
 
 /* Looking ---------------------------------------------------------------------- */
 
+/* The one that the path names. */
+static int
+sources_get(struct req *r, struct db *db, struct hook **ret, struct err *e)
+{
+	struct api *api = r->app;
+	struct presets *presets CLEANUP(presets_freep) =
+	    presets_load(api->conf);
+	struct hook_rules rules = {.presets = presets};
+
+	return hook_find(db, api->keyring, &rules, r->params[0], ret, e);
+}
+
 int
 api_sources_get(struct req *r, struct db *db, struct err *e)
 {
-	struct api *api = r->app;
-	struct presets *presets = presets_load(api->conf);
-	struct hook_rules rules = {.presets = presets};
 	struct hook *h = NULL;
-	int rc = hook_find(db, api->keyring, &rules, r->params[0], &h, e);
 
-	if (rc == OK) {
-		buf_clear(&r->out);
-		hook_show(h, false, &r->out);
-	}
+	TRY(sources_get(r, db, &h, e));
+	buf_clear(&r->out);
+	hook_show(h, false, &r->out);
 	hook_free(h);
-	presets_free(presets);
-	return rc;
+	return OK;
 }
 
 struct list {
@@ -76,24 +77,21 @@ int
 api_sources_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct hook_rules rules = {.presets = NULL};
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(presets_freep) =
+	    presets_load(api->conf);
+	struct hook_rules rules = {.presets = presets};
 	struct list l = {.r = r, .last = {.p = NULL}};
 	struct api_page q = {.after = STR_EMPTY};
-	int rc = api_query(r, API_PAGE_ONLY, &q, e);
 
-	if (rc == OK && q.after.n > 0 && hook_name_check(q.after, e) < 0)
-		rc = api_no_cursor(e);
-	if (rc < 0)
-		return rc;
-	rules.presets = presets = presets_load(api->conf);
+	TRY(api_query(r, API_PAGE_ONLY, &q, e));
+	if (q.after.n > 0 && hook_name_check(q.after, e) < 0)
+		return api_no_cursor(e);
 	l.limit = (size_t)q.limit;
 	api_list(r);
-	rc = hook_walk(db, api->keyring, &rules,
-	    &(struct hook_each){q.after, l.limit + 1, list_one, &l}, e);
-	presets_free(presets);
+	TRY(hook_walk(db, api->keyring, &rules,
+	    &(struct hook_each){q.after, l.limit + 1, list_one, &l}, e));
 	api_list_end(r, l.more ? l.last : (struct str){.p = NULL});
-	return rc;
+	return OK;
 }
 
 /* Changing --------------------------------------------------------------------- */
@@ -104,17 +102,6 @@ op_done(struct req *r)
 	struct source_op *op = r->ctx;
 
 	hook_free(op->hook);
-}
-
-static void
-check_job(struct pool_job *job, void *ctx)
-{
-	struct req *r = MAIL_OF(job, struct req, job);
-	struct source_op *op = r->ctx;
-
-	r->rc = ctx ? op->check(op, ctx, &r->err)
-		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
-	req_wake(r);
 }
 
 static int
@@ -157,11 +144,11 @@ write_it(struct req *r, struct db *db, struct err *e)
 {
 	struct source_op *op = r->ctx;
 	struct api *api = r->app;
-	int rc = op->gone ? hook_remove(db, r->params[0], e)
-			  : hook_put(db, api->keyring, r->arena, op->hook,
-				op->was, e);
 
-	return rc == OK ? audit(r, db, e) : rc;
+	TRY(op->gone
+		? hook_remove(db, r->params[0], e)
+		: hook_put(db, api->keyring, r->arena, op->hook, op->was, e));
+	return audit(r, db, e);
 }
 
 static int
@@ -175,92 +162,65 @@ commit(struct req *r, struct err *e)
 	return api_write(r, write_it, e);
 }
 
-static int
-sources_begin(struct req *r,
-    int (*check)(struct source_op *op, struct checker *k, struct err *e),
-    struct err *e)
+static struct source_op *
+op_new(struct req *r)
 {
-	struct api *api = r->app;
 	struct source_op *op = arena_alloc(r->arena, sizeof(*op));
 
-	op->r = r;
-	op->check = check;
 	op->status = 200;
 	op->category = AUDIT_SOURCE_CHANGED;
 	r->ctx = op;
 	r->done = op_done;
-	api_then(r, commit);
-	r->job.run = check_job;
-	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
+	return op;
 }
 
 static int
 check_program(void *arg, struct str program, struct err *e)
 {
-	struct checker *k = arg;
-
-	if (!k->jq)
-		k->jq = jq_new("/proc/self/exe");
-	return jq_check(k->jq, program, e);
+	return jq_check(api_jq(arg), program, e);
 }
 
+/* On the check thread. */
 static int
-put_with(struct source_op *op, struct checker *k,
-    const struct hook_rules *rules, struct err *e)
+put_read(struct req *r, struct db *db, struct err *e)
 {
-	struct req *r = op->r;
-	struct keyring *ring = k->api->keyring;
-	const struct hook_rules plain = {.presets = rules->presets};
+	struct api *api = r->app;
+	struct source_op *op = op_new(r);
+	struct presets *presets CLEANUP(presets_freep) =
+	    presets_load(api->conf);
+	struct hook_rules rules = {
+	    .presets = presets, .program_check = check_program, .arg = r};
 	struct hook *old = NULL;
-	int rc = hook_find(k->db, ring, &plain, r->params[0], &old, e);
+	int rc = sources_get(r, db, &old, e);
 
 	if (rc == OK || rc == ERR_ABSENT)
-		rc = hook_read(r->body, r->params[0], old, rules, &op->hook, e);
-	if (rc < 0) {
-		hook_free(old);
-		return rc;
+		rc =
+		    hook_read(r->body, r->params[0], old, &rules, &op->hook, e);
+	if (rc == OK) {
+		op->hook->changed_us = clock_now_us();
+		op->hook->uid = old ? old->uid : uuid_v4();
+		op->hook->created_us =
+		    old ? old->created_us : op->hook->changed_us;
+		op->was = old ? old->version : 0;
+		op->status = old ? 200 : 201;
+		op->once = !old || old->n_secrets == 0;
 	}
-	op->hook->changed_us = clock_now_us();
-	op->hook->uid = old ? old->uid : uuid_v4();
-	op->hook->created_us = old ? old->created_us : op->hook->changed_us;
-	op->was = old ? old->version : 0;
-	op->status = old ? 200 : 201;
-	op->once = !old || old->n_secrets == 0;
 	hook_free(old);
-	return OK;
-}
-
-static int
-check_put(struct source_op *op, struct checker *k, struct err *e)
-{
-	struct presets *presets = presets_load(k->api->conf);
-	struct hook_rules rules = {
-	    .presets = presets, .program_check = check_program, .arg = k};
-	int rc = put_with(op, k, &rules, e);
-
-	presets_free(presets);
-	return rc;
+	return rc == OK ? api_next(r, commit) : rc;
 }
 
 int
 api_sources_put(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
-	return sources_begin(r, check_put, e);
+	return api_check(r, put_read, e);
 }
 
 /* The one that the path names, to be changed. */
 static int
-sources_find(struct source_op *op, struct checker *k, struct err *e)
+sources_find(struct req *r, struct db *db, struct source_op *op, struct err *e)
 {
-	struct presets *presets = presets_load(k->api->conf);
-	struct hook_rules rules = {.presets = presets};
-	int rc = hook_find(
-	    k->db, k->api->keyring, &rules, op->r->params[0], &op->hook, e);
-
-	presets_free(presets);
-	if (rc < 0)
-		return rc;
+	TRY(sources_get(r, db, &op->hook, e));
 	op->was = op->hook->version;
 	op->hook->changed_us = clock_now_us();
 	return OK;
@@ -268,76 +228,55 @@ sources_find(struct source_op *op, struct checker *k, struct err *e)
 
 /* One that is closed would lose its secrets. */
 static int
-find_open(struct source_op *op, struct checker *k, struct err *e)
+find_open(struct req *r, struct db *db, struct source_op *op, struct err *e)
 {
-	int rc = sources_find(op, k, e);
-
-	if (rc == OK && op->hook->closed)
-		rc = err_set(e, ERR_CONFLICT,
+	TRY(sources_find(r, db, op, e));
+	if (op->hook->closed)
+		return err_set(e, ERR_CONFLICT,
 		    "its secrets can't be opened with the keys that are there");
-	return rc;
-}
-
-static int
-check_delete(struct source_op *op, struct checker *k, struct err *e)
-{
-	op->gone = true;
-	op->status = 204;
-	op->category = AUDIT_SOURCE_DELETED;
-	return sources_find(op, k, e);
+	return OK;
 }
 
 int
 api_sources_delete(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return sources_begin(r, check_delete, e);
+	struct source_op *op = op_new(r);
+
+	op->gone = true;
+	op->status = 204;
+	op->category = AUDIT_SOURCE_DELETED;
+	TRY(sources_find(r, db, op, e));
+	return api_next(r, commit);
 }
 
 static int
-turn(struct source_op *op, struct checker *k, bool on, struct err *e)
+turn(struct req *r, struct db *db, bool on, struct err *e)
 {
 	static const struct member NONE[] = {{.name = NULL}};
-	int rc = api_body_maybe(op->r, NONE, NULL, op, e);
+	struct source_op *op = op_new(r);
 
-	if (rc == OK)
-		rc = find_open(op, k, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_body_maybe(r, NONE, NULL, op, e));
+	TRY(find_open(r, db, op, e));
 	op->same = op->hook->enabled == on;
 	op->hook->enabled = on;
 	op->details = on ? "\"enabled\":true" : "\"enabled\":false";
-	return OK;
-}
-
-static int
-check_enable(struct source_op *op, struct checker *k, struct err *e)
-{
-	return turn(op, k, true, e);
-}
-
-static int
-check_disable(struct source_op *op, struct checker *k, struct err *e)
-{
-	return turn(op, k, false, e);
+	return api_next(r, commit);
 }
 
 int
 api_sources_enable(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return sources_begin(r, check_enable, e);
+	return turn(r, db, true, e);
 }
 
 int
 api_sources_disable(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return sources_begin(r, check_disable, e);
+	return turn(r, db, false, e);
 }
 
-static int
-check_rotate(struct source_op *op, struct checker *k, struct err *e)
+int
+api_sources_rotate(struct req *r, struct db *db, struct err *e)
 {
 	struct rotate {
 		struct str secret;
@@ -351,21 +290,12 @@ check_rotate(struct source_op *op, struct checker *k, struct err *e)
 		.about = "for so long the old secret counts too"},
 	    {.name = NULL},
 	};
-	int rc = api_body_maybe(op->r, BODY, NULL, &it, e);
+	struct source_op *op = op_new(r);
 
-	if (rc == OK)
-		rc = find_open(op, k, e);
-	if (rc == OK)
-		rc = hook_rotate(
-		    op->hook, it.secret, it.overlap_s, clock_now_us(), e);
+	TRY(api_body_maybe(r, BODY, NULL, &it, e));
+	TRY(find_open(r, db, op, e));
+	TRY(hook_rotate(op->hook, it.secret, it.overlap_s, clock_now_us(), e));
 	op->once = true;
 	op->category = AUDIT_SECRET_ROTATED;
-	return rc;
-}
-
-int
-api_sources_rotate(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return sources_begin(r, check_rotate, e);
+	return api_next(r, commit);
 }

@@ -28,17 +28,7 @@
 #ifndef API_V1_SOURCES_H
 #define API_V1_SOURCES_H
 
-#include "http/server/req.h"
-
-int api_in_post(struct req *r, struct db *db, struct err *e);
-int api_sources_list(struct req *r, struct db *db, struct err *e);
-int api_sources_get(struct req *r, struct db *db, struct err *e);
-int api_sources_put(struct req *r, struct db *db, struct err *e);
-int api_sources_delete(struct req *r, struct db *db, struct err *e);
-int api_sources_enable(struct req *r, struct db *db, struct err *e);
-int api_sources_disable(struct req *r, struct db *db, struct err *e);
-int api_sources_rotate(struct req *r, struct db *db, struct err *e);
-int api_sources_test(struct req *r, struct db *db, struct err *e);
+#include "api/handlers.h"
 
 /* The hooks thread's context; enter() takes the struct api. */
 void *api_hooks_enter(void *api);

@@ -16,9 +16,10 @@
  *   DELETE /v1/presets/{name}                    MANAGE
  *
  * A CHANGE goes three ways: it is read and checked on the check thread (a jq
- * program takes up to 45 ms to compile, and the row is read there), posted by
- * the http thread to the commit thread, which seals its secrets inside the
- * transaction, and answered by the http thread.
+ * program takes up to 45 ms to compile, and the row is read there; a change that
+ * has no program is checked on a read thread), posted by the http thread to the
+ * commit thread, which seals its secrets inside the transaction, and answered by
+ * the http thread.
  *
  *   http ──check──▶ check ──wake──▶ http ──control_post──▶ commit ──wake──▶ http
  *
@@ -30,12 +31,12 @@
 #ifndef API_V1_SUB_H
 #define API_V1_SUB_H
 
+#include "api/handlers.h"
 #include "base/uuid.h"
 #include "contract/sub.h"
 #include "deliver/engine/control.h"
 #include "deliver/engine/deliver.h"
 #include "deliver/engine/wish.h"
-#include "http/server/req.h"
 
 struct api;
 struct jq;
@@ -43,22 +44,6 @@ struct presets;
 struct rows;
 struct sub_conf;
 struct sub_managed;
-
-int api_subs_post(struct req *r, struct db *db, struct err *e);
-int api_subs_list(struct req *r, struct db *db, struct err *e);
-int api_subs_get(struct req *r, struct db *db, struct err *e);
-int api_subs_patch(struct req *r, struct db *db, struct err *e);
-int api_subs_delete(struct req *r, struct db *db, struct err *e);
-int api_subs_enable(struct req *r, struct db *db, struct err *e);
-int api_subs_disable(struct req *r, struct db *db, struct err *e);
-int api_subs_rotate(struct req *r, struct db *db, struct err *e);
-int api_subs_test(struct req *r, struct db *db, struct err *e);
-int api_subs_stats(struct req *r, struct db *db, struct err *e);
-
-int api_presets_list(struct req *r, struct db *db, struct err *e);
-int api_presets_get(struct req *r, struct db *db, struct err *e);
-int api_presets_put(struct req *r, struct db *db, struct err *e);
-int api_presets_delete(struct req *r, struct db *db, struct err *e);
 
 /* The check thread's context; enter() takes the struct api. */
 struct checker {
@@ -69,6 +54,9 @@ struct checker {
 };
 void *api_checker_enter(void *api);
 void api_checker_leave(void *checker);
+/* As api_read(), on the check thread; there its jq may be used. */
+int api_check(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+struct jq *api_jq(const struct req *r);
 
 /* A subscription as its row has it. */
 struct sub_seen {
@@ -92,10 +80,8 @@ int sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
 int sub_seen_consumer(struct req *r, struct db *db,
     const struct presets *presets, struct str name, struct sub_seen *ret,
     struct err *e) MUST_CHECK;
-/* Those behind `after`, by name. sub_seen_next(): 1 and one for
- * sub_seen_done(), 0, < 0. */
-int sub_seen_consumers(struct db *db, struct str after, int64_t most,
-    struct rows **ret, struct err *e) MUST_CHECK;
+/* Of a statement with the rows of sub_seen: 1 and one for sub_seen_done(), 0,
+ * < 0. */
 int sub_seen_next(struct req *r, struct db *db, const struct presets *presets,
     struct rows *rows, struct sub_seen *ret, struct err *e) MUST_CHECK;
 bool sub_seen_may(const struct req *r, const struct sub_seen *s);
@@ -107,26 +93,32 @@ void sub_seen_show(
 struct sub_op {
 	struct req *r;
 	int (*check)(struct sub_op *op, struct checker *k, struct err *e);
+	struct presets *presets;
 	struct sub_seen seen; /* as it is; then as it will be */
 	struct sub_change change;
 	struct ask_test ask; /* for what is no test its head */
 	bool skip;           /* enable: from now */
 	bool same;           /* it is as it should be: nothing to write */
 	bool once;           /* the answer shows the secret */
-	int status;          /* of the answer */
-	void *more;          /* of whoever began it */
+	int status;          /* of the answer: */
+	/* not of 204; NULL: sub_seen_show() */
+	void (*show)(const struct sub_op *op, struct buf *b);
+	void *more; /* of whoever began it */
 };
+/* Begins one that needs no jq, on a read thread. */
+int sub_op_new(struct req *r, struct db *db, struct sub_op **ret,
+    struct err *e) MUST_CHECK;
 /* Begins one: REQ_WAIT, and `check` runs on the check thread; then `next`. */
 int sub_op_begin(struct req *r,
     int (*check)(struct sub_op *op, struct checker *k, struct err *e),
     int (*next)(struct req *r, struct err *e), struct err *e) MUST_CHECK;
 /* check: a subscription as it was written, within the caller's tenants. */
-int sub_op_read(struct sub_op *op, struct checker *k, struct str json,
-    const struct sub_conf *old, const struct sub_managed *managed,
-    struct sub_conf **ret, struct err *e) MUST_CHECK;
-/* check: fills `seen` and refuses what is not to be changed here. */
-int sub_op_find(struct sub_op *op, struct checker *k, struct err *e) MUST_CHECK;
-/* check: the change, its row and its audit, from `seen`. */
+int sub_op_read(struct sub_op *op, struct str json, const struct sub_conf *old,
+    const struct sub_managed *managed, struct sub_conf **ret,
+    struct err *e) MUST_CHECK;
+/* Fills `seen` and refuses what is not to be changed here. */
+int sub_op_find(struct sub_op *op, struct db *db, struct err *e) MUST_CHECK;
+/* The change, its row and its audit, from `seen`. */
 void sub_op_fill(
     struct sub_op *op, enum sub_change_kind kind, enum audit_category category);
 /* A sub_change's fill(): its secrets are sealed into its conf. */

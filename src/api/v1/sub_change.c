@@ -1,13 +1,16 @@
-/* sub.h: making and changing subscriptions. */
+/* sub.h: making, changing, switching, ending and trying out subscriptions. */
 #include "account/scopes.h"
 #include "api/api.h"
+#include "api/io.h"
 #include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/str.h"
+#include "contract/limits.h"
 #include "contract/sub.h"
-#include "deliver/engine/preset_store.h"
+#include "event/append.h"
 #include "http/client/guard.h"
 #include "match/jq/jq.h"
 #include "sink/sink.h"
@@ -25,9 +28,10 @@ put_at(struct err *e, const char *at)
 static int
 check_url(void *arg, struct str url, const char *at, struct err *e)
 {
-	const struct checker *k = arg;
+	const struct req *r = arg;
+	const struct api *api = r->app;
 
-	if (guard_url(k->api->guard, GUARD_WEBHOOK, url, e) == OK)
+	if (guard_url(api->guard, GUARD_WEBHOOK, url, e) == OK)
 		return OK;
 	return put_at(e, at);
 }
@@ -35,20 +39,17 @@ check_url(void *arg, struct str url, const char *at, struct err *e)
 static int
 check_sink(void *arg, const struct sub_conf *s, struct err *e)
 {
-	const struct checker *k = arg;
+	const struct req *r = arg;
+	const struct api *api = r->app;
 
-	return sink_check(s, k->api->conf, e);
+	return sink_check(s, api->conf, e);
 }
 
 static int
 check_program(void *arg, struct str program, const char *at, struct err *e)
 {
-	struct checker *k = arg;
-	int rc;
+	int rc = jq_check(api_jq(arg), program, e);
 
-	if (!k->jq)
-		k->jq = jq_new("/proc/self/exe");
-	rc = jq_check(k->jq, program, e);
 	return rc == ERR_INVALID ? put_at(e, at) : rc;
 }
 
@@ -74,39 +75,37 @@ limit_tenants(const struct req *r, struct sub_conf *s, struct err *e)
 }
 
 int
-sub_op_read(struct sub_op *op, struct checker *k, struct str json,
-    const struct sub_conf *old, const struct sub_managed *managed,
-    struct sub_conf **ret, struct err *e)
+sub_op_read(struct sub_op *op, struct str json, const struct sub_conf *old,
+    const struct sub_managed *managed, struct sub_conf **ret, struct err *e)
 {
+	const struct api *api = op->r->app;
 	struct sub_rules rules = {
-	    .presets = k->presets,
-	    .conf = k->api->conf,
+	    .presets = op->presets,
+	    .conf = api->conf,
 	    .now_us = clock_now_us(),
 	    .url_check = check_url,
 	    .sink_check = check_sink,
 	    .program_check = check_program,
-	    .arg = k,
+	    .arg = op->r,
 	    .managed = managed,
 	};
 	struct sub_conf *s = NULL;
-	int rc = sub_read(json, old, &rules, &s, e);
+	int rc;
 
+	TRY(sub_read(json, old, &rules, &s, e));
+	rc = limit_tenants(op->r, s, e);
 	if (rc == OK)
-		rc = limit_tenants(op->r, s, e);
-	if (rc < 0)
-		sub_free(s);
-	else
 		*ret = s;
+	else
+		sub_free(s);
 	return rc;
 }
 
 static int
 check_post(struct sub_op *op, struct checker *k, struct err *e)
 {
-	int rc = sub_op_read(op, k, op->r->body, NULL, NULL, &op->seen.conf, e);
-
-	if (rc < 0)
-		return rc;
+	(void)k;
+	TRY(sub_op_read(op, op->r->body, NULL, NULL, &op->seen.conf, e));
 	op->seen.uid = uuid_v4();
 	op->seen.enabled = op->seen.conf->enabled;
 	op->once = true;
@@ -129,11 +128,11 @@ check_version(const struct sub_op *op, struct err *e)
 	struct json *doc = NULL;
 	const struct json *j;
 	int64_t version = 0;
-	int rc = json_parse(op->r->arena, op->r->body, &doc, e);
 
-	j = rc == OK ? json_get(doc, "version") : NULL;
+	TRY(json_parse(op->r->arena, op->r->body, &doc, e));
+	j = json_get(doc, "version");
 	if (!j)
-		return rc;
+		return OK;
 	if (!json_int(j, &version))
 		return json_wrong(e, "/version", "must be a whole number");
 	if (version != op->seen.version)
@@ -162,15 +161,10 @@ static int
 check_patch(struct sub_op *op, struct checker *k, struct err *e)
 {
 	struct sub_conf *fresh = NULL;
-	int rc = sub_op_find(op, k, e);
 
-	if (rc == OK)
-		rc = check_version(op, e);
-	if (rc == OK)
-		rc = sub_op_read(
-		    op, k, op->r->body, op->seen.conf, NULL, &fresh, e);
-	if (rc != OK || !fresh)
-		return rc;
+	TRY(sub_op_find(op, k->db, e));
+	TRY(check_version(op, e));
+	TRY(sub_op_read(op, op->r->body, op->seen.conf, NULL, &fresh, e));
 	if (lets_go(op, fresh))
 		op->seen.held = (struct str){.p = NULL};
 	sub_seen_done(&op->seen);
@@ -187,4 +181,194 @@ api_subs_patch(struct req *r, struct db *db, struct err *e)
 {
 	(void)db;
 	return sub_op_begin(r, check_patch, sub_op_commit, e);
+}
+
+/* Switching --------------------------------------------------------------- */
+
+/* Asking the engine, as soon as it has read what the log has now. */
+static int
+sub_change_ask(struct req *r, enum deliver_ask_kind kind,
+    int (*next)(struct req *r, struct err *e), struct err *e)
+{
+	struct api *api = r->app;
+	struct sub_op *op = r->ctx;
+
+	op->ask.ask.kind = kind;
+	op->ask.ask.sub = (uint32_t)op->seen.id;
+	op->ask.ask.behind = append_last_seq(api->append);
+	api_then(r, next);
+	return api_ask(r, &op->ask.ask, e);
+}
+
+/*
+ * What is to be left out is left out before anything goes on: the other way
+ * round some of it would be sent.
+ */
+static int
+enable(struct req *r, struct err *e)
+{
+	const struct sub_op *op = r->ctx;
+
+	return op->skip ? sub_change_ask(r, ASK_NOW, sub_op_commit, e)
+			: sub_op_commit(r, e);
+}
+
+int
+api_subs_enable(struct req *r, struct db *db, struct err *e)
+{
+	static const char *const FROM[] = {"resume", "now", NULL};
+	static const struct member BODY[] = {
+	    {"from", MEMBER_EITHER, offsetof(struct sub_op, skip),
+		.words = FROM, .about = "now leaves out what waits"},
+	    {.name = NULL},
+	};
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(api_body_maybe(r, BODY, NULL, op, e));
+	TRY(sub_op_find(op, db, e));
+	op->same = op->seen.enabled && !op->seen.held.p;
+	if (op->same)
+		return api_next(r, enable);
+	op->seen.enabled = op->seen.conf->enabled = true;
+	op->seen.why = STR_EMPTY;
+	op->seen.held = (struct str){.p = NULL};
+	sub_op_fill(op, SUB_SWITCH, AUDIT_SUBSCRIPTION_CHANGED);
+	op->change.audit.details =
+	    op->skip ? STR("\"enabled\":true,\"from\":\"now\"")
+		     : STR("\"enabled\":true,\"from\":\"resume\"");
+	return api_next(r, enable);
+}
+
+int
+api_subs_disable(struct req *r, struct db *db, struct err *e)
+{
+	static const struct member BODY[] = {
+	    {"reason", MEMBER_STRING, 0, 0, SUB_NAME_MAX},
+	    {.name = NULL},
+	};
+	struct str why = {.p = NULL};
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(api_body_maybe(r, BODY, NULL, &why, e));
+	TRY(sub_op_find(op, db, e));
+	op->same = !op->seen.enabled;
+	if (op->same)
+		return api_next(r, sub_op_commit);
+	op->seen.enabled = op->seen.conf->enabled = false;
+	op->seen.why = why.p ? why
+			     : arena_fmt(r->arena, "disabled by %.*s",
+				   STR_ARG(api_actor(r)));
+	sub_op_fill(op, SUB_SWITCH, AUDIT_SUBSCRIPTION_DISABLED);
+	op->change.audit.error = op->seen.why;
+	return api_next(r, sub_op_commit);
+}
+
+int
+api_subs_delete(struct req *r, struct db *db, struct err *e)
+{
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(sub_op_find(op, db, e));
+	sub_op_fill(op, SUB_FINISH, AUDIT_SUBSCRIPTION_DELETED);
+	op->status = 204;
+	return api_next(r, sub_op_commit);
+}
+
+/* Another secret. */
+int
+api_subs_rotate(struct req *r, struct db *db, struct err *e)
+{
+	static const struct member BODY[] = {
+	    {"overlapSeconds", MEMBER_INT, 0, 0, SUB_OVERLAP_MAX_S,
+		.about = "for so long the old secret counts too"},
+	    {.name = NULL},
+	};
+	int64_t overlap_s = SUB_OVERLAP_S;
+	struct sub_op *op;
+	int rc;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(api_body_maybe(r, BODY, NULL, &overlap_s, e));
+	TRY(sub_op_find(op, db, e));
+	rc = sub_rotate(op->seen.conf, overlap_s, clock_now_us(), e);
+	if (rc == ERR_LIMIT) /* not of the request: of what is there */
+		e->code = ERR_CONFLICT;
+	if (rc < 0)
+		return e->code;
+	sub_op_fill(op, SUB_CHANGE, AUDIT_SECRET_ROTATED);
+	op->once = true;
+	return api_next(r, sub_op_commit);
+}
+
+/* Trying it out ------------------------------------------------------------ */
+
+/* As one that was published, of type TEST. */
+static struct str
+test_event(struct req *r, const struct sub_conf *s)
+{
+	struct buf b CLEANUP(buf_done) = BUF(4 * KIB);
+
+	put_open(&b, NULL, '{');
+	put_uuid(&b, "eventId", uuid_v4());
+	put_int(&b, "schemaVersion", 1);
+	put_z(&b, "eventType", "TEST");
+	put_time(&b, "occurredAt", clock_now_us());
+	put_uuid(&b, "tenantId",
+	    s->tenants.n ? s->tenants.v[0] : (struct uuid){{0}});
+	put_raw(&b, "producer",
+	    STR("{\"service\":\"hikyaku\",\"instanceId\":\"test\"}"));
+	put_uuid(&b, "correlationId", uuid_v4());
+	put_raw(&b, "sequence", STR("{\"partitionKey\":\"test\"}"));
+	put_open(&b, "payload", '{');
+	put_z(&b, "message", "This is a test.");
+	put_text(&b, "subscription", s->name);
+	put_close(&b, '}');
+	put_close(&b, '}');
+	return arena_dup(r->arena, buf_str(&b));
+}
+
+static int
+tested(struct req *r, struct err *e)
+{
+	const struct sub_op *op = r->ctx;
+	const struct deliver_test *t = &op->ask.test;
+	struct buf *b = api_object(r);
+	struct str error = {.p = NULL};
+
+	(void)e;
+	if (t->error[0] && !t->success)
+		error = (struct str){t->error, str_utf8_bad(str_of(t->error))};
+	put_bool(b, "success", t->success);
+	put_some(b, "statusCode", t->status > 0 ? t->status : 0);
+	put_int(b, "responseTimeMs", t->took_us / US_PER_MS);
+	put_text(b, "error", error);
+	put_close(b, '}');
+	return OK;
+}
+
+static int
+test(struct req *r, struct err *e)
+{
+	return sub_change_ask(r, ASK_TEST, tested, e);
+}
+
+int
+api_subs_test(struct req *r, struct db *db, struct err *e)
+{
+	static const struct member BODY[] = {
+	    {"event", MEMBER_OBJECT, 0, .about = "absent: one of type TEST"},
+	    {.name = NULL},
+	};
+	const struct json *event = NULL;
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(api_body_maybe(r, BODY, NULL, &event, e));
+	/* Also of one that is managed elsewhere: nothing is changed. */
+	TRY(sub_seen_get(r, db, op->presets, &op->seen, e));
+	op->ask.body = event ? event->raw : test_event(r, op->seen.conf);
+	return api_next(r, test);
 }

@@ -20,7 +20,7 @@
 void *
 api_checker_enter(void *arg)
 {
-	const struct api *api = arg;
+	struct api *api = arg;
 	struct checker *k = mem_get(sizeof(*k));
 	struct err e = {0};
 
@@ -30,6 +30,7 @@ api_checker_enter(void *arg)
 		free(k);
 		return NULL;
 	}
+	api->checker = k;
 	return k;
 }
 
@@ -49,21 +50,34 @@ static void
 check_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
-	struct sub_op *op = r->ctx;
 	struct checker *k = ctx;
 
-	if (!k) {
-		r->rc =
-		    err_set(&r->err, ERR_AWAY, "no connection to the store");
-		req_wake(r);
-		return;
-	}
-	r->rc = presets_open(k->db, k->api->conf, &k->presets, &r->err);
-	if (r->rc == OK)
-		r->rc = op->check(op, k, &r->err);
-	presets_free(k->presets);
-	k->presets = NULL;
+	r->rc = k ? r->work(r, k->db, &r->err)
+		  : err_set(&r->err, ERR_AWAY, "no connection to the store");
 	req_wake(r);
+}
+
+int
+api_check(struct req *r, handler_fn fn, struct err *e)
+{
+	struct api *api = r->app;
+
+	r->work = fn;
+	r->job.run = check_job;
+	if (!r->then)
+		r->then = api_said;
+	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
+}
+
+struct jq *
+api_jq(const struct req *r)
+{
+	const struct api *api = r->app;
+	struct checker *k = api->checker;
+
+	if (!k->jq)
+		k->jq = jq_new("/proc/self/exe");
+	return k->jq;
 }
 
 static void
@@ -72,6 +86,43 @@ op_done(struct req *r)
 	struct sub_op *op = r->ctx;
 
 	sub_seen_done(&op->seen);
+	presets_free(op->presets);
+}
+
+static struct sub_op *
+op_new(struct req *r)
+{
+	struct sub_op *op = arena_alloc(r->arena, sizeof(*op));
+
+	op->r = r;
+	op->status = 200;
+	r->ctx = op;
+	r->done = op_done;
+	return op;
+}
+
+int
+sub_op_new(struct req *r, struct db *db, struct sub_op **ret, struct err *e)
+{
+	const struct api *api = r->app;
+
+	*ret = op_new(r);
+	return presets_open(db, api->conf, &(*ret)->presets, e);
+}
+
+/* On the check thread, perhaps more than once. */
+static int
+run_check(struct req *r, struct db *db, struct err *e)
+{
+	const struct api *api = r->app;
+	struct sub_op *op = r->ctx;
+	struct checker *k = api->checker;
+
+	presets_free(op->presets);
+	op->presets = NULL;
+	TRY(presets_open(db, api->conf, &op->presets, e));
+	k->presets = op->presets;
+	return op->check(op, k, e);
 }
 
 int
@@ -79,48 +130,36 @@ sub_op_begin(struct req *r,
     int (*check)(struct sub_op *op, struct checker *k, struct err *e),
     int (*next)(struct req *r, struct err *e), struct err *e)
 {
-	struct api *api = r->app;
-	struct sub_op *op = arena_alloc(r->arena, sizeof(*op));
-
-	op->r = r;
-	op->check = check;
-	op->status = 200;
-	r->ctx = op;
-	r->done = op_done;
+	op_new(r)->check = check;
 	api_then(r, next);
-	r->job.run = check_job;
-	return pool_post(api->check, &r->job) ? REQ_WAIT : api_too_busy(e);
+	return api_check(r, run_check, e);
 }
 
 int
-sub_op_find(struct sub_op *op, struct checker *k, struct err *e)
+sub_op_find(struct sub_op *op, struct db *db, struct err *e)
 {
-	int rc = sub_seen_get(op->r, k->db, k->presets, &op->seen, e);
-
-	if (rc == OK && op->seen.managed)
-		rc = err_set(e, ERR_CONFLICT,
+	TRY(sub_seen_get(op->r, db, op->presets, &op->seen, e));
+	if (op->seen.managed)
+		return err_set(e, ERR_CONFLICT,
 		    "this subscription is managed by the %.*s and is changed there",
 		    STR_ARG(op->seen.conf->managed.by));
-	if (rc == OK && op->seen.closed)
-		rc = err_set(e, ERR_CONFLICT,
+	if (op->seen.closed)
+		return err_set(e, ERR_CONFLICT,
 		    "its secrets can't be opened with the keys that are there");
-	return rc;
+	return OK;
 }
 
 /* It may have gone since the check. */
 static int
 preset_there(struct db *db, struct str name, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_preset_there(db, &rows, e, .name = name);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = rows_next(rows, e);
-	rows_close(rows);
-	if (rc == 0)
+	TRY(sql_preset_there(db, &rows, e, .name = name));
+	if (TRY(rows_next(rows, e)) == 0)
 		return err_at(e, ERR_INVALID, "/preset",
 		    "preset %.*s is not known", STR_ARG(name));
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* On the commit thread: of whichever key is the active one by then. */
@@ -131,26 +170,20 @@ sub_op_seal(struct db *db, struct sub_change *c, struct err *e)
 	struct sub_sealer sealer;
 	struct sub_seal by =
 	    sub_sealer(op->r->app, op->r->arena, c->uid, &sealer);
-	int rc = OK;
 
 	if (!op->seen.conf->preset->builtin)
-		rc = preset_there(db, op->seen.conf->preset->name, e);
-	if (rc == OK)
-		rc = sub_store(op->seen.conf, &by, op->r->arena, &c->conf, e);
-	return rc;
+		TRY(preset_there(db, op->seen.conf->preset->name, e));
+	return sub_store(op->seen.conf, &by, op->r->arena, &c->conf, e);
 }
 
 static struct str
 tenants_text(struct arena *a, const struct sub_conf *s)
 {
-	struct buf b = BUF(64 * KIB);
-	struct str text = {.p = NULL};
+	struct buf b CLEANUP(buf_done) = BUF(64 * KIB);
 
 	put_uuids(&b, NULL, s->tenants.v, s->tenants.n);
-	if (s->tenants.n > 0)
-		text = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return text;
+	return s->tenants.n > 0 ? arena_dup(a, buf_str(&b))
+				: (struct str){.p = NULL};
 }
 
 static void
@@ -229,7 +262,11 @@ sub_check_answer(struct req *r, struct err *e)
 	(void)e;
 	r->status = op->status;
 	buf_clear(&r->out);
-	if (op->status != 204)
+	if (op->status == 204)
+		return OK;
+	if (op->show)
+		op->show(op, &r->out);
+	else
 		sub_seen_show(r->app, &op->seen, op->once, &r->out);
 	return OK;
 }

@@ -2,6 +2,7 @@
 #include "account/scopes.h"
 #include "api/api.h"
 #include "api/io.h"
+#include "api/limits.h"
 #include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -11,7 +12,6 @@
 #include "deliver/engine/preset_store.h"
 #include "deliver/engine/wish.h"
 #include "event/append.h"
-#include "http/server/limits.h"
 #include "seal/keyring.h"
 #include "sql.h"
 
@@ -49,18 +49,6 @@ sub_seen_done(struct sub_seen *s)
 	s->conf = NULL;
 }
 
-static int
-endpoint(struct db *db, struct sub_seen *s, struct err *e)
-{
-	struct sql_endpoint_seen_row row = {0};
-	int rc = sql_endpoint_seen_one(
-	    db, &row, e, .endpoint = (int64_t)wish_endpoint(s->conf->url));
-
-	s->open_until = row.open_until;
-	s->not_before = row.not_before;
-	return rc < 0 ? rc : OK;
-}
-
 /*
  * Opened, so that masks show which secrets there are. One whose key is gone
  * is shown all the same, closed.
@@ -89,6 +77,7 @@ seen_take(struct req *r, struct db *db, const struct presets *presets,
 	struct sub_seen s = {
 	    .id = row->id,
 	    .version = row->version,
+	    .uid = uuid_of(row->uid),
 	    .enabled = row->enabled != 0,
 	    .managed = row->managed_by.p != NULL,
 	    .why = arena_dup(r->arena, row->why),
@@ -98,20 +87,22 @@ seen_take(struct req *r, struct db *db, const struct presets *presets,
 	    .behind = !row->pos_null,
 	    .pos = row->pos,
 	};
+	struct sql_endpoint_seen_row at = {0};
 	int rc;
 
-	s.uid = uuid_of(row->uid);
-	rc = open_conf(r->app, r->arena, row->conf, presets, &s, e);
-	if (rc < 0)
-		return rc;
+	TRY(open_conf(r->app, r->arena, row->conf, presets, &s, e));
 	s.kind = wish_kind_of(s.conf);
 	s.conf->enabled = s.enabled; /* it may have been switched since */
-	rc = endpoint(db, &s, e);
-	if (rc < 0)
+	rc = sql_endpoint_seen_one(
+	    db, &at, e, .endpoint = (int64_t)wish_endpoint(s.conf->url));
+	if (rc < 0) {
 		sub_seen_done(&s);
-	else
-		*ret = s;
-	return rc;
+		return rc;
+	}
+	s.open_until = at.open_until;
+	s.not_before = at.not_before;
+	*ret = s;
+	return OK;
 }
 
 bool
@@ -127,37 +118,30 @@ sub_seen_next(struct req *r, struct db *db, const struct presets *presets,
     struct rows *rows, struct sub_seen *ret, struct err *e)
 {
 	struct sql_sub_seen_row row;
-	int rc = sql_sub_seen_next(rows, &row, e);
 
-	if (rc > 0)
-		rc = seen_take(r, db, presets, &row, ret, e) < 0 ? (int)e->code
-								 : 1;
-	return rc;
+	if (TRY(sql_sub_seen_next(rows, &row, e)) == 0)
+		return 0;
+	TRY(seen_take(r, db, presets, &row, ret, e));
+	return 1;
 }
 
 int
 sub_seen_get(struct req *r, struct db *db, const struct presets *presets,
     struct sub_seen *ret, struct err *e)
 {
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sub_seen s = {.id = 0};
 	struct uuid uid;
 	int rc = 0;
 
 	if (uuid_parse(r->params[0], &uid)) {
-		rc = sql_sub_seen(db, &rows, e, .uid = uuid_str(&uid));
-		if (rc == OK)
-			rc = sub_seen_next(r, db, presets, rows, &s, e);
-		rows_close(rows);
+		TRY(sql_sub_seen(db, &rows, e, .uid = uuid_str(&uid)));
+		rc = TRY(sub_seen_next(r, db, presets, rows, &s, e));
 	}
-	if (rc > 0 && !sub_seen_may(r, &s)) {
+	if (rc == 0 || !sub_seen_may(r, &s)) {
 		sub_seen_done(&s);
-		rc = 0;
-	}
-	if (rc == 0)
 		return err_set(e, ERR_ABSENT, "there is no such subscription");
-	if (rc < 0)
-		return rc;
+	}
 	*ret = s;
 	return OK;
 }
@@ -166,20 +150,10 @@ int
 sub_seen_consumer(struct req *r, struct db *db, const struct presets *presets,
     struct str name, struct sub_seen *ret, struct err *e)
 {
-	struct rows *rows = NULL;
-	int rc = sql_consumer_seen(db, &rows, e, .name = name);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sub_seen_next(r, db, presets, rows, ret, e);
-	rows_close(rows);
-	return rc;
-}
-
-int
-sub_seen_consumers(struct db *db, struct str after, int64_t most,
-    struct rows **ret, struct err *e)
-{
-	return sql_consumers_seen(db, ret, e, .after = after, .most = most);
+	TRY(sql_consumer_seen(db, &rows, e, .name = name));
+	return sub_seen_next(r, db, presets, rows, ret, e);
 }
 
 static void
@@ -225,19 +199,14 @@ int
 api_subs_get(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct presets *presets = NULL;
-	struct sub_seen s = {.id = 0};
-	int rc = presets_open(db, api->conf, &presets, e);
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
 
-	if (rc == OK)
-		rc = sub_seen_get(r, db, presets, &s, e);
-	if (rc == OK) {
-		buf_clear(&r->out);
-		sub_seen_show(api, &s, false, &r->out);
-	}
-	sub_seen_done(&s);
-	presets_free(presets);
-	return rc;
+	TRY(presets_open(db, api->conf, &presets, e));
+	TRY(sub_seen_get(r, db, presets, &s, e));
+	buf_clear(&r->out);
+	sub_seen_show(api, &s, false, &r->out);
+	return OK;
 }
 
 /* The list ---------------------------------------------------------------- */
@@ -245,20 +214,18 @@ api_subs_get(struct req *r, struct db *db, struct err *e)
 struct list {
 	struct req *r;
 	struct presets *presets;
-	struct api_page page;
+	struct api_scan scan;
 	int64_t after;
 	unsigned enabled; /* a word's index */
 	struct str q, managed_by;
-	size_t shown, looked;
 	struct uuid last;
-	bool more;
 };
 
 #define LIST(field) offsetof(struct list, field)
 enum { NO, YES, ANY };
 static const char *const ENABLED[] = {"false", "true", NULL};
 static const struct member LIST_QUERY[] = {
-    API_PAGE(struct list),
+    API_PAGE_AT(LIST(scan.page)),
     {"enabled", MEMBER_CHOICE, LIST(enabled), .words = ENABLED},
     {"q", MEMBER_STRING, LIST(q), 0, API_CURSOR_MAX,
 	.about = "part of a name or URL"},
@@ -266,24 +233,13 @@ static const struct member LIST_QUERY[] = {
     {.name = NULL},
 };
 
-static char
-lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* Anywhere in it, ASCII letters of either case. */
 static bool
 has(struct str in, struct str part)
 {
-	for (size_t at = 0; at + part.n <= in.n; at++) {
-		size_t i = 0;
-
-		while (i < part.n && lower(in.p[at + i]) == lower(part.p[i]))
-			i++;
-		if (i == part.n)
+	for (size_t at = 0; at + part.n <= in.n; at++)
+		if (str_starts_nocase(str_from(in, at), part))
 			return true;
-	}
 	return false;
 }
 
@@ -301,7 +257,7 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
     struct err *e)
 {
 	struct req *r = l->r;
-	struct sub_seen s = {.id = 0};
+	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
 	int rc;
 
 	if (!fits(l, row))
@@ -315,38 +271,27 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
 		return rc;
 	if (sub_seen_may(r, &s) && (l->q.n == 0 || has(s.conf->name, l->q) ||
 				       has(s.conf->url, l->q))) {
-		l->shown++;
+		l->scan.shown++;
 		sub_seen_show(r->app, &s, false, &r->out);
 	}
-	sub_seen_done(&s);
 	return OK;
 }
 
-/* One page of the store; *ret_n rows came. */
 static int
-list_some(
-    struct list *l, struct db *db, int64_t most, int64_t *ret_n, struct err *e)
+list_some(struct list *l, struct db *db, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sub_seen_row row;
-	struct rows *rows = NULL;
-	int64_t n = 0;
-	int rc = sql_subs_seen(db, &rows, e, .after = l->after, .most = most);
 
-	while (rc >= 0 && !l->more &&
-	       (rc = sql_sub_seen_next(rows, &row, e)) > 0) {
-		n++;
-		l->more = (int64_t)l->shown == l->page.limit ||
-			  l->r->out.n > PAGE_BYTES;
-		if (l->more)
-			break;
-		l->looked++;
+	TRY(sql_subs_seen(
+	    db, &rows, e, .after = l->after, .most = l->scan.page.limit + 1));
+	while (TRY(sql_sub_seen_next(rows, &row, e)) > 0 &&
+	       api_scan_row(&l->scan, l->r)) {
 		l->after = row.id;
 		l->last = uuid_of(row.uid);
-		rc = list_row(l, db, &row, e);
+		TRY(list_row(l, db, &row, e));
 	}
-	rows_close(rows);
-	*ret_n = n;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static int
@@ -354,32 +299,174 @@ list_after(struct list *l, struct db *db, struct err *e)
 {
 	struct sql_sub_row_of_row row;
 	struct uuid uid;
-	int rc = 0;
 
-	if (uuid_parse(l->page.after, &uid))
-		rc = sql_sub_row_of_one(db, &row, e, .uid = uuid_str(&uid));
-	if (rc > 0)
-		l->after = row.id;
-	return rc == 0 ? api_no_cursor(e) : rc;
+	if (!uuid_parse(l->scan.page.after, &uid) ||
+	    TRY(sql_sub_row_of_one(db, &row, e, .uid = uuid_str(&uid))) == 0)
+		return api_no_cursor(e);
+	l->after = row.id;
+	return OK;
 }
 
 int
 api_subs_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct list l = {.r = r, .enabled = ANY};
-	int64_t batch, n;
-	int rc = api_query(r, LIST_QUERY, &l, e);
 
-	if (rc == OK && l.page.after.p)
-		rc = list_after(&l, db, e);
-	if (rc >= 0)
-		rc = presets_open(db, api->conf, &l.presets, e);
-	batch = n = l.page.limit + 1;
-	api_list(r);
-	while (rc == OK && !l.more && n == batch && l.looked < PAGE_SCAN)
-		rc = list_some(&l, db, batch, &n, e);
-	api_list_end_uuid(r, l.more || n == batch, l.last);
-	presets_free(l.presets);
-	return rc;
+	TRY(api_scan(r, LIST_QUERY, &l, &l.scan, e));
+	if (l.scan.page.after.p)
+		TRY(list_after(&l, db, e));
+	TRY(presets_open(db, api->conf, &presets, e));
+	l.presets = presets;
+	while (api_scan_on(&l.scan))
+		TRY(list_some(&l, db, e));
+	api_list_end_uuid(r, api_scan_more(&l.scan), l.last);
+	return OK;
+}
+
+/* How it fares, from its counters ------------------------------------------ */
+
+#define US_PER_MIN (60 * US_PER_S)
+
+struct sums {
+	int64_t ok, fail, dead, dropped, us, slow;
+};
+
+struct span {
+	int64_t from, to; /* minutes; to is not in it */
+	int64_t step;     /* minutes */
+};
+
+static void
+stats_add(struct sums *s, const struct sql_stat_seen_row *row)
+{
+	s->ok += row->ok;
+	s->fail += row->fail;
+	s->dead += row->dead;
+	s->dropped += row->dropped;
+	s->us += row->us;
+	s->slow = row->slow > s->slow ? row->slow : s->slow;
+}
+
+static void
+stats_show(const struct sums *s, struct buf *b)
+{
+	double n = (double)(s->ok + s->fail), ms = (double)US_PER_MS;
+
+	put_int(b, "success", s->ok);
+	put_int(b, "failure", s->fail);
+	put_int(b, "deadLetter", s->dead);
+	put_int(b, "dropped", s->dropped);
+	if (s->ok + s->fail == 0) {
+		put_null(b, "successRate");
+		put_null(b, "averageMs");
+		put_null(b, "slowestMs");
+		return;
+	}
+	put_name(b, "successRate");
+	buf_fmt(b, "%.4f", (double)s->ok / n);
+	put_name(b, "averageMs");
+	buf_fmt(b, "%.1f", (double)s->us / n / ms);
+	put_name(b, "slowestMs");
+	buf_fmt(b, "%.1f", (double)s->slow / ms);
+}
+
+struct stats_query {
+	int64_t from, to;
+	unsigned step;
+};
+
+static int
+read_span(struct req *r, struct span *s, struct err *e)
+{
+	enum { MINUTE, HOUR, BY_SPAN };
+	static const char *const STEP_WORDS[] = {"minute", "hour", NULL};
+	static const struct member QUERY[] = {
+	    {"from", MEMBER_TIME, offsetof(struct stats_query, from)},
+	    {"to", MEMBER_TIME, offsetof(struct stats_query, to)},
+	    {"step", MEMBER_CHOICE, offsetof(struct stats_query, step),
+		.words = STEP_WORDS},
+	    {.name = NULL},
+	};
+	struct stats_query q = {.from = -1, .to = -1, .step = BY_SPAN};
+	int64_t most;
+
+	TRY(api_query(r, QUERY, &q, e));
+	s->to = (q.to < 0 ? clock_now_us() + US_PER_MIN : q.to) / US_PER_MIN;
+	s->from = q.from < 0 ? s->to - 60 : q.from / US_PER_MIN;
+	if (q.step == BY_SPAN)
+		q.step = s->to - s->from > 180 ? HOUR : MINUTE;
+	s->step = q.step == HOUR ? 60 : 1;
+	most = s->step == 1 ? STATS_MINUTES_MAX : STATS_HOURS_MAX * 60;
+	if (s->from >= s->to || s->to - s->from > most)
+		return err_set(e, ERR_INVALID,
+		    "from must be before to, by at most %s",
+		    s->step == 1 ? "a day for step minute"
+				 : "31 days for step hour");
+	return OK;
+}
+
+static void
+show_step(struct buf *b, int64_t at, const struct sums *s)
+{
+	put_open(b, NULL, '{');
+	put_time(b, "at", at * US_PER_MIN);
+	stats_show(s, b);
+	put_close(b, '}');
+}
+
+/* Steps without a single attempt are left out. */
+static int
+walk(struct req *r, struct db *db, int64_t sub, const struct span *span,
+    struct sums *total, struct err *e)
+{
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct sql_stat_seen_row row;
+	struct sums one = {0};
+	int64_t at = -1;
+
+	TRY(sql_stat_seen(db, &rows, e, .sub = sub, .since = span->from,
+	    .upto = span->to, .most = STATS_HOURS_MAX * 60));
+	while (TRY(sql_stat_seen_next(rows, &row, e)) > 0) {
+		int64_t step = row.minute - row.minute % span->step;
+
+		if (at >= 0 && step != at) {
+			show_step(&r->out, at, &one);
+			one = (struct sums){0};
+		}
+		at = step;
+		stats_add(&one, &row);
+		stats_add(total, &row);
+	}
+	if (at >= 0)
+		show_step(&r->out, at, &one);
+	return OK;
+}
+
+int
+api_subs_stats(struct req *r, struct db *db, struct err *e)
+{
+	struct api *api = r->app;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
+	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
+	struct sums total = {0};
+	struct span span = {.step = 1};
+	struct buf *b;
+
+	TRY(read_span(r, &span, e));
+	TRY(presets_open(db, api->conf, &presets, e));
+	TRY(sub_seen_get(r, db, presets, &s, e));
+	b = api_object(r);
+	put_time(b, "from", span.from * US_PER_MIN);
+	put_time(b, "to", span.to * US_PER_MIN);
+	put_z(b, "step", span.step == 1 ? "minute" : "hour");
+	put_open(b, "data", '[');
+	TRY(walk(r, db, s.id, &span, &total, e));
+	put_close(b, ']');
+	put_open(b, "totals", '{');
+	stats_show(&total, b);
+	put_close(b, '}');
+	put_close(b, '}');
+	return OK;
 }

@@ -10,7 +10,6 @@
 #include "base/conf/conf.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "http/server/limits.h"
 
 /* Committed, or perhaps (ERR_UNCERTAIN): what caches know may be wrong now. */
 static void
@@ -38,8 +37,6 @@ api_account_write(struct req *r, handler_fn fn, struct err *e)
 
 /* A user with a new password, on its way through three threads. */
 struct change {
-	struct pool_job job;
-	struct req *req;
 	struct str name, password, old, role_word;
 	enum role role;
 	bool own; /* password: the caller's */
@@ -51,8 +48,8 @@ struct change {
 static void
 hash(struct pool_job *job, void *ctx)
 {
-	struct change *c = MAIL_OF(job, struct change, job);
-	struct req *r = c->req;
+	struct req *r = MAIL_OF(job, struct req, job);
+	struct change *c = r->ctx;
 
 	(void)ctx;
 	r->rc = password_hash(c->password, c->hash, &r->err);
@@ -82,11 +79,10 @@ start(struct req *r, struct change *c, struct err *e)
 {
 	struct api *api = r->app;
 
-	c->req = r;
-	c->job.run = hash;
+	r->job.run = hash;
 	r->ctx = c;
 	api_then(r, hashed);
-	return auth_post(api->auth, &c->job) ? REQ_WAIT : api_too_busy(e);
+	return auth_post(api->auth, &r->job) ? REQ_WAIT : api_too_busy(e);
 }
 
 /* On the commit thread. */
@@ -99,11 +95,9 @@ users_add(struct req *r, struct db *db, struct err *e)
 	    .role = c->role,
 	    .created_us = now_us,
 	    .changed_us = now_us};
-	int rc = accounts_add(
-	    db, c->name, str_of(c->hash), c->role, api_actor(r), now_us, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(accounts_add(
+	    db, c->name, str_of(c->hash), c->role, api_actor(r), now_us, e));
 	buf_clear(&r->out);
 	account_json(&u, &r->out);
 	r->status = 201;
@@ -128,18 +122,14 @@ api_users_post(struct req *r, struct db *db, struct err *e)
 	    {.name = NULL},
 	};
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
-	int rc = api_body(r, BODY, NULL, c, e);
 
 	(void)db;
+	TRY(api_body(r, BODY, NULL, c, e));
+	TRY(account_check_name(c->name, "/name", e));
 	c->role = c->role_word.p ? role_of(c->role_word) : ROLE_READER;
-	if (rc == OK)
-		rc = account_check_name(c->name, "/name", e);
-	if (rc == OK && c->role == ROLE_NONE)
-		rc = json_wrong(e, "/role", "must be " ROLE_WORDS);
-	if (rc == OK)
-		rc = check_new(r->app, c, e);
-	if (rc < 0)
-		return rc;
+	if (c->role == ROLE_NONE)
+		return json_wrong(e, "/role", "must be " ROLE_WORDS);
+	TRY(check_new(r->app, c, e));
 	c->write = users_add;
 	return start(r, c, e);
 }
@@ -153,18 +143,13 @@ set(struct req *r, struct db *db, struct err *e)
 	unsigned char id[DIGEST_LEN];
 	struct account_password p = {
 	    .name = c->name, .hash = str_of(c->hash), .by = api_actor(r)};
-	int rc;
 
 	if (c->own && api_own_session(r, id))
 		p.keep = (struct str){(const char *)id, sizeof(id)};
-	rc = accounts_password(db, &p, clock_now_us(), e);
-	if (rc < 0)
-		return rc;
+	TRY(accounts_password(db, &p, clock_now_us(), e));
 	/* Should the commit fail, whoever changes it knew the old one. */
 	accounts_first_forget(api->conf->data, c->name);
-	buf_clear(&r->out);
-	r->status = 204;
-	return OK;
+	return api_gone(r);
 }
 
 static bool
@@ -183,17 +168,17 @@ read_password(struct req *r, struct change *c, struct err *e)
 		.about = "for one's own password"},
 	    {.name = NULL},
 	};
-	int rc = api_body(r, BODY, NULL, c, e);
 
+	TRY(api_body(r, BODY, NULL, c, e));
 	c->name = r->params[0];
 	c->own = is_own(r);
 	c->write = set;
-	if (rc == OK && c->own && !c->old.p)
-		rc = json_wrong(e, "/oldPassword", "must be a string");
-	if (rc == OK && !c->own && c->old.p)
-		rc = json_wrong(e, "/oldPassword",
+	if (c->own && !c->old.p)
+		return json_wrong(e, "/oldPassword", "must be a string");
+	if (!c->own && c->old.p)
+		return json_wrong(e, "/oldPassword",
 		    "is for one's own password alone; leave it out");
-	return rc < 0 ? rc : check_new(r->app, c, e);
+	return check_new(r->app, c, e);
 }
 
 /* The old password is the right one, or nobody asked for it. */
@@ -201,9 +186,9 @@ static int
 start_set(struct req *r, struct err *e)
 {
 	struct change *c = arena_alloc(r->arena, sizeof(*c));
-	int rc = read_password(r, c, e);
 
-	return rc < 0 ? rc : start(r, c, e);
+	TRY(read_password(r, c, e));
+	return start(r, c, e);
 }
 
 static int
@@ -233,9 +218,7 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 	if (!is_own(r) && !(r->who.scopes & SCOPE_ADMIN))
 		return err_set(e, ERR_DENIED,
 		    "only an admin sets the password of somebody else");
-	rc = read_password(r, &c, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_password(r, &c, e));
 	if (!c.own)
 		return start_set(r, e);
 	r->then = old_checked;
@@ -247,14 +230,8 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 static int
 take_away(struct req *r, struct db *db, struct err *e)
 {
-	int rc =
-	    accounts_remove(db, r->params[0], api_actor(r), clock_now_us(), e);
-
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
-	r->status = 204;
-	return OK;
+	TRY(accounts_remove(db, r->params[0], api_actor(r), clock_now_us(), e));
+	return api_gone(r);
 }
 
 int
@@ -270,15 +247,12 @@ api_users_list(struct req *r, struct db *db, struct err *e)
 	struct api_page page = {.after = STR_EMPTY};
 	struct account *list = NULL;
 	size_t n = 0, shown;
-	int rc = api_query(r, API_PAGE_ONLY, &page, e);
 
-	if (rc == OK && page.after.n > 0)
-		rc = account_check_name(page.after, "", e);
-	if (rc == OK)
-		rc = accounts_list(db, page.after, (size_t)page.limit + 1,
-		    r->arena, &list, &n, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_query(r, API_PAGE_ONLY, &page, e));
+	if (page.after.n > 0)
+		TRY(account_check_name(page.after, "", e));
+	TRY(accounts_list(
+	    db, page.after, (size_t)page.limit + 1, r->arena, &list, &n, e));
 	api_list(r);
 	shown = n > (size_t)page.limit ? (size_t)page.limit : n;
 	for (size_t i = 0; i < shown; i++) {
@@ -298,14 +272,12 @@ api_whoami(struct req *r, struct db *db, struct err *e)
 	    [WHO_KEY] = "key",
 	    [WHO_LOCAL] = "local"};
 	const struct principal *who = &r->who;
-	struct buf *b = &r->out;
+	struct buf *b = api_object(r);
 	const char *word;
 	size_t at = 0;
 
 	(void)db;
 	(void)e;
-	buf_clear(b);
-	put_open(b, NULL, '{');
 	put_z(b, "kind", kinds[who->kind]);
 	put_z(b, "name", who->name);
 	put_open(b, "scopes", '[');
