@@ -10,10 +10,8 @@
 #include "account/tokens.h"
 #include "api/apps/app.h"
 #include "api/groups.h"
-#include "api/people/feed_register.h"
 #include "api/people/people.h"
 #include "api/people/reader.h"
-#include "api/people/websub.h"
 #include "api/task/tasks.h"
 #include "api/v1/account.h"
 #include "api/v1/audit.h"
@@ -67,6 +65,7 @@ read_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 
+	buf_clear(&r->out);
 	r->rc = ctx ? r->work(r, ctx, &r->err)
 		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
 	req_wake(r);
@@ -126,6 +125,7 @@ write_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct req *r = ctx;
 
+	buf_clear(&r->out); /* it may run twice */
 	return r->work(r, db, e);
 }
 
