@@ -36,15 +36,14 @@ load(struct importing *im, struct err *e)
 {
 	struct sync_categories categories = {0};
 	struct sync_feeds feeds = {0};
-	int rc = sync_categories(im->s, &categories, e);
 
-	if (rc == OK)
-		rc = sync_feeds(im->s, &feeds, e);
+	TRY(sync_categories(im->s, &categories, e));
+	TRY(sync_feeds(im->s, &feeds, e));
 	for (size_t i = 0; i < categories.n; i++)
 		(void)remember(im, categories.v[i].title, categories.v[i].uid);
 	for (size_t i = 0; i < feeds.n; i++)
 		map_set(im->urls, feeds.v[i].url, &feeds.v[i]);
-	return rc;
+	return OK;
 }
 
 /* NULL with OK: one too many, so the feed has none. */
@@ -122,13 +121,9 @@ subscribe(struct importing *im, struct str url, struct str site,
 	    .next_fetch_us = im->now_us,
 	};
 	struct uuid uid;
-	int rc = import_check(im, url, e);
 
-	if (rc < 0)
-		return rc;
-	rc = feeds_add(im->s->db, &f, im->now_us, ret_feed, &uid, e);
-	if (rc < 0)
-		return rc;
+	TRY(import_check(im, url, e));
+	TRY(feeds_add(im->s->db, &f, im->now_us, ret_feed, &uid, e));
 	return subscription_add(
 	    im->s->db, im->s->user, *ret_feed, im->now_us, ret_sub, e);
 }
@@ -148,8 +143,8 @@ import_take(struct importing *im, const struct opml_feed *f,
 	if (rc == OK) {
 		line->outcome = IMPORT_ADDED;
 		map_set(im->urls, line->url, line);
-		rc = category_of(im, f->category, &category, e);
-		return rc < 0 ? rc : settle(im, sub, f->title, category, e);
+		TRY(category_of(im, f->category, &category, e));
+		return settle(im, sub, f->title, category, e);
 	}
 	if (!e->word)
 		return rc;
@@ -235,9 +230,9 @@ import_one(const struct sync *who, const struct guard *g, struct str url,
 {
 	struct importing im = {.s = who, .guard = g, .now_us = now_us};
 	struct uuid sub;
-	int rc = subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e);
 
-	return rc < 0 ? rc : settle(&im, sub, title, NULL, e);
+	TRY(subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e));
+	return settle(&im, sub, title, NULL, e);
 }
 
 int
@@ -247,8 +242,8 @@ import_export(
 	struct opml o = {.title = STR("Hikyaku subscriptions")};
 	struct opml_feed **tail = &o.feeds;
 	struct sync_feeds list = {0};
-	int rc = sync_feeds(who, &list, e);
 
+	TRY(sync_feeds(who, &list, e));
 	for (size_t i = 0; i < list.n; i++) {
 		struct opml_feed *f = arena_alloc(who->arena, sizeof(*f));
 
@@ -260,7 +255,6 @@ import_export(
 		tail = &f->next;
 		o.n_feeds++;
 	}
-	if (rc == OK)
-		opml_write(&o, now_us, to);
-	return rc;
+	opml_write(&o, now_us, to);
+	return OK;
 }

@@ -13,6 +13,8 @@ struct json;
 
 /* The body as a JSON object. */
 int miniflux_body(struct req *r, struct json **ret, struct err *e) MUST_CHECK;
+/* A text of it without blanks around; empty: there is none. */
+struct str miniflux_text(const struct json *body, const char *name);
 
 /* Each is an element of a list, or the answer itself. */
 void miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f);
@@ -21,7 +23,7 @@ void miniflux_category(struct buf *b, const char *name, int64_t user,
     int64_t id, struct str title);
 void miniflux_entry(
     struct req *r, const struct sync_item *it, const struct sync_feeds *feeds);
-/* Empties the answer and says 204. */
+/* 204. */
 int miniflux_nothing(struct req *r);
 
 #endif

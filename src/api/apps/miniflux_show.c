@@ -11,17 +11,23 @@
 int
 miniflux_body(struct req *r, struct json **ret, struct err *e)
 {
-	int rc = json_parse(r->arena, r->body, ret, e);
+	TRY(json_parse(r->arena, r->body, ret, e));
+	if (!json_is(*ret, JSON_OBJECT))
+		return err_set(e, ERR_SYNTAX, "expected a JSON object");
+	return OK;
+}
 
-	if (rc == OK && !json_is(*ret, JSON_OBJECT))
-		rc = err_set(e, ERR_SYNTAX, "expected a JSON object");
-	return rc;
+struct str
+miniflux_text(const struct json *body, const char *name)
+{
+	const struct json *v = json_get(body, name);
+
+	return json_is(v, JSON_STRING) ? str_trim(v->text) : STR_EMPTY;
 }
 
 int
 miniflux_nothing(struct req *r)
 {
-	buf_clear(&r->out);
 	r->status = 204;
 	return OK;
 }
