@@ -182,12 +182,12 @@ write_base(struct req *r, struct db *db, struct err *e)
 	    .target_type = STR("delivery"),
 	    .attempts = op->again.n,
 	};
-	int rc = history_anew(
-	    db, op->ask.decide.seq, op->ask.decide.ask.sub, op->again.n, e);
 
+	TRY(history_anew(
+	    db, op->ask.decide.seq, op->ask.decide.ask.sub, op->again.n, e));
 	uuid_format(op->id, id);
 	row.delivery_id = str_of(id);
-	return rc == OK ? audit_put(db, &row, e) : rc;
+	return audit_put(db, &row, e);
 }
 
 static int
@@ -245,12 +245,9 @@ int
 api_webhooks_stats(struct req *r, struct db *db, struct err *e)
 {
 	struct history_count c = {0};
-	int rc = OK;
 
 	if (r->who.kind == WHO_KEY)
-		rc = history_count(db, r->who.id, &c, e);
-	if (rc < 0)
-		return rc;
+		TRY(history_count(db, r->who.id, &c, e));
 	tasks_data(r);
 	history_count_show(&c, &r->out);
 	return tasks_data_end(r);
