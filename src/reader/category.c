@@ -1,6 +1,5 @@
 #include "reader/category.h"
 
-#include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "reader/limits.h"

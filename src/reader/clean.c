@@ -1,6 +1,5 @@
 #include "reader/clean.h"
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "reader/items_priv.h"

@@ -1,8 +1,6 @@
 #include "reader/feeds.h"
 
-#include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "event/cursor.h"

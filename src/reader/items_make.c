@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
-#include "doc/shapes.h"
 #include "feed/feed.h"
 #include "feed/limits.h"
 #include "reader/items_priv.h"

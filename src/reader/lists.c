@@ -1,7 +1,6 @@
 #include "reader/lists.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"

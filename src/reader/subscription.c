@@ -1,6 +1,5 @@
 #include "reader/subscription.h"
 
-#include "base/limits.h"
 #include "base/put.h"
 #include "reader/category.h"
 #include "reader/feeds.h"

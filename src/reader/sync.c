@@ -247,31 +247,6 @@ read_item(const struct sync *s, const struct sql_sync_items_row *r)
 	};
 }
 
-/* Where each id stands in what was asked for. */
-struct place {
-	int64_t id;
-	size_t at;
-};
-
-static int
-by_id(const void *x, const void *y)
-{
-	const struct place *a = x, *b = y;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-static struct place *
-places(const struct sync *s, const struct sync_ids *ids)
-{
-	struct place *p = arena_array(s->arena, ids->n + 1, sizeof(*p));
-
-	for (size_t i = 0; i < ids->n; i++)
-		p[i] = (struct place){ids->v[i].id, i};
-	qsort(p, ids->n, sizeof(*p), by_id);
-	return p;
-}
-
 int
 sync_items(const struct sync *s, const struct sync_ids *ids,
     struct sync_items *ret, struct err *e)
@@ -279,21 +254,19 @@ sync_items(const struct sync *s, const struct sync_ids *ids,
 	struct buf json CLEANUP(buf_done) = BUF(IDS_JSON_MAX);
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_items_row row;
-	struct place *where = NULL;
 	struct sync_items list = {0};
 
 	TRY(ids_json(&json, ids, e));
-	where = places(s, ids);
 	list.v = arena_array(s->arena, ids->n + 1, sizeof(*list.v));
 	TRY(sql_sync_items(
 	    s->db, &rows, e, .user = s->user, .ids = buf_str(&json)));
 	while (TRY(sql_sync_items_next(rows, &row, e))) {
-		struct place key = {row.id, 0};
-		struct place *p =
-		    bsearch(&key, where, ids->n, sizeof(*where), by_id);
+		size_t at = 0;
 
-		if (p)
-			list.v[p->at] = read_item(s, &row);
+		while (at < ids->n && ids->v[at].id != row.id)
+			at++;
+		if (at < ids->n)
+			list.v[at] = read_item(s, &row);
 	}
 	for (size_t i = 0; i < ids->n; i++)
 		if (list.v[i].id)

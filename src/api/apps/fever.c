@@ -2,13 +2,11 @@
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/apps/app.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "http/server/query.h"
 #include "reader/limits.h"
 #include "reader/sync.h"
-#include "seal/base64.h"
 
 /*
  * Fever: one path; what is asked for are names in the query, and all of them

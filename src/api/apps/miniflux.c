@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "feed/discover.h"
 #include "reader/category.h"

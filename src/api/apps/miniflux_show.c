@@ -1,8 +1,6 @@
-#include "api/api.h"
 #include "api/apps/miniflux.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "feed/limits.h"
 

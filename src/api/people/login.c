@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
 #include "base/str.h"
 
 bool
@@ -24,16 +23,25 @@ api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])
 }
 
 void
+api_cookie(struct req *r, const char *name, struct str text, const char *path,
+    int64_t age_s)
+{
+	const struct api *api = r->app;
+	struct str line = arena_fmt(r->arena,
+	    "%s=%.*s; Path=%s; HttpOnly; SameSite=Lax; Max-Age=%lld%s", name,
+	    STR_ARG(text), path, (long long)(text.n ? age_s : 0),
+	    api->secure ? "; Secure" : "");
+
+	req_add_header(r, "Set-Cookie", line.p);
+}
+
+void
 api_session_cookie(struct req *r, const char *text)
 {
 	const struct api *api = r->app;
-	int64_t age_s = text[0] ? api->conf->session_max_age_ms / 1000 : 0;
-	struct str line = arena_fmt(r->arena,
-	    SESSION_COOKIE
-	    "=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s",
-	    text, (long long)age_s, api->secure ? "; Secure" : "");
 
-	req_add_header(r, "Set-Cookie", line.p);
+	api_cookie(r, SESSION_COOKIE, str_of(text), "/",
+	    api->conf->session_max_age_ms / 1000);
 }
 
 int

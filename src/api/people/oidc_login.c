@@ -65,14 +65,7 @@ url_of(const struct req *r, struct str path)
 static void
 state_cookie(struct req *r, struct str text)
 {
-	const struct api *api = r->app;
-	struct str line = arena_fmt(r->arena,
-	    STATE_COOKIE
-	    "=%.*s; Path=/auth; HttpOnly; SameSite=Lax; Max-Age=%d%s",
-	    STR_ARG(text), text.n ? OIDC_LOGIN_S : 0,
-	    api->secure ? "; Secure" : "");
-
-	req_add_header(r, "Set-Cookie", line.p);
+	api_cookie(r, STATE_COOKIE, text, "/auth", OIDC_LOGIN_S);
 }
 
 /* Back to a page of ours that can say so; the log has the reason. */

@@ -5,7 +5,6 @@
 #include "api/apps/app.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "doc/caged.h"
 #include "reader/import.h"

@@ -38,7 +38,9 @@ int api_login(struct req *r, struct api_login *l, struct err *e) MUST_CHECK;
 bool api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN]);
 /* 302; OK. */
 int api_lead_to(struct req *r, const char *url);
-/* The session's cookie; an empty text clears it. */
+/* A cookie of ours, and that of the session; an empty text clears it. */
+void api_cookie(struct req *r, const char *name, struct str text,
+    const char *path, int64_t age_s);
 void api_session_cookie(struct req *r, const char *text);
 
 #endif

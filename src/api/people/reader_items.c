@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "reader/category.h"
 #include "reader/feeds.h"

@@ -14,7 +14,6 @@
 #include "reader/limits.h"
 #include "seal/keyring.h"
 #include "sql.h"
-#include "store/store.h"
 
 /*
  * Where hubs call us (reader/websub.h). The address is the secret that lets

@@ -8,8 +8,6 @@
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "task/config.h"
-#include "task/limits.h"
-#include "task/target.h"
 
 static void
 let_sub(struct sub_conf **s)

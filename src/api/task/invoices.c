@@ -5,7 +5,6 @@
 #include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "event/append.h"

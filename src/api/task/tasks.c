@@ -4,13 +4,11 @@
 #include "account/keys.h"
 #include "api/api.h"
 #include "api/v1/sub.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "contract/sub.h"
-#include "deliver/engine/preset_store.h"
 #include "http/client/guard.h"
 
 void

@@ -7,13 +7,11 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/caged.h"
 #include "doc/limits.h"
-#include "http/client/guard.h"
 #include "loop/thread.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
@@ -123,21 +121,12 @@ fetcher_keep(struct fetch *x, struct str s, size_t most)
 static enum fetch_outcome
 outcome_of(const struct follow_answer *a)
 {
-	static const enum fetch_outcome FAILED[] = {
-	    [CLIENT_ANSWERED] = FETCH_UNREACHABLE,
-	    [CLIENT_TIMEOUT] = FETCH_TIMEOUT,
-	    [CLIENT_DNS] = FETCH_UNREACHABLE,
-	    [CLIENT_CONNECT] = FETCH_UNREACHABLE,
-	    [CLIENT_TLS] = FETCH_UNREACHABLE,
-	    [CLIENT_REFUSED] = FETCH_REFUSED,
-	    [CLIENT_BROKEN] = FETCH_UNREACHABLE,
-	    [CLIENT_TOO_LARGE] = FETCH_TOO_LARGE,
-	    [CLIENT_CANCELLED] = FETCH_UNREACHABLE,
-	};
-
 	switch (a->result) {
 	case FOLLOW_FAILED:
-		return FAILED[a->why];
+		return a->why == CLIENT_TIMEOUT     ? FETCH_TIMEOUT
+		       : a->why == CLIENT_REFUSED   ? FETCH_REFUSED
+		       : a->why == CLIENT_TOO_LARGE ? FETCH_TOO_LARGE
+						    : FETCH_UNREACHABLE;
 	case FOLLOW_LOST:
 		return FETCH_REDIRECTS;
 	case FOLLOW_TOO_LARGE:

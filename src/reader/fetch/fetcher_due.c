@@ -5,7 +5,6 @@
 #include "base/log/metric.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "http/url.h"
 #include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"

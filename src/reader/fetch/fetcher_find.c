@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "doc/caged.h"
 #include "feed/discover.h"
 #include "feed/feed.h"

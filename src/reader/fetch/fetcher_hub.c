@@ -5,7 +5,6 @@
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "feed/feed.h"
 #include "http/percent.h"
 #include "http/url.h"

@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 
+#include "base/version.h"
 #include "event/append.h"
 #include "feed/discover.h"
 #include "http/client/follow.h"

@@ -1,6 +1,5 @@
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"

@@ -9,7 +9,6 @@
 #include "base/log/metric.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "http/percent.h"
 #include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
