@@ -21,7 +21,7 @@ struct planning {
 	const struct items_from *from;
 	struct items_plan *p;
 	struct item_change *changes;
-	struct item_feed feed;
+	struct sql_item_feed_row feed;
 	struct buf scratch;
 	const struct item_doc *doc;
 	struct map *ids, *guids, *links, *hashes; /* item_known, item_holder */
@@ -342,13 +342,10 @@ plan_parts(struct planning *p, struct err *e)
 static int
 read_feed(struct planning *p, struct err *e)
 {
-	struct sql_item_feed_row row;
-
 	if (TRY(sql_item_feed_one(
-		p->db, p->a, &row, e, .feed = p->from->feed)) == 0)
+		p->db, p->a, &p->feed, e, .feed = p->from->feed)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such feed");
-	p->p->version = row.version;
-	p->feed = (struct item_feed){row.title, row.private != 0};
+	p->p->version = p->feed.version;
 	return OK;
 }
 

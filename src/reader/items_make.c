@@ -287,7 +287,7 @@ put_private(
  */
 int
 item_event(struct arena *a, const struct items_from *from,
-    const struct item_feed *feed, const struct item_change *ch,
+    const struct sql_item_feed_row *feed, const struct item_change *ch,
     struct entry *ret, struct err *e)
 {
 	struct buf b CLEANUP(buf_done) = BUF(2 * MIB);

@@ -106,13 +106,8 @@ int64_t item_date(int64_t date, const struct item_known *known, int64_t now_us,
 int item_make(struct arena *a, const struct items_from *from,
     const struct item_cand *c, struct item_change *ch,
     struct err *e) MUST_CHECK;
-/* What the store says of the feed. */
-struct item_feed {
-	struct str title;
-	bool private; /* events carry ids alone: feeds.h */
-};
 int item_event(struct arena *a, const struct items_from *from,
-    const struct item_feed *feed, const struct item_change *ch,
+    const struct sql_item_feed_row *feed, const struct item_change *ch,
     struct entry *ret, struct err *e) MUST_CHECK;
 
 #endif

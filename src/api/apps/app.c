@@ -60,23 +60,17 @@ app_files(struct arena *a, const struct sync_item *it)
 	return list->child;
 }
 
-bool
-app_file_next(const struct json **at, struct app_file *ret)
+struct app_file
+app_file(const struct json *x)
 {
-	for (; *at; *at = (*at)->next) {
-		const struct json *url = json_get(*at, "url"),
-				  *type = json_get(*at, "type");
+	const struct json *url = json_get(x, "url"),
+			  *type = json_get(x, "type");
+	struct app_file f = {
+	    .url = json_is(url, JSON_STRING) ? url->text : STR_EMPTY,
+	    .type = json_is(type, JSON_STRING) ? type->text : STR_EMPTY};
 
-		if (!json_is(url, JSON_STRING))
-			continue;
-		*ret = (struct app_file){.url = url->text,
-		    .type =
-			json_is(type, JSON_STRING) ? type->text : STR_EMPTY};
-		(void)json_int(json_get(*at, "length"), &ret->length);
-		*at = (*at)->next;
-		return true;
-	}
-	return false;
+	(void)json_int(json_get(x, "length"), &f.length);
+	return f;
 }
 
 void

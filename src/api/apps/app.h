@@ -57,13 +57,13 @@ struct app_number {
 int app_numbers(const struct form *f, const struct app_number *table, void *to,
     struct err *e) MUST_CHECK;
 
-/* A file beside an article; *at begins as app_files(). False at the end. */
+/* A file beside an article: each of the list, which may be NULL. */
 struct app_file {
 	struct str url, type; /* type empty: it is not known */
 	int64_t length;       /* 0: the same */
 };
 const struct json *app_files(struct arena *a, const struct sync_item *it);
-bool app_file_next(const struct json **at, struct app_file *ret);
+struct app_file app_file(const struct json *x);
 
 /* "data":"image/png;base64,…" */
 void app_put_icon(struct buf *b, struct str mime, struct str data);

@@ -111,12 +111,13 @@ static void
 put_files(struct buf *b, struct arena *a, const struct sync_item *it)
 {
 	const struct json *at = app_files(a, it);
-	struct app_file f;
 
 	if (!at)
 		return;
 	put_open(b, "enclosure", '[');
-	while (app_file_next(&at, &f)) {
+	for (; at; at = at->next) {
+		struct app_file f = app_file(at);
+
 		put_open(b, NULL, '{');
 		put_text(b, "href", f.url);
 		if (f.type.n > 0)

@@ -13,26 +13,24 @@ static int
 read_status(
     const struct req *r, struct sync_filter *f, bool *none, struct err *e)
 {
-	bool read = false, unread = false, removed = false;
+	static const char *const WORDS[] = {"read", "unread", "removed"};
+	bool given[COUNT_OF(WORDS)] = {false};
+	struct form form = {r->query, r->n_query};
+	size_t at = 0, i;
+	struct str v;
 
-	for (size_t i = 0; i < r->n_query; i++) {
-		struct str v = r->query[i].value;
-
-		if (!str_eq(r->query[i].name, STR("status")))
-			continue;
-		if (str_eq(v, STR("read")))
-			read = true;
-		else if (str_eq(v, STR("unread")))
-			unread = true;
-		else if (str_eq(v, STR("removed")))
-			removed = true;
-		else
+	while (form_each(&form, "status", &at, &v)) {
+		for (i = 0;
+		     i < COUNT_OF(WORDS) && !str_eq(v, str_of(WORDS[i]));)
+			i++;
+		if (i == COUNT_OF(WORDS))
 			return err_set(e, ERR_INVALID,
 			    "status must be read, unread or removed");
+		given[i] = true;
 	}
-	*none = removed && !read && !unread;
-	if (read != unread)
-		f->read = read;
+	*none = given[2] && !given[0] && !given[1];
+	if (given[0] != given[1])
+		f->read = given[0];
 	return OK;
 }
 

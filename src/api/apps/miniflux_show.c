@@ -89,10 +89,11 @@ put_files(
     struct buf *b, struct arena *a, int64_t user, const struct sync_item *it)
 {
 	const struct json *at = app_files(a, it);
-	struct app_file f;
 
 	put_open(b, "enclosures", '[');
-	for (int64_t n = 0; app_file_next(&at, &f); n++) {
+	for (int64_t n = 0; at; at = at->next, n++) {
+		struct app_file f = app_file(at);
+
 		put_open(b, NULL, '{');
 		put_int(b, "id", it->id * FEED_ENCLOSURES_MAX + n);
 		put_int(b, "user_id", user);

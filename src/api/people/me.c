@@ -105,21 +105,6 @@ api_tokens_list(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
-/* On the commit thread. */
-static int
-add_token(struct req *r, struct db *db, struct err *e)
-{
-	const struct str *name = r->ctx;
-	char text[APP_TOKEN_LEN + 1];
-	struct app_token t = {.user = r->who.user, .name = *name};
-
-	TRY(tokens_add(db, &t, clock_now_us(), r->arena, text, e));
-	token_json(&t, text, &r->out);
-	digest_wipe(text, sizeof(text));
-	r->status = 201;
-	return OK;
-}
-
 int
 api_tokens_post(struct req *r, struct db *db, struct err *e)
 {
@@ -127,16 +112,26 @@ api_tokens_post(struct req *r, struct db *db, struct err *e)
 	    {"name", MEMBER_STRING, 0, 0, INT32_MAX, .must = true},
 	    {.name = NULL},
 	};
-	struct str *name = arena_alloc(r->arena, sizeof(*name));
+	struct str *name = r->ctx;
+	char text[APP_TOKEN_LEN + 1];
+	struct app_token t;
 
-	(void)db;
-	TRY(api_body(r, BODY, NULL, name, e));
-	*name = str_trim(*name);
-	if (name->n == 0 || str_chars(*name, APP_NAME_CHARS).n < name->n)
-		return json_wrong(
-		    e, "/name", "must have 1 to %d characters", APP_NAME_CHARS);
-	r->ctx = name;
-	return api_write(r, add_token, e);
+	if (!db) {
+		r->ctx = name = arena_alloc(r->arena, sizeof(*name));
+		TRY(api_body(r, BODY, NULL, name, e));
+		*name = str_trim(*name);
+		if (name->n == 0 ||
+		    str_chars(*name, APP_NAME_CHARS).n < name->n)
+			return json_wrong(e, "/name",
+			    "must have 1 to %d characters", APP_NAME_CHARS);
+		return api_write(r, api_tokens_post, e);
+	}
+	t = (struct app_token){.user = r->who.user, .name = *name};
+	TRY(tokens_add(db, &t, clock_now_us(), r->arena, text, e));
+	token_json(&t, text, &r->out);
+	digest_wipe(text, sizeof(text));
+	r->status = 201;
+	return OK;
 }
 
 int

@@ -90,17 +90,15 @@ login_failed(struct req *r, const char *code, const char *why)
 static int
 flow_failed(struct req *r, const struct oidc_flow *f, struct err *e)
 {
-	switch (f->rc) {
-	case ERR_AWAY:
-		return login_failed(r, "provider_unavailable", f->err.text);
-	case ERR_DENIED:
-		return login_failed(r, "code_refused", f->err.text);
-	case ERR_INVALID:
-		return login_failed(r, "bad_token", f->err.text);
-	default:
-		*e = f->err;
-		return f->rc;
-	}
+	const char *code = f->rc == ERR_AWAY      ? "provider_unavailable"
+			   : f->rc == ERR_DENIED  ? "code_refused"
+			   : f->rc == ERR_INVALID ? "bad_token"
+						  : NULL;
+
+	if (code)
+		return login_failed(r, code, f->err.text);
+	*e = f->err;
+	return f->rc;
 }
 
 /* On the caller's thread. */

@@ -258,6 +258,17 @@ make_parts(struct fetcher *f, struct err *e)
 	return thread_start("reader", fetcher_run, f, &f->thread, e);
 }
 
+static void
+free_fetches(struct fetcher *f)
+{
+	struct list *all[] = {&f->claim.got, &f->queue, &f->ready,
+	    &f->begin.list, &f->blameless, &f->forget.list, &f->answers,
+	    &f->pending, &f->batch.list};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		fetch_free_all(all[i]);
+}
+
 void
 fetcher_free(struct fetcher *f)
 {
@@ -265,8 +276,7 @@ fetcher_free(struct fetcher *f)
 		return;
 	client_free(f->client);
 	follows_free(f->follows);
-	due_done(f);
-	fetch_store_drop(f);
+	free_fetches(f);
 	hub_drop(f);
 	hatebu_free(f->hatebu);
 	caged_free(f->caged);

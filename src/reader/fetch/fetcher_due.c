@@ -82,7 +82,7 @@ blame(struct fetch *x)
 	x->seen.outcome = FETCH_CRASHED;
 	x->seen.error = str_of(x->error);
 	x->at_us = clock_now_us();
-	fetch_store_answer(x);
+	list_add(&x->f->answers, &x->link);
 }
 
 static void
@@ -238,7 +238,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 		return;
 	}
 	fetch_look(x, a);
-	fetch_store_answer(x);
+	list_add(&x->f->answers, &x->link);
 }
 
 static void
@@ -416,16 +416,6 @@ release_fn(struct db *db, void *ctx, struct err *e)
 	TRY(f->dead ? sql_fetch_release_dead(db, e, .by = by)
 		    : sql_fetch_release(db, e, .by = by));
 	return OK;
-}
-
-void
-due_done(struct fetcher *f)
-{
-	struct list *all[] = {&f->claim.got, &f->queue, &f->ready,
-	    &f->begin.list, &f->blameless, &f->forget.list};
-
-	for (size_t i = 0; i < COUNT_OF(all); i++)
-		fetch_free_all(all[i]);
 }
 
 /* At the start these are what this node had when it was killed: its name is

@@ -219,7 +219,6 @@ void fetch_free_all(struct list *l);
 void fetch_look(struct fetch *x, const struct follow_answer *a);
 
 /* fetcher_due.c */
-void due_done(struct fetcher *f);
 void due_run(struct fetcher *f); /* a turn: ticks, claims, starts */
 int due_patience_ms(const struct fetcher *f);
 /* All claims of this node. Dead: those of a run before this one, which may have
@@ -230,12 +229,10 @@ void due_release(struct fetcher *f, bool dead);
 void due_forget(struct fetch *x);
 
 /* fetcher_store.c */
-void fetch_store_answer(
-    struct fetch *x); /* takes it: it will be read and written */
+/* What is in f->answers is read and written, in turns. */
 void fetch_store_parsed(
     struct fetch *x); /* of a registration: x->parsed is there */
 void fetch_store_run(struct fetcher *f);
-void fetch_store_drop(struct fetcher *f); /* what was not written, at the end */
 
 /* fetcher_register.c */
 void register_run(struct fetcher *f);

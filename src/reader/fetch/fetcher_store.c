@@ -369,25 +369,18 @@ make_plan(struct fetch *x, struct err *e)
 	return post_plan(x, e);
 }
 
-static void
-take_meta(struct fetch *x)
-{
-	const struct feed *p = x->parsed;
-
-	if (p->title.n > 0)
-		x->title =
-		    arena_dup(x->arena, str_chars(p->title, FEED_TITLE_MAX));
-	if (p->link.n > 0 && p->link.n <= URL_MAX)
-		x->site_url = arena_dup(x->arena, p->link);
-}
-
 void
 fetch_store_parsed(struct fetch *x)
 {
+	const struct feed *p = x->parsed;
 	struct err e = {0};
 
 	if (!x->push) {
-		take_meta(x);
+		if (p->title.n > 0)
+			x->title = arena_dup(
+			    x->arena, str_chars(p->title, FEED_TITLE_MAX));
+		if (p->link.n > 0 && p->link.n <= URL_MAX)
+			x->site_url = arena_dup(x->arena, p->link);
 		hub_look(x);
 	}
 	judge_fetch(x);
@@ -445,12 +438,6 @@ read_answer(struct fetch *x)
 /* ---- turns ---- */
 
 void
-fetch_store_answer(struct fetch *x)
-{
-	list_add(&x->f->answers, &x->link);
-}
-
-void
 fetch_store_run(struct fetcher *f)
 {
 	/* A document may take its reader's time to the end: who waits for bytes
@@ -466,12 +453,4 @@ fetch_store_run(struct fetcher *f)
 	f->more_answers = clock_mono_ms() >= until_ms && f->answers.n > 0;
 	f->slow = clock_mono_ms() >= until_ms + DOC_TURN_MS;
 	write_pending(f);
-}
-
-void
-fetch_store_drop(struct fetcher *f)
-{
-	fetch_free_all(&f->answers);
-	fetch_free_all(&f->pending);
-	fetch_free_all(&f->batch.list);
 }

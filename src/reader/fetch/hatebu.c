@@ -156,12 +156,6 @@ leave_turn(struct hatebu *h, int64_t wait_ms)
 
 /* ---- what a call brought ---- */
 
-static int64_t
-pause_ms(const struct hatebu *h)
-{
-	return hatebu_pause_ms(h->failures) / h->f->o.conf->time_scale;
-}
-
 static int
 put_fn(struct db *db, void *ctx, struct err *e)
 {
@@ -186,7 +180,7 @@ static void
 hatebu_put(struct fetcher *f, struct fetch_job *j)
 {
 	struct hatebu *h = f->hatebu;
-	int64_t pause = pause_ms(h);
+	int64_t pause = hatebu_pause_ms(h->failures) / f->o.conf->time_scale;
 
 	if (j->job.err.code != OK)
 		log_err(LOG_WARN, "counts of bookmarks can't be stored",
