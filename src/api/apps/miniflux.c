@@ -9,6 +9,89 @@
 #include "reader/category.h"
 #include "reader/subscription.h"
 
+/* ---- what its files share ---- */
+
+int
+miniflux_body(struct req *r, struct json **ret, struct err *e)
+{
+	TRY(json_parse(r->arena, r->body, ret, e));
+	if (!json_is(*ret, JSON_OBJECT))
+		return err_set(e, ERR_SYNTAX, "expected a JSON object");
+	return OK;
+}
+
+/* Without blanks around; empty: there is none. */
+static struct str
+text_of(const struct json *body, const char *name)
+{
+	const struct json *v = json_get(body, name);
+
+	return json_is(v, JSON_STRING) ? str_trim(v->text) : STR_EMPTY;
+}
+
+int
+miniflux_nothing(struct req *r)
+{
+	r->status = 204;
+	return OK;
+}
+
+void
+miniflux_time(struct buf *b, const char *name, int64_t us)
+{
+	put_name(b, name);
+	buf_addc(b, '"');
+	time_add(b, us);
+	buf_addc(b, '"');
+}
+
+/* Without its closing brace. */
+static void
+open_category(
+    struct buf *b, const char *name, int64_t user, int64_t id, struct str title)
+{
+	put_open(b, name, '{');
+	put_int(b, "id", id);
+	put_int(b, "user_id", user);
+	put_text(b, "title", title.n > 0 ? title : STR("All"));
+	put_bool(b, "hide_globally", false);
+}
+
+void
+miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f)
+{
+	put_open(b, NULL, '{');
+	put_int(b, "id", f->id);
+	put_int(b, "user_id", user);
+	put_text(b, "feed_url", f->url);
+	put_text(b, "site_url", f->site.n > 0 ? f->site : f->url);
+	put_text(b, "title", f->title);
+	miniflux_time(b, "checked_at", f->last_fetch_us);
+	miniflux_time(b, "next_check_at", f->next_fetch_us);
+	buf_addz(b, ",\"etag_header\":\"\",\"last_modified_header\":\"\"");
+	put_text(b, "parsing_error_message", f->error);
+	put_int(b, "parsing_error_count", f->errors);
+	buf_addz(b, ",\"scraper_rules\":\"\",\"rewrite_rules\":\"\","
+		    "\"blocklist_rules\":\"\",\"keeplist_rules\":\"\","
+		    "\"user_agent\":\"\",\"username\":\"\",\"password\":\"\","
+		    "\"crawler\":false,\"ignore_http_cache\":false,"
+		    "\"fetch_via_proxy\":false,\"hide_globally\":false");
+	put_bool(b, "disabled", f->stopped);
+	open_category(b, "category", user, f->category, f->category_title);
+	put_close(b, '}');
+	if (f->icon) {
+		put_open(b, "icon", '{');
+		put_int(b, "feed_id", f->id);
+		put_int(b, "icon_id", f->id);
+		put_close(b, '}');
+	} else {
+		put_null(b, "icon");
+	}
+	put_close(b, '}');
+}
+
+/* ---- the server ---- */
+
 /* Which Miniflux we answer like; apps look at it to know what there is. */
 #define LIKE_VERSION "2.1.0"
 
@@ -186,8 +269,8 @@ read_change(struct req *r, struct feed_change *ret, struct err *e)
 	struct json *j;
 
 	TRY(miniflux_body(r, &j, e));
-	ret->url = miniflux_text(j, "feed_url");
-	ret->title = miniflux_text(j, "title");
+	ret->url = text_of(j, "feed_url");
+	ret->title = text_of(j, "title");
 	v = json_get(j, "category_id");
 	if (v && !json_is(v, JSON_NULL) &&
 	    (!json_int(v, &ret->category) || ret->category < 0))
@@ -270,7 +353,7 @@ put_category(
 {
 	int64_t unread = 0, count = 0;
 
-	miniflux_category(&r->out, NULL, r->who.user, id, title);
+	open_category(&r->out, NULL, r->who.user, id, title);
 	for (size_t i = 0; of && i < of->n; i++)
 		if (of->v[i].category == id) {
 			unread += of->v[i].unread;
@@ -324,7 +407,7 @@ with_title(struct req *r, handler_fn fn, struct err *e)
 	struct json *j;
 
 	TRY(miniflux_body(r, &j, e));
-	*title = miniflux_text(j, "title");
+	*title = text_of(j, "title");
 	if (title->n == 0)
 		return err_set(e, ERR_SYNTAX, "title is needed");
 	r->ctx = title;

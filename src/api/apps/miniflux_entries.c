@@ -4,9 +4,11 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "feed/limits.h"
 #include "reader/limits.h"
 
 #define ENTRIES_DEFAULT 100
+#define READ_BYTES      1500 /* of HTML in a minute: 250 words */
 
 /* status may stand there several times; "removed" is what we never have. */
 static int
@@ -108,6 +110,67 @@ read_filter(
 	return OK;
 }
 
+static void
+put_files(
+    struct buf *b, struct arena *a, int64_t user, const struct sync_item *it)
+{
+	const struct json *at = app_files(a, it);
+
+	put_open(b, "enclosures", '[');
+	for (int64_t n = 0; at; at = at->next, n++) {
+		struct app_file f = app_file(at);
+
+		put_open(b, NULL, '{');
+		put_int(b, "id", it->id * FEED_ENCLOSURES_MAX + n);
+		put_int(b, "user_id", user);
+		put_int(b, "entry_id", it->id);
+		put_text(b, "url", f.url);
+		put_text(b, "mime_type", f.type);
+		put_int(b, "size", f.length);
+		put_int(b, "media_progression", 0);
+		put_close(b, '}');
+	}
+	put_close(b, ']');
+}
+
+static void
+put_entry(
+    struct req *r, const struct sync_item *it, const struct sync_feeds *feeds)
+{
+	const struct sync_feed *f = sync_feeds_find(feeds, it->feed);
+	int64_t user = r->who.user;
+	struct buf *b = &r->out;
+
+	put_open(b, NULL, '{');
+	put_int(b, "id", it->id);
+	put_int(b, "user_id", user);
+	put_int(b, "feed_id", it->feed);
+	put_z(b, "status", it->read ? "read" : "unread");
+	put_name(b, "hash");
+	buf_addc(b, '"');
+	buf_hex(b, uuid_str(&it->uid));
+	buf_addc(b, '"');
+	put_text(b, "title", it->title);
+	put_text(b, "url", it->link);
+	put_text(b, "comments_url", STR_EMPTY);
+	miniflux_time(b, "published_at", it->published_us);
+	miniflux_time(b, "created_at", it->created_us);
+	miniflux_time(b, "changed_at", it->changed_us);
+	put_text(b, "content", it->html);
+	put_text(b, "author", it->author);
+	put_text(b, "share_code", STR_EMPTY);
+	put_bool(b, "starred", it->starred);
+	put_int(b, "reading_time",
+	    (int64_t)((it->html.n + READ_BYTES - 1) / READ_BYTES));
+	put_files(b, r->arena, user, it);
+	put_raw(b, "tags", it->categories.n > 0 ? it->categories : STR("[]"));
+	if (f) {
+		put_name(b, "feed");
+		miniflux_feed(b, user, f);
+	}
+	put_close(b, '}');
+}
+
 static int
 entries(struct req *r, struct db *db, struct sync_filter f, struct err *e)
 {
@@ -128,7 +191,7 @@ entries(struct req *r, struct db *db, struct sync_filter f, struct err *e)
 	put_int(b, "total", total);
 	put_open(b, "entries", '[');
 	for (size_t i = 0; i < items.n; i++)
-		miniflux_entry(r, &items.v[i], &feeds);
+		put_entry(r, &items.v[i], &feeds);
 	put_close(b, ']');
 	put_close(b, '}');
 	return OK;
@@ -175,7 +238,7 @@ api_mf_entry(struct req *r, struct db *db, struct err *e)
 	TRY(sync_items(who, &(struct sync_ids){&id, 1}, &it, e));
 	if (it.n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such entry");
-	miniflux_entry(r, it.v, &feeds);
+	put_entry(r, it.v, &feeds);
 	return OK;
 }
 
