@@ -111,21 +111,21 @@ SELECT t.is_read, t.is_starred, t.updated_at
   FROM feed_item i JOIN item_state t ON t.user_id = :user AND t.item_id = i.id WHERE i.uid = :uid;
 
 -- name: read_feeds
--- args: user int, category int?
+-- args: user int, category int
 -- rows: feed int
--- Those with something unread.
+-- Those with something unread; 2147483647 is the category of what has none, 0 asks for all.
 SELECT s.feed_id FROM feed_subscription s JOIN feed f ON f.id = s.feed_id
- WHERE s.user_id = :user AND (:category IS NULL OR s.category_id = :category)
+ WHERE s.user_id = :user AND (:category = 0 OR coalesce(s.category_id, 2147483647) = :category)
    AND f.items > (SELECT count(*) FROM item_state c WHERE c.user_id = :user AND c.feed_id = s.feed_id AND c.is_read = 1)
  ORDER BY s.feed_id;
 
 -- name: read_all
--- args: user int, feed int, upto int, now int, most int
+-- args: user int, feed int, upto int, before int, now int, most int
 -- Of a feed that the person has, a step at a time.
 INSERT INTO item_state (user_id, item_id, feed_id, is_read, is_starred, updated_at)
 SELECT s.user_id, i.id, i.feed_id, 1, 0, :now
   FROM feed_subscription s JOIN feed_item i ON i.feed_id = s.feed_id
- WHERE s.user_id = :user AND s.feed_id = :feed AND i.feed_id = :feed AND i.id <= :upto
+ WHERE s.user_id = :user AND s.feed_id = :feed AND i.feed_id = :feed AND i.id <= :upto AND i.created_at <= :before
    AND NOT EXISTS (SELECT 1 FROM item_state r WHERE r.user_id = :user AND r.item_id = i.id AND r.is_read = 1)
  ORDER BY i.published_at DESC, i.id DESC LIMIT :most
 ON CONFLICT (user_id, item_id) DO UPDATE SET is_read = 1, updated_at = excluded.updated_at;

@@ -85,6 +85,7 @@ read_job(struct pool_job *job, void *ctx)
 {
 	struct req *r = MAIL_OF(job, struct req, job);
 
+	buf_clear(&r->out);
 	r->rc = ctx ? r->work(r, ctx, &r->err)
 		    : err_set(&r->err, ERR_AWAY, "no connection to the store");
 	req_wake(r);
@@ -167,6 +168,7 @@ write_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct req *r = ctx;
 
+	buf_clear(&r->out); /* it may run twice */
 	return r->work(r, db, e);
 }
 

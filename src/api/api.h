@@ -8,7 +8,9 @@
  * A handler that runs on the http thread goes elsewhere by api_read(),
  * api_write(), api_append() or api_ask(): the request waits, the work is done
  * there, and r->then goes on with its result in r->rc and r->err. Without one
- * that is the answer; api_then() is for a next step that wants a success.
+ * that is the answer; api_then() is for a next step that wants a success. What
+ * runs by api_read() and api_write() begins with an empty r->out. A handler may
+ * give itself to them: on the http thread it has no db.
  */
 #ifndef API_API_H
 #define API_API_H

@@ -56,9 +56,9 @@ enum err_code {
  * held then is held by CLEANUP, or nothing is. */
 #define TRY(call)                                                              \
 	({                                                                     \
-		int try_rc = (call);                                           \
+		__auto_type try_rc = (call);                                   \
 		if (try_rc < 0)                                                \
-			return try_rc;                                         \
+			return (int)try_rc;                                    \
 		try_rc;                                                        \
 	})
 

@@ -1,6 +1,5 @@
 #include "reader/clean.h"
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "reader/items_priv.h"
@@ -19,10 +18,9 @@ int
 clean_any(struct db *db, int64_t cut_us, bool *ret, struct err *e)
 {
 	struct sql_clean_any_row row;
-	int rc = sql_clean_any_one(db, &row, e, .cut = cut_us);
 
-	*ret = rc > 0;
-	return rc < 0 ? rc : OK;
+	*ret = TRY(sql_clean_any_one(db, &row, e, .cut = cut_us)) > 0;
+	return OK;
 }
 
 static void
@@ -45,45 +43,45 @@ static int
 find_old(struct db *db, struct clean *c, int64_t now_us, struct gone *g,
     struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_clean_old_row row;
-	struct rows *rows = NULL;
-	int n = 0, rc = sql_clean_old(db, &rows, e, .cut = c->cut_us,
-		       .at = c->at, .id = c->id, .most = CLEAN_STEP);
+	int n = 0;
 
-	while (rc >= 0 && (rc = sql_clean_old_next(rows, &row, e)) > 0) {
+	TRY(sql_clean_old(db, &rows, e, .cut = c->cut_us, .at = c->at,
+	    .id = c->id, .most = CLEAN_STEP));
+	while (TRY(sql_clean_old_next(rows, &row, e))) {
 		c->next_at = row.created_at;
 		c->next_id = row.id;
 		n++;
 		if (!row.starred)
 			bury(g, &row, now_us);
 	}
-	rows_close(rows);
 	c->more = n == CLEAN_STEP;
-	return rc;
+	return OK;
+}
+
+static void
+gone_free(struct gone **g)
+{
+	free(*g);
 }
 
 int
 clean_step(struct db *db, struct clean *c, int64_t now_us, struct err *e)
 {
-	struct gone *g = mem_get(sizeof(*g));
-	int rc;
+	struct gone *g CLEANUP(gone_free) = mem_get(sizeof(*g));
 
 	c->next_at = c->at;
 	c->next_id = c->id;
-	rc = find_old(db, c, now_us, g, e);
-	if (rc == OK) {
-		c->removed = sql_clean_item(db, g->ids, g->n, e);
-		rc = c->removed < 0 ? (int)e->code : OK;
-	}
-	if (rc == OK && (size_t)c->removed < g->n)
-		rc = err_set(e, ERR_CONFLICT,
+	TRY(find_old(db, c, now_us, g, e));
+	c->removed = TRY(sql_clean_item(db, g->ids, g->n, e));
+	if ((size_t)c->removed < g->n)
+		return err_set(e, ERR_CONFLICT,
 		    "somebody starred one of them at this moment");
-	if (rc == OK && (sql_clean_terms(db, g->ids, g->n, e) < 0 ||
-			    sql_clean_tomb(db, g->tombs, g->n, e) < 0 ||
-			    sql_clean_count(db, g->feeds, g->n, e) < 0))
-		rc = e->code;
-	free(g);
-	return rc;
+	TRY(sql_clean_terms(db, g->ids, g->n, e));
+	TRY(sql_clean_tomb(db, g->tombs, g->n, e));
+	TRY(sql_clean_count(db, g->feeds, g->n, e));
+	return OK;
 }
 
 void

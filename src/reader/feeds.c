@@ -1,8 +1,6 @@
 #include "reader/feeds.h"
 
-#include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "event/cursor.h"
@@ -15,18 +13,14 @@ int
 feeds_find_by_url(struct db *db, struct str url, int64_t *ret_id,
     struct uuid *ret_uid, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_feed_by_url_row row = {0};
-	struct rows *rows = NULL;
-	int rc = sql_feed_by_url(db, &rows, e, .url = url);
 
-	if (rc == OK)
-		rc = sql_feed_by_url_next(rows, &row, e);
-	if (rc >= 0)
-		*ret_id = row.id;
-	if (rc > 0)
+	TRY(sql_feed_by_url(db, &rows, e, .url = url));
+	if (TRY(sql_feed_by_url_next(rows, &row, e)))
 		*ret_uid = uuid_of(row.uid);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	*ret_id = row.id;
+	return OK;
 }
 
 int
@@ -36,13 +30,11 @@ feeds_add(struct db *db, const struct feed_new *f, int64_t now_us,
 	struct uuid uid = uuid_v7(now_us);
 	struct str title = str_chars(f->title, FEED_TITLE_MAX);
 
-	if (sql_feed_add(db, e, .uid = uuid_str(&uid), .url = f->url,
-		.site_url = f->site_url, .title = title.p ? title : STR_EMPTY,
-		.next_fetch_at = f->next_fetch_us,
-		.favicon_mime = f->favicon_mime,
-		.favicon_data = f->favicon_data,
-		.private = f->private || secret_url(f->url), .now = now_us) < 0)
-		return e->code;
+	TRY(sql_feed_add(db, e, .uid = uuid_str(&uid), .url = f->url,
+	    .site_url = f->site_url, .title = title.p ? title : STR_EMPTY,
+	    .next_fetch_at = f->next_fetch_us, .favicon_mime = f->favicon_mime,
+	    .favicon_data = f->favicon_data,
+	    .private = f->private || secret_url(f->url), .now = now_us));
 	return feeds_find_by_url(db, f->url, ret_id, ret_uid, e);
 }
 
@@ -50,11 +42,9 @@ int
 feeds_mark(struct db *db, int64_t feed, bool private, bool alone,
     int64_t now_us, struct err *e)
 {
-	int64_t n = sql_feed_mark(db, e, .feed = feed, .private = private,
-	    .alone = alone, .now = now_us);
-
-	if (n != 0)
-		return n < 0 ? (int)n : OK;
+	if (TRY(sql_feed_mark(db, e, .feed = feed, .private = private,
+		.alone = alone, .now = now_us)))
+		return OK;
 	(void)err_set(e, ERR_CONFLICT, "others read this feed too");
 	return err_word(e, "NOT_ALONE");
 }
@@ -109,18 +99,14 @@ feeds_show(struct db *db, int64_t user, struct uuid feed_uid, struct buf *b,
     struct err *e)
 {
 	struct sql_feed_show_row row;
-	struct rows *rows = NULL;
-	int rc = sql_feed_show(
-	    db, &rows, e, .user = user, .uid = uuid_str(&feed_uid));
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sql_feed_show_next(rows, &row, e);
-	if (rc == 0)
-		rc = err_set(e, ERR_ABSENT, "there is no such feed of yours");
-	else if (rc > 0)
-		show_feed(&row, b);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	TRY(sql_feed_show(
+	    db, &rows, e, .user = user, .uid = uuid_str(&feed_uid)));
+	if (TRY(sql_feed_show_next(rows, &row, e)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such feed of yours");
+	show_feed(&row, b);
+	return OK;
 }
 
 int
@@ -128,12 +114,10 @@ feeds_icon(struct db *db, int64_t user, struct uuid feed_uid, struct arena *a,
     struct str *ret_mime, struct buf *b, struct err *e)
 {
 	struct sql_feed_icon_row row;
-	int rc = sql_feed_icon_one(
-	    db, a, &row, e, .user = user, .uid = uuid_str(&feed_uid));
 
-	if (rc < 0)
-		return rc;
-	if (rc == 0 || !row.mime.p || !row.data.p)
+	if (TRY(sql_feed_icon_one(db, a, &row, e, .user = user,
+		.uid = uuid_str(&feed_uid))) == 0 ||
+	    !row.mime.p || !row.data.p)
 		return err_set(e, ERR_ABSENT, "this feed has no picture");
 	*ret_mime = row.mime;
 	buf_add(b, row.data);
@@ -163,22 +147,21 @@ feeds_fetches(struct db *db, int64_t user, struct uuid feed_uid, int64_t before,
     struct buf *b, struct err *e)
 {
 	struct sql_feed_fetches_row row = {0};
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	int64_t feed = 0, last = 0;
 	char cursor[CURSOR_LEN + 1];
-	int n = 0, rc = subscription_feed(db, user, feed_uid, &feed, e);
+	int n = 0;
 
-	if (rc == OK)
-		rc = sql_feed_fetches(db, &rows, e, .user = user, .feed = feed,
-		    .before = before, .most = READER_FETCHES + 1);
+	TRY(subscription_feed(db, user, feed_uid, &feed, e));
+	TRY(sql_feed_fetches(db, &rows, e, .user = user, .feed = feed,
+	    .before = before, .most = READER_FETCHES + 1));
 	put_open(b, NULL, '{');
 	put_open(b, "fetches", '[');
-	while (rc >= 0 && (rc = sql_feed_fetches_next(rows, &row, e)) > 0)
+	while (TRY(sql_feed_fetches_next(rows, &row, e)))
 		if (++n <= READER_FETCHES) {
 			last = row.id;
 			show_fetch(&row, b);
 		}
-	rows_close(rows);
 	put_close(b, ']');
 	if (n > READER_FETCHES) {
 		cursor_format(last, cursor);
@@ -186,5 +169,5 @@ feeds_fetches(struct db *db, int64_t user, struct uuid feed_uid, int64_t before,
 	}
 	put_bool(b, "has_more", n > READER_FETCHES);
 	put_close(b, '}');
-	return rc;
+	return OK;
 }

@@ -2,7 +2,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/map.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "feed/opml.h"
@@ -17,50 +16,33 @@ struct importing {
 	const struct sync *s;
 	const struct guard *guard;
 	int64_t now_us;
-	struct map *categories; /* by title: a struct uuid */
-	struct map *urls;       /* of the feeds that the person has */
+	/* What the person has, and what they got by this list. For one feed
+	 * nobody asks: then it is empty, and the store says so. */
+	struct sync_categories categories;
+	struct sync_feeds feeds;
 };
-
-static const struct uuid *
-remember(struct importing *im, struct str title, struct uuid uid)
-{
-	struct uuid *u = arena_alloc(im->s->arena, sizeof(*u));
-
-	*u = uid;
-	map_set(im->categories, title, u);
-	return u;
-}
-
-static int
-load(struct importing *im, struct err *e)
-{
-	struct sync_categories categories = {0};
-	struct sync_feeds feeds = {0};
-	int rc = sync_categories(im->s, &categories, e);
-
-	if (rc == OK)
-		rc = sync_feeds(im->s, &feeds, e);
-	for (size_t i = 0; i < categories.n; i++)
-		(void)remember(im, categories.v[i].title, categories.v[i].uid);
-	for (size_t i = 0; i < feeds.n; i++)
-		map_set(im->urls, feeds.v[i].url, &feeds.v[i]);
-	return rc;
-}
 
 /* NULL with OK: one too many, so the feed has none. */
 static int
 category_of(struct importing *im, struct str title, const struct uuid **ret,
     struct err *e)
 {
-	struct uuid uid;
+	struct sync_categories *all = &im->categories;
+	struct sync_category made = {.title = title};
 	int rc;
 
-	*ret = title.n > 0 ? map_find(im->categories, title) : NULL;
+	*ret = NULL;
+	for (size_t i = 0; i < all->n; i++)
+		if (str_eq(all->v[i].title, title))
+			*ret = &all->v[i].uid;
 	if (*ret || title.n == 0)
 		return OK;
-	rc = category_add(im->s->db, im->s->user, title, im->now_us, &uid, e);
-	if (rc == OK)
-		*ret = remember(im, title, uid);
+	rc = category_add(
+	    im->s->db, im->s->user, title, im->now_us, &made.uid, e);
+	if (rc == OK) { /* so there is room for it */
+		all->v[all->n] = made;
+		*ret = &all->v[all->n++].uid;
+	}
 	return rc == ERR_CONFLICT || rc == ERR_INVALID ? OK : rc;
 }
 
@@ -97,13 +79,13 @@ import_check(struct importing *im, struct str url, struct err *e)
 		e->word = "URL_REFUSED";
 		return rc;
 	}
-	if (!im->urls)
-		return OK;
-	if (map_find(im->urls, url)) {
-		(void)err_set(e, ERR_CONFLICT, "you have this feed already");
-		return err_word(e, "ALREADY_SUBSCRIBED");
-	}
-	if (map_count(im->urls) >= READER_FEEDS_MAX) {
+	for (size_t i = 0; i < im->feeds.n; i++)
+		if (str_eq(im->feeds.v[i].url, url)) {
+			(void)err_set(
+			    e, ERR_CONFLICT, "you have this feed already");
+			return err_word(e, "ALREADY_SUBSCRIBED");
+		}
+	if (im->feeds.n >= READER_FEEDS_MAX) {
 		(void)err_set(e, ERR_CONFLICT, "you have %d feeds already",
 		    READER_FEEDS_MAX);
 		return err_word(e, "SUBSCRIPTION_LIMIT");
@@ -122,13 +104,9 @@ subscribe(struct importing *im, struct str url, struct str site,
 	    .next_fetch_us = im->now_us,
 	};
 	struct uuid uid;
-	int rc = import_check(im, url, e);
 
-	if (rc < 0)
-		return rc;
-	rc = feeds_add(im->s->db, &f, im->now_us, ret_feed, &uid, e);
-	if (rc < 0)
-		return rc;
+	TRY(import_check(im, url, e));
+	TRY(feeds_add(im->s->db, &f, im->now_us, ret_feed, &uid, e));
 	return subscription_add(
 	    im->s->db, im->s->user, *ret_feed, im->now_us, ret_sub, e);
 }
@@ -147,9 +125,9 @@ import_take(struct importing *im, const struct opml_feed *f,
 	rc = subscribe(im, f->url, f->site, f->title, &feed, &sub, e);
 	if (rc == OK) {
 		line->outcome = IMPORT_ADDED;
-		map_set(im->urls, line->url, line);
-		rc = category_of(im, f->category, &category, e);
-		return rc < 0 ? rc : settle(im, sub, f->title, category, e);
+		im->feeds.v[im->feeds.n++].url = f->url;
+		TRY(category_of(im, f->category, &category, e));
+		return settle(im, sub, f->title, category, e);
 	}
 	if (!e->word)
 		return rc;
@@ -168,33 +146,28 @@ import_opml(const struct sync *who, const struct guard *g,
     const struct opml *list, int64_t now_us, struct import_result *ret,
     struct err *e)
 {
-	struct importing im = {.s = who,
-	    .guard = g,
-	    .now_us = now_us,
-	    .categories = map_new(2 * READER_CATEGORIES_MAX),
-	    .urls = map_new(READER_FEEDS_MAX + 1)};
+	struct importing im = {.s = who, .guard = g, .now_us = now_us};
 	struct import_result r = {.cut = list->cut,
 	    .lines =
 		arena_array(who->arena, list->n_feeds + 1, sizeof(*r.lines))};
-	int rc = load(&im, e);
 
-	for (const struct opml_feed *f = list->feeds; f && rc == OK;
-	     f = f->next) {
+	TRY(sync_categories(who, &im.categories, e));
+	TRY(sync_feeds(who, &im.feeds, e));
+	for (const struct opml_feed *f = list->feeds; f; f = f->next) {
 		struct import_line *line = &r.lines[r.n++];
 		struct err why = {0};
+		int rc = import_take(&im, f, line, &why);
 
-		rc = import_take(&im, f, line, &why);
-		if (rc < 0)
+		if (rc < 0) {
 			*e = why;
+			return rc;
+		}
 		r.added += line->outcome == IMPORT_ADDED;
 		r.known += line->outcome == IMPORT_KNOWN;
 		r.refused += line->outcome == IMPORT_REFUSED;
 	}
-	map_free(im.categories);
-	map_free(im.urls);
-	if (rc == OK)
-		*ret = r;
-	return rc;
+	*ret = r;
+	return OK;
 }
 
 /* An error's text may quote what was sent, and be cut in mid-character. */
@@ -235,9 +208,9 @@ import_one(const struct sync *who, const struct guard *g, struct str url,
 {
 	struct importing im = {.s = who, .guard = g, .now_us = now_us};
 	struct uuid sub;
-	int rc = subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e);
 
-	return rc < 0 ? rc : settle(&im, sub, title, NULL, e);
+	TRY(subscribe(&im, url, STR_EMPTY, title, ret_feed, &sub, e));
+	return settle(&im, sub, title, NULL, e);
 }
 
 int
@@ -247,8 +220,8 @@ import_export(
 	struct opml o = {.title = STR("Hikyaku subscriptions")};
 	struct opml_feed **tail = &o.feeds;
 	struct sync_feeds list = {0};
-	int rc = sync_feeds(who, &list, e);
 
+	TRY(sync_feeds(who, &list, e));
 	for (size_t i = 0; i < list.n; i++) {
 		struct opml_feed *f = arena_alloc(who->arena, sizeof(*f));
 
@@ -260,7 +233,6 @@ import_export(
 		tail = &f->next;
 		o.n_feeds++;
 	}
-	if (rc == OK)
-		opml_write(&o, now_us, to);
-	return rc;
+	opml_write(&o, now_us, to);
+	return OK;
 }

@@ -1,28 +1,13 @@
 #include "reader/item_cursor.h"
 
+#include <endian.h>
+
 #include "base/buf.h"
 #include "base/str.h"
 #include "seal/base64.h"
 #include "seal/digest.h"
 
 enum { SAID = 17, CHECK = 4, BYTES = SAID + CHECK };
-
-static void
-item_cursor_put(unsigned char *to, int64_t v)
-{
-	for (int i = 0; i < 8; i++)
-		to[i] = (unsigned char)((uint64_t)v >> (56 - 8 * i));
-}
-
-static int64_t
-get(const unsigned char *from)
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 8; i++)
-		v = v << 8 | from[i];
-	return (int64_t)v;
-}
 
 static void
 item_cursor_check(const unsigned char said[SAID], unsigned char ret[CHECK])
@@ -38,44 +23,30 @@ void
 item_cursor_format(
     enum item_order order, struct item_place p, char ret[ITEM_CURSOR_LEN + 1])
 {
+	uint64_t said[] = {htobe64((uint64_t)p.at), htobe64((uint64_t)p.id)};
+	struct buf out CLEANUP(buf_done) = BUF(ITEM_CURSOR_LEN);
 	unsigned char b[BYTES] = {(unsigned char)order};
-	struct buf out = BUF(64);
 
-	item_cursor_put(b + 1, p.at);
-	item_cursor_put(b + 9, p.id);
+	memcpy(b + 1, said, sizeof(said));
 	item_cursor_check(b, b + SAID);
-	base64_add(&out, (struct str){(const char *)b, BYTES});
-	memset(ret, 'A', ITEM_CURSOR_LEN);
-	for (size_t i = 0; i < out.n && i < ITEM_CURSOR_LEN; i++)
-		ret[i] = out.p[i] == '+'   ? '-'
-			 : out.p[i] == '/' ? '_'
-					   : out.p[i];
+	base64_url_add(&out, (struct str){(const char *)b, BYTES});
+	memcpy(ret, out.p, ITEM_CURSOR_LEN);
 	ret[ITEM_CURSOR_LEN] = '\0';
-	buf_done(&out);
 }
 
 int
 item_cursor_parse(
     struct str s, enum item_order order, struct item_place *ret, struct err *e)
 {
-	char text[ITEM_CURSOR_LEN];
 	unsigned char b[BYTES], want[CHECK];
+	uint64_t said[2];
 	size_t n = 0;
 
 	if (s.n != ITEM_CURSOR_LEN)
 		return err_set(e, ERR_INVALID,
 		    "a cursor has %d characters, this one has %zu",
 		    ITEM_CURSOR_LEN, s.n);
-	for (size_t i = 0; i < ITEM_CURSOR_LEN; i++) {
-		char c = s.p[i];
-
-		text[i] = c == '-' ? '+' : c == '_' ? '/' : c;
-		if (c == '+' || c == '/' || c == '=')
-			text[i] = '!';
-	}
-	if (!base64_read(
-		(struct str){text, sizeof(text)}, (char *)b, BYTES, &n) ||
-	    n != BYTES)
+	if (!base64_url_read(s, (char *)b, BYTES, &n) || n != BYTES)
 		return err_set(e, ERR_INVALID,
 		    "a cursor has letters, digits, - and _ only");
 	item_cursor_check(b, want);
@@ -85,6 +56,8 @@ item_cursor_parse(
 	if (b[0] != (unsigned char)order)
 		return err_set(
 		    e, ERR_INVALID, "the cursor is of another kind of list");
-	*ret = (struct item_place){get(b + 1), get(b + 9)};
+	memcpy(said, b + 1, sizeof(said));
+	*ret = (struct item_place){
+	    (int64_t)be64toh(said[0]), (int64_t)be64toh(said[1])};
 	return OK;
 }

@@ -21,7 +21,7 @@ struct planning {
 	const struct items_from *from;
 	struct items_plan *p;
 	struct item_change *changes;
-	struct item_feed feed;
+	struct sql_item_feed_row feed;
 	struct buf scratch;
 	const struct item_doc *doc;
 	struct map *ids, *guids, *links, *hashes; /* item_known, item_holder */
@@ -86,110 +86,83 @@ look_by(struct planning *p, struct item_cand **v, size_t n, enum key by,
 {
 	int64_t feed = p->from->feed;
 	/* An id in JSON is at most six times as long. */
-	struct buf keys = BUF(WINDOW * (6 * ITEM_GUID_MAX + 4));
+	struct buf keys CLEANUP(buf_done) =
+	    BUF(WINDOW * (6 * ITEM_GUID_MAX + 4));
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_item_known_guids_row row;
-	struct rows *rows = NULL;
-	int rc = OK;
 
 	for (size_t i = 0; i < n && add_key(p, v[i], by, &keys);)
 		i++;
 	if (by == BY_GUID && keys.n > 0)
 		buf_addc(&keys, ']');
 	if (keys.failed)
-		rc = err_set(e, ERR_LIMIT, "the ids of articles are too long");
-	else if (keys.n == 0)
+		return err_set(
+		    e, ERR_LIMIT, "the ids of articles are too long");
+	if (keys.n == 0)
 		return OK;
-	else if (by == BY_GUID)
-		rc = sql_item_known_guids(
-		    p->db, &rows, e, .feed = feed, .keys = buf_str(&keys));
-	else if (by == BY_LINK)
-		rc = sql_item_known_links(
-		    p->db, &rows, e, .feed = feed, .keys = buf_str(&keys));
-	else
-		rc = sql_item_known_hashes(
-		    p->db, &rows, e, .feed = feed, .keys = buf_str(&keys));
-	while (rc >= 0 && (rc = sql_item_known_guids_next(rows, &row, e)) > 0)
+	TRY(by == BY_GUID ? sql_item_known_guids(p->db, &rows, e, .feed = feed,
+				.keys = buf_str(&keys))
+	    : by == BY_LINK ? sql_item_known_links(p->db, &rows, e,
+				  .feed = feed, .keys = buf_str(&keys))
+			    : sql_item_known_hashes(p->db, &rows, e,
+				  .feed = feed, .keys = buf_str(&keys)));
+	while (TRY(sql_item_known_guids_next(rows, &row, e)))
 		take_known(p, &row);
-	rows_close(rows);
-	buf_done(&keys);
-	return rc;
+	return OK;
 }
 
 static int
 items_look(struct planning *p, struct item_cand **v, size_t n, struct err *e)
 {
-	int rc = OK;
-
 	for (size_t i = 0; i < n; i++) {
 		v[i]->known = NULL; /* of the plan before */
 		item_content_hash(v[i], &p->scratch);
 	}
-	for (enum key by = BY_GUID; rc == OK && by <= BY_HASH; by++)
-		rc = look_by(p, v, n, by, e);
-	return rc;
+	for (enum key by = BY_GUID; by <= BY_HASH; by++)
+		TRY(look_by(p, v, n, by, e));
+	return OK;
 }
 
 /* The three steps --------------------------------------------------------------- */
 
-static void
-match(struct item_cand *c, struct item_known *k)
-{
-	k->taken = true;
-	c->known = k;
-}
-
 /* Free for one that has not its id: nobody in the document has that either. */
-static bool
-free_for(const struct planning *p, const struct item_holder *h)
+static struct item_known *
+free_one(const struct planning *p, const struct item_holder *h)
 {
-	const struct item_known *k = h && !h->several ? h->who : NULL;
+	struct item_known *k = h && !h->several ? h->who : NULL;
 
-	return k && !k->taken &&
-	       !(k->row.guid.p && item_doc_has(p->doc, k->row.guid));
+	return k && !(k->row.guid.p && item_doc_has(p->doc, k->row.guid))
+		   ? k
+		   : NULL;
 }
 
-static void
-by_guid(struct planning *p, struct item_cand *c)
+static struct item_known *
+known_by(const struct planning *p, const struct item_cand *c, enum key by)
 {
-	struct item_known *k = c->guid.p ? map_find(p->guids, c->guid) : NULL;
-
-	if (k && !k->taken)
-		match(c, k);
-}
-
-static void
-by_link(struct planning *p, struct item_cand *c)
-{
-	const struct item_holder *h;
-
-	if (c->known || !c->link.p || c->link_shared)
-		return;
-	h = map_find(p->links, short_hash(c->link_hash));
-	if (free_for(p, h))
-		match(c, h->who);
-}
-
-static void
-by_hash(struct planning *p, struct item_cand *c)
-{
-	const struct item_holder *h;
-
-	if (c->known || !item_tells(c))
-		return;
-	h = map_find(p->hashes, long_hash(c->content_hash));
-	if (free_for(p, h))
-		match(c, h->who);
+	if (by == BY_GUID)
+		return c->guid.p ? map_find(p->guids, c->guid) : NULL;
+	if (by == BY_LINK && c->link.p && !c->link_shared)
+		return free_one(
+		    p, map_find(p->links, short_hash(c->link_hash)));
+	if (by == BY_HASH && item_tells(c))
+		return free_one(
+		    p, map_find(p->hashes, long_hash(c->content_hash)));
+	return NULL;
 }
 
 static void
 find_known(struct planning *p, struct item_cand **v, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		by_guid(p, v[i]);
-	for (size_t i = 0; i < n; i++)
-		by_link(p, v[i]);
-	for (size_t i = 0; i < n; i++)
-		by_hash(p, v[i]);
+	for (enum key by = BY_GUID; by <= BY_HASH; by++)
+		for (size_t i = 0; i < n; i++) {
+			struct item_known *k =
+			    v[i]->known ? NULL : known_by(p, v[i], by);
+
+			if (k && !k->taken) {
+				k->taken = true;
+				v[i]->known = k;
+			}
+		}
 }
 
 /* What was removed -------------------------------------------------------------- */
@@ -197,19 +170,18 @@ find_known(struct planning *p, struct item_cand **v, size_t n)
 static int
 read_tombs(struct planning *p, struct err *e)
 {
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_item_tombs_row row;
-	struct rows *rows = NULL;
-	int rc = sql_item_tombs(p->db, &rows, e, .feed = p->from->feed,
-	    .most = FEED_TOMBSTONES_MAX);
 
-	while (rc >= 0 && (rc = sql_item_tombs_next(rows, &row, e)) > 0) {
+	TRY(sql_item_tombs(p->db, &rows, e, .feed = p->from->feed,
+	    .most = FEED_TOMBSTONES_MAX));
+	while (TRY(sql_item_tombs_next(rows, &row, e))) {
 		p->tomb_list = mem_more(p->tomb_list, &p->room_tombs,
 		    p->n_tombs, sizeof(struct str));
 		p->tomb_list[p->n_tombs++] = arena_dup(p->a, row.identity);
 	}
-	rows_close(rows);
-	if (rc < 0 || p->n_tombs == 0)
-		return rc;
+	if (p->n_tombs == 0)
+		return OK;
 	p->tombs = map_new(p->n_tombs);
 	for (size_t i = 0; i < p->n_tombs; i++)
 		map_set(p->tombs, p->tomb_list[i], &p->tomb_list[i]);
@@ -272,22 +244,18 @@ static int
 plan_one(struct planning *p, struct item_cand *c, struct err *e)
 {
 	struct item_change *ch = &p->changes[p->p->n_changes + p->n_raw];
-	unsigned char state[DIGEST_LEN];
 	struct doc_article *raw;
-	bool news = false;
-	int rc = is_news(p, c, state, &news, e);
+	bool news;
 
-	if (rc == OK && !news)
+	TRY(is_news(p, c, ch->state_hash, &news, e));
+	if (!news) {
 		p->p->same++;
-	if (rc < 0 || !news)
-		return rc;
-	rc = item_make(p->a, p->from, c, ch, e);
-	if (rc < 0)
-		return rc;
-	memcpy(ch->state_hash, state, DIGEST_LEN);
+		return OK;
+	}
+	TRY(item_make(p->a, p->from, c, ch, e));
 	raw = arena_alloc(p->a, sizeof(*raw));
-	*raw = (struct doc_article){.title = ch->title,
-	    .author = ch->author,
+	*raw = (struct doc_article){.title = ch->row.title,
+	    .author = ch->row.author,
 	    .summary = c->it->summary,
 	    .content = c->it->content,
 	    .base = c->it->base};
@@ -298,53 +266,23 @@ plan_one(struct planning *p, struct item_cand *c, struct err *e)
 	return OK;
 }
 
-/* The row that it becomes. */
-static void
-put_row(struct items_plan *to, const struct item_change *ch,
-    const struct doc_clean *clean)
-{
-	bool link = ch->link.p != NULL;
-
-	to->terms[to->n_changes] = (struct sql_item_terms_put_args){
-	    .uid = uuid_str(&ch->uid), .terms = clean->terms};
-	*(ch->known ? &to->changed[to->updated++]
-		    : &to->added[to->inserted++]) =
-	    (struct sql_item_insert_args){.uid = uuid_str(&ch->uid),
-		.feed = to->feed,
-		.published_at = ch->published_us,
-		.estimated = ch->estimated,
-		.now = to->now_us,
-		.content_hash = long_hash(ch->content_hash),
-		.state_hash = long_hash(ch->state_hash),
-		.link_hash =
-		    link ? short_hash(ch->link_hash) : (struct str){.p = NULL},
-		.same_as =
-		    link ? short_hash(ch->same_as) : (struct str){.p = NULL},
-		.guid = ch->guid,
-		.link = ch->link,
-		.title = ch->title,
-		.author = ch->author,
-		.categories = ch->categories,
-		.enclosures = ch->enclosures,
-		.summary = clean->summary,
-		.content = clean->content};
-}
-
 static int
 take_clean(struct planning *p, const struct doc_clean *clean, struct err *e)
 {
 	struct items_plan *to = p->p;
 	struct item_change *ch = &p->changes[to->n_changes];
 	struct entry *en = &to->entries[to->n_changes];
-	int rc;
 
 	ch->excerpt = clean->excerpt;
-	rc = item_event(p->a, p->from, &p->feed, ch, en, e);
-	if (rc < 0)
-		return rc;
-	p->bytes += clean->summary.n + clean->content.n + ch->link.n +
+	ch->row.summary = clean->summary;
+	ch->row.content = clean->content;
+	TRY(item_event(p->a, p->from, &p->feed, ch, en, e));
+	p->bytes += clean->summary.n + clean->content.n + ch->row.link.n +
 		    clean->terms.n + en->body.n;
-	put_row(to, ch, clean);
+	to->terms[to->n_changes] = (struct sql_item_terms_put_args){
+	    .uid = ch->row.uid, .terms = clean->terms};
+	*(ch->known ? &to->changed[to->updated++]
+		    : &to->added[to->inserted++]) = ch->row;
 	to->n_entries = ++to->n_changes;
 	return OK;
 }
@@ -355,16 +293,15 @@ clean_raw(struct planning *p, struct err *e)
 {
 	struct caged_how how = {p->from->tags, db_engine(p->db)};
 	struct doc_cleaned done = {.first = NULL};
-	int rc = OK;
 
 	if (p->n_raw > 0)
-		rc = caged_clean(p->from->caged, p->a, &how, &p->raw, &done, e);
-	for (const struct doc_clean *c = done.first; rc == OK && c; c = c->next)
-		rc = take_clean(p, c, e);
+		TRY(caged_clean(p->from->caged, p->a, &how, &p->raw, &done, e));
+	for (const struct doc_clean *c = done.first; c; c = c->next)
+		TRY(take_clean(p, c, e));
 	p->raw.first = NULL;
 	p->raw_tail = &p->raw.first;
 	p->n_raw = p->raw_bytes = 0;
-	return rc;
+	return OK;
 }
 
 static bool
@@ -379,44 +316,36 @@ plan_parts(struct planning *p, struct err *e)
 {
 	struct items_plan *to = p->p;
 	size_t at = p->from->done, looked = at;
-	int rc = OK;
 
-	for (; rc == OK && at < p->doc->n_order && !is_full(p); at++) {
+	for (; at < p->doc->n_order && !is_full(p); at++) {
 		if (at == looked) {
 			size_t n = p->doc->n_order - at;
 
 			n = n < WINDOW ? n : WINDOW;
-			rc = items_look(p, p->doc->order + at, n, e);
-			if (rc < 0)
-				break;
+			TRY(items_look(p, p->doc->order + at, n, e));
 			find_known(p, p->doc->order + at, n);
 			looked += n;
 		}
-		rc = plan_one(p, p->doc->order[at], e);
-		if (rc == OK && (p->n_raw == DOC_ARTICLES_MAX ||
-				    p->raw_bytes >= DOC_ARTICLES_BYTES))
-			rc = clean_raw(p, e);
+		TRY(plan_one(p, p->doc->order[at], e));
+		if (p->n_raw == DOC_ARTICLES_MAX ||
+		    p->raw_bytes >= DOC_ARTICLES_BYTES)
+			TRY(clean_raw(p, e));
 	}
-	if (rc == OK)
-		rc = clean_raw(p, e);
+	TRY(clean_raw(p, e));
 	to->done = at;
 	to->more = at < p->doc->n_order;
-	if (rc == OK && !to->more)
+	if (!to->more)
 		find_gone(p);
-	return rc;
+	return OK;
 }
 
 static int
 read_feed(struct planning *p, struct err *e)
 {
-	struct sql_item_feed_row row;
-	int rc = sql_item_feed_one(p->db, p->a, &row, e, .feed = p->from->feed);
-
-	if (rc <= 0)
-		return rc < 0 ? rc
-			      : err_set(e, ERR_ABSENT, "there is no such feed");
-	p->p->version = row.version;
-	p->feed = (struct item_feed){row.title, row.private != 0};
+	if (TRY(sql_item_feed_one(
+		p->db, p->a, &p->feed, e, .feed = p->from->feed)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such feed");
+	p->p->version = p->feed.version;
 	return OK;
 }
 
@@ -483,19 +412,15 @@ items_plan(struct db *db, struct arena *a, const struct items_from *from,
 int
 items_write(struct db *db, const struct items_plan *p, struct err *e)
 {
-	int64_t n;
-
 	if (p->n_changes == 0 && p->n_gone == 0)
 		return OK;
-	n = sql_item_version(db, e, .feed = p->feed, .version = p->version,
-	    .more = (int64_t)p->inserted, .now = p->now_us);
-	if (n == 0)
+	if (TRY(sql_item_version(db, e, .feed = p->feed, .version = p->version,
+		.more = (int64_t)p->inserted, .now = p->now_us)) == 0)
 		return err_set(e, ERR_CONFLICT,
 		    "somebody else changed the articles of this feed");
-	if (n < 0 || sql_item_insert(db, p->added, p->inserted, e) < 0 ||
-	    sql_item_update(db, p->changed, p->updated, e) < 0 ||
-	    sql_item_terms_put(db, p->terms, p->n_changes, e) < 0 ||
-	    sql_item_tomb_del(db, p->gone, p->n_gone, e) < 0)
-		return e->code;
+	TRY(sql_item_insert(db, p->added, p->inserted, e));
+	TRY(sql_item_update(db, p->changed, p->updated, e));
+	TRY(sql_item_terms_put(db, p->terms, p->n_changes, e));
+	TRY(sql_item_tomb_del(db, p->gone, p->n_gone, e));
 	return OK;
 }

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
-#include "doc/shapes.h"
 #include "feed/feed.h"
 #include "feed/limits.h"
 #include "reader/items_priv.h"
@@ -20,9 +20,8 @@
 struct str
 item_guid(struct arena *a, struct str id)
 {
+	struct buf b CLEANUP(buf_done) = BUF(128);
 	unsigned char digest[DIGEST_LEN];
-	struct buf b = BUF(128);
-	struct str kept;
 
 	if (id.n == 0)
 		return (struct str){.p = NULL};
@@ -31,9 +30,7 @@ item_guid(struct arena *a, struct str id)
 	digest_sha256(id, digest);
 	buf_addz(&b, "sha256:");
 	buf_hex(&b, long_hash(digest));
-	kept = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return kept;
+	return arena_dup(a, buf_str(&b));
 }
 
 static void
@@ -96,20 +93,11 @@ void
 item_identity(struct str guid, struct str link,
     const unsigned char content_hash[DIGEST_LEN], unsigned char ret[DIGEST_LEN])
 {
-	struct buf b = BUF(FEED_LINK_MAX + ITEM_GUID_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(FEED_LINK_MAX + ITEM_GUID_MAX);
 
-	if (guid.p) {
-		part(&b, STR("guid"));
-		buf_add(&b, guid);
-	} else if (link.p) {
-		part(&b, STR("link"));
-		buf_add(&b, link);
-	} else {
-		part(&b, STR("hash"));
-		buf_add(&b, long_hash(content_hash));
-	}
+	part(&b, guid.p ? STR("guid") : link.p ? STR("link") : STR("hash"));
+	buf_add(&b, guid.p ? guid : link.p ? link : long_hash(content_hash));
 	digest_sha256(buf_str(&b), ret);
-	buf_done(&b);
 }
 
 int64_t
@@ -125,68 +113,72 @@ item_date(int64_t date, const struct item_known *known, int64_t now_us,
 	return known ? known->row.published_at : now_us;
 }
 
-/* What was written, as the arena's; the buffer goes. */
+/* What was written, as the arena's; the buffer is empty again. */
 static int
 items_make_keep(struct arena *a, struct buf *b, struct str *ret, struct err *e)
 {
-	int rc =
-	    b->failed ? err_set(e, ERR_LIMIT, "an article is too large") : OK;
+	if (b->failed)
+		return err_set(e, ERR_LIMIT, "an article is too large");
+	*ret = arena_dup(a, buf_str(b));
+	buf_clear(b);
+	return OK;
+}
 
-	if (rc == OK)
-		*ret = arena_dup(a, buf_str(b));
-	buf_done(b);
-	return rc;
+/* A text that may be empty, and is never null. */
+static void
+put_str(struct buf *b, const char *name, struct str s)
+{
+	put_name(b, name);
+	buf_json(b, s);
+}
+
+static void
+put_address(struct buf *b, const char *name, struct str url)
+{
+	put_name(b, name);
+	secret_url_json(url, b);
 }
 
 static void
 list_enclosures(const struct feed_item *it,
-    void (*add_address)(struct str url, struct buf *b), struct buf *b)
+    void (*address)(struct buf *b, const char *name, struct str url),
+    struct buf *b)
 {
+	put_open(b, NULL, '[');
 	for (const struct feed_enclosure *x = it->enclosures; x; x = x->next) {
-		buf_addz(b, x == it->enclosures ? "[{\"url\":" : ",{\"url\":");
-		add_address(x->url, b);
-		buf_addz(b, ",\"type\":");
-		buf_json(b, x->type);
+		put_open(b, NULL, '{');
+		address(b, "url", x->url);
+		put_str(b, "type", x->type);
 		if (x->length >= 0)
-			buf_fmt(b, ",\"length\":%lld", (long long)x->length);
-		buf_addc(b, '}');
+			put_int(b, "length", x->length);
+		put_close(b, '}');
 	}
-	buf_addc(b, ']');
-}
-
-static void
-as_it_is(struct str url, struct buf *b)
-{
-	buf_json(b, url);
+	put_close(b, ']');
 }
 
 static int
 make_lists(struct arena *a, const struct feed_item *it, struct item_change *ch,
     struct err *e)
 {
-	struct buf b = BUF(8 * MIB);
-	int rc = OK;
+	struct buf b CLEANUP(buf_done) = BUF(8 * MIB);
 
 	if (it->categories) {
-		for (const struct feed_text *t = it->categories; t;
-		     t = t->next) {
-			buf_addc(&b, t == it->categories ? '[' : ',');
-			buf_json(&b, t->text);
-		}
-		buf_addc(&b, ']');
-		rc = items_make_keep(a, &b, &ch->categories, e);
+		put_open(&b, NULL, '[');
+		for (const struct feed_text *t = it->categories; t; t = t->next)
+			put_str(&b, NULL, t->text);
+		put_close(&b, ']');
+		TRY(items_make_keep(a, &b, &ch->row.categories, e));
 	}
-	if (rc == OK && it->enclosures) {
-		list_enclosures(it, as_it_is, &b);
-		rc = items_make_keep(a, &b, &ch->enclosures, e);
-		ch->told = ch->enclosures;
-	}
+	if (!it->enclosures)
+		return OK;
+	list_enclosures(it, put_str, &b);
+	TRY(items_make_keep(a, &b, &ch->row.enclosures, e));
+	ch->told = ch->row.enclosures;
 	/* Few have an address with an @ in it at all. */
-	if (rc == OK && str_has(ch->enclosures, '@')) {
-		list_enclosures(it, secret_url_json, &b);
-		rc = items_make_keep(a, &b, &ch->told, e);
-	}
-	return rc;
+	if (!str_has(ch->told, '@'))
+		return OK;
+	list_enclosures(it, put_address, &b);
+	return items_make_keep(a, &b, &ch->told, e);
 }
 
 static struct str
@@ -197,93 +189,96 @@ or_null(struct str s)
 
 int
 item_make(struct arena *a, const struct items_from *from,
-    const struct item_cand *c, struct item_change *ret, struct err *e)
+    const struct item_cand *c, struct item_change *ch, struct err *e)
 {
 	const struct feed_item *it = c->it;
-	struct item_change ch = {
-	    .known = c->known != NULL,
-	    .uid =
-		c->known ? uuid_of(c->known->row.uid) : uuid_v7(from->now_us),
+	struct str none = {.p = NULL}, link_hash = none, same_as = none;
+	struct str title = str_chars(it->title, ITEM_TITLE_MAX);
+	bool estimated;
+	int64_t date = item_date(c->date, c->known, from->now_us, &estimated);
+
+	if (c->link.p) {
+		link_hash = short_hash(c->link_hash);
+		same_as = same_hash(c->link, ch->same_as)
+			      ? short_hash(ch->same_as)
+			      : link_hash;
+	}
+	ch->known = c->known != NULL;
+	ch->uid = c->known ? uuid_of(c->known->row.uid) : uuid_v7(from->now_us);
+	ch->row = (struct sql_item_insert_args){
+	    .uid = uuid_str(&ch->uid),
+	    .feed = from->feed,
+	    .published_at = date,
+	    .estimated = estimated,
+	    .now = from->now_us,
+	    .content_hash = long_hash(c->content_hash),
+	    .state_hash = long_hash(ch->state_hash),
+	    .link_hash = link_hash,
+	    .same_as = same_as,
 	    .guid = c->guid,
 	    .link = c->link,
-	    .title = str_chars(it->title, ITEM_TITLE_MAX),
+	    .title = title.p ? title : STR_EMPTY,
 	    .author = or_null(str_chars(it->author, ITEM_AUTHOR_MAX)),
+	    .categories = none, /* make_lists() */
+	    .enclosures = none,
+	    .summary = none, /* what is clean of them */
+	    .content = none,
 	};
-	int rc;
-
-	if (!ch.title.p)
-		ch.title = STR_EMPTY;
-	ch.published_us =
-	    item_date(c->date, c->known, from->now_us, &ch.estimated);
-	memcpy(ch.content_hash, c->content_hash, DIGEST_LEN);
-	memcpy(ch.link_hash, c->link_hash, DIGEST_SHORT_LEN);
-	if (c->link.p && !same_hash(c->link, ch.same_as))
-		memcpy(ch.same_as, c->link_hash, DIGEST_SHORT_LEN);
-	rc = make_lists(a, it, &ch, e);
-	if (rc == OK)
-		*ret = ch;
-	return rc;
+	return make_lists(a, it, ch, e);
 }
 
 /* The event ------------------------------------------------------------------- */
 
 static void
-add_text(struct buf *b, const char *name, struct str s)
+put_url(struct buf *b, const char *name, struct str url)
 {
-	buf_addz(b, name);
-	if (s.p)
-		buf_json(b, s);
+	if (url.p)
+		put_address(b, name, url);
 	else
-		buf_addz(b, "null");
+		put_null(b, name);
 }
 
 static void
-add_url(struct buf *b, const char *name, struct str url)
+put_payload(const struct items_from *from, struct str title,
+    const struct item_change *ch, struct buf *b)
 {
-	buf_addz(b, name);
-	if (url.p)
-		secret_url_json(url, b);
-	else
-		buf_addz(b, "null");
+	const struct sql_item_insert_args *row = &ch->row;
+
+	put_open(b, "feed", '{');
+	put_text(b, "id", from->feed_uid);
+	put_url(b, "url", from->feed_url);
+	put_text(b, "title", str_chars(title, FEED_TITLE_MAX));
+	put_close(b, '}');
+	put_open(b, "item", '{');
+	put_uuid(b, "id", ch->uid);
+	put_url(b, "guid", row->guid);
+	put_text(b, "title", row->title);
+	put_url(b, "link", row->link);
+	put_text(b, "author", row->author);
+	put_name(b, "published_at"); /* also when it is 1970 */
+	buf_addc(b, '"');
+	time_add(b, row->published_at);
+	buf_addc(b, '"');
+	put_bool(b, "is_date_estimated", row->estimated);
+	put_text(b, "summary", ch->excerpt);
+	put_raw(
+	    b, "categories", row->categories.p ? row->categories : STR("[]"));
+	put_raw(b, "enclosures", ch->told.p ? ch->told : STR("[]"));
+	put_close(b, '}');
 }
 
 /* Who may read it asks for it by its id. */
 static void
-add_private(
+put_private(
     const struct items_from *from, const struct item_change *ch, struct buf *b)
 {
-	buf_addz(b, "{\"feed\":{\"id\":");
-	buf_json(b, from->feed_uid);
-	buf_addz(b, ",\"private\":true},\"item\":{\"id\":\"");
-	uuid_add(b, ch->uid);
-	buf_addz(b, "\"}}");
-}
-
-static void
-add_payload(const struct items_from *from, struct str title,
-    const struct item_change *ch, struct buf *b)
-{
-	buf_addz(b, "{\"feed\":{\"id\":");
-	buf_json(b, from->feed_uid);
-	add_url(b, ",\"url\":", from->feed_url);
-	add_text(b, ",\"title\":", str_chars(title, FEED_TITLE_MAX));
-	buf_addz(b, "},\"item\":{\"id\":\"");
-	uuid_add(b, ch->uid);
-	buf_addc(b, '"');
-	add_url(b, ",\"guid\":", ch->guid);
-	add_text(b, ",\"title\":", ch->title);
-	add_url(b, ",\"link\":", ch->link);
-	add_text(b, ",\"author\":", ch->author);
-	buf_addz(b, ",\"published_at\":\"");
-	time_add(b, ch->published_us);
-	buf_addz(b, "\",\"is_date_estimated\":");
-	buf_addz(b, ch->estimated ? "true" : "false");
-	add_text(b, ",\"summary\":", ch->excerpt);
-	buf_addz(b, ",\"categories\":");
-	buf_add(b, ch->categories.p ? ch->categories : STR("[]"));
-	buf_addz(b, ",\"enclosures\":");
-	buf_add(b, ch->told.p ? ch->told : STR("[]"));
-	buf_addz(b, "}}");
+	put_open(b, "feed", '{');
+	put_text(b, "id", from->feed_uid);
+	put_bool(b, "private", true);
+	put_close(b, '}');
+	put_open(b, "item", '{');
+	put_uuid(b, "id", ch->uid);
+	put_close(b, '}');
 }
 
 /*
@@ -292,10 +287,12 @@ add_payload(const struct items_from *from, struct str title,
  */
 int
 item_event(struct arena *a, const struct items_from *from,
-    const struct item_feed *feed, const struct item_change *ch,
+    const struct sql_item_feed_row *feed, const struct item_change *ch,
     struct entry *ret, struct err *e)
 {
-	struct entry en = {.event_id = uuid_v7(from->now_us),
+	struct buf b CLEANUP(buf_done) = BUF(2 * MIB);
+
+	*ret = (struct entry){.event_id = uuid_v7(from->now_us),
 	    .correlation = uuid_v7(from->now_us),
 	    .type = !ch->known ? STR("feed.item.created")
 			       : STR("feed.item.updated"),
@@ -304,30 +301,24 @@ item_event(struct arena *a, const struct items_from *from,
 	    .has_rv = true,
 	    /* as it is written */
 	    .rv_us = from->now_us - from->now_us % US_PER_MS};
-	struct buf b = BUF(2 * MIB);
-
-	buf_addz(&b, "{\"eventId\":\"");
-	uuid_add(&b, en.event_id);
-	buf_addz(&b, "\",\"occurredAt\":\"");
-	time_add(&b, from->now_us);
-	buf_addz(&b, "\",\"correlationId\":\"");
-	uuid_add(&b, en.correlation);
-	buf_addz(&b, "\",\"eventType\":");
-	buf_json(&b, en.type);
-	buf_addz(&b,
-	    ",\"schemaVersion\":1,\"tenantId\":"
-	    "\"00000000-0000-0000-0000-000000000000\",\"producer\":{"
-	    "\"service\":\"hikyaku\",\"instanceId\":\"1\"},\"sequence\":{"
-	    "\"partitionKey\":");
-	buf_json(&b, from->feed_uid);
-	buf_addz(&b, ",\"recordVersion\":\"");
-	time_add(&b, from->now_us);
-	buf_addz(&b, "\"},\"payload\":");
+	put_open(&b, NULL, '{');
+	put_uuid(&b, "eventId", ret->event_id);
+	put_time(&b, "occurredAt", from->now_us);
+	put_uuid(&b, "correlationId", ret->correlation);
+	put_text(&b, "eventType", ret->type);
+	buf_addz(&b, ",\"schemaVersion\":1,\"tenantId\":"
+		     "\"00000000-0000-0000-0000-000000000000\",\"producer\":{"
+		     "\"service\":\"hikyaku\",\"instanceId\":\"1\"}");
+	put_open(&b, "sequence", '{');
+	put_text(&b, "partitionKey", from->feed_uid);
+	put_time(&b, "recordVersion", from->now_us);
+	put_close(&b, '}');
+	put_open(&b, "payload", '{');
 	if (feed->private)
-		add_private(from, ch, &b);
+		put_private(from, ch, &b);
 	else
-		add_payload(from, feed->title, ch, &b);
-	buf_addc(&b, '}');
-	*ret = en;
+		put_payload(from, feed->title, ch, &b);
+	put_close(&b, '}');
+	put_close(&b, '}');
 	return items_make_keep(a, &b, &ret->body, e);
 }

@@ -57,12 +57,9 @@ struct item_holder {
 struct item_change {
 	bool known; /* else new */
 	struct uuid uid;
-	int64_t published_us;
-	bool estimated;
-	unsigned char content_hash[DIGEST_LEN], state_hash[DIGEST_LEN];
-	unsigned char link_hash[DIGEST_SHORT_LEN], same_as[DIGEST_SHORT_LEN];
-	struct str guid, link, title, author;
-	struct str categories, enclosures; /* JSON arrays */
+	unsigned char state_hash[DIGEST_LEN], same_as[DIGEST_SHORT_LEN];
+	/* What it becomes; it points to the above. */
+	struct sql_item_insert_args row;
 	struct str told;    /* enclosures for the event: no credentials */
 	struct str excerpt; /* plain text, for its event */
 };
@@ -104,17 +101,13 @@ void item_identity(struct str guid, struct str link,
 int64_t item_date(int64_t date, const struct item_known *known, int64_t now_us,
     bool *ret_estimated);
 
-/* What c becomes, but for its texts, which are cleaned elsewhere. */
+/* What c becomes, but for its texts, which are cleaned elsewhere, and for
+ * ch->state_hash, which is there. */
 int item_make(struct arena *a, const struct items_from *from,
-    const struct item_cand *c, struct item_change *ret,
+    const struct item_cand *c, struct item_change *ch,
     struct err *e) MUST_CHECK;
-/* What the store says of the feed. */
-struct item_feed {
-	struct str title;
-	bool private; /* events carry ids alone: feeds.h */
-};
 int item_event(struct arena *a, const struct items_from *from,
-    const struct item_feed *feed, const struct item_change *ch,
+    const struct sql_item_feed_row *feed, const struct item_change *ch,
     struct entry *ret, struct err *e) MUST_CHECK;
 
 #endif

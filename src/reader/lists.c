@@ -1,10 +1,10 @@
 #include "reader/lists.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
+#include "doc/terms.h"
 #include "reader/limits.h"
 #include "sql.h"
 
@@ -34,8 +34,8 @@ show_open(const struct sql_list_feed_row *r, struct buf *b)
 }
 
 static int
-lists_ask(
-    struct db *db, const struct list_query *q, struct rows **ret, struct err *e)
+lists_ask(struct db *db, const struct list_query *q, struct str search,
+    struct rows **ret, struct err *e)
 {
 	const int64_t *feed = q->feed ? &q->feed : NULL,
 		      *category = q->category ? &q->category : NULL;
@@ -46,7 +46,7 @@ lists_ask(
 
 	if (q->search.p)
 		return sql_list_search(db, ret, e, .user = q->user,
-		    .query = q->search, .feed = feed, .category = category,
+		    .query = search, .feed = feed, .category = category,
 		    .unread = unread, .starred = starred, .id = id,
 		    .most = most);
 	if (starred)
@@ -70,22 +70,24 @@ list_show(
 	struct sql_item_newest_row top = {0};
 	struct sql_list_feed_row row = {0};
 	struct item_place last = {0, 0};
-	struct rows *rows = NULL;
+	struct buf search CLEANUP(buf_done) = BUF(16 * KIB);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	char cursor[ITEM_CURSOR_LEN + 1];
-	int n = 0, rc = sql_item_newest_one(db, &top, e);
+	int n = 0;
 
-	if (rc >= 0)
-		rc = lists_ask(db, q, &rows, e);
+	if (q->search.p)
+		TRY(terms_query(db_engine(db), q->search, &search, e));
+	TRY(sql_item_newest_one(db, &top, e));
+	TRY(lists_ask(db, q, buf_str(&search), &rows, e));
 	put_open(b, NULL, '{');
 	put_open(b, "items", '[');
-	while (rc >= 0 && (rc = sql_list_feed_next(rows, &row, e)) > 0) {
+	while (TRY(sql_list_feed_next(rows, &row, e))) {
 		if (++n > READER_PAGE)
 			continue;
 		last = (struct item_place){row.published_at, row.id};
 		show_open(&row, b);
 		put_close(b, '}');
 	}
-	rows_close(rows);
 	put_close(b, ']');
 	if (n > READER_PAGE) {
 		item_cursor_format(order, last, cursor);
@@ -95,7 +97,7 @@ list_show(
 	put_bool(b, "has_more", n > READER_PAGE);
 	put_z(b, "as_of", cursor);
 	put_close(b, '}');
-	return rc;
+	return OK;
 }
 
 static int
@@ -110,28 +112,20 @@ list_item(
 {
 	struct sql_list_feed_row head;
 	struct sql_item_get_row r;
-	struct rows *rows = NULL;
-	int rc =
-	    sql_item_get(db, &rows, e, .user = user, .uid = uuid_str(&uid));
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sql_item_get_next(rows, &r, e);
-	if (rc == 0)
-		rc = no_article(e);
-	if (rc > 0) {
-		sql_list_feed_get(rows, &head); /* its first columns */
-		show_open(&head, b);
-		put_text(b, "content", or_empty(r.content));
-		put_text(b, "summary", or_empty(r.summary));
-		put_text(b, "author", or_empty(r.author));
-		put_raw(
-		    b, "categories", r.categories.p ? r.categories : STR("[]"));
-		put_raw(
-		    b, "enclosures", r.enclosures.p ? r.enclosures : STR("[]"));
-		put_close(b, '}');
-	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	TRY(sql_item_get(db, &rows, e, .user = user, .uid = uuid_str(&uid)));
+	if (TRY(sql_item_get_next(rows, &r, e)) == 0)
+		return no_article(e);
+	sql_list_feed_get(rows, &head); /* its first columns */
+	show_open(&head, b);
+	put_text(b, "content", or_empty(r.content));
+	put_text(b, "summary", or_empty(r.summary));
+	put_text(b, "author", or_empty(r.author));
+	put_raw(b, "categories", r.categories.p ? r.categories : STR("[]"));
+	put_raw(b, "enclosures", r.enclosures.p ? r.enclosures : STR("[]"));
+	put_close(b, '}');
+	return OK;
 }
 
 /* What is done with them ----------------------------------------------------------- */
@@ -141,16 +135,14 @@ list_state(struct db *db, const struct list_state *s, int64_t now_us,
     struct buf *b, struct err *e)
 {
 	struct sql_state_get_row row;
-	int64_t n = sql_state_put(db, e, .user = s->user,
-	    .uid = uuid_str(&s->uid), .set_read = s->set_read,
-	    .is_read = s->is_read, .set_starred = s->set_starred,
-	    .is_starred = s->is_starred, .now = now_us);
 
-	if (n > 0)
-		n = sql_state_get_one(
-		    db, &row, e, .user = s->user, .uid = uuid_str(&s->uid));
-	if (n <= 0)
-		return n < 0 ? (int)n : no_article(e);
+	if (TRY(sql_state_put(db, e, .user = s->user, .uid = uuid_str(&s->uid),
+		.set_read = s->set_read, .is_read = s->is_read,
+		.set_starred = s->set_starred, .is_starred = s->is_starred,
+		.now = now_us)) == 0 ||
+	    TRY(sql_state_get_one(
+		db, &row, e, .user = s->user, .uid = uuid_str(&s->uid))) == 0)
+		return no_article(e);
 	put_open(b, NULL, '{');
 	put_uuid(b, "user_id", s->user_uid);
 	put_uuid(b, "item_id", s->uid);
@@ -161,49 +153,35 @@ list_state(struct db *db, const struct list_state *s, int64_t now_us,
 	return OK;
 }
 
-/* The one, or those with something unread. */
+/* The one, or those with something unread: how many. */
 static int
-feeds_to_read(struct db *db, const struct list_read *q, int64_t *ret,
-    size_t *ret_n, struct err *e)
+feeds_to_read(
+    struct db *db, const struct list_read *q, int64_t *ret, struct err *e)
 {
 	struct sql_read_feeds_row row;
-	struct rows *rows = NULL;
-	int rc;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int n = 0;
 
-	*ret_n = 0;
 	if (q->feed) {
-		ret[(*ret_n)++] = q->feed;
-		return OK;
+		ret[0] = q->feed;
+		return 1;
 	}
-	rc = sql_read_feeds(db, &rows, e, .user = q->user,
-	    .category = q->category ? &q->category : NULL);
-	while (rc >= 0 && (rc = sql_read_feeds_next(rows, &row, e)) > 0)
-		if (*ret_n < READER_FEEDS_MAX)
-			ret[(*ret_n)++] = row.feed;
-	rows_close(rows);
-	return rc;
+	TRY(sql_read_feeds(
+	    db, &rows, e, .user = q->user, .category = q->category));
+	while (n < READER_FEEDS_MAX && TRY(sql_read_feeds_next(rows, &row, e)))
+		ret[n++] = row.feed;
+	return n;
 }
 
 int
-list_read_step(struct db *db, const struct list_read *q, int64_t *ret_marked,
-    bool *ret_more, struct err *e)
+list_read_step(struct db *db, const struct list_read *q, struct err *e)
 {
 	int64_t feeds[READER_FEEDS_MAX], left = READ_STEP;
-	size_t n = 0;
-	int rc = feeds_to_read(db, q, feeds, &n, e);
+	int n = TRY(feeds_to_read(db, q, feeds, e));
 
-	for (size_t i = 0; rc == OK && i < n && left > 0; i++) {
-		int64_t did =
-		    sql_read_all(db, e, .user = q->user, .feed = feeds[i],
-			.upto = q->upto, .now = q->now_us, .most = left);
-
-		if (did < 0)
-			return e->code;
-		left -= did;
-	}
-	if (rc == OK) {
-		*ret_marked = READ_STEP - left;
-		*ret_more = left == 0;
-	}
-	return rc;
+	for (int i = 0; i < n && left > 0; i++)
+		left -= TRY(sql_read_all(db, e, .user = q->user,
+		    .feed = feeds[i], .upto = q->upto, .before = q->before_us,
+		    .now = q->now_us, .most = left));
+	return (int)(READ_STEP - left);
 }

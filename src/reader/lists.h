@@ -30,7 +30,7 @@ struct list_query {
 	int64_t category; /* one of theirs; 0: all */
 	enum list_filter filter;
 	bool unique;       /* what several feeds have, once */
-	struct str search; /* for the engine: terms.h; .p NULL: none */
+	struct str search; /* as it was typed: doc/terms.h; .p NULL: none */
 	bool has_place;
 	struct item_place place;
 };
@@ -54,13 +54,15 @@ int list_state(struct db *db, const struct list_state *s, int64_t now_us,
 
 struct list_read {
 	int64_t user;
-	int64_t feed;     /* 0: all of … */
-	int64_t category; /* … this one; 0: all */
-	int64_t upto;     /* id of an article; INT64_MAX: all that there is */
+	int64_t feed;      /* 0: all of … */
+	int64_t category;  /* … this one, as sync.h has them; 0: all */
+	int64_t upto;      /* id of an article; INT64_MAX: all that there is */
+	int64_t before_us; /* what came up to then; INT64_MAX: the same */
 	int64_t now_us;
 };
-/* A step of READ_STEP rows, in a transaction. *ret_more: not the last. */
-int list_read_step(struct db *db, const struct list_read *q,
-    int64_t *ret_marked, bool *ret_more, struct err *e) MUST_CHECK;
+/* A step, in a transaction: how many are read now. READ_STEP: it may not have
+ * been the last. */
+int list_read_step(
+    struct db *db, const struct list_read *q, struct err *e) MUST_CHECK;
 
 #endif

@@ -1,6 +1,5 @@
 #include "reader/subscription.h"
 
-#include "base/limits.h"
 #include "base/put.h"
 #include "reader/category.h"
 #include "reader/feeds.h"
@@ -28,22 +27,19 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
 {
 	struct sql_fsub_count_row count;
 	struct uuid uid = uuid_v7(now_us);
-	int64_t n = sql_fsub_add(db, e, .uid = uuid_str(&uid), .user = user,
-	    .feed = feed, .interval = INTERVAL_NEW, .now = now_us);
 
-	if (n == 0)
+	if (TRY(sql_fsub_add(db, e, .uid = uuid_str(&uid), .user = user,
+		.feed = feed, .interval = INTERVAL_NEW, .now = now_us)) == 0)
 		return already(e);
 	/* Counted behind it: of two at once on PostgreSQL each sees its own. */
-	if (n > 0)
-		n = sql_fsub_count_one(db, &count, e, .user = user);
-	if (n > 0 && count.n > READER_FEEDS_MAX) {
+	if (TRY(sql_fsub_count_one(db, &count, e, .user = user)) &&
+	    count.n > READER_FEEDS_MAX) {
 		(void)err_set(e, ERR_CONFLICT,
 		    "you have %d feeds, which is as many as one can have",
 		    READER_FEEDS_MAX);
 		return err_word(e, "SUBSCRIPTION_LIMIT");
 	}
-	if (n < 0 || sql_feed_subscribers(db, e, .feed = feed) < 0)
-		return e->code;
+	TRY(sql_feed_subscribers(db, e, .feed = feed));
 	if (ret_uid)
 		*ret_uid = uid;
 	return OK;
@@ -53,20 +49,17 @@ subscription_add(struct db *db, int64_t user, int64_t feed, int64_t now_us,
 static int
 leave_feed(struct db *db, int64_t user, int64_t feed, struct err *e)
 {
-	if (sql_fsub_states_del(db, e, .user = user, .feed = feed) < 0 ||
-	    sql_feed_subscribers(db, e, .feed = feed) < 0)
-		return e->code;
+	TRY(sql_fsub_states_del(db, e, .user = user, .feed = feed));
+	TRY(sql_feed_subscribers(db, e, .feed = feed));
 	return OK;
 }
 
 int
 subscription_drop(struct db *db, int64_t user, int64_t feed, struct err *e)
 {
-	int64_t n = sql_fsub_del(db, e, .user = user, .feed = feed);
-
-	return n == 0  ? no_subscription(e)
-	       : n < 0 ? (int)n
-		       : leave_feed(db, user, feed, e);
+	if (TRY(sql_fsub_del(db, e, .user = user, .feed = feed)) == 0)
+		return no_subscription(e);
+	return leave_feed(db, user, feed, e);
 }
 
 int
@@ -74,24 +67,18 @@ subscription_move(struct db *db, int64_t user, int64_t from, int64_t to,
     int64_t now_us, struct err *e)
 {
 	struct sql_fsub_has_row has;
-	int64_t n;
-	int rc;
 
 	if (from == to)
 		return OK;
-	rc = sql_fsub_has_one(db, &has, e, .user = user, .feed = to);
-	if (rc < 0)
-		return rc;
+	TRY(sql_fsub_has_one(db, &has, e, .user = user, .feed = to));
 	if (has.n > 0)
 		return already(e);
-	n = sql_fsub_move(
-	    db, e, .user = user, .feed = from, .to_feed = to, .now = now_us);
-	if (n <= 0)
-		return n < 0 ? (int)n : no_subscription(e);
-	rc = leave_feed(db, user, from, e);
-	if (rc == OK && sql_feed_subscribers(db, e, .feed = to) < 0)
-		rc = e->code;
-	return rc;
+	if (TRY(sql_fsub_move(db, e, .user = user, .feed = from, .to_feed = to,
+		.now = now_us)) == 0)
+		return no_subscription(e);
+	TRY(leave_feed(db, user, from, e));
+	TRY(sql_feed_subscribers(db, e, .feed = to));
+	return OK;
 }
 
 int
@@ -99,12 +86,12 @@ subscription_find(struct db *db, int64_t user, struct uuid uid,
     int64_t *ret_feed, struct err *e)
 {
 	struct sql_fsub_find_row row;
-	int rc =
-	    sql_fsub_find_one(db, &row, e, .user = user, .uid = uuid_str(&uid));
 
-	if (rc > 0)
-		*ret_feed = row.feed;
-	return rc == 0 ? no_subscription(e) : rc < 0 ? rc : OK;
+	if (TRY(sql_fsub_find_one(
+		db, &row, e, .user = user, .uid = uuid_str(&uid))) == 0)
+		return no_subscription(e);
+	*ret_feed = row.feed;
+	return OK;
 }
 
 int
@@ -112,14 +99,12 @@ subscription_feed(struct db *db, int64_t user, struct uuid feed_uid,
     int64_t *ret_feed, struct err *e)
 {
 	struct sql_fsub_feed_row row;
-	int rc = sql_fsub_feed_one(
-	    db, &row, e, .user = user, .uid = uuid_str(&feed_uid));
 
-	if (rc > 0)
-		*ret_feed = row.feed;
-	if (rc == 0)
+	if (TRY(sql_fsub_feed_one(
+		db, &row, e, .user = user, .uid = uuid_str(&feed_uid))) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such feed of yours");
-	return rc < 0 ? rc : OK;
+	*ret_feed = row.feed;
+	return OK;
 }
 
 int
@@ -127,32 +112,28 @@ subscription_interval(struct db *db, int64_t user, struct uuid uid,
     int64_t minutes, int64_t now_us, struct err *e)
 {
 	int64_t feed = 0;
-	int rc;
 
 	if (minutes < FETCH_INTERVAL_MIN || minutes > FETCH_INTERVAL_MAX ||
 	    minutes % FETCH_INTERVAL_MIN != 0)
 		return err_at(e, ERR_INVALID, "/fetch_interval_minutes",
 		    "fetch_interval_minutes must be %d to %d, in steps of %d",
 		    FETCH_INTERVAL_MIN, FETCH_INTERVAL_MAX, FETCH_INTERVAL_MIN);
-	rc = subscription_find(db, user, uid, &feed, e);
-	if (rc == OK &&
-	    (sql_fsub_interval(db, e, .user = user, .uid = uuid_str(&uid),
-		 .interval = minutes, .now = now_us) < 0 ||
-		sql_feed_sooner(db, e, .feed = feed, .interval = minutes) < 0))
-		rc = e->code;
-	return rc;
+	TRY(subscription_find(db, user, uid, &feed, e));
+	TRY(sql_fsub_interval(db, e, .user = user, .uid = uuid_str(&uid),
+	    .interval = minutes, .now = now_us));
+	TRY(sql_feed_sooner(db, e, .feed = feed, .interval = minutes));
+	return OK;
 }
 
 int
 subscription_resume(
     struct db *db, int64_t user, struct uuid uid, int64_t now_us, struct err *e)
 {
-	int64_t feed = 0, n = subscription_find(db, user, uid, &feed, e);
+	int64_t feed = 0;
 
-	if (n == OK)
-		n = sql_feed_resume(db, e, .feed = feed, .now = now_us);
-	if (n != 0)
-		return n < 0 ? (int)n : OK;
+	TRY(subscription_find(db, user, uid, &feed, e));
+	if (TRY(sql_feed_resume(db, e, .feed = feed, .now = now_us)))
+		return OK;
 	(void)err_set(e, ERR_CONFLICT, "this feed is not stopped");
 	return err_word(e, "NOT_STOPPED");
 }
@@ -162,19 +143,21 @@ subscription_patch(struct db *db, int64_t user, struct uuid uid,
     const struct subscription_patch *p, int64_t now_us, struct err *e)
 {
 	bool named = p->set_category && p->has_category;
-	int64_t category = 0, n = OK;
+	int64_t category = 0;
+	int rc = OK;
 
 	if (named)
-		n = category_find(db, user, p->category, &category, e);
-	if (n == ERR_ABSENT)
+		rc = category_find(db, user, p->category, &category, e);
+	if (rc == ERR_ABSENT)
 		return err_at(e, ERR_INVALID, "/category_id",
 		    "category_id must be one of your categories");
-	if (n == OK)
-		n = sql_fsub_patch(db, e, .user = user, .uid = uuid_str(&uid),
-		    .set_title = p->set_title, .title = p->title,
-		    .set_category = p->set_category,
-		    .category = named ? &category : NULL, .now = now_us);
-	return n == 0 ? no_subscription(e) : n < 0 ? (int)n : OK;
+	TRY(rc);
+	if (TRY(sql_fsub_patch(db, e, .user = user, .uid = uuid_str(&uid),
+		.set_title = p->set_title, .title = p->title,
+		.set_category = p->set_category,
+		.category = named ? &category : NULL, .now = now_us)) == 0)
+		return no_subscription(e);
+	return OK;
 }
 
 static void
@@ -206,19 +189,18 @@ subscription_show(struct db *db, int64_t user, struct uuid user_uid,
     const struct uuid *uid, struct buf *b, struct err *e)
 {
 	struct sql_fsub_list_row row;
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	bool any = false;
-	int rc = sql_fsub_list(db, &rows, e, .user = user,
-	    .uid = uid ? uuid_str(uid) : (struct str){.p = NULL});
 
+	TRY(sql_fsub_list(db, &rows, e, .user = user,
+	    .uid = uid ? uuid_str(uid) : (struct str){.p = NULL}));
 	if (!uid)
 		put_open(b, NULL, '[');
-	while (rc >= 0 && (rc = sql_fsub_list_next(rows, &row, e)) > 0) {
+	while (TRY(sql_fsub_list_next(rows, &row, e))) {
 		any = true;
 		show_sub(&row, user_uid, b);
 	}
-	rows_close(rows);
 	if (!uid)
 		put_close(b, ']');
-	return rc == OK && uid && !any ? no_subscription(e) : rc;
+	return uid && !any ? no_subscription(e) : OK;
 }

@@ -44,16 +44,13 @@ sync_feeds(const struct sync *s, struct sync_feeds *ret, struct err *e)
 {
 	struct sync_feeds list = {
 	    arena_array(s->arena, READER_FEEDS_MAX, sizeof(*list.v)), 0};
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_feeds_row row;
-	struct rows *rows = NULL;
-	int rc = sql_sync_feeds(s->db, &rows, e, .user = s->user);
 
-	while (rc >= 0 && list.n < READER_FEEDS_MAX &&
-	       (rc = sql_sync_feeds_next(rows, &row, e)) > 0)
+	TRY(sql_sync_feeds(s->db, &rows, e, .user = s->user));
+	while (list.n < READER_FEEDS_MAX &&
+	       TRY(sql_sync_feeds_next(rows, &row, e)))
 		list.v[list.n++] = read_feed(s, &row);
-	rows_close(rows);
-	if (rc < 0)
-		return rc;
 	*ret = list;
 	return OK;
 }
@@ -71,15 +68,15 @@ int
 sync_feed(
     const struct sync *s, int64_t id, struct sync_feed *ret, struct err *e)
 {
-	struct sync_feeds list = {0};
 	const struct sync_feed *f;
-	int rc = sync_feeds(s, &list, e);
+	struct sync_feeds list;
 
+	TRY(sync_feeds(s, &list, e));
 	f = sync_feeds_find(&list, id);
-	if (f)
-		*ret = *f;
-	return rc == OK && !f ? err_set(e, ERR_ABSENT, "there is no such feed")
-			      : rc;
+	if (!f)
+		return err_set(e, ERR_ABSENT, "there is no such feed");
+	*ret = *f;
+	return OK;
 }
 
 int
@@ -88,19 +85,16 @@ sync_categories(
 {
 	struct sync_categories list = {
 	    arena_array(s->arena, READER_CATEGORIES_MAX, sizeof(*list.v)), 0};
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_categories_row row;
-	struct rows *rows = NULL;
-	int rc = sql_sync_categories(
-	    s->db, &rows, e, .user = s->user, .most = READER_CATEGORIES_MAX);
 
-	while (rc >= 0 && list.n < READER_CATEGORIES_MAX &&
-	       (rc = sql_sync_categories_next(rows, &row, e)) > 0)
+	TRY(sql_sync_categories(
+	    s->db, &rows, e, .user = s->user, .most = READER_CATEGORIES_MAX));
+	while (list.n < READER_CATEGORIES_MAX &&
+	       TRY(sql_sync_categories_next(rows, &row, e)))
 		list.v[list.n++] = (struct sync_category){.id = row.id,
 		    .uid = uuid_of(row.uid),
 		    .title = sync_keep(s, row.title)};
-	rows_close(rows);
-	if (rc < 0)
-		return rc;
 	*ret = list;
 	return OK;
 }
@@ -109,16 +103,15 @@ int
 sync_category(
     const struct sync *s, int64_t id, struct sync_category *ret, struct err *e)
 {
-	struct sync_categories list = {0};
-	int rc = sync_categories(s, &list, e);
+	struct sync_categories list;
 
+	TRY(sync_categories(s, &list, e));
 	for (size_t i = 0; i < list.n; i++)
 		if (list.v[i].id == id) {
 			*ret = list.v[i];
 			return OK;
 		}
-	return rc < 0 ? rc
-		      : err_set(e, ERR_ABSENT, "there is no such category");
+	return err_set(e, ERR_ABSENT, "there is no such category");
 }
 
 /* ---- ids ---- */
@@ -127,8 +120,7 @@ sync_category(
 static int
 terms(const struct sync *s, struct str search, struct str *ret, struct err *e)
 {
-	struct buf b = BUF(16 * KIB);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(16 * KIB);
 
 	*ret = STR_EMPTY;
 	if (search.n == 0)
@@ -136,21 +128,19 @@ terms(const struct sync *s, struct str search, struct str *ret, struct err *e)
 	if (search.n > READER_SEARCH_MAX)
 		return err_set(e, ERR_INVALID, "search has over %d bytes",
 		    READER_SEARCH_MAX);
-	rc = terms_query(db_engine(s->db), search, &b, e);
-	if (rc == OK)
-		*ret = arena_dup(s->arena, buf_str(&b));
-	buf_done(&b);
-	return rc;
+	TRY(terms_query(db_engine(s->db), search, &b, e));
+	*ret = arena_dup(s->arena, buf_str(&b));
+	return OK;
 }
 
 /* The filter as arguments: all that is open has its widest bound. */
 static int
-asked(const struct sync *s, const struct sync_filter *f, size_t most,
+asked(const struct sync *s, const struct sync_filter *f,
     struct sql_sync_ids_up_args *ret, struct err *e)
 {
-	struct str search = {.p = NULL};
-	int rc = terms(s, f->search, &search, e);
+	struct str search;
 
+	TRY(terms(s, f->search, &search, e));
 	*ret = (struct sql_sync_ids_up_args){.user = s->user,
 	    .feed = f->feed,
 	    .category = f->category,
@@ -167,15 +157,14 @@ asked(const struct sync *s, const struct sync_filter *f, size_t most,
 	    .is_read = f->read,
 	    .is_starred = f->starred,
 	    .search = search,
-	    .most = (int64_t)most,
+	    .most = f->most < SYNC_IDS_MAX ? (int64_t)f->most : SYNC_IDS_MAX,
 	    .skip = (int64_t)f->skip};
-	return rc;
+	return OK;
 }
 
-/* At most `most` of them, into list->v, which has room for so many. */
-static int
-read_ids(const struct sync *s, const struct sync_filter *f, size_t most,
-    struct sync_ids *list, struct err *e)
+int
+sync_ids(const struct sync *s, const struct sync_filter *f,
+    struct sync_ids *ret, struct err *e)
 {
 	static int (*const pages[])(struct db * db,
 	    const struct sql_sync_ids_up_args *a, struct rows **rows,
@@ -183,29 +172,18 @@ read_ids(const struct sync *s, const struct sync_filter *f, size_t most,
 	    [SYNC_ID_DOWN] = sql_sync_ids_down_run,
 	    [SYNC_DATE_UP] = sql_sync_dates_up_run,
 	    [SYNC_DATE_DOWN] = sql_sync_dates_down_run};
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_ids_up_args args;
 	struct sql_sync_ids_up_row row;
-	struct rows *rows = NULL;
-	int rc = asked(s, f, most, &args, e);
 
-	if (rc == OK)
-		rc = pages[f->order](s->db, &args, &rows, e);
-	list->n = 0;
-	while (rc >= 0 && list->n < most &&
-	       (rc = sql_sync_ids_up_next(rows, &row, e)) > 0)
-		list->v[list->n++] = (struct sync_id){row.id, row.created_at};
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
-}
-
-int
-sync_ids(const struct sync *s, const struct sync_filter *f,
-    struct sync_ids *ret, struct err *e)
-{
-	size_t most = f->most < SYNC_IDS_MAX ? f->most : SYNC_IDS_MAX;
-
-	ret->v = arena_array(s->arena, most, sizeof(*ret->v));
-	return read_ids(s, f, most, ret, e);
+	TRY(asked(s, f, &args, e));
+	*ret = (struct sync_ids){
+	    arena_array(s->arena, (size_t)args.most, sizeof(*ret->v)), 0};
+	TRY(pages[f->order](s->db, &args, &rows, e));
+	while (ret->n < (size_t)args.most &&
+	       TRY(sql_sync_ids_up_next(rows, &row, e)))
+		ret->v[ret->n++] = (struct sync_id){row.id, row.created_at};
+	return OK;
 }
 
 int
@@ -214,13 +192,11 @@ sync_count(const struct sync *s, const struct sync_filter *f, int64_t *ret,
 {
 	struct sql_sync_ids_up_args args;
 	struct sql_sync_count_row row = {.n = 0};
-	int rc = asked(s, f, f->most, &args, e);
 
-	if (rc == OK)
-		rc = sql_sync_count_first(s->db, &args, &row, e);
-	if (rc > 0)
-		*ret = row.n;
-	return rc < 0 ? rc : OK;
+	TRY(asked(s, f, &args, e));
+	TRY(sql_sync_count_first(s->db, &args, &row, e));
+	*ret = row.n;
+	return OK;
 }
 
 /* ---- articles ---- */
@@ -271,60 +247,27 @@ read_item(const struct sync *s, const struct sql_sync_items_row *r)
 	};
 }
 
-/* Where each id stands in what was asked for. */
-struct place {
-	int64_t id;
-	size_t at;
-};
-
-static int
-by_id(const void *x, const void *y)
-{
-	const struct place *a = x, *b = y;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-static struct place *
-places(const struct sync *s, const struct sync_ids *ids)
-{
-	struct place *p = arena_array(s->arena, ids->n + 1, sizeof(*p));
-
-	for (size_t i = 0; i < ids->n; i++)
-		p[i] = (struct place){ids->v[i].id, i};
-	qsort(p, ids->n, sizeof(*p), by_id);
-	return p;
-}
-
 int
 sync_items(const struct sync *s, const struct sync_ids *ids,
     struct sync_items *ret, struct err *e)
 {
-	struct buf json = BUF(IDS_JSON_MAX);
+	struct buf json CLEANUP(buf_done) = BUF(IDS_JSON_MAX);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sync_items_row row;
-	struct place *where = NULL;
 	struct sync_items list = {0};
-	struct rows *rows = NULL;
-	int rc = ids_json(&json, ids, e);
 
-	if (rc < 0)
-		return rc;
-	where = places(s, ids);
+	TRY(ids_json(&json, ids, e));
 	list.v = arena_array(s->arena, ids->n + 1, sizeof(*list.v));
-	rc = sql_sync_items(
-	    s->db, &rows, e, .user = s->user, .ids = buf_str(&json));
-	while (rc >= 0 && (rc = sql_sync_items_next(rows, &row, e)) > 0) {
-		struct place key = {row.id, 0};
-		struct place *p =
-		    bsearch(&key, where, ids->n, sizeof(*where), by_id);
+	TRY(sql_sync_items(
+	    s->db, &rows, e, .user = s->user, .ids = buf_str(&json)));
+	while (TRY(sql_sync_items_next(rows, &row, e))) {
+		size_t at = 0;
 
-		if (p)
-			list.v[p->at] = read_item(s, &row);
+		while (at < ids->n && ids->v[at].id != row.id)
+			at++;
+		if (at < ids->n)
+			list.v[at] = read_item(s, &row);
 	}
-	rows_close(rows);
-	buf_done(&json);
-	if (rc < 0)
-		return rc;
 	for (size_t i = 0; i < ids->n; i++)
 		if (list.v[i].id)
 			list.v[list.n++] = list.v[i];
@@ -336,10 +279,10 @@ int
 sync_page(const struct sync *s, const struct sync_filter *f,
     struct sync_items *ret, struct err *e)
 {
-	struct sync_ids ids = {0};
-	int rc = sync_ids(s, f, &ids, e);
+	struct sync_ids ids;
 
-	return rc < 0 ? rc : sync_items(s, &ids, ret, e);
+	TRY(sync_ids(s, f, &ids, e));
+	return sync_items(s, &ids, ret, e);
 }
 
 int
@@ -347,12 +290,10 @@ sync_icon(const struct sync *s, int64_t feed, struct str *ret_mime,
     struct str *ret_data, struct err *e)
 {
 	struct sql_sync_icon_row row;
-	int rc = sql_sync_icon_one(
-	    s->db, s->arena, &row, e, .user = s->user, .feed = feed);
 
-	if (rc <= 0)
-		return rc < 0 ? rc
-			      : err_set(e, ERR_ABSENT, "there is no such feed");
+	if (TRY(sql_sync_icon_one(
+		s->db, s->arena, &row, e, .user = s->user, .feed = feed)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such feed");
 	*ret_mime = row.mime.p ? row.mime : STR_EMPTY;
 	*ret_data = row.data.p ? row.data : STR_EMPTY;
 	return OK;
@@ -360,82 +301,42 @@ sync_icon(const struct sync *s, int64_t feed, struct str *ret_mime,
 
 /* ---- changing ---- */
 
-static int
-set_state(const struct sync *s, const struct sync_ids *ids, bool value,
-    int64_t now_us,
-    int64_t (*fn)(
-	struct db *db, const struct sql_sync_read_args *a, struct err *e),
-    struct err *e)
+int
+sync_set(const struct sync *s, const struct sync_ids *ids,
+    enum sync_state state, bool value, int64_t now_us, struct err *e)
 {
-	struct buf json = BUF(IDS_JSON_MAX);
-	int64_t rc = ids_json(&json, ids, e);
+	static int64_t (*const run[])(struct db * db,
+	    const struct sql_sync_read_args *a,
+	    struct err *e) = {[SYNC_READ] = sql_sync_read_run,
+	    [SYNC_STARRED] = sql_sync_star_run};
+	struct buf json CLEANUP(buf_done) = BUF(IDS_JSON_MAX);
 
-	if (rc == OK && ids->n > 0)
-		rc = fn(s->db,
+	TRY(ids_json(&json, ids, e));
+	if (ids->n > 0)
+		TRY(run[state](s->db,
 		    &(struct sql_sync_read_args){.user = s->user,
 			.ids = buf_str(&json),
 			.value = value,
 			.now = now_us},
-		    e);
-	buf_done(&json);
-	return rc < 0 ? (int)rc : OK;
-}
-
-int
-sync_set_read(const struct sync *s, const struct sync_ids *ids, bool read,
-    int64_t now_us, struct err *e)
-{
-	return set_state(s, ids, read, now_us, sql_sync_read_run, e);
-}
-
-int
-sync_set_starred(const struct sync *s, const struct sync_ids *ids, bool starred,
-    int64_t now_us, struct err *e)
-{
-	return set_state(s, ids, starred, now_us, sql_sync_star_run, e);
+		    e));
+	return OK;
 }
 
 int
 sync_turn_star(
     const struct sync *s, int64_t item, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_sync_star_turn(
-	    s->db, e, .user = s->user, .item = item, .now = now_us);
-
-	if (n == 0)
+	if (TRY(sql_sync_star_turn(
+		s->db, e, .user = s->user, .item = item, .now = now_us)) == 0)
 		return err_set(e, ERR_ABSENT, "there is no such article");
-	return n < 0 ? (int)n : OK;
-}
-
-int
-sync_reading_next(
-    const struct sync *s, struct sync_reading *reading, struct err *e)
-{
-	struct sync_filter f = SYNC_ALL;
-	int rc;
-
-	f.feed = reading->feed;
-	f.category = reading->category;
-	f.crawled_until_us =
-	    reading->before_us < INT64_MAX ? reading->before_us + 1 : INT64_MAX;
-	f.after_id = reading->after;
-	f.read = 0;
-	f.order = SYNC_ID_UP;
-	if (!reading->ids.v)
-		reading->ids.v =
-		    arena_array(s->arena, READ_STEP, sizeof(*reading->ids.v));
-	rc = read_ids(s, &f, READ_STEP, &reading->ids, e);
-	if (rc == OK && reading->ids.n > 0)
-		reading->after = reading->ids.v[reading->ids.n - 1].id;
-	return rc;
+	return OK;
 }
 
 int
 sync_fetch_soon(
     const struct sync *s, int64_t feed, int64_t now_us, struct err *e)
 {
-	int64_t n = sql_sync_due(
-	    s->db, e, .user = s->user, .feed = feed, .now = now_us);
-
-	return n < 0 ? (int)n : OK;
+	TRY(sql_sync_due(
+	    s->db, e, .user = s->user, .feed = feed, .now = now_us));
+	return OK;
 }

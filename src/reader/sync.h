@@ -14,8 +14,8 @@
  * INVARIANTS
  *   1. Every statement has the person in it: nobody sees or changes what
  *      belongs to a feed that they don't have.
- *   2. A change of many articles is one statement; all of them, as many as
- *      it takes, of READ_STEP each.
+ *   2. A change of many articles is one statement. (All of them are marked
+ *      read by lists.h.)
  *   3. A page has at most SYNC_IDS_MAX ids, a call takes at most as many.
  */
 #ifndef READER_SYNC_H
@@ -136,25 +136,12 @@ int sync_icon(const struct sync *s, int64_t feed, struct str *ret_mime,
     struct str *ret_data, struct err *e) MUST_CHECK;
 
 /* Changing: on the commit thread. What is not the person's stays as it is. */
-int sync_set_read(const struct sync *s, const struct sync_ids *ids, bool read,
-    int64_t now_us, struct err *e) MUST_CHECK;
-int sync_set_starred(const struct sync *s, const struct sync_ids *ids,
-    bool starred, int64_t now_us, struct err *e) MUST_CHECK;
+enum sync_state { SYNC_READ, SYNC_STARRED };
+int sync_set(const struct sync *s, const struct sync_ids *ids,
+    enum sync_state state, bool value, int64_t now_us,
+    struct err *e) MUST_CHECK;
 /* ERR_ABSENT */
 int sync_turn_star(const struct sync *s, int64_t item, int64_t now_us,
-    struct err *e) MUST_CHECK;
-/*
- * Marking all read, in steps, so that nobody waits behind it: ids by any read
- * connection, then sync_set_read() of them, until there are none. What comes in
- * meanwhile is past before_us and stays unread.
- */
-struct sync_reading {
-	int64_t feed, category; /* 0: all */
-	int64_t before_us;      /* what came up to then */
-	int64_t after;          /* sync_reading_next()'s own: 0 at first */
-	struct sync_ids ids;    /* at most READ_STEP */
-};
-int sync_reading_next(const struct sync *s, struct sync_reading *reading,
     struct err *e) MUST_CHECK;
 /* To be fetched now, unless it was within a minute; feed 0: all. */
 int sync_fetch_soon(const struct sync *s, int64_t feed, int64_t now_us,

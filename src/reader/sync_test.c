@@ -12,6 +12,7 @@
 #include "reader/category.h"
 #include "reader/feeds.h"
 #include "reader/items.h"
+#include "reader/lists.h"
 #include "reader/subscription.h"
 #include "sql.h"
 #include "store/fixture_test.h"
@@ -285,11 +286,11 @@ do_act(struct db *db, void *ctx, struct err *err)
 	struct sync anna = {db, w->anna, w->a};
 
 	if (c->what == 0)
-		return sync_set_read(&anna, &ids, true, NOW, err);
+		return sync_set(&anna, &ids, SYNC_READ, true, NOW, err);
 	if (c->what == 1)
-		return sync_set_read(&anna, &ids, false, NOW, err);
+		return sync_set(&anna, &ids, SYNC_READ, false, NOW, err);
 	if (c->what == 2)
-		return sync_set_starred(&anna, &ids, true, NOW, err);
+		return sync_set(&anna, &ids, SYNC_STARRED, true, NOW, err);
 	if (c->what == 3)
 		return sync_turn_star(&anna, w->ids[0][0], NOW, err);
 	return sync_turn_star(&anna, w->ids[2][0], NOW, err);
@@ -354,20 +355,22 @@ test_reading(void **state)
 	};
 
 	(void)state;
-	world_open(&w);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct sync_reading *s = arena_alloc(w.a, sizeof(*s));
+		struct list_read q = {.upto = INT64_MAX,
+		    .before_us = rows[i].before_us,
+		    .now_us = NOW + DAY};
+		int n;
 
-		s->feed = rows[i].feed < 0 ? 0 : w.feeds[rows[i].feed];
-		s->category = rows[i].category ? w.category : 0;
-		s->before_us = rows[i].before_us;
-		must(sync_reading_next(WHO(&w, w.anna), s, &e));
-		if (s->ids.n != rows[i].n)
-			fail_msg("row %zu: %zu", i, s->ids.n);
-		must(sync_reading_next(WHO(&w, w.anna), s, &e));
-		assert_int_equal(s->ids.n, 0);
+		world_open(&w);
+		q.user = w.anna;
+		q.feed = rows[i].feed < 0 ? 0 : w.feeds[rows[i].feed];
+		q.category = rows[i].category ? w.category : 0;
+		n = list_read_step(w.db, &q, &e);
+		if (n != (int)rows[i].n)
+			fail_msg("row %zu: %d", i, n);
+		assert_int_equal(list_read_step(w.db, &q, &e), 0);
+		world_close(&w);
 	}
-	world_close(&w);
 }
 
 int

@@ -1,7 +1,7 @@
 #include "api/apps/app.h"
 
 #include "api/api.h"
-#include "api/people/feed_register.h"
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -20,7 +20,6 @@ app_id(const struct req *r, size_t param, int64_t *ret, struct err *e)
 int
 app_text(struct req *r, const char *text)
 {
-	buf_clear(&r->out);
 	r->content_type = "text/plain; charset=utf-8";
 	buf_addz(&r->out, text);
 	return OK;
@@ -36,11 +35,9 @@ app_numbers(const struct form *f, const struct app_number *table, void *to,
 			       : table->most  ? table->most
 					      : INT64_MAX;
 		int64_t v = 0;
-		int rc = form_int(
-		    f, table->name, 0, most, table->seconds ? 0 : *at, &v, e);
 
-		if (rc < 0)
-			return rc;
+		TRY(form_int(
+		    f, table->name, 0, most, table->seconds ? 0 : *at, &v, e));
 		if (!table->seconds)
 			*at = v;
 		else if (v > 0)
@@ -63,23 +60,17 @@ app_files(struct arena *a, const struct sync_item *it)
 	return list->child;
 }
 
-bool
-app_file_next(const struct json **at, struct app_file *ret)
+struct app_file
+app_file(const struct json *x)
 {
-	for (; *at; *at = (*at)->next) {
-		const struct json *url = json_get(*at, "url"),
-				  *type = json_get(*at, "type");
+	const struct json *url = json_get(x, "url"),
+			  *type = json_get(x, "type");
+	struct app_file f = {
+	    .url = json_is(url, JSON_STRING) ? url->text : STR_EMPTY,
+	    .type = json_is(type, JSON_STRING) ? type->text : STR_EMPTY};
 
-		if (!json_is(url, JSON_STRING))
-			continue;
-		*ret = (struct app_file){.url = url->text,
-		    .type =
-			json_is(type, JSON_STRING) ? type->text : STR_EMPTY};
-		(void)json_int(json_get(*at, "length"), &ret->length);
-		*at = (*at)->next;
-		return true;
-	}
-	return false;
+	(void)json_int(json_get(x, "length"), &f.length);
+	return f;
 }
 
 void
@@ -96,107 +87,95 @@ app_put_icon(struct buf *b, struct str mime, struct str data)
 static void
 registered(struct registration *reg)
 {
-	req_wake(MAIL_OF(reg, struct app_feed, reg)->r);
+	req_wake(reg->arg);
 }
 
 /* The fetcher is through; on the http thread. */
 static int
 added(struct req *r, struct err *e)
 {
-	struct app_feed *a = r->ctx;
+	const struct app_feed *a = r->ctx;
 
 	if (a->reg.err.code != OK && a->failed)
 		return a->failed(r, &a->reg.err, e);
-	if (a->reg.err.code != OK) {
-		*e = a->reg.err;
+	*e = a->reg.err;
+	if (e->code != OK)
 		return e->code;
-	}
 	if (a->reg.look)
 		return a->finish(r, NULL, e);
-	r->then = api_said;
+	r->then = NULL;
 	return api_write(r, a->finish, e);
 }
 
 int
 app_feed_add(struct req *r, struct app_feed *a, struct err *e)
 {
-	a->r = r;
+	const struct api *api = r->app;
+
+	if (!api->fetcher)
+		return err_set(e, ERR_AWAY, "this server adds no feeds");
+	a->reg.user = r->who.user;
 	a->reg.done = registered;
+	a->reg.arg = r;
 	r->ctx = a;
 	r->then = added;
-	return feed_register(r, &a->reg, e);
+	TRY(fetcher_register(api->fetcher, &a->reg, e));
+	return REQ_WAIT;
 }
 
-static int
-written(struct req *r, struct err *e)
+void
+app_due(const struct req *r)
 {
-	struct api *api = r->app;
+	const struct api *api = r->app;
 
-	if (r->rc >= 0)
-		fetcher_poke(api->fetcher);
-	return api_said(r, e);
-}
-
-int
-app_write_due(struct req *r, handler_fn fn, struct err *e)
-{
-	r->then = written;
-	return api_write(r, fn, e);
+	fetcher_poke(api->fetcher);
 }
 
 /* ---- all read ---- */
 
-static int step_looked(struct req *r, struct err *e);
-
-/* On a read thread. */
-static int
-step_look(struct req *r, struct db *db, struct err *e)
-{
-	struct app_reading *a = r->ctx;
-	struct sync who = app_sync(r, db);
-	int rc = a->find && !a->found ? a->find(r, db, e) : OK;
-
-	if (rc < 0)
-		return rc;
-	a->found = true;
-	rc = sync_reading_next(&who, &a->what, e);
-	return rc == OK && a->what.ids.n == 0 ? a->finish(r, db, e) : rc;
-}
-
 /* On the commit thread. */
 static int
-step_write(struct req *r, struct db *db, struct err *e)
+read_some(struct req *r, struct db *db, struct err *e)
 {
-	const struct app_reading *a = r->ctx;
-	struct sync who = app_sync(r, db);
+	struct app_reading *a = r->ctx;
 
-	return sync_set_read(&who, &a->what.ids, true, clock_now_us(), e);
+	a->step = TRY(list_read_step(db, &a->what, e));
+	return OK;
 }
 
 static int
-step_written(struct req *r, struct err *e)
+read_step(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
-	r->then = step_looked;
-	return api_read(r, step_look, e);
+	struct app_reading *a = r->ctx;
+
+	a->marked += a->step;
+	if (a->begun && a->step < READ_STEP)
+		return a->finish ? api_read(r, a->finish, e) : OK;
+	a->begun = true;
+	api_then(r, read_step);
+	return api_write(r, read_some, e);
 }
 
-static int
-step_looked(struct req *r, struct err *e)
+struct app_reading *
+app_reading(struct req *r, handler_fn find, handler_fn finish)
 {
-	const struct app_reading *a = r->ctx;
+	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
 
-	if (r->rc < 0 || a->what.ids.n == 0)
-		return api_said(r, e);
-	r->then = step_written;
-	return api_write(r, step_write, e);
+	a->what = (struct list_read){.user = r->who.user,
+	    .upto = INT64_MAX,
+	    .before_us = INT64_MAX,
+	    .now_us = clock_now_us()};
+	a->find = find;
+	a->finish = finish;
+	return a;
 }
 
 int
 app_read_all(struct req *r, struct app_reading *a, struct err *e)
 {
 	r->ctx = a;
-	r->then = step_looked;
-	return api_read(r, step_look, e);
+	if (!a->find)
+		return read_step(r, e);
+	api_then(r, read_step);
+	return api_read(r, a->find, e);
 }

@@ -1,7 +1,7 @@
 /*
  * app.h - for apps that sync: their passwords, OPML, and three protocols.
  *
- *   /api/users/me/tokens   app passwords (account/tokens.h)   app_tokens.c
+ *   /api/users/me/tokens   app passwords (account/tokens.h)   api/people/me.c
  *   /api/opml              a list of subscriptions, in and out opml.c
  *   /miniflux/v1/…         the Miniflux REST API              miniflux*.c
  *   /reader/api/0/…        the Google Reader API              greader*.c
@@ -20,16 +20,10 @@
  * finds the feed and its articles, and then a function of the protocol's runs on
  * the commit thread to put it into its place and to answer.
  *
- * ALL READ goes in steps:
- *
- *   read thread: find, ids of a step ──▶ commit thread: these are read ──┐
- *        ▲  └── none left: finish, the answer                            │
- *        └───────────────────────────────────────────────────────────────┘
- *
- * A hundred thousand articles in one statement hold the commit thread for a
- * second, and everybody who publishes waits behind it. A step has READ_STEP of
- * them. Whoever is killed in between has some that are read, and has not been
- * answered.
+ * ALL READ goes in steps of the commit thread, until one finds none. A hundred
+ * thousand articles in one statement hold it for a second, and everybody who
+ * publishes waits behind it. A step has READ_STEP of them. Whoever is killed in
+ * between has some that are read, and has not been answered.
  */
 #ifndef API_APPS_APP_H
 #define API_APPS_APP_H
@@ -38,15 +32,13 @@
 #include "base/put.h"
 #include "http/server/query.h"
 #include "reader/fetch/fetcher.h"
+#include "reader/lists.h"
 #include "reader/sync.h"
 
 struct json;
 
-static inline struct sync
-app_sync(const struct req *r, struct db *db)
-{
-	return (struct sync){db, r->who.user, r->arena};
-}
+/* Who asks, as reader/sync.h wants it. */
+#define APP_SYNC(r, db) (&(struct sync){db, (r)->who.user, (r)->arena})
 
 /* The param as an id; ERR_ABSENT when it is none. */
 int app_id(
@@ -65,39 +57,42 @@ struct app_number {
 int app_numbers(const struct form *f, const struct app_number *table, void *to,
     struct err *e) MUST_CHECK;
 
-/* A file beside an article; *at begins as app_files(). False at the end. */
+/* A file beside an article: each of the list, which may be NULL. */
 struct app_file {
 	struct str url, type; /* type empty: it is not known */
 	int64_t length;       /* 0: the same */
 };
 const struct json *app_files(struct arena *a, const struct sync_item *it);
-bool app_file_next(const struct json **at, struct app_file *ret);
+struct app_file app_file(const struct json *x);
 
 /* "data":"image/png;base64,…" */
 void app_put_icon(struct buf *b, struct str mime, struct str data);
 
 struct app_feed {
 	struct registration reg; /* url before, feed behind it */
-	struct req *r;
-	int64_t category;  /* 0: none */
-	handler_fn finish; /* with r->ctx the struct app_feed */
+	int64_t category;        /* 0: none */
+	handler_fn finish;       /* on the commit thread, with it as r->ctx */
 	int (*failed)(struct req *r, const struct err *why, struct err *e);
 };
-/* On the http thread. a->reg.url, category and finish are set; failed NULL: the
- * error is the answer. With reg.look nothing is added, and finish runs there. */
+/* On the http thread. a->reg.url and finish are set; failed NULL: the error is
+ * the answer. With reg.look nothing is added, and finish runs there. */
 int app_feed_add(struct req *r, struct app_feed *a, struct err *e) MUST_CHECK;
 
-/* api_write(), and then the fetcher looks what is due. */
-int app_write_due(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
+/* Something is due: the fetcher looks behind this commit. */
+void app_due(const struct req *r);
 
 struct app_reading {
-	struct sync_reading what;
-	handler_fn find;   /* fills `what`; NULL: it is filled */
-	handler_fn finish; /* answers; both have this as r->ctx */
-	const void *ctx;   /* the protocol's own */
-	bool found;
+	struct list_read what; /* all, until it says less */
+	handler_fn find;       /* fills `what`; NULL: it is filled */
+	handler_fn finish;     /* answers, on a read thread; NULL: no need */
+	const void *ctx;       /* the protocol's own */
+	int64_t marked;        /* in all */
+	int64_t step;          /* app.c's: the last one's */
+	bool begun;
 };
-/* On the http thread. */
+/* Both on the http thread; `find` and `finish` have it as r->ctx. */
+struct app_reading *app_reading(
+    struct req *r, handler_fn find, handler_fn finish);
 int app_read_all(
     struct req *r, struct app_reading *a, struct err *e) MUST_CHECK;
 

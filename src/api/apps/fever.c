@@ -2,13 +2,11 @@
 #include "account/tokens.h"
 #include "api/api.h"
 #include "api/apps/app.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "http/server/query.h"
 #include "reader/limits.h"
 #include "reader/sync.h"
-#include "seal/base64.h"
 
 /*
  * Fever: one path; what is asked for are names in the query, and all of them
@@ -20,7 +18,6 @@
 #define BEGIN "{\"api_version\":3,\"auth\":"
 
 struct fever {
-	struct req *r;
 	struct buf *b;
 	struct sync who;
 	struct form form;
@@ -54,11 +51,9 @@ put_feeds_groups(struct fever *x, const struct sync_categories *c)
 static int
 put_groups(struct fever *x, struct err *e)
 {
-	struct sync_categories c = {0};
-	int rc = sync_categories(&x->who, &c, e);
+	struct sync_categories c;
 
-	if (rc < 0)
-		return rc;
+	TRY(sync_categories(&x->who, &c, e));
 	if (form_has(&x->form, "groups")) {
 		put_open(x->b, "groups", '[');
 		for (size_t i = 0; i < c.n; i++) {
@@ -96,22 +91,20 @@ put_feeds(struct fever *x)
 static int
 put_favicons(struct fever *x, struct err *e)
 {
-	int rc = OK;
-
 	put_open(x->b, "favicons", '[');
-	for (size_t i = 0; rc == OK && i < x->feeds.n; i++) {
-		struct str mime = STR_EMPTY, data = STR_EMPTY;
+	for (size_t i = 0; i < x->feeds.n; i++) {
+		struct str mime, data;
 
 		if (!x->feeds.v[i].icon)
 			continue;
-		rc = sync_icon(&x->who, x->feeds.v[i].id, &mime, &data, e);
+		TRY(sync_icon(&x->who, x->feeds.v[i].id, &mime, &data, e));
 		put_open(x->b, NULL, '{');
 		put_int(x->b, "id", x->feeds.v[i].id);
 		app_put_icon(x->b, mime, data);
 		put_close(x->b, '}');
 	}
 	put_close(x->b, ']');
-	return rc;
+	return OK;
 }
 
 /* "3,1,2", at most a page; what is no number is left out. */
@@ -154,25 +147,24 @@ put_items(struct fever *x, struct err *e)
 	struct sync_id wanted[PAGE] = {{0}};
 	struct sync_items items = {0};
 	int64_t total = 0;
-	int rc = app_numbers(&x->form, NUMBERS, &f, e);
 
+	TRY(app_numbers(&x->form, NUMBERS, &f, e));
 	f.most = PAGE;
 	f.order = form_has(&x->form, "max_id") ? SYNC_ID_DOWN : SYNC_ID_UP;
-	if (rc == OK && form_has(&x->form, "with_ids"))
-		rc = sync_items(&x->who,
+	if (form_has(&x->form, "with_ids"))
+		TRY(sync_items(&x->who,
 		    &(struct sync_ids){wanted,
 			with_ids(form_get(&x->form, "with_ids"), wanted)},
-		    &items, e);
-	else if (rc == OK)
-		rc = sync_page(&x->who, &f, &items, e);
-	if (rc == OK)
-		rc = sync_count(&x->who, &all, &total, e);
+		    &items, e));
+	else
+		TRY(sync_page(&x->who, &f, &items, e));
+	TRY(sync_count(&x->who, &all, &total, e));
 	put_int(x->b, "total_items", total);
 	put_open(x->b, "items", '[');
 	for (size_t i = 0; i < items.n; i++)
 		put_item(x->b, &items.v[i]);
 	put_close(x->b, ']');
-	return rc;
+	return OK;
 }
 
 /* All ids of a kind, newest first, a page of the store at a time. */
@@ -187,10 +179,7 @@ put_ids(struct fever *x, const char *name, struct sync_filter f, struct err *e)
 	f.order = SYNC_ID_DOWN;
 	f.most = SYNC_IDS_MAX;
 	while (ids.n == SYNC_IDS_MAX && all < SYNC_IDS_ALL) {
-		int rc = sync_ids(&x->who, &f, &ids, e);
-
-		if (rc < 0)
-			return rc;
+		TRY(sync_ids(&x->who, &f, &ids, e));
 		for (size_t i = 0; i < ids.n; i++) {
 			buf_addz(x->b, all++ ? "," : "");
 			buf_int(x->b, ids.v[i].id);
@@ -211,14 +200,12 @@ mark_item(struct fever *x, struct err *e)
 	struct sync_ids ids = {&one, 1};
 	int64_t now_us = clock_now_us();
 	bool read = str_eq(as, STR("read")), saved = str_eq(as, STR("saved"));
-	int rc = form_int(&x->form, "id", -1, INT64_MAX, 0, &one.id, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(form_int(&x->form, "id", -1, INT64_MAX, 0, &one.id, e));
 	if (read || str_eq(as, STR("unread")))
-		return sync_set_read(&x->who, &ids, read, now_us, e);
+		return sync_set(&x->who, &ids, SYNC_READ, read, now_us, e);
 	if (saved || str_eq(as, STR("unsaved")))
-		return sync_set_starred(&x->who, &ids, saved, now_us, e);
+		return sync_set(&x->who, &ids, SYNC_STARRED, saved, now_us, e);
 	return err_set(
 	    e, ERR_INVALID, "as must be read, unread, saved or unsaved");
 }
@@ -230,7 +217,6 @@ refused(struct req *r, int rc)
 {
 	if (rc != ERR_UNKNOWN)
 		return rc;
-	buf_clear(&r->out);
 	buf_addz(&r->out, BEGIN "0}");
 	return OK;
 }
@@ -239,70 +225,59 @@ static int
 answer_all(struct fever *x, struct err *e)
 {
 	struct sync_filter unread = SYNC_ALL, saved = SYNC_ALL;
-	bool groups = form_has(&x->form, "groups");
-	int rc = OK;
 
 	unread.read = 0;
 	saved.starred = 1;
-	if (form_has(&x->form, "feeds")) {
+	if (form_has(&x->form, "feeds"))
 		put_feeds(x);
-		groups = true;
-	}
-	if (groups)
-		rc = put_groups(x, e);
-	if (rc == OK && form_has(&x->form, "favicons"))
-		rc = put_favicons(x, e);
-	if (rc == OK && form_has(&x->form, "items"))
-		rc = put_items(x, e);
+	if (form_has(&x->form, "feeds") || form_has(&x->form, "groups"))
+		TRY(put_groups(x, e));
+	if (form_has(&x->form, "favicons"))
+		TRY(put_favicons(x, e));
+	if (form_has(&x->form, "items"))
+		TRY(put_items(x, e));
 	if (form_has(&x->form, "links"))
 		put_raw(x->b, "links", STR("[]"));
-	if (rc == OK && form_has(&x->form, "unread_item_ids"))
-		rc = put_ids(x, "unread_item_ids", unread, e);
-	if (rc == OK && form_has(&x->form, "saved_item_ids"))
-		rc = put_ids(x, "saved_item_ids", saved, e);
-	return rc;
+	if (form_has(&x->form, "unread_item_ids"))
+		TRY(put_ids(x, "unread_item_ids", unread, e));
+	if (form_has(&x->form, "saved_item_ids"))
+		TRY(put_ids(x, "saved_item_ids", saved, e));
+	return OK;
 }
 
 /* On a read thread, or when it marks an item on the commit thread. */
 static int
 fever_answer(struct req *r, struct db *db, struct err *e)
 {
-	struct fever x = {.r = r, .b = &r->out, .who = app_sync(r, db)};
+	struct fever x = {.b = &r->out, .who = *APP_SYNC(r, db)};
 	int64_t last = 0;
-	int rc = form_read(r, &x.form, e);
 
-	if (rc == OK && str_eq(form_get(&x.form, "mark"), STR("item")))
-		rc = mark_item(&x, e);
-	if (rc == OK)
-		rc = sync_feeds(&x.who, &x.feeds, e);
-	if (rc < 0)
-		return rc;
+	TRY(form_read(r, &x.form, e));
+	if (str_eq(form_get(&x.form, "mark"), STR("item")))
+		TRY(mark_item(&x, e));
+	TRY(sync_feeds(&x.who, &x.feeds, e));
 	for (size_t i = 0; i < x.feeds.n; i++)
 		if (x.feeds.v[i].last_fetch_us > last)
 			last = x.feeds.v[i].last_fetch_us;
-	buf_clear(&r->out);
 	buf_fmt(&r->out, BEGIN "1,\"last_refreshed_on_time\":%lld",
 	    (long long)(last / US_PER_S));
-	rc = answer_all(&x, e);
+	TRY(answer_all(&x, e));
 	buf_addc(&r->out, '}');
-	return rc;
+	return OK;
 }
 
 /* A feed or a group as read, then the answer. */
 static int
 mark_all(struct req *r, const struct form *f, struct err *e)
 {
-	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
+	struct app_reading *a = app_reading(r, NULL, fever_answer);
 	struct str what = form_get(f, "mark");
 	int64_t id = 0, before_s = 0;
 	bool feed = str_eq(what, STR("feed"));
-	int rc = form_int(f, "id", -1, INT64_MAX, 0, &id, e);
 
-	if (rc == OK)
-		rc = form_int(
-		    f, "before", 0, INT64_MAX / US_PER_S - 1, 0, &before_s, e);
-	if (rc < 0)
-		return rc;
+	TRY(form_int(f, "id", -1, INT64_MAX, 0, &id, e));
+	TRY(form_int(
+	    f, "before", 0, INT64_MAX / US_PER_S - 1, 0, &before_s, e));
 	if (!feed && !str_eq(what, STR("group")))
 		return err_set(
 		    e, ERR_INVALID, "mark must be item, feed or group");
@@ -315,7 +290,6 @@ mark_all(struct req *r, const struct form *f, struct err *e)
 	a->what.category = feed ? 0 : id;
 	a->what.before_us =
 	    before_s ? (before_s + 1) * US_PER_S - 1 : clock_now_us();
-	a->finish = fever_answer;
 	return app_read_all(r, a, e);
 }
 
@@ -323,10 +297,8 @@ static int
 fever_begin(struct req *r, struct err *e)
 {
 	struct form f;
-	int rc = form_read(r, &f, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(form_read(r, &f, e));
 	r->then = NULL;
 	if (!form_has(&f, "mark"))
 		return api_read(r, fever_answer, e);
@@ -350,11 +322,10 @@ api_fever(struct req *r, struct db *db, struct err *e)
 	char key[FEVER_KEY_LEN];
 	struct form f;
 	struct str given;
-	int rc = form_read(r, &f, e);
+	int rc;
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(form_read(r, &f, e));
 	given = str_trim(form_get(&f, "api_key"));
 	if (given.n != sizeof(key))
 		return refused(r, ERR_UNKNOWN);

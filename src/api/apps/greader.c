@@ -1,5 +1,7 @@
 #include "api/apps/greader.h"
 
+#include <stdlib.h>
+
 #include "account/auth.h"
 #include "api/api.h"
 #include "base/arena.h"
@@ -42,24 +44,13 @@ greader_stream(struct str s)
 static bool
 hex(struct str s, int64_t *ret)
 {
-	uint64_t v = 0;
+	char z[17] = "";
 
-	if (s.n == 0 || s.n > 16)
+	if (s.n == 0 || s.n >= sizeof(z))
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i], low = (char)(c | 0x20);
-
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (unsigned)(c - '0');
-		else if (low >= 'a' && low <= 'f')
-			v = v << 4 | (unsigned)(low - 'a' + 10);
-		else
-			return false;
-	}
-	if (v > INT64_MAX)
-		return false;
-	*ret = (int64_t)v;
-	return true;
+	memcpy(z, s.p, s.n);
+	*ret = (int64_t)strtoull(z, NULL, 16);
+	return strspn(z, "0123456789abcdefABCDEF") == s.n && *ret >= 0;
 }
 
 bool
@@ -91,10 +82,8 @@ int
 greader_world(
     struct req *r, struct db *db, struct greader_world *ret, struct err *e)
 {
-	struct sync who = app_sync(r, db);
-	int rc = sync_feeds(&who, &ret->feeds, e);
-
-	return rc < 0 ? rc : sync_categories(&who, &ret->categories, e);
+	TRY(sync_feeds(APP_SYNC(r, db), &ret->feeds, e));
+	return sync_categories(APP_SYNC(r, db), &ret->categories, e);
 }
 
 const struct sync_feed *
@@ -122,39 +111,33 @@ greader_category(const struct greader_world *w, struct str name)
 /* ---- who ---- */
 
 /* On the http thread, where the headers are. */
-void
-greader_token(struct req *r, char ret[41])
+static struct str
+token(struct req *r)
 {
 	struct str with = str_trim(req_header(r, "Authorization"));
 	struct str seed = arena_fmt(
 	    r->arena, "T %lld %.*s", (long long)r->who.user, STR_ARG(with));
+	struct buf text CLEANUP(buf_done) = BUF(64);
 	unsigned char sum[DIGEST_LEN];
-	struct buf text = BUF(64);
 
 	digest_sha256(seed, sum);
 	digest_wipe((void *)(uintptr_t)seed.p, seed.n);
 	buf_hex(&text, (struct str){(const char *)sum, 20});
-	memcpy(ret, text.p, 40);
-	ret[40] = '\0';
-	buf_done(&text);
+	return arena_dup(r->arena, buf_str(&text));
 }
 
 int
 greader_form(struct req *r, struct form **ret, struct err *e)
 {
 	struct form *f = arena_alloc(r->arena, sizeof(*f));
-	char want[41];
-	struct str got;
-	int rc;
+	struct str got, want = token(r);
 
 	if (req_header(r, "Authorization").n == 0)
 		return err_set(e, ERR_UNKNOWN, "log in by ClientLogin first");
-	rc = form_read(r, f, e);
-	if (rc < 0)
-		return rc;
+	TRY(form_read(r, f, e));
 	got = str_trim(form_get(f, "T"));
-	greader_token(r, want);
-	if (got.n > 0 && (got.n != 40 || !digest_eq(got.p, want, 40))) {
+	if (got.n > 0 &&
+	    (got.n != want.n || !digest_eq(got.p, want.p, want.n))) {
 		req_add_header(r, "X-Reader-Google-Bad-Token", "true");
 		return err_set(
 		    e, ERR_UNKNOWN, "T is not the token that was given");
@@ -166,11 +149,9 @@ greader_form(struct req *r, struct form **ret, struct err *e)
 int
 greader_post(struct req *r, handler_fn write, struct err *e)
 {
-	struct form *f = NULL;
-	int rc = greader_form(r, &f, e);
+	struct form *f;
 
-	if (rc < 0)
-		return rc;
+	TRY(greader_form(r, &f, e));
 	r->ctx = f;
 	return api_write(r, write, e);
 }
@@ -178,12 +159,9 @@ greader_post(struct req *r, handler_fn write, struct err *e)
 int
 api_gr_token(struct req *r, struct db *db, struct err *e)
 {
-	char text[41];
-
 	(void)db, (void)e;
-	greader_token(r, text);
 	/* Apps send it back with all that is there. */
-	return app_text(r, text);
+	return app_text(r, token(r).p);
 }
 
 /* Whoever is here has shown an app password: it is what the app goes on with. */
@@ -193,7 +171,6 @@ logged_in(struct req *r, const struct form *f)
 	bool json = str_eq(form_get(f, "output"), STR("json"));
 	struct str word = str_trim(form_get(f, "Passwd"));
 
-	buf_clear(&r->out);
 	req_add_header(r, "Cache-Control", "no-store");
 	if (!json)
 		r->content_type = "text/plain; charset=utf-8";
@@ -206,24 +183,23 @@ logged_in(struct req *r, const struct form *f)
 
 /* A wrong password is told in the words that apps look for. */
 static int
-refused(struct req *r, int rc)
+checked(struct req *r, int rc, struct err *e)
 {
-	if (rc != ERR_UNKNOWN)
-		return rc;
-	r->status = 401;
-	return app_text(r, "Error=BadAuthentication\n");
+	struct form f;
+
+	if (rc == ERR_UNKNOWN) {
+		r->status = 401;
+		return app_text(r, "Error=BadAuthentication\n");
+	}
+	TRY(rc);
+	TRY(form_read(r, &f, e));
+	return logged_in(r, &f);
 }
 
 static int
 placed(struct req *r, struct err *e)
 {
-	struct form f;
-	int rc = auth_checked(r, e);
-
-	if (rc < 0)
-		return refused(r, rc);
-	rc = form_read(r, &f, e);
-	return rc < 0 ? rc : logged_in(r, &f);
+	return checked(r, auth_checked(r, e), e);
 }
 
 int
@@ -231,17 +207,14 @@ api_gr_login(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 	struct form f;
-	int rc = form_read(r, &f, e);
+	int rc;
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(form_read(r, &f, e));
 	r->then = placed;
 	rc = auth_login(api->auth, r, str_trim(form_get(&f, "Email")),
 	    str_trim(form_get(&f, "Passwd")), e);
-	if (rc == REQ_WAIT)
-		return rc;
-	return rc < 0 ? refused(r, rc) : logged_in(r, &f);
+	return rc == REQ_WAIT ? rc : checked(r, rc, e);
 }
 
 int
@@ -250,7 +223,6 @@ api_gr_user(struct req *r, struct db *db, struct err *e)
 	struct buf *b = &r->out;
 
 	(void)db, (void)e;
-	buf_clear(b);
 	buf_fmt(b, "{\"userId\":\"%lld\"", (long long)r->who.user);
 	put_z(b, "userName", r->who.name);
 	buf_fmt(b,
@@ -273,12 +245,11 @@ greader_put_feed(struct buf *b, const char *name, int64_t id)
 void
 greader_put_label(struct buf *b, const char *name, struct str title)
 {
-	struct buf id = BUF(4 * READER_CATEGORY_NAME + 64);
+	struct buf id CLEANUP(buf_done) = BUF(4 * READER_CATEGORY_NAME + 64);
 
 	buf_addz(&id, GR_LABEL);
 	buf_add(&id, title);
 	put_text(b, name, id.failed ? STR_EMPTY : buf_str(&id));
-	buf_done(&id);
 }
 
 static void
@@ -306,13 +277,10 @@ put_sub(struct buf *b, const struct sync_feed *f)
 int
 api_gr_subs(struct req *r, struct db *db, struct err *e)
 {
-	struct greader_world w = {0};
 	struct buf *b = &r->out;
-	int rc = greader_world(r, db, &w, e);
+	struct greader_world w;
 
-	if (rc < 0)
-		return rc;
-	buf_clear(b);
+	TRY(greader_world(r, db, &w, e));
 	buf_addz(b, "{\"subscriptions\":[");
 	for (size_t i = 0; i < w.feeds.n; i++)
 		put_sub(b, &w.feeds.v[i]);
@@ -323,13 +291,10 @@ api_gr_subs(struct req *r, struct db *db, struct err *e)
 int
 api_gr_tags(struct req *r, struct db *db, struct err *e)
 {
-	struct greader_world w = {0};
 	struct buf *b = &r->out;
-	int rc = greader_world(r, db, &w, e);
+	struct greader_world w;
 
-	if (rc < 0)
-		return rc;
-	buf_clear(b);
+	TRY(greader_world(r, db, &w, e));
 	buf_addz(b, "{\"tags\":[{\"id\":\"" GR_STATE "starred\"}");
 	for (size_t i = 0; i < w.categories.n; i++) {
 		put_open(b, NULL, '{');
@@ -362,13 +327,10 @@ put_count(struct buf *b, const struct greader_world *w, int64_t category)
 int
 api_gr_unread(struct req *r, struct db *db, struct err *e)
 {
-	struct greader_world w = {0};
 	struct buf *b = &r->out;
-	int rc = greader_world(r, db, &w, e);
+	struct greader_world w;
 
-	if (rc < 0)
-		return rc;
-	buf_clear(b);
+	TRY(greader_world(r, db, &w, e));
 	buf_fmt(b, "{\"max\":%d,\"unreadcounts\":[", SYNC_PAGE_MAX);
 	for (size_t i = 0; i < w.feeds.n; i++) {
 		struct greader_world one = {.feeds = {&w.feeds.v[i], 1}};

@@ -59,16 +59,6 @@ const struct sync_feed *greader_feed(
 const struct sync_category *greader_category(
     const struct greader_world *w, struct str name);
 
-/* A page of the stream that the path, or s, names. */
-struct greader_page {
-	struct greader_world w;
-	struct str stream, title;
-	struct sync_items items;
-	int64_t next; /* the continuation; 0: that was all */
-};
-int greader_page(struct req *r, struct db *db, struct greader_page *ret,
-    struct err *e) MUST_CHECK;
-
 /* The ids of articles that it has as i; ERR_INVALID. */
 int greader_ids(const struct form *f, struct arena *a, struct sync_ids *ret,
     struct err *e) MUST_CHECK;
@@ -80,6 +70,5 @@ void greader_put_label(struct buf *b, const char *name, struct str title);
 int greader_form(struct req *r, struct form **ret, struct err *e) MUST_CHECK;
 /* The same, then `write` on the commit thread with them in r->ctx. */
 int greader_post(struct req *r, handler_fn write, struct err *e) MUST_CHECK;
-void greader_token(struct req *r, char ret[41]);
 
 #endif

@@ -31,19 +31,18 @@ edit_one(struct req *r, struct db *db, const struct form *f,
 	struct greader_stream add = greader_stream(form_get(f, "a"));
 	struct greader_stream out = greader_stream(form_get(f, "r"));
 	struct subscription_patch p = {.title = str_trim(form_get(f, "t"))};
-	int rc = OK;
 
 	p.set_title = p.title.n > 0;
 	if (out.kind == GR_NAMED && str_eq(out.rest, feed->category_title))
 		p.set_category = true;
 	if (add.kind == GR_NAMED) {
 		p.set_category = p.has_category = true;
-		rc = label(r, db, w, add.rest, &p.category, e);
+		TRY(label(r, db, w, add.rest, &p.category, e));
 	}
-	if (rc == OK && (p.set_title || p.set_category))
-		rc = subscription_patch(
-		    db, r->who.user, feed->sub, &p, clock_now_us(), e);
-	return rc;
+	if (!p.set_title && !p.set_category)
+		return OK;
+	return subscription_patch(
+	    db, r->who.user, feed->sub, &p, clock_now_us(), e);
 }
 
 static int
@@ -51,65 +50,54 @@ subscribe(struct req *r, struct db *db, const struct form *f, struct str url,
     struct err *e)
 {
 	const struct api *api = r->app;
-	struct sync who = app_sync(r, db);
 	const struct sync_feed *it;
-	struct greader_world w = {0};
+	struct greader_world w;
 	int64_t feed = 0;
-	int rc = import_one(&who, api->guard, url, str_trim(form_get(f, "t")),
-	    clock_now_us(), &feed, e);
+	int rc = import_one(APP_SYNC(r, db), api->guard, url,
+	    str_trim(form_get(f, "t")), clock_now_us(), &feed, e);
 
 	/* Who has it already is edited. */
-	if (rc == ERR_CONFLICT && e->word &&
-	    strcmp(e->word, "ALREADY_SUBSCRIBED") == 0)
-		rc = OK;
-	if (rc == OK)
-		rc = greader_world(r, db, &w, e);
+	if (rc != ERR_CONFLICT || !e->word ||
+	    strcmp(e->word, "ALREADY_SUBSCRIBED") != 0)
+		TRY(rc);
+	TRY(greader_world(r, db, &w, e));
 	it = feed ? sync_feeds_find(&w.feeds, feed) : greader_feed(&w, url);
-	return rc == OK && it ? edit_one(r, db, f, &w, it, e) : rc;
-}
-
-static int
-sub_edit(struct req *r, struct db *db, struct err *e)
-{
-	const struct form *f = r->ctx;
-	struct str ac = form_get(f, "ac"), s;
-	struct greader_world w = {0};
-	size_t at = 0;
-	int rc = greader_world(r, db, &w, e);
-
-	while (rc == OK && form_each(f, "s", &at, &s)) {
-		struct greader_stream g = greader_stream(s);
-		const struct sync_feed *feed =
-		    g.kind == GR_FEED ? greader_feed(&w, g.rest) : NULL;
-
-		if (g.kind != GR_FEED)
-			rc = err_set(e, ERR_INVALID, "s must be feed/…");
-		else if (str_eq(ac, STR("subscribe")))
-			rc = subscribe(r, db, f, g.rest, e);
-		else if (!feed)
-			rc = err_set(e, ERR_ABSENT, "there is no such feed");
-		else if (str_eq(ac, STR("unsubscribe")))
-			rc = subscription_drop(db, r->who.user, feed->id, e);
-		else if (str_eq(ac, STR("edit")))
-			rc = edit_one(r, db, f, &w, feed, e);
-		else
-			rc = err_set(e, ERR_INVALID,
-			    "ac must be subscribe, unsubscribe or edit");
-	}
-	return rc < 0 ? rc : app_text(r, "OK");
+	return it ? edit_one(r, db, f, &w, it, e) : OK;
 }
 
 int
 api_gr_sub_edit(struct req *r, struct db *db, struct err *e)
 {
-	struct form *f = NULL;
-	int rc = greader_form(r, &f, e);
+	const struct form *f = r->ctx;
+	struct str ac, s;
+	struct greader_world w;
+	size_t at = 0;
 
-	(void)db;
-	if (rc < 0)
-		return rc;
-	r->ctx = f;
-	return app_write_due(r, sub_edit, e);
+	if (!db)
+		return greader_post(r, api_gr_sub_edit, e);
+	ac = form_get(f, "ac");
+	TRY(greader_world(r, db, &w, e));
+	while (form_each(f, "s", &at, &s)) {
+		struct greader_stream g = greader_stream(s);
+		const struct sync_feed *feed =
+		    g.kind == GR_FEED ? greader_feed(&w, g.rest) : NULL;
+
+		if (g.kind != GR_FEED)
+			return err_set(e, ERR_INVALID, "s must be feed/…");
+		if (str_eq(ac, STR("subscribe")))
+			TRY(subscribe(r, db, f, g.rest, e));
+		else if (!feed)
+			return err_set(e, ERR_ABSENT, "there is no such feed");
+		else if (str_eq(ac, STR("unsubscribe")))
+			TRY(subscription_drop(db, r->who.user, feed->id, e));
+		else if (str_eq(ac, STR("edit")))
+			TRY(edit_one(r, db, f, &w, feed, e));
+		else
+			return err_set(e, ERR_INVALID,
+			    "ac must be subscribe, unsubscribe or edit");
+	}
+	app_due(r);
+	return app_text(r, "OK");
 }
 
 /* On the commit thread: the feed is there. */
@@ -117,13 +105,9 @@ static int
 added(struct req *r, struct db *db, struct err *e)
 {
 	const struct app_feed *a = r->ctx;
-	struct sync who = app_sync(r, db);
 	struct sync_feed f;
-	int rc = sync_feed(&who, a->reg.feed, &f, e);
 
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
+	TRY(sync_feed(APP_SYNC(r, db), a->reg.feed, &f, e));
 	buf_addz(&r->out, "{\"numResults\":1");
 	put_text(&r->out, "query", a->reg.url);
 	greader_put_feed(&r->out, "streamId", f.id);
@@ -136,13 +120,11 @@ int
 api_gr_quickadd(struct req *r, struct db *db, struct err *e)
 {
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
-	struct form *f = NULL;
+	struct form *f;
 	struct str url;
-	int rc = greader_form(r, &f, e);
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(greader_form(r, &f, e));
 	url = str_trim(form_get(f, "quickadd"));
 	if (str_starts(url, STR("feed/")))
 		url = str_from(url, 5);
@@ -159,93 +141,75 @@ named(struct req *r, struct db *db, const struct form *f,
     const struct sync_category **ret, struct err *e)
 {
 	struct greader_stream g = greader_stream(form_get(f, "s"));
-	struct greader_world w = {0};
-	int rc = greader_world(r, db, &w, e);
+	struct greader_world w;
 
-	if (rc < 0)
-		return rc;
+	TRY(greader_world(r, db, &w, e));
 	if (g.kind != GR_NAMED)
 		g.rest = form_get(f, "t");
 	*ret = greader_category(&w, g.rest);
 	return *ret ? OK : err_set(e, ERR_ABSENT, "there is no such label");
 }
 
-static int
-tag_rename(struct req *r, struct db *db, struct err *e)
-{
-	const struct form *f = r->ctx;
-	const struct sync_category *c = NULL;
-	struct greader_stream to = greader_stream(form_get(f, "dest"));
-	int rc = named(r, db, f, &c, e);
-
-	if (rc == OK && to.kind != GR_NAMED)
-		rc = err_set(e, ERR_INVALID, "dest must be " GR_LABEL "…");
-	if (rc == OK)
-		rc = category_rename(
-		    db, r->who.user, c->uid, to.rest, clock_now_us(), e);
-	return rc < 0 ? rc : app_text(r, "OK");
-}
-
 int
 api_gr_tag_rename(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return greader_post(r, tag_rename, e);
-}
+	const struct form *f = r->ctx;
+	const struct sync_category *c;
+	struct greader_stream to;
 
-static int
-tag_disable(struct req *r, struct db *db, struct err *e)
-{
-	const struct sync_category *c = NULL;
-	int rc = named(r, db, r->ctx, &c, e);
-
-	if (rc == OK)
-		rc = category_del(db, r->who.user, c->uid, e);
-	return rc < 0 ? rc : app_text(r, "OK");
+	if (!db)
+		return greader_post(r, api_gr_tag_rename, e);
+	to = greader_stream(form_get(f, "dest"));
+	TRY(named(r, db, f, &c, e));
+	if (to.kind != GR_NAMED)
+		return err_set(e, ERR_INVALID, "dest must be " GR_LABEL "…");
+	TRY(category_rename(
+	    db, r->who.user, c->uid, to.rest, clock_now_us(), e));
+	return app_text(r, "OK");
 }
 
 int
 api_gr_tag_disable(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return greader_post(r, tag_disable, e);
+	const struct sync_category *c;
+
+	if (!db)
+		return greader_post(r, api_gr_tag_disable, e);
+	TRY(named(r, db, r->ctx, &c, e));
+	TRY(category_del(db, r->who.user, c->uid, e));
+	return app_text(r, "OK");
 }
 
 /* ---- articles ---- */
 
-static int
-edit_tag(struct req *r, struct db *db, struct err *e)
+int
+api_gr_edit_tag(struct req *r, struct db *db, struct err *e)
 {
 	const struct form *f = r->ctx;
-	struct sync who = app_sync(r, db);
+	const struct sync *who = APP_SYNC(r, db);
 	struct sync_ids ids;
 	int64_t now_us = clock_now_us();
-	int rc = greader_ids(f, r->arena, &ids, e);
 
+	if (!db)
+		return greader_post(r, api_gr_edit_tag, e);
+	TRY(greader_ids(f, r->arena, &ids, e));
 	for (int add = 0; add < 2; add++) {
 		size_t at = 0;
 		struct str s;
 
-		while (rc == OK && form_each(f, add ? "a" : "r", &at, &s)) {
+		while (form_each(f, add ? "a" : "r", &at, &s)) {
 			enum greader_kind kind = greader_stream(s).kind;
 
 			/* Labels of articles we don't have: left alone. */
 			if (kind == GR_READ || (kind == GR_KEPT && add))
-				rc = sync_set_read(&who, &ids,
-				    add && kind == GR_READ, now_us, e);
+				TRY(sync_set(who, &ids, SYNC_READ,
+				    add && kind == GR_READ, now_us, e));
 			else if (kind == GR_STARRED)
-				rc = sync_set_starred(
-				    &who, &ids, add, now_us, e);
+				TRY(sync_set(
+				    who, &ids, SYNC_STARRED, add, now_us, e));
 		}
 	}
-	return rc < 0 ? rc : app_text(r, "OK");
-}
-
-int
-api_gr_edit_tag(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return greader_post(r, edit_tag, e);
+	return app_text(r, "OK");
 }
 
 /* On a read thread: which stream it is. */
@@ -256,11 +220,9 @@ find_stream(struct req *r, struct db *db, struct err *e)
 	struct greader_stream g = greader_stream(form_get(a->ctx, "s"));
 	const struct sync_category *c = NULL;
 	const struct sync_feed *feed = NULL;
-	struct greader_world w = {0};
-	int rc = greader_world(r, db, &w, e);
+	struct greader_world w;
 
-	if (rc < 0)
-		return rc;
+	TRY(greader_world(r, db, &w, e));
 	if (g.kind == GR_FEED)
 		feed = greader_feed(&w, g.rest);
 	else if (g.kind == GR_NAMED)
@@ -282,18 +244,13 @@ all_read(struct req *r, struct db *db, struct err *e)
 int
 api_gr_read_all(struct req *r, struct db *db, struct err *e)
 {
-	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
-	struct form *f = NULL;
-	int rc = greader_form(r, &f, e);
+	struct app_reading *a = app_reading(r, find_stream, all_read);
+	struct form *f;
 
 	(void)db;
-	if (rc == OK)
-		rc = form_int(f, "ts", 0, INT64_MAX, clock_now_us(),
-		    &a->what.before_us, e);
-	if (rc < 0)
-		return rc;
+	TRY(greader_form(r, &f, e));
+	TRY(form_int(
+	    f, "ts", 0, INT64_MAX, clock_now_us(), &a->what.before_us, e));
 	a->ctx = f;
-	a->find = find_stream;
-	a->finish = all_read;
 	return app_read_all(r, a, e);
 }

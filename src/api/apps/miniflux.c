@@ -4,11 +4,93 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "feed/discover.h"
 #include "reader/category.h"
 #include "reader/subscription.h"
+
+/* ---- what its files share ---- */
+
+int
+miniflux_body(struct req *r, struct json **ret, struct err *e)
+{
+	TRY(json_parse(r->arena, r->body, ret, e));
+	if (!json_is(*ret, JSON_OBJECT))
+		return err_set(e, ERR_SYNTAX, "expected a JSON object");
+	return OK;
+}
+
+/* Without blanks around; empty: there is none. */
+static struct str
+text_of(const struct json *body, const char *name)
+{
+	const struct json *v = json_get(body, name);
+
+	return json_is(v, JSON_STRING) ? str_trim(v->text) : STR_EMPTY;
+}
+
+int
+miniflux_nothing(struct req *r)
+{
+	r->status = 204;
+	return OK;
+}
+
+void
+miniflux_time(struct buf *b, const char *name, int64_t us)
+{
+	put_name(b, name);
+	buf_addc(b, '"');
+	time_add(b, us);
+	buf_addc(b, '"');
+}
+
+/* Without its closing brace. */
+static void
+open_category(
+    struct buf *b, const char *name, int64_t user, int64_t id, struct str title)
+{
+	put_open(b, name, '{');
+	put_int(b, "id", id);
+	put_int(b, "user_id", user);
+	put_text(b, "title", title.n > 0 ? title : STR("All"));
+	put_bool(b, "hide_globally", false);
+}
+
+void
+miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f)
+{
+	put_open(b, NULL, '{');
+	put_int(b, "id", f->id);
+	put_int(b, "user_id", user);
+	put_text(b, "feed_url", f->url);
+	put_text(b, "site_url", f->site.n > 0 ? f->site : f->url);
+	put_text(b, "title", f->title);
+	miniflux_time(b, "checked_at", f->last_fetch_us);
+	miniflux_time(b, "next_check_at", f->next_fetch_us);
+	buf_addz(b, ",\"etag_header\":\"\",\"last_modified_header\":\"\"");
+	put_text(b, "parsing_error_message", f->error);
+	put_int(b, "parsing_error_count", f->errors);
+	buf_addz(b, ",\"scraper_rules\":\"\",\"rewrite_rules\":\"\","
+		    "\"blocklist_rules\":\"\",\"keeplist_rules\":\"\","
+		    "\"user_agent\":\"\",\"username\":\"\",\"password\":\"\","
+		    "\"crawler\":false,\"ignore_http_cache\":false,"
+		    "\"fetch_via_proxy\":false,\"hide_globally\":false");
+	put_bool(b, "disabled", f->stopped);
+	open_category(b, "category", user, f->category, f->category_title);
+	put_close(b, '}');
+	if (f->icon) {
+		put_open(b, "icon", '{');
+		put_int(b, "feed_id", f->id);
+		put_int(b, "icon_id", f->id);
+		put_close(b, '}');
+	} else {
+		put_null(b, "icon");
+	}
+	put_close(b, '}');
+}
+
+/* ---- the server ---- */
 
 /* Which Miniflux we answer like; apps look at it to know what there is. */
 #define LIKE_VERSION "2.1.0"
@@ -17,7 +99,6 @@ int
 api_mf_version(struct req *r, struct db *db, struct err *e)
 {
 	(void)db, (void)e;
-	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"version\":\"" LIKE_VERSION
 			  "\",\"commit\":\"hikyaku\",\"build_date\":\"\","
 			  "\"go_version\":\"\",\"compiler\":\"\","
@@ -54,14 +135,11 @@ api_mf_integrations(struct req *r, struct db *db, struct err *e)
 int
 api_mf_me(struct req *r, struct db *db, struct err *e)
 {
-	struct buf *b = &r->out;
-
 	(void)db, (void)e;
-	buf_clear(b);
-	put_open(b, NULL, '{');
-	put_int(b, "id", r->who.user);
-	put_z(b, "username", r->who.name);
-	buf_addz(b,
+	put_open(&r->out, NULL, '{');
+	put_int(&r->out, "id", r->who.user);
+	put_z(&r->out, "username", r->who.name);
+	buf_addz(&r->out,
 	    ",\"is_admin\":false,\"theme\":\"system_serif\","
 	    "\"language\":\"en_US\",\"timezone\":\"UTC\","
 	    "\"entry_sorting_direction\":\"desc\","
@@ -73,17 +151,16 @@ api_mf_me(struct req *r, struct db *db, struct err *e)
 
 /* ---- feeds ---- */
 
-/* All, or those of a category when it is not 0. */
-static int
-feeds(struct req *r, struct db *db, int64_t category, struct err *e)
+/* All, or those of the category that the path names. */
+int
+api_mf_feeds(struct req *r, struct db *db, struct err *e)
 {
-	struct sync who = app_sync(r, db);
 	struct sync_feeds list;
-	int rc = sync_feeds(&who, &list, e);
+	int64_t category = 0;
 
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
+	if (r->params[0].n > 0)
+		TRY(app_id(r, 0, &category, e));
+	TRY(sync_feeds(APP_SYNC(r, db), &list, e));
 	put_open(&r->out, NULL, '[');
 	for (size_t i = 0; i < list.n; i++)
 		if (!category || list.v[i].category == category)
@@ -92,73 +169,41 @@ feeds(struct req *r, struct db *db, int64_t category, struct err *e)
 	return OK;
 }
 
-int
-api_mf_feeds(struct req *r, struct db *db, struct err *e)
-{
-	return feeds(r, db, 0, e);
-}
-
-int
-api_mf_category_feeds(struct req *r, struct db *db, struct err *e)
-{
-	int64_t id;
-	int rc = app_id(r, 0, &id, e);
-
-	return rc < 0 ? rc : feeds(r, db, id, e);
-}
-
 static int
 find_feed(struct req *r, struct db *db, struct sync_feed *ret, struct err *e)
 {
-	struct sync who = app_sync(r, db);
 	int64_t id;
-	int rc = app_id(r, 0, &id, e);
 
-	return rc < 0 ? rc : sync_feed(&who, id, ret, e);
+	TRY(app_id(r, 0, &id, e));
+	return sync_feed(APP_SYNC(r, db), id, ret, e);
 }
 
 /* The feed as it is now. */
-static int
-show_feed(struct req *r, struct db *db, int status, struct err *e)
-{
-	struct sync_feed f;
-	int rc = find_feed(r, db, &f, e);
-
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
-	miniflux_feed(&r->out, r->who.user, &f);
-	r->status = status;
-	return OK;
-}
-
 int
 api_mf_feed(struct req *r, struct db *db, struct err *e)
 {
-	return show_feed(r, db, 200, e);
+	struct sync_feed f;
+
+	TRY(find_feed(r, db, &f, e));
+	miniflux_feed(&r->out, r->who.user, &f);
+	return OK;
 }
 
 int
 api_mf_icon(struct req *r, struct db *db, struct err *e)
 {
-	struct sync who = app_sync(r, db);
-	struct str mime = STR_EMPTY, data = STR_EMPTY;
-	struct buf *b = &r->out;
+	struct str mime, data;
 	int64_t id;
-	int rc = app_id(r, 0, &id, e);
 
-	if (rc == OK)
-		rc = sync_icon(&who, id, &mime, &data, e);
-	if (rc == OK && data.n == 0)
-		rc = err_set(e, ERR_ABSENT, "this feed has no icon");
-	if (rc < 0)
-		return rc;
-	buf_clear(b);
-	put_open(b, NULL, '{');
-	put_int(b, "id", id);
-	put_text(b, "mime_type", mime);
-	app_put_icon(b, mime, data);
-	put_close(b, '}');
+	TRY(app_id(r, 0, &id, e));
+	TRY(sync_icon(APP_SYNC(r, db), id, &mime, &data, e));
+	if (data.n == 0)
+		return err_set(e, ERR_ABSENT, "this feed has no icon");
+	put_open(&r->out, NULL, '{');
+	put_int(&r->out, "id", id);
+	put_text(&r->out, "mime_type", mime);
+	app_put_icon(&r->out, mime, data);
+	put_close(&r->out, '}');
 	return OK;
 }
 
@@ -179,13 +224,9 @@ put_counters(struct buf *b, const struct sync_feeds *list, bool unread)
 int
 api_mf_counters(struct req *r, struct db *db, struct err *e)
 {
-	struct sync who = app_sync(r, db);
 	struct sync_feeds list;
-	int rc = sync_feeds(&who, &list, e);
 
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
+	TRY(sync_feeds(APP_SYNC(r, db), &list, e));
 	put_open(&r->out, NULL, '{');
 	put_counters(&r->out, &list, false);
 	put_counters(&r->out, &list, true);
@@ -197,78 +238,43 @@ int
 api_mf_feed_delete(struct req *r, struct db *db, struct err *e)
 {
 	int64_t id;
-	int rc = app_id(r, 0, &id, e);
 
-	if (rc == OK)
-		rc = subscription_drop(db, r->who.user, id, e);
-	return rc < 0 ? rc : miniflux_nothing(r);
+	TRY(app_id(r, 0, &id, e));
+	TRY(subscription_drop(db, r->who.user, id, e));
+	return miniflux_nothing(r);
 }
 
-/* On the commit thread. */
-static int
-refresh_all(struct req *r, struct db *db, struct err *e)
-{
-	struct sync who = app_sync(r, db);
-	int rc = sync_fetch_soon(&who, 0, clock_now_us(), e);
-
-	return rc < 0 ? rc : miniflux_nothing(r);
-}
-
-static int
-refresh_one(struct req *r, struct db *db, struct err *e)
-{
-	struct sync who = app_sync(r, db);
-	struct sync_feed f;
-	int rc = find_feed(r, db, &f, e);
-
-	if (rc == OK)
-		rc = sync_fetch_soon(&who, f.id, clock_now_us(), e);
-	return rc < 0 ? rc : miniflux_nothing(r);
-}
-
+/* All, or the one that the path names. */
 int
-api_mf_feeds_refresh(struct req *r, struct db *db, struct err *e)
+api_mf_refresh(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return app_write_due(r, refresh_all, e);
-}
+	struct sync_feed f = {.id = 0};
 
-int
-api_mf_feed_refresh(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return app_write_due(r, refresh_one, e);
+	if (r->params[0].n > 0)
+		TRY(find_feed(r, db, &f, e));
+	TRY(sync_fetch_soon(APP_SYNC(r, db), f.id, clock_now_us(), e));
+	app_due(r);
+	return miniflux_nothing(r);
 }
 
 struct feed_change {
-	struct str url, title;
-	bool set_title;
-	int64_t category; /* 0: not given */
+	struct str url, title; /* empty: not given, as is category 0 */
+	int64_t category;
 };
 
 static int
-read_change(struct req *r, struct feed_change **ret, struct err *e)
+read_change(struct req *r, struct feed_change *ret, struct err *e)
 {
-	struct feed_change *c = arena_alloc(r->arena, sizeof(*c));
 	const struct json *v;
-	struct json *j = NULL;
-	int rc = miniflux_body(r, &j, e);
+	struct json *j;
 
-	if (rc < 0)
-		return rc;
-	v = json_get(j, "feed_url");
-	if (json_is(v, JSON_STRING))
-		c->url = str_trim(v->text);
-	v = json_get(j, "title");
-	if (json_is(v, JSON_STRING)) {
-		c->title = str_trim(v->text);
-		c->set_title = c->title.n > 0;
-	}
+	TRY(miniflux_body(r, &j, e));
+	ret->url = text_of(j, "feed_url");
+	ret->title = text_of(j, "title");
 	v = json_get(j, "category_id");
 	if (v && !json_is(v, JSON_NULL) &&
-	    (!json_int(v, &c->category) || c->category < 0))
+	    (!json_int(v, &ret->category) || ret->category < 0))
 		return err_set(e, ERR_SYNTAX, "category_id must be an id");
-	*ret = c;
 	return OK;
 }
 
@@ -277,22 +283,19 @@ static int
 change_feed(struct req *r, struct db *db, struct uuid sub,
     const struct feed_change *c, struct err *e)
 {
-	struct subscription_patch p = {.set_title = c->set_title,
+	struct subscription_patch p = {.set_title = c->title.n > 0,
 	    .title = c->title,
 	    .set_category = c->category != 0,
 	    .has_category = c->category && c->category != SYNC_NO_CATEGORY};
-	struct sync who = app_sync(r, db);
 	struct sync_category to;
-	int rc = OK;
 
 	if (p.has_category) {
-		rc = sync_category(&who, c->category, &to, e);
+		TRY(sync_category(APP_SYNC(r, db), c->category, &to, e));
 		p.category = to.uid;
 	}
-	if (rc == OK && (p.set_title || p.set_category))
-		rc = subscription_patch(
-		    db, r->who.user, sub, &p, clock_now_us(), e);
-	return rc;
+	if (!p.set_title && !p.set_category)
+		return OK;
+	return subscription_patch(db, r->who.user, sub, &p, clock_now_us(), e);
 }
 
 /* On the commit thread: the feed is there. */
@@ -301,15 +304,10 @@ added(struct req *r, struct db *db, struct err *e)
 {
 	const struct app_feed *a = r->ctx;
 	struct feed_change c = {.category = a->category};
-	struct sync who = app_sync(r, db);
 	struct sync_feed f;
-	int rc = sync_feed(&who, a->reg.feed, &f, e);
 
-	if (rc == OK)
-		rc = change_feed(r, db, f.sub, &c, e);
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
+	TRY(sync_feed(APP_SYNC(r, db), a->reg.feed, &f, e));
+	TRY(change_feed(r, db, f.sub, &c, e));
 	buf_fmt(&r->out, "{\"feed_id\":%lld}", (long long)f.id);
 	r->status = 201;
 	return OK;
@@ -319,87 +317,71 @@ int
 api_mf_feed_post(struct req *r, struct db *db, struct err *e)
 {
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
-	struct feed_change *c = NULL;
-	int rc = read_change(r, &c, e);
+	struct feed_change c = {.category = 0};
 
 	(void)db;
-	if (rc == OK && c->url.n == 0)
-		rc = err_set(e, ERR_SYNTAX, "feed_url is needed");
-	if (rc < 0)
-		return rc;
-	a->reg.url = c->url;
-	a->category = c->category;
+	TRY(read_change(r, &c, e));
+	if (c.url.n == 0)
+		return err_set(e, ERR_SYNTAX, "feed_url is needed");
+	a->reg.url = c.url;
+	a->category = c.category;
 	a->finish = added;
 	return app_feed_add(r, a, e);
-}
-
-/* On the commit thread. */
-static int
-edit_feed(struct req *r, struct db *db, struct err *e)
-{
-	struct sync_feed f;
-	int rc = find_feed(r, db, &f, e);
-
-	if (rc == OK)
-		rc = change_feed(r, db, f.sub, r->ctx, e);
-	return rc < 0 ? rc : show_feed(r, db, 201, e);
 }
 
 int
 api_mf_feed_put(struct req *r, struct db *db, struct err *e)
 {
-	struct feed_change *c = NULL;
-	int rc = read_change(r, &c, e);
+	struct sync_feed f;
 
-	(void)db;
-	if (rc < 0)
-		return rc;
-	r->ctx = c;
-	return api_write(r, edit_feed, e);
+	if (!db) {
+		r->ctx = arena_alloc(r->arena, sizeof(struct feed_change));
+		TRY(read_change(r, r->ctx, e));
+		return api_write(r, api_mf_feed_put, e);
+	}
+	TRY(find_feed(r, db, &f, e));
+	TRY(change_feed(r, db, f.sub, r->ctx, e));
+	r->status = 201;
+	return api_mf_feed(r, db, e);
 }
 
 /* ---- categories ---- */
 
 static void
-put_category(struct buf *b, const struct sync *who, const struct sync_feeds *of,
-    int64_t id, struct str title)
+put_category(
+    struct req *r, const struct sync_feeds *of, int64_t id, struct str title)
 {
 	int64_t unread = 0, count = 0;
 
-	miniflux_category(b, NULL, who->user, id, title);
+	open_category(&r->out, NULL, r->who.user, id, title);
 	for (size_t i = 0; of && i < of->n; i++)
 		if (of->v[i].category == id) {
 			unread += of->v[i].unread;
 			count++;
 		}
 	if (of) {
-		put_int(b, "feed_count", count);
-		put_int(b, "total_unread", unread);
+		put_int(&r->out, "feed_count", count);
+		put_int(&r->out, "total_unread", unread);
 	}
-	put_close(b, '}');
+	put_close(&r->out, '}');
 }
 
 int
 api_mf_categories(struct req *r, struct db *db, struct err *e)
 {
-	struct sync who = app_sync(r, db);
 	struct form form = {r->query, r->n_query};
 	bool counted = str_eq(form_get(&form, "counts"), STR("true"));
-	struct sync_categories list = {0};
-	struct sync_feeds feed = {0};
-	int rc = sync_categories(&who, &list, e);
+	struct sync_categories list;
+	struct sync_feeds feed;
 
-	if (rc == OK && counted)
-		rc = sync_feeds(&who, &feed, e);
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
+	TRY(sync_categories(APP_SYNC(r, db), &list, e));
+	if (counted)
+		TRY(sync_feeds(APP_SYNC(r, db), &feed, e));
 	put_open(&r->out, NULL, '[');
-	put_category(
-	    &r->out, &who, counted ? &feed : NULL, SYNC_NO_CATEGORY, STR_EMPTY);
+	put_category(r, counted ? &feed : NULL, SYNC_NO_CATEGORY, STR_EMPTY);
 	for (size_t i = 0; i < list.n; i++)
-		put_category(&r->out, &who, counted ? &feed : NULL,
-		    list.v[i].id, list.v[i].title);
+		put_category(
+		    r, counted ? &feed : NULL, list.v[i].id, list.v[i].title);
 	put_close(&r->out, ']');
 	return OK;
 }
@@ -407,67 +389,25 @@ api_mf_categories(struct req *r, struct db *db, struct err *e)
 static int
 show_category(struct req *r, struct db *db, struct uuid uid, struct err *e)
 {
-	struct sync who = app_sync(r, db);
-	struct sync_categories list = {0};
-	int rc = sync_categories(&who, &list, e);
+	struct sync_categories list;
 
-	buf_clear(&r->out);
+	TRY(sync_categories(APP_SYNC(r, db), &list, e));
 	for (size_t i = 0; i < list.n; i++)
 		if (uuid_eq(list.v[i].uid, uid))
-			put_category(
-			    &r->out, &who, NULL, list.v[i].id, list.v[i].title);
+			put_category(r, NULL, list.v[i].id, list.v[i].title);
 	r->status = 201;
-	return rc;
+	return OK;
 }
 
-/* On the commit thread. */
-static int
-add_category(struct req *r, struct db *db, struct err *e)
-{
-	const struct str *title = r->ctx;
-	struct uuid uid;
-	int rc = category_add(db, r->who.user, *title, clock_now_us(), &uid, e);
-
-	return rc < 0 ? rc : show_category(r, db, uid, e);
-}
-
-static int
-find_category(
-    struct req *r, struct db *db, struct sync_category *ret, struct err *e)
-{
-	struct sync who = app_sync(r, db);
-	int64_t id;
-	int rc = app_id(r, 0, &id, e);
-
-	return rc < 0 ? rc : sync_category(&who, id, ret, e);
-}
-
-static int
-rename_category(struct req *r, struct db *db, struct err *e)
-{
-	const struct str *title = r->ctx;
-	struct sync_category c;
-	int rc = find_category(r, db, &c, e);
-
-	if (rc == OK)
-		rc = category_rename(
-		    db, r->who.user, c.uid, *title, clock_now_us(), e);
-	return rc < 0 ? rc : show_category(r, db, c.uid, e);
-}
-
+/* Its title is r->ctx then. */
 static int
 with_title(struct req *r, handler_fn fn, struct err *e)
 {
 	struct str *title = arena_alloc(r->arena, sizeof(*title));
-	const struct json *v;
-	struct json *j = NULL;
-	int rc = miniflux_body(r, &j, e);
+	struct json *j;
 
-	if (rc < 0)
-		return rc;
-	v = json_get(j, "title");
-	if (json_is(v, JSON_STRING))
-		*title = str_trim(v->text);
+	TRY(miniflux_body(r, &j, e));
+	*title = text_of(j, "title");
 	if (title->n == 0)
 		return err_set(e, ERR_SYNTAX, "title is needed");
 	r->ctx = title;
@@ -477,26 +417,46 @@ with_title(struct req *r, handler_fn fn, struct err *e)
 int
 api_mf_category_post(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return with_title(r, add_category, e);
+	const struct str *title = r->ctx;
+	struct uuid uid;
+
+	if (!db)
+		return with_title(r, api_mf_category_post, e);
+	TRY(category_add(db, r->who.user, *title, clock_now_us(), &uid, e));
+	return show_category(r, db, uid, e);
+}
+
+static int
+find_category(
+    struct req *r, struct db *db, struct sync_category *ret, struct err *e)
+{
+	int64_t id;
+
+	TRY(app_id(r, 0, &id, e));
+	return sync_category(APP_SYNC(r, db), id, ret, e);
 }
 
 int
 api_mf_category_put(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return with_title(r, rename_category, e);
+	const struct str *title = r->ctx;
+	struct sync_category c;
+
+	if (!db)
+		return with_title(r, api_mf_category_put, e);
+	TRY(find_category(r, db, &c, e));
+	TRY(category_rename(db, r->who.user, c.uid, *title, clock_now_us(), e));
+	return show_category(r, db, c.uid, e);
 }
 
 int
 api_mf_category_delete(struct req *r, struct db *db, struct err *e)
 {
 	struct sync_category c;
-	int rc = find_category(r, db, &c, e);
 
-	if (rc == OK)
-		rc = category_del(db, r->who.user, c.uid, e);
-	return rc < 0 ? rc : miniflux_nothing(r);
+	TRY(find_category(r, db, &c, e));
+	TRY(category_del(db, r->who.user, c.uid, e));
+	return miniflux_nothing(r);
 }
 
 /* ---- which feeds an address names ---- */
@@ -513,7 +473,6 @@ not_found(struct req *r, const struct err *why, struct err *e)
 	if (strcmp(word, "FEED_UNREACHABLE") != 0 &&
 	    strcmp(word, "FEED_UNREADABLE") != 0)
 		return e->code;
-	buf_clear(&r->out);
 	put_open(&r->out, NULL, '{');
 	put_z(&r->out, "error_message", why->text);
 	put_close(&r->out, '}');
@@ -528,7 +487,6 @@ looked(struct req *r, struct db *db, struct err *e)
 	struct buf *b = &r->out;
 
 	(void)db, (void)e;
-	buf_clear(b);
 	put_open(b, NULL, '[');
 	for (size_t i = 0; i < a->reg.n_found; i++) {
 		const struct discover_feed *f = &a->reg.found[i];
@@ -550,12 +508,10 @@ api_mf_discover(struct req *r, struct db *db, struct err *e)
 {
 	struct app_feed *a = arena_alloc(r->arena, sizeof(*a));
 	const struct json *url;
-	struct json *j = NULL;
-	int rc = miniflux_body(r, &j, e);
+	struct json *j;
 
 	(void)db;
-	if (rc < 0)
-		return rc;
+	TRY(miniflux_body(r, &j, e));
 	url = json_get(j, "url");
 	if (!json_is(url, JSON_STRING) || str_trim(url->text).n == 0 ||
 	    url->text.n > URL_MAX)

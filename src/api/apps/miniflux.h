@@ -13,15 +13,11 @@ struct json;
 
 /* The body as a JSON object. */
 int miniflux_body(struct req *r, struct json **ret, struct err *e) MUST_CHECK;
-
-/* Each is an element of a list, or the answer itself. */
+/* An element of a list, or the answer itself. */
 void miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f);
-/* Without its closing brace. */
-void miniflux_category(struct buf *b, const char *name, int64_t user,
-    int64_t id, struct str title);
-void miniflux_entry(
-    struct req *r, const struct sync_item *it, const struct sync_feeds *feeds);
-/* Empties the answer and says 204. */
+/* Apps want a time where there is none, too. */
+void miniflux_time(struct buf *b, const char *name, int64_t us);
+/* 204. */
 int miniflux_nothing(struct req *r);
 
 #endif

@@ -4,35 +4,35 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "feed/limits.h"
 #include "reader/limits.h"
 
 #define ENTRIES_DEFAULT 100
+#define READ_BYTES      1500 /* of HTML in a minute: 250 words */
 
 /* status may stand there several times; "removed" is what we never have. */
 static int
 read_status(
     const struct req *r, struct sync_filter *f, bool *none, struct err *e)
 {
-	bool read = false, unread = false, removed = false;
+	static const char *const WORDS[] = {"read", "unread", "removed"};
+	bool given[COUNT_OF(WORDS)] = {false};
+	struct form form = {r->query, r->n_query};
+	size_t at = 0, i;
+	struct str v;
 
-	for (size_t i = 0; i < r->n_query; i++) {
-		struct str v = r->query[i].value;
-
-		if (!str_eq(r->query[i].name, STR("status")))
-			continue;
-		if (str_eq(v, STR("read")))
-			read = true;
-		else if (str_eq(v, STR("unread")))
-			unread = true;
-		else if (str_eq(v, STR("removed")))
-			removed = true;
-		else
+	while (form_each(&form, "status", &at, &v)) {
+		for (i = 0;
+		     i < COUNT_OF(WORDS) && !str_eq(v, str_of(WORDS[i]));)
+			i++;
+		if (i == COUNT_OF(WORDS))
 			return err_set(e, ERR_INVALID,
 			    "status must be read, unread or removed");
+		given[i] = true;
 	}
-	*none = removed && !read && !unread;
-	if (read != unread)
-		f->read = read;
+	*none = given[2] && !given[0] && !given[1];
+	if (given[0] != given[1])
+		f->read = given[0];
 	return OK;
 }
 
@@ -93,14 +93,10 @@ read_filter(
 	struct form form = {r->query, r->n_query};
 	struct asked q = {.f = *f, .limit = ENTRIES_DEFAULT};
 	struct str starred = form_get(&form, "starred");
-	int rc = read_status(r, &q.f, none, e);
 
-	if (rc == OK)
-		rc = read_order(r, &q.f, e);
-	if (rc == OK)
-		rc = app_numbers(&form, NUMBERS, &q, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_status(r, &q.f, none, e));
+	TRY(read_order(r, &q.f, e));
+	TRY(app_numbers(&form, NUMBERS, &q, e));
 	if (q.category)
 		q.f.category = q.category;
 	q.f.most = q.limit == 0 || q.limit > SYNC_PAGE_MAX ? SYNC_PAGE_MAX
@@ -114,31 +110,88 @@ read_filter(
 	return OK;
 }
 
+static void
+put_files(
+    struct buf *b, struct arena *a, int64_t user, const struct sync_item *it)
+{
+	const struct json *at = app_files(a, it);
+
+	put_open(b, "enclosures", '[');
+	for (int64_t n = 0; at; at = at->next, n++) {
+		struct app_file f = app_file(at);
+
+		put_open(b, NULL, '{');
+		put_int(b, "id", it->id * FEED_ENCLOSURES_MAX + n);
+		put_int(b, "user_id", user);
+		put_int(b, "entry_id", it->id);
+		put_text(b, "url", f.url);
+		put_text(b, "mime_type", f.type);
+		put_int(b, "size", f.length);
+		put_int(b, "media_progression", 0);
+		put_close(b, '}');
+	}
+	put_close(b, ']');
+}
+
+static void
+put_entry(
+    struct req *r, const struct sync_item *it, const struct sync_feeds *feeds)
+{
+	const struct sync_feed *f = sync_feeds_find(feeds, it->feed);
+	int64_t user = r->who.user;
+	struct buf *b = &r->out;
+
+	put_open(b, NULL, '{');
+	put_int(b, "id", it->id);
+	put_int(b, "user_id", user);
+	put_int(b, "feed_id", it->feed);
+	put_z(b, "status", it->read ? "read" : "unread");
+	put_name(b, "hash");
+	buf_addc(b, '"');
+	buf_hex(b, uuid_str(&it->uid));
+	buf_addc(b, '"');
+	put_text(b, "title", it->title);
+	put_text(b, "url", it->link);
+	put_text(b, "comments_url", STR_EMPTY);
+	miniflux_time(b, "published_at", it->published_us);
+	miniflux_time(b, "created_at", it->created_us);
+	miniflux_time(b, "changed_at", it->changed_us);
+	put_text(b, "content", it->html);
+	put_text(b, "author", it->author);
+	put_text(b, "share_code", STR_EMPTY);
+	put_bool(b, "starred", it->starred);
+	put_int(b, "reading_time",
+	    (int64_t)((it->html.n + READ_BYTES - 1) / READ_BYTES));
+	put_files(b, r->arena, user, it);
+	put_raw(b, "tags", it->categories.n > 0 ? it->categories : STR("[]"));
+	if (f) {
+		put_name(b, "feed");
+		miniflux_feed(b, user, f);
+	}
+	put_close(b, '}');
+}
+
 static int
 entries(struct req *r, struct db *db, struct sync_filter f, struct err *e)
 {
-	struct sync who = app_sync(r, db);
-	struct sync_feeds feeds = {0};
+	const struct sync *who = APP_SYNC(r, db);
 	struct sync_items items = {0};
+	struct sync_feeds feeds;
 	struct buf *b = &r->out;
 	int64_t total = 0;
 	bool none = false;
-	int rc = read_filter(r, &f, &none, e);
 
-	if (rc == OK)
-		rc = sync_feeds(&who, &feeds, e);
-	if (rc == OK && !none)
-		rc = sync_count(&who, &f, &total, e);
-	if (rc == OK && !none)
-		rc = sync_page(&who, &f, &items, e);
-	if (rc < 0)
-		return rc;
-	buf_clear(b);
+	TRY(read_filter(r, &f, &none, e));
+	TRY(sync_feeds(who, &feeds, e));
+	if (!none) {
+		TRY(sync_count(who, &f, &total, e));
+		TRY(sync_page(who, &f, &items, e));
+	}
 	put_open(b, NULL, '{');
 	put_int(b, "total", total);
 	put_open(b, "entries", '[');
 	for (size_t i = 0; i < items.n; i++)
-		miniflux_entry(r, &items.v[i], &feeds);
+		put_entry(r, &items.v[i], &feeds);
 	put_close(b, ']');
 	put_close(b, '}');
 	return OK;
@@ -153,23 +206,21 @@ api_mf_entries(struct req *r, struct db *db, struct err *e)
 int
 api_mf_feed_entries(struct req *r, struct db *db, struct err *e)
 {
-	struct sync who = app_sync(r, db);
 	struct sync_filter f = SYNC_ALL;
 	struct sync_feed feed;
-	int rc = app_id(r, 0, &f.feed, e);
 
-	if (rc == OK)
-		rc = sync_feed(&who, f.feed, &feed, e);
-	return rc < 0 ? rc : entries(r, db, f, e);
+	TRY(app_id(r, 0, &f.feed, e));
+	TRY(sync_feed(APP_SYNC(r, db), f.feed, &feed, e));
+	return entries(r, db, f, e);
 }
 
 int
 api_mf_category_entries(struct req *r, struct db *db, struct err *e)
 {
 	struct sync_filter f = SYNC_ALL;
-	int rc = app_id(r, 0, &f.category, e);
 
-	return rc < 0 ? rc : entries(r, db, f, e);
+	TRY(app_id(r, 0, &f.category, e));
+	return entries(r, db, f, e);
 }
 
 /* The last param is its id: entries/{id} and feeds/{feed}/entries/{id}. */
@@ -177,22 +228,17 @@ int
 api_mf_entry(struct req *r, struct db *db, struct err *e)
 {
 	size_t last = r->params[1].n > 0 ? 1 : 0;
-	struct sync who = app_sync(r, db);
-	struct sync_feeds feeds = {0};
-	struct sync_items it = {0};
+	const struct sync *who = APP_SYNC(r, db);
+	struct sync_feeds feeds;
+	struct sync_items it;
 	struct sync_id id = {0};
-	int rc = app_id(r, last, &id.id, e);
 
-	if (rc == OK)
-		rc = sync_feeds(&who, &feeds, e);
-	if (rc == OK)
-		rc = sync_items(&who, &(struct sync_ids){&id, 1}, &it, e);
-	if (rc < 0)
-		return rc;
+	TRY(app_id(r, last, &id.id, e));
+	TRY(sync_feeds(who, &feeds, e));
+	TRY(sync_items(who, &(struct sync_ids){&id, 1}, &it, e));
 	if (it.n == 0)
 		return err_set(e, ERR_ABSENT, "there is no such entry");
-	buf_clear(&r->out);
-	miniflux_entry(r, it.v, &feeds);
+	put_entry(r, it.v, &feeds);
 	return OK;
 }
 
@@ -202,22 +248,6 @@ struct change {
 	struct sync_ids ids;
 	bool read, status, star, starred;
 };
-
-/* On the commit thread. */
-static int
-change(struct req *r, struct db *db, struct err *e)
-{
-	const struct change *c = r->ctx;
-	struct sync who = app_sync(r, db);
-	int64_t now_us = clock_now_us();
-	int rc = OK;
-
-	if (c->status)
-		rc = sync_set_read(&who, &c->ids, c->read, now_us, e);
-	if (rc == OK && c->star)
-		rc = sync_set_starred(&who, &c->ids, c->starred, now_us, e);
-	return rc < 0 ? rc : miniflux_nothing(r);
-}
 
 static int
 read_ids(const struct json *list, struct arena *a, struct sync_ids *ret,
@@ -237,52 +267,53 @@ read_ids(const struct json *list, struct arena *a, struct sync_ids *ret,
 	return OK;
 }
 
-int
-api_mf_entries_put(struct req *r, struct db *db, struct err *e)
+static int
+read_entry_change(struct req *r, struct change *c, struct err *e)
 {
-	struct change *c = arena_alloc(r->arena, sizeof(*c));
 	const struct json *status, *starred;
-	struct json *j = NULL;
-	int rc = miniflux_body(r, &j, e);
+	struct json *j;
 
-	(void)db;
-	if (rc == OK)
-		rc = read_ids(json_get(j, "entry_ids"), r->arena, &c->ids, e);
-	if (rc < 0)
-		return rc;
+	TRY(miniflux_body(r, &j, e));
+	TRY(read_ids(json_get(j, "entry_ids"), r->arena, &c->ids, e));
 	status = json_get(j, "status");
 	starred = json_get(j, "starred");
 	c->star = json_is_bool(starred);
 	c->starred = json_is(starred, JSON_TRUE);
 	c->status = json_is(status, JSON_STRING);
-	if (c->status) {
-		c->read = str_eq(status->text, STR("read"));
-		if (!c->read && !str_eq(status->text, STR("unread")))
-			return err_set(
-			    e, ERR_SYNTAX, "status must be read or unread");
-	} else if (!c->star) {
+	c->read = c->status && str_eq(status->text, STR("read"));
+	if (c->status ? !c->read && !str_eq(status->text, STR("unread"))
+		      : !c->star)
 		return err_set(e, ERR_SYNTAX, "status must be read or unread");
+	return OK;
+}
+
+int
+api_mf_entries_put(struct req *r, struct db *db, struct err *e)
+{
+	const struct sync *who = APP_SYNC(r, db);
+	int64_t now_us = clock_now_us();
+	struct change *c = r->ctx;
+
+	if (!db) {
+		r->ctx = c = arena_alloc(r->arena, sizeof(*c));
+		TRY(read_entry_change(r, c, e));
+		return api_write(r, api_mf_entries_put, e);
 	}
-	r->ctx = c;
-	return api_write(r, change, e);
+	if (c->status)
+		TRY(sync_set(who, &c->ids, SYNC_READ, c->read, now_us, e));
+	if (c->star)
+		TRY(sync_set(
+		    who, &c->ids, SYNC_STARRED, c->starred, now_us, e));
+	return miniflux_nothing(r);
 }
 
 int
 api_mf_bookmark(struct req *r, struct db *db, struct err *e)
 {
-	struct sync who = app_sync(r, db);
 	int64_t id;
-	int rc = app_id(r, 0, &id, e);
 
-	if (rc == OK)
-		rc = sync_turn_star(&who, id, clock_now_us(), e);
-	return rc < 0 ? rc : miniflux_nothing(r);
-}
-
-static int
-entries_read(struct req *r, struct db *db, struct err *e)
-{
-	(void)db, (void)e;
+	TRY(app_id(r, 0, &id, e));
+	TRY(sync_turn_star(APP_SYNC(r, db), id, clock_now_us(), e));
 	return miniflux_nothing(r);
 }
 
@@ -290,11 +321,10 @@ entries_read(struct req *r, struct db *db, struct err *e)
 static int
 read_all(struct req *r, handler_fn find, struct err *e)
 {
-	struct app_reading *a = arena_alloc(r->arena, sizeof(*a));
+	struct app_reading *a = app_reading(r, find, NULL);
 
+	r->status = 204;
 	a->what.before_us = clock_now_us();
-	a->find = find;
-	a->finish = entries_read;
 	return app_read_all(r, a, e);
 }
 
@@ -303,11 +333,10 @@ static int
 this_feed(struct req *r, struct db *db, struct err *e)
 {
 	struct app_reading *a = r->ctx;
-	struct sync who = app_sync(r, db);
 	struct sync_feed feed;
-	int rc = app_id(r, 0, &a->what.feed, e);
 
-	return rc < 0 ? rc : sync_feed(&who, a->what.feed, &feed, e);
+	TRY(app_id(r, 0, &a->what.feed, e));
+	return sync_feed(APP_SYNC(r, db), a->what.feed, &feed, e);
 }
 
 static int
@@ -337,10 +366,10 @@ int
 api_mf_user_read(struct req *r, struct db *db, struct err *e)
 {
 	int64_t id;
-	int rc = app_id(r, 0, &id, e);
 
 	(void)db;
-	if (rc == OK && id != r->who.user)
-		rc = err_set(e, ERR_DENIED, "this is somebody else");
-	return rc < 0 ? rc : read_all(r, NULL, e);
+	TRY(app_id(r, 0, &id, e));
+	if (id != r->who.user)
+		return err_set(e, ERR_DENIED, "this is somebody else");
+	return read_all(r, NULL, e);
 }

@@ -1,6 +1,6 @@
-#include "api/people/feed_register.h"
-
 #include "account/scopes.h"
+#include "api/api.h"
+#include "api/apps/app.h"
 #include "api/io.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -8,55 +8,29 @@
 #include "base/str.h"
 #include "http/url.h"
 #include "reader/feeds.h"
-#include "reader/fetch/fetcher.h"
 #include "reader/subscription.h"
 
-/*
- * Adding a feed, and moving a subscription to another address. The fetcher's
- * thread does the work (reader/fetch/fetcher.h); the request waits for it, then a
- * read thread shows the feed.
- */
+/* Adding a feed, and moving a subscription to another address. */
 
 struct adding {
-	struct registration reg;
-	struct req *r;
+	struct app_feed feed;
 	const struct json *private; /* NULL: it does not say */
 };
 
+/* On the commit thread: the feed is there. */
 static int
 show_added(struct req *r, struct db *db, struct err *e)
 {
-	const struct adding *a = r->ctx;
+	const struct app_feed *a = r->ctx;
 
-	buf_clear(&r->out);
-	return feeds_show(db, r->who.user, a->reg.feed_uid, &r->out, e);
-}
-
-/* The fetcher is through; on the http thread. */
-static int
-added(struct req *r, struct err *e)
-{
-	struct adding *a = r->ctx;
-
-	if (a->reg.err.code != OK) {
-		*e = a->reg.err;
-		return e->code;
-	}
-	r->then = api_said;
 	r->status = a->reg.instead ? 200 : 201;
-	return api_read(r, show_added, e);
-}
-
-static void
-done(struct registration *reg)
-{
-	req_wake(MAIL_OF(reg, struct adding, reg)->r);
+	return feeds_show(db, r->who.user, a->reg.feed_uid, &r->out, e);
 }
 
 /* Its address may be of a feed or of a page that names one. */
 #define ADDRESS(name)                                                          \
 	{                                                                      \
-		name, MEMBER_STRING, offsetof(struct adding, reg.url), 1,      \
+		name, MEMBER_STRING, offsetof(struct adding, feed.reg.url), 1, \
 		    URL_MAX                                                    \
 	}
 #define PRIVATE                                                                \
@@ -69,41 +43,19 @@ read_adding(struct req *r, const struct member *body, struct adding **ret,
     struct err *e)
 {
 	struct adding *a = arena_alloc(r->arena, sizeof(*a));
-	int rc = api_body(r, body, NULL, a, e);
+	struct registration *reg = &a->feed.reg;
 
-	if (rc < 0)
-		return rc;
+	TRY(api_body(r, body, NULL, a, e));
 	if (a->private && !json_is_bool(a->private))
 		return json_wrong(e, "/private", "must be true or false");
-	if (a->reg.url.p && str_trim(a->reg.url).n == 0)
+	if (reg->url.p && str_trim(reg->url).n == 0)
 		return json_wrong(
 		    e, body->name, "must have 1 to %d bytes", URL_MAX);
-	a->reg.private = json_is(a->private, JSON_TRUE);
-	r->ctx = *ret = a;
+	reg->private = json_is(a->private, JSON_TRUE);
+	a->feed.finish = show_added;
+	r->ctx = &a->feed;
+	*ret = a;
 	return OK;
-}
-
-int
-feed_register(struct req *r, struct registration *reg, struct err *e)
-{
-	struct api *api = r->app;
-
-	reg->user = r->who.user;
-	if (!api->fetcher)
-		return err_set(e, ERR_AWAY, "this server adds no feeds");
-	return fetcher_register(api->fetcher, reg, e) < 0 ? (int)e->code
-							  : REQ_WAIT;
-}
-
-static int
-start_adding(struct req *r, struct err *e)
-{
-	struct adding *a = r->ctx;
-
-	a->r = r;
-	a->reg.done = done;
-	r->then = added;
-	return feed_register(r, &a->reg, e);
 }
 
 int
@@ -112,51 +64,43 @@ api_feeds_post(struct req *r, struct db *db, struct err *e)
 	static const struct member BODY[] = {
 	    ADDRESS("url"), PRIVATE, {.name = NULL}};
 	struct adding *a;
-	int rc = read_adding(r, BODY, &a, e);
 
 	(void)db;
-	if (rc == OK && !a->reg.url.p)
-		rc = json_wrong(
+	TRY(read_adding(r, BODY, &a, e));
+	if (!a->feed.reg.url.p)
+		return json_wrong(
 		    e, "/url", "must be the address of a feed or page");
-	return rc < 0 ? rc : start_adding(r, e);
+	return app_feed_add(r, &a->feed, e);
 }
 
 /* The feed that is to be another; on a read thread. */
 static int
 find_instead(struct req *r, struct db *db, struct err *e)
 {
-	struct adding *a = r->ctx;
-	struct uuid uid;
+	struct app_feed *a = r->ctx;
 
-	if (!uuid_parse(r->params[0], &uid))
+	if (!uuid_parse(r->params[0], &a->reg.feed_uid))
 		return err_set(e, ERR_ABSENT, "there is no such feed");
-	return subscription_feed(db, r->who.user, uid, &a->reg.instead, e);
+	return subscription_feed(
+	    db, r->who.user, a->reg.feed_uid, &a->reg.instead, e);
 }
 
 static int
 go_on(struct req *r, struct err *e)
 {
-	if (r->rc < 0) {
-		*e = r->err;
-		return r->rc;
-	}
-	return start_adding(r, e);
+	return app_feed_add(r, r->ctx, e);
 }
 
 /* On the commit thread. An admin marks what others read, too. */
 static int
 mark_feed(struct req *r, struct db *db, struct err *e)
 {
-	struct adding *a = r->ctx;
+	const struct app_feed *a = r->ctx;
 	bool alone = !(r->who.scopes & SCOPE_ADMIN);
-	int rc = find_instead(r, db, e);
 
-	if (rc == OK)
-		rc = feeds_mark(db, a->reg.instead, a->reg.private, alone,
-		    clock_now_us(), e);
-	if (rc < 0)
-		return rc;
-	(void)uuid_parse(r->params[0], &a->reg.feed_uid);
+	TRY(find_instead(r, db, e));
+	TRY(feeds_mark(
+	    db, a->reg.instead, a->reg.private, alone, clock_now_us(), e));
 	return show_added(r, db, e);
 }
 
@@ -166,19 +110,17 @@ api_feeds_patch(struct req *r, struct db *db, struct err *e)
 	static const struct member BODY[] = {
 	    ADDRESS("feed_url"), PRIVATE, {.name = NULL}};
 	struct adding *a;
-	int rc = read_adding(r, BODY, &a, e);
 
 	(void)db;
-	if (rc < 0)
-		return rc;
-	if (a->private && a->reg.url.p)
+	TRY(read_adding(r, BODY, &a, e));
+	if (a->private && a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/private", "can't be given together with feed_url");
 	if (a->private)
 		return api_write(r, mark_feed, e);
-	if (!a->reg.url.p)
+	if (!a->feed.reg.url.p)
 		return json_wrong(
 		    e, "/feed_url", "must be the address of a feed or page");
-	r->then = go_on;
+	api_then(r, go_on);
 	return api_read(r, find_instead, e);
 }

@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/json.h"
 #include "base/str.h"
 
 bool
@@ -24,16 +23,35 @@ api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN])
 }
 
 void
+api_cookie(struct req *r, const char *name, struct str text, const char *path,
+    int64_t age_s)
+{
+	const struct api *api = r->app;
+	struct str line = arena_fmt(r->arena,
+	    "%s=%.*s; Path=%s; HttpOnly; SameSite=Lax; Max-Age=%lld%s", name,
+	    STR_ARG(text), path, (long long)(text.n ? age_s : 0),
+	    api->secure ? "; Secure" : "");
+
+	req_add_header(r, "Set-Cookie", line.p);
+}
+
+void
 api_session_cookie(struct req *r, const char *text)
 {
 	const struct api *api = r->app;
-	int64_t age_s = text[0] ? api->conf->session_max_age_ms / 1000 : 0;
-	struct str line = arena_fmt(r->arena,
-	    SESSION_COOKIE
-	    "=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s",
-	    text, (long long)age_s, api->secure ? "; Secure" : "");
 
-	req_add_header(r, "Set-Cookie", line.p);
+	api_cookie(r, SESSION_COOKIE, str_of(text), "/",
+	    api->conf->session_max_age_ms / 1000);
+}
+
+int
+api_lead_to(struct req *r, const char *url)
+{
+	buf_clear(&r->out);
+	r->status = 302;
+	req_add_header(r, "Location", url);
+	req_add_header(r, "Cache-Control", "no-store");
+	return OK;
 }
 
 /* {"id","email","name","provider","scopes"} */
@@ -42,11 +60,8 @@ write_me(struct req *r, struct db *db, int64_t user, struct str provider,
     unsigned scopes, struct err *e)
 {
 	struct user u;
-	int rc = users_get(db, user, r->arena, &u, e);
 
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
+	TRY(users_get(db, user, r->arena, &u, e));
 	put_open(&r->out, NULL, '{');
 	put_uuid(&r->out, "id", u.uid);
 	put_text(&r->out, "email", u.email);
@@ -95,13 +110,11 @@ put_person(struct req *r, struct db *db, struct api_login *l, int64_t now_us,
 	l->refused = rc == ERR_ABSENT;
 	if (l->refused)
 		return audit_refused(db, l->person, now_us, e);
-	if (rc == OK)
-		rc = users_login(db, l->person, now_us, &l->user, &made, e);
-	if (rc < 0 || !made)
-		return rc;
-	rc = users_get(db, l->user, r->arena, &u, e);
-	if (rc < 0)
-		return rc;
+	TRY(rc);
+	TRY(users_login(db, l->person, now_us, &l->user, &made, e));
+	if (!made)
+		return OK;
+	TRY(users_get(db, l->user, r->arena, &u, e));
 	uuid_format(u.uid, uid);
 	(void)snprintf(name, sizeof(name), PERSON_NAME "%s", uid);
 	row.object_id = str_of(name);
@@ -124,18 +137,17 @@ put_session(struct req *r, struct db *db, struct err *e)
 	/* Removed since its password was checked. */
 	if (rc == ERR_ABSENT)
 		return err_set(e, ERR_UNKNOWN, "wrong name or password");
-	if (rc == OK && l->has_old)
-		rc = session_remove(db, l->old, e);
-	if (rc == OK)
-		rc = session_add(db, api->keyring, r->arena,
-		    &(struct session_new){.id = l->id,
-			.user = l->user,
-			.provider = l->provider,
-			.now_us = now_us,
-			.expires_us =
-			    now_us + api->conf->session_max_age_ms * US_PER_MS},
-		    &l->ended, e);
-	return rc;
+	TRY(rc);
+	if (l->has_old)
+		TRY(session_remove(db, l->old, e));
+	return session_add(db, api->keyring, r->arena,
+	    &(struct session_new){.id = l->id,
+		.user = l->user,
+		.provider = l->provider,
+		.now_us = now_us,
+		.expires_us =
+		    now_us + api->conf->session_max_age_ms * US_PER_MS},
+	    &l->ended, e);
 }
 
 static int
@@ -154,14 +166,8 @@ logged_in(struct req *r, struct err *e)
 		return l->refuse(r, e);
 	if (l->ended || l->has_old)
 		auth_session_ended();
-	if (l->location) {
-		buf_clear(&r->out);
-		r->status = 302;
-		req_add_header(r, "Location", l->location);
-		req_add_header(r, "Cache-Control", "no-store");
-	}
 	api_session_cookie(r, l->text);
-	return OK;
+	return l->location ? api_lead_to(r, l->location) : OK;
 }
 
 int
@@ -190,9 +196,8 @@ known(struct req *r, struct err *e)
 static int
 checked(struct req *r, struct err *e)
 {
-	int rc = auth_checked(r, e);
-
-	return rc < 0 ? rc : known(r, e);
+	TRY(auth_checked(r, e));
+	return known(r, e);
 }
 
 int
@@ -215,19 +220,10 @@ api_auth_login(struct req *r, struct db *db, struct err *e)
 	/* Nobody is logged in as somebody else by a page that he looks at. */
 	if (req_header(r, "Origin").n > 0 && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
-	rc = api_body(r, BODY, NULL, &it, e);
-	if (rc < 0)
-		return rc;
+	TRY(api_body(r, BODY, NULL, &it, e));
 	r->then = checked;
 	rc = auth_check(api->auth, r, it.name, it.password, e);
 	return rc == OK ? known(r, e) : rc;
-}
-
-/* On the commit thread. */
-static int
-drop_session(struct req *r, struct db *db, struct err *e)
-{
-	return session_remove(db, r->ctx, e);
 }
 
 /* Committed, or perhaps: what caches know of sessions may be wrong now. */
@@ -249,10 +245,13 @@ int
 api_auth_logout(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	unsigned char *id = arena_alloc(r->arena, DIGEST_LEN);
-	bool own = api_own_session(r, id);
+	unsigned char *id;
+	bool own;
 
-	(void)db;
+	if (db)
+		return session_remove(db, r->ctx, e);
+	id = arena_alloc(r->arena, DIGEST_LEN);
+	own = api_own_session(r, id);
 	if (own && !origin_trusts(&api->origins, r))
 		return api_cross_origin(e);
 	api_session_cookie(r, "");
@@ -263,7 +262,7 @@ api_auth_logout(struct req *r, struct db *db, struct err *e)
 	r->then = logged_out;
 	r->done =
 	    forget_session; /* for the client that left: then is not called */
-	return api_write(r, drop_session, e);
+	return api_write(r, api_auth_logout, e);
 }
 
 int
@@ -288,9 +287,7 @@ api_auth_providers(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 
-	(void)db;
-	(void)e;
-	buf_clear(&r->out);
+	(void)db, (void)e;
 	buf_addz(&r->out,
 	    "{\"providers\":[{\"name\":\"local\",\"login\":\"/auth/login\"}");
 	if (api->oidc) {

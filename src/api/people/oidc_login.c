@@ -61,28 +61,11 @@ url_of(const struct req *r, struct str path)
 	return arena_fmt(r->arena, "%.*s%.*s", STR_ARG(base), STR_ARG(path)).p;
 }
 
-static int
-lead_to(struct req *r, const char *url)
-{
-	buf_clear(&r->out);
-	r->status = 302;
-	req_add_header(r, "Location", url);
-	req_add_header(r, "Cache-Control", "no-store");
-	return OK;
-}
-
 /* Empty clears it. */
 static void
 state_cookie(struct req *r, struct str text)
 {
-	const struct api *api = r->app;
-	struct str line = arena_fmt(r->arena,
-	    STATE_COOKIE
-	    "=%.*s; Path=/auth; HttpOnly; SameSite=Lax; Max-Age=%d%s",
-	    STR_ARG(text), text.n ? OIDC_LOGIN_S : 0,
-	    api->secure ? "; Secure" : "");
-
-	req_add_header(r, "Set-Cookie", line.p);
+	api_cookie(r, STATE_COOKIE, text, "/auth", OIDC_LOGIN_S);
 }
 
 /* Back to a page of ours that can say so; the log has the reason. */
@@ -101,23 +84,21 @@ login_failed(struct req *r, const char *code, const char *why)
 	log_str(&l, "peer", str_of(r->peer));
 	log_end(&l);
 	state_cookie(r, STR_EMPTY);
-	return lead_to(r, url_of(r, path));
+	return api_lead_to(r, url_of(r, path));
 }
 
 static int
 flow_failed(struct req *r, const struct oidc_flow *f, struct err *e)
 {
-	switch (f->rc) {
-	case ERR_AWAY:
-		return login_failed(r, "provider_unavailable", f->err.text);
-	case ERR_DENIED:
-		return login_failed(r, "code_refused", f->err.text);
-	case ERR_INVALID:
-		return login_failed(r, "bad_token", f->err.text);
-	default:
-		*e = f->err;
-		return f->rc;
-	}
+	const char *code = f->rc == ERR_AWAY      ? "provider_unavailable"
+			   : f->rc == ERR_DENIED  ? "code_refused"
+			   : f->rc == ERR_INVALID ? "bad_token"
+						  : NULL;
+
+	if (code)
+		return login_failed(r, code, f->err.text);
+	*e = f->err;
+	return f->rc;
 }
 
 /* On the caller's thread. */
@@ -132,15 +113,14 @@ start_trip(struct req *r, struct trip *t,
     int (*then)(struct req *, struct err *), struct err *e)
 {
 	const struct api *api = r->app;
-	int rc;
 
 	t->flow.arena = r->arena;
 	t->flow.arg = r;
 	t->flow.done = flow_done;
 	r->ctx = t;
 	r->then = then;
-	rc = oidc_start(api->oidc, &t->flow, e);
-	return rc < 0 ? rc : REQ_WAIT;
+	TRY(oidc_start(api->oidc, &t->flow, e));
+	return REQ_WAIT;
 }
 
 static int
@@ -151,17 +131,18 @@ not_set(struct err *e)
 
 /* ---- going there ---- */
 
+/* `said` are state, nonce and verifier. */
 static void
-seal_state(struct req *r, const struct trip *t, struct str state,
-    struct str nonce, struct str verifier)
+seal_state(struct req *r, const struct trip *t, const struct str said[3])
 {
 	const struct api *api = r->app;
 	int64_t until_us = clock_now_us() + OIDC_LOGIN_S * US_PER_S;
 	struct str plain = arena_fmt(r->arena, "%.*s\n%.*s\n%.*s\n%lld\n%.*s",
-	    STR_ARG(state), STR_ARG(nonce), STR_ARG(verifier),
+	    STR_ARG(said[0]), STR_ARG(said[1]), STR_ARG(said[2]),
 	    (long long)until_us, STR_ARG(t->back));
-	struct buf b = BUF(BASE64URL_LEN(STATE_MAX + SEAL_BYTES_MORE) + 1 +
-			   BASE64URL_LEN(DIGEST_LEN));
+	struct buf b CLEANUP(buf_done) =
+	    BUF(BASE64URL_LEN(STATE_MAX + SEAL_BYTES_MORE) + 1 +
+		BASE64URL_LEN(DIGEST_LEN));
 	char *to = arena_alloc(r->arena, plain.n + SEAL_BYTES_MORE);
 	unsigned char mac[DIGEST_LEN];
 
@@ -171,7 +152,6 @@ seal_state(struct req *r, const struct trip *t, struct str state,
 	buf_addc(&b, '.');
 	base64_url_add(&b, (struct str){(char *)mac, sizeof(mac)});
 	state_cookie(r, buf_str(&b));
-	buf_done(&b);
 }
 
 static int
@@ -180,19 +160,18 @@ go_there(struct req *r, struct err *e)
 	const struct api *api = r->app;
 	struct trip *t = r->ctx;
 	char words[3][OIDC_WORD_LEN + 1];
-	struct str state, nonce, verifier;
+	struct str said[3];
 
 	if (t->flow.rc < 0)
 		return flow_failed(r, &t->flow, e);
-	for (size_t i = 0; i < COUNT_OF(words); i++)
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		token_text(words[i], OIDC_WORD_LEN, ALPHABET);
-	state = str_of(words[0]);
-	nonce = str_of(words[1]);
-	verifier = str_of(words[2]);
-	seal_state(r, t, state, nonce, verifier);
-	return lead_to(r, oidc_page(api->oidc, t->flow.authorize, state, nonce,
-			      verifier, r->arena)
-			      .p);
+		said[i] = str_of(words[i]);
+	}
+	seal_state(r, t, said);
+	return api_lead_to(r, oidc_page(api->oidc, t->flow.authorize, said[0],
+				  said[1], said[2], r->arena)
+				  .p);
 }
 
 int
@@ -201,14 +180,11 @@ api_oidc_login(struct req *r, struct db *db, struct err *e)
 	static const char *const names[] = {"return", NULL};
 	const struct api *api = r->app;
 	struct trip *t = arena_alloc(r->arena, sizeof(*t));
-	int rc;
 
 	(void)db;
 	if (!api->oidc)
 		return not_set(e);
-	rc = req_query_only(r, names, e);
-	if (rc < 0)
-		return rc;
+	TRY(req_query_only(r, names, e));
 	t->back = STR("/");
 	if (req_query(r, "return", &t->back) && !is_path(t->back))
 		return err_at(e, ERR_INVALID, "/return",

@@ -5,7 +5,6 @@
 #include "api/apps/app.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "doc/caged.h"
 #include "reader/import.h"
@@ -17,12 +16,8 @@ static int
 write_out(struct req *r, struct db *db, int64_t user, struct err *e)
 {
 	struct sync who = {db, user, r->arena};
-	int rc;
 
-	buf_clear(&r->out);
-	rc = import_export(&who, clock_now_us(), &r->out, e);
-	if (rc < 0)
-		return rc;
+	TRY(import_export(&who, clock_now_us(), &r->out, e));
 	r->content_type = "text/x-opml; charset=utf-8";
 	req_add_header(
 	    r, "Content-Disposition", "attachment; filename=\"hikyaku.opml\"");
@@ -40,9 +35,9 @@ int
 api_user_opml_get(struct req *r, struct db *db, struct err *e)
 {
 	int64_t user;
-	int rc = tokens_user(db, r->params[0], &user, e);
 
-	return rc < 0 ? rc : write_out(r, db, user, e);
+	TRY(tokens_user(db, r->params[0], &user, e));
+	return write_out(r, db, user, e);
 }
 
 struct importing {
@@ -58,14 +53,11 @@ take_in(struct req *r, struct db *db, struct err *e)
 {
 	const struct importing *im = r->ctx;
 	const struct api *api = r->app;
-	struct import_result done = {0};
 	struct sync who = {db, im->user, r->arena};
-	int rc =
-	    import_opml(&who, api->guard, im->list, clock_now_us(), &done, e);
+	struct import_result done;
 
-	if (rc < 0)
-		return rc;
-	buf_clear(&r->out);
+	TRY(import_opml(&who, api->guard, im->list, clock_now_us(), &done, e));
+	app_due(r);
 	if (im->miniflux) {
 		buf_addz(
 		    &r->out, "{\"message\":\"Feeds imported successfully\"}");
@@ -80,39 +72,27 @@ take_in(struct req *r, struct db *db, struct err *e)
 static int
 parsed(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
-	return app_write_due(r, take_in, e);
+	return api_write(r, take_in, e);
 }
 
-/* Such lists are rare: each has a process of its own for its moment. */
+/* On a read thread. Such lists are rare: each has a process of its own for its
+ * moment. */
 static int
-read_list(struct req *r, struct importing *im, struct err *e)
+parse(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
+	struct importing *im = r->ctx;
 	struct caged *c = NULL;
-	int rc = caged_new("/proc/self/exe", api->fault, &c, e);
+	int rc;
 
+	if (!im->user)
+		TRY(tokens_user(db, r->params[0], &im->user, e));
+	rc = caged_new("/proc/self/exe", api->fault, &c, e);
 	if (rc == OK)
 		rc = caged_opml(
 		    c, r->arena, r->body, im->content_type, &im->list, e);
 	caged_free(c);
 	return rc;
-}
-
-/* On a read thread. */
-static int
-parse(struct req *r, struct db *db, struct err *e)
-{
-	struct importing *im = r->ctx;
-
-	if (!im->user) {
-		int rc = tokens_user(db, r->params[0], &im->user, e);
-
-		if (rc < 0)
-			return rc;
-	}
-	return read_list(r, im, e);
 }
 
 static int
@@ -124,7 +104,7 @@ start_import(struct req *r, int64_t user, bool miniflux, struct err *e)
 	im->user = user;
 	im->content_type = arena_dup(r->arena, req_header(r, "Content-Type"));
 	r->ctx = im;
-	r->then = parsed;
+	api_then(r, parsed);
 	return api_read(r, parse, e);
 }
 

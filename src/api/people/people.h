@@ -1,16 +1,6 @@
 /*
  * people.h - people over HTTP: how they log in, and what is theirs.
  *
- *   GET    /auth/providers             OPEN  ON_HTTP  api_auth_providers
- *   GET    /auth/google/login          OPEN  ON_HTTP  api_oidc_login
- *   GET    /auth/google/callback       OPEN  ON_HTTP  api_oidc_callback
- *   POST   /auth/login                 OPEN  ON_HTTP  api_auth_login
- *   POST   /auth/logout                OPEN  ON_HTTP  api_auth_logout
- *   GET    /auth/me                    USER  ON_READ  api_auth_me
- *   DELETE /api/users/me               USER  ON_HTTP  api_me_delete
- *   GET    /api/users/me/settings      USER  ON_READ  api_me_settings_get
- *   PUT    /api/users/me/settings      USER  ON_HTTP  api_me_settings_put
- *
  * A login makes a session (account/session.h) and answers its cookie. Errors
  * have the shape of api/people/person.h.
  */
@@ -46,7 +36,11 @@ int api_login(struct req *r, struct api_login *l, struct err *e) MUST_CHECK;
 
 /* The session of the request's cookie; false when there is none of ours. */
 bool api_own_session(const struct req *r, unsigned char ret_id[DIGEST_LEN]);
-/* The session's cookie; an empty text clears it. */
+/* 302; OK. */
+int api_lead_to(struct req *r, const char *url);
+/* A cookie of ours, and that of the session; an empty text clears it. */
+void api_cookie(struct req *r, const char *name, struct str text,
+    const char *path, int64_t age_s);
 void api_session_cookie(struct req *r, const char *text);
 
 #endif

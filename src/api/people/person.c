@@ -1,6 +1,6 @@
 #include "api/people/person.h"
 
-#include "base/buf.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "http/server/reply.h"
 
@@ -23,48 +23,41 @@ word_find(const char *code)
 	return NULL;
 }
 
+/* It may be cut in mid-character. */
 static void
-add_member(struct buf *b, const char *name, const char *text)
+put_whole(struct buf *b, const char *name, const char *text)
 {
 	struct str s = str_of(text);
 
-	s.n = str_utf8_bad(s); /* it may be cut in mid-character */
-	buf_fmt(b, "\"%s\":", name);
-	buf_json(b, s);
-}
-
-/* "/fetch_interval_minutes" is the field of that name. */
-static void
-add_fields(struct buf *b, const struct err *e)
-{
-	buf_addz(b, ",\"fields\":[{");
-	add_member(b, "field", e->at[0] == '/' ? e->at + 1 : e->at);
-	buf_addc(b, ',');
-	add_member(b, "message", e->text);
-	buf_addz(b, "}]");
+	s.n = str_utf8_bad(s);
+	put_text(b, name, s);
 }
 
 int
 person_error(struct buf *b, const struct http_error *x)
 {
-	const char *code = x->e.word ? x->e.word : x->name;
+	const char *code = x->e.word ? x->e.word : x->name, *at = x->e.at;
 	const struct word *w = word_find(code);
 	int status = w ? w->status : x->status;
 
-	buf_addc(b, '{');
-	add_member(b, "code", code);
-	buf_addc(b, ',');
-	add_member(b, "message",
+	put_open(b, NULL, '{');
+	put_whole(b, "code", code);
+	put_whole(b, "message",
 	    x->hidden ? "Something went wrong on our side." : x->e.text);
-	buf_addc(b, ',');
-	add_member(b, "category",
+	put_z(b, "category",
 	    w               ? w->category
 	    : status >= 500 ? "system"
 			    : "validation");
-	buf_addc(b, ',');
-	add_member(b, "action", w ? w->action : "Correct the request.");
-	if (!x->hidden && x->e.at[0] != '\0')
-		add_fields(b, &x->e);
-	buf_addc(b, '}');
+	put_z(b, "action", w ? w->action : "Correct the request.");
+	if (!x->hidden && at[0] != '\0') {
+		put_open(b, "fields", '[');
+		put_open(b, NULL, '{');
+		/* "/fetch_interval_minutes" is the field of that name. */
+		put_whole(b, "field", at[0] == '/' ? at + 1 : at);
+		put_whole(b, "message", x->e.text);
+		put_close(b, '}');
+		put_close(b, ']');
+	}
+	put_close(b, '}');
 	return status;
 }

@@ -1,13 +1,12 @@
 /* reader.h: articles. */
 #include "api/api.h"
+#include "api/apps/app.h"
 #include "api/io.h"
 #include "api/people/reader.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
-#include "doc/terms.h"
 #include "reader/category.h"
 #include "reader/feeds.h"
 #include "reader/limits.h"
@@ -52,10 +51,8 @@ reader_query_none(struct req *r, struct err *e)
 /* What a query asks for; a list of one feed has the first two. */
 struct items_query {
 	struct str cursor;
-	enum list_filter filter;
+	struct list_query q;
 	struct uuid category, feed;
-	struct str search;
-	bool unique;
 };
 
 static const char *const FILTERS[] = {"all", "unread", "starred", NULL};
@@ -64,46 +61,40 @@ static const char *const FILTERS[] = {"all", "unread", "starred", NULL};
 	{"cursor", MEMBER_STRING, offsetof(struct items_query, cursor), 0,     \
 	    API_CURSOR_MAX, .about = "the next_cursor of the page before"},    \
 	{                                                                      \
-		"filter", MEMBER_CHOICE, offsetof(struct items_query, filter), \
-		    .words = FILTERS                                           \
+		"filter", MEMBER_CHOICE,                                       \
+		    offsetof(struct items_query, q.filter), .words = FILTERS   \
 	}
 
 static int
-show_list(struct req *r, struct db *db, const struct items_query *a,
-    struct list_query *q, struct err *e)
+show_list(struct req *r, struct db *db, struct items_query *a, struct err *e)
 {
-	enum item_order order = q->search.p ? ITEM_BY_ID : ITEM_BY_DATE;
+	enum item_order order = a->q.search.p ? ITEM_BY_ID : ITEM_BY_DATE;
 	struct err why;
 
-	q->filter = a->filter;
-	q->unique = a->unique;
-	q->has_place = a->cursor.n > 0;
-	if (q->has_place &&
-	    item_cursor_parse(a->cursor, order, &q->place, &why) < 0)
+	a->q.has_place = a->cursor.n > 0;
+	if (a->q.has_place &&
+	    item_cursor_parse(a->cursor, order, &a->q.place, &why) < 0)
 		return err_at(e, ERR_INVALID, "/cursor", "%s", why.text);
-	return list_show(db, q, &r->out, e);
+	return list_show(db, &a->q, &r->out, e);
 }
 
 int
 api_feeds_items(struct req *r, struct db *db, struct err *e)
 {
 	static const struct member QUERY[] = {ITEMS_PAGE, {.name = NULL}};
-	struct list_query q = {.user = r->who.user};
-	struct items_query a = {.filter = LIST_ALL};
+	struct items_query a = {.q.user = r->who.user};
 	struct uuid uid;
-	int rc = reader_id(r, "feed", &uid, e);
 
-	if (rc == OK)
-		rc = subscription_feed(db, q.user, uid, &q.feed, e);
-	if (rc == OK)
-		rc = reader_query(r, QUERY, &a, e);
-	return rc < 0 ? rc : show_list(r, db, &a, &q, e);
+	TRY(reader_id(r, "feed", &uid, e));
+	TRY(subscription_feed(db, r->who.user, uid, &a.q.feed, e));
+	TRY(reader_query(r, QUERY, &a, e));
+	return show_list(r, db, &a, e);
 }
 
 /* A feed or category by its id: what is nobody's of theirs is a 404. */
 static int
-find_where(const struct req *r, struct db *db, const struct items_query *a,
-    struct list_query *q, struct err *e)
+find_where(
+    const struct req *r, struct db *db, struct items_query *a, struct err *e)
 {
 	struct str given;
 	bool feed = req_query(r, "feed", &given),
@@ -113,26 +104,11 @@ find_where(const struct req *r, struct db *db, const struct items_query *a,
 		return err_at(e, ERR_INVALID, "/category",
 		    "category does not go with feed");
 	if (feed)
-		return subscription_feed(db, q->user, a->feed, &q->feed, e);
-	return category
-		   ? category_find(db, q->user, a->category, &q->category, e)
-		   : OK;
-}
-
-static int
-read_search(struct req *r, struct db *db, struct str words,
-    struct list_query *q, struct err *e)
-{
-	struct buf b = BUF(16 * KIB);
-	int rc;
-
-	if (!words.p)
-		return OK;
-	rc = terms_query(db_engine(db), words, &b, e);
-	if (rc == OK)
-		q->search = arena_dup(r->arena, buf_str(&b));
-	buf_done(&b);
-	return rc;
+		return subscription_feed(
+		    db, r->who.user, a->feed, &a->q.feed, e);
+	return category ? category_find(
+			      db, r->who.user, a->category, &a->q.category, e)
+			: OK;
 }
 
 int
@@ -142,42 +118,30 @@ api_items_list(struct req *r, struct db *db, struct err *e)
 	    ITEMS_PAGE,
 	    {"category", MEMBER_UUID, offsetof(struct items_query, category)},
 	    {"feed", MEMBER_UUID, offsetof(struct items_query, feed)},
-	    {"search", MEMBER_STRING, offsetof(struct items_query, search), 0,
+	    {"search", MEMBER_STRING, offsetof(struct items_query, q.search), 0,
 		READER_SEARCH_MAX},
-	    {"unique", MEMBER_BOOL, offsetof(struct items_query, unique),
+	    {"unique", MEMBER_BOOL, offsetof(struct items_query, q.unique),
 		.about = "what several feeds have, once"},
 	    {.name = NULL},
 	};
-	struct list_query q = {.user = r->who.user};
-	struct items_query a = {.filter = LIST_ALL};
-	int rc = reader_query(r, QUERY, &a, e);
+	struct items_query a = {.q.user = r->who.user};
 
-	if (rc == OK)
-		rc = read_search(r, db, a.search, &q, e);
-	if (rc == OK)
-		rc = find_where(r, db, &a, &q, e);
-	return rc < 0 ? rc : show_list(r, db, &a, &q, e);
+	TRY(reader_query(r, QUERY, &a, e));
+	TRY(find_where(r, db, &a, e));
+	return show_list(r, db, &a, e);
 }
 
 int
 api_items_get(struct req *r, struct db *db, struct err *e)
 {
 	struct uuid uid;
-	int rc = reader_id(r, "article", &uid, e);
 
-	if (rc == OK)
-		rc = reader_query_none(r, e);
-	return rc < 0 ? rc : list_item(db, r->who.user, uid, &r->out, e);
+	TRY(reader_id(r, "article", &uid, e));
+	TRY(reader_query_none(r, e));
+	return list_item(db, r->who.user, uid, &r->out, e);
 }
 
 /* State -------------------------------------------------------------------------- */
-
-static int
-write_state(struct req *r, struct db *db, struct err *e)
-{
-	buf_clear(&r->out);
-	return list_state(db, r->ctx, clock_now_us(), &r->out, e);
-}
 
 /* Absent ones are not set. */
 static int
@@ -204,99 +168,87 @@ api_items_state(struct req *r, struct db *db, struct err *e)
 	    {"is_starred", MEMBER_JSON, offsetof(struct body, is_starred)},
 	    {.name = NULL},
 	};
-	struct list_state *s = arena_alloc(r->arena, sizeof(*s));
-	int rc = reader_id(r, "article", &s->uid, e);
+	struct list_state *s;
 
-	(void)db;
+	if (db)
+		return list_state(db, r->ctx, clock_now_us(), &r->out, e);
+	r->ctx = s = arena_alloc(r->arena, sizeof(*s));
 	s->user = r->who.user;
 	s->user_uid = r->who.user_uid;
-	if (rc == OK)
-		rc = api_body_maybe(r, BODY, &NULLS, &body, e);
-	if (rc == OK)
-		rc = read_bool(
-		    body.is_read, "/is_read", &s->set_read, &s->is_read, e);
-	if (rc == OK)
-		rc = read_bool(body.is_starred, "/is_starred", &s->set_starred,
-		    &s->is_starred, e);
-	if (rc < 0)
-		return rc;
-	r->ctx = s;
-	return api_write(r, write_state, e);
+	TRY(reader_id(r, "article", &s->uid, e));
+	TRY(api_body_maybe(r, BODY, &NULLS, &body, e));
+	TRY(read_bool(body.is_read, "/is_read", &s->set_read, &s->is_read, e));
+	TRY(read_bool(body.is_starred, "/is_starred", &s->set_starred,
+	    &s->is_starred, e));
+	return api_write(r, api_items_state, e);
 }
 
-/* All read: in steps, so that nobody waits behind a thousand feeds -------------------- */
+/* All read ------------------------------------------------------------------------ */
 
-struct read_op {
-	struct list_read q;
+struct read_body {
 	struct str as_of, category_id; /* .p NULL: none */
-	bool has_feed, has_category;
-	struct uuid feed, category;
-	int64_t step, marked; /* of this step, of all */
-	bool more;
 };
 
+/* On a read thread: the feed or category of theirs that it is about. */
 static int
-write_read(struct req *r, struct db *db, struct err *e)
+find_feed(struct req *r, struct db *db, struct err *e)
 {
-	struct read_op *op = r->ctx;
-	int rc = OK;
+	struct app_reading *a = r->ctx;
 
-	if (op->has_feed)
-		rc = subscription_feed(
-		    db, r->who.user, op->feed, &op->q.feed, e);
-	if (rc == OK && op->has_category)
-		rc = category_find(
-		    db, r->who.user, op->category, &op->q.category, e);
-	return rc < 0 ? rc
-		      : list_read_step(db, &op->q, &op->step, &op->more, e);
+	return subscription_feed(
+	    db, r->who.user, *(const struct uuid *)a->ctx, &a->what.feed, e);
 }
 
 static int
-read_then(struct req *r, struct err *e)
+find_category(struct req *r, struct db *db, struct err *e)
 {
-	struct read_op *op = r->ctx;
+	struct app_reading *a = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
-	op->marked += op->step;
-	if (op->more) {
-		r->then = read_then;
-		return api_write(r, write_read, e);
-	}
-	buf_clear(&r->out);
+	return category_find(db, r->who.user, *(const struct uuid *)a->ctx,
+	    &a->what.category, e);
+}
+
+static int
+show_marked(struct req *r, struct db *db, struct err *e)
+{
+	const struct app_reading *a = r->ctx;
+
+	(void)db, (void)e;
 	put_open(&r->out, NULL, '{');
-	put_int(&r->out, "marked", op->marked);
+	put_int(&r->out, "marked", a->marked);
 	put_close(&r->out, '}');
 	return OK;
 }
 
+/* Of a feed, or with NULL of all or of the category that the body names. */
 static int
 mark_read(
-    struct req *r, struct read_op *op, const struct member *body, struct err *e)
+    struct req *r, const struct member *body, struct uuid *feed, struct err *e)
 {
+	struct app_reading *a =
+	    app_reading(r, feed ? find_feed : NULL, show_marked);
 	struct item_place upto = {.id = INT64_MAX};
+	struct read_body b = {{.p = NULL}, {.p = NULL}};
+	struct uuid *of =
+	    feed ? feed : arena_alloc(r->arena, sizeof(struct uuid));
 	struct err why;
-	int rc = api_body_maybe(r, body, NULL, op, e);
 
-	if (rc < 0)
-		return rc;
-	if (op->as_of.p &&
-	    item_cursor_parse(op->as_of, ITEM_BY_ID, &upto, &why) < 0)
+	TRY(api_body_maybe(r, body, NULL, &b, e));
+	if (b.as_of.p &&
+	    item_cursor_parse(b.as_of, ITEM_BY_ID, &upto, &why) < 0)
 		return err_at(e, ERR_INVALID, "/as_of", "%s", why.text);
-	op->has_category = op->category_id.p != NULL;
-	if (op->has_category && !uuid_parse(op->category_id, &op->category))
+	if (b.category_id.p && !uuid_parse(b.category_id, of))
 		return json_wrong(e, "/category_id", "must be an id");
-	op->q.user = r->who.user;
-	op->q.upto = upto.id;
-	op->q.now_us = clock_now_us();
-	r->ctx = op;
-	r->then = read_then;
-	return api_write(r, write_read, e);
+	if (b.category_id.p)
+		a->find = find_category;
+	a->ctx = of;
+	a->what.upto = upto.id;
+	return app_read_all(r, a, e);
 }
 
 #define AS_OF                                                                  \
 	{                                                                      \
-		"as_of", MEMBER_STRING, offsetof(struct read_op, as_of), 0,    \
+		"as_of", MEMBER_STRING, offsetof(struct read_body, as_of), 0,  \
 		    API_CURSOR_MAX, .about = "that of a page"                  \
 	}
 
@@ -304,12 +256,11 @@ int
 api_feeds_read(struct req *r, struct db *db, struct err *e)
 {
 	static const struct member BODY[] = {AS_OF, {.name = NULL}};
-	struct read_op *op = arena_alloc(r->arena, sizeof(*op));
-	int rc = reader_id(r, "feed", &op->feed, e);
+	struct uuid *feed = arena_alloc(r->arena, sizeof(*feed));
 
 	(void)db;
-	op->has_feed = true;
-	return rc < 0 ? rc : mark_read(r, op, BODY, e);
+	TRY(reader_id(r, "feed", feed, e));
+	return mark_read(r, BODY, feed, e);
 }
 
 int
@@ -318,13 +269,12 @@ api_items_read(struct req *r, struct db *db, struct err *e)
 	static const struct member BODY[] = {
 	    AS_OF,
 	    {"category_id", MEMBER_STRING,
-		offsetof(struct read_op, category_id), 0, UUID_LEN},
+		offsetof(struct read_body, category_id), 0, UUID_LEN},
 	    {.name = NULL},
 	};
-	struct read_op *op = arena_alloc(r->arena, sizeof(*op));
 
 	(void)db;
-	return mark_read(r, op, BODY, e);
+	return mark_read(r, BODY, NULL, e);
 }
 
 /* A feed's picture ---------------------------------------------------------------------- */
@@ -348,23 +298,18 @@ int
 api_feeds_favicon(struct req *r, struct db *db, struct err *e)
 {
 	unsigned char digest[DIGEST_SHORT_LEN];
-	struct buf tag = BUF(64);
+	struct buf tag CLEANUP(buf_done) = BUF(64);
 	const char *etag;
 	struct str mime;
 	struct uuid uid;
-	int rc = reader_id(r, "feed", &uid, e);
 
-	if (rc == OK)
-		rc = feeds_icon(
-		    db, r->who.user, uid, r->arena, &mime, &r->out, e);
-	if (rc < 0)
-		return rc;
+	TRY(reader_id(r, "feed", &uid, e));
+	TRY(feeds_icon(db, r->who.user, uid, r->arena, &mime, &r->out, e));
 	digest_short(buf_str(&r->out), digest);
 	buf_addc(&tag, '"');
 	buf_hex(&tag, (struct str){(const char *)digest, sizeof(digest)});
 	buf_addc(&tag, '"');
 	etag = arena_z(r->arena, buf_str(&tag));
-	buf_done(&tag);
 	r->content_type = picture_type(r->arena, mime);
 	req_add_header(r, "ETag", etag);
 	req_add_header(r, "Cache-Control", "private, max-age=86400");

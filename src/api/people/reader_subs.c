@@ -1,5 +1,6 @@
 /* reader.h: feeds, subscriptions and categories. */
 #include "api/api.h"
+#include "api/apps/app.h"
 #include "api/io.h"
 #include "api/people/reader.h"
 #include "base/arena.h"
@@ -9,7 +10,6 @@
 #include "event/cursor.h"
 #include "reader/category.h"
 #include "reader/feeds.h"
-#include "reader/fetch/fetcher.h"
 #include "reader/limits.h"
 #include "reader/subscription.h"
 
@@ -19,24 +19,22 @@ int
 api_feeds_get(struct req *r, struct db *db, struct err *e)
 {
 	struct uuid uid;
-	int rc = reader_id(r, "feed", &uid, e);
 
-	if (rc == OK)
-		rc = reader_query_none(r, e);
-	return rc < 0 ? rc : feeds_show(db, r->who.user, uid, &r->out, e);
+	TRY(reader_id(r, "feed", &uid, e));
+	TRY(reader_query_none(r, e));
+	return feeds_show(db, r->who.user, uid, &r->out, e);
 }
 
 int
 api_feeds_delete(struct req *r, struct db *db, struct err *e)
 {
 	struct uuid uid;
-	int64_t feed = 0;
-	int rc = reader_id(r, "feed", &uid, e);
+	int64_t feed;
 
 	r->status = 204;
-	if (rc == OK)
-		rc = subscription_feed(db, r->who.user, uid, &feed, e);
-	return rc < 0 ? rc : subscription_drop(db, r->who.user, feed, e);
+	TRY(reader_id(r, "feed", &uid, e));
+	TRY(subscription_feed(db, r->who.user, uid, &feed, e));
+	return subscription_drop(db, r->who.user, feed, e);
 }
 
 int
@@ -50,14 +48,12 @@ api_feeds_fetches(struct req *r, struct db *db, struct err *e)
 	int64_t before = INT64_MAX;
 	struct err why;
 	struct uuid uid;
-	int rc = reader_id(r, "feed", &uid, e);
 
-	if (rc == OK)
-		rc = reader_query(r, QUERY, &cursor, e);
-	if (rc == OK && cursor.p && cursor_parse(cursor, &before, &why) < 0)
-		rc = err_at(e, ERR_INVALID, "/cursor", "%s", why.text);
-	return rc < 0 ? rc
-		      : feeds_fetches(db, r->who.user, uid, before, &r->out, e);
+	TRY(reader_id(r, "feed", &uid, e));
+	TRY(reader_query(r, QUERY, &cursor, e));
+	if (cursor.p && cursor_parse(cursor, &before, &why) < 0)
+		return err_at(e, ERR_INVALID, "/cursor", "%s", why.text);
+	return feeds_fetches(db, r->who.user, uid, before, &r->out, e);
 }
 
 /* Subscriptions --------------------------------------------------------------------- */
@@ -65,7 +61,6 @@ api_feeds_fetches(struct req *r, struct db *db, struct err *e)
 static int
 show_subs(struct req *r, struct db *db, const struct uuid *uid, struct err *e)
 {
-	buf_clear(&r->out);
 	return subscription_show(
 	    db, r->who.user, r->who.user_uid, uid, &r->out, e);
 }
@@ -73,22 +68,20 @@ show_subs(struct req *r, struct db *db, const struct uuid *uid, struct err *e)
 int
 api_fsubs_list(struct req *r, struct db *db, struct err *e)
 {
-	int rc = reader_query_none(r, e);
-
-	return rc < 0 ? rc : show_subs(r, db, NULL, e);
+	TRY(reader_query_none(r, e));
+	return show_subs(r, db, NULL, e);
 }
 
 int
 api_fsubs_delete(struct req *r, struct db *db, struct err *e)
 {
 	struct uuid uid;
-	int64_t feed = 0;
-	int rc = reader_id(r, "subscription", &uid, e);
+	int64_t feed;
 
 	r->status = 204;
-	if (rc == OK)
-		rc = subscription_find(db, r->who.user, uid, &feed, e);
-	return rc < 0 ? rc : subscription_drop(db, r->who.user, feed, e);
+	TRY(reader_id(r, "subscription", &uid, e));
+	TRY(subscription_find(db, r->who.user, uid, &feed, e));
+	return subscription_drop(db, r->who.user, feed, e);
 }
 
 /* What a body says, on its way to the commit thread. */
@@ -100,26 +93,17 @@ struct fsub_op {
 	struct subscription_patch patch;
 };
 
-static int
-write_settings(struct req *r, struct db *db, struct err *e)
-{
-	const struct fsub_op *op = r->ctx;
-	int rc = subscription_interval(
-	    db, r->who.user, op->uid, op->minutes, clock_now_us(), e);
-
-	return rc < 0 ? rc : show_subs(r, db, &op->uid, e);
-}
-
 /* The id in the path and the body, then `fn` with them. */
 static int
 take_body(struct req *r, const char *what, const struct member *body,
     const void *initial, struct fsub_op **ret, struct err *e)
 {
 	struct fsub_op *op = arena_alloc(r->arena, sizeof(*op));
-	int rc = what ? reader_id(r, what, &op->uid, e) : OK;
 
 	r->ctx = *ret = op;
-	return rc < 0 ? rc : api_body_maybe(r, body, initial, op, e);
+	if (what)
+		TRY(reader_id(r, what, &op->uid, e));
+	return api_body_maybe(r, body, initial, op, e);
 }
 
 int
@@ -131,37 +115,26 @@ api_fsubs_settings(struct req *r, struct db *db, struct err *e)
 		offsetof(struct fsub_op, minutes), INT64_MIN, INT64_MAX},
 	    {.name = NULL},
 	};
-	struct fsub_op *op;
-	int rc = take_body(r, "subscription", BODY, NULL, &op, e);
+	struct fsub_op *op = r->ctx;
 
-	(void)db;
-	return rc < 0 ? rc : api_write(r, write_settings, e);
+	if (!db) {
+		TRY(take_body(r, "subscription", BODY, NULL, &op, e));
+		return api_write(r, api_fsubs_settings, e);
+	}
+	TRY(subscription_interval(
+	    db, r->who.user, op->uid, op->minutes, clock_now_us(), e));
+	return show_subs(r, db, &op->uid, e);
 }
 
 int
 api_fsubs_resume(struct req *r, struct db *db, struct err *e)
 {
-	const struct api *api = r->app;
 	struct uuid uid;
-	int rc = reader_id(r, "subscription", &uid, e);
 
-	if (rc == OK)
-		rc = subscription_resume(
-		    db, r->who.user, uid, clock_now_us(), e);
-	if (rc < 0)
-		return rc;
-	fetcher_poke(api->fetcher); /* it claims behind this commit */
+	TRY(reader_id(r, "subscription", &uid, e));
+	TRY(subscription_resume(db, r->who.user, uid, clock_now_us(), e));
+	app_due(r);
 	return show_subs(r, db, &uid, e);
-}
-
-static int
-write_patch(struct req *r, struct db *db, struct err *e)
-{
-	const struct fsub_op *op = r->ctx;
-	int rc = subscription_patch(
-	    db, r->who.user, op->uid, &op->patch, clock_now_us(), e);
-
-	return rc < 0 ? rc : show_subs(r, db, &op->uid, e);
 }
 
 static int
@@ -201,46 +174,38 @@ api_fsubs_patch(struct req *r, struct db *db, struct err *e)
 	    {"category_id", MEMBER_JSON, offsetof(struct fsub_op, category)},
 	    {.name = NULL},
 	};
-	struct fsub_op *op;
-	int rc = take_body(r, "subscription", BODY, &NULLS, &op, e);
+	struct fsub_op *op = r->ctx;
 
-	(void)db;
-	if (rc == OK)
-		rc = read_patch(op, e);
-	return rc < 0 ? rc : api_write(r, write_patch, e);
+	if (!db) {
+		TRY(take_body(r, "subscription", BODY, &NULLS, &op, e));
+		TRY(read_patch(op, e));
+		return api_write(r, api_fsubs_patch, e);
+	}
+	TRY(subscription_patch(
+	    db, r->who.user, op->uid, &op->patch, clock_now_us(), e));
+	return show_subs(r, db, &op->uid, e);
 }
 
 /* Categories -------------------------------------------------------------------------- */
 
-static int
-show_categories(
-    struct req *r, struct db *db, const struct uuid *uid, struct err *e)
-{
-	buf_clear(&r->out);
-	return category_show(db, r->who.user, uid, &r->out, e);
-}
-
 int
 api_categories_list(struct req *r, struct db *db, struct err *e)
 {
-	int rc = reader_query_none(r, e);
-
-	return rc < 0 ? rc : show_categories(r, db, NULL, e);
+	TRY(reader_query_none(r, e));
+	return category_show(db, r->who.user, NULL, &r->out, e);
 }
 
 /* what NULL: one that is new. */
 static int
-write_category(struct req *r, const char *what, handler_fn write, struct err *e)
+with_name(struct req *r, const char *what, handler_fn write, struct err *e)
 {
 	static const struct member BODY[] = {
 	    {"title", MEMBER_JSON, offsetof(struct fsub_op, title)},
 	    {.name = NULL},
 	};
 	struct fsub_op *op;
-	int rc = take_body(r, what, BODY, NULL, &op, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(take_body(r, what, BODY, NULL, &op, e));
 	if (!json_is(op->title, JSON_STRING) ||
 	    (op->title->text.n > 0 &&
 		memchr(op->title->text.p, 0, op->title->text.n)))
@@ -251,48 +216,37 @@ write_category(struct req *r, const char *what, handler_fn write, struct err *e)
 	return api_write(r, write, e);
 }
 
-static int
-put_category(struct req *r, struct db *db, struct err *e)
-{
-	const struct fsub_op *op = r->ctx;
-	struct uuid uid;
-	int rc =
-	    category_add(db, r->who.user, op->name, clock_now_us(), &uid, e);
-
-	r->status = 201;
-	return rc < 0 ? rc : show_categories(r, db, &uid, e);
-}
-
 int
 api_categories_post(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return write_category(r, NULL, put_category, e);
-}
-
-static int
-rename_category(struct req *r, struct db *db, struct err *e)
-{
 	const struct fsub_op *op = r->ctx;
-	int rc = category_rename(
-	    db, r->who.user, op->uid, op->name, clock_now_us(), e);
+	struct uuid uid;
 
-	return rc < 0 ? rc : show_categories(r, db, &op->uid, e);
+	if (!db)
+		return with_name(r, NULL, api_categories_post, e);
+	r->status = 201;
+	TRY(category_add(db, r->who.user, op->name, clock_now_us(), &uid, e));
+	return category_show(db, r->who.user, &uid, &r->out, e);
 }
 
 int
 api_categories_patch(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return write_category(r, "category", rename_category, e);
+	const struct fsub_op *op = r->ctx;
+
+	if (!db)
+		return with_name(r, "category", api_categories_patch, e);
+	TRY(category_rename(
+	    db, r->who.user, op->uid, op->name, clock_now_us(), e));
+	return category_show(db, r->who.user, &op->uid, &r->out, e);
 }
 
 int
 api_categories_delete(struct req *r, struct db *db, struct err *e)
 {
 	struct uuid uid;
-	int rc = reader_id(r, "category", &uid, e);
 
 	r->status = 204;
-	return rc < 0 ? rc : category_del(db, r->who.user, uid, e);
+	TRY(reader_id(r, "category", &uid, e));
+	return category_del(db, r->who.user, uid, e);
 }

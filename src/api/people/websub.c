@@ -1,7 +1,9 @@
-#include "api/people/websub.h"
+#include "reader/websub.h"
 
 #include "account/limiter.h"
 #include "account/lockout.h"
+#include "api/api.h"
+#include "api/handlers.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
@@ -10,10 +12,17 @@
 #include "base/str.h"
 #include "reader/fetch/fetcher.h"
 #include "reader/limits.h"
-#include "reader/websub.h"
 #include "seal/keyring.h"
 #include "sql.h"
-#include "store/store.h"
+
+/*
+ * Where hubs call us (reader/websub.h). The address is the secret that lets
+ * somebody in, so an unknown one is 404 like any other.
+ *
+ * GET: did we ask for this? Then its challenge is the answer. POST: 202 when it
+ * is written, and also when its signature is wrong, as the standard wants it:
+ * who guesses learns nothing. 503 when too many wait.
+ */
 
 /* Buckets of the limiter: of lines in the log, apart from keys and sources. */
 #define LINES_BUCKET (INT64_C(1) << 49)
@@ -22,8 +31,7 @@ struct hub_call {
 	struct push push;
 	struct req *r;
 	struct uuid uid;
-	int64_t id;
-	struct str secret, state; /* sealed */
+	struct sql_hub_find_row row;
 	struct websub_call call;
 	enum websub_answer answer;
 	bool unsigned_;
@@ -49,39 +57,26 @@ limit(struct req *r, struct err *e)
 	    api->networks, id, HUB_CALLS_PER_MINUTE, 1, clock_mono_us(), e);
 }
 
-static struct hub_call *
-call_new(struct req *r, struct err *e)
+static int
+call_new(struct req *r, struct hub_call **ret, struct err *e)
 {
 	struct hub_call *c = arena_alloc(r->arena, sizeof(*c));
 
-	if (limit(r, e) < 0)
-		return NULL;
-	if (!uuid_parse(r->params[0], &c->uid)) {
-		(void)nothing(e);
-		return NULL;
-	}
+	TRY(limit(r, e));
+	if (!uuid_parse(r->params[0], &c->uid))
+		return nothing(e);
 	c->r = r;
-	r->ctx = c;
-	return c;
+	r->ctx = *ret = c;
+	return OK;
 }
 
 /* On a read thread. */
 static int
 find_hub(struct hub_call *c, struct db *db, struct err *e)
 {
-	struct sql_hub_find_row row;
-	int rc = sql_hub_find_one(
-	    db, c->r->arena, &row, e, .uid = uuid_str(&c->uid));
-
-	if (rc <= 0)
-		return rc < 0 ? rc : nothing(e);
-	c->id = c->push.hub = row.id;
-	c->push.feed = row.feed;
-	c->push.feed_uid = uuid_of(row.feed_uid);
-	c->push.feed_url = row.feed_url;
-	c->push.topic = row.topic;
-	c->secret = row.secret;
-	c->state = row.state;
+	if (TRY(sql_hub_find_one(
+		db, c->r->arena, &c->row, e, .uid = uuid_str(&c->uid))) == 0)
+		return nothing(e);
 	return OK;
 }
 
@@ -91,11 +86,9 @@ static int
 hub_look_up(struct req *r, struct db *db, struct err *e)
 {
 	struct hub_call *c = r->ctx;
-	int rc = find_hub(c, db, e);
 
-	if (rc < 0)
-		return rc;
-	c->answer = websub_called(c->state, c->push.topic, &c->call);
+	TRY(find_hub(c, db, e));
+	c->answer = websub_called(c->row.state, c->row.topic, &c->call);
 	return c->answer == WEBSUB_NO ? nothing(e) : OK;
 }
 
@@ -111,23 +104,23 @@ hub_settle(struct req *r, struct db *db, struct err *e)
 	case WEBSUB_SUBSCRIBED:
 		us = websub_lease_s(c->call.lease) * US_PER_S /
 		     api->conf->time_scale;
-		n = sql_hub_verified(db, e, .id = c->id, .until = now + us,
+		n = sql_hub_verified(db, e, .id = c->row.id, .until = now + us,
 		    .next = now + us / 3 * 2, .now = now);
 		break;
 	case WEBSUB_DENIED:
 		us = (int64_t)HUB_DENIED_MIN * 60 * US_PER_S /
 		     api->conf->time_scale;
-		n = sql_hub_denied(db, e, .id = c->id,
+		n = sql_hub_denied(db, e, .id = c->row.id,
 		    .error = STR("the hub denied it"), .next = now + us,
 		    .now = now);
 		break;
 	case WEBSUB_LEFT:
-		n = sql_hub_left(db, e, .id = c->id);
+		n = sql_hub_left(db, e, .id = c->row.id);
 		break;
 	case WEBSUB_NO:
 		break;
 	}
-	return n < 0 ? (int)n : n == 0 ? nothing(e) : OK;
+	return TRY(n) == 0 ? nothing(e) : OK;
 }
 
 static int
@@ -142,12 +135,10 @@ confirm(struct req *r, struct err *e)
 	const struct hub_call *c = r->ctx;
 	struct log_line l;
 
-	if (r->rc < 0)
-		return api_said(r, e);
+	(void)e;
 	log_begin(&l, LOG_INFO, SAYS[c->answer]);
-	log_str(&l, "topic", c->push.topic);
+	log_str(&l, "topic", c->row.topic);
 	log_end(&l);
-	buf_clear(&r->out);
 	if (c->answer != WEBSUB_DENIED)
 		buf_add(&r->out, c->call.challenge);
 	r->content_type = "text/plain; charset=utf-8";
@@ -158,25 +149,22 @@ confirm(struct req *r, struct err *e)
 static int
 hub_looked_up(struct req *r, struct err *e)
 {
-	if (r->rc < 0)
-		return api_said(r, e);
-	r->then = confirm;
+	api_then(r, confirm);
 	return api_write(r, hub_settle, e);
 }
 
 int
 api_websub_get(struct req *r, struct db *db, struct err *e)
 {
-	struct hub_call *c = call_new(r, e);
+	struct hub_call *c;
 
 	(void)db;
-	if (!c)
-		return e->code;
+	TRY(call_new(r, &c, e));
 	(void)req_query(r, "hub.mode", &c->call.mode);
 	(void)req_query(r, "hub.topic", &c->call.topic);
 	(void)req_query(r, "hub.challenge", &c->call.challenge);
 	(void)req_query(r, "hub.lease_seconds", &c->call.lease);
-	r->then = hub_looked_up;
+	api_then(r, hub_looked_up);
 	return api_read(r, hub_look_up, e);
 }
 
@@ -188,17 +176,14 @@ push_judge(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
 	struct hub_call *c = r->ctx;
-	struct str secret = STR_EMPTY;
-	int rc = find_hub(c, db, e);
+	struct str secret;
 
-	if (rc == OK && !websub_sends(c->state))
-		rc = nothing(e);
-	if (rc < 0)
-		return rc;
-	rc = keyring_unseal(api->keyring, r->arena,
-	    keyring_where(r->arena, "feed_hub.secret", c->uid), c->secret,
-	    &secret, e);
-	if (rc < 0)
+	TRY(find_hub(c, db, e));
+	if (!websub_sends(c->row.state))
+		return nothing(e);
+	if (keyring_unseal(api->keyring, r->arena,
+		keyring_where(r->arena, "feed_hub.secret", c->uid),
+		c->row.secret, &secret, e) < 0)
 		return err_set(
 		    e, ERR_SEALED, "the hub's secret can't be opened");
 	c->unsigned_ =
@@ -209,7 +194,6 @@ push_judge(struct req *r, struct db *db, struct err *e)
 static int
 thank(struct req *r)
 {
-	buf_clear(&r->out);
 	r->status = 202;
 	r->content_type = "text/plain; charset=utf-8";
 	return OK;
@@ -248,7 +232,7 @@ tell_unsigned(struct api *api, const struct req *r, const struct hub_call *c)
 		return;
 	log_begin(&l, LOG_WARN, "push not signed by its hub");
 	log_str(&l, "traceId", str_of(r->trace_id));
-	log_str(&l, "topic", c->push.topic);
+	log_str(&l, "topic", c->row.topic);
 	log_str(&l, "peer", str_of(r->peer));
 	log_end(&l);
 }
@@ -259,35 +243,37 @@ push_judged(struct req *r, struct err *e)
 	struct api *api = r->app;
 	struct hub_call *c = r->ctx;
 
-	if (r->rc < 0)
-		return api_said(r, e);
 	if (c->unsigned_) {
 		tell_unsigned(api, r, c);
 		return thank(r);
 	}
 	metric_add(M_HUB_PUSHED, 1);
-	c->push.body = r->body;
-	c->push.content_type = req_header(r, "content-type");
-	c->push.done = push_done;
+	c->push = (struct push){.hub = c->row.id,
+	    .feed = c->row.feed,
+	    .feed_uid = uuid_of(c->row.feed_uid),
+	    .feed_url = c->row.feed_url,
+	    .topic = c->row.topic,
+	    .body = r->body,
+	    .content_type = req_header(r, "content-type"),
+	    .done = push_done};
 	r->then = pushed;
 	if (!api->fetcher)
 		return err_set(e, ERR_AWAY, "this server reads no feeds");
-	return fetcher_push(api->fetcher, &c->push, e) < 0 ? (int)e->code
-							   : REQ_WAIT;
+	TRY(fetcher_push(api->fetcher, &c->push, e));
+	return REQ_WAIT;
 }
 
 int
 api_websub_post(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct hub_call *c = call_new(r, e);
+	struct hub_call *c;
 
 	(void)db;
-	if (!c)
-		return e->code;
+	TRY(call_new(r, &c, e));
 	if (r->body.n > (size_t)api->conf->fetch_max_size)
 		return err_set(e, ERR_LIMIT, "a feed has at most %lld bytes",
 		    (long long)api->conf->fetch_max_size);
-	r->then = push_judged;
+	api_then(r, push_judged);
 	return api_read(r, push_judge, e);
 }

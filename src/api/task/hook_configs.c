@@ -8,8 +8,18 @@
 #include "contract/sub.h"
 #include "deliver/engine/preset_store.h"
 #include "task/config.h"
-#include "task/limits.h"
-#include "task/target.h"
+
+static void
+let_sub(struct sub_conf **s)
+{
+	sub_free(*s);
+}
+
+static void
+let_presets(struct presets **ps)
+{
+	presets_free(*ps);
+}
 
 /* The one that the path names. */
 static int
@@ -33,7 +43,6 @@ hook_configs_answer(struct req *r, struct err *e)
 
 	(void)e;
 	r->status = op->status;
-	buf_clear(&r->out);
 	if (op->status == 204)
 		return OK;
 	c->changed_us = op->seen.changed_us;
@@ -57,15 +66,12 @@ put_row(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	const struct config *conf = op->more;
-	int rc = OK;
 
-	if (c->kind == SUB_MAKE)
-		rc = config_add(db, conf, c->now_us, e);
-	else if (c->kind == SUB_CHANGE)
-		rc = config_set(db, conf, c->now_us, e);
-	else
+	if (c->kind == SUB_FINISH)
 		return config_del(db, conf, e);
-	return rc == OK ? sub_op_seal(db, c, e) : rc;
+	TRY(c->kind == SUB_MAKE ? config_add(db, conf, c->now_us, e)
+				: config_set(db, conf, c->now_us, e));
+	return sub_op_seal(db, c, e);
 }
 
 static int
@@ -89,16 +95,11 @@ check_post(struct sub_op *op, struct checker *k, struct err *e)
 	struct req *r = op->r;
 	struct config *c = arena_alloc(r->arena, sizeof(*c));
 	struct str secret, json;
-	int rc = tasks_key_only(r, e);
 
-	if (rc == OK)
-		rc = tasks_key_secret(r, k->db, &secret, e);
-	if (rc == OK)
-		rc = config_read(r->arena, r->body, NULL, secret, c, &json, e);
-	if (rc == OK)
-		rc = tasks_sub_read(op, k, json, NULL, "/url", e);
-	if (rc < 0)
-		return rc;
+	TRY(tasks_key_only(r, e));
+	TRY(tasks_key_secret(r, k->db, &secret, e));
+	TRY(config_read(r->arena, r->body, NULL, secret, c, &json, e));
+	TRY(tasks_sub_read(op, k, json, NULL, "/url", e));
 	c->uid = uuid_v4();
 	c->owner = r->who.id;
 	op->more = c;
@@ -139,23 +140,15 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 {
 	struct req *r = op->r;
 	struct config was, *c = arena_alloc(r->arena, sizeof(*c));
-	struct sub_conf *old = NULL;
+	struct sub_conf *old CLEANUP(let_sub) = NULL;
 	struct str json;
-	int rc = hook_configs_find(r, k->db, &was, e);
 
-	if (rc == OK)
-		rc = open_sub(op, k, &was, &old, e);
-	if (rc == OK) {
-		was.timeout_ms =
-		    old->timeout_ms ? old->timeout_ms : old->preset->total_ms;
-		rc = config_read(
-		    r->arena, r->body, &was, STR_EMPTY, c, &json, e);
-	}
-	if (rc == OK)
-		rc = tasks_sub_read(op, k, json, old, "/url", e);
-	sub_free(old);
-	if (rc < 0)
-		return rc;
+	TRY(hook_configs_find(r, k->db, &was, e));
+	TRY(open_sub(op, k, &was, &old, e));
+	was.timeout_ms =
+	    old->timeout_ms ? old->timeout_ms : old->preset->total_ms;
+	TRY(config_read(r->arena, r->body, &was, STR_EMPTY, c, &json, e));
+	TRY(tasks_sub_read(op, k, json, old, "/url", e));
 	op->more = c;
 	return change(op, SUB_CHANGE, category_of(&was, c));
 }
@@ -171,12 +164,9 @@ static int
 check_delete(struct sub_op *op, struct checker *k, struct err *e)
 {
 	struct config *c = arena_alloc(op->r->arena, sizeof(*c));
-	int rc = hook_configs_find(op->r, k->db, c, e);
 
-	if (rc == OK)
-		rc = open_sub(op, k, c, &op->seen.conf, e);
-	if (rc < 0)
-		return rc;
+	TRY(hook_configs_find(op->r, k->db, c, e));
+	TRY(open_sub(op, k, c, &op->seen.conf, e));
 	op->more = c;
 	op->status = 204;
 	return change(op, SUB_FINISH, AUDIT_WEBHOOK_CONFIG_DELETED);
@@ -195,52 +185,45 @@ static int
 hook_configs_show(struct req *r, const struct presets *presets,
     const struct config *c, struct err *e)
 {
-	struct sub_conf *s = NULL;
-	int rc = sub_load(c->stored, presets, NULL, &s, e);
+	struct sub_conf *s CLEANUP(let_sub) = NULL;
 
-	if (rc == OK)
-		config_show(c, s, false, &r->out);
-	sub_free(s);
-	return rc;
+	TRY(sub_load(c->stored, presets, NULL, &s, e));
+	config_show(c, s, false, &r->out);
+	return OK;
 }
 
 int
 api_hook_configs_get(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(let_presets) = NULL;
 	struct config c;
-	int rc = hook_configs_find(r, db, &c, e);
 
-	if (rc == OK)
-		rc = presets_open(db, api->conf, &presets, e);
+	TRY(hook_configs_find(r, db, &c, e));
+	TRY(presets_open(db, api->conf, &presets, e));
 	tasks_data(r);
-	if (rc == OK)
-		rc = hook_configs_show(r, presets, &c, e);
-	presets_free(presets);
-	return rc == OK ? tasks_data_end(r) : rc;
+	TRY(hook_configs_show(r, presets, &c, e));
+	return tasks_data_end(r);
 }
 
 int
 api_hook_configs_list(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct presets *presets = NULL;
+	struct presets *presets CLEANUP(let_presets) = NULL;
 	struct config *v = NULL;
 	size_t n = 0;
-	int rc = api_query_none(r, e);
 
-	if (rc == OK && r->who.kind == WHO_KEY)
-		rc = config_list(db, r->who.id, r->arena, &v, &n, e);
-	if (rc == OK)
-		rc = presets_open(db, api->conf, &presets, e);
+	TRY(api_query_none(r, e));
+	if (r->who.kind == WHO_KEY)
+		TRY(config_list(db, r->who.id, r->arena, &v, &n, e));
+	TRY(presets_open(db, api->conf, &presets, e));
 	tasks_data(r);
 	put_open(&r->out, NULL, '[');
-	for (size_t i = 0; rc == OK && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		put_name(&r->out, NULL);
-		rc = hook_configs_show(r, presets, &v[i], e);
+		TRY(hook_configs_show(r, presets, &v[i], e));
 	}
 	put_close(&r->out, ']');
-	presets_free(presets);
-	return rc == OK ? tasks_data_end(r) : rc;
+	return tasks_data_end(r);
 }

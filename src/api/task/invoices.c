@@ -5,7 +5,6 @@
 #include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "event/append.h"
@@ -43,14 +42,11 @@ fill_submit(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
 	const struct submit *s = op->more;
-	int rc = target_callback_add(
-	    db, s->task.owner, s->task.callback_url, c->uid, e);
 
-	if (rc == OK)
-		rc = sub_op_seal(db, c, e);
-	if (rc == OK)
-		rc = add_task(op->r, db, e);
-	return rc;
+	TRY(target_callback_add(
+	    db, s->task.owner, s->task.callback_url, c->uid, e));
+	TRY(sub_op_seal(db, c, e));
+	return add_task(op->r, db, e);
 }
 
 static int
@@ -59,15 +55,10 @@ make_callback(struct sub_op *op, struct checker *k, struct err *e)
 	struct submit *s = op->more;
 	struct req *r = op->r;
 	struct str secret, json;
-	int rc = tasks_key_secret(r, k->db, &secret, e);
 
-	if (rc == OK) {
-		json = target_callback_json(
-		    r->arena, s->task.callback_url, secret);
-		rc = tasks_sub_read(op, k, json, NULL, "/callbackUrl", e);
-	}
-	if (rc < 0)
-		return rc;
+	TRY(tasks_key_secret(r, k->db, &secret, e));
+	json = target_callback_json(r->arena, s->task.callback_url, secret);
+	TRY(tasks_sub_read(op, k, json, NULL, "/callbackUrl", e));
 	op->seen.uid = uuid_v4();
 	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
 	op->change.managed_by = STR("task");
@@ -82,22 +73,20 @@ check_submit(struct sub_op *op, struct checker *k, struct err *e)
 	struct submit *s = op->more;
 	struct req *r = op->r;
 	int64_t sub = 0;
-	int rc = tasks_key_only(r, e);
 
-	if (rc == OK && !s) {
+	TRY(tasks_key_only(r, e));
+	if (!s) {
 		s = op->more = arena_alloc(r->arena, sizeof(*s));
-		rc = task_read_submit(r->arena, r->body, &s->task, e);
+		TRY(task_read_submit(r->arena, r->body, &s->task, e));
 		s->task.uid = uuid_v7(clock_now_us());
 		s->task.owner = r->who.id;
 	}
-	if (rc < 0 || !s->task.callback_url.p)
-		return rc;
+	if (!s->task.callback_url.p)
+		return OK;
 	s->make = false;
-	rc = target_callback_find(
-	    k->db, r->who.id, s->task.callback_url, &sub, e);
-	if (rc == OK && sub == 0)
-		rc = make_callback(op, k, e);
-	return rc;
+	TRY(target_callback_find(
+	    k->db, r->who.id, s->task.callback_url, &sub, e));
+	return sub == 0 ? make_callback(op, k, e) : OK;
 }
 
 static int submit_commit(struct req *r, struct err *e);
@@ -171,10 +160,8 @@ int
 api_invoices_get(struct req *r, struct db *db, struct err *e)
 {
 	struct task t;
-	int rc = get_mine(r, db, &t, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(get_mine(r, db, &t, e));
 	tasks_data(r);
 	task_show(&t, clock_now_us(), &r->out);
 	return tasks_data_end(r);
@@ -185,18 +172,15 @@ api_invoices_result(struct req *r, struct db *db, struct err *e)
 {
 	struct task t;
 	struct str result = {.p = NULL};
-	int rc = get_mine(r, db, &t, e);
 
-	if (rc == OK && t.status != TASK_COMPLETED)
+	TRY(get_mine(r, db, &t, e));
+	if (t.status != TASK_COMPLETED)
 		return tasks_refuse(r, 404, "RESULT_NOT_AVAILABLE",
 		    "the task has no result yet");
-	if (rc == OK && clock_now_us() >= t.expires_us)
+	if (clock_now_us() >= t.expires_us)
 		return tasks_refuse(
 		    r, 410, "RESULT_EXPIRED", "the result is no longer kept");
-	if (rc == OK)
-		rc = task_result(db, &t, r->arena, &result, e);
-	if (rc < 0)
-		return rc;
+	TRY(task_result(db, &t, r->arena, &result, e));
 	tasks_data(r);
 	task_show_result(&t, result, &r->out);
 	return tasks_data_end(r);
@@ -237,25 +221,22 @@ static int
 report_read(struct req *r, struct db *db, struct err *e)
 {
 	struct report *p = r->ctx;
-	int rc = task_get(db, p->uid, r->arena, &p->was, e);
 
+	TRY(task_get(db, p->uid, r->arena, &p->was, e));
 	p->now_us = clock_now_us();
-	if (rc == OK && !may_report(r, &p->was))
-		rc = err_set(e, ERR_ABSENT, "there is no such task");
-	p->same = rc == OK && p->was.status == p->change.status;
+	if (!may_report(r, &p->was))
+		return err_set(e, ERR_ABSENT, "there is no such task");
+	p->same = p->was.status == p->change.status;
 	if (p->same) {
 		p->is = p->was;
 		return OK;
 	}
-	if (rc == OK)
-		rc = task_next(&p->was, &p->change, p->now_us, &p->is, e);
-	if (rc < 0 || !TASK_WORDS[p->is.status].event)
-		return rc;
-	rc = targets_find(db, &p->is, p->subs, &p->n_subs, e);
-	if (rc == OK)
-		rc = notice_entry(r->arena, &p->is, p->subs, p->n_subs,
-		    p->now_us, &p->entry, e);
-	return rc;
+	TRY(task_next(&p->was, &p->change, p->now_us, &p->is, e));
+	if (!TASK_WORDS[p->is.status].event)
+		return OK;
+	TRY(targets_find(db, &p->is, p->subs, &p->n_subs, e));
+	return notice_entry(
+	    r->arena, &p->is, p->subs, p->n_subs, p->now_us, &p->entry, e);
 }
 
 /* On the commit thread, as is the next. */
@@ -329,15 +310,11 @@ int
 api_invoices_status(struct req *r, struct db *db, struct err *e)
 {
 	struct report *p = arena_alloc(r->arena, sizeof(*p));
-	int rc = OK;
 
 	(void)db;
 	if (!uuid_parse(r->params[0], &p->uid))
-		rc = err_set(e, ERR_ABSENT, "there is no such task");
-	if (rc == OK)
-		rc = task_read_change(r->arena, r->body, &p->change, e);
-	if (rc < 0)
-		return rc;
+		return err_set(e, ERR_ABSENT, "there is no such task");
+	TRY(task_read_change(r->arena, r->body, &p->change, e));
 	r->ctx = p;
 	r->then = report_post;
 	return api_read(r, report_read, e);

@@ -4,19 +4,16 @@
 #include "account/keys.h"
 #include "api/api.h"
 #include "api/v1/sub.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/put.h"
 #include "base/str.h"
 #include "contract/sub.h"
-#include "deliver/engine/preset_store.h"
 #include "http/client/guard.h"
 
 void
 tasks_data(struct req *r)
 {
-	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"data\":");
 }
 
@@ -31,7 +28,6 @@ tasks_data_end(struct req *r)
 int
 tasks_refuse(struct req *r, int status, const char *code, const char *message)
 {
-	buf_clear(&r->out);
 	put_open(&r->out, NULL, '{');
 	put_open(&r->out, "error", '{');
 	put_z(&r->out, "code", code);
@@ -55,16 +51,14 @@ tasks_key_secret(struct req *r, struct db *db, struct str *ret, struct err *e)
 {
 	const struct api *api = r->app;
 	struct uuid id;
-	int rc = keys_public(db, r->who.id, &id, e);
 
-	if (rc == OK)
-		rc = keys_secret(db, api->keyring, id,
-		    str_of(api->conf->webhook_default_secret), r->arena, ret,
-		    e);
-	if (rc == OK && ret->n == 0)
-		rc = err_set(e, ERR_CONFLICT,
+	TRY(keys_public(db, r->who.id, &id, e));
+	TRY(keys_secret(db, api->keyring, id,
+	    str_of(api->conf->webhook_default_secret), r->arena, ret, e));
+	if (ret->n == 0)
+		return err_set(e, ERR_CONFLICT,
 		    "this API key was made without a webhook secret: make another, or set webhook.default.secret");
-	return rc;
+	return OK;
 }
 
 /* sub_rules: the guard's word on the URL. */

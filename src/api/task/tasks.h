@@ -23,22 +23,7 @@
 #ifndef API_TASK_TASKS_H
 #define API_TASK_TASKS_H
 
-#include "http/server/req.h"
-
-int api_invoices_post(struct req *r, struct db *db, struct err *e);
-int api_invoices_get(struct req *r, struct db *db, struct err *e);
-int api_invoices_result(struct req *r, struct db *db, struct err *e);
-int api_invoices_status(struct req *r, struct db *db, struct err *e);
-
-int api_webhooks_list(struct req *r, struct db *db, struct err *e);
-int api_webhooks_retry(struct req *r, struct db *db, struct err *e);
-int api_webhooks_stats(struct req *r, struct db *db, struct err *e);
-
-int api_hook_configs_list(struct req *r, struct db *db, struct err *e);
-int api_hook_configs_get(struct req *r, struct db *db, struct err *e);
-int api_hook_configs_post(struct req *r, struct db *db, struct err *e);
-int api_hook_configs_patch(struct req *r, struct db *db, struct err *e);
-int api_hook_configs_delete(struct req *r, struct db *db, struct err *e);
+#include "api/handlers.h"
 
 /* Between these, r->out gets the data. */
 void tasks_data(struct req *r);

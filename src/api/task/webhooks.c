@@ -122,23 +122,21 @@ api_webhooks_list(struct req *r, struct db *db, struct err *e)
 	struct str text = STR_EMPTY;
 	struct task t = {.owner = 0};
 	struct uuid id;
-	int rc = api_query(r, QUERY, &text, e);
+	int rc;
 
-	if (rc == OK && text.n == 0)
+	TRY(api_query(r, QUERY, &text, e));
+	if (text.n == 0)
 		return tasks_refuse(
 		    r, 400, "MISSING_TASK_ID", "taskId parameter is required");
-	if (rc == OK)
-		rc = uuid_parse(text, &id) ? task_get(db, id, r->arena, &t, e)
-					   : ERR_ABSENT;
+	rc = uuid_parse(text, &id) ? task_get(db, id, r->arena, &t, e)
+				   : ERR_ABSENT;
 	if (rc == OK && (r->who.kind != WHO_KEY || r->who.id != t.owner))
 		rc = ERR_ABSENT;
 	/* Not there, or not yours: there is nothing to tell. */
 	if (rc == ERR_ABSENT)
 		return list_answer(r, e);
-	if (rc == OK)
-		rc = history_list(db, &t, r->arena, &op->list, &op->n, e);
-	if (rc < 0)
-		return rc;
+	TRY(rc);
+	TRY(history_list(db, &t, r->arena, &op->list, &op->n, e));
 	op->r = r;
 	r->ctx = op;
 	if (!api->deliver)
@@ -182,12 +180,12 @@ write_base(struct req *r, struct db *db, struct err *e)
 	    .target_type = STR("delivery"),
 	    .attempts = op->again.n,
 	};
-	int rc = history_anew(
-	    db, op->ask.decide.seq, op->ask.decide.ask.sub, op->again.n, e);
 
+	TRY(history_anew(
+	    db, op->ask.decide.seq, op->ask.decide.ask.sub, op->again.n, e));
 	uuid_format(op->id, id);
 	row.delivery_id = str_of(id);
-	return rc == OK ? audit_put(db, &row, e) : rc;
+	return audit_put(db, &row, e);
 }
 
 static int
@@ -225,8 +223,7 @@ api_webhooks_retry(struct req *r, struct db *db, struct err *e)
 	if (rc == ERR_ABSENT)
 		return tasks_refuse(r, 404, "DELIVERY_NOT_FOUND",
 		    "Webhook delivery record not found");
-	if (rc < 0)
-		return rc;
+	TRY(rc);
 	op->ask = (struct ask_requeue){
 	    .decide.ask.kind = ASK_REQUEUE,
 	    .decide.ask.sub = sub,
@@ -245,12 +242,9 @@ int
 api_webhooks_stats(struct req *r, struct db *db, struct err *e)
 {
 	struct history_count c = {0};
-	int rc = OK;
 
 	if (r->who.kind == WHO_KEY)
-		rc = history_count(db, r->who.id, &c, e);
-	if (rc < 0)
-		return rc;
+		TRY(history_count(db, r->who.id, &c, e));
 	tasks_data(r);
 	history_count_show(&c, &r->out);
 	return tasks_data_end(r);

@@ -7,13 +7,11 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
-#include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/caged.h"
 #include "doc/limits.h"
-#include "http/client/guard.h"
 #include "loop/thread.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
@@ -39,41 +37,47 @@ job_done(struct append_job *job)
 	client_wake(f->client);
 }
 
+static void
+take_job(struct fetcher *f, struct fetch_note *n)
+{
+	struct fetch_job *j = MAIL_OF(n, struct fetch_job, note);
+
+	f->n_jobs--;
+	j->busy = false;
+	j->take(f, j);
+}
+
 int
 fetcher_post(struct fetcher *f, struct fetch_job *j, fetch_fn fn,
     fetch_take take, struct err *e)
 {
-	int rc;
+	struct err none;
 
 	j->f = f;
-	j->note.job = true;
-	j->note.take = take;
+	j->take = take;
+	j->note.take = take_job;
 	j->job = (struct append_job){.fn = fn,
 	    .ctx = j->ctx ? j->ctx : f,
 	    .entries = j->entries,
 	    .n = j->n_entries,
 	    .done = job_done};
-	rc = append_post(f->o.append, &j->job, e);
-	if (rc == OK)
-		f->n_jobs++;
-	return rc;
+	TRY(append_post(f->o.append, &j->job, e ? e : &none));
+	j->busy = true;
+	f->n_jobs++;
+	return OK;
 }
 
-static bool
+static void
 take_mail(struct fetcher *f, int wait_ms)
 {
 	struct mail *m = mailbox_take(f->box, wait_ms);
-	bool any = m != NULL;
 
 	while (m) {
 		struct fetch_note *n = MAIL_OF(m, struct fetch_note, mail);
 
 		m = m->next;
-		if (n->job)
-			f->n_jobs--;
 		n->take(f, n);
 	}
-	return any;
 }
 
 /* ---- one fetch ---- */
@@ -100,12 +104,10 @@ fetch_free(struct fetch *x)
 void
 fetch_free_all(struct list *l)
 {
-	struct link *k;
+	struct fetch *x;
 
-	while ((k = list_first(l))) {
-		list_remove(l, k);
-		fetch_free(LINK_OF(k, struct fetch, link));
-	}
+	while ((x = list_take(l, struct fetch, link)))
+		fetch_free(x);
 }
 
 static struct str
@@ -119,21 +121,12 @@ fetcher_keep(struct fetch *x, struct str s, size_t most)
 static enum fetch_outcome
 outcome_of(const struct follow_answer *a)
 {
-	static const enum fetch_outcome FAILED[] = {
-	    [CLIENT_ANSWERED] = FETCH_UNREACHABLE,
-	    [CLIENT_TIMEOUT] = FETCH_TIMEOUT,
-	    [CLIENT_DNS] = FETCH_UNREACHABLE,
-	    [CLIENT_CONNECT] = FETCH_UNREACHABLE,
-	    [CLIENT_TLS] = FETCH_UNREACHABLE,
-	    [CLIENT_REFUSED] = FETCH_REFUSED,
-	    [CLIENT_BROKEN] = FETCH_UNREACHABLE,
-	    [CLIENT_TOO_LARGE] = FETCH_TOO_LARGE,
-	    [CLIENT_CANCELLED] = FETCH_UNREACHABLE,
-	};
-
 	switch (a->result) {
 	case FOLLOW_FAILED:
-		return FAILED[a->why];
+		return a->why == CLIENT_TIMEOUT     ? FETCH_TIMEOUT
+		       : a->why == CLIENT_REFUSED   ? FETCH_REFUSED
+		       : a->why == CLIENT_TOO_LARGE ? FETCH_TOO_LARGE
+						    : FETCH_UNREACHABLE;
 	case FOLLOW_LOST:
 		return FETCH_REDIRECTS;
 	case FOLLOW_TOO_LARGE:
@@ -212,7 +205,7 @@ fetcher_run(void *arg)
 	while (!atomic_load(&f->stopping)) {
 		int wait;
 
-		(void)take_mail(f, 0);
+		take_mail(f, 0);
 		if (atomic_load(&f->hurry))
 			register_drop(f);
 		register_run(f);
@@ -235,11 +228,11 @@ fetcher_run(void *arg)
 	follows_close(f->follows);
 	while (f->n_jobs > 0 || client_running(f->client) > 0) {
 		(void)client_wait(f->client, 100);
-		(void)take_mail(f, 0);
+		take_mail(f, 0);
 	}
 	due_release(f, false);
 	while (f->n_jobs > 0)
-		(void)take_mail(f, 100);
+		take_mail(f, 100);
 }
 
 /* ---- life ---- */
@@ -249,7 +242,6 @@ make_parts(struct fetcher *f, struct err *e)
 {
 	const struct conf *c = f->o.conf;
 	struct client_opts o = client_opts_of(c, f->o.guard);
-	int rc;
 
 	o.connections_max = (long)c->fetch_max_concurrent + REGISTER_MAX + 2;
 	o.connections_each = 2;
@@ -258,15 +250,23 @@ make_parts(struct fetcher *f, struct err *e)
 			 : DISCOVER_IN_MAX;
 	f->box = mailbox_new();
 	f->hatebu = hatebu_new(f);
-	rc = client_new(&o, &f->client, e);
-	if (rc == OK)
-		f->follows = follows_new(
-		    f->client, c->webhook_proxy[0] ? c->webhook_proxy : NULL);
-	if (rc == OK)
-		rc = db_open(f->o.store, DB_READ, &f->db, e);
-	if (rc == OK)
-		rc = caged_new("/proc/self/exe", f->o.fault, &f->caged, e);
-	return rc;
+	TRY(client_new(&o, &f->client, e));
+	f->follows = follows_new(
+	    f->client, c->webhook_proxy[0] ? c->webhook_proxy : NULL);
+	TRY(db_open(f->o.store, DB_READ, &f->db, e));
+	TRY(caged_new("/proc/self/exe", f->o.fault, &f->caged, e));
+	return thread_start("reader", fetcher_run, f, &f->thread, e);
+}
+
+static void
+free_fetches(struct fetcher *f)
+{
+	struct list *all[] = {&f->claim.got, &f->queue, &f->ready,
+	    &f->begin.list, &f->blameless, &f->forget.list, &f->answers,
+	    &f->pending, &f->batch.list};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		fetch_free_all(all[i]);
 }
 
 void
@@ -276,8 +276,7 @@ fetcher_free(struct fetcher *f)
 		return;
 	client_free(f->client);
 	follows_free(f->follows);
-	due_done(f);
-	fetch_store_drop(f);
+	free_fetches(f);
 	hub_drop(f);
 	hatebu_free(f->hatebu);
 	caged_free(f->caged);
@@ -291,7 +290,7 @@ fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 {
 	struct fetcher *f = mem_get(sizeof(*f));
 	struct list *lists[] = {&f->queue, &f->ready, &f->claim.got,
-	    &f->hubs.got, &f->begin.list, &f->forget.waiting, &f->forget.list,
+	    &f->hubs.got, &f->begin.list, &f->blameless, &f->forget.list,
 	    &f->answers, &f->pending, &f->batch.list, &f->regs,
 	    &f->regs_waiting};
 	int rc;
@@ -301,8 +300,6 @@ fetcher_start(const struct fetcher_opts *o, struct fetcher **ret, struct err *e)
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		list_init(lists[i]);
 	rc = make_parts(f, e);
-	if (rc == OK)
-		rc = thread_start("reader", fetcher_run, f, &f->thread, e);
 	if (rc < 0) {
 		fetcher_free(f);
 		return rc;

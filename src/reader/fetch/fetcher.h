@@ -87,7 +87,6 @@ void fetcher_poke(struct fetcher *f);
 /* What the thread is to do, posted to it. */
 struct fetch_note {
 	struct mail mail;
-	bool job; /* of the commit thread's, done */
 	void (*take)(struct fetcher *f, struct fetch_note *n);
 };
 
@@ -106,6 +105,7 @@ struct registration {
 	struct discover_feed *found;
 	size_t n_found;
 	void (*done)(struct registration *r); /* on a thread of ours */
+	void *arg;                            /* done()'s */
 
 	/* the fetcher's own */
 	struct fetch_note note;

@@ -3,8 +3,8 @@
 #include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "http/url.h"
 #include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
@@ -52,14 +52,6 @@ take_row(struct claim *c, const struct sql_fetch_claim_row *row)
 	x->crashed =
 	    row->begun_by.p && !str_eq(row->begun_by, uuid_str(&x->f->run));
 	list_add(&c->got, &x->link);
-	c->n++;
-}
-
-static void
-drop_got(struct claim *c)
-{
-	fetch_free_all(&c->got);
-	c->n = 0;
 }
 
 static int
@@ -67,18 +59,16 @@ claim_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct fetcher *f = ctx;
 	struct claim *c = &f->claim;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_fetch_claim_row row;
-	struct rows *rows = NULL;
-	int rc;
 
-	drop_got(c); /* it may run twice */
-	rc = sql_fetch_claim(db, &rows, e, .now = c->now_us,
+	fetch_free_all(&c->got); /* it may run twice */
+	TRY(sql_fetch_claim(db, &rows, e, .now = c->now_us,
 	    .until = c->until_us, .by = uuid_str(&f->o.node->uuid),
-	    .most = c->want);
-	while (rc >= 0 && (rc = sql_fetch_claim_next(rows, &row, e)) > 0)
+	    .most = (int64_t)c->want));
+	while (TRY(sql_fetch_claim_next(rows, &row, e)))
 		take_row(c, &row);
-	rows_close(rows);
-	return rc;
+	return OK;
 }
 
 /* ---- the thread ---- */
@@ -92,48 +82,143 @@ blame(struct fetch *x)
 	x->seen.outcome = FETCH_CRASHED;
 	x->seen.error = str_of(x->error);
 	x->at_us = clock_now_us();
-	fetch_store_answer(x);
+	list_add(&x->f->answers, &x->link);
 }
 
 static void
-claimed(struct fetcher *f, struct fetch_note *n)
+claimed(struct fetcher *f, struct fetch_job *j)
 {
-	struct claim *c = MAIL_OF(n, struct claim, j.note);
-	struct link *k;
+	struct claim *c = &f->claim;
+	struct fetch *x;
 
-	c->busy = false;
-	if (c->j.job.err.code != OK) {
-		drop_got(c);
-		log_err(LOG_WARN, "feeds can't be claimed", &c->j.job.err);
+	if (j->job.err.code != OK) {
+		fetch_free_all(&c->got);
+		log_err(LOG_WARN, "feeds can't be claimed", &j->job.err);
 		f->retry_us = clock_mono_us() + US_PER_S;
 		return;
 	}
-	f->more = c->n == c->want;
-	while ((k = list_first(&c->got))) {
-		struct fetch *x = LINK_OF(k, struct fetch, link);
-
-		list_remove(&c->got, k);
+	f->more = c->got.n == c->want;
+	while ((x = list_take(&c->got, struct fetch, link)))
 		if (x->crashed)
 			blame(x);
 		else
-			list_add(&f->queue, k);
-	}
-	c->n = 0;
+			list_add(&f->queue, &x->link);
 }
 
 static void
-claim(struct fetcher *f, int want)
+claim(struct fetcher *f, size_t want)
 {
 	struct claim *c = &f->claim;
-	struct err e;
 
 	c->now_us = clock_now_us();
 	c->until_us = c->now_us + lease_us(f);
 	c->want = want;
-	c->busy = fetcher_post(f, &c->j, claim_fn, claimed, &e) == OK;
-	if (!c->busy)
+	if (fetcher_post(f, &c->j, claim_fn, claimed, NULL) < 0)
 		f->retry_us = clock_mono_us() + US_PER_S / 10;
 }
+
+/* ---- the mark of what is begun (begun_by) ---- */
+
+/*
+ *   queue ──begin_mark──▶ begin.list ──committed──▶ ready
+ *   due_forget ──▶ blameless ──▶ forget.list ──committed──▶ freed
+ */
+
+/* On the commit thread. */
+static int
+marks_fn(struct db *db, void *ctx, struct err *e)
+{
+	const struct marks *m = ctx;
+	struct sql_fetch_begin_args *v = mem_array(m->list.n, sizeof(*v));
+	size_t i = 0;
+	int64_t n;
+
+	list_each (struct fetch, x, &m->list, link)
+		v[i++] = (struct sql_fetch_begin_args){
+		    .id = x->id, .run = uuid_str(&x->f->run)};
+	n = m->begin ? sql_fetch_begin(db, v, i, e)
+		     : sql_fetch_unbegin(db, v, i, e);
+	free(v);
+	return n < 0 ? (int)n : OK;
+}
+
+static void
+move_all(struct list *from, struct list *to)
+{
+	struct link *k;
+
+	while ((k = list_shift(from)))
+		list_add(to, k);
+}
+
+/* The change can't be made now: back to where they were. */
+static void
+put_back(struct fetcher *f, struct marks *m, int64_t wait_us)
+{
+	move_all(&m->list, m->begin ? &f->queue : &f->blameless);
+	f->retry_us = clock_mono_us() + wait_us;
+}
+
+static void
+post_marks(struct fetcher *f, struct marks *m, fetch_take take)
+{
+	m->j.ctx = m;
+	if (m->list.n > 0 && fetcher_post(f, &m->j, marks_fn, take, NULL) < 0)
+		put_back(f, m, US_PER_S / 10);
+}
+
+static void
+marked(struct fetcher *f, struct fetch_job *j)
+{
+	struct list *l = &f->begin.list;
+
+	if (j->job.err.code != OK) {
+		log_err(
+		    LOG_WARN, "feeds can't be marked as begun", &j->job.err);
+		put_back(f, &f->begin, US_PER_S);
+		return;
+	}
+	list_each (struct fetch, x, l, link)
+		x->begun = true;
+	move_all(l, &f->ready);
+}
+
+static void
+begin_mark(struct fetcher *f)
+{
+	f->begin.begin = true;
+	post_marks(f, &f->begin, marked);
+}
+
+static void
+forgotten(struct fetcher *f, struct fetch_job *j)
+{
+	if (j->job.err.code == OK)
+		fetch_free_all(&f->forget.list);
+	else
+		put_back(f, &f->forget, US_PER_S);
+}
+
+void
+due_forget(struct fetch *x)
+{
+	arena_free(x->heavy);
+	x->heavy = NULL;
+	list_add(&x->f->blameless, &x->link);
+}
+
+static void
+begin_run(struct fetcher *f)
+{
+	struct marks *m = &f->forget;
+
+	if (m->j.busy || clock_mono_us() < f->retry_us)
+		return;
+	move_all(&f->blameless, &m->list);
+	post_marks(f, m, forgotten);
+}
+
+/* ---- starting ---- */
 
 static void
 count_running(struct fetcher *f, size_t n)
@@ -153,7 +238,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 		return;
 	}
 	fetch_look(x, a);
-	fetch_store_answer(x);
+	list_add(&x->f->answers, &x->link);
 }
 
 static void
@@ -202,27 +287,25 @@ is_late(const struct fetch *x)
 static bool
 has_host(const struct list *l, struct str host)
 {
-	for (struct link *k = list_first(l); k; k = list_next(l, k))
-		if (str_eq(LINK_OF(k, struct fetch, link)->host, host))
+	list_each (struct fetch, x, l, link) {
+		if (str_eq(x->host, host))
 			return true;
+	}
 	return false;
 }
 
 static void
 start_some(struct fetcher *f)
 {
-	struct link *k = list_first(&f->ready), *next;
-
-	for (; k && room(f); k = next) {
-		struct fetch *x = LINK_OF(k, struct fetch, link);
-
-		next = list_next(&f->ready, k);
+	list_each (struct fetch, x, &f->ready, link) {
+		if (!room(f))
+			return;
 		if (is_late(x)) {
-			list_remove(&f->ready, k);
-			begin_forget(x);
+			list_remove(&f->ready, &x->link);
+			due_forget(x);
 			f->more = true;
 		} else if (follow_free_host(f->follows, x->url)) {
-			list_remove(&f->ready, k);
+			list_remove(&f->ready, &x->link);
 			start_fetch(x);
 		}
 	}
@@ -233,30 +316,27 @@ static void
 begin_some(struct fetcher *f)
 {
 	size_t most = (size_t)f->o.conf->fetch_max_concurrent;
-	struct link *k = list_first(&f->queue), *next;
-	struct list some;
+	struct list *some = &f->begin.list;
 
-	if (f->ready.n >= most || f->begin.busy ||
+	if (f->ready.n >= most || f->begin.j.busy ||
 	    clock_mono_us() < f->retry_us)
 		return;
-	list_init(&some);
-	for (; k && some.n < most; k = next) {
-		struct fetch *x = LINK_OF(k, struct fetch, link);
-
-		next = list_next(&f->queue, k);
+	list_each (struct fetch, x, &f->queue, link) {
+		if (some->n >= most)
+			break;
 		if (is_late(x)) {
 			/* Its host was busy for too long: anybody's again. */
-			list_remove(&f->queue, k);
+			list_remove(&f->queue, &x->link);
 			fetch_free(x);
 			f->more = true;
 		} else if (follow_free_host(f->follows, x->url) &&
 			   !has_host(&f->ready, x->host) &&
-			   !has_host(&some, x->host)) {
-			list_remove(&f->queue, k);
-			list_add(&some, k);
+			   !has_host(some, x->host)) {
+			list_remove(&f->queue, &x->link);
+			list_add(some, &x->link);
 		}
 	}
-	begin_mark(f, &some);
+	begin_mark(f);
 }
 
 static int
@@ -265,28 +345,16 @@ tidy_fn(struct db *db, void *ctx, struct err *e)
 	const struct fetcher *f = ctx;
 	int64_t before =
 	    clock_now_us() - f->o.conf->fetch_history_ms * US_PER_MS;
-	int64_t n = sql_fetch_forget(
-	    db, e, .before = before, .most = FETCH_FORGET_STEP);
 
-	return n < 0 ? (int)n : OK;
+	TRY(sql_fetch_forget(
+	    db, e, .before = before, .most = FETCH_FORGET_STEP));
+	return OK;
 }
 
 static void
-tidied(struct fetcher *f, struct fetch_note *n)
+tidied(struct fetcher *f, struct fetch_job *j)
 {
-	(void)n;
-	f->tidy_busy = false;
-}
-
-/* What came of fetches long ago goes, some with each tick. */
-static void
-tidy(struct fetcher *f)
-{
-	struct err e;
-
-	if (f->tidy_busy)
-		return;
-	f->tidy_busy = fetcher_post(f, &f->tidy, tidy_fn, tidied, &e) == OK;
+	(void)f, (void)j;
 }
 
 void
@@ -294,7 +362,7 @@ due_run(struct fetcher *f)
 {
 	int64_t now = clock_mono_us();
 	/* Some ahead: a claim is a commit. */
-	int most = 6 * (int)f->o.conf->fetch_max_concurrent;
+	size_t most = 6 * (size_t)f->o.conf->fetch_max_concurrent, left;
 	bool idle;
 
 	if (!f->o.schedule)
@@ -302,22 +370,23 @@ due_run(struct fetcher *f)
 	if (now >= f->tick_us) {
 		f->tick_us = now + f->o.conf->fetch_interval_ms * US_PER_MS;
 		f->more = f->hubs.more = true;
-		tidy(f);
+		/* What came of fetches long ago goes, some with each tick. */
+		if (!f->tidy.busy)
+			(void)fetcher_post(f, &f->tidy, tidy_fn, tidied, NULL);
 	}
 	if (atomic_exchange(&f->poked, false))
 		f->more = true;
 	start_some(f);
 	begin_some(f);
 	begin_run(f);
-	idle = room(f) && f->ready.n == 0 && !f->begin.busy;
-	if (!f->more || f->claim.busy || now < f->retry_us ||
+	idle = room(f) && f->ready.n == 0 && !f->begin.j.busy;
+	if (!f->more || f->claim.j.busy || now < f->retry_us ||
 	    f->queue.n >= FETCH_QUEUE_MAX)
 		return;
+	left = FETCH_QUEUE_MAX - f->queue.n;
 	/* With room, and all that waits waiting for its host, look further. */
-	if (f->queue.n < (size_t)most / 2 || idle)
-		claim(f, (size_t)most > FETCH_QUEUE_MAX - f->queue.n
-			     ? (int)(FETCH_QUEUE_MAX - f->queue.n)
-			     : most);
+	if (f->queue.n < most / 2 || idle)
+		claim(f, most < left ? most : left);
 }
 
 int
@@ -329,10 +398,10 @@ due_patience_ms(const struct fetcher *f)
 		return 60000;
 	if (f->queue.n + f->ready.n > 0 && left > 1000)
 		left = 1000; /* leases run out */
-	if (f->more && !f->claim.busy && left > 100)
+	if (((f->more && !f->claim.j.busy) ||
+		f->blameless.n > 0 /* a post was refused */) &&
+	    left > 100)
 		left = 100;
-	if (f->forget.waiting.n > 0 && left > 100)
-		left = 100; /* a post was refused */
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
@@ -342,30 +411,11 @@ static int
 release_fn(struct db *db, void *ctx, struct err *e)
 {
 	const struct fetcher *f = ctx;
-	int64_t n = sql_fetch_release(db, e, .by = uuid_str(&f->o.node->uuid));
+	struct str by = uuid_str(&f->o.node->uuid);
 
-	return n < 0 ? (int)n : OK;
-}
-
-static int
-release_dead_fn(struct db *db, void *ctx, struct err *e)
-{
-	const struct fetcher *f = ctx;
-	int64_t n =
-	    sql_fetch_release_dead(db, e, .by = uuid_str(&f->o.node->uuid));
-
-	return n < 0 ? (int)n : OK;
-}
-
-void
-due_done(struct fetcher *f)
-{
-	drop_got(&f->claim);
-	fetch_free_all(&f->queue);
-	fetch_free_all(&f->ready);
-	fetch_free_all(&f->begin.list);
-	fetch_free_all(&f->forget.waiting);
-	fetch_free_all(&f->forget.list);
+	TRY(f->dead ? sql_fetch_release_dead(db, e, .by = by)
+		    : sql_fetch_release(db, e, .by = by));
+	return OK;
 }
 
 /* At the start these are what this node had when it was killed: its name is
@@ -373,11 +423,8 @@ due_done(struct fetcher *f)
 void
 due_release(struct fetcher *f, bool dead)
 {
-	struct err e;
-
-	if (!f->o.schedule || f->tidy_busy)
+	if (!f->o.schedule || f->tidy.busy)
 		return;
-	f->tidy_busy =
-	    fetcher_post(f, &f->tidy, dead ? release_dead_fn : release_fn,
-		tidied, &e) == OK;
+	f->dead = dead;
+	(void)fetcher_post(f, &f->tidy, release_fn, tidied, NULL);
 }

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/conf/conf.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "doc/caged.h"
 #include "feed/discover.h"
 #include "feed/feed.h"
@@ -107,46 +106,41 @@ ask_feed(struct reg *g, struct str url)
 	    g, g->asked, (size_t)g->f->o.conf->fetch_max_size, g->until_us);
 }
 
-/* The usual place number i, seen from the page; .p NULL: no more. */
+/* .p NULL: `from` is no URL. */
 static struct str
-usual_place(struct reg *g, size_t i)
+resolve(struct reg *g, struct str from, const char *path)
 {
 	char text[URL_TEXT_MAX];
 	struct url u;
 	struct err e;
 
-	if (!DISCOVER_PATHS[i] || url_parse(g->page_url, &u, &e) < 0)
+	if (url_parse(from, &u, &e) < 0)
 		return (struct str){.p = NULL};
-	return arena_dup(
-	    g->arena, (struct str){text,
-			  follow_resolve(&u, str_of(DISCOVER_PATHS[i]), text)});
+	return arena_dup(g->arena,
+	    (struct str){text, follow_resolve(&u, str_of(path), text)});
 }
 
 void
 find_next(struct reg *g)
 {
-	for (;;) {
-		struct str url = {.p = NULL};
-		size_t i = g->tried++;
+	struct str url = {.p = NULL};
+	size_t i = g->tried++;
 
-		if (g->step == TYPED && i < g->n_urls) {
-			url = g->urls[i];
-		} else if (g->step == NAMED && i < g->page->n_feeds &&
-			   i < REGISTER_FEEDS_MAX) {
-			url = g->page->feeds[i].url;
-		} else if (g->step == PATHS) {
-			url = usual_place(g, i);
-		} else if (g->step == NAMED) {
-			g->step = PATHS;
-			g->tried = 0;
-			continue;
-		}
-		if (!url.p || !ask_feed(g, url)) {
-			say_once(g, "FEED_UNREACHABLE",
-			    "did not answer in time", "");
-			register_end(g, &g->why);
-		}
-		return;
+	if (g->step == NAMED &&
+	    (i >= g->page->n_feeds || i >= REGISTER_FEEDS_MAX)) {
+		g->step = PATHS;
+		i = 0;
+		g->tried = 1;
+	}
+	if (g->step == TYPED && i < g->n_urls)
+		url = g->urls[i];
+	else if (g->step == NAMED)
+		url = g->page->feeds[i].url;
+	else if (g->step == PATHS && DISCOVER_PATHS[i])
+		url = resolve(g, g->page_url, DISCOVER_PATHS[i]);
+	if (!url.p || !ask_feed(g, url)) {
+		say_once(g, "FEED_UNREACHABLE", "did not answer in time", "");
+		register_end(g, &g->why);
 	}
 }
 
@@ -170,10 +164,9 @@ note_failure(struct reg *g, const struct follow_answer *a)
 static void
 note_not_feed(struct reg *g, struct str type, const struct err *parse)
 {
-	char what[120];
+	char what[101];
 
-	(void)snprintf(what, sizeof(what), "%.*s",
-	    type.n < 100 ? (int)type.n : 100, type.p);
+	(void)snprintf(what, sizeof(what), "%.*s", STR_ARG(type));
 	if (g->page && g->page->is_feed)
 		say_once(g, "FEED_UNREADABLE",
 		    "looks like a feed and can't be read: ", parse->text);
@@ -222,20 +215,28 @@ found(struct reg *g)
 	find_icon(g);
 }
 
+static int
+read_page(struct reg *g, const struct follow_answer *a, struct discover **ret,
+    struct err *e)
+{
+	struct str type = follow_header(a->head, "content-type");
+	struct feed_from from = {
+	    .url = a->url, .content_type = type.p ? type : STR_EMPTY};
+
+	return caged_page(g->f->caged, g->arena, a->body, &from, ret, e);
+}
+
 static void
 look_at_page(
     struct reg *g, const struct follow_answer *a, const struct err *parse)
 {
 	struct str type = follow_header(a->head, "content-type");
-	struct feed_from from = {
-	    .url = a->url, .content_type = type.p ? type : STR_EMPTY};
 	struct err e = {0};
 
-	if (caged_page(g->f->caged, g->arena, a->body, &from, &g->page, &e) ==
-	    OK)
+	if (read_page(g, a, &g->page, &e) == OK)
 		g->page_url = arena_dup(g->arena, a->url);
 	if (!note_unread(g, &e))
-		note_not_feed(g, from.content_type, parse);
+		note_not_feed(g, type.p ? type : STR_EMPTY, parse);
 	if (!g->page || g->page->is_feed || !g->page_url.p) {
 		register_end(g, &g->why);
 		return;
@@ -282,19 +283,14 @@ look_at_feed(struct reg *g, const struct follow_answer *a)
 static struct str
 icon_url(struct reg *g, size_t i)
 {
-	char text[URL_TEXT_MAX];
 	struct str site = g->x->parsed->link.n ? g->x->parsed->link : g->asked;
-	struct url u;
-	struct err e;
 
 	if (g->page)
 		return i < g->page->n_icons && i < REGISTER_ICONS_MAX
 			   ? g->page->icons[i].url
 			   : (struct str){.p = NULL};
-	if (i > 0 || url_parse(site, &u, &e) < 0)
-		return (struct str){.p = NULL};
-	return arena_dup(g->arena,
-	    (struct str){text, follow_resolve(&u, STR("/favicon.ico"), text)});
+	return i > 0 ? (struct str){.p = NULL}
+		     : resolve(g, site, "/favicon.ico");
 }
 
 static void
@@ -316,15 +312,11 @@ find_icon(struct reg *g)
 static void
 got_site(struct reg *g, const struct follow_answer *a)
 {
-	struct str type = follow_header(a->head, "content-type");
-	struct feed_from from = {
-	    .url = a->url, .content_type = type.p ? type : STR_EMPTY};
 	struct discover *d = NULL;
 	struct err e;
 
 	if (a->result == FOLLOW_ANSWERED && a->status == 200 &&
-	    caged_page(g->f->caged, g->arena, a->body, &from, &d, &e) == OK &&
-	    !d->is_feed)
+	    read_page(g, a, &d, &e) == OK && !d->is_feed)
 		g->page = d;
 	find_icon(g);
 }
@@ -359,13 +351,16 @@ got(struct follow *fo, const struct follow_answer *a)
 	}
 	if (g->step == SITE) {
 		got_site(g, a);
-	} else if (g->step == ICON) {
+		return;
+	}
+	if (g->step == ICON) {
 		got_icon(g, a);
-	} else if (a->result == FOLLOW_ANSWERED && a->status == 200) {
-		g->http_status = a->status;
+		return;
+	}
+	g->http_status = a->status;
+	if (a->result == FOLLOW_ANSWERED && a->status == 200) {
 		look_at_feed(g, a);
 	} else {
-		g->http_status = a->status;
 		note_failure(g, a);
 		/* What answers over https is not asked over http as well. */
 		if (g->step == TYPED && a->result == FOLLOW_ANSWERED)

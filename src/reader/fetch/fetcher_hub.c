@@ -5,7 +5,6 @@
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "feed/feed.h"
 #include "http/percent.h"
 #include "http/url.h"
@@ -33,9 +32,8 @@ struct hub_ask {
 	struct fetcher *f;
 	struct link link;
 	struct arena *arena;
-	int64_t id, failures;
+	struct sql_hub_claim_row row;
 	struct uuid uid;
-	struct str hub, topic, secret; /* sealed */
 	bool leaving;
 	struct buf body;
 	struct client_header header;
@@ -79,28 +77,25 @@ static int
 known(struct fetch *x, struct err *e)
 {
 	struct sql_hub_of_row row;
-	int rc = sql_hub_of_one(x->f->db, x->arena, &row, e, .feed = x->id);
 
-	return rc > 0 ? str_eq(row.hub, x->hub) && str_eq(row.topic, x->topic)
-		      : rc;
+	return TRY(sql_hub_of_one(
+		   x->f->db, x->arena, &row, e, .feed = x->id)) &&
+	       str_eq(row.hub, x->hub) && str_eq(row.topic, x->topic);
 }
 
 static int
 make_secret(struct fetch *x, struct err *e)
 {
 	unsigned char b[SECRET_LEN];
-	struct buf hex = BUF(2 * SECRET_LEN);
-	int rc;
+	struct buf hex CLEANUP(digest_wipe_buf) = BUF(2 * SECRET_LEN);
 
 	rand_bytes(b, sizeof(b));
 	buf_hex(&hex, (struct str){(const char *)b, sizeof(b)});
 	x->hub_uid = uuid_v4();
-	rc = keyring_seal(x->f->o.keyring, x->arena,
+	digest_wipe(b, sizeof(b));
+	return keyring_seal(x->f->o.keyring, x->arena,
 	    keyring_where(x->arena, SECRET_COLUMN, x->hub_uid), buf_str(&hex),
 	    &x->hub_secret, e);
-	digest_wipe(b, sizeof(b));
-	digest_wipe_buf(&hex);
-	return rc;
 }
 
 void
@@ -144,42 +139,37 @@ take_row(struct fetcher *f, const struct sql_hub_claim_row *row)
 	a->arena = arena_new(ASK_ARENA_MAX);
 	a->f = f;
 	a->body = BUF(ASK_BODY_MAX);
-	a->id = row->id;
-	a->failures = row->failures;
+	a->row = *row;
 	a->leaving = str_eq(row->state, STR("leaving"));
 	a->uid = uuid_of(row->uid);
-	a->hub = arena_dup(a->arena, row->hub);
-	a->topic = arena_dup(a->arena, row->topic);
-	a->secret = arena_dup(a->arena, row->secret);
+	a->row.hub = arena_dup(a->arena, row->hub);
+	a->row.topic = arena_dup(a->arena, row->topic);
+	a->row.secret = arena_dup(a->arena, row->secret);
 	list_add(&f->hubs.got, &a->link);
 }
 
 void
 hub_drop(struct fetcher *f)
 {
-	struct link *k;
+	struct hub_ask *a;
 
-	while ((k = list_first(&f->hubs.got))) {
-		list_remove(&f->hubs.got, k);
-		ask_free(LINK_OF(k, struct hub_ask, link));
-	}
+	while ((a = list_take(&f->hubs.got, struct hub_ask, link)))
+		ask_free(a);
 }
 
 static int
 claim_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct fetcher *f = ctx;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_hub_claim_row row;
-	struct rows *rows = NULL;
-	int rc;
 
 	hub_drop(f); /* it may run twice */
-	rc = sql_hub_claim(db, &rows, e, .now = f->hubs.now_us,
-	    .until = f->hubs.until_us, .most = HUB_ASKS_MAX);
-	while (rc >= 0 && (rc = sql_hub_claim_next(rows, &row, e)) > 0)
+	TRY(sql_hub_claim(db, &rows, e, .now = f->hubs.now_us,
+	    .until = f->hubs.until_us, .most = HUB_ASKS_MAX));
+	while (TRY(sql_hub_claim_next(rows, &row, e)))
 		take_row(f, &row);
-	rows_close(rows);
-	return rc;
+	return OK;
 }
 
 /* ---- asking ---- */
@@ -188,17 +178,20 @@ static int
 note_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hub_ask *a = ctx;
-	int64_t now = clock_now_us(), n;
+	int64_t now = clock_now_us();
 
-	if (a->leaving && a->failures >= HUB_LEAVES_MAX)
-		n = sql_hub_left(db, e, .id = a->id); /* its lease will end */
+	if (a->leaving && a->row.failures >= HUB_LEAVES_MAX)
+		TRY(sql_hub_left(
+		    db, e, .id = a->row.id)); /* its lease will end */
 	else if (a->failed)
-		n = sql_hub_failed(db, e, .id = a->id, .failures = a->failures,
-		    .error = str_of(a->error), .next = a->next_us, .now = now);
+		TRY(sql_hub_failed(db, e, .id = a->row.id,
+		    .failures = a->row.failures, .error = str_of(a->error),
+		    .next = a->next_us, .now = now));
 	else
-		n = sql_hub_waits(db, e, .id = a->id, .failures = a->failures,
-		    .next = a->next_us, .now = now);
-	return n < 0 ? (int)n : OK;
+		TRY(sql_hub_waits(db, e, .id = a->row.id,
+		    .failures = a->row.failures, .next = a->next_us,
+		    .now = now));
+	return OK;
 }
 
 static void
@@ -209,15 +202,12 @@ ask_done(struct hub_ask *a)
 }
 
 static void
-noted(struct fetcher *f, struct fetch_note *n)
+noted(struct fetcher *f, struct fetch_job *j)
 {
-	struct hub_ask *a = MAIL_OF(n, struct hub_ask, j.note);
-
 	(void)f;
-	if (a->j.job.err.code != OK)
-		log_err(
-		    LOG_WARN, "a hub's answer can't be noted", &a->j.job.err);
-	ask_done(a);
+	if (j->job.err.code != OK)
+		log_err(LOG_WARN, "a hub's answer can't be noted", &j->job.err);
+	ask_done(MAIL_OF(j, struct hub_ask, j));
 }
 
 static void
@@ -227,8 +217,8 @@ tell_asked(const struct hub_ask *a)
 
 	log_begin(&l, a->failed ? LOG_WARN : LOG_INFO,
 	    a->failed ? "a hub can't be asked" : "hub asked");
-	log_str(&l, "hub", a->hub);
-	log_str(&l, "topic", a->topic);
+	log_str(&l, "hub", a->row.hub);
+	log_str(&l, "topic", a->row.topic);
 	log_str(&l, "mode", a->leaving ? STR("unsubscribe") : STR("subscribe"));
 	if (a->failed)
 		log_str(&l, "error", str_of(a->error));
@@ -239,15 +229,12 @@ tell_asked(const struct hub_ask *a)
 static void
 note(struct hub_ask *a)
 {
-	struct fetcher *f = a->f;
-	struct err e;
+	int64_t pause_ms = websub_pause_min(a->row.failures) * 60 * 1000;
 
 	tell_asked(a);
-	a->next_us =
-	    clock_now_us() +
-	    fetcher_scaled_us(f, websub_pause_min(a->failures) * 60 * 1000);
+	a->next_us = clock_now_us() + fetcher_scaled_us(a->f, pause_ms);
 	a->j.ctx = a;
-	if (fetcher_post(f, &a->j, note_fn, noted, &e) < 0)
+	if (fetcher_post(a->f, &a->j, note_fn, noted, NULL) < 0)
 		ask_done(a);
 }
 
@@ -287,21 +274,18 @@ write_form(struct hub_ask *a, struct err *e)
 {
 	struct str base = str_of(a->f->o.conf->base_url), secret, back;
 	char uid[UUID_LEN + 1], lease[24];
-	int rc;
 
 	while (str_ends(base, STR("/")))
 		base.n--;
 	uuid_format(a->uid, uid);
 	back = arena_fmt(a->arena, "%.*s/websub/%s", STR_ARG(base), uid);
-	rc = keyring_unseal(a->f->o.keyring, a->arena,
-	    keyring_where(a->arena, SECRET_COLUMN, a->uid), a->secret, &secret,
-	    e);
-	if (rc < 0)
-		return rc;
+	TRY(keyring_unseal(a->f->o.keyring, a->arena,
+	    keyring_where(a->arena, SECRET_COLUMN, a->uid), a->row.secret,
+	    &secret, e));
 	(void)snprintf(lease, sizeof(lease), "%d", HUB_LEASE_S);
 	add_pair(&a->body, "hub.mode",
 	    a->leaving ? STR("unsubscribe") : STR("subscribe"));
-	add_pair(&a->body, "hub.topic", a->topic);
+	add_pair(&a->body, "hub.topic", a->row.topic);
 	add_pair(&a->body, "hub.callback", back);
 	if (!a->leaving) {
 		add_pair(&a->body, "hub.lease_seconds", str_of(lease));
@@ -327,7 +311,7 @@ ask_hub(struct hub_ask *a)
 	a->header = (struct client_header){
 	    STR("Content-Type"), STR("application/x-www-form-urlencoded")};
 	a->follow = (struct follow){.method = POST,
-	    .url = a->hub,
+	    .url = a->row.hub,
 	    .headers = &a->header,
 	    .n_headers = 1,
 	    .body = buf_str(&a->body),
@@ -339,24 +323,20 @@ ask_hub(struct hub_ask *a)
 }
 
 static void
-claimed(struct fetcher *f, struct fetch_note *n)
+claimed(struct fetcher *f, struct fetch_job *j)
 {
 	struct hubs *h = &f->hubs;
-	struct link *k;
+	struct hub_ask *a;
 
-	(void)n;
-	h->busy = false;
-	if (h->j.job.err.code != OK)
-		log_err(LOG_WARN, "hubs can't be claimed", &h->j.job.err);
-	if (h->j.job.err.code != OK || atomic_load(&f->stopping)) {
+	if (j->job.err.code != OK)
+		log_err(LOG_WARN, "hubs can't be claimed", &j->job.err);
+	if (j->job.err.code != OK || atomic_load(&f->stopping)) {
 		hub_drop(f);
 		return;
 	}
 	h->more = h->got.n == HUB_ASKS_MAX;
-	while ((k = list_first(&h->got))) {
-		list_remove(&h->got, k);
-		ask_hub(LINK_OF(k, struct hub_ask, link));
-	}
+	while ((a = list_take(&h->got, struct hub_ask, link)))
+		ask_hub(a);
 }
 
 void
@@ -364,9 +344,8 @@ hub_run(struct fetcher *f)
 {
 	struct hubs *h = &f->hubs;
 	int64_t each = (f->o.conf->fetch_timeout_ms + 1000) * US_PER_MS;
-	struct err e;
 
-	if (!h->more || h->busy || h->n_asks > 0 || !f->o.schedule)
+	if (!h->more || h->j.busy || h->n_asks > 0 || !f->o.schedule)
 		return;
 	h->more = false;
 	if (!wanted(f))
@@ -374,7 +353,7 @@ hub_run(struct fetcher *f)
 	h->now_us = clock_now_us();
 	/* All of them may be of one host, one after the other. */
 	h->until_us = h->now_us + HUB_ASKS_MAX * each;
-	h->busy = fetcher_post(f, &h->j, claim_fn, claimed, &e) == OK;
+	(void)fetcher_post(f, &h->j, claim_fn, claimed, NULL);
 }
 
 /* ---- what a hub sends ---- */
@@ -429,13 +408,12 @@ take_push(struct fetcher *f, struct fetch_note *n)
 	x->content_type = p->content_type;
 	x->at_us = clock_now_us();
 	x->seen.outcome = FETCH_PUSHED;
-	fetch_store_answer(x);
+	list_add(&f->answers, &x->link);
 }
 
 int
 fetcher_push(struct fetcher *f, struct push *p, struct err *e)
 {
-	p->note.job = false;
 	p->note.take = take_push;
 	if (atomic_fetch_add(&f->n_pushes, 1) < HUB_PUSHES_MAX &&
 	    mailbox_post(f->box, &p->note.mail)) {

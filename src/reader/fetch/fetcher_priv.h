@@ -2,8 +2,7 @@
  * fetcher_priv.h - the parts of the fetcher's thread.
  *
  *   fetcher.c           the loop; one fetch from its request to its answer
- *   fetcher_due.c       which feeds are due, and whose they are
- *   fetcher_begin.c     the mark of those that are begun
+ *   fetcher_due.c       which feeds are due, whose they are, which are begun
  *   fetcher_store.c     what an answer means, and writing it
  *   fetcher_register.c  adding a feed that a person names
  *   fetcher_find.c      … which feed an address leads to
@@ -18,6 +17,7 @@
 
 #include <stdatomic.h>
 
+#include "base/version.h"
 #include "event/append.h"
 #include "feed/discover.h"
 #include "http/client/follow.h"
@@ -35,8 +35,10 @@ struct hatebu;
 struct reg;
 struct thread;
 
+struct fetch_job;
+
 typedef int (*fetch_fn)(struct db *db, void *ctx, struct err *e);
-typedef void (*fetch_take)(struct fetcher *f, struct fetch_note *n);
+typedef void (*fetch_take)(struct fetcher *f, struct fetch_job *j);
 
 /* What the commit thread is to do; ctx is the fetcher unless it is set. */
 struct fetch_job {
@@ -46,6 +48,8 @@ struct fetch_job {
 	void *ctx;
 	struct entry *entries; /* that are written with it */
 	size_t n_entries;
+	fetch_take take;
+	bool busy; /* posted and not taken */
 };
 
 /* One feed that is fetched. */
@@ -96,23 +100,22 @@ struct fetch {
 struct claim {
 	struct fetch_job j;
 	struct list got; /* struct fetch, made by the commit thread */
-	int want, n;
+	size_t want;
 	int64_t now_us, until_us;
-	bool busy;
 };
 
 /* A change of begun_by, many at once. */
 struct marks {
 	struct fetch_job j;
-	struct list waiting, list; /* struct fetch; list: with the job */
-	bool busy;
+	struct list list; /* struct fetch, with the job */
+	bool begin;       /* else it is taken away */
 };
 
 /* Results that need no plan are written many at once. */
 struct batch {
 	struct fetch_job j;
 	struct list list; /* struct fetch */
-	bool busy, single;
+	bool single;
 };
 
 /* Hubs with something to do: taken some at a time, the next when all of them
@@ -121,7 +124,7 @@ struct hubs {
 	struct fetch_job j;
 	struct list got; /* struct hub_ask, made by the commit thread */
 	size_t n_asks;
-	bool busy, more;
+	bool more;
 	int64_t now_us, until_us;
 };
 
@@ -140,8 +143,9 @@ struct fetcher {
 	/* fetches */
 	struct claim claim;
 	struct marks begin, forget;
-	struct list queue; /* claimed */
-	struct list ready; /* and begun; of each host one at most */
+	struct list queue;     /* claimed */
+	struct list ready;     /* and begun; of each host one at most */
+	struct list blameless; /* begun, without a result: to be forgotten */
 	struct list answers, pending;
 	size_t n_running, n_storing, storing_bytes;
 	bool slow;         /* what was read last held us up */
@@ -151,7 +155,7 @@ struct fetcher {
 	bool more;        /* there may be more that is due */
 	int64_t retry_us; /* a post was refused: not before */
 	struct fetch_job tidy;
-	bool tidy_busy;
+	bool dead; /* what is released is of a run before this one */
 
 	/* registrations */
 	struct list regs_waiting, regs;
@@ -204,9 +208,9 @@ struct reg {
 #define FETCH_FORGET_STEP   1000 /* rows of feed_fetch that one tick looks at */
 
 /* fetcher.c */
-/* `fn` on the commit thread, with j->ctx; then `take` here, with j->note. */
+/* `fn` on the commit thread, with j->ctx; then `take` here. e may be NULL. */
 int fetcher_post(struct fetcher *f, struct fetch_job *j, fetch_fn fn,
-    fetch_take take, struct err *e) MUST_CHECK;
+    fetch_take take, struct err *e);
 int64_t fetcher_scaled_us(const struct fetcher *f, int64_t ms);
 struct fetch *fetch_new(struct fetcher *f);
 void fetch_free(struct fetch *x);
@@ -215,32 +219,23 @@ void fetch_free_all(struct list *l);
 void fetch_look(struct fetch *x, const struct follow_answer *a);
 
 /* fetcher_due.c */
-void due_done(struct fetcher *f);
 void due_run(struct fetcher *f); /* a turn: ticks, claims, starts */
 int due_patience_ms(const struct fetcher *f);
 /* All claims of this node. Dead: those of a run before this one, which may have
  * died of them. */
 void due_release(struct fetcher *f, bool dead);
 
-/* fetcher_begin.c */
-/* Takes what is in `some`, which is not over FETCH_BATCH_MAX: it becomes ready.
- * Not while f->begin.busy. */
-void begin_mark(struct fetcher *f, struct list *some);
-/* Takes it: it has no result, and is not to blame. */
-void begin_forget(struct fetch *x);
-void begin_run(struct fetcher *f);
+/* Takes it: it was begun, has no result, and is not to blame. */
+void due_forget(struct fetch *x);
 
 /* fetcher_store.c */
-void fetch_store_answer(
-    struct fetch *x); /* takes it: it will be read and written */
+/* What is in f->answers is read and written, in turns. */
 void fetch_store_parsed(
     struct fetch *x); /* of a registration: x->parsed is there */
 void fetch_store_run(struct fetcher *f);
-void fetch_store_drop(struct fetcher *f); /* what was not written, at the end */
 
 /* fetcher_register.c */
 void register_run(struct fetcher *f);
-void register_stored(struct reg *g, const struct err *why); /* why NULL: all */
 void register_drop(struct fetcher *f); /* all of them are told to come again */
 /* Tells whoever waits; why NULL: it is there. Frees it. */
 void register_end(struct reg *g, const struct err *why);

@@ -1,6 +1,5 @@
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/conf/conf.h"
 #include "base/log/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -85,69 +84,68 @@ register_end(struct reg *g, const struct err *why)
 
 /* ---- storing ---- */
 
+/* *ret 0: it is new. */
+static int
+add_feed(struct db *db, struct reg *g, int64_t now_us, int64_t *ret,
+    struct uuid *ret_uid, struct err *e)
+{
+	const struct feed *parsed = g->x->parsed;
+	struct feed_new n = {.url = g->asked,
+	    .site_url = parsed->link,
+	    .title = parsed->title.n > 0 ? parsed->title : g->asked,
+	    .private = g->private,
+	    .next_fetch_us = now_us + 2 * 60 * US_PER_S};
+
+	if (n.site_url.n == 0 || n.site_url.n > URL_MAX)
+		n.site_url.p = NULL;
+	if (g->icon_mime) {
+		n.favicon_mime = str_of(g->icon_mime);
+		n.favicon_data = g->icon;
+	}
+	TRY(feeds_find_by_url(db, g->asked, ret, ret_uid, e));
+	if (*ret != 0)
+		return OK;
+	g->stored = true;
+	return feeds_add(db, &n, now_us, ret, ret_uid, e);
+}
+
 static int
 store_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct reg *g = ctx;
-	struct fetch *x = g->x;
 	int64_t now = clock_now_us(), id = g->feed;
 	struct uuid uid = g->uid;
-	int rc = OK;
 
 	g->stored = false;
-	if (!g->known) {
-		struct feed_new n = {.url = g->asked,
-		    .site_url = x->parsed->link,
-		    .title =
-			x->parsed->title.n > 0 ? x->parsed->title : g->asked,
-		    .private = g->private,
-		    .next_fetch_us = now + 2 * 60 * US_PER_S};
+	if (!g->known)
+		TRY(add_feed(db, g, now, &id, &uid, e));
+	if (!g->instead)
+		TRY(subscription_add(db, g->user, id, now, NULL, e));
+	else if (g->instead != id) /* else it is the one that they have */
+		TRY(subscription_move(db, g->user, g->instead, id, now, e));
+	if (g->private && !g->stored) {
+		int rc = feeds_mark(db, id, true, true, now, e);
 
-		if (n.site_url.n == 0 || n.site_url.n > URL_MAX)
-			n.site_url.p = NULL;
-		if (g->icon_mime) {
-			n.favicon_mime = str_of(g->icon_mime);
-			n.favicon_data = g->icon;
-		}
-		rc = feeds_find_by_url(db, g->asked, &id, &uid, e);
-		if (rc == OK && id == 0) {
-			rc = feeds_add(db, &n, now, &id, &uid, e);
-			g->stored = true;
-		}
+		if (rc != ERR_CONFLICT) /* the answer tells */
+			TRY(rc);
 	}
-	if (rc == OK && g->instead == id)
-		rc = OK; /* it is the one that they have */
-	else if (rc == OK && g->instead)
-		rc = subscription_move(db, g->user, g->instead, id, now, e);
-	else if (rc == OK)
-		rc = subscription_add(db, g->user, id, now, NULL, e);
-	if (rc == OK && g->private && !g->stored) {
-		rc = feeds_mark(db, id, true, true, now, e);
-		rc = rc == ERR_CONFLICT ? OK : rc; /* the answer tells */
-	}
-	if (rc == OK) {
-		g->feed = id;
-		g->uid = uid;
-	}
-	return rc;
+	g->feed = id;
+	g->uid = uid;
+	return OK;
 }
 
 static void
-stored(struct fetcher *f, struct fetch_note *n)
+stored(struct fetcher *f, struct fetch_job *j)
 {
-	struct reg *g = MAIL_OF(n, struct reg, j.note);
+	struct reg *g = MAIL_OF(j, struct reg, j);
 	struct fetch *x = g->x;
 
 	(void)f;
-	if (g->j.job.err.code != OK) {
-		register_end(g, &g->j.job.err);
+	if (j->job.err.code != OK || !g->stored) {
+		register_end(g, j->job.err.code != OK ? &j->job.err : NULL);
 		return;
 	}
-	if (!g->stored) {
-		register_end(g, NULL);
-		return;
-	}
-	g->x = NULL; /* it will come back by register_stored() */
+	g->x = NULL; /* it ends when that does: fetcher_store.c */
 	x->reg = g;
 	x->id = g->feed;
 	x->uid = g->uid;
@@ -155,14 +153,6 @@ stored(struct fetcher *f, struct fetch_note *n)
 	x->moved = false;
 	x->before.interval_min = 60;
 	fetch_store_parsed(x);
-}
-
-void
-register_stored(struct reg *g, const struct err *why)
-{
-	/* The feed is there and will be fetched, whatever became of this. */
-	(void)why;
-	register_end(g, NULL);
 }
 
 void
@@ -197,16 +187,13 @@ register_known(struct reg *g, struct str url)
 static int
 check_typed(struct reg *g, struct err *e)
 {
-	int rc = typed_urls(g->arena, g->r->url, g->urls, &g->n_urls, e);
-
-	for (size_t i = 0; i < g->n_urls && rc == OK; i++) {
-		rc = guard_url(g->f->o.guard, GUARD_READER, g->urls[i], e);
-		if (rc < 0) {
-			(void)err_word(e, "URL_REFUSED");
+	TRY(typed_urls(g->arena, g->r->url, g->urls, &g->n_urls, e));
+	for (size_t i = 0; i < g->n_urls; i++)
+		if (guard_url(g->f->o.guard, GUARD_READER, g->urls[i], e) < 0) {
 			e->at[0] = '\0';
+			return err_word(e, "URL_REFUSED");
 		}
-	}
-	return rc;
+	return OK;
 }
 
 static void
@@ -234,33 +221,29 @@ begin_reg(struct fetcher *f, struct registration *r)
 void
 register_run(struct fetcher *f)
 {
-	struct link *k;
+	struct registration *r;
 
-	while (f->regs.n < REGISTER_MAX && (k = list_first(&f->regs_waiting))) {
-		list_remove(&f->regs_waiting, k);
-		begin_reg(f, LINK_OF(k, struct registration, link));
-	}
+	while (f->regs.n < REGISTER_MAX &&
+	       (r = list_take(&f->regs_waiting, struct registration, link)))
+		begin_reg(f, r);
 }
 
 void
 register_drop(struct fetcher *f)
 {
+	struct registration *r;
 	struct err e = {0};
-	struct link *k;
 
 	(void)err_set(&e, ERR_AWAY, "the server is stopping");
 	e.retry_after_s = 1;
-	while ((k = list_first(&f->regs_waiting))) {
-		struct registration *r = LINK_OF(k, struct registration, link);
-
-		list_remove(&f->regs_waiting, k);
+	while ((r = list_take(&f->regs_waiting, struct registration, link))) {
 		r->err = e;
 		(void)atomic_fetch_sub(&f->n_regs, 1);
 		r->done(r);
 	}
 	/* What is being asked or written ends by itself. */
-	for (k = list_first(&f->regs); k; k = list_next(&f->regs, k))
-		answer_reg(LINK_OF(k, struct reg, link), &e);
+	list_each (struct reg, g, &f->regs, link)
+		answer_reg(g, &e);
 }
 
 static void
@@ -280,7 +263,6 @@ fetcher_register(struct fetcher *f, struct registration *r, struct err *e)
 		e->retry_after_s = 5;
 		return ERR_AWAY;
 	}
-	r->note.job = false;
 	r->note.take = take_registration;
 	r->link = (struct link){.prev = NULL};
 	if (!mailbox_post(f->box, &r->note.mail)) {

@@ -36,7 +36,8 @@ static int
 write_push(struct db *db, const struct fetch *x, struct err *e)
 {
 	bool good = x->seen.outcome == FETCH_PUSHED;
-	int64_t n = sql_hub_fetched(db, e, .feed = x->id, .at = x->at_us,
+
+	TRY(sql_hub_fetched(db, e, .feed = x->id, .at = x->at_us,
 	    .took = clock_now_us() - x->at_us,
 	    .outcome = str_of(fetch_outcome_word(x->seen.outcome)),
 	    .bytes = x->bytes,
@@ -44,26 +45,22 @@ write_push(struct db *db, const struct fetch *x, struct err *e)
 	    .updated = (int64_t)(x->updated + x->plan.updated),
 	    .error =
 		good ? (struct str){.p = NULL} : str_of(x->verdict.message),
-	    .why = STR("as planned: a push changes nothing about that"));
-
-	if (n >= 0 && good)
-		n = sql_hub_pushed(db, e, .id = x->push->hub, .now = x->at_us);
-	return n < 0 ? (int)n : OK;
+	    .why = STR("as planned: a push changes nothing about that")));
+	if (good)
+		TRY(sql_hub_pushed(db, e, .id = x->push->hub, .now = x->at_us));
+	return OK;
 }
 
 /* To where it moved, unless another feed is there; *ret_taken says so. */
-static int64_t
+static int
 move(struct db *db, const struct fetch *x, bool *ret_taken, struct err *e)
 {
-	int64_t n = 1;
-
 	*ret_taken = x->taken;
-	if (!x->verdict.good || !x->moved || str_eq(x->final_url, x->url))
-		return n;
-	n = sql_fetch_move(db, e, .id = x->id, .url = x->final_url,
-	    .private = secret_url(x->final_url));
-	*ret_taken = n == 0;
-	return n;
+	if (x->verdict.good && x->moved && !str_eq(x->final_url, x->url))
+		*ret_taken =
+		    TRY(sql_fetch_move(db, e, .id = x->id, .url = x->final_url,
+			.private = secret_url(x->final_url))) == 0;
+	return OK;
 }
 
 /* Two feeds that became one are two until somebody decides. */
@@ -86,7 +83,7 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 {
 	struct fetch_verdict verdict = x->verdict;
 	const struct fetch_verdict *v = &verdict;
-	int64_t next = v->stop ? x->at_us : v->next_us, n;
+	int64_t next = v->stop ? x->at_us : v->next_us;
 	bool taken;
 	bool fresh =
 	    x->seen.outcome == FETCH_UPDATED || x->seen.outcome == FETCH_SAME;
@@ -104,55 +101,50 @@ write_result(struct db *db, const struct fetch *x, struct err *e)
 
 	if (x->push)
 		return write_push(db, x, e);
-	n = move(db, x, &taken, e);
+	TRY(move(db, x, &taken, e));
 	if (taken)
 		say_taken(x, &verdict);
-	if (n >= 0)
-		n = sql_fetch_done(db, e, .id = x->id, .title = x->title,
-		    .site_url = x->site_url, .etag = etag,
-		    .last_modified = modified, .body_hash = hash,
-		    .status = v->stop ? STR("stopped") : STR("active"),
-		    .errors = v->errors, .parse_errors = v->parse_errors,
-		    .message = or_null(v->message), .next = next,
-		    .now = x->at_us);
-	if (n > 0 && x->hub_secret.p &&
-	    sql_hub_put(db, e, .feed = x->id, .uid = uuid_str(&x->hub_uid),
-		.hub = x->hub, .topic = x->topic, .secret = x->hub_secret,
-		.now = x->at_us) < 0)
-		n = e->code;
-	if (n > 0) /* else it was removed meanwhile */
-		n = sql_fetch_add(db, e, .feed = x->id, .at = x->at_us,
-		    .took = x->took_us,
-		    .outcome = str_of(fetch_outcome_word(x->seen.outcome)),
-		    .status = x->seen.status, .bytes = x->bytes,
-		    .inserted = (int64_t)(x->inserted + x->plan.inserted),
-		    .updated = (int64_t)(x->updated + x->plan.updated),
-		    .error = or_null(v->message),
-		    .next = v->stop ? NULL : &next, .why = str_of(v->why));
-	return n < 0 ? (int)n : OK;
+	if (TRY(sql_fetch_done(db, e, .id = x->id, .title = x->title,
+		.site_url = x->site_url, .etag = etag,
+		.last_modified = modified, .body_hash = hash,
+		.status = v->stop ? STR("stopped") : STR("active"),
+		.errors = v->errors, .parse_errors = v->parse_errors,
+		.message = or_null(v->message), .next = next,
+		.now = x->at_us)) == 0)
+		return OK; /* it was removed meanwhile */
+	if (x->hub_secret.p)
+		TRY(sql_hub_put(db, e, .feed = x->id,
+		    .uid = uuid_str(&x->hub_uid), .hub = x->hub,
+		    .topic = x->topic, .secret = x->hub_secret,
+		    .now = x->at_us));
+	TRY(sql_fetch_add(db, e, .feed = x->id, .at = x->at_us,
+	    .took = x->took_us,
+	    .outcome = str_of(fetch_outcome_word(x->seen.outcome)),
+	    .status = x->seen.status, .bytes = x->bytes,
+	    .inserted = (int64_t)(x->inserted + x->plan.inserted),
+	    .updated = (int64_t)(x->updated + x->plan.updated),
+	    .error = or_null(v->message), .next = v->stop ? NULL : &next,
+	    .why = str_of(v->why)));
+	return OK;
 }
 
 static int
 batch_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct fetcher *f = ctx;
-	struct link *k = list_first(&f->batch.list);
-	int rc = OK;
 
-	for (; k && rc == OK; k = list_next(&f->batch.list, k))
-		rc = write_result(db, LINK_OF(k, struct fetch, link), e);
-	return rc;
+	list_each (struct fetch, x, &f->batch.list, link)
+		TRY(write_result(db, x, e));
+	return OK;
 }
 
 static int
 plan_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct fetch *x = ctx;
-	int rc = items_write(db, &x->plan, e);
 
-	if (rc == OK && !x->plan.more)
-		rc = write_result(db, x, e);
-	return rc;
+	TRY(items_write(db, &x->plan, e));
+	return x->plan.more ? OK : write_result(db, x, e);
 }
 
 /* ---- telling of it ---- */
@@ -198,10 +190,11 @@ finish_fetch(struct fetch *x, const struct err *why)
 		log_err(LOG_WARN, "a fetch can't be stored", why);
 	else if (!x->reg || x->seen.outcome != FETCH_UPDATED)
 		tell_fetch(x);
+	/* Its feed is there and will be fetched, whatever became of this. */
 	if (x->reg)
-		register_stored(x->reg, why);
+		register_end(x->reg, NULL);
 	if (why && x->begun)
-		begin_forget(x);
+		due_forget(x);
 	else
 		fetch_free(x);
 }
@@ -209,25 +202,21 @@ finish_fetch(struct fetch *x, const struct err *why)
 /* ---- results without articles: many in one job ---- */
 
 static void
-batched(struct fetcher *f, struct fetch_note *n)
+batched(struct fetcher *f, struct fetch_job *j)
 {
-	struct batch *b = MAIL_OF(n, struct batch, j.note);
-	const struct err *why = b->j.job.err.code == OK ? NULL : &b->j.job.err;
+	struct batch *b = &f->batch;
+	const struct err *why = j->job.err.code == OK ? NULL : &j->job.err;
 	bool again = why && b->list.n > 1;
-	struct link *k;
+	struct fetch *x;
 
-	b->busy = false;
 	b->single = again; /* so that one does not spoil the others */
-	while ((k = list_first(&b->list))) {
-		struct fetch *x = LINK_OF(k, struct fetch, link);
-
-		list_remove(&b->list, k);
+	while ((x = list_take(&b->list, struct fetch, link))) {
 		if (why && !again && x->moved) {
 			x->moved = false; /* somebody took the address */
 			x->taken = true;
-			list_add(&f->pending, k);
+			list_add(&f->pending, &x->link);
 		} else if (again) {
-			list_add(&f->pending, k);
+			list_add(&f->pending, &x->link);
 		} else {
 			finish_fetch(x, why);
 		}
@@ -238,18 +227,16 @@ static void
 write_pending(struct fetcher *f)
 {
 	struct batch *b = &f->batch;
-	struct err e;
+	size_t most = b->single ? 1 : FETCH_BATCH_MAX;
 	struct link *k;
 
-	if (b->busy || f->pending.n == 0)
+	if (b->j.busy || f->pending.n == 0)
 		return;
-	while ((k = list_first(&f->pending)) &&
-	       b->list.n < (b->single ? 1 : FETCH_BATCH_MAX)) {
-		list_remove(&f->pending, k);
+	while (b->list.n < most && (k = list_shift(&f->pending)))
 		list_add(&b->list, k);
-	}
-	b->busy = fetcher_post(f, &b->j, batch_fn, batched, &e) == OK;
-	while (!b->busy && (k = list_last(&b->list))) {
+	if (fetcher_post(f, &b->j, batch_fn, batched, NULL) == OK)
+		return;
+	while ((k = list_last(&b->list))) {
 		list_remove(&b->list, k);
 		list_add_after(&f->pending, &f->pending.head, k);
 	}
@@ -276,15 +263,19 @@ settle_fetch(struct fetch *x)
 	list_add(&x->f->pending, &x->link);
 }
 
+static bool
+has_word(const struct err *e, const char *word)
+{
+	return e->word && strcmp(e->word, word) == 0;
+}
+
 /* What came was not read, or not all of it: why, instead of articles. */
 static void
 unread(struct fetch *x, const struct err *why)
 {
-	if (why->word && strcmp(why->word, CAGED_AWAY) == 0)
-		x->seen.outcome = FETCH_NOT_READ;
-	else
-		x->seen.outcome = why->code == ERR_INVALID ? FETCH_UNREADABLE
-							   : FETCH_TOO_LARGE;
+	x->seen.outcome = has_word(why, CAGED_AWAY)  ? FETCH_NOT_READ
+			  : why->code == ERR_INVALID ? FETCH_UNREADABLE
+						     : FETCH_TOO_LARGE;
 	(void)snprintf(x->error, sizeof(x->error), "%s", why->text);
 	x->seen.error = str_of(x->error);
 	settle_fetch(x);
@@ -298,10 +289,8 @@ unread(struct fetch *x, const struct err *why)
 static void
 not_planned(struct fetch *x, const struct err *why)
 {
-	bool ended = why->word && strcmp(why->word, CAGED_ENDED) == 0;
-	bool away = why->word && strcmp(why->word, CAGED_AWAY) == 0;
-
-	if (ended || (away && !x->push))
+	if (has_word(why, CAGED_ENDED) ||
+	    (has_word(why, CAGED_AWAY) && !x->push))
 		unread(x, why);
 	else
 		finish_fetch(x, why);
@@ -312,44 +301,38 @@ not_planned(struct fetch *x, const struct err *why)
 static int make_plan(struct fetch *x, struct err *e);
 
 static void
-planned(struct fetcher *f, struct fetch_note *n)
+planned(struct fetcher *f, struct fetch_job *j)
 {
-	struct fetch *x = MAIL_OF(n, struct fetch, j.note);
-	struct err e = x->j.job.err;
-	bool more = x->plan.more;
+	struct fetch *x = MAIL_OF(j, struct fetch, j);
+	struct err e = j->job.err;
+	bool again =
+	    e.code == ERR_CONFLICT && ++x->conflicts < FETCH_CONFLICTS_MAX;
 
 	f->n_storing--;
 	f->storing_bytes -= x->heavy_bytes;
-	if (e.code == ERR_CONFLICT && ++x->conflicts < FETCH_CONFLICTS_MAX) {
-		if (make_plan(x, &e) == OK)
-			return;
-	} else if (e.code == OK) {
+	if (e.code == OK) {
 		x->inserted += x->plan.inserted;
 		x->updated += x->plan.updated;
 		metric_add(M_ITEMS_UPSERTED,
 		    (int64_t)(x->plan.inserted + x->plan.updated));
 		x->part = x->plan.done;
-		if (!more) {
+		again = x->plan.more;
+		if (!again) {
 			finish_fetch(x, NULL);
 			return;
 		}
-		if (make_plan(x, &e) == OK)
-			return;
 	}
-	not_planned(x, &e);
+	if (!again || make_plan(x, &e) < 0)
+		not_planned(x, &e);
 }
 
 static int
 post_plan(struct fetch *x, struct err *e)
 {
-	int rc;
-
 	x->j.ctx = x;
 	x->j.entries = x->plan.entries;
 	x->j.n_entries = x->plan.n_entries;
-	rc = fetcher_post(x->f, &x->j, plan_fn, planned, e);
-	if (rc < 0)
-		return rc;
+	TRY(fetcher_post(x->f, &x->j, plan_fn, planned, e));
 	x->heavy_bytes = arena_used(x->heavy);
 	x->f->storing_bytes += x->heavy_bytes;
 	x->f->n_storing++;
@@ -372,14 +355,11 @@ make_plan(struct fetch *x, struct err *e)
 	    .now_us = x->at_us,
 	    .done = x->part,
 	    .doc = x->plan.doc};
-	int rc;
 
 	uuid_format(x->uid, uid);
 	from.feed_uid = arena_dup(x->heavy, str_of(uid));
 	x->plan = (struct items_plan){.feed = 0};
-	rc = items_plan(f->db, x->heavy, &from, &x->plan, e);
-	if (rc < 0)
-		return rc;
+	TRY(items_plan(f->db, x->heavy, &from, &x->plan, e));
 	if (x->push) /* it may show less than the feed does */
 		x->plan.n_gone = 0;
 	if (x->plan.n_changes == 0 && x->plan.n_gone == 0 && !x->plan.more) {
@@ -389,25 +369,18 @@ make_plan(struct fetch *x, struct err *e)
 	return post_plan(x, e);
 }
 
-static void
-take_meta(struct fetch *x)
-{
-	const struct feed *p = x->parsed;
-
-	if (p->title.n > 0)
-		x->title =
-		    arena_dup(x->arena, str_chars(p->title, FEED_TITLE_MAX));
-	if (p->link.n > 0 && p->link.n <= URL_MAX)
-		x->site_url = arena_dup(x->arena, p->link);
-}
-
 void
 fetch_store_parsed(struct fetch *x)
 {
+	const struct feed *p = x->parsed;
 	struct err e = {0};
 
 	if (!x->push) {
-		take_meta(x);
+		if (p->title.n > 0)
+			x->title = arena_dup(
+			    x->arena, str_chars(p->title, FEED_TITLE_MAX));
+		if (p->link.n > 0 && p->link.n <= URL_MAX)
+			x->site_url = arena_dup(x->arena, p->link);
 		hub_look(x);
 	}
 	judge_fetch(x);
@@ -465,34 +438,19 @@ read_answer(struct fetch *x)
 /* ---- turns ---- */
 
 void
-fetch_store_answer(struct fetch *x)
-{
-	list_add(&x->f->answers, &x->link);
-}
-
-void
 fetch_store_run(struct fetcher *f)
 {
 	/* A document may take its reader's time to the end: who waits for bytes
 	 * of another must not time out behind several of them. */
 	int64_t until_ms = clock_mono_ms() + DOC_TURN_MS;
-	struct link *k;
+	struct fetch *x;
 
 	while ((f->n_storing < FETCH_STORING_MAX ||
 		   f->storing_bytes < FETCH_STORING_BYTES) &&
-	       clock_mono_ms() < until_ms && (k = list_first(&f->answers))) {
-		list_remove(&f->answers, k);
-		read_answer(LINK_OF(k, struct fetch, link));
-	}
+	       clock_mono_ms() < until_ms &&
+	       (x = list_take(&f->answers, struct fetch, link)))
+		read_answer(x);
 	f->more_answers = clock_mono_ms() >= until_ms && f->answers.n > 0;
 	f->slow = clock_mono_ms() >= until_ms + DOC_TURN_MS;
 	write_pending(f);
-}
-
-void
-fetch_store_drop(struct fetcher *f)
-{
-	fetch_free_all(&f->answers);
-	fetch_free_all(&f->pending);
-	fetch_free_all(&f->batch.list);
 }

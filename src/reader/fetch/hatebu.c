@@ -4,11 +4,12 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
+#include "base/json.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
+#include "http/percent.h"
 #include "node/node.h"
 #include "reader/fetch/fetcher_priv.h"
 #include "reader/limits.h"
@@ -18,7 +19,8 @@
 #define TIMEOUT_MS 10000
 #define TURN_US    (60 * US_PER_S)
 
-enum state { IDLE, TAKING, PAUSING, ASKING, PUTTING, LEAVING };
+/* BUSY: somebody else has it, the commit thread or the network. */
+enum state { IDLE, PAUSING, BUSY };
 
 struct hatebu {
 	struct fetcher *f;
@@ -41,7 +43,53 @@ struct hatebu {
 	int64_t next_us; /* wall: what the job writes */
 };
 
-static void pick(struct hatebu *h);
+/* ---- what is pure ---- */
+
+int64_t
+hatebu_pause_ms(int64_t failures)
+{
+	static const struct {
+		int64_t failures, minutes;
+	} PAUSES[] = {{10, 360}, {5, 60}, {3, 30}};
+
+	for (size_t i = 0; i < COUNT_OF(PAUSES); i++)
+		if (failures >= PAUSES[i].failures)
+			return PAUSES[i].minutes * 60000;
+	return 0;
+}
+
+bool
+hatebu_add_url(struct buf *query, struct str link)
+{
+	if (query->n + 3 * link.n + 8 > HATEBU_QUERY_MAX)
+		return false;
+	buf_addz(query, query->n > 0 ? "&url=" : "url=");
+	percent_add(query, link);
+	return !query->failed;
+}
+
+int
+hatebu_counts(struct arena *a, struct str answer, const struct str *links,
+    size_t n, int64_t *counts, struct err *e)
+{
+	struct json *doc;
+
+	TRY(json_parse(a, answer, &doc, e));
+	if (!json_is(doc, JSON_OBJECT))
+		return err_set(e, ERR_INVALID, "the answer is no object");
+	for (size_t i = 0; i < n; i++) {
+		const struct json *j = json_step(doc, links[i]);
+
+		counts[i] = 0;
+		if (j && (!json_int(j, &counts[i]) || counts[i] < 0 ||
+			     counts[i] > INT32_MAX))
+			return err_set(e, ERR_INVALID,
+			    "the answer has a count that is none");
+	}
+	return OK;
+}
+
+/* ---- rounds ---- */
 
 static int64_t
 in(int64_t ms)
@@ -68,10 +116,9 @@ look_ms(const struct hatebu *h)
 static void
 post_job(struct hatebu *h, fetch_fn fn, fetch_take take)
 {
-	struct err e;
-
+	h->state = BUSY;
 	h->j.ctx = h;
-	if (fetcher_post(h->f, &h->j, fn, take, &e) < 0)
+	if (fetcher_post(h->f, &h->j, fn, take, NULL) < 0)
 		go_idle(h, 1000);
 }
 
@@ -81,18 +128,18 @@ static int
 leave_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hatebu *h = ctx;
-	int64_t n = sql_hatebu_leave(
-	    db, e, .me = uuid_str(&h->f->o.node->uuid), .next = h->next_us);
 
-	return n < 0 ? (int)n : OK;
+	TRY(sql_hatebu_leave(
+	    db, e, .me = uuid_str(&h->f->o.node->uuid), .next = h->next_us));
+	return OK;
 }
 
 static void
-left(struct fetcher *f, struct fetch_note *n)
+left(struct fetcher *f, struct fetch_job *j)
 {
 	struct hatebu *h = f->hatebu;
 
-	(void)n;
+	(void)j;
 	h->mine = false;
 	go_idle(h, f->o.conf->hatebu_batch_interval_ms);
 }
@@ -104,55 +151,45 @@ leave_turn(struct hatebu *h, int64_t wait_ms)
 
 	h->next_us =
 	    clock_now_us() + (wait_ms > round ? wait_ms : round) * US_PER_MS;
-	h->state = LEAVING;
 	post_job(h, leave_fn, left);
 }
 
 /* ---- what a call brought ---- */
-
-static int64_t
-pause_ms(const struct hatebu *h)
-{
-	return hatebu_pause_ms(h->failures) / h->f->o.conf->time_scale;
-}
 
 static int
 put_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hatebu *h = ctx;
 	struct sql_hatebu_put_args v[HATEBU_URLS_MAX];
-	int64_t now = clock_now_us(), n = 0;
+	int64_t now = clock_now_us();
 
 	for (size_t i = 0; i < h->n; i++)
 		v[i] = (struct sql_hatebu_put_args){
 		    .id = h->ids[i], .n = h->counts[i], .now = now};
 	if (h->good)
-		n = sql_hatebu_put(db, v, h->n, e);
-	if (n >= 0)
-		n = sql_hatebu_called(db, e,
-		    .me = uuid_str(&h->f->o.node->uuid), .until = now + TURN_US,
-		    .next = h->next_us, .failures = h->failures);
-	h->mine = n > 0; /* else somebody took the turn meanwhile */
-	return n < 0 ? (int)n : OK;
+		TRY(sql_hatebu_put(db, v, h->n, e));
+	/* Else somebody took the turn meanwhile. */
+	h->mine =
+	    TRY(sql_hatebu_called(db, e, .me = uuid_str(&h->f->o.node->uuid),
+		.until = now + TURN_US, .next = h->next_us,
+		.failures = h->failures)) > 0;
+	return OK;
 }
 
 static void
-hatebu_put(struct fetcher *f, struct fetch_note *n)
+hatebu_put(struct fetcher *f, struct fetch_job *j)
 {
 	struct hatebu *h = f->hatebu;
-	int64_t pause = pause_ms(h);
+	int64_t pause = hatebu_pause_ms(h->failures) / f->o.conf->time_scale;
 
-	(void)n;
-	if (h->j.job.err.code != OK) {
+	if (j->job.err.code != OK)
 		log_err(LOG_WARN, "counts of bookmarks can't be stored",
-		    &h->j.job.err);
+		    &j->job.err);
+	if (j->job.err.code != OK || !h->mine) {
 		go_idle(h, f->o.conf->hatebu_batch_interval_ms);
-	} else if (!h->mine) {
-		go_idle(h, f->o.conf->hatebu_batch_interval_ms);
-	} else if (pause > 0) {
+	} else if (pause > 0 ||
+		   h->calls >= f->o.conf->hatebu_max_calls_per_cycle) {
 		leave_turn(h, pause);
-	} else if (h->calls >= f->o.conf->hatebu_max_calls_per_cycle) {
-		leave_turn(h, 0);
 	} else {
 		h->state = PAUSING;
 		h->due_us = in(f->o.conf->hatebu_api_interval_ms);
@@ -189,7 +226,6 @@ answered(struct follow *fo, const struct follow_answer *a)
 	}
 	h->next_us =
 	    clock_now_us() + f->o.conf->hatebu_api_interval_ms * US_PER_MS;
-	h->state = PUTTING;
 	post_job(h, put_fn, hatebu_put);
 }
 
@@ -212,17 +248,16 @@ static int
 read_rows(struct hatebu *h, bool old, int64_t before, struct err *e)
 {
 	int64_t most = HATEBU_URLS_MAX - (int64_t)h->n;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_hatebu_new_row row;
-	struct rows *rows = NULL;
 	bool room = true;
-	int rc = old ? sql_hatebu_old(
-			   h->f->db, &rows, e, .before = before, .most = most)
-		     : sql_hatebu_new(h->f->db, &rows, e, .most = most);
 
-	while (rc >= 0 && room && (rc = sql_hatebu_new_next(rows, &row, e)) > 0)
+	TRY(old ? sql_hatebu_old(
+		      h->f->db, &rows, e, .before = before, .most = most)
+		: sql_hatebu_new(h->f->db, &rows, e, .most = most));
+	while (room && TRY(sql_hatebu_new_next(rows, &row, e)))
 		room = take_row(h, row.id, row.link);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static void
@@ -238,7 +273,7 @@ ask_counts(struct hatebu *h)
 	    .total_ms = TIMEOUT_MS,
 	    .user_agent = FETCHER_AGENT,
 	    .done = answered};
-	h->state = ASKING;
+	h->state = BUSY;
 	follow_start(f->follows, &h->follow);
 }
 
@@ -265,7 +300,6 @@ pick(struct hatebu *h)
 		memset(h->counts, 0, sizeof(h->counts));
 		h->good = true;
 		h->next_us = clock_now_us();
-		h->state = PUTTING;
 		post_job(h, put_fn, hatebu_put);
 	}
 }
@@ -277,28 +311,26 @@ take_fn(struct db *db, void *ctx, struct err *e)
 {
 	struct hatebu *h = ctx;
 	struct sql_hatebu_state_row row;
-	int64_t now = clock_now_us(), n;
+	int64_t now = clock_now_us();
 
-	n = sql_hatebu_take(db, e, .me = uuid_str(&h->f->o.node->uuid),
-	    .now = now, .until = now + TURN_US, .day = now / DAY_US);
-	if (n > 0)
-		n = sql_hatebu_state_one(db, &row, e);
-	h->mine = n > 0;
+	h->mine =
+	    TRY(sql_hatebu_take(db, e, .me = uuid_str(&h->f->o.node->uuid),
+		.now = now, .until = now + TURN_US, .day = now / DAY_US)) > 0 &&
+	    TRY(sql_hatebu_state_one(db, &row, e)) > 0;
 	if (h->mine) {
 		h->failures = row.failures;
 		h->day_calls = row.calls;
 	}
-	return n < 0 ? (int)n : OK;
+	return OK;
 }
 
 static void
-taken(struct fetcher *f, struct fetch_note *n)
+taken(struct fetcher *f, struct fetch_job *j)
 {
 	struct hatebu *h = f->hatebu;
 
-	(void)n;
 	h->calls = 0;
-	if (h->j.job.err.code != OK || !h->mine)
+	if (j->job.err.code != OK || !h->mine)
 		/* Somebody else's, or too early: look again soon. */
 		go_idle(h, look_ms(h));
 	else if (h->day_calls >= HATEBU_DAY_CALLS)
@@ -329,7 +361,6 @@ hatebu_run(struct hatebu *h)
 	} else if (h->state == IDLE && !any_feed(h)) {
 		go_idle(h, look_ms(h));
 	} else if (h->state == IDLE) {
-		h->state = TAKING;
 		post_job(h, take_fn, taken);
 	}
 }
@@ -339,7 +370,7 @@ hatebu_patience_ms(const struct hatebu *h)
 {
 	int64_t left;
 
-	if (!h || (h->state != IDLE && h->state != PAUSING))
+	if (!h || h->state == BUSY)
 		return 60000;
 	left = (h->due_us - clock_mono_us() + US_PER_MS - 1) / US_PER_MS;
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;

@@ -8,9 +8,9 @@
  * a day HATEBU_DAY_CALLS. A link that the answer leaves out has none; a call
  * that fails changes no count.
  *
- *   IDLE ──it is time──▶ TAKING ──the turn is ours──▶ pick ──▶ ASKING
- *     ▲                     │ somebody else's            ▲        │ answer
- *     └─────────────────────┴─ nothing to ask, enough ───┴─ PUTTING, a pause
+ *   IDLE ──it is time──▶ take_fn ──the turn is ours──▶ pick ──▶ ask_counts
+ *     ▲                     │ somebody else's             ▲        │ answer
+ *     └─────────────────────┴─ nothing to ask, enough ────┴─ put_fn, PAUSING
  *
  * ONE NODE ASKS, whoever has the turn (hatebu_turn): a lease, and beside it
  * when the next call may be, how many failed in a row and how many there were

@@ -1,5 +1,7 @@
 #include "reader/fetch/verdict.h"
 
+#include <stdarg.h>
+
 #include "base/clock.h"
 #include "base/str.h"
 #include "reader/limits.h"
@@ -44,10 +46,11 @@ static const struct status {
 };
 
 static const struct status *
-find_status(int status)
+find_status(const struct fetch_seen *s)
 {
 	for (size_t i = 0; i < COUNT_OF(STATUSES); i++)
-		if (STATUSES[i].status == status)
+		if (s->outcome == FETCH_HTTP_ERROR &&
+		    STATUSES[i].status == s->status)
 			return &STATUSES[i];
 	return NULL;
 }
@@ -90,78 +93,76 @@ back_off_min(int64_t errors)
 			  : within(FETCH_LEAST_MIN << (errors - 1));
 }
 
-static void
-set_next(struct fetch_verdict *v, int64_t minutes, int64_t now_us,
-    int64_t scale, unsigned jitter)
+/* Behind it stand the error's own words. */
+static const char *
+message_of(enum fetch_outcome o)
 {
-	int64_t us = minutes * 60 * US_PER_S / (scale > 0 ? scale : 1);
-
-	v->next_us = now_us + us + us / 20 * (int64_t)(jitter & 0xffff) / 65536;
+	return o == FETCH_UNREADABLE
+		   ? "what is at this address can't be read as a feed"
+	       : o == FETCH_NOT_READ
+		   ? "the feed came and this server could not read it"
+	       : o == FETCH_TIMEOUT ? "the feed did not come in time"
+	       : o == FETCH_REFUSED ? "this address is not allowed"
+				    : "the feed could not be fetched";
 }
 
 static void
 say_message(const struct fetch_seen *s, struct fetch_verdict *v)
 {
-	const struct status *st =
-	    s->outcome == FETCH_HTTP_ERROR ? find_status(s->status) : NULL;
-	int n = s->error.n < 300 ? (int)s->error.n : 300;
+	const struct status *st = find_status(s);
 
 	if (st)
 		(void)snprintf(v->message, sizeof(v->message), "%s", st->says);
 	else if (s->outcome == FETCH_HTTP_ERROR)
 		(void)snprintf(v->message, sizeof(v->message),
 		    "the feed's server answered %d", s->status);
-	else if (s->outcome == FETCH_UNREADABLE)
-		(void)snprintf(v->message, sizeof(v->message),
-		    "what is at this address can't be read as a feed: %.*s", n,
-		    s->error.p);
-	else if (s->outcome == FETCH_NOT_READ)
-		(void)snprintf(v->message, sizeof(v->message),
-		    "the feed came and this server could not read it: %.*s", n,
-		    s->error.p);
-	else if (s->outcome == FETCH_TIMEOUT)
-		(void)snprintf(v->message, sizeof(v->message),
-		    "the feed did not come in time: %.*s", n, s->error.p);
-	else if (s->outcome == FETCH_REFUSED)
-		(void)snprintf(v->message, sizeof(v->message),
-		    "this address is not allowed: %.*s", n, s->error.p);
 	else
-		(void)snprintf(v->message, sizeof(v->message),
-		    "the feed could not be fetched: %.*s", n, s->error.p);
+		(void)snprintf(v->message, sizeof(v->message), "%s: %.*s",
+		    message_of(s->outcome),
+		    s->error.n < 300 ? (int)s->error.n : 300, s->error.p);
 }
 
+PRINTF(2, 3)
 static void
+say_why(struct fetch_verdict *v, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(v->why, sizeof(v->why), fmt, ap);
+	va_end(ap);
+}
+
+/* Each returns the minutes until the next one. */
+static int64_t
 judge_good(const struct fetch_seen *s, const struct fetch_before *b,
-    struct fetch_verdict *v, int64_t *ret_min)
+    struct fetch_verdict *v)
 {
 	int64_t min = within(b->interval_min);
-	int64_t age = s->max_age_s < 0 ? 0 : (s->max_age_s + 59) / 60;
+	int64_t age = within(s->max_age_s < 0 ? 0 : (s->max_age_s + 59) / 60);
 
 	v->good = true;
-	(void)snprintf(v->why, sizeof(v->why), "every %lld min, as subscribed",
-	    (long long)min);
+	say_why(v, "every %lld min, as subscribed", (long long)min);
 	if (b->hub && min < FETCH_MOST_MIN) {
 		min = FETCH_MOST_MIN;
-		(void)snprintf(v->why, sizeof(v->why),
-		    "every %lld min, since its hub sends what is new",
+		say_why(v, "every %lld min, since its hub sends what is new",
 		    (long long)min);
 	}
-	if (within(age) > min) {
-		min = within(age);
-		(void)snprintf(v->why, sizeof(v->why),
+	if (age > min) {
+		min = age;
+		say_why(v,
 		    "its server says that it stays the same for %lld min (max-age)",
 		    (long long)min);
 	}
-	*ret_min = min;
+	return min;
 }
 
-static void
+static int64_t
 judge_bad(const struct fetch_seen *s, const struct fetch_before *b,
-    struct fetch_verdict *v, int64_t *ret_min)
+    struct fetch_verdict *v)
 {
 	bool parse = s->outcome == FETCH_UNREADABLE;
-	const struct status *st =
-	    s->outcome == FETCH_HTTP_ERROR ? find_status(s->status) : NULL;
+	const struct status *st = find_status(s);
 	int64_t asked =
 	    s->retry_after_ms < 0 ? 0 : (s->retry_after_ms + 59999) / 60000;
 	int64_t min;
@@ -169,44 +170,36 @@ judge_bad(const struct fetch_seen *s, const struct fetch_before *b,
 	say_message(s, v);
 	v->errors = b->errors + 1;
 	v->parse_errors = parse ? b->parse_errors + 1 : 0;
-	v->stop = st && st->stop;
-	if (v->stop) {
-		(void)snprintf(
-		    v->why, sizeof(v->why), "stopped: %.300s", v->message);
-		return;
-	}
-	if (v->parse_errors >= FETCH_PARSE_ERRORS_MAX) {
-		v->stop = true;
-		(void)snprintf(v->why, sizeof(v->why),
-		    "stopped: it could not be read %lld times in a row",
+	v->stop = (st && st->stop) || v->parse_errors >= FETCH_PARSE_ERRORS_MAX;
+	if (v->stop && parse)
+		say_why(v, "stopped: it could not be read %lld times in a row",
 		    (long long)v->parse_errors);
-		return;
-	}
+	else if (v->stop)
+		say_why(v, "stopped: %.300s", v->message);
+	if (v->stop)
+		return 0;
 	min = back_off_min(v->errors);
-	(void)snprintf(v->why, sizeof(v->why),
-	    "failed %lld times in a row: tried again after %lld min",
+	say_why(v, "failed %lld times in a row: tried again after %lld min",
 	    (long long)v->errors, (long long)min);
 	if (asked > 0 && within(asked) > min) {
 		min = within(asked);
-		(void)snprintf(v->why, sizeof(v->why),
-		    "its server asks to wait for %lld min (Retry-After)",
+		say_why(v, "its server asks to wait for %lld min (Retry-After)",
 		    (long long)min);
 	}
-	*ret_min = min;
+	return min;
 }
 
 /* The feed is not at fault: nothing is counted against it. */
-static void
+static int64_t
 judge_ours(const struct fetch_seen *s, const struct fetch_before *b,
-    struct fetch_verdict *v, int64_t *ret_min)
+    struct fetch_verdict *v)
 {
 	say_message(s, v);
 	v->errors = b->errors;
 	v->parse_errors = b->parse_errors;
-	*ret_min = FETCH_LEAST_MIN;
-	(void)snprintf(v->why, sizeof(v->why),
-	    "it could not be read here: tried again after %d min",
+	say_why(v, "it could not be read here: tried again after %d min",
 	    FETCH_LEAST_MIN);
+	return FETCH_LEAST_MIN;
 }
 
 void
@@ -214,31 +207,18 @@ verdict_fetch(const struct fetch_seen *s, const struct fetch_before *b,
     int64_t now_us, int64_t time_scale, unsigned jitter,
     struct fetch_verdict *ret)
 {
+	bool good = s->outcome == FETCH_UPDATED || s->outcome == FETCH_SAME ||
+		    s->outcome == FETCH_NOT_MODIFIED ||
+		    s->outcome == FETCH_PUSHED;
 	struct fetch_verdict v = {.errors = 0};
-	int64_t minutes = 0;
+	int64_t minutes = good                           ? judge_good(s, b, &v)
+			  : s->outcome == FETCH_NOT_READ ? judge_ours(s, b, &v)
+							 : judge_bad(s, b, &v);
+	int64_t us =
+	    minutes * 60 * US_PER_S / (time_scale > 0 ? time_scale : 1);
 
-	switch (s->outcome) {
-	case FETCH_UPDATED:
-	case FETCH_SAME:
-	case FETCH_NOT_MODIFIED:
-	case FETCH_PUSHED:
-		judge_good(s, b, &v, &minutes);
-		break;
-	case FETCH_NOT_READ:
-		judge_ours(s, b, &v, &minutes);
-		break;
-	case FETCH_HTTP_ERROR:
-	case FETCH_UNREADABLE:
-	case FETCH_TOO_LARGE:
-	case FETCH_REDIRECTS:
-	case FETCH_TIMEOUT:
-	case FETCH_UNREACHABLE:
-	case FETCH_REFUSED:
-	case FETCH_CRASHED:
-		judge_bad(s, b, &v, &minutes);
-		break;
-	}
 	if (!v.stop)
-		set_next(&v, minutes, now_us, time_scale, jitter);
+		v.next_us =
+		    now_us + us + us / 20 * (int64_t)(jitter & 0xffff) / 65536;
 	*ret = v;
 }
