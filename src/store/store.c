@@ -501,3 +501,9 @@ rows_close(struct rows *r)
 	r->db->open_rows--;
 	r->db->driver->rows_close(r);
 }
+
+void
+rows_closep(struct rows **r)
+{
+	rows_close(*r);
+}

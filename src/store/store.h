@@ -118,7 +118,8 @@ int rows_next(struct rows *r, struct err *e) MUST_CHECK; /* 1, 0, or < 0 */
 int64_t rows_int(const struct rows *r, int col);         /* 0 when null */
 struct str rows_str(const struct rows *r, int col);      /* .p NULL: null */
 bool rows_null(const struct rows *r, int col);
-void rows_close(struct rows *r); /* NULL is fine */
+void rows_close(struct rows *r);   /* NULL is fine */
+void rows_closep(struct rows **r); /* for CLEANUP */
 
 /* For clang-tidy, which can't look into sql.c, a query is seen to fail or to be
  * OK; for the compiler it is as it is. */
