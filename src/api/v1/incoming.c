@@ -62,13 +62,10 @@ api_hooks_enter(void *arg)
 	const struct api *api = arg;
 	struct hooker *k = mem_get(sizeof(*k));
 	struct err e = {0};
-	int rc;
 
 	k->api = api;
-	rc = db_open(api->store, DB_READ, &k->db, &e);
-	if (rc == OK)
-		rc = hooks_new(api->conf, api->keyring, &k->hooks, &e);
-	if (rc == OK)
+	k->hooks = hooks_new(api->conf, api->keyring);
+	if (db_open(api->store, DB_READ, &k->db, &e) == OK)
 		return k;
 	log_err(LOG_ERROR, "the hooks thread can't work", &e);
 	api_hooks_leave(k);
