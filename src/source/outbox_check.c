@@ -1,11 +1,14 @@
-#include "source/outbox_check.h"
-
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 #include "source/outbox.h"
 #include "source/pgwire.h"
+
+#define TEXT_TYPES "|text|character varying|"
+#define UUID_TYPES "|uuid" TEXT_TYPES
+#define JSON_TYPES "|json|jsonb|text|"
+#define TIME_TYPES "|timestamp with time zone|timestamp without time zone|"
 
 static const struct column {
 	const char *name;
@@ -14,26 +17,21 @@ static const struct column {
 	bool xid;           /* for that mode alone */
 } COLUMNS[] = {
     {"id", "|bigint|integer|", "bigint GENERATED ALWAYS AS IDENTITY", false},
-    {"event_id", "|uuid|text|character varying|",
-	"uuid NOT NULL DEFAULT gen_random_uuid()", false},
-    {"tenant_id", "|uuid|text|character varying|", "uuid NOT NULL", false},
-    {"event_type", "|text|character varying|", "text NOT NULL", false},
+    {"event_id", UUID_TYPES, "uuid NOT NULL DEFAULT gen_random_uuid()", false},
+    {"tenant_id", UUID_TYPES, "uuid NOT NULL", false},
+    {"event_type", TEXT_TYPES, "text NOT NULL", false},
     {"schema_version", "|integer|smallint|bigint|",
 	"integer NOT NULL DEFAULT 1", false},
-    {"partition_key", "|text|character varying|", "text NOT NULL", false},
-    {"record_version",
-	"|timestamp with time zone|timestamp without time zone|text|",
-	"timestamptz", false},
-    {"correlation_id", "|uuid|text|character varying|", "uuid", false},
-    {"producer", "|json|jsonb|text|", "json NOT NULL", false},
-    {"payload", "|json|jsonb|text|", "json NOT NULL", false},
-    {"occurred_at",
-	"|timestamp with time zone|timestamp without time zone|text|",
+    {"partition_key", TEXT_TYPES, "text NOT NULL", false},
+    {"record_version", TIME_TYPES "text|", "timestamptz", false},
+    {"correlation_id", UUID_TYPES, "uuid", false},
+    {"producer", JSON_TYPES, "json NOT NULL", false},
+    {"payload", JSON_TYPES, "json NOT NULL", false},
+    {"occurred_at", TIME_TYPES "text|",
 	"timestamptz NOT NULL DEFAULT clock_timestamp()", false},
-    {"created_at", "|timestamp with time zone|timestamp without time zone|",
-	"timestamptz NOT NULL DEFAULT clock_timestamp()", false},
-    {"published_at", "|timestamp with time zone|timestamp without time zone|",
-	"timestamptz", false},
+    {"created_at", TIME_TYPES, "timestamptz NOT NULL DEFAULT clock_timestamp()",
+	false},
+    {"published_at", TIME_TYPES, "timestamptz", false},
     {"xid", "|xid8|", "xid8 NOT NULL DEFAULT pg_current_xact_id()", true},
 };
 
