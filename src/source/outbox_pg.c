@@ -110,18 +110,11 @@ outbox_pg_text_of(struct buf *b)
 	return b->p;
 }
 
-/* The statement in s->sql by itself. */
-static int
-outbox_pg_ask(struct self *s, PGresult **ret, struct err *e)
-{
-	return pgwire_ask(&s->w, outbox_pg_text_of(&s->sql), NULL, ret, e);
-}
-
 static int
 open_self(const struct outbox_opts *o, void **ret, struct err *e)
 {
 	struct self *s = mem_get(sizeof(*s));
-	PGresult *res = NULL;
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 	int rc;
 
 	s->o = *o;
@@ -135,13 +128,11 @@ open_self(const struct outbox_opts *o, void **ret, struct err *e)
 		rc = pgwire_open(&s->marker, o->url, o->stop, e);
 	if (rc == OK)
 		rc = pgwire_ask(&s->w, "LISTEN hikyaku_outbox", NULL, &res, e);
-	PQclear(res);
-	if (rc < 0) {
+	if (rc < 0)
 		close_self(s);
-		return rc;
-	}
-	*ret = s;
-	return OK;
+	else
+		*ret = s;
+	return rc;
 }
 
 static int
@@ -150,13 +141,11 @@ lock(void *self, struct err *e)
 	struct self *s = self;
 	PGresult *res CLEANUP(pgconn_clear) = NULL;
 
-	buf_clear(&s->sql);
 	/* The first half is "hiky". */
-	buf_fmt(&s->sql,
+	TRY(pgwire_ask(&s->w,
 	    "SELECT pg_try_advisory_lock((1751739257::bigint << 32) |"
-	    " '%s'::regclass::oid::bigint)",
-	    s->o.table);
-	TRY(outbox_pg_ask(s, &res, e));
+	    " $1::regclass::oid::bigint)",
+	    s->o.table, &res, e));
 	return PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
 }
 
@@ -533,7 +522,7 @@ lag(void *self, int64_t *ret_rows, int64_t *ret_s, struct err *e)
 	    " min(created_at)), 0)::bigint FROM (SELECT created_at FROM %s"
 	    " WHERE published_at IS NULL ORDER BY id LIMIT %d) x",
 	    s->o.table, OUTBOX_LAG_MAX);
-	TRY(outbox_pg_ask(s, &res, e));
+	TRY(pgwire_ask(&s->w, outbox_pg_text_of(&s->sql), NULL, &res, e));
 	if (PQntuples(res) == 1) {
 		(void)str_int(str_of(PQgetvalue(res, 0, 0)), ret_rows);
 		(void)str_int(str_of(PQgetvalue(res, 0, 1)), ret_s);
