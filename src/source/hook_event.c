@@ -355,7 +355,8 @@ add_headers(const struct maker *m, struct buf *b)
 		if (k < i || is_secret(m->h, name))
 			continue;
 		name = clean(m, name);
-		for (char *p = (char *)(uintptr_t)name.p; *p; p++)
+		for (char *p = (char *)(uintptr_t)name.p; p < name.p + name.n;
+		     p++)
 			if (*p >= 'A' && *p <= 'Z')
 				*p = (char)(*p - 'A' + 'a');
 		put_text(b, NULL, name);
