@@ -4,7 +4,7 @@ import sys
 
 
 def main(out, *pairs):
-    lines = ['#include "source/outbox_check.h"', ""]
+    lines = ['#include "source/outbox.h"', ""]
     for pair in pairs:
         name, path = pair.split("=", 1)
         lines.append(f"const char {name}[] =")

@@ -2,15 +2,15 @@
 
 #include <assert.h>
 
-#include "audit/audit_priv.h"
 #include "audit/limits.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/put.h"
 #include "base/str.h"
-#include "base/uuid.h"
 #include "http/url.h"
 #include "sql.h"
+#include "store/limits.h"
 
 static const char *const NAMES[] = {
 #define AUDIT(name) #name,
@@ -42,78 +42,45 @@ bytes(const unsigned char hash[DIGEST_LEN])
 	return (struct str){(const char *)hash, DIGEST_LEN};
 }
 
-/* An object that is written member by member. */
-struct obj {
-	struct buf *b;
-	bool some;
-};
-
-static void
-name(struct obj *o, const char *key)
-{
-	buf_fmt(o->b, "%s\"%s\":", o->some ? "," : "", key);
-	o->some = true;
-}
-
 /*
  * A text from anywhere: what is no UTF-8 becomes ?, what is too long is cut
- * between two characters.
+ * between two characters. An empty one is left out.
  */
 static void
-text(struct obj *o, const char *key, struct str s)
+text(struct buf *b, const char *name, struct str s)
 {
-	struct str rest = s;
-	size_t most = AUDIT_TEXT_MAX, bad;
-	struct buf clean = BUF(AUDIT_TEXT_MAX);
+	struct buf clean CLEANUP(buf_done) = BUF(AUDIT_TEXT_MAX);
 
 	if (s.n == 0)
 		return;
-	name(o, key);
-	if (rest.n > most) {
-		while (((unsigned char)rest.p[most] & 0xc0) == 0x80 && most > 0)
-			most--;
-		rest.n = most;
+	if (s.n > AUDIT_TEXT_MAX) {
+		s.n = AUDIT_TEXT_MAX;
+		while (s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80)
+			s.n--;
 	}
-	if (str_utf8_bad(rest) == rest.n) {
-		buf_json(o->b, rest);
-		return;
-	}
-	while ((bad = str_utf8_bad(rest)) < rest.n) {
-		buf_add(&clean, (struct str){rest.p, bad});
-		buf_addc(&clean, '?');
-		rest = str_from(rest, bad + 1);
-	}
-	buf_add(&clean, rest);
-	buf_json(o->b, buf_str(&clean));
-	buf_done(&clean);
+	buf_add(&clean, s);
+	str_clean_utf8(clean.p, clean.n);
+	put_text(b, name, buf_str(&clean));
 }
 
 /* Without what may be a secret. */
 static void
-url(struct obj *o, const char *key, struct str s)
+url(struct buf *b, const char *name, struct str s)
 {
 	char masked[AUDIT_TEXT_MAX + 2 * sizeof(URL_MASK)];
 
 	if (s.n > AUDIT_TEXT_MAX)
 		s.n = AUDIT_TEXT_MAX;
-	text(o, key, url_masked(s, masked, sizeof(masked)));
+	text(b, name, url_masked(s, masked, sizeof(masked)));
 }
 
 static void
-whole(struct obj *o, const char *key, int64_t v)
-{
-	name(o, key);
-	buf_int(o->b, v);
-}
-
-static void
-actor(struct obj *o, const struct audit_row *r)
+actor(struct buf *b, const struct audit_row *r)
 {
 	static const struct {
 		struct str prefix;
 		const char *type;
 	} kinds[] = {{STR("user:"), "USER"}, {STR("key:"), "KEY"}};
-	struct obj in = {.b = o->b};
 	struct str who = r->actor;
 	const char *type = who.n ? "LOCAL" : "SYSTEM";
 
@@ -123,123 +90,91 @@ actor(struct obj *o, const struct audit_row *r)
 			who = str_from(who, kinds[i].prefix.n);
 			break;
 		}
-	name(o, "actor");
-	buf_addc(o->b, '{');
-	text(&in, "type", str_of(type));
-	text(&in, "name", who);
-	text(&in, "triggeredBy", r->triggered_by);
-	buf_addc(o->b, '}');
+	put_open(b, "actor", '{');
+	put_z(b, "type", type);
+	text(b, "name", who);
+	text(b, "triggeredBy", r->triggered_by);
+	put_close(b, '}');
 }
 
 static void
-target(struct obj *o, const struct audit_row *r)
+target(struct buf *b, const struct audit_row *r)
 {
-	struct obj in = {.b = o->b};
-
 	if (!r->target_type.n && !r->object_id.n && !r->object_path.n)
 		return;
-	name(o, "target");
-	buf_addc(o->b, '{');
-	text(&in, "type", r->target_type);
-	text(&in, "objectId", r->object_id);
-	text(&in, "objectName", r->object_name);
-	text(&in, "objectPath", r->object_path);
-	buf_addc(o->b, '}');
+	put_open(b, "target", '{');
+	text(b, "type", r->target_type);
+	text(b, "objectId", r->object_id);
+	text(b, "objectName", r->object_name);
+	text(b, "objectPath", r->object_path);
+	put_close(b, '}');
 }
 
 static void
-webhook(struct obj *o, const struct audit_row *r)
+webhook(struct buf *b, const struct audit_row *r)
 {
-	struct obj in = {.b = o->b};
-
 	if (!r->webhook_id.n && !r->url.n && !r->delivery_id.n)
 		return;
-	name(o, "webhook");
-	buf_addc(o->b, '{');
-	text(&in, "webhookId", r->webhook_id);
-	url(&in, "url", r->url);
-	text(&in, "eventType", r->event_type);
-	text(&in, "deliveryId", r->delivery_id);
-	buf_addc(o->b, '}');
+	put_open(b, "webhook", '{');
+	text(b, "webhookId", r->webhook_id);
+	url(b, "url", r->url);
+	text(b, "eventType", r->event_type);
+	text(b, "deliveryId", r->delivery_id);
+	put_close(b, '}');
 }
 
 static void
-result(struct obj *o, const struct audit_row *r)
+result(struct buf *b, const struct audit_row *r)
 {
-	struct obj in = {.b = o->b};
-
 	if (!r->has_result)
 		return;
-	name(o, "result");
-	buf_addc(o->b, '{');
-	name(&in, "success");
-	buf_addz(o->b, r->success ? "true" : "false");
+	put_open(b, "result", '{');
+	put_bool(b, "success", r->success);
 	if (r->status)
-		whole(&in, "statusCode", r->status);
-	whole(&in, "responseTime", r->ms);
-	whole(&in, "attemptCount", r->attempts);
-	text(&in, "error", r->error);
-	buf_addc(o->b, '}');
+		put_int(b, "statusCode", r->status);
+	put_int(b, "responseTime", r->ms);
+	put_int(b, "attemptCount", r->attempts);
+	text(b, "error", r->error);
+	put_close(b, '}');
 }
 
 static void
-details(struct obj *o, const struct audit_row *r)
+details(struct buf *b, const struct audit_row *r)
 {
-	struct obj in = {.b = o->b};
 	bool fits = r->trigger.n + r->details.n <= AUDIT_DETAILS_MAX;
 	size_t n = r->n_header_names;
 
 	if (!r->payload_bytes && !n && !r->trigger.n && !r->details.n)
 		return;
-	name(o, "details");
-	buf_addc(o->b, '{');
+	put_open(b, "details", '{');
 	if (r->payload_bytes)
-		whole(&in, "payloadSize", r->payload_bytes);
-	if (n) {
-		name(&in, "requestHeaders");
-		buf_addc(o->b, '[');
-		for (size_t i = 0; i < n && i < AUDIT_HEADERS_MAX; i++) {
-			if (i)
-				buf_addc(o->b, ',');
-			buf_json(o->b, r->header_names[i]);
-		}
-		buf_addc(o->b, ']');
-	}
-	if (fits && r->trigger.n) {
-		name(&in, "triggerEvent");
-		buf_add(o->b, r->trigger);
-	}
-	if (fits && r->details.n) {
-		buf_addz(o->b, in.some ? "," : "");
-		in.some = true;
-		buf_add(o->b, r->details);
-	}
-	if (!fits) {
-		name(&in, "truncated");
-		buf_addz(o->b, "true");
-	}
-	buf_addc(o->b, '}');
+		put_int(b, "payloadSize", r->payload_bytes);
+	if (n)
+		put_texts(b, "requestHeaders", r->header_names,
+		    n < AUDIT_HEADERS_MAX ? n : AUDIT_HEADERS_MAX);
+	if (fits && r->trigger.n)
+		put_raw(b, "triggerEvent", r->trigger);
+	if (fits && r->details.n)
+		put_raw(b, NULL, r->details);
+	if (!fits)
+		put_bool(b, "truncated", true);
+	put_close(b, '}');
 }
 
 static void
 compose(const struct audit_row *r, struct buf *b)
 {
-	struct obj o = {.b = b};
-	char id[UUID_LEN + 1], at[TIME_LEN + 1];
-
-	uuid_format(uuid_v4(), id);
-	time_format(r->at_us, at);
-	buf_addc(b, '{');
-	text(&o, "id", str_of(id));
-	text(&o, "timestamp", str_of(at));
-	text(&o, "category", str_of(audit_name(r->category)));
-	text(&o, "repositoryId", r->repository);
-	actor(&o, r);
-	target(&o, r);
-	webhook(&o, r);
-	result(&o, r);
-	details(&o, r);
-	buf_addc(b, '}');
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", uuid_v4());
+	put_time(b, "timestamp", r->at_us);
+	put_z(b, "category", audit_name(r->category));
+	text(b, "repositoryId", r->repository);
+	actor(b, r);
+	target(b, r);
+	webhook(b, r);
+	result(b, r);
+	details(b, r);
+	put_close(b, '}');
 }
 
 static void
@@ -249,11 +184,13 @@ chain_int(struct buf *b, int64_t v)
 		buf_addc(b, (char)((uint64_t)v >> shift & 0xff));
 }
 
-void
-audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
+/* `hash` is that of the row before, and becomes this one's. */
+static void
+chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
     struct str category, struct str row)
 {
-	struct buf b = BUF(DIGEST_LEN + 64 + category.n + row.n);
+	struct buf b CLEANUP(buf_done) =
+	    BUF(DIGEST_LEN + 64 + category.n + row.n);
 
 	buf_add(&b, bytes(hash));
 	chain_int(&b, n);
@@ -263,33 +200,32 @@ audit_chain(unsigned char hash[DIGEST_LEN], int64_t n, int64_t at,
 	buf_add(&b, row);
 	assert(!b.failed);
 	digest_sha256(buf_str(&b), hash);
-	buf_done(&b);
 }
 
-int
-audit_head_get(struct db *db, bool lock, struct audit_head *ret, struct err *e)
+struct audit_head {
+	int64_t n, cut_n;
+	unsigned char hash[DIGEST_LEN], cut_hash[DIGEST_LEN];
+};
+
+/* lock: inside a write transaction, for whose end others wait. */
+static int
+get_head(struct db *db, bool lock, struct audit_head *ret, struct err *e)
 {
 	struct sql_audit_head_get_row row;
-	struct rows *rows = NULL;
-	int rc = lock ? sql_audit_head_lock(db, &rows, e)
-		      : sql_audit_head_get(db, &rows, e);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sql_audit_head_get_next(rows, &row, e);
-	if (rc == 0)
-		rc = err_set(e, ERR_STORE, "the audit has no head");
-	if (rc > 0 &&
-	    (row.hash.n != DIGEST_LEN || row.cut_hash.n != DIGEST_LEN))
-		rc = err_set(
+	TRY(lock ? sql_audit_head_lock(db, &rows, e)
+		 : sql_audit_head_get(db, &rows, e));
+	if (TRY(sql_audit_head_get_next(rows, &row, e)) == 0)
+		return err_set(e, ERR_STORE, "the audit has no head");
+	if (row.hash.n != DIGEST_LEN || row.cut_hash.n != DIGEST_LEN)
+		return err_set(
 		    e, ERR_STORE, "the head of the audit can't be read");
-	if (rc > 0) {
-		ret->n = row.n;
-		ret->cut_n = row.cut_n;
-		memcpy(ret->hash, row.hash.p, DIGEST_LEN);
-		memcpy(ret->cut_hash, row.cut_hash.p, DIGEST_LEN);
-	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	ret->n = row.n;
+	ret->cut_n = row.cut_n;
+	memcpy(ret->hash, row.hash.p, DIGEST_LEN);
+	memcpy(ret->cut_hash, row.cut_hash.p, DIGEST_LEN);
+	return OK;
 }
 
 /* A row as it is stored: its text, and the chain's hash behind it. */
@@ -308,7 +244,7 @@ make(const struct audit_row *r, struct audit_head *h, struct made *m,
 	compose(r, &m->text);
 	if (m->text.failed)
 		return err_set(e, ERR_LIMIT, "a row of the audit is too long");
-	audit_chain(h->hash, ++h->n, r->at_us, category, buf_str(&m->text));
+	chain(h->hash, ++h->n, r->at_us, category, buf_str(&m->text));
 	memcpy(m->hash, h->hash, DIGEST_LEN);
 	*ret = (struct sql_audit_add_args){.n = h->n,
 	    .at = r->at_us,
@@ -325,7 +261,7 @@ audit_put_many(
 	struct made *made = mem_array(n, sizeof(*made));
 	struct sql_audit_add_args *v = mem_array(n, sizeof(*v));
 	struct audit_head h;
-	int64_t rc = n > 0 ? audit_head_get(db, true, &h, e) : OK;
+	int64_t rc = n > 0 ? get_head(db, true, &h, e) : OK;
 
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = make(&rows[i], &h, &made[i], &v[i], e);
@@ -352,31 +288,186 @@ audit_list(struct db *db, const struct audit_query *q,
     struct audit_at *ret_next, struct err *e)
 {
 	struct sql_audit_page_row row;
-	struct audit_at at = q->after, next = {0, 0};
-	struct rows *rows = NULL;
-	size_t shown = 0;
-	int rc;
+	struct audit_at at = q->after;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int64_t most = (int64_t)q->limit + 1;
 
 	if (!at.n && !at.at_us)
-		at = (struct audit_at){q->to_us ? q->to_us : INT64_MAX, 0};
-	rc = q->one ? sql_audit_page_category(db, &rows, e,
-			  .category = str_of(audit_name(*q->one)),
-			  .from_at = q->from_us, .at = at.at_us, .n = at.n,
-			  .most = (int64_t)q->limit + 1)
-		    : sql_audit_page(db, &rows, e, .from_at = q->from_us,
-			  .at = at.at_us, .n = at.n,
-			  .most = (int64_t)q->limit + 1);
-	while (rc == OK && (rc = sql_audit_page_next(rows, &row, e)) > 0) {
-		rc = shown++ == q->limit ? AUDIT_ENOUGH : each(ctx, row.row, e);
-		if (rc == AUDIT_ENOUGH) {
-			next = at;
-			rc = OK;
-			break;
+		at.at_us = q->to_us ? q->to_us : INT64_MAX;
+	TRY(q->one ? sql_audit_page_category(db, &rows, e,
+			 .category = str_of(audit_name(*q->one)),
+			 .from_at = q->from_us, .at = at.at_us, .n = at.n,
+			 .most = most)
+		   : sql_audit_page(db, &rows, e, .from_at = q->from_us,
+			 .at = at.at_us, .n = at.n, .most = most));
+	for (size_t shown = 0; TRY(sql_audit_page_next(rows, &row, e)) > 0;
+	     shown++) {
+		if (shown == q->limit ||
+		    TRY(each(ctx, row.row, e)) == AUDIT_ENOUGH) {
+			*ret_next = at;
+			return OK;
 		}
 		at = (struct audit_at){row.at, row.n};
 	}
-	rows_close(rows);
-	if (rc == OK)
-		*ret_next = next;
-	return rc;
+	*ret_next = (struct audit_at){0, 0};
+	return OK;
+}
+
+/* The walk along the chain ------------------------------------------------- */
+
+static void
+broken(struct audit_walk *w, int64_t n, const char *why)
+{
+	w->broken = true;
+	w->broken_n = n;
+	(void)snprintf(w->why, sizeof(w->why), "%s", why);
+}
+
+/* Begins at the cut, also when retention moved it past us. */
+static int
+find_start(
+    struct db *db, struct audit_walk *w, struct audit_head *h, struct err *e)
+{
+	TRY(get_head(db, false, h, e));
+	w->head = h->n;
+	if (!w->begun || h->cut_n > w->n) {
+		w->begun = true;
+		w->n = h->cut_n;
+		memcpy(w->hash, h->cut_hash, DIGEST_LEN);
+	}
+	return OK;
+}
+
+/* True: it is good, and the walk is behind it. */
+static bool
+look_at(struct audit_walk *w, const struct sql_audit_walk_row *row)
+{
+	unsigned char hash[DIGEST_LEN];
+
+	memcpy(hash, w->hash, DIGEST_LEN);
+	chain(hash, row->n, row->at, row->category, row->row);
+	if (row->hash.n != DIGEST_LEN ||
+	    memcmp(hash, row->hash.p, DIGEST_LEN) != 0) {
+		broken(w, row->n,
+		    "it or the row before it is not what was written");
+		return false;
+	}
+	memcpy(w->hash, hash, DIGEST_LEN);
+	w->n = row->n;
+	w->rows++;
+	return true;
+}
+
+/* A gap is one, unless retention has just made it. */
+static int
+gap(struct db *db, struct audit_walk *w, struct err *e)
+{
+	struct audit_head h;
+
+	TRY(get_head(db, false, &h, e));
+	if (h.cut_n <= w->n)
+		broken(w, w->n + 1, "it is missing");
+	return OK;
+}
+
+/* Rows up to `upto`, as long as they are good. 1: there is a gap. */
+static int
+walk_on(struct db *db, struct audit_walk *w, int64_t upto, struct err *e)
+{
+	struct sql_audit_walk_row row;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	bool any = false;
+
+	TRY(sql_audit_walk(
+	    db, &rows, e, .after = w->n, .upto = upto, .most = AUDIT_WALK_MAX));
+	while (TRY(sql_audit_walk_next(rows, &row, e)) > 0) {
+		if (row.n != w->n + 1)
+			return 1;
+		if (!look_at(w, &row))
+			return OK;
+		any = true;
+	}
+	return !any;
+}
+
+int
+audit_walk(struct db *db, struct audit_walk *w, struct err *e)
+{
+	struct audit_head h;
+
+	TRY(find_start(db, w, &h, e));
+	if (w->n < h.n)
+		return TRY(walk_on(db, w, h.n, e)) > 0 ? gap(db, w, e) : OK;
+	w->done = true;
+	if (w->n > h.n || memcmp(w->hash, h.hash, DIGEST_LEN) != 0)
+		broken(w, h.n, "it is not what the head says");
+	return OK;
+}
+
+void
+audit_walk_json(const struct audit_walk *w, struct buf *b)
+{
+	put_open(b, NULL, '{');
+	put_int(b, "n", w->n);
+	put_name(b, "hash");
+	buf_addc(b, '"');
+	buf_hex(b, bytes(w->hash));
+	buf_addc(b, '"');
+	put_int(b, "rows", w->rows);
+	put_int(b, "head", w->head);
+	put_bool(b, "done", w->done);
+	if (w->broken) {
+		put_open(b, "broken", '{');
+		put_int(b, "n", w->broken_n);
+		put_z(b, "why", w->why);
+		put_close(b, '}');
+	} else {
+		put_null(b, "broken");
+	}
+	put_close(b, '}');
+}
+
+int
+audit_old(struct db *db, int64_t cut_us, bool *ret, struct err *e)
+{
+	struct sql_audit_oldest_row row;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+
+	TRY(sql_audit_oldest(db, &rows, e, .most = 1));
+	*ret = TRY(sql_audit_oldest_next(rows, &row, e)) > 0 && row.at < cut_us;
+	return OK;
+}
+
+/* The oldest rows before cut_us: how many, and the last of them in h. */
+static int
+find_old(struct db *db, int64_t cut_us, struct audit_head *h, struct err *e)
+{
+	struct sql_audit_oldest_row row;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int n = 0;
+
+	TRY(sql_audit_oldest(db, &rows, e, .most = RETAIN_STEP));
+	for (; TRY(sql_audit_oldest_next(rows, &row, e)) > 0; n++) {
+		if (row.at >= cut_us || row.hash.n != DIGEST_LEN)
+			break;
+		h->cut_n = row.n;
+		memcpy(h->cut_hash, row.hash.p, DIGEST_LEN);
+	}
+	return n;
+}
+
+int
+audit_retain(struct db *db, int64_t cut_us, int64_t *ret_removed, struct err *e)
+{
+	struct audit_head h;
+	int n;
+
+	TRY(get_head(db, true, &h, e));
+	n = TRY(find_old(db, cut_us, &h, e));
+	if (n > 0 && (sql_audit_remove(db, e, .upto = h.cut_n) < 0 ||
+			 sql_audit_cut_put(db, e, .n = h.cut_n,
+			     .hash = bytes(h.cut_hash)) < 0))
+		return e->code;
+	*ret_removed = n;
+	return OK;
 }

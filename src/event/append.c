@@ -11,8 +11,6 @@
 #include "base/str.h"
 #include "event/append_priv.h"
 #include "event/append_queue.h"
-#include "event/limits.h"
-#include "event/retain.h"
 #include "event/sealed.h"
 #include "loop/thread.h"
 #include "seal/keyring.h"
@@ -100,13 +98,6 @@ seal_bodies(struct append *a, struct append_job *job)
 	assert(at <= room);
 }
 
-static void
-drop_sealed(struct append_job *job)
-{
-	free(job->sealed);
-	job->sealed = NULL;
-}
-
 int
 append_post(struct append *a, struct append_job *job, struct err *e)
 {
@@ -134,7 +125,7 @@ append_post(struct append *a, struct append_job *job, struct err *e)
 		if (mailbox_post(a->queue.box, &job->mail))
 			return OK;
 	}
-	drop_sealed(job);
+	free(job->sealed);
 	(void)atomic_fetch_sub(&a->waiting, job->n + 1);
 	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
 	(void)err_set(e, ERR_AWAY, "too much is waiting to be written");
@@ -147,7 +138,7 @@ finish(struct append *a, struct append_job *job)
 {
 	(void)atomic_fetch_sub(&a->waiting, job->n + 1);
 	(void)atomic_fetch_sub(&a->waiting_bytes, job->bytes);
-	drop_sealed(job);
+	free(job->sealed);
 	job->done(job);
 }
 
@@ -237,11 +228,10 @@ say_disk_low(struct err *e)
 int
 append_ready(const struct append *a, struct err *e)
 {
-	int64_t full_ms;
+	int64_t full_ms = atomic_load(&a->full_ms);
 
 	if (!append_store_up(a))
 		return err_set(e, ERR_AWAY, "the store does not answer");
-	full_ms = atomic_load(&a->full_ms);
 	if (disk_is_low(a, false) ||
 	    (full_ms &&
 		clock_mono_ms() - full_ms < STORE_FULL_RETRY_S * INT64_C(1000)))
@@ -256,12 +246,10 @@ static int
 step_in(struct append *a, struct err *e)
 {
 	int64_t last = 0;
-	int rc = OK;
 
-	if (!a->in_step)
-		rc = a->engine->resync(a->self, a->db, &last, e);
-	if (rc < 0 || a->in_step)
-		return rc;
+	if (a->in_step)
+		return OK;
+	TRY(a->engine->resync(a->self, a->db, &last, e));
 	a->in_step = true;
 	atomic_store_explicit(&a->config_seq, last, memory_order_relaxed);
 	atomic_store_explicit(&a->last_seq, last, memory_order_release);
@@ -300,9 +288,8 @@ note_keys(struct append *a, const struct append_batch *b, struct err *e)
 {
 	struct note n = {
 	    .hour = b->now_us / US_PER_HOUR, .seq = append_last_seq(a) + 1};
-	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < b->n; i++) {
+	for (size_t i = 0; i < b->n; i++) {
 		const struct entry *en = b->v[i];
 
 		if (en->stored.p == en->body.p)
@@ -310,13 +297,41 @@ note_keys(struct append *a, const struct append_batch *b, struct err *e)
 		n.kid = keyring_bytes_id(en->stored);
 		if (n.hour == a->noted_hour && str_eq(n.kid, str_of(a->noted)))
 			continue;
-		rc = db_tx(a->db, put_note, &n, e);
-		if (rc < 0)
-			break;
+		TRY(db_tx(a->db, put_note, &n, e));
 		a->noted_hour = n.hour;
 		(void)snprintf(
 		    a->noted, sizeof(a->noted), "%.*s", STR_ARG(n.kid));
 	}
+	return OK;
+}
+
+static int
+try_batch(struct append *a, struct append_batch *b, struct err *e)
+{
+	TRY(step_in(a, e));
+	if (a->o.seal)
+		TRY(note_keys(a, b, e));
+	return a->engine->write(a->self, a->db, b, e);
+}
+
+int
+append_tx(struct db *db, void *self, struct append_batch *b,
+    int (*put)(
+	void *self, struct db *db, struct append_batch *b, struct err *e),
+    struct err *e)
+{
+	int rc = OK;
+
+	TRY(db_begin(db, e));
+	if (b->fn)
+		rc = b->fn(db, b->ctx, e);
+	if (rc == OK)
+		rc = put(self, db, b, e);
+	if (rc == OK && b->after)
+		rc = b->after(db, b->ctx, e);
+	if (rc == OK)
+		return db_commit(db, e);
+	db_rollback(db);
 	return rc;
 }
 
@@ -329,27 +344,18 @@ write_batch(struct append *a, struct append_batch *b, struct err *e)
 	int rc;
 
 	for (;;) {
-		rc = step_in(a, e);
-		if (rc == OK && a->o.seal)
-			rc = note_keys(a, b, e);
-		if (rc == OK)
-			rc = a->engine->write(a->self, a->db, b, e);
+		rc = try_batch(a, b, e);
 		if (rc == OK && again)
 			count_as_new(b, newest);
-		if (rc == ERR_UNCERTAIN)
-			again = true;
-		if (rc == OK || !again ||
-		    (rc != ERR_UNCERTAIN && rc != ERR_AWAY) ||
-		    clock_mono_ms() - began > COMMIT_RETRY_MS)
-			break;
+		if (rc != ERR_UNCERTAIN && rc != ERR_AWAY)
+			return rc; /* changed nothing: store.h, promise 3 */
 		a->in_step = false;
+		again |= rc == ERR_UNCERTAIN;
+		if (!again || clock_mono_ms() - began > COMMIT_RETRY_MS)
+			return rc;
 		(void)nanosleep(
 		    &(struct timespec){.tv_nsec = AGAIN_MS * 1000000L}, NULL);
 	}
-	/* Whatever else failed has changed nothing (store.h, promise 3). */
-	if (rc == ERR_UNCERTAIN || rc == ERR_AWAY)
-		a->in_step = false;
-	return rc;
 }
 
 static int
@@ -364,14 +370,11 @@ commit_entries(
 	    .ctx = jobs[0]->ctx,
 	};
 	int64_t began = clock_mono_us(), top = 0;
-	int rc;
 
 	if (disk_low(a))
 		return say_disk_low(e);
 	b.n = find_unique(a, jobs, n_jobs);
-	rc = write_batch(a, &b, e);
-	if (rc < 0)
-		return rc;
+	TRY(write_batch(a, &b, e));
 	settle_repeats(jobs, n_jobs);
 	for (size_t i = 0; i < b.n; i++) {
 		bool fresh = b.v[i]->state == ENTRY_NEW;
@@ -489,10 +492,7 @@ run_some(struct append *a)
 
 	if (job->n == 0) {
 		queue_drop(&a->queue);
-		if (job->fn)
-			run_fn(a, job);
-		else
-			run_find(a, job);
+		(job->fn ? run_fn : run_find)(a, job);
 		return;
 	}
 	for (; job && job->n > 0; job = queue_first(&a->queue)) {

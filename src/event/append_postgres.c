@@ -11,6 +11,7 @@
 
 struct self {
 	int64_t pieces_for; /* seq >> PIECE_STEP_BITS of the last making */
+	int64_t top;        /* seq of the batch */
 	int64_t h[COMMIT_BATCH_MAX], kind[COMMIT_BATCH_MAX];
 	int64_t to_sub[COMMIT_BATCH_MAX];
 	struct str tenant[COMMIT_BATCH_MAX], id[COMMIT_BATCH_MAX];
@@ -27,12 +28,6 @@ open_self(void)
 
 	s->pieces_for = -1;
 	return s;
-}
-
-static void
-close_self(void *self)
-{
-	free(self);
 }
 
 static int
@@ -52,12 +47,9 @@ static int
 resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
 {
 	struct sql_log_last_row row = {0};
-	int rc = sql_log_last_one(db, &row, e);
 
-	if (rc >= 0)
-		rc = make_pieces(self, db, row.seq, e);
-	if (rc < 0)
-		return rc;
+	TRY(sql_log_last_one(db, &row, e));
+	TRY(make_pieces(self, db, row.seq, e));
 	*ret_last_seq = row.seq;
 	return OK;
 }
@@ -109,67 +101,42 @@ append_postgres_answer(
 
 /* One message, which is a transaction when there is none around it. */
 static int
-append_postgres_put(struct self *s, struct db *db, struct append_batch *b,
-    int64_t *ret_top, struct err *e)
+append_postgres_put(
+    void *self, struct db *db, struct append_batch *b, struct err *e)
 {
+	struct self *s = self;
 	struct sql_log_append_row row;
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	size_t seen = 0;
-	int rc;
 
 	assert(b->n <= COMMIT_BATCH_MAX);
 	for (size_t i = 0; i < b->n; i++)
 		bind(s, i, b->v[i]);
-	rc = sql_log_append(db, &rows, e, .kinds = s->kind,
-	    .tenants = s->tenant, .event_ids = s->id, .hs = s->h,
-	    .hashes = s->hash, .types = s->type, .pkeys = s->key, .rvs = s->rv,
-	    .now = b->now_us, .to_subs = s->to_sub, .attrss = s->attrs,
-	    .bodies = s->body, .n_each = b->n);
-	while (rc >= 0 && (rc = sql_log_append_next(rows, &row, e)) > 0) {
-		rc = append_postgres_answer(b, &row, e);
-		if (row.seq > *ret_top)
-			*ret_top = row.seq;
-		seen++;
+	TRY(sql_log_append(db, &rows, e, .kinds = s->kind, .tenants = s->tenant,
+	    .event_ids = s->id, .hs = s->h, .hashes = s->hash, .types = s->type,
+	    .pkeys = s->key, .rvs = s->rv, .now = b->now_us,
+	    .to_subs = s->to_sub, .attrss = s->attrs, .bodies = s->body,
+	    .n_each = b->n));
+	for (s->top = 0; TRY(sql_log_append_next(rows, &row, e)) > 0; seen++) {
+		TRY(append_postgres_answer(b, &row, e));
+		if (row.seq > s->top)
+			s->top = row.seq;
 	}
-	rows_close(rows);
-	if (rc >= 0 && seen != b->n)
-		rc = err_set(e, ERR_STORE,
-		    "the append answered for %zu of %zu entries", seen, b->n);
-	return rc < 0 ? rc : OK;
-}
-
-static int
-put_with_others(struct self *s, struct db *db, struct append_batch *b,
-    int64_t *ret_top, struct err *e)
-{
-	int rc = db_begin(db, e);
-
-	if (rc < 0)
-		return rc;
-	if (b->fn)
-		rc = b->fn(db, b->ctx, e);
-	if (rc == OK)
-		rc = append_postgres_put(s, db, b, ret_top, e);
-	if (rc == OK && b->after)
-		rc = b->after(db, b->ctx, e);
-	if (rc == OK)
-		return db_commit(db, e);
-	db_rollback(db);
-	return rc;
+	return seen == b->n ? OK
+			    : err_set(e, ERR_STORE,
+				  "the append answered for %zu of %zu entries",
+				  seen, b->n);
 }
 
 static int
 write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 {
 	struct self *s = self;
-	int64_t top = 0;
-	int rc = b->fn || b->after ? put_with_others(s, db, b, &top, e)
-				   : append_postgres_put(s, db, b, &top, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(b->fn || b->after ? append_tx(db, s, b, append_postgres_put, e)
+			      : append_postgres_put(s, db, b, e));
 	/* Committed: trouble with a piece for later must not undo that. */
-	(void)make_pieces(s, db, top, &(struct err){0});
+	(void)make_pieces(s, db, s->top, &(struct err){0});
 	return OK;
 }
 
@@ -178,15 +145,14 @@ append_postgres_find(void *self, struct db *db, int64_t h,
     int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
 {
 	struct sql_ids_find_row row;
-	struct rows *rows = NULL;
-	int n = 0, rc = sql_ids_find(db, &rows, e, .h = h);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int n = 0;
 
 	(void)self;
-	while (rc >= 0 && n < IDS_SAME_MAX &&
-	       (rc = sql_ids_find_next(rows, &row, e)) > 0)
+	TRY(sql_ids_find(db, &rows, e, .h = h));
+	while (n < IDS_SAME_MAX && TRY(sql_ids_find_next(rows, &row, e)) > 0)
 		ret_seqs[n++] = row.seq;
-	rows_close(rows);
-	return rc < 0 ? rc : n;
+	return n;
 }
 
 static int
@@ -201,7 +167,7 @@ retain_ids(struct db *db, const struct retain_cut *cut, struct err *e)
 const struct append_engine APPEND_POSTGRES = {
     .retain_ids = retain_ids,
     .open = open_self,
-    .close = close_self,
+    .close = free,
     .resync = resync,
     .write = write_batch,
     .find = append_postgres_find,

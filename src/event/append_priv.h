@@ -23,6 +23,12 @@ struct append_batch {
 	void *ctx;
 };
 
+/* The batch in a transaction, its entries by `put`. */
+int append_tx(struct db *db, void *self, struct append_batch *b,
+    int (*put)(
+	void *self, struct db *db, struct append_batch *b, struct err *e),
+    struct err *e) MUST_CHECK;
+
 struct append_engine {
 	bool alone; /* nobody else writes: what memory holds is all there is */
 	void *(*open)(void);

@@ -16,6 +16,7 @@ struct self {
 	struct ids *ids;
 	int64_t last;   /* seq of the newest committed entry */
 	int64_t minute; /* that has its mark */
+	int64_t fresh;  /* new entries of the batch */
 };
 
 static void *
@@ -41,14 +42,10 @@ resync(void *self, struct db *db, int64_t *ret_last_seq, struct err *e)
 {
 	struct self *s = self;
 	struct sql_log_last_row row;
-	int rc = sql_log_last_one(db, &row, e);
 
-	if (rc > 0)
+	if (TRY(sql_log_last_one(db, &row, e)) > 0)
 		s->last = row.seq;
-	if (rc >= 0)
-		rc = ids_load(s->ids, db, e);
-	if (rc < 0)
-		return rc;
+	TRY(ids_load(s->ids, db, e));
 	s->minute = 0;
 	*ret_last_seq = s->last;
 	return OK;
@@ -74,36 +71,29 @@ same_content(const struct sql_log_get_row *row, struct entry *en)
 static int
 compare(struct db *db, struct entry *en, int64_t seq, struct err *e)
 {
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_log_get_row row;
-	int rc = sql_log_get(db, &rows, e, .seq = seq);
-	bool same;
 
-	if (rc == OK)
-		rc = sql_log_get_next(rows, &row, e);
-	same = rc > 0 && str_eq(row.tenant, uuid_str(&en->tenant)) &&
-	       str_eq(row.event_id, uuid_str(&en->event_id));
-	if (same) {
-		en->seq = seq;
-		en->state = same_content(&row, en) ? ENTRY_SAME : ENTRY_DIFFERS;
-	}
-	rows_close(rows);
-	return rc < 0 ? rc : same;
+	TRY(sql_log_get(db, &rows, e, .seq = seq));
+	if (TRY(sql_log_get_next(rows, &row, e)) == 0 ||
+	    !str_eq(row.tenant, uuid_str(&en->tenant)) ||
+	    !str_eq(row.event_id, uuid_str(&en->event_id)))
+		return 0;
+	en->seq = seq;
+	en->state = same_content(&row, en) ? ENTRY_SAME : ENTRY_DIFFERS;
+	return 1;
 }
 
 static int
 known(struct self *s, struct db *db, struct entry *en, struct err *e)
 {
 	int64_t seqs[IDS_SAME_MAX];
-	int n = ids_find(s->ids, db, en->h, seqs, e);
+	int n = TRY(ids_find(s->ids, db, en->h, seqs, e));
 
-	for (int i = 0; i < n; i++) {
-		int rc = compare(db, en, seqs[i], e);
-
-		if (rc != 0)
-			return rc;
-	}
-	return n < 0 ? n : 0;
+	for (int i = 0; i < n; i++)
+		if (TRY(compare(db, en, seqs[i], e)) > 0)
+			return 1;
+	return 0;
 }
 
 /* New entries that are inserted together: one statement costs less than many. */
@@ -148,71 +138,51 @@ insert(struct db *db, struct group *g, int64_t now_us, struct err *e)
 	return sql_log_insert(db, rows, n, e) < 0 ? (int)e->code : OK;
 }
 
-/* Inside the transaction. *ret_new: how many entries were put. */
+/* Inside the transaction. */
 static int
-fill(struct self *s, struct db *db, struct append_batch *b, size_t *ret_new,
-    struct err *e)
+fill(void *self, struct db *db, struct append_batch *b, struct err *e)
 {
+	struct self *s = self;
 	int64_t minute = b->now_us / US_PER_MIN;
-	int64_t seq = s->last;
 	struct group g = {.n = 0};
-	int rc = ids_write(s->ids, db, e);
 
-	*ret_new = 0;
-	for (size_t i = 0; rc == OK && i < b->n; i++) {
+	TRY(ids_write(s->ids, db, e));
+	for (size_t i = 0; i < b->n; i++) {
 		struct entry *en = b->v[i];
 
 		if (i + AHEAD < b->n)
 			ids_hint(s->ids, b->v[i + AHEAD]->h);
-		rc = known(s, db, en, e);
-		if (rc > 0) {
-			rc = OK;
+		if (TRY(known(s, db, en, e)) > 0)
 			continue;
-		}
-		if (rc < 0)
-			break;
-		en->seq = ++seq;
+		en->seq = s->last + ++s->fresh;
 		en->state = ENTRY_NEW;
-		ids_put(s->ids, en->h, seq);
-		++*ret_new;
+		ids_put(s->ids, en->h, en->seq);
 		g.v[g.n++] = en;
 		if (g.n == TOGETHER)
-			rc = insert(db, &g, b->now_us, e);
+			TRY(insert(db, &g, b->now_us, e));
 	}
-	if (rc == OK)
-		rc = insert(db, &g, b->now_us, e);
-	if (rc == OK && *ret_new > 0 && minute != s->minute &&
+	TRY(insert(db, &g, b->now_us, e));
+	if (s->fresh > 0 && minute != s->minute &&
 	    sql_mark_put(db, e, .minute = minute, .seq = s->last + 1) < 0)
-		rc = e->code;
-	return rc;
+		return e->code;
+	return OK;
 }
 
 static int
 write_batch(void *self, struct db *db, struct append_batch *b, struct err *e)
 {
 	struct self *s = self;
-	size_t fresh = 0;
-	int rc = db_begin(db, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	if (b->fn)
-		rc = b->fn(db, b->ctx, e);
-	if (rc == OK)
-		rc = fill(s, db, b, &fresh, e);
-	if (rc == OK && b->after)
-		rc = b->after(db, b->ctx, e);
-	if (rc == OK)
-		rc = db_commit(db, e);
-	else
-		db_rollback(db);
+	s->fresh = 0;
+	rc = append_tx(db, s, b, fill, e);
 	if (rc < 0) {
-		ids_undo(s->ids, fresh);
+		ids_undo(s->ids, (size_t)s->fresh);
 		return rc;
 	}
 	ids_written(s->ids);
-	s->last += (int64_t)fresh;
-	if (fresh > 0)
+	s->last += s->fresh;
+	if (s->fresh > 0)
 		s->minute = b->now_us / US_PER_MIN;
 	return OK;
 }

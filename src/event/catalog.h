@@ -1,7 +1,7 @@
 /*
  * catalog.h - the twenty event types, version 1.
  *
- * One constant table (catalog.c) says for each type what it means, who makes
+ * One constant table (catalog.tbl) says for each type what it means, who makes
  * it, who is expected to listen and what its payload holds. The check at
  * publish, the JSON Schema and `GET /v1/event-types` are made from it.
  *

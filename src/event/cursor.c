@@ -2,10 +2,10 @@
 
 #include <assert.h>
 
-enum { VERSION = 1, BYTES = 12, CHECKED = 9 };
+#include "base/buf.h"
+#include "seal/base64.h"
 
-static const char ALPHABET[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+enum { VERSION = 1, BYTES = 12, CHECKED = 9 };
 
 /* CRC-24 of RFC 9580 6.1. */
 static uint32_t
@@ -27,6 +27,7 @@ crc24(const unsigned char *p, size_t n)
 void
 cursor_format(int64_t seq, char ret[CURSOR_LEN + 1])
 {
+	struct buf text CLEANUP(buf_done) = BUF(CURSOR_LEN);
 	unsigned char b[BYTES] = {VERSION};
 	uint32_t crc;
 
@@ -36,49 +37,10 @@ cursor_format(int64_t seq, char ret[CURSOR_LEN + 1])
 	crc = crc24(b, CHECKED);
 	for (int i = 0; i < 3; i++)
 		b[CHECKED + i] = (unsigned char)(crc >> (16 - 8 * i));
-	for (size_t i = 0; i < BYTES / 3; i++) {
-		const unsigned char *in = b + 3 * i;
-		char *out = ret + 4 * i;
-
-		out[0] = ALPHABET[in[0] >> 2];
-		out[1] = ALPHABET[(in[0] & 3) << 4 | in[1] >> 4];
-		out[2] = ALPHABET[(in[1] & 15) << 2 | in[2] >> 6];
-		out[3] = ALPHABET[in[2] & 63];
-	}
+	base64_url_add(&text, (struct str){(const char *)b, BYTES});
+	assert(text.n == CURSOR_LEN);
+	memcpy(ret, text.p, CURSOR_LEN);
 	ret[CURSOR_LEN] = '\0';
-}
-
-/* The six bits of a character, or -1. */
-static int
-value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
-static bool
-decode(struct str s, unsigned char ret[BYTES])
-{
-	uint32_t bits = 0;
-
-	for (size_t i = 0; i < CURSOR_LEN; i++) {
-		int v = value(s.p[i]);
-
-		if (v < 0)
-			return false;
-		bits = bits << 6 | (uint32_t)v;
-		if (i % 4 < 3)
-			continue;
-		*ret++ = (unsigned char)(bits >> 16);
-		*ret++ = (unsigned char)(bits >> 8);
-		*ret++ = (unsigned char)bits;
-	}
-	return true;
 }
 
 int
@@ -87,12 +49,13 @@ cursor_parse(struct str s, int64_t *ret_seq, struct err *e)
 	unsigned char b[BYTES];
 	uint64_t seq = 0;
 	uint32_t crc = 0;
+	size_t n;
 
 	if (s.n != CURSOR_LEN)
 		return err_set(e, ERR_INVALID,
 		    "a cursor has %d characters, this one has %zu", CURSOR_LEN,
 		    s.n);
-	if (!decode(s, b))
+	if (!base64_url_read(s, (char *)b, BYTES, &n))
 		return err_set(e, ERR_INVALID,
 		    "a cursor has letters, digits, - and _ only");
 	for (int i = 0; i < 3; i++)

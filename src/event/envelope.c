@@ -37,33 +37,26 @@ enum at {
 	RECORD_VERSION,
 	AT_COUNT
 };
-#define FIELD(pointer, name)                                                   \
-	{                                                                      \
-		pointer,                                                       \
-		{                                                              \
-			name, sizeof(name) - 1                                 \
-		}                                                              \
-	}
 static const struct {
 	const char *at;
 	struct str name;
 } FIELDS[AT_COUNT] = {
-    [EVENT_ID] = FIELD("/eventId", "eventId"),
-    [SCHEMA_VERSION] = FIELD("/schemaVersion", "schemaVersion"),
-    [EVENT_TYPE] = FIELD("/eventType", "eventType"),
-    [OCCURRED_AT] = FIELD("/occurredAt", "occurredAt"),
-    [TENANT_ID] = FIELD("/tenantId", "tenantId"),
-    [PRODUCER] = FIELD("/producer", "producer"),
-    [CORRELATION_ID] = FIELD("/correlationId", "correlationId"),
-    [SEQUENCE] = FIELD("/sequence", "sequence"),
-    [PAYLOAD] = FIELD("/payload", "payload"),
-    [SEQ] = FIELD("/seq", "seq"),
-    [RECEIVED_AT] = FIELD("/receivedAt", "receivedAt"),
-    [DELIVERIES] = FIELD("/deliveries", "deliveries"),
-    [SERVICE] = FIELD("/producer/service", "service"),
-    [INSTANCE_ID] = FIELD("/producer/instanceId", "instanceId"),
-    [PARTITION_KEY] = FIELD("/sequence/partitionKey", "partitionKey"),
-    [RECORD_VERSION] = FIELD("/sequence/recordVersion", "recordVersion"),
+    [EVENT_ID] = {"/eventId", STR("eventId")},
+    [SCHEMA_VERSION] = {"/schemaVersion", STR("schemaVersion")},
+    [EVENT_TYPE] = {"/eventType", STR("eventType")},
+    [OCCURRED_AT] = {"/occurredAt", STR("occurredAt")},
+    [TENANT_ID] = {"/tenantId", STR("tenantId")},
+    [PRODUCER] = {"/producer", STR("producer")},
+    [CORRELATION_ID] = {"/correlationId", STR("correlationId")},
+    [SEQUENCE] = {"/sequence", STR("sequence")},
+    [PAYLOAD] = {"/payload", STR("payload")},
+    [SEQ] = {"/seq", STR("seq")},
+    [RECEIVED_AT] = {"/receivedAt", STR("receivedAt")},
+    [DELIVERIES] = {"/deliveries", STR("deliveries")},
+    [SERVICE] = {"/producer/service", STR("service")},
+    [INSTANCE_ID] = {"/producer/instanceId", STR("instanceId")},
+    [PARTITION_KEY] = {"/sequence/partitionKey", STR("partitionKey")},
+    [RECORD_VERSION] = {"/sequence/recordVersion", STR("recordVersion")},
 };
 
 struct found {
@@ -203,12 +196,10 @@ envelope_type_wrong(struct str type)
 static int
 read_type(const struct found *f, bool own, struct str *ret, struct err *e)
 {
-	static const struct str OURS[] = {{"ops.", 4}, {"hikyaku.", 8}};
+	static const struct str OURS[] = {STR("ops."), STR("hikyaku.")};
 	const char *why;
-	int rc = read_name(f, EVENT_TYPE, EVENT_TYPE_MAX, ret, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(read_name(f, EVENT_TYPE, EVENT_TYPE_MAX, ret, e));
 	why = envelope_type_wrong(*ret);
 	if (why)
 		return wrong(e, EVENT_TYPE, why);
@@ -257,46 +248,23 @@ read_rv(const struct found *f, struct event *ev, struct err *e)
 }
 
 static int
-refuse_reserved(const struct found *f, struct err *e)
-{
-	for (enum at i = SEQ; i <= DELIVERIES; i++)
-		if (f->v[i])
-			return wrong(
-			    e, i, "is set by the server and must not be given");
-	return OK;
-}
-
-static int
 read_producer(struct found *f, struct event *ev, struct err *e)
 {
-	int rc;
-
 	if (!need(f, PRODUCER, JSON_OBJECT, e))
 		return e->code;
 	envelope_find(f->v[PRODUCER], SERVICE, INSTANCE_ID, f);
-	rc = read_name(f, SERVICE, EVENT_SERVICE_MAX, &ev->service, e);
-	if (rc < 0)
-		return rc;
+	TRY(read_name(f, SERVICE, EVENT_SERVICE_MAX, &ev->service, e));
 	return read_name(f, INSTANCE_ID, EVENT_SERVICE_MAX, &ev->instance, e);
 }
 
 static int
 read_sequence(struct found *f, struct event *ev, struct err *e)
 {
-	int rc;
-
 	if (!need(f, SEQUENCE, JSON_OBJECT, e))
 		return e->code;
 	envelope_find(f->v[SEQUENCE], PARTITION_KEY, RECORD_VERSION, f);
-	rc = read_name(f, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e);
-	return rc < 0 ? rc : read_rv(f, ev, e);
-}
-
-static int
-read_payload(const struct found *f, struct event *ev, struct err *e)
-{
-	ev->payload = need(f, PAYLOAD, JSON_OBJECT, e);
-	return ev->payload ? OK : e->code;
+	TRY(read_name(f, PARTITION_KEY, EVENT_KEY_MAX, &ev->key, e));
+	return read_rv(f, ev, e);
 }
 
 static int
@@ -304,29 +272,25 @@ read_fields(const struct json *tree, const struct envelope_opts *o,
     struct event *ev, struct made *made, struct err *e)
 {
 	struct found f = {0};
-	int rc;
 
 	envelope_find(tree, EVENT_ID, DELIVERIES, &f);
-	rc = read_uuid_or(&f, EVENT_ID, &made->event_id, &ev->event_id, e);
-	if (rc == OK)
-		rc = read_version(&f, &ev->schema_version, e);
-	if (rc == OK)
-		rc = read_type(&f, o->own, &ev->type, e);
-	if (rc == OK)
-		rc = read_occurred(
-		    &f, o->now_us, &made->occurred, &ev->occurred_us, e);
-	if (rc == OK)
-		rc = read_uuid(&f, TENANT_ID, &ev->tenant, e);
-	if (rc == OK)
-		rc = read_producer(&f, ev, e);
-	if (rc == OK)
-		rc = read_uuid_or(&f, CORRELATION_ID, &made->correlation,
-		    &ev->correlation, e);
-	if (rc == OK)
-		rc = read_sequence(&f, ev, e);
-	if (rc == OK)
-		rc = read_payload(&f, ev, e);
-	return rc == OK ? refuse_reserved(&f, e) : rc;
+	TRY(read_uuid_or(&f, EVENT_ID, &made->event_id, &ev->event_id, e));
+	TRY(read_version(&f, &ev->schema_version, e));
+	TRY(read_type(&f, o->own, &ev->type, e));
+	TRY(read_occurred(&f, o->now_us, &made->occurred, &ev->occurred_us, e));
+	TRY(read_uuid(&f, TENANT_ID, &ev->tenant, e));
+	TRY(read_producer(&f, ev, e));
+	TRY(read_uuid_or(
+	    &f, CORRELATION_ID, &made->correlation, &ev->correlation, e));
+	TRY(read_sequence(&f, ev, e));
+	ev->payload = need(&f, PAYLOAD, JSON_OBJECT, e);
+	if (!ev->payload)
+		return e->code;
+	for (enum at i = SEQ; i <= DELIVERIES; i++)
+		if (f.v[i])
+			return wrong(
+			    e, i, "is set by the server and must not be given");
+	return OK;
 }
 
 /* Against the catalog: refused in strict mode, else remembered. */
@@ -358,24 +322,29 @@ static struct str
 write_made(
     const struct event *ev, const struct made *made, char ret[MADE_BYTES])
 {
+	const struct {
+		bool made;
+		const char *name;
+		const struct uuid *id; /* NULL: the time */
+	} parts[] = {
+	    {made->event_id, "eventId", &ev->event_id},
+	    {made->occurred, "occurredAt", NULL},
+	    {made->correlation, "correlationId", &ev->correlation},
+	};
 	char text[UUID_LEN + 1];
-	int n = 0;
+	size_t n = 0;
 
-	if (made->event_id) {
-		uuid_format(ev->event_id, text);
-		n += snprintf(ret, MADE_BYTES, "\"eventId\":\"%s\",", text);
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		if (!parts[i].made)
+			continue;
+		if (parts[i].id)
+			uuid_format(*parts[i].id, text);
+		else
+			time_format(ev->occurred_us, text);
+		n += (size_t)snprintf(ret + n, MADE_BYTES - n, "\"%s\":\"%s\",",
+		    parts[i].name, text);
 	}
-	if (made->occurred) {
-		time_format(ev->occurred_us, text);
-		n += snprintf(ret + n, MADE_BYTES - (size_t)n,
-		    "\"occurredAt\":\"%s\",", text);
-	}
-	if (made->correlation) {
-		uuid_format(ev->correlation, text);
-		n += snprintf(ret + n, MADE_BYTES - (size_t)n,
-		    "\"correlationId\":\"%s\",", text);
-	}
-	return (struct str){ret, (size_t)n};
+	return (struct str){ret, n};
 }
 
 /* Puts `head` behind the opening brace; there are members after it. */
@@ -405,13 +374,9 @@ compose(struct arena *a, struct json *tree, const struct envelope_opts *o,
 	size_t before = (size_t)(ev->payload->raw.p - raw.p);
 	size_t after = raw.n - before - ev->payload->raw.n;
 	struct str bytes = raw;
-	int rc;
 
-	if (o->mask) {
-		rc = mask_apply(a, o->mask, ev->type, tree, &bytes, e);
-		if (rc < 0)
-			return rc;
-	}
+	if (o->mask)
+		TRY(mask_apply(a, o->mask, ev->type, tree, &bytes, e));
 	ev->body = insert(a, bytes, head);
 	if (!ev->body.p)
 		return err_set(e, ERR_LIMIT, "no room for the event");
@@ -426,7 +391,6 @@ envelope_read(struct arena *a, struct json *tree, const struct envelope_opts *o,
 {
 	struct event ev = {.tree = tree, .warning = STR_EMPTY};
 	struct made made = {0};
-	int rc;
 
 	if (tree->type != JSON_OBJECT)
 		return err_set(e, ERR_INVALID,
@@ -436,19 +400,15 @@ envelope_read(struct arena *a, struct json *tree, const struct envelope_opts *o,
 		return err_set(e, ERR_LIMIT,
 		    "the event has %zu bytes, at most %zu are allowed",
 		    tree->raw.n, o->body_max);
-	rc = read_fields(tree, o, &ev, &made, e);
-	if (rc != OK)
-		return rc;
+	TRY(read_fields(tree, o, &ev, &made, e));
 	if (made.event_id)
 		ev.event_id = o->event_id ? *o->event_id : uuid_v7(o->now_us);
 	if (made.correlation)
 		ev.correlation = uuid_v7(o->now_us);
-	rc = judge(a, o, &ev, e);
-	if (rc == OK)
-		rc = compose(a, tree, o, &made, &ev, e);
-	if (rc == OK)
-		*ret = ev;
-	return rc;
+	TRY(judge(a, o, &ev, e));
+	TRY(compose(a, tree, o, &made, &ev, e));
+	*ret = ev;
+	return OK;
 }
 
 int
@@ -456,9 +416,9 @@ envelope_parse(struct arena *a, struct str bytes, const struct envelope_opts *o,
     struct event *ret, struct err *e)
 {
 	struct json *tree;
-	int rc = json_parse(a, bytes, &tree, e);
 
-	return rc < 0 ? rc : envelope_read(a, tree, o, ret, e);
+	TRY(json_parse(a, bytes, &tree, e));
+	return envelope_read(a, tree, o, ret, e);
 }
 
 void

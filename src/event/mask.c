@@ -7,15 +7,14 @@
 #include "event/envelope.h"
 #include "event/limits.h"
 
-static const struct str STARS = {"\"***\"", 5};
-static const struct str PAYLOAD = {"/payload/", 9};
+static const struct str STARS = STR("\"***\"");
+static const struct str PAYLOAD = STR("/payload/");
 
 struct rule {
 	struct rule *next;
-	struct str type;   /* exact, or the beginning with its dot */
-	bool prefix;       /* "" with prefix: all types */
-	size_t n;          /* segments below /payload; at least one */
-	struct str *names; /* decoded; "*" is every one */
+	struct str type;    /* exact, or the beginning with its dot */
+	bool prefix;        /* "" with prefix: all types */
+	struct str pointer; /* below /payload; a segment "*" is every one */
 };
 
 struct mask {
@@ -52,25 +51,6 @@ wrong(struct err *e, struct str entry, const char *why)
 	return err_set(e, ERR_INVALID, "\"%.*s\": %s", (int)n, entry.p, why);
 }
 
-/* ~1 and ~0 undone in place; false for any other ~. */
-static bool
-unescape(char *p, size_t *n)
-{
-	size_t out = 0;
-
-	for (size_t i = 0; i < *n; i++, out++) {
-		p[out] = p[i];
-		if (p[i] != '~')
-			continue;
-		i++;
-		if (i == *n || (p[i] != '0' && p[i] != '1'))
-			return false;
-		p[out] = p[i] == '0' ? '~' : '/';
-	}
-	*n = out;
-	return true;
-}
-
 static int
 read_type(struct rule *r, struct str entry, struct str type, struct err *e)
 {
@@ -90,48 +70,39 @@ read_type(struct rule *r, struct str entry, struct str type, struct err *e)
 	return OK;
 }
 
+/* Of the rule, what is below /payload: it keeps its slash. */
 static int
-read_pointer(struct arena *a, struct rule *r, struct str entry,
-    struct str pointer, struct err *e)
+read_pointer(
+    struct rule *r, struct str entry, struct str pointer, struct err *e)
 {
-	size_t n = 1;
+	size_t n = 0;
 
 	if (!str_starts(pointer, PAYLOAD))
 		return wrong(e, entry, "the pointer must begin with /payload/");
-	pointer = str_from(pointer, PAYLOAD.n);
-	for (size_t i = 0; i < pointer.n; i++)
-		n += pointer.p[i] == '/';
+	r->pointer = str_from(pointer, PAYLOAD.n - 1);
+	for (size_t i = 0; i < r->pointer.n; i++)
+		n += r->pointer.p[i] == '/';
 	if (n > JSON_DEPTH_MAX)
 		return wrong(e, entry, "the pointer is too deep");
-	r->names = arena_array(a, n, sizeof(*r->names));
-	for (; r->n < n; r->n++) {
-		struct str seg = str_cut(&pointer, '/');
-		size_t bytes = seg.n;
-		char *p = arena_alloc(a, bytes + 1);
-
-		if (bytes > 0)
-			memcpy(p, seg.p, bytes);
-		if (!unescape(p, &bytes))
+	while (str_pass(&pointer, STR("~")))
+		if (!str_starts(pointer, STR("0")) &&
+		    !str_starts(pointer, STR("1")))
 			return wrong(e, entry, "~ must be written as ~0");
-		r->names[r->n] = (struct str){p, bytes};
-	}
 	return OK;
 }
 
 static int
 read_rule(struct arena *a, struct str entry, struct rule *r, struct err *e)
 {
-	struct str rest, type;
-	int rc;
+	struct str rest = arena_dup(a, entry), type;
 
 	if (str_utf8_bad(entry) < entry.n)
 		return wrong(e, entry, "no valid UTF-8");
 	if (!str_has(entry, ':'))
 		return wrong(e, entry, "a mask is Type:/payload/pointer");
-	rest = arena_dup(a, entry);
 	type = str_cut(&rest, ':');
-	rc = read_type(r, entry, type, e);
-	return rc < 0 ? rc : read_pointer(a, r, entry, rest, e);
+	TRY(read_type(r, entry, type, e));
+	return read_pointer(r, entry, rest, e);
 }
 
 int
@@ -144,14 +115,11 @@ mask_parse(struct arena *a, struct str text, struct mask **ret, struct err *e)
 
 	while ((entry = next_entry(&text)).n > 0) {
 		struct rule *r = arena_alloc(a, sizeof(*r));
-		int rc;
 
 		if (++count > MASK_RULES_MAX)
 			return err_set(
 			    e, ERR_LIMIT, "more than %d masks", MASK_RULES_MAX);
-		rc = read_rule(a, entry, r, e);
-		if (rc < 0)
-			return rc;
+		TRY(read_rule(a, entry, r, e));
 		*tail = r;
 		tail = &r->next;
 	}
@@ -167,23 +135,28 @@ wants(const struct rule *r, struct str type)
 
 /* How many were marked anew. No deeper than JSON_DEPTH_MAX. */
 static size_t
-mark(struct json *j, const struct str *names, size_t n)
+mark(struct json *j, struct str pointer)
 {
+	struct str one = pointer;
+	const char *slash;
 	size_t count = 0;
-	struct json *c;
 
 	if (j->marked)
 		return 0;
-	if (n == 0) {
+	if (pointer.n == 0) {
 		j->marked = true;
 		return 1;
 	}
-	if (!str_eq(names[0], STR("*"))) {
-		c = json_step(j, names[0]);
-		return c ? mark(c, names + 1, n - 1) : 0;
+	slash = memchr(pointer.p + 1, '/', pointer.n - 1);
+	if (slash)
+		one.n = (size_t)(slash - pointer.p);
+	pointer = str_from(pointer, one.n);
+	if (!str_eq(one, STR("/*"))) {
+		j = json_at(j, one);
+		return j ? mark(j, pointer) : 0;
 	}
-	for (c = j->child; c; c = c->next)
-		count += mark(c, names + 1, n - 1);
+	for (struct json *c = j->child; c; c = c->next)
+		count += mark(c, pointer);
 	return count;
 }
 
@@ -228,7 +201,7 @@ mask_apply(struct arena *a, const struct mask *m, struct str type,
 
 	for (const struct rule *r = m->rules; r && payload; r = r->next)
 		if (wants(r, type))
-			count += mark(payload, r->names, r->n);
+			count += mark(payload, r->pointer);
 	if (count == 0) {
 		*ret = event->raw;
 		return OK;

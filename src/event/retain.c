@@ -84,11 +84,11 @@ static int
 edge(struct db *db, struct retain_cut *cut, struct err *e)
 {
 	struct sql_grp_edge_row row;
-	int rc = sql_grp_edge_one(db, &row, e);
 
-	if (rc > 0 && !row.cursor_null && cut->upto > row.cursor)
+	if (TRY(sql_grp_edge_one(db, &row, e)) > 0 && !row.cursor_null &&
+	    cut->upto > row.cursor)
 		cut->upto = row.cursor;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* For each entry that comes two may go: the old end is always the faster. Of a
@@ -119,19 +119,15 @@ retain_step(struct retain *x, struct db *db, int64_t last_seq, int64_t now_us,
 		return OK;
 	x->behind = false;
 	rc = oldest(db, cut, e);
-	if (rc <= 0) {
-		x->not_before_ms = now_ms + RETAIN_REST_MS;
-		return rc;
+	if (rc > 0) {
+		cut->upto = cut->first + most - 1;
+		if (cut->upto >= last_seq)
+			cut->upto = last_seq - 1;
+		TRY(edge(db, cut, e));
 	}
-	cut->upto = cut->first + most - 1;
-	if (cut->upto >= last_seq)
-		cut->upto = last_seq - 1;
-	rc = edge(db, cut, e);
-	if (rc < 0)
-		return rc;
-	if (cut->upto < cut->first) {
+	if (rc <= 0 || cut->upto < cut->first) {
 		x->not_before_ms = now_ms + RETAIN_REST_MS;
-		return OK;
+		return rc < 0 ? rc : OK;
 	}
 	rc = db_tx(db, delete_some, &step, e);
 	x->behind = rc == OK;

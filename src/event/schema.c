@@ -1,8 +1,8 @@
 #include "event/schema.h"
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "base/uuid.h"
 
@@ -71,21 +71,22 @@ check_strings(const struct json *j, const struct path *at, struct err *e)
 }
 
 static int
+check_object(const struct field *fields, const struct json *j,
+    const struct path *at, struct err *e)
+{
+	if (j->type != JSON_OBJECT)
+		return wrong(e, at, "must be an object");
+	return fields ? check_fields(fields, j, at, e) : OK;
+}
+
+static int
 check_map(const struct field *f, const struct json *j, const struct path *at,
     struct err *e)
 {
-	int rc = OK;
-
-	if (j->type != JSON_OBJECT)
-		return wrong(e, at, "must be an object");
-	for (const struct json *c = j->child; c && rc == OK; c = c->next) {
-		struct path here = {at, c->key};
-
-		rc = c->type == JSON_OBJECT
-			 ? check_fields(f->fields, c, &here, e)
-			 : wrong(e, &here, "must be an object");
-	}
-	return rc;
+	TRY(check_object(NULL, j, at, e));
+	for (const struct json *c = j->child; c; c = c->next)
+		TRY(check_object(f->fields, c, &(struct path){at, c->key}, e));
+	return OK;
 }
 
 /* The scalars: NULL when fine, else what it must be. */
@@ -139,27 +140,7 @@ check_value(const struct field *f, const struct json *j, const struct path *at,
 		return check_strings(j, at, e);
 	if (f->type == FIELD_MAP)
 		return check_map(f, j, at, e);
-	if (f->type != FIELD_OBJECT)
-		return OK;
-	if (j->type != JSON_OBJECT)
-		return wrong(e, at, "must be an object");
-	return f->fields ? check_fields(f->fields, j, at, e) : OK;
-}
-
-/* The member of that name: `from` on, where it mostly is, or before it. */
-static const struct json *
-member(const struct json *obj, const struct json *from, struct str name)
-{
-	const struct json *j = from;
-
-	while (j && !str_eq(j->key, name))
-		j = j->next;
-	if (j || from == obj->child)
-		return j;
-	for (j = obj->child; j != from; j = j->next)
-		if (str_eq(j->key, name))
-			return j;
-	return NULL;
+	return f->type == FIELD_OBJECT ? check_object(f->fields, j, at, e) : OK;
 }
 
 /* Recursion is no deeper than the table. */
@@ -167,21 +148,16 @@ static int
 check_fields(const struct field *fields, const struct json *obj,
     const struct path *at, struct err *e)
 {
-	const struct json *next = obj->child;
-	int rc = OK;
-
-	for (const struct field *f = fields; f->name && rc == OK; f++) {
+	for (const struct field *f = fields; f->name; f++) {
 		struct path here = {at, str_of(f->name)};
-		const struct json *j = member(obj, next, here.name);
+		const struct json *j = json_get(obj, f->name);
 
 		if (j)
-			next = j->next;
-		if (j)
-			rc = check_value(f, j, &here, e);
+			TRY(check_value(f, j, &here, e));
 		else if (!f->optional)
-			rc = wrong(e, &here, "is required");
+			return wrong(e, &here, "is required");
 	}
-	return rc;
+	return OK;
 }
 
 int
@@ -189,18 +165,6 @@ schema_check(const struct field *fields, const struct json *obj, const char *at,
     struct err *e)
 {
 	return check_fields(fields, obj, &(struct path){NULL, str_of(at)}, e);
-}
-
-static void
-write_words(const char *const *words, struct buf *b)
-{
-	buf_addz(b, ",\"enum\":[");
-	for (const char *const *w = words; *w; w++) {
-		if (w != words)
-			buf_addc(b, ',');
-		buf_json(b, str_of(*w));
-	}
-	buf_addc(b, ']');
 }
 
 static void
@@ -221,41 +185,35 @@ write_value(const struct field *f, struct buf *b)
 	    [FIELD_MAP] = "\"type\":\"object\",\"additionalProperties\":{",
 	};
 
-	buf_addc(b, '{');
+	put_open(b, f->name, '{');
 	if (f->type == FIELD_OBJECT && f->fields)
 		schema_write(f->fields, b);
 	else
 		buf_addz(b, TEXT[f->type]);
 	if (f->type == FIELD_MAP) {
 		schema_write(f->fields, b);
-		buf_addc(b, '}');
+		put_close(b, '}');
 	}
-	if (f->words)
-		write_words(f->words, b);
-	buf_addc(b, '}');
+	if (f->words) {
+		put_open(b, "enum", '[');
+		for (const char *const *w = f->words; *w; w++)
+			put_z(b, NULL, *w);
+		put_close(b, ']');
+	}
+	put_close(b, '}');
 }
 
 void
 schema_write(const struct field *fields, struct buf *b)
 {
-	bool some = false;
-
-	buf_addz(b, "\"type\":\"object\",\"required\":[");
-	for (const struct field *f = fields; f->name; f++) {
-		if (f->optional)
-			continue;
-		if (some)
-			buf_addc(b, ',');
-		some = true;
-		buf_json(b, str_of(f->name));
-	}
-	buf_addz(b, "],\"properties\":{");
-	for (const struct field *f = fields; f->name; f++) {
-		if (f != fields)
-			buf_addc(b, ',');
-		buf_json(b, str_of(f->name));
-		buf_addc(b, ':');
+	put_z(b, "type", "object");
+	put_open(b, "required", '[');
+	for (const struct field *f = fields; f->name; f++)
+		if (!f->optional)
+			put_z(b, NULL, f->name);
+	put_close(b, ']');
+	put_open(b, "properties", '{');
+	for (const struct field *f = fields; f->name; f++)
 		write_value(f, b);
-	}
-	buf_addc(b, '}');
+	put_close(b, '}');
 }

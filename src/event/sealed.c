@@ -70,28 +70,27 @@ sealed_keys(struct db *db,
     int (*each)(void *arg, const struct sealed_key *key, struct err *e),
     void *arg, struct err *e)
 {
-	struct sql_log_first_row first;
+	struct sql_log_first_row first = {
+	    .seq = INT64_MAX, .received_at = INT64_MAX};
 	struct sql_log_keys_row row;
-	struct rows *rows = NULL;
-	int rc = sql_log_first_one(db, &first, e);
-	int64_t seq = rc > 0 ? first.seq : INT64_MAX;
-	int64_t us = rc > 0 ? first.received_at : INT64_MAX;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	int64_t seq, us;
 
-	if (rc >= 0)
-		rc = sql_log_keys(
-		    db, &rows, e, .hour = us / US_PER_HOUR, .seq = seq);
-	while (rc >= 0 && (rc = sql_log_keys_next(rows, &row, e)) > 0) {
+	TRY(sql_log_first_one(db, &first, e));
+	seq = first.seq;
+	us = first.received_at;
+	TRY(sql_log_keys(db, &rows, e, .hour = us / US_PER_HOUR, .seq = seq));
+	while (TRY(sql_log_keys_next(rows, &row, e)) > 0) {
 		int64_t from_us = row.first_hour * US_PER_HOUR;
 
-		rc = each(arg,
+		TRY(each(arg,
 		    &(struct sealed_key){
 			.id = row.kid,
 			.first_seq = row.first_seq > seq ? row.first_seq : seq,
 			.first_us = from_us > us ? from_us : us,
 			.last_us = (row.last_hour + 1) * US_PER_HOUR,
 		    },
-		    e);
+		    e));
 	}
-	rows_close(rows);
-	return rc;
+	return OK;
 }

@@ -154,6 +154,14 @@ tail_run(void *arg)
 	}
 }
 
+static void
+release(struct tail *t)
+{
+	db_close(t->db);
+	mailbox_free(t->box);
+	free(t);
+}
+
 int
 tail_start(struct store *s, struct tail **ret, struct err *e)
 {
@@ -165,14 +173,11 @@ tail_start(struct store *s, struct tail **ret, struct err *e)
 		rc = db_open(s, DB_READ, &t->db, e);
 	if (rc == OK)
 		rc = thread_start("tail", tail_run, t, &t->thread, e);
-	if (rc < 0) {
-		db_close(t->db);
-		mailbox_free(t->box);
-		free(t);
-		return rc;
-	}
-	*ret = t;
-	return OK;
+	if (rc < 0)
+		release(t);
+	else
+		*ret = t;
+	return rc;
 }
 
 void
@@ -182,7 +187,5 @@ tail_stop(struct tail *t)
 		return;
 	mailbox_close(t->box);
 	thread_join(t->thread);
-	db_close(t->db);
-	mailbox_free(t->box);
-	free(t);
+	release(t);
 }

@@ -11,36 +11,33 @@ mark_from(struct db *db, int64_t minute, int64_t *ret, struct err *e)
 {
 	struct sql_mark_first_from_row mark;
 	struct sql_log_last_row last = {0};
-	int rc = sql_mark_first_from_one(db, &mark, e, .minute = minute);
 
-	if (rc == 0)
-		rc = sql_log_last_one(db, &last, e);
-	else if (rc > 0)
-		last.seq = mark.seq - 1;
-	if (rc >= 0)
-		*ret = last.seq + 1;
-	return rc < 0 ? rc : OK;
+	if (TRY(sql_mark_first_from_one(db, &mark, e, .minute = minute)) > 0) {
+		*ret = mark.seq;
+		return OK;
+	}
+	TRY(sql_log_last_one(db, &last, e));
+	*ret = last.seq + 1;
+	return OK;
 }
 
 int
 when_seq(struct db *db, int64_t at_us, int64_t *ret, struct err *e)
 {
 	int64_t minute = at_us / US_PER_MIN, lo = 0, hi = 0;
-	int rc = mark_from(db, minute, &lo, e);
 
-	if (rc == OK)
-		rc = mark_from(db, minute + 1, &hi, e);
-	while (rc >= 0 && lo < hi) {
+	TRY(mark_from(db, minute, &lo, e));
+	TRY(mark_from(db, minute + 1, &hi, e));
+	while (lo < hi) {
 		int64_t mid = lo + (hi - lo) / 2;
 		struct sql_seq_from_row row = {0};
 
-		rc = sql_seq_from_one(db, &row, e, .seq = mid);
-		if (rc > 0 && row.received_at < at_us)
+		if (TRY(sql_seq_from_one(db, &row, e, .seq = mid)) > 0 &&
+		    row.received_at < at_us)
 			lo = row.seq + 1;
 		else
 			hi = mid;
 	}
-	if (rc >= 0)
-		*ret = lo;
-	return rc < 0 ? rc : OK;
+	*ret = lo;
+	return OK;
 }

@@ -1,13 +1,14 @@
 /* hook.h: a source as it is written, stored and shown. */
 #include "source/hook.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/conf/conf.h"
 #include "base/json.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/member.h"
 #include "contract/preset.h"
@@ -79,48 +80,23 @@ hook_name_check(struct str name, struct err *e)
 
 /* Reading -------------------------------------------------------------------- */
 
-static bool
-net_read(struct arena *a, struct str text, struct hook_net *ret)
-{
-	struct str rest = text, addr = str_cut(&rest, '/');
-	const char *z = arena_z(a, addr);
-	int64_t bits = -1, most = 128;
-
-	*ret = (struct hook_net){.b = {[10] = 0xff, [11] = 0xff}};
-	if (inet_pton(AF_INET, z, ret->b + 12) == 1)
-		most = 32;
-	else if (inet_pton(AF_INET6, z, ret->b) != 1)
-		return false;
-	if (addr.n == text.n)
-		bits = most;
-	else if (!str_int(rest, &bits) || bits < 0 || bits > most)
-		return false;
-	ret->bits = (unsigned)(bits + (128 - most));
-	return true;
-}
-
 static int
 read_networks(struct hook *h, const struct json *list, struct err *e)
 {
-	int rc;
-
 	if (!list || list->type == JSON_NULL)
 		return OK;
-	rc = member_want(list, JSON_ARRAY, "/networks", e);
-	if (rc < 0)
-		return rc;
+	TRY(member_want(list, JSON_ARRAY, "/networks", e));
 	if (list->n > HOOK_NETS_MAX)
 		return json_wrong(
 		    e, "/networks", "has over %d networks", HOOK_NETS_MAX);
 	h->nets = arena_array(h->arena, list->n + 1, sizeof(*h->nets));
 	h->networks = arena_array(h->arena, list->n + 1, sizeof(*h->networks));
 	for (const struct json *j = list->child; j; j = j->next) {
-		char at[JSON_POINTER_MAX + 1] = "/networks", place[24];
+		char at[JSON_POINTER_MAX + 1];
 
-		(void)snprintf(place, sizeof(place), "%zu", h->n_nets);
-		json_point(at, str_of(place));
+		(void)snprintf(at, sizeof(at), "/networks/%zu", h->n_nets);
 		if (j->type != JSON_STRING || j->text.n > 64 ||
-		    !net_read(h->arena, j->text, &h->nets[h->n_nets]))
+		    !hook_net_read(j->text, &h->nets[h->n_nets]))
 			return err_at(e, ERR_INVALID, at,
 			    "a network is an address, or one with a length as 192.0.2.0/24");
 		h->networks[h->n_nets++] = arena_dup(h->arena, j->text);
@@ -132,30 +108,29 @@ static int
 read_scheme(struct hook *h, const struct presets *presets, struct err *e)
 {
 	static const struct {
-		const char *name;
-		enum hook_scheme scheme;
-	} OWN[] = {
-	    {"github", HOOK_GITHUB},
-	    {"stripe", HOOK_STRIPE},
-	    {"basic", HOOK_BASIC},
-	    {"bearer", HOOK_BEARER},
-	    {"none", HOOK_NONE},
+		const char *name, *text;
+	} PROVIDERS[] = {
+#define PRESET(name, ...) {name, #__VA_ARGS__},
+#include "contract/providers.tbl"
+#undef PRESET
 	};
+	static const struct conf conf; /* its numbers are about sending */
 	const struct preset *p;
 
 	if (h->scheme_name.n == 0)
 		return json_wrong(e, "/scheme", "is required");
-	for (size_t i = 0; i < COUNT_OF(OWN); i++)
-		if (str_eq(h->scheme_name, str_of(OWN[i].name))) {
-			h->scheme = OWN[i].scheme;
-			return OK;
-		}
+	h->scheme = hook_scheme_find(h->scheme_name);
+	for (size_t i = 0; i < COUNT_OF(PROVIDERS); i++)
+		if (str_eq(h->scheme_name, str_of(PROVIDERS[i].name)))
+			return preset_parse(h->scheme_name,
+			    str_of(PROVIDERS[i].text), &conf, &h->preset, e);
+	if (h->scheme->verify)
+		return OK;
 	p = presets_find(presets, h->scheme_name);
 	if (!p || p->n_signatures == 0)
 		return json_wrong(e, "/scheme",
 		    "must be standard, github, stripe, cloudevents, "
 		    "cloudevents-binary, repository, task, basic, bearer or none");
-	h->scheme = HOOK_PRESET;
 	h->preset = preset_ref(p);
 	return OK;
 }
@@ -183,70 +158,52 @@ check_vars(struct str s, const char *at, struct err *e)
 static void
 fill_in(struct hook *h)
 {
-	static const struct {
-		enum hook_scheme scheme;
-		struct str id, type, key;
-	} SAY[] = {
-	    {HOOK_GITHUB, {"{X-GitHub-Delivery}", 19},
-		{"github.{X-GitHub-Event}", 23},
-		{"{/repository/full_name}", 23}},
-	    {HOOK_STRIPE, {"{/id}", 5}, {"stripe.{/type}", 14},
-		{"{/data/object/id}", 17}},
-	};
-
-	for (size_t i = 0; i < COUNT_OF(SAY); i++) {
-		if (h->scheme != SAY[i].scheme)
-			continue;
-		if (h->delivery_id.n == 0)
-			h->delivery_id = SAY[i].id;
-		if (h->event_type.n == 0)
-			h->event_type = SAY[i].type;
-		if (h->partition_key.n == 0)
-			h->partition_key = SAY[i].key;
-	}
+	if (h->delivery_id.n == 0)
+		h->delivery_id = h->scheme->id;
+	if (h->event_type.n == 0)
+		h->event_type = h->scheme->type;
+	if (h->partition_key.n == 0)
+		h->partition_key = h->scheme->key;
 }
 
-static bool
-takes_cloudevents(const struct hook *h)
+bool
+hook_takes_cloudevents(const struct hook *h)
 {
-	return h->scheme == HOOK_PRESET &&
-	       str_starts(h->scheme_name, STR("cloudevents"));
+	return h->preset && str_starts(h->scheme_name, STR("cloudevents"));
 }
 
 static int
 check_parts(struct hook *h, struct err *e)
 {
-	int rc = OK;
+	const struct hook_scheme *s = h->scheme;
 
-	if (h->scheme == HOOK_NONE && !h->unsafe)
+	if (s->open && !h->unsafe)
 		return json_wrong(e, "/unsafe",
 		    "must be true for a source that anybody can post to");
-	if (h->scheme == HOOK_BASIC && h->username.n == 0)
+	if (s->username && h->username.n == 0)
 		return json_wrong(e, "/username", "is required with basic");
-	if (h->scheme != HOOK_BASIC && h->username.n > 0)
+	if (!s->username && h->username.n > 0)
 		return json_wrong(e, "/username", "is for basic alone");
-	if (h->header.n > 0 && h->scheme != HOOK_BEARER)
+	if (h->header.n > 0 && !s->header)
 		return json_wrong(e, "/header", "is for bearer alone");
 	if (h->header.n > 0 && !member_token_ok(h->header))
 		return json_wrong(e, "/header", "must be the name of a header");
 	if (h->tenant_text.n > 0 && !uuid_parse(h->tenant_text, &h->tenant))
 		return json_wrong(e, "/defaults/tenantId", "must be a UUID");
 	h->has_tenant = h->tenant_text.n > 0;
-	rc = check_vars(h->delivery_id, "/deliveryId", e);
-	if (rc == OK)
-		rc = check_vars(h->event_type, "/defaults/eventType", e);
-	if (rc == OK)
-		rc = check_vars(h->partition_key, "/defaults/partitionKey", e);
-	if (rc == OK && h->event_type.n > 0 && !str_has(h->event_type, '{') &&
+	TRY(check_vars(h->delivery_id, "/deliveryId", e));
+	TRY(check_vars(h->event_type, "/defaults/eventType", e));
+	TRY(check_vars(h->partition_key, "/defaults/partitionKey", e));
+	if (h->event_type.n > 0 && !str_has(h->event_type, '{') &&
 	    envelope_type_wrong(h->event_type))
-		rc = json_wrong(e, "/defaults/eventType", "%s",
+		return json_wrong(e, "/defaults/eventType", "%s",
 		    envelope_type_wrong(h->event_type));
-	if (rc < 0 || h->template.n > 0)
-		return rc;
-	if (!h->has_tenant && !takes_cloudevents(h))
+	if (h->template.n > 0 || hook_takes_cloudevents(h))
+		return OK;
+	if (!h->has_tenant)
 		return json_wrong(
 		    e, "/defaults/tenantId", "is required without a template");
-	if (h->event_type.n == 0 && !takes_cloudevents(h))
+	if (h->event_type.n == 0)
 		return json_wrong(
 		    e, "/defaults/eventType", "is required without a template");
 	return OK;
@@ -276,32 +233,33 @@ hook_free(struct hook *h)
 	arena_free(h->arena);
 }
 
+static void
+hook_freep(struct hook **h)
+{
+	hook_free(*h);
+}
+
 static int
 read_conf(struct hook *h, const struct json *doc,
     const struct hook_rules *rules, struct err *e)
 {
 	const struct member_io io = {.form = FORM_PLAIN, .arena = h->arena};
 	const struct json *defaults = json_get(doc, "defaults");
-	int rc = member_want(doc, JSON_OBJECT, "", e);
+	int rc = OK;
 
-	if (rc == OK)
-		rc = member_read(&io, TOP, doc, "", &INITIAL, h, e);
-	if (rc == OK && defaults && defaults->type != JSON_NULL)
-		rc = member_read(
-		    &io, DEFAULTS, defaults, "/defaults", &INITIAL, h, e);
-	if (rc == OK)
-		rc = read_networks(h, json_get(doc, "networks"), e);
-	if (rc == OK)
-		rc = read_scheme(h, rules->presets, e);
-	if (rc < 0)
-		return rc;
+	TRY(member_want(doc, JSON_OBJECT, "", e));
+	TRY(member_read(&io, TOP, doc, "", &INITIAL, h, e));
+	if (defaults && defaults->type != JSON_NULL)
+		TRY(member_read(
+		    &io, DEFAULTS, defaults, "/defaults", &INITIAL, h, e));
+	TRY(read_networks(h, json_get(doc, "networks"), e));
+	TRY(read_scheme(h, rules->presets, e));
 	fill_in(h);
-	rc = check_parts(h, e);
-	if (rc == OK && h->template.n > 0 && rules->program_check) {
+	TRY(check_parts(h, e));
+	if (h->template.n > 0 && rules->program_check)
 		rc = rules->program_check(rules->arg, h->template, e);
-		if (rc == ERR_INVALID)
-			(void)snprintf(e->at, sizeof(e->at), "/template");
-	}
+	if (rc == ERR_INVALID)
+		(void)snprintf(e->at, sizeof(e->at), "/template");
 	return rc;
 }
 
@@ -310,8 +268,7 @@ read_conf(struct hook *h, const struct json *doc,
 static bool
 is_standard(const struct hook *h)
 {
-	return h->scheme == HOOK_PRESET &&
-	       h->preset->secret == PRESET_SECRET_STANDARD;
+	return h->preset && h->preset->secret == PRESET_SECRET_STANDARD;
 }
 
 /* Can it verify? A public key will do. */
@@ -351,13 +308,25 @@ keep_secrets(struct hook *h, const struct hook *old, struct err *e)
 {
 	for (size_t i = 0; i < old->n_secrets; i++) {
 		struct str text = arena_dup(h->arena, old->secrets[i].text);
-		int rc = check_secret(h, text, e);
 
-		if (rc < 0)
-			return rc;
+		TRY(check_secret(h, text, e));
 		h->secrets[h->n_secrets++] =
 		    (struct hook_secret){text, old->secrets[i].until_us};
 	}
+	return OK;
+}
+
+/* The one that is given; .n 0: one is made, where the provider takes ours. */
+static int
+new_secret(
+    const struct hook *h, struct str given, struct str *ret, struct err *e)
+{
+	if (given.n == 0 && h->scheme->secret_from)
+		return json_wrong(
+		    e, "/secret", "is required: %s", h->scheme->secret_from);
+	if (given.n > 0)
+		TRY(check_secret(h, given, e));
+	*ret = given.n > 0 ? arena_dup(h->arena, given) : make_secret(h);
 	return OK;
 }
 
@@ -365,58 +334,39 @@ static int
 read_secret(
     struct hook *h, const struct json *j, const struct hook *old, struct err *e)
 {
-	struct str text = STR_EMPTY;
-	int rc = OK;
+	bool given = j && j->type != JSON_NULL, masked;
 
-	if (h->scheme == HOOK_NONE)
-		return j && j->type != JSON_NULL
-			   ? json_wrong(e, "/secret",
-				 "has no meaning: the scheme none checks nothing")
-			   : OK;
-	if (j && j->type == JSON_STRING && !str_eq(j->text, STR(SUB_MASK)))
-		text = arena_dup(h->arena, j->text);
-	else if (j && j->type != JSON_STRING && j->type != JSON_NULL)
-		return member_want(j, JSON_STRING, "/secret", e);
-	if (text.n == 0 && old && old->n_secrets > 0)
+	if (given && h->scheme->open)
+		return json_wrong(e, "/secret",
+		    "has no meaning: the scheme none checks nothing");
+	if (h->scheme->open)
+		return OK;
+	if (given)
+		TRY(member_want(j, JSON_STRING, "/secret", e));
+	masked = given && str_eq(j->text, STR(SUB_MASK));
+	if ((!given || masked || j->text.n == 0) && old && old->n_secrets > 0)
 		return keep_secrets(h, old, e);
-	if (j && j->type == JSON_STRING && str_eq(j->text, STR(SUB_MASK)))
+	if (masked)
 		return json_wrong(e, "/secret",
 		    "is the mask that secrets are shown as; there is none yet");
-	if (j && j->type == JSON_STRING && text.n == 0)
+	if (given && j->text.n == 0)
 		return json_wrong(e, "/secret", "must not be empty");
-	if (text.n == 0 && h->scheme == HOOK_STRIPE)
-		return json_wrong(
-		    e, "/secret", "is required: Stripe makes it, whsec_…");
-	if (text.n > 0)
-		rc = check_secret(h, text, e);
-	else
-		text = make_secret(h);
-	if (rc == OK)
-		h->secrets[h->n_secrets++] = (struct hook_secret){.text = text};
-	return rc;
+	TRY(new_secret(h, given ? j->text : STR_EMPTY, &h->secrets[0].text, e));
+	h->n_secrets = 1;
+	return OK;
 }
 
 int
 hook_rotate(struct hook *h, struct str given, int64_t overlap_s, int64_t now_us,
     struct err *e)
 {
-	struct hook_secret kept[SUB_SECRETS_MAX];
-	struct str text;
+	struct hook_secret kept[SUB_SECRETS_MAX] = {0};
 	size_t n = 1;
-	int rc = OK;
 
 	if (h->n_secrets == 0)
 		return err_set(
 		    e, ERR_CONFLICT, "this source has no secret to rotate");
-	if (given.n == 0 && h->scheme == HOOK_STRIPE)
-		return json_wrong(
-		    e, "/secret", "is required: Stripe makes it, whsec_…");
-	if (given.n > 0)
-		rc = check_secret(h, given, e);
-	if (rc < 0)
-		return rc;
-	text = given.n > 0 ? arena_dup(h->arena, given) : make_secret(h);
-	kept[0] = (struct hook_secret){.text = text};
+	TRY(new_secret(h, given, &kept[0].text, e));
 	for (size_t i = 0; i < h->n_secrets; i++) {
 		struct hook_secret old = h->secrets[i];
 
@@ -441,31 +391,25 @@ int
 hook_read(struct str json, struct str name, const struct hook *old,
     const struct hook_rules *rules, struct hook **ret, struct err *e)
 {
-	struct hook *h = hook_new(name);
-	struct json *doc = NULL;
-	int rc = hook_name_check(name, e);
+	struct hook *h CLEANUP(hook_freep) = hook_new(name);
+	struct json *doc;
 
-	if (rc == OK)
-		rc = json_parse(h->arena, json, &doc, e);
-	if (rc == OK)
-		rc = read_conf(h, doc, rules, e);
-	if (rc == OK)
-		rc = read_secret(h, json_get(doc, "secret"), old, e);
-	if (rc < 0)
-		hook_free(h);
-	else
-		*ret = h;
-	return rc;
+	TRY(hook_name_check(name, e));
+	TRY(json_parse(h->arena, json, &doc, e));
+	TRY(read_conf(h, doc, rules, e));
+	TRY(read_secret(h, json_get(doc, "secret"), old, e));
+	*ret = h;
+	h = NULL;
+	return OK;
 }
 
 static int
 load_secrets(struct hook *h, struct str text, struct err *e)
 {
-	struct json *list = NULL;
-	int rc = json_parse(h->arena, text, &list, e);
+	struct json *list;
 
-	for (const struct json *j = rc == OK ? list->child : NULL; j;
-	     j = j->next) {
+	TRY(json_parse(h->arena, text, &list, e));
+	for (const struct json *j = list->child; j; j = j->next) {
 		const struct json *secret = json_get(j, "text");
 		struct hook_secret *k = &h->secrets[h->n_secrets];
 
@@ -477,108 +421,91 @@ load_secrets(struct hook *h, struct str text, struct err *e)
 		(void)json_int(json_get(j, "until"), &k->until_us);
 		h->n_secrets++;
 	}
-	return rc;
+	return OK;
 }
 
 int
 hook_load(struct str name, struct str conf, struct str secrets,
     const struct hook_rules *rules, struct hook **ret, struct err *e)
 {
-	struct hook *h = hook_new(name);
-	struct json *doc = NULL;
-	int rc = json_parse(h->arena, arena_dup(h->arena, conf), &doc, e);
+	struct hook *h CLEANUP(hook_freep) = hook_new(name);
+	struct json *doc;
 
-	if (rc == OK)
-		rc = read_conf(h, doc, rules, e);
-	if (rc == OK && secrets.p)
-		rc = load_secrets(h, secrets, e);
-	if (rc < 0)
-		hook_free(h);
-	else
-		*ret = h;
-	return rc;
+	TRY(json_parse(h->arena, arena_dup(h->arena, conf), &doc, e));
+	TRY(read_conf(h, doc, rules, e));
+	if (secrets.p)
+		TRY(load_secrets(h, secrets, e));
+	*ret = h;
+	h = NULL;
+	return OK;
 }
 
-void
-hook_conf(const struct hook *h, struct buf *b)
+static void
+put_conf(const struct hook *h, struct buf *b)
 {
 	const struct member_io io = {.form = FORM_PLAIN};
 	struct err e;
 	int rc;
 
-	buf_addc(b, '{');
+	put_name(b, NULL);
 	rc = member_write(&io, TOP, h, b, &e);
 	assert(rc == OK); /* nothing is sealed in it */
-	buf_addz(b, ",\"defaults\":{");
+	put_open(b, "defaults", '{');
 	rc = member_write(&io, DEFAULTS, h, b, &e);
 	assert(rc == OK);
 	(void)rc;
-	buf_addz(b, "},\"networks\":[");
-	for (size_t i = 0; i < h->n_nets; i++) {
-		if (i > 0)
-			buf_addc(b, ',');
-		buf_json(b, h->networks[i]);
-	}
-	buf_addz(b, "]}");
+	put_close(b, '}');
+	put_open(b, "networks", '[');
+	for (size_t i = 0; i < h->n_nets; i++)
+		put_text(b, NULL, h->networks[i]);
+	put_close(b, ']');
+}
+
+void
+hook_conf(const struct hook *h, struct buf *b)
+{
+	put_open(b, NULL, '{');
+	put_conf(h, b);
+	put_close(b, '}');
 }
 
 void
 hook_secrets(const struct hook *h, struct buf *b)
 {
-	buf_addc(b, '[');
+	put_open(b, NULL, '[');
 	for (size_t i = 0; i < h->n_secrets; i++) {
-		buf_addz(b, i ? ",{\"text\":" : "{\"text\":");
-		buf_json(b, h->secrets[i].text);
-		buf_fmt(
-		    b, ",\"until\":%lld}", (long long)h->secrets[i].until_us);
+		put_open(b, NULL, '{');
+		put_text(b, "text", h->secrets[i].text);
+		put_int(b, "until", h->secrets[i].until_us);
+		put_close(b, '}');
 	}
-	buf_addc(b, ']');
-}
-
-static void
-show_time(struct buf *b, const char *name, int64_t us)
-{
-	buf_fmt(b, ",\"%s\":", name);
-	if (us == 0) {
-		buf_addz(b, "null");
-		return;
-	}
-	buf_addc(b, '"');
-	time_add(b, us);
-	buf_addc(b, '"');
+	put_close(b, ']');
 }
 
 void
 hook_show(const struct hook *h, bool once, struct buf *b)
 {
-	buf_addz(b, "{\"id\":\"");
-	uuid_add(b, h->uid);
-	buf_addz(b, "\",\"name\":");
-	buf_json(b, h->name);
-	buf_addz(b, ",\"path\":\"/in/");
-	buf_add(b, h->name);
-	buf_addz(b, "\",");
-	{
-		struct buf conf = BUF(HOOK_MEM_MAX);
-
-		hook_conf(h, &conf);
-		if (!conf.failed && conf.n > 2) /* its members, no braces */
-			buf_add(b, (struct str){conf.p + 1, conf.n - 2});
-		buf_done(&conf);
-	}
-	buf_addz(b, ",\"secret\":");
+	put_open(b, NULL, '{');
+	put_uuid(b, "id", h->uid);
+	put_text(b, "name", h->name);
+	put_name(b, "path");
+	buf_fmt(b, "\"/in/%.*s\"", STR_ARG(h->name));
+	put_conf(h, b);
 	if (h->n_secrets == 0 && !h->closed)
-		buf_addz(b, "null");
+		put_null(b, "secret");
 	else
-		buf_json(b, once ? h->secrets[0].text : STR(SUB_MASK));
-	buf_addz(b, ",\"secrets\":[");
+		put_text(
+		    b, "secret", once ? h->secrets[0].text : STR(SUB_MASK));
+	put_open(b, "secrets", '[');
 	for (size_t i = 0; i < h->n_secrets; i++) {
-		buf_addz(b, i ? ",{\"newest\":false" : "{\"newest\":true");
-		show_time(b, "until", h->secrets[i].until_us);
-		buf_addc(b, '}');
+		put_open(b, NULL, '{');
+		put_bool(b, "newest", i == 0);
+		put_time(b, "until", h->secrets[i].until_us);
+		put_close(b, '}');
 	}
-	buf_fmt(b, "],\"version\":%lld", (long long)h->version);
-	show_time(b, "createdAt", h->created_us);
-	show_time(b, "changedAt", h->changed_us);
-	buf_addc(b, '}');
+	put_close(b, ']');
+	put_int(b, "version", h->version);
+	put_time(b, "createdAt", h->created_us);
+	put_time(b, "changedAt", h->changed_us);
+	put_close(b, '}');
 }

@@ -51,14 +51,25 @@ struct envelope_opts;
 struct jq;
 struct presets;
 
-enum hook_scheme {
-	HOOK_PRESET,
-	HOOK_GITHUB,
-	HOOK_STRIPE,
-	HOOK_BASIC,
-	HOOK_BEARER,
-	HOOK_NONE,
+struct hook;
+struct hook_request;
+
+/* How a request is verified, and what a provider means by it. */
+struct hook_scheme {
+	const char *name;
+	/* NULL: by the hook's preset */
+	enum receive_result (*verify)(
+	    const struct hook *h, const struct hook_request *q);
+	bool open;                /* there is no secret: anybody can post */
+	bool username, header;    /* it takes these members */
+	bool stripe;              /* receive_stripe() */
+	const char *secret_from;  /* who makes the secret; NULL: we may */
+	struct str id, type, key; /* what the members are when absent */
+	const char *form;         /* the field of a form that has the body */
+	const char *ping; /* the header that says so when it tells nothing */
 };
+/* That of all presets that sign when the name is none of another's. */
+const struct hook_scheme *hook_scheme_find(struct str name);
 
 struct hook_secret {
 	struct str text;
@@ -70,12 +81,15 @@ struct hook_net {
 	unsigned bits;
 };
 
+/* 192.0.2.1, or with a length: 192.0.2.0/24 */
+bool hook_net_read(struct str text, struct hook_net *ret);
+
 struct hook {
 	struct arena *arena;
 	struct str name, description;
 	struct str scheme_name;
-	enum hook_scheme scheme;
-	const struct preset *preset; /* HOOK_PRESET: a reference of ours */
+	const struct hook_scheme *scheme;
+	const struct preset *preset; /* a reference of ours, or NULL */
 	bool unsafe, enabled;
 	struct str username, header;
 	struct hook_secret secrets[SUB_SECRETS_MAX];
@@ -123,6 +137,8 @@ int hook_load(struct str name, struct str conf, struct str secrets,
     const struct hook_rules *rules, struct hook **ret,
     struct err *e) MUST_CHECK;
 void hook_free(struct hook *h); /* NULL is fine */
+/* Its requests are CloudEvents; without a template they are read as such. */
+bool hook_takes_cloudevents(const struct hook *h);
 
 /* The stored form: all but the secrets, and those, to be sealed. */
 void hook_conf(const struct hook *h, struct buf *b);

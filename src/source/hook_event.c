@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "event/cloud/cloudevent.h"
 #include "event/limits.h"
@@ -62,23 +63,18 @@ variable(const struct maker *m, struct str name, struct str *ret)
 static struct str
 expand(const struct maker *m, struct str text)
 {
-	struct buf b = BUF(SUB_TEXT_MAX);
-	struct str ret = STR_EMPTY;
-	bool there = text.n > 0;
+	struct buf b CLEANUP(buf_done) = BUF(SUB_TEXT_MAX);
 
-	while (there && text.n > 0) {
+	while (text.n > 0) {
 		bool more = str_has(text, '{');
 		struct str value = STR_EMPTY;
 
 		buf_add(&b, str_cut(&text, '{'));
-		if (more)
-			there = variable(m, str_cut(&text, '}'), &value);
+		if (more && !variable(m, str_cut(&text, '}'), &value))
+			return STR_EMPTY;
 		buf_add(&b, value);
 	}
-	if (there && !b.failed)
-		ret = arena_dup(m->a, buf_str(&b));
-	buf_done(&b);
-	return ret;
+	return b.failed ? STR_EMPTY : arena_dup(m->a, buf_str(&b));
 }
 
 /* What names a request ---------------------------------------------------------- */
@@ -98,15 +94,12 @@ bytes_ref(const struct maker *m, struct str time)
 {
 	struct hmac *k = hmac_new(time);
 	unsigned char digest[DIGEST_LEN];
-	struct buf b = BUF(2 * DIGEST_LEN);
-	struct str ret;
+	struct buf b CLEANUP(buf_done) = BUF(2 * DIGEST_LEN);
 
 	hmac_sum(k, &m->q->in.body, 1, digest);
 	hmac_free(k);
 	buf_hex(&b, (struct str){(const char *)digest, DIGEST_SHORT_LEN});
-	ret = arena_dup(m->a, buf_str(&b));
-	buf_done(&b);
-	return ret;
+	return arena_dup(m->a, buf_str(&b));
 }
 
 static void
@@ -135,20 +128,18 @@ name_it(struct maker *m)
 	}
 }
 
-static void
-add_event_id(const struct maker *m, size_t index, struct buf *b)
+static struct uuid
+event_id(const struct maker *m, size_t index)
 {
-	struct buf text = BUF(HOOK_NAME_MAX + EVENT_KEY_MAX + 64);
+	struct buf text CLEANUP(buf_done) =
+	    BUF(HOOK_NAME_MAX + EVENT_KEY_MAX + 64);
 	unsigned char digest[DIGEST_LEN];
 
 	buf_fmt(&text, "hook\n%.*s\n%zu\n", STR_ARG(m->h->name), index);
 	buf_add(&text, m->ref);
 	assert(!text.failed);
 	digest_sha256(buf_str(&text), digest);
-	buf_done(&text);
-	buf_addz(b, "\"eventId\":\"");
-	uuid_add(b, uuid_from_digest(digest));
-	buf_addz(b, "\",");
+	return uuid_from_digest(digest);
 }
 
 /* The body -------------------------------------------------------------------- */
@@ -163,11 +154,9 @@ is_form(const struct maker *m)
 }
 
 static void
-add_pairs(struct buf *b, const struct req_pair *v, size_t n)
+add_pairs(struct buf *b, const char *name, const struct req_pair *v, size_t n)
 {
-	bool first = true;
-
-	buf_addc(b, '{');
+	put_open(b, name, '{');
 	for (size_t i = 0; i < n; i++) {
 		size_t k = 0;
 
@@ -175,37 +164,31 @@ add_pairs(struct buf *b, const struct req_pair *v, size_t n)
 			k++;
 		if (k < i)
 			continue; /* the first of a name counts */
-		if (!first)
-			buf_addc(b, ',');
-		buf_json(b, v[i].name);
+		put_text(b, NULL, v[i].name);
 		buf_addc(b, ':');
 		buf_json(b, v[i].value);
-		first = false;
 	}
-	buf_addc(b, '}');
+	put_close(b, '}');
 }
 
 /* A form's fields; of GitHub's, its one field `payload`. */
 static int
 read_form(struct maker *m, struct err *wrong)
 {
+	const char *field = m->h->scheme->form;
 	const struct req_pair *v = NULL;
-	struct buf b = BUF(HOOK_SCRATCH_MAX / 4);
+	struct buf b CLEANUP(buf_done) = BUF(HOOK_SCRATCH_MAX / 4);
 	size_t n = 0;
-	int rc = query_parse(m->a, m->q->in.body, &v, &n, wrong);
 
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < n && m->h->scheme == HOOK_GITHUB; i++)
-		if (str_eq(v[i].name, STR("payload"))) {
+	TRY(query_parse(m->a, m->q->in.body, &v, &n, wrong));
+	for (size_t i = 0; i < n && field; i++)
+		if (str_eq(v[i].name, str_of(field))) {
 			m->json = v[i].value;
 			return OK;
 		}
-	add_pairs(&b, v, n);
+	add_pairs(&b, NULL, v, n);
 	m->json = arena_dup(m->a, buf_str(&b));
-	rc = b.failed ? no_room(wrong) : OK;
-	buf_done(&b);
-	return rc;
+	return b.failed ? no_room(wrong) : OK;
 }
 
 /* *wrong says why there is no tree: no JSON, or too much of it. */
@@ -230,66 +213,34 @@ read_body(struct maker *m, struct err *wrong)
 
 /* Envelopes --------------------------------------------------------------------- */
 
-static void
-add_sequence(const struct maker *m, struct buf *b)
-{
-	struct str key = expand(m, m->h->partition_key);
-
-	buf_addz(b, "\"sequence\":{\"partitionKey\":");
-	buf_json(b, key.n > 0 ? key : m->h->name);
-	buf_addz(b, "},");
-}
-
-static void
-add_producer(const struct maker *m, struct buf *b)
-{
-	buf_addz(b, "\"producer\":{\"service\":");
-	buf_json(b, m->h->name);
-	buf_addz(b, ",\"instanceId\":\"" INSTANCE "\"},");
-}
-
-/* What `given` (NULL: nothing) lacks and the source knows, each with a comma. */
+/* What `given` (NULL: nothing) lacks and the source knows. */
 static void
 add_missing(const struct maker *m, const struct json *given, size_t index,
     struct buf *b)
 {
 	const struct hook *h = m->h;
-	struct str type;
+	struct str type = expand(m, h->event_type);
+	struct str key = expand(m, h->partition_key);
 
 	if (!json_get(given, "eventId"))
-		add_event_id(m, index, b);
+		put_uuid(b, "eventId", event_id(m, index));
 	if (!json_get(given, "schemaVersion"))
-		buf_fmt(
-		    b, "\"schemaVersion\":%lld,", (long long)h->schema_version);
-	if (!json_get(given, "eventType")) {
-		type = expand(m, h->event_type);
-		if (type.n > 0) {
-			buf_addz(b, "\"eventType\":");
-			buf_json(b, type);
-			buf_addc(b, ',');
-		}
+		put_int(b, "schemaVersion", h->schema_version);
+	if (!json_get(given, "eventType") && type.n > 0)
+		put_text(b, "eventType", type);
+	if (!json_get(given, "tenantId") && h->has_tenant)
+		put_uuid(b, "tenantId", h->tenant);
+	if (!json_get(given, "producer")) {
+		put_open(b, "producer", '{');
+		put_text(b, "service", h->name);
+		put_z(b, "instanceId", INSTANCE);
+		put_close(b, '}');
 	}
-	if (!json_get(given, "tenantId") && h->has_tenant) {
-		buf_addz(b, "\"tenantId\":\"");
-		uuid_add(b, h->tenant);
-		buf_addz(b, "\",");
+	if (!json_get(given, "sequence")) {
+		put_open(b, "sequence", '{');
+		put_text(b, "partitionKey", key.n > 0 ? key : h->name);
+		put_close(b, '}');
 	}
-	if (!json_get(given, "producer"))
-		add_producer(m, b);
-	if (!json_get(given, "sequence"))
-		add_sequence(m, b);
-}
-
-static int
-put_text(struct maker *m, struct buf *b, struct hook_item *ret)
-{
-	int rc = OK;
-
-	ret->text = arena_dup(m->a, buf_str(b));
-	if (b->failed)
-		rc = no_room(m->e);
-	buf_done(b);
-	return rc;
 }
 
 /* An object that a template made: an envelope, perhaps with gaps. */
@@ -297,7 +248,7 @@ static int
 complete(
     struct maker *m, const struct json *j, size_t index, struct hook_item *ret)
 {
-	struct buf b = BUF(j->raw.n + 16 * KIB);
+	struct buf b CLEANUP(buf_done) = BUF(j->raw.n + 16 * KIB);
 
 	ret->text = j->raw;
 	if (j->type != JSON_OBJECT) {
@@ -306,19 +257,20 @@ complete(
 		    json_type_name(j->type));
 		return OK;
 	}
-	buf_addc(&b, '{');
+	put_open(&b, NULL, '{');
 	add_missing(m, j, index, &b);
-	if (!j->child && b.n > 1)
-		b.n--; /* its comma: nothing follows */
+	if (j->child)
+		put_name(&b, NULL);
 	buf_add(&b, str_from(j->raw, 1));
-	return put_text(m, &b, ret);
+	ret->text = arena_dup(m->a, buf_str(&b));
+	return b.failed ? no_room(m->e) : OK;
 }
 
 /* Without a template: the body is the payload, byte for byte. */
 static int
 plain(struct maker *m, const struct err *unread, struct hook_item *ret)
 {
-	struct buf b;
+	struct buf b CLEANUP(buf_done) = BUF(m->q->in.body.n + 16 * KIB);
 
 	ret->text = m->q->in.body;
 	if (!m->tree) {
@@ -331,13 +283,13 @@ plain(struct maker *m, const struct err *unread, struct hook_item *ret)
 		    json_type_name(m->tree->type));
 		return OK;
 	}
-	b = BUF(m->tree->raw.n + 16 * KIB);
-	buf_addc(&b, '{');
+	b.limit = m->tree->raw.n + 16 * KIB;
+	put_open(&b, NULL, '{');
 	add_missing(m, NULL, 0, &b);
-	buf_addz(&b, "\"payload\":");
-	buf_add(&b, m->tree->raw);
-	buf_addc(&b, '}');
-	return put_text(m, &b, ret);
+	put_raw(&b, "payload", m->tree->raw);
+	put_close(&b, '}');
+	ret->text = arena_dup(m->a, buf_str(&b));
+	return b.failed ? no_room(m->e) : OK;
 }
 
 /* What is wrong with it, ret->wrong says. */
@@ -378,72 +330,62 @@ is_secret(const struct hook *h, struct str name)
 	       (h->header.n > 0 && str_eq_nocase(name, h->header));
 }
 
-static void
-add_header(struct buf *b, struct str name, struct str value, struct arena *a)
+/* A copy that is UTF-8. */
+static struct str
+clean(const struct maker *m, struct str s)
 {
-	struct str copy = arena_dup(a, value), low = arena_dup(a, name);
-	char *p = (char *)(uintptr_t)low.p;
+	struct str copy = arena_dup(m->a, s);
 
-	for (size_t i = 0; i < low.n; i++)
-		if (p[i] >= 'A' && p[i] <= 'Z')
-			p[i] = (char)(p[i] - 'A' + 'a');
-	str_clean_utf8(p, low.n);
 	str_clean_utf8((char *)(uintptr_t)copy.p, copy.n);
-	buf_json(b, low);
-	buf_addc(b, ':');
-	buf_json(b, copy);
+	return copy;
 }
 
 static void
 add_headers(const struct maker *m, struct buf *b)
 {
 	const struct received *in = &m->q->in;
-	bool first = true;
 
-	buf_addz(b, "{\"headers\":{");
+	put_open(b, "headers", '{');
 	for (size_t i = 0; i < in->n; i++) {
+		struct str name = in->headers[i].name;
 		size_t k = 0;
 
-		while (k < i &&
-		       !str_eq_nocase(in->headers[k].name, in->headers[i].name))
+		while (k < i && !str_eq_nocase(in->headers[k].name, name))
 			k++;
-		if (k < i || is_secret(m->h, in->headers[i].name))
+		if (k < i || is_secret(m->h, name))
 			continue;
-		if (!first)
-			buf_addc(b, ',');
-		add_header(b, in->headers[i].name, in->headers[i].value, m->a);
-		first = false;
+		name = clean(m, name);
+		for (char *p = (char *)(uintptr_t)name.p; p < name.p + name.n;
+		     p++)
+			if (*p >= 'A' && *p <= 'Z')
+				*p = (char)(*p - 'A' + 'a');
+		put_text(b, NULL, name);
+		buf_addc(b, ':');
+		buf_json(b, clean(m, in->headers[i].value));
 	}
-	buf_addz(b, "},\"query\":");
-	add_pairs(b, m->q->query, m->q->n_query);
-	buf_addz(b, ",\"body\":");
+	put_close(b, '}');
 }
 
 static int
 input_of(struct maker *m, struct str *ret)
 {
-	struct buf b = BUF(HOOK_SCRATCH_MAX / 4);
-	struct str body = m->q->in.body, text;
+	struct buf b CLEANUP(buf_done) = BUF(HOOK_SCRATCH_MAX / 4);
 
+	put_open(&b, NULL, '{');
 	add_headers(m, &b);
-	if (m->json.p) {
-		buf_add(&b, m->json);
-	} else {
-		text = arena_dup(m->a, body);
-		str_clean_utf8((char *)(uintptr_t)text.p, text.n);
-		buf_json(&b, text);
-	}
-	buf_addc(&b, '}');
+	add_pairs(&b, "query", m->q->query, m->q->n_query);
+	if (m->json.p)
+		put_raw(&b, "body", m->json);
+	else
+		put_text(&b, "body", clean(m, m->q->in.body));
+	put_close(&b, '}');
 	*ret = arena_dup(m->a, buf_str(&b));
-	buf_done(&b);
 	return b.failed ? no_room(m->e) : OK;
 }
 
 static int
 make_many(struct maker *m, const struct json *made, struct hook_made *ret)
 {
-	int rc = OK;
-
 	ret->many = true;
 	ret->n = 0;
 	if (made->n > HOOK_EVENTS_MAX) {
@@ -455,11 +397,9 @@ make_many(struct maker *m, const struct json *made, struct hook_made *ret)
 	}
 	if (made->n == 0)
 		ret->why = "the template made no event";
-	for (const struct json *j = made->child; rc == OK && j; j = j->next) {
-		rc = complete(m, j, ret->n, &ret->items[ret->n]);
-		ret->n++;
-	}
-	return rc;
+	for (const struct json *j = made->child; j; j = j->next, ret->n++)
+		TRY(complete(m, j, ret->n, &ret->items[ret->n]));
+	return OK;
 }
 
 static int
@@ -468,10 +408,9 @@ by_template(struct maker *m, struct jq *jq, struct hook_made *ret)
 	struct err why = {0};
 	struct json *made = NULL;
 	struct str input, text = STR_EMPTY;
-	int rc = input_of(m, &input);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(input_of(m, &input));
 	ret->items[0].text = m->q->in.body;
 	ret->n = 1;
 	rc = jq_render(jq, m->h->program, input, m->a, &text, &why);
@@ -508,18 +447,16 @@ hook_events(const struct hook *h, const struct hook_request *q, struct jq *jq,
 	name_it(&m);
 	ret->ref = m.ref;
 	/* GitHub's first call, which tells of no change. */
-	if (h->scheme == HOOK_GITHUB &&
-	    str_eq(receive_header(&q->in, "X-GitHub-Event"), STR("ping"))) {
+	if (h->scheme->ping &&
+	    str_eq(receive_header(&q->in, h->scheme->ping), STR("ping"))) {
 		ret->why = "a ping";
 		return OK;
 	}
 	if (h->template.n > 0)
 		return by_template(&m, jq, ret);
 	ret->n = 1;
-	if (h->scheme == HOOK_PRESET &&
-	    str_starts(h->scheme_name, STR("cloudevents")))
-		(void)cloudevent(&m, &unread, &ret->items[0]);
-	else
+	if (!hook_takes_cloudevents(h))
 		return plain(&m, &unread, &ret->items[0]);
+	(void)cloudevent(&m, &unread, &ret->items[0]);
 	return OK;
 }

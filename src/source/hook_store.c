@@ -1,6 +1,5 @@
 #include "source/hook_store.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
@@ -35,14 +34,13 @@ open_secrets(struct keyring *k, struct arena *a,
     const struct sql_hook_get_row *row, struct uuid uid, struct str *ret,
     bool *ret_closed, struct err *e)
 {
-	struct str where;
 	int rc;
 
 	*ret = (struct str){.p = NULL};
 	if (!row->secrets.p)
 		return OK;
-	where = keyring_where(a, COLUMN, uid);
-	rc = keyring_unseal(k, a, where, row->secrets, ret, e);
+	rc = keyring_unseal(
+	    k, a, keyring_where(a, COLUMN, uid), row->secrets, ret, e);
 	if (rc != ERR_INVALID)
 		return rc;
 	log_err(LOG_WARN, "a source's secrets can't be read", e);
@@ -55,24 +53,21 @@ static int
 hook_store_take(struct keyring *k, const struct hook_rules *rules,
     const struct sql_hook_get_row *row, struct hook **ret, struct err *e)
 {
-	struct arena *a = arena_new(2 * HOOK_MEM_MAX);
+	struct arena *a CLEANUP(arena_freep) = arena_new(2 * HOOK_MEM_MAX);
 	struct uuid uid = {{0}};
-	struct str secrets = {.p = NULL};
+	struct str secrets;
 	struct hook *h = NULL;
 	bool closed = false;
 	int rc;
 
 	if (row->uid.n == sizeof(uid.b))
 		memcpy(uid.b, row->uid.p, row->uid.n);
-	rc = open_secrets(k, a, row, uid, &secrets, &closed, e);
-	if (rc == OK)
-		rc = hook_load(row->name, row->conf, secrets, rules, &h, e);
+	TRY(open_secrets(k, a, row, uid, &secrets, &closed, e));
+	rc = hook_load(row->name, row->conf, secrets, rules, &h, e);
 	if (secrets.p)
 		digest_wipe((char *)(uintptr_t)secrets.p, secrets.n);
-	arena_free(a);
 	if (rc < 0)
 		return rc;
-	assert(h);
 	h->id = row->id;
 	h->uid = uid;
 	h->version = row->version;
@@ -88,17 +83,12 @@ hook_find(struct db *db, struct keyring *k, const struct hook_rules *rules,
     struct str name, struct hook **ret, struct err *e)
 {
 	struct sql_hook_get_row row;
-	struct rows *rows = NULL;
-	int rc = sql_hook_get(db, &rows, e, .name = name);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sql_hook_get_next(rows, &row, e);
-	if (rc > 0)
-		rc = hook_store_take(k, rules, &row, ret, e);
-	else if (rc == 0)
-		rc = err_set(e, ERR_ABSENT, "there is no such source");
-	rows_close(rows);
-	return rc;
+	TRY(sql_hook_get(db, &rows, e, .name = name));
+	if (TRY(sql_hook_get_next(rows, &row, e)) == 0)
+		return err_set(e, ERR_ABSENT, "there is no such source");
+	return hook_store_take(k, rules, &row, ret, e);
 }
 
 int
@@ -106,32 +96,31 @@ hook_walk(struct db *db, struct keyring *k, const struct hook_rules *rules,
     const struct hook_each *each, struct err *e)
 {
 	struct sql_hook_get_row row;
-	struct rows *rows = NULL;
-	int rc = sql_hook_page(
-	    db, &rows, e, .after = each->after, .most = (int64_t)each->most);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	while (rc >= 0 && (rc = sql_hook_page_next(rows, &row, e)) > 0) {
+	TRY(sql_hook_page(
+	    db, &rows, e, .after = each->after, .most = (int64_t)each->most));
+	while (TRY(sql_hook_page_next(rows, &row, e)) > 0) {
 		struct hook *h = NULL;
 
 		/* One that can't be read must not stop the others. */
 		if (hook_store_take(k, rules, &row, &h, e) < 0)
 			log_err(LOG_ERROR, "a source can't be used", e);
 		else
-			rc = each->fn(each->ctx, h, e);
+			TRY(each->fn(each->ctx, h, e));
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static int
 has_room(struct db *db, struct err *e)
 {
 	struct sql_hook_stamp_row row;
-	int rc = sql_hook_stamp_one(db, &row, e);
 
-	if (rc <= 0 || row.n < HOOKS_MAX)
-		return rc < 0 ? rc : OK;
-	return err_set(e, ERR_LIMIT, "there are %d sources already", HOOKS_MAX);
+	if (TRY(sql_hook_stamp_one(db, &row, e)) > 0 && row.n >= HOOKS_MAX)
+		return err_set(
+		    e, ERR_LIMIT, "there are %d sources already", HOOKS_MAX);
+	return OK;
 }
 
 static int
@@ -144,8 +133,7 @@ static int
 seal_secrets(struct keyring *k, struct arena *a, const struct hook *h,
     struct str *ret, struct err *e)
 {
-	struct buf b = BUF(SEAL_PLAIN_MAX);
-	struct str where = keyring_where(a, COLUMN, h->uid);
+	struct buf b CLEANUP(buf_done) = BUF(SEAL_PLAIN_MAX);
 	int rc;
 
 	*ret = (struct str){.p = NULL};
@@ -153,9 +141,9 @@ seal_secrets(struct keyring *k, struct arena *a, const struct hook *h,
 		return OK;
 	hook_secrets(h, &b);
 	rc = b.failed ? too_long(e)
-		      : keyring_seal(k, a, where, buf_str(&b), ret, e);
+		      : keyring_seal(k, a, keyring_where(a, COLUMN, h->uid),
+			    buf_str(&b), ret, e);
 	digest_wipe(b.p, b.n);
-	buf_done(&b);
 	return rc;
 }
 
@@ -163,29 +151,27 @@ int
 hook_put(struct db *db, struct keyring *k, struct arena *a, struct hook *h,
     int64_t was, struct err *e)
 {
-	struct buf conf = BUF(HOOK_MEM_MAX);
+	struct buf conf CLEANUP(buf_done) = BUF(HOOK_MEM_MAX);
 	struct str secrets;
-	int64_t n = 0;
-	int rc = was == 0 ? has_room(db, e) : OK;
+	int64_t n;
 
-	if (rc == OK)
-		rc = seal_secrets(k, a, h, &secrets, e);
+	if (was == 0)
+		TRY(has_room(db, e));
+	TRY(seal_secrets(k, a, h, &secrets, e));
 	hook_conf(h, &conf);
-	if (rc == OK && conf.failed)
-		rc = too_long(e);
-	if (rc == OK)
-		n = was == 0 ? sql_hook_add(db, e, .uid = uuid_str(&h->uid),
-				   .name = h->name, .conf = buf_str(&conf),
-				   .secrets = secrets, .now = h->changed_us)
-			     : sql_hook_change(db, e, .name = h->name,
-				   .was = was, .conf = buf_str(&conf),
-				   .secrets = secrets, .now = h->changed_us);
-	buf_done(&conf);
-	if (rc < 0 || n < 0)
-		return rc < 0 ? rc : (int)n;
+	if (conf.failed)
+		return too_long(e);
+	n = was == 0 ? sql_hook_add(db, e, .uid = uuid_str(&h->uid),
+			   .name = h->name, .conf = buf_str(&conf),
+			   .secrets = secrets, .now = h->changed_us)
+		     : sql_hook_change(db, e, .name = h->name, .was = was,
+			   .conf = buf_str(&conf), .secrets = secrets,
+			   .now = h->changed_us);
 	if (n == 0)
 		return err_set(e, ERR_CONFLICT,
 		    "somebody else changed this source meanwhile");
+	if (n < 0)
+		return (int)n;
 	h->version = was + 1;
 	return OK;
 }
@@ -212,18 +198,23 @@ struct hooks {
 	int64_t looked_ms;
 };
 
-int
-hooks_new(const struct conf *conf, struct keyring *k, struct hooks **ret,
-    struct err *e)
+struct hooks *
+hooks_new(const struct conf *conf, struct keyring *k)
 {
 	struct hooks *hs = mem_get(sizeof(*hs));
 
-	(void)e;
 	hs->presets = presets_load(conf);
 	hs->jq = jq_new("/proc/self/exe");
 	hs->keyring = k;
-	*ret = hs;
-	return OK;
+	return hs;
+}
+
+static void
+drop_one(struct hooks *hs, struct hook *h)
+{
+	if (h->program >= 0)
+		jq_forget(hs->jq, h->program);
+	hook_free(h);
 }
 
 static void
@@ -232,11 +223,8 @@ drop(struct hooks *hs, struct map *by_name)
 	struct hook *h;
 	size_t at = 0;
 
-	while (by_name && (h = map_each(by_name, &at))) {
-		if (h->program >= 0)
-			jq_forget(hs->jq, h->program);
-		hook_free(h);
-	}
+	while (by_name && (h = map_each(by_name, &at)))
+		drop_one(hs, h);
 	map_free(by_name);
 }
 
@@ -272,11 +260,8 @@ hook_store_keep(void *ctx, struct hook *h, struct err *e)
 
 	if (rc == OK)
 		rc = map_put(f->to, h->name, h, NULL, e);
-	if (rc < 0) {
-		if (h->program >= 0)
-			jq_forget(f->hs->jq, h->program);
-		hook_free(h);
-	}
+	if (rc < 0)
+		drop_one(f->hs, h);
 	return rc;
 }
 
@@ -306,19 +291,15 @@ hooks_refresh(struct hooks *hs, struct db *db, struct err *e)
 	struct sql_hook_stamp_row stamp = {0};
 	uint64_t now = atomic_load(&changes);
 	int64_t now_ms = clock_mono_ms();
-	int rc;
 
 	if (hs->by_name && hs->seen == now &&
 	    now_ms - hs->looked_ms < HOOK_FRESH_MS)
 		return OK;
-	rc = sql_hook_stamp_one(db, &stamp, e);
-	if (rc >= 0 &&
-	    (!hs->by_name || hs->seen != now || stamp.n != hs->stamp.n ||
-		stamp.versions != hs->stamp.versions ||
-		stamp.newest != hs->stamp.newest))
-		rc = read_all(hs, db, e);
-	if (rc < 0)
-		return rc;
+	TRY(sql_hook_stamp_one(db, &stamp, e));
+	if (!hs->by_name || hs->seen != now || stamp.n != hs->stamp.n ||
+	    stamp.versions != hs->stamp.versions ||
+	    stamp.newest != hs->stamp.newest)
+		TRY(read_all(hs, db, e));
 	hs->stamp = stamp;
 	hs->seen = now;
 	hs->looked_ms = now_ms;

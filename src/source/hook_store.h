@@ -42,8 +42,7 @@ int hook_remove(struct db *db, struct str name, struct err *e) MUST_CHECK;
 
 struct hooks;
 
-int hooks_new(const struct conf *conf, struct keyring *k, struct hooks **ret,
-    struct err *e) MUST_CHECK;
+struct hooks *hooks_new(const struct conf *conf, struct keyring *k);
 void hooks_free(struct hooks *hs); /* NULL is fine */
 struct jq *hooks_jq(struct hooks *hs);
 /* Looks for changes when it is time. */

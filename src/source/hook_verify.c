@@ -11,8 +11,6 @@
 #include "source/hook.h"
 #include "source/limits.h"
 
-#define SIGNATURES_MAX 16 /* in one header; Stripe sends one a secret */
-
 /* Those that are good now. */
 static size_t
 good_secrets(
@@ -25,91 +23,6 @@ good_secrets(
 		    h->secrets[i].until_us > now_us)
 			ret[n++] = h->secrets[i].text;
 	return n;
-}
-
-static bool
-hex_read(struct str text, unsigned char ret[DIGEST_LEN])
-{
-	return text.n == 2 * (size_t)DIGEST_LEN && str_unhex(text, ret);
-}
-
-struct macs {
-	unsigned char b[SIGNATURES_MAX][DIGEST_LEN];
-	size_t n;
-};
-
-static void
-macs_take(struct macs *m, struct str hex)
-{
-	if (m->n < SIGNATURES_MAX && hex_read(hex, m->b[m->n]))
-		m->n++;
-}
-
-/* Any of the signatures by any of the secrets, each computed once. */
-static enum receive_result
-macs_fit(const struct hook *h, const struct hook_request *q,
-    const struct str *parts, size_t n_parts, const struct macs *m)
-{
-	struct str secrets[SUB_SECRETS_MAX];
-	size_t n = good_secrets(h, q->now_us, secrets);
-	bool fits = false;
-
-	for (size_t i = 0; i < n; i++) {
-		struct hmac *k = hmac_new(secrets[i]);
-		unsigned char mac[DIGEST_LEN];
-
-		hmac_sum(k, parts, n_parts, mac);
-		hmac_free(k);
-		for (size_t j = 0; j < m->n; j++)
-			fits |= digest_eq(mac, m->b[j], DIGEST_LEN);
-	}
-	return fits ? RECEIVE_OK : RECEIVE_WRONG;
-}
-
-/* X-Hub-Signature-256: sha256=HEX, over the body. */
-static enum receive_result
-github(const struct hook *h, const struct hook_request *q)
-{
-	struct str value = receive_header(&q->in, "X-Hub-Signature-256");
-	struct macs m = {.n = 0};
-
-	if (value.n == 0)
-		return RECEIVE_UNSIGNED;
-	if (str_starts(value, STR("sha256=")))
-		macs_take(&m, str_from(value, 7));
-	return macs_fit(h, q, &q->in.body, 1, &m);
-}
-
-/* Stripe-Signature: t=SECONDS,v1=HEX,v1=HEX,v0=…, over "t.body". */
-static enum receive_result
-stripe(const struct hook *h, const struct hook_request *q)
-{
-	struct str value = receive_header(&q->in, "Stripe-Signature");
-	struct str t = STR_EMPTY, parts[3];
-	struct macs m = {.n = 0};
-	int64_t at = 0;
-
-	if (value.n == 0)
-		return RECEIVE_UNSIGNED;
-	while (value.n > 0) {
-		struct str one = str_trim(str_cut(&value, ','));
-		struct str name = str_cut(&one, '=');
-
-		if (str_eq(name, STR("t")))
-			t = one;
-		else if (str_eq(name, STR("v1")))
-			macs_take(&m, one);
-	}
-	if (t.n == 0)
-		return RECEIVE_NO_FIELD;
-	if (!str_int(t, &at) || at < 0 || at > INT64_MAX / US_PER_S ||
-	    at * US_PER_S < q->now_us - h->tolerance_s * US_PER_S ||
-	    at * US_PER_S > q->now_us + h->tolerance_s * US_PER_S)
-		return RECEIVE_TIME;
-	parts[0] = t;
-	parts[1] = STR(".");
-	parts[2] = q->in.body;
-	return macs_fit(h, q, parts, COUNT_OF(parts), &m);
 }
 
 /* By their digests: their lengths tell nothing either. */
@@ -135,16 +48,12 @@ word(struct str *s, struct str scheme)
 static enum receive_result
 bearer(const struct hook *h, const struct hook_request *q)
 {
-	struct str secrets[SUB_SECRETS_MAX], token = STR_EMPTY;
+	struct str secrets[SUB_SECRETS_MAX];
+	struct str token = receive_header(
+	    &q->in, h->header.n > 0 ? h->header.p : "Authorization");
 	size_t n = good_secrets(h, q->now_us, secrets);
 	bool fits = false;
 
-	for (size_t i = 0; i < q->in.n; i++)
-		if (str_eq_nocase(q->in.headers[i].name,
-			h->header.n > 0 ? h->header : STR("Authorization"))) {
-			token = q->in.headers[i].value;
-			break;
-		}
 	if (token.n == 0)
 		return RECEIVE_UNSIGNED;
 	if (h->header.n == 0 && !word(&token, STR("Bearer")))
@@ -188,9 +97,9 @@ standard_name(struct str name)
 	static const struct {
 		struct str svix, standard;
 	} NAMES[] = {
-	    {{"svix-id", 7}, {"webhook-id", 10}},
-	    {{"svix-timestamp", 14}, {"webhook-timestamp", 17}},
-	    {{"svix-signature", 14}, {"webhook-signature", 17}},
+	    {STR("svix-id"), STR("webhook-id")},
+	    {STR("svix-timestamp"), STR("webhook-timestamp")},
+	    {STR("svix-signature"), STR("webhook-signature")},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(NAMES); i++)
@@ -203,13 +112,16 @@ static int
 by_preset(const struct hook *h, const struct hook_request *q,
     enum receive_result *ret, struct err *e)
 {
+	struct arena *a CLEANUP(arena_freep) = arena_new(KIB * KIB);
 	UNINIT struct received_header headers[REQUEST_HEADERS_MAX];
 	struct str secrets[SUB_SECRETS_MAX];
 	size_t n = good_secrets(h, q->now_us, secrets);
 	struct received in = q->in;
 
-	if (receive_header(&in, "webhook-id").n == 0 &&
-	    in.n <= COUNT_OF(headers)) {
+	if (h->scheme->stripe) {
+		in = receive_stripe(a, &q->in);
+	} else if (receive_header(&in, "webhook-id").n == 0 &&
+		   in.n <= COUNT_OF(headers)) {
 		for (size_t i = 0; i < in.n; i++)
 			headers[i] = (struct received_header){
 			    standard_name(in.headers[i].name),
@@ -220,58 +132,104 @@ by_preset(const struct hook *h, const struct hook_request *q,
 		*ret = RECEIVE_WRONG;
 		return OK;
 	}
-	return receive_verify(h->preset, secrets, n, &in,
-	    (struct receive_time){q->now_us, h->tolerance_s}, ret, e);
+	TRY(receive_verify(h->preset, secrets, n, &in,
+	    (struct receive_time){q->now_us, h->tolerance_s}, ret, e));
+	/* Stripe's header, with none of the signatures that count. */
+	if (h->scheme->stripe && *ret == RECEIVE_UNSIGNED &&
+	    receive_header(&q->in, "Stripe-Signature").n > 0)
+		*ret = RECEIVE_WRONG;
+	return OK;
+}
+
+static enum receive_result
+anybody(const struct hook *h, const struct hook_request *q)
+{
+	(void)h;
+	(void)q;
+	return RECEIVE_OK;
+}
+
+const struct hook_scheme *
+hook_scheme_find(struct str name)
+{
+	static const struct hook_scheme SCHEMES[] = {
+	    {
+		.name = "github",
+		.id = STR("{X-GitHub-Delivery}"),
+		.type = STR("github.{X-GitHub-Event}"),
+		.key = STR("{/repository/full_name}"),
+		.form = "payload",
+		.ping = "X-GitHub-Event",
+	    },
+	    {
+		.name = "stripe",
+		.stripe = true,
+		.secret_from = "Stripe makes it, whsec_…",
+		.id = STR("{/id}"),
+		.type = STR("stripe.{/type}"),
+		.key = STR("{/data/object/id}"),
+	    },
+	    {.name = "basic", .verify = basic, .username = true},
+	    {.name = "bearer", .verify = bearer, .header = true},
+	    {.name = "none", .verify = anybody, .open = true},
+	    {.name = ""},
+	};
+	const struct hook_scheme *s = SCHEMES;
+
+	while (*s->name && !str_eq(name, str_of(s->name)))
+		s++;
+	return s;
 }
 
 int
 hook_verify(const struct hook *h, const struct hook_request *q,
     enum receive_result *ret, struct err *e)
 {
-	switch (h->scheme) {
-	case HOOK_PRESET:
+	if (!h->scheme->verify)
 		return by_preset(h, q, ret, e);
-	case HOOK_GITHUB:
-		*ret = github(h, q);
-		break;
-	case HOOK_STRIPE:
-		*ret = stripe(h, q);
-		break;
-	case HOOK_BASIC:
-		*ret = basic(h, q);
-		break;
-	case HOOK_BEARER:
-		*ret = bearer(h, q);
-		break;
-	case HOOK_NONE:
-		*ret = RECEIVE_OK;
-		break;
-	}
+	*ret = h->scheme->verify(h, q);
 	return OK;
+}
+
+bool
+hook_net_read(struct str text, struct hook_net *ret)
+{
+	struct str rest = text, addr = str_cut(&rest, '/');
+	int64_t bits = -1, most = 128;
+	char z[INET6_ADDRSTRLEN];
+
+	if (addr.n >= sizeof(z))
+		return false;
+	(void)snprintf(z, sizeof(z), "%.*s", STR_ARG(addr));
+	*ret = (struct hook_net){.b = {[10] = 0xff, [11] = 0xff}};
+	if (inet_pton(AF_INET, z, ret->b + 12) == 1)
+		most = 32;
+	else if (inet_pton(AF_INET6, z, ret->b) != 1)
+		return false;
+	if (addr.n == text.n)
+		bits = most;
+	else if (!str_int(rest, &bits) || bits < 0 || bits > most)
+		return false;
+	ret->bits = (unsigned)(bits + (128 - most));
+	return true;
 }
 
 bool
 hook_peer_ok(const struct hook *h, struct str peer)
 {
-	unsigned char ip[16] = {[10] = 0xff, [11] = 0xff};
-	char z[64];
+	struct hook_net ip;
 
 	if (h->n_nets == 0)
 		return true;
-	if (peer.n >= sizeof(z))
-		return false;
-	memcpy(z, peer.p, peer.n);
-	z[peer.n] = '\0';
-	if (inet_pton(AF_INET, z, ip + 12) != 1 &&
-	    inet_pton(AF_INET6, z, ip) != 1)
+	if (!hook_net_read(peer, &ip) || ip.bits != 128)
 		return false;
 	for (size_t i = 0; i < h->n_nets; i++) {
 		const struct hook_net *net = &h->nets[i];
 		unsigned whole = net->bits / 8, rest = net->bits % 8;
 		unsigned mask = 0xff00U >> rest & 0xff;
 
-		if (memcmp(ip, net->b, whole) == 0 &&
-		    (rest == 0 || ((ip[whole] ^ net->b[whole]) & mask) == 0))
+		if (memcmp(ip.b, net->b, whole) == 0 &&
+		    (rest == 0 || ((ip.b[whole] ^ net->b[whole]) & mask) == 0))
 			return true;
 	}
 	return false;

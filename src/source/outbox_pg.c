@@ -110,26 +110,11 @@ outbox_pg_text_of(struct buf *b)
 	return b->p;
 }
 
-/* The statement in s->sql by itself; its only row, when it has one. */
-static int
-outbox_pg_ask(struct self *s, PGresult **ret, struct err *e)
-{
-	PGresult *res = NULL;
-	int rc = pgwire_ask(&s->w, outbox_pg_text_of(&s->sql), NULL, &res, e);
-
-	if (rc == OK && res && PQntuples(res) == 1) {
-		*ret = res;
-		return OK;
-	}
-	PQclear(res);
-	return rc;
-}
-
 static int
 open_self(const struct outbox_opts *o, void **ret, struct err *e)
 {
 	struct self *s = mem_get(sizeof(*s));
-	PGresult *res = NULL;
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 	int rc;
 
 	s->o = *o;
@@ -143,33 +128,25 @@ open_self(const struct outbox_opts *o, void **ret, struct err *e)
 		rc = pgwire_open(&s->marker, o->url, o->stop, e);
 	if (rc == OK)
 		rc = pgwire_ask(&s->w, "LISTEN hikyaku_outbox", NULL, &res, e);
-	PQclear(res);
-	if (rc < 0) {
+	if (rc < 0)
 		close_self(s);
-		return rc;
-	}
-	*ret = s;
-	return OK;
+	else
+		*ret = s;
+	return rc;
 }
 
 static int
 lock(void *self, struct err *e)
 {
 	struct self *s = self;
-	PGresult *res = NULL;
-	int rc;
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 
-	buf_clear(&s->sql);
 	/* The first half is "hiky". */
-	buf_fmt(&s->sql,
+	TRY(pgwire_ask(&s->w,
 	    "SELECT pg_try_advisory_lock((1751739257::bigint << 32) |"
-	    " '%s'::regclass::oid::bigint)",
-	    s->o.table);
-	rc = outbox_pg_ask(s, &res, e);
-	if (rc == OK)
-		rc = res && PQgetvalue(res, 0, 0)[0] == 't';
-	PQclear(res);
-	return rc;
+	    " $1::regclass::oid::bigint)",
+	    s->o.table, &res, e));
+	return PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
 }
 
 /* Rounds --------------------------------------------------------------------- */
@@ -209,13 +186,12 @@ static int
 send_fetch(struct self *s, struct err *e)
 {
 	char sql[64];
-	int rc;
 
 	s->got = 0;
-	(void)snprintf(sql, sizeof(sql), "FETCH FORWARD %lld FROM hikyaku",
-	    (long long)OUTBOX_FETCH_ROWS);
-	rc = pgwire_send_with(&s->w, SENT_FETCH, sql, NULL, true, e);
-	return rc == OK ? pgwire_flush(&s->w, e) : rc;
+	(void)snprintf(sql, sizeof(sql), "FETCH FORWARD %d FROM hikyaku",
+	    OUTBOX_FETCH_ROWS);
+	TRY(pgwire_send_with(&s->w, SENT_FETCH, sql, NULL, true, e));
+	return pgwire_flush(&s->w, e);
 }
 
 static int marks_flush(struct self *s, bool all, struct err *e);
@@ -224,29 +200,24 @@ static int
 outbox_pg_begin(void *self, struct err *e)
 {
 	struct self *s = self;
-	int64_t now = clock_mono_ms();
-	int rc = OK;
 
-	s->window = s->o.xid && s->has_prev && now < s->sweep_ms;
+	s->window = s->o.xid && s->has_prev && clock_mono_ms() < s->sweep_ms;
 	/* What waits for its mark would be read again. */
 	if (s->o.xid && !s->window)
-		rc = marks_flush(s, true, e);
-	if (rc < 0)
-		return rc;
+		TRY(marks_flush(s, true, e));
 	s->ended = s->read_some = false;
 	s->left = s->o.batch;
-	rc = pgwire_send(&s->w, SENT_PLAIN,
+	TRY(pgwire_send(&s->w, SENT_PLAIN,
 	    s->window ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 		      : "BEGIN ISOLATION LEVEL READ COMMITTED",
-	    e);
+	    e));
 	/* When polling, of a moment before the cursor's own: what lies between
 	 * the two is in the next window once more, and known. */
-	if (rc == OK && s->o.xid)
-		rc = pgwire_send(
-		    &s->w, SENT_SNAP, "SELECT pg_current_snapshot()::text", e);
-	if (rc == OK)
-		rc = send_cursor(s, e);
-	return rc == OK ? send_fetch(s, e) : rc;
+	if (s->o.xid)
+		TRY(pgwire_send(
+		    &s->w, SENT_SNAP, "SELECT pg_current_snapshot()::text", e));
+	TRY(send_cursor(s, e));
+	return send_fetch(s, e);
 }
 
 /* digits, colons and commas: it goes into a statement again */
@@ -340,15 +311,13 @@ static int
 read_row(
     struct self *s, const PGresult *res, struct outbox_row *row, struct err *e)
 {
-	int rc = OK;
-
 	if (PQnfields(res) != OUTBOX_COLS || PQgetisnull(res, 0, COL_ID))
 		return err_set(e, ERR_AWAY, "that is no row of an outbox");
-	for (int i = 0; rc == OK && i < OUTBOX_COLS; i++)
-		rc = read_value(s, res, i, &row->v[i], e);
-	if (rc == OK && !str_int(row->v[COL_ID], &row->id))
-		rc = err_set(e, ERR_AWAY, "the outbox's id is no number");
-	return rc;
+	for (int i = 0; i < OUTBOX_COLS; i++)
+		TRY(read_value(s, res, i, &row->v[i], e));
+	if (!str_int(row->v[COL_ID], &row->id))
+		return err_set(e, ERR_AWAY, "the outbox's id is no number");
+	return OK;
 }
 
 /* The fetch is over: the next one is sent at once, to be ready in time. */
@@ -367,45 +336,36 @@ next(void *self, const struct outbox_sink *sink, struct err *e)
 {
 	struct self *s = self;
 	struct outbox_row row;
-	int64_t n = 0;
+	bool any = false;
 
 	while (!s->ended) {
 		int kind = pgwire_kind(&s->w);
-		PGresult *res = NULL;
-		int rc = pgwire_get(&s->w, kind == SENT_FETCH, &res, e);
-		bool is_row =
-		    rc > 0 && PQresultStatus(res) == PGRES_SINGLE_TUPLE;
+		PGresult *res CLEANUP(pgconn_clear) = NULL;
+		int there = TRY(pgwire_get(&s->w, kind == SENT_FETCH, &res, e));
 
-		if (rc > 0 && kind == SENT_SNAP)
-			rc = take_snap(s, res, e);
-		else if (is_row)
-			rc = read_row(s, res, &row, e);
-		if (rc >= 0 && is_row) {
-			n++;
+		if (there && kind == SENT_SNAP) {
+			TRY(take_snap(s, res, e));
+		} else if (PQresultStatus(res) == PGRES_SINGLE_TUPLE) {
+			TRY(read_row(s, res, &row, e));
 			s->got++;
-			s->read_some = true;
-			rc = sink->take(sink->ctx, &row, e);
-		}
-		PQclear(res);
-		if (rc < 0)
-			return rc;
-		if (is_row && rc > 0)
-			return 1;
-		if (!res && kind == SENT_FETCH) {
-			rc = fetched(s, e);
-			if (rc < 0 || n > 0)
-				return rc < 0 ? rc : 1;
+			any = s->read_some = true;
+			if (TRY(sink->take(sink->ctx, &row, e)) > 0)
+				return 1;
+		} else if (!there && kind == SENT_FETCH) {
+			TRY(fetched(s, e));
+			if (any)
+				return 1;
 		}
 	}
-	return n > 0;
+	return any;
 }
 
 static int
 send_marks(struct self *s, struct pgwire *w, const int64_t *ids, size_t n,
     struct err *e)
 {
-	struct buf list = BUF(32 * (OUTBOX_MARK_ROWS + OUTBOX_CHUNK_ROWS));
-	int rc;
+	struct buf list CLEANUP(buf_done) =
+	    BUF(32 * (OUTBOX_MARK_ROWS + OUTBOX_CHUNK_ROWS));
 
 	for (size_t i = 0; i < n; i++) {
 		buf_addc(&list, i ? ',' : '{');
@@ -417,10 +377,8 @@ send_marks(struct self *s, struct pgwire *w, const int64_t *ids, size_t n,
 	    "UPDATE %s SET published_at = clock_timestamp()"
 	    " WHERE id = ANY ($1::bigint[]) AND published_at IS NULL",
 	    s->o.table);
-	rc = pgwire_send_with(w, SENT_MARK, outbox_pg_text_of(&s->sql),
+	return pgwire_send_with(w, SENT_MARK, outbox_pg_text_of(&s->sql),
 	    outbox_pg_text_of(&list), false, e);
-	buf_done(&list);
-	return rc;
 }
 
 /* Of the first n, or all there are, and they are off the list. */
@@ -442,28 +400,24 @@ static int
 marks_flush(struct self *s, bool all, struct err *e)
 {
 	struct pgwire *m = &s->marker;
-	int rc = OK;
 
 	for (;;) {
 		bool due = s->n_marks > 0 &&
 			   (all || s->n_marks >= OUTBOX_MARK_ROWS ||
 			       clock_mono_ms() - s->marks_ms >= OUTBOX_MARK_MS);
 		bool must = all || s->n_marks >= OUTBOX_MARKS_MAX;
-		PGresult *res = NULL;
 
-		while (rc >= 0 && m->n > 0) {
-			rc = must ? 1 : pgwire_ready(m, e);
-			if (rc <= 0)
-				return rc;
-			rc = pgwire_get(m, false, &res, e);
-			if (rc > 0)
-				PQclear(res);
+		while (m->n > 0) {
+			PGresult *res CLEANUP(pgconn_clear) = NULL;
+
+			if (!must && TRY(pgwire_ready(m, e)) == 0)
+				return OK;
+			TRY(pgwire_get(m, false, &res, e));
 		}
-		if (rc < 0 || !due)
-			return rc < 0 ? rc : OK;
-		rc = send_some(s, m, e);
-		if (rc == OK)
-			rc = pgwire_sync(m, e);
+		if (!due)
+			return OK;
+		TRY(send_some(s, m, e));
+		TRY(pgwire_sync(m, e));
 	}
 }
 
@@ -471,7 +425,6 @@ static int
 mark(void *self, const int64_t *ids, size_t n, struct err *e)
 {
 	struct self *s = self;
-	int rc = OK;
 
 	if (s->n_marks == 0)
 		s->marks_ms = clock_mono_ms();
@@ -482,35 +435,28 @@ mark(void *self, const int64_t *ids, size_t n, struct err *e)
 		return marks_flush(s, false, e);
 	/* Behind a fetch of which many chunks are made they gather. */
 	if (s->w.n < AHEAD_MARKS)
-		rc = send_some(s, &s->w, e);
-	return rc == OK ? pgwire_flush(&s->w, e) : rc;
+		TRY(send_some(s, &s->w, e));
+	return pgwire_flush(&s->w, e);
 }
 
 static int
 end(void *self, bool *ret_more, struct err *e)
 {
 	struct self *s = self;
-	PGresult *res = NULL;
-	int rc = OK;
 
-	while (rc == OK && !s->window && s->n_marks > 0)
-		rc = send_some(s, &s->w, e);
-	if (rc == OK)
-		rc = pgwire_send(&s->w, SENT_PLAIN, "COMMIT", e);
-	if (rc == OK)
-		rc = pgwire_sync(&s->w, e);
-	while (rc >= 0 && s->w.n > 0) {
-		rc = pgwire_get(&s->w, false, &res, e);
-		if (rc > 0) {
-			/* A transaction that had failed answers so. */
-			if (strcmp(PQcmdStatus(res), "ROLLBACK") == 0)
-				rc = err_set(e, ERR_AWAY,
-				    "PostgreSQL rolled the marks back");
-			PQclear(res);
-		}
+	while (!s->window && s->n_marks > 0)
+		TRY(send_some(s, &s->w, e));
+	TRY(pgwire_send(&s->w, SENT_PLAIN, "COMMIT", e));
+	TRY(pgwire_sync(&s->w, e));
+	while (s->w.n > 0) {
+		PGresult *res CLEANUP(pgconn_clear) = NULL;
+
+		/* A transaction that had failed answers so. */
+		if (TRY(pgwire_get(&s->w, false, &res, e)) > 0 &&
+		    strcmp(PQcmdStatus(res), "ROLLBACK") == 0)
+			return err_set(
+			    e, ERR_AWAY, "PostgreSQL rolled the marks back");
 	}
-	if (rc < 0)
-		return rc;
 	*ret_more = s->window ? s->read_some : s->left <= 0;
 	if (s->o.xid && (s->window || s->left > 0)) {
 		struct buf old = s->prev;
@@ -540,9 +486,8 @@ wait_more(void *self, int fd, int64_t ms, struct err *e)
 {
 	struct self *s = self;
 	int64_t until = clock_mono_ms() + ms;
-	int rc = OK;
 
-	while (rc == OK && !heard(s)) {
+	while (!heard(s)) {
 		int64_t left = until - clock_mono_ms();
 		struct pollfd p[] = {
 		    {.fd = fd, .events = POLLIN},
@@ -550,8 +495,8 @@ wait_more(void *self, int fd, int64_t ms, struct err *e)
 		};
 
 		if (s->o.xid)
-			rc = marks_flush(s, false, e);
-		if (rc < 0 || left <= 0)
+			TRY(marks_flush(s, false, e));
+		if (left <= 0)
 			break;
 		if (s->o.xid && s->n_marks + s->marker.n > 0 &&
 		    left > OUTBOX_MARK_MS / 2)
@@ -560,17 +505,16 @@ wait_more(void *self, int fd, int64_t ms, struct err *e)
 		if (p[0].revents)
 			break;
 		if (p[1].revents && !PQconsumeInput(s->w.pg))
-			rc = pgwire_fail(&s->w, NULL, e);
+			return pgwire_fail(&s->w, NULL, e);
 	}
-	return rc;
+	return OK;
 }
 
 static int
 lag(void *self, int64_t *ret_rows, int64_t *ret_s, struct err *e)
 {
 	struct self *s = self;
-	PGresult *res = NULL;
-	int rc;
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 
 	buf_clear(&s->sql);
 	buf_fmt(&s->sql,
@@ -578,13 +522,12 @@ lag(void *self, int64_t *ret_rows, int64_t *ret_s, struct err *e)
 	    " min(created_at)), 0)::bigint FROM (SELECT created_at FROM %s"
 	    " WHERE published_at IS NULL ORDER BY id LIMIT %d) x",
 	    s->o.table, OUTBOX_LAG_MAX);
-	rc = outbox_pg_ask(s, &res, e);
-	if (res) {
+	TRY(pgwire_ask(&s->w, outbox_pg_text_of(&s->sql), NULL, &res, e));
+	if (PQntuples(res) == 1) {
 		(void)str_int(str_of(PQgetvalue(res, 0, 0)), ret_rows);
 		(void)str_int(str_of(PQgetvalue(res, 0, 1)), ret_s);
 	}
-	PQclear(res);
-	return rc;
+	return OK;
 }
 
 const struct outbox_driver OUTBOX_POSTGRES = {

@@ -7,7 +7,6 @@
  * relays on one file would do each other's work twice, and dedupe makes one
  * event of it; so there is no lock.
  */
-#include <errno.h>
 #include <poll.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -43,16 +42,15 @@ static int
 outbox_sqlite_prepare(struct self *s, sqlite3_stmt **ret, const char *before,
     const char *after, struct err *e)
 {
-	struct buf b = BUF(4 * KIB);
-	int rc;
+	struct buf b CLEANUP(buf_done) = BUF(4 * KIB);
 
 	/* A table's name is at most OUTBOX_TABLE_MAX. */
 	buf_addz(&b, before);
 	buf_addz(&b, s->o.table);
 	buf_addz(&b, after);
-	rc = sqlite3_prepare_v2(s->db, b.p, (int)b.n, ret, NULL);
-	buf_done(&b);
-	return rc == SQLITE_OK ? OK : fail(s, "the outbox can't be read", e);
+	return sqlite3_prepare_v2(s->db, b.p, (int)b.n, ret, NULL) == SQLITE_OK
+		   ? OK
+		   : fail(s, "the outbox can't be read", e);
 }
 
 static void
@@ -70,7 +68,7 @@ close_self(void *self)
 static int
 prepare_all(struct self *s, struct err *e)
 {
-	int rc = outbox_sqlite_prepare(s, &s->read,
+	TRY(outbox_sqlite_prepare(s, &s->read,
 	    "SELECT id, event_id, tenant_id, event_type, schema_version,"
 	    " partition_key, record_version, correlation_id, producer,"
 	    " CASE WHEN length(CAST(payload AS BLOB)) <= ?3 THEN payload END,"
@@ -80,47 +78,42 @@ prepare_all(struct self *s, struct err *e)
 	    " FROM ",
 	    " WHERE published_at IS NULL AND id > ?1"
 	    " ORDER BY id LIMIT ?2",
-	    e);
-
-	if (rc == OK)
-		rc = outbox_sqlite_prepare(s, &s->mark, "UPDATE ",
-		    " SET published_at ="
-		    " strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?1",
-		    e);
-	if (rc == OK)
-		rc = outbox_sqlite_prepare(s, &s->lag,
-		    "SELECT count(*), coalesce(CAST(strftime('%s', 'now') AS"
-		    " INTEGER) - CAST(strftime('%s', min(created_at)) AS"
-		    " INTEGER), 0) FROM (SELECT created_at FROM ",
-		    " WHERE published_at IS NULL ORDER BY id LIMIT ?1)", e);
-	return rc;
+	    e));
+	TRY(outbox_sqlite_prepare(s, &s->mark, "UPDATE ",
+	    " SET published_at ="
+	    " strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?1",
+	    e));
+	return outbox_sqlite_prepare(s, &s->lag,
+	    "SELECT count(*), coalesce(CAST(strftime('%s', 'now') AS"
+	    " INTEGER) - CAST(strftime('%s', min(created_at)) AS"
+	    " INTEGER), 0) FROM (SELECT created_at FROM ",
+	    " WHERE published_at IS NULL ORDER BY id LIMIT ?1)", e);
 }
 
 static int
 open_self(const struct outbox_opts *o, void **ret, struct err *e)
 {
 	struct self *s = mem_get(sizeof(*s));
-	int rc = OK;
+	int rc;
 
 	s->o = *o;
 	s->path = outbox_file(o->url);
-	if (access(s->path, F_OK) != 0)
-		rc = err_set(e, ERR_AWAY, "the outbox %s is not there: %s",
-		    s->path, strerror(errno)); /* NOLINT: main's locale */
-	else if (sqlite3_open_v2(s->path, &s->db,
-		     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-		     NULL) != SQLITE_OK)
+	if (access(s->path, F_OK) != 0) {
+		rc = err_set(
+		    e, ERR_AWAY, "the outbox %s is not there: %m", s->path);
+	} else if (sqlite3_open_v2(s->path, &s->db,
+		       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+		       NULL) != SQLITE_OK) {
 		rc = fail(s, "it can't be opened", e);
-	if (rc == OK) {
+	} else {
 		(void)sqlite3_busy_timeout(s->db, OUTBOX_BUSY_MS);
 		rc = prepare_all(s, e);
 	}
-	if (rc < 0) {
+	if (rc < 0)
 		close_self(s);
-		return rc;
-	}
-	*ret = s;
-	return OK;
+	else
+		*ret = s;
+	return rc;
 }
 
 static int
@@ -136,7 +129,6 @@ outbox_sqlite_begin(void *self, struct err *e)
 {
 	struct self *s = self;
 
-	(void)e;
 	/* A file that was put in place of ours would be read no more. */
 	if (access(s->path, F_OK) != 0)
 		return err_set(
@@ -208,10 +200,9 @@ static int
 mark(void *self, const int64_t *ids, size_t n, struct err *e)
 {
 	struct self *s = self;
-	int rc = exec(s, "BEGIN IMMEDIATE", e);
+	int rc = OK;
 
-	if (rc < 0)
-		return rc;
+	TRY(exec(s, "BEGIN IMMEDIATE", e));
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		(void)sqlite3_bind_int64(s->mark, 1, ids[i]);
 		if (sqlite3_step(s->mark) != SQLITE_DONE)

@@ -11,31 +11,22 @@
 /* A look at `stop` so often. */
 #define LOOK_MS 100
 
-static int
-fail_text(const char *why, const char *state, struct err *e)
+int
+pgwire_fail(struct pgwire *w, const PGresult *res, struct err *e)
 {
-	struct str s = str_trim(str_of(why));
-	char line[200];
-	size_t n = s.n < sizeof(line) - 1 ? s.n : sizeof(line) - 1;
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	const char *why = res ? PQresultErrorMessage(res) : "no memory";
+	char line[PGCONN_LINE];
 
-	for (size_t i = 0; i < n; i++)
-		line[i] = s.p[i] == '\n' ? ' ' : s.p[i];
-	line[n] = '\0';
-	str_clean_utf8(line, n);
+	if (!res && w->pg)
+		why = PQerrorMessage(w->pg);
+	(void)pgconn_line(why, line);
+	str_clean_utf8(line, strlen(line));
 	if (state && strcmp(state, "55P03") == 0)
 		return err_set(e, ERR_AWAY,
 		    "a row is held locked by another session for over %d s; the relay waits for it: %s",
 		    OUTBOX_LOCK_MS / 1000, line);
 	return err_set(e, ERR_AWAY, "PostgreSQL: %s", line);
-}
-
-int
-pgwire_fail(struct pgwire *w, const PGresult *res, struct err *e)
-{
-	if (res)
-		return fail_text(PQresultErrorMessage(res),
-		    PQresultErrorField(res, PG_DIAG_SQLSTATE), e);
-	return fail_text(w->pg ? PQerrorMessage(w->pg) : "no memory", NULL, e);
 }
 
 static void
@@ -45,37 +36,29 @@ notice(void *arg, const char *text)
 	log_fmt(LOG_DEBUG, "outbox notice", "%s", text);
 }
 
-static bool
-stopping(const struct pgwire *w)
-{
-	return w->stop && __atomic_load_n(w->stop, __ATOMIC_RELAXED);
-}
-
-/* 1: ready, 0: the time is over. */
+/* The socket is ready, or the time is over and `late` is the error. */
 static int
-wait_for(struct pgwire *w, short events, int64_t until_ms, struct err *e)
+wait_for(struct pgwire *w, short events, int64_t until_ms, const char *late,
+    struct err *e)
 {
 	for (;;) {
-		struct pollfd p = {.fd = PQsocket(w->pg), .events = events};
-		int64_t left = until_ms - clock_mono_ms();
-		int n;
+		int64_t now = clock_mono_ms();
+		int64_t look =
+		    until_ms < now + LOOK_MS ? until_ms : now + LOOK_MS;
 
-		if (stopping(w))
+		if (w->stop && __atomic_load_n(w->stop, __ATOMIC_RELAXED))
 			return err_set(e, ERR_BUSY, "the relay stops");
-		n = poll(&p, 1,
-		    left <= 0        ? 0
-		    : left < LOOK_MS ? (int)left
-				     : LOOK_MS);
-		if (n > 0)
-			return 1;
-		if (left <= 0)
-			return 0;
+		if (pgconn_wait(w->pg, events, look))
+			return OK;
+		if (now >= until_ms)
+			return err_set(e, ERR_AWAY, "PostgreSQL%s", late);
 	}
 }
 
 static int
 connect_it(struct pgwire *w, struct err *e)
 {
+	static_assert(OUTBOX_CONNECT_MS == 10000, "as told below");
 	int64_t until = clock_mono_ms() + OUTBOX_CONNECT_MS;
 	PostgresPollingStatusType wants = PGRES_POLLING_WRITING;
 
@@ -83,18 +66,11 @@ connect_it(struct pgwire *w, struct err *e)
 		return pgwire_fail(w, NULL, e);
 	(void)PQsetNoticeProcessor(w->pg, notice, NULL);
 	while (wants != PGRES_POLLING_OK) {
-		int rc;
-
 		if (wants == PGRES_POLLING_FAILED)
 			return pgwire_fail(w, NULL, e);
-		rc = wait_for(w,
+		TRY(wait_for(w,
 		    wants == PGRES_POLLING_READING ? POLLIN : POLLOUT, until,
-		    e);
-		if (rc <= 0)
-			return rc < 0 ? rc
-				      : err_set(e, ERR_AWAY,
-					    "PostgreSQL: no connection in %d s",
-					    OUTBOX_CONNECT_MS / 1000);
+		    ": no connection in 10 s", e));
 		wants = PQconnectPoll(w->pg);
 	}
 	return OK;
@@ -111,20 +87,18 @@ set_up(struct pgwire *w, struct err *e)
 	    {"statement_timeout", OUTBOX_ANSWER_MS / 2},
 	    {"idle_in_transaction_session_timeout", OUTBOX_ANSWER_MS},
 	};
-	int rc = OK;
 
 	if (PQsetnonblocking(w->pg, 1) != 0 || !PQenterPipelineMode(w->pg))
 		return pgwire_fail(w, NULL, e);
-	for (size_t i = 0; rc == OK && i < COUNT_OF(SETTINGS); i++) {
-		PGresult *res = NULL;
+	for (size_t i = 0; i < COUNT_OF(SETTINGS); i++) {
+		PGresult *res CLEANUP(pgconn_clear) = NULL;
 		char sql[96];
 
 		(void)snprintf(sql, sizeof(sql), "SET %s = %d",
 		    SETTINGS[i].name, SETTINGS[i].ms);
-		rc = pgwire_ask(w, sql, NULL, &res, e);
-		PQclear(res);
+		TRY(pgwire_ask(w, sql, NULL, &res, e));
 	}
-	return rc;
+	return OK;
 }
 
 int
@@ -189,9 +163,8 @@ pgwire_send(struct pgwire *w, int kind, const char *sql, struct err *e)
 int
 pgwire_sync(struct pgwire *w, struct err *e)
 {
-	int rc = sent(w, PGWIRE_SYNC, PQpipelineSync(w->pg), e);
-
-	return rc == OK ? pgwire_flush(w, e) : rc;
+	TRY(sent(w, PGWIRE_SYNC, PQpipelineSync(w->pg), e));
+	return pgwire_flush(w, e);
 }
 
 /* Reads too while the socket takes nothing, or both sides could wait. */
@@ -199,24 +172,16 @@ int
 pgwire_flush(struct pgwire *w, struct err *e)
 {
 	int64_t until = clock_mono_ms() + OUTBOX_ANSWER_MS;
+	int left;
 
 	if (!PQsendFlushRequest(w->pg))
 		return pgwire_fail(w, NULL, e);
-	for (;;) {
-		int left = PQflush(w->pg), rc;
-
-		if (left < 0)
-			return pgwire_fail(w, NULL, e);
-		if (left == 0)
-			return OK;
-		rc = wait_for(w, POLLIN | POLLOUT, until, e);
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
-			return err_set(e, ERR_AWAY, "PostgreSQL takes nothing");
+	while ((left = PQflush(w->pg)) > 0) {
+		TRY(wait_for(w, POLLIN | POLLOUT, until, " takes nothing", e));
 		if (!PQconsumeInput(w->pg))
 			return pgwire_fail(w, NULL, e);
 	}
+	return left < 0 ? pgwire_fail(w, NULL, e) : OK;
 }
 
 int
@@ -247,76 +212,50 @@ pgwire_get(struct pgwire *w, bool rows, PGresult **ret, struct err *e)
 {
 	int64_t until = clock_mono_ms() + OUTBOX_ANSWER_MS;
 	PGresult *res;
+	ExecStatusType status;
 
 	assert(w->n > 0);
 	if (w->fresh && rows && !PQsetSingleRowMode(w->pg))
 		return err_set(e, ERR_AWAY, "PostgreSQL: no single rows");
 	w->fresh = false;
 	while (PQisBusy(w->pg)) {
-		int rc = wait_for(w, POLLIN, until, e);
-
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
-			return err_set(
-			    e, ERR_AWAY, "PostgreSQL does not answer");
-		if (PQflush(w->pg) < 0 || !PQconsumeInput(w->pg))
-			return pgwire_fail(w, NULL, e);
+		TRY(wait_for(w, POLLIN, until, " does not answer", e));
+		TRY(pgwire_ready(w, e));
 	}
 	res = PQgetResult(w->pg);
-	if (!res) {
-		if (PQstatus(w->pg) == CONNECTION_BAD)
-			return pgwire_fail(w, NULL, e);
-		pop(w);
-		return 0;
-	}
-	switch (PQresultStatus(res)) {
-	case PGRES_PIPELINE_SYNC: /* no NULL behind it */
-		PQclear(res);
-		pop(w);
-		return 0;
-	case PGRES_COMMAND_OK:
-	case PGRES_TUPLES_OK:
-	case PGRES_SINGLE_TUPLE:
+	if (!res && PQstatus(w->pg) == CONNECTION_BAD)
+		return pgwire_fail(w, NULL, e);
+	status = PQresultStatus(res);
+	if (res && (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ||
+		       status == PGRES_SINGLE_TUPLE)) {
 		*ret = res;
 		return 1;
-	case PGRES_EMPTY_QUERY:
-	case PGRES_COPY_OUT:
-	case PGRES_COPY_IN:
-	case PGRES_COPY_BOTH:
-	case PGRES_BAD_RESPONSE:
-	case PGRES_NONFATAL_ERROR:
-	case PGRES_FATAL_ERROR:
-	case PGRES_PIPELINE_ABORTED:
-	default:
-		(void)pgwire_fail(w, res, e);
-		PQclear(res);
-		return e->code;
 	}
+	/* Its end; behind a sync there is no NULL. */
+	if (!res || status == PGRES_PIPELINE_SYNC)
+		pop(w);
+	else
+		(void)pgwire_fail(w, res, e);
+	PQclear(res);
+	return !res || status == PGRES_PIPELINE_SYNC ? 0 : (int)e->code;
 }
 
 int
 pgwire_ask(struct pgwire *w, const char *sql, const char *param, PGresult **ret,
     struct err *e)
 {
-	PGresult *last = NULL, *res = NULL;
-	int rc;
+	PGresult *last CLEANUP(pgconn_clear) = NULL;
+	PGresult *res = NULL;
 
 	assert(w->n == 0);
-	rc = pgwire_send_with(w, 0, sql, param, false, e);
-	if (rc == OK)
-		rc = pgwire_sync(w, e);
-	while (rc >= 0 && w->n > 0) {
-		rc = pgwire_get(w, false, &res, e);
-		if (rc > 0) {
+	TRY(pgwire_send_with(w, 0, sql, param, false, e));
+	TRY(pgwire_sync(w, e));
+	while (w->n > 0)
+		if (TRY(pgwire_get(w, false, &res, e)) > 0) {
 			PQclear(last);
 			last = res;
 		}
-	}
-	if (rc < 0) {
-		PQclear(last);
-		return rc;
-	}
 	*ret = last;
+	last = NULL;
 	return OK;
 }

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/log/log.h"
 #include "base/log/metric.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "contract/verdict.h"
 #include "event/envelope.h"
@@ -24,7 +25,8 @@
 static struct uuid
 id_of(const struct refused *x)
 {
-	struct buf b = BUF(EVENT_KEY_MAX + REFUSED_REF_MAX + 128);
+	struct buf b CLEANUP(buf_done) =
+	    BUF(EVENT_KEY_MAX + REFUSED_REF_MAX + 128);
 	unsigned char digest[DIGEST_LEN];
 
 	digest_sha256(x->copy, digest);
@@ -35,7 +37,6 @@ id_of(const struct refused *x)
 	buf_addc(&b, ' ');
 	buf_add(&b, (struct str){(const char *)digest, sizeof(digest)});
 	digest_sha256(buf_str(&b), digest);
-	buf_done(&b);
 	return uuid_from_digest(digest);
 }
 
@@ -83,9 +84,10 @@ add_copy(struct buf *b, struct str copy, size_t came)
 	     i++)
 		copy.n--;
 	text = is_text(copy);
-	buf_fmt(b, ",\"encoding\":\"%s\",\"bytes\":%zu,\"truncated\":%s,",
-	    text ? "text" : "base64", came, cut ? "true" : "false");
-	buf_addz(b, "\"copy\":");
+	put_z(b, "encoding", text ? "text" : "base64");
+	put_int(b, "bytes", (int64_t)came);
+	put_bool(b, "truncated", cut);
+	put_name(b, "copy");
 	if (text) {
 		buf_json(b, copy);
 	} else {
@@ -98,7 +100,7 @@ add_copy(struct buf *b, struct str copy, size_t came)
 static void
 add_text(struct buf *b, const char *name, struct str s)
 {
-	buf_fmt(b, "\"%s\":", name);
+	put_name(b, name);
 	buf_json(b, str_utf8_bad(s) == s.n ? s : STR("?"));
 }
 
@@ -108,44 +110,41 @@ refused_entry(struct arena *a, const struct refused *x, const struct mask *mask,
 {
 	struct envelope_opts o = {.now_us = now_us, .own = true};
 	struct refused y = *x;
-	struct buf b = BUF(BODY_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(BODY_MAX);
 	struct event ev;
 	struct str text;
-	int rc;
 
 	if (y.ref.n > REFUSED_REF_MAX)
 		y.ref.n = REFUSED_REF_MAX;
 	y.reason = str_chars(y.reason, REASON_SHOW);
-	buf_addz(&b, "{\"eventId\":\"");
-	uuid_add(&b, id_of(&y));
-	buf_addz(&b, "\",\"eventType\":\"" REFUSED_TYPE
-		     "\",\"schemaVersion\":1,\"tenantId\":"
-		     "\"00000000-0000-0000-0000-000000000000\",\"producer\":{"
-		     "\"service\":\"hikyaku\",\"instanceId\":\"1\"},");
-	if (y.correlation) {
-		buf_addz(&b, "\"correlationId\":\"");
-		uuid_add(&b, *y.correlation);
-		buf_addz(&b, "\",");
-	}
-	buf_addz(&b, "\"sequence\":{");
+	put_open(&b, NULL, '{');
+	put_uuid(&b, "eventId", id_of(&y));
+	put_z(&b, "eventType", REFUSED_TYPE);
+	put_int(&b, "schemaVersion", 1);
+	put_uuid(&b, "tenantId", (struct uuid){{0}});
+	put_open(&b, "producer", '{');
+	put_z(&b, "service", "hikyaku");
+	put_z(&b, "instanceId", "1");
+	put_close(&b, '}');
+	if (y.correlation)
+		put_uuid(&b, "correlationId", *y.correlation);
+	put_open(&b, "sequence", '{');
 	add_text(&b, "partitionKey", y.source);
-	buf_addz(&b, "},\"payload\":{");
+	put_close(&b, '}');
+	put_open(&b, "payload", '{');
 	add_text(&b, "source", y.source);
-	buf_addc(&b, ',');
 	add_text(&b, "ref", y.ref);
-	buf_addc(&b, ',');
 	add_text(&b, "reason", y.reason);
-	buf_addc(&b, ',');
 	add_text(&b, "pointer", y.pointer);
 	add_copy(&b, masked(a, mask, y.copy), y.copy.n);
-	buf_addz(&b, "}}");
+	put_close(&b, '}');
+	put_close(&b, '}');
+	if (b.failed)
+		return err_set(e, ERR_LIMIT, "a refused event is too long");
 	text = arena_dup(a, buf_str(&b));
-	rc = b.failed ? err_set(e, ERR_LIMIT, "a refused event is too long")
-		      : envelope_parse(a, text, &o, &ev, e);
-	buf_done(&b);
-	if (rc == OK)
-		entry_fill(ret, &ev, text);
-	return rc;
+	TRY(envelope_parse(a, text, &o, &ev, e));
+	entry_fill(ret, &ev, text);
+	return OK;
 }
 
 bool
@@ -160,25 +159,24 @@ audit_one(struct db *db, struct arena *a, const struct entry *en,
 {
 	char id[UUID_LEN + 1];
 	struct refused x;
-	struct audit_row row = {
-	    .category = AUDIT_SOURCE_REFUSED,
-	    .at_us = now_us,
-	    .target_type = STR("source"),
-	    .event_type = en->type,
-	    .has_result = true,
-	};
-	int rc = refused_open(a, en->body, &x, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(refused_open(a, en->body, &x, e));
 	uuid_format(en->event_id, id);
-	row.object_id = x.ref;
-	row.object_name = x.source;
-	row.error = x.reason;
-	row.payload_bytes = (int64_t)x.copy.n;
-	row.details = arena_fmt(
-	    a, "\"eventId\":\"%s\",\"seq\":%lld", id, (long long)en->seq);
-	return audit_put(db, &row, e);
+	return audit_put(db,
+	    &(struct audit_row){
+		.category = AUDIT_SOURCE_REFUSED,
+		.at_us = now_us,
+		.target_type = STR("source"),
+		.object_id = x.ref,
+		.object_name = x.source,
+		.event_type = en->type,
+		.has_result = true,
+		.error = x.reason,
+		.payload_bytes = (int64_t)x.copy.n,
+		.details = arena_fmt(a, "\"eventId\":\"%s\",\"seq\":%lld", id,
+		    (long long)en->seq),
+	    },
+	    e);
 }
 
 /* A known one has its dead letter, or somebody has decided on it. */
@@ -192,8 +190,7 @@ int
 refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
     struct err *e)
 {
-	struct arena *a;
-	int rc = OK;
+	struct arena *a CLEANUP(arena_freep) = arena_new(REFUSED_MEM);
 
 	for (size_t i = 0; i < n; i++)
 		if (is_new(&v[i]) &&
@@ -204,14 +201,12 @@ refused_store(struct db *db, const struct entry *v, size_t n, int64_t now_us,
 			.error = (struct str){.p = NULL}) < 0)
 			return e->code;
 	/* Behind all else (audit.h, LIFE). */
-	a = arena_new(REFUSED_MEM);
-	for (size_t i = 0; rc == OK && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (is_new(&v[i]))
-			rc = audit_one(db, a, &v[i], now_us, e);
+			TRY(audit_one(db, a, &v[i], now_us, e));
 		arena_reset(a);
 	}
-	arena_free(a);
-	return rc;
+	return OK;
 }
 
 static void
@@ -236,7 +231,7 @@ refused_tell(struct arena *a, const struct entry *en)
 size_t
 refused_told(const struct entry *v, size_t n)
 {
-	struct arena *a = arena_new(REFUSED_MEM);
+	struct arena *a CLEANUP(arena_freep) = arena_new(REFUSED_MEM);
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -246,7 +241,6 @@ refused_told(const struct entry *v, size_t n)
 		refused_tell(a, &v[i]);
 		arena_reset(a);
 	}
-	arena_free(a);
 	metric_add(M_SOURCE_REFUSED, (int64_t)count);
 	return count;
 }
@@ -300,11 +294,9 @@ refused_open(
 {
 	const struct json *payload;
 	struct refused x = {0};
-	struct json *j = NULL;
-	int rc = json_parse(a, body, &j, e);
+	struct json *j;
 
-	if (rc < 0)
-		return rc;
+	TRY(json_parse(a, body, &j, e));
 	payload = json_get(j, "payload");
 	if (!json_is(json_get(payload, "copy"), JSON_STRING))
 		return err_set(e, ERR_STORE, "it has no copy");

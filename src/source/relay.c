@@ -28,7 +28,7 @@ struct chunk {
 	struct arena *arena;
 	struct entry entries[OUTBOX_CHUNK_ROWS];
 	int64_t ids[OUTBOX_CHUNK_ROWS];
-	size_t n, bytes;
+	size_t n;
 	bool has_refused;
 	int64_t now_us;
 	_Atomic bool over;
@@ -51,7 +51,6 @@ struct relay {
 	char told[256]; /* trouble that the log knows of */
 	bool standby, up;
 	int64_t backoff_ms, lag_ms;
-	uint64_t jitter;
 };
 
 static bool
@@ -101,13 +100,6 @@ chunk_new(struct relay *r)
 	return c;
 }
 
-static void
-chunk_free(struct chunk *c)
-{
-	arena_free(c->arena);
-	free(c);
-}
-
 static struct row_opts
 row_opts(struct relay *r, const struct chunk *c)
 {
@@ -127,20 +119,15 @@ static int
 relay_take(void *ctx, const struct outbox_row *row, struct err *e)
 {
 	struct chunk *c = ctx;
-	struct relay *r = c->r;
-	struct row_opts o = row_opts(r, c);
+	struct row_opts o = row_opts(c->r, c);
 	bool refused = false;
-	int rc;
 
-	arena_reset(r->scratch);
-	rc = row_entry(&o, row, &c->entries[c->n], &refused, e);
-	if (rc < 0)
-		return rc;
-	c->ids[c->n] = row->id;
-	c->bytes = arena_used(c->arena);
-	c->has_refused = c->has_refused || refused;
-	c->n++;
-	return c->n == OUTBOX_CHUNK_ROWS || c->bytes >= OUTBOX_CHUNK_BYTES;
+	arena_reset(c->r->scratch);
+	TRY(row_entry(&o, row, &c->entries[c->n], &refused, e));
+	c->ids[c->n++] = row->id;
+	c->has_refused |= refused;
+	return c->n == OUTBOX_CHUNK_ROWS ||
+	       arena_used(c->arena) >= OUTBOX_CHUNK_BYTES;
 }
 
 static int
@@ -149,7 +136,7 @@ chunk_fill(struct relay *r, struct chunk *c, struct err *e)
 	struct outbox_sink sink = {.take = relay_take, .ctx = c};
 
 	arena_reset(c->arena);
-	c->n = c->bytes = 0;
+	c->n = 0;
 	c->has_refused = false;
 	c->now_us = clock_now_us();
 	return r->driver->next(r->self, &sink, e);
@@ -170,7 +157,7 @@ static void
 appended(struct append_job *job)
 {
 	struct chunk *c = MAIL_OF(job, struct chunk, job);
-	struct relay *r = c->r;
+	struct relay *r = c->r; /* c may be filled anew from the next line on */
 
 	atomic_store_explicit(&c->over, true, memory_order_release);
 	wake(r);
@@ -221,9 +208,8 @@ static int
 append_now(struct relay *r, struct chunk *c, size_t at, size_t n, bool refused,
     struct err *e)
 {
-	int rc = post(r, c, at, n, refused, e);
-
-	return rc == OK ? wait_appended(r, c, e) : rc;
+	TRY(post(r, c, at, n, refused, e));
+	return wait_appended(r, c, e);
 }
 
 /* In its place in the chunk, and appended. */
@@ -232,10 +218,8 @@ refuse_one(struct relay *r, struct chunk *c, size_t i, const char *pointer,
     const char *reason, struct err *e)
 {
 	struct row_opts o = row_opts(r, c);
-	int rc = row_refuse(&o, c->ids[i], pointer, reason, &c->entries[i], e);
 
-	if (rc < 0)
-		return rc;
+	TRY(row_refuse(&o, c->ids[i], pointer, reason, &c->entries[i], e));
 	c->has_refused = true;
 	return append_now(r, c, i, 1, true, e);
 }
@@ -244,27 +228,26 @@ refuse_one(struct relay *r, struct chunk *c, size_t i, const char *pointer,
 static int
 append_singly(struct relay *r, struct chunk *c, struct err *e)
 {
-	int rc = OK;
-
-	for (size_t i = 0; rc == OK && i < c->n; i++) {
+	for (size_t i = 0; i < c->n; i++) {
+		bool refused = refused_is(&c->entries[i]);
 		struct err why = {0};
+		int rc = append_now(r, c, i, 1, refused, &why);
 
-		rc = append_now(r, c, i, 1, refused_is(&c->entries[i]), &why);
-		if (rc == ERR_STORE && !refused_is(&c->entries[i]))
-			rc = refuse_one(r, c, i, "", why.text, e);
-		else if (rc < 0)
+		if (rc == ERR_STORE && !refused) {
+			TRY(refuse_one(r, c, i, "", why.text, e));
+		} else if (rc < 0) {
 			*e = why;
+			return rc;
+		}
 	}
-	return rc;
+	return OK;
 }
 
 /* The ids that are in the log with other content. */
 static int
 settle_differing(struct relay *r, struct chunk *c, struct err *e)
 {
-	int rc = OK;
-
-	for (size_t i = 0; rc == OK && i < c->n; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		char why[96];
 
 		if (c->entries[i].state != ENTRY_DIFFERS ||
@@ -273,9 +256,9 @@ settle_differing(struct relay *r, struct chunk *c, struct err *e)
 		(void)snprintf(why, sizeof(why),
 		    "this event id is in the log with other content (seq %lld)",
 		    (long long)c->entries[i].seq);
-		rc = refuse_one(r, c, i, "/eventId", why, e);
+		TRY(refuse_one(r, c, i, "/eventId", why, e));
 	}
-	return rc;
+	return OK;
 }
 
 static void
@@ -326,11 +309,11 @@ settle(struct relay *r, struct chunk *c, struct err *e)
 
 	if (rc == ERR_STORE)
 		rc = append_singly(r, c, e);
-	if (rc == OK)
-		rc = settle_differing(r, c, e);
-	if (rc == OK)
-		relay_tell(c);
-	return rc;
+	if (rc < 0)
+		return rc;
+	TRY(settle_differing(r, c, e));
+	relay_tell(c);
+	return OK;
 }
 
 /* Rounds ----------------------------------------------------------------------------- */
@@ -339,33 +322,27 @@ settle(struct relay *r, struct chunk *c, struct err *e)
 static int
 round_of(struct relay *r, bool *ret_more, struct err *e)
 {
-	struct chunk *now = r->chunks[0], *after = r->chunks[1], *spare;
-	int rc = r->driver->begin(r->self, e), more;
+	struct chunk *now = r->chunks[0], *after = r->chunks[1];
+	int more;
 
-	if (rc == OK)
-		rc = chunk_fill(r, now, e);
-	while (rc > 0) {
+	TRY(r->driver->begin(r->self, e));
+	more = TRY(chunk_fill(r, now, e));
+	while (more > 0) {
 		struct err trouble = {0};
+		struct chunk *spare = now;
 
-		rc = post(r, now, 0, now->n, now->has_refused, e);
-		if (rc < 0)
-			return rc;
+		TRY(post(r, now, 0, now->n, now->has_refused, e));
 		more = chunk_fill(r, after, &trouble);
-		rc = settle(r, now, e);
-		if (rc == OK)
-			rc = r->driver->mark(r->self, now->ids, now->n, e);
-		if (rc < 0)
-			return rc;
+		TRY(settle(r, now, e));
+		TRY(r->driver->mark(r->self, now->ids, now->n, e));
 		if (more < 0) {
 			*e = trouble;
 			return more;
 		}
-		rc = more;
-		spare = now;
 		now = after;
 		after = spare;
 	}
-	return rc < 0 ? rc : r->driver->end(r->self, ret_more, e);
+	return r->driver->end(r->self, ret_more, e);
 }
 
 static void
@@ -415,13 +392,12 @@ is_well(struct relay *r)
 static int
 have_lock(struct relay *r, struct err *e)
 {
-	int rc = r->driver->lock(r->self, e);
+	int rc = TRY(r->driver->lock(r->self, e));
 
 	if (rc == 0 && !r->standby)
 		log_fmt(LOG_INFO, "relay stands by",
 		    "another one has the outbox %s", r->outbox.table);
-	if (rc >= 0)
-		r->standby = rc == 0;
+	r->standby = rc == 0;
 	if (rc == 0)
 		metric_set(M_RELAY_UP, 0);
 	return rc;
@@ -431,38 +407,35 @@ have_lock(struct relay *r, struct err *e)
 static int
 relay_on(struct relay *r, struct err *e)
 {
-	int rc = have_lock(r, e);
-
-	while (rc == 0 && !stopping(r)) {
+	while (TRY(have_lock(r, e)) == 0 && !stopping(r)) {
 		r->told[0] = '\0';
 		rest(r, r->poll_ms > 1000 ? r->poll_ms : 1000);
-		rc = stopping(r) ? 0 : have_lock(r, e);
+		if (stopping(r))
+			return OK;
 	}
-	while (rc > 0 && !stopping(r)) {
+	while (!stopping(r)) {
 		bool more = false;
 
-		rc = round_of(r, &more, e);
-		if (rc < 0)
-			break;
+		TRY(round_of(r, &more, e));
 		is_well(r);
 		look_at_lag(r);
-		rc = more ? OK : r->driver->wait(r->self, r->fd, r->poll_ms, e);
-		if (rc == OK)
-			rc = 1;
+		if (!more)
+			TRY(r->driver->wait(r->self, r->fd, r->poll_ms, e));
 	}
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static int64_t
 backoff(struct relay *r)
 {
 	int64_t ms = r->backoff_ms ? 2 * r->backoff_ms : BACKOFF_FIRST;
+	uint64_t jitter;
 
 	if (ms > OUTBOX_BACKOFF_MS)
 		ms = OUTBOX_BACKOFF_MS;
 	r->backoff_ms = ms;
-	rand_bytes(&r->jitter, sizeof(r->jitter));
-	return ms - (int64_t)(r->jitter % (uint64_t)(ms / 4 + 1));
+	rand_bytes(&jitter, sizeof(jitter));
+	return ms - (int64_t)(jitter % (uint64_t)(ms / 4 + 1));
 }
 
 static void
@@ -492,8 +465,10 @@ relay_run(void *arg)
 static void
 release(struct relay *r)
 {
-	chunk_free(r->chunks[0]);
-	chunk_free(r->chunks[1]);
+	for (size_t i = 0; i < COUNT_OF(r->chunks); i++) {
+		arena_free(r->chunks[i]->arena);
+		free(r->chunks[i]);
+	}
 	arena_free(r->scratch);
 	buf_done(&r->text);
 	if (r->fd >= 0)
@@ -532,12 +507,11 @@ relay_start(const struct relay_opts *o, struct relay **ret, struct err *e)
 		rc = err_set(e, ERR_IO, "eventfd: %m");
 	if (rc == OK)
 		rc = thread_start("relay", relay_run, r, &r->thread, e);
-	if (rc < 0) {
+	if (rc < 0)
 		release(r);
-		return rc;
-	}
-	*ret = r;
-	return OK;
+	else
+		*ret = r;
+	return rc;
 }
 
 void

@@ -2,41 +2,26 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "event/envelope.h"
 #include "source/refused.h"
 
 /* A column as a JSON string, or null. */
 static void
-add_text(struct buf *b, const char *before, struct str v)
+add_text(struct buf *b, const char *name, struct str v)
 {
-	buf_addz(b, before);
-	if (!v.p)
-		buf_addz(b, "null");
-	else if (str_utf8_bad(v) == v.n)
-		buf_json(b, v);
-	else
-		buf_addz(b, "\"(no UTF-8)\"");
+	put_text(b, name, str_utf8_bad(v) == v.n ? v : STR("(no UTF-8)"));
 }
 
 /* A column of JSON as it stands; as a string when it is none. */
 static void
-add_json(struct buf *b, const char *before, struct str v, bool quoted)
+add_json(struct buf *b, const char *name, struct str v, bool quoted)
 {
-	if (quoted || !v.p) {
-		add_text(b, before, v);
-		return;
-	}
-	buf_addz(b, before);
-	buf_add(b, v);
-}
-
-static bool
-is_number(struct str v)
-{
-	int64_t n;
-
-	return v.p && str_int(v, &n);
+	if (quoted)
+		add_text(b, name, v);
+	else
+		put_raw(b, name, v);
 }
 
 static void
@@ -44,28 +29,28 @@ add_envelope(
     struct buf *b, const struct outbox_row *row, bool quoted, bool odd_producer)
 {
 	const struct str *v = row->v;
+	int64_t n;
 
-	add_text(b, "{\"eventId\":", v[COL_EVENT_ID]);
-	if (is_number(v[COL_VERSION])) {
-		buf_addz(b, ",\"schemaVersion\":");
-		buf_add(b, v[COL_VERSION]);
-	} else {
-		add_text(b, ",\"schemaVersion\":", v[COL_VERSION]);
-	}
-	add_text(b, ",\"eventType\":", v[COL_TYPE]);
+	put_open(b, NULL, '{');
+	add_text(b, "eventId", v[COL_EVENT_ID]);
+	add_json(
+	    b, "schemaVersion", v[COL_VERSION], !str_int(v[COL_VERSION], &n));
+	add_text(b, "eventType", v[COL_TYPE]);
 	if (v[COL_OCCURRED].p)
-		add_text(b, ",\"occurredAt\":", v[COL_OCCURRED]);
+		add_text(b, "occurredAt", v[COL_OCCURRED]);
 	else if (v[COL_CREATED].p)
-		add_text(b, ",\"occurredAt\":", v[COL_CREATED]);
-	add_text(b, ",\"tenantId\":", v[COL_TENANT]);
-	add_json(b, ",\"producer\":", v[COL_PRODUCER], odd_producer);
+		add_text(b, "occurredAt", v[COL_CREATED]);
+	add_text(b, "tenantId", v[COL_TENANT]);
+	add_json(b, "producer", v[COL_PRODUCER], odd_producer);
 	if (v[COL_CORRELATION].p)
-		add_text(b, ",\"correlationId\":", v[COL_CORRELATION]);
-	add_text(b, ",\"sequence\":{\"partitionKey\":", v[COL_KEY]);
+		add_text(b, "correlationId", v[COL_CORRELATION]);
+	put_open(b, "sequence", '{');
+	add_text(b, "partitionKey", v[COL_KEY]);
 	if (v[COL_RV].p)
-		add_text(b, ",\"recordVersion\":", v[COL_RV]);
-	add_json(b, "},\"payload\":", v[COL_PAYLOAD], quoted);
-	buf_addc(b, '}');
+		add_text(b, "recordVersion", v[COL_RV]);
+	put_close(b, '}');
+	add_json(b, "payload", v[COL_PAYLOAD], quoted);
+	put_close(b, '}');
 }
 
 /* Each is one value of its own, and no more. */
@@ -95,30 +80,17 @@ keep_entry(struct arena *keep, struct str text, struct entry *en)
 			*parts[i] = arena_dup(keep, *parts[i]);
 }
 
+/* Makes the entry of what is no event; `x` lacks its source and its row. */
 static int
-refuse(const struct row_opts *o, const struct outbox_row *row, struct str copy,
-    const struct err *why, struct entry *ret, struct err *e)
+refuse(const struct row_opts *o, struct arena *a, int64_t id, struct refused *x,
+    const struct mask *mask, struct entry *ret, struct err *e)
 {
-	int rc;
-	struct uuid correlation;
 	char ref[24];
-	struct refused x = {
-	    .source = o->source,
-	    .pointer = str_of(why->at),
-	    .reason = str_of(why->text),
-	    .copy = copy,
-	};
 
-	(void)snprintf(ref, sizeof(ref), "%lld", (long long)row->id);
-	x.ref = str_of(ref);
-	if (row->v[COL_CORRELATION].p &&
-	    uuid_parse(row->v[COL_CORRELATION], &correlation))
-		x.correlation = &correlation;
-	arena_reset(o->scratch);
-	rc = refused_entry(o->scratch, &x, o->mask, o->now_us, ret, e);
-	if (rc == OK)
-		keep_entry(o->keep, copy, ret);
-	return rc;
+	(void)snprintf(ref, sizeof(ref), "%lld", (long long)id);
+	x->ref = str_of(ref);
+	x->source = o->source;
+	return refused_entry(a, x, mask, o->now_us, ret, e);
 }
 
 /* The envelope; of a row that is too long what it is, if not what it says. */
@@ -134,9 +106,9 @@ write_row(const struct row_opts *o, const struct outbox_row *row, bool quoted,
 	fits = !b->failed;
 	if (!fits) {
 		buf_clear(b);
-		add_text(
-		    b, "{\"eventId\":", str_chars(row->v[COL_EVENT_ID], 64));
-		buf_addc(b, '}');
+		put_open(b, NULL, '{');
+		add_text(b, "eventId", str_chars(row->v[COL_EVENT_ID], 64));
+		put_close(b, '}');
 	}
 	*ret_text = arena_dup(o->keep, buf_str(b));
 	return fits ? OK
@@ -156,10 +128,9 @@ read_row(const struct row_opts *o, const struct outbox_row *row,
 	    .body_max = o->body_max,
 	};
 	bool payload_ok, producer_ok;
-	int rc = write_row(o, row, false, false, ret_text, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(write_row(o, row, false, false, ret_text, e));
 	if (row->v[COL_TOO_LARGE].p)
 		return err_at(e, ERR_LIMIT, "/payload",
 		    "the payload has %.*s bytes; webhook.max.payload.size allows %zu",
@@ -178,9 +149,7 @@ read_row(const struct row_opts *o, const struct outbox_row *row,
 	if (payload_ok && producer_ok)
 		return rc;
 	/* One of the two is no JSON by itself, whatever came of the whole. */
-	rc = write_row(o, row, !payload_ok, !producer_ok, ret_text, e);
-	if (rc < 0)
-		return rc;
+	TRY(write_row(o, row, !payload_ok, !producer_ok, ret_text, e));
 	return payload_ok
 		   ? err_at(e, ERR_INVALID, "/producer", "producer is no JSON")
 		   : err_at(e, ERR_INVALID, "/payload", "payload is no JSON");
@@ -193,12 +162,23 @@ row_entry(const struct row_opts *o, const struct outbox_row *row,
 	struct err why = {0};
 	struct event ev;
 	struct str text;
-	int rc = read_row(o, row, &ev, &text, &why);
+	struct uuid correlation;
 
-	*ret_refused = rc < 0;
-	if (rc < 0)
-		return refuse(o, row, text, &why, ret, e);
-	entry_fill(ret, &ev, text);
+	*ret_refused = read_row(o, row, &ev, &text, &why) < 0;
+	if (*ret_refused) {
+		struct refused x = {
+		    .pointer = str_of(why.at),
+		    .reason = str_of(why.text),
+		    .copy = text,
+		};
+
+		if (uuid_parse(row->v[COL_CORRELATION], &correlation))
+			x.correlation = &correlation;
+		arena_reset(o->scratch);
+		TRY(refuse(o, o->scratch, row->id, &x, o->mask, ret, e));
+	} else {
+		entry_fill(ret, &ev, text);
+	}
 	keep_entry(o->keep, text, ret);
 	return OK;
 }
@@ -207,21 +187,15 @@ int
 row_refuse(const struct row_opts *o, int64_t id, const char *pointer,
     const char *reason, struct entry *en, struct err *e)
 {
-	char ref[24];
 	struct refused x = {
-	    .source = o->source,
 	    .pointer = str_of(pointer),
 	    .reason = str_of(reason),
 	    .copy = en->body,
 	    .correlation = &en->correlation,
 	};
 	struct entry made;
-	int rc;
 
-	(void)snprintf(ref, sizeof(ref), "%lld", (long long)id);
-	x.ref = str_of(ref);
-	rc = refused_entry(o->keep, &x, NULL, o->now_us, &made, e);
-	if (rc == OK)
-		*en = made;
-	return rc;
+	TRY(refuse(o, o->keep, id, &x, NULL, &made, e));
+	*en = made;
+	return OK;
 }

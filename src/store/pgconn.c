@@ -91,25 +91,46 @@ pgconn_close(struct pgconn *c)
 	c->open = false;
 }
 
-/* libpq ends its words with a newline, and may have several lines. */
+const char *
+pgconn_line(const char *words, char ret[PGCONN_LINE])
+{
+	struct str s = str_trim(str_of(words));
+	size_t n = s.n < PGCONN_LINE - 1 ? s.n : PGCONN_LINE - 1;
+
+	for (size_t i = 0; i < n; i++)
+		ret[i] = s.p[i] == '\n' ? ' ' : s.p[i];
+	ret[n] = '\0';
+	return ret;
+}
+
+void
+pgconn_clear(PGresult **res)
+{
+	PQclear(*res);
+}
+
 static int
 away(struct err *e, const char *why)
 {
-	struct str s = str_trim(str_of(why));
-	char line[200];
-	size_t n = s.n < sizeof(line) - 1 ? s.n : sizeof(line) - 1;
+	char line[PGCONN_LINE];
 
-	for (size_t i = 0; i < n; i++)
-		line[i] = s.p[i] == '\n' ? ' ' : s.p[i];
-	line[n] = '\0';
-	return store_fail(e, ERR_AWAY, "PostgreSQL: %s", line);
+	return store_fail(
+	    e, ERR_AWAY, "PostgreSQL: %s", pgconn_line(why, line));
 }
 
-/* True when the socket has what is asked for; false when the time is over. */
-static bool
-wait_for(struct pgconn *c, short events, int64_t until_ms)
+/* Closed, as the connection says why. */
+static int
+gone(struct pgconn *c, struct err *e)
 {
-	struct pollfd p = {.fd = PQsocket(c->pg), .events = events};
+	(void)away(e, PQerrorMessage(c->pg));
+	pgconn_close(c);
+	return ERR_AWAY;
+}
+
+bool
+pgconn_wait(PGconn *pg, short events, int64_t until_ms)
+{
+	struct pollfd p = {.fd = PQsocket(pg), .events = events};
 
 	for (;;) {
 		int64_t left = until_ms - clock_mono_ms();
@@ -135,11 +156,7 @@ start(struct pgconn *c, struct err *e)
 	if (!c->pg)
 		mem_out(sizeof(*c));
 	c->wants = PGRES_POLLING_WRITING;
-	if (PQstatus(c->pg) != CONNECTION_BAD)
-		return OK;
-	(void)away(e, PQerrorMessage(c->pg));
-	pgconn_close(c);
-	return ERR_AWAY;
+	return PQstatus(c->pg) == CONNECTION_BAD ? gone(c, e) : OK;
 }
 
 /* Goes on with opening until it is done, failed, or `until_ms`. */
@@ -154,17 +171,14 @@ carry_on(struct pgconn *c, int64_t until_ms, struct err *e)
 	       c->wants == PGRES_POLLING_WRITING) {
 		bool in = c->wants == PGRES_POLLING_READING;
 
-		if (!wait_for(c, in ? POLLIN : POLLOUT, end))
+		if (!pgconn_wait(c->pg, in ? POLLIN : POLLOUT, end))
 			break;
 		c->wants = PQconnectPoll(c->pg);
 	}
 	if (c->wants == PGRES_POLLING_OK)
 		return OK;
-	if (c->wants == PGRES_POLLING_FAILED) {
-		(void)away(e, PQerrorMessage(c->pg));
-		pgconn_close(c);
-		return ERR_AWAY;
-	}
+	if (c->wants == PGRES_POLLING_FAILED)
+		return gone(c, e);
 	if (clock_mono_ms() - c->opened_ms >= c->connect_ms)
 		pgconn_close(c);
 	return away(e, "no answer to our attempt to connect");
@@ -186,8 +200,6 @@ still_there(struct pgconn *c)
 int
 pgconn_ready(struct pgconn *c, int64_t wait_ms, struct err *e)
 {
-	int rc = OK;
-
 	if (c->open && still_there(c))
 		return OK;
 	if (c->open) {
@@ -195,11 +207,8 @@ pgconn_ready(struct pgconn *c, int64_t wait_ms, struct err *e)
 		c->next_ms = 0; /* lost just now: at once */
 	}
 	if (!c->pg)
-		rc = start(c, e);
-	if (rc == OK)
-		rc = carry_on(c, clock_mono_ms() + wait_ms, e);
-	if (rc < 0)
-		return rc;
+		TRY(start(c, e));
+	TRY(carry_on(c, clock_mono_ms() + wait_ms, e));
 	(void)PQsetnonblocking(c->pg, 1);
 	(void)PQsetNoticeProcessor(c->pg, notice, NULL);
 	c->open = true;
@@ -213,7 +222,7 @@ static bool
 flush(struct pgconn *c, int64_t until_ms)
 {
 	while (PQflush(c->pg) > 0) {
-		if (!wait_for(c, POLLIN | POLLOUT, until_ms))
+		if (!pgconn_wait(c->pg, POLLIN | POLLOUT, until_ms))
 			return false;
 		(void)PQconsumeInput(c->pg);
 	}
@@ -228,7 +237,7 @@ collect(struct pgconn *c, int64_t until_ms, PGresult **ret)
 
 	for (;;) {
 		while (PQisBusy(c->pg)) {
-			if (!wait_for(c, POLLIN, until_ms)) {
+			if (!pgconn_wait(c->pg, POLLIN, until_ms)) {
 				PQclear(res);
 				return false;
 			}

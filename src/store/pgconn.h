@@ -54,4 +54,11 @@ int pgconn_ready(struct pgconn *c, int64_t wait_ms, struct err *e) MUST_CHECK;
 PGresult *pgconn_answer(
     struct pgconn *c, int sent, int64_t wait_ms, struct err *e) MUST_CHECK;
 
+/* Up to so long, or false; for the connections of others too. */
+bool pgconn_wait(PGconn *pg, short events, int64_t until_ms);
+/* libpq's words, which may have several lines, as one. */
+#define PGCONN_LINE 200
+const char *pgconn_line(const char *words, char ret[PGCONN_LINE]);
+void pgconn_clear(PGresult **res); /* for CLEANUP */
+
 #endif

@@ -60,14 +60,10 @@ pick_engine(const char *url, const struct store_driver **ret, struct err *e)
 static int
 check_answers(struct store *s, struct err *e)
 {
-	struct db *db;
-	int rc = store_connect(s, s->engine, DB_WRITE, &db, e);
+	struct db *db CLEANUP(db_closep) = NULL;
 
-	if (rc < 0)
-		return rc;
-	rc = db_ping(db, e);
-	db_close(db);
-	return rc;
+	TRY(store_connect(s, s->engine, DB_WRITE, &db, e));
+	return db_ping(db, e);
 }
 
 int
@@ -87,29 +83,27 @@ store_there(const struct store_opts *o, struct err *e)
 	return err_set(e, ERR_IO, "%s: %m", path);
 }
 
+static void
+store_closep(struct store **s)
+{
+	store_close(*s);
+}
+
 int
 store_open(const struct store_opts *o, struct store **ret, struct err *e)
 {
-	struct store *s = mem_get(sizeof(*s));
-	int rc;
+	struct store *s CLEANUP(store_closep) = mem_get(sizeof(*s));
 
-	rc = pick_engine(o->url, &s->engine, e);
-	if (rc < 0)
-		goto out;
+	TRY(pick_engine(o->url, &s->engine, e));
 	check_driver(s->engine);
 	s->driver = s->engine;
-	rc = s->engine->open(s, o, e);
-	if (rc == OK && o->fault)
-		rc = store_fault_set(s, o->fault, e);
-	if (rc == OK)
-		rc = check_answers(s, e);
-	if (rc < 0)
-		goto out;
+	TRY(s->engine->open(s, o, e));
+	if (o->fault)
+		TRY(store_fault_set(s, o->fault, e));
+	TRY(check_answers(s, e));
 	*ret = s;
 	s = NULL;
-out:
-	store_close(s);
-	return rc;
+	return OK;
 }
 
 void
@@ -144,13 +138,8 @@ int
 store_connect(struct store *s, const struct store_driver *driver,
     enum db_use use, struct db **ret, struct err *e)
 {
-	struct db *db;
-	int rc = s->engine->db_open(s, use, &db, e);
-
-	if (rc < 0)
-		return rc;
-	db->driver = driver;
-	*ret = db;
+	TRY(s->engine->db_open(s, use, ret, e));
+	(*ret)->driver = driver;
 	return OK;
 }
 
@@ -168,6 +157,12 @@ db_close(struct db *db)
 	assert(db->open_rows == 0);
 	db_rollback(db);
 	db->driver->db_close(db);
+}
+
+void
+db_closep(struct db **db)
+{
+	db_close(*db);
 }
 
 enum store_engine
@@ -222,14 +217,11 @@ int
 db_ping(struct db *db, struct err *e)
 {
 	struct sql_echo_row row;
-	struct rows *rows = NULL;
-	int rc =
-	    sql_echo(db, &rows, e, .i = NULL, .t = STR_EMPTY, .b = STR_EMPTY);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	if (rc == OK)
-		rc = sql_echo_next(rows, &row, e);
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	TRY(sql_echo(db, &rows, e, .i = NULL, .t = STR_EMPTY, .b = STR_EMPTY));
+	TRY(sql_echo_next(rows, &row, e));
+	return OK;
 }
 
 /* A doomed transaction takes no more calls. */
@@ -295,10 +287,9 @@ static int
 run_once(struct db *db, int (*fn)(struct db *db, void *ctx, struct err *e),
     void *ctx, struct err *e)
 {
-	int rc = db_begin(db, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(db_begin(db, e));
 	rc = fn(db, ctx, e);
 	if (rc >= 0)
 		return db_commit(db, e);

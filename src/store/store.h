@@ -78,6 +78,7 @@ int store_version(struct store *s, int *ret, struct err *e) MUST_CHECK;
 int db_open(struct store *s, enum db_use use, struct db **ret,
     struct err *e) MUST_CHECK;
 void db_close(struct db *db);
+void db_closep(struct db **db); /* for CLEANUP */
 enum store_engine db_engine(const struct db *db);
 /* Somebody has to copy its log into the file: db_checkpoint(). */
 bool db_has_wal(const struct db *db);

@@ -5,20 +5,18 @@
 
 #define CRASHED 137 /* as if by SIGKILL */
 
-static const struct {
-	const char *name;
-	enum fault_point point;
-} POINTS[] = {
-    {"begin", FAULT_BEGIN},
-    {"exec", FAULT_EXEC},
-    {"query", FAULT_QUERY},
-    {"commit-before", FAULT_COMMIT_BEFORE},
-    {"commit-after", FAULT_COMMIT_AFTER},
-    {"full", FAULT_FULL},
-    {"busy", FAULT_BUSY},
-    {"away", FAULT_AWAY},
-    {"crash-before-commit", FAULT_CRASH_BEFORE},
-    {"crash-after-commit", FAULT_CRASH_AFTER},
+static const char *const POINTS[] = {
+    [FAULT_NONE] = "",
+    [FAULT_BEGIN] = "begin",
+    [FAULT_EXEC] = "exec",
+    [FAULT_QUERY] = "query",
+    [FAULT_COMMIT_BEFORE] = "commit-before",
+    [FAULT_COMMIT_AFTER] = "commit-after",
+    [FAULT_FULL] = "full",
+    [FAULT_BUSY] = "busy",
+    [FAULT_AWAY] = "away",
+    [FAULT_CRASH_BEFORE] = "crash-before-commit",
+    [FAULT_CRASH_AFTER] = "crash-after-commit",
 };
 
 static bool
@@ -70,9 +68,8 @@ after_commit(struct db *db, struct err *e)
 static int
 fake_begin(struct db *db, struct err *e)
 {
-	int rc = entered(db, FAULT_BEGIN, e);
-
-	return rc < 0 ? rc : db->store->engine->begin(db, e);
+	TRY(entered(db, FAULT_BEGIN, e));
+	return db->store->engine->begin(db, e);
 }
 
 static int
@@ -86,8 +83,8 @@ fake_commit(struct db *db, struct err *e)
 		db->store->engine->rollback(db);
 		return rc;
 	}
-	rc = db->store->engine->commit(db, e);
-	return rc < 0 ? rc : after_commit(db, e);
+	TRY(db->store->engine->commit(db, e));
+	return after_commit(db, e);
 }
 
 static int64_t
@@ -95,17 +92,15 @@ fake_exec(
     struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
 {
 	bool commits = store_commits(db, q);
-	int rc = entered(db, FAULT_EXEC, e);
 	int64_t n;
 
-	if (rc == OK && commits)
-		rc = before_commit(db, e);
-	if (rc < 0)
-		return rc;
+	TRY(entered(db, FAULT_EXEC, e));
+	if (commits)
+		TRY(before_commit(db, e));
 	n = db->store->engine->exec(db, q, args, n_args, e);
 	if (n >= 0 && commits)
-		rc = after_commit(db, e);
-	return rc < 0 ? rc : n;
+		TRY(after_commit(db, e));
+	return n;
 }
 
 static int
@@ -113,15 +108,14 @@ fake_query(struct db *db, int q, const struct val *args, size_t n_args,
     struct rows **ret, struct err *e)
 {
 	bool commits = store_commits(db, q);
-	int rc = entered(db, FAULT_QUERY, e);
+	int rc = OK;
 
-	if (rc == OK && commits)
-		rc = before_commit(db, e);
-	if (rc == OK)
-		rc = db->store->engine->query(db, q, args, n_args, ret, e);
-	if (rc < 0 || !commits)
-		return rc;
-	rc = after_commit(db, e);
+	TRY(entered(db, FAULT_QUERY, e));
+	if (commits)
+		TRY(before_commit(db, e));
+	TRY(db->store->engine->query(db, q, args, n_args, ret, e));
+	if (commits)
+		rc = after_commit(db, e);
 	if (rc < 0)
 		db->store->engine->rows_close(*ret);
 	return rc;
@@ -133,9 +127,9 @@ unknown(struct err *e)
 	char names[192] = "";
 	size_t n = 0;
 
-	for (size_t i = 0; i < COUNT_OF(POINTS); i++)
+	for (size_t i = 1; i < COUNT_OF(POINTS); i++)
 		n += (size_t)snprintf(
-		    names + n, sizeof(names) - n, " %s", POINTS[i].name);
+		    names + n, sizeof(names) - n, " %s", POINTS[i]);
 	return err_set(
 	    e, ERR_INVALID, "a fault is name:nth, nth from 1; names:%s", names);
 }
@@ -145,16 +139,15 @@ store_fault_set(struct store *s, const char *spec, struct err *e)
 {
 	struct str nth = str_of(spec);
 	struct str name = str_cut(&nth, ':');
-	enum fault_point point = FAULT_NONE;
+	size_t point = 1;
 	int64_t in;
 
-	for (size_t i = 0; i < COUNT_OF(POINTS); i++)
-		if (str_eq(name, str_of(POINTS[i].name)))
-			point = POINTS[i].point;
-	if (point == FAULT_NONE || !str_int(nth, &in) || in < 1 ||
+	while (point < COUNT_OF(POINTS) && !str_eq(name, str_of(POINTS[point])))
+		point++;
+	if (point == COUNT_OF(POINTS) || !str_int(nth, &in) || in < 1 ||
 	    in > INT32_MAX)
 		return unknown(e);
-	s->fault = point;
+	s->fault = (enum fault_point)point;
 	atomic_store(&s->fault_in, (int)in);
 	s->faulty = *s->engine;
 	s->faulty.begin = fake_begin;

@@ -112,18 +112,16 @@ static int
 store_postgres_take(struct pg_db *d, int sent, const char *doing, bool commits,
     int64_t wait_ms, PGresult **ret, struct err *e)
 {
-	PGresult *res = pgconn_answer(&d->conn, sent, wait_ms, e);
-	int rc;
+	PGresult *res CLEANUP(pgconn_clear) =
+	    pgconn_answer(&d->conn, sent, wait_ms, e);
 
 	if (!res)
 		return lost(d, commits, e);
-	if (PQresultStatus(res) == PGRES_FATAL_ERROR) {
-		rc = refused(d, res, doing, commits, e);
-		PQclear(res);
-		return rc;
-	}
+	if (PQresultStatus(res) == PGRES_FATAL_ERROR)
+		return refused(d, res, doing, commits, e);
 	d->base.up = true;
 	*ret = res;
+	res = NULL;
 	return OK;
 }
 
@@ -132,17 +130,14 @@ static int
 say(struct pg_db *d, const char *sql, const char *doing, bool commits,
     int64_t wait_ms, struct err *e)
 {
-	PGresult *res = NULL;
-	int rc = store_postgres_take(
-	    d, PQsendQuery(d->conn.pg, sql), doing, commits, wait_ms, &res, e);
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 
-	if (rc < 0)
-		return rc;
+	TRY(store_postgres_take(
+	    d, PQsendQuery(d->conn.pg, sql), doing, commits, wait_ms, &res, e));
 	/* Of a transaction that had failed, the server says so this way. */
 	if (commits && strcmp(PQcmdStatus(res), "COMMIT") != 0)
-		rc = err_set(e, ERR_STORE, "%s: it was rolled back", doing);
-	PQclear(res);
-	return rc;
+		return err_set(e, ERR_STORE, "%s: it was rolled back", doing);
+	return OK;
 }
 
 static int
@@ -158,23 +153,16 @@ connected(struct pg_db *d, struct err *e)
 static void
 name_store(struct store *s, const PQconninfoOption *url)
 {
-	const char *user = "", *host = "", *port = "", *base = "";
+	static const char *const KEYS[] = {"user", "host", "port", "dbname"};
+	const char *v[] = {"", "", "", ""};
 
-	for (; url->keyword; url++) {
-		const char *v = url->val ? url->val : "";
-
-		if (strcmp(url->keyword, "user") == 0)
-			user = v;
-		if (strcmp(url->keyword, "host") == 0)
-			host = v;
-		if (strcmp(url->keyword, "port") == 0)
-			port = v;
-		if (strcmp(url->keyword, "dbname") == 0)
-			base = v;
-	}
+	for (; url->keyword; url++)
+		for (size_t i = 0; url->val && i < COUNT_OF(KEYS); i++)
+			if (strcmp(url->keyword, KEYS[i]) == 0)
+				v[i] = url->val;
 	(void)snprintf(s->name, sizeof(s->name),
-	    "postgres %.100s%s%.100s%s%.10s/%.100s", user, *user ? "@" : "",
-	    host, *port ? ":" : "", port, base);
+	    "postgres %.100s%s%.100s%s%.10s/%.100s", v[0], *v[0] ? "@" : "",
+	    v[1], *v[2] ? ":" : "", v[2], v[3]);
 }
 
 static int
@@ -218,8 +206,7 @@ pg_db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
 		pg_db_close(&d->base);
 		return rc;
 	}
-	rc = pgconn_ready(&d->conn, d->conn.connect_ms, &ignored);
-	d->base.up = rc == OK;
+	d->base.up = pgconn_ready(&d->conn, d->conn.connect_ms, &ignored) == OK;
 	*ret = &d->base;
 	return OK;
 }
@@ -231,14 +218,13 @@ pg_begin(struct db *db, struct err *e)
 	const char *sql = db->use == DB_WRITE
 			      ? "BEGIN"
 			      : "BEGIN ISOLATION LEVEL REPEATABLE READ";
-	int rc;
 
-	for (int store_postgres_run = 0;; store_postgres_run++) {
-		rc = connected(of(db), e);
-		if (rc < 0)
-			return rc;
+	for (int times = 0;; times++) {
+		int rc;
+
+		TRY(connected(of(db), e));
 		rc = say(of(db), sql, "BEGIN", false, STORE_WAIT_MS, e);
-		if (rc == OK || db->up || store_postgres_run > 0)
+		if (rc == OK || db->up || times > 0)
 			return rc;
 	}
 }
@@ -257,10 +243,9 @@ pg_rollback(struct db *db)
 static int
 pg_begin_alone(struct db *db, struct err *e)
 {
-	int rc = pg_begin(db, e);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	TRY(pg_begin(db, e));
 	rc = say(of(db),
 	    "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(4857300)",
 	    "lock", false, STORE_MIGRATE_MS, e);
@@ -297,20 +282,16 @@ store_postgres_prepare(struct pg_db *d, int q, struct err *e)
 {
 	const struct stmt_info *s = &STMTS[q];
 	Oid types[STORE_ARGS_MAX];
-	PGresult *res = NULL;
-	int rc;
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 
 	assert(s->postgres);
 	if (d->prepared[q] == d->conn.times)
 		return OK;
 	for (int i = 0; i < s->n_args; i++)
 		types[i] = pgparam_type(store_arg_type(STORE_POSTGRES, q, i));
-	rc = store_postgres_take(d,
+	TRY(store_postgres_take(d,
 	    PQsendPrepare(d->conn.pg, s->name, s->postgres, s->n_args, types),
-	    s->name, false, STORE_WAIT_MS, &res, e);
-	if (rc < 0)
-		return rc;
-	PQclear(res);
+	    s->name, false, STORE_WAIT_MS, &res, e));
 	d->prepared[q] = d->conn.times;
 	return OK;
 }
@@ -321,10 +302,8 @@ store_postgres_run(struct pg_db *d, int q, PGresult **ret, struct err *e)
 {
 	const struct pgparam *p = &d->param;
 	bool commits = store_commits(&d->base, q);
-	int rc = store_postgres_prepare(d, q, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(store_postgres_prepare(d, q, e));
 	return store_postgres_take(d,
 	    PQsendQueryPrepared(d->conn.pg, STMTS[q].name, STMTS[q].n_args,
 		p->values, p->lengths, p->formats, 1),
@@ -377,41 +356,33 @@ pg_check(struct db *db, int q, struct err *e)
 {
 	const struct stmt_info *s = &STMTS[q];
 	struct pg_db *d = of(db);
-	PGresult *res = NULL;
-	int rc = connected(d, e);
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 
-	if (rc == OK)
-		rc = store_postgres_prepare(d, q, e);
-	if (rc == OK)
-		rc = store_postgres_take(d,
-		    PQsendDescribePrepared(d->conn.pg, s->name), s->name, false,
-		    STORE_WAIT_MS, &res, e);
-	if (rc < 0)
-		return rc;
+	TRY(connected(d, e));
+	TRY(store_postgres_prepare(d, q, e));
+	TRY(store_postgres_take(d, PQsendDescribePrepared(d->conn.pg, s->name),
+	    s->name, false, STORE_WAIT_MS, &res, e));
 	if (PQnfields(res) != s->n_cols)
-		rc = err_set(e, ERR_INVALID, "%s: %d columns, but rows: has %d",
-		    s->name, PQnfields(res), s->n_cols);
-	for (int i = 0; rc == OK && i < s->n_cols; i++)
+		return err_set(e, ERR_INVALID,
+		    "%s: %d columns, but rows: has %d", s->name, PQnfields(res),
+		    s->n_cols);
+	for (int i = 0; i < s->n_cols; i++)
 		if (!fits(PQftype(res, i), s->cols[i]))
-			rc = err_set(e, ERR_INVALID,
+			return err_set(e, ERR_INVALID,
 			    "%s: column %s has type %u, not that of rows:",
 			    s->name, PQfname(res, i), PQftype(res, i));
-	PQclear(res);
-	return rc;
+	return OK;
 }
 
 static int64_t
 pg_exec(
     struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
 {
-	PGresult *res = NULL;
+	PGresult *res CLEANUP(pgconn_clear) = NULL;
 	int64_t n = 0;
-	int rc = store_postgres_ask(of(db), q, args, n_args, &res, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(store_postgres_ask(of(db), q, args, n_args, &res, e));
 	(void)str_int(str_of(PQcmdTuples(res)), &n);
-	PQclear(res);
 	return n;
 }
 
@@ -420,15 +391,10 @@ pg_query(struct db *db, int q, const struct val *args, size_t n_args,
     struct rows **ret, struct err *e)
 {
 	struct pg_rows *r = &of(db)->rows[q];
-	PGresult *res = NULL;
-	int rc;
 
 	assert(!r->res);
-	rc = store_postgres_ask(of(db), q, args, n_args, &res, e);
-	if (rc < 0)
-		return rc;
-	assert(PQnfields(res) == STMTS[q].n_cols);
-	r->res = res;
+	TRY(store_postgres_ask(of(db), q, args, n_args, &r->res, e));
+	assert(PQnfields(r->res) == STMTS[q].n_cols);
 	r->at = -1;
 	*ret = &r->base;
 	return OK;

@@ -15,9 +15,11 @@
  * disk is full is no such thing: the frames before it have no commit mark.
  */
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -27,30 +29,145 @@
 #include "sql.h"
 #include "store/limits.h"
 #include "store/store_driver.h"
-#include "store/store_sqlite_priv.h"
 
+#define ROOM_BLOCKS 64 /* fewer free ones than that: the disk is full */
 #define FRAME_HEAD  24 /* bytes before each page in the WAL */
-/* Of a new file; one that is there keeps its own. A page takes some eight
- * events, and half as many pages as by default go through WAL and checkpoint;
- * larger ones cost more where one row of one is changed. */
-#define PAGE_PRAGMA "PRAGMA page_size=8192"
-#define SQL_WAL     "PRAGMA journal_mode=WAL"
 
-static const char *const CONTROL[] = {
-    "BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"};
+/* When a call failed: only at a step is it sure that nothing was kept. */
+enum moment { AT_STEP, AT_COMMIT, AT_CHECKPOINT };
 
+struct file {
+	char path[PATH_MAX];
+	bool sync_full;
+};
+
+struct sqlite_rows {
+	struct rows base;
+	sqlite3_stmt *st; /* NULL: not prepared yet */
+	bool open;
+};
+
+struct sqlite_db {
+	struct db base;
+	sqlite3 *h;
+	int frame_bytes; /* of a page in the WAL */
+	struct sqlite_rows stmts[STMT_COUNT];
+};
+
+#define ALL                                                                    \
+	"PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;"                 \
+	"PRAGMA mmap_size=0; PRAGMA secure_delete=FAST;"
 static_assert(WAL_RESTART_BYTES == 67108864, "as in OPTIONS");
 /* The writer keeps the inner pages of its tables in memory. */
 static const char *const OPTIONS[] = {
-    [DB_READ] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
-    [DB_JOBS] = "PRAGMA cache_size=-256; PRAGMA query_only=ON",
-    [DB_WRITE] = "PRAGMA cache_size=-2048; PRAGMA journal_size_limit=67108864",
+    [DB_READ] = ALL "PRAGMA cache_size=-1024; PRAGMA query_only=ON",
+    [DB_JOBS] = ALL "PRAGMA cache_size=-256; PRAGMA query_only=ON",
+    [DB_WRITE] =
+	ALL "PRAGMA cache_size=-2048; PRAGMA journal_size_limit=67108864",
 };
 
 static struct sqlite_db *
 of(struct db *db)
 {
 	return (struct sqlite_db *)db;
+}
+
+/* The system's word on the last failed write to one of the two files. */
+static int
+write_errno(sqlite3 *h, enum moment when)
+{
+	int op = when == AT_CHECKPOINT ? SQLITE_FCNTL_FILE_POINTER
+				       : SQLITE_FCNTL_JOURNAL_POINTER;
+	sqlite3_file *f = NULL;
+	int why = 0;
+
+	/* SQLite's own errno is what the rollback has left of it. */
+	if (sqlite3_file_control(h, NULL, op, &f) == SQLITE_OK && f &&
+	    f->pMethods)
+		(void)f->pMethods->xFileControl(
+		    f, SQLITE_FCNTL_LAST_ERRNO, &why);
+	return why;
+}
+
+/*
+ * A quota and a limit on the size of a file are a full disk too, and memory
+ * shared by readers that can't grow is one when there is no room.
+ */
+static bool
+no_room(struct sqlite_db *d, int rc, enum moment when)
+{
+	const struct file *f = d->base.store->self;
+	struct statvfs fs;
+	int why;
+
+	if ((rc & 0xff) == SQLITE_FULL)
+		return true;
+	if ((rc & 0xff) != SQLITE_IOERR || rc == SQLITE_IOERR_FSYNC ||
+	    rc == SQLITE_IOERR_DIR_FSYNC)
+		return false;
+	why = rc == SQLITE_IOERR_WRITE ? write_errno(d->h, when) : 0;
+	if (why == ENOSPC || why == EDQUOT || why == EFBIG)
+		return true;
+	return statvfs(f->path, &fs) == 0 && fs.f_bavail < ROOM_BLOCKS;
+}
+
+/* rc is of SQLite: OK, or what it means. Ends the process when nobody knows
+ * what the disk holds. */
+static int
+good(struct sqlite_db *d, int rc, const char *doing, enum moment when,
+    struct err *e)
+{
+	const struct file *f = d->base.store->self;
+	const char *text;
+
+	if (rc == SQLITE_OK)
+		return OK;
+	text = sqlite3_errmsg(d->h);
+	if (no_room(d, rc, when))
+		return store_fail(
+		    e, ERR_FULL, "%s: the disk of %s is full", doing, f->path);
+	switch (rc & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		d->base.again = true;
+		return store_fail(e, ERR_BUSY, "%s: %s", doing, text);
+	case SQLITE_CONSTRAINT:
+		return err_set(e,
+		    rc == SQLITE_CONSTRAINT_UNIQUE ||
+			    rc == SQLITE_CONSTRAINT_PRIMARYKEY ||
+			    rc == SQLITE_CONSTRAINT_ROWID
+			? ERR_CONFLICT
+			: ERR_STORE,
+		    "%s: %s", doing, text);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return err_set(e, ERR_STORE,
+		    "%s is damaged, or no database of ours (%s): restore it from a backup",
+		    f->path, text);
+	case SQLITE_IOERR:
+		if (when == AT_STEP && rc != SQLITE_IOERR_FSYNC &&
+		    rc != SQLITE_IOERR_DIR_FSYNC)
+			return err_set(
+			    e, ERR_STORE, "%s: %s (%d)", doing, text, rc);
+		log_release();
+		log_fmt(LOG_ERROR,
+		    "the disk failed under the database: stopping, so that the next start reads what is really there",
+		    "%s: %s (%d)", doing, text, sqlite3_extended_errcode(d->h));
+		_exit(1);
+	case SQLITE_NOMEM:
+		mem_out(0);
+	default:
+		return err_set(e, ERR_STORE, "%s: %s", doing, text);
+	}
+}
+
+/* Statements without arguments and rows. */
+static int
+run(struct db *db, const char *sql, const char *doing, enum moment when,
+    struct err *e)
+{
+	return good(of(db), sqlite3_exec(of(db)->h, sql, NULL, NULL, NULL),
+	    doing, when, e);
 }
 
 static void
@@ -66,14 +183,14 @@ static int
 sqlite_open(struct store *s, const struct store_opts *o, struct err *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct str sync = str_of(o->sqlite_sync ? o->sqlite_sync : "full");
+	const char *sync = o->sqlite_sync ? o->sqlite_sync : "full";
 	struct file *f = mem_get(sizeof(*f));
 	int n;
 
 	s->self = f;
 	(void)pthread_once(&once, configure);
-	f->sync_full = str_eq(sync, STR("full"));
-	if (!f->sync_full && !str_eq(sync, STR("normal")))
+	f->sync_full = strcmp(sync, "full") == 0;
+	if (!f->sync_full && strcmp(sync, "normal") != 0)
 		return err_set(
 		    e, ERR_INVALID, "SQLite's sync must be full or normal");
 	n = snprintf(f->path, sizeof(f->path), "%s/" SQLITE_FILE, o->dir);
@@ -116,14 +233,14 @@ use_wal(struct sqlite_db *d, struct err *e)
 	const struct timespec pause = {.tv_nsec = 5000000};
 	int64_t until = clock_mono_ms() + STORE_BUSY_MS;
 	char mode[8];
-	int rc = pragma(d, SQL_WAL, mode);
+	int rc;
 
-	while ((rc & 0xff) == SQLITE_BUSY && clock_mono_ms() < until) {
+	while (
+	    (rc = pragma(d, "PRAGMA journal_mode=WAL", mode)) != SQLITE_ROW) {
+		if ((rc & 0xff) != SQLITE_BUSY || clock_mono_ms() >= until)
+			return good(d, rc, "open", AT_STEP, e);
 		(void)nanosleep(&pause, NULL);
-		rc = pragma(d, SQL_WAL, mode);
 	}
-	if (rc != SQLITE_ROW)
-		return sqlite_fail(d, rc, "open", AT_STEP, e);
 	return strcmp(mode, "wal") == 0
 		   ? OK
 		   : err_set(e, ERR_STORE,
@@ -171,29 +288,23 @@ set_up(struct sqlite_db *d, struct err *e)
 	if (rc != SQLITE_OK)
 		return err_set(
 		    e, ERR_STORE, "%s: %s", f->path, sqlite3_errmsg(d->h));
-	(void)sqlite3_exec(d->h, PAGE_PRAGMA, NULL, NULL, NULL);
-	rc = use_wal(d, e);
-	if (rc < 0)
-		return rc;
-	rc = sqlite3_exec(d->h,
+	/* Of a new file; one that is there keeps its own. A page takes eight
+	 * events or so, and half as many as by default go through WAL and
+	 * checkpoint; larger ones cost more where one row of one is changed. */
+	(void)sqlite3_exec(d->h, "PRAGMA page_size=8192", NULL, NULL, NULL);
+	TRY(use_wal(d, e));
+	TRY(run(&d->base,
 	    f->sync_full ? "PRAGMA synchronous=FULL"
 			 : "PRAGMA synchronous=NORMAL",
-	    NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(d->h,
-		    "PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;"
-		    "PRAGMA mmap_size=0; PRAGMA secure_delete=FAST",
-		    NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(d->h, OPTIONS[d->base.use], NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = pragma(d, "PRAGMA page_size", page);
-	if (rc == SQLITE_ROW && str_int(str_of(page), &bytes))
-		rc = SQLITE_OK;
+	    "open", AT_STEP, e));
+	TRY(run(&d->base, OPTIONS[d->base.use], "open", AT_STEP, e));
+	rc = pragma(d, "PRAGMA page_size", page);
+	if (rc != SQLITE_ROW || !str_int(str_of(page), &bytes))
+		return good(d, rc, "open", AT_STEP, e);
 	d->frame_bytes = (int)bytes + FRAME_HEAD;
 	/* After the pragmas: autocheckpoint is a hook too. */
 	(void)sqlite3_wal_hook(d->h, note_wal, d);
-	return rc == SQLITE_OK ? OK : sqlite_fail(d, rc, "open", AT_STEP, e);
+	return OK;
 }
 
 static void
@@ -203,8 +314,6 @@ sqlite_db_close(struct db *db)
 
 	for (size_t i = 0; i < COUNT_OF(d->stmts); i++)
 		(void)sqlite3_finalize(d->stmts[i].st);
-	for (size_t i = 0; i < COUNT_OF(d->control); i++)
-		(void)sqlite3_finalize(d->control[i]);
 	(void)sqlite3_close(d->h);
 	free(d);
 }
@@ -217,47 +326,32 @@ sqlite_db_open(struct store *s, enum db_use use, struct db **ret, struct err *e)
 
 	d->base = (struct db){.store = s, .use = use, .up = true};
 	rc = set_up(d, e);
-	if (rc < 0) {
-		sqlite_db_close(&d->base);
-		return rc;
-	}
-	*ret = &d->base;
-	return OK;
-}
-
-static int
-store_sqlite_prepare(struct sqlite_db *d, const char *sql, const char *name,
-    sqlite3_stmt **ret, struct err *e)
-{
-	int rc;
-
-	if (*ret)
-		return OK;
-	rc = sqlite3_prepare_v3(
-	    d->h, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
-	return rc == SQLITE_OK ? OK : sqlite_fail(d, rc, name, AT_STEP, e);
-}
-
-static int
-control(struct sqlite_db *d, enum control c, struct err *e)
-{
-	int rc =
-	    store_sqlite_prepare(d, CONTROL[c], CONTROL[c], &d->control[c], e);
-
 	if (rc < 0)
-		return rc;
-	(void)sqlite3_step(d->control[c]);
-	rc = sqlite3_reset(d->control[c]);
-	return rc == SQLITE_OK ? OK
-			       : sqlite_fail(d, rc, CONTROL[c],
-				     c == COMMIT ? AT_COMMIT : AT_STEP, e);
+		sqlite_db_close(&d->base);
+	else
+		*ret = &d->base;
+	return rc;
+}
+
+static int
+store_sqlite_prepare(struct sqlite_db *d, int q, struct err *e)
+{
+	sqlite3_stmt **st = &d->stmts[q].st;
+
+	if (*st)
+		return OK;
+	return good(d,
+	    sqlite3_prepare_v3(
+		d->h, STMTS[q].sqlite, -1, SQLITE_PREPARE_PERSISTENT, st, NULL),
+	    STMTS[q].name, AT_STEP, e);
 }
 
 static int
 sqlite_begin(struct db *db, struct err *e)
 {
-	return control(
-	    of(db), db->use == DB_WRITE ? BEGIN_WRITE : BEGIN_READ, e);
+	const char *sql = db->use == DB_WRITE ? "BEGIN IMMEDIATE" : "BEGIN";
+
+	return run(db, sql, sql, AT_STEP, e);
 }
 
 static int
@@ -266,7 +360,7 @@ sqlite_begin_alone(struct db *db, struct err *e)
 	int rc;
 
 	(void)sqlite3_busy_timeout(of(db)->h, STORE_MIGRATE_MS);
-	rc = control(of(db), BEGIN_WRITE, e);
+	rc = sqlite_begin(db, e);
 	(void)sqlite3_busy_timeout(of(db)->h, STORE_BUSY_MS);
 	return rc;
 }
@@ -278,14 +372,14 @@ sqlite_rollback(struct db *db)
 
 	/* A full disk has rolled back by itself. */
 	if (!sqlite3_get_autocommit(of(db)->h) &&
-	    control(of(db), ROLLBACK, &e) < 0)
+	    run(db, "ROLLBACK", "ROLLBACK", AT_STEP, &e) < 0)
 		log_err(LOG_ERROR, "rollback failed", &e);
 }
 
 static int
 sqlite_commit(struct db *db, struct err *e)
 {
-	int rc = control(of(db), COMMIT, e);
+	int rc = run(db, "COMMIT", "COMMIT", AT_COMMIT, e);
 
 	if (rc < 0)
 		sqlite_rollback(db);
@@ -340,7 +434,7 @@ sqlite_checkpoint(
 	(void)sqlite3_busy_timeout(d->h, STORE_BUSY_MS);
 	/* Busy: somebody was in the way, the next one will do more. */
 	if (rc != SQLITE_OK && rc != SQLITE_BUSY)
-		return sqlite_fail(d, rc, "checkpoint", AT_CHECKPOINT, e);
+		return good(d, rc, "checkpoint", AT_CHECKPOINT, e);
 	/* The next write begins at the front: what is there counts no more. */
 	if (rc == SQLITE_OK && how != CHECKPOINT_COPY)
 		frames = copied = 0;
@@ -357,34 +451,21 @@ sqlite_checkpoint(
 static int
 sqlite_script(struct db *db, const char *sql, struct err *e)
 {
-	struct sqlite_db *d = of(db);
-	int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
-
-	return rc == SQLITE_OK ? OK
-			       : sqlite_fail(d, rc, "migration", AT_STEP, e);
+	return run(db, sql, "migration", AT_STEP, e);
 }
 
 static int
 bind_one(sqlite3_stmt *st, int at, const struct val *v)
 {
-	switch (v->type) {
-	case VAL_NULL:
+	if (v->type == VAL_NULL)
 		return sqlite3_bind_null(st, at);
-	case VAL_INT:
+	if (v->type == VAL_INT)
 		return sqlite3_bind_int64(st, at, v->i);
-	case VAL_TEXT:
+	if (v->type == VAL_TEXT)
 		return sqlite3_bind_text64(
 		    st, at, v->s.p, v->s.n, SQLITE_STATIC, SQLITE_UTF8);
-	case VAL_BYTES:
-		return sqlite3_bind_blob64(
-		    st, at, v->s.p, v->s.n, SQLITE_STATIC);
-	case VAL_INTS:
-	case VAL_TEXTS:
-	case VAL_BYTESS:
-		break;
-	}
-	assert(v->type < VAL_INTS); /* arrays are PostgreSQL's */
-	return SQLITE_MISUSE;
+	assert(v->type == VAL_BYTES); /* arrays are PostgreSQL's */
+	return sqlite3_bind_blob64(st, at, v->s.p, v->s.n, SQLITE_STATIC);
 }
 
 /* Prepares the statement and gives it its arguments. */
@@ -392,35 +473,25 @@ static int
 ready(struct sqlite_db *d, int q, const struct val *args, size_t n_args,
     struct err *e)
 {
-	struct sqlite_rows *r = &d->stmts[q];
-	int rc;
-
-	assert(STMTS[q].sqlite && !r->open);
-	rc = store_sqlite_prepare(d, STMTS[q].sqlite, STMTS[q].name, &r->st, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < n_args; i++) {
-		rc = bind_one(r->st, (int)i + 1, &args[i]);
-		if (rc != SQLITE_OK)
-			return sqlite_fail(d, rc, STMTS[q].name, AT_STEP, e);
-	}
-	r->db = d;
+	assert(STMTS[q].sqlite && !d->stmts[q].open);
+	TRY(store_sqlite_prepare(d, q, e));
+	for (size_t i = 0; i < n_args; i++)
+		TRY(good(d, bind_one(d->stmts[q].st, (int)i + 1, &args[i]),
+		    STMTS[q].name, AT_STEP, e));
 	return OK;
 }
 
 static int
 sqlite_check(struct db *db, int q, struct err *e)
 {
-	struct sqlite_db *d = of(db);
-	sqlite3_stmt **st = &d->stmts[q].st;
-	int rc = store_sqlite_prepare(d, STMTS[q].sqlite, STMTS[q].name, st, e);
+	int n;
 
-	if (rc < 0)
-		return rc;
-	if (sqlite3_column_count(*st) != STMTS[q].n_cols)
+	TRY(store_sqlite_prepare(of(db), q, e));
+	n = sqlite3_column_count(of(db)->stmts[q].st);
+	if (n != STMTS[q].n_cols)
 		return err_set(e, ERR_INVALID,
-		    "%s: %d columns, but rows: has %d", STMTS[q].name,
-		    sqlite3_column_count(*st), STMTS[q].n_cols);
+		    "%s: %d columns, but rows: has %d", STMTS[q].name, n,
+		    STMTS[q].n_cols);
 	return OK;
 }
 
@@ -429,18 +500,12 @@ sqlite_exec(
     struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
 {
 	struct sqlite_db *d = of(db);
-	struct sqlite_rows *r = &d->stmts[q];
-	int rc = ready(d, q, args, n_args, e);
 
-	if (rc < 0)
-		return rc;
-	do
-		rc = sqlite3_step(r->st);
-	while (rc == SQLITE_ROW);
-	rc = sqlite3_reset(r->st);
-	if (rc != SQLITE_OK)
-		return sqlite_fail(
-		    d, rc, STMTS[q].name, db->in_tx ? AT_STEP : AT_COMMIT, e);
+	TRY(ready(d, q, args, n_args, e));
+	while (sqlite3_step(d->stmts[q].st) == SQLITE_ROW)
+		;
+	TRY(good(d, sqlite3_reset(d->stmts[q].st), STMTS[q].name,
+	    db->in_tx ? AT_STEP : AT_COMMIT, e));
 	return sqlite3_changes64(d->h);
 }
 
@@ -449,10 +514,8 @@ sqlite_query(struct db *db, int q, const struct val *args, size_t n_args,
     struct rows **ret, struct err *e)
 {
 	struct sqlite_rows *r = &of(db)->stmts[q];
-	int rc = ready(of(db), q, args, n_args, e);
 
-	if (rc < 0)
-		return rc;
+	TRY(ready(of(db), q, args, n_args, e));
 	/* Its commit would be in rows_close(), which can't say that it failed. */
 	assert(db->in_tx || sqlite3_stmt_readonly(r->st));
 	r->open = true;
@@ -460,41 +523,40 @@ sqlite_query(struct db *db, int q, const struct val *args, size_t n_args,
 	return OK;
 }
 
-static const struct sqlite_rows *
-rows_of(const struct rows *r)
+static sqlite3_stmt *
+st_of(const struct rows *r)
 {
-	return (const struct sqlite_rows *)r;
+	return ((const struct sqlite_rows *)r)->st;
 }
 
 static int
 sqlite_next(struct rows *rows, struct err *e)
 {
-	struct sqlite_rows *r = (struct sqlite_rows *)rows;
+	const struct sqlite_rows *r = (struct sqlite_rows *)rows;
+	struct sqlite_db *d = of(rows->db);
 	int rc = sqlite3_step(r->st);
 
-	if (rc == SQLITE_ROW)
-		return 1;
-	if (rc == SQLITE_DONE)
-		return 0;
-	return sqlite_fail(r->db, rc, STMTS[r - r->db->stmts].name, AT_STEP, e);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return rc == SQLITE_ROW;
+	return good(d, rc, STMTS[r - d->stmts].name, AT_STEP, e);
 }
 
 static int64_t
 sqlite_int(const struct rows *r, int col)
 {
-	return sqlite3_column_int64(rows_of(r)->st, col);
+	return sqlite3_column_int64(st_of(r), col);
 }
 
 static bool
 sqlite_null(const struct rows *r, int col)
 {
-	return sqlite3_column_type(rows_of(r)->st, col) == SQLITE_NULL;
+	return sqlite3_column_type(st_of(r), col) == SQLITE_NULL;
 }
 
 static struct str
 sqlite_str(const struct rows *r, int col)
 {
-	sqlite3_stmt *st = rows_of(r)->st;
+	sqlite3_stmt *st = st_of(r);
 	const char *p;
 
 	if (sqlite_null(r, col))

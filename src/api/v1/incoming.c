@@ -60,8 +60,8 @@ api_hooks_enter(void *arg)
 	struct err e = {0};
 
 	k->api = api;
-	if (db_open(api->store, DB_READ, &k->db, &e) == OK &&
-	    hooks_new(api->conf, api->keyring, &k->hooks, &e) == OK)
+	k->hooks = hooks_new(api->conf, api->keyring);
+	if (db_open(api->store, DB_READ, &k->db, &e) == OK)
 		return k;
 	log_err(LOG_ERROR, "the hooks thread can't work", &e);
 	api_hooks_leave(k);

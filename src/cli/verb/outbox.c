@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 #include "cli/verbs.h"
-#include "source/outbox_check.h"
 
 /* An outbox table: how it is made, and whether one is fit. */
 

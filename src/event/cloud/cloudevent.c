@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/put.h"
 #include "base/str.h"
 #include "event/envelope.h"
 #include "event/limits.h"
@@ -51,7 +52,7 @@ struct reader {
 	struct err *e;
 	bool binary;
 	struct str v[AT_COUNT]; /* n 0: absent */
-	struct buf more;        /* members of `cloudEvent`, a comma before */
+	struct buf *more;       /* members of `cloudEvent` */
 	struct str data;        /* JSON of an object */
 	char eventid[UUID_LEN + 1];
 };
@@ -106,17 +107,16 @@ cloudevent_find(struct str name, enum at *ret)
 static void
 cloudevent_keep(struct reader *c, struct str name, struct str json)
 {
-	buf_addc(&c->more, ',');
-	buf_json(&c->more, name);
-	buf_addc(&c->more, ':');
-	buf_add(&c->more, json);
+	put_text(c->more, NULL, name);
+	buf_addc(c->more, ':');
+	buf_add(c->more, json);
 }
 
 static void
 keep_text(struct reader *c, struct str name, struct str text)
 {
 	cloudevent_keep(c, name, STR_EMPTY);
-	buf_json(&c->more, text);
+	buf_json(c->more, text);
 }
 
 /* One attribute: its text, and as JSON when it was that; .p NULL: a text. */
@@ -148,28 +148,33 @@ cloudevent_take(
 
 /* From what was read to an envelope ----------------------------------------- */
 
-static int
-need(const struct reader *c, enum at at)
+static bool
+is_json_type(struct str type)
 {
-	return c->v[at].n > 0 ? OK : wrong_at(c, at, "is required");
+	type = str_trim(str_cut(&type, ';'));
+	return str_eq_nocase(type, STR("application/json")) ||
+	       str_eq_nocase(type, STR("text/json")) ||
+	       (type.n > 5 &&
+		   str_eq_nocase(str_from(type, type.n - 5), STR("+json")));
 }
 
 static int
 cloudevent_check(struct reader *c)
 {
 	static const enum at NEEDED[] = {SPECVERSION, ID, SOURCE, TYPE};
-	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < COUNT_OF(NEEDED); i++)
-		rc = need(c, NEEDED[i]);
-	if (rc < 0)
-		return rc;
+	for (size_t i = 0; i < COUNT_OF(NEEDED); i++)
+		if (c->v[NEEDED[i]].n == 0)
+			return wrong_at(c, NEEDED[i], "is required");
 	if (!str_eq(c->v[SPECVERSION], STR("1.0")))
 		return wrong_at(c, SPECVERSION, "must be 1.0");
 	if (c->v[ID].n > EVENT_KEY_MAX)
 		return wrong_at(c, ID, "is over 512 bytes");
 	if (c->v[CORRELATIONID].n > EVENT_KEY_MAX)
 		return wrong_at(c, CORRELATIONID, "is over 512 bytes");
+	if (c->v[DATACONTENTTYPE].n > 0 && !is_json_type(c->v[DATACONTENTTYPE]))
+		return wrong_at(
+		    c, DATACONTENTTYPE, "must be JSON: a payload is an object");
 	return OK;
 }
 
@@ -177,7 +182,7 @@ cloudevent_check(struct reader *c)
 static void
 derive(const char *what, struct str one, struct str two, char ret[UUID_LEN + 1])
 {
-	struct buf b = BUF(one.n + two.n + 64);
+	struct buf b CLEANUP(buf_done) = BUF(one.n + two.n + 64);
 	unsigned char digest[DIGEST_LEN];
 
 	buf_fmt(&b, "%s\n", what);
@@ -185,16 +190,7 @@ derive(const char *what, struct str one, struct str two, char ret[UUID_LEN + 1])
 	buf_addc(&b, '\n'); /* neither has control characters */
 	buf_add(&b, two);
 	digest_sha256(buf_str(&b), digest);
-	buf_done(&b);
 	uuid_format(uuid_from_digest(digest), ret);
-}
-
-static void
-name_it(struct buf *b, const char *name, struct str text)
-{
-	buf_fmt(b, "\"%s\":", name);
-	buf_json(b, text);
-	buf_addc(b, ',');
 }
 
 static void
@@ -209,7 +205,7 @@ write_id(struct reader *c, struct buf *b)
 		keep_text(c, STR("id"), c->v[ID]);
 		keep_text(c, STR("source"), c->v[SOURCE]);
 	}
-	name_it(b, "eventId", str_of(c->eventid));
+	put_z(b, "eventId", c->eventid);
 }
 
 static int
@@ -219,7 +215,7 @@ write_version(const struct reader *c, struct buf *b)
 
 	if (c->v[SCHEMAVERSION].n > 0 && !str_int(c->v[SCHEMAVERSION], &v))
 		return wrong_at(c, SCHEMAVERSION, "must be a whole number");
-	buf_fmt(b, "\"schemaVersion\":%lld,", (long long)v);
+	put_int(b, "schemaVersion", v);
 	return OK;
 }
 
@@ -235,24 +231,20 @@ write_time(const struct reader *c, struct buf *b)
 	if (!time_parse(c->v[TIME], &us, &utc))
 		return wrong_at(c, TIME, "must be a time as in RFC 3339");
 	time_format(us, text);
-	name_it(b, "occurredAt", utc ? c->v[TIME] : str_of(text));
+	put_text(b, "occurredAt", utc ? c->v[TIME] : str_of(text));
 	return OK;
 }
 
 static int
 write_tenant(const struct reader *c, const struct uuid *tenant, struct buf *b)
 {
-	char text[UUID_LEN + 1];
-
-	if (c->v[TENANTID].n > 0) {
-		name_it(b, "tenantId", c->v[TENANTID]);
-		return OK;
-	}
-	if (!tenant)
+	if (c->v[TENANTID].n > 0)
+		put_text(b, "tenantId", c->v[TENANTID]);
+	else if (tenant)
+		put_uuid(b, "tenantId", *tenant);
+	else
 		return wrong_at(c, TENANTID,
 		    "is required: the caller's key is not of one tenant alone");
-	uuid_format(*tenant, text);
-	name_it(b, "tenantId", str_of(text));
 	return OK;
 }
 
@@ -297,12 +289,11 @@ write_producer(const struct reader *c, struct buf *b)
 			return wrong_at(
 			    c, SOURCE, "must be UTF-8, once decoded");
 	}
-	buf_addz(b, "\"producer\":{");
-	name_it(b, "service", service);
-	buf_addz(b, "\"instanceId\":");
-	buf_json(
-	    b, c->v[INSTANCEID].n > 0 ? c->v[INSTANCEID] : STR("cloudevents"));
-	buf_addz(b, "},");
+	put_open(b, "producer", '{');
+	put_text(b, "service", service);
+	put_text(b, "instanceId",
+	    c->v[INSTANCEID].n > 0 ? c->v[INSTANCEID] : STR("cloudevents"));
+	put_close(b, '}');
 	return OK;
 }
 
@@ -320,7 +311,7 @@ write_correlation(struct reader *c, struct buf *b)
 		keep_text(c, str_of(NAMES[CORRELATIONID]), text);
 		text = str_of(made);
 	}
-	name_it(b, "correlationId", text);
+	put_text(b, "correlationId", text);
 }
 
 static void
@@ -334,71 +325,47 @@ write_sequence(struct reader *c, struct buf *b)
 		key = c->v[SUBJECT];
 	if (key.n == 0)
 		key = str_of(c->eventid);
-	buf_addz(b, "\"sequence\":{\"partitionKey\":");
-	buf_json(b, key);
-	if (c->v[RECORDVERSION].n > 0) {
-		buf_addz(b, ",\"recordVersion\":");
-		buf_json(b, c->v[RECORDVERSION]);
-	}
-	buf_addz(b, "},");
-}
-
-static bool
-is_json_type(struct str type)
-{
-	type = str_trim(str_cut(&type, ';'));
-	return str_eq_nocase(type, STR("application/json")) ||
-	       str_eq_nocase(type, STR("text/json")) ||
-	       (type.n > 5 &&
-		   str_eq_nocase(str_from(type, type.n - 5), STR("+json")));
+	put_open(b, "sequence", '{');
+	put_text(b, "partitionKey", key);
+	if (c->v[RECORDVERSION].n > 0)
+		put_text(b, "recordVersion", c->v[RECORDVERSION]);
+	put_close(b, '}');
 }
 
 static int
 write_all(struct reader *c, const struct uuid *tenant, struct buf *b)
 {
-	int rc = cloudevent_check(c);
-
-	if (rc < 0)
-		return rc;
-	if (c->v[DATACONTENTTYPE].n > 0 && !is_json_type(c->v[DATACONTENTTYPE]))
-		return wrong_at(
-		    c, DATACONTENTTYPE, "must be JSON: a payload is an object");
-	buf_addc(b, '{');
+	TRY(cloudevent_check(c));
+	put_open(b, NULL, '{');
 	write_id(c, b);
-	rc = write_version(c, b);
-	name_it(b, "eventType", c->v[TYPE]);
-	if (rc == OK)
-		rc = write_time(c, b);
-	if (rc == OK)
-		rc = write_tenant(c, tenant, b);
-	if (rc == OK)
-		rc = write_producer(c, b);
+	TRY(write_version(c, b));
+	put_text(b, "eventType", c->v[TYPE]);
+	TRY(write_time(c, b));
+	TRY(write_tenant(c, tenant, b));
+	TRY(write_producer(c, b));
 	write_correlation(c, b);
 	write_sequence(c, b);
-	if (c->more.n > 0) {
-		buf_addz(b, "\"cloudEvent\":{");
-		buf_add(b, str_from(buf_str(&c->more), 1));
-		buf_addz(b, "},");
+	if (c->more->n > 0) {
+		put_open(b, "cloudEvent", '{');
+		buf_add(b, buf_str(c->more));
+		put_close(b, '}');
 	}
-	buf_addz(b, "\"payload\":");
-	buf_add(b, c->data);
-	buf_addc(b, '}');
-	return rc;
+	put_raw(b, "payload", c->data);
+	put_close(b, '}');
+	return OK;
 }
 
 static int
 finish(
     struct reader *c, size_t bytes, const struct uuid *tenant, struct str *ret)
 {
-	struct buf b = BUF(2 * bytes + FRAME_MAX);
-	int rc = write_all(c, tenant, &b);
+	struct buf b CLEANUP(buf_done) = BUF(2 * bytes + FRAME_MAX);
 
-	if (rc == OK && (b.failed || c->more.failed))
-		rc = no_room(c);
-	if (rc == OK)
-		*ret = arena_dup(c->a, buf_str(&b));
-	buf_done(&b);
-	return rc;
+	TRY(write_all(c, tenant, &b));
+	if (b.failed || c->more->failed)
+		return no_room(c);
+	*ret = arena_dup(c->a, buf_str(&b));
+	return OK;
 }
 
 /* The structured mode ------------------------------------------------------- */
@@ -418,6 +385,8 @@ take_data(struct reader *c, const struct json *j)
 static int
 take_member(struct reader *c, const struct json *j)
 {
+	enum at at;
+
 	if (str_eq(j->key, STR("data")))
 		return take_data(c, j);
 	if (j->type == JSON_NULL)
@@ -430,12 +399,11 @@ take_member(struct reader *c, const struct json *j)
 		    c, j->key, "must be a text, a number or a boolean");
 	if (j->type == JSON_STRING)
 		return cloudevent_take(c, j->key, j->text, j->raw);
-	if (j->type != JSON_NUMBER &&
-	    str_eq(j->key, str_of(NAMES[SCHEMAVERSION])))
-		return wrong_at(c, SCHEMAVERSION, "must be a whole number");
-	for (enum at i = 0; i < AT_COUNT; i++)
-		if (i != SCHEMAVERSION && str_eq(j->key, str_of(NAMES[i])))
-			return wrong_at(c, i, "must be a text");
+	if (cloudevent_find(j->key, &at) &&
+	    (at != SCHEMAVERSION || j->type != JSON_NUMBER))
+		return wrong_at(c, at,
+		    at == SCHEMAVERSION ? "must be a whole number"
+					: "must be a text");
 	return cloudevent_take(c, j->key, j->raw, j->raw);
 }
 
@@ -443,8 +411,8 @@ int
 cloudevent_structured(struct arena *a, const struct json *tree,
     const struct uuid *tenant, struct str *ret, struct err *e)
 {
-	struct reader c = {.a = a, .e = e, .data = STR("{}")};
-	int rc = OK;
+	struct buf more CLEANUP(buf_done) = BUF(2 * tree->raw.n + FRAME_MAX);
+	struct reader c = {.a = a, .e = e, .more = &more, .data = STR("{}")};
 
 	if (tree->type != JSON_OBJECT)
 		return err_set(e, ERR_INVALID,
@@ -453,13 +421,9 @@ cloudevent_structured(struct arena *a, const struct json *tree,
 		    tree->type == JSON_ARRAY
 			? "; a batch is application/cloudevents-batch+json"
 			: "");
-	c.more = BUF(2 * tree->raw.n + FRAME_MAX);
-	for (const struct json *j = tree->child; rc == OK && j; j = j->next)
-		rc = take_member(&c, j);
-	if (rc == OK)
-		rc = finish(&c, tree->raw.n, tenant, ret);
-	buf_done(&c.more);
-	return rc;
+	for (const struct json *j = tree->child; j; j = j->next)
+		TRY(take_member(&c, j));
+	return finish(&c, tree->raw.n, tenant, ret);
 }
 
 /* The binary mode ------------------------------------------------------------ */
@@ -528,14 +492,11 @@ static int
 take_body(struct reader *c, struct str body)
 {
 	struct json *tree;
-	int rc;
 
 	body = str_trim(body);
 	if (body.n == 0)
 		return OK;
-	rc = json_parse(c->a, body, &tree, c->e);
-	if (rc < 0)
-		return rc;
+	TRY(json_parse(c->a, body, &tree, c->e));
 	if (tree->type != JSON_OBJECT)
 		return err_set(c->e, ERR_INVALID,
 		    "the data of a CloudEvent must be an object here, not %s",
@@ -549,25 +510,78 @@ cloudevent_binary(struct arena *a, const struct cloudevent_header *headers,
     size_t n, struct str body, const struct uuid *tenant, struct str *ret,
     struct err *e)
 {
-	struct reader c = {.a = a, .e = e, .binary = true, .data = STR("{}")};
+	struct buf more CLEANUP(buf_done) = BUF(0);
+	struct reader c = {
+	    .a = a, .e = e, .binary = true, .more = &more, .data = STR("{}")};
 	size_t bytes = body.n;
-	int rc = OK;
 
 	for (size_t i = 0; i < n; i++)
 		bytes += headers[i].name.n + headers[i].value.n + 8;
-	c.more = BUF(2 * bytes + FRAME_MAX);
-	for (size_t i = 0; rc == OK && i < n; i++) {
+	more.limit = 2 * bytes + FRAME_MAX;
+	for (size_t i = 0; i < n; i++) {
 		if (!cloudevent_is_header(headers[i].name))
 			continue;
-		rc = named_twice(headers, i)
-			 ? wrong(&c, str_from(headers[i].name, 3),
-			       "is given twice")
-			 : take_header(&c, &headers[i]);
+		if (named_twice(headers, i))
+			return wrong(
+			    &c, str_from(headers[i].name, 3), "is given twice");
+		TRY(take_header(&c, &headers[i]));
 	}
-	if (rc == OK)
-		rc = take_body(&c, body);
-	if (rc == OK)
-		rc = finish(&c, bytes, tenant, ret);
-	buf_done(&c.more);
-	return rc;
+	TRY(take_body(&c, body));
+	return finish(&c, bytes, tenant, ret);
+}
+
+/* Errors ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *field; /* of an envelope, its JSON pointer … */
+	const char *name;  /* … and the attribute it was made of */
+} FIELDS[] = {
+    {"/eventId", "id"},
+    {"/schemaVersion", "schemaversion"},
+    {"/eventType", "type"},
+    {"/occurredAt", "time"},
+    {"/tenantId", "tenantid"},
+    {"/producer/service", "source"},
+    {"/producer/instanceId", "instanceid"},
+    {"/correlationId", "correlationid"},
+    {"/sequence/partitionKey", "partitionkey"},
+    {"/sequence/recordVersion", "recordversion"},
+};
+
+/* The text begins with the field's last name: it gets the attribute's. */
+static void
+rename_it(struct err *e, const char *from, const char *prefix, const char *to)
+{
+	char text[sizeof(e->text)];
+	size_t n = strlen(from);
+
+	if (strncmp(e->text, from, n) != 0)
+		return;
+	(void)snprintf(text, sizeof(text), "%s%s%s", prefix, to, e->text + n);
+	str_clean_utf8(text, strlen(text)); /* it may have been cut */
+	memcpy(e->text, text, sizeof(text));
+}
+
+void
+cloudevent_blame(struct err *e, bool binary)
+{
+	const char *prefix = binary ? "ce-" : "", *last;
+	char at[sizeof(e->at)];
+
+	for (size_t i = 0; i < COUNT_OF(FIELDS); i++) {
+		if (strcmp(e->at, FIELDS[i].field) != 0)
+			continue;
+		last = strrchr(FIELDS[i].field, '/') + 1;
+		rename_it(e, last, prefix, FIELDS[i].name);
+		(void)snprintf(e->at, sizeof(e->at), "%s%s",
+		    binary ? "ce-" : "/", FIELDS[i].name);
+		return;
+	}
+	if (strncmp(e->at, "/payload", 8) != 0)
+		return;
+	if (e->at[8] == '\0')
+		rename_it(e, "payload", "", "data");
+	(void)snprintf(
+	    at, sizeof(at), "%s%s", binary ? "" : "/data", e->at + 8);
+	memcpy(e->at, at, sizeof(at));
 }

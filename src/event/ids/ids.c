@@ -200,11 +200,10 @@ static int
 first_seq(struct ids *x, struct db *db, struct err *e)
 {
 	struct sql_log_first_row row;
-	int rc = sql_log_first_one(db, &row, e);
 
-	if (rc > 0)
+	if (TRY(sql_log_first_one(db, &row, e)) > 0)
 		x->first = row.seq;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /*
@@ -232,13 +231,10 @@ static int
 review(struct ids *x, struct db *db, struct err *e)
 {
 	size_t count = x->bloom ? bloom_count(x->bloom) : 0, live;
-	int rc;
 
 	if (x->next || (x->bloom && count < x->review_at))
 		return OK;
-	rc = first_seq(x, db, e);
-	if (rc < 0)
-		return rc;
+	TRY(first_seq(x, db, e));
 	live = x->newest > x->first ? (size_t)(x->newest - x->first) : 0;
 	if (x->bloom && bloom_size(live) <= bloom_bytes(x->bloom) &&
 	    live > count / 4 * 3) {
@@ -260,28 +256,26 @@ review(struct ids *x, struct db *db, struct err *e)
 static int
 learn(struct ids *x, struct db *db, struct err *e)
 {
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_id_from_row row;
 	int64_t n = 0;
-	int rc = review(x, db, e);
 
-	if (rc < 0 || !x->next)
-		return rc;
-	rc = sql_id_from(db, &rows, e, .piece = x->scan_piece,
-	    .pair = x->scan_pair, .most = IDS_BLOOM_STEP);
-	while (rc >= 0 && (rc = sql_id_from_next(rows, &row, e)) > 0) {
+	TRY(review(x, db, e));
+	if (!x->next)
+		return OK;
+	TRY(sql_id_from(db, &rows, e, .piece = x->scan_piece,
+	    .pair = x->scan_pair, .most = IDS_BLOOM_STEP));
+	for (; TRY(sql_id_from_next(rows, &row, e)) > 0; n++) {
 		bloom_add(x->next, row.pair);
 		x->scan_piece = row.piece;
 		x->scan_pair = row.pair;
-		n++;
 	}
-	rows_close(rows);
-	if (rc == OK && n < IDS_BLOOM_STEP) {
+	if (n < IDS_BLOOM_STEP) {
 		bloom_free(x->bloom);
 		x->bloom = x->next;
 		x->next = NULL;
 	}
-	return rc;
+	return OK;
 }
 
 static int
@@ -330,7 +324,7 @@ ids_write(struct ids *x, struct db *db, struct err *e)
 	    x->n_frozen > 0 && x->credit >= IDS_SLICE_MIN ? x->credit : 0;
 	if (rc == OK && x->spent > 0)
 		rc = write_slice(x, db, 2 * x->spent, e); /* invariant 2 */
-	return rc < 0 ? rc : OK;
+	return rc;
 }
 
 /* The puts of the transaction itself stay to be answered by the next. */
@@ -377,9 +371,8 @@ static int
 find_fresh(const struct ids *x, int64_t h, struct found *f, struct err *e)
 {
 	uint32_t tag = tag_of(h);
-	int rc = OK;
 
-	for (size_t at = slot_of(h); x->slots[at] && rc == OK;
+	for (size_t at = slot_of(h); x->slots[at];
 	     at = (at + 1) & (SLOTS - 1)) {
 		int64_t pair;
 
@@ -387,9 +380,9 @@ find_fresh(const struct ids *x, int64_t h, struct found *f, struct err *e)
 			continue;
 		pair = x->fresh[(x->slots[at] & AT_MASK) - 1];
 		if (same(pair, h))
-			rc = ids_add(f, seq_of(pair, x->newest), e);
+			TRY(ids_add(f, seq_of(pair, x->newest), e));
 	}
-	return rc;
+	return OK;
 }
 
 /* The first of frozen that is not below h; or n_frozen. */
@@ -414,12 +407,11 @@ static int
 find_frozen(const struct ids *x, int64_t h, struct found *f, struct err *e)
 {
 	int64_t top = ((x->run + 1) << RUN_BITS) - 1;
-	int rc = OK;
 
-	for (size_t i = lower(x, h);
-	     rc == OK && i < x->n_frozen && same(x->frozen[i], h); i++)
-		rc = ids_add(f, seq_of(x->frozen[i], top), e);
-	return rc;
+	for (size_t i = lower(x, h); i < x->n_frozen && same(x->frozen[i], h);
+	     i++)
+		TRY(ids_add(f, seq_of(x->frozen[i], top), e));
+	return OK;
 }
 
 static int
@@ -427,20 +419,18 @@ find_written(const struct ids *x, struct db *db, int64_t h, struct found *f,
     struct err *e)
 {
 	int64_t piece = x->upto >> SEQ_BITS, oldest = x->first >> SEQ_BITS;
-	int rc = OK;
 
-	for (; rc >= 0 && piece >= oldest; piece--) {
+	for (; piece >= oldest; piece--) {
 		int64_t top = ((piece + 1) << SEQ_BITS) - 1;
-		struct rows *rows = NULL;
+		struct rows *rows CLEANUP(rows_closep) = NULL;
 		struct sql_id_find_row row;
 
-		rc = sql_id_find(db, &rows, e, .piece = piece,
-		    .least = pair_of(h, 0), .most = pair_of(h, -1));
-		while (rc >= 0 && (rc = sql_id_find_next(rows, &row, e)) > 0)
-			rc = ids_add(f, seq_of(row.pair, top), e);
-		rows_close(rows);
+		TRY(sql_id_find(db, &rows, e, .piece = piece,
+		    .least = pair_of(h, 0), .most = pair_of(h, -1)));
+		while (TRY(sql_id_find_next(rows, &row, e)) > 0)
+			TRY(ids_add(f, seq_of(row.pair, top), e));
 	}
-	return rc;
+	return OK;
 }
 
 int
@@ -448,15 +438,13 @@ ids_find(struct ids *x, struct db *db, int64_t h,
     int64_t ret_seqs[IDS_SAME_MAX], struct err *e)
 {
 	struct found f = {.seqs = ret_seqs};
-	int rc = find_fresh(x, h, &f, e);
 
-	if (rc == OK && x->bloom && !bloom_has(x->bloom, h))
-		return f.n;
-	if (rc == OK)
-		rc = find_frozen(x, h, &f, e);
-	if (rc == OK)
-		rc = find_written(x, db, h, &f, e);
-	return rc < 0 ? rc : f.n;
+	TRY(find_fresh(x, h, &f, e));
+	if (!x->bloom || bloom_has(x->bloom, h)) {
+		TRY(find_frozen(x, h, &f, e));
+		TRY(find_written(x, db, h, &f, e));
+	}
+	return f.n;
 }
 
 /* ---- from the log ---- */
@@ -473,14 +461,12 @@ write_frozen(struct db *db, void *ctx, struct err *e)
 static int
 keep_up(struct ids *x, struct db *db, struct err *e)
 {
-	int rc = OK;
-
 	freeze(x);
-	if (x->n_frozen > 0)
-		rc = db_tx(db, write_frozen, x, e);
-	if (rc == OK && x->n_frozen > 0)
-		ids_written(x);
-	return rc;
+	if (x->n_frozen == 0)
+		return OK;
+	TRY(db_tx(db, write_frozen, x, e));
+	ids_written(x);
+	return OK;
 }
 
 static void
@@ -497,54 +483,54 @@ ids_tell(int64_t seq, int64_t *again_ms)
 	log_end(&l);
 }
 
+/* A page of the log behind *after: how many entries it had. */
+static int
+read_page(struct ids *x, struct db *db, int64_t *after, struct err *e)
+{
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct sql_log_ids_above_row row;
+	int seen = 0;
+
+	TRY(sql_log_ids_above(db, &rows, e, .after = *after, .most = PAGE));
+	for (; TRY(sql_log_ids_above_next(rows, &row, e)) > 0; seen++) {
+		*after = row.seq;
+		ids_put(x, row.h, row.seq);
+	}
+	return seen;
+}
+
 static int
 read_log(struct ids *x, struct db *db, struct err *e)
 {
-	int64_t after = x->newest, again_ms = clock_mono_ms() + TELL_MS, seen;
-	int rc = OK;
+	int64_t after = x->newest, again_ms = clock_mono_ms() + TELL_MS;
+	int seen;
 
 	do {
-		struct rows *rows = NULL;
-		struct sql_log_ids_above_row row;
-
-		seen = 0;
-		rc = sql_log_ids_above(
-		    db, &rows, e, .after = after, .most = PAGE);
-		while (rc >= 0 &&
-		       (rc = sql_log_ids_above_next(rows, &row, e)) > 0) {
-			after = row.seq;
-			ids_put(x, row.h, after);
-			seen++;
-		}
-		rows_close(rows);
-		if (rc >= 0)
-			rc = keep_up(x, db, e);
+		seen = TRY(read_page(x, db, &after, e));
+		TRY(keep_up(x, db, e));
 		ids_tell(after, &again_ms);
-	} while (rc >= 0 && seen == PAGE);
-	return rc < 0 ? rc : OK;
+	} while (seen == PAGE);
+	return OK;
 }
 
 static int
 read_upto(struct ids *x, struct db *db, struct err *e)
 {
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_meta_get_row row;
-	int rc = sql_meta_get(db, &rows, e, .name = STR("ids_upto"));
 
 	x->upto = 0;
-	if (rc == OK)
-		rc = sql_meta_get_next(rows, &row, e);
-	if (rc > 0 && !str_int(row.value, &x->upto))
-		rc = err_set(e, ERR_STORE, "meta ids_upto is no number");
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	TRY(sql_meta_get(db, &rows, e, .name = STR("ids_upto")));
+	if (TRY(sql_meta_get_next(rows, &row, e)) > 0 &&
+	    !str_int(row.value, &x->upto))
+		return err_set(e, ERR_STORE, "meta ids_upto is no number");
+	return OK;
 }
 
 int
 ids_load(struct ids *x, struct db *db, struct err *e)
 {
 	int64_t until_ms;
-	int rc;
 
 	bloom_free(x->bloom);
 	bloom_free(x->next);
@@ -553,18 +539,16 @@ ids_load(struct ids *x, struct db *db, struct err *e)
 	x->n_fresh = x->n_frozen = x->at = x->at_next = 0;
 	x->credit = x->spent = 0;
 	x->first = 0;
-	rc = read_upto(x, db, e);
+	TRY(read_upto(x, db, e));
 	x->newest = x->upto_next = x->upto;
-	if (rc == OK)
-		rc = first_seq(x, db, e);
-	if (rc == OK)
-		rc = read_log(x, db, e);
+	TRY(first_seq(x, db, e));
+	TRY(read_log(x, db, e));
 	/* A commit that has to look in vain is slow: better to begin late. */
 	until_ms = clock_mono_ms() + IDS_BLOOM_START_MS;
 	do
-		rc = rc < 0 ? rc : learn(x, db, e);
-	while (rc >= 0 && x->next && clock_mono_ms() < until_ms);
-	return rc < 0 ? rc : OK;
+		TRY(learn(x, db, e));
+	while (x->next && clock_mono_ms() < until_ms);
+	return OK;
 }
 
 size_t
