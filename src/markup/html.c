@@ -11,14 +11,14 @@
 
 const uint16_t HTML_FLAGS[T_COUNT] = {
     0,
-#define TAG(id, name, flags) flags,
+#define TAG(id, name, start, kept, flags) flags,
 #include "markup/html_tags.tbl"
 #undef TAG
 };
 
 static const char *const NAMES[T_COUNT] = {
     "",
-#define TAG(id, name, flags) name,
+#define TAG(id, name, start, kept, flags) name,
 #include "markup/html_tags.tbl"
 #undef TAG
 };
@@ -61,16 +61,7 @@ html_attr(const struct html_node *n, const char *name)
 bool
 html_is_block(const struct html_node *n)
 {
-	static const uint8_t MORE[] = {T_TABLE, T_CAPTION, T_TR, T_TD, T_TH,
-	    T_LI, T_DD, T_DT, T_PRE, T_LISTING, T_FORM, T_HR, T_BR, T_OPTION,
-	    T_PLAINTEXT};
-
-	if (n->is_text || n->ns != NS_HTML)
-		return false;
-	for (size_t i = 0; i < COUNT_OF(MORE); i++)
-		if (n->tag == MORE[i])
-			return true;
-	return flag(n, F_BLOCK | F_HEADING);
+	return !n->is_text && flag(n, F_BLOCK | F_HEADING | F_LINE);
 }
 
 const struct html_node *

@@ -28,7 +28,9 @@ struct writer {
 
 enum kind {
 	UNWRAP, /* not in a list: the content stays */
-	DROP,   /* goes with all it holds */
+	/* Goes with all it holds: code, or what only makes sense with it, or
+	 * would be text that nobody wrote. */
+	DROP,
 	INLINE, /* anywhere */
 	FORMAT, /* not within its own kind */
 	BLOCK,  /* not within p */
@@ -46,63 +48,12 @@ enum kind {
 /* Not in the basic list. */
 #define ARTICLE 128
 
-/* DROP: code, or what only makes sense with it, or would be text that nobody
- * wrote. */
-static const uint8_t KINDS[T_COUNT] = {[T_P] = BLOCK,
-    [T_UL] = BLOCK,
-    [T_OL] = BLOCK,
-    [T_BLOCKQUOTE] = BLOCK,
-    [T_PRE] = BLOCK,
-    [T_LI] = ITEM,
-    [T_A] = FORMAT,
-    [T_CODE] = FORMAT,
-    [T_STRONG] = FORMAT,
-    [T_EM] = FORMAT,
-    [T_BR] = VOID,
-    [T_IMG] = VOID,
-    [T_H1... T_H6] = ARTICLE | HEAD,
-    [T_FIGURE] = ARTICLE | BLOCK,
-    [T_FIGCAPTION] = ARTICLE | BLOCK,
-    [T_B] = ARTICLE | FORMAT,
-    [T_I] = ARTICLE | FORMAT,
-    [T_DEL] = ARTICLE | INLINE,
-    [T_SUP] = ARTICLE | INLINE,
-    [T_SUB] = ARTICLE | INLINE,
-    [T_HR] = ARTICLE | RULE,
-    [T_TABLE] = ARTICLE | TABLE,
-    [T_THEAD] = ARTICLE | SECTION,
-    [T_TBODY] = ARTICLE | SECTION,
-    [T_TFOOT] = ARTICLE | SECTION,
-    [T_CAPTION] = ARTICLE | CAPTION,
-    [T_TR] = ARTICLE | ROW,
-    [T_TD] = ARTICLE | CELL,
-    [T_TH] = ARTICLE | CELL,
-    [T_SCRIPT] = DROP,
-    [T_STYLE] = DROP,
-    [T_IFRAME] = DROP,
-    [T_OBJECT] = DROP,
-    [T_EMBED] = DROP,
-    [T_APPLET] = DROP,
-    [T_TEMPLATE] = DROP,
-    [T_NOSCRIPT] = DROP,
-    [T_NOEMBED] = DROP,
-    [T_NOFRAMES] = DROP,
-    [T_TITLE] = DROP,
-    [T_TEXTAREA] = DROP,
-    [T_SELECT] = DROP,
-    [T_BUTTON] = DROP,
-    [T_INPUT] = DROP,
-    [T_XMP] = DROP,
-    [T_PLAINTEXT] = DROP,
-    [T_AUDIO] = DROP,
-    [T_VIDEO] = DROP,
-    [T_CANVAS] = DROP,
-    [T_FRAMESET] = DROP,
-    [T_FRAME] = DROP,
-    [T_MAP] = DROP,
-    [T_LINK] = DROP,
-    [T_META] = DROP,
-    [T_BASE] = DROP};
+static const uint8_t KINDS[T_COUNT] = {
+    UNWRAP,
+#define TAG(id, name, start, kept, flags) kept,
+#include "markup/html_tags.tbl"
+#undef TAG
+};
 
 /* Of one that is open. */
 static enum kind
