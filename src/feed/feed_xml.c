@@ -7,7 +7,6 @@
 #include "feed/link.h"
 #include "feed/slots.h"
 #include "feed/xml_value.h"
-#include "markup/dtd.h"
 #include "markup/limits.h"
 #include "markup/text.h"
 
@@ -430,23 +429,19 @@ feed_read_xml(struct making *m, struct str xml, struct str doctype, bool mend,
     struct err *e)
 {
 	struct reading *r = mem_get(sizeof(*r));
-	struct dtd *dtd = doctype.n > 0 ? mem_get(sizeof(*dtd)) : NULL;
 	bool faulty = false;
 	int rc;
 
-	if (dtd)
-		dtd_read(dtd, doctype);
 	r->m = m;
 	r->frames[0] = (struct frame){NOWHERE, m->url, NULL};
 	r->cap.text = BUF(FEED_TEXT_MAX);
 	r->author_text = BUF(FEED_AUTHOR_MAX);
-	rc = xml_read(xml, dtd, mend, &CALLS, r, &faulty);
+	rc = xml_read(xml, doctype, mend, &CALLS, r, &faulty);
 	if (rc == OK)
 		rc = verdict(r, e);
 	m->feed->repaired = faulty;
 	buf_done(&r->cap.text);
 	buf_done(&r->author_text);
-	free(dtd);
 	free(r);
 	return rc == ERR_LIMIT
 		   ? err_set(e, rc, "an element's attributes are too large")

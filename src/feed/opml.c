@@ -193,7 +193,7 @@ read_xml(struct arena *a, struct str xml, bool mend, struct opml **ret,
 	    .title = BUF(4 * OPML_TEXT_MAX)};
 	int rc;
 
-	rc = xml_read(xml, NULL, mend, &CALLS, &r, &o->repaired);
+	rc = xml_read(xml, STR_EMPTY, mend, &CALLS, &r, &o->repaired);
 	o->title = plain_text(&r, buf_str(&r.title));
 	buf_done(&r.title);
 	if (rc == ERR_LIMIT || arena_over(a))

@@ -55,7 +55,7 @@ put_text(struct xml_reader *r, struct str s, bool refs)
 		s = str_from(s, n);
 		if (s.n == 0)
 			break;
-		took = xml_special(s, r->dtd, refs, room, &as, &r->faulty);
+		took = xml_special(r, s, refs, room, &as);
 		if (as.n > 0)
 			r->calls->text(r->ctx, as, false);
 		s = str_from(s, took);
@@ -427,14 +427,14 @@ read_all(struct xml_reader *r)
 }
 
 int
-xml_read(struct str xml, struct dtd *dtd, bool mend,
+xml_read(struct str xml, struct str doctype, bool mend,
     const struct xml_calls *calls, void *ctx, bool *ret_faulty)
 {
 	struct xml_reader *r = mem_get(sizeof(*r));
 	int rc;
 
 	r->s = xml;
-	r->dtd = dtd;
+	dtd_read(&r->dtd, doctype);
 	r->calls = calls;
 	r->ctx = ctx;
 	r->mend = mend;

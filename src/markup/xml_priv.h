@@ -5,6 +5,7 @@
 #define MARKUP_XML_PRIV_H
 
 #include "base/buf.h"
+#include "markup/dtd.h"
 #include "markup/entity.h"
 #include "markup/limits.h"
 #include "markup/xml.h"
@@ -27,13 +28,6 @@ sign(char c)
 /* How many bytes of s are text as they are: no STOP is among them. */
 size_t xml_plain(struct str s);
 
-/*
- * What stands where xml_plain() stopped: the bytes it takes, and what they are
- * as text, in `room` or elsewhere. Empty: it goes. `dtd` may be NULL.
- */
-size_t xml_special(struct str s, struct dtd *dtd, bool refs,
-    char room[ENTITY_MAX], struct str *ret, bool *ret_faulty);
-
 #define SPACES_MAX 128 /* namespaces that are bound at once */
 
 struct xml_open {
@@ -50,7 +44,7 @@ struct xml_space {
 
 struct xml_reader {
 	struct str s; /* what is still to be read */
-	struct dtd *dtd;
+	struct dtd dtd;
 	const struct xml_calls *calls;
 	void *ctx;
 	bool mend, faulty;
@@ -69,6 +63,13 @@ struct xml_reader {
 	const char *cdata_end; /* the next ]]> */
 };
 #define BORROWED SIZE_MAX
+
+/*
+ * What stands where xml_plain() stopped: the bytes it takes, and what they are
+ * as text, in `room` or elsewhere. Empty: it goes.
+ */
+size_t xml_special(struct xml_reader *r, struct str s, bool refs,
+    char room[ENTITY_MAX], struct str *ret);
 
 /* Takes it off *s; it may be empty. */
 struct str xml_name(struct str *s);
