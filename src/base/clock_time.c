@@ -3,9 +3,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-/* Days since 1970-01-01 of a proleptic Gregorian date. */
-static int64_t
-days_of(int64_t y, int64_t m, int64_t d)
+int64_t
+time_days(int64_t y, int64_t m, int64_t d)
 {
 	int64_t era, yoe, doy;
 
@@ -121,7 +120,7 @@ take_date(struct str *s, int64_t *ret_days)
 	if (m < 1 || m > 12 || d < 1 || d > LAST[m - 1] ||
 	    (m == 2 && d == 29 && !leap))
 		return false;
-	*ret_days = days_of(y, m, d);
+	*ret_days = time_days(y, m, d);
 	return true;
 }
 
