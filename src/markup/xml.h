@@ -21,7 +21,7 @@
  * Until there is such a fault only the first two hold.
  *
  * Comments, instructions and any DOCTYPE go; what the latter defines is in
- * dtd.h. Nothing is ever fetched.
+ * xml_priv.h. Nothing is ever fetched.
  *
  * INVARIANTS
  *   1. What is handed out is UTF-8 when the input is, and without control

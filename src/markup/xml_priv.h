@@ -5,7 +5,6 @@
 #define MARKUP_XML_PRIV_H
 
 #include "base/buf.h"
-#include "markup/dtd.h"
 #include "markup/entity.h"
 #include "markup/limits.h"
 #include "markup/xml.h"
@@ -28,6 +27,35 @@ sign(char c)
 /* How many bytes of s are text as they are: no STOP is among them. */
 size_t xml_plain(struct str s);
 
+/*
+ * The entities that a DOCTYPE defines by a text: <!ENTITY name "text">, and
+ * nothing else: none from outside, no parameter entities. A text may hold
+ * references to earlier ones; it is expanded where it is defined, so that what
+ * it becomes is known and bounded there. One that grows over DTD_VALUE_MAX, or
+ * refers to what is not known, is not defined.
+ *
+ * INVARIANT. All that xml_dtd_find() hands out for one feed is DTD_SPEND_MAX
+ * bytes at most; then it finds nothing any more.
+ */
+#define DTD_ENTITIES_MAX 256  /* a list of Latin letters */
+#define DTD_VALUE_MAX    1024 /* of one, in bytes */
+#define DTD_SPEND_MAX    ((size_t)1 << 20)
+#define DTD_BYTES_MAX    ((size_t)65536)   /* of it that are looked at */
+#define DTD_EFFORT_MAX   ((size_t)1 << 24) /* names that are compared */
+
+struct xml_dtd {
+	struct {
+		struct str name;
+		size_t at, n; /* of text */
+	} list[DTD_ENTITIES_MAX];
+	size_t n, n_text, spent, effort;
+	char text[16384];
+};
+
+/* `doctype` is from <!DOCTYPE to its end, and must outlive it. */
+void xml_dtd_read(struct xml_dtd *d, struct str doctype);
+bool xml_dtd_find(struct xml_dtd *d, struct str name, struct str *ret);
+
 #define SPACES_MAX 128 /* namespaces that are bound at once */
 
 struct xml_open {
@@ -44,7 +72,7 @@ struct xml_space {
 
 struct xml_reader {
 	struct str s; /* what is still to be read */
-	struct dtd dtd;
+	struct xml_dtd dtd;
 	const struct xml_calls *calls;
 	void *ctx;
 	bool mend, faulty;

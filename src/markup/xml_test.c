@@ -1,9 +1,9 @@
 #include "markup/xml.h"
 
 #include "base/test.h"
-#include "markup/dtd.h"
 #include "markup/entity.h"
 #include "markup/xml_print_test.h"
+#include "markup/xml_priv.h"
 
 static const struct {
 	const char *in, *want; /* NULL: as it went in */
@@ -214,7 +214,7 @@ expands_what_is_defined(void **state)
 static void
 spends_little(void **state)
 {
-	struct dtd *d = calloc(1, sizeof(*d));
+	struct xml_dtd *d = calloc(1, sizeof(*d));
 	struct buf doctype = BUF(MIB);
 	struct str ret = STR_EMPTY;
 	size_t n = 0;
@@ -223,9 +223,9 @@ spends_little(void **state)
 	assert_non_null(d);
 	buf_fmt(&doctype, "<!ENTITY b '%0*d'><!ENTITY c '%0*d'>", DTD_VALUE_MAX,
 	    1, DTD_VALUE_MAX + 1, 1);
-	dtd_read(d, buf_str(&doctype));
-	assert_false(dtd_find(d, STR("c"), &ret));
-	while (dtd_find(d, STR("b"), &ret))
+	xml_dtd_read(d, buf_str(&doctype));
+	assert_false(xml_dtd_find(d, STR("c"), &ret));
+	while (xml_dtd_find(d, STR("b"), &ret))
 		n += ret.n;
 	assert_int_equal(n, DTD_SPEND_MAX);
 	buf_done(&doctype);

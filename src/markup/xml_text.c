@@ -72,7 +72,7 @@ own_reference(struct str s, struct str *ret)
 }
 
 static size_t
-defined(struct dtd *dtd, struct str s, struct str *ret)
+defined(struct xml_dtd *dtd, struct str s, struct str *ret)
 {
 	size_t n = 1;
 
@@ -81,7 +81,7 @@ defined(struct dtd *dtd, struct str s, struct str *ret)
 	while (n < s.n && n < 64 && (sign(s.p[n]) & NAME))
 		n++;
 	if (n == s.n || s.p[n] != ';' ||
-	    !dtd_find(dtd, (struct str){s.p + 1, n - 1}, ret))
+	    !xml_dtd_find(dtd, (struct str){s.p + 1, n - 1}, ret))
 		return 0;
 	return n + 1;
 }
