@@ -42,8 +42,8 @@ contains(struct str s, const char *z)
 	return false;
 }
 
-bool
-discover_is_feed(struct str s)
+static bool
+is_feed(struct str s)
 {
 	size_t n = 1;
 	struct str name, prefix;
@@ -328,10 +328,9 @@ search_page(struct search *s, struct str text, struct err *e)
 	struct discover_icon icon = {0};
 	struct html h;
 
-	if (discover_is_feed(text)) {
-		s->ret->is_feed = true;
+	s->ret->is_feed = is_feed(text);
+	if (s->ret->is_feed)
 		return OK;
-	}
 	TRY(html_parse(s->scratch, text, &h, e));
 	find_base(s, h.root);
 	find_links(s, h.root);

@@ -175,11 +175,9 @@ begin_root(struct reading *r, const struct xml_tag *t)
 	r->rooted = true;
 	(void)snprintf(
 	    r->root, sizeof(r->root), "%.*s", STR_ARG(str_chars(t->name, 10)));
-	if (!known_root(r, t)) {
-		r->refused = true;
-		return;
-	}
-	keep_language(r, t);
+	r->refused = !known_root(r, t);
+	if (!r->refused)
+		keep_language(r, t);
 }
 
 /* ---- capturing ---- */
@@ -244,7 +242,7 @@ begin_element(struct reading *r, const struct element *e,
 {
 	struct frame *f = &r->frames[r->depth];
 
-	switch (e->kind) {
+	switch ((int)e->kind) {
 	case KIND_CHANNEL:
 		keep_language(r, t);
 		return IN_FEED;
@@ -279,12 +277,7 @@ begin_element(struct reading *r, const struct element *e,
 		if (str_starts(value_attr(t, STR("type")), STR("multipart/")))
 			return where;
 		break;
-	case KIND_URL:
-	case KIND_DATE:
-	case KIND_PERSON:
-	case KIND_GUID:
-	case KIND_CATEGORY:
-	case KIND_KEYWORDS:
+	default:
 		break;
 	}
 	value_begin(&r->cap, r->m->arena, e, t);

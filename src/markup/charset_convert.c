@@ -252,9 +252,9 @@ convert_each(iconv_t cd, enum charset_kind kind, struct str s, struct buf *to)
 }
 
 static size_t
-from_multi(
-    enum charset cs, enum charset_kind kind, struct str s, struct buf *to)
+from_multi(enum charset cs, struct str s, struct buf *to)
 {
+	enum charset_kind kind = INFO[cs].kind;
 	iconv_t cd = open_iconv(cs);
 	size_t wrong = 0;
 
@@ -413,23 +413,19 @@ charset_convert(enum charset cs, struct str s, struct buf *to)
 	enum charset_kind kind = INFO[cs].kind;
 
 	assert(kind != CHARSET_UTF8 && kind != CHARSET_REFUSED);
-	switch (kind) {
+	switch ((int)kind) {
 	case CHARSET_SINGLE:
 		return from_single(cs, s, to);
 	case CHARSET_PAIRS:
 	case CHARSET_SJIS:
 	case CHARSET_EUC_JP:
 	case CHARSET_GB:
-		return from_multi(cs, kind, s, to);
+		return from_multi(cs, s, to);
 	case CHARSET_SHIFTED:
 		return from_shifted(s, to);
 	case CHARSET_UTF16:
 		return from_wide(s, 2, cs == CS_UTF_16BE, to);
-	case CHARSET_UTF32:
+	default:
 		return from_wide(s, 4, cs == CS_UTF_32BE, to);
-	case CHARSET_UTF8:
-	case CHARSET_REFUSED:
-		break;
 	}
-	return SIZE_MAX;
 }
