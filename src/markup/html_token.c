@@ -59,19 +59,18 @@ html_lexer_init(struct html_lexer *l, struct arena *a, struct str in)
 	if (!p)
 		return false;
 	l->in.p = p;
-	for (;;) {
-		size_t good = str_utf8_bad(in);
+	for (size_t i = 0; i < in.n; i++) {
+		size_t good = i + str_utf8_bad(str_from(in, i));
 
-		for (size_t i = 0; i < good; i++)
+		for (; i < good; i++)
 			if (in.p[i] != '\r')
 				p[n++] = in.p[i];
 			else if (i + 1 == good || in.p[i + 1] != '\n')
 				p[n++] = '\n';
-		if (good == in.n)
+		if (i == in.n)
 			break;
 		memcpy(p + n, UNKNOWN, sizeof(UNKNOWN));
 		n += 3;
-		in = str_from(in, good + 1);
 	}
 	l->in.n = n;
 	return true;
