@@ -33,6 +33,9 @@ void time_add(struct buf *b, int64_t us);
  * says whether it ended in Z (or z); NULL when nobody asks.
  */
 bool time_parse(struct str s, int64_t *ret_us, bool *ret_utc);
+/* Days since 1970-01-01 of a proleptic Gregorian date; month 13 is January of
+ * the next year. */
+int64_t time_days(int64_t y, int64_t m, int64_t d);
 bool time_is_day(struct str s); /* YYYY-MM-DD, a day that exists */
 
 #endif

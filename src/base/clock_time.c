@@ -3,9 +3,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-/* Days since 1970-01-01 of a proleptic Gregorian date. */
-static int64_t
-days_of(int64_t y, int64_t m, int64_t d)
+int64_t
+time_days(int64_t y, int64_t m, int64_t d)
 {
 	int64_t era, yoe, doy;
 
@@ -114,7 +113,7 @@ take_date(struct str *s, int64_t *ret_days)
 	if ((c | y | m | d) >= NO_DIGITS)
 		return false;
 	skip(s, 10);
-	*ret_days = days_of(c * 100 + y, m, d);
+	*ret_days = time_days(c * 100 + y, m, d);
 	/* One that does not exist is counted as another one. */
 	date_of(*ret_days, &year, &month, &day);
 	return (unsigned)month == m && (unsigned)day == d;

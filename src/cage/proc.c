@@ -81,15 +81,14 @@ one_more_death(struct proc *p)
 {
 	int64_t wait = CAGE_BACKOFF_MS;
 
-	p->deaths++;
-	if (p->deaths <= CAGE_DEATHS_FREE)
+	if (++p->deaths <= CAGE_DEATHS_FREE)
 		return;
 	for (unsigned i = CAGE_DEATHS_FREE + 1;
 	     i < p->deaths && wait < CAGE_BACKOFF_MAX_MS; i++)
 		wait *= 2;
-	if (wait > CAGE_BACKOFF_MAX_MS)
-		wait = CAGE_BACKOFF_MAX_MS;
-	p->not_before_ms = clock_mono_ms() + wait;
+	p->not_before_ms =
+	    clock_mono_ms() +
+	    (wait < CAGE_BACKOFF_MAX_MS ? wait : CAGE_BACKOFF_MAX_MS);
 }
 
 static int
@@ -173,7 +172,7 @@ proc_stop(struct proc *p)
 	p->pid = 0;
 }
 
-/* 1: go on; 0: it is over; an error when the time is up. */
+/* An error when the time is up. */
 static int
 wait_for(struct proc *p, short events, struct err *e)
 {
@@ -182,7 +181,7 @@ wait_for(struct proc *p, short events, struct err *e)
 	int n = left > 0 ? poll(&f, 1, (int)left) : 0;
 
 	if (n > 0 || (n < 0 && errno == EINTR))
-		return 1;
+		return OK;
 	proc_stop(p);
 	p->how = "there was no answer in time";
 	p->certain = false;
@@ -219,17 +218,13 @@ send_all(struct proc *p, struct iovec *v, size_t n, struct err *e)
 	while (n > 0) {
 		struct msghdr m = {.msg_iov = v, .msg_iovlen = n};
 		ssize_t put = sendmsg(p->fd, &m, MSG_NOSIGNAL);
-		int rc;
 
-		if (put >= 0) {
+		if (put >= 0)
 			v = sent(v, &n, (size_t)put);
-			continue;
-		}
-		if (!again())
+		else if (!again())
 			return died(p);
-		rc = wait_for(p, POLLOUT, e);
-		if (rc < 0)
-			return rc;
+		else
+			TRY(wait_for(p, POLLOUT, e));
 	}
 	return OK;
 }
@@ -239,18 +234,15 @@ receive(struct proc *p, char *to, size_t n, struct err *e)
 {
 	while (n > 0) {
 		ssize_t got = recv(p->fd, to, n, 0);
-		int rc;
 
 		if (got > 0) {
 			to += got;
 			n -= (size_t)got;
-			continue;
-		}
-		if (got == 0 || !again())
+		} else if (got == 0 || !again()) {
 			return died(p);
-		rc = wait_for(p, POLLIN, e);
-		if (rc < 0)
-			return rc;
+		} else {
+			TRY(wait_for(p, POLLIN, e));
+		}
 	}
 	return OK;
 }

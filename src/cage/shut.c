@@ -72,24 +72,18 @@ lock_calls(struct sock_filter *code, size_t n)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-static bool
-lock_alone(void)
+bool
+shut_calls(enum shut_calls which)
 {
-	struct sock_filter code[] = {COMMON, MEMORY, KILL};
-
-	return lock_calls(code, COUNT_OF(code));
-}
-
-/* fork(), pipe(), and what a worker does before it locks itself in. */
-static bool
-lock_forking(void)
-{
-	struct sock_filter code[] = {COMMON, ALLOW(SYS_clone),
+	struct sock_filter alone[] = {COMMON, MEMORY, KILL};
+	/* fork(), pipe(), and what a worker does before it locks itself in. */
+	struct sock_filter forking[] = {COMMON, ALLOW(SYS_clone),
 	    ALLOW(SYS_set_robust_list), ALLOW(SYS_wait4), ALLOW(SYS_pipe2),
 	    ALLOW(SYS_close), ALLOW(SYS_prctl), ALLOW(SYS_getpid),
 	    ALLOW(SYS_getppid), MEMORY, KILL};
 
-	return lock_calls(code, COUNT_OF(code));
+	return which == SHUT_ALONE ? lock_calls(alone, COUNT_OF(alone))
+				   : lock_calls(forking, COUNT_OF(forking));
 }
 
 /* How much address space we have, before any program: libraries, mostly. */
@@ -133,10 +127,4 @@ shut_bounds(size_t memory_max)
 	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_STACK, CAGE_STACK_MAX) &&
 	       limit(RLIMIT_FSIZE, 0) &&
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-}
-
-bool
-shut_calls(enum shut_calls which)
-{
-	return which == SHUT_ALONE ? lock_alone() : lock_forking();
 }

@@ -90,19 +90,18 @@ caged_new(
     const char *self_exe, const char *fault, struct caged **ret, struct err *e)
 {
 	struct caged *c = mem_get(sizeof(*c));
-	int rc;
 
 	c->small = arena_new(KIB);
 	c->proc.kind = &DOC_CHILD;
 	c->proc.exe = c->exe = self_exe;
 	c->head = BUF(HEAD_MAX);
 	c->articles = BUF(DOC_REQUEST_MAX - HEAD_MAX);
-	rc = set_fault(c, fault, e);
-	if (rc == OK)
-		*ret = c;
-	else
+	if (set_fault(c, fault, e) < 0) {
 		caged_free(c);
-	return rc;
+		return e->code;
+	}
+	*ret = c;
+	return OK;
 }
 
 void
@@ -186,18 +185,16 @@ ask_once(struct caged *c, struct arena *a, const struct doc_ask *q,
     struct str body, struct str *ret, struct err *e)
 {
 	struct doc_ask sent = *q;
-	struct str parts[2];
+	struct str parts[] = {STR_EMPTY, body};
 	uint32_t bytes = 0;
 	char *to = NULL;
-	int fault = next_fault(c), rc = start_child(c, fault, e);
+	int fault = next_fault(c), rc;
 
-	if (rc != OK)
-		return rc;
+	TRY(start_child(c, fault, e));
 	sent.fault = fault < DOC_FAULTS ? fault : DOC_FAULT_NONE;
 	buf_clear(&c->head);
 	pack_put(&c->head, &DOC_ASK, &sent);
 	parts[0] = buf_str(&c->head);
-	parts[1] = body;
 	c->read++;
 	rc = proc_send(&c->proc, parts, 2, &bytes, e);
 	if (rc != OK)
@@ -256,9 +253,7 @@ ask_child(struct caged *c, struct arena *a, const struct doc_ask *q,
 	if (body.n > DOC_REQUEST_MAX - HEAD_MAX)
 		return err_set(e, ERR_LIMIT, "a document has at most %zu bytes",
 		    (size_t)(DOC_REQUEST_MAX - HEAD_MAX));
-	rc = ask_twice(c, a, q, body, &rest, e);
-	if (rc != OK)
-		return rc;
+	TRY(ask_twice(c, a, q, body, &rest, e));
 	if (pack_get(a, &rest, &DOC_RESULT, &said, e) < 0)
 		return not_understood(c, e);
 	if (said.code != OK)
@@ -339,9 +334,7 @@ caged_clean(struct caged *c, struct arena *a, const struct caged_how *how,
 {
 	struct doc_ask q = {.kind = DOC_CLEAN,
 	    .tags = (int)how->tags,
-	    .engine = (int)how->engine,
-	    .url = STR_EMPTY,
-	    .content_type = STR_EMPTY};
+	    .engine = (int)how->engine};
 	struct doc_cleaned out = {.first = NULL};
 	size_t n = 0;
 	int rc;

@@ -84,21 +84,19 @@ read_icon(struct arena *a, const struct doc_ask *q, struct str bytes,
 
 /* Articles -------------------------------------------------------------------- */
 
-/* .p NULL: nothing is left, or it would be too much. */
+/* As *ret was: nothing is left, or it would be too much. */
 static int
 clean_html(struct arena *a, const struct doc_ask *q, struct str html,
     struct str base, struct str *ret, struct err *e)
 {
-	struct buf b = BUF(ITEM_CONTENT_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(ITEM_CONTENT_MAX);
 	int rc = OK;
 
-	*ret = (struct str){.p = NULL};
 	if (html.n > 0)
 		rc = sanitize(
 		    html, base, (enum sanitize_tags)q->tags, &b, NULL, e);
 	if (rc == OK && b.n > 0)
 		*ret = arena_dup(a, buf_str(&b));
-	buf_done(&b);
 	return rc == ERR_LIMIT ? OK : rc;
 }
 
@@ -106,7 +104,7 @@ static void
 make_terms(struct arena *a, const struct doc_ask *q,
     const struct doc_article *from, struct doc_clean *to)
 {
-	struct buf b = BUF(2 * TERMS_BYTES_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(2 * TERMS_BYTES_MAX);
 	struct terms t = {.engine = (enum store_engine)q->engine, .out = &b};
 
 	terms_add(&t, from->title);
@@ -114,7 +112,6 @@ make_terms(struct arena *a, const struct doc_ask *q,
 	terms_add_html(&t, to->content);
 	terms_add_html(&t, to->summary);
 	to->terms = arena_dup(a, buf_str(&b));
-	buf_done(&b);
 }
 
 /* The beginning of what there is to read, without markup. */
@@ -133,13 +130,8 @@ static int
 clean_one(struct arena *a, const struct doc_ask *q,
     const struct doc_article *from, struct doc_clean *to, struct err *e)
 {
-	int rc = clean_html(a, q, from->summary, from->base, &to->summary, e);
-
-	if (rc == OK)
-		rc = clean_html(
-		    a, q, from->content, from->base, &to->content, e);
-	if (rc != OK)
-		return rc;
+	TRY(clean_html(a, q, from->summary, from->base, &to->summary, e));
+	TRY(clean_html(a, q, from->content, from->base, &to->content, e));
 	make_terms(a, q, from, to);
 	to->excerpt = excerpt(a, to);
 	return arena_over(a)
@@ -154,18 +146,15 @@ clean_all(struct arena *a, const struct doc_ask *q, struct str bytes,
 	struct doc_articles in = {.first = NULL};
 	struct doc_cleaned *out = arena_alloc(a, sizeof(*out));
 	struct doc_clean **tail = &out->first;
-	int rc = pack_get(a, &bytes, &DOC_ARTICLES, &in, e);
 
-	for (const struct doc_article *it = in.first; rc == OK && it;
-	     it = it->next) {
-		struct doc_clean *one = arena_alloc(a, sizeof(*one));
-
-		*tail = one;
-		tail = &one->next;
-		rc = clean_one(a, q, it, one, e);
+	TRY(pack_get(a, &bytes, &DOC_ARTICLES, &in, e));
+	for (const struct doc_article *it = in.first; it; it = it->next) {
+		*tail = arena_alloc(a, sizeof(**tail));
+		TRY(clean_one(a, q, it, *tail, e));
+		tail = &(*tail)->next;
 	}
 	*ret = out;
-	return rc;
+	return OK;
 }
 
 /* Requests -------------------------------------------------------------------- */
@@ -179,18 +168,10 @@ static read_fn *const READERS[DOC_KINDS] = {
 };
 
 static void
-take_all_memory(void)
-{
-	/* Built with ASan there is no bound to meet. */
-	for (size_t n = 0; n < 2 * DOC_MEMORY_MAX && malloc(MIB); n += MIB)
-		continue;
-	cage_leave(CAGE_EXIT_MEMORY);
-}
-
-static void
 fail_as_told(enum doc_fault fault)
 {
 	volatile bool for_ever = true;
+	size_t n = 0;
 
 	switch (fault) {
 	case DOC_FAULT_CRASH:
@@ -200,8 +181,10 @@ fail_as_told(enum doc_fault fault)
 			continue;
 		return;
 	case DOC_FAULT_MEMORY:
-		take_all_memory();
-		return;
+		/* Built with ASan there is no bound to meet. */
+		while (n < 2 * DOC_MEMORY_MAX && malloc(MIB))
+			n += MIB;
+		cage_leave(CAGE_EXIT_MEMORY);
 	case DOC_FAULT_CALL:
 		(void)syscall(SYS_getuid);
 		return;

@@ -12,6 +12,9 @@ static const struct {
     {{"\xff\xd8\xff", 3}, "image/jpeg"},
     {{"\0\0\1\0", 4}, "image/x-icon"},
     {{"\0\0\2\0", 4}, "image/x-icon"},
+    /* By more than their first bytes. */
+    {{NULL, 0}, "image/webp"},
+    {{NULL, 0}, "image/svg+xml"},
 };
 
 /* <svg behind declarations, comments and blanks, within what is looked at. */
@@ -41,7 +44,7 @@ const char *
 favicon_mime(struct str s)
 {
 	for (size_t i = 0; i < COUNT_OF(KINDS); i++)
-		if (str_starts(s, KINDS[i].magic))
+		if (KINDS[i].magic.p && str_starts(s, KINDS[i].magic))
 			return KINDS[i].mime;
 	if (s.n > 12 && memcmp(s.p, "RIFF", 4) == 0 &&
 	    memcmp(s.p + 8, "WEBP", 4) == 0)
@@ -49,17 +52,11 @@ favicon_mime(struct str s)
 	return is_svg(s) ? "image/svg+xml" : NULL;
 }
 
-/* Every type that favicon_mime() answers. */
 const char *
 favicon_find(struct str mime)
 {
-	static const char *const OTHERS[] = {"image/webp", "image/svg+xml"};
-
 	for (size_t i = 0; i < COUNT_OF(KINDS); i++)
 		if (str_eq(mime, str_of(KINDS[i].mime)))
 			return KINDS[i].mime;
-	for (size_t i = 0; i < COUNT_OF(OTHERS); i++)
-		if (str_eq(mime, str_of(OTHERS[i])))
-			return OTHERS[i];
 	return NULL;
 }

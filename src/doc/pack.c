@@ -170,7 +170,7 @@ get_list(struct unpack *u, const struct pack_field *f, char *to, int depth)
 		}
 		get_shape(u, f->of, one, depth + 1);
 	}
-	if (f->count != PACK_UNCOUNTED)
+	if (f->count > 0)
 		memcpy(to + f->count, &kept, sizeof(kept));
 }
 

@@ -31,14 +31,12 @@ enum pack_type {
 	PACK_ROW,    /* an array within the struct */
 };
 
-#define PACK_UNCOUNTED SIZE_MAX
-
 struct pack_field {
 	enum pack_type type;
 	size_t at, size;     /* in the struct */
 	int64_t least, most; /* of a number; `most` bytes, or elements */
 	const struct pack_shape *of; /* of CHAIN and ROW: the elements */
-	size_t count; /* where their number is kept, a size_t, or UNCOUNTED */
+	size_t count; /* where their number is kept, a size_t; 0: nowhere */
 };
 
 struct pack_shape {

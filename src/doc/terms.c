@@ -208,26 +208,18 @@ static void
 cut_words(struct cutter *c, struct str text)
 {
 	while (text.n > 0) {
-		size_t len = str_utf8_len(text), n;
+		size_t len = str_utf8_len(text);
 		uint32_t ch = len ? fold(entity_code(text, len)) : ' ';
+		enum sign_class class = class_of(ch);
 		char p[4];
 
 		text = str_from(text, len ? len : 1);
-		switch (class_of(ch)) {
-		case GAP:
+		if (class == GAP)
 			flush(c);
-			break;
-		case LETTER:
-			n = str_utf8_put(ch, p);
-			add_letter(c, p, n);
-			break;
-		case PAIR:
-			n = str_utf8_put(ch, p);
-			add_pair(c, p, n);
-			break;
-		case NOTHING:
-			break;
-		}
+		else if (class == LETTER)
+			add_letter(c, p, str_utf8_put(ch, p));
+		else if (class == PAIR)
+			add_pair(c, p, str_utf8_put(ch, p));
 	}
 }
 
@@ -343,15 +335,14 @@ terms_add_html(struct terms *t, struct str html)
 			i = tag_end(html);
 			if (!within_words(str_from((struct str){html.p, i}, 1)))
 				flush(&c);
-			html = str_from(html, i + 1);
-			continue;
+		} else {
+			/* &amp; and the like: none is part of a word. */
+			flush(&c);
+			for (i = 1; i < html.n && i < 8 && html.p[i] != ';';)
+				i++;
+			i = i < html.n && html.p[i] == ';' ? i : 0;
 		}
-		/* &amp; &lt; &gt; and the like: none is part of a word. */
-		flush(&c);
-		for (i = 1; i < html.n && i < 8 && html.p[i] != ';'; i++)
-			;
-		html =
-		    str_from(html, i < html.n && html.p[i] == ';' ? i + 1 : 1);
+		html = str_from(html, i + 1);
 	}
 	flush(&c);
 }
@@ -399,19 +390,15 @@ ask_word(void *arg, const struct word *w)
 
 /* A run of pairs goes on in the text perhaps: then its last sign has company. */
 static void
-end_phrase(struct asking *q, bool star)
+end_phrase(struct asking *q, bool prefix)
 {
-	bool prefix = star;
-
 	if (q->holds && q->held.sign) {
-		if (q->n_phrase > 0)
-			q->holds = false;
+		q->holds = q->n_phrase == 0;
 		prefix = true;
 	}
+	prefix = prefix && q->holds;
 	if (q->holds)
 		write_held(q, prefix);
-	else
-		prefix = false;
 	if (q->n_phrase > 0)
 		buf_fmt(q->out, "%s%s", q->dialect->close,
 		    prefix ? q->dialect->phrase_begins : "");

@@ -81,22 +81,6 @@ to_ascii(struct str s, char to[4 * FEED_DATE_MAX])
 	return n;
 }
 
-/*
- * Days since 1970-01-01; month 13 is January of the next year. Years begin in
- * March here, so that leap days end them.
- */
-static int64_t
-days_since(int y, int m, int d)
-{
-	int64_t era, yoe, doy;
-
-	y -= m <= 2;
-	era = y / 400;
-	yoe = y - era * 400;
-	doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
-}
-
 /* ---- reading ---- */
 
 struct number {
@@ -133,8 +117,6 @@ take_time(struct date *d, struct number h, struct str *s)
 	if (d->hour >= 0 || h.digits > 2)
 		return false;
 	d->hour = h.value;
-	d->minute = 0;
-	d->second = 0;
 	*s = str_from(*s, 1);
 	d->minute = take_number(s).value;
 	if (next_digit(*s, ':')) {
@@ -161,7 +143,7 @@ set_year(struct date *d, struct number y)
 }
 
 /* "-01-31", "-W05-3" or "-031" behind a year. */
-static bool
+static void
 take_iso(struct date *d, struct number y, struct str *s)
 {
 	char sep = s->p[0];
@@ -174,7 +156,7 @@ take_iso(struct date *d, struct number y, struct str *s)
 		d->ordinal = true;
 		d->month = 1;
 		d->day = m.value;
-		return true;
+		return;
 	}
 	d->month = m.value;
 	if (next_digit(*s, sep)) {
@@ -184,7 +166,6 @@ take_iso(struct date *d, struct number y, struct str *s)
 	/* 2024年1月 leaves its sign behind. */
 	if (s->n > 0 && s->p[0] == sep)
 		*s = str_from(*s, 1);
-	return true;
 }
 
 /* a has been read, a separator and a digit follow. */
@@ -196,8 +177,10 @@ take_numeric(struct date *d, struct number a, struct str *s)
 
 	if (d->month >= 0 || d->year >= 0)
 		return false;
-	if (a.digits >= 3)
-		return take_iso(d, a, s);
+	if (a.digits >= 3) {
+		take_iso(d, a, s);
+		return true;
+	}
 	*s = str_from(*s, 1);
 	b = take_number(s);
 	if (!next_digit(*s, sep))
@@ -270,12 +253,10 @@ take_zone(struct date *d, struct str *s)
 	d->zoned = true;
 }
 
-static bool
+static void
 take_alone(struct date *d, struct number n)
 {
-	bool day = n.digits <= 2 && d->day < 0 && n.value <= 31;
-
-	if (day) {
+	if (n.digits <= 2 && d->day < 0 && n.value <= 31) {
 		d->day = n.value;
 	} else if (n.digits <= 4 && d->year < 0) {
 		set_year(d, n);
@@ -290,7 +271,6 @@ take_alone(struct date *d, struct number n)
 		d->hour = n.value / 100;
 		d->minute = n.value % 100;
 	}
-	return true;
 }
 
 static bool
@@ -316,7 +296,8 @@ take_digits(struct date *d, struct str *s)
 	if (n.digits <= 4 && d->month < 0 &&
 	    (next_digit(*s, '-') || next_digit(*s, '/') || next_digit(*s, '.')))
 		return take_numeric(d, n, s);
-	return take_alone(d, n);
+	take_alone(d, n);
+	return true;
 }
 
 static void
@@ -339,12 +320,12 @@ week_date(struct date *d, struct str *s)
 	if (d->year < 1 || week < 1 || week > 53 || day < 1 || day > 7)
 		return;
 	/* The week of January 4th is the first; 1970-01-01 was a Thursday. */
-	first = days_since(d->year, 1, 4);
+	first = time_days(d->year, 1, 4);
 	monday = first - ((first + 3) % 7 + 7) % 7;
 	d->ordinal = true;
 	d->month = 1;
 	d->day =
-	    (int)(monday - days_since(d->year, 1, 1)) + (week - 1) * 7 + day;
+	    (int)(monday - time_days(d->year, 1, 1)) + (week - 1) * 7 + day;
 }
 
 static void
@@ -380,7 +361,7 @@ take_word(struct date *d, struct str *s)
 			y.value += ERAS[i].value;
 			y.digits = 4;
 			if (next_digit(*s, '-'))
-				(void)take_iso(d, y, s);
+				take_iso(d, y, s);
 			else
 				set_year(d, y);
 			return;
@@ -414,11 +395,9 @@ take_word(struct date *d, struct str *s)
 static bool
 epoch(struct str s, int64_t *ret)
 {
+	struct str whole = str_cut(&s, '.');
 	int64_t v;
-	struct str whole = s;
 
-	if (str_has(s, '.'))
-		whole = str_cut(&s, '.');
 	if (whole.n < 9 || whole.n > 16 || !str_int(whole, &v) || v < 0)
 		return false;
 	if (whole.n <= 11)
@@ -476,10 +455,10 @@ date_finish(struct date *d, int64_t *ret)
 	if (d->month < 1 || d->month > 12 || d->hour > 24 || d->minute > 59 ||
 	    d->second > 60)
 		return false;
-	days = days_since(d->year, d->month, d->day);
+	days = time_days(d->year, d->month, d->day);
 	if (d->ordinal
 		? d->day > 371
-		: d->day < 1 || days >= days_since(d->year, d->month + 1, 1))
+		: d->day < 1 || days >= time_days(d->year, d->month + 1, 1))
 		return false;
 	us = days * US_PER_DAY +
 	     ((int64_t)d->hour * 3600 + d->minute * 60 + d->second) * US_PER_S +

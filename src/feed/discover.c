@@ -42,8 +42,8 @@ contains(struct str s, const char *z)
 	return false;
 }
 
-bool
-discover_is_feed(struct str s)
+static bool
+is_feed(struct str s)
 {
 	size_t n = 1;
 	struct str name, prefix;
@@ -279,15 +279,25 @@ closed(const struct html_node *n)
 	return n->ns != NS_HTML || n->tag == T_TEMPLATE || n->tag == T_OBJECT;
 }
 
+/* The next such element of the page's own behind n; NULL: there is none. */
+static const struct html_node *
+next_tag(
+    const struct html_node *root, const struct html_node *n, enum html_tag tag)
+{
+	do
+		n = html_next(root, n, n != root && closed(n));
+	while (n && (n->is_text || n->ns != NS_HTML || n->tag != tag));
+	return n;
+}
+
 static void
 find_base(struct search *s, const struct html_node *root)
 {
-	for (const struct html_node *n = html_next(root, root, false); n;
-	     n = html_next(root, n, closed(n))) {
+	for (const struct html_node *n = next_tag(root, root, T_BASE); n;
+	     n = next_tag(root, n, T_BASE)) {
 		struct str href = html_attr(n, "href"), found;
 
-		if (n->is_text || n->ns != NS_HTML || n->tag != T_BASE ||
-		    !href.p)
+		if (!href.p)
 			continue;
 		found = href_resolve(s->keep, s->url, href, WEB);
 		if (found.p)
@@ -299,13 +309,10 @@ find_base(struct search *s, const struct html_node *root)
 static void
 find_links(struct search *s, const struct html_node *root)
 {
-	for (const struct html_node *n = html_next(root, root, false); n;
-	     n = html_next(root, n, closed(n))) {
-		struct str rel;
+	for (const struct html_node *n = next_tag(root, root, T_LINK); n;
+	     n = next_tag(root, n, T_LINK)) {
+		struct str rel = html_attr(n, "rel");
 
-		if (n->is_text || n->ns != NS_HTML || n->tag != T_LINK)
-			continue;
-		rel = html_attr(n, "rel");
 		if (has_word(rel, "alternate") || has_word(rel, "feed"))
 			take_feed(s, n);
 		else if (has_word(rel, "icon") ||
@@ -321,12 +328,10 @@ search_page(struct search *s, struct str text, struct err *e)
 	struct discover_icon icon = {0};
 	struct html h;
 
-	if (discover_is_feed(text)) {
-		s->ret->is_feed = true;
+	s->ret->is_feed = is_feed(text);
+	if (s->ret->is_feed)
 		return OK;
-	}
-	if (html_parse(s->scratch, text, &h, e) < 0)
-		return e->code;
+	TRY(html_parse(s->scratch, text, &h, e));
 	find_base(s, h.root);
 	find_links(s, h.root);
 	arena_reset(s->links); /* the other one may be full */
@@ -340,10 +345,12 @@ int
 discover(struct arena *a, struct str page, struct str url,
     struct str content_type, struct discover *ret, struct err *e)
 {
-	struct search s = {.keep = a, .ret = ret};
-	struct buf b = BUF(4 * DISCOVER_IN_MAX);
+	struct arena *scratch CLEANUP(arena_freep) = arena_new(PAGE_MEM);
+	struct arena *links CLEANUP(arena_freep) = arena_new(8 * HREF_MAX);
+	struct search s = {
+	    .keep = a, .scratch = scratch, .links = links, .ret = ret};
+	struct buf b CLEANUP(buf_done) = BUF(4 * DISCOVER_IN_MAX);
 	struct str text = STR_EMPTY;
-	int rc;
 
 	*ret = (struct discover){0};
 	s.url = href_resolve(a, STR_EMPTY, url, WEB);
@@ -355,13 +362,7 @@ discover(struct arena *a, struct str page, struct str url,
 		return err_set(e, ERR_LIMIT,
 		    "a page of %zu bytes is over %zu, which is all that is looked through",
 		    page.n, DISCOVER_IN_MAX);
-	s.scratch = arena_new(PAGE_MEM);
-	s.links = arena_new(8 * HREF_MAX);
-	rc = page.n > 0 ? charset_decode(page, content_type, &b, &text, e) : OK;
-	if (rc == OK)
-		rc = search_page(&s, text, e);
-	buf_done(&b);
-	arena_free(s.links);
-	arena_free(s.scratch);
-	return rc;
+	if (page.n > 0)
+		TRY(charset_decode(page, content_type, &b, &text, e));
+	return search_page(&s, text, e);
 }

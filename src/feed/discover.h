@@ -61,8 +61,6 @@ extern const char *const DISCOVER_PATHS[];
 int discover(struct arena *a, struct str page, struct str url,
     struct str content_type, struct discover *ret, struct err *e) MUST_CHECK;
 
-/* Does it begin as a feed does? */
-bool discover_is_feed(struct str text);
 const char *discover_kind_name(enum discover_kind k);
 
 #endif

@@ -7,7 +7,7 @@
  * XML goes through a reader of our own (markup/xml.h), which mends what it can on the
  * way and begins again only where elements are closed in the wrong order: a
  * general parser's recovery drops a stray `&` and hangs items into each other.
- * A DTD defines short texts (markup/dtd.h) and nothing else: entities that grow,
+ * A DTD defines short texts (markup/xml_dtd.c) and nothing else: entities that grow,
  * external ones and anything over the network are impossible, not merely
  * switched off.
  *

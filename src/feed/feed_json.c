@@ -40,16 +40,21 @@ text_kept(struct making *m, struct str s)
 }
 
 static struct str
+member(struct making *m, const struct json *j, const char *name)
+{
+	return str_trim(text_kept(m, feed_json_text_of(j, name)));
+}
+
+static struct str
 plain_text(struct making *m, const struct json *j, const char *name)
 {
-	return text_squeeze(m->arena, text_kept(m, feed_json_text_of(j, name)));
+	return text_squeeze(m->arena, member(m, j, name));
 }
 
 static struct str
 url_of(struct making *m, const struct json *j, const char *name)
 {
-	return link_resolve(
-	    m->arena, m->url, text_kept(m, feed_json_text_of(j, name)));
+	return link_resolve(m->arena, m->url, member(m, j, name));
 }
 
 /* "authors" of 1.1, "author" of 1.0, each an object or only a name. */
@@ -101,14 +106,11 @@ read_item(struct making *m, struct feed_item *it, const struct json *j)
 	if (it->link.n == 0 && link_web(it->id))
 		it->link = link_resolve(m->arena, m->url, it->id);
 	it->title = plain_text(m, j, "title");
-	it->content =
-	    str_trim(text_kept(m, feed_json_text_of(j, "content_html")));
+	it->content = member(m, j, "content_html");
 	if (it->content.n == 0)
-		it->content = text_escape(m->arena,
-		    str_trim(
-			text_kept(m, feed_json_text_of(j, "content_text"))));
-	it->summary = text_escape(
-	    m->arena, str_trim(text_kept(m, feed_json_text_of(j, "summary"))));
+		it->content =
+		    text_escape(m->arena, member(m, j, "content_text"));
+	it->summary = text_escape(m->arena, member(m, j, "summary"));
 	it->author = authors(m, j);
 	slots_date(
 	    &s, FIELD_PUBLISHED, 1, feed_json_text_of(j, "date_published"));
@@ -160,14 +162,12 @@ read_feed(struct making *m, const struct json *j, struct err *e)
 int
 feed_read_json(struct making *m, struct str json, struct err *e)
 {
-	struct buf b = BUF(FEED_TEXT_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(FEED_TEXT_MAX);
 	struct json *j = NULL;
-	struct err first = {0};
+	struct err first = {0}, again = {0};
 	int rc = json_parse(m->arena, str_trim(json), &j, &first);
 
 	if (rc == ERR_SYNTAX) {
-		struct err again = {0};
-
 		jsonfix(json, &b);
 		if (!b.failed &&
 		    json_parse(m->arena, buf_str(&b), &j, &again) == OK) {
@@ -175,11 +175,8 @@ feed_read_json(struct making *m, struct str json, struct err *e)
 			m->feed->repaired = true;
 		}
 	}
-	if (rc == OK)
-		rc = read_feed(m, j, e);
-	else
-		rc = err_set(e, rc == ERR_SYNTAX ? ERR_INVALID : first.code,
+	if (rc != OK)
+		return err_set(e, rc == ERR_SYNTAX ? ERR_INVALID : first.code,
 		    "this looks like JSON, but is none: %.180s", first.text);
-	buf_done(&b);
-	return rc;
+	return read_feed(m, j, e);
 }

@@ -142,9 +142,8 @@ wrapped_json(struct str s)
 	if (str_starts(s, STR("/**/")))
 		s = blanks(str_from(s, 4));
 	while (n < s.n && n < 128 &&
-	       (s.p[n] == '_' || s.p[n] == '.' || s.p[n] == '$' ||
-		   (s.p[n] >= '0' && s.p[n] <= '9') ||
-		   ((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z')))
+	       (str_is_letter(s.p[n]) || str_is_digit(s.p[n]) ||
+		   str_has(STR("_.$"), s.p[n])))
 		n++;
 	if (n == 0 || n == s.n)
 		return STR_EMPTY;
@@ -184,10 +183,9 @@ int
 feed_parse(struct arena *a, struct str bytes, const struct feed_from *from,
     struct feed **ret, struct err *e)
 {
-	struct buf b = BUF(FEED_TEXT_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(FEED_TEXT_MAX);
 	struct str text = STR_EMPTY;
 	struct making m;
-	int rc;
 
 	if (bytes.n > FEED_BYTES_MAX)
 		return err_set(e, ERR_LIMIT, "the feed is over %zu MiB",
@@ -195,11 +193,8 @@ feed_parse(struct arena *a, struct str bytes, const struct feed_from *from,
 	if (bytes.n == 0)
 		return err_set(e, ERR_INVALID, "there is nothing in it");
 	making_init(&m, a, from->url);
-	rc = charset_decode(bytes, from->content_type, &b, &text, e);
-	if (rc == OK)
-		rc = dispatch(&m, text, e);
-	buf_done(&b);
-	if (rc == OK)
-		*ret = m.feed;
-	return rc;
+	TRY(charset_decode(bytes, from->content_type, &b, &text, e));
+	TRY(dispatch(&m, text, e));
+	*ret = m.feed;
+	return OK;
 }

@@ -1,6 +1,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/str.h"
+#include "base/put.h"
 #include "feed/feed.h"
 
 static const char *const NAMES[] = {
@@ -19,106 +19,73 @@ feed_format_name(enum feed_format format)
 }
 
 static void
-add_name(struct buf *b, const char *key)
+text_member(struct buf *b, const char *name, struct str s)
 {
-	if (b->n > 0 && b->p[b->n - 1] != '{')
-		buf_addc(b, ',');
-	buf_addc(b, '"');
-	buf_addz(b, key);
-	buf_addz(b, "\":");
-}
-
-static void
-add_text_member(struct buf *b, const char *key, struct str s)
-{
-	if (s.n == 0)
-		return;
-	add_name(b, key);
-	buf_json(b, s);
+	if (s.n > 0)
+		put_text(b, name, s);
 }
 
 /* Whole seconds without a fraction, as nearly all are. */
 static void
-add_date(struct buf *b, const char *key, int64_t us)
+date_member(struct buf *b, const char *name, int64_t us)
 {
 	char room[TIME_LEN + 1];
 
 	if (us == FEED_NO_DATE)
 		return;
 	time_format(us, room);
-	add_name(b, key);
 	if (us % US_PER_S == 0)
-		buf_fmt(b, "\"%.19sZ\"", room);
-	else
-		buf_fmt(b, "\"%s\"", room);
+		(void)snprintf(room + 19, sizeof(room) - 19, "Z");
+	put_z(b, name, room);
 }
 
 static void
-add_categories(struct buf *b, const struct feed_text *c)
+put_item(struct buf *b, const struct feed_item *it)
 {
-	add_name(b, "categories");
-	buf_addc(b, '[');
-	for (; c; c = c->next) {
-		buf_json(b, c->text);
-		if (c->next)
-			buf_addc(b, ',');
+	put_open(b, NULL, '{');
+	text_member(b, "id", it->id);
+	text_member(b, "title", it->title);
+	text_member(b, "link", it->link);
+	text_member(b, "content", it->content);
+	text_member(b, "summary", it->summary);
+	text_member(b, "author", it->author);
+	date_member(b, "published", it->published_us);
+	date_member(b, "updated", it->updated_us);
+	if (it->categories) {
+		put_open(b, "categories", '[');
+		for (struct feed_text *c = it->categories; c; c = c->next)
+			put_text(b, NULL, c->text);
+		put_close(b, ']');
 	}
-	buf_addc(b, ']');
-}
-
-static void
-add_enclosures(struct buf *b, const struct feed_enclosure *c)
-{
-	add_name(b, "enclosures");
-	buf_addc(b, '[');
-	for (; c; c = c->next) {
-		buf_addc(b, '{');
-		add_text_member(b, "url", c->url);
-		add_text_member(b, "type", c->type);
-		if (c->length >= 0) {
-			add_name(b, "length");
-			buf_int(b, c->length);
+	if (it->enclosures) {
+		put_open(b, "enclosures", '[');
+		for (struct feed_enclosure *c = it->enclosures; c;
+		     c = c->next) {
+			put_open(b, NULL, '{');
+			text_member(b, "url", c->url);
+			text_member(b, "type", c->type);
+			if (c->length >= 0)
+				put_int(b, "length", c->length);
+			put_close(b, '}');
 		}
-		buf_addz(b, c->next ? "}," : "}");
+		put_close(b, ']');
 	}
-	buf_addc(b, ']');
-}
-
-static void
-add_item(struct buf *b, const struct feed_item *it)
-{
-	buf_addc(b, '{');
-	add_text_member(b, "id", it->id);
-	add_text_member(b, "title", it->title);
-	add_text_member(b, "link", it->link);
-	add_text_member(b, "content", it->content);
-	add_text_member(b, "summary", it->summary);
-	add_text_member(b, "author", it->author);
-	add_date(b, "published", it->published_us);
-	add_date(b, "updated", it->updated_us);
-	if (it->categories)
-		add_categories(b, it->categories);
-	if (it->enclosures)
-		add_enclosures(b, it->enclosures);
-	buf_addc(b, '}');
+	put_close(b, '}');
 }
 
 void
 feed_write(const struct feed *f, struct buf *to)
 {
-	buf_addc(to, '{');
-	add_text_member(to, "format", str_of(NAMES[f->format]));
-	add_text_member(to, "title", f->title);
-	add_text_member(to, "link", f->link);
-	add_text_member(to, "description", f->description);
-	add_date(to, "updated", f->updated_us);
-	add_text_member(to, "language", f->language);
-	add_name(to, "items");
-	buf_addc(to, '[');
-	for (const struct feed_item *it = f->items; it; it = it->next) {
-		add_item(to, it);
-		if (it->next)
-			buf_addc(to, ',');
-	}
-	buf_addz(to, "]}");
+	put_open(to, NULL, '{');
+	put_z(to, "format", NAMES[f->format]);
+	text_member(to, "title", f->title);
+	text_member(to, "link", f->link);
+	text_member(to, "description", f->description);
+	date_member(to, "updated", f->updated_us);
+	text_member(to, "language", f->language);
+	put_open(to, "items", '[');
+	for (const struct feed_item *it = f->items; it; it = it->next)
+		put_item(to, it);
+	put_close(to, ']');
+	put_close(to, '}');
 }

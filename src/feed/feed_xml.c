@@ -7,7 +7,6 @@
 #include "feed/link.h"
 #include "feed/slots.h"
 #include "feed/xml_value.h"
-#include "markup/dtd.h"
 #include "markup/limits.h"
 #include "markup/text.h"
 
@@ -176,11 +175,9 @@ begin_root(struct reading *r, const struct xml_tag *t)
 	r->rooted = true;
 	(void)snprintf(
 	    r->root, sizeof(r->root), "%.*s", STR_ARG(str_chars(t->name, 10)));
-	if (!known_root(r, t)) {
-		r->refused = true;
-		return;
-	}
-	keep_language(r, t);
+	r->refused = !known_root(r, t);
+	if (!r->refused)
+		keep_language(r, t);
 }
 
 /* ---- capturing ---- */
@@ -245,7 +242,7 @@ begin_element(struct reading *r, const struct element *e,
 {
 	struct frame *f = &r->frames[r->depth];
 
-	switch (e->kind) {
+	switch ((int)e->kind) {
 	case KIND_CHANNEL:
 		keep_language(r, t);
 		return IN_FEED;
@@ -280,12 +277,7 @@ begin_element(struct reading *r, const struct element *e,
 		if (str_starts(value_attr(t, STR("type")), STR("multipart/")))
 			return where;
 		break;
-	case KIND_URL:
-	case KIND_DATE:
-	case KIND_PERSON:
-	case KIND_GUID:
-	case KIND_CATEGORY:
-	case KIND_KEYWORDS:
+	default:
 		break;
 	}
 	value_begin(&r->cap, r->m->arena, e, t);
@@ -430,23 +422,19 @@ feed_read_xml(struct making *m, struct str xml, struct str doctype, bool mend,
     struct err *e)
 {
 	struct reading *r = mem_get(sizeof(*r));
-	struct dtd *dtd = doctype.n > 0 ? mem_get(sizeof(*dtd)) : NULL;
 	bool faulty = false;
 	int rc;
 
-	if (dtd)
-		dtd_read(dtd, doctype);
 	r->m = m;
 	r->frames[0] = (struct frame){NOWHERE, m->url, NULL};
 	r->cap.text = BUF(FEED_TEXT_MAX);
 	r->author_text = BUF(FEED_AUTHOR_MAX);
-	rc = xml_read(xml, dtd, mend, &CALLS, r, &faulty);
+	rc = xml_read(xml, doctype, mend, &CALLS, r, &faulty);
 	if (rc == OK)
 		rc = verdict(r, e);
 	m->feed->repaired = faulty;
 	buf_done(&r->cap.text);
 	buf_done(&r->author_text);
-	free(dtd);
 	free(r);
 	return rc == ERR_LIMIT
 		   ? err_set(e, rc, "an element's attributes are too large")

@@ -16,21 +16,11 @@ struct fix {
 static int
 hex4(struct str s)
 {
-	int v = 0;
+	unsigned char v[2];
 
-	if (s.n < 4)
+	if (s.n < 4 || !str_unhex((struct str){s.p, 4}, v))
 		return -1;
-	for (size_t i = 0; i < 4; i++) {
-		char c = s.p[i], low = (char)(c | 0x20);
-
-		if (c >= '0' && c <= '9')
-			v = v * 16 + (c - '0');
-		else if (low >= 'a' && low <= 'f')
-			v = v * 16 + (low - 'a' + 10);
-		else
-			return -1;
-	}
-	return v;
+	return v[0] << 8 | v[1];
 }
 
 static bool

@@ -83,8 +83,8 @@ own_category(struct outlines *r, const struct xml_tag *t)
 {
 	struct str list = value_attr(t, STR("category"));
 	struct str path = str_cut(&list, ',');
-	struct buf b = BUF(4 * OPML_TEXT_MAX + sizeof(BETWEEN));
-	struct str s;
+	struct buf b CLEANUP(buf_done) =
+	    BUF(4 * OPML_TEXT_MAX + sizeof(BETWEEN));
 
 	while (path.n > 0) {
 		struct str one = str_trim(str_cut(&path, '/'));
@@ -95,9 +95,7 @@ own_category(struct outlines *r, const struct xml_tag *t)
 			buf_addz(&b, BETWEEN);
 		buf_add(&b, one);
 	}
-	s = b.failed ? STR_EMPTY : plain_text(r, buf_str(&b));
-	buf_done(&b);
-	return s;
+	return b.failed ? STR_EMPTY : plain_text(r, buf_str(&b));
 }
 
 static void
@@ -173,8 +171,6 @@ on_end(void *ctx, const struct xml_tag *t)
 	struct outlines *r = ctx;
 
 	(void)t;
-	if (r->depth == 0)
-		return;
 	if (r->title_depth == r->depth)
 		r->title_depth = 0;
 	r->depth--;
@@ -193,7 +189,7 @@ read_xml(struct arena *a, struct str xml, bool mend, struct opml **ret,
 	    .title = BUF(4 * OPML_TEXT_MAX)};
 	int rc;
 
-	rc = xml_read(xml, NULL, mend, &CALLS, &r, &o->repaired);
+	rc = xml_read(xml, STR_EMPTY, mend, &CALLS, &r, &o->repaired);
 	o->title = plain_text(&r, buf_str(&r.title));
 	buf_done(&r.title);
 	if (rc == ERR_LIMIT || arena_over(a))
@@ -233,20 +229,16 @@ int
 opml_parse(struct arena *a, struct str bytes, struct str content_type,
     struct opml **ret, struct err *e)
 {
-	struct buf b = BUF(FEED_TEXT_MAX);
+	struct buf b CLEANUP(buf_done) = BUF(FEED_TEXT_MAX);
 	struct str text = STR_EMPTY;
-	int rc;
 
 	if (bytes.n > OPML_BYTES_MAX)
 		return err_set(e, ERR_LIMIT, "the OPML file is over %zu MiB",
 		    OPML_BYTES_MAX / MIB);
 	if (bytes.n == 0)
 		return err_set(e, ERR_INVALID, "there is nothing in it");
-	rc = charset_decode(bytes, content_type, &b, &text, e);
-	if (rc == OK)
-		rc = read_text(a, text, ret, e);
-	buf_done(&b);
-	return rc;
+	TRY(charset_decode(bytes, content_type, &b, &text, e));
+	return read_text(a, text, ret, e);
 }
 
 /* ---- writing ---- */

@@ -117,10 +117,7 @@ is_cut(struct str s)
 {
 	unsigned char c = (unsigned char)s.p[0];
 
-	if (c < 0xc2 || c > 0xf4 || s.n > 3 ||
-	    s.n >= (c < 0xe0      ? 2u
-		       : c < 0xf0 ? 3u
-				  : 4u))
+	if (c < 0xc2 || c > 0xf4 || s.n > 1U + (c >= 0xe0) + (c >= 0xf0))
 		return false;
 	for (size_t i = 1; i < s.n; i++)
 		if (((unsigned char)s.p[i] & 0xc0) != 0x80)
@@ -187,18 +184,13 @@ mend_utf8(struct str s, struct buf *to)
 		if (s.n == 0 || (utf8 && is_cut(s)))
 			break;
 		good = utf8 ? halves(s, &code) : 0;
-		if (good > 0) {
-			buf_add(
-			    to, (struct str){room, str_utf8_put(code, room)});
-			s = str_from(s, good);
-			continue;
+		if (good == 0) {
+			c = (unsigned char)s.p[0];
+			code = c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c;
+			good = 1;
 		}
-		c = (unsigned char)s.p[0];
-		buf_add(
-		    to, (struct str){room,
-			    str_utf8_put(
-				c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c, room)});
-		s = str_from(s, 1);
+		buf_add(to, (struct str){room, str_utf8_put(code, room)});
+		s = str_from(s, good);
 	}
 }
 
@@ -233,11 +225,11 @@ tried(enum charset cs)
 
 /* Tries what was said, strictly; false when none of it fits. */
 static bool
-as_said(const enum charset *said, size_t n, struct str bytes, struct buf *to)
+as_said(const enum charset said[2], struct str bytes, struct buf *to)
 {
 	enum charset first = CS_NONE;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		size_t wrong;
 
 		if (!tried(said[i]))
@@ -285,7 +277,7 @@ is_ascii(struct str s)
 /* What no byte order mark and no zeros tell. */
 static int
 decode_said(struct str bytes, struct str content_type, struct buf *to,
-    struct str *ret, struct err *e)
+    bool *ret_as_is, struct err *e)
 {
 	struct str good = {bytes.p, str_utf8_bad(bytes)};
 	enum charset said[2], guessed;
@@ -295,21 +287,18 @@ decode_said(struct str bytes, struct str content_type, struct buf *to,
 	if (said[0] == CS_REPLACEMENT && is_ascii(good))
 		return err_set(e, ERR_INVALID,
 		    "its charset is one that browsers refuse too (ISO-2022-KR, ISO-2022-CN, HZ): it has to be written anew, best in UTF-8");
-	if (good.n == bytes.n &&
+	*ret_as_is =
+	    good.n == bytes.n &&
 	    !((said[0] == CS_ISO_2022_JP || said[1] == CS_ISO_2022_JP) &&
-		memchr(bytes.p, '\x1b', bytes.n))) {
-		*ret = bytes;
+		memchr(bytes.p, '\x1b', bytes.n));
+	if (*ret_as_is || as_said(said, bytes, to))
 		return OK;
-	}
-	if (!as_said(said, 2, bytes, to)) {
-		buf_clear(to);
-		guessed = mostly_utf8(bytes) ? CS_NONE : charset_guess(bytes);
-		if (guessed != CS_NONE)
-			(void)charset_convert(guessed, bytes, to);
-		else
-			mend_utf8(bytes, to);
-	}
-	*ret = buf_str(to);
+	buf_clear(to);
+	guessed = mostly_utf8(bytes) ? CS_NONE : charset_guess(bytes);
+	if (guessed != CS_NONE)
+		(void)charset_convert(guessed, bytes, to);
+	else
+		mend_utf8(bytes, to);
 	return OK;
 }
 
@@ -318,24 +307,17 @@ charset_decode(struct str bytes, struct str content_type, struct buf *to,
     struct str *ret, struct err *e)
 {
 	enum charset start = by_start(&bytes);
-	struct str text = STR_EMPTY;
-	int rc = OK;
+	bool as_is = start == CS_UTF_8 && str_utf8_bad(bytes) == bytes.n;
 
 	assert(bytes.p);
-	if (start == CS_NONE) {
-		rc = decode_said(bytes, content_type, to, &text, e);
-	} else if (start != CS_UTF_8) {
+	if (start == CS_NONE)
+		TRY(decode_said(bytes, content_type, to, &as_is, e));
+	else if (start != CS_UTF_8)
 		(void)charset_convert(start, bytes, to);
-		text = buf_str(to);
-	} else if (str_utf8_bad(bytes) == bytes.n) {
-		text = bytes;
-	} else {
+	else if (!as_is)
 		mend_utf8(bytes, to);
-		text = buf_str(to);
-	}
-	if (rc == OK && to->failed)
+	if (to->failed)
 		return err_set(e, ERR_LIMIT, "the text is too large");
-	if (rc == OK)
-		*ret = text;
-	return rc;
+	*ret = as_is ? bytes : buf_str(to);
+	return OK;
 }

@@ -57,11 +57,11 @@ static bool loaded;
 
 /* Who loaded them all may have no files now: what is missing is not sought. */
 static iconv_t
-open_iconv(const char *to, enum charset cs)
+open_iconv(enum charset cs)
 {
 	if (loaded && !kept[cs])
 		return (iconv_t)(intptr_t)-1;
-	return iconv_open(to, INFO[cs].iconv);
+	return iconv_open("UTF-8", INFO[cs].iconv);
 }
 
 const char *
@@ -115,74 +115,52 @@ convert_all(iconv_t cd, struct str s, struct buf *to)
 
 /* ---- one byte a character ---- */
 
-struct single {
-	enum charset cs;
-	iconv_t cd;
-	struct buf one;
-	bool known[256], odd[256]; /* odd: nobody means it */
-	uint32_t code[256];
-};
-
-/* As iconv has it, or the standard where that differs. */
-static void
-look_up(struct single *t, unsigned char c)
+/* What a byte stands for: as iconv has it, or the standard where that differs.
+ * *ret_odd: nobody means it. */
+static uint32_t
+single(enum charset cs, iconv_t cd, unsigned char c, bool *ret_odd)
 {
+	struct buf one CLEANUP(buf_done) = BUF(OUT_BYTES(1));
 	char byte = (char)c;
 
+	if (c < 0x80 && cs != CS_EBCDIC)
+		return c;
+	if (cs == CS_X_USER_DEFINED)
+		return 0xf780 + c - 0x80U;
+	if (cs == CS_WINDOWS_1252)
+		return c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c;
 	for (size_t i = 0; i < COUNT_OF(PATCHES); i++)
-		if (PATCHES[i].cs == t->cs && PATCHES[i].byte == c) {
-			t->code[c] = PATCHES[i].code;
-			return;
-		}
-	buf_clear(&t->one);
-	if (convert_all(t->cd, (struct str){&byte, 1}, &t->one) &&
-	    t->one.n == 4) {
-		memcpy(&t->code[c], t->one.p, 4);
-		return;
-	}
-	t->odd[c] = true;
-	t->code[c] = c < 0xa0 ? c : NO_CHAR; /* so has windows, too */
-}
-
-static void
-learn(struct single *t, unsigned char c)
-{
-	t->known[c] = true;
-	if (c < 0x80 && t->cs != CS_EBCDIC)
-		t->code[c] = c;
-	else if (t->cs == CS_X_USER_DEFINED)
-		t->code[c] = 0xf780 + c - 0x80U;
-	else if (t->cs == CS_WINDOWS_1252)
-		t->code[c] = c < 0xa0 ? ENTITY_CP1252[c - 0x80] : c;
-	else
-		look_up(t, c);
+		if (PATCHES[i].cs == cs && PATCHES[i].byte == c)
+			return PATCHES[i].code;
+	if (convert_all(cd, (struct str){&byte, 1}, &one) && one.n > 0 &&
+	    str_utf8_len(buf_str(&one)) == one.n)
+		return entity_code(buf_str(&one), one.n);
+	*ret_odd = true;
+	return c < 0xa0 ? c : NO_CHAR; /* so has windows, too */
 }
 
 static size_t
 from_single(enum charset cs, struct str s, struct buf *to)
 {
-	struct single t = {.cs = cs, .one = BUF(OUT_BYTES(1))};
 	bool ours = INFO[cs].iconv[0] == '\0';
+	iconv_t cd = ours ? NULL : open_iconv(cs);
+	bool known[256] = {false}, odd[256] = {false};
+	uint32_t code[256];
 	size_t wrong = 0;
 
-	if (!ours)
-		t.cd = open_iconv("WCHAR_T", cs);
-	if (!is_open(t.cd))
+	if (!is_open(cd))
 		return SIZE_MAX;
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		if (!t.known[c])
-			learn(&t, c);
-		wrong += t.odd[c];
-		if (t.code[c] < 0x80)
-			buf_addc(to, (char)t.code[c]);
-		else
-			add_code(to, t.code[c]);
+		if (!known[c])
+			code[c] = single(cs, cd, c, &odd[c]);
+		known[c] = true;
+		wrong += odd[c];
+		add_code(to, code[c]);
 	}
-	buf_done(&t.one);
 	if (!ours)
-		(void)iconv_close(t.cd);
+		(void)iconv_close(cd);
 	return wrong;
 }
 
@@ -274,10 +252,10 @@ convert_each(iconv_t cd, enum charset_kind kind, struct str s, struct buf *to)
 }
 
 static size_t
-from_multi(
-    enum charset cs, enum charset_kind kind, struct str s, struct buf *to)
+from_multi(enum charset cs, struct str s, struct buf *to)
 {
-	iconv_t cd = open_iconv("UTF-8", cs);
+	enum charset_kind kind = INFO[cs].kind;
+	iconv_t cd = open_iconv(cs);
 	size_t wrong = 0;
 
 	if (!is_open(cd))
@@ -380,7 +358,7 @@ static size_t
 from_shifted(struct str s, struct buf *to)
 {
 	struct shifted x = {
-	    .to = to, .set = 'B', .euc = open_iconv("UTF-8", CS_ISO_2022_JP)};
+	    .to = to, .set = 'B', .euc = open_iconv(CS_ISO_2022_JP)};
 
 	if (!is_open(x.euc))
 		return SIZE_MAX;
@@ -435,24 +413,19 @@ charset_convert(enum charset cs, struct str s, struct buf *to)
 	enum charset_kind kind = INFO[cs].kind;
 
 	assert(kind != CHARSET_UTF8 && kind != CHARSET_REFUSED);
-	switch (kind) {
+	switch ((int)kind) {
 	case CHARSET_SINGLE:
-	case CHARSET_USER:
 		return from_single(cs, s, to);
 	case CHARSET_PAIRS:
 	case CHARSET_SJIS:
 	case CHARSET_EUC_JP:
 	case CHARSET_GB:
-		return from_multi(cs, kind, s, to);
+		return from_multi(cs, s, to);
 	case CHARSET_SHIFTED:
 		return from_shifted(s, to);
 	case CHARSET_UTF16:
 		return from_wide(s, 2, cs == CS_UTF_16BE, to);
-	case CHARSET_UTF32:
+	default:
 		return from_wide(s, 4, cs == CS_UTF_32BE, to);
-	case CHARSET_UTF8:
-	case CHARSET_REFUSED:
-		break;
 	}
-	return SIZE_MAX;
 }

@@ -23,7 +23,6 @@ enum charset_kind {
 	CHARSET_SHIFTED, /* ISO-2022-JP: by what escapes say */
 	CHARSET_UTF16,
 	CHARSET_UTF32,
-	CHARSET_USER,    /* x-user-defined: bytes as private characters */
 	CHARSET_REFUSED, /* nobody may read it: it hides what it says */
 };
 

@@ -43,29 +43,20 @@ allowed(uint32_t v, enum entity_in in)
 	return v;
 }
 
-static int
-digit(char c, bool hex)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static size_t
 numeric(struct str s, enum entity_in in, char ret[ENTITY_MAX], size_t *ret_n)
 {
 	bool hex = s.n > 2 && (s.p[2] | 0x20) == 'x';
 	size_t begin = hex ? 3 : 2, i = begin;
-	uint32_t code = 0;
+	uint32_t code = 0, base = hex ? 16 : 10;
 
 	for (; i < s.n; i++) {
-		int d = digit(s.p[i], hex);
+		int d = str_hex_digit(s.p[i]);
 
-		if (d < 0)
+		if (d < 0 || (uint32_t)d >= base)
 			break;
 		if (code < 0x110000)
-			code = code * (hex ? 16 : 10) + (uint32_t)d;
+			code = code * base + (uint32_t)d;
 	}
 	if (i == begin)
 		return 0;

@@ -4,11 +4,16 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "markup/limits.h"
+#include "markup/text.h"
+
+/* As it is written, or as a browser writes it: bytes that stand for themselves
+ * in no URL are encoded, and a path has no backslash. */
+enum how { AS_IS, PATH, TAIL };
 
 /* A link in parts, all borrowed. */
 struct parts {
 	struct str scheme;    /* without its colon; empty: relative */
-	struct str authority; /* .p NULL: none */
+	struct str authority; /* without its slashes; .p NULL: none */
 	struct str path, query, fragment; /* these with '?' and '#' */
 };
 
@@ -49,9 +54,9 @@ href_scheme(struct str s)
 }
 
 static bool
-is_slash(char c)
+is_slash(char c, bool browser)
 {
-	return c == '/' || c == '\\';
+	return c == '/' || (c == '\\' && browser);
 }
 
 static size_t
@@ -64,39 +69,43 @@ span_to(struct str s, const char *stops)
 	return i;
 }
 
-/* Behind the scheme, or all of it when there is none. */
-static void
-split(struct str s, bool absolute, struct parts *r)
+/* A browser takes any slashes for two, and behind a scheme none. */
+static struct parts
+split(struct str s, bool browser)
 {
+	struct parts r = {.scheme = href_scheme(s)};
 	size_t n = 0;
 
-	r->authority = (struct str){NULL, 0};
-	while (absolute && n < s.n && is_slash(s.p[n]))
+	if (r.scheme.n > 0)
+		s = str_from(s, r.scheme.n + 1);
+	while (n < s.n && is_slash(s.p[n], browser))
 		n++;
-	if (absolute || (s.n > 1 && is_slash(s.p[0]) && is_slash(s.p[1]))) {
-		while (n < s.n && is_slash(s.p[n]))
-			n++;
-		s = str_from(s, n);
-		n = span_to(s, "/\\?#");
-		r->authority = (struct str){s.p, n};
+	if (n > 1 || (browser && r.scheme.n > 0)) {
+		s = str_from(s, browser ? n : 2);
+		n = span_to(s, browser ? "/\\?#" : "/?#");
+		r.authority = (struct str){s.p, n};
 		s = str_from(s, n);
 	}
 	n = span_to(s, "?#");
-	r->path = (struct str){s.p, n};
+	r.path = (struct str){s.p, n};
 	s = str_from(s, n);
 	n = span_to(s, "#");
-	r->query = (struct str){s.p, n};
-	r->fragment = str_from(s, n);
+	r.query = (struct str){s.p, n};
+	r.fragment = str_from(s, n);
+	return r;
 }
 
-/* Bytes that stand for themselves in no URL. */
 static void
-add_encoded(struct buf *b, struct str s, bool path)
+add_part(struct buf *b, struct str s, enum how how)
 {
+	if (how == AS_IS) {
+		buf_add(b, s);
+		return;
+	}
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		if (c == '\\' && path)
+		if (c == '\\' && how == PATH)
 			buf_addc(b, '/');
 		else if (c <= ' ' || c >= 0x7f || strchr("\"'<>`{}|\\^", c))
 			buf_fmt(b, "%%%02X", c);
@@ -105,68 +114,89 @@ add_encoded(struct buf *b, struct str s, bool path)
 	}
 }
 
-/* How much of s is one segment of a path, with the slash before it. */
+/* How many dots it is, and nothing else; 0: it is more. */
 static size_t
-segment(struct str s)
+dots(struct str s, bool browser)
 {
-	size_t n = 1;
+	size_t n = 0;
 
-	while (n < s.n && s.p[n] != '/')
-		n++;
-	return n;
-}
-
-static bool
-dots(struct str seg, size_t count)
-{
-	size_t found = 0;
-
-	seg = str_from(seg, 1);
-	while (seg.n > 0) {
-		if (seg.p[0] == '.')
-			seg = str_from(seg, 1);
-		else if (str_starts_nocase(seg, STR("%2e")))
-			seg = str_from(seg, 3);
+	for (; s.n > 0; n++)
+		if (s.p[0] == '.')
+			s = str_from(s, 1);
+		else if (browser && str_starts_nocase(s, STR("%2e")))
+			s = str_from(s, 3);
 		else
-			return false;
-		found++;
-	}
-	return found == count;
+			return 0;
+	return n;
 }
 
 /* In place, from `begin` on, where a slash stands: without . and .. */
 static void
-remove_dots(struct buf *b, size_t begin)
+remove_dots(struct buf *b, size_t begin, bool browser)
 {
-	size_t to = begin, at = begin;
+	size_t to = begin, at = begin, end;
 
-	while (b->p && at < b->n) {
-		struct str seg = {
-		    b->p + at, segment((struct str){b->p + at, b->n - at})};
-		bool last = at + seg.n == b->n;
-		bool one = dots(seg, 1), two = dots(seg, 2);
+	for (; at < b->n; at = end) {
+		struct str rest = {b->p + at + 1, b->n - at - 1};
+		size_t n = span_to(rest, "/"), up;
 
-		if (two)
+		end = at + 1 + n;
+		up = dots((struct str){rest.p, n}, browser);
+		if (up == 2)
 			while (to > begin && b->p[--to] != '/')
 				continue;
-		if (!one && !two) {
-			memmove(b->p + to, seg.p, seg.n);
-			to += seg.n;
-		} else if (last) {
+		if (up != 1 && up != 2) {
+			memmove(b->p + to, b->p + at, end - at);
+			to += end - at;
+		} else if (end == b->n) {
 			b->p[to++] = '/';
 		}
-		at += seg.n;
 	}
 	b->n = to;
 }
 
-/* Up to and with the last slash. */
-static struct str
-folder(struct str path)
+/* Behind the authority. RFC 3986, 5.2.2: what r leaves out is the base's. */
+static void
+add_rest(struct buf *b, const struct parts *base, const struct parts *r,
+    bool browser)
 {
-	while (path.n > 0 && !is_slash(path.p[path.n - 1]))
-		path.n--;
-	return path;
+	bool own = r->authority.p || r->path.n > 0;
+	enum how path = browser ? PATH : AS_IS, tail = browser ? TAIL : AS_IS;
+	struct str folder = base->path;
+	size_t begin = b->n;
+
+	if (!own) {
+		add_part(b, base->path, path);
+	} else if (!r->authority.p && !is_slash(r->path.p[0], browser)) {
+		while (
+		    folder.n > 0 && !is_slash(folder.p[folder.n - 1], browser))
+			folder.n--;
+		if (folder.n == 0 && base->authority.p)
+			folder = STR("/");
+		add_part(b, folder, path);
+	}
+	add_part(b, r->path, path);
+	if (browser && b->n == begin)
+		buf_addc(b, '/');
+	if (!b->failed && b->n > begin && b->p[begin] == '/')
+		remove_dots(b, begin, browser);
+	add_part(b, own || r->query.n > 0 ? r->query : base->query, tail);
+	add_part(b, r->fragment, tail);
+}
+
+struct str
+href_join(struct arena *a, struct str base, struct str link)
+{
+	struct parts from = split(base, false), r = split(link, false);
+	struct str host = r.authority.p ? r.authority : from.authority;
+	struct buf b CLEANUP(buf_done) = BUF(base.n + link.n + 1);
+
+	buf_add(&b, (struct str){from.scheme.p, from.scheme.n + 1});
+	if (host.p)
+		buf_addz(&b, "//");
+	buf_add(&b, host);
+	add_rest(&b, &from, &r, false);
+	return text_copy(a, buf_str(&b));
 }
 
 static int
@@ -202,86 +232,50 @@ good_authority(struct str s)
 static bool
 write_link(struct buf *b, const struct parts *base, const struct parts *r)
 {
-	const struct parts *from = r->authority.p ? r : base;
-	bool own_path = r->authority.p || r->path.n > 0;
-	size_t begin;
+	struct str host = r->authority.p ? r->authority : base->authority;
 
-	if (!good_authority(from->authority))
+	if (!good_authority(host))
 		return false;
 	buf_addz(
 	    b, scheme_bit(r->scheme.n ? r->scheme : base->scheme) == HREF_HTTPS
 		   ? "https://"
 		   : "http://");
-	for (size_t i = 0; i < from->authority.n; i++) {
-		char c = from->authority.p[i];
+	for (size_t i = 0; i < host.n; i++) {
+		char c = host.p[i];
 
 		buf_addc(b, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
 	}
-	begin = b->n;
-	if (!own_path) {
-		add_encoded(b, base->path, true);
-	} else {
-		if (!r->authority.p && !is_slash(r->path.p[0]))
-			add_encoded(b,
-			    base->path.n ? folder(base->path) : STR("/"), true);
-		add_encoded(b, r->path, true);
-	}
-	if (b->failed || b->n == begin || b->p[begin] != '/') {
-		struct str rest = {b->p ? b->p + begin : "", b->n - begin};
-
-		if (rest.n > 0)
-			return false;
-		buf_addc(b, '/');
-	}
-	if (!b->failed)
-		remove_dots(b, begin);
-	add_encoded(
-	    b, own_path || r->query.n > 0 ? r->query : base->query, false);
-	add_encoded(b, r->fragment, false);
-	return !b->failed;
-}
-
-static bool
-write_mail(struct buf *b, struct str rest)
-{
-	buf_addz(b, "mailto:");
-	add_encoded(b, rest, false);
-	return rest.n > 0;
+	add_rest(b, base, r, true);
+	return true;
 }
 
 struct str
 href_resolve(struct arena *a, struct str base, struct str text, int schemes)
 {
-	struct str s = stripped(a, text), ret = {NULL, 0};
-	struct parts r = {.scheme = STR_EMPTY}, from = {.scheme = STR_EMPTY};
-	struct buf b = BUF(HREF_MAX);
-	int bit = 0;
-	bool ok = false;
+	struct str s = stripped(a, text), none = {NULL, 0};
+	struct buf b CLEANUP(buf_done) = BUF(HREF_MAX);
+	struct parts r, from;
+	bool ok;
+	int bit;
 
 	if (!s.p)
-		return ret;
-	r.scheme = href_scheme(s);
-	base = stripped(a, base);
-	from.scheme = href_scheme(base);
+		return none;
+	r = split(s, true);
+	from = split(stripped(a, base), true);
 	if (!(scheme_bit(from.scheme) & (HREF_HTTP | HREF_HTTPS)))
-		from.scheme = STR_EMPTY;
+		from = (struct parts){.scheme = STR_EMPTY};
 	bit = scheme_bit(r.scheme.n > 0 ? r.scheme : from.scheme);
 	if (!(bit & schemes))
-		return ret;
+		return none;
 	if (bit == HREF_MAILTO) {
-		ok = write_mail(&b, str_from(s, r.scheme.n + 1));
+		s = str_from(s, r.scheme.n + 1);
+		buf_addz(&b, "mailto:");
+		add_part(&b, s, TAIL);
+		ok = s.n > 0;
 	} else {
-		if (r.scheme.n > 0)
-			s = str_from(s, r.scheme.n + 1);
-		if (from.scheme.n > 0)
-			split(str_from(base, from.scheme.n + 1), true, &from);
-		split(s, r.scheme.n > 0, &r);
 		ok = write_link(&b, &from, &r);
 	}
-	if (ok && !b.failed)
-		ret = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return ret;
+	return ok && !b.failed ? arena_dup(a, buf_str(&b)) : none;
 }
 
 struct str

@@ -29,6 +29,9 @@ enum { HREF_HTTP = 1, HREF_HTTPS = 2, HREF_MAILTO = 4 };
  */
 struct str href_resolve(
     struct arena *a, struct str base, struct str text, int schemes);
+/* RFC 3986, section 5, to the letter: a link without a scheme against a base with
+ * one, both as they are. Empty when it would be over the arena's limit. */
+struct str href_join(struct arena *a, struct str base, struct str link);
 /* "scheme" of "scheme:rest", in any case; empty: there is none. */
 struct str href_scheme(struct str s);
 /* "host:port" of what href_resolve() wrote. */

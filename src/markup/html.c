@@ -11,14 +11,14 @@
 
 const uint16_t HTML_FLAGS[T_COUNT] = {
     0,
-#define TAG(id, name, flags) flags,
+#define TAG(id, name, start, kept, flags) flags,
 #include "markup/html_tags.tbl"
 #undef TAG
 };
 
 static const char *const NAMES[T_COUNT] = {
     "",
-#define TAG(id, name, flags) name,
+#define TAG(id, name, start, kept, flags) name,
 #include "markup/html_tags.tbl"
 #undef TAG
 };
@@ -61,16 +61,7 @@ html_attr(const struct html_node *n, const char *name)
 bool
 html_is_block(const struct html_node *n)
 {
-	static const uint8_t MORE[] = {T_TABLE, T_CAPTION, T_TR, T_TD, T_TH,
-	    T_LI, T_DD, T_DT, T_PRE, T_LISTING, T_FORM, T_HR, T_BR, T_OPTION,
-	    T_PLAINTEXT};
-
-	if (n->is_text || n->ns != NS_HTML)
-		return false;
-	for (size_t i = 0; i < COUNT_OF(MORE); i++)
-		if (n->tag == MORE[i])
-			return true;
-	return flag(n, F_BLOCK | F_HEADING);
+	return !n->is_text && flag(n, F_BLOCK | F_HEADING | F_LINE);
 }
 
 const struct html_node *
@@ -315,7 +306,8 @@ html_scope_ends(const struct html_node *n, enum html_scope s)
 	       (s == SCOPE_LIST && (is(n, T_OL) || is(n, T_UL)));
 }
 
-/* The last that is open of this tag, or with one of these flags; 0: none. */
+/* The last that is open of this tag, or with one of these flags; the whole
+ * stack when there is none. */
 static size_t
 find_in_scope(
     const struct html_parser *p, enum html_tag t, uint16_t f, enum html_scope s)
@@ -326,33 +318,31 @@ find_in_scope(
 		if (html_scope_ends(p->open[i], s))
 			break;
 	}
-	return 0;
+	return p->n_open;
 }
 
 bool
 html_in_scope(const struct html_parser *p, enum html_tag t, enum html_scope s)
 {
-	return find_in_scope(p, t, 0, s) > 0;
-}
-
-static bool
-cut_stack(struct html_parser *p, size_t n)
-{
-	if (n > 0)
-		p->n_open = n;
-	return n > 0;
+	return find_in_scope(p, t, 0, s) < p->n_open;
 }
 
 bool
 html_close(struct html_parser *p, enum html_tag t, enum html_scope s)
 {
-	return cut_stack(p, find_in_scope(p, t, 0, s));
+	size_t before = p->n_open;
+
+	p->n_open = find_in_scope(p, t, 0, s);
+	return p->n_open < before;
 }
 
 bool
 html_close_any(struct html_parser *p, uint16_t f, enum html_scope s)
 {
-	return cut_stack(p, find_in_scope(p, T_COUNT, f, s));
+	size_t before = p->n_open;
+
+	p->n_open = find_in_scope(p, T_COUNT, f, s);
+	return p->n_open < before;
 }
 
 bool

@@ -39,7 +39,7 @@ struct arena;
 
 enum html_tag {
 	T_OTHER, /* its name is in `text` */
-#define TAG(id, name, flags) id,
+#define TAG(id, name, start, kept, flags) id,
 #include "markup/html_tags.tbl"
 #undef TAG
 	T_COUNT

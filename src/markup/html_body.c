@@ -2,8 +2,8 @@
 #include "base/str.h"
 #include "markup/html_priv.h"
 
-void
-html_in_head(struct html_parser *p, struct html_token *t)
+static void
+start_head(struct html_parser *p, struct html_token *t)
 {
 	if (t->tag == T_TEMPLATE) {
 		if (!html_has_room(p) || p->n_templates == HTML_DEPTH_MAX)
@@ -17,18 +17,6 @@ html_in_head(struct html_parser *p, struct html_token *t)
 	} else {
 		html_put(p, t);
 	}
-}
-
-void
-html_end_template(struct html_parser *p)
-{
-	if (!html_stack_has(p, T_TEMPLATE))
-		return;
-	html_stack_pop_until(p, T_TEMPLATE);
-	html_format_clear(p);
-	if (p->n_templates > 0)
-		p->n_templates--;
-	html_set_mode(p);
 }
 
 /* <li>, <dd>, <dt>: each ends the one before. */
@@ -211,48 +199,32 @@ start_image(struct html_parser *p, struct html_token *t)
 	start_void(p, t);
 }
 
-/* How a tag begins, where its flags don't say it. */
-typedef void start_fn(struct html_parser *p, struct html_token *t);
-static start_fn *const STARTS[T_COUNT] = {[T_IMAGE] = start_image,
-    [T_PRE] = start_pre,
-    [T_LISTING] = start_pre,
-    [T_FORM] = start_form,
-    [T_LI] = start_item,
-    [T_DD] = start_item,
-    [T_DT] = start_item,
-    [T_PLAINTEXT] = start_plaintext,
-    [T_BUTTON] = start_button,
-    [T_SELECT] = start_button,
-    [T_APPLET] = start_marked,
-    [T_MARQUEE] = start_marked,
-    [T_OBJECT] = start_marked,
-    [T_TABLE] = start_table,
-    [T_SVG] = start_foreign,
-    [T_MATH] = start_foreign};
+/* Of a whole page, or of a table: passed over. */
+static void
+start_skip(struct html_parser *p, struct html_token *t)
+{
+	(void)p;
+	(void)t;
+}
+
+static void (*const STARTS[T_COUNT])(
+    struct html_parser *p, struct html_token *t) = {
+    start_other,
+#define TAG(id, name, start, kept, flags) start_##start,
+#include "markup/html_tags.tbl"
+#undef TAG
+};
 
 static void
-body_start(struct html_parser *p, struct html_token *t)
+end_template(struct html_parser *p)
 {
-	uint16_t f = HTML_FLAGS[t->tag];
-
-	if (f & (F_PAGE | F_PART))
+	if (!html_stack_has(p, T_TEMPLATE))
 		return;
-	if (f & F_HEAD)
-		html_in_head(p, t);
-	else if (STARTS[t->tag])
-		STARTS[t->tag](p, t);
-	else if (f & F_BLOCK)
-		start_block(p, t);
-	else if (f & F_HEADING)
-		start_heading(p, t);
-	else if (f & F_FORMAT)
-		start_format(p, t);
-	else if (f & F_VOID)
-		start_void(p, t);
-	else if (f & (F_RAW | F_RCDATA))
-		start_raw(p, t);
-	else
-		start_other(p, t);
+	html_stack_pop_until(p, T_TEMPLATE);
+	html_format_clear(p);
+	if (p->n_templates > 0)
+		p->n_templates--;
+	html_set_mode(p);
 }
 
 static void
@@ -287,7 +259,7 @@ body_end(struct html_parser *p, struct html_token *t)
 
 	switch ((int)t->tag) {
 	case T_TEMPLATE:
-		html_end_template(p);
+		end_template(p);
 		return;
 	case T_BODY:
 	case T_HTML:
@@ -329,7 +301,7 @@ html_in_body(struct html_parser *p, struct html_token *t)
 		html_format_reopen(p);
 		html_text(p, t->text);
 	} else if (t->kind == TOK_START) {
-		body_start(p, t);
+		STARTS[t->tag](p, t);
 	} else {
 		body_end(p, t);
 	}

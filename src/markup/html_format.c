@@ -81,15 +81,23 @@ html_format_clear(struct html_parser *p)
 			return;
 }
 
+static size_t
+format_index(const struct html_parser *p, const struct html_node *n)
+{
+	size_t i = 0;
+
+	while (i < p->n_format && p->format[i] != n)
+		i++;
+	return i;
+}
+
 void
 html_format_remove(struct html_parser *p, const struct html_node *n)
 {
-	for (size_t i = p->n_format; i > 0; i--) {
-		if (p->format[i - 1] == n) {
-			remove_at(p, i - 1);
-			return;
-		}
-	}
+	size_t i = format_index(p, n);
+
+	if (i < p->n_format)
+		remove_at(p, i);
 }
 
 struct html_node *
@@ -145,28 +153,6 @@ html_end_other(struct html_parser *p, const struct html_token *t)
 	}
 }
 
-static size_t
-format_index(const struct html_parser *p, const struct html_node *n)
-{
-	size_t i = 0;
-
-	while (i < p->n_format && p->format[i] != n)
-		i++;
-	return i;
-}
-
-static bool
-node_in_scope(const struct html_parser *p, const struct html_node *n)
-{
-	for (size_t i = p->n_open; i > 1; i--) {
-		if (p->open[i - 1] == n)
-			return true;
-		if (html_scope_ends(p->open[i - 1], SCOPE_PLAIN))
-			return false;
-	}
-	return false;
-}
-
 /*
  * The elements between the formatting element at `top` and the block below it
  * are copied, so that the block stands outside of it. Returns the last one,
@@ -220,8 +206,9 @@ adopt_once(struct html_parser *p, const struct html_token *t)
 		html_format_remove(p, f);
 		return false;
 	}
-	if (!node_in_scope(p, f))
-		return false;
+	for (at = p->n_open - 1; at > top; at--)
+		if (html_scope_ends(p->open[at], SCOPE_PLAIN))
+			return false;
 	for (at = top + 1; at < p->n_open; at++)
 		if (html_is_special(p->open[at]))
 			break;

@@ -21,18 +21,17 @@ enum {
 	F_FORMAT = 2,     /* is opened again where it was cut off */
 	F_SCOPE = 4,      /* nobody looks past it */
 	F_IMPLIED = 8,    /* its end tag may be left out */
-	F_VOID = 16,      /* has none */
+	F_LINE = 16,      /* begins a line of its own, as a block does */
 	F_RAW = 32,       /* holds text without references */
 	F_RCDATA = 64,    /* holds text with references */
 	F_BREAKOUT = 128, /* ends SVG and MathML */
 	F_BLOCK = 256,    /* closes <p>, and that is all there is to it */
 	F_HEADING = 512,
 	F_HEAD = 1024,    /* belongs into <head> */
-	F_PAGE = 2048,    /* of a whole page: passed over */
-	F_PART = 4096,    /* of a table, and nowhere else */
-	F_SECTION = 8192, /* a part that holds rows */
-	F_CELL = 16384,   /* a part that a row holds */
-	F_CLOSES = 32768, /* its end tag ends what is open within it */
+	F_PART = 2048,    /* of a table, and nowhere else */
+	F_SECTION = 4096, /* a part that holds rows */
+	F_CELL = 8192,    /* a part that a row holds */
+	F_CLOSES = 16384, /* its end tag ends what is open within it */
 };
 extern const uint16_t HTML_FLAGS[T_COUNT];
 
@@ -158,9 +157,6 @@ struct html_node *html_node(struct html_parser *p);
 
 html_mode html_in_body, html_in_table, html_in_caption, html_in_colgroup,
     html_in_table_body, html_in_row, html_in_cell, html_in_template;
-/* What html_in_body does for elements that belong into <head>. */
-void html_in_head(struct html_parser *p, struct html_token *t);
-void html_end_template(struct html_parser *p);
 bool html_foreign_takes(
     const struct html_parser *p, const struct html_token *t);
 bool html_foreign_special(const struct html_node *n);

@@ -11,24 +11,6 @@ clear_to(struct html_parser *p, enum html_tag t, uint16_t flags)
 		html_stack_pop(p);
 }
 
-static void
-to_table(struct html_parser *p)
-{
-	clear_to(p, T_TABLE, 0);
-}
-
-static void
-to_section(struct html_parser *p)
-{
-	clear_to(p, T_TEMPLATE, F_SECTION);
-}
-
-static void
-to_row(struct html_parser *p)
-{
-	clear_to(p, T_TR, 0);
-}
-
 static bool
 fostered(struct html_parser *p, struct html_token *t)
 {
@@ -73,7 +55,7 @@ start_part(struct html_parser *p, struct html_token *t)
 	bool implied =
 	    t->tag == T_COL || t->tag == T_TR || (HTML_FLAGS[t->tag] & F_CELL);
 
-	to_table(p);
+	clear_to(p, T_TABLE, 0);
 	p->mode = column ? html_in_colgroup : html_in_table_body;
 	if (t->tag == T_CAPTION) {
 		html_format_marker(p);
@@ -100,8 +82,7 @@ table_start(struct html_parser *p, struct html_token *t)
 	case T_STYLE:
 	case T_SCRIPT:
 	case T_TEMPLATE:
-		html_in_head(p, t);
-		return false;
+		return html_in_body(p, t);
 	case T_INPUT:
 		if (!is_hidden(t))
 			return fostered(p, t);
@@ -142,10 +123,8 @@ html_in_table(struct html_parser *p, struct html_token *t)
 			html_set_mode(p);
 		return false;
 	}
-	if (t->tag == T_TEMPLATE) {
-		html_end_template(p);
-		return false;
-	}
+	if (t->tag == T_TEMPLATE)
+		return html_in_body(p, t);
 	return outer(t->tag) ? false : fostered(p, t);
 }
 
@@ -186,11 +165,7 @@ html_in_colgroup(struct html_parser *p, struct html_token *t)
 	} else if (t->tag == (t->kind == TOK_START ? T_HTML : T_COL)) {
 		return false;
 	} else if (t->tag == T_TEMPLATE) {
-		if (t->kind == TOK_START)
-			html_in_head(p, t);
-		else
-			html_end_template(p);
-		return false;
+		return html_in_body(p, t);
 	}
 	if (!is(current(p), T_COLGROUP))
 		return false;
@@ -213,17 +188,14 @@ html_in_table_body(struct html_parser *p, struct html_token *t)
 {
 	uint16_t f = HTML_FLAGS[t->tag];
 
-	if (t->kind == TOK_START && t->tag == T_TR) {
-		to_section(p);
+	if (t->kind == TOK_START && (t->tag == T_TR || (f & F_CELL))) {
+		clear_to(p, T_TEMPLATE, F_SECTION);
 		p->mode = html_in_row;
-		(void)html_open(p, t);
-		return false;
-	}
-	if (t->kind == TOK_START && (f & F_CELL)) {
-		to_section(p);
-		p->mode = html_in_row;
-		(void)html_open_tag(p, T_TR);
-		return true;
+		if (f & F_CELL)
+			(void)html_open_tag(p, T_TR);
+		else
+			(void)html_open(p, t);
+		return f & F_CELL;
 	}
 	if (t->kind == TOK_START && (f & F_PART))
 		return leave_section(p);
@@ -256,7 +228,7 @@ html_in_row(struct html_parser *p, struct html_token *t)
 	uint16_t f = HTML_FLAGS[t->tag];
 
 	if (t->kind == TOK_START && (f & F_CELL)) {
-		to_row(p);
+		clear_to(p, T_TR, 0);
 		(void)html_open(p, t);
 		p->mode = html_in_cell;
 		html_format_marker(p);
@@ -265,12 +237,8 @@ html_in_row(struct html_parser *p, struct html_token *t)
 	if (t->kind == TOK_START && (f & F_PART))
 		return leave_row(p);
 	if (t->kind == TOK_END) {
-		if (t->tag == T_TR) {
-			(void)leave_row(p);
-			return false;
-		}
-		if (t->tag == T_TABLE)
-			return leave_row(p);
+		if (t->tag == T_TR || t->tag == T_TABLE)
+			return leave_row(p) && t->tag == T_TABLE;
 		if (f & F_SECTION)
 			return html_in_scope(p, t->tag, SCOPE_TABLE) &&
 			       leave_row(p);
@@ -280,21 +248,15 @@ html_in_row(struct html_parser *p, struct html_token *t)
 	return html_in_table(p, t);
 }
 
-/* A cell ends; its row goes on. */
-static void
-end_cell(struct html_parser *p)
-{
-	html_format_clear(p);
-	p->mode = html_in_row;
-}
-
+/* When the cell was closed, its row goes on. */
 static bool
-leave_cell(struct html_parser *p)
+leave_cell(struct html_parser *p, bool closed)
 {
-	if (!html_close_any(p, F_CELL, SCOPE_TABLE))
-		return false;
-	end_cell(p);
-	return true;
+	if (closed) {
+		html_format_clear(p);
+		p->mode = html_in_row;
+	}
+	return closed;
 }
 
 bool
@@ -303,16 +265,16 @@ html_in_cell(struct html_parser *p, struct html_token *t)
 	uint16_t f = HTML_FLAGS[t->tag];
 
 	if (t->kind == TOK_START && (f & F_PART))
-		return leave_cell(p);
+		return leave_cell(p, html_close_any(p, F_CELL, SCOPE_TABLE));
 	if (t->kind == TOK_END) {
 		if (f & F_CELL) {
-			if (html_close(p, t->tag, SCOPE_TABLE))
-				end_cell(p);
+			(void)leave_cell(p, html_close(p, t->tag, SCOPE_TABLE));
 			return false;
 		}
 		if (t->tag == T_TABLE || t->tag == T_TR || (f & F_SECTION))
 			return html_in_scope(p, t->tag, SCOPE_TABLE) &&
-			       leave_cell(p);
+			       leave_cell(
+				   p, html_close_any(p, F_CELL, SCOPE_TABLE));
 		if (outer(t->tag))
 			return false;
 	}
@@ -329,17 +291,10 @@ html_in_template(struct html_parser *p, struct html_token *t)
 			  : f & F_PART     ? html_in_table
 					   : html_in_body;
 
-	if (t->kind == TOK_TEXT)
+	if (t->kind == TOK_END && t->tag != T_TEMPLATE)
+		return false;
+	if (t->kind != TOK_START || (f & F_HEAD))
 		return html_in_body(p, t);
-	if (t->kind == TOK_END) {
-		if (t->tag == T_TEMPLATE)
-			html_end_template(p);
-		return false;
-	}
-	if (f & F_HEAD) {
-		html_in_head(p, t);
-		return false;
-	}
 	if (p->n_templates > 0)
 		p->templates[p->n_templates - 1] = next;
 	p->mode = next;

@@ -52,42 +52,32 @@ html_lexer_init(struct html_lexer *l, struct arena *a, struct str in)
 	*l = (struct html_lexer){.arena = a};
 	if (str_starts(in, STR("\xef\xbb\xbf")))
 		in = str_from(in, 3);
-	for (size_t i = 0; i < in.n;) {
-		size_t len = (unsigned char)in.p[i] < 0x80
-				 ? 1
-				 : str_utf8_len(str_from(in, i));
-
-		bad += len == 0;
-		i += len ? len : 1;
-	}
+	for (size_t at = str_utf8_bad(in); at < in.n;
+	     at += 1 + str_utf8_bad(str_from(in, at + 1)))
+		bad++;
 	p = arena_try(a, in.n + 2 * bad + 1);
 	if (!p)
 		return false;
-	for (size_t i = 0; i < in.n;) {
-		size_t len = (unsigned char)in.p[i] < 0x80
-				 ? 1
-				 : str_utf8_len(str_from(in, i));
+	l->in.p = p;
+	for (size_t i = 0; i < in.n; i++) {
+		size_t good = i + str_utf8_bad(str_from(in, i));
 
-		if (len == 0) {
-			memcpy(p + n, UNKNOWN, sizeof(UNKNOWN));
-			n += 3;
-			i++;
-		} else if (in.p[i] == '\r') {
-			p[n++] = '\n';
-			i += i + 1 < in.n && in.p[i + 1] == '\n' ? 2 : 1;
-		} else {
-			memcpy(p + n, in.p + i, len);
-			n += len;
-			i += len;
-		}
+		for (; i < good; i++)
+			if (in.p[i] != '\r')
+				p[n++] = in.p[i];
+			else if (i + 1 == good || in.p[i + 1] != '\n')
+				p[n++] = '\n';
+		if (i == in.n)
+			break;
+		memcpy(p + n, UNKNOWN, sizeof(UNKNOWN));
+		n += 3;
 	}
-	l->in = (struct str){p, n};
+	l->in.n = n;
 	return true;
 }
 
-/* How NUL is read: left out of text, replaced elsewhere. */
-enum nul { NUL_DROP, NUL_REPLACE };
-enum { REFS = 1, ATTR = 2, LOWER = 4 };
+/* NUL is left out of text, and replaced elsewhere. */
+enum { REFS = 1, ATTR = 2, LOWER = 4, TEXT = 8 };
 
 /* Is s, a part of our copy, what it would be decoded to? */
 static bool
@@ -105,19 +95,17 @@ is_decoded(struct str s, int how)
 
 /* s, decoded as `how` says. */
 static struct str
-decoded(struct html_lexer *l, struct str s, int how, enum nul nul)
+decoded(struct html_lexer *l, struct str s, int how)
 {
 	size_t extra = 0, n = 0;
 	char *p;
 
 	if (is_decoded(s, how))
 		return s;
-	for (size_t i = 0; i < s.n; i++)
-		extra += s.p[i] == 0 ? 2 : 0;
 	/* No reference is shorter than what it stands for, but for two of six
 	 * bytes and less that stand for six: room for these. */
-	for (size_t i = 0; (how & REFS) && i < s.n; i++)
-		extra += s.p[i] == '&' ? 2 : 0;
+	for (size_t i = 0; i < s.n; i++)
+		extra += s.p[i] == 0 || (s.p[i] == '&' && (how & REFS)) ? 2 : 0;
 	p = arena_try(l->arena, s.n + extra + 8);
 	if (!p) {
 		l->full = true;
@@ -135,7 +123,7 @@ decoded(struct html_lexer *l, struct str s, int how, enum nul nul)
 			i += took;
 			continue;
 		}
-		if (s.p[i] == 0 && nul == NUL_REPLACE) {
+		if (s.p[i] == 0 && !(how & TEXT)) {
 			memcpy(p + n, UNKNOWN, sizeof(UNKNOWN));
 			n += 3;
 		} else if (s.p[i] != 0) {
@@ -168,8 +156,8 @@ text_token(struct html_lexer *l, struct html_token *t)
 	if (l->at == from)
 		return false;
 	token_begin(t, TOK_TEXT);
-	t->text = decoded(
-	    l, (struct str){l->in.p + from, l->at - from}, REFS, NUL_DROP);
+	t->text =
+	    decoded(l, (struct str){l->in.p + from, l->at - from}, REFS | TEXT);
 	return true;
 }
 
@@ -241,7 +229,7 @@ skip_markup(struct html_lexer *l, struct html_token *t)
 	t->text = (struct str){l->in.p + from, l->at - from};
 	if (str_ends(t->text, STR("]]>")))
 		t->text.n -= 3;
-	t->text = decoded(l, t->text, 0, NUL_DROP);
+	t->text = decoded(l, t->text, TEXT);
 	return true;
 }
 
@@ -273,11 +261,11 @@ keep_attr(struct html_lexer *l, struct html_token *t, struct str name,
 {
 	if (t->n_attrs == HTML_ATTRS_MAX)
 		return;
-	name = decoded(l, name, LOWER, NUL_REPLACE);
+	name = decoded(l, name, LOWER);
 	for (size_t i = 0; i < t->n_attrs; i++)
 		if (str_eq(t->attrs[i].name, name))
 			return;
-	value = decoded(l, value, REFS | ATTR, NUL_REPLACE);
+	value = decoded(l, value, REFS | ATTR);
 	t->attrs[t->n_attrs++] = (struct html_attr){name, value};
 }
 
@@ -335,8 +323,7 @@ tag_token(struct html_lexer *l, struct html_token *t)
 		if (is_blank(c) || c == '/' || c == '>')
 			break;
 	}
-	t->text = decoded(
-	    l, (struct str){l->in.p + from, l->at - from}, LOWER, NUL_REPLACE);
+	t->text = decoded(l, (struct str){l->in.p + from, l->at - from}, LOWER);
 	t->tag = html_tag_find(t->text);
 	return attrs(l, t);
 }
@@ -365,7 +352,7 @@ html_lexer_rest(struct html_lexer *l)
 	struct str s = str_from(l->in, l->at);
 
 	l->at = l->in.n;
-	return decoded(l, s, 0, NUL_REPLACE);
+	return decoded(l, s, 0);
 }
 
 /* Is there NAME and what ends a name, k bytes behind `at`? */
@@ -446,7 +433,7 @@ html_lexer_raw(struct html_lexer *l, enum html_tag which)
 	struct html_token t;
 
 	l->at = end;
-	s = decoded(l, s, HTML_FLAGS[which] & F_RCDATA ? REFS : 0, NUL_REPLACE);
+	s = decoded(l, s, HTML_FLAGS[which] & F_RCDATA ? REFS : 0);
 	if (end < l->in.n && !tag_token(l, &t))
 		l->at = l->in.n;
 	return s;

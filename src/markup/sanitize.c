@@ -28,7 +28,9 @@ struct writer {
 
 enum kind {
 	UNWRAP, /* not in a list: the content stays */
-	DROP,   /* goes with all it holds */
+	/* Goes with all it holds: code, or what only makes sense with it, or
+	 * would be text that nobody wrote. */
+	DROP,
 	INLINE, /* anywhere */
 	FORMAT, /* not within its own kind */
 	BLOCK,  /* not within p */
@@ -46,63 +48,12 @@ enum kind {
 /* Not in the basic list. */
 #define ARTICLE 128
 
-/* DROP: code, or what only makes sense with it, or would be text that nobody
- * wrote. */
-static const uint8_t KINDS[T_COUNT] = {[T_P] = BLOCK,
-    [T_UL] = BLOCK,
-    [T_OL] = BLOCK,
-    [T_BLOCKQUOTE] = BLOCK,
-    [T_PRE] = BLOCK,
-    [T_LI] = ITEM,
-    [T_A] = FORMAT,
-    [T_CODE] = FORMAT,
-    [T_STRONG] = FORMAT,
-    [T_EM] = FORMAT,
-    [T_BR] = VOID,
-    [T_IMG] = VOID,
-    [T_H1... T_H6] = ARTICLE | HEAD,
-    [T_FIGURE] = ARTICLE | BLOCK,
-    [T_FIGCAPTION] = ARTICLE | BLOCK,
-    [T_B] = ARTICLE | FORMAT,
-    [T_I] = ARTICLE | FORMAT,
-    [T_DEL] = ARTICLE | INLINE,
-    [T_SUP] = ARTICLE | INLINE,
-    [T_SUB] = ARTICLE | INLINE,
-    [T_HR] = ARTICLE | RULE,
-    [T_TABLE] = ARTICLE | TABLE,
-    [T_THEAD] = ARTICLE | SECTION,
-    [T_TBODY] = ARTICLE | SECTION,
-    [T_TFOOT] = ARTICLE | SECTION,
-    [T_CAPTION] = ARTICLE | CAPTION,
-    [T_TR] = ARTICLE | ROW,
-    [T_TD] = ARTICLE | CELL,
-    [T_TH] = ARTICLE | CELL,
-    [T_SCRIPT] = DROP,
-    [T_STYLE] = DROP,
-    [T_IFRAME] = DROP,
-    [T_OBJECT] = DROP,
-    [T_EMBED] = DROP,
-    [T_APPLET] = DROP,
-    [T_TEMPLATE] = DROP,
-    [T_NOSCRIPT] = DROP,
-    [T_NOEMBED] = DROP,
-    [T_NOFRAMES] = DROP,
-    [T_TITLE] = DROP,
-    [T_TEXTAREA] = DROP,
-    [T_SELECT] = DROP,
-    [T_BUTTON] = DROP,
-    [T_INPUT] = DROP,
-    [T_XMP] = DROP,
-    [T_PLAINTEXT] = DROP,
-    [T_AUDIO] = DROP,
-    [T_VIDEO] = DROP,
-    [T_CANVAS] = DROP,
-    [T_FRAMESET] = DROP,
-    [T_FRAME] = DROP,
-    [T_MAP] = DROP,
-    [T_LINK] = DROP,
-    [T_META] = DROP,
-    [T_BASE] = DROP};
+static const uint8_t KINDS[T_COUNT] = {
+    UNWRAP,
+#define TAG(id, name, start, kept, flags) kept,
+#include "markup/html_tags.tbl"
+#undef TAG
+};
 
 /* Of one that is open. */
 static enum kind
@@ -123,11 +74,12 @@ kind_of(const struct writer *w, const struct html_node *n)
 	return open_kind(t);
 }
 
+/* One of these tags: h1 to h6 lie together. */
 static bool
-is_open(const struct writer *w, enum html_tag t)
+is_open(const struct writer *w, enum html_tag from, enum html_tag to)
 {
 	for (size_t i = w->n_open; i > 0; i--)
-		if (w->open[i - 1] == t)
+		if (w->open[i - 1] >= from && w->open[i - 1] <= to)
 			return true;
 	return false;
 }
@@ -136,15 +88,6 @@ static enum html_tag
 top(const struct writer *w)
 {
 	return w->n_open > 0 ? w->open[w->n_open - 1] : T_OTHER;
-}
-
-static bool
-heading_open(const struct writer *w)
-{
-	for (size_t i = w->n_open; i > 0; i--)
-		if (open_kind(w->open[i - 1]) == HEAD)
-			return true;
-	return false;
 }
 
 /* A parser that meets <li> ends an li that it finds by this write_tree. */
@@ -185,24 +128,17 @@ fits(const struct writer *w, enum html_tag t, enum kind k)
 	if (k == VOID || k == INLINE)
 		return true;
 	if (k == FORMAT)
-		return !is_open(w, t);
-	if (is_open(w, T_P))
+		return !is_open(w, t, t);
+	if (is_open(w, T_P, T_P))
 		return false;
 	if (k == HEAD)
-		return !heading_open(w);
+		return !is_open(w, T_H1, T_H6);
 	if (k == TABLE)
 		return room > (size_t)2 * TABLE_DEPTH;
 	return k != ITEM || item_fits(w);
 }
 
 /* ---- writing ---- */
-
-static void
-markup(struct writer *w)
-{
-	w->after_pre = false;
-	w->want_line = false;
-}
 
 static bool
 ends_blank(const struct writer *w)
@@ -367,7 +303,7 @@ start_tag(struct writer *w, const struct html_node *n)
 		size_attr(w, n, "height");
 	}
 	buf_addc(w->out, '>');
-	markup(w);
+	w->after_pre = w->want_line = false;
 	return true;
 }
 
@@ -399,7 +335,7 @@ end_tag(struct writer *w)
 	buf_addz(w->out, html_tag_name(top(w)));
 	buf_addc(w->out, '>');
 	w->n_open--;
-	markup(w);
+	w->after_pre = w->want_line = false;
 }
 
 /* Behind n and all it holds. */
@@ -447,29 +383,25 @@ int
 sanitize(struct str html, struct str base, enum sanitize_tags tags,
     struct buf *out, bool *ret_cut, struct err *e)
 {
-	struct writer w = {
-	    .out = out, .base = base, .tags = tags, .begin = out->n};
+	struct arena *a CLEANUP(arena_freep) = arena_new(SANITIZE_MEM);
+	struct arena *links CLEANUP(arena_freep) = arena_new(8 * HREF_MAX);
+	struct writer w = {.links = links,
+	    .out = out,
+	    .base = base,
+	    .tags = tags,
+	    .begin = out->n};
 	struct html h = {0};
-	struct arena *a;
-	int rc;
 
 	if (html.n > SANITIZE_IN_MAX)
 		return err_set(e, ERR_LIMIT,
 		    "HTML of %zu bytes is over %zu, which is all that is cleaned",
 		    html.n, SANITIZE_IN_MAX);
-	a = arena_new(SANITIZE_MEM);
-	w.links = arena_new(8 * HREF_MAX);
-	rc = html_parse(a, html, &h, e);
-	if (rc == OK) {
-		write_tree(&w, h.root);
-		if (out->failed)
-			rc = err_set(e, ERR_LIMIT,
-			    "the cleaned HTML would be over %zu bytes",
-			    out->limit);
-	}
-	if (rc == OK && ret_cut)
+	TRY(html_parse(a, html, &h, e));
+	write_tree(&w, h.root);
+	if (out->failed)
+		return err_set(e, ERR_LIMIT,
+		    "the cleaned HTML would be over %zu bytes", out->limit);
+	if (ret_cut)
 		*ret_cut = h.cut;
-	arena_free(w.links);
-	arena_free(a);
-	return rc;
+	return OK;
 }

@@ -122,6 +122,15 @@ text_title(struct arena *a, struct str s)
 	return text_squeeze(a, s);
 }
 
+static struct str
+escaped(const char *c)
+{
+	return *c == '&'   ? STR("&amp;")
+	       : *c == '<' ? STR("&lt;")
+	       : *c == '>' ? STR("&gt;")
+			   : (struct str){c, 1};
+}
+
 struct str
 text_escape(struct arena *a, struct str s)
 {
@@ -129,7 +138,7 @@ text_escape(struct arena *a, struct str s)
 	char *p;
 
 	for (size_t i = 0; i < s.n; i++)
-		n += s.p[i] == '&' ? 5 : s.p[i] == '<' || s.p[i] == '>' ? 4 : 1;
+		n += escaped(s.p + i).n;
 	if (n == s.n)
 		return s;
 	p = arena_try(a, n);
@@ -137,14 +146,8 @@ text_escape(struct arena *a, struct str s)
 		return STR_EMPTY;
 	n = 0;
 	for (size_t i = 0; i < s.n; i++) {
-		struct str as = {s.p + i, 1};
+		struct str as = escaped(s.p + i);
 
-		if (s.p[i] == '&')
-			as = STR("&amp;");
-		else if (s.p[i] == '<')
-			as = STR("&lt;");
-		else if (s.p[i] == '>')
-			as = STR("&gt;");
 		memcpy(p + n, as.p, as.n);
 		n += as.n;
 	}

@@ -14,9 +14,10 @@ among(struct str name, const struct str *list, size_t n)
 	return false;
 }
 
-static const struct str ITEMS[] = {STR("item"), STR("entry")};
+/* Items, and what holds them. */
 static const struct str FRAME[] = {STR("item"), STR("entry"), STR("channel"),
     STR("rss"), STR("feed"), STR("rdf")};
+#define N_ITEMS 2
 static const struct str VOIDS[] = {STR("br"), STR("hr"), STR("img"),
     STR("input"), STR("meta"), STR("wbr"), STR("area"), STR("col"),
     STR("embed"), STR("param"), STR("track")};
@@ -25,6 +26,21 @@ bool
 xml_void(struct str name)
 {
 	return name.n > 1 && name.n < 6 && among(name, VOIDS, COUNT_OF(VOIDS));
+}
+
+/* Names as they are written, with any prefix. */
+static bool
+is_frame(struct str name)
+{
+	(void)xml_prefix(name, &name);
+	return among(name, FRAME, COUNT_OF(FRAME));
+}
+
+static bool
+is_item(struct str name)
+{
+	(void)xml_prefix(name, &name);
+	return among(name, FRAME, N_ITEMS);
 }
 
 static const char *
@@ -55,7 +71,7 @@ put_text(struct xml_reader *r, struct str s, bool refs)
 		s = str_from(s, n);
 		if (s.n == 0)
 			break;
-		took = xml_special(s, r->dtd, refs, room, &as, &r->faulty);
+		took = xml_special(r, s, refs, room, &as);
 		if (as.n > 0)
 			r->calls->text(r->ctx, as, false);
 		s = str_from(s, took);
@@ -85,8 +101,8 @@ mend_on(struct xml_reader *r)
 	for (size_t i = 0; i < r->depth; i++) {
 		struct xml_open *o = &r->open[i];
 
-		items += among(o->tag.name, ITEMS, COUNT_OF(ITEMS));
-		o->frame = among(o->tag.name, FRAME, COUNT_OF(FRAME));
+		items += is_item(o->name);
+		o->frame = is_frame(o->name);
 		r->broken = r->broken || xml_void(o->name) || items > 1;
 	}
 	r->mend = !r->broken;
@@ -97,8 +113,7 @@ end_tag(struct xml_reader *r, struct str name)
 {
 	struct xml_open *top = r->depth > 0 ? &r->open[r->depth - 1] : NULL;
 	size_t at = r->depth;
-	struct str local;
-	bool frame;
+	bool frame = false;
 
 	if (!r->mend && top && str_eq_nocase(top->name, name)) {
 		r->faulty = r->faulty || !str_eq(top->name, name);
@@ -110,8 +125,7 @@ end_tag(struct xml_reader *r, struct str name)
 		mend_on(r);
 	if (r->broken)
 		return;
-	(void)xml_prefix(name, &local);
-	frame = among(local, FRAME, COUNT_OF(FRAME));
+	frame = is_frame(name);
 	if (r->beyond > 0 && !frame) {
 		r->beyond--;
 		return;
@@ -134,7 +148,7 @@ static void
 end_items(struct xml_reader *r)
 {
 	for (size_t at = r->depth; at > 1; at--)
-		if (among(r->open[at - 1].tag.name, ITEMS, COUNT_OF(ITEMS))) {
+		if (is_item(r->open[at - 1].name)) {
 			while (r->depth >= at)
 				close_top(r);
 			r->beyond = 0;
@@ -165,14 +179,9 @@ start_tag(struct xml_reader *r)
 		return true;
 	}
 	r->s = s;
-	if (r->mend) {
-		struct str local;
-
-		(void)xml_prefix(name, &local);
-		if (among(local, ITEMS, COUNT_OF(ITEMS)))
-			end_items(r);
-		closed = closed || xml_void(name);
-	}
+	if (r->mend && is_item(name))
+		end_items(r);
+	closed = closed || (r->mend && xml_void(name));
 	if (r->depth == FEED_DEPTH_MAX) {
 		r->n_spaces = n_spaces;
 		if (!r->mend)
@@ -184,7 +193,7 @@ start_tag(struct xml_reader *r)
 	o->name = name;
 	o->tag.prefix = xml_prefix(name, &o->tag.name);
 	o->n_spaces = n_spaces;
-	o->frame = r->mend && among(o->tag.name, FRAME, COUNT_OF(FRAME));
+	o->frame = r->mend && is_frame(name);
 	xml_resolve(r, &o->tag);
 	o->tag.attrs = r->attrs;
 	o->tag.n_attrs = r->n_attrs;
@@ -385,17 +394,10 @@ behind_root(struct xml_reader *r)
 
 	r->faulty = r->faulty || (s.n > 0 && !str_starts(s, STR("<!--")));
 	while (s.n > 0 && !r->broken) {
-		const char *lt = memchr(s.p, '<', s.n);
-		struct str name, local;
-
-		if (!lt)
+		if (!str_pass(&s, STR("<")))
 			break;
-		s = str_from(s, (size_t)(lt - s.p) + 1);
-		if (s.n == 0 || !(sign(s.p[0]) & NAME_START))
-			continue;
-		name = xml_name(&s);
-		(void)xml_prefix(name, &local);
-		r->broken = among(local, ITEMS, COUNT_OF(ITEMS));
+		if (s.n > 0 && (sign(s.p[0]) & NAME_START))
+			r->broken = is_item(xml_name(&s));
 	}
 }
 
@@ -427,14 +429,14 @@ read_all(struct xml_reader *r)
 }
 
 int
-xml_read(struct str xml, struct dtd *dtd, bool mend,
+xml_read(struct str xml, struct str doctype, bool mend,
     const struct xml_calls *calls, void *ctx, bool *ret_faulty)
 {
 	struct xml_reader *r = mem_get(sizeof(*r));
 	int rc;
 
 	r->s = xml;
-	r->dtd = dtd;
+	xml_dtd_read(&r->dtd, doctype);
 	r->calls = calls;
 	r->ctx = ctx;
 	r->mend = mend;

@@ -21,7 +21,7 @@
  * Until there is such a fault only the first two hold.
  *
  * Comments, instructions and any DOCTYPE go; what the latter defines is in
- * dtd.h. Nothing is ever fetched.
+ * xml_priv.h. Nothing is ever fetched.
  *
  * INVARIANTS
  *   1. What is handed out is UTF-8 when the input is, and without control
@@ -32,8 +32,6 @@
 #define MARKUP_XML_H
 
 #include "base/base.h"
-
-struct dtd;
 
 struct xml_attr {
 	struct str prefix, name, value;
@@ -58,10 +56,11 @@ struct xml_calls {
 };
 
 /*
+ * `doctype` is what stood before, from <!DOCTYPE to its end, or empty.
  * ERR_SYNTAX, never with `mend`: it must be mended. ERR_LIMIT: a tag's
  * attributes are too large. *ret_faulty: it was not well-formed.
  */
-int xml_read(struct str xml, struct dtd *dtd, bool mend,
+int xml_read(struct str xml, struct str doctype, bool mend,
     const struct xml_calls *calls, void *ctx, bool *ret_faulty) MUST_CHECK;
 
 /* s begins with <!DOCTYPE: how many bytes it takes; 0 when it never ends. */

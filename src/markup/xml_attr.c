@@ -118,7 +118,7 @@ keep_value(struct xml_reader *r, size_t i, struct str s)
 		s = str_from(s, n);
 		if (s.n == 0)
 			break;
-		n = xml_special(s, r->dtd, true, room, &as, &r->faulty);
+		n = xml_special(r, s, true, room, &as);
 		if (s.p[0] == '\r')
 			as = STR(" ");
 		buf_add(&r->values, as);

@@ -91,18 +91,18 @@ xml_print_end(void *ctx, const struct xml_tag *t)
 
 /* As feed_parse() does it: again, when it must be. The caller frees p->to. */
 static void
-xml_print(struct str s, struct dtd *dtd, struct xml_print *p)
+xml_print(struct str s, struct str doctype, struct xml_print *p)
 {
 	static const struct xml_calls CALLS = {
 	    xml_print_start, xml_print_text, xml_print_end, NULL};
 	int rc;
 
 	*p = (struct xml_print){.to = BUF(FEED_TEXT_MAX)};
-	rc = xml_read(s, dtd, false, &CALLS, p, &p->faulty);
+	rc = xml_read(s, doctype, false, &CALLS, p, &p->faulty);
 	if (rc == ERR_SYNTAX) {
 		buf_clear(&p->to);
 		p->depth = p->deepest = 0;
-		rc = xml_read(s, dtd, true, &CALLS, p, &p->faulty);
+		rc = xml_read(s, doctype, true, &CALLS, p, &p->faulty);
 		assert(p->faulty);
 	}
 	assert(rc == OK && p->depth == 0);

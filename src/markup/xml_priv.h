@@ -28,11 +28,33 @@ sign(char c)
 size_t xml_plain(struct str s);
 
 /*
- * What stands where xml_plain() stopped: the bytes it takes, and what they are
- * as text, in `room` or elsewhere. Empty: it goes. `dtd` may be NULL.
+ * The entities that a DOCTYPE defines by a text: <!ENTITY name "text">, and
+ * nothing else: none from outside, no parameter entities. A text may hold
+ * references to earlier ones; it is expanded where it is defined, so that what
+ * it becomes is known and bounded there. One that grows over DTD_VALUE_MAX, or
+ * refers to what is not known, is not defined.
+ *
+ * INVARIANT. All that xml_dtd_find() hands out for one feed is DTD_SPEND_MAX
+ * bytes at most; then it finds nothing any more.
  */
-size_t xml_special(struct str s, struct dtd *dtd, bool refs,
-    char room[ENTITY_MAX], struct str *ret, bool *ret_faulty);
+#define DTD_ENTITIES_MAX 256  /* a list of Latin letters */
+#define DTD_VALUE_MAX    1024 /* of one, in bytes */
+#define DTD_SPEND_MAX    ((size_t)1 << 20)
+#define DTD_BYTES_MAX    ((size_t)65536)   /* of it that are looked at */
+#define DTD_EFFORT_MAX   ((size_t)1 << 24) /* names that are compared */
+
+struct xml_dtd {
+	struct {
+		struct str name;
+		size_t at, n; /* of text */
+	} list[DTD_ENTITIES_MAX];
+	size_t n, n_text, spent, effort;
+	char text[16384];
+};
+
+/* `doctype` is from <!DOCTYPE to its end, and must outlive it. */
+void xml_dtd_read(struct xml_dtd *d, struct str doctype);
+bool xml_dtd_find(struct xml_dtd *d, struct str name, struct str *ret);
 
 #define SPACES_MAX 128 /* namespaces that are bound at once */
 
@@ -50,7 +72,7 @@ struct xml_space {
 
 struct xml_reader {
 	struct str s; /* what is still to be read */
-	struct dtd *dtd;
+	struct xml_dtd dtd;
 	const struct xml_calls *calls;
 	void *ctx;
 	bool mend, faulty;
@@ -69,6 +91,13 @@ struct xml_reader {
 	const char *cdata_end; /* the next ]]> */
 };
 #define BORROWED SIZE_MAX
+
+/*
+ * What stands where xml_plain() stopped: the bytes it takes, and what they are
+ * as text, in `room` or elsewhere. Empty: it goes.
+ */
+size_t xml_special(struct xml_reader *r, struct str s, bool refs,
+    char room[ENTITY_MAX], struct str *ret);
 
 /* Takes it off *s; it may be empty. */
 struct str xml_name(struct str *s);

@@ -1,9 +1,9 @@
 #include "markup/xml.h"
 
 #include "base/test.h"
-#include "markup/dtd.h"
 #include "markup/entity.h"
 #include "markup/xml_print_test.h"
+#include "markup/xml_priv.h"
 
 static const struct {
 	const char *in, *want; /* NULL: as it went in */
@@ -74,7 +74,7 @@ mends(void **state)
 		const char *want = ROWS[i].want ? ROWS[i].want : ROWS[i].in;
 		struct xml_print p;
 
-		xml_print(str_of(ROWS[i].in), NULL, &p);
+		xml_print(str_of(ROWS[i].in), STR_EMPTY, &p);
 		if (!str_eq(buf_str(&p.to), str_of(want)))
 			fail_msg(
 			    "%s: %.*s", ROWS[i].in, STR_ARG(buf_str(&p.to)));
@@ -97,7 +97,7 @@ is_never_too_deep(void **state)
 	buf_addz(&in, "x");
 	for (int i = 0; i < 5000; i++)
 		buf_addz(&in, "</d>");
-	xml_print(buf_str(&in), NULL, &p);
+	xml_print(buf_str(&in), STR_EMPTY, &p);
 	assert_int_equal(p.deepest, FEED_DEPTH_MAX);
 	buf_done(&in);
 	buf_done(&p.to);
@@ -164,8 +164,8 @@ knows_namespaces(void **state)
 		struct xml_tag last = {.space = SPACE_OTHER};
 		bool faulty;
 
-		assert_int_equal(xml_read(str_of(SPACED[i].in), NULL, false,
-				     &LAST, &last, &faulty),
+		assert_int_equal(xml_read(str_of(SPACED[i].in), STR_EMPTY,
+				     false, &LAST, &last, &faulty),
 		    OK);
 		assert_int_equal(last.space, SPACED[i].want);
 		assert_true(str_eq(last.uri, str_of(SPACED[i].uri)));
@@ -195,22 +195,18 @@ expands_what_is_defined(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(DEFINED); i++) {
-		struct dtd *d = calloc(1, sizeof(*d));
 		struct buf in = BUF(MIB), want = BUF(MIB);
 		struct xml_print p;
 
-		assert_non_null(d);
-		dtd_read(d, str_of(DEFINED[i].dtd));
 		buf_fmt(&in, "<a>%s</a>", DEFINED[i].in);
 		buf_fmt(&want, "<a>%s</a>", DEFINED[i].want);
-		xml_print(buf_str(&in), d, &p);
+		xml_print(buf_str(&in), str_of(DEFINED[i].dtd), &p);
 		if (!str_eq(buf_str(&p.to), buf_str(&want)))
 			fail_msg("%s: %.*s", DEFINED[i].dtd,
 			    STR_ARG(buf_str(&p.to)));
 		buf_done(&in);
 		buf_done(&want);
 		buf_done(&p.to);
-		free(d);
 	}
 }
 
@@ -218,7 +214,7 @@ expands_what_is_defined(void **state)
 static void
 spends_little(void **state)
 {
-	struct dtd *d = calloc(1, sizeof(*d));
+	struct xml_dtd *d = calloc(1, sizeof(*d));
 	struct buf doctype = BUF(MIB);
 	struct str ret = STR_EMPTY;
 	size_t n = 0;
@@ -227,9 +223,9 @@ spends_little(void **state)
 	assert_non_null(d);
 	buf_fmt(&doctype, "<!ENTITY b '%0*d'><!ENTITY c '%0*d'>", DTD_VALUE_MAX,
 	    1, DTD_VALUE_MAX + 1, 1);
-	dtd_read(d, buf_str(&doctype));
-	assert_false(dtd_find(d, STR("c"), &ret));
-	while (dtd_find(d, STR("b"), &ret))
+	xml_dtd_read(d, buf_str(&doctype));
+	assert_false(xml_dtd_find(d, STR("c"), &ret));
+	while (xml_dtd_find(d, STR("b"), &ret))
 		n += ret.n;
 	assert_int_equal(n, DTD_SPEND_MAX);
 	buf_done(&doctype);

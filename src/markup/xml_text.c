@@ -1,5 +1,4 @@
 #include "base/str.h"
-#include "markup/dtd.h"
 #include "markup/xml_priv.h"
 
 const unsigned char XML_SIGNS[256] = {
@@ -73,23 +72,23 @@ own_reference(struct str s, struct str *ret)
 }
 
 static size_t
-defined(struct dtd *dtd, struct str s, struct str *ret)
+defined(struct xml_dtd *dtd, struct str s, struct str *ret)
 {
 	size_t n = 1;
 
-	if (!dtd || dtd->n == 0)
+	if (dtd->n == 0)
 		return 0;
 	while (n < s.n && n < 64 && (sign(s.p[n]) & NAME))
 		n++;
 	if (n == s.n || s.p[n] != ';' ||
-	    !dtd_find(dtd, (struct str){s.p + 1, n - 1}, ret))
+	    !xml_dtd_find(dtd, (struct str){s.p + 1, n - 1}, ret))
 		return 0;
 	return n + 1;
 }
 
 size_t
-xml_special(struct str s, struct dtd *dtd, bool refs, char room[ENTITY_MAX],
-    struct str *ret, bool *ret_faulty)
+xml_special(struct xml_reader *r, struct str s, bool refs,
+    char room[ENTITY_MAX], struct str *ret)
 {
 	size_t took, len = 0;
 
@@ -98,13 +97,12 @@ xml_special(struct str s, struct dtd *dtd, bool refs, char room[ENTITY_MAX],
 		if (!refs)
 			return 1;
 		took = own_reference(s, ret);
-		if (took > 0)
-			return took;
-		took = defined(dtd, s, ret);
+		if (took == 0)
+			took = defined(&r->dtd, s, ret);
 		if (took > 0)
 			return took;
 		took = entity_read(s, ENTITY_IN_XML, room, &len);
-		*ret_faulty = *ret_faulty || took == 0 || s.p[1] != '#';
+		r->faulty = r->faulty || took == 0 || s.p[1] != '#';
 		if (took > 0)
 			*ret = (struct str){room, len};
 		return took > 0 ? took : 1;
@@ -113,14 +111,10 @@ xml_special(struct str s, struct dtd *dtd, bool refs, char room[ENTITY_MAX],
 		*ret = STR("\n");
 		return s.n > 1 && s.p[1] == '\n' ? 2 : 1;
 	}
-	if (s.p[0] == '\xef') {
-		if (s.n < 3 || s.p[1] != '\xbf' || (unsigned char)s.p[2] < 0xbe)
-			return 1;
-		*ret = STR_EMPTY;
-		*ret_faulty = true;
-		return 3;
-	}
+	if (s.p[0] == '\xef' &&
+	    (s.n < 3 || s.p[1] != '\xbf' || (unsigned char)s.p[2] < 0xbe))
+		return 1;
 	*ret = STR_EMPTY;
-	*ret_faulty = true;
-	return 1;
+	r->faulty = true;
+	return s.p[0] == '\xef' ? 3 : 1;
 }

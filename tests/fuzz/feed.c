@@ -69,9 +69,9 @@ check_xml(struct str s)
 {
 	struct xml_print once, twice;
 
-	xml_print(s, NULL, &once);
+	xml_print(s, STR_EMPTY, &once);
 	assert(once.deepest <= FEED_DEPTH_MAX);
-	xml_print(buf_str(&once.to), NULL, &twice);
+	xml_print(buf_str(&once.to), STR_EMPTY, &twice);
 	assert(once.to.failed || str_eq(buf_str(&once.to), buf_str(&twice.to)));
 	buf_done(&once.to);
 	buf_done(&twice.to);

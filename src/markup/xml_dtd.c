@@ -1,7 +1,5 @@
-#include "markup/dtd.h"
-
 #include "base/str.h"
-#include "markup/entity.h"
+#include "markup/xml_priv.h"
 
 static struct str
 no_blanks(struct str s)
@@ -12,7 +10,7 @@ no_blanks(struct str s)
 }
 
 static bool
-add_value(struct dtd *d, size_t from, struct str s)
+add_value(struct xml_dtd *d, size_t from, struct str s)
 {
 	size_t have = d->n_text - from;
 
@@ -26,7 +24,7 @@ add_value(struct dtd *d, size_t from, struct str s)
 }
 
 static bool
-entity_find(struct dtd *d, struct str name, struct str *ret)
+entity_find(struct xml_dtd *d, struct str name, struct str *ret)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (str_eq(d->list[i].name, name)) {
@@ -39,7 +37,7 @@ entity_find(struct dtd *d, struct str name, struct str *ret)
 
 /* The value with its references read; false when there is no making it out. */
 static bool
-expand(struct dtd *d, size_t from, struct str s)
+expand(struct xml_dtd *d, size_t from, struct str s)
 {
 	while (s.n > 0) {
 		const char *amp = memchr(s.p, '&', s.n), *end;
@@ -71,7 +69,7 @@ expand(struct dtd *d, size_t from, struct str s)
 
 /* s begins behind <!ENTITY. */
 static void
-define(struct dtd *d, struct str s)
+define(struct xml_dtd *d, struct str s)
 {
 	struct str name, value;
 	size_t from = d->n_text, n = 0;
@@ -98,7 +96,7 @@ define(struct dtd *d, struct str s)
 }
 
 void
-dtd_read(struct dtd *d, struct str s)
+xml_dtd_read(struct xml_dtd *d, struct str s)
 {
 	s.n = s.n < DTD_BYTES_MAX ? s.n : DTD_BYTES_MAX;
 	while (str_pass(&s, STR("<!ENTITY"))) {
@@ -108,7 +106,7 @@ dtd_read(struct dtd *d, struct str s)
 }
 
 bool
-dtd_find(struct dtd *d, struct str name, struct str *ret)
+xml_dtd_find(struct xml_dtd *d, struct str name, struct str *ret)
 {
 	struct str found;
 
