@@ -126,7 +126,7 @@ test_bad_keys(void **state)
 	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"tenants\":[]}",
 		"/tenants"},
 	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"tenants\":[\"y\"]}",
-		"/tenants"},
+		"/tenants/0"},
 	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"ratePerSecond\":0}",
 		"/ratePerSecond"},
 	    {"{\"name\":\"x\",\"scopes\":[\"read\"],\"ratePerSecond\":1.5}",
