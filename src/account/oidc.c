@@ -297,8 +297,7 @@ wants_form(const struct json *j)
 static int
 take_document(struct oidc *o, const struct json *j, struct err *e)
 {
-	const struct json *issuer = json_get(j, "issuer");
-	struct str is = json_is(issuer, JSON_STRING) ? issuer->text : STR_EMPTY;
+	struct str is = json_text(j, "issuer");
 
 	if (!oidc_is_issuer(o, is))
 		return err_set(e, ERR_AWAY,

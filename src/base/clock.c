@@ -32,3 +32,12 @@ clock_mono_us(void)
 {
 	return read_us(CLOCK_MONOTONIC);
 }
+
+void
+clock_sleep_us(long us)
+{
+	const struct timespec ts = {
+	    .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+
+	(void)nanosleep(&ts, NULL);
+}

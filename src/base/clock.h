@@ -23,6 +23,8 @@ int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
 /* Goes on while the machine sleeps: for what others count meanwhile. */
 int64_t clock_boot_us(void);
+/* Less when a signal comes. */
+void clock_sleep_us(long us);
 
 /* RFC 3339, UTC, milliseconds: exactly TIME_LEN bytes. */
 void time_format(int64_t us, char ret[TIME_LEN + 1]);

@@ -81,6 +81,13 @@ bool json_is(const struct json *j, enum json_type type); /* NULL: false */
 bool json_is_bool(const struct json *j);
 /* A number without fraction or exponent that fits. */
 bool json_int(const struct json *j, int64_t *ret);
+/* A member of an object: a text, or empty; a number, or 0; true; the first of
+ * its elements, or NULL. For answers whose shape was looked at, or is no
+ * matter. */
+struct str json_text(const struct json *j, const char *name);
+long long json_number(const struct json *j, const char *name);
+bool json_true(const struct json *j, const char *name);
+struct json *json_first(const struct json *j, const char *name);
 const char *json_type_name(enum json_type type); /* "a string", "null" */
 
 /* Room for a pointer in struct err. */

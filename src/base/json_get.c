@@ -95,6 +95,36 @@ json_int(const struct json *j, int64_t *ret)
 	return json_is(j, JSON_NUMBER) && str_int(j->raw, ret);
 }
 
+struct str
+json_text(const struct json *j, const char *name)
+{
+	const struct json *v = json_get(j, name);
+
+	return json_is(v, JSON_STRING) ? v->text : STR_EMPTY;
+}
+
+long long
+json_number(const struct json *j, const char *name)
+{
+	int64_t n = 0;
+
+	return json_int(json_get(j, name), &n) ? n : 0;
+}
+
+bool
+json_true(const struct json *j, const char *name)
+{
+	return json_is(json_get(j, name), JSON_TRUE);
+}
+
+struct json *
+json_first(const struct json *j, const char *name)
+{
+	const struct json *list = json_get(j, name);
+
+	return list ? list->child : NULL;
+}
+
 const char *
 json_type_name(enum json_type type)
 {

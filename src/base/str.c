@@ -90,6 +90,15 @@ str_cut(struct str *s, char sep)
 }
 
 bool
+str_listed(struct str list, char sep, struct str word)
+{
+	while (list.n > 0)
+		if (str_eq(str_cut(&list, sep), word))
+			return true;
+	return false;
+}
+
+bool
 str_pass(struct str *s, struct str what)
 {
 	const char *at = s->n ? memmem(s->p, s->n, what.p, what.n) : NULL;

@@ -61,6 +61,8 @@ bool str_is_tchar(char c);
 struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);
+/* Is it one of the words of the list? */
+bool str_listed(struct str list, char sep, struct str word);
 /* Goes on behind the first `what`; false: it is not in there. */
 bool str_pass(struct str *s, struct str what);
 bool str_int(struct str s, int64_t *ret);

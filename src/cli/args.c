@@ -130,7 +130,6 @@ args_int(const struct args *a, const char *name, int64_t absent)
 	bool ok = !text || str_int(str_of(text), &v);
 
 	assert(ok); /* checked when it was read */
-	(void)ok;
 	return v;
 }
 

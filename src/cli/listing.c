@@ -9,36 +9,6 @@
 #include "cli/limits.h"
 #include "http/server/limits.h"
 
-struct str
-listing_text(const struct json *item, const char *name)
-{
-	const struct json *v = json_get(item, name);
-
-	return json_is(v, JSON_STRING) ? v->text : STR_EMPTY;
-}
-
-long long
-listing_int(const struct json *item, const char *name)
-{
-	int64_t n = 0;
-
-	return json_int(json_get(item, name), &n) ? n : 0;
-}
-
-bool
-listing_true(const struct json *item, const char *name)
-{
-	return json_is(json_get(item, name), JSON_TRUE);
-}
-
-struct json *
-listing_first(const struct json *item, const char *name)
-{
-	const struct json *list = json_get(item, name);
-
-	return list ? list->child : NULL;
-}
-
 static int
 ask_page(struct cli *c, const char *path, struct str after, struct json **ret,
     struct err *e)
@@ -78,10 +48,10 @@ listing_read(
 
 		TRY(c->reach.client ? ask_page(c, l->path, after, &page, e)
 				    : read_all(c, l, &page, e));
-		*end = listing_first(page, "data");
+		*end = json_first(page, "data");
 		while (*end)
 			end = &(*end)->next;
-		after = listing_text(page, "next");
+		after = json_text(page, "next");
 	} while (after.n > 0);
 	*ret = first;
 	return OK;

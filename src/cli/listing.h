@@ -45,11 +45,4 @@ void listing_print(
 /* The lists of accounts and of API keys. */
 extern const struct listing LISTING_USERS, LISTING_KEYS;
 
-/* A member of an object: a text, or empty; a number, or 0; true; the first of
- * its elements, or NULL. */
-struct str listing_text(const struct json *item, const char *name);
-long long listing_int(const struct json *item, const char *name);
-bool listing_true(const struct json *item, const char *name);
-struct json *listing_first(const struct json *item, const char *name);
-
 #endif

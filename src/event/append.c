@@ -29,7 +29,7 @@ struct append {
 	struct db *db;
 	const struct append_engine *engine;
 	void *self;
-	struct retain *retain;
+	struct retain retain;
 	struct append_queue queue;
 	struct thread *thread;
 	_Atomic int64_t last_seq;
@@ -353,8 +353,7 @@ write_batch(struct append *a, struct append_batch *b, struct err *e)
 		again |= rc == ERR_UNCERTAIN;
 		if (!again || clock_mono_ms() - began > COMMIT_RETRY_MS)
 			return rc;
-		(void)nanosleep(
-		    &(struct timespec){.tv_nsec = AGAIN_MS * 1000000L}, NULL);
+		clock_sleep_us(AGAIN_MS * 1000);
 	}
 }
 
@@ -523,7 +522,7 @@ look_after(struct append *a, bool idle)
 	}
 	if (!append_store_up(a))
 		note_state(a, db_ping(a->db, &e), &e);
-	if (retain_step(a->retain, a->db, append_last_seq(a), clock_now_us(),
+	if (retain_step(&a->retain, a->db, append_last_seq(a), clock_now_us(),
 		idle, &e) < 0)
 		note_state(a, (int)e.code, &e);
 	if (db_wal_restart(a->db, &e) < 0)
@@ -556,7 +555,6 @@ static void
 release(struct append *a)
 {
 	a->engine->close(a->self);
-	retain_free(a->retain);
 	db_close(a->db);
 	mailbox_free(a->queue.box);
 	free(a);
@@ -573,7 +571,7 @@ append_start(const struct append_opts *o, struct append **ret, struct err *e)
 							     : &APPEND_SQLITE;
 	atomic_store(&a->up, true);
 	queue_init(&a->queue, mailbox_new());
-	a->retain = retain_new(o->keep_us, a->engine);
+	a->retain = (struct retain){.engine = a->engine, .keep_us = o->keep_us};
 	a->self = a->engine->open();
 	rc = db_open(o->store, DB_WRITE, &a->db, e);
 	if (rc == OK)

@@ -12,30 +12,6 @@
 #define RETAIN_REST_MS 1000 /* after a look that found nothing old */
 #define US_PER_MIN     (60 * US_PER_S)
 
-struct retain {
-	const struct append_engine *engine;
-	int64_t keep_us;
-	int64_t not_before_ms;
-	bool behind;          /* there was more than a step took */
-	int64_t seen, credit; /* last_seq, and what may go for what came */
-};
-
-struct retain *
-retain_new(int64_t keep_us, const struct append_engine *engine)
-{
-	struct retain *x = mem_get(sizeof(*x));
-
-	x->keep_us = keep_us;
-	x->engine = engine;
-	return x;
-}
-
-void
-retain_free(struct retain *x)
-{
-	free(x);
-}
-
 struct step {
 	const struct append_engine *engine;
 	struct retain_cut cut;

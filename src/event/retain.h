@@ -25,17 +25,21 @@
 
 struct append_engine;
 struct db;
-struct retain;
+
+/* The commit thread's. Its maker sets the first two. */
+struct retain {
+	const struct append_engine *engine;
+	int64_t keep_us; /* 0: for ever */
+	int64_t not_before_ms;
+	bool behind;          /* there was more than a step took */
+	int64_t seen, credit; /* last_seq, and what may go for what came */
+};
 
 /* Entries from first, which came at first_us, to upto that came before_us. */
 struct retain_cut {
 	int64_t before_us, now_us, first, first_us, upto;
 };
 
-/* keep_us 0: for ever */
-struct retain *retain_new(int64_t keep_us, const struct append_engine *engine);
-void retain_free(struct retain *x);
-/* On the commit thread. */
 int retain_step(struct retain *x, struct db *db, int64_t last_seq,
     int64_t now_us, bool idle, struct err *e) MUST_CHECK;
 

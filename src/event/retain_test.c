@@ -100,16 +100,15 @@ test_what_goes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-		struct retain *x =
-		    retain_new(ROWS[i].keep_s * US_PER_S, &APPEND_SQLITE);
+		struct retain x = {.engine = &APPEND_SQLITE,
+		    .keep_us = ROWS[i].keep_s * US_PER_S};
 		int64_t first;
 
 		(void)begin(NULL);
-		(void)steps(x, AT(ROWS[i].now_s));
+		(void)steps(&x, AT(ROWS[i].now_s));
 		first = first_seq();
 		if (first != ROWS[i].first)
 			fail_msg("row %zu: %lld", i, (long long)first);
-		retain_free(x);
 		(void)end(NULL);
 	}
 }
@@ -117,32 +116,30 @@ test_what_goes(void **state)
 static void
 test_steps_are_small(void **state)
 {
-	struct retain *x = retain_new(US_PER_S, &APPEND_SQLITE);
+	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
 
 	(void)state;
 	assert_int_equal(
-	    steps(x, AT(5000)), (ENTRIES - 1 + RETAIN_STEP - 1) / RETAIN_STEP);
-	retain_free(x);
+	    steps(&x, AT(5000)), (ENTRIES - 1 + RETAIN_STEP - 1) / RETAIN_STEP);
 }
 
 /* While there is other work, a step every 100 ms and no more. */
 static void
 test_busy(void **state)
 {
-	struct retain *x = retain_new(US_PER_S, &APPEND_SQLITE);
+	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
 
 	(void)state;
-	assert_int_equal(retain_step(x, db, ENTRIES, AT(5000), false, &e), OK);
+	assert_int_equal(retain_step(&x, db, ENTRIES, AT(5000), false, &e), OK);
 	assert_int_equal(first_seq(), RETAIN_STEP + 1);
 	assert_int_equal(
-	    retain_step(x, db, ENTRIES, AT(5000) + 99 * US_PER_MS, false, &e),
+	    retain_step(&x, db, ENTRIES, AT(5000) + 99 * US_PER_MS, false, &e),
 	    OK);
 	assert_int_equal(first_seq(), RETAIN_STEP + 1);
 	assert_int_equal(
-	    retain_step(x, db, ENTRIES, AT(5000) + 100 * US_PER_MS, false, &e),
+	    retain_step(&x, db, ENTRIES, AT(5000) + 100 * US_PER_MS, false, &e),
 	    OK);
 	assert_int_equal(first_seq(), 2 * RETAIN_STEP + 1);
-	retain_free(x);
 }
 
 /* Two go for each that comes, once there is something to take. */
@@ -157,7 +154,7 @@ test_keeps_up(void **state)
 	    {51, RETAIN_STEP + 100},  /* worth a larger one */
 	    {80, 0},
 	};
-	struct retain *x = retain_new(US_PER_S, &APPEND_SQLITE);
+	struct retain x = {.engine = &APPEND_SQLITE, .keep_us = US_PER_S};
 	int64_t last = 2 * ENTRIES, first = 1;
 
 	(void)state;
@@ -165,10 +162,9 @@ test_keeps_up(void **state)
 		last += ROWS[i].came;
 		first += ROWS[i].gone;
 		assert_int_equal(
-		    retain_step(x, db, last, AT(5000), false, &e), OK);
+		    retain_step(&x, db, last, AT(5000), false, &e), OK);
 		assert_int_equal(first_seq(), first);
 	}
-	retain_free(x);
 }
 
 int

@@ -90,7 +90,8 @@ struct chore {
 	struct append *append;
 	const char *failed; /* what is told when a step fails */
 	int64_t cut_us, removed;
-	int left; /* of its steps; the next look goes on */
+	int left;           /* of its steps; the next look goes on */
+	struct clean clean; /* of articles, which all go */
 };
 
 static int
@@ -126,17 +127,18 @@ stepped(struct append_job *job)
 
 static void
 post_chore(struct jobs *j, int (*step)(struct db *, void *, struct err *),
-    const char *failed, int64_t cut_us)
+    void (*done)(struct append_job *), const char *failed, int64_t cut_us)
 {
 	struct chore *s = mem_get(sizeof(*s));
 	struct err e;
 
 	*s = (struct chore){
-	    .job = {.fn = step, .ctx = s, .done = stepped},
+	    .job = {.fn = step, .ctx = s, .done = done},
 	    .append = j->o.append,
 	    .failed = failed,
 	    .cut_us = cut_us,
 	    .left = AUDIT_JOB_STEPS,
+	    .clean = {.cut_us = cut_us},
 	};
 	if (append_post(s->append, &s->job, &e) < 0)
 		free(s); /* the next look finds them again */
@@ -150,7 +152,8 @@ drop_audit(struct jobs *j)
 	bool old = false;
 
 	if (audit_old(j->db, cut_us, &old, &e) == OK && old)
-		post_chore(j, audit_step, "old audit rows stay", cut_us);
+		post_chore(
+		    j, audit_step, stepped, "old audit rows stay", cut_us);
 }
 
 static void
@@ -160,7 +163,8 @@ drop_ended(struct jobs *j)
 	bool any = false;
 
 	if (ended_any(j->db, &any, &e) == OK && any)
-		post_chore(j, ended_one, "rows of ended subscriptions stay", 0);
+		post_chore(j, ended_one, stepped,
+		    "rows of ended subscriptions stay", 0);
 }
 
 static int
@@ -178,8 +182,8 @@ results_step(struct db *db, void *ctx, struct err *e)
 static void
 drop_results(struct jobs *j)
 {
-	post_chore(
-	    j, results_step, "old results of tasks stay", clock_now_us());
+	post_chore(j, results_step, stepped, "old results of tasks stay",
+	    clock_now_us());
 }
 
 static int
@@ -200,8 +204,8 @@ drop_sessions(struct jobs *j)
 	struct err e = {0};
 
 	if (sql_session_expired_one(j->db, &row, &e, .now = now_us) > 0)
-		post_chore(
-		    j, sessions_step, "sessions past their end stay", now_us);
+		post_chore(j, sessions_step, stepped,
+		    "sessions past their end stay", now_us);
 }
 
 static void
@@ -219,39 +223,32 @@ turn_logs(struct jobs *j)
 	}
 }
 
-struct cleaning {
-	struct append_job job;
-	struct append *append;
-	struct clean clean;
-	int64_t removed;
-};
-
 static int
 articles_step(struct db *db, void *ctx, struct err *e)
 {
-	struct cleaning *c = ctx;
+	struct chore *s = ctx;
 
-	return clean_step(db, &c->clean, clock_now_us(), e);
+	return clean_step(db, &s->clean, clock_now_us(), e);
 }
 
 static void
 articles_stepped(struct append_job *job)
 {
-	struct cleaning *c = job->ctx;
+	struct chore *s = job->ctx;
 	struct err e = job->err;
 
 	if (e.code < 0) {
-		log_err(LOG_WARN, "old articles stay", &e);
+		log_err(LOG_WARN, s->failed, &e);
 	} else {
-		c->removed += c->clean.removed;
-		clean_next(&c->clean);
-		if (c->clean.more && append_post(c->append, job, &e) == OK)
+		s->removed += s->clean.removed;
+		clean_next(&s->clean);
+		if (s->clean.more && append_post(s->append, job, &e) == OK)
 			return;
-		if (c->removed > 0)
+		if (s->removed > 0)
 			log_fmt(LOG_INFO, "old articles removed", "%lld",
-			    (long long)c->removed);
+			    (long long)s->removed);
 	}
-	free(c);
+	free(s);
 }
 
 static void
@@ -259,7 +256,6 @@ drop_articles(struct jobs *j)
 {
 	int64_t rest = j->o.articles_keep_us / US_PER_MS / ARTICLES_PART;
 	int64_t cut_us = clock_now_us() - j->o.articles_keep_us;
-	struct cleaning *c;
 	struct err e = {0};
 	bool any = false;
 
@@ -267,15 +263,9 @@ drop_articles(struct jobs *j)
 		return;
 	if (rest < ARTICLES_MS)
 		j->at_ms[ARTICLES] = clock_mono_ms() + rest;
-	if (clean_any(j->db, cut_us, &any, &e) < 0 || !any)
-		return;
-	c = mem_get(sizeof(*c));
-	c->append = j->o.append;
-	c->clean.cut_us = cut_us;
-	c->job = (struct append_job){
-	    .fn = articles_step, .ctx = c, .done = articles_stepped};
-	if (append_post(c->append, &c->job, &e) < 0)
-		free(c);
+	if (clean_any(j->db, cut_us, &any, &e) == OK && any)
+		post_chore(j, articles_step, articles_stepped,
+		    "old articles stay", cut_us);
 }
 
 static const struct {

@@ -37,14 +37,6 @@ bad(struct err *e, const char *what)
 	return err_set(e, ERR_INVALID, "the id_token %s", what);
 }
 
-static struct str
-jwt_text_of(const struct json *j, const char *name)
-{
-	const struct json *v = json_get(j, name);
-
-	return json_is(v, JSON_STRING) ? v->text : STR_EMPTY;
-}
-
 static enum alg
 alg_of(struct str name)
 {
@@ -82,8 +74,8 @@ big_number(struct str text)
 static EVP_PKEY *
 rsa_key(const struct json *j)
 {
-	BIGNUM *n = big_number(jwt_text_of(j, "n")),
-	       *x = big_number(jwt_text_of(j, "e"));
+	BIGNUM *n = big_number(json_text(j, "n")),
+	       *x = big_number(json_text(j, "e"));
 	OSSL_PARAM_BLD *bld = OSSL_PARAM_BLD_new();
 	OSSL_PARAM *params = NULL;
 	EVP_PKEY *pkey = NULL;
@@ -118,11 +110,11 @@ ec_key(const struct json *j)
 	};
 	size_t nx = 0, ny = 0;
 
-	if (!str_eq(jwt_text_of(j, "crv"), STR("P-256")) ||
+	if (!str_eq(json_text(j, "crv"), STR("P-256")) ||
 	    !base64_url_read(
-		jwt_text_of(j, "x"), (char *)point + 1, P256_BYTES, &nx) ||
-	    !base64_url_read(jwt_text_of(j, "y"),
-		(char *)point + 1 + P256_BYTES, P256_BYTES, &ny) ||
+		json_text(j, "x"), (char *)point + 1, P256_BYTES, &nx) ||
+	    !base64_url_read(json_text(j, "y"), (char *)point + 1 + P256_BYTES,
+		P256_BYTES, &ny) ||
 	    nx != P256_BYTES || ny != P256_BYTES)
 		return NULL;
 	return from_params("EC", params);
@@ -132,8 +124,8 @@ ec_key(const struct json *j)
 static bool
 read_key(const struct json *j, struct key *ret)
 {
-	struct str kty = jwt_text_of(j, "kty"), kid = jwt_text_of(j, "kid");
-	struct str use = jwt_text_of(j, "use"), alg = jwt_text_of(j, "alg");
+	struct str kty = json_text(j, "kty"), kid = json_text(j, "kid");
+	struct str use = json_text(j, "use"), alg = json_text(j, "alg");
 	struct key k = {.n_kid = kid.n};
 
 	if (!json_is(j, JSON_OBJECT) || kid.n > JWT_KID_MAX ||
@@ -345,7 +337,7 @@ check_times(const struct json *j, int64_t now_s, struct err *e)
 static int
 check_claims(const struct json *j, const struct jwt_want *w, struct err *e)
 {
-	struct str iss = jwt_text_of(j, "iss"), nonce = jwt_text_of(j, "nonce");
+	struct str iss = json_text(j, "iss"), nonce = json_text(j, "nonce");
 	const struct json *azp = json_get(j, "azp");
 	bool several;
 
@@ -355,7 +347,7 @@ check_claims(const struct json *j, const struct jwt_want *w, struct err *e)
 	if (!has_audience(json_get(j, "aud"), w->client_id, &several))
 		return bad(e, "is for another client");
 	if ((several && !azp) ||
-	    (azp && !str_eq(jwt_text_of(j, "azp"), w->client_id)))
+	    (azp && !str_eq(json_text(j, "azp"), w->client_id)))
 		return bad(e, "was given to another client");
 	if (nonce.n != w->nonce.n || nonce.n == 0 ||
 	    !digest_eq(nonce.p, w->nonce.p, nonce.n))
@@ -377,10 +369,10 @@ static int
 take_claims(const struct json *j, struct jwt_claims *ret, struct err *e)
 {
 	struct jwt_claims c = {
-	    .subject = shown(jwt_text_of(j, "sub"), JWT_SUBJECT_MAX),
-	    .email = shown(jwt_text_of(j, "email"), JWT_TEXT_MAX),
-	    .name = shown(jwt_text_of(j, "name"), JWT_TEXT_MAX),
-	    .email_verified = json_is(json_get(j, "email_verified"), JSON_TRUE),
+	    .subject = shown(json_text(j, "sub"), JWT_SUBJECT_MAX),
+	    .email = shown(json_text(j, "email"), JWT_TEXT_MAX),
+	    .name = shown(json_text(j, "name"), JWT_TEXT_MAX),
+	    .email_verified = json_true(j, "email_verified"),
 	    .groups = json_get(j, "groups"),
 	};
 
@@ -408,11 +400,11 @@ jwt_verify(const struct jwks *k, struct str token, const struct jwt_want *want,
 	if (head.n == 0 || claims.n == 0 || rest.n == 0 || !signature.p)
 		return bad(e, "is not of the form that it should have");
 	TRY(read_json(head, a, &header, e));
-	alg = alg_of(jwt_text_of(header, "alg"));
+	alg = alg_of(json_text(header, "alg"));
 	if (alg == ALG_NONE || json_get(header, "crit"))
 		return bad(e, "is signed by no algorithm that is known here");
 	TRY(check_signature(
-	    k, alg, jwt_text_of(header, "kid"), token, signature, e));
+	    k, alg, json_text(header, "kid"), token, signature, e));
 	TRY(read_json(claims, a, &j, e));
 	TRY(check_claims(j, want, e));
 	return take_claims(j, ret, e);

@@ -86,7 +86,6 @@ seal_key_bytes(struct seal_key *key, const unsigned char *salt,
 	ok = PKCS5_PBKDF2_HMAC(key->text, (int)key->text_n, salt, SEAL_SALT_LEN,
 	    SEAL_ROUNDS, EVP_sha256(), SEAL_KEY_LEN, ret);
 	assert(ok);
-	(void)ok;
 	remember(key, salt, ret);
 }
 

@@ -90,15 +90,12 @@ with(struct curl_slist *list, struct arena *a, const char *name,
 static int
 refused(long status, const struct json *j, struct err *e)
 {
-	const struct json *type = json_get(j, "__type");
-	const struct json *message = json_get(j, "message");
+	struct str type = json_text(j, "__type");
+	struct str message =
+	    json_text(j, json_get(j, "message") ? "message" : "Message");
 
-	if (!message)
-		message = json_get(j, "Message");
 	return err_set(e, ERR_INVALID, "the KMS refused it with %ld %.*s %.*s",
-	    status,
-	    STR_ARG(json_is(type, JSON_STRING) ? type->text : STR_EMPTY),
-	    STR_ARG(json_is(message, JSON_STRING) ? message->text : STR_EMPTY));
+	    status, STR_ARG(type), STR_ARG(message));
 }
 
 static int

@@ -47,7 +47,6 @@ public_of(const struct signer *s, unsigned char ret[ED_KEY])
 	int ok = EVP_PKEY_get_raw_public_key(s->pkey, ret, &n);
 
 	assert(ok == 1 && n == ED_KEY);
-	(void)ok;
 }
 
 static int
@@ -190,7 +189,6 @@ ed_sign(struct signer *s, struct str message, unsigned char ret[SIGN_MAX])
 		     (const unsigned char *)message.p, message.n) == 1;
 
 	assert(ok);
-	(void)ok;
 	EVP_MD_CTX_free(ctx);
 	return (int)len;
 }
@@ -268,7 +266,6 @@ sign_make_secret(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN])
 		rc = private_from(
 		    &s, (struct str){(const char *)key, ED_KEY}, "", &e);
 		assert(rc == OK);
-		(void)rc;
 		public_of(&s, key + ED_KEY);
 		write_text(WHSK, key, ED_BOTH, ret);
 		EVP_PKEY_free(s.pkey);

@@ -31,82 +31,52 @@ pgparam_type(enum val_type type)
 	return TYPES[type].self;
 }
 
-static char *
-put32(char *at, uint32_t v)
+static void
+add32(struct buf *b, uint32_t v)
 {
 	v = htobe32(v);
-	memcpy(at, &v, sizeof(v));
-	return at + sizeof(v);
+	buf_add(b, (struct str){(const char *)&v, sizeof(v)});
 }
 
-static char *
-put_ints(char *at, const struct val *v)
+static void
+add_int(struct buf *b, int64_t v)
 {
-	for (size_t i = 0; i < v->n; i++) {
-		uint64_t n = htobe64((uint64_t)v->iv[i]);
+	uint64_t n = htobe64((uint64_t)v);
 
-		at = put32(at, sizeof(n));
-		memcpy(at, &n, sizeof(n));
-		at += sizeof(n);
-	}
-	return at;
+	add32(b, sizeof(n));
+	buf_add(b, (struct str){(const char *)&n, sizeof(n)});
 }
 
-static char *
-put_strs(char *at, const struct val *v)
+static void
+add_str(struct buf *b, struct str s)
 {
-	for (size_t i = 0; i < v->n; i++) {
-		struct str s = v->sv[i];
-
-		at = put32(at, s.p ? (uint32_t)s.n : UINT32_MAX);
-		if (s.p && s.n > 0)
-			memcpy(at, s.p, s.n);
-		at += s.p ? s.n : 0;
-	}
-	return at;
-}
-
-/* Bytes of the array, cut off above any limit of ours; nulls in *ret. */
-static size_t
-measure(const struct val *v, bool *ret_nulls)
-{
-	size_t n = 20;
-
-	*ret_nulls = false;
-	if (v->n > STORE_ARRAYS_MAX)
-		return SIZE_MAX;
-	if (v->type == VAL_INTS)
-		return n + v->n * 12;
-	for (size_t i = 0; i < v->n; i++) {
-		if (v->sv[i].p && v->sv[i].n > STORE_ARRAYS_MAX)
-			return SIZE_MAX;
-		*ret_nulls = *ret_nulls || !v->sv[i].p;
-		n += 4 + (v->sv[i].p ? v->sv[i].n : 0);
-		if (n > STORE_ARRAYS_MAX)
-			return SIZE_MAX;
-	}
-	return n;
+	add32(b, s.p ? (uint32_t)s.n : UINT32_MAX);
+	if (s.p)
+		buf_add(b, s);
 }
 
 /* One dimension from 1; an array of nothing has none. Returns its length. */
 static int
 put_array(struct buf *b, const struct val *v)
 {
-	bool nulls;
-	char *from = buf_room(b, measure(v, &nulls)), *at = from;
+	bool ints = v->type == VAL_INTS, nulls = false;
+	size_t from = b->n;
 
-	if (!from)
-		return 0;
-	at = put32(at, v->n > 0);
-	at = put32(at, nulls);
-	at = put32(at, TYPES[v->type].element);
+	for (size_t i = 0; i < v->n && !ints; i++)
+		nulls = nulls || !v->sv[i].p;
+	add32(b, v->n > 0);
+	add32(b, nulls);
+	add32(b, TYPES[v->type].element);
 	if (v->n > 0) {
-		at = put32(at, (uint32_t)v->n);
-		at = put32(at, 1);
-		at = v->type == VAL_INTS ? put_ints(at, v) : put_strs(at, v);
+		add32(b, (uint32_t)v->n);
+		add32(b, 1);
 	}
-	b->n += (size_t)(at - from);
-	return (int)(at - from);
+	for (size_t i = 0; i < v->n && !b->failed; i++)
+		if (ints)
+			add_int(b, v->iv[i]);
+		else
+			add_str(b, v->sv[i]);
+	return (int)(b->n - from);
 }
 
 static void

@@ -35,7 +35,7 @@ check_driver(const struct store_driver *d)
 {
 	assert(d->open && d->close && d->db_open && d->db_close);
 	assert(d->begin && d->begin_alone && d->commit && d->rollback);
-	assert(d->checkpoint && d->script && d->check && d->exec && d->query);
+	assert(d->checkpoint && d->script && d->exec && d->query);
 	assert(d->next && d->col_int && d->col_str && d->col_null);
 	assert(d->rows_close);
 }
@@ -205,12 +205,6 @@ db_wal_due(const struct db *db)
 {
 	return db_wal_bytes(db) > (int64_t)WAL_READY_BYTES &&
 	       db_wal_behind(db) <= (int64_t)WAL_LITTLE_BYTES;
-}
-
-bool
-db_up(const struct db *db)
-{
-	return db->up;
 }
 
 int

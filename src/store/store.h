@@ -84,7 +84,6 @@ enum store_engine db_engine(const struct db *db);
 bool db_has_wal(const struct db *db);
 /* The events stand in tables that go as a whole when they are old. */
 bool db_has_pieces(const struct db *db);
-bool db_up(const struct db *db); /* as far as the last call could tell */
 /* Asks the database: 0 when it answers. */
 int db_ping(struct db *db, struct err *e) MUST_CHECK;
 

@@ -51,8 +51,6 @@ struct store_driver {
 
 	/* Several statements without arguments, inside begin_alone. */
 	int (*script)(struct db *db, const char *sql, struct err *e);
-	/* Prepares q and compares its shape with what STMTS[q] says. */
-	int (*check)(struct db *db, int q, struct err *e);
 	int64_t (*exec)(struct db *db, int q, const struct val *args,
 	    size_t n_args, struct err *e);
 	int (*query)(struct db *db, int q, const struct val *args,
@@ -103,7 +101,8 @@ struct db {
 	enum db_use use;
 	enum err_code doom; /* why the open transaction can't be committed */
 	int open_rows;
-	bool up, in_tx, again;
+	bool up; /* as far as the last call could tell */
+	bool in_tx, again;
 };
 
 struct rows {

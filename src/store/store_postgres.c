@@ -331,49 +331,6 @@ store_postgres_ask(struct pg_db *d, int q, const struct val *args,
 	return rc;
 }
 
-static bool
-fits(Oid type, enum val_type as)
-{
-	switch (type) {
-	case 16: /* bool */
-	case 20: /* int8 */
-	case 21: /* int2 */
-	case 23: /* int4 */
-		return as == VAL_INT;
-	case 19:   /* name */
-	case 25:   /* text */
-	case 1043: /* varchar */
-		return as == VAL_TEXT;
-	case 17: /* bytea */
-		return as == VAL_BYTES;
-	default:
-		return false;
-	}
-}
-
-static int
-pg_check(struct db *db, int q, struct err *e)
-{
-	const struct stmt_info *s = &STMTS[q];
-	struct pg_db *d = of(db);
-	PGresult *res CLEANUP(pgconn_clear) = NULL;
-
-	TRY(connected(d, e));
-	TRY(store_postgres_prepare(d, q, e));
-	TRY(store_postgres_take(d, PQsendDescribePrepared(d->conn.pg, s->name),
-	    s->name, false, STORE_WAIT_MS, &res, e));
-	if (PQnfields(res) != s->n_cols)
-		return err_set(e, ERR_INVALID,
-		    "%s: %d columns, but rows: has %d", s->name, PQnfields(res),
-		    s->n_cols);
-	for (int i = 0; i < s->n_cols; i++)
-		if (!fits(PQftype(res, i), s->cols[i]))
-			return err_set(e, ERR_INVALID,
-			    "%s: column %s has type %u, not that of rows:",
-			    s->name, PQfname(res, i), PQftype(res, i));
-	return OK;
-}
-
 static int64_t
 pg_exec(
     struct db *db, int q, const struct val *args, size_t n_args, struct err *e)
@@ -482,7 +439,6 @@ const struct store_driver POSTGRES_DRIVER = {
     .rollback = pg_rollback,
     .checkpoint = pg_checkpoint,
     .script = pg_script,
-    .check = pg_check,
     .exec = pg_exec,
     .query = pg_query,
     .next = pg_next,

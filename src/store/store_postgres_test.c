@@ -15,6 +15,7 @@
 #include "store/fixture_test.h"
 #include "store/limits.h"
 #include "store/pgparam.h"
+#include "store/store_driver.h"
 
 struct bench {
 	struct fixture f;
@@ -221,7 +222,7 @@ lost_in_transaction(void **state)
 	assert_int_equal(
 	    sql_meta_put(b.w, &e, .name = STR("y"), .value = STR("1")),
 	    ERR_AWAY);
-	assert_false(db_up(b.w));
+	assert_false(b.w->up);
 	assert_int_equal(
 	    sql_meta_put(b.w, &e, .name = STR("y"), .value = STR("1")),
 	    ERR_AWAY);
@@ -309,10 +310,10 @@ stopped(void **state)
 	    ERR_UNCERTAIN);
 	took = clock_mono_ms() - began;
 	assert_in_range(took, STORE_WAIT_MS, STORE_WAIT_MS + 2000);
-	assert_false(db_up(b.w));
+	assert_false(b.w->up);
 	(void)kill(pid, SIGCONT);
 	assert_int_equal(db_ping(b.w, &e), OK);
-	assert_true(db_up(b.w));
+	assert_true(b.w->up);
 	stop(&b);
 }
 
@@ -349,7 +350,7 @@ states(void **state)
 				     .value = str_of(ROWS[i].sqlstate)),
 		    ROWS[i].want);
 		assert_non_null(strstr(e.text, "told to"));
-		assert_true(db_up(b.w));
+		assert_true(b.w->up);
 	}
 	stop(&b);
 }

@@ -230,7 +230,6 @@ pragma(struct sqlite_db *d, const char *sql, char ret[8])
 static int
 use_wal(struct sqlite_db *d, struct err *e)
 {
-	const struct timespec pause = {.tv_nsec = 5000000};
 	int64_t until = clock_mono_ms() + STORE_BUSY_MS;
 	char mode[8];
 	int rc;
@@ -239,7 +238,7 @@ use_wal(struct sqlite_db *d, struct err *e)
 	    (rc = pragma(d, "PRAGMA journal_mode=WAL", mode)) != SQLITE_ROW) {
 		if ((rc & 0xff) != SQLITE_BUSY || clock_mono_ms() >= until)
 			return good(d, rc, "open", AT_STEP, e);
-		(void)nanosleep(&pause, NULL);
+		clock_sleep_us(5000);
 	}
 	return strcmp(mode, "wal") == 0
 		   ? OK
@@ -391,10 +390,9 @@ static int
 wait_a_bit(void *ctx, int tries)
 {
 	enum { STEP_US = 500 };
-	const struct timespec step = {.tv_nsec = STEP_US * 1000L};
 
 	(void)ctx;
-	(void)nanosleep(&step, NULL);
+	clock_sleep_us(STEP_US);
 	return tries < STORE_RESTART_MS * 1000 / STEP_US;
 }
 
@@ -478,20 +476,6 @@ ready(struct sqlite_db *d, int q, const struct val *args, size_t n_args,
 	for (size_t i = 0; i < n_args; i++)
 		TRY(good(d, bind_one(d->stmts[q].st, (int)i + 1, &args[i]),
 		    STMTS[q].name, AT_STEP, e));
-	return OK;
-}
-
-static int
-sqlite_check(struct db *db, int q, struct err *e)
-{
-	int n;
-
-	TRY(store_sqlite_prepare(of(db), q, e));
-	n = sqlite3_column_count(of(db)->stmts[q].st);
-	if (n != STMTS[q].n_cols)
-		return err_set(e, ERR_INVALID,
-		    "%s: %d columns, but rows: has %d", STMTS[q].name, n,
-		    STMTS[q].n_cols);
 	return OK;
 }
 
@@ -588,7 +572,6 @@ const struct store_driver SQLITE_DRIVER = {
     .rollback = sqlite_rollback,
     .checkpoint = sqlite_checkpoint,
     .script = sqlite_script,
-    .check = sqlite_check,
     .exec = sqlite_exec,
     .query = sqlite_query,
     .next = sqlite_next,

@@ -9,12 +9,14 @@
 /* these before */
 #include <cmocka.h>
 #include <pthread.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 
 #include "base/limits.h"
 #include "base/str.h"
 #include "sql.h"
 #include "store/fixture_test.h"
+#include "store/pgparam.h"
 #include "store/store_driver.h"
 
 struct engine {
@@ -252,25 +254,93 @@ rows_side_by_side(void **state)
 	rows_close(a);
 	rows_close(NULL);
 	assert_int_equal(db_ping(b.r, &e), OK);
-	assert_true(db_up(b.r));
+	assert_true(b.r->up);
 	stop(&b);
+}
+
+/* Prepares a statement by itself; its columns are those of STMTS[q]. */
+static void
+sqlite_shape(sqlite3 *h, const struct stmt_info *s)
+{
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(h, s->sqlite, -1, &st, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", s->name, sqlite3_errmsg(h));
+	if (sqlite3_column_count(st) != s->n_cols)
+		fail_msg("%s: %d columns, but rows: has %d", s->name,
+		    sqlite3_column_count(st), s->n_cols);
+	(void)sqlite3_finalize(st);
+}
+
+static bool
+fits(Oid type, enum val_type as)
+{
+	switch (type) {
+	case 16: /* bool */
+	case 20: /* int8 */
+	case 21: /* int2 */
+	case 23: /* int4 */
+		return as == VAL_INT;
+	case 19:   /* name */
+	case 25:   /* text */
+	case 1043: /* varchar */
+		return as == VAL_TEXT;
+	case 17: /* bytea */
+		return as == VAL_BYTES;
+	default:
+		return false;
+	}
+}
+
+static void
+postgres_shape(PGconn *pg, int q)
+{
+	const struct stmt_info *s = &STMTS[q];
+	Oid types[STORE_ARGS_MAX];
+	PGresult *res;
+
+	for (int i = 0; i < s->n_args; i++)
+		types[i] = pgparam_type(store_arg_type(STORE_POSTGRES, q, i));
+	res = PQprepare(pg, s->name, s->postgres, s->n_args, types);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		fail_msg("%s: %s", s->name, PQerrorMessage(pg));
+	PQclear(res);
+	res = PQdescribePrepared(pg, s->name);
+	assert_int_equal(PQresultStatus(res), PGRES_COMMAND_OK);
+	if (PQnfields(res) != s->n_cols)
+		fail_msg("%s: %d columns, but rows: has %d", s->name,
+		    PQnfields(res), s->n_cols);
+	for (int i = 0; i < s->n_cols; i++)
+		if (!fits(PQftype(res, i), s->cols[i]))
+			fail_msg("%s: column %s has type %u, not that of rows:",
+			    s->name, PQfname(res, i), PQftype(res, i));
+	PQclear(res);
 }
 
 static void
 every_statement(void **state)
 {
 	struct bench b;
-	struct err e = {.text = ""};
+	char file[128];
+	sqlite3 *h = NULL;
+	PGconn *pg = NULL;
 
 	start(&b, *state, NULL);
-	for (int q = 0; q < STMT_COUNT; q++) {
-		const char *sql = db_engine(b.w) == STORE_SQLITE
-				      ? STMTS[q].sqlite
-				      : STMTS[q].postgres;
-
-		if (sql && b.w->driver->check(b.w, q, &e) < 0)
-			fail_msg("%s", e.text);
+	if (db_engine(b.w) == STORE_SQLITE) {
+		(void)snprintf(
+		    file, sizeof(file), "%s/%s", b.f.dir, SQLITE_FILE);
+		assert_int_equal(sqlite3_open(file, &h), SQLITE_OK);
+	} else {
+		pg = PQconnectdb(b.f.url);
+		assert_int_equal(PQstatus(pg), CONNECTION_OK);
 	}
+	for (int q = 0; q < STMT_COUNT; q++)
+		if (h && STMTS[q].sqlite)
+			sqlite_shape(h, &STMTS[q]);
+		else if (pg && STMTS[q].postgres)
+			postgres_shape(pg, q);
+	(void)sqlite3_close(h);
+	PQfinish(pg);
 	stop(&b);
 }
 

@@ -63,14 +63,9 @@ app_files(struct arena *a, const struct sync_item *it)
 struct app_file
 app_file(const struct json *x)
 {
-	const struct json *url = json_get(x, "url"),
-			  *type = json_get(x, "type");
-	struct app_file f = {
-	    .url = json_is(url, JSON_STRING) ? url->text : STR_EMPTY,
-	    .type = json_is(type, JSON_STRING) ? type->text : STR_EMPTY};
-
-	(void)json_int(json_get(x, "length"), &f.length);
-	return f;
+	return (struct app_file){.url = json_text(x, "url"),
+	    .type = json_text(x, "type"),
+	    .length = json_number(x, "length")};
 }
 
 void

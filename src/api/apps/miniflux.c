@@ -24,9 +24,7 @@ miniflux_body(struct req *r, struct json **ret, struct err *e)
 static struct str
 text_of(const struct json *body, const char *name)
 {
-	const struct json *v = json_get(body, name);
-
-	return json_is(v, JSON_STRING) ? str_trim(v->text) : STR_EMPTY;
+	return str_trim(json_text(body, name));
 }
 
 int

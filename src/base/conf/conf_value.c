@@ -78,17 +78,6 @@ read_bool(struct str s, int64_t *ret)
 }
 
 static bool
-read_choice(const char *words, struct str s)
-{
-	struct str rest = str_of(words);
-
-	while (rest.n > 0)
-		if (str_eq(str_cut(&rest, '|'), s))
-			return true;
-	return false;
-}
-
-static bool
 read_url(const char *schemes, struct str s)
 {
 	struct str rest = str_of(schemes);
@@ -151,7 +140,7 @@ good_text(const struct conf_key *k, struct str s, struct buf *b)
 	if (!plain(s) || s.n > CONF_TEXT_MAX)
 		return false;
 	if (k->type == CONF_CHOICE)
-		return read_choice(k->of, s);
+		return str_listed(str_of(k->of), '|', s);
 	if (s.n < (size_t)k->least || s.n > (size_t)k->most)
 		return false;
 	if (k->type == CONF_URL)

@@ -28,8 +28,8 @@ progress(struct cli *c, const struct json *j, bool last)
 {
 	if (!isatty(fileno(c->err)))
 		return;
-	(void)fprintf(c->err, "\r%lld of %lld%s", listing_int(j, "n"),
-	    listing_int(j, "head"), last ? "\n" : "");
+	(void)fprintf(c->err, "\r%lld of %lld%s", json_number(j, "n"),
+	    json_number(j, "head"), last ? "\n" : "");
 	(void)fflush(c->err);
 }
 
@@ -53,21 +53,20 @@ verb_audit_verify(struct cli *c, struct err *e)
 		if (!json_is(json_get(j, "n"), JSON_NUMBER))
 			return err_set(
 			    e, ERR_IO, "the answer can't be understood");
-		hash = listing_text(j, "hash");
+		hash = json_text(j, "hash");
 		(void)snprintf(path, sizeof(path),
 		    "/v1/audit/verify?after=%lld&rows=%lld&hash=%.*s",
-		    listing_int(j, "n"), listing_int(j, "rows"), STR_ARG(hash));
+		    json_number(j, "n"), json_number(j, "rows"), STR_ARG(hash));
 		broken = json_get(j, "broken");
-		last = listing_true(j, "done") || json_is(broken, JSON_OBJECT);
+		last = json_true(j, "done") || json_is(broken, JSON_OBJECT);
 		progress(c, j, last);
 	}
 	if (json_is(broken, JSON_OBJECT))
 		return err_set(e, ERR_INVALID,
 		    "the audit is broken at row %lld: %.*s; the %lld rows before it are good",
-		    listing_int(broken, "n"),
-		    STR_ARG(listing_text(broken, "why")),
-		    listing_int(j, "rows"));
+		    json_number(broken, "n"), STR_ARG(json_text(broken, "why")),
+		    json_number(j, "rows"));
 	(void)fprintf(c->out, "%lld rows are good, up to row %lld; hash %.*s\n",
-	    listing_int(j, "rows"), listing_int(j, "n"), STR_ARG(hash));
+	    json_number(j, "rows"), json_number(j, "n"), STR_ARG(hash));
 	return OK;
 }

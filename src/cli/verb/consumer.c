@@ -99,9 +99,9 @@ told(struct cli *c, struct str answer, const char *want, struct err *e)
 	int rc = OK;
 
 	TRY(json_parse(c->arena, answer, &j, e));
-	for (j = listing_first(j, "results"); j; j = j->next) {
-		struct str status = listing_text(j, "status");
-		struct str cursor = listing_text(j, "cursor");
+	for (j = json_first(j, "results"); j; j = j->next) {
+		struct str status = json_text(j, "status");
+		struct str cursor = json_text(j, "cursor");
 
 		if (str_eq(status, str_of(want)) ||
 		    str_eq(status, STR("done")) ||
@@ -147,12 +147,12 @@ verb_consumer_next(struct cli *c, struct err *e)
 
 	TRY(consumer_ask(c, "GET", query.p, STR_EMPTY, &answer, e));
 	TRY(json_parse(c->arena, answer, &j, e));
-	j = listing_first(j, "data");
+	j = json_first(j, "data");
 	ack = ack && j;
 	buf_addz(&b, "{\"cursors\":[");
 	for (; j; j = j->next) {
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(j->raw));
-		put_text(&b, NULL, listing_text(j, "cursor"));
+		put_text(&b, NULL, json_text(j, "cursor"));
 	}
 	/* Not before they are out of our hands. */
 	if (fflush(c->out) != 0)

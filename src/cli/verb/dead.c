@@ -37,9 +37,9 @@ read_filter(
 static struct str
 whose(const struct json *d)
 {
-	struct str sub = listing_text(d, "subscriptionId");
+	struct str sub = json_text(d, "subscriptionId");
 
-	return sub.n ? sub : listing_text(d, "source");
+	return sub.n ? sub : json_text(d, "source");
 }
 
 static const struct column COLUMNS[] = {
@@ -136,7 +136,7 @@ bulk(struct cli *c, struct err *e)
 			return err_set(
 			    e, ERR_IO, "the answer can't be understood");
 		total += n;
-		more = !dry && n > 0 && listing_true(j, "more");
+		more = !dry && n > 0 && json_true(j, "more");
 	}
 	(void)fprintf(c->out, "%lld %s\n", (long long)total,
 	    dry ? "would be requeued" : "requeued");

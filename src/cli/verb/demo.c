@@ -117,9 +117,9 @@ demo_take(void *arg, const char *method, const char *path,
 		return 503;
 	if (json_parse(a, r->body, &j, &e) < 0)
 		return 400;
-	type = listing_text(j, "eventType");
-	key = listing_text(json_get(j, "sequence"), "partitionKey");
-	id = listing_text(j, "eventId");
+	type = json_text(j, "eventType");
+	key = json_text(json_get(j, "sequence"), "partitionKey");
+	id = json_text(j, "eventId");
 	down = at == RECOVERS && atomic_load(&d->refused) < DOWN_FIRST;
 	again = seen_before(d, arena_fmt(a, "%s %.*s", path, STR_ARG(id)));
 	rest = arena_fmt(a, "-> %-10s %s, answered %s%s", path, judge(d, at, r),
@@ -149,7 +149,7 @@ check_empty(struct demo *d, struct err *e)
 	struct json *j = NULL;
 
 	TRY(demo_ask(d, "GET", "/v1/events?limit=1", STR_EMPTY, &j, e));
-	if (listing_first(j, "data") && !args_flag(&d->cli->args, "force"))
+	if (json_first(j, "data") && !args_flag(&d->cli->args, "force"))
 		return err_set(e, ERR_CONFLICT,
 		    "this store has events already, and the demo is for an empty one: give another --data to a server, or say --force");
 	return OK;
@@ -174,8 +174,8 @@ subscribe(struct demo *d, enum endpoint at, struct err *e)
 		*e = why;
 		return rc;
 	}
-	d->ids[at] = listing_text(j, "id");
-	d->secrets[at] = listing_text(j, "secret");
+	d->ids[at] = json_text(j, "id");
+	d->secrets[at] = json_text(j, "secret");
 	(void)fprintf(d->cli->out,
 	    "made subscription %-13s to http://127.0.0.1:%u%-10s which %s\n",
 	    SUBS[at].name, receiver_port(d->receiver), SUBS[at].path,
@@ -192,7 +192,7 @@ make_key(struct demo *d, struct err *e)
 	    STR("{\"name\":\"demo\",\"scopes\":[\"publish\",\"read\",\"consume\"]}"),
 	    &j, e));
 	(void)fprintf(d->cli->out, "made API key      %-13s %.*s\n\n", "demo",
-	    STR_ARG(listing_text(j, "key")));
+	    STR_ARG(json_text(j, "key")));
 	return OK;
 }
 
@@ -254,7 +254,7 @@ publish_round(struct demo *d, const char *tenant, struct err *e)
 	demo_tell(d, "publish", STR("3 events"), deal,
 	    STR("RecordCreated, RecordUpdated, StageChanged"));
 	TRY(demo_ask(d, "POST", "/v1/events", buf_str(&b), &j, e));
-	for (j = listing_first(j, "results"); j; j = j->next)
+	for (j = json_first(j, "results"); j; j = j->next)
 		good += json_get(j, "seq") != NULL;
 	d->published += (int64_t)good;
 	if (good != ROUND_EVENTS)

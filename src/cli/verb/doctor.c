@@ -101,11 +101,11 @@ look_folder(struct visit *v)
 static void
 look_account(struct visit *v, const struct json *u)
 {
-	enum role role = role_of(listing_text(u, "role"));
+	enum role role = role_of(json_text(u, "role"));
 
 	if (role != ROLE_READER)
 		say(v, "look", "account", "%.*s is %s: %.*s",
-		    STR_ARG(listing_text(u, "name")), role_name(role),
+		    STR_ARG(json_text(u, "name")), role_name(role),
 		    STR_ARG(scopes_text(v->c->arena, role_scopes(role))));
 }
 
@@ -113,12 +113,12 @@ look_account(struct visit *v, const struct json *u)
 static void
 look_key(struct visit *v, const struct json *k)
 {
-	const struct json *list = listing_first(k, "scopes");
+	const struct json *list = json_first(k, "scopes");
 	unsigned scopes = 0;
 	int64_t end_us = 0;
 
-	if (listing_text(k, "revokedAt").n ||
-	    (time_parse(listing_text(k, "expiresAt"), &end_us, NULL) &&
+	if (json_text(k, "revokedAt").n ||
+	    (time_parse(json_text(k, "expiresAt"), &end_us, NULL) &&
 		end_us <= clock_now_us()))
 		return;
 	for (; list; list = list->next)
@@ -126,7 +126,7 @@ look_key(struct visit *v, const struct json *k)
 	if (!(scopes & scopes_of(STR("read consume manage admin"))))
 		return;
 	say(v, "look", "key", "%.*s: %.*s; of %s",
-	    STR_ARG(str_chars(listing_text(k, "name"), 60)),
+	    STR_ARG(str_chars(json_text(k, "name"), 60)),
 	    STR_ARG(scopes_text(v->c->arena, scopes)),
 	    json_is(json_get(k, "tenants"), JSON_ARRAY) ? "its tenants"
 							: "all tenants");

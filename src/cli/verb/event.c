@@ -58,17 +58,16 @@ tell_results(struct publish *p, const struct json *doc, struct err *e)
 		return err_set(e, ERR_IO, "the server's answer has no results");
 	for (v = v->child; v; v = v->next) {
 		const struct json *wrong = json_get(v, "error");
-		struct str code = listing_text(wrong, "code");
+		struct str code = json_text(wrong, "code");
 
 		p->total++;
 		if (wrong)
 			tell_error(p, code.n ? code : STR("ERROR"),
-			    listing_text(wrong, "message"),
-			    listing_text(wrong, "pointer"));
+			    json_text(wrong, "message"),
+			    json_text(wrong, "pointer"));
 		else
-			tell_seq(p, listing_text(v, "eventId"),
-			    listing_int(v, "seq"),
-			    json_is(json_get(v, "duplicate"), JSON_TRUE));
+			tell_seq(p, json_text(v, "eventId"),
+			    json_number(v, "seq"), json_true(v, "duplicate"));
 	}
 	return OK;
 }
@@ -100,7 +99,6 @@ offline_done(struct append_job *job)
 	bool ok = mailbox_post(o->to, &o->mail);
 
 	assert(ok);
-	(void)ok;
 }
 
 static int

@@ -159,10 +159,10 @@ verb_key_create(struct cli *c, struct err *e)
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(answer));
 		return OK;
 	}
-	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(j, "key")));
+	(void)fprintf(c->out, "%.*s\n", STR_ARG(json_text(j, "key")));
 	(void)fprintf(c->err,
 	    "key %.*s has the id %.*s; the key itself is shown this once\n",
-	    STR_ARG(k.name), STR_ARG(listing_text(j, "id")));
+	    STR_ARG(k.name), STR_ARG(json_text(j, "id")));
 	return OK;
 }
 
@@ -183,9 +183,9 @@ state(const struct json *k)
 {
 	int64_t end_us = 0;
 
-	if (listing_text(k, "revokedAt").n)
+	if (json_text(k, "revokedAt").n)
 		return STR("revoked");
-	if (time_parse(listing_text(k, "expiresAt"), &end_us, NULL) &&
+	if (time_parse(json_text(k, "expiresAt"), &end_us, NULL) &&
 	    end_us <= clock_now_us())
 		return STR("expired");
 	return STR("good");

@@ -49,11 +49,11 @@ verb_opml_import(struct cli *c, struct err *e)
 	TRY(json_parse(c->arena, answer, &j, e));
 	x = json_get(j, "refused");
 	(void)fprintf(c->out, "%lld added, %lld known, %d refused\n",
-	    listing_int(j, "added"), listing_int(j, "known"),
+	    json_number(j, "added"), json_number(j, "known"),
 	    x ? (int)x->n : 0);
 	for (x = x ? x->child : NULL; x; x = x->next)
 		(void)fprintf(c->err, "%.*s: %.*s\n",
-		    STR_ARG(listing_text(x, "url")),
-		    STR_ARG(listing_text(x, "message")));
+		    STR_ARG(json_text(x, "url")),
+		    STR_ARG(json_text(x, "message")));
 	return OK;
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/limits.h"
@@ -25,7 +26,6 @@ progress(struct cli *c, int64_t done, int64_t total)
 static int
 watch(struct cli *c, struct str id, struct str *ret_state, struct err *e)
 {
-	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
 	struct arena *look CLEANUP(arena_freep) = arena_new(CLI_LOOK_MEM);
 	struct str path = arena_fmt(c->arena, "/v1/replays/%.*s", STR_ARG(id));
 
@@ -35,15 +35,15 @@ watch(struct cli *c, struct str id, struct str *ret_state, struct err *e)
 
 		arena_reset(look);
 		TRY(reach_json(c, look, "GET", path, STR_EMPTY, &j, e));
-		state = listing_text(j, "state");
-		progress(c, listing_int(j, "done"), listing_int(j, "total"));
+		state = json_text(j, "state");
+		progress(c, json_number(j, "done"), json_number(j, "total"));
 		if (!str_eq(state, STR("running"))) {
 			*ret_state = str_eq(state, STR("done"))
 					 ? STR("done")
 					 : STR("stopped");
 			return OK;
 		}
-		(void)nanosleep(&pause, NULL);
+		clock_sleep_us(POLL_MS * 1000);
 	}
 }
 
@@ -59,7 +59,7 @@ verb_replay(struct cli *c, struct err *e)
 		    c, e, "replay needs --subscription and --since");
 	TRY(args_json(&c->args, c->arena, &body, e));
 	TRY(reach_json(c, c->arena, "POST", STR("/v1/replays"), body, &j, e));
-	id = listing_text(j, "id");
+	id = json_text(j, "id");
 	if (!args_flag(&c->args, "detach")) {
 		int rc = watch(c, id, &state, e);
 

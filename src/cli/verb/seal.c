@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -38,12 +39,12 @@ seal_look(struct cli *c, struct arena *a, struct str *ret_text,
 static void
 tell_log(struct cli *c, struct str id, const struct json *log, const char *what)
 {
-	struct str first = listing_text(log, "firstAt");
-	struct str last = listing_text(log, "lastAt");
+	struct str first = json_text(log, "firstAt");
+	struct str last = json_text(log, "lastAt");
 
 	(void)fprintf(c->err,
 	    "the key %.*s %s: it sealed events from seq %lld on, %.*s to %.*s, which are not sealed anew; it can go when event.retention.days has taken them\n",
-	    STR_ARG(id), what, listing_int(log, "firstSeq"), STR_ARG(first),
+	    STR_ARG(id), what, json_number(log, "firstSeq"), STR_ARG(first),
 	    STR_ARG(last));
 }
 
@@ -51,15 +52,15 @@ tell_log(struct cli *c, struct str id, const struct json *log, const char *what)
 static void
 advise(struct cli *c, const struct json *state)
 {
-	const struct json *k = listing_first(state, "keys");
+	const struct json *k = json_first(state, "keys");
 
 	for (; k; k = k->next) {
-		struct str id = listing_text(k, "id");
+		struct str id = json_text(k, "id");
 		const struct json *log = json_get(k, "log");
 
-		if (listing_true(k, "active"))
+		if (json_true(k, "active"))
 			continue;
-		if (listing_int(k, "values") > 0)
+		if (json_number(k, "values") > 0)
 			(void)fprintf(c->err,
 			    "the key %.*s is still needed: hikyaku seal rotate moves its values on\n",
 			    STR_ARG(id));
@@ -70,19 +71,19 @@ advise(struct cli *c, const struct json *state)
 			    "the key %.*s can go, unless a backup needs it\n",
 			    STR_ARG(id));
 	}
-	for (k = listing_first(state, "logMissing"); k; k = k->next)
-		tell_log(c, listing_text(k, "id"), json_get(k, "log"),
+	for (k = json_first(state, "logMissing"); k; k = k->next)
+		tell_log(c, json_text(k, "id"), json_get(k, "log"),
 		    "is not there, but the log needs it");
-	if (listing_int(state, "missing") > 0)
+	if (json_number(state, "missing") > 0)
 		(void)fprintf(c->err,
 		    "%lld values were sealed with a key that is not there, or are broken\n",
-		    listing_int(state, "missing"));
+		    json_number(state, "missing"));
 }
 
 static struct str
 use(const struct json *k)
 {
-	return listing_true(k, "active") ? STR("seals") : STR("unseals");
+	return json_true(k, "active") ? STR("seals") : STR("unseals");
 }
 
 static const struct column COLUMNS[] = {
@@ -105,7 +106,7 @@ verb_seal_status(struct cli *c, struct err *e)
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(text));
 		return OK;
 	}
-	listing_print(c, COLUMNS, listing_first(state, "keys"));
+	listing_print(c, COLUMNS, json_first(state, "keys"));
 	advise(c, state);
 	return OK;
 }
@@ -139,16 +140,14 @@ rotate_there(struct cli *c, struct err *e)
 
 		arena_reset(a);
 		TRY(seal_look(c, a, &text, &j, e));
-		running = listing_true(j, "running");
-		progress(c, listing_int(j, "seen"), listing_int(j, "changed"),
+		running = json_true(j, "running");
+		progress(c, json_number(j, "seen"), json_number(j, "changed"),
 		    !running);
-		if (listing_true(j, "failed"))
+		if (json_true(j, "failed"))
 			return err_set(e, ERR_IO,
 			    "the server broke it off: its log says why; run this again to go on");
 		if (running)
-			(void)nanosleep(
-			    &(struct timespec){.tv_nsec = LOOK_MS * 1000000L},
-			    NULL);
+			clock_sleep_us(LOOK_MS * 1000);
 	}
 	return OK;
 }
@@ -202,7 +201,7 @@ verb_seal_rotate(struct cli *c, struct err *e)
 	TRY(reach_open(c, e));
 	TRY(c->reach.client ? rotate_there(c, e) : rotate_here(c, e));
 	TRY(seal_look(c, c->arena, &text, &state, e));
-	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(state, "active")));
+	(void)fprintf(c->out, "%.*s\n", STR_ARG(json_text(state, "active")));
 	advise(c, state);
 	return OK;
 }

@@ -158,18 +158,12 @@ tell_password(const struct serve *s, const char *made, struct err *e)
 	return OK;
 }
 
-static void
-close_db(struct db **db)
-{
-	db_close(*db);
-}
-
 /* The keys, and the account for the first login, whose password is told once. */
 static int
 first_run(struct serve *s, struct err *e)
 {
 	char made[PASSWORD_MADE_LEN + 1] = "";
-	struct db *db CLEANUP(close_db) = NULL;
+	struct db *db CLEANUP(db_closep) = NULL;
 	bool first = false;
 
 	TRY(db_open(s->api.store, DB_WRITE, &db, e));
@@ -183,15 +177,6 @@ first_run(struct serve *s, struct err *e)
 	return first && made[0] ? tell_password(s, made, e) : OK;
 }
 
-static bool
-listed(struct str list, struct str word)
-{
-	while (list.n > 0)
-		if (str_eq(str_cut(&list, ','), word))
-			return true;
-	return false;
-}
-
 /* server.roles: no word but ours, and none at all means every one. */
 static int
 check_roles(const struct conf *c, struct err *e)
@@ -201,7 +186,7 @@ check_roles(const struct conf *c, struct err *e)
 	while (rest.n > 0) {
 		struct str word = str_cut(&rest, ',');
 
-		if (!listed(STR("api,deliver,fetch,relay"), word))
+		if (!str_listed(STR("api,deliver,fetch,relay"), ',', word))
 			return err_set(e, ERR_INVALID,
 			    "server.roles must be of api, deliver, fetch and relay, not \"%.*s\"",
 			    word.n < 40 ? (int)word.n : 40, word.p);
@@ -213,7 +198,7 @@ static bool
 has_role(const struct conf *c, const char *role)
 {
 	return !c->server_roles[0] ||
-	       listed(str_of(c->server_roles), str_of(role));
+	       str_listed(str_of(c->server_roles), ',', str_of(role));
 }
 
 static int

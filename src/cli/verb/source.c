@@ -52,8 +52,8 @@ verb_source_put(struct cli *c, struct err *e)
 
 	TRY(cli_input(c->args.operands[1], &b, e));
 	TRY(source_ask(c, "PUT", buf_str(&b), &j, e));
-	secret = listing_text(j, "secret");
-	(void)fprintf(c->out, "%.*s\n", STR_ARG(listing_text(j, "path")));
+	secret = json_text(j, "secret");
+	(void)fprintf(c->out, "%.*s\n", STR_ARG(json_text(j, "path")));
 	if (secret.n > 0 && !str_eq(secret, STR(SUB_MASK)))
 		(void)fprintf(c->out, "%.*s\n", STR_ARG(secret));
 	return OK;

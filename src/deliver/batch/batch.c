@@ -521,8 +521,7 @@ void
 batcher_wait(struct batcher *b)
 {
 	while (atomic_load(&b->in_flight) > 0)
-		(void)nanosleep(
-		    &(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
+		clock_sleep_us(5000);
 }
 
 void

@@ -508,8 +508,7 @@ run_dispatch(void *arg)
 	}
 	/* The tail gives our waiter back before we may go: within a second. */
 	while (atomic_load(&x->held) > 0)
-		(void)nanosleep(
-		    &(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
+		clock_sleep_us(5000);
 	batcher_wait(x->batch);
 	take_mail(x, 0);
 }

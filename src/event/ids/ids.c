@@ -485,7 +485,7 @@ ids_tell(int64_t seq, int64_t *again_ms)
 
 /* A page of the log behind *after: how many entries it had. */
 static int
-read_page(struct ids *x, struct db *db, int64_t *after, struct err *e)
+read_ids(struct ids *x, struct db *db, int64_t *after, struct err *e)
 {
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_log_ids_above_row row;
@@ -506,7 +506,7 @@ read_log(struct ids *x, struct db *db, struct err *e)
 	int seen;
 
 	do {
-		seen = TRY(read_page(x, db, &after, e));
+		seen = TRY(read_ids(x, db, &after, e));
 		TRY(keep_up(x, db, e));
 		ids_tell(after, &again_ms);
 	} while (seen == PAGE);

@@ -131,11 +131,9 @@ static void
 launch(struct follow *f)
 {
 	struct follows *fs = f->all;
-	int64_t left = f->total_ms - f->took_us / US_PER_MS;
 
 	list_add(&fs->running, &f->link);
 	f->send.url = (struct str){f->at, f->n_at};
-	f->send.total_ms = left < 1 ? 1 : (int)left;
 	f->send.connect_ms = f->send.total_ms < FOLLOW_CONNECT_MS
 				 ? f->send.total_ms
 				 : FOLLOW_CONNECT_MS;
@@ -164,7 +162,7 @@ set_place(struct follow *f, const struct url *u)
 static bool
 is_redirect(const struct follow *f, int status)
 {
-	return f->method == GET &&
+	return f->send.method == GET &&
 	       (status == 301 || status == 302 || status == 303 ||
 		   status == 307 || status == 308);
 }
@@ -207,7 +205,7 @@ finish(struct follow *f, struct follow_answer *r)
 	r->url = (struct str){f->at, f->n_at};
 	r->hops = f->hops;
 	r->permanent = f->permanent && f->hops > 0;
-	r->took_us = f->took_us;
+	r->last.took_us = f->took_us;
 	f->done(f, r); /* f may be gone, or started again */
 }
 
@@ -216,20 +214,15 @@ follow_answered(struct client_send *s, const struct client_answer *a)
 {
 	struct follow *f = MAIL_OF(s, struct follow, send);
 	struct follows *fs = f->all;
-	struct follow_answer r = {.result = FOLLOW_ANSWERED,
-	    .why = a->result,
-	    .status = a->status,
-	    .head = a->head,
-	    .body = a->body,
-	    .retry_after_ms = a->retry_after_ms,
-	    .wire_bytes = a->wire_bytes,
-	    .error = a->error};
+	struct follow_answer r = {.result = FOLLOW_ANSWERED, .last = *a};
+	int64_t left_ms = s->total_ms - a->took_us / US_PER_MS;
 	struct str to = is_redirect(f, a->status)
 			    ? follow_header(a->head, "location")
 			    : (struct str){.p = NULL};
 
 	list_remove(&fs->running, &f->link);
 	f->took_us += a->took_us;
+	s->total_ms = left_ms < 1 ? 1 : (int)left_ms;
 	f->error[0] = '\0';
 	if (a->result != CLIENT_ANSWERED) {
 		r.result = FOLLOW_FAILED;
@@ -242,12 +235,12 @@ follow_answered(struct client_send *s, const struct client_answer *a)
 		return;
 	} else if (to.p) {
 		r.result = FOLLOW_LOST;
-		r.error = f->error;
+		r.last.error = f->error;
 	} else if (a->body_cut) {
 		(void)snprintf(f->error, sizeof(f->error),
-		    "the answer is over %zu bytes", f->body_max);
+		    "the answer is over %zu bytes", s->keep_max);
 		r.result = FOLLOW_TOO_LARGE;
-		r.error = f->error;
+		r.last.error = f->error;
 	}
 	launch_waiting(fs);
 	finish(f, &r);
@@ -256,32 +249,26 @@ follow_answered(struct client_send *s, const struct client_answer *a)
 void
 follow_start(struct follows *fs, struct follow *f)
 {
+	struct client_send *s = &f->send;
 	struct url u;
 	struct err e;
 
-	assert(f->done && f->total_ms > 0);
+	assert(f->done && f->send.total_ms > 0);
 	f->all = fs;
 	f->hops = 0;
 	f->permanent = false;
 	f->took_us = 0;
 	f->host[0] = f->error[0] = '\0';
-	f->send = (struct client_send){.method = f->method,
-	    .query = f->query.p ? f->query : STR_EMPTY,
-	    .headers = f->headers,
-	    .n_headers = f->n_headers,
-	    .body = f->body.p ? f->body : STR_EMPTY,
-	    .use = GUARD_READER,
-	    .keep_max = f->body_max,
-	    .head_max = CLIENT_HEAD_MAX,
-	    .decode = true,
-	    .user_agent = f->user_agent,
-	    .proxy = fs->proxy,
-	    .done = follow_answered};
-	if (url_parse(f->url, &u, &e) == OK) {
+	s->use = GUARD_READER;
+	s->head_max = CLIENT_HEAD_MAX;
+	s->decode = true;
+	s->proxy = fs->proxy;
+	s->done = follow_answered;
+	if (url_parse(s->url, &u, &e) == OK) {
 		set_place(f, &u);
 	} else { /* for the client to refuse */
-		f->n_at = f->url.n < URL_TEXT_MAX ? f->url.n : URL_TEXT_MAX - 1;
-		memcpy(f->at, f->url.p, f->n_at);
+		f->n_at = s->url.n < URL_TEXT_MAX ? s->url.n : URL_TEXT_MAX - 1;
+		memcpy(f->at, s->url.p, f->n_at);
 		f->at[f->n_at] = '\0';
 	}
 	if (fs->closed || (f->host[0] && busy(fs, f->host)))
@@ -314,11 +301,11 @@ follows_close(struct follows *fs)
 		client_cancel(fs->client, &f->send);
 	while ((w = list_take(&fs->waiting, struct follow, link))) {
 		struct follow_answer r = {.result = FOLLOW_FAILED,
-		    .why = CLIENT_CANCELLED,
-		    .head = STR_EMPTY,
-		    .body = STR_EMPTY,
-		    .retry_after_ms = -1,
-		    .error = "cancelled"};
+		    .last = {.result = CLIENT_CANCELLED,
+			.head = STR_EMPTY,
+			.body = STR_EMPTY,
+			.retry_after_ms = -1,
+			.error = "cancelled"}};
 
 		finish(w, &r);
 	}

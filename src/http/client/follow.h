@@ -3,7 +3,7 @@
  *
  * WHAT. Over the client (client.h): up to FOLLOW_HOPS_MAX redirects, each of
  * which the guard judges like any other URL, since the client does; a body
- * that is unpacked and whole, at most `body_max` bytes of it; one limit of time
+ * that is unpacked and whole, at most `keep_max` bytes of it; one limit of time
  * over all hops, so that a server that drips is cut like one that is silent.
  *
  * ONE HOST AT A TIME. People who run a server see how often they are asked, and
@@ -22,7 +22,7 @@
  *
  * INVARIANTS
  *   1. At most one request is under way to a host.
- *   2. A body is never longer than body_max: ANSWERED means that it is whole.
+ *   2. A body is never longer than keep_max: ANSWERED means that it is whole.
  */
 #ifndef HTTP_CLIENT_FOLLOW_H
 #define HTTP_CLIENT_FOLLOW_H
@@ -36,40 +36,30 @@ struct follows;
 
 enum follow_result {
 	FOLLOW_ANSWERED,
-	FOLLOW_FAILED,    /* see `why`, the client's result */
+	FOLLOW_FAILED,    /* see the client's result */
 	FOLLOW_LOST,      /* too many redirects, a loop, or one to nowhere */
-	FOLLOW_TOO_LARGE, /* the body, unpacked, is over body_max */
+	FOLLOW_TOO_LARGE, /* the body, unpacked, is over keep_max */
 };
 
 struct follow_answer {
 	enum follow_result result;
-	enum client_result why;
-	int status;
-	struct str head, body;
-	struct str url; /* where it ended, as url_show() writes it */
-	int hops;       /* redirects that were followed */
+	struct client_answer last; /* its took_us is over all hops */
+	struct str url;            /* where it ended, as url_show() writes it */
+	int hops;                  /* redirects that were followed */
 	bool permanent; /* all of them were (301, 308), and there was one */
-	int64_t retry_after_ms; /* -1: none */
-	int64_t took_us, wire_bytes;
-	const char *error; /* for people; "" when answered */
 };
 
 struct follow {
-	enum method method; /* a redirect of anything but GET is an answer */
-	struct str url;
-	struct str query; /* client.h; not for where a redirect leads */
-	const struct client_header *headers;
-	size_t n_headers;
-	struct str body;
-	size_t body_max;
-	int total_ms; /* over all hops */
-	const char *user_agent;
+	/* Of it the method (a redirect of anything but GET is an answer), the
+	 * URL, the query (not for where a redirect leads), headers, body,
+	 * user_agent, keep_max and total_ms, which is over all hops, are the
+	 * caller's. */
+	struct client_send send;
 	void (*done)(struct follow *f, const struct follow_answer *a);
 
 	/* ours */
 	struct follows *all;
 	struct link link;
-	struct client_send send;
 	int64_t took_us;
 	int hops;
 	bool permanent;

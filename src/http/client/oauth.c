@@ -109,12 +109,11 @@ token_keep(struct oauth_token *t, const struct json *j, struct err *e)
 static int
 refused(int status, const struct json *j, struct err *e)
 {
-	const struct json *error = json_get(j, "error");
-	struct str name = STR_EMPTY;
+	struct str name = json_text(j, "error");
 	bool later = status == 408 || status == 429 || status >= 500;
 
-	if (json_is(error, JSON_STRING) && plain_text(error->text))
-		name = error->text;
+	if (!plain_text(name))
+		name = STR_EMPTY;
 	name.n = name.n > 64 ? 64 : name.n;
 	return err_set(e, later ? ERR_AWAY : ERR_DENIED,
 	    "the token endpoint answered %d%s%.*s", status, name.n ? ": " : "",

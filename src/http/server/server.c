@@ -20,7 +20,7 @@
 #include "seal/digest.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
-#define LOOK_MS     5 /* how often a drain looks whether it is done */
+#define LOOK_US     5000 /* how often a drain looks whether it is done */
 #define OPTIONS_MAX 20
 
 /* TLS 1.2 is the oldest that is not broken. */
@@ -203,14 +203,6 @@ server_port(const struct server *s)
 	return door_port(s->door);
 }
 
-static void
-nap(void)
-{
-	struct timespec ts = {.tv_nsec = LOOK_MS * 1000 * 1000};
-
-	(void)nanosleep(&ts, NULL);
-}
-
 bool
 server_drain(struct server *s, int timeout_ms)
 {
@@ -221,7 +213,7 @@ server_drain(struct server *s, int timeout_ms)
 	while (!door_closed(s->door) || door_count(s->door) > 0) {
 		if (clock_mono_ms() >= until_ms)
 			return false;
-		nap();
+		clock_sleep_us(LOOK_US);
 	}
 	return true;
 }
@@ -238,7 +230,7 @@ server_stop(struct server *s)
 		/* libmicrohttpd must not stop while a connection sleeps. */
 		while (!door_closed(s->door) || atomic_load(&s->busy) > 0 ||
 		       atomic_load(&s->waking) > 0)
-			nap();
+			clock_sleep_us(LOOK_US);
 	}
 	if (s->tls)
 		MHD_stop_daemon(s->tls);

@@ -1,5 +1,6 @@
 #include "http/server/wire.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
 #include "base/str.h"
@@ -61,6 +62,8 @@ set_tail(struct wire *w)
 	    w->trailer && w->state >= WIRE_NAME && w->state <= WIRE_VALUE_LF;
 	const char *first = "";
 
+	/* Bytes of a body are never refused, and nothing comes after it stops. */
+	assert(w->state < COUNT_OF(TAILS) && TAILS[w->state]);
 	if (w->state == WIRE_TARGET && w->n == 0)
 		first = "/";
 	else if (w->state == WIRE_VERSION)

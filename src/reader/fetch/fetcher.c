@@ -123,56 +123,57 @@ outcome_of(const struct follow_answer *a)
 {
 	switch (a->result) {
 	case FOLLOW_FAILED:
-		return a->why == CLIENT_TIMEOUT     ? FETCH_TIMEOUT
-		       : a->why == CLIENT_REFUSED   ? FETCH_REFUSED
-		       : a->why == CLIENT_TOO_LARGE ? FETCH_TOO_LARGE
-						    : FETCH_UNREACHABLE;
+		return a->last.result == CLIENT_TIMEOUT     ? FETCH_TIMEOUT
+		       : a->last.result == CLIENT_REFUSED   ? FETCH_REFUSED
+		       : a->last.result == CLIENT_TOO_LARGE ? FETCH_TOO_LARGE
+							    : FETCH_UNREACHABLE;
 	case FOLLOW_LOST:
 		return FETCH_REDIRECTS;
 	case FOLLOW_TOO_LARGE:
-		return a->status == 200 ? FETCH_TOO_LARGE : FETCH_HTTP_ERROR;
+		return a->last.status == 200 ? FETCH_TOO_LARGE
+					     : FETCH_HTTP_ERROR;
 	case FOLLOW_ANSWERED:
 		break;
 	}
-	return a->status == 304   ? FETCH_NOT_MODIFIED
-	       : a->status == 200 ? FETCH_UPDATED
-				  : FETCH_HTTP_ERROR;
+	return a->last.status == 304   ? FETCH_NOT_MODIFIED
+	       : a->last.status == 200 ? FETCH_UPDATED
+				       : FETCH_HTTP_ERROR;
 }
 
 void
 fetch_look(struct fetch *x, const struct follow_answer *a)
 {
-	struct str cache = follow_header(a->head, "cache-control");
+	struct str cache = follow_header(a->last.head, "cache-control");
 	struct str hub = {.p = NULL}, self = {.p = NULL};
 
-	x->took_us = a->took_us;
-	x->bytes = a->wire_bytes;
-	(void)snprintf(x->error, sizeof(x->error), "%s", a->error);
+	x->took_us = a->last.took_us;
+	x->bytes = a->last.wire_bytes;
+	(void)snprintf(x->error, sizeof(x->error), "%s", a->last.error);
 	x->seen = (struct fetch_seen){.outcome = outcome_of(a),
-	    .status = a->status,
-	    .retry_after_ms = a->retry_after_ms,
+	    .status = a->last.status,
+	    .retry_after_ms = a->last.retry_after_ms,
 	    .max_age_s = cache.p ? verdict_max_age(cache) : -1,
 	    .error = str_of(x->error)};
-	metric_status(M_FETCH_STATUS, a->status);
-	metric_observe(M_FETCH_LATENCY, a->took_us);
+	metric_status(M_FETCH_STATUS, a->last.status);
+	metric_observe(M_FETCH_LATENCY, a->last.took_us);
 	x->final_url = fetcher_keep(x, a->url, URL_MAX);
 	x->moved = a->permanent && x->final_url.p;
 	if (x->seen.outcome != FETCH_UPDATED &&
 	    x->seen.outcome != FETCH_NOT_MODIFIED)
 		return;
 	x->new_etag = fetcher_keep(
-	    x, follow_header(a->head, "etag"), FETCH_VALIDATOR_MAX);
-	x->new_modified = fetcher_keep(
-	    x, follow_header(a->head, "last-modified"), FETCH_VALIDATOR_MAX);
-	x->content_type =
-	    fetcher_keep(x, follow_header(a->head, "content-type"), URL_MAX);
-	websub_links(a->head, &hub, &self);
+	    x, follow_header(a->last.head, "etag"), FETCH_VALIDATOR_MAX);
+	x->new_modified = fetcher_keep(x,
+	    follow_header(a->last.head, "last-modified"), FETCH_VALIDATOR_MAX);
+	x->content_type = fetcher_keep(
+	    x, follow_header(a->last.head, "content-type"), URL_MAX);
+	websub_links(a->last.head, &hub, &self);
 	x->hub = fetcher_keep(x, hub, URL_MAX);
 	x->topic = fetcher_keep(x, self, URL_MAX);
 	if (x->seen.outcome == FETCH_NOT_MODIFIED)
 		return;
 	x->heavy = arena_new(FEED_ARENA_MAX);
-	x->body = arena_dup(x->heavy, a->body);
+	x->body = arena_dup(x->heavy, a->last.body);
 }
 
 /* ---- the loop ---- */

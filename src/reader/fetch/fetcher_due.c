@@ -233,7 +233,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 	struct fetch *x = MAIL_OF(fo, struct fetch, follow);
 
 	count_running(x->f, x->f->n_running - 1);
-	if (a->result == FOLLOW_FAILED && a->why == CLIENT_CANCELLED) {
+	if (a->result == FOLLOW_FAILED && a->last.result == CLIENT_CANCELLED) {
 		fetch_free(x);
 		return;
 	}
@@ -244,7 +244,8 @@ answered(struct follow *fo, const struct follow_answer *a)
 static void
 add_header(struct fetch *x, struct str name, struct str value)
 {
-	x->headers[x->follow.n_headers++] = (struct client_header){name, value};
+	x->headers[x->follow.send.n_headers++] =
+	    (struct client_header){name, value};
 }
 
 static void
@@ -252,13 +253,13 @@ start_fetch(struct fetch *x)
 {
 	struct fetcher *f = x->f;
 
-	x->follow = (struct follow){.method = GET,
+	x->follow = (struct follow){.done = answered};
+	x->follow.send = (struct client_send){.method = GET,
 	    .url = x->url,
 	    .headers = x->headers,
-	    .body_max = (size_t)f->o.conf->fetch_max_size,
+	    .keep_max = (size_t)f->o.conf->fetch_max_size,
 	    .total_ms = (int)f->o.conf->fetch_timeout_ms,
-	    .user_agent = FETCHER_AGENT,
-	    .done = answered};
+	    .user_agent = FETCHER_AGENT};
 	add_header(x, STR("Accept"), STR(FETCH_ACCEPT));
 	if (x->etag.p && x->etag.n > 0)
 		add_header(x, STR("If-None-Match"), x->etag);

@@ -71,14 +71,14 @@ ask_for(struct reg *g, struct str url, size_t most, int64_t until_us)
 		left = g->f->o.conf->fetch_timeout_ms;
 	g->accept = (struct client_header){STR("Accept"),
 	    g->step == ICON ? STR("image/*,*/*;q=0.5") : STR(FETCH_ACCEPT)};
-	g->follow = (struct follow){.method = GET,
+	g->follow = (struct follow){.done = got};
+	g->follow.send = (struct client_send){.method = GET,
 	    .url = url,
 	    .headers = &g->accept,
 	    .n_headers = 1,
-	    .body_max = most,
+	    .keep_max = most,
 	    .total_ms = (int)left,
-	    .user_agent = FETCHER_AGENT,
-	    .done = got};
+	    .user_agent = FETCHER_AGENT};
 	follow_start(g->f->follows, &g->follow);
 	return true;
 }
@@ -151,11 +151,12 @@ note_failure(struct reg *g, const struct follow_answer *a)
 {
 	char status[16];
 
-	(void)snprintf(status, sizeof(status), "%d", a->status);
-	if (a->result == FOLLOW_FAILED && a->why == CLIENT_REFUSED)
-		say_once(g, "URL_REFUSED", "is refused: ", a->error);
+	(void)snprintf(status, sizeof(status), "%d", a->last.status);
+	if (a->result == FOLLOW_FAILED && a->last.result == CLIENT_REFUSED)
+		say_once(g, "URL_REFUSED", "is refused: ", a->last.error);
 	else if (a->result != FOLLOW_ANSWERED)
-		say_once(g, "FEED_UNREACHABLE", "can't be fetched: ", a->error);
+		say_once(
+		    g, "FEED_UNREACHABLE", "can't be fetched: ", a->last.error);
 	else
 		say_once(g, "FEED_UNREACHABLE",
 		    "can't be fetched: its server answered ", status);
@@ -219,18 +220,18 @@ static int
 read_page(struct reg *g, const struct follow_answer *a, struct discover **ret,
     struct err *e)
 {
-	struct str type = follow_header(a->head, "content-type");
+	struct str type = follow_header(a->last.head, "content-type");
 	struct feed_from from = {
 	    .url = a->url, .content_type = type.p ? type : STR_EMPTY};
 
-	return caged_page(g->f->caged, g->arena, a->body, &from, ret, e);
+	return caged_page(g->f->caged, g->arena, a->last.body, &from, ret, e);
 }
 
 static void
 look_at_page(
     struct reg *g, const struct follow_answer *a, const struct err *parse)
 {
-	struct str type = follow_header(a->head, "content-type");
+	struct str type = follow_header(a->last.head, "content-type");
 	struct err e = {0};
 
 	if (read_page(g, a, &g->page, &e) == OK)
@@ -315,7 +316,7 @@ got_site(struct reg *g, const struct follow_answer *a)
 	struct discover *d = NULL;
 	struct err e;
 
-	if (a->result == FOLLOW_ANSWERED && a->status == 200 &&
+	if (a->result == FOLLOW_ANSWERED && a->last.status == 200 &&
 	    read_page(g, a, &d, &e) == OK && !d->is_feed)
 		g->page = d;
 	find_icon(g);
@@ -326,9 +327,9 @@ got_icon(struct reg *g, const struct follow_answer *a)
 {
 	struct err e;
 
-	if (a->result == FOLLOW_ANSWERED && a->status == 200 &&
-	    caged_icon(g->f->caged, a->body, &g->icon_mime, &e) == OK)
-		g->icon = arena_dup(g->arena, a->body);
+	if (a->result == FOLLOW_ANSWERED && a->last.status == 200 &&
+	    caged_icon(g->f->caged, a->last.body, &g->icon_mime, &e) == OK)
+		g->icon = arena_dup(g->arena, a->last.body);
 	if (g->icon_mime)
 		register_store(g);
 	else
@@ -341,8 +342,8 @@ got(struct follow *fo, const struct follow_answer *a)
 {
 	struct reg *g = MAIL_OF(fo, struct reg, follow);
 
-	if (!g->r ||
-	    (a->result == FOLLOW_FAILED && a->why == CLIENT_CANCELLED)) {
+	if (!g->r || (a->result == FOLLOW_FAILED &&
+			 a->last.result == CLIENT_CANCELLED)) {
 		struct err e;
 
 		(void)err_set(&e, ERR_AWAY, "the server is stopping");
@@ -357,8 +358,8 @@ got(struct follow *fo, const struct follow_answer *a)
 		got_icon(g, a);
 		return;
 	}
-	g->http_status = a->status;
-	if (a->result == FOLLOW_ANSWERED && a->status == 200) {
+	g->http_status = a->last.status;
+	if (a->result == FOLLOW_ANSWERED && a->last.status == 200) {
 		look_at_feed(g, a);
 	} else {
 		note_failure(g, a);

@@ -243,19 +243,19 @@ answered(struct follow *fo, const struct follow_answer *r)
 {
 	struct hub_ask *a = MAIL_OF(fo, struct hub_ask, follow);
 
-	if (r->result == FOLLOW_FAILED && r->why == CLIENT_CANCELLED) {
+	if (r->result == FOLLOW_FAILED && r->last.result == CLIENT_CANCELLED) {
 		ask_done(a);
 		return;
 	}
 	/* More than we keep of its answer is no failure. */
 	a->failed =
 	    (r->result != FOLLOW_ANSWERED && r->result != FOLLOW_TOO_LARGE) ||
-	    r->status < 200 || r->status > 299;
+	    r->last.status < 200 || r->last.status > 299;
 	if (a->failed && r->result == FOLLOW_ANSWERED)
-		(void)snprintf(
-		    a->error, sizeof(a->error), "it answered %d", r->status);
+		(void)snprintf(a->error, sizeof(a->error), "it answered %d",
+		    r->last.status);
 	else if (a->failed)
-		(void)snprintf(a->error, sizeof(a->error), "%s", r->error);
+		(void)snprintf(a->error, sizeof(a->error), "%s", r->last.error);
 	note(a);
 }
 
@@ -310,15 +310,15 @@ ask_hub(struct hub_ask *a)
 	}
 	a->header = (struct client_header){
 	    STR("Content-Type"), STR("application/x-www-form-urlencoded")};
-	a->follow = (struct follow){.method = POST,
+	a->follow = (struct follow){.done = answered};
+	a->follow.send = (struct client_send){.method = POST,
 	    .url = a->row.hub,
 	    .headers = &a->header,
 	    .n_headers = 1,
 	    .body = buf_str(&a->body),
-	    .body_max = KIB,
+	    .keep_max = KIB,
 	    .total_ms = (int)f->o.conf->fetch_timeout_ms,
-	    .user_agent = FETCHER_AGENT,
-	    .done = answered};
+	    .user_agent = FETCHER_AGENT};
 	follow_start(f->follows, &a->follow);
 }
 

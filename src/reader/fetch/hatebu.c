@@ -204,7 +204,7 @@ answered(struct follow *fo, const struct follow_answer *a)
 	struct err e = {0};
 	int rc;
 
-	if (a->result == FOLLOW_FAILED && a->why == CLIENT_CANCELLED) {
+	if (a->result == FOLLOW_FAILED && a->last.result == CLIENT_CANCELLED) {
 		h->state = IDLE;
 		return;
 	}
@@ -212,12 +212,12 @@ answered(struct follow *fo, const struct follow_answer *a)
 	h->day_calls++;
 	metric_add(M_HATEBU_CALLS, 1);
 	if (a->result != FOLLOW_ANSWERED)
-		rc = err_set(&e, ERR_IO, "%s", a->error);
-	else if (a->status != 200)
-		rc = err_set(&e, ERR_IO, "it answered %d", a->status);
+		rc = err_set(&e, ERR_IO, "%s", a->last.error);
+	else if (a->last.status != 200)
+		rc = err_set(&e, ERR_IO, "it answered %d", a->last.status);
 	else
 		rc = hatebu_counts(
-		    h->arena, a->body, h->links, h->n, h->counts, &e);
+		    h->arena, a->last.body, h->links, h->n, h->counts, &e);
 	h->good = rc == OK;
 	h->failures = h->good ? 0 : h->failures + 1;
 	if (!h->good) {
@@ -265,14 +265,14 @@ ask_counts(struct hatebu *h)
 {
 	struct fetcher *f = h->f;
 
-	h->follow = (struct follow){.method = GET,
+	h->follow = (struct follow){.done = answered};
+	h->follow.send = (struct client_send){.method = GET,
 	    .url =
 		arena_fmt(h->arena, "%s/count/entries", f->o.conf->hatebu_url),
 	    .query = buf_str(&h->query),
-	    .body_max = HATEBU_ANSWER_MAX,
+	    .keep_max = HATEBU_ANSWER_MAX,
 	    .total_ms = TIMEOUT_MS,
-	    .user_agent = FETCHER_AGENT,
-	    .done = answered};
+	    .user_agent = FETCHER_AGENT};
 	h->state = BUSY;
 	follow_start(f->follows, &h->follow);
 }
