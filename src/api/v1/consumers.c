@@ -388,7 +388,6 @@ api_consumers_get(struct req *r, struct db *db, struct err *e)
 	q->pull =
 	    (struct pull_ask){.ask = {.kind = ASK_SINK, .sub = (uint32_t)s.id},
 		.what = PULL_COUNT};
-	buf_clear(&r->out);
 	consumers_show(&s, &r->out);
 	TRY(show_lag(r, db, &s, e));
 	r->ctx = q;

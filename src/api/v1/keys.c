@@ -106,7 +106,6 @@ create(struct req *r, struct db *db, struct err *e)
 
 	TRY(keys_create(
 	    db, api->keyring, k, clock_now_us(), r->arena, &made, e));
-	buf_clear(&r->out);
 	key_json(k, &made, &r->out);
 	digest_wipe(&made, sizeof(made));
 	r->status = 201;
@@ -149,7 +148,6 @@ api_keys_get(struct req *r, struct db *db, struct err *e)
 	struct key k;
 
 	TRY(get_key(r, db, &k, e));
-	buf_clear(&r->out);
 	key_json(&k, NULL, &r->out);
 	return OK;
 }

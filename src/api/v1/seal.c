@@ -23,7 +23,6 @@ api_seal_get(struct req *r, struct db *db, struct err *e)
 	struct api *api = r->app;
 	struct reseal_state state;
 
-	buf_clear(&r->out);
 	resealer_state(api->resealer, &state);
 	return reseal_show(db, api->keyring, api->conf, &state, &r->out, e);
 }

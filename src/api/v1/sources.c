@@ -42,7 +42,6 @@ api_sources_get(struct req *r, struct db *db, struct err *e)
 	struct hook *h = NULL;
 
 	TRY(sources_get(r, db, &h, e));
-	buf_clear(&r->out);
 	hook_show(h, false, &r->out);
 	hook_free(h);
 	return OK;
@@ -112,7 +111,6 @@ sources_answer(struct req *r, struct err *e)
 	(void)e;
 	if (!op->same)
 		hooks_changed();
-	buf_clear(&r->out);
 	r->status = op->status;
 	if (!op->gone)
 		hook_show(op->hook, op->once, &r->out);

@@ -261,7 +261,6 @@ sub_check_answer(struct req *r, struct err *e)
 
 	(void)e;
 	r->status = op->status;
-	buf_clear(&r->out);
 	if (op->status == 204)
 		return OK;
 	if (op->show)

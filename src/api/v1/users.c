@@ -98,7 +98,6 @@ users_add(struct req *r, struct db *db, struct err *e)
 
 	TRY(accounts_add(
 	    db, c->name, str_of(c->hash), c->role, api_actor(r), now_us, e));
-	buf_clear(&r->out);
 	account_json(&u, &r->out);
 	r->status = 201;
 	return OK;
