@@ -279,12 +279,12 @@ static int
 limit_person(struct api *api, const struct req *r, struct err *e)
 {
 	int64_t id = 2 * r->who.user, now_us = clock_mono_us();
-	int rc = limiter_take_minute(
+	int rc = limiter_take(
 	    api->people, id, api->conf->rate_limit_general, 1, now_us, e);
 
 	if (rc < 0 || r->route->limit != LIMIT_FEED)
 		return rc;
-	return limiter_take_minute(
+	return limiter_take(
 	    api->people, id + 1, api->conf->rate_limit_feed_reg, 1, now_us, e);
 }
 
@@ -298,8 +298,8 @@ limit_network(struct api *api, const struct req *r, struct err *e)
 	 * neighbours. */
 	memcpy(&id, network.b, sizeof(id));
 	id = (id & (INT64_MAX - 3)) | 2 | (r->route ? 1 : 0);
-	return limiter_take_minute(api->networks, id,
-	    api->conf->rate_limit_general, 1, clock_mono_us(), e);
+	return limiter_take(api->networks, id, api->conf->rate_limit_general, 1,
+	    clock_mono_us(), e);
 }
 
 /* By the minute, what people's browsers call, and paths that nobody has. */
