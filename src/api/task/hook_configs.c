@@ -9,18 +9,6 @@
 #include "deliver/engine/preset_store.h"
 #include "task/config.h"
 
-static void
-let_sub(struct sub_conf **s)
-{
-	sub_free(*s);
-}
-
-static void
-let_presets(struct presets **ps)
-{
-	presets_free(*ps);
-}
-
 /* The one that the path names. */
 static int
 hook_configs_find(
@@ -140,7 +128,7 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 {
 	struct req *r = op->r;
 	struct config was, *c = arena_alloc(r->arena, sizeof(*c));
-	struct sub_conf *old CLEANUP(let_sub) = NULL;
+	struct sub_conf *old CLEANUP(sub_freep) = NULL;
 	struct str json;
 
 	TRY(hook_configs_find(r, k->db, &was, e));
@@ -185,7 +173,7 @@ static int
 hook_configs_show(struct req *r, const struct presets *presets,
     const struct config *c, struct err *e)
 {
-	struct sub_conf *s CLEANUP(let_sub) = NULL;
+	struct sub_conf *s CLEANUP(sub_freep) = NULL;
 
 	TRY(sub_load(c->stored, presets, NULL, &s, e));
 	config_show(c, s, false, &r->out);
@@ -196,7 +184,7 @@ int
 api_hook_configs_get(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct presets *presets CLEANUP(let_presets) = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct config c;
 
 	TRY(hook_configs_find(r, db, &c, e));
@@ -210,7 +198,7 @@ int
 api_hook_configs_list(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct presets *presets CLEANUP(let_presets) = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct config *v = NULL;
 	size_t n = 0;
 
