@@ -156,7 +156,7 @@ int hook_rotate(struct hook *h, struct str given, int64_t overlap_s,
 /* One request, as it came: header names in any case. */
 struct hook_request {
 	struct received in; /* headers and the raw body */
-	const struct req_pair *query;
+	const struct str_pair *query;
 	size_t n_query;
 	struct str peer; /* an address; "unix" */
 	int64_t now_us;

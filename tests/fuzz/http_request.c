@@ -254,7 +254,7 @@ to_parsers(struct str s)
 {
 	static struct router *rt;
 	struct arena *a = arena_new(256 * KIB);
-	const struct req_pair *v;
+	const struct str_pair *v;
 	struct match m;
 	struct err e;
 	size_t n;
