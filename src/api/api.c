@@ -6,6 +6,7 @@
 #include "account/scopes.h"
 #include "api/handlers.h"
 #include "api/people/person.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
@@ -242,21 +243,17 @@ api_ask_anyway(struct req *r, struct deliver_ask *q,
 }
 
 static bool
-hook_read(void *arg, struct req *r)
+hook_work(void *arg, struct req *r)
 {
+	static int (*const GIVE[])(struct req *, handler_fn, struct err *) = {
+	    [ON_READ] = api_read,
+	    [ON_WRITE] = api_write,
+	    [ON_CHECK] = api_check,
+	};
 	struct err e;
 
 	(void)arg;
-	return api_read(r, r->route->run, &e) == REQ_WAIT;
-}
-
-static bool
-hook_write(void *arg, struct req *r)
-{
-	struct err e;
-
-	(void)arg;
-	return api_write(r, r->route->run, &e) == REQ_WAIT;
+	return GIVE[r->route->on](r, r->route->run, &e) == REQ_WAIT;
 }
 
 static void
@@ -404,8 +401,7 @@ api_hooks(struct api *api)
 	    .who = hook_who,
 	    .open = hook_open,
 	    .stray = hook_open,
-	    .read = hook_read,
-	    .write = hook_write,
+	    .work = hook_work,
 	    .answered = hook_answered,
 	    .stopping = hook_stopping,
 	};

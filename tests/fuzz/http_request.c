@@ -142,7 +142,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	    .connections_max = CONNECTIONS,
 	    .routes = ROUTES,
 	    .n_routes = COUNT_OF(ROUTES),
-	    .hooks = {.who = who, .read = post, .write = post}};
+	    .hooks = {.who = who, .work = post}};
 	struct server *s;
 	struct err e;
 

@@ -41,10 +41,9 @@ int tasks_key_secret(
  * On the check thread: a subscription of preset `task` that the key owns, in
  * op->seen.conf; `old` for a change. *at_url: what a wrong URL is called.
  */
-struct checker;
 struct sub_conf;
 struct sub_op;
-int tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
+int tasks_sub_read(struct sub_op *op, struct str json,
     const struct sub_conf *old, const char *at_url, struct err *e) MUST_CHECK;
 
 #endif

@@ -178,9 +178,8 @@ check_program(void *arg, struct str program, struct err *e)
 	return jq_check(api_jq(arg), program, e);
 }
 
-/* On the check thread. */
-static int
-put_read(struct req *r, struct db *db, struct err *e)
+int
+api_sources_put(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 	struct source_op *op = op_new(r);
@@ -205,13 +204,6 @@ put_read(struct req *r, struct db *db, struct err *e)
 	}
 	hook_free(old);
 	return rc == OK ? api_next(r, commit) : rc;
-}
-
-int
-api_sources_put(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return api_check(r, put_read, e);
 }
 
 /* The one that the path names, to be changed. */

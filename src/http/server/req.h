@@ -11,6 +11,7 @@
  *   ON_WRITE  on the commit thread inside a transaction, which is committed
  *             before anything is answered; the handler may run twice, each
  *             time with an empty r->out.
+ *   ON_CHECK  as ON_READ, on the one thread that has a jq.
  *
  * A handler answers by writing r->out and r->status and returning OK, or by
  * returning an error, which becomes the one JSON error shape (reply.c).
@@ -53,7 +54,7 @@ struct route_group {
 	bool by_apps;     /* whose passwords count here and nowhere else */
 };
 
-enum run_on { ON_HTTP, ON_READ, ON_WRITE };
+enum run_on { ON_HTTP, ON_READ, ON_WRITE, ON_CHECK };
 
 #define SCOPE_OPEN 0 /* a route's scope when anybody may call */
 #define REQ_WAIT   1 /* what a handler returns besides OK and errors */
