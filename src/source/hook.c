@@ -110,7 +110,7 @@ read_scheme(struct hook *h, const struct presets *presets, struct err *e)
 	static const struct {
 		const char *name, *text;
 	} PROVIDERS[] = {
-#define PRESET(name, ...) {name, #__VA_ARGS__},
+#define PRESET(name, text) {name, text},
 #include "contract/providers.tbl"
 #undef PRESET
 	};
