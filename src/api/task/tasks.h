@@ -1,19 +1,8 @@
 /*
  * tasks.h - tasks and their webhooks over HTTP, as seed 004 has them.
  *
- *   POST   /api/v1/invoices                        SUBMIT  202
- *   GET    /api/v1/invoices/{taskId}               QUERY
- *   GET    /api/v1/invoices/{taskId}/result        QUERY   404 before, 410 after
- *   PATCH  /api/v1/invoices/{taskId}/status        SUBMIT or MANAGE
- *   GET    /api/v1/webhooks?taskId=                QUERY
- *   POST   /api/v1/webhooks/{deliveryId}/retry     SUBMIT
- *   GET    /api/v1/webhooks/stats                  QUERY
- *   GET    /api/v1/webhook-configurations[/{id}]   QUERY
- *   POST   /api/v1/webhook-configurations          SUBMIT  201, the secret once
- *   PATCH  /api/v1/webhook-configurations/{id}     SUBMIT
- *   DELETE /api/v1/webhook-configurations/{id}     SUBMIT  204
- *
- * Answers are {"data":…,"traceId":"…"}.
+ * Answers are {"data":…,"traceId":"…"}. A result is a 404 before it is there, and
+ * a 410 once it is no longer kept.
  *
  * WHO SEES WHAT. Everything belongs to the API key that made it, and for any
  * other it is not there. The one exception is whoever does the work: a caller

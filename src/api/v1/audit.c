@@ -1,9 +1,6 @@
 /*
  * The audit over HTTP.
  *
- *   GET /v1/audit         ADMIN  ON_READ  ?from=&to=&category=&limit=&after=
- *   GET /v1/audit/verify  ADMIN  ON_READ  ?after=&hash=&rows=
- *
  * The list is newest first, from `from` on and before `to`. With `Accept:
  * text/csv` it is RFC 4180 with a line of names; the next page's cursor is
  * then in the header X-Next-Cursor. A cell that a spreadsheet would take for

@@ -2,18 +2,10 @@
  * Pull consumers over HTTP: making, changing, ending and looking at them; their
  * work is in consumer_work.c.
  *
- *   PUT    /v1/consumers/{name}          MANAGE  201 or 200; as often as one likes
- *   GET    /v1/consumers                 READ    limit, after
- *   GET    /v1/consumers/{name}          READ    with its lag
- *   DELETE /v1/consumers/{name}          MANAGE  204
- *   GET    /v1/consumers/{name}/events   CONSUME max, wait
- *   POST   /v1/consumers/{name}/ack      CONSUME {"cursors"}
- *   POST   /v1/consumers/{name}/nack     CONSUME {"cursors","delayMs","dead","reason"}
- *   POST   /v1/consumers/{name}/extend   CONSUME {"cursors","seconds"}
- *
  * A consumer is a subscription that is managed here and has no URL: workers
  * come and fetch (sink/pull/pull.h). So its deliveries, attempts, dead letters
- * and replays are those of any other, under its id.
+ * and replays are those of any other, under its id. A PUT may come as often as
+ * one likes: the same once more changes nothing.
  *
  * A CURSOR names a delivery and an attempt of it (deliver/engine/delivery_id.h), and
  * is told what became of it by itself: one that is late or made up does not

@@ -1,19 +1,8 @@
 /*
  * sub.h - subscriptions and presets over HTTP.
  *
- *   POST   /v1/subscriptions                     MANAGE  201, the secret once
- *   GET    /v1/subscriptions                     READ    limit, after, enabled, q, managedBy
- *   GET    /v1/subscriptions/{id}                READ
- *   PATCH  /v1/subscriptions/{id}                MANAGE  RFC 7396; `version` may be named
- *   DELETE /v1/subscriptions/{id}                MANAGE  204
- *   POST   /v1/subscriptions/{id}/enable         MANAGE  {"from":"resume|now"}
- *   POST   /v1/subscriptions/{id}/disable        MANAGE
- *   POST   /v1/subscriptions/{id}/rotate-secret  MANAGE  {"overlapSeconds"}
- *   POST   /v1/subscriptions/{id}/test           MANAGE  {"event"}
- *   GET    /v1/subscriptions/{id}/stats          READ    from, to, step
- *   GET    /v1/presets, /v1/presets/{name}       READ
- *   PUT    /v1/presets/{name}                    MANAGE
- *   DELETE /v1/presets/{name}                    MANAGE
+ * The routes stand in api/routes.tbl. A PATCH is RFC 7396, and may name the
+ * `version` that it changes.
  *
  * A CHANGE goes three ways: it is read and checked on the check thread (a jq
  * program takes up to 45 ms to compile, and the row is read there; a change that
