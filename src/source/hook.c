@@ -233,7 +233,7 @@ hook_free(struct hook *h)
 	arena_free(h->arena);
 }
 
-static void
+void
 hook_freep(struct hook **h)
 {
 	hook_free(*h);

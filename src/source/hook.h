@@ -136,7 +136,8 @@ int hook_read(struct str json, struct str name, const struct hook *old,
 int hook_load(struct str name, struct str conf, struct str secrets,
     const struct hook_rules *rules, struct hook **ret,
     struct err *e) MUST_CHECK;
-void hook_free(struct hook *h); /* NULL is fine */
+void hook_free(struct hook *h);   /* NULL is fine */
+void hook_freep(struct hook **h); /* for CLEANUP */
 /* Its requests are CloudEvents; without a template they are read as such. */
 bool hook_takes_cloudevents(const struct hook *h);
 
