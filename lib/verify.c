@@ -227,8 +227,7 @@ static int
 check_signed(struct hk_verifier *v, struct arena *a, const struct hk_request *r,
     int64_t now_s, struct hk_error *e)
 {
-	struct received_header *list =
-	    arena_array(a, r->n_headers + 1, sizeof(*list));
+	struct str_pair *list = arena_array(a, r->n_headers + 1, sizeof(*list));
 	struct received got = {.headers = list, .body = {r->body, r->body_n}};
 	enum receive_result result = RECEIVE_WRONG;
 	struct str secrets[SUB_SECRETS_MAX];
@@ -237,9 +236,8 @@ check_signed(struct hk_verifier *v, struct arena *a, const struct hk_request *r,
 	if (!list)
 		return lib_nomem(e);
 	for (; got.n < r->n_headers; got.n++)
-		list[got.n] =
-		    (struct received_header){str_of(r->headers[got.n].name),
-			str_of(r->headers[got.n].value)};
+		list[got.n] = (struct str_pair){str_of(r->headers[got.n].name),
+		    str_of(r->headers[got.n].value)};
 	if (v->scheme == HK_STRIPE)
 		got = receive_stripe(a, &got);
 	for (size_t i = 0; i < v->n; i++)

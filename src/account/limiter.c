@@ -18,16 +18,18 @@ struct slot {
 
 struct limiter {
 	size_t n;
+	int64_t span_ns;
 	struct slot slots[];
 };
 
 struct limiter *
-limiter_new(size_t slots)
+limiter_new(size_t slots, int span_s)
 {
 	struct limiter *l = mem_get(sizeof(*l) + slots * sizeof(struct slot));
 
 	assert(slots > 0 && (slots & (slots - 1)) == 0);
 	l->n = slots;
+	l->span_ns = span_s * NS_PER_S;
 	return l;
 }
 
@@ -85,12 +87,11 @@ refuse_for(int64_t wait_ns, struct err *e)
 	return ERR_BUSY;
 }
 
-/* `rate` in each span, and as many at once. */
-static int
-spend(struct limiter *l, int64_t key_id, int64_t rate, int64_t span_ns,
-    int64_t cost, int64_t now_us, struct err *e)
+int
+limiter_take(struct limiter *l, int64_t key_id, int64_t rate, int64_t cost,
+    int64_t now_us, struct err *e)
 {
-	int64_t now_ns = now_us * NS_PER_US;
+	int64_t now_ns = now_us * NS_PER_US, span_ns = l->span_ns;
 	int64_t each_ns, spend_ns, full_at;
 	struct slot *s;
 
@@ -114,18 +115,4 @@ spend(struct limiter *l, int64_t key_id, int64_t rate, int64_t span_ns,
 			&s->full_at, &full_at, from + spend_ns))
 			return OK;
 	}
-}
-
-int
-limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
-    int64_t cost, int64_t now_us, struct err *e)
-{
-	return spend(l, key_id, rate_per_s, NS_PER_S, cost, now_us, e);
-}
-
-int
-limiter_take_minute(struct limiter *l, int64_t id, int64_t rate_per_minute,
-    int64_t cost, int64_t now_us, struct err *e)
-{
-	return spend(l, id, rate_per_minute, 60 * NS_PER_S, cost, now_us, e);
 }

@@ -32,17 +32,14 @@
 
 struct limiter;
 
-/* `slots` is a power of two. */
-struct limiter *limiter_new(size_t slots);
+/* `slots` is a power of two; rates are by the span. */
+struct limiter *limiter_new(size_t slots, int span_s);
 void limiter_free(struct limiter *l); /* NULL is fine */
 /*
- * OK, or ERR_BUSY with retry_after_s. rate_per_s <= 0 is no limit. key_id > 0.
+ * OK, or ERR_BUSY with retry_after_s. rate <= 0 is no limit. key_id > 0.
  * now_us is of a clock that never goes back (clock_mono_us). From any thread.
  */
-int limiter_take(struct limiter *l, int64_t key_id, int64_t rate_per_s,
-    int64_t cost, int64_t now_us, struct err *e) MUST_CHECK;
-/* The same by the minute. */
-int limiter_take_minute(struct limiter *l, int64_t id, int64_t rate_per_minute,
-    int64_t cost, int64_t now_us, struct err *e) MUST_CHECK;
+int limiter_take(struct limiter *l, int64_t key_id, int64_t rate, int64_t cost,
+    int64_t now_us, struct err *e) MUST_CHECK;
 
 #endif

@@ -43,7 +43,7 @@ test_bucket(void **state)
 	    {20000, 1, INT64_MAX, OK, 0},
 	    {20000, 1, INT64_MAX, ERR_BUSY, 3600},
 	};
-	struct limiter *l = limiter_new(LIMITER_MAX);
+	struct limiter *l = limiter_new(LIMITER_MAX, 1);
 	struct err e = {0};
 
 	(void)state;
@@ -63,7 +63,7 @@ test_bucket(void **state)
 static void
 test_keys(void **state)
 {
-	struct limiter *l = limiter_new(LIMITER_MAX);
+	struct limiter *l = limiter_new(LIMITER_MAX, 1);
 	struct err e;
 
 	(void)state;
@@ -84,33 +84,33 @@ test_keys(void **state)
 static void
 test_minute(void **state)
 {
-	struct limiter *l = limiter_new(LIMITER_PEOPLE_MAX);
+	struct limiter *l = limiter_new(LIMITER_PEOPLE_MAX, 60);
 	int64_t at = 5 * US_PER_S;
 	struct err e = {0};
 
 	(void)state;
 	for (int i = 0; i < 120; i++)
-		assert_int_equal(limiter_take_minute(l, 7, 120, 1, at, &e), OK);
-	assert_int_equal(limiter_take_minute(l, 7, 120, 1, at, &e), ERR_BUSY);
+		assert_int_equal(limiter_take(l, 7, 120, 1, at, &e), OK);
+	assert_int_equal(limiter_take(l, 7, 120, 1, at, &e), ERR_BUSY);
 	assert_int_equal(e.retry_after_s, 1);
 	/* another person is not touched by that */
 	for (int i = 0; i < 120; i++)
-		assert_int_equal(limiter_take_minute(l, 8, 120, 1, at, &e), OK);
+		assert_int_equal(limiter_take(l, 8, 120, 1, at, &e), OK);
 	at += 499 * US_PER_MS;
-	assert_int_equal(limiter_take_minute(l, 7, 120, 1, at, &e), ERR_BUSY);
+	assert_int_equal(limiter_take(l, 7, 120, 1, at, &e), ERR_BUSY);
 	at += 1 * US_PER_MS;
-	assert_int_equal(limiter_take_minute(l, 7, 120, 1, at, &e), OK);
-	assert_int_equal(limiter_take_minute(l, 7, 120, 1, at, &e), ERR_BUSY);
+	assert_int_equal(limiter_take(l, 7, 120, 1, at, &e), OK);
+	assert_int_equal(limiter_take(l, 7, 120, 1, at, &e), ERR_BUSY);
 	/* ten a minute: one each six seconds (13.2) */
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(limiter_take_minute(l, 9, 10, 1, at, &e), OK);
-	assert_int_equal(limiter_take_minute(l, 9, 10, 1, at, &e), ERR_BUSY);
+		assert_int_equal(limiter_take(l, 9, 10, 1, at, &e), OK);
+	assert_int_equal(limiter_take(l, 9, 10, 1, at, &e), ERR_BUSY);
 	assert_int_equal(e.retry_after_s, 6);
 	at += 60 * US_PER_S;
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(limiter_take_minute(l, 9, 10, 1, at, &e), OK);
-	assert_int_equal(limiter_take_minute(l, 9, 10, 1, at, &e), ERR_BUSY);
-	assert_int_equal(limiter_take_minute(l, 9, 0, 1, at, &e), OK);
+		assert_int_equal(limiter_take(l, 9, 10, 1, at, &e), OK);
+	assert_int_equal(limiter_take(l, 9, 10, 1, at, &e), ERR_BUSY);
+	assert_int_equal(limiter_take(l, 9, 0, 1, at, &e), OK);
 	limiter_free(l);
 }
 
@@ -118,18 +118,17 @@ test_minute(void **state)
 static void
 test_minute_slots(void **state)
 {
-	struct limiter *l = limiter_new(4);
+	struct limiter *l = limiter_new(4, 60);
 	int64_t at = 5 * US_PER_S;
 	struct err e = {0};
 
 	(void)state;
 	for (int round = 0; round < 100; round++) {
 		for (int64_t id = 1; id <= 4; id++)
-			assert_int_equal(limiter_take_minute(
-					     l, round * 4 + id, 1, 1, at, &e),
-			    OK);
+			assert_int_equal(
+			    limiter_take(l, round * 4 + id, 1, 1, at, &e), OK);
 		assert_int_equal(
-		    limiter_take_minute(l, 100000, 1, 1, at, &e), ERR_BUSY);
+		    limiter_take(l, 100000, 1, 1, at, &e), ERR_BUSY);
 		at += 60 * US_PER_S;
 	}
 	limiter_free(l);
@@ -157,7 +156,7 @@ push(void *arg)
 static void
 test_threads(void **state)
 {
-	struct crowd c = {.l = limiter_new(LIMITER_MAX)};
+	struct crowd c = {.l = limiter_new(LIMITER_MAX, 1)};
 	struct thread *t[THREADS];
 	struct err e;
 

@@ -6,6 +6,7 @@
 #include "account/scopes.h"
 #include "api/handlers.h"
 #include "api/people/person.h"
+#include "api/v1/sub.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf/conf.h"
@@ -242,21 +243,17 @@ api_ask_anyway(struct req *r, struct deliver_ask *q,
 }
 
 static bool
-hook_read(void *arg, struct req *r)
+hook_work(void *arg, struct req *r)
 {
+	static int (*const GIVE[])(struct req *, handler_fn, struct err *) = {
+	    [ON_READ] = api_read,
+	    [ON_WRITE] = api_write,
+	    [ON_CHECK] = api_check,
+	};
 	struct err e;
 
 	(void)arg;
-	return api_read(r, r->route->run, &e) == REQ_WAIT;
-}
-
-static bool
-hook_write(void *arg, struct req *r)
-{
-	struct err e;
-
-	(void)arg;
-	return api_write(r, r->route->run, &e) == REQ_WAIT;
+	return GIVE[r->route->on](r, r->route->run, &e) == REQ_WAIT;
 }
 
 static void
@@ -279,12 +276,12 @@ static int
 limit_person(struct api *api, const struct req *r, struct err *e)
 {
 	int64_t id = 2 * r->who.user, now_us = clock_mono_us();
-	int rc = limiter_take_minute(
+	int rc = limiter_take(
 	    api->people, id, api->conf->rate_limit_general, 1, now_us, e);
 
 	if (rc < 0 || r->route->limit != LIMIT_FEED)
 		return rc;
-	return limiter_take_minute(
+	return limiter_take(
 	    api->people, id + 1, api->conf->rate_limit_feed_reg, 1, now_us, e);
 }
 
@@ -298,8 +295,8 @@ limit_network(struct api *api, const struct req *r, struct err *e)
 	 * neighbours. */
 	memcpy(&id, network.b, sizeof(id));
 	id = (id & (INT64_MAX - 3)) | 2 | (r->route ? 1 : 0);
-	return limiter_take_minute(api->networks, id,
-	    api->conf->rate_limit_general, 1, clock_mono_us(), e);
+	return limiter_take(api->networks, id, api->conf->rate_limit_general, 1,
+	    clock_mono_us(), e);
 }
 
 /* By the minute, what people's browsers call, and paths that nobody has. */
@@ -404,8 +401,7 @@ api_hooks(struct api *api)
 	    .who = hook_who,
 	    .open = hook_open,
 	    .stray = hook_open,
-	    .read = hook_read,
-	    .write = hook_write,
+	    .work = hook_work,
 	    .answered = hook_answered,
 	    .stopping = hook_stopping,
 	};

@@ -1,5 +1,6 @@
 #include "api/io.h"
 
+#include "base/arena.h"
 #include "base/str.h"
 
 const struct member API_PAGE_ONLY[] = {API_PAGE_AT(0), {.name = NULL}};
@@ -25,6 +26,35 @@ api_body_maybe(struct req *r, const struct member *table, const void *initial,
 	if (r->body.n == 0)
 		r->body = STR("{}");
 	return api_body(r, table, initial, ret, e);
+}
+
+struct headers {
+	struct str_pair *list; /* NULL: they are counted */
+	size_t n;
+};
+
+static bool
+add_header(void *arg, struct str name, struct str value)
+{
+	struct headers *h = arg;
+
+	if (h->list)
+		h->list[h->n] = (struct str_pair){name, value};
+	h->n++;
+	return true;
+}
+
+struct str_pair *
+api_headers(const struct req *r, struct arena *a, size_t *ret_n)
+{
+	struct headers h = {.n = 0};
+
+	req_each_header(r, add_header, &h);
+	h.list = arena_array(a, h.n + 1, sizeof(*h.list));
+	h.n = 0;
+	req_each_header(r, add_header, &h);
+	*ret_n = h.n;
+	return h.list;
 }
 
 /* Shown to whoever sent it, in the text of an error. */

@@ -34,6 +34,10 @@ int api_body(struct req *r, const struct member *table, const void *initial,
 int api_body_maybe(struct req *r, const struct member *table,
     const void *initial, void *ret, struct err *e) MUST_CHECK;
 
+/* The headers of the request, in `a`; their bytes are the request's. */
+struct str_pair *api_headers(
+    const struct req *r, struct arena *a, size_t *ret_n);
+
 /*
  * The query has these parameters and no others, none twice. Absent ones leave
  * their field as it is, numbers apart, which become the row's `absent`.

@@ -97,11 +97,11 @@ start_threads(void)
 	assert_int_equal(auth_new(&uo, &w.api.auth, &e), OK);
 	assert_int_equal(mask_parse(w.arena, STR_EMPTY, &mask, &e), OK);
 	w.api.mask = mask;
-	w.api.limiter = limiter_new(LIMITER_MAX);
+	w.api.limiter = limiter_new(LIMITER_MAX, 1);
 	assert_non_null(w.api.limiter);
-	w.api.people = limiter_new(LIMITER_PEOPLE_MAX);
+	w.api.people = limiter_new(LIMITER_PEOPLE_MAX, 60);
 	assert_non_null(w.api.people);
-	w.api.networks = limiter_new(LIMITER_NETWORK_MAX);
+	w.api.networks = limiter_new(LIMITER_NETWORK_MAX, 60);
 	assert_non_null(w.api.networks);
 }
 

@@ -26,6 +26,10 @@ struct str {
 	const char *p;
 	size_t n;
 };
+/* A header, a parameter of a query. */
+struct str_pair {
+	struct str name, value;
+};
 #define STR(lit)   ((struct str){.p = (lit), .n = sizeof(lit) - 1})
 #define STR_ARG(s) (int)(s).n, (s).p /* for "%.*s" */
 #define STR_EMPTY  ((struct str){.p = "", .n = 0})

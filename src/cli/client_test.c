@@ -126,8 +126,7 @@ begin(void **state)
 	    .routes = ROUTES,
 	    .n_routes = COUNT_OF(ROUTES),
 	    .hooks = {.who = who,
-		.read = refuse_work,
-		.write = refuse_work,
+		.work = refuse_work,
 		.answered = answered,
 		.stopping = stopping},
 	};

@@ -29,12 +29,11 @@ each_header(
     void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
 	struct received *r = arg;
-	struct received_header *list = (void *)(uintptr_t)r->headers;
+	struct str_pair *list = (void *)(uintptr_t)r->headers;
 
 	(void)kind;
 	if (r->n < REQUEST_HEADERS_MAX)
-		list[r->n++] =
-		    (struct received_header){str_of(name), str_of(value)};
+		list[r->n++] = (struct str_pair){str_of(name), str_of(value)};
 	return MHD_YES;
 }
 

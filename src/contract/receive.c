@@ -30,7 +30,7 @@ receive_header(const struct received *r, const char *name)
 
 /* A name, a colon, a value. */
 static int
-parse_header(struct str line, struct received_header *h, struct err *e)
+parse_header(struct str line, struct str_pair *h, struct err *e)
 {
 	struct str rest = line, name = str_cut(&rest, ':');
 
@@ -38,7 +38,7 @@ parse_header(struct str line, struct received_header *h, struct err *e)
 		return err_set(e, ERR_SYNTAX,
 		    "\"%.*s\" is no header: a name, a colon, a value",
 		    line.n < 60 ? (int)line.n : 60, line.p);
-	*h = (struct received_header){str_trim(name), str_trim(rest)};
+	*h = (struct str_pair){str_trim(name), str_trim(rest)};
 	return OK;
 }
 
@@ -46,7 +46,7 @@ int
 receive_parse(
     struct arena *a, struct str text, struct received *ret, struct err *e)
 {
-	struct received_header *list =
+	struct str_pair *list =
 	    arena_array(a, REQUEST_HEADERS_MAX, sizeof(*list));
 	struct received r = {.line = STR_EMPTY, .headers = list};
 	bool first = true;
@@ -81,7 +81,7 @@ struct received
 receive_stripe(struct arena *a, const struct received *r)
 {
 	struct str rest = receive_header(r, "Stripe-Signature");
-	struct received_header *list = arena_array(a, r->n + 2, sizeof(*list));
+	struct str_pair *list = arena_array(a, r->n + 2, sizeof(*list));
 	struct str time = STR_EMPTY, signatures;
 	struct buf b CLEANUP(buf_done) = BUF(rest.n + 1);
 
@@ -97,8 +97,8 @@ receive_stripe(struct arena *a, const struct received *r)
 		buf_add(&b, part);
 	}
 	signatures = arena_dup(a, buf_str(&b));
-	list[0] = (struct received_header){STR("Stripe-Time"), time};
-	list[1] = (struct received_header){STR("Stripe-Signature"), signatures};
+	list[0] = (struct str_pair){STR("Stripe-Time"), time};
+	list[1] = (struct str_pair){STR("Stripe-Signature"), signatures};
 	if (r->n > 0)
 		memcpy(list + 2, r->headers, r->n * sizeof(*list));
 	return (struct received){r->line, list, r->n + 2, r->body};

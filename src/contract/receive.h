@@ -26,13 +26,9 @@
 
 struct arena;
 
-struct received_header {
-	struct str name, value;
-};
-
 struct received {
 	struct str line; /* "POST /hook HTTP/1.1"; empty: none */
-	const struct received_header *headers;
+	const struct str_pair *headers;
 	size_t n;
 	struct str body;
 };

@@ -79,7 +79,7 @@ sub_free(struct sub_conf *s)
 	arena_free(s->arena);
 }
 
-static void
+void
 sub_freep(struct sub_conf **s)
 {
 	sub_free(*s);

@@ -198,7 +198,8 @@ int sub_read(struct str json, const struct sub_conf *old,
 int sub_load(struct str stored, const struct presets *presets,
     const struct sub_seal *seal, struct sub_conf **ret,
     struct err *e) MUST_CHECK;
-void sub_free(struct sub_conf *s); /* NULL is fine */
+void sub_free(struct sub_conf *s);   /* NULL is fine */
+void sub_freep(struct sub_conf **s); /* for CLEANUP */
 
 /* The stored form, in the arena. */
 int sub_store(const struct sub_conf *s, const struct sub_seal *seal,

@@ -20,6 +20,13 @@
 
 #define HOOK(field) offsetof(struct hook, field)
 
+static const struct member DEFAULTS[] = {
+    {"tenantId", MEMBER_TEXT, HOOK(tenant_text), 1, UUID_LEN, NULL},
+    {"eventType", MEMBER_TEXT, HOOK(event_type), 1, EVENT_TYPE_MAX, NULL},
+    {"schemaVersion", MEMBER_INT, HOOK(schema_version), 1, INT32_MAX, NULL},
+    {"partitionKey", MEMBER_TEXT, HOOK(partition_key), 1, EVENT_KEY_MAX, NULL},
+    {.name = NULL},
+};
 static const struct member TOP[] = {
     {"description", MEMBER_TEXT, HOOK(description), 1, SUB_NAME_MAX, NULL},
     {"scheme", MEMBER_TEXT, HOOK(scheme_name), 1, PRESET_NAME_MAX, NULL},
@@ -33,7 +40,7 @@ static const struct member TOP[] = {
     {"ratePerSecond", MEMBER_INT, HOOK(rate_per_s), 1, HOOK_RATE_MAX, NULL},
     {"enabled", MEMBER_BOOL, HOOK(enabled), 0, 0, NULL},
     {.name = "secret", .kind = MEMBER_OWN},
-    {.name = "defaults", .kind = MEMBER_OWN},
+    {.name = "defaults", .kind = MEMBER_PART, .part = DEFAULTS},
     {.name = "networks", .kind = MEMBER_OWN},
     /* What we show beside it, and get back with a change. */
     {.name = "name", .kind = MEMBER_OWN},
@@ -43,13 +50,6 @@ static const struct member TOP[] = {
     {.name = "version", .kind = MEMBER_OWN},
     {.name = "createdAt", .kind = MEMBER_OWN},
     {.name = "changedAt", .kind = MEMBER_OWN},
-    {.name = NULL},
-};
-static const struct member DEFAULTS[] = {
-    {"tenantId", MEMBER_TEXT, HOOK(tenant_text), 1, UUID_LEN, NULL},
-    {"eventType", MEMBER_TEXT, HOOK(event_type), 1, EVENT_TYPE_MAX, NULL},
-    {"schemaVersion", MEMBER_INT, HOOK(schema_version), 1, INT32_MAX, NULL},
-    {"partitionKey", MEMBER_TEXT, HOOK(partition_key), 1, EVENT_KEY_MAX, NULL},
     {.name = NULL},
 };
 
@@ -233,7 +233,7 @@ hook_free(struct hook *h)
 	arena_free(h->arena);
 }
 
-static void
+void
 hook_freep(struct hook **h)
 {
 	hook_free(*h);
@@ -244,14 +244,9 @@ read_conf(struct hook *h, const struct json *doc,
     const struct hook_rules *rules, struct err *e)
 {
 	const struct member_io io = {.form = FORM_PLAIN, .arena = h->arena};
-	const struct json *defaults = json_get(doc, "defaults");
 	int rc = OK;
 
-	TRY(member_want(doc, JSON_OBJECT, "", e));
 	TRY(member_read(&io, TOP, doc, "", &INITIAL, h, e));
-	if (defaults && defaults->type != JSON_NULL)
-		TRY(member_read(
-		    &io, DEFAULTS, defaults, "/defaults", &INITIAL, h, e));
 	TRY(read_networks(h, json_get(doc, "networks"), e));
 	TRY(read_scheme(h, rules->presets, e));
 	fill_in(h);
@@ -450,11 +445,7 @@ put_conf(const struct hook *h, struct buf *b)
 	put_name(b, NULL);
 	rc = member_write(&io, TOP, h, b, &e);
 	assert(rc == OK); /* nothing is sealed in it */
-	put_open(b, "defaults", '{');
-	rc = member_write(&io, DEFAULTS, h, b, &e);
-	assert(rc == OK);
 	(void)rc;
-	put_close(b, '}');
 	put_open(b, "networks", '[');
 	for (size_t i = 0; i < h->n_nets; i++)
 		put_text(b, NULL, h->networks[i]);

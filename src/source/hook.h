@@ -136,7 +136,8 @@ int hook_read(struct str json, struct str name, const struct hook *old,
 int hook_load(struct str name, struct str conf, struct str secrets,
     const struct hook_rules *rules, struct hook **ret,
     struct err *e) MUST_CHECK;
-void hook_free(struct hook *h); /* NULL is fine */
+void hook_free(struct hook *h);   /* NULL is fine */
+void hook_freep(struct hook **h); /* for CLEANUP */
 /* Its requests are CloudEvents; without a template they are read as such. */
 bool hook_takes_cloudevents(const struct hook *h);
 
@@ -156,7 +157,7 @@ int hook_rotate(struct hook *h, struct str given, int64_t overlap_s,
 /* One request, as it came: header names in any case. */
 struct hook_request {
 	struct received in; /* headers and the raw body */
-	const struct req_pair *query;
+	const struct str_pair *query;
 	size_t n_query;
 	struct str peer; /* an address; "unix" */
 	int64_t now_us;

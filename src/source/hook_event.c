@@ -154,7 +154,7 @@ is_form(const struct maker *m)
 }
 
 static void
-add_pairs(struct buf *b, const char *name, const struct req_pair *v, size_t n)
+add_pairs(struct buf *b, const char *name, const struct str_pair *v, size_t n)
 {
 	put_open(b, name, '{');
 	for (size_t i = 0; i < n; i++) {
@@ -176,7 +176,7 @@ static int
 read_form(struct maker *m, struct err *wrong)
 {
 	const char *field = m->h->scheme->form;
-	const struct req_pair *v = NULL;
+	const struct str_pair *v = NULL;
 	struct buf b CLEANUP(buf_done) = BUF(HOOK_SCRATCH_MAX / 4);
 	size_t n = 0;
 
@@ -298,8 +298,6 @@ cloudevent(struct maker *m, const struct err *unread, struct hook_item *ret)
 {
 	const struct uuid *tenant = m->h->has_tenant ? &m->h->tenant : NULL;
 	const struct received *in = &m->q->in;
-	struct cloudevent_header *list =
-	    arena_array(m->a, in->n + 1, sizeof(*list));
 	struct str type = receive_header(in, "Content-Type");
 
 	ret->text = in->body;
@@ -311,11 +309,8 @@ cloudevent(struct maker *m, const struct err *unread, struct hook_item *ret)
 		ret->wrong = *unread;
 		return unread->code;
 	}
-	for (size_t i = 0; i < in->n; i++)
-		list[i] = (struct cloudevent_header){
-		    in->headers[i].name, in->headers[i].value};
-	return cloudevent_binary(
-	    m->a, list, in->n, in->body, tenant, &ret->text, &ret->wrong);
+	return cloudevent_binary(m->a, in->headers, in->n, in->body, tenant,
+	    &ret->text, &ret->wrong);
 }
 
 /* The template -------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ by_preset(const struct hook *h, const struct hook_request *q,
     enum receive_result *ret, struct err *e)
 {
 	struct arena *a CLEANUP(arena_freep) = arena_new(KIB * KIB);
-	UNINIT struct received_header headers[REQUEST_HEADERS_MAX];
+	UNINIT struct str_pair headers[REQUEST_HEADERS_MAX];
 	struct str secrets[SUB_SECRETS_MAX];
 	size_t n = good_secrets(h, q->now_us, secrets);
 	struct received in = q->in;
@@ -123,9 +123,9 @@ by_preset(const struct hook *h, const struct hook_request *q,
 	} else if (receive_header(&in, "webhook-id").n == 0 &&
 		   in.n <= COUNT_OF(headers)) {
 		for (size_t i = 0; i < in.n; i++)
-			headers[i] = (struct received_header){
-			    standard_name(in.headers[i].name),
-			    in.headers[i].value};
+			headers[i] =
+			    (struct str_pair){standard_name(in.headers[i].name),
+				in.headers[i].value};
 		in.headers = headers;
 	}
 	if (n == 0) {

@@ -28,7 +28,7 @@ static int
 map(struct arena *a, struct str in, bool binary, const struct uuid *tenant,
     struct str *ret, struct err *e)
 {
-	struct cloudevent_header h[HEADERS_MAX];
+	struct str_pair h[HEADERS_MAX];
 	struct json *tree = NULL;
 	size_t n = 0;
 	int rc;

@@ -142,7 +142,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	    .connections_max = CONNECTIONS,
 	    .routes = ROUTES,
 	    .n_routes = COUNT_OF(ROUTES),
-	    .hooks = {.who = who, .read = post, .write = post}};
+	    .hooks = {.who = who, .work = post}};
 	struct server *s;
 	struct err e;
 
@@ -254,7 +254,7 @@ to_parsers(struct str s)
 {
 	static struct router *rt;
 	struct arena *a = arena_new(256 * KIB);
-	const struct req_pair *v;
+	const struct str_pair *v;
 	struct match m;
 	struct err e;
 	size_t n;

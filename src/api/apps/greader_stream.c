@@ -210,7 +210,7 @@ put_page(struct req *r, const struct page *p)
 }
 
 static int
-read_page(struct req *r, struct db *db, struct page *ret, struct err *e)
+stream_page(struct req *r, struct db *db, struct page *ret, struct err *e)
 {
 	TRY(ask_stream(r, db, r->params[0], SYNC_PAGE_MAX, ret, e));
 	return sync_items(APP_SYNC(r, db), &ret->ids, &ret->items, e);
@@ -221,7 +221,7 @@ api_gr_stream(struct req *r, struct db *db, struct err *e)
 {
 	struct page p;
 
-	TRY(read_page(r, db, &p, e));
+	TRY(stream_page(r, db, &p, e));
 	return put_page(r, &p);
 }
 
@@ -326,7 +326,7 @@ api_gr_atom(struct req *r, struct db *db, struct err *e)
 	const struct sync_feed *f;
 	struct page p;
 
-	TRY(read_page(r, db, &p, e));
+	TRY(stream_page(r, db, &p, e));
 	f = sync_feeds_find(&p.w.feeds, p.f.feed);
 	r->content_type = "application/atom+xml; charset=utf-8";
 	buf_addz(b, XML_WRITE_HEAD

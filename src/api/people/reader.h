@@ -2,23 +2,6 @@
  * reader.h - feeds, articles and what a person does with them, over HTTP, as
  * seed 002 has them.
  *
- *   GET    /api/feeds/{id}                     Feed
- *   DELETE /api/feeds/{id}                     204
- *   GET    /api/feeds/{id}/items               ?cursor&filter
- *   POST   /api/feeds/{id}/read                {"as_of"} → {"marked"}
- *   GET    /api/feeds/{id}/favicon             the bytes
- *   GET    /api/feeds/{id}/fetches             ?cursor
- *   GET    /api/items                          ?filter&category&feed&search&unique&cursor
- *   POST   /api/items/read                     {"category_id","as_of"} → {"marked"}
- *   GET    /api/items/{id}                     ItemDetail
- *   PUT    /api/items/{id}/state               {"is_read","is_starred"} → ItemState
- *   GET    /api/subscriptions                  [Subscription]
- *   PATCH  /api/subscriptions/{id}             {"title","category_id"} → Subscription
- *   DELETE /api/subscriptions/{id}             204
- *   PUT    /api/subscriptions/{id}/settings    {"fetch_interval_minutes"} → Subscription
- *   POST   /api/subscriptions/{id}/resume      Subscription
- *   GET, POST /api/categories, PATCH, DELETE /api/categories/{id}
- *
  * WHO SEES WHAT. All of it belongs to r->who.user: what is somebody else's, or
  * of a feed that one does not have, is a 404. There is no admin's view.
  */

@@ -53,7 +53,7 @@ limit(struct req *r, struct err *e)
 	memcpy(&id, network.b, sizeof(id));
 	/* Even: a bucket of its own beside that of people's routes. */
 	id = (id & (INT64_MAX >> 1)) << 1 | 2;
-	return limiter_take_minute(
+	return limiter_take(
 	    api->networks, id, HUB_CALLS_PER_MINUTE, 1, clock_mono_us(), e);
 }
 

@@ -9,18 +9,6 @@
 #include "deliver/engine/preset_store.h"
 #include "task/config.h"
 
-static void
-let_sub(struct sub_conf **s)
-{
-	sub_free(*s);
-}
-
-static void
-let_presets(struct presets **ps)
-{
-	presets_free(*ps);
-}
-
 /* The one that the path names. */
 static int
 hook_configs_find(
@@ -74,6 +62,7 @@ put_row(struct db *db, struct sub_change *c, struct err *e)
 	return sub_op_seal(db, c, e);
 }
 
+/* The change was found good. */
 static int
 change(
     struct sub_op *op, enum sub_change_kind kind, enum audit_category category)
@@ -86,20 +75,21 @@ change(
 	sub_op_fill(op, kind, category);
 	op->change.managed_by = STR("task");
 	op->change.fill = put_row;
-	return OK;
+	return api_next(op->r, commit);
 }
 
-static int
-check_post(struct sub_op *op, struct checker *k, struct err *e)
+int
+api_hook_configs_post(struct req *r, struct db *db, struct err *e)
 {
-	struct req *r = op->r;
 	struct config *c = arena_alloc(r->arena, sizeof(*c));
 	struct str secret, json;
+	struct sub_op *op;
 
+	TRY(sub_op_new(r, db, &op, e));
 	TRY(tasks_key_only(r, e));
-	TRY(tasks_key_secret(r, k->db, &secret, e));
+	TRY(tasks_key_secret(r, db, &secret, e));
 	TRY(config_read(r->arena, r->body, NULL, secret, c, &json, e));
-	TRY(tasks_sub_read(op, k, json, NULL, "/url", e));
+	TRY(tasks_sub_read(op, json, NULL, "/url", e));
 	c->uid = uuid_v4();
 	c->owner = r->who.id;
 	op->more = c;
@@ -108,22 +98,16 @@ check_post(struct sub_op *op, struct checker *k, struct err *e)
 	return change(op, SUB_MAKE, AUDIT_WEBHOOK_CONFIG_CREATED);
 }
 
-int
-api_hook_configs_post(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return sub_op_begin(r, check_post, commit, e);
-}
-
 /* The subscription as it is, with its secrets. */
 static int
-open_sub(struct sub_op *op, struct checker *k, const struct config *c,
-    struct sub_conf **ret, struct err *e)
+open_sub(const struct sub_op *op, const struct config *c, struct sub_conf **ret,
+    struct err *e)
 {
 	struct sub_sealer sealer;
-	struct sub_seal by = sub_sealer(k->api, op->r->arena, c->uid, &sealer);
+	struct sub_seal by =
+	    sub_sealer(op->r->app, op->r->arena, c->uid, &sealer);
 
-	return sub_load(c->stored, k->presets, &by, ret, e);
+	return sub_load(c->stored, op->presets, &by, ret, e);
 }
 
 static enum audit_category
@@ -135,48 +119,37 @@ category_of(const struct config *was, const struct config *is)
 	return AUDIT_WEBHOOK_CONFIG_UPDATED;
 }
 
-static int
-check_patch(struct sub_op *op, struct checker *k, struct err *e)
+int
+api_hook_configs_patch(struct req *r, struct db *db, struct err *e)
 {
-	struct req *r = op->r;
 	struct config was, *c = arena_alloc(r->arena, sizeof(*c));
-	struct sub_conf *old CLEANUP(let_sub) = NULL;
+	struct sub_conf *old CLEANUP(sub_freep) = NULL;
 	struct str json;
+	struct sub_op *op;
 
-	TRY(hook_configs_find(r, k->db, &was, e));
-	TRY(open_sub(op, k, &was, &old, e));
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(hook_configs_find(r, db, &was, e));
+	TRY(open_sub(op, &was, &old, e));
 	was.timeout_ms =
 	    old->timeout_ms ? old->timeout_ms : old->preset->total_ms;
 	TRY(config_read(r->arena, r->body, &was, STR_EMPTY, c, &json, e));
-	TRY(tasks_sub_read(op, k, json, old, "/url", e));
+	TRY(tasks_sub_read(op, json, old, "/url", e));
 	op->more = c;
 	return change(op, SUB_CHANGE, category_of(&was, c));
 }
 
 int
-api_hook_configs_patch(struct req *r, struct db *db, struct err *e)
+api_hook_configs_delete(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return sub_op_begin(r, check_patch, commit, e);
-}
+	struct config *c = arena_alloc(r->arena, sizeof(*c));
+	struct sub_op *op;
 
-static int
-check_delete(struct sub_op *op, struct checker *k, struct err *e)
-{
-	struct config *c = arena_alloc(op->r->arena, sizeof(*c));
-
-	TRY(hook_configs_find(op->r, k->db, c, e));
-	TRY(open_sub(op, k, c, &op->seen.conf, e));
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(hook_configs_find(r, db, c, e));
+	TRY(open_sub(op, c, &op->seen.conf, e));
 	op->more = c;
 	op->status = 204;
 	return change(op, SUB_FINISH, AUDIT_WEBHOOK_CONFIG_DELETED);
-}
-
-int
-api_hook_configs_delete(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return sub_op_begin(r, check_delete, commit, e);
 }
 
 /* Looking ---------------------------------------------------------------------------- */
@@ -185,7 +158,7 @@ static int
 hook_configs_show(struct req *r, const struct presets *presets,
     const struct config *c, struct err *e)
 {
-	struct sub_conf *s CLEANUP(let_sub) = NULL;
+	struct sub_conf *s CLEANUP(sub_freep) = NULL;
 
 	TRY(sub_load(c->stored, presets, NULL, &s, e));
 	config_show(c, s, false, &r->out);
@@ -196,7 +169,7 @@ int
 api_hook_configs_get(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct presets *presets CLEANUP(let_presets) = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct config c;
 
 	TRY(hook_configs_find(r, db, &c, e));
@@ -210,7 +183,7 @@ int
 api_hook_configs_list(struct req *r, struct db *db, struct err *e)
 {
 	const struct api *api = r->app;
-	struct presets *presets CLEANUP(let_presets) = NULL;
+	struct presets *presets CLEANUP(presets_freep) = NULL;
 	struct config *v = NULL;
 	size_t n = 0;
 

@@ -50,15 +50,15 @@ fill_submit(struct db *db, struct sub_change *c, struct err *e)
 }
 
 static int
-make_callback(struct sub_op *op, struct checker *k, struct err *e)
+make_callback(struct sub_op *op, struct db *db, struct err *e)
 {
 	struct submit *s = op->more;
 	struct req *r = op->r;
 	struct str secret, json;
 
-	TRY(tasks_key_secret(r, k->db, &secret, e));
+	TRY(tasks_key_secret(r, db, &secret, e));
 	json = target_callback_json(r->arena, s->task.callback_url, secret);
-	TRY(tasks_sub_read(op, k, json, NULL, "/callbackUrl", e));
+	TRY(tasks_sub_read(op, json, NULL, "/callbackUrl", e));
 	op->seen.uid = uuid_v4();
 	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
 	op->change.managed_by = STR("task");
@@ -67,42 +67,36 @@ make_callback(struct sub_op *op, struct checker *k, struct err *e)
 	return OK;
 }
 
+static int submit_commit(struct req *r, struct err *e);
+
+/* On the check thread, perhaps more than once. */
 static int
-check_submit(struct sub_op *op, struct checker *k, struct err *e)
+check_callback(struct req *r, struct db *db, struct err *e)
 {
+	struct sub_op *op = r->ctx;
 	struct submit *s = op->more;
-	struct req *r = op->r;
 	int64_t sub = 0;
 
-	TRY(tasks_key_only(r, e));
-	if (!s) {
-		s = op->more = arena_alloc(r->arena, sizeof(*s));
-		TRY(task_read_submit(r->arena, r->body, &s->task, e));
-		s->task.uid = uuid_v7(clock_now_us());
-		s->task.owner = r->who.id;
-	}
-	if (!s->task.callback_url.p)
-		return OK;
 	s->make = false;
-	TRY(target_callback_find(
-	    k->db, r->who.id, s->task.callback_url, &sub, e));
-	return sub == 0 ? make_callback(op, k, e) : OK;
+	if (s->task.callback_url.p) {
+		TRY(target_callback_find(
+		    db, r->who.id, s->task.callback_url, &sub, e));
+		if (sub == 0)
+			TRY(make_callback(op, db, e));
+	}
+	return api_next(r, submit_commit);
 }
-
-static int submit_commit(struct req *r, struct err *e);
 
 static int
 submit_answer(struct req *r, struct err *e)
 {
-	struct api *api = r->app;
 	struct sub_op *op = r->ctx;
 	struct submit *s = op->more;
 
 	/* Somebody else made the callback meanwhile: then it is there. */
 	if (r->rc == ERR_CONFLICT && s->make && ++s->runs < TASK_SUBMIT_RUNS) {
-		api_then(r, submit_commit);
-		return pool_post(api->check, &r->job) ? REQ_WAIT
-						      : api_too_busy(e);
+		r->then = api_said;
+		return api_check(r, check_callback, e);
 	}
 	if (r->rc < 0)
 		return api_said(r, e);
@@ -130,8 +124,16 @@ submit_commit(struct req *r, struct err *e)
 int
 api_invoices_post(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return sub_op_begin(r, check_submit, submit_commit, e);
+	struct submit *s = arena_alloc(r->arena, sizeof(*s));
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(tasks_key_only(r, e));
+	TRY(task_read_submit(r->arena, r->body, &s->task, e));
+	s->task.uid = uuid_v7(clock_now_us());
+	s->task.owner = r->who.id;
+	op->more = s;
+	return check_callback(r, db, e);
 }
 
 /* Looking ------------------------------------------------------------------------- */

@@ -82,17 +82,18 @@ check_url(void *arg, struct str url, const char *at, struct err *e)
 }
 
 int
-tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
-    const struct sub_conf *old, const char *at_url, struct err *e)
+tasks_sub_read(struct sub_op *op, struct str json, const struct sub_conf *old,
+    const char *at_url, struct err *e)
 {
 	static const struct sub_managed MANAGED = {.by = {"task", 4},
 	    .object_id = {"", 0},
 	    .object_path = {"", 0},
 	    .webhook_id = {"", 0}};
-	struct url_rule u = {k->api->guard, at_url};
+	const struct api *api = op->r->app;
+	struct url_rule u = {api->guard, at_url};
 	struct sub_rules rules = {
-	    .presets = k->presets,
-	    .conf = k->api->conf,
+	    .presets = op->presets,
+	    .conf = api->conf,
 	    .now_us = clock_now_us(),
 	    .url_check = check_url,
 	    .arg = &u,

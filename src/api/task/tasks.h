@@ -1,19 +1,8 @@
 /*
  * tasks.h - tasks and their webhooks over HTTP, as seed 004 has them.
  *
- *   POST   /api/v1/invoices                        SUBMIT  202
- *   GET    /api/v1/invoices/{taskId}               QUERY
- *   GET    /api/v1/invoices/{taskId}/result        QUERY   404 before, 410 after
- *   PATCH  /api/v1/invoices/{taskId}/status        SUBMIT or MANAGE
- *   GET    /api/v1/webhooks?taskId=                QUERY
- *   POST   /api/v1/webhooks/{deliveryId}/retry     SUBMIT
- *   GET    /api/v1/webhooks/stats                  QUERY
- *   GET    /api/v1/webhook-configurations[/{id}]   QUERY
- *   POST   /api/v1/webhook-configurations          SUBMIT  201, the secret once
- *   PATCH  /api/v1/webhook-configurations/{id}     SUBMIT
- *   DELETE /api/v1/webhook-configurations/{id}     SUBMIT  204
- *
- * Answers are {"data":…,"traceId":"…"}.
+ * Answers are {"data":…,"traceId":"…"}. A result is a 404 before it is there, and
+ * a 410 once it is no longer kept.
  *
  * WHO SEES WHAT. Everything belongs to the API key that made it, and for any
  * other it is not there. The one exception is whoever does the work: a caller
@@ -41,10 +30,9 @@ int tasks_key_secret(
  * On the check thread: a subscription of preset `task` that the key owns, in
  * op->seen.conf; `old` for a change. *at_url: what a wrong URL is called.
  */
-struct checker;
 struct sub_conf;
 struct sub_op;
-int tasks_sub_read(struct sub_op *op, struct checker *k, struct str json,
+int tasks_sub_read(struct sub_op *op, struct str json,
     const struct sub_conf *old, const char *at_url, struct err *e) MUST_CHECK;
 
 #endif

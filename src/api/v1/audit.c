@@ -1,9 +1,6 @@
 /*
  * The audit over HTTP.
  *
- *   GET /v1/audit         ADMIN  ON_READ  ?from=&to=&category=&limit=&after=
- *   GET /v1/audit/verify  ADMIN  ON_READ  ?after=&hash=&rows=
- *
  * The list is newest first, from `from` on and before `to`. With `Accept:
  * text/csv` it is RFC 4180 with a line of names; the next page's cursor is
  * then in the header X-Next-Cursor. A cell that a spreadsheet would take for
@@ -211,7 +208,6 @@ api_audit_list(struct req *r, struct db *db, struct err *e)
 	TRY(read_query(r, p.csv, &q, &one, e));
 	req_add_header(r, "Vary", "Accept");
 	if (p.csv) {
-		buf_clear(&r->out);
 		for (size_t i = 0; i < COUNT_OF(COLUMNS); i++)
 			buf_fmt(&r->out, "%s%s", i ? "," : "", COLUMNS[i].name);
 		buf_addz(&r->out, "\r\n");
@@ -255,7 +251,6 @@ api_audit_verify(struct req *r, struct db *db, struct err *e)
 		return err_set(e, ERR_INVALID,
 		    "hash must be the one that the answer before this had");
 	TRY(audit_walk(db, w, e));
-	buf_clear(&r->out);
 	audit_walk_json(w, &r->out);
 	return OK;
 }

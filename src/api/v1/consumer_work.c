@@ -234,7 +234,6 @@ show_results(struct req *r, struct err *e)
 		w->looked = true;
 		return api_read(r, look_up, e);
 	}
-	buf_clear(&r->out);
 	buf_addz(&r->out, "{\"results\":[");
 	for (size_t i = 0; i < a->n; i++, name = name->next) {
 		put_open(&r->out, NULL, '{');

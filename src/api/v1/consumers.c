@@ -2,18 +2,10 @@
  * Pull consumers over HTTP: making, changing, ending and looking at them; their
  * work is in consumer_work.c.
  *
- *   PUT    /v1/consumers/{name}          MANAGE  201 or 200; as often as one likes
- *   GET    /v1/consumers                 READ    limit, after
- *   GET    /v1/consumers/{name}          READ    with its lag
- *   DELETE /v1/consumers/{name}          MANAGE  204
- *   GET    /v1/consumers/{name}/events   CONSUME max, wait
- *   POST   /v1/consumers/{name}/ack      CONSUME {"cursors"}
- *   POST   /v1/consumers/{name}/nack     CONSUME {"cursors","delayMs","dead","reason"}
- *   POST   /v1/consumers/{name}/extend   CONSUME {"cursors","seconds"}
- *
  * A consumer is a subscription that is managed here and has no URL: workers
  * come and fetch (sink/pull/pull.h). So its deliveries, attempts, dead letters
- * and replays are those of any other, under its id.
+ * and replays are those of any other, under its id. A PUT may come as often as
+ * one likes: the same once more changes nothing.
  *
  * A CURSOR names a delivery and an attempt of it (deliver/engine/delivery_id.h), and
  * is told what became of it by itself: one that is late or made up does not
@@ -243,8 +235,8 @@ fill_op(struct sub_op *op, struct sub_conf *fresh, bool there, int64_t from_seq)
 	op->change.from_seq = from_seq;
 }
 
-static int
-check_put(struct sub_op *op, struct checker *k, struct err *e)
+int
+api_consumers_put(struct req *r, struct db *db, struct err *e)
 {
 	struct put p = {
 	    .ack_wait_s = CONSUMER_WAIT_S, .flight = CONSUMER_FLIGHT};
@@ -252,24 +244,26 @@ check_put(struct sub_op *op, struct checker *k, struct err *e)
 	    .object_id = STR_EMPTY,
 	    .object_path = STR_EMPTY,
 	    .webhook_id = STR_EMPTY};
-	struct req *r = op->r;
 	struct sub_conf *fresh = NULL;
 	struct str text = STR_EMPTY;
 	int64_t from_seq = -1;
+	struct sub_op *op;
 	int there;
 
+	TRY(check_name(r->params[0], e));
+	TRY(sub_op_new(r, db, &op, e));
 	TRY(api_body_maybe(r, BODY, NULL, &p, e));
 	m.ack_wait_s = p.ack_wait_s;
 	op->show = show_put;
-	TRY(read_from(k->db, p.from, &from_seq, e));
+	TRY(read_from(db, p.from, &from_seq, e));
 	TRY(translate(r, &p, &text, e));
-	there = TRY(sub_seen_consumer(
-	    r, k->db, op->presets, r->params[0], &op->seen, e));
+	there = TRY(
+	    sub_seen_consumer(r, db, op->presets, r->params[0], &op->seen, e));
 	if (there > 0 && !sub_seen_may(r, &op->seen))
 		return err_set(e, ERR_CONFLICT, "this name is taken");
 	TRY(sub_op_read(op, text, NULL, &m, &fresh, e));
 	fill_op(op, fresh, there > 0, from_seq);
-	return OK;
+	return api_next(r, sub_op_commit);
 }
 
 /*
@@ -311,14 +305,6 @@ show_lag(struct req *r, struct db *db, const struct sub_seen *s, struct err *e)
 	put_close(b, '}');
 	put_int(b, "dead", dead.n);
 	return OK;
-}
-
-int
-api_consumers_put(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	TRY(check_name(r->params[0], e));
-	return sub_op_begin(r, check_put, sub_op_commit, e);
 }
 
 /* DELETE --------------------------------------------------------------------- */
@@ -388,7 +374,6 @@ api_consumers_get(struct req *r, struct db *db, struct err *e)
 	q->pull =
 	    (struct pull_ask){.ask = {.kind = ASK_SINK, .sub = (uint32_t)s.id},
 		.what = PULL_COUNT};
-	buf_clear(&r->out);
 	consumers_show(&s, &r->out);
 	TRY(show_lag(r, db, &s, e));
 	r->ctx = q;

@@ -1,19 +1,6 @@
 /*
  * delivery.h - deliveries, dead letters and replays over HTTP.
  *
- *   GET    /v1/deliveries                    READ    subscription, event, status, from, to, limit, after
- *   GET    /v1/deliveries/{id}               READ    with its attempts
- *   GET    /v1/deliveries/{id}/why           READ    what it waits for
- *   POST   /v1/deliveries/{id}/retry         MANAGE  202; ?newId=true
- *   GET    /v1/dead-letters                  READ    subscription, reason, from, to, limit, after
- *   GET    /v1/dead-letters/{id}             READ    with its attempts and event
- *   POST   /v1/dead-letters/{id}/requeue     MANAGE  {"reason","payload","event"}
- *   POST   /v1/dead-letters/{id}/skip        MANAGE  {"reason"}
- *   POST   /v1/dead-letters/requeue          MANAGE  {"filter","dryRun","reason"}
- *   POST   /v1/replays                       MANAGE  202
- *   GET    /v1/replays, /v1/replays/{id}     READ
- *   DELETE /v1/replays/{id}                  MANAGE  it stops
- *
  * WHAT A DELIVERY IS. Nothing stores one as such: it is what attempts, rows and
  * dead letters of one (seq, subscription, rep) say together, and its id is
  * these three in disguise (deliver/engine/delivery_id.h). A list walks the three

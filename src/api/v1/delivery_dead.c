@@ -229,7 +229,6 @@ api_deads_get(struct req *r, struct db *db, struct err *e)
 	TRY(spot_read(r, &spot, e));
 	TRY(dead_get(r, db, spot, &s, &sub, e));
 	TRY(dead_event(r, db, spot, &event, e));
-	buf_clear(&r->out);
 	TRY(dead_show(r, db, &s, &sub, e));
 	TRY(seen_attempts(db, spot, &r->out, e));
 	put_raw(&r->out, "event", event);

@@ -291,7 +291,6 @@ api_replays_get(struct req *r, struct db *db, struct err *e)
 	struct sql_sub_head_row sub;
 
 	TRY(replay_get(r, db, &row, &sub, e));
-	buf_clear(&r->out);
 	delivery_replay_show(r, &row, &sub);
 	return OK;
 }

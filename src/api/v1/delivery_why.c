@@ -200,7 +200,6 @@ show_one(struct req *r, struct db *db, struct err *e)
 
 	if (w->unknown)
 		return spot_absent(e);
-	buf_clear(&r->out);
 	TRY(seen_show(r, db, &w->seen, &w->sub, w->look, &r->out, e));
 	TRY(seen_attempts(db, w->spot, &r->out, e));
 	buf_addc(&r->out, '}');

@@ -3,6 +3,7 @@
 #include "account/limiter.h"
 #include "api/api.h"
 #include "api/handlers.h"
+#include "api/io.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -83,24 +84,6 @@ warn(const struct req *r, const struct event *ev)
 	log_end(&l);
 }
 
-struct ce_headers {
-	struct cloudevent_header *list; /* NULL: they are counted */
-	size_t n;
-};
-
-static bool
-take_header(void *arg, struct str name, struct str value)
-{
-	struct ce_headers *h = arg;
-
-	if (!cloudevent_is_header(name))
-		return true;
-	if (h->list)
-		h->list[h->n] = (struct cloudevent_header){name, value};
-	h->n++;
-	return true;
-}
-
 /* The envelope that a CloudEvent makes. */
 static int
 read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
@@ -109,14 +92,12 @@ read_cloudevent(struct publish *p, struct arena *a, struct str bytes,
 	/* Of a key that has one and no other. */
 	const struct uuid *tenant =
 	    p->r->who.n_tenants == 1 ? p->r->who.tenants : NULL;
-	struct ce_headers h = {.n = 0};
 
 	if (p->form == CE_BINARY) {
-		req_each_header(p->r, take_header, &h);
-		h.list = arena_array(a, h.n + 1, sizeof(*h.list));
-		h.n = 0;
-		req_each_header(p->r, take_header, &h);
-		return cloudevent_binary(a, h.list, h.n, bytes, tenant, ret, e);
+		size_t n;
+		struct str_pair *headers = api_headers(p->r, a, &n);
+
+		return cloudevent_binary(a, headers, n, bytes, tenant, ret, e);
 	}
 	if (!node)
 		TRY(json_parse(a, bytes, &node, e));

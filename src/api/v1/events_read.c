@@ -173,7 +173,6 @@ get_read(struct req *r, struct db *db, struct err *e)
 {
 	struct get *g = r->ctx;
 
-	buf_clear(&r->out);
 	for (int i = 0; i < g->find.n; i++)
 		if (TRY(get_row(r, db, g->find.seqs[i], e)) > 0)
 			return OK;

@@ -82,37 +82,18 @@ api_hooks_leave(void *ctx)
 
 /* The request ------------------------------------------------------------------ */
 
-struct gathering {
-	struct received_header *list; /* NULL: they are counted */
-	size_t n;
-};
-
-static bool
-take_header(void *arg, struct str name, struct str value)
-{
-	struct gathering *g = arg;
-
-	if (g->list)
-		g->list[g->n] = (struct received_header){name, value};
-	g->n++;
-	return true;
-}
-
 static int
 gather(struct incoming *in, struct err *e)
 {
 	struct req *r = in->r;
-	struct gathering g = {.n = 0};
+	size_t n;
+	struct str_pair *headers = api_headers(r, r->arena, &n);
 
-	req_each_header(r, take_header, &g);
-	if (g.n > REQUEST_HEADERS_MAX)
+	if (n > REQUEST_HEADERS_MAX)
 		return err_set(e, ERR_LIMIT, "a request has at most %d headers",
 		    REQUEST_HEADERS_MAX);
-	g.list = arena_array(r->arena, g.n + 1, sizeof(*g.list));
-	g.n = 0;
-	req_each_header(r, take_header, &g);
 	in->q = (struct hook_request){
-	    .in = {.headers = g.list, .n = g.n, .body = r->body},
+	    .in = {.headers = headers, .n = n, .body = r->body},
 	    .query = r->query,
 	    .n_query = r->n_query,
 	    .peer = str_of(r->peer),
@@ -411,9 +392,9 @@ api_in_post(struct req *r, struct db *db, struct err *e)
 /* {"a": "b"} as pairs, for headers and the query alike. */
 static int
 read_pairs(const struct json *j, const char *at, struct arena *a,
-    struct req_pair **ret, size_t *ret_n, struct err *e)
+    struct str_pair **ret, size_t *ret_n, struct err *e)
 {
-	struct req_pair *v;
+	struct str_pair *v;
 	size_t n = 0;
 
 	*ret_n = 0;
@@ -431,7 +412,7 @@ read_pairs(const struct json *j, const char *at, struct arena *a,
 		json_point(here, c->key);
 		if (c->type != JSON_STRING)
 			return json_wrong(e, here, "must be a string");
-		v[n] = (struct req_pair){c->key, c->text};
+		v[n] = (struct str_pair){c->key, c->text};
 	}
 	*ret = v;
 	*ret_n = n;
@@ -450,20 +431,15 @@ read_sample(struct incoming *in, struct err *e)
 	    {.name = NULL},
 	};
 	struct req *r = in->r;
-	struct received_header *headers;
-	struct req_pair *pairs = NULL, *query = NULL;
+	struct str_pair *headers = NULL, *query = NULL;
 	size_t n = 0;
 
 	TRY(api_body(r, BODY, NULL, in, e));
-	TRY(read_pairs(in->headers, "/headers", r->arena, &pairs, &n, e));
+	TRY(read_pairs(in->headers, "/headers", r->arena, &headers, &n, e));
 	TRY(read_pairs(
 	    in->query, "/query", r->arena, &query, &in->q.n_query, e));
 	if (in->body && in->text.p)
 		return json_wrong(e, "/bodyText", "and body are one too many");
-	headers = arena_array(r->arena, n + 1, sizeof(*headers));
-	for (size_t i = 0; i < n; i++)
-		headers[i] =
-		    (struct received_header){pairs[i].name, pairs[i].value};
 	in->q.in = (struct received){.headers = headers,
 	    .n = n,
 	    .body = in->text.p ? in->text

@@ -106,7 +106,6 @@ create(struct req *r, struct db *db, struct err *e)
 
 	TRY(keys_create(
 	    db, api->keyring, k, clock_now_us(), r->arena, &made, e));
-	buf_clear(&r->out);
 	key_json(k, &made, &r->out);
 	digest_wipe(&made, sizeof(made));
 	r->status = 201;
@@ -149,30 +148,23 @@ api_keys_get(struct req *r, struct db *db, struct err *e)
 	struct key k;
 
 	TRY(get_key(r, db, &k, e));
-	buf_clear(&r->out);
 	key_json(&k, NULL, &r->out);
 	return OK;
 }
 
-/* On the commit thread. */
-static int
-revoke(struct req *r, struct db *db, struct err *e)
+int
+api_keys_delete(struct req *r, struct db *db, struct err *e)
 {
 	struct key k;
 
+	if (!db)
+		return api_account_write(r, api_keys_delete, e);
 	TRY(get_key(r, db, &k, e));
 	if (!scopes_within(k.scopes, r->who.scopes))
 		return err_set(e, ERR_DENIED,
 		    "nobody revokes a key with scopes that he has not got");
 	TRY(keys_revoke(db, k.public_id, api_actor(r), clock_now_us(), e));
 	return api_gone(r);
-}
-
-int
-api_keys_delete(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return api_account_write(r, revoke, e);
 }
 
 /* The row id behind a cursor, which is the id of the last key shown. */

@@ -55,7 +55,6 @@ api_presets_get(struct req *r, struct db *db, struct err *e)
 	p = presets_find(presets, r->params[0]);
 	if (!p)
 		return err_set(e, ERR_ABSENT, "there is no such preset");
-	buf_clear(&r->out);
 	presets_show(p, &r->out);
 	return OK;
 }
@@ -121,7 +120,6 @@ presets_answer(struct req *r, struct err *e)
 	struct preset_op *op = r->ctx;
 
 	(void)e;
-	buf_clear(&r->out);
 	if (op->preset)
 		presets_show(op->preset, &r->out);
 	return OK;

@@ -1,14 +1,12 @@
 /*
  * The keys that seal secrets, over HTTP.
  *
- *   GET  /v1/seal         ADMIN  ON_READ  ids, and how many values each sealed
- *   POST /v1/seal/rotate  ADMIN  ON_WRITE 202; GET tells when it is done
- *
  * A rotation makes a new active key, tells the audit, and has every value
  * sealed anew in the background (ops/reseal.h). While values of an older key
  * are left it goes on with those, and makes none. With env and kms the new key
  * comes with a restart: a server asks no KMS while it serves. Events of the log
- * stay with the key that sealed them (event/sealed.h); GET tells which it needs.
+ * stay with the key that sealed them (event/sealed.h); GET tells which it
+ * needs, and when a rotation is done.
  */
 #include "api/api.h"
 #include "api/handlers.h"
@@ -23,7 +21,6 @@ api_seal_get(struct req *r, struct db *db, struct err *e)
 	struct api *api = r->app;
 	struct reseal_state state;
 
-	buf_clear(&r->out);
 	resealer_state(api->resealer, &state);
 	return reseal_show(db, api->keyring, api->conf, &state, &r->out, e);
 }

@@ -39,12 +39,10 @@ sources_get(struct req *r, struct db *db, struct hook **ret, struct err *e)
 int
 api_sources_get(struct req *r, struct db *db, struct err *e)
 {
-	struct hook *h = NULL;
+	struct hook *h CLEANUP(hook_freep) = NULL;
 
 	TRY(sources_get(r, db, &h, e));
-	buf_clear(&r->out);
 	hook_show(h, false, &r->out);
-	hook_free(h);
 	return OK;
 }
 
@@ -112,7 +110,6 @@ sources_answer(struct req *r, struct err *e)
 	(void)e;
 	if (!op->same)
 		hooks_changed();
-	buf_clear(&r->out);
 	r->status = op->status;
 	if (!op->gone)
 		hook_show(op->hook, op->once, &r->out);
@@ -180,9 +177,8 @@ check_program(void *arg, struct str program, struct err *e)
 	return jq_check(api_jq(arg), program, e);
 }
 
-/* On the check thread. */
-static int
-put_read(struct req *r, struct db *db, struct err *e)
+int
+api_sources_put(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 	struct source_op *op = op_new(r);
@@ -190,30 +186,19 @@ put_read(struct req *r, struct db *db, struct err *e)
 	    presets_load(api->conf);
 	struct hook_rules rules = {
 	    .presets = presets, .program_check = check_program, .arg = r};
-	struct hook *old = NULL;
+	struct hook *old CLEANUP(hook_freep) = NULL;
 	int rc = sources_get(r, db, &old, e);
 
-	if (rc == OK || rc == ERR_ABSENT)
-		rc =
-		    hook_read(r->body, r->params[0], old, &rules, &op->hook, e);
-	if (rc == OK) {
-		op->hook->changed_us = clock_now_us();
-		op->hook->uid = old ? old->uid : uuid_v4();
-		op->hook->created_us =
-		    old ? old->created_us : op->hook->changed_us;
-		op->was = old ? old->version : 0;
-		op->status = old ? 200 : 201;
-		op->once = !old || old->n_secrets == 0;
-	}
-	hook_free(old);
-	return rc == OK ? api_next(r, commit) : rc;
-}
-
-int
-api_sources_put(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return api_check(r, put_read, e);
+	if (rc < 0 && rc != ERR_ABSENT)
+		return rc;
+	TRY(hook_read(r->body, r->params[0], old, &rules, &op->hook, e));
+	op->hook->changed_us = clock_now_us();
+	op->hook->uid = old ? old->uid : uuid_v4();
+	op->hook->created_us = old ? old->created_us : op->hook->changed_us;
+	op->was = old ? old->version : 0;
+	op->status = old ? 200 : 201;
+	op->once = !old || old->n_secrets == 0;
+	return api_next(r, commit);
 }
 
 /* The one that the path names, to be changed. */

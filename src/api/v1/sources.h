@@ -1,14 +1,6 @@
 /*
  * sources.h - incoming webhooks over HTTP: what they are, and taking them.
  *
- *   PUT    /v1/sources/{name}                MANAGE  201 or 200
- *   GET    /v1/sources, /v1/sources/{name}   READ
- *   DELETE /v1/sources/{name}                MANAGE  204
- *   POST   /v1/sources/{name}/enable, /disable
- *   POST   /v1/sources/{name}/rotate-secret  {"secret", "overlapSeconds"}
- *   POST   /v1/sources/{name}/test           {"headers", "query", "body" | "bodyText"}
- *   POST   /in/{name}                        anybody, verified by signature
- *
  * A HOOK goes three ways. Verifying, and jq, which blocks, are done by the one
  * hooks thread; the commit thread makes it durable; only then the provider is
  * answered:

@@ -1,19 +1,8 @@
 /*
  * sub.h - subscriptions and presets over HTTP.
  *
- *   POST   /v1/subscriptions                     MANAGE  201, the secret once
- *   GET    /v1/subscriptions                     READ    limit, after, enabled, q, managedBy
- *   GET    /v1/subscriptions/{id}                READ
- *   PATCH  /v1/subscriptions/{id}                MANAGE  RFC 7396; `version` may be named
- *   DELETE /v1/subscriptions/{id}                MANAGE  204
- *   POST   /v1/subscriptions/{id}/enable         MANAGE  {"from":"resume|now"}
- *   POST   /v1/subscriptions/{id}/disable        MANAGE
- *   POST   /v1/subscriptions/{id}/rotate-secret  MANAGE  {"overlapSeconds"}
- *   POST   /v1/subscriptions/{id}/test           MANAGE  {"event"}
- *   GET    /v1/subscriptions/{id}/stats          READ    from, to, step
- *   GET    /v1/presets, /v1/presets/{name}       READ
- *   PUT    /v1/presets/{name}                    MANAGE
- *   DELETE /v1/presets/{name}                    MANAGE
+ * The routes stand in api/routes.tbl. A PATCH is RFC 7396, and may name the
+ * `version` that it changes.
  *
  * A CHANGE goes three ways: it is read and checked on the check thread (a jq
  * program takes up to 45 ms to compile, and the row is read there; a change that
@@ -45,13 +34,7 @@ struct rows;
 struct sub_conf;
 struct sub_managed;
 
-/* The check thread's context; enter() takes the struct api. */
-struct checker {
-	const struct api *api;
-	struct db *db;
-	struct jq *jq;           /* made when first needed */
-	struct presets *presets; /* while a sub_op is checked */
-};
+/* The check thread's; enter() takes the struct api. */
 void *api_checker_enter(void *api);
 void api_checker_leave(void *checker);
 /* As api_read(), on the check thread; there its jq may be used. */
@@ -92,7 +75,6 @@ void sub_seen_show(
 /* One request's change, in its arena; freed with the request. */
 struct sub_op {
 	struct req *r;
-	int (*check)(struct sub_op *op, struct checker *k, struct err *e);
 	struct presets *presets;
 	struct sub_seen seen; /* as it is; then as it will be */
 	struct sub_change change;
@@ -105,14 +87,11 @@ struct sub_op {
 	void (*show)(const struct sub_op *op, struct buf *b);
 	void *more; /* of whoever began it */
 };
-/* Begins one that needs no jq, on a read thread. */
+/* Begins one, on the check thread; one that needs no jq on a read thread. */
 int sub_op_new(struct req *r, struct db *db, struct sub_op **ret,
     struct err *e) MUST_CHECK;
-/* Begins one: REQ_WAIT, and `check` runs on the check thread; then `next`. */
-int sub_op_begin(struct req *r,
-    int (*check)(struct sub_op *op, struct checker *k, struct err *e),
-    int (*next)(struct req *r, struct err *e), struct err *e) MUST_CHECK;
-/* check: a subscription as it was written, within the caller's tenants. */
+/* On the check thread: a subscription as it was written, within the tenants of
+ * the caller. */
 int sub_op_read(struct sub_op *op, struct str json, const struct sub_conf *old,
     const struct sub_managed *managed, struct sub_conf **ret,
     struct err *e) MUST_CHECK;

@@ -101,24 +101,19 @@ sub_op_read(struct sub_op *op, struct str json, const struct sub_conf *old,
 	return rc;
 }
 
-static int
-check_post(struct sub_op *op, struct checker *k, struct err *e)
+int
+api_subs_post(struct req *r, struct db *db, struct err *e)
 {
-	(void)k;
-	TRY(sub_op_read(op, op->r->body, NULL, NULL, &op->seen.conf, e));
+	struct sub_op *op;
+
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(sub_op_read(op, r->body, NULL, NULL, &op->seen.conf, e));
 	op->seen.uid = uuid_v4();
 	op->seen.enabled = op->seen.conf->enabled;
 	op->once = true;
 	op->status = 201;
 	sub_op_fill(op, SUB_MAKE, AUDIT_SUBSCRIPTION_CREATED);
-	return OK;
-}
-
-int
-api_subs_post(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return sub_op_begin(r, check_post, sub_op_commit, e);
+	return api_next(r, sub_op_commit);
 }
 
 /* A version that was named must be the one that is changed. */
@@ -157,14 +152,16 @@ lets_go(const struct sub_op *op, const struct sub_conf *fresh)
 		   json_is(json_get(doc, "enabled"), JSON_TRUE));
 }
 
-static int
-check_patch(struct sub_op *op, struct checker *k, struct err *e)
+int
+api_subs_patch(struct req *r, struct db *db, struct err *e)
 {
 	struct sub_conf *fresh = NULL;
+	struct sub_op *op;
 
-	TRY(sub_op_find(op, k->db, e));
+	TRY(sub_op_new(r, db, &op, e));
+	TRY(sub_op_find(op, db, e));
 	TRY(check_version(op, e));
-	TRY(sub_op_read(op, op->r->body, op->seen.conf, NULL, &fresh, e));
+	TRY(sub_op_read(op, r->body, op->seen.conf, NULL, &fresh, e));
 	if (lets_go(op, fresh))
 		op->seen.held = (struct str){.p = NULL};
 	sub_seen_done(&op->seen);
@@ -173,14 +170,7 @@ check_patch(struct sub_op *op, struct checker *k, struct err *e)
 		op->seen.why = STR_EMPTY;
 	op->seen.enabled = fresh->enabled;
 	sub_op_fill(op, SUB_CHANGE, AUDIT_SUBSCRIPTION_CHANGED);
-	return OK;
-}
-
-int
-api_subs_patch(struct req *r, struct db *db, struct err *e)
-{
-	(void)db;
-	return sub_op_begin(r, check_patch, sub_op_commit, e);
+	return api_next(r, sub_op_commit);
 }
 
 /* Switching --------------------------------------------------------------- */

@@ -17,6 +17,11 @@
 #include "match/jq/jq.h"
 #include "sql.h"
 
+struct checker {
+	struct db *db;
+	struct jq *jq; /* made when first needed */
+};
+
 void *
 api_checker_enter(void *arg)
 {
@@ -24,7 +29,6 @@ api_checker_enter(void *arg)
 	struct checker *k = mem_get(sizeof(*k));
 	struct err e = {0};
 
-	k->api = api;
 	if (db_open(api->store, DB_READ, &k->db, &e) < 0) {
 		log_err(LOG_ERROR, "the check thread has no connection", &e);
 		free(k);
@@ -89,50 +93,18 @@ op_done(struct req *r)
 	presets_free(op->presets);
 }
 
-static struct sub_op *
-op_new(struct req *r)
+int
+sub_op_new(struct req *r, struct db *db, struct sub_op **ret, struct err *e)
 {
+	const struct api *api = r->app;
 	struct sub_op *op = arena_alloc(r->arena, sizeof(*op));
 
 	op->r = r;
 	op->status = 200;
 	r->ctx = op;
 	r->done = op_done;
-	return op;
-}
-
-int
-sub_op_new(struct req *r, struct db *db, struct sub_op **ret, struct err *e)
-{
-	const struct api *api = r->app;
-
-	*ret = op_new(r);
-	return presets_open(db, api->conf, &(*ret)->presets, e);
-}
-
-/* On the check thread, perhaps more than once. */
-static int
-run_check(struct req *r, struct db *db, struct err *e)
-{
-	const struct api *api = r->app;
-	struct sub_op *op = r->ctx;
-	struct checker *k = api->checker;
-
-	presets_free(op->presets);
-	op->presets = NULL;
-	TRY(presets_open(db, api->conf, &op->presets, e));
-	k->presets = op->presets;
-	return op->check(op, k, e);
-}
-
-int
-sub_op_begin(struct req *r,
-    int (*check)(struct sub_op *op, struct checker *k, struct err *e),
-    int (*next)(struct req *r, struct err *e), struct err *e)
-{
-	op_new(r)->check = check;
-	api_then(r, next);
-	return api_check(r, run_check, e);
+	*ret = op;
+	return presets_open(db, api->conf, &op->presets, e);
 }
 
 int
@@ -261,7 +233,6 @@ sub_check_answer(struct req *r, struct err *e)
 
 	(void)e;
 	r->status = op->status;
-	buf_clear(&r->out);
 	if (op->status == 204)
 		return OK;
 	if (op->show)

@@ -204,7 +204,6 @@ api_subs_get(struct req *r, struct db *db, struct err *e)
 
 	TRY(presets_open(db, api->conf, &presets, e));
 	TRY(sub_seen_get(r, db, presets, &s, e));
-	buf_clear(&r->out);
 	sub_seen_show(api, &s, false, &r->out);
 	return OK;
 }

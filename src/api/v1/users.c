@@ -98,7 +98,6 @@ users_add(struct req *r, struct db *db, struct err *e)
 
 	TRY(accounts_add(
 	    db, c->name, str_of(c->hash), c->role, api_actor(r), now_us, e));
-	buf_clear(&r->out);
 	account_json(&u, &r->out);
 	r->status = 201;
 	return OK;
@@ -226,19 +225,13 @@ api_users_password(struct req *r, struct db *db, struct err *e)
 	return rc == OK ? start_set(r, e) : wrong_old(rc, e);
 }
 
-/* On the commit thread. */
-static int
-take_away(struct req *r, struct db *db, struct err *e)
-{
-	TRY(accounts_remove(db, r->params[0], api_actor(r), clock_now_us(), e));
-	return api_gone(r);
-}
-
 int
 api_users_delete(struct req *r, struct db *db, struct err *e)
 {
-	(void)db;
-	return api_account_write(r, take_away, e);
+	if (!db)
+		return api_account_write(r, api_users_delete, e);
+	TRY(accounts_remove(db, r->params[0], api_actor(r), clock_now_us(), e));
+	return api_gone(r);
 }
 
 int

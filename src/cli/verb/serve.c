@@ -326,9 +326,9 @@ start_access(struct serve *s, struct err *e)
 	s->api.secure = str_starts(str_of(s->conf->base_url), STR("https:")) ||
 			(!s->conf->base_url[0] && s->conf->tls_cert[0]);
 	s->api.mask = mask;
-	s->api.limiter = limiter_new(LIMITER_MAX);
-	s->api.people = limiter_new(LIMITER_PEOPLE_MAX);
-	s->api.networks = limiter_new(LIMITER_NETWORK_MAX);
+	s->api.limiter = limiter_new(LIMITER_MAX, 1);
+	s->api.people = limiter_new(LIMITER_PEOPLE_MAX, 60);
+	s->api.networks = limiter_new(LIMITER_NETWORK_MAX, 60);
 	TRY(auth_new(&auth, &s->api.auth, e));
 	client.connections_max = client.connections_each = CALLER_CONNECTIONS;
 	client.body_max = CALLER_BODY_MAX;

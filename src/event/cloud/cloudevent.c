@@ -428,8 +428,8 @@ cloudevent_structured(struct arena *a, const struct json *tree,
 
 /* The binary mode ------------------------------------------------------------ */
 
-bool
-cloudevent_is_header(struct str name)
+static bool
+is_header(struct str name)
 {
 	return name.n > 3 && str_eq_nocase((struct str){name.p, 3}, STR("ce-"));
 }
@@ -455,7 +455,7 @@ unquote(struct arena *a, struct str s)
 }
 
 static int
-take_header(struct reader *c, const struct cloudevent_header *h)
+take_header(struct reader *c, const struct str_pair *h)
 {
 	struct str name = arena_dup(c->a, str_from(h->name, 3));
 	struct str value = unquote(c->a, h->value);
@@ -480,7 +480,7 @@ take_header(struct reader *c, const struct cloudevent_header *h)
 }
 
 static bool
-named_twice(const struct cloudevent_header *headers, size_t i)
+named_twice(const struct str_pair *headers, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (str_eq_nocase(headers[k].name, headers[i].name))
@@ -506,9 +506,8 @@ take_body(struct reader *c, struct str body)
 }
 
 int
-cloudevent_binary(struct arena *a, const struct cloudevent_header *headers,
-    size_t n, struct str body, const struct uuid *tenant, struct str *ret,
-    struct err *e)
+cloudevent_binary(struct arena *a, const struct str_pair *headers, size_t n,
+    struct str body, const struct uuid *tenant, struct str *ret, struct err *e)
 {
 	struct buf more CLEANUP(buf_done) = BUF(0);
 	struct reader c = {
@@ -519,7 +518,7 @@ cloudevent_binary(struct arena *a, const struct cloudevent_header *headers,
 		bytes += headers[i].name.n + headers[i].value.n + 8;
 	more.limit = 2 * bytes + FRAME_MAX;
 	for (size_t i = 0; i < n; i++) {
-		if (!cloudevent_is_header(headers[i].name))
+		if (!is_header(headers[i].name))
 			continue;
 		if (named_twice(headers, i))
 			return wrong(

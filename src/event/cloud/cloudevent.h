@@ -44,21 +44,14 @@
 struct arena;
 struct json;
 
-struct cloudevent_header {
-	struct str name, value;
-};
-
 /* `tenant` is for an event that names none; NULL: it must. */
 int cloudevent_structured(struct arena *a, const struct json *tree,
     const struct uuid *tenant, struct str *ret, struct err *e) MUST_CHECK;
-int cloudevent_binary(struct arena *a, const struct cloudevent_header *headers,
-    size_t n, struct str body, const struct uuid *tenant, struct str *ret,
+int cloudevent_binary(struct arena *a, const struct str_pair *headers, size_t n,
+    struct str body, const struct uuid *tenant, struct str *ret,
     struct err *e) MUST_CHECK;
 
 /* From the envelope's field to the attribute that it was made of. */
 void cloudevent_blame(struct err *e, bool binary);
-
-/* Is it a header of the binary mode? */
-bool cloudevent_is_header(struct str name);
 
 #endif

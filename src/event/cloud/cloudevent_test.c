@@ -245,10 +245,10 @@ test_derived(void **state)
 	}
 
 static int
-binary(const struct cloudevent_header *extra, size_t n, const char *body,
-    struct str *ret)
+binary(
+    const struct str_pair *extra, size_t n, const char *body, struct str *ret)
 {
-	struct cloudevent_header h[16] = {
+	struct str_pair h[16] = {
 	    CE("specversion", "1.0"),
 	    CE("id", EVENT),
 	    {{"Content-Type", 12}, {"application/json", 16}},
@@ -270,7 +270,7 @@ static void
 test_binary(void **state)
 {
 	static const struct {
-		struct cloudevent_header extra[2];
+		struct str_pair extra[2];
 		size_t n;
 		const char *body;
 		const char *out, *at, *why;

@@ -278,7 +278,7 @@ hand_over(struct conn *c)
 
 	/* Once handed over, r is not ours until it is woken. */
 	c->stage = AT_WORK;
-	if (r->route->on == ON_READ ? h->read(h->arg, r) : h->write(h->arg, r))
+	if (h->work(h->arg, r))
 		return REQ_WAIT;
 	return err_set(&r->err, ERR_AWAY, "too much to do; try again");
 }

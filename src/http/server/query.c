@@ -16,10 +16,10 @@ count_parts(struct str s)
 
 static int
 pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
-    const struct req_pair **ret, size_t *ret_n, struct err *e)
+    const struct str_pair **ret, size_t *ret_n, struct err *e)
 {
 	size_t n = count_parts(s), at = 0;
-	struct req_pair *v;
+	struct str_pair *v;
 
 	if (n > most)
 		return err_set(
@@ -43,7 +43,7 @@ pairs_parse(struct arena *a, struct str s, size_t most, const char *what,
 }
 
 int
-query_parse(struct arena *a, struct str s, const struct req_pair **ret,
+query_parse(struct arena *a, struct str s, const struct str_pair **ret,
     size_t *ret_n, struct err *e)
 {
 	return pairs_parse(a, s, HTTP_QUERY_MAX, "the query", ret, ret_n, e);
@@ -89,8 +89,8 @@ req_query_only(const struct req *r, const char *const *names, struct err *e)
 int
 form_read(const struct req *r, struct form *ret, struct err *e)
 {
-	const struct req_pair *body = NULL;
-	struct req_pair *all;
+	const struct str_pair *body = NULL;
+	struct str_pair *all;
 	size_t n = 0;
 
 	TRY(pairs_parse(

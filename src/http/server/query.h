@@ -18,11 +18,11 @@
  * "a=1&b&c=" as pairs in the order given; empty parts are skipped. ERR_SYNTAX,
  * ERR_LIMIT past HTTP_QUERY_MAX.
  */
-int query_parse(struct arena *a, struct str s, const struct req_pair **ret,
+int query_parse(struct arena *a, struct str s, const struct str_pair **ret,
     size_t *ret_n, struct err *e) MUST_CHECK;
 
 struct form {
-	const struct req_pair *pairs;
+	const struct str_pair *pairs;
 	size_t n;
 };
 

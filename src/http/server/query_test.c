@@ -39,7 +39,7 @@ test_parse(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
 		struct arena *a = arena_new(KIB);
-		const struct req_pair *v = NULL;
+		const struct str_pair *v = NULL;
 		struct buf b = BUF(KIB);
 		struct err e = {0};
 		size_t n = 0;
@@ -62,7 +62,7 @@ static void
 test_bounds(void **state)
 {
 	struct arena *a = arena_new(64 * KIB);
-	const struct req_pair *v = NULL;
+	const struct str_pair *v = NULL;
 	struct buf b = BUF(KIB);
 	struct err e = {0};
 	size_t n = 0;
@@ -81,7 +81,7 @@ test_bounds(void **state)
 static void
 test_lookup(void **state)
 {
-	static const struct req_pair PAIRS[] = {
+	static const struct str_pair PAIRS[] = {
 	    {STR("a"), STR("1")}, {STR("b"), STR("x")}, {STR("c"), STR("-5")}};
 	static const char *const ALL[] = {"c", "b", "a", NULL};
 	static const char *const SOME[] = {"a", "b", NULL};

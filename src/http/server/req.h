@@ -9,8 +9,9 @@
  *             req_wake(); then r->then is called on the http thread.
  *   ON_READ   on a read thread with a read connection.
  *   ON_WRITE  on the commit thread inside a transaction, which is committed
- *             before anything is answered; the handler may run twice, so it
- *             begins by buf_clear(&r->out).
+ *             before anything is answered; the handler may run twice, each
+ *             time with an empty r->out.
+ *   ON_CHECK  as ON_READ, on the one thread that has a jq.
  *
  * A handler answers by writing r->out and r->status and returning OK, or by
  * returning an error, which becomes the one JSON error shape (reply.c).
@@ -53,7 +54,7 @@ struct route_group {
 	bool by_apps;     /* whose passwords count here and nowhere else */
 };
 
-enum run_on { ON_HTTP, ON_READ, ON_WRITE };
+enum run_on { ON_HTTP, ON_READ, ON_WRITE, ON_CHECK };
 
 #define SCOPE_OPEN 0 /* a route's scope when anybody may call */
 #define REQ_WAIT   1 /* what a handler returns besides OK and errors */
@@ -97,17 +98,12 @@ struct principal {
 #define REQ_HEADERS_MAX 16
 #define REQ_TRACE_MAX   64
 
-/* One parameter of the query, decoded. */
-struct req_pair {
-	struct str name, value;
-};
-
 struct req {
 	const struct route *route;
 	struct arena *arena;
 	struct str path;
 	struct str params[REQ_PARAMS_MAX]; /* decoded, in the path's order */
-	const struct req_pair *query;
+	const struct str_pair *query;      /* decoded */
 	size_t n_query;
 	struct str body;
 	char trace_id[REQ_TRACE_MAX + 1]; /* X-Request-Id in and out */

@@ -158,7 +158,7 @@ server_check(const struct server_opts *o, struct err *e)
 {
 	assert(o->threads >= 1 && o->connections_max >= 1);
 	assert(o->idle_timeout_s >= 1 && o->request_timeout_s >= 1);
-	assert(o->hooks.who && o->hooks.read && o->hooks.write);
+	assert(o->hooks.who && o->hooks.work);
 	if (!o->tls_cert != !o->tls_key)
 		return err_set(e, ERR_INVALID,
 		    "tls.cert and tls.key must both be set, or neither");

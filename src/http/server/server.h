@@ -49,10 +49,9 @@ struct server_hooks {
 	/* The same for a path or a method that no route has: r->route is NULL.
 	 * OK has it answered with 404 or 405. NULL: nothing. */
 	int (*stray)(void *arg, struct req *r, struct err *e);
-	/* Hands r to a read or the commit thread, which runs r->route->run,
+	/* Hands r to the thread of r->route->on, which runs r->route->run,
 	 * sets r->rc and r->err and calls req_wake. False: too busy, 503. */
-	bool (*read)(void *arg, struct req *r);
-	bool (*write)(void *arg, struct req *r);
+	bool (*work)(void *arg, struct req *r);
 	/* After each answer, on the http thread: for metrics and log. */
 	void (*answered)(
 	    void *arg, const struct req *r, int status, int64_t took_us);

@@ -421,8 +421,7 @@ test_opts(void)
 	    .routes = ROUTES,
 	    .n_routes = COUNT_OF(ROUTES),
 	    .hooks = {.who = hook_who,
-		.read = hook_work,
-		.write = hook_work,
+		.work = hook_work,
 		.answered = hook_answered,
 		.stopping = hook_stopping},
 	};
