@@ -120,8 +120,7 @@ static int
 open_sub(struct sub_op *op, struct checker *k, const struct config *c,
     struct sub_conf **ret, struct err *e)
 {
-	struct sub_sealer sealer;
-	struct sub_seal by = sub_sealer(k->api, op->r->arena, c->uid, &sealer);
+	struct sub_seal by = sub_seal_by(k->api->keyring, op->r->arena, c->uid);
 
 	return sub_load(c->stored, k->presets, &by, ret, e);
 }
