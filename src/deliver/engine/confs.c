@@ -63,16 +63,6 @@ confs_done(struct confs *c)
 	db_close(c->db);
 }
 
-int
-confs_load_presets(struct confs *c, struct err *e)
-{
-	struct presets *fresh = NULL;
-
-	TRY(presets_open(c->db, c->conf, &fresh, e));
-	confs_take_presets(c, fresh);
-	return OK;
-}
-
 void
 confs_take_presets(struct confs *c, struct presets *presets)
 {
