@@ -79,6 +79,17 @@ str_trim(struct str s)
 }
 
 struct str
+str_put(char **at, struct str s)
+{
+	struct str copy = {*at, s.n};
+
+	if (s.n > 0)
+		memcpy(*at, s.p, s.n);
+	*at += s.n;
+	return copy;
+}
+
+struct str
 str_cut(struct str *s, char sep)
 {
 	const char *at = s->n ? memchr(s->p, sep, s->n) : NULL;

@@ -59,6 +59,8 @@ bool str_has(struct str s, char c);
 /* What tokens are made of: RFC 9110, 5.6.2. */
 bool str_is_tchar(char c);
 struct str str_trim(struct str s); /* blanks, tabs, CR, LF */
+/* Copies s to *at, which moves behind it. */
+struct str str_put(char **at, struct str s);
 /* Takes the head off *s, up to `sep`, which is dropped. */
 struct str str_cut(struct str *s, char sep);
 /* Is it one of the words of the list? */

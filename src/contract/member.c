@@ -309,7 +309,7 @@ member_secret_read(const struct member_io *io, const struct json *j,
 	if (io->form == FORM_STORED) {
 		TRY(member_want(j, JSON_STRING, at, e));
 		return io->seal ? io->seal->unseal(
-				      io->seal->arg, io->arena, j->text, ret, e)
+				      io->seal, io->arena, j->text, ret, e)
 				: OK;
 	}
 	TRY(read_text(j, at, &as, io->arena, &s, e));
@@ -332,7 +332,7 @@ member_secret_write(const struct member_io *io, const char *name,
 	else if (io->form == FORM_USER)
 		s = STR(SUB_MASK);
 	else if (io->form == FORM_STORED)
-		TRY(io->seal->seal(io->seal->arg, io->arena, secret, &s, e));
+		TRY(io->seal->seal(io->seal, io->arena, secret, &s, e));
 	put_text(b, name, s);
 	return OK;
 }

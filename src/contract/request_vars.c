@@ -293,12 +293,13 @@ request_vars_text_of(struct str s, struct str *ret)
 	return s.n > 0;
 }
 
-/* Those that are a field as it is, or a member of the envelope. */
+/* A field as it is, a member of the envelope, or what a function makes. */
 static const struct field {
-	enum { FIELD_NONE, OF_EVENT, OF_ATTEMPT, OF_HUB, OF_ENVELOPE } of;
+	enum { FIELD_NONE, OF_EVENT, OF_ATTEMPT, OF_HUB, OF_ENVELOPE, MADE } of;
 	enum { FIELD_TEXT, FIELD_UUID, FIELD_VALUE } kind;
 	size_t offset;
 	const char *name; /* FIELD_VALUE; the pointer of OF_ENVELOPE */
+	bool (*make)(struct maker *m, struct str *ret); /* MADE */
 } FIELDS[VAR_COUNT] = {
 #define EVENT(field)     OF_EVENT, FIELD_TEXT, offsetof(struct request_event, field)
 #define ID(from, field)  FIELD_UUID, offsetof(struct from, field)
@@ -327,6 +328,13 @@ static const struct field {
     [VAR_INSTANCE_ID] = {.of = OF_ENVELOPE, .name = "/producer/instanceId"},
     [VAR_RECORD_VERSION] = {.of = OF_ENVELOPE,
 	.name = "/sequence/recordVersion"},
+    [VAR_TYPE_NAME] = {.of = MADE, .make = type_name},
+    [VAR_OCCURRED_AT] = {.of = MADE, .make = occurred_at},
+    [VAR_SOURCE] = {.of = MADE, .make = source},
+    [VAR_ACCOUNT] = {.of = MADE, .make = account},
+    [VAR_OTP] = {.of = MADE, .make = otp},
+    [VAR_PAYLOAD_MEMBERS] = {.of = MADE, .make = payload_members},
+    [VAR_WEBHOOK_CONFIG] = {.of = MADE, .make = webhook_config},
 #undef EVENT
 #undef ID
 #undef HUB
@@ -340,6 +348,8 @@ field_value(struct maker *m, const struct field *f, struct str *ret)
 						 : (const void *)&m->s->hub;
 	const void *at = (const char *)from + f->offset;
 
+	if (f->of == MADE)
+		return f->make(m, ret);
 	if (f->of == OF_ENVELOPE)
 		return pointed(m, f->name, ret);
 	switch (f->kind) {
@@ -363,15 +373,9 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 		return field_value(m, &FIELDS[var], ret);
 	if (var == VAR_ORIGINAL_ID)
 		return m->at->repeats && of_uuid(m, m->at->original_id, ret);
-	if (var == VAR_TYPE_NAME)
-		return type_name(m, ret);
 	if (var == VAR_TENANT)
 		return h->there ? sub_value(m, &h->tenant, "tenant", ret)
 				: of_uuid(m, m->ev->tenant, ret);
-	if (var == VAR_OCCURRED_AT)
-		return occurred_at(m, ret);
-	if (var == VAR_SOURCE)
-		return source(m, ret);
 	if (var == VAR_SEQ)
 		return of_int(m, m->ev->seq, ret);
 	if (var == VAR_ATTEMPT)
@@ -382,18 +386,10 @@ maker_value(struct maker *m, enum var var, struct str *ret)
 		return of_int(m, m->at->now_us / US_PER_MS, ret);
 	if (var == VAR_TIMESTAMP_ISO)
 		return of_time(m, m->at->now_us, ret);
-	if (var == VAR_ACCOUNT)
-		return account(m, ret);
-	if (var == VAR_OTP)
-		return otp(m, ret);
 	if (var == VAR_PAYLOAD) {
 		payload = payload_of(m);
 		return payload && request_vars_text_of(payload->raw, ret);
 	}
-	if (var == VAR_PAYLOAD_MEMBERS)
-		return payload_members(m, ret);
-	if (var == VAR_WEBHOOK_CONFIG)
-		return webhook_config(m, ret);
 	if (var != VAR_BODY && var != VAR_RESPONSE)
 		return false;
 	*ret = var == VAR_BODY ? m->body : m->response;

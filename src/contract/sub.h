@@ -45,6 +45,7 @@
 struct arena;
 struct buf;
 struct conf;
+struct keyring;
 
 #define SUB_MASK "********"
 
@@ -178,14 +179,19 @@ struct sub_rules {
 /* Its URL has a host: it is called over HTTP, and what is sent is signed. */
 bool sub_called(const struct sub_conf *s);
 
-/* As keyring_seal() and keyring_unseal(). */
+/* What seals and unseals the secrets of one subscription. */
 struct sub_seal {
-	int (*seal)(void *arg, struct arena *a, struct str plain,
-	    struct str *ret, struct err *e);
-	int (*unseal)(void *arg, struct arena *a, struct str sealed,
-	    struct str *ret, struct err *e);
+	int (*seal)(const struct sub_seal *by, struct arena *a,
+	    struct str plain, struct str *ret, struct err *e);
+	int (*unseal)(const struct sub_seal *by, struct arena *a,
+	    struct str sealed, struct str *ret, struct err *e);
+	struct keyring *ring;
+	struct str where; /* as in keyring_where() */
 	void *arg;
 };
+/* The keyring does, of the subscription `uid`; the arena has `where`. */
+struct sub_seal sub_seal_by(
+    struct keyring *ring, struct arena *a, struct uuid uid);
 
 /* POST (old NULL) or PATCH. ERR_SYNTAX, ERR_INVALID, ERR_LIMIT. */
 int sub_read(struct str json, const struct sub_conf *old,

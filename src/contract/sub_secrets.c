@@ -6,6 +6,29 @@
 #include "contract/limits.h"
 #include "contract/sub_priv.h"
 #include "seal/digest.h"
+#include "seal/keyring.h"
+
+static int
+seal(const struct sub_seal *by, struct arena *a, struct str plain,
+    struct str *ret, struct err *e)
+{
+	return keyring_seal(by->ring, a, by->where, plain, ret, e);
+}
+
+static int
+unseal(const struct sub_seal *by, struct arena *a, struct str sealed,
+    struct str *ret, struct err *e)
+{
+	return keyring_unseal(by->ring, a, by->where, sealed, ret, e);
+}
+
+struct sub_seal
+sub_seal_by(struct keyring *ring, struct arena *a, struct uuid uid)
+{
+	struct str where = keyring_where(a, "subscription.conf", uid);
+
+	return (struct sub_seal){seal, unseal, ring, where, NULL};
+}
 
 static void
 secret_done(struct sub_secret *k)

@@ -26,27 +26,27 @@ struct world {
 
 /* A seal that can be seen through. */
 static int
-seal(void *arg, struct arena *a, struct str plain, struct str *ret,
-    struct err *e)
+seal(const struct sub_seal *by, struct arena *a, struct str plain,
+    struct str *ret, struct err *e)
 {
-	(void)arg;
+	(void)by;
 	(void)e;
 	*ret = arena_fmt(a, "sealed(%.*s)", STR_ARG(plain));
 	return OK;
 }
 
 static int
-unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
+unseal(const struct sub_seal *by, struct arena *a, struct str sealed,
+    struct str *ret, struct err *e)
 {
-	(void)arg;
+	(void)by;
 	if (!str_starts(sealed, STR("sealed(")) || !str_ends(sealed, STR(")")))
 		return err_set(e, ERR_INVALID, "tampered with");
 	*ret = arena_dup(a, (struct str){sealed.p + 7, sealed.n - 8});
 	return OK;
 }
 
-static const struct sub_seal SEAL = {seal, unseal, NULL};
+static const struct sub_seal SEAL = {.seal = seal, .unseal = unseal};
 
 static int
 setup(void **state)

@@ -43,26 +43,25 @@ node_open(const char *folder, struct node *ret, struct err *e)
 int
 node_start(struct db *db, const struct node *n, int64_t now, struct err *e)
 {
-	if (sql_node_start(db, e, .id = node_id(n), .name = str_of(n->host),
-		.now = now, .lease_us = LEASE_US) < 0 ||
-	    sql_node_sweep(db, e, .before = now - 60 * LEASE_US) < 0)
-		return e->code;
+	TRY((int)sql_node_start(db, e, .id = node_id(n),
+	    .name = str_of(n->host), .now = now, .lease_us = LEASE_US));
+	TRY((int)sql_node_sweep(db, e, .before = now - 60 * LEASE_US));
 	return OK;
 }
 
 int
 node_renew(struct db *db, const struct node *n, int64_t now, struct err *e)
 {
-	return sql_node_renew(db, e, .id = node_id(n), .now = now,
-		   .lease_us = LEASE_US) < 0
-		   ? (int)e->code
-		   : OK;
+	TRY((int)sql_node_renew(
+	    db, e, .id = node_id(n), .now = now, .lease_us = LEASE_US));
+	return OK;
 }
 
 int
 node_end(struct db *db, const struct node *n, struct err *e)
 {
-	return sql_node_end(db, e, .id = node_id(n)) < 0 ? (int)e->code : OK;
+	TRY((int)sql_node_end(db, e, .id = node_id(n)));
+	return OK;
 }
 
 int

@@ -102,10 +102,10 @@ struct found {
 
 /* Unseals nothing; that the secret is no good ends the load behind it. */
 static int
-look(
-    void *arg, struct arena *a, struct str text, struct str *ret, struct err *e)
+look(const struct sub_seal *by, struct arena *a, struct str text,
+    struct str *ret, struct err *e)
 {
-	struct found *f = arg;
+	struct found *f = by->arg;
 	struct sealed *x = arena_alloc(f->a, sizeof(*x));
 
 	(void)a;
@@ -127,7 +127,7 @@ sealed_in(const struct table *t, const struct presets *presets, struct arena *a,
 	struct err e;
 
 	if (!t->sub)
-		(void)look(&f, a, stored, &unused, &e);
+		(void)look(&by, a, stored, &unused, &e);
 	else if (sub_load(stored, presets, &by, &s, &e) == OK)
 		sub_free(s);
 	return f.first;
@@ -138,45 +138,28 @@ struct walk {
 	struct keyring *k;
 	struct presets *presets; /* of a table of subscriptions */
 	const struct table *t;
-	struct arena *a;  /* of one value */
-	struct str where; /* it lives */
+	struct arena *a; /* of one value */
 };
-
-static int
-seal(void *arg, struct arena *a, struct str plain, struct str *ret,
-    struct err *e)
-{
-	const struct walk *w = arg;
-
-	return keyring_seal(w->k, a, w->where, plain, ret, e);
-}
-
-static int
-unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
-{
-	const struct walk *w = arg;
-
-	return keyring_unseal(w->k, a, w->where, sealed, ret, e);
-}
 
 /*
  * All of it by the active key. ERR_INVALID when it can't be unsealed,
  * ERR_ABSENT when a subscription's preset is gone.
  */
 static int
-seal_again(struct walk *w, struct str stored, struct str *ret, struct err *e)
+seal_again(
+    struct walk *w, const struct value *v, struct str *ret, struct err *e)
 {
-	struct sub_seal by = {.seal = seal, .unseal = unseal, .arg = w};
+	struct str where = keyring_where(w->a, w->t->column, v->uid);
+	struct sub_seal by = sub_seal_by(w->k, w->a, v->uid);
 	struct sub_conf *s = NULL;
 	struct str plain = STR_EMPTY;
 	int rc;
 
 	if (!w->t->sub) {
-		TRY(unseal(w, w->a, stored, &plain, e));
-		return seal(w, w->a, plain, ret, e);
+		TRY(keyring_unseal(w->k, w->a, where, v->sealed, &plain, e));
+		return keyring_seal(w->k, w->a, where, plain, ret, e);
 	}
-	TRY(sub_load(stored, w->presets, &by, &s, e));
+	TRY(sub_load(v->sealed, w->presets, &by, &s, e));
 	rc = sub_store(s, &by, w->a, ret, e);
 	sub_free(s);
 	return rc;
@@ -206,8 +189,7 @@ move(struct walk *w, const struct value *v, struct reseal *s, struct err *e)
 
 	if (!is_stale(w, v->sealed))
 		return OK;
-	w->where = keyring_where(w->a, t->column, v->uid);
-	rc = seal_again(w, v->sealed, &sealed, e);
+	rc = seal_again(w, v, &sealed, e);
 	if (rc == ERR_INVALID || (rc == ERR_ABSENT && t->sub)) {
 		tell_broken(t, v, e);
 		s->broken++;

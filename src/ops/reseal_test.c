@@ -260,29 +260,6 @@ test_broken_value(void **state)
 
 /* A subscription's secrets lie within its text, among others. */
 
-struct ring {
-	struct keyring *ring;
-	struct str where;
-};
-
-static int
-ring_seal(void *arg, struct arena *a, struct str plain, struct str *ret,
-    struct err *e)
-{
-	const struct ring *r = arg;
-
-	return keyring_seal(r->ring, a, r->where, plain, ret, e);
-}
-
-static int
-ring_unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
-{
-	const struct ring *r = arg;
-
-	return keyring_unseal(r->ring, a, r->where, sealed, ret, e);
-}
-
 static int
 insert_sub(struct db *db, void *ctx, struct err *e)
 {
@@ -293,8 +270,7 @@ insert_sub(struct db *db, void *ctx, struct err *e)
 	    "\"auth\":{\"type\":\"bearer\",\"token\":\"b\"}}";
 	struct world *w = ctx;
 	struct uuid id = id_of(7);
-	struct ring r = {w->k, keyring_where(w->a, "subscription.conf", id)};
-	struct sub_seal by = {ring_seal, ring_unseal, &r};
+	struct sub_seal by = sub_seal_by(w->k, w->a, id);
 	struct sub_rules rules = {.conf = &w->conf};
 	struct presets *presets = NULL;
 	struct rows *rows = NULL;

@@ -151,23 +151,22 @@ config_list(struct db *db, int64_t owner, struct arena *a, struct config **ret,
 {
 	struct config *v = arena_array(a, TASK_CONFIGS_MAX, sizeof(*v));
 	struct sql_task_config_list_row row;
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	size_t n = 0;
-	int rc = sql_task_config_list(db, &rows, e, .owner = owner,
-	    .uid = {.p = NULL}, .after = 0, .most = TASK_CONFIGS_MAX);
 
-	while (rc >= 0 && n < TASK_CONFIGS_MAX &&
-	       (rc = sql_task_config_list_next(rows, &row, e)) > 0) {
+	TRY(sql_task_config_list(db, &rows, e, .owner = owner,
+	    .uid = {.p = NULL}, .after = 0, .most = TASK_CONFIGS_MAX));
+	while (n < TASK_CONFIGS_MAX &&
+	       TRY(sql_task_config_list_next(rows, &row, e)) > 0) {
 		row.url = arena_dup(a, row.url);
 		row.conf = arena_dup(a, row.conf);
 		if (row.description.p)
 			row.description = arena_dup(a, row.description);
 		v[n++] = config_of(&row, owner);
 	}
-	rows_close(rows);
 	*ret = v;
 	*ret_n = n;
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 static int
@@ -212,10 +211,9 @@ config_set(struct db *db, const struct config *c, int64_t now_us, struct err *e)
 int
 config_del(struct db *db, const struct config *c, struct err *e)
 {
-	if (sql_task_count_end(db, e, .owner = c->owner, .sub = c->sub) < 0 ||
-	    sql_task_event_end(db, e, .sub = c->sub) < 0 ||
-	    sql_task_config_del(db, e, .uid = uuid_str(&c->uid)) < 0)
-		return e->code;
+	TRY((int)sql_task_count_end(db, e, .owner = c->owner, .sub = c->sub));
+	TRY((int)sql_task_event_end(db, e, .sub = c->sub));
+	TRY((int)sql_task_config_del(db, e, .uid = uuid_str(&c->uid)));
 	return OK;
 }
 

@@ -31,13 +31,12 @@ history_add(struct db *db, const struct task *t, int64_t seq,
     const int64_t *subs, size_t n, int64_t now_us, struct err *e)
 {
 	for (size_t i = 0; i < n; i++)
-		if (sql_task_event_add(db, e, .seq = seq, .sub = subs[i],
-			.task = t->id, .owner = t->owner, .event = t->status,
-			.now = now_us) < 0)
-			return e->code;
-	if (n > 0 &&
-	    sql_task_count_new(db, e, .owner = t->owner, .n = (int64_t)n) < 0)
-		return e->code;
+		TRY((int)sql_task_event_add(db, e, .seq = seq, .sub = subs[i],
+		    .task = t->id, .owner = t->owner, .event = t->status,
+		    .now = now_us));
+	if (n > 0)
+		TRY((int)sql_task_count_new(
+		    db, e, .owner = t->owner, .n = (int64_t)n));
 	return OK;
 }
 
@@ -50,14 +49,11 @@ history_settled(
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t state = STATES[v[i].how];
-		int64_t moved = sql_task_count_move(
-		    db, e, .seq = v[i].seq, .sub = v[i].sub, .state = state);
 
-		if (moved > 0)
-			moved = sql_task_event_state(db, e, .seq = v[i].seq,
-			    .sub = v[i].sub, .state = state);
-		if (moved < 0)
-			return e->code;
+		if (TRY((int)sql_task_count_move(db, e, .seq = v[i].seq,
+			.sub = v[i].sub, .state = state)) > 0)
+			TRY((int)sql_task_event_state(db, e, .seq = v[i].seq,
+			    .sub = v[i].sub, .state = state));
 	}
 	return OK;
 }
@@ -133,17 +129,14 @@ history_list(struct db *db, const struct task *t, struct arena *a,
 {
 	struct notice *v = arena_array(a, TASK_HISTORY_MAX, sizeof(*v));
 	struct sql_task_event_list_row row;
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	size_t n = 0;
-	int rc = sql_task_event_list(
-	    db, &rows, e, .task = t->id, .most = TASK_HISTORY_MAX);
 
-	while (rc >= 0 && n < TASK_HISTORY_MAX &&
-	       (rc = sql_task_event_list_next(rows, &row, e)) > 0)
+	TRY(sql_task_event_list(
+	    db, &rows, e, .task = t->id, .most = TASK_HISTORY_MAX));
+	while (n < TASK_HISTORY_MAX &&
+	       TRY(sql_task_event_list_next(rows, &row, e)) > 0)
 		notice_take(&row, a, &v[n++]);
-	rows_close(rows);
-	if (rc < 0)
-		return rc;
 	*ret = v;
 	*ret_n = n;
 	return OK;
@@ -152,20 +145,22 @@ history_list(struct db *db, const struct task *t, struct arena *a,
 void
 notice_look(struct notice *d, const struct deliver_look *look)
 {
+	const struct core_row *row = &look->seen.row;
+
 	if (!look->known)
 		return;
-	if (look->in_flight) {
+	if (look->seen.in_flight) {
 		d->status = NOTICE_SENDING;
-		d->attempts = look->n - d->base + 1;
-	} else if (look->state == ROW_RETRY && look->tries > 0) {
-		bool newer = look->n - d->base > d->attempts;
+		d->attempts = row->n - d->base + 1;
+	} else if (row->state == ROW_RETRY && row->tries > 0) {
+		bool newer = row->n - d->base > d->attempts;
 
 		d->status = NOTICE_RETRYING;
-		d->attempts = look->n - d->base;
+		d->attempts = row->n - d->base;
 		if (newer) { /* not written down yet */
-			d->http_status = look->last_status;
+			d->http_status = row->last_status;
 			d->error =
-			    str_of(reason_text((enum reason)look->last_reason));
+			    str_of(reason_text((enum reason)row->last_reason));
 		}
 	}
 }
@@ -191,10 +186,9 @@ history_find(struct db *db, int64_t seq, uint32_t sub, int64_t owner,
 int
 history_anew(struct db *db, int64_t seq, uint32_t sub, int base, struct err *e)
 {
-	return sql_task_event_base(
-		   db, e, .seq = seq, .sub = sub, .base = base) < 0
-		   ? (int)e->code
-		   : OK;
+	TRY((int)sql_task_event_base(
+	    db, e, .seq = seq, .sub = sub, .base = base));
+	return OK;
 }
 
 int

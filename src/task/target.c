@@ -29,10 +29,9 @@ target_callback_add(struct db *db, int64_t owner, struct str url,
 	TRY(target_callback_find(db, owner, url, &there, e));
 	if (there > 0)
 		return err_set(e, ERR_CONFLICT, "the callback was just made");
-	return sql_task_callback_add(
-		   db, e, .owner = owner, .url = url, .uid = uuid_str(&uid)) < 0
-		   ? (int)e->code
-		   : OK;
+	TRY((int)sql_task_callback_add(
+	    db, e, .owner = owner, .url = url, .uid = uuid_str(&uid)));
+	return OK;
 }
 
 struct str
@@ -54,16 +53,14 @@ static int
 configured(struct db *db, const struct task *t, int64_t *ret, size_t *ret_n,
     struct err *e)
 {
-	struct rows *rows = NULL;
-	size_t n = 0;
-	int rc = sql_task_config_subs(db, &rows, e, .owner = t->owner,
-	    .event = (int64_t)1 << (int)t->status, .most = TASK_CONFIGS_MAX);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	while (rc >= 0 && n < TASK_CONFIGS_MAX && (rc = rows_next(rows, e)) > 0)
-		ret[n++] = rows_int(rows, 0);
-	rows_close(rows);
-	*ret_n = n;
-	return rc < 0 ? rc : OK;
+	*ret_n = 0;
+	TRY(sql_task_config_subs(db, &rows, e, .owner = t->owner,
+	    .event = (int64_t)1 << (int)t->status, .most = TASK_CONFIGS_MAX));
+	while (*ret_n < TASK_CONFIGS_MAX && TRY(rows_next(rows, e)) > 0)
+		ret[(*ret_n)++] = rows_int(rows, 0);
+	return OK;
 }
 
 int

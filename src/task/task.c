@@ -174,11 +174,10 @@ task_read_change(
 int
 task_add(struct db *db, const struct task *t, int64_t now_us, struct err *e)
 {
-	return sql_task_add(db, e, .uid = uuid_str(&t->uid), .owner = t->owner,
-		   .callback_url = t->callback_url, .document = t->document,
-		   .now = now_us) < 0
-		   ? (int)e->code
-		   : OK;
+	TRY((int)sql_task_add(db, e, .uid = uuid_str(&t->uid),
+	    .owner = t->owner, .callback_url = t->callback_url,
+	    .document = t->document, .now = now_us));
+	return OK;
 }
 
 static struct task
@@ -271,7 +270,7 @@ int
 task_put(struct db *db, const struct task *was, const struct task *is,
     struct str result, struct err *e)
 {
-	int64_t changed = sql_task_change(db, e, .id = is->id,
+	int changed = TRY((int)sql_task_change(db, e, .id = is->id,
 	    .was = was->status, .was_at = was->changed_us, .status = is->status,
 	    .confidence = is->confidence, .forwarder_id = is->forwarder_id,
 	    .forwarder_name = is->forwarder_name, .result = result,
@@ -279,10 +278,8 @@ task_put(struct db *db, const struct task *was, const struct task *is,
 	    .error_retryable = is->error_retryable, .reason = is->reason,
 	    .now = is->changed_us,
 	    .completed_at = is->completed_us ? &is->completed_us : NULL,
-	    .expires_at = is->expires_us ? &is->expires_us : NULL);
+	    .expires_at = is->expires_us ? &is->expires_us : NULL));
 
-	if (changed < 0)
-		return e->code;
 	return changed > 0
 		   ? OK
 		   : err_set(e, ERR_CONFLICT, "the task was changed meanwhile");
@@ -291,11 +288,8 @@ task_put(struct db *db, const struct task *was, const struct task *is,
 int
 task_expire(struct db *db, int64_t now_us, int64_t *ret_removed, struct err *e)
 {
-	int64_t n = sql_task_expire(db, e, .now = now_us, .most = RETAIN_STEP);
-
-	if (n < 0)
-		return e->code;
-	*ret_removed = n;
+	*ret_removed = TRY(
+	    (int)sql_task_expire(db, e, .now = now_us, .most = RETAIN_STEP));
 	return OK;
 }
 

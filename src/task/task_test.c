@@ -400,8 +400,8 @@ store(enum store_engine engine)
 	assert_int_equal(list[0].sub, 12);
 	assert_int_equal(list[0].status, NOTICE_PENDING);
 	assert_int_equal(list[1].status, NOTICE_DELIVERED);
-	notice_look(
-	    &list[0], &(struct deliver_look){.known = true, .in_flight = true});
+	notice_look(&list[0],
+	    &(struct deliver_look){.known = true, .seen.in_flight = true});
 	assert_int_equal(list[0].status, NOTICE_SENDING);
 	assert_int_equal(list[0].attempts, 1);
 	for (int k = 0; k < 2; k++) {

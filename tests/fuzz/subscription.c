@@ -17,26 +17,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* "~" in front is a seal that is good enough to tell sealed from plain. */
 static int
-seal(void *arg, struct arena *a, struct str plain, struct str *ret,
-    struct err *e)
+seal(const struct sub_seal *by, struct arena *a, struct str plain,
+    struct str *ret, struct err *e)
 {
-	(void)arg;
+	(void)by;
 	*ret = arena_fmt(a, "~%.*s", STR_ARG(plain));
 	return ret->p ? OK : err_set(e, ERR_LIMIT, "no memory");
 }
 
 static int
-unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
+unseal(const struct sub_seal *by, struct arena *a, struct str sealed,
+    struct str *ret, struct err *e)
 {
-	(void)arg;
+	(void)by;
 	if (!str_starts(sealed, STR("~")))
 		return err_set(e, ERR_INVALID, "not sealed");
 	*ret = arena_dup(a, str_from(sealed, 1));
 	return ret->p ? OK : err_set(e, ERR_LIMIT, "no memory");
 }
 
-static const struct sub_seal SEAL = {seal, unseal, NULL};
+static const struct sub_seal SEAL = {.seal = seal, .unseal = unseal};
 
 static void
 words(const struct err *e)

@@ -103,9 +103,8 @@ static int
 open_sub(const struct sub_op *op, const struct config *c, struct sub_conf **ret,
     struct err *e)
 {
-	struct sub_sealer sealer;
-	struct sub_seal by =
-	    sub_sealer(op->r->app, op->r->arena, c->uid, &sealer);
+	struct api *api = op->r->app;
+	struct sub_seal by = sub_seal_by(api->keyring, op->r->arena, c->uid);
 
 	return sub_load(c->stored, op->presets, &by, ret, e);
 }

@@ -199,9 +199,9 @@ show_put(const struct sub_op *op, struct buf *b)
 static bool
 same(struct sub_op *op, const struct sub_conf *a, const struct sub_conf *b)
 {
-	struct sub_sealer sealer;
+	const struct api *api = op->r->app;
 	struct sub_seal by =
-	    sub_sealer(op->r->app, op->r->arena, op->seen.uid, &sealer);
+	    sub_seal_by(api->keyring, op->r->arena, op->seen.uid);
 	struct str x, y;
 	struct err e;
 

@@ -209,7 +209,7 @@ retry_show(struct replay_op *op)
 	struct buf *b = api_object(r);
 	struct spot now = op->old;
 
-	now.rep = op->ask.rep;
+	now.rep = op->ask.reader.rep;
 	put_uuid(b, "id", spot_id(r->app, now));
 	put_uuid(b, "retryOf", spot_id(r->app, op->old));
 	put_uuid(b, "replay", op->uid);
@@ -242,8 +242,8 @@ retry_known(struct req *r, struct err *e)
 	t->op.r = r;
 	t->op.old = t->spot;
 	t->op.show = retry_show;
-	t->op.ask.pos = t->spot.seq - 1;
-	t->op.ask.until = t->spot.seq;
+	t->op.ask.reader.pos = t->spot.seq - 1;
+	t->op.ask.reader.until = t->spot.seq;
 	return replay_op_begin(&t->op, e);
 }
 

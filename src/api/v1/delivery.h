@@ -153,7 +153,7 @@ int delivery_body(struct req *r, struct str tenant, struct str event_id,
     struct str body, struct str *ret, struct err *e) MUST_CHECK;
 
 /*
- * Begins a replay of (ask.pos, ask.until]. On the http thread; the answer is
+ * Begins a replay, as ask.reader says. On the http thread; the answer is
  * written by `show` when it is stored and begun.
  */
 struct replay_op {

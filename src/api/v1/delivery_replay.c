@@ -64,6 +64,8 @@ static int
 store(struct req *r, struct db *db, struct err *e)
 {
 	struct replay_op *op = r->ctx;
+	struct core_reader *rd = &op->ask.reader;
+	const struct replay_terms *terms = &op->ask.terms;
 	struct str who = api_actor(r);
 	char uid[UUID_LEN + 1];
 	struct audit_row row = {
@@ -74,21 +76,19 @@ store(struct req *r, struct db *db, struct err *e)
 	    .object_name = op->sub.name,
 	};
 
-	TRY(choose_rep(db, op->sub.id, op->ask.exclusive, &op->ask.rep, e));
+	TRY(choose_rep(db, op->sub.id, rd->exclusive, &rd->rep, e));
 	uuid_format(uuid_of(op->sub.uid), uid);
 	row.webhook_id = str_of(uid);
 	row.details = arena_fmt(r->arena,
 	    "\"seqAfter\":%lld,\"seqUpto\":%lld,\"exclusive\":%s",
-	    (long long)op->ask.pos, (long long)op->ask.until,
-	    op->ask.exclusive ? "true" : "false");
+	    (long long)rd->pos, (long long)rd->until,
+	    rd->exclusive ? "true" : "false");
 	if (sql_replay_add(db, e, .uid = uuid_str(&op->uid), .sub = op->sub.id,
-		.rep = op->ask.rep, .from_seq = op->ask.pos,
-		.until_seq = op->ask.until, .types = op->ask.types,
-		.rate = op->ask.rate, .exclusive = op->ask.exclusive,
-		.now = row.at_us, .who = who) < 0 ||
-	    sql_reader_put(db, e, .sub = op->sub.id, .okey = 0,
-		.rep = op->ask.rep, .pos = op->ask.pos,
-		.until_seq = op->ask.until) < 0)
+		.rep = rd->rep, .from_seq = rd->pos, .until_seq = rd->until,
+		.types = terms->types, .rate = terms->rate,
+		.exclusive = rd->exclusive, .now = row.at_us, .who = who) < 0 ||
+	    sql_reader_put(db, e, .sub = op->sub.id, .okey = 0, .rep = rd->rep,
+		.pos = rd->pos, .until_seq = rd->until) < 0)
 		return e->code;
 	return audit_put(db, &row, e);
 }
@@ -98,11 +98,12 @@ static int
 awake(struct req *r, struct err *e)
 {
 	struct replay_op *op = r->ctx;
+	struct core_reader *rd = &op->ask.reader;
 
 	/* What it has not come to yet it will deliver by itself, after this. */
-	if (op->ask.exclusive && op->ask.until > op->look.look.front)
-		op->ask.until = op->look.look.front;
-	if (op->ask.until <= op->ask.pos)
+	if (rd->exclusive && rd->until > op->look.look.front)
+		rd->until = op->look.look.front;
+	if (rd->until <= rd->pos)
 		return err_at(e, ERR_CONFLICT, "/exclusive",
 		    "the subscription has not come to these events yet: it delivers them by itself, in order");
 	op->uid = uuid_v4();
@@ -140,8 +141,9 @@ static const struct member BODY[] = {
     {"until", MEMBER_TIME, POST_AT(until_us), .about = "absent: now"},
     {"types", MEMBER_JSON, POST_AT(types),
 	.about = "eventTypes or name.*; absent: all"},
-    {"ratePerSecond", MEMBER_INT, POST_AT(op.ask.rate), 1, REPLAY_RATE_MAX},
-    {"exclusive", MEMBER_BOOL, POST_AT(op.ask.exclusive)},
+    {"ratePerSecond", MEMBER_INT, POST_AT(op.ask.terms.rate), 1,
+	REPLAY_RATE_MAX},
+    {"exclusive", MEMBER_BOOL, POST_AT(op.ask.reader.exclusive)},
     {.name = NULL},
 };
 
@@ -166,7 +168,7 @@ read_types(struct post *p, struct err *e)
 			return err_at(e, ERR_INVALID, "/types", "%s", was.text);
 		}
 	}
-	p->op.ask.types = j->raw;
+	p->op.ask.terms.types = j->raw;
 	return OK;
 }
 
@@ -178,7 +180,7 @@ post_show(struct replay_op *op)
 
 	put_uuid(b, "id", op->uid);
 	put_z(b, "state", "running");
-	put_int(b, "total", op->ask.until - op->ask.pos);
+	put_int(b, "total", op->ask.reader.until - op->ask.reader.pos);
 	put_int(b, "done", 0);
 	put_close(b, '}');
 	r->status = 202;
@@ -204,7 +206,7 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 	TRY(read_types(p, e));
 	TRY(seen_sub_find(
 	    r, db, p->subscription, "/subscription", &op->sub, e));
-	if (op->ask.exclusive && !op->sub.enabled)
+	if (op->ask.reader.exclusive && !op->sub.enabled)
 		return err_at(e, ERR_CONFLICT, "/exclusive",
 		    "the subscription is disabled: it would wait for a replay that does not go on");
 	if (op->sub.until_seq > 0)
@@ -217,8 +219,8 @@ api_replays_post(struct req *r, struct db *db, struct err *e)
 	if (end <= first)
 		return err_at(e, ERR_INVALID, "/since",
 		    "there is nothing in the log from then on");
-	op->ask.pos = first - 1;
-	op->ask.until = end - 1;
+	op->ask.reader.pos = first - 1;
+	op->ask.reader.until = end - 1;
 	op->r = r;
 	op->show = post_show;
 	r->ctx = op;

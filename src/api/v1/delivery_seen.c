@@ -263,11 +263,12 @@ seen_status_now(const struct seen *s, const struct deliver_look *look)
 {
 	if (!look || !look->known)
 		return seen_status(s);
-	if (look->in_flight)
+	if (look->seen.in_flight)
 		return STATUS_PROCESSING;
-	if (look->state == ROW_RETRY)
+	if (look->seen.row.state == ROW_RETRY)
 		return STATUS_RETRY_PENDING;
-	return look->state == ROW_HELD ? STATUS_DEAD_LETTER : STATUS_PENDING;
+	return look->seen.row.state == ROW_HELD ? STATUS_DEAD_LETTER
+						: STATUS_PENDING;
 }
 
 int
@@ -280,8 +281,8 @@ seen_show(struct req *r, struct db *db, const struct seen *s,
 	int64_t n = count_of(s), next = s->row.next_at;
 
 	if (look && look->known) {
-		next = look->next_at;
-		n = look->n > n ? look->n : n;
+		next = look->seen.row.next_at;
+		n = look->seen.row.n > n ? look->seen.row.n : n;
 	}
 	put_open(b, NULL, '{');
 	put_uuid(b, "id", spot_id(r->app, s->spot));

@@ -173,8 +173,8 @@ known_reason(struct why *w)
 	enum delivery_status status = seen_status(s);
 
 	if (w->look) {
-		w->due = w->look->due;
-		return w->look->why;
+		w->due = w->look->seen.due;
+		return w->look->seen.why;
 	}
 	if (s->has_row) {
 		w->due = s->row.state == ROW_RETRY ? s->row.next_at : 0;
@@ -214,7 +214,7 @@ show_why(struct req *r, const char *reason)
 	enum delivery_status status = seen_status_now(&w->seen, w->look);
 
 	if (w->look && w->due == 0 && status == STATUS_RETRY_PENDING)
-		w->due = w->look->next_at;
+		w->due = w->look->seen.row.next_at;
 	put_uuid(b, "id", spot_id(r->app, w->spot));
 	/* It is no delivery at all: the reason says why. */
 	put_z(b, "status", w->unknown ? NULL : DELIVERY_STATUS[status]);

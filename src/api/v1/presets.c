@@ -71,14 +71,14 @@ check_users(
 {
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_subs_of_preset_row row;
+	const struct api *api = r->app;
 
 	TRY(sql_subs_of_preset(db, &rows, e, .preset = r->params[0], .after = 0,
 	    .most = PRESET_USERS_CHECK));
 	while (TRY(sql_subs_of_preset_next(rows, &row, e)) > 0) {
 		struct sub_conf *s = NULL;
-		struct sub_sealer sealer;
 		struct sub_seal by =
-		    sub_sealer(r->app, r->arena, uuid_of(row.uid), &sealer);
+		    sub_seal_by(api->keyring, r->arena, uuid_of(row.uid));
 		struct err why = {0};
 
 		if (sub_load(row.conf, presets, &by, &s, &why) < 0)

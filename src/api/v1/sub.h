@@ -107,12 +107,4 @@ int sub_op_post(struct sub_op *op, struct err *e) MUST_CHECK;
 /* After the check: it is posted, and answered with the subscription. */
 int sub_op_commit(struct req *r, struct err *e);
 
-/* For the subscription `uid`; *arg lives as long as it. */
-struct sub_sealer {
-	struct keyring *ring;
-	struct str where;
-};
-struct sub_seal sub_sealer(const struct api *api, struct arena *a,
-    struct uuid uid, struct sub_sealer *arg);
-
 #endif

@@ -139,9 +139,8 @@ int
 sub_op_seal(struct db *db, struct sub_change *c, struct err *e)
 {
 	struct sub_op *op = c->arg;
-	struct sub_sealer sealer;
-	struct sub_seal by =
-	    sub_sealer(op->r->app, op->r->arena, c->uid, &sealer);
+	const struct api *api = op->r->app;
+	struct sub_seal by = sub_seal_by(api->keyring, op->r->arena, c->uid);
 
 	if (!op->seen.conf->preset->builtin)
 		TRY(preset_there(db, op->seen.conf->preset->name, e));

@@ -15,33 +15,6 @@
 #include "seal/keyring.h"
 #include "sql.h"
 
-static int
-seal(void *arg, struct arena *a, struct str plain, struct str *ret,
-    struct err *e)
-{
-	const struct sub_sealer *s = arg;
-
-	return keyring_seal(s->ring, a, s->where, plain, ret, e);
-}
-
-static int
-unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
-{
-	const struct sub_sealer *s = arg;
-
-	return keyring_unseal(s->ring, a, s->where, sealed, ret, e);
-}
-
-struct sub_seal
-sub_sealer(const struct api *api, struct arena *a, struct uuid uid,
-    struct sub_sealer *arg)
-{
-	arg->ring = api->keyring;
-	arg->where = keyring_where(a, "subscription.conf", uid);
-	return (struct sub_seal){.seal = seal, .unseal = unseal, .arg = arg};
-}
-
 void
 sub_seen_done(struct sub_seen *s)
 {
@@ -57,8 +30,7 @@ static int
 open_conf(const struct api *api, struct arena *a, struct str conf,
     const struct presets *presets, struct sub_seen *s, struct err *e)
 {
-	struct sub_sealer sealer;
-	struct sub_seal by = sub_sealer(api, a, s->uid, &sealer);
+	struct sub_seal by = sub_seal_by(api->keyring, a, s->uid);
 	int rc = sub_load(conf, presets, &by, &s->conf, e);
 
 	if (rc == ERR_INVALID) {

@@ -60,7 +60,7 @@ window_due(const struct gather *g, int64_t now)
 	if (g->forced || g->b->bytes >= BATCH_MEM_MAX)
 		at = 0;
 	if (g->wish->kind != WISH_CHILD || g->wish->window_us == 0 ||
-	    !batch_window_child(g->open))
+	    !g->open->child)
 		return at;
 	free_at = ring_free_at(
 	    &g->closed, batch_per_minute(g->b), now, batch_minute_us(g->b));
@@ -126,7 +126,7 @@ batch_drop_window(struct gather *g)
 {
 	if (!g->open)
 		return;
-	g->b->bytes -= batch_window_bytes(g->open);
+	g->b->bytes -= g->open->bytes;
 	batch_window_free(g->open);
 	g->open = NULL;
 	g->forced = false;
@@ -278,9 +278,9 @@ take_window(struct gather *g, const struct batch_event *ev)
 		return false;
 	if (!g->open)
 		g->open = batch_window_new(&o);
-	g->b->bytes -= batch_window_bytes(g->open);
+	g->b->bytes -= g->open->bytes;
 	ok = batch_window_take(g->open, ev);
-	g->b->bytes += batch_window_bytes(g->open);
+	g->b->bytes += g->open->bytes;
 	return ok;
 }
 
@@ -306,7 +306,7 @@ take_event(struct gather *g, const struct letter *l)
 		ev.folder.id = STR_EMPTY;
 	if (ev.child != CHILD_TYPES && g->wish->kind == WISH_CHILD &&
 	    g->wish->batch.mode == BATCH_IMMEDIATE) {
-		g->forced = g->open && batch_window_first(g->open) > 0;
+		g->forced = g->open && g->open->first > 0;
 		if (g->forced)
 			return false;
 		if (!g->limit)

@@ -30,15 +30,13 @@ static int
 write_step(struct db *db, void *ctx, struct err *e)
 {
 	struct batch_job *j = ctx;
-	int64_t n;
 
 	TRY(node_fence(db, deliver_opts(j->post.b->d)->node, j->epoch, e));
-	n = sql_batch_step(db, e, .sub = j->sub, .pos = j->pos, .idle = j->idle,
-	    .step = j->step, .state = j->state);
-	j->known = n == 0;
-	if (n > 0)
-		return flush_deads(db, j->fails.v, j->fails.n, j->minute, e);
-	return n < 0 ? (int)e->code : OK;
+	j->known =
+	    TRY((int)sql_batch_step(db, e, .sub = j->sub, .pos = j->pos,
+		.idle = j->idle, .step = j->step, .state = j->state)) == 0;
+	return j->known ? OK
+			: flush_deads(db, j->fails.v, j->fails.n, j->minute, e);
 }
 
 /* Behind the entries: the audit is the last thing a transaction does. */
@@ -49,9 +47,8 @@ drops(struct db *db, void *ctx, struct err *e)
 
 	if (j->known || j->dropped == 0)
 		return OK;
-	if (sql_stat_drop(db, e, .sub = j->sub, .minute = j->minute,
-		.dropped = j->dropped) < 0)
-		return e->code;
+	TRY((int)sql_stat_drop(
+	    db, e, .sub = j->sub, .minute = j->minute, .dropped = j->dropped));
 	return audit_put_many(db, j->audits, j->n_audits, e);
 }
 
@@ -69,9 +66,8 @@ engage(struct db *db, void *ctx, struct err *e)
 
 	TRY(node_fence(db, deliver_opts(b->d)->node, b->engage.epoch, e));
 	for (size_t i = 0; i < b->engage.n; i++)
-		if (sql_batch_engage(db, e, .sub = b->engage.v[i].sub,
-			.pos = b->engage.v[i].pos) < 0)
-			return e->code;
+		TRY((int)sql_batch_engage(db, e, .sub = b->engage.v[i].sub,
+		    .pos = b->engage.v[i].pos));
 	return OK;
 }
 
@@ -128,9 +124,9 @@ batch_fail(
 		g->fails.v = mem_array(BATCH_FAILS_MAX, sizeof(*g->fails.v));
 	(void)snprintf(text, sizeof(text), "%.*s", STR_ARG(why));
 	g->fails.v[g->fails.n++] = (struct core_dead){
-	    .sub = g->sub,
-	    .okey = letter_hash(l->key),
-	    .seq = l->seq,
+	    .row.sub = g->sub,
+	    .row.okey = letter_hash(l->key),
+	    .row.seq = l->seq,
 	    .at = deliver_now(g->b->d),
 	    .reason = (int)r,
 	    .detail = detail_dead(text, letter_ours(l)),
@@ -157,8 +153,8 @@ take_fails(struct batch_job *j)
 
 	j->fails = g->fails;
 	g->fails = (struct fails){.n = 0};
-	if (j->fails.n > 0 && j->fails.v[j->fails.n - 1].seq > j->pos)
-		j->pos = g->handled = j->fails.v[j->fails.n - 1].seq;
+	if (j->fails.n > 0 && j->fails.v[j->fails.n - 1].row.seq > j->pos)
+		j->pos = g->handled = j->fails.v[j->fails.n - 1].row.seq;
 }
 
 void
@@ -290,7 +286,7 @@ batch_job_window(struct gather *g, int64_t now)
 	struct batch_window *w = g->open;
 	struct batch_job *j = job_new(g, now);
 
-	for (size_t i = 0; i < batch_window_count(w); i++) {
+	for (size_t i = 0; i < w->n_groups; i++) {
 		struct buf b CLEANUP(buf_done) =
 		    BUF(BATCH_BYTES_MAX + 64 * KIB);
 		struct batch_made m;
@@ -301,8 +297,8 @@ batch_job_window(struct gather *g, int64_t now)
 					m.key, buf_str(&b), now);
 		assert(fits); /* a window is bounded */
 	}
-	j->pos = g->handled = batch_window_last(w);
-	if (batch_window_child(w))
+	j->pos = g->handled = w->last;
+	if (w->child)
 		ring_add(&g->closed, batch_per_minute(g->b), now);
 	batch_drop_window(g);
 	save_limit(j);
@@ -353,23 +349,21 @@ static int
 add_single(struct batch_job *j, int64_t seq, int64_t now, struct err *e)
 {
 	struct sql_log_feed_row row;
-	struct letter *l = NULL;
-	struct rows *rows = NULL;
-	int rc = sql_log_feed(
-	    j->g->b->db, &rows, e, .after = seq - 1, .upto = seq, .most = 1);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
+	struct letter *l;
+	int rc;
 
-	if (rc == OK)
-		rc = sql_log_feed_next(rows, &row, e);
-	if (rc == 0)
+	TRY(sql_log_feed(
+	    j->g->b->db, &rows, e, .after = seq - 1, .upto = seq, .most = 1));
+	if (TRY(sql_log_feed_next(rows, &row, e)) == 0) {
 		(void)drop_single(j, seq, now, "not in the log any more");
-	if (rc > 0) {
-		l = letter_new(&row);
-		letter_open(l, deliver_opts(j->g->b->d)->keyring);
-		rc = copy_single(j, l, now, e);
-		letter_unref(l);
+		return OK;
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	l = letter_new(&row);
+	letter_open(l, deliver_opts(j->g->b->d)->keyring);
+	rc = copy_single(j, l, now, e);
+	letter_unref(l);
+	return rc;
 }
 
 static void

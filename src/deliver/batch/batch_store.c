@@ -42,18 +42,17 @@ int
 batcher_go(struct batcher *b, int64_t cursor, int64_t epoch, struct err *e)
 {
 	struct sql_batch_all_row row;
-	struct rows *rows = NULL;
-	int rc = sql_batch_all(b->db, &rows, e);
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 
 	b->epoch = epoch;
-	while (rc >= 0 && (rc = sql_batch_all_next(rows, &row, e)) > 0) {
+	TRY(sql_batch_all(b->db, &rows, e));
+	while (TRY(sql_batch_all_next(rows, &row, e)) > 0) {
 		struct gather *g = batch_find(b, (uint32_t)row.sub);
 
 		if (g)
-			rc = restore(g, &row, cursor, e);
+			TRY(restore(g, &row, cursor, e));
 	}
-	rows_close(rows);
-	return rc < 0 ? rc : OK;
+	return OK;
 }
 
 /* As after a start: what the limiter said is void. */
@@ -61,7 +60,7 @@ void
 batch_reload(struct gather *g, int64_t now)
 {
 	struct sql_batch_all_row row;
-	struct rows *rows = NULL;
+	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct err e = {0};
 	int rc = sql_batch_one(g->b->db, &rows, &e, .sub = g->sub);
 
@@ -73,7 +72,6 @@ batch_reload(struct gather *g, int64_t now)
 		g->limit = NULL;
 		rc = restore(g, &row, INT64_MAX, &e);
 	}
-	rows_close(rows);
 	g->reload = rc < 0;
 	g->retry_us = now + BATCH_RETRY_US;
 }

@@ -18,28 +18,17 @@
 #define KEY_SUMMARY "hikyaku.summary"
 
 /* One batch in the making. */
-struct group {
+struct batch_group {
 	bool child;
 	struct child_folder face;
 	struct buf members;
 	size_t n, nodes;
 };
 
-struct count {
+struct batch_count {
 	size_t group;
 	struct str type;
 	int64_t n;
-};
-
-struct batch_window {
-	struct batch_window_opts o;
-	struct arena *texts; /* of groups and counts */
-	int64_t first, last, start_us;
-	bool full, child;
-	/* They grow: most windows have one group. */
-	size_t n_groups, cap_groups, n_counts, cap_counts;
-	struct group *groups;
-	struct count *counts;
 };
 
 /* Events --------------------------------------------------------------------- */
@@ -145,13 +134,13 @@ batch_window_free(struct batch_window *w)
 	free(w);
 }
 
-static struct group *
+static struct batch_group *
 group_find(struct batch_window *w, const struct batch_event *ev)
 {
 	bool child = ev->child != CHILD_TYPES;
 
 	for (size_t i = 0; i < w->n_groups; i++) {
-		struct group *g = &w->groups[i];
+		struct batch_group *g = &w->groups[i];
 
 		if (g->child == child && uuid_eq(g->face.tenant, ev->tenant) &&
 		    str_eq(g->face.id, child ? ev->folder.id : STR_EMPTY))
@@ -161,18 +150,18 @@ group_find(struct batch_window *w, const struct batch_event *ev)
 }
 
 /* NULL: no room in this window. */
-static struct group *
+static struct batch_group *
 group_new(struct batch_window *w, const struct batch_event *ev)
 {
 	const struct child_folder *f = &ev->folder;
-	struct group *g;
+	struct batch_group *g;
 
 	if (w->n_groups == BATCH_GROUPS_MAX)
 		return NULL;
 	w->groups = mem_more(
 	    w->groups, &w->cap_groups, w->n_groups, sizeof(*w->groups));
 	g = &w->groups[w->n_groups++];
-	*g = (struct group){
+	*g = (struct batch_group){
 	    .child = ev->child != CHILD_TYPES,
 	    .face = {.tenant = ev->tenant,
 		.id = arena_dup(w->texts, f->id),
@@ -218,7 +207,7 @@ plain_member(const struct batch_event *ev, struct buf *b)
 
 static bool
 add_member(
-    struct batch_window *w, struct group *g, const struct batch_event *ev)
+    struct batch_window *w, struct batch_group *g, const struct batch_event *ev)
 {
 	struct buf one CLEANUP(buf_done) = BUF(BATCH_MEMBER_MAX + 8 * KIB);
 	size_t nodes = 4;
@@ -230,16 +219,19 @@ add_member(
 	/* A window's batches go into one commit: the bound is for all. */
 	if (one.failed || g->n == w->o.max_size ||
 	    g->nodes + nodes > BATCH_NODES_MAX ||
-	    batch_window_bytes(w) + one.n + 1 > BATCH_BYTES_MAX)
+	    w->bytes + one.n + 1 > BATCH_BYTES_MAX)
 		return false;
+	w->bytes -= g->members.n;
 	put_raw(&g->members, NULL, buf_str(&one));
+	w->bytes += g->members.n;
 	g->nodes += nodes;
 	w->full = ++g->n == w->o.max_size;
 	return true;
 }
 
 static bool
-add_count(struct batch_window *w, struct group *g, const struct batch_event *ev)
+add_count(
+    struct batch_window *w, struct batch_group *g, const struct batch_event *ev)
 {
 	size_t at = (size_t)(g - w->groups), i = 0;
 	struct str type =
@@ -253,7 +245,7 @@ add_count(struct batch_window *w, struct group *g, const struct batch_event *ev)
 			return false;
 		w->counts =
 		    mem_more(w->counts, &w->cap_counts, i, sizeof(*w->counts));
-		w->counts[w->n_counts++] = (struct count){
+		w->counts[w->n_counts++] = (struct batch_count){
 		    .group = at, .type = arena_dup(w->texts, type)};
 	}
 	w->counts[i].n++;
@@ -265,7 +257,7 @@ bool
 batch_window_take(struct batch_window *w, const struct batch_event *ev)
 {
 	bool made = false, ok;
-	struct group *g;
+	struct batch_group *g;
 
 	if (w->full || (w->first && ev->at_us >= w->start_us + w->o.len_us))
 		return false;
@@ -298,40 +290,6 @@ batch_window_due(const struct batch_window *w)
 	if (!w->first)
 		return INT64_MAX;
 	return w->full ? 0 : w->start_us + w->o.len_us;
-}
-
-int64_t
-batch_window_first(const struct batch_window *w)
-{
-	return w->first;
-}
-
-int64_t
-batch_window_last(const struct batch_window *w)
-{
-	return w->last;
-}
-
-bool
-batch_window_child(const struct batch_window *w)
-{
-	return w->child;
-}
-
-size_t
-batch_window_bytes(const struct batch_window *w)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < w->n_groups; i++)
-		n += w->groups[i].members.n;
-	return n;
-}
-
-size_t
-batch_window_count(const struct batch_window *w)
-{
-	return w->n_groups;
 }
 
 /* Payloads ------------------------------------------------------------------- */
@@ -374,7 +332,7 @@ void
 batch_window_make(const struct batch_window *w, size_t i,
     struct batch_made *ret, struct buf *b)
 {
-	const struct group *g = &w->groups[i];
+	const struct batch_group *g = &w->groups[i];
 
 	assert(i < w->n_groups);
 	*ret = (struct batch_made){
@@ -383,7 +341,6 @@ batch_window_make(const struct batch_window *w, size_t i,
 		    : w->o.summary ? KEY_SUMMARY
 				   : KEY_BATCH,
 	    .tenant = g->face.tenant,
-	    .events = (int64_t)g->n,
 	};
 	ret->key =
 	    g->child && g->face.id.n > 0 ? g->face.id : str_of(ret->type);

@@ -33,6 +33,8 @@
 #include "deliver/batch/child_limit.h"
 
 struct arena;
+struct batch_count;
+struct batch_group;
 struct buf;
 
 struct batch_event {
@@ -56,8 +58,22 @@ struct batch_window_opts {
 	size_t max_size;
 };
 
-struct batch_window;
-/* NULL when there is no memory. */
+/* Changed by its own functions alone; who has it looks at the first few. */
+struct batch_window {
+	int64_t first, last; /* seqs; first 0: it is empty */
+	bool child;          /* has CHILD_* events */
+	size_t bytes;
+	size_t n_groups; /* the batches that it becomes */
+	struct batch_window_opts o;
+	struct arena *texts; /* of groups and counts */
+	int64_t start_us;
+	bool full;
+	/* They grow: most windows have one group. */
+	struct batch_group *groups;
+	struct batch_count *counts;
+	size_t cap_groups, n_counts, cap_counts;
+};
+
 struct batch_window *batch_window_new(const struct batch_window_opts *o);
 void batch_window_free(struct batch_window *w); /* NULL is fine */
 
@@ -66,19 +82,13 @@ bool batch_window_take(struct batch_window *w, const struct batch_event *ev);
 
 /* When it ends at the latest; now when it is full. INT64_MAX: it is empty. */
 int64_t batch_window_due(const struct batch_window *w);
-int64_t batch_window_first(const struct batch_window *w); /* seq; 0: empty */
-int64_t batch_window_last(const struct batch_window *w);
-bool batch_window_child(const struct batch_window *w); /* has CHILD_* events */
-size_t batch_window_bytes(const struct batch_window *w);
 
-/* The batches of a window, of which there are batch_window_count(). */
+/* One of its batches. */
 struct batch_made {
 	const char *type;
 	struct uuid tenant;
 	struct str key; /* order key: the folder; borrowed from the window */
-	int64_t events;
 };
-size_t batch_window_count(const struct batch_window *w);
 /* The payload of the i-th is appended to b. */
 void batch_window_make(const struct batch_window *w, size_t i,
     struct batch_made *ret, struct buf *b);

@@ -77,9 +77,9 @@ test_child_batch(void **state)
 		assert_true(batch_window_take(w, &ev[i]));
 	assert_false(batch_window_take(w, &ev[4]));
 	assert_int_equal(batch_window_due(w), T0 + 5 * US_PER_S);
-	assert_int_equal(batch_window_first(w), 1);
-	assert_int_equal(batch_window_last(w), 4);
-	assert_int_equal(batch_window_count(w), 2);
+	assert_int_equal(w->first, 1);
+	assert_int_equal(w->last, 4);
+	assert_int_equal(w->n_groups, 2);
 	assert_str(made(a, w, 0, &m),
 	    "{\"repository\":{\"id\":\"bedroom\"},"
 	    "\"parentFolder\":{\"id\":\"folder-uuid\",\"path\":\"/Sites\"},"
@@ -91,8 +91,7 @@ test_child_batch(void **state)
 	    "\"windowEnd\":\"2026-01-27T14:30:00.000Z\",\"eventCount\":3}}");
 	assert_string_equal(m.type, "cmis.child_batch");
 	assert_str(m.key, "folder-uuid");
-	(void)made(a, w, 1, &m);
-	assert_int_equal(m.events, 1);
+	assert_true(str_ends(made(a, w, 1, &m), STR("\"eventCount\":1}}")));
 	batch_window_free(w);
 	arena_free(a);
 }
@@ -114,7 +113,7 @@ test_full(void **state)
 	assert_int_equal(batch_window_due(w), 0);
 	ev = child(a, "cmis.child_created", "other", 101, 0);
 	assert_false(batch_window_take(w, &ev));
-	assert_int_equal(batch_window_last(w), 100);
+	assert_int_equal(w->last, 100);
 	batch_window_free(w);
 	arena_free(a);
 }
@@ -134,7 +133,7 @@ test_summary(void **state)
 		    i);
 		assert_true(batch_window_take(w, &ev));
 	}
-	assert_int_equal(batch_window_bytes(w), 0);
+	assert_int_equal(w->bytes, 0);
 	assert_str(made(a, w, 0, &m),
 	    "{\"repository\":{\"id\":\"bedroom\"},"
 	    "\"parentFolder\":{\"id\":\"f\",\"path\":\"/Sites\"},"
@@ -233,7 +232,7 @@ test_bounds(void **state)
 	}
 	ev = child(a, "cmis.child_created", "more", 100, 0);
 	assert_false(batch_window_take(w, &ev));
-	assert_int_equal(batch_window_count(w), BATCH_GROUPS_MAX);
+	assert_int_equal(w->n_groups, BATCH_GROUPS_MAX);
 	assert_int_equal(batch_window_due(w), 0);
 	(void)e;
 	batch_window_free(w);

@@ -103,17 +103,6 @@ prune(struct child_limit *l, int64_t now)
 	}
 }
 
-static struct str
-keep_text(char **at, struct str s)
-{
-	struct str copy = {*at, s.n};
-
-	if (s.n > 0)
-		memcpy(*at, s.p, s.n);
-	*at += s.n;
-	return copy;
-}
-
 static struct folder *
 folder_new(struct child_limit *l, const struct child_folder *face)
 {
@@ -124,9 +113,9 @@ folder_new(struct child_limit *l, const struct child_folder *face)
 
 	memcpy(f->data, face->tenant.b, tenant);
 	f->face.tenant = face->tenant;
-	f->face.id = keep_text(&at, face->id);
-	f->face.parent = keep_text(&at, face->parent);
-	f->face.repository = keep_text(&at, face->repository);
+	f->face.id = str_put(&at, face->id);
+	f->face.parent = str_put(&at, face->parent);
+	f->face.repository = str_put(&at, face->repository);
 	f->key = (struct str){f->data, tenant + face->id.n};
 	map_set(l->folders, f->key, f);
 	list_add(&l->by_use, &f->by_use);
@@ -341,12 +330,6 @@ bool
 child_limit_idle(const struct child_limit *l)
 {
 	return l->queue.n == 0 && l->n_open == 0;
-}
-
-size_t
-child_limit_waiting(const struct child_limit *l)
-{
-	return l->queue.n;
 }
 
 /* Life ----------------------------------------------------------------------- */

@@ -102,7 +102,6 @@ void child_limit_drops_done(struct child_limit *l);
 
 /* Nothing waits and no breaker is open. */
 bool child_limit_idle(const struct child_limit *l);
-size_t child_limit_waiting(const struct child_limit *l);
 
 /* Queue and open breakers as JSON, and back into a new one. */
 void child_limit_save(const struct child_limit *l, struct buf *b);

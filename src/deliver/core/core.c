@@ -44,8 +44,8 @@ static void
 free_changes(const struct core *c, struct core_changes *ch)
 {
 	for (size_t i = 0; i < ch->n_attempts; i++)
-		if (ch->attempts[i].detail)
-			c->o.free_detail(ch->attempts[i].detail);
+		if (ch->attempts[i].result.detail)
+			c->o.free_detail(ch->attempts[i].result.detail);
 	for (size_t i = 0; i < ch->n_deads; i++)
 		if (ch->deads[i].detail)
 			c->o.free_detail(ch->deads[i].detail);

@@ -36,7 +36,7 @@
  * UNJUDGED. An entry whose filter failed comes with a reason. It is a dead
  * letter at once, without a send; in a lane, when its turn comes: put back, it
  * must not overtake older ones. Its reason stays with it, in its row too: whoever
- * sends it asks the filter once more before (core_send.unjudged, core_judged).
+ * sends it asks the filter once more before (core_row.unjudged, core_judged).
  * While a subscription is held (core_hold) nobody asks its filter, so whatever
  * is fed meanwhile is left to its reader.
  *
@@ -168,24 +168,33 @@ void core_read_done(struct core *c, void *reader, int64_t upto);
 
 /* Sending ----------------------------------------------------------------- */
 
-struct core_send {
-	struct item *item; /* handle for core_result() */
+enum core_row_state { ROW_PARKED, ROW_RETRY, ROW_SENDING, ROW_HELD };
+
+struct core_row {
 	uint32_t sub;
-	int64_t seq;
 	int rep;
-	uint64_t okey;
-	int tries;    /* that counted, before this one */
-	int n;        /* attempts made, before this one */
-	int crashes;  /* of the process in careful mode, with it in flight */
-	bool probe;   /* of an open breaker: failing costs no try */
-	bool asked;   /* by a person */
+	uint64_t okey, skey;
+	int64_t seq;
+	enum core_row_state state;
+	int tries;       /* that counted */
+	int n;           /* attempts made */
+	int crashes;     /* of the process in careful mode, with it in flight */
+	int64_t next_at; /* RETRY: when; SENDING: until when it is locked */
+	int last_status, last_reason;
 	int unjudged; /* its filter failed: ask it first; 0: it did not */
-	void *ev;     /* NULL: has to be read from the log */
-	bool pull;    /* as its subscription is; then also: */
-	bool mark;    /* see core_handed() */
-	int64_t at, until;   /* the lease */
 	struct core_rec rec; /* of its entry; zero: none */
 	int64_t rv;
+	bool asked; /* by a person */
+};
+
+struct core_send {
+	struct item *item;   /* handle for core_result() */
+	struct core_row row; /* as it was before; but for its state */
+	bool probe;          /* of an open breaker: failing costs no try */
+	void *ev;            /* NULL: has to be read from the log */
+	bool pull;           /* as its subscription is; then also: */
+	bool mark;           /* see core_handed() */
+	int64_t at;          /* the lease began; row.next_at: it ends */
 };
 
 bool core_next_send(struct core *c, int64_t now, struct core_send *ret);
@@ -280,39 +289,17 @@ int64_t core_next_due(const struct core *c, int64_t now);
 
 /* Changes to store -------------------------------------------------------- */
 
-enum core_row_state { ROW_PARKED, ROW_RETRY, ROW_SENDING, ROW_HELD };
-
 struct core_attempt {
-	int64_t seq, at, took_us;
-	uint32_t sub;
-	int rep, n, status, reason;
-	enum core_verdict verdict;
-	struct core_rec rec;
-	int64_t rv;
-	void *detail;
-};
-
-struct core_row {
-	uint32_t sub;
-	int rep;
-	uint64_t okey, skey;
 	int64_t seq;
-	enum core_row_state state;
-	int tries, n, crashes;
-	int64_t next_at; /* RETRY: when; SENDING: until when it is locked */
-	int last_status, last_reason;
-	int unjudged; /* as in core_send */
-	struct core_rec rec;
-	int64_t rv;
-	bool asked; /* by a person */
+	uint32_t sub;
+	int rep, n;
+	struct core_result result;
 };
 
 struct core_dead {
-	uint32_t sub;
-	int rep;
-	uint64_t okey, skey;
-	int64_t seq, at;
-	int reason, tries, n, status;
+	struct core_row row; /* as it was then */
+	int64_t at;
+	int reason;
 	void *detail; /* NULL when its last attempt has it */
 };
 

@@ -35,9 +35,9 @@ breaker_opens_probes_and_closes(void **state)
 	assert_true(x.probe);
 	send_none(c, now);
 	result(c, x.item, CORE_SPENT, now);
-	assert_true(core_look(c, 1, x.seq, 0, &seen));
-	assert_int_equal(seen.row.tries, x.tries);
-	assert_int_equal(seen.row.n, x.n + 1);
+	assert_true(core_look(c, 1, x.row.seq, 0, &seen));
+	assert_int_equal(seen.row.tries, x.row.tries);
+	assert_int_equal(seen.row.n, x.row.n + 1);
 	assert_int_equal(seen.row.state, ROW_RETRY);
 	settle(c, now);
 	send_none(c, now + 10 * SEC);
@@ -128,7 +128,7 @@ breaker_has_terms_of_its_own(void **state)
 
 			feed(c, k % 2 ? 2 : 1, k + 1, 0, T0);
 			x = send_one(c, T0);
-			assert_int_equal(x.sub, k % 2 ? 2 : 1);
+			assert_int_equal(x.row.sub, k % 2 ? 2 : 1);
 			result(c, x.item, CORE_LATER, T0);
 		}
 		ch = flush(c, T0);

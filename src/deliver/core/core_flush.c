@@ -62,19 +62,10 @@ item_put_dead(struct core *c, const struct item *it, int reason, void *detail,
 {
 	core_touched(c, now);
 	PUT(c, deads,
-	    ((struct core_dead){
-		.sub = it->spot.sub,
-		.rep = (int)it->spot.rep,
-		.okey = it->row.okey,
-		.skey = it->row.skey,
-		.seq = it->spot.seq,
+	    ((struct core_dead){.row = it->row,
 		.at = now,
 		.reason = reason,
-		.tries = it->row.tries,
-		.n = it->row.n,
-		.status = it->row.last_status,
-		.detail = detail,
-	    }));
+		.detail = detail}));
 }
 
 void
@@ -86,17 +77,10 @@ item_put_attempt(struct core *c, const struct item *it,
 	PUT(c, attempts,
 	    ((struct core_attempt){
 		.seq = it->spot.seq,
-		.at = r->at,
-		.took_us = r->took_us,
 		.sub = it->spot.sub,
 		.rep = (int)it->spot.rep,
 		.n = it->row.n,
-		.status = r->status,
-		.reason = r->reason,
-		.verdict = r->verdict,
-		.rec = r->rec,
-		.rv = r->rv,
-		.detail = r->detail,
+		.result = *r,
 	    }));
 }
 

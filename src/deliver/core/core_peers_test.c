@@ -59,7 +59,7 @@ sent(struct core *c, int64_t now, struct item **ret)
 	if (!core_next_send(c, now, &x))
 		return 0;
 	*ret = x.item;
-	return x.seq;
+	return x.row.seq;
 }
 
 static void
@@ -134,8 +134,9 @@ the_newest_is_sent(void **state)
 		ch = core_flush(c, T0, true);
 		assert_non_null(ch);
 		for (size_t k = 0; k < ch->n_attempts; k++)
-			dropped += ch->attempts[k].verdict == CORE_DROP &&
-				   ch->attempts[k].reason == REASON;
+			dropped +=
+			    ch->attempts[k].result.verdict == CORE_DROP &&
+			    ch->attempts[k].result.reason == REASON;
 		assert_int_equal(dropped, 3 - n);
 		assert_int_equal(ch->cursor, 4);
 		core_free(c);
@@ -195,7 +196,7 @@ what_is_asked_for_stays(void **state)
 	core_requeue(c, &row, T0);
 	feed(c, 2, 1, 2);
 	assert_true(core_next_send(c, T0, &x));
-	assert_true(x.seq == 1 && x.asked);
+	assert_true(x.row.seq == 1 && x.row.asked);
 	result(c, x.item, CORE_LATER, T0);
 	ch = core_flush(c, T0, true);
 	assert_non_null(ch);
@@ -210,7 +211,7 @@ what_is_asked_for_stays(void **state)
 	feed(c, 2, 1, 2);
 	core_tick(c, T0 + 2 * SEC);
 	assert_true(core_next_send(c, T0 + 2 * SEC, &x));
-	assert_true(x.seq == 1 && x.asked);
+	assert_true(x.row.seq == 1 && x.row.asked);
 	assert_int_equal(sent(c, T0, &it), 0); /* they share a lane */
 	core_free(c);
 }

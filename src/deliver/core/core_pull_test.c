@@ -95,8 +95,8 @@ nothing_without_demand(void **state)
 		feed(c, i, (uint64_t)i);
 	assert_int_equal(take(c, 0, T0, v), 0);
 	assert_int_equal(take(c, 2, T0, v), 2);
-	assert_true(v[0].seq == 1 && v[1].seq == 2);
-	assert_true(v[0].until == T0 + LEASE && v[0].n == 0);
+	assert_true(v[0].row.seq == 1 && v[1].row.seq == 2);
+	assert_true(v[0].row.next_at == T0 + LEASE && v[0].row.n == 0);
 	/* As many as are allowed at once, and no slot is taken. */
 	assert_int_equal(take(c, 8, T0, v), 1);
 	core_counts(c, &n);
@@ -117,7 +117,7 @@ one_of_a_key(void **state)
 	assert_int_equal(take(c, 8, T0, v + 1), 0);
 	result(c, &v[0], CORE_OK, T0);
 	assert_int_equal(take(c, 8, T0, v), 1);
-	assert_int_equal(v[0].seq, 2);
+	assert_int_equal(v[0].row.seq, 2);
 	core_free(c);
 }
 
@@ -141,7 +141,7 @@ the_end_of_a_lease(void **state)
 	(void)flush(c, T0 + LEASE);
 	core_tick(c, T0 + LEASE + SEC);
 	assert_int_equal(take(c, 1, T0 + LEASE + SEC, v + 1), 1);
-	assert_int_equal(v[1].n, 1);
+	assert_int_equal(v[1].row.n, 1);
 	assert_int_equal(core_lease(c, 1, 1, 0, 0, &x), CORE_LEASE_LOST);
 	assert_int_equal(core_lease(c, 1, 1, 0, 1, &x), CORE_LEASE_MINE);
 	result(c, &x, CORE_OK, T0 + LEASE + SEC);
@@ -169,7 +169,7 @@ late_but_alone(void **state)
 	assert_non_null(ch);
 	assert_int_equal(ch->n_attempts, 2);
 	assert_int_equal(ch->attempts[1].n, 2);
-	assert_int_equal(ch->attempts[1].verdict, CORE_OK);
+	assert_int_equal(ch->attempts[1].result.verdict, CORE_OK);
 	core_free(c);
 }
 
@@ -216,7 +216,7 @@ a_lease_that_was_stored(void **state)
 	assert_int_equal(core_lease(c, 1, 4, 0, 1, &x), CORE_LEASE_MINE);
 	result(c, &x, CORE_OK, T0);
 	assert_int_equal(take(c, 8, T0, v), 1);
-	assert_int_equal(v[0].seq, 5);
+	assert_int_equal(v[0].row.seq, 5);
 	core_free(c);
 }
 

@@ -335,24 +335,14 @@ item_tell(struct item *it, struct core_send *ret)
 {
 	*ret = (struct core_send){
 	    .item = it,
-	    .sub = it->spot.sub,
-	    .seq = it->spot.seq,
-	    .rep = (int)it->spot.rep,
-	    .okey = it->row.okey,
-	    .tries = it->row.tries,
-	    .n = it->row.n,
-	    .crashes = it->row.crashes - it->counted,
+	    .row = it->row,
 	    .probe = it->probe,
-	    .asked = it->row.asked,
-	    .unjudged = it->row.unjudged,
 	    .ev = it->ev,
 	    .pull = it->sub->o.pull,
 	    .mark = it->mark,
 	    .at = it->flew_at,
-	    .until = it->row.next_at,
-	    .rec = it->row.rec,
-	    .rv = it->row.rv,
 	};
+	ret->row.crashes -= it->counted;
 }
 
 void

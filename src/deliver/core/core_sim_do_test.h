@@ -27,7 +27,8 @@ take_sends(struct sim *s, int most)
 
 	while (most-- > 0 && core_next_send(s->core, s->now, &x)) {
 		struct flight *f = &s->flights[s->n_flights];
-		const struct sim_ep *ep = &s->eps[s->subs[x.sub].o.endpoint];
+		const struct sim_ep *ep =
+		    &s->eps[s->subs[x.row.sub].o.endpoint];
 
 		check_send(s, &x);
 		s->sends++;
@@ -39,15 +40,15 @@ take_sends(struct sim *s, int most)
 		}
 		*f = (struct flight){
 		    .item = x.item,
-		    .sub = x.sub,
-		    .okey = x.okey,
+		    .sub = x.row.sub,
+		    .okey = x.row.okey,
 		    .endpoint = x.item->sent_to->id,
-		    .seq = x.seq,
-		    .rep = x.rep,
-		    .tries = x.tries,
-		    .crashes = x.crashes,
+		    .seq = x.row.seq,
+		    .rep = x.row.rep,
+		    .tries = x.row.tries,
+		    .crashes = x.row.crashes,
 		    .probe = x.probe,
-		    .key = x.item->lane ? x.okey : (uint64_t)x.seq,
+		    .key = x.item->lane ? x.row.okey : (uint64_t)x.row.seq,
 		    .breaker_fails = x.item->breaker_fails,
 		    .breaker_us = x.item->breaker_us,
 		    .at = s->now,
@@ -329,7 +330,7 @@ static void
 end_flush(struct sim *s)
 {
 	for (size_t i = 0; i < s->flushing->n_attempts; i++)
-		free(s->flushing->attempts[i].detail);
+		free(s->flushing->attempts[i].result.detail);
 	for (size_t i = 0; i < s->flushing->n_deads; i++)
 		free(s->flushing->deads[i].detail);
 	core_flushed(s->core, s->now);

@@ -43,16 +43,16 @@ static bool
 filter_failed(struct sim *s, const struct core_send *x)
 {
 	struct core_result r = {.verdict = CORE_NEVER, .reason = REASON_FILTER};
-	struct sim_sub *sub = &s->subs[x->sub];
-	struct one *o = one(s, x->sub, x->seq, x->rep);
+	struct sim_sub *sub = &s->subs[x->row.sub];
+	struct one *o = one(s, x->row.sub, x->row.seq, x->row.rep);
 
-	if (x->unjudged == 0) {
+	if (x->row.unjudged == 0) {
 		if (!o->judged)
-			broke(s, "filter: nobody judged %u/%lld", x->sub,
-			    (long long)x->seq);
+			broke(s, "filter: nobody judged %u/%lld", x->row.sub,
+			    (long long)x->row.seq);
 		return false;
 	}
-	o->judged = !fails(s, x->sub, x->seq);
+	o->judged = !fails(s, x->row.sub, x->row.seq);
 	if (o->judged) {
 		core_judged(x->item);
 		return false;
@@ -60,9 +60,9 @@ filter_failed(struct sim *s, const struct core_send *x)
 	o->dead = true;
 	if (sub->o.block) {
 		o->held = true;
-		sub->held[x->rep][x->okey]++;
+		sub->held[x->row.rep][x->row.okey]++;
 	}
-	sub->call_end[x->okey] = s->now;
+	sub->call_end[x->row.okey] = s->now;
 	r.detail = malloc(8);
 	core_result(s->core, x->item, &r, s->now);
 	return true;

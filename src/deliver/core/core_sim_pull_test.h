@@ -23,8 +23,8 @@ slip_find(struct sim *s, const struct core_send *x)
 	for (int i = 0; i < s->n_slips; i++) {
 		struct slip *p = &s->slips[i];
 
-		if (p->sub == x->sub && p->seq == x->seq && p->rep == x->rep &&
-		    p->n == x->n)
+		if (p->sub == x->row.sub && p->seq == x->row.seq &&
+		    p->rep == x->row.rep && p->n == x->row.n)
 			return p;
 	}
 	return NULL;
@@ -43,22 +43,22 @@ hold(struct sim *s, struct item *it)
 static void
 hand_out(struct sim *s, const struct core_send *x)
 {
-	one(s, x->sub, x->seq, x->rep)->offered = true;
+	one(s, x->row.sub, x->row.seq, x->row.rep)->offered = true;
 	/* The worker has left, or has no room for it. */
 	if (s->n_slips == SLIPS_MAX || (!s->healing && chance(s, 5))) {
 		hold(s, x->item);
 		return;
 	}
-	if (x->until <= x->at || x->until > s->now + LOCK_US)
-		broke(s, "lease: %u/%lld until nowhere", x->sub,
-		    (long long)x->seq);
+	if (x->row.next_at <= x->at || x->row.next_at > s->now + LOCK_US)
+		broke(s, "lease: %u/%lld until nowhere", x->row.sub,
+		    (long long)x->row.seq);
 	s->slips[s->n_slips++] = (struct slip){
-	    .sub = x->sub,
-	    .okey = x->okey,
-	    .seq = x->seq,
-	    .until = x->until,
-	    .rep = x->rep,
-	    .n = x->n,
+	    .sub = x->row.sub,
+	    .okey = x->row.okey,
+	    .seq = x->row.seq,
+	    .until = x->row.next_at,
+	    .rep = x->row.rep,
+	    .n = x->row.n,
 	};
 	core_handed(s->core, x->item, false);
 }
@@ -67,11 +67,11 @@ hand_out(struct sim *s, const struct core_send *x)
 static struct core_result
 settle(struct sim *s, const struct core_send *x, enum core_verdict v)
 {
-	struct one *o = one(s, x->sub, x->seq, x->rep);
-	struct sim_sub *sub = &s->subs[x->sub];
+	struct one *o = one(s, x->row.sub, x->row.seq, x->row.rep);
+	struct sim_sub *sub = &s->subs[x->row.sub];
 	struct core_result r = {.verdict = v, .at = x->at};
 
-	if (v == CORE_LATER && x->tries + 1 >= sub->max_tries) {
+	if (v == CORE_LATER && x->row.tries + 1 >= sub->max_tries) {
 		r.verdict = CORE_SPENT;
 		r.reason = REASON_SPENT;
 	}
@@ -82,7 +82,7 @@ settle(struct sim *s, const struct core_send *x, enum core_verdict v)
 	if (s->first_next == 0)
 		s->first_next = s->now;
 	if (v == CORE_OK) {
-		arrived(s, x->sub, x->seq, x->rep);
+		arrived(s, x->row.sub, x->row.seq, x->row.rep);
 		o->known_ok = true;
 		s->acks++;
 	}
@@ -100,9 +100,9 @@ take_expired(struct sim *s)
 		struct slip *p = slip_find(s, &x);
 		struct core_result r;
 
-		if (s->now < x.until || (p && s->now < p->until))
-			broke(s, "lease: %u/%lld ended too early", x.sub,
-			    (long long)x.seq);
+		if (s->now < x.row.next_at || (p && s->now < p->until))
+			broke(s, "lease: %u/%lld ended too early", x.row.sub,
+			    (long long)x.row.seq);
 		if (p)
 			p->over = true;
 		r = settle(s, &x, CORE_LATER);

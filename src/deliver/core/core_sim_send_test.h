@@ -12,9 +12,10 @@
 static bool
 locked(struct sim *s, const struct core_send *x)
 {
-	const struct one *o = one(s, x->sub, x->seq, x->rep);
+	const struct one *o = one(s, x->row.sub, x->row.seq, x->row.rep);
 
-	return s->subs[x->sub].o.lock_us > 0 || x->seq <= s->careful_upto ||
+	return s->subs[x->row.sub].o.lock_us > 0 ||
+	       x->row.seq <= s->careful_upto ||
 	       (o->row > 0 && s->rows[o->row - 1].state == ROW_SENDING);
 }
 
@@ -22,80 +23,83 @@ locked(struct sim *s, const struct core_send *x)
 static void
 check_order(struct sim *s, const struct core_send *x)
 {
-	struct sim_sub *sub = &s->subs[x->sub];
-	int64_t *low = &sub->low[x->rep][x->okey];
-	int64_t from = x->rep ? sub->replay_from[x->rep] : 0;
+	struct sim_sub *sub = &s->subs[x->row.sub];
+	int64_t *low = &sub->low[x->row.rep][x->row.okey];
+	int64_t from = x->row.rep ? sub->replay_from[x->row.rep] : 0;
 	/* It was under way already when an older one was requeued. */
 	bool early = locked(s, x);
 
 	note_drops(s);
-	if (one(s, x->sub, x->seq, x->rep)->dropped)
-		broke(s, "coalesce: %u/%lld was dropped and is sent", x->sub,
-		    (long long)x->seq);
+	if (one(s, x->row.sub, x->row.seq, x->row.rep)->dropped)
+		broke(s, "coalesce: %u/%lld was dropped and is sent",
+		    x->row.sub, (long long)x->row.seq);
 	for (int i = 0; i < s->n_flights; i++) {
 		const struct flight *f = &s->flights[i];
 
-		if (sub->o.alone && f->sub == x->sub && f->okey == x->okey &&
-		    f->rep == 0 && x->rep == 0 && !x->asked &&
-		    !f->item->row.asked)
+		if (sub->o.alone && f->sub == x->row.sub &&
+		    f->okey == x->row.okey && f->rep == 0 && x->row.rep == 0 &&
+		    !x->row.asked && !f->item->row.asked)
 			broke(s, "alone: two of a record at once");
 	}
 	for (int i = 0; i < s->n_flights; i++) {
 		const struct flight *f = &s->flights[i];
-		bool lane = x->okey && f->okey == x->okey &&
+		bool lane = x->row.okey && f->okey == x->row.okey &&
 			    f->seq > sub->ordered_from &&
-			    x->seq > sub->ordered_from;
+			    x->row.seq > sub->ordered_from;
 
-		if (f->sub == x->sub && f->rep == x->rep &&
-		    (f->seq == x->seq || lane))
+		if (f->sub == x->row.sub && f->rep == x->row.rep &&
+		    (f->seq == x->row.seq || lane))
 			broke(s, "3: two in flight in a lane");
 	}
 	for (int i = 0; i < s->n_slips; i++) {
 		const struct slip *p = &s->slips[i];
 
-		if (!p->over && p->sub == x->sub && p->rep == x->rep &&
-		    (p->seq == x->seq ||
-			(sub->o.order == CORE_ORDER_KEY && p->okey == x->okey)))
+		if (!p->over && p->sub == x->row.sub && p->rep == x->row.rep &&
+		    (p->seq == x->row.seq || (sub->o.order == CORE_ORDER_KEY &&
+						 p->okey == x->row.okey)))
 			broke(s, "3: two workers have %u/%lld and its key",
-			    x->sub, (long long)x->seq);
+			    x->row.sub, (long long)x->row.seq);
 	}
-	if (sub->o.order != CORE_ORDER_KEY || x->seq <= sub->ordered_from)
+	if (sub->o.order != CORE_ORDER_KEY || x->row.seq <= sub->ordered_from)
 		return;
-	for (int64_t seq = 1; seq < x->seq && sub->held[x->rep][x->okey]; seq++)
-		if (one(s, x->sub, seq, x->rep)->held &&
-		    key_of(s, x->sub, seq) == x->okey)
-			broke(s, "held: %u/%lld is past %lld", x->sub,
-			    (long long)x->seq, (long long)seq);
+	for (int64_t seq = 1;
+	     seq < x->row.seq && sub->held[x->row.rep][x->row.okey]; seq++)
+		if (one(s, x->row.sub, seq, x->row.rep)->held &&
+		    key_of(s, x->row.sub, seq) == x->row.okey)
+			broke(s, "held: %u/%lld is past %lld", x->row.sub,
+			    (long long)x->row.seq, (long long)seq);
 	from = from > sub->ordered_from ? from : sub->ordered_from;
 	*low = *low > from ? *low : from;
-	while (*low + 1 < x->seq &&
-	       (!wants(s, x->sub, *low + 1) ||
-		   key_of(s, x->sub, *low + 1) != x->okey ||
-		   settled(s, x->sub, *low + 1, x->rep) ||
-		   (early && one(s, x->sub, *low + 1, x->rep)->asked > 0)))
+	while (
+	    *low + 1 < x->row.seq &&
+	    (!wants(s, x->row.sub, *low + 1) ||
+		key_of(s, x->row.sub, *low + 1) != x->row.okey ||
+		settled(s, x->row.sub, *low + 1, x->row.rep) ||
+		(early && one(s, x->row.sub, *low + 1, x->row.rep)->asked > 0)))
 		++*low;
-	if (*low + 1 < x->seq)
-		broke(s, "3: %u/%lld (rep %d) before %lld", x->sub,
-		    (long long)x->seq, x->rep, (long long)*low + 1);
+	if (*low + 1 < x->row.seq)
+		broke(s, "3: %u/%lld (rep %d) before %lld", x->row.sub,
+		    (long long)x->row.seq, x->row.rep, (long long)*low + 1);
 }
 
 /* While an exclusive replay runs nothing of its own may start. */
 static void
 check_exclusive(struct sim *s, const struct core_send *x)
 {
-	struct sim_sub *sub = &s->subs[x->sub];
+	struct sim_sub *sub = &s->subs[x->row.sub];
 	int64_t *low = &sub->excl_low;
 
-	if (sub->excl == 0 || x->rep > 0 || locked(s, x))
+	if (sub->excl == 0 || x->row.rep > 0 || locked(s, x))
 		return;
 	while (*low < sub->replay_until[sub->excl] &&
-	       (!wants(s, x->sub, *low + 1) ||
-		   (settled(s, x->sub, *low + 1, sub->excl) &&
-		       !one(s, x->sub, *low + 1, sub->excl)->held)))
+	       (!wants(s, x->row.sub, *low + 1) ||
+		   (settled(s, x->row.sub, *low + 1, sub->excl) &&
+		       !one(s, x->row.sub, *low + 1, sub->excl)->held)))
 		++*low;
 	if (*low < sub->replay_until[sub->excl])
 		broke(s, "exclusive: %u/%lld is before %lld of replay %d",
-		    x->sub, (long long)x->seq, (long long)*low + 1, sub->excl);
+		    x->row.sub, (long long)x->row.seq, (long long)*low + 1,
+		    sub->excl);
 	else
 		sub->excl = 0;
 }
@@ -103,7 +107,7 @@ check_exclusive(struct sim *s, const struct core_send *x)
 static void
 check_endpoint(struct sim *s, const struct core_send *x)
 {
-	struct sim_sub *sub = &s->subs[x->sub];
+	struct sim_sub *sub = &s->subs[x->row.sub];
 	const struct sim_ep *ep = &s->eps[sub->o.endpoint];
 	int64_t before = sub->sent[0];
 	int sick = 0;
@@ -121,11 +125,11 @@ check_endpoint(struct sim *s, const struct core_send *x)
 	sub->sent[0] = sub->sent[1];
 	sub->sent[1] = s->now;
 	if (ep->open && (!x->probe || s->now < ep->open_until))
-		broke(s, "breaker: %u/%lld was sent while it is open", x->sub,
-		    (long long)x->seq);
+		broke(s, "breaker: %u/%lld was sent while it is open",
+		    x->row.sub, (long long)x->row.seq);
 	if (x->probe && !ep->open)
-		broke(s, "breaker: %u/%lld probes one that is closed", x->sub,
-		    (long long)x->seq);
+		broke(s, "breaker: %u/%lld probes one that is closed",
+		    x->row.sub, (long long)x->row.seq);
 	if (ep->fails > 0 && sick >= SIM_SLOTS / 2)
 		broke(s, "sick: they have %d slots", sick + 1);
 	if (s->now < ep->rest_until)
@@ -139,48 +143,49 @@ check_endpoint(struct sim *s, const struct core_send *x)
 static void
 check_spacing(struct sim *s, const struct core_send *x)
 {
-	struct sim_sub *sub = &s->subs[x->sub];
+	struct sim_sub *sub = &s->subs[x->row.sub];
 
 	if (sub->o.spacing_us == 0)
 		return;
 	for (int i = 0; i < s->n_flights; i++)
-		if (s->flights[i].sub == x->sub &&
-		    s->flights[i].okey == x->okey)
+		if (s->flights[i].sub == x->row.sub &&
+		    s->flights[i].okey == x->row.okey)
 			broke(s, "spacing: two at once");
-	if (s->now - sub->call_end[x->okey] < sub->o.spacing_us)
-		broke(s, "spacing: %u/%lld came too soon", x->sub,
-		    (long long)x->seq);
+	if (s->now - sub->call_end[x->row.okey] < sub->o.spacing_us)
+		broke(s, "spacing: %u/%lld came too soon", x->row.sub,
+		    (long long)x->row.seq);
 }
 
 /* What must be stored before it goes, and what was. */
 static void
 check_rowed(struct sim *s, const struct core_send *x)
 {
-	struct sim_sub *sub = &s->subs[x->sub];
-	struct one *o = one(s, x->sub, x->seq, x->rep);
+	struct sim_sub *sub = &s->subs[x->row.sub];
+	struct one *o = one(s, x->row.sub, x->row.seq, x->row.rep);
 	const struct core_row *row = o->row ? &s->rows[o->row - 1] : NULL;
-	bool careful = x->seq <= s->careful_upto;
+	bool careful = x->row.seq <= s->careful_upto;
 
 	if ((sub->o.lock_us > 0 && (!row || row->state != ROW_SENDING)) ||
 	    s->now < o->locked_until)
-		broke(s, "lock: %u/%lld was sent without", x->sub,
-		    (long long)x->seq);
+		broke(s, "lock: %u/%lld was sent without", x->row.sub,
+		    (long long)x->row.seq);
 	if (row && sub->o.lock_us > 0 &&
 	    row->next_at - s->now < sub->o.lock_us / 2)
-		broke(s, "lock: %u/%lld has too little of it left", x->sub,
-		    (long long)x->seq);
+		broke(s, "lock: %u/%lld has too little of it left", x->row.sub,
+		    (long long)x->row.seq);
 	o->locked_until = 0;
-	if (careful && !x->pull && (!row || row->crashes != x->crashes + 1))
-		broke(s, "careful: %u/%lld has no row", x->sub,
-		    (long long)x->seq);
+	if (careful && !x->pull && (!row || row->crashes != x->row.crashes + 1))
+		broke(s, "careful: %u/%lld has no row", x->row.sub,
+		    (long long)x->row.seq);
 	if (s->careful_upto > 0 && s->n_flights > 0 && !x->pull)
 		broke(s, "careful: two at once");
-	if (x->crashes != o->crashes)
-		broke(s, "careful: %d crashes of %u/%lld, not %d", x->crashes,
-		    x->sub, (long long)x->seq, o->crashes);
-	if (x->tries != o->tries)
-		broke(s, "tries: %d of %u/%lld, not %d", x->tries, x->sub,
-		    (long long)x->seq, o->tries);
+	if (x->row.crashes != o->crashes)
+		broke(s, "careful: %d crashes of %u/%lld, not %d",
+		    x->row.crashes, x->row.sub, (long long)x->row.seq,
+		    o->crashes);
+	if (x->row.tries != o->tries)
+		broke(s, "tries: %d of %u/%lld, not %d", x->row.tries,
+		    x->row.sub, (long long)x->row.seq, o->tries);
 }
 
 static void
@@ -194,18 +199,18 @@ check_send(struct sim *s, const struct core_send *x)
 		broke(s, "6: %zu results unflushed", n.unflushed);
 	if (oldest > 0 && s->now - oldest >= UNFLUSHED_US)
 		broke(s, "6: a result is unflushed for too long");
-	if (s->subs[x->sub].ended || !s->subs[x->sub].on)
-		broke(s, "2: %u has ended", x->sub);
-	if (one(s, x->sub, x->seq, x->rep)->skipped)
-		broke(s, "2: %u/%lld was skipped and is sent", x->sub,
-		    (long long)x->seq);
+	if (s->subs[x->row.sub].ended || !s->subs[x->row.sub].on)
+		broke(s, "2: %u has ended", x->row.sub);
+	if (one(s, x->row.sub, x->row.seq, x->row.rep)->skipped)
+		broke(s, "2: %u/%lld was skipped and is sent", x->row.sub,
+		    (long long)x->row.seq);
 	check_order(s, x);
 	check_exclusive(s, x);
 	if (!x->pull)
 		check_endpoint(s, x);
-	else if (s->subs[x->sub].allowed-- <= 0)
-		broke(s, "demand: nobody wanted %u/%lld", x->sub,
-		    (long long)x->seq);
+	else if (s->subs[x->row.sub].allowed-- <= 0)
+		broke(s, "demand: nobody wanted %u/%lld", x->row.sub,
+		    (long long)x->row.seq);
 	check_spacing(s, x);
 	check_rowed(s, x);
 }

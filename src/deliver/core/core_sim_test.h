@@ -295,14 +295,14 @@ note_drops(struct sim *s)
 		const struct core_dead *d = &ch->deads[s->deads_seen];
 
 		if (d->reason == REASON_FILTER)
-			one(s, d->sub, d->seq, d->rep)->dead = true;
+			one(s, d->row.sub, d->row.seq, d->row.rep)->dead = true;
 	}
 
 	for (; s->drops_seen < ch->n_attempts; s->drops_seen++) {
 		const struct core_attempt *a = &ch->attempts[s->drops_seen];
 		struct one *o = one(s, a->sub, a->seq, a->rep);
 
-		if (a->verdict != CORE_DROP || o->dropped)
+		if (a->result.verdict != CORE_DROP || o->dropped)
 			continue;
 		o->dropped = true;
 		if (!s->subs[a->sub].o.coalesce || a->rep > 0 || o->asked > 0 ||
@@ -375,13 +375,14 @@ reader_put(struct sim *s, const struct core_reader *r)
 static void
 commit_dead(struct sim *s, const struct core_dead *d)
 {
-	struct one *o = one(s, d->sub, d->seq, d->rep);
+	struct one *o = one(s, d->row.sub, d->row.seq, d->row.rep);
 
 	o->stored_dead = true;
 	o->reason = d->reason;
-	if (d->reason == REASON_SPENT && d->tries < s->subs[d->sub].max_tries)
-		broke(s, "tries: %u/%lld is spent after %d", d->sub,
-		    (long long)d->seq, d->tries);
+	if (d->reason == REASON_SPENT &&
+	    d->row.tries < s->subs[d->row.sub].max_tries)
+		broke(s, "tries: %u/%lld is spent after %d", d->row.sub,
+		    (long long)d->row.seq, d->row.tries);
 }
 
 /* May run twice with the same changes. */
@@ -393,13 +394,15 @@ commit(struct sim *s)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *a = &ch->attempts[i];
 
-		if (a->verdict == CORE_OK)
+		if (a->result.verdict == CORE_OK)
 			one(s, a->sub, a->seq, a->rep)->stored_ok = true;
-		if (a->verdict == CORE_DROP)
+		if (a->result.verdict == CORE_DROP)
 			one(s, a->sub, a->seq, a->rep)->stored_drop = true;
-		if (a->rec.a > 0 &&
-		    a->rv > s->subs[a->sub].stored_version[a->rec.a])
-			s->subs[a->sub].stored_version[a->rec.a] = a->rv;
+		if (a->result.rec.a > 0 &&
+		    a->result.rv >
+			s->subs[a->sub].stored_version[a->result.rec.a])
+			s->subs[a->sub].stored_version[a->result.rec.a] =
+			    a->result.rv;
 	}
 	for (size_t i = 0; i < ch->n_deads; i++)
 		commit_dead(s, &ch->deads[i]);

@@ -104,7 +104,7 @@ the_sick_share_half_of_the_slots(void **state)
 	s = terms(2);
 	core_sub(c, &s, T0);
 	feed(c, 2, 61, 0, T0);
-	assert_int_equal(send_one(c, T0).sub, 2);
+	assert_int_equal(send_one(c, T0).row.sub, 2);
 	core_free(c);
 }
 
@@ -191,7 +191,7 @@ a_lock_is_stored_before_the_send(void **state)
 	assert_int_equal(ch->puts[0].state, ROW_SENDING);
 	assert_int_equal(ch->puts[0].next_at, T0 + 280 * SEC);
 	core_flushed(c, T0 + 190 * SEC); /* half of it is enough */
-	assert_int_equal(send_one(c, T0 + 190 * SEC).seq, 1);
+	assert_int_equal(send_one(c, T0 + 190 * SEC).row.seq, 1);
 	core_free(c);
 
 	/* After a start the call may be under way still. */
@@ -204,7 +204,7 @@ a_lock_is_stored_before_the_send(void **state)
 	send_none(c, T0 + 180 * SEC);
 	(void)flush(c, T0 + 180 * SEC);
 	core_flushed(c, T0 + 180 * SEC);
-	assert_int_equal(send_one(c, T0 + 180 * SEC).seq, 1);
+	assert_int_equal(send_one(c, T0 + 180 * SEC).row.seq, 1);
 	core_free(c);
 }
 
@@ -225,18 +225,18 @@ a_dead_letter_holds_its_lane(void **state)
 	feed(c, 1, 3, 6, T0);
 	x = send_one(c, T0);
 	result(c, x.item, CORE_DEAD, T0);
-	assert_int_equal(send_one(c, T0).seq, 3); /* another key */
+	assert_int_equal(send_one(c, T0).row.seq, 3); /* another key */
 	send_none(c, T0);
 	/* Again, from the first try on; it fails again. */
 	core_requeue(c, &row, T0);
 	x = send_one(c, T0);
-	assert_int_equal(x.seq, 1);
-	assert_int_equal(x.tries, 0);
-	assert_int_equal(x.n, 1);
+	assert_int_equal(x.row.seq, 1);
+	assert_int_equal(x.row.tries, 0);
+	assert_int_equal(x.row.n, 1);
 	result(c, x.item, CORE_DEAD, T0);
 	send_none(c, T0);
 	core_skip(c, 1, 1, 0, T0);
-	assert_int_equal(send_one(c, T0).seq, 2);
+	assert_int_equal(send_one(c, T0).row.seq, 2);
 	core_free(c);
 }
 
@@ -257,8 +257,8 @@ a_dead_letter_may_be_requeued(void **state)
 	assert_int_equal(ch->n_puts, 1);
 	core_flushed(c, T0);
 	x = send_one(c, T0);
-	assert_int_equal(x.tries, 0);
-	assert_int_equal(x.n, 9);
+	assert_int_equal(x.row.tries, 0);
+	assert_int_equal(x.row.n, 9);
 	result(c, x.item, CORE_OK, T0);
 	ch = flush(c, T0);
 	assert_int_equal(ch->n_attempts, 1);
@@ -293,8 +293,8 @@ a_replay_reads_its_part_of_the_log(void **state)
 	for (int64_t seq = 4; seq <= 5; seq++) {
 		struct core_send x = send_one(c, T0);
 
-		assert_int_equal(x.seq, seq);
-		assert_int_equal(x.rep, 2);
+		assert_int_equal(x.row.seq, seq);
+		assert_int_equal(x.row.rep, 2);
 		result(c, x.item, CORE_OK, T0);
 	}
 	/* Not before its interval is over. */
@@ -363,8 +363,8 @@ a_skip_is_remembered(void **state)
 	for (int64_t seq = 2; seq <= 9; seq++)
 		feed(c, 1, seq, 0, T0);
 	feed(c, 1, 10, 0, T0);
-	assert_int_equal(send_one(c, T0).seq, row.seq);
-	assert_int_equal(send_one(c, T0).seq, 10);
+	assert_int_equal(send_one(c, T0).row.seq, row.seq);
+	assert_int_equal(send_one(c, T0).row.seq, 10);
 	send_none(c, T0);
 	core_free(c);
 }

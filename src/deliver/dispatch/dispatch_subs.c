@@ -148,17 +148,6 @@ take_sub(struct dispatch *x, const struct sql_subs_page_row *row)
 	}
 }
 
-static int
-load_presets(struct dispatch *x, struct err *e)
-{
-	struct presets *fresh = NULL;
-
-	TRY(presets_open(x->db, x->o->conf, &fresh, e));
-	presets_free(x->presets);
-	x->presets = fresh;
-	return OK;
-}
-
 /* How many: of all, or of those with that preset. */
 static int
 load_page(struct dispatch *x, struct str preset, int64_t *after, struct err *e)
@@ -194,7 +183,7 @@ static struct note LOADED = {.kind = NOTE_LOADED};
 int
 dispatch_load(struct dispatch *x, struct err *e)
 {
-	int rc = load_presets(x, e);
+	int rc = presets_reload(x->db, x->o->conf, &x->presets, e);
 
 	dispatch_forget_all(x);
 	TRY(rc);
@@ -210,7 +199,7 @@ apply_preset(struct dispatch *x, struct str name, struct err *e)
 	struct presets *copy = NULL;
 	struct presets_note *note;
 
-	TRY(load_presets(x, e));
+	TRY(presets_reload(x->db, x->o->conf, &x->presets, e));
 	TRY(presets_open(x->db, x->o->conf, &copy, e));
 	note = mem_get(sizeof(*note));
 	note->note.kind = NOTE_PRESETS;

@@ -55,23 +55,12 @@ decide(struct deliver *d, const struct ask_decide *q, int state, int64_t now)
 static void
 ask_look(const struct deliver *d, struct ask_look *q)
 {
-	struct core_seen seen;
 	struct deliver_look *l = &q->look;
 
-	*l = (struct deliver_look){
-	    .why = "", .front = core_front(d->core, q->ask.sub)};
-	l->known = core_look(d->core, q->ask.sub, q->seq, q->rep, &seen);
-	if (l->known) {
-		l->in_flight = seen.in_flight;
-		l->why = seen.why;
-		l->due = seen.due;
-		l->state = (int)seen.row.state;
-		l->tries = seen.row.tries;
-		l->n = seen.row.n;
-		l->last_status = seen.row.last_status;
-		l->last_reason = seen.row.last_reason;
-		l->next_at = seen.row.state == ROW_RETRY ? seen.row.next_at : 0;
-	}
+	*l = (struct deliver_look){.front = core_front(d->core, q->ask.sub)};
+	l->known = core_look(d->core, q->ask.sub, q->seq, q->rep, &l->seen);
+	if (l->seen.row.state != ROW_RETRY)
+		l->seen.row.next_at = 0;
 	answer_ask(&q->ask, OK, "");
 }
 
@@ -128,20 +117,12 @@ ask_requeue(struct deliver *d, struct ask_requeue *q, int64_t now)
 static int
 ask_replay(struct deliver *d, struct ask_replay *q)
 {
-	struct core_reader rd = {
-	    .sub = q->ask.sub,
-	    .rep = q->rep,
-	    .pos = q->pos,
-	    .until = q->until,
-	    .exclusive = q->exclusive,
-	};
-
+	q->reader.sub = q->ask.sub;
 	if (!deliver_wish(d, q->ask.sub))
 		return err_set(
 		    &q->ask.err, ERR_CONFLICT, "its subscription is gone");
-	return replays_begin(&d->replays, d->core, &rd,
-	    &(struct replay_terms){.rate = q->rate, .types = q->types},
-	    &q->ask.err);
+	return replays_begin(
+	    &d->replays, d->core, &q->reader, &q->terms, &q->ask.err);
 }
 
 static enum sink_answer

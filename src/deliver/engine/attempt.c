@@ -148,7 +148,7 @@ attempt_end(struct attempt *a, struct core_result *r, const char *error)
 			detail_own(r);
 		if (ok)
 			stale_handed(
-			    d->stale, a->s.sub, &a->rec, a->letter->rv, r);
+			    d->stale, a->s.row.sub, &a->rec, a->letter->rv, r);
 		if (r->verdict != CORE_HOLD && r->verdict != CORE_NEVER &&
 		    r->verdict != CORE_DROP) {
 			metric_add(ok ? M_ATTEMPTS_OK : M_ATTEMPTS_FAILED, 1);
@@ -210,7 +210,7 @@ attempt_retry(
 {
 	const struct sub_policy *p = &a->conf->policy;
 
-	attempt_schedule(p, a->s.tries, retry_after_ms, r);
+	attempt_schedule(p, a->s.row.tries, retry_after_ms, r);
 	r->sick = true;
 	if (r->verdict == CORE_LATER &&
 	    too_late(a, deliver_now(a->d) + r->delay_us)) {
@@ -229,7 +229,7 @@ attempt_retry(
 void
 attempt_gone(const struct attempt *a)
 {
-	const struct wish *w = deliver_wish(a->d, a->s.sub);
+	const struct wish *w = deliver_wish(a->d, a->s.row.sub);
 
 	if (w && !a->test)
 		control_gone(
@@ -241,16 +241,16 @@ attempt_gone(const struct attempt *a)
 static void
 fill_attempt(struct attempt *a)
 {
-	const struct wish *w = deliver_wish(a->d, a->s.sub);
+	const struct wish *w = deliver_wish(a->d, a->s.row.sub);
 
 	a->ev = letter_event(a->letter);
 	a->at = (struct request_attempt){
-	    .delivery_id = delivery_id_make(
-		&a->d->o.id_key, a->s.seq, a->s.sub, (uint16_t)a->s.rep),
-	    .original_id =
-		delivery_id_make(&a->d->o.id_key, a->s.seq, a->s.sub, 0),
-	    .repeats = a->s.rep > 0,
-	    .number = (unsigned)a->s.n + 1,
+	    .delivery_id = delivery_id_make(&a->d->o.id_key, a->s.row.seq,
+		a->s.row.sub, (uint16_t)a->s.row.rep),
+	    .original_id = delivery_id_make(
+		&a->d->o.id_key, a->s.row.seq, a->s.row.sub, 0),
+	    .repeats = a->s.row.rep > 0,
+	    .number = (unsigned)a->s.row.n + 1,
 	    .now_us = clock_now_us(),
 	};
 	if (w)
@@ -262,7 +262,7 @@ static bool
 is_fresh(struct attempt *a)
 {
 	struct deliver *d = a->d;
-	const struct wish *w = deliver_wish(d, a->s.sub);
+	const struct wish *w = deliver_wish(d, a->s.row.sub);
 
 	if (a->test || !w || !w->core.alone)
 		return true;
@@ -290,7 +290,7 @@ render_failed(struct attempt *a, const struct err *e)
 	struct deliver *d = a->d;
 	enum reason r = e->code == ERR_LIMIT ? REASON_TEMPLATE_OVERRAN
 					     : REASON_TEMPLATE_FAILED;
-	struct wish *w = a->test ? NULL : deliver_wish(d, a->s.sub);
+	struct wish *w = a->test ? NULL : deliver_wish(d, a->s.row.sub);
 
 	if (e->code == ERR_AWAY) {
 		attempt_end_early(
@@ -321,7 +321,7 @@ begin_attempt(struct attempt *a)
 	}
 	if (!is_fresh(a))
 		return;
-	a->conf = confs_get(&d->confs, a->s.sub, &e);
+	a->conf = confs_get(&d->confs, a->s.row.sub, &e);
 	if (!a->conf) {
 		log_err(LOG_ERROR, "a subscription can't be opened", &e);
 		attempt_end_early(
@@ -334,7 +334,7 @@ begin_attempt(struct attempt *a)
 		    "the event is sealed, and no key of this server opens it");
 		return;
 	}
-	if (a->s.crashes > CRASHES_MAX) {
+	if (a->s.row.crashes > CRASHES_MAX) {
 		attempt_end_early(a, CORE_NEVER, REASON_WORKER_CRASH, 0,
 		    "the server ended each time it sent this");
 		return;
@@ -358,9 +358,9 @@ static bool
 knows(const struct deliver *d, const struct core_send *s)
 {
 	const struct letter *l = s->ev;
-	const struct wish *w = deliver_wish(d, s->sub);
+	const struct wish *w = deliver_wish(d, s->row.sub);
 
-	if (!l || !s->unjudged)
+	if (!l || !s->row.unjudged)
 		return l != NULL;
 	return l->failed && w && l->judged_by == w->version;
 }
@@ -368,7 +368,7 @@ knows(const struct deliver *d, const struct core_send *s)
 void
 attempt_start(struct deliver *d, const struct core_send *s, int64_t now)
 {
-	struct attempt *a = attempt_new(d, s->sub);
+	struct attempt *a = attempt_new(d, s->row.sub);
 
 	a->s = *s;
 	a->began_us = now;
@@ -383,7 +383,7 @@ attempt_start(struct deliver *d, const struct core_send *s, int64_t now)
 	if (knows(d, s)) {
 		a->letter = letter_ref(s->ev);
 		begin_attempt(a);
-	} else if (!fetch_letter(a, deliver_wish(d, s->sub))) {
+	} else if (!fetch_letter(a, deliver_wish(d, s->row.sub))) {
 		attempt_end_early(a, CORE_HOLD, REASON_NONE, HOLD_US,
 		    "too much is read from the log");
 	}
@@ -397,8 +397,8 @@ find_again(struct attempt *a)
 
 	if (!driver(a)->leases || a->void_)
 		return;
-	if (core_lease(a->d->core, a->s.sub, a->s.seq, a->s.rep, a->s.n, &s) ==
-	    CORE_LEASE_MINE)
+	if (core_lease(a->d->core, a->s.row.sub, a->s.row.seq, a->s.row.rep,
+		a->s.row.n, &s) == CORE_LEASE_MINE)
 		a->s = s;
 	else
 		a->void_ = true;
@@ -423,7 +423,7 @@ attempt_letter(struct attempt *a)
 		attempt_end_early(a, CORE_NEVER, REASON_EXPIRED, 0,
 		    reason_text(REASON_EXPIRED));
 	} else {
-		if (a->s.unjudged && !a->letter->failed && !a->letter->shut)
+		if (a->s.row.unjudged && !a->letter->failed && !a->letter->shut)
 			core_judged(a->s.item);
 		asked = a->found.wish ? wish_ref(a->found.wish) : NULL;
 		begin_attempt(a);
@@ -442,7 +442,7 @@ attempt_version(struct attempt *a)
 		    "the version of its record can't be read now");
 		return;
 	}
-	stale_learn(a->d->stale, a->s.sub, &a->rec, a->found.rv);
+	stale_learn(a->d->stale, a->s.row.sub, &a->rec, a->found.rv);
 	begin_attempt(a);
 }
 
@@ -452,7 +452,7 @@ attempt_test(struct deliver *d, struct ask_test *q, struct letter *l)
 {
 	struct attempt *a = attempt_new(d, q->ask.sub);
 
-	a->s = (struct core_send){.sub = q->ask.sub, .seq = 0};
+	a->s = (struct core_send){.row.sub = q->ask.sub, .row.seq = 0};
 	a->test = q;
 	a->letter = l;
 	begin_attempt(a);

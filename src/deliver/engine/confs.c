@@ -15,20 +15,6 @@
 #include "seal/keyring.h"
 #include "sql.h"
 
-struct opener {
-	struct keyring *ring;
-	struct str where;
-};
-
-static int
-unseal(void *arg, struct arena *a, struct str sealed, struct str *ret,
-    struct err *e)
-{
-	const struct opener *o = arg;
-
-	return keyring_unseal(o->ring, a, o->where, sealed, ret, e);
-}
-
 void
 confs_init(struct confs *c)
 {
@@ -77,16 +63,6 @@ confs_done(struct confs *c)
 	db_close(c->db);
 }
 
-int
-confs_load_presets(struct confs *c, struct err *e)
-{
-	struct presets *fresh = NULL;
-
-	TRY(presets_open(c->db, c->conf, &fresh, e));
-	confs_take_presets(c, fresh);
-	return OK;
-}
-
 void
 confs_take_presets(struct confs *c, struct presets *presets)
 {
@@ -100,15 +76,11 @@ load(struct confs *c, struct kept_conf *k, struct err *e)
 	struct arena *a CLEANUP(arena_freep) =
 	    arena_new(SUB_STORED_MAX + 64 * KIB);
 	struct sql_subs_page_row row;
-	struct opener o = {.ring = c->keyring};
-	struct sub_seal seal = {.unseal = unseal, .arg = &o};
-	struct uuid uid = {{0}};
+	struct sub_seal seal;
 
 	if (TRY(sql_subs_one_one(c->db, a, &row, e, .id = k->sub)) == 0)
 		return err_set(e, ERR_ABSENT, "the subscription is gone");
-	if (row.uid.n == sizeof(uid.b))
-		memcpy(uid.b, row.uid.p, row.uid.n);
-	o.where = keyring_where(a, "subscription.conf", uid);
+	seal = sub_seal_by(c->keyring, a, uuid_of(row.uid));
 	TRY(sub_load(row.conf, c->presets, &seal, &k->conf, e));
 	sub_policy(k->conf, c->conf->time_scale, &k->policy);
 	return k->conf->template.n > 0

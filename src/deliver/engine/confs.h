@@ -44,7 +44,6 @@ struct confs {
 /* conf and keyring are set. */
 void confs_init(struct confs *c);
 void confs_done(struct confs *c); /* a zeroed one is fine */
-int confs_load_presets(struct confs *c, struct err *e) MUST_CHECK;
 void confs_take_presets(struct confs *c, struct presets *presets);
 void confs_forget(struct confs *c, uint32_t sub); /* 0: all */
 

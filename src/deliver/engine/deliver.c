@@ -169,7 +169,7 @@ do_work(struct deliver *d, int64_t now)
 
 	core_tick(d->core, now);
 	while (!deliver_stopping(d) && core_next_expired(d->core, &s)) {
-		enum sink_kind k = deliver_wish(d, s.sub)->sink;
+		enum sink_kind k = deliver_wish(d, s.row.sub)->sink;
 
 		SINK_DRIVERS[k]->expired(d->sinks[k].self, &s, now);
 	}

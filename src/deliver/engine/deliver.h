@@ -22,8 +22,10 @@
 #define DELIVER_ENGINE_DELIVER_H
 
 #include "base/base.h"
+#include "deliver/core/core.h"
 #include "deliver/engine/delivery_id.h"
 #include "deliver/engine/flush.h"
+#include "deliver/engine/replay.h"
 #include "loop/mailbox.h"
 
 struct append;
@@ -105,12 +107,9 @@ struct ask_requeue {
 
 /* What is known of a delivery. */
 struct deliver_look {
-	bool known, in_flight;
-	int state; /* enum core_row_state */
-	int tries, n, last_status, last_reason;
-	int64_t next_at, due; /* 0: none */
-	const char *why;      /* a constant text */
-	int64_t front;        /* of its subscription: see core_front() */
+	bool known;
+	struct core_seen seen; /* row.next_at is 0 but for a retry */
+	int64_t front;         /* of its subscription: see core_front() */
 };
 struct ask_look {
 	struct deliver_ask ask;
@@ -132,13 +131,11 @@ struct ask_test {
 	struct deliver_test test;
 };
 
-/* A replay was stored: begin it. Entries in (pos, until]. */
+/* A replay was stored: begin it. */
 struct ask_replay {
 	struct deliver_ask ask;
-	int rep;
-	int64_t pos, until, rate;
-	bool exclusive;
-	struct str types; /* as stored; .p NULL: all */
+	struct core_reader reader; /* its `sub` is the engine's to set */
+	struct replay_terms terms;
 };
 
 /* A replay was stopped: read no more. */

@@ -7,6 +7,7 @@
 #include "contract/preset.h"
 #include "deliver/engine/deliver_priv.h"
 #include "deliver/engine/letter.h"
+#include "deliver/engine/preset_store.h"
 #include "deliver/engine/stale.h"
 #include "deliver/engine/wish.h"
 #include "sink/sink_driver.h"
@@ -93,7 +94,7 @@ static void
 loaded(struct deliver *d, int64_t now)
 {
 	struct err e = {0};
-	int rc = confs_load_presets(&d->confs, &e);
+	int rc = presets_reload(d->confs.db, d->o.conf, &d->confs.presets, &e);
 
 	if (rc == OK)
 		rc = deliver_load(d, now, &e);
@@ -145,7 +146,7 @@ flushed(struct deliver *d, int64_t now)
 		replays_written(&d->replays, &ch->readers[i]);
 	for (size_t i = 0; i < ch->n_deads; i++) {
 		const struct core_dead *dead = &ch->deads[i];
-		const struct wish *w = deliver_wish(d, dead->sub);
+		const struct wish *w = deliver_wish(d, dead->row.sub);
 
 		if (w && SINK_DRIVERS[w->sink]->dead)
 			SINK_DRIVERS[w->sink]->dead(

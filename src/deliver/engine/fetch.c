@@ -200,7 +200,7 @@ read_entries(struct fetcher *f, struct page *p, int program, int64_t top,
 }
 
 static int
-read_page(struct fetcher *f, struct page *p, struct err *e)
+fill_page(struct fetcher *f, struct page *p, struct err *e)
 {
 	size_t most = (size_t)p->read.most;
 	int program = -1, rc;
@@ -238,7 +238,7 @@ read_page_job(struct fetcher *f, struct fetched *x)
 	struct page *p = (struct page *)x;
 	struct err e = {0};
 
-	if (!ready(f) || read_page(f, p, &e) == OK)
+	if (!ready(f) || fill_page(f, p, &e) == OK)
 		return;
 	page_clear(p);
 	p->upto = p->read.after;
@@ -308,11 +308,11 @@ read_kept(struct fetcher *f, struct attempt *at, struct err *e)
 	struct sql_dead_body_row row;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	TRY(sql_dead_body(f->db, &rows, e, .sub = at->s.sub, .seq = at->s.seq,
-	    .rep = at->s.rep));
+	TRY(sql_dead_body(f->db, &rows, e, .sub = at->s.row.sub,
+	    .seq = at->s.row.seq, .rep = at->s.row.rep));
 	if (TRY(sql_dead_body_next(rows, &row, e)) > 0 &&
 	    row.state != DEAD_KEPT && row.body.n > 0)
-		at->letter = old_letter(row.body, at->s.seq);
+		at->letter = old_letter(row.body, at->s.row.seq);
 	return OK;
 }
 
@@ -328,7 +328,7 @@ ask_filter(struct fetcher *f, struct attempt *at, struct err *e)
 	struct letter *l = at->letter;
 	int program, rc;
 
-	if (!w || !l || l->shut || (!l->was_sealed && !at->s.unjudged))
+	if (!w || !l || l->shut || (!l->was_sealed && !at->s.row.unjudged))
 		return OK;
 	TRY(jq_program(f->jq, w->filter, &program, e));
 	rc = judge_letter(f, w, l, program, e);
@@ -342,7 +342,7 @@ read_version(struct fetcher *f, struct attempt *at, struct err *e)
 {
 	struct sql_record_version_get_row row = {.rv = CORE_NO_RV};
 
-	TRY(sql_record_version_get_one(f->db, &row, e, .sub = at->s.sub,
+	TRY(sql_record_version_get_one(f->db, &row, e, .sub = at->s.row.sub,
 	    .rec_a = (int64_t)at->rec.a, .rec_b = (int64_t)at->rec.b));
 	at->found.rv = row.rv;
 	return OK;
@@ -370,8 +370,8 @@ read_entry(struct fetcher *f, struct attempt *at, struct err *e)
 	struct sql_log_feed_row row;
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 
-	TRY(sql_log_feed(f->db, &rows, e, .after = at->s.seq - 1,
-	    .upto = at->s.seq, .most = 1));
+	TRY(sql_log_feed(f->db, &rows, e, .after = at->s.row.seq - 1,
+	    .upto = at->s.row.seq, .most = 1));
 	if (TRY(sql_log_feed_next(rows, &row, e)) == 0)
 		return 0;
 	at->letter = letter_new(&row);
@@ -399,7 +399,7 @@ read_letter_job(struct fetcher *f, struct fetched *x)
 bool
 fetch_letter(struct attempt *a, struct wish *w)
 {
-	if (w && w->filter.n > 0 && (a->s.n == 0 || a->s.unjudged))
+	if (w && w->filter.n > 0 && (a->s.row.n == 0 || a->s.row.unjudged))
 		a->found.wish = wish_ref(w);
 	return post_job(a->d, &a->fetch, NOTE_LETTER, read_letter_job);
 }

@@ -45,12 +45,12 @@ put_attempts(struct db *db, struct arena *a, const struct core_changes *ch,
 		    .sub = x->sub,
 		    .rep = x->rep,
 		    .n = x->n,
-		    .at = x->at,
-		    .us = x->took_us,
-		    .status = x->status,
-		    .verdict = (int64_t)x->verdict,
-		    .reason = x->reason,
-		    .detail = kept_text(x->detail)};
+		    .at = x->result.at,
+		    .us = x->result.took_us,
+		    .status = x->result.status,
+		    .verdict = (int64_t)x->result.verdict,
+		    .reason = x->result.reason,
+		    .detail = kept_text(x->result.detail)};
 	}
 	return (int)sql_attempt_put(db, v, ch->n_attempts, e);
 }
@@ -114,12 +114,13 @@ put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		if (x->verdict == CORE_OK && (x->rec.a != 0 || x->rec.b != 0))
+		if (x->result.verdict == CORE_OK &&
+		    (x->result.rec.a != 0 || x->result.rec.b != 0))
 			v[n++] =
 			    (struct sql_record_version_put_args){.sub = x->sub,
-				.rec_a = (int64_t)x->rec.a,
-				.rec_b = (int64_t)x->rec.b,
-				.rv = x->rv,
+				.rec_a = (int64_t)x->result.rec.a,
+				.rec_b = (int64_t)x->result.rec.b,
+				.rv = x->result.rv,
 				.seq = x->seq};
 	}
 	return (int)sql_record_version_put(db, v, n, e);
@@ -128,10 +129,11 @@ put_versions(struct db *db, struct arena *a, const struct core_changes *ch,
 static int
 put_dead(struct db *db, const struct core_dead *d, struct err *e)
 {
-	return (int)sql_dead_put(db, e, .sub = d->sub, .seq = d->seq,
-	    .rep = d->rep, .seq_to = d->seq, .okey = (int64_t)d->okey,
-	    .skey = (int64_t)d->skey, .reason = d->reason, .status = d->status,
-	    .tries = d->tries, .n = d->n, .at = d->at,
+	return (int)sql_dead_put(db, e, .sub = d->row.sub, .seq = d->row.seq,
+	    .rep = d->row.rep, .seq_to = d->row.seq,
+	    .okey = (int64_t)d->row.okey, .skey = (int64_t)d->row.skey,
+	    .reason = d->reason, .status = d->row.last_status,
+	    .tries = d->row.tries, .n = d->row.n, .at = d->at,
 	    .error = kept_text(d->detail));
 }
 
@@ -144,7 +146,7 @@ flush_deads(struct db *db, const struct core_dead *v, size_t n, int64_t minute,
 
 		TRY(put_dead(db, &v[i], e));
 		if (!(d && d->own))
-			TRY((int)sql_stat_add(db, e, .sub = v[i].sub,
+			TRY((int)sql_stat_add(db, e, .sub = v[i].row.sub,
 			    .minute = minute, .ok = 0, .fail = 0, .dead = 1,
 			    .us = 0, .slow = 0, .h0 = 0, .h1 = 0, .h2 = 0,
 			    .h3 = 0, .h4 = 0, .h5 = 0, .h6 = 0));
@@ -283,16 +285,16 @@ tally_of(struct tally *v, size_t *n, uint32_t sub)
 static void
 count_attempt(struct tally *t, const struct core_attempt *x)
 {
-	if (x->verdict == CORE_DROP) { /* there was no call */
+	if (x->result.verdict == CORE_DROP) { /* there was no call */
 		t->dropped++;
 		return;
 	}
-	*(x->verdict == CORE_OK ? &t->ok : &t->fail) += 1;
-	t->us += x->took_us;
-	if (x->took_us > t->slow)
-		t->slow = x->took_us;
+	*(x->result.verdict == CORE_OK ? &t->ok : &t->fail) += 1;
+	t->us += x->result.took_us;
+	if (x->result.took_us > t->slow)
+		t->slow = x->result.took_us;
 	for (size_t i = 0; i < HIST; i++)
-		if (x->took_us <= STAT_BOUNDS_MS[i] * US_PER_MS) {
+		if (x->result.took_us <= STAT_BOUNDS_MS[i] * US_PER_MS) {
 			t->hist[i]++;
 			break;
 		}
@@ -301,7 +303,7 @@ count_attempt(struct tally *t, const struct core_attempt *x)
 static bool
 is_own(const struct core_attempt *x)
 {
-	const struct flush_detail *d = x->detail;
+	const struct flush_detail *d = x->result.detail;
 
 	return d && d->own;
 }
@@ -318,7 +320,8 @@ own_dead(const struct core_changes *ch, const struct core_dead *d)
 	for (size_t i = ch->n_attempts; i > 0; i--) {
 		const struct core_attempt *x = &ch->attempts[i - 1];
 
-		if (x->seq == d->seq && x->sub == d->sub && x->rep == d->rep)
+		if (x->seq == d->row.seq && x->sub == d->row.sub &&
+		    x->rep == d->row.rep)
 			return is_own(x);
 	}
 	return false;
@@ -327,7 +330,7 @@ own_dead(const struct core_changes *ch, const struct core_dead *d)
 static bool
 attempt_failed(const struct core_attempt *x)
 {
-	return x->verdict != CORE_OK && x->verdict != CORE_DROP;
+	return x->result.verdict != CORE_OK && x->result.verdict != CORE_DROP;
 }
 
 static int
@@ -339,9 +342,9 @@ put_reasons(struct db *db, const struct flush *f, struct err *e)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *x = &ch->attempts[i];
 
-		if (attempt_failed(x) && !is_own(x) && x->reason >= 0 &&
-		    x->reason < REASONS_MAX)
-			n[x->reason]++;
+		if (attempt_failed(x) && !is_own(x) && x->result.reason >= 0 &&
+		    x->result.reason < REASONS_MAX)
+			n[x->result.reason]++;
 	}
 	for (int r = 0; r < REASONS_MAX; r++)
 		if (n[r] > 0)
@@ -368,7 +371,7 @@ put_stats(struct db *db, struct arena *a, const struct flush *f, struct err *e)
 	}
 	for (size_t i = 0; i < ch->n_deads; i++)
 		if (!own_dead(ch, &ch->deads[i]))
-			tally_of(v, &n, ch->deads[i].sub)->dead++;
+			tally_of(v, &n, ch->deads[i].row.sub)->dead++;
 	for (size_t i = 0; i < n; i++) {
 		const int64_t *h = v[i].hist;
 
@@ -468,13 +471,14 @@ find_settled(struct flush *f)
 	for (size_t i = 0; i < ch->n_attempts; i++) {
 		const struct core_attempt *v = &ch->attempts[i];
 
-		if (v->verdict == CORE_OK)
+		if (v->result.verdict == CORE_OK)
 			add_settled(f, v->sub, v->seq, v->rep, SETTLED_OK);
 	}
 	for (size_t i = 0; i < ch->n_deads; i++) {
 		const struct core_dead *v = &ch->deads[i];
 
-		add_settled(f, v->sub, v->seq, v->rep, SETTLED_DEAD);
+		add_settled(
+		    f, v->row.sub, v->row.seq, v->row.rep, SETTLED_DEAD);
 	}
 }
 
@@ -555,7 +559,7 @@ flush_next(struct flush *f, struct core *core, int64_t now)
 	const struct core_changes *ch = f->changes;
 
 	for (size_t i = 0; i < ch->n_attempts; i++)
-		free(ch->attempts[i].detail);
+		free(ch->attempts[i].result.detail);
 	for (size_t i = 0; i < ch->n_deads; i++)
 		free(ch->deads[i].detail);
 	metric_add(M_DEAD_LETTERS, (int64_t)ch->n_deads);

@@ -12,25 +12,6 @@
 #include "seal/digest.h"
 #include "sql.h"
 
-static struct str
-put_text(char **at, struct str s)
-{
-	struct str copy = {*at, s.n};
-
-	if (!s.p)
-		return (struct str){.p = NULL};
-	memcpy(*at, s.p, s.n);
-	*at += s.n;
-	return copy;
-}
-
-static void
-put_uuid(struct uuid *ret, struct str bytes)
-{
-	if (bytes.n == sizeof(ret->b))
-		memcpy(ret->b, bytes.p, sizeof(ret->b));
-}
-
 struct letter *
 letter_new(const struct sql_log_feed_row *row)
 {
@@ -44,15 +25,15 @@ letter_new(const struct sql_log_feed_row *row)
 	    .received_us = row->received_at,
 	    .to_sub = row->to_sub,
 	    .kind = (int)row->kind,
+	    .tenant = uuid_of(row->tenant),
+	    .event_id = uuid_of(row->event_id),
 	    .rv = row->rv_null ? CORE_NO_RV : row->rv,
 	};
-	put_uuid(&l->tenant, row->tenant);
-	put_uuid(&l->event_id, row->event_id);
 	at = l->data;
-	l->type = put_text(&at, row->type);
-	l->key = put_text(&at, row->pkey);
-	l->attrs = put_text(&at, row->attrs);
-	l->body = put_text(&at, row->body);
+	l->type = str_put(&at, row->type);
+	l->key = str_put(&at, row->pkey);
+	l->attrs = str_put(&at, row->attrs);
+	l->body = str_put(&at, row->body);
 	return l;
 }
 

@@ -33,7 +33,7 @@ struct letter {
 	bool was_sealed;     /* in the log */
 	bool shut;           /* no key opens it: body is empty */
 	struct uuid tenant, event_id;
-	struct str type, key, attrs, body; /* attrs.p NULL: none */
+	struct str type, key, attrs, body; /* attrs empty: none */
 	int failed;        /* enum reason: its filter did; 0: no */
 	int64_t judged_by; /* … of that version of the subscription */
 	char *why;         /* … in words */

@@ -37,3 +37,15 @@ presets_open(
 		*ret = ps;
 	return rc;
 }
+
+int
+presets_reload(
+    struct db *db, const struct conf *conf, struct presets **ps, struct err *e)
+{
+	struct presets *fresh = NULL;
+
+	TRY(presets_open(db, conf, &fresh, e));
+	presets_free(*ps);
+	*ps = fresh;
+	return OK;
+}

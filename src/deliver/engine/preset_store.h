@@ -17,5 +17,8 @@ struct presets;
 /* presets_free() them. */
 int presets_open(struct db *db, const struct conf *conf, struct presets **ret,
     struct err *e) MUST_CHECK;
+/* Fresh ones in the place of *ps, which is as it was when that fails. */
+int presets_reload(struct db *db, const struct conf *conf, struct presets **ps,
+    struct err *e) MUST_CHECK;
 
 #endif

@@ -30,13 +30,8 @@ replay_new(struct replay_key key, int64_t rate, struct str types,
 	p->key = key;
 	p->rate = rate;
 	at = (char *)(p->types + (j ? j->n : 0));
-	for (const struct json *t = j ? j->child : NULL; t; t = t->next) {
-		struct str k = match_types_key(t->text);
-
-		memcpy(at, k.p, k.n);
-		p->types[p->n_types++] = (struct str){at, k.n};
-		at += k.n;
-	}
+	for (const struct json *t = j ? j->child : NULL; t; t = t->next)
+		p->types[p->n_types++] = str_put(&at, match_types_key(t->text));
 	*ret = p;
 	return OK;
 }

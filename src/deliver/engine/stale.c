@@ -110,10 +110,10 @@ stale_look(struct stale *t, const struct core_send *s,
 {
 	const struct version *v;
 
-	if (s->rep > 0 || s->asked || rv == CORE_NO_RV ||
+	if (s->row.rep > 0 || s->row.asked || rv == CORE_NO_RV ||
 	    (rec->a == 0 && rec->b == 0))
 		return STALE_SEND;
-	v = find_version(t, s->sub, rec);
+	v = find_version(t, s->row.sub, rec);
 	if (!v || !v->known)
 		return STALE_ASK;
 	return rv < v->rv ? STALE_DROP : STALE_SEND;
@@ -151,14 +151,15 @@ stale_handed(struct stale *t, uint32_t sub, const struct core_rec *rec,
 void
 stale_written(struct stale *t, const struct core_attempt *a)
 {
-	struct version_key key = {.rec = a->rec, .sub = a->sub};
+	struct version_key key = {.rec = a->result.rec, .sub = a->sub};
 	struct version *v;
 
-	if (a->verdict == CORE_DROP)
-		metric_add(
-		    a->reason == REASON_STALE ? M_STALE_DROPPED : M_COALESCED,
+	if (a->result.verdict == CORE_DROP)
+		metric_add(a->result.reason == REASON_STALE ? M_STALE_DROPPED
+							    : M_COALESCED,
 		    1);
-	if (a->verdict != CORE_OK || (a->rec.a == 0 && a->rec.b == 0))
+	if (a->result.verdict != CORE_OK ||
+	    (a->result.rec.a == 0 && a->result.rec.b == 0))
 		return;
 	v = map_find(t->map, SUB_KEY(&key));
 	if (v && v->pins > 0)

@@ -9,7 +9,7 @@ static const struct core_rec REC = {1, 2}, OTHER = {1, 3}, NONE = {0, 0};
 static enum stale_look
 look(struct stale *t, const struct core_rec *rec, int64_t rv)
 {
-	struct core_send s = {.sub = 7};
+	struct core_send s = {.row.sub = 7};
 
 	return stale_look(t, &s, rec, rv);
 }
@@ -21,8 +21,10 @@ hand(struct stale *t, const struct core_rec *rec, int64_t rv,
 	struct core_result r = {.verdict = CORE_OK};
 
 	stale_handed(t, 7, rec, rv, &r);
-	*ret = (struct core_attempt){
-	    .sub = 7, .verdict = CORE_OK, .rec = r.rec, .rv = r.rv};
+	*ret = (struct core_attempt){.sub = 7,
+	    .result.verdict = CORE_OK,
+	    .result.rec = r.rec,
+	    .result.rv = r.rv};
 }
 
 static void
@@ -54,9 +56,9 @@ static void
 who_is_not_asked(void **state)
 {
 	struct stale *t = stale_new();
-	struct core_send replay = {.sub = 7, .rep = 1};
-	struct core_send asked = {.sub = 7, .asked = true};
-	struct core_send other = {.sub = 8};
+	struct core_send replay = {.row.sub = 7, .row.rep = 1};
+	struct core_send asked = {.row.sub = 7, .row.asked = true};
+	struct core_send other = {.row.sub = 8};
 
 	(void)state;
 	stale_learn(t, 7, &REC, 9);
@@ -78,7 +80,8 @@ what_was_handed_over_counts(void **state)
 	(void)state;
 	/* By a replay, say: the store may know of a newer one. */
 	hand(t, &REC, 5, &a);
-	assert_true(a.rv == 5 && a.rec.a == 1 && a.rec.b == 2);
+	assert_true(
+	    a.result.rv == 5 && a.result.rec.a == 1 && a.result.rec.b == 2);
 	assert_int_equal(look(t, &REC, 4), STALE_ASK);
 	stale_learn(t, 7, &REC, 8);
 	assert_int_equal(look(t, &REC, 7), STALE_DROP);
@@ -90,7 +93,7 @@ what_was_handed_over_counts(void **state)
 	stale_learn(t, 7, &REC, 8);
 	assert_int_equal(look(t, &REC, 8), STALE_DROP);
 	hand(t, &REC, CORE_NO_RV, &a);
-	assert_true(a.rec.a == 0 && a.rec.b == 0);
+	assert_true(a.result.rec.a == 0 && a.result.rec.b == 0);
 	stale_forget_all(t);
 	assert_int_equal(look(t, &REC, 8), STALE_ASK);
 	stale_free(t);

@@ -112,16 +112,11 @@ alloc(const struct sub_conf *s)
 	types = (struct str *)(w + 1);
 	tenants = (struct uuid *)(types + s->n_types);
 	at = (char *)(tenants + s->tenants.n);
-	for (size_t i = 0; i < s->n_types; i++) {
-		memcpy(at, s->types[i].p, s->types[i].n);
-		types[i] = (struct str){at, s->types[i].n};
-		at += s->types[i].n;
-	}
+	for (size_t i = 0; i < s->n_types; i++)
+		types[i] = str_put(&at, s->types[i]);
 	if (s->tenants.n > 0)
 		memcpy(tenants, s->tenants.v, s->tenants.n * sizeof(*tenants));
-	if (s->filter.n > 0)
-		memcpy(at, s->filter.p, s->filter.n);
-	w->filter = (struct str){at, s->filter.n};
+	w->filter = str_put(&at, s->filter);
 	w->types = types;
 	w->n_types = s->n_types;
 	w->tenants = tenants;
@@ -143,8 +138,7 @@ wish_new(const struct sql_subs_page_row *row, const struct wish_was *was,
 	w->from_seq = row->from_seq;
 	w->version = row->version;
 	w->strike_us = retry_scaled(STRIKE_MS, scale) * US_PER_MS;
-	if (row->uid.n == sizeof(w->uid.b))
-		memcpy(w->uid.b, row->uid.p, row->uid.n);
+	w->uid = uuid_of(row->uid);
 	fill_core(w, row, s, scale);
 	fill_batch(w, s, scale);
 	/* The newest of them. */

@@ -93,7 +93,7 @@ judged(struct call *c, struct judgement j, const struct client_answer *answer)
 	    .unasked = !c->called,
 	};
 	/* What is held leaves no attempt that could have it. */
-	bool kept = j.verdict != VERDICT_OK || a->s.seq % SAMPLE == 0 ||
+	bool kept = j.verdict != VERDICT_OK || a->s.row.seq % SAMPLE == 0 ||
 		    sub_managed_by(a->conf->conf).keep_answers;
 	const char *error = "";
 
@@ -397,7 +397,7 @@ http_dead(void *self, const struct core_dead *dead, int64_t now)
 	const struct http *h = self;
 
 	if (dead->reason == REASON_PREFLIGHT)
-		revive_note(h->revive, dead->sub, now);
+		revive_note(h->revive, dead->row.sub, now);
 }
 
 static void

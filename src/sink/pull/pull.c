@@ -200,7 +200,7 @@ static bool
 pull_admit(void *self, struct attempt *a)
 {
 	const struct pulls *all = self;
-	const struct pull *p = map_find(all->all, SUB_KEY(&a->s.sub));
+	const struct pull *p = map_find(all->all, SUB_KEY(&a->s.row.sub));
 
 	if (!p)
 		return false;
@@ -247,10 +247,10 @@ pull_call(void *self, struct attempt *a)
 	x->bytes += bytes;
 	f->v[f->n++] = (struct pull_got){
 	    .letter = letter_ref(a->letter),
-	    .seq = a->s.seq,
-	    .rep = a->s.rep,
-	    .n = a->s.n,
-	    .until_us = a->s.until,
+	    .seq = a->s.row.seq,
+	    .rep = a->s.row.rep,
+	    .n = a->s.row.n,
+	    .until_us = a->s.row.next_at,
 	};
 	attempt_handed(a);
 }
@@ -277,12 +277,12 @@ schedule(const struct pulls *all, const struct core_send *s, int64_t delay_us,
 {
 	struct confs *confs = deliver_confs(all->d);
 	struct err e = {0};
-	struct kept_conf *k = confs_get(confs, s->sub, &e);
+	struct kept_conf *k = confs_get(confs, s->row.sub, &e);
 
 	r->verdict = CORE_LATER;
 	r->delay_us = HOLD_US;
 	if (k)
-		attempt_schedule(&k->policy, s->tries, -1, r);
+		attempt_schedule(&k->policy, s->row.tries, -1, r);
 	if (delay_us >= 0)
 		r->delay_us = delay_us;
 	confs_put(confs, k);
@@ -314,7 +314,7 @@ pull_expired(void *self, const struct core_send *s, int64_t now)
 static void
 ack(const struct pulls *all, const struct core_send *s, bool late, int64_t now)
 {
-	const struct wish *w = deliver_wish(all->d, s->sub);
+	const struct wish *w = deliver_wish(all->d, s->row.sub);
 	struct core_result r = {
 	    .verdict = CORE_OK,
 	    .at = s->at,
@@ -324,7 +324,8 @@ ack(const struct pulls *all, const struct core_send *s, bool late, int64_t now)
 
 	metric_add(M_ATTEMPTS_OK, 1);
 	if (w && w->core.alone)
-		stale_handed(deliver_stale(all->d), s->sub, &s->rec, s->rv, &r);
+		stale_handed(deliver_stale(all->d), s->row.sub, &s->row.rec,
+		    s->row.rv, &r);
 	(late ? core_late : core_result)(
 	    deliver_core(all->d), s->item, &r, now);
 }
