@@ -14,7 +14,7 @@
 /* Writing --------------------------------------------------------------------- */
 
 static void
-put_bytes(struct buf *to, const void *p, size_t n)
+pack_put_bytes(struct buf *to, const void *p, size_t n)
 {
 	buf_add(to, (struct str){p, n});
 }
@@ -24,11 +24,11 @@ put_u32(struct buf *to, size_t v)
 {
 	uint32_t n = (uint32_t)v;
 
-	put_bytes(to, &n, sizeof(n));
+	pack_put_bytes(to, &n, sizeof(n));
 }
 
 static void
-put_text(struct buf *to, const struct pack_field *f, struct str s)
+pack_put_text(struct buf *to, const struct pack_field *f, struct str s)
 {
 	if (!s.p && f->type == PACK_MAYBE) {
 		put_u32(to, ABSENT);
@@ -45,7 +45,7 @@ next_of(const struct pack_shape *s, const char *p)
 }
 
 static void
-put_field(struct buf *to, const struct pack_field *f, const char *at)
+pack_put_field(struct buf *to, const struct pack_field *f, const char *at)
 {
 	const void *v = at + f->at;
 	const char *p;
@@ -54,10 +54,10 @@ put_field(struct buf *to, const struct pack_field *f, const char *at)
 	switch (f->type) {
 	case PACK_TEXT:
 	case PACK_MAYBE:
-		put_text(to, f, *(const struct str *)v);
+		pack_put_text(to, f, *(const struct str *)v);
 		return;
 	case PACK_NUMBER:
-		put_bytes(to, v, f->size);
+		pack_put_bytes(to, v, f->size);
 		return;
 	case PACK_CHAIN:
 		for (p = *(const char *const *)v; p; p = next_of(f->of, p))
@@ -80,7 +80,7 @@ void
 pack_put(struct buf *to, const struct pack_shape *s, const void *from)
 {
 	for (size_t i = 0; i < s->n; i++)
-		put_field(to, &s->fields[i], from);
+		pack_put_field(to, &s->fields[i], from);
 }
 
 /* Reading. The first fault counts, and nothing more is read then. ----------- */

@@ -150,7 +150,7 @@ ends_blank(const struct writer *w)
 
 /* Words of two blocks that were left out must not become one. */
 static void
-put_line(struct writer *w)
+write_line(struct writer *w)
 {
 	if (w->want_line && !w->after_pre && !ends_blank(w) &&
 	    !in_table_parts(w))
@@ -206,13 +206,13 @@ escaped(struct buf *b, struct str s, bool attr)
 }
 
 static void
-put_text(struct writer *w, struct str s)
+write_text(struct writer *w, struct str s)
 {
 	size_t before;
 
 	if (in_table_parts(w))
 		return;
-	put_line(w);
+	write_line(w);
 	before = w->out->n;
 	escaped(w->out, s, false);
 	if (w->out->failed || w->out->n == before)
@@ -229,7 +229,7 @@ put_text(struct writer *w, struct str s)
 }
 
 static void
-put_attr(struct writer *w, const char *name, struct str value)
+write_attr(struct writer *w, const char *name, struct str value)
 {
 	size_t before = w->out->n, empty;
 
@@ -248,7 +248,7 @@ text_attr(struct writer *w, const struct html_node *n, const char *name)
 	struct str s = html_attr(n, name);
 
 	if (s.p && s.n > 0 && s.n <= SANITIZE_TITLE_MAX)
-		put_attr(w, name, s);
+		write_attr(w, name, s);
 }
 
 /* "300" or "300px"; what else HTML knows is for layouts. */
@@ -287,16 +287,16 @@ start_tag(struct writer *w, const struct html_node *n)
 
 	if (!link.p)
 		return false;
-	put_line(w);
+	write_line(w);
 	buf_addc(w->out, '<');
 	buf_addz(w->out, html_tag_name((enum html_tag)n->tag));
 	if (n->tag == T_A) {
-		put_attr(w, "href", link);
+		write_attr(w, "href", link);
 		text_attr(w, n, "title");
 		buf_addz(
 		    w->out, " target=\"_blank\" rel=\"noopener noreferrer\"");
 	} else if (n->tag == T_IMG) {
-		put_attr(w, "src", link);
+		write_attr(w, "src", link);
 		text_attr(w, n, "alt");
 		text_attr(w, n, "title");
 		size_attr(w, n, "width");
@@ -358,7 +358,7 @@ write_tree(struct writer *w, struct html_node *root)
 		enum done done = LEFT_OUT;
 
 		if (n->is_text) {
-			put_text(w, n->text);
+			write_text(w, n->text);
 		} else if (kind_of(w, n) != DROP) {
 			done = enter(w, n);
 			if (n->first) {

@@ -52,7 +52,7 @@ find_in(struct str s, struct str what)
 /* ---- text ---- */
 
 static void
-put_text(struct xml_reader *r, struct str s, bool refs)
+give_text(struct xml_reader *r, struct str s, bool refs)
 {
 	while (s.n > 0) {
 		char room[ENTITY_MAX];
@@ -313,7 +313,7 @@ cdata(struct xml_reader *r)
 		r->s = STR_EMPTY;
 	}
 	if (r->depth > 0)
-		put_text(r, (struct str){s.p, (size_t)(end - s.p)}, false);
+		give_text(r, (struct str){s.p, (size_t)(end - s.p)}, false);
 }
 
 static bool
@@ -410,7 +410,7 @@ read_all(struct xml_reader *r)
 
 		/* Outside of the root is no text. */
 		if (r->depth > 0 && run.n > 0)
-			put_text(r, run, true);
+			give_text(r, run, true);
 		r->s = str_from(r->s, run.n);
 		if (r->s.n > 0 && !read_markup(r)) {
 			r->faulty = true;

@@ -25,7 +25,7 @@ delivery_body(struct req *r, struct str tenant, struct str event_id,
 	    arena_alloc(r->arena, body.n), ret, e);
 }
 
-struct list {
+struct list_query {
 	struct append_job job;
 	struct append_find find;
 	struct seen_page page;
@@ -34,7 +34,7 @@ struct list {
 	int64_t from, to;
 };
 
-#define LIST(field) offsetof(struct list, field)
+#define LIST(field) offsetof(struct list_query, field)
 static const struct member LIST_QUERY[] = {
     {"subscription", MEMBER_STRING, LIST(subscription), 0, UUID_LEN},
     {"event", MEMBER_UUID, LIST(find.event_id)},
@@ -48,7 +48,7 @@ static const struct member LIST_QUERY[] = {
 };
 
 static bool
-by_event(const struct list *l)
+by_event(const struct list_query *l)
 {
 	return !uuid_eq(l->find.event_id, (struct uuid){{0}});
 }
@@ -57,7 +57,7 @@ by_event(const struct list *l)
 static int
 find_event(struct req *r, struct db *db, int64_t *ret_seq, struct err *e)
 {
-	const struct list *l = r->ctx;
+	const struct list_query *l = r->ctx;
 	struct sql_event_head_row row;
 
 	for (int i = 0; i < l->find.n; i++) {
@@ -74,7 +74,7 @@ find_event(struct req *r, struct db *db, int64_t *ret_seq, struct err *e)
 static int
 read_range(struct req *r, struct db *db, struct err *e)
 {
-	struct list *l = r->ctx;
+	struct list_query *l = r->ctx;
 	struct seen_page *p = &l->page;
 	int64_t seq = 0;
 
@@ -97,7 +97,7 @@ read_range(struct req *r, struct db *db, struct err *e)
 static int
 list_read(struct req *r, struct db *db, struct err *e)
 {
-	struct list *l = r->ctx;
+	struct list_query *l = r->ctx;
 	struct seen_page *p = &l->page;
 	struct sql_sub_head_row sub;
 	struct spot after;
@@ -132,7 +132,7 @@ list_found(struct req *r, struct err *e)
 int
 api_deliveries_list(struct req *r, struct db *db, struct err *e)
 {
-	struct list *l = arena_alloc(r->arena, sizeof(*l));
+	struct list_query *l = arena_alloc(r->arena, sizeof(*l));
 
 	(void)db;
 	l->from = l->to = -1;

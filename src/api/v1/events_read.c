@@ -16,7 +16,7 @@
 
 /* GET /v1/events */
 
-struct list {
+struct list_query {
 	struct log_filter filter;
 	struct log_page page;
 	struct tail_waiter waiter;
@@ -29,10 +29,10 @@ struct list {
 	int64_t wait_s;
 };
 
-#define LIST(field) offsetof(struct list, field)
+#define LIST(field) offsetof(struct list_query, field)
 static const struct member LIST_QUERY[] = {
     {"after", MEMBER_STRING, LIST(after), 0, API_CURSOR_MAX},
-    LOG_WORDS(struct list),
+    LOG_WORDS(struct list_query),
     {"limit", MEMBER_INT, LIST(filter.limit), 1, PAGE_MAX,
 	.absent = PAGE_DEFAULT},
     {"wait", MEMBER_INT, LIST(wait_s), 0, WAIT_MAX_S, .absent = -1,
@@ -53,7 +53,7 @@ static int
 list_page(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
-	struct list *l = r->ctx;
+	struct list_query *l = r->ctx;
 	struct log_view v = {api->keyring, &r->who, &l->filter, show_item};
 	char cursor[CURSOR_LEN + 1];
 	bool end;
@@ -71,7 +71,7 @@ static int list_again(struct req *r, struct err *e);
 static void
 list_woken(struct tail_waiter *w)
 {
-	struct list *l = MAIL_OF(w, struct list, waiter);
+	struct list_query *l = MAIL_OF(w, struct list_query, waiter);
 
 	req_wake(l->r);
 }
@@ -81,7 +81,7 @@ static int
 list_then(struct req *r, struct err *e)
 {
 	struct api *api = r->app;
-	struct list *l = r->ctx;
+	struct list_query *l = r->ctx;
 	bool wait = r->rc == OK && l->page.shown == 0 && l->page.at_end &&
 		    clock_mono_ms() < l->until_ms &&
 		    !atomic_load(&api->stopping);
@@ -108,7 +108,7 @@ list_again(struct req *r, struct err *e)
 int
 api_events_list(struct req *r, struct db *db, struct err *e)
 {
-	struct list *l = arena_alloc(r->arena, sizeof(*l));
+	struct list_query *l = arena_alloc(r->arena, sizeof(*l));
 
 	(void)db;
 	TRY(api_query(r, LIST_QUERY, l, e));

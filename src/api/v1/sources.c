@@ -46,7 +46,7 @@ api_sources_get(struct req *r, struct db *db, struct err *e)
 	return OK;
 }
 
-struct list {
+struct list_query {
 	struct req *r;
 	size_t shown, limit;
 	struct str last;
@@ -56,7 +56,7 @@ struct list {
 static int
 list_one(void *ctx, struct hook *h, struct err *e)
 {
-	struct list *l = ctx;
+	struct list_query *l = ctx;
 
 	(void)e;
 	if (l->shown == l->limit) {
@@ -78,7 +78,7 @@ api_sources_list(struct req *r, struct db *db, struct err *e)
 	struct presets *presets CLEANUP(presets_freep) =
 	    presets_load(api->conf);
 	struct hook_rules rules = {.presets = presets};
-	struct list l = {.r = r, .last = {.p = NULL}};
+	struct list_query l = {.r = r, .last = {.p = NULL}};
 	struct api_page q = {.after = STR_EMPTY};
 
 	TRY(api_query(r, API_PAGE_ONLY, &q, e));

@@ -182,7 +182,7 @@ api_subs_get(struct req *r, struct db *db, struct err *e)
 
 /* The list ---------------------------------------------------------------- */
 
-struct list {
+struct list_query {
 	struct req *r;
 	struct presets *presets;
 	struct api_scan scan;
@@ -192,7 +192,7 @@ struct list {
 	struct uuid last;
 };
 
-#define LIST(field) offsetof(struct list, field)
+#define LIST(field) offsetof(struct list_query, field)
 enum { NO, YES, ANY };
 static const char *const ENABLED[] = {"false", "true", NULL};
 static const struct member LIST_QUERY[] = {
@@ -215,7 +215,7 @@ has(struct str in, struct str part)
 }
 
 static bool
-fits(const struct list *l, const struct sql_sub_seen_row *row)
+fits(const struct list_query *l, const struct sql_sub_seen_row *row)
 {
 	if (l->enabled < ANY && (row->enabled != 0) != l->enabled)
 		return false;
@@ -224,8 +224,8 @@ fits(const struct list *l, const struct sql_sub_seen_row *row)
 }
 
 static int
-list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
-    struct err *e)
+list_row(struct list_query *l, struct db *db,
+    const struct sql_sub_seen_row *row, struct err *e)
 {
 	struct req *r = l->r;
 	struct sub_seen s CLEANUP(sub_seen_done) = {.id = 0};
@@ -249,7 +249,7 @@ list_row(struct list *l, struct db *db, const struct sql_sub_seen_row *row,
 }
 
 static int
-list_some(struct list *l, struct db *db, struct err *e)
+list_some(struct list_query *l, struct db *db, struct err *e)
 {
 	struct rows *rows CLEANUP(rows_closep) = NULL;
 	struct sql_sub_seen_row row;
@@ -266,7 +266,7 @@ list_some(struct list *l, struct db *db, struct err *e)
 }
 
 static int
-list_after(struct list *l, struct db *db, struct err *e)
+list_after(struct list_query *l, struct db *db, struct err *e)
 {
 	struct sql_sub_row_of_row row;
 	struct uuid uid;
@@ -283,7 +283,7 @@ api_subs_list(struct req *r, struct db *db, struct err *e)
 {
 	struct api *api = r->app;
 	struct presets *presets CLEANUP(presets_freep) = NULL;
-	struct list l = {.r = r, .enabled = ANY};
+	struct list_query l = {.r = r, .enabled = ANY};
 
 	TRY(api_scan(r, LIST_QUERY, &l, &l.scan, e));
 	if (l.scan.page.after.p)

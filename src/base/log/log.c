@@ -85,7 +85,7 @@ plain(struct str v)
 
 /* As buf_json, cut at a character so that what is written stays JSON. */
 static void
-put_escaped(struct log_line *l, struct str v)
+line_escaped(struct log_line *l, struct str v)
 {
 	struct buf b CLEANUP(buf_done) = BUF(3 * l->cap);
 	size_t room = l->cap - l->n - 8;
@@ -111,10 +111,10 @@ put_escaped(struct log_line *l, struct str v)
 }
 
 static void
-put_quoted(struct log_line *l, struct str v)
+line_quoted(struct log_line *l, struct str v)
 {
 	if (v.n + 8 > l->cap - l->n || !plain(v)) {
-		put_escaped(l, v);
+		line_escaped(l, v);
 		return;
 	}
 	line_put(l, STR("\""));
@@ -153,7 +153,7 @@ log_begin_long(struct log_line *l, enum log_level level, const char *msg,
 	line_put(l, STR("\",\"level\":\""));
 	line_put(l, str_of(LEVELS[level]));
 	line_put(l, STR("\",\"msg\":"));
-	put_quoted(l, str_of(msg));
+	line_quoted(l, str_of(msg));
 }
 
 /* The key, when a value of `need` bytes can still stand behind it. */
@@ -172,11 +172,11 @@ void
 log_str(struct log_line *l, const char *name, struct str v)
 {
 	if (key(l, name, 16))
-		put_quoted(l, v);
+		line_quoted(l, v);
 }
 
 static void
-put_uuid(struct log_line *l, struct uuid v)
+line_uuid(struct log_line *l, struct uuid v)
 {
 	char text[UUID_LEN + 3];
 
@@ -190,7 +190,7 @@ void
 log_uuid(struct log_line *l, const char *name, struct uuid v)
 {
 	if (key(l, name, UUID_LEN + 2))
-		put_uuid(l, v);
+		line_uuid(l, v);
 }
 
 void
@@ -204,7 +204,7 @@ log_uuids(struct log_line *l, const char *name, const struct uuid *v, size_t n)
 	for (size_t i = 0; i < n && l->cap - l->n >= ONE + END; i++) {
 		if (i > 0)
 			line_put(l, STR(","));
-		put_uuid(l, v[i]);
+		line_uuid(l, v[i]);
 	}
 	line_put(l, STR("]"));
 }
