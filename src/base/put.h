@@ -14,8 +14,8 @@
 #define BASE_PUT_H
 
 #include "base/base.h"
-#include "base/buf.h"
-#include "base/uuid.h"
+
+struct uuid;
 
 /* The comma and the name: the value is what the caller adds next. */
 void put_name(struct buf *b, const char *name);
