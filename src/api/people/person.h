@@ -11,7 +11,8 @@
 #ifndef API_PEOPLE_PERSON_H
 #define API_PEOPLE_PERSON_H
 
-struct buf;
+#include "base/base.h"
+
 struct http_error;
 
 /* Returns its status, which is the table's when it has one for the word. */
