@@ -5,8 +5,7 @@
  * hands out its answers in turn, the last one again and again; an empty one
  * closes the connection instead. What it was asked is read after fake_stop().
  */
-#ifndef FAKE_H
-#define FAKE_H
+#pragma once
 
 #include "base/base.h"
 #include "hikyaku.h"
@@ -37,5 +36,3 @@ void fake_done(struct fake *f);
 /* One of this server's, with short waits. stop may be NULL. */
 struct hk_client *fake_client(
     const struct fake *f, unsigned tries, int (*stop)(void *ctx), void *ctx);
-
-#endif

@@ -5,8 +5,7 @@
  * into it with hidden visibility: a program that has functions of the same
  * names is not disturbed, and tests of the one are tests of the other.
  */
-#ifndef HK_PRIV_H
-#define HK_PRIV_H
+#pragma once
 
 #include "base/base.h"
 #include "base/buf.h"
@@ -77,5 +76,3 @@ struct hk_client *lib_consumer_client(struct hk_consumer *c);
 struct hk_consumer_counts *lib_consumer_counts(struct hk_consumer *c);
 /* Is there an event that needs no request? */
 bool lib_consumer_ready(const struct hk_consumer *c);
-
-#endif

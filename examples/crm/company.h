@@ -22,8 +22,7 @@
  * LIFE. Threads share nothing; each has its own database connection, its own to
  * the server, its own to Core.
  */
-#ifndef CRM_COMPANY_H
-#define CRM_COMPANY_H
+#pragma once
 
 #include "service.h"
 
@@ -48,5 +47,3 @@ void company_stop(struct company *c); /* waits for the threads; NULL is fine */
 int company_port(const struct company *c);
 /* Ends the pull consumers on the server, after the threads ended. */
 int company_forget(const struct company_opts *o, struct hk_error *e);
-
-#endif

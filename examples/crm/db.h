@@ -16,8 +16,7 @@
  *
  * LIFE. A database belongs to one thread.
  */
-#ifndef CRM_DB_H
-#define CRM_DB_H
+#pragma once
 
 #include <hikyaku.h>
 #include <sqlite3.h>
@@ -79,5 +78,3 @@ int db_number(sqlite3 *db, const char *sql, const char *name,
     const struct arg *args, int64_t *ret, struct hk_error *e);
 int db_each(sqlite3 *db, const char *sql, const char *name,
     const struct arg *args, db_row row, void *ctx, struct hk_error *e);
-
-#endif

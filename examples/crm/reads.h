@@ -9,8 +9,7 @@
  * loopback, by one thread of libmicrohttpd with a database connection of its
  * own; consumers ask by libcurl.
  */
-#ifndef CRM_READS_H
-#define CRM_READS_H
+#pragma once
 
 #include <hikyaku.h>
 
@@ -30,5 +29,3 @@ void asker_free(struct asker *q); /* NULL is fine */
 /* The `ask` of a taker; `ctx` is the asker. HK_RETRY: Core does not answer. */
 int asker_ask(void *ctx, const char *object, const char *record, char **ret,
     struct hk_error *e);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * LIFE. A taker belongs to one thread.
  */
-#ifndef CRM_SERVICE_H
-#define CRM_SERVICE_H
+#pragma once
 
 #include "db.h"
 
@@ -92,5 +91,3 @@ int service_check(sqlite3 *look, enum service_id id,
     void *ctx, int64_t *ret_n, struct hk_error *e);
 int service_missing(
     sqlite3 *look, enum service_id id, int64_t *ret, struct hk_error *e);
-
-#endif

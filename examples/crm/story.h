@@ -3,8 +3,7 @@
  *
  * LIFE. A story belongs to one thread, with database connections of its own.
  */
-#ifndef CRM_STORY_H
-#define CRM_STORY_H
+#pragma once
 
 #include "service.h"
 
@@ -26,5 +25,3 @@ int story_decide(struct story *s, int64_t *ret_n, struct hk_error *e);
 /* How many events the outboxes have had, and how many of them wait. */
 int story_outboxes(struct story *s, int64_t *ret_all, int64_t *ret_waiting,
     struct hk_error *e);
-
-#endif

@@ -3,8 +3,7 @@
  * between them an array: what is in the outboxes is handed over in whatever
  * order a test wants.
  */
-#ifndef CRM_TESTING_H
-#define CRM_TESTING_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -257,5 +256,3 @@ deliver_shuffled(struct world *w, uint32_t *seed)
 			free(w->events[--w->n]);
 	}
 }
-
-#endif

@@ -7,8 +7,7 @@
  *   record    the newest state of each record, or that it was deleted
  *   history   each version in the order it was applied: never backwards
  */
-#ifndef EXAMPLE_COUNTER_H
-#define EXAMPLE_COUNTER_H
+#pragma once
 
 #include <hikyaku.h>
 
@@ -18,5 +17,3 @@ struct hk_db *counter_open(const char *where);
 int counter_apply(
     void *ctx, struct hk_db *db, const struct hk_event *ev, struct hk_error *e);
 void counter_close(struct hk_db *db);
-
-#endif

@@ -15,8 +15,7 @@
  *   2. `password` is never shown, logged or answered.
  *   3. An account is a person (users.h), from its making to its end.
  */
-#ifndef ACCOUNT_ACCOUNTS_H
-#define ACCOUNT_ACCOUNTS_H
+#pragma once
 
 #include "account/scopes.h"
 #include "base/base.h"
@@ -87,5 +86,3 @@ int accounts_list(struct db *db, struct str after, size_t most, struct arena *a,
 
 /* The account as the API shows it. */
 void account_json(const struct account *u, struct buf *b);
-
-#endif

@@ -45,8 +45,7 @@
  *   2. who.tenants lies in the request's arena, never in the cache.
  *   3. Each REQ_WAIT is followed by one req_wake().
  */
-#ifndef ACCOUNT_AUTH_H
-#define ACCOUNT_AUTH_H
+#pragma once
 
 #include "account/lockout.h"
 #include "account/session.h"
@@ -100,5 +99,3 @@ uint64_t auth_generation(bool by_cookie);
 
 /* Runs a job on the password thread: for those who hash. False: full. */
 bool auth_post(struct auth *a, struct pool_job *job) MUST_CHECK;
-
-#endif

@@ -7,8 +7,7 @@
  *
  * LIFE. Owned by the one password thread; no locks. The time is a parameter.
  */
-#ifndef ACCOUNT_CHECK_H
-#define ACCOUNT_CHECK_H
+#pragma once
 
 #include "account/lockout.h"
 #include "base/base.h"
@@ -30,5 +29,3 @@ struct check_ask {
  */
 int check_password(struct check *c, const struct check_ask *q, int64_t now_us,
     int64_t *ret_until_us, struct err *e) MUST_CHECK;
-
-#endif

@@ -17,8 +17,7 @@
  * LIFE. failures_new() before those who add; failures_free() after them, the
  * jobs thread and the commit thread, which then has written the last.
  */
-#ifndef ACCOUNT_FAILURES_H
-#define ACCOUNT_FAILURES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -39,5 +38,3 @@ void failures_free(struct failures *f); /* NULL is fine */
 void failures_add(struct failures *f, const struct failure *x);
 /* From time to time, on one thread; `last`: what there is, at once. */
 void failures_look(struct failures *f, bool last);
-
-#endif

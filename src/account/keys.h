@@ -13,8 +13,7 @@
  *   1. The token is in no row, no log and no answer but the first.
  *   2. n_tenants is 0 exactly when tenants is NULL: not limited.
  */
-#ifndef ACCOUNT_KEYS_H
-#define ACCOUNT_KEYS_H
+#pragma once
 
 #include "account/scopes.h"
 #include "base/base.h"
@@ -83,5 +82,3 @@ int keys_touch(
 
 /* The key as the API shows it. `made` only when it was just made, or NULL. */
 void key_json(const struct key *k, const struct key_made *made, struct buf *b);
-
-#endif

@@ -25,8 +25,7 @@
  *      instant may be charged once for its old key; both end in a span.
  *   2. A refusal changes nothing, so that whoever keeps asking is not punished.
  */
-#ifndef ACCOUNT_LIMITER_H
-#define ACCOUNT_LIMITER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -41,5 +40,3 @@ void limiter_free(struct limiter *l); /* NULL is fine */
  */
 int limiter_take(struct limiter *l, int64_t key_id, int64_t rate, int64_t cost,
     int64_t now_us, struct err *e) MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of access: names, logins, caches, rates.
  */
-#ifndef ACCOUNT_LIMITS_H
-#define ACCOUNT_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 #include "match/limits.h"
@@ -46,5 +45,3 @@
 
 /* Apps that read for a person (account/tokens.h). */
 #define APP_TOKENS_MAX 50 /* app passwords of one person */
-
-#endif

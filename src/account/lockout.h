@@ -24,8 +24,7 @@
  *
  * LIFE. Owned by the password thread; no locks. The time is a parameter.
  */
-#ifndef ACCOUNT_LOCKOUT_H
-#define ACCOUNT_LOCKOUT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -64,5 +63,3 @@ int64_t lockout_wait_us(
 void lockout_failed(
     struct lockout *l, const struct lockout_key *k, int64_t now_us);
 void lockout_passed(struct lockout *l, const struct lockout_key *k);
-
-#endif

@@ -23,8 +23,7 @@
  *   2. At most OIDC_FLOWS_MAX flows wait, each OIDC_TOTAL_MS for each of at
  *      most five calls.
  */
-#ifndef ACCOUNT_OIDC_H
-#define ACCOUNT_OIDC_H
+#pragma once
 
 #include "base/base.h"
 #include "http/client/caller.h"
@@ -83,5 +82,3 @@ int oidc_start(struct oidc *o, struct oidc_flow *f, struct err *e) MUST_CHECK;
  */
 struct str oidc_page(const struct oidc *o, struct str authorize,
     struct str state, struct str nonce, struct str verifier, struct arena *a);
-
-#endif

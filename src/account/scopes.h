@@ -21,8 +21,7 @@
  * must lie within its maker's scopes and tenants. `admin` covers all scopes,
  * but lifts no limit to tenants.
  */
-#ifndef ACCOUNT_SCOPES_H
-#define ACCOUNT_SCOPES_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -77,5 +76,3 @@ bool scopes_within(unsigned scopes, unsigned of);
 /* NULL is no limit: nothing is within a limit but a limit. */
 bool scopes_tenants_within(
     const struct uuid *tenants, size_t n, const struct principal *who);
-
-#endif

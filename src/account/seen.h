@@ -9,8 +9,7 @@
  * LIFE. An entry belongs to its thread and stays until replaced; the thread's
  * end frees all. Nothing here is shared, so nothing is locked.
  */
-#ifndef ACCOUNT_SEEN_H
-#define ACCOUNT_SEEN_H
+#pragma once
 
 #include "http/server/req.h"
 #include "seal/digest.h"
@@ -31,5 +30,3 @@ void seen_put(const struct seen *s);
 
 /* What a password is remembered by: an HMAC under the process's own key. */
 void seen_mark(struct str secret, unsigned char ret[DIGEST_LEN]);
-
-#endif

@@ -19,8 +19,7 @@
  * LIFE. session_key_open() by the one writer before there are threads. What
  * writes runs inside a transaction on the commit thread, which also seals.
  */
-#ifndef ACCOUNT_SESSION_H
-#define ACCOUNT_SESSION_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -77,5 +76,3 @@ int session_look(struct db *db, struct keyring *k,
 /* None of that id is fine. */
 int session_remove(struct db *db, const unsigned char id[DIGEST_LEN],
     struct err *e) MUST_CHECK;
-
-#endif

@@ -14,8 +14,7 @@
  *
  * A value module: pure. Who was let in once comes in again, whatever is set.
  */
-#ifndef ACCOUNT_SIGNUP_H
-#define ACCOUNT_SIGNUP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ int signup_check(struct str rules, struct err *e) MUST_CHECK;
 bool signup_allows(struct str rules, const struct jwt_claims *c);
 /* Whether groups are asked for: the provider has to be asked to tell them. */
 bool signup_groups(struct str rules);
-
-#endif

@@ -14,8 +14,7 @@
  * "login:password"; a SHA-256 of that is stored too. It is good for the routes
  * of apps alone (auth.h), never for the account's own.
  */
-#ifndef ACCOUNT_TOKENS_H
-#define ACCOUNT_TOKENS_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -65,5 +64,3 @@ int tokens_user(struct db *db, struct str login, int64_t *ret_user,
 
 /* As the API shows it; `text` once, else NULL. */
 void token_json(const struct app_token *t, const char *text, struct buf *b);
-
-#endif

@@ -7,8 +7,7 @@
  * subscriptions, what was read) refers to users.id and goes with it; feeds and
  * articles are everybody's and stay.
  */
-#ifndef ACCOUNT_USERS_H
-#define ACCOUNT_USERS_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -58,5 +57,3 @@ int users_login(struct db *db, const struct user_new *u, int64_t now_us,
  * removed by accounts_remove(), which ends here.
  */
 int users_remove(struct db *db, int64_t id, struct err *e) MUST_CHECK;
-
-#endif

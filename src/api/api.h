@@ -12,8 +12,7 @@
  * runs by api_read() and api_write() begins with an empty r->out. A handler may
  * give itself to them: on the http thread it has no db.
  */
-#ifndef API_API_H
-#define API_API_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -141,5 +140,3 @@ bool api_tenant_ok(const struct principal *who, struct uuid tenant);
  * end of the request. */
 int api_count_stream(struct req *r, struct err *e) MUST_CHECK;
 void api_uncount_stream(struct req *r);
-
-#endif

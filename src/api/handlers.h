@@ -4,8 +4,7 @@
  * What a handler does stands in its file, and what a family of them shares in
  * that family's header; that they are there is said by the table alone.
  */
-#ifndef API_HANDLERS_H
-#define API_HANDLERS_H
+#pragma once
 
 #include "http/server/req.h"
 
@@ -13,5 +12,3 @@
 	int run(struct req *r, struct db *db, struct err *e);
 #include "api/routes.tbl"
 #undef ROUTE
-
-#endif

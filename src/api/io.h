@@ -14,8 +14,7 @@
  * {"data":[…],"next":cursor or null}: api_list(), the items by put.h with NULL
  * for their name, api_list_end().
  */
-#ifndef API_IO_H
-#define API_IO_H
+#pragma once
 
 #include "base/limits.h"
 #include "base/put.h"
@@ -91,5 +90,3 @@ void api_list(struct req *r);
 /* .p NULL: it was the last page. */
 void api_list_end(struct req *r, struct str next);
 void api_list_end_uuid(struct req *r, bool more, struct uuid last);
-
-#endif

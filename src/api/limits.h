@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of the API's own: queues, streams, what a page shows.
  */
-#ifndef API_LIMITS_H
-#define API_LIMITS_H
+#pragma once
 
 #define HTTP_STREAMS_MAX     256  /* live streams and long polls at once */
 #define READ_QUEUE_MAX       1024 /* requests waiting for a read thread */
@@ -35,5 +34,3 @@
 #define ATTEMPTS_SHOWN       100  /* of a delivery; six kilobytes each */
 #define SEEN_WAITING_MAX     200  /* who is behind, of one event */
 #define SUBS_SEEN_MAX        1024 /* of a page: as many as it shows */
-
-#endif

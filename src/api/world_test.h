@@ -3,8 +3,7 @@
  * that the program brings, and how to ask it. The account admin has the
  * password "admin secret". Include base/test.h before this.
  */
-#ifndef API_WORLD_TEST_H
-#define API_WORLD_TEST_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -256,5 +255,3 @@ status(const char *who, const char *method, const char *path, const char *body)
 {
 	return ask(who, method, path, body).status;
 }
-
-#endif

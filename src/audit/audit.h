@@ -31,8 +31,7 @@
  *   1. The rows kept are numbered cut_n + 1 to n.
  *   2. A row never changes; the oldest go, in order.
  */
-#ifndef AUDIT_AUDIT_H
-#define AUDIT_AUDIT_H
+#pragma once
 
 #include "base/base.h"
 #include "seal/digest.h"
@@ -122,5 +121,3 @@ int audit_retain(struct db *db, int64_t cut_us, int64_t *ret_removed,
 /* Whether audit_retain() would find any; on any connection. */
 int audit_old(
     struct db *db, int64_t cut_us, bool *ret, struct err *e) MUST_CHECK;
-
-#endif

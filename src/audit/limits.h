@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of audit rows.
  */
-#ifndef AUDIT_LIMITS_H
-#define AUDIT_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -13,5 +12,3 @@
 #define AUDIT_HEADERS_MAX 64          /* names of headers that are listed */
 #define AUDIT_MANY_MAX    1024        /* rows of one call: a flush */
 #define AUDIT_WALK_MAX    1000        /* rows that a step of verify looks at */
-
-#endif

@@ -16,8 +16,7 @@
  *   2. Memory comes zeroed, unless asked for raw, and aligned for any type.
  *   3. Under ASan, bytes not handed out are poisoned.
  */
-#ifndef BASE_ARENA_H
-#define BASE_ARENA_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ void *arena_array(struct arena *a, size_t n, size_t size); /* zeroed */
 struct str arena_dup(struct arena *a, struct str s); /* with a NUL behind */
 const char *arena_z(struct arena *a, struct str s);
 struct str arena_fmt(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
-
-#endif

@@ -1,6 +1,5 @@
 /* banned.h - calls that have bitten everybody once; using one is an error. */
-#ifndef BASE_BANNED_H
-#define BASE_BANNED_H
+#pragma once
 
 /* The system's own headers must come before the poison. */
 #include <stdio.h>
@@ -11,5 +10,3 @@
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strncpy strncat
 #pragma GCC poison strtok atoi atol atoll atof
 #pragma GCC poison gmtime localtime ctime asctime mktemp tmpnam
-
-#endif

@@ -4,8 +4,7 @@
  * A str is a borrowed run of bytes. An err says what failed, in words a user
  * can act on, and where in their input. Both are plain values.
  */
-#ifndef BASE_BASE_H
-#define BASE_BASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,6 +85,4 @@ int err_word(struct err *e, const char *word);
 /* clang-tidy can't look into base_err.c: for it, a failure is seen to be one. */
 #ifdef __clang_analyzer__
 #define err_at(e, code, ...) ((err_at)(e, code, __VA_ARGS__), (int)(code))
-#endif
-
 #endif

@@ -8,8 +8,7 @@
  * The memory is the heap's (a buffer may be handed from thread to thread);
  * buf_done() frees it. A zeroed struct with a limit is a valid empty buffer.
  */
-#ifndef BASE_BUF_H
-#define BASE_BUF_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ void buf_fmt(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 void buf_hex(struct buf *b, struct str bytes);
 /* s as a JSON string with quotes; s must be UTF-8. */
 void buf_json(struct buf *b, struct str s);
-
-#endif

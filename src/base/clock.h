@@ -5,8 +5,7 @@
  * milliseconds (`_ms`). clock_now_us() is the wall, clock_mono_ms() only ever
  * goes forward. What is tested takes the time as a parameter.
  */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -39,5 +38,3 @@ bool time_parse(struct str s, int64_t *ret_us, bool *ret_utc);
  * the next year. */
 int64_t time_days(int64_t y, int64_t m, int64_t d);
 bool time_is_day(struct str s); /* YYYY-MM-DD, a day that exists */
-
-#endif

@@ -5,8 +5,7 @@
  * removing allocate nothing but the array. A node knows its place, which makes
  * removal and change of the due time O(log n). One thread.
  */
-#ifndef BASE_HEAP_H
-#define BASE_HEAP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -25,5 +24,3 @@ void heap_move(struct heap *h, struct heap_node *node, int64_t due);
 void heap_remove(struct heap *h, struct heap_node *node); /* absent is fine */
 struct heap_node *heap_first(const struct heap *h);       /* NULL: empty */
 void heap_done(struct heap *h); /* the nodes may be gone by then */
-
-#endif

@@ -24,8 +24,7 @@
  *      recursion over a tree is safe.
  *   5. Time is linear in the input, also for keys chosen by an enemy.
  */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#pragma once
 
 #include "base/base.h"
 
@@ -118,5 +117,3 @@ int json_known(const struct json *j, const char *at, const char *const *names,
  * at its end is dropped with the other blanks. False at the end.
  */
 bool json_line(struct str *rest, struct str *ret_line);
-
-#endif

@@ -5,8 +5,7 @@
  * with every bound of it and its reason. Tests import these; a bound that
  * stands elsewhere is a bound nobody checks.
  */
-#ifndef BASE_LIMITS_H
-#define BASE_LIMITS_H
+#pragma once
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -22,5 +21,3 @@
 #define CONF_MEM_MAX  (4 * MIB) /* a conf's texts; each set keeps its own */
 /* Words that are compared for "did you mean": longer ones are no typo. */
 #define NEAR_WORD_MAX 64
-
-#endif

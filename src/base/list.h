@@ -4,8 +4,7 @@
  * No allocation, O(1) add and remove. A node that is in no list has a NULL
  * `next`; removing it again is fine. One thread.
  */
-#ifndef BASE_LIST_H
-#define BASE_LIST_H
+#pragma once
 
 #include "base/base.h"
 
@@ -122,5 +121,3 @@ link_owner(struct link *k, size_t offset)
 		  true);                                                       \
 	     x = x##_next)
 /* NOLINTEND(bugprone-macro-parentheses) */
-
-#endif

@@ -6,8 +6,7 @@
  * they must live as long as their entry (usually inside the value).
  * NULL is not a value. One thread at a time.
  */
-#ifndef BASE_MAP_H
-#define BASE_MAP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -25,5 +24,3 @@ void map_set(struct map *m, struct str key, void *value);
 void *map_take(struct map *m, struct str key); /* removes and returns */
 /* Start with *at = 0; NULL at the end. No changes while walking. */
 void *map_each(const struct map *m, size_t *at);
-
-#endif

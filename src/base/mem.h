@@ -10,8 +10,7 @@
  *
  * What they return is freed with free().
  */
-#ifndef BASE_MEM_H
-#define BASE_MEM_H
+#pragma once
 
 #include "base/base.h"
 
@@ -30,5 +29,3 @@ char *mem_z(struct str s)
 
 /* Says how much was asked for and ends the process with MEM_EXIT. */
 _Noreturn void mem_out(size_t bytes);
-
-#endif

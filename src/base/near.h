@@ -11,8 +11,7 @@
  *           near_try(&n, known);
  *   if (n.best) …
  */
-#ifndef BASE_NEAR_H
-#define BASE_NEAR_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ struct near {
 struct near near_to(struct str word);
 /* Of two that are equally close the first stays. Borrows `known`. */
 void near_try(struct near *n, const char *known);
-
-#endif

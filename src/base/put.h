@@ -10,8 +10,7 @@
  * `name` is the member's; NULL where it is an element of an array, or the
  * document itself. Texts are UTF-8; one whose .p is NULL is null.
  */
-#ifndef BASE_PUT_H
-#define BASE_PUT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -35,5 +34,3 @@ void put_raw(struct buf *b, const char *name, struct str json);
 /* Lists; none of them: null. */
 void put_texts(struct buf *b, const char *name, const struct str *v, size_t n);
 void put_uuids(struct buf *b, const char *name, const struct uuid *v, size_t n);
-
-#endif

@@ -5,8 +5,7 @@
  * that meet in one slot, and so can't make a table slow. The byte order of a
  * word is the machine's; the result never leaves the process.
  */
-#ifndef BASE_SIP_H
-#define BASE_SIP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -38,5 +37,3 @@ sip_round(uint64_t v[4])
 	v[1] = sip_rotl(v[1], 17) ^ v[2];
 	v[2] = sip_rotl(v[2], 32);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * All cope with empty runs. Numbers are read strictly: the whole run or
  * nothing, no sign where none belongs, no overflow.
  */
-#ifndef BASE_STR_H
-#define BASE_STR_H
+#pragma once
 
 #include "base/base.h"
 
@@ -81,5 +80,3 @@ size_t str_utf8_bad(struct str s);
 struct str str_chars(struct str s, size_t n);
 /* Bytes that are no valid UTF-8 become question marks. */
 void str_clean_utf8(char *p, size_t n);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * For *_test.c only.
  */
-#ifndef BASE_TEST_H
-#define BASE_TEST_H
+#pragma once
 
 /* clang-format off */
 #include <stdarg.h>
@@ -23,5 +22,3 @@
 		assert_int_equal(got_.n, sizeof(literal) - 1);                 \
 		assert_memory_equal(got_.p, literal, sizeof(literal) - 1);     \
 	} while (0)
-
-#endif

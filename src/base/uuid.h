@@ -5,8 +5,7 @@
  * one system call for many ids. The pool is wiped as it is used, so a memory
  * dump shows no key that was handed out.
  */
-#ifndef BASE_UUID_H
-#define BASE_UUID_H
+#pragma once
 
 #include "base/base.h"
 
@@ -32,5 +31,3 @@ bool uuid_parse(struct str s, struct uuid *ret); /* either case, 8-4-4-4-12 */
 bool uuid_eq(struct uuid a, struct uuid b);
 struct str uuid_str(const struct uuid *u); /* the 16 bytes, borrowed */
 struct uuid uuid_of(struct str bytes); /* the other way; all 0: not 16 bytes */
-
-#endif

@@ -1,7 +1,4 @@
 /* version.h - what we are called in OpenAPI, --version and user agents. */
-#ifndef BASE_VERSION_H
-#define BASE_VERSION_H
+#pragma once
 
 #define HIKYAKU_VERSION "0.1.0"
-
-#endif

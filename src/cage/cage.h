@@ -17,8 +17,7 @@
  * LIFE. A child ends when the server closes its socket, so a server that is
  * killed leaves nobody behind.
  */
-#ifndef CAGE_CAGE_H
-#define CAGE_CAGE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -73,5 +72,3 @@ void cage_cpu_user(int ms);
 /* Ends the process; not by _exit(), where a sanitizer would look for leaks,
  * which takes system calls that the cage does not let out. */
 _Noreturn void cage_leave(int status);
-
-#endif

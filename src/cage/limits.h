@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of caged children (cage/cage.h).
  */
-#ifndef CAGE_LIMITS_H
-#define CAGE_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -11,5 +10,3 @@
 #define CAGE_DEATHS_FREE    3
 #define CAGE_BACKOFF_MS     100
 #define CAGE_BACKOFF_MAX_MS 10000
-
-#endif

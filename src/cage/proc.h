@@ -10,8 +10,7 @@
  * socket and nothing else (posix_spawn: the server has threads), and ends
  * when that is closed, so a server that is killed leaves nobody behind.
  */
-#ifndef CAGE_PROC_H
-#define CAGE_PROC_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -49,5 +48,3 @@ int proc_send(struct proc *p, const struct str *parts, size_t n,
 int proc_receive(struct proc *p, char *to, size_t n, struct err *e) MUST_CHECK;
 void proc_blamed(struct proc *p); /* a culprit was found */
 void proc_stop(struct proc *p);
-
-#endif

@@ -5,8 +5,7 @@
  * a system call that is not on the list in shut.c ends the process. Built
  * with ASan memory is not bounded; with TSan the list is not used either.
  */
-#ifndef CAGE_SHUT_H
-#define CAGE_SHUT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -19,5 +18,3 @@ enum shut_calls {
  * memory beside what the process has now. */
 bool shut_bounds(size_t memory_max);
 bool shut_calls(enum shut_calls which);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Values are borrowed from argv.
  */
-#ifndef CLI_ARGS_H
-#define CLI_ARGS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -63,5 +62,3 @@ void args_body(const struct args *a, struct buf *b);
 /* The whole object, in the arena. ERR_LIMIT. */
 int args_json(const struct args *a, struct arena *arena, struct str *ret,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -11,8 +11,7 @@
  * What was asked for goes to `out`, everything else to `err`. Whoever was
  * reached for it (reach.h) is left when it ends.
  */
-#ifndef CLI_CLI_H
-#define CLI_CLI_H
+#pragma once
 
 #include <signal.h>
 #include <stdio.h>
@@ -71,5 +70,3 @@ int cli_input(const char *path, struct buf *b, struct err *e) MUST_CHECK;
 void cli_signals(sigset_t *ret);
 /* Where the store is, by the settings. */
 struct store_opts cli_store(const struct cli *c);
-
-#endif

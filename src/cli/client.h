@@ -8,8 +8,7 @@
  * the connection; ERR_ABSENT says that none runs, and the verb opens the store
  * itself (reach.h).
  */
-#ifndef CLI_CLIENT_H
-#define CLI_CLIENT_H
+#pragma once
 
 #include "base/base.h"
 #include "base/buf.h"
@@ -48,5 +47,3 @@ int client_send(struct client *c, const struct client_call *k,
 /* OK for 2xx; else the message of the answer, as an error. */
 int client_check(
     int status, struct str answer, struct arena *a, struct err *e) MUST_CHECK;
-
-#endif

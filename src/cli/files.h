@@ -6,8 +6,7 @@
  * are not promised: a server that runs out of descriptors can't open its
  * database, while one connection less is only a client that waits.
  */
-#ifndef CLI_FILES_H
-#define CLI_FILES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -16,5 +15,3 @@
 int files_fit(uint64_t limit, int wanted, int others);
 /* Raises the limit, and says in the log when fewer than wanted fit. */
 int files_raise(int wanted, int others);
-
-#endif

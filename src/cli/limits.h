@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of the program and of its verbs.
  */
-#ifndef CLI_LIMITS_H
-#define CLI_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 #include "http/server/limits.h"
@@ -17,5 +16,3 @@
 /* Files and sockets of the program itself, beside connections and calls to
  * other servers: the store's, threads', children's, the log's. */
 #define FILES_OWN 256
-
-#endif

@@ -6,8 +6,7 @@
  * column's pointer leads to: a text, a number, yes or no, the words of an array
  * with commas between; "-" when there is nothing.
  */
-#ifndef CLI_LISTING_H
-#define CLI_LISTING_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -44,5 +43,3 @@ void listing_print(
 
 /* The lists of accounts and of API keys. */
 extern const struct listing LISTING_USERS, LISTING_KEYS;
-
-#endif

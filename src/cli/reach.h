@@ -9,8 +9,7 @@
  * LIFE. It is the verb's (struct cli), reached by the first call that needs it
  * and left by the frame when the verb ends.
  */
-#ifndef CLI_REACH_H
-#define CLI_REACH_H
+#pragma once
 
 #include "base/base.h"
 
@@ -50,5 +49,3 @@ int reach_ask(struct cli *c, struct arena *a, const char *method,
 int reach_json(struct cli *c, struct arena *a, const char *method,
     struct str path, struct str body, struct json **ret,
     struct err *e) MUST_CHECK;
-
-#endif

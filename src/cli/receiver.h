@@ -5,8 +5,7 @@
  * which calls take() for each request when its body is there: what take()
  * touches belongs to that thread until receiver_stop().
  */
-#ifndef CLI_RECEIVER_H
-#define CLI_RECEIVER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ int receiver_start(const struct receiver_opts *o, struct receiver **ret,
     struct err *e) MUST_CHECK;
 void receiver_stop(struct receiver *x); /* NULL is fine */
 unsigned receiver_port(const struct receiver *x);
-
-#endif

@@ -4,8 +4,7 @@
  * A secret on the command line can be read by whoever may list processes, so
  * the environment's HIKYAKU_SECRET is taken when there is no --secret.
  */
-#ifndef CLI_SCHEME_H
-#define CLI_SCHEME_H
+#pragma once
 
 #include "cli/cli.h"
 #include "contract/receive.h"
@@ -27,5 +26,3 @@ void scheme_close(struct scheme *s);
 int scheme_verify(const struct scheme *s, struct arena *a,
     const struct received *r, int64_t now_us, int64_t tolerance_s,
     enum receive_result *ret, struct err *e) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * runs and its lock is free; some need one that runs. Their names, options and
  * help stand in verbs.tbl.
  */
-#ifndef CLI_VERBS_H
-#define CLI_VERBS_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -18,5 +17,3 @@ extern const struct verbs VERBS;
 #include "cli/verbs.tbl"
 #undef OPTS
 #undef VERB
-
-#endif

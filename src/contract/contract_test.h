@@ -3,8 +3,7 @@
  *
  * For *_test.c only, which have included base/test.h before.
  */
-#ifndef CONTRACT_CONTRACT_TEST_H
-#define CONTRACT_CONTRACT_TEST_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -138,5 +137,3 @@ make(struct world *w, const struct sub_conf *s)
 		fail_msg("%s: %s", reason_name(reason), e.text);
 	return r;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * libhikyaku keeps to these too.
  */
-#ifndef CONTRACT_LIMITS_H
-#define CONTRACT_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 #include "seal/limits.h"
@@ -61,5 +60,3 @@
 #define RECEIVE_SIGNATURES_MAX 8 /* of one kind in a header; one a secret */
 /* Of a pull consumer's lease: half a day, longer work extends it. */
 #define CONSUMER_WAIT_MAX_S    43200
-
-#endif

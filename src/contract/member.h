@@ -17,8 +17,7 @@
  * SECRETS (MEMBER_SECRET) are sealed in the stored form and masked in the
  * shown one. The mask, sent back, leaves the field as it is.
  */
-#ifndef CONTRACT_MEMBER_H
-#define CONTRACT_MEMBER_H
+#pragma once
 
 #include "base/base.h"
 #include "base/json.h"
@@ -137,5 +136,3 @@ bool member_pointer_ok(struct str pointer);
 void member_at(
     char ret[JSON_POINTER_MAX + 1], const char *at, const char *name);
 void member_at_index(char ret[JSON_POINTER_MAX + 1], const char *at, size_t i);
-
-#endif

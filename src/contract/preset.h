@@ -50,8 +50,7 @@
  * holds a reference, on any thread. A struct presets belongs to one thread at
  * a time; presets_put() replaces the name's preset and drops its reference.
  */
-#ifndef CONTRACT_PRESET_H
-#define CONTRACT_PRESET_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -190,5 +189,3 @@ int presets_put(
     struct presets *ps, const struct preset *p, struct err *e) MUST_CHECK;
 /* By name; start with *at = 0; NULL at the end. */
 const struct preset *presets_each(const struct presets *ps, size_t *at);
-
-#endif

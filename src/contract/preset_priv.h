@@ -1,8 +1,7 @@
 /*
  * preset_priv.h - between preset.c, which keeps them, and preset_read.c.
  */
-#ifndef CONTRACT_PRESET_PRIV_H
-#define CONTRACT_PRESET_PRIV_H
+#pragma once
 
 #include "contract/preset.h"
 
@@ -11,5 +10,3 @@ struct arena;
 /* Fills *ret, whose texts go to the arena. */
 int preset_read(struct arena *a, struct str name, struct str text,
     struct preset *ret, struct err *e) MUST_CHECK;
-
-#endif

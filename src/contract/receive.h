@@ -18,8 +18,7 @@
  * Whether the same message came before is for the receiver to remember, by
  * its id.
  */
-#ifndef CONTRACT_RECEIVE_H
-#define CONTRACT_RECEIVE_H
+#pragma once
 
 #include "base/base.h"
 #include "contract/preset.h"
@@ -67,5 +66,3 @@ int receive_verify(const struct preset *p, const struct str *secrets, size_t n,
     const struct received *r, struct receive_time now, enum receive_result *ret,
     struct err *e) MUST_CHECK;
 const char *receive_text(enum receive_result r);
-
-#endif

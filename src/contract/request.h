@@ -19,8 +19,7 @@
  * event. ERR_INVALID means that this event can't be sent with this preset,
  * now or later: a dead letter of *ret_reason (RENDER, FILTER, TOO_LARGE).
  */
-#ifndef CONTRACT_REQUEST_H
-#define CONTRACT_REQUEST_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -100,5 +99,3 @@ int request_log_error(struct arena *a, const struct sub_conf *s,
     const struct request_event *ev, const struct request_attempt *at,
     const struct outcome *o, struct request_error *ret,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * request_priv.h - between request.c, which puts a request together, and
  * request_vars.c, which knows what each variable stands for.
  */
-#ifndef CONTRACT_REQUEST_PRIV_H
-#define CONTRACT_REQUEST_PRIV_H
+#pragma once
 
 #include "base/json.h"
 #include "contract/request.h"
@@ -39,5 +38,3 @@ bool maker_has(const struct sub_conf *s, enum var var); /* for `when` */
  * value, or as above. */
 bool maker_render(struct maker *m, const struct vars *v, enum vars_place place,
     struct str *ret);
-
-#endif

@@ -23,8 +23,7 @@
  *      `heed` off it counts for nothing.
  *   3. After RETRY_STOP no later answer for that delivery is RETRY_LATER.
  */
-#ifndef CONTRACT_RETRY_H
-#define CONTRACT_RETRY_H
+#pragma once
 
 #include "base/base.h"
 #include "contract/limits.h"
@@ -64,5 +63,3 @@ enum retry_answer retry_next(const struct retry_schedule *s, unsigned tries,
 
 /* Divided by time.scale, rounded up: what is to be waited is never 0. */
 int64_t retry_scaled(int64_t ms, int64_t scale);
-
-#endif

@@ -31,8 +31,7 @@
  * LIFE. A sub_conf owns an arena and signers, belongs to one thread at a time
  * (signers do), and ends with sub_free(). It holds a reference to its preset.
  */
-#ifndef CONTRACT_SUB_H
-#define CONTRACT_SUB_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -241,5 +240,3 @@ void sub_policy(
     const struct sub_conf *s, int64_t scale, struct sub_policy *ret);
 /* What its preset says of those that are managed, when it is one. */
 struct preset_managed sub_managed_by(const struct sub_conf *s);
-
-#endif

@@ -2,8 +2,7 @@
  * sub_priv.h - between sub.c and sub_parts.c, which reads and writes
  * the members that are objects and lists.
  */
-#ifndef CONTRACT_SUB_PRIV_H
-#define CONTRACT_SUB_PRIV_H
+#pragma once
 
 #include "base/json.h"
 #include "contract/member.h"
@@ -43,5 +42,3 @@ int sub_kept_check(
     const struct sub_conf *s, const struct sub_conf *was, struct err *e);
 int sub_url_check(
     const struct sub_rules *k, struct str url, const char *at, struct err *e);
-
-#endif

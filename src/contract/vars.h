@@ -13,8 +13,7 @@
  *
  * A compiled text is a value that borrows from the arena.
  */
-#ifndef CONTRACT_VARS_H
-#define CONTRACT_VARS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -57,5 +56,3 @@ int vars_compile(struct arena *a, struct str text, enum vars_place place,
     const char *at, struct vars *ret, struct err *e) MUST_CHECK;
 bool vars_has(const struct vars *v, enum var var);
 bool vars_find(struct str name, enum var *ret);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * The names of reasons and verdicts are the API's; their numbers the store's.
  */
-#ifndef CONTRACT_VERDICT_H
-#define CONTRACT_VERDICT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -83,5 +82,3 @@ const char *reason_text(enum reason r);
 bool reason_unjudged(int r);
 bool reason_find(struct str name, enum reason *ret);
 bool outcome_net_find(struct str name, enum outcome_net *ret); /* "timeout" */
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of delivery, but those of its core.
  */
-#ifndef DELIVER_LIMITS_H
-#define DELIVER_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -74,5 +73,3 @@
 #define REPLAY_TYPES_MAX    64         /* as many as a person writes */
 #define REPLAY_PAGES_PER_S  10     /* a limited one reads so often at most */
 #define REPLAY_RATE_MAX     100000 /* a second; more is no limit */
-
-#endif

@@ -25,8 +25,7 @@
  * caged_rest() when it was not needed for DOC_IDLE_MS. Calls block, DOC_WALL_MS at
  * most, twice and a start when the child is killed meanwhile.
  */
-#ifndef DOC_CAGED_H
-#define DOC_CAGED_H
+#pragma once
 
 #include "base/base.h"
 #include "doc/shapes.h"
@@ -79,5 +78,3 @@ int caged_clean(struct caged *c, struct arena *a, const struct caged_how *how,
 int caged_rest(struct caged *c);
 /* The child's process id; 0: there is none. For tests. */
 int caged_pid(const struct caged *c);
-
-#endif

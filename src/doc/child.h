@@ -11,11 +11,8 @@
  * LIFE. Started by caged.h. Documents come one after the other, and nothing
  * of one is kept for the next.
  */
-#ifndef DOC_CHILD_H
-#define DOC_CHILD_H
+#pragma once
 
 #include "cage/cage.h"
 
 extern const struct cage_kind DOC_CHILD;
-
-#endif

@@ -4,8 +4,7 @@
  * A server's Content-Type is not believed: what is kept is shown to browsers
  * under the type that we say.
  */
-#ifndef DOC_FAVICON_H
-#define DOC_FAVICON_H
+#pragma once
 
 #include "base/base.h"
 
@@ -13,5 +12,3 @@
 const char *favicon_mime(struct str bytes);
 /* The same by its name; NULL when it is none that we know. */
 const char *favicon_find(struct str mime);
-
-#endif

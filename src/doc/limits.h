@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of documents of strangers, read in a child (doc/caged.h).
  */
-#ifndef DOC_LIMITS_H
-#define DOC_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 #include "feed/limits.h"
@@ -32,5 +31,3 @@
 #define TERM_BYTES       64 /* of a word: longer ones are no words */
 #define TERMS_QUERY_MAX  32
 #define TERMS_BYTES_MAX  (512 * KIB) /* a tsvector ends at a MiB */
-
-#endif

@@ -15,8 +15,7 @@
  *   2. A list is not longer than its limit, nor than the bytes that are left.
  *   3. Numbers lie between 0, or `least`, and `most`.
  */
-#ifndef DOC_PACK_H
-#define DOC_PACK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -55,5 +54,3 @@ void pack_put(struct buf *to, const struct pack_shape *s, const void *from);
  */
 int pack_get(struct arena *a, struct str *rest, const struct pack_shape *s,
     void *to, struct err *e) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * (DOC_CLEAN) a struct doc_articles. An answer is a struct doc_result and, when
  * its code is OK, one of the others. All of it goes by pack.h.
  */
-#ifndef DOC_SHAPES_H
-#define DOC_SHAPES_H
+#pragma once
 
 #include "doc/pack.h"
 
@@ -68,5 +67,3 @@ extern const struct pack_shape DOC_ASK, DOC_RESULT, DOC_ICON_SHAPE,
     DOC_ARTICLES, DOC_CLEANED, DOC_FEED_SHAPE, DOC_PAGE_SHAPE, DOC_OPML_SHAPE;
 /* What each kind is answered with. */
 extern const struct pack_shape *const DOC_SHAPES[DOC_KINDS];
-
-#endif

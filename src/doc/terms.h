@@ -19,8 +19,7 @@
  * TERMS_QUERY_MAX of a query. PostgreSQL keeps 256 places of a word: phrases
  * are found by those.
  */
-#ifndef DOC_TERMS_H
-#define DOC_TERMS_H
+#pragma once
 
 #include "base/base.h"
 #include "store/store.h"
@@ -45,5 +44,3 @@ void terms_add_html(struct terms *t, struct str html);
  */
 int terms_query(enum store_engine engine, struct str query, struct buf *out,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -28,8 +28,7 @@
  *      noted in log_key before the first entry that was sealed with it.
  *   6. What waits is bounded in entries and bytes; past it a post is refused.
  */
-#ifndef EVENT_APPEND_H
-#define EVENT_APPEND_H
+#pragma once
 
 #include "base/uuid.h"
 #include "event/entry.h"
@@ -100,5 +99,3 @@ int64_t append_events_only(const struct append *a, int64_t after);
 bool append_store_up(const struct append *a);
 /* OK, or the error that an event would be refused with now. */
 int append_ready(const struct append *a, struct err *e) MUST_CHECK;
-
-#endif

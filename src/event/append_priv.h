@@ -6,8 +6,7 @@
  * state and seq, or nothing was changed. `resync` brings what is remembered in
  * memory back in step with the store, at start and after an uncertain commit.
  */
-#ifndef EVENT_APPEND_PRIV_H
-#define EVENT_APPEND_PRIV_H
+#pragma once
 
 #include "event/append.h"
 #include "event/limits.h"
@@ -47,5 +46,3 @@ struct append_engine {
 
 extern const struct append_engine APPEND_SQLITE;
 extern const struct append_engine APPEND_POSTGRES;
-
-#endif

@@ -2,8 +2,7 @@
  * append_queue.h - what waits for the commit thread, and when it has waited
  * long enough. Owned by that thread; others only post to the box.
  */
-#ifndef EVENT_APPEND_QUEUE_H
-#define EVENT_APPEND_QUEUE_H
+#pragma once
 
 #include "base/base.h"
 #include "loop/mailbox.h"
@@ -35,5 +34,3 @@ void queue_note(struct append_queue *q, size_t n_jobs, size_t n, int64_t us);
  * while some keep coming. One caller never waits.
  */
 void queue_gather(struct append_queue *q);
-
-#endif

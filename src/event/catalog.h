@@ -9,8 +9,7 @@
  * to do with one, and with a payload that does not fit, is the caller's choice
  * (event.schema.mode, see envelope.h).
  */
-#ifndef EVENT_CATALOG_H
-#define EVENT_CATALOG_H
+#pragma once
 
 #include "base/base.h"
 
@@ -49,5 +48,3 @@ void catalog_schema(const struct event_type *t, struct buf *b);
 void catalog_write(const struct event_type *t, struct buf *b);
 /* All of them, as an array in the table's order. */
 void catalog_write_all(struct buf *b);
-
-#endif

@@ -10,8 +10,7 @@
  * change of up to four neighbouring characters, and all but one in sixteen
  * million of the rest. There is exactly one token for each seq.
  */
-#ifndef EVENT_CURSOR_H
-#define EVENT_CURSOR_H
+#pragma once
 
 #include "base/base.h"
 
@@ -21,5 +20,3 @@
 void cursor_format(int64_t seq, char ret[CURSOR_LEN + 1]);
 /* ERR_INVALID, with what is wrong; the caller knows the field's name. */
 int cursor_parse(struct str s, int64_t *ret_seq, struct err *e) MUST_CHECK;
-
-#endif

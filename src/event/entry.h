@@ -6,8 +6,7 @@
  * borrows until the job is done; the commit thread answers in `state` and
  * `seq`.
  */
-#ifndef EVENT_ENTRY_H
-#define EVENT_ENTRY_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -51,5 +50,3 @@ int64_t entry_id_hash(const struct uuid *event_id);
  * common.
  */
 void entry_tell(const struct entry *v, size_t n);
-
-#endif

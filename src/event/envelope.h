@@ -33,8 +33,7 @@
  * LIFE. An event borrows from the input and the arena: both must outlive it.
  * No globals, no clock: now is a parameter.
  */
-#ifndef EVENT_ENVELOPE_H
-#define EVENT_ENVELOPE_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -92,5 +91,3 @@ void envelope_show(
 /* And with deliveries, which is the text of a JSON array. */
 void envelope_show_all(struct buf *b, struct str body, int64_t seq,
     int64_t received_us, struct str deliveries);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of an event, and of what the log takes at once.
  */
-#ifndef EVENT_LIMITS_H
-#define EVENT_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -40,5 +39,3 @@
 #define RETAIN_STEP_MAX  (2 * COMMIT_BATCH_MAX)
 /* A body as stored: webhook.max.payload.size, what is filled in, the seal. */
 #define EVENT_STORED_MAX (16 * MIB)
-
-#endif

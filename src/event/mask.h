@@ -19,8 +19,7 @@
  * LIFE. A mask is parsed once, into the arena of the settings, and then only
  * read, by any thread.
  */
-#ifndef EVENT_MASK_H
-#define EVENT_MASK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -38,5 +37,3 @@ int mask_parse(struct arena *a, struct str text, struct mask **ret,
  */
 int mask_apply(struct arena *a, const struct mask *m, struct str type,
     struct json *event, struct str *ret, struct err *e) MUST_CHECK;
-
-#endif

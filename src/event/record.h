@@ -15,8 +15,7 @@
  * a stale one of what is none; with 128 bits, and the tenant among them, nobody
  * meets that by chance, and who looks for it can only harm himself.
  */
-#ifndef EVENT_RECORD_H
-#define EVENT_RECORD_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -42,5 +41,3 @@ struct record record_of(struct arena *a, struct str type,
  */
 void record_id(struct arena *a, const struct uuid *tenant,
     const struct record *r, struct str type, unsigned char ret[RECORD_ID_LEN]);
-
-#endif

@@ -18,8 +18,7 @@
  *   2. The newest entry always stays: its seq is where the next one counts on.
  *   3. Nothing goes that whoever delivers has not come to.
  */
-#ifndef EVENT_RETAIN_H
-#define EVENT_RETAIN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -42,5 +41,3 @@ struct retain_cut {
 
 int retain_step(struct retain *x, struct db *db, int64_t last_seq,
     int64_t now_us, bool idle, struct err *e) MUST_CHECK;
-
-#endif

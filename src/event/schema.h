@@ -10,8 +10,7 @@
  * more than we do. A field that is there has its type; null is no substitute
  * for leaving it out.
  */
-#ifndef EVENT_SCHEMA_H
-#define EVENT_SCHEMA_H
+#pragma once
 
 #include "base/base.h"
 
@@ -46,5 +45,3 @@ int schema_check(const struct field *fields, const struct json *obj,
     const char *at, struct err *e) MUST_CHECK;
 /* "type":"object","required":[…],"properties":{…}: a schema's members. */
 void schema_write(const struct field *fields, struct buf *b);
-
-#endif

@@ -15,8 +15,7 @@
  * retention has taken the last entry of it. The table log_key tells: each key
  * in each hour is noted before the first body sealed with it is committed.
  */
-#ifndef EVENT_SEALED_H
-#define EVENT_SEALED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -44,5 +43,3 @@ struct sealed_key {
 int sealed_keys(struct db *db,
     int (*each)(void *arg, const struct sealed_key *key, struct err *e),
     void *arg, struct err *e) MUST_CHECK;
-
-#endif

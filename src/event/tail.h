@@ -12,8 +12,7 @@
  * LIFE. A waiter belongs to the tail from tail_wait() until wake() is called,
  * on the tail's thread, exactly once; also when the tail ends.
  */
-#ifndef EVENT_TAIL_H
-#define EVENT_TAIL_H
+#pragma once
 
 #include "loop/mailbox.h"
 
@@ -39,5 +38,3 @@ void tail_hurry(struct tail *t);
 bool tail_wait(struct tail *t, struct tail_waiter *w) MUST_CHECK;
 void tail_committed(struct tail *t, int64_t last_seq);
 int64_t tail_last_seq(const struct tail *t);
-
-#endif

@@ -5,8 +5,7 @@
  * searched, since its entries lie in the order of their commits: some twenty
  * looks, and no index by time.
  */
-#ifndef EVENT_WHEN_H
-#define EVENT_WHEN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -18,5 +17,3 @@ struct db;
  */
 int when_seq(
     struct db *db, int64_t at_us, int64_t *ret, struct err *e) MUST_CHECK;
-
-#endif

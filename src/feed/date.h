@@ -10,12 +10,9 @@
  * No zone is UTC. 1/2/2024 is January 2nd unless it can't be; 1.2.2024 and
  * 1-2-2024 are February 1st. A year of two digits lies in 1970 to 2069.
  */
-#ifndef FEED_DATE_H
-#define FEED_DATE_H
+#pragma once
 
 #include "base/base.h"
 
 /* Years 1 to 9999; false when no date can be made out, *ret_us untouched. */
 bool feed_date(struct str text, int64_t *ret_us);
-
-#endif

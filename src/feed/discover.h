@@ -19,8 +19,7 @@
  *   1. Every URL is http or https, absolute, at most HREF_MAX, and named once.
  *   2. No more than DISCOVER_FEEDS_MAX and DISCOVER_ICONS_MAX.
  */
-#ifndef FEED_DISCOVER_H
-#define FEED_DISCOVER_H
+#pragma once
 
 #include "base/base.h"
 #include "feed/limits.h"
@@ -62,5 +61,3 @@ int discover(struct arena *a, struct str page, struct str url,
     struct str content_type, struct discover *ret, struct err *e) MUST_CHECK;
 
 const char *discover_kind_name(enum discover_kind k);
-
-#endif

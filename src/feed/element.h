@@ -1,8 +1,7 @@
 /*
  * element.h - which element this is, and what it means (elements.tbl).
  */
-#ifndef FEED_ELEMENT_H
-#define FEED_ELEMENT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -85,5 +84,3 @@ enum element_family element_family(struct str uri, struct str prefix);
 /* Any case; NULL when it means nothing there. */
 const struct element *element_find(
     enum element_family family, struct str name, enum element_where where);
-
-#endif

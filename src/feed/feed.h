@@ -23,8 +23,7 @@
  *      recursion follows the depth of the input.
  *   3. No link has a scheme that runs something (javascript:, data:).
  */
-#ifndef FEED_FEED_H
-#define FEED_FEED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -92,5 +91,3 @@ const char *feed_format_name(enum feed_format format);
 
 /* The normalised JSON of PRODUCT.md, in one line. */
 void feed_write(const struct feed *f, struct buf *to);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * feed_priv.h - what the readers of XML and of JSON share.
  */
-#ifndef FEED_FEED_PRIV_H
-#define FEED_FEED_PRIV_H
+#pragma once
 
 #include "feed/feed.h"
 
@@ -34,5 +33,3 @@ void making_done(struct making *m);
 int feed_read_xml(struct making *m, struct str xml, struct str doctype,
     bool mend, struct err *e) MUST_CHECK;
 int feed_read_json(struct making *m, struct str json, struct err *e) MUST_CHECK;
-
-#endif

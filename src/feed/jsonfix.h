@@ -6,13 +6,10 @@
  * and comments go; what is cut off is closed, and a member without its value
  * goes with it. All else stays, and is for the parser to refuse.
  */
-#ifndef FEED_JSONFIX_H
-#define FEED_JSONFIX_H
+#pragma once
 
 #include "base/base.h"
 
 struct buf;
 
 void jsonfix(struct str json, struct buf *to);
-
-#endif

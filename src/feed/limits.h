@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of feeds and lists of them, as they are parsed.
  */
-#ifndef FEED_LIMITS_H
-#define FEED_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -24,5 +23,3 @@
 #define OPML_BYTES_MAX      (4 * MIB)
 #define OPML_FEEDS_MAX      10000
 #define OPML_TEXT_MAX       200 /* of a name, in characters */
-
-#endif

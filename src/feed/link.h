@@ -4,8 +4,7 @@
  * Not http/url.h: that one refuses what is unclear because we connect to it.
  * Here a link is only passed on; what can't be resolved stays as it is.
  */
-#ifndef FEED_LINK_H
-#define FEED_LINK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -20,5 +19,3 @@ struct str link_resolve(struct arena *a, struct str base, struct str link);
 
 bool link_absolute(struct str link); /* it has a scheme */
 bool link_web(struct str link);      /* http or https, with something behind */
-
-#endif

@@ -20,8 +20,7 @@
  *   3. The URLs are as they were written, whatever they are: whoever takes
  *      them judges them.
  */
-#ifndef FEED_OPML_H
-#define FEED_OPML_H
+#pragma once
 
 #include "base/base.h"
 
@@ -53,5 +52,3 @@ int opml_parse(struct arena *a, struct str bytes, struct str content_type,
  * list should be in that order.
  */
 void opml_write(const struct opml *o, int64_t now_us, struct buf *to);
-
-#endif

@@ -4,8 +4,7 @@
  * A feed says many things twice (dc:date and pubDate). Each way has a rank; a
  * field keeps the value of the highest.
  */
-#ifndef FEED_SLOTS_H
-#define FEED_SLOTS_H
+#pragma once
 
 #include "feed/element.h"
 
@@ -38,5 +37,3 @@ int64_t slots_us(const struct slots *s, enum field f); /* or FEED_NO_DATE */
 /* One more author; those of a lower rank go. */
 void slots_author(
     struct arena *a, struct slots *s, uint8_t rank, struct str person);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * xml_value.h - what one element of a feed says, in its text or attributes.
  */
-#ifndef FEED_XML_VALUE_H
-#define FEED_XML_VALUE_H
+#pragma once
 
 #include "base/buf.h"
 #include "markup/xml.h"
@@ -47,5 +46,3 @@ void value_keep(struct value *v, struct making *m, struct slots *s,
 /* For kinds that say it in attributes alone. */
 void value_attrs(const struct element *e, struct making *m, struct slots *s,
     struct feed_item *it, struct str base, const struct xml_tag *t);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of URLs and of what server and client share.
  */
-#ifndef HTTP_LIMITS_H
-#define HTTP_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -11,5 +10,3 @@
 #define URL_HOST_MAX    253       /* of DNS */
 #define PEER_HOPS_MAX   16        /* proxies before us; more is a joke */
 #define GUARD_RULES_MAX 256       /* hosts in a list, networks: each is tried */
-
-#endif

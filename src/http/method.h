@@ -1,8 +1,7 @@
 /*
  * method.h - the methods that routes have and that we call others with.
  */
-#ifndef HTTP_METHOD_H
-#define HTTP_METHOD_H
+#pragma once
 
 #include "base/base.h"
 
@@ -12,5 +11,3 @@ enum method { GET, POST, PUT, PATCH, DELETE };
 /* -1 for a method no route can have. HEAD is GET. */
 int method_parse(struct str name);
 const char *method_name(enum method m);
-
-#endif

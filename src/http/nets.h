@@ -11,8 +11,7 @@
  * LIFE. Values. A list is read at the start and then only looked at: any
  * thread.
  */
-#ifndef HTTP_NETS_H
-#define HTTP_NETS_H
+#pragma once
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -59,5 +58,3 @@ int nets_count(
 int nets_read(const char *key, const char *text, struct nets *ret,
     struct err *e) MUST_CHECK;
 void nets_done(struct nets *l);
-
-#endif

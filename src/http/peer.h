@@ -26,8 +26,7 @@
  *
  * LIFE. Pure.
  */
-#ifndef HTTP_PEER_H
-#define HTTP_PEER_H
+#pragma once
 
 #include "http/nets.h"
 
@@ -37,5 +36,3 @@
  */
 struct ip peer_find(const struct nets *trusted, struct ip hop,
     struct str forwarded, struct str x_forwarded_for);
-
-#endif

@@ -5,8 +5,7 @@
  * store, in logs and in JSON, and none of these should have to wonder.
  * Undecoded input is not copied, so the usual path costs nothing.
  */
-#ifndef HTTP_PERCENT_H
-#define HTTP_PERCENT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -22,5 +21,3 @@ int percent_decode(struct arena *a, struct str s, bool plus, const char *what,
 
 /* s with all but letters, digits and -._~ encoded: for queries and forms. */
 void percent_add(struct buf *b, struct str s);
-
-#endif

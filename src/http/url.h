@@ -20,8 +20,7 @@
  *   2. host is a name of letters, digits, '-', '_' and '.', or the canonical
  *      text of `addr`.
  */
-#ifndef HTTP_URL_H
-#define HTTP_URL_H
+#pragma once
 
 #include <netinet/in.h>
 
@@ -87,5 +86,3 @@ void url_log(struct log_line *l, const char *key, struct str url);
 
 /* The address without its port, e.g. "192.0.2.1" or "2001:db8::1". */
 void addr_format(const struct sockaddr *sa, char ret[ADDR_TEXT_MAX]);
-
-#endif

@@ -13,8 +13,7 @@
  *   3. After mailbox_close() nothing is accepted: mailbox_post() returns false
  *      and the message stays with the poster. What was accepted is taken.
  */
-#ifndef LOOP_MAILBOX_H
-#define LOOP_MAILBOX_H
+#pragma once
 
 #include "base/base.h"
 
@@ -39,5 +38,3 @@ void mailbox_close(struct mailbox *box);
 /* The struct that the mail is a member of. */
 #define MAIL_OF(mail, type, member)                                            \
 	((type *)(void *)((char *)(mail)-offsetof(type, member)))
-
-#endif

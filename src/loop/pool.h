@@ -6,8 +6,7 @@
  * one of them, and tells its owner by itself that it is done. The queue has a
  * bound: a full one refuses, and the caller answers 503.
  */
-#ifndef LOOP_POOL_H
-#define LOOP_POOL_H
+#pragma once
 
 #include "base/base.h"
 
@@ -32,5 +31,3 @@ int pool_start(
 bool pool_post(struct pool *p, struct pool_job *job) MUST_CHECK;
 /* Runs what is queued, then ends the threads and frees. NULL is fine. */
 void pool_stop(struct pool *p);
-
-#endif

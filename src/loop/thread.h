@@ -5,8 +5,7 @@
  * worker never sees one. Stacks are 256 KiB: we never put more than a few KiB
  * there, and memory is counted in tens of MiB.
  */
-#ifndef LOOP_THREAD_H
-#define LOOP_THREAD_H
+#pragma once
 
 #include "base/base.h"
 
@@ -16,5 +15,3 @@ struct thread;
 int thread_start(const char *name, void (*run)(void *arg), void *arg,
     struct thread **ret, struct err *e) MUST_CHECK;
 void thread_join(struct thread *t); /* waits and frees; NULL is fine */
-
-#endif

@@ -20,8 +20,7 @@
  *      charset and iconv's answer (charset_convert.c).
  *   2. The text is UTF-8.
  */
-#ifndef MARKUP_CHARSET_H
-#define MARKUP_CHARSET_H
+#pragma once
 
 #include "base/base.h"
 
@@ -40,5 +39,3 @@ int charset_decode(struct str bytes, struct str content_type, struct buf *to,
  * file. NULL, or the name of one that this system has not.
  */
 const char *charset_load(void);
-
-#endif

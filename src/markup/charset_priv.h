@@ -5,8 +5,7 @@
  *   charset_guess.c    bytes that nobody says anything of
  *   charset_convert.c  bytes of one encoding to UTF-8
  */
-#ifndef MARKUP_CHARSET_PRIV_H
-#define MARKUP_CHARSET_PRIV_H
+#pragma once
 
 #include "base/base.h"
 
@@ -43,5 +42,3 @@ size_t charset_convert(enum charset cs, struct str s, struct buf *to);
 
 /* CS_NONE: UTF-8 with other bytes in it, or windows-1252. */
 enum charset charset_guess(struct str s);
-
-#endif

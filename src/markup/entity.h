@@ -4,8 +4,7 @@
  * One table for XML and HTML: feeds use the names of HTML where XML knows five
  * of them.
  */
-#ifndef MARKUP_ENTITY_H
-#define MARKUP_ENTITY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -31,5 +30,3 @@ uint32_t entity_code(struct str s, size_t len);
 
 /* What windows-1252 has at 128 + i. */
 extern const uint16_t ENTITY_CP1252[32];
-
-#endif

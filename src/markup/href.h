@@ -13,8 +13,7 @@
  *      for, in lower case, and holds no blank, control, quote, '<' or '>'.
  *   2. Read again, with any base, it is written the same.
  */
-#ifndef MARKUP_HREF_H
-#define MARKUP_HREF_H
+#pragma once
 
 #include "base/base.h"
 
@@ -36,5 +35,3 @@ struct str href_join(struct arena *a, struct str base, struct str link);
 struct str href_scheme(struct str s);
 /* "host:port" of what href_resolve() wrote. */
 struct str href_host(struct str url);
-
-#endif

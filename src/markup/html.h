@@ -30,8 +30,7 @@
  *   2. Texts and names are valid UTF-8. Names are in lower case.
  *   3. The same bytes give the same tree.
  */
-#ifndef MARKUP_HTML_H
-#define MARKUP_HTML_H
+#pragma once
 
 #include "base/base.h"
 
@@ -83,5 +82,3 @@ bool html_is_block(const struct html_node *n);
  */
 const struct html_node *html_next(
     const struct html_node *root, const struct html_node *n, bool over);
-
-#endif

@@ -9,8 +9,7 @@
  * A mode is a function that takes a token and returns true when the token is
  * to be looked at again, in the mode that it set.
  */
-#ifndef MARKUP_HTML_PRIV_H
-#define MARKUP_HTML_PRIV_H
+#pragma once
 
 #include "markup/html.h"
 #include "markup/limits.h"
@@ -161,5 +160,3 @@ bool html_foreign_takes(
     const struct html_parser *p, const struct html_token *t);
 bool html_foreign_special(const struct html_node *n);
 bool html_in_foreign(struct html_parser *p, struct html_token *t);
-
-#endif

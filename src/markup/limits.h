@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of XML and HTML from strangers.
  */
-#ifndef MARKUP_LIMITS_H
-#define MARKUP_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -24,5 +23,3 @@
 /* Below HTML_DEPTH_MAX: read again, all is there. */
 #define SANITIZE_DEPTH_MAX 100
 #define SANITIZE_TITLE_MAX 1024 /* of a title or alt text, in bytes */
-
-#endif

@@ -28,8 +28,7 @@
  *   2. '<' is written only before a name of the list, or '/' and such a name.
  *   3. Time and memory are linear in the input, whatever it is.
  */
-#ifndef MARKUP_SANITIZE_H
-#define MARKUP_SANITIZE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -45,5 +44,3 @@ enum sanitize_tags { SANITIZE_BASIC, SANITIZE_ARTICLE };
  */
 int sanitize(struct str html, struct str base, enum sanitize_tags tags,
     struct buf *out, bool *ret_cut, struct err *e) MUST_CHECK;
-
-#endif

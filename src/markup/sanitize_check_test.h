@@ -4,8 +4,7 @@
  * Two looks that share nothing with the writer: at the bytes, by a grammar of
  * what it may write, and at the tree that the parser finds in them.
  */
-#ifndef MARKUP_SANITIZE_CHECK_TEST_H
-#define MARKUP_SANITIZE_CHECK_TEST_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -128,5 +127,3 @@ check_tree(struct str s, enum sanitize_tags tags)
 	arena_free(a);
 	return good;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Results are the arena's or the argument itself; empty when it would be over
  * the arena's limit.
  */
-#ifndef MARKUP_TEXT_H
-#define MARKUP_TEXT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -30,5 +29,3 @@ struct str text_escape(struct arena *a, struct str s);
 struct str text_person(struct arena *a, struct str s, bool *ret_named);
 /* Base64 with blanks in it; empty when it is none or no UTF-8. */
 struct str text_base64(struct arena *a, struct str s);
-
-#endif

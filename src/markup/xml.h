@@ -28,8 +28,7 @@
  *      characters. Each start has its end, no deeper than FEED_DEPTH_MAX.
  *   2. A byte is looked at a bounded number of times.
  */
-#ifndef MARKUP_XML_H
-#define MARKUP_XML_H
+#pragma once
 
 #include "base/base.h"
 
@@ -68,5 +67,3 @@ size_t xml_doctype(struct str s);
 
 /* Of HTML: without content, and so without an end tag. */
 bool xml_void(struct str name);
-
-#endif

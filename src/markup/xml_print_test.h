@@ -1,8 +1,7 @@
 /*
  * xml_print_test.h - for tests: what xml_read() calls, as XML again.
  */
-#ifndef MARKUP_XML_PRINT_TEST_H
-#define MARKUP_XML_PRINT_TEST_H
+#pragma once
 
 #include <assert.h>
 
@@ -107,5 +106,3 @@ xml_print(struct str s, struct str doctype, struct xml_print *p)
 	}
 	assert(rc == OK && p->depth == 0);
 }
-
-#endif

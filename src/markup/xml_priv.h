@@ -1,8 +1,7 @@
 /*
  * xml_priv.h - signs of XML, text as it is written, and tags.
  */
-#ifndef MARKUP_XML_PRIV_H
-#define MARKUP_XML_PRIV_H
+#pragma once
 
 #include "base/buf.h"
 #include "markup/entity.h"
@@ -109,5 +108,3 @@ struct str xml_prefix(struct str name, struct str *ret_local);
 bool xml_attributes(struct xml_reader *r, struct str *s, bool *ret_closed);
 /* Which namespace the element is in; its names are set. */
 void xml_resolve(const struct xml_reader *r, struct xml_tag *tag);
-
-#endif

@@ -5,8 +5,7 @@
  * had a hand in by these. Signs that XML forbids are left out. The text has to
  * be UTF-8.
  */
-#ifndef MARKUP_XML_WRITE_H
-#define MARKUP_XML_WRITE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -21,5 +20,3 @@ void xml_write_inner(struct buf *b, struct str s);
 void xml_write_attr(struct buf *b, const char *name, struct str value);
 /* <name>text</name> */
 void xml_write_element(struct buf *b, const char *name, struct str text);
-
-#endif

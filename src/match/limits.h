@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of matching, and of programs of strangers.
  */
-#ifndef MATCH_LIMITS_H
-#define MATCH_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -40,5 +39,3 @@
 #define JQ_CHUNK_MAX      64
 #define JQ_CHUNK_BYTES    (4 * MIB)
 #define JQ_WALL_MS        15000
-
-#endif

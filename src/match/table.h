@@ -19,8 +19,7 @@
  *      subscriptions there are.
  *   3. Never more than MATCH_SUBS_MAX subscriptions.
  */
-#ifndef MATCH_TABLE_H
-#define MATCH_TABLE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -64,5 +63,3 @@ int match_find(struct match_table *t, struct str type,
     struct err *e) MUST_CHECK;
 
 void match_hits_done(struct match_hits *h);
-
-#endif

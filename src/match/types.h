@@ -5,8 +5,7 @@
  * beginning with a last part "*": "feed.item.*" stands for "feed.item.added"
  * and for "feed.item.a.b", not for "feed.item" itself. "*" alone is all.
  */
-#ifndef MATCH_TYPES_H
-#define MATCH_TYPES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -22,5 +21,3 @@ struct str match_types_key(struct str pattern);
 
 /* Does a type fit the key of a pattern? */
 bool match_types_fit(struct str key, struct str type);
-
-#endif

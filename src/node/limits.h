@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of leases (node/node.h).
  */
-#ifndef NODE_LIMITS_H
-#define NODE_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -10,5 +9,3 @@
 #define LEASE_US       ((int64_t)15 * 1000 * 1000)
 #define LEASE_RENEW_US ((int64_t)1000 * 1000)
 #define LEASE_SEND_US  ((int64_t)3 * 1000 * 1000)
-
-#endif

@@ -14,8 +14,7 @@
  * LIFE. Read once by the main thread, then only looked at. The functions with a
  * db run inside a transaction of the commit thread.
  */
-#ifndef NODE_NODE_H
-#define NODE_NODE_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -41,5 +40,3 @@ int node_end(struct db *db, const struct node *n, struct err *e) MUST_CHECK;
 /* ERR_DENIED when the groups are another node's, or of a later epoch. */
 int node_fence(struct db *db, const struct node *n, int64_t epoch,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * alert_priv.h - between the files of alerts.h: alert_rules.c knows the rules,
  * alerts.c looks at the store, alert_tell.c tells.
  */
-#ifndef OPS_ALERT_PRIV_H
-#define OPS_ALERT_PRIV_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -48,5 +47,3 @@ void alert_tell(
     struct alerts *a, struct db *db, struct alert_news *v, size_t n);
 /* How long after a notice the next may come. */
 int64_t alert_minute_us(const struct alerts *a);
-
-#endif

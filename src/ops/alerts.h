@@ -32,8 +32,7 @@
  *   2. Deliveries of ops.* count for nothing here (deliver/engine/flush.h), so that
  *      no notice leads to another.
  */
-#ifndef OPS_ALERTS_H
-#define OPS_ALERTS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -73,5 +72,3 @@ void alerts_free(struct alerts *a); /* NULL is fine */
 void alerts_turn(struct alerts *a, struct db *db);
 /* webhook_* in Prometheus' text format; nothing before the first look. */
 void alerts_write(struct alerts *a, struct buf *b);
-
-#endif

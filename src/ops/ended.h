@@ -12,8 +12,7 @@
  * nothing of that subscription. A crash in between loses nothing: the next
  * look finds what is left.
  */
-#ifndef OPS_ENDED_H
-#define OPS_ENDED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -24,5 +23,3 @@ int ended_any(struct db *db, bool *ret, struct err *e) MUST_CHECK;
 /* One step, inside a write transaction. *ret_did 0: there was nothing. */
 int ended_step(
     struct db *db, int64_t now_us, int64_t *ret_did, struct err *e) MUST_CHECK;
-
-#endif

@@ -14,8 +14,7 @@
  * LIFE. One thread with a connection of its own, from start to stop. It stops
  * before the append does.
  */
-#ifndef OPS_JOBS_H
-#define OPS_JOBS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -43,5 +42,3 @@ struct jobs_opts {
 int jobs_start(
     const struct jobs_opts *o, struct jobs **ret, struct err *e) MUST_CHECK;
 void jobs_stop(struct jobs *j); /* NULL is fine */
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of jobs: how often, and how much at once.
  */
-#ifndef OPS_LIMITS_H
-#define OPS_LIMITS_H
+#pragma once
 
 /* Values that one step of a rotation seals anew: some 5 ms. */
 #define RESEAL_STEP 200
@@ -28,5 +27,3 @@
 #define TIDY_REST_MAX_MS 3600000 /* after a pass that found all in order */
 #define TIDY_STEPS       20      /* of RETAIN_STEP rows, that one look begins */
 #define STAT_MINUTES     2880    /* two days by the minute, then by the hour */
-
-#endif

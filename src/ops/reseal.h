@@ -22,8 +22,7 @@
  * belongs to a server and posts its steps to the commit thread one by one, so
  * that events go in between; it ends before the append does.
  */
-#ifndef OPS_RESEAL_H
-#define OPS_RESEAL_H
+#pragma once
 
 #include "base/base.h"
 
@@ -73,5 +72,3 @@ void resealer_state(struct resealer *x, struct reseal_state *ret);
 void resealer_end(struct resealer *x); /* posts no more steps */
 /* After the append has stopped. NULL is fine. */
 void resealer_free(struct resealer *x);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * LIFE. By the one writer, before there are threads.
  */
-#ifndef OPS_SEALING_H
-#define OPS_SEALING_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ int sealing_fresh(struct db *db, struct keyring *k, struct arena *a,
  */
 int sealing_rotate(struct db *db, struct keyring *k, struct arena *a,
     struct str by, bool *ret_made, struct err *e) MUST_CHECK;
-
-#endif

@@ -17,8 +17,7 @@
  * LIFE. tidy_look() by the jobs thread; the steps run on the commit thread, each
  * posted anew, so that what waits comes first. tidy_free() after append_stop().
  */
-#ifndef OPS_TIDY_H
-#define OPS_TIDY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -34,5 +33,3 @@ void tidy_look(struct tidy *t);
 /* One step by itself, as the commit thread does it; *ret_more: not the last. */
 int tidy_run(struct tidy *t, struct db *db, int64_t now_us, bool *ret_more,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * or in none (subscription.h). Who changes one is on the commit thread, inside
  * a transaction; every statement has user_id in it.
  */
-#ifndef READER_CATEGORY_H
-#define READER_CATEGORY_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -27,5 +26,3 @@ int category_find(struct db *db, int64_t user, struct uuid uid, int64_t *ret,
 /* Its feeds stay, without a category. ERR_ABSENT. */
 int category_del(
     struct db *db, int64_t user, struct uuid uid, struct err *e) MUST_CHECK;
-
-#endif

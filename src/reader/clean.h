@@ -10,8 +10,7 @@
  * age, from where the last one ended, so that neither many old ones nor many
  * starred ones hold up the writer.
  */
-#ifndef READER_CLEAN_H
-#define READER_CLEAN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -34,5 +33,3 @@ int clean_step(
     struct db *db, struct clean *c, int64_t now_us, struct err *e) MUST_CHECK;
 /* It was committed: the next one goes on behind it. */
 void clean_next(struct clean *c);
-
-#endif

@@ -5,8 +5,7 @@
  * LIFE. What changes something runs on the commit thread inside a transaction;
  * what reads, on any thread with a read connection. Texts are borrowed.
  */
-#ifndef READER_FEEDS_H
-#define READER_FEEDS_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -54,5 +53,3 @@ int feeds_icon(struct db *db, int64_t user, struct uuid feed_uid,
 void feeds_put_status(
     struct buf *b, const char *name, struct str status, int64_t errors);
 void feeds_put_icon(struct buf *b, struct str feed_uid);
-
-#endif

@@ -8,8 +8,7 @@
  * The name in the list is the subscriber's own: it is what they called it
  * elsewhere. A folder becomes a category of that name.
  */
-#ifndef READER_IMPORT_H
-#define READER_IMPORT_H
+#pragma once
 
 #include "reader/sync.h"
 
@@ -48,5 +47,3 @@ int import_one(const struct sync *who, const struct guard *g, struct str url,
 /* The person's subscriptions as OPML 2.0. */
 int import_export(const struct sync *who, int64_t now_us, struct buf *to,
     struct err *e) MUST_CHECK;
-
-#endif

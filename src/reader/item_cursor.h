@@ -7,8 +7,7 @@
  * 28 characters of base64url: the order (one byte, which is also the version),
  * published_at and id (eight each), and four bytes of a digest over those.
  */
-#ifndef READER_ITEM_CURSOR_H
-#define READER_ITEM_CURSOR_H
+#pragma once
 
 #include "base/base.h"
 
@@ -28,5 +27,3 @@ void item_cursor_format(
 /* ERR_INVALID, with what is wrong; the caller knows the field's name. */
 int item_cursor_parse(struct str s, enum item_order order,
     struct item_place *ret, struct err *e) MUST_CHECK;
-
-#endif

@@ -30,8 +30,7 @@
  *      the round trips to PostgreSQL.
  *   4. What was removed and is still in the feed does not come back.
  */
-#ifndef READER_ITEMS_H
-#define READER_ITEMS_H
+#pragma once
 
 #include "base/base.h"
 #include "markup/sanitize.h"
@@ -85,5 +84,3 @@ int items_plan(struct db *db, struct arena *a, const struct items_from *from,
  */
 int items_write(
     struct db *db, const struct items_plan *p, struct err *e) MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * items_priv.h - between the steps of a plan: finding, making, writing.
  */
-#ifndef READER_ITEMS_PRIV_H
-#define READER_ITEMS_PRIV_H
+#pragma once
 
 #include "base/uuid.h"
 #include "event/append.h"
@@ -109,5 +108,3 @@ int item_make(struct arena *a, const struct items_from *from,
 int item_event(struct arena *a, const struct items_from *from,
     const struct sql_item_feed_row *feed, const struct item_change *ch,
     struct entry *ret, struct err *e) MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of feeds that people read: fetching, articles, lists.
  */
-#ifndef READER_LIMITS_H
-#define READER_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -75,5 +74,3 @@
 #define SYNC_PAGE_MAX          1000   /* whole articles of one page */
 #define SYNC_IDS_ALL           200000 /* ids of an answer that must have all */
 #define SYNC_PAGE_BYTES        (10 * MIB) /* of these, in the request's arena */
-
-#endif

@@ -12,8 +12,7 @@
  *   1. No article is shown or marked but of a feed that the person has.
  *   2. A state is a row when it was ever set; no row is unread, no star.
  */
-#ifndef READER_LISTS_H
-#define READER_LISTS_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -64,5 +63,3 @@ struct list_read {
  * been the last. */
 int list_read_step(
     struct db *db, const struct list_read *q, struct err *e) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * stays: pages that are all articles name them by it. It is for showing one
  * article of several feeds once; within a feed links are compared as they are.
  */
-#ifndef READER_SAME_H
-#define READER_SAME_H
+#pragma once
 
 #include "base/base.h"
 #include "seal/digest.h"
@@ -18,5 +17,3 @@ struct buf;
 bool same_link(struct str link, struct buf *b);
 /* Its hash. False: none. */
 bool same_hash(struct str link, unsigned char ret[DIGEST_SHORT_LEN]);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A value module: pure.
  */
-#ifndef READER_SECRET_URL_H
-#define READER_SECRET_URL_H
+#pragma once
 
 #include "base/base.h"
 
@@ -19,5 +18,3 @@ struct buf;
 bool secret_url(struct str url);
 /* The address as a JSON text without what stands before an @ in its host. */
 void secret_url_json(struct str url, struct buf *b);
-
-#endif

@@ -14,8 +14,7 @@
  *   2. feed.subscribers is how many there are.
  *   3. A person has at most READER_FEEDS_MAX.
  */
-#ifndef READER_SUBSCRIPTION_H
-#define READER_SUBSCRIPTION_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -61,5 +60,3 @@ int subscription_feed(struct db *db, int64_t user, struct uuid feed_uid,
 /* As JSON of seed 002: one, or with uid NULL an array of all. ERR_ABSENT. */
 int subscription_show(struct db *db, int64_t user, struct uuid user_uid,
     const struct uuid *uid, struct buf *b, struct err *e) MUST_CHECK;
-
-#endif

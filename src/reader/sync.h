@@ -18,8 +18,7 @@
  *      read by lists.h.)
  *   3. A page has at most SYNC_IDS_MAX ids, a call takes at most as many.
  */
-#ifndef READER_SYNC_H
-#define READER_SYNC_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -146,5 +145,3 @@ int sync_turn_star(const struct sync *s, int64_t item, int64_t now_us,
 /* To be fetched now, unless it was within a minute; feed 0: all. */
 int sync_fetch_soon(const struct sync *s, int64_t feed, int64_t now_us,
     struct err *e) MUST_CHECK;
-
-#endif

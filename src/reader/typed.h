@@ -9,8 +9,7 @@
  * but for ASCII letters and the ideographic full stop: whoever types a capital
  * outside ASCII gets the name that he typed, which nobody can register.
  */
-#ifndef READER_TYPED_H
-#define READER_TYPED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -24,5 +23,3 @@ struct arena;
  */
 int typed_urls(struct arena *a, struct str typed, struct str ret[TYPED_MAX],
     size_t *ret_n, struct err *e) MUST_CHECK;
-
-#endif

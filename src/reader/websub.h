@@ -19,8 +19,7 @@
  *
  * Here is what is pure: no clock, no state, any thread.
  */
-#ifndef READER_WEBSUB_H
-#define READER_WEBSUB_H
+#pragma once
 
 #include "base/base.h"
 
@@ -58,5 +57,3 @@ bool websub_sends(struct str state);
 int64_t websub_lease_s(struct str lease);
 /* Until it is asked again when nothing came of the nth time (from 1). */
 int64_t websub_pause_min(int64_t nth);
-
-#endif

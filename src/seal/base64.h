@@ -6,8 +6,7 @@
  * no bits left over. So each run of bytes has one spelling, and a cache keyed
  * by what was sent can't be made to hold the same thing many times.
  */
-#ifndef SEAL_BASE64_H
-#define SEAL_BASE64_H
+#pragma once
 
 #include "base/base.h"
 
@@ -22,5 +21,3 @@ bool base64_read(struct str text, char *ret, size_t cap, size_t *ret_n);
 #define BASE64URL_LEN(n) (((n)*4 + 2) / 3)
 void base64_url_add(struct buf *b, struct str bytes);
 bool base64_url_read(struct str text, char *ret, size_t cap, size_t *ret_n);
-
-#endif

@@ -10,8 +10,7 @@
  * thread at a time. A library that can't do SHA-256 or has no memory for a
  * context is no state to go on in: these assert instead of failing.
  */
-#ifndef SEAL_DIGEST_H
-#define SEAL_DIGEST_H
+#pragma once
 
 #include "base/base.h"
 
@@ -50,5 +49,3 @@ bool digest_eq(const void *a, const void *b, size_t n);
 /* Overwrites a secret; never optimised away. */
 void digest_wipe(void *p, size_t n);
 void digest_wipe_buf(struct buf *b); /* and frees it */
-
-#endif

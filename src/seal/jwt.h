@@ -20,8 +20,7 @@
  * INVARIANTS
  *   1. Nothing of the claims is believed before the signature was verified.
  */
-#ifndef SEAL_JWT_H
-#define SEAL_JWT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -60,5 +59,3 @@ struct jwt_claims {
 int jwt_verify(const struct jwks *k, struct str token,
     const struct jwt_want *want, struct arena *a, struct jwt_claims *ret,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -36,8 +36,7 @@
  *   2. Nothing but exactly what was sealed, at its place, is ever unsealed.
  *   3. Keys only come while a ring is open; none goes.
  */
-#ifndef SEAL_KEYRING_H
-#define SEAL_KEYRING_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -117,5 +116,3 @@ const char *keyring_id(struct keyring *k, size_t nth);
 int keyring_add(struct keyring *k, struct err *e) MUST_CHECK;
 /* kms: the wrapped data keys as text, to be kept; else empty. */
 struct str keyring_wrapped(const struct keyring *k);
-
-#endif

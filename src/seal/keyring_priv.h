@@ -7,8 +7,7 @@
  * that only grows: two threads may derive the same one, which costs time and
  * nothing else.
  */
-#ifndef SEAL_KEYRING_PRIV_H
-#define SEAL_KEYRING_PRIV_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -79,5 +78,3 @@ int keyring_salt(const char *dir, unsigned char ret[SEAL_SALT_LEN],
 /* "key-2026-01-3f9a": the month, so that a reader can tell old from new. */
 void keyring_new_id(
     struct keyring *k, const char *prefix, char ret[SEAL_ID_MAX + 1]);
-
-#endif

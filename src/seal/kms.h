@@ -11,8 +11,7 @@
  * address that the operator set, often a private one; nobody else can choose
  * it. It blocks, for KMS_WAIT_MS at most, and follows no redirect.
  */
-#ifndef SEAL_KMS_H
-#define SEAL_KMS_H
+#pragma once
 
 #include "seal/keyring.h"
 
@@ -24,5 +23,3 @@ int kms_generate(const struct kms_opts *o, struct arena *a,
 /* `wrapped` is base64, as kms_generate() gave it. */
 int kms_decrypt(const struct kms_opts *o, struct arena *a, struct str wrapped,
     unsigned char ret_key[KMS_KEY_LEN], struct err *e) MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of passwords, signatures, tokens and sealed values.
  */
-#ifndef SEAL_LIMITS_H
-#define SEAL_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -37,5 +36,3 @@
 #define KMS_CONNECT_MS 5000
 #define KMS_WAIT_MS    15000
 #define KMS_ANSWER_MAX (64 * KIB)
-
-#endif

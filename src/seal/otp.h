@@ -15,8 +15,7 @@
  * A code is made at each attempt, never stored and never logged. Who checks
  * codes keeps those seen within the window: a code is good once.
  */
-#ifndef SEAL_OTP_H
-#define SEAL_OTP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -57,5 +56,3 @@ bool otp_check(const struct otp *o, struct str bound, struct str code,
 /* The words of the settings: "sha256", "base32", "key-before". NULL ends. */
 extern const char *const OTP_HASHES[], *const OTP_ENCODINGS[],
 					   *const OTP_SALTS[];
-
-#endif

@@ -10,8 +10,7 @@
  * The parameters stand inside the hash ("$argon2id$v=19$m=7168,t=5,p=1$…"),
  * so that they may be raised later and old hashes still hold.
  */
-#ifndef SEAL_PASSWORD_H
-#define SEAL_PASSWORD_H
+#pragma once
 
 #include "base/base.h"
 
@@ -41,5 +40,3 @@ void password_waste(struct str password);
  * to be read from a screen and typed.
  */
 void password_make(char ret[PASSWORD_MADE_LEN + 1]);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * All compare in constant time. A secret stands in no error text.
  */
-#ifndef SEAL_SIGN_H
-#define SEAL_SIGN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -53,5 +52,3 @@ void sign_make_secret(enum sign_algorithm algorithm, char ret[SECRET_TEXT_LEN]);
 void sign_make_text(char ret[SECRET_TEXT_LEN]);
 /* whpk_ of a signer with an ed25519 key; false with another. */
 bool sign_public(const struct signer *s, char ret[SECRET_TEXT_LEN]);
-
-#endif

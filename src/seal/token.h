@@ -12,8 +12,7 @@
  * to guess. Nobody guesses 256 bits, so one SHA-256 of the whole token is what
  * the store keeps and what is looked up, and a request pays a microsecond.
  */
-#ifndef SEAL_TOKEN_H
-#define SEAL_TOKEN_H
+#pragma once
 
 #include "base/base.h"
 #include "seal/digest.h"
@@ -33,5 +32,3 @@ bool token_formed(struct str text);
 
 /* n characters drawn evenly from `alphabet` (2..256 bytes), and a NUL. */
 void token_text(char *ret, size_t n, struct str alphabet);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A value module: pure, no state.
  */
-#ifndef SEAL_WORST_H
-#define SEAL_WORST_H
+#pragma once
 
 #include "base/base.h"
 
@@ -18,5 +17,3 @@ struct password_of;
 
 /* NULL when nobody tries it first, or what it is, to be read after "it is". */
 const char *worst_why(struct str password, const struct password_of *of);
-
-#endif

@@ -6,8 +6,7 @@
  * (https://…) is called over HTTP. What a sink has to do stands in
  * sink_driver.h.
  */
-#ifndef SINK_SINK_H
-#define SINK_SINK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ enum sink_kind sink_of(struct str url);
  * URL has to be one of the web; < 0: it is wrong for the sink it names. */
 int sink_check(
     const struct sub_conf *s, const struct conf *c, struct err *e) MUST_CHECK;
-
-#endif

@@ -37,8 +37,7 @@
  *   2. A sink that others than tests use never blocks: the thread is shared.
  *   3. After drop() the sink holds nothing of the core's.
  */
-#ifndef SINK_SINK_DRIVER_H
-#define SINK_SINK_DRIVER_H
+#pragma once
 
 #include "sink/sink.h"
 
@@ -106,5 +105,3 @@ extern const struct sink_driver *const SINK_DRIVERS[SINKS];
 
 /* Ends the process when a table lacks what it must have. */
 void sink_drivers_check(void);
-
-#endif

@@ -35,8 +35,7 @@
  *
  * LIFE. A hook is one arena, never changed once read, but by hook_rotate().
  */
-#ifndef SOURCE_HOOK_H
-#define SOURCE_HOOK_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -189,5 +188,3 @@ struct hook_made {
 int hook_events(const struct hook *h, const struct hook_request *q,
     struct jq *jq, struct arena *a, struct hook_made *ret,
     struct err *e) MUST_CHECK;
-
-#endif

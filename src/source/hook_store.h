@@ -9,8 +9,7 @@
  *
  * LIFE. A struct hooks is one thread's; hooks_changed() may be called by any.
  */
-#ifndef SOURCE_HOOK_STORE_H
-#define SOURCE_HOOK_STORE_H
+#pragma once
 
 #include "source/hook.h"
 
@@ -51,5 +50,3 @@ const struct hook *hooks_find(const struct hooks *hs, struct str name);
 
 /* After the commit of a change. */
 void hooks_changed(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of incoming webhooks and of the outbox relay.
  */
-#ifndef SOURCE_LIMITS_H
-#define SOURCE_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 #include "event/limits.h"
@@ -51,5 +50,3 @@
 #define OUTBOX_MARKS_MAX   50000
 #define OUTBOX_SWEEP_MS    30000
 #define OUTBOX_SNAP_MAX    MIB /* a snapshot as text */
-
-#endif

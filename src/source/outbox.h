@@ -9,8 +9,7 @@
  * order: a sequence that hands out ids in blocks to each session, say. Each
  * finding is told in two lines: what is wrong, and the statement that mends it.
  */
-#ifndef SOURCE_OUTBOX_H
-#define SOURCE_OUTBOX_H
+#pragma once
 
 #include "base/base.h"
 #include "source/limits.h"
@@ -47,5 +46,3 @@ struct outbox_told {
 /* < 0 when it could not be looked at. */
 int outbox_check(const struct outbox_opts *o, struct outbox_told *t,
     struct err *e) MUST_CHECK;
-
-#endif

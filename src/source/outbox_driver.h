@@ -21,8 +21,7 @@
  *   2. Rows that were not visible in the round's snapshot are never passed by
  *      a later row of the same key: the next round sees both or the first.
  */
-#ifndef SOURCE_OUTBOX_DRIVER_H
-#define SOURCE_OUTBOX_DRIVER_H
+#pragma once
 
 #include "source/outbox.h"
 
@@ -77,5 +76,3 @@ struct outbox_driver {
 
 extern const struct outbox_driver OUTBOX_POSTGRES;
 extern const struct outbox_driver OUTBOX_SQLITE;
-
-#endif

@@ -11,8 +11,7 @@
  *
  * LIFE. One thread. A result belongs to whoever got it.
  */
-#ifndef SOURCE_PGWIRE_H
-#define SOURCE_PGWIRE_H
+#pragma once
 
 #include <libpq-fe.h>
 
@@ -65,5 +64,3 @@ int pgwire_ask(struct pgwire *w, const char *sql, const char *param,
 
 /* The error of a result, or of the connection when res is NULL. */
 int pgwire_fail(struct pgwire *w, const PGresult *res, struct err *e);
-
-#endif

@@ -25,8 +25,7 @@
  * THE COPY is text where it is, else base64, cut at REFUSED_COPY_MAX. A copy
  * that is a JSON object is masked as an event would be.
  */
-#ifndef SOURCE_REFUSED_H
-#define SOURCE_REFUSED_H
+#pragma once
 
 #include "event/append.h"
 
@@ -77,5 +76,3 @@ int refused_post(
 /* From the (opened) body of such an entry, in the arena. */
 int refused_open(struct arena *a, struct str body, struct refused *ret,
     struct err *e) MUST_CHECK;
-
-#endif

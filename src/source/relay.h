@@ -32,8 +32,7 @@
  *   2. Events of one key are appended in the order of their rows' ids.
  *   3. At most two chunks are in memory.
  */
-#ifndef SOURCE_RELAY_H
-#define SOURCE_RELAY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -53,5 +52,3 @@ struct relay_opts {
 int relay_start(
     const struct relay_opts *o, struct relay **ret, struct err *e) MUST_CHECK;
 void relay_stop(struct relay *r); /* NULL is fine */
-
-#endif

@@ -15,8 +15,7 @@
  * be mended; and one that closes the envelope's brackets and goes on is found
  * by comparing what was parsed with what was put in.
  */
-#ifndef SOURCE_ROW_H
-#define SOURCE_ROW_H
+#pragma once
 
 #include "base/buf.h"
 #include "event/append.h"
@@ -42,5 +41,3 @@ int row_entry(const struct row_opts *o, const struct outbox_row *row,
 /* An entry that the log itself refused becomes its dead letter. */
 int row_refuse(const struct row_opts *o, int64_t id, const char *pointer,
     const char *reason, struct entry *en, struct err *e) MUST_CHECK;
-
-#endif

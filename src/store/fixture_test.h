@@ -5,8 +5,7 @@
  * folder, PostgreSQL in a schema of its own in the database of HK_TEST_PG
  * (tools/pgtemp makes one), so test programs may run side by side.
  */
-#ifndef STORE_FIXTURE_TEST_H
-#define STORE_FIXTURE_TEST_H
+#pragma once
 
 #include <libpq-fe.h>
 #include <stdlib.h>
@@ -109,5 +108,3 @@ fixture_close(struct fixture *f)
 	    f->schema);
 	(void)fixture_admin(text);
 }
-
-#endif

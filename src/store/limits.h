@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of the store: waits, statements, the WAL.
  */
-#ifndef STORE_LIMITS_H
-#define STORE_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -29,5 +28,3 @@
 #define WAL_READY_BYTES   (48 * MIB)
 #define WAL_LITTLE_BYTES  (8 * MIB)
 #define WAL_SHARE_BYTES   (4 * MIB) /* that a checkpoint does not wait for */
-
-#endif

@@ -18,8 +18,7 @@
  * The key file is not made 0600 in silence: seal/keyring.h refuses one that
  * others could read, since they may have.
  */
-#ifndef STORE_LOCK_H
-#define STORE_LOCK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -28,5 +27,3 @@
  * ERR_BUSY when another hikyaku has it. Close *ret_fd to let go.
  */
 int store_lock(const char *dir, int *ret_fd, struct err *e) MUST_CHECK;
-
-#endif

@@ -14,8 +14,7 @@
  *
  * One thread, the owner of the db.
  */
-#ifndef STORE_PGCONN_H
-#define STORE_PGCONN_H
+#pragma once
 
 #include <libpq-fe.h>
 
@@ -60,5 +59,3 @@ bool pgconn_wait(PGconn *pg, short events, int64_t until_ms);
 #define PGCONN_LINE 200
 const char *pgconn_line(const char *words, char ret[PGCONN_LINE]);
 void pgconn_clear(PGresult **res); /* for CLEANUP */
-
-#endif

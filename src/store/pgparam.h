@@ -5,8 +5,7 @@
  * order in place; arrays are written, all of one call into one buffer that is
  * kept for the next call. Everything is valid until pgparam_sent().
  */
-#ifndef STORE_PGPARAM_H
-#define STORE_PGPARAM_H
+#pragma once
 
 #include <libpq-fe.h>
 
@@ -30,5 +29,3 @@ int pgparam_set(struct pgparam *p, const struct val *args, size_t n_args,
 /* libpq has its copy: lets go of what is too much to keep. */
 void pgparam_sent(struct pgparam *p);
 void pgparam_done(struct pgparam *p);
-
-#endif

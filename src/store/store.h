@@ -34,8 +34,7 @@
  *   6. A call that fails inside a transaction dooms it: what follows is
  *      refused with the same code, and db_commit() rolls back and says so.
  */
-#ifndef STORE_STORE_H
-#define STORE_STORE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -132,6 +131,4 @@ store_ok(int rc)
 #define SQL_OK(rc) store_ok(rc)
 #else
 #define SQL_OK(rc) (rc)
-#endif
-
 #endif

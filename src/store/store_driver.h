@@ -23,8 +23,7 @@
  *   3. db->again is set by a failure that a second run may cure, and by no
  *      other; nothing was changed then.
  */
-#ifndef STORE_STORE_DRIVER_H
-#define STORE_STORE_DRIVER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -141,5 +140,3 @@ bool store_commits(const struct db *db, int q);
  */
 int store_fault_set(
     struct store *s, const char *spec, struct err *e) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * they take; this is for the wrappers themselves, for the engines, and for who
  * runs statements from a table.
  */
-#ifndef STORE_STORE_VAL_H
-#define STORE_STORE_VAL_H
+#pragma once
 
 #include "store/store.h"
 
@@ -60,5 +59,3 @@ int db_query(struct db *db, int q, const struct val *args, size_t n_args,
 int64_t db_exec_many(struct db *db, int q, const void *v, size_t n,
     void (*fill)(const void *v, size_t i, struct val *to),
     struct err *e) MUST_CHECK;
-
-#endif

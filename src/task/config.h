@@ -7,8 +7,7 @@
  * config_read() reads a request's JSON into a struct config and into the JSON
  * of the subscription.
  */
-#ifndef TASK_CONFIG_H
-#define TASK_CONFIG_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -54,5 +53,3 @@ int config_del(struct db *db, const struct config *c, struct err *e) MUST_CHECK;
 /* As the API shows it; `once`: with the secret, as a 201 has it. */
 void config_show(
     const struct config *c, const struct sub_conf *s, bool once, struct buf *b);
-
-#endif

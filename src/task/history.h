@@ -15,8 +15,7 @@
  * ATTEMPTS begin at 0 again when somebody sends it anew; `base` is how many
  * there were before.
  */
-#ifndef TASK_HISTORY_H
-#define TASK_HISTORY_H
+#pragma once
 
 #include "base/base.h"
 #include "deliver/engine/flush.h"
@@ -72,5 +71,3 @@ int history_count(struct db *db, int64_t owner, struct history_count *ret,
     struct err *e) MUST_CHECK;
 /* {"total","delivered","failed","pending","successRate"} */
 void history_count_show(const struct history_count *c, struct buf *b);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of tasks (task/task.h).
  */
-#ifndef TASK_LIMITS_H
-#define TASK_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -20,5 +19,3 @@
 #define TASK_HISTORY_MAX  500 /* deliveries that a list shows */
 #define TASK_SUBMIT_RUNS  3   /* when others make the same callback first */
 #define TASK_REPORT_RUNS  8   /* when others report on the same task */
-
-#endif

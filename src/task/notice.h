@@ -14,8 +14,7 @@
  * WHO GETS IT stands in the entry's attrs (deliver/engine/letter.h), beside whoever
  * subscribes to invoice.* anyway.
  */
-#ifndef TASK_NOTICE_H
-#define TASK_NOTICE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -28,5 +27,3 @@ void notice_body(const struct task *t, int64_t now_us, struct buf *b);
 /* `subs` are those that it names. What it borrows is the arena's. */
 int notice_entry(struct arena *a, const struct task *t, const int64_t *subs,
     size_t n_subs, int64_t now_us, struct entry *en, struct err *e) MUST_CHECK;
-
-#endif

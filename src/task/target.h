@@ -7,8 +7,7 @@
  * else. That of a callback URL is made when a key first uses the URL and signs
  * with the key's own secret; configurations are those of config.h.
  */
-#ifndef TASK_TARGET_H
-#define TASK_TARGET_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -27,5 +26,3 @@ struct str target_callback_json(
 /* Who is told of the status that the task has: up to TASK_CONFIGS_MAX. */
 int targets_find(struct db *db, const struct task *t, int64_t *ret,
     size_t *ret_n, struct err *e) MUST_CHECK;
-
-#endif

@@ -21,8 +21,7 @@
  *   1. A change of status and its event are one transaction.
  *   2. A result can be fetched for TASK_RESULT_DAYS, then it goes.
  */
-#ifndef TASK_TASK_H
-#define TASK_TASK_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -105,5 +104,3 @@ int task_expire(struct db *db, int64_t now_us, int64_t *ret_removed,
 void task_show(const struct task *t, int64_t now_us, struct buf *b);
 /* The same with what was found; `result` is JSON or .p NULL. */
 void task_show_result(const struct task *t, struct str result, struct buf *b);
-
-#endif

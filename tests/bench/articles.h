@@ -2,8 +2,7 @@
  * articles.h - a made-up feed for benchmarks: words of which few are frequent,
  * some markup, a date, an author and a category; always the same.
  */
-#ifndef BENCH_ARTICLES_H
-#define BENCH_ARTICLES_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -93,5 +92,3 @@ document(struct buf *b, int64_t n, int n_words)
 		item(b, i, n_words);
 	buf_addz(b, "</channel></rss>\n");
 }
-
-#endif

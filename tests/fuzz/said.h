@@ -3,8 +3,7 @@
  * them: nothing, every label of the Encoding Standard, and what nobody should
  * say.
  */
-#ifndef FUZZ_SAID_H
-#define FUZZ_SAID_H
+#pragma once
 
 #include <assert.h>
 
@@ -33,5 +32,3 @@ said(uint8_t which)
 	assert(loaded);
 	return ALL[which < COUNT_OF(ALL) ? which : 0];
 }
-
-#endif

@@ -25,8 +25,7 @@
  * publishes waits behind it. A step has READ_STEP of them. Whoever is killed in
  * between has some that are read, and has not been answered.
  */
-#ifndef API_APPS_APP_H
-#define API_APPS_APP_H
+#pragma once
 
 #include "api/handlers.h"
 #include "base/put.h"
@@ -95,5 +94,3 @@ struct app_reading *app_reading(
     struct req *r, handler_fn find, handler_fn finish);
 int app_read_all(
     struct req *r, struct app_reading *a, struct err *e) MUST_CHECK;
-
-#endif

@@ -15,8 +15,7 @@
  * sent its password in a header, which no web page makes a browser do; one that
  * is there must be right.
  */
-#ifndef API_APPS_GREADER_H
-#define API_APPS_GREADER_H
+#pragma once
 
 #include "api/apps/app.h"
 #include "http/server/query.h"
@@ -70,5 +69,3 @@ void greader_put_label(struct buf *b, const char *name, struct str title);
 int greader_form(struct req *r, struct form **ret, struct err *e) MUST_CHECK;
 /* The same, then `write` on the commit thread with them in r->ctx. */
 int greader_post(struct req *r, handler_fn write, struct err *e) MUST_CHECK;
-
-#endif

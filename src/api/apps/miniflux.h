@@ -4,8 +4,7 @@
  * Ids are those of our tables. An icon has the id of its feed. A feed without
  * a category is in SYNC_NO_CATEGORY, called "All", since apps expect one.
  */
-#ifndef API_APPS_MINIFLUX_H
-#define API_APPS_MINIFLUX_H
+#pragma once
 
 #include "api/apps/app.h"
 
@@ -19,5 +18,3 @@ void miniflux_feed(struct buf *b, int64_t user, const struct sync_feed *f);
 void miniflux_time(struct buf *b, const char *name, int64_t us);
 /* 204. */
 int miniflux_nothing(struct req *r);
-
-#endif

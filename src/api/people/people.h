@@ -4,8 +4,7 @@
  * A login makes a session (account/session.h) and answers its cookie. Errors
  * have the shape of api/people/person.h.
  */
-#ifndef API_PEOPLE_PEOPLE_H
-#define API_PEOPLE_PEOPLE_H
+#pragma once
 
 #include "account/session.h"
 #include "api/handlers.h"
@@ -42,5 +41,3 @@ int api_lead_to(struct req *r, const char *url);
 void api_cookie(struct req *r, const char *name, struct str text,
     const char *path, int64_t age_s);
 void api_session_cookie(struct req *r, const char *text);
-
-#endif

@@ -8,8 +8,7 @@
  * are a table (person.tbl): a code, its status, its category (auth, validation,
  * feed, system) and what the person can do. Handlers name theirs by err_word().
  */
-#ifndef API_PEOPLE_PERSON_H
-#define API_PEOPLE_PERSON_H
+#pragma once
 
 #include "base/base.h"
 
@@ -17,5 +16,3 @@ struct http_error;
 
 /* Returns its status, which is the table's when it has one for the word. */
 int person_error(struct buf *b, const struct http_error *x);
-
-#endif

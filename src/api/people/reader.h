@@ -5,8 +5,7 @@
  * WHO SEES WHAT. All of it belongs to r->who.user: what is somebody else's, or
  * of a feed that one does not have, is a 404. There is no admin's view.
  */
-#ifndef API_PEOPLE_READER_H
-#define API_PEOPLE_READER_H
+#pragma once
 
 #include "api/handlers.h"
 
@@ -18,5 +17,3 @@ struct member;
 int reader_query(struct req *r, const struct member *table, void *ret,
     struct err *e) MUST_CHECK;
 int reader_query_none(struct req *r, struct err *e) MUST_CHECK;
-
-#endif

@@ -9,8 +9,7 @@
  * with MANAGE, not limited to tenants, reports the status of any task. Accounts
  * own no tasks.
  */
-#ifndef API_TASK_TASKS_H
-#define API_TASK_TASKS_H
+#pragma once
 
 #include "api/handlers.h"
 
@@ -34,5 +33,3 @@ struct sub_conf;
 struct sub_op;
 int tasks_sub_read(struct sub_op *op, struct str json,
     const struct sub_conf *old, const char *at_url, struct err *e) MUST_CHECK;
-
-#endif

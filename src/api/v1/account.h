@@ -14,8 +14,7 @@
  * of others. A new password ends the sessions and app passwords of its owner,
  * but for the session that he sets it in.
  */
-#ifndef API_V1_ACCOUNT_H
-#define API_V1_ACCOUNT_H
+#pragma once
 
 #include "api/handlers.h"
 
@@ -24,5 +23,3 @@
  * answer.
  */
 int api_account_write(struct req *r, handler_fn fn, struct err *e) MUST_CHECK;
-
-#endif

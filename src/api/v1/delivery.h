@@ -15,8 +15,7 @@
  * subscriptions whose tenants are within its own, as in sub.h; what sources
  * handed over it does not see.
  */
-#ifndef API_V1_DELIVERY_H
-#define API_V1_DELIVERY_H
+#pragma once
 
 #include "api/handlers.h"
 #include "api/io.h"
@@ -166,5 +165,3 @@ struct replay_op {
 	struct spot old; /* retry: of which it is another */
 };
 int replay_op_begin(struct replay_op *op, struct err *e) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * find them, so that a filter which matches nothing costs no more than one
  * that matches all.
  */
-#ifndef API_V1_LOG_PAGE_H
-#define API_V1_LOG_PAGE_H
+#pragma once
 
 #include "api/io.h"
 #include "base/uuid.h"
@@ -73,5 +72,3 @@ struct log_view {
  */
 int log_page_read(struct db *db, const struct log_view *v, struct buf *out,
     struct log_page *ret, struct err *e) MUST_CHECK;
-
-#endif

@@ -17,13 +17,10 @@
  * WHO MAY. Sources are for all tenants: a key that is limited to some has no
  * say in them.
  */
-#ifndef API_V1_SOURCES_H
-#define API_V1_SOURCES_H
+#pragma once
 
 #include "api/handlers.h"
 
 /* The hooks thread's context; enter() takes the struct api. */
 void *api_hooks_enter(void *api);
 void api_hooks_leave(void *ctx);
-
-#endif

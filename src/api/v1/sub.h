@@ -17,8 +17,7 @@
  * it only sees.
  * What another part of the program manages is read here and changed there.
  */
-#ifndef API_V1_SUB_H
-#define API_V1_SUB_H
+#pragma once
 
 #include "api/handlers.h"
 #include "base/uuid.h"
@@ -106,5 +105,3 @@ int sub_op_seal(struct db *db, struct sub_change *c, struct err *e) MUST_CHECK;
 int sub_op_post(struct sub_op *op, struct err *e) MUST_CHECK;
 /* After the check: it is posted, and answered with the subscription. */
 int sub_op_commit(struct req *r, struct err *e);
-
-#endif

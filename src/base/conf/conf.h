@@ -32,8 +32,7 @@
  * LIFE. Filled by the main thread before there are others, then only read.
  * Texts are the conf's and end with conf_done(); none is ever NULL.
  */
-#ifndef BASE_CONF_CONF_H
-#define BASE_CONF_CONF_H
+#pragma once
 
 #include "base/base.h"
 #include "base/conf/conf_value.h"
@@ -85,5 +84,3 @@ int conf_set(struct conf *c, struct str key, struct str value,
 /* Every key with its value and where it came from, as a file. What is masked
  * is written as a comment, so that reading it back changes nothing. */
 void conf_print(const struct conf *c, struct buf *b);
-
-#endif

@@ -8,8 +8,7 @@
  * Text never holds control characters (so that a line stays a line, in the
  * file and in the log) and is UTF-8. The text of a secret stands in no error.
  */
-#ifndef BASE_CONF_CONF_VALUE_H
-#define BASE_CONF_CONF_VALUE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -65,5 +64,3 @@ bool conf_value_masked(const struct conf_key *k, const void *field);
 
 /* What the key takes, in words: "a whole number from 1 to 64". */
 void conf_value_allowed(const struct conf_key *k, struct buf *b);
-
-#endif

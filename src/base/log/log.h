@@ -10,8 +10,7 @@
  * level is off all of it costs one comparison. log_batch lets one thread
  * gather lines and write them together.
  */
-#ifndef BASE_LOG_LOG_H
-#define BASE_LOG_LOG_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -51,5 +50,3 @@ void log_fmt(enum log_level level, const char *msg, const char *fmt, ...)
 /* Between the two, this thread's lines are kept and written at once. */
 void log_hold(void);
 void log_release(void);
-
-#endif

@@ -8,8 +8,7 @@
  * LIFE. Opened once before there are threads; then one thread turns. The
  * folder is ours alone as far as files of that name go.
  */
-#ifndef BASE_LOG_LOG_FOLDER_H
-#define BASE_LOG_LOG_FOLDER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ int log_folder_open(const char *path, int64_t keep_us, int64_t now_us,
 int log_folder_turn(
     struct log_folder *f, int64_t now_us, struct err *e) MUST_CHECK;
 void log_folder_close(struct log_folder *f); /* NULL is fine */
-
-#endif

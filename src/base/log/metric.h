@@ -14,8 +14,7 @@
  * any thread may change; the order of changes doesn't matter, so they are
  * relaxed and cost a few nanoseconds. Values of the process (memory, CPU) are read when asked.
  */
-#ifndef BASE_LOG_METRIC_H
-#define BASE_LOG_METRIC_H
+#pragma once
 
 #include "base/base.h"
 
@@ -43,5 +42,3 @@ int64_t metric_value(enum metric m); /* counter, gauge, or observations */
 
 /* All of them and the process's own in Prometheus' text format. */
 void metric_write(struct buf *b);
-
-#endif

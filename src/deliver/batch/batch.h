@@ -50,8 +50,7 @@
  * LIFE. The dispatch thread's. Jobs run on the commit thread and come back as
  * NOTE_BATCH; batcher_free() after batcher_wait().
  */
-#ifndef DELIVER_BATCH_BATCH_H
-#define DELIVER_BATCH_BATCH_H
+#pragma once
 
 #include "base/base.h"
 #include "contract/verdict.h"
@@ -97,5 +96,3 @@ void batcher_push(struct batcher *b);
 int batcher_turn(struct batcher *b, int64_t upto);
 /* NOTE_BATCH: a job is done. */
 void batcher_note(struct batcher *b, struct note *n);
-
-#endif

@@ -2,8 +2,7 @@
  * batch_priv.h - batch.c decides when, batch_job.c makes and writes,
  * batch_store.c knows what is stored.
  */
-#ifndef DELIVER_BATCH_BATCH_PRIV_H
-#define DELIVER_BATCH_BATCH_PRIV_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -151,5 +150,3 @@ void batch_engage_post(struct batcher *b);
 bool batch_fail(
     struct gather *g, const struct letter *l, enum reason r, struct str why);
 void batch_fails_done(struct fails *f);
-
-#endif

@@ -25,8 +25,7 @@
  *
  * LIFE. One thread. A batch_event borrows from the letter and the arena.
  */
-#ifndef DELIVER_BATCH_BATCH_WINDOW_H
-#define DELIVER_BATCH_BATCH_WINDOW_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -95,5 +94,3 @@ void batch_window_make(const struct batch_window *w, size_t i,
 
 /* cmis.child_summary for what a breaker dropped. */
 void batch_summary_payload(const struct child_out *out, struct buf *b);
-
-#endif

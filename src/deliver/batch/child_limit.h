@@ -34,8 +34,7 @@
  * ends: a start recovers everything (core.h). What must survive that is the
  * text of child_limit_save(): the queue and the open breakers.
  */
-#ifndef DELIVER_BATCH_CHILD_LIMIT_H
-#define DELIVER_BATCH_CHILD_LIMIT_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -107,5 +106,3 @@ bool child_limit_idle(const struct child_limit *l);
 void child_limit_save(const struct child_limit *l, struct buf *b);
 int child_limit_load(struct child_limit *l, struct arena *a, struct str text,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A zeroed struct is empty; ring_done() frees it.
  */
-#ifndef DELIVER_BATCH_RING_H
-#define DELIVER_BATCH_RING_H
+#pragma once
 
 #include "base/base.h"
 
@@ -23,5 +22,3 @@ int64_t ring_free_at(
     const struct ring *r, size_t most, int64_t now, int64_t span);
 void ring_add(struct ring *r, size_t most, int64_t now);
 void ring_done(struct ring *r);
-
-#endif

@@ -58,8 +58,7 @@
  *      is UNFLUSHED_US old. Drops are none: nothing was sent. Yet they have
  *      the same bound, since they take memory.
  */
-#ifndef DELIVER_CORE_CORE_H
-#define DELIVER_CORE_CORE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -387,5 +386,3 @@ struct core_seen {
 /* False: the core holds none. */
 bool core_look(const struct core *c, uint32_t sub, int64_t seq, int rep,
     struct core_seen *ret);
-
-#endif

@@ -29,8 +29,7 @@
  * `starving`: room; `moved`: its position went on; `urgent`: the
  * next flush must write it; `lagging`: it is held back for too long.
  */
-#ifndef DELIVER_CORE_CORE_PRIV_H
-#define DELIVER_CORE_CORE_PRIV_H
+#pragma once
 
 #include "base/heap.h"
 #include "base/list.h"
@@ -307,5 +306,3 @@ void core_touched(struct core *c, int64_t now);
 struct core_row item_as_row(const struct item *it);
 size_t core_unflushed(const struct core *c);
 size_t core_drops(const struct core *c);
-
-#endif

@@ -2,8 +2,7 @@
  * core_sim_do_test.h - what happens in the world of core_sim_test.h: sends and answers,
  * feeding, flushes, crashes, and what people do by hand.
  */
-#ifndef DELIVER_CORE_CORE_SIM_DO_TEST_H
-#define DELIVER_CORE_CORE_SIM_DO_TEST_H
+#pragma once
 
 #include "deliver/core/core_sim_filter_test.h"
 #include "deliver/core/limits.h"
@@ -671,5 +670,3 @@ by_hand(struct sim *s)
 	else if (sub > 7 && sub != SUBS - 1)
 		end_sub(s, sub);
 }
-
-#endif

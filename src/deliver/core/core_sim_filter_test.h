@@ -4,8 +4,7 @@
  * What nobody judged must not be sent, and what a filter failed over must end
  * as a dead letter, whatever happens.
  */
-#ifndef DELIVER_CORE_CORE_SIM_FILTER_TEST_H
-#define DELIVER_CORE_CORE_SIM_FILTER_TEST_H
+#pragma once
 
 #include "deliver/core/core_sim_send_test.h"
 
@@ -81,5 +80,3 @@ hold_sub(struct sim *s, uint32_t sub)
 	x->o.held = true;
 	x->hold_lost = chance(s, 50);
 }
-
-#endif

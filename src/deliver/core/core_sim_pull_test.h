@@ -6,8 +6,7 @@
  * else gets the event or its key, and its answer is good; once somebody else
  * has it, it is not.
  */
-#ifndef DELIVER_CORE_CORE_SIM_PULL_TEST_H
-#define DELIVER_CORE_CORE_SIM_PULL_TEST_H
+#pragma once
 
 #include "deliver/core/core_sim_do_test.h"
 
@@ -229,5 +228,3 @@ pull_forget(struct sim *s)
 		if (chance(s, 20) && s->slips[i].over)
 			slip_drop(s, i);
 }
-
-#endif

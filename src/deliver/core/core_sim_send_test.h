@@ -1,8 +1,7 @@
 /*
  * core_sim_send_test.h - what must be true of each send in the world of core_sim_test.h.
  */
-#ifndef DELIVER_CORE_CORE_SIM_SEND_TEST_H
-#define DELIVER_CORE_CORE_SIM_SEND_TEST_H
+#pragma once
 
 #include "deliver/core/core_sim_test.h"
 
@@ -214,5 +213,3 @@ check_send(struct sim *s, const struct core_send *x)
 	check_spacing(s, x);
 	check_rowed(s, x);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * What takes a core of 32,768 items to go wrong does so here with 80. It comes
  * before deliver/core/limits.h, which leaves these to it.
  */
-#ifndef DELIVER_CORE_CORE_SIM_SMALL_TEST_H
-#define DELIVER_CORE_CORE_SIM_SMALL_TEST_H
+#pragma once
 
 #define CORE_LIMITS_SMALL
 #define CORE_ITEMS_MAX      80
@@ -23,5 +22,3 @@
 #define FLUSH_RESULTS       16
 #define UNFLUSHED_MAX       40
 #define SIM_SLOTS           8
-
-#endif

@@ -8,8 +8,7 @@
  * the name of the promise (lock, rate, breaker ...). For core_sim_test.c only,
  * which brings base/test.h.
  */
-#ifndef DELIVER_CORE_CORE_SIM_TEST_H
-#define DELIVER_CORE_CORE_SIM_TEST_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -524,5 +523,3 @@ check_store(struct sim *s)
 			broke(s, "4: the cursor waits at %lld",
 			    (long long)s->cursor);
 }
-
-#endif

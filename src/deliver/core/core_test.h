@@ -2,8 +2,7 @@
  * core_test.h - a core and its simplest moves, for the tests of the core,
  * which bring base/test.h.
  */
-#ifndef DELIVER_CORE_CORE_TEST_H
-#define DELIVER_CORE_CORE_TEST_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -108,5 +107,3 @@ fail_five(struct core *c, int64_t now)
 		core_tick(c, now + (i + 1) * 2 * SEC);
 	}
 }
-
-#endif

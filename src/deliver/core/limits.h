@@ -4,8 +4,7 @@
  * The rest is in the log. The simulator brings smaller ones, so that each
  * bound is met all the time.
  */
-#ifndef DELIVER_CORE_LIMITS_H
-#define DELIVER_CORE_LIMITS_H
+#pragma once
 
 #ifndef CORE_LIMITS_SMALL
 #define CORE_ITEMS_MAX      32768 /* some 8 MiB of them */
@@ -37,5 +36,3 @@
 #define CONCURRENCY_FIRST 2 /* grows with success, falls with failure */
 #define CONCURRENCY_MAX   256
 #define SPACING_KEYS_MAX  65536 /* callers that were called just now */
-
-#endif

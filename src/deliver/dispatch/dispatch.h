@@ -6,8 +6,7 @@
  * It never waits for a receiver: where one is behind, the core keeps a position
  * for it and forgets what it is fed.
  */
-#ifndef DELIVER_DISPATCH_DISPATCH_H
-#define DELIVER_DISPATCH_DISPATCH_H
+#pragma once
 
 #include "base/base.h"
 
@@ -20,5 +19,3 @@ int dispatch_start(
 void dispatch_stop(struct dispatch *x); /* NULL is fine */
 /* NOTE_BEGIN, NOTE_GO, NOTE_HALT, NOTE_FREE. */
 void dispatch_tell(struct dispatch *x, struct note *n);
-
-#endif

@@ -2,8 +2,7 @@
  * dispatch_priv.h - the dispatch thread: dispatch.c reads and matches,
  * dispatch_subs.c knows who there is.
  */
-#ifndef DELIVER_DISPATCH_DISPATCH_PRIV_H
-#define DELIVER_DISPATCH_DISPATCH_PRIV_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -76,5 +75,3 @@ int dispatch_load(struct dispatch *x, struct err *e) MUST_CHECK;
 /* A subscription or preset was made, changed or ended at this place. */
 int dispatch_apply(
     struct dispatch *x, const struct letter *l, struct err *e) MUST_CHECK;
-
-#endif

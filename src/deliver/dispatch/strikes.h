@@ -12,8 +12,7 @@
  * them adds, without a lock. Two that add at the same moment may be counted one
  * late. A changed subscription is another wish, and begins with none.
  */
-#ifndef DELIVER_DISPATCH_STRIKES_H
-#define DELIVER_DISPATCH_STRIKES_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -34,5 +33,3 @@ bool strikes_add(
     struct strikes *s, enum reason r, int64_t now_us, int64_t window_us);
 /* Why it is held, for people; a constant text. */
 const char *strikes_text(enum reason r);
-
-#endif

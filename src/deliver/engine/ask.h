@@ -4,8 +4,7 @@
  * Whatever changes something is answered when the flush that holds it is
  * committed; the rest at once, or by the sink that was asked.
  */
-#ifndef DELIVER_ENGINE_ASK_H
-#define DELIVER_ENGINE_ASK_H
+#pragma once
 
 #include "deliver/engine/deliver.h"
 
@@ -24,5 +23,3 @@ void ask_flushing(struct asks *a);
 void ask_flushed(struct asks *a, int rc, const struct err *e);
 /* Nothing of it will be written any more. */
 void ask_drop(struct asks *a, const struct err *e);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * LIFE. The deliver thread's.
  */
-#ifndef DELIVER_ENGINE_ATTEMPT_H
-#define DELIVER_ENGINE_ATTEMPT_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -101,5 +100,3 @@ bool deliver_stopping(const struct deliver *d);
 bool deliver_hurried(const struct deliver *d);
 /* A question of the deliver thread itself. */
 void deliver_take(struct deliver *d, struct deliver_ask *q, int64_t now);
-
-#endif

@@ -8,8 +8,7 @@
  * LIFE. The deliver thread's; so are the presets, which are replaced as a
  * whole, and the connection, which reads for the deliver thread alone.
  */
-#ifndef DELIVER_ENGINE_CONFS_H
-#define DELIVER_ENGINE_CONFS_H
+#pragma once
 
 #include "base/list.h"
 #include "contract/sub.h"
@@ -50,5 +49,3 @@ void confs_forget(struct confs *c, uint32_t sub); /* 0: all */
 /* A reference, or NULL: ERR_AWAY when it may be tried again. */
 struct kept_conf *confs_get(struct confs *c, uint32_t sub, struct err *e);
 void confs_put(struct confs *c, struct kept_conf *k); /* NULL is fine */
-
-#endif

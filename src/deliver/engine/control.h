@@ -9,8 +9,7 @@
  * LIFE. A change belongs to the commit thread from control_post() until its
  * job.done(); what it borrows must live as long.
  */
-#ifndef DELIVER_ENGINE_CONTROL_H
-#define DELIVER_ENGINE_CONTROL_H
+#pragma once
 
 #include "audit/audit.h"
 #include "base/base.h"
@@ -82,5 +81,3 @@ void control_tell(struct append *append, const char *type, struct str payload,
  * failure is logged, and the next answer of the receiver tries again. */
 void control_gone(
     struct append *append, const struct wish *w, bool tell, int64_t now);
-
-#endif

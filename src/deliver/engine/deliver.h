@@ -18,8 +18,7 @@
  * LIFE. deliver_start() after append and tail; deliver_stop() before them: it
  * waits for what is in flight, at most `drain_ms`, and flushes.
  */
-#ifndef DELIVER_ENGINE_DELIVER_H
-#define DELIVER_ENGINE_DELIVER_H
+#pragma once
 
 #include "base/base.h"
 #include "deliver/core/core.h"
@@ -148,5 +147,3 @@ struct ask_stop {
 bool deliver_post(struct deliver *d, struct deliver_ask *q) MUST_CHECK;
 /* The server is stopping: nobody waits for events any more. NULL is fine. */
 void deliver_hurry(struct deliver *d);
-
-#endif

@@ -17,8 +17,7 @@
  * Each part is a struct with an owner, the file of its name; what is here is
  * the thread that has them all.
  */
-#ifndef DELIVER_ENGINE_DELIVER_PRIV_H
-#define DELIVER_ENGINE_DELIVER_PRIV_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -102,5 +101,3 @@ void deliver_sinks_drop(struct deliver *d, const struct err *e);
  * log_feed_sub).
  */
 int deliver_load(struct deliver *d, int64_t now, struct err *e) MUST_CHECK;
-
-#endif

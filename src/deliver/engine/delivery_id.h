@@ -17,8 +17,7 @@
  * Pure functions. The key is made once with the store and never changes: ids
  * that receivers have kept must go on being found.
  */
-#ifndef DELIVER_ENGINE_DELIVERY_ID_H
-#define DELIVER_ENGINE_DELIVERY_ID_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -63,5 +62,3 @@ bool delivery_cursor_open(const struct delivery_id_key *key, struct str text,
  */
 int delivery_id_key(
     struct db *db, struct delivery_id_key *ret, struct err *e) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * `own`: the event is one of ours (ops.*), which counts for nothing, so that no
  * alert feeds itself.
  */
-#ifndef DELIVER_ENGINE_DETAIL_H
-#define DELIVER_ENGINE_DETAIL_H
+#pragma once
 
 #include "base/base.h"
 
@@ -29,5 +28,3 @@ struct flush_detail *detail_of(const struct buf *b);
 struct flush_detail *detail_error(struct str error);
 /* It was an event of our own. */
 void detail_own(struct core_result *r);
-
-#endif

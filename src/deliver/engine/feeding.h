@@ -18,8 +18,7 @@
  *
  * LIFE. The deliver thread's.
  */
-#ifndef DELIVER_ENGINE_FEEDING_H
-#define DELIVER_ENGINE_FEEDING_H
+#pragma once
 
 #include "deliver/engine/fetch.h"
 #include "deliver/limits.h"
@@ -49,5 +48,3 @@ void feeding_drop(struct feed *f); /* what it holds, not the feed */
 /* Order and spacing keys of an entry; false: it is not wanted after all. */
 bool feeding_keys(struct deliver *d, const struct wish *w, struct letter *l,
     struct core_entry *en);
-
-#endif

@@ -10,8 +10,7 @@
  * the fetch thread's meanwhile, but for its `void_`; the others are freed by
  * the function of their name.
  */
-#ifndef DELIVER_ENGINE_FETCH_H
-#define DELIVER_ENGINE_FETCH_H
+#pragma once
 
 #include "deliver/core/core.h"
 #include "deliver/core/limits.h"
@@ -87,5 +86,3 @@ bool fetch_version(struct attempt *a);
 /* NOTE_DEADS, which goes to the sink of the subscription. */
 bool fetch_deads(struct deliver *d, const struct deads *want);
 void fetch_deads_free(struct deads *p);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * INVARIANT 7 of ENGINE.md: a node that lost its groups writes nothing.
  */
-#ifndef DELIVER_ENGINE_FLUSH_H
-#define DELIVER_ENGINE_FLUSH_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/uuid.h"
@@ -114,5 +113,3 @@ void flush_done(struct flush *f);
 /* Dead letters that are not the core's, and their counters. */
 int flush_deads(struct db *db, const struct core_dead *v, size_t n,
     int64_t minute, struct err *e) MUST_CHECK;
-
-#endif

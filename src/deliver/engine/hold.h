@@ -12,8 +12,7 @@
  * refused. All but hold_strike() is the deliver thread's; another thread tells
  * it by NOTE_HOLD (deliver_tell_sub).
  */
-#ifndef DELIVER_ENGINE_HOLD_H
-#define DELIVER_ENGINE_HOLD_H
+#pragma once
 
 #include "base/list.h"
 #include "contract/verdict.h"
@@ -42,5 +41,3 @@ void hold_posted(struct holds *all, struct note *n, int64_t now);
 void hold_turn(struct holds *all, int64_t now);
 int64_t hold_due(const struct holds *all); /* INT64_MAX: never */
 void hold_done(struct holds *all);
-
-#endif

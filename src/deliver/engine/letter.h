@@ -7,8 +7,7 @@
  * before (letter_open), when anybody wants it at all. One whose filter failed
  * is no longer for all: that subscription gets a copy (letter_failed).
  */
-#ifndef DELIVER_ENGINE_LETTER_H
-#define DELIVER_ENGINE_LETTER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -74,5 +73,3 @@ bool letter_named(const struct letter *l, size_t *at, uint32_t *ret);
 
 /* 64 bits of a text that stay the same for ever; never 0. */
 uint64_t letter_hash(struct str text);
-
-#endif

@@ -4,8 +4,7 @@
  * A note is a slip in a mailbox: each struct that is told begins with one. Who
  * tells a note gives it away.
  */
-#ifndef DELIVER_ENGINE_NOTE_H
-#define DELIVER_ENGINE_NOTE_H
+#pragma once
 
 #include "loop/mailbox.h"
 
@@ -65,5 +64,3 @@ void deliver_tell(struct deliver *d, struct note *n);
 /* SUB or HOLD with a wish, of which it takes a reference; SUB_END with sub. */
 void deliver_tell_sub(
     struct deliver *d, enum note_kind kind, struct wish *w, uint32_t sub);
-
-#endif

@@ -14,8 +14,7 @@
  * LIFE. A part of the deliver thread; its jobs run on the commit thread, one at
  * a time, and come back as NOTE_OWNED.
  */
-#ifndef DELIVER_ENGINE_OWNER_H
-#define DELIVER_ENGINE_OWNER_H
+#pragma once
 
 #include "deliver/engine/note.h"
 #include "event/append.h"
@@ -56,5 +55,3 @@ enum owner_news owner_job_done(struct owner *o, int64_t now);
 bool owner_may_send(const struct owner *o, int64_t now);
 /* At a good end: the next start finds everything in order. */
 void owner_leave(struct owner *o);
-
-#endif

@@ -5,8 +5,7 @@
  * what presets may ask for) is told of in the log and left out: its
  * subscriptions stand still, the others go on.
  */
-#ifndef DELIVER_ENGINE_PRESET_STORE_H
-#define DELIVER_ENGINE_PRESET_STORE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -20,5 +19,3 @@ int presets_open(struct db *db, const struct conf *conf, struct presets **ret,
 /* Fresh ones in the place of *ps, which is as it was when that fails. */
 int presets_reload(struct db *db, const struct conf *conf, struct presets **ps,
     struct err *e) MUST_CHECK;
-
-#endif

@@ -21,8 +21,7 @@
  *
  * LIFE. Counted: the deliver thread keeps them, a page under way has one.
  */
-#ifndef DELIVER_ENGINE_REPLAY_H
-#define DELIVER_ENGINE_REPLAY_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -73,5 +72,3 @@ void replays_forget(struct replays *all, uint32_t sub); /* 0: all */
 bool replay_wants(const struct replay *p, struct str type);
 int replay_chunk(int64_t rate);
 int64_t replay_interval_us(int64_t rate);
-
-#endif

@@ -34,8 +34,7 @@
  *
  * LIFE. The deliver thread's.
  */
-#ifndef DELIVER_ENGINE_STALE_H
-#define DELIVER_ENGINE_STALE_H
+#pragma once
 
 #include "base/base.h"
 #include "deliver/core/core.h"
@@ -58,5 +57,3 @@ void stale_learn(
 void stale_handed(struct stale *t, uint32_t sub, const struct core_rec *rec,
     int64_t rv, struct core_result *r);
 void stale_written(struct stale *t, const struct core_attempt *a);
-
-#endif

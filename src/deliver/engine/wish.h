@@ -9,8 +9,7 @@
  * Counted and never changed, but for its strikes: dispatch, readers and the
  * deliver thread share it.
  */
-#ifndef DELIVER_ENGINE_WISH_H
-#define DELIVER_ENGINE_WISH_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -106,5 +105,3 @@ bool wish_asked(const struct wish *w, struct str type);
 /* By type and tenant; the filter is somebody else's. */
 bool wish_wants(
     const struct wish *w, struct str type, const struct uuid *tenant);
-
-#endif

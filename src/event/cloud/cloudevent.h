@@ -35,8 +35,7 @@
  * Pure functions; the result is the arena's. Equal input gives equal bytes:
  * the duplicate rule compares them.
  */
-#ifndef EVENT_CLOUD_CLOUDEVENT_H
-#define EVENT_CLOUD_CLOUDEVENT_H
+#pragma once
 
 #include "base/base.h"
 #include "base/uuid.h"
@@ -53,5 +52,3 @@ int cloudevent_binary(struct arena *a, const struct str_pair *headers, size_t n,
 
 /* From the envelope's field to the attribute that it was made of. */
 void cloudevent_blame(struct err *e, bool binary);
-
-#endif

@@ -11,8 +11,7 @@
  * one in twenty, at half of that one in four. Nothing can be taken out: who
  * wants that makes a new one.
  */
-#ifndef EVENT_IDS_BLOOM_H
-#define EVENT_IDS_BLOOM_H
+#pragma once
 
 #include "base/base.h"
 
@@ -28,5 +27,3 @@ bool bloom_has(const struct bloom *b, int64_t h);
 
 size_t bloom_bytes(const struct bloom *b);
 size_t bloom_count(const struct bloom *b); /* how often something was added */
-
-#endif

@@ -39,8 +39,7 @@
  *   3. A filter that is in use has every id of frozen and of the table: an id
  *      comes into it before it comes into either.
  */
-#ifndef EVENT_IDS_IDS_H
-#define EVENT_IDS_IDS_H
+#pragma once
 
 #include "base/base.h"
 #include "event/limits.h"
@@ -74,5 +73,3 @@ void ids_written(struct ids *x); /* that transaction was committed */
 int ids_retain(struct db *db, int64_t first, struct err *e) MUST_CHECK;
 
 size_t ids_in_memory(const struct ids *x);
-
-#endif

@@ -16,8 +16,7 @@
  * within caller_stop()'s thread: whoever waits is told in any case. A send that
  * was cancelled must start no other.
  */
-#ifndef HTTP_CLIENT_CALLER_H
-#define HTTP_CLIENT_CALLER_H
+#pragma once
 
 #include "base/base.h"
 #include "http/client/client.h"
@@ -36,5 +35,3 @@ void caller_stop(struct caller *c); /* NULL is fine */
 
 /* False when it is being stopped. */
 bool caller_post(struct caller *c, struct call *call) MUST_CHECK;
-
-#endif

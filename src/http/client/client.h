@@ -47,8 +47,7 @@
  *      head_max and keep_max bytes kept. With `decode` a body counts as it is
  *      unpacked, in pieces of 16 KiB.
  */
-#ifndef HTTP_CLIENT_CLIENT_H
-#define HTTP_CLIENT_CLIENT_H
+#pragma once
 
 #include "base/base.h"
 #include "http/client/guard.h"
@@ -149,5 +148,3 @@ size_t client_running(const struct client *c); /* started and not done */
  * now_us. -1 when it is neither. At most CLIENT_RETRY_MAX_S.
  */
 int64_t client_retry_after_ms(struct str value, int64_t now_us);
-
-#endif

@@ -11,8 +11,7 @@
  *        |            +----refused------+----cancelled------+
  *        +---refused, no address needed to know-------------+
  */
-#ifndef HTTP_CLIENT_CLIENT_PRIV_H
-#define HTTP_CLIENT_CLIENT_PRIV_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -77,5 +76,3 @@ void xfer_arm(struct client_xfer *x, long left_ms);
 /* What libcurl made of it. */
 void xfer_ended(struct client_xfer *x, CURLcode code);
 void xfer_answer(struct client_xfer *x, struct client_answer *ret);
-
-#endif

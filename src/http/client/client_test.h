@@ -7,8 +7,7 @@
  * server of our own, so that nothing leaves the machine. For *_test.c of this
  * room.
  */
-#ifndef HTTP_CLIENT_CLIENT_TEST_H
-#define HTTP_CLIENT_CLIENT_TEST_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -424,5 +423,3 @@ trial_run(struct client *c, struct trial *t)
 		if (!strstr(text, part))                                       \
 			fail_msg("\"%s\" is not in \"%s\"", part, text);       \
 	} while (0)
-
-#endif

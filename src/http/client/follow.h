@@ -24,8 +24,7 @@
  *   1. At most one request is under way to a host.
  *   2. A body is never longer than keep_max: ANSWERED means that it is whole.
  */
-#ifndef HTTP_CLIENT_FOLLOW_H
-#define HTTP_CLIENT_FOLLOW_H
+#pragma once
 
 #include "base/list.h"
 #include "http/client/client.h"
@@ -89,5 +88,3 @@ struct str follow_header(struct str head, const char *name);
  */
 size_t follow_resolve(
     const struct url *base, struct str ref, char ret[URL_TEXT_MAX]);
-
-#endif

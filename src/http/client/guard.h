@@ -23,8 +23,7 @@
  *
  * LIFE. Built at start, then only read: any thread.
  */
-#ifndef HTTP_CLIENT_GUARD_H
-#define HTTP_CLIENT_GUARD_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -64,5 +63,3 @@ int guard_addr(
 /* guard_addr(), and whether http may be spoken there. */
 int guard_connect(const struct guard *g, enum guard_use use, bool https,
     const struct sockaddr *sa, struct err *e) MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of what we ask of others and take from them.
  */
-#ifndef HTTP_CLIENT_LIMITS_H
-#define HTTP_CLIENT_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -35,5 +34,3 @@
  * may take to connect. */
 #define FOLLOW_HOPS_MAX    5
 #define FOLLOW_CONNECT_MS  5000
-
-#endif

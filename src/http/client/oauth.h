@@ -15,8 +15,7 @@
  * being fetched, and so what is still asked. A question's struct is the
  * asker's, and is ours until done() or oauth_drop().
  */
-#ifndef HTTP_CLIENT_OAUTH_H
-#define HTTP_CLIENT_OAUTH_H
+#pragma once
 
 #include "base/base.h"
 #include "base/list.h"
@@ -66,5 +65,3 @@ void oauth_drop(struct oauth_ask *q); /* it is not to be answered any more */
 /* The endpoint refused this token: the next who asks gets another. */
 void oauth_refused(
     struct oauth *o, const struct oauth_conf *conf, struct str token);
-
-#endif

@@ -13,8 +13,7 @@
  * resolve_timeout_ms() have passed. A question's struct is the asker's, and is
  * the resolver's until done() or resolve_drop().
  */
-#ifndef HTTP_CLIENT_RESOLVE_H
-#define HTTP_CLIENT_RESOLVE_H
+#pragma once
 
 #include "base/base.h"
 #include "base/list.h"
@@ -61,5 +60,3 @@ void resolve_drop(struct resolve *r, struct resolve_ask *q);
 void resolve_event(struct resolve *r, int fd, bool readable, bool writable);
 void resolve_tick(struct resolve *r);
 int64_t resolve_timeout_ms(struct resolve *r); /* -1: nothing to wait for */
-
-#endif

@@ -17,8 +17,7 @@
  * the door's lock (door.h); all else belongs to the http thread, or while the
  * request sleeps to whoever will wake it.
  */
-#ifndef HTTP_SERVER_CONN_H
-#define HTTP_SERVER_CONN_H
+#pragma once
 
 #include <microhttpd.h>
 #include <stdatomic.h>
@@ -145,5 +144,3 @@ enum MHD_Result reply_early(struct conn *c);
 /* req_stream.c */
 struct MHD_Response *stream_response(struct conn *c);
 void stream_end(struct conn *c);
-
-#endif

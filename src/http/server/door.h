@@ -39,8 +39,7 @@
  * Closing with unread bytes makes TCP throw our answer away, so the door keeps
  * a duplicate of the socket and reads on for a moment.
  */
-#ifndef HTTP_SERVER_DOOR_H
-#define HTTP_SERVER_DOOR_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -99,5 +98,3 @@ void door_leave(struct door *d, struct door_entry *en);
 /* A stream begins (its waker) or ends (NULL). */
 void door_watch(struct door *d, struct door_entry *en, struct waker *w);
 void door_linger(struct door *d, int fd); /* a duplicate is made */
-
-#endif

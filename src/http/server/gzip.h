@@ -5,8 +5,7 @@
  * On JSON it makes about a fifth of the size at over 100 MB/s; level 6 would
  * save a few more percent at a third of the speed.
  */
-#ifndef HTTP_SERVER_GZIP_H
-#define HTTP_SERVER_GZIP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -16,5 +15,3 @@ struct buf;
 bool gzip_accepted(struct str accept_encoding);
 /* Appends s compressed. False when it got no smaller or there is no memory. */
 bool gzip_add(struct buf *b, struct str s);
-
-#endif

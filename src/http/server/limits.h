@@ -1,8 +1,7 @@
 /*
  * limits.h - the bounds of requests, answers, connections and shares.
  */
-#ifndef HTTP_SERVER_LIMITS_H
-#define HTTP_SERVER_LIMITS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -53,5 +52,3 @@
 #define PAGE_BYTES   (4 * MIB)
 
 #define FORM_PAIRS_MAX 4096 /* of a form: a thousand ids and more */
-
-#endif

@@ -4,8 +4,7 @@
  * A duplicate of each is kept for a moment, and what still comes is read and
  * dropped. The door's, under its lock.
  */
-#ifndef HTTP_SERVER_LINGER_H
-#define HTTP_SERVER_LINGER_H
+#pragma once
 
 #include "base/base.h"
 #include "http/server/limits.h"
@@ -22,5 +21,3 @@ struct linger_list {
 void linger_add(struct linger_list *l, int fd, int64_t now_ms);
 /* Reads what came; closes those whose time is over, or all. */
 void linger_look(struct linger_list *l, int64_t now_ms, bool end_all);
-
-#endif

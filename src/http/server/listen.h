@@ -5,8 +5,7 @@
  * interface, both IP versions. A name with several addresses (localhost) gives
  * several sockets with the same port. All are non-blocking and close on exec.
  */
-#ifndef HTTP_SERVER_LISTEN_H
-#define HTTP_SERVER_LISTEN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ int listen_unix(const char *path, int *ret_fd, struct err *e) MUST_CHECK;
  * what is on its way is not bounded by that.
  */
 bool listen_admit(int fd, bool local) MUST_CHECK;
-
-#endif

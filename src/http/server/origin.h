@@ -15,8 +15,7 @@
  *
  * LIFE. A value, made once at the start; then only read.
  */
-#ifndef HTTP_SERVER_ORIGIN_H
-#define HTTP_SERVER_ORIGIN_H
+#pragma once
 
 #include "base/base.h"
 #include "http/limits.h"
@@ -56,5 +55,3 @@ bool origin_foreign(const struct origins *o, const struct req *r);
 void origin_answer(const struct origins *o, struct req *r, struct str origin,
     struct str asks_for);
 void origin_headers(const struct origins *o, struct req *r);
-
-#endif

@@ -8,8 +8,7 @@
  * LIFE. The request's arena's. INVARIANT: at most HTTP_QUERY_MAX of the query
  * and FORM_PAIRS_MAX of the body.
  */
-#ifndef HTTP_SERVER_QUERY_H
-#define HTTP_SERVER_QUERY_H
+#pragma once
 
 #include "http/percent.h"
 #include "http/server/req.h"
@@ -38,5 +37,3 @@ bool form_each(
 /* ERR_INVALID naming the parameter when it is no whole number in range. */
 int form_int(const struct form *f, const char *name, int64_t lo, int64_t hi,
     int64_t absent, int64_t *ret, struct err *e) MUST_CHECK;
-
-#endif

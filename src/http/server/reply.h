@@ -11,8 +11,7 @@
  * (`inside` of struct err). A group of routes may have a shape of its own
  * (struct route_group, req.h).
  */
-#ifndef HTTP_SERVER_REPLY_H
-#define HTTP_SERVER_REPLY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -33,5 +32,3 @@ void http_error_write(struct buf *b, const struct http_error *x);
 int http_error_status(const struct err *e); /* 422 for ERR_INVALID, … */
 /* {"code","message","pointer"}, for one item of many. */
 void http_error_json(struct buf *b, const struct err *e);
-
-#endif

@@ -26,8 +26,7 @@
  * that left meanwhile is noticed after the wake, and then r->then is not
  * called; r->done, when set, is called once at the end of every request.
  */
-#ifndef HTTP_SERVER_REQ_H
-#define HTTP_SERVER_REQ_H
+#pragma once
 
 #include "base/base.h"
 #include "base/buf.h"
@@ -175,5 +174,3 @@ enum stream_next { STREAM_MORE, STREAM_WAIT, STREAM_END };
 void req_stream(struct req *r, const char *content_type,
     enum stream_next (*pull)(struct req *r, struct buf *b),
     void (*done)(struct req *r));
-
-#endif

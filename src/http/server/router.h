@@ -20,8 +20,7 @@
  * LIFE. Built at start, then only read, by all http threads. It points into
  * the table, which must outlive it.
  */
-#ifndef HTTP_SERVER_ROUTER_H
-#define HTTP_SERVER_ROUTER_H
+#pragma once
 
 #include "http/server/req.h"
 
@@ -54,5 +53,3 @@ int router_find(const struct router *rt, int method, struct str path,
  */
 const struct route_group *router_group(
     const struct router *rt, struct str path, struct arena *a);
-
-#endif

@@ -23,8 +23,7 @@
  *   3. A request is complete within request_timeout_s of its first byte, or
  *      its connection is closed, however fast the bytes drip.
  */
-#ifndef HTTP_SERVER_SERVER_H
-#define HTTP_SERVER_SERVER_H
+#pragma once
 
 #include "http/server/req.h"
 
@@ -80,5 +79,3 @@ int server_port(const struct server *s); /* the real one when 0 was asked */
 /* True when all was answered within timeout_ms. */
 bool server_drain(struct server *s, int timeout_ms);
 void server_stop(struct server *s); /* NULL is fine */
-
-#endif

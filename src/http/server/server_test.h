@@ -3,8 +3,7 @@
  * raw sockets that can be as rude as a stranger. For the tests of src/http:
  * they bring cmocka.
  */
-#ifndef HTTP_SERVER_SERVER_TEST_H
-#define HTTP_SERVER_SERVER_TEST_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -654,5 +653,3 @@ contains(struct str s, const char *part)
 }
 
 #define H " HTTP/1.1\r\nHost: t\r\n"
-
-#endif

@@ -12,8 +12,7 @@
  *
  * LIFE. Any thread; the counts are atomic.
  */
-#ifndef HTTP_SERVER_SHARE_H
-#define HTTP_SERVER_SHARE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -37,5 +36,3 @@ unsigned share_principal(const struct share *s, const struct principal *who);
 size_t share_add(struct share *s, unsigned slot, size_t n);
 void share_sub(struct share *s, unsigned slot, size_t n);
 size_t share_held(const struct share *s, unsigned slot);
-
-#endif

@@ -33,8 +33,7 @@
  * LIFE. A member of a connection, on its http thread alone. wire_tap.c puts it
  * between libmicrohttpd and the socket.
  */
-#ifndef HTTP_SERVER_WIRE_H
-#define HTTP_SERVER_WIRE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -106,5 +105,3 @@ const char *wire_bad(const struct wire *w, unsigned nth, int *ret_status);
 /* wire_tap.c: from now on the bytes of this socket go through w; NULL ends it.
  * False when the number is too large to be kept. */
 bool wire_tap(int fd, struct wire *w);
-
-#endif

@@ -28,8 +28,7 @@
  * at most JQ_CPU_MS for each and twice that and a restart for a bad one.
  * When the child can't be run at all they fail with ERR_AWAY (retry_after_s).
  */
-#ifndef MATCH_JQ_JQ_H
-#define MATCH_JQ_JQ_H
+#pragma once
 
 #include "base/base.h"
 
@@ -80,5 +79,3 @@ int jq_render(struct jq *j, int program, struct str input, struct arena *a,
 
 /* The child's process id; 0: there is none. For tests and for `doctor`. */
 int jq_child_pid(const struct jq *j);
-
-#endif

@@ -20,11 +20,8 @@
  * LIFE. Started by cage/proc.h as `hikyaku jq-child`.
  * Both end when the server closes the socket, and the worker with the keeper.
  */
-#ifndef MATCH_JQ_JQ_CHILD_H
-#define MATCH_JQ_JQ_CHILD_H
+#pragma once
 
 #include "cage/cage.h"
 
 extern const struct cage_kind JQ_CHILD;
-
-#endif

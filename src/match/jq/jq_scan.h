@@ -9,8 +9,7 @@
  * It is jq's lexer in small: strings with their interpolations, comments,
  * fields (`.input` is fine) and keys of objects (`{input: .a}` is fine).
  */
-#ifndef MATCH_JQ_JQ_SCAN_H
-#define MATCH_JQ_JQ_SCAN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -18,5 +17,3 @@
 int jq_scan(struct str program, struct err *e) MUST_CHECK;
 
 bool jq_scan_begins(char c); /* a name */
-
-#endif

@@ -5,8 +5,7 @@
  * bytes; one answer is a struct jq_ans with its bytes for each command that
  * has one.
  */
-#ifndef MATCH_JQ_JQ_WIRE_H
-#define MATCH_JQ_JQ_WIRE_H
+#pragma once
 
 #include "base/base.h"
 #include "match/limits.h"
@@ -38,5 +37,3 @@ struct jq_ans {
 	    JQ_PROGRAMS_MAX * sizeof(struct jq_cmd))
 #define JQ_ANSWER_MAX                                                          \
 	(JQ_OUTPUT_MAX + JQ_CHUNK_MAX * (JQ_REASON_MAX + sizeof(struct jq_ans)))
-
-#endif

@@ -14,8 +14,7 @@
  * LIFE. A plain is the heap's, is only read once it is made, and ends with
  * free(). It borrows the program's text, which must live as long.
  */
-#ifndef MATCH_JQ_PLAIN_H
-#define MATCH_JQ_PLAIN_H
+#pragma once
 
 #include "base/base.h"
 #include "match/jq/jq.h"
@@ -28,5 +27,3 @@ struct plain *plain_parse(struct str program);
 
 /* JQ_TRUE, JQ_FALSE or JQ_ERROR. */
 enum jq_verdict plain_run(const struct plain *p, const struct json *doc);
-
-#endif

@@ -44,8 +44,7 @@
  *   3. Nothing is asked for before the mark that it is begun is committed.
  *   4. Never two requests at once to one host (http/client/follow.h).
  */
-#ifndef READER_FETCH_FETCHER_H
-#define READER_FETCH_FETCHER_H
+#pragma once
 
 #include "base/base.h"
 #include "base/list.h"
@@ -134,5 +133,3 @@ struct push {
 
 /* ERR_AWAY when too many wait. */
 int fetcher_push(struct fetcher *f, struct push *p, struct err *e) MUST_CHECK;
-
-#endif

@@ -12,8 +12,7 @@
  * All of it is the one thread's, but for what a job's fn and done() touch
  * while the commit thread has it.
  */
-#ifndef READER_FETCH_FETCHER_PRIV_H
-#define READER_FETCH_FETCHER_PRIV_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -260,5 +259,3 @@ struct hatebu *hatebu_new(struct fetcher *f); /* NULL: not here */
 void hatebu_run(struct hatebu *h);
 int hatebu_patience_ms(const struct hatebu *h);
 void hatebu_free(struct hatebu *h); /* NULL is fine */
-
-#endif

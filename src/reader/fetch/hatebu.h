@@ -16,8 +16,7 @@
  * when the next call may be, how many failed in a row and how many there were
  * today, so that neither a restart nor another node asks more than one would.
  */
-#ifndef READER_FETCH_HATEBU_H
-#define READER_FETCH_HATEBU_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ bool hatebu_add_url(struct buf *query, struct str link);
  */
 int hatebu_counts(struct arena *a, struct str answer, const struct str *links,
     size_t n, int64_t *counts, struct err *e) MUST_CHECK;
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Pure: the clock, the jitter and TIME_SCALE are parameters.
  */
-#ifndef READER_FETCH_VERDICT_H
-#define READER_FETCH_VERDICT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -73,5 +72,3 @@ void verdict_fetch(const struct fetch_seen *s, const struct fetch_before *b,
 
 /* Seconds of Cache-Control's max-age; -1 when it has none, 0 with no-cache. */
 int64_t verdict_max_age(struct str cache_control);
-
-#endif

@@ -9,12 +9,9 @@
  * It writes on the deliver thread: good enough for a test, wrong for anything
  * that may block.
  */
-#ifndef SINK_FILE_FILE_H
-#define SINK_FILE_FILE_H
+#pragma once
 
 #include "base/base.h"
 
 /* The name in such a URL; empty: it is none that may be used. */
 struct str file_name(struct str url);
-
-#endif

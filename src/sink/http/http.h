@@ -9,8 +9,7 @@
  * contract/verdict.h, and what is kept of it by told.h. Dead letters whose only
  * fault was a health check come back by themselves: revive.h.
  */
-#ifndef SINK_HTTP_HTTP_H
-#define SINK_HTTP_HTTP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -23,5 +22,3 @@ struct request;
 /* The parts of a send that all sends to a subscription have in common. */
 void http_send(struct deliver *d, struct arena *a, const struct kept_conf *k,
     const struct request *r, struct client_send *ret);
-
-#endif

@@ -22,8 +22,7 @@
  * in the heap, else it waits for a page or a send. One that is dropped while it
  * sends is freed when the send ends.
  */
-#ifndef SINK_HTTP_REVIVE_H
-#define SINK_HTTP_REVIVE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -41,5 +40,3 @@ int64_t revive_due(const struct revive *v); /* INT64_MAX: never */
 void revive_deads(struct revive *v, struct deads *p, int64_t now);
 void revive_forget(struct revive *v, uint32_t sub);
 void revive_forget_all(struct revive *v);
-
-#endif

@@ -7,8 +7,7 @@
  * secrets of the request must not be. What is secret is known by its mark, so
  * that nothing is guessed.
  */
-#ifndef SINK_HTTP_TOLD_H
-#define SINK_HTTP_TOLD_H
+#pragma once
 
 #include "base/base.h"
 
@@ -46,5 +45,3 @@ struct flush_detail *told_detail(struct arena *a, const struct request *r,
 void told_hub_error(struct arena *a, const struct sub_conf *c,
     const struct request_event *ev, const struct request_attempt *at,
     const struct outcome *o);
-
-#endif

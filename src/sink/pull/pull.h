@@ -15,8 +15,7 @@
  * The structs below are what the API asks: kind ASK_SINK, with `what` to tell
  * them apart.
  */
-#ifndef SINK_PULL_PULL_H
-#define SINK_PULL_PULL_H
+#pragma once
 
 #include "deliver/engine/deliver.h"
 
@@ -75,5 +74,3 @@ struct pull_count {
 	struct pull_ask pull;
 	size_t leases, waiters;
 };
-
-#endif
